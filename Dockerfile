@@ -5,7 +5,7 @@
 #   docker build --target edge -t pnyx-edge:1.4.0 .   # with nginx, for pnyx edge
 #   docker build --target dev -t pnyx-dev:1.4.0 .     # with the embedded ClickHouse, to try things
 
-FROM golang:1.26-bookworm AS source
+FROM golang:1.26-bookworm@sha256:a688600ca24f8a4d3ca77f95b0dd40704a9fc787c826660eb7ba0b641b8b175d AS source
 WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
@@ -25,7 +25,7 @@ RUN make build VERSION="$VERSION" COMMIT="$COMMIT" BUILT="$BUILT" \
     && install -D -m 644 "$library" /engine/libchdb.so
 
 # nginx writes below PNYX_EDGE_DIR only.
-FROM debian:12-slim AS edge
+FROM debian:bookworm-slim@sha256:63a496b5d3b99214b39f5ed70eb71a61e590a77979c79cbee4faf991f8c0783e AS edge
 RUN apt-get update \
     && apt-get install -y --no-install-recommends nginx libnginx-mod-http-lua ca-certificates \
     && rm -rf /var/lib/apt/lists/*
@@ -37,7 +37,7 @@ ENTRYPOINT ["/pnyx"]
 CMD ["edge"]
 
 # Only the embedded ClickHouse needs the C library.
-FROM gcr.io/distroless/base-debian12:nonroot AS dev
+FROM gcr.io/distroless/base-debian12:nonroot@sha256:7f0c72cd138b442ae0deeb69c08b1acf5525439ba251a49ad93c320a061567e5 AS dev
 COPY --from=engine /src/bin/pnyx /pnyx
 COPY --from=engine /engine/libchdb.so /engine/libchdb.so
 COPY --from=engine --chown=65532:65532 /data /data

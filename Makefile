@@ -42,6 +42,12 @@ static: ## Build bin/pnyx-static, for images: without the embedded ClickHouse, a
 	@mkdir -p bin
 	@$(BUILD) -tags static -o bin/pnyx-static .
 
+.PHONY: secrets
+secrets: ## Write .env with new secrets for compose.yaml, unless it is there
+	@[ -e .env ] || (umask 077; for name in PNYX_INTERNAL_TOKEN REDIS_PASSWORD CLICKHOUSE_OWNER_PASSWORD CLICKHOUSE_PASSWORD \
+	  CLICKHOUSE_RECORDS_PASSWORD ANALYST_PASSWORD; do \
+	  echo "$$name=$$(od -An -N32 -tx1 /dev/urandom | tr -d ' \n')"; done > .env.new && mv .env.new .env)
+
 .PHONY: engine
 engine: build ## Fetch the embedded ClickHouse, once (178 MB)
 	@$(BIN) engine
@@ -72,7 +78,10 @@ test-fast: ## Run the tests that need neither engine nor server: half a minute, 
 
 .PHONY: test-abuse
 test-abuse: engine redis nginx ## Run what attackers try: metering, smuggling, floods, slow callers
-	@$(TESTED) $(GO) test $(RACE) -timeout 15m -run '^TestAttack' ./...
+	@for module in . k8s/check; do (cd $$module && \
+	  packages=$$($(GO) list -f '{{range .TestGoFiles}}{{$$.Dir}}/{{.}} {{end}}{{range .XTestGoFiles}}{{$$.Dir}}/{{.}} {{end}}' ./... | \
+	    xargs grep -l '^func TestAttack' | xargs -n1 dirname | sort -u) && \
+	  $(TESTED) $(GO) test -timeout 15m -run '^TestAttack' $$packages) || exit 1; done
 
 .PHONY: test-x402
 test-x402: engine ## Let the published x402 client pay, over HTTP and MCP and a chain of its own (npm, 430 MB)
@@ -99,12 +108,12 @@ follow-sim: engine ## Follow a thousand simulated DAOs for FOR=24h of simulated 
 	@PNYX_TEST_FOLLOW_SIM=$(FOR) $(GO) test -count=1 -v -timeout 24h -run TestThousandDAOs ./follow
 
 .PHONY: test-drills
-test-drills: engine redis ## Break what Pnyx depends on, under load, and renew docs/drills.md (DRILLS=Redis for some; half an hour)
-	@PNYX_TEST_BINARY=$(CURDIR)/$(BIN) PNYX_TEST_DRILLS=$(CURDIR)/docs/drills.md \
+test-drills: engine redis ## Break what Pnyx depends on, under load, and renew test/results/drills.md (DRILLS=Redis for some; half an hour)
+	@PNYX_TEST_BINARY=$(CURDIR)/$(BIN) PNYX_TEST_DRILLS=$(CURDIR)/test/results/drills.md \
 	  $(GO) test -count=1 -v -timeout 3h -run 'TestDrills/$(DRILLS)' ./test/drills
 
 .PHONY: test-histories
-test-histories: engine redis nginx ## Record what clients see while everything breaks, for FOR=10m, check it against models, and renew docs/histories.md (SEED=… repeats one)
+test-histories: engine redis nginx ## Record what clients see while everything breaks, for FOR=10m, check it against models, and renew test/results/histories.md (SEED=… repeats one)
 	@PNYX_TEST_BINARY=$(CURDIR)/$(BIN) PNYX_TEST_HISTORIES=$(or $(FOR),10m) PNYX_TEST_SEED=$(SEED) \
 	  PNYX_TEST_HISTORY_BUILD=$(VERSION) \
 	  $(GO) test -count=1 -v -timeout 48h -run 'TestHistories$$' ./test/drills
@@ -122,18 +131,18 @@ test-mutations: engine redis nginx ## Try each model of histories on a Pnyx with
 # The version before: its tag or, as 0.1.0 has none, its commit.
 FROM = $(or $(shell git describe --tags --abbrev=0 HEAD^ 2>/dev/null),ca11a6f)
 .PHONY: test-upgrade
-test-upgrade: engine redis nginx ## Upgrade from FROM (the last tag), roll back and upgrade again under load, and renew docs/upgrades.md (ten minutes)
-	@PNYX_TEST_BINARY=$(CURDIR)/$(BIN) PNYX_TEST_UPGRADE=$(CURDIR)/docs/upgrades.md PNYX_TEST_UPGRADE_FROM=$(FROM) \
+test-upgrade: engine redis nginx ## Upgrade from FROM (the last tag), roll back and upgrade again under load, and renew test/results/upgrades.md (ten minutes)
+	@PNYX_TEST_BINARY=$(CURDIR)/$(BIN) PNYX_TEST_UPGRADE=$(CURDIR)/test/results/upgrades.md PNYX_TEST_UPGRADE_FROM=$(FROM) \
 	  $(GO) test -count=1 -v -timeout 1h -run TestUpgrade ./test/drills
 
 .PHONY: soak
-soak: engine redis nginx ## Run everything for an hour while parts break, fail on growth, and renew docs/soak.md (SOAK=5m, BALLOTS=30000, SEED=…)
+soak: engine redis nginx ## Run everything for an hour while parts break, fail on growth, and renew test/results/soak.md (SOAK=5m, BALLOTS=30000, SEED=…)
 	@PNYX_TEST_BINARY=$(CURDIR)/$(BIN) PNYX_TEST_SOAK=$(or $(SOAK),1h) PNYX_TEST_SOAK_BALLOTS=$(BALLOTS) PNYX_TEST_SEED=$(SEED) \
-	  PNYX_TEST_SOAK_REPORT=$(CURDIR)/docs/soak.md $(GO) test -count=1 -v -timeout 30h -run 'TestSoak$$' ./test/drills
+	  PNYX_TEST_SOAK_REPORT=$(CURDIR)/test/results/soak.md $(GO) test -count=1 -v -timeout 30h -run 'TestSoak$$' ./test/drills
 
 .PHONY: flood
-flood: engine redis ## Flood a node beside honest callers, fail where these notice, and renew docs/flood.md (FLOOD=5s for less)
-	@PNYX_TEST_BINARY=$(CURDIR)/$(BIN) PNYX_TEST_FLOOD=$(or $(FLOOD),30s) PNYX_TEST_FLOOD_REPORT=$(CURDIR)/docs/flood.md \
+flood: engine redis ## Flood a node beside honest callers, fail where these notice, and renew test/results/flood.md (FLOOD=5s for less)
+	@PNYX_TEST_BINARY=$(CURDIR)/$(BIN) PNYX_TEST_FLOOD=$(or $(FLOOD),30s) PNYX_TEST_FLOOD_REPORT=$(CURDIR)/test/results/flood.md \
 	  $(GO) test -count=1 -v -timeout 1h -run TestFlood ./test/drills
 
 .PHONY: test-edge
@@ -232,13 +241,13 @@ pictures: engine browser ## Renew the pictures of /docs and /explore in docs/pic
 	@$(TESTED) PNYX_TEST_PICTURES=$(CURDIR)/docs/pictures $(GO) test -count=1 -run TestPicturesOf ./test/e2e
 
 .PHONY: bench
-bench: engine bench-tools ## Compare with baselines, and write docs/bench.md (half an hour; BENCH=quick: ten minutes)
+bench: engine bench-tools ## Compare with baselines, and write test/results/bench.md (half an hour; BENCH=quick: ten minutes)
 	@cd test/bench && $(BUILD) -mod=mod -o ../../bin/pnyx-bench .
 	@bin/pnyx-bench $(if $(filter quick,$(BENCH)),-quick) $(BENCH_FLAGS)
 
 SCALE := 1,5,20
 .PHONY: bench-scale
-bench-scale: engine bench-tools ## Measure how everything grows, and write docs/scale.md (SCALE=1,5,20 million ballots; SCALE_FLAGS="-within 2h")
+bench-scale: engine bench-tools ## Measure how everything grows, and write test/results/scale.md (SCALE=1,5,20 million ballots; SCALE_FLAGS="-within 2h")
 	@cd test/bench && $(BUILD) -mod=mod -o ../../bin/pnyx-bench .
 	@bin/pnyx-bench scale -sizes $(SCALE) $(SCALE_FLAGS)
 

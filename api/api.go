@@ -92,12 +92,9 @@ type API struct {
 	changes     *changeTail
 	streamTimes streamTimes
 	reads       *joinedReads
-	parseCache  *parseCache
-	lane        *fastLane
 	compressor  *compressor
-	// routes are the routes and handlers theirs, by id.
-	routes   map[string]*Route
-	handlers map[string]fiber.Handler
+	// routes are the routes, by id.
+	routes map[string]*Route
 	// mounted holds the bounds of bodies to mounted paths, in bytes.
 	mounted   map[string]int
 	tokens    *access.TokenCache
@@ -138,7 +135,6 @@ func New(o Options) *API {
 		metrics:      newMetrics(o.Metrics),
 		now:          time.Now,
 		routes:       map[string]*Route{},
-		handlers:     map[string]fiber.Handler{},
 		mounted:      map[string]int{},
 		exampleCache: exampleCache{timeout: min(examplesTimeout, o.RequestTimeout)},
 	}
@@ -151,8 +147,7 @@ func New(o Options) *API {
 	a.changes, a.streamTimes = newChangeTail(o.Store, a.local.drop, o.Metrics), defaultStreamTimes()
 	a.publication.polled, a.publication.joined = a.changes.poll, []cache.Read{a.tokens.Check()}
 	a.publication.republished = a.meter.RewriteAll
-	a.parseCache, a.compressor = newParseCache(), newCompressor()
-	a.lane = newFastLane(a, o.Metrics)
+	a.compressor = newCompressor()
 	a.pages = newPages(o, a.publication)
 	a.publication.registerMetrics(o.Metrics)
 	a.app = fiber.New(fiber.Config{
@@ -163,15 +158,17 @@ func New(o Options) *API {
 		ReadBufferSize:        maxHeaderBytes,
 		WriteBufferSize:       writeBufferBytes,
 		BodyLimit:             maxBodyBytes,
-		ReadTimeout:           readTimeout,
-		WriteTimeout:          writeTimeout,
-		IdleTimeout:           idleTimeout,
-		ErrorHandler:          a.handleError,
+		// A form is a body as any other: no part of it becomes a file.
+		DisablePreParseMultipartForm: true,
+		ReadTimeout:                  readTimeout,
+		WriteTimeout:                 writeTimeout,
+		IdleTimeout:                  idleTimeout,
+		ErrorHandler:                 a.handleError,
 	})
 	a.app.Use(func(c *fiber.Ctx) error { return a.observe(c, (*fiber.Ctx).Next) })
 	for _, route := range Routes() {
-		a.routes[route.ID], a.handlers[route.ID] = &route, a.serve(route)
-		a.handleGet(route.Path, a.handlers[route.ID])
+		a.routes[route.ID] = &route
+		a.handleGet(route.Path, a.serve(route))
 	}
 	a.registerDocuments(o.Documents)
 	server := a.app.Server()
@@ -212,7 +209,7 @@ func (a *API) Ready(ctx context.Context) error {
 
 // Serve answers connections until Shutdown.
 func (a *API) Serve(listener net.Listener) error {
-	if err := a.app.Listener(laneListener{lazyListener{listener, new(atomic.Int64)}, a.lane}); err != nil {
+	if err := a.app.Listener(boundedListener{listener, new(atomic.Int64)}); err != nil {
 		return fmt.Errorf("serve %s: %w", listener.Addr(), err)
 	}
 	return nil
@@ -231,7 +228,6 @@ func (a *API) Drain() {
 func (a *API) Shutdown(ctx context.Context) error {
 	a.Drain()
 	defer a.local.close()
-	defer a.parseCache.close()
 	if a.payments != nil {
 		defer a.payments.Close()
 	}
@@ -249,7 +245,7 @@ func (a *API) serve(route Route) fiber.Handler {
 		s := stateOf(c)
 		s.route, s.metrics, s.now = &route, series, a.now()
 		a.authenticate(c, s)
-		r, err := a.parseCache.parse(c, s)
+		r, err := route.parse(c)
 		if err != nil {
 			return err
 		}
@@ -323,7 +319,6 @@ func (a *API) getAnswer(c *fiber.Ctx, s *requestState, r *request) (*rendered, e
 		}
 	}
 	s.layer, s.unmetered = answer.layer, answer.empty
-	a.parseCache.add(c, s, r, a.handlers[r.route.ID])
 	return answer, nil
 }
 
@@ -347,6 +342,9 @@ func (a *API) readAnswer(ctx context.Context, r *request, begun uint64) (*render
 	route := r.route
 	found, err := route.answer(a, ctx, r)
 	if err != nil {
+		return nil, a.nameNearestDAO(ctx, err)
+	}
+	if found.hint, err = a.hintOf(ctx, r, found); err != nil {
 		return nil, err
 	}
 	answer, err := render(found)

@@ -29,11 +29,14 @@ const headerBuffering = "X-Accel-Buffering"
 type streamTimes struct {
 	// life is how long it lasts at most: the caller resumes at another node, perhaps.
 	life time.Duration
-	// quiet is how long nothing is sent at most, so that whoever is between sees that it lives.
+	// quiet is the time between two keep-alives for intermediaries.
 	quiet time.Duration
 	// write is how long a write may take. A caller that reads more slowly is dropped.
 	write time.Duration
 }
+
+// minQuiet is how often a stream sends a sign of life at most, however impatient an edge is.
+const minQuiet = time.Second
 
 func defaultStreamTimes() streamTimes {
 	return streamTimes{life: 5 * time.Minute, quiet: 10 * time.Second, write: 10 * time.Second}
@@ -73,8 +76,8 @@ func (a *API) streamChanges(c *fiber.Ctx, s *requestState, r *request) error {
 		id: strings.Clone(s.requestID(c)), token: strings.Clone(c.Get(access.HeaderToken)), request: r,
 		times: a.streamTimes, leave: leave, state: requestState{route: s.route, internal: s.internal},
 	}
-	if limit, stated := edgeTimeout(c); stated {
-		stream.times.quiet = min(stream.times.quiet, limit/3)
+	if limit, stated := a.edgeTimeout(c); stated {
+		stream.times.quiet = min(stream.times.quiet, max(minQuiet, limit/3))
 	}
 	stream.ends = time.Now().Add(stream.times.life)
 	stream.text = []byte("retry: 1000\n\n")

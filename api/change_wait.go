@@ -57,7 +57,7 @@ func (a *API) loadHeld(ctx context.Context, r *request) (*rendered, error) {
 
 // edgeBound shortens a wait to what an edge waits for an answer.
 func (a *API) edgeBound(c *fiber.Ctx, wait time.Duration) time.Duration {
-	if limit, stated := edgeTimeout(c); stated {
+	if limit, stated := a.edgeTimeout(c); stated {
 		return max(0, min(wait, limit-a.timeout))
 	}
 	return wait

@@ -43,6 +43,17 @@ func (p daoParams) tags() []cache.Tag { return []cache.Tag{cache.DAOTag(p.DAOID)
 func (a *API) daoDetail(ctx context.Context, _ *request, p daoParams) (answer, error) {
 	var detail governance.DAODetail
 	view, err := a.view(ctx, cache.DAODetailKey(p.DAOID), &detail, notFound("daoId", p.DAOID))
+	if err != nil {
+		return answer{}, err
+	}
+	// How following goes is published more often than what the DAO's records add up to.
+	var status governance.DataStatus
+	if sources, err := a.view(ctx, cache.DataStatusKey(p.DAOID), &status, notFound("daoId", p.DAOID)); err == nil {
+		view.Revision = max(view.Revision, sources.Revision)
+	}
+	for _, source := range status.Sources {
+		detail.Sources = append(detail.Sources, source.Freshness())
+	}
 	return answer{data: detail, view: view, source: sourceRedis}, err
 }
 

@@ -42,7 +42,8 @@ const HeaderFill = "X-Edge-Fill"
 const HeaderTime = "X-Edge-Time"
 
 // HeaderTimeout holds how long an edge waits for an answer with a payment, in
-// milliseconds, and on answers to PathAuthorize how long a node may take.
+// milliseconds, and on answers to PathAuthorize how long a node may take. It is read from
+// internal callers and trusted proxies only.
 const HeaderTimeout = "X-Edge-Timeout"
 
 // Headers by which a node instructs nginx.
@@ -54,6 +55,14 @@ const (
 // edgeBodyTTL is how long an edge may keep the body of a paid answer. Its key changes
 // with every publication that changes it; an hour bounds what a release may change.
 const edgeBodyTTL = time.Hour
+
+// Bounds of what an edge may say.
+const (
+	// maxEdgeTimeout is more than any request takes.
+	maxEdgeTimeout = time.Hour
+	// maxClockDifference is how far the clock of an edge may be from that of the node.
+	maxClockDifference = 24 * time.Hour
+)
 
 // rewriteEdgeRequest turns a request for permission into the request that it is about.
 // Without a valid internal token it is left unchanged, and gets a 404.
@@ -132,9 +141,11 @@ func (a *API) setAccelExpires(c *fiber.Ctx, lifetime time.Duration) {
 		return
 	}
 	seconds, _, _ := strings.Cut(clock, ".")
-	if now, err := strconv.ParseInt(seconds, 10, 64); err == nil {
-		c.Set(headerAccelExpires, fmt.Sprintf("@%d", now+int64(lifetime/time.Second)-1))
+	now, err := strconv.ParseInt(seconds, 10, 64)
+	if err != nil || a.now().Sub(time.Unix(now, 0)).Abs() > maxClockDifference {
+		return // a proxy that is no edge passes on what its callers send
 	}
+	c.Set(headerAccelExpires, fmt.Sprintf("@%d", now+int64(lifetime/time.Second)-1))
 }
 
 // edgeBodyKey is a hash of everything that a body depends on, except the id and time of
@@ -159,10 +170,18 @@ func edgeBodyKey(r *request, found *rendered, readiness governance.Readiness) st
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// edgeTimeout returns how long an edge waits for the answer, if there is an edge.
-func edgeTimeout(c *fiber.Ctx) (limit time.Duration, stated bool) {
-	milliseconds, err := strconv.ParseInt(c.Get(HeaderTimeout), 10, 64)
-	return time.Duration(milliseconds) * time.Millisecond, err == nil
+// edgeTimeout returns how long an edge waits for the answer, if there is an edge: nothing to
+// maxEdgeTimeout. One that nobody can read is that of an edge that does not wait.
+func (a *API) edgeTimeout(c *fiber.Ctx) (limit time.Duration, stated bool) {
+	text := c.Get(HeaderTimeout)
+	if text == "" || !stateOf(c).fromEdge && !a.isTrusted(c) {
+		return 0, false
+	}
+	milliseconds, err := strconv.ParseUint(text, 10, 32)
+	if err != nil {
+		return 0, true
+	}
+	return min(time.Duration(milliseconds)*time.Millisecond, maxEdgeTimeout), true
 }
 
 // EdgeFailure is an error that an edge sends itself, equal to that of a node.
@@ -176,7 +195,7 @@ type EdgeFailure struct {
 // checkEdgeTimeout returns why a payment is not taken: the edge that passes it on would
 // give up before it is settled, and could not tell the caller what became of it.
 func (a *API) checkEdgeTimeout(c *fiber.Ctx) error {
-	waits, stated := edgeTimeout(c)
+	waits, stated := a.edgeTimeout(c)
 	needed := a.payments.MaxDuration()
 	if !stated || waits >= needed {
 		return nil
@@ -196,6 +215,8 @@ func NewEdgeFailure(status int, method, requestID string) (EdgeFailure, error) {
 		e = unavailable(nil)
 	case http.StatusGatewayTimeout:
 		e = paymentError(Route{}, x402.ExampleRefusal(x402.Pending))
+	case http.StatusUnsupportedMediaType:
+		e = encodedBody()
 	case http.StatusNotFound:
 		e = &Error{Status: status, Code: CodeNotFound, Message: "no such path"}
 	case http.StatusMethodNotAllowed:

@@ -50,6 +50,8 @@ type answer struct {
 	// live says that the next request may get more, so that no cache keeps the answer, and
 	// empty that it has no rows and costs nothing.
 	live, empty bool
+	// hint is Meta.Hint.
+	hint string
 }
 
 // Page describes which part of a list an answer is.
@@ -72,8 +74,13 @@ type Meta struct {
 	DataAsOf governance.Timestamp `json:"dataAsOf"`
 	// Readiness is how far the data may be relied on.
 	Readiness ReadinessState `json:"readiness"`
+	// VoteCoverageStatus is set for what is made of ballots: how many of the upstream ballots
+	// are held.
+	VoteCoverageStatus governance.VoteCoverage `json:"voteCoverageStatus,omitempty"`
 	// Page is set for lists.
 	Page *Page `json:"page,omitempty"`
+	// Hint says in words why there may be fewer rows than expected; empty for nothing.
+	Hint string `json:"hint,omitempty"`
 }
 
 // ReadinessState is how far an answer may be relied on.
@@ -149,16 +156,22 @@ func (r *rendered) appendTail(text []byte, s *requestState) []byte {
 	if r.metaTail != nil && s.readiness == r.view.Readiness {
 		text = append(text, r.metaTail...)
 	} else {
-		meta := Meta{DataAsOf: r.view.DataAsOf, Readiness: ReadinessState{s.readiness}, Page: r.page}
-		text = meta.appendData(text)
+		text = r.meta(s.readiness).appendData(text)
 	}
 	return append(text, envelopeEnd...)
+}
+
+// meta returns the members that do not differ between requests for the answer.
+func (r *rendered) meta(readiness governance.Readiness) Meta {
+	return Meta{
+		DataAsOf: r.view.DataAsOf, Readiness: ReadinessState{readiness}, VoteCoverageStatus: r.view.VoteCoverage, Page: r.page, Hint: r.hint,
+	}
 }
 
 // appendMeta appends the members of meta that differ between requests for an answer.
 func (s *requestState) appendMeta(text []byte) []byte {
 	meta := Meta{RequestID: s.id, GeneratedAt: governance.TimestampOf(s.now)}
-	return meta.AppendRequest(text)
+	return meta.appendRequest(text)
 }
 
 // typicalMetaBytes holds the meta of most answers, so that it is encoded on the stack.
@@ -187,11 +200,11 @@ func setBody(response *fasthttp.Response, parts ...[]byte) {
 	}
 }
 
-// AppendRequest appends the members that differ between requests for an answer. It and
+// appendRequest appends the members that differ between requests for an answer. It and
 // appendData append the same text as encoding/json, which would take longer for it than
-// the rest of a cache hit. No text in it needs escapes: ids are validated, cursors are
+// the rest of a cache hit. Only the hint needs escapes: ids are validated, cursors are
 // base64, and everything else is ours.
-func (m Meta) AppendRequest(text []byte) []byte {
+func (m Meta) appendRequest(text []byte) []byte {
 	text = append(text, `{"requestId":"`...)
 	text = append(text, m.RequestID...)
 	text = append(text, `","generatedAt":"`...)
@@ -200,17 +213,26 @@ func (m Meta) AppendRequest(text []byte) []byte {
 
 // Append appends the JSON of the meta: the same text as encoding/json, whose page may have a
 // cursor of characters that need no escapes.
-func (m Meta) Append(text []byte) []byte { return m.appendData(m.AppendRequest(text)) }
+func (m Meta) Append(text []byte) []byte { return m.appendData(m.appendRequest(text)) }
 
-// appendData appends the members after those of AppendRequest, to the end of meta.
+// appendData appends the members after those of appendRequest, to the end of meta.
 func (m Meta) appendData(text []byte) []byte {
 	text = append(text, `,"dataAsOf":"`...)
 	text = m.DataAsOf.Append(text)
 	text = append(text, `","readiness":{"status":"`...)
 	text = append(text, m.Readiness.Status...)
 	text = append(text, `"}`...)
+	if m.VoteCoverageStatus != "" {
+		text = append(text, `,"voteCoverageStatus":"`...)
+		text = append(text, m.VoteCoverageStatus...)
+		text = append(text, '"')
+	}
 	if m.Page != nil {
 		text = m.Page.append(append(text, `,"page":`...))
+	}
+	if m.Hint != "" {
+		hint, _ := json.Marshal(m.Hint) // a text has JSON
+		text = append(append(text, `,"hint":`...), hint...)
 	}
 	return append(text, '}')
 }

@@ -156,7 +156,7 @@ func cursorExpired(since governance.Timestamp) *Error {
 func tooManyWaiting() *Error {
 	return &Error{
 		Status: http.StatusServiceUnavailable, Code: CodeUnavailable,
-		Message:    "too many requests wait for changes at this node: ask without wait, or again in a moment",
+		Message:    "too many requests wait for changes at this node: retry later, or omit `wait`",
 		RetryAfter: unavailableRetry, Cause: errors.New("too many requests wait for changes"),
 	}
 }

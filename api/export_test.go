@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/valyala/fasthttp"
 
 	"pnyx/cache"
@@ -92,33 +91,8 @@ func (c *Copies) Poll(ctx context.Context, store *cache.Store) {
 	c.polled = c.watcher.poll(ctx, c.polled)
 }
 
-// Knows says whether the node answers requests for a target without the router.
-func (a *API) Knows(target string) bool {
-	_, known := a.parseCache.requests.GetIfPresent(target)
-	return known
-}
-
-// KnownTargets returns how many targets the node knows, and their estimated bytes.
-func (a *API) KnownTargets() (count int, weight uint64) {
-	a.parseCache.requests.CleanUp()
-	return a.parseCache.requests.EstimatedSize(), a.parseCache.requests.WeightedSize()
-}
-
-// Learn makes the node know a target as another that it knows.
-func (a *API) Learn(target, as string) {
-	if known, is := a.parseCache.requests.GetIfPresent(as); is {
-		a.parseCache.requests.Set(target, known)
-	}
-}
-
-// ForgetTargets drops all known targets.
-func (a *API) ForgetTargets() { a.parseCache.requests.InvalidateAll() }
-
 // ForgetForGood ends what a node that never served runs in the background.
-func (a *API) ForgetForGood() {
-	a.local.close()
-	a.parseCache.close()
-}
+func (a *API) ForgetForGood() { a.local.close() }
 
 // Handler answers requests without a socket.
 func (a *API) Handler() fasthttp.RequestHandler { return a.wrapHandler(a.app.Handler()) }
@@ -140,7 +114,7 @@ func (a *API) AllocationsOfNoting(path string) float64 {
 
 // MetaTexts returns a meta as answers have it, and as encoding/json writes it.
 func MetaTexts(id string, made, asOf governance.Timestamp, status governance.Readiness, p *Page) (written, encoded string, err error) {
-	m := Meta{RequestID: id, GeneratedAt: made, DataAsOf: asOf, Readiness: ReadinessState{status}, Page: p}
+	m := Meta{RequestID: id, GeneratedAt: made, DataAsOf: asOf, Readiness: ReadinessState{status}, VoteCoverageStatus: governance.VotesPartial, Page: p}
 	text, err := json.Marshal(m)
 	return string(m.Append(nil)), string(text), err
 }
@@ -189,33 +163,16 @@ func (c Cursors) Open(cursor string, position any) error {
 	return c.cipher.decode(c.request, cursor, position)
 }
 
-// ServeConn answers the requests on a connection, with the fast lane or without.
-func (a *API) ServeConn(conn net.Conn, lane bool) error {
-	if lane {
-		conn = newLaneConn(conn, a.lane)
-	}
-	a.app.Handler() // begins what Serve begins
-	return a.app.Server().ServeConn(conn)
-}
-
 // KeepCopies makes the copies of a node that does not serve yet last.
 func (a *API) KeepCopies() {
 	a.local.close()
 	a.local = newLocalCopies(0, time.Hour)
 }
 
-// LaneAnswers returns how many requests the fast lane has answered.
-func (a *API) LaneAnswers() float64 { return testutil.ToFloat64(a.lane.taken) }
-
-// LaneConn returns a connection of which the fast lane of the node answers what it can.
-func (a *API) LaneConn(conn net.Conn) net.Conn { return newLaneConn(conn, a.lane) }
-
-// LazyListener gives a listener's connections lazy deadlines.
-func LazyListener(listener net.Listener) net.Listener { return LazyListenerUnder(listener, 0) }
-
-// LazyListenerUnder is LazyListener while so many bytes wait to be read.
-func LazyListenerUnder(listener net.Listener, waiting int64) net.Listener {
-	l := lazyListener{Listener: listener, waiting: new(atomic.Int64)}
+// BoundedListener bounds the writes of a listener's connections, while so many bytes wait to
+// be read.
+func BoundedListener(listener net.Listener, waiting int64) net.Listener {
+	l := boundedListener{Listener: listener, waiting: new(atomic.Int64)}
 	l.waiting.Store(waiting)
 	return l
 }

@@ -21,8 +21,6 @@ const (
 	// refreshWait is how long a request for a stale page waits for a fresh one before it
 	// returns the stale one.
 	refreshWait = 200 * time.Millisecond
-	// maxAhead bounds the requests for pages in advance that are being enqueued.
-	maxAhead = 16
 )
 
 // errFillFailed reports that the worker could not build a page.
@@ -40,15 +38,13 @@ type pages struct {
 
 	mu      sync.Mutex
 	waiting map[cache.Key]chan bool // gets true when the fill has failed, else false
-	// ahead has room for maxAhead.
-	ahead chan struct{}
 }
 
 // newPages returns pages and registers their metrics.
 func newPages(o Options, publication *publicationWatcher) *pages {
 	return &pages{
 		store: o.Store, publication: publication, timeout: o.RequestTimeout, tracer: o.Tracer,
-		metrics: newPageMetrics(o.Metrics), waiting: map[cache.Key]chan bool{}, ahead: make(chan struct{}, maxAhead),
+		metrics: newPageMetrics(o.Metrics), waiting: map[cache.Key]chan bool{},
 	}
 }
 
@@ -69,35 +65,9 @@ func (p *pages) run(ctx context.Context) {
 	})
 }
 
-// page returns a page and its source, and requests the page after those that were made in
-// advance with it, if it is the one that says so.
-func (p *pages) page(ctx context.Context, r cache.PageRequest) (cache.View, source, error) {
-	v, from, err := p.find(ctx, r)
-	if err == nil && v.Next != nil {
-		p.requestAhead(ctx, *v.Next)
-	}
-	return v, from, err
-}
-
-// requestAhead requests a page that nobody waits for yet, unless requests wait already. The
-// caller of the page before it is not delayed.
-func (p *pages) requestAhead(ctx context.Context, r cache.PageRequest) {
-	select {
-	case p.ahead <- struct{}{}:
-	default:
-		return
-	}
-	ctx = context.WithoutCancel(ctx)
-	go func() {
-		defer func() { <-p.ahead }()
-		// Whatever the error, the page is made when somebody wants it.
-		_ = p.store.EnqueueAhead(ctx, cache.Fill{Page: r, Deadline: governance.TimestampOf(time.Now().Add(p.timeout))})
-	}()
-}
-
-// find returns a page and its source. It refreshes a stale page first, if that takes less
+// page returns a page and its source. It refreshes a stale page first, if that takes less
 // than refreshWait.
-func (p *pages) find(ctx context.Context, r cache.PageRequest) (cache.View, source, error) {
+func (p *pages) page(ctx context.Context, r cache.PageRequest) (cache.View, source, error) {
 	v, version, err := p.store.Page(ctx, r)
 	switch {
 	case err == nil && p.fresh(v, version.Revision):

@@ -10,11 +10,18 @@ import (
 // here; nil for none. What follows such a request on its connection is not read: it could
 // be part of another caller's.
 //
-// fasthttp takes the last of several lengths, and any transfer encoding for chunks.
+// fasthttp reads several lengths, both kinds of length, and headers that continue on another
+// line; what is in front may read them differently. It takes trailers for headers, which
+// nobody in front has looked at.
 func framingProblem(header *fasthttp.RequestHeader) *Problem {
 	if bytes.ContainsFunc(header.RequestURI(), func(r rune) bool { return r <= ' ' || r == 0x7f }) {
 		return &Problem{
 			Message: "the address contains spaces or control characters", Allowed: "one address, percent-encoded", Fix: fixEscape,
+		}
+	}
+	if len(header.PeekTrailerKeys()) > 0 {
+		return &Problem{
+			Message: "the request has trailers", Allowed: "headers before the body", Fix: "send nothing after the body",
 		}
 	}
 	lengths, encodings := 0, 0
@@ -22,6 +29,11 @@ func framingProblem(header *fasthttp.RequestHeader) *Problem {
 		var line []byte
 		line, rest, _ = bytes.Cut(rest, []byte("\n"))
 		line = bytes.TrimSuffix(line, []byte("\r"))
+		if len(line) > 0 && (line[0] == ' ' || line[0] == '\t') {
+			return &Problem{
+				Message: "a header continues on a second line", Allowed: "one header a line", Fix: "put each header on one line",
+			}
+		}
 		if bytes.IndexByte(line, '\r') >= 0 || bytes.IndexByte(line, 0) >= 0 {
 			return &Problem{
 				Message: "a header contains control characters", Allowed: "one header a line, without control characters",

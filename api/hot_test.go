@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"math"
 	"net/http"
 	"sync"
 	"testing"
@@ -116,22 +115,6 @@ func sender(tb testing.TB, handler fasthttp.RequestHandler, path string, header 
 		tb.Fatalf("GET %s: got %d %s, want 200", path, got, c.Response.Body())
 	}
 	return send
-}
-
-// TestHitAllocatesNothing takes the best of many short runs, because the goroutines of the
-// node allocate too.
-func TestHitAllocatesNothing(t *testing.T) {
-	if raceDetector {
-		t.Skip("the race detector allocates")
-	}
-	send := sender(t, hotNode(t), hotPath, nil)
-	best := math.Inf(1)
-	for range 50 {
-		best = min(best, testing.AllocsPerRun(50, send))
-	}
-	if best > 0 {
-		t.Errorf("got %.0f allocations for a hit, want none", best)
-	}
 }
 
 // BenchmarkHit answers a free route from the node's own copy, without a socket.

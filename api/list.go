@@ -28,11 +28,7 @@ func listPage[Row, Position any](
 	}
 	limit := paging.Limit
 	paging.Limit = query.PageSize(limit)
-	request := cache.NewPageRequest(q)
-	if paging.After != nil {
-		request.Shown = limit
-	}
-	view, from, err := a.page(ctx, request, missing)
+	view, from, err := a.page(ctx, cache.NewPageRequest(q), missing)
 	if err != nil {
 		return answer{}, err
 	}

@@ -59,20 +59,19 @@ type rendered struct {
 	status string
 	// layer is where the data came from.
 	layer layer
-	// page is set for lists.
+	// page is set for lists, and hint is Meta.Hint.
 	page *Page
+	hint string
 	// nodeLocal says that no publication changes the answer. live and empty are as in answer.
 	nodeLocal, live, empty bool
 	// head holds the headers of writeHead, and metaTail the text of Meta.appendData for the
 	// readiness of view. Only local copies have them.
 	head     *fasthttp.ResponseHeader
 	metaTail []byte
-	// bodyBytes is the length of a body with an id that the node made, packed returns the
-	// compressed answer, and lane is what the fast lane sends: nil for an answer that it leaves
-	// to fasthttp. Only local copies have them.
+	// bodyBytes is the length of a body with an id that the node made, and packed returns the
+	// compressed answer. Only local copies have them.
 	bodyBytes int
 	packed    func() (*packed, error)
-	lane      *laneAnswer
 }
 
 // localCopies keeps rendered answers that are requested repeatedly, up to a number of
@@ -121,14 +120,12 @@ func (l *localCopies) begin() (drops uint64) {
 func (l *localCopies) set(key string, route *Route, answer rendered, begun uint64) {
 	answer.status, answer.head = nodeHit, new(fasthttp.ResponseHeader)
 	answer.writeHead(answer.head, route)
-	meta := Meta{DataAsOf: answer.view.DataAsOf, Readiness: ReadinessState{answer.view.Readiness}, Page: answer.page}
-	answer.metaTail = meta.appendData(nil)
+	answer.metaTail = answer.meta(answer.view.Readiness).appendData(nil)
 	like := requestState{id: strings.Repeat("A", requestIDBytes), now: time.Unix(0, 0), readiness: answer.view.Readiness}
 	answer.bodyBytes = len(envelopeStart) + len(answer.data) + len(answer.appendTail(nil, &like))
 	answer.packed = sync.OnceValues(func() (*packed, error) {
 		return newPacked(slices.Concat([]byte(envelopeStart), answer.data, []byte(metaStart)), slices.Concat(answer.metaTail, []byte(envelopeEnd)))
 	})
-	answer.lane = answer.newLaneAnswer(route)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	since := func(tag cache.Tag) bool { return l.dropped[tag] > begun }
@@ -188,7 +185,7 @@ func render(found answer) (*rendered, error) {
 	view := found.view
 	view.Payload = nil
 	r := &rendered{
-		data: bytes.TrimSuffix(text.Bytes(), []byte("\n")), view: view, page: found.page,
+		data: bytes.TrimSuffix(text.Bytes(), []byte("\n")), view: view, page: found.page, hint: found.hint,
 		layer: found.source.layer(), nodeLocal: found.nodeLocal, live: found.live, empty: found.empty,
 	}
 	if found.nodeLocal {

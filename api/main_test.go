@@ -308,6 +308,7 @@ type success struct {
 			HasMore    bool    `json:"hasMore"`
 			NextCursor *string `json:"nextCursor"`
 		} `json:"page"`
+		Hint string `json:"hint"`
 	} `json:"meta"`
 }
 

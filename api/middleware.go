@@ -64,6 +64,43 @@ func preflight(c *fiber.Ctx) error {
 	return nil
 }
 
+// limitRequest rejects requests with an address or headers that are too long.
+func limitRequest(c *fiber.Ctx) error {
+	if err := limitURL(c); err != nil {
+		return err
+	}
+	return limitNegotiation(c)
+}
+
+// maxNegotiationBytes bounds the headers that say what a caller accepts. Browsers send a
+// tenth of it; sorting them takes a time that grows with the square of their length.
+const maxNegotiationBytes = 1 << 10
+
+// limitNegotiation rejects headers longer than maxNegotiationBytes with 431.
+func limitNegotiation(c *fiber.Ctx) error {
+	for _, name := range []string{fiber.HeaderAccept, fiber.HeaderAcceptEncoding} {
+		if got := len(c.Get(name)); got > maxNegotiationBytes {
+			return &Error{
+				Status: http.StatusRequestHeaderFieldsTooLarge, Code: CodeValidation,
+				Message: fmt.Sprintf("the header %s has %d bytes, at most %d are read", name, got, maxNegotiationBytes),
+				Details: lengthDetails{Given: got, Allowed: maxNegotiationBytes},
+			}
+		}
+	}
+	return nil
+}
+
+// encodedBody is the error of a request with a Content-Encoding, whatever its value: a body
+// is read as it is, since a small one could decode to any length.
+func encodedBody() *Error {
+	return &Error{
+		Status: http.StatusUnsupportedMediaType, Code: CodeValidation,
+		Message: "encoded bodies are not read: send the body as it is, without Content-Encoding",
+		Details: headerDetails{Header: strings.ToLower(fiber.HeaderContentEncoding)},
+		Headers: map[string]string{fiber.HeaderAcceptEncoding: "identity"},
+	}
+}
+
 // limitURL rejects request URIs longer than maxURLBytes with 414.
 func limitURL(c *fiber.Ctx) error {
 	if got := len(c.Request().RequestURI()); got > maxURLBytes {
@@ -91,14 +128,18 @@ func appendTiming(text []byte, duration time.Duration) []byte {
 }
 
 // wrapHandler wraps the handler of Fiber. It rewrites requests of an edge, closes
-// connections while the node drains, answers requests for known targets without Fiber's
-// router, and answers what must not reach Fiber: requests with an ambiguous end, and
-// methods that Fiber does not know, to which it would send a plain text.
+// connections while the node drains, and answers what must not reach Fiber: requests with an
+// ambiguous end or an encoded body, and methods that Fiber does not know, to which it would
+// send a plain text.
 func (a *API) wrapHandler(next fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(request *fasthttp.RequestCtx) {
 		if problem := framingProblem(&request.Request.Header); problem != nil {
 			a.refuse(request, validationError([]Problem{*problem}, 0))
 			request.SetConnectionClose()
+			return
+		}
+		if len(request.Request.Header.PeekAll(fiber.HeaderContentEncoding)) > 0 {
+			a.refuse(request, encodedBody())
 			return
 		}
 		s := acquireState(request)
@@ -110,10 +151,6 @@ func (a *API) wrapHandler(next fasthttp.RequestHandler) fasthttp.RequestHandler 
 			a.setEdgeTimeout(request, s)
 			releaseState(s)
 		}()
-		if known := a.parseCache.known(request); known != nil {
-			a.answerKnown(request, s, known)
-			return
-		}
 		if slices.Contains(fiber.DefaultMethods, string(request.Method())) {
 			next(request)
 			return

@@ -7,18 +7,20 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// Mount has a handler of another package answer every request to a path with JSON, whatever
-// its method; its errors are answered as those of routes. name is the path in metrics, and
+// Mount has a handler of another package answer every request to a path, with a slash at its end
+// or without, with JSON, whatever its method; its errors are answered as those of routes. name is the path in metrics, and
 // maxBody bounds the body of a request in bytes. Mount is called before Serve.
 func (a *API) Mount(path, name string, maxBody int, handler fiber.Handler) {
-	a.mounted[path] = maxBody
-	a.metrics.addRoute(path, name)
-	a.app.All(path, func(c *fiber.Ctx) error {
-		setCommonHeaders(c, stateOf(c))
-		c.Response().Header.SetContentType(fiber.MIMEApplicationJSON)
-		c.Set(fiber.HeaderCacheControl, noStore)
-		return handler(c)
-	})
+	for _, path := range []string{path, path + "/"} {
+		a.mounted[path] = maxBody
+		a.metrics.addRoute(path, name)
+		a.app.All(path, func(c *fiber.Ctx) error {
+			setCommonHeaders(c, stateOf(c))
+			c.Response().Header.SetContentType(fiber.MIMEApplicationJSON)
+			c.Set(fiber.HeaderCacheControl, noStore)
+			return handler(c)
+		})
+	}
 }
 
 // MountPages has a handler of another package answer GET and HEAD requests to a path, which

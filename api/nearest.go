@@ -4,22 +4,17 @@ import (
 	"strings"
 
 	"github.com/agnivade/levenshtein"
+
+	"pnyx/governance"
 )
 
-// nearest returns the candidate that is most similar to a text, ignoring case; empty when
-// more than a third of the letters differ from every candidate.
+// nearest returns the nearest candidate of a text, which is not compared when it is longer
+// than any.
 func nearest(text string, candidates []string) string {
 	if len(text) > MaxTextBytes {
 		return ""
 	}
-	best, distance := "", 0
-	for _, candidate := range candidates {
-		d := levenshtein.ComputeDistance(strings.ToLower(text), strings.ToLower(candidate))
-		if 3*d <= len(candidate)+1 && (best == "" || d < distance) {
-			best, distance = candidate, d
-		}
-	}
-	return best
+	return governance.Nearest(text, candidates)
 }
 
 // nearestPath returns the known path that is most similar to that of a request; empty when

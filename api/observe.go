@@ -33,18 +33,22 @@ func (a *API) observe(c *fiber.Ctx, handler fiber.Handler) error {
 	return nil
 }
 
-// guard limits the request URI, runs a handler, and compresses its answer. A panic is an
-// error.
+// guard limits what a request is made of, runs a handler, takes from the bucket of the
+// client's address if nothing else was taken, and compresses the answer. A panic is an error.
 func (a *API) guard(c *fiber.Ctx, handler fiber.Handler) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			err = fmt.Errorf("panic: %v", cause)
 		}
 	}()
-	if err := limitURL(c); err != nil {
+	if err := limitRequest(c); err != nil {
 		return err
 	}
 	if err := handler(c); err != nil {
+		return err
+	}
+	if err := a.limitAnswer(c, stateOf(c)); err != nil {
+		c.Response().Reset() // nothing of the answer may be sent
 		return err
 	}
 	return a.compressor.compress(c)

@@ -60,12 +60,6 @@ func newPacked(text, tailText []byte) (*packed, error) {
 // storedHeaderBytes is what precedes the text of a block of deflate that is not compressed.
 const storedHeaderBytes = 5
 
-// bytes is the length of the file of a body of so many bytes.
-func (p *packed) bytes(body int) int {
-	between := body - p.length - len(p.tailText)
-	return len(p.head) + storedHeaderBytes + between + len(p.tail) + 2*crc32.Size
-}
-
 // appendRest appends what follows head in the file for a request.
 func (p *packed) appendRest(file []byte, s *requestState) []byte {
 	file = append(file, make([]byte, storedHeaderBytes)...) // its kind, and its length twice

@@ -56,21 +56,16 @@ func (r *Reader) RequestID() string { return stateOf(r.outer).requestID(r.outer)
 
 // Read is one GET of a route by a Reader.
 type Read struct {
-	ParsedRead
-
 	reader *Reader
 	ctx    *fasthttp.RequestCtx
 	c      *fiber.Ctx
 	state  *requestState
-	// answered says that the route answered with data, and more that it did for a second page.
-	answered, more bool
-	began          time.Time
-}
-
-// ParsedRead is what Read.Parse finds out, for further reads with the same parameters.
-type ParsedRead struct {
+	// texts are the parameters by name, and request is what they mean.
 	texts   map[string]string
 	request *request
+	// answered says that the route answered with data.
+	answered bool
+	began    time.Time
 }
 
 // Answer is what a route answers a Read with.
@@ -79,14 +74,6 @@ type Answer struct {
 	Data []byte
 	// Meta is the member meta of the envelope.
 	Meta Meta
-
-	found *rendered
-}
-
-// Same reports whether two answers have the same data, and the same meta but for what
-// differs between requests.
-func (a Answer) Same(b Answer) bool {
-	return a.found == b.found && a.Meta.Readiness == b.Meta.Readiness
 }
 
 // Read begins a read of a route by the route's id. The caller is authenticated, and
@@ -110,18 +97,6 @@ func (r *Reader) Read(routeID string) *Read {
 	a.authenticate(read.c, s)
 	r.reads = append(r.reads, read)
 	return read
-}
-
-// ReadParsed begins a read with parameters that were parsed before.
-func (r *Reader) ReadParsed(p ParsedRead) *Read {
-	read := r.Read(p.request.route.ID)
-	read.ParsedRead, read.state.known = p, p.request
-	return read
-}
-
-// HasMore reports whether a read was answered with more than one page.
-func (r *Reader) HasMore() bool {
-	return slices.ContainsFunc(r.reads, func(read *Read) bool { return read.more })
 }
 
 // contexts holds contexts that are not in use.
@@ -174,7 +149,7 @@ func (r *Read) Parse(texts map[string]string) error {
 	if err != nil {
 		return r.Refuse(err)
 	}
-	r.texts, r.request, r.state.known = texts, parsed, parsed
+	r.texts, r.request = texts, parsed
 	return nil
 }
 
@@ -261,10 +236,9 @@ func (r *Read) Get() (Answer, error) {
 		return Answer{}, r.Refuse(err)
 	}
 	s.readiness, s.delegatedBytes, r.answered = a.readiness(found, s.now), len(found.data), true
-	return Answer{found: found, Data: found.data, Meta: Meta{
-		RequestID: s.id, GeneratedAt: governance.TimestampOf(s.now), DataAsOf: found.view.DataAsOf,
-		Readiness: ReadinessState{s.readiness}, Page: found.page,
-	}}, nil
+	meta := found.meta(s.readiness)
+	meta.RequestID, meta.GeneratedAt = s.id, governance.TimestampOf(s.now)
+	return Answer{Data: found.data, Meta: meta}, nil
 }
 
 // GetPage returns another page of the list, as part of the same read: it is neither
@@ -281,7 +255,7 @@ func (r *Read) GetPage(cursor string, limit int) (Answer, error) {
 	if err != nil {
 		return Answer{}, r.Refuse(err)
 	}
-	r.request, r.state.known, r.more = parsed, parsed, true
+	r.request = parsed
 	return r.Get()
 }
 
@@ -293,8 +267,10 @@ func (r *Reader) End(delivered bool) {
 	if r.charge != nil {
 		r.charge.Release(r.outer.UserContext())
 	}
+	outer := stateOf(r.outer)
 	for _, read := range r.reads {
 		read.end(delivered)
+		outer.limited = outer.limited || read.state.limited // one bucket is enough
 		r.api.app.ReleaseCtx(read.c)
 		releaseState(read.state)
 		releaseContext(read.ctx)

@@ -2,44 +2,42 @@ package api
 
 import (
 	"errors"
-	"net/http"
 	"net/netip"
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
 
 	"pnyx/access"
-	"pnyx/access/x402"
 )
 
 // limitRefusal takes from a bucket for a request that is refused before one was asked: of
 // the token on a paid route, else of the client's IP address. It returns the error to
 // send, which is 429 once the bucket is empty. A refusal uses nothing of the month.
-//
-// Not counted are faults of ours, internal callers, and the 402 that states the terms of
-// a payment: it is the first half of a request that the payer's bucket counts.
 func (a *API) limitRefusal(c *fiber.Ctx, s *requestState, refused *Error) *Error {
-	terms := refused.Status == http.StatusPaymentRequired && c.Get(x402.HeaderPayment) == ""
-	if s.limited || s.internal || terms || refused.Status >= http.StatusInternalServerError {
-		return refused
-	}
 	var err error
-	if s.now.IsZero() {
-		s.now = a.now()
-	}
-	switch {
-	case s.route == nil && a.internal.Accepts(c.Get(access.HeaderInternal)):
-	case s.caller != nil && s.route.Paid():
+	if !s.limited && !s.internal && s.caller != nil && s.route.Paid() {
 		limits := s.caller.EffectiveLimits()
 		limits.Month = 0
 		err = a.limitToken(c.UserContext(), s, limits)
-	default:
-		err = a.limitIP(c, s)
+	} else {
+		err = a.limitAnswer(c, s)
 	}
 	if limited, is := errors.AsType[*Error](err); is {
 		return limited
 	}
 	return refused
+}
+
+// limitAnswer takes from the bucket of the client's IP address for a request that no bucket
+// was asked for, whatever its answer is. Internal callers are not limited.
+func (a *API) limitAnswer(c *fiber.Ctx, s *requestState) error {
+	if s.limited || s.internal || s.route == nil && a.internal.Accepts(c.Get(access.HeaderInternal)) {
+		return nil
+	}
+	if s.now.IsZero() {
+		s.now = a.now()
+	}
+	return a.limitIP(c, s)
 }
 
 // peerOf returns the address of the other end of the connection.

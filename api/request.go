@@ -102,10 +102,18 @@ func (p Param) read(given map[string]string) (any, *Problem) {
 
 // cursor returns the cursor of the request; empty for none.
 func (r *request) cursor() string {
-	for i, param := range r.route.Params {
-		if param.Kind == Cursor {
-			return r.values[i]
-		}
+	return r.valueOf(func(p Param) bool { return p.Kind == Cursor })
+}
+
+// daoFilter returns the DAO that rows are selected by; empty for none.
+func (r *request) daoFilter() string {
+	return r.valueOf(func(p Param) bool { return p.Name == "daoId" && p.In != InPath && !p.MustExist })
+}
+
+// valueOf returns the text of a parameter; empty where there is none.
+func (r *request) valueOf(is func(Param) bool) string {
+	if i := slices.IndexFunc(r.route.Params, is); i >= 0 {
+		return r.values[i]
 	}
 	return ""
 }

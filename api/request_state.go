@@ -32,9 +32,6 @@ type requestState struct {
 	tool    string
 	outcome Code
 
-	// known is the parsed request, where the target was known before; nil elsewhere.
-	known *request
-
 	// route is the route of the request; nil for documents and unknown paths. The fields
 	// below are set for routes only.
 	route *Route

@@ -274,14 +274,14 @@ func TestUnknownSubjectsAreNotFound(t *testing.T) {
 	n := newNode(t)
 	for path, details := range map[string]string{
 		"/v2/daos/nobody":                           `{"daoId":"nobody"}`,
-		"/v2/daos/UNISWAP":                          `{"daoId":"UNISWAP"}`,
+		"/v2/daos/UNISWAP":                          `{"daoId":"UNISWAP","nearest":"uniswap"}`,
 		"/v2/daos/..":                               `{"daoId":".."}`,
 		"/v2/meta/data-status?daoId=nobody":         `{"daoId":"nobody"}`,
 		"/v2/proposals/" + string(unknownKey):       `{"proposalKey":"` + string(unknownKey) + `"}`,
 		"/v2/daos/%22%3C%26%3E%E6%B0%91":            `{"daoId":"\"<&>民"}`,
 		evidencePath(unknownKey):                    `{"proposalKey":"` + string(unknownKey) + `"}`,
 		summaryPath(unknownKey):                     `{"proposalKey":"` + string(unknownKey) + `"}`,
-		"/v2/daos/" + url.PathEscape("uniswap\r\n"): `{"daoId":"uniswap\r\n"}`,
+		"/v2/daos/" + url.PathEscape("uniswap\r\n"): `{"daoId":"uniswap\r\n","nearest":"uniswap"}`,
 	} {
 		got := n.wantFailure(n.get(path), http.StatusNotFound, api.CodeNotFound)
 		if string(got.Error.Details) != details {

@@ -171,11 +171,16 @@ func countedSummary() governance.VoteSummary {
 	title := "Deploy \"v4\""
 	return governance.VoteSummary{
 		Proposal: governance.SummaryProposal{ProposalKey: countedKey, Title: &title, Outcome: governance.Passed},
-		Totals:   &governance.VoteTotals{Votes: "3", UniqueVoters: "3", VotingPower: "40000000.000000000000000001"},
-		Quorum:   &governance.Quorum{Raw: "40000000", Progress: "1", Reached: true},
+		Basis:    new(governance.BallotsBasis),
+		Held:     governance.HeldTotals{Votes: "3", VotingPower: "40000000.000000000000000001"},
+		Result: &governance.VoteResult{
+			ChoiceKey: new("1"), Label: new("For"), MarginPower: "39999999.999999999999999997", MarginPercent: "99.99",
+		},
+		Totals: &governance.VoteTotals{Votes: new(governance.Decimal("3")), UniqueVoters: new(governance.Decimal("3")), VotingPower: "40000000.000000000000000001"},
+		Quorum: &governance.Quorum{Raw: "40000000", Progress: "1", Reached: new(true), Type: governance.QuorumOfApproval},
 		Choices: []governance.ChoiceTotal{
-			{Key: "1", Label: "For", Votes: "2", VotingPower: "39999999.999999999999999999"},
-			{Key: "2", Label: "Against", Votes: "1", VotingPower: "0.000000000000000002"},
+			{Key: "1", Label: "For", Votes: new(governance.Decimal("2")), VotingPower: "39999999.999999999999999999"},
+			{Key: "2", Label: "Against", Votes: new(governance.Decimal("1")), VotingPower: "0.000000000000000002"},
 		},
 		CoverageStatus: governance.Complete,
 	}
@@ -232,6 +237,7 @@ func uncountedDetail() governance.ProposalDetail {
 func uncountedSummary() governance.VoteSummary {
 	return governance.VoteSummary{
 		Proposal: governance.SummaryProposal{ProposalKey: uncountedKey, Outcome: governance.Unknown},
+		Held:     governance.HeldTotals{Votes: "0", VotingPower: "0"},
 		Choices:  []governance.ChoiceTotal{}, CoverageStatus: governance.CoverageUnavailable,
 	}
 }

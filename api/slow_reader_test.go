@@ -35,7 +35,7 @@ func TestAttackSlowReadersAreCutOffWhileMuchWaitsToBeRead(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ours, theirs := net.Pipe()
 				defer theirs.Close()
-				conn, err := api.LazyListenerUnder(onePipe{end: ours}, given.waiting).Accept()
+				conn, err := api.BoundedListener(onePipe{end: ours}, given.waiting).Accept()
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -59,7 +59,7 @@ func TestPromptReaderIsServedWhileMuchWaitsToBeRead(t *testing.T) {
 	t.Parallel()
 	ours, theirs := net.Pipe()
 	defer theirs.Close()
-	conn, err := api.LazyListenerUnder(onePipe{end: ours}, 64<<20).Accept()
+	conn, err := api.BoundedListener(onePipe{end: ours}, 64<<20).Accept()
 	if err != nil {
 		t.Fatal(err)
 	}

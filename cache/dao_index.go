@@ -115,6 +115,14 @@ func (s *Store) DAOPage(ctx context.Context, q query.DAOs) (DAOIndexPage, error)
 	return decodeDAOPage(reply)
 }
 
+// DAOIDs returns the ids of all DAOs, in order. The error is ErrUnavailable.
+func (s *Store) DAOIDs(ctx context.Context) ([]string, error) {
+	ctx, cancel := s.conn.WithTimeout(ctx)
+	defer cancel()
+	ids, err := s.conn.Client.ZRange(ctx, string(listKey(query.DAOs{})), 0, -1).Result()
+	return ids, WrapError(err)
+}
+
 // DAORow returns the row of one DAO. The error is ErrMiss or ErrUnavailable.
 func (s *Store) DAORow(ctx context.Context, daoID string) (item governance.DAOListItem, err error) {
 	ctx, cancel := s.conn.WithTimeout(ctx)

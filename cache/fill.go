@@ -39,9 +39,6 @@ const (
 	pendingTTL = 2 * time.Second
 	// pageTTL is how long a page is kept.
 	pageTTL = 10 * time.Minute
-	// aheadTTL is how long a page is kept that was made in advance: long enough for a caller
-	// who reads the page before it, at little memory for one who does not come.
-	aheadTTL = time.Minute
 	// partTTL is how long a part of an export is kept: long enough for those who wait for
 	// it and for a download that is resumed at once, since a part takes a thousand times the
 	// memory of a page.
@@ -80,17 +77,6 @@ return 1`)
 // EnqueueFill requests a page unless it is pending. The error is ErrQueueFull or
 // ErrUnavailable.
 func (s *Store) EnqueueFill(ctx context.Context, f Fill) error {
-	return s.enqueue(ctx, f, MaxQueuedFills)
-}
-
-// EnqueueAhead requests a page that nobody waits for yet, unless others of its kind are
-// queued: the error is ErrQueueFull then.
-func (s *Store) EnqueueAhead(ctx context.Context, f Fill) error {
-	return s.enqueue(ctx, f, 1)
-}
-
-// enqueue requests a page unless it is pending, or its queue has so many requests.
-func (s *Store) enqueue(ctx context.Context, f Fill, most int) error {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
 	f.EnqueuedAt = governance.TimestampOf(time.Now())
@@ -101,7 +87,7 @@ func (s *Store) enqueue(ctx context.Context, f Fill, most int) error {
 	// A queued request stays pending as long as somebody waits for it.
 	ttl := max(pendingTTL, time.Until(f.Deadline.Time()))
 	keys := []string{string(fillQueueKey(f.Page.Kind)), string(pendingKey(f.Page.Key()))}
-	reply, err := enqueueFill.Run(ctx, s.conn.Client, keys, most, ttl.Milliseconds(), request).Int()
+	reply, err := enqueueFill.Run(ctx, s.conn.Client, keys, MaxQueuedFills, ttl.Milliseconds(), request).Int()
 	if err != nil {
 		return WrapError(err)
 	}
@@ -232,18 +218,11 @@ func (s *Store) RequeueFills(ctx context.Context, fills []Fill, end QueueEnd) er
 func (s *Store) HeartbeatFills(ctx context.Context, fills []Fill) error {
 	_, err := s.conn.Client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for _, f := range fills {
-			markPending(ctx, pipe, []PageRequest{f.Page})
+			pipe.Set(ctx, string(pendingKey(f.Page.Key())), "1", pendingTTL)
 		}
 		return nil
 	})
 	return WrapError(err)
-}
-
-// markPending queues the marks of requests that are in work.
-func markPending(ctx context.Context, pipe redis.Pipeliner, pages []PageRequest) {
-	for _, page := range pages {
-		pipe.Set(ctx, string(pendingKey(page.Key())), "1", pendingTTL)
-	}
 }
 
 // FillQueueLength returns how many requests are in the longest queue of the kinds.
@@ -272,22 +251,16 @@ type CompletedFill struct {
 	// View is stored as the page, unless a newer one is; nil where a page is stored already,
 	// or where there is none.
 	View *View
-	// Ahead is true for a page that was made in advance. It is kept for a shorter time, and
-	// does not replace an equal one.
-	Ahead bool
-	// Next is what one who goes on from the page requests, nil where nobody does: that
-	// request is then one of a walk.
-	Next *PageRequest
 	// Failed is true when there is no page.
 	Failed bool
 }
 
 // CompleteFills stores the pages of requests, tells all waiting nodes that they are done, and
-// returns an error for each. Requests for the pages of started are pending from then on.
+// returns an error for each.
 //
 // All that is one round trip. Where the servers of a Cluster take theirs in another order, a
 // node that is told too early requests the page again and finds it stored.
-func (s *Store) CompleteFills(ctx context.Context, fills []CompletedFill, started ...PageRequest) []error {
+func (s *Store) CompleteFills(ctx context.Context, fills []CompletedFill) []error {
 	errs := make([]error, len(fills))
 	set, told := make([]*redis.Cmd, len(fills)), make([]*redis.IntCmd, len(fills))
 	_, _ = s.conn.Client.Pipelined(ctx, func(pipe redis.Pipeliner) error { // each command has its own error
@@ -296,7 +269,6 @@ func (s *Store) CompleteFills(ctx context.Context, fills []CompletedFill, starte
 				set[i], errs[i] = f.store(ctx, pipe)
 			}
 		}
-		markPending(ctx, pipe, started)
 		for i, f := range fills {
 			f.Failed = f.Failed || errs[i] != nil
 			told[i] = f.tell(ctx, pipe)
@@ -327,20 +299,15 @@ func (f CompletedFill) store(ctx context.Context, pipe redis.Pipeliner) (*redis.
 	if err != nil {
 		return nil, err
 	}
-	script, ttl := setNewerTTL, pageTTL
+	ttl := pageTTL
 	switch {
 	case f.View.Absent:
 		ttl = absentTTL
 	case f.Page.Kind == query.KindBallotPart:
 		ttl = partTTL
-	case f.Ahead:
-		script, ttl = setAhead, aheadTTL
-	}
-	if f.Next != nil {
-		pipe.Set(ctx, string(expectedKey(f.Next.Key())), "1", aheadTTL)
 	}
 	// The text of the script, as Writer sends it.
-	return script.Eval(ctx, pipe, []string{string(f.Page.Key())}, f.View.Revision, value, ttl.Milliseconds()), nil
+	return setNewerTTL.Eval(ctx, pipe, []string{string(f.Page.Key())}, f.View.Revision, value, ttl.Milliseconds()), nil
 }
 
 // tell queues the message to waiting nodes.

@@ -133,23 +133,3 @@ func TestAFullQueueOfOneKindTakesRequestsOfOthers(t *testing.T) {
 		t.Errorf("got %d requests in the longest queue, %v, want %d", length, err, cache.MaxQueuedFills)
 	}
 }
-
-func TestAPageInAdvanceIsNotRequestedWhileOthersWait(t *testing.T) {
-	t.Parallel()
-	store := openEmbedded(t)
-	wanted := func(voter query.Voter) cache.Fill {
-		return cache.Fill{
-			Page:     cache.NewPageRequest(query.Profile{Voter: voter}),
-			Deadline: governance.TimestampOf(time.Now().Add(time.Minute)),
-		}
-	}
-	if err := store.EnqueueAhead(t.Context(), wanted("first")); err != nil {
-		t.Fatal(err)
-	}
-	if err := store.EnqueueAhead(t.Context(), wanted("second")); !errors.Is(err, cache.ErrQueueFull) {
-		t.Errorf("got %v behind another request, want %v", err, cache.ErrQueueFull)
-	}
-	if err := store.EnqueueFill(t.Context(), wanted("second")); err != nil {
-		t.Errorf("got %v for a page that somebody waits for, want it queued", err)
-	}
-}

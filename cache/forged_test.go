@@ -35,7 +35,7 @@ func TestAttackEmbeddedRedisNeedsThePassword(t *testing.T) {
 			otherUser.User = user
 			client := env.RedisClient(t, otherUser.String())
 			for _, command := range [][]any{
-				{"GET", "pnyx:4:view:dao:uniswap"},
+				{"GET", "pnyx:5:view:dao:uniswap"},
 				{"SET", "a", "b"},
 				{"KEYS", "*"},
 				{"FLUSHALL"},

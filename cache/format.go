@@ -11,14 +11,13 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 )
 
-// previousNamespace started the keys of the format before. Package accounts still uses
-// it for keys whose format has not changed.
-const previousNamespace = "pnyx:3:"
+// previousNamespace started the keys of the format before.
+const previousNamespace = "pnyx:4:"
 
 // Keys of the format before that decide when its values are removed.
 const (
 	previousLeaseKey = previousNamespace + "{worker}:lease"
-	previousStateKey = previousNamespace + "{worker}:published"
+	previousStateKey = previousNamespace + "{worker}:publication"
 )
 
 // previousStateTTL is how long the state of publication of the format before is kept once no
@@ -28,7 +27,7 @@ const previousStateTTL = 24 * time.Hour
 
 // previousRunIDs is the field of the previous format's state of publication that is
 // PublicationState.ServerRunIDs in this one.
-const previousRunIDs = "identity"
+const previousRunIDs = "serverRunIDs"
 
 // scanBatch is how many keys one SCAN visits.
 const scanBatch = 1000
@@ -39,7 +38,7 @@ func isPreviousFormat(key string) bool {
 	if !found {
 		return false
 	}
-	for _, prefix := range []string{"view:", "mark:", "{worker}:", "{daos}:", "{fills}:", "{tokens}:"} {
+	for _, prefix := range []string{"view:", "version:", "{worker}:", "{daos}:", "{fills}:", "{tokens}:"} {
 		if strings.HasPrefix(name, prefix) {
 			return true
 		}

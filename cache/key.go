@@ -12,7 +12,7 @@ import (
 // formatVersion names the layout of keys and values. Raising it makes processes of two
 // versions ignore each other's values instead of misreading them. ExpirePreviousFormat
 // then removes what the version before has stored.
-const formatVersion = "4"
+const formatVersion = "5"
 
 // Namespace starts every key of this package.
 const Namespace = "pnyx:" + formatVersion + ":"
@@ -112,11 +112,6 @@ func fillWakeKey(id string) Key {
 // kindOfQueue is the reverse of fillQueueKey.
 func kindOfQueue(queue string) query.Kind {
 	return query.Kind(strings.TrimPrefix(queue, fillTag+"queue:"))
-}
-
-// expectedKey names the mark of a page that follows one that was read with a cursor.
-func expectedKey(page Key) Key {
-	return fillTag + "expected:" + page
 }
 
 // pendingKey names the claim of the worker that fills a page.

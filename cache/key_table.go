@@ -180,10 +180,6 @@ func workerFamilies() []KeyFamily {
 			Lifetime: "until the page is stored, at most " + FormatLifetime(pendingTTL) +
 				" or the deadline of the request",
 		},
-		{
-			Keys: []Key{expectedKey("PAGE")}, Contents: "the page follows one that was requested with a cursor",
-			Writer: fillers, Lifetime: FormatLifetime(aheadTTL),
-		},
 		{Keys: []Key{fillDoneChannel}, Contents: "channel: a page was filled", Writer: fillers},
 	}
 }

@@ -29,10 +29,6 @@ type PageRequest struct {
 	// Query is the encoded query, without fields that are zero: a field that is new
 	// changes the keys of those pages alone that it selects.
 	Query msgpack.RawMessage `msgpack:"q"`
-	// Shown is how many rows of the page a caller is shown who came with a cursor: the page
-	// that is requested next begins after these. It is zero for other requests, and is no part
-	// of the key.
-	Shown int `msgpack:"n,omitempty"`
 }
 
 // NewPageRequest encodes a query. It panics on a query that cannot be encoded: that is a

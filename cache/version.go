@@ -104,26 +104,22 @@ type RequestedPage struct {
 	View    View
 	Version Version
 	Err     error
-	// Expected is true when the page before it was read a moment ago by one who came with a
-	// cursor: see CompletedFill.Next.
-	Expected bool
 }
 
 // RequestedPages reads pages in one round trip.
 func (s *Store) RequestedPages(ctx context.Context, requests []PageRequest) []RequestedPage {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
-	reads, marks := make([]pageRead, len(requests)), make([]*redis.IntCmd, len(requests))
+	reads := make([]pageRead, len(requests))
 	_, _ = s.conn.Client.Pipelined(ctx, func(pipe redis.Pipeliner) error { // each command has its own error
 		for i, r := range requests {
-			reads[i], marks[i] = queuePage(ctx, pipe, r), pipe.Exists(ctx, string(expectedKey(r.Key())))
+			reads[i] = queuePage(ctx, pipe, r)
 		}
 		return nil
 	})
 	pages := make([]RequestedPage, len(requests))
 	for i := range pages {
 		pages[i].View, pages[i].Version, pages[i].Err = reads[i].result()
-		pages[i].Expected = marks[i].Val() > 0
 	}
 	return pages
 }

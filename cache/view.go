@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -21,15 +20,15 @@ type View struct {
 	DataAsOf governance.Timestamp `msgpack:"a"`
 	// Readiness is governance.Ready, or the reason why the data is incomplete.
 	Readiness governance.Readiness `msgpack:"r"`
+	// VoteCoverage says how many of the upstream ballots the view is made of; empty for one
+	// that is not made of ballots.
+	VoteCoverage governance.VoteCoverage `msgpack:"c,omitempty"`
 	// FreshUntil is when the passing of time makes the view wrong; nil for never.
 	FreshUntil *governance.Timestamp `msgpack:"f"`
 	// Absent means that the subject does not exist. The view has no payload then.
 	Absent bool `msgpack:"n,omitempty"`
 	// Payload is the encoded resource.
 	Payload Payload `msgpack:"p"`
-	// Next is the page after those that were made in advance with this one; nil for most
-	// views. Whoever serves this view requests it, with EnqueueAhead.
-	Next *PageRequest `msgpack:"x,omitempty"`
 }
 
 // NewView returns v with an encoded payload.
@@ -142,16 +141,5 @@ return 1`)
 //
 //nolint:gochecknoglobals // scripts are constants that know their own hash
 var setNewerTTL = redis.NewScript(revisionGuard + `
-redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
-return 1`)
-
-// setAhead is setNewerTTL for a value that was made in advance: one of its own revision is
-// not replaced either.
-//
-// KEYS: any. ARGV: revision, value, TTL.
-//
-//nolint:gochecknoglobals // scripts are constants that know their own hash
-var setAhead = redis.NewScript(revisionGuard + `
-if redis.call('GETRANGE', KEYS[1], 0, ` + strconv.Itoa(RevisionDigits-1) + `) == string.sub(ARGV[2], 1, ` + strconv.Itoa(RevisionDigits) + `) then return 0 end
 redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
 return 1`)

@@ -140,7 +140,7 @@ func probeHandler(probe func(context.Context) error) http.HandlerFunc {
 // (the node should get requests), /metrics, and Go's profiles below /debug/pprof/. It
 // stops last, so that a shutdown can be observed.
 //
-// The listener has no authentication, so its address must stay private. A CPU profile
+// The listener has no authentication, so its address must stay private; see onlyPrivateHosts. A CPU profile
 // has to be shorter than the write timeout of twice adminTimeout.
 func (n *node) startAdmin() {
 	mux := http.NewServeMux()
@@ -155,7 +155,7 @@ func (n *node) startAdmin() {
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
 
-	server := &http.Server{Handler: mux, ReadTimeout: adminTimeout, WriteTimeout: 2 * adminTimeout}
+	server := &http.Server{Handler: onlyPrivateHosts(n.cfg.API.AdminListen, mux), ReadTimeout: adminTimeout, WriteTimeout: 2 * adminTimeout}
 	go func() {
 		if err := server.Serve(n.admin); !errors.Is(err, http.ErrServerClosed) {
 			n.failed <- err

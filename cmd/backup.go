@@ -32,7 +32,8 @@ continues to serve and import, or opens the warehouse itself.
 
 A backup holds what differs from the last full one; a full one is made where none is
 younger than --full-age. A backup that is broken off is never restored or built upon.
-It contains hashes of tokens, payments and the key of cursors: keep it private.`,
+It contains hashes of tokens, payments and the key of cursors: keep it private. With
+PNYX_BACKUP_KEY it is signed.`,
 		Example: `  pnyx backup /var/backups/pnyx --keep 14
   pnyx backup s3://my-bucket/pnyx`,
 		Args: cobra.ExactArgs(1),
@@ -71,16 +72,27 @@ func listBackupsCommand(timeout *time.Duration) *cobra.Command {
 					})
 					continue
 				}
-				t.AppendRow(table.Row{entry.Name, "incomplete", "", "", "", "", "", ""})
+				kind := "incomplete"
+				if entry.Problem != nil {
+					kind = "unusable"
+				}
+				t.AppendRow(table.Row{entry.Name, kind, "", "", "", "", "", ""})
 			}
-			fmt.Fprintln(cmd.OutOrStdout(), t.Render())
+			out := &controlEscaper{out: cmd.OutOrStdout()} // a manifest may be anybody's
+			fmt.Fprintln(out, t.Render())
+			for _, entry := range entries {
+				if entry.Problem != nil {
+					fmt.Fprintln(out, entry.Problem)
+				}
+			}
 			return nil
 		}),
 	}
 }
 
 func verifyBackupCommand(timeout *time.Duration) *cobra.Command {
-	return &cobra.Command{
+	var unsigned bool
+	cmd := &cobra.Command{
 		Use:   "verify DESTINATION [NAME]",
 		Short: "Restore a backup beside the warehouse and compare every table",
 		Long: `Restore a backup, the newest unless one is named, to a temporary database beside the
@@ -88,6 +100,7 @@ warehouse, and compare the rows and the checksum of every table with those that 
 backed up. The warehouse itself is not touched, and may be running or empty.`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: backupTask(timeout, func(ctx context.Context, cmd *cobra.Command, args []string, s backupSession) error {
+			s.unsigned = unsigned
 			archive, err := s.openArchive(ctx, reachEngine)
 			if err != nil {
 				return err
@@ -103,6 +116,13 @@ backed up. The warehouse itself is not touched, and may be running or empty.`,
 			return nil
 		}),
 	}
+	addUnsigned(cmd, &unsigned)
+	return cmd
+}
+
+// addUnsigned adds --unsigned.
+func addUnsigned(cmd *cobra.Command, unsigned *bool) {
+	cmd.Flags().BoolVar(unsigned, "unsigned", false, "take a backup that is not signed with PNYX_BACKUP_KEY, as from before there was a key")
 }
 
 // restoreCommand restores a backup into an empty warehouse that no instance uses.
@@ -111,13 +131,16 @@ func restoreCommand() *cobra.Command {
 		Use:   "restore DESTINATION [NAME]",
 		Short: "Restore a backup into an empty warehouse",
 		Long: `Restore a backup, the newest unless one is named, into an empty warehouse. Stop the
-instance or the workers before. Every table is compared with what was backed up before
-the warehouse gets it; a backup of an earlier version is migrated. Then start the
-instance, which publishes everything again.`,
+instance or the workers before. Every table is compared with what was backed up, and with
+what migrations make, before the warehouse gets it; a backup of an earlier version is
+migrated. Then start the instance, which publishes everything again.`,
 		Args: cobra.RangeArgs(1, 2),
 	}
+	var unsigned bool
+	addUnsigned(cmd, &unsigned)
 	timeout := cmd.Flags().Duration("timeout", backupTimeout, "end after this time")
 	cmd.RunE = backupTask(timeout, func(ctx context.Context, cmd *cobra.Command, args []string, s backupSession) error {
+		s.unsigned = unsigned
 		return s.restore(ctx, cmd, args)
 	})
 	return cmd
@@ -138,6 +161,8 @@ type backupSession struct {
 	undo   *cleanups
 	// timeout bounds the command, and each of its statements.
 	timeout time.Duration
+	// unsigned says that signatures are not asked for.
+	unsigned bool
 }
 
 // backupTask adapts a command on backups: it bounds the time and closes what was opened.
@@ -152,13 +177,16 @@ func backupTask(
 		}
 		ctx, cancel := context.WithTimeout(cmd.Context(), *timeout)
 		defer cancel()
-		return run(ctx, cmd, args, backupSession{cfg, logger, &undo, *timeout})
+		return run(ctx, cmd, args, backupSession{cfg: cfg, logger: logger, undo: &undo, timeout: *timeout})
 	})
 }
 
 // options completes options by the settings.
 func (s backupSession) options(o backup.Options, destination string) backup.Options {
 	o.Destination, o.Version, o.Server = destination, thisBuild().Version, s.cfg.Warehouse.URL != ""
+	if !s.unsigned {
+		o.Keys = s.cfg.Backup.Keys.All()
+	}
 	o.S3 = backup.S3{
 		KeyID: s.cfg.Backup.KeyID, Secret: string(s.cfg.Backup.Secret),
 		Region: s.cfg.Backup.Region, Endpoint: s.cfg.Backup.Endpoint,

@@ -135,7 +135,7 @@ func printDemoTokens(out io.Writer, paidURL string, tokens []demoToken) {
 	if len(tokens) == 0 {
 		return
 	}
-	fmt.Fprintln(out, "Paid routes want a token. These are new at every start, and good for a day after the next:")
+	fmt.Fprintln(out, "Paid routes need a token. New tokens at each start; older ones expire a day later:")
 	fmt.Fprintln(out)
 	for _, token := range tokens {
 		fmt.Fprintf(out, "  %-10s %s\n", token.plan, token.raw)

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"pnyx/config"
+	"pnyx/governance"
 	"pnyx/warehouse"
 	"pnyx/warehouse/importer"
 	"pnyx/warehouse/record"
@@ -31,6 +32,7 @@ const importGCPercent = 200
 // the data folder. It starts the engine itself where none runs.
 func importCommand() *cobra.Command {
 	var tolerate, noPublish bool
+	var asOf string
 	cmd := &cobra.Command{
 		Use:   "import PATH…",
 		Short: "Import files or folders of upstream data into the warehouse",
@@ -47,6 +49,10 @@ Exit status: 0 when everything was imported, 3 when records or files were reject
 (see --tolerate-rejects), 1 on any other error.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: task(func(cmd *cobra.Command, paths []string, cfg config.Config, logger *slog.Logger) (err error) {
+			stated, err := parseAsOf(asOf, time.Now())
+			if err != nil {
+				return err
+			}
 			for _, path := range paths {
 				if _, err := os.Stat(path); err != nil {
 					return fmt.Errorf("import: %w", err)
@@ -69,7 +75,7 @@ Exit status: 0 when everything was imported, 3 when records or files were reject
 				notifyCommits(opened, store, logger)
 			}
 			options := importOptions(opened, cfg, logger)
-			options.TolerateRejects = tolerate
+			options.TolerateRejects, options.AsOf = tolerate, stated
 			imported := runImport(cmd.Context(), cmd.OutOrStdout(), paths, options)
 			if noPublish || imported != nil && !errors.Is(imported, errRejected) || !ownsEngine(cfg) {
 				return imported
@@ -78,8 +84,21 @@ Exit status: 0 when everything was imported, 3 when records or files were reject
 		}),
 	}
 	cmd.Flags().BoolVar(&tolerate, "tolerate-rejects", false, "exit with status 0 although records were rejected")
+	cmd.Flags().StringVar(&asOf, "as-of", "", "the `time` as of which the files are; by default that of their newest record")
 	cmd.Flags().BoolVar(&noPublish, "no-publish", false, "leave the publication to the next start when no instance runs")
 	return cmd
+}
+
+// parseAsOf returns the time of --as-of; nil where it is not given.
+func parseAsOf(text string, now time.Time) (*governance.Timestamp, error) {
+	if text == "" {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	at, err := governance.ParseTimestamp(text)
+	if err != nil || at.Time().After(now) {
+		return nil, fmt.Errorf("import: --as-of %q: want an RFC 3339 time or a date up to now", text)
+	}
+	return &at, nil
 }
 
 // importOptions returns the options of an import by the settings. Rejected records are
@@ -169,7 +188,9 @@ func printReport(out io.Writer, report importer.Report, complete bool) {
 	for _, problem := range report.Problems {
 		fmt.Fprintln(out, "not imported:", problem)
 	}
-	if report.RejectsFile != "" {
+	if kept := report.RejectsKept; kept < report.Rejected {
+		fmt.Fprintf(out, "the first %d of %d rejected records are kept in %s, which is full\n", kept, report.Rejected, report.RejectsFile)
+	} else if kept > 0 {
 		fmt.Fprintln(out, "rejected records are kept in", report.RejectsFile)
 	}
 	if report.Waiting > 0 {

@@ -194,9 +194,7 @@ func reachWarehouse(
 		return warehouse.Options{}, err
 	}
 	options.URL = instance.URL(warehouse.DefaultDatabase)
-	if instance.OwnerPID == os.Getpid() {
-		options.URL, options.OwnsEngine = instance.OwnerURL(warehouse.DefaultDatabase), true
-	}
+	options.OwnsEngine = instance.OwnerPID == os.Getpid()
 	// Another process may be restarting the engine.
 	options.Wait = engineWait
 	return options, nil

@@ -47,10 +47,11 @@ func checkSourcesCommand() *cobra.Command {
 	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "check [FILE]",
-		Short: "Ask upstream what the sources of a file are, and what following them costs",
+		Short: "Validate sources and estimate requests",
 		Long: `Ask the upstream systems of a sources file, PNYX_SOURCES unless one is named, what each
 source is and holds. Nothing is written. The table says how many requests a day following
-costs while nothing happens and while votes are open, beside the provider's limit.
+costs while nothing happens and while votes are open, beside the provider's limit, and about
+how long it takes to read the past.
 
 Exit status: 0 when every source can be followed, 1 otherwise.`,
 		Args: cobra.MaximumNArgs(1),
@@ -88,36 +89,76 @@ Exit status: 0 when every source can be followed, 1 otherwise.`,
 // upstreams concurrently.
 func checkSources(ctx context.Context, out io.Writer, all []follow.Upstream) error {
 	results := make([][]follow.Check, len(all))
-	var ready atomic.Int64
-	stop := showProgress(func() string { return fmt.Sprintf("%d of %d upstream systems have answered", ready.Load(), len(all)) })
+	var answered, silent atomic.Int64
+	stop := showProgress(func() string {
+		return fmt.Sprintf("%d of %d upstream systems have answered, %d did not", answered.Load(), len(all), silent.Load())
+	})
 	var asking sync.WaitGroup
 	for i, upstream := range all {
 		asking.Go(func() {
 			results[i] = upstream.Check(ctx)
-			ready.Add(1)
+			if slices.ContainsFunc(results[i], func(c follow.Check) bool { return !c.Silent }) {
+				answered.Add(1)
+			} else {
+				silent.Add(1)
+			}
 		})
 	}
 	asking.Wait()
 	stop()
-	t := newTable([]string{"source", "what it is", "requests a day", "with open votes", "limit"})
-	t.SetColumnConfigs([]table.ColumnConfig{
-		{Number: 2, WidthMax: maxWidth, WidthMaxEnforcer: text.WrapSoft}, {Number: 5, WidthMax: maxWidth / 2, WidthMaxEnforcer: text.WrapSoft},
-	})
-	var idle, busy, problems, checked int
-	for _, c := range slices.Concat(results...) {
-		is := c.Is
-		if c.Problem != "" {
-			is, problems = "PROBLEM: "+strings.ReplaceAll(c.Problem, "\n", "; "), problems+1
-		}
-		t.AppendRow(table.Row{c.Source, is, c.RequestsPerDay, c.RequestsPerDayBusy, c.Limit})
-		checked++
-		idle, busy = idle+c.RequestsPerDay, busy+c.RequestsPerDayBusy
-	}
-	t.AppendFooter(table.Row{"", "", idle, busy, ""})
-	// Names of spaces and errors are texts of strangers.
-	fmt.Fprintln(out, printable(t.Render()))
+	problems, checked := printChecks(out, results)
 	if problems > 0 {
 		return fmt.Errorf("%w: %d of %d have problems", errUnfollowable, problems, checked)
 	}
 	return nil
+}
+
+// printChecks prints the checks of each upstream. Sources of one upstream with the same problem
+// are one row, and have no part in the sums.
+func printChecks(out io.Writer, results [][]follow.Check) (problems, checked int) {
+	t := newTable([]string{"source", "what it is", "requests a day", "with open votes", "reading the past", "limit"})
+	t.SetColumnConfigs([]table.ColumnConfig{
+		{Number: 2, WidthMax: maxWidth, WidthMaxEnforcer: text.WrapSoft}, {Number: 6, WidthMax: maxWidth / 2, WidthMaxEnforcer: text.WrapSoft},
+	})
+	var idle, busy int
+	var longest time.Duration // upstreams are read at the same time
+	for _, checks := range results {
+		var past time.Duration
+		alike := map[string]int{}
+		for _, c := range checks {
+			checked++
+			if c.Problem != "" {
+				problems++
+				alike[c.Problem]++
+				continue
+			}
+			t.AppendRow(table.Row{c.Source, c.Is, c.RequestsPerDay, c.RequestsPerDayBusy, shownEstimate(c.Backfill), c.Limit})
+			idle, busy, past = idle+c.RequestsPerDay, busy+c.RequestsPerDayBusy, past+c.Backfill
+		}
+		longest = max(longest, past)
+		for _, c := range checks {
+			if n := alike[c.Problem]; n > 0 {
+				if n > 1 {
+					c.Source += fmt.Sprintf(" and %d more", n-1)
+				}
+				t.AppendRow(table.Row{c.Source, "PROBLEM: " + strings.ReplaceAll(c.Problem, "\n", "; "), "", "", "", c.Limit})
+				delete(alike, c.Problem)
+			}
+		}
+	}
+	t.AppendFooter(table.Row{"", "", idle, busy, "", ""})
+	// Names of spaces and errors are texts of strangers.
+	fmt.Fprintln(out, printable(t.Render()))
+	if longest > 0 {
+		fmt.Fprintf(out, "reading the past takes %s\n", shownEstimate(longest))
+	}
+	return problems, checked
+}
+
+// shownEstimate returns about how long something takes; empty where that is unknown.
+func shownEstimate(d time.Duration) string {
+	if d == 0 {
+		return ""
+	}
+	return "about " + max(d, time.Minute).Round(time.Minute).String()
 }

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
 
@@ -29,8 +30,9 @@ import (
 const (
 	// statusInterval is the time between two tables of --watch.
 	statusInterval = 2 * time.Second
-	// maxShownBytes bounds a position or an error in the table.
-	maxShownBytes = 48
+	// maxShownBytes bounds a position in the table, maxShownError an error, which is wrapped:
+	// its end is the cause.
+	maxShownBytes, maxShownError = 48, 400
 	// metricsTimeout bounds the question for the remaining requests.
 	metricsTimeout = time.Second
 )
@@ -43,7 +45,7 @@ func sourcesStatusCommand() *cobra.Command {
 		Short: "Show how far each live source is followed",
 		Long: `Show how far each live source is followed, by the cursors in the warehouse: the state,
 the age of the newest item that was read through, the cursor, how much of the past is read,
-and the last error. The requests that upstream still allows come from the process at
+how many items were refused, and the last error, or else the item that was refused last. The requests that upstream still allows come from the process at
 PNYX_ADMIN_LISTEN, if it answers.`,
 		Args: cobra.NoArgs,
 		RunE: task(func(cmd *cobra.Command, _ []string, cfg config.Config, logger *slog.Logger) (err error) {
@@ -82,7 +84,8 @@ func printStatus(ctx context.Context, out io.Writer, opened *warehouse.Warehouse
 		fmt.Fprintln(out, "no source is followed yet: set PNYX_SOURCES and start pnyx serve or pnyx follow")
 		return nil
 	}
-	t := newTable([]string{"DAO", "source", "state", "lag", "position", "past read", "gaps", "last error"})
+	t := newTable([]string{"DAO", "source", "state", "lag", "position", "past read", "gaps", "refused", "last error"})
+	t.SetColumnConfigs([]table.ColumnConfig{{Number: 9, WidthMax: maxWidth, WidthMaxEnforcer: text.WrapSoft}})
 	for _, row := range rows {
 		t.AppendRow(row)
 	}
@@ -111,7 +114,8 @@ func statusRows(catalog warehouse.Catalog, now time.Time) (rows []table.Row) {
 			past = backfill{done: b.Done, total: b.Total}.String()
 		}
 		rows = append(rows, table.Row{
-			catalog.Owner[source], source.ID, f.Status.State, lag, shownPosition(f.Position), past, f.Status.Gaps, shortened(f.Error),
+			catalog.Owner[source], source.ID, f.Status.State, lag, shownPosition(f.Position), past, f.Status.Gaps, f.Status.Rejected,
+			shortened(cmp.Or(f.Error, f.LatestReject), maxShownError),
 		})
 	}
 	return rows
@@ -123,7 +127,7 @@ func shownPosition(position string) string {
 	decoder := json.NewDecoder(strings.NewReader(position))
 	decoder.UseNumber()
 	if err := decoder.Decode(&fields); err != nil {
-		return shortened(position)
+		return shortened(position, maxShownBytes)
 	}
 	var shown []string
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
@@ -134,12 +138,12 @@ func shownPosition(position string) string {
 	return strings.Join(shown, ", ")
 }
 
-// shortened cuts a text to what a column holds.
-func shortened(text string) string {
-	if len(text) <= maxShownBytes {
+// shortened cuts a text to some bytes.
+func shortened(text string, most int) string {
+	if len(text) <= most {
 		return text
 	}
-	return strings.ToValidUTF8(text[:maxShownBytes], "") + "…"
+	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
 // remainingRequests asks the process at an admin listener how many requests each upstream

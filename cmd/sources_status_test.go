@@ -17,24 +17,25 @@ func TestEachFollowedSourceHasARow(t *testing.T) {
 	now := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 	minuteAgo := governance.TimestampOf(now.Add(-time.Minute))
 	space := func(id string) record.SourceRef { return record.SourceRef{Provider: governance.Snapshot, ID: id} }
+	const manyWords = "log: ask hub.snapshot.org for messages: hub.snapshot.org fails and is asked again at 2026-03-04T05:06:37Z: the cause"
 	catalog := warehouse.Catalog{
 		Owner: map[record.SourceRef]string{space("a.eth"): "harbor", space("b.eth"): "agora", space("c.eth"): "agora"},
 		Sources: map[record.SourceRef]warehouse.CatalogSource{
 			space("a.eth"): {Follow: &warehouse.SourceFollow{
 				Status: governance.SourceStatus{
-					State: governance.SourceBackfilling, ReadThroughAt: &minuteAgo, Backfill: &governance.BackfillProgress{Done: 1, Total: 4},
+					State: governance.SourceBackfilling, Rejected: 3, ReadThroughAt: &minuteAgo, Backfill: &governance.BackfillProgress{Done: 1, Total: 4},
 				},
-				Position: `{"mci":7,"hash":"0xab"}`,
+				Position: `{"mci":7,"hash":"0xab"}`, LatestReject: "0xab: its space is not followed",
 			}},
 			space("b.eth"): {Follow: &warehouse.SourceFollow{
-				Status: governance.SourceStatus{State: governance.SourceFailing, Gaps: 2}, Complete: true, Error: "log: status 500",
+				Status: governance.SourceStatus{State: governance.SourceFailing, Gaps: 2}, Complete: true, Error: manyWords,
 			}},
 			space("c.eth"): {}, // from files alone
 		},
 	}
 	want := []table.Row{
-		{"agora", "b.eth", governance.SourceFailing, "", "", "100.0 %", uint64(2), "log: status 500"},
-		{"harbor", "a.eth", governance.SourceBackfilling, "1m0s", "mci 7", "25.0 %", uint64(0), ""},
+		{"agora", "b.eth", governance.SourceFailing, "", "", "100.0 %", uint64(2), uint64(0), manyWords},
+		{"harbor", "a.eth", governance.SourceBackfilling, "1m0s", "mci 7", "25.0 %", uint64(0), uint64(3), "0xab: its space is not followed"},
 	}
 	if diff := cmp.Diff(want, statusRows(catalog, now)); diff != "" {
 		t.Error(diff)

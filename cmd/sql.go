@@ -154,7 +154,7 @@ func openAnalyst(
 		if err != nil {
 			return nil, err
 		}
-		options.URL = instance.AnalystHTTPURL(warehouse.DefaultDatabase)
+		options.URL = instance.AnalystURL(warehouse.DefaultDatabase)
 	}
 	analyst, err := warehouse.NewAnalyst(ctx, options)
 	if err != nil {
@@ -174,6 +174,14 @@ func warnUnpublished(ctx context.Context, cfg config.Config, logger *slog.Logger
 	if err == nil && proposals > 0 {
 		logger.LogAttrs(ctx, slog.LevelWarn, "the views lack what is not published yet: start pnyx serve, or repeat the import",
 			slog.Uint64("proposals", proposals))
+	}
+	if err != nil {
+		return err
+	}
+	open, err := opened.OpenBatches(ctx)
+	if err == nil && open > 0 {
+		logger.LogAttrs(ctx, slog.LevelWarn, "the views lack what was written since an import that runs, or was cut off, began: it is there when "+
+			"the import ends, or two minutes after it was cut off", slog.Uint64("batches", open))
 	}
 	return err
 }

@@ -26,9 +26,9 @@ type Access struct {
 	// LimitTimeout bounds the check of one rate limit in Redis; it is above 0 and below
 	// API.RequestTimeout.
 	LimitTimeout time.Duration `env:"PNYX_LIMIT_TIMEOUT" envDefault:"40ms" unit:"duration" doc:"Maximum time to wait for Redis to check a rate limit; after that the node uses its own buckets."`
-	// FreeRate is how many free requests a minute one address may send to one node; 0
-	// means any number.
-	FreeRate int `env:"PNYX_FREE_RATE" envDefault:"600" unit:"requests a minute" doc:"Free requests that one address may send to each API node, a third of them in a burst; 0: any number."`
+	// FreeRate is how many requests a minute without a token one address may send to one
+	// node; 0 means any number.
+	FreeRate int `env:"PNYX_FREE_RATE" envDefault:"600" unit:"requests a minute" doc:"Requests without a token that one address may send to each API node, a third of them in a burst; 0: any number."`
 	// TrustedProxies are those that may name the client's address; empty means none.
 	TrustedProxies Networks `env:"PNYX_TRUSTED_PROXIES" unit:"addresses" doc:"Addresses and networks whose X-Forwarded-For is trusted, separated by commas; empty: none."`
 }

@@ -1,7 +1,7 @@
 package config
 
-// Backup configures how backups reach an S3 store. The variable names are those of Amazon's
-// tools.
+// Backup configures how backups are signed, and how they reach an S3 store. The variable names
+// of the latter are those of Amazon's tools.
 type Backup struct {
 	// KeyID and Secret are the access key; both are empty where backups go to folders.
 	KeyID  string `env:"AWS_ACCESS_KEY_ID" unit:"name" doc:"Access key of the S3 store for backups to s3://BUCKET/PREFIX."`
@@ -10,4 +10,7 @@ type Backup struct {
 	Region string `env:"AWS_REGION" envDefault:"us-east-1" unit:"name" doc:"Region of the bucket for backups."`
 	// Endpoint is the address of a store other than Amazon's; empty for Amazon's.
 	Endpoint string `env:"AWS_ENDPOINT_URL" unit:"http:// https://" doc:"S3 store for backups, such as a MinIO; empty: Amazon's."`
+	// Keys sign manifests: the first signs, and both are accepted. They must not be where the
+	// backups are.
+	Keys Secrets `env:"PNYX_BACKUP_KEY" unit:"token[,token]" doc:"Key that signs backups, and without whose signature none is restored or built upon; two during a rotation, the new one first; empty: whoever writes to the destination decides what is restored."`
 }

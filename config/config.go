@@ -100,9 +100,9 @@ type Warehouse struct {
 
 // SQL configures the queries of analysts.
 type SQL struct {
-	// Listen is where analysts reach the embedded engine over the native protocol and HTTP;
+	// Listen is where analysts reach the embedded engine over HTTP;
 	// empty means a free port of the loopback interface, which only pnyx sql finds.
-	Listen string `env:"PNYX_SQL_LISTEN" unit:"host:port" doc:"Where serve lets user analyst ask the embedded engine, over ClickHouse's native protocol and HTTP on one port; empty: pnyx sql alone reaches it."`
+	Listen string `env:"PNYX_SQL_LISTEN" unit:"host:port" doc:"Where serve lets user analyst ask the embedded engine, over ClickHouse's HTTP interface; empty: pnyx sql alone reaches it."`
 	// Password is that of the user analyst; empty means one that the data folder keeps.
 	Password Secret `env:"PNYX_SQL_PASSWORD" unit:"token" doc:"Password of user analyst at PNYX_SQL_LISTEN; empty: the one that the first start writes to analyst.password in PNYX_DATA."`
 	// URL is the HTTP interface of a server, with the user that asks; empty means the

@@ -104,6 +104,7 @@ func everything() map[string]string {
 		"PNYX_DRAIN_DELAY":      "15s",
 		"PNYX_SHUTDOWN_TIMEOUT": "1m",
 		"PNYX_INTERNAL_TOKEN":   "hunter2-hunter2-hunter2-hunter2-1,hunter2-hunter2-hunter2-hunter2-2",
+		"PNYX_BACKUP_KEY":       "hunter2-hunter2-hunter2-hunter2-3",
 		"PNYX_V2_LAUNCHED_AT":   "2026-01-01T00:00:00+01:00",
 		"RATELIMIT_SCOPE":       "process",
 		"PNYX_LIMIT_TIMEOUT":    "70ms",
@@ -224,9 +225,11 @@ func TestParseReadsEverySetting(t *testing.T) {
 		},
 		Import: config.Import{Batch: 7, MaxLine: 1000},
 		Follow: config.Follow{Sources: "/etc/pnyx/sources.yaml"},
-		Backup: config.Backup{KeyID: "id", Secret: "hunter2", Region: "eu-west-1", Endpoint: "https://minio:9000"},
-		MCP:    config.MCP{URL: "https://mcp.example.org", Token: "hunter2"},
-		Log:    config.Log{Level: slog.LevelWarn, Format: "json", Slow: 250 * time.Millisecond},
+		Backup: config.Backup{
+			KeyID: "id", Secret: "hunter2", Region: "eu-west-1", Endpoint: "https://minio:9000", Keys: "hunter2-hunter2-hunter2-hunter2-3",
+		},
+		MCP: config.MCP{URL: "https://mcp.example.org", Token: "hunter2"},
+		Log: config.Log{Level: slog.LevelWarn, Format: "json", Slow: 250 * time.Millisecond},
 		Trace: config.Trace{
 			Endpoint: "https://pnyx:hunter2@collector.example.org", Headers: "api-key=hunter2", Ratio: "0.5", Service: "pnyx-test",
 		},
@@ -621,6 +624,7 @@ AWS_ACCESS_KEY_ID=      # source: default
 AWS_SECRET_ACCESS_KEY=  # source: default
 AWS_REGION=us-east-1    # source: default
 AWS_ENDPOINT_URL=       # source: default
+PNYX_BACKUP_KEY=        # source: default
 # MCP
 PNYX_URL=http://127.0.0.1:8080  # source: default
 PNYX_TOKEN=                     # source: default
@@ -646,7 +650,7 @@ func TestPrintedSettingsParseToTheSameConfig(t *testing.T) {
 	environ["CLICKHOUSE_URL"] = "https://host:8443" // the other secrets cannot come back
 	environ["REDIS_URL"] = "unix:///run/redis.sock?db=3"
 	environ["X402_FACILITATOR_URL"], environ["X402_RPC_URL"] = "https://facilitator", "https://rpc"
-	environ["PNYX_INTERNAL_TOKEN"], environ["AWS_SECRET_ACCESS_KEY"] = "", ""
+	environ["PNYX_INTERNAL_TOKEN"], environ["AWS_SECRET_ACCESS_KEY"], environ["PNYX_BACKUP_KEY"] = "", "", ""
 	environ["OTEL_EXPORTER_OTLP_ENDPOINT"], environ["OTEL_EXPORTER_OTLP_HEADERS"] = "https://collector", ""
 	first := printed(t, environ)
 	again := make(map[string]string)

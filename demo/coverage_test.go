@@ -159,8 +159,12 @@ func outcome(p snapshotProposal) string {
 		choices[i].Label = label
 		scores[i] = decimal.RequireFromString(string(p.Scores[i]))
 	}
-	reached := p.Quorum == nil || decimal.Sum(decimal.Zero, scores...).GreaterThanOrEqual(decimal.RequireFromString(string(*p.Quorum)))
-	if outcome := governance.Decide(choices, scores, reached); outcome != governance.Unknown {
+	var quorum *governance.Quorum
+	if p.Quorum != nil {
+		reached := decimal.Sum(decimal.Zero, scores...).GreaterThanOrEqual(decimal.RequireFromString(string(*p.Quorum)))
+		quorum = &governance.Quorum{Reached: &reached}
+	}
+	if outcome := governance.Decide(governance.VoteType(p.Type), choices, scores, quorum); outcome != governance.Unknown {
 		return string(outcome)
 	}
 	return "unknown outcome"

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -60,17 +61,61 @@ func TestAttackHeadIsMeteredAtTheEdge(t *testing.T) {
 	n.wantUsed(map[partner]int64{p: 2})
 }
 
-func TestAttackTracesAndClocksOfCallersDoNotPassTheEdge(t *testing.T) {
+// The edge is trusted by nodes: what it passes on of a caller is a list, and what is kept for
+// everyone is asked for without anything of a caller.
+func TestAttackOnlyHeadersThatNodesReadPassTheEdge(t *testing.T) {
 	t.Parallel()
-	o := newOrigin(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "{}") })
+	o := newOrigin(t, func(w http.ResponseWriter, r *http.Request) {
+		if name, asks := strings.CutPrefix(r.RequestURI, api.PathAuthorize); asks && strings.HasSuffix(name, "/p1_kept") {
+			w.Header().Set("X-Accel-Redirect", api.PathBody+"kept")
+		}
+	})
 	e := startEdge(t, o.URL)
+	shared := []string{"Accept-Encoding", "X-Forwarded-For", "X-Request-Id"}
+	own := append([]string{
+		access.HeaderToken, "Authorization", "Payment-Signature", "Accept", "If-None-Match", "If-Range", "Range", "Last-Event-Id",
+	}, shared...)
+	tools := append([]string{"Content-Type", "Content-Length", "Origin", "Mcp-Protocol-Version", "Mcp-Method", "Mcp-Name"}, own...)
 	const forged = "1"
-	for _, path := range []string{"/v2/daos", "/v2/daos?x=1", "/v2/meta/usage", "/nowhere", "/v2/proposals", "/v2/proposals/p1_x/votes?limit=3"} {
-		t.Run(path, func(t *testing.T) {
-			e.get(path, "traceparent", forged, "tracestate", forged, "baggage", forged, api.HeaderTime, forged)
-			for _, name := range []string{"traceparent", "tracestate", "baggage", api.HeaderTime} {
-				if got := o.last().Header.Values(name); len(got) > 1 || len(got) == 1 && got[0] == forged {
-					t.Errorf("%s: the origin got %q, want nothing of the caller's", name, got)
+	for _, c := range []struct {
+		method, path string
+		passes       []string
+		edge         map[string]string // what the edge says itself
+	}{
+		{http.MethodGet, "/v2/daos", shared, map[string]string{api.HeaderTime: ""}},
+		{http.MethodGet, "/v2/daos?x=1", shared, map[string]string{api.HeaderTime: ""}},
+		{http.MethodGet, "/v2/meta/usage", own, nil},
+		{http.MethodGet, "/v2/changes", own, map[string]string{api.HeaderTimeout: "", access.HeaderInternal: internalToken}},
+		{http.MethodGet, "/v2/changes?wait=5", own, map[string]string{api.HeaderTimeout: "", access.HeaderInternal: internalToken}},
+		{http.MethodGet, "/nowhere", own, nil},
+		{http.MethodGet, "/explore", own, nil},
+		{http.MethodPost, "/v2/daos", shared, map[string]string{api.HeaderTime: ""}},
+		{http.MethodGet, "/v2/proposals/p1_x", own, map[string]string{api.HeaderTimeout: "", access.HeaderInternal: internalToken}},
+		{http.MethodGet, "/v2/proposals/p1_kept", []string{"Accept-Encoding", "X-Request-Id"}, map[string]string{access.HeaderInternal: internalToken, api.HeaderFill: "kept"}},
+		{http.MethodPost, "/mcp", tools, map[string]string{api.HeaderTimeout: ""}},
+	} {
+		t.Run(c.method+" "+c.path, func(t *testing.T) {
+			var headers []string
+			for _, name := range slices.Concat(tools, []string{
+				api.HeaderTimeout, api.HeaderTime, api.HeaderFill, access.HeaderInternal, "traceparent", "tracestate", "baggage", "Cookie",
+				"Forwarded", "X-Real-Ip", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Original-Url", "X-Rewrite-Url", "X-Http-Method-Override",
+				"Via", "Proxy", "X-Accel-Redirect", "X-Edge-Anything", "X-Anything", "If-Match", "If-Unmodified-Since",
+			}) {
+				// With a payment, no permission is asked for.
+				if name != "Content-Length" && (name != "Payment-Signature" || !strings.HasSuffix(c.path, "_kept")) {
+					headers = append(headers, name, forged)
+				}
+			}
+			if _, err := e.with(t).try(c.method, c.path, headers...); err != nil {
+				t.Fatal(err)
+			}
+			for name, values := range o.last().Header {
+				said, edge := c.edge[name]
+				switch {
+				case edge && (len(values) != 1 || values[0] == forged || said != "" && values[0] != said):
+					t.Errorf("%s: the origin got %q, want what the edge says", name, values)
+				case !edge && !slices.Contains(c.passes, name):
+					t.Errorf("%s: the origin got %q, want nothing of the caller's", name, values)
 				}
 			}
 		})

@@ -96,13 +96,16 @@ type facts struct {
 	MCPPath                  string
 	MCPBody                  int
 	HeaderInternal           string
-	HeaderToken              string
-	HeaderFill, HeaderTime   string
-	HeaderTimeout            string
-	HeaderPayment            string
-	VariablePayment          string
-	RequestID                string
-	Failures                 []failure
+	// CallerHeaders are those of a caller that nodes read, and MCPHeaders more of those of a
+	// call of a tool.
+	CallerHeaders, MCPHeaders []header
+	HeaderFill, HeaderTime    string
+	HeaderTimeout             string
+	VariablePayment           string
+	RequestID                 string
+	Failures                  []failure
+	// AdminHosts matches the hosts that the admin listener answers to.
+	AdminHosts string
 }
 
 func (o Options) facts() (facts, error) {
@@ -124,17 +127,42 @@ func (o Options) facts() (facts, error) {
 		Options: o, Workers: runtime.GOMAXPROCS(0), Scheme: origin.Scheme, Host: hostPort(origin), ServerName: origin.Hostname(),
 		Lua: program + metricsProgram, Paid: paidPattern(api.Routes()),
 		PathAuthorize: api.PathAuthorize, PathBody: api.PathBody, PathRange: api.PathRange, MCPPath: mcp.Path, MCPBody: mcp.MaxBodyBytes,
-		HeaderInternal: access.HeaderInternal, HeaderToken: access.HeaderToken,
+		HeaderInternal: access.HeaderInternal,
+		CallerHeaders: headers(access.HeaderToken, "Authorization", x402.HeaderPayment,
+			"Accept", "Accept-Encoding", "If-None-Match", "If-Range", "Range", api.HeaderLastEventID),
+		MCPHeaders: headers("Content-Type", "Origin", mcp.HeaderVersion, mcp.HeaderMethod, mcp.HeaderName),
 		HeaderFill: api.HeaderFill, HeaderTime: api.HeaderTime,
-		HeaderTimeout: api.HeaderTimeout, HeaderPayment: x402.HeaderPayment,
-		VariablePayment: "$http_" + strings.ReplaceAll(strings.ToLower(x402.HeaderPayment), "-", "_"),
+		HeaderTimeout:   api.HeaderTimeout,
+		VariablePayment: headers(x402.HeaderPayment)[0].Variable,
 		RequestID:       api.RequestIDPattern(),
 		Routes:          routeLabels(api.Routes(), doc.Paths()), RouteNone: api.RouteNone,
 	}
 	f.URLPatterns, f.Parameters = urlPatterns(api.Routes(), doc.Paths())
 	f.Free = freePattern(f.URLPatterns)
+	f.AdminHosts = adminHosts(o.AdminListen)
 	f.Failures, err = failures()
 	return f, err
+}
+
+// adminHosts returns a pattern of the hosts that no public name resolves for: none, IP
+// addresses, names without dots, those below localhost, and the host of the address.
+func adminHosts(address string) string {
+	pattern := `^(?:[0-9.]*|\[[0-9a-f:.]+\]|[a-z0-9_-]+|[a-z0-9_.-]+\.localhost`
+	if host, _, err := net.SplitHostPort(address); err == nil && host != "" {
+		pattern += "|" + regexp.QuoteMeta(strings.ToLower(host))
+	}
+	return pattern + ")$"
+}
+
+// header is a header of a request, and nginx's variable with its value.
+type header struct{ Name, Variable string }
+
+func headers(names ...string) []header {
+	all := make([]header, len(names))
+	for i, name := range names {
+		all[i] = header{name, "$http_" + strings.ReplaceAll(strings.ToLower(name), "-", "_")}
+	}
+	return all
 }
 
 func hostPort(origin *url.URL) string {
@@ -171,6 +199,7 @@ func failures() ([]failure, error) {
 		{Status: http.StatusRequestTimeout, From: "408"},
 		{Status: http.StatusRequestEntityTooLarge, From: "413"},
 		{Status: http.StatusRequestURITooLong, From: "414"},
+		{Status: http.StatusUnsupportedMediaType, From: "415"},
 	}
 	for i := range all {
 		all[i].Place = fmt.Sprintf("/edge/failure/%d", all[i].Status)

@@ -42,6 +42,8 @@ type curve struct {
 	Ballots int
 	Power   governance.Decimal
 	Share   string
+	// Missing says that there are ballots upstream that are not held.
+	Missing bool
 	// Whole says that no ballot of the proposal was left out.
 	Whole bool
 	// Undated is how many further ballots were read whose time is unknown.
@@ -107,6 +109,9 @@ func newCurve(in curveInput) *curve {
 	c.Power = governance.DecimalOf(power)
 	if in.summary.Totals != nil {
 		c.Share = percent(power, number(in.summary.Totals.VotingPower))
+	}
+	if in.summary.CoverageStatus != governance.Complete {
+		c.Missing = true
 	}
 	c.setLines(in, columns)
 	c.setQuorum(in, columns)
@@ -229,6 +234,9 @@ func quorumOf(proposal governance.ProposalDetail, summary governance.VoteSummary
 		return decimal.Zero, nil, false
 	}
 	choices := provider.QuorumChoices()
+	if summary.Quorum.Type == governance.QuorumOfRejection {
+		choices = []string{provider.ChoiceKey(1)}
+	}
 	counted := governance.QuorumPower(choices, number(summary.Totals.VotingPower), func(key string) decimal.Decimal {
 		for _, choice := range summary.Choices {
 			if choice.Key == key {
@@ -237,8 +245,7 @@ func quorumOf(proposal governance.ProposalDetail, summary governance.VoteSummary
 		}
 		return decimal.Zero
 	})
-	progress, reached := governance.QuorumProgress(counted, needed)
-	return needed, choices, progress == summary.Quorum.Progress && reached == summary.Quorum.Reached
+	return needed, choices, governance.QuorumProgress(counted, needed) == summary.Quorum.Progress
 }
 
 // draw sets the drawings and the table.

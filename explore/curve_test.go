@@ -148,7 +148,7 @@ func TestQuorumIsDrawnWhereItAgreesWithTheAPI(t *testing.T) {
 		"a Governor":   {governance.Tally, &governance.Quorum{Raw: "8000000000000000000", Progress: "0.5"}, "8", "4"},
 		"another rule": {governance.Tally, &governance.Quorum{Raw: "8000000000000000000", Progress: "0.375"}, "", ""},
 		"another unit": {governance.Snapshot, &governance.Quorum{Raw: "18000000", Progress: "0.5"}, "", ""},
-		"zero":         {governance.Snapshot, &governance.Quorum{Raw: "0", Progress: "1", Reached: true}, "", ""},
+		"zero":         {governance.Snapshot, &governance.Quorum{Raw: "0", Progress: "1", Reached: new(true), Type: governance.QuorumOfApproval}, "", ""},
 		"no number":    {governance.Snapshot, &governance.Quorum{Raw: "many", Progress: "0.5"}, "", ""},
 		"none":         {governance.Snapshot, nil, "", ""},
 	} {

@@ -19,6 +19,8 @@ func functions() template.FuncMap {
 		"dao":      func(id string) string { return address(pathDAO, id, nil) },
 		"voter":    func(id string) string { return address(pathVoter, id, nil) },
 		"proposal": func(key governance.ProposalKey) string { return address(pathProposal, string(key), nil) },
+		"isTrue":   func(value *bool) bool { return *value },
+		"stated":   func(value *governance.Decimal) governance.Decimal { return *value },
 		"titled":   titled,
 		"brief":    brief,
 		"firstAndLast": func(bars []bar) []bar {

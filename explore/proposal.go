@@ -1,6 +1,8 @@
 package explore
 
 import (
+	"fmt"
+
 	"github.com/shopspring/decimal"
 
 	"pnyx/api"
@@ -35,6 +37,8 @@ type proposalPage struct {
 	// Proposal is the proposal itself, and Summary the count of its votes.
 	Proposal part[governance.ProposalDetail]
 	Summary  part[governance.VoteSummary]
+	// Lacking says in words where the numbers are not the sums of all ballots.
+	Lacking string
 	// Choices are the choices with their power.
 	Choices []bar
 	// Ballots are those with the most power.
@@ -122,6 +126,7 @@ func (p *proposalPage) load(v *visit, query texts) (err error) {
 	if p.Summary, err = load[governance.VoteSummary](v, "proposals.vote-summary", key); err != nil {
 		return err
 	}
+	p.Lacking = lacking(p.Summary.Data)
 	p.setChoices()
 	if err := p.loadBallots(v, query[argBallots]); err != nil {
 		return err
@@ -143,6 +148,27 @@ func (p *proposalPage) load(v *visit, query texts) (err error) {
 		return nil
 	}
 	return p.loadTurnout(v)
+}
+
+// lacking says in words where the numbers are not the sums of all ballots; empty where they
+// are.
+func lacking(s governance.VoteSummary) string {
+	if s.Basis == nil {
+		return ""
+	}
+	held := fmt.Sprintf("%s ballots with a voting power of %s", governance.GroupDigits(string(s.Held.Votes)), short(string(s.Held.VotingPower)))
+	fromUpstream := *s.Basis == governance.UpstreamBasis
+	switch {
+	case fromUpstream && s.CoverageStatus == governance.CoverageUnavailable:
+		return "The totals are those that upstream states. None of the ballots is held here."
+	case fromUpstream && s.CoverageStatus == governance.Partial:
+		return "The totals are those that upstream states. Of the ballots only a part is held here: " + held + ". The course and the voters below are of these."
+	case fromUpstream:
+		return "The totals are those that upstream states. They differ from what the ballots that are held come to: " + held + "."
+	case s.CoverageStatus == governance.Partial:
+		return "Ballots are missing: upstream has more than the " + held + " that are held here. The numbers are of these, and do not decide."
+	}
+	return ""
 }
 
 // loadBallots reads pages of the ballots with the most power.
@@ -232,8 +258,12 @@ func (p *proposalPage) loadTurnout(v *visit) (err error) {
 }
 
 func (t *turnout) setTotals(totals *governance.VoteTotals) {
-	if totals != nil {
-		t.Votes, t.Power = totals.Votes, totals.VotingPower
+	if totals == nil {
+		return
+	}
+	t.Power = totals.VotingPower
+	if totals.Votes != nil {
+		t.Votes = *totals.Votes
 	}
 }
 

@@ -54,7 +54,7 @@ func sampleViews() map[cache.Key]any {
 	}
 	for i := range sampleEarlier {
 		views[cache.VoteSummaryKey(earlierKey(i))] = governance.VoteSummary{
-			Totals: &governance.VoteTotals{Votes: governance.Decimal(fmt.Sprint(100 + i)), UniqueVoters: "1", VotingPower: governance.Decimal(fmt.Sprintf("%d.000000000000000001", 5000+i))},
+			Totals: &governance.VoteTotals{Votes: new(governance.Decimal(fmt.Sprint(100 + i))), UniqueVoters: new(governance.Decimal("1")), VotingPower: governance.Decimal(fmt.Sprintf("%d.000000000000000001", 5000+i))},
 		}
 	}
 	return views
@@ -64,13 +64,15 @@ func sampleViews() map[cache.Key]any {
 func sampleSummary() governance.VoteSummary {
 	return governance.VoteSummary{
 		Proposal: governance.SummaryProposal{ProposalKey: sampleKey, Title: new(hostileTitle), Outcome: governance.Passed},
-		Totals:   &governance.VoteTotals{Votes: "2300", UniqueVoters: "2300", VotingPower: "50000000.000000000000000007"},
-		Quorum:   &governance.Quorum{Raw: "10000000000000000000000000", Progress: "3", Reached: true},
+		Totals:   &governance.VoteTotals{Votes: new(governance.Decimal("2300")), UniqueVoters: new(governance.Decimal("2300")), VotingPower: "50000000.000000000000000007"},
+		Quorum:   &governance.Quorum{Raw: "10000000000000000000000000", Progress: "3", Reached: new(true), Type: governance.QuorumOfApproval},
 		Choices: []governance.ChoiceTotal{
-			{Key: "for", Label: "For <b>", Votes: "1200", VotingPower: "20000000"},
-			{Key: "against", Label: "Against", Votes: "1000", VotingPower: "20000000.000000000000000007"},
-			{Key: "abstain", Label: "Abstain", Votes: "100", VotingPower: "10000000"},
+			{Key: "for", Label: "For <b>", Votes: new(governance.Decimal("1200")), VotingPower: "20000000"},
+			{Key: "against", Label: "Against", Votes: new(governance.Decimal("1000")), VotingPower: "20000000.000000000000000007"},
+			{Key: "abstain", Label: "Abstain", Votes: new(governance.Decimal("100")), VotingPower: "10000000"},
 		},
+		Basis: new(governance.BallotsBasis), CoverageStatus: governance.Complete,
+		Held: governance.HeldTotals{Votes: "2300", VotingPower: "50000000.000000000000000007"},
 	}
 }
 

@@ -20,3 +20,6 @@ func (j *Journal) Write(ctx context.Context, all bool) error {
 
 // Succeed notes that a lane has polled.
 func (j *Journal) Succeed(lane Lane) { j.succeeded(lane) }
+
+// Rejected counts the items that were rejected.
+func (j *Journal) Rejected() uint64 { return j.rejects.counted }

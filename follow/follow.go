@@ -20,7 +20,11 @@ import (
 
 // ErrStopped is returned by a lane that must not go on before a person decides. Its text
 // says what to decide. The lane runs again after a restart or a change of the sources.
-var ErrStopped = errors.New("stopped until a person decides")
+var ErrStopped = errors.New("halted, operator action required")
+
+// ErrEndless is returned by a lane whose upstream lists more than there can be, or the same
+// again and again. What was listed is kept, and the rest is not read.
+var ErrEndless = errors.New("the list has no end")
 
 // Upstream is one system that is polled.
 type Upstream interface {
@@ -60,8 +64,13 @@ type Check struct {
 	// RequestsPerDay estimates what following it costs while nothing happens, and
 	// RequestsPerDayBusy while votes are open.
 	RequestsPerDay, RequestsPerDayBusy int
+	// Backfill estimates how long reading its past takes, if nothing else is asked of the
+	// upstream; 0 where that is unknown.
+	Backfill time.Duration
 	// Limit names the provider's limit; empty where none is known.
 	Limit string
-	// Problem is empty for a source that can be followed.
+	// Problem is empty for a source that can be followed. Silent is true where the upstream did
+	// not answer.
 	Problem string
+	Silent  bool
 }

@@ -199,7 +199,7 @@ func (f *Follower) lead(ctx context.Context, u Upstream, lease *cache.Lease) err
 	var running sync.WaitGroup
 	running.Go(func() { cancel(lease.Hold(ctx)) })
 	f.openings <- struct{}{}
-	journal, err := OpenJournal(ctx, f.Warehouse, u.ID(), f.Clock)
+	journal, err := OpenJournal(ctx, f.Warehouse, u.ID(), u.Sources(), f.Clock)
 	<-f.openings
 	if err != nil {
 		cancel(err)
@@ -254,7 +254,7 @@ func (f *Follower) retire(ctx context.Context, wanted map[string]Upstream) {
 			return
 		}
 		if !errors.Is(err, cache.ErrNotLeader) {
-			f.Logger.LogAttrs(ctx, slog.LevelWarn, "upstreams that are no longer followed not marked, retrying",
+			f.Logger.LogAttrs(ctx, slog.LevelWarn, "marking unfollowed upstreams failed, retrying",
 				slog.Any("error", err))
 		}
 		backoff.Wait(ctx, f.leaseTTL/2+rand.N(f.leaseTTL)) //nolint:gosec // no secret

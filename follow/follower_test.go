@@ -281,7 +281,7 @@ func TestSourceThatIsRemovedIsOff(t *testing.T) {
 	t.Parallel()
 
 	b := newBench(t)
-	journal, err := follow.OpenJournal(t.Context(), b.warehouse, "hub", nil)
+	journal, err := follow.OpenJournal(t.Context(), b.warehouse, "hub", []record.SourceRef{harbor()}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

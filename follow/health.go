@@ -65,15 +65,25 @@ func newEntry(cursor warehouse.FollowCursor) *entry {
 	return e
 }
 
-// move takes over what the lane sets of a cursor.
-func (e *entry) move(to warehouse.FollowCursor) {
+// maxAhead is how far a clock of upstream may be ahead of ours.
+const maxAhead = 15 * time.Minute
+
+// move takes over what the lane sets of a cursor. A time of upstream that has not come yet,
+// or lies before all of them, is not believed: it would hide any lag, and may be none that
+// can be written.
+func (e *entry) move(to warehouse.FollowCursor, now time.Time) {
 	from := e.cursor
+	if at := to.UpstreamAt; at != nil && (at.Unix() < 0 || at.After(now.Add(maxAhead))) {
+		to.UpstreamAt = from.UpstreamAt
+	}
 	to.Upstream, to.Provider, to.SourceID, to.Lane = from.Upstream, from.Provider, from.SourceID, from.Lane
 	to.SucceededAt, to.FailedAt, to.RetryAt, to.Failures = from.SucceededAt, from.FailedAt, from.RetryAt, from.Failures
 	switch {
 	case to.Failures > 0:
 		to.Error = from.Error
-	case to.State != governance.SourceBehind:
+	case to.State == governance.SourceBehind, to.State == governance.SourceFailing, to.State == governance.SourceMissing:
+		to.Error = record.Clip(to.Error, maxReason)
+	default:
 		to.Error = "" // what the lane said while it was behind
 	}
 	to.State = cmp.Or(to.State, governance.SourceLive)
@@ -156,13 +166,13 @@ func (j *Journal) failed(lane Lane, err error, retryAt *time.Time) {
 	e := j.entry(keyOf(lane.Source, lane.Name))
 	now := j.Clock.Now()
 	c := &e.cursor
-	c.FailedAt, c.RetryAt, c.Error, c.Failures = &now, retryAt, err.Error(), c.Failures+1
+	c.FailedAt, c.RetryAt, c.Error, c.Failures = &now, retryAt, record.Clip(err.Error(), maxReason), c.Failures+1
 	e.pending = urgent
 	_, limited := errors.AsType[*fetch.LimitedError](err)
 	switch {
 	case limited:
 		e.state(governance.SourceLimited)
-	case retryAt == nil || e.isLate(now):
+	case retryAt == nil || e.isLate(now) || errors.Is(err, ErrEndless):
 		e.state(governance.SourceFailing)
 	}
 }
@@ -225,7 +235,7 @@ func (f *Follower) writeHealth(ctx context.Context) {
 			failures = 0
 		case ctx.Err() == nil:
 			if failures++; failures == 1 {
-				f.Logger.LogAttrs(ctx, slog.LevelWarn, "how followed sources fare not written, retrying", slog.Any("error", err))
+				f.Logger.LogAttrs(ctx, slog.LevelWarn, "writing source health failed, retrying", slog.Any("error", err))
 			}
 		}
 	}
@@ -234,10 +244,12 @@ func (f *Follower) writeHealth(ctx context.Context) {
 // writePending writes the cursors of journals that have changed.
 func writePending(ctx context.Context, w *warehouse.Warehouse, all bool, journals ...*Journal) error {
 	due := map[*Journal][]*entry{}
+	var failed error
 	for _, j := range journals {
 		due[j] = j.pending(all)
+		failed = errors.Join(failed, j.writeRejects(ctx))
 	}
-	return writeEntries(ctx, w, due)
+	return errors.Join(failed, writeEntries(ctx, w, due))
 }
 
 // writeEntries writes cursors with one insert. What changes meanwhile is pending again, and

@@ -2,7 +2,6 @@ package follow
 
 import (
 	"context"
-	"errors"
 	"sync"
 
 	"github.com/google/uuid"
@@ -10,7 +9,6 @@ import (
 	"pnyx/follow/clock"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
-	wsource "pnyx/warehouse/source"
 )
 
 // Journal writes what the lanes of one upstream find, and holds their cursors. It is safe
@@ -22,6 +20,10 @@ type Journal struct {
 	Clock *clock.Clock
 
 	upstream string
+	// sources are those that are followed at the upstream.
+	sources map[record.SourceRef]bool
+	// rejects has the rejected items until they are written.
+	rejects rejects
 	// deferred leaves it to the follower to write cursors that move without records, a
 	// moment later. A crash before that reads again what brought nothing.
 	deferred bool
@@ -45,17 +47,28 @@ func keyOf(source record.SourceRef, lane string) cursorKey {
 	return cursorKey{source, lane}
 }
 
-// OpenJournal reads the cursors of an upstream.
-func OpenJournal(ctx context.Context, w *warehouse.Warehouse, upstream string, c *clock.Clock) (*Journal, error) {
+// OpenJournal reads the cursors of an upstream, at which some sources are followed.
+func OpenJournal(
+	ctx context.Context, w *warehouse.Warehouse, upstream string, sources []record.SourceRef, c *clock.Clock,
+) (*Journal, error) {
 	stored, err := w.FollowCursors(ctx, upstream)
 	if err != nil {
 		return nil, err
 	}
-	j := &Journal{Warehouse: w, Clock: c, upstream: upstream, cursors: map[cursorKey]*entry{}}
+	j := newJournal(upstream, sources, c)
+	j.Warehouse = w
 	for _, cursor := range stored {
 		j.cursors[keyOf(cursor.Source(), cursor.Lane)] = newEntry(cursor)
 	}
 	return j, nil
+}
+
+func newJournal(upstream string, sources []record.SourceRef, c *clock.Clock) *Journal {
+	j := &Journal{Clock: c, upstream: upstream, sources: map[record.SourceRef]bool{}, cursors: map[cursorKey]*entry{}}
+	for _, source := range sources {
+		j.sources[source] = true
+	}
+	return j
 }
 
 // Cursor returns the cursor of a lane, for one source or, with an empty ID, for all sources
@@ -80,12 +93,20 @@ func (j *Journal) entry(key cursorKey) *entry {
 }
 
 // Commit writes records of any kinds as one batch, and when it is committed, moves cursors.
+// Records that the upstream may not state are kept as rejected instead.
 // Of a cursor, it takes what its lane sets: the position, what is covered, the state, the
 // counts, the time at upstream, and of a lane that is behind the reason as its error. The
 // follower sets the rest.
 func (j *Journal) Commit(
 	ctx context.Context, records []record.Record, cursors ...warehouse.FollowCursor,
 ) (warehouse.Counts, error) {
+	records, err := j.admit(ctx, records)
+	if err != nil {
+		return warehouse.Counts{}, err
+	}
+	if err := j.writeRejects(ctx); err != nil {
+		return warehouse.Counts{}, err
+	}
 	run := warehouse.Import{ID: uuid.New(), ObservedAt: j.Clock.Now()}
 	counts, err := j.Warehouse.Append(ctx, run, records)
 	if err != nil {
@@ -94,37 +115,27 @@ func (j *Journal) Commit(
 	return counts, j.move(ctx, cursors, j.deferred && len(records) == 0)
 }
 
-// Read returns the record of an item. It is nil for an item that is no valid record, which
-// is kept as rejected.
-func (j *Journal) Read(
-	ctx context.Context, format wsource.Format, source record.SourceRef, itemID string, text []byte,
-) (record.Record, error) {
-	read, err := format.Parse(source.ID, text) // the id of a forum is its host
+// Read returns the record of an item. It is nil for an item that is no valid record, or not
+// what was asked for: such an item is kept as rejected.
+func (j *Journal) Read(asked Asked, text []byte) record.Record {
+	read, err := asked.Format.Parse(asked.Source.ID, text) // the id of a forum is its host
+	if err == nil {
+		err = asked.check(read)
+	}
 	if err != nil {
-		return nil, j.Reject(ctx, source, itemID, err)
+		j.reject(asked.Source, asked.ItemID, err, text)
+		return nil
 	}
-	return read, nil
-}
-
-// Reject keeps an item that is no valid record.
-func (j *Journal) Reject(ctx context.Context, source record.SourceRef, itemID string, rejected error) error {
-	reject := warehouse.FollowReject{
-		Upstream: j.upstream, Provider: source.Provider, SourceID: source.ID, ItemID: itemID,
-		Reason: rejected.Error(), At: j.Clock.Now(),
-	}
-	if line, ok := errors.AsType[*wsource.RejectedError](rejected); ok {
-		reject.Text = line.Text
-	}
-	return j.Warehouse.WriteFollowRejects(ctx, []warehouse.FollowReject{reject})
+	return read
 }
 
 // move takes over cursors, and writes them unless that can wait.
 func (j *Journal) move(ctx context.Context, cursors []warehouse.FollowCursor, wait bool) error {
 	j.mu.Lock()
-	moved := make([]*entry, len(cursors))
+	moved, now := make([]*entry, len(cursors)), j.Clock.Now()
 	for i, cursor := range cursors {
 		moved[i] = j.entry(keyOf(cursor.Source(), cursor.Lane))
-		moved[i].move(cursor)
+		moved[i].move(cursor, now)
 	}
 	j.mu.Unlock()
 	if wait {

@@ -17,7 +17,7 @@ func TestCursorsOutliveTheJournal(t *testing.T) {
 	t.Parallel()
 
 	opened := env.Warehouse(t)
-	journal, err := follow.OpenJournal(t.Context(), opened, "eip155:1", nil)
+	journal, err := follow.OpenJournal(t.Context(), opened, "eip155:1", []record.SourceRef{{Provider: governance.Governor, ID: "eip155:1:0xabc"}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func TestCursorsOutliveTheJournal(t *testing.T) {
 	if counts.New != 1 {
 		t.Errorf("got %+v, want one new record", counts)
 	}
-	again, err := follow.OpenJournal(t.Context(), opened, "eip155:1", nil)
+	again, err := follow.OpenJournal(t.Context(), opened, "eip155:1", []record.SourceRef{{Provider: governance.Governor, ID: "eip155:1:0xabc"}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func TestCursorsOutliveTheJournal(t *testing.T) {
 // openJournal opens the journal of chain 1.
 func openJournal(t *testing.T, opened *warehouse.Warehouse) *follow.Journal {
 	t.Helper()
-	journal, err := follow.OpenJournal(t.Context(), opened, "eip155:1", nil)
+	journal, err := follow.OpenJournal(t.Context(), opened, "eip155:1", []record.SourceRef{{Provider: governance.Governor, ID: "eip155:1:0xabc"}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -50,7 +50,7 @@ func (r *laneRun) run(ctx context.Context) {
 			return
 		case errors.Is(err, ErrStopped):
 			r.journal.failed(r.lane, err, nil)
-			r.Logger.LogAttrs(ctx, slog.LevelError, "lane stopped until a person decides", r.attrs(err)...)
+			r.Logger.LogAttrs(ctx, slog.LevelError, "poller halted, operator action required", r.attrs(err)...)
 			return
 		case err != nil:
 			pause = r.fail(ctx, err)

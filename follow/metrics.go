@@ -34,7 +34,7 @@ func newMetrics(registerer prometheus.Registerer, f *Follower) *metrics {
 type collector struct {
 	follower *Follower
 
-	leading, lag, lanes, progress, gaps, withdrawn, reorgs *prometheus.Desc
+	leading, lag, lanes, progress, gaps, withdrawn, reorgs, rejected *prometheus.Desc
 }
 
 func newCollector(f *Follower) *collector {
@@ -52,12 +52,14 @@ func newCollector(f *Follower) *collector {
 		gaps:      about("pnyx_follow_gaps_total", "Items that only a second look found."),
 		withdrawn: about("pnyx_follow_withdrawn_total", "Items that the upstream took back."),
 		reorgs:    about("pnyx_follow_reorgs_total", "Reorganizations of the chain."),
+		rejected: about("pnyx_follow_rejected_total",
+			"Items that were refused: no valid records, or not what the upstream was asked for."),
 	}
 }
 
 // Describe implements prometheus.Collector.
 func (c *collector) Describe(to chan<- *prometheus.Desc) {
-	for _, about := range []*prometheus.Desc{c.leading, c.lag, c.lanes, c.progress, c.gaps, c.withdrawn, c.reorgs} {
+	for _, about := range []*prometheus.Desc{c.leading, c.lag, c.lanes, c.progress, c.gaps, c.withdrawn, c.reorgs, c.rejected} {
 		to <- about
 	}
 }
@@ -88,6 +90,7 @@ func (c *collector) collect(to chan<- prometheus.Metric, j *Journal) {
 			lags[key.lane] = max(lags[key.lane], e.lag(j.Clock.Now()))
 		}
 	}
+	rejected := j.rejects.counted
 	j.mu.Unlock()
 	send(c.leading, prometheus.GaugeValue, 1)
 	for lane, lag := range lags {
@@ -102,4 +105,5 @@ func (c *collector) collect(to chan<- prometheus.Metric, j *Journal) {
 	send(c.gaps, prometheus.CounterValue, float64(gaps))
 	send(c.withdrawn, prometheus.CounterValue, float64(withdrawn))
 	send(c.reorgs, prometheus.CounterValue, float64(reorgs))
+	send(c.rejected, prometheus.CounterValue, float64(rejected))
 }

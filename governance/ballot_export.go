@@ -10,6 +10,9 @@ type BallotExport struct {
 	Votes Decimal `json:"votes"`
 	// VotingPower is the sum of their voting power.
 	VotingPower Decimal `json:"votingPower"`
+	// Basis and Totals are those of the vote summary.
+	Basis  *Basis      `json:"basis"`
+	Totals *VoteTotals `json:"totals"`
 	// Final says that the vote is closed and that the parts have all of its ballots.
 	Final bool `json:"final"`
 	// Parts are the parts, in their order; empty where nobody has voted.

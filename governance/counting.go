@@ -16,14 +16,40 @@ const progressPlaces = 6
 //nolint:gochecknoglobals // a constant that Go cannot write as one
 var atomsPerUnit = new(big.Int).Exp(big.NewInt(10), big.NewInt(PowerScale), nil)
 
-// QuorumProgress returns counted ÷ needed, cut (not rounded) at six decimal places, and
-// whether counted reaches needed. A quorum of zero is always reached.
-func QuorumProgress(counted, needed decimal.Decimal) (Decimal, bool) {
-	if needed.IsZero() {
-		return "1", true
-	}
+// QuorumType says what a quorum is needed for.
+type QuorumType string
+
+// The types of a quorum.
+const (
+	// QuorumOfApproval is what has to take part, so that a vote is valid.
+	QuorumOfApproval QuorumType = "approval"
+	// QuorumOfRejection is what the second choice has to exceed, so that a proposal is
+	// rejected.
+	QuorumOfRejection QuorumType = "rejection"
+)
+
+// QuorumTypes lists every QuorumType.
+func QuorumTypes() []QuorumType { return []QuorumType{QuorumOfApproval, QuorumOfRejection} }
+
+// QuorumProgress returns counted ÷ needed, cut (not rounded) at six decimal places. needed
+// is above zero.
+func QuorumProgress(counted, needed decimal.Decimal) Decimal {
 	quotient, _ := counted.QuoRem(needed, progressPlaces)
-	return DecimalOf(quotient), counted.GreaterThanOrEqual(needed)
+	return DecimalOf(quotient)
+}
+
+// IsReached reports whether the counted power reaches a quorum: as much for approval, more
+// for rejection.
+func (t QuorumType) IsReached(counted, needed decimal.Decimal) bool {
+	return counted.GreaterThanOrEqual(t.Least(needed))
+}
+
+// Least returns the least voting power that reaches a quorum.
+func (t QuorumType) Least(needed decimal.Decimal) decimal.Decimal {
+	if t == QuorumOfRejection {
+		return needed.Add(decimal.New(1, -PowerScale))
+	}
+	return needed
 }
 
 // SplitByWeight divides power in proportion to weights, each part cut at

@@ -12,8 +12,8 @@ type DataStatus struct {
 	CoverageStatus Coverage `json:"coverageStatus" msgpack:"coverageStatus"`
 	// VoteCoverageStatus says how many of the upstream ballots are stored.
 	VoteCoverageStatus VoteCoverage `json:"voteCoverageStatus" msgpack:"voteCoverageStatus"`
-	// Sources says how following each live source of the DAO goes. It is absent from the
-	// global status, and where nothing is followed.
+	// Sources says how following each source of the DAO goes, and how new its records are. It
+	// is absent from the global status.
 	Sources []SourceStatus `json:"sources,omitempty" msgpack:"sources,omitempty"`
 	// SourceCounts counts all followed sources by state. It is absent from the status of a
 	// DAO, and where nothing is followed.
@@ -26,7 +26,8 @@ const (
 	ScopeDAO    = "dao"
 )
 
-// LatestSync holds when upstream was last read to the end; null means never.
+// LatestSync holds when upstream was last read to the end, of imported sources as of when their
+// records are; null means never.
 type LatestSync struct {
 	// GovernanceAt is the time for proposals and ballots.
 	GovernanceAt *Timestamp `json:"governanceAt" msgpack:"governanceAt"`
@@ -92,6 +93,8 @@ type DAODetail struct {
 	// SourceTypes names the upstream systems that make up the DAO, in
 	// alphabetical order.
 	SourceTypes []Provider `json:"sourceTypes" msgpack:"sourceTypes"`
+	// Sources says how new the records of each source are. The API adds it.
+	Sources []SourceFreshness `json:"sources,omitempty" msgpack:"sources,omitempty"`
 }
 
 // ProposalCounts counts a DAO's proposals by lifecycle; Total is the sum of the
@@ -150,6 +153,8 @@ type Timeline struct {
 	Metric string `json:"metric" msgpack:"metric"`
 	// Buckets holds the months, in order.
 	Buckets []TimelineBucket `json:"buckets" msgpack:"buckets"`
+	// Undated is how many are in no month as far as is known, whatever months are asked for.
+	Undated Decimal `json:"undated" msgpack:"undated"`
 }
 
 // TimelineBucket is one month of a timeline.

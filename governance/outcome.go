@@ -1,74 +1,34 @@
 package governance
 
-import (
-	"slices"
-	"strings"
-	"unicode"
-
-	"github.com/shopspring/decimal"
-)
-
-// Labels of choices that approve, reject or abstain. A label matches when it is one of
-// these words, or begins with one that punctuation ends ("Yes, approve the budget").
-const (
-	approvingLabels  = "for|yes|yae|yay|yea|aye|approve|approved|accept|accepted|in favor|in favour|favor|support|agree|pass"
-	rejectingLabels  = "against|no|nay|nae|noe|reject|rejected|oppose|opposed|disagree|disapprove|decline|deny"
-	abstainingLabels = "abstain|abstention|abstained"
-)
-
-// Verdict is the meaning of a choice for the outcome.
-type Verdict int
-
-// The verdicts.
-const (
-	NoVerdict Verdict = iota
-	Approves
-	Rejects
-	Abstains
-)
-
-// VerdictOf returns the verdict of a choice by its label.
-func VerdictOf(label string) Verdict {
-	words := strings.Join(strings.Fields(strings.ToLower(strings.TrimFunc(label, isOrnament))), " ")
-	switch {
-	case hasLabelPrefix(words, approvingLabels):
-		return Approves
-	case hasLabelPrefix(words, rejectingLabels):
-		return Rejects
-	case hasLabelPrefix(words, abstainingLabels):
-		return Abstains
-	}
-	return NoVerdict
-}
-
-func isOrnament(r rune) bool {
-	return !unicode.IsLetter(r) && !unicode.IsDigit(r)
-}
-
-func hasLabelPrefix(text, labels string) bool {
-	return slices.ContainsFunc(strings.Split(labels, "|"), func(label string) bool {
-		rest, found := strings.CutPrefix(text, label)
-		rest = strings.TrimLeft(rest, " ")
-		return found && (rest == "" || strings.ContainsAny(rest[:1], ",.:;-!(/") || strings.HasPrefix(rest, "–") || strings.HasPrefix(rest, "—"))
-	})
-}
+import "github.com/shopspring/decimal"
 
 // Decide derives the outcome of a closed vote: Passed when more power approves
-// than rejects and the quorum (where there is one) is reached, else Failed. It
+// than rejects and the quorum (nil where there is none) is reached, else Failed. It
 // is Unknown where the choices are not exactly one that approves, one that rejects
-// and any that abstain, because then no rule says who won.
-func Decide(choices []Choice, scores []decimal.Decimal, quorumReached bool) Outcome {
+// and any that abstain, because then no rule says who won. A quorum of rejection
+// decides alone.
+func Decide(v VoteType, choices []Choice, scores []decimal.Decimal, quorum *Quorum) Outcome {
 	power := map[Verdict]decimal.Decimal{}
 	count := map[Verdict]int{}
-	for i, choice := range choices {
-		verdict := VerdictOf(choice.Label)
-		power[verdict] = scores[i]
+	for i, verdict := range Verdicts(v, choices) {
+		if verdict != Abstains {
+			power[verdict] = scores[i]
+		}
 		count[verdict]++
 	}
-	if count[Approves] != 1 || count[Rejects] != 1 || count[NoVerdict] != 0 {
+	decides := count[Approves] == 1 && count[Rejects] == 1 && count[NoVerdict] == 0
+	// What a basic vote lacks got no power.
+	if !decides && v != Basic || quorum != nil && quorum.Reached == nil {
 		return Unknown
 	}
-	if quorumReached && power[Approves].GreaterThan(power[Rejects]) {
+	passed := power[Approves].GreaterThan(power[Rejects])
+	switch {
+	case quorum != nil && quorum.Type == QuorumOfRejection:
+		passed = !*quorum.Reached
+	case quorum != nil:
+		passed = passed && *quorum.Reached
+	}
+	if passed {
 		return Passed
 	}
 	return Failed

@@ -2,6 +2,7 @@ package governance_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"pnyx/governance"
@@ -14,17 +15,23 @@ func TestVerdictOfReadsLabels(t *testing.T) {
 			"For", "for", "FOR", "Yes", "YES!", "Yae", "Yay", "Aye", "Approve", "Approved", "Accept", "In favor",
 			"in  favour", "Support", "Agree", "Pass", "✅ Yes", "Yes ✅", "  yes  ", "Yes, approve the budget",
 			"Yes - do it", "Yes: all of it", "Yes (with changes)", "For – as proposed", "For — as proposed",
-			"\"Yes\"", "Yes.", "Yes; but", "YES/SI",
+			"\"Yes\"", "Yes.", "Yes; but", "YES/SI", "Vote YES", "YES-Convert FTT by 19/01", "YES- Allocate the grant", "Yes to PTIP-58", "Approve TAP-9", "Accept max spending (56.78M)",
+			"In support, retire 33,333 tonnes", "Extend", "Yes for 5M PSP", "Sure!", "Yes (1)",
+			"Sì", "Sí", "A favor", "OUI", "Ja", "Sim", "Да", "За", "赞成", "是的", "会", "賛成", "찬성", "Evet",
 		},
 		governance.Rejects: {
 			"Against", "AGAINST", "No", "no.", "Nay", "Nae", "Noe", "Reject", "Rejected", "Oppose", "Disagree", "Disapprove",
 			"Decline", "Deny", "❌ No", "No, keep it as it is", "Against (do nothing)", "No!",
+			"No changes", "No change", "Don't Extend", "don’t extend", "Do not fund the workstream", "Not in favor", "No to PTIP-58", "Nah..",
+			"Reject TAP 8", "Refuse max spending (56.78M)", "Do nothing", "Vote NO", "Keep governance process as is.", "AGAIINST",
+			"Leave LUSD as it is", "NO NEED.", "Take no action", "Disapprove Budget", "Do not approve FEI in Treasury",
+			"En contra", "Non", "Nein", "Não", "Нет", "Против", "反对", "不是", "不会", "反対", "반대", "Hayır",
 		},
-		governance.Abstains: {"Abstain", "ABSTAIN", "Abstention", "abstained", "Abstain - no opinion", "🤷 Abstain"},
+		governance.Abstains: {"Abstain", "ABSTAIN", "Abstention", "abstained", "Abstain - no opinion", "🤷 Abstain", "Abstención", "Enthaltung", "弃权", "Воздержался"},
 		governance.NoVerdict: {
 			"", " ", "!", "✅", "1", "Option A", "Alice", "Forward", "Former council", "Notify", "None of the above", "Now",
-			"No changes", "Not yet", "Yes and no", "Yesterday", "Against all odds", "For the people", "Passive", "Agreement",
-			"Maybe", "Noé", "Sì", "Disagreement", "y", "n", "Very much for",
+			"Not yet", "Veto", "No Veto", "Do not veto", "Non-profit", "For-profit", "For profit", "No hug", "Accept nothing", "Not against", "Yes and no", "Yesterday", "Against all odds", "For the people", "Passive", "Agreement",
+			"Maybe", "Noé", "Disagreement", "y", "n", "Very much for",
 		},
 	} {
 		t.Run(fmt.Sprint(verdict), func(t *testing.T) {
@@ -70,9 +77,57 @@ func TestDecide(t *testing.T) {
 			for i, label := range test.labels {
 				choices[i].Label = label
 			}
-			if got := governance.Decide(choices, nums(test.scores...), test.quorum); got != test.outcome {
+			quorum := &governance.Quorum{Reached: &test.quorum, Type: governance.QuorumOfApproval}
+			if got := governance.Decide(governance.SingleChoice, choices, nums(test.scores...), quorum); got != test.outcome {
 				t.Errorf("%s: got %s, want %s", test.name, got, test.outcome)
 			}
 		})
+	}
+}
+
+func TestChoicesHaveTheMeaningThatTheyHaveTogether(t *testing.T) {
+	t.Parallel()
+	const (
+		a, r, b, n = governance.Approves, governance.Rejects, governance.Abstains, governance.NoVerdict
+	)
+	for _, test := range []struct {
+		vote   governance.VoteType
+		labels []string
+		want   []governance.Verdict
+	}{
+		{governance.SingleChoice, []string{"Extend", "Don't Extend"}, []governance.Verdict{a, r}},
+		{governance.SingleChoice, []string{"Fund Grant", "Do not fund Grant", "Abstain"}, []governance.Verdict{a, r, b}},
+		{governance.SingleChoice, []string{"Whitelist and deploy", "do nothing"}, []governance.Verdict{a, r}},
+		{governance.SingleChoice, []string{"Do nothing", "2Pool + current 3Pool", "2Pool + 4Pool"}, []governance.Verdict{r, n, n}},
+		{governance.SingleChoice, []string{"More discussion", "Do nothing"}, []governance.Verdict{n, r}},
+		{governance.SingleChoice, []string{"For", "Needs revision"}, []governance.Verdict{a, n}},
+		{governance.SingleChoice, []string{"Yes", "No", "Invalid question/options"}, []governance.Verdict{a, r, n}},
+		{governance.SingleChoice, []string{"Maybe", "No"}, []governance.Verdict{n, r}},
+		{governance.SingleChoice, []string{"Do not Veto", "Veto"}, []governance.Verdict{n, n}},
+		{governance.SingleChoice, []string{"Keep threshold at 1%", "Reduce threshold to 0.25%"}, []governance.Verdict{n, n}},
+		{governance.SingleChoice, []string{"hug", "no hug"}, []governance.Verdict{n, n}},
+		{governance.SingleChoice, []string{"For-profit", "Non-profit"}, []governance.Verdict{n, n}},
+		{governance.Basic, []string{"Yes, pass", "Against", "Pass"}, []governance.Verdict{a, r, b}},
+		{governance.Basic, []string{"No", "Yes", "For"}, []governance.Verdict{a, r, b}},
+	} {
+		choices := make([]governance.Choice, len(test.labels))
+		for i, label := range test.labels {
+			choices[i].Label = label
+		}
+		if got := governance.Verdicts(test.vote, choices); !slices.Equal(got, test.want) {
+			t.Errorf("%s vote on %q: got %v, want %v", test.vote, test.labels, got, test.want)
+		}
+	}
+}
+
+func TestQuorumOfRejectionDecidesAlone(t *testing.T) {
+	t.Parallel()
+	choices := governance.GovernorChoices()
+	for against, want := range map[string]governance.Outcome{"10": governance.Passed, "10.000000000000000001": governance.Failed} {
+		reached := governance.QuorumOfRejection.IsReached(num(against), num("10"))
+		quorum := &governance.Quorum{Reached: &reached, Type: governance.QuorumOfRejection}
+		if got := governance.Decide(governance.Basic, choices, nums("1", against, "0"), quorum); got != want {
+			t.Errorf("%s against with a quorum of 10: got %s, want %s", against, got, want)
+		}
 	}
 }

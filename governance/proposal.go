@@ -6,7 +6,7 @@ type ProposalListItem struct {
 	ProposalKey ProposalKey `json:"proposalKey" msgpack:"proposalKey"`
 	// Identity says where it comes from.
 	Identity Identity `json:"identity" msgpack:"identity"`
-	// Title is the title; null where upstream states none.
+	// Title is the title, or what stands for it; null where upstream states neither title nor text.
 	Title *string `json:"title" msgpack:"title"`
 	// SourceURL is the address of the page upstream; null where unknown.
 	SourceURL *string `json:"sourceUrl" msgpack:"sourceUrl"`
@@ -16,8 +16,16 @@ type ProposalListItem struct {
 	Outcome Outcome `json:"outcome" msgpack:"outcome"`
 	// EndAt is when the voting ends; null where unknown.
 	EndAt *Timestamp `json:"endAt" msgpack:"endAt"`
+	// StartAt is when the voting starts; null where unknown.
+	StartAt *Timestamp `json:"startAt" msgpack:"startAt"`
+	// CreatedAt is when it was created upstream, else when voting starts; null where unknown.
+	CreatedAt *Timestamp `json:"createdAt" msgpack:"createdAt"`
+	// ProposerID identifies the proposer; null where unknown.
+	ProposerID *string `json:"proposerId" msgpack:"proposerId"`
 	// CoverageStatus says how much of the upstream data is stored.
 	CoverageStatus Coverage `json:"coverageStatus" msgpack:"coverageStatus"`
+	// Flagged is true if the provider marks the proposal as spam.
+	Flagged bool `json:"flagged,omitempty" msgpack:"flagged,omitempty"`
 }
 
 // ProposalCandidate is a proposal that a resolve request may mean.
@@ -26,10 +34,12 @@ type ProposalCandidate struct {
 	ProposalKey ProposalKey `json:"proposalKey" msgpack:"proposalKey"`
 	// Identity says where it comes from.
 	Identity Identity `json:"identity" msgpack:"identity"`
-	// Title is the title; null where upstream states none.
+	// Title is the title, or what stands for it; null where upstream states neither title nor text.
 	Title *string `json:"title" msgpack:"title"`
 	// Match says why the proposal is a candidate.
 	Match Match `json:"match" msgpack:"match"`
+	// Flagged is true if the provider marks the proposal as spam.
+	Flagged bool `json:"flagged,omitempty" msgpack:"flagged,omitempty"`
 }
 
 // Match says why a proposal is a candidate. There is no score: it would be made up.
@@ -47,7 +57,7 @@ type ProposalDetail struct {
 	ProposalKey ProposalKey `json:"proposalKey" msgpack:"proposalKey"`
 	// Identity says where it comes from.
 	Identity Identity `json:"identity" msgpack:"identity"`
-	// Title is the title; null where upstream states none.
+	// Title is the title, or what stands for it; null where upstream states neither title nor text.
 	Title *string `json:"title" msgpack:"title"`
 	// BodyText is the text of the proposal; null where upstream states none.
 	BodyText *string `json:"bodyText" msgpack:"bodyText"`
@@ -69,6 +79,15 @@ type ProposalDetail struct {
 	StartAt *Timestamp `json:"startAt" msgpack:"startAt"`
 	// EndAt is when the voting ends; null where unknown.
 	EndAt *Timestamp `json:"endAt" msgpack:"endAt"`
+	// CreatedAt is when it was created upstream, else when voting starts; null where unknown.
+	CreatedAt *Timestamp `json:"createdAt" msgpack:"createdAt"`
+	// UpdatedAt is when it last changed; null where unknown.
+	UpdatedAt *Timestamp `json:"updatedAt" msgpack:"updatedAt"`
+	// VoteType is how ballots are counted; null where upstream does not say.
+	VoteType *string `json:"voteType" msgpack:"voteType"`
+	// Flagged is true if the provider marks the proposal as spam: it is in no list unless asked
+	// for, and in no sum.
+	Flagged bool `json:"flagged,omitempty" msgpack:"flagged,omitempty"`
 	// Related holds the paths of the proposal's other endpoints.
 	Related RelatedEndpoints `json:"related" msgpack:"related"`
 }

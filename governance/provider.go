@@ -1,7 +1,7 @@
 package governance
 
 import (
-	"slices"
+	"cmp"
 	"strconv"
 
 	"github.com/shopspring/decimal"
@@ -41,12 +41,6 @@ func GovernorChoices() []Choice {
 	}
 }
 
-// Upstream states of a proposal that can still be voted on.
-const (
-	UpstreamPending = "pending"
-	UpstreamActive  = "active"
-)
-
 // Fields of upstream proposals that evidence cites.
 const (
 	fieldState     = "state"
@@ -83,12 +77,6 @@ func (p Provider) DecidesByMajority(v VoteType) bool {
 // HasEveryBallot reports whether the ballots of a proposal are read with it, so that none
 // stored means that none was cast. Upstream does not state their number.
 func (p Provider) HasEveryBallot() bool { return p == Governor }
-
-// StatedScoresDecide reports whether the scores that upstream publishes decide the
-// outcome, in preference to those counted from ballots.
-func (p Provider) StatedScoresDecide() bool {
-	return p == Snapshot
-}
 
 // ChoiceKey returns the key of the choice at a position, counted from 0. Governors name
 // their three choices; all other choices are numbered from 1.
@@ -134,7 +122,7 @@ func (p Provider) StateField() string {
 
 // EndField names the field of an upstream proposal by which IsVoteOver holds.
 func (p Provider) EndField(state string) string {
-	if p.IsOnchain() || isFinalState(state) {
+	if p.IsOnchain() || statesOfVotes()[state].over {
 		return p.StateField()
 	}
 	return fieldDAOStatus
@@ -152,7 +140,8 @@ func (p Provider) OutcomeField() string {
 // states it by the proposal's state, Snapshot only by the DAO's own status.
 func (p Provider) StatedOutcome(state, daoStatus string) (outcome Outcome, known bool) {
 	if p.IsOnchain() {
-		return governorOutcome(state)
+		outcome = statesOfVotes()[state].outcome
+		return cmp.Or(outcome, Unknown), outcome != ""
 	}
 	return DAOStatusOutcome(daoStatus)
 }
@@ -163,28 +152,7 @@ func IsVoteOver(state, daoStatus string) bool {
 	if outcome, known := DAOStatusOutcome(daoStatus); known && outcome != Unknown {
 		return true
 	}
-	return isFinalState(state)
-}
-
-// isFinalState reports whether a state is known and is not one of a vote to come or
-// under way.
-func isFinalState(state string) bool {
-	return !slices.Contains([]string{"", UpstreamActive, UpstreamPending}, state)
-}
-
-// governorOutcome translates the state of a Governor's proposal.
-func governorOutcome(state string) (outcome Outcome, known bool) {
-	switch state {
-	case "succeeded", "queued":
-		return Passed, true
-	case "executed":
-		return Executed, true
-	case "defeated", "expired":
-		return Failed, true
-	case "canceled":
-		return Canceled, true
-	}
-	return Unknown, false
+	return statesOfVotes()[state].over
 }
 
 // DAOStatusOutcome translates the status that Decentraland's DAO keeps next to

@@ -18,16 +18,20 @@ const (
 	SourceLimited SourceState = "limited"
 	// SourceFailing means that requests fail.
 	SourceFailing SourceState = "failing"
+	// SourceMissing means that upstream does not have the source.
+	SourceMissing SourceState = "missing"
 	// SourceStale means that nobody polls the source.
 	SourceStale SourceState = "stale"
 	// SourceOff means that the source is no longer followed.
 	SourceOff SourceState = "off"
+	// SourceImported means that its records come from imports alone.
+	SourceImported SourceState = "imported"
 )
 
 // SourceStates lists every SourceState.
 func SourceStates() []SourceState {
 	return []SourceState{
-		SourceLive, SourceBackfilling, SourceBehind, SourceLimited, SourceFailing, SourceStale, SourceOff,
+		SourceLive, SourceBackfilling, SourceBehind, SourceLimited, SourceFailing, SourceMissing, SourceStale, SourceOff, SourceImported,
 	}
 }
 
@@ -39,6 +43,7 @@ func (s SourceState) Reason(stopped bool) *string {
 		SourceBehind:      "the upstream system itself is behind, or answers too slowly",
 		SourceLimited:     "the upstream system allows no more requests for a while",
 		SourceFailing:     "requests to the upstream system fail and are repeated",
+		SourceMissing:     "the upstream system does not have the source",
 		SourceStale:       "nobody has polled the upstream system for a while",
 		SourceOff:         "the source is no longer followed",
 	}
@@ -52,8 +57,52 @@ func (s SourceState) Reason(stopped bool) *string {
 	return &reason
 }
 
-// SourceStatus says how following one live source goes.
+// SourceMode is how records of a source come here.
+type SourceMode string
+
+// The modes of a source.
+const (
+	// ModeFollowed means that upstream is asked for what is new.
+	ModeFollowed SourceMode = "followed"
+	// ModeImported means that files were read.
+	ModeImported SourceMode = "imported"
+)
+
+// SourceModes lists every SourceMode.
+func SourceModes() []SourceMode { return []SourceMode{ModeFollowed, ModeImported} }
+
+// SourceFreshness says how new the records of one source are.
+type SourceFreshness struct {
+	// Provider is the upstream system.
+	Provider Provider `json:"provider" msgpack:"provider"`
+	// ID is the source's id there.
+	ID string `json:"id" msgpack:"id"`
+	// Mode is how its records come here.
+	Mode SourceMode `json:"mode" msgpack:"mode"`
+	// LastSuccessAt is the last poll that succeeded; null where the source is not followed.
+	LastSuccessAt *Timestamp `json:"lastSuccessAt" msgpack:"lastSuccessAt"`
+	// NewestRecordAt is the newest time at which a record was created, cast or updated; null
+	// where no time is known.
+	NewestRecordAt *Timestamp `json:"newestRecordAt" msgpack:"newestRecordAt"`
+}
+
+// Freshness returns how new the records of the source are.
+func (s SourceStatus) Freshness() SourceFreshness {
+	return SourceFreshness{
+		Provider: s.SourceType, ID: s.SourceID, Mode: s.Mode, LastSuccessAt: s.LastSuccessAt, NewestRecordAt: s.NewestRecordAt,
+	}
+}
+
+// SourceStatus says how following one source goes, and how new its records are.
 type SourceStatus struct {
+	// Provider and ID are SourceType and SourceID by the names that the DAO's detail has.
+	Provider Provider `json:"provider" msgpack:"provider"`
+	ID       string   `json:"id" msgpack:"id"`
+	// Mode is how its records come here.
+	Mode SourceMode `json:"mode" msgpack:"mode"`
+	// NewestRecordAt is the newest time at which a record was created, cast or updated; null
+	// where no time is known.
+	NewestRecordAt *Timestamp `json:"newestRecordAt" msgpack:"newestRecordAt"`
 	// SourceType is the upstream system.
 	SourceType Provider `json:"sourceType" msgpack:"sourceType"`
 	// SourceID is the source's id there.

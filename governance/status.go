@@ -50,6 +50,20 @@ const (
 	VotesUnavailable VoteCoverage = "unavailable"
 )
 
+// OfBallots returns the coverage of ballots as answers state it that are made of them.
+func (c Coverage) OfBallots() VoteCoverage {
+	switch c {
+	case Complete:
+		return VotesReady
+	case CoverageUnavailable:
+		return VotesUnavailable
+	case Backfilling:
+		return VotesBackfilling
+	case Partial:
+	}
+	return VotesPartial
+}
+
 // Readiness says how far an answer may be relied on.
 type Readiness string
 

@@ -59,6 +59,8 @@ type VoterVote struct {
 	ChoiceKey *string `json:"choiceKey" msgpack:"choiceKey"`
 	// Choice shows the ballot in words.
 	Choice ChoiceLabel `json:"choice" msgpack:"choice"`
+	// Invalid is as in Ballot.
+	Invalid bool `json:"invalid" msgpack:"invalid"`
 	// VotingPower is the voting power.
 	VotingPower Decimal `json:"votingPower" msgpack:"votingPower"`
 	// VotedAt is when the ballot was cast; null where unknown.
@@ -73,4 +75,6 @@ type VotedProposal struct {
 	ProposalKey ProposalKey `json:"proposalKey" msgpack:"proposalKey"`
 	// Title is the title; null where upstream states none.
 	Title *string `json:"title" msgpack:"title"`
+	// Flagged is true if the provider marks the proposal as spam: its ballots are in no sum.
+	Flagged bool `json:"flagged,omitempty" msgpack:"flagged,omitempty"`
 }

@@ -8,9 +8,12 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+
+	dto "github.com/prometheus/client_model/go"
 
 	"pnyx/access"
 	"pnyx/cache"
@@ -210,4 +213,33 @@ func TestAttackAnswersRepeatLittle(t *testing.T) {
 			}
 		})
 	}
+}
+
+// counts are the values of the node's counters about requests, and the counts of its histograms.
+func (t *node) counts() map[string]float64 {
+	t.Helper()
+	families, err := t.Registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := map[string]float64{}
+	for _, family := range families {
+		if !slices.ContainsFunc([]string{"pnyx_http_", "pnyx_mcp_", "pnyx_cache_answers", "pnyx_rate", "pnyx_limit"}, func(prefix string) bool {
+			return strings.HasPrefix(family.GetName(), prefix)
+		}) {
+			continue
+		}
+		for _, metric := range family.GetMetric() {
+			name := family.GetName()
+			for _, label := range metric.GetLabel() {
+				name += " " + label.GetName() + "=" + label.GetValue()
+			}
+			if family.GetType() == dto.MetricType_HISTOGRAM {
+				values[name] = float64(metric.GetHistogram().GetSampleCount())
+			} else {
+				values[name] = metric.GetCounter().GetValue()
+			}
+		}
+	}
+	return values
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/gofiber/fiber/v2"
+	"github.com/shopspring/decimal"
 	"go.opentelemetry.io/otel/trace"
 
 	"pnyx/access/x402"
@@ -26,48 +27,36 @@ type call struct {
 	server *Server
 	tool   *tool
 	reader *api.Reader
-	// known is what is known of the call; nil for nothing, and learned what was found out.
-	known, learned *knownCall
 	// given are the arguments as texts by name, and problems those of arguments that are no
-	// texts. Neither is set for a known call.
+	// texts.
 	given    map[string]string
 	problems []api.Problem
 	// payment is the payment that came with the call, as a header has it; empty for none.
 	payment string
-	// parsedArgs are the canonical texts of the arguments, with defaults, and args are those
-	// of the tool's reads.
-	parsedArgs, args map[string]string
+	// args are the canonical texts of the arguments, with defaults, for the tool's reads.
+	args map[string]string
 	// window is the window of time that the server chose, as a cursor remembers it; empty
 	// where the caller chose.
 	window string
 	// purchase is what a payment for the call buys.
 	purchase api.Purchase
-	// parsed are the reads of get, and answered are their answers.
-	parsed   []api.ParsedRead
-	answered []api.Answer
-	// oneRead and oneAnswer are the memory of the reads and answers of most tools.
-	oneRead   [1]*api.Read
-	oneAnswer [1]api.Answer
-	// metaAt is where meta begins in what envelope returned.
-	metaAt int
 }
 
-// callTool answers tools/call. What a model can mend is a result, too.
-func (s *Server) callTool(c *fiber.Ctx, m message, era string) (result, *call, *rpcError) {
+// callTool answers tools/call. Correctable errors are results.
+func (s *Server) callTool(c *fiber.Ctx, m message) (result, *rpcError) {
 	t, known := s.tools[m.Params.Name]
 	if !known {
-		return result{}, nil, &rpcError{status: http.StatusOK, Code: codeParams, Message: "there is no tool " + quoted(m.Params.Name)}
+		return result{}, &rpcError{status: http.StatusOK, Code: codeParams, Message: "there is no tool " + quoted(m.Params.Name)}
 	}
 	given, problems, ok := texts(m.Params.Arguments, t.params)
 	if !ok {
-		return result{}, nil, &rpcError{status: http.StatusOK, Code: codeParams, Message: "arguments must be an object"}
+		return result{}, &rpcError{status: http.StatusOK, Code: codeParams, Message: "arguments must be an object"}
 	}
-	called := &call{server: s, tool: t, given: given, problems: problems, payment: paymentOf(m.Params)}
-	return s.perform(c, called, era), called, nil
+	return s.perform(c, &call{server: s, tool: t, given: given, problems: problems, payment: paymentOf(m.Params)}), nil
 }
 
 // perform runs a call, and notes its outcome.
-func (s *Server) perform(c *fiber.Ctx, called *call, era string) result {
+func (s *Server) perform(c *fiber.Ctx, called *call) result {
 	began := time.Now()
 	var span telemetry.Span
 	if s.tracer != nil {
@@ -77,7 +66,7 @@ func (s *Server) perform(c *fiber.Ctx, called *call, era string) result {
 		c.SetUserContext(ctx)
 	}
 	called.reader = s.node.NewReader(c)
-	answered, err := called.run(era)
+	answered, err := called.run()
 	var code api.Code
 	if err != nil {
 		failed := api.ErrorOf(err)
@@ -91,28 +80,20 @@ func (s *Server) perform(c *fiber.Ctx, called *call, era string) result {
 }
 
 // run answers the call. The error is one of the API.
-func (c *call) run(era string) (result, error) {
-	if c.known != nil {
-		c.parsedArgs, c.purchase = c.known.args, c.known.purchase
-	} else {
-		args, failed := api.ParseArguments(c.tool.params, c.given, c.problems)
-		if failed != nil {
-			return result{}, c.reader.Read(c.tool.routes[0]).Refuse(failed)
-		}
-		c.parsedArgs, c.purchase = args, c.purchaseOf(args)
+func (c *call) run() (result, error) {
+	args, failed := api.ParseArguments(c.tool.params, c.given, c.problems)
+	if failed != nil {
+		return result{}, c.reader.Read(c.tool.routes[0]).Refuse(failed)
 	}
-	c.args = c.parsedArgs
+	c.args, c.purchase = args, c.purchaseOf(args)
 	c.chooseWindow()
 	structured, err := c.tool.run(c)
 	switch {
-	case errors.Is(err, errKnown):
-		return result{known: c.known, request: c.answered[0].Meta}, nil
 	case errors.Is(err, errPurchased):
 		structured, _ = c.reader.Purchased()
 	case err != nil:
 		return result{}, err
 	default:
-		c.learnResult(era, structured)
 		if err := c.reader.Settle(structured); err != nil {
 			return result{}, err
 		}
@@ -157,7 +138,7 @@ func texts(arguments json.RawMessage, params []api.Param) (map[string]string, []
 		case !ok:
 			problems = append(problems, problemWith(name, params))
 		case given1:
-			given[name] = text
+			given[name] = asWritten(text, name, params)
 		}
 	}
 	return given, problems, true
@@ -181,6 +162,32 @@ func textOf(value json.RawMessage) (text string, given, ok bool) {
 	}
 	return string(value), true, true
 }
+
+// asWritten returns a text as its parameter wants it: clients write 5.0 for an integer, and a list
+// as the text of its JSON.
+func asWritten(text, name string, params []api.Param) string {
+	at := slices.IndexFunc(params, func(p api.Param) bool { return p.Name == name })
+	if at < 0 {
+		return text
+	}
+	switch params[at].Kind {
+	case api.Integer:
+		number, err := decimal.NewFromString(text)
+		if err == nil && number.Exponent() >= -maxZeros && number.Exponent() <= maxZeros && number.IsInteger() {
+			return number.String()
+		}
+	case api.EnumList:
+		var list []string
+		if json.Unmarshal([]byte(text), &list) == nil && len(list) > 0 {
+			return strings.Join(list, ",")
+		}
+	case api.Text, api.Voter, api.Boolean, api.Enum, api.Instant, api.Month, api.Cursor, api.ProposalKey, api.TopicKey:
+	}
+	return text
+}
+
+// maxZeros bounds the zeros of a number that is read as an integer.
+const maxZeros = 20
 
 // problemWith is the problem with an argument that is no text, number, boolean or list.
 func problemWith(name string, params []api.Param) api.Problem {
@@ -247,27 +254,21 @@ func (c *call) read(routeID string) (*api.Read, error) {
 }
 
 // get reads routes with the arguments of the call: all are parsed before any is authorized,
-// and all are authorized before any is read. The error is errKnown where the result is known.
+// and all are authorized before any is read.
 func (c *call) get(routeIDs ...string) ([]*api.Read, []api.Answer, error) {
-	reads := c.oneRead[:0]
-	if c.known != nil {
-		c.parsed = c.known.reads
-		for _, parsed := range c.parsed {
-			reads = append(reads, c.reader.ReadParsed(parsed))
+	var reads []*api.Read
+	for _, id := range routeIDs {
+		read, err := c.read(id)
+		if err != nil {
+			return nil, nil, err
 		}
-	} else {
-		for _, id := range routeIDs {
-			read, err := c.read(id)
-			if err != nil {
-				return nil, nil, err
-			}
-			reads, c.parsed = append(reads, read), append(c.parsed, read.ParsedRead)
-		}
+		reads = append(reads, read)
 	}
 	answers, err := c.answers(reads)
-	c.answered = answers
-	if err == nil && c.known != nil && c.known.isResultOf(answers) {
-		err = errKnown
+	for i, answer := range answers {
+		if answer.Meta.Hint != "" { // a model takes a list without rows for the answer
+			return nil, nil, reads[i].Refuse(&api.Error{Status: http.StatusNotFound, Code: api.CodeNotFound, Message: answer.Meta.Hint})
+		}
 	}
 	return reads, answers, err
 }
@@ -277,7 +278,7 @@ func (c *call) answers(reads []*api.Read) ([]api.Answer, error) {
 	if err := c.authorize(); err != nil {
 		return nil, err
 	}
-	answers := c.oneAnswer[:0]
+	var answers []api.Answer
 	for _, read := range reads {
 		answer, err := read.Get()
 		if err != nil {
@@ -292,10 +293,9 @@ func (c *call) answers(reads []*api.Read) ([]api.Answer, error) {
 const typicalMetaBytes = 512
 
 // envelope returns the JSON of data and meta.
-func (c *call) envelope(data []byte, meta api.Meta) []byte {
+func envelope(data []byte, meta api.Meta) []byte {
 	text := append(make([]byte, 0, len(data)+typicalMetaBytes), `{"data":`...)
 	text = append(append(text, data...), `,"meta":`...)
-	c.metaAt = len(text)
 	return append(meta.Append(text), '}')
 }
 

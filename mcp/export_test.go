@@ -1,19 +1,5 @@
 package mcp
 
-// ForgetCalls drops what is known of calls.
-func (s *Server) ForgetCalls() { s.known.calls.InvalidateAll() }
-
-// KnownCalls returns how many calls are known, and how many of these with their result.
-func (s *Server) KnownCalls() (calls, results int) {
-	for _, known := range s.known.calls.All() {
-		calls++
-		if len(known.answers) > 0 {
-			results++
-		}
-	}
-	return calls, results
-}
-
 // Elements and Members read valid JSON, and AppendString writes a text as JSON.
 func Elements(array []byte) [][]byte { return elements(array) }
 

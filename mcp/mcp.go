@@ -54,7 +54,6 @@ type Server struct {
 	origins map[string]bool
 	hosts   map[string]bool
 	tools   map[string]*tool
-	known   knownCalls
 	// toolList, promptList and resourceList are the results of the methods that list them.
 	toolList, promptList, resourceList []byte
 	documents                          []document
@@ -68,7 +67,7 @@ type Server struct {
 // New returns a server, which its node answers Path with.
 func New(o Options) *Server {
 	s := &Server{
-		node: o.Node, origins: map[string]bool{}, hosts: map[string]bool{}, tools: map[string]*tool{}, known: newKnownCalls(),
+		node: o.Node, origins: map[string]bool{}, hosts: map[string]bool{}, tools: map[string]*tool{},
 		documents: resources(o.Documents), tracer: o.Tracer, now: time.Now,
 	}
 	for _, address := range append([]string{o.PublicURL}, o.Origins...) {

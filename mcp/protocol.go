@@ -97,10 +97,6 @@ type result struct {
 	// structured is the JSON of data and meta, the result of a tool that succeeds; nil for
 	// other results, which have members.
 	structured []byte
-	// known has the members of a result that is known, and request is the meta of it that
-	// differs between requests; nil for other results.
-	known   *knownCall
-	request api.Meta
 	// meta holds further members of _meta, as JSON without braces; empty for none.
 	meta []byte
 	// lasting says that the result is the same for all callers until the next release.
@@ -109,35 +105,24 @@ type result struct {
 
 // answer answers a POST with JSON.
 func (s *Server) answer(c *fiber.Ctx) error {
-	body := c.Body()
-	key, _ := callKeys.Get().(*callKey)
-	defer callKeys.Put(key)
-	key.set(c, body)
-	if known := s.known.find(key); known != nil {
-		called := &call{server: s, tool: known.tool, known: known}
-		r := s.perform(c, called, known.era)
-		s.known.learn(key, body, called)
-		send(c, &r, key.id, s.metaOf(known.era))
-		return nil
-	}
-	m, failed := parse(body)
+	m, failed := parse(c.BodyRaw())
 	if failed != nil {
-		return s.refuse(c, m, failed)
+		refuse(c, m, failed)
+		return nil
 	}
 	era, failed := eraOf(c, m)
 	if failed != nil {
-		return s.refuse(c, m, failed)
+		refuse(c, m, failed)
+		return nil
 	}
 	if m.ID == nil { // a notification or a response asks for nothing
 		c.Status(http.StatusAccepted)
 		return nil
 	}
-	r, called, failed := s.call(c, m, era)
+	r, failed := s.call(c, m, era)
 	if failed != nil {
-		return s.refuse(c, m, failed)
-	}
-	if called != nil {
-		s.known.learn(key, body, called)
+		refuse(c, m, failed)
+		return nil
 	}
 	send(c, &r, m.ID, s.metaOf(era))
 	return nil
@@ -154,6 +139,9 @@ func parse(body []byte) (message, *rpcError) {
 			return message{}, invalid(CodeInvalidRequest, "the body is not a JSON-RPC message: method and names are strings, params and _meta objects")
 		}
 		return message{}, invalid(CodeParse, "the body is not JSON")
+	}
+	if problem := nameProblem(body); problem != "" {
+		return message{}, invalid(CodeInvalidRequest, problem)
 	}
 	switch id := m.ID; {
 	case m.Version != "2.0":
@@ -213,13 +201,12 @@ func quoted(text string) string {
 	return `"` + strings.ToValidUTF8(text, "") + `"`
 }
 
-// call answers a request by its method; with the call of a tool, if it is one.
-func (s *Server) call(c *fiber.Ctx, m message, era string) (result, *call, *rpcError) {
+// call answers a request by its method.
+func (s *Server) call(c *fiber.Ctx, m message, era string) (result, *rpcError) {
 	if *m.Method == "tools/call" {
-		return s.callTool(c, m, era)
+		return s.callTool(c, m)
 	}
-	r, failed := s.describe(m, era)
-	return r, nil, failed
+	return s.describe(m, era)
 }
 
 // describe answers a request that calls no tool by its method.
@@ -329,10 +316,6 @@ func (r *result) append(text []byte, id json.RawMessage, server []byte) []byte {
 		text = appendString(append(text, `"content":[{"type":"text","text":`...), r.structured)
 		text = append(append(text, `}],"structuredContent":`...), r.structured...)
 	}
-	if r.known != nil {
-		var room [128]byte
-		text = r.known.append(text, r.request.AppendRequest(room[:0]))
-	}
 	if len(r.meta)+len(server) == 0 {
 		return append(text, `}}`...)
 	}
@@ -346,20 +329,12 @@ func (r *result) append(text []byte, id json.RawMessage, server []byte) []byte {
 	return append(append(text, r.meta...), `}}}`...)
 }
 
-// refuse answers with an error of the protocol. Errors of a status of their own count as
-// refused requests do.
-func (s *Server) refuse(c *fiber.Ctx, m message, failed *rpcError) error {
-	if failed.status != http.StatusOK {
-		limited := s.node.Refuse(c, &api.Error{Status: failed.status, Code: api.CodeValidation})
-		if limited.Status == http.StatusTooManyRequests {
-			return limited
-		}
-	}
+// refuse answers with an error of the protocol.
+func refuse(c *fiber.Ctx, m message, failed *rpcError) {
 	id := m.ID
 	if id == nil {
 		id = json.RawMessage("null")
 	}
 	text := append(append([]byte(`{"jsonrpc":"2.0","id":`), id...), `,"error":`...)
 	c.Status(failed.status).Response().SetBodyRaw(append(append(text, encode(failed)...), '}'))
-	return nil
 }

@@ -96,7 +96,7 @@ func samplePage(request cache.PageRequest) (payload any, known bool, err error) 
 		if err := request.Decode(&q); err != nil {
 			return nil, false, err
 		}
-		return apinode.Cut(events(), q.After, q.Limit, func(e governance.EventRow, p query.EventPosition) bool { return e.EventID == p.ID }), true, nil
+		return apinode.Cut(eventsOf(q.DAOID), q.After, q.Limit, func(e governance.EventRow, p query.EventPosition) bool { return e.EventID == p.ID }), true, nil
 	case query.KindVoters:
 		return []governance.DAOVoter{{Rank: 1, VoterIdentity: sampleVoter, VoterAddress: new(sampleVoter), TotalVotingPower: "7.5"}}, true, nil
 	case query.KindTopics:
@@ -156,11 +156,26 @@ func signals() []governance.SignalRow {
 	return rows
 }
 
+// eventsOf returns the events of a DAO: of dao-001 the first 40 are merely discovered, and every
+// second one after them; dao-01 has none.
+func eventsOf(daoID string) []governance.EventRow {
+	rows := events()
+	for i := range rows {
+		if daoID == "dao-001" && (i < 40 || i%2 == 0) {
+			rows[i].EventTimeConfidence = governance.DiscoveredTime
+		}
+	}
+	if daoID == "dao-01" {
+		return rows[:0]
+	}
+	return rows
+}
+
 func events() []governance.EventRow {
 	rows := make([]governance.EventRow, sampleSignals)
 	for i := range rows {
 		rows[i] = governance.EventRow{
-			Event:        governance.Event{EventID: fmt.Sprintf("e%03d", i), EventType: "voting_ended", EventTimeMs: apinode.AsOf, DAOID: "dao-000", Title: new(hostileTitle)},
+			Event:        governance.Event{EventTimeConfidence: governance.ExactTime, EventID: fmt.Sprintf("e%03d", i), EventType: "voting_ended", EventTimeMs: apinode.AsOf, DAOID: "dao-000", Title: new(hostileTitle)},
 			DiscoveredAt: apinode.AsOf,
 		}
 	}

@@ -25,11 +25,9 @@ type tool struct {
 	window bool
 	// run answers a call with the JSON of the members data and meta.
 	run func(*call) ([]byte, error)
-	// params are all arguments, and byRoute the routes by id; allTools fills them in, and personal.
+	// params are all arguments, and byRoute the routes by id; allTools fills them in.
 	params  []api.Param
 	byRoute map[string]api.Route
-	// personal says that the routes that a call reads depend on its token.
-	personal bool
 }
 
 // Names of arguments that no route has.
@@ -40,6 +38,7 @@ const (
 	argTextOffset = "textOffset"
 	argTextLimit  = "textLimit"
 	argTimeline   = "timeline"
+	argDiscovered = "discovered"
 )
 
 // The values of detail.
@@ -91,7 +90,6 @@ func allTools() []*tool {
 	for _, t := range tools {
 		t.byRoute = byRoute
 		t.params = t.allParams()
-		t.personal = slices.ContainsFunc(t.routes, func(id string) bool { return byRoute[id].TokenOnly })
 	}
 	return tools
 }
@@ -153,7 +151,7 @@ func proposalTools() []*tool {
 			rows: 20, maxRows: 100,
 			concise: shape{
 				"proposalKey": nil, "identity": {"daoId": nil, "provider": nil}, "title": nil,
-				"lifecycleStatus": nil, "outcome": nil, "endAt": nil,
+				"lifecycleStatus": nil, "outcome": nil, "startAt": nil, "endAt": nil,
 			},
 		},
 		{
@@ -166,7 +164,8 @@ func proposalTools() []*tool {
 			name: "get_proposal", title: "Get a proposal", run: getProposal,
 			routes: []string{routeProposal, routeSummary, routeEvidence},
 			description: "One proposal with its text and the result of its vote. Each of votes and evidence counts and costs as a request of its own. " +
-				"evidence says where each field came from. A long text comes in parts: go on at text.nextOffset.",
+				"evidence says where each field came from. The totals of a vote are what upstream states or the sums of the ballots held, as basis says; " +
+				"result is null, and reached too, where ballots that are missing may change it. A long text comes in parts: go on at text.nextOffset.",
 			extra: append([]api.Param{{
 				Name: argInclude, Kind: api.EnumList, Enum: []string{partText, partVotes, partEvidence}, Default: partText + "," + partVotes,
 				Description: "Parts to include.",
@@ -177,7 +176,7 @@ func proposalTools() []*tool {
 			description: "The ballots of one proposal, one a voter, the latest: who voted what with which power. " +
 				"For the result alone get_proposal is enough, for the votes of one voter use get_voter.",
 			rows: 25, maxRows: 100,
-			concise: shape{"voterIdentity": nil, "choice": nil, "votingPower": nil, "votedAt": nil},
+			concise: shape{"voterIdentity": nil, "choice": nil, "votingPower": nil, "votedAt": nil, "reason": nil},
 		},
 	}
 }
@@ -226,12 +225,16 @@ func otherTools() []*tool {
 			},
 		},
 		{
-			name: "list_events", title: "List events", routes: []string{routeEvents}, run: list, window: true,
+			name: "list_events", title: "List events", routes: []string{routeEvents}, run: listEvents, window: true,
 			description: "What happened in a window of at most 90 days, newest first: proposals created, votes begun and ended, topics opened and more. " +
 				"For what needs attention use list_signals.",
+			extra: []api.Param{{
+				Name: argDiscovered, Kind: api.Boolean, Default: "false",
+				Description: "Also events whose own time is unknown: they are at the time when they were first seen here.",
+			}},
 			rows: 30, maxRows: 100,
 			concise: shape{
-				"eventType": nil, "eventTimeMs": nil, "daoId": nil, "itemType": nil, "proposalKey": nil, "title": nil, "importanceScore": nil,
+				"eventType": nil, "eventTimeMs": nil, "eventTimeConfidence": nil, "daoId": nil, "itemType": nil, "proposalKey": nil, "title": nil, "importanceScore": nil,
 			},
 		},
 		{

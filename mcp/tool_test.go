@@ -256,12 +256,12 @@ func TestConciseRowsHaveValuesOfFullOnes(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	for tool, want := range map[string]string{
-		"find_proposals": `"proposalKey identity.daoId identity.provider title lifecycleStatus outcome endAt"`,
-		"list_ballots":   `"voterIdentity choice.label votingPower votedAt"`,
+		"find_proposals": `"proposalKey identity.daoId identity.provider title lifecycleStatus outcome startAt endAt"`,
+		"list_ballots":   `"voterIdentity choice.label votingPower votedAt reason"`,
 		"list_voters":    `"rank voterIdentity totalVotingPower voteCount proposalCount"`,
 		"find_topics":    `"topicKey identity.daoId title summary relevanceScore replies updatedAt"`,
 		"list_signals":   `"signalType priority.score priority.band daoId title summary deadlineAtMs proposalKey"`,
-		"list_events":    `"eventType eventTimeMs daoId itemType proposalKey title importanceScore"`,
+		"list_events":    `"eventType eventTimeMs eventTimeConfidence daoId itemType proposalKey title importanceScore"`,
 	} {
 		t.Run(tool, func(t *testing.T) {
 			t.Parallel()

@@ -10,6 +10,7 @@ import (
 
 	"pnyx/api"
 	"pnyx/governance"
+	"pnyx/governance/query"
 )
 
 // list answers with one page of the tool's route, or with its only answer.
@@ -19,13 +20,70 @@ func list(c *call) ([]byte, error) {
 		return nil, err
 	}
 	if answers[0].Meta.Page == nil {
-		return c.envelope(answers[0].Data, answers[0].Meta), nil
+		return envelope(answers[0].Data, answers[0].Meta), nil
 	}
 	rows, meta, err := c.page(reads[0], answers[0], maxStructured-metaRoom)
 	if err != nil {
 		return nil, err
 	}
-	return c.envelope(rows, meta), nil
+	return envelope(rows, meta), nil
+}
+
+// listEvents lists events. Those whose own time is unknown did not happen in the window, as far
+// as anybody knows: they are left out unless asked for, and counted. A page may therefore have
+// fewer rows than asked for; pages without any are passed over.
+func listEvents(c *call) ([]byte, error) {
+	if c.args[argDiscovered] == "true" || c.args["timeBasis"] == string(query.EventTimeDiscovered) {
+		return list(c)
+	}
+	reads, answers, err := c.get(routeEvents)
+	if err != nil {
+		return nil, err
+	}
+	read, answer, cursor, limit, out := reads[0], answers[0], c.args["cursor"], answers[0].Meta.Page.Limit, 0
+	for range eventPages {
+		all := elements(answer.Data)
+		kept := slices.DeleteFunc(slices.Clone(all), isDiscovered)
+		array, fitting := c.shape().fit(kept, maxStructured-metaRoom)
+		switch {
+		case fitting == 0 && len(kept) > 0:
+			return nil, read.Refuse(c.tooLarge(len(kept[0])))
+		case fitting < len(kept): // read again with fewer rows, so that its cursor goes on after the last one
+			end := slices.IndexFunc(all, func(row []byte) bool { return &row[0] == &kept[fitting][0] })
+			if answer, err = read.GetPage(cursor, end); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		answer.Data, out = array, out+len(all)-len(kept)
+		next := answer.Meta.Page.NextCursor
+		if len(kept) > 0 || next == nil {
+			break
+		}
+		cursor = *next
+		if answer, err = read.GetPage(cursor, limit); err != nil {
+			return nil, err
+		}
+	}
+	answer.Meta.Page = c.pageOf(*answer.Meta.Page, limit)
+	if out > 0 {
+		answer.Meta.Hint = itoa(out) + " events are left out: when they happened is unknown, and they were first seen in this window; " +
+			argDiscovered + "=true lists them"
+	}
+	return envelope(answer.Data, answer.Meta), nil
+}
+
+// eventPages bounds the pages that one call passes over.
+const eventPages = 10
+
+// isDiscovered reports whether the own time of an event is unknown.
+func isDiscovered(row []byte) bool {
+	for key, value := range members(row) {
+		if key == "eventTimeConfidence" {
+			return string(value) == `"`+string(governance.DiscoveredTime)+`"`
+		}
+	}
+	return false
 }
 
 // daosPerPage is how many DAOs are read at once to search through all of them.
@@ -63,12 +121,12 @@ func findDAOs(c *call) ([]byte, error) {
 				} else {
 					meta.Page.NextCursor = answer.Meta.Page.NextCursor
 				}
-				return c.envelope(joined(found), meta), nil
+				return envelope(joined(found), meta), nil
 			}
 			found, last = append(found, row), at
 		}
 		if answer.Meta.Page.NextCursor == nil {
-			return c.envelope(joined(found), meta), nil
+			return envelope(joined(found), meta), nil
 		}
 		cursor = *answer.Meta.Page.NextCursor
 		if answer, err = read.GetPage(cursor, daosPerPage); err != nil {
@@ -108,7 +166,7 @@ func getDAO(c *call) ([]byte, error) {
 	if len(answers) > 1 {
 		data.add("timeline", answers[1].Data)
 	}
-	return c.envelope(data.end(), combined(answers)), nil
+	return envelope(data.end(), combined(answers)), nil
 }
 
 // getProposal answers with a proposal and the parts of it that are asked for.
@@ -141,7 +199,7 @@ func getProposal(c *call) ([]byte, error) {
 	for i, route := range routes[1:] {
 		data.add(names[route], answers[i+1].Data)
 	}
-	return c.envelope(data.end(), combined(answers)), nil
+	return envelope(data.end(), combined(answers)), nil
 }
 
 // minTextRoom is what a part of a text gets at least, in bytes.
@@ -181,7 +239,7 @@ func getTopic(c *call) ([]byte, error) {
 	var data object
 	data.add("topic", topic)
 	data.add(partText, c.textWindow(text).append(nil, room))
-	return c.envelope(data.end(), answers[0].Meta), nil
+	return envelope(data.end(), answers[0].Meta), nil
 }
 
 // getVoter answers with votes and, on the first page, the profile of a voter.
@@ -205,7 +263,7 @@ func getVoter(c *call) ([]byte, error) {
 		return nil, err
 	}
 	data.add("votes", votes)
-	return c.envelope(data.end(), meta), nil
+	return envelope(data.end(), meta), nil
 }
 
 // getStatus answers with the state of the data, the prices and, for a token, its usage.
@@ -227,10 +285,32 @@ func getStatus(c *call) ([]byte, error) {
 		return nil, err
 	}
 	var data object
+	data.add("freshness", appendString(nil, freshness(answers[0].Data)))
 	for i, answer := range answers {
 		data.add(names[i], answer.Data)
 	}
-	return c.envelope(data.end(), answers[0].Meta), nil
+	return envelope(data.end(), answers[0].Meta), nil
+}
+
+// freshness says in words how new the data is.
+func freshness(status []byte) string {
+	var read governance.DataStatus
+	if err := json.Unmarshal(status, &read); err != nil {
+		return "unknown"
+	}
+	newest := governance.Later(read.LatestSuccessfulSync.GovernanceAt, read.LatestSuccessfulSync.ForumAt)
+	followed := len(read.SourceCounts) > 0
+	for _, source := range read.Sources {
+		newest = governance.Later(newest, source.NewestRecordAt)
+		followed = followed || source.Mode == governance.ModeFollowed
+	}
+	switch {
+	case newest == nil:
+		return "no record has a known time"
+	case followed:
+		return "followed; read up to " + newest.String()
+	}
+	return "imported; newest record " + newest.Time().Format("January 2006")
 }
 
 // combined is the meta of answers that are sent together: as old as the oldest, and as

@@ -20,8 +20,6 @@ type IPLimiter struct {
 	payments  *Buckets[paymentKey]
 	seed      maphash.Seed
 	decisions decisions
-	// allowed counts the requests to free routes that were allowed.
-	allowed prometheus.Counter
 }
 
 type paymentKey struct {
@@ -33,13 +31,11 @@ type paymentKey struct {
 // of them; zero for no limit. Only proxies in the trusted networks may name the address
 // of a client in X-Forwarded-For.
 func NewIPLimiter(perMinute int, trusted []netip.Prefix, metrics prometheus.Registerer) *IPLimiter {
-	a := &IPLimiter{
+	return &IPLimiter{
 		rate:    Rate{PerMinute: perMinute, Burst: max(1, perMinute/3)},
 		trusted: trusted, buckets: NewBuckets[uint64](), payments: NewBuckets[paymentKey](),
 		seed: maphash.MakeSeed(), decisions: newDecisions(metrics),
 	}
-	a.allowed = a.decisions[decision{planAnonymous, Free, outcomeAllowed}]
-	return a
 }
 
 // Rate returns the size of the bucket of an address. It returns false for no limit.
@@ -49,23 +45,10 @@ func (a *IPLimiter) Rate() (Rate, bool) {
 
 // Take takes a token from the bucket of the client that sent a request.
 func (a *IPLimiter) Take(peer netip.Addr, forwardedFor string, now time.Time) Decision {
-	taken := a.TryTake(peer, forwardedFor, now)
-	if !taken.Allowed {
-		return a.count(Free, taken)
-	}
-	return taken
-}
-
-// TryTake is Take for a request that Take refuses where this does: it does not count that.
-func (a *IPLimiter) TryTake(peer netip.Addr, forwardedFor string, now time.Time) Decision {
 	if a.rate.PerMinute == 0 {
 		return Decision{Allowed: true}
 	}
-	taken := a.buckets.Take(a.hash(peer, forwardedFor), a.rate, now)
-	if taken.Allowed {
-		a.allowed.Inc() // looking it up takes longer than counting
-	}
-	return taken
+	return a.count(Free, a.buckets.Take(a.hash(peer, forwardedFor), a.rate, now))
 }
 
 // TakePayment takes a token from a bucket for payments of the client that sent one.

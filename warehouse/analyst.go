@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -22,6 +23,8 @@ import (
 const (
 	// maxMessage bounds the error text that is read from a server, in bytes.
 	maxMessage = 64 << 10
+	// maxRights bounds the answers about a user's rights, in bytes.
+	maxRights = 256 << 10
 	// answerBuffer is how much of an answer is read at once, in bytes.
 	answerBuffer = 64 << 10
 	// analystGrace is how much longer than AnalystOptions.Timeout an answer may take to
@@ -51,13 +54,15 @@ type Analyst struct {
 	user     *url.Userinfo
 	// always are the parameters of every query.
 	always url.Values
-	// mayFormat says that the user may change how results are written.
-	mayFormat bool
+	// changeable are the settings that the user may change; nil means all.
+	changeable []string
 }
 
 // NewAnalyst connects to a server, and reads what the user may do there. A user with more
-// rights than to read asks with the setting readonly and the limits of o; for any other
-// the limits of its profile hold.
+// rights than to read asks with readonly = 1 and the limits of o, so that no query changes a
+// setting; for one with readonly = 1 the limits and changeable settings of its profile hold.
+// A user who may change any setting and cannot give that up is refused: by settings, queries
+// read and write files.
 func NewAnalyst(ctx context.Context, o AnalystOptions) (*Analyst, error) {
 	endpoint, err := url.Parse(o.URL)
 	if err != nil {
@@ -74,22 +79,52 @@ func NewAnalyst(ctx context.Context, o AnalystOptions) (*Analyst, error) {
 	database := cmp.Or(strings.Trim(endpoint.Path, "/"), DefaultDatabase)
 	a.always.Set("database", ViewsDatabase(strings.TrimSuffix(database, viewsSuffix)))
 	a.endpoint.User, a.endpoint.Path, a.endpoint.RawQuery = nil, "/", ""
-	var readOnly bytes.Buffer
-	if err := a.Ask(ctx, "SELECT getSetting('readonly')", "TabSeparated", nil, &readOnly); err != nil {
-		return nil, fmt.Errorf("read the user's rights: %w", err)
+	readOnly, err := a.read(ctx, "SELECT getSetting('readonly')")
+	if err != nil {
+		return nil, err
 	}
-	switch strings.TrimSpace(readOnly.String()) {
+	switch strings.TrimSpace(readOnly) {
 	case "0":
-		a.mayFormat = true
 		a.always.Set("readonly", "1")
 		a.always.Set("max_execution_time", strconv.FormatFloat(o.Timeout.Seconds(), 'f', -1, 64))
 		a.always.Set("max_memory_usage", strconv.FormatInt(o.MaxMemory, 10))
 		a.always.Set("max_result_rows", strconv.Itoa(o.MaxRows))
 		a.always.Set("result_overflow_mode", "throw")
-	case "2":
-		a.mayFormat = true
+	case "1":
+		changeable, err := a.read(ctx, "SELECT name FROM system.settings WHERE NOT readonly")
+		if err != nil {
+			return nil, err
+		}
+		a.changeable = append([]string{}, strings.Fields(changeable)...)
+	default:
+		return nil, fmt.Errorf("user %s asks with readonly = %s, under which a query may change any setting, and read and write files by it: "+
+			"want a user with readonly = 1, as docs/production.md makes it", endpoint.User.Username(), strings.TrimSpace(readOnly))
 	}
 	return a, nil
+}
+
+// read returns the answer to a question about the user's rights.
+func (a *Analyst) read(ctx context.Context, sql string) (string, error) {
+	answer := boundedText{left: maxRights}
+	if err := a.Ask(ctx, sql, "TabSeparated", nil, &answer); err != nil {
+		return "", fmt.Errorf("read the user's rights: %w", err)
+	}
+	return answer.String(), nil
+}
+
+// boundedText is a text of which a server may not write more than what is left.
+type boundedText struct {
+	strings.Builder
+
+	left int
+}
+
+// Write implements io.Writer.
+func (b *boundedText) Write(p []byte) (int, error) {
+	if b.left -= len(p); b.left < 0 {
+		return 0, errors.New("the answer is too long")
+	}
+	return b.Builder.Write(p)
 }
 
 // Close closes idle connections.
@@ -108,7 +143,7 @@ func (a *Analyst) Ask(
 	parameters := url.Values{"default_format": {format}}
 	maps.Copy(parameters, a.always)
 	for name, value := range settings {
-		if a.mayFormat {
+		if a.changeable == nil || slices.Contains(a.changeable, name) {
 			parameters.Set(name, value)
 		}
 	}

@@ -68,6 +68,10 @@ func TestAnalystWithAllRightsStillOnlyReads(t *testing.T) {
 		"SET readonly = 0":                         "READONLY",
 		"SELECT 1 SETTINGS max_execution_time = 0": "READONLY",
 		"SELECT number FROM numbers(1001)":         "TOO_MANY_ROWS",
+		"SELECT 1 AS x FORMAT Template SETTINGS format_template_row = '/etc/passwd'":  "READONLY",
+		"SELECT 1 AS x FORMAT Protobuf SETTINGS output_format_schema = '/tmp/a'":      "READONLY",
+		"SELECT 1 SETTINGS format_avro_schema_registry_url = 'http://127.0.0.1:1'":    "READONLY",
+		"SELECT 1 SETTINGS input_format_record_errors_file_path = '/tmp/a'":           "READONLY",
 		"SELECT sum(cityHash64(number)) FROM numbers(1000000000) SETTINGS readonly=0": "READONLY",
 	} {
 		if err := analyst.Ask(t.Context(), sql, "CSV", nil, io.Discard); err == nil || !strings.Contains(err.Error(), want) {
@@ -104,6 +108,22 @@ func TestErrorAfterAPartOfTheResultIsNoPartOfIt(t *testing.T) {
 				t.Errorf("a lost connection: got %v, want an error", err)
 			}
 		})
+	}
+}
+
+// TestAttackAnalystWhoMayChangeSettings: with readonly = 2, queries read and write files by
+// settings of formats.
+func TestAttackAnalystWhoMayChangeSettings(t *testing.T) {
+	t.Parallel()
+	for answer, want := range map[string]string{
+		"2\n": "want a user with readonly = 1", "": "want a user with readonly = 1", strings.Repeat("1", 1<<20): "too long",
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, answer) }))
+		t.Cleanup(server.Close)
+		_, err := warehouse.NewAnalyst(t.Context(), warehouse.AnalystOptions{URL: server.URL, Timeout: time.Minute})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("readonly = %.10s: got %v, want %q", answer, err, want)
+		}
 	}
 }
 

@@ -30,7 +30,9 @@ var ErrBackupRunning = errors.New("another backup of this warehouse is being mad
 // parts. It stays as it is while imports go on, so that what is counted is what is copied.
 type Archive struct {
 	warehouse *Warehouse
-	shards    []connection
+	// nodes are the addresses of the shards.
+	nodes  [][]string
+	shards []connection
 }
 
 // TableContent describes the rows of a table.
@@ -87,6 +89,7 @@ func (a *Archive) connect(ctx context.Context) error {
 		}
 		a.shards = append(a.shards, connection{Conn: conn, maxExecutionTime: a.warehouse.timeout})
 	}
+	a.nodes = nodes
 	return nil
 }
 
@@ -239,30 +242,6 @@ func (a *Archive) Backup(ctx context.Context, shard int, to Location, base *Loca
 		sql += " SETTINGS base_backup = " + base.sql()
 	}
 	return a.await(ctx, shard, sql, func(ctx context.Context, _, _ uint64) { progress(ctx) })
-}
-
-// Restore restores one shard of a backup, whose database is snapshot, to a database, which
-// it drops first. Merges stay off, so that its rows can be counted. It calls progress with
-// the bytes that are read and their total.
-func (a *Archive) Restore(
-	ctx context.Context, shard int, snapshot, database string, from Location, base *Location,
-	progress func(ctx context.Context, done, total uint64),
-) error {
-	if err := a.run(ctx, shard, "DROP DATABASE IF EXISTS "+quoteIdentifier(database)+" SYNC"); err != nil {
-		return err
-	}
-	sql := "RESTORE DATABASE " + quoteIdentifier(snapshot) + " AS " + quoteIdentifier(database) + " FROM " + from.sql() +
-		" SETTINGS allow_non_empty_tables = 0"
-	if base != nil {
-		sql += ", base_backup = " + base.sql()
-	}
-	if err := a.await(ctx, shard, sql+", structure_only = 1", func(context.Context, uint64, uint64) {}); err != nil {
-		return err
-	}
-	if err := a.switchMerges(ctx, shard, database, "STOP"); err != nil {
-		return err
-	}
-	return a.await(ctx, shard, sql, progress)
 }
 
 // Adopt makes a restored database of one shard that of the warehouse, in place of the one

@@ -10,7 +10,8 @@ SELECT
     raw_choice,
     power,
     ifNull(dated, {no_time:DateTime64(3, 'UTC')}) AS voted_at,
-    tx_hash
+    tx_hash,
+    reason
 FROM
 (
     SELECT
@@ -22,6 +23,7 @@ FROM
         power,
         voted_at AS dated,
         tx_hash,
+        reason,
         withdrawn
     FROM ballots
     WHERE %[1]s

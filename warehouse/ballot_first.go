@@ -50,6 +50,6 @@ func (w *Warehouse) ballotsOfVoters(
 		return nil, err
 	}
 	ofVoters := countingBallots("proposal_ref = unhex({ref:String}) AND voter IN (SELECT voter FROM first_voters)")
-	sql := fmt.Sprintf(sqlText("ballot_page"), "("+ofVoters+")", condition, order.column)
+	sql := fmt.Sprintf(sqlText("ballot_page"), shownReason, "("+ofVoters+")", condition, order.column)
 	return w.selectBallots(clickhouse.Context(ctx, clickhouse.WithExternalTable(voters)), sql, at, limit, args...)
 }

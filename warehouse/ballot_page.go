@@ -24,6 +24,13 @@ type LatestBallot struct {
 	RawChoice string
 }
 
+// shownReason is the reason of a ballot as governance.Ballot has it, and noReason none: the
+// projection that histories read lacks it.
+const (
+	shownReason = "if(lengthUTF8(reason) > 1000, concat(substringUTF8(reason, 1, 999), '…'), reason)"
+	noReason    = "''"
+)
+
 // BallotSource says where to read a proposal's ballots: in a sorted copy or in the table
 // itself.
 type BallotSource struct {
@@ -54,20 +61,6 @@ func (w *Warehouse) ListBallots(ctx context.Context, at BallotSource, q query.Ba
 		}
 	}
 	return alone(ctx, func(ctx context.Context) ([]LatestBallot, error) { return w.listBallots(ctx, at, q) })
-}
-
-// WalkBallots is ListBallots for a page after a position of a sorted copy: its rows may be
-// read in parts.
-func (w *Warehouse) WalkBallots(ctx context.Context, at BallotSource, q query.Ballots) (*Rows[LatestBallot], error) {
-	order := orderOf(q)
-	after, err := positionOf(q)
-	if err != nil {
-		return nil, err
-	}
-	return alone(ctx, func(ctx context.Context) (*Rows[LatestBallot], error) {
-		rows, err := w.queryBallots(ctx, rangeSQL(at, order, order.beyond()), at, q.Limit, after.args()...)
-		return openRows[LatestBallot](rows, err, readBallots)
-	})
 }
 
 // listBallots is ListBallots for one page.
@@ -166,11 +159,11 @@ func (w *Warehouse) ballotRange(
 // constants of this file, and every value is bound.
 func rangeSQL(at BallotSource, order ballotOrder, condition string) string {
 	if at.Generation == 0 {
-		return fmt.Sprintf(sqlText("ballot_page"), "("+sqlText("ballot_page_all")+")", condition, order.column)
+		return fmt.Sprintf(sqlText("ballot_page"), shownReason, "("+sqlText("ballot_page_all")+")", condition, order.column)
 	}
 	// The whole key of a copy or of its projection: without the generation, ClickHouse sorts
 	// all rows of the projection beyond the position where a limit is above 1,000.
-	return fmt.Sprintf(sqlText("ballot_page"), "sorted_ballots",
+	return fmt.Sprintf(sqlText("ballot_page"), "shown_reason", "sorted_ballots",
 		"generation = {generation:UInt64} AND "+condition, "generation DESC, "+order.column) + order.settings
 }
 

@@ -6,7 +6,8 @@ SELECT
     raw_choice,
     power AS voting_power,
     voted_at,
-    tx_hash AS transaction_hash
+    tx_hash AS transaction_hash,
+    %s AS reason
 FROM %s
 WHERE %s
 ORDER BY

@@ -31,7 +31,7 @@ func (w *Warehouse) smallBallotPages(ctx context.Context, requests []ballotReque
 	for i, r := range requests {
 		refs[i] = r.ref
 	}
-	sql := storedBallots("proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)", "proposal_ref")
+	sql := storedBallots("proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)", "proposal_ref", shownReason)
 	result, err := w.queryRefs(ctx, sql, refs, clickhouse.Named("most", maxSharedCasts+1))
 	ballots, err := countingBy(result, err, "read the ballots of several proposals", maxSharedCasts,
 		func(c *cast) record.RefHash { return c.Ref })

@@ -22,9 +22,9 @@ type cast struct {
 }
 
 // storedBallots returns the query for the stored ballots that satisfy a condition, up to the
-// bound parameter {most} for each value of a column.
-func storedBallots(condition, column string) string {
-	return fmt.Sprintf(sqlText("ballot_stored"), condition, column)
+// bound parameter {most} for each value of a column, with shownReason or noReason.
+func storedBallots(condition, column, reason string) string {
+	return fmt.Sprintf(sqlText("ballot_stored"), condition, column, reason)
 }
 
 // countingBy returns the ballots that count among those of a result, by what by returns. They are

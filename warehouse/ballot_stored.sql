@@ -11,7 +11,8 @@ SELECT
     raw_choice,
     power,
     voted_at,
-    tx_hash AS transaction_hash
+    tx_hash AS transaction_hash,
+    %[3]s AS reason
 FROM ballots
 WHERE %[1]s
 LIMIT {most:UInt64} BY %[2]s

@@ -118,6 +118,49 @@ func (w *Warehouse) commitBatch(ctx context.Context, b batch) error {
 	return err
 }
 
+// closeTimeout bounds how long a batch that failed is closed.
+const closeTimeout = 10 * time.Second
+
+// closePause is the time between two looks whether the inserts of a batch have ended.
+const closePause = 50 * time.Millisecond
+
+// insertID is the id of the statement that inserts the records of one kind of a batch.
+func insertID(batchID uuid.UUID, kind record.Kind) string {
+	return batchID.String() + "-" + string(kind)
+}
+
+// closeBatch commits a batch whose records were written in part or not at all, as
+// CommitAbandoned does later: an open one hides what comes after it from the views. It waits
+// until no statement writes any more. A batch that cannot be closed stays open.
+func (w *Warehouse) closeBatch(ctx context.Context, b batch) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+	defer cancel()
+	for {
+		var running uint64
+		if err := w.conn.QueryRow(ctx, sqlText("batch_running"), b.id.String()+"-").Scan(&running); err != nil {
+			return fmt.Errorf("close a batch: %w", err)
+		}
+		if running == 0 {
+			return w.commitBatch(ctx, b)
+		}
+		timer := time.NewTimer(closePause)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return fmt.Errorf("close a batch: %w", ctx.Err())
+		case <-timer.C:
+		}
+	}
+}
+
+// OpenBatches counts the batches that are being written, or were cut off.
+func (w *Warehouse) OpenBatches(ctx context.Context) (count uint64, err error) {
+	if err := w.conn.QueryRow(ctx, sqlText("batch_open")).Scan(&count); err != nil {
+		return 0, fmt.Errorf("count open batches: %w", err)
+	}
+	return count, nil
+}
+
 // writeBatch writes a batch to the journal. The column sealed is 1 for a committed batch
 // and 0 for an open one.
 func (w *Warehouse) writeBatch(ctx context.Context, operation string, b batch, sealed uint8) error {
@@ -207,6 +250,16 @@ func (w *Warehouse) PendingVoters(
 		}
 	}
 	return voters, all, err
+}
+
+// Arriving reports whether records of proposals, or of proposals of sources, are being written
+// or were committed after since.
+func (w *Warehouse) Arriving(ctx context.Context, refs []record.RefHash, sources []record.SourceRef, since time.Time) (bool, error) {
+	providers, ids := splitRefs(sources)
+	rows, err := w.queryRefs(ctx, sqlText("batch_arriving"), refs, clickhouse.Named("since", since.UnixMicro()),
+		clickhouse.Named("providers", providers), clickhouse.Named("ids", ids))
+	found, err := selectRows[bool](rows, err, "look for arriving records")
+	return len(found) > 0 && found[0], err
 }
 
 // CommitAbandoned commits the batches of imports that died before they could: some of

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -44,6 +45,11 @@ type CatalogSource struct {
 	// ProposalsSyncedAt, BallotsSyncedAt and TopicsSyncedAt are the starts of the last
 	// imports that read upstream to its end; nil for never.
 	ProposalsSyncedAt, BallotsSyncedAt, TopicsSyncedAt *governance.Timestamp
+	// AsOf is the time that the last import states; nil where it states none.
+	AsOf *governance.Timestamp
+	// NewestRecordAt is the newest past time at which a proposal or topic was created or updated,
+	// and NewestBallotAt that at which a published ballot was cast; nil where none is known.
+	NewestRecordAt, NewestBallotAt *governance.Timestamp
 	// Follow says how following the source goes; nil for one that is not followed.
 	Follow *SourceFollow
 }
@@ -54,7 +60,17 @@ func (c Catalog) OwnerOf(source record.SourceRef) string {
 	if id, known := c.Owner[source]; known {
 		return id
 	}
-	return source.ID
+	return c.ownID(source)
+}
+
+// ownID returns the id of the DAO that a source is by itself: its own, or with the provider
+// where another DAO has that one. Equal ids do not make a source part of a DAO.
+func (c Catalog) ownID(source record.SourceRef) string {
+	id := source.ID
+	for _, taken := c.DAOs[id]; taken; _, taken = c.DAOs[id] {
+		id = string(source.Provider) + ":" + id
+	}
+	return id
 }
 
 // Forum returns the forum of a host. Each forum numbers its own topics, so the number
@@ -74,8 +90,19 @@ func (c Catalog) Forum(host string) Forum {
 	return f
 }
 
+// Know adds the followed sources that a DAO claims and that have no record yet.
+func (c *Catalog) Know(follows map[record.SourceRef]SourceFollow) {
+	for ref := range follows {
+		_, claimed := c.Owner[ref]
+		if _, known := c.Sources[ref]; claimed && !known {
+			c.Sources[ref] = CatalogSource{}
+		}
+	}
+}
+
 // SetFollows sets how following each known source goes.
 func (c *Catalog) SetFollows(follows map[record.SourceRef]SourceFollow) {
+	c.Know(follows)
 	for ref, source := range c.Sources {
 		source.Follow = nil
 		if follow, followed := follows[ref]; followed {
@@ -95,6 +122,9 @@ func (w *Warehouse) Catalog(ctx context.Context) (Catalog, error) {
 	if err := w.readSources(ctx, &c); err != nil {
 		return Catalog{}, err
 	}
+	if err := w.readNewestBallots(ctx, c); err != nil {
+		return Catalog{}, err
+	}
 	if err := w.readDAOs(ctx, &c); err != nil {
 		return Catalog{}, err
 	}
@@ -112,6 +142,31 @@ func (w *Warehouse) Catalog(ctx context.Context) (Catalog, error) {
 func (w *Warehouse) DeclaredDAOs(ctx context.Context) (Catalog, error) {
 	c := Catalog{DAOs: map[string]CatalogDAO{}, Owner: map[record.SourceRef]string{}}
 	return c, w.readDAOs(ctx, &c)
+}
+
+// WithNewestBallots returns the catalog with the newest ballots that are published by now.
+func (w *Warehouse) WithNewestBallots(ctx context.Context, c Catalog) (Catalog, error) {
+	c.Sources = maps.Clone(c.Sources)
+	return c, w.readNewestBallots(ctx, c)
+}
+
+// readNewestBallots sets the newest ballots of the sources of a catalog.
+func (w *Warehouse) readNewestBallots(ctx context.Context, c Catalog) error {
+	type row struct {
+		record.SourceRef
+		SourceID       string
+		NewestBallotAt *governance.Timestamp
+	}
+	result, err := w.conn.Query(ctx, sqlText("catalog_newest_ballots"))
+	rows, err := selectRows[row](result, err, "read the newest ballots of sources")
+	for _, r := range rows {
+		ref := record.SourceRef{Provider: r.Provider, ID: r.SourceID}
+		if source, known := c.Sources[ref]; known {
+			source.NewestBallotAt = r.NewestBallotAt
+			c.Sources[ref] = source
+		}
+	}
+	return err
 }
 
 func (w *Warehouse) readSources(ctx context.Context, c *Catalog) error {
@@ -161,20 +216,15 @@ func (d *CatalogDAO) claim(c *Catalog, source record.SourceRef) {
 	d.Sources = append(d.Sources, source)
 }
 
-// addUnclaimedSources adds a DAO for every source that no DAO claims. The source joins
-// the declared DAO that has its id, if there is one.
+// addUnclaimedSources adds a DAO for every source that no DAO claims.
 func (c *Catalog) addUnclaimedSources() {
 	for _, source := range c.sortedSources() {
 		if _, claimed := c.Owner[source]; claimed {
 			continue
 		}
-		dao, exists := c.DAOs[source.ID]
-		if !exists {
-			dao = CatalogDAO{ID: source.ID, Name: cmp.Or(c.Sources[source].Name, source.ID)}
-		}
-		dao.Sources = append(dao.Sources, source)
-		c.DAOs[dao.ID] = dao
-		c.Owner[source] = dao.ID
+		id := c.ownID(source)
+		c.DAOs[id] = CatalogDAO{ID: id, Name: cmp.Or(c.Sources[source].Name, source.ID), Sources: []record.SourceRef{source}}
+		c.Owner[source] = id
 	}
 }
 

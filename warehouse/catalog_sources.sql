@@ -7,7 +7,10 @@ SELECT
     max(topic_at) AS latest_topic_at,
     maxIf(synced, kind = 'proposals') AS proposals_synced_at,
     maxIf(synced, kind = 'ballots') AS ballots_synced_at,
-    maxIf(synced, kind = 'topics') AS topics_synced_at
+    maxIf(synced, kind = 'topics') AS topics_synced_at,
+    max(stated) AS as_of,
+    -- What is dated in the future is not there yet.
+    maxIf(recorded, recorded <= now64(3)) AS newest_record_at
 FROM
 (
     SELECT
@@ -18,7 +21,9 @@ FROM
         0 AS topic_count,
         CAST(NULL, 'Nullable(DateTime64(3, \'UTC\'))') AS topic_at,
         '' AS kind,
-        CAST(NULL, 'Nullable(DateTime64(3, \'UTC\'))') AS synced
+        CAST(NULL, 'Nullable(DateTime64(3, \'UTC\'))') AS synced,
+        CAST(NULL, 'Nullable(DateTime64(3, \'UTC\'))') AS stated,
+        CAST(NULL, 'Nullable(DateTime64(3, \'UTC\'))') AS recorded
     FROM sources FINAL
 
     UNION ALL
@@ -31,7 +36,12 @@ FROM
         0,
         NULL,
         '',
-        NULL
+        NULL,
+        NULL,
+        greatest(
+            maxIf(created_at, created_at <= now64(3) AND NOT withdrawn),
+            maxIf(updated_at, updated_at <= now64(3) AND NOT withdrawn)
+        )
     FROM proposals FINAL
     GROUP BY
         provider,
@@ -47,7 +57,9 @@ FROM
         countIf(visible),
         maxIf(coalesce(updated_at, created_at), visible),
         '',
-        NULL
+        NULL,
+        NULL,
+        maxIf(coalesce(updated_at, created_at), visible AND coalesce(updated_at, created_at) <= now64(3))
     FROM topics FINAL
     GROUP BY host
 
@@ -61,7 +73,9 @@ FROM
         0,
         NULL,
         toString(kind),
-        synced_at
+        synced_at,
+        as_of,
+        NULL
     FROM syncs FINAL
 )
 GROUP BY

@@ -22,8 +22,8 @@ type DAOTotals struct {
 	Votes uint64 `ch:"total_votes"`
 	// Power is the sum of the voting power of these ballots.
 	Power decimal.Decimal `ch:"total_power"`
-	// Started counts the proposals on which votes are expected. Of these, Ready have vote
-	// numbers and Covered have every ballot that upstream has.
+	// Started counts the proposals on which votes are expected. Of these, Ready have
+	// ballots and Covered have every one that upstream has.
 	Started, Ready, Covered uint64
 	// CreatedAt is the latest known creation time of a proposal; nil if none is known.
 	CreatedAt *governance.Timestamp `ch:"latest_created_at"`
@@ -31,10 +31,19 @@ type DAOTotals struct {
 	VotedAt *governance.Timestamp `ch:"latest_voted_at"`
 	// CreatedIn counts proposals by month of creation, VotedIn ballots by month of vote.
 	CreatedIn, VotedIn map[Month]uint64 `ch:"-"`
+	// Uncreated counts the proposals, and Undated the ballots, that are in no month as far as is
+	// known.
+	Uncreated, Undated uint64
 }
 
 // Month is a month of a year, UTC, as the number YYYYMM.
 type Month uint32
+
+// MonthOf returns the month of a time.
+func MonthOf(at governance.Timestamp) Month {
+	year, month, _ := at.Time().UTC().Date()
+	return Month(year*100 + int(month)) //nolint:gosec // years have four digits
+}
 
 // DAOTotals returns the totals of every DAO by id. DAOs without proposals are missing.
 func (w *Warehouse) DAOTotals(ctx context.Context) (map[string]DAOTotals, error) {

@@ -17,7 +17,7 @@ FROM
     (
         SELECT proposal_ref
         FROM proposal_states FINAL
-        WHERE dao_id IN (SELECT dao_id FROM wanted_daos)
+        WHERE dao_id IN (SELECT dao_id FROM wanted_daos) AND NOT flagged
     )
         AND (proposal_ref, voter) GLOBAL NOT IN
         (
@@ -50,7 +50,7 @@ INNER JOIN
         proposal_ref,
         dao_id
     FROM proposal_states FINAL
-    WHERE dao_id IN (SELECT dao_id FROM wanted_daos)
+    WHERE dao_id IN (SELECT dao_id FROM wanted_daos) AND NOT flagged
 ) AS states ON by_proposal.proposal_ref = states.proposal_ref
 GROUP BY states.dao_id
 ORDER BY states.dao_id

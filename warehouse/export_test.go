@@ -41,6 +41,9 @@ func MigrateWith(ctx context.Context, o Options, files fs.FS, limit int) error {
 // MigrationFiles are the migrations of this version.
 var MigrationFiles fs.FS = migrationFiles
 
+// EarlierFiles are the tables of 0.1.0.
+var EarlierFiles fs.FS = earlierFiles
+
 // CopyAnswer copies an answer of the HTTP interface; see copyAnswer.
 var CopyAnswer = copyAnswer
 

@@ -23,7 +23,7 @@ FROM
         event_time,
         if(
             provider != '' AND toFixedString(substring(SHA256(concat(provider, char(0), external_id)), 1, 16), 16)
-                GLOBAL IN (SELECT proposal_ref FROM proposal_states FINAL WHERE dao_id = ''),
+                GLOBAL IN (SELECT proposal_ref FROM proposal_states FINAL WHERE dao_id = '' OR flagged),
             '', dao_id
         ) AS owner,
         title,

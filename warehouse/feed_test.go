@@ -44,7 +44,7 @@ func laterVotesHaveAnotherTurnout(t *testing.T, w *warehouse.Warehouse) {
 		states = append(states, warehouse.ProposalState{
 			Ref: ref(fmt.Sprint(n)).Hash(), Votes: uint64(30 + n), Power: decimal.Zero, Revision: 1, SourceID: "dao.eth",
 			Identity:  governance.Identity{DAOID: "dao", Provider: governance.Snapshot, ExternalID: fmt.Sprint(n)},
-			Lifecycle: governance.Closed, Coverage: governance.Complete, VoteReady: true,
+			Lifecycle: governance.Closed, Coverage: governance.Complete, VoteReady: true, Settled: true, TotalVotes: new(uint64(30 + n)),
 			EndAt: new(governance.Timestamp(1_000 * (n + 1))),
 		})
 	}
@@ -79,10 +79,10 @@ func laterVotesHaveAnotherTurnout(t *testing.T, w *warehouse.Warehouse) {
 		want   []int
 	}{
 		"nothing of it":       {func(s *warehouse.ProposalState) { s.QualityFlags = []string{"flag"} }, nil},
-		"ballots":             {func(s *warehouse.ProposalState) { s.Votes++ }, ten},
-		"ballots are missing": {func(s *warehouse.ProposalState) { s.Coverage = governance.Partial }, ten},
+		"ballots":             {func(s *warehouse.ProposalState) { s.TotalVotes = new(*s.TotalVotes + 1) }, ten},
+		"ballots are missing": {func(s *warehouse.ProposalState) { s.Settled = false }, ten},
 		"it is canceled":      {func(s *warehouse.ProposalState) { s.Outcome = governance.Canceled }, ten},
-		"it has no result":    {func(s *warehouse.ProposalState) { s.VoteReady = false }, ten},
+		"it has no number":    {func(s *warehouse.ProposalState) { s.TotalVotes = nil }, ten},
 		"it is active again":  {func(s *warehouse.ProposalState) { s.Lifecycle = governance.Active }, ten},
 		"it is withdrawn":     {func(s *warehouse.ProposalState) { s.Identity.DAOID, s.WithdrawnFrom = "", "dao" }, ten},
 		"it ended later":      {func(s *warehouse.ProposalState) { s.EndAt = new(governance.Timestamp(20_000)) }, ten},

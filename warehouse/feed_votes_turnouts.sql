@@ -11,7 +11,7 @@ FROM
     SELECT
         proposal_ref,
         votes,
-        groupArray(votes) OVER (
+        groupArray(assumeNotNull(total_votes)) OVER (
             PARTITION BY dao_id, provider, source_id
             ORDER BY end_at, proposal_ref
             ROWS BETWEEN 10 PRECEDING AND 1 PRECEDING
@@ -20,10 +20,11 @@ FROM
     FROM proposal_states FINAL
     WHERE lifecycle = 'closed'
         AND outcome != 'canceled'
-        AND vote_ready
-        AND coverage = 'complete'
+        AND settled
+        AND total_votes IS NOT NULL
         AND end_at IS NOT NULL
         AND dao_id != ''
+        AND NOT flagged
         AND dao_id GLOBAL IN
         (
             SELECT if(dao_id = '', withdrawn_from, dao_id)

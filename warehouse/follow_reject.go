@@ -2,11 +2,13 @@ package warehouse
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
 	"pnyx/governance"
+	"pnyx/warehouse/record"
 )
 
 // FollowReject is an item of a followed source that is no valid record.
@@ -16,19 +18,64 @@ type FollowReject struct {
 	Provider governance.Provider
 	SourceID string
 	ItemID   string
-	// Reason says which field is invalid, and what is valid.
+	// Reason says which field is invalid, and what is valid; 1 KiB of it is kept.
 	Reason string
-	// Text is the item, truncated to 4 KiB.
+	// Text is the item; 4 KiB of it are kept.
 	Text string
 	// At is when it was read.
 	At time.Time
 }
 
+const (
+	// maxRejectTexts bounds the rejected items of one source that are kept with their texts,
+	// and maxRejects those that are kept at all.
+	maxRejectTexts, maxRejects = 1_000, 100_000
+	// MaxRejectID, MaxRejectReason and MaxRejectText are what is kept of one item, in bytes.
+	MaxRejectID, MaxRejectReason, MaxRejectText = 256, 1 << 10, 4 << 10
+)
+
 // WriteFollowRejects keeps rejected items for 90 days. A later one replaces an earlier one
-// with the same key.
+// with the same key. Of a source that has rejected many it keeps the keys, as a count, and of
+// one that has rejected very many no more: whoever writes there must not fill the warehouse.
 func (w *Warehouse) WriteFollowRejects(ctx context.Context, rejects []FollowReject) error {
+	type origin struct {
+		upstream string
+		source   record.SourceRef
+	}
+	held := map[origin]uint64{}
+	kept := make([]FollowReject, 0, len(rejects))
+	for _, r := range rejects {
+		of := origin{r.Upstream, record.SourceRef{Provider: r.Provider, ID: r.SourceID}}
+		if _, counted := held[of]; !counted {
+			var err error
+			if held[of], err = w.heldRejects(ctx, r); err != nil {
+				return err
+			}
+		}
+		if held[of] >= maxRejects {
+			continue
+		}
+		r.ItemID, r.Reason = record.Clip(r.ItemID, MaxRejectID), record.Clip(r.Reason, MaxRejectReason)
+		if r.Text = record.Clip(r.Text, MaxRejectText); held[of] >= maxRejectTexts {
+			r.Text = ""
+		}
+		held[of]++
+		kept = append(kept, r)
+	}
+	if len(kept) == 0 {
+		return nil
+	}
 	return insertRows(ctx, w, "INSERT INTO follow_rejects (upstream, provider, source_id, item_id, reason, text, at)", "write rejected items",
-		rejects, func(insert driver.Batch, r FollowReject) error {
+		kept, func(insert driver.Batch, r FollowReject) error {
 			return insert.Append(r.Upstream, string(r.Provider), r.SourceID, r.ItemID, r.Reason, r.Text, r.At)
 		})
+}
+
+// heldRejects counts the rejected items of a source.
+func (w *Warehouse) heldRejects(ctx context.Context, r FollowReject) (held uint64, err error) {
+	const sql = "SELECT uniq(item_id) FROM follow_rejects WHERE upstream = ? AND provider = ? AND source_id = ?"
+	if err := w.conn.QueryRow(ctx, sql, r.Upstream, string(r.Provider), r.SourceID).Scan(&held); err != nil {
+		return 0, fmt.Errorf("count rejected items: %w", err)
+	}
+	return held, nil
 }

@@ -28,6 +28,9 @@ type SourceFollow struct {
 	Complete bool
 	// Position is the cursor of the lane that has read furthest, as JSON.
 	Position string
+	// LatestReject says which item was refused last, and why; empty for none. Callers of the
+	// API do not get it.
+	LatestReject string
 	// Error is what the last lane in trouble says of it; empty for none. Callers of the API
 	// do not get it.
 	Error string
@@ -37,9 +40,11 @@ type SourceFollow struct {
 // were never read to the end, are left out.
 func (w *Warehouse) SourceFollows(ctx context.Context, at time.Time) (map[record.SourceRef]SourceFollow, error) {
 	type rejects struct {
+		Upstream string
 		Provider governance.Provider
 		SourceID string
 		Rejected uint64
+		Latest   string
 	}
 	cursors, err := w.FollowCursors(ctx, "")
 	if err != nil || len(cursors) == 0 {
@@ -51,11 +56,20 @@ func (w *Warehouse) SourceFollows(ctx context.Context, at time.Time) (map[record
 		return nil, err
 	}
 	follows := sourceFollows(cursors, at)
+	upstreams := map[record.SourceRef]string{}
+	for _, c := range cursors {
+		upstreams[c.Source()] = c.Upstream
+	}
+	// What is of no source counts for each source of its upstream, as its lanes do.
 	for _, r := range rejected {
 		source := record.SourceRef{Provider: r.Provider, ID: r.SourceID}
-		if f, known := follows[source]; known {
-			f.Status.Rejected = r.Rejected
-			follows[source] = f
+		for of := range follows {
+			if of == source || r.SourceID == "" && upstreams[of] == r.Upstream {
+				f := follows[of]
+				f.Status.Rejected += r.Rejected
+				f.LatestReject = r.Latest
+				follows[of] = f
+			}
 		}
 	}
 	return follows, nil
@@ -176,7 +190,7 @@ func (e *sourceEvaluation) add(c FollowCursor) {
 func (e *sourceEvaluation) addBackfill(c FollowCursor) {
 	e.progress.Done += c.Done
 	e.progress.Total += c.Total
-	if done := c.State == governance.SourceLive || c.Total > 0 && c.Done >= c.Total; done {
+	if c.State == governance.SourceLive || c.State != governance.SourceMissing && c.Total > 0 && c.Done >= c.Total {
 		e.read = true
 	} else {
 		e.unread = true

@@ -1,8 +1,11 @@
 SELECT
+    upstream,
     provider,
     source_id,
-    count() AS rejected
+    count() AS rejected,
+    argMax(concat(item_id, ': ', reason), at) AS latest
 FROM follow_rejects FINAL
 GROUP BY
+    upstream,
     provider,
     source_id

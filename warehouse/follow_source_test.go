@@ -109,3 +109,13 @@ func TestReasonNamesNothingOfTheError(t *testing.T) {
 		t.Errorf("got reason %v", got.Reason)
 	}
 }
+
+func TestFollowedSourceWithoutARecordIsKnown(t *testing.T) {
+	t.Parallel()
+	claimed, stranger := record.SourceRef{Provider: governance.Snapshot, ID: "a.eth"}, record.SourceRef{Provider: governance.Snapshot, ID: "b.eth"}
+	c := Catalog{Owner: map[record.SourceRef]string{claimed: "a"}, Sources: map[record.SourceRef]CatalogSource{}}
+	c.SetFollows(map[record.SourceRef]SourceFollow{claimed: {}, stranger: {}})
+	if len(c.Sources) != 1 || c.Sources[claimed].Follow == nil {
+		t.Errorf("got sources %v, want that which a DAO claims", c.Sources)
+	}
+}

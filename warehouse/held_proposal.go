@@ -2,6 +2,7 @@ package warehouse
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -37,4 +38,23 @@ func (w *Warehouse) HeldProposals(
 ) ([]HeldProposal, error) {
 	rows, err := w.conn.Query(ctx, sqlText("held_proposal"), string(provider), sourceIDs, max(endsAfter.Unix(), 0))
 	return selectRows[HeldProposal](rows, err, "read the proposals held of followed sources")
+}
+
+// HeldSources returns the source of each proposal that is held, withdrawn ones included.
+func (w *Warehouse) HeldSources(ctx context.Context, refs []record.RefHash) (map[record.RefHash]record.SourceRef, error) {
+	type row struct {
+		Ref      record.RefHash `ch:"proposal_ref"`
+		Provider governance.Provider
+		SourceID string
+	}
+	found := make(map[record.RefHash]record.SourceRef, len(refs))
+	if len(refs) == 0 {
+		return found, nil
+	}
+	result, err := w.queryRefs(ctx, sqlText("held_proposal_source"), refs)
+	rows, err := selectRows[row](result, err, fmt.Sprintf("read the sources of %d proposals", len(refs)))
+	for _, r := range rows {
+		found[r.Ref] = record.SourceRef{Provider: r.Provider, ID: r.SourceID}
+	}
+	return found, err
 }

@@ -27,7 +27,7 @@ type ListedProposal struct {
 
 	// Title, SourceURL, DiscussionURL and ProposerID are the proposal's title, its page
 	// at the provider, the page of its discussion and the normalized identity of its
-	// author; empty if upstream states none. Reads of the list leave ProposerID empty.
+	// author; empty if upstream states none.
 	Title, SourceURL, DiscussionURL, ProposerID string
 
 	// Lifecycle is the lifecycle status in the API.
@@ -36,9 +36,11 @@ type ListedProposal struct {
 	Outcome governance.Outcome
 	// Coverage is the coverage of the ballots in the API.
 	Coverage governance.Coverage
+	// Flagged is true for spam, which lists leave out unless they are asked for it.
+	Flagged bool
 
 	// CreatedAt, UpdatedAt, StartAt and EndAt are the proposal's times; nil where
-	// unknown. Reads of the list leave StartAt nil.
+	// unknown.
 	CreatedAt, UpdatedAt, StartAt, EndAt *governance.Timestamp
 
 	// Revision is the publication that last changed the proposal.
@@ -137,7 +139,7 @@ func addListed(batch driver.Batch, p ListedProposal) error {
 	return batch.Append(
 		string(p.Ref[:]), string(p.Key), p.Identity.DAOID, string(p.Identity.Provider), p.SourceID, p.Identity.ExternalID,
 		p.Title, p.SourceURL, p.DiscussionURL, p.ProposerID,
-		string(p.Lifecycle), string(p.Outcome), string(p.Coverage),
+		string(p.Lifecycle), string(p.Outcome), string(p.Coverage), p.Flagged,
 		timeOrUnknown(p.CreatedAt), timeOrUnknown(p.UpdatedAt), timeOrUnknown(p.StartAt), timeOrUnknown(p.EndAt),
 		fingerprint, p.Revision)
 }

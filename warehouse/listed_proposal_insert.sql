@@ -13,6 +13,7 @@ INSERT INTO listed_proposals
     lifecycle,
     outcome,
     coverage,
+    flagged,
     created_at,
     updated_at,
     start_at,

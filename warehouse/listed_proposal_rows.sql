@@ -10,11 +10,14 @@ SELECT
     title,
     source_url,
     discussion_url,
+    proposer_id,
     lifecycle,
     outcome,
     coverage,
+    flagged,
     created_at,
     updated_at,
+    start_at,
     end_at,
     revision
 FROM listed_proposals

@@ -23,6 +23,7 @@ func proposalTable() table {
 			"stated_votes", "flagged", "upstream_id", "upstream_type", "upstream_status",
 			"milestone_types", "milestone_times", "milestone_hashes", "snapshot_url",
 			"origin", "provisional", "quorum_choices", "onchain_id", "withdrawn",
+			"scores_state", "stated_choice_votes", "quorum_type",
 		},
 		values: proposalValues,
 	}
@@ -43,6 +44,7 @@ func proposalValues(into []any, r record.Record) ([]any, error) {
 		p.StatedVotes, p.Flagged, p.UpstreamID, p.UpstreamType, p.UpstreamStatus,
 		milestones.types, milestones.times, milestones.hashes, p.SnapshotURL,
 		p.Origin, p.Provisional, nonNilTexts(p.QuorumChoices), p.OnchainID, p.Withdrawn,
+		p.ScoresState, append([]uint64{}, p.StatedChoiceVotes...), string(p.QuorumType),
 	), nil
 }
 
@@ -67,6 +69,8 @@ type Proposal struct {
 	record.Proposal
 	// Ref identifies the proposal among all providers.
 	Ref record.RefHash `ch:"proposal_ref"`
+	// TitleDerived reports that Title is not stated but taken from the body.
+	TitleDerived bool `ch:"-"`
 	// ObservedAt is the start of the import that brought this version.
 	ObservedAt governance.Timestamp
 }
@@ -86,8 +90,12 @@ func (w *Warehouse) Proposals(ctx context.Context, refs []record.RefHash) ([]Pro
 	proposals := make([]Proposal, len(rows))
 	for i, r := range rows {
 		r.StatedScoresTotal = r.StatedTotal
+		r.Title, r.TitleDerived = governance.TitleOrDerived(r.Title, r.Body)
 		if len(r.QuorumChoices) == 0 {
 			r.QuorumChoices = nil // no rule of its own
+		}
+		if len(r.StatedChoiceVotes) == 0 {
+			r.StatedChoiceVotes = nil
 		}
 		for m, kind := range r.MilestoneTypes {
 			r.Milestones = append(r.Milestones, record.Milestone{

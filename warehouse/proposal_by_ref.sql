@@ -35,6 +35,9 @@ SELECT
     provisional,
     quorum_choices,
     onchain_id,
+    scores_state,
+    stated_choice_votes,
+    quorum_type,
     withdrawn,
     observed_at
 FROM proposals

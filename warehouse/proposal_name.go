@@ -58,7 +58,8 @@ func (w *Warehouse) ProposalsNamed(ctx context.Context, name ProposalName, q que
 		return w.indexEntries(ctx, sqlText("proposal_name_exact"), q, after, limit, clickhouse.Named("name", name.hash()))
 	}
 	return w.followIndex(ctx, q.Limit, next, func(e indexEntry, p ListedProposal) bool {
-		return e.isCurrent(p) && inScope(q, p) && slices.Contains(p.Names(), name)
+		found := !p.Flagged || name.Field != governance.MatchedTitle // spam takes no title from others
+		return found && e.isCurrent(p) && inScope(q, p) && slices.Contains(p.Names(), name)
 	})
 }
 
@@ -94,7 +95,7 @@ func (w *Warehouse) ProposalsTitled(ctx context.Context, q query.Resolve) ([]Lis
 	}
 	return w.followIndex(ctx, q.Limit, next, func(e indexEntry, p ListedProposal) bool {
 		title := governance.NormalizeTitle(p.Title)
-		return e.isCurrent(p) && inScope(q, p) && runeCount(title) == e.Length && strings.Contains(title, q.Title)
+		return !p.Flagged && e.isCurrent(p) && inScope(q, p) && runeCount(title) == e.Length && strings.Contains(title, q.Title)
 	})
 }
 

@@ -139,6 +139,9 @@ func (s *selection) addProposals(q query.Proposals) {
 	s.addEqual("proposer_id", string(q.Proposer))
 	s.addAmong("lifecycle", nonNilTexts(q.Lifecycles))
 	s.addAmong("outcome", nonNilTexts(q.Outcomes))
+	if q.Flagged == nil {
+		s.add("NOT flagged")
+	}
 	if q.From != nil && q.To != nil {
 		s.add(fmt.Sprintf("%[1]s >= fromUnixTimestamp64Milli({from:Int64}, 'UTC') AND %[1]s < fromUnixTimestamp64Milli({to:Int64}, 'UTC')",
 			timeColumn(q.Time)), clickhouse.Named("from", int64(*q.From)), clickhouse.Named("to", int64(*q.To)))

@@ -13,6 +13,7 @@ FROM
         proposer_id,
         lifecycle,
         outcome,
+        flagged,
         created_at,
         updated_at,
         start_at,

@@ -36,23 +36,38 @@ type ProposalState struct {
 	Coverage governance.Coverage
 	// VoteReady reports whether the vote summary has numbers.
 	VoteReady bool
-	// Votes is the number of ballots in the vote summary.
+	// Votes is the number of ballots that are held.
 	Votes uint64
-	// Power is the total voting power in the vote summary.
+	// Power is their voting power.
 	Power decimal.Decimal
-	// Choices are the choices of the vote summary.
+	// Basis is that of the vote summary; empty where it has no numbers.
+	Basis governance.Basis
+	// TotalVotes is the number of votes in the vote summary; nil where it is not known.
+	TotalVotes *uint64
+	// TotalPower is the total voting power in the vote summary.
+	TotalPower decimal.Decimal
+	// Settled reports whether the totals are final, provided that the vote is over.
+	Settled bool
+	// Choices are the proposal's choices.
 	Choices []governance.Choice `ch:"-"`
-	// Scores are the scores of the choices in the vote summary.
+	// Scores are the scores of the choices in the vote summary; nil where they are not known.
 	Scores []governance.Score `ch:"-"`
-	// VotedIn counts the ballots with a known time by month.
+	// HasChoiceVotes reports whether the votes of Scores are known.
+	HasChoiceVotes bool `ch:"-"`
+	// VotedIn counts the ballots by month, and Undated those that are in none as far as is known.
 	VotedIn map[Month]uint64 `ch:"-"`
+	Undated uint64
 	// CreatedAt, UpdatedAt, StartAt and EndAt are the proposal's times, and LastVotedAt is
 	// the latest known time of a ballot; nil where unknown.
 	CreatedAt, UpdatedAt, StartAt, EndAt, LastVotedAt *governance.Timestamp
 	// NextChangeAt is when the passing of time changes the lifecycle; nil for never.
 	NextChangeAt *governance.Timestamp
+	// Flagged is true for spam, which counts in no sum, ranking, event or signal.
+	Flagged bool
 	// QualityFlags are as the API shows them.
 	QualityFlags []string
+	// DerivedTitle stands for the title that upstream does not state; empty where it does.
+	DerivedTitle string
 	// Revision is that of the publication.
 	Revision uint64
 }
@@ -62,7 +77,7 @@ type ProposalState struct {
 func (w *Warehouse) WriteProposalStates(ctx context.Context, states []ProposalState) error {
 	operation := fmt.Sprintf("write %d proposal states", len(states))
 	return insertRows(ctx, w, sqlText("proposal_state_insert"), operation, states, func(insert driver.Batch, s ProposalState) error {
-		choices := splitChoices(s.Choices, s.Scores)
+		choices := splitChoices(s)
 		months, counts := splitMonths(s.VotedIn)
 		return insert.Append(
 			string(s.Ref[:]), string(s.Key), s.Identity.DAOID, string(s.Identity.Provider), s.SourceID,
@@ -71,7 +86,8 @@ func (w *Warehouse) WriteProposalStates(ctx context.Context, states []ProposalSt
 			months, counts,
 			timeOrNull(s.CreatedAt), timeOrNull(s.UpdatedAt), timeOrNull(s.StartAt),
 			timeOrNull(s.EndAt), timeOrNull(s.LastVotedAt), timeOrNull(s.NextChangeAt),
-			nonNilTexts(s.QualityFlags), s.WithdrawnFrom, s.Revision)
+			nonNilTexts(s.QualityFlags), s.WithdrawnFrom, string(s.Basis), s.TotalVotes, s.TotalPower, s.Settled,
+			s.Flagged, s.DerivedTitle, s.Undated, s.Revision)
 	})
 }
 
@@ -82,11 +98,16 @@ type choiceColumns struct {
 	powers       []decimal.Decimal
 }
 
-func splitChoices(choices []governance.Choice, scores []governance.Score) choiceColumns {
+func splitChoices(s ProposalState) choiceColumns {
 	c := choiceColumns{keys: []string{}, labels: []string{}, votes: []uint64{}, powers: []decimal.Decimal{}}
-	for i, score := range scores {
-		c.keys, c.labels = append(c.keys, choices[i].Key), append(c.labels, choices[i].Label)
-		c.votes, c.powers = append(c.votes, score.Votes), append(c.powers, score.Power)
+	for _, choice := range s.Choices {
+		c.keys, c.labels = append(c.keys, choice.Key), append(c.labels, choice.Label)
+	}
+	for _, score := range s.Scores {
+		c.powers = append(c.powers, score.Power)
+		if s.HasChoiceVotes {
+			c.votes = append(c.votes, score.Votes)
+		}
 	}
 	return c
 }
@@ -106,7 +127,12 @@ func (w *Warehouse) PublishedStates(ctx context.Context, refs []record.RefHash) 
 	for i, r := range rows {
 		for c, key := range r.ChoiceKeys {
 			r.Choices = append(r.Choices, governance.Choice{Key: key, Label: r.ChoiceLabels[c]})
-			r.Scores = append(r.Scores, governance.Score{Votes: r.ChoiceVotes[c], Power: r.ChoicePowers[c]})
+		}
+		for _, power := range r.ChoicePowers {
+			r.Scores = append(r.Scores, governance.Score{Power: power})
+		}
+		for c, votes := range r.ChoiceVotes {
+			r.Scores[c].Votes, r.HasChoiceVotes = votes, true
 		}
 		states[i] = r.ProposalState
 	}

@@ -9,11 +9,16 @@ SELECT
     vote_ready,
     votes,
     power,
+    basis,
+    total_votes,
+    total_power,
+    settled,
     choice_keys,
     choice_labels,
     choice_votes,
     choice_powers,
     quality_flags,
+    flagged,
     revision
 FROM proposal_states FINAL
 WHERE proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)

@@ -26,5 +26,12 @@ INSERT INTO proposal_states
     next_change_at,
     quality_flags,
     withdrawn_from,
+    basis,
+    total_votes,
+    total_power,
+    settled,
+    flagged,
+    derived_title,
+    undated_votes,
     revision
 )

@@ -58,7 +58,7 @@ func (w *Warehouse) Pulse(ctx context.Context, maxAge time.Duration) (Pulse, err
 	return read, err
 }
 
-// holds returns the last pulse if it holds now for somebody who accepts a maximum age.
+// holds returns the last pulse if it is younger than maxAge.
 func (l *lastPulse) holds(now time.Time, maxAge time.Duration) (pulse Pulse, does bool) {
 	changedAt, known := l.folders.check(now)
 	age := now.Sub(l.at)

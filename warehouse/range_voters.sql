@@ -22,7 +22,7 @@ FROM
             (
                 SELECT proposal_ref
                 FROM proposal_states FINAL
-                WHERE dao_id = {dao:String}
+                WHERE dao_id = {dao:String} AND NOT flagged
             )
         GROUP BY
             voter,

@@ -1,3 +1,3 @@
 SELECT proposal_ref
 FROM proposal_states FINAL
-WHERE dao_id = {dao:String}
+WHERE dao_id = {dao:String} AND NOT flagged

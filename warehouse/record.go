@@ -14,6 +14,7 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/google/uuid"
 
+	"pnyx/governance"
 	"pnyx/warehouse/record"
 )
 
@@ -23,6 +24,8 @@ type Import struct {
 	ID uuid.UUID
 	// ObservedAt is its start: the time at which its records were read upstream.
 	ObservedAt time.Time
+	// AsOf is as of when its records are, where the import states it; nil otherwise.
+	AsOf *governance.Timestamp
 	// Written remembers the records of the run; nil looks up every record.
 	Written *WrittenKeys
 }
@@ -44,8 +47,13 @@ func (c *Counts) Add(other Counts) {
 // Append writes the new and changed ones of some records as one committed batch: a reader
 // sees the records of all kinds or none. Each kind is inserted as a whole, in import order.
 // It is idempotent: after an error or a crash, call it again with the same records or a
-// part of them. Of records with the same key the last one counts.
+// part of them. Of records with the same key the last one counts. Forum topics that not
+// everybody may read are withheld, whatever records say of them.
 func (w *Warehouse) Append(ctx context.Context, run Import, records []record.Record) (Counts, error) {
+	records, err := w.withhold(ctx, records)
+	if err != nil {
+		return Counts{}, err
+	}
 	parts, err := w.readStored(ctx, run, records)
 	if err != nil || len(parts) == 0 {
 		return Counts{}, err
@@ -64,15 +72,22 @@ func (w *Warehouse) Append(ctx context.Context, run Import, records []record.Rec
 		return c.counts, nil
 	}
 	batch, err := w.openBatch(ctx, run, c)
+	if err != nil && ctx.Err() != nil { // it may have been written
+		err = errors.Join(err, w.closeBatch(ctx, batch))
+	}
 	if err != nil {
 		return Counts{}, err
 	}
 	for i := range parts {
-		if err := w.insert(ctx, &parts[i], run); err != nil {
-			return Counts{}, fmt.Errorf("append %d %s: %w", len(parts[i].rows), parts[i].table.kind, err)
+		if err := w.insert(ctx, &parts[i], run, batch.id); err != nil {
+			err = fmt.Errorf("append %d %s: %w", len(parts[i].rows), parts[i].table.kind, err)
+			return Counts{}, errors.Join(err, w.closeBatch(ctx, batch))
 		}
 	}
-	return c.counts, w.commitBatch(ctx, batch)
+	if err := w.commitBatch(ctx, batch); err != nil {
+		return Counts{}, errors.Join(err, w.closeBatch(ctx, batch))
+	}
+	return c.counts, nil
 }
 
 // part has the records of one kind in a batch.
@@ -335,11 +350,11 @@ const maxBlockRows = 8192
 
 // insert writes the rows of a part. The server collects their blocks and writes them as a
 // whole or not at all. optimize_on_insert is off because no key appears twice.
-func (w *Warehouse) insert(ctx context.Context, p *part, run Import) error {
+func (w *Warehouse) insert(ctx context.Context, p *part, run Import, batchID uuid.UUID) error {
 	if len(p.rows) == 0 {
 		return nil
 	}
-	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{
+	ctx = clickhouse.Context(ctx, clickhouse.WithQueryID(insertID(batchID, p.table.kind)), clickhouse.WithSettings(clickhouse.Settings{
 		"optimize_on_insert": 0, "min_insert_block_size_rows": len(p.rows), "min_insert_block_size_bytes": 0,
 	}))
 	batch, err := w.conn.PrepareBatch(ctx, p.table.insertSQL())

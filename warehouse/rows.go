@@ -39,78 +39,32 @@ func selectRows[T any](rows driver.Rows, err error, operation string) ([]T, erro
 // eachRow is selectRows for results that do not fit into memory. It stops at an error of
 // yield, which it returns as it is.
 func eachRow[T any](rows driver.Rows, err error, operation string, yield func(T) error) error {
-	found, err := openRows[T](rows, err, operation)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", operation, err)
 	}
-	defer found.Close()
-	for found.rows.Next() {
-		if err := found.scan(); err != nil {
-			return err
-		}
-		if err := yield(found.row); err != nil {
-			return err
-		}
-	}
-	return found.wrap(rows.Err())
-}
-
-// Rows is a result that is read in parts. It must be closed.
-type Rows[T any] struct {
-	rows      driver.Rows
-	operation string
-	row       T
-	targets   []any
-}
-
-// openRows returns the rows of a result. It takes what selectRows takes.
-func openRows[T any](rows driver.Rows, err error, operation string) (*Rows[T], error) {
-	r := &Rows[T]{rows: rows, operation: operation}
-	if err != nil {
-		return nil, r.wrap(err)
-	}
+	defer rows.Close()
 	fields, err := columnFields(reflect.TypeFor[T](), rows.Columns())
 	if err != nil {
-		_ = rows.Close() // the mistake is in T
-		return nil, r.wrap(err)
+		return fmt.Errorf("%s: %w", operation, err)
 	}
-	r.targets = make([]any, len(fields))
+	var row, empty T
+	targets := make([]any, len(fields))
 	for i, field := range fields {
-		r.targets[i] = scanTarget(reflect.ValueOf(&r.row).Elem(), field)
+		targets[i] = scanTarget(reflect.ValueOf(&row).Elem(), field)
 	}
-	return r, nil
-}
-
-// Next returns the next rows, up to a number. There are no more once it returns fewer.
-func (r *Rows[T]) Next(most int) ([]T, error) {
-	found := make([]T, 0, most)
-	for len(found) < most && r.rows.Next() {
-		if err := r.scan(); err != nil {
-			return nil, err
+	for rows.Next() {
+		row = empty
+		if err := rows.Scan(targets...); err != nil {
+			return fmt.Errorf("%s: %w", operation, err)
 		}
-		found = append(found, r.row)
+		if err := yield(row); err != nil {
+			return err
+		}
 	}
-	return found, r.wrap(r.rows.Err())
-}
-
-// Close ends the result; what was not read of it is skipped.
-func (r *Rows[T]) Close() {
-	_ = r.rows.Close() // Next returned the error, if the rows were wanted
-}
-
-// scan reads the current row into r.row.
-func (r *Rows[T]) scan() error {
-	var empty T
-	r.row = empty
-	return r.wrap(r.rows.Scan(r.targets...))
-}
-
-// wrap adds the operation to an error.
-func (r *Rows[T]) wrap(err error) error {
-	if err == nil {
-		return nil
+	if err := rows.Err(); err != nil {
+		return fmt.Errorf("%s: %w", operation, err)
 	}
-	return fmt.Errorf("%s: %w", r.operation, err)
+	return nil
 }
 
 // columnFields returns the index of the field for each column; a row that is no struct

@@ -42,10 +42,16 @@ func execute(t *testing.T, instance engine.Instance, statements ...string) {
 	}
 }
 
+// readerURL is the address of a user who may only read, over the native protocol.
+func readerURL(instance engine.Instance) string {
+	instance.User, instance.Password = instance.AnalystUser, instance.AnalystPassword
+	return instance.URL(warehouse.DefaultDatabase)
+}
+
 func TestAnEarlierVersionLeavesTheSchemaOfALaterOne(t *testing.T) {
 	t.Parallel()
 	instance := env.StartEngine(t, "SELECT ON pnyx.*")
-	reader := strings.Replace(instance.AnalystURL(warehouse.DefaultDatabase), instance.AnalystAddr, instance.TCPAddr, 1)
+	reader := readerURL(instance)
 	url := instance.URL(warehouse.DefaultDatabase)
 	owner, err := openAs(t, url)
 	if err != nil {
@@ -85,7 +91,7 @@ func TestTheSchemaIsMigratedAgainAfterAnEarlierVersion(t *testing.T) {
 	}
 	execute(t, instance, "CREATE OR REPLACE VIEW latest_ballots AS SELECT * FROM ballots WHERE 0",
 		"INSERT INTO schema_migrations (fingerprint, applied_at) VALUES ('earlier', now64(3) + 1)")
-	reader := strings.Replace(instance.AnalystURL(warehouse.DefaultDatabase), instance.AnalystAddr, instance.TCPAddr, 1)
+	reader := readerURL(instance)
 	if _, err := openAs(t, reader); err == nil || !strings.Contains(err.Error(), "pnyx migrate") {
 		t.Errorf("for a user who may not: got %v, want what to do about it", err)
 	}
@@ -108,7 +114,7 @@ func TestOnlyMigrationNeedsRightToChangeSchema(t *testing.T) {
 	t.Parallel()
 	instance := env.StartEngine(t, "SELECT ON pnyx.*")
 	// The analyst, past the proxy that knows no other database than the views.
-	reader := strings.Replace(instance.AnalystURL(warehouse.DefaultDatabase), instance.AnalystAddr, instance.TCPAddr, 1)
+	reader := readerURL(instance)
 	if _, err := openAs(t, reader); err == nil {
 		t.Fatal("a warehouse without a schema opens for a user who may not make one")
 	}

@@ -26,6 +26,9 @@ const (
 // copy. Pages of smaller ones are sorted on request, within 30 ms.
 const SortedCopyThreshold = 20_000
 
+// sortedCopyFormat is the number of what copies have; one of a lower number is built again.
+const sortedCopyFormat = uint8(1)
+
 // SortedCopy is the sorted copy of a subject: a proposal or a DAO.
 type SortedCopy struct {
 	// Kind is what the copy contains.
@@ -42,11 +45,11 @@ type SortedCopy struct {
 	Votes uint64
 }
 
-// StaleSortedCopies returns the copies that are missing or older than the published
-// numbers, the smallest first, as these are built soonest.
+// StaleSortedCopies returns the copies that are missing, older than the published
+// numbers or of an earlier format, the smallest first, as these are built soonest.
 func (w *Warehouse) StaleSortedCopies(ctx context.Context) ([]SortedCopy, error) {
 	threshold := uint64(SortedCopyThreshold)
-	rows, err := w.conn.Query(ctx, sqlText("sorted_copy_stale"), threshold, threshold)
+	rows, err := w.conn.Query(ctx, sqlText("sorted_copy_stale"), threshold, threshold, sortedCopyFormat)
 	return selectRows[SortedCopy](rows, err, "list stale sorted copies")
 }
 
@@ -56,7 +59,7 @@ func (w *Warehouse) BuildSortedCopy(ctx context.Context, c SortedCopy, generatio
 	var err error
 	switch c.Kind {
 	case BallotCopy:
-		err = w.conn.Exec(ctx, sqlText("sorted_copy_build_ballots"),
+		err = w.conn.Exec(ctx, fmt.Sprintf(sqlText("sorted_copy_build_ballots"), shownReason),
 			clickhouse.Named("generation", generation),
 			clickhouse.Named("ref", hex.EncodeToString(c.Ref[:])), bindUnknownTime())
 	case VoterCopy:
@@ -87,7 +90,7 @@ func (w *Warehouse) MatchesPublished(ctx context.Context, c SortedCopy, generati
 
 // SwitchSortedCopy makes a generation the current one.
 func (w *Warehouse) SwitchSortedCopy(ctx context.Context, c SortedCopy) error {
-	err := w.conn.Exec(ctx, sqlText("sorted_copy_switch"), string(c.Kind), c.Subject, c.Generation, c.Revision)
+	err := w.conn.Exec(ctx, sqlText("sorted_copy_switch"), string(c.Kind), c.Subject, c.Generation, c.Revision, sortedCopyFormat)
 	if err != nil {
 		return fmt.Errorf("switch the sorted copy of %s: %w", c.Subject, err)
 	}

@@ -31,7 +31,7 @@ FROM
         SELECT
             if(dao_id = '', withdrawn_from, dao_id) AS dao_id,
             revision AS published_at,
-            if(dao_id = '', 0, votes) AS counted
+            if(dao_id = '' OR flagged, 0, votes) AS counted
         FROM proposal_states FINAL
     )
     GROUP BY dao_id
@@ -43,10 +43,12 @@ GLOBAL LEFT JOIN
         toString(kind) AS kind,
         subject,
         generation,
-        revision AS copy_revision
+        revision AS copy_revision,
+        copy_format
     FROM sorted_copies FINAL
 ) AS copies USING (kind, subject)
 WHERE copy_revision < revision
+    OR copy_format < ?
 ORDER BY
     votes,
     subject

@@ -3,6 +3,7 @@ package warehouse_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -27,7 +28,9 @@ func TestPageOfSortedCopyReadsFewRows(t *testing.T) {
 	records := make([]record.Record, copied)
 	for i := range records {
 		voter := voterNumber(i)
-		records[i] = ballot("equal", voter, voter, "1", "1.5", votedAt)
+		one := ballot("equal", voter, voter, "1", "1.5", votedAt)
+		one.Reason = strings.Repeat("ä", 1001)
+		records[i] = one
 	}
 	appendAll(t, w, records...)
 	order := warehouse.SortedCopy{Kind: warehouse.BallotCopy, Subject: "equal", Ref: ref("equal").Hash()}
@@ -52,12 +55,34 @@ func TestPageOfSortedCopyReadsFewRows(t *testing.T) {
 					if len(page) != limit || page[0].VoterIdentity != voterNumber(next-1) || page[limit-1].VoterIdentity != voterNumber(next-limit) {
 						t.Errorf("got %v", page)
 					}
+					if got, want := page[0].Reason, strings.Repeat("ä", 999)+"…"; got == nil || *got != want {
+						t.Errorf("got reason %v, want %q", got, want)
+					}
 					if read == 0 || read > copied/2 {
 						t.Errorf("read %d of %d rows for %d", read, copied, limit)
 					}
 				})
 			}
 		}
+	}
+}
+
+func TestCopyOfAnEarlierFormatIsBuiltAgain(t *testing.T) {
+	t.Parallel()
+	w, url := openURL(t)
+	state := warehouse.ProposalState{
+		Ref: ref("a").Hash(), Key: "a", Votes: copied, Power: decimal.Zero, Revision: 1,
+		Identity: governance.Identity{DAOID: "dao", Provider: governance.Snapshot, ExternalID: "a"},
+	}
+	if err := w.WriteProposalStates(t.Context(), []warehouse.ProposalState{state}); err != nil {
+		t.Fatal(err)
+	}
+	if err := raw(t, url).Exec(t.Context(), "INSERT INTO sorted_copies (kind, subject, generation, revision) VALUES ('ballots', 'a', 7, 1), ('voters', 'dao', 7, 1)"); err != nil {
+		t.Fatal(err)
+	}
+	copies, err := w.StaleSortedCopies(t.Context())
+	if err != nil || len(copies) != 2 || copies[0].Generation != 7 {
+		t.Errorf("got %v (%v), want both copies of generation 7", copies, err)
 	}
 }
 

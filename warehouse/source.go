@@ -41,13 +41,13 @@ func categoryTable() table {
 	return table{
 		kind:    record.KindCategory,
 		keys:    []column{{"host", "String"}, {"category_id", "String"}},
-		columns: []string{"name", "slug"},
+		columns: []string{"name", "slug", "restricted"},
 		values: func(into []any, r record.Record) ([]any, error) {
 			category, err := recordAs[*record.Category](r)
 			if err != nil {
 				return nil, err
 			}
-			return append(into, category.Name, category.Slug), nil
+			return append(into, category.Name, category.Slug, category.Restricted), nil
 		},
 	}
 }

@@ -20,9 +20,9 @@ func (w *Warehouse) MarkSynced(ctx context.Context, run Import, kind record.Kind
 	for _, source := range sources {
 		b.changes.Sources[source] = true
 	}
-	err := insertRows(ctx, w, "INSERT INTO syncs (provider, source_id, kind, synced_at, import_id)", fmt.Sprintf("mark %s synced", kind),
+	err := insertRows(ctx, w, "INSERT INTO syncs (provider, source_id, kind, synced_at, as_of, import_id)", fmt.Sprintf("mark %s synced", kind),
 		sources, func(insert driver.Batch, source record.SourceRef) error {
-			return insert.Append(string(source.Provider), source.ID, string(kind), run.ObservedAt, run.ID)
+			return insert.Append(string(source.Provider), source.ID, string(kind), run.ObservedAt, timeOrNull(run.AsOf), run.ID)
 		})
 	if err != nil {
 		return err

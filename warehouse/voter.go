@@ -51,7 +51,7 @@ func (w *Warehouse) rankedRange(
 const maxSharedVotes = 5000
 
 // VoterProfile returns the sums of a voter's ballots, those by DAO sorted by the DAO's id.
-// A voter without a ballot that counts has no DAOs.
+// Those on spam are in no sum. DAOs is nil for a voter without a ballot that counts.
 func (w *Warehouse) VoterProfile(ctx context.Context, voter string) (governance.VoterProfile, error) {
 	profile := governance.VoterProfile{VoterIdentity: voter}
 	votes, err := w.votesOf(ctx, voter)
@@ -61,16 +61,23 @@ func (w *Warehouse) VoterProfile(ctx context.Context, voter string) (governance.
 	profile.VoterAddress = addressOf(voter)
 	var total decimal.Decimal
 	byDAO := map[string][]VoterBallot{}
+	var counted uint64
 	for _, v := range votes {
+		if v.Proposal.Flagged {
+			continue
+		}
+		counted++
 		byDAO[v.DAOID] = append(byDAO[v.DAOID], v)
 		total = total.Add(v.Power)
 	}
-	profile.DAOs = make([]governance.VoterDAO, 0, len(byDAO))
+	if len(votes) > 0 {
+		profile.DAOs = make([]governance.VoterDAO, 0, len(byDAO))
+	}
 	for _, daoID := range slices.Sorted(maps.Keys(byDAO)) {
 		profile.DAOs = append(profile.DAOs, sumOfVotes(daoID, byDAO[daoID]))
 	}
 	profile.DAOCount, profile.TotalVotingPower = governance.CountOf(uint64(len(byDAO))), governance.DecimalOf(total)
-	profile.VoteCount = governance.CountOf(uint64(len(votes)))
+	profile.VoteCount = governance.CountOf(counted)
 	profile.ProposalCount = profile.VoteCount
 	return profile, nil
 }
@@ -198,6 +205,7 @@ func (w *Warehouse) votesOf(ctx context.Context, voter string) ([]VoterBallot, e
 	for _, b := range ballots {
 		if p, published := proposals[b.Ref]; published {
 			b.DAOID, b.Choices, b.Proposal.ProposalKey = p.daoID, p.choices, p.key
+			b.Proposal.Flagged = p.flagged
 			votes = append(votes, b)
 		}
 	}
@@ -208,7 +216,7 @@ func (w *Warehouse) votesOf(ctx context.Context, voter string) ([]VoterBallot, e
 // nil for a voter who has cast too many.
 func (w *Warehouse) ballotsOfSome(ctx context.Context, voters []string) ([][]VoterBallot, error) {
 	wanted, err := externalTable("wanted_voters", voters, func(voter string) []any { return []any{voter} }, textColumn("voter"))
-	sql := storedBallots("voter IN (SELECT voter FROM wanted_voters)", "voter")
+	sql := storedBallots("voter IN (SELECT voter FROM wanted_voters)", "voter", noReason)
 	result, err := w.queryWith(ctx, wanted, err, sql, clickhouse.Named("most", maxSharedVotes+1))
 	counted, err := countingBy(result, err, "read the votes of several voters", maxSharedVotes,
 		func(c *cast) string { return c.VoterIdentity })
@@ -238,6 +246,7 @@ type votedProposal struct {
 	key     governance.ProposalKey
 	daoID   string
 	choices []governance.Choice
+	flagged bool
 }
 
 // votedProposals returns published proposals. Unpublished and withdrawn ones are missing.
@@ -247,12 +256,13 @@ func (w *Warehouse) votedProposals(ctx context.Context, refs []record.RefHash) (
 		Key                      governance.ProposalKey `ch:"proposal_key"`
 		DAOID                    string
 		ChoiceKeys, ChoiceLabels []string
+		Flagged                  bool
 	}
 	result, err := w.queryRefs(ctx, sqlText("voter_proposals"), refs)
 	rows, err := selectRows[row](result, err, "read the proposals of votes")
 	proposals := make(map[record.RefHash]votedProposal, len(rows))
 	for _, r := range rows {
-		p := votedProposal{key: r.Key, daoID: r.DAOID}
+		p := votedProposal{key: r.Key, daoID: r.DAOID, flagged: r.Flagged}
 		for c, key := range r.ChoiceKeys {
 			p.choices = append(p.choices, governance.Choice{Key: key, Label: r.ChoiceLabels[c]})
 		}

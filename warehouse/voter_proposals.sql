@@ -5,7 +5,8 @@ SELECT
     proposal_key,
     dao_id,
     choice_keys,
-    choice_labels
+    choice_labels,
+    flagged
 FROM proposal_states FINAL
 WHERE proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)
     AND dao_id != ''

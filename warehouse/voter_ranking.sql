@@ -10,6 +10,6 @@ FROM
         sum(power) AS total,
         count() AS votes
     FROM latest_ballots
-    WHERE proposal_ref GLOBAL IN (SELECT proposal_ref FROM proposal_states FINAL WHERE dao_id = {dao:String})
+    WHERE proposal_ref GLOBAL IN (SELECT proposal_ref FROM proposal_states FINAL WHERE dao_id = {dao:String} AND NOT flagged)
     GROUP BY voter
 )

@@ -120,9 +120,7 @@ func TestAHistoryShowsTheLatestTitles(t *testing.T) {
 	t.Parallel()
 	env.SkipShort(t, "an engine")
 	w := open(t)
-	for _, title := range []string{"before", "after"} {
-		appendAll(t, w, &record.Proposal{ProposalRef: ref("p"), SourceID: "dao", Title: title})
-	}
+	appendAll(t, w, &record.Proposal{ProposalRef: ref("p"), SourceID: "dao", Title: "after"})
 	appendAll(t, w, ballot("p", "0xa", "v", "1", "1", at("2026-01-01T00:00:00Z")))
 	err := w.WriteProposalStates(t.Context(), []warehouse.ProposalState{{
 		Ref: ref("p").Hash(), Key: "p", Power: decimal.Zero, Revision: 1,
@@ -131,11 +129,40 @@ func TestAHistoryShowsTheLatestTitles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for i, title := range []string{"before", "after"} {
+		row := warehouse.ListedProposal{Ref: ref("p").Hash(), Key: "p", Title: title, Revision: uint64(i + 1)}
+		if err := w.WriteListed(t.Context(), []warehouse.ListedProposal{row}); err != nil {
+			t.Fatal(err)
+		}
+	}
 	q := query.VoterVotes{Voter: "0xa"}
 	q.Limit = 1
 	votes, err := w.ListVoterVotes(t.Context(), q)
 	if err != nil || len(votes) != 1 || votes[0].Proposal.Title == nil || *votes[0].Proposal.Title != "after" {
 		t.Errorf("got %+v and %v, want one vote on a proposal with the title after", votes, err)
+	}
+}
+
+func TestAHistoryHasProposalsWithoutTitles(t *testing.T) {
+	t.Parallel()
+	env.SkipShort(t, "an engine")
+	w := open(t)
+	appendAll(t, w, &record.Proposal{ProposalRef: ref("p"), SourceID: "dao"}, ballot("p", "0xa", "v", "1", "1", at("2026-01-01T00:00:00Z")))
+	identity := governance.Identity{DAOID: "dao", Provider: governance.Snapshot}
+	err := errors.Join(
+		w.WriteProposalStates(t.Context(), []warehouse.ProposalState{{
+			Ref: ref("p").Hash(), Key: "p", Power: decimal.Zero, Revision: 1, Identity: identity,
+		}}),
+		w.WriteListed(t.Context(), []warehouse.ListedProposal{listed("dao", "p", "", 1)}),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := query.VoterVotes{Voter: "0xa"}
+	q.Limit = 1
+	votes, err := w.ListVoterVotes(t.Context(), q)
+	if err != nil || len(votes) != 1 || votes[0].Proposal.Title != nil {
+		t.Errorf("got %+v and %v, want one vote on a proposal without a title", votes, err)
 	}
 }
 

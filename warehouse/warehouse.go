@@ -40,9 +40,9 @@ const dialTimeout = 5 * time.Second
 // whole columns. Each connection keeps a buffer of this size.
 const maxSendBufferBytes = 1 << 20
 
-// maxConnections is the most a worker uses concurrently: four fills, four pages of walks
-// with those after them, a publication that runs up to four queries at a time, first pages
-// of large proposals, sorted copies, the feed and the accounts. None of them waits for a connection of another.
+// maxConnections is more than a worker uses concurrently: four fills, a publication that runs
+// up to four queries at a time, sorted copies, the feed and the accounts. None of them waits
+// for a connection of another.
 const maxConnections = 16
 
 // ErrUnreachable reports that no server answers at the address, or that the connection

@@ -384,6 +384,31 @@ func TestAbandonedBatchIsCommitted(t *testing.T) {
 	}
 }
 
+// TestFailedBatchIsClosed also counts the open one before, which died.
+func TestFailedBatchIsClosed(t *testing.T) {
+	t.Parallel()
+	url := env.EmptyDatabaseURL(t)
+	w, conn := openAt(t, warehouse.Options{URL: url}), raw(t, url)
+	for _, sql := range []string{
+		"INSERT INTO batches (batch_id, sealed) VALUES (generateUUIDv4(), 0)",
+		"ALTER TABLE ballots DROP COLUMN reason SETTINGS alter_sync = 2", // the insert fails
+	} {
+		if err := conn.Exec(t.Context(), sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := w.Append(t.Context(), newRun(), []record.Record{ballot("p", "0xa", "v1", "1", "1", nil)}); err == nil {
+		t.Fatal("the insert did not fail")
+	}
+	if open, err := w.OpenBatches(t.Context()); err != nil || open != 1 {
+		t.Errorf("got %d open batches (%v), want the other one alone", open, err)
+	}
+	batches, err := w.CommittedBatches(t.Context(), time.Now().Add(-time.Minute))
+	if err != nil || len(batches) != 1 || !batches[0].Changes.Proposals[ref("p").Hash()] {
+		t.Errorf("got %+v (%v), want the failed batch", batches, err)
+	}
+}
+
 func TestRecordsOfDeadImportArePartOfNextBatch(t *testing.T) {
 	t.Parallel()
 	w, url := openURL(t)
@@ -446,6 +471,29 @@ func TestCatalogGivesEverySourceToOneDAO(t *testing.T) {
 	forum := catalog.Sources[record.SourceRef{Provider: governance.Discourse, ID: "forum.a.org"}]
 	if forum.Topics != 1 || *forum.LatestTopicAt != *at("2026-01-02") {
 		t.Errorf("got %d topics, latest %v, want the visible one", forum.Topics, forum.LatestTopicAt)
+	}
+}
+
+func TestAttackAnUnclaimedSourceJoinsNoDAOByItsID(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	slug, space := record.SourceRef{Provider: governance.Tally, ID: "harbor"}, record.SourceRef{Provider: governance.Snapshot, ID: "harbor"}
+	claimed := record.SourceRef{Provider: governance.Snapshot, ID: "harbor.eth"}
+	appendAll(t, w, &record.DAO{ID: "harbor", Name: "Harbor", Sources: []record.SourceRef{claimed}})
+	appendAll(t, w, &record.Source{SourceRef: slug, Name: "Not Harbor"}, &record.Source{SourceRef: space, Name: "Nor this"})
+	catalog, err := w.Catalog(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[record.SourceRef]string{claimed: "harbor", slug: "tally:harbor", space: "snapshot:harbor"}
+	if diff := cmp.Diff(want, catalog.Owner); diff != "" {
+		t.Errorf("owners (-want +got):\n%s", diff)
+	}
+	if got := catalog.DAOs["harbor"].Sources; len(got) != 1 {
+		t.Errorf("got sources %v of harbor, want the declared one", got)
+	}
+	if got := catalog.OwnerOf(record.SourceRef{Provider: governance.Discourse, ID: "harbor"}); got == "harbor" {
+		t.Error("a source that is not known belongs to a declared DAO by its id")
 	}
 }
 

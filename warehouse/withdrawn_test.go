@@ -292,9 +292,10 @@ func TestViewsLeaveOutWithdrawnProposals(t *testing.T) {
 	for n := range states {
 		states[n] = warehouse.ProposalState{
 			Ref: ref(proposalName(n)).Hash(), Key: governance.ProposalKey(proposalName(n)), Votes: 1, Power: decimal.Zero, Revision: 1,
-			Identity: governance.Identity{DAOID: "dao", Provider: governance.Snapshot}, CreatedAt: at("2026-01-01T00:00:00Z"),
+			Identity: governance.Identity{DAOID: "dao", Provider: governance.Snapshot}, CreatedAt: at("2026-01-01T00:00:00Z"), VotedIn: map[warehouse.Month]uint64{202601: 1},
 		}
 	}
+	states[0].Undated = 3
 	states[1].WithdrawnFrom, states[1].Identity.DAOID = "dao", ""
 	if err := opened.WriteProposalStates(t.Context(), states); err != nil {
 		t.Fatal(err)
@@ -302,10 +303,14 @@ func TestViewsLeaveOutWithdrawnProposals(t *testing.T) {
 	views := warehouse.ViewsDatabase(env.Column(t, conn, "SELECT currentDatabase()")[0])
 	for view, want := range map[string]string{
 		"proposals": "1", "vote_summaries": "1", "ballots": "1", "votes": "1", "voters": "1", "dao_voters": "1", "daos": "1",
-		"dao_participation": "1", "dao_timelines": "2",
+		"dao_participation": "1", "dao_timelines": "3",
 	} {
 		if got := env.Column(t, conn, "SELECT toString(count()) FROM "+views+"."+view)[0]; got != want {
 			t.Errorf("%s: got %s rows, want %s", view, got, want)
 		}
+	}
+	got := env.Column(t, conn, "SELECT concat(metric, ' ', month, ' ', toString(value)) FROM "+views+".dao_timelines ORDER BY ALL")
+	if want := []string{"proposals_created 2026-01 1", "votes_cast 2026-01 1", "votes_cast undated 3"}; !slices.Equal(got, want) {
+		t.Errorf("got timelines %v, want %v", got, want)
 	}
 }

@@ -15,7 +15,7 @@ const (
 	// go on however many callers there are.
 	maxTurnWait = 250 * time.Millisecond
 	// maxBackgroundWait is the same for a statement that no result waits for: the sorted copy of
-	// a DAO of millions of votes takes a minute, and first pages have to follow the ballots.
+	// a DAO of millions of votes takes a minute, and the copies of proposals have to follow the ballots.
 	maxBackgroundWait = 5 * time.Second
 )
 
@@ -130,7 +130,7 @@ func Yielding(ctx context.Context) context.Context {
 }
 
 // InBackground returns a context whose statements yield, always use one thread, and run one at a
-// time: together, sorted copies, recounts, first pages and events would leave a publication a
+// time: together, sorted copies, recounts and events would leave a publication a
 // quarter of a core. The rows of one are read before the next is run.
 func InBackground(ctx context.Context) context.Context {
 	return context.WithValue(ctx, urgencyKey{}, background)

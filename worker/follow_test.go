@@ -2,6 +2,7 @@ package worker_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -55,6 +56,7 @@ func TestDataStatusTellsHowFollowingGoes(t *testing.T) {
 	stamp := governance.TimestampOf(at)
 	daoID := source.ID
 	status := governance.SourceStatus{
+		Provider: source.Provider, ID: source.ID, Mode: governance.ModeFollowed,
 		SourceType: source.Provider, SourceID: source.ID, State: governance.SourceBackfilling,
 		Reason: reason(governance.SourceBackfilling), ReadThroughAt: &stamp, LastSuccessAt: &stamp,
 		Backfill: &governance.BackfillProgress{Done: 10, Total: 40},
@@ -101,4 +103,63 @@ func TestDataStatusTellsHowFollowingGoes(t *testing.T) {
 		Scope: governance.ScopeDAO, DAOID: &id, CoverageStatus: governance.CoverageUnavailable,
 		VoteCoverageStatus: governance.VotesUnavailable,
 	})
+}
+
+// TestPublicationOfOneDAOLeavesNoOtherBehind changes the state of a source just before a
+// publication that does not write its DAO: the publication reads the new state, too.
+func TestPublicationOfOneDAOLeavesNoOtherBehind(t *testing.T) {
+	t.Parallel()
+
+	h := newHarness(t)
+	quiet := record.SourceRef{Provider: governance.Snapshot, ID: "harbor.eth"}
+	busy := record.SourceRef{Provider: governance.Snapshot, ID: "orchard.eth"}
+	h.append(&record.Source{SourceRef: quiet, Name: "Harbor"}, &record.Source{SourceRef: busy, Name: "Orchard"})
+	at := time.Now().UTC().Truncate(time.Millisecond)
+	write := func(backfill governance.SourceState, done uint64) {
+		t.Helper()
+		cursor := warehouse.FollowCursor{Upstream: "hub", Provider: quiet.Provider, SourceID: quiet.ID, State: governance.SourceLive}
+		past := cursor
+		past.Lane, past.State, past.Done, past.Total = warehouse.FollowBackfill, backfill, done, 40
+		polls := warehouse.FollowCursor{Upstream: "hub", Lane: "log", State: governance.SourceLive, UpstreamAt: &at, SucceededAt: &at}
+		if err := h.warehouse.WriteFollowCursors(t.Context(), []warehouse.FollowCursor{cursor, past, polls}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	await := func(want governance.Coverage, done uint64) {
+		t.Helper()
+		env.Until(t, func() error {
+			view, err := h.store.View(t.Context(), cache.DataStatusKey(quiet.ID))
+			if err != nil {
+				return err
+			}
+			var status governance.DataStatus
+			if err := view.Decode(&status); err != nil {
+				return err
+			}
+			if status.CoverageStatus != want {
+				return fmt.Errorf("coverage %s, want %s", status.CoverageStatus, want)
+			}
+			if backfill := status.Sources[0].Backfill; backfill != nil && backfill.Done != done {
+				return fmt.Errorf("%d done, want %d", backfill.Done, done)
+			}
+			row, err := h.store.DAORow(t.Context(), quiet.ID)
+			if err == nil && row.CoverageStatus != want {
+				err = fmt.Errorf("the list says %s, want %s", row.CoverageStatus, want)
+			}
+			return err
+		})
+	}
+	write(governance.SourceBackfilling, 10)
+	h.startLeader(prometheus.NewRegistry())
+	await(governance.Backfilling, 10)
+	// A check of sources has just seen this, and the next one is seconds away.
+	write(governance.SourceBackfilling, 20)
+	await(governance.Backfilling, 20)
+
+	// Several publications of the other DAO, so that one of them reads the new state.
+	write(governance.SourceLive, 40)
+	for name := range 5 {
+		h.append(&record.Source{SourceRef: busy, Name: fmt.Sprint("Orchard ", name)})
+	}
+	await(governance.Complete, 40)
 }

@@ -25,7 +25,7 @@ func TestAttackForgedViewIsReplacedByAFullPublication(t *testing.T) {
 	h.publishOnce()
 	a := keyOf("dao.eth", "a")
 	forged, err := cache.NewView(cache.View{Readiness: governance.Ready}, governance.VoteSummary{
-		Totals: &governance.VoteTotals{Votes: "999", UniqueVoters: "999", VotingPower: "999"},
+		Totals: &governance.VoteTotals{Votes: new(governance.Decimal("999")), UniqueVoters: new(governance.Decimal("999")), VotingPower: "999"},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -95,9 +95,9 @@ func TestVotesInPartsAreCountedExactly(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := []governance.ChoiceTotal{
-			{Key: "for", Label: "For", Votes: "2", VotingPower: "300"},
-			{Key: "against", Label: "Against", Votes: "1", VotingPower: "50"},
-			{Key: "abstain", Label: "Abstain", Votes: "2", VotingPower: "1000.000000000000000001"},
+			{Key: "for", Label: "For", Votes: new(governance.Decimal("2")), VotingPower: "300"},
+			{Key: "against", Label: "Against", Votes: new(governance.Decimal("1")), VotingPower: "50"},
+			{Key: "abstain", Label: "Abstain", Votes: new(governance.Decimal("2")), VotingPower: "1000.000000000000000001"},
 		}
 		if diff := cmp.Diff(want, got.Choices); diff != "" {
 			t.Errorf("choices (-want +got):\n%s", diff)
@@ -105,7 +105,7 @@ func TestVotesInPartsAreCountedExactly(t *testing.T) {
 		if got.Totals.VotingPower != "1350.000000000000000001" || got.Proposal.Outcome != governance.Passed {
 			t.Errorf("got %+v and outcome %s, want all power, and passed", got.Totals, got.Proposal.Outcome)
 		}
-		if diff := cmp.Diff(&governance.Quorum{Raw: "300", Progress: "1", Reached: true}, got.Quorum); diff != "" {
+		if diff := cmp.Diff(&governance.Quorum{Raw: "300", Progress: "1", Reached: new(true), Type: governance.QuorumOfApproval}, got.Quorum); diff != "" {
 			t.Errorf("quorum (-want +got):\n%s", diff)
 		}
 	})

@@ -124,7 +124,7 @@ func (h *harness) waitForVotes(key governance.ProposalKey, want governance.Decim
 		if err != nil {
 			return err
 		}
-		if summary.Totals == nil || summary.Totals.Votes != want {
+		if summary.Totals == nil || summary.Totals.Votes == nil || *summary.Totals.Votes != want {
 			return fmt.Errorf("got totals %+v, want %s votes", summary.Totals, want)
 		}
 		found = view

@@ -119,7 +119,6 @@ func (l *Leader) lead(ctx context.Context) error {
 	concurrent.Go(func() { cancel(l.lease.Hold(ctx)) })
 	concurrent.Go(func() { l.Store.SubscribeCommitted(ctx, l.publisher.Wake) })
 	concurrent.Go(func() { l.publisher.MaintainSortedCopies(ctx) })
-	concurrent.Go(func() { l.publisher.MaintainFirstPages(ctx) })
 	concurrent.Go(func() { l.publisher.Recount(ctx) })
 	concurrent.Go(func() { l.feed.Run(ctx) })
 	concurrent.Go(func() { l.webhooks.Run(ctx) })

@@ -16,8 +16,8 @@ func TestWhatThePreviousFormatPublishedIsPublishedAgain(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	before := h.publishOnce()
-	const state = "pnyx:3:{worker}:published"
-	if err := h.redis.Set(t.Context(), state, "\x81\xa8identity\xa1x", 0).Err(); err != nil {
+	const state = "pnyx:4:{worker}:publication"
+	if err := h.redis.Set(t.Context(), state, "\x81\xacserverRunIDs\xa1x", 0).Err(); err != nil {
 		t.Fatal(err)
 	}
 	stop := h.startLeader(h.metrics)
@@ -28,7 +28,7 @@ func TestWhatThePreviousFormatPublishedIsPublishedAgain(t *testing.T) {
 			return err
 		}
 		if now.LastFullRevision <= before.Revision || ttl <= 0 || ttl > 24*time.Hour {
-			return fmt.Errorf("got a full publication at %d and a TTL of format 3 of %s, want one after %d, then a day",
+			return fmt.Errorf("got a full publication at %d and a TTL of format 4 of %s, want one after %d, then a day",
 				now.LastFullRevision, ttl, before.Revision)
 		}
 		return nil

@@ -17,15 +17,21 @@ import (
 
 // readPage reads a page that is not older than its version, and requests it otherwise.
 func (h *harness) readPage(q query.Page, payload any) error {
+	_, err := h.readView(q, payload)
+	return err
+}
+
+// readView is readPage that returns the view, too.
+func (h *harness) readView(q query.Page, payload any) (cache.View, error) {
 	r := cache.NewPageRequest(q)
 	view, version, err := h.store.Page(h.t.Context(), r)
 	if err == nil && !view.Absent && view.Revision >= version.Revision {
-		return view.Decode(payload)
+		return view, view.Decode(payload)
 	}
 	if requestErr := h.store.EnqueueFill(h.t.Context(), cache.Fill{Page: r, Deadline: governance.TimestampOf(time.Now().Add(soon))}); requestErr != nil {
-		return requestErr
+		return cache.View{}, requestErr
 	}
-	return fmt.Errorf("the page is not fresh: revision %d, version %d (%w)", view.Revision, version.Revision, err)
+	return cache.View{}, fmt.Errorf("the page is not fresh: revision %d, version %d (%w)", view.Revision, version.Revision, err)
 }
 
 // inOrder selects the first page of a list of proposals.

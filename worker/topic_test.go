@@ -134,7 +134,7 @@ func TestTopicDetailContainsComputedFields(t *testing.T) {
 	want := governance.ForumTopicDetail{
 		TopicKey: topicKey("dao", "7"), Identity: governance.Identity{DAOID: "dao", Provider: governance.Discourse, ExternalID: "7"},
 		Title: "Election of the council", Summary: &text, URL: "https://forum.example/t/slug/7", Author: &author, Category: &category,
-		Tags: []string{"a", "b"}, RelevanceScore: 60, Replies: "11", Posts: "12", Likes: "5", Views: "99", CreatedAt: &created, UpdatedAt: &last,
+		Tags: []string{"a", "b"}, RelevanceScore: 90, Replies: "11", Posts: "12", Likes: "5", Views: "99", CreatedAt: &created, UpdatedAt: &last,
 		BodyText: &text, Participants: &participants, LastPostAt: &last, RelatedProposals: []governance.RelatedProposal{},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"time"
@@ -166,7 +167,7 @@ func (f *facilitator) supports(ctx context.Context, network string) error {
 			Network     string `json:"network"`
 		} `json:"kinds"`
 	}
-	if err := json.NewDecoder(response.Body).Decode(&said); err != nil {
+	if err := json.NewDecoder(io.LimitReader(response.Body, maxVerdictBytes)).Decode(&said); err != nil {
 		return fmt.Errorf("ask what is supported: %s: %w", response.Status, err)
 	}
 	for _, kind := range said.Kinds {

@@ -18,27 +18,27 @@ import (
 
 func upgradeClaims() []claim {
 	return []claim{
-		{"an upgrade finds the accounts of format 3", upgradeFindsAccounts},
-		{"an upgrade reads no view of format 3", upgradeReadsNoViews},
-		{"an upgrade deletes the views of format 3 a day after its last worker", upgradeDeletesViews},
-		{"a worker of format 3 that comes back publishes everything", upgradeLetsWorkersComeBack},
+		{"an upgrade finds the accounts of the version before", upgradeFindsAccounts},
+		{"an upgrade reads no view of format 4", upgradeReadsNoViews},
+		{"an upgrade deletes the views of format 4 a day after its last worker", upgradeDeletesViews},
+		{"a worker of format 4 that comes back publishes everything", upgradeLetsWorkersComeBack},
 	}
 }
 
-// writeFormat3 stores what the version with format 3 has left in Redis: views and the
+// writeFormat4 stores what the version with format 4 has left in Redis: views and the
 // state of publication, tokens, and accounts that are in no warehouse yet.
-func (t *fixture) writeFormat3() {
+func (t *fixture) writeFormat4() {
 	t.Helper()
 	const view = "0000000000000007\x85\xa1a\x00\xa1r\xa5ready\xa1f\xc0\xa1p\xa1x"
 	_, err := t.raw.Pipelined(t.Context(), func(pipe redis.Pipeliner) error {
 		ctx := t.Context()
 		for _, key := range []string{
-			"view:dao:uniswap", "view:data-status:", "mark:ballots:p1", "{tokens}:all", "{worker}:published", "{daos}:state",
+			"view:dao:uniswap", "view:data-status:", "version:ballots:p1", "{tokens}:all", "{worker}:publication", "{daos}:state",
 		} {
-			pipe.Set(ctx, "pnyx:3:"+key, view, 0)
+			pipe.Set(ctx, "pnyx:4:"+key, view, 0)
 		}
-		pipe.HSet(ctx, "pnyx:3:{daos}:rows", "uniswap", view)
-		pipe.ZAdd(ctx, "pnyx:3:{daos}:list:::", redis.Z{Member: "uniswap"})
+		pipe.HSet(ctx, "pnyx:4:{daos}:rows", "uniswap", view)
+		pipe.ZAdd(ctx, "pnyx:4:{daos}:list:::", redis.Z{Member: "uniswap"})
 		pipe.HSet(ctx, "pnyx:3:{usage}:journal", "meter|token|2026-03-01|daos.list", "counted")
 		pipe.Set(ctx, "pnyx:3:{limit:token}:month:2026-03", "41", 40*24*time.Hour)
 		pipe.Set(ctx, "pnyx:3:{payments}:restored", "1", 0)
@@ -53,16 +53,16 @@ func (t *fixture) writeFormat3() {
 // are only claimed: their keys keep their names and values. Quotas and all later states
 // of payments could be restored from the warehouse as well.
 func upgradeFindsAccounts(t *fixture) {
-	t.writeFormat3()
+	t.writeFormat4()
 	counters, _, err := t.store.Counters(t.Context(), 0, 100)
 	if err != nil || len(counters) != 1 || counters[0].Value != "counted" {
-		t.Errorf("usage counters: got %v, %v, want the one of format 3", counters, err)
+		t.Errorf("usage counters: got %v, %v, want the one of format 4", counters, err)
 	}
 	if used, err := t.store.QuotaUsed(t.Context(), "token", "2026-03"); err != nil || used != 41 {
 		t.Errorf("quota: got %d, %v, want 41", used, err)
 	}
 	t.wantClaim(newPayment("1"), "a", governance.PaymentClaimed, true) // without a restore
-	t.retireFormat3()
+	t.retireFormat4()
 	t.endDay()
 	for _, key := range []string{"{usage}:journal", "{limit:token}:month:2026-03", "{payments}:restored"} {
 		if n, err := t.raw.Exists(t.Context(), "pnyx:3:"+key).Result(); err != nil || n != 1 {
@@ -72,7 +72,7 @@ func upgradeFindsAccounts(t *fixture) {
 }
 
 func upgradeReadsNoViews(t *fixture) {
-	t.writeFormat3()
+	t.writeFormat4()
 	if _, err := t.cache.View(t.Context(), cache.DAODetailKey("uniswap")); !errors.Is(err, cache.ErrMiss) {
 		t.Errorf("view: got %v, want %v", err, cache.ErrMiss)
 	}
@@ -88,63 +88,63 @@ func upgradeReadsNoViews(t *fixture) {
 	}
 }
 
-// The keys of format 3 that decide what becomes of its values.
+// The keys of format 4 that decide what becomes of its values.
 const (
-	lease3 = "pnyx:3:{worker}:lease"
-	state3 = "pnyx:3:{worker}:published"
+	lease4 = "pnyx:4:{worker}:lease"
+	state4 = "pnyx:4:{worker}:publication"
 )
 
-// views3 are the values of format 3 that an upgrade deletes.
-func views3() []string {
+// views4 are the values of format 4 that an upgrade deletes.
+func views4() []string {
 	return []string{
-		"pnyx:3:view:dao:uniswap", "pnyx:3:view:data-status:", "pnyx:3:mark:ballots:p1", "pnyx:3:{tokens}:all",
-		"pnyx:3:{daos}:state", "pnyx:3:{daos}:rows", "pnyx:3:{daos}:list:::",
+		"pnyx:4:view:dao:uniswap", "pnyx:4:view:data-status:", "pnyx:4:version:ballots:p1", "pnyx:4:{tokens}:all",
+		"pnyx:4:{daos}:state", "pnyx:4:{daos}:rows", "pnyx:4:{daos}:list:::",
 	}
 }
 
 func upgradeDeletesViews(t *fixture) {
-	t.writeFormat3()
+	t.writeFormat4()
 	t.setView("uniswap")
-	if err := t.raw.Set(t.Context(), lease3, "a worker of format 3", time.Minute).Err(); err != nil {
+	if err := t.raw.Set(t.Context(), lease4, "a worker of format 4", time.Minute).Err(); err != nil {
 		t.Fatal(err)
 	}
 	if state, err := t.cache.EndedPreviousFormat(t.Context()); err != nil || state != nil {
-		t.Errorf("while a worker of format 3 leads: got %q, %v, want nothing", state, err)
+		t.Errorf("while a worker of format 4 leads: got %q, %v, want nothing", state, err)
 	}
-	if err := t.raw.Del(t.Context(), lease3).Err(); err != nil {
+	if err := t.raw.Del(t.Context(), lease4).Err(); err != nil {
 		t.Fatal(err)
 	}
-	t.retireFormat3()
+	t.retireFormat4()
 	if state, err := t.cache.EndedPreviousFormat(t.Context()); err != nil || state != nil {
 		t.Errorf("after it was retired: got %q, %v, want nothing", state, err)
 	}
-	if ttl, err := t.raw.TTL(t.Context(), state3).Result(); err != nil || ttl > 24*time.Hour || ttl < 23*time.Hour {
+	if ttl, err := t.raw.TTL(t.Context(), state4).Result(); err != nil || ttl > 24*time.Hour || ttl < 23*time.Hour {
 		t.Errorf("TTL of the state: got %s, %v, want a day", ttl, err)
 	}
 	t.deletePrevious()
-	t.wantViews3(7)
+	t.wantViews4(7)
 	t.endDay()
-	t.wantViews3(0)
+	t.wantViews4(0)
 	if _, err := t.cache.View(t.Context(), cache.DAODetailKey("uniswap")); err != nil {
 		t.Errorf("a view of this version: %v", err)
 	}
 }
 
-// After a rollback nothing of format 3 ends: its worker has a state without a lifetime.
+// After a rollback nothing of format 4 ends: its worker has a state without a lifetime.
 func upgradeLetsWorkersComeBack(t *fixture) {
-	t.writeFormat3()
-	encoded, err := msgpack.Marshal(map[string]any{"revision": uint64(7), "identity": "a run id", "cursorKey": []byte("secret")})
+	t.writeFormat4()
+	encoded, err := msgpack.Marshal(map[string]any{"revision": uint64(7), "serverRunIDs": "a run id", "cursorKey": []byte("secret")})
 	if err != nil {
 		t.Fatal(err)
 	}
 	set := func(value []byte) {
-		if err := t.raw.Set(t.Context(), state3, value, 0).Err(); err != nil {
+		if err := t.raw.Set(t.Context(), state4, value, 0).Err(); err != nil {
 			t.Fatal(err)
 		}
 	}
 	set(encoded)
-	t.retireFormat3()
-	retired, err := t.raw.Get(t.Context(), state3).Bytes()
+	t.retireFormat4()
+	retired, err := t.raw.Get(t.Context(), state4).Bytes()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,12 +152,12 @@ func upgradeLetsWorkersComeBack(t *fixture) {
 	if err := msgpack.Unmarshal(retired, &state); err != nil {
 		t.Fatal(err)
 	}
-	if state["identity"] == "a run id" || fmt.Sprintf("%v %s", state["revision"], state["cursorKey"]) != "7 secret" {
+	if state["serverRunIDs"] == "a run id" || fmt.Sprintf("%v %s", state["revision"], state["cursorKey"]) != "7 secret" {
 		t.Errorf("state: got %v, want that of another Redis, and otherwise as it was", state)
 	}
 	set(encoded) // as its next publication does
 	t.deletePrevious()
-	t.wantViews3(7)
+	t.wantViews4(7)
 	if ended, err := t.cache.EndedPreviousFormat(t.Context()); err != nil || !bytes.Equal(ended, encoded) {
 		t.Errorf("when it has ended: got %q, %v, want its state", ended, err)
 	}
@@ -165,27 +165,27 @@ func upgradeLetsWorkersComeBack(t *fixture) {
 	if err := t.cache.RetirePreviousFormat(t.Context(), retired); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := t.raw.Get(t.Context(), state3).Bytes(); err != nil || !bytes.Equal(got, encoded) {
+	if got, err := t.raw.Get(t.Context(), state4).Bytes(); err != nil || !bytes.Equal(got, encoded) {
 		t.Errorf("a state that has changed: got %q, %v, want it as it is", got, err)
 	}
 }
 
-// retireFormat3 does what a leader does after the last worker of format 3.
-func (t *fixture) retireFormat3() {
+// retireFormat4 does what a leader does after the last worker of format 4.
+func (t *fixture) retireFormat4() {
 	t.Helper()
 	state, err := t.cache.EndedPreviousFormat(t.Context())
 	if err != nil || state == nil {
-		t.Fatalf("got %q, %v, want the state of format 3", state, err)
+		t.Fatalf("got %q, %v, want the state of format 4", state, err)
 	}
 	if err := t.cache.RetirePreviousFormat(t.Context(), state); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// endDay lets the state of format 3 expire, and deletes what is left.
+// endDay lets the state of format 4 expire, and deletes what is left.
 func (t *fixture) endDay() {
 	t.Helper()
-	if err := t.raw.Del(t.Context(), state3).Err(); err != nil {
+	if err := t.raw.Del(t.Context(), state4).Err(); err != nil {
 		t.Fatal(err)
 	}
 	t.deletePrevious()
@@ -200,11 +200,11 @@ func (t *fixture) deletePrevious() {
 	}
 }
 
-// wantViews3 checks how many of views3 there are, none of which has a lifetime.
-func (t *fixture) wantViews3(want int) {
+// wantViews4 checks how many of views4 there are, none of which has a lifetime.
+func (t *fixture) wantViews4(want int) {
 	t.Helper()
 	got := 0
-	for _, key := range views3() {
+	for _, key := range views4() {
 		switch ttl, err := t.raw.TTL(t.Context(), key).Result(); {
 		case err != nil:
 			t.Fatal(err)
@@ -215,7 +215,7 @@ func (t *fixture) wantViews3(want int) {
 		}
 	}
 	if got != want {
-		t.Errorf("views of format 3: got %d, want %d", got, want)
+		t.Errorf("views of format 4: got %d, want %d", got, want)
 	}
 }
 

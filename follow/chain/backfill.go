@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 
 	"pnyx/follow"
@@ -27,8 +28,16 @@ func (c *Chain) beginBackfills(ctx context.Context, final block) error {
 		if cursor.Position != "" {
 			continue
 		}
+		first := g.FirstBlock
+		if late, err := c.isLate(ctx, g); err != nil {
+			return err
+		} else if late {
+			c.Logger.LogAttrs(ctx, slog.LevelWarn, "firstBlock is too late, the contract was there before",
+				slog.String("governor", g.source.ID), slog.Uint64("first_block", *first))
+			first = nil
+		}
 		cursor.State = governance.SourceBackfilling
-		cursor.SetPosition(past{First: g.FirstBlock, Last: final.Number})
+		cursor.SetPosition(past{First: first, Last: final.Number})
 		cursors = append(cursors, cursor)
 	}
 	_, err := c.journal.Commit(ctx, nil, cursors...)
@@ -108,6 +117,23 @@ func (c *Chain) past(ctx context.Context, g *governor) (past, error) {
 	return p, err
 }
 
+// isLate reports whether a contract had code before its first block as configured. Endpoints
+// without the state of old blocks say nothing about it.
+func (c *Chain) isLate(ctx context.Context, g *governor) (late bool, err error) {
+	if g.FirstBlock == nil || *g.FirstBlock == 0 {
+		return false, nil
+	}
+	err = c.client.each(ctx, 0, func(e *endpoint) error {
+		code, err := c.client.one(ctx, e, "eth_getCode", g.address, hexOf(*g.FirstBlock-1))
+		if _, refused := errors.AsType[*rpcError](err); refused {
+			return nil
+		}
+		late = err == nil && len(code) > len(`"0x"`)
+		return err
+	})
+	return late, err
+}
+
 // creation searches for the block at which a contract has code first; 0 where no endpoint
 // keeps the state of old blocks.
 func (c *Chain) creation(ctx context.Context, g *governor, last uint64) (first uint64, err error) {
@@ -145,6 +171,7 @@ func (c *Chain) readPast(ctx context.Context, governors []*governor, first, last
 	}); err != nil {
 		return err
 	}
+	c.refuseForeign(got)
 	first = got.first
 	gaps := uint64(0)
 	for look := 1; look < maxLooks; look++ {

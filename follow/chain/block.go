@@ -2,14 +2,15 @@ package chain
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"pnyx/follow"
 	"pnyx/follow/fetch"
+	"pnyx/warehouse/record"
 )
 
 // header is what of a block tells where the chain is. The hash is read, not computed:
@@ -42,13 +43,37 @@ func (c *call) header() (header, error) {
 		return header{}, fmt.Errorf("read block %v: %w", c.params[0], c.err)
 	}
 	var found *header
-	if err := json.Unmarshal(c.result, &found); err != nil {
+	if err := fetch.Decode(c.result, &found); err != nil {
 		return header{}, fmt.Errorf("read block %v: %w", c.params[0], err)
 	}
 	if found == nil || found.Hash == "" {
 		return header{}, fmt.Errorf("block %v: %w", c.params[0], errBehind)
 	}
+	asked, _ := c.params[0].(string) // a tag or a number
+	switch {
+	case strings.HasPrefix(asked, "0x") && asked != hexOf(found.number()):
+		return header{}, fmt.Errorf("block %s: the endpoint answers block %d", asked, found.number())
+	case found.number() > maxBlock || found.Time > maxBlockTime:
+		return header{}, fmt.Errorf("block %s: number %d and time %d are beyond any chain", asked, found.number(), found.Time)
+	case !isHash(found.Hash):
+		return header{}, fmt.Errorf("block %s: %q is no hash", asked, fetch.Clip(found.Hash))
+	}
 	return *found, nil
+}
+
+const (
+	// maxBlock and maxBlockTime are beyond what any chain reaches: a block in each
+	// hundredth of a second for three hundred years, and the year 2261.
+	maxBlock, maxBlockTime = 1 << 40, 9_200_000_000
+	// maxIndex is the greatest number of a log in its block, and maxTopics the number of
+	// topics that a log may have.
+	maxIndex, maxTopics = 1<<32 - 1, 4
+)
+
+// isHash reports whether a text is 32 bytes in hexadecimal.
+func isHash(text string) bool {
+	bytes, err := unhex(text)
+	return err == nil && len(bytes) == wordBytes
 }
 
 // headers returns the headers of blocks by number. A block that the endpoint lacks is
@@ -94,12 +119,22 @@ type blocks struct {
 	logs []chainLog
 	// hashes are the hashes of the blocks with logs, where they were asked for.
 	hashes map[uint64]string
+	// foreign are logs that were answered although nobody asked for them.
+	foreign []chainLog
 }
 
 // filter selects logs.
 type filter struct {
 	addresses []string
 	topics    []string
+}
+
+// refuseForeign keeps the logs that nobody asked for as rejected.
+func (c *Chain) refuseForeign(got blocks) {
+	for _, l := range got.foreign {
+		c.journal.Reject(record.SourceRef{}, fmt.Sprintf("block %d log %d", l.BlockNumber, l.Index),
+			fmt.Errorf("%w: a log of %q was not asked for", follow.ErrForeign, fetch.Clip(l.Address)))
+	}
 }
 
 // read reads some blocks from the first on, no more than the endpoint allows; from the last
@@ -136,7 +171,7 @@ func (c *client) read(ctx context.Context, e *endpoint, f filter, first, last ui
 		if got.end, err = end.header(); err != nil {
 			return blocks{}, err
 		}
-		if err := json.Unmarshal(logs.result, &got.logs); err != nil {
+		if err := fetch.Decode(logs.result, &got.logs); err != nil {
 			return blocks{}, fmt.Errorf("read the logs of blocks %d to %d: %w", got.first, got.last, err)
 		}
 		e.widen()
@@ -166,6 +201,17 @@ func (e *endpoint) widen() {
 	e.span.Store(min(span+max(span/20, 1), e.widest.Load()))
 }
 
+// isAsked reports whether a log is one that was asked for.
+func (f filter) isAsked(l chainLog, got *blocks) bool {
+	number := uint64(l.BlockNumber)
+	return number >= got.first && number <= got.last && slices.Contains(f.addresses, strings.ToLower(l.Address)) &&
+		len(l.Topics) > 0 && len(l.Topics) <= maxTopics && slices.Contains(f.topics, l.Topics[0]) &&
+		isHash(l.BlockHash) && isHash(l.TxHash) && l.Index <= maxIndex && !slices.ContainsFunc(l.Topics, isNoHash) &&
+		(l.BlockTime == nil || *l.BlockTime <= maxBlockTime)
+}
+
+func isNoHash(text string) bool { return !isHash(text) }
+
 // complete drops what was not asked for, gives each log the time of its block, and compares
 // hashes.
 func (c *client) complete(ctx context.Context, e *endpoint, f filter, got *blocks, recent bool) error {
@@ -175,11 +221,17 @@ func (c *client) complete(ctx context.Context, e *endpoint, f filter, got *block
 	}
 	seen := map[place]bool{}
 	got.logs = slices.DeleteFunc(got.logs, func(l chainLog) bool {
-		number, at := uint64(l.BlockNumber), place{l.BlockHash, l.Index}
-		foreign := number < got.first || number > got.last || !slices.Contains(f.addresses, strings.ToLower(l.Address))
+		at := place{l.BlockHash, l.Index}
 		again := seen[at]
 		seen[at] = true
-		return l.Removed || foreign || again
+		switch {
+		case l.Removed || again:
+			return true
+		case f.isAsked(l, got):
+			return false
+		}
+		got.foreign = append(got.foreign, l)
+		return true
 	})
 	var wanted []uint64
 	for _, l := range got.logs {
@@ -200,7 +252,7 @@ func (c *client) complete(ctx context.Context, e *endpoint, f filter, got *block
 		l := &got.logs[i]
 		h, known := found[uint64(l.BlockNumber)]
 		if known && h.Hash != l.BlockHash {
-			return fmt.Errorf("block %d has hash %s and logs of %s: %w", l.BlockNumber, clip(h.Hash), clip(l.BlockHash), errReplaced)
+			return fmt.Errorf("block %d has hash %s and logs of %s: %w", l.BlockNumber, fetch.Clip(h.Hash), fetch.Clip(l.BlockHash), errReplaced)
 		}
 		if l.BlockTime == nil {
 			l.BlockTime = &h.Time

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"pnyx/follow"
+	"pnyx/follow/fetch"
 )
 
 const day = 24 * time.Hour
@@ -22,7 +23,7 @@ func (c *Chain) Check(ctx context.Context) []follow.Check {
 		is, problem, err := c.describe(ctx, g)
 		check.Is, check.Problem = is, problem
 		if err != nil {
-			check.Problem = err.Error()
+			check.Problem, check.Silent = err.Error(), true
 		}
 		checks[i] = check
 	}
@@ -72,11 +73,14 @@ func (c *Chain) describe(ctx context.Context, g *governor) (is, problem string, 
 	}
 	known := g.known()
 	is = strings.Join(append(known.words(), fmt.Sprintf("head %d, final %d", head.number(), final.number())), ", ")
+	if late, err := c.isLate(ctx, g); late || err != nil {
+		return is, fmt.Sprintf("firstBlock %d is too late: the contract was there before", *g.FirstBlock), err
+	}
 	code, err := c.client.ask(ctx, method{to: g.address, signature: "votingPeriod()", result: "uint256"})
 	switch {
 	case err != nil:
 		return is, "", err
-	case code[0] == nil && known.name == "" && known.proposals == 0:
+	case code[0] == nil && known.proposals == 0 && known.quorumChoices == nil: // a token has a name too
 		return is, "the contract answers as no Governor does: check the address and the chain", nil
 	case !known.decimalsKnown:
 		return is, "the decimals of the token are unknown, so that amounts are in smallest units: name the token in the sources file", nil
@@ -91,14 +95,14 @@ func (f facts) words() (words []string) {
 		clock = "seconds"
 	}
 	if f.name != "" {
-		name = "Governor " + validText(clip(f.name))
+		name = "Governor " + validText(fetch.Clip(f.name))
 	}
 	words = append(words, name)
 	if f.proposals > 0 {
 		words = append(words, fmt.Sprintf("%d proposals", f.proposals))
 	}
 	if f.symbol != "" {
-		words = append(words, fmt.Sprintf("token %s with %d decimals", validText(clip(f.symbol)), f.decimals))
+		words = append(words, fmt.Sprintf("token %s with %d decimals", validText(fetch.Clip(f.symbol)), f.decimals))
 	}
 	if f.quorumChoices != nil {
 		words = append(words, "quorum of "+strings.Join(f.quorumChoices, " and "))

@@ -2,13 +2,14 @@ package chain
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/big"
+	"slices"
 	"strings"
 	"sync"
 
+	"pnyx/follow/fetch"
 	"pnyx/governance"
 	"pnyx/warehouse/record"
 )
@@ -122,7 +123,7 @@ func (c *call) value(kind string) (any, error) {
 		return nil, c.err
 	}
 	var text string
-	if err := json.Unmarshal(c.result, &text); err != nil {
+	if err := fetch.Decode(c.result, &text); err != nil {
 		return nil, fmt.Errorf("read the result: %w", err)
 	}
 	data, err := unhex(text)
@@ -189,6 +190,9 @@ func (c *Chain) probe(ctx context.Context, g *governor) error {
 	return nil
 }
 
+// maxDecimals bounds the decimals of a token: the greatest number of 256 bits has 78 digits.
+const maxDecimals = 77
+
 // probeToken asks a token for its decimals. A token that counts pieces has none.
 func (c *Chain) probeToken(ctx context.Context, token string, found *facts) error {
 	erc721 := new(big.Int).Lsh(big.NewInt(0x80ac58cd), 8*(wordBytes-4)) // its interface id
@@ -202,12 +206,23 @@ func (c *Chain) probeToken(ctx context.Context, token string, found *facts) erro
 	decimals, stated := said[0].(*big.Int)
 	pieces, _ := said[2].(*big.Int) // as above
 	switch {
+	case stated && decimals.Uint64() > maxDecimals: // amounts are in smallest units then
 	case stated:
 		found.decimals, found.decimalsKnown = uint8(decimals.Uint64()), true //nolint:gosec // decoded as 8 bits
 	case pieces != nil && pieces.Sign() > 0:
 		found.decimalsKnown = true
 	}
 	return nil
+}
+
+// countedSides returns those of the choices that are sides, in the order of choices.
+func countedSides(choices []string) (sides []string) {
+	for _, side := range []string{governance.GovernorFor, governance.GovernorAgainst, governance.GovernorAbstain} {
+		if slices.Contains(choices, side) {
+			sides = append(sides, side)
+		}
+	}
+	return sides
 }
 
 // quorumChoices reads which choices count towards the quorum from COUNTING_MODE, or from
@@ -217,10 +232,8 @@ func quorumChoices(counting string, constantQuorum bool) []string {
 		choices, isQuorum := strings.CutPrefix(part, "quorum=")
 		switch {
 		case !isQuorum:
-		case strings.Contains(choices, governance.GovernorAbstain):
-			return []string{governance.GovernorFor, governance.GovernorAbstain}
 		default:
-			return []string{governance.GovernorFor}
+			return countedSides(strings.Split(choices, ","))
 		}
 	}
 	if constantQuorum {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"math/big"
+	"slices"
 	"time"
 
 	"pnyx/governance"
@@ -58,26 +59,39 @@ func (c *Chain) countEnded(ctx context.Context) error {
 		stated := p.counted(said[2*i], said[2*i+1])
 		agrees := stated == nil || p.agrees(*stated, held[refs[i]])
 		if !agrees {
-			c.Logger.LogAttrs(ctx, slog.LevelWarn, "the contract counts other votes than are held, reading its blocks again",
+			c.Logger.LogAttrs(ctx, slog.LevelWarn, "on-chain tally differs from stored ballots, reading its blocks again",
 				slog.String("governor", p.source.ID), slog.String("proposal", p.id), slog.Int("time", p.Recounts+1))
 			if err := c.readVotesAgain(ctx, p); err != nil {
 				failed = errors.Join(failed, err)
 				continue
 			}
 		}
-		failed = errors.Join(failed, c.noteCount(ctx, p, agrees))
+		failed = errors.Join(failed, c.noteCount(ctx, p, stated, agrees))
 	}
 	return failed
 }
 
-// noteCount writes that a proposal was compared with the contract's count.
-func (c *Chain) noteCount(ctx context.Context, p ended, agrees bool) error {
+// noteCount writes that a proposal was compared with the contract's count. One that differs is
+// what upstream states of the proposal, until the votes held agree.
+func (c *Chain) noteCount(ctx context.Context, p ended, stated *[3]*big.Int, agrees bool) error {
+	before := p.Stated
 	c.writing.Lock()
-	defer c.writing.Unlock()
-	p.Counted = agrees
+	p.Counted, p.Stated = agrees, nil
 	if !agrees {
 		p.Recounts++
+		for _, units := range stated {
+			p.Stated = append(p.Stated, units.String())
+		}
 	}
+	c.writing.Unlock()
+	if !slices.Equal(before, p.Stated) {
+		about := warehouse.ChainLogKey{Governor: p.address, ProposalID: p.id}
+		if err := c.write(ctx, change{also: []warehouse.ChainLogKey{about}, final: c.at().final.Number}); err != nil {
+			return err
+		}
+	}
+	c.writing.Lock()
+	defer c.writing.Unlock()
 	return c.saveNotes(ctx, p.governor, []proposal{{id: p.id}})
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"pnyx/follow/fetch"
 	"pnyx/governance"
 	"pnyx/warehouse"
 )
@@ -45,9 +46,12 @@ type layout struct {
 	types []string
 }
 
-// supportParts is the support of a vote in parts, whose params are three numbers of 128
-// bits: against, for, abstain.
-const supportParts = 255
+// partsBytes is the length of the params of a vote in parts: three numbers of 128 bits, against,
+// for, abstain.
+const partsBytes = 3 * 16
+
+// ofModule begins the parameters of a proposal whose votes a module counts.
+const ofModule = "uint256,address,address,bytes,uint256,uint256,string"
 
 // layouts returns the events by topic, the hash of their signature.
 //
@@ -61,10 +65,13 @@ var layouts = sync.OnceValue(func() map[string]layout {
 	}{
 		{eventCreated, "ProposalCreated", created},
 		{eventCreated, "ProposalCreated", created + ",uint8"},
+		{eventCreated, "ProposalCreated", ofModule},
+		{eventCreated, "ProposalCreated", ofModule + ",uint8"},
 		{eventText, "ProposalUpdated", "uint256,address,address[],uint256[],string[],bytes[],string,string"},
 		{eventText, "ProposalDescriptionUpdated", "uint256,address,string,string"},
 		{eventExtended, "ProposalExtended", "uint256,uint64"},
 		{eventEnd, "ProposalObjectionPeriodSet", "uint256,uint256"},
+		{eventEnd, "ProposalDeadlineUpdated", "uint256,uint64"},
 		{eventVote, "VoteCast", "address,uint256,uint8,uint256,string"},
 		{eventVote, "VoteCastWithParams", "address,uint256,uint8,uint256,string,bytes"},
 		{eventVote, "VoteCast", "address,uint256,bool,uint256"},
@@ -92,8 +99,10 @@ type event struct {
 	proposal string
 	// voter is the address of a voter, proposer that of a new proposal's author.
 	voter, proposer string
-	// sides is the power of a vote in smallest units, in the order of governorSides.
+	// sides is the power of a vote in smallest units, in the order of governorSides; parts is
+	// how its params divide it, where they may. What counts, the contract's mode says.
 	sides [3]*big.Int
+	parts *[3]*big.Int
 	// start and end are clock values.
 	start, end *big.Int
 	// text is the description of a proposal or the reason of a vote.
@@ -112,7 +121,7 @@ func parse(topics []string, data string) (event, error) {
 	}
 	of, known := layouts()[topics[0]]
 	if !known {
-		return event{}, fmt.Errorf("%w: unknown event %s", errLayout, clip(topics[0]))
+		return event{}, fmt.Errorf("%w: unknown event %s", errLayout, fetch.Clip(topics[0]))
 	}
 	bytes, err := unhex(data)
 	if err != nil {
@@ -136,7 +145,11 @@ func parse(topics []string, data string) (event, error) {
 	e.proposal = values.number(0).String()
 	switch of.kind {
 	case eventCreated:
-		e.proposer, e.start, e.end, e.text = values.text(1), values.number(6), values.number(7), validText(values.text(8))
+		first := 6
+		if strings.HasPrefix(strings.Join(of.types, ","), ofModule) {
+			first = 4
+		}
+		e.proposer, e.start, e.end, e.text = values.text(1), values.number(first), values.number(first+1), validText(values.text(first+2))
 	case eventText:
 		e.text = validText(values.text(len(values) - 2))
 	case eventEnd, eventExtended:
@@ -155,23 +168,39 @@ func (e *event) readVote(of layout, values fields) error {
 	if len(values) > 4 {
 		e.text = validText(values.text(4))
 	}
+	if slices.Contains(of.types, "bytes") {
+		params, _ := values[5].([]byte) // the table says what it is
+		e.readParts(params)
+	}
 	support, weight := values.number(2).Uint64(), values.number(3)
 	switch {
 	case support < uint64(len(e.sides)):
 		e.sides[support] = weight
-	case support == supportParts && slices.Contains(of.types, "bytes"):
-		parts, _ := values[5].([]byte) // the table says what it is
-		const width = 16
-		if len(parts) != width*len(e.sides) {
-			return fmt.Errorf("%w: parts of %d bytes", errLayout, len(parts))
-		}
-		for i := range e.sides {
-			e.sides[i] = new(big.Int).SetBytes(parts[i*width : (i+1)*width])
-		}
-	default:
+	case e.parts == nil:
 		return fmt.Errorf("%w: support %d", errLayout, support)
 	}
 	return nil
+}
+
+// readParts reads how params divide a vote. Others mean something to a module.
+func (e *event) readParts(params []byte) {
+	if len(params) != partsBytes {
+		return
+	}
+	e.parts = &[3]*big.Int{}
+	width := partsBytes / len(e.parts)
+	for i := range e.parts {
+		e.parts[i] = new(big.Int).SetBytes(params[i*width : (i+1)*width])
+	}
+}
+
+// powers returns the power of a vote by side. A contract that counts in parts takes them from
+// the params whatever the support is; elsewhere they count only where the support is no side.
+func (e *event) powers(inParts bool) [3]*big.Int {
+	if e.parts != nil && (inParts || e.sides == [3]*big.Int{}) {
+		return *e.parts
+	}
+	return e.sides
 }
 
 // topics returns the topics of all events that are followed, ordered.

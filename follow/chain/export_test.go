@@ -1,5 +1,16 @@
 package chain
 
+import (
+	"context"
+	"log/slog"
+	"strings"
+
+	"pnyx/follow"
+	"pnyx/follow/fetch"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
 // RPCError is an error object of an answer.
 type RPCError = rpcError
 
@@ -7,7 +18,12 @@ type RPCError = rpcError
 func RefusedSpan(e *RPCError, asked uint64) (span uint64, known bool) { return refusedSpan(e, asked) }
 
 // IsLimit, IsPruned and IsAhead export what an error says.
-func IsLimit(e *RPCError) bool  { return e.isLimit() }
+func IsLimit(e *RPCError) bool { return e.isLimit() }
+
+func IsUnknown(e *RPCError) bool {
+	_, ofRange := refusedSpan(e, 500)
+	return !e.isUnderstood() && !ofRange
+}
 func IsPruned(e *RPCError) bool { return e.isPruned() }
 func IsAhead(e *RPCError) bool  { return e.isAhead() }
 
@@ -24,7 +40,7 @@ type Parsed struct {
 func Parse(logTopics []string, data string) (Parsed, error) {
 	e, err := parse(logTopics, data)
 	p := Parsed{Proposal: e.proposal, Voter: e.voter, Text: e.text}
-	for i, side := range e.sides {
+	for i, side := range e.powers(false) {
 		if side != nil {
 			p.Sides[i] = side.String()
 		}
@@ -34,3 +50,54 @@ func Parse(logTopics []string, data string) (Parsed, error) {
 
 // Title exports title.
 func Title(description string) string { return title(description) }
+
+// Answered reads the answers of a host as those of a chain with one Governor: logs with
+// their blocks, and the calls to the contract.
+func Answered(ctx context.Context, host *fetch.Host, address string) []record.Record {
+	c := New(Options{ChainID: 1, Endpoints: []*fetch.Host{host}, Governors: []Governor{{Address: address}}, Logger: slog.New(slog.DiscardHandler)})
+	c.journal = &follow.Journal{}
+	c.client.endpoints[0].single.Store(true)
+	g := c.governors[0]
+	_ = c.probe(ctx, g)
+	_, _ = c.clockNow(ctx)
+	got, err := c.client.read(ctx, c.client.endpoints[0], filterOf(c.governors), 1, 1, false, true)
+	if err != nil {
+		got.logs = nil
+	}
+	c.refuseForeign(got)
+	return c.foldAll(got.logs)
+}
+
+// AnsweredLogs reads a text as the logs of a block.
+func AnsweredLogs(text []byte, address string) []record.Record {
+	c := New(Options{ChainID: 1, Governors: []Governor{{Address: address}}, Logger: slog.New(slog.DiscardHandler)})
+	c.journal = &follow.Journal{}
+	got := blocks{first: 1, last: 1}
+	if fetch.Decode(text, &got.logs) != nil {
+		return nil
+	}
+	zero := quantity(0)
+	got.end = header{Number: 1, Hash: "0x" + strings.Repeat("0", 64)}
+	for i := range got.logs {
+		got.logs[i].BlockTime = &zero
+	}
+	if err := c.client.complete(context.Background(), nil, filterOf(c.governors), &got, false); err != nil {
+		return nil
+	}
+	return c.foldAll(got.logs)
+}
+
+// foldAll returns the records of logs that are all there is.
+func (c *Chain) foldAll(logs []chainLog) []record.Record {
+	byKey := map[warehouse.ChainLogKey][]warehouse.ChainLog{}
+	for _, row := range c.decodeAll(logs) {
+		byKey[row.ChainLogKey] = append(byKey[row.ChainLogKey], row)
+	}
+	var proposals []proposal
+	for key, logs := range byKey {
+		if p, known := foldProposal(logs); known && key.Voter == "" {
+			proposals = append(proposals, p)
+		}
+	}
+	return c.recordsOf(c.governors[0], proposals, byKey, 0)
+}

@@ -69,6 +69,7 @@ func (c *Chain) lookAgain(
 	if err != nil {
 		return got, err
 	}
+	c.refuseForeign(got)
 	held, err := c.journal.Warehouse.ChainLogs(ctx, c.ChainID, got.first, got.last)
 	if err != nil {
 		return got, err

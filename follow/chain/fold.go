@@ -126,8 +126,8 @@ func (p *proposal) pass(kind string, l warehouse.ChainLog) {
 
 // foldBallot computes a voter's ballot from the logs of the votes. Parts add up. It is not
 // known while a vote is missing from which others take power: a backfill reads the newest
-// blocks first.
-func foldBallot(logs []warehouse.ChainLog) (b ballot, known bool) {
+// blocks first. With inParts the contract divides votes by their params.
+func foldBallot(inParts bool, logs []warehouse.ChainLog) (b ballot, known bool) {
 	logs, b.withdrawn = live(logs)
 	for i := range b.sides {
 		b.sides[i] = new(big.Int)
@@ -138,7 +138,8 @@ func foldBallot(logs []warehouse.ChainLog) (b ballot, known bool) {
 		if err != nil {
 			continue // stored logs have been decoded
 		}
-		for i, side := range e.sides {
+		sides := e.powers(inParts)
+		for i, side := range sides {
 			switch {
 			case side == nil:
 			case e.kind == eventReduced:
@@ -152,7 +153,7 @@ func foldBallot(logs []warehouse.ChainLog) (b ballot, known bool) {
 		}
 		known = true
 		b.proposal, b.voter, b.at, b.txHash = e.proposal, e.voter, l.BlockAt, l.TxHash
-		b.side = slices.IndexFunc(e.sides[:], func(n *big.Int) bool { return n != nil })
+		b.side = slices.IndexFunc(sides[:], func(n *big.Int) bool { return n != nil })
 		if e.text != "" {
 			reasons = append(reasons, e.text)
 		}

@@ -3,6 +3,7 @@ package chain_test
 import (
 	"errors"
 	"log/slog"
+	"math/big"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -71,7 +72,7 @@ func newFollower(t *testing.T) *follower {
 // start begins as a new process does.
 func (f *follower) start() {
 	f.t.Helper()
-	client := fetch.New(fetch.Options{UserAgent: "test", Logger: slog.New(slog.DiscardHandler)})
+	client := fetch.New(fetch.Options{UserAgent: "test", Clock: f.clock, Logger: slog.New(slog.DiscardHandler)})
 	options := chain.Options{
 		ChainID: fakeChain, Clock: f.clock, Governors: f.governors, Finality: f.finality, Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
 	}
@@ -89,7 +90,7 @@ func (f *follower) start() {
 	}
 	options.Endpoints, options.ClockEndpoints = hosts(f.endpoints), hosts(f.clockEndpoints)
 	f.upstream = chain.New(options)
-	journal, err := follow.OpenJournal(f.t.Context(), f.warehouse, f.upstream.ID(), nil)
+	journal, err := follow.OpenJournal(f.t.Context(), f.warehouse, f.upstream.ID(), f.upstream.Sources(), nil)
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -684,5 +685,116 @@ func TestAnEndpointThatStandsStillIsLeftForAnother(t *testing.T) {
 	}
 	if got := f.journal.Cursor(record.SourceRef{Provider: governance.Governor}, "tip"); got.State != governance.SourceLive {
 		t.Errorf("got %s (%s), want live", got.State, got.Error)
+	}
+}
+
+func TestAHeadWithoutBlocksIsFailing(t *testing.T) {
+	t.Parallel()
+	f := newFollower(t)
+	f.clock = clock.Stepping(startOfFake().Add(31 * fake.BlockTime))
+	f.chain.MineEmpty(30)
+	f.start()
+	tip := func() warehouse.FollowCursor {
+		f.poll("tip")
+		return f.journal.Cursor(record.SourceRef{Provider: governance.Governor}, "tip")
+	}
+	if got := tip(); got.State != governance.SourceLive {
+		t.Fatalf("got %s at a fresh head, want live", got.State)
+	}
+	f.chain.Fail(fake.Faults{Hollow: 30})
+	for range 9 {
+		f.chain.MineEmpty(1)
+		f.clock.Step(fake.BlockTime)
+		tip()
+	}
+	if got := tip(); got.State != governance.SourceFailing || !strings.Contains(got.Error, "no endpoint has the blocks after 30") {
+		t.Errorf("got %s %q after 108 s without blocks, want failing", got.State, got.Error)
+	}
+	f.chain.Fail(fake.Faults{})
+	if got := tip(); got.State != governance.SourceLive || got.Error != "" {
+		t.Errorf("got %s %q, want live again", got.State, got.Error)
+	}
+}
+
+func TestAnEndpointIsAskedLessAfterALimit(t *testing.T) {
+	t.Parallel()
+	for name, refusal := range map[string]fake.Refusal{
+		"by a code":                   {Code: 429, Message: "compute units exceeded"},
+		"by a status":                 {Status: 429, Code: -32000, Message: "exceeded"},
+		"by words":                    {Code: -32005, Message: "limit exceeded"},
+		"an error that nobody knows":  {Code: -32099, Message: "exceeded"},
+		"an internal error of a node": {Code: -32603, Message: "internal error"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFollower(t)
+			f.clock = clock.Stepping(startOfFake().Add(31 * fake.BlockTime))
+			f.chain.MineEmpty(30)
+			f.start()
+			f.poll("tip")
+			f.chain.Mine(voted(ada, 1, 500))
+			asked := 0
+			f.chain.Fail(fake.Faults{Logs: func(uint64, uint64) *fake.Refusal { asked++; return &refusal }})
+			for range 30 {
+				if err := f.tryPoll("tip"); err == nil || !strings.Contains(err.Error(), "allows no more requests") {
+					t.Fatalf("got %v, want the limit", err)
+				}
+				f.clock.Step(time.Second)
+			}
+			if asked > 3 {
+				t.Errorf("got %d requests in 30 s, want at most three", asked)
+			}
+		})
+	}
+}
+
+func TestAFirstBlockThatIsTooLateLosesNothing(t *testing.T) {
+	t.Parallel()
+	f := newFollower(t)
+	f.chain.Create(governorAddress, 3)
+	f.governors[0].FirstBlock = new(uint64(15))
+	f.chain.MineEmpty(4)
+	f.chain.Mine(created(1, 10, 1_000))
+	f.chain.MineEmpty(25)
+	f.start()
+	if got := f.upstream.Check(t.Context()); len(got) != 1 || !strings.Contains(got[0].Problem, "firstBlock 15 is too late") {
+		t.Errorf("got %+v, want the block said to be too late", got)
+	}
+	f.poll("tip", "backfill")
+	if _, known := f.proposal("1"); !known {
+		t.Error("the proposal before the block is missing")
+	}
+}
+
+func TestATokenIsNoGovernor(t *testing.T) {
+	t.Parallel()
+	f := newFollower(t)
+	const token = "0x00000000000000000000000000000000000000dd"
+	f.governors = []chain.Governor{{Address: token}}
+	f.chain.Answer(token, "name()", nil, "Dai Stablecoin")
+	f.chain.Answer(token, "decimals()", nil, uint64(18))
+	f.chain.MineEmpty(20)
+	f.start()
+	if got := f.upstream.Check(t.Context()); len(got) != 1 || !strings.Contains(got[0].Problem, "no Governor") {
+		t.Errorf("got %+v, want a token refused", got)
+	}
+}
+
+func TestAQuorumThatNobodyCanReachKeepsTheProposal(t *testing.T) {
+	t.Parallel()
+	f := atTip(t)
+	f.chain.Mine(created(1, 30, 40))
+	most := new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 256), big.NewInt(1))
+	f.chain.Answer(governorAddress, "quorum(uint256)", []any{uint64(30)}, most)
+	f.chain.MineEmpty(20)
+	f.poll("tip", "state")
+	got, known := f.proposal("1")
+	if !known || got.Quorum != nil || got.QuorumRaw != most.String() {
+		t.Errorf("got quorum %v, %q of a proposal (held %t), want it as published alone", got.Quorum, got.QuorumRaw, known)
+	}
+	f.poll("tip", "state") // which writes what was refused
+	source := record.SourceRef{Provider: governance.Governor, ID: chain.SourceID(fakeChain, governorAddress)}
+	if rejected := env.Rejected(t, f.warehouse, source); rejected != 1 {
+		t.Errorf("got %d refused items, want the quorum noted", rejected)
 	}
 }

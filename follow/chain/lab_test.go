@@ -56,7 +56,7 @@ func (f *labFollower) restart(t *testing.T) {
 		options.Governors = append(options.Governors, chain.Governor{Address: g.Address})
 	}
 	upstream := chain.New(options)
-	journal, err := follow.OpenJournal(t.Context(), f.warehouse, upstream.ID(), nil)
+	journal, err := follow.OpenJournal(t.Context(), f.warehouse, upstream.ID(), upstream.Sources(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ func newMetrics(o Options) *metrics {
 			Buckets: []float64{1, 2, 4, 8, 16, 32, 64}, ConstLabels: labels,
 		})),
 		gaps: registered(o.Metrics, prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "pnyx_follow_chain_gaps_total", Help: "Logs that the first look at their blocks missed.", ConstLabels: labels,
+			Name: "pnyx_follow_chain_gaps_total", Help: "Logs missing from the first read of their block.", ConstLabels: labels,
 		})),
 		span: registered(o.Metrics, prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "pnyx_follow_chain_range_blocks", Help: "Blocks that the last eth_getLogs asked for.", ConstLabels: labels,

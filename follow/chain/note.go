@@ -20,7 +20,7 @@ type note struct {
 	// Start and End are those of voting.
 	Start, End moment
 	// Quorum is in smallest units; empty for none. QuorumKnown is true once the contract was
-	// asked after the start: before, it does not say.
+	// asked after the start: before, it does not say. It is asked again until voting is over.
 	Quorum      string `json:",omitempty"`
 	QuorumKnown bool   `json:",omitempty"`
 	// State is the state that the contract states; empty where it states none.
@@ -32,6 +32,9 @@ type note struct {
 	// stated none; Recounts is how often they did not.
 	Counted  bool `json:",omitempty"`
 	Recounts int  `json:",omitempty"`
+	// Stated is the contract's count in smallest units, in the order of governorSides, where it
+	// is other than that of the votes held.
+	Stated []string `json:",omitempty"`
 }
 
 // moment is a value of a Governor's clock as a time.
@@ -159,18 +162,12 @@ func (c *Chain) consult(ctx context.Context, g *governor, proposals []proposal) 
 	var now clockNow
 	var methods []method
 	for _, p := range proposals {
-		n := g.note(p.id)
-		known := g.known()
-		if err := errors.Join(
-			c.settle(ctx, &n.Start, p.start, known.seconds, &now), c.settle(ctx, &n.End, p.end, known.seconds, &now),
-		); err != nil {
-			return err
-		}
 		id, _ := new(big.Int).SetString(p.id, 10)
-		methods = append(methods, method{g.address, "state(uint256)", []*big.Int{id}, "uint256"})
-		if !n.QuorumKnown {
-			methods = append(methods, method{g.address, "quorum(uint256)", []*big.Int{p.start}, "uint256"},
-				method{g.address, "quorumVotes()", nil, "uint256"}, method{g.address, "quorumVotes(uint256)", []*big.Int{id}, "uint256"})
+		methods = append(methods, method{g.address, "state(uint256)", []*big.Int{id}, "uint256"},
+			method{g.address, "proposalDeadline(uint256)", []*big.Int{id}, "uint256"})
+		if g.note(p.id).asksQuorum() {
+			ways := quorumMethods(g.address, id, p.start)
+			methods = append(methods, ways[:]...)
 		}
 	}
 	said, err := c.client.ask(ctx, methods...)
@@ -178,12 +175,20 @@ func (c *Chain) consult(ctx context.Context, g *governor, proposals []proposal) 
 		return err
 	}
 	for _, p := range proposals {
-		n := g.note(p.id)
+		n, end := g.note(p.id), p.end
+		if deadline, ok := said[1].(*big.Int); ok && deadline.Sign() > 0 {
+			end = deadline // a contract may move it without an event
+		}
+		seconds := g.known().seconds
+		if err := errors.Join(c.settle(ctx, &n.Start, p.start, seconds, &now), c.settle(ctx, &n.End, end, seconds, &now)); err != nil {
+			return err
+		}
+		quorum := n.asksQuorum()
 		n.setState(said[0])
-		said = said[1:]
-		if !n.QuorumKnown {
-			n.setQuorum(said[:3], c.Clock.Now())
-			said = said[3:]
+		said = said[2:]
+		if quorum {
+			n.setQuorum(said[:quorumWays], p.id, c.Clock.Now())
+			said = said[quorumWays:]
 		}
 		if err := c.findExecution(ctx, g, p, n); err != nil {
 			return err
@@ -199,16 +204,36 @@ func (n *note) setState(said any) {
 	}
 }
 
-// setQuorum takes the first quorum that the contract states. It is not asked again once it
-// has stated one, or once voting has begun.
-func (n *note) setQuorum(said []any, now time.Time) {
-	for _, value := range said {
-		if quorum, ok := value.(*big.Int); ok {
+// quorumWays is the number of ways in which contracts state a quorum.
+const quorumWays = 4
+
+// quorumMethods returns the ways in which contracts state the quorum of a proposal, the most
+// specific first.
+func quorumMethods(address string, id, start *big.Int) [quorumWays]method {
+	return [quorumWays]method{
+		{address, "quorumVotes(uint256)", []*big.Int{id}, "uint256"},
+		{address, "quorum(uint256)", []*big.Int{id}, "uint256"},
+		{address, "quorum(uint256)", []*big.Int{start}, "uint256"},
+		{address, "quorumVotes()", nil, "uint256"},
+	}
+}
+
+// asksQuorum reports whether the contract is asked for the quorum: until it has stated one, and
+// while voting may change it.
+func (n *note) asksQuorum() bool { return !n.QuorumKnown || n.State == "active" }
+
+// setQuorum takes the first quorum that the contract states. What quorum(uint256) answers to an
+// id counts only for one that cannot be a time.
+func (n *note) setQuorum(said []any, id string, now time.Time) {
+	number, _ := new(big.Int).SetString(id, 10)
+	for i, value := range said {
+		quorum, ok := value.(*big.Int)
+		if isTime := number != nil && number.IsUint64(); ok && (i != 1 || !isTime) {
 			n.Quorum, n.QuorumKnown = quorum.String(), true
 			return
 		}
 	}
-	n.QuorumKnown = n.hasStarted(now)
+	n.QuorumKnown = n.QuorumKnown || n.hasStarted(now)
 }
 
 // hasStarted reports whether voting began some minutes ago: the clock of the chain may be

@@ -2,12 +2,12 @@ package chain
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 
 	"pnyx/follow"
+	"pnyx/follow/fetch"
 	"pnyx/governance"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
@@ -106,7 +106,7 @@ func (c *Chain) identify(ctx context.Context) error {
 			return err
 		}
 		var id quantity
-		if err := json.Unmarshal(result, &id); err != nil {
+		if err := fetch.Decode(result, &id); err != nil {
 			return fmt.Errorf("read the chain id: %w", err)
 		}
 		if uint64(id) != c.ChainID {
@@ -151,7 +151,14 @@ func (c *Chain) finalHeader(ctx context.Context, e *endpoint) (header, error) {
 	if c.Finality == 0 {
 		refused, isRefused := errors.AsType[*rpcError](tagged.err)
 		final, err := tagged.header()
-		if err == nil || isRefused && !refused.isUnknownTag() {
+		if err == nil {
+			head, headErr := latest.header()
+			if headErr == nil && final.number() > head.number() {
+				headErr = fmt.Errorf("block %d is final and the chain ends at block %d: %w", final.number(), head.number(), errBehind)
+			}
+			return final, headErr
+		}
+		if isRefused && !refused.isUnknownTag() {
 			return final, err
 		}
 	}

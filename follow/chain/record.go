@@ -24,11 +24,12 @@ func (g *governor) amount(units *big.Int) (power decimal.Decimal, rounded bool, 
 	return governance.ParsePower(decimal.NewFromBigInt(units, -int32(g.known().decimals)).String())
 }
 
-// proposalRecord returns a proposal as the warehouse keeps it.
-func (g *governor) proposalRecord(chain string, p proposal, provisional bool) (*record.Proposal, error) {
+// proposalRecord returns a proposal as the warehouse keeps it. left says what of it cannot be
+// represented: a quorum that nobody can reach is kept as published alone.
+func (g *governor) proposalRecord(chain string, p proposal, provisional bool) (r *record.Proposal, left error) {
 	n, known, ref := g.note(p.id), g.known(), g.ref(p.id)
 	created := governance.TimestampOf(p.created.BlockAt)
-	r := &record.Proposal{
+	r = &record.Proposal{
 		ProposalRef: ref, SourceID: g.source.ID, Title: title(p.body), Body: p.body, ProposerID: p.proposer,
 		VoteType: governance.SingleChoice, Choices: []string{"For", "Against", "Abstain"}, State: state(p, n),
 		CreatedAt: &created, StartAt: n.Start.At, EndAt: n.End.At, Milestones: slices.Clone(p.milestones),
@@ -38,14 +39,36 @@ func (g *governor) proposalRecord(chain string, p proposal, provisional bool) (*
 	if n.Executed != nil {
 		r.Milestones = append(r.Milestones, *n.Executed)
 	}
-	if quorum, ok := new(big.Int).SetString(n.Quorum, 10); ok {
-		power, _, err := g.amount(quorum)
-		if err != nil {
-			return nil, fmt.Errorf("quorum of proposal %s: %w", p.id, err)
-		}
-		r.QuorumRaw, r.Quorum = n.Quorum, &power
+	if err := g.addCount(r, n); err != nil {
+		return nil, fmt.Errorf("count of proposal %s: %w", p.id, err)
 	}
-	return r, nil
+	if quorum, ok := new(big.Int).SetString(n.Quorum, 10); ok {
+		r.QuorumRaw = n.Quorum
+		if power, _, err := g.amount(quorum); err != nil {
+			left = fmt.Errorf("quorum of proposal %s: %w", p.id, err)
+		} else {
+			r.Quorum = &power
+		}
+	}
+	return r, left
+}
+
+// addCount adds a contract's own count to a proposal, where it is other than that of the votes held.
+func (g *governor) addCount(r *record.Proposal, n *note) error {
+	if n.Stated == nil {
+		return nil
+	}
+	var total decimal.Decimal
+	for _, at := range []int{1, 0, 2} { // the order of choices
+		units, _ := new(big.Int).SetString(n.Stated[at], 10) // written by noteCount
+		power, _, err := g.amount(units)
+		if err != nil {
+			return err
+		}
+		r.StatedScores, total = append(r.StatedScores, power), total.Add(power)
+	}
+	r.StatedScoresTotal = &total
+	return nil
 }
 
 // title returns the first line of a description without the marks of a heading.

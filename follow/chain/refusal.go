@@ -20,8 +20,8 @@ const (
 	// firstSpan is the number of blocks that the first eth_getLogs asks for, maxSpan that to
 	// which it grows.
 	firstSpan, maxSpan = 500, 10_000
-	// rateLimitCode and tooManyCode are codes by which providers limit the rate.
-	rateLimitCode, tooManyCode = -32005, 429
+	// limitCode is the code of any limit: on the rate, or on the range or its logs.
+	limitCode = -32005
 )
 
 // The texts by which endpoints refuse, as providers word them. A pattern with two groups
@@ -30,7 +30,7 @@ const (
 //
 //nolint:gochecknoglobals // tables
 var (
-	limitText = regexp.MustCompile(`(?i)\brate\b|count exceeded|too many requests`)
+	limitText = regexp.MustCompile(`(?i)\brate\b|count exceeded|too many requests|request limit|compute units|capacity|quota|throttl|\blimit exceeded`)
 	hexRange  = regexp.MustCompile(`(?i)\[0x([0-9a-f]+), ?0x([0-9a-f]+)\]`)
 	decRange  = regexp.MustCompile(`(?i)retry with the range (\d+)-(\d+)`)
 	maxBlocks = []*regexp.Regexp{
@@ -41,17 +41,38 @@ var (
 		regexp.MustCompile(`(?i)ranges over ([\d,]+) blocks`),
 		regexp.MustCompile(`(?i)max is (\d+k) blocks`),
 	}
-	halved = regexp.MustCompile(`(?i)exceed|too (?:large|wide|big|many)|response size|time(?:d ?)?out|query returned more than|` +
-		`no backend is currently healthy`)
+	halved = regexp.MustCompile(`(?i)exceeds? (?:max|limit|the max)|(?:range|size|results?|logs|blocks) [a-z ]*exceed|exceed[a-z ]* (?:range|size|results?|logs|blocks)|` +
+		`too (?:large|wide|big|many)|response size|time(?:d ?)?out|query returned more than|no backend is currently healthy`)
 	prunedText   = regexp.MustCompile(`(?i)missing trie node|history has been pruned|state is not available|old data not available`)
 	aheadText    = regexp.MustCompile(`(?i)invalid block range params|unknown block|header not found|block not found|beyond (?:the )?head`)
 	revertedText = regexp.MustCompile(`(?i)revert|invalid opcode|invalid jump|out of gas|stack underflow`)
 	unknownTag   = regexp.MustCompile(`(?i)invalid block tag|tag.*not supported|finalized.*not|unknown block tag`)
 )
 
-// isLimit reports a limit on the rate, not on the range.
+// isLimit reports a limit on the rate, not on the range: by a code that says so, or by words
+// that name no range.
 func (e *rpcError) isLimit() bool {
-	return (e.Code == rateLimitCode || e.Code == tooManyCode) && limitText.MatchString(e.Message)
+	switch e.Code {
+	case 429, -32007, -32016, -32029: // Alchemy, QuickNode, Base, Moralis
+		return true
+	}
+	if limitText.MatchString(e.Message) {
+		_, stated := statedSpan(e.Message, maxSpan)
+		return !stated
+	}
+	_, ofRange := refusedSpan(e, maxSpan)
+	return e.Code == limitCode && !ofRange
+}
+
+// isUnderstood reports an error that says more than that the endpoint does not answer now: the
+// call is wrong, or what it asks for is not there or too much.
+func (e *rpcError) isUnderstood() bool {
+	switch e.Code {
+	case -32700, -32600, -32601, -32602:
+		return true
+	}
+	_, ofRange := refusedSpan(e, maxSpan)
+	return ofRange || e.isPruned() || e.isAhead() || e.isReverted() || e.isUnknownTag()
 }
 
 // isPruned reports that the endpoint keeps neither the state nor the logs so far back.

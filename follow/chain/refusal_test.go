@@ -72,6 +72,11 @@ func TestOtherRefusalsAreNotAboutTheRange(t *testing.T) {
 		"a header not found":       {-32000, "header not found", chain.IsAhead},
 		"a limit on the rate":      {-32005, "daily request count exceeded, request rate limited", chain.IsLimit},
 		"a limit in another words": {429, "Too many requests", chain.IsLimit},
+		"Alchemy's limit":          {429, "Your app has exceeded its compute units per second capacity", chain.IsLimit},
+		"QuickNode's limit":        {-32007, "50/second request limit reached - reduce calls per second", chain.IsLimit},
+		"a limit and no more":      {-32005, "limit exceeded", chain.IsLimit},
+		"a limit without a code":   {-32000, "daily quota reached", chain.IsLimit},
+		"what nobody knows":        {-32099, "upstream exceeded its mood", chain.IsUnknown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -21,8 +21,6 @@ const (
 	// requestTimeout bounds one request with its retries: an endpoint that hangs is left for
 	// the next one.
 	requestTimeout = 20 * time.Second
-	// limitPause is the pause after an answer that limits the rate without saying for how long.
-	limitPause = 5 * time.Second
 	// maxBatch bounds the calls of one batch. Providers refuse batches above 50 to 1000.
 	maxBatch = 50
 )
@@ -45,13 +43,7 @@ type rpcError struct {
 }
 
 // Error implements error.
-func (e *rpcError) Error() string { return fmt.Sprintf("%s (%d)", clip(e.Message), e.Code) }
-
-// clip bounds a text of upstream in an error.
-func clip(text string) string {
-	const most = 300
-	return strings.ToValidUTF8(text[:min(len(text), most)], "")
-}
+func (e *rpcError) Error() string { return fmt.Sprintf("%s (%d)", fetch.Clip(e.Message), e.Code) }
 
 // endpoint is one JSON-RPC endpoint of a chain.
 type endpoint struct {
@@ -150,27 +142,40 @@ func (c *client) send(ctx context.Context, e *endpoint, calls []*call) error {
 	defer cancel()
 	got, err := e.host.Do(ctx, fetch.Request{
 		Method: http.MethodPost, Header: http.Header{"Content-Type": {"application/json"}}, Body: body, Accepts: isRefusal,
+		Limit: func(body []byte) string { return limitOf(body, len(calls)) },
 	})
 	if err != nil {
 		return err
 	}
 	answers, err := parseAnswers(got.Body, len(calls))
-	if err == nil {
-		err = assign(calls, answers)
+	if err != nil {
+		return err
 	}
-	if refused, ok := errors.AsType[*rpcError](err); ok && refused.isLimit() {
-		return fmt.Errorf("%s: %w: %w", calls[0].method, &fetch.LimitedError{Host: e.host.Name(), Until: c.clock.Now().Add(limitPause)}, refused)
-	}
-	return err
+	return assign(calls, answers)
 }
 
 // isRefusal reports whether an answer with an error status is a JSON-RPC error that says
-// more than the status. A limit on the rate is left to the host's own retries.
-func isRefusal(_ int, body []byte) bool {
+// more than the status. 429 says enough.
+func isRefusal(status int, body []byte) bool {
 	answers, err := parseAnswers(body, 1)
-	refused := slices.ContainsFunc(answers, func(a answer) bool { return a.Error != nil })
-	limited := slices.ContainsFunc(answers, func(a answer) bool { return a.Error != nil && a.Error.isLimit() })
-	return err == nil && refused && !limited
+	return err == nil && status != http.StatusTooManyRequests &&
+		slices.ContainsFunc(answers, func(a answer) bool { return a.Error != nil })
+}
+
+// limitOf returns what an answer to calls says of a limit on requests; empty for nothing. What
+// nobody knows of an endpoint is one. An error for a whole batch may refuse batches.
+func limitOf(body []byte, calls int) string {
+	answers, err := parseAnswers(body, 1)
+	if err != nil {
+		return ""
+	}
+	whole := calls > 1 && len(answers) == 1 && !bytes.HasPrefix(bytes.TrimSpace(body), []byte("["))
+	for _, a := range answers {
+		if a.Error != nil && (a.Error.isLimit() || !whole && !a.Error.isUnderstood()) {
+			return a.Error.Error()
+		}
+	}
+	return ""
 }
 
 // parseAnswers reads the answer to a number of calls: an array, or an object. It is
@@ -178,19 +183,16 @@ func isRefusal(_ int, body []byte) bool {
 func parseAnswers(body []byte, calls int) ([]answer, error) {
 	var answers []answer
 	if bytes.HasPrefix(bytes.TrimSpace(body), []byte("[")) {
-		if err := json.Unmarshal(body, &answers); err != nil {
+		if err := fetch.Decode(body, &answers); err != nil {
 			return nil, fmt.Errorf("read the answer to %d calls: %w", calls, err)
 		}
 		return answers, nil
 	}
 	answers = make([]answer, 1)
-	if err := json.Unmarshal(body, &answers[0]); err != nil {
+	if err := fetch.Decode(body, &answers[0]); err != nil {
 		return nil, fmt.Errorf("read the answer: %w", err)
 	}
 	if calls > 1 {
-		if refused := answers[0].Error; refused != nil && refused.isLimit() {
-			return nil, refused
-		}
 		return nil, errBatchRefused
 	}
 	return answers, nil
@@ -210,8 +212,6 @@ func assign(calls []*call, answers []answer) error {
 		switch {
 		case found == nil:
 			return fmt.Errorf("%s: the answer has no result for call %d of %d", call.method, i+1, len(calls))
-		case found.Error != nil && found.Error.isLimit():
-			return found.Error
 		case found.Error != nil:
 			call.err, call.result = found.Error, nil
 		default:
@@ -241,7 +241,7 @@ func (q *quantity) UnmarshalJSON(text []byte) error {
 	digits, isHex := strings.CutPrefix(strings.Trim(string(text), `"`), "0x")
 	n, err := strconv.ParseUint(digits, 16, 64)
 	if err != nil || !isHex {
-		return fmt.Errorf("%s is no quantity of at most 64 bits", clip(string(text)))
+		return fmt.Errorf("%s is no quantity of at most 64 bits", fetch.Clip(string(text)))
 	}
 	*q = quantity(n)
 	return nil

@@ -7,13 +7,13 @@ import (
 	"pnyx/warehouse"
 )
 
-// abandonedAfter is the time after which a queued proposal is asked about no more often
-// than by the hour.
+// abandonedAfter is the time after which an open or a queued proposal is asked about no more
+// often than by the hour.
 const abandonedAfter = 30 * 24 * time.Hour
 
 // pollState asks contracts about the proposals that may have changed without a log: queued
-// ones, which a timelock executes, those whose voting begins or ends, and those with a time
-// or a quorum that is not known yet.
+// ones, which a timelock executes, those with a time or a quorum that is not known yet, those
+// whose voting begins, and open ones: contracts move ends and quorums, and decide before the end.
 func (c *Chain) pollState(ctx context.Context) (more bool, err error) {
 	var due []warehouse.ChainLogKey
 	now := c.Clock.Now()
@@ -36,6 +36,11 @@ func (c *Chain) pollState(ctx context.Context) (more bool, err error) {
 	return false, c.countEnded(ctx)
 }
 
+// abandoned reports whether a moment is so long ago that a change is unlikely.
+func abandoned(m moment, now time.Time) bool {
+	return m.At != nil && now.Sub(m.At.Time()) > abandonedAfter
+}
+
 // isDue reports whether a contract may say something new about a proposal.
 func (n *note) isDue(now time.Time) bool {
 	passed := func(m moment) bool { return m.At != nil && m.At.Time().Before(now) }
@@ -45,10 +50,10 @@ func (n *note) isDue(now time.Time) bool {
 	case n.State == "pending":
 		return passed(n.Start)
 	case n.State == "active":
-		return passed(n.End)
-	case n.State == "queued" && n.End.At != nil && now.Sub(n.End.At.Time()) > abandonedAfter:
-		return now.Minute() == 0
+		return !abandoned(n.Start, now) || now.Minute() == 0 || passed(n.End)
+	case n.State == "queued":
+		return !abandoned(n.End, now) || now.Minute() == 0
 	default:
-		return n.State == "queued"
+		return false
 	}
 }

@@ -58,8 +58,15 @@ func (c *Chain) readTip(ctx context.Context, e *endpoint, newest *header) (more 
 		return c.readAbove(ctx, e, at, head)
 	}
 	ancestor, depth, err := c.ancestor(ctx, e, at, head)
+	if errors.Is(err, errBehind) && c.isFarBelow(head, at.final) {
+		return false, fmt.Errorf("block %d was final and the chain ends at block %d: %w; check the endpoints",
+			at.final.Number, head.number(), follow.ErrStopped)
+	}
 	if err != nil {
 		return false, err
+	}
+	if depth == 0 && c.isFarBelow(head, at.tip) {
+		depth = at.tip.Number - ancestor.Number // an endpoint stated blocks that the chain does not have
 	}
 	if depth == 0 {
 		return false, c.unlessOld(head)
@@ -74,6 +81,16 @@ func (c *Chain) readTip(ctx context.Context, e *endpoint, newest *header) (more 
 	c.position.tip = ancestor
 	c.mu.Unlock()
 	return true, nil
+}
+
+// maxBelow is how far a head of the present may be below the tip: an endpoint may be behind
+// another one, by less than the blocks of maxHeadAge.
+const maxBelow = 1000
+
+// isFarBelow reports whether a head of the present is so far below a block that was read
+// that no delay explains it.
+func (c *Chain) isFarBelow(head header, read block) bool {
+	return head.number()+maxBelow < read.Number && !c.isOld(head)
 }
 
 // isOld reports whether a head says that the endpoint or the chain stands still. An endpoint
@@ -98,10 +115,16 @@ func (c *Chain) atHead(cursor warehouse.FollowCursor, head header) warehouse.Fol
 	return cursor
 }
 
-// noteStandstill says so when the newest head of all endpoints has become too old.
+// noteStandstill says so when the newest head of all endpoints has become too old, or when
+// blocks below it cannot be read for as long.
 func (c *Chain) noteStandstill(ctx context.Context, newest header) error {
 	before := c.cursor(laneTip)
 	cursor := c.atHead(before, newest)
+	read := c.at().tip.Number
+	if at := before.UpstreamAt; newest.number() > read && cursor.State == governance.SourceLive && at != nil && newest.at().Sub(*at) > maxHeadAge {
+		cursor.State = governance.SourceFailing
+		cursor.Error = fmt.Sprintf("the head is %d, and no endpoint has the blocks after %d", newest.number(), read)
+	}
 	if newest.number() == 0 || cursor.State == before.State {
 		return nil
 	}
@@ -136,7 +159,7 @@ func (c *Chain) ancestor(ctx context.Context, e *endpoint, at position, head hea
 		case replaced:
 			return b, at.tip.Number - b.Number, nil
 		default:
-			return b, 0, nil
+			return b, 0, nil // which is the tip, or the last one up to the head
 		}
 	}
 	return block{}, 0, fmt.Errorf("block %d was final and is replaced: %w; check the endpoints", at.final.Number, follow.ErrStopped)
@@ -148,6 +171,7 @@ func (c *Chain) readAbove(ctx context.Context, e *endpoint, at position, head he
 	if err != nil {
 		return false, err
 	}
+	c.refuseForeign(got)
 	c.metrics.span.Set(float64(got.last - got.first + 1))
 	// Logs of a branch that was replaced may be above the new head.
 	last := got.last

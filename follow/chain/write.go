@@ -39,10 +39,7 @@ func placeOf(l warehouse.ChainLog) place { return place{l.BlockHash, uint64(l.Lo
 func (c *Chain) write(ctx context.Context, ch change, cursors ...warehouse.FollowCursor) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	rows, err := c.decodeAll(ctx, ch.logs)
-	if err != nil {
-		return err
-	}
+	rows := c.decodeAll(ch.logs)
 	if len(cursors) > 0 {
 		cursors[0].Withdrawn += uint64(len(ch.stale))
 	}
@@ -70,15 +67,12 @@ func (c *Chain) write(ctx context.Context, ch change, cursors ...warehouse.Follo
 
 // decodeAll turns logs into rows. A log that is not coded as its event declares is kept as
 // rejected.
-func (c *Chain) decodeAll(ctx context.Context, logs []chainLog) (rows []warehouse.ChainLog, err error) {
+func (c *Chain) decodeAll(logs []chainLog) (rows []warehouse.ChainLog) {
 	for _, l := range logs {
 		for _, g := range c.emitters(strings.ToLower(l.Address)) {
 			e, err := parse(l.Topics, l.Data)
 			if err != nil {
-				id := fmt.Sprintf("block %d log %d", l.BlockNumber, l.Index)
-				if err := c.journal.Reject(ctx, g.source, id, err); err != nil {
-					return nil, err
-				}
+				c.journal.Reject(g.source, fmt.Sprintf("block %d log %d", l.BlockNumber, l.Index), err)
 				continue
 			}
 			// A timelock executes what anybody proposes: it states operations, and no votes.
@@ -92,7 +86,7 @@ func (c *Chain) decodeAll(ctx context.Context, logs []chainLog) (rows []warehous
 			rows = append(rows, storedLog(c.ChainID, g.address, l, e))
 		}
 	}
-	return rows, nil
+	return rows
 }
 
 // compute folds the proposals and ballots that rows are about, and returns their records
@@ -134,11 +128,7 @@ func (c *Chain) compute(
 		if err := c.consult(ctx, g, consulted[g]); err != nil {
 			return nil, nil, err
 		}
-		found, err := c.recordsOf(ctx, g, proposals, byKey, ch.final)
-		if err != nil {
-			return nil, nil, err
-		}
-		records = append(records, found...)
+		records = append(records, c.recordsOf(g, proposals, byKey, ch.final)...)
 	}
 	return records, consulted, nil
 }
@@ -173,39 +163,37 @@ func (c *Chain) note(rows []warehouse.ChainLog, ch change) (keys, changed map[wa
 // recordsOf returns the records of a Governor: the source, proposals, ballots. A record that
 // cannot be represented is kept as rejected.
 func (c *Chain) recordsOf(
-	ctx context.Context, g *governor, proposals []proposal, byKey map[warehouse.ChainLogKey][]warehouse.ChainLog, final uint64,
-) ([]record.Record, error) {
-	var records []record.Record
-	add := func(id string, r record.Record, err error) error {
+	g *governor, proposals []proposal, byKey map[warehouse.ChainLogKey][]warehouse.ChainLog, final uint64,
+) (records []record.Record) {
+	add := func(id string, r record.Record, err error) {
 		if err != nil {
-			return c.journal.Reject(ctx, g.source, id, err)
+			c.journal.Reject(g.source, id, err)
+			return
 		}
 		records = append(records, r)
-		return nil
 	}
 	for _, p := range proposals {
-		r, err := g.proposalRecord(c.ID(), p, c.isProvisional(g, p, final))
-		if err := add(p.id, r, err); err != nil {
-			return nil, err
+		r, left := g.proposalRecord(c.ID(), p, c.isProvisional(g, p, final))
+		if left != nil {
+			c.journal.Reject(g.source, p.id+" quorum", left)
 		}
+		add(p.id, r, nil)
 	}
 	for key, logs := range byKey {
 		if key.Governor != g.address || key.Voter == "" {
 			continue
 		}
-		b, known := foldBallot(logs)
+		b, known := foldBallot(g.known().inParts, logs)
 		if !known {
 			continue
 		}
 		r, err := g.ballotRecord(b)
-		if err := add(key.ProposalID+"/"+key.Voter, r, err); err != nil {
-			return nil, err
-		}
+		add(key.ProposalID+"/"+key.Voter, r, err)
 	}
 	if len(records) > 0 {
 		records = append(records, g.record(fmt.Sprint(c.ChainID)))
 	}
-	return records, nil
+	return records
 }
 
 func (c *Chain) isProvisional(g *governor, p proposal, final uint64) bool {

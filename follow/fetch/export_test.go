@@ -15,3 +15,6 @@ func Pauses(header http.Header, now time.Time) (after, reset time.Duration) {
 	after, _ = retryAfter(header, now)
 	return after, resetIn(header.Get("RateLimit-Reset"), now)
 }
+
+// LargeAnswers returns how many large answers of the host are being read.
+func (h *Host) LargeAnswers() int { return len(h.gate.large) }

@@ -23,24 +23,34 @@ import (
 	"pnyx/follow/clock"
 )
 
-// maxBodyBytes bounds an answer.
-const maxBodyBytes = 32 << 20
+const (
+	// maxBodyBytes bounds an answer.
+	maxBodyBytes = 32 << 20
+	// freeBodyBytes is the size up to which answers are read whenever they come. Of those
+	// above it, a process reads maxLarge at a time, and one of each host.
+	freeBodyBytes = 1 << 20
+	maxLarge      = 8
+)
 
 // ErrTooLarge reports an answer above maxBodyBytes.
 var ErrTooLarge = errors.New("answer is larger than 32 MiB")
 
-// StatusError is an answer with a status that is an error.
+// StatusError is an answer with a status that is an error, or that states trouble whatever its
+// status.
 type StatusError struct {
 	// Host is the host that answered.
 	Host string
 	// Status is the HTTP status.
 	Status int
-	// Body is the answer.
-	Body []byte
+	// Said is the trouble that the answer states; empty where it states none.
+	Said string
 }
 
 // Error implements error.
 func (e *StatusError) Error() string {
+	if e.Said != "" {
+		return fmt.Sprintf("%s answered with status %d: %s", e.Host, e.Status, e.Said)
+	}
 	return fmt.Sprintf("%s answered with status %d", e.Host, e.Status)
 }
 
@@ -50,11 +60,17 @@ type LimitedError struct {
 	Host string
 	// Until is the time at which it may be asked again.
 	Until time.Time
+	// Said is what it said; empty where its status says enough.
+	Said string
 }
 
 // Error implements error.
 func (e *LimitedError) Error() string {
-	return fmt.Sprintf("%s allows no more requests until %s", e.Host, e.Until.UTC().Format(time.RFC3339))
+	text := fmt.Sprintf("%s allows no more requests until %s", e.Host, e.Until.UTC().Format(time.RFC3339))
+	if e.Said != "" {
+		text += ": " + e.Said
+	}
+	return text
 }
 
 // UnavailableError reports that a host is not asked for a while, because it failed several
@@ -96,6 +112,8 @@ type Client struct {
 
 	http    *http.Client
 	metrics metrics
+	// large are the places for answers above freeBodyBytes.
+	large chan struct{}
 
 	mu    sync.Mutex
 	gates map[string]*gate // by host
@@ -109,7 +127,7 @@ func New(o Options) *Client {
 		client.Transport = o.Transport
 	}
 	return &Client{
-		Options: o, http: client, metrics: newMetrics(o.Metrics), gates: map[string]*gate{},
+		Options: o, http: client, metrics: newMetrics(o.Metrics), gates: map[string]*gate{}, large: make(chan struct{}, maxLarge),
 	}
 }
 
@@ -129,7 +147,7 @@ func (c *Client) Host(base *url.URL, p Pace) *Host {
 	defer c.mu.Unlock()
 	shared := c.gates[base.Host]
 	if shared == nil {
-		shared = &gate{client: c, host: base.Host}
+		shared = &gate{client: c, host: base.Host, large: make(chan struct{}, 1)}
 		c.gates[base.Host] = shared
 	}
 	shared.setPace(p)

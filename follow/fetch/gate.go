@@ -24,6 +24,8 @@ const (
 type gate struct {
 	client *Client
 	host   string
+	// large is the place for an answer above freeBodyBytes.
+	large chan struct{}
 
 	mu    sync.Mutex
 	pace  *rate.Limiter
@@ -79,23 +81,29 @@ func (g *gate) limited(now time.Time) error {
 	return nil
 }
 
-// note closes the gate for as long as an answer asks for. It returns a *LimitedError if the
+// note closes the gate for as long as an answer asks for, by its headers, or by what it said
+// of a limit. It returns a *LimitedError if the
 // answer is a refusal for that reason.
-func (g *gate) note(ctx context.Context, answer Response, accepted bool) error {
+func (g *gate) note(ctx context.Context, answer Response, accepted bool, said string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := g.client.Clock.Now()
 	spent, reset := g.state(now, answer.Header)
 	pause, stated := retryAfter(answer.Header, now)
+	limited := answer.Status == http.StatusTooManyRequests || said != ""
 	switch {
-	case answer.Status == http.StatusTooManyRequests && !stated && reset > 0:
+	case limited && !stated && reset > 0:
 		pause = reset
-	case answer.Status == http.StatusTooManyRequests && !stated && !accepted:
+	case limited && !stated && !accepted:
 		pause = minLimited << min(g.refusals, 8)
 		g.refusals++
-	case answer.Status == http.StatusTooManyRequests, answer.Status == http.StatusServiceUnavailable:
+	case limited, answer.Status == http.StatusServiceUnavailable:
 	default:
-		pause, g.refusals = 0, 0
+		pause = 0
+		// Some requests pass while others are refused: only a while without a refusal counts.
+		if now.Sub(g.until) >= minLimited<<min(g.refusals, 8) {
+			g.refusals = 0
+		}
 	}
 	if spent {
 		pause = max(pause, reset)
@@ -111,7 +119,7 @@ func (g *gate) note(ctx context.Context, answer Response, accepted bool) error {
 	if until.After(g.until) {
 		g.until = until
 	}
-	return &LimitedError{Host: g.host, Until: g.until}
+	return &LimitedError{Host: g.host, Until: g.until, Said: said}
 }
 
 // state keeps what the headers say of the limit. It reports whether nothing is left, and
@@ -124,9 +132,13 @@ func (g *gate) state(now time.Time, header http.Header) (spent bool, reset time.
 		}
 		limit, _ := strconv.ParseInt(strings.TrimSpace(header.Get(prefix+"Limit")), 10, 64) // 0 where it is not stated
 		reset = resetIn(header.Get(prefix+"Reset"), now)
+		// The first answer of a new window may still count the requests of the one that ended,
+		// whose end is stated in whole seconds.
+		renewed := g.stated != nil && limit > 1 && !now.Before(g.stated.ResetAt.Add(-time.Second)) &&
+			now.Add(reset).After(g.stated.ResetAt.Add(time.Second))
 		g.stated = &Allowance{Host: g.host, Limit: limit, Remaining: remaining, ResetAt: now.Add(reset)}
 		g.client.metrics.remaining.WithLabelValues(g.host).Set(float64(remaining))
-		return remaining == 0, reset
+		return remaining == 0 && !renewed, reset
 	}
 	return false, 0
 }

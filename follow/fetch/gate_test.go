@@ -166,3 +166,34 @@ func FuzzPausesAreBounded(f *testing.F) {
 		}
 	})
 }
+
+// TestAWindowThatJustEndedClosesNothing answers at the beginning of a window with what was
+// left of the one before.
+func TestAWindowThatJustEndedClosesNothing(t *testing.T) {
+	t.Parallel()
+	left := "40"
+	f := serve(t, "", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("RateLimit-Limit", "100")
+		w.Header().Set("RateLimit-Remaining", left)
+		w.Header().Set("RateLimit-Reset", "60")
+	})
+	ask := func() {
+		t.Helper()
+		if _, err := f.get(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ask()
+	f.clock.Step(59*time.Second + 500*time.Millisecond)
+	left = "0"
+	ask()
+	f.clock.Step(time.Second)
+	left = "98"
+	ask()
+	f.clock.Step(time.Second)
+	left = "0" // within the window it is believed
+	ask()
+	if _, err := f.get(t.Context()); err == nil {
+		t.Error("got an answer, want the limit obeyed")
+	}
+}

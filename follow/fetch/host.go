@@ -49,6 +49,12 @@ type Request struct {
 	// understands: it is then returned without an error and without a retry. Nil accepts
 	// none.
 	Accepts func(status int, body []byte) bool
+	// Limit returns what an answer of any status says of a limit on requests; empty for nothing.
+	// It counts as one with status 429. Nil finds none.
+	Limit func(body []byte) string
+	// Trouble returns what an answer of any status says of trouble of the host itself; empty
+	// for nothing. Such an answer is an error. Nil finds none.
+	Trouble func(body []byte) string
 }
 
 // Response is an answer. A request with If-None-Match or If-Modified-Since may be answered
@@ -63,7 +69,9 @@ type Response struct {
 }
 
 // Do sends a request when the host's pace allows it, and again after a failure that may
-// pass: that of a connection, and status 502, 503 and 504. The error is a [*LimitedError]
+// pass at once: that of a connection, and status 502, 503 and 504. These, all other statuses
+// from 500 on, and trouble that an answer states are failures of the host, which rests after
+// several in a row. The error is a [*LimitedError]
 // while the host allows no requests, an [*UnavailableError] after repeated failures, a
 // [*StatusError] for an answer with an error status, ErrTooLarge, or that of the
 // connection.
@@ -81,18 +89,18 @@ func (h *Host) Do(ctx context.Context, r Request) (Response, error) {
 				continue
 			}
 		}
-		h.settle(ctx, err, again)
+		h.settle(ctx, err)
 		return answer, err
 	}
 }
 
 // settle notes the outcome of a request for those that follow.
-func (h *Host) settle(ctx context.Context, err error, failed bool) {
+func (h *Host) settle(ctx context.Context, err error) {
 	_, limited := errors.AsType[*LimitedError](err)
 	switch {
 	case ctx.Err() != nil, limited: // which says nothing about the host's health
 		h.breaker.release()
-	case failed:
+	case isFailure(err):
 		if until, opened := h.breaker.fail(h.client.Clock.Now(), err); opened {
 			h.client.logUnavailable(ctx, h.base.Host, until, err)
 		}
@@ -114,6 +122,14 @@ func isTransient(err error) bool {
 	return lost
 }
 
+// isFailure reports whether an error is one of the host itself.
+func isFailure(err error) bool {
+	if answered, ok := errors.AsType[*StatusError](err); ok && (answered.Status >= http.StatusInternalServerError || answered.Said != "") {
+		return true
+	}
+	return isTransient(err)
+}
+
 // once sends a request when the gate opens.
 func (h *Host) once(ctx context.Context, r Request) (Response, error) {
 	if err := h.gate.pass(ctx); err != nil {
@@ -127,8 +143,16 @@ func (h *Host) once(ctx context.Context, r Request) (Response, error) {
 		h.client.metrics.count(h.base.Host, outcomeOf(ctx, err))
 		return Response{}, err
 	}
-	accepted := answer.Status < http.StatusBadRequest || r.Accepts != nil && r.Accepts(answer.Status, answer.Body)
-	limited := h.gate.note(ctx, answer, accepted)
+	said := ""
+	if r.Trouble != nil {
+		said = r.Trouble(answer.Body)
+	}
+	limit := ""
+	if r.Limit != nil {
+		limit = r.Limit(answer.Body)
+	}
+	accepted := said == "" && limit == "" && (answer.Status < http.StatusBadRequest || r.Accepts != nil && r.Accepts(answer.Status, answer.Body))
+	limited := h.gate.note(ctx, answer, accepted, limit)
 	switch {
 	case accepted:
 		h.client.metrics.count(h.base.Host, outcomeOK)
@@ -138,7 +162,7 @@ func (h *Host) once(ctx context.Context, r Request) (Response, error) {
 		return answer, limited
 	}
 	h.client.metrics.count(h.base.Host, outcomeStatus)
-	return answer, &StatusError{Host: h.base.Host, Status: answer.Status, Body: answer.Body}
+	return answer, &StatusError{Host: h.base.Host, Status: answer.Status, Said: said}
 }
 
 // send sends a request and reads the answer.
@@ -155,15 +179,39 @@ func (h *Host) send(ctx context.Context, r Request) (Response, error) {
 		return Response{}, h.connectionError("ask", err, request)
 	}
 	defer answer.Body.Close()
-	// The transport decompresses, so that this bounds what a small answer unfolds to.
-	body, err := io.ReadAll(io.LimitReader(answer.Body, maxBodyBytes+1))
+	body, err := h.read(ctx, answer.Body)
 	switch {
+	case errors.Is(err, ErrTooLarge):
+		return Response{}, fmt.Errorf("ask %s: %w", h.base.Host, err)
 	case err != nil:
 		return Response{}, h.connectionError("read the answer of", err, request)
-	case len(body) > maxBodyBytes:
-		return Response{}, fmt.Errorf("ask %s: %w", h.base.Host, ErrTooLarge)
 	}
 	return Response{Status: answer.StatusCode, Header: answer.Header, Body: body}, nil
+}
+
+// read reads an answer of up to maxBodyBytes. The transport has decompressed it, so that
+// this bounds what a small one unfolds to. A large answer waits for a place, as long as the
+// time of its request allows: several at once would take the memory of the process.
+func (h *Host) read(ctx context.Context, from io.Reader) ([]byte, error) {
+	body, err := io.ReadAll(io.LimitReader(from, freeBodyBytes))
+	if err != nil || len(body) < freeBodyBytes {
+		return body, err
+	}
+	wait, cancel := context.WithTimeout(ctx, h.client.http.Timeout)
+	defer cancel()
+	for _, places := range []chan struct{}{h.gate.large, h.client.large} {
+		select {
+		case <-wait.Done():
+			return nil, wait.Err()
+		case places <- struct{}{}:
+			defer func() { <-places }()
+		}
+	}
+	rest, err := io.ReadAll(io.LimitReader(from, maxBodyBytes+1-freeBodyBytes))
+	if err == nil && len(body)+len(rest) > maxBodyBytes {
+		return nil, ErrTooLarge
+	}
+	return append(body, rest...), err
 }
 
 // address returns the address of a path, with the parameters of both.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -237,12 +238,22 @@ func TestErrorsHaveNoKeys(t *testing.T) {
 
 func TestAHostThatFailsRests(t *testing.T) {
 	t.Parallel()
+	for _, status := range []int{http.StatusInternalServerError, http.StatusBadGateway} {
+		t.Run(strconv.Itoa(status), func(t *testing.T) {
+			t.Parallel()
+			failingHostRests(t, status)
+		})
+	}
+}
+
+func failingHostRests(t *testing.T, status int) {
+	t.Helper()
 	var requests atomic.Int64
 	var works atomic.Bool
 	f := serve(t, "", func(w http.ResponseWriter, _ *http.Request) {
 		requests.Add(1)
 		if !works.Load() {
-			w.WriteHeader(http.StatusBadGateway)
+			w.WriteHeader(status)
 		}
 	})
 	for range 5 {
@@ -279,5 +290,39 @@ func TestAHostIsAskedAtItsPace(t *testing.T) {
 	}
 	if want := []time.Duration{0, 0, time.Second, 2 * time.Second}; !slices.Equal(at, want) {
 		t.Errorf("got requests at %v, want %v: two at once, then one a second", at, want)
+	}
+}
+
+func TestAttackALargeAnswerOfAHostWaitsForTheOneBefore(t *testing.T) {
+	t.Parallel()
+	var started atomic.Int64
+	release := make(chan struct{})
+	f := serve(t, "", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write(bytes.Repeat([]byte("a"), 1<<20)) // no more is read without a place
+		started.Add(1)
+		<-release
+		_, _ = w.Write(bytes.Repeat([]byte("a"), 1<<20))
+	})
+	read := make(chan error)
+	for range 4 {
+		go func() {
+			answer, err := f.get(t.Context())
+			if err == nil && len(answer.Body) != 2<<20 {
+				err = fmt.Errorf("got %d bytes", len(answer.Body))
+			}
+			read <- err
+		}()
+	}
+	for started.Load() < 4 {
+		runtime.Gosched()
+	}
+	if held := f.host.LargeAnswers(); held > 1 {
+		t.Errorf("got %d large answers of one host at once", held)
+	}
+	close(release)
+	for range 4 {
+		if err := <-read; err != nil {
+			t.Error(err)
+		}
 	}
 }

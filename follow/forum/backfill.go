@@ -26,7 +26,7 @@ func (l *lanes) backfill(ctx context.Context) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		cursor.Total = stated.topics()
+		cursor.Total = min(stated.topics(), maxStated)
 	}
 	topics, more, err := l.list(ctx, "created", at.Page)
 	if err != nil {

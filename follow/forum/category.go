@@ -5,38 +5,83 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"pnyx/follow/fetch"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/source"
 )
 
-// readCategories writes the names of all categories.
+// maxCategoryLevels bounds how deep categories are nested, which Discourse does three levels
+// deep at most, and maxCategories their number.
+const maxCategoryLevels, maxCategories = 8, 10_000
+
+// readCategories writes the names of all categories, and which of them are restricted.
 func (l *lanes) readCategories(ctx context.Context) (bool, error) {
+	records, err := l.categories(ctx)
+	if err != nil {
+		return false, err
+	}
+	if err := l.move(ctx, records, l.cursor(laneCategories, new(struct{})), struct{}{}); err != nil {
+		return false, err
+	}
+	restricted, err := l.journal.Warehouse.RestrictedCategories(ctx, l.Name)
+	if err == nil {
+		l.restricted.Store(&restricted)
+	}
+	return false, err
+}
+
+// restrictedCategories returns the categories that not everybody may read. The first time it
+// reads all, so that no topic of one is read before. Without a key the forum shows none.
+func (l *lanes) restrictedCategories(ctx context.Context) (map[string]bool, error) {
+	if l.Key == "" {
+		return nil, nil //nolint:nilnil // none
+	}
+	if l.restricted.Load() == nil {
+		if _, err := l.readCategories(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return *l.restricted.Load(), nil
+}
+
+// categories asks for all categories.
+func (l *lanes) categories(ctx context.Context) ([]record.Record, error) {
 	const path = "/categories.json?include_subcategories=true"
 	var said struct {
 		List *struct {
-			Categories []json.RawMessage
+			Categories []json.RawMessage `json:"categories"`
 		} `json:"category_list"`
 	}
 	if _, err := l.get(ctx, path, &said); err != nil {
-		return false, err
+		return nil, err
 	}
 	if said.List == nil {
-		return false, fmt.Errorf("answer of %s to %s %w", l.Name, path, errNoForum)
+		return nil, fmt.Errorf("answer of %s to %s %w", l.Name, path, errNoForum)
 	}
-	var records []record.Record
-	for left := said.List.Categories; len(left) > 0; left = left[1:] {
-		var item struct {
-			ID    json.Number
-			Below []json.RawMessage `json:"subcategory_list"`
+	return l.takeCategories(said.List.Categories)
+}
+
+// takeCategories reads categories and those below them, one level after another: each level
+// is read again with all that it contains.
+func (l *lanes) takeCategories(level []json.RawMessage) (records []record.Record, err error) {
+	for depth := 0; len(level) > 0; depth++ {
+		if depth == maxCategoryLevels {
+			return nil, fmt.Errorf("categories of %s are nested more than %d deep", l.Name, maxCategoryLevels)
 		}
-		if err := json.Unmarshal(left[0], &item); err == nil {
-			left = append(left, item.Below...)
+		var below []json.RawMessage
+		for _, text := range level {
+			var item struct {
+				ID    json.Number       `json:"id"`
+				Below []json.RawMessage `json:"subcategory_list"`
+			}
+			if err := fetch.Decode(text, &item); err == nil {
+				below = append(below, item.Below...)
+			}
+			records = l.read(source.DiscourseCategory, "category "+item.ID.String(), text, records)
 		}
-		var err error
-		if records, err = l.read(ctx, source.DiscourseCategory, "category "+item.ID.String(), left[0], records); err != nil {
-			return false, err
+		if level = below; len(records)+len(level) > maxCategories {
+			return nil, fmt.Errorf("%s has more than %d categories", l.Name, maxCategories)
 		}
 	}
-	cursor := l.cursor(laneCategories, new(struct{}))
-	return false, l.move(ctx, records, cursor, struct{}{})
+	return records, nil
 }

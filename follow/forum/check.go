@@ -3,14 +3,15 @@ package forum
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"pnyx/follow"
 )
 
 // about is what a forum says of itself. Older versions name the counts in the singular.
 type about struct {
-	Title   string
-	Version string
+	Title   string `json:"title"`
+	Version string `json:"version"`
 	Stats   struct {
 		Topics    uint64 `json:"topics_count"`
 		OldTopics uint64 `json:"topic_count"`
@@ -18,13 +19,15 @@ type about struct {
 		OldPosts  uint64 `json:"post_count"`
 		Young     int    `json:"topics_30_days"`
 		LastWeek  int    `json:"posts_7_days"`
-	}
+	} `json:"stats"`
 }
 
 func (a about) topics() uint64 { return max(a.Stats.Topics, a.Stats.OldTopics) }
 
 func (f *Forum) about(ctx context.Context) (about, error) {
-	var said struct{ About *about }
+	var said struct {
+		About *about `json:"about"`
+	}
 	_, err := f.get(ctx, "/about.json", &said)
 	switch {
 	case err != nil:
@@ -35,6 +38,9 @@ func (f *Forum) about(ctx context.Context) (about, error) {
 	return *said.About, nil
 }
 
+// maxStated bounds the counts that an estimate believes.
+const maxStated = 100_000_000
+
 // Check implements follow.Upstream.
 func (f *Forum) Check(ctx context.Context) []follow.Check {
 	check := follow.Check{Source: f.Name, Limit: "200 requests a minute for an address"}
@@ -43,7 +49,7 @@ func (f *Forum) Check(ctx context.Context) []follow.Check {
 	}
 	stated, err := f.about(ctx)
 	if err != nil {
-		check.Problem = err.Error()
+		check.Problem, check.Silent = err.Error(), true
 		return []follow.Check{check}
 	}
 	check.Is = fmt.Sprintf("Discourse %s forum %q, %d topics, %d posts",
@@ -51,8 +57,10 @@ func (f *Forum) Check(ctx context.Context) []follow.Check {
 	const day = 24 * 60 * 60
 	polls := day/int(logInterval.Seconds()) + day/int(watchInterval.Seconds()) + day/int(categoriesInterval.Seconds())
 	const perPage = 30
-	check.RequestsPerDay = polls + int(stated.topics()/perPage) + 1 + stated.Stats.Young*int(sweepAfter/youngAfter) //nolint:gosec // a count of pages
+	stated.Stats.Young, stated.Stats.LastWeek = min(max(stated.Stats.Young, 0), maxStated), min(max(stated.Stats.LastWeek, 0), maxStated)
+	check.RequestsPerDay = polls + int(min(stated.topics(), maxStated)/perPage) + 1 + stated.Stats.Young*int(sweepAfter/youngAfter)
 	// On a busy day a week's posts arrive, each in a topic that is fetched for it.
 	check.RequestsPerDayBusy = check.RequestsPerDay + stated.Stats.LastWeek
+	check.Backfill = time.Duration(1+min(stated.topics(), maxStated)/perPage) * f.Host.Interval()
 	return []follow.Check{check}
 }

@@ -97,7 +97,7 @@ func (f *fixture) restart() {
 		Name: host, Host: client.Host(f.address, forum.Pace(f.key != "")), Key: f.key, User: "pnyx", Clock: f.clock,
 	})
 	var err error
-	if f.journal, err = follow.OpenJournal(f.t.Context(), f.warehouse, f.followed.ID(), f.clock); err != nil {
+	if f.journal, err = follow.OpenJournal(f.t.Context(), f.warehouse, f.followed.ID(), f.followed.Sources(), f.clock); err != nil {
 		f.t.Fatal(err)
 	}
 	f.lanes = map[string]follow.Lane{}

@@ -8,12 +8,12 @@ package forum
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"mime"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"pnyx/follow"
@@ -86,8 +86,15 @@ type lanes struct {
 	swept      []string
 	sweepBegan time.Time
 	page       int
+	// absurd is the last id of a post that was refused. missed counts the topics that sweeps
+	// found since new posts were last seen.
+	absurd uint64
+	missed atomic.Uint64
 	// queued is what the sweep fetches next; nil for nothing.
 	queued *queued
+
+	// restricted are the categories that not everybody may read; nil until they were read.
+	restricted atomic.Pointer[map[string]bool]
 
 	// missing guards the cursor of lane missing, to which all lanes add.
 	missing sync.Mutex
@@ -157,7 +164,7 @@ func (f *Forum) get(ctx context.Context, path string, into any) (fetch.Response,
 	if err != nil || kind != "application/json" {
 		return answer, fmt.Errorf("answer of %s to %s (%q) %w", f.Name, path, kind, errNoForum)
 	}
-	if err := json.Unmarshal(answer.Body, into); err != nil {
+	if err := fetch.Decode(answer.Body, into); err != nil {
 		return answer, fmt.Errorf("answer of %s to %s %w: %w", f.Name, path, errNoForum, err)
 	}
 	return answer, nil
@@ -168,8 +175,10 @@ func (f *Forum) get(ctx context.Context, path string, into any) (fetch.Response,
 func refusal(status int, body []byte) bool {
 	switch status {
 	case http.StatusForbidden, http.StatusNotFound, http.StatusGone:
-		var said struct{ Errors []string }
-		return json.Unmarshal(body, &said) == nil && len(said.Errors) > 0
+		var said struct {
+			Errors []string `json:"errors"`
+		}
+		return fetch.Decode(body, &said) == nil && len(said.Errors) > 0
 	}
 	return false
 }

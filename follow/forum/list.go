@@ -5,12 +5,28 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"pnyx/follow"
+	"pnyx/follow/fetch"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/source"
 )
+
+const (
+	// maxPages bounds the pages of all topics. The largest forums have some thousands.
+	maxPages = 50_000
+	// maxPerPage bounds the topics of a page; Discourse has 30, new versions up to 100.
+	maxPerPage = 1000
+)
+
+// isNumber reports whether an id is a number as Discourse gives them.
+func isNumber(id string) bool {
+	number, err := strconv.ParseUint(id, 10, 63)
+	return err == nil && number > 0 && text(number) == id
+}
 
 // listed is a topic as lists state it.
 type listed struct {
@@ -37,8 +53,14 @@ func (t listed) state() listedState {
 	return listedState{t.bumped.UnixMilli(), facts(t.topic)}
 }
 
+// isWithheld reports whether the entry is of a topic that not everybody may read.
+func (t listed) isWithheld() bool { return t.topic != nil && t.topic.Withdrawn }
+
 // isBehind reports whether a record, nil for none, lacks what a list states.
 func (t listed) isBehind(held *record.Topic) bool {
+	if t.isWithheld() {
+		return held != nil && !held.Withdrawn
+	}
 	return held == nil || held.Withdrawn || t.topic == nil || facts(held) != facts(t.topic)
 }
 
@@ -55,24 +77,29 @@ func facts(t *record.Topic) string {
 func (f *Forum) list(ctx context.Context, order string, page int) (topics []listed, more bool, err error) {
 	var said struct {
 		List *struct {
-			More   string `json:"more_topics_url"`
-			Topics []json.RawMessage
+			More   string            `json:"more_topics_url"`
+			Topics []json.RawMessage `json:"topics"`
 		} `json:"topic_list"`
 	}
 	path := fmt.Sprintf("/latest.json?order=%s&page=%d", order, page)
 	if _, err := f.get(ctx, path, &said); err != nil {
 		return nil, false, err
 	}
-	if said.List == nil {
+	switch {
+	case said.List == nil:
 		return nil, false, fmt.Errorf("answer of %s to %s %w", f.Name, path, errNoForum)
+	case page >= maxPages:
+		return nil, false, fmt.Errorf("%w: %s has more than %d pages of topics", follow.ErrEndless, f.Name, maxPages)
+	case len(said.List.Topics) > maxPerPage:
+		return nil, false, fmt.Errorf("%s answers %d topics in a page", f.Name, len(said.List.Topics))
 	}
 	for _, raw := range said.List.Topics {
 		var item struct {
-			ID     json.Number
-			Bumped *time.Time `json:"bumped_at"`
-			Pinned bool
+			ID     json.Number `json:"id"`
+			Bumped *time.Time  `json:"bumped_at"`
+			Pinned bool        `json:"pinned"`
 		}
-		if err := json.Unmarshal(raw, &item); err != nil || item.ID == "" {
+		if err := fetch.Decode(raw, &item); err != nil || !isNumber(item.ID.String()) {
 			return nil, false, fmt.Errorf("entry in the answer of %s to %s %w: %w", f.Name, path, errNoForum, err)
 		}
 		entry := listed{id: item.ID.String(), pinned: item.Pinned}
@@ -88,6 +115,21 @@ func (f *Forum) list(ctx context.Context, order string, page int) (topics []list
 		topics = append(topics, entry)
 	}
 	return topics, said.List.More != "" && len(topics) > 0, nil
+}
+
+// list is as that of the forum. Topics of restricted categories are withheld.
+func (l *lanes) list(ctx context.Context, order string, page int) (topics []listed, more bool, err error) {
+	restricted, err := l.restrictedCategories(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	topics, more, err = l.Forum.list(ctx, order, page)
+	for i, t := range topics {
+		if t.topic != nil && restricted[t.topic.CategoryID] {
+			topics[i].topic = t.topic.Withheld()
+		}
+	}
+	return topics, more, err
 }
 
 // held returns the records of listed topics by their ids, without texts.

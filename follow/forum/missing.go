@@ -2,21 +2,24 @@ package forum
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"pnyx/warehouse/record"
 )
 
-// missingFor is how long a topic must be gone before it is withdrawn.
-const missingFor = time.Hour
+// missingFor is how long a topic must be gone before it is withdrawn: a little less than the
+// hour within which it is. askAgain is between two looks at it.
+const missingFor, askAgain = 50 * time.Minute, 10 * time.Minute
 
 // missingPosition has the topics that the forum says are gone.
 type missingPosition struct {
-	// Since has the time at which each was missed first.
+	// Since has the time at which each was missed first, Asked that of the last look.
 	Since map[string]time.Time `json:"since"`
+	Asked map[string]time.Time `json:"asked,omitempty"`
 }
 
-// suspect notes that topics are gone. They are withdrawn if they still are in an hour.
+// suspect notes that topics are gone. They are withdrawn if they still are within an hour.
 func (l *lanes) suspect(ctx context.Context, gone []string) error {
 	if len(gone) == 0 {
 		return nil
@@ -27,7 +30,7 @@ func (l *lanes) suspect(ctx context.Context, gone []string) error {
 	if err != nil {
 		return err
 	}
-	at := missingPosition{map[string]time.Time{}}
+	at := missingPosition{Since: map[string]time.Time{}}
 	cursor := l.cursor(laneMissing, &at)
 	before := len(at.Since)
 	for _, t := range held {
@@ -41,19 +44,21 @@ func (l *lanes) suspect(ctx context.Context, gone []string) error {
 	return l.move(ctx, nil, cursor, at)
 }
 
-// lookForMissing asks again for topics that were missed an hour ago, and withdraws those
-// that are still gone.
+// lookForMissing asks again for topics that were missed, every ten minutes, and withdraws those
+// that are still gone in the end.
 func (l *lanes) lookForMissing(ctx context.Context) (bool, error) {
 	l.missing.Lock()
 	defer l.missing.Unlock()
-	at := missingPosition{map[string]time.Time{}}
+	at := missingPosition{Since: map[string]time.Time{}, Asked: map[string]time.Time{}}
 	cursor := l.cursor(laneMissing, &at)
 	now := l.Clock.Now()
 	var due []string
 	for id, since := range at.Since {
-		if now.Sub(since) >= missingFor && len(due) < commitSize {
+		if asked := at.Asked[id]; asked.After(since) {
+			since = asked
+		}
+		if now.Sub(since) >= askAgain && len(due) < commitSize {
 			due = append(due, id)
-			delete(at.Since, id)
 		}
 	}
 	if len(due) == 0 {
@@ -63,7 +68,19 @@ func (l *lanes) lookForMissing(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	withdrawn, err := l.take(ctx, found.gone, func(t *record.Topic) { t.Visible, t.Withdrawn = false, true })
+	var gone []string
+	for _, id := range due {
+		at.Asked[id] = now
+		still := slices.Contains(found.gone, id)
+		if still && now.Sub(at.Since[id]) >= missingFor {
+			gone = append(gone, id)
+		}
+		if !still || slices.Contains(gone, id) {
+			delete(at.Since, id)
+			delete(at.Asked, id)
+		}
+	}
+	withdrawn, err := l.take(ctx, gone, func(t *record.Topic) { t.Visible, t.Withdrawn = false, true })
 	if err != nil {
 		return false, err
 	}

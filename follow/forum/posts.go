@@ -7,9 +7,16 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"pnyx/governance"
 )
 
 const (
+	// maxJump is the most ids between two posts that follow each other: those of other
+	// people's messages and hidden posts are left out.
+	maxJump = 1 << 24
+	// maxPosts bounds the posts of a window; Discourse has 50.
+	maxPosts = 1000
 	// windowIDs is how many ids a window of old versions of Discourse spans.
 	windowIDs = 50
 	// maxWindows bounds one run. Beyond, as after days without a connection, the sweep of
@@ -27,10 +34,12 @@ type logPosition struct {
 
 // post is an entry of posts.json.
 type post struct {
-	ID        uint64
+	ID        uint64    `json:"id"`
 	Topic     uint64    `json:"topic_id"`
 	Number    int       `json:"post_number"`
 	CreatedAt time.Time `json:"created_at"`
+	// Category is 0 where it is not stated.
+	Category uint64 `json:"category_id"`
 }
 
 // newPosts are the posts of one topic above the cursor.
@@ -44,13 +53,44 @@ type newPosts struct {
 func (l *lanes) readPosts(ctx context.Context) (bool, error) {
 	var at logPosition
 	cursor := l.cursor(laneLog, &at)
-	posts, left, err := l.postsAbove(ctx, at.Post)
-	if err != nil || len(posts) == 0 {
+	posts, left, top, err := l.postsAbove(ctx, at.Post)
+	if err != nil {
+		return false, err
+	}
+	before := cursor.State
+	cursor.State = governance.SourceLive
+	if l.missed.Load() > 0 && len(posts) == 0 {
+		cursor.State = governance.SourceFailing
+		cursor.Error = fmt.Sprintf("the list of new posts states nothing, while the sweep found %d topics that it should have", l.missed.Load())
+	}
+	if at.Post > top && top > 0 {
+		// What was the newest is gone. Far above all others, it hid what came since.
+		if at.Post-top > maxBack {
+			at.Left = l.Clock.Now()
+		}
+		at.Post = top
+		return false, l.move(ctx, nil, cursor, at)
+	}
+	if len(posts) == 0 {
+		if cursor.State == cmp.Or(before, governance.SourceLive) {
+			return false, nil
+		}
+		return false, l.move(ctx, nil, cursor, at)
+	}
+	l.missed.Store(0)
+	restricted, err := l.restrictedCategories(ctx)
+	if err != nil {
 		return false, err
 	}
 	topics := map[string]newPosts{}
 	newest := posts[0]
 	for _, p := range posts {
+		if p.ID > newest.ID {
+			newest = p
+		}
+		if restricted[text(p.Category)] {
+			continue
+		}
 		id := text(p.Topic)
 		t, known := topics[id]
 		if !known || p.ID < t.first {
@@ -58,9 +98,6 @@ func (l *lanes) readPosts(ctx context.Context) (bool, error) {
 		}
 		t.highest = max(t.highest, p.Number)
 		topics[id] = t
-		if p.ID > newest.ID {
-			newest = p
-		}
 	}
 	// The topic with the newest post comes first.
 	ids := slices.SortedFunc(maps.Keys(topics), func(a, b string) int { return cmp.Compare(topics[b].first, topics[a].first) })
@@ -89,21 +126,25 @@ func (l *lanes) readPosts(ctx context.Context) (bool, error) {
 
 // postsAbove returns the posts with ids above one, from the newest window downwards. left
 // is true if there are more below than one run reads. With 0, for a forum that has not been
-// followed yet, it is the newest window: a backfill reads the past.
-func (l *lanes) postsAbove(ctx context.Context, known uint64) (posts []post, left bool, err error) {
+// followed yet, it is the newest window: a backfill reads the past. top is the newest of all
+// posts; 0 for none.
+func (l *lanes) postsAbove(ctx context.Context, known uint64) (posts []post, left bool, top uint64, err error) {
 	path, before := "/posts.json", uint64(0)
 	for range maxWindows {
 		var window struct {
 			Posts *[]post `json:"latest_posts"`
 		}
 		if _, err := l.get(ctx, path, &window); err != nil {
-			return nil, false, err
+			return nil, false, 0, err
 		}
-		if window.Posts == nil {
-			return nil, false, fmt.Errorf("answer of %s to %s %w", l.Name, path, errNoForum)
+		if window.Posts == nil || len(*window.Posts) > maxPosts {
+			return nil, false, 0, fmt.Errorf("answer of %s to %s %w", l.Name, path, errNoForum)
 		}
 		lowest := before
-		for _, p := range *window.Posts {
+		for _, p := range l.plausible(*window.Posts, known) {
+			if before == 0 {
+				top = max(top, p.ID)
+			}
 			if lowest == 0 || p.ID < lowest {
 				lowest = p.ID
 			}
@@ -115,13 +156,40 @@ func (l *lanes) postsAbove(ctx context.Context, known uint64) (posts []post, lef
 			lowest -= min(lowest, windowIDs) // nothing below in this window, which may be empty
 		}
 		if lowest <= known+1 || known == 0 {
-			return posts, false, nil
+			return posts, false, top, nil
 		}
 		before = lowest
 		path = "/posts.json?before=" + text(before)
 	}
-	return posts, true, nil
+	return posts, true, top, nil
 }
+
+// maxBack is how far the newest post may be below what was read without topics being read
+// again: the newest posts may be deleted.
+const maxBack = 1000
+
+// plausible refuses the posts of a window that are further above the others, or above what
+// was read, than any post is: none that followed would be read.
+func (l *lanes) plausible(window []post, known uint64) []post {
+	posts := slices.SortedFunc(slices.Values(window), func(a, b post) int { return cmp.Compare(a.ID, b.ID) })
+	for i, p := range posts {
+		before := known
+		if i > 0 {
+			before = posts[i-1].ID
+		}
+		if p.ID == 0 || p.ID > maxTopicID || p.Topic > maxTopicID || before > 0 && p.ID > before && p.ID-before > maxJump {
+			if p.ID != l.absurd {
+				l.absurd = p.ID
+				l.journal.Reject(l.Sources()[0], "post "+text(p.ID), fmt.Errorf("it cannot follow on post %d", before))
+			}
+			return posts[:i]
+		}
+	}
+	return posts
+}
+
+// maxTopicID is the greatest id that the databases of forums have.
+const maxTopicID = 1<<63 - 1
 
 // leftSince reports whether posts were left to a sweep that begins after a time.
 func (l *lanes) leftSince(swept time.Time) bool {

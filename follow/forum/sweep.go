@@ -2,8 +2,10 @@ package forum
 
 import (
 	"context"
+	"errors"
 	"time"
 
+	"pnyx/follow"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
 )
@@ -50,6 +52,9 @@ func (l *lanes) sweep(ctx context.Context) (bool, error) {
 	}
 	topics, more, err := l.list(ctx, "created&ascending=true", l.page)
 	if err != nil {
+		if errors.Is(err, follow.ErrEndless) {
+			l.page = 0
+		}
 		return false, err
 	}
 	gaps, err := l.compare(ctx, topics)
@@ -60,6 +65,7 @@ func (l *lanes) sweep(ctx context.Context) (bool, error) {
 		l.swept = append(l.swept, t.id)
 	}
 	if gaps > 0 {
+		l.missed.Add(gaps)
 		cursor.Gaps += gaps
 		err = l.move(ctx, nil, cursor, at)
 	}
@@ -124,6 +130,7 @@ func (l *lanes) compare(ctx context.Context, topics []listed) (gaps uint64, err 
 			if have == nil && t.topic != nil && t.topic.CreatedAt != nil && now.Sub(t.topic.CreatedAt.Time()) > arrivalTime {
 				gaps++
 			}
+		case t.isWithheld():
 		case have.Likes != t.topic.Likes || have.Views != t.topic.Views:
 			counts, counted[t.id] = append(counts, t.id), t.topic
 		}

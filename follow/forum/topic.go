@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"pnyx/follow"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/source"
 )
@@ -42,9 +43,7 @@ func (l *lanes) fetch(ctx context.Context, ids []string, pause time.Duration) (f
 			case http.StatusNotFound, http.StatusGone:
 				found.gone = append(found.gone, id)
 			default:
-				if records, err = l.read(ctx, source.DiscourseTopic, id, answer.text, records); err != nil {
-					return found, err
-				}
+				records = l.read(source.DiscourseTopic, id, answer.text, records)
 			}
 			if answer.old {
 				found.old[id] = answer.highest
@@ -53,7 +52,7 @@ func (l *lanes) fetch(ctx context.Context, ids []string, pause time.Duration) (f
 				return found, err
 			}
 		}
-		hidden, err := l.take(ctx, private, func(t *record.Topic) { t.Visible = false })
+		hidden, err := l.take(ctx, private, withhold)
 		if err != nil {
 			return found, err
 		}
@@ -65,14 +64,11 @@ func (l *lanes) fetch(ctx context.Context, ids []string, pause time.Duration) (f
 }
 
 // read appends the record of an item to records. An item that is no record is kept aside.
-func (l *lanes) read(
-	ctx context.Context, format source.Format, id string, text []byte, records []record.Record,
-) ([]record.Record, error) {
-	read, err := l.journal.Read(ctx, format, l.Sources()[0], id, text)
-	if read != nil {
+func (l *lanes) read(format source.Format, id string, text []byte, records []record.Record) []record.Record {
+	if read := l.journal.Read(follow.Asked{Format: format, Source: l.Sources()[0], ItemID: id}, text); read != nil {
 		records = append(records, read)
 	}
-	return records, err
+	return records
 }
 
 // take returns the held records of topics with a change; topics that are not held, and
@@ -94,6 +90,9 @@ func (l *lanes) take(ctx context.Context, ids []string, change func(*record.Topi
 	return records, err
 }
 
+// withhold leaves of a topic that it is withdrawn.
+func withhold(t *record.Topic) { *t = *t.Withheld() }
+
 // topicAnswer is the answer for one topic.
 type topicAnswer struct {
 	status int
@@ -107,7 +106,7 @@ type topicAnswer struct {
 // topic asks for a topic.
 func (f *Forum) topic(ctx context.Context, id string) (topicAnswer, error) {
 	var said struct {
-		ID      json.Number
+		ID      json.Number     `json:"id"`
 		Highest int             `json:"highest_post_number"`
 		Posts   json.RawMessage `json:"post_stream"`
 	}

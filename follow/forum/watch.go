@@ -93,7 +93,7 @@ func (l *lanes) fetchBumped(ctx context.Context, topics []listed, ids []string, 
 	}
 	ids = slices.Clone(ids)
 	for _, t := range changed {
-		if t.isBehind(held[t.id]) || at.isBumped(t, held[t.id]) {
+		if t.isBehind(held[t.id]) || !t.isWithheld() && at.isBumped(t, held[t.id]) {
 			ids = append(ids, t.id)
 		}
 	}

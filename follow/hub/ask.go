@@ -1,22 +1,18 @@
 package hub
 
 import (
+	"bytes"
 	"context"
 	"embed"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
-	"time"
 
 	"pnyx/follow/fetch"
 )
 
 const (
-	// maxTries bounds how often one request is sent while the hub's database is in trouble.
-	maxTries = 3
-	// retryPause is before the second try; it doubles.
-	retryPause = time.Second
 	// maxFirst and maxSkip are the hub's limits of a page, and maxIn that of a list of ids.
 	maxFirst, maxSkip, maxIn = 1000, 5000, 100
 	// maxSplits bounds the requests for a page with rows that cannot be answered.
@@ -26,8 +22,8 @@ const (
 //go:embed queries/*.graphql
 var queries embed.FS
 
-// errTrouble is what the hub says when its database fails. It passes.
-var errTrouble = errors.New("request failed")
+// trouble is what the hub says, with HTTP 500 or 200, when its database fails. It passes.
+const trouble = "request failed"
 
 // rowError reports a row that the hub cannot answer, and its page with it.
 type rowError struct {
@@ -48,7 +44,7 @@ func (e *refusedError) Error() string { return e.message }
 // answer has the value of each root field.
 type answer map[string]json.RawMessage
 
-// ask sends a query from queries/. It tries again while the hub's database is in trouble.
+// ask sends a query from queries/.
 func (h *Hub) ask(ctx context.Context, name string, variables map[string]any) (answer, error) {
 	text, err := queries.ReadFile("queries/" + name + ".graphql")
 	if err != nil {
@@ -58,18 +54,19 @@ func (h *Hub) ask(ctx context.Context, name string, variables map[string]any) (a
 	if err != nil {
 		return nil, err
 	}
-	for try := 1; ; try++ {
-		got, err := h.send(ctx, body)
-		if err == nil || errors.As(err, new(*rowError)) {
-			return got, err
-		}
-		if try == maxTries || !errors.Is(err, errTrouble) {
-			return nil, fmt.Errorf("ask %s for %s: %w", h.Host.Name(), name, err)
-		}
-		if err := h.Clock.Wait(ctx, retryPause<<(try-1)); err != nil {
-			return nil, err
-		}
+	got, err := h.send(ctx, body)
+	if err != nil && !errors.As(err, new(*rowError)) {
+		err = fmt.Errorf("ask %s for %s: %w", h.Host.Name(), name, err)
 	}
+	return got, err
+}
+
+// said is what an answer says of errors.
+type said struct {
+	Errors []struct {
+		Message string `json:"message"`
+		Path    []any  `json:"path"`
+	} `json:"errors"`
 }
 
 // send sends a request once. The hub answers invalid requests and rows that it cannot
@@ -82,8 +79,15 @@ func (h *Hub) send(ctx context.Context, body []byte) (answer, error) {
 	response, err := h.Host.Do(ctx, fetch.Request{
 		Method: http.MethodPost, Header: header, Body: body,
 		Accepts: func(_ int, body []byte) bool {
-			var found struct{ Errors []json.RawMessage }
-			return json.Unmarshal(body, &found) == nil && len(found.Errors) > 0
+			var found said
+			return fetch.Decode(body, &found) == nil && len(found.Errors) > 0
+		},
+		Trouble: func(body []byte) string {
+			var found said
+			if bytes.Contains(body, []byte(trouble)) && fetch.Decode(body, &found) == nil && len(found.Errors) > 0 && found.Errors[0].Message == trouble {
+				return trouble
+			}
+			return ""
 		},
 	})
 	if failed, is := errors.AsType[*fetch.StatusError](err); is && failed.Status == http.StatusUnauthorized {
@@ -93,14 +97,12 @@ func (h *Hub) send(ctx context.Context, body []byte) (answer, error) {
 		return nil, err
 	}
 	var got struct {
-		Data   answer
-		Errors []struct {
-			Message string
-			Path    []any
-		}
+		said
+
+		Data answer `json:"data"`
 	}
-	if err := json.Unmarshal(response.Body, &got); err != nil {
-		return nil, errors.New("the answer is no JSON")
+	if err := fetch.Decode(response.Body, &got); err != nil {
+		return nil, err
 	}
 	switch {
 	case len(got.Errors) == 0 && got.Data == nil:
@@ -109,17 +111,14 @@ func (h *Hub) send(ctx context.Context, body []byte) (answer, error) {
 		return got.Data, nil
 	}
 	first := got.Errors[0]
-	if first.Message == errTrouble.Error() {
-		return nil, errTrouble
-	}
 	if len(first.Path) > 2 {
-		broken := &rowError{index: -1, message: first.Message}
+		broken := &rowError{index: -1, message: fetch.Clip(first.Message)}
 		if index, is := first.Path[1].(float64); is {
 			broken.index = int(index)
 		}
 		return nil, broken
 	}
-	return nil, &refusedError{first.Message}
+	return nil, &refusedError{fetch.Clip(first.Message)}
 }
 
 // page is one page of a list.
@@ -153,7 +152,10 @@ func (h *Hub) rows(
 	broken, is := errors.AsType[*rowError](err)
 	if !is {
 		if err == nil {
-			err = json.Unmarshal(got[root], &rows)
+			err = fetch.Decode(got[root], &rows)
+		}
+		if err == nil && len(rows) > first {
+			err = fmt.Errorf("%s answers %d rows of %s where %d were asked for", h.Host.Name(), len(rows), query, first)
 		}
 		return rows, 0, err
 	}

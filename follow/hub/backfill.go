@@ -3,12 +3,15 @@ package hub
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
 
+	"pnyx/follow/fetch"
 	"pnyx/governance"
 	"pnyx/warehouse"
+	"pnyx/warehouse/record"
 )
 
 // proposalsPage is the number of proposals, with their texts, in one page of a backfill.
@@ -26,10 +29,18 @@ const (
 type backfillPosition struct {
 	// Phase is what is being read: the space, its proposals, or its votes.
 	Phase string `json:"phase"`
-	// Until and Skip are the time down to which proposals were read, and how many of that
-	// very second.
+	// Began is when the votes of the whole space began to be read, From the time up to which
+	// they were; Each is true from when on those are read poll by poll that are still missing.
+	Began int64 `json:"began,omitempty"`
+	From  int64 `json:"from,omitempty"`
+	Each  bool  `json:"each,omitempty"`
+	// Until is the time down to which proposals were read, and Skip the number of proposals, or
+	// of votes, that were read of the very second.
 	Until int64 `json:"until,omitempty"`
 	Skip  int   `json:"skip,omitempty"`
+	// Listed is the number of proposals that were listed. Cut is true if that were too many.
+	Listed int  `json:"listed,omitempty"`
+	Cut    bool `json:"cut,omitempty"`
 }
 
 // backfilled reports whether the past of a space is read.
@@ -63,7 +74,7 @@ func (p *poller) backfill(ctx context.Context) (more bool, err error) {
 	p.turn.Lock()
 	defer p.turn.Unlock()
 	cursor := p.spaceCursor(w.space, backfillLane)
-	cursor.Done = min(cursor.Done+w.stated, cursor.Total)
+	cursor.Done = min(cursor.Done+min(w.stated, maxWalked), cursor.Total)
 	_, err = p.commit(ctx, cursor, findings{})
 	return true, err
 }
@@ -78,6 +89,9 @@ func (p *poller) backfillStep(ctx context.Context) (next *due, more bool, err er
 	}
 	byPhase := map[string][]string{}
 	for _, space := range p.Spaces {
+		if _, missing := p.missing[space]; missing {
+			continue
+		}
 		var at backfillPosition
 		if err := p.spaceCursor(space, backfillLane).ReadPosition(&at); err != nil {
 			return nil, false, err
@@ -103,12 +117,16 @@ func (p *poller) describe(ctx context.Context, spaces []string) error {
 	if err := p.readSpaces(ctx, &f, spaces); err != nil {
 		return err
 	}
-	cursors := make([]warehouse.FollowCursor, len(spaces))
-	for i, space := range spaces {
-		cursors[i] = p.spaceCursor(space, backfillLane)
-		cursors[i].SetPosition(backfillPosition{Phase: listing})
-		cursors[i].State = governance.SourceBackfilling
-		p.explain(&cursors[i])
+	var cursors []warehouse.FollowCursor
+	for _, space := range spaces {
+		if _, missing := p.missing[space]; missing {
+			continue
+		}
+		cursor := p.spaceCursor(space, backfillLane)
+		cursor.SetPosition(backfillPosition{Phase: listing})
+		cursor.State = governance.SourceBackfilling
+		p.explain(&cursor)
+		cursors = append(cursors, cursor)
 	}
 	_, err := p.journal.Commit(ctx, f.records, cursors...)
 	return err
@@ -132,28 +150,25 @@ func (p *poller) backfillProposals(ctx context.Context, space string) error {
 	}
 	var f findings
 	if got.holes > 0 {
-		hole := fmt.Errorf("%d proposals cannot be answered by the hub", got.holes)
-		if err := p.reject(ctx, &f, space, fmt.Sprintf("proposals until %d", at.Until), hole); err != nil {
-			return err
-		}
+		p.reject(&f, space, fmt.Sprintf("proposals until %d", at.Until), fmt.Errorf("%d proposals cannot be answered by the hub", got.holes))
 	}
 	found := map[string]proposalHead{}
-	if err := p.takeProposals(ctx, &f, got.rows, nil, found); err != nil {
-		p.loaded = false
-		return err
-	}
+	p.takeProposals(&f, got.rows, ofSpace(space), nil, found)
 	oldest := at.Until
 	if len(got.rows) > 0 {
 		var last proposalHead
-		if err := json.Unmarshal(got.rows[len(got.rows)-1], &last); err != nil {
+		if err := fetch.Decode(got.rows[len(got.rows)-1], &last); err != nil {
 			return fmt.Errorf("list the proposals of %s: %w", space, err)
 		}
 		oldest = last.Created
 	}
+	at.Listed += len(got.rows)
 	switch {
 	case !got.full:
 		at = backfillPosition{Phase: counting}
-	case oldest != at.Until:
+	case at.Listed >= maxListed:
+		at = backfillPosition{Phase: counting, Cut: true}
+	case at.Until == 0 || oldest < at.Until:
 		at.Until, at.Skip = oldest, 0
 	default:
 		if at.Skip += proposalsPage; at.Skip > maxSkip {
@@ -161,15 +176,26 @@ func (p *poller) backfillProposals(ctx context.Context, space string) error {
 		}
 	}
 	for _, head := range found {
-		cursor.Total += head.Votes
+		cursor.Total += min(head.Votes, maxWalked)
 	}
 	cursor.SetPosition(at)
 	_, err = p.commit(ctx, cursor, f)
 	return err
 }
 
+// ofSpace refuses the proposals of other spaces than one.
+func ofSpace(space string) func(proposalHead) error {
+	return func(head proposalHead) error {
+		if head.Space.ID == space {
+			return nil
+		}
+		return errNotAsked
+	}
+}
+
 // nextVotes returns the next proposal whose votes are to be read: an open one of any
-// space, else the newest of the first space. It returns nil after the last of a space.
+// space, else one of the first space of which votes are missing after a page by page reading of
+// the space. It returns nil after a page, and after the last of a space.
 func (p *poller) nextVotes(ctx context.Context, spaces []string) (*due, error) {
 	now := p.Clock.Now()
 	for id, i := range p.items {
@@ -178,6 +204,14 @@ func (p *poller) nextVotes(ctx context.Context, spaces []string) (*due, error) {
 		}
 	}
 	space := spaces[0]
+	cursor := p.spaceCursor(space, backfillLane)
+	var before backfillPosition
+	if err := cursor.ReadPosition(&before); err != nil {
+		return nil, err
+	}
+	if !before.Each {
+		return nil, p.readSpaceVotes(ctx, cursor, before)
+	}
 	if p.queueSpace != space {
 		if err := p.fillQueue(ctx, space); err != nil {
 			return nil, err
@@ -190,12 +224,76 @@ func (p *poller) nextVotes(ctx context.Context, spaces []string) (*due, error) {
 			return &next, nil
 		}
 	}
-	cursor := p.spaceCursor(space, backfillLane)
-	cursor.SetPosition(backfillPosition{Phase: done})
+	cursor = p.spaceCursor(space, backfillLane)
+	cursor.SetPosition(backfillPosition{Phase: done, Cut: before.Cut})
 	cursor.State, cursor.Done, cursor.UpstreamAt = governance.SourceLive, cursor.Total, &now
 	p.queueSpace = ""
 	_, err := p.commit(ctx, cursor, findings{})
 	return nil, err
+}
+
+// readSpaceVotes reads the next page of the votes of a space, whatever they are on, oldest
+// first. Where the hub refuses that, or cannot answer all of a page, and where it saves nothing,
+// the votes are read poll by poll.
+func (p *poller) readSpaceVotes(ctx context.Context, cursor warehouse.FollowCursor, at backfillPosition) error {
+	space, apart := cursor.SourceID, uint64(0)
+	if p.pagedSpace != space {
+		held, err := p.journal.Warehouse.HeldProposals(ctx, governance.Snapshot, []string{space}, time.Time{})
+		if err != nil {
+			return err
+		}
+		p.paged, p.pagedSpace = map[string]bool{}, space
+		for _, h := range held {
+			p.paged[h.ExternalID] = !h.Withdrawn
+			if votes := h.StatedVotes; votes != nil && !h.Withdrawn && !p.walked[h.ExternalID] {
+				apart += (*votes + maxFirst - 1) / maxFirst
+			}
+		}
+	}
+	cut := at.Cut
+	if at.Began == 0 {
+		if apart <= cursor.Total/maxFirst+1 { // each poll by itself takes no more pages
+			cursor.SetPosition(backfillPosition{Phase: counting, Cut: cut, Each: true})
+			_, err := p.commit(ctx, cursor, findings{})
+			return err
+		}
+		at.Began, cursor.Done = p.Clock.Now().Unix(), 0
+	}
+	got, err := p.list(ctx, "space_votes", "votes", map[string]any{"spaces": []string{space}, "from": at.From}, at.Skip, maxFirst)
+	if _, refused := errors.AsType[*refusedError](err); err != nil && !refused {
+		return err
+	}
+	var f findings
+	last, fresh := at.From, uint64(0)
+	rows := slices.DeleteFunc(got.rows, func(row json.RawMessage) bool {
+		var head voteHead
+		if fetch.Decode(row, &head) != nil {
+			return false
+		}
+		last = max(last, head.Created)
+		// The hub keeps votes on proposals that it does not show any more.
+		unknown := head.Space.ID == space && !p.paged[head.Proposal.ID]
+		if !unknown && (head.Created > at.From || at.Skip > 0) {
+			fresh++
+		}
+		return unknown
+	})
+	p.takeVotes(&f, rows, func(voteHead) error { return nil })
+	switch {
+	case err != nil, got.holes > 0:
+		at = backfillPosition{Each: true} // as if nothing of them was read
+	case !got.full:
+		at.Each = true
+	case last > at.From:
+		at.From, at.Skip = last, 0
+	default:
+		at.Skip += maxFirst // beyond maxSkip all are holes
+	}
+	at.Phase, at.Cut = counting, cut
+	cursor.Done = min(cursor.Done+fresh, cursor.Total)
+	cursor.SetPosition(at)
+	_, err = p.commit(ctx, cursor, f)
+	return err
 }
 
 // fillQueue lists the proposals of a space whose votes were not read yet, newest first,
@@ -205,26 +303,52 @@ func (p *poller) fillQueue(ctx context.Context, space string) error {
 	if err != nil {
 		return err
 	}
+	voters, err := p.journal.Warehouse.HeldVoters(ctx, refs(held))
+	if err != nil {
+		return err
+	}
 	cursor := p.spaceCursor(space, backfillLane)
+	var at backfillPosition
+	if err := cursor.ReadPosition(&at); err != nil {
+		return err
+	}
 	p.queue, p.queueSpace = nil, space
 	cursor.Done, cursor.Total = 0, 0
 	for _, h := range slices.Backward(held) {
 		votes := uint64(0)
 		if h.StatedVotes != nil {
-			votes = *h.StatedVotes
+			votes = min(*h.StatedVotes, maxWalked)
 		}
 		if h.Withdrawn {
 			continue
 		}
 		cursor.Total += votes
+		i := p.items[h.ExternalID]
+		if at.Began > 0 && votes > 0 && voters[h.Hash()] == votes && !p.walked[h.ExternalID] {
+			p.walked[h.ExternalID] = true
+			if i != nil {
+				i.Walked, i.even, i.changed = at.Began, votes, true
+			}
+		}
 		if p.walked[h.ExternalID] {
 			cursor.Done += votes
 			continue
 		}
-		if votes > 0 || p.items[h.ExternalID] != nil {
+		if votes > 0 || i != nil {
 			p.queue = append(p.queue, due{space, h.ExternalID, votes})
 		}
 	}
-	_, err = p.commit(ctx, cursor, findings{})
-	return err
+	if _, err = p.commit(ctx, cursor, findings{}); err != nil {
+		return err
+	}
+	return p.saveNotes(ctx)
+}
+
+// refs returns the keys of held proposals.
+func refs(held []warehouse.HeldProposal) []record.RefHash {
+	all := make([]record.RefHash, len(held))
+	for i, h := range held {
+		all[i] = h.Hash()
+	}
+	return all
 }

@@ -58,8 +58,8 @@ func TestBackfillGoesOnAfterARestartAndSaysHowFarItIs(t *testing.T) {
 	if cursor := f.cursor("harbor.eth", "backfill"); cursor.Done != 12 || cursor.Total != 12 {
 		t.Errorf("got %d of %d votes, want 12 of 12", cursor.Done, cursor.Total)
 	}
-	if got := f.hub.Requests()["votes"]; got != 4 {
-		t.Errorf("got %d requests for votes, want one for each proposal", got)
+	if got := f.hub.Requests()["votes"]; got != 2 {
+		t.Errorf("got %d requests for votes, want a page for the open one, and one for all others", got)
 	}
 }
 
@@ -165,7 +165,7 @@ func TestSpaceThatTheHubDoesNotHaveIsSaidToBeMissing(t *testing.T) {
 	f.spaces = append(f.spaces, "nobody.eth")
 	f.restart()
 	f.run("backfill")
-	if got := f.cursor("nobody.eth", "backfill"); got.State != governance.SourceBehind || !contains(got.Error, "has no space nobody.eth") {
+	if got := f.cursor("nobody.eth", "backfill"); got.State != governance.SourceMissing || !contains(got.Error, "has no space nobody.eth") {
 		t.Errorf("got %s %q, want what is wrong", got.State, got.Error)
 	}
 	if got := f.cursor("harbor.eth", "backfill").State; got != governance.SourceLive {
@@ -189,5 +189,86 @@ func TestCheckSaysWhatASpaceHasAndCosts(t *testing.T) {
 	}
 	if checks[1].Problem == "" {
 		t.Errorf("got %+v, want a problem with a space that does not exist", checks[1])
+	}
+}
+
+// polled publishes polls that are over, on which everybody has voted.
+func (f *fixture) polled(polls, voters int) (ids []string) {
+	f.Helper()
+	for i := range polls {
+		id := f.open(func(p *fake.Proposal) {
+			p.Title, p.End = fmt.Sprint("Renew ", i), start.Add(-time.Hour)
+			p.Created, p.Start = p.Created.Add(time.Duration(i)*time.Minute), start.Add(-5*24*time.Hour)
+		})
+		for v := range voters {
+			at := start.Add(-4 * 24 * time.Hour).Add(time.Duration(v*polls+i) * time.Second)
+			if _, err := f.hub.Cast(fake.Vote{Proposal: id, Voter: fake.Voter(fmt.Sprint(v)), Choice: "1", Power: "1.5", Created: at}); err != nil {
+				f.Fatal(err)
+			}
+		}
+		ids = append(ids, id)
+	}
+	return ids
+}
+
+func TestVotesOfASpaceAreReadAcrossItsPolls(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	f.polled(60, 40)
+	steps := 0
+	for more := true; more && steps < 100; steps++ {
+		if steps%2 == 0 {
+			f.restart()
+		}
+		var err error
+		if more, err = f.lanes["backfill"].Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.agree()
+	if got := f.hub.Requests(); got["votes"] != 3 {
+		t.Errorf("got requests %v, want three pages for 2,400 votes on 60 polls", got)
+	}
+	if c := f.cursor("harbor.eth", "backfill"); c.State != governance.SourceLive || c.Done != 2400 || c.Total != 2400 {
+		t.Errorf("got %s with %d of %d votes, want all", c.State, c.Done, c.Total)
+	}
+	before := f.hub.Requests()["votes"]
+	f.run("watch", "close")
+	if walked := f.hub.Requests()["votes"] - before; walked > 0 {
+		t.Errorf("got %d walks of polls that were just read", walked)
+	}
+}
+
+func TestVotesAreReadPollByPollWhereASpaceCannotBePaged(t *testing.T) {
+	t.Parallel()
+	for name, spoil := range map[string]func(f *fixture, polls []string){
+		"the hub refuses": func(f *fixture, _ []string) { f.hub.Set(func(s *fake.Switches) { s.NoSpaceVotes = true }) },
+		"a row is broken": func(f *fixture, polls []string) {
+			f.hub.Break(polls[0], fake.Voter("0"), true)
+			f.hub.RemoveVote(polls[0], fake.Voter("0"))
+		},
+		"a poll is deleted": func(f *fixture, polls []string) { f.hub.Delete(polls[1]) },
+		"a burst": func(f *fixture, polls []string) {
+			f.spaces = f.spaces[:1]
+			if err := f.hub.Burst(polls[2], 7000, start.Add(-2*24*time.Hour)); err != nil {
+				f.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			polls := f.polled(3, 5)
+			spoil(f, polls)
+			f.run("backfill")
+			if name == "a burst" {
+				if c := f.cursor("harbor.eth", "backfill"); c.State != governance.SourceBehind || !contains(c.Error, polls[2]) {
+					t.Errorf("got %s %q, want the poll named of which the hub does not show all", c.State, c.Error)
+				}
+				return
+			}
+			f.agree()
+		})
 	}
 }

@@ -2,12 +2,13 @@ package hub
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
 	"pnyx/follow"
+	"pnyx/follow/fetch"
 	"pnyx/governance"
 )
 
@@ -16,10 +17,10 @@ func (h *Hub) Check(ctx context.Context) []follow.Check {
 	checks := make([]follow.Check, 0, len(h.Spaces))
 	for batch := range slices.Chunk(h.Spaces, maxIn) {
 		found := map[string]spaceHead{}
-		got, err := h.ask(ctx, "spaces", map[string]any{"ids": batch})
+		got, err := h.ask(ctx, "spaces", map[string]any{"ids": withSpellings(batch)})
 		if err == nil {
 			var heads []spaceHead
-			err = json.Unmarshal(got["spaces"], &heads)
+			err = fetch.Decode(got["spaces"], &heads)
 			for _, head := range heads {
 				found[head.ID] = head
 			}
@@ -39,10 +40,10 @@ func (h *Hub) check(id string, found map[string]spaceHead, err error) follow.Che
 	head, known := found[id]
 	switch {
 	case err != nil:
-		c.Problem = err.Error()
+		c.Problem, c.Silent = err.Error(), true
 		return c
 	case !known:
-		c.Problem = fmt.Sprintf("%s has no space %s", h.Host.Name(), id)
+		c.Problem = h.missingText(id, governance.Nearest(id, slices.Sorted(maps.Keys(found))))
 		return c
 	}
 	day := func(interval time.Duration) int { return int(24 * time.Hour / interval) }
@@ -53,5 +54,10 @@ func (h *Hub) check(id string, found map[string]spaceHead, err error) follow.Che
 	share := len(h.Spaces)
 	c.RequestsPerDay = listings + (day(logInterval)+share-1)/share
 	c.RequestsPerDayBusy = listings + (2*day(logInterval)+day(watchInterval)+share-1)/share
+	pages := 2 + head.ProposalsCount/proposalsPage + head.VotesCount/maxFirst
+	c.Backfill = time.Duration(min(pages, maxPages)) * h.Host.Interval()
 	return c
 }
+
+// maxPages bounds the pages that an estimate believes.
+const maxPages = 1_000_000

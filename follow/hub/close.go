@@ -2,7 +2,6 @@ package hub
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 )
@@ -35,7 +34,7 @@ func (p *poller) nextWalk(ctx context.Context) error {
 	if err := p.load(ctx); err != nil || p.walking != nil {
 		return err
 	}
-	if err := errors.Join(p.withdrawDeleted(ctx), p.withdrawSpaces(ctx)); err != nil {
+	if err := p.withdrawDeleted(ctx); err != nil {
 		return err
 	}
 	var closed []due
@@ -46,6 +45,9 @@ func (p *poller) nextWalk(ctx context.Context) error {
 	}
 	slices.SortFunc(closed, func(a, b due) int { return strings.Compare(a.id, b.id) })
 	p.enqueue(closeLane, closed)
+	if err := p.lookForSpaces(ctx); err != nil {
+		return err
+	}
 	if len(p.walks) > 0 {
 		p.walking, p.walks = p.walks[0], p.walks[1:]
 		p.walking.started = p.Clock.Now()

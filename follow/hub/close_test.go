@@ -89,4 +89,7 @@ func TestEncryptedVotesAreReadUntilTheyAreRevealed(t *testing.T) {
 	if got := f.note(id).Waiting; got != 0 {
 		t.Errorf("after the reveal: got %d votes waiting, want 0", got)
 	}
+	if got := f.cursor("harbor.eth", "backfill").Gaps; got != 0 {
+		t.Errorf("got %d gaps, want none for votes that were encrypted", got)
+	}
 }

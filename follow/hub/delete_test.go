@@ -35,7 +35,7 @@ func TestDeletedProposalIsWithdrawnAfterASecondLook(t *testing.T) {
 			f.clock.Step(time.Minute)
 			f.run("watch", "close")
 			f.agree()
-			if got := f.cursor("", "close").Withdrawn; got != 1 {
+			if got := f.cursor("harbor.eth", "backfill").Withdrawn; got != 1 {
 				t.Errorf("got %d withdrawn, want 1", got)
 			}
 			f.hub.Restore(id)

@@ -20,7 +20,6 @@ import (
 	"pnyx/governance"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
-	"pnyx/warehouse/source"
 )
 
 // maxFiltered is the number of spaces up to which the log is filtered by them.
@@ -113,19 +112,23 @@ type poller struct {
 	lack map[string]uint64
 	// holes is what cannot be read, by proposal.
 	holes map[string]hole
-	// missing are the spaces that the hub did not know, with the time of the first look.
-	missing map[string]time.Time
+	// missing are the spaces that the hub did not know.
+	missing map[string]absence
 	// seen has the messages read beyond the log's cursor, with the time of the first look;
-	// after is the last of them while there are more.
-	seen  map[int64]time.Time
-	after int64
+	// after is the last of them while there are more. absurd is the last number that was
+	// refused, and missed counts what sweeps found since the log last had anything.
+	seen          map[int64]time.Time
+	after, absurd int64
+	missed        uint64
 	// walks are the walks that lanes have asked for and that wait for their turn.
 	walks []*walk
 	// walking and filling are the walks in progress of the lanes close and backfill.
 	walking, filling *walk
-	// queue are the proposals of queueSpace whose votes the backfill has not read.
-	queue      []due
-	queueSpace string
+	// queue are the proposals of queueSpace whose votes the backfill has not read, and paged
+	// those of pagedSpace that are held.
+	queue                  []due
+	paged                  map[string]bool
+	queueSpace, pagedSpace string
 }
 
 // findings are what one request or walk found, for the cursor of its lane. rejected counts
@@ -158,17 +161,24 @@ func (p *poller) explain(cursor *warehouse.FollowCursor) {
 	reason := ""
 	for id, h := range p.holes {
 		if h.space == cursor.SourceID {
-			reason = fmt.Sprintf("proposal %s: %s", id, h.text)
+			reason = fmt.Sprintf("proposal %s: %s", fetch.Clip(id), h.text)
 		}
 	}
-	if _, missing := p.missing[cursor.SourceID]; missing {
-		reason = fmt.Sprintf("%s has no space %s", p.Host.Name(), cursor.SourceID)
+	var at backfillPosition
+	if err := cursor.ReadPosition(&at); err == nil && at.Cut {
+		reason = fmt.Sprintf("%s lists more than %d proposals of %s", p.Host.Name(), maxListed, cursor.SourceID)
 	}
+	gone, missing := p.missing[cursor.SourceID]
 	switch {
+	case missing:
+		cursor.State, cursor.Error = governance.SourceMissing, p.missingText(cursor.SourceID, gone.near)
 	case reason != "":
 		cursor.State, cursor.Error = governance.SourceBehind, reason
-	case cursor.State == governance.SourceBehind:
+	case cursor.State != governance.SourceBehind && cursor.State != governance.SourceMissing:
+	case at.Phase == done:
 		cursor.State = governance.SourceLive
+	default:
+		cursor.State = governance.SourceBackfilling
 	}
 }
 
@@ -190,24 +200,25 @@ func proposalRef(id string) record.ProposalRef {
 	return record.ProposalRef{Provider: governance.Snapshot, ExternalID: id}
 }
 
-// read adds the record of an item of a space to the findings. It returns nil for an item
-// that is none.
-func (p *poller) read(
-	ctx context.Context, f *findings, format source.Format, space, id string, row json.RawMessage,
-) (record.Record, error) {
-	read, err := p.journal.Read(ctx, format, sourceRef(space), id, row)
-	if err != nil || read == nil {
+// read adds the record of an item to the findings. It returns nil for an item that is none,
+// or not what was asked for.
+func (p *poller) read(f *findings, asked follow.Asked, row json.RawMessage) record.Record {
+	read := p.journal.Read(asked, row)
+	if read == nil {
 		f.rejected++
-		return nil, err
+		return nil
 	}
 	f.records = append(f.records, read)
-	return read, nil
+	return read
 }
 
-// reject keeps an item of a space that is no record.
-func (p *poller) reject(ctx context.Context, f *findings, space, id string, reason error) error {
+// reject keeps an item of a space, or with "" of the hub, that is no record.
+func (p *poller) reject(f *findings, space, id string, reason error) {
 	f.rejected++
-	return p.journal.Reject(ctx, sourceRef(space), id, reason)
+	if !p.follows(space) {
+		space = ""
+	}
+	p.journal.Reject(sourceRef(space), id, reason)
 }
 
 // follows reports whether a space is followed.

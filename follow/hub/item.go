@@ -30,12 +30,17 @@ type note struct {
 	// Lack is the number of votes that were stated at that walk and could not be held:
 	// encrypted ones, and those that are no record.
 	Lack uint64 `json:"lack,omitempty"`
+	// Shutter is true for a proposal whose votes are encrypted until it is over.
+	Shutter bool `json:"shutter,omitempty"`
 	// Waiting is the number of votes that were encrypted then.
 	Waiting uint64 `json:"waiting,omitempty"`
 	// Hole says what the walk could not read.
 	Hole string `json:"hole,omitempty"`
-	// Missing is when the proposal was first not found any more.
+	// Missing is when the proposal, or the space, was first not found.
 	Missing int64 `json:"missing,omitempty"`
+	// Looked is when the space was last not found, and Near the most similar id that exists.
+	Looked int64  `json:"looked,omitempty"`
+	Near   string `json:"near,omitempty"`
 }
 
 // item is a proposal that may still change without a message.
@@ -68,6 +73,9 @@ func (n note) walkDue(now time.Time) bool {
 	return n.Waiting > 0 && now.Sub(walked) >= max(minRevealPause, now.Sub(final)/10)
 }
 
+// reveals reports whether a walk may be the first to see votes that were encrypted.
+func (n note) reveals() bool { return n.Shutter && (n.Waiting > 0 || n.Walked < n.Final) }
+
 // settled reports whether nothing more is expected of a proposal but what sweeps find.
 func (n note) settled(end, now time.Time) bool {
 	if n.Missing > 0 || n.Waiting > 0 {
@@ -91,8 +99,8 @@ func (p *poller) load(ctx context.Context) error {
 	}
 	p.items, p.walked, p.lack = map[string]*item{}, map[string]bool{}, map[string]uint64{}
 	p.holes = map[string]hole{}
-	p.missing, p.seen, p.after = map[string]time.Time{}, map[int64]time.Time{}, 0
-	p.queue, p.queueSpace = nil, ""
+	p.missing, p.seen, p.after = map[string]absence{}, map[int64]time.Time{}, 0
+	p.queue, p.queueSpace, p.pagedSpace = nil, "", ""
 	stored, err := p.journal.Warehouse.FollowedItems(ctx, p.ID())
 	if err != nil {
 		return err
@@ -132,7 +140,7 @@ func (p *poller) load(ctx context.Context) error {
 func (p *poller) recall(s warehouse.FollowedItem, n note) error {
 	if s.ItemID == "" {
 		if n.Missing > 0 {
-			p.missing[s.SourceID] = time.Unix(n.Missing, 0)
+			p.missing[s.SourceID] = absence{time.Unix(n.Missing, 0), time.Unix(max(n.Missing, n.Looked), 0), n.Near}
 		}
 		return nil
 	}

@@ -2,24 +2,31 @@ package hub
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
+	"pnyx/follow"
+	"pnyx/follow/fetch"
 	"pnyx/governance"
 	"pnyx/warehouse"
 )
 
-// deletedPause is between the two looks at a proposal before it counts as deleted.
-const deletedPause = time.Minute
+const (
+	// deletedPause is between the two looks at a proposal before it counts as deleted.
+	deletedPause = time.Minute
+	// maxListed bounds the proposals that are listed of a space. The largest have some
+	// thousands.
+	maxListed = 100_000
+)
 
 // listing reads the heads of all proposals of a space. It may be trusted to be whole if
 // every page could be answered, and if it is not empty or the space states that it has no
 // proposals.
 func (p *poller) listing(ctx context.Context, space string) (heads map[string]proposalHead, trusted bool, err error) {
 	heads, trusted = map[string]proposalHead{}, true
-	from, skip := int64(0), 0
+	from, skip, rows := int64(0), 0, 0
 	for more := true; more; {
 		variables := map[string]any{"spaces": []string{space}, "from": from}
 		got, err := p.list(ctx, "listing", "proposals", variables, skip, maxFirst)
@@ -30,14 +37,17 @@ func (p *poller) listing(ctx context.Context, space string) (heads map[string]pr
 		if err != nil {
 			return nil, false, err
 		}
+		if rows += len(got.rows); rows >= maxListed {
+			return nil, false, fmt.Errorf("%w: %s lists more than %d proposals of %s", follow.ErrEndless, p.Host.Name(), maxListed, space)
+		}
 		last := from
 		for _, row := range got.rows {
 			var head proposalHead
-			if json.Unmarshal(row, &head) != nil {
+			if fetch.Decode(row, &head) != nil || head.Space.ID != space {
 				trusted = false
 				continue
 			}
-			heads[head.ID], last = head, head.Created
+			heads[head.ID], last = head, max(last, head.Created)
 		}
 		trusted = trusted && got.holes == 0
 		more = got.full
@@ -99,6 +109,9 @@ func (p *poller) withdrawDeleted(ctx context.Context) error {
 		}
 	}
 	for space, ids := range bySpace {
+		if _, missing := p.missing[space]; missing {
+			continue // withdrawn with its space
+		}
 		heads, trusted, err := p.listing(ctx, space)
 		if err != nil {
 			return err
@@ -114,7 +127,7 @@ func (p *poller) withdrawDeleted(ctx context.Context) error {
 				p.items[id].Missing, p.items[id].changed = 0, true
 			}
 		}
-		if err := p.withdrawProposals(ctx, gone); err != nil {
+		if err := p.withdrawProposals(ctx, space, gone); err != nil {
 			return err
 		}
 	}

@@ -1,12 +1,16 @@
 package hub
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"time"
+
+	"pnyx/follow"
+	"pnyx/follow/fetch"
+	"pnyx/governance"
 )
 
 const (
@@ -16,6 +20,9 @@ const (
 	maxSeen = 100_000
 	// logOverlap are the numbers before the newest message from which the log is first read.
 	logOverlap = 1000
+	// maxJump is the most numbers between two messages that follow each other. A log filtered
+	// by spaces leaves out what happens in all others.
+	maxJump = 1 << 32
 )
 
 // logPosition is the position of the log's cursor.
@@ -26,11 +33,11 @@ type logPosition struct {
 
 // message is a row of the hub's log.
 type message struct {
-	MCI       int64
-	ID        string
-	Type      string
-	Space     string
-	Timestamp int64
+	MCI       int64  `json:"mci"`
+	ID        string `json:"id"`
+	Type      string `json:"type"`
+	Space     string `json:"space"`
+	Timestamp int64  `json:"timestamp"`
 }
 
 // pollLog reads the messages after the cursor. Numbers may be missing, and may show later
@@ -46,39 +53,102 @@ func (p *poller) pollLog(ctx context.Context) (more bool, err error) {
 	if err := cursor.ReadPosition(&position); err != nil {
 		return false, err
 	}
-	asked := p.Clock.Now()
-	variables := map[string]any{"after": max(position.MCI, p.after), "spaces": p.filter()}
-	got, err := p.list(ctx, "messages", "messages", variables, 0, maxFirst)
+	asked, after := p.Clock.Now(), max(position.MCI, p.after)
+	messages, newest, err := p.readLog(ctx, after)
 	if err != nil {
 		return false, err
 	}
-	messages := make([]message, len(got.rows))
-	for i, row := range got.rows {
-		if err := json.Unmarshal(row, &messages[i]); err != nil {
-			return false, fmt.Errorf("read a message of %s: %w", p.Host.Name(), err)
-		}
-	}
 	var f findings
+	full := len(messages) >= maxFirst
+	messages = p.plausible(&f, messages, after)
 	fresh := slices.DeleteFunc(slices.Clone(messages), func(m message) bool { return !p.seen[m.MCI].IsZero() })
 	if err := p.takeMessages(ctx, &f, fresh); err != nil {
 		p.loaded = false
 		return false, err
 	}
 	cursor.UpstreamAt = &asked
-	if got.full {
-		newest := time.Unix(messages[len(messages)-1].Timestamp, 0).UTC()
-		cursor.UpstreamAt = &newest
+	if full && len(messages) > 0 {
+		read := time.Unix(messages[len(messages)-1].Timestamp, 0).UTC()
+		cursor.UpstreamAt = &read
 	}
-	position.MCI = p.remember(position.MCI, fresh, asked)
+	if position.MCI = p.remember(position.MCI, fresh, asked); newest > 0 && newest < position.MCI {
+		position.MCI, p.after = p.goBack(newest), 0
+	}
+	if slices.ContainsFunc(fresh, func(m message) bool { return p.follows(m.Space) }) {
+		p.missed = 0
+	}
+	cursor.State = governance.SourceLive
+	if p.missed > 0 {
+		cursor.State = governance.SourceFailing
+		cursor.Error = fmt.Sprintf("the log of messages states nothing, while sweeps found %d proposals that it should have", p.missed)
+	}
 	cursor.SetPosition(position)
 	if _, err := p.commit(ctx, cursor, f); err != nil {
 		return false, err
 	}
 	p.after = 0
-	if got.full {
+	if more = full && len(messages) > 0 && messages[len(messages)-1].MCI > after; more {
 		p.after = messages[len(messages)-1].MCI
 	}
-	return got.full, nil
+	if full && !more {
+		return false, fmt.Errorf("%w: the log of %s does not go on after message %d", follow.ErrEndless, p.Host.Name(), after)
+	}
+	return more, nil
+}
+
+// readLog reads the messages after a number, and the number of the newest; 0 for none.
+func (p *poller) readLog(ctx context.Context, after int64) (messages []message, newest int64, err error) {
+	got, err := p.ask(ctx, "messages", map[string]any{"after": after, "spaces": p.filter(), "first": maxFirst})
+	if err != nil {
+		return nil, 0, err
+	}
+	if err := fetch.Decode(got["messages"], &messages); err != nil {
+		return nil, 0, fmt.Errorf("read the messages of %s: %w", p.Host.Name(), err)
+	}
+	newest, err = p.newestOf(got, after)
+	return messages, newest, err
+}
+
+// newestOf returns the number of the newest message of an answer that may follow on one that
+// was read; 0 for none.
+func (p *poller) newestOf(got answer, known int64) (newest int64, err error) {
+	var last []message
+	if err := fetch.Decode(got["newest"], &last); err != nil {
+		return 0, fmt.Errorf("read the newest messages of %s: %w", p.Host.Name(), err)
+	}
+	slices.SortFunc(last, func(a, b message) int { return cmp.Compare(a.MCI, b.MCI) })
+	for _, m := range last {
+		if known = max(known, newest); m.MCI <= 0 || known > 0 && m.MCI > known && m.MCI-known > maxJump {
+			break
+		}
+		newest = m.MCI
+	}
+	return newest, nil
+}
+
+// plausible refuses messages whose numbers do not grow, or leave out more than any log does,
+// after one that was read: none that followed would be read.
+func (p *poller) plausible(f *findings, messages []message, after int64) []message {
+	for i, m := range messages {
+		if m.MCI > after && (after == 0 || m.MCI-after <= maxJump) {
+			after = m.MCI
+			continue
+		}
+		if m.MCI != p.absurd {
+			p.absurd = m.MCI
+			p.reject(f, "", m.ID, fmt.Errorf("message %d cannot follow on message %d", m.MCI, after))
+		}
+		return messages[:i]
+	}
+	return messages
+}
+
+// goBack returns the position from which the log is read again, and forgets what was read
+// of it after that.
+func (p *poller) goBack(newest int64) int64 {
+	position := max(0, newest-logOverlap)
+	maps.DeleteFunc(p.seen, func(mci int64, _ time.Time) bool { return mci > position })
+	return position
 }
 
 // startLog sets the cursor, once, a little before the newest message: what is older is
@@ -91,17 +161,15 @@ func (p *poller) startLog(ctx context.Context) error {
 	if cursor.Position != "" {
 		return nil
 	}
-	got, err := p.list(ctx, "newest", "messages", map[string]any{"spaces": p.filter()}, 0, 1)
+	got, err := p.ask(ctx, "newest", map[string]any{"spaces": p.filter()})
 	if err != nil {
 		return err
 	}
-	var newest message
-	if len(got.rows) > 0 {
-		if err := json.Unmarshal(got.rows[0], &newest); err != nil {
-			return fmt.Errorf("read the newest message of %s: %w", p.Host.Name(), err)
-		}
+	newest, err := p.newestOf(got, 0)
+	if err != nil {
+		return err
 	}
-	cursor.SetPosition(logPosition{max(0, newest.MCI-logOverlap)})
+	cursor.SetPosition(logPosition{max(0, newest-logOverlap)})
 	_, err = p.commit(ctx, cursor, findings{})
 	return err
 }

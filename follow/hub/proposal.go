@@ -1,31 +1,40 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"time"
 
 	"github.com/cespare/xxhash/v2"
 
+	"pnyx/follow"
+	"pnyx/follow/fetch"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/source"
 )
 
 // proposalHead is what following takes of a proposal.
 type proposalHead struct {
-	ID            string
-	Space         struct{ ID string }
-	Created       int64
-	Updated       int64
-	Start         int64
-	End           int64
+	ID            string      `json:"id"`
+	Space         reference   `json:"space"`
+	Created       int64       `json:"created"`
+	Updated       int64       `json:"updated"`
+	Start         int64       `json:"start"`
+	End           int64       `json:"end"`
 	ScoresState   string      `json:"scores_state"`
 	ScoresUpdated int64       `json:"scores_updated"`
 	ScoresTotal   json.Number `json:"scores_total"`
-	Votes         uint64
-	Flagged       bool
-	Privacy       string
+	Votes         uint64      `json:"votes"`
+	Flagged       bool        `json:"flagged"`
+	Privacy       string      `json:"privacy"`
+}
+
+// reference names a space or a proposal.
+type reference struct {
+	ID string `json:"id"`
 }
 
 // finalScores and encryptedVotes are values of scores_state and privacy.
@@ -43,29 +52,35 @@ func (p *poller) readProposals(ctx context.Context, f *findings, ids []string, o
 		if err != nil {
 			return nil, err
 		}
-		if err := p.takeProposals(ctx, f, got.rows, origins, found); err != nil {
-			return nil, err
-		}
+		p.takeProposals(f, got.rows, func(head proposalHead) error {
+			if !slices.Contains(batch, head.ID) {
+				return errNotAsked
+			}
+			return nil
+		}, origins, found)
 	}
 	return found, nil
 }
 
+// errNotAsked reports an item that the hub was not asked for.
+var errNotAsked = fmt.Errorf("%w: it was not asked for", follow.ErrForeign)
+
 // takeProposals adds the changed ones of some proposals to the findings, and all to found.
+// What is not of a followed space, and what check refuses, is none of them.
 func (p *poller) takeProposals(
-	ctx context.Context, f *findings, rows []json.RawMessage, origins map[string]string, found map[string]proposalHead,
-) error {
+	f *findings, rows []json.RawMessage, check func(proposalHead) error, origins map[string]string, found map[string]proposalHead,
+) {
 	for _, row := range rows {
 		var head proposalHead
-		if malformed := json.Unmarshal(row, &head); malformed != nil {
-			if err := p.reject(ctx, f, head.Space.ID, head.ID, malformed); err != nil {
-				return err
-			}
+		if malformed := fetch.Decode(row, &head); malformed != nil {
+			p.reject(f, "", head.ID, malformed)
 			if head.ID != "" {
 				found[head.ID] = head // it is there
 			}
 			continue
 		}
-		if !p.follows(head.Space.ID) {
+		if err := cmp.Or(p.checkSpace(head.Space), check(head), p.checkItem(head)); err != nil {
+			p.reject(f, "", head.ID, err)
 			continue
 		}
 		found[head.ID] = head
@@ -78,11 +93,8 @@ func (p *poller) takeProposals(
 		if i != nil && i.content == content {
 			continue
 		}
-		read, err := p.read(ctx, f, source.SnapshotProposal, head.Space.ID, head.ID, row)
-		if err != nil {
-			return err
-		}
-		proposal, is := read.(*record.Proposal)
+		asked := follow.Asked{Format: source.SnapshotProposal, Source: sourceRef(head.Space.ID), ItemID: head.ID}
+		proposal, is := p.read(f, asked, row).(*record.Proposal)
 		if !is {
 			continue
 		}
@@ -90,6 +102,21 @@ func (p *poller) takeProposals(
 		if i != nil {
 			i.content = content
 		}
+	}
+}
+
+// checkSpace refuses what is of a space that is not followed.
+func (p *poller) checkSpace(space reference) error {
+	if p.follows(space.ID) {
+		return nil
+	}
+	return fmt.Errorf("%w: space %q is not followed", follow.ErrForeign, fetch.Clip(space.ID))
+}
+
+// checkItem refuses a proposal that is known as one of another space.
+func (p *poller) checkItem(head proposalHead) error {
+	if i := p.items[head.ID]; i != nil && i.space != head.Space.ID {
+		return fmt.Errorf("%w: it is known as a proposal of %q", follow.ErrForeign, i.space)
 	}
 	return nil
 }
@@ -109,6 +136,9 @@ func (p *poller) track(head proposalHead) *item {
 		p.items[head.ID] = i
 	}
 	i.end, i.previous, i.votes = end, i.votes, head.Votes
+	if shutter := head.Privacy == encryptedVotes; shutter && !i.Shutter {
+		i.Shutter, i.changed = true, true
+	}
 	i.encrypted = head.Privacy == encryptedVotes && head.ScoresState != finalScores
 	if i.Missing > 0 {
 		i.Missing, i.changed = 0, true

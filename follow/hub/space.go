@@ -2,61 +2,186 @@ package hub
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
+	"pnyx/follow"
+	"pnyx/follow/fetch"
 	"pnyx/governance"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/source"
 )
 
-// deletedSpacePause is between the two looks at a space before it counts as deleted.
-const deletedSpacePause = 10 * time.Minute
+const (
+	// deletedSpacePause is between the two looks at a space before it counts as deleted.
+	deletedSpacePause = 10 * time.Minute
+	// firstLookPause and maxLookPause bound the pause between two looks at a space that the
+	// hub never knew.
+	firstLookPause, maxLookPause = time.Minute, 24 * time.Hour
+)
 
 // spaceHead is what following takes of a space.
 type spaceHead struct {
-	ID             string
-	Name           string
-	ProposalsCount uint64
-	VotesCount     uint64
+	ID             string `json:"id"`
+	Name           string `json:"name"`
+	ProposalsCount uint64 `json:"proposalsCount"`
+	VotesCount     uint64 `json:"votesCount"`
 }
 
-// readSpaces adds spaces to the findings. It notes those that the hub does not know.
-func (p *poller) readSpaces(ctx context.Context, f *findings, ids []string) error {
-	for batch := range slices.Chunk(ids, maxIn) {
-		got, err := p.ask(ctx, "spaces", map[string]any{"ids": batch})
-		if err != nil {
-			return err
-		}
-		var rows []json.RawMessage
-		if err := json.Unmarshal(got["spaces"], &rows); err != nil {
-			return fmt.Errorf("read spaces of %s: %w", p.Host.Name(), err)
-		}
-		found := map[string]bool{}
-		for _, row := range rows {
-			var head spaceHead
-			if err := json.Unmarshal(row, &head); err != nil {
-				return fmt.Errorf("read a space of %s: %w", p.Host.Name(), err)
-			}
-			found[head.ID] = true
-			if _, err := p.read(ctx, f, source.SnapshotSpace, head.ID, head.ID, row); err != nil {
-				return err
-			}
-		}
-		for _, id := range batch {
-			if !found[id] {
-				if _, err := p.findSpace(ctx, id); err != nil {
-					return err
-				}
+// absence is what is known of a space that the hub did not know.
+type absence struct {
+	// since and looked are the times of the first and of the last look.
+	since, looked time.Time
+	// near is the most similar id of a space that exists; empty where none is known.
+	near string
+}
+
+// missingText says that the hub does not have a space.
+func (h *Hub) missingText(space, near string) string {
+	text := fmt.Sprintf("%s has no space %s", h.Host.Name(), space)
+	if near != "" {
+		text += "; did you mean " + near + "?"
+	}
+	return text
+}
+
+// withSpellings returns ids of spaces with other spellings of them, as many as one request
+// may have.
+func withSpellings(ids []string) []string {
+	all := slices.Clone(ids)
+	for _, id := range ids {
+		lower := strings.ToLower(id)
+		for _, spelling := range []string{lower, strings.TrimSuffix(lower, ".eth") + ".eth"} {
+			if len(all) < maxIn && !slices.Contains(all, spelling) {
+				all = append(all, spelling)
 			}
 		}
 	}
+	return all
+}
+
+// readSpaces adds spaces to the findings. It notes those that the hub does not know. One that
+// it had known is asked for once more by itself.
+func (p *poller) readSpaces(ctx context.Context, f *findings, ids []string) error {
+	for batch := range slices.Chunk(ids, maxIn) {
+		asked := withSpellings(batch)
+		got, err := p.ask(ctx, "spaces", map[string]any{"ids": asked})
+		if err != nil {
+			return err
+		}
+		found, err := p.takeSpaces(f, got["spaces"], asked)
+		if err != nil {
+			return err
+		}
+		for _, id := range batch {
+			_, noted := p.missing[id]
+			if found[id] || noted || !p.wasKnown(id) {
+				continue
+			}
+			head, err := p.findSpace(ctx, id)
+			if err != nil {
+				return err
+			}
+			found[id] = head != nil
+		}
+		if err := p.noteSpaces(ctx, batch, found); err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+// wasKnown reports whether the hub has answered a space before.
+func (p *poller) wasKnown(space string) bool {
+	var at backfillPosition
+	err := p.spaceCursor(space, backfillLane).ReadPosition(&at)
+	return err == nil && at.Phase != describing
+}
+
+// noteSpaces notes which of the spaces that were asked for the hub knows. Found may have
+// others.
+func (p *poller) noteSpaces(ctx context.Context, asked []string, found map[string]bool) error {
+	var exist []string
+	for _, id := range slices.Concat(p.Spaces, slices.Sorted(maps.Keys(found))) {
+		_, missing := p.missing[id]
+		if found[id] || !missing && p.wasKnown(id) && !slices.Contains(asked, id) {
+			exist = append(exist, id)
+		}
+	}
+	now := p.Clock.Now()
+	var notes []warehouse.FollowedItem
+	var cursors []warehouse.FollowCursor
+	for _, id := range asked {
+		before, noted := p.missing[id]
+		if found[id] && !noted {
+			continue
+		}
+		var n note
+		delete(p.missing, id)
+		if !found[id] {
+			if !noted {
+				before.since = now
+			}
+			before.looked = now
+			before.near = cmp.Or(governance.Nearest(id, exist), before.near)
+			p.missing[id] = before
+			n = note{Missing: before.since.Unix(), Looked: now.Unix(), Near: before.near}
+		}
+		if !noted {
+			p.Logger.WarnContext(ctx, "space is missing", slog.String("upstream", p.ID()), slog.String("space", id),
+				slog.String("reason", p.missingText(id, before.near)))
+		} else if found[id] {
+			sweep := p.spaceCursor(id, sweepLane)
+			sweep.SetPosition(sweepPosition{}) // what was withdrawn is read again
+			cursors = append(cursors, sweep)
+		}
+		notes = append(notes, p.noteRow(id, "", n))
+		cursor := p.spaceCursor(id, backfillLane)
+		p.explain(&cursor)
+		cursors = append(cursors, cursor)
+	}
+	if len(notes) == 0 {
+		return nil
+	}
+	if err := p.journal.Warehouse.WriteFollowedItems(ctx, notes); err != nil {
+		return err
+	}
+	_, err := p.journal.Commit(ctx, nil, cursors...)
+	return err
+}
+
+// takeSpaces adds the spaces of an answer to the findings, and returns which of those that
+// were asked for are among them.
+func (p *poller) takeSpaces(f *findings, answer json.RawMessage, asked []string) (map[string]bool, error) {
+	var rows []json.RawMessage
+	if err := fetch.Decode(answer, &rows); err != nil {
+		return nil, fmt.Errorf("read spaces of %s: %w", p.Host.Name(), err)
+	}
+	found := map[string]bool{}
+	for _, row := range rows {
+		var head spaceHead
+		if err := fetch.Decode(row, &head); err != nil {
+			return nil, fmt.Errorf("read a space of %s: %w", p.Host.Name(), err)
+		}
+		if !slices.Contains(asked, head.ID) {
+			p.reject(f, "", head.ID, errNotAsked)
+			continue
+		}
+		found[head.ID] = true
+		if !p.follows(head.ID) {
+			continue // another spelling
+		}
+		p.read(f, follow.Asked{Format: source.SnapshotSpace, Source: sourceRef(head.ID), ItemID: head.ID}, row)
+	}
+	return found, nil
 }
 
 // findSpace asks for one space and notes whether the hub knows it: nil for a space that is
@@ -68,53 +193,78 @@ func (p *poller) findSpace(ctx context.Context, id string) (*spaceHead, error) {
 	}
 	var head *spaceHead
 	if text := bytes.TrimSpace(got["space"]); !bytes.Equal(text, []byte("null")) {
-		if err := json.Unmarshal(text, &head); err != nil {
+		if err := fetch.Decode(text, &head); err != nil {
 			return nil, fmt.Errorf("read space %s of %s: %w", id, p.Host.Name(), err)
 		}
+		if head != nil && head.ID != id {
+			return nil, fmt.Errorf("%s answers space %s where %s was asked for", p.Host.Name(), fetch.Clip(head.ID), id)
+		}
 	}
-	_, noted := p.missing[id]
-	since := time.Unix(0, 0)
-	switch {
-	case head == nil && !noted:
-		since = p.Clock.Now()
-		p.missing[id] = since
-	case head != nil && noted:
-		delete(p.missing, id)
-	default:
-		return head, nil
-	}
-	return head, p.journal.Warehouse.WriteFollowedItems(ctx, []warehouse.FollowedItem{p.noteRow(id, "", note{Missing: since.Unix()})})
+	return head, p.noteSpaces(ctx, []string{id}, map[string]bool{id: head != nil})
 }
 
-// withdrawSpaces withdraws what is held of spaces that the hub did not know ten minutes
-// ago and does not know now.
-func (p *poller) withdrawSpaces(ctx context.Context) error {
+// lookForSpaces asks once more for the spaces that the hub did not know, all at once, after
+// pauses that grow to a day. What is held of one that it had known is withdrawn at the
+// second look.
+func (p *poller) lookForSpaces(ctx context.Context) error {
+	now := p.Clock.Now()
+	var due []string
 	for _, id := range slices.Sorted(maps.Keys(p.missing)) {
-		if p.Clock.Now().Sub(p.missing[id]) < deletedSpacePause {
+		gone, least := p.missing[id], firstLookPause
+		if p.wasKnown(id) {
+			least = deletedSpacePause
+		} else if len(p.walks) > 0 {
+			continue // what has data comes first
+		}
+		if now.Sub(gone.looked) >= min(max(gone.looked.Sub(gone.since), least), maxLookPause) {
+			due = append(due, id)
+		}
+	}
+	if len(due) == 0 {
+		return nil
+	}
+	var f findings
+	if err := p.readSpaces(ctx, &f, due); err != nil {
+		return err
+	}
+	if _, err := p.commit(ctx, p.sharedCursor(closeLane), f); err != nil {
+		return err
+	}
+	for _, id := range due {
+		if _, missing := p.missing[id]; !missing || !p.wasKnown(id) {
 			continue
 		}
-		if head, err := p.findSpace(ctx, id); head != nil || err != nil {
-			return err
-		}
-		held, err := p.journal.Warehouse.HeldProposals(ctx, governance.Snapshot, []string{id}, time.Time{})
-		if err != nil {
-			return err
-		}
-		var ids []string
-		for _, h := range held {
-			if !h.Withdrawn {
-				ids = append(ids, h.ExternalID)
-			}
-		}
-		if err := p.withdrawProposals(ctx, ids); err != nil {
+		if err := p.withdrawSpace(ctx, id); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// withdrawProposals withdraws proposals that are held.
-func (p *poller) withdrawProposals(ctx context.Context, ids []string) error {
+// withdrawSpace withdraws what is held of a space that is missing, if the hub answers none by
+// its id either.
+func (p *poller) withdrawSpace(ctx context.Context, id string) error {
+	held, err := p.journal.Warehouse.HeldProposals(ctx, governance.Snapshot, []string{id}, time.Time{})
+	if err != nil {
+		return err
+	}
+	var ids []string
+	for _, h := range held {
+		if !h.Withdrawn {
+			ids = append(ids, h.ExternalID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	if head, err := p.findSpace(ctx, id); head != nil || err != nil {
+		return err
+	}
+	return p.withdrawProposals(ctx, id, ids)
+}
+
+// withdrawProposals withdraws proposals of a space that are held.
+func (p *poller) withdrawProposals(ctx context.Context, space string, ids []string) error {
 	for batch := range slices.Chunk(ids, maxIn) {
 		held, err := p.journal.Warehouse.Proposals(ctx, hashes(batch))
 		if err != nil {
@@ -128,7 +278,7 @@ func (p *poller) withdrawProposals(ctx context.Context, ids []string) error {
 				f.withdrawn++
 			}
 		}
-		if _, err := p.commit(ctx, p.sharedCursor(closeLane), f); err != nil {
+		if _, err := p.commit(ctx, p.spaceCursor(space, backfillLane), f); err != nil {
 			return err
 		}
 		var notes []warehouse.FollowedItem

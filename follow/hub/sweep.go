@@ -3,10 +3,15 @@ package hub
 import (
 	"context"
 	"slices"
+	"time"
 
 	"pnyx/governance"
 	"pnyx/warehouse"
 )
+
+// arrivalTime is how long the log has to state a new proposal before a sweep that finds it
+// counts it as missed.
+const arrivalTime = 10 * time.Minute
 
 // sweepPosition is the position of a space's sweep.
 type sweepPosition struct {
@@ -33,7 +38,7 @@ func (p *poller) sweep(ctx context.Context) (more bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		if backfilled && position.Swept < oldest {
+		if _, missing := p.missing[candidate]; backfilled && !missing && position.Swept < oldest {
 			space, oldest = candidate, position.Swept
 		}
 	}
@@ -62,8 +67,12 @@ func (p *poller) sweepSpace(ctx context.Context, space string) ([]due, error) {
 	origins := map[string]string{}
 	var ids, changed []string
 	rescored := map[string]bool{}
+	late := p.Clock.Now().Add(-arrivalTime).Unix()
 	for id, head := range heads {
 		ids = append(ids, id)
+		if _, known := held[id]; !known && head.Created < late {
+			p.missed++
+		}
 		if h, known := held[id]; !known || differs(h, head) {
 			changed, origins[id] = append(changed, id), h.Origin
 			rescored[id] = known && !sameTotal(h, head)

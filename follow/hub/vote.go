@@ -1,52 +1,52 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
 
+	"pnyx/follow"
+	"pnyx/follow/fetch"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/source"
 )
 
 // voteHead is what following takes of a vote.
 type voteHead struct {
-	ID       string
-	Voter    string
-	Created  int64
-	Choice   json.RawMessage
-	Proposal struct{ ID string }
-	Space    struct{ ID string }
+	ID       string          `json:"id"`
+	Voter    string          `json:"voter"`
+	Created  int64           `json:"created"`
+	Choice   json.RawMessage `json:"choice"`
+	Proposal reference       `json:"proposal"`
+	Space    reference       `json:"space"`
 }
 
 // waits reports whether the choice is encrypted. It changes in place when it is revealed.
 func (v voteHead) waits() bool { return len(v.Choice) > 0 && v.Choice[0] == '"' }
 
 // takeVotes adds votes of followed spaces to the findings and returns what it read of
-// them. Encrypted ones are no ballots yet.
-func (p *poller) takeVotes(ctx context.Context, f *findings, rows []json.RawMessage) ([]voteHead, error) {
-	var heads []voteHead
+// them; what check refuses is left out. Encrypted ones are no ballots yet.
+func (p *poller) takeVotes(f *findings, rows []json.RawMessage, check func(voteHead) error) (heads []voteHead) {
 	for _, row := range rows {
 		var head voteHead
-		if malformed := json.Unmarshal(row, &head); malformed != nil {
-			if err := p.reject(ctx, f, head.Space.ID, head.ID, malformed); err != nil {
-				return nil, err
-			}
+		if malformed := fetch.Decode(row, &head); malformed != nil {
+			p.reject(f, "", head.ID, malformed)
 			continue
 		}
-		if !p.follows(head.Space.ID) || head.Proposal.ID == "" {
+		if err := cmp.Or(p.checkSpace(head.Space), check(head)); err != nil {
+			p.reject(f, "", head.ID, err)
 			continue
 		}
 		heads = append(heads, head)
 		if head.waits() {
 			continue
 		}
-		if _, err := p.read(ctx, f, source.SnapshotVote, head.Space.ID, head.ID, row); err != nil {
-			return nil, err
-		}
+		asked := follow.Asked{Format: source.SnapshotVote, Source: sourceRef(head.Space.ID), ItemID: head.ID, Proposal: head.Proposal.ID}
+		p.read(f, asked, row)
 	}
-	return heads, nil
+	return heads
 }
 
 // readVotes asks for votes by id. Those that are not found any more were replaced by a
@@ -59,16 +59,14 @@ func (p *poller) readVotes(ctx context.Context, f *findings, ids []string) ([]vo
 			return nil, err
 		}
 		if got.holes > 0 {
-			hole := fmt.Errorf("%d of %d votes cannot be answered by the hub", got.holes, len(batch))
-			if err := p.reject(ctx, f, "", batch[0], hole); err != nil {
-				return nil, err
+			p.reject(f, "", batch[0], fmt.Errorf("%d of %d votes cannot be answered by the hub", got.holes, len(batch)))
+		}
+		heads = append(heads, p.takeVotes(f, got.rows, func(head voteHead) error {
+			if head.Proposal.ID == "" || !slices.Contains(batch, head.ID) {
+				return errNotAsked
 			}
-		}
-		more, err := p.takeVotes(ctx, f, got.rows)
-		if err != nil {
-			return nil, err
-		}
-		heads = append(heads, more...)
+			return nil
+		})...)
 	}
 	return heads, nil
 }

@@ -11,13 +11,20 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
+	"pnyx/follow"
+	"pnyx/follow/fetch"
 	"pnyx/governance"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
 )
 
-// maxMissing bounds the ballots that one walk looks at a second time.
-const maxMissing = 10_000
+const (
+	// maxMissing bounds the ballots that one walk looks at a second time.
+	maxMissing = 10_000
+	// minWalked and maxWalked bound the votes that one walk reads. The largest polls have
+	// about a million.
+	minWalked, maxWalked = 20_000, 5_000_000
+)
 
 // walk reads all votes of a proposal. The proposal may have any number of votes: a walk
 // remembers 24 bytes for each.
@@ -96,10 +103,12 @@ func (w *walk) page(ctx context.Context) (more bool, err error) {
 			return false, err
 		}
 	}
-	heads, err := w.takeVotes(ctx, &f, got.rows)
-	if err != nil {
-		return false, err
-	}
+	heads := w.takeVotes(&f, got.rows, func(head voteHead) error {
+		if head.Proposal.ID != w.id {
+			return fmt.Errorf("%w: it is on proposal %q where %q was asked for", follow.ErrForeign, fetch.Clip(head.Proposal.ID), w.id)
+		}
+		return nil
+	})
 	w.rejected += f.rejected
 	last := w.from
 	for _, v := range heads {
@@ -113,30 +122,33 @@ func (w *walk) page(ctx context.Context) (more bool, err error) {
 	if err := w.commitPage(ctx, f); err != nil {
 		return false, err
 	}
-	if !got.full {
+	switch {
+	case !got.full:
 		return false, nil
+	case uint64(len(w.ids)) > w.most():
+		return false, w.noteHole(ctx, fmt.Sprintf("the hub lists more than %d votes where the proposal states %d", w.most(), w.stated))
 	}
 	return true, w.advance(ctx, last)
 }
 
+// most is the number of votes at which a walk ends: each takes memory, and a list that never
+// ends would hold up all other walks. A proposal may state fewer than it has, because large
+// polls state theirs late.
+func (w *walk) most() uint64 { return min(2*min(w.stated, maxWalked)+minWalked, maxWalked) }
+
 // commitPage writes the votes of a page. Those that are new although the proposal was
-// followed are gaps of the log.
+// followed are gaps of the log, unless they are revealed only now.
 func (w *walk) commitPage(ctx context.Context, f findings) error {
 	counts, err := w.commit(ctx, w.cursor(), f)
-	if err != nil || w.lane == backfillLane || counts.New == 0 {
+	if i := w.items[w.id]; err != nil || w.lane == backfillLane || counts.New == 0 || i != nil && i.reveals() {
 		return err
 	}
 	_, err = w.commit(ctx, w.cursor(), findings{gaps: counts.New})
 	return err
 }
 
-// cursor is that of the lane for which the walk is made.
-func (w *walk) cursor() warehouse.FollowCursor {
-	if w.lane == backfillLane || w.lane == sweepLane {
-		return w.spaceCursor(w.space, w.lane)
-	}
-	return w.sharedCursor(w.lane)
-}
+// cursor is that of the space, which counts what the walk finds.
+func (w *walk) cursor() warehouse.FollowCursor { return w.spaceCursor(w.space, backfillLane) }
 
 // advance moves to the next page, whose predecessor ended at a time.
 func (w *walk) advance(ctx context.Context, last int64) error {
@@ -163,9 +175,7 @@ func (w *walk) noteHole(ctx context.Context, hole string) error {
 	w.Logger.WarnContext(ctx, "votes cannot be read", slog.String("upstream", w.ID()), slog.String("space", w.space),
 		slog.String("proposal", w.id), slog.String("hole", hole))
 	var f findings
-	if err := w.reject(ctx, &f, w.space, w.id+" "+hole, errors.New(hole)); err != nil {
-		return err
-	}
+	w.reject(&f, w.space, w.id+" "+hole, errors.New(hole))
 	_, err := w.commit(ctx, w.cursor(), f)
 	return err
 }

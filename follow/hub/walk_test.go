@@ -3,6 +3,7 @@ package hub_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -80,20 +81,28 @@ func TestRowThatBreaksItsPageCostsOnlyItself(t *testing.T) {
 	f.agree()
 }
 
-func TestTroubleOfTheHubIsTriedAgain(t *testing.T) {
+func TestHubInTroubleIsAskedLessNotMore(t *testing.T) {
 	t.Parallel()
 
 	f := newFixture(t)
 	id := f.open()
 	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("ada")})
-	f.hub.Set(func(s *fake.Switches) { s.Trouble = 2 })
-	f.run("backfill")
-	f.agree()
-	f.hub.Set(func(s *fake.Switches) { s.Trouble = 3 })
-	if _, err := f.lanes["log"].Run(t.Context()); err == nil {
-		t.Error("got no error after three failures")
+	f.fill()
+	f.hub.Set(func(s *fake.Switches) { s.Trouble = 1000 })
+	before := f.hub.Requests()[""]
+	for range 20 {
+		_, err := f.lanes["log"].Run(t.Context())
+		if err == nil || !strings.Contains(err.Error(), "request failed") {
+			t.Fatalf("got %v, want what the hub says", err)
+		}
 	}
+	if asked := f.hub.Requests()[""] - before; asked != 5 {
+		t.Errorf("got %d requests in twenty attempts, want five, and then a rest", asked)
+	}
+	f.hub.Set(func(s *fake.Switches) { s.Trouble = 0 })
+	f.clock.Step(time.Minute)
 	f.run("log")
+	f.agree()
 }
 
 func TestWalkGoesOnWhereTheLimitStoppedIt(t *testing.T) {
@@ -152,7 +161,7 @@ func TestVotesThatTheLogNeverBringsAreGaps(t *testing.T) {
 	f.clock.Step(time.Minute)
 	f.run("log", "watch", "close")
 	f.agree()
-	if got := f.cursor("", "watch").Gaps; got != 1 {
+	if got := f.cursor("harbor.eth", "backfill").Gaps; got != 1 {
 		t.Errorf("got %d gaps, want 1", got)
 	}
 }
@@ -206,7 +215,7 @@ func TestVoteThatIsGoneIsWithdrawnAfterASecondLook(t *testing.T) {
 	f.clock.Step(time.Hour)
 	f.run("close")
 	f.agree()
-	if got := f.cursor("", "close").Withdrawn; got != 1 {
+	if got := f.cursor("harbor.eth", "backfill").Withdrawn; got != 1 {
 		t.Errorf("got %d withdrawn, want 1", got)
 	}
 }

@@ -73,7 +73,7 @@ func (f *fixture) restart() {
 		Host:   client.Host(address, fetch.Pace{Requests: 100_000, Burst: 1000, Per: time.Second}),
 		Spaces: f.spaces, Clock: f.clock, Logger: slog.New(slog.DiscardHandler),
 	})
-	f.journal, err = follow.OpenJournal(f.Context(), f.warehouse, f.upstream.ID(), f.clock)
+	f.journal, err = follow.OpenJournal(f.Context(), f.warehouse, f.upstream.ID(), f.upstream.Sources(), f.clock)
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -7,8 +7,14 @@ import (
 	"pnyx/warehouse/record"
 )
 
+// exampleContact is the contact of the file that users copy.
+const exampleContact = "you@example.org"
+
 // crossCheck refuses values that are valid alone and contradict others.
 func (p *parser) crossCheck(file File) {
+	if file.Contact == exampleContact {
+		p.refuse("contact", "%s is that of the example: put in how operators of upstream systems reach you", exampleContact)
+	}
 	for id, chain := range file.Chains {
 		path := "chains." + string(id)
 		if len(chain.RPC) == 0 {

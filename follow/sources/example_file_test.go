@@ -1,6 +1,9 @@
 package sources_test
 
 import (
+	"bytes"
+	"os"
+	"strings"
 	"testing"
 
 	"pnyx/follow/sources"
@@ -8,7 +11,15 @@ import (
 
 func TestTheExampleIsValidAndNeedsNoKey(t *testing.T) {
 	t.Parallel()
-	file, err := sources.Load("../../docs/sources.example.yaml", func(string) (string, bool) { return "", false })
+	text, err := os.ReadFile("../../docs/sources.example.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	environ := func(string) (string, bool) { return "", false }
+	if _, err := sources.Parse("f", text, environ); err == nil || !strings.Contains(err.Error(), "contact: you@example.org is that of the example") {
+		t.Errorf("got %v, want the example's contact refused", err)
+	}
+	file, err := sources.Parse("f", bytes.Replace(text, []byte("you@example.org"), []byte("ops@example.net"), 1), environ)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package sources
 
 import (
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/url"
@@ -9,6 +10,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"golang.org/x/crypto/sha3"
 )
 
 // scalar is a value that the file has as text.
@@ -103,20 +106,47 @@ func (c ChainID) Number() uint64 {
 type Contract string
 
 func (c *Contract) read(text string, _ func(string) (string, bool)) error {
-	if !regexp.MustCompile(`^0x[0-9a-fA-F]{40}$`).MatchString(text) {
+	if !isAddress(text) {
 		return errForm
 	}
 	*c = Contract(strings.ToLower(text))
 	return nil
 }
 
-func (*Contract) form() string { return "0x and 40 hexadecimal digits" }
+func (*Contract) form() string { return "0x and " + digits }
+
+// digits says which digits an address has.
+const digits = "40 hexadecimal digits, not all of them 0, and with the right checksum where letters of both cases are among them"
+
+// isAddress reports whether a text is an address other than zero. Letters of both cases are a
+// checksum, as EIP-55 has it.
+func isAddress(text string) bool {
+	if !regexp.MustCompile(`^0x[0-9a-fA-F]{40}$`).MatchString(text) || strings.Trim(text[2:], "0") == "" {
+		return false
+	}
+	lower := strings.ToLower(text[2:])
+	if text[2:] == lower || text[2:] == strings.ToUpper(lower) {
+		return true
+	}
+	hash := sha3.NewLegacyKeccak256()
+	hash.Write([]byte(lower))
+	for i, nibble := range hex.EncodeToString(hash.Sum(nil))[:len(lower)] {
+		letter := lower[i : i+1]
+		if nibble >= '8' {
+			letter = strings.ToUpper(letter)
+		}
+		if text[2+i:3+i] != letter {
+			return false
+		}
+	}
+	return true
+}
 
 // GovernorID is a chain, a colon and the address of a contract, in lower case.
 type GovernorID string
 
 func (g *GovernorID) read(text string, _ func(string) (string, bool)) error {
-	if !regexp.MustCompile(`^eip155:[1-9]\d{0,17}:0x[0-9a-fA-F]{40}$`).MatchString(text) {
+	if !regexp.MustCompile(`^eip155:[1-9]\d{0,17}:`).MatchString(text) || !isAddress(text[strings.LastIndexByte(text, ':')+1:]) {
 		return errForm
 	}
 	*g = GovernorID(strings.ToLower(text))
@@ -124,7 +154,7 @@ func (g *GovernorID) read(text string, _ func(string) (string, bool)) error {
 }
 
 func (*GovernorID) form() string {
-	return "a chain such as eip155:1, a colon, and the address of a Governor: 0x and 40 hexadecimal digits"
+	return "a chain such as eip155:1, a colon, and the address of a Governor: 0x and " + digits
 }
 
 // Chain returns the chain of the Governor.

@@ -8,14 +8,25 @@ import (
 	"fmt"
 	"net/http"
 
+	"pnyx/follow"
 	"pnyx/follow/fetch"
 )
 
 //go:embed queries/*.graphql
 var queries embed.FS
 
-// maxPage is the largest page that the API answers.
-const maxPage = 20
+const (
+	// maxPage is the largest page that the API answers.
+	maxPage = 20
+	// maxPages bounds the pages of proposals of one organization, and maxVotePages those of
+	// the votes on one proposal: there are none with as many.
+	maxPages, maxVotePages = 1000, 100_000
+)
+
+// endless reports a list of which more pages were read than there can be.
+func (t *Tally) endless(name, of string, pages int) error {
+	return fmt.Errorf("%w: %s has more than %d pages of %s of %s", follow.ErrEndless, t.Host.Name(), pages, name, of)
+}
 
 // queryError is what the API says of a query that it does not answer.
 type queryError struct{ message string }
@@ -34,8 +45,10 @@ func (t *Tally) ask(ctx context.Context, name string, input map[string]any) (jso
 		return nil, err
 	}
 	var got struct {
-		Data   map[string]json.RawMessage
-		Errors []struct{ Message string }
+		Data   map[string]json.RawMessage `json:"data"`
+		Errors []struct {
+			Message string `json:"message"`
+		} `json:"errors"`
 	}
 	answer, err := t.Host.Do(ctx, fetch.Request{
 		Method: http.MethodPost, Body: body,
@@ -49,11 +62,11 @@ func (t *Tally) ask(ctx context.Context, name string, input map[string]any) (jso
 	if err != nil {
 		return nil, err
 	}
-	if err := json.Unmarshal(answer.Body, &got); err != nil {
-		return nil, fmt.Errorf("answer of %s to query %s is no JSON", t.Host.Name(), name)
+	if err := fetch.Decode(answer.Body, &got); err != nil {
+		return nil, fmt.Errorf("%s to query %s: %w", t.Host.Name(), name, err)
 	}
 	if len(got.Errors) > 0 {
-		return nil, fmt.Errorf("%s refuses query %s: %w", t.Host.Name(), name, &queryError{got.Errors[0].Message})
+		return nil, fmt.Errorf("%s refuses query %s: %w", t.Host.Name(), name, &queryError{fetch.Clip(got.Errors[0].Message)})
 	}
 	value := got.Data[name]
 	if len(value) == 0 || string(value) == "null" {
@@ -83,11 +96,18 @@ func (t *Tally) page(ctx context.Context, name string, filters map[string]any, a
 		return page{}, err
 	}
 	var said struct {
-		Nodes    []json.RawMessage
-		PageInfo *struct{ LastCursor string }
+		Nodes    []json.RawMessage `json:"nodes"`
+		PageInfo *struct {
+			LastCursor string `json:"lastCursor"`
+		} `json:"pageInfo"`
 	}
-	if err := json.Unmarshal(text, &said); err != nil || said.PageInfo == nil {
+	switch err := fetch.Decode(text, &said); {
+	case err != nil || said.PageInfo == nil:
 		return page{}, fmt.Errorf("answer of %s to query %s is no page", t.Host.Name(), name)
+	case len(said.Nodes) > maxPage:
+		return page{}, fmt.Errorf("%s answers %d nodes of %s where %d were asked for", t.Host.Name(), len(said.Nodes), name, maxPage)
+	case after != "" && said.PageInfo.LastCursor == after:
+		return page{}, fmt.Errorf("%w: %s answers the same page of %s again", follow.ErrEndless, t.Host.Name(), name)
 	}
 	got := page{nodes: said.Nodes, after: said.PageInfo.LastCursor}
 	if len(got.nodes) < maxPage {

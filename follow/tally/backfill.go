@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"pnyx/follow"
 	"pnyx/governance"
 	"pnyx/warehouse"
 )
@@ -67,11 +68,15 @@ func (o *organization) backfill(ctx context.Context) (bool, error) {
 
 // sweep reads a page of all proposals.
 func (o *organization) sweep(ctx context.Context, at *backfillPosition) error {
+	if o.pages++; o.pages > maxPages {
+		o.after, o.pages = "", 0
+		return o.endless("proposals", o.source.ID, maxPages)
+	}
 	got, err := o.page(ctx, "proposals", map[string]any{"organizationId": o.id}, o.after)
 	if err != nil {
 		return o.startOver(err)
 	}
-	found, err := o.take(ctx, got.nodes...)
+	found, err := o.take(got.nodes...)
 	if err != nil {
 		return err
 	}
@@ -79,7 +84,7 @@ func (o *organization) sweep(ctx context.Context, at *backfillPosition) error {
 		return err
 	}
 	if o.after = got.after; o.after == "" {
-		at.Swept = o.Clock.Now()
+		at.Swept, o.pages = o.Clock.Now(), 0
 	}
 	return nil
 }
@@ -87,11 +92,14 @@ func (o *organization) sweep(ctx context.Context, at *backfillPosition) error {
 // startOver forgets the cursors of the walks after the API has refused them several times:
 // they may be unknown by now.
 func (o *organization) startOver(err error) error {
+	if errors.Is(err, follow.ErrEndless) {
+		o.after, o.pages, o.walk = "", 0, nil
+	}
 	if !errors.As(err, new(*queryError)) {
 		return err
 	}
 	if o.refusals++; o.refusals == maxRefusals {
-		o.after, o.walk, o.refusals = "", nil, 0
+		o.after, o.pages, o.walk, o.refusals = "", 0, nil, 0
 	}
 	return err
 }

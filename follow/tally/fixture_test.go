@@ -83,7 +83,7 @@ func (f *fixture) restart() {
 		Host: client.Host(f.address, tally.Pace()), APIKey: f.key, Slugs: []string{"harbor"}, Clock: f.clock,
 	})
 	var err error
-	if f.journal, err = follow.OpenJournal(f.t.Context(), f.warehouse, f.followed.ID(), f.clock); err != nil {
+	if f.journal, err = follow.OpenJournal(f.t.Context(), f.warehouse, f.followed.ID(), f.followed.Sources(), f.clock); err != nil {
 		f.t.Fatal(err)
 	}
 	f.lanes = map[string]follow.Lane{}

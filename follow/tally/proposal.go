@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"pnyx/follow"
+	"pnyx/follow/fetch"
 	"pnyx/governance"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
@@ -41,10 +43,11 @@ type note struct {
 
 // isOpen reports whether a proposal is polled.
 func (n note) isOpen(now time.Time) bool {
-	switch n.State {
-	case "active", "draft", "extended", "pending", "submitted":
+	outcome, _ := governance.Tally.StatedOutcome(n.State, "")
+	switch {
+	case governance.IsOpenState(n.State):
 		return true
-	case "pendingexecution", "queued", "succeeded":
+	case outcome == governance.Passed, !governance.IsKnownState(n.State):
 		return n.End == nil || now.Sub(n.End.Time()) < openFor
 	}
 	return n.Draft
@@ -52,21 +55,26 @@ func (n note) isOpen(now time.Time) bool {
 
 // isVoting reports whether votes may still arrive.
 func (n note) isVoting() bool {
-	return slices.Contains([]string{"active", "draft", "extended", "pending", "submitted"}, n.State)
+	return governance.IsOpenState(n.State) || !governance.IsKnownState(n.State)
 }
 
 // head is what following takes of a proposal.
 type head struct {
-	ID        string
-	OnchainID string
-	Status    string
-	CreatedAt *string
-	Governor  struct{ IsBehind, IsIndexing bool }
-	Events    []struct {
-		Type      string
-		CreatedAt *string
-		Block     struct{ Timestamp *string }
-	}
+	ID        string  `json:"id"`
+	OnchainID string  `json:"onchainId"`
+	Status    string  `json:"status"`
+	CreatedAt *string `json:"createdAt"`
+	Governor  struct {
+		IsBehind   bool `json:"isBehind"`
+		IsIndexing bool `json:"isIndexing"`
+	} `json:"governor"`
+	Events []struct {
+		Type      string  `json:"type"`
+		CreatedAt *string `json:"createdAt"`
+		Block     struct {
+			Timestamp *string `json:"timestamp"`
+		} `json:"block"`
+	} `json:"events"`
 }
 
 // withCreation returns a proposal with the time of its event "created" as createdAt, which
@@ -81,7 +89,7 @@ func (h head) withCreation(text json.RawMessage) (json.RawMessage, error) {
 			continue
 		}
 		var fields map[string]json.RawMessage
-		if err := json.Unmarshal(text, &fields); err != nil {
+		if err := fetch.Decode(text, &fields); err != nil {
 			return nil, err
 		}
 		created, err := json.Marshal(at)
@@ -107,13 +115,13 @@ type taken struct {
 
 // take reads proposals. Those that have not changed since the last answer, and nodes of
 // other types, are left out; of drafts, only a note is kept.
-func (o *organization) take(ctx context.Context, nodes ...json.RawMessage) (taken, error) {
+func (o *organization) take(nodes ...json.RawMessage) (taken, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	got := taken{changes: map[string]func(*note){}, hashes: map[string]uint64{}}
 	for _, text := range nodes {
 		var h head
-		if err := json.Unmarshal(text, &h); err != nil {
+		if err := fetch.Decode(text, &h); err != nil {
 			return got, fmt.Errorf("read a proposal of %s: %w", o.source.ID, err)
 		}
 		if h.ID == "" {
@@ -135,10 +143,7 @@ func (o *organization) take(ctx context.Context, nodes ...json.RawMessage) (take
 		if err != nil {
 			return got, fmt.Errorf("read a proposal of %s: %w", o.source.ID, err)
 		}
-		read, err := o.journal.Read(ctx, source.TallyProposal, o.source, h.ID, text)
-		if err != nil {
-			return got, err
-		}
+		read := o.journal.Read(follow.Asked{Format: source.TallyProposal, Source: o.source, ItemID: h.ID}, text)
 		proposal, is := read.(*record.Proposal)
 		if !is {
 			continue
@@ -208,12 +213,15 @@ func (o *organization) readNewest(ctx context.Context) (bool, error) {
 	}
 	cursor := o.cursor(laneLog, new(struct{}))
 	first, before := cursor.Position == "", cursor
-	for after := ""; ; {
+	for after, pages := "", 1; ; pages++ {
+		if pages > maxPages {
+			return false, o.endless("proposals", o.source.ID, maxPages)
+		}
 		got, err := o.page(ctx, "proposals", map[string]any{"organizationId": o.id}, after)
 		if err != nil {
 			return false, err
 		}
-		found, err := o.take(ctx, got.nodes...)
+		found, err := o.take(got.nodes...)
 		if err != nil {
 			return false, err
 		}
@@ -250,11 +258,11 @@ func (o *organization) readOpen(ctx context.Context) (bool, error) {
 	began := o.Clock.Now()
 	open := o.choose(func(n note) bool { return n.isOpen(began) })
 	for _, id := range open {
-		text, err := o.ask(ctx, "proposal", map[string]any{"id": id})
+		text, err := o.askProposal(ctx, id)
 		if err != nil {
 			return false, err
 		}
-		found, err := o.take(ctx, text)
+		found, err := o.take(text)
 		if err != nil {
 			return false, err
 		}
@@ -272,6 +280,21 @@ func (o *organization) readOpen(ctx context.Context) (bool, error) {
 	}
 	_, err := o.journal.Commit(ctx, nil, cursor)
 	return false, err
+}
+
+// askProposal asks for a proposal. An answer with another one is an error.
+func (o *organization) askProposal(ctx context.Context, id string) (json.RawMessage, error) {
+	text, err := o.ask(ctx, "proposal", map[string]any{"id": id})
+	if err != nil {
+		return nil, err
+	}
+	var said struct {
+		ID string `json:"id"`
+	}
+	if err := fetch.Decode(text, &said); err != nil || said.ID != id {
+		return nil, fmt.Errorf("answer of %s to proposal %s is another one, or none", o.Host.Name(), id)
+	}
+	return text, nil
 }
 
 // choose returns the ids of the proposals whose notes a rule chooses, newest first.

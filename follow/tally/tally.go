@@ -8,6 +8,7 @@ package tally
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -102,6 +103,8 @@ type organization struct {
 	// all proposals, and walk that over the votes of one.
 	after string
 	walk  *walk
+	// pages is the number of pages that the walk over all proposals has read.
+	pages int
 	// refusals counts the pages that were refused in a row.
 	refusals int
 }
@@ -113,19 +116,11 @@ func (o *organization) load(ctx context.Context) error {
 	if o.notes != nil {
 		return nil
 	}
-	text, err := o.ask(ctx, "organization", map[string]any{"slug": o.source.ID})
+	found, id, err := o.describe(ctx)
 	if err != nil {
 		return err
 	}
-	var said struct{ ID string }
-	if err := json.Unmarshal(text, &said); err != nil || said.ID == "" {
-		return fmt.Errorf("answer of %s for organization %s has no id", o.Host.Name(), o.source.ID)
-	}
-	organization, err := source.TallyOrganization.Parse("", text)
-	if err != nil {
-		return fmt.Errorf("organization %s: %w", o.source.ID, err)
-	}
-	if _, err := o.journal.Commit(ctx, []record.Record{organization}); err != nil {
+	if _, err := o.journal.Commit(ctx, []record.Record{found}); err != nil {
 		return err
 	}
 	items, err := o.journal.Warehouse.FollowedItems(ctx, o.ID())
@@ -139,8 +134,27 @@ func (o *organization) load(ctx context.Context) error {
 			notes[item.ItemID] = n
 		}
 	}
-	o.id, o.notes, o.seen = said.ID, notes, map[string]uint64{}
+	o.id, o.notes, o.seen = id, notes, map[string]uint64{}
 	return nil
+}
+
+// describe asks for the organization and returns its record and its id.
+func (o *organization) describe(ctx context.Context) (found record.Record, id string, err error) {
+	text, err := o.ask(ctx, "organization", map[string]any{"slug": o.source.ID})
+	if err != nil {
+		return nil, "", err
+	}
+	var said struct {
+		ID string `json:"id"`
+	}
+	if err := fetch.Decode(text, &said); err != nil || said.ID == "" {
+		return nil, "", fmt.Errorf("answer of %s for organization %s has no id", o.Host.Name(), o.source.ID)
+	}
+	found = o.journal.Read(follow.Asked{Format: source.TallyOrganization, Source: o.source, ItemID: o.source.ID}, text)
+	if found == nil {
+		return nil, "", fmt.Errorf("answer of %s for organization %s is another's, or none", o.Host.Name(), o.source.ID)
+	}
+	return found, said.ID, nil
 }
 
 // cursor returns the cursor of a lane and reads its position.
@@ -169,17 +183,18 @@ func (t *Tally) Check(ctx context.Context) []follow.Check {
 		checks[i] = follow.Check{Source: slug, Limit: "about 1 request a second for a key"}
 		text, err := t.ask(ctx, "organization", map[string]any{"slug": slug})
 		var said struct {
-			Name           string
-			ProposalsCount int
+			Name           string `json:"name"`
+			ProposalsCount int    `json:"proposalsCount"`
 		}
 		if err == nil {
-			err = json.Unmarshal(text, &said)
+			err = fetch.Decode(text, &said)
 		}
 		if err != nil {
-			checks[i].Problem = err.Error()
+			checks[i].Problem, checks[i].Silent = err.Error(), !errors.As(err, new(*queryError))
 			continue
 		}
 		checks[i].Is = fmt.Sprintf("Tally organization %s, %d proposals", said.Name, said.ProposalsCount)
+		said.ProposalsCount = min(max(said.ProposalsCount, 0), maxPages*maxPage)
 		polls := int(24 * time.Hour / pollInterval)
 		checks[i].RequestsPerDay = polls + said.ProposalsCount/maxPage + 1
 		// Two open proposals, and a page of votes for each poll of one.

@@ -226,7 +226,7 @@ func TestAnEndpointIsAskedOnceASecondAndSaysWhenThatIsTooSlow(t *testing.T) {
 	if want := "60 open proposals at about one request a second are read every 1m"; got.State != governance.SourceBehind || !strings.HasPrefix(got.Error, want) {
 		t.Errorf("got %s, %q; want behind, %q", got.State, got.Error, want)
 	}
-	again, err := follow.OpenJournal(t.Context(), f.warehouse, f.followed.ID(), f.clock)
+	again, err := follow.OpenJournal(t.Context(), f.warehouse, f.followed.ID(), f.followed.Sources(), f.clock)
 	if err != nil || again.Cursor(got.Source(), "watch").Error != got.Error {
 		t.Errorf("got %q after a restart (%v), want the same", again.Cursor(got.Source(), "watch").Error, err)
 	}

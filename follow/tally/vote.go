@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"pnyx/follow"
+	"pnyx/follow/fetch"
 	"pnyx/governance"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/source"
@@ -32,22 +34,30 @@ type votes struct {
 	ids     []string
 }
 
-// takeVotes reads votes. Pending ones, which become plain when they arrive from another
+// takeVotes reads votes on a proposal. Pending ones, which become plain when they arrive from another
 // chain, and nodes of other types are left out.
-func (o *organization) takeVotes(ctx context.Context, nodes []json.RawMessage) (got votes, err error) {
+func (o *organization) takeVotes(proposal string, nodes []json.RawMessage) (got votes, err error) {
 	for _, text := range nodes {
-		var said struct{ ID, Type string }
-		if err := json.Unmarshal(text, &said); err != nil {
+		var said struct {
+			ID       string `json:"id"`
+			Type     string `json:"type"`
+			Proposal struct {
+				ID string `json:"id"`
+			} `json:"proposal"`
+		}
+		if err := fetch.Decode(text, &said); err != nil {
 			return got, fmt.Errorf("read a vote of %s: %w", o.source.ID, err)
 		}
 		if said.ID == "" || strings.HasPrefix(said.Type, "pending") {
 			continue
 		}
-		got.ids = append(got.ids, said.ID)
-		ballot, err := o.journal.Read(ctx, source.TallyVote, o.source, said.ID, text)
-		if err != nil {
-			return got, err
+		if said.Proposal.ID != proposal {
+			o.journal.Reject(o.source, said.ID, fmt.Errorf("%w: it is on proposal %q where %q was asked for",
+				follow.ErrForeign, fetch.Clip(said.Proposal.ID), proposal))
+			continue
 		}
+		got.ids = append(got.ids, said.ID)
+		ballot := o.journal.Read(follow.Asked{Format: source.TallyVote, Source: o.source, ItemID: said.ID, Proposal: proposal}, text)
 		if ballot != nil {
 			got.records = append(got.records, ballot)
 		}
@@ -69,7 +79,7 @@ func (o *organization) readNewVotes(ctx context.Context, id string) error {
 		if err != nil {
 			return err
 		}
-		found, err := o.takeVotes(ctx, got.nodes)
+		found, err := o.takeVotes(id, got.nodes)
 		if err != nil {
 			return err
 		}
@@ -127,6 +137,13 @@ type walk struct {
 	closed bool
 	after  string
 	seen   map[string]bool
+	pages  int
+}
+
+// most is the number of pages after which a walk ends without an end of the list. Votes may
+// arrive while it goes on.
+func (w *walk) most() int {
+	return int(min(2*min(w.stated, maxVotePages*maxPage)/maxPage+100, maxVotePages))
 }
 
 // nextWalk returns a walk over the votes of the newest proposal that needs one: it has
@@ -153,11 +170,15 @@ func (o *organization) nextWalk() *walk {
 // step reads one page of a walk; after the last, it withdraws what is held and was on no
 // page. done is true then.
 func (o *organization) step(ctx context.Context, w *walk) (done bool, withdrawn uint64, err error) {
+	if w.pages++; w.pages > w.most() {
+		o.walk = nil
+		return false, 0, o.endless("votes", w.proposal, w.most())
+	}
 	got, err := o.page(ctx, "votes", map[string]any{"proposalId": w.proposal}, w.after)
 	if err != nil {
 		return false, 0, err
 	}
-	found, err := o.takeVotes(ctx, got.nodes)
+	found, err := o.takeVotes(w.proposal, got.nodes)
 	if err != nil {
 		return false, 0, err
 	}
@@ -180,10 +201,10 @@ func (o *organization) step(ctx context.Context, w *walk) (done bool, withdrawn 
 	return got.after == "", withdrawn, nil
 }
 
-// gone returns the held votes that a walk has not seen, withdrawn. A walk that saw none
-// though some are stated says nothing, nor does one about votes since it began.
+// gone returns the held votes that a walk has not seen, withdrawn. A walk that saw fewer
+// than are stated says nothing, nor does one about votes since it began.
 func (o *organization) gone(ctx context.Context, w *walk) (gone []record.Record, err error) {
-	if len(w.seen) == 0 && w.stated > 0 {
+	if uint64(len(w.seen)) < w.stated {
 		return nil, nil
 	}
 	err = o.journal.Warehouse.HeldBallots(ctx, ref(w.proposal), func(b record.Ballot) error {

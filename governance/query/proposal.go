@@ -41,24 +41,26 @@ const KindProposals Kind = "proposals"
 // Proposals selects proposals of all DAOs.
 type Proposals struct {
 	// DAOID selects proposals of one DAO; empty selects all.
-	DAOID string `param:"daoId" doc:"Only proposals of this DAO." example:"uniswap"`
+	DAOID string `param:"daoId" doc:"Only of this DAO." example:"uniswap"`
 	// Provider selects proposals from one upstream system; empty selects all.
-	Provider string `param:"provider" doc:"Only proposals from this upstream system." example:"snapshot"`
+	Provider string `param:"provider" doc:"Only from this upstream system." example:"snapshot"`
 	// Proposer selects proposals by one proposer; empty selects all.
-	Proposer Voter `param:"proposerId" doc:"Only proposals by this proposer; the case of a 0x… address does not matter." example:"0x0000000000000000000000000000000000000001"`
+	Proposer Voter `param:"proposerId" doc:"Only by this proposer, in any case of letters." example:"0x0000000000000000000000000000000000000001"`
 	// Lifecycles selects proposals in these states, sorted; none selects all.
-	Lifecycles []governance.Lifecycle `param:"lifecycleStatus" doc:"Only proposals in one of these states." example:"active,pending"`
+	Lifecycles []governance.Lifecycle `param:"lifecycleStatus" doc:"Only in one of these states." example:"active,pending"`
 	// Outcomes selects proposals with these outcomes, sorted; none selects all.
-	Outcomes []governance.Outcome `param:"outcome" doc:"Only proposals with one of these outcomes." example:"passed,executed"`
+	Outcomes []governance.Outcome `param:"outcome" doc:"Only these outcomes." example:"passed,executed"`
+	// Flagged selects spam as well if it is true; nil leaves spam out.
+	Flagged *bool `param:"flagged" doc:"Also what the provider marks as spam." example:"true"`
 	// Time is what From and To compare. Proposals without that time are outside every
 	// window.
-	Time ProposalTime `param:"timeField" default:"updatedAt" doc:"The time that from and to are about; proposals without it are left out by them." example:"endAt"`
+	Time ProposalTime `param:"timeField" default:"updatedAt" doc:"The time of from and to; what has none is left out." example:"endAt"`
 	// From is the beginning of a window; nil for none.
-	From *governance.Timestamp `param:"from" doc:"Only proposals at or after this time; 365 days before to when only that is given." example:"2026-01-01"`
+	From *governance.Timestamp `param:"from" doc:"At or after this time; 365 days before to if only that is given." example:"2026-01-01"`
 	// To is the end of a window, which it does not include; nil for none.
-	To *governance.Timestamp `param:"to" doc:"Only proposals before this time; 365 days after from when only that is given." example:"2026-07-01"`
+	To *governance.Timestamp `param:"to" doc:"Before this time; 365 days after from if only that is given." example:"2026-07-01"`
 	// Order is what the proposals are sorted by.
-	Order ProposalOrder `param:"sort" default:"updatedDesc" doc:"The newest first, by update or by creation; or active ones that end soonest first, then pending ones, then closed ones." example:"endingSoon"`
+	Order ProposalOrder `param:"sort" default:"updatedDesc" doc:"Newest by update or creation; or by end, active ones first." example:"endingSoon"`
 
 	Paging[ProposalPosition] `default:"25" max:"100"`
 }
@@ -70,8 +72,11 @@ func (Proposals) Kind() Kind { return KindProposals }
 func (q Proposals) Scope() Scope { return Scope{KindProposals, q.DAOID} }
 
 // Canonical returns the query with both ends of its window, the missing one computed
-// from the other, or without a time where it has no window.
+// from the other, or without a time where it has no window. Spam that is not asked for is nil.
 func (q Proposals) Canonical() Proposals {
+	if q.Flagged != nil && !*q.Flagged {
+		q.Flagged = nil
+	}
 	switch {
 	case q.From == nil && q.To == nil:
 		q.Time = ""

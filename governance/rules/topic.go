@@ -62,7 +62,9 @@ const (
 	bodyTerms = "budget committee constitution council delegate delegates election governance grant grants proposal proposals quorum " +
 		"ratify snapshot token-holders treasury vote voted voters votes voting"
 	offTopicTerms = "introductions introduce jobs lounge marketplace memes meta off-topic offtopic random support trading"
-	stubTitle     = "about the"
+	decisionTerms = "airdrop airdrops budget budgets candidate candidates election elections funding grant grantee grantees grants " +
+		"nomination nominations nominees pgf retro retroactive retrofunding retropgf rpgf"
+	stubTitle = "about the"
 )
 
 // Thresholds of the rules that count.
@@ -100,6 +102,10 @@ func TopicRules() []TopicRule {
 		{
 			"two_governance_words", "The title has two of these words.", 10,
 			func(t topicWords) bool { return countOf(t.title, titleTerms) > 1 },
+		},
+		{
+			"decision_title", "The title has one of the words " + listed(decisionTerms) + ": it is about funds or offices that a vote gives.", 30,
+			func(t topicWords) bool { return countOf(t.title, decisionTerms) > 0 },
 		},
 		{
 			"tag", "A tag has one of the words of category, proposal_title or governance_title, or begins with \"cycle-\" or \"season-\".", 10,

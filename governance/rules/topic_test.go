@@ -23,7 +23,8 @@ func TestTopicRulesApplyAsDocumented(t *testing.T) {
 		{rules: "proposal_title", hit: rules.TopicFacts{Title: "Proposal: x"}, miss: rules.TopicFacts{Title: "Proposer"}},
 		{rules: "stage_mark", hit: rules.TopicFacts{Title: "[x][DRAFT] y"}, miss: rules.TopicFacts{Title: "a draft [y] final]"}},
 		{rules: "governance_title", hit: rules.TopicFacts{Title: "Our Treasury."}, miss: rules.TopicFacts{Title: "Our treasures"}},
-		{rules: "governance_title two_governance_words", hit: rules.TopicFacts{Title: "Council elections"}, miss: rules.TopicFacts{Title: "Council and council"}},
+		{rules: "governance_title two_governance_words decision_title", hit: rules.TopicFacts{Title: "Council elections"}, miss: rules.TopicFacts{Title: "Council and council"}},
+		{rules: "decision_title", hit: rules.TopicFacts{Title: "RetroPGF 4: results"}, miss: rules.TopicFacts{Title: "Retrograde"}},
 		{rules: "tag", hit: rules.TopicFacts{Tags: []string{"x", "season-4"}}, miss: rules.TopicFacts{Tags: []string{"seasonal"}}},
 		{rules: "tag", hit: rules.TopicFacts{Tags: []string{"security-council"}}, miss: rules.TopicFacts{Tags: []string{"security"}}},
 		{rules: "body", hit: rules.TopicFacts{Body: terms + " of the treasury"}, miss: rules.TopicFacts{Body: terms}},
@@ -91,5 +92,27 @@ func TestTopicTableHasARowPerRule(t *testing.T) {
 	}
 	if !strings.Contains(table, fmt.Sprintf("from %d", rules.RelevantFrom)) {
 		t.Errorf("got\n%s\nwant the threshold in it", table)
+	}
+}
+
+func TestThreadsAboutFundsAndOfficesAreAboutGovernance(t *testing.T) {
+	t.Parallel()
+	for title, want := range map[string]bool{
+		"Grants Round 18: eligible projects":        true,
+		"Airdrop #3 feedback":                       true,
+		"RetroPGF 3 voter guide":                    true,
+		"Retro Funding 5: application review":       true,
+		"Security Council Elections: my platform":   true,
+		"Nominations for the stewards are open":     true,
+		"2026 budget of the growth team":            true,
+		"Ecosystem grantees: monthly report":        true,
+		"Wallet does not connect":                   false,
+		"Where to buy a hat":                        false,
+		"New theme of the forum":                    false,
+		"Integration of a wallet by a market maker": false,
+	} {
+		if score, related := rules.TopicRelevance(rules.TopicFacts{Title: title}); related != want {
+			t.Errorf("%q: got score %d, related %t", title, score, related)
+		}
 	}
 }

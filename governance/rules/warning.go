@@ -8,6 +8,7 @@ const (
 	TotalDiffers            governance.WarningCode = "total_differs"
 	ScoresDiffer            governance.WarningCode = "scores_differ"
 	StatusDiffers           governance.WarningCode = "status_differs"
+	StateUnknown            governance.WarningCode = "state_unknown"
 	StateOutdated           governance.WarningCode = "state_outdated"
 	OutcomeDiffersFromVotes governance.WarningCode = "outcome_differs_from_votes"
 	TitleDiffers            governance.WarningCode = "title_differs"
@@ -52,6 +53,11 @@ func WarningRules() []WarningRule {
 			StatusDiffers, "lifecycleStatus",
 			"By the voting system's state the vote is over, by the DAO's own status it is not, or the other way round.",
 			[]string{"state", "status"},
+		},
+		{
+			StateUnknown, "lifecycleStatus",
+			"Upstream's word for the state is not known: the lifecycle is that of the times, and the outcome is unknown.",
+			[]string{"state"},
 		},
 		{
 			StateOutdated, "lifecycleStatus",

@@ -126,6 +126,52 @@ func TestAVersionMigratesByAJobOfItsOwn(t *testing.T) {
 	}
 }
 
+// TestAnImageOfOnesOwnIsPinned builds production with a digest below each tag, which is to
+// leave the name of the migration's Job as it is.
+func TestAnImageOfOnesOwnIsPinned(t *testing.T) {
+	disk, memory := filesys.MakeFsOnDisk(), filesys.MakeFsInMemory()
+	err := disk.Walk("..", func(path string, info os.FileInfo, err error) error {
+		if err != nil || info.IsDir() || strings.HasSuffix(path, ".go") {
+			return err
+		}
+		text, err := disk.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		const digest = "sha256:9d317178eceac8454a2284a9e6df2466b93c745529947f0cd42a0fa9609d7005"
+		text = bytes.ReplaceAll(text, []byte("newTag: 0.1.0}"), []byte("newTag: 0.1.0, digest: "+digest+"}"))
+		return memory.WriteFile(strings.TrimPrefix(path, "../"), text)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(memory, "overlays/production")
+	if err != nil {
+		t.Fatal(err)
+	}
+	jobs := 0
+	for _, resource := range built.Resources() {
+		text, err := resource.AsYAML()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, image := range regexp.MustCompile(`image: (registry.example.com/pnyx\S*)`).FindAllStringSubmatch(string(text), -1) {
+			if !strings.Contains(image[1], ":0.1.0@sha256:") {
+				t.Errorf("%s: got the image %s, want tag and digest", resource.CurId(), image[1])
+			}
+		}
+		if resource.GetKind() == "Job" {
+			jobs++
+			if resource.GetName() != "migrate-0-1-0" || resource.GetLabels()["app.kubernetes.io/version"] != "0.1.0" {
+				t.Errorf("got the Job %s of version %q", resource.GetName(), resource.GetLabels()["app.kubernetes.io/version"])
+			}
+		}
+	}
+	if jobs != 1 {
+		t.Errorf("got %d Jobs, want one", jobs)
+	}
+}
+
 // TestNamesOfWorkloadsAreNamesOfHosts: a pod's host name is made of them, and Kubernetes warns
 // of any that is none.
 func TestNamesOfWorkloadsAreNamesOfHosts(t *testing.T) {

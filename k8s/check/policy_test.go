@@ -2,6 +2,7 @@ package check
 
 import (
 	"maps"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -180,6 +181,119 @@ func TestPodsReachWhatTheDesignSaysAndNothingElse(t *testing.T) {
 		for _, port := range want {
 			if !reached[port] {
 				t.Errorf("%s: does not reach port %s", w.name, port)
+			}
+		}
+	}
+}
+
+// placed is the largest network that a pod may be let into, in bits: that of a service of the
+// operator's own. Who reaches systems of others, whose addresses nobody can name, is listed.
+const placed = 20
+
+// TestAttackAPodReachesNoAddressThatNobodyNamed: what runs in a pod that was taken over sends
+// nothing to whom it likes.
+func TestAttackAPodReachesNoAddressThatNobodyNamed(t *testing.T) {
+	anywhere := map[string]bool{
+		"worker": true, // receivers of webhooks
+		"follow": true, // upstream systems
+	}
+	objects := decode(t, "production")
+	for _, w := range workloads(objects) {
+		role := w.pod.Labels["app.kubernetes.io/name"]
+		for _, p := range all[*networkingv1.NetworkPolicy](objects) {
+			if !selects(t, p.Spec.PodSelector, w.pod.Labels) {
+				continue
+			}
+			for _, rule := range p.Spec.Egress {
+				for _, to := range rule.To {
+					if to.IPBlock != nil && !anywhere[role] {
+						if network, err := netip.ParsePrefix(to.IPBlock.CIDR); err != nil || network.Bits() < placed {
+							t.Errorf("%s: policy %s lets it reach %s", w.name, p.Name, to.IPBlock.CIDR)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestAttackPublicAddressesAreNoOthers: who may reach any public address reaches nothing in the
+// network of the cluster or of its machines.
+func TestAttackPublicAddressesAreNoOthers(t *testing.T) {
+	inside := []string{
+		"10.1.2.3", "172.16.0.1", "192.168.1.1", "100.64.0.1", "169.254.169.254", "127.0.0.1", "192.0.0.192", "198.18.0.1", "0.0.0.0", "224.0.0.1", "255.255.255.255",
+		"fd00:ec2::254", "fc00::1", "fe80::1", "::1", "::ffff:10.1.2.3", "64:ff9b::a00:1", "ff02::1",
+	}
+	for _, overlay := range overlays() {
+		for _, p := range all[*networkingv1.NetworkPolicy](decode(t, overlay)) {
+			for _, rule := range p.Spec.Egress {
+				for _, to := range rule.To {
+					if to.IPBlock == nil || !isPublic(t, to.IPBlock.CIDR) {
+						continue
+					}
+					for _, address := range inside {
+						if reaches(t, *to.IPBlock, netip.MustParseAddr(address)) {
+							t.Errorf("%s: policy %s lets pods reach %s", overlay, p.Name, address)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// isPublic reports whether a network is more than one of the private ones.
+func isPublic(t *testing.T, cidr string) bool {
+	t.Helper()
+	network, err := netip.ParsePrefix(cidr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return !network.Addr().IsPrivate() && network.Bits() < placed
+}
+
+// reaches reports whether an address is in a block.
+func reaches(t *testing.T, block networkingv1.IPBlock, address netip.Addr) bool {
+	t.Helper()
+	for _, except := range block.Except {
+		if network, err := netip.ParsePrefix(except); err != nil || network.Contains(address) {
+			return false
+		}
+	}
+	network, err := netip.ParsePrefix(block.CIDR)
+	return err == nil && network.Contains(address)
+}
+
+func TestAttackEachPartHasItsOwnUserOfTheWarehouse(t *testing.T) {
+	want := map[string]string{
+		"worker": "pnyx-clickhouse", "filler": "pnyx-clickhouse-pages", "follow": "pnyx-clickhouse-records", "import": "pnyx-clickhouse-records",
+		"migrate": "pnyx-clickhouse-migrate", "backup": "pnyx-clickhouse-migrate", "api": "", "edge": "",
+	}
+	for _, w := range workloads(decode(t, "production")) {
+		role, got := w.pod.Labels["app.kubernetes.io/name"], ""
+		for _, variable := range w.pod.Spec.Containers[0].Env {
+			if variable.Name == "CLICKHOUSE_URL" {
+				got = variable.ValueFrom.SecretKeyRef.Name
+			}
+		}
+		if expected, known := want[role]; !known || got != expected {
+			t.Errorf("%s: asks the warehouse with %q, want %q", w.name, got, expected)
+		}
+	}
+}
+
+// TestAttackAPodIsReachedByNamedPodsAlone: a namespace has more than the one that is meant, and
+// the admin port more than metrics.
+func TestAttackAPodIsReachedByNamedPodsAlone(t *testing.T) {
+	for _, p := range all[*networkingv1.NetworkPolicy](decode(t, "production")) {
+		for _, rule := range p.Spec.Ingress {
+			if len(rule.From) == 0 || len(rule.Ports) == 0 {
+				t.Errorf("policy %s lets anybody in, or at any port", p.Name)
+			}
+			for _, from := range rule.From {
+				if from.PodSelector == nil || len(from.PodSelector.MatchLabels) == 0 {
+					t.Errorf("policy %s lets all pods of a namespace in", p.Name)
+				}
 			}
 		}
 	}

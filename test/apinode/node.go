@@ -170,7 +170,7 @@ func (n *Node) serve() {
 	})
 	env.Until(n, func() error { return n.API.Ready(n.Context()) })
 	env.Until(n, func() error { // Shutdown of a server that has not begun does nothing
-		_, err := n.TrySend(http.MethodGet, "/", "", nil)
+		_, err := n.TrySend(http.MethodGet, "/", "", http.Header{access.HeaderInternal: {InternalToken}})
 		return err
 	})
 }

@@ -55,7 +55,7 @@ func benchCommand(args []string) error {
 	flags := flag.NewFlagSet("bench", flag.ExitOnError)
 	flags.StringVar(&o.root, "root", ".", "folder of the repository")
 	flags.StringVar(&o.dir, "data", "data/bench", "folder that keeps generated data between runs")
-	flags.StringVar(&o.docs, "docs", "docs", "folder to write the documents to; empty for none")
+	flags.StringVar(&o.docs, "docs", "test/results", "folder to write the documents to; empty for none")
 	flags.BoolVar(&o.quick, "quick", false, "few rounds, and less data")
 	flags.IntVar(&o.nice, "nice", defaultNiceness, "niceness of worker and warehouse; 0 where a busy machine would starve them")
 	flags.StringVar(&only, "only", "", "rows to measure, by their ids or how these begin, joined by commas; nothing is written then")

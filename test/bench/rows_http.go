@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"strconv"
 	"strings"
 )
 
@@ -79,62 +78,7 @@ func httpRows() []Row {
 				return Sides{Pnyx: e.Saturate(url, header), Baseline: e.redisBenchmark(size)}, nil
 			},
 		},
-		{
-			ID: "hot-free-allocations", Name: "hot free route, everything in its node", Unit: "allocations a request",
-			Value: AtMost(0.5), Rounds: 3, Quick: 1,
-			Prepare: func(ctx context.Context, e *Environment) (Sides, error) {
-				url, _, err := e.hotFree(ctx)
-				return Sides{Pnyx: e.allocations(url, nil)}, err
-			},
-		},
-		{
-			ID: "hot-paid-allocations", Name: "hot paid route, everything in its node", Unit: "allocations a request",
-			Rounds: 3, Quick: 1,
-			Prepare: func(ctx context.Context, e *Environment) (Sides, error) {
-				url, header, _, err := e.hotPaid(ctx)
-				return Sides{Pnyx: e.allocations(url, header)}, err
-			},
-		},
 	}
-}
-
-// allocations measures how many allocations the node makes for each request of a closed
-// load, those of its background tasks included.
-func (e *Environment) allocations(url string, header http.Header) Measure {
-	return func(ctx context.Context) (float64, error) {
-		mallocs, requests, err := e.counters(ctx)
-		if err != nil {
-			return 0, err
-		}
-		if _, err := e.Saturate(url, header)(ctx); err != nil {
-			return 0, err
-		}
-		mallocsAfter, requestsAfter, err := e.counters(ctx)
-		return (mallocsAfter - mallocs) / (requestsAfter - requests), err
-	}
-}
-
-// counters returns how many allocations the node has made, and requests answered.
-func (e *Environment) counters(ctx context.Context) (mallocs, requests float64, err error) {
-	_, text, err := get(ctx, e.admin+"/metrics", nil)
-	if err != nil {
-		return 0, 0, err
-	}
-	for line := range strings.Lines(string(text)) {
-		name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
-		family, _, _ := strings.Cut(name, "{")
-		number, _ := strconv.ParseFloat(value, 64) // comments have none
-		switch family {
-		case "go_memstats_mallocs_total":
-			mallocs = number
-		case "pnyx_http_requests_total":
-			requests += number
-		}
-	}
-	if mallocs == 0 || requests == 0 {
-		return 0, 0, fmt.Errorf("the node reports %v allocations and %v requests", mallocs, requests)
-	}
-	return mallocs, requests, nil
 }
 
 // hotFree is a free route and the size of its answer.

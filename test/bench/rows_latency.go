@@ -99,8 +99,7 @@ const coldConcurrency = 8
 // coldWanted is the number of pages that a cold load needs to request none twice.
 const coldWanted = 600
 
-// coldPages returns pages in random order, none of them stored, and none of them next to
-// another: each takes a statement.
+// coldPages returns pages in random order, none of them stored.
 func (e *Environment) coldPages(ctx context.Context) ([]string, error) {
 	if len(e.coldURLs) > 0 {
 		return e.coldURLs, e.forgetPages(ctx)
@@ -109,10 +108,8 @@ func (e *Environment) coldPages(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	for read := range 2 * coldWanted {
-		if read%2 == 0 {
-			e.coldURLs = append(e.coldURLs, walk.address())
-		}
+	for range coldWanted {
+		e.coldURLs = append(e.coldURLs, walk.address())
 		if _, err := walk.page(ctx); err != nil {
 			return nil, err
 		}

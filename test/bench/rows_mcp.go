@@ -30,7 +30,7 @@ func mcpRows() []Row {
 	return []Row{
 		{
 			ID: "mcp-http", Name: "call of get_dao over MCP", Baseline: "the HTTP route with the same data", Unit: "requests/s",
-			Ratio: AtLeast(0.6), Rounds: 7, Quick: 3,
+			Rounds: 7, Quick: 3,
 			Prepare: func(ctx context.Context, e *Environment) (Sides, error) {
 				measure, _, route, err := e.getDAO(ctx)
 				return Sides{Pnyx: measure, Baseline: e.Saturate(route, nil)}, err

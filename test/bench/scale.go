@@ -73,7 +73,7 @@ func scaleCommand(args []string) error {
 	flags := flag.NewFlagSet("scale", flag.ExitOnError)
 	root := flags.String("root", ".", "folder of the repository")
 	dir := flags.String("data", "data/scale", "folder that keeps the warehouses between runs")
-	docs := flags.String("docs", "docs", "folder to write the documents to")
+	docs := flags.String("docs", "test/results", "folder to write the documents to")
 	sizes := flags.String("sizes", "1,5,20", "sizes to measure, in millions of ballots, growing")
 	within := flags.Duration("within", 6*time.Hour, "longest duration; the sizes that were measured by then are written")
 	if err := flags.Parse(args); err != nil {

@@ -133,7 +133,7 @@ func newDeployment(tb testing.TB, w *dataset, o deploymentOptions) *deployment {
 func (s *deployment) connect() {
 	s.tb.Helper()
 	s.apiToRedis, s.workerToRedis = newLink(s.tb, s.redis.Addr), newLink(s.tb, s.redis.Addr)
-	s.workerToEngine = newLink(s.tb, s.instance().RelayAddr)
+	s.workerToEngine = newLink(s.tb, s.instance().TCPAddr)
 	s.apiToFacilitator = newLink(s.tb, strings.TrimPrefix(s.ledger.Facilitator, "http://"))
 }
 
@@ -142,7 +142,7 @@ func (s *deployment) settings() []string {
 	terms := facilitator.Terms(nil)
 	return []string{
 		"PNYX_DATA=" + filepath.Join(s.dir, "pnyx"), "PNYX_FREE_RATE=0", "PNYX_PUBLISH_INTERVAL=250ms",
-		"REDIS_URL=redis://" + s.redis.Addr, "CLICKHOUSE_URL=" + s.warehouseURL(s.instance().RelayAddr),
+		"REDIS_URL=redis://" + s.redis.Addr, "CLICKHOUSE_URL=" + s.warehouseURL(s.instance().TCPAddr),
 		"PNYX_PUBLIC_URL=https://api.example.org", "X402_PAY_TO=" + terms.PayTo,
 		"X402_FACILITATOR_URL=" + s.ledger.Facilitator, "X402_RPC_URL=" + s.ledger.RPC,
 		"X402_NETWORK=" + terms.Token.Network, "X402_ASSET=" + terms.Token.Asset, "X402_ASSET_NAME=" + terms.Token.Name,
@@ -194,7 +194,7 @@ func (s *deployment) stopEngine() {
 // warehouseURL is the URL of the engine at an address.
 func (s *deployment) warehouseURL(addr string) string {
 	instance := s.instance()
-	instance.RelayAddr = addr
+	instance.TCPAddr = addr
 	return instance.URL(warehouse.DefaultDatabase)
 }
 
@@ -341,7 +341,7 @@ func (s *deployment) line(text string) (path string) {
 // awaitFeed waits until events and signals follow from everything that is published.
 func (s *deployment) awaitFeed() {
 	s.tb.Helper()
-	conn := env.ConnectWarehouse(s.tb, s.warehouseURL(s.instance().RelayAddr))
+	conn := env.ConnectWarehouse(s.tb, s.warehouseURL(s.instance().TCPAddr))
 	env.Within(s.tb, readyTimeout, func() error {
 		if pending := env.Column(s.tb, conn, env.PendingFeedItems)[0]; pending != "0" {
 			return fmt.Errorf("%s items are not in the feed yet", pending)

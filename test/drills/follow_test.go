@@ -93,7 +93,7 @@ func newFollowed(t *testing.T, random *rand.Rand) *followed {
 		newGateway(t, "the chain's second endpoint", f.chain.endpoints[1]), newGateway(t, "the forum", f.forum),
 	}
 	environ := []string{
-		"REDIS_URL=" + s.redis.URL, "CLICKHOUSE_URL=" + s.warehouseURL(s.engine.Instance().RelayAddr),
+		"REDIS_URL=" + s.redis.URL, "CLICKHOUSE_URL=" + s.warehouseURL(s.engine.Instance().TCPAddr),
 		"PNYX_FREE_RATE=0", "PNYX_LEASE_TTL=5s", "PNYX_PUBLISH_INTERVAL=500ms", // as by default: idling is measured
 	}
 	start := func(role string) *env.Pnyx { return env.StartPnyx(t, filepath.Join(dir, role), environ, role) }

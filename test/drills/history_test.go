@@ -61,7 +61,7 @@ type historyRun struct {
 // TestHistories records histories for as long as PNYX_TEST_HISTORIES says, and checks them.
 // PNYX_TEST_SEED plays the history of a seed again, and goes on with the next ones;
 // PNYX_TEST_HISTORY_FAULTS is how many times something breaks in each. PNYX_TEST_HISTORY_BUILD
-// is the version of the program: it keeps each result, and renews docs/histories.md.
+// is the version of the program: it keeps each result, and renews test/results/histories.md.
 func TestHistories(t *testing.T) {
 	length, err := time.ParseDuration(gate(t, "PNYX_TEST_HISTORIES", "make test-histories"))
 	if err != nil {
@@ -106,7 +106,7 @@ func keepResult(t *testing.T, result histories.Result) {
 	}
 	results, err := histories.ReadResults(kept)
 	if err == nil {
-		err = os.WriteFile("../../docs/histories.md", []byte(histories.Report(results)), 0o600)
+		err = os.WriteFile("../../test/results/histories.md", []byte(histories.Report(results)), 0o600)
 	}
 	if err != nil {
 		t.Error(err)

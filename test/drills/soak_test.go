@@ -137,7 +137,7 @@ func openSoak(t *testing.T) *soak {
 	s.front = s.edge.base
 	s.startFollower()
 	s.client = env.RedisClient(t, s.sentinels.URL)
-	s.conn = env.ConnectWarehouse(t, s.warehouseURL(s.instance().RelayAddr))
+	s.conn = env.ConnectWarehouse(t, s.warehouseURL(s.instance().TCPAddr))
 	return s
 }
 

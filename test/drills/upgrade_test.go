@@ -353,7 +353,7 @@ func writeUpgrades(path string, rows []string) error {
 # Upgrades under load
 
 ` + "`make test-upgrade`" + ` runs version %s, this version, the earlier one again and this one again on the same data, as
-[production.md](production.md#upgrade) describes: one worker first, then the API nodes one after the other behind nginx, then the other
+[production.md](../../docs/production.md#upgrade) describes: one worker first, then the API nodes one after the other behind nginx, then the other
 worker. Meanwhile %d requests a second are compared with the answers of the earlier version, to which this one may only add; a ballot is
 imported every second, votes end by the clock, and a payment is made every %s. At the end of each step every node has to show what
 was imported and what has ended. All answers are charged once, and every payment is answered and in the ledger.

@@ -106,7 +106,7 @@ func (e *exporter) awaitManifest(key string) (export governance.BallotExport) {
 			return err
 		}
 		export = e.manifest(key)
-		if summary.Totals == nil || export.Votes != summary.Totals.Votes || export.VotingPower != summary.Totals.VotingPower {
+		if summary.Totals == nil || export.Votes != summary.Held.Votes || export.VotingPower != summary.Held.VotingPower {
 			return fmt.Errorf("got an export of %s ballots and %s, want those of %+v", export.Votes, export.VotingPower, summary.Totals)
 		}
 		return nil

@@ -54,7 +54,7 @@ func largestVote(t *testing.T, i *instance) (largest string) {
 		if summary.Totals == nil || summary.Quorum == nil {
 			continue
 		}
-		if cast, err := strconv.Atoi(string(summary.Totals.Votes)); err == nil && cast > votes {
+		if cast, err := strconv.Atoi(string(*summary.Totals.Votes)); err == nil && cast > votes {
 			votes, largest = cast, string(proposal.ProposalKey)
 		}
 	}

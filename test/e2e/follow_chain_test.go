@@ -78,7 +78,7 @@ func (f *followedLab) sumsDiffer(g env.LabGovernor, want env.LabProposal) error 
 	if _, err := f.Read("/v2/proposals/"+f.key(g, want.ID)+"/votes/summary", &got); err != nil {
 		return err
 	}
-	if got.Totals == nil || string(got.Totals.Votes) != fmt.Sprint(want.Voters) {
+	if got.Totals == nil || string(*got.Totals.Votes) != fmt.Sprint(want.Voters) {
 		return fmt.Errorf("got totals %+v, want %d votes", got.Totals, want.Voters)
 	}
 	if want.Quorum != "" && (got.Quorum == nil || got.Quorum.Raw != want.Quorum) {

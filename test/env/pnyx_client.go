@@ -177,10 +177,13 @@ func (p *Pnyx) Page(path string, limit int, cursor string) (Page, error) {
 }
 
 // checkLink compares a Link header with the address of the next page. The header leaves
-// out parameters with their default value.
+// out parameters with their default value, and has a voter's address in lower case.
 func checkLink(path string, query url.Values, more bool, link string) error {
 	if !more && link == "" {
 		return nil
+	}
+	if voter := strings.ToLower(path); strings.HasPrefix(voter, "/v2/voters/0x") {
+		path = voter
 	}
 	address, found := strings.CutSuffix(strings.TrimPrefix(link, "<"), `>; rel="next"`)
 	next, err := url.Parse(address)

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// TestTheReportIsMadeOfTheResults fails when docs/histories.md is not what the kept results say:
+// TestTheReportIsMadeOfTheResults fails when test/results/histories.md is not what the kept results say:
 // make test-histories and PNYX_TEST_UPDATE=1 renew it.
 func TestTheReportIsMadeOfTheResults(t *testing.T) {
 	results, err := ReadResults("results.ndjson")
 	if err != nil {
 		t.Fatal(err)
 	}
-	const path = "../../docs/histories.md"
+	const path = "../../test/results/histories.md"
 	want := Report(results)
 	if os.Getenv("PNYX_TEST_UPDATE") != "" {
 		if err := os.WriteFile(path, []byte(want), 0o600); err != nil {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -30,14 +31,15 @@ func newSmallProposal() smallProposal {
 // addBallot adds a ballot and returns it as upstream publishes it.
 func (r smallProposal) addBallot(id, voter string, at *time.Time, tokens int64) string {
 	power := powerOf(exact(strconv.FormatInt(tokens, 10)))
-	r.casts = append(r.casts, cast{id: id, voter: voter, at: at, choice: json.RawMessage("1"), power: power})
+	reason := strings.Repeat("né ", len(r.casts)%3*200) + strings.Repeat("!", len(r.casts)%3) // none, 601 and 1,202 characters
+	r.casts = append(r.casts, cast{id: id, voter: voter, at: at, choice: json.RawMessage("1"), power: power, reason: reason})
 	r.ballots = latest(r.casts)
 	created := "null"
 	if at != nil {
 		created = strconv.FormatInt(at.Unix(), 10)
 	}
-	return fmt.Sprintf(`{"id":%q,"proposal":{"id":"0xp"},"space":{"id":"a.eth"},"voter":%q,"created":%s,"choice":1,"vp":%d}`,
-		id, voter, created, tokens)
+	return fmt.Sprintf(`{"id":%q,"proposal":{"id":"0xp"},"space":{"id":"a.eth"},"voter":%q,"created":%s,"choice":1,"vp":%d,"reason":%q}`,
+		id, voter, created, tokens, reason)
 }
 
 // Rows are the ballots that come after one, all for nil.
@@ -226,11 +228,11 @@ func (l *large) arrive(t *testing.T, batch int) {
 		t.Logf("the new first ballot by %s was seen %s after the import", order, time.Since(imported).Round(time.Millisecond))
 	}
 	env.Until(t, func() error {
-		var summary struct{ Totals struct{ Votes string } }
+		var summary struct{ Held struct{ Votes string } }
 		_, err := l.Read("/v2/proposals/"+l.key+"/votes/summary", &summary)
 		before, _ := strconv.Atoi(votes)
-		if want := strconv.Itoa(before + arrivals); err == nil && summary.Totals.Votes != want {
-			err = fmt.Errorf("the summary counts %s ballots, want %s", summary.Totals.Votes, want)
+		if want := strconv.Itoa(before + arrivals); err == nil && summary.Held.Votes != want {
+			err = fmt.Errorf("the summary counts %s ballots, want %s", summary.Held.Votes, want)
 		}
 		return err
 	})

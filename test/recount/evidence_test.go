@@ -108,9 +108,9 @@ func (r *recount) evidenceDiffers(key string, said evidence, began, until time.T
 // flagged reports for each flag that the recount knows whether it is expected.
 func (p *poll) flagged() map[string]bool {
 	due := map[string]bool{
-		"title_missing": p.title == nil, "body_missing": p.body == nil, "times_missing": p.start == nil && p.end == nil,
-		"ballots_missing": !p.ready(), "ballots_partial": p.ready() && p.partial(), "recasts_present": false,
-		"ballots_undated": false, "power_rounded": false,
+		"title_missing": p.title == nil || p.derived, "title_derived": p.derived, "flagged": p.spam, "body_missing": p.body == nil, "times_missing": p.start == nil && p.end == nil,
+		"ballots_missing": p.isCovered("unavailable"), "ballots_partial": p.isCovered("partial"), "recasts_present": false,
+		"ballots_undated": false, "power_rounded": false, "ballots_invalid": false,
 		// Upstream's counts and figures agree with the ballots.
 		"totals_differ_upstream": false,
 	}
@@ -123,6 +123,7 @@ func (p *poll) flagged() map[string]bool {
 	}
 	for _, b := range p.ballots {
 		due["ballots_undated"] = due["ballots_undated"] || b.at == nil
+		due["ballots_invalid"] = due["ballots_invalid"] || p.invalid(b)
 		due["power_rounded"] = due["power_rounded"] || b.rounded
 	}
 	return due
@@ -153,7 +154,8 @@ func (p *poll) fields(detail object) []string {
 
 // votesConflict returns upstream's figures and those of the ballots where they differ.
 func (p *poll) votesConflict() []map[string]string {
-	if !p.ready() || p.stated == nil || *p.stated == len(p.ballots) {
+	result, err := p.result()
+	if err != nil || p.basis(time.Now(), result) == "" || p.stated == nil || *p.stated == len(p.ballots) {
 		return []map[string]string{}
 	}
 	return []map[string]string{{"upstream": strconv.Itoa(*p.stated), "held": strconv.Itoa(len(p.ballots))}}

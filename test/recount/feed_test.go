@@ -115,6 +115,9 @@ func feedOf(dir string) (*recounted, error) {
 	}
 	days := dayOnly(up)
 	for _, p := range polls {
+		if p.spam {
+			continue
+		}
 		if err := r.addPoll(p, names[p.daoID], days); err != nil {
 			return nil, err
 		}
@@ -212,7 +215,7 @@ func (r *recounted) addPoll(p *poll, name string, days map[string]bool) error {
 	}
 	add("voting_started", exactly, 50, p.start)
 	add("voting_ended", exactly, 70, p.end)
-	if at, how := p.quorumReached(days); at != nil {
+	if at, how := p.quorumReached(days, result); at != nil {
 		add("quorum_reached", how, 60, at)
 	}
 	if p.start != nil && p.end != nil && exactly == "exact" {
@@ -221,9 +224,20 @@ func (r *recounted) addPoll(p *poll, name string, days map[string]bool) error {
 	return nil
 }
 
-// quorumReached adds up the ballots in order of time.
-func (p *poll) quorumReached(days map[string]bool) (at *time.Time, how string) {
-	if p.quorum == nil || p.quorumValue().Sign() == 0 || p.provider != "snapshot" ||
+// quorumReached adds up the ballots in order of time. Where the totals are upstream's, a quorum
+// that they reach is reached at the end, of which perhaps only the day is known.
+func (p *poll) quorumReached(days map[string]bool, result count) (at *time.Time, how string) {
+	now := time.Now()
+	if p.hasQuorum() && p.basis(now, result) == "upstream" {
+		if _, counted := p.totals(now, result); p.lifecycle(now) == "closed" && counted.Cmp(p.quorumValue()) >= 0 {
+			if days[p.externalID] {
+				return p.end, "day"
+			}
+			return p.end, "derived"
+		}
+		return nil, ""
+	}
+	if !p.hasQuorum() || p.provider != "snapshot" ||
 		slices.ContainsFunc(p.ballots, func(b cast) bool { return b.at == nil }) {
 		return nil, ""
 	}

@@ -56,6 +56,9 @@ type listItem struct {
 	LifecycleStatus string  `json:"lifecycleStatus"`
 	Outcome         string  `json:"outcome"`
 	EndAt           *string `json:"endAt"`
+	StartAt         *string `json:"startAt"`
+	CreatedAt       *string `json:"createdAt"`
+	ProposerID      *string `json:"proposerId"`
 	CoverageStatus  any     `json:"coverageStatus"`
 }
 
@@ -66,29 +69,22 @@ func listingOf(i *env.Pnyx, dir string) (*listing, error) {
 	if err != nil {
 		return nil, err
 	}
-	updates, spaces, err := upstreamUpdates(dir)
+	spaces, err := spacesOf(dir)
 	l := &listing{Pnyx: i}
 	for key, p := range want.polls {
+		if p.spam {
+			continue
+		}
 		of := p.provider + " " + p.externalID
 		lp := listedPoll{
 			poll: p, key: key, space: spaces[of], lifecycle: p.lifecycle(now), outcome: p.outcome(now, want.results[key]),
-			createdAt: p.created, updateAt: updates[of],
-		}
-		if lp.createdAt == nil {
-			lp.createdAt = p.start
-		}
-		if lp.updateAt == nil {
-			lp.updateAt = p.created
-			for _, at := range []*time.Time{p.start, p.end} {
-				if at != nil && !at.After(now) {
-					lp.updateAt = later(lp.updateAt, at)
-				}
-			}
+			createdAt: cmp.Or(p.created, p.start), updateAt: p.changed(now),
 		}
 		path := "/v2/proposals/" + key
 		lp.item = encoded(listItem{
 			ProposalKey: key, Identity: want.answers[path]["identity"], Title: p.title, SourceURL: p.link,
 			LifecycleStatus: lp.lifecycle, Outcome: lp.outcome, EndAt: stamp(p.end),
+			StartAt: stamp(p.start), CreatedAt: stamp(lp.createdAt), ProposerID: proposerOf(p),
 			CoverageStatus: want.answers[path+"/votes/summary"]["coverageStatus"],
 		})
 		l.proposals = append(l.proposals, lp)
@@ -97,26 +93,26 @@ func listingOf(i *env.Pnyx, dir string) (*listing, error) {
 	return l, err
 }
 
-// upstreamUpdates reads the update time of each proposal, where upstream states it, and
-// its space or organization.
-func upstreamUpdates(dir string) (updates map[string]*time.Time, spaces map[string]string, err error) {
-	type snapshotUpdate struct {
-		ID      string       `json:"id"`
-		Updated *json.Number `json:"updated"`
-		Space   struct {
-			ID string `json:"id"`
-		} `json:"space"`
+// proposerOf is the identity of the proposer; nil for none.
+func proposerOf(p *poll) *string {
+	if proposer := identity(text(p.proposer)); proposer != "" {
+		return &proposer
 	}
-	updates, spaces = map[string]*time.Time{}, map[string]string{}
-	proposals, err := readLines[snapshotUpdate](dir, "snapshot", "proposals.ndjson.gz")
+	return nil
+}
+
+// spacesOf reads the space or organization of each proposal.
+func spacesOf(dir string) (spaces map[string]string, err error) {
+	spaces = map[string]string{}
+	proposals, err := readLines[snapshotProposal](dir, "snapshot", "proposals.ndjson.gz")
 	for _, p := range proposals {
-		updates["snapshot "+p.ID], spaces["snapshot "+p.ID] = moment(p.Updated, nil), p.Space.ID
+		spaces["snapshot "+p.ID] = p.Space.ID
 	}
 	governors, unread := readLines[tallyProposal](dir, "tally", "proposals.ndjson.gz")
 	for _, p := range governors {
 		spaces["tally "+p.ID] = p.Organization.Slug
 	}
-	return updates, spaces, cmp.Or(err, unread)
+	return spaces, cmp.Or(err, unread)
 }
 
 // listQuestion is one request for a list.

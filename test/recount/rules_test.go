@@ -22,6 +22,8 @@ import (
 type poll struct {
 	daoID, provider, externalID             string
 	title, body, proposer, link, discussion *string
+	derived                                 bool // of the title: it is taken from the body
+	spam                                    bool
 
 	kind    string   // how ballots are counted, as Snapshot names it; "" where not stated
 	keys    []string // of the choices, where their number is stated
@@ -33,6 +35,7 @@ type poll struct {
 	status  string   // upstream's name of its state
 	source  string   // the DAO's own name of its state, which overrides Snapshot's
 	created *time.Time
+	updated *time.Time
 	start   *time.Time
 	end     *time.Time
 
@@ -45,6 +48,7 @@ type cast struct {
 	id, voter string
 	at        *time.Time
 	choice    json.RawMessage
+	reason    string
 	power     power
 	rounded   bool // from more decimal places than it has
 }
@@ -79,8 +83,60 @@ func replaces(a, b cast) bool {
 	}
 }
 
-// ready reports whether the votes of a proposal can be counted.
-func (p *poll) ready() bool { return len(p.casts) > 0 || p.stated != nil && *p.stated == 0 }
+// held reports whether the ballots themselves can be counted.
+func (p *poll) held() bool { return len(p.casts) > 0 || p.stated != nil && *p.stated == 0 }
+
+// settled reports whether what upstream states of the votes is final.
+func (p *poll) settled() bool { return !slices.Contains([]string{"", "active", "pending"}, p.status) }
+
+// statement returns the power that upstream states of all votes, and that of each choice where
+// it states these; there is no total where votes of several choices are stated by choice alone.
+func (p *poll) statement() (total *big.Rat, scores []*big.Rat) {
+	if len(p.scores) > 0 && len(p.scores) == len(p.keys) {
+		scores = p.scores
+	}
+	if total = p.total; total == nil && scores != nil && p.kind != "approval" && p.kind != "ranked-choice" {
+		total = new(big.Rat)
+		for _, score := range scores {
+			total.Add(total, score)
+		}
+	}
+	return total, scores
+}
+
+// basis returns what the totals of a vote are.
+func (p *poll) basis(now time.Time, result count) string {
+	total, scores := p.statement()
+	over := p.lifecycle(now) == "closed"
+	if total != nil && (p.settled() || !over) {
+		differs := p.stated != nil && *p.stated > len(p.ballots) || total.Cmp(ratio(result.power)) > 0 && apart(total, ratio(result.power))
+		if over {
+			differs = differs || p.stated != nil && *p.stated != len(p.ballots) || apart(total, ratio(result.power))
+			for i, score := range scores {
+				differs = differs || apart(score, ratio(result.lines[i].power))
+			}
+		}
+		if differs || !p.held() {
+			return "upstream"
+		}
+	}
+	if p.held() {
+		return "ballots"
+	}
+	return ""
+}
+
+// apart reports whether two amounts are further apart than floating point makes them.
+func apart(a, b *big.Rat) bool {
+	larger := big.NewRat(1, 1)
+	for _, amount := range []*big.Rat{a, b} {
+		if amount.Cmp(larger) > 0 {
+			larger = amount
+		}
+	}
+	distance := new(big.Rat).Sub(a, b)
+	return distance.Abs(distance).Cmp(new(big.Rat).Quo(larger, new(big.Rat).SetInt(tenTo(9)))) > 0
+}
 
 // partial reports whether upstream counted more ballots than are stored.
 func (p *poll) partial() bool { return p.stated != nil && *p.stated > len(p.ballots) }
@@ -129,7 +185,7 @@ func (p *poll) result() (count, error) {
 		}
 	}
 	if p.kind == "ranked-choice" {
-		ranked, err := runOff(p.ballots)
+		ranked, err := runOff(slices.DeleteFunc(slices.Clone(p.ballots), p.invalid))
 		if err != nil {
 			return count{}, fmt.Errorf("%s: %w", p.externalID, err)
 		}
@@ -148,8 +204,12 @@ func (p *poll) result() (count, error) {
 	return total, nil
 }
 
-// share returns the power that a ballot gives to each position it supports.
+// share returns the power that a ballot gives to each position it supports: none where it is
+// invalid.
 func (p *poll) share(b cast) (map[int]power, error) {
+	if p.invalid(b) {
+		return map[int]power{}, nil
+	}
 	switch p.kind {
 	case "single-choice", "basic", "":
 		var position int
@@ -261,7 +321,7 @@ func (p *poll) named(result count) (keys, labels []string) {
 	}
 	for i := range result.lines {
 		keys = append(keys, strconv.Itoa(i+1))
-		labels = append(labels, "Choice "+strconv.Itoa(i+1))
+		labels = append(labels, p.choiceLabel(i+1))
 	}
 	return keys, labels
 }
@@ -308,46 +368,68 @@ func (p *poll) outcome(now time.Time, result count) string {
 			"rejected": "failed", "out_of_budget": "failed", "deleted": "canceled",
 		}[p.source]
 	case p.lifecycle(now) == "closed" && (p.kind == "single-choice" || p.kind == "basic"):
-		known = p.verdict(result)
+		known = p.verdict(now, result)
 	}
 	return cmp.Or(known, "unknown")
 }
 
-// verdict uses upstream's own scores, or else a complete count of the ballots. It
-// compares for with against, and applies the quorum if there is one.
-func (p *poll) verdict(result count) string {
+// verdict compares for with against by the totals of the basis, and applies the quorum if
+// there is one.
+func (p *poll) verdict(now time.Time, result count) string {
 	inFavour, against := p.sides()
-	if inFavour < 0 || against < 0 {
+	scores, counted := p.totals(now, result)
+	if inFavour < 0 || against < 0 || scores == nil || !p.decides(now, result) {
 		return ""
 	}
-	scores, counted := p.scores, new(big.Rat)
-	switch {
-	case len(scores) == len(p.keys):
-		for _, score := range scores {
-			counted.Add(counted, score)
-		}
-	case p.ready() && !p.partial():
-		scores, counted = nil, p.counted(result)
-		for _, l := range result.lines {
-			scores = append(scores, ratio(l.power))
-		}
-	default:
-		return ""
+	for len(scores) < 2 { // what a basic vote lacks got no power
+		scores = append(scores, new(big.Rat))
 	}
-	met := p.quorum == nil || counted.Cmp(p.quorumValue()) >= 0
+	met := !p.hasQuorum() || counted.Cmp(p.quorumValue()) >= 0
 	if met && scores[inFavour].Cmp(scores[against]) > 0 {
 		return "passed"
 	}
 	return "failed"
 }
 
+// decides reports whether the totals of the basis are final.
+func (p *poll) decides(now time.Time, result count) bool {
+	total, _ := p.statement()
+	final := total == nil || p.settled()
+	return p.basis(now, result) == "upstream" && final || p.basis(now, result) == "ballots" && final && !p.partial()
+}
+
+// totals returns the power of each choice by the basis, nil where it is not known, and what
+// counts towards the quorum.
+func (p *poll) totals(now time.Time, result count) (scores []*big.Rat, counted *big.Rat) {
+	if p.basis(now, result) == "upstream" {
+		total, scores := p.statement()
+		return scores, total
+	}
+	scores = []*big.Rat{}
+	for _, l := range result.lines {
+		scores = append(scores, ratio(l.power))
+	}
+	return scores, p.counted(result)
+}
+
+// hasQuorum reports whether a quorum above zero is published.
+func (p *poll) hasQuorum() bool { return p.quorum != nil && p.quorumValue().Sign() > 0 }
+
 // sides returns the one choice for and the one choice against. All other choices must
 // be abstentions.
 func (p *poll) sides() (inFavour, against int) {
+	if p.kind == "basic" {
+		return 0, 1
+	}
 	sides := map[string][]int{}
 	for i, label := range p.labels {
 		sides[side(label)] = append(sides[side(label)], i)
 	}
+	// What is to be done, or nothing.
+	if len(sides["undone"]) == 1 && len(sides["other"]) == 1 && len(sides["for"])+len(sides["against"]) == 0 && proposes(p.labels[sides["other"][0]]) {
+		return sides["other"][0], sides["undone"][0]
+	}
+	sides["against"] = append(sides["against"], sides["undone"]...)
 	if len(sides["for"]) != 1 || len(sides["against"]) != 1 || len(sides["other"]) > 0 {
 		return -1, -1
 	}
@@ -357,10 +439,18 @@ func (p *poll) sides() (inFavour, against int) {
 // side classifies a label by its only word or by a separate first word: "No",
 // "No, keep it", "NO - do nothing", but not "No Veto".
 func side(label string) string {
-	label = strings.ToLower(strings.TrimSpace(label))
+	label = strings.ReplaceAll(strings.ToLower(strings.TrimSpace(label)), "’", "'")
+	if undone(label) {
+		return "undone"
+	}
 	for side, words := range map[string][]string{
-		"for":     {"for", "yes", "yay", "approve", "accept", "agree", "in favor", "in favour"},
-		"against": {"against", "no", "nay", "reject", "deny", "decline", "disapprove", "refuse", "disagree"},
+		"for": {
+			"for", "yes", "yay", "approve", "accept", "agree", "in favor", "in favour", "vote yes", "extend", "sure", "oui", "sì", "会", "肯定会", "是的",
+		},
+		"against": {
+			"against", "no", "nay", "nah", "reject", "deny", "decline", "disapprove", "refuse", "disagree", "vote no", "no need",
+			"agaiinst", "againt", "dissapprove", "non", "不会", "不是",
+		},
 		"abstain": {"abstain"},
 	} {
 		for _, word := range words {
@@ -371,12 +461,43 @@ func side(label string) string {
 			}
 		}
 	}
+	first, rest, _ := strings.Cut(label, " ")
+	second, _, _ := strings.Cut(rest, " ")
+	switch {
+	case second == "":
+	case slices.Contains([]string{"approve", "accept"}, first), slices.Contains([]string{"yes to", "yes for", "for this", "in support"}, first+" "+strings.Trim(second, ",")):
+		return "for"
+	case slices.Contains([]string{"reject", "disapprove", "refuse"}, first), first+" "+second == "no to":
+		return "against"
+	}
 	return "other"
+}
+
+// undone reports whether a label says that nothing is done.
+func undone(label string) bool {
+	label, _, _ = strings.Cut(label, " (")
+	stays := strings.HasSuffix(strings.TrimRight(label, ". "), " as is") || strings.HasSuffix(label, " as it is") || strings.HasSuffix(label, " as they are")
+	for _, prefix := range []string{"do not ", "don't ", "do nothing", "no change", "make no change", "take no action"} {
+		if strings.HasPrefix(label, prefix) && !strings.Contains(label, "veto") {
+			return true
+		}
+	}
+	return stays && (strings.HasPrefix(label, "keep ") || strings.HasPrefix(label, "leave ")) || strings.HasPrefix(label, "keep") && strings.HasSuffix(strings.TrimSpace(label), "status quo")
+}
+
+// proposes reports whether a label says what is to be done.
+func proposes(label string) bool {
+	return !slices.ContainsFunc([]string{"more discussion", "revision", "veto", "neither", "other", "unsure", "later"}, func(word string) bool {
+		return strings.Contains(strings.ToLower(label), word)
+	})
 }
 
 // choiceKey returns the key of the choice that a ballot supports. Of several it is the
 // first, or the one with the largest weight (of equals, the first). There may be none.
 func (p *poll) choiceKey(b cast) *string {
+	if p.invalid(b) {
+		return nil
+	}
 	var position int
 	var positions []int
 	var weights map[int]json.Number
@@ -405,8 +526,11 @@ func (p *poll) choiceKey(b cast) *string {
 }
 
 // label shows a whole ballot in words: its choice, those it approves or ranks in its
-// own order, or its weights in percent, to one decimal place.
+// own order, or its weights in percent, to one decimal place; an invalid one as upstream has it.
 func (p *poll) label(b cast) string {
+	if p.invalid(b) {
+		return strings.ReplaceAll(string(b.choice), " ", "")
+	}
 	var position int
 	var positions []int
 	var weights map[int]json.Number
@@ -435,10 +559,47 @@ func (p *poll) label(b cast) string {
 	return cmp.Or(strings.Join(parts, ", "), "None")
 }
 
+// positions are those that a ballot names, in its own order.
+func (b cast) positions() (named []int) {
+	var position int
+	var weights map[int]json.Number
+	switch {
+	case json.Unmarshal(b.choice, &position) == nil:
+		return []int{position}
+	case json.Unmarshal(b.choice, &named) == nil:
+		return named
+	case json.Unmarshal(b.choice, &weights) == nil:
+		return slices.Sorted(maps.Keys(weights))
+	}
+	return nil
+}
+
+// invalid reports whether a ballot names a choice that does not exist, or one twice.
+func (p *poll) invalid(b cast) bool {
+	named := slices.Sorted(slices.Values(b.positions()))
+	return len(slices.Compact(slices.Clone(named))) < len(named) ||
+		p.keys != nil && slices.ContainsFunc(named, func(position int) bool { return position < 1 || position > len(p.keys) })
+}
+
+// shownReason is a voter's reason, cut at 1,000 characters with an ellipsis; nil for none.
+func (b cast) shownReason() *string {
+	characters := []rune(b.reason)
+	switch {
+	case len(characters) == 0:
+		return nil
+	case len(characters) > 1000:
+		return new(string(characters[:999]) + "…")
+	}
+	return &b.reason
+}
+
 // choiceLabel is the label at a position, from 1.
 func (p *poll) choiceLabel(position int) string {
-	if position <= len(p.labels) {
+	switch {
+	case position >= 1 && position <= len(p.labels):
 		return p.labels[position-1]
+	case p.keys == nil && p.kind == "basic" && position >= 1 && position <= 3:
+		return []string{"For", "Against", "Abstain"}[position-1]
 	}
 	return "Choice " + strconv.Itoa(position)
 }
@@ -487,7 +648,10 @@ func recountOf(dir string, now time.Time) (*expected, error) {
 			return nil, err
 		}
 		path := "/v2/proposals/" + key
-		want.results[key], byDAO[p.daoID] = result, append(byDAO[p.daoID], p)
+		want.results[key] = result
+		if !p.spam {
+			byDAO[p.daoID] = append(byDAO[p.daoID], p)
+		}
 		want.answers[path], want.answers[path+"/votes/summary"] = p.detail(now, result), p.summary(now, result)
 	}
 	for _, dao := range slices.SortedFunc(slices.Values(up.daos), func(a, b upstreamDAO) int { return cmp.Compare(a.DAOID, b.DAOID) }) {
@@ -498,6 +662,14 @@ func recountOf(dir string, now time.Time) (*expected, error) {
 			}
 		}
 		item, detail := daoAnswers(dao, byDAO[dao.DAOID], topics, want, now)
+		sources := []object{}
+		for _, source := range dao.Sources {
+			sources = append(sources, object{
+				"provider": source.Provider, "id": source.ID, "mode": "imported", "lastSuccessAt": nil,
+				"newestRecordAt": stamp(up.newest(source, now)),
+			})
+		}
+		detail["sources"] = sources
 		want.daos, want.answers["/v2/daos/"+dao.DAOID] = append(want.daos, item), detail
 		want.records["topics"] += len(topics)
 	}
@@ -512,46 +684,139 @@ func (p *poll) detail(now time.Time, result count) object {
 		choices = append(choices, object{"key": key, "label": labels[i]})
 	}
 	path := "/v2/proposals/" + p.key()
-	return object{
+	answer := object{
 		"proposalKey": p.key(),
 		"identity":    object{"daoId": p.daoID, "provider": p.provider, "externalId": p.externalID},
 		"title":       p.title, "bodyText": p.body, "proposerId": p.proposer,
 		"sourceUrl": p.link, "discussionUrl": p.discussion,
 		"lifecycleStatus": p.lifecycle(now), "outcome": p.outcome(now, result),
 		"choices": choices, "quorumRaw": p.quorum, "startAt": stamp(p.start), "endAt": stamp(p.end),
+		"createdAt": stamp(cmp.Or(p.created, p.start)), "updatedAt": stamp(p.changed(now)), "voteType": nil,
 		"related": object{"voteSummary": path + "/votes/summary", "votes": path + "/votes", "evidence": path + "/evidence"},
 	}
+	if p.kind != "" {
+		answer["voteType"] = p.kind
+	}
+	if p.spam {
+		answer["flagged"] = true
+	}
+	return answer
+}
+
+// changed is when a proposal last changed: as upstream states it, else the latest of its times
+// that are over.
+func (p *poll) changed(now time.Time) (at *time.Time) {
+	if p.updated != nil {
+		return p.updated
+	}
+	at = p.created
+	for _, over := range []*time.Time{p.start, p.end} {
+		if over != nil && !over.After(now) {
+			at = later(at, over)
+		}
+	}
+	return at
 }
 
 // summary is the answer about its votes.
 func (p *poll) summary(now time.Time, result count) object {
 	answer := object{
 		"proposal": object{"proposalKey": p.key(), "title": p.title, "outcome": p.outcome(now, result)},
-		"totals":   nil, "quorum": nil, "choices": []object{}, "coverageStatus": "unavailable",
+		"totals":   nil, "quorum": nil, "choices": []object{}, "coverageStatus": p.coverage(result), "basis": nil, "result": nil,
+		"held": object{"votes": strconv.Itoa(result.votes), "votingPower": decimalText(result.power, places)},
 	}
-	if !p.ready() {
+	basis := p.basis(now, result)
+	if basis == "" {
 		return answer
+	}
+	var votes *string
+	if basis == "ballots" {
+		votes = new(strconv.Itoa(result.votes))
+	} else if p.stated != nil {
+		votes = new(strconv.Itoa(*p.stated))
 	}
 	choices := []object{}
 	keys, labels := p.named(result)
-	for i, l := range result.lines {
-		choices = append(choices, object{
-			"key": keys[i], "label": labels[i], "votes": strconv.Itoa(l.votes), "votingPower": decimalText(l.power, places),
-		})
-	}
-	votes := strconv.Itoa(result.votes)
-	answer["totals"] = object{"votes": votes, "uniqueVoters": votes, "votingPower": decimalText(result.power, places)}
-	answer["choices"], answer["coverageStatus"] = choices, "complete"
-	if p.partial() {
-		answer["coverageStatus"] = "partial"
-	}
-	if p.quorum != nil {
-		counted, quorum := p.counted(result), p.quorumValue()
-		answer["quorum"] = object{
-			"raw": p.quorum, "progress": progress(counted, quorum), "reached": counted.Cmp(quorum) >= 0,
+	scores, counted := p.totals(now, result)
+	for i, score := range scores {
+		choice := object{"key": keys[i], "label": labels[i], "votes": nil, "votingPower": ratioText(score)}
+		if basis == "ballots" {
+			choice["votes"] = strconv.Itoa(result.lines[i].votes)
 		}
+		choices = append(choices, choice)
+	}
+	power := ratio(result.power)
+	if basis == "upstream" {
+		power, _ = p.statement()
+	}
+	answer["basis"], answer["choices"] = basis, choices
+	answer["totals"] = object{"votes": votes, "uniqueVoters": votes, "votingPower": ratioText(power)}
+	if p.hasQuorum() {
+		quorum := p.quorumValue()
+		said := object{"raw": p.quorum, "progress": progress(counted, quorum), "reached": nil, "type": "approval"}
+		if met := counted.Cmp(quorum) >= 0; met || basis == "upstream" || !p.partial() {
+			said["reached"] = met
+		}
+		answer["quorum"] = said
+	}
+	if p.lifecycle(now) == "closed" && p.decides(now, result) && p.outcome(now, result) != "canceled" {
+		answer["result"] = won(keys, labels, scores, power)
 	}
 	return answer
+}
+
+// coverage compares the ballots with what upstream states.
+func (p *poll) coverage(result count) string {
+	missing := p.partial()
+	if total, _ := p.statement(); p.stated == nil && total != nil {
+		missing = total.Cmp(ratio(result.power)) > 0 && apart(total, ratio(result.power))
+	}
+	switch {
+	case result.votes == 0 && (missing || p.stated == nil):
+		return "unavailable"
+	case missing:
+		return "partial"
+	}
+	return "complete"
+}
+
+// won is the choice with the most power; nil for none.
+func won(keys, labels []string, scores []*big.Rat, power *big.Rat) any {
+	first, second := -1, new(big.Rat)
+	for i, score := range scores {
+		if first < 0 || score.Cmp(scores[first]) > 0 {
+			if first >= 0 {
+				second = scores[first]
+			}
+			first = i
+		} else if score.Cmp(second) > 0 {
+			second = score
+		}
+	}
+	if first < 0 || scores[first].Sign() == 0 {
+		return nil
+	}
+	margin := new(big.Rat).Sub(scores[first], second)
+	whole := power
+	if scores[first].Cmp(whole) > 0 {
+		whole = scores[first]
+	}
+	part := new(big.Rat).Quo(new(big.Rat).Mul(margin, big.NewRat(10_000, 1)), whole)
+	said := object{
+		"choiceKey": &keys[first], "label": &labels[first], "marginPower": ratioText(margin), "tie": margin.Sign() == 0,
+		"marginPercent": decimalText(new(big.Int).Quo(part.Num(), part.Denom()), 2),
+	}
+	if margin.Sign() == 0 {
+		said["choiceKey"], said["label"] = nil, nil
+	}
+	return said
+}
+
+// ratioText writes an amount with the places of voting power.
+func ratioText(amount *big.Rat) string {
+	atoms := new(big.Rat).Mul(amount, new(big.Rat).SetInt(tenTo(places)))
+	atoms.Add(atoms, big.NewRat(1, 2))
+	return decimalText(new(big.Int).Quo(atoms.Num(), atoms.Denom()), places)
 }
 
 // daoAnswers is a DAO in the list and by itself.
@@ -613,13 +878,22 @@ func tally(polls []*poll, has func(*poll) bool) (n int) {
 // of no proposal are, and otherwise partial.
 func voteCoverage(polls []*poll) string {
 	switch {
-	case tally(polls, func(p *poll) bool { return p.ready() && !p.partial() }) == len(polls):
+	case tally(polls, func(p *poll) bool { return p.isCovered("complete") }) == len(polls):
 		return "ready"
-	case tally(polls, (*poll).ready) == 0:
+	case tally(polls, func(p *poll) bool { return p.isCovered("unavailable") }) == len(polls):
 		return "unavailable"
 	default:
 		return "partial"
 	}
+}
+
+// isCovered reports whether the ballots that are held are as many as a coverage says.
+func (p *poll) isCovered(as string) bool {
+	held := count{votes: len(p.ballots), power: new(big.Int)}
+	for _, b := range p.ballots {
+		held.power.Add(held.power, b.power)
+	}
+	return p.coverage(held) == as
 }
 
 func later(a, b *time.Time) *time.Time {

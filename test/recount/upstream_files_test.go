@@ -2,6 +2,7 @@ package recount_test
 
 import (
 	"bufio"
+	"cmp"
 	"compress/gzip"
 	"encoding/json"
 	"errors"
@@ -57,6 +58,8 @@ type snapshotProposal struct {
 	ScoresTotal  *json.Number  `json:"scores_total"`
 	Votes        *json.Number  `json:"votes"`
 	SourceStatus *string       `json:"source_status"`
+	Updated      *json.Number  `json:"updated"`
+	Flagged      *bool         `json:"flagged"`
 }
 
 // snapshotBallot is a ballot of Snapshot's hub.
@@ -73,6 +76,7 @@ type snapshotBallot struct {
 	CreatedDay *string         `json:"created_day"`
 	Choice     json.RawMessage `json:"choice"`
 	Power      json.Number     `json:"vp"`
+	Reason     *string         `json:"reason"`
 }
 
 // tallyProposal is a proposal of an on-chain Governor, as Tally answers.
@@ -116,6 +120,7 @@ type tallyBallot struct {
 		Address string `json:"address"`
 	} `json:"voter"`
 	Amount string    `json:"amount"`
+	Reason *string   `json:"reason"`
 	Block  tallyTime `json:"block"`
 }
 
@@ -160,6 +165,51 @@ func readUpstream(dir string) (up *upstream, err error) {
 		up.topics[filepath.Base(host)], err = topics, errors.Join(err, unread)
 	}
 	return up, err
+}
+
+// newest is the newest time up to now at which a record of a source was created, cast or updated;
+// nil where no time is known.
+func (up *upstream) newest(source upstreamSource, now time.Time) (at *time.Time) {
+	add := func(times ...*time.Time) {
+		for _, t := range times {
+			if t != nil && !t.After(now) {
+				at = later(at, t)
+			}
+		}
+	}
+	switch source.Provider {
+	case "snapshot":
+		for _, p := range up.snapshotProposals {
+			if p.Space.ID == source.ID {
+				add(moment(p.Created, nil), moment(p.Updated, nil))
+			}
+		}
+		for _, b := range up.snapshotBallots {
+			if b.Space.ID == source.ID {
+				add(moment(b.Created, b.CreatedDay))
+			}
+		}
+	case "tally":
+		of := map[string]bool{}
+		for _, p := range up.tallyProposals {
+			if p.Organization.Slug == source.ID {
+				of[p.ID] = true
+				add(p.CreatedAt)
+			}
+		}
+		for _, b := range up.tallyBallots {
+			if of[b.Proposal.ID] {
+				add(b.Block.Timestamp)
+			}
+		}
+	case "discourse":
+		for _, topic := range up.topics[source.ID] {
+			if topic.Visible {
+				add(cmp.Or(topic.LastPostedAt, topic.CreatedAt))
+			}
+		}
+	}
+	return at
 }
 
 // readLines reads all files of a pattern, two at a time.
@@ -280,7 +330,7 @@ func pollsOf(up *upstream) (polls map[string]*poll, waiting map[string]int, err 
 		}
 		p.casts = append(p.casts, cast{
 			id: b.ID, voter: identity(b.Voter), at: moment(b.Created, b.CreatedDay),
-			choice: b.Choice, power: powerOf(exact(b.Power.String())), rounded: !isWhole(exact(b.Power.String())),
+			choice: b.Choice, reason: strings.TrimSpace(text(b.Reason)), power: powerOf(exact(b.Power.String())), rounded: !isWhole(exact(b.Power.String())),
 		})
 	}
 	for _, b := range up.tallyBallots {
@@ -291,7 +341,7 @@ func pollsOf(up *upstream) (polls map[string]*poll, waiting map[string]int, err 
 		p.casts = append(p.casts, cast{
 			id: b.ID, voter: identity(b.Voter.Address), at: b.Block.Timestamp,
 			choice: json.RawMessage(strconv.Itoa(1 + slices.Index(governorChoices(), b.Type))),
-			power:  powerOf(wholeTokens(b.Amount)),
+			reason: strings.TrimSpace(text(b.Reason)), power: powerOf(wholeTokens(b.Amount)),
 		})
 	}
 	for _, p := range polls {
@@ -310,12 +360,13 @@ func governorChoices() []string { return []string{"for", "against", "abstain"} }
 func snapshotPoll(from snapshotProposal) *poll {
 	p := &poll{
 		provider: "snapshot", externalID: from.ID, kind: text(from.Type),
-		title: trimmed(from.Title), body: body(from.Body), proposer: from.Author,
+		body: body(from.Body), proposer: from.Author, spam: from.Flagged != nil && *from.Flagged,
 		link: trimmed(from.Link), discussion: trimmed(from.Discussion),
 		status: text(from.State), source: text(from.SourceStatus),
-		created: moment(from.Created, nil),
-		start:   moment(from.Start, from.StartDay), end: moment(from.End, from.EndDay),
+		created: moment(from.Created, nil), updated: moment(from.Updated, nil),
+		start: moment(from.Start, from.StartDay), end: moment(from.End, from.EndDay),
 	}
+	p.title, p.derived = shownTitle(from.Title, p.body)
 	for i, label := range from.Choices {
 		p.keys, p.labels = append(p.keys, strconv.Itoa(i+1)), append(p.labels, label)
 	}
@@ -338,12 +389,13 @@ func tallyPoll(from tallyProposal) *poll {
 	link := "https://www.tally.xyz/gov/" + from.Organization.Slug + "/proposal/" + from.OnchainID
 	p := &poll{
 		provider: "tally", externalID: from.ID, kind: "single-choice",
-		title: trimmed(from.Metadata.Title), body: body(from.Metadata.Description),
+		body:     body(from.Metadata.Description),
 		proposer: from.Proposer.Address, link: &link, discussion: trimmed(from.Metadata.DiscourseURL),
 		keys: governorChoices(), labels: []string{"For", "Against", "Abstain"},
 		quorum: from.Quorum, status: text(from.Status),
 		created: from.CreatedAt, start: from.Start.Timestamp, end: from.End.Timestamp,
 	}
+	p.title, p.derived = shownTitle(from.Metadata.Title, p.body)
 	for _, stats := range from.VoteStats {
 		if p.stated == nil {
 			p.stated = new(int)

@@ -24,6 +24,7 @@ type historyRow struct {
 	Proposal        votedProposal `json:"proposal"`
 	ChoiceKey       *string       `json:"choiceKey"`
 	Choice          ballotLabel   `json:"choice"`
+	Invalid         bool          `json:"invalid"`
 	VotingPower     string        `json:"votingPower"`
 	VotedAt         *string       `json:"votedAt"`
 	TransactionHash *string       `json:"transactionHash"`
@@ -32,6 +33,7 @@ type historyRow struct {
 type votedProposal struct {
 	ProposalKey string  `json:"proposalKey"`
 	Title       *string `json:"title"`
+	Flagged     bool    `json:"flagged,omitempty"`
 }
 
 // voted is a ballot and the proposal it is on.
@@ -61,7 +63,8 @@ func (w *walks) historyRows(votes []voted, let func(voted) bool) []json.RawMessa
 	for _, v := range votes {
 		if let(v) {
 			rows = append(rows, encoded(historyRow{
-				Proposal: votedProposal{v.key, v.on.title}, ChoiceKey: v.on.choiceKey(v.cast), Choice: ballotLabel{v.on.label(v.cast)},
+				Proposal: votedProposal{v.key, v.on.title, v.on.spam}, ChoiceKey: v.on.choiceKey(v.cast),
+				Choice: ballotLabel{v.on.label(v.cast)}, Invalid: v.on.invalid(v.cast),
 				VotingPower: decimalText(v.power, places), VotedAt: stamp(v.at), TransactionHash: w.hash(v.cast),
 			}))
 		}
@@ -111,9 +114,11 @@ type profileDAO struct {
 	LastVoteAt       *string `json:"lastVoteAt"`
 }
 
+// checkProfile compares the sums of a voter, which leave out ballots on spam.
 func (w *walks) checkProfile(path, voter string, votes []voted) error {
-	count, total := strconv.Itoa(len(votes)), new(big.Int)
-	want := profile{VoterIdentity: voter, VoterAddress: addressOf(voter), VoteCount: count, ProposalCount: count}
+	counting := slices.DeleteFunc(slices.Clone(votes), func(v voted) bool { return v.on.spam })
+	count, total := strconv.Itoa(len(counting)), new(big.Int)
+	want := profile{VoterIdentity: voter, VoterAddress: addressOf(voter), VoteCount: count, ProposalCount: count, DAOs: []profileDAO{}}
 	for _, dao := range slices.Sorted(maps.Keys(w.electorates)) {
 		if of := w.electorates[dao][voter]; of != nil {
 			total.Add(total, of.power)
@@ -172,6 +177,15 @@ func (m months) add(at *time.Time) {
 	}
 }
 
+// onlyMonth is a time in the month that the vote began and ended in; nil where there are two.
+func (p *poll) onlyMonth() *time.Time {
+	const month = "2006-01"
+	if p.start == nil || p.end == nil || p.end.Before(*p.start) || p.start.Format(month) != p.end.Format(month) {
+		return nil
+	}
+	return p.start
+}
+
 // buckets are the months from one to another, both included, which for "" are the
 // first and the last with a value.
 func (m months) buckets(from, to string) []object {
@@ -195,18 +209,27 @@ func (w *walks) checkTimelines(t *testing.T) {
 	filled := 0
 	for _, dao := range w.daos {
 		created, votes := months{}, months{}
+		undated := map[string]int{}
 		for _, p := range w.polls {
-			if p.daoID == dao {
-				created.add(cmp.Or(p.created, p.start))
+			if p.daoID == dao && !p.spam {
+				if at := cmp.Or(p.created, p.start); at == nil {
+					undated["proposals_created"]++
+				} else {
+					created.add(at)
+				}
 				for _, b := range p.ballots {
-					votes.add(b.at)
+					if at := cmp.Or(b.at, p.onlyMonth()); at == nil {
+						undated["votes_cast"]++
+					} else {
+						votes.add(at)
+					}
 				}
 			}
 		}
 		for metric, counts := range map[string]months{"proposals_created": created, "votes_cast": votes} {
 			filled += len(counts)
 			for _, bounds := range boundsFor(counts) {
-				jobs = append(jobs, func() error { return w.checkTimeline(dao, metric, counts, bounds[0], bounds[1]) })
+				jobs = append(jobs, func() error { return w.checkTimeline(dao, metric, counts, undated[metric], bounds) })
 			}
 		}
 	}
@@ -228,7 +251,8 @@ func boundsFor(counts months) [][2]string {
 	return append(bounds, [2]string{first, last}, [2]string{last, ""}, [2]string{"", first}, [2]string{first, known[len(known)/2]})
 }
 
-func (w *walks) checkTimeline(dao, metric string, counts months, from, to string) error {
+func (w *walks) checkTimeline(dao, metric string, counts months, undated int, bounds [2]string) error {
+	from, to := bounds[0], bounds[1]
 	query := url.Values{"metric": {metric}}
 	if from != "" {
 		query.Set("fromMonth", from)
@@ -239,7 +263,7 @@ func (w *walks) checkTimeline(dao, metric string, counts months, from, to string
 	path := "/v2/daos/" + dao + "/timeline?" + query.Encode()
 	var got any
 	r, err := w.Read(path, &got)
-	want := env.Plain(object{"daoId": dao, "metric": metric, "buckets": counts.buckets(from, to)})
+	want := env.Plain(object{"daoId": dao, "metric": metric, "buckets": counts.buckets(from, to), "undated": strconv.Itoa(undated)})
 	if diff := gocmp.Diff(want, got); err == nil && diff != "" {
 		err = fmt.Errorf("GET %s (-want +got):\n%s", path, diff)
 	}

@@ -12,8 +12,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -30,6 +32,9 @@ type Options struct {
 	Destination string
 	// S3 is how to reach an S3 store.
 	S3 S3
+	// Keys sign manifests: the first of them signs, and each is accepted. Without a key nothing
+	// is signed, and whoever may write to the destination decides what is restored.
+	Keys []string
 	// Archive is the warehouse; nil to list only.
 	Archive *warehouse.Archive
 	// Staging is the folder for backups on their way to and from S3; empty where the server
@@ -115,7 +120,7 @@ func List(ctx context.Context, o Options) ([]Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	return list(ctx, s.store)
+	return s.list(ctx)
 }
 
 // Create makes a backup and removes those that Keep does not cover. A backup that fails
@@ -126,7 +131,7 @@ func Create(ctx context.Context, o Options) (made Manifest, err error) {
 		return Manifest{}, err
 	}
 	// Before the snapshot, so that a destination that cannot be reached is reported at once.
-	entries, err := list(ctx, s.store)
+	entries, err := s.list(ctx)
 	if err != nil {
 		return Manifest{}, fmt.Errorf("read the destination: %w", err)
 	}
@@ -141,58 +146,78 @@ func Create(ctx context.Context, o Options) (made Manifest, err error) {
 	if made.Schema, err = warehouse.SchemaVersion(); err != nil {
 		return Manifest{}, err
 	}
+	var base *Manifest
 	if !o.Full {
-		made.Base = s.chooseBase(entries, made.StartedAt)
+		base = s.chooseBase(entries, made.StartedAt)
+	}
+	if base != nil {
+		made.Base = base.Name
 	}
 	if err := o.Archive.Snapshot(ctx); err != nil {
 		return Manifest{}, err
 	}
-	err = s.copy(ctx, &made)
+	err = s.copy(ctx, &made, base)
 	err = errors.Join(err, o.Archive.DropSnapshot(ctx), s.clear())
 	if err != nil {
 		cleanup, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 		defer cancel()
 		return Manifest{}, errors.Join(err, s.removeBackup(cleanup, made.Name))
 	}
-	entries = append(entries, Entry{made.Name, &made})
+	entries = append(entries, Entry{Name: made.Name, Manifest: &made})
 	if err := s.retain(ctx, entries, made.StartedAt); err != nil {
 		return made, fmt.Errorf("backup %s is complete, but removing earlier ones failed: %w", made.Name, err)
 	}
 	return made, nil
 }
 
-// nextName returns the name of a backup that begins now. It is later than all others, so that
-// the newest is the last one made.
+// nextName returns the name of a backup that begins now. It is later than all complete ones,
+// so that the newest is the last one made, and none that is there already.
 func nextName(entries []Entry, now time.Time) (string, error) {
-	if len(entries) > 0 {
-		last, err := time.Parse(nameLayout, entries[len(entries)-1].Name)
+	taken := map[string]bool{}
+	for _, entry := range entries {
+		taken[entry.Name] = true
+		if entry.Manifest == nil {
+			continue
+		}
+		last, err := time.Parse(nameLayout, entry.Name)
 		if err != nil {
 			return "", err
 		}
 		if last.After(now.Add(time.Minute)) {
-			return "", fmt.Errorf("backup %s is later than the clock of this machine: set the clock", last.Format(nameLayout))
+			return "", fmt.Errorf("backup %s is later than the clock of this machine: set the clock", entry.Name)
 		}
 		if next := last.Add(time.Second); next.After(now) {
 			now = next
 		}
 	}
+	for taken[now.Format(nameLayout)] {
+		now = now.Add(time.Second)
+	}
 	return now.Format(nameLayout), nil
 }
 
-// chooseBase returns the last full backup if it suits as a base, and "" otherwise.
-func (s *session) chooseBase(entries []Entry, now time.Time) (base string) {
+// chooseBase returns the last full backup if it suits as a base, and nil otherwise.
+func (s *session) chooseBase(entries []Entry, now time.Time) (base *Manifest) {
 	for _, entry := range entries {
 		m := entry.Manifest
-		if m != nil && m.Base == "" && m.Database == s.Archive.SnapshotDatabase() && len(m.Shards) == s.Archive.Shards() &&
-			now.Sub(m.StartedAt) < s.FullAge {
-			base = m.Name
+		if m != nil && m.Base == "" && m.Files != nil && m.Database == s.Archive.SnapshotDatabase() &&
+			len(m.Shards) == s.Archive.Shards() && now.Sub(m.StartedAt) < s.FullAge {
+			base = m
 		}
 	}
 	return base
 }
 
 // copy counts and copies the snapshot of every shard, and writes the manifest.
-func (s *session) copy(ctx context.Context, m *Manifest) error {
+func (s *session) copy(ctx context.Context, m, base *Manifest) (err error) {
+	if m.Applied, err = s.Archive.AppliedSchema(ctx); err != nil {
+		return err
+	}
+	if base != nil {
+		if err := s.bringBase(ctx, *base); err != nil {
+			return fmt.Errorf("read the base %s, without which --full makes a backup: %w", base.Name, err)
+		}
+	}
 	for shard := range s.Archive.Shards() {
 		s.Progress("counting rows", 0, 0)
 		contents, err := s.Archive.Contents(ctx, shard, m.Database)
@@ -204,25 +229,31 @@ func (s *session) copy(ctx context.Context, m *Manifest) error {
 			return fmt.Errorf("back up shard %d: %w", shard+1, err)
 		}
 	}
+	if err := s.writeFiles(ctx, m); err != nil {
+		return fmt.Errorf("list the files: %w", err)
+	}
 	if s.staging != nil {
-		if err := s.transfer(ctx, "uploading", s.staging, s.store, m.Name+"/"); err != nil {
+		files, err := serverFiles(ctx, s.staging, m.Name)
+		if err != nil {
+			return err
+		}
+		if err := s.transfer(ctx, "uploading", s.staging, s.store, files); err != nil {
 			return err
 		}
 	}
-	files, err := s.store.list(ctx, m.Name+"/")
-	if err != nil {
-		return err
-	}
-	m.Bytes, m.FinishedAt = size(files), time.Now().UTC()
-	if err := writeManifest(ctx, s.store, *m); err != nil {
+	m.FinishedAt = time.Now().UTC()
+	if err := s.writeManifest(ctx, *m); err != nil {
 		return fmt.Errorf("write the manifest: %w", err)
 	}
 	return nil
 }
 
 func (s *session) copyShard(ctx context.Context, m *Manifest, shard int) error {
-	if err := s.prepare(ctx, m, shard); err != nil {
-		return err
+	// Only its owner may read what the embedded engine writes.
+	if at, local := s.written().(folder); local && !s.Server {
+		if err := os.MkdirAll(at.path(m.Name), 0o700); err != nil {
+			return err
+		}
 	}
 	total, err := s.Archive.SnapshotBytes(ctx, shard)
 	if err != nil {
@@ -239,40 +270,68 @@ func (s *session) copyShard(ctx context.Context, m *Manifest, shard int) error {
 	if err != nil {
 		return err
 	}
-	if _, local := s.store.(folder); local && s.Server {
-		file, err := s.store.read(ctx, key+"/.backup")
-		if err != nil {
-			return fmt.Errorf("the server wrote the backup to a folder of its own machine, which is not readable here: "+
-				"use s3://BUCKET/PREFIX, or run this on that machine as the server's user: %w", err)
+	err = s.checkMetadata(ctx, *m, shard)
+	if _, local := s.store.(folder); local && s.Server && errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("the server wrote the backup to a folder of its own machine, which is not readable here: "+
+			"use s3://BUCKET/PREFIX, or run this on that machine as the server's user: %w", err)
+	}
+	return err
+}
+
+// bringBase brings what BACKUP reads of the base to where the server reads it, and checks it.
+func (s *session) bringBase(ctx context.Context, base Manifest) error {
+	files, err := s.files(ctx, base)
+	if err != nil {
+		return err
+	}
+	files = slices.DeleteFunc(files, func(file storedFile) bool { return !strings.HasSuffix(file.key, metadataFile) })
+	if s.staging != nil {
+		if err := s.download(ctx, "reading the base", base, files); err != nil {
+			return err
 		}
-		return file.Close()
+	}
+	if err := s.checkContent(ctx, files); err != nil {
+		return err
+	}
+	return s.checkAllMetadata(ctx, base)
+}
+
+// checkAllMetadata checks the lists of files of all shards where the server reads them.
+func (s *session) checkAllMetadata(ctx context.Context, m Manifest) error {
+	for shard := range m.Shards {
+		if err := s.checkMetadata(ctx, m, shard); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// prepare makes the folder that the embedded engine writes to, which only its owner may
-// read, and brings what BACKUP needs of the base to the staging folder.
-func (s *session) prepare(ctx context.Context, m *Manifest, shard int) error {
-	if at, local := s.written().(folder); local && !s.Server {
-		if err := os.MkdirAll(at.path(m.Name), 0o700); err != nil {
-			return err
-		}
-	}
-	if s.staging == nil || m.Base == "" {
-		return nil
-	}
-	return s.transfer(ctx, "reading the base", s.store, s.staging, shardKey(m.Base, shard)+"/.backup")
-}
-
-// transfer copies the files below a prefix from one store to another.
-func (s *session) transfer(ctx context.Context, phase string, from, to store, prefix string) error {
-	files, err := from.list(ctx, prefix)
+// checkMetadata checks the list of files of one shard where the server reads it.
+func (s *session) checkMetadata(ctx context.Context, m Manifest, shard int) error {
+	list, err := s.written().read(ctx, shardKey(m.Name, shard)+metadataFile)
 	if err != nil {
 		return err
 	}
+	defer list.Close()
+	if err := metadataOf(m, shard).check(list); err != nil {
+		return fmt.Errorf("shard %d of backup %s: %w", shard+1, m.Name, err)
+	}
+	return nil
+}
+
+// download brings files of a backup to the staging folder, in place of what is there of it.
+func (s *session) download(ctx context.Context, phase string, m Manifest, files []storedFile) error {
+	if err := folder(s.Staging).removeAll(m.Name); err != nil {
+		return err
+	}
+	return s.transfer(ctx, phase, s.store, s.staging, objectsOf(files))
+}
+
+// transfer copies files from one store to another.
+func (s *session) transfer(ctx context.Context, phase string, from, to store, files []object) error {
 	done, total := int64(0), size(files)
 	for _, file := range files {
-		if err := transferFile(ctx, from, to, file.key); err != nil {
+		if err := transferFile(ctx, from, to, file); err != nil {
 			return fmt.Errorf("%s %s: %w", phase, file.key, err)
 		}
 		done += file.size
@@ -281,14 +340,9 @@ func (s *session) transfer(ctx context.Context, phase string, from, to store, pr
 	return nil
 }
 
-func size(files []object) (total int64) {
-	for _, file := range files {
-		total += file.size
-	}
-	return total
-}
-
-// retain removes the backups that Keep does not cover. A base of one that is kept is kept.
+// retain removes the backups that Keep does not cover. A base of one that is kept is kept. One
+// with a problem counts as none and stays: else whoever may add backups, but not remove any,
+// would have the good ones removed.
 func (s *session) retain(ctx context.Context, entries []Entry, now time.Time) error {
 	if s.Keep == 0 {
 		return nil
@@ -302,7 +356,7 @@ func (s *session) retain(ctx context.Context, entries []Entry, now time.Time) er
 	}
 	abandoned := now.Add(-abandonedAge).Format(nameLayout)
 	for _, entry := range entries {
-		if kept[entry.Name] || entry.Manifest == nil && entry.Name > abandoned {
+		if kept[entry.Name] || entry.Problem != nil || entry.Manifest == nil && entry.Name > abandoned {
 			continue
 		}
 		if err := s.removeBackup(ctx, entry.Name); err != nil {
@@ -329,7 +383,7 @@ func (s *session) removeBackup(ctx context.Context, name string) error {
 		}
 	}
 	if at, local := s.store.(folder); local {
-		return os.RemoveAll(at.path(name))
+		return at.removeAll(name)
 	}
 	return nil
 }

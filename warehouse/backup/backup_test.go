@@ -225,6 +225,33 @@ func TestBackupAfterARollbackIsRestored(t *testing.T) {
 	wantMigrated(t, empty, 5)
 }
 
+// A warehouse that began with 0.1.0 has tables of it, and others in another form than a new one.
+func TestBackupOfAWarehouseThatBeganWithAnEarlierVersionIsRestored(t *testing.T) {
+	url := env.EmptyDatabaseURL(t)
+	conn := env.ConnectWarehouse(t, url)
+	text, err := os.ReadFile("../earlier/0015.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for statement := range strings.SplitSeq(string(text), ";\n") {
+		if strings.Contains(statement, "CREATE TABLE") {
+			if err := conn.Exec(t.Context(), statement); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	s := openSource(t, options(url))
+	s.vote("one", 5)
+	o := s.to(t.TempDir())
+	create(t, o)
+	empty := options(env.EmptyDatabaseURL(t))
+	o.Archive = openArchive(t, empty)
+	if _, err := backup.Restore(t.Context(), o, ""); err != nil {
+		t.Fatal(err)
+	}
+	wantMigrated(t, empty, 5)
+}
+
 func TestLongEveryShardIsBackedUpAndRestored(t *testing.T) {
 	env.Long(t)
 	shards, others := env.EngineShards(t), env.EngineShards(t)

@@ -2,6 +2,7 @@ package backup
 
 import (
 	"context"
+	"io"
 	"time"
 )
 
@@ -12,7 +13,7 @@ func PutManifest(ctx context.Context, o Options, m Manifest) error {
 		return err
 	}
 	m.Format = formatVersion
-	return writeManifest(ctx, s.store, m)
+	return s.writeManifest(ctx, m)
 }
 
 // Retain removes what o.Keep does not cover, as after a backup.
@@ -21,9 +22,24 @@ func Retain(ctx context.Context, o Options, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	entries, err := list(ctx, s.store)
+	entries, err := s.list(ctx)
 	if err != nil {
 		return err
 	}
 	return s.retain(ctx, entries, now)
+}
+
+// CheckMetadata checks the list of the first shard's files.
+func CheckMetadata(list io.Reader, m Manifest) error { return metadataOf(m, 0).check(list) }
+
+// DecodeManifest is decodeManifest.
+var DecodeManifest = decodeManifest
+
+// ParseFiles returns the names in a list of files.
+func ParseFiles(text []byte, name string) (keys []string, err error) {
+	files, err := parseFiles(text, name)
+	for _, file := range files {
+		keys = append(keys, file.key)
+	}
+	return keys, err
 }

@@ -1,11 +1,10 @@
 package backup
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -23,12 +22,12 @@ var (
 // warehouse, compares rows and checksums with the manifest, and drops the database. The
 // error is ErrDiffers if they are not the same.
 func Verify(ctx context.Context, o Options, name string) (Manifest, error) {
-	s, m, err := openBackup(ctx, o, name)
+	s, m, base, err := openBackup(ctx, o, name)
 	if err != nil {
 		return Manifest{}, err
 	}
 	beside := o.Archive.Database() + "_verify"
-	err = s.restoreAll(ctx, m, beside)
+	err = s.restoreAll(ctx, m, base, beside)
 	return m, errors.Join(err, o.Archive.Drop(ctx, beside), s.clear())
 }
 
@@ -36,7 +35,7 @@ func Verify(ctx context.Context, o Options, name string) (Manifest, error) {
 // migrates it then. The rows are checked before the warehouse gets them, so that an error
 // leaves it empty.
 func Restore(ctx context.Context, o Options, name string) (Manifest, error) {
-	s, m, err := openBackup(ctx, o, name)
+	s, m, base, err := openBackup(ctx, o, name)
 	if err != nil {
 		return Manifest{}, err
 	}
@@ -51,7 +50,7 @@ func Restore(ctx context.Context, o Options, name string) (Manifest, error) {
 		}
 	}
 	beside := o.Archive.Database() + "_restore"
-	if err := s.restoreAll(ctx, m, beside); err != nil {
+	if err := s.restoreAll(ctx, m, base, beside); err != nil {
 		return m, errors.Join(err, o.Archive.Drop(ctx, beside), s.clear())
 	}
 	for shard := range o.Archive.Shards() {
@@ -63,43 +62,44 @@ func Restore(ctx context.Context, o Options, name string) (Manifest, error) {
 }
 
 // openBackup finds a backup and checks that this version and warehouse can restore it.
-func openBackup(ctx context.Context, o Options, name string) (*session, Manifest, error) {
-	s, err := open(o)
-	if err != nil {
-		return nil, Manifest{}, err
+func openBackup(ctx context.Context, o Options, name string) (s *session, m Manifest, base *Manifest, err error) {
+	if s, err = open(o); err != nil {
+		return nil, Manifest{}, nil, err
 	}
-	m, err := find(ctx, s.store, name)
-	if err != nil {
-		return nil, Manifest{}, fmt.Errorf("%s: %w", o.Destination, err)
+	if m, base, err = s.find(ctx, name); err != nil {
+		return nil, Manifest{}, nil, fmt.Errorf("%s: %w", o.Destination, err)
 	}
 	schema, err := warehouse.SchemaVersion()
 	switch {
 	case err != nil:
-		return nil, Manifest{}, err
+		return nil, Manifest{}, nil, err
 	case m.Schema > schema:
-		return nil, Manifest{}, fmt.Errorf("backup %s has schema %d, this version knows %d: use pnyx %s or later", m.Name, m.Schema, schema, m.Version)
+		return nil, Manifest{}, nil, fmt.Errorf("backup %s has schema %d, this version knows %d: use pnyx %s or later", m.Name, m.Schema, schema, m.Version)
 	case len(m.Shards) != o.Archive.Shards():
-		return nil, Manifest{}, fmt.Errorf("backup %s has %d shards, the warehouse %d: they must be as many", m.Name, len(m.Shards), o.Archive.Shards())
+		return nil, Manifest{}, nil, fmt.Errorf("backup %s has %d shards, the warehouse %d: they must be as many", m.Name, len(m.Shards), o.Archive.Shards())
 	}
-	return s, m, nil
+	return s, m, base, nil
 }
 
-// restoreAll restores all shards to a database, and compares it with the manifest.
-func (s *session) restoreAll(ctx context.Context, m Manifest, database string) error {
-	if s.staging != nil {
-		for _, name := range []string{m.Base, m.Name} {
-			if name == "" {
-				continue
-			}
-			if err := s.transfer(ctx, "downloading", s.store, s.staging, name+"/"); err != nil {
-				return err
-			}
+// restoreAll restores all shards to a database, and compares it with the manifest. What the
+// server reads is checked before, and only rows come from the backup: tables are those that
+// this version's migrations make.
+func (s *session) restoreAll(ctx context.Context, m Manifest, base *Manifest, database string) error {
+	if base != nil {
+		if err := s.bring(ctx, *base); err != nil {
+			return err
 		}
+	}
+	if err := s.bring(ctx, m); err != nil {
+		return err
 	}
 	for shard, want := range m.Shards {
 		progress := func(_ context.Context, done, total uint64) { s.Progress("restoring", done, total) }
-		err := s.Archive.Restore(ctx, shard, m.Database, database, *s.location(m.Name, shard), s.location(m.Base, shard), progress)
-		if err != nil {
+		from := warehouse.Restored{
+			Database: m.Database, Schema: cmp.Or(m.Applied, m.Schema), Tables: metadataOf(m, shard).tables,
+			From: *s.location(m.Name, shard), Base: s.location(m.Base, shard),
+		}
+		if err := s.Archive.Restore(ctx, shard, from, database, progress); err != nil {
 			return fmt.Errorf("restore shard %d: %w", shard+1, err)
 		}
 		s.Progress("counting rows", 0, 0)
@@ -112,6 +112,23 @@ func (s *session) restoreAll(ctx context.Context, m Manifest, database string) e
 		}
 	}
 	return nil
+}
+
+// bring brings a backup to where the server reads it, and checks it.
+func (s *session) bring(ctx context.Context, m Manifest) error {
+	files, err := s.files(ctx, m)
+	if err != nil {
+		return err
+	}
+	if s.staging != nil {
+		if err := s.download(ctx, "downloading", m, files); err != nil {
+			return err
+		}
+	}
+	if err := s.checkFiles(ctx, m, files); err != nil {
+		return err
+	}
+	return s.checkAllMetadata(ctx, m)
 }
 
 // compare returns ErrDiffers with the first table that differs. Both are in order of names.
@@ -127,18 +144,12 @@ func compare(got, want []warehouse.TableContent) error {
 		ErrDiffers, got[i].Name, got[i].Rows, got[i].Checksum, want[i].Name, want[i].Rows, want[i].Checksum)
 }
 
-// transferFile copies one file from one store to another. At least one of them is a folder.
-func transferFile(ctx context.Context, from, to store, key string) error {
-	content, err := from.read(ctx, key)
+// transferFile copies one file, of exactly its size, from one store to another.
+func transferFile(ctx context.Context, from, to store, file object) error {
+	content, err := from.read(ctx, file.key)
 	if err != nil {
 		return err
 	}
 	defer content.Close()
-	if file, local := content.(*os.File); local {
-		return to.write(ctx, key, file)
-	}
-	return to.write(ctx, key, struct {
-		io.Reader
-		io.Seeker
-	}{Reader: content})
+	return to.write(ctx, file.key, content, file.size)
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -22,11 +23,15 @@ const ChildCommand = "engine-child"
 // ended. It takes 40 ms, or 5 s with open connections; longer is possible.
 const childGracePeriod = 2 * time.Second
 
-// lockFD is the file descriptor of the data folder's lock in a child: the first
-// inherited file.
-const lockFD = 3
+// lockFD and pipeFD are the file descriptors of the data folder's lock and of the parent's
+// pipe in a child: the inherited files.
+const (
+	lockFD = 3
+	pipeFD = 4
+)
 
-// The first argument of a child says what it runs.
+// The first argument of a child says what it runs. That of a library may be followed by a
+// colon and its SHA-256.
 const (
 	kindLibrary = "library"
 	kindProgram = "program"
@@ -49,15 +54,15 @@ func runChild(args []string) error {
 	if len(args) < 2 {
 		return fmt.Errorf("%s is internal: pnyx starts its engine with it", ChildCommand)
 	}
-	kind, path, args := args[0], args[1], args[2:]
-	switch kind {
+	first, path, args := args[0], args[1], args[2:]
+	switch kind, digest, _ := strings.Cut(first, ":"); kind {
 	case kindLibrary:
 		go endWithParent(func() { os.Exit(0) })
-		return runLibrary(path, args)
+		return runLibrary(path, digest, args)
 	case kindProgram:
 		return runProgram(path, args)
 	}
-	return fmt.Errorf("run engine: unknown kind %q", kind)
+	return fmt.Errorf("run engine: unknown kind %q", first)
 }
 
 // endWithParent waits until the parent closes the pipe, gives the engine
@@ -69,25 +74,25 @@ func endWithParent(end func()) {
 	}
 }
 
-// parentGone reports whether the other end of standard input is closed. It waits for the
-// given number of milliseconds, without limit if that is negative. It reads no input,
-// which is the engine's.
+// parentGone reports whether the other end of the pipe is closed. It waits for the given
+// number of milliseconds, without limit if that is negative. It reads nothing: the last
+// query of the engine does.
 func parentGone(milliseconds int) bool {
-	stdin := []unix.PollFd{{Fd: 0}}
+	pipe := []unix.PollFd{{Fd: pipeFD}}
 	for {
-		n, err := unix.Poll(stdin, milliseconds)
+		n, err := unix.Poll(pipe, milliseconds)
 		if !errors.Is(err, unix.EINTR) {
-			return n > 0 && stdin[0].Revents&(unix.POLLHUP|unix.POLLERR|unix.POLLNVAL) != 0
+			return n > 0 && pipe[0].Revents&(unix.POLLHUP|unix.POLLERR|unix.POLLNVAL) != 0
 		}
 	}
 }
 
-// runProgram runs clickhouse local with the input, output and lock of this process.
+// runProgram runs clickhouse local with the input, output, lock and pipe of this process.
 func runProgram(path string, args []string) error {
 	//nolint:gosec,noctx // the program that Locate found; it runs as long as the pipe is open
 	command := exec.Command(path, append([]string{"local"}, args...)...)
 	command.Stdin, command.Stdout, command.Stderr = os.Stdin, os.Stdout, os.Stderr
-	command.ExtraFiles = []*os.File{os.NewFile(lockFD, "engine.lock")}
+	command.ExtraFiles = []*os.File{os.NewFile(lockFD, "engine.lock"), os.NewFile(pipeFD, "pipe")}
 	if err := command.Start(); err != nil {
 		return fmt.Errorf("start engine: %w", err)
 	}

@@ -122,8 +122,7 @@ func usersConfig(options Options, instance Instance) ([]byte, error) {
 	return render("users.xml", usersTemplate, struct {
 		User, PasswordHash, AnalystUser, AnalystPasswordHash, AnalystDatabase string
 		AnalystGrants                                                         []string
-		Limits                                                                AnalystLimits
-		MaxSeconds, MaxDriverSeconds                                          float64
+		AnalystSettings                                                       []AnalystSetting
 	}{
 		User:                instance.User,
 		PasswordHash:        hash(instance.Password),
@@ -131,9 +130,7 @@ func usersConfig(options Options, instance Instance) ([]byte, error) {
 		AnalystPasswordHash: hash(instance.AnalystPassword),
 		AnalystDatabase:     AnalystDatabase,
 		AnalystGrants:       options.AnalystGrants,
-		Limits:              options.AnalystLimits,
-		MaxSeconds:          options.AnalystLimits.Time.Seconds(),
-		MaxDriverSeconds:    options.AnalystLimits.Time.Seconds() + 5,
+		AnalystSettings:     AnalystSettings(options.AnalystLimits),
 	})
 }
 

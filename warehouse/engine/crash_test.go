@@ -120,11 +120,12 @@ func TestHangingEngineIsKilled(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "clickhouse")
 	script(t, program, "exec sleep infinity")
 	child := exec.CommandContext(t.Context(), env.EngineOptions(t).Executable, engine.ChildCommand, "program", program)
-	child.ExtraFiles = []*os.File{os.Stderr} // in place of the lock
-	pipe, err := child.StdinPipe()
+	read, pipe, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer read.Close()
+	child.ExtraFiles = []*os.File{os.Stderr, read} // the first in place of the lock
 	if err := child.Start(); err != nil {
 		t.Fatal(err)
 	}

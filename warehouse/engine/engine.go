@@ -71,7 +71,7 @@ type Options struct {
 	Shards []string
 
 	// AnalystListen is the address at which AnalystUser, and no other user, is let in, over
-	// the native protocol and HTTP. Empty means a free port of the loopback interface.
+	// HTTP. Empty means a free port of the loopback interface.
 	AnalystListen string
 
 	// AnalystPassword is the password of AnalystUser. Empty means one that is kept in the
@@ -113,10 +113,8 @@ type Engine struct {
 	stop       sync.Once
 	stopErr    error
 
-	// proxy is where analysts connect, and relay where other processes do. Both outlive
-	// restarts of the process.
+	// proxy is where analysts connect. It outlives restarts of the process.
 	proxy *proxy.Proxy
-	relay *proxy.Relay
 
 	mu       sync.Mutex
 	instance Instance
@@ -147,17 +145,12 @@ func Start(ctx context.Context, options Options) (*Engine, error) {
 	if err != nil {
 		return nil, errors.Join(err, e.release())
 	}
-	relayed, err := net.Listen("tcp", net.JoinHostPort(loopback, "0")) //nolint:noctx // it ends with the engine
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("listen for other processes: %w", err), listener.Close(), e.release())
+	if err := e.startFirst(ctx); err != nil {
+		return nil, errors.Join(err, listener.Close(), e.release())
 	}
-	if err := e.startFirst(ctx, relayed.Addr().String()); err != nil {
-		return nil, errors.Join(err, listener.Close(), relayed.Close(), e.release())
-	}
-	e.relay = proxy.StartRelay(relayed, e.instance.TCPAddr, e.logger)
 	e.proxy = proxy.Start(listener, proxy.Options{
 		User: AnalystUser, Password: e.options.AnalystPassword, Database: AnalystDatabase,
-		TCPAddr: e.instance.TCPAddr, HTTPAddr: e.instance.HTTPAddr, Logger: e.logger,
+		Settings: AnalystSettingNames(), HTTPAddr: e.instance.HTTPAddr, Logger: e.logger,
 	})
 	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	e.cancel = cancel
@@ -213,21 +206,16 @@ func withDefaults(options Options) (Options, error) {
 	}
 	options.Logger = cmp.Or(options.Logger, slog.New(slog.DiscardHandler))
 	options.Password = cmp.Or(options.Password, randomPassword())
-	limits := &options.AnalystLimits
-	limits.Time = cmp.Or(limits.Time, 30*time.Second)
-	limits.Memory = cmp.Or(limits.Memory, 2<<30)
-	limits.Rows = cmp.Or(limits.Rows, 1_000_000)
 	return options, nil
 }
 
 // startFirst starts the first process. It chooses other ports if a port is taken.
-func (e *Engine) startFirst(ctx context.Context, relayAddr string) error {
+func (e *Engine) startFirst(ctx context.Context) error {
 	var err error
 	for range portAttempts {
 		if e.instance, err = newInstance(e.options); err != nil {
 			return err
 		}
-		e.instance.RelayAddr = relayAddr
 		if err = configure(e.options, e.instance); err != nil {
 			return err
 		}
@@ -288,9 +276,8 @@ func (e *Engine) Stop(ctx context.Context) error {
 		<-e.supervised
 		ctx, cancel := context.WithTimeout(ctx, stopTimeout)
 		defer cancel()
-		proxyErr := errors.Join(e.proxy.Close(ctx), e.relay.Close())
+		proxyErr := e.proxy.Close(ctx)
 		e.process.stop(ctx)
-		e.relay.Wait()
 		e.stopErr = errors.Join(proxyErr, e.release())
 		e.logger.LogAttrs(ctx, slog.LevelInfo, "engine stopped", slog.Any("instance", e.Instance()))
 	})

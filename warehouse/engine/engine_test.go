@@ -238,7 +238,7 @@ func answers(t *testing.T, i engine.Instance) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	defer cancel()
-	return open(t, i.OwnerURL("default")).Ping(ctx)
+	return open(t, i.URL("default")).Ping(ctx)
 }
 
 // freePort returns a port that nobody listens on.

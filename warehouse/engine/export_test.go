@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"io"
 	"log/slog"
 
 	"pnyx/warehouse/engine/proxy"
@@ -9,7 +10,18 @@ import (
 
 // FetchPackage is Fetch for a given package.
 func FetchPackage(ctx context.Context, name, version, integrity string, options FetchOptions) (string, error) {
-	return fetch(ctx, npmPackage{name, version, integrity}, options)
+	return fetch(ctx, npmPackage{name: name, version: version, integrity: integrity}, options)
+}
+
+// FetchPinnedLibrary is Fetch for a package whose unpacked library must have a SHA-256.
+func FetchPinnedLibrary(ctx context.Context, library string, options FetchOptions) (string, error) {
+	return fetch(ctx, npmPackage{name: "@pnyx/lib", version: "1.0.0", library: library}, options)
+}
+
+// Unpack unpacks the library of a tarball into a folder, and returns its path.
+func Unpack(tarball io.Reader, dir string) (string, error) {
+	file, err := unpackFrom(tarball, dir, func(string) {})
+	return file.path, err
 }
 
 // Tail returns the tail of an output that received the given writes.

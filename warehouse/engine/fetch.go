@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha512"
 	"encoding/base64"
@@ -16,7 +17,7 @@ import (
 	"time"
 )
 
-// ErrIntegrity reports a tarball whose hash differs from the expected one.
+// ErrIntegrity reports a tarball or a library whose hash differs from the expected one.
 var ErrIntegrity = errors.New("hash mismatch")
 
 // progressInterval is the interval between progress lines.
@@ -35,8 +36,8 @@ type FetchOptions struct {
 
 // Fetch downloads the engine library for this platform and returns its path. It gets the
 // tarball (178 MB) from npm, checks it against the pinned hash and unpacks the library
-// (566 MB). If the library is in the cache, Fetch returns its path; of several
-// concurrent processes one downloads. After an error the cache has no partial library.
+// (566 MB). If the library is in the cache and has its hash, Fetch returns its path; of
+// several concurrent processes one downloads. After an error the cache has no partial library.
 func Fetch(ctx context.Context, options FetchOptions) (string, error) {
 	pkg, err := platformPackage()
 	if err != nil {
@@ -50,10 +51,10 @@ func fetch(ctx context.Context, pkg npmPackage, options FetchOptions) (string, e
 	if err != nil {
 		return "", err
 	}
-	if path, ok := pkg.cached(dir); ok {
+	if path, ok := pkg.intact(dir); ok {
 		return path, nil
 	}
-	if err := os.MkdirAll(dir, 0o750); err != nil {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", fmt.Errorf("create cache folder: %w", err)
 	}
 	report := options.Progress
@@ -69,16 +70,30 @@ func fetch(ctx context.Context, pkg npmPackage, options FetchOptions) (string, e
 		return "", err
 	}
 	defer lock.Close()
-	if path, ok := pkg.cached(dir); ok {
+	if path, ok := pkg.intact(dir); ok {
 		return path, nil
 	}
 	return pkg.install(ctx, dir, report)
 }
 
+// intact returns the path of the library in dir if it is there and may be loaded.
+func (p npmPackage) intact(dir string) (string, bool) {
+	program, ok := p.cached(dir)
+	if !ok {
+		return "", false
+	}
+	library, err := openLibrary(program.Library, program.Digest)
+	if err != nil {
+		return "", false
+	}
+	library.Close()
+	return program.Library, true
+}
+
 func (p npmPackage) install(ctx context.Context, dir string, report func(string)) (string, error) {
 	work := filepath.Join(dir, "unfinished")
 	// A killed process leaves its work folder. The lock ensures that nobody uses it.
-	if err := errors.Join(os.RemoveAll(work), os.Mkdir(work, 0o750)); err != nil {
+	if err := errors.Join(os.RemoveAll(work), os.Mkdir(work, 0o700)); err != nil {
 		return "", fmt.Errorf("create work folder: %w", err)
 	}
 	defer os.RemoveAll(work)
@@ -96,7 +111,10 @@ func (p npmPackage) install(ctx context.Context, dir string, report func(string)
 	if err != nil {
 		return "", fmt.Errorf("unpack %s: %w", p, err)
 	}
-	note.File, note.Size = filepath.Base(unpacked.path), unpacked.size
+	if want := cmp.Or(p.library, unpacked.digest); unpacked.digest != want {
+		return "", fmt.Errorf("unpack %s: %w: got %s, want %s", p, ErrIntegrity, unpacked.digest, want)
+	}
+	note.File, note.Size, note.SHA256 = filepath.Base(unpacked.path), unpacked.size, unpacked.digest
 	path := filepath.Join(dir, note.File)
 	if err := os.Rename(unpacked.path, path); err != nil {
 		return "", fmt.Errorf("install the engine library: %w", err)
@@ -124,7 +142,7 @@ func (p npmPackage) download(ctx context.Context, dir string, report func(string
 	command := exec.CommandContext(ctx, npm, "pack", p.String(), "--json", "--pack-destination="+dir)
 	command.Dir = dir
 	command.WaitDelay = time.Second
-	var stdout, stderr bytes.Buffer
+	var stdout, stderr boundedBuffer
 	command.Stdout, command.Stderr = &stdout, &stderr
 	if err := command.Run(); err != nil {
 		return "", "", fmt.Errorf("npm pack %s: %w%s",
@@ -141,6 +159,20 @@ func (p npmPackage) download(ctx context.Context, dir string, report func(string
 		return "", "", fmt.Errorf("npm pack %s: got %d files, want 1", p, len(packed))
 	}
 	return filepath.Join(dir, filepath.Base(packed[0].Filename)), packed[0].Integrity, nil
+}
+
+// maxNPMOutput bounds what npm prints: some of it is the registry's.
+const maxNPMOutput = 1 << 20
+
+// boundedBuffer is a buffer that refuses what is beyond maxNPMOutput.
+type boundedBuffer struct{ bytes.Buffer }
+
+// Write implements io.Writer.
+func (b *boundedBuffer) Write(p []byte) (int, error) {
+	if b.Len()+len(p) > maxNPMOutput {
+		return 0, fmt.Errorf("npm prints more than %d bytes", maxNPMOutput)
+	}
+	return b.Buffer.Write(p)
 }
 
 // checkIntegrity returns ErrIntegrity unless a file has the wanted hash.

@@ -85,13 +85,12 @@ func TestFindDoesNotBlock(t *testing.T) {
 func TestURLsContainTheCredentials(t *testing.T) {
 	t.Parallel()
 	instance := engine.Instance{
-		TCPAddr: "127.0.0.1:9000", RelayAddr: "127.0.0.1:9001", User: "pnyx", Password: "a/b@c", AnalystAddr: "127.0.0.1:9100", AnalystUser: "analyst", AnalystPassword: "d:e",
+		TCPAddr: "127.0.0.1:9000", User: "pnyx", Password: "a/b@c", AnalystAddr: "127.0.0.1:9100", AnalystUser: "analyst", AnalystPassword: "d:e",
 	}
 	for _, test := range []struct {
 		name, dsn string
 		want      clickhouse.Auth
 	}{
-		{"owner", instance.OwnerURL("pnyx"), clickhouse.Auth{Database: "pnyx", Username: "pnyx", Password: "a/b@c"}},
 		{"user", instance.URL("pnyx"), clickhouse.Auth{Database: "pnyx", Username: "pnyx", Password: "a/b@c"}},
 		{"analyst", instance.AnalystURL("pnyx"), clickhouse.Auth{Database: "pnyx", Username: "analyst", Password: "d:e"}},
 	} {

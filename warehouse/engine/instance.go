@@ -40,19 +40,15 @@ type Instance struct {
 	OwnerPID int `json:"ownerPid"`
 	// EnginePID is the process of the engine.
 	EnginePID int `json:"enginePid"`
-	// TCPAddr is the address of the native protocol, "127.0.0.1:port". A client that resets
-	// its connection there aborts the engine.
+	// TCPAddr is the address of the native protocol, "127.0.0.1:port".
 	TCPAddr string `json:"tcpAddr"`
-	// RelayAddr is where other processes speak the native protocol: they may end at any time.
-	RelayAddr string `json:"relayAddr"`
 	// HTTPAddr is the address of the HTTP interface.
 	HTTPAddr string `json:"httpAddr"`
 	// User is the user with all permissions.
 	User string `json:"user"`
 	// Password is the password of User.
 	Password string `json:"password"`
-	// AnalystAddr is where AnalystUser connects, over either protocol. A client that dies
-	// there does the engine no harm.
+	// AnalystAddr is where AnalystUser connects, over HTTP.
 	AnalystAddr string `json:"analystAddr"`
 	// AnalystUser is the user who may only read.
 	AnalystUser string `json:"analystUser"`
@@ -94,30 +90,15 @@ func HasDatabase(dataDir, database string) bool {
 	return err == nil
 }
 
-// URL returns the DSN of a database for User, as clickhouse.ParseDSN accepts it. A client
-// that dies there does the engine no harm.
+// URL returns the DSN of a database for User, as clickhouse.ParseDSN accepts it.
 func (i Instance) URL(database string) string {
-	return dsn(i.RelayAddr, i.User, i.Password, database)
+	return address("clickhouse", i.TCPAddr, i.User, i.Password, database)
 }
 
-// OwnerURL is URL without the relay, for the process that owns the engine and never resets
-// a connection.
-func (i Instance) OwnerURL(database string) string {
-	return dsn(i.TCPAddr, i.User, i.Password, database)
-}
-
-// AnalystURL returns the DSN of a database for AnalystUser.
+// AnalystURL returns the address of the HTTP interface for AnalystUser, with a database as
+// its path.
 func (i Instance) AnalystURL(database string) string {
-	return dsn(i.AnalystAddr, i.AnalystUser, i.AnalystPassword, database)
-}
-
-// AnalystHTTPURL returns the address of the HTTP interface for AnalystUser, with a database
-// as its path.
-func (i Instance) AnalystHTTPURL(database string) string {
-	u := url.URL{
-		Scheme: "http", User: url.UserPassword(i.AnalystUser, i.AnalystPassword), Host: i.AnalystAddr, Path: "/" + database,
-	}
-	return u.String()
+	return address("http", i.AnalystAddr, i.AnalystUser, i.AnalystPassword, database)
 }
 
 // LogValue returns the addresses and the process, without passwords.
@@ -129,9 +110,9 @@ func (i Instance) LogValue() slog.Value {
 	)
 }
 
-func dsn(addr, user, password, database string) string {
+func address(scheme, addr, user, password, database string) string {
 	u := url.URL{
-		Scheme: "clickhouse", User: url.UserPassword(user, password), Host: addr, Path: "/" + database,
+		Scheme: scheme, User: url.UserPassword(user, password), Host: addr, Path: "/" + database,
 	}
 	return u.String()
 }

@@ -15,12 +15,18 @@ import (
 // system's C library, which a static program does not have.
 const loadsLibraries = true
 
-// runLibrary loads libchdb and calls it with the arguments of clickhouse local. It
-// returns when the queries in the arguments have ended.
-func runLibrary(path string, args []string) error {
-	library, err := purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_GLOBAL)
+// runLibrary loads libchdb, which must have a SHA-256 unless that is empty, and calls it
+// with the arguments of clickhouse local. It returns when the queries in the arguments have
+// ended.
+func runLibrary(path, digest string, args []string) error {
+	file, err := openLibrary(path, digest)
 	if err != nil {
-		return fmt.Errorf("load engine library: %w", err)
+		return err
+	}
+	defer file.Close()
+	library, err := purego.Dlopen(loadPath(file), purego.RTLD_NOW|purego.RTLD_GLOBAL)
+	if err != nil {
+		return fmt.Errorf("load engine library %s: %w", path, err)
 	}
 	var query func(argc int32, argv unsafe.Pointer) uintptr
 	var resultError func(result uintptr) string
@@ -42,17 +48,17 @@ func runLibrary(path string, args []string) error {
 	//nolint:gosec // a few arguments for a C function
 	result := query(int32(len(args)), unsafe.Pointer(&argv[0]))
 
+	if parentGone(0) {
+		return nil
+	}
 	if result == 0 {
 		return errors.New("engine ended without a result")
 	}
 	if text := resultError(result); text != "" {
 		return errors.New(text)
 	}
-	// The library only prints some errors. The pipe is still open then.
-	if !parentGone(0) {
-		return errors.New("engine ended before its parent closed the pipe")
-	}
-	return nil
+	// The library only prints some errors.
+	return errors.New("engine ended before its parent closed the pipe")
 }
 
 // cStrings returns args as the argv of a C program, pinned in memory.

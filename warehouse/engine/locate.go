@@ -34,6 +34,9 @@ const versionTimeout = 5 * time.Second
 type Program struct {
 	// Library is the path of libchdb.
 	Library string
+	// Digest is the SHA-256 that the library must have when it is loaded, in hexadecimal.
+	// It is empty for a library that the operator names, who answers for it.
+	Digest string
 	// ClickHouse is the path of a clickhouse program. It applies if Library is empty.
 	ClickHouse string
 }
@@ -62,8 +65,8 @@ func Locate(ctx context.Context, options LocateOptions) (Program, error) {
 		program := Program{Library: path}
 		return program, program.check()
 	}
-	if path, ok := cached(options.CacheDir); ok && loadsLibraries {
-		return Program{Library: path}, nil
+	if program, ok := cached(options.CacheDir); ok && loadsLibraries {
+		return program, nil
 	}
 	path, err := exec.LookPath("clickhouse")
 	if err != nil {
@@ -75,14 +78,14 @@ func Locate(ctx context.Context, options LocateOptions) (Program, error) {
 	return Program{ClickHouse: path}, nil
 }
 
-// cached returns the path of the library that Fetch has downloaded.
-func cached(cacheDir string) (string, bool) {
+// cached returns the library that Fetch has downloaded.
+func cached(cacheDir string) (Program, bool) {
 	pkg, err := platformPackage()
 	if err != nil {
-		return "", false
+		return Program{}, false
 	}
 	if cacheDir, err = cachePath(cacheDir); err != nil {
-		return "", false
+		return Program{}, false
 	}
 	return pkg.cached(cacheDir)
 }
@@ -104,7 +107,10 @@ func (p Program) check() error {
 }
 
 func (p Program) childArgs() (kind, path string) {
-	if p.Library != "" {
+	switch {
+	case p.Library != "" && p.Digest != "":
+		return kindLibrary + ":" + p.Digest, p.Library
+	case p.Library != "":
 		return kindLibrary, p.Library
 	}
 	return kindProgram, p.ClickHouse

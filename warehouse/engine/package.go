@@ -21,6 +21,9 @@ type npmPackage struct {
 	// Empty means that the hash is not pinned: Fetch then trusts the hash that the
 	// registry states first, records it, and requires it from then on.
 	integrity string
+	// library is the SHA-256 of the unpacked library, in hexadecimal. Empty means that it
+	// is not pinned: the library must then have the hash that its receipt records.
+	library string
 }
 
 // receipt describes a downloaded library. Its file is next to the library.
@@ -30,19 +33,24 @@ type receipt struct {
 	Integrity string `json:"integrity"`
 	File      string `json:"file"`
 	Size      int64  `json:"size"`
+	// SHA256 is the hash of the library, in hexadecimal.
+	SHA256 string `json:"sha256"`
 }
 
 func platformPackage() (npmPackage, error) {
 	switch platform := runtime.GOOS + "/" + runtime.GOARCH; platform {
 	case "linux/amd64":
-		return npmPackage{"@chdb/lib-linux-x64-gnu", Version, "sha512-" +
-			"XP97mMqnc5tZpKQywR8N7cLTsHNiTmHr30pC5mzo3jWmukjKn2IBa60c2B/gWUNcuFjOMjWoorQICCqBVj5wpw=="}, nil
+		return npmPackage{
+			"@chdb/lib-linux-x64-gnu", Version,
+			"sha512-XP97mMqnc5tZpKQywR8N7cLTsHNiTmHr30pC5mzo3jWmukjKn2IBa60c2B/gWUNcuFjOMjWoorQICCqBVj5wpw==",
+			"36ad4e999882821ef13cf2d0f52c93f48e6ee1b4498b35a201c23ce4b8d15bf5",
+		}, nil
 	case "linux/arm64":
-		return npmPackage{"@chdb/lib-linux-arm64-gnu", Version, ""}, nil
+		return npmPackage{name: "@chdb/lib-linux-arm64-gnu", version: Version}, nil
 	case "darwin/amd64":
-		return npmPackage{"@chdb/lib-darwin-x64", Version, ""}, nil
+		return npmPackage{name: "@chdb/lib-darwin-x64", version: Version}, nil
 	case "darwin/arm64":
-		return npmPackage{"@chdb/lib-darwin-arm64", Version, ""}, nil
+		return npmPackage{name: "@chdb/lib-darwin-arm64", version: Version}, nil
 	default:
 		return npmPackage{}, fmt.Errorf("no engine library is published for %s: "+
 			"set CLICKHOUSE_URL to a ClickHouse server instead", platform)
@@ -52,17 +60,17 @@ func platformPackage() (npmPackage, error) {
 // String returns the name and version as npm writes them.
 func (p npmPackage) String() string { return p.name + "@" + p.version }
 
-// cached returns the path of the library in dir, if its receipt is for this package and
-// its size is right. The hash was checked when the library was unpacked.
-func (p npmPackage) cached(dir string) (string, bool) {
+// cached returns the library in dir with the hash that it must have, if its receipt is for
+// this package and its size is right. The hash itself is checked when the library is loaded.
+func (p npmPackage) cached(dir string) (Program, bool) {
 	note, err := readReceipt(dir)
 	if err != nil || note.Package != p.name || note.Version != p.version ||
 		note.Integrity != cmp.Or(p.integrity, note.Integrity) {
-		return "", false
+		return Program{}, false
 	}
-	path := filepath.Join(dir, filepath.Base(note.File))
-	info, err := os.Stat(path)
-	return path, err == nil && info.Mode().IsRegular() && info.Size() == note.Size
+	program := Program{Library: filepath.Join(dir, filepath.Base(note.File)), Digest: cmp.Or(p.library, note.SHA256)}
+	info, err := os.Lstat(program.Library)
+	return program, err == nil && info.Mode().IsRegular() && info.Size() == note.Size && program.Digest != ""
 }
 
 // expected returns the hash that the tarball must have: the pinned hash, else that of an

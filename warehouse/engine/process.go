@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/creack/pty"
 )
 
 // errPortTaken reports that another process listens on a port of the engine.
@@ -23,17 +24,20 @@ const readyPollInterval = 25 * time.Millisecond
 
 // serverQueries turn clickhouse local into a server. HTTP starts first, so that a client
 // with an answer over TCP can use both. The last query runs until the parent closes the
-// pipe, which is standard input.
+// pipe, which is pipeFD.
 const serverQueries = "CREATE DATABASE IF NOT EXISTS " + AnalystDatabase + "; SYSTEM START LISTEN HTTP; " +
 	"SYSTEM START LISTEN TCP; " +
-	"INSERT INTO FUNCTION null('line String') FROM INFILE '/dev/stdin' FORMAT LineAsString"
+	"INSERT INTO FUNCTION null('line String') FROM INFILE '/dev/fd/4' FORMAT LineAsString"
 
 type process struct {
 	command *exec.Cmd
-	pipe    io.Closer // closing it ends the engine
-	output  *output
-	exited  chan struct{} // closed when the process has ended
-	err     error         // the exit error; set before exited is closed
+	// pipe ends the engine when it is closed.
+	pipe io.Closer
+	// terminal is the other end of the engine's standard input. Nothing is written to it.
+	terminal io.Closer
+	output   *output
+	exited   chan struct{} // closed when the process has ended
+	err      error         // the exit error; set before exited is closed
 }
 
 // startProcess starts the engine on the ports of instance. The child inherits the lock
@@ -52,20 +56,43 @@ func startProcess(
 	p.command = exec.CommandContext(context.WithoutCancel(ctx), options.Executable, args...)
 	p.command.Dir = layoutOf(options.DataDir).store
 	p.command.Stdout, p.command.Stderr = p.output, p.output
-	p.command.ExtraFiles = []*os.File{lock}
+	// Whatever reads the engine's environment finds no setting of this process. Without a
+	// home folder the engine has no place for the history of a terminal, and therefore ends
+	// when its queries have ended or one has failed, instead of waiting for more.
+	p.command.Env = []string{}
 	// A process that the engine started could keep its output open.
 	p.command.WaitDelay = time.Second
 	// In a process group of its own the engine does not receive a terminal's Ctrl-C
 	// while the parent still needs it.
 	p.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if p.pipe, err = p.command.StdinPipe(); err != nil {
-		return nil, fmt.Errorf("start engine: %w", err)
-	}
-	if err := p.command.Start(); err != nil {
+	if err := p.start(lock); err != nil {
 		return nil, fmt.Errorf("start engine: %w", err)
 	}
 	go p.watch()
 	return p, nil
+}
+
+// start starts the child with the pipe that ends it, and with a terminal as its standard
+// input. The terminal is what makes clickhouse local a server that can be relied on: when
+// its input is none, any error of a connection ends the process, such as a reset, or a
+// packet of another protocol.
+func (p *process) start(lock *os.File) error {
+	read, write, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer read.Close()
+	terminal, input, err := pty.Open()
+	if err != nil {
+		return errors.Join(fmt.Errorf("open a pseudo-terminal: %w", err), write.Close())
+	}
+	defer input.Close()
+	p.pipe, p.terminal = write, terminal
+	p.command.Stdin, p.command.ExtraFiles = input, []*os.File{lock, read}
+	if err := p.command.Start(); err != nil {
+		return errors.Join(err, write.Close(), terminal.Close())
+	}
+	return nil
 }
 
 // arguments returns the arguments of the child process.
@@ -87,6 +114,9 @@ func arguments(options Options, instance Instance) ([]string, error) {
 		"--listen_host=" + loopback,
 		"--tcp_port=" + tcp,
 		"--http_port=" + http,
+		// For the terminal: neither read it nor draw on it.
+		"--interactive", "--disable_suggestion", "--progress=off", "--progress-table=off",
+		"--enable-progress-table-toggle=0",
 		"--query=" + serverQueries,
 	}, nil
 }
@@ -94,6 +124,7 @@ func arguments(options Options, instance Instance) ([]string, error) {
 // watch waits until the process ends and closes exited.
 func (p *process) watch() {
 	p.err = p.command.Wait()
+	p.terminal.Close()
 	close(p.exited)
 }
 
@@ -126,7 +157,7 @@ func (p *process) ready(ctx context.Context, instance Instance, timeout time.Dur
 }
 
 func connect(instance Instance) (clickhouse.Conn, error) {
-	options, err := clickhouse.ParseDSN(instance.OwnerURL("system"))
+	options, err := clickhouse.ParseDSN(instance.URL("system"))
 	if err != nil {
 		return nil, fmt.Errorf("engine address: %w", err)
 	}
@@ -159,7 +190,7 @@ func (p *process) exitError() error {
 
 // stop closes the pipe and waits for the process. It kills the process when ctx is done.
 func (p *process) stop(ctx context.Context) {
-	p.pipe.Close() // an error means that the process has ended
+	p.hangUp()
 	select {
 	case <-p.exited:
 	case <-ctx.Done():
@@ -167,9 +198,15 @@ func (p *process) stop(ctx context.Context) {
 	}
 }
 
+// hangUp closes the pipe and the terminal. An error means that the process has ended.
+func (p *process) hangUp() {
+	p.pipe.Close()
+	p.terminal.Close()
+}
+
 // kill kills the process and, if it runs one, the clickhouse program.
 func (p *process) kill() {
-	p.pipe.Close()
+	p.hangUp()
 	select {
 	case <-p.exited: // another process may have its PID
 	default:

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -90,16 +91,13 @@ func leaveNative(t *testing.T, url string, leave func(*net.TCPConn) error) error
 	return err
 }
 
-// TestClientThatLeavesDoesNotHarmTheEngine leaves in the middle of a result again and again.
-func TestClientThatLeavesDoesNotHarmTheEngine(t *testing.T) {
+// TestClientThatLeavesEndsItsQuery leaves in the middle of a result again and again, from the
+// address of analysts and from the engine itself.
+func TestClientThatLeavesEndsItsQuery(t *testing.T) {
 	t.Parallel()
 	for way, begin := range map[string]func(*testing.T, engine.Instance, func(*net.TCPConn) error) error{
 		"HTTP": leaveOverHTTP,
 		"native": func(t *testing.T, i engine.Instance, leave func(*net.TCPConn) error) error {
-			t.Helper()
-			return leaveNative(t, i.AnalystURL(engine.AnalystDatabase), leave)
-		},
-		"another process": func(t *testing.T, i engine.Instance, leave func(*net.TCPConn) error) error {
 			t.Helper()
 			return leaveNative(t, i.URL(engine.AnalystDatabase), leave)
 		},
@@ -134,20 +132,22 @@ func TestClientThatLeavesDoesNotHarmTheEngine(t *testing.T) {
 	}
 }
 
-// TestIdleClientThatResetsDoesNotHarmTheEngine: that is what aborts the engine most surely.
+// TestIdleClientThatResetsDoesNotHarmTheEngine resets connections over which nothing goes.
 func TestIdleClientThatResetsDoesNotHarmTheEngine(t *testing.T) {
 	t.Parallel()
-	i := env.StartEngine(t)
-	for _, url := range []string{i.URL("default"), i.AnalystURL(engine.AnalystDatabase)} {
-		for range 4 {
-			conn, dialed := openDialed(t, url)
-			if err := conn.Ping(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			if err := errors.Join((*dialed).SetLinger(0), (*dialed).Close()); err != nil {
-				t.Fatal(err)
-			}
+	e := start(t, env.EngineOptions(t))
+	before := e.Instance()
+	for range 4 {
+		conn, dialed := openDialed(t, before.URL("default"))
+		if err := conn.Ping(t.Context()); err != nil {
+			t.Fatal(err)
 		}
+		if err := errors.Join((*dialed).SetLinger(0), (*dialed).Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := answers(t, before); err != nil || e.Instance().EnginePID != before.EnginePID {
+		t.Errorf("the engine was restarted (%v)", err)
 	}
 }
 
@@ -163,12 +163,12 @@ func TestNobodyButTheAnalystGetsThrough(t *testing.T) {
 		"a user between shards":             {" INTERSERVER SECRET ", "", "only user analyst"},
 		"nobody":                            {"", "", "only user analyst"},
 	} {
-		for protocol, ask := range map[string]func(engine.Instance, string, string) error{
-			"native": askNative, "HTTP headers": askByHeader, "HTTP basic": askByBasic, "HTTP parameters": askByParameters,
+		for way, ask := range map[string]func(engine.Instance, string, string) error{
+			"headers": askByHeader, "basic": askByBasic, "parameters": askByParameters,
 		} {
 			err := ask(i, c.user, c.password)
 			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
-				t.Errorf("%s, %s: got %v, want an error with %q", name, protocol, err, c.want)
+				t.Errorf("%s, %s: got %v, want an error with %q", name, way, err, c.want)
 			}
 		}
 	}
@@ -182,21 +182,6 @@ func TestNobodyButTheAnalystGetsThrough(t *testing.T) {
 	if got, err := send(request); err != nil || got != "analyst" {
 		t.Errorf("two users: got %q, %v, want analyst", got, err)
 	}
-}
-
-func askNative(i engine.Instance, user, password string) error {
-	conn, err := clickhouse.Open(&clickhouse.Options{
-		Addr: []string{i.AnalystAddr}, Auth: clickhouse.Auth{Username: user, Password: password},
-	})
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	if user == "" {
-		return errors.New("only user analyst: the driver has a default") // it signs in as default
-	}
-	_, err = count(context.Background(), conn, "SELECT count() FROM vote")
-	return err
 }
 
 func askByHeader(i engine.Instance, user, password string) error {
@@ -241,27 +226,114 @@ func send(request *http.Request) (string, error) {
 	return strings.TrimSpace(string(text)), err
 }
 
-// TestWhatIsNoRequestIsDropped sends bytes that are none of either protocol, and paths of
-// ClickHouse that are not for analysts.
-func TestWhatIsNoRequestIsDropped(t *testing.T) {
+// TestAttackRequestsThatAreNone sends bytes that are no request for analysts.
+func TestAttackRequestsThatAreNone(t *testing.T) {
 	t.Parallel()
 	i := env.StartEngine(t)
 	for name, text := range map[string]string{
-		"TLS": "\x16\x03\x01\x00\xa5\x01", "a word that is too long": "\x00\xff\xff\xff\xff\x0f", "half a packet": "\x00\x03abc\x01",
-		"a number that is too long": "\x00" + strings.Repeat("\xff", 11),
-		"a path":                    "GET /replicas_status HTTP/1.1\r\nHost: a\r\n\r\n", "a method": "DELETE / HTTP/1.1\r\nHost: a\r\n\r\n",
+		"TLS": "\x16\x03\x01\x00\xa5\x01", "the native protocol": "\x00\x03abc\x01", "Redis": "*1\r\n$4\r\nPING\r\n",
+		"a path": "GET /replicas_status HTTP/1.1\r\nHost: a\r\n\r\n", "a page": "GET /play HTTP/1.1\r\nHost: a\r\n\r\n",
+		"a method": "DELETE / HTTP/1.1\r\nHost: a\r\n\r\n", "a tunnel": "CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n",
+		"another path": "GET //ping HTTP/1.1\r\nHost: a\r\n\r\n", "another server": "GET http://a/play HTTP/1.1\r\nHost: a\r\n\r\n",
+		"a long header": "GET / HTTP/1.1\r\nHost: a\r\nX-A: " + strings.Repeat("a", 1<<20) + "\r\n\r\n",
 	} {
 		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", i.AnalystAddr)
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = io.WriteString(conn, text)
-		err = errors.Join(err, conn.(*net.TCPConn).CloseWrite()) //nolint:errcheck,forcetypeassert // the network is tcp
-		got, readErr := io.ReadAll(conn)
-		if conn.Close(); err != nil || strings.Contains(string(got), "200 OK") {
-			t.Errorf("%s: got %q (%v, %v), want no answer or a refusal", name, got, err, readErr)
+		_, _ = io.WriteString(conn, text)                   // an error means that the server was first
+		_ = conn.(*net.TCPConn).CloseWrite()                //nolint:errcheck,forcetypeassert // the network is tcp
+		got, err := io.ReadAll(io.LimitReader(conn, 1<<20)) // an error means a reset
+		if conn.Close(); strings.Contains(string(got), "200 OK") {
+			t.Errorf("%s: got %q (%v), want no answer or a refusal", name, got, err)
 		}
 	}
+}
+
+// TestAttackRequestsBesideTheLists sends requests of the analyst that are on no list.
+func TestAttackRequestsBesideTheLists(t *testing.T) {
+	t.Parallel()
+	i := env.StartEngine(t)
+	request := func(method, query, body string, header ...string) func() (*http.Request, error) {
+		return func() (*http.Request, error) {
+			made, err := http.NewRequestWithContext(t.Context(), method, "http://"+i.AnalystAddr+"/?"+query, strings.NewReader(body))
+			if err == nil {
+				made.SetBasicAuth(i.AnalystUser, i.AnalystPassword)
+				for n := 0; n < len(header); n += 2 {
+					made.Header.Set(header[n], header[n+1])
+				}
+			}
+			return made, err
+		}
+	}
+	for name, c := range map[string]struct {
+		make func() (*http.Request, error)
+		want string
+	}{
+		"a query":                 {request("POST", "", "SELECT 1"), ""},
+		"a query in the URL":      {request("GET", "query=SELECT+1", ""), ""},
+		"a form's type":           {request("POST", "", "SELECT 1", "Content-Type", "application/x-www-form-urlencoded"), ""},
+		"a listed setting":        {request("POST", "join_use_nulls=1", "SELECT 1"), ""},
+		"a placeholder":           {request("POST", "param_x=1", "SELECT {x:Int8}"), ""},
+		"a session":               {request("POST", "session_id=a", "SELECT 1"), ""},
+		"a compressed answer":     {request("POST", "enable_http_compression=1&http_zlib_compression_level=1", "SELECT 1"), ""},
+		"multipart":               {request("POST", "", "--a--", "Content-Type", "multipart/form-data; boundary=a"), "415"},
+		"an unknown type":         {request("POST", "", "SELECT 1", "Content-Type", "text/html"), "415"},
+		"no type":                 {request("POST", "", "SELECT 1", "Content-Type", ";"), "415"},
+		"a compressed query":      {request("POST", "", "SELECT 1", "Content-Encoding", "gzip"), "415"},
+		"another encoding":        {request("POST", "", "SELECT 1", "Content-Encoding", "identity"), "415"},
+		"a query to decompress":   {request("POST", "decompress=1", "SELECT 1"), "decompress"},
+		"a role":                  {request("POST", "role=a", "SELECT 1"), "role"},
+		"a profile":               {request("POST", "profile=default", "SELECT 1"), "profile"},
+		"a quota":                 {request("POST", "quota_key=a", "SELECT 1"), "quota_key"},
+		"a stack trace":           {request("POST", "stacktrace=1", "SELECT 1"), "stacktrace"},
+		"a long session":          {request("POST", "session_id=a&session_timeout=3600", "SELECT 1"), "session_timeout"},
+		"a setting":               {request("POST", "format_template_row=/etc/passwd", "SELECT 1"), "format_template_row"},
+		"a fixed setting":         {request("POST", "readonly=0", "SELECT 1"), "readonly"},
+		"external data":           {request("POST", "t_structure=x+Int8", "SELECT 1"), "t_structure"},
+		"two queries":             {request("POST", "query=SELECT+1&query=SELECT+2", ""), "once"},
+		"a large buffer":          {request("POST", "buffer_size=99999999999", "SELECT 1"), "buffer_size"},
+		"a negative buffer":       {request("POST", "buffer_size=-1", "SELECT 1"), "buffer_size"},
+		"a long name of a query":  {request("POST", "query_id="+strings.Repeat("a", 300), "SELECT 1"), "256 bytes"},
+		"a long placeholder":      {request("POST", "param_"+strings.Repeat("a", 300)+"=1", "SELECT 1"), "256 bytes"},
+		"a malformed parameter":   {request("POST", "query=%zz", "SELECT 1"), "malformed"},
+		"a semicolon":             {request("POST", "query=SELECT+1;readonly=0", ""), "malformed"},
+		"a large body":            {request("POST", "", "SELECT 1"+strings.Repeat(" ", 1<<20)), "413"},
+		"a header without a body": {request("HEAD", "query=SELECT+1", ""), "405"},
+	} {
+		made, err := c.make()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := send(made)
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %.200q, %v, want an error with %q", name, got, err, c.want)
+		}
+	}
+}
+
+// TestAttackSessionsAreBounded: the engine keeps each session in memory for a minute.
+func TestAttackSessionsAreBounded(t *testing.T) {
+	t.Parallel()
+	i := env.StartEngine(t)
+	var refused error
+	for n := 0; n < 1000 && refused == nil; n++ {
+		_, refused = send(countOne(i, url.Values{"session_id": {strconv.Itoa(n)}}))
+	}
+	if refused == nil || !strings.Contains(refused.Error(), "429: want at most 64 sessions within a minute") {
+		t.Errorf("1000 sessions: got %v, want a refusal", refused)
+	}
+	if _, err := send(countOne(i, url.Values{"session_id": {"0"}})); err != nil {
+		t.Errorf("a session that is known: %v", err)
+	}
+}
+
+// countOne returns a query of the analyst that needs no table.
+func countOne(i engine.Instance, parameters url.Values) *http.Request {
+	request := countVotes(i, parameters)
+	request.Body, request.ContentLength = io.NopCloser(strings.NewReader("SELECT 1")), -1
+	request.SetBasicAuth(i.AnalystUser, i.AnalystPassword)
+	return request
 }
 
 func TestConnectionsOfAnalystsAreBounded(t *testing.T) {
@@ -322,24 +394,12 @@ func TestAnalystNeedsNoDatabase(t *testing.T) {
 	i := env.StartEngine(t, "SELECT ON "+engine.AnalystDatabase+".vote")
 	table(t, i)
 	for database, found := range map[string]bool{"": true, "default": true, engine.AnalystDatabase: true, "nothing": false} {
-		conn, err := clickhouse.Open(&clickhouse.Options{
-			Addr: []string{i.AnalystAddr},
-			Auth: clickhouse.Auth{Database: database, Username: i.AnalystUser, Password: i.AnalystPassword},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		n, err := count(t.Context(), conn, "SELECT count() FROM vote")
-		conn.Close()
-		if (err == nil) != found || found && n != 3 {
-			t.Errorf("native, database %q: got %d, %v, want an answer: %t", database, n, err, found)
-		}
 		parameters := url.Values{"user": {i.AnalystUser}, "password": {i.AnalystPassword}}
 		if database != "" {
 			parameters.Set("database", database)
 		}
 		if got, err := send(countVotes(i, parameters)); (err == nil) != found || found && got != "3" {
-			t.Errorf("HTTP, database %q: got %q, %v, want an answer: %t", database, got, err, found)
+			t.Errorf("database %q: got %q, %v, want an answer: %t", database, got, err, found)
 		}
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"bufio"
 	"compress/gzip"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -15,14 +17,17 @@ import (
 	"time"
 )
 
-// maxLibraryBytes is the maximum size of the library, which has 566 MB.
-const maxLibraryBytes = 4 << 30
+// maxLibraryBytes is the maximum size of the library, which has 566 MB, and of everything
+// that is unpacked to find it.
+const maxLibraryBytes = 2 << 30
 
 const megabyte = 1_000_000
 
 type unpackedFile struct {
 	path string
 	size int64
+	// digest is the SHA-256 of the file, in hexadecimal.
+	digest string
 }
 
 // unpack extracts the library, and no other file, from an npm tarball into dir. It syncs
@@ -35,11 +40,16 @@ func unpack(
 		return unpackedFile{}, fmt.Errorf("open tarball: %w", err)
 	}
 	defer file.Close()
-	zipped, err := gzip.NewReader(bufio.NewReaderSize(contextReader{ctx, file}, 1<<20))
+	return unpackFrom(bufio.NewReaderSize(contextReader{ctx, file}, 1<<20), dir, report)
+}
+
+// unpackFrom is unpack for a tarball that is read.
+func unpackFrom(tarball io.Reader, dir string, report func(string)) (unpackedFile, error) {
+	zipped, err := gzip.NewReader(tarball)
 	if err != nil {
 		return unpackedFile{}, fmt.Errorf("read tarball: %w", err)
 	}
-	entries := tar.NewReader(zipped)
+	entries := tar.NewReader(io.LimitReader(zipped, maxLibraryBytes))
 	for {
 		header, err := entries.Next()
 		if errors.Is(err, io.EOF) {
@@ -50,7 +60,8 @@ func unpack(
 		}
 		if isLibrary(header) {
 			target := filepath.Join(dir, path.Base(header.Name))
-			return unpackedFile{target, header.Size}, copyFile(target, entries, header.Size, report)
+			digest, err := copyFile(target, entries, header.Size, report)
+			return unpackedFile{target, header.Size, digest}, err
 		}
 	}
 }
@@ -62,17 +73,17 @@ func isLibrary(header *tar.Header) bool {
 		slices.Contains(names, path.Clean(header.Name))
 }
 
-// copyFile copies size bytes into a new file.
-func copyFile(target string, from io.Reader, size int64, report func(string)) error {
-	//nolint:gosec // others may read a library
-	file, err := os.OpenFile(target, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o640)
+// copyFile copies size bytes into a new file, and returns their SHA-256.
+func copyFile(target string, from io.Reader, size int64, report func(string)) (digest string, err error) {
+	file, err := os.OpenFile(target, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600) //nolint:gosec // our own work folder
 	if err != nil {
-		return err
+		return "", err
 	}
-	counter := &progress{writer: file, total: size, report: report}
+	sum := sha256.New()
+	counter := &progress{writer: io.MultiWriter(file, sum), total: size, report: report}
 	counter.notify()
 	_, err = io.CopyN(counter, from, size)
-	return errors.Join(err, file.Sync(), file.Close())
+	return hex.EncodeToString(sum.Sum(nil)), errors.Join(err, file.Sync(), file.Close())
 }
 
 // progress is a writer that reports the number of bytes written.

@@ -41,8 +41,8 @@ func TestImportOutlastsACutAtItsStatements(t *testing.T) {
 			}
 			instance := env.SharedEngine(t)
 			database := env.MigratedDatabase(t, instance)
-			cut := cutAt(t, instance.RelayAddr, statement)
-			instance.RelayAddr = cut.address
+			cut := cutAt(t, instance.TCPAddr, statement)
+			instance.TCPAddr = cut.address
 			opened, err := warehouse.Open(t.Context(), warehouse.Options{
 				URL: instance.URL(database), Logger: slog.New(slog.DiscardHandler),
 			})

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"pnyx/governance"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/source"
@@ -38,6 +39,8 @@ type Options struct {
 	// TolerateRejects makes a file with rejected lines count as read completely, so
 	// that its sources are marked as synced.
 	TolerateRejects bool
+	// AsOf is as of when the records are; nil where that is not stated.
+	AsOf *governance.Timestamp
 	// Progress tracks the import; nil tracks nothing.
 	Progress *Progress
 	// Logger logs retries.
@@ -51,8 +54,9 @@ type Report struct {
 	// Rejected is the number of rejected lines.
 	Rejected uint64
 	// RejectsFile is the path of the file with the rejected lines; empty if there are
-	// none.
+	// none. It has the first RejectsKept of them.
 	RejectsFile string
+	RejectsKept uint64
 	// Problems has an error for each file that could not be read completely.
 	Problems []error
 	// Waiting is the number of ballots in the warehouse whose proposal is unknown.
@@ -79,7 +83,7 @@ func Run(ctx context.Context, paths []string, o Options) (Report, error) {
 	run := importRun{
 		Options: o,
 		run: warehouse.Import{
-			ID: uuid.New(), ObservedAt: started.UTC().Truncate(time.Millisecond), Written: warehouse.NewWrittenKeys(),
+			ID: uuid.New(), ObservedAt: started.UTC().Truncate(time.Millisecond), AsOf: o.AsOf, Written: warehouse.NewWrittenKeys(),
 		},
 		report:  Report{Kinds: map[record.Kind]*KindReport{}, Problems: problems},
 		rejects: rejectsFile{dir: o.RejectsDir, started: started},
@@ -208,7 +212,7 @@ func (f *fileImport) reject(rejected *source.RejectedError, kind record.Kind) er
 	if err := f.rejects.write(rejected); err != nil {
 		return err
 	}
-	f.report.RejectsFile = f.rejects.path
+	f.report.RejectsFile, f.report.RejectsKept = f.rejects.path, f.rejects.kept
 	return nil
 }
 

@@ -10,10 +10,19 @@ import (
 	"pnyx/warehouse/source"
 )
 
-// rejectsFile is the file of the lines that an import rejected, one JSON object each.
-// It is created with the first of them.
+// maxRejectsBytes bounds the file of rejected lines: each is shorter than what is kept of it,
+// so that a small file would fill a disk.
+const maxRejectsBytes = 16 << 20
+
+// rejectsFile is the file of the lines that an import rejected, one JSON object each. It is
+// created with the first of them, and ends with the last that fits.
 type rejectsFile struct {
 	dir string
+	// kept is how many lines it has, and bytes is its size. It is full once a line did not
+	// fit.
+	kept  uint64
+	bytes int
+	full  bool
 	// started is the start of the import, which names the file.
 	started time.Time
 	path    string
@@ -28,18 +37,31 @@ type rejectedLine struct {
 	Text string `json:"text"`
 }
 
+// write keeps a line, unless the file is full.
 func (r *rejectsFile) write(rejected *source.RejectedError) error {
+	if r.full {
+		return nil
+	}
+	text, err := json.Marshal(rejectedLine{
+		File: rejected.File, Line: rejected.Line, Reason: rejected.Reason, Text: rejected.Text,
+	})
+	if err != nil {
+		return fmt.Errorf("encode a rejected line: %w", err)
+	}
+	if r.full = r.bytes+len(text)+1 > maxRejectsBytes; r.full {
+		return nil
+	}
 	if r.file == nil {
 		if err := r.create(); err != nil {
 			return fmt.Errorf("create rejects file: %w", err)
 		}
 	}
-	line := rejectedLine{
-		File: rejected.File, Line: rejected.Line, Reason: rejected.Reason, Text: rejected.Text,
-	}
-	if err := json.NewEncoder(r.file).Encode(line); err != nil {
+	written, err := r.file.Write(append(text, '\n'))
+	if err != nil {
 		return fmt.Errorf("write rejects file %s: %w", r.path, err)
 	}
+	r.kept++
+	r.bytes += written
 	return nil
 }
 

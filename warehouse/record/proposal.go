@@ -86,13 +86,45 @@ type Proposal struct {
 	// OnchainID is the external id at provider governor, eip155:<chain>:<address>/<id>;
 	// empty for a proposal without a Governor.
 	OnchainID string `msgpack:",omitempty"`
+	// ScoresState is Snapshot's state of the stated scores: "final", "pending", "invalid";
+	// empty where upstream states none.
+	ScoresState string `msgpack:",omitempty"`
+	// StatedChoiceVotes are the stated numbers of ballots in the order of Choices; nil where
+	// upstream does not state all of them.
+	StatedChoiceVotes []uint64 `msgpack:",omitempty"`
+	// QuorumType says what Quorum is needed for; empty for governance.QuorumOfApproval.
+	QuorumType governance.QuorumType `msgpack:",omitempty"`
 	// Withdrawn is true if upstream has deleted the proposal.
 	Withdrawn bool `msgpack:",omitempty"`
 }
 
+// NeededQuorum returns the quorum as voting power; nil where there is none. Upstream
+// publishes one of zero where none applies.
+func (p *Proposal) NeededQuorum() *decimal.Decimal {
+	if p.Quorum == nil || !p.Quorum.IsPositive() {
+		return nil
+	}
+	return p.Quorum
+}
+
+// HasFinalScores reports whether what upstream states of the votes is final.
+func (p *Proposal) HasFinalScores() bool {
+	if p.ScoresState != "" {
+		return p.ScoresState == finalScores
+	}
+	return governance.IsVoteOver(p.State, "")
+}
+
+// finalScores is the ScoresState of scores that change no more.
+const finalScores = "final"
+
 // CountedChoices returns the keys of the choices whose power counts towards the quorum: by
-// the proposal's own rule, or else by the provider's. It is nil where all power counts.
+// the quorum's type, the proposal's own rule, or else the provider's. It is nil where all
+// power counts.
 func (p *Proposal) CountedChoices() []string {
+	if p.QuorumType == governance.QuorumOfRejection {
+		return []string{p.Provider.ChoiceKey(1)}
+	}
 	if len(p.QuorumChoices) > 0 {
 		return p.QuorumChoices
 	}

@@ -45,6 +45,9 @@ type Category struct {
 	Name string
 	// Slug is the category's part of URLs.
 	Slug string
+	// Restricted is true if not everybody may read the category. Name and Slug are then empty,
+	// and its topics are withheld.
+	Restricted bool `msgpack:",omitempty"`
 }
 
 // Kind returns KindCategory.

@@ -45,8 +45,14 @@ type Topic struct {
 	Archived bool
 	// Visible is false if the forum hides the topic from lists.
 	Visible bool
-	// Withdrawn is true if the forum has deleted the topic. Visible is then false.
+	// Withdrawn is true if the forum has deleted the topic, or does not show it to everybody.
+	// Visible is then false.
 	Withdrawn bool `msgpack:",omitempty"`
+}
+
+// Withheld returns what is held of a topic that is not public: that it is withdrawn.
+func (t *Topic) Withheld() *Topic {
+	return &Topic{Host: t.Host, ExternalID: t.ExternalID, Withdrawn: true}
 }
 
 // Kind returns KindTopic.

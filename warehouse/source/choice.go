@@ -56,17 +56,18 @@ func isChoiceNumber(key string) bool {
 	return err == nil && n >= 1 && n <= maxChoiceNumber && strconv.FormatUint(n, 10) == key
 }
 
-// choiceNumbers returns the keys of an array of choices. Of repeated choices the first
-// counts.
+// choiceNumbers returns the keys of an array of choices. One that repeats a choice supports
+// none, as upstream counts it.
 func choiceNumbers(choice value) []string {
 	var keys []string
 	named := map[string]bool{}
 	for element := range choice.elements() {
 		key := element.choiceNumber()
-		if !named[key] {
-			named[key] = true
-			keys = append(keys, key)
-		}
+		named[key] = true
+		keys = append(keys, key)
+	}
+	if len(named) < len(keys) {
+		return nil
 	}
 	return keys
 }
@@ -77,7 +78,7 @@ func readWeights(choice value, ballot *record.Ballot) {
 	weights := map[string]decimal.Decimal{}
 	for field := range choice.object().fields() {
 		if !isChoiceNumber(field.name) {
-			choice.reject("has a weight for %q; want %s", clip(field.name, maxShownValue), wantChoiceNumber)
+			choice.reject("has a weight for %q; want %s", record.Clip(field.name, maxShownValue), wantChoiceNumber)
 			return
 		}
 		if !field.require(typeNumber) {

@@ -33,12 +33,16 @@ func isHost(name string) bool {
 
 // readDiscourseCategory reads an entry of a forum's list of categories.
 func readDiscourseCategory(in object) record.Record {
-	return &record.Category{
+	category := &record.Category{
 		Host: in.line.host,
 		ID:   in.get("id").numericID(),
 		Name: in.get("name").text(),
 		Slug: in.get("slug").text(),
 	}
+	if in.get("read_restricted").boolOr(false) {
+		category.Name, category.Slug, category.Restricted = "", "", true
+	}
+	return category
 }
 
 func readDiscourseTopic(in object) record.Record {
@@ -66,7 +70,20 @@ func readDiscourseTopic(in object) record.Record {
 	if topic.UpdatedAt = topic.LastPostAt; topic.UpdatedAt == nil {
 		topic.UpdatedAt = topic.CreatedAt
 	}
+	if !isPublic(in) {
+		return topic.Withheld()
+	}
 	return topic
+}
+
+// isPublic reports whether everybody may read a topic: it is not deleted, no private message
+// or of another kind that is not known, and not restricted.
+func isPublic(in object) bool {
+	switch in.get("archetype").text() {
+	case "", "regular", "banner":
+		return in.get("deleted_at").absent() && !in.get("read_restricted").boolOr(false)
+	}
+	return false
 }
 
 // numericID returns the text of a required integer that serves as a key.

@@ -16,6 +16,9 @@ func TestDiscourseCategoryIDKeepsItsText(t *testing.T) {
 		"all stated", `{"id":12345678901234567,"name":"Proposals ","slug":"proposals"}`,
 		&record.Category{Host: forum, ID: "12345678901234567", Name: "Proposals", Slug: "proposals"},
 	}})
+	checkRecords(t, "Discourse category", []recordTest{{
+		"restricted", `{"id":12,"name":"Staff","slug":"staff","read_restricted":true}`, &record.Category{Host: forum, ID: "12", Restricted: true},
+	}})
 	checkRejections(t, "Discourse category", []rejectionTest{
 		{"id with a fraction", `{"id":1.5,"name":"Proposals","slug":"proposals"}`, `id is 1.5; want a whole number from 0`},
 		{"id null", `{"id":null,"name":"Proposals","slug":"proposals"}`, `id is null; want a number`},
@@ -41,6 +44,11 @@ func TestDiscourseTopicBecomesATopic(t *testing.T) {
 			"nothing stated but its first time", `{"id":7,"category_id":null,"created_at":"2026-01-01T00:00:00Z","last_posted_at":null,"details":null,"post_stream":null,"tags":null}`,
 			&record.Topic{Host: forum, ExternalID: "7", Visible: true, CreatedAt: moment("2026-01-01"), UpdatedAt: moment("2026-01-01")},
 		},
+		{"deleted", `{"id":7,"title":"Budget","posts_count":0,"deleted_at":"2026-01-01T00:00:00Z"}`, &record.Topic{Host: forum, ExternalID: "7", Withdrawn: true}},
+		{"a private message", `{"id":7,"title":"Budget","posts_count":0,"archetype":"private_message"}`, &record.Topic{Host: forum, ExternalID: "7", Withdrawn: true}},
+		{"of a kind that nobody knows", `{"id":7,"title":"Budget","posts_count":0,"archetype":"draft"}`, &record.Topic{Host: forum, ExternalID: "7", Withdrawn: true}},
+		{"restricted", `{"id":7,"title":"Budget","posts_count":0,"read_restricted":true}`, &record.Topic{Host: forum, ExternalID: "7", Withdrawn: true}},
+		{"a banner", `{"id":7,"posts_count":0,"archetype":"banner","deleted_at":null}`, &record.Topic{Host: forum, ExternalID: "7", Visible: true}},
 		{"no posts", `{"id":7,"posts_count":0,"post_stream":{"posts":[]}}`, &record.Topic{Host: forum, ExternalID: "7", Visible: true}},
 	})
 	checkRejections(t, "Discourse topic", []rejectionTest{

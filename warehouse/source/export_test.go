@@ -40,14 +40,14 @@ func FormatTable() string {
 
 // FieldsOf returns the values of a JSON object's fields by name, as the scanner splits
 // them. ok is false for text that is no JSON object.
-func FieldsOf(text string) (fields map[string]string, ok bool) {
+func FieldsOf(text string) (fields map[string]string, twice, ok bool) {
 	var l line
 	in, ok := l.open([]byte(text))
 	fields = map[string]string{}
 	for field := range in.fields() {
-		fields[field.name] = string(in.get(field.name).json)
+		fields[field.name] = string(field.json)
 	}
-	return fields, ok
+	return fields, l.reason != "", ok
 }
 
 // Formats returns the name of every Format in import order.

@@ -245,7 +245,7 @@ func fieldNames(in object) string {
 	const maxNames, maxNameBytes = 12, 40
 	var names []string
 	for _, field := range in.members[:min(len(in.members), maxNames)] {
-		names = append(names, clip(string(field.name), maxNameBytes))
+		names = append(names, record.Clip(string(field.name), maxNameBytes))
 	}
 	if len(in.members) > maxNames {
 		names = append(names, "…")

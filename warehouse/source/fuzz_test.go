@@ -2,6 +2,7 @@ package source_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -55,12 +56,15 @@ func checkFields(t *testing.T, text string) {
 	t.Helper()
 	var want map[string]json.RawMessage
 	valid := strings.HasPrefix(text, "{") && utf8.ValidString(text) && json.Unmarshal([]byte(text), &want) == nil
-	got, ok := source.FieldsOf(text)
+	got, twice, ok := source.FieldsOf(text)
 	if ok != valid {
 		t.Fatalf("%.200q: got an object: %v, want %v", text, ok, valid)
 	}
 	if !ok {
 		return
+	}
+	if again := statesTwice(t, text); twice != again {
+		t.Fatalf("got a field twice: %t, want %t", twice, again)
 	}
 	if len(got) != len(want) {
 		t.Fatalf("got fields %q, want %q", got, want)
@@ -70,6 +74,32 @@ func checkFields(t *testing.T, text string) {
 			t.Errorf("field %q: got %q, want %q", name, got[name], value)
 		}
 	}
+}
+
+// statesTwice reports whether a JSON object has several fields with one name.
+func statesTwice(t *testing.T, text string) bool {
+	t.Helper()
+	seen := map[string]bool{}
+	decoder := json.NewDecoder(strings.NewReader(text))
+	if _, err := decoder.Token(); err != nil {
+		t.Fatal(err)
+	}
+	for decoder.More() {
+		name, err := decoder.Token()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var value json.RawMessage
+		if err := decoder.Decode(&value); err != nil {
+			t.Fatal(err)
+		}
+		field := fmt.Sprint(name)
+		if seen[field] {
+			return true
+		}
+		seen[field] = true
+	}
+	return false
 }
 
 // Objects and arrays nest as deeply as the standard library allows.

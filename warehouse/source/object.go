@@ -1,8 +1,10 @@
 package source
 
 import (
+	"fmt"
 	"iter"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"pnyx/warehouse/record"
@@ -75,11 +77,41 @@ func (l *line) open(text []byte) (in object, ok bool) {
 }
 
 // object splits a JSON object into its fields. path names the object in reasons. ok is false
-// unless the text is such an object.
+// unless the text is such an object. One that states a field twice is invalid: who reads it
+// elsewhere may read the other one.
 func (l *line) object(path string, text []byte) (in object, ok bool) {
 	start := len(l.members)
 	l.members, ok = appendMembers(l.members, text)
-	return object{line: l, path: path, members: l.members[start:]}, ok
+	in = object{line: l, path: path, members: l.members[start:]}
+	if name, twice := repeatedName(in.members); twice && l.reason == "" {
+		l.reason = strings.TrimPrefix(fmt.Sprintf("%s has field %q twice", path, record.Clip(name, maxShownValue)), " ")
+	}
+	return in, ok
+}
+
+// maxCompared is the number of fields up to which names are compared one by one.
+const maxCompared = 32
+
+// repeatedName returns a name that several fields have.
+func repeatedName(members []member) (name string, twice bool) {
+	if len(members) > maxCompared {
+		seen := make(map[string]bool, len(members))
+		for _, field := range members {
+			if seen[string(field.name)] {
+				return string(field.name), true
+			}
+			seen[string(field.name)] = true
+		}
+		return "", false
+	}
+	for i, field := range members {
+		for _, other := range members[:i] {
+			if string(field.name) == string(other.name) {
+				return string(field.name), true
+			}
+		}
+	}
+	return "", false
 }
 
 // newBallot returns an empty ballot.
@@ -108,11 +140,10 @@ func (o object) hasAny(names ...string) bool {
 	return slices.ContainsFunc(names, o.has)
 }
 
-// get returns a field. Of several fields with one name it returns the last, as
-// JavaScript does.
+// get returns a field.
 func (o object) get(name string) value {
 	found := value{line: o.line, owner: o.path, name: name, index: -1}
-	for _, field := range slices.Backward(o.members) {
+	for _, field := range o.members {
 		if string(field.name) == name {
 			found.json = field.json
 			break
@@ -121,7 +152,7 @@ func (o object) get(name string) value {
 	return found
 }
 
-// fields yields the fields in their order, including those of repeated names.
+// fields yields the fields in their order.
 func (o object) fields() iter.Seq[value] {
 	return func(yield func(value) bool) {
 		for _, field := range o.members {

@@ -8,7 +8,7 @@ import "pnyx/warehouse/record"
 func (name Format) Parse(host string, text []byte) (record.Record, error) {
 	parsed, reason := name.lookup().parse(&line{host: host}, text)
 	if reason != "" {
-		return nil, &RejectedError{Reason: reason, Text: clip(string(text[:min(len(text), maxRejectedText+1)]), maxRejectedText)}
+		return nil, &RejectedError{Reason: reason, Text: record.Clip(string(text[:min(len(text), maxRejectedText+1)]), maxRejectedText)}
 	}
 	return parsed, nil
 }

@@ -115,7 +115,7 @@ func (r *Reader) reject(text []byte, reason string) error {
 		File:   r.file.Path,
 		Line:   r.lines.number,
 		Reason: reason,
-		Text:   clip(string(text[:min(len(text), maxRejectedText+1)]), maxRejectedText),
+		Text:   record.Clip(string(text[:min(len(text), maxRejectedText+1)]), maxRejectedText),
 	}
 }
 

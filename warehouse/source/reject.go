@@ -2,8 +2,6 @@ package source
 
 import (
 	"fmt"
-	"strings"
-	"unicode/utf8"
 )
 
 const (
@@ -32,16 +30,4 @@ func (e *RejectedError) Error() string {
 		return e.Reason
 	}
 	return fmt.Sprintf("%s: line %d: %s", e.File, e.Line, e.Reason)
-}
-
-// clip truncates text to at most limit bytes of valid UTF-8.
-func clip(text string, limit int) string {
-	cut := strings.ToValidUTF8(text[:min(len(text), limit+utf8.UTFMax)], "\uFFFD")
-	if len(cut) <= limit {
-		return cut
-	}
-	for !utf8.RuneStart(cut[limit]) {
-		limit--
-	}
-	return cut[:limit]
 }

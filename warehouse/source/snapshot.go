@@ -34,6 +34,7 @@ func readSnapshotProposal(in object) record.Record {
 		CreatedAt:      in.get("created").unixTime(),
 		UpdatedAt:      in.get("updated").unixTime(),
 		StatedScores:   readScores(in.get("scores")),
+		ScoresState:    in.get("scores_state").text(),
 		StatedVotes:    in.get("votes").count(),
 		Flagged:        in.get("flagged").boolOr(false),
 		UpstreamID:     in.get("source_id").text(),
@@ -44,21 +45,24 @@ func readSnapshotProposal(in object) record.Record {
 	if quorum, _ := in.get("quorum").power(); quorum != nil {
 		proposal.QuorumRaw, proposal.Quorum = in.get("quorum").numberText(), quorum
 	}
+	if kind := in.get("quorumType").text(); kind == string(governance.QuorumOfRejection) {
+		proposal.QuorumType = governance.QuorumOfRejection // "default" is that of approval
+	}
 	proposal.StartAt, proposal.StartDayOnly = timeOrDay(in.get("start"), in.get("start_day"))
 	proposal.EndAt, proposal.EndDayOnly = timeOrDay(in.get("end"), in.get("end_day"))
 	return proposal
 }
 
-// readScores returns the stated scores, or nil if one of them is not a number.
+// readScores returns the stated scores, or nil if one of them is null: what is no number in
+// floating point is written so.
 func readScores(list value) []decimal.Decimal {
 	var scores []decimal.Decimal
 	for element := range list.elements() {
-		if !element.require(typeNumber) {
+		score, _ := element.power()
+		if score == nil {
 			return nil
 		}
-		if score, _ := element.power(); score != nil {
-			scores = append(scores, *score)
-		}
+		scores = append(scores, *score)
 	}
 	return scores
 }

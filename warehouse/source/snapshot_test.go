@@ -46,7 +46,8 @@ func TestSnapshotProposalBecomesAProposal(t *testing.T) {
 			"all stated", `{"id":"0xAB","space":{"id":"harbor.eth"},"author":"0xFEed","created":1700000000,"updated":1700000060,` +
 				`"start":1700003600,"end":1700090000,"start_day":"2020-01-01","type":"approval","title":" Budget\n","body":"  One\r\nTwo\n",` +
 				`"discussion":" https://forum.example.org/t/1 ","choices":["Yes "," No"],"quorum":1e3,"state":"closed",` +
-				`"link":"https://snapshot.example/0xAB","scores":[30.5,2.5e-1],"scores_total":30.75,"votes":3,"flagged":true,` +
+				`"link":"https://snapshot.example/0xAB","scores":[30.5,2.5e-1],"scores_total":30.75,"scores_state":"pending","votes":3,"flagged":true,` +
+				`"quorumType":"rejection",` +
 				`"source_id":"d-1","source_type":"grant","source_status":"enacted"}`,
 			&record.Proposal{
 				ProposalRef: ref, SourceID: "harbor.eth", Title: "Budget", Body: "  One\nTwo\n", ProposerID: "0xfeed",
@@ -56,13 +57,17 @@ func TestSnapshotProposalBecomesAProposal(t *testing.T) {
 				CreatedAt: moment("2023-11-14T22:13:20Z"), UpdatedAt: moment("2023-11-14T22:14:20Z"),
 				StartAt: moment("2023-11-14T23:13:20Z"), EndAt: moment("2023-11-15T23:13:20Z"),
 				StatedScores: []decimal.Decimal{*number("30.5"), *number("0.25")}, StatedScoresTotal: total,
-				StatedVotes: &votes, Flagged: true,
+				StatedVotes: &votes, Flagged: true, ScoresState: "pending", QuorumType: governance.QuorumOfRejection,
 				UpstreamID: "d-1", UpstreamType: "grant", UpstreamStatus: "enacted",
 			},
 		},
 		{
 			"nothing stated", `{"id":"0xAB","space":{"id":"harbor.eth"}}`,
 			&record.Proposal{ProposalRef: ref, SourceID: "harbor.eth"},
+		},
+		{
+			"a null among scores costs the scores", `{"id":"0xAB","space":{"id":"harbor.eth"},"scores":[60,null,0],"scores_total":60,"votes":3,"quorumType":"default"}`,
+			&record.Proposal{ProposalRef: ref, SourceID: "harbor.eth", StatedScoresTotal: number("60"), StatedVotes: &votes},
 		},
 		{
 			"everything null or blank", `{"id":"0xAB","space":{"id":"harbor.eth"},"author":null,"created":null,"start":null,"title":" ","body":" \r\n",` +
@@ -95,7 +100,6 @@ func TestInvalidSnapshotProposalIsRejectedWithItsField(t *testing.T) {
 		{"votes below zero", line(`"votes":-1`), `votes is -1; want a whole number from 0`},
 		{"votes with a fraction", line(`"votes":1.5`), `votes is 1.5; want a whole number from 0`},
 		{"score below zero", line(`"scores":[1,-2]`), `scores[1] is refused: negative: "-2"; want a number from 0`},
-		{"score null", line(`"scores":[null]`), `scores[0] is null; want a number`},
 		{"quorum as a text", line(`"quorum":"5"`), `quorum is a string; want a number`},
 		{"quorum too large", line(`"quorum":1e90`), `quorum is refused: ` + governance.ErrTooLarge.Error() + `: "1e90"; want a number from 0`},
 		{"flagged as a number", line(`"flagged":1`), `flagged is a number; want a boolean`},
@@ -134,7 +138,8 @@ func TestSnapshotVoteBecomesABallot(t *testing.T) {
 	checkRecords(t, "Snapshot vote", []recordTest{
 		{"one choice", vote("2", "10"), ballot(supports("2", "2"))},
 		{"the highest choice", vote("65535", "10"), ballot(supports("65535", "65535"))},
-		{"a list, repeats dropped", vote("[3, 1,3,2]", "10"), ballot(supports("[3,1,3,2]", "3", "1", "2"))},
+		{"a list", vote("[3, 1,2]", "10"), ballot(supports("[3,1,2]", "3", "1", "2"))},
+		{"a list that repeats a choice", vote("[3, 1,3,2]", "10"), ballot(func(b *record.Ballot) { b.RawChoice = "[3,1,3,2]" })},
 		{"an empty list", vote("[ ]", "10"), ballot(func(b *record.Ballot) { b.RawChoice = "[]" })},
 		{"no weights", vote("{}", "10"), ballot(func(b *record.Ballot) { b.RawChoice = "{}" })},
 		{"only zero weights", vote(`{"1":0}`, "10"), ballot(func(b *record.Ballot) { b.RawChoice = `{"1":0}` })},
@@ -142,10 +147,6 @@ func TestSnapshotVoteBecomesABallot(t *testing.T) {
 			b.RawChoice, b.ChoiceKey, b.Choices = `{"10":1,"2":3.0,"1":0}`, "2", []string{"2", "10"}
 			b.Shares = []decimal.Decimal{*number("7.5"), *number("2.5")}
 			b.Roots = []decimal.Decimal{*number("2.738612787525830567"), *number("1.581138830084189665")}
-		})},
-		{"a weight stated twice: the last counts", vote(`{"1":5,"1":2}`, "10"), ballot(func(b *record.Ballot) {
-			b.RawChoice, b.ChoiceKey, b.Choices = `{"1":5,"1":2}`, "1", []string{"1"}
-			b.Shares, b.Roots = []decimal.Decimal{*number("10")}, []decimal.Decimal{*number("3.162277660168379331")}
 		})},
 		{"power in scientific notation", vote("1", "2.5e-7"), ballot(func(b *record.Ballot) {
 			supports("1", "1")(b)
@@ -213,6 +214,10 @@ func TestInvalidSnapshotVoteIsRejectedWithItsField(t *testing.T) {
 		{"weight negative", vote(`{"1":1,"2":-3}`, "1"), `choice.2 is refused: negative: "-3"; want a number from 0`},
 		{"weight null", vote(`{"1":null}`, "1"), `choice.1 is null; want a number`},
 		{"weight for a word", vote(`{"for":1}`, "1"), `choice has a weight for "for"; want the number of a choice, 1 to 65535`},
+		{"weight stated twice", vote(`{"1":5,"1":2}`, "1"), `choice has field "1" twice`},
+		{"voter stated twice", `{"id":"v","proposal":{"id":"p"},"voter":"0x1","voter":"0x2","created":1,"choice":1,"vp":1}`, `has field "voter" twice`},
+		{"proposal stated twice", `{"id":"v","proposal":{"id":"p","id":"q"},"voter":"0x1","created":1,"choice":1,"vp":1}`, `proposal has field "id" twice`},
+		{"field stated twice in another spelling", `{"id":"v","i\u0064":"w","proposal":{"id":"p"},"voter":"0x1","created":1,"choice":1,"vp":1}`, `has field "id" twice`},
 		{"weight for another spelling", vote(`{"01":1}`, "1"), `choice has a weight for "01"; want the number of a choice, 1 to 65535`},
 		{"created as a text", `{"id":"v","proposal":{"id":"p"},"voter":"0x1","created":"now","choice":1,"vp":1}`, `created is a string; want a number`},
 		{

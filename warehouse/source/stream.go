@@ -12,6 +12,14 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
+const (
+	// maxRatio bounds how many bytes of text a byte of a compressed file may stand for, once
+	// the text has more than freeText. Lines of JSON have 5 to 30; 1,000 is what gzip makes
+	// of a text that says nothing.
+	maxRatio = 250
+	freeText = 64 << 20
+)
+
 type stream struct {
 	file      *os.File
 	fileBytes counter
@@ -40,7 +48,7 @@ func (s *stream) decompress() error {
 		if err != nil {
 			return err
 		}
-		s.text = bufio.NewReaderSize(unpacked, readBufferSize)
+		s.text = bufio.NewReaderSize(&boundedText{from: unpacked, file: &s.fileBytes}, readBufferSize)
 	}
 	if mark := "\ufeff"; s.hasPrefix(mark) {
 		_, err := s.text.Discard(len(mark))
@@ -69,6 +77,23 @@ func explainTruncation(err error) error {
 		return fmt.Errorf("file is truncated: %w", err)
 	}
 	return err
+}
+
+// boundedText is the text of a compressed file. It ends with an error where there is more of it
+// than maxRatio allows.
+type boundedText struct {
+	from io.Reader
+	file *counter
+	read int64
+}
+
+// Read implements io.Reader.
+func (b *boundedText) Read(into []byte) (int, error) {
+	n, err := b.from.Read(into)
+	if b.read += int64(n); b.read > freeText && b.read/maxRatio > b.file.read.Load() {
+		return 0, fmt.Errorf("is compressed more than %d times: decompress it to import it", maxRatio)
+	}
+	return n, err
 }
 
 type counter struct {

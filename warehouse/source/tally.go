@@ -2,6 +2,7 @@ package source
 
 import (
 	"cmp"
+	"errors"
 	"math"
 	"net/url"
 	"slices"
@@ -48,17 +49,26 @@ func readTallyProposal(in object) record.Record {
 		EndAt:         in.get("end").object().get("timestamp").time(),
 		Milestones:    readMilestones(in.get("events")),
 	}
+	proposal.Withdrawn = proposal.State == "draft" // it is not on the chain
 	proposal.SourceURL = tallyURL(proposal.SourceID, cmp.Or(in.get("onchainId").text(), proposal.ExternalID))
 	governor, number := strings.ToLower(in.get("governor").object().get("id").text()), in.get("onchainId").text()
-	if number != "" && governance.IsGovernorID(governor) {
+	if isDecimal(number) && governance.IsGovernorID(governor) {
 		proposal.OnchainID = governor + "/" + number
 	}
 	decimals := readDecimals(in)
-	if quorum := in.get("quorum").baseUnits(decimals); quorum != nil {
+	if _, err := governance.ParseUnits(in.get("quorum").numberText()); errors.Is(err, governance.ErrTooLarge) {
+		proposal.QuorumRaw = in.get("quorum").numberText() // nobody can reach it
+	} else if quorum := in.get("quorum").baseUnits(decimals); quorum != nil {
 		proposal.QuorumRaw, proposal.Quorum = in.get("quorum").numberText(), quorum
 	}
 	readVoteStats(in.get("voteStats"), decimals, proposal)
 	return proposal
+}
+
+// isDecimal reports whether a text is a number of 256 bits in digits. It is part of an id.
+func isDecimal(text string) bool {
+	const maxDigits = 78
+	return text != "" && len(text) <= maxDigits && !strings.ContainsFunc(text, func(r rune) bool { return r < '0' || r > '9' })
 }
 
 // readDecimals returns the decimals of the token that a proposal is voted on with.
@@ -87,6 +97,7 @@ func readMilestones(events value) []record.Milestone {
 // types other than the three choices, such as ballots pending on another chain.
 func readVoteStats(stats value, decimals int32, proposal *record.Proposal) {
 	choices := governorChoices()
+	votes := map[int]uint64{}
 	for in := range stats.objects() {
 		at := slices.Index(choices, strings.ToLower(in.get("type").text()))
 		if at < 0 {
@@ -99,6 +110,12 @@ func readVoteStats(stats value, decimals int32, proposal *record.Proposal) {
 			proposal.StatedScores[at] = *score
 		}
 		addStatedVotes(in.get("votersCount"), proposal)
+		if voters := in.get("votersCount").count(); voters != nil {
+			votes[at] = *voters
+		}
+	}
+	if len(votes) == len(choices) {
+		proposal.StatedChoiceVotes = []uint64{votes[0], votes[1], votes[2]}
 	}
 }
 

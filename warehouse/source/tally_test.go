@@ -30,6 +30,15 @@ func TestTallyProposalBecomesAProposal(t *testing.T) {
 	governor := []string{"For", "Against", "Abstain"}
 	checkRecords(t, "Tally proposal", []recordTest{
 		{
+			"the voters of each choice", `{"id":"harbor-17","onchainId":null,"metadata":null,"organization":{"slug":"harbor"},"status":"active","voteStats":[{"type":"abstain","votesCount":"0","votersCount":0},` +
+				`{"type":"against","votesCount":"0","votersCount":2},{"type":"for","votesCount":"0","votersCount":5}]}`,
+			&record.Proposal{
+				ProposalRef: ref, SourceID: "harbor", SourceURL: "https://www.tally.xyz/gov/harbor/proposal/harbor-17",
+				VoteType: governance.SingleChoice, State: "active", Choices: governor,
+				StatedScores: []decimal.Decimal{*number("0"), *number("0"), *number("0")}, StatedVotes: &voters, StatedChoiceVotes: []uint64{5, 2, 0},
+			},
+		},
+		{
 			"all stated", `{"id":"harbor-17","onchainId":"17/1","organization":{"slug":"harbor"},"status":"EXECUTED","quorum":"4000000000000000000",` +
 				`"metadata":{"title":" Budget ","description":"One\r\nTwo","discourseURL":"","snapshotURL":"https://snapshot.example/1"},` +
 				`"proposer":{"address":"0xFEed"},"start":{"timestamp":"2026-01-02T03:04:05Z"},"end":{"timestamp":"2026-01-05T03:04:05+02:00"},` +

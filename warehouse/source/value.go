@@ -12,6 +12,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
+	"pnyx/warehouse/record"
 )
 
 // maxIdentifier is the maximum length of an identifier in bytes. Identifiers in use are
@@ -52,7 +53,7 @@ func (v value) reject(format string, args ...any) {
 
 // rejectUnlike rejects the line because this value differs from what is wanted.
 func (v value) rejectUnlike(wanted string) {
-	v.reject("is %s; want %s", clip(string(v.json), maxShownValue), wanted)
+	v.reject("is %s; want %s", record.Clip(string(v.json), maxShownValue), wanted)
 }
 
 // absent reports whether the value is missing or null.

@@ -12,13 +12,15 @@ CREATE OR REPLACE VIEW $views.ballots
     vote_id String COMMENT 'Id of the ballot at the provider.',
     voter_identity String COMMENT 'The voter; an address is in lower case.',
     voter_address Nullable(String) COMMENT 'The voter, where it is an address.',
-    choice_key Nullable(String) COMMENT 'Key of the choice: for, against or abstain on a Governor, the position from 1 on Snapshot. NULL for a ballot of several choices.',
+    choice_key Nullable(String) COMMENT 'Key of the choice: for, against or abstain on a Governor, the position from 1 on Snapshot. Of the first preference or largest weight where the ballot has several choices. NULL for a ballot that supports none.',
     choice_label Nullable(String) COMMENT 'Text of that choice.',
     choice_keys Array(String) COMMENT 'Keys of the choices that the ballot supports.',
+    invalid Bool COMMENT 'Whether the ballot names choices that do not exist, or one twice: it supports none.',
     voting_power Decimal(76, 18) COMMENT 'Voting power, exact.',
     voted_at Nullable(DateTime64(3, 'UTC')) COMMENT 'When it was cast; NULL if the provider does not say.',
     transaction_hash Nullable(String) COMMENT 'The voting transaction; NULL off chain.',
-    reason Nullable(String) COMMENT 'What the voter gave as the reason.'
+    reason Nullable(String) COMMENT 'What the voter gave as the reason.',
+    flagged Bool COMMENT 'Whether the provider marks the proposal as spam: daos, dao_participation, dao_timelines, dao_voters, voter_daos and voters leave it out.'
 )
 SQL SECURITY INVOKER
 COMMENT 'The ballots that count: one a voter and proposal, the latest. As /v2/proposals/:proposalKey/votes and /v2/voters/:voterIdentity/votes.'
@@ -30,13 +32,18 @@ SELECT
     ballot.vote_id AS vote_id,
     ballot.voter AS voter_identity,
     if(startsWith(ballot.voter, '0x'), ballot.voter, NULL) AS voter_address,
-    nullIf(toString(ballot.choice_key), '') AS choice_key,
-    nullIf(state.choice_labels[indexOf(state.choice_keys, toString(ballot.choice_key))], '') AS choice_label,
-    ballot.choices AS choice_keys,
+    if(invalid, NULL, nullIf(toString(ballot.choice_key), '')) AS choice_key,
+    if(invalid, NULL, nullIf(state.choice_labels[indexOf(state.choice_keys, toString(ballot.choice_key))], '')) AS choice_label,
+    if(invalid, [], arrayMap(choice -> toString(choice), ballot.choices)) AS choice_keys,
+    notEmpty(state.choice_keys) AND (
+        arrayExists(choice -> NOT has(state.choice_keys, toString(choice)), ballot.choices)
+        OR startsWith(ballot.raw_choice, '[') AND length(JSONExtractArrayRaw(ballot.raw_choice)) != length(ballot.choices)
+    ) AS invalid,
     ballot.power AS voting_power,
     ballot.voted_at AS voted_at,
     nullIf(ballot.tx_hash, '') AS transaction_hash,
-    nullIf(ballot.reason, '') AS reason
+    nullIf(ballot.reason, '') AS reason,
+    state.flagged AS flagged
 FROM
 (
     SELECT
@@ -45,6 +52,7 @@ FROM
         vote_id,
         choice_key,
         choices,
+        raw_choice,
         power,
         voted_at,
         tx_hash,
@@ -57,6 +65,7 @@ FROM
             vote_id,
             choice_key,
             choices,
+            raw_choice,
             power,
             voted_at,
             tx_hash,
@@ -102,7 +111,8 @@ INNER JOIN
         dao_id,
         provider,
         choice_keys,
-        choice_labels
+        choice_labels,
+        flagged
     FROM $data.proposal_states FINAL
     WHERE dao_id != ''
 ) AS state ON ballot.proposal_ref = state.proposal_ref;

@@ -14,4 +14,5 @@ SELECT
     count() AS total_votes,
     sum(voting_power) AS total_voting_power
 FROM $views.ballots
+WHERE NOT flagged
 GROUP BY dao_id;

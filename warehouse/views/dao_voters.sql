@@ -27,6 +27,7 @@ FROM
         sum(voting_power) AS total_voting_power,
         count() AS vote_count
     FROM $views.ballots
+    WHERE NOT flagged
     GROUP BY
         dao_id,
         voter_identity

@@ -85,6 +85,7 @@ FROM
         max(last_voted_at)
     FROM $data.proposal_states FINAL
     WHERE dao_id != ''
+        AND NOT flagged
     GROUP BY dao_id
 
     UNION ALL

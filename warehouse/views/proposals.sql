@@ -6,7 +6,7 @@ CREATE OR REPLACE VIEW $views.proposals
     dao_id String COMMENT 'The DAO.',
     provider LowCardinality(String) COMMENT 'snapshot; or governor or tally for on-chain votes, as read from the chain or from Tally.',
     external_id String COMMENT 'Id of the proposal at the provider.',
-    title Nullable(String) COMMENT 'Title.',
+    title Nullable(String) COMMENT 'Title; where the provider states none, the first heading of the text or its first 80 characters.',
     body_text Nullable(String) COMMENT 'The whole text.',
     proposer_id Nullable(String) COMMENT 'Who proposed it; an address is in lower case.',
     source_url Nullable(String) COMMENT 'Its page at the provider.',
@@ -23,7 +23,8 @@ CREATE OR REPLACE VIEW $views.proposals
     end_at Nullable(DateTime64(3, 'UTC')) COMMENT 'When voting ends.',
     last_voted_at Nullable(DateTime64(3, 'UTC')) COMMENT 'Latest known time of a ballot that counts.',
     coverage_status LowCardinality(String) COMMENT 'How many of the ballots at the provider are stored: complete, partial, backfilling or unavailable.',
-    quality_flags Array(LowCardinality(String)) COMMENT 'What is known to be wrong or missing, as in /v2/proposals/:proposalKey/evidence.'
+    quality_flags Array(LowCardinality(String)) COMMENT 'What is known to be wrong or missing, as in /v2/proposals/:proposalKey/evidence.',
+    flagged Bool COMMENT 'Whether the provider marks the proposal as spam: daos, dao_participation, dao_timelines, dao_voters, voter_daos and voters leave it out.'
 )
 DEFINER = CURRENT_USER SQL SECURITY DEFINER
 COMMENT 'The proposals, one row each. As /v2/proposals and /v2/proposals/:proposalKey.'
@@ -33,7 +34,7 @@ SELECT
     state.dao_id AS dao_id,
     state.provider AS provider,
     state.external_id AS external_id,
-    nullIf(record.title, '') AS title,
+    nullIf(if(empty(state.derived_title), record.title, state.derived_title), '') AS title,
     nullIf(record.body, '') AS body_text,
     nullIf(record.proposer_id, '') AS proposer_id,
     nullIf(record.source_url, '') AS source_url,
@@ -50,7 +51,8 @@ SELECT
     state.end_at AS end_at,
     state.last_voted_at AS last_voted_at,
     state.coverage AS coverage_status,
-    state.quality_flags AS quality_flags
+    state.quality_flags AS quality_flags,
+    state.flagged AS flagged
 FROM
 (
     SELECT
@@ -87,7 +89,9 @@ INNER JOIN
         start_at,
         end_at,
         last_voted_at,
-        quality_flags
+        quality_flags,
+        flagged,
+        derived_title
     FROM $data.proposal_states FINAL
     WHERE dao_id != ''
 ) AS state ON record.proposal_ref = state.proposal_ref;

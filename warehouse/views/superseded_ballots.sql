@@ -4,7 +4,7 @@ CREATE OR REPLACE VIEW $views.superseded_ballots
     dao_id String COMMENT 'The DAO of the proposal.',
     vote_id String COMMENT 'Id of the ballot at the provider.',
     voter_identity String COMMENT 'The voter.',
-    choice_key Nullable(String) COMMENT 'Key of the choice; NULL for a ballot of several choices.',
+    choice_key Nullable(String) COMMENT 'Key of the choice, of the first preference or largest weight where the ballot has several choices. NULL for a ballot without one.',
     voting_power Decimal(76, 18) COMMENT 'Voting power, exact.',
     voted_at Nullable(DateTime64(3, 'UTC')) COMMENT 'When it was cast; NULL if the provider does not say.',
     transaction_hash Nullable(String) COMMENT 'The voting transaction; NULL off chain.'

@@ -13,38 +13,43 @@ CREATE OR REPLACE VIEW $views.vote_summaries
     end_at Nullable(DateTime64(3, 'UTC')) COMMENT 'When voting ends.',
     last_voted_at Nullable(DateTime64(3, 'UTC')) COMMENT 'Latest known time of a ballot that counts.',
     ready Bool COMMENT 'Whether there are numbers: without any, they are NULL and the lists are empty, as in the API.',
-    votes Nullable(UInt64) COMMENT 'Ballots that count.',
-    unique_voters Nullable(UInt64) COMMENT 'Voters; each has one ballot that counts.',
-    voting_power Nullable(Decimal(76, 18)) COMMENT 'Voting power of all ballots that count, exact.',
+    basis Nullable(String) COMMENT 'What the numbers are: upstream for what upstream states of the vote as a whole, ballots for the sums of the ballots that count.',
+    votes Nullable(UInt64) COMMENT 'Votes; NULL if upstream does not state it.',
+    unique_voters Nullable(UInt64) COMMENT 'Voters; each has one vote that counts.',
+    voting_power Nullable(Decimal(76, 18)) COMMENT 'Voting power of all votes, exact.',
+    held_votes UInt64 COMMENT 'Ballots that are held and count.',
+    held_voting_power Decimal(76, 18) COMMENT 'Voting power of these ballots, exact.',
     quorum_raw Nullable(String) COMMENT 'The quorum as published, in the unit of the provider; NULL if none applies.',
+    quorum_type Nullable(String) COMMENT 'approval, or rejection for one that the second choice has to exceed so that the proposal is rejected.',
     quorum Nullable(Decimal(76, 18)) COMMENT 'The quorum in the unit of voting_power.',
-    quorum_voting_power Nullable(Decimal(76, 18)) COMMENT 'Voting power that counts towards the quorum: all of it on Snapshot; on a Governor that of the choices that it counts, for and abstain or for alone.',
+    quorum_voting_power Nullable(Decimal(76, 18)) COMMENT 'Voting power that counts towards the quorum: all of it on Snapshot; that of the second choice for a quorum of rejection; on a Governor that of the choices that it counts, for and abstain or for alone.',
     quorum_progress Nullable(Decimal(76, 6)) COMMENT 'quorum_voting_power / quorum, cut at six places; 1 is enough.',
-    quorum_reached Nullable(Bool) COMMENT 'Whether the quorum is reached.',
+    quorum_reached Nullable(Bool) COMMENT 'Whether the quorum is reached; NULL if ballots that are missing may reach it.',
     choice_keys Array(String) COMMENT 'Keys of the choices, in order.',
     choice_labels Array(String) COMMENT 'Texts of the choices, in the same order.',
-    choice_votes Array(UInt64) COMMENT 'Ballots that support each choice, in the same order.',
+    choice_votes Array(UInt64) COMMENT 'Votes that support each choice, in the same order; empty if upstream does not state them.',
     choice_voting_powers Array(Decimal(76, 18)) COMMENT 'Score of each choice under the vote type, exact, in the same order.',
-    coverage_status LowCardinality(String) COMMENT 'How many of the ballots at the provider are stored: complete, partial, backfilling or unavailable.'
+    coverage_status LowCardinality(String) COMMENT 'How many of the ballots at the provider are stored: complete, partial, backfilling or unavailable.',
+    flagged Bool COMMENT 'Whether the provider marks the proposal as spam: daos, dao_participation, dao_timelines, dao_voters, voter_daos and voters leave it out.'
 )
 DEFINER = CURRENT_USER SQL SECURITY DEFINER
 COMMENT 'Results of the votes, one row a proposal. As /v2/proposals/:proposalKey/votes/summary.'
 AS
-WITH if(
-    empty(record.quorum_choices) AND state.provider IN ('tally', 'governor'),
-    ['for', 'abstain'],
+WITH multiIf(
+    record.quorum_type = 'rejection', ['2'],
+    empty(record.quorum_choices) AND state.provider IN ('tally', 'governor'), ['for', 'abstain'],
     arrayMap(choice -> toString(choice), record.quorum_choices)
 ) AS counted_keys,
 if(
     empty(counted_keys),
-    state.power,
+    state.total_power,
     arraySum(arrayFilter((power, key) -> has(counted_keys, key), state.choice_powers, state.choice_keys))
 ) AS counted
 SELECT
     state.proposal_key AS proposal_key,
     state.dao_id AS dao_id,
     state.provider AS provider,
-    nullIf(record.title, '') AS title,
+    nullIf(if(empty(state.derived_title), record.title, state.derived_title), '') AS title,
     state.lifecycle AS lifecycle_status,
     state.outcome AS outcome,
     state.created_at AS created_at,
@@ -52,23 +57,36 @@ SELECT
     state.end_at AS end_at,
     state.last_voted_at AS last_voted_at,
     state.vote_ready AS ready,
-    if(ready, state.votes, NULL) AS votes,
+    nullIf(toString(state.basis), '') AS basis,
+    state.total_votes AS votes,
     votes AS unique_voters,
-    if(ready, state.power, NULL) AS voting_power,
-    if(ready, record.quorum, NULL) AS quorum,
+    if(ready, state.total_power, NULL) AS voting_power,
+    state.votes AS held_votes,
+    state.power AS held_voting_power,
+    if(
+        ready AND record.quorum > 0 AND (empty(counted_keys) OR notEmpty(state.choice_powers) OR empty(state.choice_keys)),
+        record.quorum,
+        NULL
+    ) AS quorum,
+    if(quorum IS NULL, NULL, if(record.quorum_type = 'rejection', 'rejection', 'approval')) AS quorum_type,
     if(quorum IS NULL, NULL, record.quorum_raw) AS quorum_raw,
     if(quorum IS NULL, NULL, counted) AS quorum_voting_power,
     multiIf(
         quorum IS NULL, NULL,
-        assumeNotNull(quorum) = 0, toDecimal256(1, 6),
         divideDecimal(counted, if(ifNull(quorum, 0) = 0, toDecimal256(1, 18), assumeNotNull(quorum)), 6)
     ) AS quorum_progress,
-    if(quorum IS NULL, NULL, counted >= assumeNotNull(quorum)) AS quorum_reached,
-    if(ready, state.choice_keys, []) AS choice_keys,
-    if(ready, state.choice_labels, []) AS choice_labels,
+    multiIf(
+        quorum IS NULL, NULL,
+        if(quorum_type = 'rejection', counted > assumeNotNull(quorum), counted >= assumeNotNull(quorum)), true,
+        state.basis = 'upstream' OR state.coverage = 'complete', false,
+        NULL
+    ) AS quorum_reached,
+    if(ready AND notEmpty(state.choice_powers), state.choice_keys, []) AS choice_keys,
+    if(ready AND notEmpty(state.choice_powers), state.choice_labels, []) AS choice_labels,
     if(ready, state.choice_votes, []) AS choice_votes,
     if(ready, state.choice_powers, []) AS choice_voting_powers,
-    state.coverage AS coverage_status
+    state.coverage AS coverage_status,
+    state.flagged AS flagged
 FROM
 (
     SELECT
@@ -76,7 +94,8 @@ FROM
         title,
         quorum_raw,
         quorum,
-        quorum_choices
+        quorum_choices,
+        quorum_type
     FROM $data.proposals
     WHERE version < (SELECT ifNull(minOrNull(first_version), toUInt64(-1)) FROM $data.batches FINAL WHERE sealed = 0)
     ORDER BY
@@ -97,6 +116,9 @@ INNER JOIN
         vote_ready,
         votes,
         power,
+        basis,
+        total_votes,
+        total_power,
         choice_keys,
         choice_labels,
         choice_votes,
@@ -104,7 +126,9 @@ INNER JOIN
         created_at,
         start_at,
         end_at,
-        last_voted_at
+        last_voted_at,
+        flagged,
+        derived_title
     FROM $data.proposal_states FINAL
     WHERE dao_id != ''
 ) AS state ON record.proposal_ref = state.proposal_ref;

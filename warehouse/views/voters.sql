@@ -22,4 +22,5 @@ SELECT
     min(voted_at) AS first_vote_at,
     max(voted_at) AS last_vote_at
 FROM $views.ballots
+WHERE NOT flagged
 GROUP BY voter_identity;

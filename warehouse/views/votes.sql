@@ -4,7 +4,7 @@ CREATE OR REPLACE VIEW $views.votes
     proposal_key String COMMENT 'The proposal.',
     dao_id String COMMENT 'The DAO of the proposal.',
     vote_id String COMMENT 'Id of the ballot at the provider.',
-    choice_key String COMMENT 'Key of the choice; empty for a ballot of several choices.',
+    choice_key String COMMENT 'Key of the choice, of the first preference or largest weight where the ballot has several choices. Empty for a ballot without one.',
     voting_power Decimal(76, 18) COMMENT 'Voting power, exact.',
     voted_at Nullable(DateTime64(3, 'UTC')) COMMENT 'When it was cast; NULL if the provider does not say.',
     transaction_hash String COMMENT 'The voting transaction; empty off chain.'

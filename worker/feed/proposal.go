@@ -59,8 +59,8 @@ func refsOf(proposals []warehouse.ProposalSize) []record.RefHash {
 }
 
 // processProposalBatch derives and writes the events and signals of some proposals, and
-// marks them as processed at the revision at which they were read. A withdrawn proposal has
-// none, so that its former ones are removed.
+// marks them as processed at the revision at which they were read. A withdrawn or flagged
+// proposal has none, so that its former ones are removed.
 func (b *Builder) processProposalBatch(ctx context.Context, refs []record.RefHash) error {
 	now, err := b.nextRevision(ctx)
 	if err != nil {
@@ -79,7 +79,7 @@ func (b *Builder) processProposalBatch(ctx context.Context, refs []record.RefHas
 		rows.items = append(rows.items, warehouse.FeedProgress{
 			Item: p.record.Ref, DAOID: p.state.Identity.DAOID, Revision: p.state.Revision, Context: p.turnout.Context,
 		})
-		if p.isWithdrawn() {
+		if p.isLeftOut() {
 			continue
 		}
 		rows.events = append(rows.events, p.eventRows(discovered[p.record.Ref])...)
@@ -153,7 +153,7 @@ func (b *Builder) readBallotTimes(ctx context.Context, proposals []proposal) err
 	var ballots uint64
 	for _, p := range proposals {
 		ballots += p.state.Votes
-		if p.isWithdrawn() {
+		if p.isLeftOut() {
 			continue
 		}
 		vote := warehouse.Vote{Ref: p.record.Ref}
@@ -161,8 +161,8 @@ func (b *Builder) readBallotTimes(ctx context.Context, proposals []proposal) err
 			vote.EndAt = *p.record.EndAt
 			ended = append(ended, vote)
 		}
-		if p.reachedQuorum() {
-			vote.Quorum, vote.QuorumChoices = *p.record.Quorum, p.record.CountedChoices()
+		if p.timesQuorum() {
+			vote.Quorum, vote.QuorumChoices = p.record.QuorumType.Least(*p.record.Quorum), p.record.CountedChoices()
 			reached = append(reached, vote)
 		}
 	}
@@ -187,9 +187,9 @@ func (b *Builder) readBallotTimes(ctx context.Context, proposals []proposal) err
 	return nil
 }
 
-// isWithdrawn reports whether the proposal was published as one that upstream has taken
-// back, or that another one supersedes.
-func (p proposal) isWithdrawn() bool { return p.state.Identity.DAOID == "" }
+// isLeftOut reports whether the proposal was published as one that upstream has taken back or
+// marks as spam, or that another one supersedes.
+func (p proposal) isLeftOut() bool { return p.state.Identity.DAOID == "" || p.state.Flagged }
 
 func (p proposal) hasFlag(flag governance.QualityFlag) bool {
 	return slices.Contains(p.state.QualityFlags, string(flag))

@@ -75,6 +75,13 @@ func (p proposal) events() []event {
 		}
 		events = append(events, event{rules.QuorumReached, &p.quorumTime.At, confidence, p.quorumTime.DiscoveredAt})
 	}
+	if p.statesQuorum() {
+		at := event{rules.QuorumReached, p.record.EndAt, governance.DerivedTime, observedAt}
+		if p.record.EndDayOnly {
+			at.confidence = governance.DayTime
+		}
+		events = append(events, at)
+	}
 	return events
 }
 

@@ -63,11 +63,11 @@ func signalRow(
 }
 
 // facts returns what the rules on votes need to know. A fact that the data does not
-// support is left out: results before the end when ballots have no exact time, a closed
-// vote when ballots are missing.
+// support is left out: what single ballots tell when the totals are not their sums, results
+// before the end when they have no exact time, a closed vote when the totals are not final.
 func (p proposal) facts() rules.VoteFacts {
 	f := rules.VoteFacts{
-		Title: p.record.Title, Choices: p.state.Choices, Outcome: p.state.Outcome, Quorum: p.record.Quorum,
+		Title: p.record.Title, Choices: p.state.Choices, Outcome: p.state.Outcome,
 		Onchain: p.record.Provider.IsOnchain(), ExecutedAt: milestones(p.record)[rules.ProposalExecuted],
 		Single: p.isSingleChoice(), EarlierVotes: p.turnout.Earlier, Before: map[time.Duration]rules.Result{},
 	}
@@ -78,15 +78,21 @@ func (p proposal) facts() rules.VoteFacts {
 	if !p.record.EndDayOnly {
 		f.EndAt = p.record.EndAt
 	}
-	scores := p.finalScores()
-	f.Final = rules.Result{
-		Votes: p.state.Votes, Power: p.state.Power, Counted: p.quorumPower(scores, p.state.Power), Scores: scores,
+	// A quorum of rejection that is missed is no shortcoming.
+	if p.record.QuorumType != governance.QuorumOfRejection {
+		f.Quorum = p.record.NeededQuorum()
 	}
-	// A result is complete when all ballots are stored and sum up.
-	complete := p.state.VoteReady && !p.hasFlag(rules.BallotsPartial) && !p.hasFlag(rules.TotalsDisagree)
+	scores := p.finalScores()
+	f.Final = rules.Result{Power: p.state.TotalPower, Counted: p.quorumPower(scores, p.state.TotalPower), Scores: scores}
+	if p.state.TotalVotes != nil {
+		f.Final.Votes = *p.state.TotalVotes
+	}
 	// Upstream may state a vote as over before its end: what follows is stored, and shown from then on.
-	f.Closed = complete && p.state.Lifecycle == governance.Closed && f.EndAt != nil
-	if complete && !p.hasFlag(rules.BallotsUndated) && !p.hasFlag(rules.BallotsDayOnly) {
+	f.Closed = p.isSettled() && p.state.TotalVotes != nil && f.EndAt != nil
+	if !p.hasAllBallots() {
+		return f
+	}
+	if !p.hasFlag(rules.BallotsUndated) && !p.hasFlag(rules.BallotsDayOnly) {
 		for i, window := range windows() {
 			f.Before[window] = p.interimResult(i)
 		}
@@ -101,17 +107,37 @@ func (p proposal) facts() rules.VoteFacts {
 func (p proposal) isSingleChoice() bool {
 	single := p.record.VoteType == "" || p.record.Provider.DecidesByMajority(p.record.VoteType)
 	return single && len(p.state.Scores) > 0 &&
-		decimal.Sum(decimal.Zero, p.finalScores()...).LessThanOrEqual(p.state.Power)
+		decimal.Sum(decimal.Zero, p.finalScores()...).LessThanOrEqual(p.state.TotalPower)
 }
 
-// reachedQuorum reports whether the quorum was reached, and the time of every ballot is
-// known, so that the moment can be determined.
+// hasAllBallots reports whether the totals are the sums of all ballots.
+func (p proposal) hasAllBallots() bool {
+	return p.state.Basis == governance.BallotsBasis && !p.hasFlag(rules.BallotsPartial) && !p.hasFlag(rules.TotalsDisagree)
+}
+
+// isSettled reports whether the vote is over, and its totals are final.
+func (p proposal) isSettled() bool {
+	return p.state.Settled && p.state.Lifecycle == governance.Closed && !p.hasFlag(rules.TotalsDisagree)
+}
+
+// reachedQuorum reports whether the totals reach the quorum.
 func (p proposal) reachedQuorum() bool {
-	quorum := p.record.Quorum
-	if quorum == nil || !quorum.IsPositive() || !p.state.VoteReady || p.hasFlag(rules.BallotsUndated) {
+	quorum, scores := p.record.NeededQuorum(), p.finalScores()
+	if quorum == nil || !p.state.VoteReady || len(scores) == 0 && len(p.record.CountedChoices()) > 0 {
 		return false
 	}
-	return p.quorumPower(p.finalScores(), p.state.Power).GreaterThanOrEqual(*quorum)
+	return p.record.QuorumType.IsReached(p.quorumPower(scores, p.state.TotalPower), *quorum)
+}
+
+// timesQuorum reports whether the ballots tell when the quorum was reached.
+func (p proposal) timesQuorum() bool {
+	return p.hasAllBallots() && !p.hasFlag(rules.BallotsUndated) && p.reachedQuorum()
+}
+
+// statesQuorum reports whether upstream's final totals alone tell that the quorum was reached,
+// and not when.
+func (p proposal) statesQuorum() bool {
+	return p.state.Basis == governance.UpstreamBasis && p.isSettled() && p.record.EndAt != nil && p.reachedQuorum()
 }
 
 // quorumPower returns the power that counts towards the quorum. scores are in the order
@@ -120,7 +146,7 @@ func (p proposal) quorumPower(
 	scores []decimal.Decimal, power decimal.Decimal,
 ) decimal.Decimal {
 	return governance.QuorumPower(p.record.CountedChoices(), power, func(choiceKey string) decimal.Decimal {
-		if i := p.choiceIndex(choiceKey); i >= 0 {
+		if i := p.choiceIndex(choiceKey); i >= 0 && i < len(scores) {
 			return scores[i]
 		}
 		return decimal.Zero

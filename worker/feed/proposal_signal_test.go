@@ -19,6 +19,7 @@ func TestVoteThatIsOverBeforeItsEndHasTheSignalsOfItsResult(t *testing.T) {
 	})
 	p := proposal{record: r, state: stateOf(r)}
 	p.state.Lifecycle, p.state.VoteReady, p.state.Votes, p.state.Power = governance.Closed, true, 3, decimal.NewFromInt(9)
+	p.state.Basis, p.state.Settled, p.state.TotalVotes, p.state.TotalPower = governance.BallotsBasis, true, &p.state.Votes, p.state.Power
 	rows, err := p.signalRows()
 	if err != nil {
 		t.Fatal(err)

@@ -24,7 +24,7 @@ func (p *page) ballots(ctx context.Context, q query.Ballots) (cache.View, error)
 				detail, err = p.proposalDetail(ctx, q.Proposal)
 				return err
 			})
-			rows, err = p.copiedBallots(ctx, generation, q)
+			rows, err = p.Warehouse.ListBallots(ctx, warehouse.BallotSource{Generation: generation}, q)
 			return errors.Join(err, reading.Wait())
 		}
 		if detail, err = p.proposalDetail(ctx, q.Proposal); err != nil {
@@ -37,18 +37,29 @@ func (p *page) ballots(ctx context.Context, q query.Ballots) (cache.View, error)
 	if err != nil || !there {
 		return p.absent(), err
 	}
-	head, labels := p.head, LabelsOf(detail.Choices)
-	view := func(rows []warehouse.LatestBallot) (cache.View, error) {
-		return cache.NewView(head, BallotRows(rows, labels))
+	if _, err := p.setBallotCoverage(ctx, q.Proposal); err != nil {
+		return cache.View{}, err
 	}
-	if p.shown > 0 && len(rows) > p.shown {
-		next := nextRequest(q, p.shown, rows[p.shown-1])
-		p.next = &next
+	return cache.NewView(p.head, ballotRows(rows, labelsOf(detail.Choices)))
+}
+
+// setBallotCoverage states in the head how many of a proposal's ballots are held, as its vote
+// summary does, which it returns; it
+// states nothing while there is none. Where upstream has some, and none is held, the ballots are
+// not available.
+func (p *page) setBallotCoverage(ctx context.Context, key governance.ProposalKey) (summary governance.VoteSummary, err error) {
+	view, err := p.Store.View(ctx, cache.VoteSummaryKey(key))
+	if err == nil {
+		err = view.Decode(&summary)
 	}
-	if p.ahead != nil {
-		p.ahead.view = view
+	if err != nil && !errors.Is(err, cache.ErrMiss) {
+		return governance.VoteSummary{}, fmt.Errorf("read the vote summary of %s: %w", key, err)
 	}
-	return view(rows)
+	p.head.VoteCoverage = summary.CoverageStatus.OfBallots()
+	if summary.CoverageStatus == governance.CoverageUnavailable {
+		p.head.Readiness = governance.ReadinessUnavailable
+	}
+	return summary, nil
 }
 
 // proposalDetail reads the published detail of a proposal, whose choices and identity a
@@ -66,8 +77,8 @@ func (p *page) proposalDetail(
 	return detail, nil
 }
 
-// LabelsOf returns the labels of a proposal's choices by their keys.
-func LabelsOf(choices []governance.Choice) map[string]string {
+// labelsOf returns the labels of a proposal's choices by their keys.
+func labelsOf(choices []governance.Choice) map[string]string {
 	labels := make(map[string]string, len(choices))
 	for _, choice := range choices {
 		labels[choice.Key] = choice.Label
@@ -75,17 +86,23 @@ func LabelsOf(choices []governance.Choice) map[string]string {
 	return labels
 }
 
-// BallotRows returns ballots as callers see them. Labels are those of the choices.
-func BallotRows(rows []warehouse.LatestBallot, labels map[string]string) []governance.Ballot {
+// ballotRows returns ballots as callers see them. Labels are those of the choices.
+func ballotRows(rows []warehouse.LatestBallot, labels map[string]string) []governance.Ballot {
 	page := make([]governance.Ballot, len(rows))
-	written := map[string]string{} // most ballots repeat one of few choices
+	type choice struct {
+		label   string
+		invalid bool
+	}
+	written := map[string]choice{} // most ballots repeat one of few choices
 	for i, row := range rows {
-		label, known := written[row.RawChoice]
+		one, known := written[row.RawChoice]
 		if !known {
-			label = ballotLabel(row.RawChoice, labels)
-			written[row.RawChoice] = label
+			one.label, one.invalid = describeBallot(row.RawChoice, labels)
+			written[row.RawChoice] = one
 		}
-		row.Choice.Label = label
+		if row.Choice.Label, row.Invalid = one.label, one.invalid; one.invalid {
+			row.ChoiceKey = nil
+		}
 		page[i] = row.Ballot
 	}
 	return page

@@ -30,7 +30,7 @@ const (
 )
 
 // exportFormat is part of every revision. It rises when the bytes of a row change.
-const exportFormat = "1"
+const exportFormat = "2"
 
 // exported is the proposal of an export.
 type exported struct {
@@ -38,6 +38,13 @@ type exported struct {
 	ref    record.RefHash
 	labels map[string]string
 	closed bool
+	// summary is the vote summary.
+	summary governance.VoteSummary
+}
+
+// isFinal reports whether the vote is closed, and all of its ballots are held.
+func (e exported) isFinal() bool {
+	return e.closed && e.summary.CoverageStatus == governance.Complete
 }
 
 // exported reads the proposal of an export; there is false when it is not published.
@@ -51,7 +58,7 @@ func (p *page) exported(ctx context.Context, key governance.ProposalKey) (of exp
 	}
 	ref := record.ProposalRef{Provider: detail.Identity.Provider, ExternalID: detail.Identity.ExternalID}
 	return exported{
-		key: key, ref: ref.Hash(), labels: LabelsOf(detail.Choices), closed: detail.LifecycleStatus == governance.Closed,
+		key: key, ref: ref.Hash(), labels: labelsOf(detail.Choices), closed: detail.LifecycleStatus == governance.Closed,
 	}, version, true, nil
 }
 
@@ -64,6 +71,9 @@ func (p *page) ballotExport(ctx context.Context, q query.BallotExport) (cache.Vi
 	of, version, there, err := p.exported(ctx, q.Proposal)
 	if err != nil || !there {
 		return p.absent(), err
+	}
+	if of.summary, err = p.setBallotCoverage(ctx, q.Proposal); err != nil {
+		return cache.View{}, err
 	}
 	published, err := p.Warehouse.PublishedBallots(ctx, of.ref, of.key)
 	if err != nil {
@@ -89,7 +99,7 @@ func (p *page) ballotExport(ctx context.Context, q query.BallotExport) (cache.Vi
 	return cache.NewView(p.head, governance.BallotExport{
 		ProposalKey: of.key, Revision: of.copyRevision(generation),
 		Votes: governance.CountOf(copied.Votes), VotingPower: governance.DecimalOf(copied.Power),
-		Final: of.closed && generation == version.Generation,
+		Basis: of.summary.Basis, Totals: of.summary.Totals, Final: of.isFinal() && generation == version.Generation,
 	})
 }
 
@@ -170,7 +180,7 @@ func (p *page) smallExport(ctx context.Context, of exported) (cache.View, error)
 	}
 	return cache.NewView(p.head, governance.BallotExport{
 		ProposalKey: of.key, Revision: revision, Votes: governance.CountOf(uint64(len(rows))),
-		VotingPower: governance.DecimalOf(power), Final: of.closed,
+		VotingPower: governance.DecimalOf(power), Basis: of.summary.Basis, Totals: of.summary.Totals, Final: of.isFinal(),
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/klauspost/compress/gzip"
@@ -56,7 +57,7 @@ func writeBallots(
 		write, flush = ballotRecords(w)
 	}
 	for chunk := range slices.Chunk(rows, query.LongPage) { // labels of all rows may be large
-		for _, ballot := range BallotRows(chunk, labels) {
+		for _, ballot := range ballotRows(chunk, labels) {
 			if err := write(ballot); err != nil {
 				return fmt.Errorf("write a ballot: %w", err)
 			}
@@ -93,7 +94,7 @@ func ballotRecords(w io.Writer) (write func(governance.Ballot) error, flush func
 		}
 		fields := []string{
 			b.VoteID, b.VoterIdentity, textOrEmpty(b.VoterAddress), textOrEmpty(b.ChoiceKey), b.Choice.Label,
-			string(b.VotingPower), votedAt, textOrEmpty(b.TransactionHash),
+			string(b.VotingPower), votedAt, textOrEmpty(b.TransactionHash), textOrEmpty(b.Reason), strconv.FormatBool(b.Invalid),
 		}
 		for i, field := range fields {
 			fields[i] = plainCell(field)
@@ -106,7 +107,7 @@ func ballotRecords(w io.Writer) (write func(governance.Ballot) error, flush func
 // ballotFields are the names of the fields of a record: those of the members of a ballot.
 func ballotFields() []string {
 	return []string{
-		"voteId", "voterIdentity", "voterAddress", "choiceKey", "choice.label", "votingPower", "votedAt", "transactionHash",
+		"voteId", "voterIdentity", "voterAddress", "choiceKey", "choice.label", "votingPower", "votedAt", "transactionHash", "reason", "invalid",
 	}
 }
 

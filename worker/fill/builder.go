@@ -95,30 +95,16 @@ func listed[Query query.Page, Row any](
 var errUnknownKind = errors.New("unknown kind of page")
 
 // build makes the page of a request. version is that of its scope if it was read a moment ago,
-// or zero; expected is as in cache.RequestedPage.
-func (f *Filler) build(ctx context.Context, r cache.PageRequest, version cache.Version, expected bool) built {
+// or zero.
+func (f *Filler) build(ctx context.Context, r cache.PageRequest, version cache.Version) (cache.View, error) {
 	kind, known := f.kinds[r.Kind]
 	if !known {
-		return built{err: fmt.Errorf("%w: %s", errUnknownKind, r.Kind)}
+		return cache.View{}, fmt.Errorf("%w: %s", errUnknownKind, r.Kind)
 	}
-	p := &page{Filler: f, shown: r.Shown, expected: expected, scope: r.Scope, read: version, head: cache.View{
+	p := &page{Filler: f, scope: r.Scope, read: version, head: cache.View{
 		DataAsOf: governance.TimestampOf(time.Now()), Readiness: governance.Ready,
 	}}
-	view, err := kind.build(ctx, p, r)
-	if p.ahead != nil && (err != nil || p.next == nil) {
-		p.dropAhead()
-	}
-	return built{view, p.next, p.ahead, err}
-}
-
-// built is what became of the building of a page.
-type built struct {
-	view cache.View
-	// next is what one who goes on from the page requests; nil where that is not told.
-	next *cache.PageRequest
-	// ahead are the pages to make in advance, which must be closed; nil for none.
-	ahead *ahead
-	err   error
+	return kind.build(ctx, p, r)
 }
 
 type page struct {
@@ -129,14 +115,6 @@ type page struct {
 	// used; zero where it has to be read.
 	scope query.Scope
 	read  cache.Version
-	// shown is how many rows its caller is shown who came with a cursor; zero for others.
-	shown int
-	// expected is true when that caller has read the page before with a cursor, too.
-	expected bool
-	// next is the page after it, for that caller; nil for none.
-	next *cache.PageRequest
-	// ahead are the pages that are made in advance; nil for none.
-	ahead *ahead
 }
 
 // absent returns the view of something that does not exist.
@@ -179,7 +157,7 @@ func (p *page) fromSortedCopy(
 			return true, nil
 		}
 	}
-	// What says that the subject is gone replaces the page that was there.
+	// A tombstone replaces the page that was there.
 	p.head.Revision = version.Revision
 	return false, err
 }

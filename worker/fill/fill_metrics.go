@@ -14,7 +14,6 @@ type fillMetrics struct {
 	duration *prometheus.HistogramVec
 	waited   prometheus.Observer
 	queued   prometheus.Gauge
-	ahead    prometheus.Counter
 	// kinds has the kinds of pages that this version knows: the values of a label.
 	kinds map[query.Kind]kindOfPage
 }
@@ -30,9 +29,6 @@ func newFillMetrics(registerer prometheus.Registerer, kinds map[query.Kind]kindO
 			telemetry.Latency("pnyx_fill_queue_wait_seconds", "Time that requests for pages waited in the fill queue."))),
 		queued: telemetry.Register(registerer, prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "pnyx_fill_queue_length", Help: "Requests in the longest fill queue. Each kind of page has one, which all workers share.",
-		})),
-		ahead: telemetry.Register(registerer, prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "pnyx_pages_ahead_total", Help: "Pages that were made in advance, for callers who go on to the next.",
 		})),
 	}
 	telemetry.Register(registerer, prometheus.NewGaugeFunc(prometheus.GaugeOpts{

@@ -66,8 +66,6 @@ type Filler struct {
 	metrics fillMetrics
 	kinds   map[query.Kind]kindOfPage
 	turns   *turns
-	// aheads has room for maxAheads.
-	aheads chan struct{}
 	// unpublishedLogged is when logFailure last logged that Redis is empty, in
 	// nanoseconds since 1970.
 	unpublishedLogged atomic.Int64
@@ -76,7 +74,7 @@ type Filler struct {
 // New returns a Filler. Run starts it.
 func New(o Options) *Filler {
 	kinds := kindsOfPages()
-	return &Filler{Options: o, metrics: newFillMetrics(o.Metrics, kinds), kinds: kinds, turns: newTurns(kinds), aheads: make(chan struct{}, maxAheads)}
+	return &Filler{Options: o, metrics: newFillMetrics(o.Metrics, kinds), kinds: kinds, turns: newTurns(kinds)}
 }
 
 // Run fills pages until ctx ends. It returns once the requests in progress are finished.
@@ -133,6 +131,7 @@ func (f *Filler) answer(ctx context.Context, fills []cache.Fill, end cache.Queue
 		f.requeue(ctx, fills, end)
 		return false
 	}
+	defer turn.release()
 	defer f.Warehouse.Serve()()
 	if turn.waits() {
 		// Without this heartbeat the marks end at the deadlines of the requests.
@@ -141,9 +140,7 @@ func (f *Filler) answer(ctx context.Context, fills []cache.Fill, end cache.Queue
 	if more := f.setSize(kind) - len(fills); turn.gather(ctx) && more > 0 {
 		fills = append(fills, f.Store.DequeueMoreFills(ctx, kind, end, more)...)
 	}
-	next := f.fill(ctx, fills, turn.endReading)
-	turn.release() // nobody waits for what follows
-	f.makeAhead(ctx, next)
+	f.fill(ctx, fills, turn.endReading)
 	return true
 }
 
@@ -152,7 +149,7 @@ func (f *Filler) setSize(kind query.Kind) int { return f.kinds[kind].setSize }
 
 func (f *Filler) requeue(ctx context.Context, fills []cache.Fill, end cache.QueueEnd) {
 	if err := f.Store.RequeueFills(ctx, fills, end); err != nil {
-		f.Logger.LogAttrs(ctx, slog.LevelWarn, "requests not put back, their callers request them again", slog.Any("error", err))
+		f.Logger.LogAttrs(ctx, slog.LevelWarn, "requeue failed, callers request the pages again", slog.Any("error", err))
 	}
 }
 

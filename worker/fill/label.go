@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -14,6 +15,36 @@ import (
 
 // noChoice is the label of a ballot that supports nothing.
 const noChoice = "None"
+
+// describeBallot returns the text of a whole ballot, and whether it is invalid: of the choices that
+// upstream states it names others, or one twice. Then its text is the choice as published.
+func describeBallot(raw string, labels map[string]string) (label string, invalid bool) {
+	var keys []string
+	var number json.Number
+	var list []json.Number
+	var weights map[string]json.RawMessage
+	switch {
+	case len(labels) == 0 || strings.HasPrefix(raw, `"`):
+	case json.Unmarshal([]byte(raw), &number) == nil:
+		keys = []string{number.String()}
+	case json.Unmarshal([]byte(raw), &list) == nil:
+		for _, key := range list {
+			keys = append(keys, key.String())
+		}
+		invalid = len(slices.Compact(slices.Sorted(slices.Values(keys)))) < len(keys)
+	case json.Unmarshal([]byte(raw), &weights) == nil:
+		keys = slices.Collect(maps.Keys(weights))
+	}
+	for _, key := range keys {
+		if _, stated := labels[key]; !stated {
+			invalid = true
+		}
+	}
+	if invalid {
+		return raw, true
+	}
+	return ballotLabel(raw, labels), false
+}
 
 // ballotLabel returns the text of a whole ballot: its choice, all choices that it approves
 // or ranks, in its order, or the shares of a weighted ballot in percent.

@@ -78,7 +78,8 @@ func ProposalRows(proposals []warehouse.ListedProposal, order query.ProposalOrde
 		rows[i] = cache.ProposalRow{
 			Item: governance.ProposalListItem{
 				ProposalKey: p.Key, Identity: p.Identity, Title: governance.OptionalText(p.Title), SourceURL: governance.OptionalText(p.SourceURL),
-				LifecycleStatus: p.Lifecycle, Outcome: p.Outcome, EndAt: p.EndAt, CoverageStatus: p.Coverage,
+				LifecycleStatus: p.Lifecycle, Outcome: p.Outcome, StartAt: p.StartAt, EndAt: p.EndAt, CreatedAt: p.CreatedAt,
+				ProposerID: governance.OptionalText(p.ProposerID), CoverageStatus: p.Coverage, Flagged: p.Flagged,
 			},
 			Position: p.PositionIn(order),
 		}

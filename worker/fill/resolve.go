@@ -105,6 +105,6 @@ func (r *resolution) add(p warehouse.ListedProposal, match governance.Match) {
 		return
 	}
 	r.candidates = append(r.candidates, governance.ProposalCandidate{
-		ProposalKey: p.Key, Identity: p.Identity, Title: governance.OptionalText(p.Title), Match: match,
+		ProposalKey: p.Key, Identity: p.Identity, Title: governance.OptionalText(p.Title), Match: match, Flagged: p.Flagged,
 	})
 }

@@ -32,14 +32,14 @@ type result struct {
 	span  telemetry.Span
 	// outcome is a value of the metric.
 	outcome string
-	// built is what was made if the outcome is made.
-	built
+	// view is what was made if the outcome is made and err is nil.
+	view cache.View
+	err  error
 }
 
 // fill answers requests of one kind, but for those whose callers will have given up. It calls
-// read when all is read and the last pages are to be stored, and returns the pages to make in
-// advance.
-func (f *Filler) fill(ctx context.Context, fills []cache.Fill, read func()) (next []*ahead) {
+// read when all is read and the last pages are to be stored.
+func (f *Filler) fill(ctx context.Context, fills []cache.Fill, read func()) {
 	building, cancel := context.WithTimeout(ctx, f.Timeout)
 	defer cancel()
 	s := &set{Filler: f}
@@ -64,13 +64,7 @@ func (f *Filler) fill(ctx context.Context, fills []cache.Fill, read func()) (nex
 			read()
 		}
 		s.finish(ctx, beating, done)
-		for _, r := range done {
-			if r.ahead != nil {
-				next = append(next, r.ahead)
-			}
-		}
 	}
-	return next
 }
 
 // make makes the page of a request, unless a fresh one is stored: its caller had missed it, and
@@ -89,41 +83,37 @@ func (s *set) make(ctx context.Context, fill cache.Fill, stored cache.RequestedP
 		r.outcome = "stored"
 		s.shared.Leave()
 	default:
-		r.built = s.buildTogether(ctx, fill.Page, stored.Version, stored.Expected)
+		r.view, r.err = s.buildTogether(ctx, fill.Page, stored.Version)
 	}
 	return r
 }
 
 // buildTogether builds a page together with those of the other members. One that fails is
 // built alone: the error may be that of another page.
-func (s *set) buildTogether(ctx context.Context, r cache.PageRequest, version cache.Version, expected bool) built {
-	b := s.build(s.shared.With(ctx), r, version, expected)
+func (s *set) buildTogether(ctx context.Context, r cache.PageRequest, version cache.Version) (cache.View, error) {
+	view, err := s.build(s.shared.With(ctx), r, version)
 	s.shared.Leave()
-	if s.shared == nil || b.err == nil || errors.Is(b.err, cache.ErrMiss) {
-		return b
+	if s.shared == nil || err == nil || errors.Is(err, cache.ErrMiss) {
+		return view, err
 	}
 	s.Logger.LogAttrs(ctx, slog.LevelWarn, "a shared statement failed, building the page alone",
-		slog.String("page", string(r.Key())), slog.Any("error", b.err))
+		slog.String("page", string(r.Key())), slog.Any("error", err))
 	s.again.Lock()
 	defer s.again.Unlock()
-	return s.build(ctx, r, cache.Version{}, false)
+	return s.build(ctx, r, cache.Version{})
 }
 
 // finish stores the pages and wakes those who wait for them.
 func (s *set) finish(ctx context.Context, beating *heartbeats, results []result) {
 	completed := make([]cache.CompletedFill, len(results))
-	var started []cache.PageRequest
 	for i, r := range results {
 		completed[i] = cache.CompletedFill{Page: r.fill.Page, Failed: r.outcome == "abandoned" || r.err != nil}
 		if r.outcome == "made" && r.err == nil {
-			completed[i].View, completed[i].Next = &r.view, r.next
-		}
-		if r.ahead != nil {
-			started = append(started, r.ahead.request(1))
+			completed[i].View = &r.view
 		}
 	}
 	beating.end(ctx, completed)
-	errs := s.Store.CompleteFills(ctx, completed, started...)
+	errs := s.Store.CompleteFills(ctx, completed)
 	for i, r := range results {
 		if r.err == nil {
 			r.err = errs[i]

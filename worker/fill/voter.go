@@ -2,6 +2,8 @@ package fill
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"pnyx/cache"
@@ -23,7 +25,25 @@ func (p *page) voters(ctx context.Context, q query.Voters) (cache.View, error) {
 	if err != nil || !there {
 		return p.absent(), err
 	}
+	if err := p.setVoteCoverage(ctx, q.DAOID); err != nil {
+		return cache.View{}, err
+	}
 	return cache.NewView(p.head, rows)
+}
+
+// setVoteCoverage states in the head how many of the ballots of a DAO are held, or with "" of
+// all of them.
+func (p *page) setVoteCoverage(ctx context.Context, daoID string) error {
+	var status governance.DataStatus
+	view, err := p.Store.View(ctx, cache.DataStatusKey(daoID))
+	if err == nil {
+		err = view.Decode(&status)
+	}
+	if err != nil && !errors.Is(err, cache.ErrMiss) {
+		return fmt.Errorf("read the data status of %q: %w", daoID, err)
+	}
+	p.head.VoteCoverage = status.VoteCoverageStatus
+	return nil
 }
 
 // setPublishedHead completes the head of a page that has no version, and is fresh for a time
@@ -47,8 +67,11 @@ func (p *page) profile(ctx context.Context, q query.Profile) (cache.View, error)
 	if err != nil {
 		return cache.View{}, err
 	}
-	if len(profile.DAOs) == 0 {
+	if profile.DAOs == nil {
 		return p.absent(), nil
+	}
+	if err := p.setVoteCoverage(ctx, ""); err != nil {
+		return cache.View{}, err
 	}
 	return cache.NewView(p.head, profile)
 }
@@ -64,14 +87,20 @@ func (p *page) voterVotes(ctx context.Context, q query.VoterVotes) (cache.View, 
 	if len(rows) == 0 {
 		// Either the query selects none of the voter's votes, or there is no such voter.
 		profile, err := p.Warehouse.VoterProfile(ctx, string(q.Voter))
-		if err != nil || len(profile.DAOs) == 0 {
+		if err != nil || profile.DAOs == nil {
 			return p.absent(), err
 		}
+	}
+	if err := p.setVoteCoverage(ctx, q.DAOID); err != nil {
+		return cache.View{}, err
 	}
 	votes := make([]governance.VoterVote, len(rows))
 	for i, row := range rows {
 		votes[i] = row.VoterVote
-		votes[i].Choice.Label = ballotLabel(row.RawChoice, LabelsOf(row.Choices))
+		votes[i].Choice.Label, votes[i].Invalid = describeBallot(row.RawChoice, labelsOf(row.Choices))
+		if votes[i].Invalid {
+			votes[i].ChoiceKey = nil
+		}
 	}
 	return cache.NewView(p.head, votes)
 }

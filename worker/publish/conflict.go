@@ -21,7 +21,7 @@ func (e *evaluation) conflictsWithin() []governance.Warning {
 // the same ballots.
 func (e *evaluation) upstreamFlags() []governance.QualityFlag {
 	stated := e.proposal.StatedVotes
-	more := e.result.ready && stated != nil && e.result.votes > *stated
+	more := e.result.ready() && stated != nil && e.ballots.Votes > *stated
 	return raised(map[governance.QualityFlag]bool{
 		rules.TotalsDifferUpstream: more || len(e.totalConflict()) > 0 || len(e.scoreConflicts()) > 0,
 	})
@@ -32,57 +32,52 @@ func (e *evaluation) upstreamFlags() []governance.QualityFlag {
 func (e *evaluation) hasAllBallots() bool {
 	stated := e.proposal.StatedVotes
 	if stated == nil {
-		return e.result.ready && e.proposal.Provider.HasEveryBallot()
+		return e.result.ready() && e.proposal.Provider.HasEveryBallot()
 	}
-	return e.result.ready && e.result.votes >= *stated
+	return e.result.ready() && e.ballots.Votes >= *stated
 }
 
 func (e *evaluation) votesConflict() []governance.Warning {
 	stated := e.proposal.StatedVotes
-	if !e.result.ready || stated == nil || *stated == e.result.votes {
+	if !e.result.ready() || stated == nil || *stated == e.ballots.Votes {
 		return nil
 	}
 	return warning(rules.VotesDiffer, map[string]string{
 		"upstream": string(governance.CountOf(*stated)),
-		"held":     string(governance.CountOf(e.result.votes)),
+		"held":     string(governance.CountOf(e.ballots.Votes)),
 	})
 }
 
-// totalConflict compares the total power, with and without ballots that support no choice:
-// upstream has counted them at some times and not at others.
 func (e *evaluation) totalConflict() []governance.Warning {
 	stated := e.proposal.StatedScoresTotal
-	if stated == nil || !e.hasAllBallots() {
-		return nil
-	}
-	if !differ(*stated, e.result.power) || !differ(*stated, e.result.supporting) {
+	if stated == nil || !e.hasAllBallots() || !e.result.totalDiffers(e.proposal) {
 		return nil
 	}
 	return warning(rules.TotalDiffers, map[string]string{
-		"upstream": stated.String(), "held": e.result.power.String(),
+		"upstream": stated.String(), "held": e.ballots.Power.String(),
 	})
 }
 
 func (e *evaluation) scoreConflicts() []governance.Warning {
-	stated := e.proposal.StatedScores
-	if !e.hasAllBallots() || len(stated) != len(e.result.scores) {
+	if !e.hasAllBallots() {
 		return nil
 	}
 	var conflicts []governance.Warning
-	for i, score := range e.result.scores {
-		if differ(stated[i], score.Power) {
-			conflicts = append(conflicts, warning(rules.ScoresDiffer, map[string]string{
-				"choiceKey": e.result.choices[i].Key,
-				"upstream":  stated[i].String(), "held": score.Power.String(),
-			})...)
-		}
+	for _, i := range e.result.scoresThatDiffer(e.proposal) {
+		conflicts = append(conflicts, warning(rules.ScoresDiffer, map[string]string{
+			"choiceKey": e.result.choices[i].Key,
+			"upstream":  e.proposal.StatedScores[i].String(), "held": e.result.counted[i].Power.String(),
+		})...)
 	}
 	return conflicts
 }
 
-// differ reports whether two amounts differ by more than one part in 10⁹. Upstream
-// computes in floating point, and is off by less; see rules.WarningRules.
-func differ(upstream, stored decimal.Decimal) bool {
+// differ reports whether two amounts differ, in upstream's precision: Snapshot computes in
+// floating point, and is off by less than one part in 10⁹; see rules.WarningRules.
+func differ(p governance.Provider, upstream, stored decimal.Decimal) bool {
+	if p.IsOnchain() {
+		return !upstream.Equal(stored)
+	}
 	larger := decimal.Max(upstream, stored, decimal.NewFromInt(1))
 	return upstream.Sub(stored).Abs().GreaterThan(larger.Shift(-9))
 }
@@ -91,10 +86,11 @@ func differ(upstream, stored decimal.Decimal) bool {
 // end of voting.
 func (e *evaluation) stateConflicts() []governance.Warning {
 	p := e.proposal
-	isOpen := func(state string) bool {
-		return state == governance.UpstreamActive || state == governance.UpstreamPending
-	}
+	isOpen := governance.IsOpenState
 	var conflicts []governance.Warning
+	if !governance.IsKnownState(p.State) {
+		return warning(rules.StateUnknown, map[string]string{"state": p.State})
+	}
 	if outcome, stated := governance.DAOStatusOutcome(p.UpstreamStatus); stated && p.State != "" {
 		openThere := isOpen(p.UpstreamStatus)
 		if isOpen(p.State) != openThere && (openThere || outcome != governance.Unknown) {
@@ -120,10 +116,10 @@ func (e *evaluation) outcomeConflict() []governance.Warning {
 	outcome, stated := p.Provider.StatedOutcome(p.State, p.UpstreamStatus)
 	votedOn := stated && (outcome == governance.Passed || outcome == governance.Executed ||
 		p.State == "defeated" || p.UpstreamStatus == "rejected")
-	if !votedOn || !e.result.decidable {
+	if !votedOn {
 		return nil
 	}
-	counted := governance.Decide(e.result.choices, e.result.decisive, e.result.quorumReached)
+	counted := e.result.decide(p)
 	agree := (counted == governance.Failed) == (outcome == governance.Failed)
 	if counted == governance.Unknown || agree {
 		return nil
@@ -138,7 +134,8 @@ func (e *evaluation) conflictsWith(counterparts []*evaluation) []governance.Warn
 	var conflicts []governance.Warning
 	for _, other := range counterparts {
 		here, there := e.proposal.Title, other.proposal.Title
-		if here != "" && there != "" && plainTitle(here) != plainTitle(there) {
+		stated := here != "" && there != "" && !e.proposal.TitleDerived && !other.proposal.TitleDerived
+		if stated && plainTitle(here) != plainTitle(there) {
 			conflicts = append(conflicts, e.conflictWith(other, rules.TitleDiffers, here, there))
 		}
 		if outcomesDiffer(e.outcome, other.outcome) {

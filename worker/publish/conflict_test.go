@@ -152,13 +152,16 @@ func TestCounterpartsAreCompared(t *testing.T) {
 		"passed, then executed":     {"Renew the budget", "passed", nil},
 		"another title":             {"Renew the budget again", "passed", []governance.WarningCode{rules.TitleDiffers}},
 		"no title":                  {"", "passed", nil},
+		"title of the text":         {"Budget in short", "passed", nil},
 		"another outcome":           {"Renew the budget", "rejected", []governance.WarningCode{rules.OutcomeDiffers}},
 		"no outcome":                {"Renew the budget", "finished", nil},
 		"another title and outcome": {"Other", "deleted", []governance.WarningCode{rules.TitleDiffers, rules.OutcomeDiffers}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			here := evaluate(snapshotProposal(func(p *record.Proposal) { p.Title, p.UpstreamStatus = c.title, c.status }), "dao", ballots{}, now)
+			proposal := snapshotProposal(func(p *record.Proposal) { p.Title, p.UpstreamStatus = c.title, c.status })
+			proposal.TitleDerived = name == "title of the text"
+			here := evaluate(proposal, "dao", ballots{}, now)
 			got := here.evidence([]*evaluation{&elsewhere}).Warnings
 			var codes []governance.WarningCode
 			for _, warning := range got {

@@ -25,11 +25,11 @@ type daoPublication struct {
 	// voteCoverage is that of every DAO by id. It is nil until all of them were summed up
 	// once in this term.
 	voteCoverage map[string]governance.VoteCoverage
-	// classes, lagging, withheld and published are as in Result.
-	classes   map[string]daoClass
-	lagging   map[string]bool
-	withheld  map[string]bool
-	published int
+	// classes, lagging and withheld are as in Result, and written is WrittenDAOs.
+	classes  map[string]daoClass
+	lagging  map[string]bool
+	withheld map[string]bool
+	written  map[string]bool
 }
 
 func (d *daoPublication) publish(ctx context.Context, daos map[string]bool) error {
@@ -128,7 +128,7 @@ func (d *daoPublication) publishDAO(
 		// The usual reason are ballots that land while we count; then their own batch, or
 		// the next publication, counts them. Only a second time in a row is reported.
 		if d.previouslyLagging[id] {
-			d.reportUnbalanced(ctx, err, slog.String("dao_id", id))
+			d.reportUnbalanced(ctx, err, slog.String("dao_id", id), d.at, nil, dao.Sources)
 			d.voters.drop(id)
 		}
 		d.lagging[id] = true
@@ -139,7 +139,7 @@ func (d *daoPublication) publishDAO(
 		e.withheld, d.withheld[id] = true, true
 	}
 	d.wantParticipation(id, participation, !d.everything)
-	d.published++
+	d.written[id] = true
 	d.noteChange(governance.DAOChange, id, id)
 	return d.writeDAO(ctx, e)
 }
@@ -179,12 +179,15 @@ func (d *daoPublication) writeDAO(ctx context.Context, e daoEvaluation) error {
 	if err := d.writeDetail(ctx, e); err != nil {
 		return err
 	}
-	payloads := map[cache.Key]any{cache.DataStatusKey(e.dao.ID): e.dataStatus()}
-	for _, timeline := range e.timelines() {
-		payloads[cache.TimelineKey(e.dao.ID, timeline.Metric)] = timeline
+	if err := d.writer.SetPayload(ctx, cache.DataStatusKey(e.dao.ID), d.head(), e.dataStatus()); err != nil {
+		return err
 	}
-	for key, payload := range payloads {
-		if err := d.writer.SetPayload(ctx, key, d.head(), payload); err != nil {
+	for _, timeline := range e.timelines() {
+		head := d.head()
+		if timeline.Metric == governance.VotesCast {
+			head.VoteCoverage = e.votes
+		}
+		if err := d.writer.SetPayload(ctx, cache.TimelineKey(e.dao.ID, timeline.Metric), head, timeline); err != nil {
 			return err
 		}
 	}

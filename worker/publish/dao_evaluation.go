@@ -1,6 +1,7 @@
 package publish
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -21,15 +22,15 @@ type daoEvaluation struct {
 	// topics counts the visible forum topics, and forumAt is the latest activity in one.
 	topics  uint64
 	forumAt *governance.Timestamp
-	// sync states when upstream was last read to its end.
-	sync governance.LatestSync
+	// sync states when upstream was last read to its end, and imported as of when files are.
+	sync, imported governance.LatestSync
 	// coverage is that of the sources, and votes that of the proposals.
 	coverage governance.Coverage
 	votes    governance.VoteCoverage
 	// sourceTypes are the providers of the sources, in order, each once.
 	sourceTypes []governance.Provider
-	// follows says how following the live sources goes.
-	follows []governance.SourceStatus
+	// sources says how following the sources goes, and how new their records are.
+	sources []governance.SourceStatus
 }
 
 // evaluateDAO computes a DAO from the sums over its proposals and what is known of its
@@ -42,12 +43,12 @@ func evaluateDAO(
 		source := catalog.Sources[ref]
 		e.topics += source.Topics
 		e.forumAt = governance.Later(e.forumAt, source.LatestTopicAt)
-		e.sync.GovernanceAt = governance.Later(e.sync.GovernanceAt,
-			governance.Later(source.ProposalsSyncedAt, source.BallotsSyncedAt))
-		e.sync.ForumAt = governance.Later(e.sync.ForumAt, source.TopicsSyncedAt)
-		e.addFollow(ref, source.Follow)
+		e.addSource(ref, source)
 		e.sourceTypes = append(e.sourceTypes, ref.Provider)
 	}
+	// An import is no sync: what follows upstream says more.
+	e.sync.GovernanceAt = cmp.Or(e.sync.GovernanceAt, e.imported.GovernanceAt)
+	e.sync.ForumAt = cmp.Or(e.sync.ForumAt, e.imported.ForumAt)
 	slices.Sort(e.sourceTypes)
 	e.sourceTypes = slices.Compact(e.sourceTypes)
 	e.coverage = daoCoverage(dao, catalog)
@@ -55,24 +56,39 @@ func evaluateDAO(
 	return e
 }
 
-// addFollow adds how following a source goes. It was read completely when everything that
-// upstream had was last read.
-func (e *daoEvaluation) addFollow(ref record.SourceRef, f *warehouse.SourceFollow) {
-	if f == nil {
-		return
+// addSource adds how following a source goes, and how new its records are. It was read completely
+// when everything that upstream had was last read; one of files alone is as of the time that the
+// import states, or else as of its newest record.
+func (e *daoEvaluation) addSource(ref record.SourceRef, source warehouse.CatalogSource) {
+	status := governance.SourceStatus{State: governance.SourceImported, SourceType: ref.Provider, SourceID: ref.ID}
+	if source.Follow != nil {
+		status = source.Follow.Status
 	}
-	e.follows = append(e.follows, f.Status)
+	newest := governance.Later(source.NewestRecordAt, source.NewestBallotAt)
+	status.Provider, status.ID, status.Mode, status.NewestRecordAt = ref.Provider, ref.ID, governance.ModeImported, newest
+	if isFollowed(source) {
+		status.Mode = governance.ModeFollowed
+	}
+	read := source.Proposals+source.Topics > 0 || isSynced(ref, source)
+	if source.Follow != nil || read {
+		e.sources = append(e.sources, status)
+	}
+	asOf := cmp.Or(source.AsOf, newest)
 	switch {
-	case !f.Complete:
-	case ref.Provider.IsForum():
-		e.sync.ForumAt = governance.Later(e.sync.ForumAt, f.Status.ReadThroughAt)
-	default:
-		e.sync.GovernanceAt = governance.Later(e.sync.GovernanceAt, f.Status.ReadThroughAt)
+	case source.Follow != nil && source.Follow.Complete && ref.Provider.IsForum():
+		e.sync.ForumAt = governance.Later(e.sync.ForumAt, status.ReadThroughAt)
+	case source.Follow != nil && source.Follow.Complete:
+		e.sync.GovernanceAt = governance.Later(e.sync.GovernanceAt, status.ReadThroughAt)
+	case source.TopicsSyncedAt != nil:
+		e.imported.ForumAt = governance.Later(e.imported.ForumAt, asOf)
+	case source.ProposalsSyncedAt != nil || source.BallotsSyncedAt != nil:
+		e.imported.GovernanceAt = governance.Later(e.imported.GovernanceAt, asOf)
 	}
 }
 
 // daoCoverage returns Complete when every source was read to its end, Backfilling when a
-// source that never was has records or is followed, and Partial when some sources have no records.
+// source that never was has records or is followed, and Partial when some sources have no records
+// or upstream does not have them.
 func daoCoverage(dao warehouse.CatalogDAO, catalog warehouse.Catalog) governance.Coverage {
 	var synced, begun int
 	for _, ref := range dao.Sources {
@@ -80,6 +96,7 @@ func daoCoverage(dao warehouse.CatalogDAO, catalog warehouse.Catalog) governance
 		switch {
 		case isSynced(ref, source):
 			synced++
+		case isMissing(source):
 		case source.Proposals > 0, source.Topics > 0, isFollowed(source):
 			begun++
 		}
@@ -93,6 +110,11 @@ func daoCoverage(dao warehouse.CatalogDAO, catalog warehouse.Catalog) governance
 		return governance.Partial
 	}
 	return governance.CoverageUnavailable
+}
+
+// isMissing reports whether upstream does not have a source: no more of it is on its way.
+func isMissing(source warehouse.CatalogSource) bool {
+	return source.Follow != nil && source.Follow.Status.State == governance.SourceMissing
 }
 
 func isFollowed(source warehouse.CatalogSource) bool {
@@ -171,7 +193,7 @@ func (e daoEvaluation) detail() governance.DAODetail {
 func (e daoEvaluation) dataStatus() governance.DataStatus {
 	return governance.DataStatus{
 		Scope: governance.ScopeDAO, DAOID: &e.dao.ID, LatestSuccessfulSync: e.sync,
-		CoverageStatus: e.coverage, VoteCoverageStatus: e.votes, Sources: e.follows,
+		CoverageStatus: e.coverage, VoteCoverageStatus: e.votes, Sources: e.sources,
 	}
 }
 
@@ -198,7 +220,9 @@ func (g *globalStatus) add(s governance.DataStatus) {
 	g.coverage[s.CoverageStatus]++
 	g.votes[s.VoteCoverageStatus]++
 	for _, source := range s.Sources {
-		g.states[source.State]++
+		if source.State != governance.SourceImported {
+			g.states[source.State]++
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package publish
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -36,13 +37,13 @@ func evaluate(p warehouse.Proposal, daoID string, ballots ballots, now time.Time
 	e := evaluation{
 		proposal: p,
 		identity: governance.Identity{DAOID: daoID, Provider: p.Provider, ExternalID: p.ExternalID},
-		result:   countVotes(p, ballots),
 		ballots:  ballots.totals,
 
 		linkNames: p.Provider.LinkNames(p.SourceID, p.ExternalID, p.SourceURL),
 	}
 	e.key = e.identity.ProposalKey()
 	e.lifecycle, e.nextChangeAt = lifecycleOf(p, stamp)
+	e.result = countVotes(p, ballots, e.lifecycle == governance.Closed)
 	e.outcome = e.outcomeOf()
 	e.createdAt = governance.FirstKnown(p.CreatedAt, p.StartAt)
 	e.updatedAt = updatedAt(p, stamp)
@@ -68,11 +69,11 @@ func lifecycleOf(
 	case p.StartAt != nil || p.EndAt != nil:
 		return governance.Active, p.EndAt
 	}
-	switch p.State {
-	case governance.UpstreamActive:
-		return governance.Active, nil
-	case governance.UpstreamPending:
+	switch {
+	case p.State == governance.UpstreamPending:
 		return governance.Pending, nil
+	case p.State != "": // open, or a word that nobody knows
+		return governance.Active, nil
 	}
 	return governance.Closed, nil
 }
@@ -87,16 +88,16 @@ func (e *evaluation) outcomeOf() governance.Outcome {
 	if outcome, known := p.Provider.StatedOutcome(p.State, p.UpstreamStatus); known {
 		return outcome
 	}
+	if !governance.IsKnownState(p.State) {
+		return governance.Unknown
+	}
 	return e.deriveOutcome()
 }
 
-// deriveOutcome decides by scores and quorum, where the rule is known and all ballots
-// are stored.
+// deriveOutcome decides by scores and quorum, where the rule is known and the totals are
+// final.
 func (e *evaluation) deriveOutcome() governance.Outcome {
-	if !e.result.decidable {
-		return governance.Unknown
-	}
-	outcome := governance.Decide(e.result.choices, e.result.decisive, e.result.quorumReached)
+	outcome := e.result.decide(e.proposal)
 	if outcome != governance.Unknown {
 		e.result.flags = append(e.result.flags, rules.OutcomeDerived)
 	}
@@ -128,11 +129,12 @@ func (e *evaluation) recordFlags() []governance.QualityFlag {
 	p := e.proposal
 	timeless := p.StartAt == nil && p.EndAt == nil
 	return raised(map[governance.QualityFlag]bool{
-		rules.TitleMissing:     p.Title == "",
+		rules.TitleMissing:     p.Title == "" || p.TitleDerived,
+		rules.TitleDerived:     p.TitleDerived,
 		rules.BodyMissing:      p.Body == "",
 		rules.TimesMissing:     timeless,
 		rules.TimesDayOnly:     p.StartDayOnly || p.EndDayOnly,
-		rules.Provisional:      p.Provisional,
+		rules.Flagged:          p.Flagged,
 		rules.LifecycleAssumed: timeless && p.State == "" && p.UpstreamStatus == "",
 	})
 }
@@ -152,8 +154,12 @@ func (e *evaluation) detail() governance.ProposalDetail {
 		Outcome:         e.outcome,
 		Choices:         e.result.choices,
 		QuorumRaw:       governance.OptionalText(p.QuorumRaw),
+		Flagged:         p.Flagged,
 		StartAt:         p.StartAt,
 		EndAt:           p.EndAt,
+		CreatedAt:       e.createdAt,
+		UpdatedAt:       e.updatedAt,
+		VoteType:        governance.OptionalText(string(p.VoteType)),
 	}
 }
 
@@ -164,18 +170,24 @@ func (e *evaluation) summary() governance.VoteSummary {
 		Proposal: governance.SummaryProposal{
 			ProposalKey: e.key, Title: governance.OptionalText(e.proposal.Title), Outcome: e.outcome,
 		},
+		Held: governance.HeldTotals{
+			Votes: governance.CountOf(e.ballots.Votes), VotingPower: governance.DecimalOf(e.ballots.Power),
+		},
 		Choices:        []governance.ChoiceTotal{},
 		CoverageStatus: e.result.coverage,
 	}
-	if !e.result.ready {
+	if !e.result.ready() {
 		return s
 	}
-	votes := governance.CountOf(e.result.votes)
-	s.Totals = &governance.VoteTotals{
-		Votes: votes, UniqueVoters: votes, VotingPower: governance.DecimalOf(e.result.power),
+	s.Basis, s.Totals = &e.result.from, &governance.VoteTotals{VotingPower: governance.DecimalOf(e.result.power)}
+	if e.result.votes != nil {
+		votes := governance.CountOf(*e.result.votes)
+		s.Totals.Votes, s.Totals.UniqueVoters = &votes, &votes
 	}
-	s.Quorum = e.result.quorum
-	s.Choices = e.result.totals
+	s.Quorum, s.Choices = e.result.quorum, e.result.choiceTotals()
+	if e.lifecycle == governance.Closed && e.outcome != governance.Canceled {
+		s.Result = e.result.winner()
+	}
 	return s
 }
 
@@ -190,11 +202,16 @@ func (e *evaluation) state(revision uint64) warehouse.ProposalState {
 	state := warehouse.ProposalState{
 		Ref: p.Ref, Key: e.key, Identity: e.identity, SourceID: p.SourceID,
 		Lifecycle: e.lifecycle, Outcome: e.outcome, Coverage: e.result.coverage,
-		VoteReady: e.result.ready, Votes: e.result.votes, Power: e.result.power,
-		Choices: e.result.choices, Scores: e.result.scores, VotedIn: e.result.votedIn,
+		VoteReady: e.result.ready(), Votes: e.ballots.Votes, Power: e.ballots.Power,
+		Basis: e.result.from, TotalVotes: e.result.votes, TotalPower: e.result.power, Settled: e.result.settled,
+		Choices: e.result.choices, Scores: e.result.scores, HasChoiceVotes: e.result.hasChoiceVotes,
 		CreatedAt: e.createdAt, UpdatedAt: e.updatedAt, StartAt: p.StartAt, EndAt: p.EndAt,
-		LastVotedAt: e.result.lastVotedAt, NextChangeAt: e.nextChangeAt,
-		QualityFlags: flags, Revision: revision,
+		LastVotedAt: e.ballots.LastVotedAt, NextChangeAt: e.nextChangeAt,
+		QualityFlags: flags, Flagged: p.Flagged, Revision: revision,
+	}
+	state.VotedIn, state.Undated = e.votesByMonth()
+	if p.TitleDerived {
+		state.DerivedTitle = p.Title
 	}
 	if p.Withdrawn {
 		state.WithdrawnFrom, state.Identity.DAOID, state.NextChangeAt = e.identity.DAOID, "", nil
@@ -202,12 +219,27 @@ func (e *evaluation) state(revision uint64) warehouse.ProposalState {
 	return state
 }
 
+// votesByMonth returns the ballots by month, and how many are in no month as far as is known. A
+// ballot without a time is in the month of its vote where the vote began and ended in one.
+func (e *evaluation) votesByMonth() (months map[warehouse.Month]uint64, undated uint64) {
+	start, end, undated := e.proposal.StartAt, e.proposal.EndAt, e.ballots.Undated
+	if undated == 0 || start == nil || end == nil || *end < *start || warehouse.MonthOf(*start) != warehouse.MonthOf(*end) {
+		return e.ballots.VotedIn, undated
+	}
+	months = maps.Clone(e.ballots.VotedIn)
+	if months == nil {
+		months = map[warehouse.Month]uint64{}
+	}
+	months[warehouse.MonthOf(*start)] += undated
+	return months, 0
+}
+
 func (e *evaluation) listed(revision uint64) warehouse.ListedProposal {
 	p := e.proposal
 	row := warehouse.ListedProposal{
 		Ref: p.Ref, Key: e.key, Identity: e.identity, SourceID: p.SourceID,
 		Title: p.Title, SourceURL: p.SourceURL, DiscussionURL: p.DiscussionURL, ProposerID: p.ProposerID,
-		Lifecycle: e.lifecycle, Outcome: e.outcome, Coverage: e.result.coverage,
+		Lifecycle: e.lifecycle, Outcome: e.outcome, Coverage: e.result.coverage, Flagged: p.Flagged,
 		CreatedAt: e.createdAt, UpdatedAt: e.updatedAt, StartAt: p.StartAt, EndAt: p.EndAt,
 		Revision: revision,
 	}
@@ -220,7 +252,7 @@ func (e *evaluation) listed(revision uint64) warehouse.ListedProposal {
 // withhold removes the numbers of a result that does not add up, and what was concluded
 // from them.
 func (e *evaluation) withhold() {
-	e.result.ready = false
+	e.result.from, e.result.settled = "", false
 	e.conflicts = e.conflictsWithin()
 	e.flags = append(e.flags, rules.TotalsDisagree)
 	e.flags = slices.DeleteFunc(e.flags, func(flag governance.QualityFlag) bool {

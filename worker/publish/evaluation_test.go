@@ -1,6 +1,7 @@
 package publish
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -85,7 +86,13 @@ func TestLifecycleFollowsUpstreamThenTheClock(t *testing.T) {
 		"neither times nor state": {
 			snapshotProposal(func(p *record.Proposal) { p.StartAt, p.EndAt = nil, nil }), governance.Closed, nil,
 		},
-		"started, end unknown": {snapshotProposal(func(p *record.Proposal) { p.EndAt = nil }), governance.Active, nil},
+		"an unknown word before the end": {
+			governorProposal("reconsidered", func(p *record.Proposal) { p.StartAt, p.EndAt = in(-1), in(2) }), governance.Active, in(2),
+		},
+		"an unknown word after the end":    {governorProposal("reconsidered", nil), governance.Closed, nil},
+		"an unknown word without an end":   {governorProposal("reconsidered", func(p *record.Proposal) { p.StartAt, p.EndAt = nil, nil }), governance.Active, nil},
+		"extended beyond the end as known": {governorProposal("extended", func(p *record.Proposal) { p.EndAt = in(2) }), governance.Active, in(2)},
+		"started, end unknown":             {snapshotProposal(func(p *record.Proposal) { p.EndAt = nil }), governance.Active, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -132,7 +139,7 @@ func TestOutcomeIsStatedOrDerivedOrUnknown(t *testing.T) {
 		},
 		"upstream's scores win over partial ballots": {
 			snapshotProposal(func(p *record.Proposal) {
-				p.StatedVotes, p.StatedScores = new(uint64(50)), []decimal.Decimal{*power("1"), *power("2"), *power("0")}
+				p.State, p.StatedVotes, p.StatedScores = "closed", new(uint64(50)), []decimal.Decimal{*power("1"), *power("2"), *power("0")}
 			}), forWins, governance.Failed,
 		},
 		"partial ballots, no scores": {snapshotProposal(func(p *record.Proposal) { p.StatedVotes = new(uint64(50)) }), forWins, governance.Unknown},
@@ -182,7 +189,7 @@ func TestReadinessAndCoverageFollowStoredBallots(t *testing.T) {
 	}
 }
 
-func TestUnstatedChoicesAreDerivedFromBallots(t *testing.T) {
+func TestChoicesAreDerivedFromBallotsWhereUpstreamStatesNone(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		stated  []string
@@ -192,13 +199,13 @@ func TestUnstatedChoicesAreDerivedFromBallots(t *testing.T) {
 	}{
 		"all stated":         {[]string{"A", "B"}, counted(map[string]string{"2": "1"}), []governance.Choice{{Key: "1", Label: "A"}, {Key: "2", Label: "B"}}, false},
 		"none stated":        {nil, counted(map[string]string{"3": "1"}), []governance.Choice{{Key: "1", Label: "Choice 1"}, {Key: "2", Label: "Choice 2"}, {Key: "3", Label: "Choice 3"}}, true},
-		"one beyond":         {[]string{"A"}, counted(map[string]string{"10": "1", "2": "1"}), []governance.Choice{{Key: "1", Label: "A"}, {Key: "2", Label: "Choice 2"}, {Key: "10", Label: "Choice 10"}}, true},
+		"one beyond":         {[]string{"A"}, counted(map[string]string{"10": "1", "2": "1"}), []governance.Choice{{Key: "1", Label: "A"}}, false},
 		"no ballots either":  {nil, ballots{}, []governance.Choice{}, false},
 		"a gap of thousands": {nil, counted(map[string]string{"5000": "1"}), []governance.Choice{{Key: "5000", Label: "Choice 5000"}}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := countVotes(snapshotProposal(func(p *record.Proposal) { p.Choices = c.stated }), c.ballots)
+			got := countVotes(snapshotProposal(func(p *record.Proposal) { p.Choices = c.stated }), c.ballots, true)
 			if diff := cmp.Diff(c.want, got.choices); diff != "" {
 				t.Errorf("choices (-want +got):\n%s", diff)
 			}
@@ -219,7 +226,7 @@ func TestGovernorQuorumExcludesAgainst(t *testing.T) {
 	a := evaluate(governorProposal("defeated", func(p *record.Proposal) {
 		p.QuorumRaw, p.Quorum = "36000000000000000000", power("36")
 	}), "dao", votes, now)
-	want := &governance.Quorum{Raw: "36000000000000000000", Progress: "0.333333", Reached: false}
+	want := &governance.Quorum{Raw: "36000000000000000000", Progress: "0.333333", Reached: new(false), Type: governance.QuorumOfApproval}
 	if diff := cmp.Diff(want, a.summary().Quorum); diff != "" {
 		t.Errorf("quorum (-want +got):\n%s", diff)
 	}
@@ -228,11 +235,11 @@ func TestGovernorQuorumExcludesAgainst(t *testing.T) {
 func TestResultThatDoesNotSumToItsBallotsIsUnbalanced(t *testing.T) {
 	t.Parallel()
 	b := counted(map[string]string{"1": "1", "2": "2"})
-	if got := countVotes(snapshotProposal(nil), b); got.unbalanced != nil {
+	if got := countVotes(snapshotProposal(nil), b, true); got.unbalanced != nil {
 		t.Errorf("got %v for a count that adds up", got.unbalanced)
 	}
 	b.totals.SupportingPower = *power("3.000000000000000001")
-	if got := countVotes(snapshotProposal(nil), b); got.unbalanced == nil {
+	if got := countVotes(snapshotProposal(nil), b, true); got.unbalanced == nil {
 		t.Error("got no error for a count that lacks 10^-18")
 	}
 }
@@ -243,16 +250,17 @@ func TestCopelandScoresAreUpstreams(t *testing.T) {
 	copeland := func(scores ...decimal.Decimal) voteResult {
 		return countVotes(snapshotProposal(func(p *record.Proposal) {
 			p.VoteType, p.Choices, p.StatedScores = governance.Copeland, []string{"A", "B"}, scores
-		}), b)
+			p.State, p.StatedScoresTotal, p.StatedVotes = "closed", power("3"), new(uint64(2))
+		}), b, true)
 	}
-	if got := copeland(); len(got.totals) != 0 || got.flags[0] != rules.ScoresUnavailable || !got.ready {
-		t.Errorf("without stated scores: got totals %v, flags %v, want none and %s", got.totals, got.flags, rules.ScoresUnavailable)
+	if got := copeland(); got.scores != nil || !slices.Contains(got.flags, rules.ScoresUnavailable) || !got.ready() {
+		t.Errorf("without stated scores: got scores %v, flags %v, want none and %s", got.scores, got.flags, rules.ScoresUnavailable)
 	}
 	got := copeland(*power("0.5"), *power("1.5"))
 	want := []governance.ChoiceTotal{
-		{Key: "1", Label: "A", Votes: "1", VotingPower: "0.5"}, {Key: "2", Label: "B", Votes: "1", VotingPower: "1.5"},
+		{Key: "1", Label: "A", VotingPower: "0.5"}, {Key: "2", Label: "B", VotingPower: "1.5"},
 	}
-	if diff := cmp.Diff(want, got.totals); diff != "" {
+	if diff := cmp.Diff(want, got.choiceTotals()); diff != "" {
 		t.Errorf("with stated scores (-want +got):\n%s", diff)
 	}
 }
@@ -350,5 +358,19 @@ func TestGlobalStatusIsTheStatusOfAllDAOs(t *testing.T) {
 				t.Errorf("got %s, want %s", got, c.want)
 			}
 		})
+	}
+}
+
+func TestUnknownWordOfUpstreamDecidesNothing(t *testing.T) {
+	t.Parallel()
+	ballots := counted(map[string]string{"for": "10", "against": "3", "abstain": "2"})
+	e := evaluate(governorProposal("reconsidered", func(p *record.Proposal) { p.Quorum = new(decimal.NewFromInt(1)) }), "dao", ballots, now)
+	if e.outcome != governance.Unknown {
+		t.Errorf("got %s, want an unknown outcome", e.outcome)
+	}
+	if !slices.ContainsFunc(e.conflicts, func(w governance.Warning) bool {
+		return w.Code == rules.StateUnknown && w.Details["state"] == "reconsidered"
+	}) {
+		t.Errorf("got warnings %v, want the word", e.conflicts)
 	}
 }

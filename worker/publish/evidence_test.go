@@ -75,7 +75,7 @@ func TestProvenanceNamesTheStatementThatDecided(t *testing.T) {
 		"the end by Snapshot's state": {snapshotProposal(func(p *record.Proposal) { p.State = "closed" }), "lifecycleStatus", "#state"},
 		"upstream's scores": {
 			snapshotProposal(func(p *record.Proposal) {
-				p.StatedScores = []decimal.Decimal{*power("1"), *power("2"), *power("0")}
+				p.State, p.StatedScores = "closed", []decimal.Decimal{*power("1"), *power("2"), *power("0")}
 			}), "outcome", "#scores",
 		},
 		"choices known only from ballots": {snapshotProposal(func(p *record.Proposal) { p.Choices = nil }), "choices", "/votes"},

@@ -24,32 +24,52 @@ type followTerm struct {
 	catalog *warehouse.Catalog
 	// checkedAt is the warehouse's time of the last check.
 	checkedAt time.Time
+	// covered holds the sources whose coverage has changed, until a publication has their
+	// DAOs.
+	covered []record.SourceRef
 	// any is set while sources are followed.
 	any bool
+}
+
+// takeOver remembers the catalog of a publication. The sources of a DAO that the publication
+// did not write keep the state that callers see, so that the next check finds the difference.
+func (f *followTerm) takeOver(r Result) {
+	for ref, source := range r.Catalog.Sources {
+		if r.WrittenDAOs[r.Catalog.Owner[ref]] {
+			continue
+		}
+		source.Follow = nil
+		if f.catalog != nil {
+			source.Follow = f.catalog.Sources[ref].Follow
+		}
+		r.Catalog.Sources[ref] = source
+	}
+	f.catalog, f.covered = &r.Catalog, nil
 }
 
 // followChanges publishes how following sources goes where that has changed, without what
 // is computed from records: nothing of that changes while upstream is quiet. It returns the
 // sources whose coverage has changed, with which their DAOs are to be published.
-func (t *leaderTerm) followChanges(ctx context.Context, now time.Time) (covered []record.SourceRef, err error) {
+func (t *leaderTerm) followChanges(ctx context.Context, now time.Time) ([]record.SourceRef, error) {
 	f := &t.follows
 	if now.Sub(f.checkedAt) < followInterval {
-		return nil, nil
+		return f.covered, nil
 	}
 	f.checkedAt = now
 	follows, err := t.publisher.Warehouse.SourceFollows(ctx, now)
 	f.any = len(follows) > 0
 	if err != nil || len(follows) == 0 && f.catalog == nil {
-		return nil, err
+		return f.covered, err
 	}
 	if f.catalog == nil {
 		catalog, err := t.publisher.Warehouse.Catalog(ctx)
 		if err != nil {
-			return nil, err
+			return f.covered, err
 		}
 		catalog.SetFollows(nil)
 		f.catalog = &catalog
 	}
+	f.catalog.Know(follows)
 	daos := map[string]bool{}
 	for ref, source := range f.catalog.Sources {
 		follow, followed := follows[ref]
@@ -59,21 +79,25 @@ func (t *leaderTerm) followChanges(ctx context.Context, now time.Time) (covered 
 		case followed && source.Follow != nil && reflect.DeepEqual(*source.Follow, follow):
 			continue
 		}
-		before := isSynced(ref, source)
+		before, followedBefore := isSynced(ref, source), source.Follow != nil
 		source.Follow = nil
 		if followed {
 			source.Follow = &follow
 		}
-		if isSynced(ref, source) != before {
-			covered = append(covered, ref)
+		if isSynced(ref, source) != before || followed != followedBefore {
+			f.covered = append(f.covered, ref)
 		}
 		daos[f.catalog.Owner[ref]] = true
 	}
 	if len(daos) == 0 {
-		return nil, nil
+		return f.covered, nil
 	}
 	f.catalog.SetFollows(follows)
-	return covered, t.publishStatuses(ctx, now, slices.Sorted(maps.Keys(daos)))
+	if err := t.publishStatuses(ctx, now, slices.Sorted(maps.Keys(daos))); err != nil {
+		f.catalog = nil // nobody knows which states were written
+		return nil, err
+	}
+	return f.covered, nil
 }
 
 // publishStatuses writes the data status of DAOs, and the global one. Both keep what is

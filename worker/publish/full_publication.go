@@ -8,7 +8,7 @@ import (
 	"pnyx/cache"
 )
 
-// fullPublication makes work that no result waits for wait for a publication of everything.
+// fullPublication defers background work until a publication of everything has ended.
 type fullPublication struct {
 	mu sync.Mutex
 	// ended is closed at the end of the publication; nil while none runs.

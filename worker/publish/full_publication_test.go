@@ -7,7 +7,7 @@ import (
 	"pnyx/test/env"
 )
 
-// Sorted copies, recounts, first pages and the feed come after a publication of everything.
+// Sorted copies, recounts and the feed come after a publication of everything.
 func TestAPublicationOfEverythingComesFirst(t *testing.T) {
 	t.Parallel()
 	e := newElectorate(t, 1)

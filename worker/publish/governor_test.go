@@ -50,10 +50,10 @@ func TestGovernorQuorumIsCountedByTheProposalsRule(t *testing.T) {
 		want    governance.Quorum
 		outcome governance.Outcome
 	}{
-		"the provider's rule": {nil, governance.Quorum{Raw: "12", Progress: "1", Reached: true}, governance.Passed},
-		"for and abstain":     {[]string{"for", "abstain"}, governance.Quorum{Raw: "12", Progress: "1", Reached: true}, governance.Passed},
-		"for alone":           {[]string{"for"}, governance.Quorum{Raw: "12", Progress: "0.833333", Reached: false}, governance.Failed},
-		"all":                 {[]string{"for", "against", "abstain"}, governance.Quorum{Raw: "12", Progress: "1.333333", Reached: true}, governance.Passed},
+		"the provider's rule": {nil, governance.Quorum{Raw: "12", Progress: "1", Reached: new(true), Type: governance.QuorumOfApproval}, governance.Passed},
+		"for and abstain":     {[]string{"for", "abstain"}, governance.Quorum{Raw: "12", Progress: "1", Reached: new(true), Type: governance.QuorumOfApproval}, governance.Passed},
+		"for alone":           {[]string{"for"}, governance.Quorum{Raw: "12", Progress: "0.833333", Reached: new(false), Type: governance.QuorumOfApproval}, governance.Failed},
+		"all":                 {[]string{"for", "against", "abstain"}, governance.Quorum{Raw: "12", Progress: "1.333333", Reached: new(true), Type: governance.QuorumOfApproval}, governance.Passed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -24,6 +24,8 @@ type metrics struct {
 	lagging          prometheus.Gauge
 	// unbalanced counts sums that did not match their parts.
 	unbalanced prometheus.Counter
+	// unknownStates counts proposals with a state whose meaning is not known.
+	unknownStates prometheus.Counter
 	// sortedCopies is the duration of building a copy, by kind.
 	sortedCopies *prometheus.HistogramVec
 	lag          lagMetrics
@@ -60,6 +62,8 @@ func newMetrics(registerer prometheus.Registerer) metrics {
 			"Values written to Redis."),
 		unbalanced: counter("pnyx_publish_unbalanced_total",
 			"Sums that did not match their parts. The previous numbers stay."),
+		unknownStates: counter("pnyx_publish_unknown_states_total",
+			"Publications of proposals with a word of upstream for their state that is not known."),
 		duration: telemetry.Register(registerer, prometheus.NewHistogram(
 			telemetry.Work("pnyx_publish_duration_seconds", "Duration of publications."))),
 		sortedCopies: telemetry.Register(registerer, prometheus.NewHistogramVec(

@@ -47,14 +47,18 @@ func (d *daoVoters) touchBallots(changes warehouse.ChangeSet) {
 }
 
 // move notes that a proposal comes to its DAO from another one, or from none, or is withdrawn
-// from it. A new one without votes changes no sums.
+// from it, or becomes spam or is spam no more. A new one without votes changes no sums.
 func (d *daoVoters) move(e *evaluation, from string) {
 	to := e.identity.DAOID
 	switch {
-	case e.proposal.Withdrawn:
+	case e.proposal.Withdrawn, e.proposal.Flagged:
 		d.drop(from)
+		d.forgetProposal(e.proposal.Ref)
 	case from == to:
-	case from == "" && e.result.votes == 0:
+		if d.isWanted(to) && !d.counts(e.proposal.Ref) {
+			d.drop(to)
+		}
+	case from == "" && e.ballots.Votes == 0:
 		if d.isWanted(to) {
 			d.setProposals(to, []record.RefHash{e.proposal.Ref})
 		}
@@ -71,6 +75,20 @@ func (d *daoVoters) setProposals(daoID string, refs []record.RefHash) {
 	for _, ref := range refs {
 		d.daoOf[ref] = daoID
 	}
+}
+
+// counts reports whether a proposal is one of those of its DAO.
+func (d *daoVoters) counts(ref record.RefHash) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	_, known := d.daoOf[ref]
+	return known
+}
+
+func (d *daoVoters) forgetProposal(ref record.RefHash) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.daoOf, ref)
 }
 
 // forget is reset, of the proposals as well.

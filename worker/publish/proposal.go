@@ -121,9 +121,9 @@ func (p *proposalPublication) evaluate(
 }
 
 type writtenChunk struct {
-	// shown are the proposals whose evidence is written next, counted those with new
-	// numbers, and large those with a sorted copy of their ballots.
-	shown, counted, large []*evaluation
+	// shown are the proposals whose evidence is written next, and counted those with new
+	// numbers.
+	shown, counted []*evaluation
 }
 
 func (p *proposalPublication) writeChunk(ctx context.Context, c *chunk) error {
@@ -140,7 +140,6 @@ func (p *proposalPublication) writeChunk(ctx context.Context, c *chunk) error {
 	if err := p.show(ctx); err != nil {
 		return err
 	}
-	p.wantFirstPages(written.large)
 	p.published += len(written.counted)
 	// Redis before states: a publication that is cut off in between is done again, because
 	// the warehouse does not state yet that these proposals are published.
@@ -155,6 +154,9 @@ func (p *proposalPublication) writeProposal(
 	p.voters.move(e, former.DAOID)
 	if e.proposal.Withdrawn {
 		return p.withdraw(ctx, c, e, written)
+	}
+	if !governance.IsKnownState(e.proposal.State) {
+		p.metrics.unknownStates.Inc()
 	}
 	keep := e.result.unbalanced != nil && wasPublished
 	if e.result.unbalanced != nil {
@@ -172,6 +174,7 @@ func (p *proposalPublication) writeProposal(
 			written.shown = append(written.shown, e)
 		}
 		if exists {
+			p.daos[former.DAOID] = true // its sums lack the same ballots, which it has to state
 			return nil
 		}
 	}
@@ -189,9 +192,6 @@ func (p *proposalPublication) writeProposal(
 	p.daos[e.identity.DAOID] = true
 	p.noteChange(governance.ProposalChange, string(e.key), e.identity.DAOID)
 	written.shown = append(written.shown, e)
-	if e.result.votes >= p.rangedFrom {
-		written.large = append(written.large, e)
-	}
 	if !p.everything || e.lifecycle == governance.Active {
 		p.wantTotals(e, !p.everything)
 	}
@@ -224,7 +224,8 @@ func (p *proposalPublication) withdraw(ctx context.Context, c *chunk, e *evaluat
 func (p *proposalPublication) keepPrevious(
 	ctx context.Context, e *evaluation, wasPublished bool,
 ) error {
-	p.reportUnbalanced(ctx, e.result.unbalanced, slog.String("proposal_key", string(e.key)))
+	p.reportUnbalanced(ctx, e.result.unbalanced, slog.String("proposal_key", string(e.key)), p.at,
+		[]record.RefHash{e.proposal.Ref}, nil)
 	e.withhold()
 	if !wasPublished {
 		return nil
@@ -240,15 +241,15 @@ func (p *proposalPublication) writeViews(ctx context.Context, e *evaluation) err
 	if err := p.writer.SetPayload(ctx, cache.ProposalDetailKey(e.key), head, e.detail()); err != nil {
 		return err
 	}
-	if !e.result.ready {
+	if !e.result.ready() {
 		head.Readiness = governance.ReadinessUnavailable
 	}
 	if err := p.writer.SetPayload(ctx, cache.VoteSummaryKey(e.key), head, e.summary()); err != nil {
 		return err
 	}
-	if e.result.votes >= warehouse.SortedCopyThreshold {
+	if e.ballots.Votes >= warehouse.SortedCopyThreshold {
 		// Pages stay at their version until the copy that they are read from is built
-		// again. MaintainFirstPages does not wait for it.
+		// again.
 		return p.writer.InitVersion(ctx, query.Ballots{Proposal: e.key}.Scope())
 	}
 	return p.writer.SetVersion(ctx, query.Ballots{Proposal: e.key}.Scope(), 0)

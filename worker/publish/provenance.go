@@ -46,7 +46,7 @@ func (e *evaluation) provenance() []governance.Provenance {
 		known  bool
 		source origin
 	}{
-		{"title", p.Title != "", own},
+		{"title", p.Title != "", e.titleOrigin()},
 		{"bodyText", p.Body != "", own},
 		{"proposerId", p.ProposerID != "", own},
 		{"sourceUrl", p.SourceURL != "", own},
@@ -116,6 +116,14 @@ func (e *evaluation) lifecycleOrigin() origin {
 	return own.statement(p.Provider.StateField())
 }
 
+// titleOrigin returns what states the title, or the text that it is taken from.
+func (e *evaluation) titleOrigin() origin {
+	if e.proposal.TitleDerived {
+		return recordOf(e.proposal).statement("body")
+	}
+	return recordOf(e.proposal)
+}
+
 // outcomeOrigin returns what outcomeOf decided by. A counted outcome is as new as the
 // newest of the ballots and the proposal, which states the quorum.
 func (e *evaluation) outcomeOrigin() origin {
@@ -124,7 +132,7 @@ func (e *evaluation) outcomeOrigin() origin {
 	switch {
 	case stated:
 		return own.statement(p.Provider.OutcomeField())
-	case e.result.decidedByScores:
+	case e.result.from == governance.UpstreamBasis:
 		return own.statement(scoresField)
 	case e.ballots.Votes == 0:
 		return own

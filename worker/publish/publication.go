@@ -51,8 +51,10 @@ type Result struct {
 	Classes map[string]daoClass
 	// VoteCoverage is the next publication's Input.VoteCoverage.
 	VoteCoverage map[string]governance.VoteCoverage
-	// Catalog is the one that was published.
+	// Catalog is the one that was published, as far as WrittenDAOs goes.
 	Catalog warehouse.Catalog
+	// WrittenDAOs holds the DAOs whose data status was written.
+	WrittenDAOs map[string]bool
 	// Written is what was written to Redis. Its last part is not announced yet.
 	Written *cache.Writer
 	// Took is how long the publication took.
@@ -99,6 +101,7 @@ func (p *Publisher) Publish(ctx context.Context, in Input) (Result, error) {
 		run: r, previouslyLagging: in.Lagging, committedAt: in.CommittedAt,
 		voteCoverage: maps.Clone(in.VoteCoverage),
 		classes:      map[string]daoClass{}, lagging: map[string]bool{}, withheld: map[string]bool{},
+		written: map[string]bool{},
 	}
 	topics := topicPublication{run: r, daos: map[string]bool{}}
 	if err := countTogether(ctx, &proposals, &daos, work.proposals); err != nil {
@@ -107,6 +110,11 @@ func (p *Publisher) Publish(ctx context.Context, in Input) (Result, error) {
 	// Results show before all DAOs are summed up.
 	if err := r.writer.Flush(ctx); err != nil {
 		return Result{}, err
+	}
+	if len(work.proposals) > 0 {
+		if r.catalog, err = p.Warehouse.WithNewestBallots(ctx, r.catalog); err != nil {
+			return Result{}, err
+		}
 	}
 	maps.Copy(work.daos, proposals.daos)
 	work.topics.relinked = work.topics.relinked || proposals.relinked
@@ -118,9 +126,9 @@ func (p *Publisher) Publish(ctx context.Context, in Input) (Result, error) {
 		return Result{}, err
 	}
 	return Result{
-		Proposals: proposals.published, DAOs: daos.published, Topics: topics.published,
+		Proposals: proposals.published, DAOs: len(daos.written), Topics: topics.published,
 		Lagging: daos.lagging, Withheld: daos.withheld, Classes: daos.classes, VoteCoverage: daos.voteCoverage,
-		Catalog: r.catalog, Written: r.writer, Took: time.Since(began),
+		Catalog: r.catalog, WrittenDAOs: daos.written, Written: r.writer, Took: time.Since(began),
 	}, nil
 }
 
@@ -220,8 +228,16 @@ func (r *run) hasView(ctx context.Context, key cache.Key) (bool, error) {
 	return err == nil, err
 }
 
-// reportUnbalanced reports sums that do not match their parts.
-func (p *Publisher) reportUnbalanced(ctx context.Context, err error, subject slog.Attr) {
+// reportUnbalanced reports sums, counted at a time, that do not match their parts. While
+// records of the subject arrive that is no contradiction: they landed between two counts.
+func (p *Publisher) reportUnbalanced(
+	ctx context.Context, err error, subject slog.Attr, at time.Time, refs []record.RefHash, sources []record.SourceRef,
+) {
+	arriving, unknown := p.Warehouse.Arriving(ctx, refs, sources, at)
+	if unknown == nil && arriving {
+		p.Logger.LogAttrs(ctx, slog.LevelDebug, "sums are counted again, records arrive", subject, slog.Any("reason", err))
+		return
+	}
 	p.metrics.unbalanced.Inc()
 	p.Logger.LogAttrs(ctx, slog.LevelWarn, "sums do not match their parts, previous numbers stay",
 		subject, slog.Any("reason", err))

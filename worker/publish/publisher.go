@@ -4,8 +4,7 @@
 //
 // A Publisher does that while its worker leads. Publisher.Run checks for changes, and
 // Publisher.Publish writes one revision. Publisher.MaintainSortedCopies keeps the copies
-// from which pages of large lists are read, and Publisher.MaintainFirstPages the first of
-// these pages; they run concurrently, as no result waits for them.
+// from which pages of large lists are read; it runs concurrently, as no result waits for it.
 //
 // A worker can die at any point, and Redis can lose writes. Five rules hold in every file:
 //
@@ -90,8 +89,6 @@ type Publisher struct {
 	committed chan struct{}
 	// copiesPending wakes MaintainSortedCopies.
 	copiesPending chan struct{}
-	// pages wait for MaintainFirstPages.
-	pages *pendingPages
 	// full is the publication of everything, if one runs.
 	full fullPublication
 	// totals are those of large proposals, and corrections what differed from a recount.
@@ -102,7 +99,7 @@ type Publisher struct {
 	// daosFirst says whose turn it is to be recounted; Recount alone uses it.
 	daosFirst bool
 	// rangedFrom is the number of ballots from which a proposal is large: its totals are kept
-	// by range, and its first pages written. daoRangedFrom is that of a DAO. All five are
+	// by range. daoRangedFrom is that of a DAO. All five are
 	// constants but in tests.
 	rangedFrom, daoRangedFrom, votersPerRange uint64
 	recountInterval, recountOverlap           time.Duration
@@ -112,7 +109,7 @@ type Publisher struct {
 func New(o Options) *Publisher {
 	return &Publisher{
 		Options: o, metrics: newMetrics(o.Metrics),
-		committed: make(chan struct{}, 1), copiesPending: make(chan struct{}, 1), pages: newPendingPages(),
+		committed: make(chan struct{}, 1), copiesPending: make(chan struct{}, 1),
 		totals: newRangeSums[record.RefHash](warehouse.SumTotals, warehouse.VoteTotals.Equal),
 		voters: newDAOVoters(), corrections: newCorrections(),
 		rangedFrom: warehouse.SortedCopyThreshold, daoRangedFrom: daoRangedFrom, votersPerRange: votersPerRange,

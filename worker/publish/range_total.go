@@ -71,7 +71,7 @@ func countRanges[S any](
 // wantTotals makes the totals of a large proposal be kept by range. Those of a ranked vote
 // are not: its last round follows from all ballots.
 func (p *Publisher) wantTotals(e *evaluation, urgent bool) {
-	if e.result.votes >= p.rangedFrom && e.proposal.VoteType != governance.RankedChoice && !e.proposal.Withdrawn {
+	if e.ballots.Votes >= p.rangedFrom && e.proposal.VoteType != governance.RankedChoice && !e.proposal.Withdrawn {
 		p.totals.want(e.proposal.Ref, urgent)
 	}
 }

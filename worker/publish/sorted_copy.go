@@ -109,8 +109,10 @@ func (p *Publisher) buildSortedCopy(ctx context.Context, sorted warehouse.Sorted
 	if !matches {
 		// Most likely ballots have landed meanwhile. The copy stays pending, and is built
 		// again.
-		p.reportUnbalanced(ctx, errUnbalanced, slog.String("dao_id", sorted.Subject))
-		return nil
+		catalog, err := p.Warehouse.Catalog(ctx)
+		p.reportUnbalanced(ctx, errUnbalanced, slog.String("dao_id", sorted.Subject), time.UnixMicro(int64(sorted.Revision)), //nolint:gosec // a time
+			[]record.RefHash{sorted.Ref}, catalog.DAOs[sorted.Subject].Sources)
+		return err
 	}
 	sorted.Generation = generation
 	if err := p.Warehouse.SwitchSortedCopy(ctx, sorted); err != nil {

@@ -437,7 +437,7 @@ func (t *leaderTerm) unprocessed(
 // commit makes a publication the current one. token is as in heartbeat.
 func (t *leaderTerm) commit(ctx context.Context, in Input, result Result, token string) error {
 	t.updateLagging(in, result)
-	t.follows.catalog = &result.Catalog
+	t.follows.takeOver(result)
 	t.published.Revision = in.Revision
 	t.published.LaggingDAOs = slices.Sorted(maps.Keys(result.Lagging))
 	t.voteCoverage = result.VoteCoverage

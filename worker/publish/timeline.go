@@ -11,8 +11,8 @@ import (
 
 func (e daoEvaluation) timelines() []governance.Timeline {
 	return []governance.Timeline{
-		{DAOID: e.dao.ID, Metric: governance.ProposalsCreated, Buckets: buckets(e.totals.CreatedIn)},
-		{DAOID: e.dao.ID, Metric: governance.VotesCast, Buckets: buckets(e.totals.VotedIn)},
+		{DAOID: e.dao.ID, Metric: governance.ProposalsCreated, Buckets: buckets(e.totals.CreatedIn), Undated: governance.CountOf(e.totals.Uncreated)},
+		{DAOID: e.dao.ID, Metric: governance.VotesCast, Buckets: buckets(e.totals.VotedIn), Undated: governance.CountOf(e.totals.Undated)},
 	}
 }
 

@@ -1,6 +1,7 @@
 package publish
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -30,76 +31,88 @@ type ballots struct {
 // voteResult is the result of a vote. All sums are exact decimals.
 type voteResult struct {
 	choices []governance.Choice
-	// ready reports whether there are ballots, or it is known that there are none. All
-	// fields below are meaningless otherwise.
-	ready    bool
+	// from says what the totals are; empty where there are none. All fields below but held
+	// are meaningless then.
+	from     governance.Basis
 	coverage governance.Coverage
-	// votes counts the ballots, one a voter, and power is their voting power.
-	votes uint64
-	power decimal.Decimal
-	// supporting is the power of the ballots that support any choice.
+	// held are the sums of the ballots that count, supporting is the power of those that
+	// support any choice, and counted are the scores that they come to, in the order of
+	// choices; nil where only upstream can compute them.
+	held       warehouse.VoteTotals
 	supporting decimal.Decimal
-	// scores and totals are in the order of choices. Both are empty where only upstream
-	// could compute them and does not state them.
-	scores      []governance.Score
-	totals      []governance.ChoiceTotal
-	quorum      *governance.Quorum
-	lastVotedAt *governance.Timestamp
-	flags       []governance.QualityFlag
-	votedIn     map[warehouse.Month]uint64
-	// decidable reports whether decisive and quorumReached determine the outcome.
-	decidable bool
-	// decisive are the scores that decide, in the order of choices. decidedByScores reports
-	// that they are upstream's own.
-	decisive        []decimal.Decimal
-	decidedByScores bool
-	quorumReached   bool
+	counted    []governance.Score
+	// stated is what upstream states of the vote; nil for nothing.
+	stated *statement
+	// votes is the number of votes, one a voter, and power is their voting power. votes is
+	// nil where upstream does not state it.
+	votes *uint64
+	power decimal.Decimal
+	// scores are in the order of choices; nil where they are not known. hasChoiceVotes says
+	// that their votes are.
+	scores         []governance.Score
+	hasChoiceVotes bool
+	// settled says that the totals are final, provided that the vote is over: they decide.
+	settled bool
+	quorum  *governance.Quorum
+	flags   []governance.QualityFlag
 	// unbalanced is set when the choices do not sum to the ballots: records landed between
 	// two reads. Such a result is not published over a previous one.
 	unbalanced error
 }
 
-func countVotes(p warehouse.Proposal, b ballots) voteResult {
-	t := b.totals
-	c := voteResult{
-		votes: t.Votes, power: t.Power, supporting: t.SupportingPower,
-		lastVotedAt: t.LastVotedAt, votedIn: t.VotedIn,
-	}
-	c.ready = t.Votes > 0 || p.StatedVotes != nil && *p.StatedVotes == 0 || p.Provider.HasEveryBallot()
-	c.coverage = coverageOf(c.ready, t.Votes, p.StatedVotes)
-	c.flags = ballotFlags(t, c.coverage)
+// ready reports whether the vote has totals.
+func (c *voteResult) ready() bool { return c.from != "" }
 
+// countVotes returns the result of a vote, which may be over.
+func countVotes(p warehouse.Proposal, b ballots, over bool) voteResult {
+	c := voteResult{held: b.totals}
 	var derived bool
-	c.choices, derived = choicesOf(p, t)
-	if derived {
-		c.flags = append(c.flags, rules.ChoicesDerived)
-	}
+	c.choices, derived = choicesOf(p, c.held)
 	scores, countable := scoresOf(p, b, c.choices)
-	if !countable && c.ready {
-		c.flags = append(c.flags, rules.ScoresUnavailable)
-	}
+	c.unbalanced = checkBalance(p, c.held)
+	c.supporting = c.held.SupportingPower.Sub(strayPower(p, c.held, c.choices))
 	if countable {
-		c.totals = choiceTotals(c.choices, scores)
-		for _, choice := range c.choices {
-			c.scores = append(c.scores, scores[choice.Key])
+		c.counted = make([]governance.Score, len(c.choices))
+		for i, choice := range c.choices {
+			c.counted[i] = scores[choice.Key]
 		}
-		c.unbalanced = checkBalance(p, t, c.choices, scores)
-	} else {
-		c.totals = []governance.ChoiceTotal{}
 	}
-	c.decide(p, scores)
+	c.stated = statementOf(p, len(c.choices))
+	c.from, c.coverage = c.basis(p, over), c.coverageOf(p)
+	final := p.HasFinalScores() || c.stated == nil && p.ScoresState == ""
+	switch c.from {
+	case governance.UpstreamBasis:
+		c.takeStatement()
+		c.settled = final
+	case governance.BallotsBasis:
+		c.votes, c.power, c.scores, c.hasChoiceVotes = &c.held.Votes, c.held.Power, c.counted, true
+		c.settled = final && c.coverage == governance.Complete
+	}
+	c.setQuorum(p)
+	c.flags = append(ballotFlags(c.held, c.coverage), raised(map[governance.QualityFlag]bool{
+		rules.ChoicesDerived:     derived,
+		rules.ScoresUnavailable:  c.ready() && c.scores == nil,
+		rules.BallotsInvalid:     !derived && len(c.held.Choices) > 0 && hasStray(c.held, c.choices),
+		rules.TotalsFromUpstream: c.from == governance.UpstreamBasis,
+		rules.Provisional:        p.Provisional || c.from == governance.UpstreamBasis && !final,
+	})...)
 	return c
 }
 
-// coverageOf compares the number of stored ballots with the number that upstream states.
-func coverageOf(ready bool, stored uint64, stated *uint64) governance.Coverage {
-	switch {
-	case !ready:
-		return governance.CoverageUnavailable
-	case stated != nil && *stated > stored:
-		return governance.Partial
+// takeStatement takes the totals that upstream states.
+func (c *voteResult) takeStatement() {
+	s := c.stated
+	c.votes, c.power, c.hasChoiceVotes = s.votes, s.power, s.choiceVotes != nil
+	if s.scores == nil {
+		return
 	}
-	return governance.Complete
+	c.scores = make([]governance.Score, len(c.choices))
+	for i, score := range s.scores {
+		c.scores[i].Power = score
+		if c.hasChoiceVotes {
+			c.scores[i].Votes = s.choiceVotes[i]
+		}
+	}
 }
 
 func ballotFlags(
@@ -120,41 +133,67 @@ func raised(flags map[governance.QualityFlag]bool) []governance.QualityFlag {
 	return slices.Collect(maps.Keys(flags))
 }
 
-// choicesOf returns the choices that upstream states, followed by those that ballots
-// support in addition; derived reports whether there are any of the latter. Where upstream
-// states no choices, all positions before the last supported one are choices too.
+// choicesOf returns the choices that upstream states. Where it states none they are derived
+// from the ballots and from the scores, which derived reports: all positions up to the last.
+// A basic vote has three.
 func choicesOf(
 	p warehouse.Proposal, t warehouse.VoteTotals,
 ) (choices []governance.Choice, derived bool) {
 	choices = []governance.Choice{}
-	known := map[string]bool{}
 	for i, label := range p.Choices {
-		key := p.Provider.ChoiceKey(i)
-		known[key] = true
+		choices = append(choices, governance.Choice{Key: p.Provider.ChoiceKey(i), Label: label})
+	}
+	if len(choices) > 0 {
+		return choices, false
+	}
+	for i, key := range unstatedKeys(p, t) {
+		label := "Choice " + key
+		if basic := governance.GovernorChoices(); p.VoteType == governance.Basic && i < len(basic) {
+			label = basic[i].Label
+		}
 		choices = append(choices, governance.Choice{Key: key, Label: label})
 	}
-	for _, key := range unstatedKeys(p, t) {
-		if !known[key] {
-			derived = true
-			choices = append(choices, governance.Choice{Key: key, Label: "Choice " + key})
-		}
-	}
-	return choices, derived
+	return choices, len(choices) > 0
 }
 
-// unstatedKeys returns the keys of the choices that ballots name or imply.
-func unstatedKeys(p warehouse.Proposal, t warehouse.VoteTotals) []string {
-	var keys []string
+// strayPower returns the power that ballots give to choices that do not exist. Ballots on
+// several choices are in it with what they give to these.
+func strayPower(p warehouse.Proposal, t warehouse.VoteTotals, choices []governance.Choice) (power decimal.Decimal) {
+	if !givesPowerOnce(p.VoteType) {
+		return power
+	}
+	for key, score := range t.Choices {
+		if !hasChoice(choices, key) {
+			power = power.Add(score.Power)
+		}
+	}
+	return power
+}
+
+// hasStray reports whether ballots name choices that do not exist.
+func hasStray(t warehouse.VoteTotals, choices []governance.Choice) bool {
 	for key := range t.Choices {
-		keys = append(keys, key)
+		if !hasChoice(choices, key) {
+			return true
+		}
 	}
-	slices.SortFunc(keys, governance.CompareChoiceKeys)
-	if len(p.Choices) > 0 || len(keys) == 0 {
-		return keys
-	}
-	last, err := strconv.Atoi(keys[len(keys)-1])
-	if err != nil || last > maxDerivedChoices {
-		return keys
+	return false
+}
+
+func hasChoice(choices []governance.Choice, key string) bool {
+	return slices.ContainsFunc(choices, func(c governance.Choice) bool { return c.Key == key })
+}
+
+// unstatedKeys returns the keys of the choices that ballots and scores imply.
+func unstatedKeys(p warehouse.Proposal, t warehouse.VoteTotals) []string {
+	keys := slices.SortedFunc(maps.Keys(t.Choices), governance.CompareChoiceKeys)
+	last := len(p.StatedScores)
+	if len(keys) > 0 {
+		voted, err := strconv.Atoi(keys[len(keys)-1])
+		if err != nil || voted > maxDerivedChoices {
+			return keys
+		}
+		last = max(last, voted)
 	}
 	keys = keys[:0]
 	for position := range last {
@@ -163,8 +202,8 @@ func unstatedKeys(p warehouse.Proposal, t warehouse.VoteTotals) []string {
 	return keys
 }
 
-// scoresOf computes the scores by choice key. It returns false where only upstream can
-// compute them, and does not state them.
+// scoresOf computes the scores of the ballots by choice key. It returns false where only
+// upstream can compute them.
 func scoresOf(
 	p warehouse.Proposal, b ballots, choices []governance.Choice,
 ) (scores map[string]governance.Score, ok bool) {
@@ -176,32 +215,23 @@ func scoresOf(
 			return countRunoff(p, b.rankings), true
 		}
 	case governance.Quadratic:
-		return quadraticScores(b.totals, choices), true
+		return quadraticScores(p, b.totals, choices), true
 	case governance.Copeland:
 	}
-	if len(p.StatedScores) == 0 || len(p.StatedScores) != len(choices) {
-		return nil, false
-	}
-	scores = map[string]governance.Score{}
-	for i, choice := range choices {
-		scores[choice.Key] = governance.Score{
-			Votes: b.totals.Choices[choice.Key].Votes, Power: p.StatedScores[i],
-		}
-	}
-	return scores, true
+	return nil, false
 }
 
 // quadraticScores computes the scores of a quadratic vote from the sums of square roots
 // that the warehouse computes.
 func quadraticScores(
-	t warehouse.VoteTotals, choices []governance.Choice,
+	p warehouse.Proposal, t warehouse.VoteTotals, choices []governance.Choice,
 ) map[string]governance.Score {
 	roots := make([]decimal.Decimal, len(choices))
 	for i, choice := range choices {
 		roots[i] = t.RootSums[choice.Key]
 	}
 	scores := map[string]governance.Score{}
-	for i, power := range governance.QuadraticScores(t.SupportingPower, roots) {
+	for i, power := range governance.QuadraticScores(t.SupportingPower.Sub(strayPower(p, t, choices)), roots) {
 		key := choices[i].Key
 		scores[key] = governance.Score{Votes: t.Choices[key].Votes, Power: power}
 	}
@@ -209,34 +239,28 @@ func quadraticScores(
 }
 
 // choiceTotals returns the scores as the vote summary states them.
-func choiceTotals(
-	choices []governance.Choice, scores map[string]governance.Score,
-) []governance.ChoiceTotal {
-	totals := make([]governance.ChoiceTotal, len(choices))
-	for i, choice := range choices {
-		score := scores[choice.Key]
+func (c *voteResult) choiceTotals() []governance.ChoiceTotal {
+	totals := make([]governance.ChoiceTotal, len(c.scores))
+	for i, score := range c.scores {
 		totals[i] = governance.ChoiceTotal{
-			Key: choice.Key, Label: choice.Label,
-			Votes: governance.CountOf(score.Votes), VotingPower: governance.DecimalOf(score.Power),
+			Key: c.choices[i].Key, Label: c.choices[i].Label, VotingPower: governance.DecimalOf(score.Power),
+		}
+		if c.hasChoiceVotes {
+			totals[i].Votes = new(governance.CountOf(score.Votes))
 		}
 	}
 	return totals
 }
 
-// checkBalance compares the sum over choices with the ballots, for the vote types in
-// which each ballot gives its power once. The two come from different reads.
-func checkBalance(
-	p warehouse.Proposal, t warehouse.VoteTotals, choices []governance.Choice, scores map[string]governance.Score,
-) error {
-	givesPowerOnce := []governance.VoteType{
-		governance.SingleChoice, governance.Basic, governance.Weighted, governance.Quadratic,
-	}
-	if !slices.Contains(givesPowerOnce, p.VoteType) {
+// checkBalance compares the sum over all choices with the ballots, for the vote types in
+// which each ballot divides its power. The two come from different reads.
+func checkBalance(p warehouse.Proposal, t warehouse.VoteTotals) error {
+	if !givesPowerOnce(p.VoteType) {
 		return nil
 	}
 	sum := decimal.Zero
-	for _, choice := range choices {
-		sum = sum.Add(scores[choice.Key].Power)
+	for _, score := range t.Choices {
+		sum = sum.Add(score.Power)
 	}
 	if !sum.Equal(t.SupportingPower) {
 		return fmt.Errorf("%w: %s over choices, %s over ballots", errUnbalanced, sum, t.SupportingPower)
@@ -244,34 +268,69 @@ func checkBalance(
 	return nil
 }
 
-// decide sets the quorum, and what an outcome can be derived from. On Snapshot, upstream's
-// scores decide where it states them: they include ballots that may not be stored.
-func (c *voteResult) decide(p warehouse.Proposal, scores map[string]governance.Score) {
-	counted := governance.QuorumPower(p.CountedChoices(), c.power, func(choiceKey string) decimal.Decimal {
-		return scores[choiceKey].Power
-	})
-	if c.ready && p.Quorum != nil {
-		progress, reached := governance.QuorumProgress(counted, *p.Quorum)
-		c.quorum = &governance.Quorum{Raw: p.QuorumRaw, Progress: progress, Reached: reached}
-	}
-	if !p.Provider.DecidesByMajority(p.VoteType) {
+// setQuorum compares the totals with the quorum, where there is one. Ballots that are missing
+// may reach a quorum that those held do not.
+func (c *voteResult) setQuorum(p warehouse.Proposal) {
+	needed := p.NeededQuorum()
+	if !c.ready() || needed == nil || c.scores == nil && len(p.CountedChoices()) > 0 {
 		return
 	}
-	stated := p.Provider.StatedScoresDecide() &&
-		len(p.StatedScores) > 0 && len(p.StatedScores) == len(c.choices)
-	switch {
-	case stated:
-		c.decisive, c.decidedByScores = p.StatedScores, true
-		counted = decimal.Sum(decimal.Zero, p.StatedScores...)
-	case c.coverage == governance.Complete:
-		c.decisive = make([]decimal.Decimal, len(c.choices))
+	counted := governance.QuorumPower(p.CountedChoices(), c.power, func(key string) decimal.Decimal {
 		for i, choice := range c.choices {
-			c.decisive[i] = scores[choice.Key].Power
+			if choice.Key == key {
+				return c.scores[i].Power
+			}
 		}
-	default:
-		return
+		return decimal.Zero
+	})
+	kind := cmp.Or(p.QuorumType, governance.QuorumOfApproval)
+	c.quorum = &governance.Quorum{
+		Raw: p.QuorumRaw, Progress: governance.QuorumProgress(counted, *needed), Type: kind,
 	}
+	reached := kind.IsReached(counted, *needed)
+	if reached || c.from == governance.UpstreamBasis || c.coverage == governance.Complete {
+		c.quorum.Reached = &reached
+	}
+}
+
+// decide returns the outcome of a vote that is over; it is unknown where no rule tells.
+func (c *voteResult) decide(p warehouse.Proposal) governance.Outcome {
 	// A Governor always has a quorum. Where none is stated, it is unknown.
-	c.decidable = p.Quorum != nil || !p.Provider.AlwaysHasQuorum()
-	c.quorumReached = p.Quorum == nil || counted.GreaterThanOrEqual(*p.Quorum)
+	known := p.Quorum != nil || !p.Provider.AlwaysHasQuorum()
+	if !known || !c.settled || c.scores == nil || !p.Provider.DecidesByMajority(p.VoteType) {
+		return governance.Unknown
+	}
+	powers := make([]decimal.Decimal, len(c.scores))
+	for i, score := range c.scores {
+		powers[i] = score.Power
+	}
+	return governance.Decide(p.VoteType, c.choices, powers, c.quorum)
+}
+
+// winner returns the choice with the most power of a vote that is over; nil where the totals
+// are not final, or no choice has any.
+func (c *voteResult) winner() *governance.VoteResult {
+	if !c.settled || len(c.scores) == 0 {
+		return nil
+	}
+	ranked := slices.Clone(c.scores)
+	slices.SortFunc(ranked, func(a, b governance.Score) int { return b.Power.Cmp(a.Power) })
+	first, second := ranked[0].Power, decimal.Zero
+	if len(ranked) > 1 {
+		second = ranked[1].Power
+	}
+	if !first.IsPositive() {
+		return nil
+	}
+	margin := first.Sub(second)
+	percent, _ := margin.Shift(2).QuoRem(decimal.Max(c.power, first), 2)
+	won := &governance.VoteResult{
+		MarginPower: governance.DecimalOf(margin), MarginPercent: governance.DecimalOf(percent), Tie: margin.IsZero(),
+	}
+	for i, score := range c.scores {
+		if !won.Tie && score.Power.Equal(first) {
+			won.ChoiceKey, won.Label = &c.choices[i].Key, &c.choices[i].Label
+		}
+	}
+	return won
 }

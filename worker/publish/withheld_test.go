@@ -14,7 +14,7 @@ import (
 )
 
 // previousState is the key of the state of publication of the version before.
-const previousState = "pnyx:3:{worker}:published"
+const previousState = "pnyx:4:{worker}:publication"
 
 // mismatched is a ballot for two choices at once: the choices of its proposal do not sum to
 // the ballots until its voter votes again.

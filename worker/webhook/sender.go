@@ -63,7 +63,9 @@ func newSender(private bool, dialer *net.Dialer, trust *tls.Config) *Sender {
 		Transport: &http.Transport{
 			DialContext: dialer.DialContext, ForceAttemptHTTP2: true, TLSClientConfig: trust,
 			TLSHandshakeTimeout: connectTimeout, MaxResponseHeaderBytes: maxAnswer,
-			MaxIdleConns: 256, MaxIdleConnsPerHost: 4, IdleConnTimeout: 30 * time.Second,
+			// What is read of an answer is what was sent: its text is of no use.
+			DisableCompression: true,
+			MaxIdleConns:       256, MaxIdleConnsPerHost: 4, IdleConnTimeout: 30 * time.Second,
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}

@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -213,6 +214,34 @@ func TestAttackAnswerWithoutEnd(t *testing.T) {
 	attempt := NewSender(true).send(t.Context(), endpointAt(in.URL), message{"evt_1", TestType, []byte("{}")}, time.Now())
 	if attempt.Error != "" || attempt.Status != http.StatusOK {
 		t.Errorf("got status %d, error %q, want 200: the rest is not read", attempt.Status, attempt.Error)
+	}
+}
+
+// TestAttackAnswerThatIsCompressed answers with 64 MiB in some kilobytes, though nothing
+// compressed was asked for: they are not decompressed.
+func TestAttackAnswerThatIsCompressed(t *testing.T) {
+	t.Parallel()
+	var bomb bytes.Buffer
+	zipped := gzip.NewWriter(&bomb)
+	if _, err := zipped.Write(make([]byte, 64<<20)); err != nil {
+		t.Fatal(err)
+	}
+	if err := zipped.Close(); err != nil {
+		t.Fatal(err)
+	}
+	asked := make(chan string, 1)
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked <- r.Header.Get("Accept-Encoding")
+		w.Header().Set("Content-Encoding", "gzip")
+		_, _ = w.Write(bomb.Bytes())
+	}))
+	defer receiver.Close()
+	attempt := NewSender(true).send(t.Context(), endpointAt(receiver.URL), message{"m", "t", []byte("{}")}, time.Now())
+	if attempt.Error != "" || attempt.Status != http.StatusOK {
+		t.Errorf("got %d %s, want 200", attempt.Status, attempt.Error)
+	}
+	if got := <-asked; got != "" {
+		t.Errorf("got Accept-Encoding %q, want none", got)
 	}
 }
 

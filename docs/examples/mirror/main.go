@@ -19,15 +19,23 @@ import (
 // mirror is a folder with a file for each key, and the cursor up to which they are up to date.
 type mirror struct {
 	client *pnyx.Client
-	folder string
+	// folder is where everything is written: no name that a server sends leads out of it.
+	folder *os.Root
 }
 
 func main() {
-	m := mirror{pnyx.New(os.Args[1], pnyx.WithToken(os.Getenv("PNYX_TOKEN"))), os.Args[2]}
+	if err := os.MkdirAll(os.Args[2], 0o750); err != nil { //nolint:gosec // the caller's own choice
+		log.Fatal(err)
+	}
+	folder, err := os.OpenRoot(os.Args[2])
+	if err != nil {
+		log.Fatal(err)
+	}
+	m := mirror{pnyx.New(os.Args[1], pnyx.WithToken(os.Getenv("PNYX_TOKEN"))), folder}
 	for {
 		err := m.follow(context.Background())
 		if failed, is := errors.AsType[*pnyx.Error](err); is && failed.Code == pnyx.ErrorCodeCursorExpired {
-			err = os.Remove(filepath.Join(m.folder, "cursor")) // changes may be missing: begin again
+			err = m.folder.Remove("cursor") // changes may be missing: begin again
 		}
 		log.Print(err)
 		time.Sleep(time.Second) //nolint:forbidigo // it has nothing else to do
@@ -37,7 +45,7 @@ func main() {
 // follow reads what changes, until there is an error.
 func (m mirror) follow(ctx context.Context) error {
 	params := pnyx.ChangesParams{Kind: []pnyx.ChangeKind{"proposal", "dao", "topic"}, Limit: 500}
-	cursor, err := os.ReadFile(filepath.Join(m.folder, "cursor"))
+	cursor, err := m.folder.ReadFile("cursor")
 	if params.Cursor = string(cursor); errors.Is(err, fs.ErrNotExist) {
 		params.From, err = m.begin(ctx, params)
 	}
@@ -67,7 +75,7 @@ func (m mirror) begin(ctx context.Context, params pnyx.ChangesParams) (from stri
 		return "", err
 	}
 	for _, kind := range params.Kind {
-		if err := os.RemoveAll(filepath.Join(m.folder, string(kind))); err != nil {
+		if err := m.folder.RemoveAll(string(kind)); err != nil {
 			return "", err
 		}
 	}
@@ -121,7 +129,7 @@ func (m mirror) read(ctx context.Context, kind, key, since string) error {
 		failed, is := errors.AsType[*pnyx.Error](err)
 		switch {
 		case is && failed.Status == 404:
-			return os.RemoveAll(filepath.Join(m.folder, path))
+			return m.folder.RemoveAll(path)
 		case err != nil:
 			return err
 		case asOf >= since || tries == 3: // a cache may be a second behind
@@ -157,12 +165,10 @@ func unwrap[Data any](answer *pnyx.Answer[Data], err error) (data any, asOf stri
 // write replaces a file, by a text or a value as JSON: it is the old one or the new one when
 // the program is killed.
 func (m mirror) write(path string, data any) error {
-	path = filepath.Join(m.folder, path)
 	text, err := json.Marshal(data)
 	if plain, is := data.(string); is {
 		text = []byte(plain)
 	}
-	unfinished := filepath.Join(m.folder, "unfinished")
-	return errors.Join(err, os.MkdirAll(filepath.Dir(path), 0o750),
-		os.WriteFile(unfinished, text, 0o600), os.Rename(unfinished, path)) //nolint:gosec // the folder is the caller's, and keys are escaped
+	return errors.Join(err, m.folder.MkdirAll(filepath.Dir(path), 0o750),
+		m.folder.WriteFile("unfinished", text, 0o600), m.folder.Rename("unfinished", path))
 }

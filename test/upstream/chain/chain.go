@@ -53,6 +53,8 @@ type Faults struct {
 	Forget func(number uint64) bool
 	// Lacks is the number of the last blocks of which the RPC has neither headers nor logs.
 	Lacks uint64
+	// Hollow, above 0, is the last block whose header the RPC has, although its head goes on.
+	Hollow uint64
 	// HeadBack is the number of blocks by which the head goes back, although the RPC has
 	// them.
 	HeadBack uint64
@@ -352,7 +354,7 @@ func (c *Chain) header(tag string) (any, *Refusal) {
 	default:
 		number = numberOf(tag)
 	}
-	if number > c.head() {
+	if number > c.head() || c.faults.Hollow > 0 && number > c.faults.Hollow && tag != "latest" {
 		return nil, nil
 	}
 	b := c.blocks[number]

@@ -63,11 +63,15 @@ func (f *Forum) answer(r *http.Request) (body any, location string, err error) {
 func (f *Forum) find(id string) (*topic, error) {
 	n, err := strconv.Atoi(id)
 	switch {
-	case err != nil || n < 1 || n > len(f.topics), f.topics[n-1].deleted && !f.switches.Gone:
+	case err != nil || n < 1 || n > len(f.topics):
+		return nil, failure{http.StatusNotFound, "not_found"}
+	case f.switches.Staff:
+		return f.topics[n-1], nil
+	case f.topics[n-1].deleted && !f.switches.Gone:
 		return nil, failure{http.StatusNotFound, "not_found"}
 	case f.topics[n-1].deleted:
 		return nil, failure{http.StatusGone, "not_found"}
-	case f.topics[n-1].private:
+	case f.topics[n-1].private, f.restricted(f.topics[n-1]):
 		return nil, failure{http.StatusForbidden, "invalid_access"}
 	}
 	return f.topics[n-1], nil
@@ -85,7 +89,7 @@ func (f *Forum) latestPosts(before int) []object {
 	posts := []object{}
 	for _, p := range slices.Backward(f.posts) {
 		skipped := before > 0 && p.id >= before || p.id <= low
-		if skipped || p.message || p.deleted || p.hidden || p.topic.private || p.topic.deleted || len(posts) == postsPage {
+		if skipped || p.message || p.deleted || p.hidden || p.topic.private || p.topic.deleted || f.restricted(p.topic) && !f.switches.Staff || len(posts) == postsPage {
 			continue
 		}
 		item := p.json()
@@ -104,7 +108,9 @@ func (p *post) json() object {
 
 // latest returns a page of listed topics. Pinned ones come first in the order of activity.
 func (f *Forum) latest(order string, ascending bool, page int) object {
-	listed := slices.DeleteFunc(slices.Clone(f.topics), func(t *topic) bool { return t.deleted || t.private || t.unlisted })
+	listed := slices.DeleteFunc(slices.Clone(f.topics), func(t *topic) bool {
+		return t.deleted || t.private || t.unlisted || f.restricted(t) && !f.switches.Staff
+	})
 	byActivity := order != "created"
 	slices.SortFunc(listed, func(a, b *topic) int {
 		if byActivity {
@@ -172,7 +178,14 @@ func (f *Forum) whole(t *topic) object {
 		}
 		stream = append(stream, p.id)
 	}
-	item["deleted_at"], item["chunk_size"], item["participant_count"] = nil, chunk, t.participants()
+	item["archetype"] = "regular"
+	if t.private {
+		item["archetype"] = "private_message"
+	}
+	item["chunk_size"], item["participant_count"] = chunk, t.participants()
+	if item["deleted_at"] = nil; t.deleted {
+		item["deleted_at"] = f.now().Format(timeLayout)
+	}
 	item["details"] = object{"created_by": object{"username": t.author}}
 	item["post_stream"] = object{"posts": posts, "stream": stream}
 	return item
@@ -194,8 +207,10 @@ func (f *Forum) chosen(t *topic, ids []string) []object {
 func (f *Forum) categoriesBelow(parent int) []object {
 	found := []object{}
 	for _, c := range f.categories {
-		if c.parent == parent {
-			found = append(found, object{"id": c.id, "name": c.name, "slug": slug(c.name), "subcategory_list": f.categoriesBelow(c.id)})
+		if c.parent == parent && (!c.restricted || f.switches.Staff) {
+			found = append(found, object{
+				"id": c.id, "name": c.name, "slug": slug(c.name), "read_restricted": c.restricted, "subcategory_list": f.categoriesBelow(c.id),
+			})
 		}
 	}
 	return found

@@ -50,6 +50,8 @@ type Switches struct {
 	Challenge int
 	// Rebuilding answers 502 to everything.
 	Rebuilding bool
+	// Staff answers everything, as to the key of an administrator.
+	Staff bool
 	// Broken names a topic whose JSON has a text for a number; 0 is none.
 	Broken int
 }
@@ -57,6 +59,7 @@ type Switches struct {
 type category struct {
 	id, parent int
 	name       string
+	restricted bool
 }
 
 type topic struct {
@@ -101,8 +104,19 @@ func (f *Forum) Requests(path string) int {
 func (f *Forum) AddCategory(name string, parent int) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.categories = append(f.categories, category{len(f.categories) + 1, parent, name})
+	f.categories = append(f.categories, category{id: len(f.categories) + 1, parent: parent, name: name})
 	return len(f.categories)
+}
+
+// Restrict makes a category readable for staff alone, or for everybody.
+func (f *Forum) Restrict(id int, restricted bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.categories[id-1].restricted = restricted
+}
+
+func (f *Forum) restricted(t *topic) bool {
+	return t.category > 0 && t.category <= len(f.categories) && f.categories[t.category-1].restricted
 }
 
 // RenameCategory renames a category.
@@ -236,7 +250,7 @@ func (f *Forum) Truth(host string) []record.Topic {
 	defer f.mu.Unlock()
 	topics := []record.Topic{}
 	for _, t := range f.topics {
-		if t.deleted || t.private || t.unlisted {
+		if t.deleted || t.private || t.unlisted || f.restricted(t) {
 			continue
 		}
 		shown, created, last := t.shown(), stamp(t.created), stamp(t.last())

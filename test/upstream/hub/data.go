@@ -405,7 +405,7 @@ func (h *Hub) proposalRow(p *proposal) row {
 	}
 	return row{
 		"id": p.id, "space": row{"id": p.Space}, "author": p.author, "created": p.created, "updated": updated, "start": p.start, "end": p.end,
-		"type": kind, "title": p.Title, "body": p.Body, "discussion": "", "choices": p.Choices, "quorum": 0, "state": state,
+		"type": kind, "title": p.Title, "body": p.Body, "discussion": "", "choices": p.Choices, "quorum": 0, "quorumType": "default", "state": state,
 		"link": "https://snapshot.box/#/s:" + p.Space + "/proposal/" + p.id, "scores": p.scores, "scores_total": p.total,
 		"scores_state": scoresState, "scores_updated": p.scoresUpdated, "votes": p.stated, "flagged": p.flagged, "privacy": p.Privacy,
 	}

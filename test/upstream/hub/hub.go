@@ -42,6 +42,8 @@ type Switches struct {
 	Down bool
 	// Empty answers every list without rows, as a replica that has lost its data does.
 	Empty bool
+	// NoSpaceVotes refuses lists of votes that are filtered by space.
+	NoSpaceVotes bool
 	// LogDelay is the time from an action until its row shows in the log.
 	LogDelay time.Duration
 	// Burn is the number of log numbers that are lost before each message.

@@ -27,7 +27,7 @@ func schema() map[string]map[string]string {
 	}
 	return map[string]map[string]string{
 		"spaces": plain("id name network symbol proposalsCount votesCount"),
-		"proposals": plain("id space:spaces author created updated start end type title body discussion choices quorum state link scores " +
+		"proposals": plain("id space:spaces author created updated start end type title body discussion choices quorum quorumType state link scores " +
 			"scores_total scores_state scores_updated votes flagged privacy"),
 		"votes":    plain("id voter created choice vp vp_state reason proposal:proposals space:spaces"),
 		"messages": plain("mci id type space address timestamp"),
@@ -145,6 +145,9 @@ func (h *Hub) list(root selection, list string) ([]row, error) {
 		if voter, is := bound.(string); is && name == "voter" && !addressText.MatchString(voter) {
 			return nil, &gqlError{status: http.StatusInternalServerError, Path: []any{root.name}, Message: "invalid address"}
 		}
+	}
+	if list == "votes" && where["space_in"] != nil && h.switches.NoSpaceVotes {
+		return nil, invalid("Field \"space_in\" is not defined by type \"VoteWhere\".")
 	}
 	if h.switches.Empty {
 		return nil, nil

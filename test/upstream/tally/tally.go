@@ -229,9 +229,11 @@ func (p *proposal) truth() record.Proposal {
 		truth.Milestones = append(truth.Milestones, record.Milestone{Type: e.kind, At: &at, TxHash: "0xc0"})
 	}
 	votes, scores := uint64(0), make([]decimal.Decimal, 3)
+	truth.StatedChoiceVotes = make([]uint64, len(scores))
 	for _, v := range p.votes {
 		if at := slices.Index([]string{"for", "against", "abstain"}, v.kind); at >= 0 {
 			votes, scores[at] = votes+1, scores[at].Add(*p.amount(v.amount))
+			truth.StatedChoiceVotes[at]++
 		}
 	}
 	truth.StatedVotes, truth.StatedScores = &votes, scores

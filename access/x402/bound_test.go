@@ -1,0 +1,41 @@
+package x402
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// spaces are endless white space, counted as it is sent.
+type spaces struct{ sent *atomic.Int64 }
+
+func (s spaces) Read(b []byte) (int, error) {
+	s.sent.Add(int64(len(b)))
+	return copy(b, strings.Repeat(" ", len(b))), nil
+}
+
+// What a facilitator or an RPC endpoint answers is bounded where it is decoded.
+func TestAttackAnswersOfUpstreamsAreBounded(t *testing.T) {
+	t.Parallel()
+	const most = 64 << 20
+	var sent atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.Copy(w, io.LimitReader(spaces{&sent}, most)) // until the caller has enough
+	}))
+	t.Cleanup(server.Close)
+	f := &facilitator{base: server.URL, client: server.Client(), verifyTimeout: time.Minute}
+	c := &chain{url: server.URL, client: server.Client()}
+	for name, call := range map[string]func() error{
+		"supported": func() error { return f.supports(t.Context(), "eip155:1") },
+		"RPC":       func() error { return c.call(t.Context(), "eth_getLogs", nil, new(string)) },
+	} {
+		sent.Store(0)
+		if err := call(); err == nil || sent.Load() >= most {
+			t.Errorf("%s: got %v after %d bytes were sent, want an error long before", name, err, sent.Load())
+		}
+	}
+}

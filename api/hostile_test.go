@@ -1,0 +1,237 @@
+package api_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"pnyx/access"
+	"pnyx/api"
+)
+
+// A request whose body would have to be decoded is refused on every path, before anything
+// reads the body.
+func TestAttackEncodedBodiesAreRefusedOnEveryPath(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	for _, asked := range []string{"POST /v2/daos", "GET /v2/daos", "GET /docs", "GET /llms.txt", "POST /nothing", "OPTIONS /v2/daos", "BREW /v2/daos"} {
+		for name, lines := range map[string]string{
+			"gzip": "Content-Encoding: gzip\r\n", "gzip twice": "content-encoding: gzip, gzip\r\n", "two lines": "Content-Encoding: br\r\nContent-Encoding: identity\r\n",
+			"zstd": "Content-Encoding: zstd\r\n", "deflate": "Content-Encoding: deflate\r\n", "identity": "CONTENT-ENCODING: identity\r\n",
+			"unknown": "Content-Encoding: x-no-such\r\n", "empty": "Content-Encoding:\r\n", "two, one empty": "Content-Encoding:\r\n" + "Content-Encoding: br\r\n",
+		} {
+			t.Run(asked+" "+name, func(t *testing.T) {
+				n := n.with(t)
+				status, text := n.raw(asked + " HTTP/1.1\r\nHost: pnyx\r\n" + access.HeaderInternal + ": " + internalToken + "\r\n" + lines + "Content-Length: 3\r\nConnection: close\r\n\r\nabc")
+				if status != http.StatusUnsupportedMediaType || !strings.Contains(text, "\r\nAccept-Encoding: identity\r\n") || !strings.Contains(text, `"code":"VALIDATION_ERROR"`) {
+					t.Errorf("got %d %s, want 415 in the envelope", status, text)
+				}
+			})
+		}
+	}
+}
+
+// A form is read as any other body: no part of it becomes a file or is parsed.
+func TestAttackFormsAreNotParsed(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	const form = "--b\r\nContent-Disposition: form-data; name=\"a\"; filename=\"a\"\r\n\r\nx\r\n--b--\r\n"
+	for name, body := range map[string]string{"a form": form, "no form": "this is no form"} {
+		for _, expect := range []string{"", "Expect: 100-continue\r\n"} {
+			status, text := n.raw(fmt.Sprintf("POST /v2/daos HTTP/1.1\r\nHost: pnyx\r\n%sConnection: close\r\nContent-Type: multipart/form-data; boundary=b\r\nContent-Length: %d\r\n\r\n%s", expect, len(body), body))
+			if expect != "" && status == http.StatusContinue {
+				continue // what follows is the same answer
+			}
+			if status != http.StatusMethodNotAllowed {
+				t.Errorf("%s: got %d %s, want 405, whatever the body is", name, status, text)
+			}
+		}
+	}
+}
+
+// A caller announces in headers what it accepts. Sorting that takes a time that grows with the
+// square of its length.
+func TestAttackLongNegotiationsAreRefused(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	long := strings.Repeat("a;q=.1,", 2000) + strings.Repeat("b,", 4000)
+	for _, name := range []string{"Accept", "Accept-Encoding"} {
+		for _, path := range []string{"/v2/daos", "/v2/changes", "/docs", "/", "/nothing"} {
+			got := n.ask(http.MethodGet, path, http.Header{name: {long}})
+			n.wantFailure(got, http.StatusRequestHeaderFieldsTooLarge, api.CodeValidation)
+		}
+	}
+	if got := n.ask(http.MethodGet, "/v2/daos", http.Header{"Accept": {strings.Repeat("a/b,", 250)}}); got.status != http.StatusOK {
+		t.Errorf("an Accept of 1 KB: got %d %s, want 200", got.status, got.body)
+	}
+}
+
+// Only an edge may say how long it waits: anybody else would have a stream spin.
+func TestAttackStreamsDoNotSpinWhateverTheHeaders(t *testing.T) {
+	t.Parallel()
+	for name, header := range map[string]http.Header{
+		"from a caller":       {},
+		"from a trusted edge": {access.HeaderInternal: {internalToken}},
+	} {
+		for _, value := range []string{"-9", "0", "1", "-9223372036854775808", "9223372036854775807", "99999999999999999999", "x", "1.5", " 9"} {
+			t.Run(name+" "+value, func(t *testing.T) {
+				t.Parallel()
+				n := startNode(t, settings{prepare: func(a *api.API) { a.SetStreamTimes(3*time.Second, time.Second, soon) }})
+				sent := header.Clone()
+				if len(sent) == 0 {
+					record, token := partner("custom", access.V2All)
+					n.publishTokens(record)
+					n.waitAdmitted(token)
+					sent.Set(access.HeaderToken, token)
+				}
+				sent.Set(api.HeaderTimeout, value)
+				events, comments := n.stream("/v2/changes", sent), 0
+				for { // until the stream ends
+					line, err := events.lines.ReadString('\n')
+					if err != nil {
+						break
+					}
+					if strings.HasPrefix(line, ":") {
+						comments++
+					}
+				}
+				if comments > 6 {
+					t.Errorf("got %d signs of life in 3 s, want one a second", comments)
+				}
+			})
+		}
+	}
+}
+
+// What a stranger says of an edge changes nothing for it.
+func TestAttackOnlyAnEdgeShortensAWait(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	record, token := partner("custom", access.V2All)
+	n.publishTokens(record)
+	n.waitAdmitted(token)
+	answered := make(chan answer, 1)
+	go func() {
+		answered <- n.askAs(http.MethodGet, "/v2/changes?wait=25", http.Header{access.HeaderToken: {token}, api.HeaderTimeout: {"1"}})
+	}()
+	n.waitHeld(1)
+	n.api.Drain()
+	if got := <-answered; got.status != http.StatusOK {
+		t.Errorf("got %d %s, want a page without rows", got.status, got.body)
+	}
+}
+
+// The clock that a proxy passes on may be the caller's.
+func TestAttackTheClockOfAnEdgeIsPlausible(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	for _, value := range []string{"9223372036854775807", "-1", "0", "99999999999"} {
+		got := n.ask(http.MethodGet, "/v2/daos", http.Header{api.HeaderTime: {value}})
+		if expires := got.header.Get("X-Accel-Expires"); expires != "" {
+			t.Errorf("a clock of %s: got %q, want none", value, expires)
+		}
+	}
+	if got := n.ask(http.MethodGet, "/v2/daos", http.Header{api.HeaderTime: {fmt.Sprintf("%d.123", noon.Unix())}}); got.header.Get("X-Accel-Expires") == "" {
+		t.Errorf("got %v, want when the answer expires by the clock of the edge", got.header)
+	}
+}
+
+// Whatever a request turns out to be, it takes from the bucket of the address.
+func TestAttackEveryRequestTakesFromTheBucketOfTheAddress(t *testing.T) {
+	t.Parallel()
+	n, from := refusedNode(t)
+	address := 0
+	for name, asked := range map[string]struct {
+		method, path string
+		header       http.Header
+		status       int
+	}{
+		"home of programs":      {"GET", "/", nil, http.StatusNotFound},
+		"reference":             {"GET", "/docs", nil, http.StatusOK},
+		"page of a route":       {"GET", "/docs/daos.list.md", nil, http.StatusOK},
+		"description":           {"GET", "/openapi/agent-v2.json", nil, http.StatusOK},
+		"alias":                 {"GET", "/openapi.json", nil, http.StatusOK},
+		"guide":                 {"GET", "/llms.txt", nil, http.StatusOK},
+		"guide, not modified":   {"GET", "/llms.txt", http.Header{"If-None-Match": {"*"}}, http.StatusNotModified},
+		"headers of the guide":  {"HEAD", "/llms.txt", nil, http.StatusOK},
+		"robots":                {"GET", "/robots.txt", nil, http.StatusOK},
+		"catalog":               {"GET", "/.well-known/api-catalog", nil, http.StatusOK},
+		"preflight":             {"OPTIONS", "/v2/daos", nil, http.StatusNoContent},
+		"preflight of a text":   {"OPTIONS", "/docs", nil, http.StatusNoContent},
+		"free route":            {"GET", "/v2/daos", nil, http.StatusOK},
+		"free route, headers":   {"HEAD", "/v2/daos", nil, http.StatusOK},
+		"encoded body":          {"POST", "/v2/daos", http.Header{"Content-Encoding": {"br"}}, http.StatusUnsupportedMediaType},
+		"paid, without payment": {"GET", detailPath, nil, http.StatusPaymentRequired},
+		"paid, headers":         {"HEAD", detailPath, nil, http.StatusPaymentRequired},
+		"long negotiation":      {"GET", "/v2/daos", http.Header{"Accept": {strings.Repeat("a/b,", 1000)}}, http.StatusRequestHeaderFieldsTooLarge},
+	} {
+		address++
+		own := fmt.Sprintf("192.0.2.%d", address)
+		t.Run(name, func(t *testing.T) {
+			for i, want := range []int{asked.status, asked.status, http.StatusTooManyRequests, http.StatusTooManyRequests} {
+				got := from(own, asked.method, asked.path, asked.header)
+				if got.status != want {
+					t.Fatalf("request %d: got %d %.300s, want %d", i+1, got.status, got.body, want)
+				}
+				if got.status == http.StatusTooManyRequests && asked.method != http.MethodHead {
+					n.with(t).wantLimited(got, api.CodeRateLimited)
+				}
+			}
+		})
+	}
+	for range 5 { // internal callers are not limited
+		for _, path := range []string{"/docs", "/llms.txt", "/v2/brief"} {
+			if got := n.get(path); got.status == http.StatusTooManyRequests {
+				t.Fatalf("%s: got %d, want an answer for an internal caller", path, got.status)
+			}
+		}
+	}
+}
+
+// What cannot be read at all takes from the bucket, too.
+func TestAttackMalformedRequestsTakeFromTheBucketOfTheAddress(t *testing.T) {
+	t.Parallel()
+	for name, request := range map[string]string{
+		"two lengths":    "POST /v2/daos HTTP/1.1\r\nHost: pnyx\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nx",
+		"a long body":    "POST /v2/daos HTTP/1.1\r\nHost: pnyx\r\nContent-Length: 99999\r\n\r\n",
+		"long chunks":    "POST /v2/daos HTTP/1.1\r\nHost: pnyx\r\nTransfer-Encoding: chunked\r\n\r\nffff\r\n" + strings.Repeat("x", 0xffff),
+		"long headers":   "GET /v2/daos HTTP/1.1\r\nHost: pnyx\r\nX-A: " + strings.Repeat("x", 40<<10) + "\r\n\r\n",
+		"many headers":   "GET /v2/daos HTTP/1.1\r\nHost: pnyx\r\n" + strings.Repeat("A:\r\n", 9000) + "\r\n",
+		"long trailers":  "POST /v2/daos HTTP/1.1\r\nHost: pnyx\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX-A: " + strings.Repeat("x", 40<<10) + "\r\n\r\n",
+		"a bad trailer":  "POST /v2/daos HTTP/1.1\r\nHost: pnyx\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nContent-Encoding: br\r\n\r\n",
+		"no HTTP at all": "hello\r\n\r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := startNode(t, settings{freeRate: 3})
+			var statuses []int
+			for range 3 {
+				status, _ := n.raw(request)
+				statuses = append(statuses, status)
+			}
+			if statuses[0] < 400 || statuses[0] >= 500 || statuses[1] != http.StatusTooManyRequests || statuses[2] != http.StatusTooManyRequests {
+				t.Errorf("got %v, want a refusal, and then 429", statuses)
+			}
+		})
+	}
+}
+
+// A trailer comes after everything was decided, and nobody in front has looked at it.
+func TestAttackTrailersAreRefused(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	for name, trailer := range map[string]string{
+		"announced":     "Trailer: X-Service-Internal-Token\r\n\r\n0\r\n" + access.HeaderInternal + ": " + internalToken + "\r\n\r\n",
+		"not announced": "\r\n0\r\nX-Edge-Timeout: 1\r\n\r\n",
+		"only the name": "Trailer: X-Edge-Timeout\r\n\r\n0\r\n\r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			status, text := n.with(t).raw("GET /v2/daos HTTP/1.1\r\nHost: pnyx\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n" + trailer)
+			if status != http.StatusBadRequest {
+				t.Errorf("got %d %s, want 400", status, text)
+			}
+		})
+	}
+}

@@ -1,6 +1,0 @@
-//go:build race
-
-package api_test
-
-// raceDetector says that the race detector is on, which allocates.
-const raceDetector = true

@@ -1,0 +1,64 @@
+package api
+
+import (
+	"net"
+	"sync/atomic"
+	"time"
+)
+
+// While more than maxWaitingBytes wait for callers to read them, a caller has
+// pressedWriteTimeout for each write: slow readers do not fill the memory of a node.
+const (
+	maxWaitingBytes     = 32 << 20
+	pressedWriteTimeout = 2 * time.Second
+)
+
+// boundedListener wraps its connections in boundedConn.
+type boundedListener struct {
+	net.Listener
+
+	// waiting counts the bytes that are being written, on all connections.
+	waiting *atomic.Int64
+}
+
+// Accept implements net.Listener.
+func (l boundedListener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &boundedConn{Conn: conn, waiting: l.waiting}, nil
+}
+
+// boundedConn is a connection whose writes have less time while many bytes wait to be read.
+type boundedConn struct {
+	net.Conn
+
+	waiting *atomic.Int64
+	// due is the deadline of writes; zero for none.
+	due time.Time
+}
+
+// SetDeadline implements net.Conn.
+func (c *boundedConn) SetDeadline(due time.Time) error {
+	c.due = due
+	return c.Conn.SetDeadline(due)
+}
+
+// SetWriteDeadline implements net.Conn.
+func (c *boundedConn) SetWriteDeadline(due time.Time) error {
+	c.due = due
+	return c.Conn.SetWriteDeadline(due)
+}
+
+// Write implements net.Conn.
+func (c *boundedConn) Write(b []byte) (int, error) {
+	waiting := c.waiting.Add(int64(len(b)))
+	defer c.waiting.Add(-int64(len(b)))
+	if due := time.Now().Add(pressedWriteTimeout); waiting > maxWaitingBytes && (c.due.IsZero() || due.Before(c.due)) {
+		if err := c.SetWriteDeadline(due); err != nil {
+			return 0, err
+		}
+	}
+	return c.Conn.Write(b)
+}

@@ -1,0 +1,114 @@
+package follow_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"pnyx/follow"
+	"pnyx/governance"
+	"pnyx/test/env"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+func TestAttackAJournalCommitsWhatItsUpstreamMayStateAlone(t *testing.T) {
+	t.Parallel()
+	opened := env.Warehouse(t)
+	mine := record.SourceRef{Provider: governance.Snapshot, ID: "harbor.eth"}
+	governor := record.SourceRef{Provider: governance.Governor, ID: "eip155:1:0xaa"}
+	space := func(id string) record.ProposalRef {
+		return record.ProposalRef{Provider: governance.Snapshot, ExternalID: id}
+	}
+	onChain := func(id string) record.ProposalRef {
+		return record.ProposalRef{Provider: governance.Governor, ExternalID: id}
+	}
+	theirs := &record.Proposal{ProposalRef: space("theirs"), SourceID: "other.eth", Title: "Theirs"}
+	run := warehouse.Import{ID: uuid.New(), ObservedAt: time.Now()}
+	if _, err := opened.Append(t.Context(), run, []record.Record{theirs}); err != nil {
+		t.Fatal(err)
+	}
+	withdrawn := *theirs
+	withdrawn.Withdrawn = true
+	for name, c := range map[string]struct {
+		record record.Record
+		want   uint64
+	}{
+		"its space":                             {&record.Source{SourceRef: mine, Name: "Harbor"}, 1},
+		"its proposal":                          {&record.Proposal{ProposalRef: space("mine"), SourceID: "harbor.eth"}, 1},
+		"a ballot on a proposal nobody knows":   {&record.Ballot{Proposal: space("unknown"), VoteID: "1", Voter: "0x1"}, 0},
+		"a ballot on a proposal of another":     {&record.Ballot{Proposal: space("theirs"), VoteID: "2", Voter: "0x1"}, 0},
+		"another space":                         {&record.Source{SourceRef: record.SourceRef{Provider: governance.Snapshot, ID: "other.eth"}}, 0},
+		"the same id at another provider":       {&record.Source{SourceRef: record.SourceRef{Provider: governance.Tally, ID: "harbor.eth"}}, 0},
+		"another case":                          {&record.Source{SourceRef: record.SourceRef{Provider: governance.Snapshot, ID: "Harbor.eth"}}, 0},
+		"no source":                             {&record.Proposal{ProposalRef: space("nobody's")}, 0},
+		"a proposal of another":                 {&record.Proposal{ProposalRef: space("third"), SourceID: "other.eth"}, 0},
+		"a proposal of another as its own":      {&record.Proposal{ProposalRef: space("theirs"), SourceID: "harbor.eth"}, 0},
+		"a proposal of another as withdrawn":    {&withdrawn, 0},
+		"a forum":                               {&record.Topic{Host: "forum.example.org", ExternalID: "1"}, 0},
+		"a category of a forum":                 {&record.Category{Host: "forum.example.org", ID: "1"}, 0},
+		"a DAO":                                 {&record.DAO{ID: "harbor", Sources: []record.SourceRef{mine}}, 0},
+		"an event":                              {&record.Event{ID: "1", DAOID: "harbor"}, 0},
+		"a signal":                              {&record.Signal{ID: "1", DAOID: "harbor"}, 0},
+		"evidence":                              {&record.Evidence{Proposal: space("mine")}, 0},
+		"a proposal of its Governor":            {&record.Proposal{ProposalRef: onChain("eip155:1:0xaa/1"), SourceID: governor.ID}, 1},
+		"a ballot before its proposal, there":   {&record.Ballot{Proposal: onChain("eip155:1:0xaa/2"), VoteID: "2/0x1", Voter: "0x1"}, 1},
+		"a ballot of another Governor":          {&record.Ballot{Proposal: onChain("eip155:1:0xbb/2"), VoteID: "2/0x1", Voter: "0x1"}, 0},
+		"a proposal whose id is of another one": {&record.Proposal{ProposalRef: onChain("eip155:1:0xbb/1"), SourceID: governor.ID}, 0},
+		"an id with more separators":            {&record.Ballot{Proposal: onChain("eip155:1:0xaa/2/3"), VoteID: "3/0x1", Voter: "0x1"}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			journal, err := follow.OpenJournal(t.Context(), opened, "upstream of "+name, []record.SourceRef{mine, governor}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			counts, err := journal.Commit(t.Context(), []record.Record{c.record})
+			if err != nil || counts.New+counts.Changed != c.want {
+				t.Errorf("got %+v, %v, want %d written", counts, err, c.want)
+			}
+		})
+	}
+}
+
+func TestAttackRefusedItemsAreCountedAndSomeKept(t *testing.T) {
+	t.Parallel()
+	opened := env.Warehouse(t)
+	mine := record.SourceRef{Provider: governance.Snapshot, ID: "harbor.eth"}
+	journal, err := follow.OpenJournal(t.Context(), opened, "hub", []record.SourceRef{mine}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cursor := journal.Cursor(mine, "backfill")
+	ahead := time.Now().Add(24 * 365 * time.Hour)
+	cursor.UpstreamAt = &ahead
+	foreign := make([]record.Record, 3000)
+	for i := range foreign {
+		foreign[i] = &record.Ballot{Proposal: record.ProposalRef{Provider: governance.Snapshot, ExternalID: "0xf0"}, VoteID: fmt.Sprint(i), Voter: "0x1"}
+	}
+	if _, err := journal.Commit(t.Context(), foreign, cursor); err != nil {
+		t.Fatal(err)
+	}
+	follows, err := opened.SourceFollows(t.Context(), time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f := follows[mine]; f.Status.Rejected != 1000 || f.LatestReject == "" || journal.Rejected() != 3000 {
+		t.Errorf("got %d kept, the latest %q, and %d counted", f.Status.Rejected, f.LatestReject, journal.Rejected())
+	}
+	if at := journal.Cursor(mine, "backfill").UpstreamAt; at != nil {
+		t.Errorf("got that all is read until %s", at)
+	}
+}
+
+func TestAttackAListWithoutEndIsFailingAtOnce(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.start(&scripted{"hub", map[string]laneFunc{"sweep": func(context.Context, *follow.Journal) (bool, error) {
+		return false, fmt.Errorf("the hub: %w", follow.ErrEndless)
+	}}})
+	b.awaitStates("hub", map[string]governance.SourceState{"/sweep": governance.SourceFailing})
+}

@@ -1,0 +1,186 @@
+package chain_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"pnyx/follow"
+	"pnyx/follow/clock"
+	"pnyx/test/env"
+	fake "pnyx/test/upstream/chain"
+	"pnyx/warehouse/record"
+)
+
+// present returns a follower whose clock is that of the newest of twenty blocks.
+func present(t *testing.T) *follower {
+	t.Helper()
+	f := newFollower(t)
+	f.clock = clock.Stepping(startOfFake().Add(20 * fake.BlockTime))
+	f.chain.Mine(created(1, 3, 1000))
+	f.chain.MineEmpty(19)
+	return f
+}
+
+func TestAttackATipBeyondTheChainGoesBack(t *testing.T) {
+	t.Parallel()
+	f := present(t)
+	f.start()
+	f.poll("backfill", "tip")
+	f.chain.MineEmpty(3000) // that only this endpoint knows
+	f.poll("tip")
+	f.chain.Shrink(3000)
+	f.poll("tip")
+	f.chain.Mine(voted(ada, 1, 5e17))
+	f.poll("tip")
+	if _, votes := f.power("1"); votes != 1 {
+		t.Errorf("got %d votes after the tip was beyond the chain, want 1", votes)
+	}
+}
+
+func TestAttackAFinalBlockBeyondTheChainStopsTheLane(t *testing.T) {
+	t.Parallel()
+	f := present(t)
+	f.chain.MineEmpty(3000)
+	f.start()
+	f.poll("tip")
+	f.chain.Shrink(3000)
+	err := f.tryPoll("tip")
+	if !errors.Is(err, follow.ErrStopped) {
+		t.Errorf("got %v, want that a person has to decide", err)
+	}
+}
+
+// changed answers a call with something else.
+func changed(f *follower, method string, change func(result any) any) {
+	lying := &env.Tamper{Honest: f.chain}
+	lying.Change(func(asked string, answer []byte) []byte {
+		if !strings.Contains(asked, method) {
+			return answer
+		}
+		_, body, _ := strings.Cut(asked, " ")
+		var calls []struct {
+			ID     int
+			Method string
+		}
+		var answers []map[string]any
+		if json.Unmarshal([]byte(body), &calls) != nil || json.Unmarshal(answer, &answers) != nil {
+			return answer
+		}
+		for _, call := range calls {
+			for _, a := range answers {
+				if a["id"] == float64(call.ID) && call.Method == method {
+					a["result"] = change(a["result"])
+				}
+			}
+		}
+		text, _ := json.Marshal(answers)
+		return text
+	})
+	f.endpoints = []http.Handler{lying}
+}
+
+func TestAttackABlockWithAnotherNumberIsRefused(t *testing.T) {
+	t.Parallel()
+	f := present(t)
+	var lies atomic.Bool
+	changed(f, "eth_getBlockByNumber", func(result any) any {
+		if h, is := result.(map[string]any); is && lies.Load() {
+			h["number"] = "0x7fffffffffffffff"
+		}
+		return result
+	})
+	f.start()
+	f.poll("backfill", "tip")
+	f.chain.MineEmpty(1)
+	lies.Store(true)
+	_, _ = f.lanes["tip"].Run(t.Context()) // refused
+	lies.Store(false)
+	f.chain.Mine(voted(ada, 1, 5e17))
+	_ = f.tryPoll("tip")
+	if _, votes := f.power("1"); votes != 1 {
+		t.Errorf("got %d votes, want 1", votes)
+	}
+}
+
+func TestAttackLogsThatWereNotAskedForAreRefused(t *testing.T) {
+	t.Parallel()
+	f := present(t)
+	f.chain.Mine(voted(ada, 1, 5e17))
+	changed(f, "eth_getLogs", func(result any) any {
+		logs, _ := result.([]any)
+		for _, l := range logs[:min(len(logs), 1)] {
+			for field, value := range map[string]any{
+				"address": "0x00000000000000000000000000000000000000ee", "topics": []any{"0x" + strings.Repeat("ab", 32)}, "blockNumber": "0xffffff",
+				"blockHash": strings.Repeat("x", 1000), "transactionHash": strings.Repeat("y", 1000), "logIndex": "0xffffffffffffffff",
+			} {
+				text, _ := json.Marshal(l)
+				var copied map[string]any
+				_ = json.Unmarshal(text, &copied)
+				copied[field] = value
+				logs = append(logs, copied)
+			}
+		}
+		return logs
+	})
+	f.start()
+	f.poll("backfill", "tip")
+	stored, err := f.warehouse.ChainLogs(t.Context(), fakeChain, 0, 1<<40)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(stored) != 2 {
+		t.Errorf("got %d logs, want the proposal and the vote", len(stored))
+	}
+	if n := env.Rejected(t, f.warehouse, f.upstream.Sources()[0]); n == 0 {
+		t.Error("nothing says that logs were refused")
+	}
+}
+
+func TestAttackATextWithoutBoundIsLeftOutAndTheVoteCounts(t *testing.T) {
+	t.Parallel()
+	f := present(t)
+	f.chain.Mine(fake.Emit(governorAddress, createdEvent, 0, uint64(2), ada, nil, nil, nil, nil, uint64(3), uint64(1000), strings.Repeat("a", 3<<20)))
+	f.chain.Mine(fake.Emit(governorAddress, votedEvent, 1, ada, uint64(2), uint64(1), uint64(5e17), strings.Repeat("b", 3<<20)))
+	f.start()
+	f.poll("backfill", "tip")
+	p, known := f.proposal("2")
+	if !known || len(p.Body) > 1<<20 || len(p.Title) > 64<<10 || !strings.Contains(p.Body, "left out") {
+		t.Errorf("got known %t, title of %d and body of %d bytes", known, len(p.Title), len(p.Body))
+	}
+	if _, votes := f.power("2"); votes != 1 {
+		t.Errorf("got %d votes, want 1", votes)
+	}
+	err := f.warehouse.HeldBallots(t.Context(), p.ProposalRef, func(b record.Ballot) error {
+		if len(b.Reason) > 64<<10 {
+			return fmt.Errorf("reason of %d bytes", len(b.Reason))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	if n := env.Rejected(t, f.warehouse, f.upstream.Sources()[0]); n == 0 {
+		t.Error("nothing says that texts were left out")
+	}
+}
+
+func TestAttackATokenWithTooManyDecimalsIsCountedInUnits(t *testing.T) {
+	t.Parallel()
+	f := present(t)
+	f.chain.Answer(tokenAddress, "decimals()", nil, uint64(255))
+	f.chain.Mine(voted(ada, 1, 7))
+	f.start()
+	f.poll("backfill", "tip")
+	totals, err := f.warehouse.VoteTotals(t.Context(), []record.RefHash{f.ref("1")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := totals[f.ref("1")].Choices["for"].Power; got.IntPart() != 7 {
+		t.Errorf("got power %s, want 7 units", got)
+	}
+}

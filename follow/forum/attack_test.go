@@ -1,0 +1,130 @@
+package forum_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"pnyx/follow"
+	"pnyx/governance"
+	"pnyx/test/env"
+)
+
+// tamper puts a forum in front of the fixture's that may lie.
+func (f *fixture) tamper() *env.Tamper {
+	f.t.Helper()
+	lying := &env.Tamper{Honest: http.HandlerFunc(f.serve)}
+	server := httptest.NewServer(lying)
+	f.t.Cleanup(server.Close)
+	var err error
+	if f.address, err = url.Parse(server.URL); err != nil {
+		f.t.Fatal(err)
+	}
+	f.restart()
+	return lying
+}
+
+func TestAttackAnAbsurdPostDoesNotStopTheLog(t *testing.T) {
+	t.Parallel()
+	for _, lasts := range []bool{false, true} {
+		t.Run(fmt.Sprintf("stays %t", lasts), func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			lying := f.tamper()
+			f.AddTopic(1, "First", "ada", "<p>text</p>")
+			f.run(order()...)
+			lying.Change(func(asked string, answer []byte) []byte {
+				absurd := fmt.Sprintf(`"latest_posts":[{"id":%d,"topic_id":1,"post_number":1,"created_at":"9999-01-01T00:00:00Z"},`, uint64(math.MaxUint64))
+				return []byte(strings.Replace(string(answer), `"latest_posts":[`, absurd, 1))
+			})
+			f.run("log")
+			f.clock.Step(2 * time.Minute)
+			f.run("log")
+			if !lasts {
+				lying.Change(func(_ string, answer []byte) []byte { return answer })
+				f.run("log")
+			}
+			id := f.AddTopic(1, "Second", "ada", "<p>text</p>")
+			f.clock.Step(2 * time.Minute)
+			f.run("log")
+			if got := f.topic(id); got.Title != "Second" {
+				t.Errorf("got %q", got.Title)
+			}
+			if at := f.cursor("log").UpstreamAt; at != nil && at.After(f.clock.Now().Add(time.Hour)) {
+				t.Errorf("got %s as the time up to which all is read", at)
+			}
+		})
+	}
+}
+
+func TestAttackNestedCategoriesAreRefused(t *testing.T) {
+	t.Parallel()
+	for _, levels := range []int{20, 5000} {
+		f := newFixture(t)
+		f.tamper().Change(func(_ string, _ []byte) []byte {
+			nested := strings.Repeat(`{"id":1,"name":"a","slug":"a","subcategory_list":[`, levels) + strings.Repeat("]}", levels)
+			return []byte(`{"category_list":{"categories":[` + nested + `]}}`)
+		})
+		if err := f.try(t.Context(), "categories"); err == nil {
+			t.Errorf("categories of %d levels are read", levels)
+		}
+	}
+}
+
+func TestAttackTopicsThatNeverEndAreLeft(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.AddTopic(1, "First", "ada", "<p>text</p>")
+	f.tamper().Change(func(asked string, answer []byte) []byte {
+		if !strings.Contains(asked, "latest.json") {
+			return answer
+		}
+		return []byte(`{"topic_list":{"more_topics_url":"/latest?page=9","topics":[{"id":1,"title":"First","category_id":1,"posts_count":1}]}}`)
+	})
+	cursor := f.cursor("backfill")
+	cursor.Position, cursor.State = `{"page":49990}`, governance.SourceBackfilling
+	if _, err := f.journal.Commit(t.Context(), nil, cursor); err != nil {
+		t.Fatal(err)
+	}
+	pages := 0
+	for more := true; more; pages++ {
+		var err error
+		if more, err = f.lanes["backfill"].Run(t.Context()); err != nil && !errors.Is(err, follow.ErrEndless) {
+			t.Fatal(err)
+		}
+	}
+	if pages > 20 {
+		t.Errorf("got %d pages more", pages)
+	}
+}
+
+func TestAttackPostsThatStateNothingOfWhatTheSweepFindsAreFailing(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	lying := f.tamper()
+	f.AddTopic(1, "First", "ada", "<p>text</p>")
+	f.run(order()...)
+	lying.Change(func(asked string, answer []byte) []byte {
+		if strings.Contains(asked, "/posts.json") {
+			return []byte(`{"latest_posts":[]}`)
+		}
+		return answer
+	})
+	f.AddTopic(1, "Unsaid", "ada", "<p>text</p>")
+	f.clock.Step(25 * time.Hour)
+	f.run("sweep", "log")
+	if cursor := f.cursor("log"); cursor.State != governance.SourceFailing || cursor.Error == "" {
+		t.Errorf("got %s, %q, want failing and why", cursor.State, cursor.Error)
+	}
+	lying.Change(func(_ string, answer []byte) []byte { return answer })
+	f.run("log")
+	if cursor := f.cursor("log"); cursor.State != governance.SourceLive || cursor.Error != "" {
+		t.Errorf("got %s, %q after there are posts", cursor.State, cursor.Error)
+	}
+}

@@ -1,0 +1,305 @@
+package hub_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"pnyx/governance"
+	"pnyx/test/env"
+	fake "pnyx/test/upstream/hub"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+// tamper puts a hub in front of the fixture's that may lie.
+func (f *fixture) tamper() *env.Tamper {
+	f.Helper()
+	lying := &env.Tamper{Honest: f.hub}
+	f.server = httptest.NewServer(lying)
+	f.Cleanup(f.server.Close)
+	f.restart()
+	return lying
+}
+
+// withRow adds a row to a list of an answer.
+func withRow(f *fixture, answer []byte, list, row string) []byte {
+	var said struct{ Data map[string][]json.RawMessage }
+	if err := json.Unmarshal(answer, &said); err != nil {
+		f.Error(err)
+		return answer
+	}
+	said.Data[list] = append(said.Data[list], json.RawMessage(row))
+	text, err := json.Marshal(map[string]any{"data": said.Data})
+	if err != nil {
+		f.Error(err)
+	}
+	return text
+}
+
+// foreign is a proposal of a space that is not followed at the hub, with a ballot.
+const foreign = "0xf0"
+
+func (f *fixture) holdForeign() {
+	f.Helper()
+	ballot := &record.Ballot{
+		Proposal: proposal(foreign), VoteID: "0xb0", Voter: "0x00000000000000000000000000000000000000aa", Choices: []string{"1"}, ChoiceKey: "1", RawChoice: "1",
+	}
+	held := &record.Proposal{ProposalRef: proposal(foreign), SourceID: "other.eth", Title: "Theirs", Choices: []string{"Yes", "No"}}
+	if _, err := f.warehouse.Append(f.Context(), warehouse.Import{ID: uuid.New(), ObservedAt: start}, []record.Record{held, ballot}); err != nil {
+		f.Fatal(err)
+	}
+}
+
+// wantForeign fails the test unless the foreign proposal and its ballot are as they were.
+func (f *fixture) wantForeign() {
+	f.Helper()
+	held, err := f.warehouse.Proposals(f.Context(), []record.RefHash{proposal(foreign).Hash()})
+	if err != nil || len(held) != 1 {
+		f.Fatalf("got %d proposals, %v", len(held), err)
+	}
+	if p := held[0]; p.SourceID != "other.eth" || p.Title != "Theirs" || p.Withdrawn {
+		f.Errorf("got source %s, title %q, withdrawn %t: the proposal was taken over", p.SourceID, p.Title, p.Withdrawn)
+	}
+	voters, err := f.warehouse.HeldVoters(f.Context(), []record.RefHash{proposal(foreign).Hash()})
+	if err != nil {
+		f.Fatal(err)
+	}
+	if n := voters[proposal(foreign).Hash()]; n != 1 {
+		f.Errorf("got %d voters of the foreign proposal, want its own", n)
+	}
+	all, err := f.warehouse.HeldProposals(f.Context(), governance.Snapshot, []string{"other.eth", "a", "b", "evil.eth"}, time.Time{})
+	if err != nil {
+		f.Fatal(err)
+	}
+	if len(all) != 1 {
+		f.Errorf("got %d proposals in spaces that are not followed, want one", len(all))
+	}
+}
+
+func foreignRow(id, spaces string) string {
+	return fmt.Sprintf(`{"id":%q,%s,"author":"0x1","created":%d,"start":%d,"end":%d,"type":"single-choice","title":"Taken","body":"",`+
+		`"choices":["Yes","No"],"scores":[],"scores_total":0,"scores_state":"pending","votes":1,"flagged":false}`,
+		id, spaces, start.Unix()-10, start.Unix()-10, start.Unix()+90000)
+}
+
+func TestAttackAHubWritesIntoNoOtherSpace(t *testing.T) {
+	t.Parallel()
+	for name, spaces := range map[string]string{
+		"by the space that is followed": `"space":{"id":"harbor.eth"}`,
+		"by another space":              `"space":{"id":"other.eth"}`,
+		"by two spellings of the key":   `"space":{"id":"a"},"Space":{"id":"harbor.eth"}`,
+		"by the key twice":              `"space":{"id":"harbor.eth"},"space":{"id":"evil.eth"}`,
+		"by two spellings of the id":    `"space":{"id":"b","ID":"harbor.eth"}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			f.holdForeign()
+			lying := f.tamper()
+			mine := f.open()
+			lying.Change(func(asked string, answer []byte) []byte {
+				switch {
+				case strings.Contains(asked, "query Proposals"), strings.Contains(asked, "query Listing"):
+					return withRow(f, withRow(f, answer, "proposals", foreignRow(foreign, spaces)), "proposals", foreignRow("0xf1", spaces))
+				case strings.Contains(asked, "query Votes"):
+					row := `{"id":"0xb1","voter":"0x00000000000000000000000000000000000000bb","created":1772625000,"choice":1,"vp":5,` +
+						`"reason":"","proposal":{"id":"` + foreign + `"},"space":{"id":"harbor.eth"}}`
+					return withRow(f, answer, "votes", row)
+				}
+				return answer
+			})
+			for range 3 {
+				for _, lane := range []string{"backfill", "log", "watch", "close", "sweep"} {
+					_, _ = f.lanes[lane].Run(t.Context()) // an answer may be refused as a whole
+				}
+				f.clock.Step(25 * time.Hour)
+			}
+			f.wantForeign()
+			lying.Change(func(_ string, answer []byte) []byte { return answer })
+			for range 3 { // what the hub claimed is gone
+				f.run("backfill", "log", "watch", "close", "sweep")
+				f.clock.Step(25 * time.Hour)
+			}
+			f.wantForeign()
+			if _, held := f.held()[mine]; !held {
+				t.Error("the space's own proposal is missing")
+			}
+		})
+	}
+}
+
+func TestAttackVotesOnAProposalThatWasNotAskedForAreRefused(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.holdForeign()
+	lying := f.tamper()
+	mine := f.open()
+	f.cast(fake.Vote{Proposal: mine, Voter: "0x00000000000000000000000000000000000000cc"})
+	lying.Change(func(asked string, answer []byte) []byte {
+		if !strings.Contains(asked, "query Votes") {
+			return answer
+		}
+		for _, id := range []string{foreign, "0xnever"} {
+			answer = withRow(f, answer, "votes", `{"id":"0xb1`+id+`","voter":"0x00000000000000000000000000000000000000bb","created":1772625000,`+
+				`"choice":1,"vp":5,"reason":"","proposal":{"id":"`+id+`"},"space":{"id":"harbor.eth"}}`)
+		}
+		return answer
+	})
+	f.fill()
+	f.wantForeign()
+	voters, err := f.warehouse.HeldVoters(t.Context(), []record.RefHash{proposal("0xnever").Hash(), proposal(mine).Hash()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if voters[proposal("0xnever").Hash()] != 0 || voters[proposal(mine).Hash()] != 1 {
+		t.Errorf("got %v, want the one vote on the space's own proposal alone", voters)
+	}
+	if f.rejected() == 0 {
+		t.Error("nothing says that votes were refused")
+	}
+}
+
+func TestAttackAnAbsurdNumberDoesNotStopTheLog(t *testing.T) {
+	t.Parallel()
+	for _, lasts := range []bool{false, true} {
+		t.Run(fmt.Sprintf("stays %t", lasts), func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			lying := f.tamper()
+			id := f.open()
+			f.fill()
+			absurd := fmt.Sprintf(`{"mci":%d,"id":"0xabsurd","type":"vote","space":"harbor.eth","timestamp":%d}`, int64(math.MaxInt64), int64(math.MaxInt64))
+			lying.Change(func(asked string, answer []byte) []byte {
+				if strings.Contains(asked, "query Messages") {
+					answer = withRow(f, answer, "messages", absurd)
+					if strings.Contains(string(answer), `"newest"`) {
+						var said struct{ Data map[string][]json.RawMessage }
+						_ = json.Unmarshal(answer, &said)
+						said.Data["newest"] = append([]json.RawMessage{json.RawMessage(absurd)}, said.Data["newest"]...)
+						answer, _ = json.Marshal(map[string]any{"data": said.Data})
+					}
+				}
+				return answer
+			})
+			f.run("log")
+			f.clock.Step(2 * time.Minute)
+			f.run("log")
+			if !lasts {
+				lying.Change(func(_ string, answer []byte) []byte { return answer })
+			}
+			f.cast(fake.Vote{Proposal: id, Voter: "0x00000000000000000000000000000000000000cc"})
+			for range 3 {
+				f.run("log")
+				f.clock.Step(time.Minute)
+			}
+			voters, err := f.warehouse.HeldVoters(t.Context(), []record.RefHash{proposal(id).Hash()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if voters[proposal(id).Hash()] != 1 {
+				t.Errorf("got no vote after the absurd number, position %s", f.cursor("", "log").Position)
+			}
+		})
+	}
+}
+
+// endless answers every page of a list in full, with rows that nobody has seen.
+func endless(f *fixture, lying *env.Tamper, query, list string, row func(n int64) string) *atomic.Int64 {
+	asked := &atomic.Int64{}
+	lying.Change(func(request string, answer []byte) []byte {
+		if !strings.Contains(request, query) {
+			return answer
+		}
+		page := asked.Add(1)
+		if page > 1000 {
+			f.Error("the hub was asked for 1000 pages")
+			return answer
+		}
+		rows := make([]string, 1000)
+		for i := range rows {
+			rows[i] = row(page*1000 + int64(i))
+		}
+		return []byte(`{"data":{"` + list + `":[` + strings.Join(rows, ",") + `]}}`)
+	})
+	return asked
+}
+
+func TestAttackAListThatNeverEndsIsLeftAndSaysSo(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	lying := f.tamper()
+	f.open()
+	f.fill()
+	asked := endless(f, lying, "query Listing", "proposals", func(n int64) string {
+		return fmt.Sprintf(`{"id":"0x%x","space":{"id":"harbor.eth"},"created":%d,"updated":0,"start":1,"end":2,"scores_state":"final","scores_total":0,"votes":0,"flagged":false}`,
+			n, n)
+	})
+	f.clock.Step(25 * time.Hour)
+	_, err := f.lanes["sweep"].Run(t.Context())
+	if pages := asked.Load(); pages == 0 || pages > 1000 {
+		t.Errorf("got %d pages, want an end", pages)
+	}
+	if err == nil {
+		t.Error("the sweep says nothing about a list without an end")
+	}
+}
+
+func TestAttackVotesThatNeverEndAreLeftAndSaySo(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	id := f.open()
+	f.cast(fake.Vote{Proposal: id, Voter: "0x00000000000000000000000000000000000000cc"})
+	asked := endless(f, f.tamper(), "query Votes", "votes", func(n int64) string {
+		return fmt.Sprintf(`{"id":"0x%x","voter":"0x%040x","created":%d,"choice":"0x","vp":1,"reason":"","proposal":{"id":"`+id+`"},"space":{"id":"harbor.eth"}}`,
+			n, n, n)
+	})
+	for more := true; more; {
+		var err error
+		if more, err = f.lanes["backfill"].Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if pages := asked.Load(); pages > 200 {
+		t.Errorf("got %d pages for a proposal that states one vote", pages)
+	}
+	if hole := f.note(id).Hole; hole == "" {
+		t.Error("nothing says that votes are missing")
+	}
+}
+
+func TestAttackALogThatStatesNothingOfWhatTheSweepFindsIsFailing(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	lying := f.tamper()
+	f.open()
+	f.fill()
+	lying.Change(func(asked string, answer []byte) []byte {
+		if strings.Contains(asked, "query Messages") {
+			return []byte(`{"data":{"messages":[],"newest":[]}}`)
+		}
+		return answer
+	})
+	f.open(func(p *fake.Proposal) { p.Title = "Unsaid" })
+	f.clock.Step(25 * time.Hour)
+	f.run("log")
+	if state := f.cursor("", "log").State; state != governance.SourceLive {
+		t.Errorf("got %s before the sweep", state)
+	}
+	f.run("sweep", "log")
+	if cursor := f.cursor("", "log"); cursor.State != governance.SourceFailing || cursor.Error == "" {
+		t.Errorf("got %s, %q, want failing and why", cursor.State, cursor.Error)
+	}
+	lying.Change(func(_ string, answer []byte) []byte { return answer })
+	f.run("log")
+	if cursor := f.cursor("", "log"); cursor.State != governance.SourceLive || cursor.Error != "" {
+		t.Errorf("got %s, %q after the log has something", cursor.State, cursor.Error)
+	}
+}

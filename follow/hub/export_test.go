@@ -1,0 +1,34 @@
+package hub
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"pnyx/follow"
+	"pnyx/follow/fetch"
+	"pnyx/warehouse/record"
+)
+
+// Answered reads the answers of a host as each kind of answer of a hub at which harbor.eth is
+// followed: the proposal 0x1, its votes, the vote 0x2, the space, the log.
+func Answered(ctx context.Context, host *fetch.Host) []record.Record {
+	h := New(Options{Host: host, Spaces: []string{"harbor.eth"}, Logger: slog.New(slog.DiscardHandler)})
+	p := &poller{Hub: h, journal: &follow.Journal{}, items: map[string]*item{}, lack: map[string]uint64{}, seen: map[int64]time.Time{}}
+	var f findings
+	found, _ := p.readProposals(ctx, &f, []string{"0x1"}, nil)
+	for id := range found {
+		_ = found[id].Space
+	}
+	if got, err := p.list(ctx, "proposals", "proposals", map[string]any{}, 0, proposalsPage); err == nil {
+		p.takeProposals(&f, got.rows, ofSpace("harbor.eth"), nil, map[string]proposalHead{})
+	}
+	_, _ = p.readVotes(ctx, &f, []string{"0x2"})
+	if got, err := p.ask(ctx, "spaces", nil); err == nil {
+		_, _ = p.takeSpaces(&f, got["spaces"], []string{"harbor.eth"})
+	}
+	if messages, _, err := p.readLog(ctx, 7); err == nil {
+		p.remember(7, p.plausible(&f, messages, 7), time.Unix(1, 0))
+	}
+	return f.records
+}

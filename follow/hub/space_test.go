@@ -1,0 +1,92 @@
+package hub_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"pnyx/governance"
+	fake "pnyx/test/upstream/hub"
+)
+
+func TestMissingSpacesAreAskedForAtOnceWithGrowingPauses(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	id := f.open()
+	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("ada")})
+	for i := range 60 {
+		f.spaces = append(f.spaces, fmt.Sprintf("Nobody%d.eth", i))
+	}
+	f.spaces = append(f.spaces, "Harbor.eth")
+	f.restart()
+	f.run("backfill")
+	if got := f.hub.Requests(); got["space"] > 0 || got["spaces"] != 1 || got["proposals"] != 1 {
+		t.Errorf("got requests %v, want one for all spaces, and one for the proposals of that which exists", got)
+	}
+	got := f.cursor("Harbor.eth", "backfill")
+	if got.State != governance.SourceMissing || !contains(got.Error, "did you mean harbor.eth?") {
+		t.Errorf("got %s %q, want the id that exists", got.State, got.Error)
+	}
+	f.agree()
+	f.restart()
+	before := f.hub.Requests()
+	for range 48 * 60 {
+		f.clock.Step(time.Minute)
+		f.run("close")
+	}
+	after := f.hub.Requests()
+	if looks := after["spaces"] - before["spaces"]; looks < 10 || looks > 13 || after["space"] > before["space"] {
+		t.Errorf("got %d looks in two days, want about twelve, whose pauses double up to a day", looks)
+	}
+	f.hub.AddSpace(fake.Space{ID: "Nobody7.eth", Name: "New"})
+	f.clock.Step(24 * time.Hour)
+	f.run("close", "backfill")
+	if got := f.cursor("Nobody7.eth", "backfill").State; got != governance.SourceLive {
+		t.Errorf("got %s, want a space live that was made later", got)
+	}
+}
+
+func TestDroppedSpaceIsSaidAtOnce(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t, "harbor.eth", "other.eth")
+	f.open()
+	f.fill()
+	f.hub.DeleteSpace("harbor.eth")
+	f.run("log")
+	if got := f.cursor("harbor.eth", "backfill"); got.State != governance.SourceMissing || got.Error == "" {
+		t.Errorf("got %s %q, want a dropped space missing", got.State, got.Error)
+	}
+	f.hub.AddSpace(fake.Space{ID: "harbor.eth", Name: "Harbor"})
+	f.clock.Step(10 * time.Minute)
+	f.run("close")
+	if got := f.cursor("harbor.eth", "backfill"); got.State != governance.SourceLive {
+		t.Errorf("got %s %q, want it live when it is back", got.State, got.Error)
+	}
+	f.run("sweep", "close")
+	f.agree()
+}
+
+func TestWithdrawalsCountForTheirOwnSpace(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t, "harbor.eth", "other.eth")
+	f.open()
+	id := f.open(func(p *fake.Proposal) { p.Space = "other.eth" })
+	f.open(func(p *fake.Proposal) { p.Space = "other.eth" })
+	f.fill()
+	f.hub.Delete(id)
+	f.run("log", "watch", "close")
+	f.clock.Step(time.Minute)
+	f.run("watch", "close")
+	follows := map[string]uint64{}
+	for _, space := range f.spaces {
+		for _, lane := range []string{"log", "watch", "close", "sweep", "backfill"} {
+			follows[space] += f.cursor(space, lane).Withdrawn + f.cursor("", lane).Withdrawn
+		}
+	}
+	if follows["harbor.eth"] != 0 || follows["other.eth"] != 1 {
+		t.Errorf("got withdrawn %v, want one of other.eth alone", follows)
+	}
+}

@@ -1,0 +1,72 @@
+package follow
+
+import (
+	"context"
+	"time"
+
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+const (
+	// maxKept bounds the rejected items of an upstream that are kept in an hour; all are
+	// counted.
+	maxKept = 1000
+	// maxShown bounds a text of upstream in a reason, and maxReason a reason, in bytes.
+	maxShown, maxReason = 80, warehouse.MaxRejectReason
+)
+
+// rejects are the rejected items of one upstream. Journal.mu guards it.
+type rejects struct {
+	// counted is the number since the journal was opened.
+	counted uint64
+	// hour is the hour in which kept were kept.
+	hour time.Time
+	kept int
+	// pending are not written yet.
+	pending []warehouse.FollowReject
+}
+
+// Reject keeps an item that is no valid record, or that the source may not state. An item of
+// the zero source counts for each source of the upstream.
+func (j *Journal) Reject(source record.SourceRef, itemID string, rejected error) {
+	j.reject(source, itemID, rejected, nil)
+}
+
+func (j *Journal) reject(source record.SourceRef, itemID string, rejected error, text []byte) {
+	now := j.Clock.Now()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	r := &j.rejects
+	r.counted++
+	if hour := now.Truncate(time.Hour); !hour.Equal(r.hour) {
+		r.hour, r.kept = hour, 0
+	}
+	if r.kept == maxKept {
+		return
+	}
+	r.kept++
+	if source.ID == "" {
+		source = record.SourceRef{}
+	}
+	r.pending = append(r.pending, warehouse.FollowReject{
+		Upstream: j.upstream, Provider: source.Provider, SourceID: source.ID, At: now,
+		ItemID: record.Clip(itemID, warehouse.MaxRejectID), Reason: record.Clip(rejected.Error(), maxReason),
+		Text: string(text[:min(len(text), warehouse.MaxRejectText)]),
+	})
+}
+
+// writeRejects writes the rejected items that are not written yet.
+func (j *Journal) writeRejects(ctx context.Context) error {
+	j.mu.Lock()
+	pending := j.rejects.pending
+	j.rejects.pending = nil
+	j.mu.Unlock()
+	err := j.Warehouse.WriteFollowRejects(ctx, pending)
+	if err != nil {
+		j.mu.Lock()
+		j.rejects.pending = append(pending, j.rejects.pending...)
+		j.mu.Unlock()
+	}
+	return err
+}

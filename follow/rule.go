@@ -1,0 +1,219 @@
+package follow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"pnyx/governance"
+	"pnyx/warehouse/record"
+	wsource "pnyx/warehouse/source"
+)
+
+// ErrForeign reports a record that its upstream may not state: what a source says is
+// believed about itself alone.
+var ErrForeign = errors.New("the source may not state it")
+
+// Asked is what an upstream was asked for, to which an item of its answer must belong.
+type Asked struct {
+	// Format is that of the item.
+	Format wsource.Format
+	// Source is the source that was asked about.
+	Source record.SourceRef
+	// ItemID is the item's id in the answer.
+	ItemID string
+	// Proposal is the external id of the proposal of a ballot; empty for any proposal of
+	// the source.
+	Proposal string
+}
+
+// check refuses a record that is not what was asked for.
+func (a Asked) check(r record.Record) error {
+	switch r := r.(type) {
+	case *record.Source:
+		return mustBe("source", r.ID, a.Source.ID)
+	case *record.Category:
+		return mustBe("forum", r.Host, a.Source.ID)
+	case *record.Topic:
+		return errors.Join(mustBe("forum", r.Host, a.Source.ID), mustBe("topic", r.ExternalID, a.ItemID))
+	case *record.Proposal:
+		return errors.Join(mustBe("source", r.SourceID, a.Source.ID), mustBe("proposal", r.ExternalID, a.ItemID))
+	case *record.Ballot:
+		err := mustBe("vote", r.VoteID, a.ItemID)
+		if a.Proposal != "" {
+			err = errors.Join(err, mustBe("proposal", r.Proposal.ExternalID, a.Proposal))
+		}
+		return err
+	}
+	return fmt.Errorf("%w: no upstream states %s", ErrForeign, r.Kind())
+}
+
+func mustBe(what, stated, asked string) error {
+	if stated == asked {
+		return nil
+	}
+	return fmt.Errorf("%w: it is of %s %q where %q was asked for", ErrForeign, what, record.Clip(stated, maxShown), record.Clip(asked, maxShown))
+}
+
+// admit returns the records that the upstream may state, and keeps the others as rejected: a
+// record must be of a source that is followed there, a held record never changes its source,
+// and a ballot must be on a proposal of such a source that is known. All that is committed
+// passes here.
+func (j *Journal) admit(ctx context.Context, records []record.Record) ([]record.Record, error) {
+	held, err := j.Warehouse.HeldSources(ctx, proposalsOf(records))
+	if err != nil {
+		return nil, err
+	}
+	return j.admitted(records, held), nil
+}
+
+// admitted is admit with the sources of the held proposals.
+func (j *Journal) admitted(records []record.Record, held map[record.RefHash]record.SourceRef) []record.Record {
+	proposals := map[record.RefHash]record.SourceRef{}
+	refused := map[record.Record]error{}
+	for _, r := range records {
+		if p, is := r.(*record.Proposal); is {
+			if refused[r] = j.refuseProposal(p, held); refused[r] == nil {
+				proposals[p.Hash()] = record.SourceRef{Provider: p.Provider, ID: p.SourceID}
+			}
+		}
+	}
+	admitted := make([]record.Record, 0, len(records))
+	for _, r := range records {
+		err := refused[r]
+		switch r := r.(type) {
+		case *record.Proposal:
+		case *record.Ballot:
+			err = j.refuseBallot(r, proposals, held)
+		default:
+			err = j.refuseSource(sourceOf(r))
+		}
+		left := []string{}
+		if err == nil {
+			left, err = record.Bound(r)
+		}
+		if err != nil || len(left) > 0 {
+			j.noteRefused(r, left, err)
+		}
+		if err == nil {
+			admitted = append(admitted, r)
+		}
+	}
+	return admitted
+}
+
+// noteRefused keeps what was refused, or left out, of a record.
+func (j *Journal) noteRefused(r record.Record, left []string, err error) {
+	source, id := sourceOf(r), itemOf(r)
+	if j.refuseSource(source) != nil {
+		source = record.SourceRef{} // of all sources of the upstream
+	}
+	if err == nil {
+		err = errors.New(strings.Join(left, "; "))
+	}
+	j.Reject(source, id, err)
+}
+
+// itemOf returns the id of a record at its upstream.
+func itemOf(r record.Record) string {
+	switch r := r.(type) {
+	case *record.Source:
+		return r.ID
+	case *record.Category:
+		return "category " + r.ID
+	case *record.Topic:
+		return r.ExternalID
+	case *record.Proposal:
+		return r.ExternalID
+	case *record.Ballot:
+		return r.VoteID
+	}
+	return string(r.Kind())
+}
+
+// sourceOf returns the source that a record states. Ballots state none, unless it is part of
+// the id of their proposal.
+func sourceOf(r record.Record) record.SourceRef {
+	switch r := r.(type) {
+	case *record.Source:
+		return r.SourceRef
+	case *record.Category:
+		return record.SourceRef{Provider: governance.Discourse, ID: r.Host}
+	case *record.Topic:
+		return record.SourceRef{Provider: governance.Discourse, ID: r.Host}
+	case *record.Proposal:
+		return record.SourceRef{Provider: r.Provider, ID: r.SourceID}
+	case *record.Ballot:
+		return governorOf(r.Proposal)
+	}
+	return record.SourceRef{}
+}
+
+// governorOf returns the source of a proposal of a Governor, whose id is part of the
+// proposal's; it is empty for others.
+func governorOf(ref record.ProposalRef) record.SourceRef {
+	at := strings.LastIndexByte(ref.ExternalID, '/')
+	if ref.Provider != governance.Governor || at < 0 {
+		return record.SourceRef{}
+	}
+	return record.SourceRef{Provider: ref.Provider, ID: ref.ExternalID[:at]}
+}
+
+// refuseSource refuses a source that the upstream is not followed for.
+func (j *Journal) refuseSource(source record.SourceRef) error {
+	if source.ID != "" && j.sources[source] {
+		return nil
+	}
+	return fmt.Errorf("%w: %s %q is not followed at %s", ErrForeign, source.Provider, record.Clip(source.ID, maxShown), j.upstream)
+}
+
+func (j *Journal) refuseProposal(p *record.Proposal, held map[record.RefHash]record.SourceRef) error {
+	source := record.SourceRef{Provider: p.Provider, ID: p.SourceID}
+	before, known := held[p.Hash()]
+	switch err := j.refuseSource(source); {
+	case err != nil:
+		return err
+	case p.Provider == governance.Governor && governorOf(p.ProposalRef) != source:
+		return fmt.Errorf("%w: proposal %q is of another Governor", ErrForeign, record.Clip(p.ExternalID, maxShown))
+	case known && before != source:
+		return fmt.Errorf("%w: proposal %q is held as one of %q", ErrForeign, record.Clip(p.ExternalID, maxShown), before.ID)
+	}
+	return nil
+}
+
+func (j *Journal) refuseBallot(b *record.Ballot, proposals, held map[record.RefHash]record.SourceRef) error {
+	ref := b.Proposal.Hash()
+	source, known := governorOf(b.Proposal), b.Proposal.Provider == governance.Governor
+	if !known {
+		source, known = held[ref]
+	}
+	if !known {
+		source, known = proposals[ref]
+	}
+	if !known {
+		return fmt.Errorf("%w: it is on proposal %q, of which no source is known", ErrForeign, record.Clip(b.Proposal.ExternalID, maxShown))
+	}
+	return j.refuseSource(source)
+}
+
+// proposalsOf returns the proposals among records and those of ballots among them, without
+// those of Governors, whose ids name their source.
+func proposalsOf(records []record.Record) []record.RefHash {
+	refs := map[record.ProposalRef]bool{}
+	for _, r := range records {
+		switch r := r.(type) {
+		case *record.Proposal:
+			refs[r.ProposalRef] = true
+		case *record.Ballot:
+			refs[r.Proposal] = true
+		}
+	}
+	hashes := make([]record.RefHash, 0, len(refs))
+	for ref := range refs {
+		if ref.Provider != governance.Governor {
+			hashes = append(hashes, ref.Hash())
+		}
+	}
+	return hashes
+}

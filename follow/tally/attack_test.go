@@ -1,0 +1,166 @@
+package tally_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"pnyx/follow"
+	"pnyx/governance"
+	"pnyx/test/env"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+// tamper puts an endpoint in front of the fixture's that may lie.
+func (f *fixture) tamper() *env.Tamper {
+	f.t.Helper()
+	lying := &env.Tamper{Honest: http.HandlerFunc(f.serve)}
+	server := httptest.NewServer(lying)
+	f.t.Cleanup(server.Close)
+	var err error
+	if f.address, err = url.Parse(server.URL + "/query"); err != nil {
+		f.t.Fatal(err)
+	}
+	f.restart()
+	return lying
+}
+
+// withNodes adds nodes to a page of an answer.
+func withNodes(answer []byte, list string, rows ...string) []byte {
+	var said struct {
+		Data map[string]struct {
+			Nodes    []json.RawMessage `json:"nodes"`
+			PageInfo json.RawMessage   `json:"pageInfo"`
+		} `json:"data"`
+	}
+	if json.Unmarshal(answer, &said) != nil {
+		return answer
+	}
+	page := said.Data[list]
+	for _, row := range rows {
+		page.Nodes = append(page.Nodes, json.RawMessage(row))
+	}
+	said.Data[list] = page
+	text, _ := json.Marshal(map[string]any{"data": said.Data})
+	return text
+}
+
+func TestAttackAnEndpointWritesIntoNoOtherOrganization(t *testing.T) {
+	t.Parallel()
+	for name, organization := range map[string]string{
+		"by the organization that is followed": `"organization":{"slug":"harbor"}`,
+		"by another organization":              `"organization":{"slug":"agora"}`,
+		"by two spellings of the key":          `"organization":{"slug":"agora"},"Organization":{"slug":"harbor"}`,
+		"by the key twice":                     `"organization":{"slug":"harbor"},"organization":{"slug":"agora"}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			foreign := record.ProposalRef{Provider: governance.Tally, ExternalID: "7"}
+			ballot := &record.Ballot{Proposal: foreign, VoteID: "70", Voter: "0xaa", Choices: []string{"for"}, ChoiceKey: "for", RawChoice: `"for"`}
+			held := &record.Proposal{ProposalRef: foreign, SourceID: "agora", Title: "Theirs"}
+			run := warehouse.Import{ID: uuid.New(), ObservedAt: f.clock.Now()}
+			if _, err := f.warehouse.Append(t.Context(), run, []record.Record{held, ballot}); err != nil {
+				t.Fatal(err)
+			}
+			lying := f.tamper()
+			proposal := func(id string) string {
+				return fmt.Sprintf(`{"id":%q,"onchainId":"5",%s,"status":"active","metadata":{"title":"Taken","description":""},"governor":{"id":"eip155:1:%s"},`+
+					`"events":[],"voteStats":[{"type":"for","votesCount":"1","votersCount":1}]}`, id, organization, "0x00000000000000000000000000000000000000bb")
+			}
+			lying.Change(func(asked string, answer []byte) []byte {
+				switch {
+				case strings.Contains(asked, "ProposalsInput!"):
+					return withNodes(answer, "proposals", proposal("7"), proposal("8"))
+				case strings.Contains(asked, "ProposalInput!"):
+					return []byte(`{"data":{"proposal":` + proposal("7") + `}}`)
+				case strings.Contains(asked, "VotesInput!"):
+					return []byte(`{"data":{"votes":{"nodes":[{"id":"71","type":"for","amount":"5","voter":{"address":"0xbb"},"proposal":{"id":"7"}},` +
+						`{"id":"72","type":"for","amount":"5","voter":{"address":"0xbb"},"proposal":{"id":"99"}}],"pageInfo":{"lastCursor":""}}}}`)
+				}
+				return answer
+			})
+			for range 3 {
+				for _, lane := range order() {
+					_ = f.try(t.Context(), lane) // an answer may be refused as a whole
+				}
+			}
+			found, err := f.warehouse.Proposals(t.Context(), []record.RefHash{foreign.Hash()})
+			if err != nil || len(found) != 1 || found[0].SourceID != "agora" || found[0].Title != "Theirs" || found[0].Withdrawn {
+				t.Errorf("got %+v, %v: the proposal was taken over", found, err)
+			}
+			unasked := record.ProposalRef{Provider: governance.Tally, ExternalID: "99"}.Hash()
+			voters, err := f.warehouse.HeldVoters(t.Context(), []record.RefHash{foreign.Hash(), unasked})
+			if err != nil || voters[foreign.Hash()] != 1 || voters[unasked] != 0 {
+				t.Errorf("got voters %v, %v, want the one that was there", voters, err)
+			}
+		})
+	}
+}
+
+func TestAttackAnotherOrganizationIsNotListed(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.tamper().Change(func(asked string, answer []byte) []byte {
+		if strings.Contains(asked, "OrganizationInput!") {
+			return []byte(`{"data":{"organization":{"id":"1","slug":"agora","name":"Taken","proposalsCount":1}}}`)
+		}
+		return answer
+	})
+	if err := f.try(t.Context(), "log"); err == nil {
+		t.Error("got no error")
+	}
+	catalog, err := f.warehouse.Catalog(t.Context())
+	if err != nil || len(catalog.DAOs) > 1 || catalog.DAOs["agora"].ID != "" {
+		t.Errorf("got DAOs %v, %v", catalog.DAOs, err)
+	}
+}
+
+func TestAttackPagesThatNeverEndAreLeft(t *testing.T) {
+	t.Parallel()
+	for name, list := range map[string]string{"log": "ProposalsInput!", "backfill": "ProposalsInput!"} {
+		for _, repeats := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, the same again %t", name, repeats), func(t *testing.T) {
+				t.Parallel()
+				f := newFixture(t)
+				f.Propose("harbor", "Renew", time.Hour)
+				f.run("log")
+				var pages atomic.Int64
+				f.tamper().Change(func(asked string, answer []byte) []byte {
+					if !strings.Contains(asked, list) {
+						return answer
+					}
+					page := pages.Add(1)
+					if page > 1100 {
+						t.Errorf("%d pages were asked for", page)
+						return answer
+					}
+					rows := make([]string, 20)
+					for i := range rows {
+						rows[i] = fmt.Sprintf(`{"id":"%d","onchainId":"","organization":{"slug":"harbor"},"status":"defeated"}`, page*100+int64(i)+1e9)
+					}
+					cursor := fmt.Sprint(page)
+					if repeats {
+						cursor = "same"
+					}
+					return []byte(`{"data":{"proposals":{"nodes":[` + strings.Join(rows, ",") + `],"pageInfo":{"lastCursor":"` + cursor + `"}}}}`)
+				})
+				f.run("log") // the first time it is one page
+				err := f.try(t.Context(), name)
+				if !errors.Is(err, follow.ErrEndless) {
+					t.Errorf("got %v after %d pages, want that the list has no end", err, pages.Load())
+				}
+			})
+		}
+	}
+}

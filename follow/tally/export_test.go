@@ -1,0 +1,35 @@
+package tally
+
+import (
+	"context"
+
+	"pnyx/follow"
+	"pnyx/follow/fetch"
+	"pnyx/governance"
+	"pnyx/warehouse/record"
+)
+
+// Answered reads the answers of a host as each kind of answer of an endpoint at which harbor
+// is followed: the organization, its proposals, the proposal 1 and its votes.
+func Answered(ctx context.Context, host *fetch.Host) (records []record.Record) {
+	o := &organization{
+		Tally: New(Options{Host: host, Slugs: []string{"harbor"}}), journal: &follow.Journal{},
+		source: record.SourceRef{Provider: governance.Tally, ID: "harbor"}, notes: map[string]note{}, seen: map[string]uint64{},
+	}
+	if found, _, err := o.describe(ctx); err == nil {
+		records = append(records, found)
+	}
+	if got, err := o.page(ctx, "proposals", nil, ""); err == nil {
+		found, _ := o.take(got.nodes...)
+		records = append(records, found.records...)
+	}
+	if text, err := o.askProposal(ctx, "1"); err == nil {
+		found, _ := o.take(text)
+		records = append(records, found.records...)
+	}
+	if got, err := o.page(ctx, "votes", nil, ""); err == nil {
+		found, _ := o.takeVotes("1", got.nodes)
+		records = append(records, found.records...)
+	}
+	return records
+}

@@ -1,0 +1,49 @@
+package tally_test
+
+import (
+	"testing"
+
+	"pnyx/follow/tally"
+	"pnyx/test/env"
+	"pnyx/warehouse/record"
+)
+
+// FuzzAnswer reads bytes as the answers of an endpoint: what becomes a record is what the
+// endpoint was asked for.
+func FuzzAnswer(f *testing.F) {
+	const proposal = `{"id":"1","onchainId":"5","organization":{"slug":"harbor"},"status":"active","metadata":{"title":"a","description":"b"},` +
+		`"governor":{"id":"eip155:1:0x00000000000000000000000000000000000000aa","token":{"decimals":18}},"quorum":"1",` +
+		`"events":[{"type":"created","createdAt":"2026-03-04T00:00:00Z"}],"voteStats":[{"type":"for","votesCount":"1","votersCount":1}]}`
+	for _, seed := range []string{
+		`{"data":{"organization":{"id":"1","slug":"harbor","name":"Harbor"}}}`, `{"data":{"proposal":` + proposal + `}}`,
+		`{"data":{"proposals":{"nodes":[` + proposal + `,{}],"pageInfo":{"lastCursor":"x"}}}}`,
+		`{"data":{"votes":{"nodes":[{"id":"2","type":"for","amount":"5","voter":{"address":"0x1"},"proposal":{"id":"1"}}],"pageInfo":{"lastCursor":""}}}}`,
+		`{"data":{"proposal":{"id":"1","onchainId":"5","organization":{"slug":"a"},"Organization":{"slug":"harbor"}}}}`,
+		`{"errors":[{"message":"no"}],"data":null}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	answers := &env.Answers{}
+	host := answers.Host(f)
+	f.Fuzz(func(t *testing.T, body []byte) {
+		answers.Body = body
+		for _, r := range tally.Answered(t.Context(), host) {
+			switch r := r.(type) {
+			case *record.Source:
+				if r.ID != "harbor" {
+					t.Errorf("got organization %q", r.ID)
+				}
+			case *record.Proposal:
+				if r.SourceID != "harbor" {
+					t.Errorf("got a proposal of %q", r.SourceID)
+				}
+			case *record.Ballot:
+				if r.Proposal.ExternalID != "1" {
+					t.Errorf("got a vote on %q", r.Proposal.ExternalID)
+				}
+			default:
+				t.Errorf("got a record of %s", r.Kind())
+			}
+		}
+	})
+}

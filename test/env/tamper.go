@@ -1,0 +1,42 @@
+package env
+
+import (
+	"bytes"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+)
+
+// Tamper answers as another handler does until Change is set, which may replace answers: what
+// an upstream system does that is hostile or broken.
+type Tamper struct {
+	// Honest answers first.
+	Honest http.Handler
+
+	change atomic.Pointer[func(asked string, answer []byte) []byte]
+}
+
+// Change replaces answers from now on. asked is the path, the parameters and the body of the
+// request.
+func (t *Tamper) Change(change func(asked string, answer []byte) []byte) { t.change.Store(&change) }
+
+// ServeHTTP implements http.Handler.
+func (t *Tamper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return // the client left
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	noted := httptest.NewRecorder()
+	t.Honest.ServeHTTP(noted, r)
+	answer := noted.Body.Bytes()
+	if change := t.change.Load(); change != nil {
+		answer = (*change)(r.URL.String()+" "+string(body), answer)
+	}
+	maps.Copy(w.Header(), noted.Header())
+	w.Header().Del("Content-Length")
+	w.WriteHeader(noted.Code)
+	_, _ = w.Write(answer) // a client that left needs nothing
+}

@@ -1,0 +1,1 @@
+SELECT count() AS running FROM system.processes WHERE startsWith(initial_query_id, ?)

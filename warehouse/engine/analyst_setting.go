@@ -1,0 +1,139 @@
+package engine
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// AnalystSetting is a setting of ClickHouse in the profile of AnalystUser. The user asks with
+// readonly = 1, under which no setting can be changed but those that the profile names:
+// what the engine of another version has more is closed.
+type AnalystSetting struct {
+	Name string
+	// Value is what queries have unless they change it; empty means ClickHouse's default.
+	Value string
+	// Fixed says that no query may change it.
+	Fixed bool
+	// Min and Max are the bounds of a change; empty means none.
+	Min, Max string
+}
+
+// analystUserQueries bounds the queries of AnalystUser that run at the same time.
+const analystUserQueries = 16
+
+// AnalystSettings returns the profile of AnalystUser. It is in the configuration of the
+// engine, in the statements for another server, and in what the address of analysts accepts.
+func AnalystSettings(limits AnalystLimits) []AnalystSetting {
+	limits = limits.withDefaults()
+	settings := []AnalystSetting{
+		{Name: "readonly", Value: "1", Fixed: true},
+		// The maximum has room for the 5 s that clickhouse-go adds to a deadline. Zero, which
+		// means no limit, is below each minimum. A cut result would be wrong.
+		{Name: "max_execution_time", Value: seconds(limits.Time), Min: "0.001", Max: seconds(limits.Time + 5*time.Second)},
+		{Name: "max_memory_usage", Value: number(limits.Memory), Min: "1", Max: number(limits.Memory)},
+		{Name: "max_result_rows", Value: number(limits.Rows), Min: "1", Max: number(limits.Rows)},
+		{Name: "max_result_bytes", Value: number(limits.Memory), Min: "1", Max: number(limits.Memory)},
+		{Name: "result_overflow_mode", Value: "throw", Fixed: true},
+		{Name: "timeout_overflow_mode", Value: "throw", Fixed: true},
+		{Name: "max_threads", Min: "1", Max: "64"},
+		{Name: "max_temporary_data_on_disk_size_for_query", Value: number(4 * limits.Memory), Fixed: true},
+		// The user as a whole.
+		{Name: "max_memory_usage_for_user", Value: number(2 * limits.Memory), Fixed: true},
+		{Name: "max_temporary_data_on_disk_size_for_user", Value: number(8 * limits.Memory), Fixed: true},
+		{Name: "max_concurrent_queries_for_user", Value: number(analystUserQueries), Fixed: true},
+		{Name: "max_sessions_for_user", Value: "256", Fixed: true},
+		{Name: "max_network_bandwidth_for_user", Value: number(1 << 30), Fixed: true},
+		// A client that leaves ends its query.
+		{Name: "cancel_http_readonly_queries_on_client_close", Value: "1"},
+		// Conditions on the right side of a join select the granules of the left: the ballots
+		// of one proposal.
+		{Name: "enable_join_runtime_filters_index_analysis", Value: "1"},
+		// The optimizer asks for parts of columns that a view does not have: IS NULL and count fail.
+		{Name: "optimize_functions_to_subcolumns", Value: "0", Fixed: true},
+		// Reordered joins of three views may have a column twice, and fail.
+		{Name: "query_plan_optimize_join_order_limit", Value: "0", Fixed: true},
+	}
+	for name := range strings.FieldsSeq(changeableSettings) {
+		settings = append(settings, AnalystSetting{Name: name})
+	}
+	return settings
+}
+
+// changeableSettings are what a query may have as it likes: how a query is understood, how a
+// result is written, and how it is sent. None of them names a file, a format's schema or an
+// address.
+const changeableSettings = `
+	aggregate_functions_null_for_empty any_join_distinct_right_table_keys cast_keep_nullable
+	count_distinct_implementation data_type_default_nullable extremes
+	group_by_use_nulls join_default_strictness join_use_nulls limit offset
+	prefer_column_name_to_alias session_timezone totals_mode transform_null_in union_default_mode
+
+	bool_false_representation bool_true_representation date_time_output_format
+	format_csv_delimiter format_csv_null_representation format_tsv_null_representation
+	output_format_arrow_compression_method output_format_arrow_fixed_string_as_fixed_byte_array
+	output_format_arrow_low_cardinality_as_dictionary output_format_arrow_string_as_string
+	output_format_csv_crlf_end_of_line output_format_csv_serialize_tuple_into_separate_columns
+	output_format_decimal_trailing_zeros
+	output_format_json_array_of_rows output_format_json_escape_forward_slashes
+	output_format_json_map_as_array_of_tuples output_format_json_named_tuples_as_objects
+	output_format_json_quote_64bit_floats output_format_json_quote_64bit_integers
+	output_format_json_quote_decimals output_format_json_quote_denormals
+	output_format_json_skip_null_value_in_named_tuples output_format_json_validate_utf8
+	output_format_markdown_escape_special_characters
+	output_format_orc_compression_method output_format_orc_string_as_string
+	output_format_parquet_compression_method output_format_parquet_fixed_string_as_fixed_byte_array
+	output_format_parquet_string_as_string output_format_parquet_version
+	output_format_pretty_color output_format_pretty_display_footer_column_names
+	output_format_pretty_grid_charset output_format_pretty_highlight_digit_groups
+	output_format_pretty_max_column_name_width_cut_to output_format_pretty_max_column_pad_width
+	output_format_pretty_max_rows output_format_pretty_max_value_width
+	output_format_pretty_max_value_width_apply_for_single_value output_format_pretty_multiline_fields
+	output_format_pretty_row_numbers output_format_pretty_single_large_number_tip_threshold
+	output_format_tsv_crlf_end_of_line output_format_write_statistics
+
+	enable_http_compression http_write_exception_in_output_format http_zlib_compression_level
+	send_progress_in_http_headers
+`
+
+// AnalystSettingNames returns the settings that a query of AnalystUser may change.
+func AnalystSettingNames() []string {
+	var names []string
+	for _, setting := range AnalystSettings(AnalystLimits{}) {
+		if !setting.Fixed {
+			names = append(names, setting.Name)
+		}
+	}
+	return names
+}
+
+// SQL returns the setting as CREATE SETTINGS PROFILE has it.
+func (s AnalystSetting) SQL() string {
+	var text strings.Builder
+	text.WriteString(s.Name)
+	for _, part := range []struct{ before, value string }{{" = ", s.Value}, {" MIN ", s.Min}, {" MAX ", s.Max}} {
+		if _, err := strconv.ParseFloat(part.value, 64); err != nil && part.value != "" {
+			part.value = "'" + part.value + "'"
+		}
+		if part.value != "" {
+			text.WriteString(part.before + part.value)
+		}
+	}
+	if s.Fixed {
+		return text.String() + " CONST"
+	}
+	return text.String() + " CHANGEABLE_IN_READONLY"
+}
+
+// withDefaults returns the limits with defaults in place of zeros.
+func (l AnalystLimits) withDefaults() AnalystLimits {
+	return AnalystLimits{
+		Time: cmp.Or(l.Time, 30*time.Second), Memory: cmp.Or(l.Memory, 2<<30), Rows: cmp.Or(l.Rows, 1_000_000),
+	}
+}
+
+func seconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) }
+
+func number[N int | int64](n N) string { return fmt.Sprint(n) }

@@ -1,0 +1,88 @@
+package worker_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/shopspring/decimal"
+
+	"pnyx/cache"
+	"pnyx/governance"
+	"pnyx/governance/query"
+	"pnyx/test/env"
+	"pnyx/warehouse/record"
+)
+
+// Whether all ballots of a vote are held is one fact: its summary, the list of its ballots, the
+// manifest of its export and the ranking of its DAO state it alike.
+func TestEveryAnswerStatesWhichBallotsAreHeld(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	var records []record.Record
+	over := func(id string, votes uint64) *record.Proposal {
+		p := proposal(id)
+		p.State, p.StatedVotes, p.StatedScores = "closed", &votes, []decimal.Decimal{decimal.NewFromInt(6), decimal.NewFromInt(3)}
+		records = append(records, p)
+		return p
+	}
+	over("none", 3)
+	over("part", 3)
+	over("all", 1).StatedScores = []decimal.Decimal{decimal.NewFromInt(6), decimal.Zero}
+	unstated := over("unstated", 3)
+	unstated.StatedVotes, unstated.StatedScores = nil, nil
+	h.append(append(records, vote("part", "0x1", "6"), vote("all", "0x1", "6"))...)
+	h.startLeader(h.metrics)
+	h.startFiller()
+	for id, want := range map[string]string{
+		"none":     "unavailable unavailable, 0 of 3 ballots with 0 of 9 by upstream",
+		"part":     "ready partial, 1 of 3 ballots with 6 of 9 by upstream",
+		"all":      "ready ready, 1 of 1 ballots with 6 of 6 by ballots, final",
+		"unstated": "unavailable unavailable, 0 ballots with 0",
+	} {
+		t.Run(id, func(t *testing.T) {
+			q := query.Ballots{Proposal: keyOf("dao.eth", id), Order: query.BallotsByPower}
+			q.Limit = query.ShortPage
+			env.Until(t, func() error {
+				var rows []governance.Ballot
+				var export governance.BallotExport
+				list, err := h.readView(q, &rows)
+				if err != nil {
+					return err
+				}
+				manifest, err := h.readView(query.BallotExport{Proposal: keyOf("dao.eth", id)}, &export)
+				if err != nil {
+					return err
+				}
+				if list.VoteCoverage != manifest.VoteCoverage || fmt.Sprint(len(rows)) != string(export.Votes) {
+					return fmt.Errorf("got %d rows %s, manifest %s %s", len(rows), list.VoteCoverage, export.Votes, manifest.VoteCoverage)
+				}
+				got := fmt.Sprintf("%s %s, %s ballots with %s", list.Readiness, list.VoteCoverage, export.Votes, export.VotingPower)
+				if export.Totals != nil {
+					got = fmt.Sprintf("%s %s, %s of %s ballots with %s of %s by %s", list.Readiness, list.VoteCoverage, export.Votes,
+						*export.Totals.Votes, export.VotingPower, export.Totals.VotingPower, *export.Basis)
+				}
+				if export.Final {
+					got += ", final"
+				}
+				if got != want {
+					return fmt.Errorf("got %s, want %s", got, want)
+				}
+				return nil
+			})
+		})
+	}
+	env.Until(t, func() error {
+		var voters []governance.DAOVoter
+		q := query.Voters{DAOID: "dao.eth"}
+		q.Limit = query.ShortPage
+		view, err := h.readView(q, &voters)
+		if err == nil && view.VoteCoverage != governance.VotesPartial {
+			err = fmt.Errorf("the ranking: got %q, want %q", view.VoteCoverage, governance.VotesPartial)
+		}
+		return err
+	})
+	timeline, err := h.store.View(t.Context(), cache.TimelineKey("dao.eth", governance.VotesCast))
+	if err != nil || timeline.VoteCoverage != governance.VotesPartial {
+		t.Errorf("the timeline: got %q, %v, want %q", timeline.VoteCoverage, err, governance.VotesPartial)
+	}
+}

@@ -1,0 +1,114 @@
+package publish
+
+import (
+	"slices"
+
+	"github.com/shopspring/decimal"
+
+	"pnyx/governance"
+	"pnyx/warehouse"
+)
+
+// statement is what upstream states of a vote as a whole.
+type statement struct {
+	// votes is nil where upstream does not state the number of votes.
+	votes *uint64
+	power decimal.Decimal
+	// scores and choiceVotes are in the order of the choices; nil where upstream does not
+	// state them.
+	scores      []decimal.Decimal
+	choiceVotes []uint64
+	final       bool
+}
+
+// statementOf returns what upstream states of a vote with some choices; nil where it does
+// not state the total power.
+func statementOf(p warehouse.Proposal, choices int) *statement {
+	s := &statement{votes: p.StatedVotes, final: p.HasFinalScores()}
+	if choices > 0 && len(p.StatedScores) == choices {
+		s.scores = p.StatedScores
+	}
+	if choices > 0 && len(p.StatedChoiceVotes) == choices {
+		s.choiceVotes = p.StatedChoiceVotes
+	}
+	switch {
+	case p.StatedScoresTotal != nil:
+		s.power = *p.StatedScoresTotal
+	case s.scores != nil && givesPowerOnce(p.VoteType):
+		s.power = decimal.Sum(decimal.Zero, s.scores...)
+	default:
+		return nil
+	}
+	return s
+}
+
+// givesPowerOnce reports whether each ballot gives its power to choices once.
+func givesPowerOnce(v governance.VoteType) bool {
+	return slices.Contains([]governance.VoteType{
+		governance.SingleChoice, governance.Basic, governance.Weighted, governance.Quadratic,
+	}, v)
+}
+
+// basis decides which totals a vote has: those that upstream states, or the sums of the
+// ballots that count. It is empty where there are neither.
+//
+// Once a vote is over, a final statement that differs from the ballots decides, and one that
+// is not final is of no use. Before, a statement of less than the ballots lags behind them.
+func (c *voteResult) basis(p warehouse.Proposal, over bool) governance.Basis {
+	s := c.stated
+	noneCast := p.StatedVotes != nil && *p.StatedVotes == 0 || p.Provider.HasEveryBallot()
+	switch {
+	case s == nil || over && !s.final:
+	case c.held.Votes == 0 && !noneCast,
+		c.counted == nil && s.scores != nil,
+		over && (c.votesDiffer() || c.totalDiffers(p) || len(c.scoresThatDiffer(p)) > 0),
+		s.votes != nil && *s.votes > c.held.Votes,
+		s.power.GreaterThan(c.held.Power) && c.totalDiffers(p):
+		return governance.UpstreamBasis
+	}
+	if c.held.Votes > 0 || noneCast {
+		return governance.BallotsBasis
+	}
+	return ""
+}
+
+func (c *voteResult) votesDiffer() bool {
+	return c.stated != nil && c.stated.votes != nil && *c.stated.votes != c.held.Votes
+}
+
+// totalDiffers compares the total power, with and without ballots that support no choice:
+// upstream has counted them at some times and not at others.
+func (c *voteResult) totalDiffers(p warehouse.Proposal) bool {
+	return c.stated != nil && differ(p.Provider, c.stated.power, c.held.Power) && differ(p.Provider, c.stated.power, c.supporting)
+}
+
+// scoresThatDiffer returns the positions of the choices whose stated score is not the one that
+// the ballots come to.
+func (c *voteResult) scoresThatDiffer(p warehouse.Proposal) (positions []int) {
+	if c.stated == nil || c.stated.scores == nil || c.counted == nil {
+		return nil
+	}
+	for i, stated := range c.stated.scores {
+		if differ(p.Provider, stated, c.counted[i].Power) {
+			positions = append(positions, i)
+		}
+	}
+	return positions
+}
+
+// coverageOf compares the ballots held with what upstream states: their number, or else their
+// power.
+func (c *voteResult) coverageOf(p warehouse.Proposal) governance.Coverage {
+	missing := p.StatedVotes != nil && *p.StatedVotes > c.held.Votes
+	if p.StatedVotes == nil {
+		missing = c.stated != nil && c.stated.power.GreaterThan(c.held.Power) && c.totalDiffers(p)
+	}
+	noneCast := p.StatedVotes != nil || p.Provider.HasEveryBallot()
+	switch {
+	case c.held.Votes == 0 && (missing || !noneCast):
+		return governance.CoverageUnavailable
+	case missing:
+		return governance.Partial
+	}
+	return governance.Complete
+}

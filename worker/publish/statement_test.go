@@ -1,0 +1,226 @@
+package publish
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/shopspring/decimal"
+
+	"pnyx/governance"
+	"pnyx/governance/rules"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+// stating returns what upstream states of a basic vote that is over: its scores are separated by
+// spaces, and the total is their sum unless it is given.
+func stating(state, votes, total, scores string, change ...func(*record.Proposal)) warehouse.Proposal {
+	return snapshotProposal(func(p *record.Proposal) {
+		p.VoteType, p.State, p.ScoresState, p.QuorumRaw, p.Quorum = governance.Basic, "closed", state, "40", power("40")
+		if votes != "" {
+			p.StatedVotes = new(uint64(decimal.RequireFromString(votes).IntPart()))
+		}
+		if total != "" {
+			p.StatedScoresTotal = power(total)
+		}
+		for score := range strings.FieldsSeq(scores) {
+			p.StatedScores = append(p.StatedScores, *power(score))
+		}
+		for _, c := range change {
+			c(p)
+		}
+	})
+}
+
+func said(e evaluation) string {
+	s := e.summary()
+	basis, totals, quorum, result := "none", "", "", ""
+	if s.Basis != nil {
+		basis = string(*s.Basis)
+		votes := "?"
+		if s.Totals.Votes != nil {
+			votes = string(*s.Totals.Votes)
+		}
+		totals = " " + votes + " " + string(s.Totals.VotingPower)
+	}
+	if s.Quorum != nil {
+		quorum = ", quorum " + string(s.Quorum.Progress)
+		if s.Quorum.Reached != nil {
+			quorum += fmt.Sprint(" ", *s.Quorum.Reached)
+		}
+	}
+	if s.Result != nil {
+		result = ", tie"
+		if s.Result.ChoiceKey != nil {
+			result = ", won by " + *s.Result.ChoiceKey
+		}
+		result += " " + string(s.Result.MarginPower) + " " + string(s.Result.MarginPercent) + "%"
+	}
+	choices := make([]string, len(s.Choices))
+	for i, choice := range s.Choices {
+		choices[i] = string(choice.VotingPower)
+	}
+	return fmt.Sprintf("%s%s (%s), held %s %s, %s%s, %s%s", basis, totals, strings.Join(choices, " "), s.Held.Votes, s.Held.VotingPower,
+		s.CoverageStatus, quorum, e.outcome, result)
+}
+
+func TestTotalsAreThoseOfOneBasis(t *testing.T) {
+	t.Parallel()
+	three := counted(map[string]string{"1": "10", "2": "3", "3": "2"})
+	stray := counted(map[string]string{"1": "60", "2": "20", "4": "0.001"})
+	open := func(p *record.Proposal) { p.State, p.EndAt = "active", in(1) }
+	ranked := func(p *record.Proposal) { p.VoteType, p.Quorum = governance.Copeland, nil }
+	for name, c := range map[string]struct {
+		proposal warehouse.Proposal
+		ballots  ballots
+		want     string
+	}{
+		"partial ballots, final scores": {
+			stating("final", "33", "", "1000 101 0"), three,
+			"upstream 33 1101 (1000 101 0), held 3 15, partial, quorum 27.525 true, passed, won by 1 899 81.65%",
+		},
+		"none held": {
+			stating("final", "33", "", "1000 101 0"),
+			ballots{},
+			"upstream 33 1101 (1000 101 0), held 0 0, unavailable, quorum 27.525 true, passed, won by 1 899 81.65%",
+		},
+		"only totals are stated": {
+			stating("", "33", "30", ""),
+			ballots{},
+			"upstream 33 30 (), held 0 0, unavailable, quorum 0.75 false, unknown",
+		},
+		"totals are stated, a part is held": {
+			stating("", "33", "50", ""), three,
+			"upstream 33 50 (), held 3 15, partial, quorum 1.25 true, unknown",
+		},
+		"the number of votes is not stated": {
+			stating("final", "", "", "100 50 0"), three,
+			"upstream ? 150 (100 50 0), held 3 15, partial, quorum 3.75 true, passed, won by 1 50 33.33%",
+		},
+		"all agrees": {
+			stating("final", "3", "15", "10 3 2"), three,
+			"ballots 3 15 (10 3 2), held 3 15, complete, quorum 0.375 false, failed, won by 1 7 46.66%",
+		},
+		"one score differs": {
+			stating("final", "3", "15", "3 10 2"), three,
+			"upstream 3 15 (3 10 2), held 3 15, complete, quorum 0.375 false, failed, won by 2 7 46.66%",
+		},
+		"fewer votes are stated": {
+			stating("final", "2", "13", "10 3 0"), three,
+			"upstream 2 13 (10 3 0), held 3 15, complete, quorum 0.325 false, failed, won by 1 7 53.84%",
+		},
+		"scores pending after the end": {
+			stating("pending", "3", "", "1 5 0"), three,
+			"ballots 3 15 (10 3 2), held 3 15, complete, quorum 0.375 false, unknown",
+		},
+		"scores pending after the end, none held": {
+			stating("pending", "3", "60", "0 0 0"), ballots{}, "none (), held 0 0, unavailable, unknown",
+		},
+		"scores invalid": {
+			stating("invalid", "3", "0", "0 0 0"), three,
+			"ballots 3 15 (10 3 2), held 3 15, complete, quorum 0.375 false, unknown",
+		},
+		"a statement of while the vote was open": {
+			stating("", "3", "", "10 3 2", func(p *record.Proposal) { p.State = "active" }), three,
+			"ballots 3 15 (10 3 2), held 3 15, complete, quorum 0.375 false, unknown",
+		},
+		"pending zeros that only upstream counts": {
+			stating("pending", "3", "0", "0 0 0", ranked), three, "ballots 3 15 (), held 3 15, complete, unknown",
+		},
+		"copeland, a partial ballot left out of the total": {
+			stating("final", "3", "10", "6.6 3.4 0", ranked), three,
+			"upstream 3 10 (6.6 3.4 0), held 3 15, complete, unknown, won by 1 3.2 32%",
+		},
+		"open, upstream states more": {
+			stating("pending", "5", "", "50 3 2", open), three,
+			"upstream 5 55 (50 3 2), held 3 15, partial, quorum 1.375 true, unknown",
+		},
+		"open, upstream lags": {
+			stating("pending", "2", "", "10 3 0", open), three,
+			"ballots 3 15 (10 3 2), held 3 15, complete, quorum 0.375 false, unknown",
+		},
+		"partial ballots without a statement": {
+			stating("", "33", "", ""), three,
+			"ballots 3 15 (10 3 2), held 3 15, partial, quorum 0.375, unknown",
+		},
+		"partial ballots that reach the quorum": {
+			stating("", "33", "", "", func(p *record.Proposal) { p.Quorum = power("15") }), three,
+			"ballots 3 15 (10 3 2), held 3 15, partial, quorum 1 true, unknown",
+		},
+		"a stray ballot makes no choice": {
+			stating("final", "3", "80.001", "60 20 0"), stray,
+			"ballots 3 80.001 (60 20 0), held 3 80.001, complete, quorum 2.000025 true, passed, won by 1 40 49.99%",
+		},
+		"a stray ballot without a statement": {
+			stating("", "", "", ""), stray,
+			"ballots 3 80.001 (60 20 0), held 3 80.001, complete, quorum 2.000025 true, passed, won by 1 40 49.99%",
+		},
+		"a quorum of zero is none": {
+			stating("final", "3", "15", "10 3 2", func(p *record.Proposal) { p.QuorumRaw, p.Quorum = "0", power("0") }), three,
+			"ballots 3 15 (10 3 2), held 3 15, complete, passed, won by 1 7 46.66%",
+		},
+		"a tie": {
+			stating("final", "2", "10", "5 5 0"), counted(map[string]string{"1": "5", "2": "5"}),
+			"ballots 2 10 (5 5 0), held 2 10, complete, quorum 0.25 false, failed, tie 0 0%",
+		},
+		"a rejection that is not exceeded": {
+			stating("final", "2", "45", "5 40 0", func(p *record.Proposal) { p.QuorumType = governance.QuorumOfRejection }),
+			counted(map[string]string{"1": "5", "2": "40"}),
+			"ballots 2 45 (5 40 0), held 2 45, complete, quorum 1 false, passed, won by 2 35 77.77%",
+		},
+		"a rejection": {
+			stating("final", "2", "", "50 40.1 0", func(p *record.Proposal) { p.QuorumType = governance.QuorumOfRejection }),
+			ballots{},
+			"upstream 2 90.1 (50 40.1 0), held 0 0, unavailable, quorum 1.0025 true, failed, won by 1 9.9 10.98%",
+		},
+		"labels in another language": {
+			stating("final", "3", "15", "10 3 2", func(p *record.Proposal) { p.Choices, p.Quorum = []string{"赞成", "反对", "弃权"}, nil }), three,
+			"ballots 3 15 (10 3 2), held 3 15, complete, passed, won by 1 7 46.66%",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := said(evaluate(c.proposal, "dao", c.ballots, now)); got != c.want {
+				t.Errorf("got\n%s, want\n%s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestAGovernorsStatementCountsToTheLastDigit(t *testing.T) {
+	t.Parallel()
+	votes := counted(map[string]string{"for": "10", "against": "3", "abstain": "2"})
+	stated := chainProposal("executed", func(p *record.Proposal) {
+		p.StatedScores = []decimal.Decimal{*power("10.000000000000000001"), *power("3"), *power("2")}
+	})
+	want := "upstream ? 15.000000000000000001 (10.000000000000000001 3 2), held 3 15, partial, executed, won by for 7.000000000000000001 46.66%"
+	if got := said(evaluate(stated, "dao", votes, now)); got != want {
+		t.Errorf("got\n%s, want\n%s", got, want)
+	}
+}
+
+func TestTotalsOfUpstreamAreFlagged(t *testing.T) {
+	t.Parallel()
+	open := evaluate(stating("pending", "5", "", "50 3 2", func(p *record.Proposal) { p.State, p.EndAt = "active", in(1) }), "dao", ballots{}, now)
+	over := evaluate(stating("final", "5", "", "50 3 2"), "dao", ballots{}, now)
+	stray := evaluate(stating("final", "3", "80.001", "60 20 0"), "dao", counted(map[string]string{"1": "60", "2": "20", "4": "0.001"}), now)
+	for name, c := range map[string]struct {
+		e    evaluation
+		flag governance.QualityFlag
+		want bool
+	}{
+		"open, the totals":     {open, rules.TotalsFromUpstream, true},
+		"open, provisional":    {open, rules.Provisional, true},
+		"over, the totals":     {over, rules.TotalsFromUpstream, true},
+		"over, provisional":    {over, rules.Provisional, false},
+		"stray, the totals":    {stray, rules.TotalsFromUpstream, false},
+		"stray, the ballot":    {stray, rules.BallotsInvalid, true},
+		"stray, no difference": {stray, rules.TotalsDifferUpstream, false},
+	} {
+		if got := slices.Contains(c.e.flags, c.flag); got != c.want {
+			t.Errorf("%s: got flags %v, want %s: %t", name, c.e.flags, c.flag, c.want)
+		}
+	}
+}
