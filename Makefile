@@ -203,11 +203,15 @@ openapi-lint: npm ## Lint the OpenAPI document, and make a client of it
 	@cd api/doc/npm && npm run -s lint && npm run -s client
 
 .PHONY: lint
-lint: ## Run the linters
+lint: weight ## Run the linters
 	@[ -x $(LINT) ] && $(LINT) version 2>/dev/null | grep -q '$(LINT_VERSION:v%=%)' || \
 	  { echo "building golangci-lint $(LINT_VERSION)"; \
 	    $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION); }
 	@for module in . test/bench k8s/check; do (cd $$module && $(LINT) run -c $(CURDIR)/.golangci.yml ./...) || exit 1; done
+
+.PHONY: weight
+weight: ## Count code, tests, documents and methods, and hold them against test/weight/budget.txt
+	@test/weight/weight.sh
 
 .PHONY: alerts-check
 alerts-check: ## Check the alert rules and try each of them (needs promtool, of Debian's prometheus)
