@@ -119,9 +119,9 @@ test-histories: engine redis nginx ## Record what clients see while everything b
 	  $(GO) test -count=1 -v -timeout 48h -run 'TestHistories$$' ./test/drills
 
 .PHONY: test-mirror
-test-mirror: engine redis nginx ## Let docs/examples/mirror follow the changes while everything breaks, for FOR=10m, compare it with crawls, and renew docs/changes.md (SEED=… repeats one)
+test-mirror: engine redis nginx ## Let docs/examples/mirror follow the changes while everything breaks, for FOR=10m, compare it with crawls, and renew test/results/mirror.md (SEED=… repeats one)
 	@PNYX_TEST_BINARY=$(CURDIR)/$(BIN) PNYX_TEST_MIRROR=$(or $(FOR),10m) PNYX_TEST_SEED=$(SEED) \
-	  PNYX_TEST_MIRROR_REPORT=$(CURDIR)/docs/changes.md \
+	  PNYX_TEST_MIRROR_REPORT=$(CURDIR)/test/results/mirror.md \
 	  $(GO) test -count=1 -v -timeout 48h -run 'TestMirror$$' ./test/drills
 
 .PHONY: test-mutations
@@ -234,8 +234,6 @@ first-hour: ## Measure how long newcomer, partner, analyst and SRE take from not
 
 .PHONY: docs
 docs: build ## Renew the generated parts of the documents
-	@$(BIN) config --readme README.md
-	@$(BIN) config --sources docs/sources.md
 	@$(BIN) openapi --docs docs
 	@[ ! -f observe/rules.yml ] || { printf '%s\n' '# Made of observe/rules.yml by make docs.' 'apiVersion: monitoring.coreos.com/v1' \
 	  'kind: PrometheusRule' 'metadata:' '  name: pnyx' 'spec:'; sed 's/^./  &/' observe/rules.yml; } > k8s/components/monitoring/rules.yaml
