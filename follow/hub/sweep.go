@@ -60,7 +60,7 @@ func (p *poller) sweep(ctx context.Context) (more bool, err error) {
 // sweepSpace reads the proposals of a space that differ from those held, notes those that
 // are gone, and returns those whose votes are of another number than held.
 func (p *poller) sweepSpace(ctx context.Context, space string) ([]due, error) {
-	heads, held, err := p.findDeleted(ctx, space)
+	heads, held, _, err := p.findDeleted(ctx, space)
 	if err != nil {
 		return nil, err
 	}
