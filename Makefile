@@ -119,9 +119,9 @@ test-histories: engine redis nginx ## Record what clients see while everything b
 	  $(GO) test -count=1 -v -timeout 48h -run 'TestHistories$$' ./test/drills
 
 .PHONY: test-mirror
-test-mirror: engine redis nginx ## Let docs/examples/mirror follow the changes while everything breaks, for FOR=10m, compare it with crawls, and renew docs/changes.md (SEED=… repeats one)
+test-mirror: engine redis nginx ## Let docs/examples/mirror follow the changes while everything breaks, for FOR=10m, compare it with crawls, and renew test/results/mirror.md (SEED=… repeats one)
 	@PNYX_TEST_BINARY=$(CURDIR)/$(BIN) PNYX_TEST_MIRROR=$(or $(FOR),10m) PNYX_TEST_SEED=$(SEED) \
-	  PNYX_TEST_MIRROR_REPORT=$(CURDIR)/docs/changes.md \
+	  PNYX_TEST_MIRROR_REPORT=$(CURDIR)/test/results/mirror.md \
 	  $(GO) test -count=1 -v -timeout 48h -run 'TestMirror$$' ./test/drills
 
 .PHONY: test-mutations
@@ -203,11 +203,15 @@ openapi-lint: npm ## Lint the OpenAPI document, and make a client of it
 	@cd api/doc/npm && npm run -s lint && npm run -s client
 
 .PHONY: lint
-lint: ## Run the linters
+lint: weight ## Run the linters
 	@[ -x $(LINT) ] && $(LINT) version 2>/dev/null | grep -q '$(LINT_VERSION:v%=%)' || \
 	  { echo "building golangci-lint $(LINT_VERSION)"; \
 	    $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION); }
 	@for module in . test/bench k8s/check; do (cd $$module && $(LINT) run -c $(CURDIR)/.golangci.yml ./...) || exit 1; done
+
+.PHONY: weight
+weight: ## Count code, tests, documents and methods, and hold them against test/weight/budget.txt
+	@test/weight/weight.sh
 
 .PHONY: alerts-check
 alerts-check: ## Check the alert rules and try each of them (needs promtool, of Debian's prometheus)
@@ -230,8 +234,6 @@ first-hour: ## Measure how long newcomer, partner, analyst and SRE take from not
 
 .PHONY: docs
 docs: build ## Renew the generated parts of the documents
-	@$(BIN) config --readme README.md
-	@$(BIN) config --sources docs/sources.md
 	@$(BIN) openapi --docs docs
 	@[ ! -f observe/rules.yml ] || { printf '%s\n' '# Made of observe/rules.yml by make docs.' 'apiVersion: monitoring.coreos.com/v1' \
 	  'kind: PrometheusRule' 'metadata:' '  name: pnyx' 'spec:'; sed 's/^./  &/' observe/rules.yml; } > k8s/components/monitoring/rules.yaml

@@ -54,7 +54,7 @@ type Token struct {
 	ExpiresAt *time.Time `msgpack:"e,omitempty"`
 }
 
-// EffectiveLimits returns the limits of the token: its own, or those of its plan.
+// EffectiveLimits returns the limits of the token: its own, or its plan's.
 func (t *Token) EffectiveLimits() ratelimit.Limits {
 	if t.Limits != nil {
 		return *t.Limits
@@ -62,7 +62,7 @@ func (t *Token) EffectiveLimits() ratelimit.Limits {
 	return t.Plan.Limits()
 }
 
-// accepts reports whether a hash is that of the token at a time. It takes the same time
+// accepts reports whether a hash matches the token at a time. It takes the same time
 // whatever the result.
 func (t *Token) accepts(hash TokenHash, now time.Time) bool {
 	current := t.Hash.equal(hash)

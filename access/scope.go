@@ -52,7 +52,7 @@ type Caller struct {
 	// Token is the valid token.
 	*Token
 
-	// Scopes are the effective scopes: those of the token, and for tokens issued before v2
+	// Scopes are the effective scopes: the token's own, and for tokens issued before v2
 	// all of v2.
 	Scopes []Scope
 }

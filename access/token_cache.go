@@ -132,7 +132,7 @@ func (c *TokenCache) requestRefresh() {
 	}
 }
 
-// refresh reads the published tokens if their revision differs from that of the copy.
+// refresh reads the published tokens if their revision differs from the copy's.
 func (c *TokenCache) refresh(ctx context.Context) error {
 	revision, err := c.store.TokensRevision(ctx)
 	if err != nil || revision == c.current.Load().revision {
@@ -178,7 +178,7 @@ func (c *TokenCache) Authenticate(text string, now time.Time) (*Caller, error) {
 
 // Recheck is Authenticate with a copy that was read after the call, for a token that
 // Authenticate does not know: it may have been published a moment ago. Callers share one
-// read, and wait for it no longer than ctx. The error is that of Authenticate.
+// read, and wait for it no longer than ctx. The error is Authenticate's.
 func (c *TokenCache) Recheck(ctx context.Context, text string, now time.Time) (*Caller, error) {
 	next := c.next.Load()
 	c.requestRefresh()

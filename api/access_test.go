@@ -191,7 +191,7 @@ func TestTokensAreUnavailableWhileRedisLacksThem(t *testing.T) {
 	n.wantFailure(n.askWith(http.MethodGet, detailPath, "pnyx_1"), http.StatusUnauthorized, api.CodeUnauthorized)
 }
 
-// limitDetails are those of a 429.
+// limitDetails are the details of a 429.
 type limitDetails struct {
 	Plan      string
 	Bucket    string
@@ -373,7 +373,7 @@ func TestAttackEveryForwardedForLineIsRead(t *testing.T) {
 	n := startNode(t, settings{freeRate: 6, trusted: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}})
 	allowed := 0
 	for i := range 20 {
-		// The caller's own line, and that of a proxy that appends a line.
+		// The caller's own line, and the line of a proxy that appends a line.
 		lines := http.Header{"X-Forwarded-For": {fmt.Sprintf("198.51.100.%d", i), "192.0.2.1"}}
 		if got := n.askAs(http.MethodGet, "/v2/daos", lines); got.status == http.StatusOK {
 			allowed++

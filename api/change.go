@@ -55,7 +55,7 @@ type changeParams struct {
 type changePosition struct {
 	// Epoch is the full publication since which the stream was not restarted.
 	Epoch uint64 `msgpack:"e"`
-	// ID is that of the last row that was read.
+	// ID is the id of the last row that was read.
 	ID cache.ChangeID `msgpack:"i"`
 }
 

@@ -27,7 +27,7 @@ type changeEvents struct {
 	*testing.T
 
 	lines *bufio.Reader
-	// id is that of the last event.
+	// id is the id of the last event.
 	id string
 }
 

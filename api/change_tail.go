@@ -45,7 +45,7 @@ type changeTail struct {
 	grown chan struct{}
 }
 
-// changeMetrics are those of changeTail.
+// changeMetrics are the metrics of changeTail.
 type changeMetrics struct {
 	waiting prometheus.Gauge
 	woken   prometheus.Counter

@@ -60,7 +60,7 @@ const edgeBodyTTL = time.Hour
 const (
 	// maxEdgeTimeout is more than any request takes.
 	maxEdgeTimeout = time.Hour
-	// maxClockDifference is how far the clock of an edge may be from that of the node.
+	// maxClockDifference is how far the clock of an edge may be from the node's.
 	maxClockDifference = 24 * time.Hour
 )
 
@@ -171,7 +171,7 @@ func edgeBodyKey(r *request, found *rendered, readiness governance.Readiness) st
 }
 
 // edgeTimeout returns how long an edge waits for the answer, if there is an edge: nothing to
-// maxEdgeTimeout. One that nobody can read is that of an edge that does not wait.
+// maxEdgeTimeout. An unreadable one belongs to an edge that does not wait.
 func (a *API) edgeTimeout(c *fiber.Ctx) (limit time.Duration, stated bool) {
 	text := c.Get(HeaderTimeout)
 	if text == "" || !stateOf(c).fromEdge && !a.isTrusted(c) {
@@ -184,7 +184,7 @@ func (a *API) edgeTimeout(c *fiber.Ctx) (limit time.Duration, stated bool) {
 	return min(time.Duration(milliseconds)*time.Millisecond, maxEdgeTimeout), true
 }
 
-// EdgeFailure is an error that an edge sends itself, equal to that of a node.
+// EdgeFailure is an error that an edge sends itself, equal to a node's error.
 type EdgeFailure struct {
 	// Body is the body of the answer.
 	Body []byte

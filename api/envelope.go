@@ -72,7 +72,7 @@ type Meta struct {
 	GeneratedAt governance.Timestamp `json:"generatedAt"`
 	// DataAsOf is when the data was computed: everything imported by then is in it.
 	DataAsOf governance.Timestamp `json:"dataAsOf"`
-	// Readiness is how far the data may be relied on.
+	// Readiness is the data readiness.
 	Readiness ReadinessState `json:"readiness"`
 	// VoteCoverageStatus is set for what is made of ballots: how many of the upstream ballots
 	// are held.
@@ -83,7 +83,7 @@ type Meta struct {
 	Hint string `json:"hint,omitempty"`
 }
 
-// ReadinessState is how far an answer may be relied on.
+// ReadinessState is the data readiness of an answer.
 type ReadinessState struct {
 	// Status is one of governance.Readinesses.
 	Status governance.Readiness `json:"status"`
@@ -215,7 +215,7 @@ func (m Meta) appendRequest(text []byte) []byte {
 // cursor of characters that need no escapes.
 func (m Meta) Append(text []byte) []byte { return m.appendData(m.appendRequest(text)) }
 
-// appendData appends the members after those of appendRequest, to the end of meta.
+// appendData appends the members after the ones of appendRequest, to the end of meta.
 func (m Meta) appendData(text []byte) []byte {
 	text = append(text, `,"dataAsOf":"`...)
 	text = m.DataAsOf.Append(text)

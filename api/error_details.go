@@ -82,7 +82,7 @@ type reasonDetails struct {
 type scopeDetails struct {
 	// ScopeNeeded is the narrowest scope that opens the route.
 	ScopeNeeded access.Scope `json:"scopeNeeded"`
-	// Scopes are those of the token.
+	// Scopes are the token's scopes.
 	Scopes []access.Scope `json:"scopes"`
 }
 

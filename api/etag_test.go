@@ -82,7 +82,7 @@ func TestPagesWithoutARevisionHaveTheETagOfTheirContent(t *testing.T) {
 		got := n.get(path)
 		etag := got.header.Get("Etag")
 		if other, again := etags[etag]; got.status != http.StatusOK || etag == "" || again {
-			t.Errorf("%s: got %d, ETag %s, want one other than that of %q", name, got.status, etag, other)
+			t.Errorf("%s: got %d, ETag %s, want one that differs from %q's", name, got.status, etag, other)
 		}
 		etags[etag] = name
 	}

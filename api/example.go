@@ -50,7 +50,7 @@ type Examples struct {
 	From, To string
 }
 
-// Of returns the example of a parameter: of this node where there is one, else that of the
+// Of returns the example of a parameter: of this node where there is one, else the example of the
 // route table.
 func (e Examples) Of(p Param) string {
 	switch p.Name {
@@ -84,7 +84,7 @@ type exampleCache struct {
 	timeout time.Duration
 }
 
-// examples returns examples for documents: those of the last search, or of a new one if
+// examples returns examples for documents: from the last search, or from a new one if
 // something was published since. While nothing was found, it returns none.
 func (a *API) examples(ctx context.Context) Examples {
 	kept := &a.exampleCache

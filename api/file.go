@@ -167,7 +167,7 @@ func (b *byteRange) length() int { return b.last - b.first + 1 }
 
 // parseRange reads a Range header (RFC 9110) for a file of a size. It returns nil, for the
 // whole file, where the header is malformed, has another unit or selects several ranges.
-// The error is that of a range beyond the end.
+// The error says that a range is beyond the end.
 func parseRange(header string, size int) (*byteRange, error) {
 	text, inBytes := strings.CutPrefix(header, "bytes=")
 	from, to, isRange := strings.Cut(text, "-")

@@ -263,7 +263,7 @@ func TestPaymentBuysAPartAndTheRestOfIt(t *testing.T) {
 		t.Errorf("the rest: got %d bytes, %v", len(rest.body), rest.header)
 	}
 	if whole := pay(http.StatusOK, "Accept-Encoding", "gzip"); whole.body != string(exampleFile(t).Gzip) {
-		t.Errorf("the whole: got %d bytes, want those of the file", len(whole.body))
+		t.Errorf("the whole: got %d bytes, want the file's", len(whole.body))
 	}
 	n.wantCharged(1)
 }

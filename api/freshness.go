@@ -21,7 +21,7 @@ type Freshness struct {
 	// StaleIfError is how much longer a shared cache may serve an answer while requests for
 	// a new one fail (stale-if-error).
 	StaleIfError time.Duration
-	// Reason explains the values, as docs/caching.md shows it.
+	// Reason explains the values, as docs/production.md shows it.
 	Reason string
 }
 

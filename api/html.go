@@ -31,7 +31,7 @@ func HasCredentials(c *fiber.Ctx) bool {
 }
 
 // SendHTML answers a request with a page, or with 304 for a caller that has it. A page for
-// a caller with credentials is stored by nobody; that of others is public, and as fresh as
+// a caller with credentials is not stored; for others it is public, and as fresh as
 // what it was read from.
 func SendHTML(c *fiber.Ctx, page HTML) error {
 	s, fresh, status := stateOf(c), publishedFreshness(), http.StatusOK

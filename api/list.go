@@ -80,7 +80,7 @@ func invalidCursor(cursor string, err error) *Error {
 	}}, 0)
 }
 
-// pageTags returns the tags of a page: that of the scope whose version it depends on.
+// pageTags returns the tags of a page: the tag of the scope whose version it depends on.
 func pageTags[Query query.Page](q Query) []cache.Tag {
 	return []cache.Tag{cache.ScopeTag(q.Scope())}
 }

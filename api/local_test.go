@@ -8,7 +8,7 @@ import (
 	"pnyx/test/env"
 )
 
-// tagsOfDetail are those of an answer about one DAO.
+// tagsOfDetail are the tags of an answer about one DAO.
 func tagsOfDetail(id string) []cache.Tag { return []cache.Tag{cache.DAOTag(id)} }
 
 func TestCopySurvivesPublicationsOfOtherThings(t *testing.T) {

@@ -146,7 +146,7 @@ func startNode(t *testing.T, s settings) *node {
 	return n
 }
 
-// internalToken is that of internal callers of nodes under test. Tests ask as such,
+// internalToken is the token of internal callers of nodes under test. Tests ask as such,
 // unless they are about access.
 const internalToken = "internal-token-of-the-tests-of-the-api"
 
@@ -165,7 +165,7 @@ func (s settings) setAccess(tb testing.TB, o *api.Options) {
 	o.Meter = access.NewMeter(accounts.New(o.Store), o.Logger)
 }
 
-// samplePrices are those of the default settings.
+// samplePrices are the prices of the default settings.
 func samplePrices() api.Prices {
 	prices := api.Prices{Token: "USDC", Network: "eip155:8453", Paid: map[string]governance.Decimal{}}
 	for _, route := range api.Routes() {

@@ -8,7 +8,7 @@ import (
 )
 
 // Mount has a handler of another package answer every request to a path, with a slash at its end
-// or without, with JSON, whatever its method; its errors are answered as those of routes. name is the path in metrics, and
+// or without, with JSON, whatever its method; its errors are answered as routes' errors. name is the path in metrics, and
 // maxBody bounds the body of a request in bytes. Mount is called before Serve.
 func (a *API) Mount(path, name string, maxBody int, handler fiber.Handler) {
 	for _, path := range []string{path, path + "/"} {

@@ -17,7 +17,7 @@ func nearest(text string, candidates []string) string {
 	return governance.Nearest(text, candidates)
 }
 
-// nearestPath returns the known path that is most similar to that of a request; empty when
+// nearestPath returns the known path that is most similar to a request's; empty when
 // none is similar. Parameters in a path match anything.
 func nearestPath(path string) string {
 	if len(path) > MaxTextBytes {

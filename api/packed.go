@@ -16,7 +16,7 @@ import (
 type packed struct {
 	// head is the beginning of the file, and tail its last block of deflate.
 	head, tail []byte
-	// sum and length are those of the text of head, and tailText is the text of tail.
+	// sum and length belong to the text of head, and tailText is the text of tail.
 	sum      uint32
 	length   int
 	tailText []byte

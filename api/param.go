@@ -16,7 +16,7 @@ import (
 // longer.
 const MaxTextBytes = 512
 
-// MaxCursorBytes bounds a cursor: that of a row with the longest ids is shorter.
+// MaxCursorBytes bounds a cursor: the cursor of a row with the longest ids is shorter.
 const MaxCursorBytes = 2 << 10
 
 // Kind is how the text of a parameter is parsed.

@@ -22,7 +22,7 @@ func paramsOf(params reflect.Type) (all []Param, fields []paramField) {
 }
 
 // appendParams appends the parameters of a struct that is embedded at an index. tags are
-// those of the embedding field; they apply where a field has no such tag.
+// the embedding field's; they apply where a field has no such tag.
 func appendParams(
 	all []Param, fields []paramField, params reflect.Type, index []int, tags reflect.StructTag,
 ) ([]Param, []paramField) {

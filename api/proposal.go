@@ -23,7 +23,7 @@ const (
 var errListUnpublished = errors.New("the list of proposals is not published yet")
 
 // proposalRoutes are about proposals and their results. The path of a proposal's detail
-// would match that of resolve, which therefore comes first.
+// would match the path of resolve, which therefore comes first.
 func proposalRoutes() []Route {
 	return []Route{
 		handle(Route{

@@ -106,7 +106,7 @@ func (w *publicationWatcher) poll(ctx context.Context, polled uint64) uint64 {
 }
 
 // readiness returns the readiness of a view: stale when the heartbeat of the worker is too
-// old or the view has expired, else that of the view.
+// old or the view has expired, else the view's.
 func (w *publicationWatcher) readiness(v cache.View, now time.Time) governance.Readiness {
 	latest := w.latest.Load()
 	if latest == nil || now.Sub(latest.HeartbeatAt.Time()) > w.staleAfter {

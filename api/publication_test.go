@@ -25,7 +25,7 @@ func everyPath() []string {
 	}
 }
 
-// wantReadiness checks how far an answer says that it may be relied on.
+// wantReadiness checks the data readiness that an answer states.
 func (t *node) wantReadiness(path string, want governance.Readiness) {
 	t.Helper()
 	if got := t.wantSuccess(path).Meta.Readiness.Status; got != want {

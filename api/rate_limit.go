@@ -14,7 +14,7 @@ import (
 )
 
 // The headers of draft-ietf-httpapi-ratelimit-headers-10. The quota and window of a
-// policy are those of a full bucket, its burst and the time to refill it, because that
+// policy describe a full bucket, its burst and the time to refill it, because that
 // is what a caller may send in a burst. The reset of a limit, in the header and in
 // resetAt alike, is when one more request is allowed than remain.
 const (

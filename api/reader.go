@@ -25,7 +25,7 @@ type Reader struct {
 	api   *API
 	outer *fiber.Ctx
 	reads []*Read
-	// first is the memory of the first read, and one that of a list of one: most readers have
+	// first is the memory of the first read, and one the memory of a list of one: most readers have
 	// no more.
 	first Read
 	one   [1]*Read
@@ -242,7 +242,7 @@ func (r *Read) Get() (Answer, error) {
 }
 
 // GetPage returns another page of the list, as part of the same read: it is neither
-// limited nor counted again. An empty cursor is that of the first page. The error is an
+// limited nor counted again. An empty cursor means the first page. The error is an
 // *Error.
 func (r *Read) GetPage(cursor string, limit int) (Answer, error) {
 	texts := maps.Clone(r.texts)
@@ -292,7 +292,7 @@ func (r *Read) end(delivered bool) {
 
 // ParseArguments parses texts by name with the parameters of several routes, before any of
 // those is read. It returns the canonical texts of those that are given or have a default.
-// problems are those of texts that are not given because they are wrong already. The error
+// problems concern texts that are not given because they are wrong already. The error
 // lists all problems.
 func ParseArguments(params []Param, given map[string]string, problems []Problem) (map[string]string, *Error) {
 	texts, names, wrong, omitted := map[string]string{}, []string{}, map[string]bool{}, 0

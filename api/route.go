@@ -67,9 +67,9 @@ type Route struct {
 	// fields are the fields for the values of Params in the struct that newParams returns.
 	fields    []paramField
 	newParams func() any
-	// kind is that of the pages that the route answers with; empty for views.
+	// kind is the kind of pages that the route answers with; empty for views.
 	kind query.Kind
-	// tags, check and answer are those of the route's handler.
+	// tags, check and answer belong to the route's handler.
 	tags   func(params any) []cache.Tag
 	check  func(params any) []Problem
 	answer func(*API, context.Context, *request) (answer, error)

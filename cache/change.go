@@ -77,7 +77,7 @@ type ChangeSlice struct {
 
 // FeedState is up to where rows of events and signals are in the stream.
 type FeedState struct {
-	// Revision is that of the last rows of the feed that were added.
+	// Revision is the revision of the last rows of the feed that were added.
 	Revision uint64
 	// VisibleThrough is the time up to which those are added that became visible.
 	VisibleThrough governance.Timestamp

@@ -209,7 +209,7 @@ func parseServer(u *url.URL) (endpoint, error) {
 var errValues = errors.New("has a malformed value: want a number as database, durations such as 500ms, and whole numbers")
 
 // parseSentinels translates a URL into the form of go-redis, in which user and password
-// are those of the Sentinels.
+// belong to the Sentinels.
 func parseSentinels(u *url.URL, hosts []string) (endpoint, error) {
 	query := u.Query()
 	if query.Get("master") == "" {
@@ -261,7 +261,7 @@ func setHosts(u *url.URL, query url.Values, hosts []string, port string) {
 }
 
 // ownNames makes TLS verify each server by its own name: go-redis would verify all of them
-// by that of the first host.
+// by the name of the first host.
 func ownNames(config *tls.Config) *tls.Config {
 	if config == nil {
 		return nil

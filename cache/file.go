@@ -6,7 +6,7 @@ type File struct {
 	Gzip []byte `msgpack:"z"`
 	// Size is the length of the text in bytes.
 	Size int `msgpack:"n"`
-	// Digest is the SHA-256 of the text, and GzipDigest that of Gzip.
+	// Digest is the SHA-256 of the text, and GzipDigest the SHA-256 of Gzip.
 	Digest     []byte `msgpack:"d"`
 	GzipDigest []byte `msgpack:"g"`
 }

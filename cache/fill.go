@@ -107,7 +107,7 @@ const (
 )
 
 // DequeueFills waits up to timeout for a request of one of the kinds, whose first has
-// precedence, and takes those of the same kind that are queued with it, up to limit of the
+// precedence, and takes requests of the same kind that are queued with it, up to limit of the
 // kind: it does not wait for more than one, and calls limit as soon as it has that one. The
 // wait ends with ctx. The error is ErrNoFill or ErrUnavailable.
 func (s *Store) DequeueFills(

@@ -16,7 +16,7 @@ type Notification struct {
 	// means that any number may have been missed: the connection was down, or the sender
 	// does not count.
 	Number uint64
-	// Tags are those of everything that changed.
+	// Tags are the tags of everything that changed.
 	Tags []Tag
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 // Payload is a resource as msgpack has it. Unlike msgpack.RawMessage, whose memory grows as it
-// is read, it is copied once: that of a page of 500 ballots has 100 KB.
+// is read, it is copied once: a page of 500 ballots has 100 KB.
 type Payload []byte
 
 // EncodeMsgpack implements msgpack.CustomEncoder.

@@ -53,7 +53,7 @@ func (w *Writer) RemoveVersion(ctx context.Context, scope query.Scope) error {
 }
 
 // Version returns the version of pages. The error is ErrMiss or ErrUnavailable. With ErrMiss,
-// the revision is that of the removal; zero where there is no trace of one.
+// the revision is the removal's; zero where there is no trace of one.
 func (s *Store) Version(ctx context.Context, scope query.Scope) (Version, error) {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
@@ -85,7 +85,7 @@ func decodeVersion(text string) (Version, error) {
 }
 
 // Page returns the view of a page together with its version, zero without one, in one round
-// trip. A page of a subject that was removed since is missing. The error is that of the view:
+// trip. A page of a subject that was removed since is missing. The error is the view's:
 // ErrMiss or ErrUnavailable.
 func (s *Store) Page(ctx context.Context, r PageRequest) (v View, current Version, err error) {
 	ctx, cancel := s.conn.WithTimeout(ctx)

@@ -702,7 +702,7 @@ const (
 	ReadinessUnavailable Readiness = "unavailable"
 )
 
-// VoteCoverage is how much of the ballots upstream has is held.
+// VoteCoverage is share of upstream's ballots stored.
 type VoteCoverage string
 
 // The values of VoteCoverage. A later version of the API may have more.
@@ -987,7 +987,7 @@ type Meta struct {
 	RequestID          string         `json:"requestId"`                    // The request's id, as in X-Request-Id.
 	GeneratedAt        Timestamp      `json:"generatedAt"`                  // When the answer was made.
 	DataAsOf           Timestamp      `json:"dataAsOf"`                     // When the data was computed: everything imported by then is in it.
-	Readiness          ReadinessState `json:"readiness"`                    // How far the answer may be relied on.
+	Readiness          ReadinessState `json:"readiness"`                    // Data readiness.
 	VoteCoverageStatus VoteCoverage   `json:"voteCoverageStatus,omitempty"` // How many of the ballots upstream are held; only in answers that are made of ballots. An addition to the contract.
 	Hint               string         `json:"hint,omitempty"`               // Why there may be fewer rows than expected: the DAO that they are selected by does not exist. Absent otherwise. An addition to the contract.
 }
@@ -997,7 +997,7 @@ type ListMeta struct {
 	RequestID          string         `json:"requestId"`                    // The request's id, as in X-Request-Id.
 	GeneratedAt        Timestamp      `json:"generatedAt"`                  // When the answer was made.
 	DataAsOf           Timestamp      `json:"dataAsOf"`                     // When the data was computed: everything imported by then is in it.
-	Readiness          ReadinessState `json:"readiness"`                    // How far the answer may be relied on.
+	Readiness          ReadinessState `json:"readiness"`                    // Data readiness.
 	VoteCoverageStatus VoteCoverage   `json:"voteCoverageStatus,omitempty"` // How many of the ballots upstream are held; only in answers that are made of ballots. An addition to the contract.
 	Page               PageInfo       `json:"page"`                         // Which part of the list it is.
 	Hint               string         `json:"hint,omitempty"`               // Why there may be fewer rows than expected: the DAO that they are selected by does not exist. Absent otherwise. An addition to the contract.
@@ -1052,9 +1052,9 @@ type BucketSize struct {
 type DataStatus struct {
 	Scope                string         `json:"scope"`                  // "global", or "dao" when daoId is given.
 	DAOID                *string        `json:"daoId"`                  // The DAO's id; null in the global status.
-	LatestSuccessfulSync LatestSync     `json:"latestSuccessfulSync"`   // When upstream was last read to its end; of what files brought, as of when its records are.
+	LatestSuccessfulSync LatestSync     `json:"latestSuccessfulSync"`   // When upstream was last read to its end; for files, the time of their records.
 	CoverageStatus       Coverage       `json:"coverageStatus"`         // Share of upstream data stored.
-	VoteCoverageStatus   VoteCoverage   `json:"voteCoverageStatus"`     // How much of upstream's ballots is held.
+	VoteCoverageStatus   VoteCoverage   `json:"voteCoverageStatus"`     // Share of upstream's ballots stored.
 	Sources              []SourceStatus `json:"sources,omitempty"`      // How following each source of the DAO goes, and how new its records are. Absent from the global status. An addition to the contract.
 	SourceCounts         []SourceCount  `json:"sourceCounts,omitempty"` // The followed sources by state. Absent from the status of a DAO, and where nothing is followed. An addition to the contract.
 }
@@ -1149,7 +1149,7 @@ type DAOListItem struct {
 	HasVoteData        bool           `json:"hasVoteData"`        // Whether ballots of the DAO are held.
 	HasForumData       bool           `json:"hasForumData"`       // Whether forum topics of the DAO are held.
 	CoverageStatus     Coverage       `json:"coverageStatus"`     // Share of upstream data stored.
-	VoteCoverageStatus VoteCoverage   `json:"voteCoverageStatus"` // How much of upstream's ballots is held.
+	VoteCoverageStatus VoteCoverage   `json:"voteCoverageStatus"` // Share of upstream's ballots stored.
 	ProposalCounts     ListCounts     `json:"proposalCounts"`     // The DAO's proposals by state.
 	LatestActivity     LatestActivity `json:"latestActivity"`     // When something last happened.
 }
@@ -1172,7 +1172,7 @@ type DAODetail struct {
 	DAOID              string            `json:"daoId"`              // The DAO's id.
 	Name               string            `json:"name"`               // The DAO's name.
 	CoverageStatus     Coverage          `json:"coverageStatus"`     // Share of upstream data stored.
-	VoteCoverageStatus VoteCoverage      `json:"voteCoverageStatus"` // How much of upstream's ballots is held.
+	VoteCoverageStatus VoteCoverage      `json:"voteCoverageStatus"` // Share of upstream's ballots stored.
 	ProposalCounts     ProposalCounts    `json:"proposalCounts"`     // The DAO's proposals by state.
 	Outcomes           Outcomes          `json:"outcomes"`           // The DAO's proposals by outcome; the sum is the total.
 	Participation      Participation     `json:"participation"`      // Sums over the DAO's ballots: one a voter and proposal, the latest.
@@ -1218,7 +1218,7 @@ type Timeline struct {
 	DAOID   string           `json:"daoId"`   // The DAO's id.
 	Metric  string           `json:"metric"`  // What is counted: proposals_created or votes_cast.
 	Buckets []TimelineBucket `json:"buckets"` // Month by month.
-	Undated Decimal          `json:"undated"` // How many are in no month as far as anybody knows, whatever months are asked for: proposals without a time, and ballots without one on votes that did not begin and end in one month. An addition to the contract.
+	Undated Decimal          `json:"undated"` // Count without a known month, whatever months are asked for: proposals without a time, and ballots without one on votes that did not begin and end in one month. An addition to the contract.
 }
 
 // TimelineBucket is one month of a timeline.
@@ -1505,7 +1505,7 @@ type RelatedProposal struct {
 	Title       *string     `json:"title"`       // The title; null where upstream has none.
 }
 
-// VoterProfile is one voter over all DAOs; its sums are those of daos.
+// VoterProfile is one voter over all DAOs; sums cover daos.
 type VoterProfile struct {
 	VoterIdentity    string     `json:"voterIdentity"`    // The voter; addresses in lower case.
 	VoterAddress     *string    `json:"voterAddress"`     // The voter's address; null where the identity is none.

@@ -672,7 +672,7 @@ Readiness = Literal["ready", "backfilling", "stale", "unavailable"]
 """Data readiness."""
 
 VoteCoverage = Literal["ready", "partial", "backfilling", "unavailable"]
-"""How much of the ballots upstream has is held."""
+"""Share of upstream's ballots stored."""
 
 ErrorCode = Literal[
     "VALIDATION_ERROR", "UNAUTHORIZED", "PAYMENT_REQUIRED", "FORBIDDEN", "NOT_FOUND",
@@ -777,7 +777,7 @@ class Meta(TypedDict):
     dataAsOf: Timestamp
     """When the data was computed: everything imported by then is in it."""
     readiness: ReadinessState
-    """How far the answer may be relied on."""
+    """Data readiness."""
     voteCoverageStatus: NotRequired[VoteCoverage | str]
     """How many of the ballots upstream are held; only in answers that are made of ballots. An
     addition to the contract.
@@ -798,7 +798,7 @@ class ListMeta(TypedDict):
     dataAsOf: Timestamp
     """When the data was computed: everything imported by then is in it."""
     readiness: ReadinessState
-    """How far the answer may be relied on."""
+    """Data readiness."""
     voteCoverageStatus: NotRequired[VoteCoverage | str]
     """How many of the ballots upstream are held; only in answers that are made of ballots. An
     addition to the contract.
@@ -895,11 +895,11 @@ class DataStatus(TypedDict):
     daoId: str | None
     """The DAO's id; null in the global status."""
     latestSuccessfulSync: LatestSync
-    """When upstream was last read to its end; of what files brought, as of when its records are."""
+    """When upstream was last read to its end; for files, the time of their records."""
     coverageStatus: Coverage | str
     """Share of upstream data stored."""
     voteCoverageStatus: VoteCoverage | str
-    """How much of upstream's ballots is held."""
+    """Share of upstream's ballots stored."""
     sources: NotRequired[list[SourceStatus]]
     """How following each source of the DAO goes, and how new its records are. Absent from the
     global status. An addition to the contract.
@@ -1070,7 +1070,7 @@ class DAOListItem(TypedDict):
     coverageStatus: Coverage | str
     """Share of upstream data stored."""
     voteCoverageStatus: VoteCoverage | str
-    """How much of upstream's ballots is held."""
+    """Share of upstream's ballots stored."""
     proposalCounts: ListCounts
     """The DAO's proposals by state."""
     latestActivity: LatestActivity
@@ -1107,7 +1107,7 @@ class DAODetail(TypedDict):
     coverageStatus: Coverage | str
     """Share of upstream data stored."""
     voteCoverageStatus: VoteCoverage | str
-    """How much of upstream's ballots is held."""
+    """Share of upstream's ballots stored."""
     proposalCounts: ProposalCounts
     """The DAO's proposals by state."""
     outcomes: Outcomes
@@ -1188,9 +1188,9 @@ class Timeline(TypedDict):
     buckets: list[TimelineBucket]
     """Month by month."""
     undated: Decimal
-    """How many are in no month as far as anybody knows, whatever months are asked for: proposals
-    without a time, and ballots without one on votes that did not begin and end in one month. An
-    addition to the contract.
+    """Count without a known month, whatever months are asked for: proposals without a time, and
+    ballots without one on votes that did not begin and end in one month. An addition to the
+    contract.
     """
 
 
@@ -1699,7 +1699,7 @@ class RelatedProposal(TypedDict):
 
 
 class VoterProfile(TypedDict):
-    """One voter over all DAOs; its sums are those of daos."""
+    """One voter over all DAOs; sums cover daos."""
 
     voterIdentity: str
     """The voter; addresses in lower case."""

@@ -658,7 +658,7 @@ export type ChangeKind = "proposal" | "dao" | "topic" | "event" | "signal";
 /** Data readiness. */
 export type Readiness = "ready" | "backfilling" | "stale" | "unavailable";
 
-/** How much of the ballots upstream has is held. */
+/** Share of upstream's ballots stored. */
 export type VoteCoverage =
   | "ready" | "partial" | "backfilling" | "unavailable";
 
@@ -765,7 +765,7 @@ export interface Meta {
   generatedAt: Timestamp;
   /** When the data was computed: everything imported by then is in it. */
   dataAsOf: Timestamp;
-  /** How far the answer may be relied on. */
+  /** Data readiness. */
   readiness: ReadinessState;
   /**
    * How many of the ballots upstream are held; only in answers that are made of ballots. An
@@ -787,7 +787,7 @@ export interface ListMeta {
   generatedAt: Timestamp;
   /** When the data was computed: everything imported by then is in it. */
   dataAsOf: Timestamp;
-  /** How far the answer may be relied on. */
+  /** Data readiness. */
   readiness: ReadinessState;
   /**
    * How many of the ballots upstream are held; only in answers that are made of ballots. An
@@ -881,11 +881,11 @@ export interface DataStatus {
   scope: string;
   /** The DAO's id; null in the global status. */
   daoId: string | null;
-  /** When upstream was last read to its end; of what files brought, as of when its records are. */
+  /** When upstream was last read to its end; for files, the time of their records. */
   latestSuccessfulSync: LatestSync;
   /** Share of upstream data stored. */
   coverageStatus: Open<Coverage>;
-  /** How much of upstream's ballots is held. */
+  /** Share of upstream's ballots stored. */
   voteCoverageStatus: Open<VoteCoverage>;
   /**
    * How following each source of the DAO goes, and how new its records are. Absent from the global
@@ -1052,7 +1052,7 @@ export interface DAOListItem {
   hasForumData: boolean;
   /** Share of upstream data stored. */
   coverageStatus: Open<Coverage>;
-  /** How much of upstream's ballots is held. */
+  /** Share of upstream's ballots stored. */
   voteCoverageStatus: Open<VoteCoverage>;
   /** The DAO's proposals by state. */
   proposalCounts: ListCounts;
@@ -1086,7 +1086,7 @@ export interface DAODetail {
   name: string;
   /** Share of upstream data stored. */
   coverageStatus: Open<Coverage>;
-  /** How much of upstream's ballots is held. */
+  /** Share of upstream's ballots stored. */
   voteCoverageStatus: Open<VoteCoverage>;
   /** The DAO's proposals by state. */
   proposalCounts: ProposalCounts;
@@ -1165,9 +1165,9 @@ export interface Timeline {
   /** Month by month. */
   buckets: TimelineBucket[];
   /**
-   * How many are in no month as far as anybody knows, whatever months are asked for: proposals
-   * without a time, and ballots without one on votes that did not begin and end in one month. An
-   * addition to the contract.
+   * Count without a known month, whatever months are asked for: proposals without a time, and
+   * ballots without one on votes that did not begin and end in one month. An addition to the
+   * contract.
    */
   undated: Decimal;
 }
@@ -1659,7 +1659,7 @@ export interface RelatedProposal {
   title: string | null;
 }
 
-/** One voter over all DAOs; its sums are those of daos. */
+/** One voter over all DAOs; sums cover daos. */
 export interface VoterProfile {
   /** The voter; addresses in lower case. */
   voterIdentity: string;

@@ -22,7 +22,7 @@ import (
 // prepareDemo creates the demonstration's tokens and loads its data into an empty
 // warehouse. A warehouse that already holds records keeps them.
 //
-// The tokens come first. The data is that of the moment at which they were issued, so
+// The tokens come first. The data is as of the moment at which they were issued, so
 // that a start after an interrupted load writes the same records again, and the rest.
 func prepareDemo(ctx context.Context, admin tokenAdmin, out io.Writer) ([]demoToken, error) {
 	existing, err := admin.warehouse.Tokens(ctx)

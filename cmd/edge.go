@@ -71,7 +71,7 @@ func writeSecret(path string, write func(io.Writer) error) error {
 	return os.WriteFile(path, text.Bytes(), 0o600)
 }
 
-// edgeOptions returns the options of the edge by the settings. PaymentTimeout is that of
+// edgeOptions returns the options of the edge by the settings. PaymentTimeout is the timeout of
 // nodes with the same settings; edge.Run refuses to start before one with others. The first internal token is
 // sent to the nodes; a second one is only accepted there during a rotation.
 func edgeOptions(cfg config.Config) edge.Options {

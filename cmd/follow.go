@@ -52,7 +52,7 @@ follows by itself where PNYX_SOURCES is set.`,
 var errNoSources = errors.New("PNYX_SOURCES: want the path of a sources file; docs/sources.example.yaml is one")
 
 // serveFollower follows live sources into the configured ClickHouse server. It returns when
-// ctx ends or a part fails. Readiness is that of the warehouse: a source that lags does not
+// ctx ends or a part fails. Readiness is the warehouse's: a source that lags does not
 // make the process useless.
 func (n *node) serveFollower(ctx context.Context, out io.Writer) error {
 	if err := n.listenForAdmin(); err != nil {

@@ -68,7 +68,7 @@ func (u *upstreams) of(file sources.File) []follow.Upstream {
 // addUpstream adds an upstream, which build makes where its settings are new.
 type addUpstream func(id string, settings any, build func() follow.Upstream)
 
-// host returns the host of an address. perMinute is its pace, or 0 for that of the default.
+// host returns the host of an address. perMinute is its pace, or 0 for the default.
 func (u *upstreams) host(address sources.Address, perMinute sources.Number, usual fetch.Pace) *fetch.Host {
 	pace := usual
 	if perMinute > 0 {

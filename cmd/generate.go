@@ -24,7 +24,7 @@ func generateCommand() *cobra.Command {
 		Short: "Write an invented data set in the formats of upstream systems",
 		Long: `Write an invented data set in the formats of upstream systems, for demonstrations,
 tests and benchmarks. The same flags give the same bytes, unless one is --now today:
-its data has votes that are open today, like that of serve --demo.`,
+its data has votes that are open today, as with serve --demo.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			options.Dir = args[0]

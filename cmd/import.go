@@ -84,7 +84,7 @@ Exit status: 0 when everything was imported, 3 when records or files were reject
 		}),
 	}
 	cmd.Flags().BoolVar(&tolerate, "tolerate-rejects", false, "exit with status 0 although records were rejected")
-	cmd.Flags().StringVar(&asOf, "as-of", "", "the `time` as of which the files are; by default that of their newest record")
+	cmd.Flags().StringVar(&asOf, "as-of", "", "the `time` as of which the files are; by default the time of their newest record")
 	cmd.Flags().BoolVar(&noPublish, "no-publish", false, "leave the publication to the next start when no instance runs")
 	return cmd
 }

@@ -44,7 +44,7 @@ func mcpCommand() *cobra.Command {
 		Short: "Offer the API's tools to an MCP client, over standard input and output",
 		Long: `Pass messages of the Model Context Protocol from standard input to the server at /mcp of
 an API node, and its answers to standard output, one message a line. The client starts this
-program; the tools are those of the node. Clients that speak HTTP need no program: they
+program; the tools are the node's. Clients that speak HTTP need no program: they
 connect to /mcp itself. docs/mcp.md has the set-up of each well-known client.
 
 A partner token is read from PNYX_TOKEN. Without one, free tools work.`,
@@ -93,7 +93,7 @@ func newMCPPipe(address, token string, out io.Writer, logger *slog.Logger) (*mcp
 }
 
 // run passes messages on until the input ends and the last call is answered, or the context
-// ends. Errors of calls become answers; the error returned is that of input or output.
+// ends. Errors of calls become answers; the error returned concerns input or output.
 func (p *mcpPipe) run(ctx context.Context, in io.Reader) error {
 	calls, ctx := errgroup.WithContext(ctx)
 	calls.SetLimit(maxMCPCalls)
@@ -252,7 +252,7 @@ func (p *mcpPipe) setHeaders(header http.Header, message mcpMessage) {
 	}
 }
 
-// writeError answers a message with an error; a nil id is that of a message without one.
+// writeError answers a message with an error; a nil id means a message without one.
 func (p *mcpPipe) writeError(id json.RawMessage, code int, problem error) error {
 	if id == nil {
 		id = json.RawMessage("null")

@@ -252,7 +252,7 @@ func TestMCPStatesTheVersionThatInitializeAgreedOn(t *testing.T) {
 		t.Errorf("the end of the input: got %v, want no error", err)
 	}
 	if got := s.seen[1].Header.Get("Mcp-Protocol-Version"); got != "2025-06-18" {
-		t.Errorf("MCP-Protocol-Version: got %q, want that of the answer to initialize", got)
+		t.Errorf("MCP-Protocol-Version: got %q, want the one of the answer to initialize", got)
 	}
 	if got := s.seen[0].Header.Values("X-Service-Api-Token"); len(got) != 0 {
 		t.Errorf("without a token: got %q, want no header", got)

@@ -33,7 +33,7 @@ const (
 	// serverWait is how long a worker waits for its ClickHouse server and the schema. In
 	// Kubernetes the startup probe ends the wait earlier.
 	serverWait = 5 * time.Minute
-	// workerRedisTimeout bounds one Redis command of a worker. It is longer than that of
+	// workerRedisTimeout bounds one Redis command of a worker. It is longer than the timeout of
 	// API nodes, because no request waits for it.
 	workerRedisTimeout = 5 * time.Second
 	// serverCheckInterval is how often a node checks the configuration of Redis.
@@ -259,7 +259,7 @@ func startRedis(
 }
 
 // embeddedRedisPath is the file that holds the address of a running instance's embedded
-// Redis, with its password. Like that of the engine, only the owner can read it.
+// Redis, with its password. As with the engine, only the owner can read it.
 func embeddedRedisPath(cfg config.Config) string {
 	return filepath.Join(cfg.Warehouse.Data, "redis.url")
 }

@@ -82,7 +82,7 @@ func TestWaitForAnotherProcessEndsWithTheCommand(t *testing.T) {
 		defer interrupt()
 		_, err := reachEngine(ctx, cfg, slog.New(slog.DiscardHandler), nil)
 		if !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("got %v, want that of the context", err)
+			t.Errorf("got %v, want the context's", err)
 		}
 	})
 }

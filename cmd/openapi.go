@@ -14,6 +14,7 @@ import (
 	"pnyx/cache"
 	"pnyx/cache/accounts"
 	"pnyx/config"
+	"pnyx/follow/sources"
 	"pnyx/governance/rules"
 	"pnyx/warehouse"
 )
@@ -44,7 +45,7 @@ func openapiCommand() *cobra.Command {
 			})(cmd, args)
 		},
 	}
-	cmd.Flags().StringVar(&docs, "docs", "", "rewrite the generated documents in this folder, and the clients beside it")
+	cmd.Flags().StringVar(&docs, "docs", "", "rewrite the generated documents and tables in this folder, and the clients beside it")
 	return cmd
 }
 
@@ -70,10 +71,6 @@ func renewDocs(dir string) error {
 	if err != nil {
 		return err
 	}
-	caching, err := doc.CachingTable()
-	if err != nil {
-		return err
-	}
 	schema, err := warehouse.SchemaPage()
 	if err != nil {
 		return err
@@ -87,7 +84,7 @@ func renewDocs(dir string) error {
 	}
 	files := map[string][]byte{
 		"agent-v2.json": document, "decisions.md": decisions, "rules.md": rules.Rulebook(),
-		"caching.md": caching, "keys.md": cache.KeyTable(cache.Keys(), accounts.Keys()), "schema.md": schema,
+		"schema.md": schema,
 	}
 	// What callers get as files of their own stands beside the folder of the documents.
 	if files[filepath.Join("..", api.PathRegistry)], err = doc.RegistryEntry(node); err != nil {
@@ -100,6 +97,39 @@ func renewDocs(dir string) error {
 	}
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil { //nolint:gosec // a document
+			return err
+		}
+	}
+	return renewTables(dir)
+}
+
+// renewTables writes the generated tables of documents that are otherwise written by hand.
+func renewTables(dir string) error {
+	caching, err := doc.CachingTable()
+	if err != nil {
+		return err
+	}
+	plans, err := doc.PlanTable()
+	if err != nil {
+		return err
+	}
+	for _, table := range []struct{ document, name, text string }{
+		{"settings.md", "settings", config.Markdown()},
+		{"sources.md", "sources", sources.Markdown()},
+		{"partners.md", "plans", string(plans)},
+		{"production.md", "caching", string(caching)},
+		{"production.md", "keys", string(cache.KeyTable(cache.Keys(), accounts.Keys()))},
+	} {
+		path := filepath.Join(dir, table.document)
+		before, err := os.ReadFile(path) //nolint:gosec // the folder that the caller names
+		if err != nil {
+			return err
+		}
+		after, err := config.UpdateTable(string(before), table.name, table.text)
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		if err := os.WriteFile(path, []byte(after), 0o644); err != nil { //nolint:gosec // a document
 			return err
 		}
 	}

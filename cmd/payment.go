@@ -53,7 +53,7 @@ payment_ledger shows the settled ones to pnyx sql.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&state, "state", "", "only those in this state: "+stateNames())
-	flags.StringVar(&filter.Payer, "payer", "", "only those of this address")
+	flags.StringVar(&filter.Payer, "payer", "", "only payments of this address")
 	flags.StringVar(&since, "since", "", "only those since this RFC 3339 time or date")
 	flags.Uint64Var(&filter.Limit, "limit", 100, "number of payments at most; 0 for all")
 	return cmd

@@ -50,6 +50,6 @@ func TestBackfillsAreSummedByUpstream(t *testing.T) {
 		{Upstream: "forum", State: governance.SourceLive},
 	})
 	if got := sums["hub"].String(); len(sums) != 1 || got != "25.0 %" {
-		t.Errorf("got backfills %v, want that of the hub at 25.0 %%", sums)
+		t.Errorf("got backfills %v, want the hub's at 25.0 %%", sums)
 	}
 }

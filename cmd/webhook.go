@@ -27,7 +27,7 @@ func webhookCommand() *cobra.Command {
 		Short: "Send events and signals to partners' servers",
 		Long: `Send events and signals to partners' servers as they appear, signed as in Standard
 Webhooks. An endpoint belongs to a partner token and gets what appears after it was added.
-The leading worker delivers, and notices a change within 5 seconds. See docs/webhooks.md.`,
+The leading worker delivers, and notices a change within 5 seconds. See docs/partners.md.`,
 	}
 	cmd.AddCommand(
 		addWebhookCommand(), listWebhooksCommand(), testWebhookCommand(), webhookLogCommand(),

@@ -1,7 +1,7 @@
 package config
 
 // Backup configures how backups are signed, and how they reach an S3 store. The variable names
-// of the latter are those of Amazon's tools.
+// of the latter are the names of Amazon's tools.
 type Backup struct {
 	// KeyID and Secret are the access key; both are empty where backups go to folders.
 	KeyID  string `env:"AWS_ACCESS_KEY_ID" unit:"name" doc:"Access key of the S3 store for backups to s3://BUCKET/PREFIX."`

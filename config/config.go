@@ -103,7 +103,7 @@ type SQL struct {
 	// Listen is where analysts reach the embedded engine over HTTP;
 	// empty means a free port of the loopback interface, which only pnyx sql finds.
 	Listen string `env:"PNYX_SQL_LISTEN" unit:"host:port" doc:"Where serve lets user analyst ask the embedded engine, over ClickHouse's HTTP interface; empty: pnyx sql alone reaches it."`
-	// Password is that of the user analyst; empty means one that the data folder keeps.
+	// Password is the password of the user analyst; empty means one that the data folder keeps.
 	Password Secret `env:"PNYX_SQL_PASSWORD" unit:"token" doc:"Password of user analyst at PNYX_SQL_LISTEN; empty: the one that the first start writes to analyst.password in PNYX_DATA."`
 	// URL is the HTTP interface of a server, with the user that asks; empty means the
 	// embedded engine's analyst, or the user of Warehouse.URL.
@@ -236,7 +236,7 @@ type Log struct {
 	Slow time.Duration `env:"PNYX_LOG_SLOW" envDefault:"1s" unit:"duration" doc:"Requests that take this long are always logged."`
 }
 
-// Trace configures tracing. The variable names are those of OpenTelemetry.
+// Trace configures tracing. The variable names are OpenTelemetry's.
 type Trace struct {
 	// Endpoint is the address of the collector; empty means that tracing is off.
 	Endpoint SecretURL `env:"OTEL_EXPORTER_OTLP_ENDPOINT" unit:"http:// https://" doc:"Trace collector, for OTLP over HTTP at v1/traces below this address; empty: tracing is off."`

@@ -29,7 +29,7 @@ func (c Config) Print(w io.Writer) error {
 	return nil
 }
 
-// Markdown returns the table of all settings for the README.
+// Markdown returns the table of all settings.
 func Markdown() string {
 	var table strings.Builder
 	table.WriteString("| Setting | Default | Unit | Meaning |\n| --- | --- | --- | --- |\n")
@@ -46,11 +46,6 @@ func Markdown() string {
 		fmt.Fprintf(&table, "| %s | %s | %s | %s |\n", name, code(s.Default), code(s.Unit), cell(s.Doc))
 	}
 	return table.String()
-}
-
-// UpdateReadme returns readme with the current table of settings between its markers.
-func UpdateReadme(readme string) (string, error) {
-	return UpdateTable(readme, "settings", Markdown())
 }
 
 // UpdateTable returns a document with a table between the markers of its name. Each marker

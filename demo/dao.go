@@ -44,7 +44,7 @@ type dao struct {
 	unlisted bool
 	// memberships is true if voting power is a small integer.
 	memberships bool
-	// age is the age of the DAO and duration that of a vote, in seconds.
+	// age is the age of the DAO and duration the length of a vote, in seconds.
 	age, duration int64
 	// minPoolStep is the minimum number of pool members per shared rank (see member).
 	minPoolStep uint64

@@ -54,7 +54,7 @@ func Demo(now time.Time) Options {
 type Summary struct {
 	// DAOs, Spaces, Organizations and Forums count the DAOs and their sources.
 	DAOs, Spaces, Organizations, Forums int
-	// Proposals counts Snapshot proposals, OnChain those of Governors.
+	// Proposals counts Snapshot proposals, OnChain proposals of Governors.
 	Proposals, OnChain int
 	// Ballots counts ballot lines.
 	Ballots int

@@ -36,7 +36,7 @@ type proposal struct {
 	onChain             bool
 	// offChainVote is the off-chain vote that an on-chain proposal executes, or nil.
 	offChainVote *proposal
-	// id and link are those of the provider. space is empty on chain.
+	// id and link are the provider's. space is empty on chain.
 	id, link, space string
 	// discussion is the URL of the forum topic; empty if there is none.
 	discussion string

@@ -96,7 +96,7 @@ type facts struct {
 	MCPPath                  string
 	MCPBody                  int
 	HeaderInternal           string
-	// CallerHeaders are those of a caller that nodes read, and MCPHeaders more of those of a
+	// CallerHeaders are the headers of a caller that nodes read, and MCPHeaders further ones of a
 	// call of a tool.
 	CallerHeaders, MCPHeaders []header
 	HeaderFill, HeaderTime    string

@@ -52,7 +52,7 @@ local function prompt()
 end
 
 -- pays says whether the body of a request may have a payment. nginx reads it into memory,
--- because its bound is that of the buffer.
+-- because its bound is the buffer's.
 function edge.pays()
     ngx.req.read_body()
     local body = ngx.req.get_body_data()

@@ -20,7 +20,7 @@ import (
 type origin struct {
 	*httptest.Server
 
-	// asked counts requests, paths those of each path; seen is the last one.
+	// asked counts requests, paths the requests of each path; seen is the last one.
 	asked atomic.Int64
 	mu    sync.Mutex
 	paths map[string]int

@@ -299,7 +299,7 @@ func TestStoredResponsesDoNotSayWhatIsLeftOfAnotherCaller(t *testing.T) {
 		case stored && left != "":
 			t.Fatalf("%s: got RateLimit %s of the caller who asked first", status, left)
 		case !stored && !strings.HasPrefix(left, `"free";r=`):
-			t.Fatalf("%s: got RateLimit %q, want that of the caller", status, left)
+			t.Fatalf("%s: got RateLimit %q, want the caller's", status, left)
 		case stored:
 			hits++
 		default:

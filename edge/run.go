@@ -79,7 +79,7 @@ const checkTimeout = 2 * time.Second
 // ErrTimeouts is returned when nodes may work on a payment for longer than the edge waits.
 var ErrTimeouts = errors.New("the edge gives up before nodes do")
 
-// checkOrigin compares the edge's time limit with that of a node. A node that does not
+// checkOrigin compares the edge's time limit with a node's. A node that does not
 // answer yet is none to start before: it takes no payment from an edge that gives up
 // before it does.
 func (o *Options) checkOrigin(ctx context.Context) error {

@@ -11,7 +11,7 @@ const barWidth = 1000
 
 // bar is one bar: alone in a row, or a segment of a stack.
 type bar struct {
-	// Label names it, and Class is that of its style.
+	// Label names it, and Class is the class of its style.
 	Label, Class string
 	// Value is its value, and Share which part of the whole that is.
 	Value governance.Decimal

@@ -35,7 +35,7 @@ type curve struct {
 	Top governance.Decimal
 	// From and To are the edges of the time, and Drawn where the lines end.
 	From, To, Drawn governance.Timestamp
-	// Stated says that the edges are those of the voting, not of its ballots.
+	// Stated says that the edges are the times of the voting, not of its ballots.
 	Stated bool
 	// Ballots is how many ballots the lines are made of, Power their power, and Share the
 	// part of all power that this is.
@@ -54,7 +54,7 @@ type curve struct {
 
 // line is one line of a curve.
 type line struct {
-	// Label names it, and Class is that of its style.
+	// Label names it, and Class is the class of its style.
 	Label, Class string
 	// Path is its drawing.
 	Path string
@@ -68,7 +68,7 @@ type line struct {
 type curveRow struct {
 	// At is the moment.
 	At governance.Timestamp
-	// Values are in the order of the lines, that of Counted last.
+	// Values are in the order of the lines, the value of Counted last.
 	Values []governance.Decimal
 }
 
@@ -89,7 +89,7 @@ const (
 	curveHeight = 300
 )
 
-// severalKey is the key of ballots that do not name a single choice, and otherKey that of
+// severalKey is the key of ballots that do not name a single choice, and otherKey the key of
 // choices without a line of their own. No choice has either.
 const (
 	severalKey = "\x00several"
@@ -119,7 +119,7 @@ func newCurve(in curveInput) *curve {
 	return c
 }
 
-// setTimes sets the edges: those of the voting, or of its ballots where it states none.
+// setTimes sets the edges: the times of the voting, or of its ballots where it states none.
 func (c *curve) setTimes(in curveInput, dated []governance.Ballot) {
 	first, last := *dated[0].VotedAt, *dated[len(dated)-1].VotedAt
 	c.From, c.To = first, last

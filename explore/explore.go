@@ -62,7 +62,7 @@ func Documents() []api.Document {
 	return page.Files(files, "files", pathStyle, pathScript)
 }
 
-// Patterns returns the paths of all pages, with parameters as those of routes.
+// Patterns returns the paths of all pages, with parameters as routes have them.
 func Patterns() []string { return []string{Path, pathDAO, pathProposal, pathVoter} }
 
 // Mount has a node answer Path and below.
@@ -107,7 +107,7 @@ type shown struct {
 	// view is the template, which gets data.
 	view string
 	data any
-	// title and description are those of the page.
+	// title and description describe the page.
 	title, description string
 }
 
@@ -163,7 +163,7 @@ type crumb struct {
 
 // failure is what the page of an error shows.
 type failure struct {
-	// Code and Message are those of the error, and Fix is what to do.
+	// Code and Message come from the error, and Fix is what to do.
 	Code, Message, Fix string
 	// RequestID finds the request in the log.
 	RequestID string

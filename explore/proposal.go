@@ -78,7 +78,7 @@ type topBallot struct {
 
 // turnout is the turnout of one proposal.
 type turnout struct {
-	// Key and Title are those of the proposal, and EndAt is when its voting ended.
+	// Key and Title belong to the proposal, and EndAt is when its voting ended.
 	Key   governance.ProposalKey
 	Title *string
 	EndAt *governance.Timestamp

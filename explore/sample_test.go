@@ -114,7 +114,7 @@ func samplePage(request cache.PageRequest) (payload any, known bool, err error) 
 	}
 }
 
-// ballots are those of the sample's proposal, the most power first.
+// ballots are the ballots of the sample's proposal, the most power first.
 func ballots() []governance.Ballot {
 	choices, rows := governance.GovernorChoices(), make([]governance.Ballot, sampleBallots)
 	for i := range rows {

@@ -49,7 +49,7 @@ type box struct {
 	// Tier is the tier of the route, and Price and Token what one request costs.
 	Tier         governance.Tier
 	Price, Token string
-	// Code, Message and Fix are those of the error; empty where no credentials were sent.
+	// Code, Message and Fix come from the error; empty where no credentials were sent.
 	Code, Message, Fix string
 
 	err *api.Error
@@ -58,7 +58,7 @@ type box struct {
 // texts are the parameters of a route by name.
 type texts = map[string]string
 
-// load reads a route. The error is that of wrong parameters; any other is in the part.
+// load reads a route. The error concerns wrong parameters; any other is in the part.
 func load[Data any](v *visit, routeID string, params texts) (part[Data], error) {
 	route := v.explorer.routes[routeID]
 	if route.Paid() && !v.known {
@@ -107,7 +107,7 @@ func (v *visit) parse(routeID string, params texts) error {
 	return reader.Read(routeID).Parse(params)
 }
 
-// loadMain reads the route that a page is about. The error is that of the page: anything
+// loadMain reads the route that a page is about. The error is the page's: anything
 // but that the visitor may not read a paid route, or not now.
 func loadMain[Data any](v *visit, routeID string, params texts) (part[Data], error) {
 	read, err := load[Data](v, routeID, params)

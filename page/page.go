@@ -35,7 +35,7 @@ const (
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// Header returns the headers of a page, beside those of every answer.
+// Header returns the headers of a page, beside the headers of every answer.
 func Header() map[string]string {
 	return map[string]string{
 		fiber.HeaderContentSecurityPolicy: policy,
@@ -51,7 +51,7 @@ type Page struct {
 	Description string
 	// Path is the link of the header that the page belongs to; empty for none.
 	Path string
-	// Styles and Scripts are the paths of files that the page loads after those of every
+	// Styles and Scripts are the paths of files that the page loads after the files of every
 	// page. Scripts are modules.
 	Styles, Scripts []string
 	// Data is what the template "main" gets.

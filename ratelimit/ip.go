@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// IPLimiter limits requests per IP address, in this process: those of free routes, and
+// IPLimiter limits requests per IP address, in this process: requests of free routes, and
 // payments. It stores no address, only a hash with a seed that is lost with the process.
 type IPLimiter struct {
 	rate    Rate
@@ -90,7 +90,7 @@ func (a *IPLimiter) client(peer netip.Addr, forwardedFor string) netip.Addr {
 	return address
 }
 
-// TrustsProxy reports whether an address is that of a trusted proxy.
+// TrustsProxy reports whether an address belongs to a trusted proxy.
 func (a *IPLimiter) TrustsProxy(address netip.Addr) bool {
 	return a.isTrusted(address.Unmap())
 }

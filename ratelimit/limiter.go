@@ -71,7 +71,7 @@ type Request struct {
 type Grant struct {
 	// Request is the request.
 	Request Request
-	// Decision is that of the bucket.
+	// Decision is the bucket's decision.
 	Decision Decision
 	// Quota is the quota after the reservation.
 	Quota Quota

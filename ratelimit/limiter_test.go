@@ -212,7 +212,7 @@ const limitTimeout = 40 * time.Millisecond
 func wantOneBucketOrTwo(t *testing.T, allowed int64) {
 	t.Helper()
 	if allowed < 50 || allowed > 102 {
-		t.Errorf("got %d allowed, want those of one bucket, or of two", allowed)
+		t.Errorf("got %d allowed, want the requests of one bucket, or of two", allowed)
 	}
 }
 

@@ -25,7 +25,7 @@ const (
 	PayPerRequest Plan = "pay-per-request"
 )
 
-// planTable returns the limits of every plan. The first row is also that of a plan that
+// planTable returns the limits of every plan. The first row also serves a plan that
 // only a newer version knows. Tokens may have any plan but PayPerRequest.
 func planTable() [4]planRow {
 	return [4]planRow{

@@ -37,7 +37,7 @@ func (t *Tracer) StartRoot(ctx context.Context, name string, kind trace.SpanKind
 
 // StartServer starts the span of an incoming request. carrier holds the headers
 // traceparent and tracestate of the caller: the span joins the trace of a trusted caller,
-// which also decides whether it is recorded, and only links to that of any other.
+// which also decides whether it is recorded, and only links to any other caller's.
 func (t *Tracer) StartServer(ctx context.Context, carrier propagation.TextMapCarrier, trusted bool) (context.Context, Span) {
 	if t == nil {
 		return ctx, Span{}

@@ -107,7 +107,7 @@ func TestAttackABusyFacilitatorIsLeftAloneForRetryAfter(t *testing.T) {
 			for range 8 {
 				_, err := f.buy(f.payAs(facilitator.NewPayer(t)).Header(), request(), "answer")
 				if refusal := f.wantRefused(err, x402.Unavailable, ""); refusal.RetryAfter != 20*time.Second {
-					t.Errorf("got Retry-After %s, want that of the facilitator", refusal.RetryAfter)
+					t.Errorf("got Retry-After %s, want the facilitator's", refusal.RetryAfter)
 				}
 			}
 			if got := f.ledger.Calls(call); got != 1 {

@@ -421,7 +421,7 @@ func TestNothingIsTakenBeforeThePaymentsAreRestored(t *testing.T) {
 	f.wantCharged(1)
 }
 
-// endLeases makes every lease end, as those of a dead process do after a while.
+// endLeases makes every lease end, as a dead process's leases do after a while.
 func (f *fixture) endLeases() {
 	f.tb.Helper()
 	client := env.RedisClient(f.tb, f.redis)

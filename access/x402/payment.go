@@ -37,7 +37,7 @@ type authorization struct {
 
 // exactPayload is what the scheme adds to a payment.
 type exactPayload struct {
-	// Signature is that of the authorization: 0x and at least 130 hexadecimal digits.
+	// Signature signs the authorization: 0x and at least 130 hexadecimal digits.
 	Signature string `json:"signature"`
 	// Authorization is the message that is signed.
 	Authorization authorization `json:"authorization"`
@@ -200,7 +200,7 @@ func generic(value any) (map[string]any, error) {
 
 // settlement returns the request body for a facilitator, to verify and to settle. It is
 // built from checked fields and from our own terms only, so that a facilitator cannot
-// parse it differently. Extensions are those of the terms, with the resource that they
+// parse it differently. Extensions are the terms' extensions, with the resource that they
 // describe, whatever the payer sent.
 func (p *Payment) settlement(terms Challenge) ([]byte, error) {
 	payload := map[string]any{"x402Version": version, "accepted": terms.Accepts[0], "payload": p.payload}

@@ -27,7 +27,7 @@ func clients(node Node) []api.Document {
 }
 
 // mediaType returns the media type of source code in a language. Deno imports a client from
-// its address if the type is that of TypeScript.
+// its address if the type is TypeScript's.
 func mediaType(language client.Language) string {
 	switch language {
 	case client.TypeScript:

@@ -33,7 +33,7 @@ func TestNodeServesClientsAndSaysWhere(t *testing.T) {
 				}
 			}
 			if got := types[path]; !strings.HasSuffix(got, "; charset=utf-8") || strings.HasPrefix(got, "text/html") {
-				t.Errorf("%s: got type %s, want that of source code", path, got)
+				t.Errorf("%s: got type %s, want a type of source code", path, got)
 			}
 			for _, document := range []string{api.PathLLMs, api.PathCatalog, api.PathOpenAPI} {
 				if !strings.Contains(texts[document], path) {

@@ -10,7 +10,7 @@ import (
 type enumRow struct {
 	// Route is the id of the route, empty for answers. Name is the name of the
 	// parameter or the schema. Values lists what is allowed. Default is empty for
-	// none. Description is that of the schema, empty for parameters.
+	// none. Description comes from the schema, empty for parameters.
 	Route, Name, Values, Default, Description string
 }
 

@@ -35,7 +35,7 @@ type discoveryInfo struct {
 }
 
 type discoveryInput struct {
-	// Type is the protocol, always http, and Method that of HTTP.
+	// Type is the protocol, always http, and Method the HTTP method.
 	Type   string `json:"type"`
 	Method string `json:"method"`
 	// QueryParams and PathParams are values of parameters by name.
@@ -44,7 +44,7 @@ type discoveryInput struct {
 }
 
 // Discovery returns the function that describes requests of paid routes to indexes of paid
-// resources (x402.Terms). The parameters in the path are those of the request, and those of
+// resources (x402.Terms). The parameters in the path come from the request, and the parameters of
 // the query the examples of the route table. A request with a long path has none, so
 // that the header of the terms stays short; nor has one for a part of a file, which nobody
 // looks for in an index.

@@ -110,7 +110,7 @@ func TestSchemaForIndexesHasBoundsAndEnumerations(t *testing.T) {
 	route := routes[slices.IndexFunc(routes, func(r api.Route) bool { return r.ID == "daos.timeline" })]
 	described, _ := termsOf(t, "https://api.example.org", route, "/v2/daos/uniswap/timeline")
 	if got := at(described, "info", "input", "pathParams", "daoId"); got != "uniswap" {
-		t.Errorf("daoId: got %v, want that of the request", got)
+		t.Errorf("daoId: got %v, want the request's", got)
 	}
 	metric := []string{"schema", "properties", "input", "properties", "queryParams", "properties", "metric"}
 	if got := at(described, append(metric, "enum")...); got == nil {

@@ -21,7 +21,7 @@ var headersJSON []byte
 // itself gives a meaning, as to caches, are left out.
 func describeHeaders() (openapi.Members[*openapi.Header], error) {
 	var rows []struct {
-		// Name and Description are those of the header, Type is its JSON type.
+		// Name and Description describe the header, Type is its JSON type.
 		Name, Description, Type string
 		// Example is a value of that type; nil for none.
 		Example any
@@ -53,7 +53,7 @@ func headers(names ...string) openapi.Members[*openapi.Header] {
 
 // answerHeaders refers to the headers of a route's answers with data that a client acts on:
 // each is ten lines of a generated client for every route. The id of the request is in the
-// body, too, and the size of a bucket is that of the plan.
+// body, too, and the size of a bucket is the plan's.
 func answerHeaders(route api.Route) openapi.Members[*openapi.Header] {
 	names := []string{api.HeaderRateLimit}
 	if !route.TokenOnly {

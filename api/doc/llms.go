@@ -20,7 +20,7 @@ const mimeLinkset = `application/linkset+json; profile="https://www.rfc-editor.o
 // agentsGuide returns /llms.txt: what a language model needs to use the API.
 func agentsGuide(node Node) ([]byte, error) {
 	type route struct {
-		// ID, Path and Summary are those of the route. Price is its tier and, where
+		// ID, Path and Summary describe the route. Price is its tier and, where
 		// payments are taken, the price of one request. Parameters lists its query parameters; empty for
 		// none.
 		ID, Path, Summary, Price, Parameters string
@@ -35,7 +35,7 @@ func agentsGuide(node Node) ([]byte, error) {
 		Base string
 		// Routes are all routes, in the order of documents.
 		Routes []route
-		// Plans are the plans of partner tokens, and that of payments.
+		// Plans are the plans of partner tokens, and the plan of payments.
 		Plans []ratelimit.PlanDescription
 		// PayPerRequest says whether the node takes payments for single requests.
 		PayPerRequest bool
@@ -90,7 +90,7 @@ func paramList(route api.Route) string {
 // describes it. Paths with parameters are left to the OpenAPI document.
 func catalog(node Node) ([]byte, error) {
 	type link struct {
-		// Href is the address of the target, relative where that of the API is not known.
+		// Href is the address of the target, relative where the API's address is not known.
 		Href string `json:"href"`
 		// Type is the media type of the target; empty for unknown.
 		Type string `json:"type,omitempty"`

@@ -87,7 +87,7 @@ func paramSchema(schemas *openapi.Schemas, param api.Param) *openapi.Schema {
 	return schema
 }
 
-// setSchema returns the schema of one value of an enumeration: that of answers, where they
+// setSchema returns the schema of one value of an enumeration: the schema of answers, where they
 // have values of the same set.
 func setSchema(schemas *openapi.Schemas, param api.Param) *openapi.Schema {
 	if len(schemas.Enums[param.Set]) > 0 {

@@ -39,7 +39,7 @@ func reference(node Node) []api.Document {
 
 // referencePage is what the template of the reference shows.
 type referencePage struct {
-	// Version is that of the HTTP interface, and Count the number of routes.
+	// Version is the version of the HTTP interface, and Count the number of routes.
 	Version string
 	Count   int
 	// PayPerRequest says whether the node takes payments for single requests, and Live
@@ -57,7 +57,7 @@ type referencePage struct {
 type referenceWebhooks struct {
 	openapi.Tag
 
-	// Headers are those of each message, Messages the kinds of messages, and Example is the
+	// Headers are the headers of each message, Messages the kinds of messages, and Example is the
 	// body of one.
 	Headers  []referenceField
 	Messages []referenceMessage
@@ -116,7 +116,7 @@ type referenceParam struct {
 
 // referenceField is one field of an answer.
 type referenceField struct {
-	// Path is the name of the field, after those of the objects that it is in. Type is its
+	// Path is the name of the field, after the names of the objects that it is in. Type is its
 	// type in words.
 	Path, Type string
 	// Description is what the field means.
@@ -308,7 +308,7 @@ func indented(value any) (string, error) {
 	return strings.TrimSpace(text.String()), nil
 }
 
-// fieldsOf lists the fields of a schema, those of objects inside it after the object's own.
+// fieldsOf lists the fields of a schema, fields of objects inside it after the object's own.
 // within are the components that the schema is inside of.
 func fieldsOf(components openapi.Members[*openapi.Schema], schema *openapi.Schema, path string, within []string) []referenceField {
 	object, name := resolve(components, schema)

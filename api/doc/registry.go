@@ -16,14 +16,14 @@ import (
 // registrySchema is the schema of an entry of the MCP Registry.
 const registrySchema = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
 
-// exampleURL is the address in documents that need one, where that of the API is not known.
+// exampleURL is the address in documents that need one, where the API's address is not known.
 const exampleURL = "https://api.example.org"
 
 // RegistryEntry returns /server.json: the tools for agents as the MCP Registry lists them.
 // The publisher of an entry owns the domain that its name begins with.
 func RegistryEntry(node Node) ([]byte, error) {
 	type header struct {
-		// Name and Description are those of the header.
+		// Name and Description describe the header.
 		Name        string `json:"name"`
 		Description string `json:"description"`
 		// IsRequired says that no call succeeds without it, IsSecret that nobody may see it.
@@ -51,7 +51,7 @@ func RegistryEntry(node Node) ([]byte, error) {
 		// Title and Description say what the server is, to people.
 		Title       string `json:"title"`
 		Description string `json:"description"`
-		// Version is that of the surface of the API, and WebsiteURL the reference.
+		// Version is the version of the API's surface, and WebsiteURL the reference.
 		Version    string `json:"version"`
 		WebsiteURL string `json:"websiteUrl"`
 		// Remotes are the addresses of the server.

@@ -10,7 +10,7 @@ import (
 	"pnyx/api/doc"
 )
 
-// The constraints are those of the schema that the entry names.
+// The constraints come from the schema that the entry names.
 func TestEntryOfTheRegistryFitsItsSchema(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ publicURL, wantName, wantURL string }{

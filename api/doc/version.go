@@ -33,7 +33,7 @@ func versionOf(document map[string]any) any {
 }
 
 // surface returns a document without descriptions, examples and prices. Members of
-// "properties" are fields, also when their name is that of a keyword.
+// "properties" are fields, also when their name is a keyword.
 func surface(node any) any {
 	switch node := node.(type) {
 	case map[string]any:

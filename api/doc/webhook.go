@@ -19,7 +19,7 @@ type webhook struct {
 	// Types are the types of its messages, of which Example is one.
 	Types   []string
 	Example string
-	// Row is a value of the type that data has; nil for that of a test.
+	// Row is a value of the type that data has; nil for a test.
 	Row any
 }
 
@@ -106,7 +106,7 @@ func describeWebhooks(schemas *openapi.Schemas) (items openapi.Members[*openapi.
 // that no path refers to.
 func messageSchema(schemas *openapi.Schemas, hook webhook) *openapi.Schema {
 	timestamp, data := schemas.Of(reflect.TypeFor[governance.Timestamp]()), endpointSchema()
-	timestamp.Description = "The time of the event, the detection of the signal, or that of the test."
+	timestamp.Description = "The time of the event, the detection of the signal, or the time of the test."
 	if hook.Row != nil {
 		data = schemas.Of(reflect.TypeOf(hook.Row))
 		data.Description = "The row of the list, as it is when the message is sent."

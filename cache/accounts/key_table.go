@@ -27,7 +27,7 @@ func Keys() cache.KeySection {
 			},
 			{
 				Keys:     []cache.Key{cache.Key(namespace + "{limit:CALLER}:file:HASH")},
-				Contents: "the caller has paid for a part of an export; HASH is that of the request", Writer: "API nodes",
+				Contents: "the caller has paid for a part of an export; HASH is the request's hash", Writer: "API nodes",
 				Lifetime: cache.FormatLifetime(PaidFileTTL),
 			},
 			{
@@ -49,12 +49,12 @@ func Keys() cache.KeySection {
 			{
 				Keys:     []cache.Key{paidResponseKey("PAYMENT")},
 				Contents: "response that was paid for", Writer: "API nodes",
-				Lifetime: "that of the payment",
+				Lifetime: "the payment's",
 			},
 			{
 				Keys:     []cache.Key{refusedRevisionKey("PAYMENT")},
 				Contents: "revision at which a payment was refused", Writer: "API nodes",
-				Lifetime: "that of the payment",
+				Lifetime: "the payment's",
 			},
 			{
 				Keys:     []cache.Key{paymentQueueKey, paymentDueKey},

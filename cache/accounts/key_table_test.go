@@ -2,9 +2,8 @@ package accounts_test
 
 import (
 	"os"
+	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"pnyx/cache"
 	"pnyx/cache/accounts"
@@ -12,11 +11,11 @@ import (
 
 func TestDocumentListsThePresentKeys(t *testing.T) {
 	t.Parallel()
-	recorded, err := os.ReadFile("../../docs/keys.md")
+	recorded, err := os.ReadFile("../../docs/production.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(string(recorded), string(cache.KeyTable(cache.Keys(), accounts.Keys()))); diff != "" {
-		t.Errorf("docs/keys.md is out of date, run `make docs` (-recorded +present):\n%s", diff)
+	if table := cache.KeyTable(cache.Keys(), accounts.Keys()); !strings.Contains(string(recorded), string(table)) {
+		t.Errorf("the keys in docs/production.md are out of date, run `make docs`: want\n%s", table)
 	}
 }

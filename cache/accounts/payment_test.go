@@ -164,7 +164,7 @@ func paymentIsDeletedAfterRetention(t *fixture) {
 	p := newPayment("5")
 	t.wantClaim(p, "a", governance.PaymentClaimed, true)
 	if ttl, err := t.raw.TTL(t.Context(), string(accounts.PaymentKey(p.ID))).Result(); err != nil || ttl <= 0 || ttl > time.Minute {
-		t.Errorf("TTL of a claim: got %s, %v, want that of its lease", ttl, err)
+		t.Errorf("TTL of a claim: got %s, %v, want its lease's", ttl, err)
 	}
 	p.State = governance.PaymentSettling
 	if err := t.store.SavePayment(t.Context(), accounts.PaymentUpdate{Payment: p, Lease: leaseOf("a")}); err != nil {

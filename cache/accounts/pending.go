@@ -13,7 +13,7 @@ import (
 
 // Pending is what a worker has to do for the accounts.
 type Pending struct {
-	// TokensRevision is that of the published tokens; zero where TokensMissing is set.
+	// TokensRevision is the revision of the published tokens; zero where TokensMissing is set.
 	TokensRevision uint64
 	// TokensMissing says that no tokens are published, or none that can be read.
 	TokensMissing bool

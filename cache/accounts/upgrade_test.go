@@ -153,7 +153,7 @@ func upgradeLetsWorkersComeBack(t *fixture) {
 		t.Fatal(err)
 	}
 	if state["serverRunIDs"] == "a run id" || fmt.Sprintf("%v %s", state["revision"], state["cursorKey"]) != "7 secret" {
-		t.Errorf("state: got %v, want that of another Redis, and otherwise as it was", state)
+		t.Errorf("state: got %v, want another Redis', and otherwise as it was", state)
 	}
 	set(encoded) // as its next publication does
 	t.deletePrevious()

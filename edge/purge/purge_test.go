@@ -196,7 +196,7 @@ func TestQueuedTagsArePurgedTogether(t *testing.T) {
 	close(proceed)
 	wantPurged(t, c, slices.Sorted(slices.Values(append(want, "daos")))...)
 	if together := c.seen()[1]; len(together) < 101 {
-		t.Errorf("the second purge: got %d tags, want those of all publications", len(together))
+		t.Errorf("the second purge: got %d tags, want the tags of all publications", len(together))
 	}
 }
 

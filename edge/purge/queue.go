@@ -16,7 +16,7 @@ const maxQueued = 400
 type queue struct {
 	// everything is the tag of all responses.
 	everything string
-	// settle and keeps are those of Options.
+	// settle and keeps come from Options.
 	settle, keeps time.Duration
 	// filled receives a value after tags were added.
 	filled chan struct{}

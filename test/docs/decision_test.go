@@ -10,9 +10,9 @@ import (
 )
 
 // maxDecisionWords is how long a decision may be: a page that is read to its end.
-const maxDecisionWords = 300
+const maxDecisionWords = 220
 
-// Every decision is a short page, and the list has it with its title. The number of one that was
+// Every decision is a short page of the same sections, and the list has it with its title. The number of one that was
 // removed is not used again.
 func TestDecisionsAreListedAndShort(t *testing.T) {
 	t.Parallel()
@@ -43,6 +43,11 @@ func TestDecisionsAreListedAndShort(t *testing.T) {
 		}
 		if entry := fmt.Sprintf("%d. [%s](%s)\n", number, title, name); !strings.Contains(string(list), entry) {
 			t.Errorf("README.md of the decisions lacks the line %q", entry)
+		}
+		for _, section := range []string{"Context", "Decision", "Alternatives considered"} {
+			if !strings.Contains(string(text), "\n## "+section+"\n") {
+				t.Errorf("%s: want a section %q", name, section)
+			}
 		}
 		if words := len(strings.Fields(string(text))); words > maxDecisionWords {
 			t.Errorf("%s: got %d words, want at most %d", name, words, maxDecisionWords)

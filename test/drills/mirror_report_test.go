@@ -84,22 +84,6 @@ func (tap *changesTap) counts() (requests, rows, expired int) {
 	return tap.requests, tap.rows, tap.expired
 }
 
-// mirrorReport is the comment in a document after which everything is written by a run.
-const mirrorReport = "<!-- Written by make test-mirror from here on: change the program. -->\n"
-
-// write replaces the end of a document.
-func (r mirrorResult) write(path string) error {
-	document, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	before, _, found := strings.Cut(string(document), mirrorReport)
-	if !found {
-		return fmt.Errorf("%s has no line %q", path, mirrorReport)
-	}
-	return os.WriteFile(path, []byte(before+mirrorReport+r.String()), 0o600)
-}
-
 // String is the run in Markdown.
 func (r mirrorResult) String() string {
 	var out strings.Builder
@@ -107,12 +91,11 @@ func (r mirrorResult) String() string {
 	for _, times := range r.faults {
 		sum += times
 	}
-	fmt.Fprintf(&out, `
-## Tested
+	fmt.Fprintf(&out, `<!-- Written by make test-mirror: change the program, not this file. -->
+# A mirror while everything breaks
 
-`+"`make test-mirror FOR=10m`"+` has the example follow the list through an edge, two API nodes, two workers and a pair of Redis with Sentinels,
-while data sets and single ballots are imported and something breaks every few seconds. Every %d faults imports pause, and the copy has to
-equal what a crawl reads from each node. `+"`SEED=…`"+` plays the imports and faults of a run again. The last run:
+The example follows the changes while data is imported and something breaks every few seconds. Every %d faults the copy has to equal a crawl of
+each node. `+"`SEED=…`"+` repeats a run.
 
 | of | seed | minutes | data sets | ballots cast one by one | faults | requests for changes | rows | begun again (410) | comparisons | files, all equal |
 |---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|

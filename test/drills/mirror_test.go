@@ -90,7 +90,7 @@ func TestMirror(t *testing.T) {
 	d.result.requests, d.result.rows, d.result.expired = d.tap.counts()
 	t.Log(d.result.String())
 	if path := os.Getenv("PNYX_TEST_MIRROR_REPORT"); path != "" {
-		if err := d.result.write(path); err != nil {
+		if err := os.WriteFile(path, []byte(d.result.String()), 0o600); err != nil {
 			t.Error(err)
 		}
 	}

@@ -246,7 +246,7 @@ func (i *instance) countChoices(t *testing.T, title string) json.RawMessage {
 	return text
 }
 
-// exampleOf reads the example of docs/clients.md in a language.
+// exampleOf reads the example of docs/partners.md in a language.
 func exampleOf(t *testing.T, language client.Language) string {
 	t.Helper()
 	path := "../../docs/examples/ballots"

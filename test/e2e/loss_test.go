@@ -24,7 +24,7 @@ type lossCase struct{ warehouse, redis bool }
 
 // TestLongEverythingIsLost loses the warehouse, Redis, or both, after a backup and what came
 // since: imports, tokens, usage, payments, webhooks. It then runs the commands of
-// docs/backup.md in their order, and compares what is left with what the document says.
+// docs/production.md in their order, and compares what is left with what the document says.
 func TestLongEverythingIsLost(t *testing.T) {
 	env.Long(t)
 	t.Parallel()
@@ -238,7 +238,7 @@ func (l *loss) lose() {
 	}
 }
 
-// recover runs the commands of docs/backup.md where the warehouse was lost: to the loss of
+// recover runs the commands of docs/production.md where the warehouse was lost: to the loss of
 // Redis alone nothing has to be done. It returns what the last command prints, the
 // transactions that are not in the ledger.
 func (l *loss) recover() (missing string) {
@@ -266,7 +266,7 @@ const serveCommand = "bin/pnyx serve"
 // lossCommands are the commands of the document, in their order.
 func lossCommands(tb testing.TB) (commands []string) {
 	tb.Helper()
-	text, err := os.ReadFile("../../docs/backup.md")
+	text, err := os.ReadFile("../../docs/production.md")
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -278,7 +278,7 @@ func lossCommands(tb testing.TB) (commands []string) {
 		}
 	}
 	if len(commands) < 7 || !slices.Contains(commands, serveCommand) {
-		tb.Fatalf("docs/backup.md has the commands %q, want those from the restore to the comparison of payments", commands)
+		tb.Fatalf("docs/production.md has the commands %q, want those from the restore to the comparison of payments", commands)
 	}
 	return commands
 }

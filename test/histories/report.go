@@ -15,7 +15,7 @@ const reportHead = `<!-- Written by make test-histories: change the program, not
 # Checked histories
 
 ` + "`make test-histories FOR=10m`" + ` records what clients of a deployment see while its parts break, and checks it against models
-([ADR 99](../../docs/adr/0099-histories.md)). Two API nodes behind nginx, two workers, the engine, a facilitator and Redis are processes of their own. Ten clients
+([ADR 65](../../docs/adr/0065-drills.md)). Two API nodes behind nginx, two workers, the engine, a facilitator and Redis are processes of their own. Ten clients
 cast ballots, issue, rotate, revoke and use up tokens, read, walk lists by cursor, export, pay and follow the changes; another one is
 sent events. With live sources, two followers follow a hub and a forum whose records change meanwhile. In each history something breaks 6 times, in a
 quarter of the cases two things together.

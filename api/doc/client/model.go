@@ -48,7 +48,7 @@ type field struct {
 
 // call is a method that reads a route.
 type call struct {
-	// Name is that of the method. Params names the type of its parameters in the query;
+	// Name is the method's name. Params names the type of its parameters in the query;
 	// empty without any.
 	Name, Params string
 	// Doc is what the answer is, Path the path of the route, Tier who may read it.
@@ -58,7 +58,7 @@ type call struct {
 	// Media lists the media types of a file that is the answer, joined by "or"; empty where
 	// the answer is an envelope of JSON.
 	Media string
-	// Type is that of the data, or of one row where the answer is a page; empty for a file.
+	// Type is the type of the data, or of one row where the answer is a page; empty for a file.
 	Type string
 	// MaxLimit is the largest number of rows in a page; 0 for a route without pages.
 	MaxLimit int

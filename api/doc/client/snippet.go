@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// GoModule is the import path of the client in snippets in Go: that of the folder that
+	// GoModule is the import path of the client in snippets in Go: the folder that
 	// the file was copied to.
 	GoModule = "example.org/app/pnyx"
 	// exampleBase is the address of the node in snippets where none is known.
@@ -64,7 +64,7 @@ type argument struct {
 	value string
 }
 
-// arguments returns the values of the parameters in the path, as literals, and those of
+// arguments returns the values of the parameters in the path, as literals, and the parameters of
 // the query.
 func arguments(route api.Route, values map[string]string) (path []string, params []argument) {
 	sampled := len(values) == 0

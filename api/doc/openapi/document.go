@@ -49,7 +49,7 @@ type License struct {
 
 // Server is a base address of the paths.
 type Server struct {
-	// URL is the base address; a relative one is resolved against that of the
+	// URL is the base address; a relative one is resolved against the address of the
 	// document.
 	URL string `json:"url"`
 	// Description is which server it is; empty for none.

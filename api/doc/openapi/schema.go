@@ -171,7 +171,7 @@ func (s *Schemas) component(t reflect.Type, schemaOf func(reflect.Type) *Schema)
 	return RefTo(name)
 }
 
-// componentName returns the component name of a type: that of Names, or its Go name,
+// componentName returns the component name of a type: its name in Names, or its Go name,
 // capitalized.
 func (s *Schemas) componentName(t reflect.Type) string {
 	if name := s.Names[t]; name != "" {

@@ -9,36 +9,36 @@ import (
 	"pnyx/config"
 )
 
-func TestReadmeShowsThePresentSettings(t *testing.T) {
+func TestThePageOfSettingsIsUpToDate(t *testing.T) {
 	t.Parallel()
-	readme, err := os.ReadFile("../README.md")
+	page, err := os.ReadFile("../docs/settings.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := config.UpdateReadme(string(readme))
+	want, err := config.UpdateTable(string(page), "settings", config.Markdown())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if string(readme) != want {
-		t.Error("the table of settings in README.md is not the present one: run `make docs`")
+	if string(page) != want {
+		t.Error("the table of settings in docs/settings.md is not the present one: run `make docs`")
 	}
 }
 
-func TestUpdateReadmeReplacesOnlyTheTextBetweenTheMarkers(t *testing.T) {
+func TestUpdateTableReplacesOnlyTheTextBetweenTheMarkers(t *testing.T) {
 	t.Parallel()
 	const begin, end = "<!-- settings:begin -->", "<!-- settings:end -->"
 	want := "# Pnyx\n\n" + begin + "\n\n" + config.Markdown() + "\n" + end + "\n\nMore.\n"
 	for _, old := range []string{"", "\n", "\n| old |\n", "\n\n" + config.Markdown() + "\n"} {
-		got, err := config.UpdateReadme("# Pnyx\n\n" + begin + old + end + "\n\nMore.\n")
+		got, err := config.UpdateTable("# Pnyx\n\n"+begin+old+end+"\n\nMore.\n", "settings", config.Markdown())
 		if err != nil || got != want {
 			t.Errorf("between the markers %q: got %q, %v; want %q", old, got, err, want)
 		}
 	}
-	for _, readme := range []string{
+	for _, document := range []string{
 		"", begin, end, end + begin, begin + begin + end, begin + end + end, begin + end + begin, end + begin + end,
 	} {
-		if got, err := config.UpdateReadme(readme); err == nil {
-			t.Errorf("markers %q: got %q, want an error", readme, got)
+		if got, err := config.UpdateTable(document, "settings", config.Markdown()); err == nil {
+			t.Errorf("markers %q: got %q, want an error", document, got)
 		}
 	}
 }
