@@ -99,8 +99,8 @@ func quorumEvidence(s Result, quorum, progress decimal.Decimal) map[string]strin
 func detectCloseRace(f VoteFacts) (RuleHit, bool) {
 	at, under := f.windowStart(RaceWindow)
 	standing, known := f.Before[RaceWindow]
-	ahead, tight := closeRace(standing)
-	if !under || !known || !f.Single || !tight {
+	ahead, tight := f.closeRace(standing)
+	if !under || !known || !f.isRace() || !tight {
 		return RuleHit{}, false
 	}
 	return RuleHit{
@@ -115,8 +115,8 @@ func detectCloseRace(f VoteFacts) (RuleHit, bool) {
 
 // closeRace returns the two leading choices, and whether they are close over enough
 // ballots.
-func closeRace(s Result) (leadingChoices, bool) {
-	ahead, found := leadingPair(s)
+func (f VoteFacts) closeRace(s Result) (leadingChoices, bool) {
+	ahead, found := f.leadingPair(s)
 	return ahead, found && s.Votes >= minBallots && ahead.percent.LessThanOrEqual(decimal.NewFromInt(closeMarginPercent))
 }
 
@@ -135,8 +135,8 @@ func (f VoteFacts) raceEvidence(s Result, r leadingChoices) map[string]string {
 
 // detectContested is detectCloseRace for the final result.
 func detectContested(f VoteFacts) (RuleHit, bool) {
-	ahead, tight := closeRace(f.Final)
-	if !f.ended() || !f.Single || !tight {
+	ahead, tight := f.closeRace(f.Final)
+	if !tight || !f.decides(ahead.first) {
 		return RuleHit{}, false
 	}
 	summary := fmt.Sprintf("%s is ahead of %s by %s%% of all power: %s against %s.", f.label(ahead.first), f.label(ahead.second),
@@ -184,7 +184,7 @@ func (f VoteFacts) ballotEvidence(b LargestBallot, share decimal.Decimal) map[st
 // detectWhale hits when one ballot has a large share of all power, unless
 // detectDecisive already reports the vote.
 func detectWhale(f VoteFacts) (RuleHit, bool) {
-	if _, _, decisive := f.decisive(); decisive || !f.ended() || !f.Single || f.Final.Votes < minBallots || len(f.LargestBallots) == 0 {
+	if _, _, decisive := f.decisive(); decisive || !f.valid() || f.Final.Votes < minDecidedBallots || len(f.LargestBallots) == 0 {
 		return RuleHit{}, false
 	}
 	largest := slices.MaxFunc(f.LargestBallots, func(a, b LargestBallot) int {
@@ -208,15 +208,15 @@ func detectWhale(f VoteFacts) (RuleHit, bool) {
 func detectSwing(f VoteFacts) (RuleHit, bool) {
 	_, under := f.windowStart(ReminderWindow)
 	before, known := f.Before[ReminderWindow]
-	if !f.ended() || !f.Single || !under || !known || before.Votes < minBallots {
+	if !under || !known || before.Votes < minBallots {
 		return RuleHit{}, false
 	}
-	then, found := leader(before)
-	now, won := leader(f.Final)
-	if !found || !won || then == now {
+	then, found := f.leader(before)
+	now, won := f.leader(f.Final)
+	if !found || !won || then == now || !f.decides(now) {
 		return RuleHit{}, false
 	}
-	ahead, _ := leadingPair(f.Final)
+	ahead, _ := f.leadingPair(f.Final)
 	late := percentOf(f.Final.Power.Sub(before.Power), f.Final.Power)
 	return RuleHit{
 		DetectedAt: *f.EndAt, Severity: SeverityWarning,
@@ -231,18 +231,17 @@ func detectSwing(f VoteFacts) (RuleHit, bool) {
 	}, true
 }
 
-// leader returns the choice with the most power; there is none when several are equal.
-func leader(s Result) (choice int, found bool) {
-	first := governance.LargestIndex(s.Scores)
-	if first < 0 || !s.Scores[first].IsPositive() {
-		return 0, false
-	}
+// leader returns the choice with the most power among those that can win; there is none
+// when several are equal.
+func (f VoteFacts) leader(s Result) (choice int, found bool) {
+	choice = -1
 	for i, score := range s.Scores {
-		if i != first && score.Equal(s.Scores[first]) {
-			return 0, false
+		if f.competes(i) && score.IsPositive() && (choice < 0 || score.GreaterThanOrEqual(s.Scores[choice])) {
+			found = choice < 0 || score.GreaterThan(s.Scores[choice])
+			choice = i
 		}
 	}
-	return first, true
+	return choice, found
 }
 
 // detectQuorumMissed hits when the final result is below the quorum, but has at least

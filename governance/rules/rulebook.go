@@ -40,7 +40,10 @@ func writeEventRules(text *strings.Builder) {
 func writeSignalRules(text *strings.Builder) {
 	text.WriteString("\n## Signals\n\nAn imported signal replaces the one that a rule derives for the same item and type. Rules use the ballots that\n" +
 		"count in the final result, as far as they were cast by the time of detection, so that a query about a past window\n" +
-		"returns the same signals at any time.\n\n" +
+		"returns the same signals at any time. They use no numbers that are partial or provisional.\n\n" +
+		"A vote is valid if its quorum, where it has one, was met. A lead decides a valid vote in which each ballot is for\n" +
+		"one choice, unless the outcome is another one or the proposal fails by a quorum of rejection. Nobody competes with\n" +
+		"those who abstain. The title of a signal begins with the name of the DAO.\n\n" +
 		"| type | condition | detected at | score | what to do | evidence |\n|---|---|---|---|---|---|\n")
 	for _, rule := range SignalRules() {
 		fmt.Fprintf(text, "| `%s` | %s | %s | %s | `%s` | `%s` |\n", rule.Type, rule.Condition,

@@ -11,6 +11,9 @@ import (
 const (
 	// minBallots is the number of ballots from which rules evaluate a result.
 	minBallots = 5
+	// minDecidedBallots is the number from which one of them can be said to decide: among a
+	// handful, every large one does.
+	minDecidedBallots = 10
 	// closeMarginPercent is the lead, in percent of all power, up to which a race is
 	// close.
 	closeMarginPercent = 5
@@ -120,8 +123,8 @@ func rulesBeforeTheEnd() []SignalRule {
 			onVote:     detectQuorumAtRisk,
 		},
 		{
-			Type: "close_race", Version: "1", Item: governance.ProposalItem, Actionability: VoteNow,
-			Condition:  "6 hours before the end the lead is at most 5 % of all power, over at least 5 ballots.",
+			Type: "close_race", Version: "2", Item: governance.ProposalItem, Actionability: VoteNow,
+			Condition:  "6 hours before the end the lead is at most 5 % of all power, over at least 5 ballots. Whoever abstains does not compete.",
 			DetectedAt: "6 hours before the end",
 			Scoring:    "60, and 6 for each percent that the lead is below 5",
 			Evidence:   []string{"leading", "leadingPower", "second", "secondPower", "marginPercent", "votes"},
@@ -141,29 +144,29 @@ func rulesBeforeTheEnd() []SignalRule {
 func rulesAfterTheEnd() []SignalRule {
 	return []SignalRule{
 		{
-			Type: "contested_result", Version: "1", Item: governance.ProposalItem, Actionability: Review,
-			Condition:  "The vote ended with a lead of at most 5 % of all power, over at least 5 ballots.",
+			Type: "contested_result", Version: "2", Item: governance.ProposalItem, Actionability: Review,
+			Condition:  "The vote was decided by a lead of at most 5 % of all power, over at least 5 ballots.",
 			DetectedAt: "the end", Scoring: "50, and 6 for each percent that the lead is below 5",
 			Evidence: []string{"leading", "leadingPower", "second", "secondPower", "marginPercent", "votes"},
 			onVote:   detectContested,
 		},
 		{
-			Type: "decisive_ballot", Version: "1", Item: governance.ProposalItem, Actionability: Review,
-			Condition:  "One ballot for the winning choice is larger than its lead, over at least 5 ballots.",
+			Type: "decisive_ballot", Version: "2", Item: governance.ProposalItem, Actionability: Review,
+			Condition:  "The vote was decided by a lead, and one ballot for the winning choice is larger than it, over at least 10 ballots.",
 			DetectedAt: "the end", Scoring: "50, and half of the ballot's part of all power in percent",
 			Evidence: []string{"voter", "choice", "power", "sharePercent", "margin", "votes"},
 			onVote:   detectDecisive,
 		},
 		{
-			Type: "whale_ballot", Version: "1", Item: governance.ProposalItem, Actionability: Monitor,
-			Condition:  "One ballot carries at least 40 % of all power, over at least 5 ballots, without being decisive.",
+			Type: "whale_ballot", Version: "2", Item: governance.ProposalItem, Actionability: Monitor,
+			Condition:  "One ballot carries at least 40 % of all power in a valid vote, over at least 10 ballots, without being decisive.",
 			DetectedAt: "the end", Scoring: "20, and half of the ballot's part of all power in percent",
 			Evidence: []string{"voter", "choice", "power", "sharePercent", "votes"},
 			onVote:   detectWhale,
 		},
 		{
-			Type: "late_swing", Version: "1", Item: governance.ProposalItem, Actionability: Review,
-			Condition:  "The choice that led 24 hours before the end did not win, over at least 5 ballots by then.",
+			Type: "late_swing", Version: "2", Item: governance.ProposalItem, Actionability: Review,
+			Condition:  "The vote was decided by a lead, and another choice led 24 hours before the end, over at least 5 ballots by then.",
 			DetectedAt: "the end", Scoring: "65, and the part of all power cast on the last day in percent, times 0.3",
 			Evidence: []string{"ledBefore", "won", "marginPercent", "lastDayPercent", "votes"},
 			onVote:   detectSwing,

@@ -3,6 +3,7 @@ package rules_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -35,9 +36,10 @@ func standing(votes uint64, powers ...string) rules.Result {
 func vote(change func(*rules.VoteFacts)) rules.VoteFacts {
 	start, end := hoursBefore(7*24), voteEnd
 	f := rules.VoteFacts{
-		Title:   "Renew the budget",
-		Choices: []governance.Choice{{Key: "1", Label: "For"}, {Key: "2", Label: "Against"}},
-		StartAt: &start, EndAt: &end, Outcome: governance.Passed, Closed: true, Single: true,
+		Title:    "Renew the budget",
+		Choices:  []governance.Choice{{Key: "1", Label: "For"}, {Key: "2", Label: "Against"}},
+		Verdicts: []governance.Verdict{governance.Approves, governance.Rejects},
+		StartAt:  &start, EndAt: &end, Outcome: governance.Passed, Closed: true, Single: true,
 		Final: standing(10, "60", "40"),
 		Before: map[time.Duration]rules.Result{
 			rules.ReminderWindow: standing(8, "50", "30"),
@@ -129,7 +131,7 @@ func TestRulesHoldAtTheirBoundaries(t *testing.T) {
 		{"decisive_ballot", "larger than the lead", func(f *rules.VoteFacts) { f.LargestBallots[0].Power = num("20.1") }, true, 60, voteEnd},
 		{"decisive_ballot", "as large as the lead", nil, false, 0, 0},
 		{"decisive_ballot", "on the losing side", func(f *rules.VoteFacts) { f.LargestBallots[1].Power = num("39") }, false, 0, 0},
-		{"decisive_ballot", "four ballots", func(f *rules.VoteFacts) { f.LargestBallots[0].Power, f.Final.Votes = num("30"), 4 }, false, 0, 0},
+		{"decisive_ballot", "nine ballots", func(f *rules.VoteFacts) { f.LargestBallots[0].Power, f.Final.Votes = num("30"), 9 }, false, 0, 0},
 
 		{"whale_ballot", "40 %", func(f *rules.VoteFacts) { f.LargestBallots[1].Power = num("40") }, true, 40, voteEnd},
 		{"whale_ballot", "39.9 %", func(f *rules.VoteFacts) { f.LargestBallots[1].Power = num("39.9") }, false, 0, 0},
@@ -187,6 +189,81 @@ func TestRulesHoldAtTheirBoundaries(t *testing.T) {
 	}
 }
 
+// What a lead decided is only reported where a lead decides: a vote that misses its quorum is not
+// valid, nobody competes with those who abstain, and some votes are decided otherwise.
+func TestLeadsThatDecideNothingAreNotReported(t *testing.T) {
+	t.Parallel()
+	// Without a change, everything about leads is reported.
+	loud := func(change func(*rules.VoteFacts)) map[string]rules.RuleHit {
+		return hits(vote(func(f *rules.VoteFacts) {
+			f.Before[rules.ReminderWindow], f.Before[rules.RaceWindow] = standing(8, "30", "40"), standing(9, "50", "49")
+			f.Final, f.LargestBallots[0].Power = standing(12, "51", "49"), num("30")
+			change(f)
+		}))
+	}
+	atEnd, all := []string{"contested_result", "decisive_ballot", "late_swing"}, []string{"close_race", "contested_result", "decisive_ballot", "late_swing"}
+	abstain := func(choice int) func(*rules.VoteFacts) {
+		return func(f *rules.VoteFacts) { f.Verdicts[choice] = governance.Abstains }
+	}
+	for name, c := range map[string]struct {
+		change func(*rules.VoteFacts)
+		none   []string
+	}{
+		"the vote is valid":      {func(*rules.VoteFacts) {}, nil},
+		"the quorum is met":      {func(f *rules.VoteFacts) { f.Quorum = new(num("100")) }, nil},
+		"the quorum is missed":   {func(f *rules.VoteFacts) { f.Quorum = new(num("100.000000000000000001")) }, atEnd},
+		"the second abstains":    {abstain(1), all},
+		"the first abstains":     {abstain(0), all},
+		"a quorum of rejection":  {func(f *rules.VoteFacts) { f.ByRejection = true }, all},
+		"two thirds were needed": {func(f *rules.VoteFacts) { f.Outcome = governance.Failed }, atEnd},
+		"it passed all the same": {func(f *rules.VoteFacts) {
+			f.Verdicts[0], f.Verdicts[1] = governance.Rejects, governance.Approves
+		}, atEnd},
+		"it was canceled":    {func(f *rules.VoteFacts) { f.Outcome = governance.Canceled }, all},
+		"numbers may change": {func(f *rules.VoteFacts) { f.Closed = false }, atEnd},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			found := loud(c.change)
+			for _, rule := range all {
+				if _, is := found[rule]; is == slices.Contains(c.none, rule) {
+					t.Errorf("%s: got %t", rule, is)
+				}
+			}
+			if _, is := found["whale_ballot"]; is && len(c.none) == 0 {
+				t.Error("a decisive ballot is reported twice")
+			}
+		})
+	}
+}
+
+// Between two choices that can win, whoever abstains is not third.
+func TestAbstainingIsNoPlaceInARace(t *testing.T) {
+	t.Parallel()
+	f := vote(func(f *rules.VoteFacts) {
+		f.Choices = append(f.Choices, governance.Choice{Key: "3", Label: "Abstain"})
+		f.Verdicts = append(f.Verdicts, governance.Abstains)
+		f.Final = standing(20, "51", "49", "500")
+	})
+	got := hits(f)["contested_result"]
+	if got.Evidence["leading"] != "1" || got.Evidence["second"] != "2" || got.Evidence["marginPercent"] != "0.3" {
+		t.Errorf("got %v, want the race of 1 and 2", got.Evidence)
+	}
+}
+
+func TestTitlesNameTheDAO(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"Uniswap":                "Uniswap · Close race: “Deploy v4”",
+		" A\nname  of two lines": "A name of two lines · Close race: “Deploy v4”",
+		strings.Repeat("x", 80):  strings.Repeat("x", 60) + "… · Close race: “Deploy v4”",
+	} {
+		if got := rules.SignalTitle(name, "Close race: “Deploy v4”"); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
 func TestActivityBurstNeedsManyPostsInThreeDays(t *testing.T) {
 	t.Parallel()
 	created := hoursBefore(72)
@@ -230,7 +307,9 @@ func TestEvidenceHasTheFiguresThatTheRuleNames(t *testing.T) {
 		f.EarlierVotes = []uint64{30, 30, 30, 30, 30}
 		f.Onchain = true
 	})
-	facts := []rules.VoteFacts{loud, vote(func(f *rules.VoteFacts) {
+	short := loud
+	short.Quorum = new(num("80.5"))
+	facts := []rules.VoteFacts{loud, short, vote(func(f *rules.VoteFacts) {
 		f.Final.Votes, f.EarlierVotes, f.LargestBallots[1].Power = 100, []uint64{5, 5, 5, 5, 5}, num("40")
 	})}
 	for _, rule := range rules.SignalRules() {
@@ -285,10 +364,11 @@ func TestSummariesReadAsSentences(t *testing.T) {
 	f := vote(func(f *rules.VoteFacts) {
 		f.Title = " Renew\nthe  budget "
 		f.Final = standing(1234, "1234567.891", "1200000.5")
-		f.Quorum = new(num("5000000"))
 		f.LargestBallots[0] = rules.LargestBallot{Voter: "0x1234567890abcdef1234567890abcdef12345678", Power: num("999999.9")}
 	})
 	found := hits(f)
+	f.Quorum = new(num("5000000"))
+	found["quorum_missed"] = hits(f)["quorum_missed"]
 	for kind, want := range map[string][2]string{
 		"decisive_ballot":  {"One ballot decided: “Renew the budget”", "0x1234…5678 cast 999,999 for “For”: more than its lead of 34,567 over “Against”."},
 		"contested_result": {"Decided by a narrow margin: “Renew the budget”", "“For” is ahead of “Against” by 1.4% of all power: 1,234,567 against 1,200,000."},

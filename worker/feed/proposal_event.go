@@ -153,7 +153,7 @@ func (p proposal) eventRows(discovered map[string]governance.Timestamp) []wareho
 		row := eventRow(e, p.state.Identity.DAOID, string(p.state.Key), p.state.Votes, discovered)
 		row.Item, row.Ref, row.ItemType = p.record.Ref, p.record.Ref, governance.ProposalItem
 		row.ProposalKey = &p.state.Key
-		row.Title, row.URL = governance.OptionalText(p.record.Title), governance.OptionalText(p.record.SourceURL)
+		row.Title, row.URL = governance.OptionalText(p.title()), governance.OptionalText(p.record.SourceURL)
 		rows = append(rows, row)
 	}
 	return rows
