@@ -70,9 +70,10 @@ type VoteFacts struct {
 	Before map[time.Duration]Result
 	// LargestBallots holds the largest ballots of each choice.
 	LargestBallots []LargestBallot
-	// EarlierVotes holds the ballot counts of the votes of the same source that ended
-	// before this one, the last 10 at most.
-	EarlierVotes []uint64
+	// EarlierVotes and EarlierPowers hold the ballots, and their voting power, of the votes of
+	// the same source that ended before this one began, the last 10 at most.
+	EarlierVotes  []uint64
+	EarlierPowers []decimal.Decimal
 }
 
 // TopicActivity is the input of the rules for forum topics.

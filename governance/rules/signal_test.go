@@ -73,7 +73,7 @@ func TestUneventfulVoteHasOnlyTheReminder(t *testing.T) {
 		Title:   "Last day to vote: “Renew the budget”",
 		Summary: "Voting ends on 15 June 2025, 15:06 UTC. 8 ballots have been cast so far.",
 		Evidence: map[string]string{
-			"rule": "proposal_deadline_reminder", "ruleVersion": "1", "endAt": voteEnd.String(), "votes": "8",
+			"rule": "proposal_deadline_reminder", "ruleVersion": "2", "endAt": voteEnd.String(), "votes": "8",
 		},
 	}}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -105,8 +105,8 @@ func TestRulesHoldAtTheirBoundaries(t *testing.T) {
 		{"proposal_deadline_reminder", "canceled", func(f *rules.VoteFacts) { f.Outcome = governance.Canceled }, false, 0, 0},
 		{"proposal_deadline_reminder", "ends as it starts", func(f *rules.VoteFacts) { f.StartAt = f.EndAt }, false, 0, 0},
 
-		{"quorum_at_risk", "just short", func(f *rules.VoteFacts) { f.Quorum = quorum("90.000000000000000001") }, true, 89, hoursBefore(12)},
-		{"quorum_at_risk", "half there", func(f *rules.VoteFacts) { f.Quorum = quorum("180") }, true, 72, hoursBefore(12)},
+		{"quorum_at_risk", "just short", func(f *rules.VoteFacts) { f.Quorum = quorum("90.000000000000000001") }, true, 52, hoursBefore(12)},
+		{"quorum_at_risk", "half there", func(f *rules.VoteFacts) { f.Quorum = quorum("180") }, true, 42, hoursBefore(12)},
 		{"quorum_at_risk", "reached", func(f *rules.VoteFacts) { f.Quorum = quorum("90") }, false, 0, 0},
 		{"quorum_at_risk", "nobody voted yet", func(f *rules.VoteFacts) {
 			f.Quorum, f.Before[rules.QuorumWindow] = quorum("90"), standing(0, "0", "0")
@@ -114,8 +114,8 @@ func TestRulesHoldAtTheirBoundaries(t *testing.T) {
 		{"quorum_at_risk", "began later", func(f *rules.VoteFacts) { f.Quorum, f.StartAt = quorum("900"), new(hoursBefore(11)) }, false, 0, 0},
 		{"quorum_at_risk", "quorum of nothing", func(f *rules.VoteFacts) { f.Quorum = quorum("0") }, false, 0, 0},
 
-		{"close_race", "5 %", func(f *rules.VoteFacts) { f.Before[rules.RaceWindow] = standing(5, "52.5", "47.5") }, true, 60, hoursBefore(6)},
-		{"close_race", "level", func(f *rules.VoteFacts) { f.Before[rules.RaceWindow] = standing(5, "50", "50") }, true, 90, hoursBefore(6)},
+		{"close_race", "5 %", func(f *rules.VoteFacts) { f.Before[rules.RaceWindow] = standing(5, "52.5", "47.5") }, true, 33, hoursBefore(6)},
+		{"close_race", "level", func(f *rules.VoteFacts) { f.Before[rules.RaceWindow] = standing(5, "50", "50") }, true, 49, hoursBefore(6)},
 		{"close_race", "5.2 %", func(f *rules.VoteFacts) { f.Before[rules.RaceWindow] = standing(5, "52.6", "47.4") }, false, 0, 0},
 		{"close_race", "four ballots", func(f *rules.VoteFacts) { f.Before[rules.RaceWindow] = standing(4, "50", "50") }, false, 0, 0},
 		{"close_race", "one side", func(f *rules.VoteFacts) { f.Before[rules.RaceWindow] = standing(5, "50", "0") }, false, 0, 0},
@@ -123,40 +123,40 @@ func TestRulesHoldAtTheirBoundaries(t *testing.T) {
 			f.Single, f.Before[rules.RaceWindow] = false, standing(5, "50", "50")
 		}, false, 0, 0},
 
-		{"contested_result", "5 %", func(f *rules.VoteFacts) { f.Final = standing(5, "52.5", "47.5") }, true, 50, voteEnd},
-		{"contested_result", "level", func(f *rules.VoteFacts) { f.Final = standing(5, "50", "50") }, true, 80, voteEnd},
+		{"contested_result", "5 %", func(f *rules.VoteFacts) { f.Final = standing(5, "52.5", "47.5") }, true, 27, voteEnd},
+		{"contested_result", "level", func(f *rules.VoteFacts) { f.Final = standing(5, "50", "50") }, true, 44, voteEnd},
 		{"contested_result", "5.2 %", func(f *rules.VoteFacts) { f.Final = standing(5, "52.6", "47.4") }, false, 0, 0},
 		{"contested_result", "still open", func(f *rules.VoteFacts) { f.Final, f.Closed = standing(5, "50", "50"), false }, false, 0, 0},
 
-		{"decisive_ballot", "larger than the lead", func(f *rules.VoteFacts) { f.LargestBallots[0].Power = num("20.1") }, true, 60, voteEnd},
+		{"decisive_ballot", "larger than the lead", func(f *rules.VoteFacts) { f.LargestBallots[0].Power = num("20.1") }, true, 36, voteEnd},
 		{"decisive_ballot", "as large as the lead", nil, false, 0, 0},
 		{"decisive_ballot", "on the losing side", func(f *rules.VoteFacts) { f.LargestBallots[1].Power = num("39") }, false, 0, 0},
 		{"decisive_ballot", "nine ballots", func(f *rules.VoteFacts) { f.LargestBallots[0].Power, f.Final.Votes = num("30"), 9 }, false, 0, 0},
 
-		{"whale_ballot", "40 %", func(f *rules.VoteFacts) { f.LargestBallots[1].Power = num("40") }, true, 40, voteEnd},
+		{"whale_ballot", "40 %", func(f *rules.VoteFacts) { f.LargestBallots[1].Power = num("40") }, true, 24, voteEnd},
 		{"whale_ballot", "39.9 %", func(f *rules.VoteFacts) { f.LargestBallots[1].Power = num("39.9") }, false, 0, 0},
 		{"whale_ballot", "decisive", func(f *rules.VoteFacts) { f.LargestBallots[0].Power = num("50") }, false, 0, 0},
 
-		{"late_swing", "turned", func(f *rules.VoteFacts) { f.Before[rules.ReminderWindow] = standing(5, "30", "40") }, true, 74, voteEnd},
+		{"late_swing", "turned", func(f *rules.VoteFacts) { f.Before[rules.ReminderWindow] = standing(5, "30", "40") }, true, 44, voteEnd},
 		{"late_swing", "was level", func(f *rules.VoteFacts) { f.Before[rules.ReminderWindow] = standing(5, "40", "40") }, false, 0, 0},
 		{"late_swing", "few ballots by then", func(f *rules.VoteFacts) { f.Before[rules.ReminderWindow] = standing(4, "30", "40") }, false, 0, 0},
 		{"late_swing", "a short vote", func(f *rules.VoteFacts) {
 			f.StartAt, f.Before[rules.ReminderWindow] = new(hoursBefore(23)), standing(5, "30", "40")
 		}, false, 0, 0},
 
-		{"quorum_missed", "just", func(f *rules.VoteFacts) { f.Quorum = quorum("100.000000000000000001") }, true, 74, voteEnd},
+		{"quorum_missed", "just", func(f *rules.VoteFacts) { f.Quorum = quorum("100.000000000000000001") }, true, 44, voteEnd},
 		{"quorum_missed", "reached", func(f *rules.VoteFacts) { f.Quorum = quorum("100") }, false, 0, 0},
-		{"quorum_missed", "a tenth of it", func(f *rules.VoteFacts) { f.Quorum = quorum("1000") }, true, 30, voteEnd},
+		{"quorum_missed", "a tenth of it", func(f *rules.VoteFacts) { f.Quorum = quorum("1000") }, true, 18, voteEnd},
 		{"quorum_missed", "less than a tenth", func(f *rules.VoteFacts) { f.Quorum = quorum("1002") }, false, 0, 0},
 
-		{"participation_drop", "below half", func(f *rules.VoteFacts) { f.EarlierVotes = earlier(21, 21, 21, 21, 21) }, true, 30, voteEnd},
+		{"participation_drop", "below half", func(f *rules.VoteFacts) { f.EarlierVotes = earlier(21, 21, 21, 21, 21) }, true, 21, voteEnd},
 		{"participation_drop", "half", func(f *rules.VoteFacts) { f.EarlierVotes = earlier(20, 20, 20, 20, 20) }, false, 0, 0},
 		{"participation_drop", "four before", func(f *rules.VoteFacts) { f.EarlierVotes = earlier(90, 90, 90, 90) }, false, 0, 0},
 		{"participation_drop", "a tiny DAO", func(f *rules.VoteFacts) { f.EarlierVotes, f.Final.Votes = earlier(9, 9, 9, 9, 9), 1 }, false, 0, 0},
-		{"participation_drop", "even number before", func(f *rules.VoteFacts) { f.EarlierVotes = earlier(1, 1, 1, 41, 41, 41) }, true, 30, voteEnd},
+		{"participation_drop", "even number before", func(f *rules.VoteFacts) { f.EarlierVotes = earlier(1, 1, 1, 41, 41, 41) }, true, 21, voteEnd},
 
-		{"participation_surge", "three times", func(f *rules.VoteFacts) { f.EarlierVotes, f.Final.Votes = earlier(10, 10, 10, 10, 10), 30 }, true, 45, voteEnd},
-		{"participation_surge", "a hundred times", func(f *rules.VoteFacts) { f.EarlierVotes, f.Final.Votes = earlier(10, 10, 10, 10, 10), 1000 }, true, 80, voteEnd},
+		{"participation_surge", "three times", func(f *rules.VoteFacts) { f.EarlierVotes, f.Final.Votes = earlier(10, 10, 10, 10, 10), 30 }, true, 21, voteEnd},
+		{"participation_surge", "a hundred times", func(f *rules.VoteFacts) { f.EarlierVotes, f.Final.Votes = earlier(10, 10, 10, 10, 10), 1000 }, true, 48, voteEnd},
 		{"participation_surge", "29 instead of 10", func(f *rules.VoteFacts) { f.EarlierVotes, f.Final.Votes = earlier(10, 10, 10, 10, 10), 29 }, false, 0, 0},
 		{"participation_surge", "nineteen ballots", func(f *rules.VoteFacts) { f.EarlierVotes, f.Final.Votes = earlier(1, 1, 1, 1, 1), 19 }, false, 0, 0},
 
@@ -232,6 +232,77 @@ func TestLeadsThatDecideNothingAreNotReported(t *testing.T) {
 			}
 			if _, is := found["whale_ballot"]; is && len(c.none) == 0 {
 				t.Error("a decisive ballot is reported twice")
+			}
+		})
+	}
+}
+
+// The same figures weigh less in a vote that few took part in, by ballots or by power, and in one of
+// a handful of ballots.
+func TestTurnoutWeighsInScores(t *testing.T) {
+	t.Parallel()
+	five := func(votes uint64, power string) ([]uint64, []decimal.Decimal) {
+		return slices.Repeat([]uint64{votes}, 5), slices.Repeat([]decimal.Decimal{num(power)}, 5)
+	}
+	for name, c := range map[string]struct {
+		votes          uint64
+		usual          uint64
+		usualPower     string
+		want, reminder int
+	}{
+		"as many as usual":           {100, 100, "100", 80, 50},
+		"more than usual":            {1000, 100, "1", 80, 50},
+		"half of the ballots":        {100, 200, "100", 60, 50},
+		"half of the power":          {100, 100, "200", 60, 50},
+		"a thousandth of the power":  {100, 100, "100000", 40, 50},
+		"eleven ballots where usual": {11, 11, "100", 48, 30},
+		"a third of the ballots, 11": {11, 32, "100", 32, 41},
+		"nobody is usual":            {50, 0, "0", 80, 25},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := hits(vote(func(f *rules.VoteFacts) {
+				f.EarlierVotes, f.EarlierPowers = five(c.usual, c.usualPower)
+				f.Final = standing(c.votes, "50", "50")
+			}))
+			if at := got["contested_result"].Score; at != c.want {
+				t.Errorf("level vote: got score %d, want %d", at, c.want)
+			}
+			if at := got["proposal_deadline_reminder"].Score; at != c.reminder {
+				t.Errorf("reminder: got score %d, want %d", at, c.reminder)
+			}
+		})
+	}
+	// Four votes before are too few to tell what is usual.
+	four := hits(vote(func(f *rules.VoteFacts) {
+		f.EarlierVotes, f.EarlierPowers, f.Final = []uint64{900, 900, 900, 900}, slices.Repeat([]decimal.Decimal{num("9000")}, 4), standing(50, "50", "50")
+	}))
+	if at := four["contested_result"].Score; at != 80 {
+		t.Errorf("got score %d, want 80", at)
+	}
+}
+
+func TestImportanceOfAVoteThatIsOverIsWeighed(t *testing.T) {
+	t.Parallel()
+	f := vote(func(f *rules.VoteFacts) {
+		f.EarlierVotes, f.EarlierPowers = slices.Repeat([]uint64{200}, 5), slices.Repeat([]decimal.Decimal{num("100")}, 5)
+		f.Final.Votes = 100
+	})
+	open := f
+	open.Closed = false
+	for name, c := range map[string]struct {
+		facts      rules.VoteFacts
+		confidence governance.Confidence
+		want       int
+	}{
+		"half of the usual turnout": {f, governance.ExactTime, 56}, // (70 + 5) × 3/4
+		"while it is open":          {open, governance.ExactTime, 75},
+		"only discovered":           {f, governance.DiscoveredTime, 10},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := c.facts.Importance(rules.VotingEnded, c.confidence, 100); got != c.want {
+				t.Errorf("got %d, want %d", got, c.want)
 			}
 		})
 	}

@@ -191,9 +191,6 @@ func (b *Builder) readBallotTimes(ctx context.Context, proposals []proposal) err
 // marks as spam, or that another one supersedes.
 func (p proposal) isLeftOut() bool { return p.state.Identity.DAOID == "" || p.state.Flagged }
 
-// title returns the title that lists show: upstream's, or the one that stands for it.
-func (p proposal) title() string { return cmp.Or(p.state.DerivedTitle, p.record.Title) }
-
 func (p proposal) hasFlag(flag governance.QualityFlag) bool {
 	return slices.Contains(p.state.QualityFlags, string(flag))
 }

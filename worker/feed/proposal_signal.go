@@ -68,9 +68,9 @@ func signalRow(
 // closed vote when the totals are not final.
 func (p proposal) facts() rules.VoteFacts {
 	f := rules.VoteFacts{
-		Title: p.title(), Choices: p.state.Choices, Verdicts: governance.Verdicts(p.record.VoteType, p.state.Choices), Outcome: p.state.Outcome,
+		Title: p.record.Title, Choices: p.state.Choices, Verdicts: governance.Verdicts(p.record.VoteType, p.state.Choices), Outcome: p.state.Outcome,
 		Onchain: p.record.Provider.IsOnchain(), ExecutedAt: milestones(p.record)[rules.ProposalExecuted],
-		Single: p.isSingleChoice(), EarlierVotes: p.turnout.Earlier, Before: map[time.Duration]rules.Result{},
+		Single: p.isSingleChoice(), EarlierVotes: p.turnout.EarlierVotes, EarlierPowers: p.turnout.EarlierPowers, Before: map[time.Duration]rules.Result{},
 	}
 	// Rules need exact times: one of which only the day is known is left out.
 	if !p.record.StartDayOnly {
