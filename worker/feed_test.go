@@ -208,9 +208,9 @@ func TestRecordedEventsReplaceDerivedOnes(t *testing.T) {
 	h.waitForEvents("dao.eth", "voting_ended exact -49", "voting_started exact -100", "proposal_created exact -101")
 	h.waitForSignals("dao.eth", "proposal_deadline_reminder 88")
 	rows, err := h.signals("dao.eth")
-	if err != nil || string(rows[0].Evidence) != `{"figure":1.10e2}` || rows[0].Priority.Band != "critical" ||
+	if err != nil || string(rows[0].Evidence) != `{"figure":1.10e2}` || rows[0].Title != "Vote!" || rows[0].Priority.Band != "critical" ||
 		rows[0].ProposalKey == nil || *rows[0].ProposalKey != keyOf("dao.eth", "a") {
-		t.Errorf("got %+v (%v), want unchanged evidence, the band of the score, and the key of the proposal", rows, err)
+		t.Errorf("got %+v (%v), want an unchanged title and evidence, the band of the score, and the key of the proposal", rows, err)
 	}
 
 	// A recorded event that changes its subject no longer replaces the derived one.
@@ -232,10 +232,9 @@ func TestSignalsUseTheBallotsCastBeforeTheirWindow(t *testing.T) {
 		// On the last day the other choice takes the lead, and the quorum is reached.
 		voteAt("0x6", "70", "2", -51))
 	h.waitForSignals("dao.eth",
-		"late_swing 85",                 // 70 of 103 on the last day: 65 + 67.9 × 0.3
-		"decisive_ballot 83",            // 50 + 67.9 ÷ 2
-		"quorum_at_risk 66",             // 33 of 100: 55 + 33 × 0.35
 		"proposal_deadline_reminder 65", // the quorum was not reached by then
+		"late_swing 47",                 // 70 of 103 on the last day: 65 + 67.9 × 0.3, of six ballots
+		"quorum_at_risk 36",             // 33 of 100: 55 + 33 × 0.35, of five ballots
 	)
 }
 
