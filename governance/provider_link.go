@@ -100,7 +100,7 @@ func LinkedProposal(text string) string {
 
 // snapshotName leaves the space out: ids are hashes, and spaces get renamed.
 func snapshotName(id string) string {
-	return string(Snapshot) + ":" + VoterIdentity(id)
+	return string(Snapshot) + ":" + lowerHexadecimal(id)
 }
 
 func governorName(slug, id string) string {

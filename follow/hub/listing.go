@@ -47,7 +47,7 @@ func (p *poller) listing(ctx context.Context, space string) (heads map[string]pr
 				trusted = false
 				continue
 			}
-			heads[head.ID], last = head, max(last, head.Created)
+			heads[head.ID], last = head, max(last, int64(head.Created))
 		}
 		trusted = trusted && got.holes == 0
 		more = got.full

@@ -214,7 +214,7 @@ func TestItemThatIsNoRecordIsCountedAndPassedOver(t *testing.T) {
 	f := newFixture(t)
 	id := f.open()
 	f.fill()
-	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("eve"), Choice: "0"})
+	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("eve"), Choice: "true"})
 	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("ada")})
 	f.run("log")
 	if got := f.rejected(); got != 1 {

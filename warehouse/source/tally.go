@@ -153,11 +153,7 @@ func readTallyVote(in object) record.Record {
 	choice := in.get("type")
 	ballot.ChoiceKey = oneOf(choice, governorChoices()...)
 	ballot.Choices, ballot.RawChoice = []string{ballot.ChoiceKey}, string(choice.json)
-	amount := in.get("amount")
-	if amount.absent() {
-		amount.require(typeString)
-	}
-	if power := amount.baseUnits(readDecimals(in.get("proposal").object())); power != nil {
+	if power := in.get("amount").required(typeString).baseUnits(readDecimals(in.get("proposal").object())); power != nil {
 		ballot.Power = *power
 	}
 	return ballot
