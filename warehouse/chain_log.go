@@ -82,3 +82,17 @@ func (w *Warehouse) WriteChainLogs(ctx context.Context, logs []ChainLog) error {
 			l.TxHash, l.BlockAt, l.Topics, l.Data, l.Withdrawn, uint64(time.Now().UnixMicro()))
 	})
 }
+
+// UnreadChainLog counts standing logs of a Governor that came to no record: those about no
+// proposal by event, and those about a proposal that no log creates by proposal.
+type UnreadChainLog struct {
+	Governor, ProposalID, Topic string
+	Logs                        uint64
+}
+
+// UnreadChainLogs counts the logs of a chain that came to no record. parameters are the topics
+// of events about no proposal that are read, creations those of events that create one.
+func (w *Warehouse) UnreadChainLogs(ctx context.Context, chainID uint64, parameters, creations []string) ([]UnreadChainLog, error) {
+	rows, err := w.conn.Query(ctx, sqlText("chain_log_unread"), chainID, parameters, creations)
+	return selectRows[UnreadChainLog](rows, err, fmt.Sprintf("count the logs of chain %d that are not read", chainID))
+}

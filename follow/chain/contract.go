@@ -44,6 +44,11 @@ type facts struct {
 	seconds bool
 	// quorumChoices are the choices that count towards the quorum; nil where unknown.
 	quorumChoices []string
+	// unknownMode is the counting mode if a word of it is not known; empty else. With
+	// unknownSides nobody knows what supports a proposal, with unknownQuorum what counts
+	// towards the quorum.
+	unknownMode                 string
+	unknownSides, unknownQuorum bool
 	// inParts is true if a voter may divide power.
 	inParts bool
 	// proposals is the contract's own count; 0 where it keeps none.
@@ -171,8 +176,7 @@ func (c *Chain) probe(ctx context.Context, g *governor) error {
 		found.proposals = count.Uint64()
 	}
 	found.seconds = strings.Contains(clockMode, "mode=timestamp")
-	found.inParts = strings.Contains(counting, "params=fractional")
-	found.quorumChoices = quorumChoices(counting, constantQuorum)
+	found.setMode(counting, constantQuorum)
 	if found.timelock == "" && timelock != zeroAddress {
 		found.timelock = timelock
 	}
@@ -225,19 +229,35 @@ func countedSides(choices []string) (sides []string) {
 	return sides
 }
 
-// quorumChoices reads which choices count towards the quorum from COUNTING_MODE, or from
-// the presence of a constant quorum: Alpha and Bravo count those in favour alone.
-func quorumChoices(counting string, constantQuorum bool) []string {
+// setMode takes from COUNTING_MODE who supports what, which sides count towards the quorum, and
+// what the params of a vote mean. Alpha and Bravo, which have a constant quorum, count those in
+// favour alone.
+func (f *facts) setMode(counting string, constantQuorum bool) {
+	if constantQuorum {
+		f.quorumChoices = []string{governance.GovernorFor}
+	}
 	for part := range strings.SplitSeq(counting, "&") {
-		choices, isQuorum := strings.CutPrefix(part, "quorum=")
-		switch {
-		case !isQuorum:
+		key, value, _ := strings.Cut(part, "=")
+		known := true
+		switch words := strings.Split(value, ","); key {
+		case "support":
+			known = value == "bravo"
+			f.unknownSides = !known
+		case "quorum":
+			if value == "bravo" {
+				words = []string{governance.GovernorFor}
+			}
+			f.quorumChoices = countedSides(words)
+			known = len(f.quorumChoices) == len(words)
+			f.unknownQuorum = !known
+		case "params":
+			f.inParts = value == "fractional"
+			known = f.inParts || value == "modules"
 		default:
-			return countedSides(strings.Split(choices, ","))
+			known = part == ""
+		}
+		if !known {
+			f.unknownMode = counting
 		}
 	}
-	if constantQuorum {
-		return []string{governance.GovernorFor}
-	}
-	return nil
 }
