@@ -66,6 +66,13 @@ func (w *Warehouse) ChainLogsAbout(ctx context.Context, chainID uint64, keys []C
 	return selectRows[ChainLog](rows, err, fmt.Sprintf("read the logs about %d keys of chain %d", len(keys), chainID))
 }
 
+// ChainLogsOf returns the logs about a proposal of a Governor, its votes and withdrawn ones
+// included, in the order of the chain. Logs about none have an empty proposal.
+func (w *Warehouse) ChainLogsOf(ctx context.Context, chainID uint64, governor, proposal string) ([]ChainLog, error) {
+	rows, err := w.conn.Query(ctx, fmt.Sprintf(sqlText("chain_log"), "governor = ? AND proposal_id = ?"), chainID, governor, proposal)
+	return selectRows[ChainLog](rows, err, fmt.Sprintf("read the logs about proposal %q of %s", proposal, governor))
+}
+
 // TimelockLogs returns the logs of the timelock of a Governor, withdrawn ones included, in
 // the order of the chain.
 func (w *Warehouse) TimelockLogs(ctx context.Context, chainID uint64, governor string) ([]ChainLog, error) {

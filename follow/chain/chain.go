@@ -130,7 +130,7 @@ func New(o Options) *Chain {
 	for _, g := range o.Governors {
 		address := strings.ToLower(g.Address)
 		c.governors = append(c.governors, &governor{
-			Governor: g, address: address, notes: map[string]*note{},
+			Governor: g, address: address, notes: map[string]*note{}, changes: map[eventKind][]uint64{},
 			source: record.SourceRef{Provider: governance.Governor, ID: SourceID(o.ChainID, address)},
 		})
 	}

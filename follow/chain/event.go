@@ -33,8 +33,9 @@ const (
 	eventExecuted
 	eventCanceled
 	eventVetoed
-	// eventParameters changes what calls to the contract say.
+	// eventParameters changes what calls to the contract say, eventUpgraded how it counts, too.
 	eventParameters
+	eventUpgraded
 	// eventScheduled and eventDone are those of an operation of a timelock.
 	eventScheduled
 	eventDone
@@ -112,9 +113,9 @@ var layouts = sync.OnceValue(func() map[string]layout {
 		{eventVetoed, "ProposalVetoed", "uint256"},
 		{eventParameters, "QuorumNumeratorUpdated", "uint256,uint256"},
 		{eventParameters, "TimelockChange", "address,address"},
-		{eventParameters, "Upgraded", "address"},
-		{eventParameters, "BeaconUpgraded", "address"},
-		{eventParameters, "NewImplementation", "address,address"},
+		{eventUpgraded, "Upgraded", "address"},
+		{eventUpgraded, "BeaconUpgraded", "address"},
+		{eventUpgraded, "NewImplementation", "address,address"},
 		{eventScheduled, "CallScheduled", "bytes32,uint256,address,uint256,bytes,bytes32,uint256"},
 		{eventDone, "CallExecuted", "bytes32,uint256,address,uint256,bytes"},
 	} {
@@ -170,7 +171,7 @@ func parse(topics []string, data string) (event, error) {
 	}
 	e := event{kind: of.kind}
 	switch of.kind {
-	case eventParameters:
+	case eventParameters, eventUpgraded:
 		return e, nil
 	case eventScheduled, eventDone:
 		e.proposal = values.text(0)
@@ -240,10 +241,10 @@ func (e *event) powers(inParts bool) [3]*big.Int {
 	return e.sides
 }
 
-// topics returns the topics of the events of a kind, ordered.
-func topics(kind eventKind) (of []string) {
+// topics returns the topics of the events of some kinds, ordered.
+func topics(kinds ...eventKind) (of []string) {
 	for topic, layout := range layouts() {
-		if layout.kind == kind {
+		if slices.Contains(kinds, layout.kind) {
 			of = append(of, topic)
 		}
 	}

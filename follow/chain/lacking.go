@@ -28,7 +28,7 @@ func (c *Chain) noteLacking(ctx context.Context) error {
 }
 
 func (c *Chain) sayLacking(ctx context.Context) error {
-	unread, err := c.journal.Warehouse.UnreadChainLogs(ctx, c.ChainID, topics(eventParameters), topics(eventCreated))
+	unread, err := c.journal.Warehouse.UnreadChainLogs(ctx, c.ChainID, topics(eventParameters, eventUpgraded), topics(eventCreated))
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (g *governor) lacks(unread []warehouse.UnreadChainLog) string {
 	if votes > 0 {
 		lacks = append(lacks, fmt.Sprintf("%d logs about %d proposals that no known event creates: %s", votes, len(proposals), named(proposals)))
 	}
-	if mode := g.known().unknownMode; mode != "" {
+	if mode := g.known().UnknownMode; mode != "" {
 		lacks = append(lacks, fmt.Sprintf("the counting mode %q is not known", fetch.Clip(mode)))
 	}
 	return strings.Join(lacks, "; ")

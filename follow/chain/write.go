@@ -76,8 +76,8 @@ func (c *Chain) decodeAll(logs []chainLog) (rows []warehouse.ChainLog) {
 			if err != nil {
 				c.journal.Reject(g.source, fmt.Sprintf("block %d log %d", l.BlockNumber, l.Index), err)
 			}
-			if e.kind == eventParameters {
-				g.outdate()
+			if e.kind == eventParameters || e.kind == eventUpgraded {
+				g.outdate(e.kind, uint64(l.BlockNumber))
 			}
 			rows = append(rows, storedLog(c.ChainID, g.address, l, e))
 		}
@@ -138,8 +138,20 @@ func (c *Chain) compute(
 				consulted[g] = append(consulted[g], p)
 			}
 		}
-		if err := c.consult(ctx, g, consulted[g]); err != nil {
+		renewed, err := c.consult(ctx, g, consulted[g])
+		if err != nil {
 			return nil, nil, err
+		}
+		for _, id := range renewed {
+			logs, err := c.journal.Warehouse.ChainLogsOf(ctx, c.ChainID, g.address, id)
+			if err != nil {
+				return nil, nil, err
+			}
+			all := map[warehouse.ChainLogKey][]warehouse.ChainLog{}
+			for _, l := range logs {
+				all[l.ChainLogKey] = append(all[l.ChainLogKey], l)
+			}
+			maps.Copy(byKey, all)
 		}
 		records = append(records, c.recordsOf(g, proposals, byKey, ch.final)...)
 	}
@@ -192,7 +204,7 @@ func (c *Chain) recordsOf(
 		if key.Governor != g.address || key.Voter == "" {
 			continue
 		}
-		b, known := foldBallot(g.known().inParts, logs)
+		b, known := foldBallot(g.rulesOf(key.ProposalID).InParts, logs)
 		if !known {
 			continue
 		}
