@@ -48,6 +48,9 @@ func readSnapshotProposal(in object) record.Record {
 	if kind := in.get("quorumType").text(); kind == string(governance.QuorumOfRejection) {
 		proposal.QuorumType = governance.QuorumOfRejection // "default" is that of approval
 	}
+	if plugins := in.get("plugins"); typeOf(plugins.json) == typeObject {
+		proposal.SetActions(pluginActions(plugins.json))
+	}
 	proposal.StartAt, proposal.StartDayOnly = timeOrDay(in.get("start"), in.get("start_day"))
 	proposal.EndAt, proposal.EndDayOnly = timeOrDay(in.get("end"), in.get("end_day"))
 	return proposal

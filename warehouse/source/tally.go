@@ -62,6 +62,9 @@ func readTallyProposal(in object) record.Record {
 		proposal.QuorumRaw, proposal.Quorum = in.get("quorum").numberText(), quorum
 	}
 	readVoteStats(in.get("voteStats"), decimals, proposal)
+	if calls := in.get("executableCalls"); typeOf(calls.json) == typeArray {
+		proposal.SetActions(executableCalls(calls))
+	}
 	return proposal
 }
 
