@@ -16,7 +16,7 @@ import (
 	"pnyx/ratelimit"
 )
 
-// askAsEdge asks for permission, on behalf of whoever has some headers.
+// askAsEdge asks for permission, on behalf of a caller with some headers.
 func (t *node) askAsEdge(method, path string, header http.Header) answer {
 	t.Helper()
 	header = header.Clone()

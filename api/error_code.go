@@ -98,13 +98,13 @@ func Codes() []CodeInfo {
 		},
 		{
 			Code: CodeExportGone, Status: http.StatusGone,
-			Description: "The ballots that the revision names cannot be read any more: others have come, or the proposal was withdrawn.",
+			Description: "The ballots that the revision names cannot be read any more: the ballots changed, or the proposal was withdrawn.",
 			Fix:         "Begin again at details.manifest, and drop the parts of the earlier revision.",
 			Example:     exportGone("p1_f_XfJz_6yGy1gCgoSU2qbg"),
 		},
 		{
 			Code: CodeCursorExpired, Status: http.StatusGone,
-			Description: "Rows after the cursor, or after the time in from, are not kept any more, or were lost: what changed since cannot be told.",
+			Description: "Rows after the cursor, or after the time in from, are not kept any more, or were lost.",
 			Fix:         "Take a cursor without from, read again what you keep a copy of, and go on with that cursor.",
 			Example:     cursorExpired(governance.TimestampOf(now)),
 		},
@@ -123,13 +123,13 @@ func Codes() []CodeInfo {
 		},
 		{
 			Code: CodeInternal, Status: http.StatusInternalServerError,
-			Description: "Something went wrong on our side.",
-			Fix:         "Try again; if it stays, report meta.requestId, which finds the line in our log.",
+			Description: "An error of the service.",
+			Fix:         "Retry; if it persists, report meta.requestId, which the log of the service has.",
 			Example:     internalError(nil),
 		},
 		{
 			Code: CodeUnavailable, Status: http.StatusServiceUnavailable,
-			Description: "The data cannot be had at the moment: it was never computed yet, or too many wait for such data.",
+			Description: "The data is not available at the moment: it was not computed yet, or too many requests wait for it.",
 			Fix:         "Wait for Retry-After and try again. Nothing was charged or counted.",
 			Example:     unavailable(nil),
 		},

@@ -12,7 +12,7 @@ import (
 //
 // fasthttp reads several lengths, both kinds of length, and headers that continue on another
 // line; what is in front may read them differently. It takes trailers for headers, which
-// nobody in front has looked at.
+// no proxy in front has checked.
 func framingProblem(header *fasthttp.RequestHeader) *Problem {
 	if bytes.ContainsFunc(header.RequestURI(), func(r rune) bool { return r <= ' ' || r == 0x7f }) {
 		return &Problem{

@@ -17,7 +17,7 @@ import (
 // Changes are rows of one Redis stream, which says what was published: the key of each
 // subject, after its values were written. Its first entry is where it begins: whoever has
 // read up to an entry before it may have missed rows. A full publication restarts it with
-// a marker, because what was lost before cannot be told.
+// a marker, because what was lost before is unknown.
 
 const (
 	// ChangeTTL is how long rows are kept.

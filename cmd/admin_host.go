@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// onlyPrivateHosts refuses requests whose Host is a name that somebody else may own. A page
+// onlyPrivateHosts refuses requests whose Host is a name that another party may own. A page
 // that a browser of this machine or network shows could otherwise read what the admin
 // listener answers: its owner lets the page's own name resolve to the listener. listen is the
 // address of the setting, whose name is accepted.

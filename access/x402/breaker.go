@@ -79,11 +79,11 @@ func (b *breaker) call(payer string, vouched bool, ask func() (verdict, error)) 
 	if err != nil {
 		return verdict{}, err
 	}
-	said, err := ask()
+	reply, err := ask()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.record(payer, vouched, err)
-	return said, err
+	return reply, err
 }
 
 // ready returns why no call would be made now; nil if one would.

@@ -120,19 +120,19 @@ func (c *Charge) resumeExpired(ctx context.Context, id, fingerprint, reason stri
 func (c *Charge) verify(ctx context.Context) (*Charge, error) {
 	// While settlements fail, no response is built that could not be charged.
 	err := c.gate.facilitator.settles.ready()
-	var said verdict
+	var reply verdict
 	if err == nil {
-		said, err = c.gate.facilitator.verify(ctx, c.payment, c.vouched)
+		reply, err = c.gate.facilitator.verify(ctx, c.payment, c.vouched)
 	}
 	if err != nil {
 		c.Release(ctx)
 		return nil, unavailable(err)
 	}
-	if said.yes {
+	if reply.yes {
 		return c, nil
 	}
 	c.Release(ctx)
-	if isUsed(said.reason) {
+	if isUsed(reply.reason) {
 		// A node that worked on the payment before a flush of Redis may have used it.
 		stored, err := c.gate.store.Payment(ctx, c.payment.ID)
 		if err == nil && stored.State == governance.PaymentSettled {
@@ -140,7 +140,7 @@ func (c *Charge) verify(ctx context.Context) (*Charge, error) {
 			return c.enter(ctx, stored, false, c.payment.Header)
 		}
 	}
-	return nil, c.gate.require(c.request, said.reason)
+	return nil, c.gate.require(c.request, reply.reason)
 }
 
 // replay loads the stored response of a settled payment. If it is lost, one request builds

@@ -72,11 +72,11 @@ func (f *facilitator) verify(ctx context.Context, p governance.Payment, vouched 
 	ctx, cancel := context.WithTimeout(ctx, f.verifyTimeout)
 	defer cancel()
 	ask := func() (verdict, error) { return f.post(ctx, "verify", p.Settlement, readVerified) }
-	said, err := f.verifies.call(p.Payer, vouched, ask)
+	reply, err := f.verifies.call(p.Payer, vouched, ask)
 	if err != nil && isBroken(err) && ctx.Err() == nil {
 		return f.verifies.call(p.Payer, vouched, ask)
 	}
-	return said, err
+	return reply, err
 }
 
 // settle requests that a payment be charged. It repeats the request once, only when the
@@ -86,13 +86,13 @@ func (f *facilitator) settle(ctx context.Context, p governance.Payment) (verdict
 	ctx, cancel := context.WithTimeout(ctx, f.settleTimeout)
 	defer cancel()
 	ask := func() (verdict, error) { return f.post(ctx, "settle", p.Settlement, readSettled) }
-	said, err := f.settles.call(p.Payer, true, ask)
-	if err == nil && said.reason == reasonPending {
+	reply, err := f.settles.call(p.Payer, true, ask)
+	if err == nil && reply.reason == reasonPending {
 		if again, err := f.settles.call(p.Payer, true, ask); err == nil {
 			return again, nil
 		}
 	}
-	return said, err
+	return reply, err
 }
 
 // isBroken reports whether a connection failed, as opposed to a timeout.
@@ -103,7 +103,7 @@ func isBroken(err error) bool {
 // post sends a request to the facilitator. The error is errNotSent or errNoAnswer.
 func (f *facilitator) post(
 	ctx context.Context, call string, body []byte, read func(answered []byte, good bool) (verdict, error),
-) (said verdict, err error) {
+) (reply verdict, err error) {
 	began := time.Now()
 	defer func() { f.observeRequest(call, began, err) }()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, f.base+"/"+call, bytes.NewReader(body))
@@ -126,11 +126,11 @@ func (f *facilitator) post(
 	if response.StatusCode == http.StatusTooManyRequests {
 		return verdict{}, fmt.Errorf("%w: %w", errNotSent, &busyError{busyWait(response.Header.Get("Retry-After"), f.now())})
 	}
-	said, err = read(answered, response.StatusCode/100 == 2)
+	reply, err = read(answered, response.StatusCode/100 == 2)
 	if err != nil {
 		return verdict{}, fmt.Errorf("%w: %s: %w", errNoAnswer, response.Status, err)
 	}
-	return said, nil
+	return reply, nil
 }
 
 // errUnusable is an answer that contains no verdict.
@@ -139,29 +139,29 @@ var errUnusable = errors.New("no verdict in the answer")
 // readVerified parses an answer to verify. A refusal counts with any HTTP status, an
 // approval only with 200.
 func readVerified(answered []byte, good bool) (verdict, error) {
-	var said struct {
+	var reply struct {
 		IsValid       *bool  `json:"isValid"`
 		InvalidReason string `json:"invalidReason"`
 	}
-	if err := json.Unmarshal(answered, &said); err != nil || said.IsValid == nil || *said.IsValid && !good {
+	if err := json.Unmarshal(answered, &reply); err != nil || reply.IsValid == nil || *reply.IsValid && !good {
 		return verdict{}, errUnusable
 	}
-	return verdict{yes: *said.IsValid, reason: said.InvalidReason}, nil
+	return verdict{yes: *reply.IsValid, reason: reply.InvalidReason}, nil
 }
 
 // readSettled parses an answer to settle. A success without the hash of a transaction is
 // unusable.
 func readSettled(answered []byte, good bool) (verdict, error) {
-	var said struct {
+	var reply struct {
 		Success     *bool  `json:"success"`
 		ErrorReason string `json:"errorReason"`
 		Transaction string `json:"transaction"`
 	}
-	if err := json.Unmarshal(answered, &said); err != nil || said.Success == nil {
+	if err := json.Unmarshal(answered, &reply); err != nil || reply.Success == nil {
 		return verdict{}, errUnusable
 	}
-	if *said.Success && (!good || !transactionForm.MatchString(said.Transaction)) {
+	if *reply.Success && (!good || !transactionForm.MatchString(reply.Transaction)) {
 		return verdict{}, errUnusable
 	}
-	return verdict{yes: *said.Success, reason: said.ErrorReason, transaction: said.Transaction}, nil
+	return verdict{yes: *reply.Success, reason: reply.ErrorReason, transaction: reply.Transaction}, nil
 }

@@ -48,11 +48,11 @@ func inSettlement(t *testing.T, a *fixture, during func(header string)) (string,
 	}
 	reached, answer := make(chan struct{}), make(chan struct{})
 	a.ledger.Behave("settle", func(w http.ResponseWriter, _ *http.Request, honest func() any) {
-		said := honest()
+		reply := honest()
 		a.ledger.Behave("settle", nil)
 		close(reached)
 		<-answer
-		facilitator.WriteJSON(w, said)
+		facilitator.WriteJSON(w, reply)
 	})
 	ended := make(chan error, 1)
 	go func() { ended <- charge.Settle(t.Context(), body("first")) }()
@@ -211,12 +211,12 @@ func TestAttackAFlushDuringAVerificationChargesOnce(t *testing.T) {
 	header := a.pay().Header()
 	ledger.Behave("verify", func(w http.ResponseWriter, _ *http.Request, honest func() any) {
 		ledger.Behave("verify", nil)
-		said := honest()
+		reply := honest()
 		a.flush(nil)
 		if got, err := b.buy(header, request(), "second"); err != nil || got != "second" {
 			t.Errorf("the retry: got %q, %v, want its answer", got, err)
 		}
-		facilitator.WriteJSON(w, said)
+		facilitator.WriteJSON(w, reply)
 	})
 	_, err := a.buy(header, request(), "first")
 	a.wantRefused(err, x402.InProgress, "")

@@ -123,7 +123,7 @@ func (g *Gate) require(r Request, reason string) *RefusedError {
 	return &RefusedError{Kind: Required, Reason: reason, Message: messageOf(reason), Challenge: &challenge}
 }
 
-// Read returns the payment in a header. It asks nobody. The error is a RefusedError: the
+// Read returns the payment in a header. It sends no request. The error is a RefusedError: the
 // header is malformed, or the payer has not signed the payment.
 func (g *Gate) Read(r Request, header string) (Payment, error) {
 	p, refusal := parsePayment(header)

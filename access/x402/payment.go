@@ -43,7 +43,7 @@ type exactPayload struct {
 	Authorization authorization `json:"authorization"`
 }
 
-// Payment is a payment as it was sent, and what can be said of it without asking anybody.
+// Payment is a payment as it was sent, and what is known of it without a request.
 type Payment struct {
 	accepted map[string]any
 	payload  exactPayload

@@ -29,12 +29,12 @@ func (g *Gate) ask(ctx context.Context, p governance.Payment) evidence {
 	if p.Attempts > 1 {
 		g.checkChain(ctx, p, &e)
 	}
-	if e.seen == statusPaid || e.seen == statusSpent || !g.now().Before(p.ValidBefore.Time()) {
+	if e.onChain == statusPaid || e.onChain == statusSpent || !g.now().Before(p.ValidBefore.Time()) {
 		return e
 	}
 	e.asked = true
-	e.said, e.err = g.facilitator.settle(ctx, p)
-	if errors.Is(e.err, errNoAnswer) || isUsed(e.said.reason) || e.said.reason == reasonPending {
+	e.reply, e.err = g.facilitator.settle(ctx, p)
+	if errors.Is(e.err, errNoAnswer) || isUsed(e.reply.reason) || e.reply.reason == reasonPending {
 		g.checkChain(ctx, p, &e)
 	}
 	return e
@@ -48,15 +48,15 @@ func (g *Gate) probe(ctx context.Context, p governance.Payment) evidence {
 	if !e.blind || !g.now().Before(p.ValidBefore.Time()) {
 		return e
 	}
-	if said, err := g.facilitator.verify(ctx, p, true); err == nil && isUsed(said.reason) {
-		e.asked, e.said = true, said
+	if reply, err := g.facilitator.verify(ctx, p, true); err == nil && isUsed(reply.reason) {
+		e.asked, e.reply = true, reply
 	}
 	return e
 }
 
 func (g *Gate) checkChain(ctx context.Context, p governance.Payment, e *evidence) {
 	var err error
-	e.seen, e.transaction, err = g.chain.status(ctx, p)
+	e.onChain, e.transaction, err = g.chain.status(ctx, p)
 	if err != nil {
 		g.logger.LogAttrs(ctx, slog.LevelWarn, "payment status not read from the chain", slog.String("payment", p.ID), slog.Any("error", err))
 	}
@@ -160,17 +160,17 @@ func (f *facilitator) supports(ctx context.Context, network string) error {
 		return fmt.Errorf("ask what is supported: %w", withoutURL(err))
 	}
 	defer response.Body.Close()
-	var said struct {
+	var reply struct {
 		Kinds []struct {
 			X402Version int    `json:"x402Version"`
 			Scheme      string `json:"scheme"`
 			Network     string `json:"network"`
 		} `json:"kinds"`
 	}
-	if err := json.NewDecoder(io.LimitReader(response.Body, maxVerdictBytes)).Decode(&said); err != nil {
+	if err := json.NewDecoder(io.LimitReader(response.Body, maxVerdictBytes)).Decode(&reply); err != nil {
 		return fmt.Errorf("ask what is supported: %s: %w", response.Status, err)
 	}
-	for _, kind := range said.Kinds {
+	for _, kind := range reply.Kinds {
 		if kind.X402Version == version && kind.Scheme == scheme && kind.Network == network {
 			return nil
 		}

@@ -10,13 +10,13 @@ import (
 
 // evidence is what is known about the settlement of a payment.
 type evidence struct {
-	// asked means that the facilitator was called. said is its verdict, unless err is set.
+	// asked means that the facilitator was called. reply is its verdict, unless err is set.
 	asked bool
-	said  verdict
+	reply verdict
 	err   error
-	// seen is the status on the chain, and transaction the transfer. blind means that no
+	// onChain is the status on the chain, and transaction the transfer. blind means that no
 	// RPC endpoint is configured.
-	seen        chainStatus
+	onChain     chainStatus
 	transaction string
 	blind       bool
 }
@@ -40,22 +40,22 @@ func decide(p governance.Payment, e evidence, now time.Time) governance.Payment 
 	p.Revision++
 	p.ChangedAt = governance.TimestampOf(now)
 	switch {
-	case e.seen == statusPaid:
+	case e.onChain == statusPaid:
 		return settled(p, e.transaction, now)
-	case e.seen == statusSpent:
+	case e.onChain == statusSpent:
 		return refused(p, reasonUsed)
 	case !e.asked:
 		return decideExpiry(p, e, now)
 	case e.err != nil:
 		return decideUnanswered(p, e, now)
-	case e.said.yes:
-		return settled(p, e.said.transaction, now)
-	case isUsed(e.said.reason):
+	case e.reply.yes:
+		return settled(p, e.reply.transaction, now)
+	case isUsed(e.reply.reason):
 		return decideUsed(p, e, now)
-	case e.said.reason == reasonPending:
-		p.Unanswered, p.Transaction = true, e.said.transaction
+	case e.reply.reason == reasonPending:
+		p.Unanswered, p.Transaction = true, e.reply.transaction
 	case !isOpen(p):
-		return refused(p, e.said.reason)
+		return refused(p, e.reply.reason)
 	}
 	return decideExpiry(p, e, now)
 }
@@ -91,7 +91,7 @@ func decideExpiry(p governance.Payment, e evidence, now time.Time) governance.Pa
 	if now.Before(over) {
 		return p
 	}
-	if e.seen == statusUnused {
+	if e.onChain == statusUnused {
 		return refused(p, reasonValidBefore)
 	}
 	if e.blind || !now.Before(over.Add(chainMargin)) {

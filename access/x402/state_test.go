@@ -12,7 +12,7 @@ func TestJudge(t *testing.T) {
 	t.Parallel()
 	expiry := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	during, after := expiry.Add(-time.Minute), expiry.Add(2*time.Minute)
-	no := func(reason string) evidence { return evidence{asked: true, said: verdict{reason: reason}} }
+	no := func(reason string) evidence { return evidence{asked: true, reply: verdict{reason: reason}} }
 	blind := func(e evidence) evidence { e.blind = true; return e }
 	const used = reasonUsed
 	for name, c := range map[string]struct {
@@ -22,7 +22,7 @@ func TestJudge(t *testing.T) {
 		now        time.Time
 		want       governance.PaymentState
 	}{
-		"yes":                               {false, "", evidence{asked: true, said: verdict{yes: true, transaction: "0x1"}}, during, governance.PaymentSettled},
+		"yes":                               {false, "", evidence{asked: true, reply: verdict{yes: true, transaction: "0x1"}}, during, governance.PaymentSettled},
 		"no":                                {false, "", no("insufficient_funds"), during, governance.PaymentRefused},
 		"no after silence":                  {true, "", no("insufficient_funds"), during, governance.PaymentSettling},
 		"silence":                           {false, "", evidence{asked: true, err: errNoAnswer}, during, governance.PaymentSettling},
@@ -34,11 +34,11 @@ func TestJudge(t *testing.T) {
 		"used, again":                       {false, used, blind(no(used)), during, governance.PaymentSettling},
 		"used after silence, no chain":      {true, "", blind(no(used)), during, governance.PaymentSettled},
 		"used after silence, chain is away": {true, "", no(used), during, governance.PaymentSettling},
-		"paid in the chain":                 {true, "", evidence{seen: statusPaid, transaction: "0x1"}, during, governance.PaymentSettled},
-		"paid whatever the facilitator":     {false, "", evidence{asked: true, said: verdict{reason: "x"}, seen: statusPaid}, during, governance.PaymentSettled},
-		"spent in the chain":                {true, "", evidence{seen: statusSpent}, during, governance.PaymentRefused},
-		"unused while valid":                {true, "", evidence{seen: statusUnused}, during, governance.PaymentSettling},
-		"unused after its end":              {true, "", evidence{seen: statusUnused}, after, governance.PaymentRefused},
+		"paid in the chain":                 {true, "", evidence{onChain: statusPaid, transaction: "0x1"}, during, governance.PaymentSettled},
+		"paid whatever the facilitator":     {false, "", evidence{asked: true, reply: verdict{reason: "x"}, onChain: statusPaid}, during, governance.PaymentSettled},
+		"spent in the chain":                {true, "", evidence{onChain: statusSpent}, during, governance.PaymentRefused},
+		"unused while valid":                {true, "", evidence{onChain: statusUnused}, during, governance.PaymentSettling},
+		"unused after its end":              {true, "", evidence{onChain: statusUnused}, after, governance.PaymentRefused},
 		"over without a chain":              {true, "", evidence{blind: true}, after, governance.PaymentUnknown},
 		"over, chain is away":               {true, "", evidence{}, after, governance.PaymentSettling},
 		"over, chain stays away":            {true, "", evidence{}, after.Add(chainMargin), governance.PaymentUnknown},
@@ -67,9 +67,9 @@ func TestSilenceAfterAUsedNonceDoesNotMakeItOurs(t *testing.T) {
 	now := time.Now()
 	p := governance.Payment{State: governance.PaymentSettling, ValidBefore: governance.TimestampOf(now.Add(time.Minute))}
 	for _, e := range []evidence{
-		{asked: true, said: verdict{reason: reasonUsed}, blind: true},
+		{asked: true, reply: verdict{reason: reasonUsed}, blind: true},
 		{asked: true, err: errors.Join(errNoAnswer), blind: true},
-		{asked: true, said: verdict{reason: reasonUsed}, blind: true},
+		{asked: true, reply: verdict{reason: reasonUsed}, blind: true},
 	} {
 		if p = decide(p, e, now); p.State != governance.PaymentSettling {
 			t.Fatalf("got %s, want it to stay open", p.State)
