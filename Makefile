@@ -102,6 +102,10 @@ follow-drill: engine redis ## Kill followers, engine and Redis and break a hub, 
 	@PNYX_TEST_BINARY=$(CURDIR)/$(BIN) PNYX_TEST_FOLLOW=$(or $(FOR),10m) PNYX_TEST_SEED=$(SEED) \
 	  $(GO) test -count=1 -v -timeout 24h -run 'TestFollow$$' ./test/drills
 
+.PHONY: follow-lag
+follow-lag: engine ## Make each kind of change twenty times at simulated upstreams, and print how long it takes to the warehouse
+	@PNYX_TEST_FOLLOW_LAG=1 $(GO) test -count=1 -v -timeout 1h -run TestLagOfEachChange ./follow
+
 .PHONY: follow-sim
 follow-sim: FOR := 24h
 follow-sim: engine ## Follow a thousand simulated DAOs for FOR=24h of simulated time: lags, requests and memory

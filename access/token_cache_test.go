@@ -52,7 +52,7 @@ func newTokenTest(t *testing.T, launchedAt time.Time, records ...access.Token) *
 	}
 	t.Cleanup(func() { store.Close() })
 	d := &tokenTest{T: t, url: url, store: accounts.New(store), cache: access.NewTokenCache(accounts.New(store), launchedAt)}
-	store.Conn().Client.AddHook(&d.reads)
+	cache.Client(store.Conn()).AddHook(&d.reads)
 	if len(records) > 0 {
 		d.publish(records...)
 	}

@@ -255,7 +255,7 @@ func TestPaymentBuysAPartAndTheRestOfIt(t *testing.T) {
 	if first.body != exampleText[:10] || first.header.Get(x402.HeaderReceipt) == "" || first.header.Get("Cache-Control") != api.PrivateNoStore {
 		t.Errorf("got %q, %v, want ten bytes and a receipt", first.body, first.header)
 	}
-	if err := n.store.Conn().Client.Del(t.Context(), string(cache.NewPageRequest(firstPart()).Key())).Err(); err != nil {
+	if err := cache.Client(n.store.Conn()).Del(t.Context(), string(cache.NewPageRequest(firstPart()).Key())).Err(); err != nil {
 		t.Fatal(err)
 	}
 	rest := pay(http.StatusPartialContent, "Range", "bytes=10-", "If-Range", first.header.Get("Etag"))

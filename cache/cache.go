@@ -35,8 +35,10 @@ var (
 // Conn is the connection of a Store, for packages that store something else in the same
 // Redis.
 type Conn struct {
-	// Client sends commands.
-	Client redis.UniversalClient
+	// client is a redis.UniversalClient. No type of this package, or of one that uses it, is made
+	// of types of the Redis client: the compiler would read its hundreds of methods in every
+	// package that imports such a type.
+	client any
 	// Timeout bounds an operation that a request waits for.
 	Timeout time.Duration
 }
@@ -44,6 +46,11 @@ type Conn struct {
 // WithTimeout returns a context that ends after Timeout.
 func (c Conn) WithTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, c.Timeout)
+}
+
+// Client returns what sends the commands of a connection.
+func Client(c Conn) redis.UniversalClient {
+	return c.client.(redis.UniversalClient) //nolint:forcetypeassert // Open has set it
 }
 
 // Store reads and writes Redis through a connection pool. It is safe for concurrent use.
@@ -60,7 +67,7 @@ func Open(redisURL string, timeout time.Duration) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{conn: Conn{Client: client, Timeout: timeout}}, nil
+	return &Store{conn: Conn{client: client, Timeout: timeout}}, nil
 }
 
 // Conn returns the connection. It must not be used after Close.
@@ -70,14 +77,14 @@ func (s *Store) Conn() Conn {
 
 // Close closes the connections.
 func (s *Store) Close() error {
-	return s.conn.Client.Close()
+	return Client(s.conn).Close()
 }
 
 // Ping checks that Redis answers. The error is ErrUnavailable.
 func (s *Store) Ping(ctx context.Context) error {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
-	return WrapError(s.conn.Client.Ping(ctx).Err())
+	return WrapError(Client(s.conn).Ping(ctx).Err())
 }
 
 // WrapError maps an error of the Redis client to one that callers distinguish: nil to

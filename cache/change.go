@@ -121,7 +121,7 @@ func (s *Store) AddChanges(ctx context.Context, changes []governance.Change, fee
 		for _, c := range batch {
 			args = append(args, string(c.Kind), c.Key, c.DAOID, int64(c.ChangedAt), string(c.Revision))
 		}
-		if length, err = addChanges.Run(ctx, s.conn.Client, keys, args...).Int64(); err != nil {
+		if length, err = addChanges.Run(ctx, Client(s.conn), keys, args...).Int64(); err != nil {
 			return 0, fmt.Errorf("%w: add %d changes: %w", ErrUnavailable, len(batch), err)
 		}
 	}
@@ -132,7 +132,7 @@ func (s *Store) AddChanges(ctx context.Context, changes []governance.Change, fee
 func (s *Store) FeedState(ctx context.Context) (state FeedState, err error) {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
-	text, err := s.conn.Client.Get(ctx, string(feedStateKey)).Result()
+	text, err := Client(s.conn).Get(ctx, string(feedStateKey)).Result()
 	if err != nil {
 		return state, WrapError(err)
 	}
@@ -149,7 +149,7 @@ func (s *Store) Changes(ctx context.Context, after ChangeID, limit int) (ChangeS
 	defer cancel()
 	var first, last, rows *redis.XMessageSliceCmd
 	var state *redis.StringCmd
-	_, _ = s.conn.Client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+	_, _ = Client(s.conn).Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		// The state comes last: if it is of the epoch that was asked for, so are the rows.
 		// The first entry comes after the rows, so that none was removed before they were
 		// read.

@@ -84,7 +84,7 @@ func (w *Writer) putDAO(ctx context.Context, v View, daoID string, row []byte, m
 		return err
 	}
 	keys := append([]string{string(daoIndexRowsKey), string(daoIndexStateKey)}, matching...)
-	return w.run(ctx, putDAO, append(keys, others...), w.revision, row, state, daoID, len(matching))
+	return queue(ctx, w, putDAO, append(keys, others...), w.revision, row, state, daoID, len(matching))
 }
 
 // DAOIndexPage is one page of the DAO index.
@@ -108,7 +108,7 @@ func (s *Store) DAOPage(ctx context.Context, q query.DAOs) (DAOIndexPage, error)
 		from = "(" + string(*q.After)
 	}
 	keys := []string{string(listKey(q)), string(daoIndexStateKey), string(daoIndexRowsKey)}
-	reply, err := readDAOs.Run(ctx, s.conn.Client, keys, from, q.Limit+1).Slice()
+	reply, err := readDAOs.Run(ctx, Client(s.conn), keys, from, q.Limit+1).Slice()
 	if err != nil {
 		return DAOIndexPage{}, WrapError(err)
 	}
@@ -119,7 +119,7 @@ func (s *Store) DAOPage(ctx context.Context, q query.DAOs) (DAOIndexPage, error)
 func (s *Store) DAOIDs(ctx context.Context) ([]string, error) {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
-	ids, err := s.conn.Client.ZRange(ctx, string(listKey(query.DAOs{})), 0, -1).Result()
+	ids, err := Client(s.conn).ZRange(ctx, string(listKey(query.DAOs{})), 0, -1).Result()
 	return ids, WrapError(err)
 }
 
@@ -127,7 +127,7 @@ func (s *Store) DAOIDs(ctx context.Context) ([]string, error) {
 func (s *Store) DAORow(ctx context.Context, daoID string) (item governance.DAOListItem, err error) {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
-	row, err := s.conn.Client.HGet(ctx, string(daoIndexRowsKey), daoID).Result()
+	row, err := Client(s.conn).HGet(ctx, string(daoIndexRowsKey), daoID).Result()
 	if err != nil {
 		return item, WrapError(err)
 	}

@@ -37,7 +37,7 @@ func (s *Store) KeepExport(ctx context.Context, proposal governance.ProposalKey,
 	defer cancel()
 	now := time.Now()
 	key, member := string(exportsKey), fmt.Sprintf("%d %s", generation, proposal)
-	_, err := s.conn.Client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+	_, err := Client(s.conn).Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		pipe.ZRemRangeByScore(ctx, key, "-inf", strconv.FormatInt(now.UnixMilli(), 10))
 		pipe.ZAdd(ctx, key, redis.Z{Score: float64(now.Add(ExportTTL).UnixMilli()), Member: member})
 		pipe.ZRemRangeByRank(ctx, key, maxExports, -1)
@@ -51,7 +51,7 @@ func (s *Store) KeepExport(ctx context.Context, proposal governance.ProposalKey,
 func (s *Store) Exports(ctx context.Context) ([]Export, error) {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
-	members, err := s.conn.Client.ZRangeByScoreWithScores(ctx, string(exportsKey), &redis.ZRangeBy{
+	members, err := Client(s.conn).ZRangeByScoreWithScores(ctx, string(exportsKey), &redis.ZRangeBy{
 		Min: strconv.FormatInt(time.Now().UnixMilli(), 10), Max: "+inf",
 	}).Result()
 	if err != nil {

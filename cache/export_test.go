@@ -43,11 +43,11 @@ func DecodeView(value []byte) (View, error) { return decodeView(value) }
 
 // Connects says what the store connects to, without connecting.
 func (s *Store) Connects() string {
-	switch client := s.conn.Client.(type) {
+	switch client := Client(s.conn).(type) {
 	case *redis.Client:
 		return fmt.Sprintf("%T %s %s", client, client.Options().Network, client.Options().Addr)
 	case *redis.ClusterClient:
 		return fmt.Sprintf("%T %v", client, client.Options().Addrs)
 	}
-	return fmt.Sprintf("%T", s.conn.Client)
+	return fmt.Sprintf("%T", Client(s.conn))
 }

@@ -6,12 +6,12 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// FeedNames returns the names, by DAO id, under which the lists of events show the DAOs: those of
+// FeedNames returns the names, by DAO id, under which the lists of events and signals show the DAOs: those of
 // SetFeedNames. There are none after a flush. The error is ErrUnavailable.
 func (s *Store) FeedNames(ctx context.Context) (map[string]string, error) {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
-	names, err := s.conn.Client.HGetAll(ctx, string(feedNamesKey)).Result()
+	names, err := Client(s.conn).HGetAll(ctx, string(feedNamesKey)).Result()
 	return names, WrapError(err)
 }
 
@@ -19,7 +19,7 @@ func (s *Store) FeedNames(ctx context.Context) (map[string]string, error) {
 func (s *Store) SetFeedNames(ctx context.Context, names map[string]string) error {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
-	_, err := s.conn.Client.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
+	_, err := Client(s.conn).TxPipelined(ctx, func(pipe redis.Pipeliner) error {
 		pipe.Del(ctx, string(feedNamesKey))
 		if len(names) > 0 {
 			pipe.HSet(ctx, string(feedNamesKey), names)

@@ -87,7 +87,7 @@ func (s *Store) EnqueueFill(ctx context.Context, f Fill) error {
 	// A queued request stays pending as long as somebody waits for it.
 	ttl := max(pendingTTL, time.Until(f.Deadline.Time()))
 	keys := []string{string(fillQueueKey(f.Page.Kind)), string(pendingKey(f.Page.Key()))}
-	reply, err := enqueueFill.Run(ctx, s.conn.Client, keys, MaxQueuedFills, ttl.Milliseconds(), request).Int()
+	reply, err := enqueueFill.Run(ctx, Client(s.conn), keys, MaxQueuedFills, ttl.Milliseconds(), request).Int()
 	if err != nil {
 		return WrapError(err)
 	}
@@ -113,9 +113,9 @@ const (
 func (s *Store) DequeueFills(
 	ctx context.Context, kinds []query.Kind, end QueueEnd, limit func(query.Kind) int, timeout time.Duration,
 ) ([]Fill, error) {
-	pop, popMore := s.conn.Client.BLPop, s.conn.Client.LPopCount
+	pop, popMore := Client(s.conn).BLPop, Client(s.conn).LPopCount
 	if end == Newest {
-		pop, popMore = s.conn.Client.BRPop, s.conn.Client.RPopCount
+		pop, popMore = Client(s.conn).BRPop, Client(s.conn).RPopCount
 	}
 	wake := fillWakeKey(rand.Text())
 	defer context.AfterFunc(ctx, func() { s.wakeDequeue(ctx, wake) })()
@@ -133,7 +133,7 @@ func (s *Store) DequeueFills(
 	}
 	fills := decodeFills(reply[1:])
 	if more := limit(kindOfQueue(reply[0])) - 1; more > 0 {
-		fills = append(fills, s.popFills(ctx, popMore, reply[0], more)...)
+		fills = append(fills, popFills(ctx, popMore, reply[0], more)...)
 	}
 	if len(fills) == 0 {
 		return nil, fmt.Errorf("%w: a request does not decode", ErrNoFill)
@@ -148,7 +148,7 @@ func (s *Store) wakeDequeue(ended context.Context, wake Key) {
 	ctx, cancel := s.conn.WithTimeout(context.WithoutCancel(ended))
 	defer cancel()
 	// Without the entry the wait ends with its timeout.
-	_, _ = s.conn.Client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+	_, _ = Client(s.conn).Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		pipe.RPush(ctx, string(wake), "")
 		pipe.Expire(ctx, string(wake), wakeTTL)
 		return nil
@@ -157,15 +157,15 @@ func (s *Store) wakeDequeue(ended context.Context, wake Key) {
 
 // DequeueMoreFills takes up to limit requests of a kind that are queued now.
 func (s *Store) DequeueMoreFills(ctx context.Context, kind query.Kind, end QueueEnd, limit int) []Fill {
-	pop := s.conn.Client.LPopCount
+	pop := Client(s.conn).LPopCount
 	if end == Newest {
-		pop = s.conn.Client.RPopCount
+		pop = Client(s.conn).RPopCount
 	}
-	return s.popFills(ctx, pop, string(fillQueueKey(kind)), limit)
+	return popFills(ctx, pop, string(fillQueueKey(kind)), limit)
 }
 
 // popFills takes requests. An error loses nothing: what is still queued is taken later.
-func (s *Store) popFills(
+func popFills(
 	ctx context.Context, pop func(context.Context, string, int) *redis.StringSliceCmd, queue string, limit int,
 ) []Fill {
 	requests, _ := pop(ctx, queue, limit).Result()
@@ -196,7 +196,7 @@ func fillQueueKeys(kinds []query.Kind) []string {
 // RequeueFills puts requests back at the end of their queue that they were taken from, in
 // the order in which DequeueFills returned them.
 func (s *Store) RequeueFills(ctx context.Context, fills []Fill, end QueueEnd) error {
-	_, err := s.conn.Client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+	_, err := Client(s.conn).Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for _, f := range slices.Backward(fills) {
 			request, err := msgpack.Marshal(&f)
 			if err != nil {
@@ -216,7 +216,7 @@ func (s *Store) RequeueFills(ctx context.Context, fills []Fill, end QueueEnd) er
 // HeartbeatFills keeps requests pending while a worker fills their pages. Before the first
 // heartbeat, the marks end at the deadlines of the requests.
 func (s *Store) HeartbeatFills(ctx context.Context, fills []Fill) error {
-	_, err := s.conn.Client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+	_, err := Client(s.conn).Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for _, f := range fills {
 			pipe.Set(ctx, string(pendingKey(f.Page.Key())), "1", pendingTTL)
 		}
@@ -229,7 +229,7 @@ func (s *Store) HeartbeatFills(ctx context.Context, fills []Fill) error {
 func (s *Store) FillQueueLength(ctx context.Context, kinds []query.Kind) (longest int64, err error) {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
-	lengths, err := s.conn.Client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+	lengths, err := Client(s.conn).Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for _, key := range fillQueueKeys(kinds) {
 			pipe.LLen(ctx, key)
 		}
@@ -263,15 +263,15 @@ type CompletedFill struct {
 func (s *Store) CompleteFills(ctx context.Context, fills []CompletedFill) []error {
 	errs := make([]error, len(fills))
 	set, told := make([]*redis.Cmd, len(fills)), make([]*redis.IntCmd, len(fills))
-	_, _ = s.conn.Client.Pipelined(ctx, func(pipe redis.Pipeliner) error { // each command has its own error
+	_, _ = Client(s.conn).Pipelined(ctx, func(pipe redis.Pipeliner) error { // each command has its own error
 		for i, f := range fills {
 			if f.View != nil {
-				set[i], errs[i] = f.store(ctx, pipe)
+				set[i], errs[i] = queuePageOf(ctx, pipe, f)
 			}
 		}
 		for i, f := range fills {
 			f.Failed = f.Failed || errs[i] != nil
-			told[i] = f.tell(ctx, pipe)
+			told[i] = queueMessageOf(ctx, pipe, f)
 		}
 		return nil
 	})
@@ -293,8 +293,8 @@ func (s *Store) CompleteFills(ctx context.Context, fills []CompletedFill) []erro
 	return errs
 }
 
-// store queues the page.
-func (f CompletedFill) store(ctx context.Context, pipe redis.Pipeliner) (*redis.Cmd, error) {
+// queuePageOf queues the page of a request.
+func queuePageOf(ctx context.Context, pipe redis.Pipeliner, f CompletedFill) (*redis.Cmd, error) {
 	value, err := f.View.encode()
 	if err != nil {
 		return nil, err
@@ -310,8 +310,8 @@ func (f CompletedFill) store(ctx context.Context, pipe redis.Pipeliner) (*redis.
 	return setNewerTTL.Eval(ctx, pipe, []string{string(f.Page.Key())}, f.View.Revision, value, ttl.Milliseconds()), nil
 }
 
-// tell queues the message to waiting nodes.
-func (f CompletedFill) tell(ctx context.Context, pipe redis.Pipeliner) *redis.IntCmd {
+// queueMessageOf queues the message about a request to waiting nodes.
+func queueMessageOf(ctx context.Context, pipe redis.Pipeliner, f CompletedFill) *redis.IntCmd {
 	key := f.Page.Key()
 	message := string(key)
 	if f.Failed {

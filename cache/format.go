@@ -50,7 +50,7 @@ func isPreviousFormat(key string) bool {
 func (s *Store) HasPreviousFormat(ctx context.Context) (bool, error) {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
-	found, err := s.conn.Client.Exists(ctx, previousStateKey).Result()
+	found, err := Client(s.conn).Exists(ctx, previousStateKey).Result()
 	return found > 0, WrapError(err)
 }
 
@@ -61,7 +61,7 @@ func (s *Store) HasPreviousFormat(ctx context.Context) (bool, error) {
 func (s *Store) EndedPreviousFormat(ctx context.Context) (state []byte, err error) {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
-	pipe := s.conn.Client.Pipeline()
+	pipe := Client(s.conn).Pipeline()
 	leading, ttl, value := pipe.Exists(ctx, previousLeaseKey), pipe.TTL(ctx, previousStateKey), pipe.Get(ctx, previousStateKey)
 	_, err = pipe.Exec(ctx)
 	const forever = -1 // of a key without a lifetime
@@ -109,43 +109,45 @@ func (s *Store) RetirePreviousFormat(ctx context.Context, before []byte) error {
 		}
 	}
 	keys := []string{previousLeaseKey, previousStateKey, string(previousRetiredKey)}
-	return WrapError(retire.Run(ctx, s.conn.Client, keys, before, after, previousStateTTL.Milliseconds()).Err())
+	return WrapError(retire.Run(ctx, Client(s.conn), keys, before, after, previousStateTTL.Milliseconds()).Err())
 }
 
 // DeletePreviousFormat deletes everything that the version before has stored, a day after
 // RetirePreviousFormat. It leaves the keys of package accounts that outlive an upgrade.
 // Calling it again, or concurrently, is harmless.
 func (s *Store) DeletePreviousFormat(ctx context.Context) error {
-	retired, err := s.conn.Client.Exists(ctx, string(previousRetiredKey)).Result()
+	retired, err := Client(s.conn).Exists(ctx, string(previousRetiredKey)).Result()
 	if err != nil || retired == 0 {
 		return WrapError(err)
 	}
-	used, err := s.conn.Client.Exists(ctx, previousLeaseKey, previousStateKey).Result()
+	used, err := Client(s.conn).Exists(ctx, previousLeaseKey, previousStateKey).Result()
 	if err != nil || used > 0 {
 		return WrapError(err)
 	}
-	err = s.eachPrimary(ctx, s.deletePrevious)
+	err = eachPrimary(ctx, s, func(ctx context.Context, server *redis.Client) error {
+		return deletePrevious(ctx, s, server)
+	})
 	if errors.Is(err, errPreviousFormatLeads) {
 		return nil
 	}
 	if err != nil {
 		return WrapError(err)
 	}
-	return WrapError(s.conn.Client.Del(ctx, string(previousRetiredKey)).Err())
+	return WrapError(Client(s.conn).Del(ctx, string(previousRetiredKey)).Err())
 }
 
 // errPreviousFormatLeads ends a deletion: a worker of that version has come back, and publishes
 // everything.
 var errPreviousFormatLeads = errors.New("a worker of the previous cache format leads again")
 
-func (s *Store) deletePrevious(ctx context.Context, server *redis.Client) error {
+func deletePrevious(ctx context.Context, s *Store, server *redis.Client) error {
 	var cursor uint64
 	for {
 		keys, next, err := server.Scan(ctx, cursor, previousNamespace+"*", scanBatch).Result()
 		if err != nil {
 			return err
 		}
-		leading, err := s.conn.Client.Exists(ctx, previousLeaseKey).Result()
+		leading, err := Client(s.conn).Exists(ctx, previousLeaseKey).Result()
 		if err != nil {
 			return err
 		}

@@ -58,11 +58,11 @@ return 1`)
 // Acquire takes the lease if nobody holds it, or renews it. The error is ErrNotLeader
 // while another process holds it, or ErrUnavailable.
 func (l *Lease) Acquire(ctx context.Context) error {
-	err := l.run(ctx, renew, []string{string(l.key)}, l.ttl.Milliseconds())
+	err := runScript(ctx, l, renew, []string{string(l.key)}, l.ttl.Milliseconds())
 	if !errors.Is(err, ErrNotLeader) {
 		return err
 	}
-	taken, err := l.store.conn.Client.SetNX(ctx, string(l.key), l.holder, l.ttl).Result()
+	taken, err := Client(l.store.conn).SetNX(ctx, string(l.key), l.holder, l.ttl).Result()
 	if err != nil {
 		return fmt.Errorf("%w: acquire the lease: %w", ErrUnavailable, err)
 	}
@@ -100,18 +100,18 @@ func (l *Lease) Hold(ctx context.Context) error {
 // Release gives up the lease, so that another process need not wait until it expires. It
 // does nothing for a lease that another process holds.
 func (l *Lease) Release(ctx context.Context) error {
-	err := l.run(ctx, release, []string{string(l.key)})
+	err := runScript(ctx, l, release, []string{string(l.key)})
 	if errors.Is(err, ErrNotLeader) {
 		return nil
 	}
 	return err
 }
 
-// run runs a script whose first key is the lease and whose first argument its holder.
+// runScript runs a script whose first key is the lease and whose first argument its holder.
 // The script returns 0 when the caller does not hold the lease, and a negative number
 // after a flush.
-func (l *Lease) run(ctx context.Context, script *redis.Script, keys []string, args ...any) error {
-	reply, err := script.Run(ctx, l.store.conn.Client, keys, append([]any{l.holder}, args...)...).Int()
+func runScript(ctx context.Context, l *Lease, script *redis.Script, keys []string, args ...any) error {
+	reply, err := script.Run(ctx, Client(l.store.conn), keys, append([]any{l.holder}, args...)...).Int()
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}

@@ -39,7 +39,7 @@ func (s *Store) Notify(ctx context.Context, tags []Tag) error {
 		names[i] = string(tag)
 	}
 	keys := []string{string(notificationsKey)}
-	return WrapError(notify.Run(ctx, s.conn.Client, keys, string(publishedChannel), strings.Join(names, " ")).Err())
+	return WrapError(notify.Run(ctx, Client(s.conn), keys, string(publishedChannel), strings.Join(names, " ")).Err())
 }
 
 // Subscribe calls received after each publication, until ctx ends, and with the zero
@@ -64,7 +64,15 @@ func decodeNotification(message string) Notification {
 
 // Read is a read that another one takes along in its round trip: it queues commands, and
 // returns what handles their replies, which it must not wait for.
-type Read func(ctx context.Context, pipe redis.Pipeliner) (handle func())
+type Read func(ctx context.Context, batch Batch) (handle func())
+
+// Batch holds commands that are sent in one round trip. It wraps a redis.Pipeliner: see Conn.
+type Batch struct{ pipe any }
+
+// Queue returns what queues the commands of a batch.
+func Queue(b Batch) redis.Pipeliner {
+	return b.pipe.(redis.Pipeliner) //nolint:forcetypeassert // its makers have set it
+}
 
 // PublicationProgress returns PublicationState together with the number of the last
 // Notification, zero for none, in one round trip with what is joined.
@@ -73,11 +81,11 @@ func (s *Store) PublicationProgress(ctx context.Context, joined ...Read) (Public
 	defer cancel()
 	var state, number *redis.StringCmd
 	handlers := make([]func(), len(joined))
-	_, _ = s.conn.Client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+	_, _ = Client(s.conn).Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		number = pipe.Get(ctx, string(notificationsKey))
 		state = pipe.Get(ctx, string(publicationKey))
 		for i, read := range joined {
-			handlers[i] = read(ctx, pipe)
+			handlers[i] = read(ctx, Batch{pipe})
 		}
 		return nil
 	}) // each command has its error
@@ -97,7 +105,7 @@ func (s *Store) PublicationProgress(ctx context.Context, joined ...Read) (Public
 func (s *Store) NotifyCommitted(ctx context.Context) error {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
-	return WrapError(s.conn.Client.Publish(ctx, string(committedChannel), "").Err())
+	return WrapError(Client(s.conn).Publish(ctx, string(committedChannel), "").Err())
 }
 
 // SubscribeCommitted calls received after committed batches, and whenever the connection is
@@ -113,7 +121,7 @@ const subscriptionCheckInterval = 15 * time.Second
 // subscribe calls received with each message of a channel, and connected whenever the
 // connection is made, until ctx ends.
 func (s *Store) subscribe(ctx context.Context, channel Key, connected func(), received func(message string)) {
-	subscription := s.conn.Client.Subscribe(ctx, string(channel))
+	subscription := Client(s.conn).Subscribe(ctx, string(channel))
 	defer subscription.Close()
 	messages := subscription.ChannelWithSubscriptions(redis.WithChannelHealthCheckInterval(subscriptionCheckInterval))
 	for {

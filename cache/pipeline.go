@@ -19,9 +19,9 @@ const pipelineDialTimeout = time.Second
 // for at most the timeout and an eighth of it. It is never retried, because a command that
 // counts must not count twice. It is safe for concurrent use.
 type Pipeline struct {
-	client  redis.UniversalClient
-	auto    *redis.AutoPipeliner
-	timeout time.Duration
+	// client is a redis.UniversalClient, auto its *redis.AutoPipeliner: see Conn.
+	client, auto any
+	timeout      time.Duration
 	// deadline is shared by commands that are sent at about the same time.
 	deadline sharedDeadline
 }
@@ -47,11 +47,12 @@ func OpenPipeline(redisURL string, timeout time.Duration) (*Pipeline, error) {
 // Send queues commands for one round trip and waits for all of them. After an error,
 // which is ErrUnavailable, the commands must not be read. Otherwise each command has a
 // result or an error of its own.
-func (p *Pipeline) Send(ctx context.Context, commands ...redis.Cmder) error {
+func Send(ctx context.Context, p *Pipeline, commands ...redis.Cmder) error {
+	auto := autoPipeliner(p)
 	var room [2]redis.AutoFuture
 	waiting := room[:0]
 	for _, command := range commands {
-		waiting = append(waiting, p.auto.Submit(ctx, command))
+		waiting = append(waiting, auto.Submit(ctx, command))
 	}
 	until := p.deadline.within(p.timeout)
 	for _, future := range waiting {
@@ -87,15 +88,19 @@ func (s *sharedDeadline) within(timeout time.Duration) context.Context {
 	return fresh
 }
 
-// Commands returns the client of the pipeline, for commands without a time limit.
-func (p *Pipeline) Commands() redis.Cmdable {
-	return p.client
+// PipelineClient returns the client of a pipeline, for commands without a time limit.
+func PipelineClient(p *Pipeline) redis.UniversalClient {
+	return p.client.(redis.UniversalClient) //nolint:forcetypeassert // OpenPipeline has set it
+}
+
+func autoPipeliner(p *Pipeline) *redis.AutoPipeliner {
+	return p.auto.(*redis.AutoPipeliner) //nolint:forcetypeassert // OpenPipeline has set it
 }
 
 // Close closes the connections.
 func (p *Pipeline) Close() error {
-	if err := p.auto.Close(); err != nil {
+	if err := autoPipeliner(p).Close(); err != nil {
 		return fmt.Errorf("close a pipeline: %w", err)
 	}
-	return p.client.Close()
+	return PipelineClient(p).Close()
 }

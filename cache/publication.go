@@ -41,7 +41,7 @@ type PublicationState struct {
 func (s *Store) PublicationState(ctx context.Context) (PublicationState, error) {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
-	return decodePublicationState(s.conn.Client.Get(ctx, string(publicationKey)))
+	return decodePublicationState(Client(s.conn).Get(ctx, string(publicationKey)))
 }
 
 func decodePublicationState(reply *redis.StringCmd) (PublicationState, error) {
@@ -71,7 +71,7 @@ type Standing struct {
 func (s *Store) Standing(ctx context.Context) (found Standing, err error) {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
-	_, isOne := s.conn.Client.(*redis.Client)
+	_, isOne := Client(s.conn).(*redis.Client)
 	var ids []string
 	if !isOne {
 		if err := s.serverInfo(ctx, serverSection, func(info map[string]string) { ids = append(ids, info[runIDField]) }); err != nil {
@@ -79,7 +79,7 @@ func (s *Store) Standing(ctx context.Context) (found Standing, err error) {
 		}
 	}
 	var info, state, request *redis.StringCmd
-	_, _ = s.conn.Client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+	_, _ = Client(s.conn).Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		if isOne {
 			info = pipe.Info(ctx, serverSection)
 		}
@@ -148,7 +148,7 @@ return 1`)
 // already written. The error is ErrNotLeader or ErrUnavailable.
 func (l *Lease) BeginFullPublication(ctx context.Context) (token string, err error) {
 	token = rand.Text()
-	return token, l.run(ctx, setToken, []string{string(leaseKey), string(fullPublicationKey)}, token)
+	return token, runScript(ctx, l, setToken, []string{string(leaseKey), string(fullPublicationKey)}, token)
 }
 
 // SetPublicationState stores the state of publication: with the token of
@@ -160,7 +160,7 @@ func (l *Lease) SetPublicationState(ctx context.Context, p PublicationState, tok
 		return fmt.Errorf("encode the state of publication: %w", err)
 	}
 	keys := []string{string(leaseKey), string(publicationKey), string(fullPublicationKey), string(changesKey)}
-	return l.run(ctx, setState, keys, value, token)
+	return runScript(ctx, l, setState, keys, value, token)
 }
 
 // republishInterval is the minimum time between full publications that corrupt views
@@ -178,12 +178,12 @@ const (
 func (s *Store) RequestRepublish(ctx context.Context) error {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
-	return WrapError(s.conn.Client.SetNX(ctx, string(republishKey), republishRequested, republishInterval).Err())
+	return WrapError(Client(s.conn).SetNX(ctx, string(republishKey), republishRequested, republishInterval).Err())
 }
 
 // CompleteRepublish records that the requested full publication is done.
 func (s *Store) CompleteRepublish(ctx context.Context) error {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
-	return WrapError(s.conn.Client.Set(ctx, string(republishKey), republishDone, republishInterval).Err())
+	return WrapError(Client(s.conn).Set(ctx, string(republishKey), republishDone, republishInterval).Err())
 }

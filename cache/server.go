@@ -33,7 +33,7 @@ func (s *Store) serverInfo(ctx context.Context, section string, visit func(info 
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
 	var mu sync.Mutex
-	return s.eachPrimary(ctx, func(ctx context.Context, server *redis.Client) error {
+	return eachPrimary(ctx, s, func(ctx context.Context, server *redis.Client) error {
 		info, err := decodeInfo(server.Info(ctx, section), section)
 		if err != nil {
 			return err
@@ -56,8 +56,8 @@ func decodeInfo(reply *redis.StringCmd, section string) (map[string]string, erro
 
 // eachPrimary calls visit for the server, or concurrently for every primary of a
 // Cluster.
-func (s *Store) eachPrimary(ctx context.Context, visit func(context.Context, *redis.Client) error) error {
-	switch client := s.conn.Client.(type) {
+func eachPrimary(ctx context.Context, s *Store, visit func(context.Context, *redis.Client) error) error {
+	switch client := Client(s.conn).(type) {
 	case *redis.ClusterClient:
 		return client.ForEachMaster(ctx, visit)
 	case *redis.Client:
@@ -103,7 +103,7 @@ var (
 // ErrServerConfig with the change to make, or ErrUnavailable.
 func (s *Store) CheckServers(ctx context.Context) error {
 	var problems []error
-	_, cluster := s.conn.Client.(*redis.ClusterClient)
+	_, cluster := Client(s.conn).(*redis.ClusterClient)
 	check := func(info map[string]string) {
 		if err := checkServer(info, cluster); err != nil {
 			problems = append(problems, fmt.Errorf("%w: port %s: %w", ErrServerConfig, info["tcp_port"], err))

@@ -26,14 +26,14 @@ type Version struct {
 // stored.
 func (w *Writer) SetVersion(ctx context.Context, scope query.Scope, generation uint64) error {
 	w.changed.add(ScopeTag(scope))
-	return w.run(ctx, setNewer, []string{string(versionKey(scope))},
+	return queue(ctx, w, setNewer, []string{string(versionKey(scope))},
 		w.revision, Version{w.revision, generation}.encode())
 }
 
 // InitVersion sets the lowest version of pages that have none, for pages that did not
 // change with this publication.
 func (w *Writer) InitVersion(ctx context.Context, scope query.Scope) error {
-	return w.run(ctx, initVersion, []string{string(versionKey(scope))}, Version{Revision: 1}.encode())
+	return queue(ctx, w, initVersion, []string{string(versionKey(scope))}, Version{Revision: 1}.encode())
 }
 
 // initVersion writes a version where there is none, or only the revision of a removal.
@@ -57,7 +57,7 @@ func (w *Writer) RemoveVersion(ctx context.Context, scope query.Scope) error {
 func (s *Store) Version(ctx context.Context, scope query.Scope) (Version, error) {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
-	text, err := s.conn.Client.Get(ctx, string(versionKey(scope))).Result()
+	text, err := Client(s.conn).Get(ctx, string(versionKey(scope))).Result()
 	if err != nil {
 		return Version{}, WrapError(err)
 	}
@@ -91,7 +91,7 @@ func (s *Store) Page(ctx context.Context, r PageRequest) (v View, current Versio
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
 	var read pageRead
-	_, _ = s.conn.Client.Pipelined(ctx, func(pipe redis.Pipeliner) error { // each command has its own error
+	_, _ = Client(s.conn).Pipelined(ctx, func(pipe redis.Pipeliner) error { // each command has its own error
 		read = queuePage(ctx, pipe, r)
 		return nil
 	})
@@ -111,7 +111,7 @@ func (s *Store) RequestedPages(ctx context.Context, requests []PageRequest) []Re
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
 	reads := make([]pageRead, len(requests))
-	_, _ = s.conn.Client.Pipelined(ctx, func(pipe redis.Pipeliner) error { // each command has its own error
+	_, _ = Client(s.conn).Pipelined(ctx, func(pipe redis.Pipeliner) error { // each command has its own error
 		for i, r := range requests {
 			reads[i] = queuePage(ctx, pipe, r)
 		}

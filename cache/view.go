@@ -114,7 +114,7 @@ func decodeView(value []byte) (View, error) {
 func (s *Store) View(ctx context.Context, key Key) (View, error) {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
-	value, err := s.conn.Client.Get(ctx, string(key)).Bytes()
+	value, err := Client(s.conn).Get(ctx, string(key)).Bytes()
 	if err != nil {
 		return View{}, WrapError(err)
 	}

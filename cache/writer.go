@@ -21,7 +21,7 @@ const flushSize = 256
 type Writer struct {
 	store    *Store
 	revision uint64
-	pipe     redis.Pipeliner
+	batch    Batch
 	// sent has the result of the writes that are being sent; nil for none.
 	sent    chan error
 	written int
@@ -32,7 +32,7 @@ type Writer struct {
 
 // NewWriter returns a writer of the publication with a revision.
 func (s *Store) NewWriter(revision uint64) *Writer {
-	return &Writer{store: s, revision: revision, pipe: s.conn.Client.Pipeline()}
+	return &Writer{store: s, revision: revision, batch: Batch{Client(s.conn).Pipeline()}}
 }
 
 // Written returns how many values were passed to the writer.
@@ -101,7 +101,7 @@ func (w *Writer) SetView(ctx context.Context, key Key, v View) error {
 		return err
 	}
 	w.changed.add(key.tag())
-	return w.run(ctx, setNewer, []string{string(key)}, w.revision, value)
+	return queue(ctx, w, setNewer, []string{string(key)}, w.revision, value)
 }
 
 // SetPayload writes a view with a payload and the head of other views, as SetView does.
@@ -121,7 +121,7 @@ func (w *Writer) SetPage(ctx context.Context, r PageRequest, v View) error {
 	if err != nil {
 		return err
 	}
-	return w.run(ctx, setNewerTTL, []string{string(r.Key())}, w.revision, value, pageTTL.Milliseconds())
+	return queue(ctx, w, setNewerTTL, []string{string(r.Key())}, w.revision, value, pageTTL.Milliseconds())
 }
 
 // RemoveView removes a view, unless a newer one is stored.
@@ -133,16 +133,17 @@ func (w *Writer) RemoveView(ctx context.Context, key Key) error {
 // remove replaces a value by a tombstone: the revision alone, kept for a while, so that
 // a late write of an earlier revision does not bring the value back.
 func (w *Writer) remove(ctx context.Context, key Key) error {
-	return w.run(ctx, setNewerTTL, []string{string(key)},
+	return queue(ctx, w, setNewerTTL, []string{string(key)},
 		w.revision, EncodeRevision(w.revision), tombstoneTTL.Milliseconds())
 }
 
-// run queues a script. It sends the text of the script: a pipeline cannot fall back to
+// queue queues a script. It sends the text of the script: a pipeline cannot fall back to
 // the text when a restarted server does not know the hash.
-func (w *Writer) run(ctx context.Context, script *redis.Script, keys []string, args ...any) error {
-	script.Eval(ctx, w.pipe, keys, args...)
+func queue(ctx context.Context, w *Writer, script *redis.Script, keys []string, args ...any) error {
+	pipe := Queue(w.batch)
+	script.Eval(ctx, pipe, keys, args...)
 	w.written++
-	if w.pipe.Len() < flushSize {
+	if pipe.Len() < flushSize {
 		return nil
 	}
 	return w.send(ctx)
@@ -153,8 +154,8 @@ func (w *Writer) send(ctx context.Context) error {
 	if err := w.await(); err != nil {
 		return err
 	}
-	pipe, sent := w.pipe, make(chan error, 1)
-	w.pipe, w.sent = w.store.conn.Client.Pipeline(), sent
+	pipe, sent := Queue(w.batch), make(chan error, 1)
+	w.batch, w.sent = Batch{Client(w.store.conn).Pipeline()}, sent
 	go func() {
 		queued := pipe.Len()
 		_, err := pipe.Exec(ctx)
@@ -178,7 +179,7 @@ func (w *Writer) await() error {
 
 // Flush sends the queued writes and returns the first error.
 func (w *Writer) Flush(ctx context.Context) error {
-	if w.pipe.Len() > 0 {
+	if Queue(w.batch).Len() > 0 {
 		if err := w.send(ctx); err != nil {
 			return err
 		}

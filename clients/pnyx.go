@@ -878,6 +878,7 @@ const (
 	QualityFlagBodyMissing          QualityFlag = "body_missing"
 	QualityFlagTimesMissing         QualityFlag = "times_missing"
 	QualityFlagTimesDayOnly         QualityFlag = "times_day_only"
+	QualityFlagTimesReversed        QualityFlag = "times_reversed"
 	QualityFlagLifecycleAssumed     QualityFlag = "lifecycle_assumed"
 	QualityFlagChoicesDerived       QualityFlag = "choices_derived"
 	QualityFlagScoresUnavailable    QualityFlag = "scores_unavailable"

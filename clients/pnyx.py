@@ -730,10 +730,10 @@ IntelligenceStatus = Literal["available", "unavailable"]
 
 QualityFlag = Literal[
     "title_missing", "title_derived", "body_missing", "times_missing", "times_day_only",
-    "lifecycle_assumed", "choices_derived", "scores_unavailable", "outcome_derived",
-    "ballots_missing", "ballots_partial", "ballots_undated", "ballots_day_only", "ballots_invalid",
-    "recasts_present", "power_rounded", "totals_differ_upstream", "totals_from_upstream",
-    "totals_disagree", "totals_recounted", "provisional", "flagged",
+    "times_reversed", "lifecycle_assumed", "choices_derived", "scores_unavailable",
+    "outcome_derived", "ballots_missing", "ballots_partial", "ballots_undated", "ballots_day_only",
+    "ballots_invalid", "recasts_present", "power_rounded", "totals_differ_upstream",
+    "totals_from_upstream", "totals_disagree", "totals_recounted", "provisional", "flagged",
 ]
 """What a reader should know about the data behind an answer."""
 

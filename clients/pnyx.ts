@@ -726,10 +726,11 @@ export type IntelligenceStatus = "available" | "unavailable";
 /** What a reader should know about the data behind an answer. */
 export type QualityFlag =
   | "title_missing" | "title_derived" | "body_missing" | "times_missing" | "times_day_only"
-  | "lifecycle_assumed" | "choices_derived" | "scores_unavailable" | "outcome_derived"
-  | "ballots_missing" | "ballots_partial" | "ballots_undated" | "ballots_day_only"
-  | "ballots_invalid" | "recasts_present" | "power_rounded" | "totals_differ_upstream"
-  | "totals_from_upstream" | "totals_disagree" | "totals_recounted" | "provisional" | "flagged";
+  | "times_reversed" | "lifecycle_assumed" | "choices_derived" | "scores_unavailable"
+  | "outcome_derived" | "ballots_missing" | "ballots_partial" | "ballots_undated"
+  | "ballots_day_only" | "ballots_invalid" | "recasts_present" | "power_rounded"
+  | "totals_differ_upstream" | "totals_from_upstream" | "totals_disagree" | "totals_recounted"
+  | "provisional" | "flagged";
 
 /** The kind of a conflict. */
 export type WarningCode =

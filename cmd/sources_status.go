@@ -45,7 +45,8 @@ func sourcesStatusCommand() *cobra.Command {
 		Short: "Show how far each live source is followed",
 		Long: `Show how far each live source is followed, by the cursors in the warehouse: the state,
 the age of the newest item that was read through, the cursor, how much of the past is read,
-how many items were refused, and the last error, or else the item that was refused last. The requests that upstream still allows come from the process at
+how many items were refused, and the last error, or else what the source states and is not
+stored. The requests that upstream still allows come from the process at
 PNYX_ADMIN_LISTEN, if it answers.`,
 		Args: cobra.NoArgs,
 		RunE: task(func(cmd *cobra.Command, _ []string, cfg config.Config, logger *slog.Logger) (err error) {
@@ -115,7 +116,7 @@ func statusRows(catalog warehouse.Catalog, now time.Time) (rows []table.Row) {
 		}
 		rows = append(rows, table.Row{
 			catalog.Owner[source], source.ID, f.Status.State, lag, shownPosition(f.Position), past, f.Status.Gaps, f.Status.Rejected,
-			shortened(cmp.Or(f.Error, f.LatestReject), maxShownError),
+			shortened(cmp.Or(f.Error, f.Lacks, f.LatestReject), maxShownError),
 		})
 	}
 	return rows

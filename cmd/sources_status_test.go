@@ -19,7 +19,7 @@ func TestEachFollowedSourceHasARow(t *testing.T) {
 	space := func(id string) record.SourceRef { return record.SourceRef{Provider: governance.Snapshot, ID: id} }
 	const manyWords = "log: ask hub.snapshot.org for messages: hub.snapshot.org fails and is asked again at 2026-03-04T05:06:37Z: the cause"
 	catalog := warehouse.Catalog{
-		Owner: map[record.SourceRef]string{space("a.eth"): "harbor", space("b.eth"): "agora", space("c.eth"): "agora"},
+		Owner: map[record.SourceRef]string{space("a.eth"): "harbor", space("b.eth"): "agora", space("c.eth"): "agora", space("d.eth"): "quay"},
 		Sources: map[record.SourceRef]warehouse.CatalogSource{
 			space("a.eth"): {Follow: &warehouse.SourceFollow{
 				Status: governance.SourceStatus{
@@ -31,11 +31,15 @@ func TestEachFollowedSourceHasARow(t *testing.T) {
 				Status: governance.SourceStatus{State: governance.SourceFailing, Gaps: 2}, Complete: true, Error: manyWords,
 			}},
 			space("c.eth"): {}, // from files alone
+			space("d.eth"): {Follow: &warehouse.SourceFollow{
+				Status: governance.SourceStatus{State: governance.SourceLive, Rejected: 1}, Complete: true, Lacks: "1 logs of events that are not known: 0xab", LatestReject: "0xab",
+			}},
 		},
 	}
 	want := []table.Row{
 		{"agora", "b.eth", governance.SourceFailing, "", "", "100.0 %", uint64(2), uint64(0), manyWords},
 		{"harbor", "a.eth", governance.SourceBackfilling, "1m0s", "mci 7", "25.0 %", uint64(0), uint64(3), "0xab: its space is not followed"},
+		{"quay", "d.eth", governance.SourceLive, "", "", "100.0 %", uint64(0), uint64(1), "1 logs of events that are not known: 0xab"},
 	}
 	if diff := cmp.Diff(want, statusRows(catalog, now)); diff != "" {
 		t.Error(diff)

@@ -32,6 +32,7 @@ func TestDataIsConsistent(t *testing.T) {
 		"identifiers have the form of their provider":          checkIdentifiersHaveTheFormOfTheirProvider,
 		"times are in order":                                   checkTimesAreInOrder,
 		"fields are those documented":                          checkFields,
+		"calls of every kind decode":                           checkCalls,
 		"choices exist":                                        checkChoicesExist,
 		"forums and proposals link to each other":              checkForumsAndProposalsLinkToEachOther,
 	} {

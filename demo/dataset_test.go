@@ -47,23 +47,31 @@ type space struct {
 type ref struct{ ID string }
 
 type snapshotProposal struct {
-	ID                        string
-	Space                     ref
-	Author                    *string
-	Created, Start, End       *int64
-	Updated                   *int64
-	Type                      string
-	Title, Body, Discussion   *string
-	Choices                   []string
-	Quorum                    *json.Number
-	State                     *string
-	Link                      string
-	Scores                    []json.Number
-	ScoresTotal               *json.Number `json:"scores_total"`
-	Votes                     *int
-	Flagged                   *bool
-	StartDay                  string `json:"start_day"`
-	EndDay                    string `json:"end_day"`
+	ID                      string
+	Space                   ref
+	Author                  *string
+	Created, Start, End     *int64
+	Updated                 *int64
+	Type                    string
+	Title, Body, Discussion *string
+	Choices                 []string
+	Quorum                  *json.Number
+	State                   *string
+	Link                    string
+	Scores                  []json.Number
+	ScoresTotal             *json.Number `json:"scores_total"`
+	Votes                   *int
+	Flagged                 *bool
+	StartDay                string `json:"start_day"`
+	EndDay                  string `json:"end_day"`
+	Plugins                 struct {
+		SafeSnap *struct {
+			Safes []struct {
+				Network, RealityAddress string
+				Txs                     [][]struct{ To, Value, Data, Operation string }
+			}
+		}
+	}
 	hasUpdated, hasFlaggedKey bool
 }
 
@@ -105,6 +113,12 @@ type tallyProposal struct {
 		VotesCount  string
 		VotersCount int
 	}
+	ExecutableCalls []call
+}
+
+// call is a call that a proposal executes.
+type call struct {
+	Target, Value, Calldata, Signature, ChainID string
 }
 
 type tallyVote struct {

@@ -18,12 +18,15 @@ func documented() map[string]string {
 		"daos.ndjson":               "daoId name sources sources.provider sources.id",
 		"snapshot/spaces.ndjson.gz": "id name network symbol",
 		"snapshot/proposals.ndjson.gz": "id space space.id author created updated start end type title body discussion choices quorum state link scores scores_total votes flagged" +
-			" start_day end_day",
+			" start_day end_day plugins plugins.safeSnap plugins.safeSnap.safes plugins.safeSnap.safes.network plugins.safeSnap.safes.realityAddress" +
+			" plugins.safeSnap.safes.txs plugins.safeSnap.safes.txs.to plugins.safeSnap.safes.txs.value plugins.safeSnap.safes.txs.data" +
+			" plugins.safeSnap.safes.txs.operation",
 		"snapshot/votes/*":              "id proposal proposal.id space space.id voter created choice vp reason created_day",
 		"tally/organizations.ndjson.gz": "id name slug",
 		"tally/proposals.ndjson.gz": "id onchainId organization organization.slug status quorum metadata metadata.title metadata.description metadata.discourseURL" +
 			" metadata.snapshotURL proposer proposer.address start start.timestamp end end.timestamp createdAt events events.type events.txHash events.block" +
-			" events.block.timestamp voteStats voteStats.type voteStats.votesCount voteStats.votersCount",
+			" events.block.timestamp voteStats voteStats.type voteStats.votesCount voteStats.votersCount executableCalls executableCalls.target executableCalls.value" +
+			" executableCalls.calldata executableCalls.signature executableCalls.chainId",
 		"tally/votes.ndjson.gz":            "id proposal proposal.id type voter voter.address amount reason txHash block block.timestamp",
 		"discourse/*/categories.ndjson.gz": "id name slug",
 		"discourse/*/topics.ndjson.gz": "id title slug category_id tags posts_count reply_count views like_count created_at last_posted_at closed archived visible details" +

@@ -36,6 +36,7 @@ type tallyProposal struct {
 	CreatedAt    *string              `json:"createdAt"`
 	Events       []tallyEvent         `json:"events"`
 	VoteStats    []tallyVoteStat      `json:"voteStats"`
+	Calls        []executableCall     `json:"executableCalls"`
 }
 
 type tallyOrganizationRef struct {
@@ -99,7 +100,11 @@ func (p *proposal) tallyLine(rng random, r *voteResult, now int64) tallyProposal
 	status := p.status(r, now)
 	quorum := p.drawOnChainQuorum(rng, status, r).baseUnitsText()
 	proposer := p.author.lower()
+	calls, stated := p.drawCalls()
 	body := "# " + p.content.title + "\n\n" + p.onChainText().markdown("## ")
+	if stated != "" {
+		body += "\n\n" + stated
+	}
 	line := tallyProposal{
 		ID: p.id, OnchainID: p.link[strings.LastIndexByte(p.link, '/')+1:],
 		Organization: tallyOrganizationRef{p.dao.organization},
@@ -107,7 +112,7 @@ func (p *proposal) tallyLine(rng random, r *voteResult, now int64) tallyProposal
 		Metadata: tallyMetadata{Title: p.content.title, Description: &body},
 		Proposer: tallyAccount{&proposer},
 		Start:    blockAt(p.start), End: blockAt(p.end), CreatedAt: formatTime(p.created),
-		Events: p.drawEvents(rng, status), VoteStats: p.voteStats(r),
+		Events: p.drawEvents(rng, status), VoteStats: p.voteStats(r), Calls: calls,
 	}
 	if p.discussion != "" {
 		line.Metadata.DiscourseURL = &p.discussion

@@ -144,6 +144,7 @@ type snapshotProposal struct {
 	Flagged     json.RawMessage `json:"flagged,omitempty"`
 	StartDay    string          `json:"start_day,omitempty"`
 	EndDay      string          `json:"end_day,omitempty"`
+	Plugins     safePlugins     `json:"plugins"`
 }
 
 type snapshotRef struct {
@@ -158,7 +159,7 @@ func (p *proposal) snapshotLine(rng random, r *voteResult) snapshotProposal {
 		ID: p.id, Space: snapshotRef{p.space}, Author: &author,
 		Created: &p.created, Start: &p.start, End: &p.end,
 		Type: &p.content.voteType, Title: &p.content.title, Body: &body,
-		Choices: p.content.choices, State: &state, Link: p.link, Quorum: p.drawQuorum(rng, r),
+		Choices: p.content.choices, State: &state, Plugins: p.plugins(), Link: p.link, Quorum: p.drawQuorum(rng, r),
 	}
 	if p.discussion != "" {
 		line.Discussion = &p.discussion

@@ -23,6 +23,7 @@ const (
 	streamUnrelatedTopic
 	streamVoter
 	streamSharedRank
+	streamContract
 )
 
 // random is a deterministic random generator. What it draws after seed depends on

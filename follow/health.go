@@ -93,7 +93,7 @@ func (e *entry) move(to warehouse.FollowCursor, now time.Time) {
 	}
 	change := moved
 	if to.State != from.State || to.Gaps != from.Gaps || to.Withdrawn != from.Withdrawn || to.Reorgs != from.Reorgs ||
-		!slices.Equal(to.Covered, from.Covered) {
+		to.Lacks != from.Lacks || !slices.Equal(to.Covered, from.Covered) {
 		change = urgent
 	}
 	e.pending = max(e.pending, change)

@@ -30,47 +30,7 @@ func TestThousandDAOs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	instance := env.SharedEngine(t)
-	url := instance.URL(env.MigratedDatabase(t, instance))
-	store, err := cache.Open(env.EmbeddedRedis(t), time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer store.Close()
-	w, err := warehouse.Open(t.Context(), warehouse.Options{URL: url, QueryTimeout: time.Minute, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
-	s := newSimulation(t, w)
-	f := follow.New(follow.Options{
-		Warehouse: w, Store: store, Clock: s.clock, Logger: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})),
-		Metrics: prometheus.NewRegistry(),
-	})
-	upstreams := s.upstreams()
-	f.Set(upstreams...)
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		f.Run(ctx)
-	}()
-	defer func() {
-		stop()
-		s.time.end()
-		<-ended
-	}()
-	lanes := 0
-	for _, u := range upstreams {
-		lanes += len(u.Lanes(&follow.Journal{}))
-	}
-	env.Until(t, func() error { // every lane waits for its first poll
-		if got := s.time.waiting(); got < lanes {
-			return fmt.Errorf("got %d lanes that wait, want %d", got, lanes)
-		}
-		return nil
-	})
-
+	s, url := startSimulation(t, simulatedSize{spaces: 1000, chains: 20, forums: 500})
 	began := time.Now()
 	s.run(time.Hour) // reads the past
 	t.Logf("the past of all is read and an hour has passed after %s", time.Since(began).Round(time.Second))
@@ -113,4 +73,51 @@ func (*simulation) memory() uint64 {
 	runtime.GC()
 	runtime.ReadMemStats(&m)
 	return m.HeapInuse
+}
+
+// startSimulation follows simulated upstreams until the test ends. Every poller waits for its
+// first poll.
+func startSimulation(t *testing.T, size simulatedSize) (s *simulation, url string) {
+	t.Helper()
+	instance := env.SharedEngine(t)
+	url = instance.URL(env.MigratedDatabase(t, instance))
+	store, err := cache.Open(env.EmbeddedRedis(t), time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	w, err := warehouse.Open(t.Context(), warehouse.Options{URL: url, QueryTimeout: time.Minute, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = w.Close() })
+	s = newSimulation(t, w, size)
+	f := follow.New(follow.Options{
+		Warehouse: w, Store: store, Clock: s.clock, Logger: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})),
+		Metrics: prometheus.NewRegistry(),
+	})
+	upstreams := s.upstreams()
+	f.Set(upstreams...)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		f.Run(ctx)
+	}()
+	t.Cleanup(func() {
+		stop()
+		s.time.end()
+		<-ended
+	})
+	lanes := 0
+	for _, u := range upstreams {
+		lanes += len(u.Lanes(&follow.Journal{}))
+	}
+	env.Until(t, func() error { // every lane waits for its first poll
+		if got := s.time.waiting(); got < lanes {
+			return fmt.Errorf("got %d lanes that wait, want %d", got, lanes)
+		}
+		return nil
+	})
+	return s, url
 }

@@ -28,7 +28,6 @@ import (
 )
 
 const (
-	simulatedSpaces, simulatedChains, simulatedForums = 1000, 20, 500
 	// simulatedGovernors are those of each chain, simulatedTopics those of each forum at the
 	// start: most are older than a month.
 	simulatedGovernors, simulatedTopics = 25, 20
@@ -41,8 +40,13 @@ const (
 	reorganizationEvery, ballotsAtOnce            = time.Hour, 5
 )
 
-// simulation is a thousand DAOs, whose upstream systems answer within the process.
+// simulatedSize is how many spaces of a hub, chains and forums are simulated.
+type simulatedSize struct{ spaces, chains, forums int }
+
+// simulation is many DAOs, whose upstream systems answer within the process.
 type simulation struct {
+	simulatedSize
+
 	tb     testing.TB
 	time   *simulatedTime
 	clock  *clock.Clock
@@ -52,8 +56,8 @@ type simulation struct {
 	hub       *fakehub.Hub
 	proposals map[string]time.Time // those that are open, with their ends
 	ids       []string
-	chains    [simulatedChains]*fakechain.Chain
-	forums    [simulatedForums]*fakeforum.Forum
+	upChains  []*fakechain.Chain
+	upForums  []*fakeforum.Forum
 	handlers  map[string]http.Handler
 
 	// busy says that people vote and write.
@@ -66,18 +70,18 @@ type simulation struct {
 	// started is the time of the first block of each chain, and pending are the logs of its
 	// next block.
 	started time.Time
-	pending [simulatedChains][]fakechain.Log
+	pending [][]fakechain.Log
 
 	mu                sync.Mutex
 	requests, refused map[string]int
 }
 
-func newSimulation(tb testing.TB, w *warehouse.Warehouse) *simulation {
+func newSimulation(tb testing.TB, w *warehouse.Warehouse, size simulatedSize) *simulation {
 	tb.Helper()
 	busy := &busyConnections{Registry: prometheus.NewRegistry()}
 	w.Instrument(busy, nil)
 	s := &simulation{
-		tb: tb, random: rand.New(rand.NewPCG(1, 1)),
+		simulatedSize: size, tb: tb, pending: make([][]fakechain.Log, size.chains), random: rand.New(rand.NewPCG(1, 1)),
 		time: &simulatedTime{
 			now: time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC), ended: make(chan struct{}),
 			idle: func() bool { return testutil.ToFloat64(busy.gauge) == 0 },
@@ -87,10 +91,10 @@ func newSimulation(tb testing.TB, w *warehouse.Warehouse) *simulation {
 	s.clock = clock.Driven(s.time.Now, s.time.wait)
 	s.client = fetch.New(fetch.Options{UserAgent: "simulation", Clock: s.clock, Transport: s, Logger: slog.New(slog.DiscardHandler)})
 	s.addHub()
-	for n := range s.chains {
+	for n := range size.chains {
 		s.addChain(n)
 	}
-	for n := range s.forums {
+	for n := range size.forums {
 		s.addForum(n)
 	}
 	for i := range s.due {
@@ -120,10 +124,10 @@ func (s *simulation) addHub() {
 	s.hub.Set(func(switches *fakehub.Switches) { switches.Limit = 100 })
 	s.handlers["hub.example.org"] = s.hub
 	now := s.time.now
-	for n := range simulatedSpaces {
+	for n := range s.spaces {
 		space := fmt.Sprintf("space%d.eth", n)
 		s.hub.AddSpace(fakehub.Space{ID: space, Name: space, Network: "1", Symbol: "SIM"})
-		end := now.Add(simulatedVoting * time.Duration(n+1) / simulatedSpaces)
+		end := now.Add(simulatedVoting * time.Duration(n+1) / time.Duration(s.spaces))
 		id := s.hub.Propose(fakehub.Proposal{
 			Space: space, Title: "Proposal of " + space, Choices: []string{"Yes", "No"}, Created: now.Add(-time.Hour), Start: now.Add(-time.Hour), End: end,
 		})
@@ -148,7 +152,7 @@ func (s *simulation) addChain(n int) {
 	}
 	head, _ := c.Head()
 	c.MineEmpty(int(past/fakechain.BlockTime) - int(head))
-	s.chains[n] = c
+	s.upChains = append(s.upChains, c)
 	s.handlers[fmt.Sprintf("chain%d.example.org", n)] = c
 }
 
@@ -169,7 +173,7 @@ func (s *simulation) addForum(n int) {
 	}
 	at = time.Time{}
 	f.Switch(func(switches *fakeforum.Switches) { switches.Limited = true })
-	s.forums[n] = f
+	s.upForums = append(s.upForums, f)
 	s.handlers[fmt.Sprintf("forum%d.example.org", n)] = f
 }
 
@@ -185,7 +189,7 @@ func (s *simulation) upstreams() (all []follow.Upstream) {
 		}
 		return s.client.Host(address, pace)
 	}
-	spaces := make([]string, simulatedSpaces)
+	spaces := make([]string, s.spaces)
 	for n := range spaces {
 		spaces[n] = fmt.Sprintf("space%d.eth", n)
 	}
@@ -233,8 +237,8 @@ func (s *simulation) count() (requests, refused map[string]int) {
 	return requests, refused
 }
 
-func (*simulation) hosts(kind string) int {
-	return map[string]int{"hub": 1, "chain": simulatedChains, "forum": simulatedForums}[kind]
+func (s *simulation) hosts(kind string) int {
+	return map[string]int{"hub": 1, "chain": s.chains, "forum": s.forums}[kind]
 }
 
 // run lets a time pass.
@@ -247,7 +251,7 @@ func (s *simulation) run(length time.Duration) {
 
 // happen does what is due: blocks, the ends of votes, ballots, posts.
 func (s *simulation) happen(now time.Time) {
-	for n, c := range s.chains {
+	for n, c := range s.upChains {
 		for head, _ := c.Head(); !s.started.Add(time.Duration(head+1) * fakechain.BlockTime).After(now); head++ {
 			c.Mine(s.pending[n]...)
 			s.pending[n] = nil
@@ -259,7 +263,7 @@ func (s *simulation) happen(now time.Time) {
 			delete(s.proposals, id)
 		}
 	}
-	for i, every := range []time.Duration{hubBallotsEvery, chainBallotsEvery / simulatedChains, reorganizationEvery, postEvery / simulatedForums} {
+	for i, every := range []time.Duration{hubBallotsEvery, chainBallotsEvery / time.Duration(s.chains), reorganizationEvery, postEvery / time.Duration(s.forums)} {
 		for ; !s.due[i].After(now); s.due[i] = s.due[i].Add(every) {
 			if s.busy {
 				[]func(){s.voteAtHub, s.voteOnChain, s.reorganize, s.post}[i]()
@@ -283,7 +287,7 @@ func (s *simulation) voteAtHub() {
 }
 
 func (s *simulation) voteOnChain() {
-	n := s.random.IntN(simulatedChains)
+	n := s.random.IntN(s.chains)
 	governor := simulatedGovernor(s.random.IntN(simulatedGovernors))
 	for range ballotsAtOnce {
 		s.chainBallots++
@@ -294,12 +298,12 @@ func (s *simulation) voteOnChain() {
 
 // reorganize replaces the last block of a chain by one with the same logs.
 func (s *simulation) reorganize() {
-	c := s.chains[s.random.IntN(simulatedChains)]
+	c := s.upChains[s.random.IntN(s.chains)]
 	c.Reorganize(1, c.Last(1)[0])
 }
 
 func (s *simulation) post() {
-	f := s.forums[s.random.IntN(simulatedForums)]
+	f := s.upForums[s.random.IntN(s.forums)]
 	if s.random.IntN(2) == 0 {
 		f.Reply(1+s.random.IntN(simulatedTopics), "bob", "<p>again</p>")
 		return

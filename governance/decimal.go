@@ -97,6 +97,22 @@ func ParseUnits(text string) (decimal.Decimal, error) {
 	return power, nil
 }
 
+// ParseWhole reads a whole number from 0 in any notation: 5, 5.0 and 5e0 are one number. The
+// error is ErrNotANumber, wrapped with the text.
+func ParseWhole(text string) (uint64, error) {
+	if n, err := strconv.ParseUint(text, 10, 64); err == nil {
+		return n, nil
+	}
+	number, err := parseNumber(text)
+	if err != nil {
+		return 0, err
+	}
+	if whole := number.BigInt(); number.IsInteger() && whole.IsUint64() {
+		return whole.Uint64(), nil
+	}
+	return 0, fmt.Errorf("%w from 0 without decimals: %q", ErrNotANumber, clip(text))
+}
+
 // parseNumber bounds the exponent before any big arithmetic is done: a short text
 // such as 1e999999999 stands for a gigabyte of digits.
 func parseNumber(text string) (decimal.Decimal, error) {

@@ -251,6 +251,38 @@ func TestCountOfCoversEveryCount(t *testing.T) {
 	}
 }
 
+func TestParseWholeReadsIntegersInAnyNotation(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]uint64{
+		"0": 0, "-0": 0, "0.0": 0, "5": 5, "5.0": 5, "5.000": 5, "5e0": 5, "0.5E1": 5, "500e-2": 5, "1e3": 1000,
+		"18446744073709551615": math.MaxUint64, "18446744073709551615.0": math.MaxUint64, "1.8446744073709551615e19": math.MaxUint64,
+	} {
+		if got, err := governance.ParseWhole(text); err != nil || got != want {
+			t.Errorf("%q: got %d, %v, want %d", text, got, err, want)
+		}
+	}
+	for _, text := range []string{
+		"", " ", "five", "5.5", "-5", "5e-1", "18446744073709551616", "1e20", "1e999999999", "1e-999999999", "0x5", "5_0", "NaN", "Infinity",
+	} {
+		if got, err := governance.ParseWhole(text); !errors.Is(err, governance.ErrNotANumber) || got != 0 {
+			t.Errorf("%q: got %d, %v, want %v", text, got, err, governance.ErrNotANumber)
+		}
+	}
+}
+
+func FuzzParseWhole(f *testing.F) {
+	for _, text := range []string{"5", "5.0", "5e1", "-0", "18446744073709551616", "1e-400", "0.50"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		got, err := governance.ParseWhole(text)
+		power, _, powerErr := governance.ParsePower(text)
+		if err == nil && (powerErr != nil || governance.DecimalOf(power) != governance.CountOf(got)) {
+			t.Fatalf("%q: got %d, want %s, %v", text, got, power, powerErr)
+		}
+	})
+}
+
 func FuzzParsePower(f *testing.F) {
 	for _, text := range []string{
 		"0", "1.5", "-1", "2.11e-16", "1e40", "1e999999999", "0e300", "1e-300", ".5", "5.", "+7", "x",

@@ -104,8 +104,23 @@ func checkKey(text, prefix string) error {
 }
 
 // VoterIdentity returns the canonical spelling of a voter: hexadecimal addresses in lower
-// case, any other text unchanged.
+// case, those longer than 40 digits with all 64 that Starknet has, any other text unchanged.
 func VoterIdentity(text string) string {
+	text = lowerHexadecimal(text)
+	digits, found := strings.CutPrefix(text, "0x")
+	if missing := starknetDigits - len(digits); found && missing > 0 && len(digits) > ethereumDigits &&
+		strings.Trim(digits, "0123456789abcdef") == "" {
+		return "0x" + strings.Repeat("0", missing) + digits
+	}
+	return text
+}
+
+// Digits of an address on Ethereum and on Starknet, of which the latter are also written without
+// leading zeros.
+const ethereumDigits, starknetDigits = 40, 64
+
+// lowerHexadecimal returns a hexadecimal text in lower case, any other unchanged.
+func lowerHexadecimal(text string) string {
 	if len(text) >= 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X') {
 		return strings.ToLower(text)
 	}

@@ -126,17 +126,22 @@ func TestParseTopicKeyRefusesProposals(t *testing.T) {
 func TestVoterIdentityIsCanonical(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"0xD8DA6BF26964aF9D7eEd9e03E53415D37aA96045": "0xd8da6bf26964af9d7eed9e03e53415d37aa96045",
-		"0XABC":          "0xabc",
-		"0x":             "0x",
-		"0X":             "0x",
-		"":               "",
-		"0":              "0",
-		"x0AB":           "x0AB",
-		"Vitalik.eth":    "Vitalik.eth",
-		"cosmos1QQQ":     "cosmos1QQQ",
-		" 0xAB":          " 0xAB",
-		"starknet:0xABC": "starknet:0xABC",
+		"0xD8DA6BF26964aF9D7eEd9e03E53415D37aA96045":                         "0xd8da6bf26964af9d7eed9e03e53415d37aa96045",
+		"0x57A157a157a157a157a157a157a157a157a157a157a157a157a157a157a19bc":  "0x057a157a157a157a157a157a157a157a157a157a157a157a157a157a157a19bc",
+		"0x057a157a157a157a157a157a157a157a157a157a157a157a157a157a157a19bc": "0x057a157a157a157a157a157a157a157a157a157a157a157a157a157a157a19bc",
+		"0x" + strings.Repeat("A", 41):                                       "0x" + strings.Repeat("0", 23) + strings.Repeat("a", 41),
+		"0x" + strings.Repeat("a", 65):                                       "0x" + strings.Repeat("a", 65),
+		"0x" + strings.Repeat("g", 50):                                       "0x" + strings.Repeat("g", 50),
+		"0XABC":                                                              "0xabc",
+		"0x":                                                                 "0x",
+		"0X":                                                                 "0x",
+		"":                                                                   "",
+		"0":                                                                  "0",
+		"x0AB":                                                               "x0AB",
+		"Vitalik.eth":                                                        "Vitalik.eth",
+		"cosmos1QQQ":                                                         "cosmos1QQQ",
+		" 0xAB":                                                              " 0xAB",
+		"starknet:0xABC":                                                     "starknet:0xABC",
 	} {
 		t.Run(text, func(t *testing.T) {
 			t.Parallel()

@@ -31,6 +31,9 @@ var governorID = regexp.MustCompile(`^eip155:[1-9][0-9]{0,18}:0x[0-9a-f]{40}$`)
 // eip155:<chain>:<address in lower case>.
 func IsGovernorID(text string) bool { return governorID.MatchString(text) }
 
+// IsChain reports whether a text is the id of a chain: eip155:<chain>.
+func IsChain(text string) bool { return IsGovernorID(text + ":0x0000000000000000000000000000000000000000") }
+
 // ExternalIDs returns the ids by which a proposal is found: its external id, and in
 // addition the number on chain of a Governor's proposal, eip155:<chain>:<address>/<number>.
 func (p Provider) ExternalIDs(externalID string) []string {
@@ -100,7 +103,7 @@ func LinkedProposal(text string) string {
 
 // snapshotName leaves the space out: ids are hashes, and spaces get renamed.
 func snapshotName(id string) string {
-	return string(Snapshot) + ":" + VoterIdentity(id)
+	return string(Snapshot) + ":" + lowerHexadecimal(id)
 }
 
 func governorName(slug, id string) string {

@@ -71,4 +71,6 @@ type SignalRow struct {
 	Signal
 	// DetectedAt is when the signal was detected.
 	DetectedAt Timestamp `json:"-" msgpack:"detectedAt"`
+	// Recorded says that someone recorded the signal: its title is shown as it is.
+	Recorded bool `json:"-" msgpack:"-"`
 }

@@ -27,7 +27,7 @@ func NormalizeTitle(title string) string {
 // in lower case. In others, such as the base58 ids of older Snapshot proposals, the case
 // matters.
 func NormalizeExternalID(id string) string {
-	return VoterIdentity(strings.TrimSpace(id))
+	return lowerHexadecimal(strings.TrimSpace(id))
 }
 
 // GroupDigits puts a comma between each three digits of a whole number.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+
+	"github.com/shopspring/decimal"
 )
 
 // timestampLayout is ISO 8601 in UTC with millisecond precision.
@@ -42,6 +44,34 @@ func TimestampOfUnix(seconds int64) (Timestamp, error) {
 		return 0, fmt.Errorf("%d seconds is not a time between 1970 and %d", seconds, MaxYear)
 	}
 	return Timestamp(seconds * 1000), nil
+}
+
+// leastMillis is the least number that ParseUnix reads in another unit than seconds: in
+// milliseconds it is a time of 2001, in seconds none.
+const leastMillis = 1_000_000_000_000
+
+// ParseUnix reads a time since 1970 as tools write it: in seconds with or without decimals, or
+// in milliseconds, microseconds or nanoseconds, whose numbers are larger than seconds can be.
+// It is cut to milliseconds.
+func ParseUnix(text string) (Timestamp, error) {
+	if seconds, err := strconv.ParseInt(text, 10, 64); err == nil && seconds < leastMillis {
+		return TimestampOfUnix(seconds)
+	}
+	number, err := parseNumber(text)
+	if err != nil {
+		return 0, err
+	}
+	first, last := decimal.NewFromInt(leastMillis), decimal.NewFromInt(int64(maxTimestamp))
+	millis := number.Shift(3)
+	for unit := range int32(3) {
+		if in := number.Shift(-3 * unit); in.GreaterThanOrEqual(first) && in.LessThanOrEqual(last) {
+			millis = in
+		}
+	}
+	if millis.IsNegative() || millis.Truncate(0).GreaterThan(last) {
+		return 0, fmt.Errorf("%q is not a time between 1970 and %d", clip(text), MaxYear)
+	}
+	return Timestamp(millis.IntPart()), nil
 }
 
 // ParseTimestamp reads an RFC 3339 time, with or without a fraction and at any

@@ -186,6 +186,37 @@ func TestLaterTakesAnUnknownMomentForEarlier(t *testing.T) {
 	}
 }
 
+func TestParseUnixRefuses(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		"", "now", "-1", "-0.001", "9214646400", "9214646399.9999e1", "999999999999", "9214646400000", "999999999999999",
+		"9214646400000000", "9214646400000000000", "1e999999999", "0x10", "1_000", "2024-02-29", "1700000000s", "NaN",
+	} {
+		if got, err := governance.ParseUnix(text); err == nil || got != 0 {
+			t.Errorf("%q: got %s, %v, want an error", text, got, err)
+		}
+	}
+}
+
+func FuzzParseUnix(f *testing.F) {
+	for _, text := range []string{"1700000000", "1700000000.5", "1.7e9", "1700000000123", "1700000000123456789", "-0", "1e-400", "9214646399.9999"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		got, err := governance.ParseUnix(text)
+		if err != nil {
+			return
+		}
+		if printed := got.String(); printed < "1970" || printed > lastMoment {
+			t.Fatalf("%q: got %s, want a moment from 1970 to %s", text, printed, lastMoment)
+		}
+		seconds := fmt.Sprintf("%d.%03d", got/1000, got%1000)
+		if again, err := governance.ParseUnix(seconds); err != nil || again != got {
+			t.Fatalf("%q: %s reads as %s, %v", text, seconds, again, err)
+		}
+	})
+}
+
 func FuzzParseTimestamp(f *testing.F) {
 	for _, text := range []string{
 		"2024-02-29T12:34:56.789Z", "2024-02-29T12:34:56+05:30", "2024-02-29", lastMoment, "1969-12-31", "",

@@ -152,20 +152,20 @@ func (l *Limiter) takeShared(ctx context.Context, r Request, now time.Time) (Gra
 	grant := Grant{Request: r, Quota: Quota{Month: MonthOf(now), Limit: r.Limits.Month}}
 	if r.Limits.Month == 0 {
 		var err error
-		grant.Decision, err = l.takeBucket(ctx, r, nil, now)
+		grant.Decision, err = takeBucket(ctx, l, r, nil, now)
 		return grant, err
 	}
 	key := accounts.QuotaKey(r.Caller, grant.Quota.Month.String())
 	reservation := redis.NewIntCmd(ctx, "incr", string(key))
 	var err error
-	if grant.Decision, err = l.takeBucket(ctx, r, reservation, now); err != nil {
+	if grant.Decision, err = takeBucket(ctx, l, r, reservation, now); err != nil {
 		return Grant{}, err
 	}
 	if grant.Quota.Used, err = reservation.Result(); err != nil {
 		return Grant{}, fmt.Errorf("%w: %w", cache.ErrUnavailable, err)
 	}
 	if grant.Quota.Used == 1 {
-		err = l.pipeline.Send(ctx, redis.NewBoolCmd(ctx, "expire", string(key), int(accounts.QuotaTTL.Seconds())))
+		err = cache.Send(ctx, l.pipeline, redis.NewBoolCmd(ctx, "expire", string(key), int(accounts.QuotaTTL.Seconds())))
 	}
 	if grant.Quota.Refused = grant.Quota.Used > grant.Quota.Limit; grant.Quota.Refused {
 		grant.Quota.Used, err = refundShared(ctx, l.pipeline, key)
@@ -179,14 +179,14 @@ func (l *Limiter) takeShared(ctx context.Context, r Request, now time.Time) (Gra
 
 // takeBucket takes a token where buckets are kept. piggyback is a command that goes to
 // Redis in the same round trip; nil for none.
-func (l *Limiter) takeBucket(
-	ctx context.Context, r Request, piggyback redis.Cmder, now time.Time,
+func takeBucket(
+	ctx context.Context, l *Limiter, r Request, piggyback redis.Cmder, now time.Time,
 ) (Decision, error) {
 	if !l.perProcess {
 		return takeShared(ctx, l.pipeline, r, 1, piggyback)
 	}
 	if piggyback != nil {
-		if err := l.pipeline.Send(ctx, piggyback); err != nil {
+		if err := cache.Send(ctx, l.pipeline, piggyback); err != nil {
 			return Decision{}, err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"pnyx/cache"
 	"pnyx/cache/accounts"
 )
 
@@ -12,7 +13,7 @@ import (
 // file. An error costs the caller one more response if the download is interrupted.
 func (l *Limiter) MarkPaid(ctx context.Context, caller, file string) {
 	command := redis.NewStatusCmd(ctx, "set", string(accounts.PaidFileKey(caller, file)), 1, "ex", int(accounts.PaidFileTTL.Seconds()))
-	if err := l.pipeline.Send(ctx, command); err != nil {
+	if err := cache.Send(ctx, l.pipeline, command); err != nil {
 		l.backOff(ctx, err)
 	}
 }
@@ -23,7 +24,7 @@ func (l *Limiter) HasPaid(ctx context.Context, caller, file string) bool {
 		return false
 	}
 	command := redis.NewIntCmd(ctx, "exists", string(accounts.PaidFileKey(caller, file)))
-	if err := l.pipeline.Send(ctx, command); err != nil {
+	if err := cache.Send(ctx, l.pipeline, command); err != nil {
 		l.backOff(ctx, err)
 		return false
 	}

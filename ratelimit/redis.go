@@ -39,7 +39,7 @@ func (c *pipelineClient) send(ctx context.Context, command *redis.Cmd) *redis.Cm
 		commands = append(commands, c.piggyback)
 		c.piggyback = nil
 	}
-	if err := c.pipeline.Send(ctx, commands...); err != nil {
+	if err := cache.Send(ctx, c.pipeline, commands...); err != nil {
 		unanswered := redis.NewCmd(ctx)
 		unanswered.SetErr(err)
 		return unanswered
@@ -69,7 +69,7 @@ return redis.call('DECR', KEYS[1])`)
 
 // refundShared decrements the count of a month and returns it.
 func refundShared(ctx context.Context, p *cache.Pipeline, key cache.Key) (int64, error) {
-	used, err := refund.Run(ctx, &pipelineClient{Cmdable: p.Commands(), pipeline: p}, []string{string(key)}).Int64()
+	used, err := refund.Run(ctx, &pipelineClient{Cmdable: cache.PipelineClient(p), pipeline: p}, []string{string(key)}).Int64()
 	if err != nil {
 		return 0, fmt.Errorf("%w: %w", cache.ErrUnavailable, err)
 	}
@@ -86,7 +86,7 @@ const clockTolerance = time.Second
 func takeShared(
 	ctx context.Context, p *cache.Pipeline, r Request, tokens int, piggyback redis.Cmder,
 ) (Decision, error) {
-	limiter := redis_rate.NewLimiter(&pipelineClient{Cmdable: p.Commands(), pipeline: p, piggyback: piggyback})
+	limiter := redis_rate.NewLimiter(&pipelineClient{Cmdable: cache.PipelineClient(p), pipeline: p, piggyback: piggyback})
 	key, rate := accounts.BucketKey(r.Caller, string(r.Bucket)), r.Limits.Rate(r.Bucket)
 	limit := redis_rate.Limit{Rate: rate.PerMinute, Burst: rate.Burst, Period: time.Minute}
 	result, err := limiter.AllowN(ctx, key, limit, tokens)

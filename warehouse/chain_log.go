@@ -66,6 +66,13 @@ func (w *Warehouse) ChainLogsAbout(ctx context.Context, chainID uint64, keys []C
 	return selectRows[ChainLog](rows, err, fmt.Sprintf("read the logs about %d keys of chain %d", len(keys), chainID))
 }
 
+// ChainLogsOf returns the logs about a proposal of a Governor, its votes and withdrawn ones
+// included, in the order of the chain. Logs about none have an empty proposal.
+func (w *Warehouse) ChainLogsOf(ctx context.Context, chainID uint64, governor, proposal string) ([]ChainLog, error) {
+	rows, err := w.conn.Query(ctx, fmt.Sprintf(sqlText("chain_log"), "governor = ? AND proposal_id = ?"), chainID, governor, proposal)
+	return selectRows[ChainLog](rows, err, fmt.Sprintf("read the logs about proposal %q of %s", proposal, governor))
+}
+
 // TimelockLogs returns the logs of the timelock of a Governor, withdrawn ones included, in
 // the order of the chain.
 func (w *Warehouse) TimelockLogs(ctx context.Context, chainID uint64, governor string) ([]ChainLog, error) {
@@ -81,4 +88,18 @@ func (w *Warehouse) WriteChainLogs(ctx context.Context, logs []ChainLog) error {
 		return insert.Append(l.ChainID, l.Governor, l.ProposalID, l.Voter, l.BlockNumber, l.BlockHash, l.LogIndex, l.Address,
 			l.TxHash, l.BlockAt, l.Topics, l.Data, l.Withdrawn, uint64(time.Now().UnixMicro()))
 	})
+}
+
+// UnreadChainLog counts standing logs of a Governor that came to no record: those about no
+// proposal by event, and those about a proposal that no log creates by proposal.
+type UnreadChainLog struct {
+	Governor, ProposalID, Topic string
+	Logs                        uint64
+}
+
+// UnreadChainLogs counts the logs of a chain that came to no record. parameters are the topics
+// of events about no proposal that are read, creations those of events that create one.
+func (w *Warehouse) UnreadChainLogs(ctx context.Context, chainID uint64, parameters, creations []string) ([]UnreadChainLog, error) {
+	rows, err := w.conn.Query(ctx, sqlText("chain_log_unread"), chainID, parameters, creations)
+	return selectRows[UnreadChainLog](rows, err, fmt.Sprintf("count the logs of chain %d that are not read", chainID))
 }

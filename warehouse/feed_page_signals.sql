@@ -20,7 +20,8 @@ SELECT
     score,
     detected_at,
     deadline_at AS deadline_at_ms,
-    evidence
+    evidence,
+    (item = sipHash128('signal', signal_id))::Bool AS recorded
 FROM feed_signals FINAL
 WHERE detected_at >= fromUnixTimestamp64Milli({from:Int64}, 'UTC')
     AND detected_at <= fromUnixTimestamp64Milli({last:Int64}, 'UTC')

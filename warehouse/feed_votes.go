@@ -25,14 +25,16 @@ type ProposalSize struct {
 // Turnout is a vote, with the turnouts of the votes before it.
 type Turnout struct {
 	ProposalSize
-	// Earlier are the ballots of up to ten votes of the same source that ended before it.
-	Earlier []uint64
-	// Context is a hash of Earlier, as in FeedProgress.
+	// EarlierVotes and EarlierPowers are the ballots, and their voting power, of up to ten
+	// votes of the same source that ended before it began.
+	EarlierVotes  []uint64
+	EarlierPowers []decimal.Decimal
+	// Context is a hash of both, as in FeedProgress.
 	Context uint64
 }
 
 // LaterVotes returns the votes, other than refs, of which the feed takes other turnouts for the
-// usual ones than those there are: one of refs came to them, left them, or has another number of ballots.
+// usual ones than those there are: one of refs came to them, left them, or has another turnout.
 func (w *Warehouse) LaterVotes(ctx context.Context, refs []record.RefHash) ([]ProposalSize, error) {
 	later, err := w.turnouts(ctx, refs, true)
 	sizes := make([]ProposalSize, len(later))
@@ -42,7 +44,7 @@ func (w *Warehouse) LaterVotes(ctx context.Context, refs []record.RefHash) ([]Pr
 	return sizes, err
 }
 
-// EarlierTurnouts returns the votes among refs by proposal. Proposals without a result are missing.
+// EarlierTurnouts returns the votes among refs by proposal.
 func (w *Warehouse) EarlierTurnouts(ctx context.Context, refs []record.RefHash) (map[record.RefHash]Turnout, error) {
 	turnouts, err := w.turnouts(ctx, refs, false)
 	found := make(map[record.RefHash]Turnout, len(turnouts))

@@ -1,42 +1,54 @@
--- The turnouts of the ten votes before each vote of a source, with a hash of them in any order; zero for none.
--- With later, of those votes that the feed includes with other turnouts, of the DAOs that
--- wanted ones belong to, or did when the feed included them; otherwise of the wanted ones.
+-- The turnouts of the ten votes of a source that ended before each vote of it began, with a hash of
+-- them in any order; zero for none. What ended later was not known while the vote was open. With later,
+-- of those votes that the feed includes with other turnouts, of the DAOs that wanted ones belong to, or
+-- did when the feed included them; otherwise of the wanted ones.
 SELECT
     vote.proposal_ref AS proposal_ref,
     vote.votes AS votes,
-    vote.earlier AS earlier,
-    if(empty(vote.earlier), 0, sipHash64(arraySort(vote.earlier))) AS context
+    vote.earlier.1 AS earlier_votes,
+    vote.earlier.2 AS earlier_powers,
+    if(empty(vote.earlier), 0, sipHash64(arraySort(arrayMap(t -> (t.1, toString(t.2)), vote.earlier)))) AS context
 FROM
 (
     SELECT
         proposal_ref,
         votes,
-        groupArray(assumeNotNull(total_votes)) OVER (
+        ended,
+        groupArrayLastIf(10)((ifNull(total_votes, 0), total_power), ended) OVER (
             PARTITION BY dao_id, provider, source_id
-            ORDER BY end_at, proposal_ref
-            ROWS BETWEEN 10 PRECEDING AND 1 PRECEDING
+            ORDER BY at, ended, proposal_ref
+            ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
         ) AS earlier,
         proposal_ref GLOBAL IN (SELECT proposal_ref FROM wanted_proposals) AS wanted
-    FROM proposal_states FINAL
-    WHERE lifecycle = 'closed'
-        AND outcome != 'canceled'
-        AND settled
-        AND total_votes IS NOT NULL
-        AND end_at IS NOT NULL
-        AND dao_id != ''
-        AND NOT flagged
-        AND dao_id GLOBAL IN
-        (
-            SELECT if(dao_id = '', withdrawn_from, dao_id)
-            FROM proposal_states
-            WHERE proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)
+    FROM
+    (
+        SELECT
+            *,
+            lifecycle = 'closed' AND outcome != 'canceled' AND settled AND total_votes IS NOT NULL AND end_at IS NOT NULL AS counts,
+            -- A vote whose end precedes its start has no turnout before it: neither has its own.
+            arrayJoin([
+                (false, ifNull(least(ifNull(start_at, end_at), ifNull(end_at, start_at)), toDateTime64(0, 3, 'UTC'))),
+                (true, ifNull(end_at, toDateTime64(0, 3, 'UTC')))
+            ]) AS moment,
+            moment.1 AS ended,
+            moment.2 AS at
+        FROM proposal_states FINAL
+        WHERE dao_id != ''
+            AND NOT flagged
+            AND dao_id GLOBAL IN
+            (
+                SELECT if(dao_id = '', withdrawn_from, dao_id)
+                FROM proposal_states
+                WHERE proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)
 
-            UNION ALL
+                UNION ALL
 
-            SELECT dao_id
-            FROM feed_progress
-            WHERE item IN (SELECT proposal_ref FROM wanted_proposals)
-        )
+                SELECT dao_id
+                FROM feed_progress
+                WHERE item IN (SELECT proposal_ref FROM wanted_proposals)
+            )
+    )
+    WHERE counts OR NOT ended
 ) AS vote
 GLOBAL LEFT JOIN
 (
@@ -45,7 +57,7 @@ GLOBAL LEFT JOIN
         context
     FROM feed_progress FINAL
 ) AS done ON vote.proposal_ref = done.item
-WHERE if({later:Bool}, NOT vote.wanted AND done.context != context, vote.wanted)
+WHERE NOT vote.ended AND if({later:Bool}, NOT vote.wanted AND done.context != context, vote.wanted)
 ORDER BY
     votes,
     proposal_ref

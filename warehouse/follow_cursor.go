@@ -44,6 +44,8 @@ type FollowCursor struct {
 	// Gaps counts items that a second look found, Withdrawn those that upstream took back,
 	// and Reorgs the reorganizations.
 	Gaps, Withdrawn, Reorgs uint64
+	// Lacks says in words what the source states and is not held; empty for nothing.
+	Lacks string
 }
 
 // SetPosition sets the position to the JSON of at: numbers, texts and times.
@@ -99,7 +101,7 @@ func (w *Warehouse) WriteFollowCursors(ctx context.Context, cursors []FollowCurs
 				covered[i] = []any{interval.First, interval.Last}
 			}
 			return insert.Append(c.Upstream, string(c.Provider), c.SourceID, c.Lane, c.Position, covered, string(c.State), c.Done, c.Total,
-				c.UpstreamAt, c.SucceededAt, c.FailedAt, c.RetryAt, c.Failures, c.Error, c.Gaps, c.Withdrawn, c.Reorgs,
+				c.UpstreamAt, c.SucceededAt, c.FailedAt, c.RetryAt, c.Failures, c.Error, c.Gaps, c.Withdrawn, c.Reorgs, c.Lacks,
 				w.followVersion.next())
 		})
 }

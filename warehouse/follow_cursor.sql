@@ -18,6 +18,7 @@ SELECT
     gaps,
     withdrawn,
     reorgs,
+    lacks,
     version
 FROM follows FINAL
 WHERE ? = '' OR upstream = ?

@@ -18,5 +18,6 @@ INSERT INTO follows
     gaps,
     withdrawn,
     reorgs,
+    lacks,
     version
 )

@@ -1,7 +1,9 @@
 package warehouse
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -26,6 +28,9 @@ type SourceFollow struct {
 	Status governance.SourceStatus
 	// Complete is true when all of the past has been read.
 	Complete bool
+	// Lacks says what the source states and is not held; empty for nothing. Callers of the API
+	// get no more than that there is something.
+	Lacks string
 	// Position is the cursor of the lane that has read furthest, as JSON.
 	Position string
 	// LatestReject says which item was refused last, and why; empty for none. Callers of the
@@ -68,11 +73,22 @@ func (w *Warehouse) SourceFollows(ctx context.Context, at time.Time) (map[record
 				f := follows[of]
 				f.Status.Rejected += r.Rejected
 				f.LatestReject = r.Latest
+				if of == source {
+					f.lack(fmt.Sprintf("%d refused items, the last is %s", r.Rejected, r.Latest))
+				}
 				follows[of] = f
 			}
 		}
 	}
 	return follows, nil
+}
+
+// lack notes what is not held of a source, and gives a state that needs no reason that one.
+func (f *SourceFollow) lack(what string) {
+	f.Lacks = cmp.Or(f.Lacks, what)
+	if f.Lacks != "" && f.Status.Reason == nil {
+		f.Status.Reason = new("the source states something that is not stored")
+	}
 }
 
 // sourceFollows evaluates cursors. The lanes of an upstream that have no source count for
@@ -138,7 +154,9 @@ func evaluateSource(source record.SourceRef, cursors []FollowCursor, at time.Tim
 		s.Backfill = &e.progress
 	}
 	s.Reason = s.State.Reason(e.stopped)
-	return SourceFollow{Status: *s, Complete: complete, Position: e.position, Error: e.trouble}
+	f := SourceFollow{Status: *s, Complete: complete, Position: e.position, Error: e.trouble}
+	f.lack(e.lacks)
+	return f
 }
 
 // sourceEvaluation is what the lanes of one source add up to.
@@ -149,8 +167,8 @@ type sourceEvaluation struct {
 	read, unread bool
 	// off says that the source is not followed, and stopped that a lane waits for a person.
 	off, stopped bool
-	// position and trouble are as in SourceFollow.
-	position, trouble string
+	// position, trouble and lacks are as in SourceFollow.
+	position, trouble, lacks string
 }
 
 func (e *sourceEvaluation) add(c FollowCursor) {
@@ -159,6 +177,7 @@ func (e *sourceEvaluation) add(c FollowCursor) {
 		e.off = c.State == governance.SourceOff
 		return
 	}
+	e.lacks = cmp.Or(e.lacks, c.Lacks)
 	s.Gaps += c.Gaps
 	s.Withdrawn += c.Withdrawn
 	s.Reorganizations += c.Reorgs

@@ -38,6 +38,7 @@ SELECT
     scores_state,
     stated_choice_votes,
     quorum_type,
+    stated_actions,
     withdrawn,
     observed_at
 FROM proposals

@@ -50,7 +50,7 @@ func (c *Counts) Add(other Counts) {
 // part of them. Of records with the same key the last one counts. Forum topics that not
 // everybody may read are withheld, whatever records say of them.
 func (w *Warehouse) Append(ctx context.Context, run Import, records []record.Record) (Counts, error) {
-	records, err := w.withhold(ctx, records)
+	records, err := w.withhold(ctx, record.WithActions(records))
 	if err != nil {
 		return Counts{}, err
 	}

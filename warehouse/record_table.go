@@ -53,6 +53,8 @@ func tableOf(kind record.Kind) (table, error) {
 		return signalTable(), nil
 	case record.KindEvidence:
 		return evidenceTable(), nil
+	case record.KindAction:
+		return actionTable(), nil
 	}
 	return table{}, fmt.Errorf("no table for records of kind %q", kind)
 }

@@ -300,6 +300,7 @@ func TestEveryKindOfRecordCanBeAppended(t *testing.T) {
 		&record.Event{ID: "e", Type: "proposal_created", At: *at("2026-01-01"), DAOID: "d", Proposal: &about},
 		&record.Signal{ID: "s", Type: "close_race", DAOID: "d", Evidence: "{}", DetectedAt: *at("2026-01-01")},
 		&record.Evidence{Proposal: about, GeneratedAt: *at("2026-01-01"), Dossier: "{}", SourceRefs: "[]", Warnings: "[]"},
+		&record.Action{Proposal: about, Chain: "eip155:1", Target: "0x1", Value: "0"},
 	} {
 		if got, want := appendAll(t, w, r), (warehouse.Counts{New: 1}); got != want {
 			t.Errorf("%s: got %+v, want %+v", r.Kind(), got, want)

@@ -161,7 +161,7 @@ func (w *Warehouse) DropDeliveries(ctx context.Context, endpointID string) error
 }
 
 // MessageRows returns the rows of messages, as the lists of events and signals have them
-// but for the name of the DAO, by id. What left the feed is missing.
+// but for the names of DAOs, by id. What left the feed is missing.
 func (w *Warehouse) MessageRows(
 	ctx context.Context, ids []string,
 ) (events map[string]governance.EventRow, signals map[string]governance.SignalRow, err error) {

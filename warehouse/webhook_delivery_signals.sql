@@ -11,7 +11,8 @@ SELECT
     score,
     detected_at,
     deadline_at AS deadline_at_ms,
-    evidence
+    evidence,
+    (item = sipHash128('signal', signal_id))::Bool AS recorded
 FROM feed_signals FINAL
 WHERE detected_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
     AND signal_id IN {ids:Array(String)}

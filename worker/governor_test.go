@@ -2,8 +2,10 @@ package worker_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -162,14 +164,34 @@ func TestSignalsUseThePartsOfDividedBallots(t *testing.T) {
 		ballotOn(p, "0x2", -180, map[string]string{"for": "1"}), ballotOn(p, "0x3", -170, map[string]string{"for": "1"}),
 		ballotOn(p, "0x4", -160, map[string]string{"abstain": "1"}), ballotOn(p, "0x5", -150, map[string]string{"against": "1"}),
 		ballotOn(p, "0x6", -51, map[string]string{"for": "76", "abstain": "50"}))
+	for n := range 4 {
+		h.append(ballotOn(p, fmt.Sprintf("0x0%d", n), -50, map[string]string{"against": "0"}))
+	}
 	h.startLeader(h.metrics)
 	h.startFiller()
 	h.waitForSignals("harbor",
-		"late_swing 83",                 // 126 of 200 on the last day: 65 + 63 × 0.3
-		"decisive_ballot 69",            // 76 of 200 for the winner, whose lead is 67: 50 + 38 ÷ 2
-		"quorum_at_risk 66",             // 33 of 100: 55 + 33 × 0.35
 		"proposal_deadline_reminder 65", // the quorum was not reached by then
+		"late_swing 49",                 // 126 of 200 on the last day: 65 + 63 × 0.3, of ten ballots
+		"decisive_ballot 41",            // 76 of 200 for the winner, whose lead is 67: 50 + 38 ÷ 2
+		"quorum_at_risk 36",             // 33 of 100: 55 + 33 × 0.35, of five ballots
 	)
+	titled := func(name string) {
+		t.Helper()
+		env.Until(t, func() error {
+			rows, err := h.signals("harbor")
+			for _, row := range rows {
+				if !strings.HasPrefix(row.Title, name+" · ") || !strings.HasSuffix(row.Title, "“Renew the budget”") {
+					err = errors.Join(err, fmt.Errorf("got title %q, want it to name %s and the proposal", row.Title, name))
+				}
+			}
+			return err
+		})
+	}
+	titled("Harbor")
+	renamed := governorDAO()
+	renamed.Name = "Port"
+	h.append(renamed)
+	titled("Port")
 }
 
 func TestGovernorProposalIsResolvedByItsIDsAndItsPageAtTally(t *testing.T) { //nolint:tparallel // its subtests share a publication

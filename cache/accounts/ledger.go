@@ -26,7 +26,7 @@ type LedgerEntry struct {
 
 // QueuedPayments returns up to limit entries of the ledger queue, oldest first.
 func (s *Store) QueuedPayments(ctx context.Context, limit int) ([]LedgerEntry, error) {
-	messages, err := s.conn.Client.XRangeN(ctx, string(paymentQueueKey), "-", "+", int64(limit)).Result()
+	messages, err := cache.Client(s.conn).XRangeN(ctx, string(paymentQueueKey), "-", "+", int64(limit)).Result()
 	if err != nil {
 		return nil, cache.WrapError(err)
 	}
@@ -45,30 +45,30 @@ func (s *Store) DequeuePayments(ctx context.Context, entries []LedgerEntry) erro
 	for i, entry := range entries {
 		ids[i] = entry.ID
 	}
-	return cache.WrapError(s.conn.Client.XDel(ctx, string(paymentQueueKey), ids...).Err())
+	return cache.WrapError(cache.Client(s.conn).XDel(ctx, string(paymentQueueKey), ids...).Err())
 }
 
 // PaymentsRestored reports whether Redis holds all payments of the ledger.
 func (s *Store) PaymentsRestored(ctx context.Context) (bool, error) {
-	count, err := s.conn.Client.Exists(ctx, string(paymentRestoredKey)).Result()
+	count, err := cache.Client(s.conn).Exists(ctx, string(paymentRestoredKey)).Result()
 	return count == 1, cache.WrapError(err)
 }
 
 // RequirePaymentRestore records that Redis may lack payments of the ledger.
 // ClaimPayment returns ErrNotRestored until RestorePayments has run.
 func (s *Store) RequirePaymentRestore(ctx context.Context) error {
-	return cache.WrapError(s.conn.Client.Del(ctx, string(paymentRestoredKey)).Err())
+	return cache.WrapError(cache.Client(s.conn).Del(ctx, string(paymentRestoredKey)).Err())
 }
 
 // SubmittedPayments returns the payments that Redis holds and that were submitted for
 // settlement, of the last minutes: a ledger that was restored from a backup may lack them.
 func (s *Store) SubmittedPayments(ctx context.Context) ([]governance.Payment, error) {
-	ids, err := s.conn.Client.ZRange(ctx, string(paymentExpiryKey), 0, -1).Result()
+	ids, err := cache.Client(s.conn).ZRange(ctx, string(paymentExpiryKey), 0, -1).Result()
 	if err != nil || len(ids) == 0 {
 		return nil, cache.WrapError(err)
 	}
 	replies := make([]*redis.StringCmd, len(ids))
-	_, err = s.conn.Client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+	_, err = cache.Client(s.conn).Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for i, id := range ids {
 			replies[i] = pipe.Get(ctx, string(paymentKey(id)))
 		}
@@ -121,7 +121,7 @@ return 1`)
 // earlier state, and records that all are restored. Unresolved payments are due for a
 // check at once.
 func (s *Store) RestorePayments(ctx context.Context, payments []governance.Payment) error {
-	_, err := s.conn.Client.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
+	_, err := cache.Client(s.conn).TxPipelined(ctx, func(pipe redis.Pipeliner) error {
 		for _, p := range payments {
 			value, err := encodePayment(p)
 			if err != nil {

@@ -73,7 +73,7 @@ func decodePayment(value []byte) (governance.Payment, error) {
 func (s *Store) Payment(ctx context.Context, id string) (governance.Payment, error) {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
-	value, err := s.conn.Client.Get(ctx, string(paymentKey(id))).Bytes()
+	value, err := cache.Client(s.conn).Get(ctx, string(paymentKey(id))).Bytes()
 	if err != nil {
 		return governance.Payment{}, cache.WrapError(err)
 	}
@@ -88,7 +88,7 @@ func (s *Store) DuePayments(ctx context.Context, now time.Time, limit int) ([]st
 
 // idsUntil returns up to limit ids of a sorted set with a time up to now.
 func (s *Store) idsUntil(ctx context.Context, key cache.Key, now time.Time, limit int) ([]string, error) {
-	ids, err := s.conn.Client.ZRangeArgs(ctx, redis.ZRangeArgs{
+	ids, err := cache.Client(s.conn).ZRangeArgs(ctx, redis.ZRangeArgs{
 		Key: string(key), ByScore: true, Start: "-inf", Stop: now.UnixMilli(), Count: int64(limit),
 	}).Result()
 	return ids, cache.WrapError(err)
@@ -125,7 +125,7 @@ func (s *Store) DeleteExpiredPayments(ctx context.Context, now time.Time, limit 
 	if err != nil || len(ids) == 0 {
 		return err
 	}
-	_, err = s.conn.Client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+	_, err = cache.Client(s.conn).Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for _, id := range ids {
 			keys := []string{string(paymentKey(id)), string(paymentExpiryKey)}
 			deleteExpired.Eval(ctx, pipe, keys, id, now.UnixMilli())

@@ -64,7 +64,7 @@ func (s *Store) ClaimPayment(
 		string(paymentKey(p.ID)), string(paymentLeaseKey(p.ID)),
 		string(paymentRestoredKey), string(refusedRevisionKey(p.ID)),
 	}
-	reply, err := claimPayment.Run(ctx, s.conn.Client, keys,
+	reply, err := claimPayment.Run(ctx, cache.Client(s.conn), keys,
 		lease.Owner, lease.TTL.Milliseconds(), value).Slice()
 	if err != nil {
 		return governance.Payment{}, false, cache.WrapError(err)
@@ -106,7 +106,7 @@ return stored`)
 // lease, or cache.ErrUnavailable.
 func (s *Store) LeasePayment(ctx context.Context, id string, lease PaymentLease) (governance.Payment, error) {
 	keys := []string{string(paymentKey(id)), string(paymentLeaseKey(id)), string(paymentDueKey)}
-	stored, err := leasePayment.Run(ctx, s.conn.Client, keys, lease.Owner, lease.TTL.Milliseconds(), id).Text()
+	stored, err := leasePayment.Run(ctx, cache.Client(s.conn), keys, lease.Owner, lease.TTL.Milliseconds(), id).Text()
 	if err != nil {
 		return governance.Payment{}, cache.WrapError(err)
 	}
@@ -134,7 +134,7 @@ func (s *Store) ReleasePayment(ctx context.Context, id string, lease PaymentLeas
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
 	keys := []string{string(paymentKey(id)), string(paymentLeaseKey(id))}
-	return cache.WrapError(releasePayment.Run(ctx, s.conn.Client, keys, lease.Owner).Err())
+	return cache.WrapError(releasePayment.Run(ctx, cache.Client(s.conn), keys, lease.Owner).Err())
 }
 
 // leaseResponse returns the stored response of a paid payment, {1, response}, or takes
@@ -157,7 +157,7 @@ func (s *Store) LeasePaidResponse(ctx context.Context, id string, lease PaymentL
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
 	keys := []string{string(paidResponseKey(id)), string(paymentLeaseKey(id))}
-	reply, err := leaseResponse.Run(ctx, s.conn.Client, keys, lease.Owner, lease.TTL.Milliseconds()).Slice()
+	reply, err := leaseResponse.Run(ctx, cache.Client(s.conn), keys, lease.Owner, lease.TTL.Milliseconds()).Slice()
 	if err != nil {
 		return nil, cache.WrapError(err)
 	}
@@ -187,6 +187,6 @@ return 1`)
 // ErrPaymentLeased when the lease has passed to another, or cache.ErrUnavailable.
 func (s *Store) SavePaidResponse(ctx context.Context, p governance.Payment, lease PaymentLease, response []byte) error {
 	keys := []string{string(paidResponseKey(p.ID)), string(paymentLeaseKey(p.ID))}
-	saved, err := saveResponse.Run(ctx, s.conn.Client, keys, lease.Owner, response, millisecondsUntil(expiryOf(p))).Int()
+	saved, err := saveResponse.Run(ctx, cache.Client(s.conn), keys, lease.Owner, response, millisecondsUntil(expiryOf(p))).Int()
 	return leaseError(saved, err)
 }

@@ -86,7 +86,7 @@ func (s *Store) SavePayment(ctx context.Context, u PaymentUpdate) error {
 	if p.State == governance.PaymentSettled && p.Transaction != "" {
 		isFinal = 1
 	}
-	saved, err := savePayment.Run(ctx, s.conn.Client, keys, u.Lease.Owner, leaseTTL, value,
+	saved, err := savePayment.Run(ctx, cache.Client(s.conn), keys, u.Lease.Owner, leaseTTL, value,
 		expiry, due, p.ID, u.Response, millisecondsUntil(expiry), isFinal).Int()
 	return leaseError(saved, err)
 }
@@ -120,7 +120,7 @@ func (s *Store) DeleteRefusedPayment(ctx context.Context, p governance.Payment, 
 		string(paymentQueueKey), string(paidResponseKey(p.ID)), string(paymentExpiryKey),
 		string(refusedRevisionKey(p.ID)),
 	}
-	deleted, err := deleteRefused.Run(ctx, s.conn.Client, keys, lease.Owner, p.ID, value,
+	deleted, err := deleteRefused.Run(ctx, cache.Client(s.conn), keys, lease.Owner, p.ID, value,
 		p.Revision, millisecondsUntil(expiryOf(p))).Int()
 	return leaseError(deleted, err)
 }

@@ -31,7 +31,7 @@ func (s *Store) Pending(ctx context.Context, now time.Time) (found Pending, err 
 	defer cancel()
 	var revision *redis.StringCmd
 	var counters, queued, expired, restored *redis.IntCmd
-	_, err = s.conn.Client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+	_, err = cache.Client(s.conn).Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		revision = pipe.GetRange(ctx, string(tokensKey), 0, cache.RevisionDigits-1)
 		counters = pipe.HLen(ctx, string(usageKey))
 		queued = pipe.XLen(ctx, string(paymentQueueKey))

@@ -27,7 +27,7 @@ return 0`)
 // RaiseQuotas raises the counts of a month, by caller, to at least the given values. It
 // restores the counts that a flushed Redis has lost and never lowers one.
 func (s *Store) RaiseQuotas(ctx context.Context, month string, used map[string]int64) error {
-	pipe := s.conn.Client.Pipeline()
+	pipe := cache.Client(s.conn).Pipeline()
 	for caller, count := range used {
 		keys := []string{string(QuotaKey(caller, month))}
 		raiseQuota.Eval(ctx, pipe, keys, count, int(QuotaTTL.Seconds()))
@@ -46,6 +46,6 @@ func (s *Store) RaiseQuotas(ctx context.Context, month string, used map[string]i
 func (s *Store) QuotaUsed(ctx context.Context, caller, month string) (int64, error) {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
-	used, err := s.conn.Client.Get(ctx, string(QuotaKey(caller, month))).Int64()
+	used, err := cache.Client(s.conn).Get(ctx, string(QuotaKey(caller, month))).Int64()
 	return used, cache.WrapError(err)
 }

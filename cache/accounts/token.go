@@ -38,7 +38,7 @@ func (s *Store) ReplaceTokens(ctx context.Context, revision uint64, tokens []byt
 
 func (s *Store) setTokens(ctx context.Context, revision uint64, tokens []byte, condition string) error {
 	value := append(cache.EncodeRevision(revision), tokens...)
-	written, err := setTokens.Run(ctx, s.conn.Client, []string{string(tokensKey)}, revision, value, condition).Int()
+	written, err := setTokens.Run(ctx, cache.Client(s.conn), []string{string(tokensKey)}, revision, value, condition).Int()
 	if err != nil {
 		return fmt.Errorf("%w: publish tokens: %w", cache.ErrUnavailable, err)
 	}
@@ -50,8 +50,8 @@ func (s *Store) setTokens(ctx context.Context, revision uint64, tokens []byte, c
 
 // ReadTokensRevision returns a read that calls handle with the result of TokensRevision.
 func (s *Store) ReadTokensRevision(handle func(revision uint64, err error)) cache.Read {
-	return func(ctx context.Context, pipe redis.Pipeliner) func() {
-		reply := pipe.GetRange(ctx, string(tokensKey), 0, cache.RevisionDigits-1)
+	return func(ctx context.Context, batch cache.Batch) func() {
+		reply := cache.Queue(batch).GetRange(ctx, string(tokensKey), 0, cache.RevisionDigits-1)
 		return func() { handle(tokensRevision(reply)) }
 	}
 }
@@ -70,7 +70,7 @@ func tokensRevision(reply *redis.StringCmd) (uint64, error) {
 func (s *Store) TokensRevision(ctx context.Context) (uint64, error) {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
-	return tokensRevision(s.conn.Client.GetRange(ctx, string(tokensKey), 0, cache.RevisionDigits-1))
+	return tokensRevision(cache.Client(s.conn).GetRange(ctx, string(tokensKey), 0, cache.RevisionDigits-1))
 }
 
 // Tokens returns the published tokens, encoded, and their revision. The error is
@@ -78,7 +78,7 @@ func (s *Store) TokensRevision(ctx context.Context) (uint64, error) {
 func (s *Store) Tokens(ctx context.Context) (revision uint64, tokens []byte, err error) {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
-	value, err := s.conn.Client.Get(ctx, string(tokensKey)).Bytes()
+	value, err := cache.Client(s.conn).Get(ctx, string(tokensKey)).Bytes()
 	if err != nil {
 		return 0, nil, cache.WrapError(err)
 	}

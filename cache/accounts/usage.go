@@ -20,7 +20,7 @@ type UsageCounter struct {
 func (s *Store) WriteCounters(ctx context.Context, counters []UsageCounter) error {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
-	return cache.WrapError(s.conn.Client.HSet(ctx, string(usageKey), arguments(counters)...).Err())
+	return cache.WrapError(cache.Client(s.conn).HSet(ctx, string(usageKey), arguments(counters)...).Err())
 }
 
 // Counters returns about limit counters that are not drained yet, in no order, and the
@@ -29,7 +29,7 @@ func (s *Store) WriteCounters(ctx context.Context, counters []UsageCounter) erro
 func (s *Store) Counters(
 	ctx context.Context, cursor uint64, limit int64,
 ) (counters []UsageCounter, next uint64, err error) {
-	pairs, next, err := s.conn.Client.HScan(ctx, string(usageKey), cursor, "", limit).Result()
+	pairs, next, err := cache.Client(s.conn).HScan(ctx, string(usageKey), cursor, "", limit).Result()
 	if err != nil {
 		return nil, 0, cache.WrapError(err)
 	}
@@ -42,7 +42,7 @@ func (s *Store) Counters(
 
 // PendingCounters returns the number of counters that are not drained yet.
 func (s *Store) PendingCounters(ctx context.Context) (int64, error) {
-	pending, err := s.conn.Client.HLen(ctx, string(usageKey)).Result()
+	pending, err := cache.Client(s.conn).HLen(ctx, string(usageKey)).Result()
 	return pending, cache.WrapError(err)
 }
 
@@ -62,7 +62,7 @@ return 0`)
 // DeleteCounters deletes counters that the warehouse holds. A counter that changed
 // since it was read stays, because the warehouse lacks its new value.
 func (s *Store) DeleteCounters(ctx context.Context, counters []UsageCounter) error {
-	err := deleteCounters.Run(ctx, s.conn.Client, []string{string(usageKey)}, arguments(counters)...).Err()
+	err := deleteCounters.Run(ctx, cache.Client(s.conn), []string{string(usageKey)}, arguments(counters)...).Err()
 	return cache.WrapError(err)
 }
 

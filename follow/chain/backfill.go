@@ -80,7 +80,7 @@ func (c *Chain) pollBackfill(ctx context.Context) (more bool, err error) {
 		}
 	}
 	if len(gaps) == 0 {
-		return false, nil
+		return false, c.noteLacking(ctx)
 	}
 	newest := slices.MaxFunc(gaps, func(a, b gap) int { return cmp.Or(cmp.Compare(a.last, b.last), cmp.Compare(b.first, a.first)) })
 	gaps = slices.DeleteFunc(gaps, func(g gap) bool { return g.last != newest.last })
@@ -202,7 +202,7 @@ const minCut = 10
 // much that is. An endpoint may cut answers at a number of logs without a word: the range is
 // read in halves, and a half with as many logs as the whole in halves of its own.
 func (c *Chain) readAgain(
-	ctx context.Context, f filter, look int, first, last uint64, logs int, got *blocks,
+	ctx context.Context, f addresses, look int, first, last uint64, logs int, got *blocks,
 ) (added uint64, err error) {
 	step := last - first + 1
 	if logs >= minCut {

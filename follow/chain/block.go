@@ -123,11 +123,8 @@ type blocks struct {
 	foreign []chainLog
 }
 
-// filter selects logs.
-type filter struct {
-	addresses []string
-	topics    []string
-}
+// addresses are the contracts whose logs are read.
+type addresses []string
 
 // refuseForeign keeps the logs that nobody asked for as rejected.
 func (c *Chain) refuseForeign(got blocks) {
@@ -140,7 +137,7 @@ func (c *Chain) refuseForeign(got blocks) {
 // read reads some blocks from the first on, no more than the endpoint allows; from the last
 // one down if downwards. With recent, the hash of every block with logs is compared with
 // its header: such blocks may be replaced.
-func (c *client) read(ctx context.Context, e *endpoint, f filter, first, last uint64, downwards, recent bool) (blocks, error) {
+func (c *client) read(ctx context.Context, e *endpoint, f addresses, first, last uint64, downwards, recent bool) (blocks, error) {
 	for {
 		got := blocks{first: first, last: last}
 		if span := e.span.Load(); last-first+1 > span {
@@ -151,7 +148,7 @@ func (c *client) read(ctx context.Context, e *endpoint, f filter, first, last ui
 			}
 		}
 		logs := &call{method: "eth_getLogs", params: []any{map[string]any{
-			"address": f.addresses, "topics": [][]string{f.topics}, "fromBlock": hexOf(got.first), "toBlock": hexOf(got.last),
+			"address": f, "fromBlock": hexOf(got.first), "toBlock": hexOf(got.last),
 		}}}
 		// The header of the last block tells that the endpoint has got there: without it, an
 		// empty answer means nothing.
@@ -202,10 +199,10 @@ func (e *endpoint) widen() {
 }
 
 // isAsked reports whether a log is one that was asked for.
-func (f filter) isAsked(l chainLog, got *blocks) bool {
+func (f addresses) isAsked(l chainLog, got *blocks) bool {
 	number := uint64(l.BlockNumber)
-	return number >= got.first && number <= got.last && slices.Contains(f.addresses, strings.ToLower(l.Address)) &&
-		len(l.Topics) > 0 && len(l.Topics) <= maxTopics && slices.Contains(f.topics, l.Topics[0]) &&
+	return number >= got.first && number <= got.last && slices.Contains(f, strings.ToLower(l.Address)) &&
+		len(l.Topics) > 0 && len(l.Topics) <= maxTopics &&
 		isHash(l.BlockHash) && isHash(l.TxHash) && l.Index <= maxIndex && !slices.ContainsFunc(l.Topics, isNoHash) &&
 		(l.BlockTime == nil || *l.BlockTime <= maxBlockTime)
 }
@@ -214,7 +211,7 @@ func isNoHash(text string) bool { return !isHash(text) }
 
 // complete drops what was not asked for, gives each log the time of its block, and compares
 // hashes.
-func (c *client) complete(ctx context.Context, e *endpoint, f filter, got *blocks, recent bool) error {
+func (c *client) complete(ctx context.Context, e *endpoint, f addresses, got *blocks, recent bool) error {
 	type place struct {
 		hash  string
 		index quantity

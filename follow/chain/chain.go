@@ -21,6 +21,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -106,6 +107,9 @@ type Chain struct {
 	// journal is set by Lanes.
 	journal *follow.Journal
 
+	// unsure is true while what is held may lack something that noteLacking has not said.
+	unsure atomic.Bool
+
 	// writing orders what lanes write: logs, and the records computed from them.
 	writing sync.Mutex
 	// began is true once position holds what the warehouse knows. Both, and the notes of
@@ -126,7 +130,7 @@ func New(o Options) *Chain {
 	for _, g := range o.Governors {
 		address := strings.ToLower(g.Address)
 		c.governors = append(c.governors, &governor{
-			Governor: g, address: address, notes: map[string]*note{},
+			Governor: g, address: address, notes: map[string]*note{}, changes: map[eventKind][]uint64{},
 			source: record.SourceRef{Provider: governance.Governor, ID: SourceID(o.ChainID, address)},
 		})
 	}
@@ -149,6 +153,7 @@ func (c *Chain) Lanes(journal *follow.Journal) []follow.Lane {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.journal, c.began = journal, false
+	c.unsure.Store(true)
 	interval := c.Interval
 	if interval == 0 {
 		interval = defaultInterval
@@ -175,15 +180,14 @@ func (c *Chain) lane(poll func(context.Context) (bool, error)) func(context.Cont
 	}
 }
 
-// filter selects the logs of some Governors and their timelocks.
-func filterOf(governors []*governor) filter {
-	f := filter{topics: topics()}
+// filterOf returns the addresses of some Governors and their timelocks, whose logs are read
+// whatever their event: one that nobody knows may state a proposal or a vote.
+func filterOf(governors []*governor) (filter addresses) {
 	for _, g := range governors {
-		f.addresses = append(f.addresses, g.addresses()...)
+		filter = append(filter, g.addresses()...)
 	}
-	slices.Sort(f.addresses)
-	f.addresses = slices.Compact(f.addresses)
-	return f
+	slices.Sort(filter)
+	return slices.Compact(filter)
 }
 
 // emitters returns the Governors that a log of an address is about: the Governor itself, or

@@ -80,9 +80,9 @@ func (c *Chain) describe(ctx context.Context, g *governor) (is, problem string, 
 	switch {
 	case err != nil:
 		return is, "", err
-	case code[0] == nil && known.proposals == 0 && known.quorumChoices == nil: // a token has a name too
+	case code[0] == nil && known.proposals == 0 && known.QuorumChoices == nil: // a token has a name too
 		return is, "the contract answers as no Governor does: check the address and the chain", nil
-	case !known.decimalsKnown:
+	case !known.DecimalsKnown:
 		return is, "the decimals of the token are unknown, so that amounts are in smallest units: name the token in the sources file", nil
 	}
 	return is, "", nil
@@ -91,7 +91,7 @@ func (c *Chain) describe(ctx context.Context, g *governor) (is, problem string, 
 // words says what a contract is.
 func (f facts) words() (words []string) {
 	clock, name := "blocks", "a Governor"
-	if f.seconds {
+	if f.Seconds {
 		clock = "seconds"
 	}
 	if f.name != "" {
@@ -102,10 +102,10 @@ func (f facts) words() (words []string) {
 		words = append(words, fmt.Sprintf("%d proposals", f.proposals))
 	}
 	if f.symbol != "" {
-		words = append(words, fmt.Sprintf("token %s with %d decimals", validText(fetch.Clip(f.symbol)), f.decimals))
+		words = append(words, fmt.Sprintf("token %s with %d decimals", validText(fetch.Clip(f.symbol)), f.Decimals))
 	}
-	if f.quorumChoices != nil {
-		words = append(words, "quorum of "+strings.Join(f.quorumChoices, " and "))
+	if f.QuorumChoices != nil {
+		words = append(words, "quorum of "+strings.Join(f.QuorumChoices, " and "))
 	}
 	if f.timelock != "" {
 		words = append(words, "timelock "+f.timelock)

@@ -10,7 +10,6 @@ import (
 	"sync"
 
 	"pnyx/follow/fetch"
-	"pnyx/governance"
 	"pnyx/warehouse/record"
 )
 
@@ -26,6 +25,8 @@ type governor struct {
 
 	mu    sync.Mutex
 	facts facts
+	// changes are the blocks in which the parameters or the code of the contract changed.
+	changes map[eventKind][]uint64
 }
 
 // facts are what a contract says about itself.
@@ -36,18 +37,10 @@ type facts struct {
 	name, symbol string
 	// timelock is the address of the timelock; empty for none.
 	timelock string
-	// decimals are those of the token; decimalsKnown is false where none says: amounts are
-	// in smallest units then.
-	decimals      uint8
-	decimalsKnown bool
-	// seconds is true if the clock counts seconds instead of blocks.
-	seconds bool
-	// quorumChoices are the choices that count towards the quorum; nil where unknown.
-	quorumChoices []string
-	// inParts is true if a voter may divide power.
-	inParts bool
 	// proposals is the contract's own count; 0 where it keeps none.
 	proposals uint64
+	// rules are those of the head.
+	rules
 }
 
 // zeroAddress is what contracts return for no address.
@@ -73,11 +66,21 @@ func (g *governor) record(chainID string) *record.Source {
 	return &record.Source{SourceRef: g.source, Name: validText(known.name), Network: chainID, Symbol: validText(known.symbol)}
 }
 
-// outdate has the contract probed again.
-func (g *governor) outdate() {
+// outdate has the contract probed again after a log of a change.
+func (g *governor) outdate(of eventKind, block uint64) {
 	g.mu.Lock()
+	defer g.mu.Unlock()
 	g.facts.probed = false
-	g.mu.Unlock()
+	g.changes[of] = append(g.changes[of], block)
+}
+
+// changedSince reports whether a log of some kinds says that the contract changed after a block.
+func (g *governor) changedSince(block uint64, kinds ...eventKind) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.ContainsFunc(kinds, func(of eventKind) bool {
+		return slices.ContainsFunc(g.changes[of], func(change uint64) bool { return change > block })
+	})
 }
 
 // method is a call to a contract, with the type of its result.
@@ -87,15 +90,25 @@ type method struct {
 	result        string
 }
 
+// latest is the block at the head.
+const latest = "latest"
+
 // ask calls contracts at the head. The result of a method that does not exist or reverts is
 // nil.
 func (c *client) ask(ctx context.Context, methods ...method) ([]any, error) {
-	results := make([]any, len(methods))
-	err := c.each(ctx, 0, func(e *endpoint) error {
+	results, _, err := c.askAt(ctx, latest, methods...)
+	return results, err
+}
+
+// askAt calls contracts as of a block; held is false where every endpoint lacks its state.
+func (c *client) askAt(ctx context.Context, block string, methods ...method) (results []any, held bool, err error) {
+	results = make([]any, len(methods))
+	lacking := 0
+	err = c.each(ctx, 0, func(e *endpoint) error {
 		calls := make([]*call, len(methods))
 		for i, m := range methods {
 			calls[i] = &call{method: "eth_call", params: []any{
-				map[string]string{"to": m.to, "data": callData(m.signature, m.args...)}, "latest",
+				map[string]string{"to": m.to, "data": callData(m.signature, m.args...)}, block,
 			}}
 		}
 		if err := c.do(ctx, e, calls...); err != nil {
@@ -103,6 +116,9 @@ func (c *client) ask(ctx context.Context, methods ...method) ([]any, error) {
 		}
 		for i, m := range methods {
 			value, err := calls[i].value(m.result)
+			if refused, ok := errors.AsType[*rpcError](err); ok && block != latest && (refused.isPruned() || refused.isAhead()) {
+				lacking++
+			}
 			if err != nil {
 				return fmt.Errorf("call %s of %s: %w", m.signature, m.to, err)
 			}
@@ -110,7 +126,10 @@ func (c *client) ask(ctx context.Context, methods ...method) ([]any, error) {
 		}
 		return nil
 	})
-	return results, err
+	if err != nil && lacking == len(c.endpoints) {
+		return nil, false, nil
+	}
+	return results, err == nil, err
 }
 
 // value decodes the result of an eth_call; nil for a method that does not exist or reverts.
@@ -149,19 +168,32 @@ func (c *Chain) probe(ctx context.Context, g *governor) error {
 	if g.known().probed {
 		return nil
 	}
+	found, _, err := c.factsAt(ctx, g, latest)
+	if err != nil {
+		return err
+	}
+	g.mu.Lock()
+	g.facts = found
+	g.mu.Unlock()
+	return nil
+}
+
+// factsAt asks a contract for its facts as of a block; held is false where no endpoint has its
+// state.
+func (c *Chain) factsAt(ctx context.Context, g *governor, block string) (found facts, held bool, err error) {
 	get := func(signature, kind string) method { return method{to: g.address, signature: signature, result: kind} }
 	// Governors name their token in different ways.
 	tokens := []method{
 		get("token()", "address"), get("comp()", "address"), get("uni()", "address"), get("nouns()", "address"), get("xvsVault()", "address"),
 	}
-	said, err := c.client.ask(ctx, append([]method{
+	said, held, err := c.client.askAt(ctx, block, append([]method{
 		get("name()", "string"), get("COUNTING_MODE()", "string"), get("CLOCK_MODE()", "string"), get("timelock()", "address"),
 		get("quorumVotes()", "uint256"), get("proposalCount()", "uint256"),
 	}, tokens...)...)
-	if err != nil {
-		return err
+	if err != nil || !held {
+		return found, held, err
 	}
-	found := facts{probed: true, timelock: strings.ToLower(g.Timelock)}
+	found = facts{probed: true, timelock: strings.ToLower(g.Timelock)}
 	found.name, _ = said[0].(string)        // nil where the contract says nothing
 	counting, _ := said[1].(string)         // as above
 	clockMode, _ := said[2].(string)        // as above
@@ -170,37 +202,31 @@ func (c *Chain) probe(ctx context.Context, g *governor) error {
 	if count, ok := said[5].(*big.Int); ok && count.IsUint64() {
 		found.proposals = count.Uint64()
 	}
-	found.seconds = strings.Contains(clockMode, "mode=timestamp")
-	found.inParts = strings.Contains(counting, "params=fractional")
-	found.quorumChoices = quorumChoices(counting, constantQuorum)
+	found.Seconds = strings.Contains(clockMode, "mode=timestamp")
+	found.setMode(counting, constantQuorum)
 	if found.timelock == "" && timelock != zeroAddress {
 		found.timelock = timelock
 	}
 	for _, address := range append([]any{strings.ToLower(g.Token)}, said[6:]...) {
 		if token, ok := address.(string); ok && token != "" && token != zeroAddress {
-			if err := c.probeToken(ctx, token, &found); err != nil {
-				return err
-			}
+			held, err = c.probeToken(ctx, token, block, &found)
 			break
 		}
 	}
-	g.mu.Lock()
-	g.facts = found
-	g.mu.Unlock()
-	return nil
+	return found, held, err
 }
 
 // maxDecimals bounds the decimals of a token: the greatest number of 256 bits has 78 digits.
 const maxDecimals = 77
 
 // probeToken asks a token for its decimals. A token that counts pieces has none.
-func (c *Chain) probeToken(ctx context.Context, token string, found *facts) error {
+func (c *Chain) probeToken(ctx context.Context, token, block string, found *facts) (held bool, err error) {
 	erc721 := new(big.Int).Lsh(big.NewInt(0x80ac58cd), 8*(wordBytes-4)) // its interface id
-	said, err := c.client.ask(ctx,
+	said, held, err := c.client.askAt(ctx, block,
 		method{to: token, signature: "decimals()", result: "uint8"}, method{to: token, signature: "symbol()", result: "string"},
 		method{to: token, signature: "supportsInterface(bytes4)", args: []*big.Int{erc721}, result: "bool"})
-	if err != nil {
-		return err
+	if err != nil || !held {
+		return held, err
 	}
 	found.symbol, _ = said[1].(string) // nil where the token says nothing
 	decimals, stated := said[0].(*big.Int)
@@ -208,36 +234,9 @@ func (c *Chain) probeToken(ctx context.Context, token string, found *facts) erro
 	switch {
 	case stated && decimals.Uint64() > maxDecimals: // amounts are in smallest units then
 	case stated:
-		found.decimals, found.decimalsKnown = uint8(decimals.Uint64()), true //nolint:gosec // decoded as 8 bits
+		found.Decimals, found.DecimalsKnown = uint8(decimals.Uint64()), true //nolint:gosec // decoded as 8 bits
 	case pieces != nil && pieces.Sign() > 0:
-		found.decimalsKnown = true
+		found.DecimalsKnown = true
 	}
-	return nil
-}
-
-// countedSides returns those of the choices that are sides, in the order of choices.
-func countedSides(choices []string) (sides []string) {
-	for _, side := range []string{governance.GovernorFor, governance.GovernorAgainst, governance.GovernorAbstain} {
-		if slices.Contains(choices, side) {
-			sides = append(sides, side)
-		}
-	}
-	return sides
-}
-
-// quorumChoices reads which choices count towards the quorum from COUNTING_MODE, or from
-// the presence of a constant quorum: Alpha and Bravo count those in favour alone.
-func quorumChoices(counting string, constantQuorum bool) []string {
-	for part := range strings.SplitSeq(counting, "&") {
-		choices, isQuorum := strings.CutPrefix(part, "quorum=")
-		switch {
-		case !isQuorum:
-		default:
-			return countedSides(strings.Split(choices, ","))
-		}
-	}
-	if constantQuorum {
-		return []string{governance.GovernorFor}
-	}
-	return nil
+	return true, nil
 }

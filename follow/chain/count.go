@@ -145,8 +145,9 @@ func (p ended) agrees(stated [3]*big.Int, held warehouse.VoteTotals) bool {
 	if held.Rounded > 0 {
 		return true
 	}
+	counts := p.rulesOf(p.id)
 	for i, side := range governorSides() {
-		power, _, err := p.amount(stated[i])
+		power, _, err := counts.amount(stated[i])
 		if err != nil || !power.Equal(held.Choices[side].Power) {
 			return false
 		}
@@ -189,15 +190,21 @@ func (c *Chain) readVotesAgain(ctx context.Context, p ended) error {
 // there is none.
 func (c *Chain) blockAt(ctx context.Context, e *endpoint, at time.Time, first, last uint64) (uint64, error) {
 	for first < last {
-		middle := first + (last-first)/2
-		found, err := c.client.headers(ctx, e, []uint64{middle})
-		switch {
-		case err != nil:
+		const parts = 16
+		var numbers []uint64
+		for number := first; number < last; number += max((last-first)/parts, 1) {
+			numbers = append(numbers, number)
+		}
+		found, err := c.client.headers(ctx, e, numbers)
+		if err != nil {
 			return 0, err
-		case found[middle].at().Before(at):
-			first = middle + 1
-		default:
-			last = middle
+		}
+		for _, number := range numbers {
+			if !found[number].at().Before(at) {
+				last = number
+				break
+			}
+			first = number + 1
 		}
 	}
 	return last, nil

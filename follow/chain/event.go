@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"errors"
 	"fmt"
 	"math/big"
 	"slices"
@@ -32,11 +33,14 @@ const (
 	eventExecuted
 	eventCanceled
 	eventVetoed
-	// eventParameters changes what calls to the contract say.
+	// eventParameters changes what calls to the contract say, eventUpgraded how it counts, too.
 	eventParameters
+	eventUpgraded
 	// eventScheduled and eventDone are those of an operation of a timelock.
 	eventScheduled
 	eventDone
+	// eventOther says nothing about a proposal or a ballot that another event does not say.
+	eventOther
 )
 
 // layout is the kind and the parameters of an event. Which of them are indexed, the number
@@ -45,6 +49,32 @@ type layout struct {
 	kind  eventKind
 	types []string
 }
+
+// errUnknownEvent reports a log of an event that the table lacks.
+var errUnknownEvent = errors.New("unknown event")
+
+// otherEvents are the signatures of eventOther in the Governors of OpenZeppelin, Compound,
+// Nouns, Agora and Venus.
+const otherEvents = `
+VotingDelaySet(uint256,uint256) VotingPeriodSet(uint256,uint256) ProposalThresholdSet(uint256,uint256)
+ProposalThresholdBPSSet(uint256,uint256) QuorumVotesBPSSet(uint256,uint256) ProposalMaxOperationsUpdated(uint256,uint256)
+LateQuorumVoteExtensionSet(uint64,uint64) VoteExtensionSet(uint64,uint64) SuperQuorumNumeratorUpdated(uint256,uint256)
+Initialized(uint8) Initialized(uint64) EIP712DomainChanged() AdminChanged(address,address)
+NewAdmin(address,address) NewPendingAdmin(address,address) ProposalGuardianSet(address,uint96,address,uint96)
+WhitelistAccountExpirationSet(address,uint256) WhitelistGuardianSet(address,address) OwnershipTransferred(address,address)
+RoleGranted(bytes32,address,address) RoleRevoked(bytes32,address,address) RoleAdminChanged(bytes32,bytes32,bytes32)
+Paused(address) Unpaused(address) NewVetoer(address,address) NewPendingVetoer(address,address)
+VoteCastWithClientId(address,uint256,uint32) RefundableVote(address,uint256,bool) SignatureCancelled(address,bytes)
+ProposalTransactionsUpdated(uint256,address,address[],uint256[],string[],bytes[],string)
+ProposalCreatedWithRequirements(uint256,address,address[],uint256[],string[],bytes[],uint256,uint256,uint256,uint256,string)
+ProposalCreatedWithRequirements(uint256,address,address[],address[],uint256[],string[],bytes[],uint256,uint256,uint256,uint256,uint256,string)
+ProposalCreatedWithRequirements(uint256,address[],uint256,uint256,uint256,uint32)
+MinQuorumVotesBPSSet(uint16,uint16) MaxQuorumVotesBPSSet(uint16,uint16) QuorumCoefficientSet(uint32,uint32)
+ObjectionPeriodDurationSet(uint32,uint32) LastMinuteWindowSet(uint32,uint32) ProposalUpdatablePeriodSet(uint32,uint32)
+EscrowedToFork(uint32,address,uint256[],uint256[],string) JoinFork(uint32,address,uint256[],uint256[],string)
+WithdrawFromForkEscrow(uint32,address,uint256[]) ExecuteFork(uint32,address,address,uint256,uint256) Withdraw(uint256,bool)
+ProposalTypeUpdated(uint256,uint8) ManagerSet(address,address) AdminSet(address,address) ProposalCancellerUpdated(address)
+`
 
 // partsBytes is the length of the params of a vote in parts: three numbers of 128 bits, against,
 // for, abstain.
@@ -83,11 +113,16 @@ var layouts = sync.OnceValue(func() map[string]layout {
 		{eventVetoed, "ProposalVetoed", "uint256"},
 		{eventParameters, "QuorumNumeratorUpdated", "uint256,uint256"},
 		{eventParameters, "TimelockChange", "address,address"},
-		{eventParameters, "Upgraded", "address"},
+		{eventUpgraded, "Upgraded", "address"},
+		{eventUpgraded, "BeaconUpgraded", "address"},
+		{eventUpgraded, "NewImplementation", "address,address"},
 		{eventScheduled, "CallScheduled", "bytes32,uint256,address,uint256,bytes,bytes32,uint256"},
 		{eventDone, "CallExecuted", "bytes32,uint256,address,uint256,bytes"},
 	} {
 		table[keccak(row.name+"("+row.types+")")] = layout{row.kind, strings.Split(row.types, ",")}
+	}
+	for signature := range strings.FieldsSeq(otherEvents) {
+		table[keccak(signature)] = layout{kind: eventOther}
 	}
 	return table
 })
@@ -121,7 +156,10 @@ func parse(topics []string, data string) (event, error) {
 	}
 	of, known := layouts()[topics[0]]
 	if !known {
-		return event{}, fmt.Errorf("%w: unknown event %s", errLayout, fetch.Clip(topics[0]))
+		return event{}, fmt.Errorf("%w %s: what it states is not stored", errUnknownEvent, fetch.Clip(topics[0]))
+	}
+	if of.kind == eventOther {
+		return event{kind: eventOther}, nil
 	}
 	bytes, err := unhex(data)
 	if err != nil {
@@ -133,7 +171,7 @@ func parse(topics []string, data string) (event, error) {
 	}
 	e := event{kind: of.kind}
 	switch of.kind {
-	case eventParameters:
+	case eventParameters, eventUpgraded:
 		return e, nil
 	case eventScheduled, eventDone:
 		e.proposal = values.text(0)
@@ -203,14 +241,15 @@ func (e *event) powers(inParts bool) [3]*big.Int {
 	return e.sides
 }
 
-// topics returns the topics of all events that are followed, ordered.
-func topics() []string {
-	var all []string
-	for topic := range layouts() {
-		all = append(all, topic)
+// topics returns the topics of the events of some kinds, ordered.
+func topics(kinds ...eventKind) (of []string) {
+	for topic, layout := range layouts() {
+		if slices.Contains(kinds, layout.kind) {
+			of = append(of, topic)
+		}
 	}
-	slices.Sort(all)
-	return all
+	slices.Sort(of)
+	return of
 }
 
 // storedLog returns a log as the warehouse keeps it, with what it is about.

@@ -3,6 +3,8 @@ package chain
 import (
 	"context"
 	"log/slog"
+	"maps"
+	"slices"
 	"strings"
 
 	"pnyx/follow"
@@ -27,8 +29,8 @@ func IsUnknown(e *RPCError) bool {
 func IsPruned(e *RPCError) bool { return e.isPruned() }
 func IsAhead(e *RPCError) bool  { return e.isAhead() }
 
-// Topics exports topics.
-func Topics() []string { return topics() }
+// Topics returns the topics of all events that are known.
+func Topics() []string { return slices.Collect(maps.Keys(layouts())) }
 
 // Parsed is what Parse exports of a log.
 type Parsed struct {

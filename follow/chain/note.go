@@ -19,10 +19,14 @@ import (
 type note struct {
 	// Start and End are those of voting.
 	Start, End moment
+	// Rules are those of the block that created it; nil until they are known.
+	Rules *rules `json:",omitempty"`
 	// Quorum is in smallest units; empty for none. QuorumKnown is true once the contract was
-	// asked after the start: before, it does not say. It is asked again until voting is over.
+	// asked after the start: before, it does not say. It is asked again while voting may change
+	// it, and a last time as of the block in which voting ended: QuorumEnd is that end.
 	Quorum      string `json:",omitempty"`
 	QuorumKnown bool   `json:",omitempty"`
+	QuorumEnd   string `json:",omitempty"`
 	// State is the state that the contract states; empty where it states none.
 	State string `json:",omitempty"`
 	// Executed is the execution by the timelock of a proposal whose Governor did not notice;
@@ -157,44 +161,98 @@ func (m *moment) estimate(before moment, ahead uint64, now clockNow) {
 	}
 }
 
-// consult asks the contract about proposals: state, quorum, times.
-func (c *Chain) consult(ctx context.Context, g *governor, proposals []proposal) error {
+// consult asks the contract about proposals: rules, state, quorum, times. It returns the ids of
+// those whose rules are others than their records were made with.
+func (c *Chain) consult(ctx context.Context, g *governor, proposals []proposal) (renewed []string, err error) {
 	var now clockNow
 	var methods []method
-	for _, p := range proposals {
+	asked := make([]bool, len(proposals)) // for the quorum
+	for i, p := range proposals {
+		changed, err := c.learnRules(ctx, g, p)
+		if err != nil {
+			return nil, err
+		}
+		if changed {
+			renewed = append(renewed, p.id)
+		}
 		id, _ := new(big.Int).SetString(p.id, 10)
 		methods = append(methods, method{g.address, "state(uint256)", []*big.Int{id}, "uint256"},
 			method{g.address, "proposalDeadline(uint256)", []*big.Int{id}, "uint256"})
-		if g.note(p.id).asksQuorum() {
+		if asked[i] = g.note(p.id).asksQuorum(); asked[i] {
 			ways := quorumMethods(g.address, id, p.start)
 			methods = append(methods, ways[:]...)
 		}
 	}
 	said, err := c.client.ask(ctx, methods...)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	for _, p := range proposals {
+	for i, p := range proposals {
 		n, end := g.note(p.id), p.end
 		if deadline, ok := said[1].(*big.Int); ok && deadline.Sign() > 0 {
 			end = deadline // a contract may move it without an event
 		}
-		seconds := g.known().seconds
+		seconds := g.rulesOf(p.id).Seconds
 		if err := errors.Join(c.settle(ctx, &n.Start, p.start, seconds, &now), c.settle(ctx, &n.End, end, seconds, &now)); err != nil {
-			return err
+			return nil, err
 		}
-		quorum := n.asksQuorum()
 		n.setState(said[0])
 		said = said[2:]
-		if quorum {
+		if asked[i] {
 			n.setQuorum(said[:quorumWays], p.id, c.Clock.Now())
 			said = said[quorumWays:]
 		}
-		if err := c.findExecution(ctx, g, p, n); err != nil {
-			return err
+		if err := errors.Join(c.setFinalQuorum(ctx, g, p, n), c.findExecution(ctx, g, p, n)); err != nil {
+			return nil, err
 		}
 	}
+	return renewed, nil
+}
+
+// setFinalQuorum takes the quorum as of the block in which voting ended, which is the same for
+// whoever asks whenever. Where no endpoint has the state of that block, the present one is as
+// good unless the contract has changed since.
+func (c *Chain) setFinalQuorum(ctx context.Context, g *governor, p proposal, n *note) error {
+	if !n.lacksFinalQuorum(c.cursor(laneFinal).UpstreamAt) {
+		return nil
+	}
+	id, _ := new(big.Int).SetString(p.id, 10)
+	methods, end := quorumMethods(g.address, id, p.start), uint64(0)
+	err := c.client.each(ctx, 0, func(e *endpoint) (err error) {
+		end, err = c.endOf(ctx, e, g, p, n)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	said, held, err := c.client.askAt(ctx, hexOf(end), methods[:]...)
+	switch {
+	case err == nil && held:
+		n.Quorum = ""
+	case err == nil && !g.changedSince(end, eventParameters, eventUpgraded):
+		said, err = c.client.ask(ctx, methods[:]...)
+	}
+	if err != nil {
+		return err
+	}
+	n.setQuorum(said, p.id, c.Clock.Now())
+	n.QuorumKnown, n.QuorumEnd = true, n.End.Value
 	return nil
+}
+
+// lacksFinalQuorum reports whether voting ended up to a final time, and the quorum is not the
+// one as of that end.
+func (n *note) lacksFinalQuorum(final *time.Time) bool {
+	return n.End.Settled && n.End.At != nil && final != nil && !n.End.At.Time().After(*final) && n.QuorumEnd != n.End.Value
+}
+
+// endOf returns the block in which voting on a proposal ended.
+func (c *Chain) endOf(ctx context.Context, e *endpoint, g *governor, p proposal, n *note) (uint64, error) {
+	created := p.created.BlockNumber
+	if end, ok := new(big.Int).SetString(n.End.Value, 10); ok && !g.rulesOf(p.id).Seconds && c.clockClient == c.client {
+		return max(end.Uint64(), created), nil // a settled one is the number of a block
+	}
+	return c.blockAt(ctx, e, n.End.At.Time(), created, c.at().final.Number)
 }
 
 func (n *note) setState(said any) {
@@ -220,7 +278,10 @@ func quorumMethods(address string, id, start *big.Int) [quorumWays]method {
 
 // asksQuorum reports whether the contract is asked for the quorum: until it has stated one, and
 // while voting may change it.
-func (n *note) asksQuorum() bool { return !n.QuorumKnown || n.State == "active" }
+func (n *note) asksQuorum() bool {
+	isFinal := n.QuorumEnd != "" && n.QuorumEnd == n.End.Value
+	return !isFinal && (!n.QuorumKnown || n.State == "active")
+}
 
 // setQuorum takes the first quorum that the contract states. What quorum(uint256) answers to an
 // id counts only for one that cannot be a time.

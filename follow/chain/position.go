@@ -76,6 +76,9 @@ func (c *Chain) begin(ctx context.Context) error {
 		if err := c.probe(ctx, g); err != nil {
 			return err
 		}
+		if err := c.loadChanges(ctx, g); err != nil {
+			return err
+		}
 	}
 	if err := c.loadNotes(ctx); err != nil {
 		return err
@@ -95,6 +98,23 @@ func (c *Chain) begin(ctx context.Context) error {
 	defer c.mu.Unlock()
 	c.position = position{final: final, tip: final, held: []block{final}, logged: logged, recent: map[warehouse.ChainLogKey]uint64{}}
 	c.began = true
+	return nil
+}
+
+// loadChanges reads when the parameters of a Governor changed.
+func (c *Chain) loadChanges(ctx context.Context, g *governor) error {
+	logs, err := c.journal.Warehouse.ChainLogsOf(ctx, c.ChainID, g.address, "")
+	if err != nil {
+		return err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	clear(g.changes)
+	for _, l := range logs {
+		if of := layouts()[l.Topics[0]].kind; !l.Withdrawn && of != 0 {
+			g.changes[of] = append(g.changes[of], l.BlockNumber)
+		}
+	}
 	return nil
 }
 

@@ -1,10 +1,13 @@
 package chain
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/big"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/shopspring/decimal"
@@ -19,34 +22,32 @@ func (g *governor) ref(id string) record.ProposalRef {
 	return record.ProposalRef{Provider: governance.Governor, ExternalID: g.source.ID + "/" + id}
 }
 
-// amount returns smallest units as voting power.
-func (g *governor) amount(units *big.Int) (power decimal.Decimal, rounded bool, err error) {
-	return governance.ParsePower(decimal.NewFromBigInt(units, -int32(g.known().decimals)).String())
-}
-
 // proposalRecord returns a proposal as the warehouse keeps it. left says what of it cannot be
-// represented: a quorum that nobody can reach is kept as published alone.
+// represented: a quorum that nobody can reach is kept as published alone, as is one of which
+// nobody knows what counts towards it.
 func (g *governor) proposalRecord(chain string, p proposal, provisional bool) (r *record.Proposal, left error) {
-	n, known, ref := g.note(p.id), g.known(), g.ref(p.id)
+	n, counts, ref := g.note(p.id), g.rulesOf(p.id), g.ref(p.id)
 	created := governance.TimestampOf(p.created.BlockAt)
 	r = &record.Proposal{
 		ProposalRef: ref, SourceID: g.source.ID, Title: title(p.body), Body: p.body, ProposerID: p.proposer,
 		VoteType: governance.SingleChoice, Choices: []string{"For", "Against", "Abstain"}, State: state(p, n),
 		CreatedAt: &created, StartAt: n.Start.At, EndAt: n.End.At, Milestones: slices.Clone(p.milestones),
 		Origin:      fmt.Sprintf("%s block %d %s", chain, p.created.BlockNumber, p.created.BlockHash),
-		Provisional: provisional, QuorumChoices: known.quorumChoices, OnchainID: ref.ExternalID, Withdrawn: p.withdrawn,
+		Provisional: provisional, QuorumChoices: counts.QuorumChoices, OnchainID: ref.ExternalID, Withdrawn: p.withdrawn,
 	}
 	if n.Executed != nil {
 		r.Milestones = append(r.Milestones, *n.Executed)
 	}
-	if err := g.addCount(r, n); err != nil {
-		return nil, fmt.Errorf("count of proposal %s: %w", p.id, err)
+	if err := addCount(r, counts, n); err != nil {
+		left = fmt.Errorf("count of proposal %s: %w", p.id, err)
 	}
 	if quorum, ok := new(big.Int).SetString(n.Quorum, 10); ok {
 		r.QuorumRaw = n.Quorum
-		if power, _, err := g.amount(quorum); err != nil {
-			left = fmt.Errorf("quorum of proposal %s: %w", p.id, err)
-		} else {
+		power, _, err := counts.amount(quorum)
+		switch {
+		case err != nil:
+			left = errors.Join(left, fmt.Errorf("quorum of proposal %s: %w", p.id, err))
+		case !counts.UnknownQuorum:
 			r.Quorum = &power
 		}
 	}
@@ -54,20 +55,21 @@ func (g *governor) proposalRecord(chain string, p proposal, provisional bool) (r
 }
 
 // addCount adds a contract's own count to a proposal, where it is other than that of the votes held.
-func (g *governor) addCount(r *record.Proposal, n *note) error {
+func addCount(r *record.Proposal, counts rules, n *note) error {
 	if n.Stated == nil {
 		return nil
 	}
-	var total decimal.Decimal
+	var scores []decimal.Decimal
 	for _, at := range []int{1, 0, 2} { // the order of choices
 		units, _ := new(big.Int).SetString(n.Stated[at], 10) // written by noteCount
-		power, _, err := g.amount(units)
+		power, _, err := counts.amount(units)
 		if err != nil {
 			return err
 		}
-		r.StatedScores, total = append(r.StatedScores, power), total.Add(power)
+		scores = append(scores, power)
 	}
-	r.StatedScoresTotal = &total
+	total := decimal.Sum(decimal.Zero, scores...)
+	r.StatedScores, r.StatedScoresTotal = scores, &total
 	return nil
 }
 
@@ -91,34 +93,41 @@ func state(p proposal, n *note) string {
 }
 
 // ballotRecord returns a ballot as the warehouse keeps it. Power on several sides is a
-// weighted vote.
-func (g *governor) ballotRecord(b ballot) (*record.Ballot, error) {
+// weighted vote. A ballot whose power cannot be represented has none: left says why, and the raw
+// choice has its smallest units.
+func (g *governor) ballotRecord(b ballot) (r *record.Ballot, left error) {
 	votedAt := governance.TimestampOf(b.at)
-	r := &record.Ballot{
+	r = &record.Ballot{
 		Proposal: g.ref(b.proposal), VoteID: b.proposal + "/" + b.voter, Voter: b.voter,
 		VotedAt: &votedAt, TxHash: b.txHash, Reason: b.reason, Withdrawn: b.withdrawn,
 	}
-	total := new(big.Int)
+	total, counts := new(big.Int), g.rulesOf(b.proposal)
 	keys, weights, raw := []string{}, []decimal.Decimal{}, map[string]string{}
 	for _, at := range []int{1, 0, 2} { // for, against, abstain: the order of choices
-		if side := b.sides[at]; side.Sign() > 0 {
-			power, _, err := g.amount(side)
-			if err != nil {
-				return nil, fmt.Errorf("power of vote %s: %w", r.VoteID, err)
-			}
-			total.Add(total, side)
-			keys, weights = append(keys, governorSides()[at]), append(weights, power)
-			raw[governorSides()[at]] = side.String()
+		side := b.sides[at]
+		if side.Sign() <= 0 {
+			continue
 		}
+		power, _, err := counts.amount(side)
+		left = cmp.Or(left, err)
+		total.Add(total, side)
+		keys, weights = append(keys, governorSides()[at]), append(weights, power)
+		raw[governorSides()[at]] = side.String()
 	}
-	var err error
-	if r.Power, r.PowerRounded, err = g.amount(total); err != nil {
-		return nil, fmt.Errorf("power of vote %s: %w", r.VoteID, err)
+	power, rounded, err := counts.amount(total)
+	if left = cmp.Or(left, err); left != nil {
+		r.SetUnreadable("units", raw)
+		return r, fmt.Errorf("power of vote %s: %w", r.VoteID, left)
 	}
-	if len(keys) > 1 {
+	r.Power, r.PowerRounded = power, rounded
+	switch {
+	case counts.UnknownSides:
+		r.SetUnreadable("support", map[string]string{strconv.Itoa(b.side): total.String()})
+		return r, nil
+	case len(keys) > 1:
 		text, err := json.Marshal(raw)
 		if err != nil {
-			return nil, fmt.Errorf("encode vote %s: %w", r.VoteID, err)
+			return r, fmt.Errorf("encode vote %s: %w", r.VoteID, err)
 		}
 		r.RawChoice = string(text)
 		return r, r.SetWeights(keys, weights)

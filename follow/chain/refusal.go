@@ -43,7 +43,8 @@ var (
 	}
 	halved = regexp.MustCompile(`(?i)exceeds? (?:max|limit|the max)|(?:range|size|results?|logs|blocks) [a-z ]*exceed|exceed[a-z ]* (?:range|size|results?|logs|blocks)|` +
 		`too (?:large|wide|big|many)|response size|time(?:d ?)?out|query returned more than|no backend is currently healthy`)
-	prunedText   = regexp.MustCompile(`(?i)missing trie node|history has been pruned|state is not available|old data not available`)
+	prunedText = regexp.MustCompile(`(?i)missing trie node|history has been pruned|state (?:\S+ )?is(?: not| un)[ ]?available|old data not available|` +
+		`required historical state|state (?:already|has been) (?:discarded|pruned)|\barchive\b|distance to target block`)
 	aheadText    = regexp.MustCompile(`(?i)invalid block range params|unknown block|header not found|block not found|beyond (?:the )?head`)
 	revertedText = regexp.MustCompile(`(?i)revert|invalid opcode|invalid jump|out of gas|stack underflow`)
 	unknownTag   = regexp.MustCompile(`(?i)invalid block tag|tag.*not supported|finalized.*not|unknown block tag`)

@@ -17,10 +17,11 @@ const abandonedAfter = 30 * 24 * time.Hour
 func (c *Chain) pollState(ctx context.Context) (more bool, err error) {
 	var due []warehouse.ChainLogKey
 	now := c.Clock.Now()
+	final := c.cursor(laneFinal).UpstreamAt
 	c.writing.Lock()
 	for _, g := range c.governors {
 		for id, n := range g.notes {
-			if n.isDue(now) {
+			if n.isDue(now) || n.lacksFinalQuorum(final) {
 				due = append(due, warehouse.ChainLogKey{Governor: g.address, ProposalID: id})
 			}
 		}
@@ -45,7 +46,7 @@ func abandoned(m moment, now time.Time) bool {
 func (n *note) isDue(now time.Time) bool {
 	passed := func(m moment) bool { return m.At != nil && m.At.Time().Before(now) }
 	switch {
-	case passed(n.Start) && (!n.Start.Settled || !n.QuorumKnown), passed(n.End) && !n.End.Settled:
+	case n.Rules == nil, passed(n.Start) && (!n.Start.Settled || !n.QuorumKnown), passed(n.End) && !n.End.Settled:
 		return true
 	case n.State == "pending":
 		return passed(n.Start)

@@ -65,28 +65,37 @@ func (c *Chain) write(ctx context.Context, ch change, cursors ...warehouse.Follo
 	return nil
 }
 
-// decodeAll turns logs into rows. A log that is not coded as its event declares is kept as
-// rejected.
+// decodeAll turns logs into rows. A log of a Governor that is not read is kept as rejected.
 func (c *Chain) decodeAll(logs []chainLog) (rows []warehouse.ChainLog) {
 	for _, l := range logs {
+		e, err := parse(l.Topics, l.Data)
 		for _, g := range c.emitters(strings.ToLower(l.Address)) {
-			e, err := parse(l.Topics, l.Data)
+			if !g.keeps(l, e) {
+				continue
+			}
 			if err != nil {
 				c.journal.Reject(g.source, fmt.Sprintf("block %d log %d", l.BlockNumber, l.Index), err)
-				continue
 			}
-			// A timelock executes what anybody proposes: it states operations, and no votes.
-			ofTimelock := e.kind == eventScheduled || e.kind == eventDone
-			if ofTimelock == (strings.ToLower(l.Address) == g.address) {
-				continue
-			}
-			if e.kind == eventParameters {
-				g.outdate()
+			if e.kind == eventParameters || e.kind == eventUpgraded {
+				g.outdate(e.kind, uint64(l.BlockNumber))
 			}
 			rows = append(rows, storedLog(c.ChainID, g.address, l, e))
 		}
 	}
 	return rows
+}
+
+// keeps reports whether a log, which is the zero event if it is not read, is stored for a
+// Governor. A timelock executes what anybody proposes: it states operations, and no votes.
+func (g *governor) keeps(l chainLog, e event) bool {
+	ofTimelock := e.kind == eventScheduled || e.kind == eventDone
+	return e.kind != eventOther && ofTimelock != (strings.ToLower(l.Address) == g.address)
+}
+
+// isKept reports whether a log is stored for any Governor.
+func (c *Chain) isKept(l chainLog) bool {
+	e, _ := parse(l.Topics, l.Data) // what is not read is kept, too
+	return slices.ContainsFunc(c.emitters(strings.ToLower(l.Address)), func(g *governor) bool { return g.keeps(l, e) })
 }
 
 // compute folds the proposals and ballots that rows are about, and returns their records
@@ -95,6 +104,9 @@ func (c *Chain) compute(
 	ctx context.Context, rows []warehouse.ChainLog, ch change,
 ) (records []record.Record, consulted map[*governor][]proposal, err error) {
 	keys, changed := c.note(rows, ch)
+	if slices.ContainsFunc(rows, func(l warehouse.ChainLog) bool { return l.Voter == "" || l.Withdrawn }) {
+		c.unsure.Store(true)
+	}
 	if len(keys) == 0 {
 		return nil, nil, nil
 	}
@@ -112,12 +124,13 @@ func (c *Chain) compute(
 			return nil, nil, err
 		}
 		var proposals []proposal
-		for key, logs := range byKey {
+		for key := range keys {
 			if key.Governor != g.address || key.Voter != "" {
 				continue
 			}
-			p, known := foldProposal(logs)
+			p, known := foldProposal(byKey[key])
 			if !known {
+				c.unsure.Store(true)
 				continue
 			}
 			proposals = append(proposals, p)
@@ -125,8 +138,20 @@ func (c *Chain) compute(
 				consulted[g] = append(consulted[g], p)
 			}
 		}
-		if err := c.consult(ctx, g, consulted[g]); err != nil {
+		renewed, err := c.consult(ctx, g, consulted[g])
+		if err != nil {
 			return nil, nil, err
+		}
+		for _, id := range renewed {
+			logs, err := c.journal.Warehouse.ChainLogsOf(ctx, c.ChainID, g.address, id)
+			if err != nil {
+				return nil, nil, err
+			}
+			all := map[warehouse.ChainLogKey][]warehouse.ChainLog{}
+			for _, l := range logs {
+				all[l.ChainLogKey] = append(all[l.ChainLogKey], l)
+			}
+			maps.Copy(byKey, all)
 		}
 		records = append(records, c.recordsOf(g, proposals, byKey, ch.final)...)
 	}
@@ -160,35 +185,31 @@ func (c *Chain) note(rows []warehouse.ChainLog, ch change) (keys, changed map[wa
 	return keys, changed
 }
 
-// recordsOf returns the records of a Governor: the source, proposals, ballots. A record that
+// recordsOf returns the records of a Governor: the source, proposals, ballots. What of one
 // cannot be represented is kept as rejected.
 func (c *Chain) recordsOf(
 	g *governor, proposals []proposal, byKey map[warehouse.ChainLogKey][]warehouse.ChainLog, final uint64,
 ) (records []record.Record) {
-	add := func(id string, r record.Record, err error) {
-		if err != nil {
-			c.journal.Reject(g.source, id, err)
-			return
+	add := func(id string, r record.Record, left error) {
+		if left != nil {
+			c.journal.Reject(g.source, id, left)
 		}
 		records = append(records, r)
 	}
 	for _, p := range proposals {
 		r, left := g.proposalRecord(c.ID(), p, c.isProvisional(g, p, final))
-		if left != nil {
-			c.journal.Reject(g.source, p.id+" quorum", left)
-		}
-		add(p.id, r, nil)
+		add(p.id, r, left)
 	}
 	for key, logs := range byKey {
 		if key.Governor != g.address || key.Voter == "" {
 			continue
 		}
-		b, known := foldBallot(g.known().inParts, logs)
+		b, known := foldBallot(g.rulesOf(key.ProposalID).InParts, logs)
 		if !known {
 			continue
 		}
-		r, err := g.ballotRecord(b)
-		add(key.ProposalID+"/"+key.Voter, r, err)
+		r, left := g.ballotRecord(b)
+		add(r.VoteID, r, left)
 	}
 	if len(records) > 0 {
 		records = append(records, g.record(fmt.Sprint(c.ChainID)))

@@ -69,15 +69,15 @@ func (l *lanes) takeCategories(level []json.RawMessage) (records []record.Record
 			return nil, fmt.Errorf("categories of %s are nested more than %d deep", l.Name, maxCategoryLevels)
 		}
 		var below []json.RawMessage
-		for _, text := range level {
+		for _, raw := range level {
 			var item struct {
-				ID    json.Number       `json:"id"`
+				ID    fetch.Count       `json:"id"`
 				Below []json.RawMessage `json:"subcategory_list"`
 			}
-			if err := fetch.Decode(text, &item); err == nil {
+			if err := fetch.Decode(raw, &item); err == nil {
 				below = append(below, item.Below...)
 			}
-			records = l.read(source.DiscourseCategory, "category "+item.ID.String(), text, records)
+			records = l.read(source.DiscourseCategory, "category "+text(item.ID), raw, records)
 		}
 		if level = below; len(records)+len(level) > maxCategories {
 			return nil, fmt.Errorf("%s has more than %d categories", l.Name, maxCategories)

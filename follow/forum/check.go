@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"pnyx/follow"
+	"pnyx/follow/fetch"
 )
 
 // about is what a forum says of itself. Older versions name the counts in the singular.
@@ -13,16 +14,16 @@ type about struct {
 	Title   string `json:"title"`
 	Version string `json:"version"`
 	Stats   struct {
-		Topics    uint64 `json:"topics_count"`
-		OldTopics uint64 `json:"topic_count"`
-		Posts     uint64 `json:"posts_count"`
-		OldPosts  uint64 `json:"post_count"`
-		Young     int    `json:"topics_30_days"`
-		LastWeek  int    `json:"posts_7_days"`
+		Topics    fetch.Count `json:"topics_count"`
+		OldTopics fetch.Count `json:"topic_count"`
+		Posts     fetch.Count `json:"posts_count"`
+		OldPosts  fetch.Count `json:"post_count"`
+		Young     fetch.Count `json:"topics_30_days"`
+		LastWeek  fetch.Count `json:"posts_7_days"`
 	} `json:"stats"`
 }
 
-func (a about) topics() uint64 { return max(a.Stats.Topics, a.Stats.OldTopics) }
+func (a about) topics() uint64 { return uint64(max(a.Stats.Topics, a.Stats.OldTopics)) }
 
 func (f *Forum) about(ctx context.Context) (about, error) {
 	var said struct {
@@ -57,10 +58,10 @@ func (f *Forum) Check(ctx context.Context) []follow.Check {
 	const day = 24 * 60 * 60
 	polls := day/int(logInterval.Seconds()) + day/int(watchInterval.Seconds()) + day/int(categoriesInterval.Seconds())
 	const perPage = 30
-	stated.Stats.Young, stated.Stats.LastWeek = min(max(stated.Stats.Young, 0), maxStated), min(max(stated.Stats.LastWeek, 0), maxStated)
-	check.RequestsPerDay = polls + int(min(stated.topics(), maxStated)/perPage) + 1 + stated.Stats.Young*int(sweepAfter/youngAfter)
+	young, lastWeek := int(min(stated.Stats.Young, maxStated)), int(min(stated.Stats.LastWeek, maxStated))
+	check.RequestsPerDay = polls + int(min(stated.topics(), maxStated)/perPage) + 1 + young*int(sweepAfter/youngAfter)
 	// On a busy day a week's posts arrive, each in a topic that is fetched for it.
-	check.RequestsPerDayBusy = check.RequestsPerDay + stated.Stats.LastWeek
+	check.RequestsPerDayBusy = check.RequestsPerDay + lastWeek
 	check.Backfill = time.Duration(1+min(stated.topics(), maxStated)/perPage) * f.Host.Interval()
 	return []follow.Check{check}
 }

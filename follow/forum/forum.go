@@ -88,7 +88,7 @@ type lanes struct {
 	page       int
 	// absurd is the last id of a post that was refused. missed counts the topics that sweeps
 	// found since new posts were last seen.
-	absurd uint64
+	absurd fetch.Count
 	missed atomic.Uint64
 	// queued is what the sweep fetches next; nil for nothing.
 	queued *queued

@@ -4,8 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -21,12 +21,6 @@ const (
 	// maxPerPage bounds the topics of a page; Discourse has 30, new versions up to 100.
 	maxPerPage = 1000
 )
-
-// isNumber reports whether an id is a number as Discourse gives them.
-func isNumber(id string) bool {
-	number, err := strconv.ParseUint(id, 10, 63)
-	return err == nil && number > 0 && text(number) == id
-}
 
 // listed is a topic as lists state it.
 type listed struct {
@@ -95,14 +89,14 @@ func (f *Forum) list(ctx context.Context, order string, page int) (topics []list
 	}
 	for _, raw := range said.List.Topics {
 		var item struct {
-			ID     json.Number `json:"id"`
+			ID     fetch.Count `json:"id"`
 			Bumped *time.Time  `json:"bumped_at"`
 			Pinned bool        `json:"pinned"`
 		}
-		if err := fetch.Decode(raw, &item); err != nil || !isNumber(item.ID.String()) {
+		if err := fetch.Decode(raw, &item); err != nil || item.ID == 0 || item.ID > math.MaxInt64 {
 			return nil, false, fmt.Errorf("entry in the answer of %s to %s %w: %w", f.Name, path, errNoForum, err)
 		}
-		entry := listed{id: item.ID.String(), pinned: item.Pinned}
+		entry := listed{id: text(item.ID), pinned: item.Pinned}
 		if item.Bumped != nil {
 			entry.bumped = *item.Bumped
 		}

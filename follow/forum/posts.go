@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"pnyx/follow/fetch"
 	"pnyx/governance"
 )
 
@@ -27,25 +28,25 @@ const (
 // logPosition is the cursor of new posts.
 type logPosition struct {
 	// Post is the highest id below which every post has been seen.
-	Post uint64 `json:"post"`
+	Post fetch.Count `json:"post"`
 	// Left is when a run last left posts to the sweep; zero for never.
 	Left time.Time `json:"left,omitzero"`
 }
 
 // post is an entry of posts.json.
 type post struct {
-	ID        uint64    `json:"id"`
-	Topic     uint64    `json:"topic_id"`
-	Number    int       `json:"post_number"`
-	CreatedAt time.Time `json:"created_at"`
+	ID        fetch.Count `json:"id"`
+	Topic     fetch.Count `json:"topic_id"`
+	Number    fetch.Count `json:"post_number"`
+	CreatedAt time.Time   `json:"created_at"`
 	// Category is 0 where it is not stated.
-	Category uint64 `json:"category_id"`
+	Category fetch.Count `json:"category_id"`
 }
 
 // newPosts are the posts of one topic above the cursor.
 type newPosts struct {
 	// first is the lowest id, and highest the number of the newest in the topic.
-	first   uint64
+	first   fetch.Count
 	highest int
 }
 
@@ -96,7 +97,7 @@ func (l *lanes) readPosts(ctx context.Context) (bool, error) {
 		if !known || p.ID < t.first {
 			t.first = p.ID
 		}
-		t.highest = max(t.highest, p.Number)
+		t.highest = max(t.highest, int(p.Number))
 		topics[id] = t
 	}
 	// The topic with the newest post comes first.
@@ -128,8 +129,8 @@ func (l *lanes) readPosts(ctx context.Context) (bool, error) {
 // is true if there are more below than one run reads. With 0, for a forum that has not been
 // followed yet, it is the newest window: a backfill reads the past. top is the newest of all
 // posts; 0 for none.
-func (l *lanes) postsAbove(ctx context.Context, known uint64) (posts []post, left bool, top uint64, err error) {
-	path, before := "/posts.json", uint64(0)
+func (l *lanes) postsAbove(ctx context.Context, known fetch.Count) (posts []post, left bool, top fetch.Count, err error) {
+	path, before := "/posts.json", fetch.Count(0)
 	for range maxWindows {
 		var window struct {
 			Posts *[]post `json:"latest_posts"`
@@ -170,7 +171,7 @@ const maxBack = 1000
 
 // plausible refuses the posts of a window that are further above the others, or above what
 // was read, than any post is: none that followed would be read.
-func (l *lanes) plausible(window []post, known uint64) []post {
+func (l *lanes) plausible(window []post, known fetch.Count) []post {
 	posts := slices.SortedFunc(slices.Values(window), func(a, b post) int { return cmp.Compare(a.ID, b.ID) })
 	for i, p := range posts {
 		before := known

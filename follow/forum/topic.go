@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"pnyx/follow"
+	"pnyx/follow/fetch"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/source"
 )
@@ -106,19 +107,19 @@ type topicAnswer struct {
 // topic asks for a topic.
 func (f *Forum) topic(ctx context.Context, id string) (topicAnswer, error) {
 	var said struct {
-		ID      json.Number     `json:"id"`
-		Highest int             `json:"highest_post_number"`
+		ID      fetch.Count     `json:"id"`
+		Highest fetch.Count     `json:"highest_post_number"`
 		Posts   json.RawMessage `json:"post_stream"`
 	}
 	answer, err := f.get(ctx, "/t/"+id+".json", &said)
 	switch {
 	case err != nil:
 		return topicAnswer{}, err
-	case answer.Status == http.StatusOK && (said.ID.String() != id || len(said.Posts) == 0):
+	case answer.Status == http.StatusOK && (text(said.ID) != id || len(said.Posts) == 0):
 		return topicAnswer{}, fmt.Errorf("answer of %s to topic %s %w", f.Name, id, errNoForum)
 	}
-	return topicAnswer{answer.Status, answer.Body, said.Highest, answer.Header.Get("X-Discourse-Cached") == "true"}, nil
+	return topicAnswer{answer.Status, answer.Body, int(said.Highest), answer.Header.Get("X-Discourse-Cached") == "true"}, nil
 }
 
 // text returns a topic's number as its id.
-func text(number uint64) string { return strconv.FormatUint(number, 10) }
+func text(number fetch.Count) string { return strconv.FormatUint(uint64(number), 10) }

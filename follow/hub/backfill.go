@@ -160,7 +160,7 @@ func (p *poller) backfillProposals(ctx context.Context, space string) error {
 		if err := fetch.Decode(got.rows[len(got.rows)-1], &last); err != nil {
 			return fmt.Errorf("list the proposals of %s: %w", space, err)
 		}
-		oldest = last.Created
+		oldest = int64(last.Created)
 	}
 	at.Listed += len(got.rows)
 	switch {
@@ -176,7 +176,7 @@ func (p *poller) backfillProposals(ctx context.Context, space string) error {
 		}
 	}
 	for _, head := range found {
-		cursor.Total += min(head.Votes, maxWalked)
+		cursor.Total += min(uint64(head.Votes), maxWalked)
 	}
 	cursor.SetPosition(at)
 	_, err = p.commit(ctx, cursor, f)
@@ -270,10 +270,10 @@ func (p *poller) readSpaceVotes(ctx context.Context, cursor warehouse.FollowCurs
 		if fetch.Decode(row, &head) != nil {
 			return false
 		}
-		last = max(last, head.Created)
+		last = max(last, int64(head.Created))
 		// The hub keeps votes on proposals that it does not show any more.
 		unknown := head.Space.ID == space && !p.paged[head.Proposal.ID]
-		if !unknown && (head.Created > at.From || at.Skip > 0) {
+		if !unknown && (int64(head.Created) > at.From || at.Skip > 0) {
 			fresh++
 		}
 		return unknown

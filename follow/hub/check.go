@@ -53,7 +53,7 @@ func (h *Hub) check(id string, found map[string]spaceHead, err error) follow.Che
 	// open votes, each poll of the log is followed by a request for the votes.
 	share := len(h.Spaces)
 	c.RequestsPerDay = listings + (day(logInterval)+share-1)/share
-	c.RequestsPerDayBusy = listings + (2*day(logInterval)+day(watchInterval)+share-1)/share
+	c.RequestsPerDayBusy = listings + (2*day(logInterval)+day(lookInterval)+share-1)/share
 	pages := 2 + head.ProposalsCount/proposalsPage + head.VotesCount/maxFirst
 	c.Backfill = time.Duration(min(pages, maxPages)) * h.Host.Interval()
 	return c

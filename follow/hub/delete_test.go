@@ -1,11 +1,47 @@
 package hub_test
 
 import (
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
 	fake "pnyx/test/upstream/hub"
 )
+
+func TestDeletionThatTheLogStatesIsWithdrawnAtOnce(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	id := f.open()
+	f.open(func(p *fake.Proposal) { p.Title = "Renew again" })
+	f.fill()
+	f.hub.Delete(id)
+	f.run("log")
+	f.agree()
+}
+
+func TestMoreThanTheLogStatesDeletedWaitsForASecondLook(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	for _, title := range []string{"Renew", "Renew again", "Mistake"} {
+		f.open(func(p *fake.Proposal) { p.Title = title })
+	}
+	f.fill()
+	f.hub.Set(func(s *fake.Switches) { s.LogDelay = 365 * 24 * time.Hour })
+	ids := slices.Sorted(maps.Keys(f.held()))
+	f.hub.Delete(ids[0])
+	f.hub.Set(func(s *fake.Switches) { s.LogDelay = 0 })
+	f.hub.Delete(ids[1])
+	f.run("log")
+	if held := f.held(); len(held) != 3 {
+		t.Errorf("got %d proposals, want all 3 until the second look", len(held))
+	}
+	f.clock.Step(time.Minute)
+	f.run("watch", "close")
+	f.agree()
+}
 
 func TestDeletedProposalIsWithdrawnAfterASecondLook(t *testing.T) {
 	t.Parallel()
@@ -26,8 +62,9 @@ func TestDeletedProposalIsWithdrawnAfterASecondLook(t *testing.T) {
 				}
 			})
 			f.fill()
+			f.hub.Set(func(s *fake.Switches) { s.LogDelay = 365 * 24 * time.Hour })
 			f.hub.Delete(id)
-			f.run("log", "watch", "close")
+			f.run("log", "sweep", "watch", "close")
 			if len(f.held()) != 2 {
 				t.Error("withdrawn at the first look")
 			}

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"pnyx/test/env"
 	fake "pnyx/test/upstream/hub"
 )
@@ -98,7 +100,9 @@ func (h *history) follow() {
 }
 
 // checkHistory acts at random while lanes run in any order and processes die. When all
-// polls are final, what is held is what the hub has.
+// polls are final, what is held is what the hub has, and what a follower holds that starts from
+// nothing then. Such a one lacks what the hub has forgotten: casts that were replaced, what was
+// deleted, and which message stated a proposal.
 func checkHistory(t *testing.T, seed uint64, steps int) {
 	t.Helper()
 	h := &history{
@@ -126,6 +130,13 @@ func checkHistory(t *testing.T, seed uint64, steps int) {
 		h.clock.Step(24 * time.Hour)
 	}
 	h.agree()
+	late := h.fromNothing()
+	late.fill()
+	late.run("close", "sweep")
+	late.agree()
+	if diff := cmp.Diff(h.stored(), late.stored()); diff != "" {
+		t.Errorf("-live +from nothing\n%s", diff)
+	}
 }
 
 func TestAnyHistoryEndsInTheTruth(t *testing.T) {

@@ -27,7 +27,11 @@ const maxFiltered = 100
 
 // The intervals of the lanes.
 const (
-	logInterval, watchInterval, closeInterval, backfillInterval = 10 * time.Second, time.Minute, 30 * time.Second, 10 * time.Second
+	logInterval, watchInterval, closeInterval, backfillInterval = 10 * time.Second, 10 * time.Second, 10 * time.Second, 10 * time.Second
+	// lookInterval is between two looks at all watched proposals. Those that ended within
+	// justEnded are looked at each time: their scores become final, and their votes are
+	// revealed, without a message.
+	lookInterval, justEnded = time.Minute, 10 * time.Minute
 	// sweepInterval is the time in which each space is swept once; minSweepPause is between
 	// two spaces.
 	sweepInterval, minSweepPause = 24 * time.Hour, 10 * time.Second
@@ -120,6 +124,8 @@ type poller struct {
 	seen          map[int64]time.Time
 	after, absurd int64
 	missed        uint64
+	// lookedAt is when all watched proposals were last looked at.
+	lookedAt time.Time
 	// walks are the walks that lanes have asked for and that wait for their turn.
 	walks []*walk
 	// walking and filling are the walks in progress of the lanes close and backfill.

@@ -100,7 +100,7 @@ func (p *poller) load(ctx context.Context) error {
 	p.items, p.walked, p.lack = map[string]*item{}, map[string]bool{}, map[string]uint64{}
 	p.holes = map[string]hole{}
 	p.missing, p.seen, p.after = map[string]absence{}, map[int64]time.Time{}, 0
-	p.queue, p.queueSpace, p.pagedSpace = nil, "", ""
+	p.queue, p.queueSpace, p.pagedSpace, p.lookedAt = nil, "", "", time.Time{}
 	stored, err := p.journal.Warehouse.FollowedItems(ctx, p.ID())
 	if err != nil {
 		return err

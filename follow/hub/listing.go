@@ -47,7 +47,7 @@ func (p *poller) listing(ctx context.Context, space string) (heads map[string]pr
 				trusted = false
 				continue
 			}
-			heads[head.ID], last = head, max(last, head.Created)
+			heads[head.ID], last = head, max(last, int64(head.Created))
 		}
 		trusted = trusted && got.holes == 0
 		more = got.full
@@ -65,18 +65,33 @@ func (p *poller) listing(ctx context.Context, space string) (heads map[string]pr
 	return heads, trusted && err == nil && found != nil && found.ProposalsCount == 0, err
 }
 
+// takeDeletions withdraws at once what messages state to be deleted. They do not name the
+// proposal: it is what a whole listing of the space lacks and what cannot be asked for either.
+// Where that is more than was deleted, a second look decides.
+func (p *poller) takeDeletions(ctx context.Context, f *findings, space string, most int) error {
+	_, _, gone, err := p.findDeleted(ctx, space)
+	if err != nil || len(gone) == 0 || len(gone) > most {
+		return err
+	}
+	found, err := p.readProposals(ctx, f, gone, nil)
+	if err != nil || len(found) > 0 {
+		return err
+	}
+	return p.withdrawProposals(ctx, space, gone)
+}
+
 // findDeleted notes the held proposals of a space that the hub does not list any more. It
-// returns what is listed and what is held.
+// returns what is listed, what is held and what is gone.
 func (p *poller) findDeleted(
 	ctx context.Context, space string,
-) (map[string]proposalHead, map[string]warehouse.HeldProposal, error) {
+) (_ map[string]proposalHead, _ map[string]warehouse.HeldProposal, gone []string, err error) {
 	heads, trusted, err := p.listing(ctx, space)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	list, err := p.journal.Warehouse.HeldProposals(ctx, governance.Snapshot, []string{space}, time.Time{})
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	held := map[string]warehouse.HeldProposal{}
 	for _, h := range list {
@@ -86,9 +101,10 @@ func (p *poller) findDeleted(
 				p.adopt(h, nil)
 			}
 			p.miss(h.ExternalID)
+			gone = append(gone, h.ExternalID)
 		}
 	}
-	return heads, held, p.saveNotes(ctx)
+	return heads, held, gone, p.saveNotes(ctx)
 }
 
 // miss notes that a proposal was not found.

@@ -196,7 +196,7 @@ func (p *poller) remember(position int64, fresh []message, now time.Time) int64 
 func (p *poller) takeMessages(ctx context.Context, f *findings, messages []message) error {
 	var votes, proposals []string
 	stated := map[string]message{} // messages by the id of what they state
-	spaces, changed, deleted := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	spaces, changed, deletions := map[string]bool{}, map[string]bool{}, map[string]int{}
 	for _, m := range messages {
 		if !p.follows(m.Space) {
 			continue
@@ -210,7 +210,7 @@ func (p *poller) takeMessages(ctx context.Context, f *findings, messages []messa
 		case "update-proposal", "flag-proposal":
 			changed[m.Space] = true
 		case "delete-proposal":
-			deleted[m.Space] = true
+			deletions[m.Space]++
 		case "settings", "delete-space":
 			spaces[m.Space] = true
 		}
@@ -241,8 +241,8 @@ func (p *poller) takeMessages(ctx context.Context, f *findings, messages []messa
 	if err := p.readAndAdopt(ctx, f, slices.Sorted(maps.Keys(wanted)), origins); err != nil {
 		return err
 	}
-	for space := range deleted {
-		if _, _, err := p.findDeleted(ctx, space); err != nil {
+	for space, most := range deletions {
+		if err := p.takeDeletions(ctx, f, space, most); err != nil {
 			return err
 		}
 	}

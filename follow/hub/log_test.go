@@ -171,6 +171,7 @@ func TestProposalNamesTheMessageThatStatesIt(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	vote := f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("ada")})
+	f.clock.Step(time.Minute)
 	f.run("log", "watch")
 	want := fmt.Sprintf("snapshot message %s (mci %d)", vote, f.hub.MCI())
 	if got := origin(); got != want {
@@ -213,7 +214,7 @@ func TestItemThatIsNoRecordIsCountedAndPassedOver(t *testing.T) {
 	f := newFixture(t)
 	id := f.open()
 	f.fill()
-	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("eve"), Choice: "0"})
+	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("eve"), Choice: "true"})
 	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("ada")})
 	f.run("log")
 	if got := f.rejected(); got != 1 {

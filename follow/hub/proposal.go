@@ -18,18 +18,18 @@ import (
 
 // proposalHead is what following takes of a proposal.
 type proposalHead struct {
-	ID            string      `json:"id"`
-	Space         reference   `json:"space"`
-	Created       int64       `json:"created"`
-	Updated       int64       `json:"updated"`
-	Start         int64       `json:"start"`
-	End           int64       `json:"end"`
-	ScoresState   string      `json:"scores_state"`
-	ScoresUpdated int64       `json:"scores_updated"`
-	ScoresTotal   json.Number `json:"scores_total"`
-	Votes         uint64      `json:"votes"`
-	Flagged       bool        `json:"flagged"`
-	Privacy       string      `json:"privacy"`
+	ID            string        `json:"id"`
+	Space         reference     `json:"space"`
+	Created       fetch.Seconds `json:"created"`
+	Updated       fetch.Seconds `json:"updated"`
+	Start         fetch.Seconds `json:"start"`
+	End           fetch.Seconds `json:"end"`
+	ScoresState   string        `json:"scores_state"`
+	ScoresUpdated fetch.Seconds `json:"scores_updated"`
+	ScoresTotal   json.Number   `json:"scores_total"`
+	Votes         fetch.Count   `json:"votes"`
+	Flagged       bool          `json:"flagged"`
+	Privacy       string        `json:"privacy"`
 }
 
 // reference names a space or a proposal.
@@ -124,7 +124,7 @@ func (p *poller) checkItem(head proposalHead) error {
 // track takes what a proposal states into its item. It makes one for a proposal that may
 // still change, and returns nil for others.
 func (p *poller) track(head proposalHead) *item {
-	now, end := p.Clock.Now(), time.Unix(head.End, 0)
+	now, end := p.Clock.Now(), time.Unix(int64(head.End), 0)
 	i := p.items[head.ID]
 	known := i != nil
 	if !known {
@@ -135,7 +135,7 @@ func (p *poller) track(head proposalHead) *item {
 		i.Lack = p.lack[head.ID]
 		p.items[head.ID] = i
 	}
-	i.end, i.previous, i.votes = end, i.votes, head.Votes
+	i.end, i.previous, i.votes = end, i.votes, uint64(head.Votes)
 	if shutter := head.Privacy == encryptedVotes; shutter && !i.Shutter {
 		i.Shutter, i.changed = true, true
 	}
@@ -146,7 +146,7 @@ func (p *poller) track(head proposalHead) *item {
 	if head.ScoresState == finalScores && i.Final == 0 {
 		i.Final, i.changed = now.Unix(), true
 		if !known {
-			i.Final = max(head.End, head.ScoresUpdated)
+			i.Final = int64(max(head.End, head.ScoresUpdated))
 		}
 	}
 	return i

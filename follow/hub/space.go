@@ -30,10 +30,10 @@ const (
 
 // spaceHead is what following takes of a space.
 type spaceHead struct {
-	ID             string `json:"id"`
-	Name           string `json:"name"`
-	ProposalsCount uint64 `json:"proposalsCount"`
-	VotesCount     uint64 `json:"votesCount"`
+	ID             string      `json:"id"`
+	Name           string      `json:"name"`
+	ProposalsCount fetch.Count `json:"proposalsCount"`
+	VotesCount     fetch.Count `json:"votesCount"`
 }
 
 // absence is what is known of a space that the hub did not know.

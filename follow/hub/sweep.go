@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"pnyx/follow/fetch"
 	"pnyx/governance"
 	"pnyx/warehouse"
 )
@@ -60,7 +61,7 @@ func (p *poller) sweep(ctx context.Context) (more bool, err error) {
 // sweepSpace reads the proposals of a space that differ from those held, notes those that
 // are gone, and returns those whose votes are of another number than held.
 func (p *poller) sweepSpace(ctx context.Context, space string) ([]due, error) {
-	heads, held, err := p.findDeleted(ctx, space)
+	heads, held, _, err := p.findDeleted(ctx, space)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +71,7 @@ func (p *poller) sweepSpace(ctx context.Context, space string) ([]due, error) {
 	late := p.Clock.Now().Add(-arrivalTime).Unix()
 	for id, head := range heads {
 		ids = append(ids, id)
-		if _, known := held[id]; !known && head.Created < late {
+		if _, known := held[id]; !known && int64(head.Created) < late {
 			p.missed++
 		}
 		if h, known := held[id]; !known || differs(h, head) {
@@ -94,7 +95,7 @@ func (p *poller) sweepSpace(ctx context.Context, space string) ([]due, error) {
 	}
 	var walks []due
 	for _, id := range ids {
-		votes := heads[id].Votes
+		votes := uint64(heads[id].Votes)
 		if i := p.items[id]; i != nil && i.watched(p.Clock.Now()) {
 			continue // the watch compares it each minute
 		}
@@ -107,13 +108,13 @@ func (p *poller) sweepSpace(ctx context.Context, space string) ([]due, error) {
 
 // differs reports whether a proposal states something else than what is held.
 func differs(h warehouse.HeldProposal, head proposalHead) bool {
-	seconds := func(at *governance.Timestamp) int64 {
+	seconds := func(at *governance.Timestamp) fetch.Seconds {
 		if at == nil {
 			return 0
 		}
-		return at.Time().Unix()
+		return fetch.Seconds(*at / 1000)
 	}
-	return h.Withdrawn || !sameTotal(h, head) || h.Flagged != head.Flagged || h.StatedVotes == nil || *h.StatedVotes != head.Votes ||
+	return h.Withdrawn || !sameTotal(h, head) || h.Flagged != head.Flagged || h.StatedVotes == nil || *h.StatedVotes != uint64(head.Votes) ||
 		seconds(h.UpdatedAt) != head.Updated || seconds(h.StartAt) != head.Start || seconds(h.EndAt) != head.End
 }
 

@@ -17,7 +17,7 @@ import (
 type voteHead struct {
 	ID       string          `json:"id"`
 	Voter    string          `json:"voter"`
-	Created  int64           `json:"created"`
+	Created  fetch.Seconds   `json:"created"`
 	Choice   json.RawMessage `json:"choice"`
 	Proposal reference       `json:"proposal"`
 	Space    reference       `json:"space"`

@@ -113,8 +113,8 @@ func (w *walk) page(ctx context.Context) (more bool, err error) {
 	last := w.from
 	for _, v := range heads {
 		w.ids = append(w.ids, xxhash.Sum64String(v.ID))
-		w.voters = append(w.voters, votedAt{voterHash(v.Voter), v.Created})
-		last = max(last, v.Created)
+		w.voters = append(w.voters, votedAt{voterHash(v.Voter), int64(v.Created)})
+		last = max(last, int64(v.Created))
 		if v.waits() {
 			w.waiting++
 		}

@@ -154,6 +154,7 @@ func TestVotesThatTheLogNeverBringsAreGaps(t *testing.T) {
 	f.fill()
 	f.hub.Set(func(s *fake.Switches) { s.LogDelay = 365 * 24 * time.Hour })
 	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("bo")})
+	f.clock.Step(time.Minute)
 	f.run("log", "watch", "close")
 	if held := f.held()[id].Votes; len(held) != 1 {
 		t.Fatalf("got %d votes, want a minute of patience", len(held))

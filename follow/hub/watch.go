@@ -37,8 +37,10 @@ func (p *poller) look(ctx context.Context) error {
 		return err
 	}
 	var ids []string
+	now := p.Clock.Now()
+	all := now.Sub(p.lookedAt) >= lookInterval-watchInterval
 	for id, i := range p.items {
-		if i.watched(p.Clock.Now()) {
+		if i.watched(now) && (all || !now.Before(i.end) && now.Sub(i.end) < justEnded) {
 			ids = append(ids, id)
 		}
 	}
@@ -61,11 +63,14 @@ func (p *poller) look(ctx context.Context) error {
 			}
 		}
 	}
-	walks, err := p.lacking(ctx, ids)
-	if err != nil {
-		return err
+	if all {
+		walks, err := p.lacking(ctx, ids)
+		if err != nil {
+			return err
+		}
+		p.enqueue(watchLane, walks)
+		p.lookedAt = now
 	}
-	p.enqueue(watchLane, walks)
 	return p.saveNotes(ctx)
 }
 

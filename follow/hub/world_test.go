@@ -83,6 +83,35 @@ func (f *fixture) restart() {
 	}
 }
 
+// fromNothing returns a follower of the same hub that holds nothing yet.
+func (f *fixture) fromNothing() *fixture {
+	f.Helper()
+	late := *f
+	late.warehouse = env.Warehouse(f.T)
+	late.restart()
+	return &late
+}
+
+// stored is what the warehouse has of the proposals that are not deleted, without the messages
+// that stated them.
+func (f *fixture) stored() map[string]record.Proposal {
+	f.Helper()
+	var refs []record.RefHash
+	for id := range f.hub.Truth().Proposals {
+		refs = append(refs, proposal(id).Hash())
+	}
+	all, err := f.warehouse.Proposals(f.Context(), refs)
+	if err != nil {
+		f.Fatal(err)
+	}
+	stored := map[string]record.Proposal{}
+	for _, p := range all {
+		p.Proposal.Origin = ""
+		stored[p.ExternalID] = p.Proposal
+	}
+	return stored
+}
+
 // run runs lanes until they have nothing more to do.
 func (f *fixture) run(lanes ...string) {
 	f.Helper()

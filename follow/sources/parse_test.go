@@ -2,6 +2,7 @@ package sources_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -62,6 +63,19 @@ func TestACompleteFileIsRead(t *testing.T) {
 	}
 	if got, want := len(dao.Sources()), 4; got != want {
 		t.Errorf("got %d sources, want %d", got, want)
+	}
+}
+
+func TestIDsOfSpacesAreNamesInAnyScript(t *testing.T) {
+	t.Parallel()
+	for id, want := range map[string]bool{
+		"🍯pot.eth": true, "👨‍👩‍👧🏽.eth": true, "ñandú.eth": true, "7️⃣.eth": true, "公会.eth": true, "❤️.eth": true,
+		"a b": false, "a/b": false, "a\u202eb": false, strings.Repeat("🍯", 51): false,
+	} {
+		file, err := sources.Parse("f.yaml", fmt.Appendf(nil, "contact: a\ndaos:\n- {id: a, name: A, snapshot: [%q]}\n", id), environ)
+		if got := err == nil; got != want || got && string(file.DAOs[0].Snapshot[0]) != id {
+			t.Errorf("%q: got %v, want it read: %t", id, err, want)
+		}
 	}
 }
 
@@ -127,7 +141,7 @@ func TestAllProblemsAreReportedInOrderOfLines(t *testing.T) {
 	want := `sources file refused:
   f.yaml:1: contact: want a text of at most 200 bytes in one line
   f.yaml:2: x: is not a key; want one of contact, chains, snapshot, tally, forums, daos
-  f.yaml:4: daos[0].id: want an id of letters, digits and . _ : -`
+  f.yaml:4: daos[0].id: want an id of letters, digits, emoji and . _ : -, at most 200 bytes`
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}

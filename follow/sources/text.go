@@ -46,14 +46,16 @@ func (*Text) form() string { return "a text of at most 200 bytes in one line" }
 type Identifier string
 
 func (i *Identifier) read(text string, _ func(string) (string, bool)) error {
-	if !regexp.MustCompile(`^[\w.:-]{1,200}$`).MatchString(text) {
+	if !regexp.MustCompile(`^[\w.:\p{L}\p{M}\p{N}\p{So}\x{200d}\x{1f3fb}-\x{1f3ff}-]+$`).MatchString(text) || len(text) > maxTextBytes {
 		return errForm
 	}
 	*i = Identifier(text)
 	return nil
 }
 
-func (*Identifier) form() string { return "an id of letters, digits and . _ : -" }
+func (*Identifier) form() string {
+	return "an id of letters, digits, emoji and . _ : -, at most 200 bytes"
+}
 
 // Number is a whole number.
 type Number uint64

@@ -60,19 +60,19 @@ func (n note) isVoting() bool {
 
 // head is what following takes of a proposal.
 type head struct {
-	ID        string  `json:"id"`
-	OnchainID string  `json:"onchainId"`
-	Status    string  `json:"status"`
-	CreatedAt *string `json:"createdAt"`
+	ID        string          `json:"id"`
+	OnchainID string          `json:"onchainId"`
+	Status    string          `json:"status"`
+	CreatedAt json.RawMessage `json:"createdAt"`
 	Governor  struct {
 		IsBehind   bool `json:"isBehind"`
 		IsIndexing bool `json:"isIndexing"`
 	} `json:"governor"`
 	Events []struct {
-		Type      string  `json:"type"`
-		CreatedAt *string `json:"createdAt"`
+		Type      string          `json:"type"`
+		CreatedAt json.RawMessage `json:"createdAt"`
 		Block     struct {
-			Timestamp *string `json:"timestamp"`
+			Timestamp json.RawMessage `json:"timestamp"`
 		} `json:"block"`
 	} `json:"events"`
 }
@@ -82,25 +82,23 @@ type head struct {
 func (h head) withCreation(text json.RawMessage) (json.RawMessage, error) {
 	for _, e := range h.Events {
 		at := e.Block.Timestamp
-		if at == nil {
+		if isNull(at) {
 			at = e.CreatedAt
 		}
-		if e.Type != "created" || at == nil || h.CreatedAt != nil {
+		if e.Type != "created" || isNull(at) || !isNull(h.CreatedAt) {
 			continue
 		}
 		var fields map[string]json.RawMessage
 		if err := fetch.Decode(text, &fields); err != nil {
 			return nil, err
 		}
-		created, err := json.Marshal(at)
-		if err != nil {
-			return nil, err
-		}
-		fields["createdAt"] = created
+		fields["createdAt"] = at
 		return json.Marshal(fields)
 	}
 	return text, nil
 }
+
+func isNull(text json.RawMessage) bool { return text == nil || string(text) == "null" }
 
 // taken is what a lane has taken from answers.
 type taken struct {

@@ -183,8 +183,8 @@ func (t *Tally) Check(ctx context.Context) []follow.Check {
 		checks[i] = follow.Check{Source: slug, Limit: "about 1 request a second for a key"}
 		text, err := t.ask(ctx, "organization", map[string]any{"slug": slug})
 		var said struct {
-			Name           string `json:"name"`
-			ProposalsCount int    `json:"proposalsCount"`
+			Name           string      `json:"name"`
+			ProposalsCount fetch.Count `json:"proposalsCount"`
 		}
 		if err == nil {
 			err = fetch.Decode(text, &said)
@@ -194,9 +194,9 @@ func (t *Tally) Check(ctx context.Context) []follow.Check {
 			continue
 		}
 		checks[i].Is = fmt.Sprintf("Tally organization %s, %d proposals", said.Name, said.ProposalsCount)
-		said.ProposalsCount = min(max(said.ProposalsCount, 0), maxPages*maxPage)
+		proposals := int(min(said.ProposalsCount, maxPages*maxPage))
 		polls := int(24 * time.Hour / pollInterval)
-		checks[i].RequestsPerDay = polls + said.ProposalsCount/maxPage + 1
+		checks[i].RequestsPerDay = polls + proposals/maxPage + 1
 		// Two open proposals, and a page of votes for each poll of one.
 		checks[i].RequestsPerDayBusy = checks[i].RequestsPerDay + 4*polls
 	}

@@ -36,7 +36,7 @@ func detectDeadline(f VoteFacts) (RuleHit, bool) {
 		at = *f.StartAt
 	}
 	found := RuleHit{
-		DetectedAt: at, DeadlineAt: f.EndAt, Score: 50, Severity: SeverityInfo,
+		DetectedAt: at, DeadlineAt: f.EndAt, Score: f.weighBefore(50), Severity: SeverityInfo,
 		Title:    "Last day to vote: " + titleText(f.Title),
 		Summary:  "Voting ends on " + hourText(*f.EndAt) + ".",
 		Evidence: map[string]string{"endAt": f.EndAt.String()},
@@ -51,7 +51,7 @@ func detectDeadline(f VoteFacts) (RuleHit, bool) {
 		progress := percentOf(standing.Counted, *f.Quorum)
 		found.Evidence["quorumProgressPercent"] = progress.String()
 		if f.missesQuorum(standing) {
-			found.Score, found.Severity = 65, SeverityWarning
+			found.Score, found.Severity = f.weighBefore(65), SeverityWarning
 			found.Summary += fmt.Sprintf(" They make %s%% of the quorum.", progress)
 		}
 	}
@@ -79,7 +79,7 @@ func detectQuorumAtRisk(f VoteFacts) (RuleHit, bool) {
 	progress := percentOf(standing.Counted, *f.Quorum)
 	return RuleHit{
 		DetectedAt: at, DeadlineAt: f.EndAt, Severity: SeverityWarning,
-		Score: 55 + points(progress.Mul(decimal.New(35, -2))),
+		Score: f.weigh(55+points(progress.Mul(decimal.New(35, -2))), standing),
 		Title: "Quorum at risk: " + titleText(f.Title),
 		Summary: fmt.Sprintf("12 hours before the end the quorum was %s%% full: %s of %s in voting power.",
 			progress, amountText(standing.Counted), amountText(*f.Quorum)),
@@ -99,13 +99,13 @@ func quorumEvidence(s Result, quorum, progress decimal.Decimal) map[string]strin
 func detectCloseRace(f VoteFacts) (RuleHit, bool) {
 	at, under := f.windowStart(RaceWindow)
 	standing, known := f.Before[RaceWindow]
-	ahead, tight := closeRace(standing)
-	if !under || !known || !f.Single || !tight {
+	ahead, tight := f.closeRace(standing)
+	if !under || !known || !f.isRace() || !tight {
 		return RuleHit{}, false
 	}
 	return RuleHit{
 		DetectedAt: at, DeadlineAt: f.EndAt, Severity: SeverityWarning,
-		Score: 60 + points(decimal.NewFromInt(closeMarginPercent).Sub(ahead.percent).Mul(decimal.NewFromInt(6))),
+		Score: f.weigh(60+points(decimal.NewFromInt(closeMarginPercent).Sub(ahead.percent).Mul(decimal.NewFromInt(6))), standing),
 		Title: "Close race: " + titleText(f.Title),
 		Summary: fmt.Sprintf("6 hours before the end %s led %s by %s%% of all power.",
 			f.label(ahead.first), f.label(ahead.second), ahead.percent),
@@ -115,8 +115,8 @@ func detectCloseRace(f VoteFacts) (RuleHit, bool) {
 
 // closeRace returns the two leading choices, and whether they are close over enough
 // ballots.
-func closeRace(s Result) (leadingChoices, bool) {
-	ahead, found := leadingPair(s)
+func (f VoteFacts) closeRace(s Result) (leadingChoices, bool) {
+	ahead, found := f.leadingPair(s)
 	return ahead, found && s.Votes >= minBallots && ahead.percent.LessThanOrEqual(decimal.NewFromInt(closeMarginPercent))
 }
 
@@ -135,8 +135,8 @@ func (f VoteFacts) raceEvidence(s Result, r leadingChoices) map[string]string {
 
 // detectContested is detectCloseRace for the final result.
 func detectContested(f VoteFacts) (RuleHit, bool) {
-	ahead, tight := closeRace(f.Final)
-	if !f.ended() || !f.Single || !tight {
+	ahead, tight := f.closeRace(f.Final)
+	if !tight || !f.decides(ahead.first) {
 		return RuleHit{}, false
 	}
 	summary := fmt.Sprintf("%s is ahead of %s by %s%% of all power: %s against %s.", f.label(ahead.first), f.label(ahead.second),
@@ -147,7 +147,7 @@ func detectContested(f VoteFacts) (RuleHit, bool) {
 	}
 	return RuleHit{
 		DetectedAt: *f.EndAt, Severity: SeverityWarning,
-		Score:   50 + points(decimal.NewFromInt(closeMarginPercent).Sub(ahead.percent).Mul(decimal.NewFromInt(6))),
+		Score:   f.weigh(50+points(decimal.NewFromInt(closeMarginPercent).Sub(ahead.percent).Mul(decimal.NewFromInt(6))), f.Final),
 		Title:   "Decided by a narrow margin: " + titleText(f.Title),
 		Summary: summary, Evidence: f.raceEvidence(f.Final, ahead),
 	}, true
@@ -164,7 +164,7 @@ func detectDecisive(f VoteFacts) (RuleHit, bool) {
 	evidence["margin"] = ahead.margin.String()
 	return RuleHit{
 		DetectedAt: *f.EndAt, Severity: SeverityWarning,
-		Score: 50 + points(share.Mul(tenths(5))),
+		Score: f.weigh(50+points(share.Mul(tenths(5))), f.Final),
 		Title: "One ballot decided: " + titleText(f.Title),
 		Summary: fmt.Sprintf("%s cast %s for %s: more than its lead of %s over %s.", voterText(ballot.Voter),
 			amountText(ballot.Power), f.label(ahead.first), amountText(ahead.margin), f.label(ahead.second)),
@@ -184,7 +184,7 @@ func (f VoteFacts) ballotEvidence(b LargestBallot, share decimal.Decimal) map[st
 // detectWhale hits when one ballot has a large share of all power, unless
 // detectDecisive already reports the vote.
 func detectWhale(f VoteFacts) (RuleHit, bool) {
-	if _, _, decisive := f.decisive(); decisive || !f.ended() || !f.Single || f.Final.Votes < minBallots || len(f.LargestBallots) == 0 {
+	if _, _, decisive := f.decisive(); decisive || !f.valid() || f.Final.Votes < minDecidedBallots || len(f.LargestBallots) == 0 {
 		return RuleHit{}, false
 	}
 	largest := slices.MaxFunc(f.LargestBallots, func(a, b LargestBallot) int {
@@ -196,7 +196,7 @@ func detectWhale(f VoteFacts) (RuleHit, bool) {
 	}
 	return RuleHit{
 		DetectedAt: *f.EndAt, Severity: SeverityInfo,
-		Score: 20 + points(share.Mul(tenths(5))),
+		Score: f.weigh(20+points(share.Mul(tenths(5))), f.Final),
 		Title: "One voter weighs heavily: " + titleText(f.Title),
 		Summary: fmt.Sprintf("%s cast %s%% of all power, %s, for %s.",
 			voterText(largest.Voter), share, amountText(largest.Power), f.label(largest.Choice)),
@@ -208,19 +208,19 @@ func detectWhale(f VoteFacts) (RuleHit, bool) {
 func detectSwing(f VoteFacts) (RuleHit, bool) {
 	_, under := f.windowStart(ReminderWindow)
 	before, known := f.Before[ReminderWindow]
-	if !f.ended() || !f.Single || !under || !known || before.Votes < minBallots {
+	if !under || !known || before.Votes < minBallots {
 		return RuleHit{}, false
 	}
-	then, found := leader(before)
-	now, won := leader(f.Final)
-	if !found || !won || then == now {
+	then, found := f.leader(before)
+	now, won := f.leader(f.Final)
+	if !found || !won || then == now || !f.decides(now) {
 		return RuleHit{}, false
 	}
-	ahead, _ := leadingPair(f.Final)
+	ahead, _ := f.leadingPair(f.Final)
 	late := percentOf(f.Final.Power.Sub(before.Power), f.Final.Power)
 	return RuleHit{
 		DetectedAt: *f.EndAt, Severity: SeverityWarning,
-		Score: 65 + points(late.Mul(tenths(3))),
+		Score: f.weigh(65+points(late.Mul(tenths(3))), f.Final),
 		Title: "Turned on the last day: " + titleText(f.Title),
 		Summary: fmt.Sprintf("%s led until a day before the end; %s came out ahead with %s%% of all power cast on the last day.",
 			f.label(then), f.label(now), late),
@@ -231,18 +231,17 @@ func detectSwing(f VoteFacts) (RuleHit, bool) {
 	}, true
 }
 
-// leader returns the choice with the most power; there is none when several are equal.
-func leader(s Result) (choice int, found bool) {
-	first := governance.LargestIndex(s.Scores)
-	if first < 0 || !s.Scores[first].IsPositive() {
-		return 0, false
-	}
+// leader returns the choice with the most power among those that can win; there is none
+// when several are equal.
+func (f VoteFacts) leader(s Result) (choice int, found bool) {
+	choice = -1
 	for i, score := range s.Scores {
-		if i != first && score.Equal(s.Scores[first]) {
-			return 0, false
+		if f.competes(i) && score.IsPositive() && (choice < 0 || score.GreaterThanOrEqual(s.Scores[choice])) {
+			found = choice < 0 || score.GreaterThan(s.Scores[choice])
+			choice = i
 		}
 	}
-	return first, true
+	return choice, found
 }
 
 // detectQuorumMissed hits when the final result is below the quorum, but has at least
@@ -257,7 +256,7 @@ func detectQuorumMissed(f VoteFacts) (RuleHit, bool) {
 	}
 	return RuleHit{
 		DetectedAt: *f.EndAt, Severity: SeverityInfo,
-		Score: 25 + points(progress.Mul(tenths(5))),
+		Score: f.weigh(25+points(progress.Mul(tenths(5))), f.Final),
 		Title: "Quorum missed: " + titleText(f.Title),
 		Summary: fmt.Sprintf("At the end the quorum was %s%% full: %s of %s in voting power.",
 			progress, amountText(f.Final.Counted), amountText(*f.Quorum)),
@@ -265,19 +264,14 @@ func detectQuorumMissed(f VoteFacts) (RuleHit, bool) {
 	}, true
 }
 
-// turnout compares the number of ballots with the median of the earlier votes. It is
-// unknown where there are too few of them.
-func (f VoteFacts) turnout() (median, percent decimal.Decimal, known bool) {
-	if !f.ended() || f.Final.Votes == 0 || len(f.EarlierVotes) < minEarlierVotes {
+// compared compares the number of ballots with the usual one. It is unknown where there are
+// too few votes before.
+func (f VoteFacts) compared() (usual, percent decimal.Decimal, known bool) {
+	usual, known = f.usualVotes()
+	if !known || !f.ended() || f.Final.Votes == 0 || !usual.IsPositive() {
 		return decimal.Zero, decimal.Zero, false
 	}
-	earlier := slices.Sorted(slices.Values(f.EarlierVotes))
-	middle := len(earlier) / 2
-	median = decimal.NewFromUint64(earlier[middle])
-	if len(earlier)%2 == 0 {
-		median = median.Add(decimal.NewFromUint64(earlier[middle-1])).Mul(tenths(5))
-	}
-	return median, percentOf(decimal.NewFromUint64(f.Final.Votes), median), median.IsPositive()
+	return usual, percentOf(decimal.NewFromUint64(f.Final.Votes), usual), true
 }
 
 func (f VoteFacts) turnoutEvidence(median, percent decimal.Decimal) map[string]string {
@@ -290,14 +284,14 @@ func (f VoteFacts) turnoutEvidence(median, percent decimal.Decimal) map[string]s
 // detectDrop hits when turnout is below half of the median. Medians below 10 ballots
 // are too small to compare with.
 func detectDrop(f VoteFacts) (RuleHit, bool) {
-	median, percent, known := f.turnout()
+	median, percent, known := f.compared()
 	half := decimal.NewFromInt(50)
 	if !known || median.LessThan(decimal.NewFromInt(10)) || percent.GreaterThanOrEqual(half) {
 		return RuleHit{}, false
 	}
 	return RuleHit{
 		DetectedAt: *f.EndAt, Severity: SeverityInfo,
-		Score: 30 + points(half.Sub(percent).Mul(tenths(4))),
+		Score: f.weighBefore(30 + points(half.Sub(percent).Mul(tenths(4)))),
 		Title: "Few voted: " + titleText(f.Title),
 		Summary: fmt.Sprintf("%s; the usual number here is %s.",
 			counted(f.Final.Votes, "ballot was cast", "ballots were cast"), median.Truncate(0)),
@@ -308,13 +302,13 @@ func detectDrop(f VoteFacts) (RuleHit, bool) {
 // detectSurge hits when turnout is at least three times the median, and at least 20
 // ballots.
 func detectSurge(f VoteFacts) (RuleHit, bool) {
-	median, percent, known := f.turnout()
+	median, percent, known := f.compared()
 	if !known || f.Final.Votes < 20 || percent.LessThan(decimal.NewFromInt(300)) {
 		return RuleHit{}, false
 	}
 	return RuleHit{
 		DetectedAt: *f.EndAt, Severity: SeverityInfo,
-		Score: min(80, 45+5*(points(percent)/100-3)),
+		Score: f.weighBefore(f.weigh(min(80, 45+5*(points(percent)/100-3)), f.Final)),
 		Title: "Unusually many voted: " + titleText(f.Title),
 		Summary: fmt.Sprintf("%s; the usual number here is %s.",
 			counted(f.Final.Votes, "ballot was cast", "ballots were cast"), median.Truncate(0)),

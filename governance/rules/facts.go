@@ -42,8 +42,9 @@ type LargestBallot struct {
 type VoteFacts struct {
 	// Title is the proposal's title, empty where upstream states none.
 	Title string
-	// Choices are the proposal's choices, in order.
-	Choices []governance.Choice
+	// Choices are the proposal's choices, and Verdicts their meanings, in order.
+	Choices  []governance.Choice
+	Verdicts []governance.Verdict
 	// StartAt and EndAt are nil unless known to the hour.
 	StartAt, EndAt *governance.Timestamp
 	// Outcome is the proposal's published outcome.
@@ -56,6 +57,9 @@ type VoteFacts struct {
 	ExecutedAt *governance.Timestamp
 	// Quorum is nil where none is published.
 	Quorum *decimal.Decimal
+	// ByRejection says that the proposal passes unless the second choice exceeds a quorum of
+	// its own: the choice that leads does not win.
+	ByRejection bool
 	// Single says that each ballot gives all its power to one choice, so that
 	// ballots are comparable with the result.
 	Single bool
@@ -66,9 +70,10 @@ type VoteFacts struct {
 	Before map[time.Duration]Result
 	// LargestBallots holds the largest ballots of each choice.
 	LargestBallots []LargestBallot
-	// EarlierVotes holds the ballot counts of the votes of the same source that ended
-	// before this one, the last 10 at most.
-	EarlierVotes []uint64
+	// EarlierVotes and EarlierPowers hold the ballots, and their voting power, of the votes of
+	// the same source that ended before this one began, the last 10 at most.
+	EarlierVotes  []uint64
+	EarlierPowers []decimal.Decimal
 }
 
 // TopicActivity is the input of the rules for forum topics.
@@ -120,13 +125,21 @@ type leadingChoices struct {
 	percent decimal.Decimal
 }
 
-// leadingPair returns the two choices with the most power, the first of equals. It
-// returns false unless both have power.
-func leadingPair(r Result) (leadingChoices, bool) {
-	first := governance.LargestIndex(r.Scores)
-	second := -1
+// competes reports whether a choice can win. Whoever abstains supports none.
+func (f VoteFacts) competes(choice int) bool {
+	return choice >= len(f.Verdicts) || f.Verdicts[choice] != governance.Abstains
+}
+
+// leadingPair returns the two choices with the most power among those that can win, the
+// first of equals. It returns false unless both have power.
+func (f VoteFacts) leadingPair(r Result) (leadingChoices, bool) {
+	first, second := -1, -1
 	for i, score := range r.Scores {
-		if i != first && (second < 0 || score.GreaterThan(r.Scores[second])) {
+		switch {
+		case !f.competes(i):
+		case first < 0 || score.GreaterThan(r.Scores[first]):
+			first, second = i, first
+		case second < 0 || score.GreaterThan(r.Scores[second]):
 			second = i
 		}
 	}
@@ -137,11 +150,34 @@ func leadingPair(r Result) (leadingChoices, bool) {
 	return leadingChoices{first: first, second: second, margin: margin, percent: percentOf(margin, r.Power)}, true
 }
 
+// isRace reports whether the choice with the most power wins, and ballots are comparable
+// with its lead.
+func (f VoteFacts) isRace() bool { return f.Single && !f.ByRejection }
+
+// valid reports whether the vote ended with a result that counts: the quorum was met.
+func (f VoteFacts) valid() bool { return f.ended() && f.isRace() && !f.missesQuorum(f.Final) }
+
+// decides reports whether the outcome is that of the lead of a choice. It is not where more
+// than a lead was needed, as two thirds.
+func (f VoteFacts) decides(leader int) bool {
+	if !f.valid() || leader >= len(f.Verdicts) {
+		return f.valid()
+	}
+	switch f.Verdicts[leader] {
+	case governance.Approves:
+		return f.Outcome != governance.Failed
+	case governance.Rejects:
+		return f.Outcome != governance.Passed && f.Outcome != governance.Executed
+	case governance.NoVerdict, governance.Abstains:
+	}
+	return true
+}
+
 // decisive returns the ballot for the winning choice without which the choice would not
 // have won.
 func (f VoteFacts) decisive() (LargestBallot, leadingChoices, bool) {
-	leading, found := leadingPair(f.Final)
-	if !f.ended() || !f.Single || !found || f.Final.Votes < minBallots {
+	leading, found := f.leadingPair(f.Final)
+	if !found || !f.decides(leading.first) || f.Final.Votes < minDecidedBallots {
 		return LargestBallot{}, leadingChoices{}, false
 	}
 	for _, ballot := range f.LargestBallots {

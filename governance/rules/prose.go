@@ -51,13 +51,23 @@ func titleText(title string) string {
 	return quoted(title, maxTitleRunes)
 }
 
+// SignalTitle returns the title of a signal with the name of its DAO before it.
+func SignalTitle(daoName, title string) string {
+	return oneLine(daoName, maxLabelRunes) + " · " + title
+}
+
 // quoted puts upstream text into quotes, on one line of at most maxRunes characters.
 func quoted(text string, maxRunes int) string {
+	return "“" + oneLine(text, maxRunes) + "”"
+}
+
+// oneLine returns a text on one line of at most maxRunes characters.
+func oneLine(text string, maxRunes int) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if utf8.RuneCountInString(text) > maxRunes {
 		text = strings.TrimSpace(string([]rune(text)[:maxRunes])) + "…"
 	}
-	return "“" + text + "”"
+	return text
 }
 
 // hourText writes a moment to the minute.

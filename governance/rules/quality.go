@@ -9,6 +9,7 @@ const (
 	BodyMissing          governance.QualityFlag = "body_missing"
 	TimesMissing         governance.QualityFlag = "times_missing"
 	TimesDayOnly         governance.QualityFlag = "times_day_only"
+	TimesReversed        governance.QualityFlag = "times_reversed"
 	LifecycleAssumed     governance.QualityFlag = "lifecycle_assumed"
 	ChoicesDerived       governance.QualityFlag = "choices_derived"
 	ScoresUnavailable    governance.QualityFlag = "scores_unavailable"
@@ -44,6 +45,7 @@ func QualityFlags() []QualityRule {
 		{BodyMissing, "Upstream states no text."},
 		{TimesMissing, "Neither start nor end is known."},
 		{TimesDayOnly, "Of start or end only the day is known."},
+		{TimesReversed, "The stated end is before the stated start."},
 		{LifecycleAssumed, "Neither times nor state are known: the proposal counts as closed."},
 		{ChoicesDerived, "Upstream states no choices: they are derived from ballots and scores."},
 		{ScoresUnavailable, "Upstream states no scores, and they cannot be counted here: ballots are missing, the vote has a type " +

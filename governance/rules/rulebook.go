@@ -33,14 +33,27 @@ func writeEventRules(text *strings.Builder) {
 		fmt.Fprintf(text, "| `%s` | %s | %s | %d |\n", event.Name, event.Item, event.Meaning, event.Importance)
 	}
 	fmt.Fprintf(text, "\nThe score of an event is the importance of its type, and %d more for each threshold that its item reaches:\n"+
-		"100, 1,000 and 10,000 ballots of a proposal, 10, 100 and 1,000 posts of a topic. It is at most %d where only the\n"+
-		"time of discovery is known.\n", attentionStep, maxDiscoveredImportance)
+		"100, 1,000 and 10,000 ballots of a proposal, 10, 100 and 1,000 posts of a topic. Once the vote is over, it is weighed\n"+
+		"as signals are. It is at most %d where only the time of discovery is known.\n", attentionStep, maxDiscoveredImportance)
+}
+
+// weighing explains how turnout weighs in scores.
+func weighing() string {
+	return fmt.Sprintf("Scores are weighed by turnout. The usual turnout is the median of the last %d to 10 votes of the same source that\n"+
+		"ended before this one began. Turnout is the ballots or their power in percent of the usual, whichever is less; it is\n"+
+		"100 %% where the usual one is not known, and at most. From half of the score without turnout it rises to all of it at\n"+
+		"100 %%, and likewise from half without ballots to all at %d. What has no result yet is weighed by the usual ballots\n"+
+		"alone. Scores are cut to whole numbers.\n\n", minEarlierVotes, fullBallots)
 }
 
 func writeSignalRules(text *strings.Builder) {
 	text.WriteString("\n## Signals\n\nAn imported signal replaces the one that a rule derives for the same item and type. Rules use the ballots that\n" +
 		"count in the final result, as far as they were cast by the time of detection, so that a query about a past window\n" +
-		"returns the same signals at any time.\n\n" +
+		"returns the same signals at any time. They use no numbers that are partial or provisional.\n\n" +
+		"A vote is valid if its quorum, where it has one, was met. A lead decides a valid vote in which each ballot is for\n" +
+		"one choice, unless the outcome is another one or the proposal fails by a quorum of rejection. Nobody competes with\n" +
+		"those who abstain. The title of a signal begins with the name of the DAO.\n\n" +
+		weighing() +
 		"| type | condition | detected at | score | what to do | evidence |\n|---|---|---|---|---|---|\n")
 	for _, rule := range SignalRules() {
 		fmt.Fprintf(text, "| `%s` | %s | %s | %s | `%s` | `%s` |\n", rule.Type, rule.Condition,

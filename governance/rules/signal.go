@@ -11,6 +11,9 @@ import (
 const (
 	// minBallots is the number of ballots from which rules evaluate a result.
 	minBallots = 5
+	// minDecidedBallots is the number from which one of them can be said to decide: among a
+	// handful, every large one does.
+	minDecidedBallots = 10
 	// closeMarginPercent is the lead, in percent of all power, up to which a race is
 	// close.
 	closeMarginPercent = 5
@@ -79,7 +82,7 @@ func (r SignalRule) sign(hit RuleHit) RuleHit {
 // that were derived under another version have to be derived again.
 func FeedRulesVersion() uint64 {
 	hash := fnv.New64a()
-	fmt.Fprintln(hash, EventTypes())
+	fmt.Fprintln(hash, EventTypes(), importanceVersion)
 	for _, rule := range SignalRules() {
 		fmt.Fprintln(hash, rule.Type, rule.Version, rule.Actionability)
 	}
@@ -104,26 +107,26 @@ func SignalRules() []SignalRule {
 func rulesBeforeTheEnd() []SignalRule {
 	return []SignalRule{
 		{
-			Type: "proposal_deadline_reminder", Version: "1", Item: governance.ProposalItem, Actionability: VoteNow,
+			Type: "proposal_deadline_reminder", Version: "2", Item: governance.ProposalItem, Actionability: VoteNow,
 			Condition:  "The voting ends within 24 hours.",
 			DetectedAt: "24 hours before the end; at the start where the voting is shorter",
-			Scoring:    "50; 65 with a warning where the quorum is not reached by then",
+			Scoring:    "50; 65 with a warning where the quorum is not reached by then; weighed by the usual ballots",
 			Evidence:   []string{"endAt", "votes", "quorumProgressPercent"},
 			onVote:     detectDeadline,
 		},
 		{
-			Type: "quorum_at_risk", Version: "1", Item: governance.ProposalItem, Actionability: VoteNow,
+			Type: "quorum_at_risk", Version: "2", Item: governance.ProposalItem, Actionability: VoteNow,
 			Condition:  "12 hours before the end the counted power is below the quorum, and there are ballots.",
 			DetectedAt: "12 hours before the end",
-			Scoring:    "55, and 35 times the part of the quorum that is reached: the nearer, the more a ballot can do",
+			Scoring:    "55, and 35 times the part of the quorum that is reached: the nearer, the more a ballot can do; weighed",
 			Evidence:   []string{"counted", "quorum", "quorumProgressPercent", "votes"},
 			onVote:     detectQuorumAtRisk,
 		},
 		{
-			Type: "close_race", Version: "1", Item: governance.ProposalItem, Actionability: VoteNow,
-			Condition:  "6 hours before the end the lead is at most 5 % of all power, over at least 5 ballots.",
+			Type: "close_race", Version: "2", Item: governance.ProposalItem, Actionability: VoteNow,
+			Condition:  "6 hours before the end the lead is at most 5 % of all power, over at least 5 ballots. Whoever abstains does not compete.",
 			DetectedAt: "6 hours before the end",
-			Scoring:    "60, and 6 for each percent that the lead is below 5",
+			Scoring:    "60, and 6 for each percent that the lead is below 5; weighed",
 			Evidence:   []string{"leading", "leadingPower", "second", "secondPower", "marginPercent", "votes"},
 			onVote:     detectCloseRace,
 		},
@@ -141,52 +144,51 @@ func rulesBeforeTheEnd() []SignalRule {
 func rulesAfterTheEnd() []SignalRule {
 	return []SignalRule{
 		{
-			Type: "contested_result", Version: "1", Item: governance.ProposalItem, Actionability: Review,
-			Condition:  "The vote ended with a lead of at most 5 % of all power, over at least 5 ballots.",
-			DetectedAt: "the end", Scoring: "50, and 6 for each percent that the lead is below 5",
+			Type: "contested_result", Version: "2", Item: governance.ProposalItem, Actionability: Review,
+			Condition:  "The vote was decided by a lead of at most 5 % of all power, over at least 5 ballots.",
+			DetectedAt: "the end", Scoring: "50, and 6 for each percent that the lead is below 5; weighed",
 			Evidence: []string{"leading", "leadingPower", "second", "secondPower", "marginPercent", "votes"},
 			onVote:   detectContested,
 		},
 		{
-			Type: "decisive_ballot", Version: "1", Item: governance.ProposalItem, Actionability: Review,
-			Condition:  "One ballot for the winning choice is larger than its lead, over at least 5 ballots.",
-			DetectedAt: "the end", Scoring: "50, and half of the ballot's part of all power in percent",
+			Type: "decisive_ballot", Version: "2", Item: governance.ProposalItem, Actionability: Review,
+			Condition:  "The vote was decided by a lead, and one ballot for the winning choice is larger than it, over at least 10 ballots.",
+			DetectedAt: "the end", Scoring: "50, and half of the ballot's part of all power in percent; weighed",
 			Evidence: []string{"voter", "choice", "power", "sharePercent", "margin", "votes"},
 			onVote:   detectDecisive,
 		},
 		{
-			Type: "whale_ballot", Version: "1", Item: governance.ProposalItem, Actionability: Monitor,
-			Condition:  "One ballot carries at least 40 % of all power, over at least 5 ballots, without being decisive.",
-			DetectedAt: "the end", Scoring: "20, and half of the ballot's part of all power in percent",
+			Type: "whale_ballot", Version: "2", Item: governance.ProposalItem, Actionability: Monitor,
+			Condition:  "One ballot carries at least 40 % of all power in a valid vote, over at least 10 ballots, without being decisive.",
+			DetectedAt: "the end", Scoring: "20, and half of the ballot's part of all power in percent; weighed",
 			Evidence: []string{"voter", "choice", "power", "sharePercent", "votes"},
 			onVote:   detectWhale,
 		},
 		{
-			Type: "late_swing", Version: "1", Item: governance.ProposalItem, Actionability: Review,
-			Condition:  "The choice that led 24 hours before the end did not win, over at least 5 ballots by then.",
-			DetectedAt: "the end", Scoring: "65, and the part of all power cast on the last day in percent, times 0.3",
+			Type: "late_swing", Version: "2", Item: governance.ProposalItem, Actionability: Review,
+			Condition:  "The vote was decided by a lead, and another choice led 24 hours before the end, over at least 5 ballots by then.",
+			DetectedAt: "the end", Scoring: "65, and the part of all power cast on the last day in percent, times 0.3; weighed",
 			Evidence: []string{"ledBefore", "won", "marginPercent", "lastDayPercent", "votes"},
 			onVote:   detectSwing,
 		},
 		{
-			Type: "quorum_missed", Version: "1", Item: governance.ProposalItem, Actionability: Review,
+			Type: "quorum_missed", Version: "2", Item: governance.ProposalItem, Actionability: Review,
 			Condition:  "The vote ended with at least a tenth of the quorum, but below it.",
-			DetectedAt: "the end", Scoring: "25, and half of the part of the quorum that was reached in percent",
+			DetectedAt: "the end", Scoring: "25, and half of the part of the quorum that was reached in percent; weighed",
 			Evidence: []string{"counted", "quorum", "quorumProgressPercent", "votes"},
 			onVote:   detectQuorumMissed,
 		},
 		{
-			Type: "participation_drop", Version: "1", Item: governance.ProposalItem, Actionability: Monitor,
-			Condition: "Fewer than half as many voted as usual. The usual number is the median of the last 5 to 10 " +
-				"votes of the same source, if it is at least 10.",
-			DetectedAt: "the end", Scoring: "30, and 0.4 for each percent below the half",
+			Type: "participation_drop", Version: "2", Item: governance.ProposalItem, Actionability: Monitor,
+			Condition:  "Fewer than half as many voted as usual, which is at least 10.",
+			DetectedAt: "the end", Scoring: "30, and 0.4 for each percent below the half; weighed by the usual ballots",
 			Evidence: []string{"votes", "medianVotes", "percentOfMedian", "earlierVotes"},
 			onVote:   detectDrop,
 		},
 		{
-			Type: "participation_surge", Version: "1", Item: governance.ProposalItem, Actionability: Review,
+			Type: "participation_surge", Version: "2", Item: governance.ProposalItem, Actionability: Review,
 			Condition:  "At least three times as many voted as usual, and at least 20 did.",
-			DetectedAt: "the end", Scoring: "45, and 5 for each further multiple of the median, at most 80",
+			DetectedAt: "the end", Scoring: "45, and 5 for each further multiple of the median, at most 80; weighed, and by the usual ballots",
 			Evidence: []string{"votes", "medianVotes", "percentOfMedian", "earlierVotes"},
 			onVote:   detectSurge,
 		},

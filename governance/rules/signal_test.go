@@ -3,6 +3,7 @@ package rules_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -35,9 +36,10 @@ func standing(votes uint64, powers ...string) rules.Result {
 func vote(change func(*rules.VoteFacts)) rules.VoteFacts {
 	start, end := hoursBefore(7*24), voteEnd
 	f := rules.VoteFacts{
-		Title:   "Renew the budget",
-		Choices: []governance.Choice{{Key: "1", Label: "For"}, {Key: "2", Label: "Against"}},
-		StartAt: &start, EndAt: &end, Outcome: governance.Passed, Closed: true, Single: true,
+		Title:    "Renew the budget",
+		Choices:  []governance.Choice{{Key: "1", Label: "For"}, {Key: "2", Label: "Against"}},
+		Verdicts: []governance.Verdict{governance.Approves, governance.Rejects},
+		StartAt:  &start, EndAt: &end, Outcome: governance.Passed, Closed: true, Single: true,
 		Final: standing(10, "60", "40"),
 		Before: map[time.Duration]rules.Result{
 			rules.ReminderWindow: standing(8, "50", "30"),
@@ -71,7 +73,7 @@ func TestUneventfulVoteHasOnlyTheReminder(t *testing.T) {
 		Title:   "Last day to vote: “Renew the budget”",
 		Summary: "Voting ends on 15 June 2025, 15:06 UTC. 8 ballots have been cast so far.",
 		Evidence: map[string]string{
-			"rule": "proposal_deadline_reminder", "ruleVersion": "1", "endAt": voteEnd.String(), "votes": "8",
+			"rule": "proposal_deadline_reminder", "ruleVersion": "2", "endAt": voteEnd.String(), "votes": "8",
 		},
 	}}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -103,8 +105,8 @@ func TestRulesHoldAtTheirBoundaries(t *testing.T) {
 		{"proposal_deadline_reminder", "canceled", func(f *rules.VoteFacts) { f.Outcome = governance.Canceled }, false, 0, 0},
 		{"proposal_deadline_reminder", "ends as it starts", func(f *rules.VoteFacts) { f.StartAt = f.EndAt }, false, 0, 0},
 
-		{"quorum_at_risk", "just short", func(f *rules.VoteFacts) { f.Quorum = quorum("90.000000000000000001") }, true, 89, hoursBefore(12)},
-		{"quorum_at_risk", "half there", func(f *rules.VoteFacts) { f.Quorum = quorum("180") }, true, 72, hoursBefore(12)},
+		{"quorum_at_risk", "just short", func(f *rules.VoteFacts) { f.Quorum = quorum("90.000000000000000001") }, true, 52, hoursBefore(12)},
+		{"quorum_at_risk", "half there", func(f *rules.VoteFacts) { f.Quorum = quorum("180") }, true, 42, hoursBefore(12)},
 		{"quorum_at_risk", "reached", func(f *rules.VoteFacts) { f.Quorum = quorum("90") }, false, 0, 0},
 		{"quorum_at_risk", "nobody voted yet", func(f *rules.VoteFacts) {
 			f.Quorum, f.Before[rules.QuorumWindow] = quorum("90"), standing(0, "0", "0")
@@ -112,8 +114,8 @@ func TestRulesHoldAtTheirBoundaries(t *testing.T) {
 		{"quorum_at_risk", "began later", func(f *rules.VoteFacts) { f.Quorum, f.StartAt = quorum("900"), new(hoursBefore(11)) }, false, 0, 0},
 		{"quorum_at_risk", "quorum of nothing", func(f *rules.VoteFacts) { f.Quorum = quorum("0") }, false, 0, 0},
 
-		{"close_race", "5 %", func(f *rules.VoteFacts) { f.Before[rules.RaceWindow] = standing(5, "52.5", "47.5") }, true, 60, hoursBefore(6)},
-		{"close_race", "level", func(f *rules.VoteFacts) { f.Before[rules.RaceWindow] = standing(5, "50", "50") }, true, 90, hoursBefore(6)},
+		{"close_race", "5 %", func(f *rules.VoteFacts) { f.Before[rules.RaceWindow] = standing(5, "52.5", "47.5") }, true, 33, hoursBefore(6)},
+		{"close_race", "level", func(f *rules.VoteFacts) { f.Before[rules.RaceWindow] = standing(5, "50", "50") }, true, 49, hoursBefore(6)},
 		{"close_race", "5.2 %", func(f *rules.VoteFacts) { f.Before[rules.RaceWindow] = standing(5, "52.6", "47.4") }, false, 0, 0},
 		{"close_race", "four ballots", func(f *rules.VoteFacts) { f.Before[rules.RaceWindow] = standing(4, "50", "50") }, false, 0, 0},
 		{"close_race", "one side", func(f *rules.VoteFacts) { f.Before[rules.RaceWindow] = standing(5, "50", "0") }, false, 0, 0},
@@ -121,40 +123,40 @@ func TestRulesHoldAtTheirBoundaries(t *testing.T) {
 			f.Single, f.Before[rules.RaceWindow] = false, standing(5, "50", "50")
 		}, false, 0, 0},
 
-		{"contested_result", "5 %", func(f *rules.VoteFacts) { f.Final = standing(5, "52.5", "47.5") }, true, 50, voteEnd},
-		{"contested_result", "level", func(f *rules.VoteFacts) { f.Final = standing(5, "50", "50") }, true, 80, voteEnd},
+		{"contested_result", "5 %", func(f *rules.VoteFacts) { f.Final = standing(5, "52.5", "47.5") }, true, 27, voteEnd},
+		{"contested_result", "level", func(f *rules.VoteFacts) { f.Final = standing(5, "50", "50") }, true, 44, voteEnd},
 		{"contested_result", "5.2 %", func(f *rules.VoteFacts) { f.Final = standing(5, "52.6", "47.4") }, false, 0, 0},
 		{"contested_result", "still open", func(f *rules.VoteFacts) { f.Final, f.Closed = standing(5, "50", "50"), false }, false, 0, 0},
 
-		{"decisive_ballot", "larger than the lead", func(f *rules.VoteFacts) { f.LargestBallots[0].Power = num("20.1") }, true, 60, voteEnd},
+		{"decisive_ballot", "larger than the lead", func(f *rules.VoteFacts) { f.LargestBallots[0].Power = num("20.1") }, true, 36, voteEnd},
 		{"decisive_ballot", "as large as the lead", nil, false, 0, 0},
 		{"decisive_ballot", "on the losing side", func(f *rules.VoteFacts) { f.LargestBallots[1].Power = num("39") }, false, 0, 0},
-		{"decisive_ballot", "four ballots", func(f *rules.VoteFacts) { f.LargestBallots[0].Power, f.Final.Votes = num("30"), 4 }, false, 0, 0},
+		{"decisive_ballot", "nine ballots", func(f *rules.VoteFacts) { f.LargestBallots[0].Power, f.Final.Votes = num("30"), 9 }, false, 0, 0},
 
-		{"whale_ballot", "40 %", func(f *rules.VoteFacts) { f.LargestBallots[1].Power = num("40") }, true, 40, voteEnd},
+		{"whale_ballot", "40 %", func(f *rules.VoteFacts) { f.LargestBallots[1].Power = num("40") }, true, 24, voteEnd},
 		{"whale_ballot", "39.9 %", func(f *rules.VoteFacts) { f.LargestBallots[1].Power = num("39.9") }, false, 0, 0},
 		{"whale_ballot", "decisive", func(f *rules.VoteFacts) { f.LargestBallots[0].Power = num("50") }, false, 0, 0},
 
-		{"late_swing", "turned", func(f *rules.VoteFacts) { f.Before[rules.ReminderWindow] = standing(5, "30", "40") }, true, 74, voteEnd},
+		{"late_swing", "turned", func(f *rules.VoteFacts) { f.Before[rules.ReminderWindow] = standing(5, "30", "40") }, true, 44, voteEnd},
 		{"late_swing", "was level", func(f *rules.VoteFacts) { f.Before[rules.ReminderWindow] = standing(5, "40", "40") }, false, 0, 0},
 		{"late_swing", "few ballots by then", func(f *rules.VoteFacts) { f.Before[rules.ReminderWindow] = standing(4, "30", "40") }, false, 0, 0},
 		{"late_swing", "a short vote", func(f *rules.VoteFacts) {
 			f.StartAt, f.Before[rules.ReminderWindow] = new(hoursBefore(23)), standing(5, "30", "40")
 		}, false, 0, 0},
 
-		{"quorum_missed", "just", func(f *rules.VoteFacts) { f.Quorum = quorum("100.000000000000000001") }, true, 74, voteEnd},
+		{"quorum_missed", "just", func(f *rules.VoteFacts) { f.Quorum = quorum("100.000000000000000001") }, true, 44, voteEnd},
 		{"quorum_missed", "reached", func(f *rules.VoteFacts) { f.Quorum = quorum("100") }, false, 0, 0},
-		{"quorum_missed", "a tenth of it", func(f *rules.VoteFacts) { f.Quorum = quorum("1000") }, true, 30, voteEnd},
+		{"quorum_missed", "a tenth of it", func(f *rules.VoteFacts) { f.Quorum = quorum("1000") }, true, 18, voteEnd},
 		{"quorum_missed", "less than a tenth", func(f *rules.VoteFacts) { f.Quorum = quorum("1002") }, false, 0, 0},
 
-		{"participation_drop", "below half", func(f *rules.VoteFacts) { f.EarlierVotes = earlier(21, 21, 21, 21, 21) }, true, 30, voteEnd},
+		{"participation_drop", "below half", func(f *rules.VoteFacts) { f.EarlierVotes = earlier(21, 21, 21, 21, 21) }, true, 21, voteEnd},
 		{"participation_drop", "half", func(f *rules.VoteFacts) { f.EarlierVotes = earlier(20, 20, 20, 20, 20) }, false, 0, 0},
 		{"participation_drop", "four before", func(f *rules.VoteFacts) { f.EarlierVotes = earlier(90, 90, 90, 90) }, false, 0, 0},
 		{"participation_drop", "a tiny DAO", func(f *rules.VoteFacts) { f.EarlierVotes, f.Final.Votes = earlier(9, 9, 9, 9, 9), 1 }, false, 0, 0},
-		{"participation_drop", "even number before", func(f *rules.VoteFacts) { f.EarlierVotes = earlier(1, 1, 1, 41, 41, 41) }, true, 30, voteEnd},
+		{"participation_drop", "even number before", func(f *rules.VoteFacts) { f.EarlierVotes = earlier(1, 1, 1, 41, 41, 41) }, true, 21, voteEnd},
 
-		{"participation_surge", "three times", func(f *rules.VoteFacts) { f.EarlierVotes, f.Final.Votes = earlier(10, 10, 10, 10, 10), 30 }, true, 45, voteEnd},
-		{"participation_surge", "a hundred times", func(f *rules.VoteFacts) { f.EarlierVotes, f.Final.Votes = earlier(10, 10, 10, 10, 10), 1000 }, true, 80, voteEnd},
+		{"participation_surge", "three times", func(f *rules.VoteFacts) { f.EarlierVotes, f.Final.Votes = earlier(10, 10, 10, 10, 10), 30 }, true, 21, voteEnd},
+		{"participation_surge", "a hundred times", func(f *rules.VoteFacts) { f.EarlierVotes, f.Final.Votes = earlier(10, 10, 10, 10, 10), 1000 }, true, 48, voteEnd},
 		{"participation_surge", "29 instead of 10", func(f *rules.VoteFacts) { f.EarlierVotes, f.Final.Votes = earlier(10, 10, 10, 10, 10), 29 }, false, 0, 0},
 		{"participation_surge", "nineteen ballots", func(f *rules.VoteFacts) { f.EarlierVotes, f.Final.Votes = earlier(1, 1, 1, 1, 1), 19 }, false, 0, 0},
 
@@ -183,6 +185,152 @@ func TestRulesHoldAtTheirBoundaries(t *testing.T) {
 	for _, rule := range rules.SignalRules() {
 		if rule.Item == governance.ProposalItem && !tested[rule.Type] {
 			t.Errorf("no case for %s", rule.Type)
+		}
+	}
+}
+
+// What a lead decided is only reported where a lead decides: a vote that misses its quorum is not
+// valid, nobody competes with those who abstain, and some votes are decided otherwise.
+func TestLeadsThatDecideNothingAreNotReported(t *testing.T) {
+	t.Parallel()
+	// Without a change, everything about leads is reported.
+	loud := func(change func(*rules.VoteFacts)) map[string]rules.RuleHit {
+		return hits(vote(func(f *rules.VoteFacts) {
+			f.Before[rules.ReminderWindow], f.Before[rules.RaceWindow] = standing(8, "30", "40"), standing(9, "50", "49")
+			f.Final, f.LargestBallots[0].Power = standing(12, "51", "49"), num("30")
+			change(f)
+		}))
+	}
+	atEnd, all := []string{"contested_result", "decisive_ballot", "late_swing"}, []string{"close_race", "contested_result", "decisive_ballot", "late_swing"}
+	abstain := func(choice int) func(*rules.VoteFacts) {
+		return func(f *rules.VoteFacts) { f.Verdicts[choice] = governance.Abstains }
+	}
+	for name, c := range map[string]struct {
+		change func(*rules.VoteFacts)
+		none   []string
+	}{
+		"the vote is valid":      {func(*rules.VoteFacts) {}, nil},
+		"the quorum is met":      {func(f *rules.VoteFacts) { f.Quorum = new(num("100")) }, nil},
+		"the quorum is missed":   {func(f *rules.VoteFacts) { f.Quorum = new(num("100.000000000000000001")) }, atEnd},
+		"the second abstains":    {abstain(1), all},
+		"the first abstains":     {abstain(0), all},
+		"a quorum of rejection":  {func(f *rules.VoteFacts) { f.ByRejection = true }, all},
+		"two thirds were needed": {func(f *rules.VoteFacts) { f.Outcome = governance.Failed }, atEnd},
+		"it passed all the same": {func(f *rules.VoteFacts) {
+			f.Verdicts[0], f.Verdicts[1] = governance.Rejects, governance.Approves
+		}, atEnd},
+		"it was canceled":    {func(f *rules.VoteFacts) { f.Outcome = governance.Canceled }, all},
+		"numbers may change": {func(f *rules.VoteFacts) { f.Closed = false }, atEnd},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			found := loud(c.change)
+			for _, rule := range all {
+				if _, is := found[rule]; is == slices.Contains(c.none, rule) {
+					t.Errorf("%s: got %t", rule, is)
+				}
+			}
+			if _, is := found["whale_ballot"]; is && len(c.none) == 0 {
+				t.Error("a decisive ballot is reported twice")
+			}
+		})
+	}
+}
+
+// The same figures weigh less in a vote that few took part in, by ballots or by power, and in one of
+// a handful of ballots.
+func TestTurnoutWeighsInScores(t *testing.T) {
+	t.Parallel()
+	five := func(votes uint64, power string) ([]uint64, []decimal.Decimal) {
+		return slices.Repeat([]uint64{votes}, 5), slices.Repeat([]decimal.Decimal{num(power)}, 5)
+	}
+	for name, c := range map[string]struct {
+		votes          uint64
+		usual          uint64
+		usualPower     string
+		want, reminder int
+	}{
+		"as many as usual":           {100, 100, "100", 80, 50},
+		"more than usual":            {1000, 100, "1", 80, 50},
+		"half of the ballots":        {100, 200, "100", 60, 50},
+		"half of the power":          {100, 100, "200", 60, 50},
+		"a thousandth of the power":  {100, 100, "100000", 40, 50},
+		"eleven ballots where usual": {11, 11, "100", 48, 30},
+		"a third of the ballots, 11": {11, 32, "100", 32, 41},
+		"nobody is usual":            {50, 0, "0", 80, 25},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := hits(vote(func(f *rules.VoteFacts) {
+				f.EarlierVotes, f.EarlierPowers = five(c.usual, c.usualPower)
+				f.Final = standing(c.votes, "50", "50")
+			}))
+			if at := got["contested_result"].Score; at != c.want {
+				t.Errorf("level vote: got score %d, want %d", at, c.want)
+			}
+			if at := got["proposal_deadline_reminder"].Score; at != c.reminder {
+				t.Errorf("reminder: got score %d, want %d", at, c.reminder)
+			}
+		})
+	}
+	// Four votes before are too few to tell what is usual.
+	four := hits(vote(func(f *rules.VoteFacts) {
+		f.EarlierVotes, f.EarlierPowers, f.Final = []uint64{900, 900, 900, 900}, slices.Repeat([]decimal.Decimal{num("9000")}, 4), standing(50, "50", "50")
+	}))
+	if at := four["contested_result"].Score; at != 80 {
+		t.Errorf("got score %d, want 80", at)
+	}
+}
+
+func TestImportanceOfAVoteThatIsOverIsWeighed(t *testing.T) {
+	t.Parallel()
+	f := vote(func(f *rules.VoteFacts) {
+		f.EarlierVotes, f.EarlierPowers = slices.Repeat([]uint64{200}, 5), slices.Repeat([]decimal.Decimal{num("100")}, 5)
+		f.Final.Votes = 100
+	})
+	open := f
+	open.Closed = false
+	for name, c := range map[string]struct {
+		facts      rules.VoteFacts
+		confidence governance.Confidence
+		want       int
+	}{
+		"half of the usual turnout": {f, governance.ExactTime, 56}, // (70 + 5) × 3/4
+		"while it is open":          {open, governance.ExactTime, 75},
+		"only discovered":           {f, governance.DiscoveredTime, 10},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := c.facts.Importance(rules.VotingEnded, c.confidence, 100); got != c.want {
+				t.Errorf("got %d, want %d", got, c.want)
+			}
+		})
+	}
+}
+
+// Between two choices that can win, whoever abstains is not third.
+func TestAbstainingIsNoPlaceInARace(t *testing.T) {
+	t.Parallel()
+	f := vote(func(f *rules.VoteFacts) {
+		f.Choices = append(f.Choices, governance.Choice{Key: "3", Label: "Abstain"})
+		f.Verdicts = append(f.Verdicts, governance.Abstains)
+		f.Final = standing(20, "51", "49", "500")
+	})
+	got := hits(f)["contested_result"]
+	if got.Evidence["leading"] != "1" || got.Evidence["second"] != "2" || got.Evidence["marginPercent"] != "0.3" {
+		t.Errorf("got %v, want the race of 1 and 2", got.Evidence)
+	}
+}
+
+func TestTitlesNameTheDAO(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"Uniswap":                "Uniswap · Close race: “Deploy v4”",
+		" A\nname  of two lines": "A name of two lines · Close race: “Deploy v4”",
+		strings.Repeat("x", 80):  strings.Repeat("x", 60) + "… · Close race: “Deploy v4”",
+	} {
+		if got := rules.SignalTitle(name, "Close race: “Deploy v4”"); got != want {
+			t.Errorf("got %q, want %q", got, want)
 		}
 	}
 }
@@ -230,7 +378,9 @@ func TestEvidenceHasTheFiguresThatTheRuleNames(t *testing.T) {
 		f.EarlierVotes = []uint64{30, 30, 30, 30, 30}
 		f.Onchain = true
 	})
-	facts := []rules.VoteFacts{loud, vote(func(f *rules.VoteFacts) {
+	short := loud
+	short.Quorum = new(num("80.5"))
+	facts := []rules.VoteFacts{loud, short, vote(func(f *rules.VoteFacts) {
 		f.Final.Votes, f.EarlierVotes, f.LargestBallots[1].Power = 100, []uint64{5, 5, 5, 5, 5}, num("40")
 	})}
 	for _, rule := range rules.SignalRules() {
@@ -285,10 +435,11 @@ func TestSummariesReadAsSentences(t *testing.T) {
 	f := vote(func(f *rules.VoteFacts) {
 		f.Title = " Renew\nthe  budget "
 		f.Final = standing(1234, "1234567.891", "1200000.5")
-		f.Quorum = new(num("5000000"))
 		f.LargestBallots[0] = rules.LargestBallot{Voter: "0x1234567890abcdef1234567890abcdef12345678", Power: num("999999.9")}
 	})
 	found := hits(f)
+	f.Quorum = new(num("5000000"))
+	found["quorum_missed"] = hits(f)["quorum_missed"]
 	for kind, want := range map[string][2]string{
 		"decisive_ballot":  {"One ballot decided: “Renew the budget”", "0x1234…5678 cast 999,999 for “For”: more than its lead of 34,567 over “Against”."},
 		"contested_result": {"Decided by a narrow margin: “Renew the budget”", "“For” is ahead of “Against” by 1.4% of all power: 1,234,567 against 1,200,000."},

@@ -47,7 +47,7 @@ func floors() [][]string {
 		{"warehouse/record"},
 		{"governance/query"},
 		{"governance/rules"},
-		{"governance", "telemetry", "config", "edge/purge", "clients"},
+		{"governance", "governance/abi", "telemetry", "config", "edge/purge", "clients"},
 	}
 }
 

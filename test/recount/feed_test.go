@@ -114,11 +114,15 @@ func feedOf(dir string) (*recounted, error) {
 		}
 	}
 	days := dayOnly(up)
+	turnouts, err := turnoutsOf(polls)
+	if err != nil {
+		return nil, err
+	}
 	for _, p := range polls {
 		if p.spam {
 			continue
 		}
-		if err := r.addPoll(p, names[p.daoID], days); err != nil {
+		if err := r.addPoll(p, names[p.daoID], days, turnouts[p.series()]); err != nil {
 			return nil, err
 		}
 	}
@@ -163,22 +167,32 @@ func hashed(prefix string, parts ...string) string {
 	return prefix + base64.RawURLEncoding.EncodeToString(sum[:16])
 }
 
-// happened adds an event with an importance score.
-func (r *recounted) happened(row eventRow, at time.Time, key string, base, attention, step int) {
-	row.EventID = hashed("e1_", row.DAOID, row.EventType, key)
-	row.EventTimeMs = *stamp(&at)
-	row.ImportanceScore = base
+// importance returns a base, and 5 more for each step of attention, of which each is ten times the
+// one before.
+func importance(base, attention, step int) int {
 	for range 3 {
 		if attention >= step {
-			row.ImportanceScore += 5
+			base += 5
 		}
 		step *= 10
 	}
+	return base
+}
+
+// happened adds an event.
+func (r *recounted) happened(row eventRow, at time.Time, key string, importance int) {
+	row.EventID = hashed("e1_", row.DAOID, row.EventType, key)
+	row.EventTimeMs, row.ImportanceScore = *stamp(&at), importance
 	r.events = append(r.events, recountedEvent{at, row})
 }
 
-func (r *recounted) addPoll(p *poll, name string, days map[string]bool) error {
+func (r *recounted) addPoll(p *poll, name string, days map[string]bool, turnouts []finalTurnout) error {
 	key := p.key()
+	result, err := p.result()
+	if err != nil {
+		return err
+	}
+	own, over := p.turnout(time.Now(), result)
 	exactly := "exact"
 	if days[p.externalID] {
 		exactly = "day"
@@ -188,8 +202,12 @@ func (r *recounted) addPoll(p *poll, name string, days map[string]bool) error {
 			EventType: kind, EventTimeConfidence: confidence, DAOID: p.daoID, DAOName: name,
 			ItemType: "proposal", ProposalKey: &key, Title: p.title, URL: p.link,
 		}
+		score := importance(base, len(p.ballots), 100)
+		if over && !days[p.externalID] {
+			score = p.weighed(score, own, turnouts)
+		}
 		if at != nil {
-			r.happened(row, *at, key, base, len(p.ballots), 100)
+			r.happened(row, *at, key, score)
 		}
 	}
 	switch {
@@ -201,10 +219,6 @@ func (r *recounted) addPoll(p *poll, name string, days map[string]bool) error {
 		add("proposal_created", "day", 40, p.start)
 	default:
 		r.discovered = append(r.discovered, "proposal_created "+key)
-	}
-	result, err := p.result()
-	if err != nil {
-		return err
 	}
 	outcome := p.outcome(time.Now(), result)
 	if outcome == "canceled" {
@@ -278,7 +292,7 @@ func (r *recounted) addTopic(topic threadLine, host, daoID, name string) {
 	r.happened(eventRow{
 		EventType: "forum_topic_created", EventTimeConfidence: "exact", DAOID: daoID, DAOName: name, ItemType: "topic",
 		Title: trimmed(&topic.Title), URL: &link,
-	}, topic.CreatedAt.UTC().Truncate(time.Millisecond), key, 20, topic.PostsCount, 10)
+	}, topic.CreatedAt.UTC().Truncate(time.Millisecond), key, importance(20, topic.PostsCount, 10))
 }
 
 // window returns a random interval of the time range that has events.

@@ -20,7 +20,7 @@ import (
 
 // poll is a proposal of any provider before its ballots are counted.
 type poll struct {
-	daoID, provider, externalID             string
+	daoID, provider, space, externalID      string
 	title, body, proposer, link, discussion *string
 	derived                                 bool // of the title: it is taken from the body
 	spam                                    bool

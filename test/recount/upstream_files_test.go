@@ -310,7 +310,7 @@ func pollsOf(up *upstream) (polls map[string]*poll, waiting map[string]int, err 
 	polls, waiting = map[string]*poll{}, map[string]int{}
 	known := map[upstreamSource]*poll{} // by provider and the proposal's id there
 	add := func(p *poll, source string) {
-		p.daoID = owner[upstreamSource{p.provider, source}]
+		p.space, p.daoID = source, owner[upstreamSource{p.provider, source}]
 		if p.daoID == "" {
 			err = fmt.Errorf("no DAO claims %s %s: this recount has no name for it", p.provider, source)
 		}

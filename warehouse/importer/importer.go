@@ -200,7 +200,19 @@ func (f *fileImport) add(r record.Record) error {
 	if ref, known := sourceOf(r); known {
 		f.sources.add(r.Kind(), ref)
 	}
-	return f.shards.add(r)
+	p, is := r.(*record.Proposal)
+	if !is {
+		return f.shards.add(r)
+	}
+	for _, of := range record.WithActions([]record.Record{p}) {
+		if of != r {
+			f.kindReport(of.Kind()).Read++
+		}
+		if err := f.shards.add(of); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (f *fileImport) reject(rejected *source.RejectedError, kind record.Kind) error {

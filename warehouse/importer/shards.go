@@ -218,6 +218,8 @@ func textBytes(r record.Record) int {
 		return len(r.Reason) + len(r.RawChoice)
 	case *record.Evidence:
 		return len(r.Dossier)
+	case *record.Action:
+		return len(r.Calldata)
 	}
 	return 0
 }

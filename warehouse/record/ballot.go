@@ -1,6 +1,7 @@
 package record
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -79,6 +80,16 @@ func (b *Ballot) SetWeights(keys []string, weights []decimal.Decimal) error {
 		b.Roots[i] = governance.SquareRoot(part)
 	}
 	return nil
+}
+
+// Unreadable is the key of what an unreadable ballot supports: none of a proposal's choices.
+const Unreadable = "unreadable"
+
+// SetUnreadable makes the ballot one of which nobody can tell what it supports with what power.
+// What upstream states of it is the raw choice.
+func (b *Ballot) SetUnreadable(what string, stated map[string]string) {
+	text, _ := json.Marshal(map[string]map[string]string{what: stated}) // texts are always encoded
+	b.Choices, b.ChoiceKey, b.RawChoice = []string{Unreadable}, Unreadable, string(text)
 }
 
 // Kind returns KindBallot.

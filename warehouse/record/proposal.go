@@ -94,8 +94,13 @@ type Proposal struct {
 	StatedChoiceVotes []uint64 `msgpack:",omitempty"`
 	// QuorumType says what Quorum is needed for; empty for governance.QuorumOfApproval.
 	QuorumType governance.QuorumType `msgpack:",omitempty"`
+	// StatedActions is the number of calls that the proposal executes; nil if upstream states
+	// nothing of them.
+	StatedActions *uint64 `msgpack:",omitempty"`
 	// Withdrawn is true if upstream has deleted the proposal.
 	Withdrawn bool `msgpack:",omitempty"`
+	// Actions are the calls until TakeActions makes them records of their own.
+	Actions []*Action `msgpack:"-" ch:"-"`
 }
 
 // NeededQuorum returns the quorum as voting power; nil where there is none. Upstream

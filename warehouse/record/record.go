@@ -26,13 +26,14 @@ const (
 	KindEvent    Kind = "events"
 	KindSignal   Kind = "signals"
 	KindEvidence Kind = "evidence"
+	KindAction   Kind = "actions"
 )
 
 // Kinds returns every Kind in import order.
 func Kinds() []Kind {
 	return []Kind{
 		KindDAO, KindSource, KindCategory, KindProposal, KindTopic,
-		KindBallot, KindEvent, KindSignal, KindEvidence,
+		KindBallot, KindEvent, KindSignal, KindEvidence, KindAction,
 	}
 }
 

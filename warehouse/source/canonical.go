@@ -20,13 +20,15 @@ func readCanonical(in object) record.Record {
 		}
 		return nil
 	}
-	switch oneOf(in.get("record"), "dao", "event", "signal", "evidence") {
+	switch oneOf(in.get("record"), "dao", "event", "signal", "evidence", "action") {
 	case "dao":
 		return readDAO(in)
 	case "event":
 		return readEvent(in)
 	case "signal":
 		return readSignal(in)
+	case "action":
+		return readAction(in)
 	default:
 		return readEvidence(in)
 	}

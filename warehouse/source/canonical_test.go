@@ -41,6 +41,10 @@ func TestReadmeHasAnExampleOfEachCanonicalLine(t *testing.T) {
 			GeneratedAt: *moment("2026-03-02"), Dossier: `{"summary":"Renews the budget for a year."}`,
 			SourceRefs: `[{"url":"https://forum.harbor.example/t/17"}]`, Warnings: `["The budget is stated in two currencies."]`,
 		},
+		&record.Action{
+			Proposal: *proposal, Chain: "eip155:1", Target: "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48", Value: "0",
+			Calldata: unhex(t, "a9059cbb000000000000000000000000fe89cc7abb2c4183683ab71653c4cdc9b02d44b700000000000000000000000000000000000000000000000000000005d21dba00"),
+		},
 	}
 	if len(examples) != len(wants) {
 		t.Fatalf("examples in README.md: got %d, want %d", len(examples), len(wants))
@@ -95,6 +99,14 @@ func TestCanonicalLineHasOptionalFields(t *testing.T) {
 			&record.Signal{ID: "s", Type: "close_race", DAOID: "harbor", DetectedAt: day, Surfaces: []string{"agent"}, Evidence: "{}"},
 		},
 		{
+			"action with everything", `{"record":"action","version":1,"proposal":{"provider":"tally","externalId":"1"},"index":3,"chain":"eip155:10","executor":"0x00000000000000000000000000000000000000AB","target":"0x00000000000000000000000000000000000000CD","value":7,"signature":"f()","operation":"delegatecall","block":9,"transactionHash":"0x1","logIndex":2,"withdrawn":true}`,
+			&record.Action{
+				Proposal: record.ProposalRef{Provider: governance.Tally, ExternalID: "1"}, Index: 3, Chain: "eip155:10",
+				Executor: "0x00000000000000000000000000000000000000ab", Target: "0x00000000000000000000000000000000000000cd", Value: "7",
+				Signature: "f()", Delegate: true, Block: 9, TxHash: "0x1", LogIndex: 2, Withdrawn: true, Calldata: []byte{},
+			},
+		},
+		{
 			"evidence, its numbers untouched", `{"record":"evidence","version":1,"proposal":{"provider":"tally","externalId":"1"},"generatedAt":"2026-03-04","dossier":{ "score" : 1.10e2 },"warnings":null}`,
 			&record.Evidence{
 				Proposal: record.ProposalRef{Provider: governance.Tally, ExternalID: "1"}, GeneratedAt: day,
@@ -108,15 +120,24 @@ func TestInvalidCanonicalLineIsRejectedWithItsField(t *testing.T) {
 	t.Parallel()
 
 	event := `{"record":"event","version":1,"eventId":"e","eventType":"dao_announcement","eventTimeMs":"2026-03-04","daoId":"harbor",`
+	action := `{"record":"action","version":1,"proposal":{"provider":"tally","externalId":"1"},"chain":"eip155:1",`
 	signal := `{"record":"signal","version":1,"signalId":"s","signalType":"close_race","daoId":"harbor","detectedAt":"2026-03-04",`
 	checkRejections(t, "canonical record", []rejectionTest{
 		{"other version", `{"record":"event","version":2}`, `version is 2; want 1`},
 		{"no version", `{"record":"event"}`, `version is missing; want a number`},
 		{"version as a text", `{"record":"event","version":"1"}`, `version is a string; want a number`},
-		{"other record", `{"record":"vote","version":1}`, `record is "vote"; want one of dao, event, signal, evidence`},
+		{"other record", `{"record":"vote","version":1}`, `record is "vote"; want one of dao, event, signal, evidence, action`},
+		{"action without a position", action + `"target":"0x00000000000000000000000000000000000000cd"}`, `index is missing; want a number`},
+		{"action too far back", action + `"index":2000}`, `index is 2000; want a whole number below 2000`},
+		{"action without a target", action + `"index":0}`, `target is missing; want a string`},
+		{"action with another target", action + `"index":0,"target":"harbor.eth"}`, `target is "harbor.eth"; want an address: 0x and 40 hexadecimal digits`},
+		{"action with half a byte", action + `"index":0,"calldata":"0x1"}`, `calldata is "0x1"; want 0x and at most 2 MiB of bytes in hexadecimal`},
+		{"action of part of a wei", action + `"index":0,"target":"0x00000000000000000000000000000000000000cd","value":"1.5"}`, `value is "1.5"; want a whole number of wei below 2^256`},
+		{"action without a chain", `{"record":"action","version":1,"proposal":{"provider":"tally","externalId":"1"},"index":0,"target":"0x00000000000000000000000000000000000000cd"}`, `chain is missing; want a string`},
+		{"action on no chain", `{"record":"action","version":1,"proposal":{"provider":"tally","externalId":"1"},"index":0,"target":"0x00000000000000000000000000000000000000cd","chain":"1"}`, `chain is "1"; want eip155:<chain>`},
 		{"event without an id", `{"record":"event","version":1}`, `eventId is missing; want a string`},
 		{"event without a time", `{"record":"event","version":1,"eventId":"e","eventType":"voting_ended","daoId":"d"}`, `eventTimeMs is missing; want a string`},
-		{"event at no such time", `{"record":"event","version":1,"eventId":"e","eventType":"voting_ended","daoId":"d","eventTimeMs":"noon"}`, `eventTimeMs is "noon"; want an RFC 3339 time between 1970 and 2261`},
+		{"event at no such time", `{"record":"event","version":1,"eventId":"e","eventType":"voting_ended","daoId":"d","eventTimeMs":"noon"}`, `eventTimeMs is "noon"; want seconds or milliseconds since 1970, or an RFC 3339 time, up to the year 2261`},
 		{
 			"event of no known type", `{"record":"event","version":1,"eventId":"e","eventType":"paused","daoId":"d"}`,
 			`eventType is "paused"; want one of ` + strings.Join(rules.EventTypeNames(), ", "),
@@ -131,7 +152,6 @@ func TestInvalidCanonicalLineIsRejectedWithItsField(t *testing.T) {
 		{"proposal of a forum", event + `"proposal":{"provider":"discourse","externalId":"1"}}`, `proposal.provider is "discourse"; want one of snapshot, tally, governor`},
 		{"proposal without an id", event + `"proposal":{"provider":"tally"}}`, `proposal.externalId is missing; want a string`},
 		{"signal without a time", `{"record":"signal","version":1,"signalId":"s","signalType":"close_race","daoId":"d"}`, `detectedAt is missing; want a string`},
-		{"signal scored as a text", signal + `"priority":{"score":"9"}}`, `priority.score is a string; want a number`},
 		{"signal on no known surface", signal + `"surfaces":["agent","wall"]}`, `surfaces[1] is "wall"; want one of agent, atlas_latest, atlas_priority, telegram_realtime`},
 		{"signal with a list for evidence", signal + `"evidence":[]}`, `evidence is an array; want an object`},
 		{"evidence without a proposal", `{"record":"evidence","version":1,"generatedAt":"2026-03-04"}`, `proposal is missing; want an object`},

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/shopspring/decimal"
 
@@ -14,77 +15,72 @@ import (
 // maxChoiceNumber is the highest number of a choice that a ballot can state.
 const maxChoiceNumber = 1<<16 - 1
 
-// wantChoiceNumber describes a valid choice in rejection reasons.
-const wantChoiceNumber = "the number of a choice, 1 to 65535"
-
 // readChoice sets the choices that a Snapshot ballot supports: one choice, a list of
-// choices, or weights by choice. The ballot's power must be set before.
+// choices, or weights by choice. The ballot's power must be set before. One that names what
+// can be no choice supports none, as upstream counts it.
 func readChoice(choice value, ballot *record.Ballot) {
 	ballot.RawChoice = compactJSON(choice.json)
 	switch typeOf(choice.json) {
-	case typeNumber:
-		ballot.ChoiceKey = choice.choiceNumber()
-		ballot.Choices = []string{ballot.ChoiceKey}
-	case typeArray:
-		ballot.Choices = choiceNumbers(choice)
-		if len(ballot.Choices) > 0 {
-			ballot.ChoiceKey = ballot.Choices[0]
+	case typeNumber, typeString:
+		if key, exists := choice.choiceNumber(); exists {
+			ballot.RawChoice, ballot.ChoiceKey, ballot.Choices = key, key, []string{key}
+		} else if _, _, err := governance.ParsePower(choice.numberText()); err != nil && typeOf(choice.json) == typeString {
+			choice.reject("is encrypted; import again after it is revealed")
 		}
+	case typeArray:
+		readChoices(choice, ballot)
 	case typeObject:
 		readWeights(choice, ballot)
-	case typeString:
-		choice.reject("is encrypted; import again after it is revealed")
 	default:
 		choice.reject("is %s; want a number, an array or an object", typeOf(choice.json))
 	}
 }
 
-func (v value) choiceNumber() string {
-	if !v.require(typeNumber) {
-		return ""
+// choiceNumber returns the key of a choice, and whether there can be such a choice. Equal
+// choices have equal keys: 1.0 and "1" are 1.
+func (v value) choiceNumber() (key string, exists bool) {
+	n, err := governance.ParseWhole(v.required(typeNumber).numberText())
+	if err != nil || n < 1 || n > maxChoiceNumber {
+		return "", false
 	}
-	if !isChoiceNumber(string(v.json)) {
-		v.rejectUnlike(wantChoiceNumber)
-	}
-	return string(v.json)
+	return strconv.FormatUint(n, 10), true
 }
 
-// isChoiceNumber reports whether a key is a choice in canonical notation. It is false
-// for "01" and "1.0": equal choices must have equal keys.
+// readChoices sets the choices of a list. One that repeats a choice supports none, as
+// upstream counts it.
+func readChoices(choice value, ballot *record.Ballot) {
+	var keys []string
+	named := map[string]bool{}
+	for element := range choice.elements() {
+		key, exists := element.choiceNumber()
+		if !exists {
+			return
+		}
+		named[key] = true
+		keys = append(keys, key)
+	}
+	if len(keys) > 0 {
+		ballot.RawChoice = "[" + strings.Join(keys, ",") + "]"
+	}
+	if len(keys) > 0 && len(named) == len(keys) {
+		ballot.Choices, ballot.ChoiceKey = keys, keys[0]
+	}
+}
+
+// isChoiceNumber reports whether the name of a weight is the key of a choice.
 func isChoiceNumber(key string) bool {
 	n, err := strconv.ParseUint(key, 10, 64)
 	return err == nil && n >= 1 && n <= maxChoiceNumber && strconv.FormatUint(n, 10) == key
 }
 
-// choiceNumbers returns the keys of an array of choices. One that repeats a choice supports
-// none, as upstream counts it.
-func choiceNumbers(choice value) []string {
-	var keys []string
-	named := map[string]bool{}
-	for element := range choice.elements() {
-		key := element.choiceNumber()
-		named[key] = true
-		keys = append(keys, key)
-	}
-	if len(named) < len(keys) {
-		return nil
-	}
-	return keys
-}
-
-// readWeights sets a ballot's weights by choice. Of repeated choices the last counts,
-// as in any JSON object.
+// readWeights sets a ballot's weights by choice.
 func readWeights(choice value, ballot *record.Ballot) {
 	weights := map[string]decimal.Decimal{}
 	for field := range choice.object().fields() {
 		if !isChoiceNumber(field.name) {
-			choice.reject("has a weight for %q; want %s", record.Clip(field.name, maxShownValue), wantChoiceNumber)
 			return
 		}
-		if !field.require(typeNumber) {
-			return
-		}
-		weight, _ := field.power()
+		weight, _ := field.required(typeNumber).power()
 		if weight == nil {
 			return
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"pnyx/warehouse/record"
@@ -88,10 +89,10 @@ func isPublic(in object) bool {
 
 // numericID returns the text of a required integer that serves as a key.
 func (v value) numericID() string {
-	if !v.require(typeNumber) || v.count() == nil {
-		return ""
+	if id := v.required(typeNumber).count(); id != nil {
+		return strconv.FormatUint(*id, 10)
 	}
-	return string(v.json)
+	return ""
 }
 
 // readTags reads an array of tags. A tag is a string or, in later versions of Discourse,

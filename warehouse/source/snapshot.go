@@ -31,8 +31,8 @@ func readSnapshotProposal(in object) record.Record {
 		VoteType:       governance.VoteType(in.get("type").text()),
 		State:          in.get("state").text(),
 		Choices:        in.get("choices").texts(),
-		CreatedAt:      in.get("created").unixTime(),
-		UpdatedAt:      in.get("updated").unixTime(),
+		CreatedAt:      in.get("created").time(),
+		UpdatedAt:      in.get("updated").time(),
 		StatedScores:   readScores(in.get("scores")),
 		ScoresState:    in.get("scores_state").text(),
 		StatedVotes:    in.get("votes").count(),
@@ -47,6 +47,9 @@ func readSnapshotProposal(in object) record.Record {
 	}
 	if kind := in.get("quorumType").text(); kind == string(governance.QuorumOfRejection) {
 		proposal.QuorumType = governance.QuorumOfRejection // "default" is that of approval
+	}
+	if plugins := in.get("plugins"); typeOf(plugins.json) == typeObject {
+		proposal.SetActions(pluginActions(plugins.json))
 	}
 	proposal.StartAt, proposal.StartDayOnly = timeOrDay(in.get("start"), in.get("start_day"))
 	proposal.EndAt, proposal.EndDayOnly = timeOrDay(in.get("end"), in.get("end_day"))
@@ -79,11 +82,7 @@ func readSnapshotVote(in object) record.Record {
 		Reason: in.get("reason").text(),
 	}
 	ballot.VotedAt, ballot.VotedDayOnly = timeOrDay(in.get("created"), in.get("created_day"))
-	vp := in.get("vp")
-	if !vp.require(typeNumber) {
-		return ballot
-	}
-	if power, rounded := vp.power(); power != nil {
+	if power, rounded := in.get("vp").required(typeNumber).power(); power != nil {
 		ballot.Power, ballot.PowerRounded = *power, rounded
 		readChoice(in.get("choice"), ballot)
 	}

@@ -62,6 +62,9 @@ func readTallyProposal(in object) record.Record {
 		proposal.QuorumRaw, proposal.Quorum = in.get("quorum").numberText(), quorum
 	}
 	readVoteStats(in.get("voteStats"), decimals, proposal)
+	if calls := in.get("executableCalls"); typeOf(calls.json) == typeArray {
+		proposal.SetActions(executableCalls(calls))
+	}
 	return proposal
 }
 
@@ -153,11 +156,7 @@ func readTallyVote(in object) record.Record {
 	choice := in.get("type")
 	ballot.ChoiceKey = oneOf(choice, governorChoices()...)
 	ballot.Choices, ballot.RawChoice = []string{ballot.ChoiceKey}, string(choice.json)
-	amount := in.get("amount")
-	if amount.absent() {
-		amount.require(typeString)
-	}
-	if power := amount.baseUnits(readDecimals(in.get("proposal").object())); power != nil {
+	if power := in.get("amount").required(typeString).baseUnits(readDecimals(in.get("proposal").object())); power != nil {
 		ballot.Power = *power
 	}
 	return ballot

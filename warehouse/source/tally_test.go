@@ -76,13 +76,10 @@ func TestInvalidTallyProposalIsRejectedWithItsField(t *testing.T) {
 	checkRejections(t, "Tally proposal", []rejectionTest{
 		{"no slug", `{"id":"1","organization":{},"metadata":{}}`, `organization.slug is missing; want a string`},
 		{"id as a number", `{"id":1,"organization":{"slug":"harbor"},"metadata":{}}`, `id is a number; want a string`},
-		{"time in seconds", line(`"createdAt":1700000000`), `createdAt is a number; want a string`},
-		{"no such time", line(`"end":{"timestamp":"soon"}`), `end.timestamp is "soon"; want an RFC 3339 time between 1970 and 2261`},
+		{"no such time", line(`"end":{"timestamp":"soon"}`), `end.timestamp is "soon"; want seconds or milliseconds since 1970, or an RFC 3339 time, up to the year 2261`},
 		{"event null", line(`"events":[null]`), `events[0] is null; want an object`},
-		{"time of an event", line(`"events":[{"type":"created","block":{"timestamp":5}}]`), `events[0].block.timestamp is a number; want a string`},
 		{"quorum with a fraction", line(`"quorum":"1.5"`), `quorum is refused: not a decimal number of smallest units: "1.5"; want a whole number of smallest units from 0`},
 		{"score negative", line(`"voteStats":[{"type":"for","votesCount":"-1"}]`), `voteStats[0].votesCount is refused: negative: "-1"; want a whole number of smallest units from 0`},
-		{"voters as a text", line(`"voteStats":[{"type":"for","votersCount":"1"}]`), `voteStats[0].votersCount is a string; want a number`},
 		{
 			"voters beyond counting", line(`"voteStats":[{"type":"for","votersCount":1},{"type":"against","votersCount":18446744073709551615}]`),
 			`voteStats[1].votersCount is 18446744073709551615; want a sum of voters below 2^64`,

@@ -2,49 +2,32 @@ package source
 
 import (
 	"fmt"
-	"strconv"
 	"time"
 
 	"pnyx/governance"
 )
 
-// unixTime returns a time stated in whole seconds since 1970, or nil.
-func (v value) unixTime() *governance.Timestamp {
-	if !v.is(typeNumber) {
+// time returns a time stated since 1970, or as an RFC 3339 string, or nil.
+func (v value) time() *governance.Timestamp {
+	if v.absent() {
 		return nil
 	}
-	var at governance.Timestamp
-	seconds, err := strconv.ParseInt(string(v.json), 10, 64)
-	if err == nil {
-		at, err = governance.TimestampOfUnix(seconds)
+	text := v.numberText()
+	at, err := governance.ParseUnix(text)
+	if err != nil && typeOf(v.json) == typeString {
+		at, err = governance.ParseTimestamp(text)
 	}
 	if err != nil {
 		v.rejectUnlike(fmt.Sprintf(
-			"whole seconds since 1970, up to the year %d", governance.MaxYear))
+			"seconds or milliseconds since 1970, or an RFC 3339 time, up to the year %d", governance.MaxYear))
 		return nil
 	}
 	return &at
 }
 
-// time returns a time stated as an RFC 3339 string, or nil.
-func (v value) time() *governance.Timestamp {
-	if !v.is(typeString) {
-		return nil
-	}
-	at, err := governance.ParseTimestamp(v.text())
-	if err != nil {
-		v.rejectUnlike(fmt.Sprintf("an RFC 3339 time between 1970 and %d", governance.MaxYear))
-		return nil
-	}
-	return &at
-}
-
-// requiredTime returns a required time stated as an RFC 3339 string.
+// requiredTime is time for one that has to be stated.
 func (v value) requiredTime() governance.Timestamp {
-	if !v.require(typeString) {
-		return 0
-	}
-	if at := v.time(); at != nil {
+	if at := v.required(typeString).time(); at != nil {
 		return *at
 	}
 	return 0
@@ -63,10 +46,10 @@ func (v value) day() *governance.Timestamp {
 	return &midnight
 }
 
-// timeOrDay returns a time stated in seconds. If there is none it returns midnight UTC
-// of the stated day, and dayOnly.
-func timeOrDay(seconds, day value) (at *governance.Timestamp, dayOnly bool) {
-	if at = seconds.unixTime(); at != nil {
+// timeOrDay returns a stated time. If there is none it returns midnight UTC of the stated day,
+// and dayOnly.
+func timeOrDay(time, day value) (at *governance.Timestamp, dayOnly bool) {
+	if at = time.time(); at != nil {
 		return at, false
 	}
 	at = day.day()

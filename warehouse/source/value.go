@@ -72,13 +72,18 @@ func (v value) is(wanted jsonType) bool {
 	return found == wanted
 }
 
-// require reports whether the value has the wanted type. It rejects the line if the
-// value is absent or has another type.
-func (v value) require(wanted jsonType) bool {
+// required rejects the line if the value is absent.
+func (v value) required(wanted jsonType) value {
 	if v.absent() {
 		v.reject("is %s; want %s", typeOf(v.json), wanted)
 	}
-	return v.is(wanted)
+	return v
+}
+
+// require reports whether the value has the wanted type. It rejects the line if the
+// value is absent or has another type.
+func (v value) require(wanted jsonType) bool {
+	return v.required(wanted).is(wanted)
 }
 
 // object returns the nested object. An absent object has no fields.
@@ -201,12 +206,12 @@ func (v value) numberText() string {
 	return string(v.json)
 }
 
-// count returns a whole number from 0, or nil.
+// count returns a whole number from 0 in any notation, or nil.
 func (v value) count() *uint64 {
-	if !v.is(typeNumber) {
+	if v.absent() {
 		return nil
 	}
-	n, err := strconv.ParseUint(string(v.json), 10, 64)
+	n, err := governance.ParseWhole(v.numberText())
 	if err != nil {
 		v.rejectUnlike("a whole number from 0")
 		return nil
@@ -243,10 +248,10 @@ func (v value) boolOr(fallback bool) bool {
 // power returns a number as voting power, or nil if the value is absent. rounded is
 // true if it had more decimal places than voting power keeps.
 func (v value) power() (power *decimal.Decimal, rounded bool) {
-	if !v.is(typeNumber) {
+	if v.absent() {
 		return nil, false
 	}
-	read, rounded, err := governance.ParsePower(string(v.json))
+	read, rounded, err := governance.ParsePower(v.numberText())
 	if err != nil {
 		v.reject("is refused: %v; want a number from 0", err)
 		return nil, false

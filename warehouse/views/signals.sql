@@ -10,7 +10,7 @@ CREATE OR REPLACE VIEW $views.signals
     deadline_at_ms Nullable(DateTime64(3, 'UTC')) COMMENT 'Until when one can act.',
     dao_id LowCardinality(String) COMMENT 'The DAO.',
     proposal_key Nullable(String) COMMENT 'The proposal; NULL for other subjects.',
-    title String COMMENT 'Title.',
+    title String COMMENT 'Title; /v2/signals puts the name of the DAO before it.',
     summary String COMMENT 'A sentence or two.',
     source_url Nullable(String) COMMENT 'The page it is about.',
     evidence String COMMENT 'The figures it follows from, a JSON object.'

@@ -146,11 +146,13 @@ func (p proposal) closedEarly() bool {
 // recorded. discovered states when the stored ones were discovered, which stays.
 func (p proposal) eventRows(discovered map[string]governance.Timestamp) []warehouse.FeedEvent {
 	var rows []warehouse.FeedEvent
+	facts := p.facts()
 	for _, e := range p.events() {
 		if p.isRecorded(e.eventType) {
 			continue
 		}
-		row := eventRow(e, p.state.Identity.DAOID, string(p.state.Key), p.state.Votes, discovered)
+		row := eventRow(e, p.state.Identity.DAOID, string(p.state.Key), discovered)
+		row.ImportanceScore = facts.Importance(e.eventType, e.confidence, p.state.Votes)
 		row.Item, row.Ref, row.ItemType = p.record.Ref, p.record.Ref, governance.ProposalItem
 		row.ProposalKey = &p.state.Key
 		row.Title, row.URL = governance.OptionalText(p.record.Title), governance.OptionalText(p.record.SourceURL)
@@ -159,11 +161,10 @@ func (p proposal) eventRows(discovered map[string]governance.Timestamp) []wareho
 	return rows
 }
 
-// eventRow returns the row of an event. attention is the item's number of votes or posts.
-// An event without a time of its own is at its discovery, and none is discovered before
+// eventRow returns the row of an event, without its importance. An event without a time of its own is at its discovery, and none is discovered before
 // it happened.
 func eventRow(
-	e event, daoID, itemKey string, attention uint64, discovered map[string]governance.Timestamp,
+	e event, daoID, itemKey string, discovered map[string]governance.Timestamp,
 ) warehouse.FeedEvent {
 	id := governance.EventID(daoID, e.eventType, itemKey)
 	discoveredAt, stored := discovered[id]
@@ -177,7 +178,6 @@ func eventRow(
 	return warehouse.FeedEvent{EventRow: governance.EventRow{
 		Event: governance.Event{
 			EventID: id, EventType: governance.EventType(e.eventType), EventTimeMs: at, EventTimeConfidence: e.confidence, DAOID: daoID,
-			ImportanceScore: rules.ImportanceOf(e.eventType, e.confidence, attention),
 		},
 		DiscoveredAt: max(discoveredAt, at),
 	}}

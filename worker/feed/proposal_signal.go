@@ -64,12 +64,13 @@ func signalRow(
 
 // facts returns what the rules on votes need to know. A fact that the data does not
 // support is left out: what single ballots tell when the totals are not their sums, results
-// before the end when they have no exact time, a closed vote when the totals are not final.
+// before the end when they have no exact time, results that blocks state which are not final, a
+// closed vote when the totals are not final.
 func (p proposal) facts() rules.VoteFacts {
 	f := rules.VoteFacts{
-		Title: p.record.Title, Choices: p.state.Choices, Outcome: p.state.Outcome,
+		Title: p.record.Title, Choices: p.state.Choices, Verdicts: governance.Verdicts(p.record.VoteType, p.state.Choices), Outcome: p.state.Outcome,
 		Onchain: p.record.Provider.IsOnchain(), ExecutedAt: milestones(p.record)[rules.ProposalExecuted],
-		Single: p.isSingleChoice(), EarlierVotes: p.turnout.Earlier, Before: map[time.Duration]rules.Result{},
+		Single: p.isSingleChoice(), EarlierVotes: p.turnout.EarlierVotes, EarlierPowers: p.turnout.EarlierPowers, Before: map[time.Duration]rules.Result{},
 	}
 	// Rules need exact times: one of which only the day is known is left out.
 	if !p.record.StartDayOnly {
@@ -79,7 +80,7 @@ func (p proposal) facts() rules.VoteFacts {
 		f.EndAt = p.record.EndAt
 	}
 	// A quorum of rejection that is missed is no shortcoming.
-	if p.record.QuorumType != governance.QuorumOfRejection {
+	if f.ByRejection = p.record.QuorumType == governance.QuorumOfRejection; !f.ByRejection {
 		f.Quorum = p.record.NeededQuorum()
 	}
 	scores := p.finalScores()
@@ -88,8 +89,9 @@ func (p proposal) facts() rules.VoteFacts {
 		f.Final.Votes = *p.state.TotalVotes
 	}
 	// Upstream may state a vote as over before its end: what follows is stored, and shown from then on.
-	f.Closed = p.isSettled() && p.state.TotalVotes != nil && f.EndAt != nil
-	if !p.hasAllBallots() {
+	provisional := p.hasFlag(rules.Provisional)
+	f.Closed = p.isSettled() && !provisional && p.state.TotalVotes != nil && f.EndAt != nil
+	if provisional || !p.hasAllBallots() {
 		return f
 	}
 	if !p.hasFlag(rules.BallotsUndated) && !p.hasFlag(rules.BallotsDayOnly) {

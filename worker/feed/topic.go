@@ -75,7 +75,8 @@ func topicEvent(
 	if e.at == nil {
 		e.confidence = governance.DiscoveredTime
 	}
-	row := eventRow(e, t.DAOID, key, t.Posts, discovered)
+	row := eventRow(e, t.DAOID, key, discovered)
+	row.ImportanceScore = rules.ImportanceOf(e.eventType, e.confidence, t.Posts)
 	row.Item, row.ItemType = t.Item, governance.TopicItem
 	row.Title, row.URL = governance.OptionalText(t.Title), governance.OptionalText(t.URL())
 	return row

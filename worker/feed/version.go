@@ -113,8 +113,8 @@ func (b *Builder) allLists(ctx context.Context) (map[string]warehouse.DAOChanges
 	return changes, err
 }
 
-// showRenamed changes the versions of the event lists of DAOs that were renamed: events
-// show the name, but do not store it. A name that is not published yet waits for the call
+// showRenamed changes the versions of the lists of DAOs that were renamed: events and titles
+// of signals show the name, but do not store it. A name that is not published yet waits for the call
 // after its publication, as pages show the published name. Redis knows which names the builder before
 // has shown.
 func (b *Builder) showRenamed(ctx context.Context, catalog warehouse.Catalog) (err error) {
@@ -137,7 +137,7 @@ func (b *Builder) showRenamed(ctx context.Context, catalog warehouse.Catalog) (e
 			return err
 		}
 		if err == nil && row.Name == dao.Name {
-			renamed[id] = warehouse.DAOChanges{Events: true}
+			renamed[id] = warehouse.DAOChanges{Events: true, Signals: true}
 			names[id] = dao.Name
 		}
 	}

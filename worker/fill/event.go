@@ -24,8 +24,11 @@ func (p *page) events(ctx context.Context, q query.Events) (cache.View, error) {
 	if err != nil {
 		return cache.View{}, err
 	}
-	if err := p.nameDAOs(ctx, rows); err != nil {
-		return cache.View{}, err
+	names := NewDAONames(p.Store)
+	for i, row := range rows {
+		if rows[i].DAOName, err = names.Of(ctx, row.DAOID); err != nil {
+			return cache.View{}, err
+		}
 	}
 	return cache.NewView(p.head, rows)
 }
@@ -47,27 +50,31 @@ func (p *page) shownUntil(ctx context.Context, scope query.Scope) (governance.Ti
 	return governance.TimestampOf(now), err
 }
 
-// nameDAOs sets the names of the DAOs, each read once. A DAO that is not published is
-// named by its id.
-func (p *page) nameDAOs(ctx context.Context, rows []governance.EventRow) error {
-	names := map[string]string{}
-	for i, row := range rows {
-		name, known := names[row.DAOID]
-		if !known {
-			var err error
-			if name, err = DAOName(ctx, p.Store, row.DAOID); err != nil {
-				return fmt.Errorf("read the name of %s: %w", row.DAOID, err)
-			}
-			names[row.DAOID] = name
-		}
-		rows[i].DAOName = name
-	}
-	return nil
+// DAONames reads the names of DAOs, each once.
+type DAONames struct {
+	store *cache.Store
+	known map[string]string
 }
 
-// DAOName reads the name of a DAO from the DAO index. A row that is missing means that
+// NewDAONames returns names of which none is read yet.
+func NewDAONames(store *cache.Store) DAONames { return DAONames{store, map[string]string{}} }
+
+// Of returns the name of a DAO; its id where it is not published.
+func (n DAONames) Of(ctx context.Context, id string) (string, error) {
+	if name, known := n.known[id]; known {
+		return name, nil
+	}
+	name, err := daoName(ctx, n.store, id)
+	if err != nil {
+		return "", fmt.Errorf("read the name of %s: %w", id, err)
+	}
+	n.known[id] = name
+	return name, nil
+}
+
+// daoName reads the name of a DAO from the DAO index. A row that is missing means that
 // there is no such DAO only if everything is published: Redis may have been flushed.
-func DAOName(ctx context.Context, store *cache.Store, id string) (string, error) {
+func daoName(ctx context.Context, store *cache.Store, id string) (string, error) {
 	row, err := store.DAORow(ctx, id)
 	if errors.Is(err, cache.ErrMiss) {
 		if _, err := store.PublicationState(ctx); err != nil {

@@ -58,7 +58,7 @@ func TestAttackALateHeartbeatDoesNotHoldACompletedPage(t *testing.T) {
 	}
 	t.Cleanup(func() { store.Close() })
 	hook := lateHeartbeat{make(chan struct{}), make(chan struct{}), make(chan struct{})}
-	store.Conn().Client.AddHook(hook)
+	cache.Client(store.Conn()).AddHook(hook)
 	filler := New(Options{
 		Store: store, Timeout: time.Minute, Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
 	})

@@ -4,7 +4,9 @@ import (
 	"context"
 
 	"pnyx/cache"
+	"pnyx/governance"
 	"pnyx/governance/query"
+	"pnyx/governance/rules"
 )
 
 func (p *page) signals(ctx context.Context, q query.Signals) (cache.View, error) {
@@ -16,5 +18,22 @@ func (p *page) signals(ctx context.Context, q query.Signals) (cache.View, error)
 	if err != nil {
 		return cache.View{}, err
 	}
+	names := NewDAONames(p.Store)
+	for i := range rows {
+		if err := names.Title(ctx, &rows[i]); err != nil {
+			return cache.View{}, err
+		}
+	}
 	return cache.NewView(p.head, rows)
+}
+
+// Title puts the name of the DAO into the title of a derived signal. It is not stored there:
+// DAOs are renamed.
+func (n DAONames) Title(ctx context.Context, signal *governance.SignalRow) error {
+	if signal.Recorded {
+		return nil
+	}
+	name, err := n.Of(ctx, signal.DAOID)
+	signal.Title = rules.SignalTitle(name, signal.Title)
+	return err
 }

@@ -86,23 +86,25 @@ func (e *daoEvaluation) addSource(ref record.SourceRef, source warehouse.Catalog
 	}
 }
 
-// daoCoverage returns Complete when every source was read to its end, Backfilling when a
-// source that never was has records or is followed, and Partial when some sources have no records
-// or upstream does not have them.
+// daoCoverage returns Complete when every source was read to its end and all it states is held,
+// Backfilling when a source that never was has records or is followed, and Partial when some sources
+// have no records, lack some, or upstream does not have them.
 func daoCoverage(dao warehouse.CatalogDAO, catalog warehouse.Catalog) governance.Coverage {
 	var synced, begun int
+	whole := true
 	for _, ref := range dao.Sources {
 		source := catalog.Sources[ref]
 		switch {
 		case isSynced(ref, source):
 			synced++
+			whole = whole && isWhole(source)
 		case isMissing(source):
 		case source.Proposals > 0, source.Topics > 0, isFollowed(source):
 			begun++
 		}
 	}
 	switch {
-	case len(dao.Sources) > 0 && synced == len(dao.Sources):
+	case whole && len(dao.Sources) > 0 && synced == len(dao.Sources):
 		return governance.Complete
 	case begun > 0:
 		return governance.Backfilling
@@ -115,6 +117,11 @@ func daoCoverage(dao warehouse.CatalogDAO, catalog warehouse.Catalog) governance
 // isMissing reports whether upstream does not have a source: no more of it is on its way.
 func isMissing(source warehouse.CatalogSource) bool {
 	return source.Follow != nil && source.Follow.Status.State == governance.SourceMissing
+}
+
+// isWhole reports whether nothing is known that a source states and that is not held.
+func isWhole(source warehouse.CatalogSource) bool {
+	return !isFollowed(source) || source.Follow.Lacks == ""
 }
 
 func isFollowed(source warehouse.CatalogSource) bool {

@@ -134,6 +134,7 @@ func (e *evaluation) recordFlags() []governance.QualityFlag {
 		rules.BodyMissing:      p.Body == "",
 		rules.TimesMissing:     timeless,
 		rules.TimesDayOnly:     p.StartDayOnly || p.EndDayOnly,
+		rules.TimesReversed:    p.StartAt != nil && p.EndAt != nil && *p.EndAt < *p.StartAt,
 		rules.Flagged:          p.Flagged,
 		rules.LifecycleAssumed: timeless && p.State == "" && p.UpstreamStatus == "",
 	})

@@ -174,6 +174,7 @@ func TestReadinessAndCoverageFollowStoredBallots(t *testing.T) {
 		"upstream states none":           {new(uint64(0)), ballots{}, true, governance.Complete},
 		"none stored, some stated":       {new(uint64(5)), ballots{}, false, governance.CoverageUnavailable},
 		"none stored, nothing stated":    {nil, ballots{}, false, governance.CoverageUnavailable},
+		"one is unreadable":              {nil, counted(map[string]string{"1": "1", record.Unreadable: "0"}), true, governance.Partial},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -300,6 +301,9 @@ func TestDAOCoverageFollowsItsSources(t *testing.T) {
 		"one of two missing":       {map[record.SourceRef]warehouse.CatalogSource{space: synced}, governance.Partial},
 		"one not read to its end":  {map[record.SourceRef]warehouse.CatalogSource{space: synced, forum: {Topics: 1}}, governance.Backfilling},
 		"both read to their end":   {map[record.SourceRef]warehouse.CatalogSource{space: synced, forum: {TopicsSyncedAt: in(-1)}}, governance.Complete},
+		"one lacks something": {map[record.SourceRef]warehouse.CatalogSource{
+			space: {Proposals: 1, Follow: &warehouse.SourceFollow{Complete: true, Lacks: "3 logs of events that are not known"}}, forum: {TopicsSyncedAt: in(-1)},
+		}, governance.Partial},
 		"ballots alone are no end": {map[record.SourceRef]warehouse.CatalogSource{space: {Proposals: 1, BallotsSyncedAt: in(-1)}}, governance.Backfilling},
 	} {
 		t.Run(name, func(t *testing.T) {

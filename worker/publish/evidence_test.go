@@ -100,6 +100,16 @@ func TestCountedOutcomeIsAsNewAsItsNewestRecord(t *testing.T) {
 	}
 }
 
+func TestAnEndBeforeTheStartIsFlagged(t *testing.T) {
+	t.Parallel()
+	for end, want := range map[int]bool{-49: true, -48: false, -24: false} {
+		e := evaluate(snapshotProposal(func(p *record.Proposal) { p.EndAt = in(end) }), "dao", ballots{}, now)
+		if got := slices.Contains(e.flags, rules.TimesReversed); got != want {
+			t.Errorf("an end %d hours after the start: got flagged %t, want %t", end+48, got, want)
+		}
+	}
+}
+
 func TestFlagsDescribeTheBallots(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

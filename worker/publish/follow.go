@@ -79,12 +79,12 @@ func (t *leaderTerm) followChanges(ctx context.Context, now time.Time) ([]record
 		case followed && source.Follow != nil && reflect.DeepEqual(*source.Follow, follow):
 			continue
 		}
-		before, followedBefore := isSynced(ref, source), source.Follow != nil
+		before, wholeBefore, followedBefore := isSynced(ref, source), isWhole(source), source.Follow != nil
 		source.Follow = nil
 		if followed {
 			source.Follow = &follow
 		}
-		if isSynced(ref, source) != before || followed != followedBefore {
+		if isSynced(ref, source) != before || isWhole(source) != wholeBefore || followed != followedBefore {
 			f.covered = append(f.covered, ref)
 		}
 		daos[f.catalog.Owner[ref]] = true

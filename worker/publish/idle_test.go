@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
 
+	"pnyx/cache"
 	"pnyx/warehouse/record"
 )
 
@@ -42,7 +43,7 @@ func TestIdlePublisherReadsNothingUntilItIsTold(t *testing.T) {
 		}
 	}
 	trips := &roundTrips{}
-	e.publisher.Store.Conn().Client.AddHook(trips)
+	cache.Client(e.publisher.Store.Conn()).AddHook(trips)
 	before := statements()
 	for range 10 {
 		idle()

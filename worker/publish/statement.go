@@ -7,6 +7,7 @@ import (
 
 	"pnyx/governance"
 	"pnyx/warehouse"
+	"pnyx/warehouse/record"
 )
 
 // statement is what upstream states of a vote as a whole.
@@ -97,11 +98,14 @@ func (c *voteResult) scoresThatDiffer(p warehouse.Proposal) (positions []int) {
 }
 
 // coverageOf compares the ballots held with what upstream states: their number, or else their
-// power.
+// power. Of an unreadable one no power is held.
 func (c *voteResult) coverageOf(p warehouse.Proposal) governance.Coverage {
 	missing := p.StatedVotes != nil && *p.StatedVotes > c.held.Votes
 	if p.StatedVotes == nil {
 		missing = c.stated != nil && c.stated.power.GreaterThan(c.held.Power) && c.totalDiffers(p)
+	}
+	if c.held.Choices[record.Unreadable].Votes > 0 {
+		missing = true
 	}
 	noneCast := p.StatedVotes != nil || p.Provider.HasEveryBallot()
 	switch {

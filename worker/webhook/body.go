@@ -43,19 +43,19 @@ func (d *Deliverer) bodies(ctx context.Context, ids []string) (map[string][]byte
 	if err != nil {
 		return nil, err
 	}
-	bodies, names := make(map[string][]byte, len(ids)), map[string]string{}
+	bodies, names := make(map[string][]byte, len(ids)), fill.NewDAONames(d.Store)
 	for id, row := range events {
-		if _, known := names[row.DAOID]; !known {
-			if names[row.DAOID], err = fill.DAOName(ctx, d.Store, row.DAOID); err != nil {
-				return nil, fmt.Errorf("read the name of %s: %w", row.DAOID, err)
-			}
+		if row.DAOName, err = names.Of(ctx, row.DAOID); err != nil {
+			return nil, err
 		}
-		row.DAOName = names[row.DAOID]
 		if bodies[id], err = (payload{"event." + string(row.EventType), row.EventTimeMs, row}).encode(); err != nil {
 			return nil, err
 		}
 	}
 	for id, row := range signals {
+		if err = names.Title(ctx, &row); err != nil {
+			return nil, err
+		}
 		if bodies[id], err = (payload{"signal." + string(row.SignalType), row.DetectedAt, row}).encode(); err != nil {
 			return nil, err
 		}

@@ -65,6 +65,8 @@ type Faults struct {
 	MaxLogs int
 	// NoCalls fails eth_call with an error of the server.
 	NoCalls bool
+	// NoState, above 0, is the first block of which the RPC does not have the state yet.
+	NoState uint64
 	// Pruned is true for an RPC without the state of blocks before the head.
 	Pruned bool
 }
@@ -79,7 +81,7 @@ type Chain struct {
 	blocks   []block
 	branch   int
 	faults   Faults
-	answers  map[string]string
+	answers  map[string][]answerFrom
 	created  map[string]uint64
 	calls    map[string]int
 }
@@ -89,7 +91,7 @@ type Chain struct {
 func New(id uint64, started time.Time, finality uint64) *Chain {
 	c := &Chain{
 		id: id, started: uint64(started.Unix()), finality: finality, pace: BlockTime, //nolint:gosec // after 1970
-		answers: map[string]string{}, created: map[string]uint64{}, calls: map[string]int{},
+		answers: map[string][]answerFrom{}, created: map[string]uint64{}, calls: map[string]int{},
 	}
 	c.append(nil)
 	return c
@@ -192,9 +194,25 @@ func (c *Chain) Fail(faults Faults) {
 	c.faults = faults
 }
 
-// Answer sets what a contract returns: a method by its signature, with arguments. Other
-// methods revert.
+// answerFrom is what a call returns from a block on; empty for nothing: it reverts.
+type answerFrom struct {
+	number uint64
+	result string
+}
+
+// Answer sets what a contract returns at every block: a method by its signature, with arguments.
+// Other methods revert.
 func (c *Chain) Answer(contract, signature string, args []any, results ...any) {
+	c.answer(contract, signature, args, results, false)
+}
+
+// Change sets what a contract returns from the next block on, and at the head. Without results, it
+// reverts.
+func (c *Chain) Change(contract, signature string, args []any, results ...any) {
+	c.answer(contract, signature, args, results, true)
+}
+
+func (c *Chain) answer(contract, signature string, args, results []any, isChange bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	data := Keccak(signature)[:10] + strings.TrimPrefix(Encode(args...), "0x")
@@ -204,7 +222,15 @@ func (c *Chain) Answer(contract, signature string, args []any, results ...any) {
 			result = Encode(results[0])
 		}
 	}
-	c.answers[strings.ToLower(contract)+data] = result
+	if len(results) == 0 {
+		result = ""
+	}
+	key := strings.ToLower(contract) + data
+	if !isChange {
+		c.answers[key] = []answerFrom{{0, result}}
+		return
+	}
+	c.answers[key] = append(c.answers[key], answerFrom{uint64(len(c.blocks)), result})
 }
 
 // Create gives a contract code from a block on.
@@ -267,7 +293,7 @@ func (c *Chain) serve(w http.ResponseWriter, r *http.Request, faults *Faults) {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
-		answer, status := c.answer(single)
+		answer, status := c.respond(single)
 		write(w, status, answer)
 		return
 	}
@@ -280,7 +306,7 @@ func (c *Chain) serve(w http.ResponseWriter, r *http.Request, faults *Faults) {
 	status := http.StatusOK
 	for i, single := range batch {
 		var of int
-		answers[i], of = c.answer(single)
+		answers[i], of = c.respond(single)
 		status = max(status, of)
 	}
 	slices.Reverse(answers)
@@ -297,7 +323,7 @@ func (r Refusal) answer(id json.RawMessage) map[string]any {
 	return map[string]any{"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": r.Code, "message": r.Message}}
 }
 
-func (c *Chain) answer(r request) (answer map[string]any, status int) {
+func (c *Chain) respond(r request) (answer map[string]any, status int) {
 	c.calls[r.Method]++
 	result, refused := c.result(r)
 	if refused != nil {
@@ -322,10 +348,7 @@ func (c *Chain) result(r request) (any, *Refusal) {
 		if err := json.Unmarshal(r.Params[0], &call); err != nil {
 			return nil, &Refusal{Code: -32602, Message: err.Error()}
 		}
-		if result, known := c.answers[strings.ToLower(call.To)+call.Data]; known {
-			return result, nil
-		}
-		return nil, &Refusal{Code: 3, Message: "execution reverted"}
+		return c.called(strings.ToLower(call.To)+call.Data, textOf(r.Params[1]))
 	case "eth_getCode":
 		if c.faults.Pruned {
 			return nil, &Refusal{Code: -32000, Message: "missing trie node 00 (path ) state is not available"}
@@ -337,6 +360,29 @@ func (c *Chain) result(r request) (any, *Refusal) {
 		return "0x", nil
 	}
 	return nil, &Refusal{Code: -32601, Message: "the method " + r.Method + " does not exist"}
+}
+
+// called returns what a call returns as of a block.
+func (c *Chain) called(key, block string) (any, *Refusal) {
+	number := uint64(len(c.blocks))
+	if block != "latest" {
+		switch number = numberOf(block); {
+		case number > c.head(), c.faults.NoState > 0 && number >= c.faults.NoState:
+			return nil, &Refusal{Code: -32000, Message: "header not found"}
+		case c.faults.Pruned && number < c.head():
+			return nil, &Refusal{Code: -32000, Message: "missing trie node 00 (path ) state is not available"}
+		}
+	}
+	result := ""
+	for _, answer := range c.answers[key] {
+		if answer.number <= number {
+			result = answer.result
+		}
+	}
+	if result == "" {
+		return nil, &Refusal{Code: 3, Message: "execution reverted"}
+	}
+	return result, nil
 }
 
 func (c *Chain) head() uint64 { return uint64(len(c.blocks)) - 1 - c.faults.Lacks }

@@ -1,0 +1,180 @@
+package chain_test
+
+import (
+	"math/big"
+	"strings"
+	"testing"
+
+	"github.com/shopspring/decimal"
+
+	"pnyx/governance"
+	fake "pnyx/test/upstream/chain"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+// lacks returns what the followed Governor states and is not held, after its past was read.
+func (f *follower) lacks() string {
+	f.t.Helper()
+	f.poll("tip", "backfill", "final", "state", "backfill")
+	follows, err := f.warehouse.SourceFollows(f.t.Context(), startOfFake())
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return follows[f.upstream.Sources()[0]].Lacks
+}
+
+func TestWhatAGovernorStatesAndIsNotHeldIsNamed(t *testing.T) {
+	t.Parallel()
+	variant := fake.Emit(governorAddress, "ProposalCreated(uint256,address,bytes32,string)", 0, uint64(1), ada, fake.Hex("0x1"), "# Another form")
+	broken := voted(bob, 1, 7)
+	broken.Data = broken.Data[:100]
+	for name, c := range map[string]struct {
+		mode string
+		logs []fake.Log
+		want []string
+	}{
+		"nothing":                    {"", []fake.Log{created(1, 22, 60), voted(ada, 1, 5)}, nil},
+		"settings that change":       {"", []fake.Log{fake.Emit(governorAddress, "VotingDelaySet(uint256,uint256)", 0, uint64(1), uint64(2))}, nil},
+		"an event that is not known": {"", []fake.Log{created(1, 22, 60), fake.Emit(governorAddress, "Pondered(uint256)", 1, uint64(1))}, []string{"1 logs of events", fake.Keccak("Pondered(uint256)")}},
+		"a log that is cut":          {"", []fake.Log{created(1, 22, 60), broken}, []string{"1 logs of events", broken.Topics[0]}},
+		"another ProposalCreated":    {"", []fake.Log{variant}, []string{variant.Topics[0]}},
+		"a vote without a proposal":  {"", []fake.Log{voted(ada, 1, 5), voted(bob, 1, 6)}, []string{"2 logs about 1 proposals", "creates: 1"}},
+		"an end without a proposal":  {"", []fake.Log{fake.Emit(governorAddress, "ProposalExecuted(uint256)", 0, uint64(9))}, []string{"creates: 9"}},
+		"a mode that is not known":   {"support=ranked&quorum=for", []fake.Log{created(1, 22, 60)}, []string{`"support=ranked&quorum=for" is not known`}},
+		"params that are not known":  {"support=bravo&quorum=for&params=delegated", nil, []string{"counting mode"}},
+		"the mode of Bravo":          {"support=bravo&quorum=bravo", nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := openPoll(t, c.mode, c.logs...)
+			got := f.lacks()
+			if (got == "") != (c.want == nil) {
+				t.Errorf("got %q, want %v", got, c.want)
+			}
+			for _, want := range c.want {
+				if !strings.Contains(got, want) {
+					t.Errorf("got %q, want %q in it", got, want)
+				}
+			}
+			f.start()
+			if again := f.lacks(); again != got {
+				t.Errorf("got %q after a restart, want %q", again, got)
+			}
+		})
+	}
+}
+
+func TestALogOfAReplacedBlockIsNotNamed(t *testing.T) {
+	t.Parallel()
+	f := openPoll(t, "", created(1, 22, 60), fake.Emit(governorAddress, "Pondered(uint256)", 1, uint64(1)))
+	if f.lacks() == "" {
+		t.Fatal("got nothing, want the unknown event")
+	}
+	f.chain.Reorganize(3, []fake.Log{created(1, 22, 60)}, nil, nil, nil)
+	if got := f.lacks(); strings.Contains(got, "logs of events") {
+		t.Errorf("got %q after the block was replaced, want no event", got)
+	}
+}
+
+func TestTheModeSaysWhatCountsTowardsTheQuorum(t *testing.T) {
+	t.Parallel()
+	for mode, want := range map[string]string{
+		"support=bravo&quorum=bravo": "for: 4", "support=bravo&quorum=for,abstain": "for,abstain: 4",
+		"support=bravo&quorum=for,members": "for: unknown", "support=bravo&quorum=turnout": ": unknown",
+	} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			f := openPoll(t, mode, created(1, 22, 60))
+			f.chain.Answer(governorAddress, "quorum(uint256)", []any{uint64(22)}, uint64(4))
+			f.poll("state")
+			p, _ := f.proposal("1")
+			got := strings.Join(p.QuorumChoices, ",") + ": unknown"
+			if p.Quorum != nil {
+				got = strings.Join(p.QuorumChoices, ",") + ": " + p.Quorum.Shift(18).String()
+			}
+			if got != want || p.QuorumRaw != "4" {
+				t.Errorf("got %s of %q, want %s", got, p.QuorumRaw, want)
+			}
+		})
+	}
+}
+
+// most is the greatest number of 256 bits.
+func most() *big.Int { return new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 256), big.NewInt(1)) }
+
+func (f *follower) ballots() map[string]record.Ballot {
+	f.t.Helper()
+	held := map[string]record.Ballot{}
+	p, _ := f.proposal("1")
+	if err := f.warehouse.HeldBallots(f.t.Context(), p.ProposalRef, func(b record.Ballot) error {
+		held[b.Voter] = b
+		return nil
+	}); err != nil {
+		f.t.Fatal(err)
+	}
+	return held
+}
+
+func TestABallotThatCannotBeRepresentedIsHeldAndMarked(t *testing.T) {
+	t.Parallel()
+	one := decimal.New(5, -18)
+	for name, c := range map[string]struct {
+		mode string
+		vote fake.Log
+		want string
+	}{
+		"power near 2^256": {"", fake.Emit(governorAddress, votedEvent, 1, bob, uint64(1), uint64(1), most(), ""), `{"units":{"for":"` + most().String() + `"}}`},
+		"parts beyond 2^128 that no power has": {
+			"support=bravo&quorum=for&params=fractional",
+			fake.Emit(governorAddress, votedEvent, 1, bob, uint64(1), uint64(0), new(big.Int).Lsh(big.NewInt(1), 200), ""),
+			`{"units":{"against":"` + new(big.Int).Lsh(big.NewInt(1), 200).String() + `"}}`,
+		},
+		"a support that nobody knows": {"support=ranked", fake.Emit(governorAddress, votedEvent, 1, bob, uint64(1), uint64(2), uint64(7), ""), `{"support":{"2":"7"}}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := openPoll(t, c.mode, created(1, 22, 60), voted(ada, 1, 5), c.vote)
+			held := f.ballots()
+			got := held[string(bob)]
+			if len(held) != 2 || got.ChoiceKey != record.Unreadable || got.RawChoice != c.want {
+				t.Errorf("got %d ballots, %q for %s, want the ballot with its raw choice %s", len(held), got.RawChoice, got.ChoiceKey, c.want)
+			}
+			if ballot := held[string(ada)]; !strings.HasPrefix(c.mode, "support=ranked") && !ballot.Power.Equal(one) {
+				t.Errorf("got power %s of the other ballot, want %s", ballot.Power, one)
+			}
+		})
+	}
+}
+
+func TestACountThatCannotBeRepresentedKeepsTheProposal(t *testing.T) {
+	t.Parallel()
+	f := endedPoll(t)
+	f.chain.Answer(governorAddress, "proposalVotes(uint256)", []any{uint64(1)}, uint64(3), most(), uint64(1))
+	f.chain.Answer(governorAddress, "state(uint256)", []any{uint64(1)}, uint64(4))
+	f.poll("state", "state")
+	p, known := f.proposal("1")
+	if !known || len(p.StatedScores) > 0 || p.StatedScoresTotal != nil || p.Title == "" {
+		t.Errorf("got known %t with scores %v, want the proposal without them", known, p.StatedScores)
+	}
+	if got := f.lacks(); !strings.Contains(got, "count of proposal 1") {
+		t.Errorf("got %q, want the count named", got)
+	}
+}
+
+func TestARefusedItemOfASourceIsSomethingThatIsNotHeld(t *testing.T) {
+	t.Parallel()
+	f := atTip(t)
+	source := f.upstream.Sources()[0]
+	other := record.SourceRef{Provider: governance.Governor, ID: source.ID + "0"}
+	err := f.warehouse.WriteFollowRejects(t.Context(), []warehouse.FollowReject{
+		{Upstream: f.upstream.ID(), Provider: other.Provider, SourceID: other.ID, ItemID: "1", Reason: "cut", At: startOfFake()},
+		{Upstream: f.upstream.ID(), ItemID: "2", Reason: "was not asked for", At: startOfFake()},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := f.lacks(); got != "" {
+		t.Errorf("got %q, want nothing: what was refused is of no source, or of another", got)
+	}
+}

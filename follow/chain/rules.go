@@ -1,0 +1,123 @@
+package chain
+
+import (
+	"context"
+	"math/big"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/shopspring/decimal"
+
+	"pnyx/governance"
+)
+
+// rules are how a Governor counts. They belong to a block: a contract behind a proxy may have
+// others before and after. A proposal has those of the block that created it.
+type rules struct {
+	// Block is the block of which they are; 0 for the head.
+	Block uint64
+	// Decimals are the token's; DecimalsKnown is false where none says: amounts are in smallest
+	// units then.
+	Decimals      uint8
+	DecimalsKnown bool
+	// Seconds is true if the clock counts seconds instead of blocks.
+	Seconds bool
+	// QuorumChoices are the choices that count towards the quorum; nil where unknown.
+	QuorumChoices []string
+	// InParts is true if a voter may divide power.
+	InParts bool
+	// UnknownMode is the counting mode if a word of it is not known; empty else. With
+	// UnknownSides nobody knows what supports a proposal, with UnknownQuorum what counts
+	// towards the quorum.
+	UnknownMode                 string
+	UnknownSides, UnknownQuorum bool
+}
+
+// amount returns smallest units as voting power.
+func (r *rules) amount(units *big.Int) (power decimal.Decimal, rounded bool, err error) {
+	return governance.ParsePower(decimal.NewFromBigInt(units, -int32(r.Decimals)).String())
+}
+
+// rulesOf returns the rules of a proposal: the head's while its own are not known.
+func (g *governor) rulesOf(id string) rules {
+	if n := g.notes[id]; n != nil && n.Rules != nil {
+		return *n.Rules
+	}
+	return g.known().rules
+}
+
+// learnRules asks for the rules of a proposal, once, and reports whether they are others than
+// its records were made with.
+func (c *Chain) learnRules(ctx context.Context, g *governor, p proposal) (changed bool, err error) {
+	n, block := g.note(p.id), p.created.BlockNumber
+	if n.Rules != nil && n.Rules.Block == block {
+		return false, nil
+	}
+	before := g.rulesOf(p.id)
+	found, held, err := c.factsAt(ctx, g, hexOf(block))
+	switch {
+	case err != nil:
+		return false, err
+	case !held && block > c.at().final.Number:
+		return false, nil // the endpoint is behind: it is asked with the next poll of states
+	case !held:
+		found.rules = g.guessRules(p)
+	}
+	found.Block, before.Block = block, block
+	n.Rules = &found.rules
+	return !reflect.DeepEqual(before, found.rules), nil
+}
+
+// guessRules returns the rules of a proposal of whose block no endpoint has the state: the
+// head's. What the proposal itself tells comes first, and what may have changed is not known.
+func (g *governor) guessRules(p proposal) rules {
+	r := g.known().rules
+	const firstTime = 1_000_000_000 // a time of 2001, and no number of a block
+	r.Seconds = p.start.IsInt64() && p.start.Int64() > firstTime
+	r.UnknownQuorum = r.UnknownQuorum || g.changedSince(p.created.BlockNumber, eventUpgraded)
+	return r
+}
+
+// countedSides returns those of the choices that are sides, in the order of choices.
+func countedSides(choices []string) (sides []string) {
+	for _, side := range []string{governance.GovernorFor, governance.GovernorAgainst, governance.GovernorAbstain} {
+		if slices.Contains(choices, side) {
+			sides = append(sides, side)
+		}
+	}
+	return sides
+}
+
+// setMode takes from COUNTING_MODE who supports what, which sides count towards the quorum, and
+// what the params of a vote mean. Alpha and Bravo, which have a constant quorum, count those in
+// favour alone.
+func (r *rules) setMode(counting string, constantQuorum bool) {
+	if constantQuorum {
+		r.QuorumChoices = []string{governance.GovernorFor}
+	}
+	for part := range strings.SplitSeq(counting, "&") {
+		key, value, _ := strings.Cut(part, "=")
+		known := true
+		switch words := strings.Split(value, ","); key {
+		case "support":
+			known = value == "bravo"
+			r.UnknownSides = !known
+		case "quorum":
+			if value == "bravo" {
+				words = []string{governance.GovernorFor}
+			}
+			r.QuorumChoices = countedSides(words)
+			known = len(r.QuorumChoices) == len(words)
+			r.UnknownQuorum = !known
+		case "params":
+			r.InParts = value == "fractional"
+			known = r.InParts || value == "modules"
+		default:
+			known = part == ""
+		}
+		if !known {
+			r.UnknownMode = counting
+		}
+	}
+}

@@ -1,0 +1,150 @@
+// Package abi decodes the calls that proposals make: which function, with which arguments, and
+// which calls are inside. functions.txt is its table. Decoding is strict: a call is decoded if
+// encoding the arguments again gives the same bytes, and not decoded otherwise. It imports
+// nothing of ours, and knows neither tokens nor proposals.
+package abi
+
+import (
+	"encoding/hex"
+	"fmt"
+	"strings"
+)
+
+// Operation says in whose name code runs.
+type Operation string
+
+// The operations. DelegateCall runs the target's code in the name of the caller.
+const (
+	PlainCall    Operation = "call"
+	DelegateCall Operation = "delegatecall"
+)
+
+const (
+	// maxDepth bounds calls in calls, and maxCalls all calls inside one.
+	maxDepth = 5
+	maxCalls = 2000
+)
+
+// Call is a call as it is stated.
+type Call struct {
+	// Chain is "eip155:<number>"; empty where unknown.
+	Chain string
+	// Target is the called address in lower case.
+	Target string
+	// Value is the native amount in wei, in decimal.
+	Value string
+	// Signature is the function's signature if the contract states it. Data then has no selector.
+	Signature string
+	// Data is the calldata.
+	Data []byte
+	// Operation is empty for a plain call.
+	Operation Operation
+	// message is true for data that another chain receives, which may have no selector.
+	message bool
+}
+
+// Decoded is a call and what it means.
+type Decoded struct {
+	Call
+	// Kind is Other for what is not decoded.
+	Kind Kind
+	// Function is the canonical signature; empty for a plain payment and what is not decoded.
+	Function string
+	// Arguments are the decoded arguments.
+	Arguments []Argument
+	// Alternatives are other known functions with the same selector that fit as well.
+	Alternatives []string
+	// Calls are the calls inside.
+	Calls []Decoded
+	// Omitted is the number of calls inside that are beyond what one call may have.
+	Omitted int
+	// Undecoded says why the call, or what is inside, is not decoded; empty if it is.
+	Undecoded string
+}
+
+// Decode returns what a call means.
+func Decode(call Call) Decoded {
+	budget := maxCalls
+	call.Target = strings.ToLower(call.Target)
+	return decode(call, 0, &budget)
+}
+
+func decode(call Call, depth int, budget *int) Decoded {
+	if call.Operation == "" {
+		call.Operation = PlainCall
+	}
+	d := Decoded{Call: call, Kind: Other}
+	if len(call.Data) == 0 && call.Signature == "" {
+		if call.Value != "0" {
+			d.Kind = Transfer
+		}
+		return d
+	}
+	fit, arguments, reason := known().candidates(call)
+	if len(fit) == 0 {
+		d.Undecoded = reason
+		return d
+	}
+	f := fit[0]
+	d.Kind, d.Function, d.Arguments = f.kind, f.signature, arguments
+	for _, other := range fit[1:] {
+		d.Alternatives = append(d.Alternatives, other.signature)
+	}
+	calls, ok := f.inner.calls(call, arguments)
+	if !ok {
+		d.Undecoded = "the calls inside are not encoded as " + f.signature + " declares"
+	}
+	if len(calls) > 0 && depth == maxDepth {
+		d.Omitted, d.Undecoded = len(calls), fmt.Sprintf("calls inside more than %d calls are not decoded", maxDepth)
+		return d
+	}
+	for i, inside := range calls {
+		if *budget == 0 {
+			d.Omitted, d.Undecoded = len(calls)-i, fmt.Sprintf("only the first %d calls inside are decoded", maxCalls)
+			break
+		}
+		*budget--
+		d.Calls = append(d.Calls, decode(inside, depth+1, budget))
+	}
+	return d
+}
+
+// candidates returns the functions that fit a call, and the arguments of the first; or the
+// reason why none does.
+func (t *table) candidates(call Call) (fit []*function, arguments []Argument, reason string) {
+	data, functions := call.Data, []*function(nil)
+	switch {
+	case call.Signature != "":
+		f, err := t.stated(call.Signature)
+		if err != nil {
+			return nil, nil, "the stated signature " + err.Error()
+		}
+		functions = []*function{f}
+	case len(data) >= len(Selector{}):
+		functions, data = t.functions[Selector(data)], data[len(Selector{}):]
+		if reason = "bytes are not encoded as the function declares"; len(functions) == 0 {
+			reason = "no known function has selector 0x" + hex.EncodeToString(call.Data[:len(Selector{})])
+		}
+	default:
+		reason = "data is shorter than a selector"
+	}
+	for _, f := range functions {
+		decoded, err := decodeAll(f.inputs, data)
+		if err != nil {
+			reason = err.Error() + ": " + f.signature
+			continue
+		}
+		if fit = append(fit, f); len(fit) == 1 {
+			arguments = decoded
+		}
+	}
+	for _, f := range t.layouts {
+		if len(fit) > 0 || call.Signature != "" || f.target != call.Target && (f.target != "" || !call.message) {
+			continue
+		}
+		if decoded, err := decodeAll(f.inputs, call.Data); err == nil {
+			fit, arguments = []*function{f}, decoded
+		}
+	}
+	return fit, arguments, reason
+}

@@ -1,0 +1,355 @@
+package abi
+
+import (
+	"bufio"
+	"encoding/hex"
+	"encoding/json"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+const (
+	alice = "0x00000000000000000000000000000000000000a1"
+	bob   = "0x00000000000000000000000000000000000000b2"
+)
+
+// call returns the data of a call of a known function with arguments as texts.
+func call(t *testing.T, signature string, arguments ...Argument) []byte {
+	t.Helper()
+	f, err := known().stated(signature)
+	if err != nil {
+		t.Fatal(err)
+	}
+	selector := SelectorOf(f.signature)
+	return append(selector[:], encode(f.inputs, arguments)...)
+}
+
+func of(values ...string) (list []Argument) {
+	for _, value := range values {
+		list = append(list, Argument{Value: value})
+	}
+	return list
+}
+
+func bytesOf(data []byte) string { return "0x" + hex.EncodeToString(data) }
+
+// Every function of the table decodes what encoders write for it, and nothing else: a byte more
+// or less is refused.
+func TestEveryFunctionRoundTrips(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	count := 0
+	for selector, functions := range known().functions {
+		for _, f := range functions {
+			count++
+			if !slices.Contains(Kinds(), f.kind) {
+				t.Errorf("%s has kind %q", f.signature, f.kind)
+			}
+			for range 20 {
+				arguments := invent(r, f.inputs)
+				data := append(selector[:], encode(f.inputs, arguments)...)
+				d := Decode(Call{Target: alice, Value: "0", Data: data})
+				if d.Function != f.signature {
+					t.Fatalf("%s is decoded as %q: %s", f.signature, d.Function, d.Undecoded)
+				}
+				if diff := cmp.Diff(arguments, d.Arguments, cmpopts.EquateEmpty(), cmp.AllowUnexported(Argument{})); diff != "" {
+					t.Fatalf("%s: %s", f.signature, diff)
+				}
+				if d := Decode(Call{Target: alice, Value: "0", Data: append(data, 0)}); d.Undecoded == "" {
+					t.Fatalf("%s is decoded with a byte too many", f.signature)
+				}
+				if d := Decode(Call{Target: alice, Value: "0", Data: data[:len(data)-1]}); len(data) > 4 && d.Function == f.signature {
+					t.Fatalf("%s is decoded with a byte missing", f.signature)
+				}
+			}
+		}
+	}
+	if count < 250 {
+		t.Errorf("the table has %d functions, want at least 250", count)
+	}
+}
+
+func TestDecodes(t *testing.T) {
+	pay := call(t, "transfer(address,uint256)", of(bob, "2500")...)
+	packedCall := slices.Concat([]byte{0}, unhex(alice), make([]byte, 32), word(length256(len(pay))), pay)
+	for _, test := range []struct {
+		name string
+		call Call
+		want []string
+	}{
+		{"a payment", Call{Target: bob, Value: "7"}, []string{"transfer  7"}},
+		{"an unknown function", Call{Target: bob, Value: "0", Data: []byte{1, 2, 3, 4}}, []string{"? 0x01020304"}},
+		{"a token's transfer", Call{Target: alice, Value: "0", Data: pay}, []string{"transfer transfer(address,uint256) " + bob + " 2500"}},
+		{
+			"a stated signature",
+			Call{Target: alice, Value: "0", Signature: "transfer(address,uint)", Data: pay[4:]},
+			[]string{"transfer transfer(address,uint256) " + bob + " 2500"},
+		},
+		{
+			"a stated signature that nobody knows",
+			Call{Target: alice, Value: "0", Signature: "setMood(uint8 mood)", Data: word(length256(3))},
+			[]string{"other setMood(uint8) 3"},
+		},
+		{"a stated signature that is none", Call{Target: alice, Value: "0", Signature: "now or never", Data: pay}, []string{"? the stated"}},
+		{
+			"a batch of a Safe",
+			Call{Target: alice, Value: "0", Data: call(t, "multiSend(bytes)", of(bytesOf(slices.Concat(packedCall, packedCall)))...)},
+			[]string{"batch multiSend(bytes)", "> transfer transfer(address,uint256) " + bob + " 2500", "> transfer transfer(address,uint256) " + bob + " 2500"},
+		},
+		{
+			"a batch that is cut",
+			Call{Target: alice, Value: "0", Data: call(t, "multiSend(bytes)", of(bytesOf(packedCall[:90]))...)},
+			[]string{"? the calls inside"},
+		},
+		{
+			"a timelock of Compound",
+			Call{Target: alice, Value: "0", Data: call(t, "queueTransaction(address,uint256,string,bytes,uint256)",
+				of(bob, "0", "transfer(address,uint256)", bytesOf(pay[4:]), "9")...)},
+			[]string{"timelock queueTransaction", "> transfer transfer(address,uint256) " + bob + " 2500"},
+		},
+		{
+			"code in the name of the caller",
+			Call{Target: alice, Value: "0", Data: call(t, "execute(address,bytes)", of(bob, bytesOf(pay))...)},
+			[]string{"batch execute(address,bytes)", "> delegatecall transfer transfer(address,uint256)"},
+		},
+		{
+			"an upgrade with a call",
+			Call{Target: alice, Value: "0", Data: call(t, "upgradeToAndCall(address,bytes)", of(bob, bytesOf(pay))...)},
+			[]string{"upgrade upgradeToAndCall(address,bytes)", "> transfer transfer(address,uint256)"},
+		},
+		{
+			"a script of Aragon",
+			Call{Target: alice, Value: "0", Data: call(t, "forward(bytes)", of(bytesOf(slices.Concat(
+				[]byte{0, 0, 0, 1}, unhex(bob), word(length256(len(pay)))[28:], pay)))...)},
+			[]string{"batch forward(bytes)", "> transfer transfer(address,uint256)"},
+		},
+		{
+			"a message to Arbitrum",
+			Call{Chain: "eip155:42161", Target: "0x0000000000000000000000000000000000000064", Value: "0", Data: call(t,
+				"sendTxToL1(address,bytes)", of(bob, bytesOf(call(t, "schedule(address,uint256,bytes,bytes32,bytes32,uint256)",
+					of("0xa723C008e76E379c55599D2E4d93879BeaFDa79C", "0", bytesOf(encode(ticket(t), of("0x4dbd4fc535ac27206064b68ffcf827b0a60bab3f",
+						alice, "0", "1", "2", bytesOf(pay)))), "0x"+strings.Repeat("00", 32), "0x"+strings.Repeat("00", 32), "3")...)))...)},
+			[]string{"bridge sendTxToL1", ">eip155:1 timelock schedule", ">>eip155:1 bridge (address,address", ">>>eip155:42161 transfer(address,uint256)"},
+		},
+		{
+			"a message to Polygon",
+			Call{Chain: "eip155:1", Target: "0xfe5e5D361b2ad62c541bAb87C45a0B9B018389a2", Value: "0", Data: call(t,
+				"sendMessageToChild(address,bytes)", of(bob, bytesOf(message(t, pay)))...)},
+			[]string{"bridge sendMessageToChild", ">eip155:137 bridge (address[],uint256[],string[],bytes[])", ">>eip155:137 transfer(address,uint256)"},
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			d := Decode(test.call)
+			got := outline(&d, "")
+			for i, want := range test.want {
+				if i >= len(got) || !containsAll(got[i], want) {
+					t.Fatalf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(test.want, "\n"))
+				}
+			}
+		})
+	}
+}
+
+// outline is a line a call.
+func outline(d *Decoded, indent string) []string {
+	line := indent + d.Chain + " " + string(d.Operation) + " " + string(d.Kind) + " " + d.Function
+	if d.Undecoded != "" {
+		line = indent + "? " + d.Undecoded
+	}
+	if d.Function == "" {
+		line += " " + d.Value
+	}
+	for _, a := range d.Arguments {
+		line += " " + a.Value
+	}
+	lines := []string{line}
+	for i := range d.Calls {
+		lines = append(lines, outline(&d.Calls[i], indent+">")...)
+	}
+	return lines
+}
+
+func containsAll(text, words string) bool {
+	for word := range strings.FieldsSeq(words) {
+		if !strings.Contains(text, word) {
+			return false
+		}
+	}
+	return true
+}
+
+func ticket(t *testing.T) []parameter {
+	t.Helper()
+	for _, f := range known().layouts {
+		if f.target != "" {
+			return f.inputs
+		}
+	}
+	t.Fatal("no layout of a ticket")
+	return nil
+}
+
+func message(t *testing.T, pay []byte) []byte {
+	t.Helper()
+	_, inputs, _, err := parseSignature("(address[],uint256[],string[],bytes[])")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return encode(inputs, []Argument{{Items: of(alice)}, {Items: of("0")}, {Items: of("")}, {Items: of(bytesOf(pay))}})
+}
+
+// A proposal may nest batches in each other without end: what is decoded is bounded, and what
+// is left out is counted.
+func TestAttackNestedBatches(t *testing.T) {
+	data := call(t, "transfer(address,uint256)", of(bob, "1")...)
+	for range 40 {
+		data = call(t, "execute(address,uint256,bytes)", of(alice, "0", bytesOf(data))...)
+	}
+	d := Decode(Call{Target: alice, Value: "0", Data: data})
+	depth := 0
+	for inside := &d; len(inside.Calls) > 0; inside = &inside.Calls[0] {
+		depth++
+	}
+	if depth != maxDepth {
+		t.Errorf("decoded to a depth of %d, want %d", depth, maxDepth)
+	}
+	many := slices.Repeat(slices.Concat([]byte{0}, unhex(alice), make([]byte, 64)), 3*maxCalls)
+	d = Decode(Call{Target: alice, Value: "0", Data: call(t, "multiSend(bytes)", of(bytesOf(many))...)})
+	if len(d.Calls) != maxCalls || d.Omitted != 2*maxCalls || d.Undecoded == "" {
+		t.Errorf("decoded %d calls, %d omitted, %q", len(d.Calls), d.Omitted, d.Undecoded)
+	}
+}
+
+// A contract may state any text as a signature.
+func TestSignatures(t *testing.T) {
+	for text, want := range map[string]string{
+		"transfer(address,uint)":                       "transfer(address,uint256)",
+		"set( uint256 [2][] values , (bool ok) flag )": "set(uint256[2][],(bool))",
+		"f()": "f()",
+	} {
+		if _, _, got, err := parseSignature(text); err != nil || got != want {
+			t.Errorf("%q: %q, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{
+		"", "f", "f(", "f(uint7)", "f(uint256)x", "f(uint256,)", "f(uint[0])", "f(())", "f(bytes33)", "f(uint256[65535][65535])", "f(ufixed)",
+		"f(" + strings.Repeat("(", 40) + "bool" + strings.Repeat(")", 40) + ")", "f(bool" + strings.Repeat("[]", 40) + ")", "f(uint0256)",
+	} {
+		if _, _, got, err := parseSignature(text); err == nil {
+			t.Errorf("%q is read as %q", text, got)
+		}
+	}
+}
+
+// A selector that two functions have is decoded by the one that fits; if both fit, both are stated.
+func TestFunctionsWithOneSelector(t *testing.T) {
+	table := &table{functions: map[Selector][]*function{}}
+	for _, row := range []string{"mint_burn burn(uint256 amount)", "other collate_propagate_storage(bytes16 x)"} {
+		if err := table.add(row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	selector := SelectorOf("burn(uint256)")
+	if fit, _, _ := table.candidates(Call{Data: append(selector[:], word(length256(7))...)}); len(fit) != 1 || fit[0].kind != MintBurn {
+		t.Errorf("7 fits %d functions, want burn alone", len(fit))
+	}
+	if fit, _, _ := table.candidates(Call{Data: append(selector[:], make([]byte, 32)...)}); len(fit) != 2 {
+		t.Errorf("0 fits %d functions, want both", len(fit))
+	}
+}
+
+func TestUnlimited(t *testing.T) {
+	d := Decode(Call{Target: alice, Value: "0", Data: call(t, "approve(address,uint256)", of(bob, maxUint(256))...)})
+	if !d.Arguments[1].IsUnlimited() || d.Arguments[0].IsUnlimited() {
+		t.Errorf("%+v", d.Arguments)
+	}
+}
+
+// FuzzDecode feeds any bytes and any signature: decoding never panics, and what is decoded
+// encodes to the same bytes.
+func FuzzDecode(f *testing.F) {
+	for _, functions := range known().functions {
+		r := rand.New(rand.NewPCG(3, 4))
+		selector := SelectorOf(functions[0].signature)
+		f.Add("", append(selector[:], encode(functions[0].inputs, invent(r, functions[0].inputs))...))
+		f.Add(functions[0].signature, encode(functions[0].inputs, invent(r, functions[0].inputs)))
+	}
+	f.Fuzz(func(t *testing.T, signature string, data []byte) {
+		d := Decode(Call{Chain: "eip155:1", Target: alice, Value: "0", Signature: signature, Data: data})
+		count := 0
+		for queue := []*Decoded{&d}; len(queue) > 0; queue = queue[1:] {
+			count++
+			recode(t, queue[0])
+			for i := range queue[0].Calls {
+				queue = append(queue, &queue[0].Calls[i])
+			}
+		}
+		if count > 1+maxCalls {
+			t.Fatalf("%d calls", count)
+		}
+	})
+}
+
+// recode encodes what was decoded again.
+func recode(t *testing.T, d *Decoded) {
+	t.Helper()
+	if d.Function == "" {
+		return
+	}
+	_, inputs, _, err := parseSignature(d.Function)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := encode(inputs, d.Arguments)
+	if selector := SelectorOf(d.Function); d.Signature == "" && d.Function[0] != '(' {
+		data = append(selector[:], data...)
+	}
+	if string(data) != string(d.Data) {
+		t.Fatalf("%s encodes to %x, not %x", d.Function, data, d.Data)
+	}
+}
+
+// The calls of real proposals decode, those inside included.
+func TestRealCallsDecode(t *testing.T) {
+	path := os.Getenv("PNYX_TEST_CALLS")
+	if path == "" {
+		t.Skip("PNYX_TEST_CALLS names no file of calls")
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 1<<24)
+	all, decoded := 0, 0
+	for lines.Scan() {
+		var proposal struct {
+			Chain string
+			Calls []struct{ Target, Value, Calldata string }
+		}
+		if err := json.Unmarshal(lines.Bytes(), &proposal); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range proposal.Calls {
+			d := Decode(Call{Chain: proposal.Chain, Target: c.Target, Value: c.Value, Data: unhex(c.Calldata)})
+			for queue := []*Decoded{&d}; len(queue) > 0; queue = queue[1:] {
+				if all++; queue[0].Undecoded == "" {
+					decoded++
+				}
+				recode(t, queue[0])
+				for i := range queue[0].Calls {
+					queue = append(queue, &queue[0].Calls[i])
+				}
+			}
+		}
+	}
+	if err := lines.Err(); err != nil || all == 0 || decoded*100 < all*95 {
+		t.Errorf("%d of %d calls decode, want 95 of 100; %v", decoded, all, err)
+	}
+}

@@ -1,0 +1,228 @@
+package abi
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// ErrSignature reports a text that is no signature of a function.
+var ErrSignature = errors.New("is no signature of a function")
+
+const (
+	wordBytes = 32
+	// maxHead bounds the fixed part of arguments, and maxNesting arrays and tuples in each
+	// other: contracts may state any signature.
+	maxHead    = 1 << 16
+	maxNesting = 16
+)
+
+// form is what the words of a value mean.
+type form int
+
+const (
+	formUint form = iota
+	formInt
+	formAddress
+	formBool
+	formFixedBytes
+	formBytes
+	formString
+	formArray
+	formTuple
+)
+
+// valueType is a type of the contract ABI.
+type valueType struct {
+	form form
+	// width is the bits of a number, the bytes of fixed bytes, the elements of an array; -1 for
+	// an array of any length.
+	width   int
+	element *valueType
+	fields  []parameter
+	// dynamic types have their content behind the heads, at an offset.
+	dynamic bool
+	// head is the bytes of the fixed part.
+	head int
+	// name is the canonical name.
+	name string
+}
+
+// parameter is a named value. The name is empty where a signature has none.
+type parameter struct {
+	name string
+	of   *valueType
+}
+
+// parser reads a signature.
+type parser struct {
+	rest  string
+	depth int
+}
+
+// parseSignature returns the name, the parameters and the canonical form of a signature, with
+// names of parameters or without.
+func parseSignature(text string) (name string, inputs []parameter, canonical string, err error) {
+	open := strings.IndexByte(text, '(')
+	if open < 0 || strings.ContainsAny(text[:open], " ,)[]") {
+		return "", nil, "", fmt.Errorf("%w: %.80q", ErrSignature, text)
+	}
+	p := parser{rest: text[open:]}
+	inputs, ok := p.parameters()
+	if !ok || p.rest != "" || headOf(inputs) > maxHead {
+		return "", nil, "", fmt.Errorf("%w: %.80q", ErrSignature, text)
+	}
+	return text[:open], inputs, text[:open] + tupleName(inputs), nil
+}
+
+// parameters reads a list in parentheses.
+func (p *parser) parameters() ([]parameter, bool) {
+	if p.depth++; p.depth > maxNesting || !p.take('(') {
+		return nil, false
+	}
+	defer func() { p.depth-- }()
+	var list []parameter
+	for !p.take(')') {
+		if len(list) > 0 && !p.take(',') {
+			return nil, false
+		}
+		of, ok := p.valueType()
+		if !ok {
+			return nil, false
+		}
+		list = append(list, parameter{p.word(), of})
+	}
+	return list, true
+}
+
+// take reads one character, and the spaces before it.
+func (p *parser) take(char byte) bool {
+	p.rest = strings.TrimLeft(p.rest, " ")
+	if p.rest == "" || p.rest[0] != char {
+		return false
+	}
+	p.rest = p.rest[1:]
+	return true
+}
+
+// word reads up to the next character that is part of no name.
+func (p *parser) word() string {
+	p.rest = strings.TrimLeft(p.rest, " ")
+	end := strings.IndexAny(p.rest, " ,()[]")
+	if end < 0 {
+		end = len(p.rest)
+	}
+	word := p.rest[:end]
+	p.rest = p.rest[end:]
+	return word
+}
+
+// valueType reads a type with its arrays.
+func (p *parser) valueType() (*valueType, bool) {
+	of, ok := p.plainType()
+	for nested := 0; ok && p.take('['); nested++ {
+		width := -1
+		if length := p.word(); length != "" {
+			n, err := strconv.ParseUint(length, 10, 16)
+			if err != nil || n == 0 || strconv.FormatUint(n, 10) != length {
+				return nil, false
+			}
+			width = int(n)
+		}
+		if !p.take(']') || nested == maxNesting {
+			return nil, false
+		}
+		of, ok = arrayOf(of, width)
+	}
+	return of, ok
+}
+
+func arrayOf(element *valueType, width int) (*valueType, bool) {
+	a := &valueType{form: formArray, width: width, element: element, head: wordBytes, name: element.name + "[]", dynamic: true}
+	if width >= 0 {
+		a.name = element.name + "[" + strconv.Itoa(width) + "]"
+		if !element.dynamic {
+			a.dynamic, a.head = false, element.head*width
+		}
+	}
+	return a, a.head <= maxHead
+}
+
+func (p *parser) plainType() (*valueType, bool) {
+	if strings.HasPrefix(strings.TrimLeft(p.rest, " "), "(") {
+		fields, ok := p.parameters()
+		if !ok || len(fields) == 0 {
+			return nil, false
+		}
+		t := &valueType{form: formTuple, fields: fields, head: headOf(fields), name: tupleName(fields)}
+		for _, field := range fields {
+			t.dynamic = t.dynamic || field.of.dynamic
+		}
+		if t.dynamic {
+			t.head = wordBytes
+		}
+		return t, t.head <= maxHead
+	}
+	return elementary(p.word())
+}
+
+// elementary returns the type with a name.
+func elementary(name string) (*valueType, bool) {
+	t := &valueType{head: wordBytes, name: name}
+	switch name {
+	case "uint", "int":
+		return elementary(name + "256")
+	case "address":
+		t.form = formAddress
+	case "bool":
+		t.form = formBool
+	case "bytes":
+		t.form, t.dynamic = formBytes, true
+	case "string":
+		t.form, t.dynamic = formString, true
+	default:
+		return t, t.sized()
+	}
+	return t, true
+}
+
+// sized reads the width at the end of a type's name.
+func (t *valueType) sized() bool {
+	digits := strings.TrimLeft(t.name, "abcdefghijklmnopqrstuvwxyz")
+	n, err := strconv.Atoi(digits)
+	if err != nil || strconv.Itoa(n) != digits {
+		return false
+	}
+	t.width = n
+	isBits := n > 0 && n <= 256 && n%8 == 0
+	switch strings.TrimSuffix(t.name, digits) {
+	case "uint":
+		t.form = formUint
+		return isBits
+	case "int":
+		t.form = formInt
+		return isBits
+	case "bytes":
+		t.form = formFixedBytes
+		return n > 0 && n <= wordBytes
+	}
+	return false
+}
+
+// headOf returns the bytes of the fixed part of parameters.
+func headOf(list []parameter) int {
+	sum := 0
+	for _, p := range list {
+		sum += p.of.head
+	}
+	return sum
+}
+
+func tupleName(list []parameter) string {
+	names := make([]string, len(list))
+	for i, p := range list {
+		names[i] = p.of.name
+	}
+	return "(" + strings.Join(names, ",") + ")"
+}

@@ -1,0 +1,110 @@
+package warehouse_test
+
+import (
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pnyx/test/env"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+const payee = "0x00000000000000000000000000000000000000b2"
+
+// payment is a transfer of a token as a call.
+func payment(t *testing.T, amount int) *record.Action {
+	t.Helper()
+	data, err := hex.DecodeString("a9059cbb" + strings.Repeat("0", 24) + payee[2:] + fmt.Sprintf("%064x", amount))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &record.Action{
+		Chain: "eip155:1", Executor: payee, Target: "0x00000000000000000000000000000000000000cd", Value: "0", Calldata: data, Block: 5,
+		TxHash: "0x1", LogIndex: 2, Delegate: true,
+	}
+}
+
+func TestActionsComeWithTheirProposal(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	p := &record.Proposal{ProposalRef: ref("p"), SourceID: "s"}
+	p.SetActions(3, []*record.Action{payment(t, 1), payment(t, 2), payment(t, 3)})
+	if got, want := appendAll(t, w, p), (warehouse.Counts{New: 4}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	p.SetActions(2, []*record.Action{payment(t, 1), payment(t, 7)})
+	if got, want := appendAll(t, w, p), (warehouse.Counts{Changed: 2, Unchanged: 1}); got != want {
+		t.Errorf("after an edit got %+v, want %+v", got, want)
+	}
+	stored, err := w.Proposals(t.Context(), []record.RefHash{p.Hash()})
+	if err != nil || len(stored) != 1 || stored[0].StatedActions == nil || *stored[0].StatedActions != 2 {
+		t.Fatalf("got %+v, %v, want 2 stated actions", stored, err)
+	}
+	got, err := w.Actions(t.Context(), stored)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []record.Action
+	for i, amount := range []int{1, 7} {
+		a := *payment(t, amount)
+		a.Proposal, a.Index = p.ProposalRef, uint32(i)
+		want = append(want, a)
+	}
+	if diff := cmp.Diff(want, got[p.Hash()]); diff != "" {
+		t.Errorf("the third was taken back, the second changed (-want +got):\n%s", diff)
+	}
+}
+
+func TestTooManyActionsAreCounted(t *testing.T) {
+	t.Parallel()
+	var many, large []*record.Action
+	for range record.MaxActions + 5 {
+		many = append(many, payment(t, 1))
+	}
+	for range 3 {
+		large = append(large, &record.Action{Calldata: make([]byte, record.MaxCalldata/2)})
+	}
+	for _, test := range []struct {
+		actions []*record.Action
+		kept    int
+	}{{many, record.MaxActions}, {large, 2}} {
+		p := &record.Proposal{}
+		p.SetActions(len(test.actions), test.actions)
+		if len(p.Actions) != test.kept || *p.StatedActions != uint64(len(test.actions)) {
+			t.Errorf("kept %d of %d, want %d of %d", len(p.Actions), *p.StatedActions, test.kept, len(test.actions))
+		}
+	}
+}
+
+func TestAnalystsReadActions(t *testing.T) {
+	t.Parallel()
+	instance := env.SharedEngine(t)
+	database := env.MigratedDatabase(t, instance)
+	conn := env.ConnectWarehouse(t, instance.URL(database))
+	w, err := warehouse.Open(t.Context(), warehouse.Options{URL: instance.URL(database)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = w.Close() })
+	p := &record.Proposal{ProposalRef: ref("p"), SourceID: "s"}
+	p.SetActions(2, []*record.Action{payment(t, 1), payment(t, 2)})
+	appendAll(t, w, p)
+	p.SetActions(1, []*record.Action{payment(t, 1)})
+	appendAll(t, w, p)
+	hash := p.Hash()
+	if err := conn.Exec(t.Context(), "INSERT INTO proposal_states (proposal_ref, proposal_key, dao_id, revision) VALUES (unhex(?), 'p1_k', 'd', 1)",
+		hex.EncodeToString(hash[:])); err != nil {
+		t.Fatal(err)
+	}
+	got := env.Column(t, conn, fmt.Sprintf("SELECT concat(proposal_key, ' ', toString(action_index), ' ', operation, ' ', kind, ' ', function, ' ', arguments) FROM %s.proposal_actions",
+		warehouse.ViewsDatabase(database)))
+	want := `p1_k 0 delegatecall transfer transfer(address,uint256) ` +
+		`[{"name":"to","type":"address","value":"` + payee + `","items":null},{"name":"amount","type":"uint256","value":"1","items":null}]`
+	if len(got) != 1 || got[0] != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

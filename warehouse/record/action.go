@@ -1,0 +1,99 @@
+package record
+
+import (
+	"fmt"
+	"math/big"
+	"strings"
+)
+
+// The bounds of what a proposal executes.
+const (
+	// MaxActions bounds the actions of a proposal that are kept, MaxCalldata their bytes, and
+	// MaxSignature the bytes of a signature that a contract states.
+	MaxActions   = 2000
+	MaxCalldata  = 2 << 20
+	MaxSignature = 1 << 10
+)
+
+// Action is a call that a proposal executes if it passes.
+type Action struct {
+	// Proposal is the proposal.
+	Proposal ProposalRef
+	// Index is the position among the proposal's actions, from 0.
+	Index uint32
+	// Chain is "eip155:<number>"; empty if upstream states none.
+	Chain string
+	// Executor is the address that calls, such as a Safe, in lower case; empty if upstream states none.
+	Executor string
+	// Target is the called address in lower case.
+	Target string
+	// Value is the native amount in wei, in decimal.
+	Value string
+	// Signature is the function's signature if upstream states it. Calldata then has no selector.
+	Signature string
+	// Calldata is the data of the call.
+	Calldata []byte
+	// Delegate is true if the target's code runs in the name of the caller.
+	Delegate bool
+	// Block, TxHash and LogIndex are where a chain states the action; zero for a file or an API.
+	Block    uint64
+	TxHash   string
+	LogIndex uint32
+	// Withdrawn is true if upstream has taken the action back.
+	Withdrawn bool
+}
+
+// Kind returns KindAction.
+func (*Action) Kind() Kind { return KindAction }
+
+// Key returns the hash of the proposal's reference and the position.
+func (a *Action) Key() Key { return Key{a.Proposal.Hash().text(), fmt.Sprintf("%06d", a.Index)} }
+
+// SetActions sets the actions of a proposal, of which it leaves out those beyond what a
+// proposal may have, and how many upstream states, which may be none.
+func (p *Proposal) SetActions(stated int, actions []*Action) {
+	count := uint64(stated) //nolint:gosec // a length
+	size, kept := 0, 0
+	for kept < min(len(actions), MaxActions) && size+len(actions[kept].Calldata) <= MaxCalldata {
+		size += len(actions[kept].Calldata)
+		kept++
+	}
+	p.StatedActions, p.Actions = &count, actions[:kept]
+}
+
+// TakeActions returns the actions that a proposal brings, as records of their own. It does not
+// return them again.
+func (p *Proposal) TakeActions() []*Action {
+	taken := p.Actions
+	for i, a := range taken {
+		a.Proposal, a.Index, a.Withdrawn = p.ProposalRef, uint32(i), p.Withdrawn //nolint:gosec // at most MaxActions
+	}
+	p.Actions = nil
+	return taken
+}
+
+// WithActions returns records and, behind each proposal, the actions that it brings.
+func WithActions(records []Record) []Record {
+	all := make([]Record, 0, len(records))
+	for _, r := range records {
+		all = append(all, r)
+		if p, is := r.(*Proposal); is {
+			for _, a := range p.TakeActions() {
+				all = append(all, a)
+			}
+		}
+	}
+	return all
+}
+
+// IsAddress reports whether a text is an address of 20 bytes in hexadecimal.
+func IsAddress(text string) bool {
+	digits, prefixed := strings.CutPrefix(text, "0x")
+	return prefixed && len(digits) == 40 && strings.Trim(digits, "0123456789abcdefABCDEF") == ""
+}
+
+// IsWei reports whether a text is a whole number of at most 256 bits in decimal.
+func IsWei(text string) bool {
+	n, ok := new(big.Int).SetString(text, 10)
+	return ok && n.Sign() >= 0 && n.BitLen() <= 256 && n.String() == text
+}

@@ -1,0 +1,236 @@
+package source
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/hex"
+	"encoding/json"
+	"math/big"
+	"strings"
+
+	"pnyx/governance"
+	"pnyx/warehouse/record"
+)
+
+// readAction reads one of the calls that a proposal executes.
+func readAction(in object) *record.Action {
+	action := &record.Action{
+		Proposal:  readProposalRef(in.get("proposal")),
+		Chain:     in.get("chain").text(),
+		Executor:  in.get("executor").address(),
+		Target:    in.get("target").address(),
+		Value:     cmp.Or(in.get("value").numberText(), "0"),
+		Signature: in.get("signature").text(),
+		Calldata:  in.get("calldata").bytes(),
+		Block:     in.get("block").countOrZero(),
+		TxHash:    in.get("transactionHash").text(),
+		Withdrawn: in.get("withdrawn").boolOr(false),
+	}
+	index, logIndex := in.get("index"), in.get("logIndex")
+	if index.require(typeNumber) {
+		action.Index = index.below(record.MaxActions)
+	}
+	action.LogIndex = logIndex.below(1 << 31)
+	if !in.get("target").absent() && !record.IsWei(action.Value) {
+		in.get("value").rejectUnlike("a whole number of wei below 2^256")
+	}
+	if chain := in.get("chain"); !chain.require(typeString) || !governance.IsChain(action.Chain) {
+		chain.rejectUnlike("eip155:<chain>")
+	}
+	in.get("target").require(typeString)
+	if len(action.Signature) > record.MaxSignature {
+		in.get("signature").reject("has %d bytes; want at most %d", len(action.Signature), record.MaxSignature)
+	}
+	if stated := in.get("operation"); !stated.absent() {
+		action.Delegate = oneOf(stated, "call", "delegatecall") == "delegatecall"
+	}
+	return action
+}
+
+// below returns a whole number below a limit; 0 if the value is absent.
+func (v value) below(limit uint64) uint32 {
+	n := v.countOrZero()
+	if n >= limit {
+		v.reject("is %d; want a whole number below %d", n, limit)
+		return 0
+	}
+	return uint32(n) //nolint:gosec // limits are below 2^32
+}
+
+// address returns an address in lower case.
+func (v value) address() string {
+	text := v.text()
+	if text != "" && !record.IsAddress(text) {
+		v.rejectUnlike("an address: 0x and 40 hexadecimal digits")
+	}
+	return strings.ToLower(text)
+}
+
+// bytes returns bytes in hexadecimal.
+func (v value) bytes() []byte {
+	text := cmp.Or(v.text(), "0x")
+	data, ok := unhex(text)
+	if !ok || len(data) > record.MaxCalldata {
+		v.rejectUnlike("0x and at most 2 MiB of bytes in hexadecimal")
+	}
+	return data
+}
+
+func unhex(text string) ([]byte, bool) {
+	digits, prefixed := strings.CutPrefix(text, "0x")
+	data, err := hex.DecodeString(digits)
+	return data, prefixed && err == nil
+}
+
+// looseText is a text or a number of a plugin, which people write: it is never refused.
+type looseText string
+
+// UnmarshalJSON keeps what is neither text nor number empty.
+func (t *looseText) UnmarshalJSON(data []byte) error {
+	var text string
+	switch typeOf(data) {
+	case typeNumber:
+		*t = looseText(data)
+	case typeString:
+		err := json.Unmarshal(data, &text)
+		*t = looseText(strings.TrimSpace(text))
+		return err
+	default:
+	}
+	return nil
+}
+
+// looseCall is a call as plugins and Tally state it.
+type looseCall struct {
+	To        looseText   `json:"to"`
+	Target    looseText   `json:"target"`
+	Value     looseText   `json:"value"`
+	Data      looseText   `json:"data"`
+	Calldata  looseText   `json:"calldata"`
+	Signature looseText   `json:"signature"`
+	Operation looseText   `json:"operation"`
+	ChainID   looseText   `json:"chainId"`
+	Formatted []looseText `json:"formatted"`
+}
+
+// action returns the call as a record; ok is false for one that cannot be read.
+func (c *looseCall) action() (a *record.Action, ok bool) {
+	if len(c.Formatted) == 4 && c.To == "" { // of oSnap: target, operation, value, data
+		c.To, c.Operation, c.Value, c.Data = c.Formatted[0], c.Formatted[1], c.Formatted[2], c.Formatted[3]
+	}
+	target := string(cmp.Or(c.To, c.Target))
+	data, isHex := unhex(string(cmp.Or(c.Data, c.Calldata, "0x")))
+	value, isNumber := new(big.Int).SetString(string(cmp.Or(c.Value, "0")), 0)
+	if !isHex || !isNumber || !record.IsWei(value.String()) || !record.IsAddress(target) || len(c.Signature) > record.MaxSignature {
+		return nil, false
+	}
+	a = &record.Action{
+		Chain: chainOf(c.ChainID), Target: strings.ToLower(target), Value: value.String(), Signature: string(c.Signature), Calldata: data,
+		Delegate: c.Operation == "1",
+	}
+	if len(data)%32 == 4 { // the data has the selector: the signature only explains it
+		a.Signature = ""
+	}
+	return a, true
+}
+
+// chainOf returns a chain as eip155:<number>; empty for what is none.
+func chainOf(network looseText) string {
+	chain := "eip155:" + strings.TrimPrefix(string(network), "eip155:")
+	if !governance.IsChain(chain) {
+		return ""
+	}
+	return chain
+}
+
+// executableCalls reads the calls of a proposal at Tally: how many there are, and all of them,
+// or none if one cannot be read. The proposal counts whatever its calls are.
+func executableCalls(list value) (stated int, actions []*record.Action) {
+	var calls []looseCall
+	if err := json.Unmarshal(list.json, &calls); err != nil {
+		for range elements(list.json) {
+			stated++
+		}
+		return stated, nil
+	}
+	return actionsOf(calls)
+}
+
+func actionsOf(calls []looseCall) (stated int, actions []*record.Action) {
+	for i := range calls {
+		action, ok := calls[i].action()
+		if !ok {
+			return len(calls), nil
+		}
+		actions = append(actions, action)
+	}
+	return len(calls), actions
+}
+
+// safePlan is what a Safe does after a vote at Snapshot.
+type safePlan struct {
+	Network        looseText         `json:"network"`
+	SafeAddress    looseText         `json:"safeAddress"`
+	RealityAddress looseText         `json:"realityAddress"`
+	UmaAddress     looseText         `json:"umaAddress"`
+	Batches        []json.RawMessage `json:"txs"`
+	Transactions   []looseCall       `json:"transactions"`
+}
+
+// pluginActions reads the calls that the plugins SafeSnap and oSnap execute, in their order.
+// A proposal with other plugins, or with none, executes nothing.
+func pluginActions(text []byte) (stated int, actions []*record.Action) {
+	var plugins struct {
+		SafeSnap struct {
+			Safes   []safePlan        `json:"safes"`
+			Batches []json.RawMessage `json:"txs"`
+		} `json:"safeSnap"`
+		OSnap struct {
+			Safes []safePlan `json:"safes"`
+			Safe  safePlan   `json:"safe"`
+		} `json:"oSnap"`
+	}
+	if err := json.Unmarshal(text, &plugins); err != nil {
+		if bytes.Contains(text, []byte(`"safeSnap"`)) || bytes.Contains(text, []byte(`"oSnap"`)) {
+			return 1, nil // there is something that is executed
+		}
+		return 0, nil
+	}
+	plans := append(plugins.SafeSnap.Safes, safePlan{Batches: plugins.SafeSnap.Batches})
+	plans = append(append(plans, plugins.OSnap.Safes...), plugins.OSnap.Safe)
+	readable := true
+	for _, plan := range plans {
+		count, of := actionsOf(plan.calls(&readable))
+		for _, a := range of {
+			if a.Chain = chainOf(plan.Network); record.IsAddress(string(plan.executor())) {
+				a.Executor = strings.ToLower(string(plan.executor()))
+			}
+		}
+		readable = readable && len(of) == count
+		stated, actions = stated+count, append(actions, of...)
+	}
+	if !readable {
+		return max(stated, 1), nil
+	}
+	return stated, actions
+}
+
+func (p *safePlan) executor() looseText {
+	return cmp.Or(p.SafeAddress, p.RealityAddress, p.UmaAddress)
+}
+
+// calls returns the calls of all batches. A batch is a list of calls, or an object with one.
+func (p *safePlan) calls(readable *bool) (calls []looseCall) {
+	for _, text := range p.Batches {
+		var batch struct {
+			Transactions []looseCall `json:"transactions"`
+		}
+		err := json.Unmarshal(text, &batch.Transactions)
+		if typeOf(text) == typeObject {
+			err = json.Unmarshal(text, &batch)
+		}
+		*readable = *readable && err == nil
+		calls = append(calls, batch.Transactions...)
+	}
+	return append(calls, p.Transactions...)
+}

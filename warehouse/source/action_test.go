@@ -1,0 +1,77 @@
+package source_test
+
+import (
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pnyx/warehouse/record"
+	"pnyx/warehouse/source"
+)
+
+func unhex(t *testing.T, digits string) []byte {
+	t.Helper()
+	data, err := hex.DecodeString(digits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+const (
+	safe  = "0x00000000000000000000000000000000000000fe"
+	token = "0x00000000000000000000000000000000000000cd"
+)
+
+// A proposal brings the calls that it executes, and counts if they cannot be read: then it says
+// how many there are, and brings none.
+func TestProposalsBringTheirCalls(t *testing.T) {
+	t.Parallel()
+	snapshot := `{"id":"0xAB","space":{"id":"harbor.eth"},"author":null,"type":"basic","title":"Budget"%s}`
+	tally := `{"id":"1","onchainId":"1","organization":{"slug":"harbor"},"status":"active","metadata":{"title":"Budget"}%s}`
+	pay := &record.Action{Chain: "eip155:1", Target: token, Value: "0", Calldata: []byte{1, 2, 3, 4}}
+	ofSafe := &record.Action{Chain: "eip155:100", Executor: safe, Target: token, Value: "5", Calldata: []byte{}, Delegate: true}
+	count := func(n uint64) *uint64 { return &n }
+	upper := strings.Replace(token, "cd", "CD", 1)
+	for name, test := range map[string]struct {
+		line   string
+		stated *uint64
+		want   []*record.Action
+	}{
+		"nothing stated":                  {fmt.Sprintf(tally, ""), nil, nil},
+		"null":                            {fmt.Sprintf(tally, `,"executableCalls":null`), nil, nil},
+		"none":                            {fmt.Sprintf(tally, `,"executableCalls":[]`), count(0), nil},
+		"a call":                          {fmt.Sprintf(tally, `,"executableCalls":[{"target":"`+upper+`","value":"0","calldata":"0x01020304","signature":"f()","chainId":"eip155:1"}]`), count(1), []*record.Action{pay}},
+		"a call that cannot be read":      {fmt.Sprintf(tally, `,"executableCalls":[{"target":"0x1","calldata":"0x01020304"},{}]`), count(2), nil},
+		"what is no call":                 {fmt.Sprintf(tally, `,"executableCalls":[1,2,3]`), count(3), nil},
+		"no plugins stated":               {fmt.Sprintf(snapshot, ""), nil, nil},
+		"no plugins":                      {fmt.Sprintf(snapshot, `,"plugins":{}`), count(0), nil},
+		"another plugin":                  {fmt.Sprintf(snapshot, `,"plugins":{"poap":{"safes":3}}`), count(0), nil},
+		"SafeSnap":                        {fmt.Sprintf(snapshot, `,"plugins":{"safeSnap":{"safes":[{"network":"100","umaAddress":"`+safe+`","txs":[[{"to":"`+token+`","value":5,"data":"","operation":"1"}]]}]}}`), count(1), []*record.Action{ofSafe}},
+		"SafeSnap with named batches":     {fmt.Sprintf(snapshot, `,"plugins":{"safeSnap":{"safes":[{"network":100,"umaAddress":"`+safe+`","txs":[{"hash":"0x1","transactions":[{"to":"`+token+`","value":"0x5","data":"0x","operation":1}]}]}]}}`), count(1), []*record.Action{ofSafe}},
+		"oSnap":                           {fmt.Sprintf(snapshot, `,"plugins":{"oSnap":{"safes":[{"network":"100","safeAddress":"`+safe+`","transactions":[{"type":"raw","formatted":["`+token+`",1,"5","0x"]}]}]}}`), count(1), []*record.Action{ofSafe}},
+		"oSnap with one Safe":             {fmt.Sprintf(snapshot, `,"plugins":{"oSnap":{"safe":{"network":"100","safeAddress":"`+safe+`","transactions":[{"to":"`+token+`","operation":1,"value":"5","data":"0x"}]}}}`), count(1), []*record.Action{ofSafe}},
+		"a plan that cannot be read":      {fmt.Sprintf(snapshot, `,"plugins":{"safeSnap":{"safes":7}}`), count(1), nil},
+		"a batch that cannot be read":     {fmt.Sprintf(snapshot, `,"plugins":{"safeSnap":{"safes":[{"network":"1","txs":[7]}]}}`), count(1), nil},
+		"a plan with a call to no target": {fmt.Sprintf(snapshot, `,"plugins":{"oSnap":{"safes":[{"transactions":[{"to":"harbor.eth"}]}]}}`), count(1), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			format := source.TallyProposal
+			if strings.Contains(test.line, "space") {
+				format = source.SnapshotProposal
+			}
+			parsed, reason := source.ParseLine(source.File{Format: format}, test.line)
+			p, is := parsed.(*record.Proposal)
+			if !is {
+				t.Fatal(reason)
+			}
+			if diff := cmp.Diff(test.want, p.Actions); diff != "" || !cmp.Equal(p.StatedActions, test.stated) {
+				t.Errorf("states %v, want %v; %s", p.StatedActions, test.stated, diff)
+			}
+		})
+	}
+}
