@@ -187,7 +187,7 @@ func TestStaleAnswerHasAnotherETag(t *testing.T) {
 	}
 }
 
-// tabled is what the table says of a route.
+// tabled is what the table says of a route; an empty cell of purged answers says the same as the one before.
 func tabled(t *testing.T, id string) (control, purged, missing string) {
 	t.Helper()
 	table, err := doc.CachingTable()
@@ -195,9 +195,15 @@ func tabled(t *testing.T, id string) (control, purged, missing string) {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(string(table)) {
-		if cells := strings.Split(line, " | "); strings.HasPrefix(line, "| `"+id+"` | ") && len(cells) > 5 {
-			return strings.Trim(cells[2], "`"), strings.Trim(cells[3], "`"), strings.Trim(cells[4], "`")
+		cells := strings.Split(line, " | ")
+		if len(cells) != 5 || !strings.Contains(cells[0], "`"+id+"`") {
+			continue
 		}
+		control, purged, missing = strings.Trim(cells[1], "`"), strings.Trim(cells[2], "`"), strings.Trim(cells[3], "`")
+		if purged == "" {
+			purged = control
+		}
+		return control, purged, missing
 	}
 	t.Fatalf("%s is not in the table", id)
 	return "", "", ""

@@ -30,9 +30,8 @@ func publishedFreshness() Freshness {
 	return Freshness{
 		MaxAge: time.Second, SMaxAge: time.Second, PurgedSMaxAge: time.Minute,
 		StaleWhileRevalidate: time.Second, StaleIfError: 24 * time.Hour,
-		Reason: "Outdated by publications. Unpurged: one second, and one more for whoever starts the renewal, so that nobody waits for it; " +
-			"asking again is a 304. Purged: a minute, which is what a purge that is lost can cost. " +
-			"A day without us: `dataAsOf` tells how old it is.",
+		Reason: "Outdated by publications: one second, and one more during a renewal; with purges a minute, the cost of a lost purge. " +
+			"A day while nodes fail: `dataAsOf` tells the age.",
 	}
 }
 
@@ -72,7 +71,7 @@ func pricingFreshness() Freshness {
 	return Freshness{
 		MaxAge: time.Minute, SMaxAge: time.Minute, PurgedSMaxAge: time.Minute,
 		StaleWhileRevalidate: time.Minute, StaleIfError: 24 * time.Hour,
-		Reason: "Prices change when nodes are started anew, and what binds is the 402.",
+		Reason: "Prices change with a restart, and the 402 is binding.",
 	}
 }
 
@@ -80,7 +79,7 @@ func pricingFreshness() Freshness {
 func MissingFreshness() Freshness {
 	return Freshness{
 		MaxAge: time.Second, SMaxAge: time.Second, PurgedSMaxAge: time.Second,
-		Reason: "May be published at any moment. A second is enough against a stampede, and there is no end of ids to keep.",
+		Reason: "May be published at any moment; a second is enough against a stampede of requests.",
 	}
 }
 

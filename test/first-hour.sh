@@ -25,11 +25,11 @@ start() {
   await curl -sf http://127.0.0.1:8081/readyz
 }
 
-# The first answer is that of the README.
+# The first answer is the README's.
 newcomer() {
   start
   curl -sf http://127.0.0.1:8080/v2/daos/alderfold | grep -q '"totalVotingPower":"9641049913.052988647641930135"' ||
-    fail "another answer than that of the README"
+    fail "another answer than the README's"
 }
 
 # A token opens a paid route.

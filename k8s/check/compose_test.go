@@ -116,7 +116,7 @@ func TestAttackComposeTrustsTheEdgeAlone(t *testing.T) {
 	pool := p.Networks["nodes"].Ipam.Config[0]
 	address, subnet, given := netip.MustParseAddr(trusted), netip.MustParsePrefix(pool.Subnet), netip.MustParsePrefix(pool.IPRange)
 	if !subnet.Contains(address) || given.Contains(address) || pool.Gateway == trusted {
-		t.Errorf("%s of %s may be that of another: others get those of %s, the gateway %s", address, subnet, given, pool.Gateway)
+		t.Errorf("%s of %s may belong to another: others get addresses of %s, the gateway %s", address, subnet, given, pool.Gateway)
 	}
 	// The edge is known by that address only on that network.
 	if origin := *edge.Environment["PNYX_EDGE_ORIGIN"]; !slices.Contains(api.Networks["nodes"].Aliases, strings.Split(strings.TrimPrefix(origin, "http://"), ":")[0]) {

@@ -60,6 +60,6 @@ func TestAttackAnImageOfOthersIsTheOneThatWasLookedAt(t *testing.T) {
 		}
 	}
 	if others < 9 {
-		t.Errorf("got %d images of others, want those of Dockerfile, compose.yaml and k8s", others)
+		t.Errorf("got %d images of others, want the images of Dockerfile, compose.yaml and k8s", others)
 	}
 }

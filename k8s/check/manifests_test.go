@@ -227,7 +227,7 @@ func TestTheAlertsInTheClusterAreThoseThatAreTested(t *testing.T) {
 		t.Skip("there are no alerts")
 	}
 	if found := all[*monitoring.PrometheusRule](decode(t, "production")); len(found) != 1 {
-		t.Errorf("got %d PrometheusRules in production, want that of the alerts", len(found))
+		t.Errorf("got %d PrometheusRules in production, want the one of the alerts", len(found))
 	}
 	if err != nil {
 		t.Fatal(err)

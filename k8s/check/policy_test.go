@@ -186,7 +186,7 @@ func TestPodsReachWhatTheDesignSaysAndNothingElse(t *testing.T) {
 	}
 }
 
-// placed is the largest network that a pod may be let into, in bits: that of a service of the
+// placed is the largest network that a pod may be let into, in bits: the network of a service of the
 // operator's own. Who reaches systems of others, whose addresses nobody can name, is listed.
 const placed = 20
 

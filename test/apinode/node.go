@@ -30,7 +30,7 @@ import (
 const (
 	// Soon is how long anything in these tests may take. Nothing waits for it when all is well.
 	Soon = time.Minute
-	// InternalToken is that of internal callers of nodes under test.
+	// InternalToken is the token of internal callers of nodes under test.
 	InternalToken = "internal-token-of-the-tests-of-nodes"
 )
 
@@ -86,7 +86,7 @@ func (n *Node) With(test *testing.T) *Node { //nolint:thelper // the receiver is
 	return &same
 }
 
-// Prices are those of the default settings, as test/facilitator takes them.
+// Prices are the prices of the default settings, as test/facilitator takes them.
 func Prices() api.Prices {
 	prices := api.Prices{Token: "USDC", Network: "eip155:84532", Paid: map[string]governance.Decimal{}}
 	for _, route := range api.Routes() {

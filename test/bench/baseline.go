@@ -29,7 +29,7 @@ func (e *Environment) FiberBaseline(ctx context.Context, size int, redisURL stri
 	return e.fiber(ctx, "-size", strconv.Itoa(size), "-redis", redisURL)
 }
 
-// CompressingBaseline starts a Fiber server like that of FiberBaseline that answers with a
+// CompressingBaseline starts a Fiber server like FiberBaseline's that answers with a
 // text, compressed by Fiber's own middleware where the caller accepts it.
 func (e *Environment) CompressingBaseline(ctx context.Context, text []byte) (string, error) {
 	file := filepath.Join(e.Dir, "answer.json")

@@ -96,7 +96,7 @@ func (c capacity) markdown() string {
 %s ÷ 2 = %s a second. Cores for nodes and Redis together: %s ÷ %s = **%.0f**, and **%.0f MB** for as many nodes with one core each.
 Free answers take %s ÷ (%s ÷ 2) = %.0f. Requests that the edge answers are not included.
 
-**%s ballots** are %.0f times those of the run, with the same distribution %s proposals. Disk: %s × %s bytes = **%s GB** in each
+**%s ballots** are %.0f times the run's, with the same distribution %s proposals. Disk: %s × %s bytes = **%s GB** in each
 replica. Redis: %s × %s KB = **%s GB**. A full publication, needed only after Redis was flushed: %.0f × %s s = **%s minutes** on two
 cores; cached answers are served meanwhile. It gets faster with more cores and shards of the warehouse. A daily import costs only what
 it changes.

@@ -282,7 +282,7 @@ func (e *Environment) apiAt(listen, admin string) Program {
 	}
 }
 
-// common returns the settings of every program under test. They are those of
+// common returns the settings of every program under test. They are the settings of
 // production, except that no rate limit is reached and that timeouts tolerate a busy
 // machine.
 func (e *Environment) common() []string {

@@ -42,7 +42,7 @@ var (
 )
 
 // readWrk parses the rate from the output of wrk. Errors among the responses are an
-// error, because the rate is then that of other responses.
+// error, because the rate is then the rate of other responses.
 func readWrk(text string) (float64, error) {
 	if refused := wrkRefused.FindString(text); refused != "" {
 		return 0, fmt.Errorf("the load met with errors: %s", refused)

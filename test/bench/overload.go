@@ -26,7 +26,7 @@ type OverloadResult struct {
 	Name string
 	// Offered and Served are requests and pages a second.
 	Offered, Served float64
-	// P50, P99 and Max are those of pages.
+	// P50, P99 and Max are latencies of pages.
 	P50, P99, Max float64
 	// Refused is how many requests of Count were answered by 503 with Retry-After, and
 	// RefusedP99 the 99th percentile of how long that took.

@@ -41,7 +41,7 @@ type Program struct {
 	Args []string
 	// Env is added to the environment of the benchmark, as NAME=value.
 	Env []string
-	// Cores are the cores it may run on. If empty, it inherits those of the benchmark.
+	// Cores are the cores it may run on. If empty, it inherits the benchmark's.
 	Cores []int
 	// Nice is its niceness, at least 0.
 	Nice int

@@ -117,8 +117,8 @@ func (e *Environment) rangedArrival(ctx context.Context, p Proposal) (float64, e
 	return 0, errors.New("the worker has counted all ballots of the proposal")
 }
 
-// recounted waits until the worker has made more recounts than so many: that of a proposal, and
-// that of its DAO if this is large.
+// recounted waits until the worker has made more recounts than so many: one of a proposal, and
+// one of its DAO if this is large.
 func (e *Environment) recounted(ctx context.Context, before float64) error {
 	began := time.Now()
 	if err := e.workerAbove(ctx, recountsMetric, before); err != nil {

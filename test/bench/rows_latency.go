@@ -41,7 +41,7 @@ func freeLoad(ctx context.Context, e *Environment) (Load, error) {
 }
 
 // fiberLoad is freeLoad for a minimal Fiber server, at the same rate: what remains of a latency
-// is that of the load generator and the machine.
+// belongs to the load generator and the machine.
 func fiberLoad(ctx context.Context, e *Environment) (Load, error) {
 	load, err := freeLoad(ctx, e)
 	if err != nil {

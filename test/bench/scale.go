@@ -43,7 +43,7 @@ type Point struct {
 	// worker, which is counted with all others, in seconds.
 	First float64
 	// Big is the same for later ballots, which are counted with a range of voters, and Slowest
-	// that of the slowest: the first ones come before the DAO has ranges.
+	// the time of the slowest: the first ones come before the DAO has ranges.
 	Big, Slowest float64
 	// WorkerMemory is the peak resident memory of the worker, in bytes.
 	WorkerMemory float64

@@ -144,7 +144,7 @@ func TestImportsRunDownwards(t *testing.T) {
 	}
 	all := packages(t)
 	if len(all) < 20 {
-		t.Fatalf("got %d packages, want those of the module", len(all))
+		t.Fatalf("got %d packages, want the module's", len(all))
 	}
 	for _, p := range all {
 		if floorOf(p.ImportPath) < 0 {

@@ -22,7 +22,7 @@ func TestFilesOfUsualChangesExist(t *testing.T) {
 	}
 	names := regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(section, -1)
 	if len(names) < 5 {
-		t.Fatalf("got %d names of files, want those of five changes", len(names))
+		t.Fatalf("got %d names of files, want the files of five changes", len(names))
 	}
 	for _, name := range names {
 		pattern := strings.ReplaceAll(name[1], "…", "*")

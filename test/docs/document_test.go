@@ -32,7 +32,7 @@ type document struct {
 type block struct {
 	// line is the number of its first line, from 1.
 	line int
-	// language is that of the fence; empty for an indented block.
+	// language stands at the fence; empty for an indented block.
 	language string
 	// directive is the HTML comment on the line before the block: "not run: REASON" or
 	// "background: URL". Empty means that the block is run line by line.

@@ -23,7 +23,7 @@ const drillBallots = 8000
 type dataset struct {
 	// data is a warehouse's folder, copied for each drill.
 	data string
-	// ballots is about how many are in it, before those of the poll.
+	// ballots is about how many are in it, before the ballots of the poll.
 	ballots int
 	// token has all scopes.
 	token string
@@ -33,7 +33,7 @@ type dataset struct {
 	// priced are questions of the tier that payers ask.
 	priced []question
 	poll   poll
-	// earlier says that the answers are those of an earlier version.
+	// earlier says that the answers are an earlier version's.
 	earlier bool
 }
 
@@ -242,7 +242,7 @@ func (w *dataset) String() string {
 // tokenHeader carries a token.
 const tokenHeader = "X-Service-Api-Token"
 
-// headers are those of a caller with the token.
+// headers are the headers of a caller with the token.
 func (w *dataset) headers() map[string]string { return withToken(w.token) }
 
 func withToken(token string) map[string]string { return map[string]string{tokenHeader: token} }

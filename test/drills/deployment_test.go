@@ -46,7 +46,7 @@ type deploymentOptions struct {
 type deployment struct {
 	tb      testing.TB
 	dataset *dataset
-	// dir is the folder of the deployment, data that of the warehouse.
+	// dir is the folder of the deployment, data the warehouse's.
 	dir, data string
 	redis     *redisServer
 	// engine is the warehouse's, unless shards are.
@@ -171,7 +171,7 @@ func (s *deployment) startEngine(o deploymentOptions) {
 	s.tb.Cleanup(s.stopEngine)
 }
 
-// instance is how the warehouse's engine is reached, that of the first shard if there are some.
+// instance is how the warehouse's engine is reached, the first shard's if there are some.
 func (s *deployment) instance() engine.Instance {
 	if s.shards != nil {
 		return s.shards[0].Instance()

@@ -105,7 +105,7 @@ func floodReport(lasts time.Duration, rows []floodResult) string {
 
 What honest callers notice while somebody floods an API node. Each flood has %d connections, each from an address of its own,
 and sends up to %d requests a second on each, for %s. Honest callers send %d requests a second from %d addresses, half with a token;
-every answer is compared with that of an undisturbed run. Node, worker, engine, Redis, flood and honest callers share one
+every answer is compared with an undisturbed run. Node, worker, engine, Redis, flood and honest callers share one
 machine: %d cores, %s.
 
 Bounds: p99 at most %d ms, memory of the node at most %d MiB, Redis as before (within 1 MiB, after at most %s), no honest 429, 503 or failure.

@@ -135,7 +135,7 @@ type floodResult struct {
 	// those without the right answer.
 	limited, unavailable, failed int
 	p50, p99                     time.Duration
-	// nodeMiB is the most memory of the API node, redisBefore and redisAfter that of Redis.
+	// nodeMiB is the most memory of the API node, redisBefore and redisAfter Redis' memory.
 	nodeMiB                 float64
 	redisBefore, redisAfter float64
 }

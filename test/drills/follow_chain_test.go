@@ -23,7 +23,7 @@ const (
 	drilledGovernor = "0x00000000000000000000000000000000000000aa"
 	drilledToken    = "0x00000000000000000000000000000000000000cc"
 	drilledSource   = "eip155:7:" + drilledGovernor
-	// drilledFinality is the depth at which a block is final, and maxDepth that of a
+	// drilledFinality is the depth at which a block is final, and maxDepth the depth of a
 	// reorganization.
 	drilledFinality, maxDepth = 20, 6
 )
@@ -191,7 +191,7 @@ func (c *drilledChain) reorganize(random *rand.Rand) {
 	c.Reorganize(depth, instead...)
 }
 
-// truth returns the votes that stand, and those of further logs, by proposal and voter.
+// truth returns the votes that stand, and votes of further logs, by proposal and voter.
 func (c *drilledChain) truth(further []chain.Log) map[int]map[chain.Hex]castVote {
 	truth := map[int]map[chain.Hex]castVote{}
 	for _, l := range append(c.Standing(), further...) {

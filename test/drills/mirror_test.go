@@ -128,7 +128,7 @@ func newMirrorDrill(t *testing.T, seed uint64) *mirrorDrill {
 	return d
 }
 
-// breakages are the faults of a deployment with Sentinels, without those of payments.
+// breakages are the faults of a deployment with Sentinels, without faults of payments.
 func (d *mirrorDrill) breakages() (breakages []histories.Breakage) {
 	d.kind.faults = append(sentinelFaults(), slices.DeleteFunc(processFaults(), func(f historyFault) bool {
 		return strings.HasPrefix(f.Name, "the facilitator")

@@ -187,7 +187,7 @@ func castsOf(got totals) (int, error) {
 		}
 		return casts, nil
 	}
-	return 0, fmt.Errorf("a power of %s is that of no number of casts", got.power)
+	return 0, fmt.Errorf("a power of %s belongs to no number of casts", got.power)
 }
 
 func readSummary(data []byte) (int, error) {

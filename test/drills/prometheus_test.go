@@ -31,7 +31,7 @@ type prometheus struct {
 }
 
 // startPrometheus runs Prometheus with the configuration and the rules of the project, on
-// targets in place of those of the configuration.
+// targets in place of the configuration's.
 func startPrometheus(tb testing.TB, targets []string) *prometheus {
 	tb.Helper()
 	dir, listen := tb.TempDir(), env.FreeAddress(tb)

@@ -34,7 +34,7 @@ func rarely(client historyClient, after time.Duration) historyClient {
 	}
 }
 
-// buyAndForget buys, and forgets payments of which nothing came: those of an hour, sent again
+// buyAndForget buys, and forgets payments of which nothing came: payments of an hour, sent again
 // each time, would use up what a payer may send.
 func buyAndForget(r *historyRun, random *rand.Rand, client int) {
 	const most = 5

@@ -38,7 +38,7 @@ type gauge struct {
 	least bool
 }
 
-// gauges are those of all probes: the first that matches counts. Bounds of bytes that depend
+// gauges belong to all probes: the first that matches counts. Bounds of bytes that depend
 // on data are per proposal, topic, event, token and payment, and per ballot.
 func gauges() []gauge {
 	const mib, kib = 1 << 20, 1 << 10
@@ -77,7 +77,7 @@ func gaugeOf(name string) gauge {
 	return gauge{}
 }
 
-// probes are those of everything that runs.
+// probes cover everything that runs.
 func (s *soak) probes() []probe {
 	all := []probe{{"Redis", s.readRedis}, {"ClickHouse", s.readWarehouse}, {"edge", s.readEdge}}
 	for role, nodes := range map[string][]*node{"api": s.apis, "worker": s.workers, "follower": {s.follower}} {

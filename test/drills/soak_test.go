@@ -141,7 +141,7 @@ func openSoak(t *testing.T) *soak {
 	return s
 }
 
-// soakClients are the clients of a soak: those of histories, without hurry where they add
+// soakClients are the clients of a soak: the clients of histories, without hurry where they add
 // data, and agents and listeners.
 func (s *soak) soakClients() []historyClient {
 	var l listener

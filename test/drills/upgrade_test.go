@@ -38,7 +38,7 @@ type upgrade struct {
 	earlier, later string
 	// ending are the keys of votes, by when they end.
 	ending map[governance.ProposalKey]time.Time
-	// rows are those of the report.
+	// rows are the rows of the report.
 	rows []string
 
 	payer    *payer
@@ -222,7 +222,7 @@ func (u *upgrade) replace(n *node, program string) {
 	n.ready()
 }
 
-// play is that of the crowd, with a row for the report. At its end every node shows which
+// play is the crowd's, with a row for the report. At its end every node shows which
 // votes have ended.
 func (u *upgrade) play(what string, happen func()) {
 	u.tb.Helper()
@@ -358,7 +358,7 @@ worker. Meanwhile %d requests a second are compared with the answers of the earl
 imported every second, votes end by the clock, and a payment is made every %s. At the end of each step every node has to show what
 was imported and what has ended. All answers are charged once, and every payment is answered and in the ledger.
 
-*Wrong*, *refused* and *unanswered* are those of [drills.md](drills.md): a DAO whose ballots change while a new Redis format is published for
+*Wrong*, *refused* and *unanswered* are as in [drills.md](drills.md): a DAO whose ballots change while a new Redis format is published for
 the first time may be 503 for some seconds, and more than one request in twenty that is refused fails the test. Lists that were begun in
 one version are read on in the other; with a cursor of or for 0.1.0 they get 400, and are begun again. On %s, on %d cores shared with other work:
 

@@ -25,7 +25,7 @@ import (
 	"pnyx/test/env"
 )
 
-// exporter downloads exports from an address: a node's, or that of an edge.
+// exporter downloads exports from an address: a node's, or an edge's.
 type exporter struct {
 	testing.TB
 
@@ -107,7 +107,7 @@ func (e *exporter) awaitManifest(key string) (export governance.BallotExport) {
 		}
 		export = e.manifest(key)
 		if summary.Totals == nil || export.Votes != summary.Held.Votes || export.VotingPower != summary.Held.VotingPower {
-			return fmt.Errorf("got an export of %s ballots and %s, want those of %+v", export.Votes, export.VotingPower, summary.Totals)
+			return fmt.Errorf("got an export of %s ballots and %s, want the totals %+v", export.Votes, export.VotingPower, summary.Totals)
 		}
 		return nil
 	})
@@ -169,7 +169,7 @@ func startExportedVotes(t *testing.T, environ ...string) exportedVotes {
 		const current = `SELECT subject FROM sorted_copies FINAL WHERE kind = 'ballots' AND (subject, revision) IN
 			(SELECT proposal_key, revision FROM proposal_states FINAL)`
 		if copied := votes.Column(current); len(copied) < 2 {
-			return fmt.Errorf("got copies of %q, want those of two large votes", copied)
+			return fmt.Errorf("got copies of %q, want copies of two large votes", copied)
 		}
 		return nil
 	})

@@ -18,7 +18,7 @@ const (
 	gridHeight = 36
 )
 
-// colors are those of the series of a panel.
+// colors are the colors of the series of a panel.
 func colors() []string { return []string{"#5794f2", "#73bf69", "#f2cc0c"} }
 
 // draw writes a page with the answers of a dashboard's panels, each at the place that the

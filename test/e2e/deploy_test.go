@@ -94,7 +94,7 @@ func containers(t *testing.T) []container {
 		})
 	})
 	if len(all) < 10 {
-		t.Fatalf("got %d containers, want those of k8s and of compose.yaml", len(all))
+		t.Fatalf("got %d containers, want the containers of k8s and of compose.yaml", len(all))
 	}
 	return all
 }

@@ -18,7 +18,7 @@ import (
 	"pnyx/test/env"
 )
 
-// followedLab is a chain lab whose Governors are those of the DAO harbor, and a pnyx that
+// followedLab is a chain lab whose Governors belong to the DAO harbor, and a pnyx that
 // follows it.
 type followedLab struct {
 	*instance

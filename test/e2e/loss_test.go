@@ -69,7 +69,7 @@ type loss struct {
 	known, unknown string
 	// used is the quota that early has used, at the backup and at the loss.
 	used [2]string
-	// answers are those of the loss, changes is a cursor, next one of a list with the page after
+	// answers are the answers at the loss, changes is a cursor, next one of a list with the page after
 	// it, and export is of all ballots.
 	answers       map[string]json.RawMessage
 	changes, next string
@@ -159,7 +159,7 @@ func (l *loss) awaitMessages() {
 			}
 		}
 		if len(l.sent) < 3 {
-			return fmt.Errorf("got the events %+v, want those of a vote", events)
+			return fmt.Errorf("got the events %+v, want the events of a vote", events)
 		}
 		return errors.Join(l.kept.has(l.sent, 1), l.gone.has(l.sent, 1))
 	})
@@ -394,7 +394,7 @@ func (l *loss) revision() uint64 {
 }
 
 // checkLedger wants each payment that was settled in the ledger, or named by the comparison of
-// the document: in the ledger are those of the backup, and those that Redis knows.
+// the document: the ledger has the backup's, and the ones that Redis knows.
 func (l *loss) checkLedger(missing string) {
 	l.TB.Helper()
 	transfers := l.ledger.Transfers()

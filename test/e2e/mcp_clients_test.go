@@ -54,7 +54,7 @@ func requireMCPClients(t *testing.T) {
 	}
 }
 
-// runMCPClients runs the tests of the clients, or those of the given files, with a token
+// runMCPClients runs the tests of the clients, or of the given files, with a token
 // for all routes.
 func (i *instance) runMCPClients(limit time.Duration, files ...string) {
 	i.TB.Helper()

@@ -156,8 +156,8 @@ func lint(t *testing.T, families map[string]*dto.MetricFamily) {
 // knowsItsMetrics checks that dashboard, alerts and documents name metrics that exist.
 func knowsItsMetrics(t *testing.T, families map[string]*dto.MetricFamily) {
 	t.Helper()
-	// Metrics of payments exist only where payments are accepted, that of backups after one,
-	// and those of following where there is a sources file.
+	// Metrics of payments exist only where payments are accepted, the backups' after one,
+	// and the followers' where there is a sources file.
 	elsewhere := []string{
 		"pnyx_follow_sources_valid", "pnyx_follow_leading", "pnyx_follow_lanes", "pnyx_follow_lag_seconds", "pnyx_follow_gaps_total",
 		"pnyx_follow_withdrawn_total", "pnyx_follow_rejected_total", "pnyx_follow_reorgs_total", "pnyx_follow_failures_total", "pnyx_follow_backfill_ratio",

@@ -132,6 +132,6 @@ func wantNoSecrets(t *testing.T, dir string, record recordedUpgrade) {
 		return err
 	})
 	if err != nil || files < 10 {
-		t.Errorf("got %d files (%v), want those of the backups", files, err)
+		t.Errorf("got %d files (%v), want the files of the backups", files, err)
 	}
 }

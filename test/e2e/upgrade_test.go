@@ -59,7 +59,7 @@ type recordedToken struct {
 
 // TestUpgradeKeepsAnswersTokensAndQuotas restores the warehouse and the Redis of an earlier
 // version, migrates them, and runs every role on them: answers, tokens, quotas and payments
-// are those of the earlier version.
+// are the earlier version's.
 func TestUpgradeKeepsAnswersTokensAndQuotas(t *testing.T) { //nolint:tparallel // usage is read before it grows
 	t.Parallel()
 	env.RequireEngine(t)
@@ -124,7 +124,7 @@ func (u recordedUpgrade) answer(node *instance, path string) (any, error) {
 	return env.WithoutAdditions(env.Plain(u.Answers[path]), env.Plain(got)), err
 }
 
-// renewChanged writes the answers that differ from those of the earlier version, and logs how.
+// renewChanged writes the answers that differ from the earlier version's, and logs how.
 func (u recordedUpgrade) renewChanged(t *testing.T, node *instance) {
 	t.Helper()
 	changed := map[string]any{}

@@ -47,7 +47,7 @@ func TestVotesOfAVoterShowTheChoicesOfTheBallots(t *testing.T) {
 		}
 	}
 	if len(labels) < 5 {
-		t.Errorf("got the labels %v, want those of several kinds of votes", labels)
+		t.Errorf("got the labels %v, want labels of several kinds of votes", labels)
 	}
 }
 

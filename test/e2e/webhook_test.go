@@ -179,7 +179,7 @@ func TestWebhookHasTheBytesOfTheRowOverHTTP(t *testing.T) {
 			"event": rowsOf(t, i, "/v2/events?"+thisWeek(), "eventId"), "signal": rowsOf(t, i, "/v2/signals?"+thisWeek(), "signalId"),
 		}
 		if len(rows["event"]) < 6 || len(rows["signal"]) < 2 {
-			return fmt.Errorf("got %d events and %d signals over HTTP, want those of two votes", len(rows["event"]), len(rows["signal"]))
+			return fmt.Errorf("got %d events and %d signals over HTTP, want the rows of two votes", len(rows["event"]), len(rows["signal"]))
 		}
 		sent := map[string]bool{}
 		for _, p := range in.got() {
@@ -391,7 +391,7 @@ func (k *killedWorker) checkDelivered(votes int) {
 	k.checkOrder(rows)
 }
 
-// checkOrder checks that no event was sent before those of its proposal that happened before
+// checkOrder checks that no event was sent before the events of its proposal that happened before
 // it were accepted, and that each attempt has the row.
 func (k *killedWorker) checkOrder(rows map[string]json.RawMessage) {
 	k.Helper()

@@ -19,7 +19,7 @@ const (
 	// buildTimeout bounds the build of a program: a second, or minutes when the build cache
 	// is empty and the machine is busy.
 	buildTimeout = 10 * time.Minute
-	// lockPoll is the interval at which a build checks whether that of another process is
+	// lockPoll is the interval at which a build checks whether another process's build is
 	// complete.
 	lockPoll = 50 * time.Millisecond
 )

@@ -32,7 +32,7 @@ type ChainLab struct {
 type LabGovernor struct {
 	// Name is the lab's, Address the contract's.
 	Name, Address string
-	// Decimals are those of the token.
+	// Decimals are the token's.
 	Decimals uint8
 	// Clock is "blocknumber" or "timestamp".
 	Clock string
@@ -62,7 +62,7 @@ type LabProposal struct {
 
 // LabVote is one cast.
 type LabVote struct {
-	// Voter, Support, Weight, Reason and TX are those of the cast.
+	// Voter, Support, Weight, Reason and TX describe the cast.
 	Voter, Support, Weight, Reason, TX string
 	// Parts is the power by choice of a cast in parts.
 	Parts map[string]string

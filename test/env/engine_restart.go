@@ -16,7 +16,7 @@ import (
 // codeAborted is the error of an engine that is ending.
 const codeAborted = 236
 
-// isRestarting reports whether an error is that of an engine which is being started again.
+// isRestarting reports whether an error comes from an engine which is being started again.
 func isRestarting(err error) bool {
 	if exception, ok := errors.AsType[*clickhouse.Exception](err); ok {
 		return exception.Code == codeAborted

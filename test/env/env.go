@@ -5,7 +5,7 @@
 // which can be killed, restarted and paused; [RedisSentinels] is a pair of them watched by
 // Sentinels, and [RedisCluster] a Redis Cluster. [StartEngine] gives a test a ClickHouse of
 // its own; [SharedEngine] gives one that all tests of a package use, each in a database of
-// its own: [DatabaseURL] hands on those of tests that have ended, since migrating one takes
+// its own: [DatabaseURL] hands on databases of tests that have ended, since migrating one takes
 // longer than most tests. A test that changes the schema takes an [EmptyDatabaseURL].
 //
 // A test that needs a program that is missing is skipped, unless PNYX_TEST_REQUIRE_REDIS,

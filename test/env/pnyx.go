@@ -110,7 +110,7 @@ type Pnyx struct {
 
 	// TB is the test that started the process.
 	TB testing.TB
-	// URL is the address of the API, and AdminURL that of metrics and probes.
+	// URL is the address of the API, and AdminURL the address of metrics and probes.
 	URL, AdminURL string
 	// DataDir is the folder of the embedded warehouse, unless Environ names a server.
 	DataDir string
@@ -140,7 +140,7 @@ func StartPnyx(tb testing.TB, dataDir string, environ []string, args ...string) 
 	return p
 }
 
-// awaitEngineEnd waits until no engine runs in a data folder: that of a killed process ends
+// awaitEngineEnd waits until no engine runs in a data folder: a killed process's engine ends
 // a moment later, and writes until then.
 func awaitEngineEnd(tb testing.TB, dataDir string) {
 	tb.Helper()

@@ -13,7 +13,7 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Ports that are given out begin at first. Systems take those of outgoing connections
+// Ports that are given out begin at first. Systems take ports of outgoing connections
 // from further up, so that a server that was killed finds its port free again.
 const (
 	first = 10_000

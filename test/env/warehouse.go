@@ -28,7 +28,7 @@ func Warehouse(tb testing.TB) *warehouse.Warehouse {
 }
 
 // MigratedDatabase returns the name of a database of the shared engine with the schema of
-// this version and no rows, which is tb's alone until it ends. It may have been that of a
+// this version and no rows, which is tb's alone until it ends. It may have belonged to a
 // test that has ended, since emptying one costs far less than migrating another: a test
 // that changes the schema takes an EngineDatabase. It is kept when tb has failed.
 func MigratedDatabase(tb testing.TB, instance engine.Instance) string {

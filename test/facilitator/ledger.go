@@ -35,7 +35,7 @@ type Ledger struct {
 type Transfer struct {
 	// Authorization is the signed message that moved the money.
 	Authorization Authorization
-	// Hash is that of the transaction.
+	// Hash is the transaction's.
 	Hash string
 }
 
@@ -121,7 +121,7 @@ type request struct {
 	PaymentPayload struct {
 		// Payload is what the scheme adds to the payment.
 		Payload struct {
-			// Signature is that of the authorization, in hexadecimal digits after 0x.
+			// Signature signs the authorization, in hexadecimal digits after 0x.
 			Signature string `json:"signature"`
 			// Authorization is the message that is signed.
 			Authorization Authorization `json:"authorization"`

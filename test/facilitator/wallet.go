@@ -122,7 +122,7 @@ type Payment struct {
 	Accepted map[string]any `json:"accepted"`
 	// Payload is what the scheme adds to the payment.
 	Payload struct {
-		// Signature is that of the authorization, in hexadecimal digits after 0x.
+		// Signature signs the authorization, in hexadecimal digits after 0x.
 		Signature string `json:"signature"`
 		// Authorization is the message that is signed.
 		Authorization Authorization `json:"authorization"`

@@ -85,7 +85,7 @@ type Operation struct {
 	Secret int `json:"secret,omitempty"`
 	// Limit is the number of answers a month of an issued token; 0 for one whose month is not checked.
 	Limit int `json:"limit,omitempty"`
-	// ETag is that of an answer, and Body a hash of everything that it has to name.
+	// ETag is an answer's, and Body a hash of everything that it has to name.
 	ETag string `json:"etag,omitempty"`
 	// Body is described at ETag.
 	Body string `json:"body,omitempty"`

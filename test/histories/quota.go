@@ -16,7 +16,7 @@ const codeQuota = "QUOTA_EXCEEDED"
 const checkTimeout = 30 * time.Second
 
 // checkQuotas checks the month of each token. Where no fault kept a node from Redis, the
-// history of a token is that of a counter. Otherwise the bound of DESIGN.md holds: each node
+// history of a token is a counter's. Otherwise the bound of DESIGN.md holds: each node
 // may have counted by itself meanwhile, no faster than its bucket allows; and once Redis
 // is back, all is counted but what was answered meanwhile.
 func checkQuotas(h History, s Setting) (problems []string) {
@@ -105,7 +105,7 @@ func (o *Operation) steps(limit int) []porcupine.Operation {
 	}
 }
 
-// checkCounter checks that the requests of a token are those of a counter with a limit.
+// checkCounter checks that the requests of a token behave as a counter with a limit.
 func checkCounter(issued *Operation, uses []*Operation) []string {
 	model := porcupine.Model{
 		Init: func() any { return count{} },

@@ -152,7 +152,7 @@ func (p *poll) fields(detail object) []string {
 	return fields
 }
 
-// votesConflict returns upstream's figures and those of the ballots where they differ.
+// votesConflict returns upstream's figures and the ballots' where they differ.
 func (p *poll) votesConflict() []map[string]string {
 	result, err := p.result()
 	if err != nil || p.basis(time.Now(), result) == "" || p.stated == nil || *p.stated == len(p.ballots) {

@@ -1,5 +1,5 @@
 // Package recount_test computes the expected answers from upstream's own files, in exact
-// decimals and by the written rules alone, and compares them with those of a running
+// decimals and by the written rules alone, and compares them with the answers of a running
 // service. The computation uses no code of the service.
 //
 // PNYX_TEST_REAL_DATA names a folder of real upstream data. Without it, the tests of real

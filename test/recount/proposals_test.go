@@ -179,7 +179,7 @@ func (l *listing) ask(dice *rand.Rand) listQuestion {
 	return q
 }
 
-// window bounds a time around that of a proposal, from one side or both.
+// window bounds a time around a proposal's, from one side or both.
 func (l *listing) window(dice *rand.Rand, about listedPoll, query url.Values) func(listedPoll) bool {
 	fields := map[string]func(listedPoll) *time.Time{
 		"createdAt": func(p listedPoll) *time.Time { return p.createdAt },

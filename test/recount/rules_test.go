@@ -89,7 +89,7 @@ func (p *poll) held() bool { return len(p.casts) > 0 || p.stated != nil && *p.st
 // settled reports whether what upstream states of the votes is final.
 func (p *poll) settled() bool { return !slices.Contains([]string{"", "active", "pending"}, p.status) }
 
-// statement returns the power that upstream states of all votes, and that of each choice where
+// statement returns the power that upstream states of all votes, and of each choice where
 // it states these; there is no total where votes of several choices are stated by choice alone.
 func (p *poll) statement() (total *big.Rat, scores []*big.Rat) {
 	if len(p.scores) > 0 && len(p.scores) == len(p.keys) {
@@ -326,7 +326,7 @@ func (p *poll) named(result count) (keys, labels []string) {
 	return keys, labels
 }
 
-// counted returns the power that counts toward the quorum: that of all ballots, or of
+// counted returns the power that counts toward the quorum: of all ballots, or of
 // for and abstain on a Governor.
 func (p *poll) counted(result count) *big.Rat {
 	if p.provider == "tally" {

@@ -40,7 +40,7 @@ type block struct {
 type Refusal struct {
 	// Status is the HTTP status; 0 for 200.
 	Status int
-	// Code and Message are those of the error object.
+	// Code and Message come from the error object.
 	Code    int
 	Message string
 }
@@ -168,7 +168,7 @@ func (c *Chain) Reorganize(depth int, instead ...[]Log) {
 	}
 }
 
-// Branch returns a function that makes the present blocks those of the chain again.
+// Branch returns a function that makes the present blocks the chain's again.
 func (c *Chain) Branch() (restore func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// perPage is the number of topics on a page, and postsPage that of posts.
+	// perPage is the number of topics on a page, and postsPage the number of posts.
 	perPage   = 30
 	postsPage = 50
 	// chunk is the number of posts in a topic's answer.

@@ -229,7 +229,7 @@ func number(value any, missing float64) float64 {
 }
 
 // sortRows orders rows. Votes of equal order tie by id in the direction of the sort,
-// proposals by id upwards. An unknown order is silently that of creation.
+// proposals by id upwards. An unknown order is silently the order of creation.
 func sortRows(rows []row, list string, args map[string]any) {
 	by, _ := args["orderBy"].(string)
 	if _, known := schema()[list][by]; !known {

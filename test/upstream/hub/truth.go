@@ -30,7 +30,7 @@ type ProposalTruth struct {
 
 // VoteTruth is a vote that counts.
 type VoteTruth struct {
-	// ID is that of the vote, Choice the choice as JSON, and Power the answered number.
+	// ID is the vote's, Choice the choice as JSON, and Power the answered number.
 	ID, Choice, Power string
 	// Created is the signer's time in seconds.
 	Created int64
