@@ -27,6 +27,15 @@ func IsUnknown(e *RPCError) bool {
 func IsPruned(e *RPCError) bool { return e.isPruned() }
 func IsAhead(e *RPCError) bool  { return e.isAhead() }
 
+// ActionsOf returns what a proposal executes by some of its logs, each in a block of its own, and
+// how many it states.
+func ActionsOf(logs ...warehouse.ChainLog) (stated *uint64, actions []*record.Action) {
+	p, _ := foldProposal(logs)
+	r := &record.Proposal{SourceID: "eip155:1:0x00000000000000000000000000000000000000aa"}
+	p.setActions(r)
+	return r.StatedActions, r.Actions
+}
+
 // Topics exports topics.
 func Topics() []string { return topics() }
 
