@@ -1382,7 +1382,7 @@ type Ballot struct {
 	VoterAddress    *string     `json:"voterAddress"`    // The voter's address; null where the identity is none.
 	ChoiceKey       *string     `json:"choiceKey"`       // The key of the choice: of the first preference or largest weight where there are several.
 	Choice          ChoiceLabel `json:"choice"`          // The whole ballot in words; in the history of a voter an addition to the contract.
-	Invalid         bool        `json:"invalid"`         // Whether the ballot names choices that do not exist, or one twice: it supports none, and its label is the choice as published. An addition to the contract.
+	Invalid         bool        `json:"invalid"`         // Whether the ballot names choices that do not exist, one twice, or not as many as it has to: it supports none, and its label is the choice as published. An addition to the contract.
 	VotingPower     Decimal     `json:"votingPower"`     // The voting power.
 	VotedAt         *Timestamp  `json:"votedAt"`         // When the ballot was cast; null if unknown.
 	TransactionHash *string     `json:"transactionHash"` // The transaction of the ballot; null for ballots off the chain.
@@ -1532,7 +1532,7 @@ type VoterVote struct {
 	Proposal        VotedProposal `json:"proposal"`        // The proposal it is about.
 	ChoiceKey       *string       `json:"choiceKey"`       // The key of the choice: of the first preference or largest weight where there are several.
 	Choice          ChoiceLabel   `json:"choice"`          // The whole ballot in words; in the history of a voter an addition to the contract.
-	Invalid         bool          `json:"invalid"`         // Whether the ballot names choices that do not exist, or one twice: it supports none, and its label is the choice as published. An addition to the contract.
+	Invalid         bool          `json:"invalid"`         // Whether the ballot names choices that do not exist, one twice, or not as many as it has to: it supports none, and its label is the choice as published. An addition to the contract.
 	VotingPower     Decimal       `json:"votingPower"`     // The voting power.
 	VotedAt         *Timestamp    `json:"votedAt"`         // When the ballot was cast; null if unknown.
 	TransactionHash *string       `json:"transactionHash"` // The transaction of the ballot; null for ballots off the chain.

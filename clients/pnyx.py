@@ -1473,8 +1473,8 @@ class Ballot(TypedDict):
     choice: ChoiceLabel
     """The whole ballot in words; in the history of a voter an addition to the contract."""
     invalid: bool
-    """Whether the ballot names choices that do not exist, or one twice: it supports none, and its
-    label is the choice as published. An addition to the contract.
+    """Whether the ballot names choices that do not exist, one twice, or not as many as it has to:
+    it supports none, and its label is the choice as published. An addition to the contract.
     """
     votingPower: Decimal
     """The voting power."""
@@ -1744,8 +1744,8 @@ class VoterVote(TypedDict):
     choice: ChoiceLabel
     """The whole ballot in words; in the history of a voter an addition to the contract."""
     invalid: bool
-    """Whether the ballot names choices that do not exist, or one twice: it supports none, and its
-    label is the choice as published. An addition to the contract.
+    """Whether the ballot names choices that do not exist, one twice, or not as many as it has to:
+    it supports none, and its label is the choice as published. An addition to the contract.
     """
     votingPower: Decimal
     """The voting power."""

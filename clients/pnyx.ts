@@ -1441,8 +1441,8 @@ export interface Ballot {
   /** The whole ballot in words; in the history of a voter an addition to the contract. */
   choice: ChoiceLabel;
   /**
-   * Whether the ballot names choices that do not exist, or one twice: it supports none, and its
-   * label is the choice as published. An addition to the contract.
+   * Whether the ballot names choices that do not exist, one twice, or not as many as it has to: it
+   * supports none, and its label is the choice as published. An addition to the contract.
    */
   invalid: boolean;
   /** The voting power. */
@@ -1703,8 +1703,8 @@ export interface VoterVote {
   /** The whole ballot in words; in the history of a voter an addition to the contract. */
   choice: ChoiceLabel;
   /**
-   * Whether the ballot names choices that do not exist, or one twice: it supports none, and its
-   * label is the choice as published. An addition to the contract.
+   * Whether the ballot names choices that do not exist, one twice, or not as many as it has to: it
+   * supports none, and its label is the choice as published. An addition to the contract.
    */
   invalid: boolean;
   /** The voting power. */

@@ -92,6 +92,13 @@ type ProposalDetail struct {
 	Related RelatedEndpoints `json:"related" msgpack:"related"`
 }
 
+// ProposalRow is a proposal as the cache stores it: with what lists of its ballots need.
+type ProposalRow struct {
+	ProposalDetail
+	// Bounds say which ballots are valid.
+	Bounds ChoiceBounds `json:"-" msgpack:"bounds"`
+}
+
 // Choice is what a ballot can support.
 type Choice struct {
 	// Key is "1", "2", … by position on Snapshot; "for", "against", "abstain" on

@@ -8,7 +8,7 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// Ranking is a group of ballots that rank the same choices in the same order.
+// Ranking is a group of ballots that name the same choices in the same order.
 type Ranking struct {
 	// Choices holds choice keys, the first preference first, none twice.
 	Choices []string
@@ -16,6 +16,9 @@ type Ranking struct {
 	Votes uint64
 	// Power is the sum of their voting power.
 	Power decimal.Decimal
+	// Shares and Roots are the sums of the parts of their power for each of Choices, and of the
+	// square roots of these; nil unless the ballots are weighted.
+	Shares, Roots []decimal.Decimal
 }
 
 // Score is the result of one choice.

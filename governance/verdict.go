@@ -17,6 +17,11 @@ const (
 	Abstains
 )
 
+// String returns the verdict as the key of the choice of a Governor; empty for none.
+func (v Verdict) String() string {
+	return []string{"", GovernorFor, GovernorAgainst, GovernorAbstain}[v]
+}
+
 // verdictLabels returns the labels with a verdict, in lower case. A label has it when it is one
 // of these, or begins with one that punctuation ends ("Yes, approve the budget").
 func verdictLabels() map[Verdict]string {

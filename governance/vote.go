@@ -117,8 +117,8 @@ type Ballot struct {
 	ChoiceKey *string `json:"choiceKey" msgpack:"choiceKey"`
 	// Choice shows the ballot in words.
 	Choice ChoiceLabel `json:"choice" msgpack:"choice"`
-	// Invalid says that the ballot names choices that do not exist, or one twice: it supports
-	// none.
+	// Invalid says that the ballot names choices that do not exist, one twice, or not as many as
+	// it has to: it supports none.
 	Invalid bool `json:"invalid" msgpack:"invalid"`
 	// VotingPower is the voting power.
 	VotingPower Decimal `json:"votingPower" msgpack:"votingPower"`

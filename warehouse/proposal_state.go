@@ -50,6 +50,10 @@ type ProposalState struct {
 	Settled bool
 	// Choices are the proposal's choices.
 	Choices []governance.Choice `ch:"-"`
+	// Bounds say which ballots are valid.
+	Bounds governance.ChoiceBounds `ch:"-"`
+	// Verdicts are what the choices mean for the outcome, in their order.
+	Verdicts []string `ch:"-"`
 	// Scores are the scores of the choices in the vote summary; nil where they are not known.
 	Scores []governance.Score `ch:"-"`
 	// HasChoiceVotes reports whether the votes of Scores are known.
@@ -87,7 +91,7 @@ func (w *Warehouse) WriteProposalStates(ctx context.Context, states []ProposalSt
 			timeOrNull(s.CreatedAt), timeOrNull(s.UpdatedAt), timeOrNull(s.StartAt),
 			timeOrNull(s.EndAt), timeOrNull(s.LastVotedAt), timeOrNull(s.NextChangeAt),
 			nonNilTexts(s.QualityFlags), s.WithdrawnFrom, string(s.Basis), s.TotalVotes, s.TotalPower, s.Settled,
-			s.Flagged, s.DerivedTitle, s.Undated, s.Revision)
+			s.Flagged, s.DerivedTitle, s.Undated, uint16(s.Bounds.Least), uint16(s.Bounds.Most), nonNilTexts(s.Verdicts), s.Revision) //nolint:gosec // at most 65,535 choices
 	})
 }
 

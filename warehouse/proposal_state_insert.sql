@@ -33,5 +33,8 @@ INSERT INTO proposal_states
     flagged,
     derived_title,
     undated_votes,
+    least_choices,
+    most_choices,
+    choice_verdicts,
     revision
 )

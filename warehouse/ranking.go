@@ -12,8 +12,7 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// Rankings returns the ranked ballots of the proposals, one entry for each order of
-// preference. Proposals without ballots are missing.
+// Rankings returns the ballots of the proposals in groups, one for each list of choices. Proposals without ballots are missing.
 func (w *Warehouse) Rankings(
 	ctx context.Context, refs []record.RefHash,
 ) (map[record.RefHash][]governance.Ranking, error) {
@@ -73,12 +72,20 @@ func selectRankings(result driver.Rows, err error) (
 		Choices []string
 		Votes   uint64
 		Power   decimal.Decimal
+		Shares  []decimal.Decimal
+		Roots   []decimal.Decimal
 		Single  uint64
 	}
 	rows, err := selectRows[row](result, err, "read rankings")
 	rankings, single = map[record.RefHash][]governance.Ranking{}, map[record.RefHash]uint64{}
 	for _, r := range rows {
 		ranking := governance.Ranking{Choices: r.Choices, Votes: r.Votes, Power: r.Power}
+		if len(r.Shares) > 0 {
+			ranking.Shares = r.Shares
+		}
+		if len(r.Roots) > 0 {
+			ranking.Roots = r.Roots
+		}
 		rankings[r.Ref] = append(rankings[r.Ref], ranking)
 		single[r.Ref] += r.Single
 	}

@@ -3,6 +3,8 @@ SELECT
     choices,
     sum(ballot.votes) AS votes,
     sum(ballot.power) AS power,
+    sumForEach(ballot.shares) AS shares,
+    sumForEach(ballot.roots) AS roots,
     sum(ballot.single) AS single
 FROM
 (
@@ -10,7 +12,8 @@ FROM
 ) AS ballot
 GROUP BY
     proposal_ref,
-    choices
+    choices,
+    notEmpty(ballot.shares)
 -- The earlier ballot of a repeated voter may leave a ranking without votes.
 HAVING votes > 0
 ORDER BY

@@ -25,6 +25,8 @@ type TopicState struct {
 	Name string
 	// Links are the names of the proposals that the topic links; empty for none.
 	Links []string
+	// Proposals are the keys of the proposals that it is about.
+	Proposals []string
 	// TopicVersion is the version of the topic's record that Row is computed from.
 	TopicVersion uint64
 	// RulesVersion is the version of the rules that Row is computed by.
@@ -44,7 +46,7 @@ func (w *Warehouse) WriteTopicStates(ctx context.Context, states []TopicState) e
 			row.Title, textOrEmpty(row.Summary), row.URL, textOrEmpty(row.Author), textOrEmpty(row.Category), nonNilTexts(row.Tags),
 			uint8(row.RelevanceScore), s.Related, //nolint:gosec // at most 100
 			s.Posts, s.Replies, s.Likes, s.Views, timeOrNull(row.CreatedAt), timeOrNull(row.UpdatedAt),
-			s.Visible, s.TopicVersion, s.RulesVersion, s.Revision)
+			s.Visible, nonNilTexts(s.Proposals), s.TopicVersion, s.RulesVersion, s.Revision)
 	})
 }
 

@@ -23,6 +23,7 @@ INSERT INTO topic_states
     created_at,
     updated_at,
     visible,
+    proposal_keys,
     topic_version,
     rules_version,
     revision

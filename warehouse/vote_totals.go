@@ -161,6 +161,21 @@ func SumTotals(parts []VoteTotals) VoteTotals {
 	return sum
 }
 
+// Support adds what a group of ballots gives to its choices to a total that counts their votes.
+func (t *VoteTotals) Support(group governance.Ranking) {
+	t.SupportingPower = t.SupportingPower.Add(group.Power)
+	for i, key := range group.Choices {
+		given, before := group.Power, t.Choices[key]
+		if group.Shares != nil {
+			given = group.Shares[i]
+		}
+		if group.Roots != nil {
+			t.RootSums[key] = t.RootSums[key].Add(group.Roots[i])
+		}
+		t.Choices[key] = governance.Score{Votes: before.Votes + group.Votes, Power: before.Power.Add(given)}
+	}
+}
+
 // Equal reports whether two totals are the same, to the last digit.
 func (t VoteTotals) Equal(other VoteTotals) bool {
 	sameTime := func(a, b *governance.Timestamp) bool { return a == b || a != nil && b != nil && *a == *b }

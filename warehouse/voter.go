@@ -125,6 +125,8 @@ type VoterBallot struct {
 	Power decimal.Decimal
 	// Choices are those of the proposal, as they were last published.
 	Choices []governance.Choice `ch:"-"`
+	// Bounds say which ballots on the proposal are valid.
+	Bounds governance.ChoiceBounds `ch:"-"`
 }
 
 // inHistory returns a ballot as it is in its voter's history.
@@ -204,7 +206,7 @@ func (w *Warehouse) votesOf(ctx context.Context, voter string) ([]VoterBallot, e
 	votes := make([]VoterBallot, 0, len(ballots))
 	for _, b := range ballots {
 		if p, published := proposals[b.Ref]; published {
-			b.DAOID, b.Choices, b.Proposal.ProposalKey = p.daoID, p.choices, p.key
+			b.DAOID, b.Choices, b.Bounds, b.Proposal.ProposalKey = p.daoID, p.choices, p.bounds, p.key
 			b.Proposal.Flagged = p.flagged
 			votes = append(votes, b)
 		}
@@ -246,6 +248,7 @@ type votedProposal struct {
 	key     governance.ProposalKey
 	daoID   string
 	choices []governance.Choice
+	bounds  governance.ChoiceBounds
 	flagged bool
 }
 
@@ -256,13 +259,18 @@ func (w *Warehouse) votedProposals(ctx context.Context, refs []record.RefHash) (
 		Key                      governance.ProposalKey `ch:"proposal_key"`
 		DAOID                    string
 		ChoiceKeys, ChoiceLabels []string
+		LeastChoices             uint16
+		MostChoices              uint16
 		Flagged                  bool
 	}
 	result, err := w.queryRefs(ctx, sqlText("voter_proposals"), refs)
 	rows, err := selectRows[row](result, err, "read the proposals of votes")
 	proposals := make(map[record.RefHash]votedProposal, len(rows))
 	for _, r := range rows {
-		p := votedProposal{key: r.Key, daoID: r.DAOID, flagged: r.Flagged}
+		p := votedProposal{
+			key: r.Key, daoID: r.DAOID, flagged: r.Flagged,
+			bounds: governance.ChoiceBounds{Least: int(r.LeastChoices), Most: int(r.MostChoices)},
+		}
 		for c, key := range r.ChoiceKeys {
 			p.choices = append(p.choices, governance.Choice{Key: key, Label: r.ChoiceLabels[c]})
 		}

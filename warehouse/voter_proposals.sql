@@ -6,6 +6,8 @@ SELECT
     dao_id,
     choice_keys,
     choice_labels,
+    least_choices,
+    most_choices,
     flagged
 FROM proposal_states FINAL
 WHERE proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/rules"
@@ -163,7 +165,7 @@ func TestMismatchedSumsAreFlaggedInEvidence(t *testing.T) {
 	h.startLeader(h.metrics)
 	h.waitForVotes(keyOf("dao.eth", "a"), "1")
 	twice := vote("a", "0x2", "5")
-	twice.Choices = []string{"1", "2"}
+	twice.Shares = []decimal.Decimal{decimal.NewFromInt(4)}
 	h.append(twice)
 	h.waitForEvidence(keyOf("dao.eth", "a"), func(e governance.Evidence) bool {
 		return slices.Contains(e.QualityFlags, rules.TotalsDisagree)

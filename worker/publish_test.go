@@ -9,6 +9,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/shopspring/decimal"
+
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
@@ -228,9 +230,9 @@ func TestMismatchedSumsKeepPreviousNumbers(t *testing.T) {
 	key := keyOf("dao.eth", "a")
 	good := h.waitForVotes(key, "1")
 
-	// A ballot that supports two choices does not sum up on a single-choice proposal.
+	// The parts of a ballot are not its power.
 	twice := vote("a", "0x2", "5")
-	twice.Choices = []string{"1", "2"}
+	twice.Shares = []decimal.Decimal{decimal.NewFromInt(4)}
 	h.append(twice)
 	env.Until(h.t, func() error {
 		if n := counterValue(t, h.metrics, "pnyx_publish_unbalanced_total"); n == 0 {
@@ -275,7 +277,7 @@ func TestMismatchedSumsAreWithheldAfterAFlush(t *testing.T) {
 	key := keyOf("dao.eth", "a")
 	h.waitForVotes(key, "1")
 	twice := vote("a", "0x2", "5")
-	twice.Choices = []string{"1", "2"}
+	twice.Shares = []decimal.Decimal{decimal.NewFromInt(4)}
 	h.append(twice)
 	env.Until(h.t, func() error {
 		if n := counterValue(t, h.metrics, "pnyx_publish_unbalanced_total"); n == 0 {

@@ -55,7 +55,7 @@ func QualityFlags() []QualityRule {
 		{BallotsPartial, "Ballots are stored, but upstream states more."},
 		{BallotsUndated, "Some ballots that count have no time."},
 		{BallotsDayOnly, "Of some ballots that count only the day is known."},
-		{BallotsInvalid, "Some ballots name choices that do not exist: they support none of those."},
+		{BallotsInvalid, "Upstream calls some ballots invalid: they name choices that do not exist, or rank a part of them. They support no choice."},
 		{RecastsPresent, "Some voters voted more than once: their latest ballots count."},
 		{PowerRounded, "Some ballots that count had more than 18 decimal places upstream, and were rounded."},
 		{TotalsDifferUpstream, "All ballots that upstream states are stored, but their number, total or scores differ from what " +

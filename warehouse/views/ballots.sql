@@ -15,7 +15,9 @@ CREATE OR REPLACE VIEW $views.ballots
     choice_key Nullable(String) COMMENT 'Key of the choice: for, against or abstain on a Governor, the position from 1 on Snapshot. Of the first preference or largest weight where the ballot has several choices. NULL for a ballot that supports none.',
     choice_label Nullable(String) COMMENT 'Text of that choice.',
     choice_keys Array(String) COMMENT 'Keys of the choices that the ballot supports.',
-    invalid Bool COMMENT 'Whether the ballot names choices that do not exist, or one twice: it supports none.',
+    choice_voting_powers Array(Decimal(76, 18)) COMMENT 'Voting power that each of these choices gets, exact, in the same order: the share of a ballot with weights, all of it otherwise.',
+    invalid Bool COMMENT 'Whether the ballot names choices that do not exist, one twice, or not as many as it has to: it supports none.',
+    verdict Nullable(String) COMMENT 'What the ballot means for the outcome: for, against or abstain, by the text of its choice, or by its position in a basic vote; NULL if it means none of these, names several choices or is invalid.',
     voting_power Decimal(76, 18) COMMENT 'Voting power, exact.',
     voted_at Nullable(DateTime64(3, 'UTC')) COMMENT 'When it was cast; NULL if the provider does not say.',
     transaction_hash Nullable(String) COMMENT 'The voting transaction; NULL off chain.',
@@ -35,10 +37,24 @@ SELECT
     if(invalid, NULL, nullIf(toString(ballot.choice_key), '')) AS choice_key,
     if(invalid, NULL, nullIf(state.choice_labels[indexOf(state.choice_keys, toString(ballot.choice_key))], '')) AS choice_label,
     if(invalid, [], arrayMap(choice -> toString(choice), ballot.choices)) AS choice_keys,
-    notEmpty(state.choice_keys) AND (
-        arrayExists(choice -> NOT has(state.choice_keys, toString(choice)), ballot.choices)
-        OR startsWith(ballot.raw_choice, '[') AND length(JSONExtractArrayRaw(ballot.raw_choice)) != length(ballot.choices)
+    if(invalid, [], if(empty(ballot.shares), arrayMap(choice -> ballot.power, ballot.choices), ballot.shares)) AS choice_voting_powers,
+    notEmpty(state.choice_keys) AND notEmpty(
+        multiIf(
+            startsWith(ballot.raw_choice, '"'), [],
+            startsWith(ballot.raw_choice, '['), JSONExtractArrayRaw(ballot.raw_choice),
+            startsWith(ballot.raw_choice, '{'), JSONExtractKeys(ballot.raw_choice),
+            [ballot.raw_choice]
+        ) AS named
+    ) AND (
+        NOT hasAll(state.choice_keys, named)
+        OR length(arrayDistinct(named)) != length(named)
+        OR state.most_choices > 0 AND NOT (length(named) BETWEEN state.least_choices AND state.most_choices)
     ) AS invalid,
+    if(
+        invalid OR length(ballot.choices) != 1,
+        NULL,
+        nullIf(toString(state.choice_verdicts[indexOf(state.choice_keys, toString(ballot.choice_key))]), '')
+    ) AS verdict,
     ballot.power AS voting_power,
     ballot.voted_at AS voted_at,
     nullIf(ballot.tx_hash, '') AS transaction_hash,
@@ -52,6 +68,7 @@ FROM
         vote_id,
         choice_key,
         choices,
+        shares,
         raw_choice,
         power,
         voted_at,
@@ -65,6 +82,7 @@ FROM
             vote_id,
             choice_key,
             choices,
+            shares,
             raw_choice,
             power,
             voted_at,
@@ -112,6 +130,9 @@ INNER JOIN
         provider,
         choice_keys,
         choice_labels,
+        choice_verdicts,
+        least_choices,
+        most_choices,
         flagged
     FROM $data.proposal_states FINAL
     WHERE dao_id != ''

@@ -16,7 +16,8 @@ CREATE OR REPLACE VIEW $views.forum_topics
     likes UInt64 COMMENT 'Likes of all posts.',
     views UInt64 COMMENT 'How often it was viewed.',
     created_at Nullable(DateTime64(3, 'UTC')) COMMENT 'When it was opened.',
-    updated_at Nullable(DateTime64(3, 'UTC')) COMMENT 'When it last changed.'
+    updated_at Nullable(DateTime64(3, 'UTC')) COMMENT 'When it last changed.',
+    proposal_keys Array(String) COMMENT 'Keys of the proposals that it links, or that link it.'
 )
 DEFINER = CURRENT_USER SQL SECURITY DEFINER
 COMMENT 'The topics of the forums, one row each. As /v2/forum-topics.'
@@ -38,6 +39,7 @@ SELECT
     likes,
     views,
     created_at,
-    updated_at
+    updated_at,
+    proposal_keys
 FROM $data.topic_states FINAL
 WHERE visible;

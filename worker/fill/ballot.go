@@ -15,7 +15,7 @@ import (
 )
 
 func (p *page) ballots(ctx context.Context, q query.Ballots) (cache.View, error) {
-	var detail governance.ProposalDetail
+	var detail governance.ProposalRow
 	var rows []warehouse.LatestBallot
 	there, err := p.fromSortedCopy(ctx, q.Scope(), func(generation uint64) (err error) {
 		if generation != 0 {
@@ -40,7 +40,7 @@ func (p *page) ballots(ctx context.Context, q query.Ballots) (cache.View, error)
 	if _, err := p.setBallotCoverage(ctx, q.Proposal); err != nil {
 		return cache.View{}, err
 	}
-	return cache.NewView(p.head, ballotRows(rows, labelsOf(detail.Choices)))
+	return cache.NewView(p.head, ballotRows(rows, choicesOf(detail.Choices, detail.Bounds)))
 }
 
 // setBallotCoverage states in the head how many of a proposal's ballots are held, as its vote
@@ -66,28 +66,35 @@ func (p *page) setBallotCoverage(ctx context.Context, key governance.ProposalKey
 // page of ballots needs.
 func (p *page) proposalDetail(
 	ctx context.Context, key governance.ProposalKey,
-) (detail governance.ProposalDetail, err error) {
+) (detail governance.ProposalRow, err error) {
 	view, err := p.Store.View(ctx, cache.ProposalDetailKey(key))
 	if err == nil {
 		err = view.Decode(&detail)
 	}
 	if err != nil {
-		return governance.ProposalDetail{}, fmt.Errorf("read proposal %s: %w", key, err)
+		return governance.ProposalRow{}, fmt.Errorf("read proposal %s: %w", key, err)
 	}
 	return detail, nil
 }
 
-// labelsOf returns the labels of a proposal's choices by their keys.
-func labelsOf(choices []governance.Choice) map[string]string {
+// voteChoices are the choices of a vote.
+type voteChoices struct {
+	// labels are by key.
+	labels map[string]string
+	// bounds say which ballots are valid.
+	bounds governance.ChoiceBounds
+}
+
+func choicesOf(choices []governance.Choice, bounds governance.ChoiceBounds) voteChoices {
 	labels := make(map[string]string, len(choices))
 	for _, choice := range choices {
 		labels[choice.Key] = choice.Label
 	}
-	return labels
+	return voteChoices{labels, bounds}
 }
 
-// ballotRows returns ballots as callers see them. Labels are those of the choices.
-func ballotRows(rows []warehouse.LatestBallot, labels map[string]string) []governance.Ballot {
+// ballotRows returns ballots as callers see them.
+func ballotRows(rows []warehouse.LatestBallot, choices voteChoices) []governance.Ballot {
 	page := make([]governance.Ballot, len(rows))
 	type choice struct {
 		label   string
@@ -97,7 +104,7 @@ func ballotRows(rows []warehouse.LatestBallot, labels map[string]string) []gover
 	for i, row := range rows {
 		one, known := written[row.RawChoice]
 		if !known {
-			one.label, one.invalid = describeBallot(row.RawChoice, labels)
+			one.label, one.invalid = describeBallot(row.RawChoice, choices)
 			written[row.RawChoice] = one
 		}
 		if row.Choice.Label, row.Invalid = one.label, one.invalid; one.invalid {

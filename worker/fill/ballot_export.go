@@ -34,10 +34,10 @@ const exportFormat = "2"
 
 // exported is the proposal of an export.
 type exported struct {
-	key    governance.ProposalKey
-	ref    record.RefHash
-	labels map[string]string
-	closed bool
+	key     governance.ProposalKey
+	ref     record.RefHash
+	choices voteChoices
+	closed  bool
 	// summary is the vote summary.
 	summary governance.VoteSummary
 }
@@ -58,7 +58,7 @@ func (p *page) exported(ctx context.Context, key governance.ProposalKey) (of exp
 	}
 	ref := record.ProposalRef{Provider: detail.Identity.Provider, ExternalID: detail.Identity.ExternalID}
 	return exported{
-		key: key, ref: ref.Hash(), labels: labelsOf(detail.Choices), closed: detail.LifecycleStatus == governance.Closed,
+		key: key, ref: ref.Hash(), choices: choicesOf(detail.Choices, detail.Bounds), closed: detail.LifecycleStatus == governance.Closed,
 	}, version, true, nil
 }
 
@@ -137,9 +137,9 @@ const copyMark = "c"
 
 // copyRevision names the ballots of a sorted copy with the labels that they have at present.
 func (e exported) copyRevision(generation uint64) string {
-	text := []byte(exportFormat)
-	for _, key := range slices.Sorted(maps.Keys(e.labels)) {
-		text = fmt.Appendf(text, "%q%q", key, e.labels[key])
+	text := fmt.Appendf([]byte(exportFormat), "%v", e.choices.bounds)
+	for _, key := range slices.Sorted(maps.Keys(e.choices.labels)) {
+		text = fmt.Appendf(text, "%q%q", key, e.choices.labels[key])
 	}
 	return copyMark + strconv.FormatUint(generation, 36) + "-" + shortDigest(text, 9)
 }
@@ -187,7 +187,7 @@ func (p *page) smallExport(ctx context.Context, of exported) (cache.View, error)
 // contentRevision names ballots by their bytes.
 func (e exported) contentRevision(rows []warehouse.LatestBallot) (string, error) {
 	var text bytes.Buffer
-	err := writeBallots(&text, query.ExportNDJSON, rows, e.labels)
+	err := writeBallots(&text, query.ExportNDJSON, rows, e.choices)
 	return "b" + shortDigest(text.Bytes(), 16), err
 }
 
@@ -208,7 +208,7 @@ func (p *page) ballotPart(ctx context.Context, q query.BallotPart) (cache.View, 
 	if err != nil || len(rows) == 0 {
 		return p.absent(), err
 	}
-	file, err := compressBallots(q.Format, rows, of.labels)
+	file, err := compressBallots(q.Format, rows, of.choices)
 	if err != nil {
 		return cache.View{}, err
 	}

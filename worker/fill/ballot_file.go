@@ -21,12 +21,12 @@ import (
 
 // compressBallots makes the file of a part. The text as a whole is never in memory.
 func compressBallots(
-	format query.ExportFormat, rows []warehouse.LatestBallot, labels map[string]string,
+	format query.ExportFormat, rows []warehouse.LatestBallot, choices voteChoices,
 ) (cache.File, error) {
 	var compressed bytes.Buffer
 	zip, digest := gzip.NewWriter(&compressed), sha256.New()
 	text := &countingWriter{to: io.MultiWriter(zip, digest)}
-	if err := writeBallots(text, format, rows, labels); err != nil {
+	if err := writeBallots(text, format, rows, choices); err != nil {
 		return cache.File{}, err
 	}
 	if err := zip.Close(); err != nil {
@@ -50,14 +50,14 @@ func (w *countingWriter) Write(text []byte) (int, error) {
 
 // writeBallots writes ballots in a format.
 func writeBallots(
-	w io.Writer, format query.ExportFormat, rows []warehouse.LatestBallot, labels map[string]string,
+	w io.Writer, format query.ExportFormat, rows []warehouse.LatestBallot, choices voteChoices,
 ) error {
 	write, flush := ballotLines(w)
 	if format == query.ExportCSV {
 		write, flush = ballotRecords(w)
 	}
 	for chunk := range slices.Chunk(rows, query.LongPage) { // labels of all rows may be large
-		for _, ballot := range ballotRows(chunk, labels) {
+		for _, ballot := range ballotRows(chunk, choices) {
 			if err := write(ballot); err != nil {
 				return fmt.Errorf("write a ballot: %w", err)
 			}

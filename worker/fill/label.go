@@ -17,8 +17,10 @@ import (
 const noChoice = "None"
 
 // describeBallot returns the text of a whole ballot, and whether it is invalid: of the choices that
-// upstream states it names others, or one twice. Then its text is the choice as published.
-func describeBallot(raw string, labels map[string]string) (label string, invalid bool) {
+// upstream states it names others, one twice, or not as many as it has to. Then its text is the
+// choice as published.
+func describeBallot(raw string, choices voteChoices) (label string, invalid bool) {
+	labels := choices.labels
 	var keys []string
 	var number json.Number
 	var list []json.Number
@@ -35,6 +37,7 @@ func describeBallot(raw string, labels map[string]string) (label string, invalid
 	case json.Unmarshal([]byte(raw), &weights) == nil:
 		keys = slices.Collect(maps.Keys(weights))
 	}
+	invalid = invalid || len(keys) > 0 && !choices.bounds.Allow(len(keys))
 	for _, key := range keys {
 		if _, stated := labels[key]; !stated {
 			invalid = true

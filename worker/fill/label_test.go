@@ -1,6 +1,10 @@
 package fill
 
-import "testing"
+import (
+	"testing"
+
+	"pnyx/governance"
+)
 
 func TestBallotsOfChoicesThatDoNotExistAreInvalid(t *testing.T) {
 	t.Parallel()
@@ -9,7 +13,7 @@ func TestBallotsOfChoicesThatDoNotExistAreInvalid(t *testing.T) {
 		"4": "4 invalid", "1": "A", "[1,4]": "[1,4] invalid", "[1,1]": "[1,1] invalid", "[]": "None", "[3,1]": "C, A",
 		`{"1":1,"5":2}`: `{"1":1,"5":2} invalid`, `{"1":1,"2":1}`: "50% for A, 50% for B", `"for"`: "Choice for",
 	} {
-		label, invalid := describeBallot(raw, labels)
+		label, invalid := describeBallot(raw, voteChoices{labels: labels})
 		if invalid {
 			label += " invalid"
 		}
@@ -17,7 +21,18 @@ func TestBallotsOfChoicesThatDoNotExistAreInvalid(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", raw, label, want)
 		}
 	}
-	if label, invalid := describeBallot("4", nil); invalid || label != "Choice 4" {
+	for bounds, want := range map[governance.ChoiceBounds]map[string]bool{
+		{Most: 1}:           {"1": false, "[1]": false, "[1,2]": true, "0": true, "1.5": true, "-1": true},
+		{Least: 3, Most: 3}: {"[1,2,3]": false, "[3,2]": true, "[3]": true, "2": true, "[1,2,2]": true, "[1,2,4]": true, "[]": false},
+		{Most: 3}:           {"[1,2]": false, "[]": false, `{"1":1,"3":0}`: false, `{"0":1}`: true, `{"for":1}`: true, `"for"`: false},
+	} {
+		for raw, want := range want {
+			if _, invalid := describeBallot(raw, voteChoices{labels, bounds}); invalid != want {
+				t.Errorf("%s within %v: got invalid %t, want %t", raw, bounds, invalid, want)
+			}
+		}
+	}
+	if label, invalid := describeBallot("4", voteChoices{}); invalid || label != "Choice 4" {
 		t.Errorf("without known choices: got %s, %t, want Choice 4", label, invalid)
 	}
 }

@@ -97,7 +97,7 @@ func (p *page) voterVotes(ctx context.Context, q query.VoterVotes) (cache.View, 
 	votes := make([]governance.VoterVote, len(rows))
 	for i, row := range rows {
 		votes[i] = row.VoterVote
-		votes[i].Choice.Label, votes[i].Invalid = describeBallot(row.RawChoice, labelsOf(row.Choices))
+		votes[i].Choice.Label, votes[i].Invalid = describeBallot(row.RawChoice, choicesOf(row.Choices, row.Bounds))
 		if votes[i].Invalid {
 			votes[i].ChoiceKey = nil
 		}

@@ -141,9 +141,9 @@ func (e *evaluation) recordFlags() []governance.QualityFlag {
 }
 
 // detail returns the payload of the proposal's detail view. The API adds related paths.
-func (e *evaluation) detail() governance.ProposalDetail {
+func (e *evaluation) detail() governance.ProposalRow {
 	p := e.proposal
-	return governance.ProposalDetail{
+	return governance.ProposalRow{Bounds: e.result.bounds, ProposalDetail: governance.ProposalDetail{
 		ProposalKey:     e.key,
 		Identity:        e.identity,
 		Title:           governance.OptionalText(p.Title),
@@ -161,7 +161,7 @@ func (e *evaluation) detail() governance.ProposalDetail {
 		CreatedAt:       e.createdAt,
 		UpdatedAt:       e.updatedAt,
 		VoteType:        governance.OptionalText(string(p.VoteType)),
-	}
+	}}
 }
 
 // summary returns the payload of the proposal's vote summary. It has no totals unless the
@@ -205,12 +205,15 @@ func (e *evaluation) state(revision uint64) warehouse.ProposalState {
 		Lifecycle: e.lifecycle, Outcome: e.outcome, Coverage: e.result.coverage,
 		VoteReady: e.result.ready(), Votes: e.ballots.Votes, Power: e.ballots.Power,
 		Basis: e.result.from, TotalVotes: e.result.votes, TotalPower: e.result.power, Settled: e.result.settled,
-		Choices: e.result.choices, Scores: e.result.scores, HasChoiceVotes: e.result.hasChoiceVotes,
+		Choices: e.result.choices, Bounds: e.result.bounds, Scores: e.result.scores, HasChoiceVotes: e.result.hasChoiceVotes,
 		CreatedAt: e.createdAt, UpdatedAt: e.updatedAt, StartAt: p.StartAt, EndAt: p.EndAt,
 		LastVotedAt: e.ballots.LastVotedAt, NextChangeAt: e.nextChangeAt,
 		QualityFlags: flags, Flagged: p.Flagged, Revision: revision,
 	}
 	state.VotedIn, state.Undated = e.votesByMonth()
+	for _, verdict := range governance.Verdicts(p.VoteType, e.result.choices) {
+		state.Verdicts = append(state.Verdicts, verdict.String())
+	}
 	if p.TitleDerived {
 		state.DerivedTitle = p.Title
 	}

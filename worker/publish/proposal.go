@@ -67,8 +67,8 @@ func (p *proposalPublication) readChunk(
 	return c, group.Wait()
 }
 
-// evaluate reads proposals with their ballots, and evaluates them. The rankings of at most
-// maxPreferences preferences are in memory.
+// evaluate reads proposals with their ballots, and evaluates them. Groups of ballots that name
+// at most maxPreferences choices are in memory.
 func (p *proposalPublication) evaluate(
 	ctx context.Context, refs []record.RefHash,
 ) ([]evaluation, error) {
@@ -95,19 +95,19 @@ func (p *proposalPublication) evaluate(
 		return preferences(proposal, totals[proposal.Ref])
 	}
 	for _, group := range divide(proposals, preferencesOf, maxPreferences) {
-		var ranked []record.RefHash
+		var grouped []record.RefHash
 		for _, proposal := range group {
 			if count := preferencesOf(proposal); count > 0 && count <= maxPreferences {
-				ranked = append(ranked, proposal.Ref)
+				grouped = append(grouped, proposal.Ref)
 			}
 		}
-		rankings, err := p.Warehouse.Rankings(ctx, ranked)
+		groups, err := p.Warehouse.Rankings(ctx, grouped)
 		if err != nil {
 			return nil, err
 		}
 		for _, proposal := range group {
 			daoID := p.catalog.OwnerOf(record.SourceRef{Provider: proposal.Provider, ID: proposal.SourceID})
-			counted := ballots{totals: totals[proposal.Ref], rankings: rankings[proposal.Ref]}
+			counted := ballots{totals: totals[proposal.Ref], groups: groups[proposal.Ref]}
 			proposal.Withdrawn = proposal.Withdrawn || p.mirrors.isSuperseded(proposal.Ref)
 			e := evaluate(proposal, daoID, counted, p.at)
 			if p.corrections.isFlagged(proposal.Ref) {

@@ -51,16 +51,11 @@ func TestAttackVoteBeyondTheWorkBudgetIsNotCounted(t *testing.T) {
 
 func TestAttackRankingNamesOnlyStatedChoices(t *testing.T) {
 	t.Parallel()
-	rank := func(power int64, keys ...string) governance.Ranking {
-		return governance.Ranking{Choices: keys, Votes: 1, Power: decimal.NewFromInt(power)}
-	}
-	b := rankedBy(3, 2)
-	b.totals.Choices["65535"] = governance.Score{Votes: 1}
-	b.rankings = []governance.Ranking{rank(5, "65535", "400", "2"), rank(4, "1"), rank(3, "9")}
+	b := grouped("5 65535,400,2", "4 1", "3 9", "2 2,1")
 	got := evaluate(rankedProposal("A", "B"), "dao", b, now)
 	want := []governance.ChoiceTotal{
 		{Key: "1", Label: "A", Votes: new(governance.Decimal("1")), VotingPower: "4"},
-		{Key: "2", Label: "B", Votes: new(governance.Decimal("1")), VotingPower: "5"},
+		{Key: "2", Label: "B", Votes: new(governance.Decimal("1")), VotingPower: "2"},
 	}
 	if diff := cmp.Diff(want, got.result.choiceTotals()); diff != "" {
 		t.Errorf("choices (-want +got):\n%s", diff)

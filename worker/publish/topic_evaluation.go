@@ -112,10 +112,14 @@ func (e *topicEvaluation) tags() []string {
 // state returns what the warehouse stores of the evaluation. The versions of the record
 // and of the rules show later whether the topic has to be published again.
 func (e *topicEvaluation) state(revision uint64) warehouse.TopicState {
+	proposals := make([]string, len(e.related))
+	for i, related := range e.related {
+		proposals[i] = string(related.ProposalKey)
+	}
 	return warehouse.TopicState{
 		TopicRef: e.topic.Ref(), Row: e.row(), Related: e.relevant, Visible: e.topic.Visible,
 		Replies: e.replies(), Posts: e.topic.Posts, Likes: e.topic.Likes, Views: e.topic.Views,
-		Name: e.name, Links: e.post.Links,
+		Name: e.name, Links: e.post.Links, Proposals: proposals,
 		TopicVersion: e.topic.Version, RulesVersion: topicRulesVersion, Revision: revision,
 	}
 }

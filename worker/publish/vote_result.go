@@ -18,19 +18,27 @@ import (
 // errUnbalanced means that sums do not match their parts.
 var errUnbalanced = errors.New("choices do not sum to the ballots")
 
+// maxPreferences is the work budget of a vote whose ballots are read in groups: the choices that
+// they name together. 100,000 voters can rank 100 choices. A run-off beyond it takes the scores
+// that upstream states, and the proposals after it do not wait.
+const maxPreferences = 10_000_000
+
 // maxDerivedChoices bounds the choices that are derived from the key of the last one that
 // ballots support.
 const maxDerivedChoices = 100
 
 type ballots struct {
 	totals warehouse.VoteTotals
-	// rankings are those of a ranked-choice vote with at most maxPreferences preferences.
-	rankings []governance.Ranking
+	// groups are all of them by the choices that they name, of a vote that needs groups and names
+	// at most maxPreferences choices.
+	groups []governance.Ranking
 }
 
 // voteResult is the result of a vote. All sums are exact decimals.
 type voteResult struct {
 	choices []governance.Choice
+	// bounds say which ballots are valid.
+	bounds governance.ChoiceBounds
 	// from says what the totals are; empty where there are none. All fields below but held
 	// are meaningless then.
 	from     governance.Basis
@@ -63,14 +71,34 @@ type voteResult struct {
 // ready reports whether the vote has totals.
 func (c *voteResult) ready() bool { return c.from != "" }
 
-// countVotes returns the result of a vote, which may be over.
+// countVotes returns the result of a vote, which may be over. Snapshot has not always called
+// ballots that rank a part only invalid, and does not say since when: where it states no scores,
+// or other ones, and the scores with these ballots are not refuted, they count.
 func countVotes(p warehouse.Proposal, b ballots, over bool) voteResult {
-	c := voteResult{held: b.totals}
+	bounds := p.Provider.ChoiceBounds(p.VoteType, len(p.Choices))
+	c := countWithin(p, b, over, bounds)
+	if p.VoteType != governance.RankedChoice || p.StatedScores != nil && len(c.scoresThatDiffer(p)) == 0 {
+		return c
+	}
+	bounds.Least = 0
+	if partial := countWithin(p, b, over, bounds); len(partial.scoresThatDiffer(p)) == 0 {
+		return partial
+	}
+	return c
+}
+
+// countWithin returns the result of a vote in which the ballots within some bounds are valid.
+func countWithin(p warehouse.Proposal, b ballots, over bool, bounds governance.ChoiceBounds) voteResult {
+	c := voteResult{held: b.totals, bounds: bounds}
 	var derived bool
 	c.choices, derived = choicesOf(p, c.held)
-	scores, countable := scoresOf(p, b, c.choices)
-	c.unbalanced = checkBalance(p, c.held)
-	c.supporting = c.held.SupportingPower.Sub(strayPower(p, c.held, c.choices))
+	valid, invalid, err := validBallots(p, b, bounds)
+	scores, countable := scoresOf(p, valid, c.choices)
+	if p.VoteType == governance.RankedChoice && preferences(p, c.held) > maxPreferences {
+		countable = false
+	}
+	c.unbalanced = cmp.Or(err, checkBalance(p, valid.totals))
+	c.supporting = valid.totals.SupportingPower.Sub(strayPower(p, valid.totals, c.choices))
 	if countable {
 		c.counted = make([]governance.Score, len(c.choices))
 		for i, choice := range c.choices {
@@ -92,7 +120,7 @@ func countVotes(p warehouse.Proposal, b ballots, over bool) voteResult {
 	c.flags = append(ballotFlags(c.held, c.coverage), raised(map[governance.QualityFlag]bool{
 		rules.ChoicesDerived:     derived,
 		rules.ScoresUnavailable:  c.ready() && c.scores == nil,
-		rules.BallotsInvalid:     !derived && len(c.held.Choices) > 0 && hasStray(c.held, c.choices),
+		rules.BallotsInvalid:     invalid || !derived && len(c.choices) > 0 && hasStray(valid.totals, c.choices),
 		rules.TotalsFromUpstream: c.from == governance.UpstreamBasis,
 		rules.Provisional:        p.Provisional || c.from == governance.UpstreamBasis && !final,
 	})...)
@@ -211,9 +239,7 @@ func scoresOf(
 	case governance.SingleChoice, governance.Basic, governance.Approval, governance.Weighted, "":
 		return b.totals.Choices, true
 	case governance.RankedChoice:
-		if preferences(p, b.totals) <= maxPreferences {
-			return countRunoff(p, b.rankings), true
-		}
+		return governance.InstantRunoff(b.groups, governance.CompareChoiceKeys), true
 	case governance.Quadratic:
 		return quadraticScores(p, b.totals, choices), true
 	case governance.Copeland:

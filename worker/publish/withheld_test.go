@@ -16,12 +16,12 @@ import (
 // previousState is the key of the state of publication of the version before.
 const previousState = "pnyx:4:{worker}:publication"
 
-// mismatched is a ballot for two choices at once: the choices of its proposal do not sum to
-// the ballots until its voter votes again.
-func (e *electorate) mismatched(choices ...string) *record.Ballot {
+// mismatched is a ballot with a part: unless that is its power of 5, the choices of its proposal
+// do not sum to the ballots until its voter votes again.
+func (e *electorate) mismatched(part int64) *record.Ballot {
 	return &record.Ballot{
-		Proposal: e.proposals[0], VoteID: "twice", Voter: "0xtwice", Power: decimal.New(5, 0), Choices: choices,
-		ChoiceKey: choices[0], RawChoice: choices[0],
+		Proposal: e.proposals[0], VoteID: "twice", Voter: "0xtwice", Power: decimal.New(5, 0), Choices: []string{"1"},
+		Shares: []decimal.Decimal{decimal.NewFromInt(part)}, ChoiceKey: "1", RawChoice: "1",
 	}
 }
 
@@ -55,7 +55,7 @@ func TestFirstPublicationOfAFormatCountsAgainWhatItWithholds(t *testing.T) {
 			t.Parallel()
 			e := newElectorate(t, 1)
 			e.publisher.rangedFrom = warehouse.SortedCopyThreshold
-			e.append([]record.Record{e.mismatched("1", "2")})
+			e.append([]record.Record{e.mismatched(4)})
 			e.begin()
 			if served {
 				if err := env.RedisClient(t, e.redisURL).Set(t.Context(), previousState, "state", 0).Err(); err != nil {
@@ -65,7 +65,7 @@ func TestFirstPublicationOfAFormatCountsAgainWhatItWithholds(t *testing.T) {
 			e.shown = func() {
 				e.shown = func() {}
 				if _, err := e.publisher.Store.PublicationState(t.Context()); err != nil { // before nodes are ready
-					e.append([]record.Record{e.mismatched("2")})
+					e.append([]record.Record{e.mismatched(5)})
 				}
 			}
 			e.step()
@@ -83,7 +83,7 @@ func TestKeptNumbersAreFreshNoLongerThanTheyAreKnownToBe(t *testing.T) {
 	e := newElectorate(t, 1)
 	e.publisher.rangedFrom = warehouse.SortedCopyThreshold
 	before := e.detail()
-	e.append([]record.Record{e.mismatched("1", "2")})
+	e.append([]record.Record{e.mismatched(4)})
 	e.takeOver()
 	pulse, err := e.publisher.Warehouse.Pulse(t.Context(), 0)
 	if err != nil {

@@ -1,0 +1,76 @@
+package publish
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/shopspring/decimal"
+
+	"pnyx/governance"
+	"pnyx/warehouse"
+)
+
+// needsGroups reports whether the ballots of a vote are read in groups: a run-off needs them, and
+// without them nobody tells the ballots that upstream calls invalid from the others.
+func needsGroups(p warehouse.Proposal, t warehouse.VoteTotals) bool {
+	choices, derived := choicesOf(p, t)
+	switch {
+	case p.VoteType == governance.RankedChoice:
+		return true
+	case derived || p.Provider != governance.Snapshot:
+		return false
+	}
+	return p.VoteType == governance.Copeland || checkBalance(p, t) != nil || hasStray(t, choices)
+}
+
+// preferences counts the choices that the ballots of a vote that is read in groups name. All
+// other votes have none.
+func preferences(p warehouse.Proposal, t warehouse.VoteTotals) (count uint64) {
+	if !needsGroups(p, t) {
+		return 0
+	}
+	for _, choice := range t.Choices {
+		count += choice.Votes
+	}
+	return count
+}
+
+// validBallots returns the ballots that upstream calls valid: what they support. Votes and power
+// stay those of all ballots. invalid reports whether there are others. Without groups, all count.
+func validBallots(p warehouse.Proposal, b ballots, bounds governance.ChoiceBounds) (valid ballots, invalid bool, err error) {
+	if b.groups == nil || bounds.Most == 0 {
+		return b, false, nil
+	}
+	valid = b
+	valid.groups, valid.totals.SupportingPower = nil, decimal.Zero
+	valid.totals.Choices, valid.totals.RootSums = map[string]governance.Score{}, map[string]decimal.Decimal{}
+	votes, power := uint64(0), decimal.Zero
+	divides := p.VoteType == governance.Weighted || p.VoteType == governance.Quadratic
+	for _, group := range b.groups {
+		votes, power = votes+group.Votes, power.Add(group.Power)
+		switch {
+		case len(group.Choices) == 0:
+		case !bounds.Allow(len(group.Choices)), divides && group.Shares == nil && len(group.Choices) > 1, namesOther(p, group.Choices):
+			invalid = true
+		default:
+			valid.groups = append(valid.groups, group)
+			valid.totals.Support(group)
+		}
+	}
+	if votes != b.totals.Votes || !power.Equal(b.totals.Power) {
+		err = fmt.Errorf("%w: %d of %s in groups, %d of %s in all", errUnbalanced, votes, power, b.totals.Votes, b.totals.Power)
+	}
+	return valid, invalid, err
+}
+
+// namesOther reports whether some choices are others than upstream states.
+func namesOther(p warehouse.Proposal, keys []string) bool {
+	return slices.ContainsFunc(keys, func(key string) bool {
+		for i := range p.Choices {
+			if p.Provider.ChoiceKey(i) == key {
+				return false
+			}
+		}
+		return true
+	})
+}
