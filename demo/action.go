@@ -46,20 +46,21 @@ const usdc = "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48"
 func callData(signature string, words ...any) string {
 	hash := sha3.NewLegacyKeccak256()
 	hash.Write([]byte(signature)) // a hash never fails
-	data := "0x" + hex.EncodeToString(hash.Sum(nil)[:4])
+	var data strings.Builder
+	data.WriteString("0x" + hex.EncodeToString(hash.Sum(nil)[:4]))
 	for _, word := range words {
 		switch word := word.(type) {
 		case int:
-			data += fmt.Sprintf("%064x", word)
+			fmt.Fprintf(&data, "%064x", word)
 		case string:
 			digits := strings.TrimPrefix(word, "0x")
 			if len(digits) < 64 {
 				digits = strings.Repeat("0", 64-len(digits)) + digits
 			}
-			data += digits + strings.Repeat("0", (64-len(digits)%64)%64)
+			data.WriteString(digits + strings.Repeat("0", (64-len(digits)%64)%64))
 		}
 	}
-	return data
+	return data.String()
 }
 
 // drawCalls returns the calls of an on-chain proposal, in turn of every kind, and what its text

@@ -11,6 +11,7 @@ import (
 	"pnyx/follow/fetch"
 	"pnyx/governance"
 	"pnyx/warehouse"
+	"pnyx/warehouse/record"
 )
 
 // eventKind is what an event of a Governor or a timelock says.
@@ -21,6 +22,8 @@ const (
 	eventCreated eventKind = iota + 1
 	// eventText replaces a proposal's text.
 	eventText
+	// eventActions replaces what a proposal executes.
+	eventActions
 	// eventEnd replaces the end of voting, eventExtended as well, because the quorum was
 	// reached late.
 	eventEnd
@@ -98,6 +101,7 @@ var layouts = sync.OnceValue(func() map[string]layout {
 		{eventCreated, "ProposalCreated", ofModule},
 		{eventCreated, "ProposalCreated", ofModule + ",uint8"},
 		{eventText, "ProposalUpdated", "uint256,address,address[],uint256[],string[],bytes[],string,string"},
+		{eventActions, "ProposalTransactionsUpdated", "uint256,address,address[],uint256[],string[],bytes[],string"},
 		{eventText, "ProposalDescriptionUpdated", "uint256,address,string,string"},
 		{eventExtended, "ProposalExtended", "uint256,uint64"},
 		{eventEnd, "ProposalObjectionPeriodSet", "uint256,uint256"},
@@ -142,6 +146,8 @@ type event struct {
 	start, end *big.Int
 	// text is the description of a proposal or the reason of a vote.
 	text string
+	// actions are what a proposal executes; nil where the event does not say.
+	actions []*record.Action
 }
 
 // governorSides returns the choices in the order of support: 0, 1, 2.
@@ -181,6 +187,9 @@ func parse(topics []string, data string) (event, error) {
 	default:
 	}
 	e.proposal = values.number(0).String()
+	if len(of.types) > calldatas && of.types[calldatas] == "bytes[]" {
+		e.actions = readActions(of.types[len(topics)-1:], bytes)
+	}
 	switch of.kind {
 	case eventCreated:
 		first := 6

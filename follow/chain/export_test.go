@@ -29,6 +29,15 @@ func IsUnknown(e *RPCError) bool {
 func IsPruned(e *RPCError) bool { return e.isPruned() }
 func IsAhead(e *RPCError) bool  { return e.isAhead() }
 
+// ActionsOf returns what a proposal executes by some of its logs, each in a block of its own, and
+// how many it states.
+func ActionsOf(logs ...warehouse.ChainLog) (stated *uint64, actions []*record.Action) {
+	p, _ := foldProposal(logs)
+	r := &record.Proposal{SourceID: "eip155:1:0x00000000000000000000000000000000000000aa"}
+	p.setActions(r)
+	return r.StatedActions, r.Actions
+}
+
 // Topics returns the topics of all events that are known.
 func Topics() []string { return slices.Collect(maps.Keys(layouts())) }
 

@@ -29,6 +29,8 @@ type proposal struct {
 	reached string
 	// queued is the log that queued the proposal; nil for none.
 	queued *warehouse.ChainLog
+	// actions are what the proposal executes; nil where no log says.
+	actions []*record.Action
 	// withdrawn is true if all blocks that stated the proposal were replaced.
 	withdrawn bool
 }
@@ -93,8 +95,13 @@ func (p *proposal) apply(l warehouse.ChainLog, e event) {
 	switch e.kind {
 	case eventCreated:
 		p.id, p.created, p.proposer, p.start, p.end, p.body = e.proposal, l, e.proposer, e.start, e.end, e.text
+		p.execute(l, e.actions)
+	case eventActions:
+		p.execute(l, e.actions)
 	case eventText:
-		p.body = e.text
+		if p.body = e.text; e.actions != nil {
+			p.execute(l, e.actions)
+		}
 	case eventEnd:
 		p.end = e.end
 	case eventExtended:

@@ -35,6 +35,7 @@ func (g *governor) proposalRecord(chain string, p proposal, provisional bool) (r
 		Origin:      fmt.Sprintf("%s block %d %s", chain, p.created.BlockNumber, p.created.BlockHash),
 		Provisional: provisional, QuorumChoices: counts.QuorumChoices, OnchainID: ref.ExternalID, Withdrawn: p.withdrawn,
 	}
+	p.setActions(r)
 	if n.Executed != nil {
 		r.Milestones = append(r.Milestones, *n.Executed)
 	}

@@ -148,3 +148,13 @@ func (t *table) candidates(call Call) (fit []*function, arguments []Argument, re
 	}
 	return fit, arguments, reason
 }
+
+// DecodeValues reads values that are encoded without a selector, such as the data of a log, by
+// their types in parentheses.
+func DecodeValues(types string, data []byte) ([]Argument, error) {
+	_, inputs, _, err := parseSignature(types)
+	if err != nil {
+		return nil, err
+	}
+	return decodeAll(inputs, data)
+}

@@ -171,6 +171,9 @@ func isZero(data []byte) bool {
 	return true
 }
 
+// Bytes returns what bytes or a text hold.
+func (a *Argument) Bytes() []byte { return a.content }
+
 // IsUnlimited reports whether an argument is the largest number of a type that contracts use
 // for amounts: as an allowance it has no limit.
 func (a *Argument) IsUnlimited() bool {

@@ -66,7 +66,7 @@ func (p *Proposal) SetActions(stated int, actions []*Action) {
 func (p *Proposal) TakeActions() []*Action {
 	taken := p.Actions
 	for i, a := range taken {
-		a.Proposal, a.Index, a.Withdrawn = p.ProposalRef, uint32(i), p.Withdrawn //nolint:gosec // at most MaxActions
+		a.Proposal, a.Index, a.Withdrawn = p.ProposalRef, uint32(i), p.Withdrawn
 	}
 	p.Actions = nil
 	return taken

@@ -33,6 +33,9 @@ func Emit(address, signature string, indexed int, values ...any) Log {
 // Hex is an address or 32 bytes in hexadecimal.
 type Hex string
 
+// List is an array.
+type List []any
+
 // Encode returns values as the contract ABI codes them.
 func Encode(values ...any) string {
 	var head, tail []byte
@@ -56,6 +59,12 @@ func dynamic(value any) (content []byte, isDynamic bool) {
 		content = []byte(v)
 	case []byte:
 		content = v
+	case List:
+		elements, err := hex.DecodeString(Encode(v...)[2:])
+		if err != nil {
+			panic(err)
+		}
+		return append(word(len(v)), elements...), true
 	default:
 		return nil, false
 	}

@@ -48,6 +48,8 @@ type Proposal struct {
 	Privacy string
 	// Choices are the labels.
 	Choices []string
+	// Plugins is the object of plugins as JSON; empty for none.
+	Plugins string
 	// Created is the signer's time, zero for now; Start and End bound the voting.
 	Created, Start, End time.Time
 }
@@ -408,6 +410,7 @@ func (h *Hub) proposalRow(p *proposal) row {
 		"type": kind, "title": p.Title, "body": p.Body, "discussion": "", "choices": p.Choices, "quorum": 0, "quorumType": "default", "state": state,
 		"link": "https://snapshot.box/#/s:" + p.Space + "/proposal/" + p.id, "scores": p.scores, "scores_total": p.total,
 		"scores_state": scoresState, "scores_updated": p.scoresUpdated, "votes": p.stated, "flagged": p.flagged, "privacy": p.Privacy,
+		"plugins": json.RawMessage(cmp.Or(p.Plugins, "{}")),
 	}
 }
 

@@ -28,7 +28,7 @@ func schema() map[string]map[string]string {
 	return map[string]map[string]string{
 		"spaces": plain("id name network symbol proposalsCount votesCount"),
 		"proposals": plain("id space:spaces author created updated start end type title body discussion choices quorum quorumType state link scores " +
-			"scores_total scores_state scores_updated votes flagged privacy"),
+			"scores_total scores_state scores_updated votes flagged privacy plugins"),
 		"votes":    plain("id voter created choice vp vp_state reason proposal:proposals space:spaces"),
 		"messages": plain("mci id type space address timestamp"),
 	}

@@ -103,7 +103,8 @@ func unknownField(query string) string {
 	known := strings.Fields(`query i on input Proposal Vote Block BlocklessTimestamp ProposalsInput ProposalInput VotesInput OrganizationInput
 		organization proposals proposal votes nodes pageInfo lastCursor firstCursor count id onchainId status quorum createdAt metadata title
 		description discourseURL snapshotURL governor isBehind isIndexing token decimals slug name proposalsCount proposer address start end
-		timestamp events type txHash block voteStats votesCount votersCount amount reason isBridged voter`)
+		timestamp events type txHash block voteStats votesCount votersCount amount reason isBridged voter executableCalls target value calldata
+		signature chainId`)
 	for _, word := range regexp.MustCompile(`[A-Za-z]\w*`).FindAllString(query, -1) {
 		if !slices.Contains(known, word) {
 			return word
@@ -208,6 +209,7 @@ func (t *Tally) json(p *proposal) object {
 		"organization": object{"slug": p.organization.slug}, "proposer": object{"address": "0xFEed"},
 		"start": object{"timestamp": clockTime(p.start)}, "end": object{"timestamp": clockTime(p.end)},
 		"events": events, "voteStats": p.sums(),
+		"executableCalls": []object{{"target": "0xFEED00000000000000000000000000000000FEED", "value": "5", "calldata": "0x", "signature": "", "chainId": "eip155:1"}},
 	}
 }
 

@@ -216,7 +216,9 @@ func (t *Tally) Truth() (proposals []record.Proposal, ballots []record.Ballot) {
 
 func (p *proposal) truth() record.Proposal {
 	created, start, end := stamp(p.created), stamp(p.start), stamp(p.end)
+	calls := uint64(1)
 	truth := record.Proposal{
+		StatedActions: &calls,
 		ProposalRef: record.ProposalRef{Provider: governance.Tally, ExternalID: p.id}, SourceID: p.organization.slug,
 		Title: p.title, Body: "# " + p.title, ProposerID: "0xfeed",
 		SourceURL: fmt.Sprintf("https://www.tally.xyz/gov/%s/proposal/%s", p.organization.slug, p.onchainID),

@@ -1,0 +1,63 @@
+package chain_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pnyx/follow/chain"
+	fake "pnyx/test/upstream/chain"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+const (
+	updatedEvent      = "ProposalUpdated(uint256,address,address[],uint256[],string[],bytes[],string,string)"
+	transactionsEvent = "ProposalTransactionsUpdated(uint256,address,address[],uint256[],string[],bytes[],string)"
+	payee             = fake.Hex("0x00000000000000000000000000000000000000c3")
+)
+
+// stored is a log as it is kept.
+func stored(block uint64, l fake.Log) warehouse.ChainLog {
+	return warehouse.ChainLog{BlockNumber: block, TxHash: "0x7", LogIndex: 3, Topics: l.Topics, Data: l.Data, BlockHash: "0x1"}
+}
+
+// What a proposal executes is what its last log says: as Bravo states it, with signatures, or as
+// OpenZeppelin does, without.
+func TestActionsOfAProposal(t *testing.T) {
+	t.Parallel()
+	created := fake.Emit(governorAddress, createdEvent, 0, uint64(7), ada, fake.List{payee, bob}, fake.List{5, 0},
+		fake.List{"", "grantRole(bytes32,address)"}, fake.List{[]byte{}, []byte{1, 2, 3}}, uint64(10), uint64(20), "a\xffb")
+	action := func(block uint64, target fake.Hex, value, signature string, data ...byte) *record.Action {
+		return &record.Action{
+			Chain: "eip155:1", Target: string(target), Value: value, Signature: signature, Calldata: append([]byte{}, data...), Block: block,
+			TxHash: "0x7", LogIndex: 3,
+		}
+	}
+	first := []*record.Action{action(1, payee, "5", ""), action(1, bob, "0", "grantRole(bytes32,address)", 1, 2, 3)}
+	replaced := []*record.Action{action(2, bob, "9", "", 4)}
+	for name, test := range map[string]struct {
+		logs []warehouse.ChainLog
+		want []*record.Action
+		// unknown is true where the logs do not say.
+		unknown bool
+	}{
+		"of its creation": {[]warehouse.ChainLog{stored(1, created)}, first, false},
+		"of an update": {[]warehouse.ChainLog{stored(1, created), stored(2, fake.Emit(governorAddress, updatedEvent, 2, uint64(7), ada,
+			fake.List{bob}, fake.List{9}, fake.List{""}, fake.List{[]byte{4}}, "text", "why"))}, replaced, false},
+		"of an update of its transactions": {[]warehouse.ChainLog{stored(1, created), stored(2, fake.Emit(governorAddress, transactionsEvent, 2,
+			uint64(7), ada, fake.List{bob}, fake.List{9}, fake.List{""}, fake.List{[]byte{4}}, "why"))}, replaced, false},
+		"none": {[]warehouse.ChainLog{stored(1, fake.Emit(governorAddress, createdEvent, 0, uint64(7), ada, nil, nil, nil, nil, uint64(10),
+			uint64(20), "text"))}, []*record.Action{}, false},
+		"of columns with different lengths": {[]warehouse.ChainLog{stored(1, fake.Emit(governorAddress, createdEvent, 0, uint64(7), ada,
+			fake.List{bob}, nil, nil, nil, uint64(10), uint64(20), "text"))}, nil, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			count, got := chain.ActionsOf(test.logs...)
+			if diff := cmp.Diff(test.want, got); diff != "" || (count == nil) != test.unknown || count != nil && *count != uint64(len(test.want)) {
+				t.Errorf("states %v; %s", count, diff)
+			}
+		})
+	}
+}
