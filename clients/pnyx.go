@@ -766,7 +766,7 @@ const (
 	ProviderDiscourse Provider = "discourse"
 )
 
-// SourceMode is how records of a source come here.
+// SourceMode is where records of a source come from.
 type SourceMode string
 
 // The values of SourceMode. A later version of the API may have more.
@@ -804,8 +804,8 @@ const (
 	LifecycleClosed  Lifecycle = "closed"
 )
 
-// Outcome is what became of a proposal; unknown until it is decided, and afterwards where neither
-// upstream nor a known rule tells.
+// Outcome is the outcome of a proposal; unknown until it is decided, and afterwards where it is
+// undetermined.
 type Outcome string
 
 // The values of Outcome. A later version of the API may have more.
@@ -989,7 +989,7 @@ type Meta struct {
 	GeneratedAt        Timestamp      `json:"generatedAt"`                  // When the answer was made.
 	DataAsOf           Timestamp      `json:"dataAsOf"`                     // When the data was computed: everything imported by then is in it.
 	Readiness          ReadinessState `json:"readiness"`                    // Data readiness.
-	VoteCoverageStatus VoteCoverage   `json:"voteCoverageStatus,omitempty"` // How many of the ballots upstream are held; only in answers that are made of ballots. An addition to the contract.
+	VoteCoverageStatus VoteCoverage   `json:"voteCoverageStatus,omitempty"` // Share of upstream's ballots stored; only in answers that are made of ballots. An addition to the contract.
 	Hint               string         `json:"hint,omitempty"`               // Why there may be fewer rows than expected: the DAO that they are selected by does not exist. Absent otherwise. An addition to the contract.
 }
 
@@ -999,7 +999,7 @@ type ListMeta struct {
 	GeneratedAt        Timestamp      `json:"generatedAt"`                  // When the answer was made.
 	DataAsOf           Timestamp      `json:"dataAsOf"`                     // When the data was computed: everything imported by then is in it.
 	Readiness          ReadinessState `json:"readiness"`                    // Data readiness.
-	VoteCoverageStatus VoteCoverage   `json:"voteCoverageStatus,omitempty"` // How many of the ballots upstream are held; only in answers that are made of ballots. An addition to the contract.
+	VoteCoverageStatus VoteCoverage   `json:"voteCoverageStatus,omitempty"` // Share of upstream's ballots stored; only in answers that are made of ballots. An addition to the contract.
 	Page               PageInfo       `json:"page"`                         // Which part of the list it is.
 	Hint               string         `json:"hint,omitempty"`               // Why there may be fewer rows than expected: the DAO that they are selected by does not exist. Absent otherwise. An addition to the contract.
 }
@@ -1056,7 +1056,7 @@ type DataStatus struct {
 	LatestSuccessfulSync LatestSync     `json:"latestSuccessfulSync"`   // When upstream was last read to its end; for files, the time of their records.
 	CoverageStatus       Coverage       `json:"coverageStatus"`         // Share of upstream data stored.
 	VoteCoverageStatus   VoteCoverage   `json:"voteCoverageStatus"`     // Share of upstream's ballots stored.
-	Sources              []SourceStatus `json:"sources,omitempty"`      // How following each source of the DAO goes, and how new its records are. Absent from the global status. An addition to the contract.
+	Sources              []SourceStatus `json:"sources,omitempty"`      // State and freshness of each source of the DAO. Absent from the global status. An addition to the contract.
 	SourceCounts         []SourceCount  `json:"sourceCounts,omitempty"` // The followed sources by state. Absent from the status of a DAO, and where nothing is followed. An addition to the contract.
 }
 
@@ -1066,23 +1066,23 @@ type LatestSync struct {
 	ForumAt      *Timestamp `json:"forumAt"`      // For the forum; null for never.
 }
 
-// SourceStatus is how following one live source goes. An addition to the contract.
+// SourceStatus is the state of following one live source. An addition to the contract.
 type SourceStatus struct {
 	Provider        Provider          `json:"provider"`        // The upstream system.
 	ID              string            `json:"id"`              // The source's id in the upstream system.
-	Mode            SourceMode        `json:"mode"`            // How records of the source come here: followed, or imported from files.
+	Mode            SourceMode        `json:"mode"`            // Where records of the source come from: followed live, or imported from files.
 	NewestRecordAt  *Timestamp        `json:"newestRecordAt"`  // The newest time at which a record of the source was created, cast or updated; null where none is known.
 	SourceType      Provider          `json:"sourceType"`      // The upstream system.
 	SourceID        string            `json:"sourceId"`        // The source's id there.
-	State           SourceState       `json:"state"`           // How following the source goes.
+	State           SourceState       `json:"state"`           // The state of following the source.
 	Reason          *string           `json:"reason"`          // What a state other than live means; null for live.
 	ReadThroughAt   *Timestamp        `json:"readThroughAt"`   // Everything that upstream had at this time is stored; null before the first poll.
 	LagSeconds      *int              `json:"lagSeconds"`      // The time since readThroughAt when the answer was made.
 	LastSuccessAt   *Timestamp        `json:"lastSuccessAt"`   // The last poll that succeeded; null before the first, and where the source is not followed.
 	NextAttemptAt   *Timestamp        `json:"nextAttemptAt"`   // The next poll after one that failed; null where none has.
 	Backfill        *BackfillProgress `json:"backfill"`        // How much of the past has been read; null when all of it has.
-	Gaps            int               `json:"gaps"`            // Items that only a second look at upstream found; they are stored.
-	Withdrawn       int               `json:"withdrawn"`       // Items that upstream took back: deleted, replaced, or of a block that was.
+	Gaps            int               `json:"gaps"`            // Items missed by the first read of upstream; they are stored.
+	Withdrawn       int               `json:"withdrawn"`       // Upstream deletions: items deleted, replaced, or in a replaced block.
 	Rejected        int               `json:"rejected"`        // Items of the last 90 days that could not be read; they are missing.
 	Reorganizations int               `json:"reorganizations"` // Reorganizations of the chain.
 }
@@ -1138,7 +1138,7 @@ type DayUsage struct {
 	Ok          string `json:"ok"`          // How many were answered with data.
 	NotModified string `json:"notModified"` // How many were answered with 304.
 	Refused     string `json:"refused"`     // How many were refused.
-	Failed      string `json:"failed"`      // How many failed on our side.
+	Failed      string `json:"failed"`      // How many failed with a server error.
 	Charged     string `json:"charged"`     // How many count towards the quota.
 	Bytes       string `json:"bytes"`       // How many bytes were sent.
 }
@@ -1178,7 +1178,7 @@ type DAODetail struct {
 	Outcomes           Outcomes          `json:"outcomes"`           // The DAO's proposals by outcome; the sum is the total.
 	Participation      Participation     `json:"participation"`      // Sums over the DAO's ballots: one a voter and proposal, the latest.
 	SourceTypes        []Provider        `json:"sourceTypes"`        // The upstream systems that make up the DAO, in alphabetical order.
-	Sources            []SourceFreshness `json:"sources,omitempty"`  // How new the records of each source are; absent where none has records. An addition to the contract.
+	Sources            []SourceFreshness `json:"sources,omitempty"`  // Freshness of each source; absent where none has records. An addition to the contract.
 }
 
 // ProposalCounts is a DAO's proposals by lifecycle; total is the sum of the other three.
@@ -1205,11 +1205,11 @@ type Participation struct {
 	TotalVotingPower Decimal `json:"totalVotingPower"` // The voting power of all ballots that count.
 }
 
-// SourceFreshness is how new the records of one source are. An addition to the contract.
+// SourceFreshness is freshness of the records of one source. An addition to the contract.
 type SourceFreshness struct {
 	Provider       Provider   `json:"provider"`       // The upstream system.
 	ID             string     `json:"id"`             // The source's id in the upstream system.
-	Mode           SourceMode `json:"mode"`           // How records of the source come here: followed, or imported from files.
+	Mode           SourceMode `json:"mode"`           // Where records of the source come from: followed live, or imported from files.
 	LastSuccessAt  *Timestamp `json:"lastSuccessAt"`  // The last poll that succeeded; null before the first, and where the source is not followed.
 	NewestRecordAt *Timestamp `json:"newestRecordAt"` // The newest time at which a record of the source was created, cast or updated; null where none is known.
 }
@@ -1245,7 +1245,7 @@ type ProposalListItem struct {
 	Title           *string     `json:"title"`             // The title; null where upstream has none.
 	SourceURL       *string     `json:"sourceUrl"`         // Where to read it upstream.
 	LifecycleStatus Lifecycle   `json:"lifecycleStatus"`   // Where the proposal stands: pending, then active, then closed.
-	Outcome         Outcome     `json:"outcome"`           // What became of the proposal; unknown until it is decided.
+	Outcome         Outcome     `json:"outcome"`           // The outcome of the proposal; unknown until it is decided.
 	EndAt           *Timestamp  `json:"endAt"`             // When voting ends; null if unknown.
 	StartAt         *Timestamp  `json:"startAt"`           // When voting starts; null if unknown. An addition to the contract.
 	CreatedAt       *Timestamp  `json:"createdAt"`         // When it was created upstream, else when voting starts; null if unknown. An addition to the contract.
@@ -1291,7 +1291,7 @@ type ProposalDetail struct {
 	SourceURL       *string          `json:"sourceUrl"`         // Where to read it upstream.
 	DiscussionURL   *string          `json:"discussionUrl"`     // Where it is discussed.
 	LifecycleStatus Lifecycle        `json:"lifecycleStatus"`   // Where the proposal stands: pending, then active, then closed.
-	Outcome         Outcome          `json:"outcome"`           // What became of the proposal; unknown until it is decided.
+	Outcome         Outcome          `json:"outcome"`           // The outcome of the proposal; unknown until it is decided.
 	Choices         []Choice         `json:"choices"`           // What can be voted for.
 	QuorumRaw       *string          `json:"quorumRaw"`         // The quorum as upstream publishes it, in upstream's unit.
 	StartAt         *Timestamp       `json:"startAt"`           // When voting starts; null if unknown.
@@ -1322,7 +1322,7 @@ type VoteSummary struct {
 	Proposal       SummaryProposal `json:"proposal"`       // The proposal it is about.
 	Basis          *Basis          `json:"basis"`          // What the totals are; null where there are none. An addition to the contract.
 	Totals         *VoteTotals     `json:"totals"`         // Sums over the votes; null while vote data is not ready.
-	Held           HeldTotals      `json:"held"`           // Sums over the ballots that are held. An addition to the contract.
+	Held           HeldTotals      `json:"held"`           // Sums over the stored ballots. An addition to the contract.
 	Quorum         *Quorum         `json:"quorum"`         // How far the vote is from its quorum; null where none is published, or zero.
 	Result         *VoteResult     `json:"result"`         // The choice with the most power; null until the vote is over, and where its totals are not final. An addition to the contract.
 	Choices        []ChoiceTotal   `json:"choices"`        // What each choice received; empty while vote data is not ready.
@@ -1333,7 +1333,7 @@ type VoteSummary struct {
 type SummaryProposal struct {
 	ProposalKey ProposalKey `json:"proposalKey"` // The proposal's key.
 	Title       *string     `json:"title"`       // The title; null where upstream has none.
-	Outcome     Outcome     `json:"outcome"`     // What became of the proposal; unknown until it is decided.
+	Outcome     Outcome     `json:"outcome"`     // The outcome of the proposal; unknown until it is decided.
 }
 
 // VoteTotals is sums over a proposal's votes: one a voter, the latest, zero power included.
@@ -1343,8 +1343,8 @@ type VoteTotals struct {
 	VotingPower  Decimal  `json:"votingPower"`  // The voting power.
 }
 
-// HeldTotals is sums over the ballots that are held: what the list of ballots adds up to. An
-// addition to the contract.
+// HeldTotals is sums over the stored ballots, which the list of ballots shows. An addition to the
+// contract.
 type HeldTotals struct {
 	Votes       Decimal `json:"votes"`       // How many ballots are held and count.
 	VotingPower Decimal `json:"votingPower"` // The voting power.
@@ -1358,7 +1358,7 @@ type Quorum struct {
 	Type     QuorumType `json:"type"`     // What the quorum is needed for. An addition to the contract.
 }
 
-// VoteResult is what a vote came to. An addition to the contract.
+// VoteResult is the result of a vote. An addition to the contract.
 type VoteResult struct {
 	ChoiceKey     *string `json:"choiceKey"`     // The key of the choice with the most power; null for a tie.
 	Label         *string `json:"label"`         // That choice in words; null for a tie.
@@ -1441,7 +1441,7 @@ type Provenance struct {
 // Intelligence is an imported analysis of a proposal, where there is one. What was imported is kept
 // as it came: no number in it is read.
 type Intelligence struct {
-	Status          IntelligenceStatus `json:"status"`          // How it stands.
+	Status          IntelligenceStatus `json:"status"`          // The status.
 	ArtifactVersion *string            `json:"artifactVersion"` // The analysis's version; null where there is none.
 	GeneratedAt     *Timestamp         `json:"generatedAt"`     // When the answer was made.
 	Dossier         json.RawMessage    `json:"dossier"`         // The analysis's content, an object; null where there is none.

@@ -691,7 +691,7 @@ Provider = Literal["snapshot", "tally", "governor", "discourse"]
 """An upstream system: governor is a Governor contract, read from its chain."""
 
 SourceMode = Literal["followed", "imported"]
-"""How records of a source come here."""
+"""Where records of a source come from."""
 
 SourceState = Literal[
     "live", "backfilling", "behind", "limited", "failing", "missing", "stale", "off", "imported",
@@ -705,8 +705,7 @@ Lifecycle = Literal["pending", "active", "closed"]
 """Where a proposal stands: pending, then active, then closed."""
 
 Outcome = Literal["passed", "failed", "executed", "canceled", "unknown"]
-"""What became of a proposal; unknown until it is decided, and afterwards where neither upstream nor
-a known rule tells.
+"""The outcome of a proposal; unknown until it is decided, and afterwards where it is undetermined.
 """
 
 MatchType = Literal["url_exact", "external_id_exact", "title_exact", "title_contains"]
@@ -779,8 +778,8 @@ class Meta(TypedDict):
     readiness: ReadinessState
     """Data readiness."""
     voteCoverageStatus: NotRequired[VoteCoverage | str]
-    """How many of the ballots upstream are held; only in answers that are made of ballots. An
-    addition to the contract.
+    """Share of upstream's ballots stored; only in answers that are made of ballots. An addition to
+    the contract.
     """
     hint: NotRequired[str]
     """Why there may be fewer rows than expected: the DAO that they are selected by does not exist.
@@ -800,8 +799,8 @@ class ListMeta(TypedDict):
     readiness: ReadinessState
     """Data readiness."""
     voteCoverageStatus: NotRequired[VoteCoverage | str]
-    """How many of the ballots upstream are held; only in answers that are made of ballots. An
-    addition to the contract.
+    """Share of upstream's ballots stored; only in answers that are made of ballots. An addition to
+    the contract.
     """
     page: PageInfo
     """Which part of the list it is."""
@@ -901,8 +900,8 @@ class DataStatus(TypedDict):
     voteCoverageStatus: VoteCoverage | str
     """Share of upstream's ballots stored."""
     sources: NotRequired[list[SourceStatus]]
-    """How following each source of the DAO goes, and how new its records are. Absent from the
-    global status. An addition to the contract.
+    """State and freshness of each source of the DAO. Absent from the global status. An addition to
+    the contract.
     """
     sourceCounts: NotRequired[list[SourceCount]]
     """The followed sources by state. Absent from the status of a DAO, and where nothing is
@@ -920,14 +919,14 @@ class LatestSync(TypedDict):
 
 
 class SourceStatus(TypedDict):
-    """How following one live source goes. An addition to the contract."""
+    """The state of following one live source. An addition to the contract."""
 
     provider: Provider | str
     """The upstream system."""
     id: str
     """The source's id in the upstream system."""
     mode: SourceMode | str
-    """How records of the source come here: followed, or imported from files."""
+    """Where records of the source come from: followed live, or imported from files."""
     newestRecordAt: Timestamp | None
     """The newest time at which a record of the source was created, cast or updated; null where none
     is known.
@@ -937,7 +936,7 @@ class SourceStatus(TypedDict):
     sourceId: str
     """The source's id there."""
     state: SourceState | str
-    """How following the source goes."""
+    """The state of following the source."""
     reason: str | None
     """What a state other than live means; null for live."""
     readThroughAt: Timestamp | None
@@ -951,9 +950,9 @@ class SourceStatus(TypedDict):
     backfill: BackfillProgress | None
     """How much of the past has been read; null when all of it has."""
     gaps: int
-    """Items that only a second look at upstream found; they are stored."""
+    """Items missed by the first read of upstream; they are stored."""
     withdrawn: int
-    """Items that upstream took back: deleted, replaced, or of a block that was."""
+    """Upstream deletions: items deleted, replaced, or in a replaced block."""
     rejected: int
     """Items of the last 90 days that could not be read; they are missing."""
     reorganizations: int
@@ -1049,7 +1048,7 @@ class DayUsage(TypedDict):
     refused: str
     """How many were refused."""
     failed: str
-    """How many failed on our side."""
+    """How many failed with a server error."""
     charged: str
     """How many count towards the quota."""
     bytes: str
@@ -1117,9 +1116,7 @@ class DAODetail(TypedDict):
     sourceTypes: list[Provider | str]
     """The upstream systems that make up the DAO, in alphabetical order."""
     sources: NotRequired[list[SourceFreshness]]
-    """How new the records of each source are; absent where none has records. An addition to the
-    contract.
-    """
+    """Freshness of each source; absent where none has records. An addition to the contract."""
 
 
 class ProposalCounts(TypedDict):
@@ -1162,14 +1159,14 @@ class Participation(TypedDict):
 
 
 class SourceFreshness(TypedDict):
-    """How new the records of one source are. An addition to the contract."""
+    """Freshness of the records of one source. An addition to the contract."""
 
     provider: Provider | str
     """The upstream system."""
     id: str
     """The source's id in the upstream system."""
     mode: SourceMode | str
-    """How records of the source come here: followed, or imported from files."""
+    """Where records of the source come from: followed live, or imported from files."""
     lastSuccessAt: Timestamp | None
     """The last poll that succeeded; null before the first, and where the source is not followed."""
     newestRecordAt: Timestamp | None
@@ -1234,7 +1231,7 @@ class ProposalListItem(TypedDict):
     lifecycleStatus: Lifecycle | str
     """Where the proposal stands: pending, then active, then closed."""
     outcome: Outcome | str
-    """What became of the proposal; unknown until it is decided."""
+    """The outcome of the proposal; unknown until it is decided."""
     endAt: Timestamp | None
     """When voting ends; null if unknown."""
     startAt: Timestamp | None
@@ -1313,7 +1310,7 @@ class ProposalDetail(TypedDict):
     lifecycleStatus: Lifecycle | str
     """Where the proposal stands: pending, then active, then closed."""
     outcome: Outcome | str
-    """What became of the proposal; unknown until it is decided."""
+    """The outcome of the proposal; unknown until it is decided."""
     choices: list[Choice]
     """What can be voted for."""
     quorumRaw: str | None
@@ -1370,7 +1367,7 @@ class VoteSummary(TypedDict):
     totals: VoteTotals | None
     """Sums over the votes; null while vote data is not ready."""
     held: HeldTotals
-    """Sums over the ballots that are held. An addition to the contract."""
+    """Sums over the stored ballots. An addition to the contract."""
     quorum: Quorum | None
     """How far the vote is from its quorum; null where none is published, or zero."""
     result: VoteResult | None
@@ -1391,7 +1388,7 @@ class SummaryProposal(TypedDict):
     title: str | None
     """The title; null where upstream has none."""
     outcome: Outcome | str
-    """What became of the proposal; unknown until it is decided."""
+    """The outcome of the proposal; unknown until it is decided."""
 
 
 class VoteTotals(TypedDict):
@@ -1406,8 +1403,7 @@ class VoteTotals(TypedDict):
 
 
 class HeldTotals(TypedDict):
-    """Sums over the ballots that are held: what the list of ballots adds up to. An addition to the
-    contract.
+    """Sums over the stored ballots, which the list of ballots shows. An addition to the contract.
     """
 
     votes: Decimal
@@ -1432,7 +1428,7 @@ class Quorum(TypedDict):
 
 
 class VoteResult(TypedDict):
-    """What a vote came to. An addition to the contract."""
+    """The result of a vote. An addition to the contract."""
 
     choiceKey: str | None
     """The key of the choice with the most power; null for a tie."""
@@ -1584,7 +1580,7 @@ class Intelligence(TypedDict):
     """
 
     status: IntelligenceStatus | str
-    """How it stands."""
+    """The status."""
     artifactVersion: str | None
     """The analysis's version; null where there is none."""
     generatedAt: Timestamp | None

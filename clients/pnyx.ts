@@ -678,7 +678,7 @@ export type Coverage =
 /** An upstream system: governor is a Governor contract, read from its chain. */
 export type Provider = "snapshot" | "tally" | "governor" | "discourse";
 
-/** How records of a source come here. */
+/** Where records of a source come from. */
 export type SourceMode = "followed" | "imported";
 
 /**
@@ -694,8 +694,7 @@ export type SourceState =
 export type Lifecycle = "pending" | "active" | "closed";
 
 /**
- * What became of a proposal; unknown until it is decided, and afterwards where neither upstream nor
- * a known rule tells.
+ * The outcome of a proposal; unknown until it is decided, and afterwards where it is undetermined.
  */
 export type Outcome =
   | "passed" | "failed" | "executed" | "canceled" | "unknown";
@@ -769,8 +768,8 @@ export interface Meta {
   /** Data readiness. */
   readiness: ReadinessState;
   /**
-   * How many of the ballots upstream are held; only in answers that are made of ballots. An
-   * addition to the contract.
+   * Share of upstream's ballots stored; only in answers that are made of ballots. An addition to
+   * the contract.
    */
   voteCoverageStatus?: Open<VoteCoverage>;
   /**
@@ -791,8 +790,8 @@ export interface ListMeta {
   /** Data readiness. */
   readiness: ReadinessState;
   /**
-   * How many of the ballots upstream are held; only in answers that are made of ballots. An
-   * addition to the contract.
+   * Share of upstream's ballots stored; only in answers that are made of ballots. An addition to
+   * the contract.
    */
   voteCoverageStatus?: Open<VoteCoverage>;
   /** Which part of the list it is. */
@@ -889,8 +888,8 @@ export interface DataStatus {
   /** Share of upstream's ballots stored. */
   voteCoverageStatus: Open<VoteCoverage>;
   /**
-   * How following each source of the DAO goes, and how new its records are. Absent from the global
-   * status. An addition to the contract.
+   * State and freshness of each source of the DAO. Absent from the global status. An addition to
+   * the contract.
    */
   sources?: SourceStatus[];
   /**
@@ -908,13 +907,13 @@ export interface LatestSync {
   forumAt: Timestamp | null;
 }
 
-/** How following one live source goes. An addition to the contract. */
+/** The state of following one live source. An addition to the contract. */
 export interface SourceStatus {
   /** The upstream system. */
   provider: Open<Provider>;
   /** The source's id in the upstream system. */
   id: string;
-  /** How records of the source come here: followed, or imported from files. */
+  /** Where records of the source come from: followed live, or imported from files. */
   mode: Open<SourceMode>;
   /**
    * The newest time at which a record of the source was created, cast or updated; null where none
@@ -925,7 +924,7 @@ export interface SourceStatus {
   sourceType: Open<Provider>;
   /** The source's id there. */
   sourceId: string;
-  /** How following the source goes. */
+  /** The state of following the source. */
   state: Open<SourceState>;
   /** What a state other than live means; null for live. */
   reason: string | null;
@@ -939,9 +938,9 @@ export interface SourceStatus {
   nextAttemptAt: Timestamp | null;
   /** How much of the past has been read; null when all of it has. */
   backfill: BackfillProgress | null;
-  /** Items that only a second look at upstream found; they are stored. */
+  /** Items missed by the first read of upstream; they are stored. */
   gaps: number;
-  /** Items that upstream took back: deleted, replaced, or of a block that was. */
+  /** Upstream deletions: items deleted, replaced, or in a replaced block. */
   withdrawn: number;
   /** Items of the last 90 days that could not be read; they are missing. */
   rejected: number;
@@ -1033,7 +1032,7 @@ export interface DayUsage {
   notModified: string;
   /** How many were refused. */
   refused: string;
-  /** How many failed on our side. */
+  /** How many failed with a server error. */
   failed: string;
   /** How many count towards the quota. */
   charged: string;
@@ -1097,10 +1096,7 @@ export interface DAODetail {
   participation: Participation;
   /** The upstream systems that make up the DAO, in alphabetical order. */
   sourceTypes: Open<Provider>[];
-  /**
-   * How new the records of each source are; absent where none has records. An addition to the
-   * contract.
-   */
+  /** Freshness of each source; absent where none has records. An addition to the contract. */
   sources?: SourceFreshness[];
 }
 
@@ -1140,13 +1136,13 @@ export interface Participation {
   totalVotingPower: Decimal;
 }
 
-/** How new the records of one source are. An addition to the contract. */
+/** Freshness of the records of one source. An addition to the contract. */
 export interface SourceFreshness {
   /** The upstream system. */
   provider: Open<Provider>;
   /** The source's id in the upstream system. */
   id: string;
-  /** How records of the source come here: followed, or imported from files. */
+  /** Where records of the source come from: followed live, or imported from files. */
   mode: Open<SourceMode>;
   /** The last poll that succeeded; null before the first, and where the source is not followed. */
   lastSuccessAt: Timestamp | null;
@@ -1209,7 +1205,7 @@ export interface ProposalListItem {
   sourceUrl: string | null;
   /** Where the proposal stands: pending, then active, then closed. */
   lifecycleStatus: Open<Lifecycle>;
-  /** What became of the proposal; unknown until it is decided. */
+  /** The outcome of the proposal; unknown until it is decided. */
   outcome: Open<Outcome>;
   /** When voting ends; null if unknown. */
   endAt: Timestamp | null;
@@ -1284,7 +1280,7 @@ export interface ProposalDetail {
   discussionUrl: string | null;
   /** Where the proposal stands: pending, then active, then closed. */
   lifecycleStatus: Open<Lifecycle>;
-  /** What became of the proposal; unknown until it is decided. */
+  /** The outcome of the proposal; unknown until it is decided. */
   outcome: Open<Outcome>;
   /** What can be voted for. */
   choices: Choice[];
@@ -1341,7 +1337,7 @@ export interface VoteSummary {
   basis: Open<Basis> | null;
   /** Sums over the votes; null while vote data is not ready. */
   totals: VoteTotals | null;
-  /** Sums over the ballots that are held. An addition to the contract. */
+  /** Sums over the stored ballots. An addition to the contract. */
   held: HeldTotals;
   /** How far the vote is from its quorum; null where none is published, or zero. */
   quorum: Quorum | null;
@@ -1362,7 +1358,7 @@ export interface SummaryProposal {
   proposalKey: ProposalKey;
   /** The title; null where upstream has none. */
   title: string | null;
-  /** What became of the proposal; unknown until it is decided. */
+  /** The outcome of the proposal; unknown until it is decided. */
   outcome: Open<Outcome>;
 }
 
@@ -1376,10 +1372,7 @@ export interface VoteTotals {
   votingPower: Decimal;
 }
 
-/**
- * Sums over the ballots that are held: what the list of ballots adds up to. An addition to the
- * contract.
- */
+/** Sums over the stored ballots, which the list of ballots shows. An addition to the contract. */
 export interface HeldTotals {
   /** How many ballots are held and count. */
   votes: Decimal;
@@ -1402,7 +1395,7 @@ export interface Quorum {
   type: Open<QuorumType>;
 }
 
-/** What a vote came to. An addition to the contract. */
+/** The result of a vote. An addition to the contract. */
 export interface VoteResult {
   /** The key of the choice with the most power; null for a tie. */
   choiceKey: string | null;
@@ -1550,7 +1543,7 @@ export interface Provenance {
  * number in it is read.
  */
 export interface Intelligence {
-  /** How it stands. */
+  /** The status. */
   status: Open<IntelligenceStatus>;
   /** The analysis's version; null where there is none. */
   artifactVersion: string | null;

@@ -48,10 +48,9 @@ func checkSourcesCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check [FILE]",
 		Short: "Validate sources and estimate requests",
-		Long: `Ask the upstream systems of a sources file, PNYX_SOURCES unless one is named, what each
-source is and holds. Nothing is written. The table says how many requests a day following
-costs while nothing happens and while votes are open, beside the provider's limit, and about
-how long it takes to read the past.
+		Long: `Validate the sources of a file, PNYX_SOURCES unless one is named, at their upstream
+systems. Nothing is written. The table estimates the requests of a day, idle and while votes
+are open, beside the provider's limit, and how long the past takes to read.
 
 Exit status: 0 when every source can be followed, 1 otherwise.`,
 		Args: cobra.MaximumNArgs(1),

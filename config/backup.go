@@ -12,5 +12,5 @@ type Backup struct {
 	Endpoint string `env:"AWS_ENDPOINT_URL" unit:"http:// https://" doc:"S3 store for backups, such as a MinIO; empty: Amazon's."`
 	// Keys sign manifests: the first signs, and both are accepted. They must not be where the
 	// backups are.
-	Keys Secrets `env:"PNYX_BACKUP_KEY" unit:"token[,token]" doc:"Key that signs backups, and without whose signature none is restored or built upon; two during a rotation, the new one first; empty: whoever writes to the destination decides what is restored."`
+	Keys Secrets `env:"PNYX_BACKUP_KEY" unit:"token[,token]" doc:"Key that signs backups; only signed ones are restored or built upon; two during a rotation, the new one first; empty: whoever writes to the destination decides what is restored."`
 }

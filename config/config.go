@@ -129,7 +129,7 @@ type Cache struct {
 // Worker configures the intervals of the worker, and when its data counts as stale.
 type Worker struct {
 	// PublishInterval is the time between checks for committed batches; it is above 0.
-	PublishInterval time.Duration `env:"PNYX_PUBLISH_INTERVAL" envDefault:"500ms" unit:"duration" doc:"How often the worker checks for what to publish. It is told of batches; one that nobody announced may wait 2 s longer, where nothing was published for 10 s."`
+	PublishInterval time.Duration `env:"PNYX_PUBLISH_INTERVAL" envDefault:"500ms" unit:"duration" doc:"How often the worker checks for what to publish. Batches are announced; after 10 s without a publication an unannounced one may wait 2 s longer."`
 	// LeaseTTL is how long the lease outlives a worker that has died; it is above 0.
 	LeaseTTL time.Duration `env:"PNYX_LEASE_TTL" envDefault:"10s" unit:"duration" doc:"How long the leading worker keeps its lease without renewing it."`
 	// StaleAfter is the age of the worker's heartbeat beyond which answers are stale; it

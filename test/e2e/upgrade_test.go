@@ -20,16 +20,24 @@ import (
 	"pnyx/test/facilitator"
 )
 
-// upgradeFixture is a warehouse, a Redis and recorded answers of an earlier version; its
-// README says how it is made.
+// upgradeFixture is the state of an earlier version, ca11a6f, the first edition. Its tokens and
+// payment are invented. Proposals end in June 2026, so that no answer depends on the day of the
+// test. To make it anew, build the other version and run TestRecordUpgradeFixture of this
+// checkout with PNYX_TEST_UPGRADE_RECORD=1 and PNYX_TEST_BINARY, the program of that version.
 const upgradeFixture = "testdata/upgrade"
 
 // The files of the fixture.
 const (
+	// fixtureWarehouse is the data folder: DAOs, proposals, ballots, topics, tokens, a payment.
 	fixtureWarehouse = "warehouse.tar.gz"
-	fixtureRedis     = "dump.rdb.gz"
-	fixtureRecord    = "record.json.gz"
-	fixtureChanged   = "changed.json.gz"
+	// fixtureRedis is what SAVE of the same process wrote after it had ended.
+	fixtureRedis = "dump.rdb.gz"
+	// fixtureRecord is what that version answered, and what each token may do and has used.
+	fixtureRecord = "record.json.gz"
+	// fixtureChanged has the answers of this version that differ on purpose. After a change of
+	// answers, TestUpgradeKeepsAnswers with PNYX_TEST_UPGRADE_CHANGED=1 logs each difference and
+	// writes it anew: read them before they are committed.
+	fixtureChanged = "changed.json.gz"
 )
 
 // recordedUpgrade holds the answers of the earlier version.
@@ -189,7 +197,7 @@ func firstPaidPath(i *instance) string {
 // the earlier version. It is skipped unless PNYX_TEST_UPGRADE_RECORD is set.
 func TestRecordUpgradeFixture(t *testing.T) {
 	if os.Getenv("PNYX_TEST_UPGRADE_RECORD") == "" {
-		t.Skip("PNYX_TEST_UPGRADE_RECORD is not set: see testdata/upgrade/README.md")
+		t.Skip("PNYX_TEST_UPGRADE_RECORD is not set: the comment of upgradeFixture says how to record one")
 	}
 	env.RequireEngine(t)
 	redisDir, dataDir, ledger, terms := t.TempDir(), t.TempDir(), facilitator.NewLedger(t), facilitator.Terms(nil)
