@@ -48,7 +48,7 @@ func signalRanks(order query.SignalOrder, p query.SignalPosition, asOf governanc
 	case order == query.SignalsByPriority:
 		return -p.Score, -int64(at)
 	case order == query.SignalsByDetection:
-		return -int64(at), 0
+		return -int64(at), -int64(at)
 	case p.At == nil:
 		return 2, 0
 	case at <= asOf:

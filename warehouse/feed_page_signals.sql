@@ -9,9 +9,9 @@ WITH
     ) AS first_rank,
     ifNull(toUnixTimestamp64Milli(deadline_at), 0) AS deadline_ms,
     multiIf(
-        {order:String} = 'priorityDesc', -toUnixTimestamp64Milli(detected_at),
-        {order:String} = 'detectedDesc', 0,
-        if(first_rank = 1, -deadline_ms, deadline_ms)
+        {order:String} != 'deadlineAsc', -toUnixTimestamp64Milli(detected_at),
+        first_rank = 1, -deadline_ms,
+        deadline_ms
     ) AS second_rank
 SELECT
     signal_id,

@@ -204,22 +204,32 @@ func TestSignalsByDeadlineBeginWithThoseToCome(t *testing.T) {
 	}
 	q := query.Signals{From: new(governance.Timestamp(0)), To: new(governance.Timestamp(100)), Surface: governance.AgentSurface, Order: query.SignalsByDeadline}
 	q.Limit = 3
-	var got []string
-	for range deadlines {
-		page, err := w.ListSignals(t.Context(), q, asOf, asOf)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, row := range page {
-			got = append(got, row.SignalID)
-		}
-		if len(page) < q.Limit {
-			break
-		}
-		q.After = new(q.PositionOf(page[len(page)-1]))
-	}
-	want := []string{"next", "soon", "later", "now", "just", "long", "none", "none2"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+	// The other orders are by equal priorities and times, and then by id.
+	byID := []string{"soon", "now", "none2", "none", "next", "long", "later", "just"}
+	for order, want := range map[query.SignalOrder][]string{
+		query.SignalsByDeadline: {"next", "soon", "later", "now", "just", "long", "none", "none2"},
+		query.SignalsByPriority: byID, query.SignalsByDetection: byID,
+	} {
+		t.Run(string(order), func(t *testing.T) {
+			t.Parallel()
+			q, got := q, []string(nil)
+			q.Order = order
+			for range deadlines {
+				page, err := w.ListSignals(t.Context(), q, asOf, asOf)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, row := range page {
+					got = append(got, row.SignalID)
+				}
+				if len(page) < q.Limit {
+					break
+				}
+				q.After = new(q.PositionOf(page[len(page)-1]))
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
 	}
 }
