@@ -559,7 +559,7 @@ type SignalsParams struct {
 	SignalType  []SignalType `query:"signalType"`  // Only signals of these types.
 	PriorityMin int          `query:"priorityMin"` // Only signals of at least this priority score.
 	Surface     Surface      `query:"surface"`     // The view: agent has every signal, the others less and less. Default: agent.
-	Sort        SignalOrder  `query:"sort"`        // Highest priority, latest detection, or nearest deadline to come first; then past deadlines, the latest first, then those without. Default: priorityDesc.
+	Sort        SignalOrder  `query:"sort"`        // Highest priority, latest detection or next deadline first; past deadlines, then none, last. Default: priorityDesc.
 	Cursor      string       `query:"cursor"`      // Where to go on: meta.page.nextCursor of the page before.
 	Limit       int          `query:"limit"`       // Rows a page. Default: 100, the most.
 }

@@ -34,7 +34,7 @@ type Signals struct {
 	// Surface selects the signals of one view.
 	Surface governance.Surface `param:"surface" default:"agent" doc:"The view: agent has every signal, the others less and less." example:"atlas_priority"`
 	// Order is what the signals are sorted by.
-	Order SignalOrder `param:"sort" default:"priorityDesc" doc:"Highest priority, latest detection, or nearest deadline to come first; then past deadlines, the latest first, then those without." example:"deadlineAsc"`
+	Order SignalOrder `param:"sort" default:"priorityDesc" doc:"Highest priority, latest detection or next deadline first; past deadlines, then none, last." example:"deadlineAsc"`
 
 	Paging[SignalPosition] `default:"50" max:"100"`
 }
