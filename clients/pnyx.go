@@ -668,8 +668,8 @@ const (
 	SurfaceTelegramRealtime Surface = "telegram_realtime"
 )
 
-// SignalOrder is highest priority, latest detection, or nearest deadline to come first; then past
-// deadlines, the latest first, then those without.
+// SignalOrder is highest priority, latest detection or next deadline first; past deadlines, then
+// none, last.
 type SignalOrder string
 
 // The values of SignalOrder. A later version of the API may have more.

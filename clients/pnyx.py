@@ -521,8 +521,8 @@ class Pnyx:
         signal_type: Only signals of these types.
         priority_min: Only signals of at least this priority score.
         surface: The view: agent has every signal, the others less and less. Default: agent.
-        sort: Highest priority, latest detection, or nearest deadline to come first; then past
-            deadlines, the latest first, then those without. Default: priorityDesc.
+        sort: Highest priority, latest detection or next deadline first; past deadlines, then none,
+            last. Default: priorityDesc.
         cursor: Where to go on: meta.page.nextCursor of the page before.
         limit: Rows a page. Default: 100, the most.
         """
@@ -663,9 +663,7 @@ Surface = Literal["agent", "atlas_latest", "atlas_priority", "telegram_realtime"
 """The view: agent has every signal, the others less and less."""
 
 SignalOrder = Literal["priorityDesc", "detectedDesc", "deadlineAsc"]
-"""Highest priority, latest detection, or nearest deadline to come first; then past deadlines, the
-latest first, then those without.
-"""
+"""Highest priority, latest detection or next deadline first; past deadlines, then none, last."""
 
 ChangeKind = Literal["proposal", "dao", "topic", "event", "signal"]
 """Only these kinds of changes."""

@@ -572,8 +572,8 @@ export interface SignalsParams {
   /** The view: agent has every signal, the others less and less. Default: agent. */
   surface?: Surface | undefined;
   /**
-   * Highest priority, latest detection, or nearest deadline to come first; then past deadlines, the
-   * latest first, then those without. Default: priorityDesc.
+   * Highest priority, latest detection or next deadline first; past deadlines, then none, last.
+   * Default: priorityDesc.
    */
   sort?: SignalOrder | undefined;
   /** Where to go on: meta.page.nextCursor of the page before. */
@@ -649,10 +649,7 @@ export type EventTime = "eventTime" | "discoveredTime";
 export type Surface =
   | "agent" | "atlas_latest" | "atlas_priority" | "telegram_realtime";
 
-/**
- * Highest priority, latest detection, or nearest deadline to come first; then past deadlines, the
- * latest first, then those without.
- */
+/** Highest priority, latest detection or next deadline first; past deadlines, then none, last. */
 export type SignalOrder = "priorityDesc" | "detectedDesc" | "deadlineAsc";
 
 /** Only these kinds of changes. */
