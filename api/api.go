@@ -336,6 +336,12 @@ func (a *API) loadAnswer(ctx context.Context, s *requestState, r *request) (*ren
 	return render(found)
 }
 
+// expiresSoon reports whether an answer changes before a copy of it is dropped.
+func (a *API) expiresSoon(r *rendered) bool {
+	until := r.view.FreshUntil
+	return until != nil && until.Time().Sub(a.now()) < localTTL
+}
+
 // readAnswer has the route's handler make the answer, and keeps a local copy of it. begun
 // is what localCopies.begin returned before.
 func (a *API) readAnswer(ctx context.Context, r *request, begun uint64) (*rendered, error) {
@@ -372,7 +378,7 @@ func (a *API) readAnswer(ctx context.Context, r *request, begun uint64) (*render
 	if answer.page != nil && answer.page.NextCursor != nil {
 		answer.link = "<" + r.targetAt(*answer.page.NextCursor) + `>; rel="next"`
 	}
-	if !answer.live {
+	if !answer.live && !(answer.dated && a.expiresSoon(answer)) {
 		a.local.set(r.name, route, *answer, begun)
 	}
 	return answer, nil

@@ -47,6 +47,8 @@ type answer struct {
 	// nodeLocal says that the data comes from the node's settings, which no publication
 	// changes.
 	nodeLocal bool
+	// dated says that the answer changes as time passes, from view.FreshUntil on.
+	dated bool
 	// live says that the next request may get more, so that no cache keeps the answer, and
 	// empty that it has no rows and costs nothing.
 	live, empty bool

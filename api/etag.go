@@ -12,15 +12,18 @@ import (
 
 // etagOf returns the ETag of an answer: its revision and the canonical request. It is
 // weak, since the id and time of the request in the body differ. A node-local answer has
-// no revision, nor has a page of what is not published yet, as after a flush of Redis: both
-// are identified by their content.
+// no revision, nor has a page of what is not published yet, as after a flush of Redis, and time
+// changes a dated one within a revision: these are identified by their content.
 func etagOf(r *request, found *rendered) string {
 	revision := found.view.Revision
-	if found.nodeLocal || revision == 0 {
+	if found.nodeLocal || found.dated || revision == 0 {
 		content := xxhash.New()
 		_, _ = content.Write(found.data) // it never fails
 		if found.page != nil && found.page.NextCursor != nil {
 			_, _ = content.WriteString(*found.page.NextCursor)
+		}
+		if found.dated {
+			_, _ = content.WriteString(strconv.FormatUint(revision, 36))
 		}
 		revision = content.Sum64()
 	}

@@ -4,7 +4,9 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -139,11 +141,36 @@ func TestNextPageOfSignalsBeginsAfterTheLastRowShown(t *testing.T) {
 			path := "/v2/signals?limit=1&from=2026-01-01&to=2026-02-01&sort=" + string(order)
 			first := n.listed(path)
 			q.After = &query.SignalPosition{Score: 65, At: after, ID: "s1_b"}
+			if order == query.SignalsByDeadline { // past and to come stay as the first page had them
+				q.After.AsOf = new(dataAsOf)
+			}
 			n.writePage(q, []struct{}{})
 			if got := n.listed(path + "&cursor=" + first); got != "" {
 				t.Errorf("got cursor %q after the last page, want none", got)
 			}
 		})
+	}
+}
+
+// What can be done about a signal is that of the time of the answer, and its ETag tells the two
+// answers apart although nothing was published in between.
+func TestSignalExpiresAtItsDeadline(t *testing.T) {
+	t.Parallel()
+	var passed atomic.Int64
+	n := startNode(t, settings{clock: func() time.Time { return noon.Add(time.Duration(passed.Load())) }})
+	rows := signalRows()
+	rows[0].DeadlineAtMs = new(governance.TimestampOf(noon.Add(500 * time.Millisecond)))
+	n.writePage(januarySignals(), rows)
+	const path = "/v2/signals?from=2026-01-01&to=2026-02-01"
+	before := n.get(path)
+	passed.Store(int64(500*time.Millisecond - 1))
+	n.wantUnchanged(n.ask(http.MethodGet, path, http.Header{"If-None-Match": {before.header.Get("Etag")}}), before.header.Get("Etag"))
+	passed.Store(int64(500 * time.Millisecond))
+	after := n.ask(http.MethodGet, path, http.Header{"If-None-Match": {before.header.Get("Etag")}})
+	for want, got := range map[string]answer{`"actionability":"vote_now"`: before, `"actionability":"expired"`: after} {
+		if got.status != http.StatusOK || !strings.Contains(string(got.body), want) {
+			t.Errorf("got %d %s, want %s in it", got.status, got.body, want)
+		}
 	}
 }
 

@@ -43,6 +43,13 @@ func partFreshness() Freshness {
 	return fresh
 }
 
+// signalFreshness is the freshness of signals, which expire at their deadlines.
+func signalFreshness() Freshness {
+	fresh := publishedFreshness()
+	fresh.Reason = "Outdated by publications, and by the next deadline of a signal in it: it is kept until then at most, and its ETag changes."
+	return fresh
+}
+
 // voterFreshness is the freshness of answers about one voter, which are not purged.
 func voterFreshness() Freshness {
 	fresh := publishedFreshness()

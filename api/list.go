@@ -21,22 +21,33 @@ type listQuery[Row, Position any] interface {
 func listPage[Row, Position any](
 	ctx context.Context, a *API, r *request, q listQuery[Row, Position], missing *Error,
 ) (answer, error) {
+	limit := q.Pages().Limit
+	rows, cursors, found, err := readPage(ctx, a, r, q, missing)
+	if err != nil {
+		return answer{}, err
+	}
+	return cutPage(r, cursors, limit, rows, q.PositionOf, found)
+}
+
+// readPage reads the rows of the page of a standard size, and the cipher of its cursors.
+func readPage[Row, Position any](
+	ctx context.Context, a *API, r *request, q listQuery[Row, Position], missing *Error,
+) ([]Row, *cursorCipher, answer, error) {
 	paging := q.Pages()
 	cursors, err := a.openCursor(ctx, r, &paging.After)
 	if err != nil {
-		return answer{}, err
+		return nil, nil, answer{}, err
 	}
-	limit := paging.Limit
-	paging.Limit = query.PageSize(limit)
+	paging.Limit = query.PageSize(paging.Limit)
 	view, from, err := a.page(ctx, cache.NewPageRequest(q), missing)
 	if err != nil {
-		return answer{}, err
+		return nil, nil, answer{}, err
 	}
 	rows := []Row{}
 	if err := view.Decode(&rows); err != nil {
-		return answer{}, unavailable(err)
+		return nil, nil, answer{}, unavailable(err)
 	}
-	return cutPage(r, cursors, limit, rows, q.PositionOf, answer{view: view, source: from})
+	return rows, cursors, answer{view: view, source: from}, nil
 }
 
 // openCursor reads the position from the cursor that a request gives, if it gives one,

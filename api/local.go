@@ -62,8 +62,9 @@ type rendered struct {
 	// page is set for lists, and hint is Meta.Hint.
 	page *Page
 	hint string
-	// nodeLocal says that no publication changes the answer. live and empty are as in answer.
-	nodeLocal, live, empty bool
+	// nodeLocal says that no publication changes the answer. dated, live and empty are as in
+	// answer.
+	nodeLocal, dated, live, empty bool
 	// head holds the headers of writeHead, and metaTail the text of Meta.appendData for the
 	// readiness of view. Only local copies have them.
 	head     *fasthttp.ResponseHeader
@@ -186,7 +187,7 @@ func render(found answer) (*rendered, error) {
 	view.Payload = nil
 	r := &rendered{
 		data: bytes.TrimSuffix(text.Bytes(), []byte("\n")), view: view, page: found.page, hint: found.hint,
-		layer: found.source.layer(), nodeLocal: found.nodeLocal, live: found.live, empty: found.empty,
+		layer: found.source.layer(), nodeLocal: found.nodeLocal, dated: found.dated, live: found.live, empty: found.empty,
 	}
 	if found.nodeLocal {
 		r.layer = layerLocal

@@ -14,7 +14,7 @@ func signalRoutes() []Route {
 			ID: "signals.list", Path: "/v2/signals", Tier: Standard,
 			Title:   "List signals",
 			Summary: "What deserves attention, detected in a window of at most 90 days.",
-			Returns: []governance.Signal{}, Fresh: publishedFreshness(),
+			Returns: []governance.Signal{}, Fresh: signalFreshness(),
 		}, handler[query.Signals]{tags: pageTags[query.Signals], check: checkSignals, answer: (*API).listSignals}),
 	}
 }
@@ -23,7 +23,41 @@ func checkSignals(q query.Signals) []Problem {
 	return timeRange{"from", "to", q.From, q.To}.checkWindow(maxFeedWindow)
 }
 
-// listSignals answers GET /v2/signals.
+// listSignals answers GET /v2/signals. What can be done about a signal depends on the time of the
+// answer, which is fresh until the next deadline.
 func (a *API) listSignals(ctx context.Context, r *request, q query.Signals) (answer, error) {
-	return listPage(ctx, a, r, &q, notFound("daoId", q.DAOID))
+	limit := q.Limit
+	rows, cursors, found, err := readPage(ctx, a, r, &q, notFound("daoId", q.DAOID))
+	if err != nil {
+		return answer{}, err
+	}
+	asOf := &found.view.DataAsOf
+	if q.After != nil {
+		asOf = q.After.AsOf
+	}
+	now := governance.TimestampOf(a.now())
+	found.dated = true
+	if next := nextDeadline(rows[:min(limit, len(rows))], now); next != nil && (found.view.FreshUntil == nil || *next < *found.view.FreshUntil) {
+		found.view.FreshUntil = next
+	}
+	for i := range rows {
+		rows[i].Signal = rows[i].At(now)
+	}
+	return cutPage(r, cursors, limit, rows, func(row governance.SignalRow) query.SignalPosition {
+		position := q.PositionOf(row)
+		if q.Order == query.SignalsByDeadline {
+			position.AsOf = asOf
+		}
+		return position
+	}, found)
+}
+
+// nextDeadline returns the earliest deadline of signals after a time; nil for none.
+func nextDeadline(rows []governance.SignalRow, now governance.Timestamp) (next *governance.Timestamp) {
+	for _, row := range rows {
+		if at := row.DeadlineAtMs; at != nil && *at > now && (next == nil || *at < *next) {
+			next = at
+		}
+	}
+	return next
 }

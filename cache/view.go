@@ -72,12 +72,9 @@ func (v View) Decode(payload any) error {
 }
 
 // IsFresh reports whether the view of a page contains everything up to the revision of the
-// page's version. A view without a version, 0, is fresh until FreshUntil.
+// page's version, 0 for a page without one, and has not expired.
 func (v View) IsFresh(version uint64) bool {
-	if version != 0 || v.FreshUntil == nil {
-		return v.Revision >= version
-	}
-	return time.Now().Before(v.FreshUntil.Time())
+	return v.Revision >= version && (v.FreshUntil == nil || time.Now().Before(v.FreshUntil.Time()))
 }
 
 // encode returns the value as stored: the revision, then the view, possibly compressed.

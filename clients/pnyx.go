@@ -559,7 +559,7 @@ type SignalsParams struct {
 	SignalType  []SignalType `query:"signalType"`  // Only signals of these types.
 	PriorityMin int          `query:"priorityMin"` // Only signals of at least this priority score.
 	Surface     Surface      `query:"surface"`     // The view: agent has every signal, the others less and less. Default: agent.
-	Sort        SignalOrder  `query:"sort"`        // Highest priority, latest detection or nearest deadline first; those without a deadline last. Default: priorityDesc.
+	Sort        SignalOrder  `query:"sort"`        // Highest priority, latest detection or next deadline first; past deadlines, then none, last. Default: priorityDesc.
 	Cursor      string       `query:"cursor"`      // Where to go on: meta.page.nextCursor of the page before.
 	Limit       int          `query:"limit"`       // Rows a page. Default: 100, the most.
 }
@@ -668,8 +668,8 @@ const (
 	SurfaceTelegramRealtime Surface = "telegram_realtime"
 )
 
-// SignalOrder is highest priority, latest detection or nearest deadline first; those without a
-// deadline last.
+// SignalOrder is highest priority, latest detection or next deadline first; past deadlines, then
+// none, last.
 type SignalOrder string
 
 // The values of SignalOrder. A later version of the API may have more.
@@ -961,6 +961,8 @@ const (
 	SignalTypeProposalDeadlineReminder SignalType = "proposal_deadline_reminder"
 	SignalTypeQuorumAtRisk             SignalType = "quorum_at_risk"
 	SignalTypeCloseRace                SignalType = "close_race"
+	SignalTypeVotingOpensSoon          SignalType = "voting_opens_soon"
+	SignalTypeVotingOpened             SignalType = "voting_opened"
 	SignalTypeForumActivityBurst       SignalType = "forum_activity_burst"
 	SignalTypeContestedResult          SignalType = "contested_result"
 	SignalTypeDecisiveBallot           SignalType = "decisive_ballot"
@@ -1396,14 +1398,15 @@ type ChoiceLabel struct {
 
 // BallotExport is all ballots of a proposal at one moment, in parts. An addition to the contract.
 type BallotExport struct {
-	ProposalKey ProposalKey  `json:"proposalKey"` // The proposal's key.
-	Revision    string       `json:"revision"`    // Names the ballots that the parts have. Parts of one revision belong together.
-	Votes       Decimal      `json:"votes"`       // How many ballots all parts have.
-	VotingPower Decimal      `json:"votingPower"` // The sum of the voting power of all parts.
-	Basis       *Basis       `json:"basis"`       // What the totals are; null where there are none. An addition to the contract.
-	Totals      *VoteTotals  `json:"totals"`      // The totals of the vote summary, which may be more than the parts have; null while vote data is not ready.
-	Final       bool         `json:"final"`       // The vote is closed, and the parts have all of its ballots that upstream has.
-	Parts       []ExportPart `json:"parts"`       // The parts, the highest power first; empty where nobody has voted.
+	ProposalKey ProposalKey  `json:"proposalKey"`       // The proposal's key.
+	Revision    string       `json:"revision"`          // Names the ballots that the parts have. Parts of one revision belong together.
+	Votes       Decimal      `json:"votes"`             // How many ballots all parts have.
+	VotingPower Decimal      `json:"votingPower"`       // The sum of the voting power of all parts.
+	Basis       *Basis       `json:"basis"`             // What the totals are; null where there are none. An addition to the contract.
+	Totals      *VoteTotals  `json:"totals"`            // The totals of the vote summary, which may be more than the parts have; null while vote data is not ready.
+	Flagged     bool         `json:"flagged,omitempty"` // true if the provider marks the proposal as spam. An addition to the contract.
+	Final       bool         `json:"final"`             // The vote is closed, and the parts have all of its ballots that upstream has.
+	Parts       []ExportPart `json:"parts"`             // The parts, the highest power first; empty where nobody has voted.
 }
 
 // ExportPart is a part of an export.
@@ -1565,7 +1568,7 @@ type Signal struct {
 	SignalID      string          `json:"signalId"`      // The signal's id.
 	SignalType    SignalType      `json:"signalType"`    // What deserves attention.
 	Priority      Priority        `json:"priority"`      // How much attention it deserves.
-	Actionability string          `json:"actionability"` // What can be done about it.
+	Actionability string          `json:"actionability"` // What can be done about it when the answer is made: expired from the deadline on.
 	DAOID         string          `json:"daoId"`         // The DAO's id.
 	Title         string          `json:"title"`         // The title; null where upstream has none.
 	Summary       string          `json:"summary"`       // What it is about, in short.

@@ -521,7 +521,7 @@ class Pnyx:
         signal_type: Only signals of these types.
         priority_min: Only signals of at least this priority score.
         surface: The view: agent has every signal, the others less and less. Default: agent.
-        sort: Highest priority, latest detection or nearest deadline first; those without a deadline
+        sort: Highest priority, latest detection or next deadline first; past deadlines, then none,
             last. Default: priorityDesc.
         cursor: Where to go on: meta.page.nextCursor of the page before.
         limit: Rows a page. Default: 100, the most.
@@ -663,7 +663,7 @@ Surface = Literal["agent", "atlas_latest", "atlas_priority", "telegram_realtime"
 """The view: agent has every signal, the others less and less."""
 
 SignalOrder = Literal["priorityDesc", "detectedDesc", "deadlineAsc"]
-"""Highest priority, latest detection or nearest deadline first; those without a deadline last."""
+"""Highest priority, latest detection or next deadline first; past deadlines, then none, last."""
 
 ChangeKind = Literal["proposal", "dao", "topic", "event", "signal"]
 """Only these kinds of changes."""
@@ -756,9 +756,9 @@ ItemType = Literal["proposal", "topic", "dao"]
 """What an event is about."""
 
 SignalType = Literal[
-    "proposal_deadline_reminder", "quorum_at_risk", "close_race", "forum_activity_burst",
-    "contested_result", "decisive_ballot", "whale_ballot", "late_swing", "quorum_missed",
-    "participation_drop", "participation_surge", "execution_overdue",
+    "proposal_deadline_reminder", "quorum_at_risk", "close_race", "voting_opens_soon",
+    "voting_opened", "forum_activity_burst", "contested_result", "decisive_ballot", "whale_ballot",
+    "late_swing", "quorum_missed", "participation_drop", "participation_surge", "execution_overdue",
 ]
 """Why something deserves attention."""
 
@@ -1508,6 +1508,8 @@ class BallotExport(TypedDict):
     """The totals of the vote summary, which may be more than the parts have; null while vote data
     is not ready.
     """
+    flagged: NotRequired[bool]
+    """true if the provider marks the proposal as spam. An addition to the contract."""
     final: bool
     """The vote is closed, and the parts have all of its ballots that upstream has."""
     parts: list[ExportPart]
@@ -1801,7 +1803,7 @@ class Signal(TypedDict):
     priority: Priority
     """How much attention it deserves."""
     actionability: str
-    """What can be done about it."""
+    """What can be done about it when the answer is made: expired from the deadline on."""
     daoId: str
     """The DAO's id."""
     title: str

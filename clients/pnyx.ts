@@ -572,7 +572,7 @@ export interface SignalsParams {
   /** The view: agent has every signal, the others less and less. Default: agent. */
   surface?: Surface | undefined;
   /**
-   * Highest priority, latest detection or nearest deadline first; those without a deadline last.
+   * Highest priority, latest detection or next deadline first; past deadlines, then none, last.
    * Default: priorityDesc.
    */
   sort?: SignalOrder | undefined;
@@ -649,7 +649,7 @@ export type EventTime = "eventTime" | "discoveredTime";
 export type Surface =
   | "agent" | "atlas_latest" | "atlas_priority" | "telegram_realtime";
 
-/** Highest priority, latest detection or nearest deadline first; those without a deadline last. */
+/** Highest priority, latest detection or next deadline first; past deadlines, then none, last. */
 export type SignalOrder = "priorityDesc" | "detectedDesc" | "deadlineAsc";
 
 /** Only these kinds of changes. */
@@ -750,9 +750,10 @@ export type ItemType = "proposal" | "topic" | "dao";
 
 /** Why something deserves attention. */
 export type SignalType =
-  | "proposal_deadline_reminder" | "quorum_at_risk" | "close_race" | "forum_activity_burst"
-  | "contested_result" | "decisive_ballot" | "whale_ballot" | "late_swing" | "quorum_missed"
-  | "participation_drop" | "participation_surge" | "execution_overdue";
+  | "proposal_deadline_reminder" | "quorum_at_risk" | "close_race" | "voting_opens_soon"
+  | "voting_opened" | "forum_activity_burst" | "contested_result" | "decisive_ballot"
+  | "whale_ballot" | "late_swing" | "quorum_missed" | "participation_drop" | "participation_surge"
+  | "execution_overdue";
 
 /** A range of priority scores. */
 export type PriorityBand = "critical" | "high" | "medium" | "low";
@@ -1474,6 +1475,8 @@ export interface BallotExport {
    * not ready.
    */
   totals: VoteTotals | null;
+  /** true if the provider marks the proposal as spam. An addition to the contract. */
+  flagged?: boolean;
   /** The vote is closed, and the parts have all of its ballots that upstream has. */
   final: boolean;
   /** The parts, the highest power first; empty where nobody has voted. */
@@ -1755,7 +1758,7 @@ export interface Signal {
   signalType: Open<SignalType>;
   /** How much attention it deserves. */
   priority: Priority;
-  /** What can be done about it. */
+  /** What can be done about it when the answer is made: expired from the deadline on. */
   actionability: string;
   /** The DAO's id. */
   daoId: string;

@@ -13,6 +13,8 @@ type BallotExport struct {
 	// Basis and Totals are those of the vote summary.
 	Basis  *Basis      `json:"basis"`
 	Totals *VoteTotals `json:"totals"`
+	// Flagged is true if the provider marks the proposal as spam.
+	Flagged bool `json:"flagged,omitempty" msgpack:"flagged,omitempty"`
 	// Final says that the vote is closed and that the parts have all of its ballots.
 	Final bool `json:"final"`
 	// Parts are the parts, in their order; empty where nobody has voted.

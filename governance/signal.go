@@ -13,7 +13,7 @@ type Signal struct {
 	SignalType SignalType `json:"signalType" msgpack:"signalType"`
 	// Priority is how much attention the signal deserves.
 	Priority Priority `json:"priority" msgpack:"priority"`
-	// Actionability says what a reader can do.
+	// Actionability says what a reader can do; Expired once the deadline has passed.
 	Actionability string `json:"actionability" msgpack:"actionability"`
 	// DAOID is the id of the DAO.
 	DAOID string `json:"daoId" msgpack:"daoId"`
@@ -32,6 +32,22 @@ type Signal struct {
 	// Evidence is a JSON object: the figures that the signal follows from, kept as
 	// text so that imported numbers keep every digit.
 	Evidence json.RawMessage `json:"evidence" msgpack:"evidence"`
+}
+
+// Expired is the actionability of a signal whose deadline has passed.
+const Expired = "expired"
+
+// At returns the signal as it is at a time: nothing can be done about it from its deadline on.
+func (s Signal) At(now Timestamp) Signal {
+	if s.HasExpired(now) {
+		s.Actionability = Expired
+	}
+	return s
+}
+
+// HasExpired reports whether the signal has a deadline that is not later than a time.
+func (s Signal) HasExpired(now Timestamp) bool {
+	return s.DeadlineAtMs != nil && *s.DeadlineAtMs <= now
 }
 
 // PriorityBand is the name of a range of scores: one of the bands of package rules.

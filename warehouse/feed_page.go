@@ -3,7 +3,6 @@ package warehouse
 import (
 	"context"
 	"errors"
-	"math"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 
@@ -38,32 +37,33 @@ func (w *Warehouse) ListEvents(
 	return selectRows[governance.EventRow](rows, err, "read a page of events")
 }
 
-// noDeadline represents a missing deadline. It is later than every deadline.
-const noDeadline = math.MaxInt64
-
 // signalRanks returns the two numbers by which an order sorts signals before it sorts
-// them by id.
-func signalRanks(order query.SignalOrder, p query.SignalPosition) (first, second int64) {
-	at := int64(noDeadline)
+// them by id. Deadlines are past or to come as of a time.
+func signalRanks(order query.SignalOrder, p query.SignalPosition, asOf governance.Timestamp) (first, second int64) {
+	var at governance.Timestamp
 	if p.At != nil {
-		at = int64(*p.At)
+		at = *p.At
 	}
-	switch order {
-	case query.SignalsByPriority:
-		return -p.Score, -at
-	case query.SignalsByDetection:
-		return -at, 0
-	case query.SignalsByDeadline:
+	switch {
+	case order == query.SignalsByPriority:
+		return -p.Score, -int64(at)
+	case order == query.SignalsByDetection:
+		return -int64(at), -int64(at)
+	case p.At == nil:
+		return 2, 0
+	case at <= asOf:
+		return 1, -int64(at)
 	}
-	return at, 0
+	return 0, int64(at)
 }
 
 // ListSignals returns the first q.Limit signals after q.After that q selects. It omits
 // signals detected later than shown. The orders by priority (then time of detection) and
 // by time of detection are descending, with the id last. The order by deadline and then
-// id is ascending, with signals without a deadline at the end.
+// id is ascending from asOf on; past deadlines follow, the latest first, and signals without
+// one at the end.
 func (w *Warehouse) ListSignals(
-	ctx context.Context, q query.Signals, shown governance.Timestamp,
+	ctx context.Context, q query.Signals, shown, asOf governance.Timestamp,
 ) ([]governance.SignalRow, error) {
 	if q.From == nil || q.To == nil {
 		return nil, errNoWindow
@@ -71,7 +71,7 @@ func (w *Warehouse) ListSignals(
 	var first, second int64
 	var after string
 	if q.After != nil {
-		first, second = signalRanks(q.Order, *q.After)
+		first, second = signalRanks(q.Order, *q.After, asOf)
 		after = q.After.ID
 	}
 	rows, err := w.conn.Query(ctx, sqlText("feed_page_signals"),
@@ -79,7 +79,7 @@ func (w *Warehouse) ListSignals(
 		clickhouse.Named("surface", string(q.Surface)),
 		clickhouse.Named("from", int64(*q.From)), clickhouse.Named("last", int64(min(*q.To-1, shown))),
 		clickhouse.Named("types", nonNilTexts(q.Types)), clickhouse.Named("least", q.MinPriority),
-		clickhouse.Named("no_deadline", int64(noDeadline)),
+		clickhouse.Named("as_of", int64(asOf)),
 		clickhouse.Named("after_first", first), clickhouse.Named("after_second", second),
 		clickhouse.Named("after_id", after), clickhouse.Named("limit", q.Limit))
 	page, err := selectRows[governance.SignalRow](rows, err, "read a page of signals")

@@ -1,12 +1,18 @@
 -- Two numbers rank the rows, ascending. Equal ranks are in descending order of ids, or
--- ascending when the list is ordered by deadline.
+-- ascending when the list is ordered by deadline: those to come, the past ones, those without.
 WITH
     multiIf(
         {order:String} = 'priorityDesc', -toInt64(score),
         {order:String} = 'detectedDesc', -toUnixTimestamp64Milli(detected_at),
-        ifNull(toUnixTimestamp64Milli(deadline_at), {no_deadline:Int64})
+        deadline_at IS NULL, 2,
+        deadline_ms <= {as_of:Int64}
     ) AS first_rank,
-    if({order:String} = 'priorityDesc', -toUnixTimestamp64Milli(detected_at), 0) AS second_rank
+    ifNull(toUnixTimestamp64Milli(deadline_at), 0) AS deadline_ms,
+    multiIf(
+        {order:String} != 'deadlineAsc', -toUnixTimestamp64Milli(detected_at),
+        first_rank = 1, -deadline_ms,
+        deadline_ms
+    ) AS second_rank
 SELECT
     signal_id,
     signal_type,

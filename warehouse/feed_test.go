@@ -5,9 +5,11 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
+	"pnyx/governance/query"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
 )
@@ -178,5 +180,56 @@ func rowsThatAppearBecomeVisible(t *testing.T, w *warehouse.Warehouse) {
 		if got := visible[daoID]; got.Events != want || got.Signals != want {
 			t.Errorf("%s: got %+v, want %t", daoID, got, want)
 		}
+	}
+}
+
+// Deadlines to come are listed first, the nearest before the others, then past ones, the latest first,
+// then signals without one, page by page as of one time.
+func TestSignalsByDeadlineBeginWithThoseToCome(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	const asOf = governance.Timestamp(1_000_000)
+	deadlines := map[string]governance.Timestamp{"next": asOf + 1, "soon": asOf + 2, "later": asOf + 1000, "now": asOf, "just": asOf - 1, "long": 5, "none": 0, "none2": 0}
+	var rows []warehouse.FeedSignal
+	for id, at := range deadlines {
+		row := warehouse.FeedSignal{Item: ref(id).Hash(), Surfaces: []string{"agent"}}
+		row.SignalID, row.DAOID, row.DetectedAt, row.Evidence = id, "dao", 10, []byte("{}")
+		if at != 0 {
+			row.DeadlineAtMs = new(at)
+		}
+		rows = append(rows, row)
+	}
+	if _, err := w.ReplaceFeedSignals(t.Context(), 1, nil, rows); err != nil {
+		t.Fatal(err)
+	}
+	q := query.Signals{From: new(governance.Timestamp(0)), To: new(governance.Timestamp(100)), Surface: governance.AgentSurface, Order: query.SignalsByDeadline}
+	q.Limit = 3
+	// The other orders are by equal priorities and times, and then by id.
+	byID := []string{"soon", "now", "none2", "none", "next", "long", "later", "just"}
+	for order, want := range map[query.SignalOrder][]string{
+		query.SignalsByDeadline: {"next", "soon", "later", "now", "just", "long", "none", "none2"},
+		query.SignalsByPriority: byID, query.SignalsByDetection: byID,
+	} {
+		t.Run(string(order), func(t *testing.T) {
+			t.Parallel()
+			q, got := q, []string(nil)
+			q.Order = order
+			for range deadlines {
+				page, err := w.ListSignals(t.Context(), q, asOf, asOf)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, row := range page {
+					got = append(got, row.SignalID)
+				}
+				if len(page) < q.Limit {
+					break
+				}
+				q.After = new(q.PositionOf(page[len(page)-1]))
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
 	}
 }

@@ -25,6 +25,8 @@ type ProposalLink struct {
 	Names []string
 	// Topic is the name of the topic that discusses the proposal; empty for none.
 	Topic string
+	// Flagged is true for spam, which topics do not show.
+	Flagged bool
 }
 
 // ChangedLink is a link that differs from the published one.
@@ -70,6 +72,6 @@ func (w *Warehouse) WriteProposalLinks(ctx context.Context, links []ChangedLink,
 		topics := slices.DeleteFunc([]string{link.Topic, link.Previous.Topic}, func(name string) bool { return name == "" })
 		names := append(nonNilTexts(link.Names), link.Previous.Names...)
 		return insert.Append(
-			string(link.Ref[:]), string(link.Key), link.Title, nonNilTexts(link.Names), link.Topic, names, topics, revision)
+			string(link.Ref[:]), string(link.Key), link.Title, nonNilTexts(link.Names), link.Topic, names, topics, link.Flagged, revision)
 	})
 }

@@ -3,7 +3,8 @@ SELECT
     proposal_key,
     title,
     names,
-    topic
+    topic,
+    flagged
 FROM proposal_links FINAL
 WHERE topic IN (SELECT name FROM wanted_discussions)
     OR arrayExists(name -> name IN (SELECT name FROM wanted_links), names)

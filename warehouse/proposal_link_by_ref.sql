@@ -3,7 +3,8 @@ SELECT
     proposal_key,
     title,
     names,
-    topic
+    topic,
+    flagged
 FROM proposal_links FINAL
 WHERE proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)
 ORDER BY proposal_ref

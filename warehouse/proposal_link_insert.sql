@@ -7,5 +7,6 @@ INSERT INTO proposal_links
     topic,
     touched_names,
     touched_topics,
+    flagged,
     revision
 )

@@ -21,7 +21,7 @@ const (
 	MessageWaiting MessageState = "waiting"
 	// MessageDelivered was accepted.
 	MessageDelivered MessageState = "delivered"
-	// MessageExpired was queued for too long.
+	// MessageExpired was queued for too long, or beyond the deadline of its signal.
 	MessageExpired MessageState = "expired"
 	// MessageDropped was in the queue when the endpoint was turned off.
 	MessageDropped MessageState = "dropped"

@@ -85,7 +85,7 @@ func (h *harness) look(kind governance.ChangeKind, key, daoID string) map[string
 		if kind == governance.EventChange {
 			seen["events "+daoID] = h.list(h.warehouse.ListEvents(h.t.Context(), events, *to))
 		} else {
-			seen["signals "+daoID] = h.list(h.warehouse.ListSignals(h.t.Context(), signals, *to))
+			seen["signals "+daoID] = h.list(h.warehouse.ListSignals(h.t.Context(), signals, *to, *to))
 		}
 	}
 	return seen

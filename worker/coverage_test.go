@@ -30,7 +30,9 @@ func TestEveryAnswerStatesWhichBallotsAreHeld(t *testing.T) {
 	over("all", 1).StatedScores = []decimal.Decimal{decimal.NewFromInt(6), decimal.Zero}
 	unstated := over("unstated", 3)
 	unstated.StatedVotes, unstated.StatedScores = nil, nil
-	h.append(append(records, vote("part", "0x1", "6"), vote("all", "0x1", "6"))...)
+	spam := over("spam", 1)
+	spam.Flagged, spam.StatedScores = true, []decimal.Decimal{decimal.NewFromInt(9), decimal.Zero}
+	h.append(append(records, vote("part", "0x1", "6"), vote("all", "0x1", "6"), vote("spam", "0x1", "9"))...)
 	h.startLeader(h.metrics)
 	h.startFiller()
 	for id, want := range map[string]string{
@@ -38,6 +40,7 @@ func TestEveryAnswerStatesWhichBallotsAreHeld(t *testing.T) {
 		"part":     "ready partial, 1 of 3 ballots with 6 of 9 by upstream",
 		"all":      "ready ready, 1 of 1 ballots with 6 of 6 by ballots, final",
 		"unstated": "unavailable unavailable, 0 ballots with 0",
+		"spam":     "ready ready, 1 of 1 ballots with 9 of 9 by ballots, final, flagged",
 	} {
 		t.Run(id, func(t *testing.T) {
 			q := query.Ballots{Proposal: keyOf("dao.eth", id), Order: query.BallotsByPower}
@@ -63,6 +66,9 @@ func TestEveryAnswerStatesWhichBallotsAreHeld(t *testing.T) {
 				}
 				if export.Final {
 					got += ", final"
+				}
+				if export.Flagged {
+					got += ", flagged"
 				}
 				if got != want {
 					return fmt.Errorf("got %s, want %s", got, want)

@@ -71,7 +71,7 @@ func (f *settledFeed) list(daoID string) (all listed) {
 	if all.Events, err = f.warehouse.ListEvents(f.t.Context(), events, ever); err != nil {
 		f.t.Fatal(err)
 	}
-	if all.Signals, err = f.warehouse.ListSignals(f.t.Context(), signals, ever); err != nil {
+	if all.Signals, err = f.warehouse.ListSignals(f.t.Context(), signals, ever, ever); err != nil {
 		f.t.Fatal(err)
 	}
 	all.EventsVersion, all.SignalsVersion = f.version(events.Scope()), f.version(signals.Scope())

@@ -195,7 +195,7 @@ func TestRecordedEventsReplaceDerivedOnes(t *testing.T) {
 	h.startFiller()
 	about := &record.ProposalRef{Provider: governance.Snapshot, ExternalID: "a"}
 	h.append(votedBetween("a", -100, -50))
-	h.waitForSignals("dao.eth", "proposal_deadline_reminder 50")
+	h.waitForSignals("dao.eth", "proposal_deadline_reminder 50", "voting_opened 40", "voting_opens_soon 35")
 	event := record.Event{
 		ID: "recorded", Type: rules.VotingEnded, At: hour(-49), DAOID: "dao.eth", ItemType: "proposal",
 		Proposal: about, Confidence: "exact", Importance: 99,
@@ -206,7 +206,7 @@ func TestRecordedEventsReplaceDerivedOnes(t *testing.T) {
 	}
 	h.append(&event, &signal)
 	h.waitForEvents("dao.eth", "voting_ended exact -49", "voting_started exact -100", "proposal_created exact -101")
-	h.waitForSignals("dao.eth", "proposal_deadline_reminder 88")
+	h.waitForSignals("dao.eth", "proposal_deadline_reminder 88", "voting_opened 40", "voting_opens_soon 35")
 	rows, err := h.signals("dao.eth")
 	if err != nil || string(rows[0].Evidence) != `{"figure":1.10e2}` || rows[0].Title != "Vote!" || rows[0].Priority.Band != "critical" ||
 		rows[0].ProposalKey == nil || *rows[0].ProposalKey != keyOf("dao.eth", "a") {
@@ -234,7 +234,9 @@ func TestSignalsUseTheBallotsCastBeforeTheirWindow(t *testing.T) {
 	h.waitForSignals("dao.eth",
 		"proposal_deadline_reminder 65", // the quorum was not reached by then
 		"late_swing 47",                 // 70 of 103 on the last day: 65 + 67.9 × 0.3, of six ballots
-		"quorum_at_risk 36",             // 33 of 100: 55 + 33 × 0.35, of five ballots
+		"voting_opened 40",
+		"quorum_at_risk 36", // 33 of 100: 55 + 33 × 0.35, of five ballots
+		"voting_opens_soon 35",
 	)
 }
 

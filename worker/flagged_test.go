@@ -12,9 +12,9 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// ofTheProposal reports whether an answer shows the proposal itself, or links it.
+// ofTheProposal reports whether an answer shows the proposal itself.
 func ofTheProposal(name string) bool {
-	return strings.HasPrefix(name, "second ") || name == "votes of one" || name == "topic"
+	return strings.HasPrefix(name, "second ") || name == "votes of one"
 }
 
 // TestFlaggedProposalCountsNowhere flags a proposal in one warehouse and withdraws it in another:

@@ -173,7 +173,9 @@ func TestSignalsUseThePartsOfDividedBallots(t *testing.T) {
 		"proposal_deadline_reminder 65", // the quorum was not reached by then
 		"late_swing 49",                 // 126 of 200 on the last day: 65 + 63 × 0.3, of ten ballots
 		"decisive_ballot 41",            // 76 of 200 for the winner, whose lead is 67: 50 + 38 ÷ 2
-		"quorum_at_risk 36",             // 33 of 100: 55 + 33 × 0.35, of five ballots
+		"voting_opened 40",
+		"quorum_at_risk 36", // 33 of 100: 55 + 33 × 0.35, of five ballots
+		"voting_opens_soon 35",
 	)
 	titled := func(name string) {
 		t.Helper()

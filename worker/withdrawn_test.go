@@ -110,7 +110,7 @@ func (h *harness) answers(proposals []string) map[string]string {
 	answers["events"] = h.list(h.warehouse.ListEvents(ctx, events, *events.To))
 	signals := query.Signals{DAOID: "dao.eth", From: events.From, To: events.To, Order: query.SignalsByDetection, Surface: "agent"}
 	signals.Limit = 500
-	answers["signals"] = h.list(h.warehouse.ListSignals(ctx, signals, *events.To))
+	answers["signals"] = h.list(h.warehouse.ListSignals(ctx, signals, *events.To, *events.To))
 	answers["voters"] = h.list(h.warehouse.ListVoters(ctx, voters, 0))
 	answers["votes of one"] = h.list(h.warehouse.ListVoterVotes(ctx, votes))
 	answers["profile"] = h.list(h.warehouse.VoterProfile(ctx, "0x1"))

@@ -11,7 +11,8 @@ const (
 	SignalsByPriority SignalOrder = "priorityDesc"
 	// SignalsByDetection lists the latest detected first.
 	SignalsByDetection SignalOrder = "detectedDesc"
-	// SignalsByDeadline lists the nearest deadline first, those without one last.
+	// SignalsByDeadline lists the nearest deadline to come first, then past ones, the latest
+	// first, and those without one last.
 	SignalsByDeadline SignalOrder = "deadlineAsc"
 )
 
@@ -33,7 +34,7 @@ type Signals struct {
 	// Surface selects the signals of one view.
 	Surface governance.Surface `param:"surface" default:"agent" doc:"The view: agent has every signal, the others less and less." example:"atlas_priority"`
 	// Order is what the signals are sorted by.
-	Order SignalOrder `param:"sort" default:"priorityDesc" doc:"Highest priority, latest detection or nearest deadline first; those without a deadline last." example:"deadlineAsc"`
+	Order SignalOrder `param:"sort" default:"priorityDesc" doc:"Highest priority, latest detection or next deadline first; past deadlines, then none, last." example:"deadlineAsc"`
 
 	Paging[SignalPosition] `default:"50" max:"100"`
 }
@@ -53,6 +54,9 @@ type SignalPosition struct {
 	At *governance.Timestamp `msgpack:"t,omitempty"`
 	// ID is the signal's id.
 	ID string `msgpack:"k"`
+	// AsOf is the time, in SignalsByDeadline, at which a deadline is past or to come: that of
+	// the first page.
+	AsOf *governance.Timestamp `msgpack:"a,omitempty"`
 }
 
 // PositionOf returns the place of a signal in the order.

@@ -58,6 +58,49 @@ func detectDeadline(f VoteFacts) (RuleHit, bool) {
 	return found, true
 }
 
+// opens reports whether voting opens, and ends, at a known time.
+func (f VoteFacts) opens() bool {
+	return f.StartAt != nil && f.EndAt != nil && *f.StartAt < *f.EndAt && f.Outcome != governance.Canceled
+}
+
+// openingEvidence returns the figures of both rules on openings.
+func (f VoteFacts) openingEvidence() map[string]string {
+	return map[string]string{"startAt": f.StartAt.String(), "endAt": f.EndAt.String()}
+}
+
+// detectOpensSoon hits for a proposal that can be read before its voting opens.
+func detectOpensSoon(f VoteFacts) (RuleHit, bool) {
+	if !f.opens() {
+		return RuleHit{}, false
+	}
+	at := *f.StartAt - governance.Timestamp(openingWindow.Milliseconds())
+	if f.CreatedAt != nil && *f.CreatedAt > at {
+		at = *f.CreatedAt
+	}
+	if f.CreatedAt == nil || at > *f.StartAt-governance.Timestamp(openingNotice.Milliseconds()) {
+		return RuleHit{}, false
+	}
+	return RuleHit{
+		DetectedAt: at, DeadlineAt: f.StartAt, Score: f.weighBefore(35), Severity: SeverityInfo,
+		Title:    "Voting opens soon: " + titleText(f.Title),
+		Summary:  "Voting is open from " + hourText(*f.StartAt) + " until " + hourText(*f.EndAt) + ".",
+		Evidence: f.openingEvidence(),
+	}, true
+}
+
+// detectOpened hits for every vote with known times.
+func detectOpened(f VoteFacts) (RuleHit, bool) {
+	if !f.opens() {
+		return RuleHit{}, false
+	}
+	return RuleHit{
+		DetectedAt: *f.StartAt, DeadlineAt: f.EndAt, Score: f.weighBefore(40), Severity: SeverityInfo,
+		Title:    "Voting has opened: " + titleText(f.Title),
+		Summary:  "Voting is open until " + hourText(*f.EndAt) + ".",
+		Evidence: f.openingEvidence(),
+	}, true
+}
+
 func ballotsSoFar(votes uint64) string {
 	switch votes {
 	case 0:

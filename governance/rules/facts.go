@@ -16,6 +16,13 @@ const (
 	RaceWindow     = 6 * time.Hour
 )
 
+// How long before the start of voting its opening is announced, and how long a proposal has to be
+// known by then.
+const (
+	openingWindow = 24 * time.Hour
+	openingNotice = time.Hour
+)
+
 // Result is the result of a vote at some moment, counted from the ballots cast before
 // it. A voter who votes again counts with the last ballot only, at its time: the ballots
 // it replaced are not part of any interim result.
@@ -45,8 +52,8 @@ type VoteFacts struct {
 	// Choices are the proposal's choices, and Verdicts their meanings, in order.
 	Choices  []governance.Choice
 	Verdicts []governance.Verdict
-	// StartAt and EndAt are nil unless known to the hour.
-	StartAt, EndAt *governance.Timestamp
+	// CreatedAt is nil where unknown, StartAt and EndAt unless known to the hour.
+	CreatedAt, StartAt, EndAt *governance.Timestamp
 	// Outcome is the proposal's published outcome.
 	Outcome governance.Outcome
 	// Closed says that the vote ended at EndAt, with Final as its result.

@@ -131,6 +131,22 @@ func rulesBeforeTheEnd() []SignalRule {
 			onVote:     detectCloseRace,
 		},
 		{
+			Type: "voting_opens_soon", Version: "1", Item: governance.ProposalItem, Actionability: Review,
+			Condition:  "The voting opens within 24 hours, on a proposal that was published at least an hour before.",
+			DetectedAt: "24 hours before the start; as the proposal is published where that is later",
+			Scoring:    "35; weighed by the usual ballots",
+			Evidence:   []string{"startAt", "endAt"},
+			onVote:     detectOpensSoon,
+		},
+		{
+			Type: "voting_opened", Version: "1", Item: governance.ProposalItem, Actionability: VoteNow,
+			Condition:  "The voting has opened.",
+			DetectedAt: "the start",
+			Scoring:    "40; weighed by the usual ballots",
+			Evidence:   []string{"startAt", "endAt"},
+			onVote:     detectOpened,
+		},
+		{
 			Type: "forum_activity_burst", Version: "1", Item: governance.TopicItem, Actionability: Monitor,
 			Condition:  "A topic got at least 20 posts, all within 3 days.",
 			DetectedAt: "the last post",

@@ -65,10 +65,17 @@ func hits(f rules.VoteFacts) map[string]rules.RuleHit {
 	return found
 }
 
-func TestUneventfulVoteHasOnlyTheReminder(t *testing.T) {
+func TestUneventfulVoteHasOnlyItsTimes(t *testing.T) {
 	t.Parallel()
 	got := hits(vote(nil))
-	want := map[string]rules.RuleHit{"proposal_deadline_reminder": {
+	want := map[string]rules.RuleHit{"voting_opened": {
+		DetectedAt: hoursBefore(7 * 24), DeadlineAt: new(voteEnd), Score: 40, Severity: rules.SeverityInfo,
+		Title:   "Voting has opened: “Renew the budget”",
+		Summary: "Voting is open until 15 June 2025, 15:06 UTC.",
+		Evidence: map[string]string{
+			"rule": "voting_opened", "ruleVersion": "1", "startAt": hoursBefore(7 * 24).String(), "endAt": voteEnd.String(),
+		},
+	}, "proposal_deadline_reminder": {
 		DetectedAt: hoursBefore(24), DeadlineAt: new(voteEnd), Score: 50, Severity: rules.SeverityInfo,
 		Title:   "Last day to vote: “Renew the budget”",
 		Summary: "Voting ends on 15 June 2025, 15:06 UTC. 8 ballots have been cast so far.",
@@ -104,6 +111,17 @@ func TestRulesHoldAtTheirBoundaries(t *testing.T) {
 		{"proposal_deadline_reminder", "no end", func(f *rules.VoteFacts) { f.EndAt = nil }, false, 0, 0},
 		{"proposal_deadline_reminder", "canceled", func(f *rules.VoteFacts) { f.Outcome = governance.Canceled }, false, 0, 0},
 		{"proposal_deadline_reminder", "ends as it starts", func(f *rules.VoteFacts) { f.StartAt = f.EndAt }, false, 0, 0},
+
+		{"voting_opens_soon", "a week before", func(f *rules.VoteFacts) { f.CreatedAt = new(hoursBefore(14 * 24)) }, true, 35, hoursBefore(8 * 24)},
+		{"voting_opens_soon", "an hour before", func(f *rules.VoteFacts) { f.CreatedAt = new(hoursBefore(7*24 + 1)) }, true, 35, hoursBefore(7*24 + 1)},
+		{"voting_opens_soon", "less than an hour before", func(f *rules.VoteFacts) { f.CreatedAt = new(hoursBefore(7*24+1) + 1) }, false, 0, 0},
+		{"voting_opens_soon", "canceled", func(f *rules.VoteFacts) {
+			f.CreatedAt, f.Outcome = new(hoursBefore(14*24)), governance.Canceled
+		}, false, 0, 0},
+		{"voting_opened", "few vote here", func(f *rules.VoteFacts) { f.EarlierVotes = earlier(5, 5, 5, 5, 5) }, true, 22, hoursBefore(7 * 24)},
+		{"voting_opened", "canceled", func(f *rules.VoteFacts) { f.Outcome = governance.Canceled }, false, 0, 0},
+		{"voting_opened", "no end", func(f *rules.VoteFacts) { f.EndAt = nil }, false, 0, 0},
+		{"voting_opened", "ends as it starts", func(f *rules.VoteFacts) { f.StartAt = f.EndAt }, false, 0, 0},
 
 		{"quorum_at_risk", "just short", func(f *rules.VoteFacts) { f.Quorum = quorum("90.000000000000000001") }, true, 52, hoursBefore(12)},
 		{"quorum_at_risk", "half there", func(f *rules.VoteFacts) { f.Quorum = quorum("180") }, true, 42, hoursBefore(12)},
@@ -376,7 +394,7 @@ func TestEvidenceHasTheFiguresThatTheRuleNames(t *testing.T) {
 		f.Before[rules.RaceWindow] = standing(5, "50", "50")
 		f.Final = standing(10, "50.1", "49.9")
 		f.EarlierVotes = []uint64{30, 30, 30, 30, 30}
-		f.Onchain = true
+		f.Onchain, f.CreatedAt = true, new(hoursBefore(14*24))
 	})
 	short := loud
 	short.Quorum = new(num("80.5"))

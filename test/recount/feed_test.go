@@ -482,11 +482,22 @@ func (r *recounted) checkSignalWalks(t *testing.T) {
 	concurrently(t, jobs)
 }
 
+// byDeadline orders deadlines to come, then past ones, the latest first, then signals without.
 func byDeadline(a, b signalRow) int {
 	if a.Deadline == nil || b.Deadline == nil {
 		return cmp.Compare(len(text(b.Deadline)), len(text(a.Deadline)))
 	}
-	return cmp.Compare(*a.Deadline, *b.Deadline)
+	now := time.Now().UTC()
+	past := func(deadline *string) int {
+		if *deadline <= *stamp(&now) {
+			return 1
+		}
+		return 0
+	}
+	if order := cmp.Compare(past(a.Deadline), past(b.Deadline)); order != 0 || past(a.Deadline) == 0 {
+		return cmp.Or(order, cmp.Compare(*a.Deadline, *b.Deadline))
+	}
+	return cmp.Compare(*b.Deadline, *a.Deadline)
 }
 
 // checkNothingChanges compares the stored data, revisions included, before and after a

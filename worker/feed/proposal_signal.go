@@ -69,7 +69,7 @@ func signalRow(
 func (p proposal) facts() rules.VoteFacts {
 	f := rules.VoteFacts{
 		Title: p.record.Title, Choices: p.state.Choices, Verdicts: governance.Verdicts(p.record.VoteType, p.state.Choices), Outcome: p.state.Outcome,
-		Onchain: p.record.Provider.IsOnchain(), ExecutedAt: milestones(p.record)[rules.ProposalExecuted],
+		CreatedAt: p.record.CreatedAt, Onchain: p.record.Provider.IsOnchain(), ExecutedAt: milestones(p.record)[rules.ProposalExecuted],
 		Single: p.isSingleChoice(), EarlierVotes: p.turnout.EarlierVotes, EarlierPowers: p.turnout.EarlierPowers, Before: map[time.Duration]rules.Result{},
 	}
 	// Rules need exact times: one of which only the day is known is left out.

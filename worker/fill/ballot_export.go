@@ -38,6 +38,8 @@ type exported struct {
 	ref     record.RefHash
 	choices voteChoices
 	closed  bool
+	// flagged is true for spam.
+	flagged bool
 	// summary is the vote summary.
 	summary governance.VoteSummary
 }
@@ -59,6 +61,7 @@ func (p *page) exported(ctx context.Context, key governance.ProposalKey) (of exp
 	ref := record.ProposalRef{Provider: detail.Identity.Provider, ExternalID: detail.Identity.ExternalID}
 	return exported{
 		key: key, ref: ref.Hash(), choices: choicesOf(detail.Choices, detail.Bounds), closed: detail.LifecycleStatus == governance.Closed,
+		flagged: detail.Flagged,
 	}, version, true, nil
 }
 
@@ -99,7 +102,7 @@ func (p *page) ballotExport(ctx context.Context, q query.BallotExport) (cache.Vi
 	return cache.NewView(p.head, governance.BallotExport{
 		ProposalKey: of.key, Revision: of.copyRevision(generation),
 		Votes: governance.CountOf(copied.Votes), VotingPower: governance.DecimalOf(copied.Power),
-		Basis: of.summary.Basis, Totals: of.summary.Totals, Final: of.isFinal() && generation == version.Generation,
+		Basis: of.summary.Basis, Totals: of.summary.Totals, Flagged: of.flagged, Final: of.isFinal() && generation == version.Generation,
 	})
 }
 
@@ -180,7 +183,7 @@ func (p *page) smallExport(ctx context.Context, of exported) (cache.View, error)
 	}
 	return cache.NewView(p.head, governance.BallotExport{
 		ProposalKey: of.key, Revision: revision, Votes: governance.CountOf(uint64(len(rows))),
-		VotingPower: governance.DecimalOf(power), Basis: of.summary.Basis, Totals: of.summary.Totals, Final: of.isFinal(),
+		VotingPower: governance.DecimalOf(power), Basis: of.summary.Basis, Totals: of.summary.Totals, Flagged: of.flagged, Final: of.isFinal(),
 	})
 }
 

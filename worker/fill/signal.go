@@ -14,9 +14,20 @@ func (p *page) signals(ctx context.Context, q query.Signals) (cache.View, error)
 	if err != nil {
 		return cache.View{}, err
 	}
-	rows, err := p.Warehouse.ListSignals(ctx, q, shown)
+	asOf := p.head.DataAsOf
+	if q.After != nil {
+		asOf = 0 // for cursors that say none, which list all deadlines as to come
+		if q.After.AsOf != nil {
+			asOf = *q.After.AsOf
+		}
+	}
+	rows, err := p.Warehouse.ListSignals(ctx, q, shown, asOf)
 	if err != nil {
 		return cache.View{}, err
+	}
+	// The nearest deadline comes first until it has passed.
+	if q.Order == query.SignalsByDeadline && q.After == nil && len(rows) > 0 && rows[0].DeadlineAtMs != nil && !rows[0].HasExpired(asOf) {
+		p.head.FreshUntil = rows[0].DeadlineAtMs
 	}
 	names := NewDAONames(p.Store)
 	for i := range rows {

@@ -40,11 +40,11 @@ func (e *evaluation) link() warehouse.ProposalLink {
 	return warehouse.ProposalLink{
 		Ref: p.Ref, Key: e.key, Title: p.Title,
 		Names: slices.Compact(e.linkNames),
-		Topic: governance.LinkedTopic(p.DiscussionURL),
+		Topic: governance.LinkedTopic(p.DiscussionURL), Flagged: p.Flagged,
 	}
 }
 
 // sameLink reports whether topics would show and find the proposal as before.
 func sameLink(a, b warehouse.ProposalLink) bool {
-	return a.Key == b.Key && a.Title == b.Title && a.Topic == b.Topic && slices.Equal(a.Names, b.Names)
+	return a.Key == b.Key && a.Title == b.Title && a.Topic == b.Topic && a.Flagged == b.Flagged && slices.Equal(a.Names, b.Names)
 }

@@ -45,7 +45,7 @@ func (e *topicEvaluation) link(proposals []warehouse.ProposalLink) {
 			_, found := slices.BinarySearch(e.post.Links, name)
 			return found
 		})
-		if linked || proposal.Topic == e.name {
+		if !proposal.Flagged && (linked || proposal.Topic == e.name) {
 			e.related = append(e.related, governance.RelatedProposal{
 				ProposalKey: proposal.Key, Title: governance.OptionalText(proposal.Title),
 			})

@@ -37,28 +37,39 @@ func (p payload) encode() ([]byte, error) {
 	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), nil
 }
 
+// messageBody is the body of a message.
+type messageBody struct {
+	text []byte
+	// deadline is when acting on it ends, in which case it is not worth sending; nil for never.
+	deadline *governance.Timestamp
+}
+
 // bodies returns the bodies of messages as they are now, by id. What left the feed has none.
-func (d *Deliverer) bodies(ctx context.Context, ids []string) (map[string][]byte, error) {
+func (d *Deliverer) bodies(ctx context.Context, ids []string) (map[string]messageBody, error) {
 	events, signals, err := d.Warehouse.MessageRows(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
-	bodies, names := make(map[string][]byte, len(ids)), fill.NewDAONames(d.Store)
+	bodies, names := make(map[string]messageBody, len(ids)), fill.NewDAONames(d.Store)
 	for id, row := range events {
 		if row.DAOName, err = names.Of(ctx, row.DAOID); err != nil {
 			return nil, err
 		}
-		if bodies[id], err = (payload{"event." + string(row.EventType), row.EventTimeMs, row}).encode(); err != nil {
+		text, err := payload{"event." + string(row.EventType), row.EventTimeMs, row}.encode()
+		if err != nil {
 			return nil, err
 		}
+		bodies[id] = messageBody{text: text}
 	}
 	for id, row := range signals {
 		if err = names.Title(ctx, &row); err != nil {
 			return nil, err
 		}
-		if bodies[id], err = (payload{"signal." + string(row.SignalType), row.DetectedAt, row}).encode(); err != nil {
+		text, err := payload{"signal." + string(row.SignalType), row.DetectedAt, row}.encode()
+		if err != nil {
 			return nil, err
 		}
+		bodies[id] = messageBody{text, row.DeadlineAtMs}
 	}
 	return bodies, nil
 }

@@ -98,6 +98,23 @@ func TestWebhookBodyHasTheRowOfTheList(t *testing.T) {
 	}
 }
 
+// Nobody is told to vote once the vote is over.
+func TestSignalWhoseDeadlineHasPassedIsNotSent(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	in := newInbox(t, nil)
+	e := l.add(in.URL)
+	l.signalUntil("p1_late", 3, new(l.now().Add(-time.Second)))
+	open := l.signalUntil("p1_open", 2, new(l.now().Add(time.Hour)))
+	l.deliver(l.startTerm(), e.ID)
+	if got := in.messages(); len(got) != 1 || got[0].ID != open {
+		t.Errorf("got %+v, want %s alone", got, open)
+	}
+	if waiting := l.waiting(e.ID); waiting != 0 {
+		t.Errorf("got %d messages that wait, want none", waiting)
+	}
+}
+
 func TestWebhookThatIsAwayForADayLosesNothing(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
@@ -327,8 +344,8 @@ func TestQueuesAreReadTogetherAndKeptApart(t *testing.T) {
 			if text := m.MessageID; id != "wh_many" {
 				got[id] = append(got[id], text)
 			}
-			if known := m.MessageID == a || m.MessageID == b; known != (m.body != nil) {
-				t.Errorf("%s: %s has the body %q", id, m.MessageID, m.body)
+			if known := m.MessageID == a || m.MessageID == b; known != (m.text != nil) {
+				t.Errorf("%s: %s has the body %q", id, m.MessageID, m.text)
 			}
 		}
 		if id == "wh_many" && len(due.messages) != batchSize {

@@ -131,6 +131,12 @@ func (l *lab) event(proposal, eventType string, minutesAgo int) string {
 // signal writes a signal about a proposal to the feed, and returns its id.
 func (l *lab) signal(proposal string, minutesAgo int) string {
 	l.t.Helper()
+	return l.signalUntil(proposal, minutesAgo, nil)
+}
+
+// signalUntil is signal with a deadline.
+func (l *lab) signalUntil(proposal string, minutesAgo int, deadline *time.Time) string {
+	l.t.Helper()
 	l.items++
 	signalType := rules.SignalTypeNames()[0]
 	row := warehouse.FeedSignal{Item: record.RefHash{l.items}, SignalRow: governance.SignalRow{
@@ -141,6 +147,9 @@ func (l *lab) signal(proposal string, minutesAgo int) string {
 		},
 		DetectedAt: governance.TimestampOf(time.Now().Add(-time.Duration(minutesAgo) * time.Minute)),
 	}}
+	if deadline != nil {
+		row.DeadlineAtMs = new(governance.TimestampOf(*deadline))
+	}
 	if _, err := l.warehouse.ReplaceFeedSignals(l.t.Context(), l.revision(), nil, []warehouse.FeedSignal{row}); err != nil {
 		l.t.Fatal(err)
 	}

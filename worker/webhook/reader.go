@@ -19,8 +19,8 @@ const (
 type dueMessage struct {
 	warehouse.Delivery
 
-	// body is nil for what left the feed.
-	body []byte
+	// messageBody has no text for what left the feed.
+	messageBody
 }
 
 // dueRead is an endpoint that waits for what is due.
@@ -99,7 +99,7 @@ func (r *reader) due(ctx context.Context, endpointIDs []string) (map[string][]du
 		ids = append(ids, d.MessageID)
 	}
 	slices.Sort(ids)
-	bodies := map[string][]byte{}
+	bodies := map[string]messageBody{}
 	for some := range slices.Chunk(slices.Compact(ids), maxBodies) {
 		found, err := r.bodies(ctx, some)
 		if err != nil {

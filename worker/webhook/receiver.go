@@ -133,20 +133,20 @@ func (r *receiver) deliver(ctx context.Context) (int, error) {
 	return len(due), ended
 }
 
-// attempt sends a message, unless it is too old or has left the feed, and returns what
-// became of it.
+// attempt sends a message, unless it is too old, its deadline has passed or it has left the
+// feed, and returns what became of it.
 func (r *receiver) attempt(ctx context.Context, due dueMessage) outcome {
-	now, d, body := r.term.Now(), due.Delivery, due.body
+	now, d := r.term.Now(), due.Delivery
 	d.Version++
 	switch {
-	case now.Sub(d.QueuedAt) >= maxAge:
+	case now.Sub(d.QueuedAt) >= maxAge, due.deadline != nil && !due.deadline.Time().After(now):
 		d.State = warehouse.MessageExpired
 		return outcome{delivery: d}
-	case body == nil:
+	case due.text == nil:
 		d.State = warehouse.MessageWithdrawn
 		return outcome{delivery: d}
 	}
-	attempt := r.term.Sender.send(ctx, *r.endpoint.Load(), message{d.MessageID, d.MessageType, body}, now)
+	attempt := r.term.Sender.send(ctx, *r.endpoint.Load(), message{d.MessageID, d.MessageType, due.text}, now)
 	d.Attempts++
 	attempt.Attempt = d.Attempts
 	if d.State = warehouse.MessageDelivered; attempt.Error != "" {

@@ -1,0 +1,4 @@
+-- Topics do not name spam among the proposals that they are linked with; an address still
+-- resolves to it.
+
+ALTER TABLE proposal_links ADD COLUMN IF NOT EXISTS flagged Bool;

@@ -1,0 +1,143 @@
+package feed
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/shopspring/decimal"
+
+	"pnyx/governance"
+	"pnyx/governance/rules"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+// counted is a Governor's vote of 60 ballots that is over, with the powers of for, against and abstain,
+// all of which were cast before the last day.
+func counted(change func(*record.Proposal), basis governance.Basis, powers ...int64) proposal {
+	r := governorProposal("", func(p *record.Proposal) {
+		p.StartAt, p.EndAt, p.VoteType = in(-96), in(-24), governance.SingleChoice
+		change(p)
+	})
+	r.ObservedAt = governance.TimestampOf(now)
+	p := proposal{record: r, state: stateOf(r)}
+	s := &p.state
+	s.Lifecycle, s.VoteReady, s.Settled, s.Basis, s.Votes, s.TotalVotes = governance.Closed, true, true, basis, 60, new(uint64(60))
+	s.Choices = governance.GovernorChoices()
+	for i, power := range powers {
+		amount := decimal.NewFromInt(power)
+		s.Scores, s.TotalPower = append(s.Scores, governance.Score{Votes: 20, Power: amount}), s.TotalPower.Add(amount)
+		p.interim = append(p.interim, warehouse.InterimTally{
+			Choice: s.Choices[i].Key, Votes: []uint64{20, 20, 20}, Powers: []decimal.Decimal{amount, amount, amount},
+			Largest: amount, LargestVoter: "0xa",
+		})
+	}
+	s.Power = s.TotalPower
+	return p
+}
+
+func quorumOf(power int64, kind governance.QuorumType, choices ...string) func(*record.Proposal) {
+	return func(p *record.Proposal) {
+		p.QuorumRaw, p.Quorum, p.QuorumType, p.QuorumChoices = "q", new(decimal.NewFromInt(power)), kind, choices
+	}
+}
+
+// The quorum of a Governor counts what its contract counts. A quorum of rejection is nothing that a vote
+// lacks, and no lead decides beside it.
+func TestSignalsFollowTheQuorumOfTheContract(t *testing.T) {
+	t.Parallel()
+	missed, atRisk, lead := "quorum_missed", "quorum_at_risk", "contested_result"
+	for name, c := range map[string]struct {
+		p    proposal
+		want []string
+		none []string
+		// counted is the figure of the evidence.
+		counted string
+	}{
+		"for and abstain make it": {
+			counted(quorumOf(60, ""), governance.BallotsBasis, 51, 49, 9), []string{lead}, []string{missed, atRisk}, "",
+		},
+		"for and abstain miss it, against does not count": {
+			counted(quorumOf(61, ""), governance.BallotsBasis, 51, 49, 9), []string{missed, atRisk}, []string{lead}, "60",
+		},
+		"for alone misses it": {
+			counted(quorumOf(60, "", governance.GovernorFor), governance.BallotsBasis, 51, 49, 9), []string{missed, atRisk}, []string{lead}, "51",
+		},
+		"against counts where the contract says so": {
+			counted(quorumOf(109, "", governance.GovernorFor, governance.GovernorAgainst, governance.GovernorAbstain), governance.BallotsBasis, 51, 49, 9),
+			[]string{lead}, []string{missed, atRisk}, "",
+		},
+		"a quorum of rejection is missed": {
+			counted(quorumOf(60, governance.QuorumOfRejection), governance.BallotsBasis, 51, 49, 9), nil, []string{missed, atRisk, lead, "decisive_ballot", "close_race"}, "",
+		},
+		"a quorum of rejection is exceeded": {
+			counted(quorumOf(48, governance.QuorumOfRejection), governance.BallotsBasis, 51, 49, 9), nil, []string{missed, atRisk, lead, "decisive_ballot", "close_race"}, "",
+		},
+		"by what upstream states, which says nothing of the time before the end": {
+			counted(quorumOf(61, ""), governance.UpstreamBasis, 51, 49, 9), []string{missed}, []string{atRisk, lead}, "60",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rows, err := c.p.signalRows()
+			if err != nil {
+				t.Fatal(err)
+			}
+			has := func(signal string) bool {
+				return slices.ContainsFunc(rows, func(r warehouse.FeedSignal) bool { return string(r.SignalType) == signal })
+			}
+			for _, signal := range c.want {
+				if !has(signal) {
+					t.Errorf("got no %s", signal)
+				}
+			}
+			for _, signal := range c.none {
+				if has(signal) {
+					t.Errorf("got %s, want none", signal)
+				}
+			}
+			if hit := c.p.facts().Final.Counted.String(); c.counted != "" && hit != c.counted {
+				t.Errorf("got %s counted, want %s", hit, c.counted)
+			}
+		})
+	}
+}
+
+// What a block states that is not final is no ground for a signal but those of the times.
+func TestProvisionalNumbersGiveNoSignal(t *testing.T) {
+	t.Parallel()
+	p := counted(quorumOf(61, ""), governance.BallotsBasis, 51, 49, 9)
+	p.state.QualityFlags = []string{string(rules.Provisional)}
+	rows, err := p.signalRows()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range rows {
+		if row.SignalType != "voting_opened" && row.SignalType != "proposal_deadline_reminder" {
+			t.Errorf("got %s", row.SignalType)
+		}
+	}
+}
+
+// A quorum is reached at the end where only upstream's totals tell, one of rejection by more than it.
+func TestEventsFollowTheQuorumOfTheContract(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		p    proposal
+		want bool
+	}{
+		"for and abstain make it":           {counted(quorumOf(60, ""), governance.UpstreamBasis, 51, 49, 9), true},
+		"for alone misses it":               {counted(quorumOf(60, "", governance.GovernorFor), governance.UpstreamBasis, 51, 49, 9), false},
+		"a quorum of rejection is equalled": {counted(quorumOf(49, governance.QuorumOfRejection), governance.UpstreamBasis, 51, 49, 9), false},
+		"a quorum of rejection is exceeded": {counted(quorumOf(48, governance.QuorumOfRejection), governance.UpstreamBasis, 51, 49, 9), true},
+		"ballots alone tell when":           {counted(quorumOf(60, ""), governance.BallotsBasis, 51, 49, 9), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := slices.ContainsFunc(c.p.eventRows(nil), func(e warehouse.FeedEvent) bool { return e.EventType == rules.QuorumReached })
+			if got != c.want {
+				t.Errorf("got %t, want %t", got, c.want)
+			}
+		})
+	}
+}
