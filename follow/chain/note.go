@@ -19,8 +19,10 @@ import (
 type note struct {
 	// Start and End are those of voting.
 	Start, End moment
-	// Rules are those of the block that created it; nil until they are known.
-	Rules *rules `json:",omitempty"`
+	// Rules are those of the block that created it; nil until they are known. Withdrawn is true if
+	// all blocks that stated the proposal were replaced.
+	Rules     *rules `json:",omitempty"`
+	Withdrawn bool   `json:",omitempty"`
 	// Quorum is in smallest units; empty for none. QuorumKnown is true once the contract was
 	// asked after the start: before, it does not say. It is asked again while voting may change
 	// it, and a last time as of the block in which voting ended: QuorumEnd is that end.
@@ -30,8 +32,9 @@ type note struct {
 	// State is the state that the contract states; empty where it states none.
 	State string `json:",omitempty"`
 	// Executed is the execution by the timelock of a proposal whose Governor did not notice;
-	// nil for none.
+	// nil for none. Undated is true while no log of the timelock says when it was.
 	Executed *record.Milestone `json:",omitempty"`
+	Undated  bool              `json:",omitempty"`
 	// Counted is true once the votes held agreed with the contract's count, or the contract
 	// stated none; Recounts is how often they did not.
 	Counted  bool `json:",omitempty"`
@@ -172,6 +175,7 @@ func (c *Chain) consult(ctx context.Context, g *governor, proposals []proposal) 
 		if err != nil {
 			return nil, err
 		}
+		g.note(p.id).Withdrawn = p.withdrawn
 		if changed {
 			renewed = append(renewed, p.id)
 		}
@@ -213,7 +217,7 @@ func (c *Chain) consult(ctx context.Context, g *governor, proposals []proposal) 
 // whoever asks whenever. Where no endpoint has the state of that block, the present one is as
 // good unless the contract has changed since.
 func (c *Chain) setFinalQuorum(ctx context.Context, g *governor, p proposal, n *note) error {
-	if !n.lacksFinalQuorum(c.cursor(laneFinal).UpstreamAt) {
+	if !n.lacksFinalQuorum(c.cursor(laneFinal).UpstreamAt) || p.created.BlockNumber > c.at().final.Number {
 		return nil
 	}
 	id, _ := new(big.Int).SetString(p.id, 10)
@@ -306,8 +310,8 @@ func (n *note) hasStarted(now time.Time) bool {
 // findExecution dates the execution of a proposal that the timelock executed without its
 // Governor: the operation that was scheduled just before the proposal was queued.
 func (c *Chain) findExecution(ctx context.Context, g *governor, p proposal, n *note) error {
-	n.Executed = nil
-	if n.State != "executed" || p.reached == "executed" || p.queued == nil {
+	n.Executed, n.Undated = nil, n.State == "executed" && p.reached != "executed" && p.queued != nil
+	if !n.Undated {
 		return nil
 	}
 	logs, err := c.journal.Warehouse.TimelockLogs(ctx, c.ChainID, g.address)
@@ -326,7 +330,7 @@ func (c *Chain) findExecution(ctx context.Context, g *governor, p proposal, n *n
 			operation = l.ProposalID
 		case kind == eventDone && operation != "" && l.ProposalID == operation:
 			at := governance.TimestampOf(l.BlockAt)
-			n.Executed = &record.Milestone{Type: "executed", At: &at, TxHash: l.TxHash}
+			n.Executed, n.Undated = &record.Milestone{Type: "executed", At: &at, TxHash: l.TxHash}, false
 			return nil
 		}
 	}

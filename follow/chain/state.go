@@ -52,7 +52,7 @@ func (n *note) isDue(now time.Time) bool {
 		return passed(n.Start)
 	case n.State == "active":
 		return !abandoned(n.Start, now) || now.Minute() == 0 || passed(n.End)
-	case n.State == "queued":
+	case n.State == "queued", n.State == "succeeded":
 		return !abandoned(n.End, now) || now.Minute() == 0
 	default:
 		return false
