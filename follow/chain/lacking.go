@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"pnyx/follow/fetch"
+	"pnyx/governance"
 	"pnyx/warehouse"
 )
 
@@ -36,6 +37,9 @@ func (c *Chain) sayLacking(ctx context.Context) error {
 	var changed []warehouse.FollowCursor
 	for _, g := range c.governors {
 		cursor := c.journal.Cursor(g.source, laneBackfill)
+		if cursor.State != governance.SourceLive {
+			continue // what its past has may still be read
+		}
 		if lacks := c.lacks(g, unread); lacks != cursor.Lacks {
 			cursor.Lacks = lacks
 			changed = append(changed, cursor)

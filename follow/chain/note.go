@@ -169,20 +169,21 @@ func (m *moment) estimate(before moment, ahead uint64, now clockNow) {
 func (c *Chain) consult(ctx context.Context, g *governor, proposals []proposal) (renewed []string, err error) {
 	var now clockNow
 	var methods []method
-	asked := make([]bool, len(proposals)) // for the quorum
+	// asked is true where the contract is asked for the quorum, before is the one that was known.
+	asked, before := make([]bool, len(proposals)), make([]string, len(proposals))
 	for i, p := range proposals {
 		changed, err := c.learnRules(ctx, g, p)
 		if err != nil {
 			return nil, err
 		}
-		g.note(p.id).Withdrawn = p.withdrawn
 		if changed {
 			renewed = append(renewed, p.id)
 		}
+		g.note(p.id).Withdrawn, before[i] = p.withdrawn, g.note(p.id).Quorum
 		id, _ := new(big.Int).SetString(p.id, 10)
 		methods = append(methods, method{g.address, "state(uint256)", []*big.Int{id}, "uint256"},
 			method{g.address, "proposalDeadline(uint256)", []*big.Int{id}, "uint256"})
-		if asked[i] = g.note(p.id).asksQuorum(); asked[i] {
+		if asked[i] = g.note(p.id).asksQuorum(c.Clock.Now()); asked[i] {
 			ways := quorumMethods(g.address, id, p.start)
 			methods = append(methods, ways[:]...)
 		}
@@ -206,7 +207,7 @@ func (c *Chain) consult(ctx context.Context, g *governor, proposals []proposal) 
 			n.setQuorum(said[:quorumWays], p.id, c.Clock.Now())
 			said = said[quorumWays:]
 		}
-		if err := errors.Join(c.setFinalQuorum(ctx, g, p, n), c.findExecution(ctx, g, p, n)); err != nil {
+		if err := errors.Join(c.setFinalQuorum(ctx, g, p, n, before[i]), c.findExecution(ctx, g, p, n)); err != nil {
 			return nil, err
 		}
 	}
@@ -215,8 +216,8 @@ func (c *Chain) consult(ctx context.Context, g *governor, proposals []proposal) 
 
 // setFinalQuorum takes the quorum as of the block in which voting ended, which is the same for
 // whoever asks whenever. Where no endpoint has the state of that block, the present one is as
-// good unless the contract has changed since.
-func (c *Chain) setFinalQuorum(ctx context.Context, g *governor, p proposal, n *note) error {
+// good unless the contract has changed since: then the one that was known before stays.
+func (c *Chain) setFinalQuorum(ctx context.Context, g *governor, p proposal, n *note, before string) error {
 	if !n.lacksFinalQuorum(c.cursor(laneFinal).UpstreamAt) || p.created.BlockNumber > c.at().final.Number {
 		return nil
 	}
@@ -231,13 +232,16 @@ func (c *Chain) setFinalQuorum(ctx context.Context, g *governor, p proposal, n *
 	}
 	said, held, err := c.client.askAt(ctx, hexOf(end), methods[:]...)
 	switch {
-	case err == nil && held:
-		n.Quorum = ""
-	case err == nil && !g.changedSince(end, eventParameters, eventUpgraded):
-		said, err = c.client.ask(ctx, methods[:]...)
-	}
-	if err != nil {
+	case err != nil:
 		return err
+	case held:
+		n.Quorum = ""
+	case !g.changedSince(end, eventParameters, eventUpgraded):
+		if said, err = c.client.ask(ctx, methods[:]...); err != nil {
+			return err
+		}
+	default:
+		n.Quorum = before
 	}
 	n.setQuorum(said, p.id, c.Clock.Now())
 	n.QuorumKnown, n.QuorumEnd = true, n.End.Value
@@ -282,9 +286,10 @@ func quorumMethods(address string, id, start *big.Int) [quorumWays]method {
 
 // asksQuorum reports whether the contract is asked for the quorum: until it has stated one, and
 // while voting may change it.
-func (n *note) asksQuorum() bool {
+func (n *note) asksQuorum(now time.Time) bool {
 	isFinal := n.QuorumEnd != "" && n.QuorumEnd == n.End.Value
-	return !isFinal && (!n.QuorumKnown || n.State == "active")
+	isOver := n.End.At != nil && n.End.At.Time().Before(now)
+	return !isFinal && (!n.QuorumKnown || n.State == "active" && !isOver)
 }
 
 // setQuorum takes the first quorum that the contract states. What quorum(uint256) answers to an

@@ -68,6 +68,7 @@ func (c *Chain) learnRules(ctx context.Context, g *governor, p proposal) (change
 	}
 	found.Seconds = p.countsSeconds(found.Seconds)
 	found.Block, before.Block = block, block
+	n.Start, n.End, n.QuorumEnd = moment{}, moment{}, "" // which may have been read by other rules
 	n.Rules, changed = &found.rules, !reflect.DeepEqual(before, found.rules)
 	if changed {
 		c.unsure.Store(true)
