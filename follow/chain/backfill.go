@@ -192,6 +192,7 @@ func (c *Chain) readPast(ctx context.Context, governors []*governor, first, last
 		at := got.end.at()
 		cursors[i].UpstreamAt = &at
 	}
+	c.unsure.Store(true) // a past that is read to its end
 	return c.write(ctx, change{logs: got.logs, final: c.at().final.Number}, cursors...)
 }
 

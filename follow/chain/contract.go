@@ -100,7 +100,8 @@ func (c *client) ask(ctx context.Context, methods ...method) ([]any, error) {
 	return results, err
 }
 
-// askAt calls contracts as of a block; held is false where every endpoint lacks its state.
+// askAt calls contracts as of a block; held is false where every endpoint refuses that one: it lacks
+// its state.
 func (c *client) askAt(ctx context.Context, block string, methods ...method) (results []any, held bool, err error) {
 	results = make([]any, len(methods))
 	lacking := 0
@@ -116,8 +117,8 @@ func (c *client) askAt(ctx context.Context, block string, methods ...method) (re
 		}
 		for i, m := range methods {
 			value, err := calls[i].value(m.result)
-			if refused, ok := errors.AsType[*rpcError](err); ok && block != latest && (refused.isPruned() || refused.isAhead()) {
-				lacking++
+			if refused, ok := errors.AsType[*rpcError](err); ok && block != latest && !refused.isLimit() {
+				lacking++ // whatever its words: the call is as any other
 			}
 			if err != nil {
 				return fmt.Errorf("call %s of %s: %w", m.signature, m.to, err)

@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"pnyx/follow/fetch"
+	"pnyx/governance"
 	"pnyx/warehouse"
 )
 
@@ -35,7 +37,10 @@ func (c *Chain) sayLacking(ctx context.Context) error {
 	var changed []warehouse.FollowCursor
 	for _, g := range c.governors {
 		cursor := c.journal.Cursor(g.source, laneBackfill)
-		if lacks := g.lacks(unread); lacks != cursor.Lacks {
+		if cursor.State != governance.SourceLive {
+			continue // what its past has may still be read
+		}
+		if lacks := c.lacks(g, unread); lacks != cursor.Lacks {
 			cursor.Lacks = lacks
 			changed = append(changed, cursor)
 		}
@@ -48,7 +53,8 @@ func (c *Chain) sayLacking(ctx context.Context) error {
 }
 
 // lacks says what of a Governor is not held; empty for nothing.
-func (g *governor) lacks(unread []warehouse.UnreadChainLog) string {
+func (c *Chain) lacks(g *governor, unread []warehouse.UnreadChainLog) string {
+	modes := c.unknownModes(g)
 	var events, proposals, lacks []string
 	var logs, votes uint64
 	for _, u := range unread {
@@ -66,10 +72,23 @@ func (g *governor) lacks(unread []warehouse.UnreadChainLog) string {
 	if votes > 0 {
 		lacks = append(lacks, fmt.Sprintf("%d logs about %d proposals that no known event creates: %s", votes, len(proposals), named(proposals)))
 	}
-	if mode := g.known().UnknownMode; mode != "" {
-		lacks = append(lacks, fmt.Sprintf("the counting mode %q is not known", fetch.Clip(mode)))
+	if len(modes) > 0 {
+		lacks = append(lacks, fmt.Sprintf("%d counting modes are not known: %s", len(modes), named(modes)))
 	}
 	return strings.Join(lacks, "; ")
+}
+
+// unknownModes returns the counting modes of a Governor's proposals with a word that is not known.
+func (c *Chain) unknownModes(g *governor) (modes []string) {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	for _, n := range g.notes {
+		if n.Rules != nil && !n.Withdrawn && n.Rules.UnknownMode != "" {
+			modes = append(modes, strconv.Quote(fetch.Clip(n.Rules.UnknownMode)))
+		}
+	}
+	slices.Sort(modes)
+	return slices.Compact(modes)
 }
 
 // named lists the first of some names.

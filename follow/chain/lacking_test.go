@@ -41,9 +41,11 @@ func TestWhatAGovernorStatesAndIsNotHeldIsNamed(t *testing.T) {
 		"another ProposalCreated":    {"", []fake.Log{variant}, []string{variant.Topics[0]}},
 		"a vote without a proposal":  {"", []fake.Log{voted(ada, 1, 5), voted(bob, 1, 6)}, []string{"2 logs about 1 proposals", "creates: 1"}},
 		"an end without a proposal":  {"", []fake.Log{fake.Emit(governorAddress, "ProposalExecuted(uint256)", 0, uint64(9))}, []string{"creates: 9"}},
-		"a mode that is not known":   {"support=ranked&quorum=for", []fake.Log{created(1, 22, 60)}, []string{`"support=ranked&quorum=for" is not known`}},
-		"params that are not known":  {"support=bravo&quorum=for&params=delegated", nil, []string{"counting mode"}},
-		"the mode of Bravo":          {"support=bravo&quorum=bravo", nil, nil},
+		"a mode that is not known":   {"support=ranked&quorum=for", []fake.Log{created(1, 22, 60)}, []string{`modes are not known: "support=ranked&quorum=for"`}},
+		"params that are not known":  {"support=bravo&quorum=for&params=delegated", []fake.Log{created(1, 22, 60)}, []string{"counting mode"}},
+		"the mode of fractions":      {"support=bravo,fractional&quorum=for,abstain&params=fractional", []fake.Log{created(1, 22, 60)}, nil},
+		"the mode of overrides":      {"support=bravo,override&quorum=for,abstain&overridable=true", []fake.Log{created(1, 22, 60)}, nil},
+		"the mode of Bravo":          {"support=bravo&quorum=bravo", []fake.Log{created(1, 22, 60)}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

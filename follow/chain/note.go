@@ -19,8 +19,10 @@ import (
 type note struct {
 	// Start and End are those of voting.
 	Start, End moment
-	// Rules are those of the block that created it; nil until they are known.
-	Rules *rules `json:",omitempty"`
+	// Rules are those of the block that created it; nil until they are known. Withdrawn is true if
+	// all blocks that stated the proposal were replaced.
+	Rules     *rules `json:",omitempty"`
+	Withdrawn bool   `json:",omitempty"`
 	// Quorum is in smallest units; empty for none. QuorumKnown is true once the contract was
 	// asked after the start: before, it does not say. It is asked again while voting may change
 	// it, and a last time as of the block in which voting ended: QuorumEnd is that end.
@@ -30,8 +32,9 @@ type note struct {
 	// State is the state that the contract states; empty where it states none.
 	State string `json:",omitempty"`
 	// Executed is the execution by the timelock of a proposal whose Governor did not notice;
-	// nil for none.
+	// nil for none. Undated is true while no log of the timelock says when it was.
 	Executed *record.Milestone `json:",omitempty"`
+	Undated  bool              `json:",omitempty"`
 	// Counted is true once the votes held agreed with the contract's count, or the contract
 	// stated none; Recounts is how often they did not.
 	Counted  bool `json:",omitempty"`
@@ -166,7 +169,8 @@ func (m *moment) estimate(before moment, ahead uint64, now clockNow) {
 func (c *Chain) consult(ctx context.Context, g *governor, proposals []proposal) (renewed []string, err error) {
 	var now clockNow
 	var methods []method
-	asked := make([]bool, len(proposals)) // for the quorum
+	// asked is true where the contract is asked for the quorum, before is the one that was known.
+	asked, before := make([]bool, len(proposals)), make([]string, len(proposals))
 	for i, p := range proposals {
 		changed, err := c.learnRules(ctx, g, p)
 		if err != nil {
@@ -175,10 +179,11 @@ func (c *Chain) consult(ctx context.Context, g *governor, proposals []proposal) 
 		if changed {
 			renewed = append(renewed, p.id)
 		}
+		g.note(p.id).Withdrawn, before[i] = p.withdrawn, g.note(p.id).Quorum
 		id, _ := new(big.Int).SetString(p.id, 10)
 		methods = append(methods, method{g.address, "state(uint256)", []*big.Int{id}, "uint256"},
 			method{g.address, "proposalDeadline(uint256)", []*big.Int{id}, "uint256"})
-		if asked[i] = g.note(p.id).asksQuorum(); asked[i] {
+		if asked[i] = g.note(p.id).asksQuorum(c.Clock.Now()); asked[i] {
 			ways := quorumMethods(g.address, id, p.start)
 			methods = append(methods, ways[:]...)
 		}
@@ -202,7 +207,7 @@ func (c *Chain) consult(ctx context.Context, g *governor, proposals []proposal) 
 			n.setQuorum(said[:quorumWays], p.id, c.Clock.Now())
 			said = said[quorumWays:]
 		}
-		if err := errors.Join(c.setFinalQuorum(ctx, g, p, n), c.findExecution(ctx, g, p, n)); err != nil {
+		if err := errors.Join(c.setFinalQuorum(ctx, g, p, n, before[i]), c.findExecution(ctx, g, p, n)); err != nil {
 			return nil, err
 		}
 	}
@@ -211,9 +216,9 @@ func (c *Chain) consult(ctx context.Context, g *governor, proposals []proposal) 
 
 // setFinalQuorum takes the quorum as of the block in which voting ended, which is the same for
 // whoever asks whenever. Where no endpoint has the state of that block, the present one is as
-// good unless the contract has changed since.
-func (c *Chain) setFinalQuorum(ctx context.Context, g *governor, p proposal, n *note) error {
-	if !n.lacksFinalQuorum(c.cursor(laneFinal).UpstreamAt) {
+// good unless the contract has changed since: then the one that was known before stays.
+func (c *Chain) setFinalQuorum(ctx context.Context, g *governor, p proposal, n *note, before string) error {
+	if !n.lacksFinalQuorum(c.cursor(laneFinal).UpstreamAt) || p.created.BlockNumber > c.at().final.Number {
 		return nil
 	}
 	id, _ := new(big.Int).SetString(p.id, 10)
@@ -227,13 +232,16 @@ func (c *Chain) setFinalQuorum(ctx context.Context, g *governor, p proposal, n *
 	}
 	said, held, err := c.client.askAt(ctx, hexOf(end), methods[:]...)
 	switch {
-	case err == nil && held:
-		n.Quorum = ""
-	case err == nil && !g.changedSince(end, eventParameters, eventUpgraded):
-		said, err = c.client.ask(ctx, methods[:]...)
-	}
-	if err != nil {
+	case err != nil:
 		return err
+	case held:
+		n.Quorum = ""
+	case !g.changedSince(end, eventParameters, eventUpgraded):
+		if said, err = c.client.ask(ctx, methods[:]...); err != nil {
+			return err
+		}
+	default:
+		n.Quorum = before
 	}
 	n.setQuorum(said, p.id, c.Clock.Now())
 	n.QuorumKnown, n.QuorumEnd = true, n.End.Value
@@ -278,9 +286,10 @@ func quorumMethods(address string, id, start *big.Int) [quorumWays]method {
 
 // asksQuorum reports whether the contract is asked for the quorum: until it has stated one, and
 // while voting may change it.
-func (n *note) asksQuorum() bool {
+func (n *note) asksQuorum(now time.Time) bool {
 	isFinal := n.QuorumEnd != "" && n.QuorumEnd == n.End.Value
-	return !isFinal && (!n.QuorumKnown || n.State == "active")
+	isOver := n.End.At != nil && n.End.At.Time().Before(now)
+	return !isFinal && (!n.QuorumKnown || n.State == "active" && !isOver)
 }
 
 // setQuorum takes the first quorum that the contract states. What quorum(uint256) answers to an
@@ -306,8 +315,8 @@ func (n *note) hasStarted(now time.Time) bool {
 // findExecution dates the execution of a proposal that the timelock executed without its
 // Governor: the operation that was scheduled just before the proposal was queued.
 func (c *Chain) findExecution(ctx context.Context, g *governor, p proposal, n *note) error {
-	n.Executed = nil
-	if n.State != "executed" || p.reached == "executed" || p.queued == nil {
+	n.Executed, n.Undated = nil, n.State == "executed" && p.reached != "executed" && p.queued != nil
+	if !n.Undated {
 		return nil
 	}
 	logs, err := c.journal.Warehouse.TimelockLogs(ctx, c.ChainID, g.address)
@@ -326,7 +335,7 @@ func (c *Chain) findExecution(ctx context.Context, g *governor, p proposal, n *n
 			operation = l.ProposalID
 		case kind == eventDone && operation != "" && l.ProposalID == operation:
 			at := governance.TimestampOf(l.BlockAt)
-			n.Executed = &record.Milestone{Type: "executed", At: &at, TxHash: l.TxHash}
+			n.Executed, n.Undated = &record.Milestone{Type: "executed", At: &at, TxHash: l.TxHash}, false
 			return nil
 		}
 	}

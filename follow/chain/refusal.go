@@ -43,8 +43,10 @@ var (
 	}
 	halved = regexp.MustCompile(`(?i)exceeds? (?:max|limit|the max)|(?:range|size|results?|logs|blocks) [a-z ]*exceed|exceed[a-z ]* (?:range|size|results?|logs|blocks)|` +
 		`too (?:large|wide|big|many)|response size|time(?:d ?)?out|query returned more than|no backend is currently healthy`)
-	prunedText = regexp.MustCompile(`(?i)missing trie node|history has been pruned|state (?:\S+ )?is(?: not| un)[ ]?available|old data not available|` +
-		`required historical state|state (?:already|has been) (?:discarded|pruned)|\barchive\b|distance to target block`)
+	prunedText = regexp.MustCompile(`(?i)missing trie node|history has been pruned|state is not available|old data not available`)
+	// stateText are the words for the state of an old block that is gone.
+	stateText = regexp.MustCompile(`(?i)\bstate\b.{0,80}(?:unavailable|not (?:be )?(?:available|found)|pruned|discarded|indexed)|(?:no|historical) state|\barchive\b|` +
+		`is pruned|out ?of ?range ?error|distance to target block|metadata is not found`)
 	aheadText    = regexp.MustCompile(`(?i)invalid block range params|unknown block|header not found|block not found|beyond (?:the )?head`)
 	revertedText = regexp.MustCompile(`(?i)revert|invalid opcode|invalid jump|out of gas|stack underflow`)
 	unknownTag   = regexp.MustCompile(`(?i)invalid block tag|tag.*not supported|finalized.*not|unknown block tag`)
@@ -73,7 +75,7 @@ func (e *rpcError) isUnderstood() bool {
 		return true
 	}
 	_, ofRange := refusedSpan(e, maxSpan)
-	return ofRange || e.isPruned() || e.isAhead() || e.isReverted() || e.isUnknownTag()
+	return ofRange || e.isPruned() || stateText.MatchString(e.Message) || e.isAhead() || e.isReverted() || e.isUnknownTag()
 }
 
 // isPruned reports that the endpoint keeps neither the state nor the logs so far back.

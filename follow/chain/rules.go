@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/shopspring/decimal"
 
@@ -62,21 +63,29 @@ func (c *Chain) learnRules(ctx context.Context, g *governor, p proposal) (change
 	case !held && block > c.at().final.Number:
 		return false, nil // the endpoint is behind: it is asked with the next poll of states
 	case !held:
-		found.rules = g.guessRules(p)
+		found.rules = g.known().rules
+		found.UnknownQuorum = found.UnknownQuorum || g.changedSince(block, eventUpgraded)
 	}
+	found.Seconds = p.countsSeconds(found.Seconds)
 	found.Block, before.Block = block, block
-	n.Rules = &found.rules
-	return !reflect.DeepEqual(before, found.rules), nil
+	n.Start, n.End, n.QuorumEnd = moment{}, moment{}, "" // which may have been read by other rules
+	n.Rules, changed = &found.rules, !reflect.DeepEqual(before, found.rules)
+	if changed {
+		c.unsure.Store(true)
+	}
+	return changed, nil
 }
 
-// guessRules returns the rules of a proposal of whose block no endpoint has the state: the
-// head's. What the proposal itself tells comes first, and what may have changed is not known.
-func (g *governor) guessRules(p proposal) rules {
-	r := g.known().rules
+// countsSeconds reports whether the clock values of a proposal are times, where the contract says
+// so as of the end of its block, or as of the head: what it says may be of another time, and the
+// value of the start is of one kind alone.
+func (p proposal) countsSeconds(stated bool) bool {
 	const firstTime = 1_000_000_000 // a time of 2001, and no number of a block
-	r.Seconds = p.start.IsInt64() && p.start.Int64() > firstTime
-	r.UnknownQuorum = r.UnknownQuorum || g.changedSince(p.created.BlockNumber, eventUpgraded)
-	return r
+	if !p.start.IsInt64() {
+		return stated
+	}
+	away := time.Unix(p.start.Int64(), 0).Sub(p.created.BlockAt).Abs()
+	return p.start.Int64() >= firstTime && (stated || away < 366*day)
 }
 
 // countedSides returns those of the choices that are sides, in the order of choices.
@@ -101,8 +110,8 @@ func (r *rules) setMode(counting string, constantQuorum bool) {
 		known := true
 		switch words := strings.Split(value, ","); key {
 		case "support":
-			known = value == "bravo"
-			r.UnknownSides = !known
+			r.UnknownSides = !slices.Contains(words, "bravo")
+			known = !slices.ContainsFunc(words, func(word string) bool { return !slices.Contains([]string{"bravo", "fractional", "override"}, word) })
 		case "quorum":
 			if value == "bravo" {
 				words = []string{governance.GovernorFor}
@@ -114,7 +123,7 @@ func (r *rules) setMode(counting string, constantQuorum bool) {
 			r.InParts = value == "fractional"
 			known = r.InParts || value == "modules"
 		default:
-			known = part == ""
+			known = part == "" || part == "overridable=true"
 		}
 		if !known {
 			r.UnknownMode = counting

@@ -103,6 +103,42 @@ func TestRulesOfABlockWhoseStateIsGoneAreNotGuessedAcrossAnUpgrade(t *testing.T)
 	}
 }
 
+func TestAQuorumOfABlockWhoseStateIsGoneIsNotGuessedAcrossAChange(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		live bool
+		want string
+	}{"who saw it": {true, "4"}, "who comes later": {false, ""}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFollower(t)
+			f.chain.MineEmpty(20)
+			f.start()
+			if c.live {
+				f.poll("tip", "backfill", "final")
+			}
+			f.chain.Mine(createdAt(1, 22, 30))
+			f.chain.Change(governorAddress, "quorum(uint256)", []any{uint64(22)}, uint64(4))
+			f.chain.Change(governorAddress, "state(uint256)", []any{uint64(1)}, uint64(1))
+			f.chain.MineEmpty(3)
+			f.chain.Fail(fake.Faults{Pruned: true})
+			if c.live {
+				f.poll("tip", "state")
+			}
+			f.chain.MineEmpty(20)
+			f.chain.Change(governorAddress, "quorum(uint256)", []any{uint64(22)}, uint64(8))
+			f.chain.Change(governorAddress, "state(uint256)", []any{uint64(1)}, uint64(4))
+			f.chain.Mine(fake.Emit(governorAddress, "QuorumNumeratorUpdated(uint256,uint256)", 0, uint64(4), uint64(8)))
+			f.chain.MineEmpty(20)
+			f.start()
+			f.poll("tip", "backfill", "final", "state")
+			if p, known := f.proposal("1"); !known || p.QuorumRaw != c.want {
+				t.Errorf("got quorum %q (held %t), want %q", p.QuorumRaw, known, c.want)
+			}
+		})
+	}
+}
+
 func TestRulesArriveLaterWhereTheEndpointIsBehind(t *testing.T) {
 	t.Parallel()
 	f := newFollower(t)

@@ -2,6 +2,7 @@ package chain
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"pnyx/warehouse"
@@ -34,7 +35,7 @@ func (c *Chain) pollState(ctx context.Context) (more bool, err error) {
 			return false, err
 		}
 	}
-	return false, c.countEnded(ctx)
+	return false, errors.Join(c.noteLacking(ctx), c.countEnded(ctx))
 }
 
 // abandoned reports whether a moment is so long ago that a change is unlikely.
@@ -52,7 +53,7 @@ func (n *note) isDue(now time.Time) bool {
 		return passed(n.Start)
 	case n.State == "active":
 		return !abandoned(n.Start, now) || now.Minute() == 0 || passed(n.End)
-	case n.State == "queued":
+	case n.State == "queued", n.State == "succeeded":
 		return !abandoned(n.End, now) || now.Minute() == 0
 	default:
 		return false

@@ -170,6 +170,12 @@ func (c *Chain) note(rows []warehouse.ChainLog, ch change) (keys, changed map[wa
 	}
 	for _, l := range rows {
 		c.position.logged = max(c.position.logged, l.BlockNumber)
+		if strings.HasPrefix(l.ProposalID, "0x") {
+			for _, id := range c.executable(l.Governor) {
+				about := warehouse.ChainLogKey{Governor: l.Governor, ProposalID: id}
+				keys[about], changed[about] = true, true
+			}
+		}
 		if l.ProposalID == "" || strings.HasPrefix(l.ProposalID, "0x") {
 			continue
 		}
@@ -183,6 +189,18 @@ func (c *Chain) note(rows []warehouse.ChainLog, ch change) (keys, changed map[wa
 		}
 	}
 	return keys, changed
+}
+
+// executable returns the proposals of a Governor that a log of its timelock may execute or date.
+func (c *Chain) executable(address string) (ids []string) {
+	for _, g := range c.governors {
+		for id, n := range g.notes {
+			if g.address == address && (n.State == "queued" || n.Undated || n.Executed != nil) {
+				ids = append(ids, id)
+			}
+		}
+	}
+	return ids
 }
 
 // recordsOf returns the records of a Governor: the source, proposals, ballots. What of one

@@ -77,7 +77,7 @@ func StartChainLab(tb testing.TB) *ChainLab {
 	if source == "" {
 		tb.Skip("needs PNYX_TEST_CHAIN_LAB, a folder with the chain lab")
 	}
-	lab := &ChainLab{tb: tb, dir: installLab(tb, source), run: tb.TempDir()}
+	lab := &ChainLab{tb: tb, dir: npmInstalled(tb, "chain-lab", source), run: tb.TempDir()}
 	port, proxy := Free(tb), Free(tb)
 	lab.URL, lab.ProxyURL = "http://127.0.0.1:"+port, "http://127.0.0.1:"+proxy
 	lab.environ = []string{"LAB_RUN=" + lab.run, "LAB_PORT=" + port, "LAB_PROXY_PORT=" + proxy}
@@ -97,29 +97,40 @@ func StartChainLab(tb testing.TB) *ChainLab {
 	return lab
 }
 
-// installLab copies the lab and installs its packages, once for each version of it on this
-// machine.
-func installLab(tb testing.TB, source string) string {
+// npmInstalled copies a folder and installs its packages, once on this machine for its package.json. Without npm or
+// its packages, the test is skipped.
+func npmInstalled(tb testing.TB, name, source string) string {
 	tb.Helper()
-	dir := filepath.Join(os.TempDir(), fmt.Sprintf("pnyx-test-chain-lab-%d", os.Getuid()))
+	npm := Program(tb, "npm", "")
+	dir := filepath.Join(os.TempDir(), fmt.Sprintf("pnyx-test-%s-%d", name, os.Getuid()))
 	lock := flock.New(dir + ".lock")
 	if err := lock.Lock(); err != nil {
 		tb.Fatal(err)
 	}
-	defer lock.Unlock() //nolint:errcheck // the end of the process unlocks as well
+	defer lock.Unlock()                                               //nolint:errcheck // the end of the process unlocks as well
+	recipe, err := os.ReadFile(filepath.Join(source, "package.json")) //nolint:gosec // of the test
+	if err != nil {
+		tb.Fatal(err)
+	}
 	complete := filepath.Join(dir, "complete")
+	if installed, err := os.ReadFile(complete); err != nil || !bytes.Equal(installed, recipe) { //nolint:gosec // as above
+		if err := os.RemoveAll(dir); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	copied := exec.CommandContext(tb.Context(), "cp", "-r", source+"/.", dir) //nolint:gosec // our own words
+	if out, err := copied.CombinedOutput(); err != nil {
+		tb.Fatalf("copy %s: %v\n%s", name, err, out)
+	}
 	if _, err := os.Stat(complete); err == nil {
 		return dir
 	}
-	if err := errors.Join(os.RemoveAll(dir), os.CopyFS(dir, os.DirFS(source))); err != nil {
-		tb.Fatal(err)
-	}
-	install := exec.CommandContext(tb.Context(), Program(tb, "npm", ""), "install", "--no-audit", "--no-fund") //nolint:gosec // our own words
+	install := exec.CommandContext(tb.Context(), npm, "install", "--no-audit", "--no-fund") //nolint:gosec // our own words
 	install.Dir = dir
 	if out, err := install.CombinedOutput(); err != nil {
-		tb.Skipf("the chain lab cannot be installed: %v\n%s", err, out)
+		tb.Skipf("%s cannot be installed: %v\n%s", name, err, out)
 	}
-	if err := os.WriteFile(complete, nil, 0o600); err != nil {
+	if err := os.WriteFile(complete, recipe, 0o600); err != nil {
 		tb.Fatal(err)
 	}
 	return dir

@@ -227,6 +227,9 @@ func (r *recounted) addPoll(p *poll, name string, days map[string]bool, turnouts
 	if outcome == "executed" {
 		r.discovered = append(r.discovered, "proposal_executed "+key)
 	}
+	if p.status == "expired" {
+		r.discovered = append(r.discovered, "proposal_expired "+key)
+	}
 	add("voting_started", exactly, 50, p.start)
 	add("voting_ended", exactly, 70, p.end)
 	if at, how := p.quorumReached(days, result); at != nil {

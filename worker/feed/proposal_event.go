@@ -60,6 +60,9 @@ func (p proposal) events() []event {
 	}
 	add(rules.ProposalQueued, stated[rules.ProposalQueued], false)
 	add(rules.ProposalExpired, stated[rules.ProposalExpired], false)
+	if stated[rules.ProposalExpired] == nil && p.record.State == "expired" { // a contract logs no expiry
+		discovered(rules.ProposalExpired)
+	}
 	for eventType, outcome := range map[string]governance.Outcome{
 		rules.ProposalExecuted: governance.Executed, rules.ProposalCanceled: governance.Canceled,
 	} {

@@ -113,6 +113,13 @@ func TestEventsAreDerivedFromTimesStatesAndMilestones(t *testing.T) {
 				"proposal_created": "derived -48", "voting_started": "exact -48", "voting_ended": "exact -24", "proposal_canceled": "exact -5",
 			},
 		},
+		"expired, which no log states": {
+			governorProposal("expired", func(p *record.Proposal) { p.Milestones = []record.Milestone{milestone("queued", in(-20))} }), nil,
+			map[string]string{
+				"proposal_created": "derived -48", "voting_started": "exact -48", "voting_ended": "exact -24", "proposal_queued": "exact -20",
+				"proposal_expired": "discovered 0",
+			},
+		},
 		"canceled before it began": {
 			governorProposal("canceled", func(p *record.Proposal) {
 				p.StartAt, p.EndAt, p.Milestones = in(-10), in(10), []record.Milestone{milestone("canceled", in(-11))}

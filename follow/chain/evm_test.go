@@ -1,0 +1,104 @@
+package chain_test
+
+import (
+	"fmt"
+	"math/big"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"pnyx/follow/chain"
+	"pnyx/follow/clock"
+	"pnyx/governance"
+	"pnyx/test/env"
+	"pnyx/warehouse/record"
+)
+
+// wantViews fails the test unless what is held of each Governor is what its contract says.
+func (f *follower) wantViews(t *testing.T, view env.EVMView) {
+	t.Helper()
+	states := []string{"pending", "active", "canceled", "defeated", "succeeded", "queued", "expired", "executed"}
+	for _, g := range view.Governors {
+		for number, want := range g.Proposals {
+			source := chain.SourceID(fakeChain, g.Address)
+			ref := record.ProposalRef{Provider: governance.Governor, ExternalID: source + "/" + want.ID}.Hash()
+			found, err := f.warehouse.Proposals(t.Context(), []record.RefHash{ref})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(found) == 0 {
+				t.Errorf("%s %d: got no proposal", g.Name, number)
+				continue
+			}
+			p := found[0]
+			if p.State != states[want.State] {
+				t.Errorf("%s %d: got state %s, want %s", g.Name, number, p.State, states[want.State])
+			}
+			if want.EndAt > 0 && (p.EndAt == nil || p.EndAt.Time().Unix() != want.EndAt) {
+				t.Errorf("%s %d: got end %v, want %v", g.Name, number, p.EndAt, time.Unix(want.EndAt, 0).UTC())
+			}
+			if p.QuorumRaw != want.Quorum {
+				t.Errorf("%s %d: got quorum %q, want %q", g.Name, number, p.QuorumRaw, want.Quorum)
+			}
+			totals, err := f.warehouse.VoteTotals(t.Context(), []record.RefHash{ref})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got, wanted [3]string
+			for i, side := range []string{governance.GovernorAgainst, governance.GovernorFor, governance.GovernorAbstain} {
+				units, _ := new(big.Int).SetString(want.Votes[i], 10)
+				wanted[i] = decimal.NewFromBigInt(units, -g.Decimals).String()
+				got[i] = totals[ref].Choices[side].Power.String()
+				if len(p.StatedScores) == 3 {
+					got[i] = p.StatedScores[[]int{1, 0, 2}[i]].String()
+				}
+			}
+			if got != wanted {
+				t.Errorf("%s %d: got votes %v against, for and abstaining, want %v", g.Name, number, got, wanted)
+			}
+		}
+	}
+}
+
+// silent is the step after which votes were moved without an event, until they are counted at the end.
+const silent = "modules"
+
+func TestLongContractsOfEachKindAreFollowedAsTheyCount(t *testing.T) {
+	t.Parallel()
+	evm, view := env.StartEVM(t, fmt.Sprint(fakeChain))
+	f := newFollower(t)
+	f.endpoints, f.governors = []http.Handler{evm.Node}, nil
+	for _, g := range view.Governors {
+		f.governors = append(f.governors, chain.Governor{Address: g.Address})
+	}
+	f.clock = clock.Stepping(time.Unix(view.Time, 0))
+	f.start()
+	f.poll("tip", "backfill", "final", "state")
+	for evm.Steps > 0 {
+		view = evm.Play()
+		f.clock.Step(time.Unix(view.Time, 0).Sub(f.clock.Now()))
+		f.poll("tip", "final", "state", "state")
+		shown := view
+		if evm.Steps > 0 { // votes that are moved without an event are found when voting is over
+			shown.Governors = nil
+			for _, g := range view.Governors {
+				if g.Name != silent {
+					shown.Governors = append(shown.Governors, g)
+				}
+			}
+		}
+		f.wantViews(t, shown)
+		if t.Failed() {
+			t.Fatalf("with %d steps left", evm.Steps)
+		}
+	}
+	t.Run("from nothing", func(t *testing.T) {
+		scratch := *f
+		scratch.t, scratch.warehouse = t, env.Warehouse(t)
+		scratch.start()
+		scratch.poll("tip", "backfill", "final", "state", "state")
+		scratch.wantViews(t, view)
+	})
+}

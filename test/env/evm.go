@@ -1,0 +1,112 @@
+package env
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// EVM is a chain on this machine with contracts of OpenZeppelin, Compound and our own, of each kind
+// of Governor one. The programs in test/upstream/evm compile, deploy and play them.
+type EVM struct {
+	// Node answers JSON-RPC.
+	Node http.Handler
+	// Steps is how many steps are left to be played.
+	Steps int
+
+	tb  testing.TB
+	in  io.Writer
+	out *bufio.Scanner
+}
+
+// EVMView is what the contracts say of themselves after a step.
+type EVMView struct {
+	// Time is that of the newest block, in seconds.
+	Time int64
+	// Steps is how many steps there are, in the first view.
+	Steps     int
+	Governors []EVMGovernor
+}
+
+// EVMGovernor is a contract with its proposals.
+type EVMGovernor struct {
+	Name, Address string
+	Decimals      int32
+	Proposals     []EVMProposal
+}
+
+// EVMProposal is what a contract says of a proposal.
+type EVMProposal struct {
+	ID    string
+	State int
+	// Votes are against, for, abstain, and Quorum is as of the end of voting, or of the head before;
+	// both in smallest units.
+	Votes  []string
+	Quorum string
+	// EndAt is the time in seconds of the block in which voting ended; 0 before.
+	EndAt int64
+}
+
+// StartEVM starts a chain. Where node, npm or a package is missing, the test is skipped.
+func StartEVM(tb testing.TB, chainID string) (*EVM, EVMView) {
+	tb.Helper()
+	Long(tb)
+	dir := npmInstalled(tb, "evm", filepath.Join(Root(tb), "test", "upstream", "evm"))
+	port := Free(tb)
+	node, err := url.Parse("http://127.0.0.1:" + port)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	command := exec.Command(Program(tb, "node", ""), filepath.Join(dir, "play.mjs"), port, chainID) //nolint:noctx,gosec // the end of its input ends it
+	var failed Buffer
+	command.Stderr = &failed
+	in, err := command.StdinPipe()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	out, err := command.StdoutPipe()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := command.Start(); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		_ = in.Close() // ends it
+		if err := command.Wait(); err != nil {
+			tb.Errorf("the EVM: %v\n%s", err, failed.String())
+		}
+	})
+	e := &EVM{Node: httputil.NewSingleHostReverseProxy(node), tb: tb, in: in, out: bufio.NewScanner(out)}
+	e.out.Buffer(nil, 1<<20)
+	view := e.read()
+	e.Steps = view.Steps
+	return e, view
+}
+
+// Play plays the next step.
+func (e *EVM) Play() EVMView {
+	e.tb.Helper()
+	e.Steps--
+	if _, err := io.WriteString(e.in, "next\n"); err != nil {
+		e.tb.Fatal(err)
+	}
+	return e.read()
+}
+
+func (e *EVM) read() (view EVMView) {
+	e.tb.Helper()
+	if !e.out.Scan() {
+		e.tb.Fatalf("the EVM ended: %v", e.out.Err())
+	}
+	if err := json.Unmarshal(e.out.Bytes(), &view); err != nil {
+		e.tb.Fatalf("read what the contracts say: %v of %.200s", err, e.out.Bytes())
+	}
+	return view
+}

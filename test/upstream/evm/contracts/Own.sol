@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+pragma solidity ^0.8.24;
+
+/// A Governor whose proposals may be counted by a module, as Optimism's, and which lets a guardian
+/// move votes without an event. Its votes are what the caller says.
+contract Modules {
+    event ProposalCreated(
+        uint256 proposalId, address proposer, address votingModule, bytes proposalData, uint256 startBlock, uint256 endBlock, string description
+    );
+    event VoteCastWithParams(address indexed voter, uint256 proposalId, uint8 support, uint256 weight, string reason, bytes params);
+
+    string public constant COUNTING_MODE = "support=bravo&quorum=against,for,abstain&params=modules";
+    string public constant name = "Modules";
+    uint256 public constant votingPeriod = 60;
+    mapping(uint256 => uint256[2]) private times;
+    mapping(uint256 => uint256[3]) private tallies; // against, for, abstain
+
+    function propose(uint256 salt, string calldata description) external {
+        uint256 id = uint256(keccak256(abi.encode(salt)));
+        times[id] = [block.number + 2, block.number + 62];
+        emit ProposalCreated(id, msg.sender, address(this), hex"01", times[id][0], times[id][1], description);
+    }
+
+    function castVote(uint256 id, uint8 support, uint256 weight) external {
+        tallies[id][support] += weight;
+        emit VoteCastWithParams(msg.sender, id, support, weight, "", abi.encode(weight));
+    }
+
+    function overrule(uint256 id, uint256 weight) external {
+        tallies[id][1] -= weight;
+        tallies[id][0] += weight;
+    }
+
+    function proposalVotes(uint256 id) external view returns (uint256, uint256, uint256) {
+        return (tallies[id][0], tallies[id][1], tallies[id][2]);
+    }
+
+    function quorum(uint256 id) external view returns (uint256) {
+        require(times[id][1] > 0);
+        return 50;
+    }
+
+    function proposalDeadline(uint256 id) public view returns (uint256) {
+        return times[id][1];
+    }
+
+    function state(uint256 id) external view returns (uint8) {
+        if (block.number <= times[id][0]) return 0;
+        if (block.number <= times[id][1]) return 1;
+        return tallies[id][1] > tallies[id][0] ? 4 : 3;
+    }
+}
+
+/// Stands for the timelock of a Bravo, and for the Alpha before it.
+contract Before {
+    uint256 public constant proposalCount = 1;
+    uint256 public constant delay = 1 days;
+    uint256 public constant GRACE_PERIOD = 14 days;
+
+    function acceptAdmin() external {}
+}
