@@ -242,7 +242,7 @@ func TestWhoFollowedLiveAndWhoStartsFromNothingHoldTheSame(t *testing.T) {
 			f := newFollower(t)
 			f.chain.MineEmpty(20)
 			f.clock = clock.Stepping(startOfFake())
-			h := &history{follower: f, random: rand.New(rand.NewPCG(seed, 1)), fraction: 1, timelock: timelockAddress} //nolint:gosec // reproducible
+			h := &history{follower: f, random: rand.New(rand.NewPCG(seed, 1)), fraction: 1, timelock: timelockAddress}
 			h.present()
 			f.start()
 			f.poll("backfill")

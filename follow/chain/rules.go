@@ -107,7 +107,7 @@ func (r *rules) setMode(counting string, constantQuorum bool) {
 	}
 	for part := range strings.SplitSeq(counting, "&") {
 		key, value, _ := strings.Cut(part, "=")
-		known := true
+		var known bool
 		switch words := strings.Split(value, ","); key {
 		case "support":
 			r.UnknownSides = !slices.Contains(words, "bravo")

@@ -130,7 +130,7 @@ func npmInstalled(tb testing.TB, name, source string) string {
 	if out, err := install.CombinedOutput(); err != nil {
 		tb.Skipf("%s cannot be installed: %v\n%s", name, err, out)
 	}
-	if err := os.WriteFile(complete, recipe, 0o600); err != nil {
+	if err := os.WriteFile(complete, recipe, 0o600); err != nil { //nolint:gosec // of the test
 		tb.Fatal(err)
 	}
 	return dir
