@@ -68,7 +68,6 @@ WhitelistAccountExpirationSet(address,uint256) WhitelistGuardianSet(address,addr
 RoleGranted(bytes32,address,address) RoleRevoked(bytes32,address,address) RoleAdminChanged(bytes32,bytes32,bytes32)
 Paused(address) Unpaused(address) NewVetoer(address,address) NewPendingVetoer(address,address)
 VoteCastWithClientId(address,uint256,uint32) RefundableVote(address,uint256,bool) SignatureCancelled(address,bytes)
-ProposalTransactionsUpdated(uint256,address,address[],uint256[],string[],bytes[],string)
 ProposalCreatedWithRequirements(uint256,address,address[],uint256[],string[],bytes[],uint256,uint256,uint256,uint256,string)
 ProposalCreatedWithRequirements(uint256,address,address[],address[],uint256[],string[],bytes[],uint256,uint256,uint256,uint256,uint256,string)
 ProposalCreatedWithRequirements(uint256,address[],uint256,uint256,uint256,uint32)
