@@ -289,7 +289,7 @@ type DossierArgument struct {
 	// Name is the parameter's name; null where unknown. Type is its type.
 	Name *string `json:"name"`
 	Type string  `json:"type"`
-	// Value is the value as text; null for arrays and tuples, whose Items are the parts.
+	// Value is the value as text, of which 1,024 characters are shown; null for arrays and tuples, whose Items are the parts.
 	Value *string           `json:"value"`
 	Items []DossierArgument `json:"items"`
 	// Unlimited says that an amount is the largest number of its type.

@@ -64,10 +64,17 @@ func (c *composer) action(index int, d *abi.Decoded, pointer string) governance.
 	}
 	c.addPower(d, pointer)
 	for i := range d.Calls {
+		if c.calls++; c.calls > maxCalls {
+			a.Omitted += len(d.Calls) - i
+			break
+		}
 		a.Calls = append(a.Calls, c.action(i, &d.Calls[i], fmt.Sprintf("%s/calls/%d", pointer, i)))
 	}
 	return a
 }
+
+// maxCalls bounds the calls inside all actions together.
+const maxCalls = 2000
 
 func (c *composer) address(chain, address string) governance.DossierAddress {
 	of := governance.DossierAddress{Address: address}
@@ -81,6 +88,9 @@ func (c *composer) address(chain, address string) governance.DossierAddress {
 	return of
 }
 
+// maxValue bounds an argument in characters: the whole calldata is in the view proposal_actions.
+const maxValue = 1024
+
 func argumentsOf(arguments []abi.Argument) []governance.DossierArgument {
 	list := []governance.DossierArgument{}
 	for i := range arguments {
@@ -89,7 +99,8 @@ func argumentsOf(arguments []abi.Argument) []governance.DossierArgument {
 		if isList := strings.HasPrefix(a.Type, "(") || strings.HasSuffix(a.Type, "]"); isList {
 			of.Items = argumentsOf(a.Items)
 		} else {
-			of.Value = &a.Value
+			value := clip(a.Value, maxValue)
+			of.Value = &value
 		}
 		list = append(list, of)
 	}

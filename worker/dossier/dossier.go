@@ -60,6 +60,8 @@ type composer struct {
 	earlier []warehouse.KnownProposal
 	text    statedText
 	sources []governance.DossierSource
+	// calls counts the calls inside actions.
+	calls int
 }
 
 // maxCompared is how many of the DAO's ended proposals a dossier compares with.
