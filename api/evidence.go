@@ -2,9 +2,11 @@ package api
 
 import (
 	"context"
+	"time"
 
 	"pnyx/cache"
 	"pnyx/governance"
+	"pnyx/governance/query"
 )
 
 // evidenceRoutes are about what the data of a proposal rests on.
@@ -13,9 +15,9 @@ func evidenceRoutes() []Route {
 		handle(Route{
 			ID: "proposals.evidence", Path: pathEvidence, Tier: Plus,
 			Title: "Get a proposal's evidence",
-			Summary: "What one proposal's data rests on: where each field came from, an analysis where there is one, " +
-				"quality flags, and conflicts between sources.",
-			Returns: governance.Evidence{}, Fresh: publishedFreshness(),
+			Summary: "What one proposal's data rests on: where each field came from, a computed dossier " +
+				"(decoded actions, effects, findings, who decided, what is not known), quality flags, and conflicts between sources.",
+			Returns: governance.Evidence{}, Fresh: dossierFreshness(), kind: query.KindDossier,
 		}, handler[proposalParams]{tags: proposalParams.tags, answer: (*API).evidence}),
 	}
 }
@@ -24,5 +26,32 @@ func evidenceRoutes() []Route {
 func (a *API) evidence(ctx context.Context, _ *request, p proposalParams) (answer, error) {
 	var evidence governance.Evidence
 	view, err := a.view(ctx, cache.EvidenceKey(p.Key), &evidence, notFound("proposalKey", string(p.Key)))
-	return answer{data: evidence, view: view, source: sourceRedis}, err
+	if err != nil {
+		return answer{}, err
+	}
+	found := answer{view: view, source: sourceRedis}
+	computed, from, err := a.dossier(ctx, p.Key)
+	if err == nil {
+		err = computed.Decode(&evidence.Intelligence)
+	}
+	if err != nil && evidence.Intelligence.Status == governance.IntelligenceUnavailable {
+		evidence.Intelligence.Status = governance.IntelligencePending
+	}
+	if err == nil {
+		found.source = from
+		if until := computed.FreshUntil; until != nil && (view.FreshUntil == nil || *until < *view.FreshUntil) {
+			found.view.FreshUntil = until
+		}
+	}
+	found.data = evidence
+	return found, nil
+}
+
+// dossierWait is how long an answer waits for a dossier: evidence is worth having without, and
+// what a worker has begun is there for the next caller.
+const dossierWait = 400 * time.Millisecond
+
+// dossier returns what is computed about a proposal.
+func (a *API) dossier(ctx context.Context, key governance.ProposalKey) (cache.View, source, error) {
+	return a.page(ctx, cache.NewPageRequest(query.Dossier{Proposal: key}), notFound("proposalKey", string(key)))
 }

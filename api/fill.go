@@ -11,6 +11,7 @@ import (
 
 	"pnyx/cache"
 	"pnyx/governance"
+	"pnyx/governance/query"
 	"pnyx/telemetry"
 )
 
@@ -112,7 +113,11 @@ func (p *pages) make(ctx context.Context, r cache.PageRequest) (cache.View, erro
 	defer p.metrics.waiters.Dec()
 	flight := p.flights.DoChan(string(r.Key()), func() (any, error) {
 		// Other requests share the fill, so it continues when this one gives up.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.timeout)
+		timeout := p.timeout
+		if r.Kind == query.KindDossier {
+			timeout = min(timeout, dossierWait)
+		}
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 		defer cancel()
 		return p.fill(ctx, r)
 	})

@@ -58,6 +58,14 @@ func voterFreshness() Freshness {
 	return fresh
 }
 
+// dossierFreshness is the freshness of evidence, whose dossier rests on the whole DAO.
+func dossierFreshness() Freshness {
+	fresh := publishedFreshness()
+	fresh.PurgedSMaxAge = fresh.SMaxAge
+	fresh.Reason = "A dossier rests on other proposals of the DAO and of the proposer, whose changes do not purge it."
+	return fresh
+}
+
 // statusFreshness is the freshness of the data status, which states lags in seconds.
 func statusFreshness() Freshness {
 	fresh := publishedFreshness()

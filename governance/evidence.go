@@ -8,7 +8,7 @@ type Evidence struct {
 	Proposal EvidenceProposal `json:"proposal" msgpack:"proposal"`
 	// Provenance says where each field comes from.
 	Provenance []Provenance `json:"provenance" msgpack:"provenance"`
-	// Intelligence is the imported analysis.
+	// Intelligence is what is computed about the proposal.
 	Intelligence Intelligence `json:"intelligence" msgpack:"intelligence"`
 	// QualityFlags lists known limits of the data.
 	QualityFlags []QualityFlag `json:"qualityFlags" msgpack:"qualityFlags"`
@@ -46,29 +46,30 @@ type Provenance struct {
 	ObservedAt Timestamp `json:"observedAt" msgpack:"observedAt"`
 }
 
-// Intelligence is an imported analysis of a proposal, where there is one. What
-// was imported is kept as it came: no number in it is read.
+// Intelligence is what is computed about a proposal from records, with the analysis that was
+// imported, if any: it is kept as it came, and no number in it is read.
 type Intelligence struct {
-	// Status says whether there is an analysis.
+	// Status says whether there is a dossier.
 	Status IntelligenceStatus `json:"status" msgpack:"status"`
-	// ArtifactVersion is the version of the analysis; null for none.
+	// ArtifactVersion is the version of the rules and of the records used; null for none.
 	ArtifactVersion *string `json:"artifactVersion" msgpack:"artifactVersion"`
-	// GeneratedAt is when the analysis was made; null for none.
+	// GeneratedAt is the time of the newest record used; null for none.
 	GeneratedAt *Timestamp `json:"generatedAt" msgpack:"generatedAt"`
 	// Dossier is an object, or null.
 	Dossier json.RawMessage `json:"dossier" msgpack:"dossier"`
-	// SourceRefs is an array of what the analysis refers to.
+	// SourceRefs is an array of the records that the dossier rests on.
 	SourceRefs json.RawMessage `json:"sourceRefs" msgpack:"sourceRefs"`
-	// Warnings is an array of what the analysis warns of.
+	// Warnings is an array of what limits the dossier as a whole.
 	Warnings json.RawMessage `json:"warnings" msgpack:"warnings"`
 }
 
-// IntelligenceStatus says whether there is an analysis.
+// IntelligenceStatus says whether there is a dossier.
 type IntelligenceStatus string
 
 // The values of intelligence.status; only an available one has content.
 const (
 	IntelligenceAvailable   IntelligenceStatus = "available"
+	IntelligencePending     IntelligenceStatus = "pending"
 	IntelligenceUnavailable IntelligenceStatus = "unavailable"
 )
 

@@ -32,7 +32,9 @@ var governorID = regexp.MustCompile(`^eip155:[1-9][0-9]{0,18}:0x[0-9a-f]{40}$`)
 func IsGovernorID(text string) bool { return governorID.MatchString(text) }
 
 // IsChain reports whether a text is the id of a chain: eip155:<chain>.
-func IsChain(text string) bool { return IsGovernorID(text + ":0x0000000000000000000000000000000000000000") }
+func IsChain(text string) bool {
+	return IsGovernorID(text + ":0x0000000000000000000000000000000000000000")
+}
 
 // ExternalIDs returns the ids by which a proposal is found: its external id, and in
 // addition the number on chain of a Governor's proposal, eip155:<chain>:<address>/<number>.

@@ -18,3 +18,6 @@ func AppendString(text string) []byte { return appendString(nil, text) }
 func AppendWindow(text []byte, offset, limit, room int) []byte {
 	return window{text: text, offset: offset, limit: limit}.append(nil, room)
 }
+
+// ConciseEvidence exports conciseEvidence.
+func ConciseEvidence(evidence []byte) []byte { return conciseEvidence(evidence) }

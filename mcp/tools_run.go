@@ -182,6 +182,11 @@ func getProposal(c *call) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	for i, route := range routes {
+		if route == routeEvidence {
+			answers[i].Data = conciseEvidence(answers[i].Data)
+		}
+	}
 	var data, others object
 	names := map[string]string{routeSummary: partVotes, routeEvidence: partEvidence}
 	for i, route := range routes[1:] {
@@ -200,6 +205,28 @@ func getProposal(c *call) ([]byte, error) {
 		data.add(names[route], answers[i+1].Data)
 	}
 	return envelope(data.end(), combined(answers)), nil
+}
+
+// maxEvidence is how much evidence a result has, in bytes, before parts of its dossier are left out.
+const maxEvidence = 6 << 10
+
+// conciseEvidence leaves the long parts of a dossier out of evidence that is too long: first what
+// findings rest on, then the findings beyond their numbers. The route has it whole.
+func conciseEvidence(evidence []byte) []byte {
+	counts := shape{"summary": nil, "decision": nil, "highestSeverity": nil, "findingCounts": nil}
+	findings := shape{"effects": nil, "findings": nil, "unknowns": nil}
+	maps.Copy(findings, counts)
+	for _, dossier := range []shape{findings, counts} {
+		if len(evidence) <= maxEvidence {
+			break
+		}
+		kept := shape{
+			"qualityFlags": nil, "warnings": nil,
+			"intelligence": {"status": nil, "artifactVersion": nil, "generatedAt": nil, "warnings": nil, "dossier": dossier},
+		}
+		evidence = kept.append(nil, evidence)
+	}
+	return evidence
 }
 
 // minTextRoom is what a part of a text gets at least, in bytes.

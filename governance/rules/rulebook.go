@@ -24,6 +24,7 @@ func Rulebook() []byte {
 		fmt.Fprintf(&text, "| `%s` | `%s` | %s | `%s` |\n",
 			rule.Code, rule.Field, rule.Meaning, strings.Join(rule.Details, "`, `"))
 	}
+	writeFindings(&text)
 	return []byte(text.String())
 }
 

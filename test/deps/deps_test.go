@@ -39,6 +39,7 @@ func floors() [][]string {
 		{"follow/clock"},
 		{"worker/account", "worker/feed", "worker/publish"},
 		{"worker/fill"},
+		{"worker/dossier"},
 		{"worker/backoff"},
 		{"access", "warehouse/backup", "warehouse/importer"},
 		{"access/x402", "ratelimit"},

@@ -47,6 +47,7 @@ func kindsOfPages() map[query.Kind]kindOfPage {
 		query.KindBallotPart:   {build((*page).ballotPart), 1, partsTogether},
 		query.KindVoters:       {build((*page).voters), 1, setsAlone},
 		query.KindProfile:      {build((*page).profile), maxSet, setsTogether},
+		query.KindDossier:      {build((*page).dossier), 1, setsAlone},
 		query.KindVoterVotes:   {build((*page).voterVotes), maxSet, setsTogether},
 		query.KindProposals:    {build((*page).proposals), maxSet, setsTogether},
 		query.KindResolve:      {build((*page).resolve), 1, setsAlone},

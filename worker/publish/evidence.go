@@ -7,8 +7,8 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// writeEvidence writes the evidence views of proposals: provenance, conflicts, and the
-// analysis if one was imported.
+// writeEvidence writes the evidence views of proposals: provenance, conflicts, and the analysis
+// if one was imported, which answers show until the dossier is computed.
 func (p *proposalPublication) writeEvidence(
 	ctx context.Context, evaluations []*evaluation,
 ) error {

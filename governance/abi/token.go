@@ -1,0 +1,35 @@
+package abi
+
+import (
+	_ "embed"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// Token is a well-known token.
+type Token struct {
+	// Symbol is its name, Decimals how many decimal places its amounts have.
+	Symbol   string
+	Decimals int
+}
+
+//go:embed tokens.txt
+var tokenRows string
+
+//nolint:gochecknoglobals // a constant that Go cannot write as one
+var tokens = sync.OnceValue(func() map[[2]string]Token {
+	table := map[[2]string]Token{}
+	for row := range rows(tokenRows) {
+		of := strings.Fields(row)
+		decimals, _ := strconv.Atoi(of[3]) // a test reads the file
+		table[[2]string{of[0], of[1]}] = Token{of[2], decimals}
+	}
+	return table
+})
+
+// TokenAt returns the well-known token at an address of a chain.
+func TokenAt(chain, address string) (Token, bool) {
+	token, is := tokens()[[2]string{chain, address}]
+	return token, is
+}

@@ -1,0 +1,108 @@
+package warehouse
+
+import (
+	"context"
+	"encoding/hex"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/shopspring/decimal"
+
+	"pnyx/governance"
+	"pnyx/warehouse/record"
+)
+
+// CountedBallot is a ballot that counts, as a dossier needs it.
+type CountedBallot struct {
+	// Voter is who cast it.
+	Voter string
+	// ChoiceKey is the key of the single choice; empty for a ballot of several.
+	ChoiceKey string
+	// Choices are the supported choices, Shares the power that each gets; Shares is empty where each gets all.
+	Choices []string
+	Shares  []decimal.Decimal
+	// Power is the voting power.
+	Power decimal.Decimal
+	// VotedAt is nil where unknown; of VotedDayOnly only the day is known.
+	VotedAt      *governance.Timestamp
+	VotedDayOnly bool
+}
+
+// DossierBallots returns the ballots on a proposal that count, those without a time first, then
+// in order of time and voter.
+func (w *Warehouse) DossierBallots(ctx context.Context, ref record.RefHash) ([]CountedBallot, error) {
+	rows, err := w.queryRefs(ctx, sqlText("dossier_ballots"), []record.RefHash{ref})
+	return selectRows[CountedBallot](rows, err, "read the ballots of a dossier")
+}
+
+// Recasts returns how many casts on a proposal later ones of the same voters replaced, and how
+// many voters chose otherwise in them.
+func (w *Warehouse) Recasts(ctx context.Context, ref record.RefHash) (recasts, sideChanges uint64, err error) {
+	type row struct{ Recasts, SideChanges uint64 }
+	result, err := w.queryRefs(ctx, sqlText("dossier_recasts"), []record.RefHash{ref})
+	rows, err := selectRows[row](result, err, "count the recasts of a dossier")
+	if err != nil || len(rows) == 0 {
+		return 0, 0, err
+	}
+	return rows[0].Recasts, rows[0].SideChanges, nil
+}
+
+// KnownProposal is a proposal that a dossier compares its own with.
+type KnownProposal struct {
+	// Ref and Key identify it, DAOID is its DAO.
+	Ref   record.RefHash         `ch:"proposal_ref"`
+	Key   governance.ProposalKey `ch:"proposal_key"`
+	DAOID string
+	// Title is empty if it has none, ProposerID if upstream states none.
+	Title      string
+	ProposerID string
+	// Lifecycle and Outcome are where it stands.
+	Lifecycle governance.Lifecycle
+	Outcome   governance.Outcome
+	// VoteReady says that Votes, the number of ballots, is known.
+	VoteReady bool
+	Votes     uint64
+	// CreatedAt, StartAt and EndAt are nil where unknown.
+	CreatedAt, StartAt, EndAt *governance.Timestamp
+	// Payload hashes the actions; 0 for none.
+	Payload uint64
+}
+
+// KnownProposals returns the published proposals of a DAO and those of a proposer anywhere,
+// without spam, in order of their ends.
+func (w *Warehouse) KnownProposals(ctx context.Context, daoID, proposer string) ([]KnownProposal, error) {
+	rows, err := w.conn.Query(ctx, sqlText("dossier_proposals"), clickhouse.Named("dao", daoID), clickhouse.Named("proposer", proposer))
+	return selectRows[KnownProposal](rows, err, "read the proposals beside a dossier")
+}
+
+// StrongVoter is a voter with the power of all ballots on some proposals.
+type StrongVoter struct {
+	// Voter is the voter, Power the sum.
+	Voter string
+	Power decimal.Decimal
+}
+
+// StrongestVoters returns the ten voters with the most power over some proposals.
+func (w *Warehouse) StrongestVoters(ctx context.Context, refs []record.RefHash) ([]StrongVoter, error) {
+	rows, err := w.queryRefs(ctx, sqlText("dossier_strongest"), refs)
+	return selectRows[StrongVoter](rows, err, "rank the voters of a dossier")
+}
+
+// NewVoters counts the voters of a proposal without a ballot on any of some others.
+func (w *Warehouse) NewVoters(ctx context.Context, ref record.RefHash, others []record.RefHash) (uint64, error) {
+	rows, err := w.queryRefs(ctx, sqlText("dossier_new_voters"), others, clickhouse.Named("ref", hex.EncodeToString(ref[:])))
+	found, err := selectRows[uint64](rows, err, "count the new voters of a dossier")
+	if err != nil || len(found) == 0 {
+		return 0, err
+	}
+	return found[0], nil
+}
+
+// TopicsOf returns the forum topics that are linked with a proposal.
+func (w *Warehouse) TopicsOf(ctx context.Context, ref record.RefHash) ([]Topic, error) {
+	rows, err := w.queryRefs(ctx, sqlText("dossier_topics"), []record.RefHash{ref})
+	refs, err := selectRows[TopicRef](rows, err, "find the topics of a dossier")
+	if err != nil || len(refs) == 0 {
+		return nil, err
+	}
+	return w.Topics(ctx, refs)
+}

@@ -1,0 +1,14 @@
+SELECT
+    voter,
+    choice_key,
+    choices,
+    shares,
+    power,
+    voted_at,
+    voted_day_only
+FROM latest_ballots
+WHERE proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)
+ORDER BY
+    latest_ballots.voted_at IS NOT NULL,
+    latest_ballots.voted_at,
+    voter

@@ -1,0 +1,238 @@
+package dossier
+
+import (
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/shopspring/decimal"
+
+	"pnyx/governance"
+	"pnyx/governance/abi"
+	"pnyx/warehouse"
+)
+
+// actions fills in what the proposal executes, and what that comes to.
+func (c *composer) actions() {
+	c.d.Effects = governance.DossierEffects{
+		Transfers: []governance.DossierSum{}, Permissions: []governance.DossierPermission{}, Settings: []governance.DossierSetting{},
+	}
+	stated := c.Proposal.StatedActions
+	if stated != nil {
+		count := governance.CountOf(*stated)
+		c.d.ActionsStated = &count
+	}
+	if len(c.Actions) == 0 && (stated != nil && *stated > 0 || stated == nil && c.Proposal.Provider != governance.Snapshot) {
+		c.unknown("undecoded_payload", "what the proposal executes", "what is executed counts, and the text is a claim",
+			"the transaction that created the proposal, on a block explorer")
+		return
+	}
+	if stated == nil && len(c.Actions) == 0 {
+		c.unknown("missing_data", "whether a plugin of Snapshot executes the proposal", "the source states no plugins", "the proposal's page at Snapshot")
+	}
+	c.d.Actions = []governance.DossierAction{}
+	for i := range c.Actions {
+		decoded := warehouse.DecodeAction(&c.Actions[i])
+		c.d.Actions = append(c.d.Actions, c.action(i, &decoded, fmt.Sprintf("/actions/%d", i)))
+	}
+	if len(c.d.Actions) > 0 {
+		c.unknown("state", "whether the calls succeed, and the settings before", "a call that fails executes nothing", "a simulation of the calls at the newest block")
+		c.unknown("identity", "which addresses are contracts or proxies", "money sent to an address without code cannot be taken back",
+			"the addresses on a block explorer")
+	}
+}
+
+// action returns a call for the dossier, and adds what it does to the effects.
+func (c *composer) action(index int, d *abi.Decoded, pointer string) governance.DossierAction {
+	a := governance.DossierAction{
+		Index: index, Chain: governance.OptionalText(d.Chain), Target: c.address(d.Chain, d.Target), Operation: string(d.Operation),
+		Kind: string(d.Kind), Function: governance.OptionalText(d.Function), Alternatives: append([]string{}, d.Alternatives...),
+		Arguments: argumentsOf(d.Arguments), Value: governance.Decimal(d.Value), Undecoded: governance.OptionalText(d.Undecoded),
+		Calls: []governance.DossierAction{}, Omitted: d.Omitted,
+	}
+	if d.Signature == "" && len(d.Data) >= len(abi.Selector{}) {
+		selector := "0x" + hex.EncodeToString(d.Data[:len(abi.Selector{})])
+		a.Selector = &selector
+	}
+	for _, payment := range d.Payments() {
+		transfer := transferOf(d.Chain, payment)
+		c.addTransfer(a.Chain, transfer)
+		if a.Transfer == nil {
+			a.Transfer, a.InText = &transfer, c.text.states(d.Target, transfer)
+		}
+	}
+	c.addPower(d, pointer)
+	for i := range d.Calls {
+		if c.calls++; c.calls > maxCalls {
+			a.Omitted += len(d.Calls) - i
+			break
+		}
+		a.Calls = append(a.Calls, c.action(i, &d.Calls[i], fmt.Sprintf("%s/calls/%d", pointer, i)))
+	}
+	return a
+}
+
+// maxCalls bounds the calls inside all actions together.
+const maxCalls = 2000
+
+func (c *composer) address(chain, address string) governance.DossierAddress {
+	of := governance.DossierAddress{Address: address}
+	if token, is := abi.TokenAt(chain, address); is {
+		of.Name = &token.Symbol
+	}
+	if _, contract, found := strings.Cut(strings.TrimPrefix(c.Proposal.OnchainID, chain+":"), "/"); found && strings.HasPrefix(c.Proposal.OnchainID, chain+":"+address+"/") && contract != "" {
+		name := "Governor"
+		of.Name = &name
+	}
+	return of
+}
+
+// maxValue bounds an argument in characters: the whole calldata is in the view proposal_actions.
+const maxValue = 1024
+
+func argumentsOf(arguments []abi.Argument) []governance.DossierArgument {
+	list := []governance.DossierArgument{}
+	for i := range arguments {
+		a := &arguments[i]
+		of := governance.DossierArgument{Name: governance.OptionalText(a.Name), Type: a.Type, Unlimited: a.IsUnlimited()}
+		if isList := strings.HasPrefix(a.Type, "(") || strings.HasSuffix(a.Type, "]"); isList {
+			of.Items = argumentsOf(a.Items)
+		} else {
+			value := clip(a.Value, maxValue)
+			of.Value = &value
+		}
+		list = append(list, of)
+	}
+	return list
+}
+
+// nativeDecimals are those of the native money of EVM chains.
+const nativeDecimals = 18
+
+func transferOf(chain string, p abi.Payment) governance.DossierTransfer {
+	t := governance.DossierTransfer{Token: governance.OptionalText(p.Token), From: governance.OptionalText(p.From), To: p.To}
+	token, known := abi.TokenAt(chain, p.Token)
+	if p.Token == "" {
+		token, known = abi.Token{Symbol: "native", Decimals: nativeDecimals}, true
+	}
+	amount, err := decimal.NewFromString(p.Amount)
+	if known {
+		t.Symbol, t.Decimals = &token.Symbol, &token.Decimals
+		amount = amount.Shift(-int32(token.Decimals)) //nolint:gosec // of the table
+	}
+	if err == nil {
+		t.Amount = decimalOf(amount)
+	}
+	return t
+}
+
+// addTransfer adds money to what leaves to its recipient.
+func (c *composer) addTransfer(chain *string, t governance.DossierTransfer) {
+	same := func(s governance.DossierSum) bool {
+		return equal(s.Chain, chain) && equal(s.Token, t.Token) && s.To == t.To && equal(s.From, t.From) && (s.Amount == nil) == (t.Amount == nil)
+	}
+	at := slices.IndexFunc(c.d.Effects.Transfers, same)
+	if at < 0 {
+		c.d.Effects.Transfers = append(c.d.Effects.Transfers, governance.DossierSum{Chain: chain, DossierTransfer: t})
+		return
+	}
+	if t.Amount != nil {
+		sum := powerOf(*c.d.Effects.Transfers[at].Amount).Add(powerOf(*t.Amount))
+		c.d.Effects.Transfers[at].Amount = decimalOf(sum)
+	}
+}
+
+func equal(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }
+
+// addPower adds the power that a call grants or takes, and the settings that it changes.
+func (c *composer) addPower(d *abi.Decoded, pointer string) {
+	name, _, _ := strings.Cut(d.Function, "(")
+	switch d.Kind {
+	case abi.Role, abi.Ownership, abi.Approval, abi.Upgrade, abi.Safe:
+		if d.Kind == abi.Safe && len(d.Calls) > 0 || name == "" {
+			return
+		}
+		change := "granted"
+		if takes(name) || d.Argument("approved", "enabled", "allowed") == "false" || d.Kind == abi.Approval && d.Argument("amount") == "0" {
+			change = "taken"
+		}
+		what := d.Function
+		if role := d.Argument("role", "roleKey", "permission"); role != "" {
+			what += " " + role
+		}
+		to := d.Argument("account", "newOwner", "newAdmin", "spender", "operator", "who", "implementation", "module", "controller", "guardian", "to")
+		c.d.Effects.Permissions = append(c.d.Effects.Permissions, governance.DossierPermission{
+			Action: pointer, Change: change, Kind: string(d.Kind), On: d.Target, What: what, To: governance.OptionalText(to),
+		})
+	case abi.GovernanceSetting, abi.Timelock, abi.Parameter, abi.ENS:
+		if len(d.Calls) > 0 || len(d.Arguments) == 0 {
+			return
+		}
+		last := d.Arguments[len(d.Arguments)-1]
+		c.d.Effects.Settings = append(c.d.Effects.Settings, governance.DossierSetting{
+			Action: pointer, On: d.Target, Function: d.Function, New: valueOf(last),
+		})
+	default:
+	}
+}
+
+// valueOf returns an argument as text; of a list, its parts.
+func valueOf(a abi.Argument) string {
+	if a.Items == nil {
+		return a.Value
+	}
+	parts := make([]string, len(a.Items))
+	for i, item := range a.Items {
+		parts[i] = valueOf(item)
+	}
+	return clip("["+strings.Join(parts, ", ")+"]", 200)
+}
+
+// takes reports whether a function takes power away, by its name.
+func takes(name string) bool {
+	for _, prefix := range []string{"revoke", "renounce", "remove", "deny", "disable", "nope", "diss", "unauthorize", "burnVeto", "decrease", "lockdown"} {
+		if strings.HasPrefix(strings.TrimLeft(name, "_"), prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// effectsInWords says what the actions come to.
+func (c *composer) effectsInWords() string {
+	e := c.d.Effects
+	var parts []string
+	if n := len(e.Transfers); n > 0 {
+		first := e.Transfers[0]
+		parts = append(parts, fmt.Sprintf("moves %s to %s", moneyInWords(first.DossierTransfer), first.To))
+		if n > 1 {
+			parts[0] += fmt.Sprintf(" and makes %d more payments", n-1)
+		}
+	}
+	if n := len(e.Permissions); n > 0 {
+		parts = append(parts, fmt.Sprintf("changes %d permissions", n))
+	}
+	if n := len(e.Settings); n > 0 {
+		parts = append(parts, fmt.Sprintf("changes %d settings", n))
+	}
+	if len(parts) == 0 {
+		parts = append(parts, fmt.Sprintf("executes %d calls", len(c.d.Actions)))
+	}
+	return "It " + strings.Join(parts, ", ") + "."
+}
+
+// moneyInWords states an amount with its token.
+func moneyInWords(t governance.DossierTransfer) string {
+	amount, unit := "an unstated amount", "native money"
+	if t.Amount != nil {
+		amount = string(*t.Amount)
+	}
+	switch {
+	case t.Symbol != nil:
+		unit = *t.Symbol
+	case t.Token != nil:
+		unit = "smallest units of " + *t.Token
+	}
+	return amount + " " + unit
+}

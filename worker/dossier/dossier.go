@@ -1,0 +1,303 @@
+// Package dossier computes what a proposal does, who decided it, and what should worry a
+// reader, from records alone: the same records give the same bytes. It imports the nouns, the
+// decoder of calls and the warehouse's types. It reads nothing itself.
+package dossier
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"pnyx/governance"
+	"pnyx/governance/rules"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+// Facts are the records that a dossier is computed from.
+type Facts struct {
+	// Proposal is the proposal, Detail and Votes are its published views.
+	Proposal warehouse.Proposal
+	Detail   governance.ProposalDetail
+	Votes    governance.VoteSummary
+	// Quality are its quality flags, Conflicts its warnings.
+	Quality   []governance.QualityFlag
+	Conflicts []governance.Warning
+	// AsOf is as of when the records are.
+	AsOf governance.Timestamp
+	// Ballots are those that count, in order of time.
+	Ballots []warehouse.CountedBallot
+	// Recasts are replaced casts, SideChanges voters whose replaced casts chose otherwise.
+	Recasts, SideChanges uint64
+	// Known are the proposals of the DAO, and the proposer's elsewhere, in order of their ends.
+	Known []warehouse.KnownProposal
+	// Strongest are the DAO's strongest voters of the year.
+	Strongest []warehouse.StrongVoter
+	// NewVoters have never voted in the DAO before.
+	NewVoters uint64
+	// Topics are the linked topics.
+	Topics []warehouse.Topic
+	// Actions are those that are kept.
+	Actions []record.Action
+	// Analysis is the imported analysis; nil for none.
+	Analysis *record.Evidence
+}
+
+// composer computes one dossier.
+type composer struct {
+	Facts
+
+	d governance.Dossier
+	// end is where windows end: the end of the vote, or AsOf while it is open.
+	end governance.Timestamp
+	// earlier are the DAO's last ended proposals before end, at most maxCompared, without this one.
+	earlier []warehouse.KnownProposal
+	text    statedText
+	sources []governance.DossierSource
+	// calls counts the calls inside actions.
+	calls int
+}
+
+// maxCompared is how many of the DAO's ended proposals a dossier compares with.
+const maxCompared = 50
+
+// year is how long a strong voter is remembered.
+const year = 365 * 24 * time.Hour
+
+// End returns where the windows of a dossier end: the end of the vote, or asOf while it is open.
+func End(detail governance.ProposalDetail, asOf governance.Timestamp) governance.Timestamp {
+	if detail.EndAt != nil && *detail.EndAt < asOf {
+		return *detail.EndAt
+	}
+	return asOf
+}
+
+// Year returns the DAO's proposals that ended in the year before end, and Before those that
+// ended before a proposal began.
+func Year(known []warehouse.KnownProposal, daoID string, end governance.Timestamp) (refs []record.RefHash) {
+	for _, k := range known {
+		if k.DAOID == daoID && k.EndAt != nil && *k.EndAt <= end && *k.EndAt > end-governance.Timestamp(year.Milliseconds()) {
+			refs = append(refs, k.Ref)
+		}
+	}
+	return refs
+}
+
+// Before returns the DAO's proposals that ended before a time.
+func Before(known []warehouse.KnownProposal, daoID string, start *governance.Timestamp) (refs []record.RefHash) {
+	for _, k := range known {
+		if start != nil && k.DAOID == daoID && k.EndAt != nil && *k.EndAt < *start {
+			refs = append(refs, k.Ref)
+		}
+	}
+	return refs
+}
+
+// Compose returns the dossier of a proposal as part of its evidence.
+func Compose(f Facts) (governance.Intelligence, error) {
+	c := composer{Facts: f, end: End(f.Detail, f.AsOf)}
+	for _, k := range f.Known {
+		if k.DAOID == f.Detail.Identity.DAOID && k.Ref != f.Proposal.Ref && k.Lifecycle == governance.Closed && k.EndAt != nil && *k.EndAt <= c.end {
+			c.earlier = append(c.earlier, k)
+		}
+	}
+	c.earlier = c.earlier[max(0, len(c.earlier)-maxCompared):]
+	c.text = textOf(f)
+	c.addSources()
+	c.vote()
+	c.process()
+	c.actions()
+	c.d.Analyses = []governance.DossierAnalysis{}
+	if a := f.Analysis; a != nil {
+		c.d.Analyses = append(c.d.Analyses, governance.DossierAnalysis{
+			ArtifactVersion: governance.OptionalText(a.ArtifactVersion), GeneratedAt: a.GeneratedAt, Dossier: json.RawMessage(a.Dossier),
+			SourceRefs: json.RawMessage(a.SourceRefs), Warnings: json.RawMessage(a.Warnings),
+		})
+	}
+	c.find()
+	c.summarize()
+	return c.intelligence()
+}
+
+func (c *composer) intelligence() (governance.Intelligence, error) {
+	dossier, err := json.Marshal(c.d)
+	if err != nil {
+		return governance.Intelligence{}, fmt.Errorf("encode a dossier: %w", err)
+	}
+	sources, err := json.Marshal(c.sources)
+	if err != nil {
+		return governance.Intelligence{}, fmt.Errorf("encode the sources of a dossier: %w", err)
+	}
+	warnings, err := json.Marshal(c.warnings())
+	if err != nil {
+		return governance.Intelligence{}, fmt.Errorf("encode the warnings of a dossier: %w", err)
+	}
+	generated := c.newest()
+	version := fmt.Sprintf("%d.%s", rules.FindingsVersion, c.revision())
+	return governance.Intelligence{
+		Status: governance.IntelligenceAvailable, ArtifactVersion: &version, GeneratedAt: &generated, Dossier: dossier, SourceRefs: sources,
+		Warnings: warnings,
+	}, nil
+}
+
+// newest returns the time of the newest record that was used.
+func (c *composer) newest() governance.Timestamp {
+	newest := c.Proposal.ObservedAt
+	for _, b := range c.Ballots {
+		if b.VotedAt != nil {
+			newest = max(newest, *b.VotedAt)
+		}
+	}
+	if c.Analysis != nil {
+		newest = max(newest, c.Analysis.GeneratedAt)
+	}
+	return newest
+}
+
+// revision is a hash of the dossier without its analyses: of the records as they were used.
+func (c *composer) revision() string {
+	text, _ := json.Marshal([]any{c.d, c.sources}) // it has been encoded before
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:6])
+}
+
+// warnings repeats what limits the whole.
+func (c *composer) warnings() []string {
+	warnings := []string{}
+	for _, flag := range rules.QualityFlags() {
+		limits := []governance.QualityFlag{
+			rules.BallotsMissing, rules.BallotsPartial, rules.BallotsUndated, rules.BallotsDayOnly, rules.TotalsDifferUpstream,
+			rules.TotalsDisagree, rules.Provisional,
+		}
+		if slices.Contains(limits, flag.Flag) && slices.Contains(c.Quality, flag.Flag) {
+			warnings = append(warnings, flag.Meaning)
+		}
+	}
+	if len(c.Conflicts) > 0 {
+		warnings = append(warnings, "Sources disagree: see warnings of the evidence.")
+	}
+	return warnings
+}
+
+// Ids of sources that findings name.
+const (
+	refProposal = "proposal"
+	refActions  = "actions"
+	refVotes    = "votes"
+)
+
+func (c *composer) addSources() {
+	key := string(c.Detail.ProposalKey)
+	add := func(id, kind, address string, observed *governance.Timestamp, content any) {
+		source := governance.DossierSource{ID: id, Kind: kind, Address: address, ObservedAt: observed}
+		if content != nil {
+			text, _ := json.Marshal(content) // records encode
+			sum := sha256.Sum256(text)
+			hash := hex.EncodeToString(sum[:])
+			source.SHA256 = &hash
+		}
+		c.sources = append(c.sources, source)
+	}
+	address := c.Proposal.SourceURL
+	if address == "" {
+		address = c.Proposal.SourceID + "/proposals/" + c.Proposal.ExternalID
+	}
+	add(refProposal, "proposal", address, &c.Proposal.ObservedAt, c.Proposal.Proposal)
+	add(refVotes, "route", "/v2/proposals/"+key+"/votes", nil, nil)
+	if len(c.Actions) > 0 {
+		add(refActions, "proposal", address+"#actions", &c.Proposal.ObservedAt, c.Actions)
+		for i, hash := 0, ""; i < len(c.Actions); i++ {
+			if a := &c.Actions[i]; a.TxHash != "" && a.TxHash != hash {
+				hash = a.TxHash
+				add("transaction-"+hash, "transaction", a.Chain+"/"+hash, nil, nil)
+			}
+		}
+	}
+	for _, t := range c.Topics {
+		add("topic-"+t.Host+"-"+t.ExternalID, "topic", "https://"+t.Host+"/t/"+t.ExternalID, t.LastPostAt, t.Topic)
+	}
+	for _, m := range c.Proposal.Milestones {
+		if m.TxHash != "" {
+			add("transaction-"+m.TxHash, "transaction", m.TxHash, m.At, nil)
+		}
+	}
+}
+
+// unknown notes what could not be computed.
+func (c *composer) unknown(category, what, why, where string) {
+	c.d.Unknowns = append(c.d.Unknowns, governance.DossierUnknown{Category: category, What: what, Why: why, Where: where})
+}
+
+// percent returns a share of a whole; nil of nothing.
+func percent(part, whole decimal.Decimal) *governance.Decimal {
+	if !whole.IsPositive() {
+		return nil
+	}
+	share := ratio(part.Mul(decimal.NewFromInt(100)), whole)
+	return &share
+}
+
+// places is the number of decimal places of shares.
+const places = 4
+
+// ratio returns a quotient rounded half to even.
+func ratio(part, whole decimal.Decimal) governance.Decimal {
+	quotient, rest := part.Shift(places).QuoRem(whole, 0)
+	switch twice := rest.Abs().Mul(decimal.NewFromInt(2)).Cmp(whole); {
+	case twice > 0, twice == 0 && quotient.Mod(decimal.NewFromInt(2)).Sign() != 0:
+		quotient = quotient.Add(decimal.NewFromInt(int64(part.Sign())))
+	}
+	return governance.DecimalOf(quotient.Shift(-places))
+}
+
+func decimalOf(d decimal.Decimal) *governance.Decimal {
+	text := governance.DecimalOf(d)
+	return &text
+}
+
+func countOf(n int) *governance.Decimal {
+	text := governance.CountOf(uint64(n)) //nolint:gosec // a length
+	return &text
+}
+
+func powerOf(text governance.Decimal) decimal.Decimal {
+	d, _ := decimal.NewFromString(string(text)) // it was written by DecimalOf
+	return d
+}
+
+// summarize says in at most 400 characters what the proposal does, where it stands and by what
+// margin.
+func (c *composer) summarize() {
+	var parts []string
+	switch {
+	case c.d.Actions == nil:
+		parts = append(parts, "What it executes is not known.")
+	case len(c.d.Actions) == 0:
+		parts = append(parts, "It executes nothing by itself.")
+	default:
+		parts = append(parts, c.effectsInWords())
+	}
+	parts = append(parts, "It is "+string(c.Detail.LifecycleStatus)+", its outcome "+string(c.Detail.Outcome)+".")
+	if d := c.d.Decision; d.Leader != nil && d.MarginPercent != nil {
+		parts = append(parts, fmt.Sprintf("%s leads by %s %% of all power.", clip(d.Leader.Label, 60), *d.MarginPercent))
+	}
+	if severity := c.d.HighestSeverity; severity != nil {
+		parts = append(parts, fmt.Sprintf("Highest finding: %s.", *severity))
+	}
+	c.d.Summary = clip(strings.Join(parts, " "), 400)
+}
+
+// clip shortens a text to a number of characters.
+func clip(text string, most int) string {
+	runes := []rune(text)
+	if len(runes) <= most {
+		return text
+	}
+	return string(runes[:most-1]) + "…"
+}

@@ -1,0 +1,354 @@
+package dossier_test
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/shopspring/decimal"
+
+	"pnyx/governance"
+	"pnyx/governance/abi"
+	"pnyx/governance/rules"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+	"pnyx/worker/dossier"
+)
+
+const (
+	usdc      = "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48"
+	recipient = "0x00000000000000000000000000000000000000b2"
+	stranger  = "0x00000000000000000000000000000000000000c3"
+	governor  = "0x00000000000000000000000000000000000000d4"
+	hour      = governance.Timestamp(3_600_000)
+	start     = governance.Timestamp(1_700_000_000_000)
+)
+
+func at(hours int) *governance.Timestamp {
+	t := start + hour*governance.Timestamp(hours)
+	return &t
+}
+
+// call is a call with words as arguments.
+func call(t *testing.T, target, signature string, words ...string) record.Action {
+	t.Helper()
+	selector := abi.SelectorOf(signature)
+	text := hex.EncodeToString(selector[:])
+	for _, word := range words {
+		digits := strings.TrimPrefix(word, "0x")
+		text += strings.Repeat("0", 64-len(digits)) + digits
+	}
+	data, err := hex.DecodeString(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return record.Action{Chain: "eip155:1", Target: target, Value: "0", Calldata: data}
+}
+
+func pay(t *testing.T, to string, units int) record.Action {
+	t.Helper()
+	return call(t, usdc, "transfer(address,uint256)", to, fmt.Sprintf("%x", units))
+}
+
+// facts are those of a vote of 100 hours that passed: 80 for, 20 against.
+func facts(body string, actions ...record.Action) dossier.Facts {
+	stated, needed := uint64(len(actions)), decimal.NewFromInt(50)
+	reached, basis := true, governance.BallotsBasis
+	f := dossier.Facts{
+		AsOf: *at(200),
+		Detail: governance.ProposalDetail{
+			ProposalKey: "p1_own", Identity: governance.Identity{DAOID: "harbor", Provider: governance.Governor}, LifecycleStatus: governance.Closed,
+			Outcome: governance.Passed, StartAt: at(0), EndAt: at(100),
+		},
+		Actions: actions,
+	}
+	f.Proposal.Proposal = record.Proposal{
+		ProposalRef: record.ProposalRef{Provider: governance.Governor, ExternalID: "eip155:1:" + governor + "/7"}, SourceID: "eip155:1:" + governor,
+		Title: "Pay the auditors of the harbor", Body: body, ProposerID: "0xada", VoteType: governance.SingleChoice, StartAt: at(0), EndAt: at(100),
+		CreatedAt: at(-10), Quorum: &needed, StatedActions: &stated,
+	}
+	f.Proposal.Ref = f.Proposal.Hash()
+	f.Votes = governance.VoteSummary{
+		Basis: &basis, Quorum: &governance.Quorum{Reached: &reached}, Totals: &governance.VoteTotals{VotingPower: "100"},
+		Choices: []governance.ChoiceTotal{{Key: "for", Label: "For", VotingPower: "80"}, {Key: "against", Label: "Against", VotingPower: "20"}},
+	}
+	for i, b := range []struct {
+		voter, choice string
+		power         int64
+		hours         int
+	}{{"0xa", "against", 20, 1}, {"0xb", "for", 30, 20}, {"0xc", "for", 25, 50}, {"0xd", "for", 25, 95}} {
+		f.Ballots = append(f.Ballots, warehouse.CountedBallot{
+			Voter: b.voter, ChoiceKey: b.choice, Choices: []string{b.choice}, Power: decimal.NewFromInt(b.power), VotedAt: at(b.hours),
+		})
+		count := governance.CountOf(uint64(i + 1))
+		f.Votes.Totals.UniqueVoters = &count
+	}
+	earlier := warehouse.KnownProposal{
+		Ref: record.RefHash{1}, Key: "p1_earlier", DAOID: "harbor", Title: "Pay the auditors of the harbor", ProposerID: "0xada", Lifecycle: governance.Closed,
+		Outcome: governance.Passed, VoteReady: true, Votes: 2, CreatedAt: at(-900), StartAt: at(-890), EndAt: at(-790),
+	}
+	f.Known = []warehouse.KnownProposal{earlier}
+	f.Topics = []warehouse.Topic{{Topic: record.Topic{Host: "forum.harbor.example", ExternalID: "7", Title: "Audit", CreatedAt: at(-100), Posts: 5}}}
+	return f
+}
+
+func compose(t *testing.T, f dossier.Facts) (d governance.Dossier, sources []governance.DossierSource) {
+	t.Helper()
+	got, err := dossier.Compose(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := dossier.Compose(f)
+	if err != nil || string(again.Dossier) != string(got.Dossier) || *again.ArtifactVersion != *got.ArtifactVersion {
+		t.Error("the same records give another dossier")
+	}
+	if err := json.Unmarshal(got.Dossier, &d); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(got.SourceRefs, &sources); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range d.Findings {
+		for _, ref := range f.Refs {
+			if !slices.ContainsFunc(sources, func(s governance.DossierSource) bool { return s.ID == ref }) {
+				t.Errorf("finding %s rests on %q, which is no source", f.Rule, ref)
+			}
+		}
+		for _, pointer := range f.Facts {
+			if !resolves(t, got.Dossier, pointer) {
+				t.Errorf("finding %s rests on %q, which is not in the dossier", f.Rule, pointer)
+			}
+		}
+	}
+	if len([]rune(d.Summary)) > 400 || d.Summary == "" {
+		t.Errorf("got a summary of %d characters: %q", len([]rune(d.Summary)), d.Summary)
+	}
+	return d, sources
+}
+
+// resolves reports whether a JSON pointer names a part of a document.
+func resolves(t *testing.T, document json.RawMessage, pointer string) bool {
+	t.Helper()
+	var part any
+	if err := json.Unmarshal(document, &part); err != nil {
+		t.Fatal(err)
+	}
+	for step := range strings.SplitSeq(pointer[1:], "/") {
+		switch in := part.(type) {
+		case map[string]any:
+			next, is := in[step]
+			if !is {
+				return false
+			}
+			part = next
+		case []any:
+			var n int
+			if _, err := fmt.Sscan(step, &n); err != nil || n >= len(in) {
+				return false
+			}
+			part = in[n]
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+func ruleNames(d governance.Dossier) (names []string) {
+	for _, f := range d.Findings {
+		names = append(names, f.Rule)
+	}
+	return names
+}
+
+// Each rule about actions finds its fault, and a budget that matches its text has none of them.
+func TestFindingsOfActions(t *testing.T) {
+	t.Parallel()
+	stated := "We pay 25,000 USDC to " + recipient + " for the audit."
+	zero := "0"
+	for name, test := range map[string]struct {
+		body    string
+		actions []record.Action
+		want    []string
+	}{
+		"a budget that matches its text":        {stated, []record.Action{pay(t, recipient, 25_000_000_000)}, nil},
+		"a budget in thousands":                 {"We pay 25k USDC to " + recipient, []record.Action{pay(t, recipient, 25_000_000_000)}, nil},
+		"a hundred times of what is stated":     {stated, []record.Action{pay(t, recipient, 2_500_000_000_000)}, []string{rules.AmountMagnitude}},
+		"an amount that nobody stated":          {stated, []record.Action{pay(t, recipient, 777_000_000)}, []string{rules.AmountUnstated}},
+		"a recipient that nobody stated":        {stated, []record.Action{pay(t, stranger, 25_000_000_000)}, []string{rules.RecipientUnstated}},
+		"an administrator":                      {stated, []record.Action{call(t, governor, "grantRole(bytes32,address)", zero, stranger)}, []string{rules.RoleMoved}},
+		"an owner":                              {stated, []record.Action{call(t, governor, "transferOwnership(address)", stranger)}, []string{rules.RoleMoved}},
+		"an upgrade":                            {stated, []record.Action{call(t, governor, "upgradeTo(address)", stranger)}, []string{rules.Upgraded}},
+		"a shorter delay":                       {stated, []record.Action{call(t, governor, "updateDelay(uint256)", zero)}, []string{rules.SettingLowered}},
+		"no guardian":                           {stated, []record.Action{call(t, governor, "_burnVetoPower()")}, []string{rules.GuardianRemoved}},
+		"any amount":                            {stated, []record.Action{call(t, usdc, "approve(address,uint256)", stranger, strings.Repeat("f", 64))}, []string{rules.ApprovedWithout}},
+		"an allowance":                          {stated, []record.Action{call(t, usdc, "approve(address,uint256)", stranger, "7")}, nil},
+		"code of a stranger":                    {stated, []record.Action{{Chain: "eip155:1", Target: stranger, Value: "0", Delegate: true}}, []string{rules.DelegateCalled}},
+		"a call that nobody can decode":         {stated, []record.Action{{Chain: "eip155:1", Target: stranger, Value: "0", Calldata: []byte{1, 2, 3, 4}}}, []string{rules.PayloadUndecoded}},
+		"money with a call nobody can decode":   {"We pay 5 to " + stranger, []record.Action{{Chain: "eip155:1", Target: stranger, Value: "5000000000000000000", Calldata: []byte{1, 2, 3, 4}}}, []string{rules.PayloadUndecoded, rules.NativeUndecoded}},
+		"a payment inside a batch of a Safe":    {stated, []record.Action{batch(t, pay(t, recipient, 2_500_000_000_000), call(t, governor, "grantRole(bytes32,address)", zero, stranger))}, []string{rules.RoleMoved, rules.AmountMagnitude}},
+		"nothing":                               {stated, nil, []string{rules.SignallingOnly}},
+		"native money as the text says":         {"We send 1.5 ETH to " + recipient, []record.Action{{Chain: "eip155:1", Target: recipient, Value: "1500000000000000000"}}, nil},
+		"an amount of a token without decimals": {stated, []record.Action{call(t, governor, "transfer(address,uint256)", recipient, "7")}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d, _ := compose(t, facts(test.body, test.actions...))
+			got := slices.DeleteFunc(ruleNames(d), func(rule string) bool { return rule == rules.FirstPayer })
+			slices.Sort(got)
+			slices.Sort(test.want)
+			if !slices.Equal(got, test.want) {
+				t.Errorf("got %v, want %v", got, test.want)
+			}
+		})
+	}
+}
+
+// batch is a multisend of calls.
+func batch(t *testing.T, calls ...record.Action) record.Action {
+	t.Helper()
+	packed := ""
+	for _, c := range calls {
+		packed += "00" + c.Target[2:] + strings.Repeat("0", 64) + fmt.Sprintf("%064x", len(c.Calldata)) + hex.EncodeToString(c.Calldata)
+	}
+	a := call(t, stranger, "multiSend(bytes)", "20", fmt.Sprintf("%x", len(packed)/2))
+	content, err := hex.DecodeString(packed + strings.Repeat("0", (64-len(packed)%64)%64))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Calldata = append(a.Calldata, content...)
+	return a
+}
+
+func TestPayloadThatIsNotKnown(t *testing.T) {
+	t.Parallel()
+	f := facts("text")
+	three := uint64(3)
+	f.Proposal.StatedActions = &three
+	if d, _ := compose(t, f); !slices.Contains(ruleNames(d), rules.PayloadUnknown) || d.Actions != nil || *d.HighestSeverity != governance.SeverityUnknown {
+		t.Errorf("three calls of which none is known: got %v", ruleNames(d))
+	}
+	f.Proposal.StatedActions = nil
+	if d, _ := compose(t, f); !slices.Contains(ruleNames(d), rules.PayloadUnknown) {
+		t.Errorf("a Governor that states nothing of its calls: got %v", ruleNames(d))
+	}
+	f.Proposal.Provider = governance.Snapshot
+	if d, _ := compose(t, f); !slices.Contains(ruleNames(d), rules.SignallingOnly) || d.HighestSeverity != nil {
+		t.Errorf("a vote at Snapshot without plugins: got %v", ruleNames(d))
+	}
+}
+
+// The numbers of a small vote, counted by hand.
+func TestNumbersOfAVote(t *testing.T) {
+	t.Parallel()
+	f := facts("text", pay(t, recipient, 1))
+	f.Recasts, f.SideChanges, f.NewVoters = 2, 1, 3
+	f.Strongest = []warehouse.StrongVoter{{Voter: "0xz", Power: decimal.NewFromInt(900)}, {Voter: "0xa", Power: decimal.NewFromInt(80)}}
+	d, _ := compose(t, f)
+	text := func(parts ...any) string {
+		encoded, err := json.Marshal(parts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(encoded)
+	}
+	for name, c := range map[string]struct{ got, want string }{
+		"margin":            {text(d.Decision.Leader.Key, d.Decision.RunnerUp.Key, d.Decision.MarginPower, d.Decision.MarginPercent), `["for","against","60","60"]`},
+		"decided at":        {text(d.Decision.DecidedAt), text(at(20))},
+		"deciding voters":   {text(d.Decision.DecidingVoters), `["2"]`},
+		"quorum":            {text(d.Decision.Quorum.Counted, d.Decision.Quorum.MetBy.VoterIdentity), `["80","0xc"]`},
+		"rank":              {text(d.Participation.Compared, d.Participation.MedianVoters, d.Participation.Rank, d.Participation.NewVoters), `[1,"2",1,"3"]`},
+		"concentration":     {text(*d.Concentration), `[{"largestPercent":"30","top5Percent":"100","top10Percent":"100","nakamoto":"2","gini":"0.075"}]`},
+		"last tenth":        {text(d.Course.LastTenPercent, d.Course.Tenths[0], d.Course.LastHour.Ballots), `[{"ballots":"1","votingPower":"25"},{"ballots":"1","votingPower":"20"},"0"]`},
+		"leader changes":    {text(d.Course.LeaderChanges, d.Course.LateSwingPower, d.Course.LateLeaderChange, d.Course.Recasts, d.Course.SideChanges), `[1,"25",false,"2","1"]`},
+		"strongest":         {text(d.Voters.Strongest[0].Ballot == nil, d.Voters.Strongest[1].Ballot.SharePercent), `[true,"20"]`},
+		"largest":           {text(d.Voters.Largest[0].VoterIdentity, len(d.Voters.Largest)), `["0xb",4]`},
+		"proposer":          {text(d.Proposer.Here, d.Proposer.OpenHere, d.Proposer.FirstSeenAt), text(map[string]int{"passed": 1}, 0, at(-900))},
+		"process":           {text(d.Process.DiscussionDays, d.Process.VotingHours, d.Process.MedianVotingHours), `["4","100","100"]`},
+		"similar proposals": {text(d.Process.Similar[0].ProposalKey, d.Process.Similar[0].SimilarTitle), `["p1_earlier",true]`},
+		"transfers":         {text(d.Effects.Transfers[0].Amount, d.Effects.Transfers[0].Symbol, d.Effects.Transfers[0].To), `["0.000001","USDC","` + recipient + `"]`},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s: got %s, want %s", name, c.got, c.want)
+		}
+	}
+}
+
+// What ballots cannot tell is null, and named.
+func TestWhatIsNotKnownIsNamed(t *testing.T) {
+	t.Parallel()
+	f := facts("text")
+	f.Ballots[1].VotedAt = nil
+	d, _ := compose(t, f)
+	if d.Course != nil || d.Decision.DecidedAt != nil || d.Decision.Quorum.MetBy != nil {
+		t.Errorf("got a course of ballots without a time: %+v", d.Course)
+	}
+	f.Ballots = nil
+	if d, _ = compose(t, f); d.Concentration != nil || d.Decision.DecidingVoters != nil {
+		t.Errorf("got numbers without ballots: %+v", d.Concentration)
+	}
+	categories := map[string]bool{}
+	for _, u := range d.Unknowns {
+		categories[u.Category] = true
+	}
+	if !categories["missing_data"] || !categories["state"] {
+		t.Errorf("got unknowns %+v", d.Unknowns)
+	}
+}
+
+// An analysis that was imported is kept, with every digit.
+func TestAnalysesAreKept(t *testing.T) {
+	t.Parallel()
+	f := facts("text")
+	f.Analysis = &record.Evidence{ArtifactVersion: "3", Dossier: `{"score":1234567890.123456789012345678}`, SourceRefs: "[]", Warnings: "[]"}
+	got, err := dossier.Compose(f)
+	if err != nil || !strings.Contains(string(got.Dossier), `"analyses":[{"artifactVersion":"3"`) ||
+		!strings.Contains(string(got.Dossier), `"dossier":{"score":1234567890.123456789012345678}`) {
+		t.Errorf("got %s, %v", got.Dossier, err)
+	}
+}
+
+func TestFindingsOfAVote(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		change func(*dossier.Facts)
+		want   string
+	}{
+		"a swing in the last tenth": {func(f *dossier.Facts) {
+			f.Ballots[1].VotedAt, f.Ballots[2].VotedAt, f.Ballots[3].VotedAt = at(95), at(96), at(97)
+		}, rules.LateSwing},
+		"a quorum in the last hour": {func(f *dossier.Facts) {
+			f.Ballots[3].VotedAt = at(100)
+			needed := decimal.NewFromInt(60)
+			f.Proposal.Quorum = &needed
+		}, rules.LateQuorum},
+		"one voter with more than half of the margin": {func(f *dossier.Facts) {
+			f.Ballots[1].Power, f.Ballots[2].Power = decimal.NewFromInt(35), decimal.NewFromInt(20)
+		}, rules.OneVoter},
+		"a vote of a third of the usual time": {func(f *dossier.Facts) { f.Known[0].StartAt = at(-1190) }, rules.ShortVote},
+		"no discussion":                       {func(f *dossier.Facts) { f.Topics = nil }, rules.NoDiscussion},
+		"the same actions, which failed": {func(f *dossier.Facts) {
+			f.Known[0].Payload, f.Known[0].Outcome = 7, governance.Failed
+			f.Known = append(f.Known, warehouse.KnownProposal{Ref: f.Proposal.Ref, DAOID: "harbor", Payload: 7})
+		}, rules.SameActionsFailed},
+		"an execution": {func(f *dossier.Facts) {
+			f.Proposal.Milestones = []record.Milestone{{Type: "executed", At: at(150), TxHash: "0x9"}}
+		}, rules.ConfirmedByRecord},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := facts("text")
+			if d, _ := compose(t, f); slices.Contains(ruleNames(d), test.want) {
+				t.Errorf("without the change: got %v", ruleNames(d))
+			}
+			if test.change(&f); !slices.Contains(ruleNames(first(compose(t, f))), test.want) {
+				t.Errorf("got %v, want %s", ruleNames(first(compose(t, f))), test.want)
+			}
+		})
+	}
+}
+
+func first(d governance.Dossier, _ []governance.DossierSource) governance.Dossier { return d }

@@ -1,0 +1,182 @@
+package dossier
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/shopspring/decimal"
+
+	"pnyx/governance"
+	"pnyx/warehouse"
+)
+
+func compareTexts(a, b string) int { return cmp.Compare(a, b) }
+
+// day is in milliseconds.
+const day = 24 * hour
+
+// process fills in how the proposal came about, and who proposed it.
+func (c *composer) process() {
+	p := &c.d.Process
+	p.Topics, p.Similar = []governance.DossierTopic{}, []governance.DossierSimilar{}
+	var first *governance.Timestamp
+	for _, t := range c.Topics {
+		topic := governance.DossierTopic{
+			Host: t.Host, ExternalID: t.ExternalID, Title: t.Title, CreatedAt: t.CreatedAt, Replies: governance.CountOf(max(t.Posts, 1) - 1),
+			ByProposer: t.Author != "" && strings.EqualFold(t.Author, c.Proposal.ProposerID),
+		}
+		if t.Participants != nil {
+			count := governance.CountOf(*t.Participants)
+			topic.Participants = &count
+		}
+		if t.CreatedAt != nil && (first == nil || *t.CreatedAt < *first) {
+			first = t.CreatedAt
+		}
+		p.Topics = append(p.Topics, topic)
+	}
+	if first != nil && c.Detail.StartAt != nil {
+		p.DiscussionDays = wholeDays(*c.Detail.StartAt - *first)
+	}
+	c.votingTime()
+	if c.Proposal.UpdatedAt != nil && c.Detail.StartAt != nil {
+		later := *c.Proposal.UpdatedAt > *c.Detail.StartAt
+		p.UpdatedAfterStart = &later
+	}
+	for _, m := range c.Proposal.Milestones {
+		switch m.Type {
+		case "extended":
+			p.Extended = true
+		case "queued":
+			p.QueuedAt = m.At
+		case "executed":
+			p.ExecutedAt = m.At
+		}
+	}
+	c.similar()
+	c.proposer()
+}
+
+// votingTime compares the voting time with the DAO's.
+func (c *composer) votingTime() {
+	p := &c.d.Process
+	hours := func(start, end *governance.Timestamp) (decimal.Decimal, bool) {
+		if start == nil || end == nil || *end <= *start {
+			return decimal.Zero, false
+		}
+		return powerOf(ratio(decimal.NewFromInt(int64(*end-*start)), decimal.NewFromInt(int64(hour)))), true
+	}
+	if own, known := hours(c.Detail.StartAt, c.Detail.EndAt); known {
+		p.VotingHours = decimalOf(own)
+	}
+	var all []decimal.Decimal
+	for _, k := range c.earlier {
+		if of, known := hours(k.StartAt, k.EndAt); known {
+			all = append(all, of)
+		}
+	}
+	p.MedianVotingHours = median(all)
+}
+
+// similar lists earlier proposals of the DAO with the same actions or nearly the same title.
+func (c *composer) similar() {
+	own := c.payload()
+	title := words(c.Proposal.Title)
+	for _, k := range c.Known {
+		if k.DAOID != c.Detail.Identity.DAOID || k.Ref == c.Proposal.Ref || !createdBefore(k, c.Proposal) {
+			continue
+		}
+		s := governance.DossierSimilar{
+			ProposalKey: k.Key, Outcome: k.Outcome, EndAt: k.EndAt, SameActions: own != 0 && k.Payload == own,
+			SimilarTitle: len(title) >= 3 && alike(title, words(k.Title)),
+		}
+		if s.SameActions || s.SimilarTitle {
+			c.d.Process.Similar = append(c.d.Process.Similar, s)
+		}
+	}
+	const most = 20
+	c.d.Process.Similar = c.d.Process.Similar[max(0, len(c.d.Process.Similar)-most):]
+}
+
+// payload returns the hash of the proposal's own actions.
+func (c *composer) payload() uint64 {
+	for _, k := range c.Known {
+		if k.Ref == c.Proposal.Ref {
+			return k.Payload
+		}
+	}
+	return 0
+}
+
+func createdBefore(k warehouse.KnownProposal, p warehouse.Proposal) bool {
+	own := governance.FirstKnown(p.CreatedAt, p.StartAt)
+	at := governance.FirstKnown(k.CreatedAt, k.StartAt)
+	return own != nil && at != nil && *at < *own
+}
+
+// words returns the different words of a text in lower case, without numbers: they number proposals.
+func words(text string) map[string]bool {
+	found := map[string]bool{}
+	for word := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool { return (r < 'a' || r > 'z') && r < 0x80 }) {
+		found[word] = true
+	}
+	return found
+}
+
+// alike reports whether two titles share at least four of five words.
+func alike(a, b map[string]bool) bool {
+	shared := 0
+	for word := range a {
+		if b[word] {
+			shared++
+		}
+	}
+	return 5*shared >= 4*(len(a)+len(b)-shared)
+}
+
+// proposer fills in what is known of the author.
+func (c *composer) proposer() {
+	id := c.Proposal.ProposerID
+	if id == "" {
+		c.unknown("identity", "who proposed it", "the history of a proposer tells whether a proposal is usual", "the proposal's page at the provider")
+		return
+	}
+	p := &governance.DossierProposer{
+		ProposerID: id, Here: map[governance.Outcome]int{}, Elsewhere: map[governance.Outcome]int{},
+		FirstSeenAt: governance.FirstKnown(c.Proposal.CreatedAt, c.Proposal.StartAt),
+	}
+	for _, k := range c.Known {
+		if k.ProposerID != id || k.Ref == c.Proposal.Ref {
+			continue
+		}
+		here := k.DAOID == c.Detail.Identity.DAOID
+		if here && overlap(k, c.Detail) {
+			p.OpenHere++
+		}
+		if !createdBefore(k, c.Proposal) {
+			continue
+		}
+		if at := governance.FirstKnown(k.CreatedAt, k.StartAt); at != nil && (p.FirstSeenAt == nil || *at < *p.FirstSeenAt) {
+			p.FirstSeenAt = at
+		}
+		if here {
+			p.Here[k.Outcome]++
+		} else {
+			p.Elsewhere[k.Outcome]++
+		}
+	}
+	for _, b := range c.Ballots {
+		if b.Voter == id {
+			p.OwnBallot = c.ballot(b)
+		}
+	}
+	c.d.Proposer = p
+}
+
+func overlap(k warehouse.KnownProposal, detail governance.ProposalDetail) bool {
+	return k.StartAt != nil && k.EndAt != nil && detail.StartAt != nil && detail.EndAt != nil && *k.StartAt < *detail.EndAt && *detail.StartAt < *k.EndAt
+}
+
+// wholeDays returns the whole days of a span; those of a topic opened later are negative.
+func wholeDays(span governance.Timestamp) *governance.Decimal {
+	return decimalOf(decimal.NewFromInt(int64(span / day)))
+}

@@ -1,0 +1,357 @@
+package dossier
+
+import (
+	"slices"
+
+	"github.com/shopspring/decimal"
+
+	"pnyx/governance"
+	"pnyx/warehouse"
+)
+
+// vote fills in the parts that follow from ballots.
+func (c *composer) vote() {
+	c.decide()
+	c.participate()
+	c.concentrate()
+	c.run()
+	c.rankVoters()
+}
+
+// dated reports whether the time of every ballot is known to the second.
+func (c *composer) dated() bool {
+	return len(c.Ballots) > 0 && !slices.ContainsFunc(c.Ballots, func(b warehouse.CountedBallot) bool { return b.VotedAt == nil || b.VotedDayOnly })
+}
+
+// single reports whether every ballot gives all its power to one choice.
+func (c *composer) single() bool {
+	return !slices.ContainsFunc(c.Ballots, func(b warehouse.CountedBallot) bool { return b.ChoiceKey == "" })
+}
+
+func (c *composer) decide() {
+	d := &c.d.Decision
+	d.VoteType, d.QuorumChoices = governance.OptionalText(string(c.Proposal.VoteType)), c.Proposal.CountedChoices()
+	d.LifecycleStatus, d.Outcome = c.Detail.LifecycleStatus, c.Detail.Outcome
+	var sorted []governance.ChoiceTotal
+	sorted = append(sorted, c.Votes.Choices...)
+	slices.SortStableFunc(sorted, func(a, b governance.ChoiceTotal) int { return powerOf(b.VotingPower).Cmp(powerOf(a.VotingPower)) })
+	choice := func(of governance.ChoiceTotal) *governance.DossierChoice {
+		return &governance.DossierChoice{Key: of.Key, Label: of.Label, VotingPower: of.VotingPower}
+	}
+	if len(sorted) > 1 && powerOf(sorted[0].VotingPower).IsPositive() {
+		margin := powerOf(sorted[0].VotingPower).Sub(powerOf(sorted[1].VotingPower))
+		d.MarginPower = decimalOf(margin)
+		if c.Votes.Totals != nil {
+			d.MarginPercent = percent(margin, powerOf(c.Votes.Totals.VotingPower))
+		}
+		if margin.IsPositive() {
+			d.Leader, d.RunnerUp = choice(sorted[0]), choice(sorted[1])
+			c.decideByBallots(margin)
+		}
+	}
+	c.addQuorum()
+}
+
+// decideByBallots fills in what ballots say of the decision, where they are the numbers.
+func (c *composer) decideByBallots(margin decimal.Decimal) {
+	d := &c.d.Decision
+	if c.Votes.Basis == nil || *c.Votes.Basis != governance.BallotsBasis || !c.single() || len(c.Ballots) == 0 {
+		c.unknown("missing_data", "when the vote was decided, and by how many voters", "ballots are missing, or support several choices",
+			"/v2/proposals/"+string(c.Detail.ProposalKey)+"/votes")
+		return
+	}
+	var swing []decimal.Decimal
+	for _, b := range c.Ballots {
+		if b.ChoiceKey == d.Leader.Key {
+			swing = append(swing, b.Power)
+		}
+	}
+	slices.SortFunc(swing, func(a, b decimal.Decimal) int { return b.Cmp(a) })
+	moved := decimal.Zero
+	for i, power := range swing {
+		if moved = moved.Add(power.Mul(decimal.NewFromInt(2))); moved.GreaterThan(margin) {
+			d.DecidingVoters = countOf(i + 1)
+			break
+		}
+	}
+	if !c.dated() {
+		return
+	}
+	race := newRace(c.Votes.Choices)
+	leader := ""
+	for _, b := range c.Ballots {
+		race.add(b)
+		if now := race.leader(); now != leader {
+			leader, d.DecidedAt = now, b.VotedAt
+		}
+	}
+}
+
+// race holds the power of choices while ballots come in.
+type race struct {
+	keys   []string
+	powers map[string]decimal.Decimal
+}
+
+func newRace(choices []governance.ChoiceTotal) *race {
+	r := &race{powers: map[string]decimal.Decimal{}}
+	for _, choice := range choices {
+		r.keys = append(r.keys, choice.Key)
+	}
+	return r
+}
+
+func (r *race) add(b warehouse.CountedBallot) {
+	for i, key := range b.Choices {
+		power := b.Power
+		if len(b.Shares) == len(b.Choices) {
+			power = b.Shares[i]
+		}
+		r.powers[key] = r.powers[key].Add(power)
+	}
+}
+
+// leader returns the choice with the most power; empty for a tie.
+func (r *race) leader() string {
+	leader, tied := "", true
+	most := decimal.Zero
+	for _, key := range r.keys {
+		switch cmp := r.powers[key].Cmp(most); {
+		case cmp > 0:
+			leader, most, tied = key, r.powers[key], false
+		case cmp == 0:
+			tied = true
+		}
+	}
+	if tied {
+		return ""
+	}
+	return leader
+}
+
+func (c *composer) addQuorum() {
+	needed := c.Proposal.NeededQuorum()
+	if needed == nil || c.Votes.Quorum == nil {
+		return
+	}
+	counts := func(key string) bool {
+		return c.d.Decision.QuorumChoices == nil || slices.Contains(c.d.Decision.QuorumChoices, key)
+	}
+	q := &governance.DossierQuorum{Needed: governance.DecimalOf(*needed), Reached: c.Votes.Quorum.Reached}
+	c.d.Decision.Quorum = q
+	sum := decimal.Zero
+	for _, b := range c.Ballots {
+		counted := decimal.Zero
+		for i, key := range b.Choices {
+			switch {
+			case !counts(key):
+			case len(b.Shares) == len(b.Choices):
+				counted = counted.Add(b.Shares[i])
+			default:
+				counted = b.Power
+			}
+		}
+		if c.d.Decision.QuorumChoices == nil {
+			counted = b.Power
+		}
+		before := sum
+		if sum = sum.Add(counted); before.LessThan(*needed) && !sum.LessThan(*needed) && c.dated() {
+			q.MetBy = c.ballot(b)
+		}
+	}
+	q.Counted = governance.DecimalOf(sum)
+	if c.Votes.Basis != nil && *c.Votes.Basis == governance.UpstreamBasis && c.Votes.Totals != nil {
+		q.Counted, q.MetBy = c.upstreamCounted(counts), nil
+	}
+}
+
+// upstreamCounted returns the power that counts by the totals that upstream states.
+func (c *composer) upstreamCounted(counts func(string) bool) governance.Decimal {
+	if c.d.Decision.QuorumChoices == nil {
+		return c.Votes.Totals.VotingPower
+	}
+	sum := decimal.Zero
+	for _, choice := range c.Votes.Choices {
+		if counts(choice.Key) {
+			sum = sum.Add(powerOf(choice.VotingPower))
+		}
+	}
+	return governance.DecimalOf(sum)
+}
+
+// ballot returns a ballot for the dossier.
+func (c *composer) ballot(b warehouse.CountedBallot) *governance.DossierBallot {
+	var share *governance.Decimal
+	if c.Votes.Totals != nil {
+		share = percent(b.Power, powerOf(c.Votes.Totals.VotingPower))
+	}
+	return &governance.DossierBallot{
+		VoterIdentity: b.Voter, ChoiceKeys: append([]string{}, b.Choices...), VotingPower: governance.DecimalOf(b.Power), SharePercent: share,
+		VotedAt: b.VotedAt,
+	}
+}
+
+func (c *composer) participate() {
+	p := &c.d.Participation
+	if c.Votes.Totals != nil {
+		p.Voters, p.VotingPower = c.Votes.Totals.UniqueVoters, decimalOf(powerOf(c.Votes.Totals.VotingPower))
+	}
+	c.unknown("state", "the supply of voting power at the snapshot", "the share of the supply that voted tells how representative the vote is",
+		"the token's contract at the block of the snapshot")
+	var voters []decimal.Decimal
+	rank := 1
+	for _, k := range c.earlier {
+		if !k.VoteReady {
+			continue
+		}
+		count := decimal.NewFromUint64(k.Votes)
+		voters = append(voters, count)
+		if p.Voters != nil && count.GreaterThan(powerOf(*p.Voters)) {
+			rank++
+		}
+	}
+	p.Compared = len(voters)
+	if p.MedianVoters = median(voters); p.Voters != nil {
+		p.Rank = &rank
+	}
+	if len(c.Ballots) > 0 && c.Detail.StartAt != nil {
+		count := governance.CountOf(c.NewVoters)
+		p.NewVoters = &count
+	}
+}
+
+// median returns the middle of numbers, or the mean of the two middle ones; nil of none.
+func median(numbers []decimal.Decimal) *governance.Decimal {
+	if len(numbers) == 0 {
+		return nil
+	}
+	slices.SortFunc(numbers, decimal.Decimal.Cmp)
+	middle := len(numbers) / 2
+	if len(numbers)%2 == 1 {
+		return decimalOf(numbers[middle])
+	}
+	text := ratio(numbers[middle-1].Add(numbers[middle]), decimal.NewFromInt(2))
+	return &text
+}
+
+// concentrate fills in how the power of ballots was distributed.
+func (c *composer) concentrate() {
+	powers := make([]decimal.Decimal, len(c.Ballots))
+	total := decimal.Zero
+	for i, b := range c.Ballots {
+		powers[i], total = b.Power, total.Add(b.Power)
+	}
+	if !total.IsPositive() {
+		c.unknown("missing_data", "how power was distributed", "no ballot with power is stored", "the proposal's page at the provider")
+		return
+	}
+	slices.SortFunc(powers, func(a, b decimal.Decimal) int { return b.Cmp(a) })
+	sum, weighted, nakamoto := decimal.Zero, decimal.Zero, 0
+	tops := map[int]governance.Decimal{}
+	n := len(powers)
+	for i, power := range powers {
+		if sum = sum.Add(power); nakamoto == 0 && sum.Mul(decimal.NewFromInt(2)).GreaterThan(total) {
+			nakamoto = i + 1
+		}
+		weighted = weighted.Add(power.Mul(decimal.NewFromInt(int64(n - i)))) // the place in ascending order
+		tops[i+1] = *percent(sum, total)
+	}
+	// 2·Σ i·xᵢ ÷ (n·Σ xᵢ) − (n+1) ÷ n, as one quotient.
+	gini := weighted.Mul(decimal.NewFromInt(2)).Sub(total.Mul(decimal.NewFromInt(int64(n + 1))))
+	c.d.Concentration = &governance.DossierConcentration{
+		LargestPercent: tops[1], Top5Percent: tops[min(5, n)], Top10Percent: tops[min(10, n)], Nakamoto: *countOf(nakamoto),
+		Gini: ratio(gini, total.Mul(decimal.NewFromInt(int64(n)))),
+	}
+}
+
+// hour is in milliseconds.
+const hour = governance.Timestamp(3_600_000)
+
+// run fills in how the vote went.
+func (c *composer) run() {
+	start, end := c.Detail.StartAt, c.Detail.EndAt
+	if !c.dated() || start == nil || end == nil || *end <= *start || c.Proposal.StartDayOnly || c.Proposal.EndDayOnly {
+		c.unknown("missing_data", "how the vote went", "the time of the vote, or of a ballot, is not known", "the proposal's page at the provider")
+		return
+	}
+	course := &governance.DossierCourse{Recasts: governance.CountOf(c.Recasts), SideChanges: governance.CountOf(c.SideChanges)}
+	within := func(from, to governance.Timestamp) governance.DossierPeriod {
+		count, power := 0, decimal.Zero
+		for _, b := range c.Ballots {
+			if *b.VotedAt >= from && *b.VotedAt < to {
+				count, power = count+1, power.Add(b.Power)
+			}
+		}
+		return governance.DossierPeriod{Ballots: *countOf(count), VotingPower: governance.DecimalOf(power)}
+	}
+	const forever = governance.Timestamp(1 << 62)
+	span := *end - *start
+	edge := func(tenth governance.Timestamp) governance.Timestamp { return *start + span*tenth/10 }
+	for tenth := range governance.Timestamp(10) {
+		from, to := edge(tenth), edge(tenth+1)
+		if tenth == 0 {
+			from = 0
+		}
+		if tenth == 9 {
+			to = forever
+		}
+		course.Tenths = append(course.Tenths, within(from, to))
+	}
+	course.FirstHour, course.LastHour = within(0, *start+hour), within(*end-hour, forever)
+	course.LastTenPercent = within(edge(9), forever)
+	c.changesOfLead(course, edge(9))
+	c.d.Course = course
+}
+
+// changesOfLead counts how often another choice came to lead, and looks at the last tenth.
+func (c *composer) changesOfLead(course *governance.DossierCourse, lastTenth governance.Timestamp) {
+	race, leader := newRace(c.Votes.Choices), ""
+	final, second := c.d.Decision.Leader, c.d.Decision.RunnerUp
+	lead := decimal.Zero
+	atLastTenth := ""
+	for _, b := range c.Ballots {
+		race.add(b)
+		if now := race.leader(); now != "" && now != leader {
+			if leader != "" {
+				course.LeaderChanges++
+			}
+			leader = now
+		}
+		if *b.VotedAt < lastTenth {
+			if atLastTenth = race.leader(); final != nil {
+				lead = race.powers[final.Key].Sub(race.powers[second.Key])
+			}
+		}
+	}
+	if final != nil {
+		course.LateSwingPower = decimalOf(race.powers[final.Key].Sub(race.powers[second.Key]).Sub(lead))
+		course.LateLeaderChange = atLastTenth != "" && atLastTenth != final.Key
+	}
+}
+
+// rankVoters fills in who decided.
+func (c *composer) rankVoters() {
+	v := &c.d.Voters
+	v.Strongest, v.Largest = []governance.DossierStrongVoter{}, []governance.DossierBallot{}
+	byVoter := map[string]warehouse.CountedBallot{}
+	sorted := slices.Clone(c.Ballots)
+	for _, b := range sorted {
+		byVoter[b.Voter] = b
+	}
+	slices.SortFunc(sorted, func(a, b warehouse.CountedBallot) int {
+		if order := b.Power.Cmp(a.Power); order != 0 {
+			return order
+		}
+		return compareTexts(a.Voter, b.Voter)
+	})
+	for _, b := range sorted[:min(10, len(sorted))] {
+		v.Largest = append(v.Largest, *c.ballot(b))
+	}
+	for _, strong := range c.Strongest {
+		of := governance.DossierStrongVoter{VoterIdentity: strong.Voter, YearPower: governance.DecimalOf(strong.Power)}
+		if b, voted := byVoter[strong.Voter]; voted {
+			of.Ballot = c.ballot(b)
+		}
+		v.Strongest = append(v.Strongest, of)
+	}
+}

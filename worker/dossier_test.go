@@ -1,0 +1,114 @@
+package worker_test
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"pnyx/cache"
+	"pnyx/governance"
+	"pnyx/governance/query"
+	"pnyx/governance/rules"
+	"pnyx/test/env"
+	"pnyx/warehouse/record"
+)
+
+var errNotYet = errors.New("not yet")
+
+// dossier waits until right returns true for a proposal's dossier.
+func (h *harness) dossier(key governance.ProposalKey, right func(governance.Dossier) bool) (d governance.Dossier) {
+	h.t.Helper()
+	env.Until(h.t, func() error {
+		var i governance.Intelligence
+		if _, err := h.readView(query.Dossier{Proposal: key}, &i); err != nil {
+			return err
+		}
+		d = governance.Dossier{}
+		if err := json.Unmarshal(i.Dossier, &d); err != nil {
+			return err
+		}
+		if !right(d) { // nodes ask again once it has expired
+			again := cache.Fill{Page: cache.NewPageRequest(query.Dossier{Proposal: key}), Deadline: governance.TimestampOf(time.Now().Add(soon))}
+			return errors.Join(errNotYet, h.store.EnqueueFill(h.t.Context(), again))
+		}
+		return nil
+	})
+	return d
+}
+
+// A dossier is computed from stored records, and again once they change.
+func TestADossierFollowsItsRecords(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	at := func(hours int) *governance.Timestamp {
+		stamp := governance.Timestamp(1_700_000_000_000 + hours*3_600_000)
+		return &stamp
+	}
+	vote := func(proposal, voter, key string, power int64, hours int) *record.Ballot {
+		b := vote(proposal, voter, fmt.Sprint(power))
+		b.ChoiceKey, b.Choices, b.RawChoice, b.VotedAt = key, []string{key}, key, at(hours)
+		b.VoteID = fmt.Sprintf("v%s-%d", voter, hours)
+		return b
+	}
+	data, err := hex.DecodeString("a9059cbb" + strings.Repeat("0", 24) + strings.Repeat("b2", 20) + fmt.Sprintf("%064x", 25_000_000_000))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pay := func() *record.Action {
+		return &record.Action{Chain: "eip155:1", Target: "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48", Value: "0", Calldata: data}
+	}
+	earlier, own := proposal("earlier"), proposal("own")
+	for i, p := range []*record.Proposal{earlier, own} {
+		p.Choices, p.ProposerID, p.VoteType, p.State = []string{"For", "Against"}, "0xada", governance.SingleChoice, "closed"
+		p.CreatedAt, p.StartAt, p.EndAt = at(200*i-10), at(200*i), at(200*i+100)
+		quorum := decimal.NewFromInt(4)
+		p.Quorum, p.QuorumRaw = &quorum, "4"
+	}
+	own.Title, own.Body = "Pay for the audit", "We pay 25,000 USDC to 0x"+strings.Repeat("b2", 20)+"."
+	own.SetActions(1, []*record.Action{pay()})
+	discussion := &record.Topic{
+		Host: "forum.dao.org", ExternalID: "7", Title: "Audit", CreatedAt: at(50), Posts: 3, Visible: true, Slug: "audit",
+		BodyHTML: `<a href="https://snapshot.org/#/dao.eth/proposal/own">vote</a>`,
+	}
+	own.DiscussionURL = "https://forum.dao.org/t/audit/7"
+	h.append(
+		&record.DAO{ID: "dao", Name: "The DAO", Sources: []record.SourceRef{{Provider: governance.Snapshot, ID: "dao.eth"}, {Provider: governance.Discourse, ID: "forum.dao.org"}}},
+		earlier, own, discussion, vote("earlier", "0x1", "1", 5, 1),
+		vote("own", "0x1", "2", 1, 201), vote("own", "0x1", "1", 1, 202), vote("own", "0x2", "2", 2, 203), vote("own", "0x3", "1", 3, 204),
+	)
+	h.startLeader(h.metrics)
+	h.startFiller()
+	key := keyOf("dao", "own")
+	d := h.dossier(key, func(d governance.Dossier) bool {
+		return len(d.Process.Topics) == 1 && d.Participation.Compared == 1 && d.Course != nil
+	})
+	got, err := json.Marshal([]any{
+		d.Decision.Leader.Key, d.Decision.MarginPower, d.Decision.Quorum.MetBy.VoterIdentity, d.Participation.NewVoters, d.Participation.Rank,
+		d.Course.Recasts, d.Course.SideChanges, d.Course.LeaderChanges, d.Voters.Strongest[0].VoterIdentity, d.Proposer.Here,
+		d.Actions[0].Transfer.Amount, *d.Actions[0].InText.Amount, d.Effects.Transfers[0].Symbol, d.Process.DiscussionDays,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := `["1","2","0x3","2",1,"1","1",2,"0x1",{"unknown":1},"25000",true,"USDC","6"]`; string(got) != want &&
+		string(got) != strings.Replace(want, "unknown", "passed", 1) {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if has := slices.ContainsFunc(d.Findings, func(f governance.Finding) bool { return f.Severity == governance.SeverityHigh }); has {
+		t.Errorf("got findings %+v, want none of high severity", d.Findings)
+	}
+	edited := *own
+	edited.Body = "We pay 250 USDC."
+	edited.SetActions(1, []*record.Action{pay()})
+	h.append(&edited)
+	h.dossier(key, func(d governance.Dossier) bool {
+		return slices.ContainsFunc(d.Findings, func(f governance.Finding) bool { return f.Rule == rules.AmountMagnitude })
+	})
+}
