@@ -23,14 +23,14 @@ func (p *page) dossier(ctx context.Context, q query.Dossier) (cache.View, error)
 	if err := p.setPublishedHead(ctx, dossierTTL); err != nil {
 		return cache.View{}, err
 	}
-	f := dossier.Facts{AsOf: p.head.DataAsOf}
-	var err error
-	if f.Detail, err = p.proposalDetail(ctx, q.Proposal); err != nil {
+	row, err := p.proposalDetail(ctx, q.Proposal)
+	if err != nil {
 		if errors.Is(err, cache.ErrMiss) {
 			return p.absent(), nil
 		}
 		return cache.View{}, err
 	}
+	f := dossier.Facts{AsOf: p.head.DataAsOf, Detail: row.ProposalDetail}
 	if f.Votes, err = p.setBallotCoverage(ctx, q.Proposal); err != nil {
 		return cache.View{}, err
 	}
