@@ -13,9 +13,9 @@ import (
 
 // KeySection describes the keys of one package.
 type KeySection struct {
-	// Title begins the paragraph Text above the table, in Markdown.
+	// Title begins the paragraph Text above the list, in Markdown.
 	Title, Text string
-	// Families are the rows of the table.
+	// Families are the items of the list.
 	Families []KeyFamily
 }
 
@@ -39,14 +39,13 @@ func KeyTable(sections ...KeySection) []byte {
 			text.WriteString("\n")
 		}
 		fmt.Fprintf(&text, "**%s.** %s\n\n", section.Title, section.Text)
-		text.WriteString("| key | contents | written by | lifetime |\n|---|---|---|---|\n")
 		for _, family := range section.Families {
 			names := make([]string, len(family.Keys))
 			for i, key := range family.Keys {
 				names[i] = "`" + key.readable() + "`"
 			}
-			fmt.Fprintf(&text, "| %s | %s | %s | %s |\n",
-				strings.Join(names, ", "), family.Contents, family.Writer, family.Lifetime)
+			fmt.Fprintf(&text, "- %s: %s (%s)\n", strings.Join(names, ", "), family.Contents,
+				strings.TrimSuffix(family.Writer+"; "+family.Lifetime, "; "))
 		}
 	}
 	return text.Bytes()

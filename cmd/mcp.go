@@ -45,7 +45,7 @@ func mcpCommand() *cobra.Command {
 		Long: `Pass messages of the Model Context Protocol from standard input to the server at /mcp of
 an API node, and its answers to standard output, one message a line. The client starts this
 program; the tools are the node's. Clients that speak HTTP need no program: they
-connect to /mcp itself. docs/mcp.md has the set-up of each well-known client.
+connect to /mcp itself. docs/partners.md has the set-up of each well-known client.
 
 A partner token is read from PNYX_TOKEN. Without one, free tools work.`,
 		Example: `  pnyx mcp --url https://api.example.org

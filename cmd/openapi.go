@@ -67,10 +67,6 @@ func renewDocs(dir string) error {
 	if err != nil {
 		return err
 	}
-	decisions, err := doc.Decisions()
-	if err != nil {
-		return err
-	}
 	schema, err := warehouse.SchemaPage()
 	if err != nil {
 		return err
@@ -83,8 +79,7 @@ func renewDocs(dir string) error {
 		}
 	}
 	files := map[string][]byte{
-		"agent-v2.json": document, "decisions.md": decisions, "rules.md": rules.Rulebook(),
-		"schema.md": schema,
+		"agent-v2.json": document, "rules.md": rules.Rulebook(), "schema.md": schema,
 	}
 	// What callers get as files of their own stands beside the folder of the documents.
 	if files[filepath.Join("..", api.PathRegistry)], err = doc.RegistryEntry(node); err != nil {

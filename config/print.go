@@ -29,23 +29,28 @@ func (c Config) Print(w io.Writer) error {
 	return nil
 }
 
-// Markdown returns the table of all settings.
+// Markdown returns the list of all settings.
 func Markdown() string {
-	var table strings.Builder
-	table.WriteString("| Setting | Default | Unit | Meaning |\n| --- | --- | --- | --- |\n")
+	var list strings.Builder
 	group := ""
 	for _, s := range Settings() {
 		if s.Group != group {
+			if group != "" {
+				list.WriteString("\n")
+			}
 			group = s.Group
-			fmt.Fprintf(&table, "| **%s** | | | |\n", group)
+			fmt.Fprintf(&list, "**%s**\n\n", group)
 		}
-		name := "`" + s.Name + "`"
+		form := s.Unit
+		if s.Default != "" {
+			form = "`" + s.Default + "`, " + form
+		}
 		if s.Secret {
-			name += " (secret)"
+			form += ", secret"
 		}
-		fmt.Fprintf(&table, "| %s | %s | %s | %s |\n", name, code(s.Default), code(s.Unit), cell(s.Doc))
+		fmt.Fprintf(&list, "- `%s` (%s): %s\n", s.Name, form, s.Doc)
 	}
-	return table.String()
+	return list.String()
 }
 
 // UpdateTable returns a document with a table between the markers of its name. Each marker
@@ -59,17 +64,4 @@ func UpdateTable(document, name, table string) (string, error) {
 		return "", fmt.Errorf("update the table of %s: want %s once, then %s once", name, begin, end)
 	}
 	return before + begin + "\n\n" + table + "\n" + end + after, nil
-}
-
-// code returns text as code in a cell of a Markdown table; nothing for no text.
-func code(text string) string {
-	if text == "" {
-		return ""
-	}
-	return "`" + cell(text) + "`"
-}
-
-// cell escapes text for a cell of a Markdown table.
-func cell(text string) string {
-	return strings.ReplaceAll(text, "|", `\|`)
 }

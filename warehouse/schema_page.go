@@ -4,19 +4,16 @@ import (
 	"bytes"
 	"fmt"
 	"regexp"
-	"strings"
 )
 
 // schemaIntro is the beginning of docs/schema.md.
 const schemaIntro = `# Schema
 
-The views that analysts read, made of warehouse/views by ` + "`make docs`" + `. The database has the same text as comments:
-` + "`DESCRIBE ballots`" + ` shows it. [ANALYSTS.md](../ANALYSTS.md) shows how to ask.
+The views that analysts read, with the names and numbers of the API; [ANALYSTS.md](../ANALYSTS.md) shows how to ask. Made by ` + "`make docs`" + ` from
+the comments in the database, which ` + "`DESCRIBE ballots`" + ` shows too.
 
-Names and numbers are those of the API. No view needs ` + "`FINAL`" + `, counts a cast that was replaced, has what upstream has
-taken back (the tables behind the views keep it, marked ` + "`withdrawn`" + `), or has records of an import that are not committed. Rows
-of different views belong together by ` + "`proposal_key`, `dao_id` and `voter_identity`" + `. Voting
-power is ` + "`Decimal(76, 18)`" + `: sums stay exact as long as they stay decimals.
+No view needs ` + "`FINAL`" + `, counts a replaced cast, or shows withdrawn or uncommitted records. Join by
+` + "`proposal_key`, `dao_id` and `voter_identity`" + `. ` + "`Decimal(76, 18)`" + ` keeps sums exact.
 `
 
 var (
@@ -32,19 +29,17 @@ func SchemaPage() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var toc, views bytes.Buffer
+	var views bytes.Buffer
 	for _, s := range statements {
 		view := viewStatement.FindStringSubmatch(s.text)
 		if view == nil {
 			continue
 		}
 		name, columns, comment := view[1], view[2], view[3]
-		summary, _, _ := strings.Cut(comment, ". ")
-		fmt.Fprintf(&toc, "| [`%s`](#%s) | %s |\n", name, name, strings.TrimSuffix(summary, "."))
-		fmt.Fprintf(&views, "\n## %s\n\n%s\n\n| column | type | |\n|---|---|---|\n", name, comment)
+		fmt.Fprintf(&views, "\n## %s\n\n%s\n\n", name, comment)
 		for _, column := range viewColumn.FindAllStringSubmatch(columns, -1) {
-			fmt.Fprintf(&views, "| `%s` | `%s` | %s |\n", column[1], column[2], column[3])
+			fmt.Fprintf(&views, "- `%s` `%s`: %s\n", column[1], column[2], column[3])
 		}
 	}
-	return []byte(schemaIntro + "\n| view | |\n|---|---|\n" + toc.String() + views.String()), nil
+	return []byte(schemaIntro + views.String()), nil
 }

@@ -52,13 +52,13 @@ func TestEveryViewAndColumnIsDescribed(t *testing.T) {
 	described := env.Column(t, conn, "SELECT concat('## ', name, '\n\n', comment, '\n') FROM system.tables WHERE database = ?",
 		warehouse.ViewsDatabase(database))
 	described = append(described, env.Column(t, conn,
-		"SELECT concat('| `', name, '` | `', type, '` | ', comment, ' |\n') FROM system.columns WHERE database = ?",
+		"SELECT concat('- `', name, '` `', type, '`: ', comment, '\n') FROM system.columns WHERE database = ?",
 		warehouse.ViewsDatabase(database))...)
 	if len(described) < 100 {
 		t.Errorf("got %d views and columns, want all of them", len(described))
 	}
 	for _, text := range described {
-		if !strings.Contains(string(page), text) || strings.Contains(text, "\n\n\n") || strings.Contains(text, "|  |") {
+		if !strings.Contains(string(page), text) || strings.Contains(text, "\n\n\n") || strings.Contains(text, ": \n") {
 			t.Errorf("%q: want a comment, the same in docs/schema.md", text)
 		}
 	}

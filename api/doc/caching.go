@@ -2,6 +2,7 @@ package doc
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"pnyx/api"
@@ -33,6 +34,11 @@ func CachingTable() ([]byte, error) {
 	rows = append(rows,
 		cachingRow{What: "every document, and ways to it", Kept: kept, Purged: kept, Reason: documents.Reason},
 		cachingRow{What: "no such path", Missing: quoted(unknown.Public(unknown.SMaxAge)), Reason: unknown.Reason})
+	for i := len(rows) - 1; i > 0; i-- {
+		if rows[i].Reason == rows[i-1].Reason {
+			rows[i].Reason = "as above"
+		}
+	}
 	return render("caching.md", map[string]any{"Rows": rows, "Missing": api.MissingFreshness().Reason, "Paid": api.PrivateNoStore})
 }
 
@@ -70,4 +76,9 @@ func missingControl(route api.Route) string {
 		return quoted(fresh.Private())
 	}
 	return quoted(fresh.Public(fresh.SMaxAge))
+}
+
+// quoted lists values as Markdown code.
+func quoted(values ...string) string {
+	return "`" + strings.Join(values, "`, `") + "`"
 }

@@ -188,7 +188,6 @@ func TestPublishedDocumentsAreUpToDate(t *testing.T) {
 	t.Parallel()
 	for file, render := range map[string]func() ([]byte, error){
 		"agent-v2.json":  func() ([]byte, error) { return doc.OpenAPI(doc.Node{Prices: defaultPrices()}) },
-		"decisions.md":   doc.Decisions,
 		"../server.json": func() ([]byte, error) { return doc.RegistryEntry(doc.Node{}) },
 		"rules.md":       func() ([]byte, error) { return rules.Rulebook(), nil },
 

@@ -9,7 +9,7 @@ import (
 // Markdown returns the table of all keys of a sources file, for its documentation.
 func Markdown() string {
 	var table strings.Builder
-	table.WriteString("| Key | Value | Meaning |\n| --- | --- | --- |\n")
+	table.WriteString("| Key | Meaning |\n| --- | --- |\n")
 	addRows(&table, "", reflect.TypeFor[File]())
 	return table.String()
 }
@@ -20,7 +20,7 @@ func addRows(table *strings.Builder, path string, of reflect.Type) {
 		if f.required {
 			needed = " (required)"
 		}
-		fmt.Fprintf(table, "| `%s`%s | %s | %s |\n", at, needed, formOf(f.kind), f.doc)
+		fmt.Fprintf(table, "| `%s`%s | %s |\n", at, needed, f.doc)
 		inner := f.kind
 		switch inner.Kind() {
 		case reflect.Map:
@@ -32,23 +32,5 @@ func addRows(table *strings.Builder, path string, of reflect.Type) {
 		if inner.Kind() == reflect.Struct {
 			addRows(table, at, inner)
 		}
-	}
-}
-
-// formOf describes what values of a type may be.
-func formOf(of reflect.Type) string {
-	if text, ok := reflect.TypeAssert[scalar](reflect.New(of)); ok {
-		return text.form()
-	}
-	switch of.Kind() {
-	case reflect.Slice:
-		if of.Elem().Kind() == reflect.Struct {
-			return "a list"
-		}
-		return "a list, each " + formOf(of.Elem())
-	case reflect.Map:
-		return "keys, each " + formOf(of.Key())
-	default:
-		return "keys"
 	}
 }

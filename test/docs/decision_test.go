@@ -10,7 +10,7 @@ import (
 )
 
 // maxDecisionWords is how long a decision may be: a page that is read to its end.
-const maxDecisionWords = 220
+const maxDecisionWords = 120
 
 // Every decision is a short page of the same sections, and the list has it with its title. The number of one that was
 // removed is not used again.

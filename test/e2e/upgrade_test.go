@@ -20,24 +20,21 @@ import (
 	"pnyx/test/facilitator"
 )
 
-// upgradeFixture is the state of an earlier version, ca11a6f, the first edition. Its tokens and
-// payment are invented. Proposals end in June 2026, so that no answer depends on the day of the
-// test. To make it anew, build the other version and run TestRecordUpgradeFixture of this
-// checkout with PNYX_TEST_UPGRADE_RECORD=1 and PNYX_TEST_BINARY, the program of that version.
+// upgradeFixture is a warehouse, a Redis and recorded answers of an earlier version (ca11a6f). Its tokens and payment are
+// invented, and its proposals end in June 2026, so that no answer depends on the day of the test. In a later month than the
+// fixture's, the test wants the new month's quota unused, and the recorded usage in usage_by_day.
+//
+// PNYX_TEST_UPGRADE_RECORD=1 with PNYX_TEST_BINARY, the program of another version, and -run TestRecordUpgradeFixture makes it
+// anew. After a change of answers PNYX_TEST_UPGRADE_CHANGED=1 and -run TestUpgradeKeepsAnswers logs each answer that differs and
+// writes changed.json.gz: read them before it is committed.
 const upgradeFixture = "testdata/upgrade"
 
 // The files of the fixture.
 const (
-	// fixtureWarehouse is the data folder: DAOs, proposals, ballots, topics, tokens, a payment.
-	fixtureWarehouse = "warehouse.tar.gz"
-	// fixtureRedis is what SAVE of the same process wrote after it had ended.
-	fixtureRedis = "dump.rdb.gz"
-	// fixtureRecord is what that version answered, and what each token may do and has used.
-	fixtureRecord = "record.json.gz"
-	// fixtureChanged has the answers of this version that differ on purpose. After a change of
-	// answers, TestUpgradeKeepsAnswers with PNYX_TEST_UPGRADE_CHANGED=1 logs each difference and
-	// writes it anew: read them before they are committed.
-	fixtureChanged = "changed.json.gz"
+	fixtureWarehouse = "warehouse.tar.gz" // the data folder of the embedded ClickHouse
+	fixtureRedis     = "dump.rdb.gz"      // as SAVE wrote it after the process had ended
+	fixtureRecord    = "record.json.gz"   // answers to 453 requests, what tokens may do and have used, the hash of the payment
+	fixtureChanged   = "changed.json.gz"  // answers of this version that differ on purpose
 )
 
 // recordedUpgrade holds the answers of the earlier version.
@@ -197,7 +194,7 @@ func firstPaidPath(i *instance) string {
 // the earlier version. It is skipped unless PNYX_TEST_UPGRADE_RECORD is set.
 func TestRecordUpgradeFixture(t *testing.T) {
 	if os.Getenv("PNYX_TEST_UPGRADE_RECORD") == "" {
-		t.Skip("PNYX_TEST_UPGRADE_RECORD is not set: the comment of upgradeFixture says how to record one")
+		t.Skip("PNYX_TEST_UPGRADE_RECORD is not set: see upgradeFixture")
 	}
 	env.RequireEngine(t)
 	redisDir, dataDir, ledger, terms := t.TempDir(), t.TempDir(), facilitator.NewLedger(t), facilitator.Terms(nil)

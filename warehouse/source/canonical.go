@@ -9,7 +9,7 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// canonicalVersion is the version of the canonical lines that README.md documents.
+// canonicalVersion is the version of the canonical lines that docs/sources.md documents.
 const canonicalVersion = "1"
 
 // readCanonical reads a line that states its own kind of record.

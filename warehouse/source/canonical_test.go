@@ -1,7 +1,6 @@
 package source_test
 
 import (
-	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -11,10 +10,10 @@ import (
 	"pnyx/warehouse/record"
 )
 
-func TestReadmeHasAnExampleOfEachCanonicalLine(t *testing.T) {
+func TestTheDocumentHasAnExampleOfEachCanonicalLine(t *testing.T) {
 	t.Parallel()
 
-	readme, err := os.ReadFile("README.md")
+	readme, err := os.ReadFile("../../docs/sources.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +46,7 @@ func TestReadmeHasAnExampleOfEachCanonicalLine(t *testing.T) {
 		},
 	}
 	if len(examples) != len(wants) {
-		t.Fatalf("examples in README.md: got %d, want %d", len(examples), len(wants))
+		t.Fatalf("examples in docs/sources.md: got %d, want %d", len(examples), len(wants))
 	}
 	var tests []recordTest
 	for i, want := range wants {
@@ -55,27 +54,6 @@ func TestReadmeHasAnExampleOfEachCanonicalLine(t *testing.T) {
 		tests = append(tests, recordTest{string(want.Kind()), line, want})
 	}
 	checkRecords(t, "canonical record", tests)
-}
-
-func TestReadmeListsEventAndSignalTypes(t *testing.T) {
-	t.Parallel()
-
-	readme, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var rows []string
-	for _, eventType := range rules.EventTypes() {
-		rows = append(rows, fmt.Sprintf("| `%s` | %s | %s |", eventType.Name, eventType.Item, eventType.Meaning))
-	}
-	for _, rule := range rules.SignalRules() {
-		rows = append(rows, fmt.Sprintf("| `%s` | %s | %s |", rule.Type, rule.Item, rule.Condition))
-	}
-	for _, row := range rows {
-		if !strings.Contains(string(readme), row+"\n") {
-			t.Errorf("README.md has no row\n%s", row)
-		}
-	}
 }
 
 func TestCanonicalLineHasOptionalFields(t *testing.T) {

@@ -23,7 +23,7 @@ func SampleLine(name Format) string {
 	return name.lookup().example
 }
 
-// FormatTable returns the table of formats and the examples in README.md.
+// FormatTable returns the table of formats and the examples in docs/sources.md.
 func FormatTable() string {
 	var table, examples strings.Builder
 	table.WriteString("| file of | identified by the fields | record | required |\n|---|---|---|---|\n")

@@ -25,7 +25,7 @@ const (
 )
 
 // format describes one shape of lines. Adding a format takes one entry in formatTable
-// and one read function; README.md is generated from the table (see readme_test.go).
+// and one read function; docs/sources.md is generated from the table (see document_test.go).
 type format struct {
 	name Format
 	// kind is the kind of the records. It is empty for canonical lines, which are of
@@ -42,9 +42,9 @@ type format struct {
 	read func(object) record.Record
 	// fields lists typical fields, for error messages.
 	fields string
-	// example is a short valid line, for README.md and tests.
+	// example is a short valid line, for docs/sources.md and tests.
 	example string
-	// doc is the row of README.md; empty for canonical lines, which have a section of
+	// doc is the row of docs/sources.md; empty for canonical lines, which have a section of
 	// their own.
 	doc formatDoc
 }

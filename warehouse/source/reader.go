@@ -9,7 +9,7 @@
 //
 // Numbers are converted from their text and keep every digit. An optional field that
 // is absent or null is empty in the record; an absent identifier rejects the line.
-// README.md describes the formats and documents the canonical lines.
+// docs/sources.md describes the formats and documents the canonical lines.
 package source
 
 import (
