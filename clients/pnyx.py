@@ -388,8 +388,9 @@ class Pnyx:
         return self._read(_path("/v2/proposals/{}/votes/export/{}/{}", proposal_key, revision, part), {"format": format}).body
 
     def evidence(self, proposal_key: ProposalKey) -> Answer[Evidence]:
-        """What one proposal's data rests on: where each field came from, an analysis where there is
-        one, quality flags, and conflicts between sources.
+        """What one proposal's data rests on: where each field came from, a computed dossier
+        (decoded actions, effects, findings, who decided, what is not known), quality flags, and
+        conflicts between sources.
 
         GET /v2/proposals/:proposalKey/evidence, tier plus.
         """
@@ -725,7 +726,7 @@ QuorumType = Literal["approval", "rejection"]
 to reject the proposal, which has to exceed it. An addition to the contract.
 """
 
-IntelligenceStatus = Literal["available", "unavailable"]
+IntelligenceStatus = Literal["available", "pending", "unavailable"]
 """Whether there is an analysis."""
 
 QualityFlag = Literal[
