@@ -1417,7 +1417,7 @@ type ExportPart struct {
 type Evidence struct {
 	Proposal     EvidenceProposal `json:"proposal"`     // The proposal it is about.
 	Provenance   []Provenance     `json:"provenance"`   // Field by field, where it came from.
-	Intelligence Intelligence     `json:"intelligence"` // An analysis of the proposal, where there is one.
+	Intelligence Intelligence     `json:"intelligence"` // What is computed about the proposal, and imported analyses.
 	QualityFlags []QualityFlag    `json:"qualityFlags"` // What a reader should know about the data.
 	Warnings     []Warning        `json:"warnings"`     // What to be careful about.
 }

@@ -1538,7 +1538,7 @@ class Evidence(TypedDict):
     provenance: list[Provenance]
     """Field by field, where it came from."""
     intelligence: Intelligence
-    """An analysis of the proposal, where there is one."""
+    """What is computed about the proposal, and imported analyses."""
     qualityFlags: list[QualityFlag | str]
     """What a reader should know about the data."""
     warnings: list[Warning]

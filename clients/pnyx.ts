@@ -1503,7 +1503,7 @@ export interface Evidence {
   proposal: EvidenceProposal;
   /** Field by field, where it came from. */
   provenance: Provenance[];
-  /** An analysis of the proposal, where there is one. */
+  /** What is computed about the proposal, and imported analyses. */
   intelligence: Intelligence;
   /** What a reader should know about the data. */
   qualityFlags: Open<QualityFlag>[];
