@@ -218,8 +218,8 @@ func (c *Client) BallotExportPart(ctx context.Context, proposalKey ProposalKey, 
 }
 
 // Evidence reads GET /v2/proposals/:proposalKey/evidence, tier plus. What one proposal's data rests
-// on: where each field came from, an analysis where there is one, quality flags, and conflicts
-// between sources.
+// on: where each field came from, a computed dossier (decoded actions, effects, findings, who
+// decided, what is not known), quality flags, and conflicts between sources.
 func (c *Client) Evidence(ctx context.Context, proposalKey ProposalKey) (*Answer[Evidence], error) {
 	return get[Answer[Evidence]](ctx, c, path("/v2/proposals/{}/evidence", proposalKey), nil)
 }
@@ -865,6 +865,7 @@ type IntelligenceStatus string
 // The values of IntelligenceStatus. A later version of the API may have more.
 const (
 	IntelligenceStatusAvailable   IntelligenceStatus = "available"
+	IntelligenceStatusPending     IntelligenceStatus = "pending"
 	IntelligenceStatusUnavailable IntelligenceStatus = "unavailable"
 )
 
@@ -1420,7 +1421,7 @@ type ExportPart struct {
 type Evidence struct {
 	Proposal     EvidenceProposal `json:"proposal"`     // The proposal it is about.
 	Provenance   []Provenance     `json:"provenance"`   // Field by field, where it came from.
-	Intelligence Intelligence     `json:"intelligence"` // An analysis of the proposal, where there is one.
+	Intelligence Intelligence     `json:"intelligence"` // What is computed about the proposal, and imported analyses.
 	QualityFlags []QualityFlag    `json:"qualityFlags"` // What a reader should know about the data.
 	Warnings     []Warning        `json:"warnings"`     // What to be careful about.
 }

@@ -388,8 +388,9 @@ class Pnyx:
         return self._read(_path("/v2/proposals/{}/votes/export/{}/{}", proposal_key, revision, part), {"format": format}).body
 
     def evidence(self, proposal_key: ProposalKey) -> Answer[Evidence]:
-        """What one proposal's data rests on: where each field came from, an analysis where there is
-        one, quality flags, and conflicts between sources.
+        """What one proposal's data rests on: where each field came from, a computed dossier
+        (decoded actions, effects, findings, who decided, what is not known), quality flags, and
+        conflicts between sources.
 
         GET /v2/proposals/:proposalKey/evidence, tier plus.
         """
@@ -724,7 +725,7 @@ QuorumType = Literal["approval", "rejection"]
 to reject the proposal, which has to exceed it. An addition to the contract.
 """
 
-IntelligenceStatus = Literal["available", "unavailable"]
+IntelligenceStatus = Literal["available", "pending", "unavailable"]
 """Whether there is an analysis."""
 
 QualityFlag = Literal[
@@ -1535,7 +1536,7 @@ class Evidence(TypedDict):
     provenance: list[Provenance]
     """Field by field, where it came from."""
     intelligence: Intelligence
-    """An analysis of the proposal, where there is one."""
+    """What is computed about the proposal, and imported analyses."""
     qualityFlags: list[QualityFlag | str]
     """What a reader should know about the data."""
     warnings: list[Warning]

@@ -257,8 +257,9 @@ export class Pnyx {
   }
 
   /**
-   * What one proposal's data rests on: where each field came from, an analysis where there is one,
-   * quality flags, and conflicts between sources.
+   * What one proposal's data rests on: where each field came from, a computed dossier (decoded
+   * actions, effects, findings, who decided, what is not known), quality flags, and conflicts
+   * between sources.
    *
    * GET /v2/proposals/:proposalKey/evidence, tier plus.
    */
@@ -720,7 +721,7 @@ export type Basis = "upstream" | "ballots";
 export type QuorumType = "approval" | "rejection";
 
 /** Whether there is an analysis. */
-export type IntelligenceStatus = "available" | "unavailable";
+export type IntelligenceStatus = "available" | "pending" | "unavailable";
 
 /** What a reader should know about the data behind an answer. */
 export type QualityFlag =
@@ -1499,7 +1500,7 @@ export interface Evidence {
   proposal: EvidenceProposal;
   /** Field by field, where it came from. */
   provenance: Provenance[];
-  /** An analysis of the proposal, where there is one. */
+  /** What is computed about the proposal, and imported analyses. */
   intelligence: Intelligence;
   /** What a reader should know about the data. */
   qualityFlags: Open<QualityFlag>[];

@@ -29,7 +29,7 @@ FROM
     FROM proposal_states FINAL
     WHERE dao_id != ''
         AND NOT flagged
-        AND (dao_id = {dao:String} OR proposal_ref IN (SELECT proposal_ref FROM proposals WHERE proposer_id = {proposer:String} AND proposer_id != ''))
+        AND (dao_id = {dao:String} OR proposal_ref GLOBAL IN (SELECT proposal_ref FROM proposals WHERE proposer_id = {proposer:String} AND proposer_id != ''))
 ) AS state
 INNER JOIN
 (

@@ -17,8 +17,8 @@ func TestImportedEvidenceIsServedUnchanged(t *testing.T) {
 	path := "/v2/proposals/" + proposalKey("a.eth", "0xp") + "/evidence"
 	served := func(version int, dossier string) {
 		t.Helper()
-		want := fmt.Sprintf(`"intelligence":{"status":"available","artifactVersion":"%d","generatedAt":"2026-03-02T00:00:00.000Z",`+
-			`"dossier":%s,"sourceRefs":[{"page":1.50}],"warnings":["One."]}`, version, dossier)
+		want := fmt.Sprintf(`"analyses":[{"artifactVersion":"%d","generatedAt":"2026-03-02T00:00:00.000Z",`+
+			`"dossier":%s,"sourceRefs":[{"page":1.50}],"warnings":["One."]}]`, version, dossier)
 		env.Until(t, func() error {
 			status, body, err := env.Fetch(i.URL + path)
 			if err == nil && !strings.Contains(string(body), want) {

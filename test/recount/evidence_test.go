@@ -74,14 +74,13 @@ func (r *recount) evidenceDiffers(key string, said evidence, began, until time.T
 	p := r.want.polls[key]
 	want := object{
 		"proposal": object{"proposalKey": key, "title": p.title, "sourceUrl": p.link},
-		"intelligence": object{
-			"status": "unavailable", "artifactVersion": nil, "generatedAt": nil,
-			"dossier": nil, "sourceRefs": []string{}, "warnings": []string{},
-		},
-		"flags": p.flags(), "fields": p.fields(r.want.answers["/v2/proposals/"+key]), "votes": p.votesConflict(),
+		"flags":    p.flags(), "fields": p.fields(r.want.answers["/v2/proposals/"+key]), "votes": p.votesConflict(),
 	}
 	got := object{
-		"proposal": said.Proposal, "intelligence": said.Intelligence,
+		"proposal": said.Proposal,
+	}
+	if status := said.Intelligence["status"]; status != "available" && status != "pending" {
+		return fmt.Sprintf("intelligence is %v, want a dossier, or one that is being computed", status)
 	}
 	recounted := p.flagged()
 	got["flags"] = slices.DeleteFunc(append([]string{}, said.QualityFlags...), func(flag string) bool {

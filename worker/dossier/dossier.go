@@ -4,6 +4,7 @@
 package dossier
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -126,15 +127,15 @@ func Compose(f Facts) (governance.Intelligence, error) {
 }
 
 func (c *composer) intelligence() (governance.Intelligence, error) {
-	dossier, err := json.Marshal(c.d)
+	dossier, err := encoded(c.d)
 	if err != nil {
 		return governance.Intelligence{}, fmt.Errorf("encode a dossier: %w", err)
 	}
-	sources, err := json.Marshal(c.sources)
+	sources, err := encoded(c.sources)
 	if err != nil {
 		return governance.Intelligence{}, fmt.Errorf("encode the sources of a dossier: %w", err)
 	}
-	warnings, err := json.Marshal(c.warnings())
+	warnings, err := encoded(c.warnings())
 	if err != nil {
 		return governance.Intelligence{}, fmt.Errorf("encode the warnings of a dossier: %w", err)
 	}
@@ -144,6 +145,15 @@ func (c *composer) intelligence() (governance.Intelligence, error) {
 		Status: governance.IntelligenceAvailable, ArtifactVersion: &version, GeneratedAt: &generated, Dossier: dossier, SourceRefs: sources,
 		Warnings: warnings,
 	}, nil
+}
+
+// encoded returns JSON in which texts and imported analyses stay as they are written.
+func encoded(part any) (json.RawMessage, error) {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(part)
+	return bytes.TrimSpace(text.Bytes()), err
 }
 
 // newest returns the time of the newest record that was used.
