@@ -24,5 +24,7 @@ func evidenceRoutes() []Route {
 func (a *API) evidence(ctx context.Context, _ *request, p proposalParams) (answer, error) {
 	var evidence governance.Evidence
 	view, err := a.view(ctx, cache.EvidenceKey(p.Key), &evidence, notFound("proposalKey", string(p.Key)))
+	// A view of a worker of an earlier version has none.
+	evidence.Corrections = append([]governance.Correction{}, evidence.Corrections...)
 	return answer{data: evidence, view: view, source: sourceRedis}, err
 }

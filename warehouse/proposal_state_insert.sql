@@ -33,5 +33,9 @@ INSERT INTO proposal_states
     flagged,
     derived_title,
     undated_votes,
+    quorum_reached,
+    ballots_observed_at,
+    stated_fingerprint,
+    confirmed,
     revision
 )
