@@ -204,6 +204,10 @@ func countedEvidence() governance.Evidence {
 		Warnings: []governance.Warning{
 			rules.NewWarning(rules.VotesDiffer, map[string]string{"upstream": "50", "held": "3"}),
 		},
+		Corrections: []governance.Correction{
+			{Field: "totals.votes", From: "2", To: new("3"), At: *ago(5), Reason: governance.LateBallots},
+			{Field: "result.choiceKey", From: "1", At: *ago(5), Reason: governance.UpstreamRecount},
+		},
 	}
 }
 

@@ -915,6 +915,19 @@ const (
 	WarningCodeOutcomeDiffers          WarningCode = "outcome_differs"
 )
 
+// CorrectionReason is why a published figure changed: late_ballots (ballots were added, changed or
+// withdrawn), upstream_recount (upstream states another result), new_rule (a newer version counts
+// by another rule) or own_recount (the count was wrong).
+type CorrectionReason string
+
+// The values of CorrectionReason. A later version of the API may have more.
+const (
+	CorrectionReasonLateBallots     CorrectionReason = "late_ballots"
+	CorrectionReasonUpstreamRecount CorrectionReason = "upstream_recount"
+	CorrectionReasonNewRule         CorrectionReason = "new_rule"
+	CorrectionReasonOwnRecount      CorrectionReason = "own_recount"
+)
+
 // EventType is what happened.
 type EventType string
 
@@ -1424,6 +1437,7 @@ type Evidence struct {
 	Intelligence Intelligence     `json:"intelligence"` // What is computed about the proposal, and imported analyses.
 	QualityFlags []QualityFlag    `json:"qualityFlags"` // What a reader should know about the data.
 	Warnings     []Warning        `json:"warnings"`     // What to be careful about.
+	Corrections  []Correction     `json:"corrections"`  // Changes of the published result after the vote was over, newest first, at most 100.
 }
 
 // EvidenceProposal is the proposal that evidence is about.
@@ -1459,6 +1473,15 @@ type Warning struct {
 	Message string          `json:"message"` // The meaning of the code.
 	Field   string          `json:"field"`   // The field of a proposal's detail or vote summary that is in doubt.
 	Details json.RawMessage `json:"details"` // What each side says.
+}
+
+// Correction is a change of one published figure of a vote that was over.
+type Correction struct {
+	Field  string           `json:"field"`  // The field of the vote summary: totals.votes, totals.votingPower, quorum.reached, outcome, result.choiceKey, or choices.<key>.votingPower.
+	From   string           `json:"from"`   // What was published before, as text.
+	To     *string          `json:"to"`     // What is published since, as text; null where it is not known.
+	At     Timestamp        `json:"at"`     // When the new figure was published.
+	Reason CorrectionReason `json:"reason"` // Why the figure changed.
 }
 
 // ForumTopic is one row of the forum topic list.

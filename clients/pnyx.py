@@ -743,6 +743,12 @@ WarningCode = Literal[
 ]
 """The kind of a conflict."""
 
+CorrectionReason = Literal["late_ballots", "upstream_recount", "new_rule", "own_recount"]
+"""Why a published figure changed: late_ballots (ballots were added, changed or withdrawn),
+upstream_recount (upstream states another result), new_rule (a newer version counts by another rule)
+or own_recount (the count was wrong).
+"""
+
 EventType = Literal[
     "proposal_created", "voting_started", "voting_extended", "quorum_reached", "voting_ended",
     "proposal_queued", "proposal_executed", "proposal_canceled", "proposal_expired",
@@ -1541,6 +1547,8 @@ class Evidence(TypedDict):
     """What a reader should know about the data."""
     warnings: list[Warning]
     """What to be careful about."""
+    corrections: list[Correction]
+    """Changes of the published result after the vote was over, newest first, at most 100."""
 
 
 class EvidenceProposal(TypedDict):
@@ -1607,6 +1615,23 @@ class Warning(TypedDict):
     """The field of a proposal's detail or vote summary that is in doubt."""
     details: dict[str, Any]
     """What each side says."""
+
+
+class Correction(TypedDict):
+    """A change of one published figure of a vote that was over."""
+
+    field: str
+    """The field of the vote summary: totals.votes, totals.votingPower, quorum.reached, outcome,
+    result.choiceKey, or choices.<key>.votingPower.
+    """
+    from: str
+    """What was published before, as text."""
+    to: str | None
+    """What is published since, as text; null where it is not known."""
+    at: Timestamp
+    """When the new figure was published."""
+    reason: CorrectionReason | str
+    """Why the figure changed."""
 
 
 class ForumTopic(TypedDict):

@@ -737,6 +737,14 @@ export type WarningCode =
   | "votes_differ" | "total_differs" | "scores_differ" | "status_differs" | "state_unknown"
   | "state_outdated" | "outcome_differs_from_votes" | "title_differs" | "outcome_differs";
 
+/**
+ * Why a published figure changed: late_ballots (ballots were added, changed or withdrawn),
+ * upstream_recount (upstream states another result), new_rule (a newer version counts by another
+ * rule) or own_recount (the count was wrong).
+ */
+export type CorrectionReason =
+  | "late_ballots" | "upstream_recount" | "new_rule" | "own_recount";
+
 /** What happened. */
 export type EventType =
   | "proposal_created" | "voting_started" | "voting_extended" | "quorum_reached" | "voting_ended"
@@ -1506,6 +1514,8 @@ export interface Evidence {
   qualityFlags: Open<QualityFlag>[];
   /** What to be careful about. */
   warnings: Warning[];
+  /** Changes of the published result after the vote was over, newest first, at most 100. */
+  corrections: Correction[];
 }
 
 /** The proposal that evidence is about. */
@@ -1571,6 +1581,23 @@ export interface Warning {
   field: string;
   /** What each side says. */
   details: Record<string, unknown>;
+}
+
+/** A change of one published figure of a vote that was over. */
+export interface Correction {
+  /**
+   * The field of the vote summary: totals.votes, totals.votingPower, quorum.reached, outcome,
+   * result.choiceKey, or choices.<key>.votingPower.
+   */
+  field: string;
+  /** What was published before, as text. */
+  from: string;
+  /** What is published since, as text; null where it is not known. */
+  to: string | null;
+  /** When the new figure was published. */
+  at: Timestamp;
+  /** Why the figure changed. */
+  reason: Open<CorrectionReason>;
 }
 
 /** One row of the forum topic list. */

@@ -14,6 +14,8 @@ type Evidence struct {
 	QualityFlags []QualityFlag `json:"qualityFlags" msgpack:"qualityFlags"`
 	// Warnings lists conflicts between sources.
 	Warnings []Warning `json:"warnings" msgpack:"warnings"`
+	// Corrections lists changes of the result after the vote was over, newest first, at most 100.
+	Corrections []Correction `json:"corrections" msgpack:"corrections"`
 }
 
 // EvidenceProposal identifies the proposal that evidence is about.
@@ -79,6 +81,33 @@ func NoIntelligence() Intelligence {
 		Status: IntelligenceUnavailable, SourceRefs: json.RawMessage("[]"), Warnings: json.RawMessage("[]"),
 	}
 }
+
+// Correction is a change of one published figure of a vote that was over.
+type Correction struct {
+	// Field is the field of the vote summary: totals.votes, totals.votingPower, quorum.reached,
+	// outcome, result.choiceKey, or choices.<key>.votingPower.
+	Field string `json:"field" msgpack:"field"`
+	// From is what was published before.
+	From string `json:"from" msgpack:"from"`
+	// To is what is published since; null where it is not known.
+	To *string `json:"to" msgpack:"to"`
+	// At is when the new figure was published.
+	At Timestamp `json:"at" msgpack:"at"`
+	// Reason says why the figure changed.
+	Reason CorrectionReason `json:"reason" msgpack:"reason"`
+}
+
+// CorrectionReason says why a published figure changed.
+type CorrectionReason string
+
+// The values of a correction's reason: ballots were added, changed or withdrawn; upstream
+// states another result; a newer version counts by another rule; the count was wrong.
+const (
+	LateBallots     CorrectionReason = "late_ballots"
+	UpstreamRecount CorrectionReason = "upstream_recount"
+	NewRule         CorrectionReason = "new_rule"
+	OwnRecount      CorrectionReason = "own_recount"
+)
 
 // QualityFlag says what a reader should know about the data behind an answer.
 type QualityFlag string

@@ -45,6 +45,8 @@ type CatalogSource struct {
 	// ProposalsSyncedAt, BallotsSyncedAt and TopicsSyncedAt are the starts of the last
 	// imports that read upstream to its end; nil for never.
 	ProposalsSyncedAt, BallotsSyncedAt, TopicsSyncedAt *governance.Timestamp
+	// FirstImportEndedAt is when the first import of its proposals ended; nil for never.
+	FirstImportEndedAt *governance.Timestamp
 	// AsOf is the time that the last import states; nil where it states none.
 	AsOf *governance.Timestamp
 	// NewestRecordAt is the newest past time at which a proposal or topic was created or updated,

@@ -9,6 +9,7 @@ SELECT
     maxIf(synced, kind = 'ballots') AS ballots_synced_at,
     maxIf(synced, kind = 'topics') AS topics_synced_at,
     max(stated) AS as_of,
+    minIf(ended, kind = 'proposals') AS first_import_ended_at,
     -- What is dated in the future is not there yet.
     maxIf(recorded, recorded <= now64(3)) AS newest_record_at
 FROM
@@ -23,6 +24,7 @@ FROM
         '' AS kind,
         CAST(NULL, 'Nullable(DateTime64(3, \'UTC\'))') AS synced,
         CAST(NULL, 'Nullable(DateTime64(3, \'UTC\'))') AS stated,
+        CAST(NULL, 'Nullable(DateTime64(3, \'UTC\'))') AS ended,
         CAST(NULL, 'Nullable(DateTime64(3, \'UTC\'))') AS recorded
     FROM sources FINAL
 
@@ -36,6 +38,7 @@ FROM
         0,
         NULL,
         '',
+        NULL,
         NULL,
         NULL,
         greatest(
@@ -59,6 +62,7 @@ FROM
         '',
         NULL,
         NULL,
+        NULL,
         maxIf(coalesce(updated_at, created_at), visible AND coalesce(updated_at, created_at) <= now64(3))
     FROM topics FINAL
     GROUP BY host
@@ -75,6 +79,7 @@ FROM
         toString(kind),
         synced_at,
         as_of,
+        coalesce(first_ended_at, synced_at),
         NULL
     FROM syncs FINAL
 )

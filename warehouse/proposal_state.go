@@ -66,6 +66,15 @@ type ProposalState struct {
 	CreatedAt, UpdatedAt, StartAt, EndAt, LastVotedAt *governance.Timestamp
 	// NextChangeAt is when the passing of time changes the lifecycle; nil for never.
 	NextChangeAt *governance.Timestamp
+	// QuorumReached is that of the vote summary; nil where it is not known.
+	QuorumReached *bool
+	// BallotsObservedAt is when the import of the newest ballot began; nil for none.
+	BallotsObservedAt *governance.Timestamp
+	// StatedFingerprint is that of upstream's statement on the result; zero in a state of an
+	// earlier version.
+	StatedFingerprint uint64
+	// Confirmed reports that the result is final and has every ballot, or is upstream's own.
+	Confirmed bool
 	// Flagged is true for spam, which counts in no sum, ranking, event or signal.
 	Flagged bool
 	// QualityFlags are as the API shows them.
@@ -91,7 +100,8 @@ func (w *Warehouse) WriteProposalStates(ctx context.Context, states []ProposalSt
 			timeOrNull(s.CreatedAt), timeOrNull(s.UpdatedAt), timeOrNull(s.StartAt),
 			timeOrNull(s.EndAt), timeOrNull(s.LastVotedAt), timeOrNull(s.NextChangeAt),
 			nonNilTexts(s.QualityFlags), s.WithdrawnFrom, string(s.Basis), s.TotalVotes, s.TotalPower, s.Settled,
-			s.Flagged, s.DerivedTitle, s.Undated, uint16(s.Bounds.Least), uint16(s.Bounds.Most), nonNilTexts(s.Verdicts), s.Revision) //nolint:gosec // at most 65,535 choices
+			s.Flagged, s.DerivedTitle, s.Undated, uint16(s.Bounds.Least), uint16(s.Bounds.Most), nonNilTexts(s.Verdicts), //nolint:gosec // at most 65,535 choices
+			s.QuorumReached, timeOrNull(s.BallotsObservedAt), s.StatedFingerprint, s.Confirmed, s.Revision)
 	})
 }
 

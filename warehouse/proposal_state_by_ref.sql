@@ -19,6 +19,10 @@ SELECT
     choice_powers,
     quality_flags,
     flagged,
+    quorum_reached,
+    ballots_observed_at,
+    stated_fingerprint,
+    confirmed,
     revision
 FROM proposal_states FINAL
 WHERE proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)

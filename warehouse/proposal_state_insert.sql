@@ -36,5 +36,9 @@ INSERT INTO proposal_states
     least_choices,
     most_choices,
     choice_verdicts,
+    quorum_reached,
+    ballots_observed_at,
+    stated_fingerprint,
+    confirmed,
     revision
 )

@@ -97,6 +97,7 @@ func enums() map[reflect.Type][]string {
 	addEnum(all, governance.SourceModes()...)
 	addEnum(all, governance.Pending, governance.Active, governance.Closed)
 	addEnum(all, governance.AllOutcomes()...)
+	addEnum(all, governance.LateBallots, governance.UpstreamRecount, governance.NewRule, governance.OwnRecount)
 	addEnum(all, governance.IntelligenceAvailable, governance.IntelligencePending, governance.IntelligenceUnavailable)
 	addEnum(all, flags...)
 	addEnum(all, warnings...)

@@ -1,7 +1,6 @@
 package publish
 
 import (
-	"pnyx/governance"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
 )
@@ -17,10 +16,10 @@ const (
 type chunk struct {
 	refs        []record.RefHash
 	evaluations []evaluation
-	// identities are those under which the proposals were published before, and listed the
-	// versions that lists show.
-	identities map[record.RefHash]governance.Identity
-	listed     map[record.RefHash]warehouse.ListedVersion
+	// published are the states that were published before, but of withdrawn proposals, and
+	// listed the versions that lists show.
+	published map[record.RefHash]warehouse.ProposalState
+	listed    map[record.RefHash]warehouse.ListedVersion
 }
 
 // divide splits proposals into groups of at most proposalBatchSize proposals and maxSize

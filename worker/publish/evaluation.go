@@ -208,7 +208,13 @@ func (e *evaluation) state(revision uint64) warehouse.ProposalState {
 		Choices: e.result.choices, Bounds: e.result.bounds, Scores: e.result.scores, HasChoiceVotes: e.result.hasChoiceVotes,
 		CreatedAt: e.createdAt, UpdatedAt: e.updatedAt, StartAt: p.StartAt, EndAt: p.EndAt,
 		LastVotedAt: e.ballots.LastVotedAt, NextChangeAt: e.nextChangeAt,
-		QualityFlags: flags, Flagged: p.Flagged, Revision: revision,
+		QualityFlags: flags, Flagged: p.Flagged, Revision: revision, StatedFingerprint: statedFingerprint(p),
+	}
+	if e.result.quorum != nil {
+		state.QuorumReached = e.result.quorum.Reached
+	}
+	if e.ballots.Votes > 0 {
+		state.BallotsObservedAt = &e.ballots.ObservedAt
 	}
 	state.VotedIn, state.Undated = e.votesByMonth()
 	for _, verdict := range governance.Verdicts(p.VoteType, e.result.choices) {

@@ -12,9 +12,9 @@ import (
 func (p *proposalPublication) writeEvidence(
 	ctx context.Context, evaluations []*evaluation,
 ) error {
-	refs := make([]record.ProposalRef, len(evaluations))
+	refs, hashes := make([]record.ProposalRef, len(evaluations)), make([]record.RefHash, len(evaluations))
 	for i, e := range evaluations {
-		refs[i] = e.proposal.ProposalRef
+		refs[i], hashes[i] = e.proposal.ProposalRef, e.proposal.Ref
 	}
 	analyses, err := p.Warehouse.Evidence(ctx, refs)
 	if err != nil {
@@ -24,8 +24,15 @@ func (p *proposalPublication) writeEvidence(
 	if err != nil {
 		return err
 	}
+	corrections, err := p.Warehouse.Corrections(ctx, hashes)
+	if err != nil {
+		return err
+	}
 	for _, e := range evaluations {
 		evidence := e.evidence(counterparts[e.proposal.Ref])
+		for _, c := range corrections[e.proposal.Ref] {
+			evidence.Corrections = append(evidence.Corrections, c.Correction)
+		}
 		if analysis, exists := analyses[e.proposal.ProposalRef]; exists {
 			evidence.Intelligence = intelligence(analysis)
 		}

@@ -58,8 +58,15 @@ func (p *proposalPublication) readChunk(
 		return err
 	})
 	group.Go(func() (err error) {
-		if c.identities, err = p.Warehouse.PublishedIdentities(ctx, refs); err != nil {
+		states, err := p.Warehouse.PublishedStates(ctx, refs)
+		if err != nil {
 			return err
+		}
+		c.published = make(map[record.RefHash]warehouse.ProposalState, len(states))
+		for _, state := range states {
+			if state.Identity.DAOID != "" {
+				c.published[state.Ref] = state
+			}
 		}
 		c.listed, err = p.Warehouse.ListedVersions(ctx, refs)
 		return err
@@ -133,6 +140,9 @@ func (p *proposalPublication) writeChunk(ctx context.Context, c *chunk) error {
 			return err
 		}
 	}
+	if err := p.recordCorrections(ctx, c.published, written.counted); err != nil {
+		return err
+	}
 	if err := p.writeEvidence(ctx, written.shown); err != nil {
 		return err
 	}
@@ -150,7 +160,8 @@ func (p *proposalPublication) writeChunk(ctx context.Context, c *chunk) error {
 func (p *proposalPublication) writeProposal(
 	ctx context.Context, c *chunk, e *evaluation, written *writtenChunk,
 ) error {
-	former, wasPublished := c.identities[e.proposal.Ref]
+	previous, wasPublished := c.published[e.proposal.Ref]
+	former := previous.Identity
 	p.voters.move(e, former.DAOID)
 	if e.proposal.Withdrawn {
 		return p.withdraw(ctx, c, e, written)
@@ -204,8 +215,8 @@ func (p *proposalPublication) writeProposal(
 // withdraw removes a proposal that upstream has taken back. It always removes the views: a
 // failover of Redis may have brought them back.
 func (p *proposalPublication) withdraw(ctx context.Context, c *chunk, e *evaluation, written *writtenChunk) error {
-	if former, wasPublished := c.identities[e.proposal.Ref]; wasPublished && former != e.identity {
-		if err := p.retract(ctx, former); err != nil {
+	if former, wasPublished := c.published[e.proposal.Ref]; wasPublished && former.Identity != e.identity {
+		if err := p.retract(ctx, former.Identity); err != nil {
 			return err
 		}
 	}
@@ -280,7 +291,7 @@ func (p *proposalPublication) writeStates(
 	states := make([]warehouse.ProposalState, len(counted))
 	links := make([]warehouse.ProposalLink, len(counted))
 	for i, e := range counted {
-		states[i], links[i] = e.state(p.revision), e.link()
+		states[i], links[i] = p.stateOf(e), e.link()
 	}
 	if err := p.Warehouse.WriteProposalStates(ctx, states); err != nil {
 		return err

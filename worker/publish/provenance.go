@@ -20,6 +20,7 @@ func (e *evaluation) evidence(counterparts []*evaluation) governance.Evidence {
 		Intelligence: governance.NoIntelligence(),
 		QualityFlags: append([]governance.QualityFlag{}, e.flags...),
 		Warnings:     append(append([]governance.Warning{}, e.conflicts...), e.conflictsWith(counterparts)...),
+		Corrections:  []governance.Correction{},
 	}
 }
 

@@ -96,6 +96,9 @@ type Publisher struct {
 	// voters have the participation in large DAOs.
 	voters      *daoVoters
 	corrections *corrections
+	// uncorrected are the published states of proposals whose records were arriving when they
+	// were published again: what follows is compared with these.
+	uncorrected map[record.RefHash]warehouse.ProposalState
 	// daosFirst says whose turn it is to be recounted; Recount alone uses it.
 	daosFirst bool
 	// rangedFrom is the number of ballots from which a proposal is large: its totals are kept
@@ -112,7 +115,8 @@ func New(o Options) *Publisher {
 		committed: make(chan struct{}, 1), copiesPending: make(chan struct{}, 1),
 		totals: newRangeSums[record.RefHash](warehouse.SumTotals, warehouse.VoteTotals.Equal),
 		voters: newDAOVoters(), corrections: newCorrections(),
-		rangedFrom: warehouse.SortedCopyThreshold, daoRangedFrom: daoRangedFrom, votersPerRange: votersPerRange,
+		uncorrected: map[record.RefHash]warehouse.ProposalState{},
+		rangedFrom:  warehouse.SortedCopyThreshold, daoRangedFrom: daoRangedFrom, votersPerRange: votersPerRange,
 		recountInterval: recountInterval, recountOverlap: commitOverlap,
 	}
 }

@@ -1,0 +1,40 @@
+package warehouse
+
+import (
+	"context"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"pnyx/governance"
+	"pnyx/warehouse/record"
+)
+
+// Correction is one change of a published result.
+type Correction struct {
+	governance.Correction
+	// Ref identifies the proposal.
+	Ref record.RefHash `ch:"proposal_ref"`
+	// FromRevision is that of the publication that was corrected, and Revision that of the
+	// publication that corrected it.
+	FromRevision, Revision uint64
+}
+
+// WriteCorrections writes corrections. One of the same field of the same publication is
+// replaced.
+func (w *Warehouse) WriteCorrections(ctx context.Context, corrections []Correction) error {
+	return insertRows(ctx, w, sqlText("correction_insert"), "write corrections", corrections,
+		func(insert driver.Batch, c Correction) error {
+			return insert.Append(string(c.Ref[:]), c.FromRevision, c.Field, c.From, c.To, string(c.Reason), c.At.Time(), c.Revision)
+		})
+}
+
+// Corrections returns the newest corrections of each proposal, at most 100, newest first.
+func (w *Warehouse) Corrections(ctx context.Context, refs []record.RefHash) (map[record.RefHash][]Correction, error) {
+	result, err := w.queryRefs(ctx, sqlText("correction_by_ref"), refs)
+	rows, err := selectRows[Correction](result, err, "read corrections")
+	found := map[record.RefHash][]Correction{}
+	for _, c := range rows {
+		found[c.Ref] = append(found[c.Ref], c)
+	}
+	return found, err
+}

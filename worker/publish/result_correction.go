@@ -1,0 +1,231 @@
+package publish
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"hash/fnv"
+	"slices"
+	"strconv"
+
+	"github.com/shopspring/decimal"
+
+	"pnyx/governance"
+	"pnyx/governance/rules"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+// correctedResult is a published result and the one that follows it.
+type correctedResult struct {
+	was         warehouse.ProposalState
+	evaluation  *evaluation
+	corrections []warehouse.Correction
+}
+
+// recordCorrections compares final results with those that were published before, and writes
+// what differs. While records of a proposal arrive, it waits for the result that they come to.
+func (p *proposalPublication) recordCorrections(
+	ctx context.Context, published map[record.RefHash]warehouse.ProposalState, counted []*evaluation,
+) error {
+	var refs []record.RefHash
+	var changed []correctedResult
+	for _, e := range counted {
+		ref := e.proposal.Ref
+		was, exists := p.uncorrected[ref]
+		if !exists {
+			was, exists = published[ref]
+		}
+		delete(p.uncorrected, ref)
+		if !exists || e.proposal.Withdrawn {
+			continue
+		}
+		if found := p.correctionsSince(was, e); len(found) > 0 {
+			refs, changed = append(refs, ref), append(changed, correctedResult{was, e, found})
+		}
+	}
+	if len(refs) == 0 {
+		return nil
+	}
+	earlier, err := p.Warehouse.Corrections(ctx, refs)
+	if err != nil {
+		return err
+	}
+	anyArrive, err := p.Warehouse.Arriving(ctx, refs, nil, p.at)
+	if err != nil {
+		return err
+	}
+	var corrections []warehouse.Correction
+	for _, c := range changed {
+		ref := c.was.Ref
+		// What follows a correction is one, too.
+		follows := len(earlier[ref]) > 0 && earlier[ref][0].Revision == c.was.Revision
+		if !follows && !p.wasWhole(c) {
+			continue
+		}
+		arrives := anyArrive
+		if arrives {
+			if arrives, err = p.Warehouse.Arriving(ctx, []record.RefHash{ref}, nil, p.at); err != nil {
+				return err
+			}
+		}
+		if arrives {
+			p.uncorrected[ref] = c.was
+			continue
+		}
+		corrections = append(corrections, c.corrections...)
+	}
+	return p.Warehouse.WriteCorrections(ctx, corrections)
+}
+
+// correctionsSince returns what differs between two results of a vote that are both final.
+func (p *proposalPublication) correctionsSince(was warehouse.ProposalState, e *evaluation) (list []warehouse.Correction) {
+	is := e.state(p.revision)
+	if !isFinal(was) || !isFinal(is) {
+		return nil
+	}
+	now := map[string]figure{}
+	for _, f := range figuresOf(is) {
+		now[f.field] = f
+	}
+	for _, f := range figuresOf(was) {
+		next := now[f.field]
+		if f.text == nil || !f.differs(next, e.proposal.Provider, was.Basis == is.Basis) ||
+			f.field == winnerField && is.Outcome == governance.Canceled {
+			continue
+		}
+		list = append(list, warehouse.Correction{
+			Ref: was.Ref, FromRevision: was.Revision, Revision: p.revision, Correction: governance.Correction{
+				Field: f.field, From: *f.text, To: next.text, At: governance.TimestampOf(p.at), Reason: correctionReason(was, is),
+			},
+		})
+	}
+	return list
+}
+
+// isFinal reports whether a published result is that of a vote which is over.
+func isFinal(s warehouse.ProposalState) bool {
+	return s.Lifecycle == governance.Closed && s.VoteReady && s.Settled && !hasFlag(s, rules.Provisional)
+}
+
+func hasFlag(s warehouse.ProposalState, flag governance.QualityFlag) bool {
+	return slices.Contains(s.QualityFlags, string(flag))
+}
+
+// correctionReason returns why a result changed. Where ballots and statement have both changed,
+// what the new result is made of decides.
+func correctionReason(was, is warehouse.ProposalState) governance.CorrectionReason {
+	known := was.StatedFingerprint != 0
+	late := was.Votes != is.Votes || !was.Power.Equal(is.Power) || known && broughtBallots(was, is)
+	restated := known && was.StatedFingerprint != is.StatedFingerprint
+	switch {
+	case hasFlag(is, rules.TotalsRecounted) && !hasFlag(was, rules.TotalsRecounted):
+		return governance.OwnRecount
+	case restated && (is.Basis == governance.UpstreamBasis || !late):
+		return governance.UpstreamRecount
+	case late:
+		return governance.LateBallots
+	}
+	return governance.NewRule
+}
+
+// broughtBallots reports whether an import after that of the newest ballot of a result brought
+// others.
+func broughtBallots(was, is warehouse.ProposalState) bool {
+	return is.BallotsObservedAt != nil && (was.BallotsObservedAt == nil || *is.BallotsObservedAt > *was.BallotsObservedAt)
+}
+
+// wasWhole reports whether a final result was known to have every ballot: upstream confirmed it,
+// or what changed it came after an import of the source had ended. Ballots of the same import
+// as those before are the rest of it.
+func (p *proposalPublication) wasWhole(c correctedResult) bool {
+	is, reason := c.evaluation.state(p.revision), c.corrections[0].Reason
+	ended, cameAt := p.sourceOf(c.evaluation).FirstImportEndedAt, governance.TimestampOf(p.at)
+	switch {
+	case reason == governance.UpstreamRecount:
+		cameAt = c.evaluation.proposal.ObservedAt
+	case reason == governance.LateBallots && is.Votes >= c.was.Votes:
+		if !broughtBallots(c.was, is) {
+			return false
+		}
+		cameAt = *is.BallotsObservedAt
+	}
+	return c.was.Confirmed || ended != nil && cameAt >= *ended
+}
+
+// stateOf returns the state of a proposal, with whether its result is confirmed.
+func (p *proposalPublication) stateOf(e *evaluation) warehouse.ProposalState {
+	state, follow := e.state(p.revision), p.sourceOf(e).Follow
+	state.Confirmed = isFinal(state) && (state.Basis == governance.UpstreamBasis || e.proposal.StatedVotes != nil ||
+		follow != nil && follow.Complete)
+	return state
+}
+
+func (p *proposalPublication) sourceOf(e *evaluation) warehouse.CatalogSource {
+	return p.catalog.Sources[record.SourceRef{Provider: e.proposal.Provider, ID: e.proposal.SourceID}]
+}
+
+const (
+	outcomeField = "outcome"
+	winnerField  = "result.choiceKey"
+)
+
+// figure is one figure of a result as the vote summary shows it; text is nil where it is not
+// known, and power where it is no voting power.
+type figure struct {
+	field string
+	text  *string
+	power *decimal.Decimal
+}
+
+// figuresOf returns the figures of a final result.
+func figuresOf(s warehouse.ProposalState) []figure {
+	power := func(field string, amount decimal.Decimal) figure {
+		return figure{field: field, text: new(string(governance.DecimalOf(amount))), power: &amount}
+	}
+	votes, quorum := figure{field: "totals.votes"}, figure{field: "quorum.reached"}
+	outcome, winner := figure{field: outcomeField}, figure{field: winnerField}
+	if s.TotalVotes != nil {
+		votes.text = new(string(governance.CountOf(*s.TotalVotes)))
+	}
+	if s.QuorumReached != nil {
+		quorum.text = new(strconv.FormatBool(*s.QuorumReached))
+	}
+	if s.Outcome != governance.Unknown && s.Outcome != governance.Canceled {
+		outcome.text = new(string(s.Outcome))
+	}
+	result := voteResult{settled: s.Settled, choices: s.Choices, scores: s.Scores, power: s.TotalPower}
+	if won := result.winner(); won != nil && s.Outcome != governance.Canceled {
+		winner.text = won.ChoiceKey
+	}
+	list := []figure{votes, power("totals.votingPower", s.TotalPower), quorum, outcome, winner}
+	for i, score := range s.Scores {
+		list = append(list, power("choices."+s.Choices[i].Key+".votingPower", score.Power))
+	}
+	return list
+}
+
+// differs compares a known figure with what follows it. Executed, canceled and undecided are
+// later states of an outcome, not other ones. Two bases agree in upstream's precision.
+func (f figure) differs(next figure, provider governance.Provider, sameBasis bool) bool {
+	switch {
+	case f.field == outcomeField:
+		return next.text != nil && outcomesDiffer(governance.Outcome(*f.text), governance.Outcome(*next.text))
+	case next.text == nil:
+		return true
+	case f.power != nil && !sameBasis:
+		return differ(provider, *f.power, *next.power)
+	}
+	return *f.text != *next.text
+}
+
+// statedFingerprint is that of what upstream states of a vote and its result; never zero.
+func statedFingerprint(p warehouse.Proposal) uint64 {
+	stated, _ := json.Marshal([]any{ //nolint:errchkjson // plain values
+		p.State, p.UpstreamStatus, p.StatedVotes, p.StatedScores, p.StatedScoresTotal, p.StatedChoiceVotes, p.ScoresState,
+		p.QuorumRaw, p.Quorum, p.QuorumType, p.QuorumChoices, p.VoteType, p.Choices, p.StartAt, p.EndAt, p.Provisional,
+	})
+	hash := fnv.New64a()
+	hash.Write(stated)
+	return cmp.Or(hash.Sum64(), 1)
+}
