@@ -218,13 +218,13 @@ func (s intScanner) Scan(value any) error {
 	return nil
 }
 
-// nullTextScanner reads a String column in which the empty text stands for none.
+// nullTextScanner reads a column of texts in which NULL or the empty text stands for none.
 type nullTextScanner[Text ~string] struct{ into **Text }
 
 // Scan implements sql.Scanner.
 func (s nullTextScanner[Text]) Scan(value any) error {
 	text, ok := value.(string)
-	if !ok {
+	if !ok && value != nil {
 		return fmt.Errorf("scan %T into a text", value)
 	}
 	*s.into = nil
