@@ -378,7 +378,7 @@ func (a *API) readAnswer(ctx context.Context, r *request, begun uint64) (*render
 	if answer.page != nil && answer.page.NextCursor != nil {
 		answer.link = "<" + r.targetAt(*answer.page.NextCursor) + `>; rel="next"`
 	}
-	if !answer.live && !(answer.dated && a.expiresSoon(answer)) {
+	if !answer.live && (!answer.dated || !a.expiresSoon(answer)) {
 		a.local.set(r.name, route, *answer, begun)
 	}
 	return answer, nil

@@ -168,7 +168,7 @@ func TestSignalExpiresAtItsDeadline(t *testing.T) {
 	passed.Store(int64(500 * time.Millisecond))
 	after := n.ask(http.MethodGet, path, http.Header{"If-None-Match": {before.header.Get("Etag")}})
 	for want, got := range map[string]answer{`"actionability":"vote_now"`: before, `"actionability":"expired"`: after} {
-		if got.status != http.StatusOK || !strings.Contains(string(got.body), want) {
+		if got.status != http.StatusOK || !strings.Contains(got.body, want) {
 			t.Errorf("got %d %s, want %s in it", got.status, got.body, want)
 		}
 	}

@@ -50,7 +50,7 @@ func (c Conn) WithTimeout(ctx context.Context) (context.Context, context.CancelF
 
 // Client returns what sends the commands of a connection.
 func Client(c Conn) redis.UniversalClient {
-	return c.client.(redis.UniversalClient) //nolint:forcetypeassert // Open has set it
+	return c.client.(redis.UniversalClient) //nolint:errcheck,forcetypeassert // Open has set it
 }
 
 // Store reads and writes Redis through a connection pool. It is safe for concurrent use.

@@ -71,7 +71,7 @@ type Batch struct{ pipe any }
 
 // Queue returns what queues the commands of a batch.
 func Queue(b Batch) redis.Pipeliner {
-	return b.pipe.(redis.Pipeliner) //nolint:forcetypeassert // its makers have set it
+	return b.pipe.(redis.Pipeliner) //nolint:errcheck,forcetypeassert // its makers have set it
 }
 
 // PublicationProgress returns PublicationState together with the number of the last

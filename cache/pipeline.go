@@ -90,11 +90,11 @@ func (s *sharedDeadline) within(timeout time.Duration) context.Context {
 
 // PipelineClient returns the client of a pipeline, for commands without a time limit.
 func PipelineClient(p *Pipeline) redis.UniversalClient {
-	return p.client.(redis.UniversalClient) //nolint:forcetypeassert // OpenPipeline has set it
+	return p.client.(redis.UniversalClient) //nolint:errcheck,forcetypeassert // OpenPipeline has set it
 }
 
 func autoPipeliner(p *Pipeline) *redis.AutoPipeliner {
-	return p.auto.(*redis.AutoPipeliner) //nolint:forcetypeassert // OpenPipeline has set it
+	return p.auto.(*redis.AutoPipeliner) //nolint:errcheck,forcetypeassert // OpenPipeline has set it
 }
 
 // Close closes the connections.

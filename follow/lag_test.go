@@ -7,10 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"pnyx/test/env"
 	fakechain "pnyx/test/upstream/chain"
 	fakehub "pnyx/test/upstream/hub"
-
-	"pnyx/test/env"
 )
 
 // lagSamples is how often each kind of change is made.

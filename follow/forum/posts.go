@@ -47,7 +47,7 @@ type post struct {
 type newPosts struct {
 	// first is the lowest id, and highest the number of the newest in the topic.
 	first   fetch.Count
-	highest int
+	highest fetch.Count
 }
 
 // readPosts fetches the topics with posts above the cursor.
@@ -97,7 +97,7 @@ func (l *lanes) readPosts(ctx context.Context) (bool, error) {
 		if !known || p.ID < t.first {
 			t.first = p.ID
 		}
-		t.highest = max(t.highest, int(p.Number))
+		t.highest = max(t.highest, p.Number)
 		topics[id] = t
 	}
 	// The topic with the newest post comes first.

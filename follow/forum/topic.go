@@ -24,12 +24,12 @@ type fetched struct {
 	gone []string
 	// old are the topics whose answers came from the forum's cache and may be a minute
 	// old, with the number of the newest post that each answer knows.
-	old map[string]int
+	old map[string]fetch.Count
 }
 
 // fetch fetches topics whole, and commits their records. Between two of them it pauses.
 func (l *lanes) fetch(ctx context.Context, ids []string, pause time.Duration) (fetched, error) {
-	found := fetched{old: map[string]int{}}
+	found := fetched{old: map[string]fetch.Count{}}
 	for chunk := range slices.Chunk(ids, commitSize) {
 		var records []record.Record
 		var private []string
@@ -100,7 +100,7 @@ type topicAnswer struct {
 	text   []byte
 	// highest is the number of the newest post, and old is true if the answer came from
 	// the forum's cache.
-	highest int
+	highest fetch.Count
 	old     bool
 }
 
@@ -118,7 +118,7 @@ func (f *Forum) topic(ctx context.Context, id string) (topicAnswer, error) {
 	case answer.Status == http.StatusOK && (text(said.ID) != id || len(said.Posts) == 0):
 		return topicAnswer{}, fmt.Errorf("answer of %s to topic %s %w", f.Name, id, errNoForum)
 	}
-	return topicAnswer{answer.Status, answer.Body, int(said.Highest), answer.Header.Get("X-Discourse-Cached") == "true"}, nil
+	return topicAnswer{answer.Status, answer.Body, said.Highest, answer.Header.Get("X-Discourse-Cached") == "true"}, nil
 }
 
 // text returns a topic's number as its id.

@@ -71,7 +71,7 @@ func (f VoteFacts) weighBefore(score int) int {
 
 // bySize returns the part of a score, in parts of 2 × fullBallots, for a number of ballots.
 func bySize(votes uint64) int {
-	return fullBallots + int(min(votes, fullBallots)) //nolint:gosec // at most fullBallots
+	return fullBallots + int(min(votes, fullBallots))
 }
 
 // Importance returns the importance of an event of the vote: that of ImportanceOf, where the

@@ -65,7 +65,9 @@ func TestSignalsFollowTheQuorumOfTheContract(t *testing.T) {
 		},
 		"against counts where the contract says so": {
 			counted(quorumOf(109, "", governance.GovernorFor, governance.GovernorAgainst, governance.GovernorAbstain), governance.BallotsBasis, 51, 49, 9),
-			[]string{lead}, []string{missed, atRisk}, "",
+			[]string{lead},
+			[]string{missed, atRisk},
+			"",
 		},
 		"a quorum of rejection is missed": {
 			counted(quorumOf(60, governance.QuorumOfRejection), governance.BallotsBasis, 51, 49, 9), nil, []string{missed, atRisk, lead, "decisive_ballot", "close_race"}, "",

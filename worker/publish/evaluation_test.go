@@ -297,10 +297,10 @@ func TestDAOCoverageFollowsItsSources(t *testing.T) {
 		sources map[record.SourceRef]warehouse.CatalogSource
 		want    governance.Coverage
 	}{
-		"no records":               {nil, governance.CoverageUnavailable},
-		"one of two missing":       {map[record.SourceRef]warehouse.CatalogSource{space: synced}, governance.Partial},
-		"one not read to its end":  {map[record.SourceRef]warehouse.CatalogSource{space: synced, forum: {Topics: 1}}, governance.Backfilling},
-		"both read to their end":   {map[record.SourceRef]warehouse.CatalogSource{space: synced, forum: {TopicsSyncedAt: in(-1)}}, governance.Complete},
+		"no records":              {nil, governance.CoverageUnavailable},
+		"one of two missing":      {map[record.SourceRef]warehouse.CatalogSource{space: synced}, governance.Partial},
+		"one not read to its end": {map[record.SourceRef]warehouse.CatalogSource{space: synced, forum: {Topics: 1}}, governance.Backfilling},
+		"both read to their end":  {map[record.SourceRef]warehouse.CatalogSource{space: synced, forum: {TopicsSyncedAt: in(-1)}}, governance.Complete},
 		"one lacks something": {map[record.SourceRef]warehouse.CatalogSource{
 			space: {Proposals: 1, Follow: &warehouse.SourceFollow{Complete: true, Lacks: "3 logs of events that are not known"}}, forum: {TopicsSyncedAt: in(-1)},
 		}, governance.Partial},

@@ -219,7 +219,7 @@ func (p *proposal) truth() record.Proposal {
 	calls := uint64(1)
 	truth := record.Proposal{
 		StatedActions: &calls,
-		ProposalRef: record.ProposalRef{Provider: governance.Tally, ExternalID: p.id}, SourceID: p.organization.slug,
+		ProposalRef:   record.ProposalRef{Provider: governance.Tally, ExternalID: p.id}, SourceID: p.organization.slug,
 		Title: p.title, Body: "# " + p.title, ProposerID: "0xfeed",
 		SourceURL: fmt.Sprintf("https://www.tally.xyz/gov/%s/proposal/%s", p.organization.slug, p.onchainID),
 		VoteType:  governance.SingleChoice, State: p.status, Choices: []string{"For", "Against", "Abstain"},
