@@ -1617,21 +1617,23 @@ class Warning(TypedDict):
     """What each side says."""
 
 
-class Correction(TypedDict):
-    """A change of one published figure of a vote that was over."""
-
-    field: str
-    """The field of the vote summary: totals.votes, totals.votingPower, quorum.reached, outcome,
-    result.choiceKey, or choices.<key>.votingPower.
-    """
-    from: str
-    """What was published before, as text."""
-    to: str | None
-    """What is published since, as text; null where it is not known."""
-    at: Timestamp
-    """When the new figure was published."""
-    reason: CorrectionReason | str
-    """Why the figure changed."""
+Correction = TypedDict(
+    "Correction",
+    {
+        # The field of the vote summary: totals.votes, totals.votingPower, quorum.reached, outcome,
+        # result.choiceKey, or choices.<key>.votingPower.
+        "field": "str",
+        # What was published before, as text.
+        "from": "str",
+        # What is published since, as text; null where it is not known.
+        "to": "str | None",
+        # When the new figure was published.
+        "at": "Timestamp",
+        # Why the figure changed.
+        "reason": "CorrectionReason | str",
+    },
+)
+"""A change of one published figure of a vote that was over."""
 
 
 class ForumTopic(TypedDict):

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -30,6 +31,14 @@ func pyDoc(indent, text string) string {
 		return line
 	}
 	return pyText(indent, text) + "\n" + indent + `"""`
+}
+
+// pyComment is a text as the comment of what follows.
+func pyComment(indent, text string) string { return wrap(indent+"# ", indent+"# ", text) }
+
+// pyIsKeyword reports whether a type has a field that a class cannot declare.
+func pyIsKeyword(fields []field) bool {
+	return slices.ContainsFunc(fields, func(f field) bool { return snakeCase([]string{f.Name}) != f.Name })
 }
 
 // pySignature is the first line of a method, or its first lines.

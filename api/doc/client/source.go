@@ -27,7 +27,7 @@ func functions() template.FuncMap {
 	return template.FuncMap{
 		"comment": comment, "hanging": hanging,
 		"tsDoc": tsDoc, "tsUnion": tsUnion, "tsPath": tsPath,
-		"pyDoc": pyDoc, "pyText": pyText, "pySignature": pySignature, "pyParams": pyParams,
+		"pyDoc": pyDoc, "pyComment": pyComment, "pyIsKeyword": pyIsKeyword, "pyText": pyText, "pySignature": pySignature, "pyParams": pyParams,
 		"pyLiteral": pyLiteral, "pyPath": pyPath,
 		"goDoc": goDoc, "goArg": goArgument, "goValue": goValue,
 	}
