@@ -215,7 +215,7 @@ func (all forumTopics) link(dir string, owner map[upstreamSource]string) error {
 	for _, from := range onSnapshot {
 		p := snapshotPoll(from)
 		p.daoID = owner[upstreamSource{"snapshot", from.Space.ID}]
-		proposals[p.key()] = &relation{title: p.title, discussion: text(p.discussion), names: []string{from.ID}}
+		proposals[p.key()] = &relation{title: p.title, discussion: text(p.discussion), names: []string{from.ID}, spam: p.spam}
 	}
 	for _, from := range onChain {
 		p := tallyPoll(from)
@@ -224,6 +224,7 @@ func (all forumTopics) link(dir string, owner map[upstreamSource]string) error {
 		proposals[p.key()] = &relation{title: p.title, discussion: text(p.discussion), names: []string{slug + from.ID, slug + from.OnchainID}}
 	}
 	relations := map[*forumTopic]map[string]*relation{}
+	maps.DeleteFunc(proposals, func(_ string, p *relation) bool { return p.spam })
 	for key, p := range proposals {
 		for _, topic := range p.topics(byName, linkedBy) {
 			if relations[topic] == nil {
@@ -249,6 +250,8 @@ type relation struct {
 	title      *string
 	discussion string
 	names      []string
+	// spam is not named.
+	spam bool
 }
 
 func (r *relation) topics(byName map[string]*forumTopic, linkedBy map[string][]*forumTopic) (topics []*forumTopic) {
