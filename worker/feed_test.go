@@ -240,8 +240,20 @@ func TestSignalsUseTheBallotsCastBeforeTheirWindow(t *testing.T) {
 	)
 }
 
-// signalsVersion returns the revision of a DAO's list of signals. That of events changes once
-// more when the names that they show are published.
+// waitForNames waits until the names of some DAOs are published: the versions of the lists that
+// show them change once more then.
+func (h *harness) waitForNames(count int) {
+	h.t.Helper()
+	env.Until(h.t, func() error {
+		names, err := h.store.FeedNames(h.t.Context())
+		if err == nil && len(names) != count {
+			err = fmt.Errorf("got the names %v, want %d", names, count)
+		}
+		return err
+	})
+}
+
+// signalsVersion returns the revision of a DAO's list of signals.
 func (h *harness) signalsVersion(daoID string) uint64 {
 	h.t.Helper()
 	found, err := h.store.Version(h.t.Context(), query.Signals{DAOID: daoID}.Scope())
@@ -271,6 +283,7 @@ func TestOtherDAOsKeepTheirListVersions(t *testing.T) {
 	h.append(votedBetween("a", -100, -50), other)
 	h.waitForEvents("dao.eth", "voting_ended exact -50", "voting_started exact -100", "proposal_created exact -101")
 	h.waitForEvents("other.eth", "voting_ended exact -50", "voting_started exact -100", "proposal_created exact -101")
+	h.waitForNames(2)
 	here, elsewhere, everywhere := h.signalsVersion("dao.eth"), h.signalsVersion("other.eth"), h.signalsVersion("")
 	h.append(votedBetween("a", -100, -49))
 	h.waitForEvents("dao.eth", "voting_ended exact -49", "voting_started exact -100", "proposal_created exact -101")
@@ -292,13 +305,7 @@ func TestNextBuilderChangesOnlyTheListsOfWhatIsNew(t *testing.T) {
 	h.append(votedBetween("a", -100, -50), other)
 	h.waitForEvents("dao.eth", "voting_ended exact -50", "voting_started exact -100", "proposal_created exact -101")
 	h.waitForEvents("other.eth", "voting_ended exact -50", "voting_started exact -100", "proposal_created exact -101")
-	env.Until(t, func() error { // the names that events show are published
-		names, err := h.store.FeedNames(t.Context())
-		if err == nil && len(names) != 2 {
-			err = fmt.Errorf("got the names %v, want both", names)
-		}
-		return err
-	})
+	h.waitForNames(2)
 	stop()
 	elsewhere := []uint64{h.signalsVersion("other.eth"), h.eventsVersion("other.eth")}
 	h.append(votedBetween("a", -100, -49))
