@@ -136,7 +136,11 @@ func checkout(t *testing.T) string {
 // end follows the output of each command; its number is the exit status.
 var end = regexp.MustCompile(`\x1eEND (\d+)\n$`)
 
-// do runs a command and returns what it printed on both streams, and its exit status.
+// progressLine is what a command adds every five seconds that it takes.
+var progressLine = regexp.MustCompile(`(?m)^(?: *\d+ %  .*|making a snapshot|counting rows)\n`)
+
+// do runs a command and returns what it printed on both streams without its progress, and its
+// exit status.
 func (s *shell) do(t *testing.T, command string) (output string, status int) {
 	t.Helper()
 	if _, err := io.WriteString(s.input, s.here(command)+"\nprintf '\\036END %d\\n' $?\n"); err != nil {
@@ -147,7 +151,7 @@ func (s *shell) do(t *testing.T, command string) (output string, status int) {
 		output += line
 		if match := end.FindStringSubmatch(output); match != nil {
 			status, _ = strconv.Atoi(match[1])
-			return strings.TrimSuffix(output, match[0]), status
+			return progressLine.ReplaceAllString(strings.TrimSuffix(output, match[0]), ""), status
 		}
 		if err != nil {
 			t.Fatalf("%s: %v, after\n%s", command, err, output)
