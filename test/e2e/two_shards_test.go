@@ -129,9 +129,8 @@ func (i *instance) ids(list, field string) (ids []string) {
 func (all everything) viewsEqual(t *testing.T, one, two *instance) {
 	t.Helper()
 	env.Concurrently(t, env.FillConcurrency, len(all.views), func(n int) error {
-		var right, got json.RawMessage
-		_, err := one.Read(all.views[n], &right)
-		_, errTwo := two.Read(all.views[n], &got)
+		right, err := one.readRecorded(all.views[n])
+		got, errTwo := two.readRecorded(all.views[n])
 		if err = cmp.Or(err, errTwo); err != nil {
 			return err
 		}
@@ -158,7 +157,24 @@ func (all everything) listsEqual(t *testing.T, one, two *instance) {
 	})
 }
 
+// readRecorded reads a view without what is computed for the evidence of a proposal when it is
+// asked for: it has a revision of its own on each server.
+func (i *instance) readRecorded(path string) (json.RawMessage, error) {
+	var data json.RawMessage
+	if _, err := i.Read(path, &data); err != nil || !strings.HasSuffix(path, "/evidence") {
+		return data, err
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(data, &fields); err != nil {
+		return nil, err
+	}
+	delete(fields, "intelligence")
+	return json.Marshal(fields)
+}
+
 // importedAt are the times that differ between two imports of the same files.
 var importedAt = regexp.MustCompile(`"(observedAt|governanceAt|forumAt)":"[^"]*"`)
 
-func timeless(data json.RawMessage) json.RawMessage { return importedAt.ReplaceAll(data, nil) }
+func timeless(data json.RawMessage) json.RawMessage {
+	return importedAt.ReplaceAll(data, []byte(`"$1":""`))
+}
