@@ -1,11 +1,10 @@
 package demo
 
 import (
-	"encoding/hex"
 	"fmt"
 	"strings"
 
-	"golang.org/x/crypto/sha3"
+	"pnyx/governance/abi"
 )
 
 // executableCall is a call that an on-chain proposal executes, as Tally publishes it.
@@ -44,10 +43,8 @@ const usdc = "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48"
 
 // callData returns the data of a call with words: addresses, numbers, or content in hexadecimal.
 func callData(signature string, words ...any) string {
-	hash := sha3.NewLegacyKeccak256()
-	hash.Write([]byte(signature)) // a hash never fails
 	var data strings.Builder
-	data.WriteString("0x" + hex.EncodeToString(hash.Sum(nil)[:4]))
+	fmt.Fprintf(&data, "0x%x", abi.SelectorOf(signature))
 	for _, word := range words {
 		switch word := word.(type) {
 		case int:

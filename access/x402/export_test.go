@@ -12,6 +12,3 @@ const (
 	TopicTransfer          = topicTransfer
 	CallAuthorizationState = callAuthorizationState
 )
-
-// Checksummed returns an address with its EIP-55 checksum.
-func Checksummed(address string) string { return checksummed(address) }

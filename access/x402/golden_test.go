@@ -14,6 +14,7 @@ import (
 	"golang.org/x/crypto/sha3"
 
 	"pnyx/access/x402"
+	"pnyx/governance/abi"
 	"pnyx/test/facilitator"
 )
 
@@ -98,7 +99,7 @@ func TestEIP55(t *testing.T) {
 		"0x52908400098527886E0F7030069857D2E4169EE7", "0xde709f2102306220921060314715629080e2fb77",
 		"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed", "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359",
 	} {
-		if got := x402.Checksummed(strings.ToLower(address)); got != address {
+		if got := abi.Checksummed(strings.ToLower(address)); got != address {
 			t.Errorf("got %s, want %s", got, address)
 		}
 	}

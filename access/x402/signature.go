@@ -7,6 +7,8 @@ import (
 
 	"github.com/decred/dcrd/dcrec/secp256k1/v4"
 	"github.com/decred/dcrd/dcrec/secp256k1/v4/ecdsa"
+
+	"pnyx/governance/abi"
 )
 
 // The EIP-712 types of an authorization.
@@ -23,13 +25,13 @@ const plainSignatureBytes = 65
 // digest returns the EIP-712 hash that an authorization is signed by.
 func (a authorization) digest(r Requirements) []byte {
 	chainID, _ := strings.CutPrefix(r.Network, "eip155:")
-	domain := keccak(
-		keccak([]byte(typeDomain)), keccak([]byte(r.Extra.Name)), keccak([]byte(r.Extra.Version)),
+	domain := abi.Keccak(
+		abi.Keccak([]byte(typeDomain)), abi.Keccak([]byte(r.Extra.Name)), abi.Keccak([]byte(r.Extra.Version)),
 		numberWord(chainID), hexWord(r.Asset))
-	message := keccak(
-		keccak([]byte(typeAuthorization)), hexWord(a.From), hexWord(a.To),
+	message := abi.Keccak(
+		abi.Keccak([]byte(typeAuthorization)), hexWord(a.From), hexWord(a.To),
 		numberWord(a.Value), numberWord(a.ValidAfter), numberWord(a.ValidBefore), hexWord(a.Nonce))
-	return keccak([]byte{0x19, 0x01}, domain, message)
+	return abi.Keccak([]byte{0x19, 0x01}, domain, message)
 }
 
 // isSigned reports whether the plain account that pays has signed the authorization, by
@@ -51,7 +53,7 @@ func (p exactPayload) isSigned(r Requirements) bool {
 	if err != nil || code > 28 {
 		return false
 	}
-	address := "0x" + hex.EncodeToString(keccak(key.SerializeUncompressed()[1:])[12:])
+	address := "0x" + hex.EncodeToString(abi.Keccak(key.SerializeUncompressed()[1:])[12:])
 	return strings.EqualFold(address, p.Authorization.From)
 }
 

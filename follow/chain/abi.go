@@ -7,7 +7,7 @@ import (
 	"math/big"
 	"strings"
 
-	"golang.org/x/crypto/sha3"
+	"pnyx/governance/abi"
 )
 
 // wordBytes is the length of a word of the contract ABI.
@@ -18,9 +18,7 @@ var errLayout = errors.New("data is not coded as the event declares")
 
 // keccak returns the Keccak-256 hash of a text in hexadecimal.
 func keccak(text string) string {
-	hash := sha3.NewLegacyKeccak256()
-	hash.Write([]byte(text)) // a hash never fails
-	return "0x" + hex.EncodeToString(hash.Sum(nil))
+	return "0x" + hex.EncodeToString(abi.Keccak([]byte(text)))
 }
 
 // unhex reads bytes in hexadecimal with "0x".

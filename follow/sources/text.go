@@ -1,7 +1,6 @@
 package sources
 
 import (
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/url"
@@ -11,7 +10,7 @@ import (
 	"time"
 	"unicode"
 
-	"golang.org/x/crypto/sha3"
+	"pnyx/governance/abi"
 )
 
 // scalar is a value that the file has as text.
@@ -123,25 +122,11 @@ const digits = "40 hexadecimal digits, not all of them 0, and with the right che
 // isAddress reports whether a text is an address other than zero. Letters of both cases are a
 // checksum, as EIP-55 has it.
 func isAddress(text string) bool {
-	if !regexp.MustCompile(`^0x[0-9a-fA-F]{40}$`).MatchString(text) || strings.Trim(text[2:], "0") == "" {
+	if !abi.IsAddress(text) || strings.Trim(text[2:], "0") == "" {
 		return false
 	}
 	lower := strings.ToLower(text[2:])
-	if text[2:] == lower || text[2:] == strings.ToUpper(lower) {
-		return true
-	}
-	hash := sha3.NewLegacyKeccak256()
-	hash.Write([]byte(lower))
-	for i, nibble := range hex.EncodeToString(hash.Sum(nil))[:len(lower)] {
-		letter := lower[i : i+1]
-		if nibble >= '8' {
-			letter = strings.ToUpper(letter)
-		}
-		if text[2+i:3+i] != letter {
-			return false
-		}
-	}
-	return true
+	return text[2:] == lower || text[2:] == strings.ToUpper(lower) || text == abi.Checksummed(text)
 }
 
 // GovernorID is a chain, a colon and the address of a contract, in lower case.

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-
-	"golang.org/x/crypto/sha3"
 )
 
 // Kind says what a function is for.
@@ -123,9 +121,7 @@ func (t *table) add(row string) error {
 
 // SelectorOf returns the selector of a canonical signature.
 func SelectorOf(signature string) Selector {
-	hash := sha3.NewLegacyKeccak256()
-	hash.Write([]byte(signature)) // a hash never fails
-	return Selector(hash.Sum(nil)[:len(Selector{})])
+	return Selector(Keccak([]byte(signature))[:len(Selector{})])
 }
 
 // stated returns the function with a signature that a contract states: the row of the table,

@@ -3,7 +3,6 @@ package record
 import (
 	"fmt"
 	"math/big"
-	"strings"
 )
 
 // The bounds of what a proposal executes.
@@ -84,12 +83,6 @@ func WithActions(records []Record) []Record {
 		}
 	}
 	return all
-}
-
-// IsAddress reports whether a text is an address of 20 bytes in hexadecimal.
-func IsAddress(text string) bool {
-	digits, prefixed := strings.CutPrefix(text, "0x")
-	return prefixed && len(digits) == 40 && strings.Trim(digits, "0123456789abcdefABCDEF") == ""
 }
 
 // IsWei reports whether a text is a whole number of at most 256 bits in decimal.

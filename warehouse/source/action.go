@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"pnyx/governance"
+	"pnyx/governance/abi"
 	"pnyx/warehouse/record"
 )
 
@@ -60,7 +61,7 @@ func (v value) below(limit uint64) uint32 {
 // address returns an address in lower case.
 func (v value) address() string {
 	text := v.text()
-	if text != "" && !record.IsAddress(text) {
+	if text != "" && !abi.IsAddress(text) {
 		v.rejectUnlike("an address: 0x and 40 hexadecimal digits")
 	}
 	return strings.ToLower(text)
@@ -121,7 +122,7 @@ func (c *looseCall) action() (a *record.Action, ok bool) {
 	target := string(cmp.Or(c.To, c.Target))
 	data, isHex := unhex(string(cmp.Or(c.Data, c.Calldata, "0x")))
 	value, isNumber := new(big.Int).SetString(string(cmp.Or(c.Value, "0")), 0)
-	if !isHex || !isNumber || !record.IsWei(value.String()) || !record.IsAddress(target) || len(c.Signature) > record.MaxSignature {
+	if !isHex || !isNumber || !record.IsWei(value.String()) || !abi.IsAddress(target) || len(c.Signature) > record.MaxSignature {
 		return nil, false
 	}
 	a = &record.Action{
@@ -202,7 +203,7 @@ func pluginActions(text []byte) (stated int, actions []*record.Action) {
 	for _, plan := range plans {
 		count, of := actionsOf(plan.calls(&readable))
 		for _, a := range of {
-			if a.Chain = chainOf(plan.Network); record.IsAddress(string(plan.executor())) {
+			if a.Chain = chainOf(plan.Network); abi.IsAddress(string(plan.executor())) {
 				a.Executor = strings.ToLower(string(plan.executor()))
 			}
 		}

@@ -1,0 +1,36 @@
+package abi
+
+import (
+	"encoding/hex"
+	"strings"
+
+	"golang.org/x/crypto/sha3"
+)
+
+// Keccak returns the Keccak-256 hash of some bytes.
+func Keccak(parts ...[]byte) []byte {
+	hash := sha3.NewLegacyKeccak256()
+	for _, part := range parts {
+		hash.Write(part) // a hash never fails
+	}
+	return hash.Sum(nil)
+}
+
+// IsAddress reports whether a text is an address of 20 bytes in hexadecimal, in any letter case.
+func IsAddress(text string) bool {
+	digits, prefixed := strings.CutPrefix(text, "0x")
+	return prefixed && len(digits) == 40 && strings.Trim(digits, "0123456789abcdefABCDEF") == ""
+}
+
+// Checksummed returns an address with its EIP-55 checksum: a letter is upper case where the hash
+// of the lower-case address has a digit above 7.
+func Checksummed(address string) string {
+	digits := []byte(strings.ToLower(address[2:]))
+	hash := hex.EncodeToString(Keccak(digits))
+	for i, digit := range digits {
+		if digit >= 'a' && hash[i] > '7' {
+			digits[i] = digit - 'a' + 'A'
+		}
+	}
+	return "0x" + string(digits)
+}
