@@ -3,6 +3,7 @@ package governance
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -139,11 +140,15 @@ func parseNumber(text string) (decimal.Decimal, error) {
 	return number.Shift(int32(max(-maxExponent, min(exponent, maxExponent)))), nil
 }
 
-// clip shortens a text that goes into an error message.
-func clip(text string) string {
-	const maxBytes = 80
-	if len(text) <= maxBytes {
-		return text
+// Median returns the middle of some numbers, or the mean of the two in the middle; false of none.
+func Median(numbers []decimal.Decimal) (decimal.Decimal, bool) {
+	if len(numbers) == 0 {
+		return decimal.Zero, false
 	}
-	return text[:maxBytes] + "…"
+	sorted := slices.SortedFunc(slices.Values(numbers), decimal.Decimal.Cmp)
+	middle := len(sorted) / 2
+	if len(sorted)%2 == 0 {
+		return sorted[middle-1].Add(sorted[middle]).Mul(decimal.New(5, -1)), true
+	}
+	return sorted[middle], true
 }

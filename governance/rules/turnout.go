@@ -1,8 +1,6 @@
 package rules
 
 import (
-	"slices"
-
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
@@ -23,12 +21,7 @@ func median(numbers []decimal.Decimal) (decimal.Decimal, bool) {
 	if len(numbers) < minEarlierVotes {
 		return decimal.Zero, false
 	}
-	sorted := slices.SortedFunc(slices.Values(numbers), decimal.Decimal.Cmp)
-	middle := len(sorted) / 2
-	if len(sorted)%2 == 0 {
-		return sorted[middle-1].Add(sorted[middle]).Mul(tenths(5)), true
-	}
-	return sorted[middle], true
+	return governance.Median(numbers)
 }
 
 // usualVotes returns the usual number of ballots of the votes before.

@@ -191,12 +191,8 @@ func valueOf(a abi.Argument) string {
 
 // takes reports whether a function takes power away, by its name.
 func takes(name string) bool {
-	for _, prefix := range []string{"revoke", "renounce", "remove", "deny", "disable", "nope", "diss", "unauthorize", "burnVeto", "decrease", "lockdown"} {
-		if strings.HasPrefix(strings.TrimLeft(name, "_"), prefix) {
-			return true
-		}
-	}
-	return false
+	takers := []string{"revoke", "renounce", "remove", "deny", "disable", "nope", "diss", "unauthorize", "burnVeto", "decrease", "lockdown"}
+	return slices.ContainsFunc(takers, func(prefix string) bool { return strings.HasPrefix(strings.TrimLeft(name, "_"), prefix) })
 }
 
 // effectsInWords says what the actions come to.

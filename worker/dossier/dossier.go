@@ -57,6 +57,8 @@ type composer struct {
 	d governance.Dossier
 	// end is where windows end: the end of the vote, or AsOf while it is open.
 	end governance.Timestamp
+	// byPower are the ballots, the largest first.
+	byPower []warehouse.CountedBallot
 	// earlier are the DAO's last ended proposals before end, at most maxCompared, without this one.
 	earlier []warehouse.KnownProposal
 	text    statedText
@@ -79,8 +81,7 @@ func End(detail governance.ProposalDetail, asOf governance.Timestamp) governance
 	return asOf
 }
 
-// Year returns the DAO's proposals that ended in the year before end, and Before those that
-// ended before a proposal began.
+// Year returns the DAO's proposals that ended in the year before a time.
 func Year(known []warehouse.KnownProposal, daoID string, end governance.Timestamp) (refs []record.RefHash) {
 	for _, k := range known {
 		if k.DAOID == daoID && k.EndAt != nil && *k.EndAt <= end && *k.EndAt > end-governance.Timestamp(year.Milliseconds()) {
@@ -170,7 +171,7 @@ func (c *composer) newest() governance.Timestamp {
 	return newest
 }
 
-// revision is a hash of the dossier without its analyses: of the records as they were used.
+// revision is a hash of the dossier and its sources: of the records as they were used.
 func (c *composer) revision() string {
 	text, _ := json.Marshal([]any{c.d, c.sources}) // it has been encoded before
 	sum := sha256.Sum256(text)

@@ -101,7 +101,7 @@ func (c *composer) findPower(a *governance.DossierAction, found func(rule, field
 		return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(plain, word) })
 	}
 	switch kind := abi.Kind(a.Kind); {
-	case mentions("guardian", "veto", "pauser", "pauseguardian"):
+	case mentions("guardian", "veto", "pauser"):
 		found(rules.GuardianRemoved, "/function", *a.Function)
 	case kind == abi.Upgrade:
 		found(rules.Upgraded, "/function", *a.Function, a.Target.Address)

@@ -1,7 +1,6 @@
 package dossier
 
 import (
-	"cmp"
 	"strings"
 
 	"github.com/shopspring/decimal"
@@ -9,8 +8,6 @@ import (
 	"pnyx/governance"
 	"pnyx/warehouse"
 )
-
-func compareTexts(a, b string) int { return cmp.Compare(a, b) }
 
 // day is in milliseconds.
 const day = 24 * hour

@@ -2,6 +2,7 @@ package dossier
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/shopspring/decimal"
@@ -72,12 +73,7 @@ func (s statedText) states(target string, t governance.DossierTransfer) *governa
 }
 
 func (s statedText) hasNumber(amount decimal.Decimal) bool {
-	for _, n := range s.numbers {
-		if n.Equal(amount) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.numbers, amount.Equal)
 }
 
 // magnitude returns a number of the text that has the digits of an amount and another power of

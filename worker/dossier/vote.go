@@ -1,6 +1,7 @@
 package dossier
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/shopspring/decimal"
@@ -11,6 +12,9 @@ import (
 
 // vote fills in the parts that follow from ballots.
 func (c *composer) vote() {
+	c.byPower = slices.SortedFunc(slices.Values(c.Ballots), func(a, b warehouse.CountedBallot) int {
+		return cmp.Or(b.Power.Cmp(a.Power), cmp.Compare(a.Voter, b.Voter))
+	})
 	c.decide()
 	c.participate()
 	c.concentrate()
@@ -60,17 +64,14 @@ func (c *composer) decideByBallots(margin decimal.Decimal) {
 			"/v2/proposals/"+string(c.Detail.ProposalKey)+"/votes")
 		return
 	}
-	var swing []decimal.Decimal
-	for _, b := range c.Ballots {
-		if b.ChoiceKey == d.Leader.Key {
-			swing = append(swing, b.Power)
+	moved, movers := decimal.Zero, 0
+	for _, b := range c.byPower {
+		if b.ChoiceKey != d.Leader.Key {
+			continue
 		}
-	}
-	slices.SortFunc(swing, func(a, b decimal.Decimal) int { return b.Cmp(a) })
-	moved := decimal.Zero
-	for i, power := range swing {
-		if moved = moved.Add(power.Mul(decimal.NewFromInt(2))); moved.GreaterThan(margin) {
-			d.DecidingVoters = countOf(i + 1)
+		movers++
+		if moved = moved.Add(b.Power.Mul(decimal.NewFromInt(2))); moved.GreaterThan(margin) {
+			d.DecidingVoters = countOf(movers)
 			break
 		}
 	}
@@ -116,10 +117,10 @@ func (r *race) leader() string {
 	leader, tied := "", true
 	most := decimal.Zero
 	for _, key := range r.keys {
-		switch cmp := r.powers[key].Cmp(most); {
-		case cmp > 0:
+		switch order := r.powers[key].Cmp(most); {
+		case order > 0:
 			leader, most, tied = key, r.powers[key], false
-		case cmp == 0:
+		case order == 0:
 			tied = true
 		}
 	}
@@ -220,41 +221,36 @@ func (c *composer) participate() {
 	}
 }
 
-// median returns the middle of numbers, or the mean of the two middle ones; nil of none.
+// median returns the median of numbers; nil of none.
 func median(numbers []decimal.Decimal) *governance.Decimal {
-	if len(numbers) == 0 {
+	middle, known := governance.Median(numbers)
+	if !known {
 		return nil
 	}
-	slices.SortFunc(numbers, decimal.Decimal.Cmp)
-	middle := len(numbers) / 2
-	if len(numbers)%2 == 1 {
-		return decimalOf(numbers[middle])
-	}
-	text := ratio(numbers[middle-1].Add(numbers[middle]), decimal.NewFromInt(2))
-	return &text
+	return decimalOf(middle.RoundBank(places))
 }
 
 // concentrate fills in how the power of ballots was distributed.
 func (c *composer) concentrate() {
-	powers := make([]decimal.Decimal, len(c.Ballots))
 	total := decimal.Zero
-	for i, b := range c.Ballots {
-		powers[i], total = b.Power, total.Add(b.Power)
+	for _, b := range c.Ballots {
+		total = total.Add(b.Power)
 	}
 	if !total.IsPositive() {
 		c.unknown("missing_data", "how power was distributed", "no ballot with power is stored", "the proposal's page at the provider")
 		return
 	}
-	slices.SortFunc(powers, func(a, b decimal.Decimal) int { return b.Cmp(a) })
 	sum, weighted, nakamoto := decimal.Zero, decimal.Zero, 0
-	tops := map[int]governance.Decimal{}
-	n := len(powers)
-	for i, power := range powers {
-		if sum = sum.Add(power); nakamoto == 0 && sum.Mul(decimal.NewFromInt(2)).GreaterThan(total) {
+	var tops [11]governance.Decimal
+	n := len(c.byPower)
+	for i, b := range c.byPower {
+		if sum = sum.Add(b.Power); nakamoto == 0 && sum.Mul(decimal.NewFromInt(2)).GreaterThan(total) {
 			nakamoto = i + 1
 		}
-		weighted = weighted.Add(power.Mul(decimal.NewFromInt(int64(n - i)))) // the place in ascending order
-		tops[i+1] = *percent(sum, total)
+		weighted = weighted.Add(b.Power.Mul(decimal.NewFromInt(int64(n - i)))) // the place in ascending order
+		if i+1 < len(tops) {
+			tops[i+1] = *percent(sum, total)
+		}
 	}
 	// 2·Σ i·xᵢ ÷ (n·Σ xᵢ) − (n+1) ÷ n, as one quotient.
 	gini := weighted.Mul(decimal.NewFromInt(2)).Sub(total.Mul(decimal.NewFromInt(int64(n + 1))))
@@ -333,24 +329,13 @@ func (c *composer) changesOfLead(course *governance.DossierCourse, lastTenth gov
 func (c *composer) rankVoters() {
 	v := &c.d.Voters
 	v.Strongest, v.Largest = []governance.DossierStrongVoter{}, []governance.DossierBallot{}
-	byVoter := map[string]warehouse.CountedBallot{}
-	sorted := slices.Clone(c.Ballots)
-	for _, b := range sorted {
-		byVoter[b.Voter] = b
-	}
-	slices.SortFunc(sorted, func(a, b warehouse.CountedBallot) int {
-		if order := b.Power.Cmp(a.Power); order != 0 {
-			return order
-		}
-		return compareTexts(a.Voter, b.Voter)
-	})
-	for _, b := range sorted[:min(10, len(sorted))] {
+	for _, b := range c.byPower[:min(10, len(c.byPower))] {
 		v.Largest = append(v.Largest, *c.ballot(b))
 	}
 	for _, strong := range c.Strongest {
 		of := governance.DossierStrongVoter{VoterIdentity: strong.Voter, YearPower: governance.DecimalOf(strong.Power)}
-		if b, voted := byVoter[strong.Voter]; voted {
-			of.Ballot = c.ballot(b)
+		if at := slices.IndexFunc(c.Ballots, func(b warehouse.CountedBallot) bool { return b.Voter == strong.Voter }); at >= 0 {
+			of.Ballot = c.ballot(c.Ballots[at])
 		}
 		v.Strongest = append(v.Strongest, of)
 	}
