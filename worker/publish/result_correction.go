@@ -18,7 +18,7 @@ import (
 
 // correctedResult is a published result and the one that follows it.
 type correctedResult struct {
-	was         warehouse.ProposalState
+	was, is     warehouse.ProposalState
 	evaluation  *evaluation
 	corrections []warehouse.Correction
 }
@@ -40,8 +40,8 @@ func (p *proposalPublication) recordCorrections(
 		if !exists || e.proposal.Withdrawn {
 			continue
 		}
-		if found := p.correctionsSince(was, e); len(found) > 0 {
-			refs, changed = append(refs, ref), append(changed, correctedResult{was, e, found})
+		if c := p.correctedBy(was, e); len(c.corrections) > 0 {
+			refs, changed = append(refs, ref), append(changed, c)
 		}
 	}
 	if len(refs) == 0 {
@@ -78,12 +78,17 @@ func (p *proposalPublication) recordCorrections(
 	return p.Warehouse.WriteCorrections(ctx, corrections)
 }
 
-// correctionsSince returns what differs between two results of a vote that are both final.
-func (p *proposalPublication) correctionsSince(was warehouse.ProposalState, e *evaluation) (list []warehouse.Correction) {
-	is := e.state(p.revision)
-	if !isFinal(was) || !isFinal(is) {
-		return nil
+// correctedBy returns what differs between a published result of a vote and the one that follows
+// it: nothing unless both are final.
+func (p *proposalPublication) correctedBy(was warehouse.ProposalState, e *evaluation) (c correctedResult) {
+	if !isFinal(was) {
+		return c
 	}
+	is := e.state(p.revision)
+	if !isFinal(is) {
+		return c
+	}
+	c = correctedResult{was: was, is: is, evaluation: e}
 	now := map[string]figure{}
 	for _, f := range figuresOf(is) {
 		now[f.field] = f
@@ -94,13 +99,13 @@ func (p *proposalPublication) correctionsSince(was warehouse.ProposalState, e *e
 			f.field == winnerField && is.Outcome == governance.Canceled {
 			continue
 		}
-		list = append(list, warehouse.Correction{
+		c.corrections = append(c.corrections, warehouse.Correction{
 			Ref: was.Ref, FromRevision: was.Revision, Revision: p.revision, Correction: governance.Correction{
 				Field: f.field, From: *f.text, To: next.text, At: governance.TimestampOf(p.at), Reason: correctionReason(was, is),
 			},
 		})
 	}
-	return list
+	return c
 }
 
 // isFinal reports whether a published result is that of a vote which is over.
@@ -139,7 +144,7 @@ func broughtBallots(was, is warehouse.ProposalState) bool {
 // or what changed it came after an import of the source had ended. Ballots of the same import
 // as those before are the rest of it.
 func (p *proposalPublication) wasWhole(c correctedResult) bool {
-	is, reason := c.evaluation.state(p.revision), c.corrections[0].Reason
+	is, reason := c.is, c.corrections[0].Reason
 	ended, cameAt := p.sourceOf(c.evaluation).FirstImportEndedAt, governance.TimestampOf(p.at)
 	switch {
 	case reason == governance.UpstreamRecount:

@@ -55,7 +55,7 @@ func TestACorrectionStatesWhatChangedTheResult(t *testing.T) {
 				c.was(&was)
 			}
 			got := map[string]governance.CorrectionReason{}
-			for _, found := range p.correctionsSince(was, c.is) {
+			for _, found := range p.correctedBy(was, c.is).corrections {
 				got[found.Field] = found.Reason
 			}
 			if len(got) != len(c.want) {
