@@ -100,7 +100,7 @@ func validationError(problems []Problem, omitted int) *Error {
 	sentences := make([]string, 0, len(problems)+1)
 	for i := range problems {
 		p := &problems[i]
-		p.Parameter, p.Given = cut(p.Parameter, maxEchoBytes), cut(p.Given, maxEchoBytes)
+		p.Parameter, p.Given = governance.Shorten(p.Parameter, maxEchoBytes), governance.Shorten(p.Given, maxEchoBytes)
 		p.Fix = cmp.Or(p.Fix, "give "+p.Allowed)
 		sentences = append(sentences, strings.TrimSpace(p.Parameter+" "+p.Message))
 	}
@@ -112,14 +112,6 @@ func validationError(problems []Problem, omitted int) *Error {
 		Message: strings.Join(sentences, "; "),
 		Details: problemDetails{omitted, problems},
 	}
-}
-
-// cut returns a text of the caller with at most so many of its bytes.
-func cut(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
 // notFound is the error of an id that nothing has, in the parameter of that name.
@@ -164,7 +156,7 @@ func tooManyWaiting() *Error {
 // unknownPath is the error of a path without a route. It names the most similar path,
 // and the document that describes all.
 func unknownPath(path string) *Error {
-	details := pathDetails{Path: cut(path, MaxTextBytes), Described: PathOpenAPI, Nearest: nearestPath(path)}
+	details := pathDetails{Path: governance.Shorten(path, MaxTextBytes), Described: PathOpenAPI, Nearest: nearestPath(path)}
 	message := "no such path"
 	if details.Nearest != "" {
 		message += ", did you mean " + details.Nearest + "?"

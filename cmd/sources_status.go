@@ -23,6 +23,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"pnyx/config"
+	"pnyx/governance"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
 )
@@ -116,7 +117,7 @@ func statusRows(catalog warehouse.Catalog, now time.Time) (rows []table.Row) {
 		}
 		rows = append(rows, table.Row{
 			catalog.Owner[source], source.ID, f.Status.State, lag, shownPosition(f.Position), past, f.Status.Gaps, f.Status.Rejected,
-			shortened(cmp.Or(f.Error, f.Lacks, f.LatestReject), maxShownError),
+			governance.Shorten(cmp.Or(f.Error, f.Lacks, f.LatestReject), maxShownError),
 		})
 	}
 	return rows
@@ -128,7 +129,7 @@ func shownPosition(position string) string {
 	decoder := json.NewDecoder(strings.NewReader(position))
 	decoder.UseNumber()
 	if err := decoder.Decode(&fields); err != nil {
-		return shortened(position, maxShownBytes)
+		return governance.Shorten(position, maxShownBytes)
 	}
 	var shown []string
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
@@ -137,14 +138,6 @@ func shownPosition(position string) string {
 		}
 	}
 	return strings.Join(shown, ", ")
-}
-
-// shortened cuts a text to some bytes.
-func shortened(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
 // remainingRequests asks the process at an admin listener how many requests each upstream

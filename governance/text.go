@@ -41,3 +41,15 @@ func GroupDigits(digits string) string {
 	}
 	return text.String()
 }
+
+// Shorten returns at most so many bytes of a text for a message, whole characters, and says with
+// an ellipsis that there were more.
+func Shorten(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
+}
+
+// clip shortens a text that goes into an error message.
+func clip(text string) string { return Shorten(text, 80) }
