@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"math"
 	"net/http"
-	"net/http/httptest"
-	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -19,13 +17,8 @@ import (
 // tamper puts a forum in front of the fixture's that may lie.
 func (f *fixture) tamper() *env.Tamper {
 	f.t.Helper()
-	lying := &env.Tamper{Honest: http.HandlerFunc(f.serve)}
-	server := httptest.NewServer(lying)
-	f.t.Cleanup(server.Close)
-	var err error
-	if f.address, err = url.Parse(server.URL); err != nil {
-		f.t.Fatal(err)
-	}
+	lying, address := env.StartTamper(f.t, http.HandlerFunc(f.serve))
+	f.address = address
 	f.restart()
 	return lying
 }

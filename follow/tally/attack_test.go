@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
-	"net/url"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -24,13 +22,8 @@ import (
 // tamper puts an endpoint in front of the fixture's that may lie.
 func (f *fixture) tamper() *env.Tamper {
 	f.t.Helper()
-	lying := &env.Tamper{Honest: http.HandlerFunc(f.serve)}
-	server := httptest.NewServer(lying)
-	f.t.Cleanup(server.Close)
-	var err error
-	if f.address, err = url.Parse(server.URL + "/query"); err != nil {
-		f.t.Fatal(err)
-	}
+	lying, address := env.StartTamper(f.t, http.HandlerFunc(f.serve))
+	f.address = address.JoinPath("query")
 	f.restart()
 	return lying
 }

@@ -6,7 +6,9 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"sync/atomic"
+	"testing"
 )
 
 // Tamper answers as another handler does until Change is set, which may replace answers: what
@@ -16,6 +18,19 @@ type Tamper struct {
 	Honest http.Handler
 
 	change atomic.Pointer[func(asked string, answer []byte) []byte]
+}
+
+// StartTamper serves what an honest handler answers until Change is set, and returns its address.
+func StartTamper(tb testing.TB, honest http.Handler) (*Tamper, *url.URL) {
+	tb.Helper()
+	lying := &Tamper{Honest: honest}
+	server := httptest.NewServer(lying)
+	tb.Cleanup(server.Close)
+	address, err := url.Parse(server.URL)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return lying, address
 }
 
 // Change replaces answers from now on. asked is the path, the parameters and the body of the
