@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -125,12 +126,41 @@ func (i *instance) ids(list, field string) (ids []string) {
 	return ids
 }
 
+// awaitDossiers waits until an instance answers no view with a dossier that is being computed.
+func (all everything) awaitDossiers(i *instance) {
+	i.TB.Helper()
+	missing := slices.DeleteFunc(slices.Clone(all.views), func(path string) bool { return !strings.HasSuffix(path, "/evidence") })
+	env.Until(i.TB, func() error {
+		computed := make([]bool, len(missing))
+		env.Concurrently(i.TB, env.FillConcurrency, len(missing), func(n int) error {
+			var evidence struct{ Intelligence struct{ Status string } }
+			_, err := i.Read(missing[n], &evidence)
+			computed[n] = err == nil && evidence.Intelligence.Status == "available"
+			return nil
+		})
+		var left []string
+		for n, path := range missing {
+			if !computed[n] {
+				left = append(left, path)
+			}
+		}
+		missing = left
+		if len(missing) > 0 {
+			return fmt.Errorf("%d dossiers are not computed, the first at %s", len(missing), missing[0])
+		}
+		return nil
+	})
+}
+
 // viewsEqual compares all views of two instances.
 func (all everything) viewsEqual(t *testing.T, one, two *instance) {
 	t.Helper()
+	all.awaitDossiers(one)
+	all.awaitDossiers(two)
 	env.Concurrently(t, env.FillConcurrency, len(all.views), func(n int) error {
-		right, err := one.readRecorded(all.views[n])
-		got, errTwo := two.readRecorded(all.views[n])
+		var right, got json.RawMessage
+		_, err := one.Read(all.views[n], &right)
+		_, errTwo := two.Read(all.views[n], &got)
 		if err = cmp.Or(err, errTwo); err != nil {
 			return err
 		}
@@ -157,23 +187,9 @@ func (all everything) listsEqual(t *testing.T, one, two *instance) {
 	})
 }
 
-// readRecorded reads a view without what is computed for the evidence of a proposal when it is
-// asked for: it has a revision of its own on each server.
-func (i *instance) readRecorded(path string) (json.RawMessage, error) {
-	var data json.RawMessage
-	if _, err := i.Read(path, &data); err != nil || !strings.HasSuffix(path, "/evidence") {
-		return data, err
-	}
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(data, &fields); err != nil {
-		return nil, err
-	}
-	delete(fields, "intelligence")
-	return json.Marshal(fields)
-}
-
-// importedAt are the times that differ between two imports of the same files.
-var importedAt = regexp.MustCompile(`"(observedAt|governanceAt|forumAt)":"[^"]*"`)
+// importedAt are the times that differ between two imports of the same files, and what names
+// records with their times.
+var importedAt = regexp.MustCompile(`"(observedAt|governanceAt|forumAt|generatedAt|artifactVersion|sha256)":"[^"]*"`)
 
 func timeless(data json.RawMessage) json.RawMessage {
 	return importedAt.ReplaceAll(data, []byte(`"$1":""`))
