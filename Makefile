@@ -94,7 +94,7 @@ test-cluster: engine redis ## Run over Redis Cluster, Sentinel and many processe
 
 FOR := 10m
 .PHONY: test-sources
-test-sources: engine redis ## Follow a hub, a forum, Tally and a chain through each kind of change, over HTTP (PNYX_TEST_CHAIN_LAB=folder for the chain)
+test-sources: engine redis ## Follow Tally and a chain of real contracts, reorganizations included, over HTTP (PNYX_TEST_CHAIN_LAB=folder for the chain)
 	@$(TESTED) PNYX_TEST_SOURCES=1 PNYX_TEST_LONG=1 $(GO) test -parallel 6 -timeout 30m -v -run '^(TestSources|TestLongTheLab)' ./test/e2e ./follow/chain
 
 .PHONY: follow-drill
