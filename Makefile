@@ -88,9 +88,9 @@ test-x402: engine ## Let the published x402 client pay, over HTTP and MCP and a 
 	@cd access/x402/e2e && npm ci --silent && PNYX=$(CURDIR)/$(BIN) npm test --silent
 
 .PHONY: test-cluster
-test-cluster: engine redis ## Run over Redis Cluster, Sentinel and many processes, and break some (ten minutes)
+test-cluster: engine redis ## Run over Redis Cluster and Sentinel, and break some (ten minutes)
 	@PNYX_TEST_REQUIRE_ENGINE=1 PNYX_TEST_REQUIRE_REDIS=1 PNYX_TEST_CLUSTER=1 PNYX_TEST_BINARY=$(CURDIR)/$(BIN) \
-	  $(GO) test -timeout 15m -count 1 -p 1 -v -run '^TestOver' ./test/e2e ./test/drills
+	  $(GO) test -timeout 15m -count 1 -p 1 -v -run '^TestOver' ./test/e2e
 
 FOR := 10m
 .PHONY: test-sources
