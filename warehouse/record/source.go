@@ -8,6 +8,8 @@ type DAO struct {
 	Name string
 	// Sources are the spaces, organizations and forums of the DAO.
 	Sources []SourceRef
+	// Tokens are its tokens in addition to those of its Governors, each eip155:<chain>:<address>.
+	Tokens []string `msgpack:",omitempty"`
 }
 
 // Kind returns KindDAO.
@@ -29,6 +31,8 @@ type Source struct {
 	Symbol string
 	// Flagged is true if the provider marks a space as spam, and so all of its proposals.
 	Flagged bool `msgpack:",omitempty"`
+	// Token is the token of a Governor, eip155:<chain>:<address>; empty if it is not known.
+	Token string `msgpack:",omitempty"`
 }
 
 // Kind returns KindSource.
