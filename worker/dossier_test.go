@@ -117,3 +117,39 @@ func TestADossierFollowsItsRecords(t *testing.T) {
 		return slices.ContainsFunc(d.Findings, func(f governance.Finding) bool { return f.Rule == rules.AmountMagnitude })
 	})
 }
+
+// While a vote is open, a call that moves power makes a signal, which names the rule alone. It is
+// withdrawn once the vote is over.
+func TestASensitiveActionIsASignal(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	h.startLeader(h.metrics)
+	h.startFiller()
+	write := func(call string, change func(*record.Proposal)) {
+		data, err := hex.DecodeString(call)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := votedBetween("a", -2, 40)
+		p.CreatedAt = p.StartAt // nothing else is to be said before
+		p.Body, p.State = "We pay 25,000 USDC to 0x"+strings.Repeat("b2", 20)+".", "active"
+		p.SetActions(1, []*record.Action{{Chain: "eip155:1", Target: "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48", Value: "0", Calldata: data}})
+		change(p)
+		h.append(p)
+	}
+	pay := "a9059cbb" + strings.Repeat("0", 24) + strings.Repeat("b2", 20) + fmt.Sprintf("%064x", 25_000_000_000)
+	grant := "2f2ff15d" + strings.Repeat("0", 64) + strings.Repeat("0", 24) + strings.Repeat("c3", 20)
+	write(pay, func(*record.Proposal) {})
+	h.waitForSignals("dao.eth", "voting_opened 40")
+	write(grant, func(*record.Proposal) {})
+	h.waitForSignals("dao.eth", "sensitive_action 75", "voting_opened 40")
+	rows, err := h.signals("dao.eth")
+	if want := `{"findings":"role_moved","highestSeverity":"high","rule":"sensitive_action","ruleVersion":"1"}`; err != nil || string(rows[0].Evidence) != want {
+		t.Errorf("got %s, %v; want %s", rows[0].Evidence, err, want)
+	}
+	if rows[0].DetectedAt != hour(-2) || rows[0].DeadlineAtMs == nil || *rows[0].DeadlineAtMs != hour(40) {
+		t.Errorf("got it at %s until %v", rows[0].DetectedAt, rows[0].DeadlineAtMs)
+	}
+	write(grant, func(p *record.Proposal) { p.EndAt, p.State = new(hour(-1)), "closed" })
+	h.waitForSignals("dao.eth", "proposal_deadline_reminder 50", "voting_opened 40")
+}

@@ -15,11 +15,7 @@ import (
 // find applies the rules of findings.
 func (c *composer) find() {
 	c.d.Findings = []governance.Finding{}
-	c.findPayload()
-	for i := range c.d.Actions {
-		c.findInAction(&c.d.Actions[i], fmt.Sprintf("/actions/%d", i))
-	}
-	c.findInPayments()
+	c.findInActions()
 	c.findInProcess()
 	c.findInTimes()
 	c.findInVote()
@@ -40,6 +36,28 @@ func (c *composer) find() {
 	if c.d.Unknowns == nil {
 		c.d.Unknowns = []governance.DossierUnknown{}
 	}
+}
+
+// findInActions applies the rules about what the proposal executes.
+func (c *composer) findInActions() {
+	c.findPayload()
+	for i := range c.d.Actions {
+		c.findInAction(&c.d.Actions[i], fmt.Sprintf("/actions/%d", i))
+	}
+	c.findInPayments()
+	if changed := c.d.Process.ActionsChangedAt; changed != nil && c.Detail.StartAt != nil && *changed > *c.Detail.StartAt {
+		c.found(rules.PayloadChanged, "/process/actionsChangedAt", refProposal)
+	}
+}
+
+// OnActions returns the findings about what a proposal executes. They rest on the proposal, its topics and actions, and
+// what was executed before; of the detail only the identity and the start.
+func OnActions(f Facts) []governance.Finding {
+	c := composer{Facts: f, text: textOf(f), before: historyOf(f)}
+	c.milestones()
+	c.actions()
+	c.findInActions()
+	return c.d.Findings
 }
 
 // found adds a finding of a rule that rests on a fact and a source.
@@ -239,12 +257,9 @@ func (c *composer) findDiscussion() {
 	}
 }
 
-// findInTimes applies the rules about changes and execution.
+// findInTimes applies the rules about execution.
 func (c *composer) findInTimes() {
 	p := c.d.Process
-	if p.ActionsChangedAt != nil && c.Detail.StartAt != nil && *p.ActionsChangedAt > *c.Detail.StartAt {
-		c.found(rules.PayloadChanged, "/process/actionsChangedAt", refProposal)
-	}
 	switch {
 	case p.ExecutedAt != nil:
 		c.found(rules.ConfirmedByRecord, "/process/executedAt", refProposal)

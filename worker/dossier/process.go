@@ -42,6 +42,17 @@ func (c *composer) process() {
 		later := *c.Proposal.UpdatedAt > *c.Detail.StartAt
 		p.UpdatedAfterStart = &later
 	}
+	c.milestones()
+	if p.UpdatedAfterStart != nil && *p.UpdatedAfterStart && p.ActionsChangedAt == nil && len(c.Actions) > 0 {
+		c.unknown("missing_data", "whether the calls changed after the start", "a vote before the change was for other calls", "the history of the proposal at the provider")
+	}
+	c.similar()
+	c.proposer()
+}
+
+// milestones fills in the times that upstream states.
+func (c *composer) milestones() {
+	p := &c.d.Process
 	for _, m := range c.Proposal.Milestones {
 		switch m.Type {
 		case "extended":
@@ -58,11 +69,6 @@ func (c *composer) process() {
 			p.ActionsChangedAt = m.At
 		}
 	}
-	if p.UpdatedAfterStart != nil && *p.UpdatedAfterStart && p.ActionsChangedAt == nil && len(c.Actions) > 0 {
-		c.unknown("missing_data", "whether the calls changed after the start", "a vote before the change was for other calls", "the history of the proposal at the provider")
-	}
-	c.similar()
-	c.proposer()
 }
 
 // medianDiscussion computes the DAO's median discussion.
