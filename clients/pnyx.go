@@ -977,6 +977,7 @@ const (
 	SignalTypeCloseRace                SignalType = "close_race"
 	SignalTypeVotingOpensSoon          SignalType = "voting_opens_soon"
 	SignalTypeVotingOpened             SignalType = "voting_opened"
+	SignalTypeSensitiveAction          SignalType = "sensitive_action"
 	SignalTypeForumActivityBurst       SignalType = "forum_activity_burst"
 	SignalTypeContestedResult          SignalType = "contested_result"
 	SignalTypeDecisiveBallot           SignalType = "decisive_ballot"

@@ -760,9 +760,9 @@ export type ItemType = "proposal" | "topic" | "dao";
 /** Why something deserves attention. */
 export type SignalType =
   | "proposal_deadline_reminder" | "quorum_at_risk" | "close_race" | "voting_opens_soon"
-  | "voting_opened" | "forum_activity_burst" | "contested_result" | "decisive_ballot"
-  | "whale_ballot" | "late_swing" | "quorum_missed" | "participation_drop" | "participation_surge"
-  | "execution_overdue";
+  | "voting_opened" | "sensitive_action" | "forum_activity_burst" | "contested_result"
+  | "decisive_ballot" | "whale_ballot" | "late_swing" | "quorum_missed" | "participation_drop"
+  | "participation_surge" | "execution_overdue";
 
 /** A range of priority scores. */
 export type PriorityBand = "critical" | "high" | "medium" | "low";
