@@ -412,6 +412,8 @@ export interface DAOsParams {
   hasForumData?: boolean | undefined;
   /** Only DAOs with this coverage. */
   coverageStatus?: Coverage | undefined;
+  /** Also what the provider marks as spam. */
+  flagged?: boolean | undefined;
   /** Where to go on: meta.page.nextCursor of the page before. */
   cursor?: string | undefined;
   /** Rows a page. Default: 100, the most. */
@@ -1056,6 +1058,8 @@ export interface DAOListItem {
   daoId: string;
   /** The DAO's name. */
   name: string;
+  /** true if the provider marks the DAO's spaces as spam. An addition to the contract. */
+  flagged?: boolean;
   /** Whether ballots of the DAO are held. */
   hasVoteData: boolean;
   /** Whether forum topics of the DAO are held. */
@@ -1094,6 +1098,8 @@ export interface DAODetail {
   daoId: string;
   /** The DAO's name. */
   name: string;
+  /** true if the provider marks the DAO's spaces as spam. An addition to the contract. */
+  flagged?: boolean;
   /** Share of upstream data stored. */
   coverageStatus: Open<Coverage>;
   /** Share of upstream's ballots stored. */
