@@ -115,7 +115,7 @@ type blocks struct {
 	first, last uint64
 	// end is the header of the last block.
 	end header
-	// logs are those of the filter, each with the time of its block.
+	// logs are the filter's logs, each with the time of its block.
 	logs []chainLog
 	// hashes are the hashes of the blocks with logs, where they were asked for.
 	hashes map[uint64]string

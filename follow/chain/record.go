@@ -55,7 +55,7 @@ func (g *governor) proposalRecord(chain string, p proposal, provisional bool) (r
 	return r, left
 }
 
-// addCount adds a contract's own count to a proposal, where it is other than that of the votes held.
+// addCount adds a contract's own count to a proposal, where it differs from the votes held.
 func addCount(r *record.Proposal, counts rules, n *note) error {
 	if n.Stated == nil {
 		return nil

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// maxFirst and maxSkip are the hub's limits of a page, and maxIn that of a list of ids.
+	// maxFirst and maxSkip are the hub's limits of a page, and maxIn its limit of a list of ids.
 	maxFirst, maxSkip, maxIn = 1000, 5000, 100
 	// maxSplits bounds the requests for a page with rows that cannot be answered.
 	maxSplits = 200
@@ -27,7 +27,7 @@ const trouble = "request failed"
 
 // rowError reports a row that the hub cannot answer, and its page with it.
 type rowError struct {
-	// index is that of the row in its page; -1 where unknown.
+	// index is the index of the row in its page; -1 if unknown.
 	index   int
 	message string
 }
