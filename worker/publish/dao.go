@@ -22,7 +22,7 @@ type daoPublication struct {
 	counted           map[string]warehouse.Participation
 	ranged            map[string]bool
 	committedAt       time.Time
-	// voteCoverage is that of every DAO by id. It is nil until all of them were summed up
+	// voteCoverage is the coverage of every DAO by id. It is nil until all of them were summed up
 	// once in this term.
 	voteCoverage map[string]governance.VoteCoverage
 	// classes, lagging and withheld are as in Result, and written is WrittenDAOs.

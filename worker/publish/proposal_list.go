@@ -100,7 +100,7 @@ func (l *proposalList) write(ctx context.Context) error {
 }
 
 // publish writes the remaining rows and the first pages, and changes the versions of the
-// pages, that of all DAOs last: if the publication dies before, the next one announces
+// pages, the list of all DAOs last: if the publication dies before, the next one announces
 // the rows.
 func (l *proposalList) publish(ctx context.Context) error {
 	if l.completed != 0 && len(l.changed) == 0 {

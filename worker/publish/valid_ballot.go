@@ -36,7 +36,7 @@ func preferences(p warehouse.Proposal, t warehouse.VoteTotals) (count uint64) {
 }
 
 // validBallots returns the ballots that upstream calls valid: what they support. Votes and power
-// stay those of all ballots. invalid reports whether there are others. Without groups, all count.
+// stay the totals of all ballots. invalid reports whether there are others. Without groups, all count.
 func validBallots(p warehouse.Proposal, b ballots, bounds governance.ChoiceBounds) (valid ballots, invalid bool, err error) {
 	if b.groups == nil || bounds.Most == 0 {
 		return b, false, nil
