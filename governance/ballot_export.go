@@ -10,7 +10,7 @@ type BallotExport struct {
 	Votes Decimal `json:"votes"`
 	// VotingPower is the sum of their voting power.
 	VotingPower Decimal `json:"votingPower"`
-	// Basis and Totals are those of the vote summary.
+	// Basis and Totals are the vote summary's.
 	Basis  *Basis      `json:"basis"`
 	Totals *VoteTotals `json:"totals"`
 	// Flagged is true if the provider marks the proposal as spam.

@@ -128,7 +128,7 @@ type SourceStatus struct {
 	Withdrawn uint64 `json:"withdrawn" msgpack:"withdrawn"`
 	// Rejected counts the items of the last 90 days that could not be read.
 	Rejected uint64 `json:"rejected" msgpack:"rejected"`
-	// Reorganizations counts those of the chain.
+	// Reorganizations counts the reorganizations of the chain.
 	Reorganizations uint64 `json:"reorganizations" msgpack:"reorganizations"`
 }
 

@@ -32,7 +32,7 @@ func IsKnownState(state string) bool {
 	return known || state == ""
 }
 
-// IsOpenState reports whether an upstream state is that of a vote to come or under way.
+// IsOpenState reports whether an upstream state says that a vote is to come or under way.
 func IsOpenState(state string) bool {
 	return state != "" && IsKnownState(state) && !statesOfVotes()[state].over
 }
