@@ -197,7 +197,8 @@ func (j *Journal) refuseBallot(b *record.Ballot, proposals, held map[record.RefH
 	return j.refuseSource(source)
 }
 
-// proposalsOf returns the proposals that records are or vote on, without Governors' proposals, whose ids name their source.
+// proposalsOf returns the proposals that records are or vote on, without Governors' proposals,
+// whose ids name their source.
 func proposalsOf(records []record.Record) []record.RefHash {
 	refs := map[record.ProposalRef]bool{}
 	for _, r := range records {
