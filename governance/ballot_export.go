@@ -17,7 +17,7 @@ type BallotExport struct {
 	Flagged bool `json:"flagged,omitempty" msgpack:"flagged,omitempty"`
 	// Final says that the vote is closed and that the parts have all of its ballots.
 	Final bool `json:"final"`
-	// Parts are the parts, in their order; empty where nobody has voted.
+	// Parts are the parts, in their order; empty without votes.
 	Parts []ExportPart `json:"parts"`
 }
 

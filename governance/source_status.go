@@ -20,7 +20,7 @@ const (
 	SourceFailing SourceState = "failing"
 	// SourceMissing means that upstream does not have the source.
 	SourceMissing SourceState = "missing"
-	// SourceStale means that nobody polls the source.
+	// SourceStale means that the source is not polled.
 	SourceStale SourceState = "stale"
 	// SourceOff means that the source is no longer followed.
 	SourceOff SourceState = "off"

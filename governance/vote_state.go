@@ -8,7 +8,7 @@ const (
 
 // stateOfVote is what a word of upstream for the state of a proposal means.
 type stateOfVote struct {
-	// over is true once nobody can vote any more.
+	// over is true once voting is closed.
 	over bool
 	// outcome is empty where the word states none.
 	outcome Outcome

@@ -18,7 +18,7 @@ const (
 	FollowSource   = ""
 )
 
-// staleAfter is how long after the last success of any of its lanes nobody polls a source.
+// staleAfter is how long after the last success of any of its lanes a source counts as not polled.
 // Every upstream has a lane that polls each minute.
 const staleAfter = 5 * time.Minute
 

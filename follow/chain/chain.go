@@ -181,7 +181,7 @@ func (c *Chain) lane(poll func(context.Context) (bool, error)) func(context.Cont
 }
 
 // filterOf returns the addresses of some Governors and their timelocks, whose logs are read
-// whatever their event: one that nobody knows may state a proposal or a vote.
+// whatever their event: an unknown one may state a proposal or a vote.
 func filterOf(governors []*governor) (filter addresses) {
 	for _, g := range governors {
 		filter = append(filter, g.addresses()...)

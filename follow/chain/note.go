@@ -215,7 +215,7 @@ func (c *Chain) consult(ctx context.Context, g *governor, proposals []proposal) 
 }
 
 // setFinalQuorum takes the quorum as of the block in which voting ended, which is the same for
-// whoever asks whenever. Where no endpoint has the state of that block, the present one is as
+// every caller at any time. Where no endpoint has the state of that block, the present one is as
 // good unless the contract has changed since: then the one that was known before stays.
 func (c *Chain) setFinalQuorum(ctx context.Context, g *governor, p proposal, n *note, before string) error {
 	if !n.lacksFinalQuorum(c.cursor(laneFinal).UpstreamAt) || p.created.BlockNumber > c.at().final.Number {

@@ -163,7 +163,7 @@ func isRefusal(status int, body []byte) bool {
 }
 
 // limitOf returns what an answer to calls says of a limit on requests; empty for nothing. What
-// nobody knows of an endpoint is one. An error for a whole batch may refuse batches.
+// an unknown endpoint says is one. An error for a whole batch may refuse batches.
 func limitOf(body []byte, calls int) string {
 	answers, err := parseAnswers(body, 1)
 	if err != nil {

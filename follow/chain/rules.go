@@ -29,7 +29,7 @@ type rules struct {
 	// InParts is true if a voter may divide power.
 	InParts bool
 	// UnknownMode is the counting mode if a word of it is not known; empty else. With
-	// UnknownSides nobody knows what supports a proposal, with UnknownQuorum what counts
+	// UnknownSides it is unknown what supports a proposal, with UnknownQuorum what counts
 	// towards the quorum.
 	UnknownMode                 string
 	UnknownSides, UnknownQuorum bool

@@ -86,7 +86,7 @@ func (c *Chain) decodeAll(logs []chainLog) (rows []warehouse.ChainLog) {
 }
 
 // keeps reports whether a log, which is the zero event if it is not read, is stored for a
-// Governor. A timelock executes what anybody proposes: it states operations, and no votes.
+// Governor. A timelock executes what any proposer proposes: it states operations, and no votes.
 func (g *governor) keeps(l chainLog, e event) bool {
 	ofTimelock := e.kind == eventScheduled || e.kind == eventDone
 	return e.kind != eventOther && ofTimelock != (strings.ToLower(l.Address) == g.address)

@@ -1,5 +1,5 @@
 // Package clock is the time that followers go by. Tests let it pass faster, or only while
-// somebody waits.
+// a caller waits.
 package clock
 
 import (

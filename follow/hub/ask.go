@@ -145,7 +145,7 @@ func (h *Hub) rows(
 		return nil, 0, nil
 	}
 	if skip > maxSkip {
-		return nil, first, nil // the hub lets nobody skip to them
+		return nil, first, nil // the hub refuses to skip to them
 	}
 	variables["skip"], variables["first"] = skip, first
 	got, err := h.ask(ctx, query, variables)

@@ -132,7 +132,7 @@ type leadingChoices struct {
 	percent decimal.Decimal
 }
 
-// competes reports whether a choice can win. Whoever abstains supports none.
+// competes reports whether a choice can win. An abstention supports none.
 func (f VoteFacts) competes(choice int) bool {
 	return choice >= len(f.Verdicts) || f.Verdicts[choice] != governance.Abstains
 }

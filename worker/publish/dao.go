@@ -164,7 +164,7 @@ func (d *daoPublication) keepPrevious(ctx context.Context, id string) (kept bool
 	}
 	due := governance.TimestampOf(d.at)
 	switch {
-	case d.everything: // nobody knows what it lacks: it may be of a worker that ended long ago
+	case d.everything: // what it lacks is unknown: it may be of a worker that ended long ago
 		due = view.DataAsOf
 	case !d.committedAt.IsZero():
 		due = governance.TimestampOf(d.committedAt)

@@ -123,7 +123,7 @@ func (l *proposalList) publish(ctx context.Context) error {
 	if err := l.writer.SetVersion(ctx, query.Proposals{}.Scope(), 0); err != nil {
 		return err
 	}
-	// Whoever begins to follow changes after a proposal was noted with its result, and reads
+	// A client that begins to follow changes after a proposal was noted with its result, and reads
 	// the list before it is written, does not know the proposal yet.
 	for key, daoID := range l.moved {
 		l.noteChange(governance.ProposalChange, string(key), daoID)

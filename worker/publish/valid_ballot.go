@@ -11,7 +11,7 @@ import (
 )
 
 // needsGroups reports whether the ballots of a vote are read in groups: a run-off needs them, and
-// without them nobody tells the ballots that upstream calls invalid from the others.
+// without them ballots that upstream calls invalid cannot be told from the others.
 func needsGroups(p warehouse.Proposal, t warehouse.VoteTotals) bool {
 	choices, derived := choicesOf(p, t)
 	switch {
