@@ -15,7 +15,7 @@ import (
 )
 
 // Changes are rows of one Redis stream, which says what was published: the key of each
-// subject, after its values were written. Its first entry is where it begins: whoever has
+// subject, after its values were written. Its first entry is where it begins: a reader who has
 // read up to an entry before it may have missed rows. A full publication restarts it with
 // a marker, because what was lost before is unknown.
 

@@ -68,7 +68,7 @@ type KnownProposal struct {
 	Payload uint64
 }
 
-// KnownProposals returns the published proposals of a DAO and those of a proposer anywhere,
+// KnownProposals returns the published proposals of a DAO and a proposer's proposals anywhere,
 // without spam, in order of their ends.
 func (w *Warehouse) KnownProposals(ctx context.Context, daoID, proposer string) ([]KnownProposal, error) {
 	rows, err := w.conn.Query(ctx, sqlText("dossier_proposals"), clickhouse.Named("dao", daoID), clickhouse.Named("proposer", proposer))

@@ -37,7 +37,7 @@ const (
 
 // WriteFollowRejects keeps rejected items for 90 days. A later one replaces an earlier one
 // with the same key. Of a source that has rejected many it keeps the keys, as a count, and of
-// one that has rejected very many no more: whoever writes there must not fill the warehouse.
+// one that has rejected very many no more: its authors must not fill the warehouse.
 func (w *Warehouse) WriteFollowRejects(ctx context.Context, rejects []FollowReject) error {
 	type origin struct {
 		upstream string

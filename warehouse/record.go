@@ -92,7 +92,7 @@ func (w *Warehouse) Append(ctx context.Context, run Import, records []record.Rec
 type part struct {
 	table   table
 	records []record.Record
-	// keys are those of records.
+	// keys are the keys of records.
 	keys []record.Key
 	// repeated has the keys that several records have.
 	repeated map[record.Key]bool
@@ -219,7 +219,7 @@ func (w *Warehouse) filterKnown(ctx context.Context, t table, keys []record.Key)
 	return slices.DeleteFunc(slices.Clone(keys), func(key record.Key) bool { return !stored[key[0]] }), nil
 }
 
-// storedFirsts returns those of some first values of keys that a stored key has.
+// storedFirsts returns which first values of keys a stored key has.
 func (w *Warehouse) storedFirsts(ctx context.Context, t table, firsts []string) (map[string]bool, error) {
 	keys := make([]record.Key, len(firsts))
 	for i, first := range firsts {

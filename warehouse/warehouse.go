@@ -94,7 +94,7 @@ type Warehouse struct {
 	logger  *slog.Logger
 	// followVersion gives the versions of rows that followers write.
 	followVersion versionClock
-	// committed is called after every committed batch; nil for nobody.
+	// committed is called after every committed batch; nil for no call.
 	committed func(ctx context.Context)
 	pulse     lastPulse
 }

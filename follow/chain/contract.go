@@ -43,7 +43,7 @@ type facts struct {
 	token string
 	// proposals is the contract's own count; 0 where it keeps none.
 	proposals uint64
-	// rules are those of the head.
+	// rules are the rules at the head.
 	rules
 }
 
@@ -56,7 +56,7 @@ func (g *governor) known() facts {
 	return g.facts
 }
 
-// addresses returns those of the Governor and its timelock.
+// addresses returns the addresses of the Governor and its timelock.
 func (g *governor) addresses() []string {
 	if timelock := g.known().timelock; timelock != "" {
 		return []string{g.address, timelock}

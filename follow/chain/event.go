@@ -39,7 +39,7 @@ const (
 	// eventParameters changes what calls to the contract say, eventUpgraded how it counts, too.
 	eventParameters
 	eventUpgraded
-	// eventScheduled and eventDone are those of an operation of a timelock.
+	// eventScheduled and eventDone are events of a timelock's operation.
 	eventScheduled
 	eventDone
 	// eventOther says nothing about a proposal or a ballot that another event does not say.
@@ -135,7 +135,7 @@ type event struct {
 	kind eventKind
 	// proposal is the decimal id; for a timelock the id of the operation in hexadecimal.
 	proposal string
-	// voter is the address of a voter, proposer that of a new proposal's author.
+	// voter is the address of a voter, proposer the address of a new proposal's author.
 	voter, proposer string
 	// sides is the power of a vote in smallest units, in the order of governorSides; parts is
 	// how its params divide it, where they may. What counts, the contract's mode says.

@@ -72,7 +72,7 @@ func Parse(logTopics []string, data string) (Parsed, error) {
 // Title exports title.
 func Title(description string) string { return title(description) }
 
-// Answered reads the answers of a host as those of a chain with one Governor: logs with
+// Answered reads the answers of a host as a chain with one Governor: logs with
 // their blocks, and the calls to the contract.
 func Answered(ctx context.Context, host *fetch.Host, address string) []record.Record {
 	c := New(Options{ChainID: 1, Endpoints: []*fetch.Host{host}, Governors: []Governor{{Address: address}}, Logger: slog.New(slog.DiscardHandler)})

@@ -44,7 +44,7 @@ type ballot struct {
 	sides [3]*big.Int
 	// side is the first side of the last vote: the choice of a ballot without power.
 	side int
-	// at and txHash are those of the last vote.
+	// at and txHash are of the last vote.
 	at     time.Time
 	txHash string
 	// reason has the reasons of all votes, in their order.
@@ -53,7 +53,7 @@ type ballot struct {
 	withdrawn bool
 }
 
-// live returns the logs that count: those of blocks that stand, or, where none does, those
+// live returns the logs that count: logs of blocks that stand, or, where none does, logs
 // of the last block that was replaced, so that what it stated can be withdrawn.
 func live(logs []warehouse.ChainLog) (standing []warehouse.ChainLog, withdrawn bool) {
 	for _, l := range logs {

@@ -23,8 +23,8 @@ func (g *governor) ref(id string) record.ProposalRef {
 }
 
 // proposalRecord returns a proposal as the warehouse keeps it. left says what of it cannot be
-// represented: a quorum that nobody can reach is kept as published alone, as is one of which
-// nobody knows what counts towards it.
+// represented: an unreachable quorum is kept as published alone, as is one of
+// which it is unknown what counts towards it.
 func (g *governor) proposalRecord(chain string, p proposal, provisional bool) (r *record.Proposal, left error) {
 	n, counts, ref := g.note(p.id), g.rulesOf(p.id), g.ref(p.id)
 	created := governance.TimestampOf(p.created.BlockAt)
@@ -73,7 +73,7 @@ func (g *governor) addTimelock(r *record.Proposal, p proposal) {
 	}
 }
 
-// addCount adds a contract's own count to a proposal, where it is other than that of the votes held.
+// addCount adds a contract's own count to a proposal, where it differs from the votes held.
 func addCount(r *record.Proposal, counts rules, n *note) error {
 	if n.Stated == nil {
 		return nil

@@ -138,7 +138,7 @@ type leadingChoices struct {
 	percent decimal.Decimal
 }
 
-// competes reports whether a choice can win. Whoever abstains supports none.
+// competes reports whether a choice can win. An abstention supports none.
 func (f VoteFacts) competes(choice int) bool {
 	return choice >= len(f.Verdicts) || f.Verdicts[choice] != governance.Abstains
 }
@@ -170,7 +170,7 @@ func (f VoteFacts) isRace() bool { return f.Single && !f.ByRejection }
 // valid reports whether the vote ended with a result that counts: the quorum was met.
 func (f VoteFacts) valid() bool { return f.ended() && f.isRace() && !f.missesQuorum(f.Final) }
 
-// decides reports whether the outcome is that of the lead of a choice. It is not where more
+// decides reports whether the lead of a choice decides the outcome. It does not where more
 // than a lead was needed, as two thirds.
 func (f VoteFacts) decides(leader int) bool {
 	if !f.valid() || leader >= len(f.Verdicts) {

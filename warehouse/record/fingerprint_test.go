@@ -44,7 +44,7 @@ func FuzzBallotFingerprint(f *testing.F) {
 	})
 }
 
-// checkFingerprint compares the fingerprint with that of the encoding by reflection.
+// checkFingerprint compares a fingerprint with the fingerprint of the encoding by reflection.
 func checkFingerprint(t *testing.T, b *record.Ballot) {
 	t.Helper()
 	content, err := msgpack.Marshal((*reflected)(b))

@@ -61,7 +61,7 @@ func readTallyProposal(in object) record.Record {
 	}
 	decimals := readDecimals(in)
 	if _, err := governance.ParseUnits(in.get("quorum").numberText()); errors.Is(err, governance.ErrTooLarge) {
-		proposal.QuorumRaw = in.get("quorum").numberText() // nobody can reach it
+		proposal.QuorumRaw = in.get("quorum").numberText() // unreachable
 	} else if quorum := in.get("quorum").baseUnits(decimals); quorum != nil {
 		proposal.QuorumRaw, proposal.Quorum = in.get("quorum").numberText(), quorum
 	}

@@ -24,7 +24,7 @@ type daoEvaluation struct {
 	forumAt *governance.Timestamp
 	// sync states when upstream was last read to its end, and imported as of when files are.
 	sync, imported governance.LatestSync
-	// coverage is that of the sources, and votes that of the proposals.
+	// coverage is the coverage of the sources, and votes the coverage of votes.
 	coverage governance.Coverage
 	votes    governance.VoteCoverage
 	// sourceTypes are the providers of the sources, in order, each once.

@@ -22,11 +22,11 @@ type workload struct {
 	catalog warehouse.Catalog
 	// proposals are ordered by reference.
 	proposals []record.RefHash
-	// counterparts are the same proposals at other providers, and mirrors those of Governors'
+	// counterparts are the same proposals at other providers, and mirrors the mirrors of Governors'
 	// proposals.
 	counterparts map[record.RefHash][]record.RefHash
 	mirrors      mirrors
-	// daos are published in addition to those of the proposals.
+	// daos are published in addition to the proposals' DAOs.
 	daos   map[string]bool
 	topics topicScope
 }
