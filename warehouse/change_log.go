@@ -55,7 +55,7 @@ func NewChangeLog(w *Warehouse) ChangeLog { return ChangeLog{w} }
 
 // Append adds rows to an epoch.
 func (l ChangeLog) Append(ctx context.Context, epoch uint64, rows []LoggedChange) error {
-	return insertRows(ctx, l.w, sqlText("change_insert"), "write changes", rows, func(insert driver.Batch, c LoggedChange) error {
+	return insertRows(ctx, l.w, sqlText("change_log_insert"), "write changes", rows, func(insert driver.Batch, c LoggedChange) error {
 		var revision uint64
 		if c.Revision != "" { // a mark of a beginning has none
 			var err error
@@ -69,7 +69,7 @@ func (l ChangeLog) Append(ctx context.Context, epoch uint64, rows []LoggedChange
 
 // Read calls yield with the rows of an epoch after a place, in their order.
 func (l ChangeLog) Read(ctx context.Context, epoch, atMs, number uint64, yield func(LoggedChange) error) error {
-	rows, err := l.w.conn.Query(ctx, sqlText("change_since"),
+	rows, err := l.w.conn.Query(ctx, sqlText("change_log_since"),
 		clickhouse.Named("epoch", epoch), clickhouse.Named("at_ms", atMs), clickhouse.Named("number", number))
 	return eachRow(rows, err, "read changes", yield)
 }
@@ -77,7 +77,7 @@ func (l ChangeLog) Read(ctx context.Context, epoch, atMs, number uint64, yield f
 // Beginning returns the place after which an epoch has at most so many rows; zero when it has no
 // more than that.
 func (l ChangeLog) Beginning(ctx context.Context, epoch uint64, rows int) (atMs, number uint64, err error) {
-	result, err := l.w.conn.Query(ctx, sqlText("change_beginning"),
+	result, err := l.w.conn.Query(ctx, sqlText("change_log_beginning"),
 		clickhouse.Named("epoch", epoch), clickhouse.Named("rows", rows))
 	found, err := selectRows[LoggedChange](result, err, "find the beginning of the changes")
 	if err != nil || len(found) == 0 {
@@ -88,7 +88,7 @@ func (l ChangeLog) Beginning(ctx context.Context, epoch uint64, rows int) (atMs,
 
 // Position returns a position; nil for none.
 func (l ChangeLog) Position(ctx context.Context, name string) (*ChangePosition, error) {
-	result, err := l.w.conn.Query(ctx, sqlText("change_position"), clickhouse.Named("name", name))
+	result, err := l.w.conn.Query(ctx, sqlText("change_log_position"), clickhouse.Named("name", name))
 	found, err := selectRows[ChangePosition](result, err, "read the position of changes")
 	if err != nil || len(found) == 0 {
 		return nil, err
@@ -98,7 +98,7 @@ func (l ChangeLog) Position(ctx context.Context, name string) (*ChangePosition, 
 
 // SetPosition replaces a position.
 func (l ChangeLog) SetPosition(ctx context.Context, name string, p ChangePosition) error {
-	return insertRows(ctx, l.w, sqlText("change_position_insert"), "write the position of changes", []ChangePosition{p},
+	return insertRows(ctx, l.w, sqlText("change_log_position_insert"), "write the position of changes", []ChangePosition{p},
 		func(insert driver.Batch, p ChangePosition) error {
 			return insert.Append(name, p.Epoch, p.Restored, p.Format, p.CommittedThrough, p.VisibleThrough.Time(),
 				p.Revision, nonNilTexts(p.LaggingDAOs))
@@ -107,7 +107,7 @@ func (l ChangeLog) SetPosition(ctx context.Context, name string, p ChangePositio
 
 // Turned returns the proposals whose vote began or ended in a time, its end included.
 func (l ChangeLog) Turned(ctx context.Context, after, until time.Time) ([]record.RefHash, error) {
-	rows, err := l.w.conn.Query(ctx, sqlText("change_turned"),
+	rows, err := l.w.conn.Query(ctx, sqlText("change_log_turned"),
 		clickhouse.Named("after", after.UnixMilli()), clickhouse.Named("until", until.UnixMilli()))
 	return selectRows[record.RefHash](rows, err, "list proposals whose vote began or ended")
 }
