@@ -35,7 +35,7 @@ func TestParseOfNothingGivesTheDefaults(t *testing.T) {
 		Cache: config.Cache{Timeout: 100 * time.Millisecond, Local: 24 << 20},
 		Worker: config.Worker{
 			PublishInterval: 500 * time.Millisecond,
-			LeaseTTL:        10 * time.Second,
+			LeaseTTL:        2 * time.Second,
 			StaleAfter:      15 * time.Second,
 		},
 		Webhook: config.Webhook{Receivers: "public"},
@@ -390,8 +390,8 @@ func TestCrossChecksNameBothSettings(t *testing.T) {
 			`PNYX_CACHE_TIMEOUT="5s": must stay below PNYX_REQUEST_TIMEOUT=5s`,
 		},
 		"stale before the lease ends": {
-			map[string]string{"PNYX_STALE_AFTER": "10s"},
-			`PNYX_STALE_AFTER="10s": must exceed PNYX_LEASE_TTL=10s`,
+			map[string]string{"PNYX_STALE_AFTER": "2s"},
+			`PNYX_STALE_AFTER="2s": must exceed PNYX_LEASE_TTL=2s`,
 		},
 		"stale between two publishes": {
 			map[string]string{"PNYX_PUBLISH_INTERVAL": "15s"},
@@ -582,7 +582,7 @@ PNYX_CACHE_TIMEOUT=100ms                # source: default
 PNYX_CACHE_LOCAL=24MiB                  # source: default
 # Worker
 PNYX_PUBLISH_INTERVAL=500ms  # source: default
-PNYX_LEASE_TTL=10s           # source: default
+PNYX_LEASE_TTL=2s            # source: default
 PNYX_STALE_AFTER=15s         # source: default
 # Webhook
 PNYX_WEBHOOK_RECEIVERS=public  # source: default
