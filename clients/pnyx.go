@@ -554,11 +554,11 @@ type EventsParams struct {
 
 // SignalsParams are the parameters of Signals. Those that are zero are not given.
 type SignalsParams struct {
-	DAOID       string       `query:"daoId"`       // Only signals of this DAO.
-	From        string       `query:"from"`        // Only signals detected at or after this time. Required.
-	To          string       `query:"to"`          // Only signals detected before this time. Required.
-	SignalType  []SignalType `query:"signalType"`  // Only signals of these types.
-	PriorityMin int          `query:"priorityMin"` // Only signals of at least this priority score.
+	DAOID       string       `query:"daoId"`       // Of this DAO alone.
+	From        string       `query:"from"`        // Detected at or after this time. Required.
+	To          string       `query:"to"`          // Detected before this time. Required.
+	SignalType  []SignalType `query:"signalType"`  // Of these types.
+	PriorityMin int          `query:"priorityMin"` // Of at least this priority score.
 	Surface     Surface      `query:"surface"`     // The view: agent has every signal, the others less and less. Default: agent.
 	Sort        SignalOrder  `query:"sort"`        // Highest priority, latest detection or next deadline first; past deadlines, then none, last. Default: priorityDesc.
 	Cursor      string       `query:"cursor"`      // Where to go on: meta.page.nextCursor of the page before.

@@ -518,11 +518,11 @@ class Pnyx:
 
         GET /v2/signals, tier standard.
 
-        dao_id: Only signals of this DAO.
-        from_: Only signals detected at or after this time.
-        to: Only signals detected before this time.
-        signal_type: Only signals of these types.
-        priority_min: Only signals of at least this priority score.
+        dao_id: Of this DAO alone.
+        from_: Detected at or after this time.
+        to: Detected before this time.
+        signal_type: Of these types.
+        priority_min: Of at least this priority score.
         surface: The view: agent has every signal, the others less and less. Default: agent.
         sort: Highest priority, latest detection or next deadline first; past deadlines, then none,
             last. Default: priorityDesc.

@@ -562,15 +562,15 @@ export interface EventsParams {
 
 /** The parameters of `signals`. */
 export interface SignalsParams {
-  /** Only signals of this DAO. */
+  /** Of this DAO alone. */
   daoId?: string | undefined;
-  /** Only signals detected at or after this time. */
+  /** Detected at or after this time. */
   from: string;
-  /** Only signals detected before this time. */
+  /** Detected before this time. */
   to: string;
-  /** Only signals of these types. */
+  /** Of these types. */
   signalType?: readonly SignalType[] | undefined;
-  /** Only signals of at least this priority score. */
+  /** Of at least this priority score. */
   priorityMin?: number | undefined;
   /** The view: agent has every signal, the others less and less. Default: agent. */
   surface?: Surface | undefined;
