@@ -462,6 +462,7 @@ type DAOsParams struct {
 	HasVoteData    *bool    `query:"hasVoteData"`    // Only DAOs with ballots (true) or without (false).
 	HasForumData   *bool    `query:"hasForumData"`   // Only DAOs with forum topics (true) or without (false).
 	CoverageStatus Coverage `query:"coverageStatus"` // Only DAOs with this coverage.
+	Flagged        *bool    `query:"flagged"`        // Also what the provider marks as spam.
 	Cursor         string   `query:"cursor"`         // Where to go on: meta.page.nextCursor of the page before.
 	Limit          int      `query:"limit"`          // Rows a page. Default: 100, the most.
 }
@@ -977,6 +978,7 @@ const (
 	SignalTypeCloseRace                SignalType = "close_race"
 	SignalTypeVotingOpensSoon          SignalType = "voting_opens_soon"
 	SignalTypeVotingOpened             SignalType = "voting_opened"
+	SignalTypeSensitiveAction          SignalType = "sensitive_action"
 	SignalTypeForumActivityBurst       SignalType = "forum_activity_burst"
 	SignalTypeContestedResult          SignalType = "contested_result"
 	SignalTypeDecisiveBallot           SignalType = "decisive_ballot"
@@ -1163,6 +1165,7 @@ type DayUsage struct {
 type DAOListItem struct {
 	DAOID              string         `json:"daoId"`              // The DAO's id.
 	Name               string         `json:"name"`               // The DAO's name.
+	Flagged            bool           `json:"flagged,omitempty"`  // true if the provider marks the DAO's spaces as spam. An addition to the contract.
 	HasVoteData        bool           `json:"hasVoteData"`        // Whether ballots of the DAO are held.
 	HasForumData       bool           `json:"hasForumData"`       // Whether forum topics of the DAO are held.
 	CoverageStatus     Coverage       `json:"coverageStatus"`     // Share of upstream data stored.
@@ -1188,6 +1191,7 @@ type LatestActivity struct {
 type DAODetail struct {
 	DAOID              string            `json:"daoId"`              // The DAO's id.
 	Name               string            `json:"name"`               // The DAO's name.
+	Flagged            bool              `json:"flagged,omitempty"`  // true if the provider marks the DAO's spaces as spam. An addition to the contract.
 	CoverageStatus     Coverage          `json:"coverageStatus"`     // Share of upstream data stored.
 	VoteCoverageStatus VoteCoverage      `json:"voteCoverageStatus"` // Share of upstream's ballots stored.
 	ProposalCounts     ProposalCounts    `json:"proposalCounts"`     // The DAO's proposals by state.

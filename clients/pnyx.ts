@@ -412,6 +412,8 @@ export interface DAOsParams {
   hasForumData?: boolean | undefined;
   /** Only DAOs with this coverage. */
   coverageStatus?: Coverage | undefined;
+  /** Also what the provider marks as spam. */
+  flagged?: boolean | undefined;
   /** Where to go on: meta.page.nextCursor of the page before. */
   cursor?: string | undefined;
   /** Rows a page. Default: 100, the most. */
@@ -760,9 +762,9 @@ export type ItemType = "proposal" | "topic" | "dao";
 /** Why something deserves attention. */
 export type SignalType =
   | "proposal_deadline_reminder" | "quorum_at_risk" | "close_race" | "voting_opens_soon"
-  | "voting_opened" | "forum_activity_burst" | "contested_result" | "decisive_ballot"
-  | "whale_ballot" | "late_swing" | "quorum_missed" | "participation_drop" | "participation_surge"
-  | "execution_overdue";
+  | "voting_opened" | "sensitive_action" | "forum_activity_burst" | "contested_result"
+  | "decisive_ballot" | "whale_ballot" | "late_swing" | "quorum_missed" | "participation_drop"
+  | "participation_surge" | "execution_overdue";
 
 /** A range of priority scores. */
 export type PriorityBand = "critical" | "high" | "medium" | "low";
@@ -1056,6 +1058,8 @@ export interface DAOListItem {
   daoId: string;
   /** The DAO's name. */
   name: string;
+  /** true if the provider marks the DAO's spaces as spam. An addition to the contract. */
+  flagged?: boolean;
   /** Whether ballots of the DAO are held. */
   hasVoteData: boolean;
   /** Whether forum topics of the DAO are held. */
@@ -1094,6 +1098,8 @@ export interface DAODetail {
   daoId: string;
   /** The DAO's name. */
   name: string;
+  /** true if the provider marks the DAO's spaces as spam. An addition to the contract. */
+  flagged?: boolean;
   /** Share of upstream data stored. */
   coverageStatus: Open<Coverage>;
   /** Share of upstream's ballots stored. */

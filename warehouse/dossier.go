@@ -3,6 +3,7 @@ package warehouse
 import (
 	"context"
 	"encoding/hex"
+	"strings"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/shopspring/decimal"
@@ -105,4 +106,38 @@ func (w *Warehouse) TopicsOf(ctx context.Context, ref record.RefHash) ([]Topic, 
 		return nil, err
 	}
 	return w.Topics(ctx, refs)
+}
+
+// EarlierAction is an action of another proposal.
+type EarlierAction struct {
+	// ProposalRef is the proposal.
+	ProposalRef record.RefHash
+	record.Action
+}
+
+// EarlierActions returns actions of proposals that call or name one of some addresses, the last
+// proposals first, at most 500.
+func (w *Warehouse) EarlierActions(ctx context.Context, of []record.RefHash, addresses []string) ([]EarlierAction, error) {
+	var packed []string
+	for _, address := range addresses {
+		packed = append(packed, strings.TrimPrefix(address, "0x"))
+	}
+	if len(of) == 0 || len(packed) == 0 {
+		return nil, nil
+	}
+	rows, err := w.queryRefs(ctx, sqlText("dossier_earlier"), of, clickhouse.Named("addresses", addresses), clickhouse.Named("packed", packed))
+	return selectRows[EarlierAction](rows, err, "read the earlier actions of a dossier")
+}
+
+// Discussion is when the first linked topic of a proposal was opened.
+type Discussion struct {
+	// ProposalRef is the proposal, OpenedAt when its first topic was opened.
+	ProposalRef record.RefHash
+	OpenedAt    governance.Timestamp
+}
+
+// Discussions returns when the first linked topics of proposals were opened.
+func (w *Warehouse) Discussions(ctx context.Context, of []record.RefHash) ([]Discussion, error) {
+	rows, err := w.queryRefs(ctx, sqlText("dossier_discussions"), of)
+	return selectRows[Discussion](rows, err, "read the discussions beside a dossier")
 }

@@ -204,11 +204,12 @@ func (w *Warehouse) NextDue(ctx context.Context, after time.Time) (time.Time, er
 }
 
 // ProposalsMoved returns the proposals of a source that were last published under a DAO
-// other than daoID, or as withdrawn from one: there they may be superseded no more.
+// other than daoID, or as withdrawn from one: there they may be superseded no more. It also
+// returns those that were published as spam where the source is none, and the reverse.
 func (w *Warehouse) ProposalsMoved(
-	ctx context.Context, source record.SourceRef, daoID string,
+	ctx context.Context, source record.SourceRef, daoID string, flagged bool,
 ) ([]record.RefHash, error) {
-	rows, err := w.conn.Query(ctx, sqlText("proposal_state_moved"), string(source.Provider), source.ID, daoID)
+	rows, err := w.conn.Query(ctx, sqlText("proposal_state_moved"), string(source.Provider), source.ID, daoID, flagged)
 	return selectRows[record.RefHash](rows, err, "list proposals moved")
 }
 

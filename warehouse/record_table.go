@@ -55,6 +55,12 @@ func tableOf(kind record.Kind) (table, error) {
 		return evidenceTable(), nil
 	case record.KindAction:
 		return actionTable(), nil
+	case record.KindDelegation:
+		return delegationTable(), nil
+	case record.KindDelegatePower:
+		return delegatePowerTable(), nil
+	case record.KindTokenSupply:
+		return tokenSupplyTable(), nil
 	}
 	return table{}, fmt.Errorf("no table for records of kind %q", kind)
 }

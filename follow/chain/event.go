@@ -141,7 +141,7 @@ type event struct {
 	// how its params divide it, where they may. What counts, the contract's mode says.
 	sides [3]*big.Int
 	parts *[3]*big.Int
-	// start and end are clock values.
+	// start and end are clock values; of a queued proposal, end is the earliest execution in seconds.
 	start, end *big.Int
 	// text is the description of a proposal or the reason of a vote.
 	text string
@@ -198,7 +198,7 @@ func parse(topics []string, data string) (event, error) {
 		e.proposer, e.start, e.end, e.text = values.text(1), values.number(first), values.number(first+1), validText(values.text(first+2))
 	case eventText:
 		e.text = validText(values.text(len(values) - 2))
-	case eventEnd, eventExtended:
+	case eventEnd, eventExtended, eventQueued:
 		e.end = values.number(1)
 	default:
 	}

@@ -36,6 +36,7 @@ func (g *governor) proposalRecord(chain string, p proposal, provisional bool) (r
 		Provisional: provisional, QuorumChoices: counts.QuorumChoices, OnchainID: ref.ExternalID, Withdrawn: p.withdrawn,
 	}
 	p.setActions(r)
+	g.addTimelock(r, p)
 	if n.Executed != nil {
 		r.Milestones = append(r.Milestones, *n.Executed)
 	}
@@ -53,6 +54,23 @@ func (g *governor) proposalRecord(chain string, p proposal, provisional bool) (r
 		}
 	}
 	return r, left
+}
+
+// addTimelock adds the token that votes, and from when until when the timelock lets a queued proposal be executed.
+func (g *governor) addTimelock(r *record.Proposal, p proposal) {
+	known := g.known()
+	if known.token != "" {
+		r.VotingToken = r.SourceID[:strings.LastIndexByte(r.SourceID, ':')+1] + known.token
+	}
+	if p.executable == nil {
+		return
+	}
+	r.Milestones = append(r.Milestones, record.Milestone{Type: record.ExecutableMilestone, At: p.executable})
+	const most = 1 << 40 // seconds; what is kept longer is kept for ever
+	if known.grace > 0 && known.grace < most {
+		at := *p.executable + governance.Timestamp(known.grace)*1000
+		r.Milestones = append(r.Milestones, record.Milestone{Type: record.ExpiresMilestone, At: &at})
+	}
 }
 
 // addCount adds a contract's own count to a proposal, where it differs from the votes held.

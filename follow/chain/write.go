@@ -210,7 +210,7 @@ func (c *Chain) recordsOf(
 ) (records []record.Record) {
 	add := func(id string, r record.Record, left error) {
 		if left != nil {
-			c.journal.Reject(g.source, id, left)
+			c.journal.Reject(g.source, "part of "+id, left) // the rest is read
 		}
 		records = append(records, r)
 	}

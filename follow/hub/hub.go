@@ -118,6 +118,8 @@ type poller struct {
 	holes map[string]hole
 	// missing are the spaces that the hub did not know.
 	missing map[string]absence
+	// spacesReadAt is when all spaces were last read, or the process began to.
+	spacesReadAt time.Time
 	// seen has the messages read beyond the log's cursor, with the time of the first look;
 	// after is the last of them while there are more. absurd is the last number that was
 	// refused, and missed counts what sweeps found since the log last had anything.

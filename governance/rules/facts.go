@@ -62,6 +62,12 @@ type VoteFacts struct {
 	Onchain bool
 	// ExecutedAt is the time of that transaction, nil where unknown.
 	ExecutedAt *governance.Timestamp
+	// Findings are those about what the proposal executes, while it can be voted on or is queued.
+	Findings []governance.Finding
+	// ActUntil is the end of the vote, or the earliest execution of a queued proposal; nil where unknown.
+	ActUntil *governance.Timestamp
+	// ActionsAt is when the proposal, or what it executes, was last stated.
+	ActionsAt governance.Timestamp
 	// Quorum is nil where none is published.
 	Quorum *decimal.Decimal
 	// ByRejection says that the proposal passes unless the second choice exceeds a quorum of

@@ -147,6 +147,14 @@ func rulesBeforeTheEnd() []SignalRule {
 			onVote:     detectOpened,
 		},
 		{
+			Type: "sensitive_action", Version: "1", Item: governance.ProposalItem, Actionability: Review,
+			Condition:  "The proposal is open for votes, about to open, or queued, and a finding about what it executes is critical, high or unknown. Withdrawn once it is decided or executed.",
+			DetectedAt: "the creation of the proposal; the last replacement of its calls where that is later",
+			Scoring:    "90 with a critical finding, 75 with a high one, else 50",
+			Evidence:   []string{"highestSeverity", "findings"},
+			onVote:     detectSensitive,
+		},
+		{
 			Type: "forum_activity_burst", Version: "1", Item: governance.TopicItem, Actionability: Monitor,
 			Condition:  "A topic got at least 20 posts, all within 3 days.",
 			DetectedAt: "the last post",

@@ -13,6 +13,7 @@ func readSnapshotSpace(in object) record.Record {
 		Name:      in.get("name").text(),
 		Network:   in.get("network").text(),
 		Symbol:    in.get("symbol").text(),
+		Flagged:   in.get("flagged").boolOr(false),
 	}
 }
 

@@ -55,6 +55,10 @@ func readTallyProposal(in object) record.Record {
 	if isDecimal(number) && governance.IsGovernorID(governor) {
 		proposal.OnchainID = governor + "/" + number
 	}
+	token := strings.Split(strings.ToLower(in.get("governor").object().get("token").object().get("id").text()), "/")
+	if chain, address := token[0], strings.TrimPrefix(token[len(token)-1], "erc20:"); len(token) == 2 && governance.IsGovernorID(chain+":"+address) {
+		proposal.VotingToken = chain + ":" + address
+	}
 	decimals := readDecimals(in)
 	if _, err := governance.ParseUnits(in.get("quorum").numberText()); errors.Is(err, governance.ErrTooLarge) {
 		proposal.QuorumRaw = in.get("quorum").numberText() // unreachable

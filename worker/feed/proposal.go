@@ -108,6 +108,8 @@ type proposal struct {
 	interim []warehouse.InterimTally
 	// turnout has the numbers of ballots of the votes before.
 	turnout warehouse.Turnout
+	// findings are those about what the proposal executes.
+	findings []governance.Finding
 	// recorded are the types of events and signals that someone recorded.
 	recorded map[warehouse.RecordedType]bool
 }
@@ -142,6 +144,9 @@ func (b *Builder) readProposals(
 				record: r, state: state, recorded: recorded, turnout: turnouts[r.Ref],
 			})
 		}
+	}
+	if err := b.readFindings(ctx, proposals); err != nil {
+		return nil, err
 	}
 	return proposals, b.readBallotTimes(ctx, proposals)
 }

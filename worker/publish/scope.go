@@ -77,7 +77,8 @@ type Changes struct {
 }
 
 // load reads the catalog first: the batches were read before, so it has all of their
-// sources. Proposals whose source has changed hands are added, and counterparts.
+// sources. Proposals whose source has changed hands, or is spam now or no more, are added, and
+// counterparts.
 func (c Changes) load(
 	ctx context.Context, p *Publisher, lagging map[string]bool,
 ) (work workload, err error) {
@@ -100,7 +101,7 @@ func (c Changes) load(
 		work.topics.addForum(source)
 		daoID := work.catalog.OwnerOf(source)
 		work.daos[daoID] = true
-		moved, err := p.Warehouse.ProposalsMoved(ctx, source, daoID)
+		moved, err := p.Warehouse.ProposalsMoved(ctx, source, daoID, work.catalog.Sources[source].Flagged)
 		if err != nil {
 			return work, err
 		}
