@@ -74,7 +74,7 @@ test-long: engine redis browser npm mypy nginx ## Run what takes long: large dat
 
 .PHONY: test-fast
 test-fast: ## Run the tests that need neither engine nor server: half a minute, once they are compiled
-	@$(GO) test -short ./...
+	@CGO_ENABLED=0 $(GO) test -trimpath -short ./...
 
 .PHONY: test-abuse
 test-abuse: engine redis nginx ## Run what attackers try: metering, smuggling, floods, slow callers

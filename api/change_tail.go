@@ -81,7 +81,7 @@ func (t *changeTail) poll(ctx context.Context) {
 	}
 	for ctx.Err() == nil {
 		t.mu.Lock()
-		last, epoch, following := t.slice.Last, t.slice.State.LastFullRevision, t.following
+		last, epoch, following := t.slice.Last, t.slice.State.ChangesEpoch, t.following
 		t.mu.Unlock()
 		if !following {
 			last = endOfChanges()
@@ -96,7 +96,7 @@ func (t *changeTail) poll(ctx context.Context) {
 		case err != nil:
 			t.metrics.errors.Inc()
 			return
-		case !following, slice.State.LastFullRevision != epoch, last.Before(slice.First):
+		case !following, slice.State.ChangesEpoch != epoch, last.Before(slice.First):
 			slice.First, slice.Rows = slice.Last, nil
 			t.set(slice, true)
 			return

@@ -154,7 +154,7 @@ func workerFamilies() []KeyFamily {
 		{
 			Keys: []Key{changesKey},
 			Contents: fmt.Sprintf("stream: the keys of what was published, at most %d rows, after a row or marker "+
-				"where it begins; a full publication restarts it", MaxChanges),
+				"where it begins; a copy of the log in the warehouse", MaxChanges),
 			Writer: leader, Lifetime: "rows: " + FormatLifetime(ChangeTTL),
 		},
 		{

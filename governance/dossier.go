@@ -12,9 +12,9 @@ type Dossier struct {
 	Decision DossierDecision `json:"decision"`
 	// Participation compares the turnout with other votes of the DAO.
 	Participation DossierParticipation `json:"participation"`
-	// Concentration is how the power was distributed; null without ballots.
+	// Concentration is how the power was distributed; null unless every ballot is stored.
 	Concentration *DossierConcentration `json:"concentration"`
-	// Course is how the vote went; null unless the time of every ballot is known.
+	// Course is how the vote went; null unless every ballot and its time is known.
 	Course *DossierCourse `json:"course"`
 	// Voters are who decided.
 	Voters DossierVoters `json:"voters"`

@@ -260,7 +260,7 @@ func TestConciseRowsHaveValuesOfFullOnes(t *testing.T) {
 		"list_ballots":   `"voterIdentity choice.label votingPower votedAt reason"`,
 		"list_voters":    `"rank voterIdentity totalVotingPower voteCount proposalCount"`,
 		"find_topics":    `"topicKey identity.daoId title summary relevanceScore replies updatedAt"`,
-		"list_signals":   `"signalType priority.score priority.band daoId title summary deadlineAtMs proposalKey"`,
+		"list_signals":   `"signalType priority.score priority.band actionability daoId title summary deadlineAtMs proposalKey"`,
 		"list_events":    `"eventType eventTimeMs eventTimeConfidence daoId itemType proposalKey title importanceScore"`,
 	} {
 		t.Run(tool, func(t *testing.T) {

@@ -70,7 +70,7 @@ func facts(body string, actions ...record.Action) dossier.Facts {
 		Title: "Pay the auditors of the harbor", Body: body, ProposerID: "0xada", VoteType: governance.SingleChoice, StartAt: at(0), EndAt: at(100),
 		CreatedAt: at(-10), Quorum: &needed, StatedActions: &stated,
 	}
-	f.Proposal.Ref = f.Proposal.Hash()
+	f.Proposal.Ref, f.Proposal.OnchainID, f.Proposal.ObservedAt = f.Proposal.Hash(), f.Proposal.ExternalID, *at(101)
 	f.Votes = governance.VoteSummary{
 		Basis: &basis, Quorum: &governance.Quorum{Reached: &reached}, Totals: &governance.VoteTotals{VotingPower: "100"},
 		Choices: []governance.ChoiceTotal{{Key: "for", Label: "For", VotingPower: "80"}, {Key: "against", Label: "Against", VotingPower: "20"}},

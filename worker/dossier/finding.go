@@ -122,8 +122,8 @@ func (c *composer) findPower(a *governance.DossierAction, pointer string, found 
 		found(rules.GuardianRemoved, "/function", *a.Function)
 	case kind == abi.Upgrade:
 		found(rules.Upgraded, "/function", *a.Function, a.Target.Address)
-	case kind == abi.Role, kind == abi.Ownership, kind == abi.Safe && mentions("owner", "module", "guard", "threshold", "mastercopy", "fallback"):
-		found(rules.RoleMoved, "/function", *a.Function, "on "+a.Target.Address)
+	case kind == abi.Role, kind == abi.Ownership, kind == abi.Safe && !strings.HasPrefix(plain, "exec") && mentions("owner", "module", "guard", "threshold", "mastercopy", "fallback"):
+		found(rules.RoleMoved, "/function", *a.Function, a.Target.Address)
 	case (kind == abi.GovernanceSetting || kind == abi.Timelock) && len(a.Calls) == 0 && mentions("delay", "period", "quorum", "threshold", "vot"):
 		c.findSetting(a, pointer, found)
 	case kind == abi.Approval:

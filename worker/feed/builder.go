@@ -24,6 +24,7 @@ import (
 	"pnyx/governance/rules"
 	"pnyx/warehouse"
 	"pnyx/worker/backoff"
+	"pnyx/worker/changelog"
 )
 
 const (
@@ -53,9 +54,8 @@ type Options struct {
 	// OnShow is called with the revision up to which the lists are written, and show what
 	// has happened. It returns at once.
 	OnShow func(revision uint64)
-	// OnChanges is called with how many rows were added to the stream of changes, and how many
-	// it has.
-	OnChanges func(added int, length int64)
+	// Changes is the log of what is published.
+	Changes *changelog.Log
 	// Logger receives errors.
 	Logger *slog.Logger
 	// Errors counts failed attempts.

@@ -118,7 +118,7 @@ func (d *daoPublication) publishDAO(
 ) error {
 	dao, exists := d.catalog.DAOs[id]
 	if !exists {
-		d.noteChange(governance.DAOChange, id, id)
+		d.noteDAO(id)
 		return d.removeDAO(ctx, id)
 	}
 	e := evaluateDAO(dao, d.catalog, totals)
@@ -140,8 +140,15 @@ func (d *daoPublication) publishDAO(
 	}
 	d.wantParticipation(id, participation, !d.everything)
 	d.written[id] = true
-	d.noteChange(governance.DAOChange, id, id)
+	d.noteDAO(id)
 	return d.writeDAO(ctx, e)
+}
+
+// noteDAO notes a DAO that is to be told.
+func (d *daoPublication) noteDAO(id string) {
+	if d.untold.hasDAO(id) {
+		d.noteChange(governance.DAOChange, id, id)
+	}
 }
 
 // keepPrevious notes on the published detail of a DAO since when newer numbers are due,

@@ -68,7 +68,7 @@ func (l *proposalList) add(
 		return nil
 	}
 	l.changed[daoID] = true
-	if !l.everything {
+	if l.untold.hasProposal(row.Ref) {
 		l.moved[row.Key] = daoID
 	}
 	if same {

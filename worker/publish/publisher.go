@@ -36,6 +36,7 @@ import (
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
 	"pnyx/worker/backoff"
+	"pnyx/worker/changelog"
 )
 
 // idleAfter is how long after the last publication the publisher is idle: it expects to be
@@ -64,9 +65,8 @@ type Options struct {
 	Invalidate func(ctx context.Context, written *cache.Writer)
 	// OnPublish is called after every publication, and returns at once.
 	OnPublish func()
-	// OnChanges is called with how many rows were added to the stream of changes, and how many
-	// it has.
-	OnChanges func(added int, length int64)
+	// Changes is the log of what is published.
+	Changes *changelog.Log
 	// Progress is called while proposals are published, with how many of them are. It is nil
 	// where nobody watches.
 	Progress func(done, all int)
