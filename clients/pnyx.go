@@ -497,6 +497,7 @@ type DAOsParams struct {
 	HasVoteData    *bool    `query:"hasVoteData"`    // Only DAOs with ballots (true) or without (false).
 	HasForumData   *bool    `query:"hasForumData"`   // Only DAOs with forum topics (true) or without (false).
 	CoverageStatus Coverage `query:"coverageStatus"` // Only DAOs with this coverage.
+	Flagged        *bool    `query:"flagged"`        // Also what the provider marks as spam.
 	Cursor         string   `query:"cursor"`         // Where to go on: meta.page.nextCursor of the page before.
 	Limit          int      `query:"limit"`          // Rows a page. Default: 100, the most.
 }
@@ -610,11 +611,11 @@ type EventsParams struct {
 
 // SignalsParams are the parameters of Signals. Those that are zero are not given.
 type SignalsParams struct {
-	DAOID       string       `query:"daoId"`       // Only signals of this DAO.
-	From        string       `query:"from"`        // Only signals detected at or after this time. Required.
-	To          string       `query:"to"`          // Only signals detected before this time. Required.
-	SignalType  []SignalType `query:"signalType"`  // Only signals of these types.
-	PriorityMin int          `query:"priorityMin"` // Only signals of at least this priority score.
+	DAOID       string       `query:"daoId"`       // Of this DAO alone.
+	From        string       `query:"from"`        // Detected at or after this time. Required.
+	To          string       `query:"to"`          // Detected before this time. Required.
+	SignalType  []SignalType `query:"signalType"`  // Of these types.
+	PriorityMin int          `query:"priorityMin"` // Of at least this priority score.
 	Surface     Surface      `query:"surface"`     // The view: agent has every signal, the others less and less. Default: agent.
 	Sort        SignalOrder  `query:"sort"`        // Highest priority, latest detection or next deadline first; past deadlines, then none, last. Default: priorityDesc.
 	Cursor      string       `query:"cursor"`      // Where to go on: meta.page.nextCursor of the page before.
@@ -1063,6 +1064,7 @@ const (
 	SignalTypeCloseRace                SignalType = "close_race"
 	SignalTypeVotingOpensSoon          SignalType = "voting_opens_soon"
 	SignalTypeVotingOpened             SignalType = "voting_opened"
+	SignalTypeSensitiveAction          SignalType = "sensitive_action"
 	SignalTypeForumActivityBurst       SignalType = "forum_activity_burst"
 	SignalTypeContestedResult          SignalType = "contested_result"
 	SignalTypeDecisiveBallot           SignalType = "decisive_ballot"
@@ -1249,6 +1251,7 @@ type DayUsage struct {
 type DAOListItem struct {
 	DAOID              string         `json:"daoId"`              // The DAO's id.
 	Name               string         `json:"name"`               // The DAO's name.
+	Flagged            bool           `json:"flagged,omitempty"`  // true if the provider marks the DAO's spaces as spam. An addition to the contract.
 	HasVoteData        bool           `json:"hasVoteData"`        // Whether ballots of the DAO are held.
 	HasForumData       bool           `json:"hasForumData"`       // Whether forum topics of the DAO are held.
 	CoverageStatus     Coverage       `json:"coverageStatus"`     // Share of upstream data stored.
@@ -1274,6 +1277,7 @@ type LatestActivity struct {
 type DAODetail struct {
 	DAOID              string            `json:"daoId"`              // The DAO's id.
 	Name               string            `json:"name"`               // The DAO's name.
+	Flagged            bool              `json:"flagged,omitempty"`  // true if the provider marks the DAO's spaces as spam. An addition to the contract.
 	CoverageStatus     Coverage          `json:"coverageStatus"`     // Share of upstream data stored.
 	VoteCoverageStatus VoteCoverage      `json:"voteCoverageStatus"` // Share of upstream's ballots stored.
 	ProposalCounts     ProposalCounts    `json:"proposalCounts"`     // The DAO's proposals by state.

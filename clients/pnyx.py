@@ -199,6 +199,7 @@ class Pnyx:
         has_vote_data: bool | None = None,
         has_forum_data: bool | None = None,
         coverage_status: Coverage | None = None,
+        flagged: bool | None = None,
         cursor: str | None = None,
         limit: int = 100,
     ) -> Rows[DAOListItem]:
@@ -209,12 +210,13 @@ class Pnyx:
         has_vote_data: Only DAOs with ballots (true) or without (false).
         has_forum_data: Only DAOs with forum topics (true) or without (false).
         coverage_status: Only DAOs with this coverage.
+        flagged: Also what the provider marks as spam.
         cursor: Where to go on: meta.page.nextCursor of the page before.
         limit: Rows a page. Default: 100, the most.
         """
         return self._rows("/v2/daos", {
             "hasVoteData": has_vote_data, "hasForumData": has_forum_data,
-            "coverageStatus": coverage_status, "cursor": cursor, "limit": limit,
+            "coverageStatus": coverage_status, "flagged": flagged, "cursor": cursor, "limit": limit,
         })
 
     def dao(self, dao_id: str) -> Answer[DAODetail]:
@@ -581,11 +583,11 @@ class Pnyx:
 
         GET /v2/signals, tier standard.
 
-        dao_id: Only signals of this DAO.
-        from_: Only signals detected at or after this time.
-        to: Only signals detected before this time.
-        signal_type: Only signals of these types.
-        priority_min: Only signals of at least this priority score.
+        dao_id: Of this DAO alone.
+        from_: Detected at or after this time.
+        to: Detected before this time.
+        signal_type: Of these types.
+        priority_min: Of at least this priority score.
         surface: The view: agent has every signal, the others less and less. Default: agent.
         sort: Highest priority, latest detection or next deadline first; past deadlines, then none,
             last. Default: priorityDesc.
@@ -840,8 +842,9 @@ ItemType = Literal["proposal", "topic", "dao"]
 
 SignalType = Literal[
     "proposal_deadline_reminder", "quorum_at_risk", "close_race", "voting_opens_soon",
-    "voting_opened", "forum_activity_burst", "contested_result", "decisive_ballot", "whale_ballot",
-    "late_swing", "quorum_missed", "participation_drop", "participation_surge", "execution_overdue",
+    "voting_opened", "sensitive_action", "forum_activity_burst", "contested_result",
+    "decisive_ballot", "whale_ballot", "late_swing", "quorum_missed", "participation_drop",
+    "participation_surge", "execution_overdue",
 ]
 """Why something deserves attention."""
 
@@ -1145,6 +1148,8 @@ class DAOListItem(TypedDict):
     """The DAO's id."""
     name: str
     """The DAO's name."""
+    flagged: NotRequired[bool]
+    """true if the provider marks the DAO's spaces as spam. An addition to the contract."""
     hasVoteData: bool
     """Whether ballots of the DAO are held."""
     hasForumData: bool
@@ -1186,6 +1191,8 @@ class DAODetail(TypedDict):
     """The DAO's id."""
     name: str
     """The DAO's name."""
+    flagged: NotRequired[bool]
+    """true if the provider marks the DAO's spaces as spam. An addition to the contract."""
     coverageStatus: Coverage | str
     """Share of upstream data stored."""
     voteCoverageStatus: VoteCoverage | str

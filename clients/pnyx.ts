@@ -441,6 +441,8 @@ export interface DAOsParams {
   hasForumData?: boolean | undefined;
   /** Only DAOs with this coverage. */
   coverageStatus?: Coverage | undefined;
+  /** Also what the provider marks as spam. */
+  flagged?: boolean | undefined;
   /** Where to go on: meta.page.nextCursor of the page before. */
   cursor?: string | undefined;
   /** Rows a page. Default: 100, the most. */
@@ -621,15 +623,15 @@ export interface EventsParams {
 
 /** The parameters of `signals`. */
 export interface SignalsParams {
-  /** Only signals of this DAO. */
+  /** Of this DAO alone. */
   daoId?: string | undefined;
-  /** Only signals detected at or after this time. */
+  /** Detected at or after this time. */
   from: string;
-  /** Only signals detected before this time. */
+  /** Detected before this time. */
   to: string;
-  /** Only signals of these types. */
+  /** Of these types. */
   signalType?: readonly SignalType[] | undefined;
-  /** Only signals of at least this priority score. */
+  /** Of at least this priority score. */
   priorityMin?: number | undefined;
   /** The view: agent has every signal, the others less and less. Default: agent. */
   surface?: Surface | undefined;
@@ -833,9 +835,9 @@ export type ItemType = "proposal" | "topic" | "dao";
 /** Why something deserves attention. */
 export type SignalType =
   | "proposal_deadline_reminder" | "quorum_at_risk" | "close_race" | "voting_opens_soon"
-  | "voting_opened" | "forum_activity_burst" | "contested_result" | "decisive_ballot"
-  | "whale_ballot" | "late_swing" | "quorum_missed" | "participation_drop" | "participation_surge"
-  | "execution_overdue";
+  | "voting_opened" | "sensitive_action" | "forum_activity_burst" | "contested_result"
+  | "decisive_ballot" | "whale_ballot" | "late_swing" | "quorum_missed" | "participation_drop"
+  | "participation_surge" | "execution_overdue";
 
 /** A range of priority scores. */
 export type PriorityBand = "critical" | "high" | "medium" | "low";
@@ -1129,6 +1131,8 @@ export interface DAOListItem {
   daoId: string;
   /** The DAO's name. */
   name: string;
+  /** true if the provider marks the DAO's spaces as spam. An addition to the contract. */
+  flagged?: boolean;
   /** Whether ballots of the DAO are held. */
   hasVoteData: boolean;
   /** Whether forum topics of the DAO are held. */
@@ -1167,6 +1171,8 @@ export interface DAODetail {
   daoId: string;
   /** The DAO's name. */
   name: string;
+  /** true if the provider marks the DAO's spaces as spam. An addition to the contract. */
+  flagged?: boolean;
   /** Share of upstream data stored. */
   coverageStatus: Open<Coverage>;
   /** Share of upstream's ballots stored. */

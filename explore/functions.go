@@ -23,6 +23,10 @@ func functions() template.FuncMap {
 		"stated":   func(value *governance.Decimal) governance.Decimal { return *value },
 		"titled":   titled,
 		"brief":    brief,
+		"argument": argument,
+		"exact":    exact,
+		"token":    token,
+		"unstated": unstated,
 		"firstAndLast": func(bars []bar) []bar {
 			if len(bars) < 2 {
 				return bars

@@ -131,7 +131,7 @@ func samplePage(request cache.PageRequest) (payload any, known bool, err error) 
 	}
 }
 
-// ballots are longer than those of most votes.
+// ballots are longer than the ballots of most votes.
 func ballots() []governance.Ballot {
 	rows := make([]governance.Ballot, sampleBallots)
 	for i := range rows {

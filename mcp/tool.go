@@ -244,7 +244,8 @@ func otherTools() []*tool {
 				"For everything that happened use list_events.",
 			rows: 20, maxRows: 50,
 			concise: shape{
-				"signalType": nil, "priority": nil, "daoId": nil, "title": nil, "summary": nil, "deadlineAtMs": nil, "proposalKey": nil,
+				"signalType": nil, "priority": nil, "actionability": nil, "daoId": nil, "title": nil, "summary": nil, "deadlineAtMs": nil,
+				"proposalKey": nil,
 			},
 		},
 		{

@@ -263,7 +263,7 @@ func TestConciseRowsHaveValuesOfFullOnes(t *testing.T) {
 		"list_voters":    `"rank voterIdentity totalVotingPower voteCount proposalCount"`,
 		"list_delegates": `"rank voterIdentity votingPower delegators shareOfSupply ballotsOfLast50.cast ballotsOfLast50.of lastVoteAt"`,
 		"find_topics":    `"topicKey identity.daoId title summary relevanceScore replies updatedAt"`,
-		"list_signals":   `"signalType priority.score priority.band daoId title summary deadlineAtMs proposalKey"`,
+		"list_signals":   `"signalType priority.score priority.band actionability daoId title summary deadlineAtMs proposalKey"`,
 		"list_events":    `"eventType eventTimeMs eventTimeConfidence daoId itemType proposalKey title importanceScore"`,
 	} {
 		t.Run(tool, func(t *testing.T) {

@@ -26,13 +26,13 @@ func sourceTable() table {
 	return table{
 		kind:    record.KindSource,
 		keys:    []column{{"provider", "String"}, {"source_id", "String"}},
-		columns: []string{"name", "slug", "network", "symbol", "token"},
+		columns: []string{"name", "slug", "network", "symbol", "flagged", "token"},
 		values: func(into []any, r record.Record) ([]any, error) {
 			source, err := recordAs[*record.Source](r)
 			if err != nil {
 				return nil, err
 			}
-			return append(into, source.Name, source.Slug, source.Network, source.Symbol, source.Token), nil
+			return append(into, source.Name, source.Slug, source.Network, source.Symbol, source.Flagged, source.Token), nil
 		},
 	}
 }

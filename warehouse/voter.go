@@ -47,7 +47,7 @@ func (w *Warehouse) rankedRange(
 }
 
 // maxSharedVotes is the maximum number of stored ballots of a voter that are read together
-// with those of others: superseded and withdrawn ones are read with them.
+// with other voters' ballots: superseded and withdrawn ones are read with them.
 const maxSharedVotes = 5000
 
 // VoterProfile returns the sums of a voter's ballots, those by DAO sorted by the DAO's id.
@@ -128,7 +128,7 @@ type VoterBallot struct {
 	RawChoice string
 	// Power is the voting power.
 	Power decimal.Decimal
-	// Choices are those of the proposal, as they were last published.
+	// Choices are the choices of the proposal, as last published.
 	Choices []governance.Choice `ch:"-"`
 	// Bounds say which ballots on the proposal are valid.
 	Bounds governance.ChoiceBounds `ch:"-"`

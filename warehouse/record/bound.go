@@ -15,7 +15,7 @@ const (
 	maxAddress = 8 << 10 // of a page
 	maxWord    = 1 << 10 // a state, a type, a hash, an id, a name
 	// maxLabels bounds the choices of a proposal and the tags of a topic together, and
-	// maxItems their number and that of what else is listed. A ballot names a choice by 16
+	// maxItems their number and the number of whatever else is listed. A ballot names a choice by 16
 	// bits.
 	maxLabels = 1 << 20
 	maxItems  = 1<<16 - 1

@@ -29,6 +29,8 @@ type Source struct {
 	Network string
 	// Symbol is the token symbol of a space; empty if upstream states none.
 	Symbol string
+	// Flagged is true if the provider marks a space as spam, and so all of its proposals.
+	Flagged bool `msgpack:",omitempty"`
 	// Token is the token of a Governor, eip155:<chain>:<address>; empty if it is not known.
 	Token string `msgpack:",omitempty"`
 }

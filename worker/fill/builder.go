@@ -98,7 +98,7 @@ func listed[Query query.Page, Row any](
 // errUnknownKind is a request that only another version of this program can answer.
 var errUnknownKind = errors.New("unknown kind of page")
 
-// build makes the page of a request. version is that of its scope if it was read a moment ago,
+// build makes the page of a request. version is its scope's if it was read a moment ago,
 // or zero.
 func (f *Filler) build(ctx context.Context, r cache.PageRequest, version cache.Version) (cache.View, error) {
 	kind, known := f.kinds[r.Kind]
@@ -128,7 +128,7 @@ func (p *page) absent() cache.View {
 }
 
 // version reads the version of a scope; there is false when it has none, and the revision is
-// then that of its removal.
+// then the revision of its removal.
 func (p *page) version(ctx context.Context, scope query.Scope) (version cache.Version, there bool, err error) {
 	if scope == p.scope && p.read != (cache.Version{}) {
 		version, p.read = p.read, cache.Version{}
