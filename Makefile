@@ -87,14 +87,9 @@ test-abuse: engine redis nginx ## Run what attackers try: metering, smuggling, f
 test-x402: engine ## Let the published x402 client pay, over HTTP and MCP and a chain of its own (npm, 430 MB)
 	@cd access/x402/e2e && npm ci --silent && PNYX=$(CURDIR)/$(BIN) npm test --silent
 
-.PHONY: test-cluster
-test-cluster: engine redis ## Run over Redis Cluster, Sentinel and many processes, and break some (ten minutes)
-	@PNYX_TEST_REQUIRE_ENGINE=1 PNYX_TEST_REQUIRE_REDIS=1 PNYX_TEST_CLUSTER=1 PNYX_TEST_BINARY=$(CURDIR)/$(BIN) \
-	  $(GO) test -timeout 15m -count 1 -p 1 -v -run '^TestOver' ./test/e2e ./test/drills
-
 FOR := 10m
 .PHONY: test-sources
-test-sources: engine redis ## Follow a hub, a forum, Tally and a chain through each kind of change, over HTTP (PNYX_TEST_CHAIN_LAB=folder for the chain)
+test-sources: engine redis ## Follow Tally and a chain of real contracts, reorganizations included, over HTTP (PNYX_TEST_CHAIN_LAB=folder for the chain)
 	@$(TESTED) PNYX_TEST_SOURCES=1 PNYX_TEST_LONG=1 $(GO) test -parallel 6 -timeout 30m -v -run '^(TestSources|TestLongTheLab)' ./test/e2e ./follow/chain
 
 .PHONY: follow-drill
@@ -243,7 +238,7 @@ docs: build ## Renew the generated parts of the documents
 	  'kind: PrometheusRule' 'metadata:' '  name: pnyx' 'spec:'; sed 's/^./  &/' observe/rules.yml; } > k8s/components/monitoring/rules.yaml
 
 .PHONY: pictures
-pictures: engine browser ## Renew the pictures of /docs and /explore in docs/pictures
+pictures: engine browser ## Renew the pictures of /explore in docs/pictures
 	@$(TESTED) PNYX_TEST_PICTURES=$(CURDIR)/docs/pictures $(GO) test -count=1 -run TestPicturesOf ./test/e2e
 
 .PHONY: bench

@@ -53,7 +53,7 @@ type changeParams struct {
 
 // changePosition is a place in the changes.
 type changePosition struct {
-	// Epoch is the full publication since which the stream was not restarted.
+	// Epoch is that of the log of changes.
 	Epoch uint64 `msgpack:"e"`
 	// ID is the id of the last row that was read.
 	ID cache.ChangeID `msgpack:"i"`
@@ -106,7 +106,7 @@ func (a *API) readChanges(ctx context.Context, r *request, page *changePage) (ca
 		if err != nil {
 			return slice.State, unavailable(err)
 		}
-		epoch := slice.State.LastFullRevision
+		epoch := slice.State.ChangesEpoch
 		if begin == nil {
 			if begin, err = a.beginChanges(page.params.From, slice); err != nil {
 				return slice.State, err
@@ -137,7 +137,7 @@ func endOfChanges() cache.ChangeID { return cache.ChangeID{Time: math.MaxUint64}
 // beginChanges returns where a page begins without a cursor: at the end of the stream, or
 // at a time.
 func (a *API) beginChanges(from *governance.Timestamp, slice cache.ChangeSlice) (*changePosition, error) {
-	begin := &changePosition{slice.State.LastFullRevision, slice.Last}
+	begin := &changePosition{slice.State.ChangesEpoch, slice.Last}
 	if from == nil {
 		return begin, nil
 	}

@@ -238,7 +238,7 @@ func TestStreamEnds(t *testing.T) {
 		"after its time":       {time.Millisecond, func(*node) {}, ""},
 		"when the node drains": {soon, func(n *node) { n.api.Drain() }, ""},
 		"when rows may be missed": {soon, func(n *node) {
-			n.setPublished(cache.PublicationState{Revision: 9, LastFullRevision: 9, CursorKey: []byte(cursorKey)})
+			n.setPublished(cache.PublicationState{Revision: 9, LastFullRevision: 9, ChangesEpoch: 9, CursorKey: []byte(cursorKey)})
 		}, api.CodeCursorExpired},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -266,7 +266,7 @@ func TestAttackStreamToASlowReaderEnds(t *testing.T) {
 	for i := range rows {
 		rows[i] = governance.Change{Kind: governance.TopicChange, Key: fmt.Sprint(i, strings.Repeat("x", 20_000)), Revision: "1"}
 	}
-	if _, err := n.store.AddChanges(t.Context(), rows, nil); err != nil {
+	if _, err := env.AddChanges(t.Context(), n.store, rows...); err != nil {
 		t.Fatal(err)
 	}
 	n.waitHeld(0)

@@ -71,7 +71,7 @@ func newChangeTail(store *cache.Store, drop func(...cache.Tag), registerer prome
 }
 
 // poll reads what was added to the stream, after a publication and from time to time, while
-// somebody waits for it. While Redis cannot be read, what is known stays.
+// a caller waits for it. While Redis cannot be read, what is known stays.
 func (t *changeTail) poll(ctx context.Context) {
 	if t.waiting.Load() == 0 {
 		t.mu.Lock()
@@ -81,7 +81,7 @@ func (t *changeTail) poll(ctx context.Context) {
 	}
 	for ctx.Err() == nil {
 		t.mu.Lock()
-		last, epoch, following := t.slice.Last, t.slice.State.LastFullRevision, t.following
+		last, epoch, following := t.slice.Last, t.slice.State.ChangesEpoch, t.following
 		t.mu.Unlock()
 		if !following {
 			last = endOfChanges()
@@ -96,7 +96,7 @@ func (t *changeTail) poll(ctx context.Context) {
 		case err != nil:
 			t.metrics.errors.Inc()
 			return
-		case !following, slice.State.LastFullRevision != epoch, last.Before(slice.First):
+		case !following, slice.State.ChangesEpoch != epoch, last.Before(slice.First):
 			slice.First, slice.Rows = slice.Last, nil
 			t.set(slice, true)
 			return

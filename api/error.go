@@ -134,8 +134,8 @@ func subjectOf(parameter string) string {
 	return strings.TrimSuffix(parameter, "Key")
 }
 
-// cursorExpired is the error of a place in the changes after which rows are missing. All
-// rows since a time are kept.
+// cursorExpired is the error of a place in the changes after which rows are missing: they are
+// too old or too many, or the warehouse was restored from a backup. All rows since a time are kept.
 func cursorExpired(since governance.Timestamp) *Error {
 	return &Error{
 		Status: http.StatusGone, Code: CodeCursorExpired,

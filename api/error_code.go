@@ -104,7 +104,7 @@ func Codes() []CodeInfo {
 		},
 		{
 			Code: CodeCursorExpired, Status: http.StatusGone,
-			Description: "Rows after the cursor, or after the time in from, are not kept any more, or were lost.",
+			Description: "Rows after the cursor, or after the time in from, are older than seven days or half a million rows, or the service was restored from a backup.",
 			Fix:         "Take a cursor without from, read again what you keep a copy of, and go on with that cursor.",
 			Example:     cursorExpired(governance.TimestampOf(now)),
 		},

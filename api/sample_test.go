@@ -8,6 +8,7 @@ import (
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/rules"
+	"pnyx/test/env"
 )
 
 // Proposals of the samples.
@@ -96,6 +97,9 @@ func (t *node) setPublished(state cache.PublicationState) {
 		t.Fatal(err)
 	}
 	if err := setPublished(t.Context(), lease, state); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := env.AddChanges(t.Context(), t.store); err != nil {
 		t.Fatal(err)
 	}
 	if err := lease.Release(t.Context()); err != nil {

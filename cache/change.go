@@ -15,9 +15,9 @@ import (
 )
 
 // Changes are rows of one Redis stream, which says what was published: the key of each
-// subject, after its values were written. Its first entry is where it begins: whoever has
-// read up to an entry before it may have missed rows. A full publication restarts it with
-// a marker, because what was lost before is unknown.
+// subject, after its values were written. It is a copy of the log in the warehouse, which has
+// each row before it. Its first entry is where it begins: a reader that has read up to an entry
+// before it may have missed rows. An entry without a kind marks a beginning.
 
 const (
 	// ChangeTTL is how long rows are kept.
@@ -65,8 +65,7 @@ type ChangeRow struct {
 
 // ChangeSlice is a part of the stream.
 type ChangeSlice struct {
-	// State is the state of publication. Its LastFullRevision is the epoch of the stream: places
-	// of another one mean nothing.
+	// State is the state of publication. Places of another ChangesEpoch mean nothing.
 	State PublicationState
 	// First is where the stream begins, and Last the place of its last row.
 	First, Last ChangeID
@@ -84,48 +83,6 @@ type FeedState struct {
 	// FullRevision is PublicationState.LastFullRevision when the versions of all lists of the feed
 	// were known to be in Redis; zero before the first full publication.
 	FullRevision uint64
-}
-
-// addChanges adds rows, stores the state of the feed unless it is empty, and removes what is
-// too old or too much: the newest entry that is too old stays, as the beginning.
-//
-// KEYS: stream, state of the feed. ARGV: state or "", TTL in ms, maximum length, rows of
-// five values.
-//
-//nolint:gochecknoglobals // scripts are constants that know their own hash
-var addChanges = redis.NewScript(`
-local time = redis.call('TIME')
-for i = 4, #ARGV, 5 do
-	redis.call('XADD', KEYS[1], '*', 'k', ARGV[i], 'n', ARGV[i + 1], 'd', ARGV[i + 2], 't', ARGV[i + 3], 'r', ARGV[i + 4])
-end
-if ARGV[1] ~= '' then redis.call('SET', KEYS[2], ARGV[1]) end
-local oldest = string.format('%.0f', time[1] * 1000 - ARGV[2])
-local expired = redis.call('XREVRANGE', KEYS[1], oldest, '-', 'COUNT', 1)
-if #expired > 0 then redis.call('XTRIM', KEYS[1], 'MINID', expired[1][1]) end
-redis.call('XTRIM', KEYS[1], 'MAXLEN', ARGV[3])
-return redis.call('XLEN', KEYS[1])`)
-
-// AddChanges adds rows to the stream, whose values were written before, and with the last of
-// them the state of the feed, if one is given. It returns how many rows the stream has. The
-// error is ErrUnavailable.
-func (s *Store) AddChanges(ctx context.Context, changes []governance.Change, feed *FeedState) (length int64, err error) {
-	keys := []string{string(changesKey), string(feedStateKey)}
-	for first := true; first || len(changes) > 0; first = false {
-		batch := changes[:min(len(changes), changeBatchSize)]
-		changes = changes[len(batch):]
-		state := ""
-		if feed != nil && len(changes) == 0 {
-			state = fmt.Sprintf("%d %d %d", feed.Revision, feed.VisibleThrough, feed.FullRevision)
-		}
-		args := append(make([]any, 0, 3+5*len(batch)), state, ChangeTTL.Milliseconds(), MaxChanges)
-		for _, c := range batch {
-			args = append(args, string(c.Kind), c.Key, c.DAOID, int64(c.ChangedAt), string(c.Revision))
-		}
-		if length, err = addChanges.Run(ctx, Client(s.conn), keys, args...).Int64(); err != nil {
-			return 0, fmt.Errorf("%w: add %d changes: %w", ErrUnavailable, len(batch), err)
-		}
-	}
-	return length, nil
 }
 
 // FeedState returns the state of the feed. The error is ErrMiss or ErrUnavailable.
@@ -178,7 +135,7 @@ func (s *Store) Changes(ctx context.Context, after ChangeID, limit int) (ChangeS
 		switch {
 		case err != nil:
 			return ChangeSlice{}, WrapError(err)
-		case len(entries) == 0: // the next heartbeat of the leader begins it
+		case len(entries) == 0: // the leader is about to write it
 			return ChangeSlice{}, fmt.Errorf("%w: there are no changes yet", ErrMiss)
 		}
 		if *end.id, err = parseChangeID(entries[0].ID); err != nil {
@@ -189,7 +146,7 @@ func (s *Store) Changes(ctx context.Context, after ChangeID, limit int) (ChangeS
 	return slice, nil
 }
 
-// isMarker reports whether a row is the marker that a stream began with.
+// isMarker reports whether a row is a marker of a beginning.
 func (r ChangeRow) isMarker() bool { return r.Kind == "" }
 
 func decodeChanges(reply *redis.XMessageSliceCmd) ([]ChangeRow, error) {

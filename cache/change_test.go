@@ -19,7 +19,8 @@ func changeClaims() []claim {
 	return []claim{
 		{"changes come in the order in which they were written", changesAreOrdered},
 		{"a writer adds its changes after its values", changesFollowValues},
-		{"a full publication restarts the changes", fullPublicationRestartsChanges},
+		{"a publication leaves the changes as they are", publicationLeavesChanges},
+		{"changes are added after the last row alone", changesAreAddedAtTheEnd},
 		{"changes older than a week go, and the newest of them stays as the beginning", oldChangesGo},
 		{"the state of the feed comes back as it was written", feedStateRoundTrip},
 		{"the names of the feed come back as they were written last", feedNamesRoundTrip},
@@ -36,6 +37,7 @@ func (t *bench) lead() *cache.Lease {
 	if err := setPublished(t.Context(), lease, cache.PublicationState{Revision: 7, LastFullRevision: 7}); err != nil {
 		t.Fatal(err)
 	}
+	t.addChanges()
 	return lease
 }
 
@@ -48,7 +50,7 @@ func (t *bench) addChanges(keys ...string) {
 			Kind: governance.ProposalChange, Key: key, DAOID: "dao", ChangedAt: 1709210096007, Revision: "1709210096007123",
 		})
 	}
-	if _, err := t.store.AddChanges(t.Context(), changes, nil); err != nil {
+	if _, err := env.AddChanges(t.Context(), t.store, changes...); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -112,35 +114,53 @@ func changesFollowValues(t *bench) {
 	for range 2 {
 		writer.AddChange(governance.TopicChange, "t1", "dao", 5)
 	}
-	added, length, err := writer.WriteChanges(t.Context(), nil)
-	if err != nil || added != 1 || length != 2 {
-		t.Errorf("got %d of %d, %v, want one row beside the marker", added, length, err)
+	rows, err := writer.TakeChanges(t.Context())
+	want := governance.Change{Kind: governance.TopicChange, Key: "t1", DAOID: "dao", ChangedAt: 5, Revision: "8"}
+	if err != nil || len(rows) != 1 || rows[0] != want {
+		t.Errorf("got %+v, %v, want %+v", rows, err, want)
 	}
 	t.wantView(key, "text", 8)
-	t.wantKeys(t.changes(cache.ChangeID{}, 10).Rows, "t1")
-	if added, _, err := writer.WriteChanges(t.Context(), nil); err != nil || added != 0 {
-		t.Errorf("again: got %d, %v, want none", added, err)
+	if rows, err := writer.TakeChanges(t.Context()); err != nil || len(rows) != 0 {
+		t.Errorf("again: got %v, %v, want none", rows, err)
 	}
 }
 
-func fullPublicationRestartsChanges(t *bench) {
+func publicationLeavesChanges(t *bench) {
 	lease := t.lead()
 	t.addChanges("a", "b")
 	before := t.changes(cache.ChangeID{}, 10)
 	if err := lease.SetPublicationState(t.Context(), cache.PublicationState{Revision: 8, LastFullRevision: 7}, ""); err != nil {
 		t.Fatal(err)
 	}
-	if got := t.changes(cache.ChangeID{}, 10); got.First != before.First || len(got.Rows) != 2 {
-		t.Errorf("after a heartbeat: got %+v, want the rows of before", got)
-	}
-	if err := setPublished(t.Context(), lease, cache.PublicationState{Revision: 9, LastFullRevision: 9}); err != nil {
+	if err := setPublished(t.Context(), lease, cache.PublicationState{Revision: 9, LastFullRevision: 9, ChangesEpoch: 5}); err != nil {
 		t.Fatal(err)
 	}
-	after := t.changes(before.Last, 10)
-	t.wantKeys(after.Rows)
-	if after.State.LastFullRevision != 9 || !before.Last.Before(after.First) {
-		t.Errorf("got epoch %d that begins at %v, want 9 after %v", after.State.LastFullRevision, after.First, before.Last)
+	got := t.changes(cache.ChangeID{}, 10)
+	t.wantKeys(got.Rows, "a", "b")
+	if got.First != before.First || got.State.ChangesEpoch != 5 {
+		t.Errorf("got epoch %d that begins at %v, want 5 at %v", got.State.ChangesEpoch, got.First, before.First)
 	}
+}
+
+func changesAreAddedAtTheEnd(t *bench) {
+	t.lead()
+	before, err := t.store.ChangeHead(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.addChanges("a")
+	row := []cache.ChangeRow{{ID: cache.ChangeID{Time: before.Time + 1<<20}, Change: governance.Change{Kind: "dao", Key: "late"}}}
+	if _, err := t.store.AppendChanges(t.Context(), &before.Last, row); !errors.Is(err, cache.ErrChangesMoved) {
+		t.Errorf("after a row that is not the last: got %v, want %v", err, cache.ErrChangesMoved)
+	}
+	t.wantKeys(t.changes(cache.ChangeID{}, 10).Rows, "a")
+	if head, err := t.store.ChangeHead(t.Context()); err != nil || !head.Exists || head.Time <= head.Last.Time {
+		t.Errorf("got %+v, %v, want a time after the last row", head, err)
+	}
+	if _, err := t.store.AppendChanges(t.Context(), nil, row); err != nil {
+		t.Fatal(err)
+	}
+	t.wantKeys(t.changes(cache.ChangeID{}, 10).Rows, "late")
 }
 
 func oldChangesGo(t *bench) {
@@ -174,7 +194,7 @@ func feedStateRoundTrip(t *bench) {
 		t.Errorf("at first: got %v, want %v", err, cache.ErrMiss)
 	}
 	want := cache.FeedState{Revision: 1709210096007123, VisibleThrough: 1709210096007, FullRevision: 1709210096000000}
-	if _, err := t.store.AddChanges(t.Context(), nil, &want); err != nil {
+	if err := t.store.SetFeedState(t.Context(), want); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := t.store.FeedState(t.Context()); err != nil || got != want {
@@ -200,8 +220,9 @@ func TestChangesBeyondTheBoundGo(t *testing.T) {
 	for i := range 20 {
 		b.addChanges(fmt.Sprint(i))
 	}
-	if err := cache.AddChangesScript.Run(t.Context(), b.raw, []string{string(cache.ChangesKey), "{worker}:unused"},
-		"", cache.ChangeTTL.Milliseconds(), 3).Err(); err != nil {
+	last := b.changes(cache.ChangeID{}, 30).Last
+	if err := cache.AppendChangesScript.Run(t.Context(), b.raw, []string{string(cache.ChangesKey)},
+		last.String(), cache.ChangeTTL.Milliseconds(), 3).Err(); err != nil {
 		t.Fatal(err)
 	}
 	got := b.changes(cache.ChangeID{}, 10)

@@ -20,8 +20,8 @@ const (
 	FormatVersion = formatVersion
 )
 
-// AddChangesScript adds rows to the stream of changes.
-var AddChangesScript = addChanges
+// AppendChangesScript adds rows to the stream of changes.
+var AppendChangesScript = appendChanges
 
 // PendingKey names the note that a page is being made.
 func PendingKey(page Key) Key { return pendingKey(page) }

@@ -105,7 +105,7 @@ func viewFamilies() []KeyFamily {
 				FormatLifetime(absentTTL) + " for a subject that does not exist",
 		},
 		{
-			Keys: []Key{daoIndexRowsKey, daoIndexStateKey, daoListKey("VOTES", "FORUM", "COVERAGE")},
+			Keys: []Key{daoIndexRowsKey, daoIndexStateKey, daoListKey("VOTES", "FORUM", "COVERAGE", "FLAGGED")},
 			Contents: fmt.Sprintf("the DAO index: its rows, its revision and %d lists, one for each filter",
 				len(allFilters())),
 			Writer: worker, Lifetime: NeverExpires,
@@ -154,7 +154,7 @@ func workerFamilies() []KeyFamily {
 		{
 			Keys: []Key{changesKey},
 			Contents: fmt.Sprintf("stream: the keys of what was published, at most %d rows, after a row or marker "+
-				"where it begins; a full publication restarts it", MaxChanges),
+				"where it begins; a copy of the log in the warehouse", MaxChanges),
 			Writer: leader, Lifetime: "rows: " + FormatLifetime(ChangeTTL),
 		},
 		{

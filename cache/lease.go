@@ -55,7 +55,7 @@ if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 redis.call('DEL', KEYS[1])
 return 1`)
 
-// Acquire takes the lease if nobody holds it, or renews it. The error is ErrNotLeader
+// Acquire takes the lease if it is free, or renews it. The error is ErrNotLeader
 // while another process holds it, or ErrUnavailable.
 func (l *Lease) Acquire(ctx context.Context) error {
 	err := runScript(ctx, l, renew, []string{string(l.key)}, l.ttl.Milliseconds())

@@ -22,10 +22,12 @@ type PublicationState struct {
 	// microseconds by the clock of the warehouse.
 	CommittedThrough int64 `msgpack:"committedThrough"`
 	// HeartbeatAt is when the worker last checked for changes: everything that it was told
-	// of before is published, and what nobody announced if it is a few seconds older.
+	// of before is published, and an unannounced batch if it is a few seconds older.
 	HeartbeatAt governance.Timestamp `msgpack:"heartbeatAt"`
 	// LastFullRevision is the last revision at which everything was published.
 	LastFullRevision uint64 `msgpack:"lastFullRevision"`
+	// ChangesEpoch is the epoch of the stream of changes.
+	ChangesEpoch uint64 `msgpack:"changesEpoch"`
 	// ServerRunIDs identifies the Redis servers of the last full publication, see
 	// Standing, and the last restore of the warehouse.
 	ServerRunIDs string `msgpack:"serverRunIDs"`
@@ -112,10 +114,9 @@ var ErrFlushed = errors.New("redis was flushed during the publication")
 
 // setState stores the state of publication. It returns 0 when the writer has lost the
 // lease, and -1 when Redis was flushed: without ARGV[3] the state itself must still
-// exist, with it the token of the full publication must. A full publication restarts the
-// stream of changes, with a later id than all before; a missing stream is begun.
+// exist, with it the token of the full publication must.
 //
-// KEYS: lease, state, token, changes. ARGV: holder, state, token or "".
+// KEYS: lease, state, token. ARGV: holder, state, token or "".
 //
 //nolint:gochecknoglobals // scripts are constants that know their own hash
 var setState = redis.NewScript(`
@@ -126,10 +127,6 @@ elseif redis.call('GET', KEYS[3]) ~= ARGV[3] then
 	return -1
 end
 redis.call('SET', KEYS[2], ARGV[2])
-if ARGV[3] ~= '' or redis.call('EXISTS', KEYS[4]) == 0 then
-	redis.call('XADD', KEYS[4], '*', 'k', '')
-	redis.call('XTRIM', KEYS[4], 'MAXLEN', 1)
-end
 return 1`)
 
 // setToken stores the token of a full publication. It returns 0 when the writer has
@@ -159,7 +156,7 @@ func (l *Lease) SetPublicationState(ctx context.Context, p PublicationState, tok
 	if err != nil {
 		return fmt.Errorf("encode the state of publication: %w", err)
 	}
-	keys := []string{string(leaseKey), string(publicationKey), string(fullPublicationKey), string(changesKey)}
+	keys := []string{string(leaseKey), string(publicationKey), string(fullPublicationKey)}
 	return runScript(ctx, l, setState, keys, value, token)
 }
 

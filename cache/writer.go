@@ -26,7 +26,7 @@ type Writer struct {
 	sent    chan error
 	written int
 	changed tagSet
-	// rows of the stream of changes wait for WriteChanges.
+	// rows of the stream of changes wait for TakeChanges.
 	rows map[governance.Change]struct{}
 }
 
@@ -48,7 +48,7 @@ func (w *Writer) Changed() []Tag {
 	return tags
 }
 
-// AddChange notes that the values of a key were passed to the writer, for WriteChanges.
+// AddChange notes that the values of a key were passed to the writer, for TakeChanges.
 func (w *Writer) AddChange(kind governance.ChangeKind, key, daoID string, at governance.Timestamp) {
 	if w.rows == nil {
 		w.rows = map[governance.Change]struct{}{}
@@ -59,21 +59,16 @@ func (w *Writer) AddChange(kind governance.ChangeKind, key, daoID string, at gov
 	w.rows[change] = struct{}{}
 }
 
-// WriteChanges adds the keys of AddChange to the stream of changes, once each, after their
-// values: it flushes first. feed is as in Store.AddChanges. It returns how many rows were
-// added, and how many the stream has.
-func (w *Writer) WriteChanges(ctx context.Context, feed *FeedState) (added int, length int64, err error) {
-	if err := w.Flush(ctx); err != nil || len(w.rows) == 0 && feed == nil {
-		return 0, 0, err
+// TakeChanges flushes, and returns the keys of AddChange, once each: their values are written.
+func (w *Writer) TakeChanges(ctx context.Context) ([]governance.Change, error) {
+	if err := w.Flush(ctx); err != nil {
+		return nil, err
 	}
 	rows := slices.SortedFunc(maps.Keys(w.rows), func(a, b governance.Change) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Key, b.Key), cmp.Compare(a.DAOID, b.DAOID))
 	})
-	if length, err = w.store.AddChanges(ctx, rows, feed); err != nil {
-		return 0, 0, err
-	}
 	w.rows = nil
-	return len(rows), length, nil
+	return rows, nil
 }
 
 // Join flushes another writer of the publication, and takes over what it has written.

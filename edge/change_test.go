@@ -25,7 +25,7 @@ func (n *node) addChanges(keys ...string) {
 			Kind: governance.ProposalChange, Key: key, DAOID: "a", ChangedAt: governance.TimestampOf(time.Now()), Revision: "1",
 		}
 	}
-	if _, err := n.store.AddChanges(context.Background(), changes, nil); err != nil {
+	if _, err := env.AddChanges(context.Background(), n.store, changes...); err != nil {
 		n.Fatal(err)
 	}
 }

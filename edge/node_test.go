@@ -163,7 +163,8 @@ func (n *node) announce(revision uint64) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(lease.SetPublicationState(ctx, cache.PublicationState{
+	_, changes := env.AddChanges(ctx, n.store)
+	return errors.Join(changes, lease.SetPublicationState(ctx, cache.PublicationState{
 		Revision: revision, CommittedThrough: time.Now().UnixMicro(), HeartbeatAt: governance.TimestampOf(time.Now()),
 		CursorKey: []byte("sixteen bytes or more"),
 	}, token), lease.Release(ctx))

@@ -78,7 +78,7 @@ func Mount(o Options) error {
 		x.routes[route.ID] = route
 	}
 	for _, view := range []string{viewHome, viewDAOs, viewDAO, viewProposal, viewVoter, viewError} {
-		parsed, err := page.New(files, functions(), "files/parts.html", "files/"+view+".html")
+		parsed, err := page.New(files, functions(), "files/parts.html", "files/dossier.html", "files/"+view+".html")
 		if err != nil {
 			return fmt.Errorf("explore: %w", err)
 		}

@@ -26,6 +26,10 @@ func functions() template.FuncMap {
 		"titled":   titled,
 		"share":    func(progress governance.Decimal) string { return percent(number(progress), decimal.NewFromInt(1)) },
 		"brief":    brief,
+		"argument": argument,
+		"exact":    exact,
+		"token":    token,
+		"unstated": unstated,
 		"firstAndLast": func(bars []bar) []bar {
 			if len(bars) < 2 {
 				return bars

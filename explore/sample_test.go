@@ -1,7 +1,11 @@
 package explore_test
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
 	"slices"
 
 	"pnyx/cache"
@@ -52,6 +56,9 @@ func sampleViews() map[cache.Key]any {
 			StartAt: new(apinode.AsOf - 100_000_000), EndAt: new(apinode.AsOf),
 		},
 		cache.VoteSummaryKey(sampleKey): sampleSummary(),
+		cache.EvidenceKey(sampleKey): governance.Evidence{
+			Proposal: governance.EvidenceProposal{ProposalKey: sampleKey}, Intelligence: governance.Intelligence{Status: governance.IntelligenceUnavailable},
+		},
 	}
 	open := sampleSummary()
 	open.Choices[0].VotingPower, open.Choices[2].VotingPower = "10000000", "20000000"
@@ -84,7 +91,7 @@ func sampleSummary() governance.VoteSummary {
 
 // sampleKinds lists the kinds of pages that the sample has.
 func sampleKinds() []query.Kind {
-	return []query.Kind{query.KindBallots, query.KindProposals, query.KindVoters, query.KindVoterVotes, query.KindProfile, query.KindSignals}
+	return []query.Kind{query.KindBallots, query.KindProposals, query.KindVoters, query.KindVoterVotes, query.KindProfile, query.KindSignals, query.KindDossier}
 }
 
 // samplePage returns the payload of a page, and whether its subject exists.
@@ -121,6 +128,11 @@ func samplePage(request cache.PageRequest) (payload any, known bool, err error) 
 		return apinode.Cut(history(), q.After, q.Limit, func(v governance.VoterVote, p query.VoterVotePosition) bool {
 			return v.Proposal.ProposalKey == p.Proposal
 		}), q.Voter == sampleVoter, err
+	case query.KindDossier:
+		var q query.Dossier
+		err := request.Decode(&q)
+		intelligence, failed := sampleDossier()
+		return intelligence, q.Proposal == sampleKey, errors.Join(err, failed)
 	case query.KindProfile:
 		var q query.Profile
 		err := request.Decode(&q)
@@ -131,6 +143,22 @@ func samplePage(request cache.PageRequest) (payload any, known bool, err error) 
 	default:
 		return nil, false, fmt.Errorf("no sample of %s", request.Kind)
 	}
+}
+
+// sampleDossier is an example of the documents, with what a stranger may write in it.
+func sampleDossier() (i governance.Intelligence, err error) {
+	text, err := os.ReadFile("../docs/examples/dossiers/nested_batch.json")
+	if err != nil {
+		return i, err
+	}
+	hostile, err := json.Marshal(hostileTitle)
+	if err != nil {
+		return i, err
+	}
+	for _, stated := range []string{`"For"`, `"https://forum.harbor.example/t/7"`} {
+		text = bytes.ReplaceAll(text, []byte(stated), hostile)
+	}
+	return i, json.Unmarshal(text, &i)
 }
 
 // ballots are the ballots of the sample's proposal, the most power first.

@@ -17,7 +17,7 @@ var ErrForeign = errors.New("the source may not state it")
 
 // Asked is what an upstream was asked for, to which an item of its answer must belong.
 type Asked struct {
-	// Format is that of the item.
+	// Format is the format of the item.
 	Format wsource.Format
 	// Source is the source that was asked about.
 	Source record.SourceRef
@@ -197,8 +197,8 @@ func (j *Journal) refuseBallot(b *record.Ballot, proposals, held map[record.RefH
 	return j.refuseSource(source)
 }
 
-// proposalsOf returns the proposals among records and those of ballots among them, without
-// those of Governors, whose ids name their source.
+// proposalsOf returns the proposals that records are or vote on, without Governors' proposals,
+// whose ids name their source.
 func proposalsOf(records []record.Record) []record.RefHash {
 	refs := map[record.ProposalRef]bool{}
 	for _, r := range records {

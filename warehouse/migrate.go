@@ -55,7 +55,7 @@ func (w *Warehouse) Migrate(ctx context.Context) error {
 }
 
 // MigrateRestored is Migrate for a warehouse that was restored from a backup, which has no
-// views: those of this version are made, also where a later version has changed the tables
+// views: this version's are made, also where a later version has changed the tables
 // before this one came back and was backed up.
 func (w *Warehouse) MigrateRestored(ctx context.Context) error {
 	return w.migrate(ctx, func(schemaState) bool { return true })
@@ -95,7 +95,7 @@ func (w *Warehouse) migrate(ctx context.Context, toMigrate func(schemaState) boo
 
 // appliedSchema is a row of schema_migrations.
 type appliedSchema struct {
-	// Fingerprint is that of all statements.
+	// Fingerprint is the fingerprint of all statements.
 	Fingerprint string
 	// Number is SchemaVersion, and Oldest is oldestSchema, of the version that ran them.
 	Number, Oldest uint32
@@ -135,12 +135,12 @@ func (w *Warehouse) schemaFingerprint(statements []statement) string {
 type schemaState int
 
 const (
-	// schemaMissing is no schema, or that of an earlier version, which may have come back after
+	// schemaMissing is no schema, or an earlier version's, which may have come back after
 	// this one and replaced views.
 	schemaMissing schemaState = iota
 	// schemaCurrent is the schema of this version.
 	schemaCurrent
-	// schemaLater is that of a later version, with which this version works.
+	// schemaLater is the schema of a later version, with which this version works.
 	schemaLater
 )
 

@@ -59,7 +59,7 @@ func (w *Warehouse) RangeTotals(
 	condition, args := voterCondition(ranges)
 	condition = "proposal_ref = unhex({ref:String}) AND (" + condition + ")"
 	args = append(args, clickhouse.Named("ref", hex.EncodeToString(ref[:])))
-	// The totals of ranges are those of proposals, by another key.
+	// The totals of ranges are totals of proposals, by another key.
 	sql := fmt.Sprintf(strings.ReplaceAll(sqlText("vote_totals"), "proposal_ref", "place"),
 		fmt.Sprintf(sqlText("counted_ballots_merged"), placeOfVoter, condition))
 	rows, err := w.conn.Query(ctx, sql, args...)
@@ -75,7 +75,7 @@ func (w *Warehouse) RangeTotals(
 }
 
 type rangeTotalsRow struct {
-	// Place is that of the range.
+	// Place is the range's place.
 	Place uint64
 	voteTotalsRow
 }
@@ -98,7 +98,7 @@ func rangeAt(ranges []VoterRange, place uint64) int {
 }
 
 // voterCondition returns the condition that a voter is in one of the ranges, as ranges of the
-// primary key, with its parameters and those of placeOfVoter. It names each bound, so that each
+// primary key, with its parameters and placeOfVoter's. It names each bound, so that each
 // is bound.
 func voterCondition(ranges []VoterRange) (condition string, args []any) {
 	places := make([]uint64, len(ranges))

@@ -25,7 +25,7 @@ func (w *Warehouse) DAORangeStarts(ctx context.Context, daoID string, size uint6
 // of the ranges. The ranges are in order and do not overlap.
 func (w *Warehouse) RangeParticipation(ctx context.Context, daoID string, ranges []VoterRange) ([]Participation, error) {
 	type row struct {
-		// Place is that of the range.
+		// Place is the range's place.
 		Place uint64
 		Participation
 	}

@@ -35,7 +35,7 @@ func TestRecordsOfSeveralKindsAreOneBatch(t *testing.T) {
 	}
 }
 
-// The insert of the proposals succeeds, and that of the ballots does not: the batch is closed with
+// The insert of the proposals succeeds, the insert of the ballots does not: the batch is closed with
 // what it has.
 func TestBatchThatEndsBetweenTwoKindsIsCompletedByTheNext(t *testing.T) {
 	t.Parallel()

@@ -34,7 +34,7 @@ func (h *harness) newChangeMirror(everything map[string]string) *changeMirror {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	return &changeMirror{h, slice.Last, slice.State.LastFullRevision, everything}
+	return &changeMirror{h, slice.Last, slice.State.ChangesEpoch, everything}
 }
 
 // follow reads the stream to its end, and what it names.
@@ -45,8 +45,8 @@ func (m *changeMirror) follow() {
 		if err != nil {
 			m.t.Fatal(err)
 		}
-		if slice.State.LastFullRevision != m.epoch || m.after.Before(slice.First) {
-			m.t.Fatalf("the stream begins at %v in epoch %d, want %v in %d", slice.First, slice.State.LastFullRevision, m.after, m.epoch)
+		if slice.State.ChangesEpoch != m.epoch || m.after.Before(slice.First) {
+			m.t.Fatalf("the stream begins at %v in epoch %d, want %v in %d", slice.First, slice.State.ChangesEpoch, m.after, m.epoch)
 		}
 		for _, row := range slice.Rows {
 			maps.Copy(m.held, m.look(row.Kind, row.Key, row.DAOID))
@@ -93,7 +93,79 @@ func (h *harness) look(kind governance.ChangeKind, key, daoID string) map[string
 
 func TestMirrorOfChangesEqualsEverythingPublished(t *testing.T) {
 	t.Parallel()
+	checkMirror(t, newHarness(t), func(int) {})
+}
+
+func TestMirrorOfChangesOutlivesRedis(t *testing.T) {
+	t.Parallel()
+	t.Run("flushed", func(t *testing.T) {
+		t.Parallel()
+		h := newHarness(t)
+		checkMirror(t, h, func(step int) {
+			env.FlushRedis(t, h.redis)
+			if step < 0 {
+				h.settle("")
+			}
+		})
+	})
+	t.Run("restarted without the last writes", func(t *testing.T) {
+		t.Parallel()
+		server := env.Redis(t)
+		h := newHarnessOn(t, server.URL)
+		checkMirror(t, h, func(step int) {
+			if step < 0 { // what was removed before a restart is back until it is published again
+				env.FlushRedis(t, h.redis)
+				h.settle("")
+			}
+			if step%3 == 0 {
+				if err := h.redis.Do(t.Context(), "save").Err(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if step%3 == 2 {
+				server.Restart() // from what was saved
+			}
+		})
+	})
+}
+
+func TestARestoreOfABackupBeginsTheChangesAnew(t *testing.T) {
+	t.Parallel()
 	h := newHarness(t)
+	h.keep(dated("a", 1), vote("a", "0x1", "1"))
+	h.settle("")
+	h.keep(vote("a", "0x2", "1"))
+	h.settle("")
+	read := func() cache.ChangeSlice {
+		slice, err := h.store.Changes(t.Context(), cache.ChangeID{}, 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slice
+	}
+	before := read()
+	if len(before.Rows) == 0 {
+		t.Fatal("got no rows before the restore")
+	}
+	if err := h.warehouse.RecordBackup(t.Context(), warehouse.BackupRestored, "20260101T000000Z", 1, 1); err != nil {
+		t.Fatal(err)
+	}
+	h.settle("")
+	after := read()
+	if after.State.ChangesEpoch == before.State.ChangesEpoch || !before.Last.Before(after.First) {
+		t.Errorf("got epoch %d from %v, want another than %d, after %v", after.State.ChangesEpoch, after.First, before.State.ChangesEpoch, before.Last)
+	}
+	env.FlushRedis(t, h.redis)
+	h.settle("")
+	if again := read(); again.State.ChangesEpoch != after.State.ChangesEpoch || again.First != after.First {
+		t.Errorf("after a flush: got epoch %d from %v, want %d from %v", again.State.ChangesEpoch, again.First, after.State.ChangesEpoch, after.First)
+	}
+}
+
+// checkMirror compares what is published with a copy that is kept by changes alone. lose is called
+// before each publication, and with -1 before the comparison.
+func checkMirror(t *testing.T, h *harness, lose func(step int)) {
+	t.Helper()
 	ids := []string{"a", "b", "c", "d", "e", "f"}
 	crawl := func() map[string]string {
 		all := map[string]string{}
@@ -127,9 +199,11 @@ func TestMirrorOfChangesEqualsEverythingPublished(t *testing.T) {
 			records = append(records, dao)
 		}
 		h.keep(records...)
+		lose(step)
 		h.settle(cuts[random.IntN(len(cuts))])
 		mirror.follow()
 	}
+	lose(-1)
 	if diff := cmp.Diff(crawl(), mirror.held, cmp.Comparer(func(a, b string) bool { return a == b })); diff != "" {
 		t.Errorf("mirror (-crawl +mirror):\n%s", diff)
 	}

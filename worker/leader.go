@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"pnyx/telemetry"
 	"pnyx/warehouse"
 	"pnyx/worker/backoff"
+	"pnyx/worker/changelog"
 	"pnyx/worker/feed"
 	"pnyx/worker/publish"
 	"pnyx/worker/webhook"
@@ -55,15 +57,17 @@ func NewLeader(o Options) *Leader {
 		Warehouse: o.Warehouse, Store: o.Store, Sender: webhook.NewSender(o.PrivateReceivers), Now: time.Now,
 		Logger: o.Logger, Metrics: o.Metrics,
 	})
-	onChanges := newChangeMetrics(o.Metrics)
+	changes := changelog.New(changelog.Options{
+		Warehouse: o.Warehouse, Store: o.Store, Format: fmt.Sprint(publish.TopicRulesVersion), OnChanges: newChangeMetrics(o.Metrics),
+	})
 	l.feed = feed.New(feed.Options{
 		Warehouse: o.Warehouse, Store: o.Store, Invalidate: l.invalidate,
 		AwaitFullPublication: func(ctx context.Context) { l.publisher.AwaitFullPublication(ctx) },
-		OnChanges:            onChanges, OnShow: l.webhooks.Wake, Logger: o.Logger, Errors: l.errors,
+		Changes:              changes, OnShow: l.webhooks.Wake, Logger: o.Logger, Errors: l.errors,
 	})
 	l.publisher = publish.New(publish.Options{
 		Warehouse: o.Warehouse, Store: o.Store, Lease: l.lease, Interval: o.PublishInterval,
-		Invalidate: l.invalidate, OnPublish: l.feed.Wake, OnChanges: onChanges,
+		Invalidate: l.invalidate, OnPublish: l.feed.Wake, Changes: changes,
 		Progress: o.Progress, Logger: o.Logger, Metrics: o.Metrics, Errors: l.errors, Tracer: o.Tracer,
 	})
 	return l

@@ -115,18 +115,18 @@ type blocks struct {
 	first, last uint64
 	// end is the header of the last block.
 	end header
-	// logs are those of the filter, each with the time of its block.
+	// logs are the filter's logs, each with the time of its block.
 	logs []chainLog
 	// hashes are the hashes of the blocks with logs, where they were asked for.
 	hashes map[uint64]string
-	// foreign are logs that were answered although nobody asked for them.
+	// foreign are logs that were answered although they were not asked for.
 	foreign []chainLog
 }
 
 // addresses are the contracts whose logs are read.
 type addresses []string
 
-// refuseForeign keeps the logs that nobody asked for as rejected.
+// refuseForeign keeps the logs that were not asked for as rejected.
 func (c *Chain) refuseForeign(got blocks) {
 	for _, l := range got.foreign {
 		c.journal.Reject(record.SourceRef{}, fmt.Sprintf("block %d log %d", l.BlockNumber, l.Index),

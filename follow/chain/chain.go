@@ -54,12 +54,12 @@ const (
 
 // Options describe a chain to follow.
 type Options struct {
-	// ChainID is that of EIP-155.
+	// ChainID is the chain id of EIP-155.
 	ChainID uint64
 	// Endpoints are the JSON-RPC endpoints of the chain, the preferred one first. There is at
 	// least one. With several, a block is read the second time from another one.
 	Endpoints []*fetch.Host
-	// ClockEndpoints are those of the chain whose blocks the Governors' clocks count; empty
+	// ClockEndpoints are endpoints of the chain whose blocks the Governors' clocks count; empty
 	// for this chain. Contracts on Arbitrum see the blocks of Ethereum.
 	ClockEndpoints []*fetch.Host
 	// Governors are the contracts to follow.
@@ -181,7 +181,7 @@ func (c *Chain) lane(poll func(context.Context) (bool, error)) func(context.Cont
 }
 
 // filterOf returns the addresses of some Governors and their timelocks, whose logs are read
-// whatever their event: one that nobody knows may state a proposal or a vote.
+// whatever their event: an unknown one may state a proposal or a vote.
 func filterOf(governors []*governor) (filter addresses) {
 	for _, g := range governors {
 		filter = append(filter, g.addresses()...)

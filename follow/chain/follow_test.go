@@ -46,7 +46,7 @@ type follower struct {
 	upstream  *chain.Chain
 	lanes     map[string]follow.Lane
 	endpoints []http.Handler
-	// clockEndpoints are those of the chain whose blocks the Governor's clock counts.
+	// clockEndpoints are endpoints of the chain whose blocks the Governor's clock counts.
 	clockEndpoints []http.Handler
 	governors      []chain.Governor
 	finality       uint64

@@ -136,7 +136,7 @@ func (c *Chain) identify(ctx context.Context) error {
 	})
 }
 
-// firstFinal returns the final block at which reading begins: that of the cursor, or the
+// firstFinal returns the final block at which reading begins: the cursor's, or the
 // present one. A present one becomes the cursor before anything is read.
 func (c *Chain) firstFinal(ctx context.Context) (final block, err error) {
 	if cursor := c.cursor(laneFinal); cursor.Position != "" {

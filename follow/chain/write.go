@@ -13,7 +13,7 @@ import (
 
 // change is what is to be written in one go.
 type change struct {
-	// logs are new or read again, stale those of replaced blocks. What either is about is
+	// logs are new or read again, stale are logs of replaced blocks. What either is about is
 	// computed again, whether or not a log was stored before: a write that was interrupted
 	// between the logs and their records is so completed.
 	logs  []chainLog
@@ -86,7 +86,7 @@ func (c *Chain) decodeAll(logs []chainLog) (rows []warehouse.ChainLog) {
 }
 
 // keeps reports whether a log, which is the zero event if it is not read, is stored for a
-// Governor. A timelock executes what anybody proposes: it states operations, and no votes.
+// Governor. A timelock executes what any proposer proposes: it states operations, and no votes.
 func (g *governor) keeps(l chainLog, e event) bool {
 	ofTimelock := e.kind == eventScheduled || e.kind == eventDone
 	return e.kind != eventOther && ofTimelock != (strings.ToLower(l.Address) == g.address)
@@ -158,7 +158,7 @@ func (c *Chain) compute(
 	return records, consulted, nil
 }
 
-// note returns the keys that rows are about, and those of the proposals whose facts changed.
+// note returns the keys that rows are about, and the keys of proposals whose facts changed.
 // It notes in the position which proposals have logs above the final block.
 func (c *Chain) note(rows []warehouse.ChainLog, ch change) (keys, changed map[warehouse.ChainLogKey]bool) {
 	c.mu.Lock()
@@ -210,7 +210,7 @@ func (c *Chain) recordsOf(
 ) (records []record.Record) {
 	add := func(id string, r record.Record, left error) {
 		if left != nil {
-			c.journal.Reject(g.source, id, left)
+			c.journal.Reject(g.source, "part of "+id, left) // the rest is read
 		}
 		records = append(records, r)
 	}

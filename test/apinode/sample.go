@@ -9,6 +9,7 @@ import (
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
+	"pnyx/test/env"
 )
 
 // AsOf is when the data of samples was computed.
@@ -70,6 +71,9 @@ func (n *Node) publish() {
 	if err := lease.SetPublicationState(ctx, cache.PublicationState{
 		Revision: 1, CommittedThrough: time.Now().UnixMicro(), HeartbeatAt: governance.TimestampOf(time.Now()), CursorKey: []byte("sixteen bytes or more"),
 	}, token); err != nil {
+		n.Fatal(err)
+	}
+	if _, err := env.AddChanges(ctx, n.Store); err != nil {
 		n.Fatal(err)
 	}
 	if err := lease.Release(ctx); err != nil {

@@ -143,7 +143,7 @@ func (w *waitingRequests) wake(ctx context.Context, e *Environment) (float64, er
 		})
 	}
 	began := time.Now()
-	_, err = store.AddChanges(ctx, []governance.Change{{Kind: governance.TopicChange, Key: "bench", Revision: "1"}}, nil)
+	_, err = env.AddChanges(ctx, store, governance.Change{Kind: governance.TopicChange, Key: "bench", Revision: "1"})
 	err = errors.Join(err, store.Notify(ctx, nil))
 	reading.Wait()
 	if err = errors.Join(err, errors.Join(errs...)); err != nil {

@@ -38,6 +38,7 @@ func floors() [][]string {
 		{"follow/fetch", "follow/sources"},
 		{"follow/clock"},
 		{"worker/account", "worker/feed", "worker/publish"},
+		{"worker/changelog"},
 		{"worker/fill"},
 		{"worker/dossier"},
 		{"worker/backoff"},

@@ -4,9 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -35,6 +38,12 @@ func TestServeOutlivesItsRedisServerAndTakesItAlong(t *testing.T) {
 	first := start(t, dir, nil, "serve", "--demo").ready()
 	var want, got []json.RawMessage
 	first.Get("/v2/daos?limit=100", &want)
+	token := first.clientToken()
+	_, page := first.statusOf("/v2/changes", token)
+	cursor := regexp.MustCompile(`"nextCursor":"([^"]+)"`).FindStringSubmatch(page)
+	if cursor == nil {
+		t.Fatalf("got %s, want a cursor", page)
+	}
 
 	redis := embeddedRedis(t, dir)
 	before, err := redis.InfoMap(t.Context(), "server").Result()
@@ -84,6 +93,9 @@ func TestServeOutlivesItsRedisServerAndTakesItAlong(t *testing.T) {
 	}
 	if out := second.Output.String(); !strings.Contains(out, filepath.Join(moved, "redis.sock")) && len(moved) < 90 {
 		t.Errorf("got %s, want a socket in the moved folder", out)
+	}
+	if status, body := second.statusOf("/v2/changes?cursor="+url.QueryEscape(cursor[1]), token); status != http.StatusOK {
+		t.Errorf("a cursor of before both restarts: got %d %s, want 200", status, body)
 	}
 	second.Stop()
 	for _, name := range []string{"redis.url", "redis.sock"} {

@@ -1,16 +1,13 @@
 package e2e_test
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/big"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/shopspring/decimal"
 
@@ -102,56 +99,5 @@ func TestSourcesAChainIsFollowedToTheLastDigitAndThroughReorganizations(t *testi
 	for _, step := range []string{"prepare", "apply", "shrink"} {
 		f.lab.Script("reorg", step)
 		env.Until(t, f.difference)
-	}
-}
-
-func TestSourcesAVoteOnAChainShowsSecondsAfterItsBlock(t *testing.T) {
-	t.Parallel()
-	env.Sources(t)
-
-	f := followLab(t)
-	env.Until(t, f.difference)
-	bravo := slices.IndexFunc(f.lab.Expected(), func(g env.LabGovernor) bool { return g.Name == "bravo" })
-	g := f.lab.Expected()[bravo]
-	path := "/v2/proposals/" + f.key(g, g.Proposals[len(g.Proposals)-1].ID) + "/votes"
-	const votes = 10
-	var lines []byte
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		lines = f.lab.Script("live", "2", fmt.Sprint(votes))
-	}()
-	shown := map[string]time.Time{}
-	env.Until(t, func() error {
-		rows, err := f.Walk(path, 500)
-		for _, raw := range rows {
-			var row struct{ VoterIdentity string }
-			err = errors.Join(err, json.Unmarshal(raw, &row))
-			if _, known := shown[row.VoterIdentity]; !known {
-				shown[row.VoterIdentity] = time.Now()
-			}
-		}
-		if err == nil && len(shown) < votes+1 {
-			err = fmt.Errorf("got %d votes, want %d", len(shown), votes+1)
-		}
-		return err
-	})
-	<-ended
-	var lags []time.Duration
-	for line := range strings.Lines(string(lines)) {
-		var vote struct {
-			At    time.Time
-			Voter string
-		}
-		if err := json.Unmarshal([]byte(line), &vote); err != nil {
-			t.Fatal(err)
-		}
-		lags = append(lags, shown[strings.ToLower(vote.Voter)].Sub(vote.At))
-	}
-	slices.Sort(lags)
-	t.Logf("from the block to HTTP: median %s, greatest %s", lags[len(lags)/2], lags[len(lags)-1])
-	// The aim is 5 s; a busy machine takes longer.
-	if worst := lags[len(lags)-1]; worst > time.Minute {
-		t.Errorf("got %s from a block to HTTP, want seconds", worst)
 	}
 }

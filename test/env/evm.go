@@ -27,7 +27,7 @@ type EVM struct {
 
 // EVMView is what the contracts say of themselves after a step.
 type EVMView struct {
-	// Time is that of the newest block, in seconds.
+	// Time is the time of the newest block, in seconds.
 	Time int64
 	// Steps is how many steps there are, in the first view.
 	Steps     int

@@ -15,11 +15,9 @@ import (
 // find applies the rules of findings.
 func (c *composer) find() {
 	c.d.Findings = []governance.Finding{}
-	c.findPayload()
-	for i := range c.d.Actions {
-		c.findInAction(&c.d.Actions[i], fmt.Sprintf("/actions/%d", i))
-	}
+	c.findInActions()
 	c.findInProcess()
+	c.findInTimes()
 	c.findInVote()
 	severities := governance.Severities()
 	slices.SortStableFunc(c.d.Findings, func(a, b governance.Finding) int {
@@ -38,6 +36,28 @@ func (c *composer) find() {
 	if c.d.Unknowns == nil {
 		c.d.Unknowns = []governance.DossierUnknown{}
 	}
+}
+
+// findInActions applies the rules about what the proposal executes.
+func (c *composer) findInActions() {
+	c.findPayload()
+	for i := range c.d.Actions {
+		c.findInAction(&c.d.Actions[i], fmt.Sprintf("/actions/%d", i))
+	}
+	c.findInPayments()
+	if changed := c.d.Process.ActionsChangedAt; changed != nil && c.Detail.StartAt != nil && *changed > *c.Detail.StartAt {
+		c.found(rules.PayloadChanged, "/process/actionsChangedAt", refProposal)
+	}
+}
+
+// OnActions returns what the actions of a proposal come to, and the findings about them. Both rest on the proposal, its
+// topics and actions, and what was executed before; of the detail only on the start.
+func OnActions(f Facts) (governance.DossierEffects, []governance.Finding) {
+	c := composer{Facts: f, text: textOf(f), before: historyOf(f)}
+	c.milestones()
+	c.actions()
+	c.findInActions()
+	return c.d.Effects, c.d.Findings
 }
 
 // found adds a finding of a rule that rests on a fact and a source.
@@ -75,10 +95,7 @@ func (c *composer) findInAction(a *governance.DossierAction, pointer string) {
 	if a.Operation == string(abi.DelegateCall) && !isBatchOfSafe(a) {
 		found(rules.DelegateCalled, "/operation", a.Target.Address)
 	}
-	c.findPower(a, found)
-	if t := a.Transfer; t != nil && a.InText != nil {
-		c.findMoney(*t, *a.InText, found)
-	}
+	c.findPower(a, pointer, found)
 	for i := range a.Calls {
 		c.findInAction(&a.Calls[i], fmt.Sprintf("%s/calls/%d", pointer, i))
 	}
@@ -91,7 +108,7 @@ func isBatchOfSafe(a *governance.DossierAction) bool {
 }
 
 // findPower applies the rules about power.
-func (c *composer) findPower(a *governance.DossierAction, found func(rule, field string, args ...any)) {
+func (c *composer) findPower(a *governance.DossierAction, pointer string, found func(rule, field string, args ...any)) {
 	if a.Function == nil {
 		return
 	}
@@ -105,10 +122,10 @@ func (c *composer) findPower(a *governance.DossierAction, found func(rule, field
 		found(rules.GuardianRemoved, "/function", *a.Function)
 	case kind == abi.Upgrade:
 		found(rules.Upgraded, "/function", *a.Function, a.Target.Address)
-	case kind == abi.Role, kind == abi.Ownership, kind == abi.Safe && mentions("owner", "module", "guard", "threshold", "mastercopy", "fallback"):
-		found(rules.RoleMoved, "/function", *a.Function, "on "+a.Target.Address)
+	case kind == abi.Role, kind == abi.Ownership, kind == abi.Safe && !strings.HasPrefix(plain, "exec") && mentions("owner", "module", "guard", "threshold", "mastercopy", "fallback"):
+		found(rules.RoleMoved, "/function", *a.Function, a.Target.Address)
 	case (kind == abi.GovernanceSetting || kind == abi.Timelock) && len(a.Calls) == 0 && mentions("delay", "period", "quorum", "threshold", "vot"):
-		found(rules.SettingLowered, "/function", *a.Function, "a setting of "+a.Target.Address)
+		c.findSetting(a, pointer, found)
 	case kind == abi.Approval:
 		for i, argument := range a.Arguments {
 			if argument.Unlimited || argument.Name != nil && *argument.Name == "approved" && *argument.Value == "true" {
@@ -118,8 +135,71 @@ func (c *composer) findPower(a *governance.DossierAction, found func(rule, field
 	}
 }
 
-// findMoney applies the rules about money that moves.
-func (c *composer) findMoney(t governance.DossierTransfer, in governance.DossierInText, found func(rule, field string, args ...any)) {
+// findSetting compares a setting with the value before.
+func (c *composer) findSetting(a *governance.DossierAction, pointer string, found func(rule, field string, args ...any)) {
+	name := "a setting of " + a.Target.Address
+	at := slices.IndexFunc(c.d.Effects.Settings, func(s governance.DossierSetting) bool { return s.Action == pointer && s.Old != nil })
+	if at < 0 {
+		found(rules.SettingChanged, "/function", *a.Function, name)
+		return
+	}
+	set := c.d.Effects.Settings[at]
+	before, err := decimal.NewFromString(*set.Old)
+	after, err2 := decimal.NewFromString(set.New)
+	switch {
+	case err != nil || err2 != nil: // no numbers
+		found(rules.SettingChanged, "/function", *a.Function, name)
+	case after.LessThan(before):
+		found(rules.SettingLowered, "/function", *a.Function, name, before, after)
+	case after.GreaterThan(before):
+		found(rules.SettingRaised, "/function", *a.Function, name, before, after)
+	}
+}
+
+// payment is money that a call moves.
+type payment struct {
+	governance.DossierTransfer
+
+	chain string
+	in    *governance.DossierInText
+	// call and sum are the JSON pointers of the call and of the sum in effects that the money is part of. Findings
+	// about the first payment of a call point to the call.
+	call, sum string
+	first     bool
+}
+
+// findInPayments applies the rules about money that moves. Of many payments in one call that a rule applies to, a
+// finding names the first.
+func (c *composer) findInPayments() {
+	more := map[[2]string]int{}
+	at := map[[2]string]int{}
+	for _, p := range c.payments {
+		p.find(c, func(rule, field string, args ...any) {
+			key, fact := [2]string{rule, p.call}, p.sum
+			if p.first {
+				fact = p.call + field
+			}
+			if _, is := at[key]; is {
+				more[key]++
+				return
+			}
+			at[key] = len(c.d.Findings)
+			c.found(rule, fact, refActions, args...)
+		})
+	}
+	for key, n := range more {
+		c.d.Findings[at[key]].Sentence += fmt.Sprintf(" Likewise %d more in the same call.", n)
+	}
+}
+
+func (p payment) find(c *composer, found func(rule, field string, args ...any)) {
+	t, in := p.DossierTransfer, p.in
+	if t.Token != nil && c.Proposal.VotingToken == p.chain+":"+*t.Token {
+		found(rules.VotingTokenMoved, "/transfer", moneyInWords(t))
+	}
+	if by, is := c.before.paid[t.To]; is {
+		found(rules.RecipientKnown, "/transfer/to", t.To, by)
+	}
 	if in.Recipient != nil && !*in.Recipient {
 		found(rules.RecipientUnstated, "/inText/recipient", t.To)
 	}
@@ -147,9 +227,7 @@ func (c *composer) findInProcess() {
 	if len(kinds) >= 3 && (len(c.d.Effects.Transfers) > 0 || len(c.d.Effects.Permissions) > 0) {
 		c.found(rules.UnrelatedKinds, "/actions", refActions, len(kinds))
 	}
-	if len(p.Topics) == 0 || p.DiscussionDays != nil && powerOf(*p.DiscussionDays).LessThan(decimal.NewFromInt(1)) {
-		c.found(rules.NoDiscussion, "/process/topics", refProposal)
-	}
+	c.findDiscussion()
 	if p.VotingHours != nil && p.MedianVotingHours != nil &&
 		powerOf(*p.VotingHours).Mul(decimal.NewFromInt(2)).LessThan(powerOf(*p.MedianVotingHours)) {
 		c.found(rules.ShortVote, "/process/votingHours", refProposal, *p.VotingHours, *p.MedianVotingHours)
@@ -160,8 +238,36 @@ func (c *composer) findInProcess() {
 			c.found(rules.SameActionsFailed, fmt.Sprintf("/process/similar/%d", i), refProposal, s.ProposalKey)
 		}
 	}
-	if p.ExecutedAt != nil {
+}
+
+// findDiscussion compares the discussion with the DAO's median.
+func (c *composer) findDiscussion() {
+	p := c.d.Process
+	if len(p.Topics) == 0 && c.Proposal.DiscussionURL != "" {
+		c.unknown("missing_data", "the discussion that the proposal links to", "its length and its objections tell how well the proposal was reviewed",
+			c.Proposal.DiscussionURL)
+		return
+	}
+	least := decimal.NewFromInt(3) // thirds of a day
+	if p.MedianDiscussionDays != nil {
+		least = powerOf(*p.MedianDiscussionDays)
+	}
+	if len(p.Topics) == 0 || p.DiscussionDays != nil && powerOf(*p.DiscussionDays).Mul(decimal.NewFromInt(3)).LessThan(least) {
+		c.found(rules.NoDiscussion, "/process/topics", refProposal)
+	}
+}
+
+// findInTimes applies the rules about execution.
+func (c *composer) findInTimes() {
+	p := c.d.Process
+	switch {
+	case p.ExecutedAt != nil:
 		c.found(rules.ConfirmedByRecord, "/process/executedAt", refProposal)
+	case p.ExpiresAt != nil && *p.ExpiresAt > c.AsOf && *p.ExpiresAt-c.AsOf <= 2*day && c.Detail.Outcome == governance.Passed:
+		c.found(rules.ExpiresSoon, "/process/expiresAt", refProposal, *p.ExpiresAt)
+	}
+	if p.ExecutedAt == nil && p.QueuedAt != nil && p.ExecutableAt != nil && *p.ExecutableAt-*p.QueuedAt >= day {
+		c.found(rules.TimelockTime, "/process/executableAt", refProposal, int64((*p.ExecutableAt-*p.QueuedAt)/hour))
 	}
 }
 

@@ -24,6 +24,7 @@ import (
 	"pnyx/governance/rules"
 	"pnyx/warehouse"
 	"pnyx/worker/backoff"
+	"pnyx/worker/changelog"
 )
 
 const (
@@ -53,9 +54,8 @@ type Options struct {
 	// OnShow is called with the revision up to which the lists are written, and show what
 	// has happened. It returns at once.
 	OnShow func(revision uint64)
-	// OnChanges is called with how many rows were added to the stream of changes, and how many
-	// it has.
-	OnChanges func(added int, length int64)
+	// Changes is the log of what is published.
+	Changes *changelog.Log
 	// Logger receives errors.
 	Logger *slog.Logger
 	// Errors counts failed attempts.
@@ -74,14 +74,14 @@ type Builder struct {
 }
 
 type progress struct {
-	// revision is that of the last write, in microseconds of the warehouse's clock.
+	// revision is the revision of the last write, in microseconds of the warehouse's clock.
 	revision uint64
 	// rulesVersion differs between programs with different rules.
 	rulesVersion uint64
 	// visibleThrough is the time up to which the lists show what has happened; zero before
 	// the first check.
 	visibleThrough governance.Timestamp
-	// fullRevision is that of the last full publication; zero before the first.
+	// fullRevision is the revision of the last full publication; zero before the first.
 	fullRevision uint64
 	// nextVisible is when rows become visible next, by this machine's clock, or are checked
 	// for anyway; zero for at once.

@@ -14,8 +14,8 @@ import (
 
 // showVisible changes the versions of the lists in which rows became visible since the
 // last call: events of the future are stored, but a list shows nothing later than its
-// version. The first call, and one after an error, changes those of which nothing was told; after
-// a flush of Redis, all.
+// version. The first call, and one after an error, changes the versions of which nothing was
+// told; after a flush of Redis, all.
 func (b *Builder) showVisible(ctx context.Context) error {
 	// The version of the list of all DAOs is missing only after a flush.
 	_, err := b.Store.Version(ctx, query.Events{}.Scope())
@@ -68,19 +68,25 @@ func (b *Builder) checkFullRevision(ctx context.Context) error {
 }
 
 // resume returns the changes that the term before, or what failed, has not told: lists of DAOs
-// of which nothing changed keep their versions, and callers their copies. Where Redis does not know
-// what was told, or may have lost versions, all lists change, and the stream of changes begins after
-// their rows.
+// of which nothing changed keep their versions, and callers their copies. Where Redis has lost what
+// was told, the warehouse knows it; where it may have lost versions, all lists change.
 func (b *Builder) resume(ctx context.Context, now governance.Timestamp) (map[string]warehouse.DAOChanges, error) {
 	state, err := b.Store.FeedState(ctx)
-	if errors.Is(err, cache.ErrMiss) {
-		return b.allLists(ctx)
-	}
-	if err != nil {
+	lost := errors.Is(err, cache.ErrMiss)
+	if lost {
+		told, err := b.Changes.Feed(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if told == nil {
+			return b.allLists(ctx)
+		}
+		state.Revision, state.VisibleThrough = told.Revision, told.VisibleThrough
+	} else if err != nil {
 		return nil, err
 	}
 	changes := map[string]warehouse.DAOChanges{}
-	if state.FullRevision != 0 && state.FullRevision != b.fullRevision {
+	if lost || state.FullRevision != 0 && state.FullRevision != b.fullRevision {
 		if changes, err = b.allLists(ctx); err != nil {
 			return nil, err
 		}
@@ -194,12 +200,12 @@ func (b *Builder) setVersions(
 	}
 	// What is cut off before is found again by the state in the stream.
 	state := cache.FeedState{Revision: b.revision, VisibleThrough: b.visibleThrough, FullRevision: b.fullRevision}
-	added, length, err := writer.WriteChanges(ctx, &state)
+	rows, err := writer.TakeChanges(ctx)
 	if err != nil {
 		return err
 	}
-	if added > 0 {
-		b.OnChanges(added, length)
+	if err := b.Changes.Add(ctx, rows, &state); err != nil {
+		return err
 	}
 	b.Invalidate(ctx, writer)
 	b.OnShow(b.revision)

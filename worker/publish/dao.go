@@ -22,7 +22,7 @@ type daoPublication struct {
 	counted           map[string]warehouse.Participation
 	ranged            map[string]bool
 	committedAt       time.Time
-	// voteCoverage is that of every DAO by id. It is nil until all of them were summed up
+	// voteCoverage is the coverage of every DAO by id. It is nil until all of them were summed up
 	// once in this term.
 	voteCoverage map[string]governance.VoteCoverage
 	// classes, lagging and withheld are as in Result, and written is WrittenDAOs.
@@ -118,7 +118,7 @@ func (d *daoPublication) publishDAO(
 ) error {
 	dao, exists := d.catalog.DAOs[id]
 	if !exists {
-		d.noteChange(governance.DAOChange, id, id)
+		d.noteDAO(id)
 		return d.removeDAO(ctx, id)
 	}
 	e := evaluateDAO(dao, d.catalog, totals)
@@ -140,8 +140,15 @@ func (d *daoPublication) publishDAO(
 	}
 	d.wantParticipation(id, participation, !d.everything)
 	d.written[id] = true
-	d.noteChange(governance.DAOChange, id, id)
+	d.noteDAO(id)
 	return d.writeDAO(ctx, e)
+}
+
+// noteDAO notes a DAO that is to be told.
+func (d *daoPublication) noteDAO(id string) {
+	if d.untold.hasDAO(id) {
+		d.noteChange(governance.DAOChange, id, id)
+	}
 }
 
 // keepPrevious notes on the published detail of a DAO since when newer numbers are due,
@@ -164,7 +171,7 @@ func (d *daoPublication) keepPrevious(ctx context.Context, id string) (kept bool
 	}
 	due := governance.TimestampOf(d.at)
 	switch {
-	case d.everything: // nobody knows what it lacks: it may be of a worker that ended long ago
+	case d.everything: // what it lacks is unknown: it may be of a worker that ended long ago
 		due = view.DataAsOf
 	case !d.committedAt.IsZero():
 		due = governance.TimestampOf(d.committedAt)

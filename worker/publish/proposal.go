@@ -113,7 +113,9 @@ func (p *proposalPublication) evaluate(
 			return nil, err
 		}
 		for _, proposal := range group {
-			daoID := p.catalog.OwnerOf(record.SourceRef{Provider: proposal.Provider, ID: proposal.SourceID})
+			source := record.SourceRef{Provider: proposal.Provider, ID: proposal.SourceID}
+			daoID := p.catalog.OwnerOf(source)
+			proposal.Flagged = proposal.Flagged || p.catalog.Sources[source].Flagged
 			counted := ballots{totals: totals[proposal.Ref], groups: groups[proposal.Ref]}
 			proposal.Withdrawn = proposal.Withdrawn || p.mirrors.isSuperseded(proposal.Ref)
 			e := evaluate(proposal, daoID, counted, p.at)
@@ -181,7 +183,7 @@ func (p *proposalPublication) writeProposal(
 			return err
 		}
 		if exists && former == e.identity {
-			p.noteChange(governance.ProposalChange, string(e.key), e.identity.DAOID)
+			p.noteProposal(e.proposal.Ref, e.key, e.identity.DAOID)
 			written.shown = append(written.shown, e)
 		}
 		if exists {
@@ -190,7 +192,7 @@ func (p *proposalPublication) writeProposal(
 		}
 	}
 	if wasPublished && former != e.identity {
-		if err := p.retract(ctx, former); err != nil {
+		if err := p.retract(ctx, e.proposal.Ref, former); err != nil {
 			return err
 		}
 	}
@@ -201,7 +203,7 @@ func (p *proposalPublication) writeProposal(
 		return err
 	}
 	p.daos[e.identity.DAOID] = true
-	p.noteChange(governance.ProposalChange, string(e.key), e.identity.DAOID)
+	p.noteProposal(e.proposal.Ref, e.key, e.identity.DAOID)
 	written.shown = append(written.shown, e)
 	if !p.everything || e.lifecycle == governance.Active {
 		p.wantTotals(e, !p.everything)
@@ -216,11 +218,11 @@ func (p *proposalPublication) writeProposal(
 // failover of Redis may have brought them back.
 func (p *proposalPublication) withdraw(ctx context.Context, c *chunk, e *evaluation, written *writtenChunk) error {
 	if former, wasPublished := c.published[e.proposal.Ref]; wasPublished && former.Identity != e.identity {
-		if err := p.retract(ctx, former.Identity); err != nil {
+		if err := p.retract(ctx, e.proposal.Ref, former.Identity); err != nil {
 			return err
 		}
 	}
-	if err := p.retract(ctx, e.identity); err != nil {
+	if err := p.retract(ctx, e.proposal.Ref, e.identity); err != nil {
 		return err
 	}
 	written.counted = append(written.counted, e)
@@ -268,10 +270,10 @@ func (p *proposalPublication) writeViews(ctx context.Context, e *evaluation) err
 
 // retract removes the views of a proposal that was withdrawn, or that moved to another DAO
 // and with it to another key. The sums of the DAO change.
-func (p *proposalPublication) retract(ctx context.Context, former governance.Identity) error {
+func (p *proposalPublication) retract(ctx context.Context, ref record.RefHash, former governance.Identity) error {
 	p.daos[former.DAOID] = true
 	key := former.ProposalKey()
-	p.noteChange(governance.ProposalChange, string(key), former.DAOID)
+	p.noteProposal(ref, key, former.DAOID)
 	views := []cache.Key{cache.ProposalDetailKey(key), cache.VoteSummaryKey(key), cache.EvidenceKey(key)}
 	for _, view := range views {
 		if err := p.writer.RemoveView(ctx, view); err != nil {

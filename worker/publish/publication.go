@@ -33,7 +33,7 @@ type Input struct {
 	// ballots are counted at the same moment as the proposals, so that records which land
 	// meanwhile cannot make the two differ again.
 	Lagging map[string]bool
-	// VoteCoverage is that of every DAO after the publication before. It is nil in the
+	// VoteCoverage is the coverage of every DAO after the publication before. It is nil in the
 	// first publication of a term, which then sums up all DAOs.
 	VoteCoverage map[string]governance.VoteCoverage
 }
@@ -88,7 +88,7 @@ func (p *Publisher) Publish(ctx context.Context, in Input) (Result, error) {
 	}
 	r := &run{
 		Publisher: p, revision: in.Revision, at: in.At,
-		writer: p.Store.NewWriter(in.Revision), catalog: work.catalog, everything: work.everything,
+		writer: p.Store.NewWriter(in.Revision), catalog: work.catalog, everything: work.everything, untold: work.untold,
 	}
 	list, err := r.newProposalList(ctx, work.everything)
 	if err != nil {
@@ -159,8 +159,9 @@ type run struct {
 	writer *cache.Writer
 	// catalog holds every source that the records of the publication name.
 	catalog warehouse.Catalog
-	// everything is as in workload.
+	// everything and untold are as in workload.
 	everything bool
+	untold     *untold
 }
 
 // withWriter returns the same publication with a writer for another goroutine.
@@ -186,23 +187,28 @@ func (r *run) publishFollowing(
 	return errors.Join(r.writer.Join(ctx, list.writer), r.writer.Join(ctx, topics.writer))
 }
 
-// noteChange notes what is written, for the stream of changes. A publication of everything
-// restarts the stream instead.
+// noteChange notes what is written, for the log of changes.
 func (r *run) noteChange(kind governance.ChangeKind, key, daoID string) {
-	if !r.everything {
-		r.writer.AddChange(kind, key, daoID, governance.TimestampOf(r.at))
+	r.writer.AddChange(kind, key, daoID, governance.TimestampOf(r.at))
+}
+
+// noteProposal notes a proposal that is to be told, and that its DAOs are.
+func (r *run) noteProposal(ref record.RefHash, key governance.ProposalKey, daoID string) {
+	if r.untold.hasProposal(ref) {
+		r.noteChange(governance.ProposalChange, string(key), daoID)
+		r.untold.addDAO(daoID)
 	}
 }
 
-// writeChanges flushes what was written so far, and adds its keys to the stream of changes.
+// writeChanges flushes what was written so far, and adds its keys to the log of changes.
 // The warehouse must not state yet that it is published: rows that are cut off are written
 // by the next publication.
 func (r *run) writeChanges(ctx context.Context) error {
-	added, length, err := r.writer.WriteChanges(ctx, nil)
-	if added > 0 {
-		r.OnChanges(added, length)
+	changes, err := r.writer.TakeChanges(ctx)
+	if err != nil {
+		return err
 	}
-	return err
+	return r.Changes.Add(ctx, changes, nil)
 }
 
 func (r *run) head() cache.View {

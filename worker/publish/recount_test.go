@@ -20,6 +20,7 @@ import (
 	"pnyx/test/env"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
+	"pnyx/worker/changelog"
 )
 
 // electorate publishes the proposals of two DAOs, counted by ranges of a few voters.
@@ -49,10 +50,12 @@ func newElectorate(t *testing.T, ofEachType int) *electorate {
 		t.Fatal(err)
 	}
 	e := &electorate{t: t, redisURL: url, random: rand.New(rand.NewPCG(8, 4)), shown: func() {}, noted: func() {}}
+	opened := env.Warehouse(t)
 	e.publisher = New(Options{
-		Warehouse: env.Warehouse(t), Store: store, Lease: lease,
-		Invalidate: func(context.Context, *cache.Writer) { e.shown() }, OnPublish: func() {}, OnChanges: func(int, int64) { e.noted() },
-		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)), Metrics: prometheus.NewRegistry(),
+		Warehouse: opened, Store: store, Lease: lease,
+		Invalidate: func(context.Context, *cache.Writer) { e.shown() }, OnPublish: func() {},
+		Changes: changelog.New(changelog.Options{Warehouse: opened, Store: store, OnChanges: func(int, int64) { e.noted() }}),
+		Logger:  slog.New(slog.NewTextHandler(t.Output(), nil)), Metrics: prometheus.NewRegistry(),
 		Errors: prometheus.NewCounter(prometheus.CounterOpts{Name: "errors_total", Help: "Errors."}),
 	})
 	e.publisher.rangedFrom, e.publisher.daoRangedFrom, e.publisher.votersPerRange, e.publisher.recountInterval = 1, 1, 4, 0

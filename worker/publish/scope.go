@@ -2,9 +2,12 @@ package publish
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
+	"sync"
 
+	"pnyx/cache"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
 )
@@ -18,27 +21,51 @@ type Scope interface {
 type workload struct {
 	// everything is set by the scope of that name.
 	everything bool
+	// untold is what the log of changes is to tell; nil for all that is published.
+	untold *untold
 	// catalog is read after the records that name its sources, so that it has them all.
 	catalog warehouse.Catalog
 	// proposals are ordered by reference.
 	proposals []record.RefHash
-	// counterparts are the same proposals at other providers, and mirrors those of Governors'
+	// counterparts are the same proposals at other providers, and mirrors the mirrors of Governors'
 	// proposals.
 	counterparts map[record.RefHash][]record.RefHash
 	mirrors      mirrors
-	// daos are published in addition to those of the proposals.
+	// daos are published in addition to the proposals' DAOs.
 	daos   map[string]bool
 	topics topicScope
 }
 
 // Everything covers all proposals, DAOs and topics of the warehouse.
-type Everything struct{}
+type Everything struct {
+	// Untold is what has changed since the log of changes was written last, which is told again,
+	// as Redis may have lost it; nil to tell of everything.
+	Untold *Changes
+	// Lagging are the DAOs that kept previous numbers then.
+	Lagging []string
+}
 
 // load reads the records before the catalog.
-func (Everything) load(
+func (e Everything) load(
 	ctx context.Context, p *Publisher, _ map[string]bool,
 ) (work workload, err error) {
 	work = workload{everything: true, daos: map[string]bool{}}
+	if e.Untold != nil {
+		changes, err := e.Untold.load(ctx, p, nil)
+		if err != nil {
+			return work, err
+		}
+		for _, id := range e.Lagging {
+			changes.daos[id] = true
+		}
+		// Redis may not know any more that they were published.
+		for source := range e.Untold.Sources {
+			if id, claimed := claimedDAO(changes.catalog, source); claimed {
+				changes.daos[id], work.daos[id] = true, true
+			}
+		}
+		work.untold, work.topics = newUntold(changes), changes.topics
+	}
 	if work.proposals, err = p.Warehouse.AllProposals(ctx); err != nil {
 		return work, err
 	}
@@ -77,7 +104,8 @@ type Changes struct {
 }
 
 // load reads the catalog first: the batches were read before, so it has all of their
-// sources. Proposals whose source has changed hands are added, and counterparts.
+// sources. Proposals whose source has changed hands, or is spam now or no more, are added, and
+// counterparts.
 func (c Changes) load(
 	ctx context.Context, p *Publisher, lagging map[string]bool,
 ) (work workload, err error) {
@@ -100,7 +128,15 @@ func (c Changes) load(
 		work.topics.addForum(source)
 		daoID := work.catalog.OwnerOf(source)
 		work.daos[daoID] = true
-		moved, err := p.Warehouse.ProposalsMoved(ctx, source, daoID)
+		if id, claimed := claimedDAO(work.catalog, source); claimed {
+			switch _, err := p.Store.View(ctx, cache.DAODetailKey(id)); {
+			case err == nil:
+				work.daos[id] = true
+			case !errors.Is(err, cache.ErrMiss):
+				return work, err
+			}
+		}
+		moved, err := p.Warehouse.ProposalsMoved(ctx, source, daoID, work.catalog.Sources[source].Flagged)
 		if err != nil {
 			return work, err
 		}
@@ -115,6 +151,12 @@ func (c Changes) load(
 		return slices.Compare(a[:], b[:])
 	})
 	return work, nil
+}
+
+// claimedDAO returns the DAO that a source was by itself before another one claimed it.
+func claimedDAO(catalog warehouse.Catalog, source record.SourceRef) (id string, claimed bool) {
+	_, exists := catalog.DAOs[source.ID]
+	return source.ID, !exists
 }
 
 // addRelated reads which of the proposals exist at another provider as well, and adds
@@ -158,5 +200,41 @@ type topicScope struct {
 func (s *topicScope) addForum(source record.SourceRef) {
 	if source.Provider.IsForum() {
 		s.forums[source.ID] = true
+	}
+}
+
+// untold is what a publication of everything tells of in the log of changes: what a publication
+// of changes would have published. It is safe for concurrent use.
+type untold struct {
+	proposals map[record.RefHash]bool
+
+	mu   sync.Mutex
+	daos map[string]bool
+}
+
+func newUntold(work workload) *untold {
+	found := &untold{proposals: map[record.RefHash]bool{}, daos: maps.Clone(work.daos)}
+	for _, ref := range work.proposals {
+		found.proposals[ref] = true
+	}
+	return found
+}
+
+func (u *untold) hasProposal(ref record.RefHash) bool { return u == nil || u.proposals[ref] }
+
+func (u *untold) hasDAO(id string) bool {
+	if u == nil {
+		return true
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.daos[id]
+}
+
+func (u *untold) addDAO(id string) {
+	if u != nil {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		u.daos[id] = true
 	}
 }

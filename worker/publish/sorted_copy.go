@@ -174,14 +174,7 @@ func (p *Publisher) announceCopies(ctx context.Context, copies ...warehouse.Sort
 		}
 		changes = append(changes, change)
 	}
-	if len(changes) == 0 {
-		return nil
-	}
-	length, err := p.Store.AddChanges(ctx, changes, nil)
-	if err == nil {
-		p.OnChanges(len(changes), length)
-	}
-	return err
+	return p.Changes.Add(ctx, changes, nil)
 }
 
 // dropSortedCopies drops the copies that were replaced, except those in previous, which

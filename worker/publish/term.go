@@ -16,6 +16,8 @@ import (
 	"pnyx/cache/accounts"
 	"pnyx/governance"
 	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+	"pnyx/worker/changelog"
 )
 
 const (
@@ -125,6 +127,11 @@ func (t *leaderTerm) step(ctx context.Context, pulseAge time.Duration) error {
 		return t.publishAll(ctx, now, runIDs)
 	}
 	if t.processed == nil {
+		told, err := t.publisher.Changes.Open(ctx)
+		if err != nil {
+			return err
+		}
+		published.ChangesEpoch = told.Epoch // which an earlier version does not write
 		t.resumeFrom(published)
 	}
 	if t.isQuiet(pulse) {
@@ -259,6 +266,10 @@ func (t *leaderTerm) publishAll(ctx context.Context, now time.Time, runIDs strin
 	if err != nil {
 		return err
 	}
+	told, untold, err := t.untold(ctx, now)
+	if err != nil {
+		return err
+	}
 	// Taken before the first write. Redis accepts the publication at its end only if the
 	// token is still there, so that one which was flushed meanwhile does not count as
 	// complete.
@@ -273,13 +284,17 @@ func (t *leaderTerm) publishAll(ctx context.Context, now time.Time, runIDs strin
 	}
 	// What the batches change is in what is counted next, but not in sums of ranges.
 	t.publisher.forgetSums()
-	in := Input{Revision: t.nextRevision(now), At: now, Scope: Everything{}}
+	scope := Everything{Untold: untold}
+	if told.Position != nil {
+		scope.Lagging = told.Position.LaggingDAOs
+	}
+	in := Input{Revision: t.nextRevision(now), At: now, Scope: scope}
 	result, err := t.publisher.Publish(ctx, in)
 	if err != nil {
 		return fmt.Errorf("publish everything: %w", err)
 	}
 	t.resumeFrom(cache.PublicationState{
-		CursorKey: key, LastFullRevision: in.Revision, ServerRunIDs: runIDs,
+		CursorKey: key, LastFullRevision: in.Revision, ServerRunIDs: runIDs, ChangesEpoch: told.Epoch,
 		Revision: in.Revision, CommittedThrough: now.UnixMicro(),
 	})
 	t.markProcessed(batches)
@@ -292,6 +307,40 @@ func (t *leaderTerm) publishAll(ctx context.Context, now time.Time, runIDs strin
 		return err
 	}
 	return t.publisher.Store.RetirePreviousFormat(ctx, previous)
+}
+
+// untold opens the log of changes, and returns what it does not tell of yet, for a publication of
+// everything: what batches and the clock have changed since the last publication that Redis may have
+// lost. It is nil for everything, and empty for nothing, before the first publication.
+func (t *leaderTerm) untold(ctx context.Context, now time.Time) (told changelog.Told, untold *Changes, err error) {
+	if told, err = t.publisher.Changes.Open(ctx); err != nil || told.Everything {
+		return told, nil, err
+	}
+	untold = &Changes{Proposals: map[record.RefHash]bool{}, Sources: map[record.SourceRef]bool{}}
+	position := told.Position
+	if position == nil {
+		return told, untold, nil
+	}
+	untold.AllForums, untold.Since = true, position.Revision
+	since := time.UnixMicro(min(position.CommittedThrough, now.UnixMicro())).Add(-commitOverlap)
+	batches, err := t.publisher.Warehouse.CommittedBatches(ctx, since)
+	if err != nil {
+		return told, nil, err
+	}
+	for _, batch := range batches {
+		maps.Copy(untold.Proposals, batch.Changes.Proposals)
+		maps.Copy(untold.Sources, batch.Changes.Sources)
+	}
+	due, err := t.publisher.Warehouse.ProposalsDue(ctx, now)
+	if err != nil {
+		return told, nil, err
+	}
+	// A publication that was cut off has left none due.
+	turned, err := warehouse.NewChangeLog(t.publisher.Warehouse).Turned(ctx, since, now)
+	for _, ref := range slices.Concat(due, turned) {
+		untold.Proposals[ref] = true
+	}
+	return told, untold, err
 }
 
 // maxWithheldTries is how often the first publication of a cache format counts again what it
@@ -443,6 +492,10 @@ func (t *leaderTerm) commit(ctx context.Context, in Input, result Result, token 
 	t.voteCoverage = result.VoteCoverage
 	t.checkedForums = true
 	t.publisher.metrics.observe(in, result)
+	told := warehouse.ChangePosition{CommittedThrough: in.At.UnixMicro(), Revision: in.Revision, LaggingDAOs: t.published.LaggingDAOs}
+	if err := t.publisher.Changes.Advance(ctx, told); err != nil {
+		return err
+	}
 	if err := t.heartbeat(ctx, in.At, token); err != nil {
 		return err
 	}

@@ -16,15 +16,18 @@ import (
 // the same time.
 const topicBatchSize = 1000
 
-// topicRulesVersion is the version of the rules for topics: how posts are read, what
+// TopicRulesVersion is the version of the rules for topics: how posts are read, what
 // links name, what is relevant. Raising it publishes every topic again.
-const topicRulesVersion = 1
+const TopicRulesVersion = 1
 
 type topicPublication struct {
 	*run
 	// daos collects the DAOs whose topic lists have changed.
 	daos      map[string]bool
 	published int
+	// differing are those that differ from what is published of them, in a publication of
+	// everything that does not tell all.
+	differing map[warehouse.TopicRef]bool
 }
 
 // publish writes the topics of a scope. Redis is written before the states in the
@@ -53,7 +56,7 @@ func (t *topicPublication) publish(ctx context.Context, scope topicScope) error 
 func (t *topicPublication) changed(
 	ctx context.Context, scope topicScope,
 ) ([]warehouse.TopicRef, error) {
-	if t.everything {
+	if t.everything && t.untold == nil {
 		return scope.all, nil
 	}
 	var refs []warehouse.TopicRef
@@ -62,7 +65,7 @@ func (t *topicPublication) changed(
 		if err != nil {
 			return nil, err
 		}
-		if refs, err = t.Warehouse.TopicsChanged(ctx, forums, topicRulesVersion, scope.since); err != nil {
+		if refs, err = t.Warehouse.TopicsChanged(ctx, forums, TopicRulesVersion, scope.since); err != nil {
 			return nil, err
 		}
 	}
@@ -72,6 +75,13 @@ func (t *topicPublication) changed(
 			return nil, err
 		}
 		refs = append(refs, linked...)
+	}
+	if t.everything {
+		t.differing = make(map[warehouse.TopicRef]bool, len(refs))
+		for _, ref := range refs {
+			t.differing[ref] = true
+		}
+		return scope.all, nil
 	}
 	slices.SortFunc(refs, func(a, b warehouse.TopicRef) int {
 		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.ExternalID, b.ExternalID))
@@ -114,7 +124,7 @@ func (t *topicPublication) retract(ctx context.Context, refs []warehouse.TopicRe
 			continue
 		}
 		t.daos[former.DAOID] = true
-		t.noteChange(governance.TopicChange, string(former.TopicKey()), former.DAOID)
+		t.noteTopic(ref, former)
 		if err := t.writer.RemoveView(ctx, cache.TopicDetailKey(former.TopicKey())); err != nil {
 			return err
 		}
@@ -164,8 +174,15 @@ func (t *topicPublication) evaluate(
 	return evaluations, nil
 }
 
+// noteTopic notes a topic that is to be told.
+func (t *topicPublication) noteTopic(ref warehouse.TopicRef, identity governance.Identity) {
+	if t.differing == nil || t.differing[ref] {
+		t.noteChange(governance.TopicChange, string(identity.TopicKey()), identity.DAOID)
+	}
+}
+
 func (t *topicPublication) writeTopic(ctx context.Context, e *topicEvaluation) error {
-	t.noteChange(governance.TopicChange, string(e.identity.TopicKey()), e.identity.DAOID)
+	t.noteTopic(warehouse.TopicRef{Host: e.topic.Host, ExternalID: e.topic.ExternalID}, e.identity)
 	key := cache.TopicDetailKey(e.identity.TopicKey())
 	if !e.topic.Visible {
 		return t.writer.RemoveView(ctx, key)

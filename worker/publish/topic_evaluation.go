@@ -120,6 +120,6 @@ func (e *topicEvaluation) state(revision uint64) warehouse.TopicState {
 		TopicRef: e.topic.Ref(), Row: e.row(), Related: e.relevant, Visible: e.topic.Visible,
 		Replies: e.replies(), Posts: e.topic.Posts, Likes: e.topic.Likes, Views: e.topic.Views,
 		Name: e.name, Links: e.post.Links, Proposals: proposals,
-		TopicVersion: e.topic.Version, RulesVersion: topicRulesVersion, Revision: revision,
+		TopicVersion: e.topic.Version, RulesVersion: TopicRulesVersion, Revision: revision,
 	}
 }
