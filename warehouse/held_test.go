@@ -74,7 +74,7 @@ func TestHeldIsWhatIsNotWithdrawn(t *testing.T) {
 		}
 		return proposals
 	}
-	wanted := []warehouse.HeldProposal{{ProposalRef: ref, SourceID: "harbor.eth", EndAt: &end, StatedVotes: &votes, State: "closed", Origin: "message 1"}}
+	wanted := []warehouse.HeldProposal{{ProposalRef: ref, SourceID: "harbor.eth", EndAt: &end, StatedVotes: &votes, Origin: "message 1"}}
 	if diff := cmp.Diff(wanted, list(time.Time{})); diff != "" {
 		t.Error(diff)
 	}
