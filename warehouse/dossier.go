@@ -110,22 +110,25 @@ func (w *Warehouse) TopicsOf(ctx context.Context, ref record.RefHash) ([]Topic, 
 
 // EarlierAction is an action of another proposal.
 type EarlierAction struct {
-	// ProposalRef is the proposal.
-	ProposalRef record.RefHash
+	// ProposalKey is the key of the proposal.
+	ProposalKey governance.ProposalKey
 	record.Action
 }
 
-// EarlierActions returns actions of proposals that call or name one of some addresses, the last
-// proposals first, at most 500.
-func (w *Warehouse) EarlierActions(ctx context.Context, of []record.RefHash, addresses []string) ([]EarlierAction, error) {
+// EarlierActions returns actions of a DAO's executed proposals that were created before a time and
+// call or name one of some addresses, those of the last proposals first, at most 500.
+func (w *Warehouse) EarlierActions(
+	ctx context.Context, daoID string, before *governance.Timestamp, addresses []string,
+) ([]EarlierAction, error) {
 	var packed []string
 	for _, address := range addresses {
 		packed = append(packed, strings.TrimPrefix(address, "0x"))
 	}
-	if len(of) == 0 || len(packed) == 0 {
+	if before == nil || len(packed) == 0 {
 		return nil, nil
 	}
-	rows, err := w.queryRefs(ctx, sqlText("dossier_earlier"), of, clickhouse.Named("addresses", addresses), clickhouse.Named("packed", packed))
+	rows, err := w.conn.Query(ctx, sqlText("dossier_earlier"), clickhouse.Named("dao", daoID), clickhouse.Named("before", int64(*before)),
+		clickhouse.Named("addresses", addresses), clickhouse.Named("packed", packed))
 	return selectRows[EarlierAction](rows, err, "read the earlier actions of a dossier")
 }
 

@@ -1,5 +1,5 @@
 SELECT
-    action.proposal_ref AS proposal_ref,
+    state.proposal_key AS proposal_key,
     chain,
     executor,
     target,
@@ -20,7 +20,6 @@ FROM
         calldata,
         delegate
     FROM actions FINAL
-    PREWHERE proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)
     WHERE NOT withdrawn
         AND (has({addresses:Array(String)}, target) OR multiSearchAny(lower(hex(calldata)), {packed:Array(String)}))
 ) AS action
@@ -28,12 +27,13 @@ INNER JOIN
 (
     SELECT
         proposal_ref,
+        proposal_key,
         end_at
     FROM proposal_states FINAL
-    WHERE proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)
+    WHERE dao_id = {dao:String} AND outcome = 'executed' AND ifNull(created_at, start_at) < fromUnixTimestamp64Milli({before:Int64}, 'UTC')
 ) AS state ON action.proposal_ref = state.proposal_ref
 ORDER BY
     state.end_at DESC,
-    proposal_ref,
+    action.proposal_ref,
     position
 LIMIT 500

@@ -17,6 +17,7 @@ import (
 	"pnyx/governance/query"
 	"pnyx/governance/rules"
 	"pnyx/test/env"
+	"pnyx/warehouse"
 	"pnyx/warehouse/record"
 )
 
@@ -123,6 +124,15 @@ func TestADossierFollowsItsRecords(t *testing.T) {
 func TestASensitiveActionIsASignal(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
+	instance := env.SharedEngine(t)
+	database := env.MigratedDatabase(t, instance)
+	conn := env.ConnectWarehouse(t, instance.URL(database))
+	opened, err := warehouse.Open(t.Context(), warehouse.Options{URL: instance.URL(database)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = opened.Close() })
+	h.warehouse = opened
 	h.startLeader(h.metrics)
 	h.startFiller()
 	write := func(call string, change func(*record.Proposal)) {
@@ -150,6 +160,27 @@ func TestASensitiveActionIsASignal(t *testing.T) {
 	if rows[0].DetectedAt != hour(-2) || rows[0].DeadlineAtMs == nil || *rows[0].DeadlineAtMs != hour(40) {
 		t.Errorf("got it at %s until %v", rows[0].DetectedAt, rows[0].DeadlineAtMs)
 	}
+	views := warehouse.ViewsDatabase(database)
+	for view, want := range map[string]string{
+		"findings": "role_moved high grantRole(bytes32,address) changes who has power over 0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48. ['/actions/0/function']",
+		"effects":  "permission 0x" + strings.Repeat("c3", 20) + " 0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48 granted",
+	} {
+		columns := map[string]string{"findings": "rule, ' ', severity, ' ', sentence, ' ', toString(facts)", "effects": "effect, ' ', recipient, ' ', target, ' ', change"}[view]
+		env.Until(t, func() error {
+			if got := env.Column(t, conn, fmt.Sprintf("SELECT concat(%s) FROM %s.proposal_%s", columns, views, view)); !slices.Equal(got, []string{want}) {
+				return fmt.Errorf("%s: got %q, want %q", view, got, want)
+			}
+			return nil
+		})
+	}
+	write(pay, func(*record.Proposal) {})
+	env.Until(t, func() error {
+		got := env.Column(t, conn, fmt.Sprintf("SELECT toString((effect, amount, amount_text, symbol)) FROM %s.proposal_effects", views))
+		if found := env.Column(t, conn, fmt.Sprintf("SELECT rule FROM %s.proposal_findings", views)); len(got) != 1 || got[0] != "('transfer',25000,'25000','USDC')" || len(found) > 0 {
+			return fmt.Errorf("got %q with findings %q", got, found)
+		}
+		return nil
+	})
 	write(grant, func(p *record.Proposal) { p.EndAt, p.State = new(hour(-1)), "closed" })
 	h.waitForSignals("dao.eth", "proposal_deadline_reminder 50", "voting_opened 40")
 }

@@ -82,7 +82,7 @@ func (r SignalRule) sign(hit RuleHit) RuleHit {
 // that were derived under another version have to be derived again.
 func FeedRulesVersion() uint64 {
 	hash := fnv.New64a()
-	fmt.Fprintln(hash, EventTypes(), importanceVersion)
+	fmt.Fprintln(hash, EventTypes(), importanceVersion, FindingsVersion)
 	for _, rule := range SignalRules() {
 		fmt.Fprintln(hash, rule.Type, rule.Version, rule.Actionability)
 	}

@@ -50,14 +50,14 @@ func (c *composer) findInActions() {
 	}
 }
 
-// OnActions returns the findings about what a proposal executes. They rest on the proposal, its topics and actions, and
-// what was executed before; of the detail only the identity and the start.
-func OnActions(f Facts) []governance.Finding {
+// OnActions returns what the actions of a proposal come to, and the findings about them. Both rest on the proposal, its
+// topics and actions, and what was executed before; of the detail only on the start.
+func OnActions(f Facts) (governance.DossierEffects, []governance.Finding) {
 	c := composer{Facts: f, text: textOf(f), before: historyOf(f)}
 	c.milestones()
 	c.actions()
 	c.findInActions()
-	return c.d.Findings
+	return c.d.Effects, c.d.Findings
 }
 
 // found adds a finding of a rule that rests on a fact and a source.

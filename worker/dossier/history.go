@@ -7,21 +7,7 @@ import (
 	"pnyx/governance"
 	"pnyx/governance/abi"
 	"pnyx/warehouse"
-	"pnyx/warehouse/record"
 )
-
-// maxExecuted bounds the executed proposals of a DAO that a dossier looks back at.
-const maxExecuted = 200
-
-// Executed returns the DAO's last executed proposals that were created before the proposal.
-func (f *Facts) Executed() (refs []record.RefHash) {
-	for _, k := range f.Known {
-		if k.DAOID == f.Detail.Identity.DAOID && k.Outcome == governance.Executed && createdBefore(k, f.Proposal) {
-			refs = append(refs, k.Ref)
-		}
-	}
-	return refs[max(0, len(refs)-maxExecuted):]
-}
 
 // Concerned returns the addresses that the actions pay, and the contracts whose settings they change.
 func (f *Facts) Concerned() (addresses []string) {
@@ -48,17 +34,14 @@ type history struct {
 }
 
 func historyOf(f Facts) history {
-	h, keys := history{map[string]governance.ProposalKey{}, map[string]string{}}, map[record.RefHash]governance.ProposalKey{}
-	for _, k := range f.Known {
-		keys[k.Ref] = k.Key
-	}
+	h := history{map[string]governance.ProposalKey{}, map[string]string{}}
 	for i := range f.Before {
 		decoded := warehouse.DecodeAction(&f.Before[i].Action)
 		inOne := map[string]string{} // of several in one action, the last counts
 		visit(&decoded, func(d *abi.Decoded) {
 			for _, p := range d.Payments() {
 				if _, is := h.paid[p.To]; !is {
-					h.paid[p.To] = keys[f.Before[i].ProposalRef]
+					h.paid[p.To] = f.Before[i].ProposalKey
 				}
 			}
 			if setting, is := settingOf(d); is {
