@@ -298,6 +298,9 @@ func decimalOf(d decimal.Decimal) *governance.Decimal {
 	return &text
 }
 
+// signed returns a number that may be negative.
+func signed(d *governance.Decimal) *governance.SignedDecimal { return (*governance.SignedDecimal)(d) }
+
 func countOf(n int) *governance.Decimal {
 	text := governance.CountOf(uint64(n)) //nolint:gosec // a length
 	return &text

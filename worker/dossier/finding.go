@@ -253,9 +253,9 @@ func (c finder) findDiscussion() {
 	}
 	least := decimal.NewFromInt(3) // thirds of a day
 	if p.MedianDiscussionDays != nil {
-		least = powerOf(*p.MedianDiscussionDays)
+		least = powerOf(governance.Decimal(*p.MedianDiscussionDays))
 	}
-	if len(p.Topics) == 0 || p.DiscussionDays != nil && powerOf(*p.DiscussionDays).Mul(decimal.NewFromInt(3)).LessThan(least) {
+	if len(p.Topics) == 0 || p.DiscussionDays != nil && powerOf(governance.Decimal(*p.DiscussionDays)).Mul(decimal.NewFromInt(3)).LessThan(least) {
 		c.found(rules.NoDiscussion, "/process/topics", refProposal)
 	}
 }
