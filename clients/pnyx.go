@@ -544,11 +544,12 @@ type ProposalsParams struct {
 	ProposerID      string        `query:"proposerId"`      // Only by this proposer, in any case of letters.
 	LifecycleStatus []Lifecycle   `query:"lifecycleStatus"` // Only in one of these states.
 	Outcome         []Outcome     `query:"outcome"`         // Only these outcomes.
+	Q               string        `query:"q"`               // Only with this in the title: three characters or more; case does not matter.
 	Flagged         *bool         `query:"flagged"`         // Also what the provider marks as spam.
 	TimeField       ProposalTime  `query:"timeField"`       // The time of from and to; what has none is left out. Default: updatedAt.
 	From            string        `query:"from"`            // At or after this time; 365 days before to if only that is given.
 	To              string        `query:"to"`              // Before this time; 365 days after from if only that is given.
-	Sort            ProposalOrder `query:"sort"`            // Newest by update or creation; or by end, active ones first. Default: updatedDesc.
+	Sort            ProposalOrder `query:"sort"`            // Newest by update or creation; by end, active ones first; or closed ones, the last that ended first. Default: updatedDesc.
 	Cursor          string        `query:"cursor"`          // Where to go on: meta.page.nextCursor of the page before.
 	Limit           int           `query:"limit"`           // Rows a page. Default: 100, the most.
 }
@@ -686,7 +687,8 @@ const (
 	ProposalTimeUpdatedAt ProposalTime = "updatedAt"
 )
 
-// ProposalOrder is newest by update or creation; or by end, active ones first.
+// ProposalOrder is newest by update or creation; by end, active ones first; or closed ones, the
+// last that ended first.
 type ProposalOrder string
 
 // The values of ProposalOrder. A later version of the API may have more.
@@ -694,6 +696,7 @@ const (
 	ProposalOrderUpdatedDesc ProposalOrder = "updatedDesc"
 	ProposalOrderCreatedDesc ProposalOrder = "createdDesc"
 	ProposalOrderEndingSoon  ProposalOrder = "endingSoon"
+	ProposalOrderEndedDesc   ProposalOrder = "endedDesc"
 )
 
 // BallotOrder is highest power first, or newest first.

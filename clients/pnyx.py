@@ -335,6 +335,7 @@ class Pnyx:
         proposer_id: str | None = None,
         lifecycle_status: Sequence[Lifecycle] | None = None,
         outcome: Sequence[Outcome] | None = None,
+        q: str | None = None,
         flagged: bool | None = None,
         time_field: ProposalTime | None = None,
         from_: str | None = None,
@@ -352,17 +353,19 @@ class Pnyx:
         proposer_id: Only by this proposer, in any case of letters.
         lifecycle_status: Only in one of these states.
         outcome: Only these outcomes.
+        q: Only with this in the title: three characters or more; case does not matter.
         flagged: Also what the provider marks as spam.
         time_field: The time of from and to; what has none is left out. Default: updatedAt.
         from_: At or after this time; 365 days before to if only that is given.
         to: Before this time; 365 days after from if only that is given.
-        sort: Newest by update or creation; or by end, active ones first. Default: updatedDesc.
+        sort: Newest by update or creation; by end, active ones first; or closed ones, the last that
+            ended first. Default: updatedDesc.
         cursor: Where to go on: meta.page.nextCursor of the page before.
         limit: Rows a page. Default: 100, the most.
         """
         return self._rows("/v2/proposals", {
             "daoId": dao_id, "provider": provider, "proposerId": proposer_id,
-            "lifecycleStatus": lifecycle_status, "outcome": outcome, "flagged": flagged,
+            "lifecycleStatus": lifecycle_status, "outcome": outcome, "q": q, "flagged": flagged,
             "timeField": time_field, "from": from_, "to": to, "sort": sort, "cursor": cursor,
             "limit": limit,
         })
@@ -717,8 +720,10 @@ DelegationDirection = Literal["given", "received"]
 ProposalTime = Literal["createdAt", "startAt", "endAt", "updatedAt"]
 """The time of from and to; what has none is left out."""
 
-ProposalOrder = Literal["updatedDesc", "createdDesc", "endingSoon"]
-"""Newest by update or creation; or by end, active ones first."""
+ProposalOrder = Literal["updatedDesc", "createdDesc", "endingSoon", "endedDesc"]
+"""Newest by update or creation; by end, active ones first; or closed ones, the last that ended
+first.
+"""
 
 BallotOrder = Literal["power", "time"]
 """Highest power first, or newest first."""

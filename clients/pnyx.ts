@@ -511,6 +511,8 @@ export interface ProposalsParams {
   lifecycleStatus?: readonly Lifecycle[] | undefined;
   /** Only these outcomes. */
   outcome?: readonly Outcome[] | undefined;
+  /** Only with this in the title: three characters or more; case does not matter. */
+  q?: string | undefined;
   /** Also what the provider marks as spam. */
   flagged?: boolean | undefined;
   /** The time of from and to; what has none is left out. Default: updatedAt. */
@@ -519,7 +521,10 @@ export interface ProposalsParams {
   from?: string | undefined;
   /** Before this time; 365 days after from if only that is given. */
   to?: string | undefined;
-  /** Newest by update or creation; or by end, active ones first. Default: updatedDesc. */
+  /**
+   * Newest by update or creation; by end, active ones first; or closed ones, the last that ended
+   * first. Default: updatedDesc.
+   */
   sort?: ProposalOrder | undefined;
   /** Where to go on: meta.page.nextCursor of the page before. */
   cursor?: string | undefined;
@@ -698,8 +703,12 @@ export type DelegationDirection = "given" | "received";
 /** The time of from and to; what has none is left out. */
 export type ProposalTime = "createdAt" | "startAt" | "endAt" | "updatedAt";
 
-/** Newest by update or creation; or by end, active ones first. */
-export type ProposalOrder = "updatedDesc" | "createdDesc" | "endingSoon";
+/**
+ * Newest by update or creation; by end, active ones first; or closed ones, the last that ended
+ * first.
+ */
+export type ProposalOrder =
+  | "updatedDesc" | "createdDesc" | "endingSoon" | "endedDesc";
 
 /** Highest power first, or newest first. */
 export type BallotOrder = "power" | "time";
