@@ -74,7 +74,7 @@ test-long: engine redis browser npm mypy nginx ## Run what takes long: large dat
 
 .PHONY: test-fast
 test-fast: ## Run the tests that need neither engine nor server: half a minute, once they are compiled
-	@$(GO) test -short ./...
+	@CGO_ENABLED=0 $(GO) test -trimpath -short ./...
 
 .PHONY: test-abuse
 test-abuse: engine redis nginx ## Run what attackers try: metering, smuggling, floods, slow callers
@@ -87,15 +87,10 @@ test-abuse: engine redis nginx ## Run what attackers try: metering, smuggling, f
 test-x402: engine ## Let the published x402 client pay, over HTTP and MCP and a chain of its own (npm, 430 MB)
 	@cd access/x402/e2e && npm ci --silent && PNYX=$(CURDIR)/$(BIN) npm test --silent
 
-.PHONY: test-cluster
-test-cluster: engine redis ## Run over Redis Cluster, Sentinel and many processes, and break some (ten minutes)
-	@PNYX_TEST_REQUIRE_ENGINE=1 PNYX_TEST_REQUIRE_REDIS=1 PNYX_TEST_CLUSTER=1 PNYX_TEST_BINARY=$(CURDIR)/$(BIN) \
-	  $(GO) test -timeout 15m -count 1 -p 1 -v -run '^TestOver' ./test/e2e ./test/drills
-
 FOR := 10m
 .PHONY: test-sources
-test-sources: engine redis ## Follow a hub, a forum, Tally and a chain through each kind of change, over HTTP (PNYX_TEST_CHAIN_LAB=folder for the chain)
-	@$(TESTED) PNYX_TEST_SOURCES=1 PNYX_TEST_LONG=1 $(GO) test -parallel 6 -timeout 30m -v -run '^(TestSources|TestLongTheLab)' ./test/e2e ./follow/chain
+test-sources: engine redis ## Follow Tally, and a chain of real contracts with reorganizations (PNYX_TEST_CHAIN_LAB=folder)
+	@$(TESTED) PNYX_TEST_LONG=1 $(GO) test -parallel 6 -timeout 30m -v -run '^TestLong(Tally|TheLab)' ./test/e2e ./follow/chain
 
 .PHONY: follow-drill
 follow-drill: engine redis ## Kill followers, engine and Redis and break a hub, a chain and a forum that are followed, for FOR=10m (SEED=… repeats one): nothing is lost
@@ -243,7 +238,7 @@ docs: build ## Renew the generated parts of the documents
 	  'kind: PrometheusRule' 'metadata:' '  name: pnyx' 'spec:'; sed 's/^./  &/' observe/rules.yml; } > k8s/components/monitoring/rules.yaml
 
 .PHONY: pictures
-pictures: engine browser ## Renew the pictures of /docs and /explore in docs/pictures
+pictures: engine browser ## Renew the pictures of /explore in docs/pictures
 	@$(TESTED) PNYX_TEST_PICTURES=$(CURDIR)/docs/pictures $(GO) test -count=1 -run TestPicturesOf ./test/e2e
 
 .PHONY: bench

@@ -72,7 +72,7 @@ func NewTokenCache(store *accounts.Store, launchedAt time.Time) *TokenCache {
 }
 
 // Run keeps the copy up to date until ctx ends. While Redis is unavailable or has no
-// tokens, the last copy stays. It polls only while nobody else does with Check.
+// tokens, the last copy stays. It polls only while no other caller does with Check.
 func (c *TokenCache) Run(ctx context.Context) {
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()

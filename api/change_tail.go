@@ -71,7 +71,7 @@ func newChangeTail(store *cache.Store, drop func(...cache.Tag), registerer prome
 }
 
 // poll reads what was added to the stream, after a publication and from time to time, while
-// somebody waits for it. While Redis cannot be read, what is known stays.
+// a caller waits for it. While Redis cannot be read, what is known stays.
 func (t *changeTail) poll(ctx context.Context) {
 	if t.waiting.Load() == 0 {
 		t.mu.Lock()

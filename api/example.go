@@ -171,7 +171,7 @@ func (a *API) exampleTopic(ctx context.Context, daoID string) (governance.TopicK
 }
 
 // rowsOf returns the rows that a list answers with, as its handler reads them from the
-// cache. Nobody is charged for it.
+// cache. The read is not charged.
 func rowsOf[Row any](ctx context.Context, a *API, routeID string, texts map[string]string) ([]Row, error) {
 	route := a.routes[routeID]
 	r, err := route.parseTexts(texts, nil, 0)

@@ -152,7 +152,7 @@ func TestNextPageOfSignalsBeginsAfterTheLastRowShown(t *testing.T) {
 	}
 }
 
-// What can be done about a signal is that of the time of the answer, and its ETag tells the two
+// What can be done about a signal depends on the time of the answer, and its ETag tells the two
 // answers apart although nothing was published in between.
 func TestSignalExpiresAtItsDeadline(t *testing.T) {
 	t.Parallel()

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/valyala/fasthttp"
 
 	"pnyx/access"
@@ -29,7 +28,7 @@ func FuzzRequest(f *testing.F) {
 			f.Add(line+" HTTP/1.1\r\nHost: api.example.com\r\n"+lines+"\r\n", "0\r\n\r\nabc")
 		}
 	}
-	handler := watchedNode(f, prometheus.NewRegistry(), 1_000_000_000).Handler()
+	handler := newHandler(f)
 	f.Fuzz(func(t *testing.T, head, body string) {
 		var c fasthttp.RequestCtx
 		c.Init(&fasthttp.Request{}, nil, nil)

@@ -60,7 +60,7 @@ func TestWrongParametersAreRefused(t *testing.T) {
 		aKey    = "p1_ and 22 base64url characters, as lists return it"
 		aCursor = "the nextCursor of an earlier page, unchanged"
 		aStatus = "one of complete, partial, backfilling, unavailable"
-		daos    = "hasVoteData, hasForumData, coverageStatus, cursor, limit"
+		daos    = "hasVoteData, hasForumData, coverageStatus, flagged, cursor, limit"
 		escape  = "is not properly escaped"
 	)
 	long, longer := strings.Repeat("x", 513), strings.Repeat("x", 2049)

@@ -17,6 +17,7 @@ import (
 	"pnyx/access"
 	"pnyx/api"
 	"pnyx/cache"
+	"pnyx/governance"
 	"pnyx/test/env"
 )
 
@@ -175,8 +176,11 @@ func FuzzParams(f *testing.F) {
 	})
 }
 
-// newHandler answers without a socket, from a Redis in which everything is
-// published and little is there.
+// hotPath has an answer at the node of newHandler.
+const hotPath = "/v2/daos/uniswap"
+
+// newHandler answers without a socket, from a Redis in which everything is published, and
+// hotPath alone is there.
 func newHandler(f *testing.F) fasthttp.RequestHandler {
 	f.Helper()
 	url := env.EmbeddedRedis(f)
@@ -185,8 +189,13 @@ func newHandler(f *testing.F) fasthttp.RequestHandler {
 		f.Fatal(err)
 	}
 	f.Cleanup(func() { store.Close() })
-	lease := store.NewLease(soon)
-	if err := errors.Join(lease.Acquire(f.Context()), setPublished(f.Context(), lease, cache.PublicationState{Revision: 1})); err != nil {
+	view, err := cache.NewView(cache.View{DataAsOf: dataAsOf, Readiness: governance.Ready}, uniswapDetail())
+	if err != nil {
+		f.Fatal(err)
+	}
+	writer, lease := store.NewWriter(1), store.NewLease(soon)
+	if err := errors.Join(writer.SetView(f.Context(), cache.DAODetailKey("uniswap"), view), writer.Flush(f.Context()),
+		lease.Acquire(f.Context()), setPublished(f.Context(), lease, cache.PublicationState{Revision: 1})); err != nil {
 		f.Fatal(err)
 	}
 	options := api.Options{

@@ -3,7 +3,6 @@ package cache_test
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -14,9 +13,6 @@ import (
 	"pnyx/cache"
 	"pnyx/governance"
 )
-
-// typicalBody is how many bytes the text of a proposal has, more or less.
-const typicalBody = 8 << 10
 
 // aView is a proposal with a body of so many bytes.
 func aView(tb testing.TB, size int) cache.View {
@@ -136,61 +132,4 @@ func FuzzDecodeView(f *testing.F) {
 			t.Fatalf("payload: got %v, want %v", err, cache.ErrMiss)
 		}
 	})
-}
-
-func BenchmarkViewEncode(b *testing.B) {
-	view := aView(b, typicalBody)
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := view.Encode(); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-func BenchmarkViewDecode(b *testing.B) {
-	value, err := aView(b, typicalBody).Encode()
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		view, err := cache.DecodeView(value)
-		if err != nil {
-			b.Fatal(err)
-		}
-		var detail governance.ProposalDetail
-		if err := view.Decode(&detail); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-// BenchmarkPageDecode decodes a page of 500 ballots.
-func BenchmarkPageDecode(b *testing.B) {
-	page, choice := make([]governance.Ballot, 500), "1"
-	for i := range page {
-		page[i] = governance.Ballot{
-			VoteID: fmt.Sprintf("0x%064x", i), VoterIdentity: fmt.Sprintf("0x%040x", i),
-			ChoiceKey: &choice, VotingPower: "123456.789012345678901234",
-		}
-	}
-	view, err := cache.NewView(cache.View{Readiness: governance.Ready}, page)
-	if err != nil {
-		b.Fatal(err)
-	}
-	value, err := view.Encode()
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		view, err := cache.DecodeView(value)
-		if err == nil {
-			err = view.Decode(&page)
-		}
-		if err != nil {
-			b.Fatal(err)
-		}
-	}
 }

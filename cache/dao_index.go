@@ -115,7 +115,7 @@ func (s *Store) DAOPage(ctx context.Context, q query.DAOs) (DAOIndexPage, error)
 	return decodeDAOPage(reply)
 }
 
-// DAOIDs returns the ids of all DAOs, in order. The error is ErrUnavailable.
+// DAOIDs returns the ids of all DAOs that are not spam, in order. The error is ErrUnavailable.
 func (s *Store) DAOIDs(ctx context.Context) ([]string, error) {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
@@ -185,7 +185,7 @@ func listKeys(item governance.DAOListItem) (matching, others []string) {
 }
 
 func matches(q query.DAOs, item governance.DAOListItem) bool {
-	return (q.HasVoteData == nil || *q.HasVoteData == item.HasVoteData) &&
+	return (!item.Flagged || q.WithFlagged()) && (q.HasVoteData == nil || *q.HasVoteData == item.HasVoteData) &&
 		(q.HasForumData == nil || *q.HasForumData == item.HasForumData) &&
 		(q.Coverage == "" || q.Coverage == item.CoverageStatus)
 }
@@ -197,8 +197,9 @@ func allFilters() []query.DAOs {
 	for _, votes := range []*bool{nil, &yes, &no} {
 		for _, forum := range []*bool{nil, &yes, &no} {
 			for _, coverage := range append([]governance.Coverage{""}, governance.Coverages()...) {
-				filters = append(filters,
-					query.DAOs{HasVoteData: votes, HasForumData: forum, Coverage: coverage})
+				for _, flagged := range []*bool{nil, &yes} {
+					filters = append(filters, query.DAOs{HasVoteData: votes, HasForumData: forum, Coverage: coverage, Flagged: flagged})
+				}
 			}
 		}
 	}

@@ -53,7 +53,7 @@ const (
 type Fill struct {
 	// Page is the page to fill.
 	Page PageRequest `msgpack:"p"`
-	// Deadline is when nobody waits for the page any more.
+	// Deadline is when the last caller stops waiting for the page.
 	Deadline governance.Timestamp `msgpack:"u"`
 	// EnqueuedAt is when the request was enqueued.
 	EnqueuedAt governance.Timestamp `msgpack:"a,omitempty"`
@@ -84,7 +84,7 @@ func (s *Store) EnqueueFill(ctx context.Context, f Fill) error {
 	if err != nil {
 		return fmt.Errorf("encode a fill: %w", err)
 	}
-	// A queued request stays pending as long as somebody waits for it.
+	// A queued request stays pending as long as a caller waits for it.
 	ttl := max(pendingTTL, time.Until(f.Deadline.Time()))
 	keys := []string{string(fillQueueKey(f.Page.Kind)), string(pendingKey(f.Page.Key()))}
 	reply, err := enqueueFill.Run(ctx, Client(s.conn), keys, MaxQueuedFills, ttl.Milliseconds(), request).Int()

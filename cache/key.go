@@ -136,11 +136,15 @@ func viewKey(view string, parameters ...string) Key {
 
 // listKey names the ordered set of the DAOs that a query selects.
 func listKey(q query.DAOs) Key {
-	return daoListKey(boolText(q.HasVoteData), boolText(q.HasForumData), string(q.Coverage))
+	flagged := ""
+	if q.WithFlagged() {
+		flagged = "flagged"
+	}
+	return daoListKey(boolText(q.HasVoteData), boolText(q.HasForumData), string(q.Coverage), flagged)
 }
 
-func daoListKey(hasVoteData, hasForumData, coverage string) Key {
-	return Key(daoIndexTag + "list:" + hasVoteData + ":" + hasForumData + ":" + coverage)
+func daoListKey(hasVoteData, hasForumData, coverage, flagged string) Key {
+	return Key(daoIndexTag + "list:" + hasVoteData + ":" + hasForumData + ":" + coverage + ":" + flagged)
 }
 
 // boolText returns "" for a filter that is not set.

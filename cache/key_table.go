@@ -105,7 +105,7 @@ func viewFamilies() []KeyFamily {
 				FormatLifetime(absentTTL) + " for a subject that does not exist",
 		},
 		{
-			Keys: []Key{daoIndexRowsKey, daoIndexStateKey, daoListKey("VOTES", "FORUM", "COVERAGE")},
+			Keys: []Key{daoIndexRowsKey, daoIndexStateKey, daoListKey("VOTES", "FORUM", "COVERAGE", "FLAGGED")},
 			Contents: fmt.Sprintf("the DAO index: its rows, its revision and %d lists, one for each filter",
 				len(allFilters())),
 			Writer: worker, Lifetime: NeverExpires,

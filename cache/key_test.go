@@ -47,8 +47,8 @@ func TestNoTwoThingsShareAKey(t *testing.T) {
 		}
 		taken[key] = name
 	}
-	if got := len(fixedKeys()); got != 5+45 {
-		t.Errorf("fixed keys: got %d, want 5 and 45 lists", got)
+	if got := len(fixedKeys()); got != 5+90 {
+		t.Errorf("fixed keys: got %d, want 5 and 90 lists", got)
 	}
 	for name, key := range fixedKeys() {
 		claim(name, key)

@@ -115,7 +115,7 @@ func (s *Store) SubscribeCommitted(ctx context.Context, received func()) {
 }
 
 // subscriptionCheckInterval is the time between two checks of a subscription that receives
-// nothing. Whoever subscribes also polls for what a dead connection does not tell.
+// nothing. Subscribers also poll for what a dead connection does not tell.
 const subscriptionCheckInterval = 15 * time.Second
 
 // subscribe calls received with each message of a channel, and connected whenever the

@@ -22,7 +22,7 @@ type PublicationState struct {
 	// microseconds by the clock of the warehouse.
 	CommittedThrough int64 `msgpack:"committedThrough"`
 	// HeartbeatAt is when the worker last checked for changes: everything that it was told
-	// of before is published, and what nobody announced if it is a few seconds older.
+	// of before is published, and an unannounced batch if it is a few seconds older.
 	HeartbeatAt governance.Timestamp `msgpack:"heartbeatAt"`
 	// LastFullRevision is the last revision at which everything was published.
 	LastFullRevision uint64 `msgpack:"lastFullRevision"`

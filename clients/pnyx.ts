@@ -192,6 +192,35 @@ export class Pnyx {
   }
 
   /**
+   * The delegates of one DAO with the power that its tokens state, one row a token or registry;
+   * null is not known, and ranked last.
+   *
+   * GET /v2/daos/:daoId/delegates, tier plus.
+   */
+  daoDelegates(daoId: string, params: DAODelegatesParams = {}, call: Call = {}): Rows<Delegate> {
+    return this.#rows(path`/v2/daos/${daoId}/delegates`, { limit: 100, ...params }, call);
+  }
+
+  /**
+   * To whom one voter delegates now, and who delegates to the voter, newest first.
+   *
+   * GET /v2/voters/:voterIdentity/delegations, tier plus.
+   */
+  voterDelegations(voterIdentity: string, params: VoterDelegationsParams = {}, call: Call = {}): Rows<VoterDelegation> {
+    return this.#rows(path`/v2/voters/${voterIdentity}/delegations`, { limit: 100, ...params }, call);
+  }
+
+  /**
+   * Open votes in which one voter has power, own or delegated, and has not voted, the nearest
+   * deadline first; power is as of the start of the vote, null where it is not known.
+   *
+   * GET /v2/voters/:voterIdentity/open, tier plus.
+   */
+  voterOpen(voterIdentity: string, params: VoterOpenParams = {}, call: Call = {}): Rows<OpenVote> {
+    return this.#rows(path`/v2/voters/${voterIdentity}/open`, { limit: 100, ...params }, call);
+  }
+
+  /**
    * Proposals of all DAOs or of one, filtered and in order.
    *
    * GET /v2/proposals, tier standard.
@@ -412,6 +441,8 @@ export interface DAOsParams {
   hasForumData?: boolean | undefined;
   /** Only DAOs with this coverage. */
   coverageStatus?: Coverage | undefined;
+  /** Also what the provider marks as spam. */
+  flagged?: boolean | undefined;
   /** Where to go on: meta.page.nextCursor of the page before. */
   cursor?: string | undefined;
   /** Rows a page. Default: 100, the most. */
@@ -430,6 +461,38 @@ export interface TimelineParams {
 
 /** The parameters of `daoVoters`. */
 export interface DAOVotersParams {
+  /** Where to go on: meta.page.nextCursor of the page before. */
+  cursor?: string | undefined;
+  /** Rows a page. Default: 100, the most. */
+  limit?: number | undefined;
+}
+
+/** The parameters of `daoDelegates`. */
+export interface DAODelegatesParams {
+  /** Highest power, most delegators, or most ballots in the last 50 votes first. Default: power. */
+  order?: DelegateOrder | undefined;
+  /** Where to go on: meta.page.nextCursor of the page before. */
+  cursor?: string | undefined;
+  /** Rows a page. Default: 100, the most. */
+  limit?: number | undefined;
+}
+
+/** The parameters of `voterDelegations`. */
+export interface VoterDelegationsParams {
+  /** Only what the voter has given to delegates, or received. */
+  direction?: DelegationDirection | undefined;
+  /** Only delegations in this DAO. */
+  daoId?: string | undefined;
+  /** Where to go on: meta.page.nextCursor of the page before. */
+  cursor?: string | undefined;
+  /** Rows a page. Default: 100, the most. */
+  limit?: number | undefined;
+}
+
+/** The parameters of `voterOpen`. */
+export interface VoterOpenParams {
+  /** Only votes in this DAO. */
+  daoId?: string | undefined;
   /** Where to go on: meta.page.nextCursor of the page before. */
   cursor?: string | undefined;
   /** Rows a page. Default: 100, the most. */
@@ -565,15 +628,15 @@ export interface EventsParams {
 
 /** The parameters of `signals`. */
 export interface SignalsParams {
-  /** Only signals of this DAO. */
+  /** Of this DAO alone. */
   daoId?: string | undefined;
-  /** Only signals detected at or after this time. */
+  /** Detected at or after this time. */
   from: string;
-  /** Only signals detected before this time. */
+  /** Detected before this time. */
   to: string;
-  /** Only signals of these types. */
+  /** Of these types. */
   signalType?: readonly SignalType[] | undefined;
-  /** Only signals of at least this priority score. */
+  /** Of at least this priority score. */
   priorityMin?: number | undefined;
   /** The view: agent has every signal, the others less and less. Default: agent. */
   surface?: Surface | undefined;
@@ -630,6 +693,12 @@ export type TopicKey = string;
 
 /** What to count. */
 export type TimelineMetric = "proposals_created" | "votes_cast";
+
+/** Highest power, most delegators, or most ballots in the last 50 votes first. */
+export type DelegateOrder = "power" | "delegators" | "activity";
+
+/** Only what the voter has given to delegates, or received. */
+export type DelegationDirection = "given" | "received";
 
 /** The time of from and to; what has none is left out. */
 export type ProposalTime = "createdAt" | "startAt" | "endAt" | "updatedAt";
@@ -700,6 +769,12 @@ export type SourceState =
   | "live" | "backfilling" | "behind" | "limited" | "failing" | "missing" | "stale" | "off"
   | "imported";
 
+/**
+ * How the power in an open vote is known: start for what the token states as of the start of the
+ * vote, unknown for power that is not known before a ballot states it.
+ */
+export type PowerBasis = "start" | "unknown";
+
 /** Where a proposal stands: pending, then active, then closed. */
 export type Lifecycle = "pending" | "active" | "closed";
 
@@ -769,9 +844,9 @@ export type ItemType = "proposal" | "topic" | "dao";
 /** Why something deserves attention. */
 export type SignalType =
   | "proposal_deadline_reminder" | "quorum_at_risk" | "close_race" | "voting_opens_soon"
-  | "voting_opened" | "forum_activity_burst" | "contested_result" | "decisive_ballot"
-  | "whale_ballot" | "late_swing" | "quorum_missed" | "participation_drop" | "participation_surge"
-  | "execution_overdue";
+  | "voting_opened" | "sensitive_action" | "forum_activity_burst" | "contested_result"
+  | "decisive_ballot" | "whale_ballot" | "late_swing" | "quorum_missed" | "participation_drop"
+  | "participation_surge" | "execution_overdue";
 
 /** A range of priority scores. */
 export type PriorityBand = "critical" | "high" | "medium" | "low";
@@ -1065,6 +1140,8 @@ export interface DAOListItem {
   daoId: string;
   /** The DAO's name. */
   name: string;
+  /** true if the provider marks the DAO's spaces as spam. An addition to the contract. */
+  flagged?: boolean;
   /** Whether ballots of the DAO are held. */
   hasVoteData: boolean;
   /** Whether forum topics of the DAO are held. */
@@ -1103,6 +1180,8 @@ export interface DAODetail {
   daoId: string;
   /** The DAO's name. */
   name: string;
+  /** true if the provider marks the DAO's spaces as spam. An addition to the contract. */
+  flagged?: boolean;
   /** Share of upstream data stored. */
   coverageStatus: Open<Coverage>;
   /** Share of upstream's ballots stored. */
@@ -1210,6 +1289,95 @@ export interface DAOVoter {
   voteCount: Decimal;
   /** How many proposals were voted on. */
   proposalCount: Decimal;
+}
+
+/** One row of a DAO's ranking of delegates. An addition to the contract. */
+export interface Delegate {
+  /** Place in the order that was asked for, from 1. */
+  rank: number;
+  /** The voter; addresses in lower case. */
+  voterIdentity: string;
+  /** The token, eip155:<chain>:<address>; null for a registry. */
+  token: string | null;
+  /** The registry of delegations, eip155:<chain>:<address>; null for a token. */
+  registry: string | null;
+  /** The space of the registry; null for a token, and for a delegation in every space. */
+  space: string | null;
+  /**
+   * What the delegate votes with now, in whole tokens, as the token states it; null where that is
+   * not known: a registry states no balances.
+   */
+  votingPower: Decimal | null;
+  /** Holders who delegate now; null where delegations are not known. */
+  delegators: Decimal | null;
+  /**
+   * votingPower ÷ the supply of the token, cut at six decimal places; null where either is not
+   * known.
+   */
+  shareOfSupply: Decimal | null;
+  /** Ballots in the DAO's last 50 votes that are over and of which ballots are held. */
+  ballotsOfLast50: BallotsOfLast;
+  /** Latest ballot in the DAO; null where unknown. */
+  lastVoteAt: Timestamp | null;
+}
+
+/**
+ * Ballots of one voter in the latest votes that are over and of which ballots are held. An addition
+ * to the contract.
+ */
+export interface BallotsOfLast {
+  /** Votes with a ballot of the delegate. */
+  cast: Decimal;
+  /** Votes, at most 50. */
+  of: Decimal;
+}
+
+/** A delegation that applies now. An addition to the contract. */
+export interface VoterDelegation {
+  /** The DAOs that use the token or space; empty where none is known. */
+  daoIds: string[];
+  /** The token, eip155:<chain>:<address>; null for a registry. */
+  token: string | null;
+  /** The registry of delegations, eip155:<chain>:<address>; null for a token. */
+  registry: string | null;
+  /** The space of the registry; null for a token, and for a delegation in every space. */
+  space: string | null;
+  /** The holder. */
+  delegatorIdentity: string;
+  /** Who votes for the holder. */
+  delegateIdentity: string;
+  /** The part that is delegated: 1 is everything. */
+  share: Decimal;
+  /** When the holder stated it; null where the time is not known. */
+  since: Timestamp | null;
+  /** The block of the statement. */
+  sinceBlock: Decimal;
+}
+
+/** An open vote in which a voter has power and has not voted. An addition to the contract. */
+export interface OpenVote {
+  /** The DAO's id. */
+  daoId: string;
+  /** The proposal it is about. */
+  proposal: VotedProposal;
+  /** When voting ends; null if unknown. */
+  endAt: Timestamp | null;
+  /** The voter's power, delegated power included; null where it is not known. */
+  votingPower: Decimal | null;
+  /** How votingPower is known. */
+  powerBasis: Open<PowerBasis>;
+  /** Whether others delegate to the voter in the DAO now. */
+  asDelegate: boolean;
+}
+
+/** A proposal in a voter's history. */
+export interface VotedProposal {
+  /** The proposal's key. */
+  proposalKey: ProposalKey;
+  /** The title; null where upstream has none. */
+  title: string | null;
+  /** true if the provider marks the proposal as spam. An addition to the contract. */
+  flagged?: boolean;
 }
 
 /** One row of the proposal list. */
@@ -1709,6 +1877,8 @@ export interface VoterProfile {
   totalVotingPower: Decimal;
   /** DAO by DAO. */
   daos: VoterDAO[];
+  /** What the voter may vote with for others now, by DAO and token. An addition to the contract. */
+  delegatedPower: DelegatedPower[];
 }
 
 /** What a voter did in one DAO. */
@@ -1725,6 +1895,27 @@ export interface VoterDAO {
   firstVoteAt: Timestamp | null;
   /** When the last ballot was cast. */
   lastVoteAt: Timestamp | null;
+}
+
+/** What a voter may vote with for others in one DAO now. An addition to the contract. */
+export interface DelegatedPower {
+  /** The DAO; null where none is known to use the token or space. */
+  daoId: string | null;
+  /** The token, eip155:<chain>:<address>; null for a registry. */
+  token: string | null;
+  /** The registry of delegations, eip155:<chain>:<address>; null for a token. */
+  registry: string | null;
+  /** The space of the registry; null for a token, and for a delegation in every space. */
+  space: string | null;
+  /** The voter's power now, as the token states it; null where that is not known. */
+  votingPower: Decimal | null;
+  /** Holders who delegate now; null where delegations are not known. */
+  delegators: Decimal | null;
+  /**
+   * votingPower ÷ the supply of the token, cut at six decimal places; null where either is not
+   * known.
+   */
+  shareOfSupply: Decimal | null;
 }
 
 /** One row of a voter's history. */
@@ -1746,16 +1937,6 @@ export interface VoterVote {
   votedAt: Timestamp | null;
   /** The transaction of the ballot; null for ballots off the chain. */
   transactionHash: string | null;
-}
-
-/** A proposal in a voter's history. */
-export interface VotedProposal {
-  /** The proposal's key. */
-  proposalKey: ProposalKey;
-  /** The title; null where upstream has none. */
-  title: string | null;
-  /** true if the provider marks the proposal as spam. An addition to the contract. */
-  flagged?: boolean;
 }
 
 /** One row of the lifecycle event timeline. */

@@ -194,7 +194,6 @@ func reachWarehouse(
 		return warehouse.Options{}, err
 	}
 	options.URL = instance.URL(warehouse.DefaultDatabase)
-	options.OwnsEngine = instance.OwnerPID == os.Getpid()
 	// Another process may be restarting the engine.
 	options.Wait = engineWait
 	return options, nil

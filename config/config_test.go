@@ -3,11 +3,10 @@ package config_test
 import (
 	"bytes"
 	"errors"
-	"log/slog"
-	"maps"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -17,55 +16,10 @@ import (
 
 func TestParseOfNothingGivesTheDefaults(t *testing.T) {
 	t.Setenv("PNYX_LISTEN", "127.0.0.1:1") // Parse must not look at the process, whatever it is given
-	want := config.Config{
-		API: config.API{
-			Listen:          "127.0.0.1:8080",
-			AdminListen:     "127.0.0.1:8081",
-			RequestTimeout:  5 * time.Second,
-			ShutdownTimeout: 45 * time.Second,
-		},
-		Access: config.Access{LimitScope: "global", LimitTimeout: 40 * time.Millisecond, FreeRate: 600},
-		Warehouse: config.Warehouse{
-			Data:           "./data",
-			QueryTimeout:   30 * time.Second,
-			QueryMaxMemory: 4 << 30,
-			QueryMaxRows:   2_000_000_000,
-		},
-		SQL:   config.SQL{Timeout: 30 * time.Second, MaxMemory: 2 << 30, MaxRows: 1_000_000},
-		Cache: config.Cache{Timeout: 100 * time.Millisecond, Local: 24 << 20},
-		Worker: config.Worker{
-			PublishInterval: 500 * time.Millisecond,
-			LeaseTTL:        10 * time.Second,
-			StaleAfter:      15 * time.Second,
-		},
-		Webhook: config.Webhook{Receivers: "public"},
-		Payment: config.Payment{
-			Network: "eip155:8453", Asset: "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
-			AssetName: "USD Coin", AssetVersion: "2", AssetDecimals: 6, Symbol: "USDC",
-			PriceStandard: "0.001", PricePlus: "0.005", Bazaar: "off",
-			Window: 2 * time.Minute, VerifyTimeout: 5 * time.Second, SettleTimeout: 20 * time.Second,
-		},
-		Edge: config.Edge{
-			Listen: "127.0.0.1:8000", AdminListen: "127.0.0.1:8001", Origin: "http://127.0.0.1:8080",
-			Dir: "./data/edge", CacheSize: 1 << 30, Modules: "/usr/lib/nginx/modules",
-		},
-		Import: config.Import{Batch: 60_000, MaxLine: 8 << 20},
-		Backup: config.Backup{Region: "us-east-1"},
-		MCP:    config.MCP{URL: "http://127.0.0.1:8080"},
-		Log:    config.Log{Level: slog.LevelInfo, Format: "text", Sample: 100, Slow: time.Second},
-		Trace:  config.Trace{Ratio: "0.01", Service: "pnyx"},
-	}
 	for name, environ := range map[string]map[string]string{"nil": nil, "empty": {}, "empty values": emptyValues()} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			got, err := config.Parse(environ)
-			if err != nil {
-				t.Fatalf("%v", err)
-			}
-			if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(config.Config{})); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		})
+		if diff := cmp.Diff(golden(t, "defaults.txt"), printed(t, environ)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
 	}
 }
 
@@ -78,163 +32,34 @@ func emptyValues() map[string]string {
 }
 
 // everything gives every setting a value that is not its default.
-func everything() map[string]string {
-	return map[string]string{
-		"PNYX_LISTEN":           ":80",
-		"PNYX_ADMIN_LISTEN":     "[::1]:81",
-		"PNYX_REQUEST_TIMEOUT":  "6s",
-		"PNYX_PUBLIC_URL":       "https://api.example.org",
-		"PNYX_MCP_ORIGINS":      "https://app.example.org, http://localhost:6274",
-		"X402_PAY_TO":           "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC",
-		"X402_FACILITATOR_URL":  "https://pnyx:hunter2@facilitator.example.org",
-		"X402_RPC_URL":          "https://:hunter2@rpc.example.org",
-		"X402_NETWORK":          "eip155:84532",
-		"X402_ASSET":            "0x036CbD53842c5426634e7929541eC2318f3dCF7e",
-		"X402_ASSET_NAME":       "USDC test",
-		"X402_ASSET_VERSION":    "1",
-		"X402_ASSET_DECIMALS":   "18",
-		"X402_TOKEN_SYMBOL":     "TST",
-		"X402_PRICE_STANDARD":   "1",
-		"X402_PRICE_PLUS":       "2.5",
-		"X402_PRICE_OVERRIDES":  "daos.timeline=0.1",
-		"X402_BAZAAR":           "on",
-		"X402_WINDOW":           "1m",
-		"X402_VERIFY_TIMEOUT":   "2s",
-		"X402_SETTLE_TIMEOUT":   "3s",
-		"PNYX_DRAIN_DELAY":      "15s",
-		"PNYX_SHUTDOWN_TIMEOUT": "1m",
-		"PNYX_INTERNAL_TOKEN":   "hunter2-hunter2-hunter2-hunter2-1,hunter2-hunter2-hunter2-hunter2-2",
-		"PNYX_BACKUP_KEY":       "hunter2-hunter2-hunter2-hunter2-3",
-		"PNYX_V2_LAUNCHED_AT":   "2026-01-01T00:00:00+01:00",
-		"RATELIMIT_SCOPE":       "process",
-		"PNYX_LIMIT_TIMEOUT":    "70ms",
-		"PNYX_FREE_RATE":        "7",
-		"PNYX_TRUSTED_PROXIES":  "10.0.0.0/8, fd00::1",
-		"PNYX_DATA":             "/var/lib/pnyx",
-		"PNYX_ENGINE_LIB":       "/opt/engine.so",
-		"CLICKHOUSE_URL":        "clickhouse://pnyx:hunter2@ch1:9000,ch2:9000/pnyx",
-		"CLICKHOUSE_CLUSTER":    "{cluster}",
-		"PNYX_QUERY_TIMEOUT":    "1s",
-		"PNYX_QUERY_MAX_MEMORY": "512MiB",
-		"PNYX_QUERY_MAX_ROWS":   "0",
-		"PNYX_SQL_LISTEN":       "[::1]:84",
-		"PNYX_SQL_PASSWORD":     "hunter2",
-		"PNYX_SQL_URL":          "https://analyst:hunter2@ch1:8443/pnyx",
-		"PNYX_SQL_TIMEOUT":      "1m",
-		"PNYX_SQL_MAX_MEMORY":   "1GiB",
-		"PNYX_SQL_MAX_ROWS":     "8",
-		"REDIS_URL":             "rediss+sentinel://:hunter2@s1:26379,s2:26379/2?master=pnyx&sentinel_password=hunter2",
-		"PNYX_CACHE_TIMEOUT":    "50ms",
-		"PNYX_CACHE_LOCAL":      "16MiB",
-		"PNYX_PUBLISH_INTERVAL": "2s",
-		"PNYX_LEASE_TTL":        "3s",
-		"PNYX_STALE_AFTER":      "4s",
-
-		"PNYX_WEBHOOK_RECEIVERS": "private",
-		"PNYX_PURGE_KIND":        "varnish",
-		"PNYX_PURGE_URL":         "http://v1:80,https://pnyx:hunter2@v2",
-		"PNYX_PURGE_TOKEN":       "hunter2",
-		"PNYX_IMPORT_BATCH":      "7",
-		"PNYX_IMPORT_MAX_LINE":   "1000",
-		"PNYX_SOURCES":           "/etc/pnyx/sources.yaml",
-		"PNYX_URL":               "https://mcp.example.org",
-		"PNYX_TOKEN":             "hunter2",
-		"AWS_ACCESS_KEY_ID":      "id",
-		"AWS_SECRET_ACCESS_KEY":  "hunter2",
-		"AWS_REGION":             "eu-west-1",
-		"AWS_ENDPOINT_URL":       "https://minio:9000",
-		"PNYX_LOG_LEVEL":         "WARN",
-		"PNYX_LOG_FORMAT":        "json",
-		"PNYX_LOG_SAMPLE":        "0",
-		"PNYX_LOG_SLOW":          "250ms",
-
-		"PNYX_EDGE_LISTEN":       ":82",
-		"PNYX_EDGE_ADMIN_LISTEN": "[::1]:83",
-		"PNYX_EDGE_ORIGIN":       "https://nodes.example.org",
-		"PNYX_EDGE_DIR":          "/var/cache/pnyx",
-		"PNYX_EDGE_CACHE_SIZE":   "64MiB",
-		"PNYX_EDGE_MODULES":      "/opt/nginx/modules",
-
-		"OTEL_EXPORTER_OTLP_ENDPOINT": "https://pnyx:hunter2@collector.example.org",
-		"OTEL_EXPORTER_OTLP_HEADERS":  "api-key=hunter2",
-		"OTEL_TRACES_SAMPLER_ARG":     "0.5",
-		"OTEL_SERVICE_NAME":           "pnyx-test",
+func everything(tb testing.TB) map[string]string {
+	tb.Helper()
+	environ := map[string]string{}
+	for line := range strings.Lines(golden(tb, "everything.env")) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
+		environ[name] = value
 	}
+	return environ
+}
+
+func golden(tb testing.TB, name string) string {
+	tb.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return string(text)
 }
 
 func TestParseReadsEverySetting(t *testing.T) {
 	t.Parallel()
-	environ := everything()
+	environ := everything(t)
 	for _, s := range config.Settings() {
 		if environ[s.Name] == "" || environ[s.Name] == s.Default {
 			t.Errorf("%s is not tried here", s.Name)
 		}
 	}
-	got, err := config.Parse(environ)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := config.Config{
-		API: config.API{
-			Listen:          ":80",
-			AdminListen:     "[::1]:81",
-			PublicURL:       "https://api.example.org",
-			MCPOrigins:      "https://app.example.org, http://localhost:6274",
-			RequestTimeout:  6 * time.Second,
-			DrainDelay:      15 * time.Second,
-			ShutdownTimeout: time.Minute,
-		},
-		Access: config.Access{
-			Internal:       "hunter2-hunter2-hunter2-hunter2-1,hunter2-hunter2-hunter2-hunter2-2",
-			V2Launch:       "2026-01-01T00:00:00+01:00",
-			LimitScope:     "process",
-			LimitTimeout:   70 * time.Millisecond,
-			FreeRate:       7,
-			TrustedProxies: "10.0.0.0/8, fd00::1",
-		},
-		Warehouse: config.Warehouse{
-			Data:           "/var/lib/pnyx",
-			EngineLib:      "/opt/engine.so",
-			URL:            "clickhouse://pnyx:hunter2@ch1:9000,ch2:9000/pnyx",
-			Cluster:        "{cluster}",
-			QueryTimeout:   time.Second,
-			QueryMaxMemory: 512 << 20,
-		},
-		SQL: config.SQL{
-			Listen: "[::1]:84", Password: "hunter2", URL: "https://analyst:hunter2@ch1:8443/pnyx", Timeout: time.Minute, MaxMemory: 1 << 30, MaxRows: 8,
-		},
-		Cache: config.Cache{
-			URL:     "rediss+sentinel://:hunter2@s1:26379,s2:26379/2?master=pnyx&sentinel_password=hunter2",
-			Timeout: 50 * time.Millisecond,
-			Local:   16 << 20,
-		},
-		Worker:  config.Worker{PublishInterval: 2 * time.Second, LeaseTTL: 3 * time.Second, StaleAfter: 4 * time.Second},
-		Webhook: config.Webhook{Receivers: config.PrivateReceivers},
-		Purge:   config.Purge{Kind: "varnish", URLs: "http://v1:80,https://pnyx:hunter2@v2", Token: "hunter2"},
-		Payment: config.Payment{
-			PayTo:          "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC",
-			FacilitatorURL: "https://pnyx:hunter2@facilitator.example.org", RPCURL: "https://:hunter2@rpc.example.org",
-			Network: "eip155:84532", Asset: "0x036CbD53842c5426634e7929541eC2318f3dCF7e",
-			AssetName: "USDC test", AssetVersion: "1", AssetDecimals: 18, Symbol: "TST",
-			PriceStandard: "1", PricePlus: "2.5", PriceOverrides: "daos.timeline=0.1", Bazaar: "on",
-			Window: time.Minute, VerifyTimeout: 2 * time.Second, SettleTimeout: 3 * time.Second,
-		},
-		Edge: config.Edge{
-			Listen: ":82", AdminListen: "[::1]:83", Origin: "https://nodes.example.org",
-			Dir: "/var/cache/pnyx", CacheSize: 64 << 20, Modules: "/opt/nginx/modules",
-		},
-		Import: config.Import{Batch: 7, MaxLine: 1000},
-		Follow: config.Follow{Sources: "/etc/pnyx/sources.yaml"},
-		Backup: config.Backup{
-			KeyID: "id", Secret: "hunter2", Region: "eu-west-1", Endpoint: "https://minio:9000", Keys: "hunter2-hunter2-hunter2-hunter2-3",
-		},
-		MCP: config.MCP{URL: "https://mcp.example.org", Token: "hunter2"},
-		Log: config.Log{Level: slog.LevelWarn, Format: "json", Slow: 250 * time.Millisecond},
-		Trace: config.Trace{
-			Endpoint: "https://pnyx:hunter2@collector.example.org", Headers: "api-key=hunter2", Ratio: "0.5", Service: "pnyx-test",
-		},
-	}
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(config.Config{})); diff != "" {
+	if diff := cmp.Diff(golden(t, "everything.txt"), printed(t, environ)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -390,8 +215,8 @@ func TestCrossChecksNameBothSettings(t *testing.T) {
 			`PNYX_CACHE_TIMEOUT="5s": must stay below PNYX_REQUEST_TIMEOUT=5s`,
 		},
 		"stale before the lease ends": {
-			map[string]string{"PNYX_STALE_AFTER": "10s"},
-			`PNYX_STALE_AFTER="10s": must exceed PNYX_LEASE_TTL=10s`,
+			map[string]string{"PNYX_STALE_AFTER": "2s"},
+			`PNYX_STALE_AFTER="2s": must exceed PNYX_LEASE_TTL=2s`,
 		},
 		"stale between two publishes": {
 			map[string]string{"PNYX_PUBLISH_INTERVAL": "15s"},
@@ -522,7 +347,7 @@ func TestNoMessageShowsASecret(t *testing.T) {
 			"http://user:hunter2@:80/?password=hunter2",
 			"http:///db?user=a&password=hunter2",
 		} {
-			if text := refused(t, everythingWith(s.Name, value)).Error(); strings.Contains(text, "hunter2") {
+			if text := refused(t, everythingWith(t, s.Name, value)).Error(); strings.Contains(text, "hunter2") {
 				t.Errorf("%s=%s: got %q", s.Name, value, text)
 			}
 		}
@@ -531,8 +356,9 @@ func TestNoMessageShowsASecret(t *testing.T) {
 
 // everythingWith is everything with one more variable, and an error
 // that involves every secret, so that valid secrets could be printed too.
-func everythingWith(name, value string) map[string]string {
-	environ := maps.Clone(everything())
+func everythingWith(tb testing.TB, name, value string) map[string]string {
+	tb.Helper()
+	environ := everything(tb)
 	environ["PNYX_STALE_AFTER"] = "1s"
 	environ[name] = value
 	return environ
@@ -546,107 +372,19 @@ func TestPrintShowsValueAndSourceOfEverySetting(t *testing.T) {
 		"PNYX_IMPORT_MAX_LINE": "1024KiB",
 		"PNYX_LOG_LEVEL":       "ERROR",
 	})
-	want := `# API
-PNYX_LISTEN=127.0.0.1:8080        # source: environment
-PNYX_ADMIN_LISTEN=127.0.0.1:8081  # source: default
-PNYX_PUBLIC_URL=                  # source: default
-PNYX_MCP_ORIGINS=                 # source: default
-PNYX_REQUEST_TIMEOUT=5s           # source: default
-PNYX_DRAIN_DELAY=0s               # source: default
-PNYX_SHUTDOWN_TIMEOUT=45s         # source: default
-# Access
-PNYX_INTERNAL_TOKEN=     # source: default
-PNYX_V2_LAUNCHED_AT=     # source: default
-RATELIMIT_SCOPE=global   # source: default
-PNYX_LIMIT_TIMEOUT=40ms  # source: default
-PNYX_FREE_RATE=600       # source: default
-PNYX_TRUSTED_PROXIES=    # source: default
-# Warehouse
-PNYX_DATA=./data                # source: default
-PNYX_ENGINE_LIB=                # source: default
-CLICKHOUSE_URL=                 # source: default
-CLICKHOUSE_CLUSTER=             # source: default
-PNYX_QUERY_TIMEOUT=30s          # source: default
-PNYX_QUERY_MAX_MEMORY=4GiB      # source: default
-PNYX_QUERY_MAX_ROWS=2000000000  # source: default
-# SQL
-PNYX_SQL_LISTEN=           # source: default
-PNYX_SQL_PASSWORD=         # source: default
-PNYX_SQL_URL=              # source: default
-PNYX_SQL_TIMEOUT=30s       # source: default
-PNYX_SQL_MAX_MEMORY=2GiB   # source: default
-PNYX_SQL_MAX_ROWS=1000000  # source: default
-# Cache
-REDIS_URL=redis://pnyx:***@host:6379/1  # source: environment
-PNYX_CACHE_TIMEOUT=100ms                # source: default
-PNYX_CACHE_LOCAL=24MiB                  # source: default
-# Worker
-PNYX_PUBLISH_INTERVAL=500ms  # source: default
-PNYX_LEASE_TTL=10s           # source: default
-PNYX_STALE_AFTER=15s         # source: default
-# Webhook
-PNYX_WEBHOOK_RECEIVERS=public  # source: default
-# Purge
-PNYX_PURGE_KIND=   # source: default
-PNYX_PURGE_URL=    # source: default
-PNYX_PURGE_TOKEN=  # source: default
-# Payment
-X402_PAY_TO=                                           # source: default
-X402_FACILITATOR_URL=                                  # source: default
-X402_RPC_URL=                                          # source: default
-X402_NETWORK=eip155:8453                               # source: default
-X402_ASSET=0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913  # source: default
-X402_ASSET_NAME=USD Coin                               # source: default
-X402_ASSET_VERSION=2                                   # source: default
-X402_ASSET_DECIMALS=6                                  # source: default
-X402_TOKEN_SYMBOL=USDC                                 # source: default
-X402_PRICE_STANDARD=0.001                              # source: default
-X402_PRICE_PLUS=0.005                                  # source: default
-X402_PRICE_OVERRIDES=                                  # source: default
-X402_BAZAAR=off                                        # source: default
-X402_WINDOW=2m0s                                       # source: default
-X402_VERIFY_TIMEOUT=5s                                 # source: default
-X402_SETTLE_TIMEOUT=20s                                # source: default
-# Edge
-PNYX_EDGE_LISTEN=127.0.0.1:8000           # source: default
-PNYX_EDGE_ADMIN_LISTEN=127.0.0.1:8001     # source: default
-PNYX_EDGE_ORIGIN=http://127.0.0.1:8080    # source: default
-PNYX_EDGE_DIR=./data/edge                 # source: default
-PNYX_EDGE_CACHE_SIZE=1GiB                 # source: default
-PNYX_EDGE_MODULES=/usr/lib/nginx/modules  # source: default
-# Import
-PNYX_IMPORT_BATCH=60000    # source: default
-PNYX_IMPORT_MAX_LINE=1MiB  # source: environment
-# Follow
-PNYX_SOURCES=  # source: default
-# Backup
-AWS_ACCESS_KEY_ID=      # source: default
-AWS_SECRET_ACCESS_KEY=  # source: default
-AWS_REGION=us-east-1    # source: default
-AWS_ENDPOINT_URL=       # source: default
-PNYX_BACKUP_KEY=        # source: default
-# MCP
-PNYX_URL=http://127.0.0.1:8080  # source: default
-PNYX_TOKEN=                     # source: default
-# Log
-PNYX_LOG_LEVEL=error  # source: environment
-PNYX_LOG_FORMAT=text  # source: default
-PNYX_LOG_SAMPLE=100   # source: default
-PNYX_LOG_SLOW=1s      # source: default
-# Trace
-OTEL_EXPORTER_OTLP_ENDPOINT=  # source: default
-OTEL_EXPORTER_OTLP_HEADERS=   # source: default
-OTEL_TRACES_SAMPLER_ARG=0.01  # source: default
-OTEL_SERVICE_NAME=pnyx        # source: default
-`
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+	for _, want := range []string{
+		"PNYX_LISTEN=127.0.0.1:8080        # source: environment\n", "REDIS_URL=redis://pnyx:***@host:6379/1  # source: environment\n",
+		"PNYX_IMPORT_MAX_LINE=1MiB  # source: environment\n", "PNYX_LOG_LEVEL=error  # source: environment\n",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("got %s, want %q in it", got, want)
+		}
 	}
 }
 
 func TestPrintedSettingsParseToTheSameConfig(t *testing.T) {
 	t.Parallel()
-	environ := everything()
+	environ := everything(t)
 	environ["CLICKHOUSE_URL"] = "https://host:8443" // the other secrets cannot come back
 	environ["REDIS_URL"] = "unix:///run/redis.sock?db=3"
 	environ["X402_FACILITATOR_URL"], environ["X402_RPC_URL"] = "https://facilitator", "https://rpc"

@@ -53,7 +53,7 @@ func TestSecretURLMasksPasswordsAndNothingElse(t *testing.T) {
 
 func TestSecretURLIsMaskedHoweverAConfigIsWritten(t *testing.T) {
 	t.Parallel()
-	c, err := config.Parse(everything())
+	c, err := config.Parse(everything(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func TestSecretURLIsMaskedHoweverAConfigIsWritten(t *testing.T) {
 			t.Errorf("got %s, want the passwords masked", text)
 		}
 	}
-	if got, want := string(c.Cache.URL), everything()["REDIS_URL"]; got != want {
+	if got, want := string(c.Cache.URL), everything(t)["REDIS_URL"]; got != want {
 		t.Errorf("got %s, want %s: the conversion gives the password", got, want)
 	}
 }
@@ -98,7 +98,7 @@ func TestAttackAKeyInAnAddressIsMasked(t *testing.T) {
 			}
 		})
 	}
-	environ := everything()
+	environ := everything(t)
 	environ["X402_FACILITATOR_URL"], environ["X402_RPC_URL"] = "https://f.example.com/hunter2/x", "https://r.example.com/hunter2"
 	c, err := config.Parse(environ)
 	if err != nil {

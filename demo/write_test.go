@@ -345,20 +345,3 @@ func TestProgressRisesToTheTotal(t *testing.T) {
 		t.Errorf("got reports %v, want several that rise to 60000", reports)
 	}
 }
-
-// BenchmarkWrite measures ballots per second. Memory must not grow with their number.
-func BenchmarkWrite(b *testing.B) {
-	for _, ballots := range []int{100_000, 1_000_000} {
-		b.Run(fmt.Sprint(ballots), func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				o := demo.Options{Seed: 1, DAOs: 50, Proposals: 1_000, Ballots: ballots, Largest: ballots / 4, Now: now}
-				o.Dir = filepath.Join(b.TempDir(), "data")
-				if _, err := demo.Write(b.Context(), o, nil); err != nil {
-					b.Fatal(err)
-				}
-			}
-			b.ReportMetric(float64(ballots*b.N)/b.Elapsed().Seconds(), "ballots/s")
-		})
-	}
-}

@@ -14,6 +14,7 @@ import (
 // inBrowser lists a page of each kind, and what of it only a token shows.
 func inBrowser() map[string]string {
 	return map[string]string{
+		"/explore":              ".card strong",
 		"/explore?name=of+many": "h1",
 		"/explore/daos/dao-000": "#voters ~ .scroll td",
 		"/explore/proposals/" + string(sampleKey) + "?compare=true": "tr.own",
@@ -97,5 +98,60 @@ func TestFreePartsNeedNoScript(t *testing.T) {
 	b.Open(n.Base + "/explore")
 	b.Do(chromedp.SendKeys(chromedp.CSS("#name"), "name 77"), chromedp.Submit(chromedp.CSS("form")))
 	b.Until(`location.search === "?name=name+77" && document.querySelectorAll("tbody tr").length === 1`)
+	b.WantQuiet(n.Base)
+}
+
+func TestALinkMayBringATokenThatNoServerSees(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	token := n.admit(access.V2All, ample())
+	b := browser.Open(t, 820, 900)
+	b.Open(n.Base + "/explore/voters/" + sampleVoter + "#token=" + token)
+	b.Until(shows("#votes ~ .scroll td"))
+	if got := browser.Value[string](b, "location.hash + document.querySelector('#token').value"); got != token {
+		t.Errorf("the fragment and the box: got %q, want the token in the box alone", got)
+	}
+	for _, request := range b.Requests() {
+		if strings.Contains(request.URL, token) {
+			t.Errorf("the token is in the address %s", request.URL)
+		}
+	}
+	b.WantQuiet(n.Base)
+}
+
+// TestDossierInABrowser reads the dossier of a proposal on a phone, in both schemes, and on paper: what it does, what is
+// found, who decided, what is not known, and on what all of it rests.
+func TestDossierInABrowser(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	token := n.admit(access.V2All, ample())
+	b := browser.Open(t, 390, 900)
+	b.Open(n.Base + "/explore")
+	b.Do(chromedp.SendKeys(chromedp.CSS("#token"), token))
+	b.Open(n.Base + "/explore/proposals/" + string(sampleKey))
+	b.Until(shows("#findings"))
+	for _, show := range []func(){func() { b.SetScheme("light") }, func() { b.SetScheme("dark") }, b.SetPrint} {
+		show()
+		got := strings.Join(strings.Fields(browser.Value[string](b, `document.querySelector(".dossier").innerText`)), " ")
+		for _, want := range []string{
+			"It moves 25000.000001 USDC to 0x00000000000000000000000000000000000000b2 and changes 1 permission.",
+			"25,000.000001 USDC 0x00000000000000000000000000000000000000b2 eip155:1",
+			"granted to 0x00000000000000000000000000000000000000c3 on 0x00000000000000000000000000000000000000d4: grantRole(bytes32,address)",
+			"1.1.2.1 transfer(address,uint256) to 0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48 (USDC) on eip155:1 to: 0x00000000000000000000000000000000000000b2 amount: 1 The text does not state: amount.",
+			"high 0.000001 USDC moves, which the text does not state.",
+			"Runner-up Against Margin 60% of all power Quorum 80 of 50, reached; met by 0xc",
+			"Largest voter 30% Top 5, top 10 100%, 100% Voters with more than half 2 Gini coefficient 0.075",
+			"whether the calls succeed: a call that fails executes nothing.",
+			"votes: route /v2/proposals/p1_own/votes",
+		} {
+			if !strings.Contains(got, want) {
+				t.Errorf("got %s, want %q", got, want)
+			}
+		}
+		b.WantNoOverflow()
+	}
+	if browser.Value[bool](b, `[...document.querySelectorAll(".masthead, .trail, .screen")].some((one) => one.checkVisibility())`) {
+		t.Error("paper shows what is for screens")
+	}
 	b.WantQuiet(n.Base)
 }

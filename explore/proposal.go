@@ -9,7 +9,7 @@ import (
 	"pnyx/governance"
 )
 
-// Bounds of the page of a proposal. It reads three routes unless its visitor asks for more.
+// Bounds of the page of a proposal. It reads four routes unless its visitor asks for more.
 const (
 	// ballotsPerRead is how many ballots one request reads, and maxBallots how many ballots
 	// a curve is made of at most.
@@ -34,8 +34,9 @@ type proposalPage struct {
 	Trail []crumb
 	// Key is the key of the proposal.
 	Key string
-	// Proposal is the proposal itself, and Summary the count of its votes.
+	// Proposal is the proposal itself, Dossier what it does and who decided it, and Summary the count of its votes.
 	Proposal part[governance.ProposalDetail]
+	Dossier  dossierPart
 	Summary  part[governance.VoteSummary]
 	// Lacking says in words where the numbers are not the sums of all ballots.
 	Lacking string
@@ -123,6 +124,9 @@ func showProposal(v *visit) (shown, error) {
 // load reads what is beside the proposal itself.
 func (p *proposalPage) load(v *visit, query texts) (err error) {
 	key := texts{argProposal: p.Key}
+	if err := p.loadDossier(v); err != nil {
+		return err
+	}
 	if p.Summary, err = load[governance.VoteSummary](v, "proposals.vote-summary", key); err != nil {
 		return err
 	}

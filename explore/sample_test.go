@@ -1,7 +1,12 @@
 package explore_test
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
+	"slices"
 
 	"pnyx/cache"
 	"pnyx/governance"
@@ -51,7 +56,15 @@ func sampleViews() map[cache.Key]any {
 			StartAt: new(apinode.AsOf - 100_000_000), EndAt: new(apinode.AsOf),
 		},
 		cache.VoteSummaryKey(sampleKey): sampleSummary(),
+		cache.EvidenceKey(sampleKey): governance.Evidence{
+			Proposal: governance.EvidenceProposal{ProposalKey: sampleKey}, Intelligence: governance.Intelligence{Status: governance.IntelligenceUnavailable},
+		},
 	}
+	open := sampleSummary()
+	open.Choices[0].VotingPower, open.Choices[2].VotingPower = "10000000", "20000000"
+	open.Choices[1].VotingPower = "20000000.000000000000000007"
+	views[cache.VoteSummaryKey(openKey)] = open
+	views[cache.VoteSummaryKey(emptyKey)] = governance.VoteSummary{Totals: &governance.VoteTotals{VotingPower: "0"}}
 	for i := range sampleEarlier {
 		views[cache.VoteSummaryKey(earlierKey(i))] = governance.VoteSummary{
 			Totals: &governance.VoteTotals{Votes: new(governance.Decimal(fmt.Sprint(100 + i))), UniqueVoters: new(governance.Decimal("1")), VotingPower: governance.Decimal(fmt.Sprintf("%d.000000000000000001", 5000+i))},
@@ -78,7 +91,7 @@ func sampleSummary() governance.VoteSummary {
 
 // sampleKinds lists the kinds of pages that the sample has.
 func sampleKinds() []query.Kind {
-	return []query.Kind{query.KindBallots, query.KindProposals, query.KindVoters, query.KindVoterVotes, query.KindProfile}
+	return []query.Kind{query.KindBallots, query.KindProposals, query.KindVoters, query.KindVoterVotes, query.KindProfile, query.KindSignals, query.KindDossier}
 }
 
 // samplePage returns the payload of a page, and whether its subject exists.
@@ -91,7 +104,20 @@ func samplePage(request cache.PageRequest) (payload any, known bool, err error) 
 	case query.KindProposals:
 		var q query.Proposals
 		err := request.Decode(&q)
-		return apinode.Cut(proposals(), q.After, q.Limit, func(r cache.ProposalRow, p query.ProposalPosition) bool { return r.Position.Key == p.Key }), true, err
+		rows := proposals()
+		if slices.Contains(q.Lifecycles, governance.Active) {
+			rows = rows[:0]
+			for _, item := range openVotes() {
+				rows = append(rows, cache.ProposalRow{Item: item, Position: query.ProposalPosition{At: item.EndAt, Key: item.ProposalKey}})
+			}
+		}
+		return apinode.Cut(rows, q.After, q.Limit, func(r cache.ProposalRow, p query.ProposalPosition) bool { return r.Position.Key == p.Key }), true, err
+	case query.KindSignals:
+		rows := []governance.SignalRow{}
+		for _, signal := range sampleSignals() {
+			rows = append(rows, governance.SignalRow{Signal: signal})
+		}
+		return rows, true, nil
 	case query.KindVoters:
 		var q query.Voters
 		err := request.Decode(&q)
@@ -102,6 +128,11 @@ func samplePage(request cache.PageRequest) (payload any, known bool, err error) 
 		return apinode.Cut(history(), q.After, q.Limit, func(v governance.VoterVote, p query.VoterVotePosition) bool {
 			return v.Proposal.ProposalKey == p.Proposal
 		}), q.Voter == sampleVoter, err
+	case query.KindDossier:
+		var q query.Dossier
+		err := request.Decode(&q)
+		intelligence, failed := sampleDossier()
+		return intelligence, q.Proposal == sampleKey, errors.Join(err, failed)
 	case query.KindProfile:
 		var q query.Profile
 		err := request.Decode(&q)
@@ -112,6 +143,22 @@ func samplePage(request cache.PageRequest) (payload any, known bool, err error) 
 	default:
 		return nil, false, fmt.Errorf("no sample of %s", request.Kind)
 	}
+}
+
+// sampleDossier is an example of the documents, with what a stranger may write in it.
+func sampleDossier() (i governance.Intelligence, err error) {
+	text, err := os.ReadFile("../docs/examples/dossiers/nested_batch.json")
+	if err != nil {
+		return i, err
+	}
+	hostile, err := json.Marshal(hostileTitle)
+	if err != nil {
+		return i, err
+	}
+	for _, stated := range []string{`"For"`, `"https://forum.harbor.example/t/7"`} {
+		text = bytes.ReplaceAll(text, []byte(stated), hostile)
+	}
+	return i, json.Unmarshal(text, &i)
 }
 
 // ballots are the ballots of the sample's proposal, the most power first.

@@ -48,7 +48,7 @@ type Lane struct {
 	// Name is the lane of the cursors that it moves: log, watch, close, sweep, tip, final,
 	// backfill.
 	Name string
-	// Interval is the time from the start of one run to that of the next.
+	// Interval is the time from the start of one run to the start of the next.
 	Interval time.Duration
 	// Run polls once. more asks for the next run at once, without the pause: a backfill
 	// that is not done.

@@ -30,8 +30,8 @@ const (
 	// maxRuns bounds the lanes that poll at the same time. It is high, because most of them
 	// wait for their upstream.
 	maxRuns = 256
-	// maxBackfills bounds those of them that read the past, and maxBackfillsOfUpstream
-	// those of one upstream.
+	// maxBackfills bounds how many of them read the past, and maxBackfillsOfUpstream
+	// how many of one upstream do.
 	maxBackfills, maxBackfillsOfUpstream = 16, 2
 	// maxOpenings bounds the journals that are opened at the same time: hundreds at once, at
 	// the start of a process, wait longer for a connection to the warehouse than it allows.
@@ -69,7 +69,7 @@ type Follower struct {
 
 	mu     sync.Mutex
 	wanted map[string]Upstream
-	// journals are those of the upstreams that this process leads.
+	// journals are the journals of the upstreams that this process leads.
 	journals map[string]*Journal
 }
 

@@ -43,7 +43,7 @@ type entry struct {
 	cursor warehouse.FollowCursor
 	// trouble overrides the state of the lane when it is set.
 	trouble governance.SourceState
-	// interval is that of the lane; 0 when no lane is registered.
+	// interval is the lane's interval; 0 when no lane is registered.
 	interval time.Duration
 	// since is when the lane was registered.
 	since   time.Time

@@ -57,6 +57,9 @@ func OpenJournal(
 	}
 	j := newJournal(upstream, sources, c)
 	j.Warehouse = w
+	if j.rejects.open, err = w.HasFollowRejects(ctx, upstream); err != nil {
+		return nil, err
+	}
 	for _, cursor := range stored {
 		j.cursors[keyOf(cursor.Source(), cursor.Lane)] = newEntry(cursor)
 	}
@@ -100,6 +103,7 @@ func (j *Journal) entry(key cursorKey) *entry {
 func (j *Journal) Commit(
 	ctx context.Context, records []record.Record, cursors ...warehouse.FollowCursor,
 ) (warehouse.Counts, error) {
+	began := j.Clock.Now()
 	records, err := j.admit(ctx, records)
 	if err != nil {
 		return warehouse.Counts{}, err
@@ -109,6 +113,9 @@ func (j *Journal) Commit(
 	}
 	run := warehouse.Import{ID: uuid.New(), ObservedAt: j.Clock.Now()}
 	counts, err := j.Warehouse.Append(ctx, run, records)
+	if err == nil {
+		err = j.resolveRejects(ctx, records, began)
+	}
 	if err != nil {
 		return counts, err
 	}

@@ -1,6 +1,8 @@
 package follow_test
 
 import (
+	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -98,6 +100,41 @@ func TestPositionWithoutRecordsIsWrittenLater(t *testing.T) {
 	if got := journal.Cursor(record.SourceRef{}, "tip").Position; got != "3" {
 		t.Errorf("in memory: got %q, want 3", got)
 	}
+}
+
+func TestRejectedItemsCountUntilTheyAreRead(t *testing.T) {
+	t.Parallel()
+
+	opened := env.Warehouse(t)
+	journal := openJournal(t, opened)
+	governor := record.SourceRef{Provider: governance.Governor, ID: "eip155:1:0xabc"}
+	source := &record.Source{SourceRef: governor, Name: "Harbor"}
+	commit := func(records ...record.Record) {
+		t.Helper()
+		if _, err := journal.Commit(t.Context(), records, journal.Cursor(governor, "tip")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rejected := func(want uint64) {
+		t.Helper()
+		if got := env.Rejected(t, opened, governor); got != want {
+			t.Errorf("got %d rejected items, want %d", got, want)
+		}
+	}
+	journal.Reject(governor, governor.ID, errors.New("the name is a number"))
+	journal.Reject(governor, "another", errors.New("it is no record"))
+	commit()
+	rejected(2)
+	journal = openJournal(t, opened) // a restart
+	commit(source)
+	rejected(1)
+	long := *source
+	long.Name = strings.Repeat("n", 1<<20)
+	commit(&long) // the name is left out
+	rejected(2)
+	source.Symbol = "HRB"
+	commit(source)
+	rejected(1)
 }
 
 func TestCommitLeavesHealthToTheFollower(t *testing.T) {

@@ -119,7 +119,7 @@ func (r *laneRun) fail(ctx context.Context, err error) time.Duration {
 	return pause
 }
 
-// attrs are those of every line about the lane.
+// attrs are the attributes of every log line about the lane.
 func (r *laneRun) attrs(err error) []slog.Attr {
 	attrs := []slog.Attr{slog.String("upstream", r.journal.upstream), slog.String("lane", r.lane.Name)}
 	if r.lane.Source.ID != "" {

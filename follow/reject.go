@@ -23,6 +23,8 @@ type rejects struct {
 	// hour is the hour in which kept were kept.
 	hour time.Time
 	kept int
+	// open is set while the upstream has some that were not read since.
+	open bool
 	// pending are not written yet.
 	pending []warehouse.FollowReject
 }
@@ -39,6 +41,7 @@ func (j *Journal) reject(source record.SourceRef, itemID string, rejected error,
 	defer j.mu.Unlock()
 	r := &j.rejects
 	r.counted++
+	r.open = true
 	if hour := now.Truncate(time.Hour); !hour.Equal(r.hour) {
 		r.hour, r.kept = hour, 0
 	}
@@ -69,4 +72,31 @@ func (j *Journal) writeRejects(ctx context.Context) error {
 		j.mu.Unlock()
 	}
 	return err
+}
+
+// resolveRejects marks those rejected items as read that are among some committed records. What
+// was left out of one of these was rejected since they began to be committed.
+func (j *Journal) resolveRejects(ctx context.Context, records []record.Record, began time.Time) (err error) {
+	j.mu.Lock()
+	open, counted := j.rejects.open, j.rejects.counted
+	j.mu.Unlock()
+	if !open || len(records) == 0 {
+		return nil
+	}
+	items := make([]warehouse.FollowReject, len(records))
+	for i, r := range records {
+		items[i] = warehouse.FollowReject{SourceID: sourceOf(r).ID, ItemID: itemOf(r)}
+	}
+	if err := j.Warehouse.ResolveFollowRejects(ctx, j.upstream, items, began); err != nil {
+		return err
+	}
+	if open, err = j.Warehouse.HasFollowRejects(ctx, j.upstream); err != nil {
+		return err
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.rejects.counted == counted {
+		j.rejects.open = open
+	}
+	return nil
 }

@@ -17,7 +17,7 @@ var ErrForeign = errors.New("the source may not state it")
 
 // Asked is what an upstream was asked for, to which an item of its answer must belong.
 type Asked struct {
-	// Format is that of the item.
+	// Format is the format of the item.
 	Format wsource.Format
 	// Source is the source that was asked about.
 	Source record.SourceRef
@@ -86,6 +86,12 @@ func (j *Journal) admitted(records []record.Record, held map[record.RefHash]reco
 		case *record.Proposal:
 		case *record.Ballot:
 			err = j.refuseBallot(r, proposals, held)
+		case *record.Delegation:
+			err = j.refuseScope(r.Scope)
+		case *record.DelegatePower:
+			err = j.refuseScope(r.Scope)
+		case *record.TokenSupply:
+			err = j.refuseScope(r.Scope)
 		default:
 			err = j.refuseSource(sourceOf(r))
 		}
@@ -168,6 +174,14 @@ func (j *Journal) refuseSource(source record.SourceRef) error {
 	return fmt.Errorf("%w: %s %q is not followed at %s", ErrForeign, source.Provider, record.Clip(source.ID, maxShown), j.upstream)
 }
 
+// refuseScope refuses a token or a registry of another chain than the upstream.
+func (j *Journal) refuseScope(scope string) error {
+	if strings.HasPrefix(scope, j.upstream+":") {
+		return nil
+	}
+	return fmt.Errorf("%w: %q is not of %s", ErrForeign, record.Clip(scope, maxShown), j.upstream)
+}
+
 func (j *Journal) refuseProposal(p *record.Proposal, held map[record.RefHash]record.SourceRef) error {
 	source := record.SourceRef{Provider: p.Provider, ID: p.SourceID}
 	before, known := held[p.Hash()]
@@ -197,8 +211,8 @@ func (j *Journal) refuseBallot(b *record.Ballot, proposals, held map[record.RefH
 	return j.refuseSource(source)
 }
 
-// proposalsOf returns the proposals among records and those of ballots among them, without
-// those of Governors, whose ids name their source.
+// proposalsOf returns the proposals that records are or vote on, without Governors' proposals,
+// whose ids name their source.
 func proposalsOf(records []record.Record) []record.RefHash {
 	refs := map[record.ProposalRef]bool{}
 	for _, r := range records {

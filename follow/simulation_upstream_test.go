@@ -28,7 +28,7 @@ import (
 )
 
 const (
-	// simulatedGovernors are those of each chain, simulatedTopics those of each forum at the
+	// simulatedGovernors is their number on each chain, simulatedTopics the number in each forum at the
 	// start: most are older than a month.
 	simulatedGovernors, simulatedTopics = 25, 20
 	// A space has one open proposal, which ends within a week.

@@ -10,14 +10,14 @@ type BallotExport struct {
 	Votes Decimal `json:"votes"`
 	// VotingPower is the sum of their voting power.
 	VotingPower Decimal `json:"votingPower"`
-	// Basis and Totals are those of the vote summary.
+	// Basis and Totals are the vote summary's.
 	Basis  *Basis      `json:"basis"`
 	Totals *VoteTotals `json:"totals"`
 	// Flagged is true if the provider marks the proposal as spam.
 	Flagged bool `json:"flagged,omitempty" msgpack:"flagged,omitempty"`
 	// Final says that the vote is closed and that the parts have all of its ballots.
 	Final bool `json:"final"`
-	// Parts are the parts, in their order; empty where nobody has voted.
+	// Parts are the parts, in their order; empty without votes.
 	Parts []ExportPart `json:"parts"`
 }
 

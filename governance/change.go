@@ -11,7 +11,7 @@ const (
 	DAOChange ChangeKind = "dao"
 	// TopicChange is one of a forum topic.
 	TopicChange ChangeKind = "topic"
-	// EventChange and SignalChange are those of one event and one signal.
+	// EventChange and SignalChange are changes of one event and one signal.
 	EventChange  ChangeKind = "event"
 	SignalChange ChangeKind = "signal"
 )

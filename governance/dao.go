@@ -41,6 +41,9 @@ type DAOListItem struct {
 	DAOID string `json:"daoId" msgpack:"daoId"`
 	// Name is the display name.
 	Name string `json:"name" msgpack:"name"`
+	// Flagged is true if the provider marks the DAO's spaces as spam: it is in no list unless
+	// asked for, and its proposals are spam.
+	Flagged bool `json:"flagged,omitempty" msgpack:"flagged,omitempty"`
 	// HasVoteData says whether any ballot is stored.
 	HasVoteData bool `json:"hasVoteData" msgpack:"hasVoteData"`
 	// HasForumData says whether any forum topic is stored.
@@ -80,6 +83,9 @@ type DAODetail struct {
 	DAOID string `json:"daoId" msgpack:"daoId"`
 	// Name is the display name.
 	Name string `json:"name" msgpack:"name"`
+	// Flagged is true if the provider marks the DAO's spaces as spam: it is in no list unless
+	// asked for, and its proposals are spam.
+	Flagged bool `json:"flagged,omitempty" msgpack:"flagged,omitempty"`
 	// CoverageStatus says how much of the upstream data is stored.
 	CoverageStatus Coverage `json:"coverageStatus" msgpack:"coverageStatus"`
 	// VoteCoverageStatus says how many of the upstream ballots are stored.

@@ -12,9 +12,9 @@ type Dossier struct {
 	Decision DossierDecision `json:"decision"`
 	// Participation compares the turnout with other votes of the DAO.
 	Participation DossierParticipation `json:"participation"`
-	// Concentration is how the power was distributed; null without ballots.
+	// Concentration is how the power was distributed; null unless every ballot is stored.
 	Concentration *DossierConcentration `json:"concentration"`
-	// Course is how the vote went; null unless the time of every ballot is known.
+	// Course is how the vote went; null unless every ballot and its time is known.
 	Course *DossierCourse `json:"course"`
 	// Voters are who decided.
 	Voters DossierVoters `json:"voters"`
@@ -200,18 +200,24 @@ type DossierProposer struct {
 type DossierProcess struct {
 	// Topics are the linked discussions.
 	Topics []DossierTopic `json:"topics"`
-	// DiscussionDays is the number of whole days between the first topic and the start of the vote; MedianVotingHours
-	// that of the DAO's last ended proposals, at most 50; VotingHours are those of this one.
-	DiscussionDays    *Decimal `json:"discussionDays"`
-	VotingHours       *Decimal `json:"votingHours"`
-	MedianVotingHours *Decimal `json:"medianVotingHours"`
+	// DiscussionDays is the number of whole days between the first topic and the start of the vote, VotingHours the
+	// voting time. Medians are over the DAO's last ended proposals, at most 50; null if none is known.
+	DiscussionDays       *Decimal `json:"discussionDays"`
+	MedianDiscussionDays *Decimal `json:"medianDiscussionDays"`
+	VotingHours          *Decimal `json:"votingHours"`
+	MedianVotingHours    *Decimal `json:"medianVotingHours"`
 	// UpdatedAfterStart says that upstream states a change after the start of the vote; null where unknown.
 	UpdatedAfterStart *bool `json:"updatedAfterStart"`
+	// ActionsChangedAt is when the calls were last replaced; null if they were not, or only a chain would say.
+	ActionsChangedAt *Timestamp `json:"actionsChangedAt"`
 	// Extended says that the end of voting was put off.
 	Extended bool `json:"extended"`
 	// QueuedAt and ExecutedAt are when it was queued and executed; null where it was not, or unknown.
 	QueuedAt   *Timestamp `json:"queuedAt"`
 	ExecutedAt *Timestamp `json:"executedAt"`
+	// ExecutableAt is the earliest, ExpiresAt the latest time of an execution that the timelock allows; null where unknown.
+	ExecutableAt *Timestamp `json:"executableAt"`
+	ExpiresAt    *Timestamp `json:"expiresAt"`
 	// Similar are earlier proposals of the DAO with the same actions or nearly the same title.
 	Similar []DossierSimilar `json:"similar"`
 }
@@ -352,7 +358,8 @@ type DossierPermission struct {
 type DossierSetting struct {
 	// Action is the JSON pointer of the call.
 	Action string `json:"action"`
-	// On is the called contract, Function what is called, New the new value, Old the one before; null where unknown.
+	// On is the called contract, Function what is called, New the new value. Old is the value that the DAO's last
+	// executed proposal set before; null if none did.
 	On       string  `json:"on"`
 	Function string  `json:"function"`
 	New      string  `json:"new"`

@@ -96,7 +96,7 @@ func (p Provider) QuorumChoices() []string {
 	return nil
 }
 
-// QuorumPower returns the voting power that counts towards a quorum: that of the choices
+// QuorumPower returns the voting power that counts towards a quorum: the power of the choices
 // with these keys, or total where there are none. powerOf returns the power that supports
 // a choice.
 func QuorumPower(

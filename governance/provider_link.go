@@ -62,7 +62,7 @@ func (p Provider) ProposalURL(sourceID, externalID string) string {
 
 // LinkNames returns the names (see LinkedProposal) that links to a proposal may have:
 // sorted, each once. Tally's proposal has two, because some of its pages are addressed by
-// the id on chain and some by Tally's own. A Governor's has that of its page at Tally
+// the id on chain and some by Tally's own. A Governor's has the id of its page at Tally
 // under the contract's name.
 func (p Provider) LinkNames(sourceID, externalID, sourceURL string) []string {
 	names := []string{}
@@ -86,7 +86,7 @@ func (p Provider) LinkNames(sourceID, externalID, sourceURL string) []string {
 
 // LinkedProposal returns the name of the proposal that an address leads to, "" where
 // it leads to none; Provider.LinkNames lists the names of a proposal. It knows the
-// pages of Snapshot, on its old and new sites, and those of Governors on Tally.
+// pages of Snapshot, on its old and new sites, and Governors' pages on Tally.
 func LinkedProposal(text string) string {
 	at := parseAddress(text)
 	switch {

@@ -65,7 +65,7 @@ type runoff struct {
 	standing   standing
 	// total is the power of all ballots that still count.
 	total decimal.Decimal
-	// strongest is the largest power of any choice. It is that of a standing one: choices
+	// strongest is the largest power of any choice. A standing one has it: choices
 	// only gain power, and only the weakest is eliminated.
 	strongest decimal.Decimal
 }

@@ -68,17 +68,3 @@ func TestInstantRunoffEqualsTheNaiveRuleToTheLastDigit(t *testing.T) {
 		}
 	}
 }
-
-// The time for each preference stays the same from row to row.
-func BenchmarkInstantRunoff(b *testing.B) {
-	for _, choices := range []int{50, 100, 200, 400} {
-		const ballots = 1000
-		rankings := fullRankings(choices, ballots)
-		b.Run(strconv.Itoa(choices)+" choices", func(b *testing.B) {
-			for b.Loop() {
-				governance.InstantRunoff(rankings, governance.CompareChoiceKeys)
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*choices*ballots), "ns/preference")
-		})
-	}
-}

@@ -20,7 +20,7 @@ const (
 	SourceFailing SourceState = "failing"
 	// SourceMissing means that upstream does not have the source.
 	SourceMissing SourceState = "missing"
-	// SourceStale means that nobody polls the source.
+	// SourceStale means that the source is not polled.
 	SourceStale SourceState = "stale"
 	// SourceOff means that the source is no longer followed.
 	SourceOff SourceState = "off"
@@ -128,7 +128,7 @@ type SourceStatus struct {
 	Withdrawn uint64 `json:"withdrawn" msgpack:"withdrawn"`
 	// Rejected counts the items of the last 90 days that could not be read.
 	Rejected uint64 `json:"rejected" msgpack:"rejected"`
-	// Reorganizations counts those of the chain.
+	// Reorganizations counts the reorganizations of the chain.
 	Reorganizations uint64 `json:"reorganizations" msgpack:"reorganizations"`
 }
 

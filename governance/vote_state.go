@@ -8,7 +8,7 @@ const (
 
 // stateOfVote is what a word of upstream for the state of a proposal means.
 type stateOfVote struct {
-	// over is true once nobody can vote any more.
+	// over is true once voting is closed.
 	over bool
 	// outcome is empty where the word states none.
 	outcome Outcome
@@ -32,7 +32,7 @@ func IsKnownState(state string) bool {
 	return known || state == ""
 }
 
-// IsOpenState reports whether an upstream state is that of a vote to come or under way.
+// IsOpenState reports whether an upstream state says that a vote is to come or under way.
 func IsOpenState(state string) bool {
 	return state != "" && IsKnownState(state) && !statesOfVotes()[state].over
 }

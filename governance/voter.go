@@ -16,7 +16,7 @@ type DAOVoter struct {
 	ProposalCount Decimal `json:"proposalCount" msgpack:"proposalCount"`
 }
 
-// VoterProfile is the payload of one voter over all DAOs; its sums are those of
+// VoterProfile is the payload of one voter over all DAOs; its sums are the sums of
 // its DAOs.
 type VoterProfile struct {
 	// VoterIdentity is the voter, see VoterIdentity.
@@ -33,6 +33,8 @@ type VoterProfile struct {
 	TotalVotingPower Decimal `json:"totalVotingPower" msgpack:"totalVotingPower"`
 	// DAOs holds the sums by DAO.
 	DAOs []VoterDAO `json:"daos" msgpack:"daos"`
+	// DelegatedPower is what the voter may vote with for others now, by DAO and token.
+	DelegatedPower []DelegatedPower `json:"delegatedPower" msgpack:"delegatedPower"`
 }
 
 // VoterDAO is what a voter did in one DAO.

@@ -27,7 +27,7 @@ type call struct {
 	server *Server
 	tool   *tool
 	reader *api.Reader
-	// given are the arguments as texts by name, and problems those of arguments that are no
+	// given are the arguments as texts by name, and problems the problems of arguments that are no
 	// texts.
 	given    map[string]string
 	problems []api.Problem

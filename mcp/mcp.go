@@ -4,7 +4,7 @@
 // Every request is one POST that says everything about itself; no state is kept between
 // requests. Clients of the revision 2026-07-28 and clients that begin with initialize are
 // both answered. A tool reads routes through api.Reader, so that its arguments, limits,
-// prices and values are those of HTTP.
+// prices and values are the same as over HTTP.
 package mcp
 
 import (
@@ -109,7 +109,7 @@ func (s *Server) handle(c *fiber.Ctx) error {
 	return s.answer(c)
 }
 
-// isJSON reports whether a content type is that of JSON.
+// isJSON reports whether a content type is JSON.
 func isJSON(contentType string) bool {
 	if contentType == fiber.MIMEApplicationJSON {
 		return true

@@ -9,14 +9,14 @@ import (
 	"pnyx/telemetry"
 )
 
-// outcomeOK is the outcome of a call that is answered with data; that of another is the
+// outcomeOK is the outcome of a call that is answered with data; another call's is the
 // code of its error.
 const outcomeOK = "ok"
 
 // metrics are the metrics of the tools. Labels are names of tools and codes of errors.
 type metrics struct {
 	calls *prometheus.CounterVec
-	// answered are the calls with outcomeOK, and durations those of all calls, by tool.
+	// answered are the calls with outcomeOK, and durations the durations of all calls, by tool.
 	answered  map[string]prometheus.Counter
 	durations map[string]prometheus.Observer
 }

@@ -58,7 +58,7 @@ type message struct {
 type params struct {
 	// Version is the revision that initialize asks for.
 	Version string `json:"protocolVersion"`
-	// Name is the tool or prompt, URI the resource, and Arguments are those of the first two.
+	// Name is the tool or prompt, URI the resource, and Arguments are the first two's.
 	Name      string          `json:"name"`
 	URI       string          `json:"uri"`
 	Arguments json.RawMessage `json:"arguments"`
@@ -92,7 +92,7 @@ func invalid(code int, message string) *rpcError {
 
 // result is the answer to a request.
 type result struct {
-	// members are those of the result, as JSON without braces; empty for none.
+	// members are the members of the result, as JSON without braces; empty for none.
 	members []byte
 	// structured is the JSON of data and meta, the result of a tool that succeeds; nil for
 	// other results, which have members.

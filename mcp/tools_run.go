@@ -30,7 +30,7 @@ func list(c *call) ([]byte, error) {
 }
 
 // listEvents lists events. Those whose own time is unknown did not happen in the window, as far
-// as anybody knows: they are left out unless asked for, and counted. A page may therefore have
+// as is known: they are left out unless asked for, and counted. A page may therefore have
 // fewer rows than asked for; pages without any are passed over.
 func listEvents(c *call) ([]byte, error) {
 	if c.args[argDiscovered] == "true" || c.args["timeBasis"] == string(query.EventTimeDiscovered) {

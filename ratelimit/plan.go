@@ -113,7 +113,7 @@ const (
 
 // PaymentRate returns how many payments one address may send to one node before any work
 // is done for them: the bucket Payment holds for all, and is more than one payer may
-// spend; ContractPayment holds in addition for those that nobody but the facilitator can
+// spend; ContractPayment holds in addition for payments that only the facilitator can
 // check.
 func PaymentRate(b Bucket) Rate {
 	if b == ContractPayment {

@@ -135,7 +135,7 @@ func (a *Analyst) Close() error {
 
 // Ask runs a query, and writes the result to out as it arrives. format is the name of one
 // of ClickHouse's formats; a FORMAT clause in the query takes precedence. settings are
-// those of the format, and are left out where the user may not set them. An error is that
+// the format's settings, and are left out where the user may not set them. An error is the one
 // of the server: it may follow after a part of the result.
 func (a *Analyst) Ask(
 	ctx context.Context, sql, format string, settings map[string]string, out io.Writer,

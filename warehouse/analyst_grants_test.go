@@ -73,7 +73,7 @@ func TestAttackAnalystReadsGovernanceAndNoSecrets(t *testing.T) {
 	}
 }
 
-// The statements for a server of the operator's own are those of the embedded engine.
+// The statements for a server of the operator's own equal the embedded engine's.
 func TestStatementsGrantWhatAnalystsMayRead(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../observe/analyst.sql")

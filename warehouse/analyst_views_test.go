@@ -2,14 +2,17 @@ package warehouse_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 
+	"pnyx/governance"
 	"pnyx/test/env"
 	"pnyx/warehouse"
 	"pnyx/warehouse/engine"
+	"pnyx/warehouse/record"
 )
 
 // TestAnalystsMayAskAnythingOfAnyColumn asks with the optimizer settings that analysts have.
@@ -71,5 +74,27 @@ func TestAnalystsMayAskAnythingOfAnyColumn(t *testing.T) {
 			"JOIN daos AS d ON d.dao_id = p.dao_id WHERE " + condition + " GROUP BY d.name, p.title")
 		ask("SELECT count() FROM proposals AS p JOIN ballots AS b USING (proposal_key) JOIN daos AS d ON d.dao_id = p.dao_id WHERE " + condition)
 		ask("SELECT count() FROM daos AS d LEFT JOIN proposals AS p ON p.dao_id = d.dao_id LEFT JOIN ballots AS b ON b.proposal_key = p.proposal_key WHERE " + condition)
+	}
+}
+
+func TestAnalystsReadWhichDAOsAreSpam(t *testing.T) {
+	t.Parallel()
+	instance := env.SharedEngine(t)
+	database := env.MigratedDatabase(t, instance)
+	w := openAt(t, warehouse.Options{URL: instance.URL(database)})
+	space := func(id string) record.SourceRef { return record.SourceRef{Provider: governance.Snapshot, ID: id} }
+	forum := record.SourceRef{Provider: governance.Discourse, ID: "forum.org"}
+	var records []record.Record
+	for _, id := range []string{"spam.eth", "spam-of-all.eth", "spam-of-some.eth"} {
+		records = append(records, &record.Source{SourceRef: space(id), Flagged: true})
+	}
+	appendAll(t, w, append(records, &record.Source{SourceRef: space("good.eth")}, &record.Source{SourceRef: space("free.eth")},
+		&record.DAO{ID: "all", Sources: []record.SourceRef{space("spam-of-all.eth"), forum}},
+		&record.DAO{ID: "some", Sources: []record.SourceRef{space("spam-of-some.eth"), space("good.eth")}},
+		&record.DAO{ID: "talk", Sources: []record.SourceRef{{Provider: governance.Discourse, ID: "talk.org"}}})...)
+	conn := env.ConnectWarehouse(t, instance.URL(warehouse.ViewsDatabase(database)))
+	got := env.Column(t, conn, "SELECT dao_id FROM daos WHERE flagged ORDER BY dao_id")
+	if want := []string{"all", "spam.eth"}; !slices.Equal(got, want) {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }

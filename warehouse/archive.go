@@ -190,7 +190,7 @@ func isMadeFromBallots(table string) bool {
 
 // snapshotOrder orders the tables of a snapshot that is made during an import. What states
 // that something is complete comes first: the rest contains all of it then. The journal of
-// batches comes last: it names all records before it, if only as those of a batch that is
+// batches comes last: it names all records before it, if only as records of a batch that is
 // open, and a worker publishes these as after an import that was killed.
 func snapshotOrder(table string) int {
 	switch strings.TrimSuffix(table, localSuffix) {
@@ -244,7 +244,7 @@ func (a *Archive) Backup(ctx context.Context, shard int, to Location, base *Loca
 	return a.await(ctx, shard, sql, func(ctx context.Context, _, _ uint64) { progress(ctx) })
 }
 
-// Adopt makes a restored database of one shard that of the warehouse, in place of the one
+// Adopt makes a restored database of one shard the warehouse's, in place of the one
 // that is there.
 func (a *Archive) Adopt(ctx context.Context, shard int, database string) error {
 	err := a.run(ctx, shard,

@@ -45,7 +45,7 @@ type Restored struct {
 
 // Restore restores the rows of one shard to a database, which it drops first. No statement of
 // the backup runs: the tables are made by the migrations of this program, and RESTORE compares
-// them with those of the backup before it takes any row. What else is in the backup is not
+// them with the backup's before it takes any row. What else is in the backup is not
 // restored. Merges stay off, so that rows can be counted. Restore calls progress with the bytes
 // that are read and their total.
 func (a *Archive) Restore(
@@ -169,8 +169,8 @@ func schemaOf(s statement) (number int) {
 	return number
 }
 
-// AppliedSchema returns the number of the last migration that has changed the tables. It is
-// that of a later version, if one was there before.
+// AppliedSchema returns the number of the last migration that has changed the tables. It may be
+// a migration of a later version.
 func (a *Archive) AppliedSchema(ctx context.Context) (int, error) {
 	var number uint32
 	sql := "SELECT max(number) FROM " + quoteIdentifier(a.Database()) + ".schema_migrations"

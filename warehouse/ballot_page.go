@@ -103,7 +103,7 @@ type ballotOrder struct {
 	// value is the expression that parses the bound parameter {value}, and text is the
 	// expression that formats a value of the order as that parameter.
 	value, text string
-	// settings are those of a statement on a sorted copy.
+	// settings are the settings of a statement on a sorted copy.
 	settings string
 }
 

@@ -27,7 +27,7 @@ func storedBallots(condition, column, reason string) string {
 	return fmt.Sprintf(sqlText("ballot_stored"), condition, column, reason)
 }
 
-// countingBy returns the ballots that count among those of a result, by what by returns. They are
+// countingBy returns the ballots of a result that count, by what by returns. They are
 // nil under a key with more than most stored ballots: its ballots are not complete.
 func countingBy[Key comparable](
 	result driver.Rows, err error, operation string, most int, by func(*cast) Key,

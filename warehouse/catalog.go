@@ -38,6 +38,8 @@ type CatalogDAO struct {
 type CatalogSource struct {
 	// Name is the source's own name; empty where upstream states none.
 	Name string
+	// Flagged is true for a space that its provider marks as spam.
+	Flagged bool
 	// Proposals counts its proposals, Topics the visible topics of a forum.
 	Proposals, Topics uint64
 	// LatestTopicAt is the time of the last activity in a visible topic.

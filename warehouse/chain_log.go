@@ -11,7 +11,7 @@ import (
 // ChainLog is a log of a followed Governor or of its timelock, as published.
 type ChainLog struct {
 	ChainLogKey
-	// ChainID is that of EIP-155.
+	// ChainID is the chain id of EIP-155.
 	ChainID uint64
 	// BlockNumber, BlockHash and LogIndex are the place of the log.
 	BlockNumber uint64
@@ -98,7 +98,7 @@ type UnreadChainLog struct {
 }
 
 // UnreadChainLogs counts the logs of a chain that came to no record. parameters are the topics
-// of events about no proposal that are read, creations those of events that create one.
+// of events about no proposal that are read, creations the topics of events that create one.
 func (w *Warehouse) UnreadChainLogs(ctx context.Context, chainID uint64, parameters, creations []string) ([]UnreadChainLog, error) {
 	rows, err := w.conn.Query(ctx, sqlText("chain_log_unread"), chainID, parameters, creations)
 	return selectRows[UnreadChainLog](rows, err, fmt.Sprintf("count the logs of chain %d that are not read", chainID))

@@ -14,7 +14,7 @@ type Correction struct {
 	governance.Correction
 	// Ref identifies the proposal.
 	Ref record.RefHash `ch:"proposal_ref"`
-	// FromRevision is that of the publication that was corrected, and Revision that of the
+	// FromRevision is the revision of the publication that was corrected, and Revision of the
 	// publication that corrected it.
 	FromRevision, Revision uint64
 }

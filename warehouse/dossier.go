@@ -3,6 +3,7 @@ package warehouse
 import (
 	"context"
 	"encoding/hex"
+	"strings"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/shopspring/decimal"
@@ -67,7 +68,7 @@ type KnownProposal struct {
 	Payload uint64
 }
 
-// KnownProposals returns the published proposals of a DAO and those of a proposer anywhere,
+// KnownProposals returns the published proposals of a DAO and a proposer's proposals anywhere,
 // without spam, in order of their ends.
 func (w *Warehouse) KnownProposals(ctx context.Context, daoID, proposer string) ([]KnownProposal, error) {
 	rows, err := w.conn.Query(ctx, sqlText("dossier_proposals"), clickhouse.Named("dao", daoID), clickhouse.Named("proposer", proposer))
@@ -105,4 +106,41 @@ func (w *Warehouse) TopicsOf(ctx context.Context, ref record.RefHash) ([]Topic, 
 		return nil, err
 	}
 	return w.Topics(ctx, refs)
+}
+
+// EarlierAction is an action of another proposal.
+type EarlierAction struct {
+	// ProposalKey is the key of the proposal.
+	ProposalKey governance.ProposalKey
+	record.Action
+}
+
+// EarlierActions returns actions of a DAO's executed proposals that were created before a time and
+// call or name one of some addresses, those of the last proposals first, at most 500.
+func (w *Warehouse) EarlierActions(
+	ctx context.Context, daoID string, before *governance.Timestamp, addresses []string,
+) ([]EarlierAction, error) {
+	var packed []string
+	for _, address := range addresses {
+		packed = append(packed, strings.TrimPrefix(address, "0x"))
+	}
+	if before == nil || len(packed) == 0 {
+		return nil, nil
+	}
+	rows, err := w.conn.Query(ctx, sqlText("dossier_earlier"), clickhouse.Named("dao", daoID), clickhouse.Named("before", int64(*before)),
+		clickhouse.Named("addresses", addresses), clickhouse.Named("packed", packed))
+	return selectRows[EarlierAction](rows, err, "read the earlier actions of a dossier")
+}
+
+// Discussion is when the first linked topic of a proposal was opened.
+type Discussion struct {
+	// ProposalRef is the proposal, OpenedAt when its first topic was opened.
+	ProposalRef record.RefHash
+	OpenedAt    governance.Timestamp
+}
+
+// Discussions returns when the first linked topics of proposals were opened.
+func (w *Warehouse) Discussions(ctx context.Context, of []record.RefHash) ([]Discussion, error) {
+	rows, err := w.queryRefs(ctx, sqlText("dossier_discussions"), of)
+	return selectRows[Discussion](rows, err, "read the discussions beside a dossier")
 }

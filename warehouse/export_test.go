@@ -65,9 +65,6 @@ var ServerThreads = (*Warehouse).serverThreads
 // IsYielding reports whether a statement has its turn.
 func (w *Warehouse) IsYielding() bool { return len(w.conn.turns.taken) > 0 }
 
-// SetMax sets how many keys are remembered.
-func (w *WrittenKeys) SetMax(most int) { w.max = most }
-
 // IsLocal reports whether all servers are on this machine.
 var IsLocal = isLocal
 

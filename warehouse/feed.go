@@ -148,7 +148,7 @@ func (w *Warehouse) RecordedTypes(ctx context.Context, refs []record.RefHash) (m
 type DAOChanges struct {
 	// Events and Signals are true for a list with new rows.
 	Events, Signals bool
-	// EventIDs and SignalIDs are those of the rows that are new, different or gone.
+	// EventIDs and SignalIDs identify the rows that are new, different or gone.
 	EventIDs, SignalIDs []string
 }
 

@@ -29,7 +29,7 @@ type FollowCursor struct {
 	Position string
 	// Covered are the ranges that a backfill has read, ordered, none touching another.
 	Covered []Interval
-	// State is that of the lane, which is never stale.
+	// State is the lane's state, which is never stale.
 	State governance.SourceState
 	// Done and Total count what a backfill has read and will read; zero where unknown.
 	Done, Total uint64

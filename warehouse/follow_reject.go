@@ -18,7 +18,8 @@ type FollowReject struct {
 	Provider governance.Provider
 	SourceID string
 	ItemID   string
-	// Reason says which field is invalid, and what is valid; 1 KiB of it is kept.
+	// Reason says which field is invalid, and what is valid; 1 KiB of it is kept. It is empty
+	// for an item that was read as a record since.
 	Reason string
 	// Text is the item; 4 KiB of it are kept.
 	Text string
@@ -36,7 +37,7 @@ const (
 
 // WriteFollowRejects keeps rejected items for 90 days. A later one replaces an earlier one
 // with the same key. Of a source that has rejected many it keeps the keys, as a count, and of
-// one that has rejected very many no more: whoever writes there must not fill the warehouse.
+// one that has rejected very many no more: its authors must not fill the warehouse.
 func (w *Warehouse) WriteFollowRejects(ctx context.Context, rejects []FollowReject) error {
 	type origin struct {
 		upstream string
@@ -48,7 +49,7 @@ func (w *Warehouse) WriteFollowRejects(ctx context.Context, rejects []FollowReje
 		of := origin{r.Upstream, record.SourceRef{Provider: r.Provider, ID: r.SourceID}}
 		if _, counted := held[of]; !counted {
 			var err error
-			if held[of], err = w.heldRejects(ctx, r); err != nil {
+			if held[of], err = heldRejects(ctx, w, r); err != nil {
 				return err
 			}
 		}
@@ -65,14 +66,43 @@ func (w *Warehouse) WriteFollowRejects(ctx context.Context, rejects []FollowReje
 	if len(kept) == 0 {
 		return nil
 	}
+	return insertFollowRejects(ctx, w, kept)
+}
+
+func insertFollowRejects(ctx context.Context, w *Warehouse, rejects []FollowReject) error {
 	return insertRows(ctx, w, "INSERT INTO follow_rejects (upstream, provider, source_id, item_id, reason, text, at)", "write rejected items",
-		kept, func(insert driver.Batch, r FollowReject) error {
+		rejects, func(insert driver.Batch, r FollowReject) error {
 			return insert.Append(r.Upstream, string(r.Provider), r.SourceID, r.ItemID, r.Reason, r.Text, r.At)
 		})
 }
 
+// ResolveFollowRejects marks the rejected items of an upstream that were read as records at a
+// time. Of the items, ItemID is set, and SourceID where it is known.
+func (w *Warehouse) ResolveFollowRejects(ctx context.Context, upstream string, items []FollowReject, at time.Time) error {
+	read, err := externalTable("read_items", items,
+		func(r FollowReject) []any { return []any{r.SourceID, record.Clip(r.ItemID, MaxRejectID)} }, textColumn("source_id"), textColumn("item_id"))
+	rows, err := w.queryWith(ctx, read, err, sqlText("follow_rejects_open"), upstream, at.UnixMilli())
+	resolved, err := selectRows[FollowReject](rows, err, "read rejected items")
+	if err != nil || len(resolved) == 0 {
+		return err
+	}
+	for i := range resolved {
+		resolved[i].Upstream, resolved[i].At = upstream, at
+	}
+	return insertFollowRejects(ctx, w, resolved)
+}
+
+// HasFollowRejects reports whether an upstream has rejected items that were not read since.
+func (w *Warehouse) HasFollowRejects(ctx context.Context, upstream string) (has bool, err error) {
+	const sql = "SELECT count() > 0 FROM follow_rejects FINAL WHERE upstream = ? AND reason != ''"
+	if err := w.conn.QueryRow(ctx, sql, upstream).Scan(&has); err != nil {
+		return false, fmt.Errorf("look for rejected items: %w", err)
+	}
+	return has, nil
+}
+
 // heldRejects counts the rejected items of a source.
-func (w *Warehouse) heldRejects(ctx context.Context, r FollowReject) (held uint64, err error) {
+func heldRejects(ctx context.Context, w *Warehouse, r FollowReject) (held uint64, err error) {
 	const sql = "SELECT uniq(item_id) FROM follow_rejects WHERE upstream = ? AND provider = ? AND source_id = ?"
 	if err := w.conn.QueryRow(ctx, sql, r.Upstream, string(r.Provider), r.SourceID).Scan(&held); err != nil {
 		return 0, fmt.Errorf("count rejected items: %w", err)

@@ -11,14 +11,14 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// FollowBackfill is the lane that reads the past, and FollowSource that of the cursor
+// FollowBackfill is the lane that reads the past, and FollowSource the lane of the cursor
 // which says at which upstream a source is followed. The latter is never polled.
 const (
 	FollowBackfill = "backfill"
 	FollowSource   = ""
 )
 
-// staleAfter is how long after the last success of any of its lanes nobody polls a source.
+// staleAfter is how long after the last success of any of its lanes a source counts as not polled.
 // Every upstream has a lane that polls each minute.
 const staleAfter = 5 * time.Minute
 
@@ -185,7 +185,7 @@ func (e *sourceEvaluation) add(c FollowCursor) {
 	if c.Lane == FollowBackfill && c.SourceID != "" {
 		e.addBackfill(c)
 	}
-	// A lane that is off for a while is that of a source that is back.
+	// A lane that is off for a while belongs to a source that is back.
 	if c.State != governance.SourceOff && rankOf(c.State) > rankOf(s.State) {
 		s.State = c.State
 	}
@@ -217,7 +217,7 @@ func (e *sourceEvaluation) addBackfill(c FollowCursor) {
 }
 
 // readThrough returns the time up to which a lane that looks for what is new has read
-// everything: that of its last success when it is at the end.
+// everything: the time of its last success when it is at the end.
 func readThrough(c FollowCursor) *governance.Timestamp {
 	switch c.Lane {
 	case FollowBackfill, "sweep", "final":

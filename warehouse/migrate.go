@@ -14,6 +14,8 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"pnyx/warehouse/engine"
 )
 
 //go:embed migrations/*.sql views/*.sql
@@ -53,7 +55,7 @@ func (w *Warehouse) Migrate(ctx context.Context) error {
 }
 
 // MigrateRestored is Migrate for a warehouse that was restored from a backup, which has no
-// views: those of this version are made, also where a later version has changed the tables
+// views: this version's are made, also where a later version has changed the tables
 // before this one came back and was backed up.
 func (w *Warehouse) MigrateRestored(ctx context.Context) error {
 	return w.migrate(ctx, func(schemaState) bool { return true })
@@ -93,7 +95,7 @@ func (w *Warehouse) migrate(ctx context.Context, toMigrate func(schemaState) boo
 
 // appliedSchema is a row of schema_migrations.
 type appliedSchema struct {
-	// Fingerprint is that of all statements.
+	// Fingerprint is the fingerprint of all statements.
 	Fingerprint string
 	// Number is SchemaVersion, and Oldest is oldestSchema, of the version that ran them.
 	Number, Oldest uint32
@@ -133,17 +135,33 @@ func (w *Warehouse) schemaFingerprint(statements []statement) string {
 type schemaState int
 
 const (
-	// schemaMissing is no schema, or that of an earlier version, which may have come back after
+	// schemaMissing is no schema, or an earlier version's, which may have come back after
 	// this one and replaced views.
 	schemaMissing schemaState = iota
 	// schemaCurrent is the schema of this version.
 	schemaCurrent
-	// schemaLater is that of a later version, with which this version works.
+	// schemaLater is the schema of a later version, with which this version works.
 	schemaLater
 )
 
+// errServerTooOld reports a server before the minimum version.
+var errServerTooOld = errors.New("the ClickHouse server of CLICKHOUSE_URL is too old, upgrade it")
+
+// checkServer returns errServerTooOld for a server before the minimum version.
+func checkServer(conn driver.Conn, addresses []string) error {
+	server, err := conn.ServerVersion()
+	if err != nil {
+		return fmt.Errorf("%w at %v: %w", ErrUnreachable, addresses, err)
+	}
+	//nolint:gosec // small numbers
+	if err := engine.CheckVersion(int(server.Version.Major), int(server.Version.Minor)); err != nil {
+		return fmt.Errorf("%w: %v is %w", errServerTooOld, addresses, err)
+	}
+	return nil
+}
+
 // schemaState returns the state of a node. It is schemaMissing when it cannot tell: the
-// migration then fails with the cause. The error is errSchemaTooNew.
+// migration then fails with the cause. The error is errSchemaTooNew or errServerTooOld.
 func (w *Warehouse) schemaState(ctx context.Context, addresses []string, own appliedSchema) (schemaState, error) {
 	// The database may not exist yet, so the connection names none.
 	conn, err := w.connect(ctx, addresses, "")
@@ -151,6 +169,9 @@ func (w *Warehouse) schemaState(ctx context.Context, addresses []string, own app
 		return schemaMissing, nil
 	}
 	defer conn.Close()
+	if err := checkServer(conn, addresses); err != nil {
+		return schemaMissing, err
+	}
 	var newest, oldest uint32
 	var current bool
 	table := quoteIdentifier(w.options.Auth.Database) + ".schema_migrations"

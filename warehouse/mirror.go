@@ -16,7 +16,7 @@ type Mirror struct {
 	// Governor.
 	Ref      record.RefHash `ch:"proposal_ref"`
 	Original record.RefHash
-	// Provider, SourceID, ExternalID and SourceURL are those of the mirror.
+	// Provider, SourceID, ExternalID and SourceURL identify the mirror.
 	Provider                        governance.Provider
 	SourceID, ExternalID, SourceURL string
 	// Governor is the id of the Governor as a source.

@@ -23,7 +23,7 @@ func proposalTable() table {
 			"stated_votes", "flagged", "upstream_id", "upstream_type", "upstream_status",
 			"milestone_types", "milestone_times", "milestone_hashes", "snapshot_url",
 			"origin", "provisional", "quorum_choices", "onchain_id", "withdrawn",
-			"scores_state", "stated_choice_votes", "quorum_type", "stated_actions",
+			"scores_state", "stated_choice_votes", "quorum_type", "stated_actions", "voting_token",
 		},
 		values: proposalValues,
 	}
@@ -44,7 +44,7 @@ func proposalValues(into []any, r record.Record) ([]any, error) {
 		p.StatedVotes, p.Flagged, p.UpstreamID, p.UpstreamType, p.UpstreamStatus,
 		milestones.types, milestones.times, milestones.hashes, p.SnapshotURL,
 		p.Origin, p.Provisional, nonNilTexts(p.QuorumChoices), p.OnchainID, p.Withdrawn,
-		p.ScoresState, append([]uint64{}, p.StatedChoiceVotes...), string(p.QuorumType), p.StatedActions,
+		p.ScoresState, append([]uint64{}, p.StatedChoiceVotes...), string(p.QuorumType), p.StatedActions, p.VotingToken,
 	), nil
 }
 

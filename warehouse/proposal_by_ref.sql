@@ -39,6 +39,7 @@ SELECT
     stated_choice_votes,
     quorum_type,
     stated_actions,
+    voting_token,
     withdrawn,
     observed_at
 FROM proposals

@@ -283,7 +283,7 @@ func (w *Warehouse) listVersions(
 	return share(ctx, fmt.Sprint("list ", part.order(), limit, condition), wanted.args, read)
 }
 
-// current returns the rows without those of earlier versions.
+// current returns the rows without earlier versions.
 func (w *Warehouse) current(ctx context.Context, read listedRange) (_ []ListedProposal, err error) {
 	if len(read.rows) == 0 {
 		return nil, nil

@@ -18,7 +18,7 @@ import (
 var boundParameter = regexp.MustCompile(`\{(\w+):([^}]+)\}`)
 
 // wantedColumn begins the columns of bound values in the table of wanted pages, so that they
-// differ from those of the list.
+// differ from the list's columns.
 const wantedColumn = "wanted_"
 
 // listVersionsOfSet is listVersions for several pages whose conditions differ in their bound
@@ -56,7 +56,7 @@ func (w *Warehouse) listVersionsOfSet(
 
 // wantedPages returns the bound values of conditions as the external table "wanted_pages". All
 // of them are columns, also one that is the same in all conditions: a constant is pushed to
-// the shards as text, and they cannot read that of a time before 1970.
+// the shards as text, and they cannot read a time before 1970.
 func wantedPages(condition string, pages [][]any) (*ext.Table, error) {
 	columns := []func(*ext.Table) error{ext.Column("page", "UInt32")}
 	var names []string

@@ -40,9 +40,9 @@ type ProposalState struct {
 	Votes uint64
 	// Power is their voting power.
 	Power decimal.Decimal
-	// Basis is that of the vote summary; empty where it has no numbers.
+	// Basis is the basis of the vote summary; empty where it has no numbers.
 	Basis governance.Basis
-	// TotalVotes is the number of votes in the vote summary; nil where it is not known.
+	// TotalVotes is the number of votes in the vote summary; nil if unknown.
 	TotalVotes *uint64
 	// TotalPower is the total voting power in the vote summary.
 	TotalPower decimal.Decimal
@@ -66,12 +66,12 @@ type ProposalState struct {
 	CreatedAt, UpdatedAt, StartAt, EndAt, LastVotedAt *governance.Timestamp
 	// NextChangeAt is when the passing of time changes the lifecycle; nil for never.
 	NextChangeAt *governance.Timestamp
-	// QuorumReached is that of the vote summary; nil where it is not known.
+	// QuorumReached is the value of the vote summary; nil if unknown.
 	QuorumReached *bool
 	// BallotsObservedAt is when the import of the newest ballot began; nil for none.
 	BallotsObservedAt *governance.Timestamp
-	// StatedFingerprint is that of upstream's statement on the result; zero in a state of an
-	// earlier version.
+	// StatedFingerprint is the fingerprint of upstream's statement on the result; zero in states
+	// of earlier versions.
 	StatedFingerprint uint64
 	// Confirmed reports that the result is final and has every ballot, or is upstream's own.
 	Confirmed bool
@@ -81,11 +81,11 @@ type ProposalState struct {
 	QualityFlags []string
 	// DerivedTitle stands for the title that upstream does not state; empty where it does.
 	DerivedTitle string
-	// Revision is that of the publication.
+	// Revision is the revision of the publication.
 	Revision uint64
 }
 
-// WriteProposalStates writes the states of one publication. A state replaces those of
+// WriteProposalStates writes the states of one publication. A state replaces the states of
 // earlier revisions.
 func (w *Warehouse) WriteProposalStates(ctx context.Context, states []ProposalState) error {
 	operation := fmt.Sprintf("write %d proposal states", len(states))
@@ -204,11 +204,12 @@ func (w *Warehouse) NextDue(ctx context.Context, after time.Time) (time.Time, er
 }
 
 // ProposalsMoved returns the proposals of a source that were last published under a DAO
-// other than daoID, or as withdrawn from one: there they may be superseded no more.
+// other than daoID, or as withdrawn from one: there they may be superseded no more. It also
+// returns those that were published as spam where the source is none, and the reverse.
 func (w *Warehouse) ProposalsMoved(
-	ctx context.Context, source record.SourceRef, daoID string,
+	ctx context.Context, source record.SourceRef, daoID string, flagged bool,
 ) ([]record.RefHash, error) {
-	rows, err := w.conn.Query(ctx, sqlText("proposal_state_moved"), string(source.Provider), source.ID, daoID)
+	rows, err := w.conn.Query(ctx, sqlText("proposal_state_moved"), string(source.Provider), source.ID, daoID, flagged)
 	return selectRows[record.RefHash](rows, err, "list proposals moved")
 }
 

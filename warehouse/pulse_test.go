@@ -8,7 +8,6 @@ import (
 	"github.com/google/uuid"
 
 	"pnyx/governance"
-	"pnyx/test/env"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
 )
@@ -66,31 +65,5 @@ func TestPulseChangesWithEveryCommit(t *testing.T) {
 	}
 	if (warehouse.Pulse{}).Quiet(warehouse.Pulse{}) {
 		t.Error("a warehouse that does not tell is quiet")
-	}
-}
-
-// Whoever accepts an old pulse gets it until something is committed, if this process owns the
-// engine: also by a process that tells nobody.
-func TestOwnerOfAnEngineFindsWhatNobodyTold(t *testing.T) {
-	t.Parallel()
-	url := env.DatabaseURL(t)
-	w, conn := openAt(t, warehouse.Options{URL: url, OwnsEngine: true}), raw(t, url)
-	pulse := func() warehouse.Pulse {
-		t.Helper()
-		p, err := w.Pulse(t.Context(), time.Hour)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return p
-	}
-	before := pulse()
-	if again := pulse(); again != before {
-		t.Errorf("got %+v, want the last pulse that was read: %+v", again, before)
-	}
-	if err := conn.Exec(t.Context(), "INSERT INTO token_revocations (token_id) VALUES ('a')"); err != nil {
-		t.Fatal(err)
-	}
-	if got := pulse(); got.Quiet(before) {
-		t.Errorf("got %+v after a revocation, want another than %+v", got, before)
 	}
 }

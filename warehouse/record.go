@@ -26,8 +26,6 @@ type Import struct {
 	ObservedAt time.Time
 	// AsOf is as of when its records are, where the import states it; nil otherwise.
 	AsOf *governance.Timestamp
-	// Written remembers the records of the run; nil looks up every record.
-	Written *WrittenKeys
 }
 
 // Counts counts the records of an Append by result.
@@ -54,7 +52,7 @@ func (w *Warehouse) Append(ctx context.Context, run Import, records []record.Rec
 	if err != nil {
 		return Counts{}, err
 	}
-	parts, err := w.readStored(ctx, run, records)
+	parts, err := w.readStored(ctx, records)
 	if err != nil || len(parts) == 0 {
 		return Counts{}, err
 	}
@@ -94,7 +92,7 @@ func (w *Warehouse) Append(ctx context.Context, run Import, records []record.Rec
 type part struct {
 	table   table
 	records []record.Record
-	// keys are those of records.
+	// keys are the keys of records.
 	keys []record.Key
 	// repeated has the keys that several records have.
 	repeated map[record.Key]bool
@@ -107,7 +105,7 @@ type part struct {
 func (p part) hasRows() bool { return len(p.rows) > 0 }
 
 // readStored groups records by kind, in import order, and reads their stored versions.
-func (w *Warehouse) readStored(ctx context.Context, run Import, records []record.Record) (parts []part, err error) {
+func (w *Warehouse) readStored(ctx context.Context, records []record.Record) (parts []part, err error) {
 	byKind := groupByKind(records)
 	for _, kind := range record.Kinds() {
 		if len(byKind[kind]) == 0 {
@@ -118,7 +116,7 @@ func (w *Warehouse) readStored(ctx context.Context, run Import, records []record
 		if p.table, err = tableOf(kind); err != nil {
 			return nil, err
 		}
-		if p.known, err = w.storedVersions(ctx, p.table, p.keys, run.Written); err != nil {
+		if p.known, err = w.storedVersions(ctx, p.table, p.keys); err != nil {
 			return nil, fmt.Errorf("look up %s: %w", kind, err)
 		}
 		parts = append(parts, p)
@@ -176,10 +174,10 @@ type storedVersion struct {
 
 // storedVersions returns the latest stored version under each key that has one.
 func (w *Warehouse) storedVersions(
-	ctx context.Context, t table, keys []record.Key, written *WrittenKeys,
+	ctx context.Context, t table, keys []record.Key,
 ) (map[record.Key]storedVersion, error) {
 	known := map[record.Key]storedVersion{}
-	keys, err := w.filterKnown(ctx, t, keys, written)
+	keys, err := w.filterKnown(ctx, t, keys)
 	if err != nil || len(keys) == 0 {
 		return known, err
 	}
@@ -204,11 +202,9 @@ func (w *Warehouse) storedVersions(
 	return known, rows.Err()
 }
 
-// filterKnown removes the keys whose first value no stored key has, and those that written
-// knows to be new. This query is cheap, and most new ballots are on new proposals.
-func (w *Warehouse) filterKnown(
-	ctx context.Context, t table, keys []record.Key, written *WrittenKeys,
-) ([]record.Key, error) {
+// filterKnown removes the keys whose first value no stored key has. This query is cheap, and
+// most new ballots are on new proposals.
+func (w *Warehouse) filterKnown(ctx context.Context, t table, keys []record.Key) ([]record.Key, error) {
 	if len(t.keys) == 1 {
 		return keys, nil
 	}
@@ -216,28 +212,18 @@ func (w *Warehouse) filterKnown(
 	for i := range keys {
 		firsts[keys[i][0]] = true
 	}
-	maps.DeleteFunc(firsts, func(first string, _ bool) bool { return written.knows(t.kind, first) })
 	stored, err := w.storedFirsts(ctx, t, slices.Collect(maps.Keys(firsts)))
 	if err != nil {
 		return nil, err
 	}
-	for first, exists := range stored {
-		if !exists {
-			written.begin(t.kind, first)
-		}
-	}
-	return written.write(t.kind, keys, stored), nil
+	return slices.DeleteFunc(slices.Clone(keys), func(key record.Key) bool { return !stored[key[0]] }), nil
 }
 
-// storedFirsts reports of each of some first values of keys whether a stored key has it.
+// storedFirsts returns which first values of keys a stored key has.
 func (w *Warehouse) storedFirsts(ctx context.Context, t table, firsts []string) (map[string]bool, error) {
-	stored := map[string]bool{}
-	if len(firsts) == 0 {
-		return stored, nil
-	}
 	keys := make([]record.Key, len(firsts))
 	for i, first := range firsts {
-		stored[first], keys[i][0] = false, first
+		keys[i][0] = first
 	}
 	wanted, err := keyTable(t.keys[:1], keys)
 	if err != nil {
@@ -248,6 +234,7 @@ func (w *Warehouse) storedFirsts(ctx context.Context, t table, firsts []string) 
 		return nil, err
 	}
 	defer rows.Close()
+	stored := map[string]bool{}
 	for rows.Next() {
 		var first string
 		if err := rows.Scan(&first); err != nil {

@@ -18,7 +18,7 @@ type table struct {
 	// keys are the columns of the sorting key with their types. They precede the other
 	// columns; record.Record.Key returns their values.
 	keys []column
-	// columns are the other columns, without those of the provenance.
+	// columns are the other columns, without the provenance.
 	columns []string
 	// values appends the values of columns for a record.
 	values func(into []any, r record.Record) ([]any, error)
@@ -55,6 +55,12 @@ func tableOf(kind record.Kind) (table, error) {
 		return evidenceTable(), nil
 	case record.KindAction:
 		return actionTable(), nil
+	case record.KindDelegation:
+		return delegationTable(), nil
+	case record.KindDelegatePower:
+		return delegatePowerTable(), nil
+	case record.KindTokenSupply:
+		return tokenSupplyTable(), nil
 	}
 	return table{}, fmt.Errorf("no table for records of kind %q", kind)
 }

@@ -78,7 +78,7 @@ func (s *Set) resume(members int) {
 // sharedReads are reads of one shape that one call of read answers.
 type sharedReads[Key, Value any] struct {
 	set  *Set
-	ctx  context.Context //nolint:containedctx // that of the first read; all have one deadline
+	ctx  context.Context //nolint:containedctx // the first read's; all have one deadline
 	read func(context.Context, []Key) ([]Value, error)
 	keys []Key
 	// values are the results in the order of keys, once done is closed without err.

@@ -10,14 +10,14 @@ func daoTable() table {
 	return table{
 		kind:    record.KindDAO,
 		keys:    []column{{"dao_id", "String"}},
-		columns: []string{"name", "source_providers", "source_ids"},
+		columns: []string{"name", "source_providers", "source_ids", "tokens"},
 		values: func(into []any, r record.Record) ([]any, error) {
 			dao, err := recordAs[*record.DAO](r)
 			if err != nil {
 				return nil, err
 			}
 			providers, ids := splitRefs(dao.Sources)
-			return append(into, dao.Name, providers, ids), nil
+			return append(into, dao.Name, providers, ids, nonNilTexts(dao.Tokens)), nil
 		},
 	}
 }
@@ -26,13 +26,13 @@ func sourceTable() table {
 	return table{
 		kind:    record.KindSource,
 		keys:    []column{{"provider", "String"}, {"source_id", "String"}},
-		columns: []string{"name", "slug", "network", "symbol"},
+		columns: []string{"name", "slug", "network", "symbol", "flagged", "token"},
 		values: func(into []any, r record.Record) ([]any, error) {
 			source, err := recordAs[*record.Source](r)
 			if err != nil {
 				return nil, err
 			}
-			return append(into, source.Name, source.Slug, source.Network, source.Symbol), nil
+			return append(into, source.Name, source.Slug, source.Network, source.Symbol, source.Flagged, source.Token), nil
 		},
 	}
 }

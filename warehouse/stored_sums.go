@@ -23,7 +23,7 @@ type stored[V any] struct {
 // storedSums are sums over ballots, by key, that are counted again only when the ballots have
 // changed.
 type storedSums[K comparable, V any] struct {
-	// fingerprints returns that of each key which has ballots.
+	// fingerprints returns the fingerprint of each key which has ballots.
 	fingerprints func(ctx context.Context, keys []K) (map[K]uint64, error)
 	read         func(ctx context.Context, keys []K) (map[K]stored[V], error)
 	count        func(ctx context.Context, keys []K) (map[K]V, error)

@@ -44,7 +44,7 @@ func (w *Warehouse) MarkSynced(ctx context.Context, run Import, kind record.Kind
 }
 
 // firstEnded returns when the first import ended that read all records of one kind of the
-// sources, for those of which there was one.
+// sources that have one.
 func (w *Warehouse) firstEnded(
 	ctx context.Context, kind record.Kind, sources []record.SourceRef,
 ) (map[record.SourceRef]time.Time, error) {

@@ -16,8 +16,8 @@ type Token struct {
 	Name string
 	// Plan is the plan whose limits apply.
 	Plan string
-	// Limits replace those of the plan: requests a month, then requests a minute and
-	// burst of the standard and of the detail bucket. Empty for those of the plan.
+	// Limits replace the plan's limits: requests a month, then requests a minute and
+	// burst of the standard and of the detail bucket. Empty for the plan's limits.
 	Limits []uint32
 	// Scopes are the scopes that the token grants.
 	Scopes []string

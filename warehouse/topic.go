@@ -45,7 +45,7 @@ type Topic struct {
 	record.Topic
 	// Category is the name of the topic's category; empty where unknown.
 	Category string
-	// Version is that of the record.
+	// Version is the record's version.
 	Version uint64
 }
 
@@ -67,7 +67,7 @@ func (w *Warehouse) AllTopics(ctx context.Context) ([]TopicRef, error) {
 	return selectRows[TopicRef](rows, err, "list topics")
 }
 
-// Forum identifies the topics of one host as those of a DAO.
+// Forum assigns the topics of one host to a DAO.
 type Forum struct {
 	// Host is the forum's host name.
 	Host string

@@ -31,7 +31,7 @@ type TopicState struct {
 	TopicVersion uint64
 	// RulesVersion is the version of the rules that Row is computed by.
 	RulesVersion uint32
-	// Revision is that of the publication.
+	// Revision is the revision of the publication.
 	Revision uint64
 }
 

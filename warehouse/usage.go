@@ -20,7 +20,7 @@ type Usage struct {
 	// Requests counts all requests; OK, NotModified, Refused and Failed count them by kind
 	// of answer.
 	Requests, OK, NotModified, Refused, Failed uint64
-	// Charged counts the answers that count towards the monthly quota, Bytes those of
+	// Charged counts the answers that count towards the monthly quota, Bytes the size of the
 	// response bodies, and Payments the paid requests.
 	Charged, Bytes, Payments uint64
 }

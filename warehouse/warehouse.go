@@ -81,9 +81,6 @@ type Options struct {
 	// Wait is how long Open waits for a server that does not answer yet, or for a schema
 	// that this user may not migrate.
 	Wait time.Duration
-	// OwnsEngine says that the server is an engine on this machine, whose data folder is this
-	// process's alone: what changes in it is seen without a statement.
-	OwnsEngine bool
 	// Logger receives a warning for each attempt to connect that fails.
 	Logger *slog.Logger
 }
@@ -97,7 +94,7 @@ type Warehouse struct {
 	logger  *slog.Logger
 	// followVersion gives the versions of rows that followers write.
 	followVersion versionClock
-	// committed is called after every committed batch; nil for nobody.
+	// committed is called after every committed batch; nil for no call.
 	committed func(ctx context.Context)
 	pulse     lastPulse
 }
@@ -129,11 +126,6 @@ func Open(ctx context.Context, o Options) (*Warehouse, error) {
 		return nil, errors.Join(err, w.Close())
 	}
 	w.conn.turns = newTurns(threads)
-	if o.OwnsEngine {
-		if err := w.findFolders(ctx); err != nil {
-			return nil, errors.Join(err, w.Close())
-		}
-	}
 	return w, nil
 }
 

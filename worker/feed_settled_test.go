@@ -289,7 +289,7 @@ func (f *settledFeed) change() string {
 	}
 }
 
-// A topic's identity has the place of its forum among those of the DAO.
+// A topic's identity has the place of its forum among the DAO's forums.
 func TestForumsThatChangePlacesKeepTheEventsOfTheirTopics(t *testing.T) {
 	t.Parallel()
 	f := newSettledFeed(t, 0)

@@ -42,7 +42,7 @@ func anyTimeEvents(daoID string) query.Events {
 	return q
 }
 
-// events returns those of a DAO as type, confidence and hours from the beginning of the
+// events returns the events of a DAO as type, confidence and hours from the beginning of the
 // test, the newest first.
 func (h *harness) events(daoID string) ([]string, error) {
 	var rows []governance.EventRow
@@ -65,7 +65,7 @@ func (h *harness) waitForEvents(daoID string, want ...string) {
 	})
 }
 
-// signals returns those of a DAO for agents, by descending priority.
+// signals returns the signals of a DAO for agents, by descending priority.
 func (h *harness) signals(daoID string) ([]governance.SignalRow, error) {
 	q := query.Signals{
 		DAOID: daoID, From: new(hour(-1000)), To: new(hour(1000)), Surface: governance.AgentSurface,

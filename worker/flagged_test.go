@@ -1,6 +1,7 @@
 package worker_test
 
 import (
+	"encoding/hex"
 	"strings"
 	"testing"
 
@@ -105,5 +106,70 @@ func (h *harness) wantFlagged() {
 	}
 	if err != nil || marked != 1 {
 		h.t.Errorf("history: got %d flagged of %d ballots (%v), want 1", marked, len(ballots), err)
+	}
+}
+
+// TestFlaggedSpaceIsSpam flags a space in one warehouse and all of its proposals in another: but
+// for the DAO itself, what is served is the same.
+func TestFlaggedSpaceIsSpam(t *testing.T) {
+	t.Parallel()
+	space := &record.Source{SourceRef: record.SourceRef{Provider: governance.Snapshot, ID: "dao.eth"}}
+	begin := func() (*harness, *deletions) {
+		h, d := newHarness(t), newDeletions(0)
+		h.keep(append(d.all(), space)...)
+		h.settle("")
+		return h, d
+	}
+	one, d := begin()
+	before := one.answers(d.proposals)
+	spam := *space
+	spam.Flagged = true
+	one.keep(&spam)
+	one.settle("")
+	got := one.answers(d.proposals)
+	one.wantListed("", "dao.eth")
+	one.keep(space)
+	one.settle("")
+	one.wantListed("dao.eth", "dao.eth")
+	if diff := cmp.Diff(before, one.answers(d.proposals)); diff != "" {
+		t.Errorf("flagged no more (-before +after):\n%s", diff)
+	}
+
+	each, d := begin()
+	for _, id := range d.proposals {
+		p, isProposal := d.records[id].(*record.Proposal)
+		if !isProposal {
+			t.Fatalf("got %T, want a proposal", d.records[id])
+		}
+		flagged := *p
+		flagged.Flagged = true
+		each.keep(&flagged)
+	}
+	each.settle("")
+	want := each.answers(d.proposals)
+	mark := hex.EncodeToString([]byte("flagged"))
+	if !strings.Contains(got["dao"], mark) || strings.Contains(want["dao"], mark) {
+		t.Errorf("got %s, want a flagged DAO", got["dao"])
+	}
+	delete(got, "dao")
+	delete(want, "dao")
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-each proposal flagged +the space flagged):\n%s", diff)
+	}
+}
+
+// wantListed checks which DAOs the index lists, without spam and with it.
+func (h *harness) wantListed(plain, withSpam string) {
+	h.t.Helper()
+	for want, q := range map[string]query.DAOs{"plain " + plain: {}, "with spam " + withSpam: {Flagged: new(true)}} {
+		q.Limit = 50
+		page, err := h.store.DAOPage(h.t.Context(), q)
+		var ids []string
+		for _, item := range page.Items {
+			ids = append(ids, item.DAOID)
+		}
+		if got := strings.Join(ids, " "); err != nil || !strings.HasSuffix(want, " "+got) {
+			h.t.Errorf("got DAOs %q (%v), want %s", got, err, want)
+		}
 	}
 }

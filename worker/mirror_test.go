@@ -14,7 +14,7 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// onlyOne checks that one of two proposals is published, and all sums are those of its two
+// onlyOne checks that one of two proposals is published, and all sums are sums of its two
 // ballots.
 func (h *harness) onlyOne(shown, hidden *record.Proposal) {
 	h.t.Helper()

@@ -26,7 +26,7 @@ func RegistryEntry(node Node) ([]byte, error) {
 		// Name and Description describe the header.
 		Name        string `json:"name"`
 		Description string `json:"description"`
-		// IsRequired says that no call succeeds without it, IsSecret that nobody may see it.
+		// IsRequired says that no call succeeds without it, IsSecret that it must not be shown.
 		IsRequired bool `json:"isRequired"`
 		IsSecret   bool `json:"isSecret"`
 	}

@@ -88,7 +88,7 @@ func (s *Store) SubmittedPayments(ctx context.Context) ([]governance.Payment, er
 }
 
 // restoredOwner holds the lease of a payment that is restored while its settlement may
-// still be under way, so that nobody settles it a second time. A node that began to work
+// still be under way, so that it is not settled a second time. A node that began to work
 // on it before the flush takes the lease for its own.
 const restoredOwner = "restored"
 

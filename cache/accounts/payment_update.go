@@ -37,7 +37,7 @@ local mine = held == ARGV[1] or held == '` + restoredOwner + `' or not held and 
 
 // savePayment stores a state if the caller holds the lease and the stored state is not
 // final; otherwise it returns 0. A settlement with its transaction is always stored: the
-// outcome is known, whoever holds the lease by now.
+// outcome is known, regardless of the present lease holder.
 //
 // KEYS: payment, lease, due, queue, response, expiry. ARGV: owner, TTL of the lease or
 // 0 to release it, value, time of expiry, time of the next check or "", id, response or

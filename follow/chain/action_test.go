@@ -61,3 +61,27 @@ func TestActionsOfAProposal(t *testing.T) {
 		})
 	}
 }
+
+// A queued proposal states when it can be executed, and until when if the timelock forgets; each
+// replacement of the actions is noted.
+func TestTimesOfATimelock(t *testing.T) {
+	t.Parallel()
+	created := fake.Emit(governorAddress, createdEvent, 0, uint64(7), ada, fake.List{bob}, fake.List{5}, fake.List{""}, fake.List{[]byte{}},
+		uint64(10), uint64(20), "text")
+	changed := fake.Emit(governorAddress, transactionsEvent, 2, uint64(7), ada, fake.List{bob}, fake.List{9}, fake.List{""}, fake.List{[]byte{4}}, "why")
+	queued := fake.Emit(governorAddress, "ProposalQueued(uint256,uint256)", 0, uint64(7), uint64(1_700_000_000))
+	types := func(p *record.Proposal) (names []string, last int64) {
+		for _, m := range p.Milestones {
+			names, last = append(names, m.Type), int64(*m.At)
+		}
+		return names, last
+	}
+	got, last := types(chain.TimelockOf(86_400, stored(1, created), stored(2, changed), stored(3, changed), stored(4, queued)))
+	if diff := cmp.Diff([]string{"actions_changed", "actions_changed", "queued", "executable", "expires"}, got); diff != "" || last != 1_700_086_400_000 {
+		t.Errorf("until %d; %s", last, diff)
+	}
+	forever := chain.TimelockOf(0, stored(1, created), stored(4, queued))
+	if got, last = types(forever); len(got) != 2 || last != 1_700_000_000_000 || forever.VotingToken != "eip155:1:0x00000000000000000000000000000000000000bb" {
+		t.Errorf("got %v until %d, voted with %s", got, last, forever.VotingToken)
+	}
+}

@@ -16,7 +16,7 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// present returns a follower whose clock is that of the newest of twenty blocks.
+// present returns a follower whose clock shows the time of the newest of twenty blocks.
 func present(t *testing.T) *follower {
 	t.Helper()
 	f := newFollower(t)

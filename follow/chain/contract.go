@@ -22,6 +22,8 @@ type governor struct {
 	source  record.SourceRef
 	// notes are what calls said about proposals, by decimal id. Chain.mu guards them.
 	notes map[string]*note
+	// delegating is nil for a Governor.
+	delegating *delegating
 
 	mu    sync.Mutex
 	facts facts
@@ -35,11 +37,15 @@ type facts struct {
 	probed bool
 	// name is the contract's, symbol its token's.
 	name, symbol string
-	// timelock is the address of the timelock; empty for none.
+	// timelock is the address of the timelock; empty for none. grace is for how many seconds it keeps
+	// what may be executed; 0 for ever.
 	timelock string
+	grace    uint64
+	// token is the address of the token; empty for none.
+	token string
 	// proposals is the contract's own count; 0 where it keeps none.
 	proposals uint64
-	// rules are those of the head.
+	// rules are the rules at the head.
 	rules
 }
 
@@ -52,7 +58,7 @@ func (g *governor) known() facts {
 	return g.facts
 }
 
-// addresses returns those of the Governor and its timelock.
+// addresses returns the addresses of the Governor and its timelock.
 func (g *governor) addresses() []string {
 	if timelock := g.known().timelock; timelock != "" {
 		return []string{g.address, timelock}
@@ -63,7 +69,11 @@ func (g *governor) addresses() []string {
 // record returns the Governor as a source.
 func (g *governor) record(chainID string) *record.Source {
 	known := g.known()
-	return &record.Source{SourceRef: g.source, Name: validText(known.name), Network: chainID, Symbol: validText(known.symbol)}
+	source := &record.Source{SourceRef: g.source, Name: validText(known.name), Network: chainID, Symbol: validText(known.symbol)}
+	if known.token != "" {
+		source.Token = "eip155:" + chainID + ":" + known.token
+	}
+	return source
 }
 
 // outdate has the contract probed again after a log of a change.
@@ -182,6 +192,14 @@ func (c *Chain) probe(ctx context.Context, g *governor) error {
 // factsAt asks a contract for its facts as of a block; held is false where no endpoint has its
 // state.
 func (c *Chain) factsAt(ctx context.Context, g *governor, block string) (found facts, held bool, err error) {
+	if g.delegating != nil {
+		found.probed = true
+		if g.delegating.registry {
+			return found, true, nil
+		}
+		held, err = c.probeToken(ctx, g.address, block, &found)
+		return found, held, err
+	}
 	get := func(signature, kind string) method { return method{to: g.address, signature: signature, result: kind} }
 	// Governors name their token in different ways.
 	tokens := []method{
@@ -210,6 +228,7 @@ func (c *Chain) factsAt(ctx context.Context, g *governor, block string) (found f
 	}
 	for _, address := range append([]any{strings.ToLower(g.Token)}, said[6:]...) {
 		if token, ok := address.(string); ok && token != "" && token != zeroAddress {
+			found.token = strings.ToLower(token)
 			held, err = c.probeToken(ctx, token, block, &found)
 			break
 		}
@@ -220,14 +239,23 @@ func (c *Chain) factsAt(ctx context.Context, g *governor, block string) (found f
 // maxDecimals bounds the decimals of a token: the greatest number of 256 bits has 78 digits.
 const maxDecimals = 77
 
-// probeToken asks a token for its decimals. A token that counts pieces has none.
+// probeToken asks a token for its decimals, and the timelock for its grace. A token that counts pieces has none.
 func (c *Chain) probeToken(ctx context.Context, token, block string, found *facts) (held bool, err error) {
 	erc721 := new(big.Int).Lsh(big.NewInt(0x80ac58cd), 8*(wordBytes-4)) // its interface id
-	said, held, err := c.client.askAt(ctx, block,
-		method{to: token, signature: "decimals()", result: "uint8"}, method{to: token, signature: "symbol()", result: "string"},
-		method{to: token, signature: "supportsInterface(bytes4)", args: []*big.Int{erc721}, result: "bool"})
+	methods := []method{
+		{to: token, signature: "decimals()", result: "uint8"},
+		{to: token, signature: "symbol()", result: "string"},
+		{to: token, signature: "supportsInterface(bytes4)", args: []*big.Int{erc721}, result: "bool"},
+	}
+	if found.timelock != "" {
+		methods = append(methods, method{to: found.timelock, signature: "GRACE_PERIOD()", result: "uint256"})
+	}
+	said, held, err := c.client.askAt(ctx, block, methods...)
 	if err != nil || !held {
 		return held, err
+	}
+	if grace, ok := said[len(said)-1].(*big.Int); ok && found.timelock != "" && grace.IsUint64() {
+		found.grace = grace.Uint64()
 	}
 	found.symbol, _ = said[1].(string) // nil where the token says nothing
 	decimals, stated := said[0].(*big.Int)

@@ -119,7 +119,7 @@ func (c *Chain) uncounted() (due []ended) {
 }
 
 // counted returns what a contract counts of a proposal, in the order of governorSides; nil
-// where it does not say. votes are the words of proposalVotes, parts those of the
+// where it does not say. votes are the words of proposalVotes, parts the words of the
 // proposal's struct, which contracts like Bravo (and Alpha, without abstentions) lay out as
 // id, proposer, eta, start, end, for, against, abstain.
 func (p ended) counted(votes, parts any) *[3]*big.Int {

@@ -39,7 +39,7 @@ const (
 	// eventParameters changes what calls to the contract say, eventUpgraded how it counts, too.
 	eventParameters
 	eventUpgraded
-	// eventScheduled and eventDone are those of an operation of a timelock.
+	// eventScheduled and eventDone are events of a timelock's operation.
 	eventScheduled
 	eventDone
 	// eventOther says nothing about a proposal or a ballot that another event does not say.
@@ -135,13 +135,13 @@ type event struct {
 	kind eventKind
 	// proposal is the decimal id; for a timelock the id of the operation in hexadecimal.
 	proposal string
-	// voter is the address of a voter, proposer that of a new proposal's author.
+	// voter is the address of a voter, proposer the address of a new proposal's author.
 	voter, proposer string
 	// sides is the power of a vote in smallest units, in the order of governorSides; parts is
 	// how its params divide it, where they may. What counts, the contract's mode says.
 	sides [3]*big.Int
 	parts *[3]*big.Int
-	// start and end are clock values.
+	// start and end are clock values; of a queued proposal, end is the earliest execution in seconds.
 	start, end *big.Int
 	// text is the description of a proposal or the reason of a vote.
 	text string
@@ -198,7 +198,7 @@ func parse(topics []string, data string) (event, error) {
 		e.proposer, e.start, e.end, e.text = values.text(1), values.number(first), values.number(first+1), validText(values.text(first+2))
 	case eventText:
 		e.text = validText(values.text(len(values) - 2))
-	case eventEnd, eventExtended:
+	case eventEnd, eventExtended, eventQueued:
 		e.end = values.number(1)
 	default:
 	}

@@ -38,6 +38,16 @@ func ActionsOf(logs ...warehouse.ChainLog) (stated *uint64, actions []*record.Ac
 	return r.StatedActions, r.Actions
 }
 
+// TimelockOf returns what the logs of a proposal say of its timelock, which keeps it for some seconds, and
+// of the actions.
+func TimelockOf(grace uint64, logs ...warehouse.ChainLog) *record.Proposal {
+	p, _ := foldProposal(logs)
+	r := &record.Proposal{SourceID: "eip155:1:0x00000000000000000000000000000000000000aa", Milestones: p.milestones}
+	g := &governor{facts: facts{grace: grace, token: "0x00000000000000000000000000000000000000bb"}}
+	g.addTimelock(r, p)
+	return r
+}
+
 // Topics returns the topics of all events that are known.
 func Topics() []string { return slices.Collect(maps.Keys(layouts())) }
 
@@ -62,7 +72,7 @@ func Parse(logTopics []string, data string) (Parsed, error) {
 // Title exports title.
 func Title(description string) string { return title(description) }
 
-// Answered reads the answers of a host as those of a chain with one Governor: logs with
+// Answered reads the answers of a host as a chain with one Governor: logs with
 // their blocks, and the calls to the contract.
 func Answered(ctx context.Context, host *fetch.Host, address string) []record.Record {
 	c := New(Options{ChainID: 1, Endpoints: []*fetch.Host{host}, Governors: []Governor{{Address: address}}, Logger: slog.New(slog.DiscardHandler)})

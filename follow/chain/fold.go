@@ -29,6 +29,8 @@ type proposal struct {
 	reached string
 	// queued is the log that queued the proposal; nil for none.
 	queued *warehouse.ChainLog
+	// executable is the earliest execution; nil where no log says.
+	executable *governance.Timestamp
 	// actions are what the proposal executes; nil where no log says.
 	actions []*record.Action
 	// withdrawn is true if all blocks that stated the proposal were replaced.
@@ -42,7 +44,7 @@ type ballot struct {
 	sides [3]*big.Int
 	// side is the first side of the last vote: the choice of a ballot without power.
 	side int
-	// at and txHash are those of the last vote.
+	// at and txHash are of the last vote.
 	at     time.Time
 	txHash string
 	// reason has the reasons of all votes, in their order.
@@ -51,7 +53,7 @@ type ballot struct {
 	withdrawn bool
 }
 
-// live returns the logs that count: those of blocks that stand, or, where none does, those
+// live returns the logs that count: logs of blocks that stand, or, where none does, logs
 // of the last block that was replaced, so that what it stated can be withdrawn.
 func live(logs []warehouse.ChainLog) (standing []warehouse.ChainLog, withdrawn bool) {
 	for _, l := range logs {
@@ -96,10 +98,12 @@ func (p *proposal) apply(l warehouse.ChainLog, e event) {
 	case eventCreated:
 		p.id, p.created, p.proposer, p.start, p.end, p.body = e.proposal, l, e.proposer, e.start, e.end, e.text
 		p.execute(l, e.actions)
-	case eventActions:
-		p.execute(l, e.actions)
-	case eventText:
-		if p.body = e.text; e.actions != nil {
+	case eventActions, eventText:
+		if e.kind == eventText {
+			p.body = e.text
+		}
+		if e.kind == eventActions || e.actions != nil {
+			p.pass(record.ActionsChangedMilestone, l)
 			p.execute(l, e.actions)
 		}
 	case eventEnd:
@@ -110,6 +114,13 @@ func (p *proposal) apply(l warehouse.ChainLog, e event) {
 	case eventQueued:
 		p.queued, p.reached = &l, "queued"
 		p.pass("queued", l)
+		p.executable = nil // queued anew
+		if e.end.IsInt64() && e.end.Sign() > 0 {
+			at, err := governance.TimestampOfUnix(e.end.Int64())
+			if err == nil {
+				p.executable = &at
+			}
+		}
 	case eventExecuted:
 		p.reached = "executed"
 		p.pass("executed", l)
@@ -121,9 +132,11 @@ func (p *proposal) apply(l warehouse.ChainLog, e event) {
 }
 
 // pass adds a milestone. Contracts repeat some: the first counts, except that voting can be
-// extended several times.
+// extended, and actions be replaced, several times.
 func (p *proposal) pass(kind string, l warehouse.ChainLog) {
-	repeated := func(m record.Milestone) bool { return m.Type == kind && kind != "extended" }
+	repeated := func(m record.Milestone) bool {
+		return m.Type == kind && kind != "extended" && kind != record.ActionsChangedMilestone
+	}
 	if slices.ContainsFunc(p.milestones, repeated) {
 		return
 	}

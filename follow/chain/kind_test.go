@@ -147,7 +147,7 @@ func TestAQuorumOfTheProposalPrecedesOneOfATime(t *testing.T) {
 		fake.Emit(governorAddress, createdEvent, 0, hashed(), ada, nil, nil, nil, nil, uint64(22), uint64(1_000), "One"), created(1, 22, 1_000))
 	f.chain.Answer(governorAddress, "quorum(uint256)", []any{hashed()}, uint64(50))
 	f.chain.Answer(governorAddress, "quorum(uint256)", []any{uint64(22)}, uint64(3))
-	f.chain.Answer(governorAddress, "quorum(uint256)", []any{uint64(1)}, uint64(8)) // that of block 1
+	f.chain.Answer(governorAddress, "quorum(uint256)", []any{uint64(1)}, uint64(8)) // the quorum of block 1
 	f.chain.MineEmpty(30)
 	f.poll("tip", "state")
 	proposals, err := f.warehouse.AllProposals(t.Context())

@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// metrics are those of one chain.
+// metrics are the metrics of one chain.
 type metrics struct {
 	reorgs   prometheus.Histogram
 	gaps     prometheus.Counter

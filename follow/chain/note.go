@@ -17,9 +17,9 @@ import (
 // note is what calls said about a proposal, and what was worked out from it. It outlives
 // the process as a followed item.
 type note struct {
-	// Start and End are those of voting.
+	// Start and End are the start and end of voting.
 	Start, End moment
-	// Rules are those of the block that created it; nil until they are known. Withdrawn is true if
+	// Rules are the rules at the block that created it; nil until known. Withdrawn is true if
 	// all blocks that stated the proposal were replaced.
 	Rules     *rules `json:",omitempty"`
 	Withdrawn bool   `json:",omitempty"`
@@ -40,7 +40,7 @@ type note struct {
 	Counted  bool `json:",omitempty"`
 	Recounts int  `json:",omitempty"`
 	// Stated is the contract's count in smallest units, in the order of governorSides, where it
-	// is other than that of the votes held.
+	// differs from the votes held.
 	Stated []string `json:",omitempty"`
 }
 
@@ -54,7 +54,7 @@ type moment struct {
 	Settled bool
 }
 
-// states returns the words for what state(id) returns. The last three are those of Nouns.
+// states returns the words for what state(id) returns. The last three are of Nouns.
 func states() []string {
 	return []string{
 		"pending", "active", "canceled", "defeated", "succeeded", "queued", "expired", "executed",
@@ -108,7 +108,7 @@ func (c *Chain) clockNow(ctx context.Context) (now clockNow, err error) {
 	return now, err
 }
 
-// settle gives a moment its time: that of the block, or an estimate for one to come.
+// settle gives a moment its time: the block's, or an estimate for a future block.
 func (c *Chain) settle(ctx context.Context, m *moment, value *big.Int, seconds bool, now *clockNow) error {
 	if m.Value == value.String() && m.Settled {
 		return nil
@@ -215,7 +215,7 @@ func (c *Chain) consult(ctx context.Context, g *governor, proposals []proposal) 
 }
 
 // setFinalQuorum takes the quorum as of the block in which voting ended, which is the same for
-// whoever asks whenever. Where no endpoint has the state of that block, the present one is as
+// every caller at any time. Where no endpoint has the state of that block, the present one is as
 // good unless the contract has changed since: then the one that was known before stays.
 func (c *Chain) setFinalQuorum(ctx context.Context, g *governor, p proposal, n *note, before string) error {
 	if !n.lacksFinalQuorum(c.cursor(laneFinal).UpstreamAt) || p.created.BlockNumber > c.at().final.Number {

@@ -72,11 +72,17 @@ func (c *Chain) begin(ctx context.Context) error {
 	if err := c.identify(ctx); err != nil {
 		return err
 	}
-	for _, g := range c.governors {
+	for _, g := range c.governors[:len(c.Governors)] {
 		if err := c.probe(ctx, g); err != nil {
 			return err
 		}
 		if err := c.loadChanges(ctx, g); err != nil {
+			return err
+		}
+	}
+	c.addTokens()
+	for _, g := range c.governors[len(c.Governors):] {
+		if err := c.probe(ctx, g); err != nil {
 			return err
 		}
 	}
@@ -136,7 +142,7 @@ func (c *Chain) identify(ctx context.Context) error {
 	})
 }
 
-// firstFinal returns the final block at which reading begins: that of the cursor, or the
+// firstFinal returns the final block at which reading begins: the cursor's, or the
 // present one. A present one becomes the cursor before anything is read.
 func (c *Chain) firstFinal(ctx context.Context) (final block, err error) {
 	if cursor := c.cursor(laneFinal); cursor.Position != "" {

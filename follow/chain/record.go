@@ -23,8 +23,8 @@ func (g *governor) ref(id string) record.ProposalRef {
 }
 
 // proposalRecord returns a proposal as the warehouse keeps it. left says what of it cannot be
-// represented: a quorum that nobody can reach is kept as published alone, as is one of which
-// nobody knows what counts towards it.
+// represented: an unreachable quorum is kept as published alone, as is one of
+// which it is unknown what counts towards it.
 func (g *governor) proposalRecord(chain string, p proposal, provisional bool) (r *record.Proposal, left error) {
 	n, counts, ref := g.note(p.id), g.rulesOf(p.id), g.ref(p.id)
 	created := governance.TimestampOf(p.created.BlockAt)
@@ -36,6 +36,7 @@ func (g *governor) proposalRecord(chain string, p proposal, provisional bool) (r
 		Provisional: provisional, QuorumChoices: counts.QuorumChoices, OnchainID: ref.ExternalID, Withdrawn: p.withdrawn,
 	}
 	p.setActions(r)
+	g.addTimelock(r, p)
 	if n.Executed != nil {
 		r.Milestones = append(r.Milestones, *n.Executed)
 	}
@@ -55,7 +56,24 @@ func (g *governor) proposalRecord(chain string, p proposal, provisional bool) (r
 	return r, left
 }
 
-// addCount adds a contract's own count to a proposal, where it is other than that of the votes held.
+// addTimelock adds the token that votes, and from when until when the timelock lets a queued proposal be executed.
+func (g *governor) addTimelock(r *record.Proposal, p proposal) {
+	known := g.known()
+	if known.token != "" {
+		r.VotingToken = r.SourceID[:strings.LastIndexByte(r.SourceID, ':')+1] + known.token
+	}
+	if p.executable == nil {
+		return
+	}
+	r.Milestones = append(r.Milestones, record.Milestone{Type: record.ExecutableMilestone, At: p.executable})
+	const most = 1 << 40 // seconds; what is kept longer is kept for ever
+	if known.grace > 0 && known.grace < most {
+		at := *p.executable + governance.Timestamp(known.grace)*1000
+		r.Milestones = append(r.Milestones, record.Milestone{Type: record.ExpiresMilestone, At: &at})
+	}
+}
+
+// addCount adds a contract's own count to a proposal, where it differs from the votes held.
 func addCount(r *record.Proposal, counts rules, n *note) error {
 	if n.Stated == nil {
 		return nil

@@ -162,8 +162,8 @@ func isRefusal(status int, body []byte) bool {
 		slices.ContainsFunc(answers, func(a answer) bool { return a.Error != nil })
 }
 
-// limitOf returns what an answer to calls says of a limit on requests; empty for nothing. What
-// nobody knows of an endpoint is one. An error for a whole batch may refuse batches.
+// limitOf returns what an answer to calls says of a limit on requests; empty for nothing. An
+// unknown refusal counts as one. An error for a whole batch may refuse batches.
 func limitOf(body []byte, calls int) string {
 	answers, err := parseAnswers(body, 1)
 	if err != nil {

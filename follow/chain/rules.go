@@ -14,7 +14,7 @@ import (
 )
 
 // rules are how a Governor counts. They belong to a block: a contract behind a proxy may have
-// others before and after. A proposal has those of the block that created it.
+// others before and after. A proposal has the rules of the block that created it.
 type rules struct {
 	// Block is the block of which they are; 0 for the head.
 	Block uint64
@@ -29,7 +29,7 @@ type rules struct {
 	// InParts is true if a voter may divide power.
 	InParts bool
 	// UnknownMode is the counting mode if a word of it is not known; empty else. With
-	// UnknownSides nobody knows what supports a proposal, with UnknownQuorum what counts
+	// UnknownSides it is unknown what supports a proposal, with UnknownQuorum what counts
 	// towards the quorum.
 	UnknownMode                 string
 	UnknownSides, UnknownQuorum bool
@@ -88,7 +88,7 @@ func (p proposal) countsSeconds(stated bool) bool {
 	return p.start.Int64() >= firstTime && (stated || away < 366*day)
 }
 
-// countedSides returns those of the choices that are sides, in the order of choices.
+// countedSides returns the choices that are sides, in their order.
 func countedSides(choices []string) (sides []string) {
 	for _, side := range []string{governance.GovernorFor, governance.GovernorAgainst, governance.GovernorAbstain} {
 		if slices.Contains(choices, side) {

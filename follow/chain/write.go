@@ -13,11 +13,15 @@ import (
 
 // change is what is to be written in one go.
 type change struct {
-	// logs are new or read again, stale those of replaced blocks. What either is about is
+	// logs are new or read again, stale are logs of replaced blocks. What either is about is
 	// computed again, whether or not a log was stored before: a write that was interrupted
 	// between the logs and their records is so completed.
 	logs  []chainLog
 	stale []warehouse.ChainLog
+	// again are logs that are read again: those of tokens and registries are written again, and
+	// withdrawn are held ones of them that are withdrawn.
+	again     []chainLog
+	withdrawn []warehouse.ChainLog
 	// also are keys that are computed again for another reason.
 	also []warehouse.ChainLogKey
 	// consult has contracts asked about the proposals of also.
@@ -43,10 +47,17 @@ func (c *Chain) write(ctx context.Context, ch change, cursors ...warehouse.Follo
 	if len(cursors) > 0 {
 		cursors[0].Withdrawn += uint64(len(ch.stale))
 	}
+	stated := c.statementRows(slices.Concat(ch.logs, ch.again))
+	for _, l := range stated {
+		if l.BlockNumber > ch.final { // a final one needs no other trace than its record
+			rows = append(rows, l)
+		}
+	}
 	for _, l := range ch.stale {
 		l.Withdrawn = true
 		rows = append(rows, l)
 	}
+	stated = append(stated, c.withdrawnStatements(append(rows, ch.withdrawn...))...)
 	if err := c.journal.Warehouse.WriteChainLogs(ctx, rows); err != nil {
 		return err
 	}
@@ -54,6 +65,7 @@ func (c *Chain) write(ctx context.Context, ch change, cursors ...warehouse.Follo
 	if err != nil {
 		return err
 	}
+	records = append(records, c.statementRecords(stated)...)
 	if _, err := c.journal.Commit(ctx, records, cursors...); err != nil {
 		return err
 	}
@@ -86,7 +98,7 @@ func (c *Chain) decodeAll(logs []chainLog) (rows []warehouse.ChainLog) {
 }
 
 // keeps reports whether a log, which is the zero event if it is not read, is stored for a
-// Governor. A timelock executes what anybody proposes: it states operations, and no votes.
+// Governor. A timelock executes what any proposer proposes: it states operations, and no votes.
 func (g *governor) keeps(l chainLog, e event) bool {
 	ofTimelock := e.kind == eventScheduled || e.kind == eventDone
 	return e.kind != eventOther && ofTimelock != (strings.ToLower(l.Address) == g.address)
@@ -94,6 +106,9 @@ func (g *governor) keeps(l chainLog, e event) bool {
 
 // isKept reports whether a log is stored for any Governor.
 func (c *Chain) isKept(l chainLog) bool {
+	if c.isStatement(l) {
+		return true
+	}
 	e, _ := parse(l.Topics, l.Data) // what is not read is kept, too
 	return slices.ContainsFunc(c.emitters(strings.ToLower(l.Address)), func(g *governor) bool { return g.keeps(l, e) })
 }
@@ -158,7 +173,7 @@ func (c *Chain) compute(
 	return records, consulted, nil
 }
 
-// note returns the keys that rows are about, and those of the proposals whose facts changed.
+// note returns the keys that rows are about, and the keys of proposals whose facts changed.
 // It notes in the position which proposals have logs above the final block.
 func (c *Chain) note(rows []warehouse.ChainLog, ch change) (keys, changed map[warehouse.ChainLogKey]bool) {
 	c.mu.Lock()
@@ -210,7 +225,7 @@ func (c *Chain) recordsOf(
 ) (records []record.Record) {
 	add := func(id string, r record.Record, left error) {
 		if left != nil {
-			c.journal.Reject(g.source, id, left)
+			c.journal.Reject(g.source, "part of "+id, left) // the rest is read
 		}
 		records = append(records, r)
 	}

@@ -1,5 +1,5 @@
 // Package clock is the time that followers go by. Tests let it pass faster, or only while
-// somebody waits.
+// a caller waits.
 package clock
 
 import (
@@ -11,11 +11,11 @@ import (
 // Clock tells the time and waits. A nil Clock is the system's.
 type Clock struct {
 	// started is when the clock was made, and factor how much faster than the system's it
-	// runs since. A factor of 0 is that of a stepping clock.
+	// runs since. A stepping clock has the factor 0.
 	started time.Time
 	factor  float64
 
-	// now and wait are those of a driven clock, nil for others.
+	// now and wait drive a driven clock, nil for others.
 	now  func() time.Time
 	wait func(context.Context, time.Duration) error
 

@@ -28,7 +28,7 @@ func Clip(text string) string {
 }
 
 // Decode decodes JSON of an upstream system so that all who read it read the same. Keys are
-// those of the fields to the letter: the standard library alone takes any case, and of
+// the fields' names to the letter: the standard library alone takes any case, and of
 // several the last. It refuses an object with a key twice, a key that differs from a field's
 // by letter case alone, text that is not UTF-8, and what is nested too deep or has too many
 // values.

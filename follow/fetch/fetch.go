@@ -140,7 +140,7 @@ type Pace struct {
 	Per time.Duration
 }
 
-// Host returns the host of an address. Callers of one host share its pace, which is that of
+// Host returns the host of an address. Callers of one host share its pace, which is the pace of
 // the last call.
 func (c *Client) Host(base *url.URL, p Pace) *Host {
 	c.mu.Lock()

@@ -69,11 +69,11 @@ type Response struct {
 }
 
 // Do sends a request when the host's pace allows it, and again after a failure that may
-// pass at once: that of a connection, and status 502, 503 and 504. These, all other statuses
+// pass at once: connection errors, and status 502, 503 and 504. These, all other statuses
 // from 500 on, and trouble that an answer states are failures of the host, which rests after
 // several in a row. The error is a [*LimitedError]
 // while the host allows no requests, an [*UnavailableError] after repeated failures, a
-// [*StatusError] for an answer with an error status, ErrTooLarge, or that of the
+// [*StatusError] for an answer with an error status, ErrTooLarge, or the error of the
 // connection.
 func (h *Host) Do(ctx context.Context, r Request) (Response, error) {
 	now := h.client.Clock.Now()

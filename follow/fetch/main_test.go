@@ -27,7 +27,7 @@ type fixture struct {
 }
 
 // serve starts a server and a client whose waits take no time. The address of the host is
-// that of the server with a suffix.
+// the server's with a suffix.
 func serve(t *testing.T, suffix string, handler http.HandlerFunc) fixture {
 	t.Helper()
 	f := fixture{clock: clock.Stepping(start()), server: httptest.NewServer(handler), metrics: prometheus.NewRegistry()}

@@ -21,8 +21,8 @@ const (
 	outcomeCanceled   = "canceled"
 )
 
-// metrics are those of all clients of a process. Hosts are labels: the sources file bounds
-// their number.
+// metrics are the metrics of all clients of a process. Hosts are labels: the sources file
+// bounds their number.
 type metrics struct {
 	requests  *prometheus.CounterVec
 	remaining *prometheus.GaugeVec

@@ -111,7 +111,7 @@ func (f *Forum) list(ctx context.Context, order string, page int) (topics []list
 	return topics, said.List.More != "" && len(topics) > 0, nil
 }
 
-// list is as that of the forum. Topics of restricted categories are withheld.
+// list reads a page of topics of the whole forum. Topics of restricted categories are withheld.
 func (l *lanes) list(ctx context.Context, order string, page int) (topics []listed, more bool, err error) {
 	restricted, err := l.restrictedCategories(ctx)
 	if err != nil {

@@ -14,7 +14,7 @@ const missingFor, askAgain = 50 * time.Minute, 10 * time.Minute
 
 // missingPosition has the topics that the forum says are gone.
 type missingPosition struct {
-	// Since has the time at which each was missed first, Asked that of the last look.
+	// Since has the time at which each was missed first, Asked the time of the last look.
 	Since map[string]time.Time `json:"since"`
 	Asked map[string]time.Time `json:"asked,omitempty"`
 }

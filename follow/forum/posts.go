@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// maxJump is the most ids between two posts that follow each other: those of other
+	// maxJump is the most ids between two posts that follow each other: ids of other
 	// people's messages and hidden posts are left out.
 	maxJump = 1 << 24
 	// maxPosts bounds the posts of a window; Discourse has 50.

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// maxFirst and maxSkip are the hub's limits of a page, and maxIn that of a list of ids.
+	// maxFirst and maxSkip are the hub's limits of a page, and maxIn its limit of a list of ids.
 	maxFirst, maxSkip, maxIn = 1000, 5000, 100
 	// maxSplits bounds the requests for a page with rows that cannot be answered.
 	maxSplits = 200
@@ -27,7 +27,7 @@ const trouble = "request failed"
 
 // rowError reports a row that the hub cannot answer, and its page with it.
 type rowError struct {
-	// index is that of the row in its page; -1 where unknown.
+	// index is the index of the row in its page; -1 if unknown.
 	index   int
 	message string
 }
@@ -145,7 +145,7 @@ func (h *Hub) rows(
 		return nil, 0, nil
 	}
 	if skip > maxSkip {
-		return nil, first, nil // the hub lets nobody skip to them
+		return nil, first, nil // the hub refuses to skip to them
 	}
 	variables["skip"], variables["first"] = skip, first
 	got, err := h.ask(ctx, query, variables)

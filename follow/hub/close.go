@@ -2,6 +2,7 @@ package hub
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 )
@@ -45,7 +46,7 @@ func (p *poller) nextWalk(ctx context.Context) error {
 	}
 	slices.SortFunc(closed, func(a, b due) int { return strings.Compare(a.id, b.id) })
 	p.enqueue(closeLane, closed)
-	if err := p.lookForSpaces(ctx); err != nil {
+	if err := errors.Join(p.lookForSpaces(ctx), p.readSpacesAgain(ctx)); err != nil {
 		return err
 	}
 	if len(p.walks) > 0 {

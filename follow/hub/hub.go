@@ -48,7 +48,7 @@ func Pace(keyed bool) fetch.Pace {
 
 // Options describe a hub and what is followed there.
 type Options struct {
-	// Host is the hub; its address is that of the GraphQL endpoint.
+	// Host is the hub; its address is the GraphQL endpoint.
 	Host *fetch.Host
 	// APIKey raises the hub's limit; it may be empty.
 	APIKey string
@@ -118,6 +118,8 @@ type poller struct {
 	holes map[string]hole
 	// missing are the spaces that the hub did not know.
 	missing map[string]absence
+	// spacesReadAt is when all spaces were last read, or the process began to.
+	spacesReadAt time.Time
 	// seen has the messages read beyond the log's cursor, with the time of the first look;
 	// after is the last of them while there are more. absurd is the last number that was
 	// refused, and missed counts what sweeps found since the log last had anything.
@@ -131,7 +133,7 @@ type poller struct {
 	// walking and filling are the walks in progress of the lanes close and backfill.
 	walking, filling *walk
 	// queue are the proposals of queueSpace whose votes the backfill has not read, and paged
-	// those of pagedSpace that are held.
+	// the proposals of pagedSpace that are held.
 	queue                  []due
 	paged                  map[string]bool
 	queueSpace, pagedSpace string

@@ -26,6 +26,8 @@ const (
 	// firstLookPause and maxLookPause bound the pause between two looks at a space that the
 	// hub never knew.
 	firstLookPause, maxLookPause = time.Minute, 24 * time.Hour
+	// spacesPause is between two readings of all spaces.
+	spacesPause = 24 * time.Hour
 )
 
 // spaceHead is what following takes of a space.
@@ -238,6 +240,32 @@ func (p *poller) lookForSpaces(ctx context.Context) error {
 			return err
 		}
 	}
+	return nil
+}
+
+// readSpacesAgain reads all spaces in turn: nothing else states that one is spam.
+func (p *poller) readSpacesAgain(ctx context.Context) error {
+	now := p.Clock.Now()
+	if p.spacesReadAt.IsZero() {
+		p.spacesReadAt = now
+	}
+	if now.Sub(p.spacesReadAt) < spacesPause {
+		return nil
+	}
+	var known []string
+	for _, id := range p.Spaces {
+		if _, missing := p.missing[id]; !missing && p.wasKnown(id) {
+			known = append(known, id)
+		}
+	}
+	var f findings
+	if err := p.readSpaces(ctx, &f, known); err != nil {
+		return err
+	}
+	if _, err := p.commit(ctx, p.sharedCursor(closeLane), f); err != nil {
+		return err
+	}
+	p.spacesReadAt = now
 	return nil
 }
 

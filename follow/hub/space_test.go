@@ -7,6 +7,7 @@ import (
 
 	"pnyx/governance"
 	fake "pnyx/test/upstream/hub"
+	"pnyx/warehouse/record"
 )
 
 func TestMissingSpacesAreAskedForAtOnceWithGrowingPauses(t *testing.T) {
@@ -66,6 +67,29 @@ func TestDroppedSpaceIsSaidAtOnce(t *testing.T) {
 	}
 	f.run("sweep", "close")
 	f.agree()
+}
+
+func TestFlaggedSpacesAreReadWithinADay(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t, "harbor.eth", "other.eth")
+	f.open()
+	f.fill()
+	for _, flagged := range []bool{true, false} {
+		f.hub.FlagSpace("harbor.eth", flagged)
+		f.run("close")
+		f.clock.Step(24 * time.Hour)
+		f.run("close")
+		catalog, err := f.warehouse.Catalog(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for id, want := range map[string]bool{"harbor.eth": flagged, "other.eth": false} {
+			if got := catalog.Sources[record.SourceRef{Provider: governance.Snapshot, ID: id}].Flagged; got != want {
+				t.Errorf("%s: got flagged %t, want %t", id, got, want)
+			}
+		}
+	}
 }
 
 func TestWithdrawalsCountForTheirOwnSpace(t *testing.T) {

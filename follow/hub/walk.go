@@ -39,7 +39,7 @@ type walk struct {
 	// very second.
 	from int64
 	skip int
-	// ids are hashes of the ids that the pages had, and voters those of the voters with the
+	// ids are hashes of the ids that the pages had, and voters hashes of the voters with the
 	// times of their votes.
 	ids    []uint64
 	voters []votedAt
@@ -147,7 +147,7 @@ func (w *walk) commitPage(ctx context.Context, f findings) error {
 	return err
 }
 
-// cursor is that of the space, which counts what the walk finds.
+// cursor is the space's cursor, which counts what the walk finds.
 func (w *walk) cursor() warehouse.FollowCursor { return w.spaceCursor(w.space, backfillLane) }
 
 // advance moves to the next page, whose predecessor ended at a time.

@@ -10,7 +10,7 @@ import (
 )
 
 // Records returns the DAOs of the file as records: each with the sources that it has
-// declared in the warehouse, in their order, and those of the file after them. A source that the warehouse
+// declared in the warehouse, in their order, and the file's after them. A source that the warehouse
 // gives to another DAO is left there, and the error says so; the records are complete
 // nevertheless.
 func (f File) Records(declared warehouse.Catalog) (records []record.Record, conflicts error) {
@@ -25,6 +25,9 @@ func (f File) Records(declared warehouse.Catalog) (records []record.Record, conf
 			if !slices.Contains(r.Sources, source) {
 				r.Sources = append(r.Sources, source)
 			}
+		}
+		for _, token := range dao.Tokens {
+			r.Tokens = append(r.Tokens, string(token))
 		}
 		records = append(records, r)
 	}

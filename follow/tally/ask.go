@@ -18,7 +18,7 @@ var queries embed.FS
 const (
 	// maxPage is the largest page that the API answers.
 	maxPage = 20
-	// maxPages bounds the pages of proposals of one organization, and maxVotePages those of
+	// maxPages bounds the pages of proposals of one organization, and maxVotePages the pages of
 	// the votes on one proposal: there are none with as many.
 	maxPages, maxVotePages = 1000, 100_000
 )

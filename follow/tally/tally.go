@@ -28,7 +28,7 @@ type Options struct {
 	Host *fetch.Host
 	// APIKey authorizes the requests.
 	APIKey string
-	// Slugs are those of the followed organizations.
+	// Slugs are the slugs of the followed organizations.
 	Slugs []string
 	// Clock is nil for the system's.
 	Clock *clock.Clock
@@ -166,7 +166,7 @@ func (o *organization) cursor(lane string, position any) warehouse.FollowCursor 
 	return cursor
 }
 
-// state is that of a lane which has read everything there is.
+// state is the state of a lane which has read everything there is.
 func (o *organization) state() governance.SourceState {
 	o.mu.Lock()
 	defer o.mu.Unlock()

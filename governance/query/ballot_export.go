@@ -38,7 +38,7 @@ const (
 type BallotPart struct {
 	// Proposal is the proposal whose ballots are exported.
 	Proposal governance.ProposalKey `param:"proposalKey" in:"path" doc:"The proposal's key." example:"p1_AAAAAAAAAAAAAAAAAAAAAA"`
-	// Revision is that of the export.
+	// Revision is the revision of the export.
 	Revision string `param:"revision" in:"path" doc:"The revision of the manifest." example:"c4fz6kd0r2m-3q5n8w2x"`
 	// Part is the number of the part.
 	Part int `param:"part" in:"path" min:"1" max:"10000" doc:"The number of the part, from 1." example:"1"`

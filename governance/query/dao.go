@@ -10,9 +10,14 @@ type DAOs struct {
 	HasForumData *bool `param:"hasForumData" doc:"Only DAOs with forum topics (true) or without (false)." example:"true"`
 	// Coverage selects DAOs with this coverage; empty selects all.
 	Coverage governance.Coverage `param:"coverageStatus" doc:"Only DAOs with this coverage." example:"complete"`
+	// Flagged selects spam as well if it is true; nil leaves spam out.
+	Flagged *bool `param:"flagged" doc:"Also what the provider marks as spam." example:"true"`
 
 	Paging[DAOPosition] `default:"50" max:"100"`
 }
+
+// WithFlagged reports whether the query selects spam as well.
+func (q DAOs) WithFlagged() bool { return q.Flagged != nil && *q.Flagged }
 
 // DAOPosition is the id of a DAO.
 type DAOPosition string

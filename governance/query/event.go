@@ -16,7 +16,7 @@ const (
 // KindEvents is the kind of Events.
 const KindEvents Kind = "events"
 
-// Events selects events in a window of time: the newest first, those of one time by id,
+// Events selects events in a window of time: the newest first, events of one time by id,
 // descending.
 type Events struct {
 	// DAOID selects events of one DAO; empty selects all.

@@ -40,7 +40,7 @@ type Page interface {
 }
 
 // Scope identifies the pages that share a version: they become stale together. The zero Scope is
-// that of pages without a version, which only time makes stale.
+// the scope of pages without a version, which only time makes stale.
 type Scope struct {
 	// Kind is the list that the pages belong to.
 	Kind Kind

@@ -22,15 +22,15 @@ const KindSignals Kind = "signals"
 // Signals selects signals that were detected in a window of time.
 type Signals struct {
 	// DAOID selects signals of one DAO; empty selects all.
-	DAOID string `param:"daoId" doc:"Only signals of this DAO." example:"uniswap"`
+	DAOID string `param:"daoId" doc:"Of this DAO alone." example:"uniswap"`
 	// From is the beginning of the window; it is always set.
-	From *governance.Timestamp `param:"from" required:"true" doc:"Only signals detected at or after this time." example:"2026-01-01"`
+	From *governance.Timestamp `param:"from" required:"true" doc:"Detected at or after this time." example:"2026-01-01"`
 	// To is the end of the window, which it does not include; it is always set.
-	To *governance.Timestamp `param:"to" required:"true" doc:"Only signals detected before this time." example:"2026-02-01"`
+	To *governance.Timestamp `param:"to" required:"true" doc:"Detected before this time." example:"2026-02-01"`
 	// Types selects signals of these types; none selects all.
-	Types []governance.SignalType `param:"signalType" doc:"Only signals of these types." example:"proposal_deadline_reminder"`
+	Types []governance.SignalType `param:"signalType" doc:"Of these types." example:"proposal_deadline_reminder"`
 	// MinPriority is the lowest priority score, from 0 to 100.
-	MinPriority int `param:"priorityMin" max:"100" doc:"Only signals of at least this priority score." example:"70"`
+	MinPriority int `param:"priorityMin" max:"100" doc:"Of at least this priority score." example:"70"`
 	// Surface selects the signals of one view.
 	Surface governance.Surface `param:"surface" default:"agent" doc:"The view: agent has every signal, the others less and less." example:"atlas_priority"`
 	// Order is what the signals are sorted by.
@@ -54,7 +54,7 @@ type SignalPosition struct {
 	At *governance.Timestamp `msgpack:"t,omitempty"`
 	// ID is the signal's id.
 	ID string `msgpack:"k"`
-	// AsOf is the time, in SignalsByDeadline, at which a deadline is past or to come: that of
+	// AsOf is the time, in SignalsByDeadline, at which a deadline is past or to come: the time of
 	// the first page.
 	AsOf *governance.Timestamp `msgpack:"a,omitempty"`
 }

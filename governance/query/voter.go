@@ -56,7 +56,7 @@ func (Profile) Scope() Scope { return Scope{} }
 const KindVoterVotes Kind = "voter-votes"
 
 // VoterVotes selects votes of one voter: the newest first, those without a time last,
-// those of one time by proposal key, descending.
+// ballots of one time by proposal key, descending.
 type VoterVotes struct {
 	// Voter is the voter whose votes are listed.
 	Voter Voter `param:"voterIdentity" in:"path" doc:"The voter; the case of a 0x… address does not matter." example:"0x0000000000000000000000000000000000000001"`

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -397,4 +398,44 @@ func detectBurst(f TopicActivity) (RuleHit, bool) {
 		Summary:  fmt.Sprintf("%s posts within %s of its opening.", countText(f.Posts), counted(max(hours, 1), "hour", "hours")),
 		Evidence: map[string]string{"posts": strconv.FormatUint(f.Posts, 10), "hours": strconv.FormatUint(hours, 10)},
 	}, true
+}
+
+// detectSensitive hits for a proposal with findings that are critical, high or unknown. It names the
+// rules alone: what they found is part of the dossier.
+func detectSensitive(f VoteFacts) (RuleHit, bool) {
+	var names []string
+	severity := governance.SeverityUnknown
+	for _, finding := range f.Findings {
+		switch finding.Severity {
+		case governance.SeverityCritical:
+			severity = finding.Severity
+		case governance.SeverityHigh:
+			if severity == governance.SeverityUnknown {
+				severity = finding.Severity
+			}
+		case governance.SeverityUnknown:
+		case governance.SeverityMedium, governance.SeverityLow, governance.SeverityInfo:
+			continue
+		}
+		names = append(names, finding.Rule)
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	if len(names) == 0 {
+		return RuleHit{}, false
+	}
+	hit := RuleHit{
+		DetectedAt: f.ActionsAt, DeadlineAt: f.ActUntil, Severity: SeverityWarning, Score: 50,
+		Title:    "Sensitive action: " + titleText(f.Title),
+		Summary:  "What it executes needs a review: " + strings.Join(names, ", ") + ". See the findings of its evidence.",
+		Evidence: map[string]string{"highestSeverity": string(severity), "findings": strings.Join(names, ",")},
+	}
+	switch severity {
+	case governance.SeverityCritical:
+		hit.Score, hit.Severity = 90, SeverityCritical
+	case governance.SeverityHigh:
+		hit.Score = 75
+	default:
+	}
+	return hit, true
 }

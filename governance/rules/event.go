@@ -61,7 +61,7 @@ func EventTypeNames() []string {
 
 const (
 	// maxDiscoveredImportance bounds the importance of an event whose time is unknown:
-	// it may have happened years ago, and must not alert anybody.
+	// it may have happened years ago, and must not alert.
 	maxDiscoveredImportance = 10
 	// attentionStep is added for each attention threshold that the item reaches.
 	attentionStep = 5

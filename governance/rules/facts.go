@@ -62,6 +62,12 @@ type VoteFacts struct {
 	Onchain bool
 	// ExecutedAt is the time of that transaction, nil where unknown.
 	ExecutedAt *governance.Timestamp
+	// Findings are those about what the proposal executes, while it can be voted on or is queued.
+	Findings []governance.Finding
+	// ActUntil is the end of the vote, or the earliest execution of a queued proposal; nil where unknown.
+	ActUntil *governance.Timestamp
+	// ActionsAt is when the proposal, or what it executes, was last stated.
+	ActionsAt governance.Timestamp
 	// Quorum is nil where none is published.
 	Quorum *decimal.Decimal
 	// ByRejection says that the proposal passes unless the second choice exceeds a quorum of
@@ -132,7 +138,7 @@ type leadingChoices struct {
 	percent decimal.Decimal
 }
 
-// competes reports whether a choice can win. Whoever abstains supports none.
+// competes reports whether a choice can win. An abstention supports none.
 func (f VoteFacts) competes(choice int) bool {
 	return choice >= len(f.Verdicts) || f.Verdicts[choice] != governance.Abstains
 }
@@ -164,7 +170,7 @@ func (f VoteFacts) isRace() bool { return f.Single && !f.ByRejection }
 // valid reports whether the vote ended with a result that counts: the quorum was met.
 func (f VoteFacts) valid() bool { return f.ended() && f.isRace() && !f.missesQuorum(f.Final) }
 
-// decides reports whether the outcome is that of the lead of a choice. It is not where more
+// decides reports whether the lead of a choice decides the outcome. It does not where more
 // than a lead was needed, as two thirds.
 func (f VoteFacts) decides(leader int) bool {
 	if !f.valid() || leader >= len(f.Verdicts) {

@@ -66,6 +66,6 @@ func QualityFlags() []QualityRule {
 		{TotalsRecounted, "Totals that were published before differed from a recount of all ballots, which replaced them."},
 		{Provisional, "A block that is not final states something of the proposal or its ballots, or the totals are those that " +
 			"upstream states while the vote goes on: it may still change."},
-		{Flagged, "The provider marks the proposal as spam: it is in no list unless asked for, and in no sum, ranking, event or signal."},
+		{Flagged, "The provider marks the proposal or its space as spam: it is in no list unless asked for, and in no sum, ranking, event or signal."},
 	}
 }

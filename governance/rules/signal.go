@@ -82,7 +82,7 @@ func (r SignalRule) sign(hit RuleHit) RuleHit {
 // that were derived under another version have to be derived again.
 func FeedRulesVersion() uint64 {
 	hash := fnv.New64a()
-	fmt.Fprintln(hash, EventTypes(), importanceVersion)
+	fmt.Fprintln(hash, EventTypes(), importanceVersion, FindingsVersion)
 	for _, rule := range SignalRules() {
 		fmt.Fprintln(hash, rule.Type, rule.Version, rule.Actionability)
 	}
@@ -145,6 +145,14 @@ func rulesBeforeTheEnd() []SignalRule {
 			Scoring:    "40; weighed by the usual ballots",
 			Evidence:   []string{"startAt", "endAt"},
 			onVote:     detectOpened,
+		},
+		{
+			Type: "sensitive_action", Version: "1", Item: governance.ProposalItem, Actionability: Review,
+			Condition:  "The proposal is open for votes, about to open, or queued, and a finding about what it executes is critical, high or unknown. Withdrawn once it is decided or executed.",
+			DetectedAt: "the creation of the proposal; the last replacement of its calls where that is later",
+			Scoring:    "90 with a critical finding, 75 with a high one, else 50",
+			Evidence:   []string{"highestSeverity", "findings"},
+			onVote:     detectSensitive,
 		},
 		{
 			Type: "forum_activity_burst", Version: "1", Item: governance.TopicItem, Actionability: Monitor,

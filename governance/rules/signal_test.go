@@ -95,6 +95,14 @@ func TestRulesHoldAtTheirBoundaries(t *testing.T) {
 	quorum := func(text string) *decimal.Decimal { return new(num(text)) }
 	earlier := func(counts ...uint64) []uint64 { return counts }
 	type change = func(*rules.VoteFacts)
+	sensitive := func(severities ...governance.Severity) change {
+		return func(f *rules.VoteFacts) {
+			f.ActionsAt = hoursBefore(30)
+			for _, severity := range severities {
+				f.Findings = append(f.Findings, governance.Finding{Rule: "rule", Severity: severity})
+			}
+		}
+	}
 	cases := []struct {
 		rule, name string
 		change     change
@@ -187,6 +195,11 @@ func TestRulesHoldAtTheirBoundaries(t *testing.T) {
 		}, false, 0, 0},
 		{"execution_overdue", "executed at an unknown time", func(f *rules.VoteFacts) { f.Onchain, f.Outcome = true, governance.Executed }, false, 0, 0},
 		{"execution_overdue", "off chain", nil, false, 0, 0},
+		{"sensitive_action", "a high finding", sensitive(governance.SeverityHigh, governance.SeverityUnknown), true, 75, hoursBefore(30)},
+		{"sensitive_action", "a critical finding", sensitive(governance.SeverityHigh, governance.SeverityCritical), true, 90, hoursBefore(30)},
+		{"sensitive_action", "an unknown payload", sensitive(governance.SeverityUnknown), true, 50, hoursBefore(30)},
+		{"sensitive_action", "a medium finding", sensitive(governance.SeverityMedium, governance.SeverityInfo), false, 0, 0},
+
 		{"execution_overdue", "failed", func(f *rules.VoteFacts) { f.Onchain, f.Outcome = true, governance.Failed }, false, 0, 0},
 	}
 	tested := map[string]bool{}
@@ -395,6 +408,7 @@ func TestEvidenceHasTheFiguresThatTheRuleNames(t *testing.T) {
 		f.Final = standing(10, "50.1", "49.9")
 		f.EarlierVotes = []uint64{30, 30, 30, 30, 30}
 		f.Onchain, f.CreatedAt = true, new(hoursBefore(14*24))
+		f.Findings = []governance.Finding{{Rule: "role_moved", Severity: governance.SeverityHigh}}
 	})
 	short := loud
 	short.Quorum = new(num("80.5"))

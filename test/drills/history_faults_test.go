@@ -181,7 +181,7 @@ func clusterFaults() []historyFault {
 			return func() { former.Restart(); r.cluster.AwaitReplicas() }
 		}),
 		breakage("slots of the Cluster move there and back", 0, func(r *historyRun, _ *rand.Rand) func() {
-			r.cluster.MoveSlots(crowdSlots / 4)
+			r.cluster.MoveSlots(500)
 			return nil
 		}),
 	)

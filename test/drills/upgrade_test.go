@@ -32,7 +32,10 @@ const (
 
 // upgrade is a deployment that runs an earlier version, and the one under test, under load.
 type upgrade struct {
-	*crowd
+	*deployment
+
+	// tokenID names the token that all of the load is sent with.
+	tokenID string
 
 	// earlier and later are the programs.
 	earlier, later string
@@ -131,7 +134,7 @@ func earlierProgram(t *testing.T) string {
 func openUpgrade(t *testing.T, o deploymentOptions) *upgrade {
 	t.Helper()
 	w := &dataset{data: filepath.Join(t.TempDir(), "none"), earlier: true}
-	u := &upgrade{crowd: &crowd{deployment: newDeployment(t, w, o)}, earlier: o.program, later: env.Binary(t)}
+	u := &upgrade{deployment: newDeployment(t, w, o), earlier: o.program, later: env.Binary(t)}
 	u.first = !strings.Contains(u.must("--help"), "\n  backup ")
 	u.importFiles(env.GeneratedDataSet(t, "--now", "2026-06-01T00:00:00Z", "--daos", "6", "--proposals", "60",
 		"--ballots", "4000", "--largest", "1500"))
@@ -222,16 +225,21 @@ func (u *upgrade) replace(n *node, program string) {
 	n.ready()
 }
 
-// play is the crowd's, with a row for the report. At its end every node shows which
-// votes have ended.
+// play does something, waits until every node shows what was imported since and which votes have
+// ended, and adds a row to the report.
 func (u *upgrade) play(what string, happen func()) {
 	u.tb.Helper()
 	before, began := u.load.tally(), time.Now()
-	u.crowd.play(what, happen)
+	happen()
+	u.recovered(time.Now())
+	wait(u.tb.Context(), calmPeriod)
 	for _, n := range u.apis {
 		env.Within(u.tb, recoveryTimeout, func() error { return u.showsEnded(n) })
 	}
 	after := u.load.tally()
+	if after.wrong+after.broken > 0 {
+		u.tb.Fatalf("%s: wrong, or without an answer:\n%s", what, strings.Join(u.load.problems, "\n"))
+	}
 	if refusals := u.load.takeRefusals(); refusals != "" {
 		u.tb.Logf("%s: refused were\n%s", what, refusals)
 	}

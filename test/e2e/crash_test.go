@@ -2,15 +2,12 @@ package e2e_test
 
 import (
 	"fmt"
-	"net/http"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
 	"pnyx/test/env"
-	"pnyx/warehouse/engine"
 )
 
 // contents summarizes all ballots and proposals in the warehouse.
@@ -64,67 +61,12 @@ func (i *instance) importing(data string) *env.Process {
 	return running
 }
 
-// wantRecovered waits for the end of an import, which must be a success.
-func wantRecovered(t *testing.T, running *env.Process) {
-	t.Helper()
-	if status := running.ExitCode(); status != 0 {
-		t.Errorf("the import did not recover: status %d: %s", status, running.Output)
-	}
-}
-
 func TestImportAfterACrashGivesTheRightAnswers(t *testing.T) {
 	t.Parallel()
 	env.RequireEngine(t)
 	data := env.DataSet(t, 8_000)
 	want, wantContents := undisturbed(t, data)
 	killProcessTree(t, data).compare(want, wantContents)
-}
-
-func TestLongCrashesLeaveTheRightAnswers(t *testing.T) {
-	t.Parallel()
-	env.Long(t)
-	env.RequireEngine(t)
-	data := env.DataSet(t, 40_000)
-	want, wantContents := undisturbed(t, data)
-
-	t.Run("import killed half-way", func(t *testing.T) {
-		t.Parallel()
-		i := start(t, t.TempDir(), nil, "serve").ready()
-		i.importing(data).Kill()
-		i.Import(data)
-		i.compare(want, wantContents)
-	})
-	t.Run("engine killed during import and publish", func(t *testing.T) {
-		t.Parallel()
-		i := start(t, t.TempDir(), nil, "serve").ready()
-		running := i.importing(data)
-		instance, err := engine.Find(i.DataDir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := syscall.Kill(instance.EnginePID, syscall.SIGKILL); err != nil {
-			t.Fatal(err)
-		}
-		wantRecovered(t, running)
-		i.compare(want, wantContents)
-	})
-	t.Run("whole process tree killed during import and publish", func(t *testing.T) {
-		t.Parallel()
-		killProcessTree(t, data).compare(want, wantContents)
-	})
-	t.Run("Redis killed during publish", func(t *testing.T) {
-		t.Parallel()
-		redis := env.Redis(t)
-		i := start(t, t.TempDir(), []string{"REDIS_URL=" + redis.URL}, "serve").ready()
-		running := i.importing(data)
-		redis.Kill()
-		if status, body, _ := env.Fetch(i.URL + "/v2/daos"); status != http.StatusServiceUnavailable {
-			t.Errorf("while Redis is down: got %d %s, want 503", status, body)
-		}
-		redis.Restart()
-		wantRecovered(t, running)
-		i.compare(want, wantContents)
-	})
 }
 
 // killProcessTree kills a service, its engine and an import during the import, starts the

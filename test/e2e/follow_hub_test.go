@@ -5,11 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"slices"
 	"testing"
 	"time"
 
@@ -141,18 +139,6 @@ func (f *followed) votesDiffer(id string, want hub.ProposalTruth) error {
 	return nil
 }
 
-// notFound waits until a proposal is not found any more.
-func (f *followed) notFound(id string) {
-	f.TB.Helper()
-	env.Until(f.TB, func() error {
-		r, err := f.Ask("/v2/proposals/"+proposalKey("harbor", id), nil)
-		if err == nil && r.Status != 404 {
-			err = fmt.Errorf("proposal %s: got %d, want 404", id, r.Status)
-		}
-		return err
-	})
-}
-
 // TestHubIsFollowedFromNothing reads the past of a space, then a vote that was signed days
 // ago.
 func TestHubIsFollowedFromNothing(t *testing.T) {
@@ -171,106 +157,4 @@ func TestHubIsFollowedFromNothing(t *testing.T) {
 	t.Logf("the past shows over HTTP after %s", f.agree())
 	vote(t, f.hub, hub.Vote{Proposal: id, Voter: hub.Voter("late"), Choice: "2", Created: time.Now().Add(-5 * 24 * time.Hour)})
 	t.Logf("a vote shows over HTTP after %s", f.agree())
-}
-
-// TestSourcesHubChangesReachTheAPI makes each kind of change, and waits for it.
-func TestSourcesHubChangesReachTheAPI(t *testing.T) {
-	t.Parallel()
-	env.Sources(t)
-
-	ids := map[string]string{}
-	f := follow(t, func(h *hub.Hub) {
-		for _, title := range []string{"Renew", "Mistake", "Short"} {
-			ids[title] = propose(h, title, map[bool]time.Duration{true: 20 * time.Second, false: 24 * time.Hour}[title == "Short"], "Yes", "No")
-			for n := range 3 {
-				vote(t, h, hub.Vote{Proposal: ids[title], Voter: hub.Voter(fmt.Sprint(n))})
-			}
-		}
-		now := time.Now()
-		ids["Secret"] = h.Propose(hub.Proposal{
-			Space: "harbor.eth", Title: "Secret", Choices: []string{"Yes", "No"}, Privacy: "shutter", Created: now.Add(-time.Hour),
-			Start: now.Add(-time.Hour), End: now.Add(20 * time.Second),
-		})
-		vote(t, h, hub.Vote{Proposal: ids["Secret"], Voter: hub.Voter("1"), Choice: "2"})
-		ids["Coming"] = h.Propose(hub.Proposal{
-			Space: "harbor.eth", Title: "Coming", Choices: []string{"Yes", "No"}, Created: now, Start: now.Add(time.Hour), End: now.Add(2 * time.Hour),
-		})
-	})
-	f.agree()
-	for _, step := range []struct {
-		name string
-		do   func()
-	}{
-		{"a recast", func() { vote(t, f.hub, hub.Vote{Proposal: ids["Renew"], Voter: hub.Voter("1"), Choice: "2"}) }},
-		{"a new proposal", func() { ids["New"] = propose(f.hub, "New", time.Hour, "Yes", "No") }},
-		{"another title", func() {
-			if err := f.hub.Update(ids["Coming"], "Coming soon", time.Now()); err != nil {
-				t.Error(err)
-			}
-		}},
-		{"a burst of 3,649 votes in three seconds", func() {
-			for second, votes := range []int{1200, 1249, 1200} {
-				at := time.Now().Add(time.Duration(second) * time.Second).Truncate(time.Second)
-				if err := f.hub.Burst(ids["New"], votes, at); err != nil {
-					t.Error(err)
-				}
-			}
-		}},
-		{"a deletion", func() { f.hub.Delete(ids["Mistake"]) }},
-		{"final powers", func() {
-			env.Until(t, func() error { return endedAfter(f.hub, ids["Short"]) })
-			f.hub.Finalize(ids["Short"], map[string]string{hub.Voter("2"): "0.25"})
-			f.hub.Finalize(ids["Secret"], nil)
-			f.hub.Reveal(ids["Secret"])
-		}},
-	} {
-		step.do()
-		t.Logf("%s shows over HTTP after %s", step.name, f.agree())
-	}
-	f.notFound(ids["Mistake"])
-}
-
-// endedAfter reports that a proposal still takes votes.
-func endedAfter(h *hub.Hub, id string) error {
-	_, err := h.Cast(hub.Vote{Proposal: id, Voter: hub.Voter("0"), Choice: "1", Power: "1"})
-	if err == nil {
-		return fmt.Errorf("proposal %s is open", id)
-	}
-	return nil
-}
-
-// TestSourcesFollowerKilledAmidChangesLosesNothing kills the process again and again while
-// votes come in.
-func TestSourcesFollowerKilledAmidChangesLosesNothing(t *testing.T) {
-	t.Parallel()
-	env.Sources(t)
-
-	ids := map[string]string{}
-	f := follow(t, func(h *hub.Hub) {
-		for n := range 8 {
-			title := fmt.Sprint("Renew ", n)
-			ids[title] = propose(h, title, 24*time.Hour, "Yes", "No")
-			for v := range 200 {
-				vote(t, h, hub.Vote{Proposal: ids[title], Voter: hub.Voter(fmt.Sprint(v))})
-			}
-		}
-	})
-	titles := slices.Sorted(maps.Keys(ids))
-	for kill := range 6 {
-		for v := range 300 {
-			vote(t, f.hub, hub.Vote{Proposal: ids[titles[v%len(titles)]], Voter: hub.Voter(fmt.Sprint(kill, v)), Power: fmt.Sprint(v)})
-		}
-		if asked := f.hub.Requests()[""]; kill > 0 {
-			env.Until(t, func() error { // it is at work
-				if got := f.hub.Requests()[""]; got < asked+2*kill {
-					return fmt.Errorf("got %d requests, want %d", got, asked+2*kill)
-				}
-				return nil
-			})
-		}
-		f.Kill()
-		f.Start()
-	}
-	f.ready()
-	t.Logf("everything shows over HTTP after %s", f.agree())
 }

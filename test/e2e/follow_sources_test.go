@@ -1,9 +1,7 @@
 package e2e_test
 
 import (
-	"errors"
 	"fmt"
-	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -124,6 +122,7 @@ func TestFollowNeedsAValidSourcesFile(t *testing.T) {
 		"no file":        {nil, []string{"follow"}, "PNYX_SOURCES: want the path of a sources file"},
 		"no ClickHouse":  {[]string{"PNYX_SOURCES=" + path}, []string{"follow"}, "CLICKHOUSE_URL: a follower alone needs"},
 		"no Redis":       {[]string{"PNYX_SOURCES=" + path, "CLICKHOUSE_URL=clickhouse://127.0.0.1:1/pnyx"}, []string{"follow"}, "REDIS_URL: a follower alone needs"},
+		"a wrong file":   {[]string{"PNYX_SOURCES=" + path, "PNYX_ENGINE_LIB=/nowhere"}, []string{"serve"}, path + ":2: snapshot.apiKey"}, // before an engine starts
 		"a missing key":  {nil, []string{"sources", "check", path}, path + ":2: snapshot.apiKey: environment variable HUB_KEY is not set"},
 		"a file to find": {nil, []string{"sources", "check", path + ".none"}, "read the sources file"},
 	} {
@@ -134,58 +133,5 @@ func TestFollowNeedsAValidSourcesFile(t *testing.T) {
 				t.Errorf("got %s with status %d, want %s", output, status, test.want)
 			}
 		})
-	}
-}
-
-func TestSourcesFollowersAloneShareTheUpstreamsAndHandOver(t *testing.T) {
-	t.Parallel()
-	env.Sources(t)
-
-	upstream, address := startHub(t)
-	path := filepath.Join(t.TempDir(), "sources.yaml")
-	writeSources(t, path, sourcesFile(address, "harbor.eth"))
-	database := env.DatabaseURL(t)
-	environ := []string{"PNYX_SOURCES=" + path, "HUB_KEY=any", "CLICKHOUSE_URL=" + database, "REDIS_URL=" + env.Redis(t).URL}
-	upstream.Set(func(s *hub.Switches) { s.Keys = map[string]int{"any": 1_000_000} })
-	env.MustRun(t, environ, "migrate")
-	first, second := env.StartPnyx(t, t.TempDir(), environ, "follow"), env.StartPnyx(t, t.TempDir(), environ, "follow")
-	conn := env.ConnectWarehouse(t, database)
-	awaitTitle := func(title string) {
-		t.Helper()
-		env.Until(t, func() error {
-			titles := env.Column(t, conn, "SELECT title FROM proposals FINAL WHERE title = ?", title)
-			if len(titles) != 1 {
-				return fmt.Errorf("got proposals %v, want one with the title %s", titles, title)
-			}
-			return nil
-		})
-	}
-	awaitTitle("A proposal of harbor.eth")
-	series := fmt.Sprintf("pnyx_follow_leading{upstream=\"snapshot:%s\"}", strings.TrimSuffix(strings.TrimPrefix(address, "http://"), "/graphql"))
-	leading := func(p *env.Pnyx) bool { return p.Metric(series) == 1 }
-	env.Until(t, func() error {
-		if leading(first) == leading(second) {
-			return errors.New("want one of the followers to lead")
-		}
-		return nil
-	})
-	for _, p := range []*env.Pnyx{first, second} {
-		p.AwaitProbe("/readyz", http.StatusOK, "")
-	}
-	if leading(second) {
-		first, second = second, first
-	}
-	first.Stop()
-	if code := first.ExitCode(); code != 0 {
-		t.Errorf("got exit code %d after SIGTERM, want 0", code)
-	}
-	now := time.Now()
-	upstream.Propose(hub.Proposal{
-		Space: "harbor.eth", Title: "After the hand-over", Choices: []string{"Yes", "No"},
-		Created: now, Start: now, End: now.Add(time.Hour),
-	})
-	awaitTitle("After the hand-over")
-	if !leading(second) {
-		t.Error("the second follower does not lead")
 	}
 }

@@ -5,21 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"net/url"
-	"os"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"pnyx/test/env"
-	"pnyx/warehouse/engine"
 )
 
 func TestConcurrentRequestsShareOneFill(t *testing.T) {
@@ -103,87 +96,6 @@ func (i *instance) queriesWith(part string) (finished uint64) {
 	return finished
 }
 
-// TestLongRushOfColdPagesIsRefusedAndRecovers requests many pages while the engine stands
-// still, more than may wait. The service refuses them all, those beyond the bound of the queue
-// at once, its memory stays bounded, and afterwards it builds every page.
-func TestLongRushOfColdPagesIsRefusedAndRecovers(t *testing.T) {
-	env.Long(t)
-	env.RequireEngine(t)
-	const rush, callers, maxMemory = 5000, 1500, 400 << 20
-	i := start(t, t.TempDir(), []string{"PNYX_REQUEST_TIMEOUT=5s"}, "serve").ready()
-	i.Import(env.DataSet(t, 20_000))
-	i.AwaitPublished()
-	paths := i.coldPaths(rush)
-	instance, err := engine.Find(i.DataDir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	signal := func(s syscall.Signal) {
-		if err := syscall.Kill(instance.EnginePID, s); err != nil {
-			t.Fatal(err)
-		}
-	}
-
-	signal(syscall.SIGSTOP)
-	t.Cleanup(func() { _ = syscall.Kill(instance.EnginePID, syscall.SIGCONT) })
-	var mu sync.Mutex
-	var refused []string
-	env.Concurrently(t, callers, len(paths), func(n int) error {
-		ready, err := i.answerOrRefusal(paths[n])
-		if mu.Lock(); !ready {
-			refused = append(refused, paths[n])
-		}
-		mu.Unlock()
-		return err
-	})
-	signal(syscall.SIGCONT)
-	if len(refused) != rush {
-		t.Errorf("got %d of %d pages refused, want all", len(refused), rush)
-	}
-	if peak := i.peakMemory(); peak > maxMemory {
-		t.Errorf("got peak memory %d MB, want at most %d", peak>>20, maxMemory>>20)
-	}
-	refused = refused[:min(rush/10, len(refused))]
-	for _, path := range refused {
-		env.Until(t, func() error {
-			ready, err := i.answerOrRefusal(path)
-			if err == nil && !ready {
-				err = fmt.Errorf("GET %s: got 503 after the rush, want an answer", path)
-			}
-			return err
-		})
-	}
-}
-
-// coldPaths returns n different pages that were never requested: of profiles, of
-// histories, and of ballots after any position.
-func (i *instance) coldPaths(n int) (paths []string) {
-	i.TB.Helper()
-	voters := i.BusiestVoters(n / 5 * 2)
-	for _, voter := range voters {
-		path := "/v2/voters/" + url.PathEscape(voter)
-		paths = append(paths, path, path+"/votes")
-	}
-	for _, proposal := range i.LargestProposals(100) {
-		for _, order := range []string{"power", "time"} {
-			path := "/v2/proposals/" + proposal + "/votes?order=" + order
-			for limit := 1; limit <= 100 && len(paths) < n; limit++ {
-				p := i.awaitPage(path, limit, "")
-				if p.Next == "" {
-					break
-				}
-				paths = append(paths, path+"&cursor="+p.Next)
-			}
-		}
-	}
-	if len(paths) < n {
-		i.TB.Fatalf("got %d pages to request, want %d", len(paths), n)
-	}
-	chance := rand.New(rand.NewPCG(5, 8))
-	chance.Shuffle(n, func(a, b int) { paths[a], paths[b] = paths[b], paths[a] })
-	return paths
-}
-
 // awaitPage reads a page, which may be refused at first.
 func (i *instance) awaitPage(path string, limit int, cursor string) (page env.Page) {
 	i.TB.Helper()
@@ -194,29 +106,9 @@ func (i *instance) awaitPage(path string, limit int, cursor string) (page env.Pa
 	return page
 }
 
-// peakMemory is the maximum resident memory of the process so far, in bytes.
-func (i *instance) peakMemory() int {
-	i.TB.Helper()
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", i.PID()))
-	match := regexp.MustCompile(`VmHWM:\s+(\d+) kB`).FindSubmatch(text)
-	if err != nil || match == nil {
-		i.TB.Skipf("needs the memory of a process from the system: %v", err)
-	}
-	kilobytes, err := strconv.Atoi(string(match[1]))
-	if err != nil {
-		i.TB.Fatal(err)
-	}
-	return kilobytes << 10
-}
-
 func TestFlushedRedisNeverLeadsToWrongAnswers(t *testing.T) {
 	t.Parallel()
 	checkFlushes(t, 40, 3)
-}
-
-func TestLongFlushedRedisNeverLeadsToWrongAnswers(t *testing.T) {
-	env.Long(t)
-	checkFlushes(t, 150, 8)
 }
 
 // checkFlushes flushes Redis repeatedly, during a publication and after it, while callers

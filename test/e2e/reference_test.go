@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -144,30 +143,4 @@ func TestLongEveryExampleOfTheReferenceAnswersOnImportedData(t *testing.T) {
 		env.MustRun(t, i.Environ, "import", dir)
 		wantExamplesAnswer(t, i)
 	})
-}
-
-// TestPicturesOfTheReference renews docs/pictures, for `make pictures`.
-func TestPicturesOfTheReference(t *testing.T) {
-	t.Parallel()
-	dir := os.Getenv("PNYX_TEST_PICTURES")
-	if dir == "" {
-		t.Skip("PNYX_TEST_PICTURES is not set: it names the folder of the pictures")
-	}
-	const shown, maxBytes = "proposals.vote-summary", 150 << 10
-	i := startShared(t, nil, "serve", "--demo").ready()
-	token := awaitReference(t, i)
-	for width, height := range map[int]int{390: 844, 820: 1100, 1440: 900} {
-		b := openReference(t, i, width, height, token)
-		if got := send(b, shown); got != "200" {
-			t.Fatalf("got the status %s, want 200", got)
-		}
-		for _, scheme := range []string{"light", "dark"} {
-			b.SetScheme(scheme)
-			browser.Value[bool](b, fmt.Sprintf(`(document.getElementById(%q).scrollIntoView(), true)`, shown))
-			path := filepath.Join(dir, fmt.Sprintf("reference-%d-%s.webp", width, scheme))
-			if got := b.Picture(path); got > maxBytes {
-				t.Errorf("%s has %d bytes, want at most %d", path, got, maxBytes)
-			}
-		}
-	}
 }

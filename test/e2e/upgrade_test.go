@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"pnyx/governance"
 	"pnyx/test/env"
 	"pnyx/test/facilitator"
 )
@@ -122,11 +123,18 @@ func (u recordedUpgrade) checkAnswers(t *testing.T, node *instance) {
 	}
 }
 
-// answer returns what a node answers a path with, without what the earlier version did not send.
+// answer returns what a node answers a path with, without what the earlier version did not send. It is an error while a dossier
+// is computed.
 func (u recordedUpgrade) answer(node *instance, path string) (any, error) {
 	var got json.RawMessage
-	_, err := node.Read(path, &got)
-	return env.WithoutAdditions(env.Plain(u.Answers[path]), env.Plain(got)), err
+	if _, err := node.Read(path, &got); err != nil {
+		return nil, err
+	}
+	var evidence struct{ Intelligence struct{ Status string } }
+	if err := json.Unmarshal(got, &evidence); err == nil && evidence.Intelligence.Status == string(governance.IntelligencePending) {
+		return nil, fmt.Errorf("GET %s: the dossier is pending", path)
+	}
+	return env.WithoutAdditions(env.Plain(u.Answers[path]), env.Plain(got)), nil
 }
 
 // renewChanged writes the answers that differ from the earlier version's, and logs how.

@@ -15,7 +15,7 @@ import (
 var dataSets sync.Map
 
 // DataSet returns a folder with an invented data set of so many ballots, a fifth of them on
-// the largest proposal. Each size is generated once for all tests of the process; nobody
+// the largest proposal. Each size is generated once for all tests of the process; no test
 // may write to the folder.
 func DataSet(tb testing.TB, ballots int) string {
 	tb.Helper()

@@ -27,11 +27,21 @@ type EVM struct {
 
 // EVMView is what the contracts say of themselves after a step.
 type EVMView struct {
-	// Time is that of the newest block, in seconds.
+	// Time is the time of the newest block, in seconds.
 	Time int64
 	// Steps is how many steps there are, in the first view.
 	Steps     int
 	Governors []EVMGovernor
+	Tokens    []EVMToken
+}
+
+// EVMToken is a token with what it says of accounts: their votes now, in smallest units, and their
+// delegates, which are zero for none.
+type EVMToken struct {
+	Name, Address string
+	Decimals      int32
+	Supply        string
+	Accounts      []struct{ Voter, Votes, Delegate string }
 }
 
 // EVMGovernor is a contract with its proposals.

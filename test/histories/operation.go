@@ -42,7 +42,7 @@ const (
 	Publish Kind = "publish"
 	// Deliver is described at Publish.
 	Deliver Kind = "deliver"
-	// Follow reads changes, and Copy is what somebody has in the end who read them all: Casts
+	// Follow reads changes, and Copy is the copy of a client that read them all: Casts
 	// of the ballots of the vote in its Rows.
 	Follow Kind = "follow"
 	// Copy is described at Follow.

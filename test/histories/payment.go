@@ -2,7 +2,7 @@ package histories
 
 import "fmt"
 
-// checkPayments checks that nobody is answered without a payment, that a payment moves money
+// checkPayments checks that no request is answered without a payment, that a payment moves money
 // once and buys one answer, and that who was charged is answered in the end. An answer that
 // Redis has lost is computed again.
 func checkPayments(h History, _ Setting) (problems []string) {

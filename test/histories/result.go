@@ -37,7 +37,7 @@ type Result struct {
 	Became string `json:"became,omitempty"`
 }
 
-// CountsByItself names a fault that nobody caused: Redis answered a node too late.
+// CountsByItself names a fault that was not caused: Redis answered a node too late.
 const CountsByItself = "a node counts by itself for a moment, because the machine is busy"
 
 // ResultOf returns the result of a history.

@@ -7,7 +7,7 @@ import (
 )
 
 // checkRevisions checks that a node that has shown a state of a path shows no earlier one
-// to whoever asks afterwards, unless a fault brought back an earlier state of Redis. A clock
+// to later requests, unless a fault brought back an earlier state of Redis. A clock
 // that is set back takes the time of a state back, but no ballots. Only pairs of operations
 // matter, of which one returned before the other was called.
 func checkRevisions(h History, _ Setting) (problems []string) {

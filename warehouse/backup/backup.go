@@ -33,7 +33,7 @@ type Options struct {
 	// S3 is how to reach an S3 store.
 	S3 S3
 	// Keys sign manifests: the first of them signs, and each is accepted. Without a key nothing
-	// is signed, and whoever may write to the destination decides what is restored.
+	// is signed, and write access to the destination decides what is restored.
 	Keys []string
 	// Archive is the warehouse; nil to list only.
 	Archive *warehouse.Archive
@@ -341,7 +341,7 @@ func (s *session) transfer(ctx context.Context, phase string, from, to store, fi
 }
 
 // retain removes the backups that Keep does not cover. A base of one that is kept is kept. One
-// with a problem counts as none and stays: else whoever may add backups, but not remove any,
+// with a problem counts as none and stays: else a writer who may add backups, but not remove any,
 // would have the good ones removed.
 func (s *session) retain(ctx context.Context, entries []Entry, now time.Time) error {
 	if s.Keep == 0 {

@@ -51,15 +51,15 @@ type Manifest struct {
 	// Schema is the number of the last migration of the version that made it: this version and
 	// later ones restore it, also where a later one has changed the tables before.
 	Schema int `json:"schema"`
-	// Applied is the number of the last migration that had changed the tables, that of a later
-	// version where one had been there before; 0 in manifests that do not state it.
+	// Applied is the number of the last migration that had changed the tables, also by a later
+	// version; 0 in manifests that do not state it.
 	Applied int `json:"applied,omitempty"`
 	// Database is the name of the database in the backup.
 	Database string `json:"database"`
 	// StartedAt is when the snapshot was made, FinishedAt when the copy was complete.
 	StartedAt  time.Time `json:"startedAt"`
 	FinishedAt time.Time `json:"finishedAt"`
-	// Bytes is the size of its files; those of the base are not counted.
+	// Bytes is the size of its files; the files of the base are not counted.
 	Bytes int64 `json:"bytes"`
 	// Files is the list of its files; nil in backups of versions that made none.
 	Files *FileList `json:"files,omitempty"`

@@ -145,7 +145,7 @@ func (t boundedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Whoever reads the content of a file bounds it.
+	// Readers of a file bound its content.
 	content := r.Method == http.MethodGet && r.URL.RawQuery == "" && answer.StatusCode < http.StatusMultipleChoices
 	if !content {
 		answer.Body = &boundedBody{ReadCloser: answer.Body, left: maxS3Answer}

@@ -44,7 +44,7 @@ type object struct {
 }
 
 // store holds backups. Reading what is missing gives fs.ErrNotExist. What it lists was written
-// by whoever may write there: keys are checked, and lists are bounded.
+// by anyone with write access: keys are checked, and lists are bounded.
 type store interface {
 	// names returns the names of all backups, unfinished ones included.
 	names(ctx context.Context) ([]string, error)

@@ -20,7 +20,7 @@ var errShared = errors.New("others may write it")
 // file has that SHA-256, and an error if another user could change it afterwards.
 //
 // Loading runs what is in the file, so all of it is read each time. A note of size, inode
-// and times next to the file would save 0.3 s a start, and whoever can replace the file can
+// and times next to the file would save 0.3 s a start, and who can replace the file can
 // replace such a note, too.
 func openLibrary(path, digest string) (*os.File, error) {
 	file, err := os.Open(path) //nolint:gosec // the path that Locate found

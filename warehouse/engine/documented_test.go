@@ -129,5 +129,5 @@ func TestAttackDocumentedUser(t *testing.T) {
 	}
 }
 
-// comments are those of a file of statements.
+// comments are the comments of a file of statements.
 var comments = regexp.MustCompile(`(?m)--.*$`)

@@ -92,7 +92,7 @@ func (p npmPackage) intact(dir string) (string, bool) {
 
 func (p npmPackage) install(ctx context.Context, dir string, report func(string)) (string, error) {
 	work := filepath.Join(dir, "unfinished")
-	// A killed process leaves its work folder. The lock ensures that nobody uses it.
+	// A killed process leaves its work folder. The lock ensures that no process uses it.
 	if err := errors.Join(os.RemoveAll(work), os.Mkdir(work, 0o700)); err != nil {
 		return "", fmt.Errorf("create work folder: %w", err)
 	}

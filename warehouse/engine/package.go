@@ -73,7 +73,7 @@ func (p npmPackage) cached(dir string) (Program, bool) {
 	return program, err == nil && info.Mode().IsRegular() && info.Size() == note.Size && program.Digest != ""
 }
 
-// expected returns the hash that the tarball must have: the pinned hash, else that of an
+// expected returns the hash that the tarball must have: the pinned hash, else the hash of an
 // earlier download, else the one that the registry states. source says which.
 func (p npmPackage) expected(dir, stated string) (integrity, source string) {
 	if p.integrity != "" {

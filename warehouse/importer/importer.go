@@ -83,7 +83,7 @@ func Run(ctx context.Context, paths []string, o Options) (Report, error) {
 	run := importRun{
 		Options: o,
 		run: warehouse.Import{
-			ID: uuid.New(), ObservedAt: started.UTC().Truncate(time.Millisecond), AsOf: o.AsOf, Written: warehouse.NewWrittenKeys(),
+			ID: uuid.New(), ObservedAt: started.UTC().Truncate(time.Millisecond), AsOf: o.AsOf,
 		},
 		report:  Report{Kinds: map[record.Kind]*KindReport{}, Problems: problems},
 		rejects: rejectsFile{dir: o.RejectsDir, started: started},

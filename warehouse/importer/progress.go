@@ -13,7 +13,7 @@ type Progress struct {
 	// started is in Unix nanoseconds.
 	started atomic.Int64
 	records atomic.Int64
-	// totalBytes is the size of all files, doneBytes that of the files read.
+	// totalBytes is the size of all files, doneBytes the size of the files read.
 	totalBytes atomic.Int64
 	doneBytes  atomic.Int64
 	current    atomic.Pointer[currentFile]

@@ -93,13 +93,21 @@ func (s *shards) add(r record.Record) error {
 	return s.send(to, nil)
 }
 
-// shardOf returns the shard of a record. It distributes ballots by voter, which is part
-// of their key. Other records are few and share the first shard.
+// shardOf returns the shard of a record. It distributes ballots and what tokens state by voter,
+// which is part of their key. Other records are few and share the first shard.
 func shardOf(r record.Record) int {
-	if ballot, ok := r.(*record.Ballot); ok {
-		return int(xxhash.Sum64String(ballot.Voter) % shardCount)
+	var voter string
+	switch r := r.(type) {
+	case *record.Ballot:
+		voter = r.Voter
+	case *record.Delegation:
+		voter = r.Delegator
+	case *record.DelegatePower:
+		voter = r.Delegate
+	default:
+		return 0
 	}
-	return 0
+	return int(xxhash.Sum64String(voter) % shardCount)
 }
 
 func (s *shards) send(to *shard, flushed chan<- struct{}) error {

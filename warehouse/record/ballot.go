@@ -85,7 +85,7 @@ func (b *Ballot) SetWeights(keys []string, weights []decimal.Decimal) error {
 // Unreadable is the key of what an unreadable ballot supports: none of a proposal's choices.
 const Unreadable = "unreadable"
 
-// SetUnreadable makes the ballot one of which nobody can tell what it supports with what power.
+// SetUnreadable marks a ballot whose choice and power cannot be read.
 // What upstream states of it is the raw choice.
 func (b *Ballot) SetUnreadable(what string, stated map[string]string) {
 	text, _ := json.Marshal(map[string]map[string]string{what: stated}) // texts are always encoded

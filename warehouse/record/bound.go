@@ -15,7 +15,7 @@ const (
 	maxAddress = 8 << 10 // of a page
 	maxWord    = 1 << 10 // a state, a type, a hash, an id, a name
 	// maxLabels bounds the choices of a proposal and the tags of a topic together, and
-	// maxItems their number and that of what else is listed. A ballot names a choice by 16
+	// maxItems their number and the number of whatever else is listed. A ballot names a choice by 16
 	// bits.
 	maxLabels = 1 << 20
 	maxItems  = 1<<16 - 1
@@ -37,9 +37,11 @@ func Bound(r Record) (left []string, err error) {
 	switch r := r.(type) {
 	case *DAO:
 		b.text("name", &r.Name, maxWord)
+		b.words("DAO", r.Tokens...)
+		b.count("tokens", len(r.Tokens), maxItems)
 	case *Source:
 		b.text("name", &r.Name, maxWord)
-		b.words("source", r.ID, r.Slug, r.Network, r.Symbol)
+		b.words("source", r.ID, r.Slug, r.Network, r.Symbol, r.Token)
 	case *Category:
 		b.text("name", &r.Name, maxWord)
 		b.words("category", r.Host, r.ID, r.Slug)
@@ -49,6 +51,13 @@ func Bound(r Record) (left []string, err error) {
 		b.ballot(r)
 	case *Topic:
 		b.topic(r)
+	case *Delegation:
+		b.words("delegation", append([]string{r.Scope, r.Delegator}, r.Delegates...)...)
+		b.count("delegates", len(r.Delegates), MaxDelegates)
+	case *DelegatePower:
+		b.words("power of a delegate", r.Scope, r.Delegate)
+	case *TokenSupply:
+		b.words("supply", r.Scope)
 	}
 	return b.left, b.refused
 }

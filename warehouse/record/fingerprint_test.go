@@ -44,7 +44,7 @@ func FuzzBallotFingerprint(f *testing.F) {
 	})
 }
 
-// checkFingerprint compares the fingerprint with that of the encoding by reflection.
+// checkFingerprint compares a fingerprint with the fingerprint of the encoding by reflection.
 func checkFingerprint(t *testing.T, b *record.Ballot) {
 	t.Helper()
 	content, err := msgpack.Marshal((*reflected)(b))
@@ -77,19 +77,5 @@ func TestBallotFingerprintIsStable(t *testing.T) {
 	}
 	if want := uint64(15777819398257492300); got != want {
 		t.Errorf("got %d, want %d", got, want)
-	}
-}
-
-func BenchmarkBallotFingerprint(b *testing.B) {
-	ballot := record.Ballot{
-		Proposal: record.ProposalRef{Provider: governance.Snapshot, ExternalID: "0x97ec4c61c2286a0dad1aa506ca56388fdde87ad065c2720c7d0b5dff375601d3"},
-		VoteID:   "0xad5974c705198beac421a31afc7434125616b4b3379dd18cfbbfb7c4a9e7dfa3", Voter: "0xfcd054605f3b6203a2f01b12053ec111bd7f8746",
-		Power: decimal.New(20, 18).Shift(-18), Choices: []string{"1"}, ChoiceKey: "1", RawChoice: "1",
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := record.Fingerprint(&ballot); err != nil {
-			b.Fatal(err)
-		}
 	}
 }

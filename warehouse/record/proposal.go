@@ -97,6 +97,9 @@ type Proposal struct {
 	// StatedActions is the number of calls that the proposal executes; nil if upstream states
 	// nothing of them.
 	StatedActions *uint64 `msgpack:",omitempty"`
+	// VotingToken is the token whose balances are voting power, eip155:<chain>:<address>; empty
+	// if upstream states none.
+	VotingToken string `msgpack:",omitempty"`
 	// Withdrawn is true if upstream has deleted the proposal.
 	Withdrawn bool `msgpack:",omitempty"`
 	// Actions are the calls until TakeActions makes them records of their own.
@@ -136,9 +139,18 @@ func (p *Proposal) CountedChoices() []string {
 	return p.Provider.QuorumChoices()
 }
 
+// Types of milestones of proposals in a timelock: the earliest and the latest time of execution.
+// ActionsChangedMilestone is the time at which what the proposal executes was replaced.
+const (
+	ExecutableMilestone     = "executable"
+	ExpiresMilestone        = "expires"
+	ActionsChangedMilestone = "actions_changed"
+)
+
 // Milestone is a lifecycle event of a proposal that upstream recorded.
 type Milestone struct {
-	// Type is upstream's type in lower case: "executed", "queued".
+	// Type is upstream's type in lower case: "executed", "queued". The times of ExecutableMilestone and
+	// ExpiresMilestone may be to come.
 	Type string
 	// At is the time; nil if upstream states none.
 	At *governance.Timestamp

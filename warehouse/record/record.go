@@ -27,6 +27,10 @@ const (
 	KindSignal   Kind = "signals"
 	KindEvidence Kind = "evidence"
 	KindAction   Kind = "actions"
+
+	KindDelegation    Kind = "delegations"
+	KindDelegatePower Kind = "delegate_power"
+	KindTokenSupply   Kind = "token_supply"
 )
 
 // Kinds returns every Kind in import order.
@@ -34,6 +38,7 @@ func Kinds() []Kind {
 	return []Kind{
 		KindDAO, KindSource, KindCategory, KindProposal, KindTopic,
 		KindBallot, KindEvent, KindSignal, KindEvidence, KindAction,
+		KindDelegation, KindDelegatePower, KindTokenSupply,
 	}
 }
 

@@ -2,7 +2,7 @@ package record
 
 import "pnyx/governance"
 
-// Event is a recorded lifecycle event: one that upstream states in addition to those
+// Event is a recorded lifecycle event: one that upstream states in addition to events
 // derived from proposals and topics.
 type Event struct {
 	// ID identifies the event. A later event with the same id replaces it.
@@ -33,7 +33,7 @@ func (*Event) Kind() Kind { return KindEvent }
 // Key returns the event's id.
 func (e *Event) Key() Key { return Key{e.ID} }
 
-// Signal is a recorded signal: one that upstream states in addition to those derived
+// Signal is a recorded signal: one that upstream states in addition to events derived
 // by rules.
 type Signal struct {
 	// ID identifies the signal. A later signal with the same id replaces it.

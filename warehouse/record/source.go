@@ -8,6 +8,8 @@ type DAO struct {
 	Name string
 	// Sources are the spaces, organizations and forums of the DAO.
 	Sources []SourceRef
+	// Tokens are its tokens in addition to those of its Governors, each eip155:<chain>:<address>.
+	Tokens []string `msgpack:",omitempty"`
 }
 
 // Kind returns KindDAO.
@@ -27,6 +29,10 @@ type Source struct {
 	Network string
 	// Symbol is the token symbol of a space; empty if upstream states none.
 	Symbol string
+	// Flagged is true if the provider marks a space as spam, and so all of its proposals.
+	Flagged bool `msgpack:",omitempty"`
+	// Token is the token of a Governor, eip155:<chain>:<address>; empty if it is not known.
+	Token string `msgpack:",omitempty"`
 }
 
 // Kind returns KindSource.

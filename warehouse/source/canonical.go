@@ -20,7 +20,7 @@ func readCanonical(in object) record.Record {
 		}
 		return nil
 	}
-	switch oneOf(in.get("record"), "dao", "event", "signal", "evidence", "action") {
+	switch oneOf(in.get("record"), "dao", "event", "signal", "evidence", "action", "delegation", "delegate_power", "token_supply") {
 	case "dao":
 		return readDAO(in)
 	case "event":
@@ -29,6 +29,12 @@ func readCanonical(in object) record.Record {
 		return readSignal(in)
 	case "action":
 		return readAction(in)
+	case "delegation":
+		return readDelegation(in)
+	case "delegate_power":
+		return readDelegatePower(in)
+	case "token_supply":
+		return readTokenSupply(in)
 	default:
 		return readEvidence(in)
 	}

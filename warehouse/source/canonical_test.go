@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/shopspring/decimal"
+
 	"pnyx/governance"
 	"pnyx/governance/rules"
 	"pnyx/warehouse/record"
@@ -45,6 +47,15 @@ func TestTheDocumentHasAnExampleOfEachCanonicalLine(t *testing.T) {
 			Calldata: unhex(t, "a9059cbb000000000000000000000000fe89cc7abb2c4183683ab71653c4cdc9b02d44b700000000000000000000000000000000000000000000000000000005d21dba00"),
 		},
 	}
+	const token = "eip155:1:0xc18360217d8f7ab5e7c516566761ea12ce7f9d72"
+	placed := record.Placed{Scope: token, Block: 19_000_000, LogIndex: 4, At: moment("2026-01-14T18:29:35Z")}
+	wants = append(wants,
+		&record.Delegation{Placed: placed, Delegator: "0x00000000000000000000000000000000000000a1", Delegates: []string{"0x00000000000000000000000000000000000000d1"}},
+		&record.DelegatePower{
+			Placed: record.Placed{Scope: token, Block: 19_000_000, LogIndex: 5}, Delegate: "0x00000000000000000000000000000000000000d1",
+			Power: decimal.RequireFromString("1250.5"),
+		},
+		&record.TokenSupply{Placed: record.Placed{Scope: token, Block: 19_000_000}, Supply: decimal.NewFromInt(100_000_000)})
 	if len(examples) != len(wants) {
 		t.Fatalf("examples in docs/sources.md: got %d, want %d", len(examples), len(wants))
 	}
@@ -85,6 +96,21 @@ func TestCanonicalLineHasOptionalFields(t *testing.T) {
 			},
 		},
 		{
+			"delegation in parts at a registry", `{"record":"delegation","version":1,"registry":"eip155:1:0x469788fE6E9E9681C6ebF3bF78e7Fd26Fc015446","space":"harbor.eth","delegator":"0xA1","delegates":[{"delegate":"0xD1","share":"0.25"},{"delegate":"0xd2","share":0.5}],"block":7,"withdrawn":true}`,
+			&record.Delegation{
+				Placed:    record.Placed{Scope: "eip155:1:0x469788fe6e9e9681c6ebf3bf78e7fd26fc015446/harbor.eth", Block: 7, Withdrawn: true},
+				Delegator: "0xa1", Delegates: []string{"0xd1", "0xd2"}, Shares: []decimal.Decimal{decimal.RequireFromString("0.25"), decimal.RequireFromString("0.5")},
+			},
+		},
+		{
+			"end of a delegation", `{"record":"delegation","version":1,"token":"eip155:1:0xc18360217d8f7ab5e7c516566761ea12ce7f9d72","delegator":"0xa1","delegate":null,"block":7}`,
+			&record.Delegation{Placed: record.Placed{Scope: "eip155:1:0xc18360217d8f7ab5e7c516566761ea12ce7f9d72", Block: 7}, Delegator: "0xa1"},
+		},
+		{
+			"DAO with a token", `{"record":"dao","version":1,"daoId":"harbor","tokens":["eip155:1:0xC18360217d8f7ab5e7c516566761ea12ce7f9d72"]}`,
+			&record.DAO{ID: "harbor", Name: "harbor", Tokens: []string{"eip155:1:0xc18360217d8f7ab5e7c516566761ea12ce7f9d72"}},
+		},
+		{
 			"evidence, its numbers untouched", `{"record":"evidence","version":1,"proposal":{"provider":"tally","externalId":"1"},"generatedAt":"2026-03-04","dossier":{ "score" : 1.10e2 },"warnings":null}`,
 			&record.Evidence{
 				Proposal: record.ProposalRef{Provider: governance.Tally, ExternalID: "1"}, GeneratedAt: day,
@@ -100,11 +126,12 @@ func TestInvalidCanonicalLineIsRejectedWithItsField(t *testing.T) {
 	event := `{"record":"event","version":1,"eventId":"e","eventType":"dao_announcement","eventTimeMs":"2026-03-04","daoId":"harbor",`
 	action := `{"record":"action","version":1,"proposal":{"provider":"tally","externalId":"1"},"chain":"eip155:1",`
 	signal := `{"record":"signal","version":1,"signalId":"s","signalType":"close_race","daoId":"harbor","detectedAt":"2026-03-04",`
+	delegation := `{"record":"delegation","version":1,"token":"eip155:1:0xC18360217D8F7Ab5e7c516566761Ea12Ce7F9D72",`
 	checkRejections(t, "canonical record", []rejectionTest{
 		{"other version", `{"record":"event","version":2}`, `version is 2; want 1`},
 		{"no version", `{"record":"event"}`, `version is missing; want a number`},
 		{"version as a text", `{"record":"event","version":"1"}`, `version is a string; want a number`},
-		{"other record", `{"record":"vote","version":1}`, `record is "vote"; want one of dao, event, signal, evidence, action`},
+		{"other record", `{"record":"vote","version":1}`, `record is "vote"; want one of dao, event, signal, evidence, action, delegation, delegate_power, token_supply`},
 		{"action without a position", action + `"target":"0x00000000000000000000000000000000000000cd"}`, `index is missing; want a number`},
 		{"action too far back", action + `"index":2000}`, `index is 2000; want a whole number below 2000`},
 		{"action without a target", action + `"index":0}`, `target is missing; want a string`},
@@ -137,6 +164,12 @@ func TestInvalidCanonicalLineIsRejectedWithItsField(t *testing.T) {
 			"evidence with a list for a dossier", `{"record":"evidence","version":1,"proposal":{"provider":"tally","externalId":"1"},"generatedAt":"2026-03-04","dossier":[]}`,
 			`dossier is an array; want an object`,
 		},
+		{"delegation at no block", delegation + `"delegator":"0xA1"}`, `block is missing; want a number`},
+		{"delegation by nobody", delegation + `"block":1}`, `delegator is missing; want a string`},
+		{"delegation of more than everything", delegation + `"block":1,"delegator":"0xA1","delegates":[{"delegate":"0xd1","share":"0.6"},{"delegate":"0xd2","share":"0.5"}]}`, `delegates has 2 parts that add up to 1.1; want at most 1000 that add up to at most 1`},
+		{"delegation of no part", delegation + `"block":1,"delegator":"0xA1","delegates":[{"delegate":"0xd1","share":0}]}`, `delegates[0].share is 0; want a part above 0 with at most 18 decimal places`},
+		{"delegation of no token", `{"record":"delegation","version":1,"token":"0x1","delegator":"0xa1","block":1}`, `token is "0x1"; want eip155:<chain>:<address>`},
+		{"power of no amount", `{"record":"delegate_power","version":1,"token":"eip155:1:0xc18360217d8f7ab5e7c516566761ea12ce7f9d72","delegate":"0xd1","block":1}`, `votingPower is missing; want a number from 0`},
 		{"no canonical line", `{"daoId":"harbor","sources":[]}`, `is a DAO in a file of another format; want a canonical record`},
 	})
 }

@@ -15,6 +15,9 @@ func readDAO(in object) record.Record {
 	for source := range in.get("sources").objects() {
 		dao.Sources = append(dao.Sources, readSourceRef(source))
 	}
+	for token := range in.get("tokens").elements() {
+		dao.Tokens = append(dao.Tokens, readContract(token))
+	}
 	return dao
 }
 

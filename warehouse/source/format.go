@@ -8,7 +8,7 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// Format is the name of a shape of lines: "Snapshot vote". The empty Format is that of
+// Format is the name of a shape of lines: "Snapshot vote". The empty Format is the format of
 // a file without records.
 type Format string
 

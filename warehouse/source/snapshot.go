@@ -13,12 +13,13 @@ func readSnapshotSpace(in object) record.Record {
 		Name:      in.get("name").text(),
 		Network:   in.get("network").text(),
 		Symbol:    in.get("symbol").text(),
+		Flagged:   in.get("flagged").boolOr(false),
 	}
 }
 
 // readSnapshotProposal reads a proposal of Snapshot's API. The fields start_day and
 // end_day stand in for missing times; source_id, source_type and source_status are
-// those of Decentraland's own API.
+// fields of Decentraland's own API.
 func readSnapshotProposal(in object) record.Record {
 	proposal := &record.Proposal{
 		ProposalRef:    record.ProposalRef{Provider: governance.Snapshot, ExternalID: in.get("id").identifier()},
@@ -46,7 +47,7 @@ func readSnapshotProposal(in object) record.Record {
 		proposal.QuorumRaw, proposal.Quorum = in.get("quorum").numberText(), quorum
 	}
 	if kind := in.get("quorumType").text(); kind == string(governance.QuorumOfRejection) {
-		proposal.QuorumType = governance.QuorumOfRejection // "default" is that of approval
+		proposal.QuorumType = governance.QuorumOfRejection // "default" is the quorum of approval
 	}
 	if plugins := in.get("plugins"); typeOf(plugins.json) == typeObject {
 		proposal.SetActions(pluginActions(plugins.json))

@@ -17,8 +17,8 @@ func TestSnapshotSpaceBecomesASource(t *testing.T) {
 	harbor := record.SourceRef{Provider: governance.Snapshot, ID: "harbor.eth"}
 	checkRecords(t, "Snapshot space", []recordTest{
 		{
-			"all stated", `{"id":"harbor.eth","name":" Harbor DAO ","network":"1","symbol":"HRB","about":{"unknown":[1]}}`,
-			&record.Source{SourceRef: harbor, Name: "Harbor DAO", Network: "1", Symbol: "HRB"},
+			"all stated", `{"id":"harbor.eth","name":" Harbor DAO ","network":"1","symbol":"HRB","flagged":true,"about":{"unknown":[1]}}`,
+			&record.Source{SourceRef: harbor, Name: "Harbor DAO", Network: "1", Symbol: "HRB", Flagged: true},
 		},
 		{"id only", `{"id":"harbor.eth","name":null,"network":null}`, &record.Source{SourceRef: harbor}},
 	})

@@ -55,9 +55,13 @@ func readTallyProposal(in object) record.Record {
 	if isDecimal(number) && governance.IsGovernorID(governor) {
 		proposal.OnchainID = governor + "/" + number
 	}
+	token := strings.Split(strings.ToLower(in.get("governor").object().get("token").object().get("id").text()), "/")
+	if chain, address := token[0], strings.TrimPrefix(token[len(token)-1], "erc20:"); len(token) == 2 && governance.IsGovernorID(chain+":"+address) {
+		proposal.VotingToken = chain + ":" + address
+	}
 	decimals := readDecimals(in)
 	if _, err := governance.ParseUnits(in.get("quorum").numberText()); errors.Is(err, governance.ErrTooLarge) {
-		proposal.QuorumRaw = in.get("quorum").numberText() // nobody can reach it
+		proposal.QuorumRaw = in.get("quorum").numberText() // unreachable
 	} else if quorum := in.get("quorum").baseUnits(decimals); quorum != nil {
 		proposal.QuorumRaw, proposal.Quorum = in.get("quorum").numberText(), quorum
 	}

@@ -24,7 +24,7 @@ const maxIdentifier = 1024
 // Accessors that differ say so.
 type value struct {
 	line *line
-	// owner is the path of the object, name that of the field in it.
+	// owner is the path of the object, name the field in it.
 	owner string
 	name  string
 	index int
@@ -161,7 +161,7 @@ func (v value) identifier() string {
 	return v.checkIdentifier(v.rawText())
 }
 
-// sharedIdentifier is identifier for one that lines after another have, such as that of the
+// sharedIdentifier is identifier for one that lines after another have, such as the id of the
 // proposal that they are about. They share its memory.
 func (v value) sharedIdentifier() string {
 	if !v.require(typeString) {

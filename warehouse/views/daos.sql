@@ -14,7 +14,8 @@ CREATE OR REPLACE VIEW $views.daos
     outcomes_canceled UInt64 COMMENT 'Proposals that were canceled.',
     outcomes_unknown UInt64 COMMENT 'Proposals without a known outcome.',
     latest_proposal_at Nullable(DateTime64(3, 'UTC')) COMMENT 'When the latest proposal was created.',
-    latest_vote_at Nullable(DateTime64(3, 'UTC')) COMMENT 'Latest known time of a ballot.'
+    latest_vote_at Nullable(DateTime64(3, 'UTC')) COMMENT 'Latest known time of a ballot.',
+    flagged Bool COMMENT 'Whether the provider marks all spaces of the DAO as spam; its proposals are counted nowhere.'
 )
 DEFINER = CURRENT_USER SQL SECURITY DEFINER
 COMMENT 'The DAOs, one row each. As /v2/daos and /v2/daos/:daoId.'
@@ -32,7 +33,8 @@ SELECT
     sum(canceled) AS outcomes_canceled,
     sum(unknown) AS outcomes_unknown,
     max(proposal_at) AS latest_proposal_at,
-    max(vote_at) AS latest_vote_at
+    max(vote_at) AS latest_vote_at,
+    coalesce(min(spam), false) AS flagged
 FROM
 (
     SELECT
@@ -49,7 +51,8 @@ FROM
         0 AS canceled,
         0 AS unknown,
         CAST(NULL, 'Nullable(DateTime64(3, \'UTC\'))') AS proposal_at,
-        CAST(NULL, 'Nullable(DateTime64(3, \'UTC\'))') AS vote_at
+        CAST(NULL, 'Nullable(DateTime64(3, \'UTC\'))') AS vote_at,
+        CAST(NULL, 'Nullable(Bool)') AS spam
     FROM $data.daos FINAL
 
     UNION ALL
@@ -58,7 +61,7 @@ FROM
         source_id,
         name,
         toString(provider),
-        0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL
+        0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, flagged
     FROM $data.sources FINAL
     WHERE (toString(provider), source_id) GLOBAL NOT IN
     (
@@ -82,7 +85,8 @@ FROM
         countIf(outcome = 'canceled'),
         countIf(outcome = 'unknown'),
         max(created_at),
-        max(last_voted_at)
+        max(last_voted_at),
+        NULL
     FROM $data.proposal_states FINAL
     WHERE dao_id != ''
         AND NOT flagged
@@ -94,7 +98,26 @@ FROM
         dao_id,
         '',
         '',
-        0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL
+        0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL
     FROM $data.topic_states FINAL
+
+    UNION ALL
+
+    SELECT
+        dao_id,
+        '',
+        '',
+        0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, (claimed.1, claimed.2) GLOBAL IN
+        (
+            SELECT toString(provider), source_id FROM $data.sources FINAL WHERE flagged
+        )
+    FROM
+    (
+        SELECT
+            dao_id,
+            arrayJoin(arrayMap(n -> (source_providers[n], source_ids[n]), arrayEnumerate(source_ids))) AS claimed
+        FROM $data.daos FINAL
+    )
+    WHERE claimed.1 != 'discourse'
 )
 GROUP BY dao_id;

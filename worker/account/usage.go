@@ -78,7 +78,7 @@ func (a *Accounts) moveCounters(ctx context.Context, counters []accounts.UsageCo
 func (a *Accounts) decode(
 	ctx context.Context, counters []accounts.UsageCounter,
 ) (usage []warehouse.Usage, tokenIDs []string) {
-	// The empty id is that of callers without a token.
+	// Callers without a token have the empty id.
 	seen := map[string]bool{"": true}
 	for _, counter := range counters {
 		u, err := access.DecodeUsage(counter.Value)

@@ -37,7 +37,10 @@ func (c *composer) actions() {
 		c.d.Actions = append(c.d.Actions, c.action(i, &decoded, fmt.Sprintf("/actions/%d", i)))
 	}
 	if len(c.d.Actions) > 0 {
-		c.unknown("state", "whether the calls succeed, and the settings before", "a call that fails executes nothing", "a simulation of the calls at the newest block")
+		c.unknown("state", "whether the calls succeed", "a call that fails executes nothing", "a simulation of the calls at the newest block")
+		if slices.ContainsFunc(c.d.Effects.Settings, func(s governance.DossierSetting) bool { return s.Old == nil }) {
+			c.unknown("state", "the settings before", "whether a setting is lowered depends on them", "the contract at the newest block")
+		}
 		c.unknown("identity", "which addresses are contracts or proxies", "money sent to an address without code cannot be taken back",
 			"the addresses on a block explorer")
 	}
@@ -55,11 +58,14 @@ func (c *composer) action(index int, d *abi.Decoded, pointer string) governance.
 		selector := "0x" + hex.EncodeToString(d.Data[:len(abi.Selector{})])
 		a.Selector = &selector
 	}
-	for _, payment := range d.Payments() {
-		transfer := transferOf(d.Chain, payment)
-		c.addTransfer(a.Chain, transfer)
-		if a.Transfer == nil {
-			a.Transfer, a.InText = &transfer, c.text.states(d.Target, transfer)
+	for i, of := range d.Payments() {
+		transfer := transferOf(d.Chain, of)
+		in := c.text.states(d.Target, transfer)
+		c.payments = append(c.payments, payment{
+			DossierTransfer: transfer, chain: d.Chain, in: in, call: pointer, sum: c.addTransfer(a.Chain, transfer), first: i == 0,
+		})
+		if i == 0 {
+			a.Transfer, a.InText = &transfer, in
 		}
 	}
 	c.addPower(d, pointer)
@@ -127,20 +133,20 @@ func transferOf(chain string, p abi.Payment) governance.DossierTransfer {
 	return t
 }
 
-// addTransfer adds money to what leaves to its recipient.
-func (c *composer) addTransfer(chain *string, t governance.DossierTransfer) {
+// addTransfer adds money to what leaves to its recipient, and returns the JSON pointer of the sum.
+func (c *composer) addTransfer(chain *string, t governance.DossierTransfer) string {
 	same := func(s governance.DossierSum) bool {
 		return equal(s.Chain, chain) && equal(s.Token, t.Token) && s.To == t.To && equal(s.From, t.From) && (s.Amount == nil) == (t.Amount == nil)
 	}
 	at := slices.IndexFunc(c.d.Effects.Transfers, same)
 	if at < 0 {
+		at = len(c.d.Effects.Transfers)
 		c.d.Effects.Transfers = append(c.d.Effects.Transfers, governance.DossierSum{Chain: chain, DossierTransfer: t})
-		return
-	}
-	if t.Amount != nil {
+	} else if t.Amount != nil {
 		sum := powerOf(*c.d.Effects.Transfers[at].Amount).Add(powerOf(*t.Amount))
 		c.d.Effects.Transfers[at].Amount = decimalOf(sum)
 	}
+	return fmt.Sprintf("/effects/transfers/%d", at)
 }
 
 func equal(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }
@@ -165,15 +171,15 @@ func (c *composer) addPower(d *abi.Decoded, pointer string) {
 		c.d.Effects.Permissions = append(c.d.Effects.Permissions, governance.DossierPermission{
 			Action: pointer, Change: change, Kind: string(d.Kind), On: d.Target, What: what, To: governance.OptionalText(to),
 		})
-	case abi.GovernanceSetting, abi.Timelock, abi.Parameter, abi.ENS:
-		if len(d.Calls) > 0 || len(d.Arguments) == 0 {
-			return
-		}
-		last := d.Arguments[len(d.Arguments)-1]
-		c.d.Effects.Settings = append(c.d.Effects.Settings, governance.DossierSetting{
-			Action: pointer, On: d.Target, Function: d.Function, New: valueOf(last),
-		})
 	default:
+		if set, is := settingOf(d); is {
+			of := governance.DossierSetting{Action: pointer, On: d.Target, Function: d.Function, New: set.value}
+			if old, known := c.before.settings[set.key]; known {
+				of.Old = &old
+			}
+			c.before.settings[set.key] = set.value // for a later call
+			c.d.Effects.Settings = append(c.d.Effects.Settings, of)
+		}
 	}
 }
 
@@ -203,19 +209,31 @@ func (c *composer) effectsInWords() string {
 		first := e.Transfers[0]
 		parts = append(parts, fmt.Sprintf("moves %s to %s", moneyInWords(first.DossierTransfer), first.To))
 		if n > 1 {
-			parts[0] += fmt.Sprintf(" and makes %d more payments", n-1)
+			parts = append(parts, "makes "+counted(n-1, "more payment"))
 		}
 	}
 	if n := len(e.Permissions); n > 0 {
-		parts = append(parts, fmt.Sprintf("changes %d permissions", n))
+		parts = append(parts, "changes "+counted(n, "permission"))
 	}
 	if n := len(e.Settings); n > 0 {
-		parts = append(parts, fmt.Sprintf("changes %d settings", n))
+		parts = append(parts, "changes "+counted(n, "setting"))
 	}
 	if len(parts) == 0 {
-		parts = append(parts, fmt.Sprintf("executes %d calls", len(c.d.Actions)))
+		parts = append(parts, "executes "+counted(len(c.d.Actions), "call"))
 	}
-	return "It " + strings.Join(parts, ", ") + "."
+	last := len(parts) - 1
+	if last > 0 {
+		parts = []string{strings.Join(parts[:last], ", "), parts[last]}
+	}
+	return "It " + strings.Join(parts, " and ") + "."
+}
+
+// counted returns a number with its noun.
+func counted(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
 }
 
 // moneyInWords states an amount with its token.

@@ -46,6 +46,11 @@ type Facts struct {
 	Topics []warehouse.Topic
 	// Actions are those that are kept.
 	Actions []record.Action
+	// Before are actions of the DAO's executed proposals before this one that concern the same
+	// addresses, those of the last proposal first.
+	Before []warehouse.EarlierAction
+	// Discussions are when the first topics of the DAO's last ended proposals were opened.
+	Discussions []warehouse.Discussion
 	// Analysis is the imported analysis; nil for none.
 	Analysis *record.Evidence
 }
@@ -62,7 +67,11 @@ type composer struct {
 	// earlier are the DAO's last ended proposals before end, at most maxCompared, without this one.
 	earlier []warehouse.KnownProposal
 	text    statedText
+	// before are Before, decoded.
+	before  history
 	sources []governance.DossierSource
+	// payments are what the calls move.
+	payments []payment
 	// calls counts the calls inside actions.
 	calls int
 }
@@ -101,16 +110,30 @@ func Before(known []warehouse.KnownProposal, daoID string, start *governance.Tim
 	return refs
 }
 
+// compared returns the DAO's last proposals that ended before the windows end, without the proposal itself.
+func (f *Facts) compared() (earlier []warehouse.KnownProposal) {
+	end := End(f.Detail, f.AsOf)
+	for _, k := range f.Known {
+		if k.DAOID == f.Detail.Identity.DAOID && k.Ref != f.Proposal.Ref && k.Lifecycle == governance.Closed && k.EndAt != nil && *k.EndAt <= end {
+			earlier = append(earlier, k)
+		}
+	}
+	return earlier[max(0, len(earlier)-maxCompared):]
+}
+
+// Compared returns the proposals whose discussions a dossier compares its own with.
+func (f *Facts) Compared() (refs []record.RefHash) {
+	for _, k := range f.compared() {
+		refs = append(refs, k.Ref)
+	}
+	return refs
+}
+
 // Compose returns the dossier of a proposal as part of its evidence.
 func Compose(f Facts) (governance.Intelligence, error) {
 	c := composer{Facts: f, end: End(f.Detail, f.AsOf)}
-	for _, k := range f.Known {
-		if k.DAOID == f.Detail.Identity.DAOID && k.Ref != f.Proposal.Ref && k.Lifecycle == governance.Closed && k.EndAt != nil && *k.EndAt <= c.end {
-			c.earlier = append(c.earlier, k)
-		}
-	}
-	c.earlier = c.earlier[max(0, len(c.earlier)-maxCompared):]
-	c.text = textOf(f)
+	c.earlier = f.compared()
+	c.text, c.before = textOf(f), historyOf(f)
 	c.addSources()
 	c.vote()
 	c.process()
@@ -122,7 +145,7 @@ func Compose(f Facts) (governance.Intelligence, error) {
 			SourceRefs: json.RawMessage(a.SourceRefs), Warnings: json.RawMessage(a.Warnings),
 		})
 	}
-	c.find()
+	finder{&c}.find()
 	c.summarize()
 	return c.intelligence()
 }
@@ -206,6 +229,9 @@ const (
 func (c *composer) addSources() {
 	key := string(c.Detail.ProposalKey)
 	add := func(id, kind, address string, observed *governance.Timestamp, content any) {
+		if slices.ContainsFunc(c.sources, func(s governance.DossierSource) bool { return s.ID == id }) {
+			return // one transaction may do several things
+		}
 		source := governance.DossierSource{ID: id, Kind: kind, Address: address, ObservedAt: observed}
 		if content != nil {
 			text, _ := json.Marshal(content) // records encode
@@ -294,14 +320,47 @@ func (c *composer) summarize() {
 	default:
 		parts = append(parts, c.effectsInWords())
 	}
-	parts = append(parts, "It is "+string(c.Detail.LifecycleStatus)+", its outcome "+string(c.Detail.Outcome)+".")
-	if d := c.d.Decision; d.Leader != nil && d.MarginPercent != nil {
-		parts = append(parts, fmt.Sprintf("%s leads by %s %% of all power.", clip(d.Leader.Label, 60), *d.MarginPercent))
+	parts = append(parts, c.standing())
+	if d := c.d.Decision; d.MarginPercent != nil {
+		verb := map[bool]string{true: "led", false: "leads"}[d.LifecycleStatus == governance.Closed]
+		if d.Leader == nil {
+			parts = append(parts, "The leading choices are level.")
+		} else {
+			parts = append(parts, fmt.Sprintf("%s %s by %s %% of all power.", clip(d.Leader.Label, 60), verb, *d.MarginPercent))
+		}
 	}
-	if severity := c.d.HighestSeverity; severity != nil {
-		parts = append(parts, fmt.Sprintf("Highest finding: %s.", *severity))
+	if q := c.d.Decision.Quorum; q != nil && q.Reached != nil {
+		parts = append(parts, map[bool]string{true: "The quorum is reached.", false: "The quorum is not reached."}[*q.Reached])
+	}
+	var findings []string
+	for _, severity := range governance.Severities() {
+		if n := c.d.FindingCounts[severity]; n > 0 && severity != governance.SeverityInfo {
+			findings = append(findings, fmt.Sprintf("%d %s", n, severity))
+		}
+	}
+	if len(findings) > 0 {
+		parts = append(parts, "Findings: "+strings.Join(findings, ", ")+".")
 	}
 	c.d.Summary = clip(strings.Join(parts, " "), 400)
+}
+
+// standing says where the proposal stands.
+func (c *composer) standing() string {
+	switch c.Detail.LifecycleStatus {
+	case governance.Pending:
+		return "Voting has not begun."
+	case governance.Active:
+		return "Voting is open."
+	case governance.Closed:
+	}
+	switch c.Detail.Outcome {
+	case governance.Passed, governance.Failed:
+		return "It " + string(c.Detail.Outcome) + "."
+	case governance.Executed, governance.Canceled:
+		return "It was " + string(c.Detail.Outcome) + "."
+	case governance.Unknown:
+	}
+	return "Voting is over; the outcome is not known."
 }
 
 // clip shortens a text to a number of characters.

@@ -70,7 +70,7 @@ func facts(body string, actions ...record.Action) dossier.Facts {
 		Title: "Pay the auditors of the harbor", Body: body, ProposerID: "0xada", VoteType: governance.SingleChoice, StartAt: at(0), EndAt: at(100),
 		CreatedAt: at(-10), Quorum: &needed, StatedActions: &stated,
 	}
-	f.Proposal.Ref = f.Proposal.Hash()
+	f.Proposal.Ref, f.Proposal.OnchainID, f.Proposal.ObservedAt = f.Proposal.Hash(), f.Proposal.ExternalID, *at(101)
 	f.Votes = governance.VoteSummary{
 		Basis: &basis, Quorum: &governance.Quorum{Reached: &reached}, Totals: &governance.VoteTotals{VotingPower: "100"},
 		Choices: []governance.ChoiceTotal{{Key: "for", Label: "For", VotingPower: "80"}, {Key: "against", Label: "Against", VotingPower: "20"}},
@@ -182,7 +182,7 @@ func TestFindingsOfActions(t *testing.T) {
 		"an administrator":                      {stated, []record.Action{call(t, governor, "grantRole(bytes32,address)", zero, stranger)}, []string{rules.RoleMoved}},
 		"an owner":                              {stated, []record.Action{call(t, governor, "transferOwnership(address)", stranger)}, []string{rules.RoleMoved}},
 		"an upgrade":                            {stated, []record.Action{call(t, governor, "upgradeTo(address)", stranger)}, []string{rules.Upgraded}},
-		"a shorter delay":                       {stated, []record.Action{call(t, governor, "updateDelay(uint256)", zero)}, []string{rules.SettingLowered}},
+		"a shorter delay":                       {stated, []record.Action{call(t, governor, "updateDelay(uint256)", zero)}, []string{rules.SettingChanged}},
 		"no guardian":                           {stated, []record.Action{call(t, governor, "_burnVetoPower()")}, []string{rules.GuardianRemoved}},
 		"any amount":                            {stated, []record.Action{call(t, usdc, "approve(address,uint256)", stranger, strings.Repeat("f", 64))}, []string{rules.ApprovedWithout}},
 		"an allowance":                          {stated, []record.Action{call(t, usdc, "approve(address,uint256)", stranger, "7")}, nil},
@@ -334,6 +334,18 @@ func TestFindingsOfAVote(t *testing.T) {
 			f.Known[0].Payload, f.Known[0].Outcome = 7, governance.Failed
 			f.Known = append(f.Known, warehouse.KnownProposal{Ref: f.Proposal.Ref, DAOID: "harbor", Payload: 7})
 		}, rules.SameActionsFailed},
+		"an execution soon impossible": {func(f *dossier.Facts) {
+			f.Proposal.Milestones = []record.Milestone{{Type: "queued", At: at(101)}, {Type: record.ExpiresMilestone, At: at(210)}}
+		}, rules.ExpiresSoon},
+		"two days in a timelock": {func(f *dossier.Facts) {
+			f.Proposal.Milestones = []record.Milestone{{Type: "queued", At: at(101)}, {Type: record.ExecutableMilestone, At: at(149)}}
+		}, rules.TimelockTime},
+		"calls replaced while people voted": {func(f *dossier.Facts) {
+			f.Proposal.Milestones = []record.Milestone{{Type: record.ActionsChangedMilestone, At: at(1)}}
+		}, rules.PayloadChanged},
+		"a discussion of four days where twelve and more are usual": {func(f *dossier.Facts) {
+			f.Discussions = []warehouse.Discussion{{ProposalRef: f.Known[0].Ref, OpenedAt: *at(-890 - 13*24)}}
+		}, rules.NoDiscussion},
 		"an execution": {func(f *dossier.Facts) {
 			f.Proposal.Milestones = []record.Milestone{{Type: "executed", At: at(150), TxHash: "0x9"}}
 		}, rules.ConfirmedByRecord},
@@ -352,3 +364,89 @@ func TestFindingsOfAVote(t *testing.T) {
 }
 
 func first(d governance.Dossier, _ []governance.DossierSource) governance.Dossier { return d }
+
+// What the DAO's executed proposals did before tells whether a setting is lowered and a recipient known.
+func TestFindingsOfTheHistory(t *testing.T) {
+	t.Parallel()
+	before := func(actions ...record.Action) (earlier []warehouse.EarlierAction) {
+		for _, a := range actions {
+			earlier = append(earlier, warehouse.EarlierAction{ProposalKey: "p1_earlier", Action: a})
+		}
+		return earlier
+	}
+	period := func(hours string) record.Action { return call(t, governor, "setVotingPeriod(uint256)", hours) }
+	for name, test := range map[string]struct {
+		action record.Action
+		before []warehouse.EarlierAction
+		want   string
+	}{
+		"lowered":            {period("a"), before(period("b"), period("1")), "setVotingPeriod(uint256) sets a setting of " + governor + ", which was 11, to 10."},
+		"raised":             {period("c"), before(period("b")), "setVotingPeriod(uint256) sets a setting of " + governor + ", which was 11, to 12."},
+		"unknown before":     {period("c"), before(call(t, stranger, "setVotingPeriod(uint256)", "b")), "setVotingPeriod(uint256) sets a setting of " + governor + "; the value before is not known."},
+		"paid before":        {pay(t, recipient, 1), before(pay(t, recipient, 9)), recipient + " was paid before, by p1_earlier."},
+		"the token of votes": {call(t, governor, "transfer(address,uint256)", recipient, "7"), nil, "7 smallest units of " + governor + " moves, which is the token that votes."},
+		"many strangers": {
+			call(t, stranger, "disperseTokenSimple(address,address[],uint256[])", usdc, "60", "e0", "3", stranger, governor, usdc, "3", "1", "2", "3"), nil,
+			"Money moves to " + stranger + ", which the text does not state. Likewise 2 more in the same call.",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := facts("We pay "+recipient, test.action)
+			f.Before, f.Proposal.VotingToken = test.before, "eip155:1:"+governor
+			d, _ := compose(t, f)
+			if !slices.ContainsFunc(d.Findings, func(f governance.Finding) bool { return f.Sentence == test.want }) {
+				t.Errorf("got %+v, want %q", d.Findings, test.want)
+			}
+			if len(f.Concerned()) == 0 {
+				t.Error("the actions concern no address")
+			}
+		})
+	}
+}
+
+// Summaries are sentences, whatever the numbers are.
+func TestSummaries(t *testing.T) {
+	t.Parallel()
+	grant := call(t, governor, "grantRole(bytes32,address)", "0", stranger)
+	text := "We pay 25,000 USDC to " + recipient
+	for name, test := range map[string]struct {
+		facts dossier.Facts
+		alter func(*dossier.Facts)
+		want  string
+	}{
+		"a payment": {
+			facts(text, pay(t, recipient, 25_000_000_000)), nil,
+			"It moves 25000 USDC to " + recipient + ". It passed. For led by 60 % of all power. The quorum is reached.",
+		},
+		"several effects": {
+			facts(text, pay(t, recipient, 25_000_000_000), pay(t, stranger, 25_000_000_000), grant, call(t, governor, "updateDelay(uint256)", "0")), nil,
+			"It moves 25000 USDC to " + recipient + ", makes 1 more payment, changes 1 permission and changes 1 setting. It passed. " +
+				"For led by 60 % of all power. The quorum is reached. Findings: 3 high, 1 medium.",
+		},
+		"permissions while voting is open": {facts(text, grant, grant), func(f *dossier.Facts) {
+			f.Detail.LifecycleStatus, f.Detail.Outcome = governance.Active, governance.Unknown
+		}, "It changes 2 permissions. Voting is open. For leads by 60 % of all power. The quorum is reached. Findings: 2 high."},
+		"a call of no kind": {facts(text, call(t, stranger, "deposit()")), func(f *dossier.Facts) {
+			f.Detail.Outcome, f.Votes.Quorum = governance.Executed, nil
+		}, "It executes 1 call. It was executed. For led by 60 % of all power."},
+		"a tie without calls": {facts(text), func(f *dossier.Facts) {
+			f.Votes.Choices[1].VotingPower, f.Detail.Outcome = "80", governance.Unknown
+			*f.Votes.Quorum.Reached = false
+		}, "It executes nothing by itself. Voting is over; the outcome is not known. The leading choices are level. The quorum is not reached."},
+		"before the vote": {facts(text), func(f *dossier.Facts) {
+			f.Proposal.StatedActions, f.Votes, f.Ballots = nil, governance.VoteSummary{}, nil
+			f.Detail.LifecycleStatus = governance.Pending
+		}, "What it executes is not known. Voting has not begun. Findings: 1 unknown."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if test.alter != nil {
+				test.alter(&test.facts)
+			}
+			if d, _ := compose(t, test.facts); d.Summary != test.want {
+				t.Errorf("got  %s\nwant %s", d.Summary, test.want)
+			}
+		})
+	}
+}

@@ -12,14 +12,15 @@ import (
 	"pnyx/governance/rules"
 )
 
+// finder applies the rules of findings to a dossier that is complete but for these.
+type finder struct{ *composer }
+
 // find applies the rules of findings.
-func (c *composer) find() {
+func (c finder) find() {
 	c.d.Findings = []governance.Finding{}
-	c.findPayload()
-	for i := range c.d.Actions {
-		c.findInAction(&c.d.Actions[i], fmt.Sprintf("/actions/%d", i))
-	}
+	c.findInActions()
 	c.findInProcess()
+	c.findInTimes()
 	c.findInVote()
 	severities := governance.Severities()
 	slices.SortStableFunc(c.d.Findings, func(a, b governance.Finding) int {
@@ -40,8 +41,30 @@ func (c *composer) find() {
 	}
 }
 
+// findInActions applies the rules about what the proposal executes.
+func (c finder) findInActions() {
+	c.findPayload()
+	for i := range c.d.Actions {
+		c.findInAction(&c.d.Actions[i], fmt.Sprintf("/actions/%d", i))
+	}
+	c.findInPayments()
+	if changed := c.d.Process.ActionsChangedAt; changed != nil && c.Detail.StartAt != nil && *changed > *c.Detail.StartAt {
+		c.found(rules.PayloadChanged, "/process/actionsChangedAt", refProposal)
+	}
+}
+
+// OnActions returns what the actions of a proposal come to, and the findings about them. Both rest on the proposal, its
+// topics and actions, and what was executed before; of the detail only on the start.
+func OnActions(f Facts) (governance.DossierEffects, []governance.Finding) {
+	c := composer{Facts: f, text: textOf(f), before: historyOf(f)}
+	c.milestones()
+	c.actions()
+	finder{&c}.findInActions()
+	return c.d.Effects, c.d.Findings
+}
+
 // found adds a finding of a rule that rests on a fact and a source.
-func (c *composer) found(rule, fact, ref string, args ...any) {
+func (c finder) found(rule, fact, ref string, args ...any) {
 	of := rules.FindingRuleOf(rule)
 	c.d.Findings = append(c.d.Findings, governance.Finding{
 		Rule: of.Name, RuleVersion: of.Version, Severity: of.Severity, Sentence: clip(fmt.Sprintf(of.Sentence, args...), 300), Facts: []string{fact},
@@ -49,7 +72,7 @@ func (c *composer) found(rule, fact, ref string, args ...any) {
 	})
 }
 
-func (c *composer) findPayload() {
+func (c finder) findPayload() {
 	stated := c.Proposal.StatedActions
 	switch {
 	case c.d.Actions == nil && stated != nil:
@@ -64,7 +87,7 @@ func (c *composer) findPayload() {
 }
 
 // findInAction applies the rules about single calls, to those inside as well.
-func (c *composer) findInAction(a *governance.DossierAction, pointer string) {
+func (c finder) findInAction(a *governance.DossierAction, pointer string) {
 	found := func(rule, field string, args ...any) { c.found(rule, pointer+field, refActions, args...) }
 	if a.Undecoded != nil {
 		found(rules.PayloadUndecoded, "/undecoded", a.Target.Address)
@@ -75,10 +98,7 @@ func (c *composer) findInAction(a *governance.DossierAction, pointer string) {
 	if a.Operation == string(abi.DelegateCall) && !isBatchOfSafe(a) {
 		found(rules.DelegateCalled, "/operation", a.Target.Address)
 	}
-	c.findPower(a, found)
-	if t := a.Transfer; t != nil && a.InText != nil {
-		c.findMoney(*t, *a.InText, found)
-	}
+	c.findPower(a, pointer, found)
 	for i := range a.Calls {
 		c.findInAction(&a.Calls[i], fmt.Sprintf("%s/calls/%d", pointer, i))
 	}
@@ -91,7 +111,7 @@ func isBatchOfSafe(a *governance.DossierAction) bool {
 }
 
 // findPower applies the rules about power.
-func (c *composer) findPower(a *governance.DossierAction, found func(rule, field string, args ...any)) {
+func (c finder) findPower(a *governance.DossierAction, pointer string, found func(rule, field string, args ...any)) {
 	if a.Function == nil {
 		return
 	}
@@ -105,10 +125,10 @@ func (c *composer) findPower(a *governance.DossierAction, found func(rule, field
 		found(rules.GuardianRemoved, "/function", *a.Function)
 	case kind == abi.Upgrade:
 		found(rules.Upgraded, "/function", *a.Function, a.Target.Address)
-	case kind == abi.Role, kind == abi.Ownership, kind == abi.Safe && mentions("owner", "module", "guard", "threshold", "mastercopy", "fallback"):
-		found(rules.RoleMoved, "/function", *a.Function, "on "+a.Target.Address)
+	case kind == abi.Role, kind == abi.Ownership, kind == abi.Safe && !strings.HasPrefix(plain, "exec") && mentions("owner", "module", "guard", "threshold", "mastercopy", "fallback"):
+		found(rules.RoleMoved, "/function", *a.Function, a.Target.Address)
 	case (kind == abi.GovernanceSetting || kind == abi.Timelock) && len(a.Calls) == 0 && mentions("delay", "period", "quorum", "threshold", "vot"):
-		found(rules.SettingLowered, "/function", *a.Function, "a setting of "+a.Target.Address)
+		c.findSetting(a, pointer, found)
 	case kind == abi.Approval:
 		for i, argument := range a.Arguments {
 			if argument.Unlimited || argument.Name != nil && *argument.Name == "approved" && *argument.Value == "true" {
@@ -118,8 +138,71 @@ func (c *composer) findPower(a *governance.DossierAction, found func(rule, field
 	}
 }
 
-// findMoney applies the rules about money that moves.
-func (c *composer) findMoney(t governance.DossierTransfer, in governance.DossierInText, found func(rule, field string, args ...any)) {
+// findSetting compares a setting with the value before.
+func (c finder) findSetting(a *governance.DossierAction, pointer string, found func(rule, field string, args ...any)) {
+	name := "a setting of " + a.Target.Address
+	at := slices.IndexFunc(c.d.Effects.Settings, func(s governance.DossierSetting) bool { return s.Action == pointer && s.Old != nil })
+	if at < 0 {
+		found(rules.SettingChanged, "/function", *a.Function, name)
+		return
+	}
+	set := c.d.Effects.Settings[at]
+	before, err := decimal.NewFromString(*set.Old)
+	after, err2 := decimal.NewFromString(set.New)
+	switch {
+	case err != nil || err2 != nil: // no numbers
+		found(rules.SettingChanged, "/function", *a.Function, name)
+	case after.LessThan(before):
+		found(rules.SettingLowered, "/function", *a.Function, name, before, after)
+	case after.GreaterThan(before):
+		found(rules.SettingRaised, "/function", *a.Function, name, before, after)
+	}
+}
+
+// payment is money that a call moves.
+type payment struct {
+	governance.DossierTransfer
+
+	chain string
+	in    *governance.DossierInText
+	// call and sum are the JSON pointers of the call and of the sum in effects that the money is part of. Findings
+	// about the first payment of a call point to the call.
+	call, sum string
+	first     bool
+}
+
+// findInPayments applies the rules about money that moves. Of many payments in one call that a rule applies to, a
+// finding names the first.
+func (c finder) findInPayments() {
+	more := map[[2]string]int{}
+	at := map[[2]string]int{}
+	for _, p := range c.payments {
+		p.find(c.composer, func(rule, field string, args ...any) {
+			key, fact := [2]string{rule, p.call}, p.sum
+			if p.first {
+				fact = p.call + field
+			}
+			if _, is := at[key]; is {
+				more[key]++
+				return
+			}
+			at[key] = len(c.d.Findings)
+			c.found(rule, fact, refActions, args...)
+		})
+	}
+	for key, n := range more {
+		c.d.Findings[at[key]].Sentence += fmt.Sprintf(" Likewise %d more in the same call.", n)
+	}
+}
+
+func (p payment) find(c *composer, found func(rule, field string, args ...any)) {
+	t, in := p.DossierTransfer, p.in
+	if t.Token != nil && c.Proposal.VotingToken == p.chain+":"+*t.Token {
+		found(rules.VotingTokenMoved, "/transfer", moneyInWords(t))
+	}
+	if by, is := c.before.paid[t.To]; is {
+		found(rules.RecipientKnown, "/transfer/to", t.To, by)
+	}
 	if in.Recipient != nil && !*in.Recipient {
 		found(rules.RecipientUnstated, "/inText/recipient", t.To)
 	}
@@ -134,7 +217,7 @@ func (c *composer) findMoney(t governance.DossierTransfer, in governance.Dossier
 }
 
 // findInProcess applies the rules about how the proposal came about.
-func (c *composer) findInProcess() {
+func (c finder) findInProcess() {
 	p := c.d.Process
 	if len(c.d.Effects.Transfers) > 0 && c.d.Proposer != nil && len(c.d.Proposer.Here) == 0 {
 		c.found(rules.FirstPayer, "/proposer/here", refProposal, c.d.Proposer.ProposerID)
@@ -147,9 +230,7 @@ func (c *composer) findInProcess() {
 	if len(kinds) >= 3 && (len(c.d.Effects.Transfers) > 0 || len(c.d.Effects.Permissions) > 0) {
 		c.found(rules.UnrelatedKinds, "/actions", refActions, len(kinds))
 	}
-	if len(p.Topics) == 0 || p.DiscussionDays != nil && powerOf(*p.DiscussionDays).LessThan(decimal.NewFromInt(1)) {
-		c.found(rules.NoDiscussion, "/process/topics", refProposal)
-	}
+	c.findDiscussion()
 	if p.VotingHours != nil && p.MedianVotingHours != nil &&
 		powerOf(*p.VotingHours).Mul(decimal.NewFromInt(2)).LessThan(powerOf(*p.MedianVotingHours)) {
 		c.found(rules.ShortVote, "/process/votingHours", refProposal, *p.VotingHours, *p.MedianVotingHours)
@@ -160,13 +241,41 @@ func (c *composer) findInProcess() {
 			c.found(rules.SameActionsFailed, fmt.Sprintf("/process/similar/%d", i), refProposal, s.ProposalKey)
 		}
 	}
-	if p.ExecutedAt != nil {
+}
+
+// findDiscussion compares the discussion with the DAO's median.
+func (c finder) findDiscussion() {
+	p := c.d.Process
+	if len(p.Topics) == 0 && c.Proposal.DiscussionURL != "" {
+		c.unknown("missing_data", "the discussion that the proposal links to", "its length and its objections tell how well the proposal was reviewed",
+			c.Proposal.DiscussionURL)
+		return
+	}
+	least := decimal.NewFromInt(3) // thirds of a day
+	if p.MedianDiscussionDays != nil {
+		least = powerOf(*p.MedianDiscussionDays)
+	}
+	if len(p.Topics) == 0 || p.DiscussionDays != nil && powerOf(*p.DiscussionDays).Mul(decimal.NewFromInt(3)).LessThan(least) {
+		c.found(rules.NoDiscussion, "/process/topics", refProposal)
+	}
+}
+
+// findInTimes applies the rules about execution.
+func (c finder) findInTimes() {
+	p := c.d.Process
+	switch {
+	case p.ExecutedAt != nil:
 		c.found(rules.ConfirmedByRecord, "/process/executedAt", refProposal)
+	case p.ExpiresAt != nil && *p.ExpiresAt > c.AsOf && *p.ExpiresAt-c.AsOf <= 2*day && c.Detail.Outcome == governance.Passed:
+		c.found(rules.ExpiresSoon, "/process/expiresAt", refProposal, *p.ExpiresAt)
+	}
+	if p.ExecutedAt == nil && p.QueuedAt != nil && p.ExecutableAt != nil && *p.ExecutableAt-*p.QueuedAt >= day {
+		c.found(rules.TimelockTime, "/process/executableAt", refProposal, int64((*p.ExecutableAt-*p.QueuedAt)/hour))
 	}
 }
 
 // findInVote applies the rules about the vote.
-func (c *composer) findInVote() {
+func (c finder) findInVote() {
 	d := c.d.Decision
 	if q := d.Quorum; q != nil && q.MetBy != nil {
 		late := q.MetBy.VotedAt != nil && c.Detail.EndAt != nil && *q.MetBy.VotedAt >= *c.Detail.EndAt-hour

@@ -1,12 +1,14 @@
 package dossier
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
 	"pnyx/warehouse"
+	"pnyx/warehouse/record"
 )
 
 // day is in milliseconds.
@@ -34,11 +36,23 @@ func (c *composer) process() {
 	if first != nil && c.Detail.StartAt != nil {
 		p.DiscussionDays = wholeDays(*c.Detail.StartAt - *first)
 	}
+	c.medianDiscussion()
 	c.votingTime()
 	if c.Proposal.UpdatedAt != nil && c.Detail.StartAt != nil {
 		later := *c.Proposal.UpdatedAt > *c.Detail.StartAt
 		p.UpdatedAfterStart = &later
 	}
+	c.milestones()
+	if p.UpdatedAfterStart != nil && *p.UpdatedAfterStart && p.ActionsChangedAt == nil && len(c.Actions) > 0 {
+		c.unknown("missing_data", "whether the calls changed after the start", "a vote before the change was for other calls", "the history of the proposal at the provider")
+	}
+	c.similar()
+	c.proposer()
+}
+
+// milestones fills in the times that upstream states.
+func (c *composer) milestones() {
+	p := &c.d.Process
 	for _, m := range c.Proposal.Milestones {
 		switch m.Type {
 		case "extended":
@@ -47,10 +61,26 @@ func (c *composer) process() {
 			p.QueuedAt = m.At
 		case "executed":
 			p.ExecutedAt = m.At
+		case record.ExecutableMilestone:
+			p.ExecutableAt = m.At
+		case record.ExpiresMilestone:
+			p.ExpiresAt = m.At
+		case record.ActionsChangedMilestone:
+			p.ActionsChangedAt = m.At
 		}
 	}
-	c.similar()
-	c.proposer()
+}
+
+// medianDiscussion computes the DAO's median discussion.
+func (c *composer) medianDiscussion() {
+	var days []decimal.Decimal
+	for _, k := range c.earlier {
+		at := slices.IndexFunc(c.Discussions, func(d warehouse.Discussion) bool { return d.ProposalRef == k.Ref })
+		if at >= 0 && k.StartAt != nil {
+			days = append(days, powerOf(*wholeDays(*k.StartAt - c.Discussions[at].OpenedAt)))
+		}
+	}
+	c.d.Process.MedianDiscussionDays = median(days)
 }
 
 // votingTime compares the voting time with the DAO's.

@@ -7,6 +7,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
+	"pnyx/governance/rules"
 	"pnyx/warehouse"
 )
 
@@ -20,6 +21,11 @@ func (c *composer) vote() {
 	c.concentrate()
 	c.run()
 	c.rankVoters()
+}
+
+// whole reports whether every ballot is stored, as far as is known: of a part, no share and no course is told.
+func (c *composer) whole() bool {
+	return len(c.Ballots) > 0 && !slices.Contains(c.Quality, rules.BallotsPartial)
 }
 
 // dated reports whether the time of every ballot is known to the second.
@@ -215,7 +221,7 @@ func (c *composer) participate() {
 	if p.MedianVoters = median(voters); p.Voters != nil {
 		p.Rank = &rank
 	}
-	if len(c.Ballots) > 0 && c.Detail.StartAt != nil {
+	if c.whole() && c.Detail.StartAt != nil {
 		count := governance.CountOf(c.NewVoters)
 		p.NewVoters = &count
 	}
@@ -236,8 +242,8 @@ func (c *composer) concentrate() {
 	for _, b := range c.Ballots {
 		total = total.Add(b.Power)
 	}
-	if !total.IsPositive() {
-		c.unknown("missing_data", "how power was distributed", "no ballot with power is stored", "the proposal's page at the provider")
+	if !total.IsPositive() || !c.whole() {
+		c.unknown("missing_data", "how power was distributed", "ballots are missing, or have no power", "the proposal's page at the provider")
 		return
 	}
 	sum, weighted, nakamoto := decimal.Zero, decimal.Zero, 0
@@ -266,8 +272,8 @@ const hour = governance.Timestamp(3_600_000)
 // run fills in how the vote went.
 func (c *composer) run() {
 	start, end := c.Detail.StartAt, c.Detail.EndAt
-	if !c.dated() || start == nil || end == nil || *end <= *start || c.Proposal.StartDayOnly || c.Proposal.EndDayOnly {
-		c.unknown("missing_data", "how the vote went", "the time of the vote, or of a ballot, is not known", "the proposal's page at the provider")
+	if !c.whole() || !c.dated() || start == nil || end == nil || *end <= *start || c.Proposal.StartDayOnly || c.Proposal.EndDayOnly {
+		c.unknown("missing_data", "how the vote went", "ballots are missing, or a time is not known", "the proposal's page at the provider")
 		return
 	}
 	course := &governance.DossierCourse{Recasts: governance.CountOf(c.Recasts), SideChanges: governance.CountOf(c.SideChanges)}

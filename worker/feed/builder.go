@@ -74,14 +74,14 @@ type Builder struct {
 }
 
 type progress struct {
-	// revision is that of the last write, in microseconds of the warehouse's clock.
+	// revision is the revision of the last write, in microseconds of the warehouse's clock.
 	revision uint64
 	// rulesVersion differs between programs with different rules.
 	rulesVersion uint64
 	// visibleThrough is the time up to which the lists show what has happened; zero before
 	// the first check.
 	visibleThrough governance.Timestamp
-	// fullRevision is that of the last full publication; zero before the first.
+	// fullRevision is the revision of the last full publication; zero before the first.
 	fullRevision uint64
 	// nextVisible is when rows become visible next, by this machine's clock, or are checked
 	// for anyway; zero for at once.

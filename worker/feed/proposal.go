@@ -75,7 +75,10 @@ func (b *Builder) processProposalBatch(ctx context.Context, refs []record.RefHas
 		return err
 	}
 	discovered := rows.discoveries(now)
+	var effects []warehouse.ProposalEffects
 	for _, p := range proposals {
+		p.effects.ProposalRef = p.record.Ref
+		effects = append(effects, p.effects)
 		rows.items = append(rows.items, warehouse.FeedProgress{
 			Item: p.record.Ref, DAOID: p.state.Identity.DAOID, Revision: p.state.Revision, Context: p.turnout.Context,
 		})
@@ -90,6 +93,9 @@ func (b *Builder) processProposalBatch(ctx context.Context, refs []record.RefHas
 		rows.signals = append(rows.signals, signals...)
 	}
 	if err := b.write(ctx, rows); err != nil {
+		return err
+	}
+	if err := b.Warehouse.ReplaceProposalEffects(ctx, b.revision, effects); err != nil {
 		return err
 	}
 	return b.Warehouse.WriteFeedProgress(ctx, b.rulesVersion, rows.items)
@@ -108,6 +114,9 @@ type proposal struct {
 	interim []warehouse.InterimTally
 	// turnout has the numbers of ballots of the votes before.
 	turnout warehouse.Turnout
+	// effects are what the actions come to; findings are those about the actions, while they can be stopped.
+	effects  warehouse.ProposalEffects
+	findings []governance.Finding
 	// recorded are the types of events and signals that someone recorded.
 	recorded map[warehouse.RecordedType]bool
 }
@@ -142,6 +151,9 @@ func (b *Builder) readProposals(
 				record: r, state: state, recorded: recorded, turnout: turnouts[r.Ref],
 			})
 		}
+	}
+	if err := b.readEffects(ctx, proposals); err != nil {
+		return nil, err
 	}
 	return proposals, b.readBallotTimes(ctx, proposals)
 }

@@ -72,6 +72,7 @@ func (p proposal) facts() rules.VoteFacts {
 		CreatedAt: p.record.CreatedAt, Onchain: p.record.Provider.IsOnchain(), ExecutedAt: milestones(p.record)[rules.ProposalExecuted],
 		Single: p.isSingleChoice(), EarlierVotes: p.turnout.EarlierVotes, EarlierPowers: p.turnout.EarlierPowers, Before: map[time.Duration]rules.Result{},
 	}
+	p.addFindings(&f)
 	// Rules need exact times: one of which only the day is known is left out.
 	if !p.record.StartDayOnly {
 		f.StartAt = p.record.StartAt

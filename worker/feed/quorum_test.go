@@ -105,7 +105,7 @@ func TestSignalsFollowTheQuorumOfTheContract(t *testing.T) {
 	}
 }
 
-// What a block states that is not final is no ground for a signal but those of the times.
+// What a block states that is not final is no ground for a signal but for the signals of times.
 func TestProvisionalNumbersGiveNoSignal(t *testing.T) {
 	t.Parallel()
 	p := counted(quorumOf(61, ""), governance.BallotsBasis, 51, 49, 9)

@@ -11,7 +11,7 @@ import (
 // processTopics processes the forum topics that have changed or belong to another DAO
 // now, batch by batch.
 func (b *Builder) processTopics(ctx context.Context, catalog warehouse.Catalog) error {
-	// A forum that changes hands, or its place among those of its DAO, makes its topics pending.
+	// A forum that changes hands, or its place among its DAO's forums, makes its topics pending.
 	var forums []warehouse.Forum
 	for source := range catalog.Owner {
 		if source.Provider.IsForum() {

@@ -14,8 +14,8 @@ import (
 
 // showVisible changes the versions of the lists in which rows became visible since the
 // last call: events of the future are stored, but a list shows nothing later than its
-// version. The first call, and one after an error, changes those of which nothing was told; after
-// a flush of Redis, all.
+// version. The first call, and one after an error, changes the versions of which nothing was
+// told; after a flush of Redis, all.
 func (b *Builder) showVisible(ctx context.Context) error {
 	// The version of the list of all DAOs is missing only after a flush.
 	_, err := b.Store.Version(ctx, query.Events{}.Scope())

@@ -104,7 +104,7 @@ func ballotRecords(w io.Writer) (write func(governance.Ballot) error, flush func
 	return write, func() error { records.Flush(); return records.Error() }
 }
 
-// ballotFields are the names of the fields of a record: those of the members of a ballot.
+// ballotFields are the names of the fields of a record: the members of a ballot.
 func ballotFields() []string {
 	return []string{
 		"voteId", "voterIdentity", "voterAddress", "choiceKey", "choice.label", "votingPower", "votedAt", "transactionHash", "reason", "invalid",

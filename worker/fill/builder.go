@@ -42,18 +42,21 @@ const (
 // query.
 func kindsOfPages() map[query.Kind]kindOfPage {
 	return map[query.Kind]kindOfPage{
-		query.KindBallots:      {build((*page).ballots), maxSet, setsTogether},
-		query.KindBallotExport: {build((*page).ballotExport), 1, setsAlone},
-		query.KindBallotPart:   {build((*page).ballotPart), 1, partsTogether},
-		query.KindVoters:       {build((*page).voters), 1, setsAlone},
-		query.KindProfile:      {build((*page).profile), maxSet, setsTogether},
-		query.KindDossier:      {build((*page).dossier), 1, setsAlone},
-		query.KindVoterVotes:   {build((*page).voterVotes), maxSet, setsTogether},
-		query.KindProposals:    {build((*page).proposals), maxSet, setsTogether},
-		query.KindResolve:      {build((*page).resolve), 1, setsAlone},
-		query.KindTopics:       {listed((*warehouse.Warehouse).ListTopics), 1, setsAlone},
-		query.KindEvents:       {build((*page).events), 1, setsAlone},
-		query.KindSignals:      {build((*page).signals), 1, setsAlone},
+		query.KindBallots:          {build((*page).ballots), maxSet, setsTogether},
+		query.KindBallotExport:     {build((*page).ballotExport), 1, setsAlone},
+		query.KindBallotPart:       {build((*page).ballotPart), 1, partsTogether},
+		query.KindVoters:           {build((*page).voters), 1, setsAlone},
+		query.KindProfile:          {build((*page).profile), maxSet, setsTogether},
+		query.KindDelegates:        {build((*page).delegates), 1, setsAlone},
+		query.KindVoterDelegations: {build((*page).voterDelegations), 1, setsAlone},
+		query.KindOpenVotes:        {build((*page).openVotes), 1, setsAlone},
+		query.KindDossier:          {build((*page).dossier), 1, setsAlone},
+		query.KindVoterVotes:       {build((*page).voterVotes), maxSet, setsTogether},
+		query.KindProposals:        {build((*page).proposals), maxSet, setsTogether},
+		query.KindResolve:          {build((*page).resolve), 1, setsAlone},
+		query.KindTopics:           {listed((*warehouse.Warehouse).ListTopics), 1, setsAlone},
+		query.KindEvents:           {build((*page).events), 1, setsAlone},
+		query.KindSignals:          {build((*page).signals), 1, setsAlone},
 	}
 }
 
@@ -95,7 +98,7 @@ func listed[Query query.Page, Row any](
 // errUnknownKind is a request that only another version of this program can answer.
 var errUnknownKind = errors.New("unknown kind of page")
 
-// build makes the page of a request. version is that of its scope if it was read a moment ago,
+// build makes the page of a request. version is its scope's if it was read a moment ago,
 // or zero.
 func (f *Filler) build(ctx context.Context, r cache.PageRequest, version cache.Version) (cache.View, error) {
 	kind, known := f.kinds[r.Kind]
@@ -125,7 +128,7 @@ func (p *page) absent() cache.View {
 }
 
 // version reads the version of a scope; there is false when it has none, and the revision is
-// then that of its removal.
+// then the revision of its removal.
 func (p *page) version(ctx context.Context, scope query.Scope) (version cache.Version, there bool, err error) {
 	if scope == p.scope && p.read != (cache.Version{}) {
 		version, p.read = p.read, cache.Version{}

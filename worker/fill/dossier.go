@@ -90,7 +90,14 @@ func (p *page) readFacts(ctx context.Context, f *dossier.Facts) (there bool, err
 	})
 	group.Go(func() error {
 		actions, err := w.Actions(ctx, found)
-		f.Actions = actions[hash]
+		if f.Actions = actions[hash]; err != nil {
+			return err
+		}
+		f.Before, err = w.EarlierActions(ctx, f.Detail.Identity.DAOID, governance.FirstKnown(f.Proposal.CreatedAt, f.Proposal.StartAt), f.Concerned())
+		return err
+	})
+	group.Go(func() (err error) {
+		f.Discussions, err = w.Discussions(ctx, f.Compared())
 		return err
 	})
 	group.Go(func() error {

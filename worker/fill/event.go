@@ -11,7 +11,7 @@ import (
 	"pnyx/governance/query"
 )
 
-// unversionedTTL is how long a page without a version is fresh: that of a DAO that does
+// unversionedTTL is how long a page without a version is fresh: the page of a DAO that does
 // not exist, or of a Redis that was just flushed.
 const unversionedTTL = time.Second
 
@@ -34,7 +34,7 @@ func (p *page) events(ctx context.Context, q query.Events) (cache.View, error) {
 }
 
 // shownUntil completes the head of a page of events or signals, and returns the time up
-// to which the page shows what has happened: that of its version, or now.
+// to which the page shows what has happened: its version's time, or now.
 func (p *page) shownUntil(ctx context.Context, scope query.Scope) (governance.Timestamp, error) {
 	version, there, err := p.version(ctx, scope)
 	if err != nil {

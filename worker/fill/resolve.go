@@ -40,7 +40,7 @@ func (r *resolution) search(ctx context.Context) error {
 }
 
 // addPage adds the proposals of a page, or of its discussion. Where there are none, the
-// page may be that of a proposal at another provider than the one that it is read from.
+// page may belong to a proposal at another provider than the one that it is read from.
 func (r *resolution) addPage(ctx context.Context, url string) error {
 	err := r.addNamed(ctx, governance.MatchURL, url, governance.MatchedSourceURL, governance.MatchedDiscussionURL)
 	name := governance.LinkedProposal(url)

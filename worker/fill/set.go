@@ -88,8 +88,8 @@ func (s *set) make(ctx context.Context, fill cache.Fill, stored cache.RequestedP
 	return r
 }
 
-// buildTogether builds a page together with those of the other members. One that fails is
-// built alone: the error may be that of another page.
+// buildTogether builds a page together with the other members' pages. One that fails is
+// built alone: another page may have caused the error.
 func (s *set) buildTogether(ctx context.Context, r cache.PageRequest, version cache.Version) (cache.View, error) {
 	view, err := s.build(s.shared.With(ctx), r, version)
 	s.shared.Leave()

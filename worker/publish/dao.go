@@ -22,7 +22,7 @@ type daoPublication struct {
 	counted           map[string]warehouse.Participation
 	ranged            map[string]bool
 	committedAt       time.Time
-	// voteCoverage is that of every DAO by id. It is nil until all of them were summed up
+	// voteCoverage is the coverage of every DAO by id. It is nil until all of them were summed up
 	// once in this term.
 	voteCoverage map[string]governance.VoteCoverage
 	// classes, lagging and withheld are as in Result, and written is WrittenDAOs.
@@ -171,7 +171,7 @@ func (d *daoPublication) keepPrevious(ctx context.Context, id string) (kept bool
 	}
 	due := governance.TimestampOf(d.at)
 	switch {
-	case d.everything: // nobody knows what it lacks: it may be of a worker that ended long ago
+	case d.everything: // what it lacks is unknown: it may be of a worker that ended long ago
 		due = view.DataAsOf
 	case !d.committedAt.IsZero():
 		due = governance.TimestampOf(d.committedAt)

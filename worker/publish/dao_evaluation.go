@@ -24,11 +24,13 @@ type daoEvaluation struct {
 	forumAt *governance.Timestamp
 	// sync states when upstream was last read to its end, and imported as of when files are.
 	sync, imported governance.LatestSync
-	// coverage is that of the sources, and votes that of the proposals.
+	// coverage is the coverage of the sources, and votes the coverage of votes.
 	coverage governance.Coverage
 	votes    governance.VoteCoverage
 	// sourceTypes are the providers of the sources, in order, each once.
 	sourceTypes []governance.Provider
+	// flagged is true if all sources of proposals are spam.
+	flagged bool
 	// sources says how following the sources goes, and how new their records are.
 	sources []governance.SourceStatus
 }
@@ -39,8 +41,15 @@ func evaluateDAO(
 	dao warehouse.CatalogDAO, catalog warehouse.Catalog, totals warehouse.DAOTotals,
 ) daoEvaluation {
 	e := daoEvaluation{dao: dao, totals: totals, sourceTypes: []governance.Provider{}}
+	var voted, flagged int
 	for _, ref := range dao.Sources {
 		source := catalog.Sources[ref]
+		if !ref.Provider.IsForum() {
+			voted++
+		}
+		if source.Flagged {
+			flagged++
+		}
 		e.topics += source.Topics
 		e.forumAt = governance.Later(e.forumAt, source.LatestTopicAt)
 		e.addSource(ref, source)
@@ -53,6 +62,7 @@ func evaluateDAO(
 	e.sourceTypes = slices.Compact(e.sourceTypes)
 	e.coverage = daoCoverage(dao, catalog)
 	e.votes = daoVoteCoverage(totals)
+	e.flagged = voted > 0 && flagged == voted
 	return e
 }
 
@@ -166,6 +176,7 @@ func (e daoEvaluation) listItem() governance.DAOListItem {
 	return governance.DAOListItem{
 		DAOID:              e.dao.ID,
 		Name:               e.dao.Name,
+		Flagged:            e.flagged,
 		HasVoteData:        e.totals.Votes > 0,
 		HasForumData:       e.topics > 0,
 		CoverageStatus:     e.coverage,
@@ -184,6 +195,7 @@ func (e daoEvaluation) detail() governance.DAODetail {
 	return governance.DAODetail{
 		DAOID:              e.dao.ID,
 		Name:               e.dao.Name,
+		Flagged:            e.flagged,
 		CoverageStatus:     e.coverage,
 		VoteCoverageStatus: e.votes,
 		ProposalCounts:     e.totals.Counts,

@@ -72,7 +72,7 @@ func lifecycleOf(
 	switch {
 	case p.State == governance.UpstreamPending:
 		return governance.Pending, nil
-	case p.State != "": // open, or a word that nobody knows
+	case p.State != "": // open, or an unknown word
 		return governance.Active, nil
 	}
 	return governance.Closed, nil

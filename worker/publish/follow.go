@@ -94,7 +94,7 @@ func (t *leaderTerm) followChanges(ctx context.Context, now time.Time) ([]record
 	}
 	f.catalog.SetFollows(follows)
 	if err := t.publishStatuses(ctx, now, slices.Sorted(maps.Keys(daos))); err != nil {
-		f.catalog = nil // nobody knows which states were written
+		f.catalog = nil // which states were written is unknown
 		return nil, err
 	}
 	return f.covered, nil

@@ -32,7 +32,7 @@ type exportLab struct {
 	redis redis.UniversalClient
 	ref   record.ProposalRef
 	key   governance.ProposalKey
-	// power is that of all ballots.
+	// power is the power of all ballots.
 	power decimal.Decimal
 	votes int
 }

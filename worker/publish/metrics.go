@@ -9,7 +9,7 @@ import (
 	"pnyx/warehouse"
 )
 
-// metrics are those of a Publisher. Their names are an interface of the service: alerts
+// metrics are the metrics of a Publisher. Their names are an interface of the service: alerts
 // and dashboards use them.
 type metrics struct {
 	// revision, publishedAt, duration, proposals, topics and values describe publications.

@@ -113,7 +113,9 @@ func (p *proposalPublication) evaluate(
 			return nil, err
 		}
 		for _, proposal := range group {
-			daoID := p.catalog.OwnerOf(record.SourceRef{Provider: proposal.Provider, ID: proposal.SourceID})
+			source := record.SourceRef{Provider: proposal.Provider, ID: proposal.SourceID}
+			daoID := p.catalog.OwnerOf(source)
+			proposal.Flagged = proposal.Flagged || p.catalog.Sources[source].Flagged
 			counted := ballots{totals: totals[proposal.Ref], groups: groups[proposal.Ref]}
 			proposal.Withdrawn = proposal.Withdrawn || p.mirrors.isSuperseded(proposal.Ref)
 			e := evaluate(proposal, daoID, counted, p.at)

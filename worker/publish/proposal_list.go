@@ -100,7 +100,7 @@ func (l *proposalList) write(ctx context.Context) error {
 }
 
 // publish writes the remaining rows and the first pages, and changes the versions of the
-// pages, that of all DAOs last: if the publication dies before, the next one announces
+// pages, the list of all DAOs last: if the publication dies before, the next one announces
 // the rows.
 func (l *proposalList) publish(ctx context.Context) error {
 	if l.completed != 0 && len(l.changed) == 0 {
@@ -123,7 +123,7 @@ func (l *proposalList) publish(ctx context.Context) error {
 	if err := l.writer.SetVersion(ctx, query.Proposals{}.Scope(), 0); err != nil {
 		return err
 	}
-	// Whoever begins to follow changes after a proposal was noted with its result, and reads
+	// A client that begins to follow changes after a proposal was noted with its result, and reads
 	// the list before it is written, does not know the proposal yet.
 	for key, daoID := range l.moved {
 		l.noteChange(governance.ProposalChange, string(key), daoID)

@@ -33,7 +33,7 @@ type Input struct {
 	// ballots are counted at the same moment as the proposals, so that records which land
 	// meanwhile cannot make the two differ again.
 	Lagging map[string]bool
-	// VoteCoverage is that of every DAO after the publication before. It is nil in the
+	// VoteCoverage is the coverage of every DAO after the publication before. It is nil in the
 	// first publication of a term, which then sums up all DAOs.
 	VoteCoverage map[string]governance.VoteCoverage
 }

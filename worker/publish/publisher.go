@@ -91,7 +91,7 @@ type Publisher struct {
 	copiesPending chan struct{}
 	// full is the publication of everything, if one runs.
 	full fullPublication
-	// totals are those of large proposals, and corrections what differed from a recount.
+	// totals are the totals of large proposals, and corrections what differed from a recount.
 	totals *rangeSums[record.RefHash, warehouse.VoteTotals]
 	// voters have the participation in large DAOs.
 	voters      *daoVoters
@@ -102,7 +102,7 @@ type Publisher struct {
 	// daosFirst says whose turn it is to be recounted; Recount alone uses it.
 	daosFirst bool
 	// rangedFrom is the number of ballots from which a proposal is large: its totals are kept
-	// by range. daoRangedFrom is that of a DAO. All five are
+	// by range. daoRangedFrom is the same for a DAO. All five are
 	// constants but in tests.
 	rangedFrom, daoRangedFrom, votersPerRange uint64
 	recountInterval, recountOverlap           time.Duration

@@ -12,7 +12,7 @@ import (
 
 // rangeSums keeps the sums of large subjects (proposals or DAOs) by range of voters. A
 // ballot makes the range of its voter stale. A publication counts the stale ranges again
-// and adds up all: its cost follows the ballots that came, not those of the subject.
+// and adds up all: its cost follows the ballots that came, not all ballots of the subject.
 //
 // A stale range is counted from the records, as is everything else, so that recasts, equal
 // times, withdrawals and new versions need no rule of their own, and counting a batch twice
@@ -69,7 +69,7 @@ type partition[S any] struct {
 type wholeCount struct {
 	// touched are the voters whose ballots may have changed since it began.
 	touched map[string]bool
-	// urgent is that of the subject.
+	// urgent is the subject's urgent.
 	urgent bool
 }
 

@@ -149,7 +149,7 @@ type history struct {
 	// touched and counted tell how far it is.
 	publishing       []*journaled
 	touched, counted bool
-	// sum is what it has counted, and published that of the last one that was completed.
+	// sum is what it has counted, and published the sum of the last one that was completed.
 	sum, published warehouse.VoteTotals
 	// counting is the count that runs in the background, of which the first len(parts)
 	// ranges are counted.
@@ -200,8 +200,8 @@ func (h *history) abandon() {
 	}
 }
 
-// publish does the next step of a publication. Where no records are written but those of
-// batches that it has read, the sum is that of all ballots.
+// publish does the next step of a publication. Where no records are written but the records of
+// batches that it has read, the sum is the sum of all ballots.
 func (h *history) publish() {
 	switch {
 	case h.publishing == nil:

@@ -19,7 +19,7 @@ const (
 	rangesPerStatement = 128
 )
 
-// voteTotals returns the vote totals of proposals: of large ones those of the ranges that
+// voteTotals returns the vote totals of proposals: of large ones from the ranges that
 // changed are counted, and of all others all ballots.
 func (p *Publisher) voteTotals(
 	ctx context.Context, refs []record.RefHash,

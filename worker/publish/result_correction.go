@@ -108,7 +108,7 @@ func (p *proposalPublication) correctedBy(was warehouse.ProposalState, e *evalua
 	return c
 }
 
-// isFinal reports whether a published result is that of a vote which is over.
+// isFinal reports whether a published result belongs to a vote which is over.
 func isFinal(s warehouse.ProposalState) bool {
 	return s.Lifecycle == governance.Closed && s.VoteReady && s.Settled && !hasFlag(s, rules.Provisional)
 }
@@ -134,7 +134,7 @@ func correctionReason(was, is warehouse.ProposalState) governance.CorrectionReas
 	return governance.NewRule
 }
 
-// broughtBallots reports whether an import after that of the newest ballot of a result brought
+// broughtBallots reports whether an import after the import of the newest ballot of a result brought
 // others.
 func broughtBallots(was, is warehouse.ProposalState) bool {
 	return is.BallotsObservedAt != nil && (was.BallotsObservedAt == nil || *is.BallotsObservedAt > *was.BallotsObservedAt)
@@ -224,7 +224,7 @@ func (f figure) differs(next figure, provider governance.Provider, sameBasis boo
 	return *f.text != *next.text
 }
 
-// statedFingerprint is that of what upstream states of a vote and its result; never zero.
+// statedFingerprint is the fingerprint of what upstream states of a vote and its result; never zero.
 func statedFingerprint(p warehouse.Proposal) uint64 {
 	stated, _ := json.Marshal([]any{ //nolint:errchkjson // plain values
 		p.State, p.UpstreamStatus, p.StatedVotes, p.StatedScores, p.StatedScoresTotal, p.StatedChoiceVotes, p.ScoresState,

@@ -27,11 +27,11 @@ type workload struct {
 	catalog warehouse.Catalog
 	// proposals are ordered by reference.
 	proposals []record.RefHash
-	// counterparts are the same proposals at other providers, and mirrors those of Governors'
+	// counterparts are the same proposals at other providers, and mirrors the mirrors of Governors'
 	// proposals.
 	counterparts map[record.RefHash][]record.RefHash
 	mirrors      mirrors
-	// daos are published in addition to those of the proposals.
+	// daos are published in addition to the proposals' DAOs.
 	daos   map[string]bool
 	topics topicScope
 }
@@ -104,7 +104,8 @@ type Changes struct {
 }
 
 // load reads the catalog first: the batches were read before, so it has all of their
-// sources. Proposals whose source has changed hands are added, and counterparts.
+// sources. Proposals whose source has changed hands, or is spam now or no more, are added, and
+// counterparts.
 func (c Changes) load(
 	ctx context.Context, p *Publisher, lagging map[string]bool,
 ) (work workload, err error) {
@@ -135,7 +136,7 @@ func (c Changes) load(
 				return work, err
 			}
 		}
-		moved, err := p.Warehouse.ProposalsMoved(ctx, source, daoID)
+		moved, err := p.Warehouse.ProposalsMoved(ctx, source, daoID, work.catalog.Sources[source].Flagged)
 		if err != nil {
 			return work, err
 		}

@@ -11,7 +11,7 @@ import (
 )
 
 // needsGroups reports whether the ballots of a vote are read in groups: a run-off needs them, and
-// without them nobody tells the ballots that upstream calls invalid from the others.
+// without them ballots that upstream calls invalid cannot be told from the others.
 func needsGroups(p warehouse.Proposal, t warehouse.VoteTotals) bool {
 	choices, derived := choicesOf(p, t)
 	switch {
@@ -36,7 +36,7 @@ func preferences(p warehouse.Proposal, t warehouse.VoteTotals) (count uint64) {
 }
 
 // validBallots returns the ballots that upstream calls valid: what they support. Votes and power
-// stay those of all ballots. invalid reports whether there are others. Without groups, all count.
+// stay the totals of all ballots. invalid reports whether there are others. Without groups, all count.
 func validBallots(p warehouse.Proposal, b ballots, bounds governance.ChoiceBounds) (valid ballots, invalid bool, err error) {
 	if b.groups == nil || bounds.Most == 0 {
 		return b, false, nil

@@ -46,7 +46,7 @@ func (e *electorate) detail() cache.View {
 	return view
 }
 
-// While nodes of the version before serve, those of this one do not become ready with a DAO
+// While nodes of the version before serve, nodes of this one do not become ready with a DAO
 // withheld whose ballots landed as it was counted.
 func TestFirstPublicationOfAFormatCountsAgainWhatItWithholds(t *testing.T) {
 	t.Parallel()
@@ -76,7 +76,7 @@ func TestFirstPublicationOfAFormatCountsAgainWhatItWithholds(t *testing.T) {
 	}
 }
 
-// What a publication of everything keeps may be of long ago, as that of an earlier version
+// What a publication of everything keeps may be of long ago, as the numbers of an earlier version
 // which has come back: it does not say that it is fresh.
 func TestKeptNumbersAreFreshNoLongerThanTheyAreKnownToBe(t *testing.T) {
 	t.Parallel()

@@ -304,7 +304,7 @@ func (t *term) sweep(ctx context.Context, e warehouse.Webhook) error {
 	return err
 }
 
-// checkQueues wakes the endpoints that have something due, whoever queued it, and empties
+// checkQueues wakes the endpoints that have something due, from any process, and empties
 // the queues of those that are off or removed.
 func (t *term) checkQueues(ctx context.Context) error {
 	queues, err := t.Warehouse.WebhookQueues(ctx)

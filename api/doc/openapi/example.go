@@ -48,7 +48,7 @@ func (s *Schemas) exampleText(t reflect.Type) any {
 
 func (s *Schemas) exampleObject(t reflect.Type) any {
 	object := Members[any]{}
-	for field := range t.Fields() {
+	for _, field := range members(t) {
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		value := s.field(t, name).Example
 		if value == nil || !s.possible(field.Type, value) {

@@ -197,7 +197,7 @@ func (s *Schemas) text(t reflect.Type) *Schema {
 // object returns the schema of a struct.
 func (s *Schemas) object(t reflect.Type) *Schema {
 	object := &Schema{Type: "object", Description: s.Descriptions.Types[s.componentName(t)]}
-	for field := range t.Fields() {
+	for _, field := range members(t) {
 		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
 		schema, described := s.Of(field.Type), s.field(t, name)
 		if described.Raw != nil && anyJSON(field.Type) {
@@ -211,6 +211,11 @@ func (s *Schemas) object(t reflect.Type) *Schema {
 		}
 	}
 	return object
+}
+
+// members returns the fields that are members of an object: those of an embedded struct in its place.
+func members(t reflect.Type) []reflect.StructField {
+	return slices.DeleteFunc(reflect.VisibleFields(t), func(field reflect.StructField) bool { return field.Anonymous })
 }
 
 // anyJSON reports whether values of a type may encode to any JSON.

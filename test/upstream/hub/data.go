@@ -33,7 +33,7 @@ type Space struct {
 type space struct {
 	Space
 
-	deleted bool
+	deleted, flagged bool
 }
 
 // Proposal is a proposal to publish.
@@ -191,6 +191,13 @@ func (h *Hub) Flag(id string) {
 	defer h.mu.Unlock()
 	h.proposals[id].flagged = true
 	h.write("flag-proposal", h.newID("flag"), h.proposals[id].Space, address("admin"))
+}
+
+// FlagSpace marks a space as spam, or no longer. Nothing is logged.
+func (h *Hub) FlagSpace(id string, flagged bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.spaces[id].flagged = flagged
 }
 
 // Delete deletes a proposal. The message does not name it.
@@ -375,7 +382,8 @@ func (h *Hub) spaceRow(s *space) row {
 			votes += len(p.votes)
 		}
 	}
-	return row{"id": s.ID, "name": s.Name, "network": s.Network, "symbol": s.Symbol, "proposalsCount": proposals, "votesCount": votes}
+	return row{"id": s.ID, "name": s.Name, "network": s.Network, "symbol": s.Symbol, "flagged": s.flagged,
+		"proposalsCount": proposals, "votesCount": votes}
 }
 
 func (h *Hub) proposalRow(p *proposal) row {

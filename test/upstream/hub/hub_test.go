@@ -109,38 +109,6 @@ func TestErrorsAreThoseOfTheHub(t *testing.T) {
 	}
 }
 
-func TestBatchOfOperationsIsRefused(t *testing.T) {
-	t.Parallel()
-
-	h, _, _ := harbor(t)
-	recorded := httptest.NewRecorder()
-	h.ServeHTTP(recorded, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/graphql", strings.NewReader(`[{"query":"{votes{id}}"}]`)))
-	if recorded.Code != http.StatusBadRequest {
-		t.Errorf("got %d, want 400", recorded.Code)
-	}
-}
-
-func TestFalsyBoundIsLeftOut(t *testing.T) {
-	t.Parallel()
-
-	h, id, _ := harbor(t)
-	cast(t, h, hub.Vote{Proposal: id, Voter: hub.Voter("ada")})
-	for _, query := range []string{`{votes(where:{created_lt:0}){id}}`, `{votes(where:{proposal:""}){id}}`} {
-		if got := ask(t, h, query); len(got.Data["votes"]) != 1 {
-			t.Errorf("%s: got %s, want the vote", query, got.body)
-		}
-	}
-}
-
-func TestUnknownIDIsNull(t *testing.T) {
-	t.Parallel()
-
-	h, _, _ := harbor(t)
-	if got := ask(t, h, `{space(id:"nobody.eth"){id}}`); got.status != 200 || !strings.Contains(got.body, `"space":null`) {
-		t.Errorf("got %d %s, want null", got.status, got.body)
-	}
-}
-
 func TestNumbersArePrintedAsJavaScriptDoes(t *testing.T) {
 	t.Parallel()
 
@@ -155,17 +123,6 @@ func TestNumbersArePrintedAsJavaScriptDoes(t *testing.T) {
 				t.Errorf("got %s, want %s", got.body, want)
 			}
 		})
-	}
-}
-
-func TestAddressesAreChecksummedAndFoundInAnyCase(t *testing.T) {
-	t.Parallel()
-
-	h, id, _ := harbor(t)
-	cast(t, h, hub.Vote{Proposal: id, Voter: "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed"})
-	got := ask(t, h, `{votes(where:{voter:"0x5AAEB6053F3E94C9B9A09F33669435E7EF1BEAED"}){voter}}`)
-	if want := "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"; len(got.Data["votes"]) != 1 || got.Data["votes"][0]["voter"] != want {
-		t.Errorf("got %s, want %s", got.body, want)
 	}
 }
 
@@ -193,25 +150,6 @@ func TestTiesAreBrokenByID(t *testing.T) {
 	up, down = ids(`{proposals(orderDirection:asc){id}}`, "proposals"), ids(`{proposals(orderDirection:desc){id}}`, "proposals")
 	if strings.Join(up, "") != strings.Join(down, "") {
 		t.Errorf("proposals: got %v upwards and %v downwards, want ties by id alone", up, down)
-	}
-}
-
-func TestOneBrokenRowTakesItsPageAlong(t *testing.T) {
-	t.Parallel()
-
-	h, id, _ := harbor(t)
-	if err := h.Burst(id, 3, start); err != nil {
-		t.Fatal(err)
-	}
-	ada := hub.Voter("ada")
-	cast(t, h, hub.Vote{Proposal: id, Voter: ada, Created: start.Add(time.Second)})
-	h.Break(id, ada, true)
-	got := ask(t, h, `{votes(orderDirection:asc){id voter}}`)
-	if len(got.Errors) != 1 || fmt.Sprint(got.Errors[0].Path) != "[votes 3 voter]" || got.Data["votes"] != nil {
-		t.Errorf("got %s, want no page and the index of the row", got.body)
-	}
-	if got := ask(t, h, `{votes(first:3,orderDirection:asc){id voter}}`); len(got.Data["votes"]) != 3 {
-		t.Errorf("got %s, want the page without the row", got.body)
 	}
 }
 
@@ -289,125 +227,5 @@ func TestLogIsNumberedByArrivalWithHoles(t *testing.T) {
 	now.Step(30 * time.Second)
 	if late := numbers(); len(early) != 2 || len(late) != 3 || late[2] != early[1] {
 		t.Errorf("got %v, then %v, want a lower number that appears later", early, late)
-	}
-}
-
-func TestRecastReplacesTheRow(t *testing.T) {
-	t.Parallel()
-
-	h, id, _ := harbor(t)
-	ada := hub.Voter("ada")
-	old := cast(t, h, hub.Vote{Proposal: id, Voter: ada, Created: start.Add(-time.Minute)})
-	later := cast(t, h, hub.Vote{Proposal: id, Voter: ada, Choice: "2"})
-	got := ask(t, h, `{votes{id choice}}`)
-	if len(got.Data["votes"]) != 1 || got.Data["votes"][0]["id"] != later || later == old {
-		t.Errorf("got %s, want the later vote alone", got.body)
-	}
-	if _, err := h.Cast(hub.Vote{Proposal: id, Voter: ada, Choice: "1", Power: "1", Created: start.Add(-time.Hour)}); err == nil {
-		t.Error("a vote signed before the one held is accepted")
-	}
-}
-
-func TestVotesOfWrongClocksAreRefused(t *testing.T) {
-	t.Parallel()
-
-	h, id, _ := harbor(t)
-	for name, at := range map[string]time.Time{"older than six days": start.Add(-6*24*time.Hour - time.Second), "six minutes ahead": start.Add(6 * time.Minute)} {
-		if _, err := h.Cast(hub.Vote{Proposal: id, Voter: hub.Voter("ada"), Choice: "1", Power: "1", Created: at}); err == nil {
-			t.Errorf("%s: accepted", name)
-		}
-	}
-}
-
-func TestPowersChangeInPlaceUntilScoresAreFinal(t *testing.T) {
-	t.Parallel()
-
-	h, id, _ := harbor(t)
-	ada := hub.Voter("ada")
-	vote := cast(t, h, hub.Vote{Proposal: id, Voter: ada, Power: "7"})
-	logged := h.MCI()
-	h.Finalize(id, map[string]string{ada: "3"})
-	got := ask(t, h, `{votes{id vp vp_state} proposals{scores scores_state updated}}`)
-	if v := got.Data["votes"][0]; v["id"] != vote || v["vp"] != 3.0 || v["vp_state"] != "final" {
-		t.Errorf("got %s, want the same vote with power 3", got.body)
-	}
-	if p := got.Data["proposals"][0]; p["scores_state"] != "final" || p["updated"] != nil || h.MCI() != logged {
-		t.Errorf("got %s, want final scores and no trace", got.body)
-	}
-}
-
-func TestScoresOfLargePollsAreStatedLate(t *testing.T) {
-	t.Parallel()
-
-	h, id, now := harbor(t)
-	h.Set(func(s *hub.Switches) { s.LateRescoring = 3 })
-	votes := func() any { return ask(t, h, `{proposals{votes}}`).Data["proposals"][0]["votes"] }
-	if err := h.Burst(id, 3, start); err != nil {
-		t.Fatal(err)
-	}
-	if got := votes(); got != 3.0 {
-		t.Errorf("got %v votes, want 3", got)
-	}
-	cast(t, h, hub.Vote{Proposal: id, Voter: hub.Voter("ada")})
-	if got := votes(); got != 3.0 {
-		t.Errorf("got %v votes, want 3 stated before", got)
-	}
-	now.Step(5 * time.Minute)
-	if got := votes(); got != 4.0 {
-		t.Errorf("after five minutes: got %v votes, want 4", got)
-	}
-}
-
-func TestShutterVotesAreTextsUntilRevealed(t *testing.T) {
-	t.Parallel()
-
-	h, _, _ := harbor(t)
-	id := h.Propose(hub.Proposal{
-		Space: "harbor.eth", Title: "Secret", Privacy: "shutter", Choices: []string{"Yes", "No"}, Start: start, End: start.Add(time.Hour),
-	})
-	cast(t, h, hub.Vote{Proposal: id, Voter: hub.Voter("ada"), Choice: "2"})
-	choice := func() any { return ask(t, h, `{votes{choice}}`).Data["votes"][0]["choice"] }
-	if text, is := choice().(string); !is || !strings.HasPrefix(text, "0x") {
-		t.Errorf("got %v, want a text", choice())
-	}
-	if truth := h.Truth().Proposals[id]; truth.Encrypted != 1 || len(truth.Votes) != 0 {
-		t.Errorf("got %+v, want one encrypted vote", truth)
-	}
-	h.Reveal(id)
-	if choice() != 2.0 {
-		t.Errorf("got %v, want 2", choice())
-	}
-}
-
-func TestChangesOfProposals(t *testing.T) {
-	t.Parallel()
-
-	h, id, _ := harbor(t)
-	cast(t, h, hub.Vote{Proposal: id, Voter: hub.Voter("ada")})
-	if h.Update(id, "Too late", start) == nil {
-		t.Error("a proposal changes after its start")
-	}
-	h.Flag(id)
-	if p := ask(t, h, `{proposals{flagged updated}}`).Data["proposals"][0]; p["flagged"] != true || p["updated"] != nil {
-		t.Errorf("got %v, want a flag without a time of update", p)
-	}
-	h.Delete(id)
-	if got := ask(t, h, `{proposals{id} votes{id}}`); len(got.Data["proposals"])+len(got.Data["votes"]) != 0 {
-		t.Errorf("got %s, want neither the proposal nor its votes", got.body)
-	}
-	messages := ask(t, h, `{messages(first:1,orderBy:"mci",orderDirection:desc){id type space}}`).Data["messages"]
-	if m := messages[0]; m["type"] != "delete-proposal" || m["id"] == id || m["space"] != "harbor.eth" {
-		t.Errorf("got %v, want a message that does not name the proposal", m)
-	}
-	coming := h.Propose(hub.Proposal{Space: "harbor.eth", Title: "Old", Choices: []string{"Yes"}, Start: start.Add(time.Hour), End: start.Add(2 * time.Hour)})
-	if err := h.Update(coming, "New", start.Add(-time.Hour)); err != nil {
-		t.Fatal(err)
-	}
-	if p := ask(t, h, `{proposals{title updated state}}`).Data["proposals"][0]; p["title"] != "New" || p["state"] != "pending" || p["updated"] != float64(start.Add(-time.Hour).Unix()) {
-		t.Errorf("got %v, want the new title at the signer's time", p)
-	}
-	h.DeleteSpace("harbor.eth")
-	if got := ask(t, h, `{proposals{id} spaces{id}}`); len(got.Data["proposals"])+len(got.Data["spaces"]) != 0 || len(h.Truth().Proposals) != 0 {
-		t.Errorf("got %s, want nothing of the space", got.body)
 	}
 }

@@ -26,7 +26,7 @@ func schema() map[string]map[string]string {
 		return fields
 	}
 	return map[string]map[string]string{
-		"spaces": plain("id name network symbol proposalsCount votesCount"),
+		"spaces": plain("id name network symbol flagged proposalsCount votesCount"),
 		"proposals": plain("id space:spaces author created updated start end type title body discussion choices quorum quorumType state link scores " +
 			"scores_total scores_state scores_updated votes flagged privacy plugins"),
 		"votes":    plain("id voter created choice vp vp_state reason proposal:proposals space:spaces"),

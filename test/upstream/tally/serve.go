@@ -17,6 +17,7 @@ const (
 	perPage = 20
 	// governor is the Governor of all organizations.
 	governor = "eip155:1:0x00000000000000000000000000000000000000aa"
+	token    = "eip155:1/erc20:0x00000000000000000000000000000000000000bb"
 )
 
 // object is a JSON object.
@@ -214,7 +215,7 @@ func (t *Tally) json(p *proposal) object {
 }
 
 func (t *Tally) governor(o *organization) object {
-	return object{"id": governor, "isBehind": t.switches.Behind, "isIndexing": false, "token": object{"decimals": o.decimals}}
+	return object{"id": governor, "isBehind": t.switches.Behind, "isIndexing": false, "token": object{"id": token, "decimals": o.decimals}}
 }
 
 func (t *Tally) votesOf(p *proposal, pending bool) []object {

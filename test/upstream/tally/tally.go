@@ -224,7 +224,7 @@ func (p *proposal) truth() record.Proposal {
 		SourceURL: fmt.Sprintf("https://www.tally.xyz/gov/%s/proposal/%s", p.organization.slug, p.onchainID),
 		VoteType:  governance.SingleChoice, State: p.status, Choices: []string{"For", "Against", "Abstain"},
 		QuorumRaw: p.quorum, Quorum: p.amount(p.quorum), CreatedAt: &created, StartAt: &start, EndAt: &end,
-		OnchainID: governor + "/" + p.onchainID,
+		OnchainID: governor + "/" + p.onchainID, VotingToken: strings.Replace(token, "/erc20", "", 1),
 	}
 	for _, e := range p.events {
 		at := stamp(e.at)

@@ -34,17 +34,8 @@ func newTally(t *testing.T) *fixture {
 type reply struct {
 	Data struct {
 		Organization struct{ ID, Slug, Name string }
-		Proposal     struct {
-			ID, Status string
-			OnchainID  *string
-			Governor   struct{ IsBehind bool }
-			VoteStats  []struct {
-				Type        string
-				VotersCount int
-			}
-		}
-		Proposals, Votes struct {
-			Nodes    []struct{ ID, Type string }
+		Proposals    struct {
+			Nodes    []struct{ ID string }
 			PageInfo struct {
 				LastCursor string
 				Count      int
@@ -57,9 +48,6 @@ type reply struct {
 func (r reply) ids() (ids []string) {
 	for _, node := range r.Data.Proposals.Nodes {
 		ids = append(ids, node.ID)
-	}
-	for _, node := range r.Data.Votes.Nodes {
-		ids = append(ids, node.Type)
 	}
 	return ids
 }
@@ -87,19 +75,6 @@ func (f *fixture) page(organization, after string, limit int) reply {
 	f.t.Helper()
 	_, got := f.ask("query($i:ProposalsInput!){proposals(input:$i){nodes{... on Proposal{id}} pageInfo{lastCursor count}}}", fmt.Sprintf(
 		`{"filters":{"organizationId":%q},"page":{"afterCursor":%q,"limit":%d},"sort":{"sortBy":"id","isDescending":true}}`, organization, after, limit))
-	return got
-}
-
-func (f *fixture) votes(proposal string, pending bool) reply {
-	f.t.Helper()
-	_, got := f.ask("query($i:VotesInput!){votes(input:$i){nodes{... on Vote{id type}} pageInfo{lastCursor}}}", fmt.Sprintf(
-		`{"filters":{"proposalId":%q,"includePendingVotes":%t},"page":{"limit":20},"sort":{"sortBy":"id","isDescending":true}}`, proposal, pending))
-	return got
-}
-
-func (f *fixture) proposal(id string) reply {
-	f.t.Helper()
-	_, got := f.ask("query($i:ProposalInput!){proposal(input:$i){id status onchainId governor{isBehind} voteStats{type votersCount}}}", fmt.Sprintf(`{"id":%q}`, id))
 	return got
 }
 
@@ -182,74 +157,5 @@ func TestPagesHaveTwentyNodesAndOpaqueCursors(t *testing.T) {
 	f.Switch(func(s *tally.Switches) { s.Others = true })
 	if got := f.page(organization, "", 20).ids(); got[0] != "" {
 		t.Errorf("got %s first, want a node of another type", got[0])
-	}
-}
-
-func TestPendingVotesBecomePlain(t *testing.T) {
-	t.Parallel()
-
-	f := newTally(t)
-	id := f.Propose("harbor", "Renew", time.Hour)
-	f.Vote(id, "0xAA", "for", "1")
-	pending := f.Vote(id, "0xBB", "pendingagainst", "2")
-	if got := f.votes(id, false).ids(); !cmp.Equal(got, []string{"for"}) {
-		t.Errorf("got %v, want the plain vote alone", got)
-	}
-	if got := f.votes(id, true).ids(); !cmp.Equal(got, []string{"pendingagainst", "for"}) {
-		t.Errorf("got %v, want both", got)
-	}
-	f.Arrive(id, pending)
-	if got := f.votes(id, false).ids(); !cmp.Equal(got, []string{"against", "for"}) {
-		t.Errorf("got %v, want both, plain", got)
-	}
-}
-
-func TestDraftsHaveNoOnchainID(t *testing.T) {
-	t.Parallel()
-
-	f := newTally(t)
-	id := f.Draft("harbor", "Renew")
-	if got := f.proposal(id).Data.Proposal; got.OnchainID != nil || got.Status != "draft" {
-		t.Errorf("got %+v, want a draft", got)
-	}
-	f.Submit(id)
-	if got := f.proposal(id).Data.Proposal; got.OnchainID == nil || got.Status != "active" {
-		t.Errorf("got %+v, want it active", got)
-	}
-}
-
-func TestDataStandsStillWhileTheIndexerIsBehind(t *testing.T) {
-	t.Parallel()
-
-	f := newTally(t)
-	id := f.Propose("harbor", "Renew", time.Hour)
-	f.Switch(func(s *tally.Switches) { s.Behind = true })
-	f.Propose("harbor", "Budget", time.Hour)
-	f.SetStatus(id, "executed")
-	f.Vote(id, "0xAA", "for", "1")
-	if got := f.proposal(id).Data.Proposal; !got.Governor.IsBehind || got.Status != "active" || len(f.votes(id, false).ids()) != 0 {
-		t.Errorf("got %+v, want the state of before", got)
-	}
-	if got := f.page(f.organization(), "", 20).ids(); len(got) != 1 {
-		t.Errorf("got %d proposals, want one", len(got))
-	}
-	f.Switch(func(s *tally.Switches) { s.Behind = false })
-	if got := f.proposal(id).Data.Proposal; got.Governor.IsBehind || got.Status != "executed" || len(f.votes(id, false).ids()) != 1 {
-		t.Errorf("got %+v, want it caught up", got)
-	}
-}
-
-func TestTruthIsWhatIsOnTheChain(t *testing.T) {
-	t.Parallel()
-
-	f := newTally(t)
-	id := f.Propose("harbor", "Renew", time.Hour)
-	f.Draft("harbor", "Budget")
-	f.Vote(id, "0xAA", "for", "1500000")
-	f.Vote(id, "0xBB", "pendingfor", "1")
-	f.Drop(id, f.Vote(id, "0xCC", "against", "1"))
-	proposals, ballots := f.Truth()
-	if len(proposals) != 1 || len(ballots) != 1 || ballots[0].Power.String() != "1.5" || *proposals[0].StatedVotes != 1 {
-		t.Errorf("got %+v and %+v, want one proposal with one vote of 1.5", proposals, ballots)
 	}
 }

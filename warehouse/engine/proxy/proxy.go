@@ -45,7 +45,7 @@ type Options struct {
 	User, Password string
 	// Database is the one that the user asks where a client names the database default.
 	Database string
-	// Settings are those of ClickHouse that a request may have as parameters.
+	// Settings are the settings of ClickHouse that a request may have as parameters.
 	Settings []string
 	// HTTPAddr is the address of the server's HTTP interface.
 	HTTPAddr string

@@ -1,0 +1,136 @@
+package query
+
+import "pnyx/governance"
+
+// DelegateOrder is an order of a DAO's delegates.
+type DelegateOrder string
+
+// The orders of delegates: the greatest first, those of whom it is not known last, then by voter
+// and by token or registry, ascending.
+const (
+	DelegatesByPower      DelegateOrder = "power"
+	DelegatesByDelegators DelegateOrder = "delegators"
+	// DelegatesByActivity counts the ballots in the latest votes.
+	DelegatesByActivity DelegateOrder = "activity"
+)
+
+// KindDelegates is the kind of Delegates.
+const KindDelegates Kind = "delegates"
+
+// Delegates selects delegates of one DAO.
+type Delegates struct {
+	// DAOID is the DAO whose delegates are listed.
+	DAOID string `param:"daoId" in:"path" doc:"The DAO." example:"uniswap"`
+	// Order is what the delegates are sorted by.
+	Order DelegateOrder `param:"order" default:"power" doc:"Highest power, most delegators, or most ballots in the last 50 votes first." example:"activity"`
+
+	Paging[DelegatePosition] `default:"25" max:"100"`
+}
+
+// Kind implements Page.
+func (Delegates) Kind() Kind { return KindDelegates }
+
+// Scope implements Page: tokens state power in most blocks, and only time makes a page stale.
+func (Delegates) Scope() Scope { return Scope{} }
+
+// DelegatePosition is a place in an order of delegates.
+type DelegatePosition struct {
+	// Value is what the order compares; nil where that is not known.
+	Value *governance.Decimal `msgpack:"n,omitempty"`
+	// Delegate is the identity of the delegate.
+	Delegate string `msgpack:"k"`
+	// Where is the token or the registry with the space.
+	Where string `msgpack:"s"`
+}
+
+// PositionOf returns the place of a delegate in the order.
+func (q Delegates) PositionOf(d governance.Delegate) DelegatePosition {
+	value := d.VotingPower
+	switch q.Order {
+	case DelegatesByDelegators:
+		value = d.Delegators
+	case DelegatesByActivity:
+		value = &d.BallotsOfLast50.Cast
+	case DelegatesByPower:
+	}
+	return DelegatePosition{Value: value, Delegate: d.VoterIdentity, Where: d.DelegationScope.String()}
+}
+
+// DelegationDirection says on which side of delegations a voter is.
+type DelegationDirection string
+
+// The directions.
+const (
+	DelegationsGiven    DelegationDirection = "given"
+	DelegationsReceived DelegationDirection = "received"
+)
+
+// KindVoterDelegations is the kind of VoterDelegations.
+const KindVoterDelegations Kind = "voter-delegations"
+
+// VoterDelegations selects delegations of one voter that apply now: the newest first, those without
+// a time last, those of one time by token or registry, delegator and delegate.
+type VoterDelegations struct {
+	// Voter is the voter whose delegations are listed.
+	Voter Voter `param:"voterIdentity" in:"path" doc:"The voter; the case of a 0x… address does not matter." example:"0x0000000000000000000000000000000000000001"`
+	// Direction selects what the voter gives to others or receives from them; empty selects both.
+	Direction DelegationDirection `param:"direction" doc:"Only what the voter has given to delegates, or received." example:"received"`
+	// DAOID selects delegations in one DAO; empty selects all.
+	DAOID string `param:"daoId" doc:"Only delegations in this DAO." example:"uniswap"`
+
+	Paging[VoterDelegationPosition] `default:"50" max:"100"`
+}
+
+// Kind implements Page.
+func (VoterDelegations) Kind() Kind { return KindVoterDelegations }
+
+// Scope implements Page; see Profile.
+func (VoterDelegations) Scope() Scope { return Scope{} }
+
+// VoterDelegationPosition is a place in the list of a voter's delegations.
+type VoterDelegationPosition struct {
+	// Since is when the delegation was stated; nil where that is unknown.
+	Since *governance.Timestamp `msgpack:"t,omitempty"`
+	// Where is the token or the registry with the space, Delegator and Delegate are the two sides.
+	Where     string `msgpack:"s"`
+	Delegator string `msgpack:"f"`
+	Delegate  string `msgpack:"k"`
+}
+
+// PositionOf returns the place of a delegation in the list.
+func (VoterDelegations) PositionOf(d governance.VoterDelegation) VoterDelegationPosition {
+	return VoterDelegationPosition{Since: d.Since, Where: d.DelegationScope.String(), Delegator: d.Delegator, Delegate: d.Delegate}
+}
+
+// KindOpenVotes is the kind of OpenVotes.
+const KindOpenVotes Kind = "open-votes"
+
+// OpenVotes selects open votes of one voter: the nearest deadline first, those without one last,
+// those of one deadline by proposal key.
+type OpenVotes struct {
+	// Voter is the voter who has not voted.
+	Voter Voter `param:"voterIdentity" in:"path" doc:"The voter; the case of a 0x… address does not matter." example:"0x0000000000000000000000000000000000000001"`
+	// DAOID selects votes in one DAO; empty selects all.
+	DAOID string `param:"daoId" doc:"Only votes in this DAO." example:"uniswap"`
+
+	Paging[OpenVotePosition] `default:"50" max:"100"`
+}
+
+// Kind implements Page.
+func (OpenVotes) Kind() Kind { return KindOpenVotes }
+
+// Scope implements Page; see Profile.
+func (OpenVotes) Scope() Scope { return Scope{} }
+
+// OpenVotePosition is a place in the list of open votes.
+type OpenVotePosition struct {
+	// EndAt is the deadline; nil where that is unknown.
+	EndAt *governance.Timestamp `msgpack:"t,omitempty"`
+	// Proposal is the key of the proposal.
+	Proposal governance.ProposalKey `msgpack:"k"`
+}
+
+// PositionOf returns the place of a vote in the list.
+func (OpenVotes) PositionOf(v governance.OpenVote) OpenVotePosition {
+	return OpenVotePosition{EndAt: v.EndAt, Proposal: v.Proposal.ProposalKey}
+}

@@ -1,0 +1,303 @@
+package warehouse
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/shopspring/decimal"
+
+	"pnyx/governance"
+	"pnyx/governance/query"
+	"pnyx/warehouse/record"
+)
+
+// delegationScopes says which DAOs use which tokens and spaces of registries.
+type delegationScopes struct {
+	// byDAO has the tokens and spaces by DAO, ofSource the token of a Governor.
+	byDAO    map[string][]string
+	ofSource map[record.SourceRef]string
+	// daos is the reverse of byDAO.
+	daos map[string][]string
+	// counted are those of which delegations are held.
+	counted []string
+}
+
+// delegationScopesNow reads which DAOs use which tokens and spaces. A Governor has its token, and a
+// space that of its name in every registry; a DAO adds tokens that it declares.
+func (w *Warehouse) delegationScopesNow(ctx context.Context) (delegationScopes, error) {
+	type row struct {
+		About, Provider, SourceID, Scope string
+		DAOID                            string
+	}
+	result, err := w.conn.Query(ctx, sqlText("delegate_scopes"))
+	rows, err := selectRows[row](result, err, "read which DAOs use which tokens")
+	if err != nil {
+		return delegationScopes{}, err
+	}
+	s := delegationScopes{byDAO: map[string][]string{}, ofSource: map[record.SourceRef]string{}, daos: map[string][]string{}}
+	owners := map[record.SourceRef]string{}
+	for _, r := range rows {
+		source := record.SourceRef{Provider: governance.Provider(r.Provider), ID: r.SourceID}
+		switch r.About {
+		case "token":
+			s.add(r.DAOID, r.Scope)
+		case "source":
+			owners[source] = r.DAOID
+		case "source token":
+			s.ofSource[source] = r.Scope
+		case "delegations":
+			s.counted = append(s.counted, r.Scope)
+		}
+	}
+	for source, token := range s.ofSource {
+		s.add(owners[source], token)
+	}
+	for _, scope := range s.counted {
+		if _, space, is := strings.Cut(scope, "/"); is {
+			s.add(owners[record.SourceRef{Provider: governance.Snapshot, ID: space}], scope)
+		}
+	}
+	for _, all := range []map[string][]string{s.byDAO, s.daos} {
+		for _, of := range all {
+			slices.Sort(of)
+		}
+	}
+	return s, nil
+}
+
+func (s *delegationScopes) add(daoID, scope string) {
+	if daoID == "" || slices.Contains(s.byDAO[daoID], scope) {
+		return
+	}
+	s.byDAO[daoID] = append(s.byDAO[daoID], scope)
+	s.daos[scope] = append(s.daos[scope], daoID)
+}
+
+// delegateRow is what is held of a delegate in one scope.
+type delegateRow struct {
+	Rank            uint64
+	Scope, Delegate string
+	Power           *decimal.Decimal
+	Delegators      *uint64
+}
+
+// delegated returns the row as a part of answers. supplies are those of tokens.
+func (r *delegateRow) delegated(supplies map[string]decimal.Decimal) (power governance.DelegatedPower) {
+	power.DelegationScope = governance.ScopeOf(r.Scope)
+	if r.Power != nil {
+		power.VotingPower = new(governance.DecimalOf(*r.Power))
+		if supply := supplies[r.Scope]; supply.IsPositive() {
+			power.ShareOfSupply = new(governance.QuorumProgress(*r.Power, supply))
+		}
+	}
+	if r.Delegators != nil {
+		power.Delegators = new(governance.CountOf(*r.Delegators))
+	}
+	return power
+}
+
+// ListDelegates returns the first q.Limit delegates of a DAO after q.After. A DAO without a token or
+// a space of which something is held has none.
+func ListDelegates(ctx context.Context, w *Warehouse, q query.Delegates) ([]governance.Delegate, error) {
+	scopes, err := w.delegationScopesNow(ctx)
+	if err != nil || len(scopes.byDAO[q.DAOID]) == 0 {
+		return []governance.Delegate{}, err
+	}
+	votes, err := w.latestVotes(ctx, q.DAOID)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := w.delegatePage(ctx, q, scopes, votes)
+	if err != nil {
+		return nil, err
+	}
+	supplies, err := w.tokenSupplies(ctx, scopes.byDAO[q.DAOID])
+	if err != nil {
+		return nil, err
+	}
+	type activity struct {
+		Voter      string
+		Cast       uint64
+		LastVoteAt *governance.Timestamp
+	}
+	voters := make([]string, len(rows))
+	for i, r := range rows {
+		voters[i] = r.Delegate
+	}
+	result, err := w.queryRefs(ctx, sqlText("delegate_activity"), votes, clickhouse.Named("voters", voters), clickhouse.Named("dao", q.DAOID))
+	found, err := selectRows[activity](result, err, "read how often delegates voted")
+	byVoter := map[string]activity{}
+	for _, a := range found {
+		byVoter[a.Voter] = a
+	}
+	delegates := make([]governance.Delegate, len(rows))
+	for i, r := range rows {
+		power, of := r.delegated(supplies), byVoter[r.Delegate]
+		delegates[i] = governance.Delegate{
+			Rank: r.Rank, VoterIdentity: r.Delegate, DelegationScope: power.DelegationScope,
+			VotingPower: power.VotingPower, Delegators: power.Delegators, ShareOfSupply: power.ShareOfSupply,
+			BallotsOfLast50: governance.BallotsOfLast{Cast: governance.CountOf(of.Cast), Of: governance.CountOf(uint64(len(votes)))},
+			LastVoteAt:      of.LastVoteAt,
+		}
+	}
+	return delegates, err
+}
+
+// latestVotes returns the latest votes of a DAO that are over and of which ballots are held.
+func (w *Warehouse) latestVotes(ctx context.Context, daoID string) ([]record.RefHash, error) {
+	rows, err := w.conn.Query(ctx, sqlText("delegate_votes"), clickhouse.Named("dao", daoID), clickhouse.Named("limit", governance.LastVotes))
+	return selectRows[record.RefHash](rows, err, fmt.Sprintf("read the latest votes of %q", daoID))
+}
+
+// delegateOrders are what the orders compare; NULL where it is not known.
+func delegateOrders() map[query.DelegateOrder]string {
+	return map[query.DelegateOrder]string{
+		query.DelegatesByPower: "power", query.DelegatesByDelegators: "delegators", query.DelegatesByActivity: "cast",
+	}
+}
+
+func (w *Warehouse) delegatePage(
+	ctx context.Context, q query.Delegates, scopes delegationScopes, votes []record.RefHash,
+) ([]delegateRow, error) {
+	const inScopes = "scope IN {scopes:Array(String)}"
+	args := []any{
+		clickhouse.Named("scopes", scopes.byDAO[q.DAOID]), clickhouse.Named("counted", append([]string{}, scopes.counted...)),
+		clickhouse.Named("limit", q.Limit),
+	}
+	votesCast := ""
+	if q.Order == query.DelegatesByActivity {
+		votesCast = " GLOBAL LEFT JOIN (SELECT voter, uniqExact(proposal_ref) AS cast FROM ballots FINAL " +
+			"WHERE NOT withdrawn AND proposal_ref IN (SELECT proposal_ref FROM wanted_proposals) GROUP BY voter) AS voting ON now.delegate = voting.voter"
+	}
+	condition := "1"
+	if at := q.After; at != nil {
+		value, unknown := decimal.Zero, uint8(1)
+		if at.Value != nil {
+			read, err := decimal.NewFromString(string(*at.Value))
+			if err != nil {
+				return nil, fmt.Errorf("read a page of delegates: position: %w", err)
+			}
+			value, unknown = read.Neg(), 0
+		}
+		condition = "(isNull(descending), ifNull(descending, toDecimal256(0, 18)), delegate, scope) > " +
+			"({unknown:UInt8}, toDecimal256({value:String}, 18), {delegate:String}, {where:String})"
+		args = append(args, clickhouse.Named("unknown", unknown), clickhouse.Named("value", value.String()),
+			clickhouse.Named("delegate", at.Delegate), clickhouse.Named("where", at.Where))
+	}
+	sql := fmt.Sprintf(sqlText("delegate_page"), delegateOrders()[q.Order],
+		fmt.Sprintf(sqlText("delegate_now"), inScopes, inScopes, "1"), votesCast, condition)
+	rows, err := w.queryRefs(ctx, sql, votes, args...)
+	return selectRows[delegateRow](rows, err, "read a page of delegates")
+}
+
+// tokenSupplies returns the latest supplies of those of some tokens of which one is held.
+func (w *Warehouse) tokenSupplies(ctx context.Context, tokens []string) (map[string]decimal.Decimal, error) {
+	const sql = "SELECT toString(scope) AS scope, argMax(supply, place) AS supply FROM token_supply FINAL " +
+		"WHERE scope IN {tokens:Array(String)} AND NOT withdrawn GROUP BY scope"
+	type row struct {
+		Scope  string
+		Supply decimal.Decimal
+	}
+	result, err := w.conn.Query(ctx, sql, clickhouse.Named("tokens", tokens))
+	rows, err := selectRows[row](result, err, "read the supplies of tokens")
+	supplies := map[string]decimal.Decimal{}
+	for _, r := range rows {
+		supplies[r.Scope] = r.Supply
+	}
+	return supplies, err
+}
+
+// DelegatedPowerOf returns what a voter may vote with for others now, by DAO, token and registry.
+func DelegatedPowerOf(ctx context.Context, w *Warehouse, voter string) ([]governance.DelegatedPower, error) {
+	return share(ctx, "delegated power", voter, w.delegatedPowers)
+}
+
+// delegatedPowers is DelegatedPowerOf for several voters.
+func (w *Warehouse) delegatedPowers(ctx context.Context, voters []string) ([][]governance.DelegatedPower, error) {
+	const ofVoters = "delegate IN {voters:Array(String)}"
+	sql := fmt.Sprintf(sqlText("delegate_now"), ofVoters,
+		"(scope, delegator) GLOBAL IN (SELECT scope, delegator FROM delegations WHERE hasAny(delegates, {voters:Array(String)}))", ofVoters)
+	result, err := w.conn.Query(ctx, "SELECT scope, delegate, power, toNullable(delegators) AS delegators FROM ("+sql+")",
+		clickhouse.Named("voters", voters))
+	rows, err := selectRows[delegateRow](result, err, "read the delegated power of voters")
+	powers := make([][]governance.DelegatedPower, len(voters))
+	if err != nil || len(rows) == 0 {
+		return powers, err
+	}
+	scopes, err := w.delegationScopesNow(ctx)
+	if err != nil {
+		return nil, err
+	}
+	held := map[string]bool{}
+	for _, r := range rows {
+		held[r.Scope] = true
+	}
+	supplies, err := w.tokenSupplies(ctx, slices.Collect(maps.Keys(held)))
+	if err != nil {
+		return nil, err
+	}
+	byVoter := map[string][]governance.DelegatedPower{}
+	for _, r := range rows {
+		if !slices.Contains(scopes.counted, r.Scope) {
+			r.Delegators = nil
+		}
+		power := r.delegated(supplies)
+		for _, id := range scopes.daos[r.Scope] {
+			power.DAOID = &id
+			byVoter[r.Delegate] = append(byVoter[r.Delegate], power)
+		}
+		if len(scopes.daos[r.Scope]) == 0 {
+			byVoter[r.Delegate] = append(byVoter[r.Delegate], power)
+		}
+	}
+	for i, voter := range voters {
+		powers[i] = byVoter[voter]
+		slices.SortFunc(powers[i], func(a, b governance.DelegatedPower) int {
+			return cmp.Or(cmp.Compare(textOrEmpty(a.DAOID), textOrEmpty(b.DAOID)), cmp.Compare(a.DelegationScope.String(), b.DelegationScope.String()))
+		})
+	}
+	return powers, nil
+}
+
+// ListVoterDelegations returns the first q.Limit delegations of a voter after q.After that q selects.
+func ListVoterDelegations(ctx context.Context, w *Warehouse, q query.VoterDelegations) ([]governance.VoterDelegation, error) {
+	scopes, err := w.delegationScopesNow(ctx)
+	if err != nil {
+		return nil, err
+	}
+	args := []any{
+		clickhouse.Named("voter", string(q.Voter)), clickhouse.Named("limit", q.Limit),
+		clickhouse.Named("all", boolNumber(q.DAOID == "")), clickhouse.Named("scopes", append([]string{}, scopes.byDAO[q.DAOID]...)),
+		clickhouse.Named("given", boolNumber(q.Direction != query.DelegationsReceived)),
+		clickhouse.Named("received", boolNumber(q.Direction != query.DelegationsGiven)),
+	}
+	condition := "1"
+	if at := q.After; at != nil {
+		condition = "(-ifNull(toUnixTimestamp64Milli(since), -1), scope, delegator, delegate) > " +
+			"({since:Int64}, {where:String}, {delegator:String}, {delegate:String})"
+		args = append(args, clickhouse.Named("since", -orderedTime(at.Since)), clickhouse.Named("where", at.Where),
+			clickhouse.Named("delegator", at.Delegator), clickhouse.Named("delegate", at.Delegate))
+	}
+	type row struct {
+		Scope, Delegator, Delegate string
+		Share                      decimal.Decimal
+		Since                      *governance.Timestamp
+		SinceBlock                 uint64
+	}
+	result, err := w.conn.Query(ctx, fmt.Sprintf(sqlText("delegation_page"), condition), args...)
+	rows, err := selectRows[row](result, err, "read a page of delegations")
+	delegations := make([]governance.VoterDelegation, len(rows))
+	for i, r := range rows {
+		delegations[i] = governance.VoterDelegation{
+			DAOIDs: append([]string{}, scopes.daos[r.Scope]...), DelegationScope: governance.ScopeOf(r.Scope),
+			Delegator: r.Delegator, Delegate: r.Delegate, Share: governance.DecimalOf(r.Share),
+			Since: r.Since, SinceBlock: governance.CountOf(r.SinceBlock),
+		}
+	}
+	return delegations, err
+}

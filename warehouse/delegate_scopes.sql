@@ -1,0 +1,45 @@
+-- What says which DAO uses a token or a space, and what is held of it.
+SELECT
+    'token' AS about,
+    dao_id,
+    '' AS provider,
+    '' AS source_id,
+    arrayJoin(tokens) AS scope
+FROM daos FINAL
+
+UNION ALL
+
+SELECT
+    'source',
+    dao_id,
+    toString(provider),
+    toString(source_id),
+    ''
+FROM proposal_states FINAL
+WHERE dao_id != ''
+GROUP BY
+    dao_id,
+    provider,
+    source_id
+
+UNION ALL
+
+SELECT
+    'source token',
+    '',
+    toString(provider),
+    source_id,
+    token
+FROM sources FINAL
+WHERE token != ''
+
+UNION ALL
+
+SELECT
+    'delegations',
+    '',
+    '',
+    '',
+    toString(scope)
+FROM delegations
+GROUP BY scope

@@ -1,0 +1,343 @@
+package warehouse_test
+
+import (
+	stdcmp "cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/shopspring/decimal"
+
+	"pnyx/governance"
+	"pnyx/governance/query"
+	"pnyx/test/env"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+const (
+	tokenA   = "eip155:1:0x00000000000000000000000000000000000000aa"
+	tokenB   = "eip155:1:0x00000000000000000000000000000000000000bb"
+	registry = "eip155:1:0x00000000000000000000000000000000000000cc"
+)
+
+// delegating are records of delegations, with what they come to by a plain reading of them.
+type delegating struct {
+	records []record.Record
+	// current has the latest delegation by scope and holder, power the latest power by scope and delegate.
+	current map[[2]string]*record.Delegation
+	power   map[[2]string]*record.DelegatePower
+	// cast has the voters of each of the proposals that are over, the newest last.
+	cast []map[string]bool
+}
+
+// draw draws records at the DAO "dao" with two tokens and a registry. Statements come in any order, and
+// some are of blocks that were replaced.
+func draw(rng *rand.Rand) *delegating {
+	d := &delegating{current: map[[2]string]*record.Delegation{}, power: map[[2]string]*record.DelegatePower{}}
+	d.records = []record.Record{
+		&record.DAO{ID: "dao", Name: "DAO", Tokens: []string{tokenA}},
+		&record.Source{SourceRef: record.SourceRef{Provider: governance.Governor, ID: "g"}, Token: tokenB},
+		&record.TokenSupply{Placed: record.Placed{Scope: tokenA, Block: 1}, Supply: decimal.NewFromInt(70)},
+		&record.TokenSupply{Placed: record.Placed{Scope: tokenA, Block: 2}, Supply: decimal.NewFromInt(1000)},
+		&record.TokenSupply{Placed: record.Placed{Scope: tokenA, Block: 3, Withdrawn: true}, Supply: decimal.NewFromInt(5)},
+	}
+	voter := func() string { return fmt.Sprintf("0x%02d", rng.IntN(12)) }
+	for i := range 400 {
+		placed := record.Placed{
+			Scope: []string{tokenA, tokenB, registry + "/dao.eth"}[rng.IntN(3)], Block: uint64(1 + rng.IntN(40)), LogIndex: uint32(i),
+			BlockHash: fmt.Sprintf("0x%064x", 1+i), Withdrawn: rng.IntN(4) == 0,
+		}
+		later := func(p *record.Placed) bool {
+			return stdcmp.Or(stdcmp.Compare(placed.Block, p.Block), stdcmp.Compare(placed.LogIndex, p.LogIndex)) > 0
+		}
+		if rng.IntN(2) == 0 && !strings.HasPrefix(placed.Scope, registry) {
+			r := &record.DelegatePower{Placed: placed, Delegate: voter(), Power: decimal.New(int64(rng.IntN(5)), -1)}
+			key := [2]string{placed.Scope, r.Delegate}
+			if before := d.power[key]; !placed.Withdrawn && (before == nil || later(&before.Placed)) {
+				d.power[key] = r
+			}
+			d.records = append(d.records, r)
+			continue
+		}
+		r := &record.Delegation{Placed: placed, Delegator: fmt.Sprintf("0xf%02d", rng.IntN(20))}
+		for range rng.IntN(3) {
+			if v := voter(); !slices.Contains(r.Delegates, v) {
+				r.Delegates = append(r.Delegates, v)
+			}
+		}
+		if len(r.Delegates) > 1 {
+			r.Shares = []decimal.Decimal{decimal.RequireFromString("0.25"), decimal.RequireFromString("0.75")}
+		}
+		key := [2]string{placed.Scope, r.Delegator}
+		if before := d.current[key]; !placed.Withdrawn && (before == nil || later(&before.Placed)) {
+			d.current[key] = r
+		}
+		d.records = append(d.records, r)
+	}
+	rng.Shuffle(len(d.records), func(i, j int) { d.records[i], d.records[j] = d.records[j], d.records[i] })
+	for i := range governance.LastVotes + 5 {
+		d.cast = append(d.cast, map[string]bool{})
+		for range rng.IntN(4) {
+			v := voter()
+			b := ballot(fmt.Sprintf("p%03d", i), v, "v"+v, "1", "1", at(fmt.Sprintf("2026-01-01T%02d:%02d:00Z", i/60, i%60)))
+			d.records, d.cast[i][v] = append(d.records, b), true
+		}
+	}
+	return d
+}
+
+// publish writes the records and states of the proposals.
+func (d *delegating) publish(t *testing.T, w *warehouse.Warehouse) {
+	t.Helper()
+	appendAll(t, w, d.records...)
+	var states []warehouse.ProposalState
+	for i, cast := range d.cast {
+		states = append(states, warehouse.ProposalState{
+			Ref: ref(fmt.Sprintf("p%03d", i)).Hash(), Key: governance.ProposalKey(fmt.Sprintf("p1_%03d", i)), Power: decimal.Zero, Revision: 1,
+			Identity: governance.Identity{DAOID: "dao", Provider: governance.Snapshot}, SourceID: "dao.eth", Lifecycle: governance.Closed,
+			Votes: uint64(len(cast)), EndAt: at(fmt.Sprintf("2026-02-01T%02d:%02d:00Z", i/60, i%60)),
+		})
+	}
+	states = append(states, warehouse.ProposalState{
+		Ref: ref("of the Governor").Hash(), Key: "p1_g", Power: decimal.Zero, Revision: 1,
+		Identity: governance.Identity{DAOID: "dao", Provider: governance.Governor}, SourceID: "g", Lifecycle: governance.Pending,
+	})
+	if err := w.WriteProposalStates(t.Context(), states); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ranking is the whole ranking by a plain count.
+func (d *delegating) ranking(order query.DelegateOrder) []governance.Delegate {
+	rows := map[[2]string]*governance.Delegate{}
+	row := func(scope, delegate string) *governance.Delegate {
+		key := [2]string{scope, delegate}
+		if rows[key] == nil {
+			rows[key] = &governance.Delegate{VoterIdentity: delegate, DelegationScope: governance.ScopeOf(scope), Delegators: new(governance.Decimal("0"))}
+		}
+		return rows[key]
+	}
+	for key, p := range d.power {
+		r := row(key[0], key[1])
+		r.VotingPower = new(governance.DecimalOf(p.Power))
+		if key[0] == tokenA {
+			r.ShareOfSupply = new(governance.DecimalOf(p.Power.Shift(-3)))
+		}
+	}
+	for key, c := range d.current {
+		for _, delegate := range c.Delegates {
+			r := row(key[0], delegate)
+			r.Delegators = new(governance.DecimalOf(decimal.RequireFromString(string(*r.Delegators)).Add(decimal.NewFromInt(1))))
+		}
+	}
+	var all []governance.Delegate
+	value := func(r governance.Delegate) decimal.Decimal {
+		of := r.VotingPower
+		switch order {
+		case query.DelegatesByDelegators:
+			of = r.Delegators
+		case query.DelegatesByActivity:
+			of = &r.BallotsOfLast50.Cast
+		case query.DelegatesByPower:
+		}
+		if of == nil {
+			return decimal.NewFromInt(-1)
+		}
+		return decimal.RequireFromString(string(*of))
+	}
+	var voted []int // proposals with a ballot
+	for i, cast := range d.cast {
+		if len(cast) > 0 {
+			voted = append(voted, i)
+		}
+	}
+	for _, r := range rows {
+		if (r.VotingPower == nil || *r.VotingPower == "0") && *r.Delegators == "0" {
+			continue
+		}
+		var cast uint64
+		last := voted[max(0, len(voted)-governance.LastVotes):]
+		for _, i := range voted {
+			if d.cast[i][r.VoterIdentity] {
+				r.LastVoteAt = at(fmt.Sprintf("2026-01-01T%02d:%02d:00Z", i/60, i%60))
+				if slices.Contains(last, i) {
+					cast++
+				}
+			}
+		}
+		r.BallotsOfLast50 = governance.BallotsOfLast{Cast: governance.CountOf(cast), Of: governance.CountOf(uint64(len(last)))}
+		all = append(all, *r)
+	}
+	slices.SortFunc(all, func(a, b governance.Delegate) int {
+		return stdcmp.Or(value(b).Cmp(value(a)), stdcmp.Compare(a.VoterIdentity, b.VoterIdentity), stdcmp.Compare(a.DelegationScope.String(), b.DelegationScope.String()))
+	})
+	for i := range all {
+		all[i].Rank = uint64(i + 1)
+	}
+	return all
+}
+
+func TestARankingOfDelegatesIsAPlainCount(t *testing.T) {
+	t.Parallel()
+	env.SkipShort(t, "an engine")
+	for seed := range uint64(3) {
+		w := open(t)
+		d := draw(rand.New(rand.NewPCG(seed, 43)))
+		d.publish(t, w)
+		for _, order := range []query.DelegateOrder{query.DelegatesByPower, query.DelegatesByDelegators, query.DelegatesByActivity} {
+			q := query.Delegates{DAOID: "dao", Order: order}
+			q.Limit = 7
+			var got []governance.Delegate
+			for {
+				page, err := warehouse.ListDelegates(t.Context(), w, q)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got = append(got, page...); len(page) < q.Limit {
+					break
+				}
+				q.After = new(q.PositionOf(page[len(page)-1]))
+			}
+			if diff := cmp.Diff(d.ranking(order), got); diff != "" {
+				t.Errorf("seed %d by %s (-want +got):\n%s", seed, order, diff)
+			}
+		}
+		d.wantDelegations(t, w)
+	}
+}
+
+// wantDelegations compares what applies to each voter with a plain reading.
+func (d *delegating) wantDelegations(t *testing.T, w *warehouse.Warehouse) {
+	t.Helper()
+	for _, voter := range []string{"0x03", "0xf04", "0xnone"} {
+		var want []string
+		for key, c := range d.current {
+			for i, delegate := range c.Delegates {
+				share := "1"
+				if len(c.Shares) > 0 {
+					share = c.Shares[i].String()
+				}
+				if c.Delegator == voter || delegate == voter {
+					want = append(want, fmt.Sprint(key[0], " ", c.Delegator, " ", delegate, " ", share, " ", c.Block))
+				}
+			}
+		}
+		var got []string
+		q := query.VoterDelegations{Voter: query.Voter(voter), DAOID: "dao"}
+		q.Limit = 4
+		for {
+			page, err := warehouse.ListVoterDelegations(t.Context(), w, q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, row := range page {
+				got = append(got, fmt.Sprint(row.DelegationScope.String(), " ", row.Delegator, " ", row.Delegate, " ", row.Share, " ", row.SinceBlock))
+			}
+			if len(page) < q.Limit {
+				break
+			}
+			q.After = new(q.PositionOf(page[len(page)-1]))
+		}
+		slices.Sort(want)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", voter, diff)
+		}
+	}
+	powers, err := warehouse.DelegatedPowerOf(t.Context(), w, "0x03")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]governance.DelegatedPower{}
+	for _, p := range powers {
+		got[p.DelegationScope.String()] = p
+	}
+	for _, want := range d.ranking(query.DelegatesByPower) {
+		if want.VoterIdentity != "0x03" {
+			continue
+		}
+		p := got[want.DelegationScope.String()]
+		delete(got, want.DelegationScope.String())
+		if p.DAOID == nil || *p.DAOID != "dao" || cmp.Diff(want.VotingPower, p.VotingPower)+cmp.Diff(want.Delegators, p.Delegators)+cmp.Diff(want.ShareOfSupply, p.ShareOfSupply) != "" {
+			t.Errorf("got %+v, want %+v", p, want)
+		}
+	}
+	if len(got) > 0 {
+		t.Errorf("also got %+v", got)
+	}
+}
+
+func TestDelegationsAreWrittenOnce(t *testing.T) {
+	t.Parallel()
+	env.SkipShort(t, "an engine")
+	w := open(t)
+	d := draw(rand.New(rand.NewPCG(1, 1)))
+	var placed []record.Record
+	for _, r := range d.records {
+		if r.Kind() == record.KindDelegation || r.Kind() == record.KindDelegatePower || r.Kind() == record.KindTokenSupply {
+			placed = append(placed, r)
+		}
+	}
+	count := uint64(len(placed))
+	if got, want := appendAll(t, w, placed...), (warehouse.Counts{New: count}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	if got, want := appendAll(t, w, placed...), (warehouse.Counts{Unchanged: count}); got != want {
+		t.Errorf("again got %+v, want %+v", got, want)
+	}
+}
+
+func TestADAOWithoutTokensHasNoDelegates(t *testing.T) {
+	t.Parallel()
+	env.SkipShort(t, "an engine")
+	w := open(t)
+	appendAll(t, w, &record.Delegation{Placed: record.Placed{Scope: tokenA, Block: 1}, Delegator: "0x1", Delegates: []string{"0x2"}})
+	q := query.Delegates{DAOID: "dao", Order: query.DelegatesByPower}
+	q.Limit = 1
+	if got, err := warehouse.ListDelegates(t.Context(), w, q); err != nil || len(got) != 0 {
+		t.Errorf("got %v and %v, want none", got, err)
+	}
+	powers, err := warehouse.DelegatedPowerOf(t.Context(), w, "0x2")
+	if err != nil || len(powers) != 1 || powers[0].DAOID != nil || powers[0].VotingPower != nil || *powers[0].Delegators != "1" {
+		t.Errorf("got %+v and %v, want one delegator in no DAO", powers, err)
+	}
+}
+
+func TestAnalystsReadDelegations(t *testing.T) {
+	t.Parallel()
+	env.SkipShort(t, "an engine")
+	instance := env.SharedEngine(t)
+	database := env.MigratedDatabase(t, instance)
+	conn := env.ConnectWarehouse(t, instance.URL(database))
+	w := openAt(t, warehouse.Options{URL: instance.URL(database)})
+	d := draw(rand.New(rand.NewPCG(9, 43)))
+	d.publish(t, w)
+	var want []string
+	for key, c := range d.current {
+		for i, delegate := range c.Delegates {
+			share := "1"
+			if len(c.Shares) > 0 {
+				share = c.Shares[i].String()
+			}
+			want = append(want, fmt.Sprint("dao ", key[0], " ", key[1], " ", delegate, " ", share))
+		}
+	}
+	for key, p := range d.power {
+		want = append(want, fmt.Sprint("dao ", key[0], " ", key[1], " has ", p.Power))
+	}
+	want = append(want, "dao "+tokenA+" of 1000")
+	views := warehouse.ViewsDatabase(database)
+	got := env.Column(t, conn, fmt.Sprintf(`SELECT concat(dao_id, ' ', scope, ' ', said) FROM %[1]s.dao_scopes INNER JOIN (
+		SELECT scope, concat(delegator_identity, ' ', assumeNotNull(delegate_identity), ' ', toString(assumeNotNull(share))) AS said
+		FROM %[1]s.delegations WHERE is_current AND delegate_identity IS NOT NULL
+		UNION ALL SELECT scope, concat(delegate_identity, ' has ', toString(voting_power)) FROM %[1]s.delegate_power WHERE is_current
+		UNION ALL SELECT scope, concat('of ', toString(supply)) FROM %[1]s.token_supply WHERE is_current) AS held USING (scope)`, views))
+	slices.Sort(want)
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("views (-want +got):\n%s", diff)
+	}
+}

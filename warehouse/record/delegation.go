@@ -1,0 +1,92 @@
+package record
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"strings"
+
+	"github.com/shopspring/decimal"
+
+	"pnyx/governance"
+)
+
+// MaxDelegates bounds the delegates among whom a holder splits.
+const MaxDelegates = 1000
+
+// Placed is where and when something about a token or a registry was stated.
+type Placed struct {
+	// Scope is where the statement applies: a token, eip155:<chain>:<address>, or a space of a
+	// registry of delegations, eip155:<chain>:<address>/<space>. An empty space is every space.
+	Scope string
+	// Block and LogIndex order the statements of a scope.
+	Block    uint64
+	LogIndex uint32
+	// BlockHash is 32 bytes in hexadecimal; empty for a file.
+	BlockHash string
+	// At is the time of the block; nil where it is not stated.
+	At *governance.Timestamp
+	// Withdrawn is true if the block was replaced by another, or upstream has taken the statement back.
+	Withdrawn bool
+}
+
+// placeBytes is the length of a place: block, log index, and the beginning of the block's hash.
+const placeBytes = 20
+
+// place returns the place as a key. It is ordered as the chain is, and a log of a block that was
+// replaced has another place than the one that stands.
+func (p *Placed) place() string {
+	key := binary.BigEndian.AppendUint64(make([]byte, 0, placeBytes), p.Block)
+	key = binary.BigEndian.AppendUint32(key, p.LogIndex)
+	hash, err := hex.DecodeString(strings.TrimPrefix(p.BlockHash, "0x"))
+	if err != nil || len(hash) < placeBytes-len(key) {
+		hash = make([]byte, placeBytes)
+	}
+	return string(append(key, hash[:placeBytes-len(key)]...))
+}
+
+// Delegation is to whom a holder delegates from a block on: all of it, so that the latest one of
+// a holder is what applies.
+type Delegation struct {
+	Placed
+	// Delegator is the holder.
+	Delegator string
+	// Delegates are those who vote for the holder; none where the delegation ends.
+	Delegates []string
+	// Shares are the parts of the delegates, which add up to at most 1; empty for a single delegate
+	// with everything.
+	Shares []decimal.Decimal
+}
+
+// Kind returns KindDelegation.
+func (*Delegation) Kind() Kind { return KindDelegation }
+
+// Key returns the scope, the holder and the place.
+func (d *Delegation) Key() Key { return Key{d.Scope, d.Delegator, d.place()} }
+
+// DelegatePower is the voting power of a delegate from a block on, as the token states it.
+type DelegatePower struct {
+	Placed
+	// Delegate is who votes with the power.
+	Delegate string
+	// Power is in whole tokens.
+	Power decimal.Decimal
+}
+
+// Kind returns KindDelegatePower.
+func (*DelegatePower) Kind() Kind { return KindDelegatePower }
+
+// Key returns the token, the delegate and the place.
+func (d *DelegatePower) Key() Key { return Key{d.Scope, d.Delegate, d.place()} }
+
+// TokenSupply is the supply of a token from a block on.
+type TokenSupply struct {
+	Placed
+	// Supply is in whole tokens.
+	Supply decimal.Decimal
+}
+
+// Kind returns KindTokenSupply.
+func (*TokenSupply) Kind() Kind { return KindTokenSupply }
+
+// Key returns the token and the place.
+func (s *TokenSupply) Key() Key { return Key{s.Scope, s.place()} }

@@ -1,0 +1,111 @@
+package feed
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"pnyx/governance"
+	"pnyx/governance/rules"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+	"pnyx/worker/dossier"
+)
+
+// isUndecided reports whether what the proposal executes can still be stopped: by a vote, or while it
+// is queued.
+func (p proposal) isUndecided() bool {
+	return !p.isLeftOut() && (p.state.Lifecycle != governance.Closed || p.isQueued())
+}
+
+func (p proposal) isQueued() bool {
+	return p.record.State == "queued" && p.state.Outcome == governance.Passed
+}
+
+// readEffects adds what the actions of proposals come to, and the findings about them.
+func (b *Builder) readEffects(ctx context.Context, proposals []proposal) error {
+	records := make([]warehouse.Proposal, len(proposals))
+	for i, p := range proposals {
+		records[i] = p.record
+	}
+	actions, err := b.Warehouse.Actions(ctx, records)
+	if err != nil {
+		return err
+	}
+	for i := range proposals {
+		p := &proposals[i]
+		f := dossier.Facts{Proposal: p.record, Actions: actions[p.record.Ref]}
+		f.Detail.StartAt = p.state.StartAt
+		if p.isLeftOut() || len(f.Actions) == 0 && !p.isUndecided() {
+			continue
+		}
+		if len(f.Actions) > 0 {
+			if f.Topics, err = b.Warehouse.TopicsOf(ctx, p.record.Ref); err != nil {
+				return err
+			}
+			stated := governance.FirstKnown(p.record.CreatedAt, p.record.StartAt)
+			if f.Before, err = b.Warehouse.EarlierActions(ctx, p.state.Identity.DAOID, stated, f.Concerned()); err != nil {
+				return err
+			}
+		}
+		effects, findings := dossier.OnActions(f)
+		if p.isUndecided() {
+			p.findings = findings
+		}
+		if p.effects, err = storedEffects(effects, findings); err != nil || len(f.Actions) == 0 {
+			p.effects = warehouse.ProposalEffects{}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// storedEffects returns effects and findings as they are stored.
+func storedEffects(effects governance.DossierEffects, findings []governance.Finding) (stored warehouse.ProposalEffects, err error) {
+	var list []any
+	for _, transfer := range effects.Transfers {
+		list = append(list, transfer)
+	}
+	for _, permission := range effects.Permissions {
+		list = append(list, permission)
+	}
+	for _, setting := range effects.Settings {
+		list = append(list, setting)
+	}
+	encode := func(list any, n int) (text []byte) {
+		if n > 0 && err == nil {
+			text, err = json.Marshal(list)
+		}
+		return text
+	}
+	stored.Effects, stored.Findings = string(encode(list, len(list))), string(encode(findings, len(findings)))
+	if err != nil {
+		return stored, fmt.Errorf("encode effects: %w", err)
+	}
+	return stored, nil
+}
+
+// addFindings adds to the facts what a signal about the findings needs.
+func (p proposal) addFindings(f *rules.VoteFacts) {
+	if len(p.findings) == 0 {
+		return
+	}
+	f.Findings, f.ActUntil, f.ActionsAt = p.findings, p.record.EndAt, p.record.ObservedAt
+	if stated := governance.FirstKnown(p.record.CreatedAt, p.record.StartAt); stated != nil {
+		f.ActionsAt = *stated
+	}
+	if p.isQueued() {
+		f.ActUntil = nil
+	}
+	for _, m := range p.record.Milestones {
+		switch {
+		case m.At == nil:
+		case m.Type == record.ActionsChangedMilestone:
+			f.ActionsAt = max(f.ActionsAt, *m.At)
+		case m.Type == record.ExecutableMilestone && p.isQueued():
+			f.ActUntil = m.At
+		}
+	}
+}
