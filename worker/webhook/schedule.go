@@ -36,7 +36,7 @@ func pauseAfter(failures uint32) time.Duration {
 func askedPause(text string, now time.Time) time.Duration {
 	text = strings.TrimSpace(text)
 	if seconds, err := strconv.ParseUint(text, 10, 64); err == nil {
-		return max(minAsked, time.Duration(min(seconds, uint64(maxAsked/time.Second)))*time.Second) //nolint:gosec // at most a day
+		return max(minAsked, time.Duration(min(seconds, uint64(maxAsked/time.Second)))*time.Second)
 	}
 	if at, err := http.ParseTime(text); err == nil {
 		return min(max(at.Sub(now), minAsked), maxAsked)
