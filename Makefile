@@ -212,6 +212,25 @@ lint: weight ## Run the linters
 weight: ## Count code, tests, documents and methods, and hold them against test/weight/budget.txt
 	@test/weight/weight.sh
 
+GORELEASER := $(shell $(GO) env GOPATH)/bin/goreleaser
+CYCLONEDX := $(shell $(GO) env GOPATH)/bin/cyclonedx-gomod
+
+# A commit with a tag is that version, another one a snapshot, which is not published.
+.PHONY: release
+release: ## Build archives, checksums and SBOMs into dist, and images where Docker is at hand (PUBLISH=1 publishes a tag)
+	@[ -x $(GORELEASER) ] || { echo "building GoReleaser: the first time takes minutes"; GOFLAGS= $(GO) install github.com/goreleaser/goreleaser/v2@v2.15.1; }
+	@[ -x $(CYCLONEDX) ] || GOFLAGS= $(GO) install github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0
+	@PATH="$$($(GO) env GOPATH)/bin:$$PATH" $(GORELEASER) release --clean \
+	  $(if $(PUBLISH),,$$(git describe --exact-match --tags >/dev/null 2>&1 && echo --skip=publish || echo --snapshot))
+	@if docker info >/dev/null 2>&1; then for target in "" edge; do \
+	  docker build $${target:+--target $$target} --build-arg VERSION=$(VERSION) --build-arg COMMIT=$(COMMIT) \
+	    -t pnyx$${target:+-$$target}:$(VERSION:v%=%) . || exit 1; done; \
+	  else echo "no Docker: the images pnyx and pnyx-edge are skipped"; fi
+
+.PHONY: test-release
+test-release: engine release ## Install the archive of this platform in an empty root, and start it there
+	@PNYX_TEST_RELEASE=$(CURDIR)/dist PNYX_TEST_REQUIRE_ENGINE=1 $(GO) test -count=1 -v -run TestAReleaseAnswersFromAnEmptyRoot ./test/e2e
+
 .PHONY: alerts-check
 alerts-check: ## Check the alert rules and try each of them (needs promtool, of Debian's prometheus)
 	@command -v promtool >/dev/null || { echo "no promtool: apt-get install prometheus"; exit 1; }

@@ -63,10 +63,11 @@ func Run(ctx context.Context, o Options, stdout, stderr io.Writer) error {
 	cmd := exec.Command(path, "-p", o.Dir, "-e", "stderr", "-c", file) //nolint:gosec,noctx // stopped by wait
 	cmd.Stdout, cmd.Stderr = stdout, stderr
 	// A process group of its own keeps Ctrl-C in a terminal from nginx, which wait stops.
-	// Pdeathsig stops it if this process dies; the kernel ties that to the starting thread.
+	// The kernel ties what ends it with this process to the starting thread.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	endWithParent(cmd.SysProcAttr)
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start nginx: %w", err)
 	}
