@@ -29,15 +29,15 @@ func (a *API) hintOf(ctx context.Context, r *request, found answer) (string, err
 	if rows.Kind() != reflect.Slice || rows.Len() > 0 {
 		return "", nil
 	}
-	hint, err := a.hintOfDAO(ctx, r.daoFilter())
+	hint, err := hintOfDAO(ctx, a, r.daoFilter())
 	if q, is := r.params.(*query.Resolve); is && hint == "" && err == nil {
-		return a.hintOfResolve(ctx, *q), nil
+		return hintOfResolve(ctx, a, *q), nil
 	}
 	return hint, err
 }
 
 // hintOfDAO names the DAO that is nearest to one that does not exist.
-func (a *API) hintOfDAO(ctx context.Context, daoID string) (string, error) {
+func hintOfDAO(ctx context.Context, a *API, daoID string) (string, error) {
 	if daoID == "" {
 		return "", nil
 	}
@@ -54,7 +54,7 @@ func (a *API) hintOfDAO(ctx context.Context, daoID string) (string, error) {
 
 // hintOfResolve says what is near a text that no proposal matches: of those that have its longest
 // words in their titles the most similar. It leaves that out where the list cannot be read.
-func (a *API) hintOfResolve(ctx context.Context, q query.Resolve) string {
+func hintOfResolve(ctx context.Context, a *API, q query.Resolve) string {
 	text := governance.NormalizeTitle(q.Title)
 	if text == "" {
 		return "no proposal is known by that; a part of its title finds it with title"

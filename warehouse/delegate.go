@@ -289,7 +289,7 @@ func ListVoterDelegations(ctx context.Context, w *Warehouse, q query.VoterDelega
 		Since                      *governance.Timestamp
 		SinceBlock                 uint64
 	}
-	result, err := w.conn.Query(ctx, fmt.Sprintf(sqlText("delegation_page"), condition), args...)
+	result, err := w.conn.Query(ctx, fmt.Sprintf(sqlText("delegate_delegations"), condition), args...)
 	rows, err := selectRows[row](result, err, "read a page of delegations")
 	delegations := make([]governance.VoterDelegation, len(rows))
 	for i, r := range rows {

@@ -81,7 +81,7 @@ func insertFollowRejects(ctx context.Context, w *Warehouse, rejects []FollowReje
 func (w *Warehouse) ResolveFollowRejects(ctx context.Context, upstream string, items []FollowReject, at time.Time) error {
 	read, err := externalTable("read_items", items,
 		func(r FollowReject) []any { return []any{r.SourceID, record.Clip(r.ItemID, MaxRejectID)} }, textColumn("source_id"), textColumn("item_id"))
-	rows, err := w.queryWith(ctx, read, err, sqlText("follow_rejects_open"), upstream, at.UnixMilli())
+	rows, err := w.queryWith(ctx, read, err, sqlText("follow_reject_open"), upstream, at.UnixMilli())
 	resolved, err := selectRows[FollowReject](rows, err, "read rejected items")
 	if err != nil || len(resolved) == 0 {
 		return err

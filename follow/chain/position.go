@@ -80,7 +80,7 @@ func (c *Chain) begin(ctx context.Context) error {
 			return err
 		}
 	}
-	c.addTokens()
+	tokens{c}.addTokens()
 	for _, g := range c.governors[len(c.Governors):] {
 		if err := c.probe(ctx, g); err != nil {
 			return err

@@ -73,9 +73,12 @@ func statementTopics() (topics []string) {
 	return topics
 }
 
+// tokens are the tokens and registries of a chain, which state who delegates to whom.
+type tokens struct{ *Chain }
+
 // addTokens adds the tokens of the Governors, further ones, and registries to what is followed. They
 // come after the Governors.
-func (c *Chain) addTokens() {
+func (c tokens) addTokens() {
 	c.governors = c.governors[:len(c.Options.Governors)]
 	if !c.Delegations {
 		return
@@ -96,7 +99,7 @@ func (c *Chain) addTokens() {
 	}
 }
 
-func (c *Chain) addDelegating(address string, of *delegating) {
+func (c tokens) addDelegating(address string, of *delegating) {
 	address = strings.ToLower(address)
 	if address == "" || c.delegatingAt(address) != nil {
 		return
@@ -108,7 +111,7 @@ func (c *Chain) addDelegating(address string, of *delegating) {
 }
 
 // delegatingAt returns the token or registry at an address; nil for none.
-func (c *Chain) delegatingAt(address string) *governor {
+func (c tokens) delegatingAt(address string) *governor {
 	for _, g := range c.governors {
 		if g.delegating != nil && g.address == address {
 			return g
@@ -127,7 +130,7 @@ func (c *Chain) backfillCursor(g *governor) warehouse.FollowCursor {
 
 // statementRows returns the logs of tokens and registries as rows. Their key has the topic of the event
 // in place of a proposal.
-func (c *Chain) statementRows(logs []chainLog) (rows []warehouse.ChainLog) {
+func (c tokens) statementRows(logs []chainLog) (rows []warehouse.ChainLog) {
 	for _, l := range logs {
 		if !c.isStatement(l) {
 			continue
@@ -141,13 +144,13 @@ func (c *Chain) statementRows(logs []chainLog) (rows []warehouse.ChainLog) {
 	return rows
 }
 
-func (c *Chain) isStatement(l chainLog) bool {
+func (c tokens) isStatement(l chainLog) bool {
 	return statements()[l.Topics[0]] != 0 && c.delegatingAt(strings.ToLower(l.Address)) != nil
 }
 
 // withdrawnStatements returns those of held logs that are withdrawn and of tokens or registries: a write
 // that withdrew them may have been interrupted before their records.
-func (c *Chain) withdrawnStatements(held []warehouse.ChainLog) (rows []warehouse.ChainLog) {
+func (c tokens) withdrawnStatements(held []warehouse.ChainLog) (rows []warehouse.ChainLog) {
 	for _, l := range held {
 		if l.Withdrawn && c.delegatingAt(l.Governor) != nil {
 			rows = append(rows, l)
@@ -158,7 +161,7 @@ func (c *Chain) withdrawnStatements(held []warehouse.ChainLog) (rows []warehouse
 
 // statementRecords returns what rows state. The record of a log of a replaced block is withdrawn; it has
 // another key than that of the block that stands. What cannot be read is kept as rejected.
-func (c *Chain) statementRecords(rows []warehouse.ChainLog) (records []record.Record) {
+func (c tokens) statementRecords(rows []warehouse.ChainLog) (records []record.Record) {
 	for _, l := range rows {
 		g := c.delegatingAt(l.Governor)
 		if g == nil {
@@ -274,7 +277,7 @@ func spaceOf(id string) (string, error) {
 }
 
 // readSupplies asks each token for its supply as of the final block, and writes those that changed.
-func (c *Chain) readSupplies(ctx context.Context) error {
+func (c tokens) readSupplies(ctx context.Context) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
 	final := c.at().final

@@ -47,7 +47,7 @@ func (c *Chain) write(ctx context.Context, ch change, cursors ...warehouse.Follo
 	if len(cursors) > 0 {
 		cursors[0].Withdrawn += uint64(len(ch.stale))
 	}
-	stated := c.statementRows(slices.Concat(ch.logs, ch.again))
+	stated := tokens{c}.statementRows(slices.Concat(ch.logs, ch.again))
 	for _, l := range stated {
 		if l.BlockNumber > ch.final { // a final one needs no other trace than its record
 			rows = append(rows, l)
@@ -57,7 +57,7 @@ func (c *Chain) write(ctx context.Context, ch change, cursors ...warehouse.Follo
 		l.Withdrawn = true
 		rows = append(rows, l)
 	}
-	stated = append(stated, c.withdrawnStatements(append(rows, ch.withdrawn...))...)
+	stated = append(stated, tokens{c}.withdrawnStatements(append(rows, ch.withdrawn...))...)
 	if err := c.journal.Warehouse.WriteChainLogs(ctx, rows); err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (c *Chain) write(ctx context.Context, ch change, cursors ...warehouse.Follo
 	if err != nil {
 		return err
 	}
-	records = append(records, c.statementRecords(stated)...)
+	records = append(records, tokens{c}.statementRecords(stated)...)
 	if _, err := c.journal.Commit(ctx, records, cursors...); err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (g *governor) keeps(l chainLog, e event) bool {
 
 // isKept reports whether a log is stored for any Governor.
 func (c *Chain) isKept(l chainLog) bool {
-	if c.isStatement(l) {
+	if (tokens{c}).isStatement(l) {
 		return true
 	}
 	e, _ := parse(l.Topics, l.Data) // what is not read is kept, too
