@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -29,15 +30,15 @@ func (a *API) hintOf(ctx context.Context, r *request, found answer) (string, err
 	if rows.Kind() != reflect.Slice || rows.Len() > 0 {
 		return "", nil
 	}
-	hint, err := a.hintOfDAO(ctx, r.daoFilter())
+	hint, err := hintOfDAO(ctx, a, r.daoFilter())
 	if q, is := r.params.(*query.Resolve); is && hint == "" && err == nil {
-		return a.hintOfResolve(ctx, *q), nil
+		return hintOfResolve(ctx, a, *q), nil
 	}
 	return hint, err
 }
 
 // hintOfDAO names the DAO that is nearest to one that does not exist.
-func (a *API) hintOfDAO(ctx context.Context, daoID string) (string, error) {
+func hintOfDAO(ctx context.Context, a *API, daoID string) (string, error) {
 	if daoID == "" {
 		return "", nil
 	}
@@ -53,8 +54,10 @@ func (a *API) hintOfDAO(ctx context.Context, daoID string) (string, error) {
 }
 
 // hintOfResolve says what is near a text that no proposal matches: of those that have its longest
-// words in their titles the most similar. It leaves that out where the list cannot be read.
-func (a *API) hintOfResolve(ctx context.Context, q query.Resolve) string {
+// words in their titles the most similar. It leaves that out where the list is not read in nearWait.
+func hintOfResolve(ctx context.Context, a *API, q query.Resolve) string {
+	ctx, cancel := context.WithTimeout(ctx, nearWait)
+	defer cancel()
 	text := governance.NormalizeTitle(q.Title)
 	if text == "" {
 		return "no proposal is known by that; a part of its title finds it with title"
@@ -82,8 +85,11 @@ func (a *API) hintOfResolve(ctx context.Context, q query.Resolve) string {
 	return "no proposal has that in its title, nor one of its longest words; give another part of it"
 }
 
-// maxNearWords bounds the words that a hint is looked for by.
-const maxNearWords = 2
+const (
+	// maxNearWords bounds the words that a hint is looked for by, and nearWait how long.
+	maxNearWords = 2
+	nearWait     = 400 * time.Millisecond
+)
 
 // nearestTitle returns the proposal whose title is most similar to a normalized text; nil for none.
 func nearestTitle(text string, rows []cache.ProposalRow) (best *governance.ProposalListItem) {
