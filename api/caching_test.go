@@ -79,6 +79,7 @@ func (t *node) publishEverything(revision uint64) {
 			Paging: firstPage[query.ProposalPosition](),
 		}, listedRows()},
 		{query.Resolve{Title: "deploy v4"}.Canonical(), []governance.ProposalCandidate{}},
+		{nearProposals("deploy"), []cache.ProposalRow{}},
 		{query.Ballots{
 			Proposal: countedKey, Order: query.BallotsByPower, Paging: firstPage[query.BallotPosition](),
 		}, []governance.Ballot{}},

@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -53,8 +54,10 @@ func hintOfDAO(ctx context.Context, a *API, daoID string) (string, error) {
 }
 
 // hintOfResolve says what is near a text that no proposal matches: of those that have its longest
-// words in their titles the most similar. It leaves that out where the list cannot be read.
+// words in their titles the most similar. It leaves that out where the list is not read in nearWait.
 func hintOfResolve(ctx context.Context, a *API, q query.Resolve) string {
+	ctx, cancel := context.WithTimeout(ctx, nearWait)
+	defer cancel()
 	text := governance.NormalizeTitle(q.Title)
 	if text == "" {
 		return "no proposal is known by that; a part of its title finds it with title"
@@ -82,8 +85,11 @@ func hintOfResolve(ctx context.Context, a *API, q query.Resolve) string {
 	return "no proposal has that in its title, nor one of its longest words; give another part of it"
 }
 
-// maxNearWords bounds the words that a hint is looked for by.
-const maxNearWords = 2
+const (
+	// maxNearWords bounds the words that a hint is looked for by, and nearWait how long.
+	maxNearWords = 2
+	nearWait     = 400 * time.Millisecond
+)
 
 // nearestTitle returns the proposal whose title is most similar to a normalized text; nil for none.
 func nearestTitle(text string, rows []cache.ProposalRow) (best *governance.ProposalListItem) {

@@ -55,16 +55,17 @@ func NewChangeLog(w *Warehouse) ChangeLog { return ChangeLog{w} }
 
 // Append adds rows to an epoch.
 func (l ChangeLog) Append(ctx context.Context, epoch uint64, rows []LoggedChange) error {
-	return insertRows(ctx, l.w, sqlText("change_log_insert"), "write changes", rows, func(insert driver.Batch, c LoggedChange) error {
-		var revision uint64
-		if c.Revision != "" { // a mark of a beginning has none
-			var err error
-			if revision, err = strconv.ParseUint(string(c.Revision), 10, 64); err != nil {
-				return err
+	return insertRows(ctx, l.w,
+		"INSERT INTO changes (epoch, at_ms, number, kind, key, dao_id, changed_at, revision)", "write changes", rows, func(insert driver.Batch, c LoggedChange) error {
+			var revision uint64
+			if c.Revision != "" { // a mark of a beginning has none
+				var err error
+				if revision, err = strconv.ParseUint(string(c.Revision), 10, 64); err != nil {
+					return err
+				}
 			}
-		}
-		return insert.Append(epoch, c.AtMs, c.Number, string(c.Kind), c.Key, c.DAOID, c.ChangedAt.Time(), revision)
-	})
+			return insert.Append(epoch, c.AtMs, c.Number, string(c.Kind), c.Key, c.DAOID, c.ChangedAt.Time(), revision)
+		})
 }
 
 // Read calls yield with the rows of an epoch after a place, in their order.
@@ -77,7 +78,8 @@ func (l ChangeLog) Read(ctx context.Context, epoch, atMs, number uint64, yield f
 // Beginning returns the place after which an epoch has at most so many rows; zero when it has no
 // more than that.
 func (l ChangeLog) Beginning(ctx context.Context, epoch uint64, rows int) (atMs, number uint64, err error) {
-	result, err := l.w.conn.Query(ctx, sqlText("change_log_beginning"),
+	result, err := l.w.conn.Query(ctx,
+		"SELECT at_ms, number FROM changes WHERE epoch = {epoch:UInt64} ORDER BY at_ms DESC, number DESC LIMIT 1 OFFSET {rows:UInt64}",
 		clickhouse.Named("epoch", epoch), clickhouse.Named("rows", rows))
 	found, err := selectRows[LoggedChange](result, err, "find the beginning of the changes")
 	if err != nil || len(found) == 0 {
@@ -88,7 +90,8 @@ func (l ChangeLog) Beginning(ctx context.Context, epoch uint64, rows int) (atMs,
 
 // Position returns a position; nil for none.
 func (l ChangeLog) Position(ctx context.Context, name string) (*ChangePosition, error) {
-	result, err := l.w.conn.Query(ctx, sqlText("change_log_position"), clickhouse.Named("name", name))
+	result, err := l.w.conn.Query(ctx,
+		"SELECT epoch, restored, format, committed_through, visible_through, revision, lagging_daos FROM change_positions FINAL WHERE name = {name:String}", clickhouse.Named("name", name))
 	found, err := selectRows[ChangePosition](result, err, "read the position of changes")
 	if err != nil || len(found) == 0 {
 		return nil, err
@@ -98,7 +101,8 @@ func (l ChangeLog) Position(ctx context.Context, name string) (*ChangePosition, 
 
 // SetPosition replaces a position.
 func (l ChangeLog) SetPosition(ctx context.Context, name string, p ChangePosition) error {
-	return insertRows(ctx, l.w, sqlText("change_log_position_insert"), "write the position of changes", []ChangePosition{p},
+	return insertRows(ctx, l.w,
+		"INSERT INTO change_positions (name, epoch, restored, format, committed_through, visible_through, revision, lagging_daos)", "write the position of changes", []ChangePosition{p},
 		func(insert driver.Batch, p ChangePosition) error {
 			return insert.Append(name, p.Epoch, p.Restored, p.Format, p.CommittedThrough, p.VisibleThrough.Time(),
 				p.Revision, nonNilTexts(p.LaggingDAOs))

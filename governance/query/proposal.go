@@ -43,28 +43,28 @@ const KindProposals Kind = "proposals"
 // Proposals selects proposals of all DAOs.
 type Proposals struct {
 	// DAOID selects proposals of one DAO; empty selects all.
-	DAOID string `param:"daoId" doc:"Only of this DAO." example:"uniswap"`
+	DAOID string `param:"daoId" doc:"Of this DAO." example:"uniswap"`
 	// Provider selects proposals from one upstream system; empty selects all.
-	Provider string `param:"provider" doc:"Only from this upstream system." example:"snapshot"`
+	Provider string `param:"provider" doc:"From this upstream." example:"snapshot"`
 	// Proposer selects proposals by one proposer; empty selects all.
-	Proposer Voter `param:"proposerId" doc:"Only by this proposer, in any case of letters." example:"0x0000000000000000000000000000000000000001"`
+	Proposer Voter `param:"proposerId" doc:"By this proposer." example:"0x0000000000000000000000000000000000000001"`
 	// Lifecycles selects proposals in these states, sorted; none selects all.
-	Lifecycles []governance.Lifecycle `param:"lifecycleStatus" doc:"Only in one of these states." example:"active,pending"`
+	Lifecycles []governance.Lifecycle `param:"lifecycleStatus" doc:"In one of these states." example:"active,pending"`
 	// Outcomes selects proposals with these outcomes, sorted; none selects all.
-	Outcomes []governance.Outcome `param:"outcome" doc:"Only these outcomes." example:"passed,executed"`
+	Outcomes []governance.Outcome `param:"outcome" doc:"With these outcomes." example:"passed,executed"`
 	// Title selects proposals whose title contains a text; empty selects all.
-	Title string `param:"q" doc:"Only with this in the title: three characters or more; case does not matter." example:"treasury"`
+	Title string `param:"q" doc:"In the title: three characters or more, in any case." example:"treasury"`
 	// Flagged selects spam as well if it is true; nil leaves spam out.
 	Flagged *bool `param:"flagged" doc:"Also what the provider marks as spam." example:"true"`
 	// Time is what From and To compare. Proposals without that time are outside every
 	// window.
 	Time ProposalTime `param:"timeField" default:"updatedAt" doc:"The time of from and to; what has none is left out." example:"endAt"`
 	// From is the beginning of a window; nil for none.
-	From *governance.Timestamp `param:"from" doc:"At or after this time; 365 days before to if only that is given." example:"2026-01-01"`
+	From *governance.Timestamp `param:"from" doc:"At or after; else 365 days before to." example:"2026-01-01"`
 	// To is the end of a window, which it does not include; nil for none.
-	To *governance.Timestamp `param:"to" doc:"Before this time; 365 days after from if only that is given." example:"2026-07-01"`
+	To *governance.Timestamp `param:"to" doc:"Before; else 365 days after from." example:"2026-07-01"`
 	// Order is what the proposals are sorted by.
-	Order ProposalOrder `param:"sort" default:"updatedDesc" doc:"Newest by update or creation; by end, active ones first; or closed ones, the last that ended first." example:"endingSoon"`
+	Order ProposalOrder `param:"sort" default:"updatedDesc" doc:"Latest update or creation; ending next, open votes first; or ended last." example:"endingSoon"`
 
 	Paging[ProposalPosition] `default:"25" max:"100"`
 }
