@@ -9,6 +9,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -89,6 +90,7 @@ type API struct {
 	publication *publicationWatcher
 	pages       *pages
 	local       *localCopies
+	held        *heldCopies
 	changes     *changeTail
 	streamTimes streamTimes
 	reads       *joinedReads
@@ -141,7 +143,9 @@ func New(o Options) *API {
 	if rate, bounded := o.Addresses.Rate(); bounded {
 		a.freePolicy = string(appendPolicy(nil, ratelimit.Free, rate))
 	}
-	a.local = newLocalCopies(o.LocalBytes, localTTL)
+	localBytes := cmp.Or(o.LocalBytes, defaultLocalBytes)
+	a.held = newHeldCopies(localBytes / heldShare)
+	a.local = newLocalCopies(localBytes-localBytes/heldShare, localTTL)
 	a.reads = &joinedReads{joined: a.metrics.joined, pending: map[readKey]*pendingRead{}}
 	a.publication.changed = a.local.drop
 	a.changes, a.streamTimes = newChangeTail(o.Store, a.local.drop, o.Metrics), defaultStreamTimes()
@@ -228,6 +232,7 @@ func (a *API) Drain() {
 func (a *API) Shutdown(ctx context.Context) error {
 	a.Drain()
 	defer a.local.close()
+	defer a.held.close()
 	if a.payments != nil {
 		defer a.payments.Close()
 	}
@@ -311,7 +316,9 @@ func (a *API) getAnswer(c *fiber.Ctx, s *requestState, r *request) (*rendered, e
 	answer, err := a.loadAnswer(ctx, s, r)
 	s.now = a.now()
 	if err != nil {
-		return nil, err
+		if answer = a.heldAnswer(r, err); answer == nil {
+			return nil, err
+		}
 	}
 	if answer.empty {
 		if answer, err = a.awaitChanges(c, s, r, answer); err != nil {
@@ -379,7 +386,13 @@ func (a *API) readAnswer(ctx context.Context, r *request, begun uint64) (*render
 		answer.link = "<" + r.targetAt(*answer.page.NextCursor) + `>; rel="next"`
 	}
 	if !answer.live && (!answer.dated || !a.expiresSoon(answer)) {
-		a.local.set(r.name, route, *answer, begun)
+		kept := *answer
+		kept.status = nodeHit
+		kept.prepare(route)
+		a.local.set(r.name, &kept, begun)
+		if route.mayHold() && !answer.nodeLocal {
+			a.held.set(r.name, &kept, a.now())
+		}
 	}
 	return answer, nil
 }

@@ -30,8 +30,10 @@ const (
 
 // The node's own copies as members of Cache-Status.
 const (
-	nodeHit  = "pnyx-node; hit"
-	nodeMiss = "pnyx-node; fwd=uri-miss; stored"
+	nodeHit = "pnyx-node; hit"
+	// nodeStale is a copy that is sent while nothing newer can be read.
+	nodeStale = "pnyx-node; hit; detail=stale"
+	nodeMiss  = "pnyx-node; fwd=uri-miss; stored"
 )
 
 // layer returns the layer that metrics and logs name for the source.

@@ -70,7 +70,7 @@ func (c *Copies) Begin() uint64 { return c.begin() }
 
 // Set keeps an answer with some tags.
 func (c *Copies) Set(key string, tags []cache.Tag, begun uint64) {
-	c.set(key, &Route{}, rendered{tags: tags}, begun)
+	c.set(key, &rendered{tags: tags}, begun)
 }
 
 // Drop drops the answers with one of the tags.
@@ -92,7 +92,10 @@ func (c *Copies) Poll(ctx context.Context, store *cache.Store) {
 }
 
 // ForgetForGood ends what a node that never served runs in the background.
-func (a *API) ForgetForGood() { a.local.close() }
+func (a *API) ForgetForGood() {
+	a.local.close()
+	a.held.close()
+}
 
 // Handler answers requests without a socket.
 func (a *API) Handler() fasthttp.RequestHandler { return a.wrapHandler(a.app.Handler()) }

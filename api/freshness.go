@@ -58,6 +58,13 @@ func voterFreshness() Freshness {
 	return fresh
 }
 
+// delegateFreshness is the freshness of a ranking of delegates.
+func delegateFreshness() Freshness {
+	fresh := voterFreshness()
+	fresh.Reason = "Tokens state power in most blocks: pages expire, and none is purged."
+	return fresh
+}
+
 // dossierFreshness is the freshness of evidence, whose dossier rests on the whole DAO.
 func dossierFreshness() Freshness {
 	fresh := publishedFreshness()

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strconv"
@@ -16,8 +17,9 @@ const varyPages = varyPublic + ", " + access.HeaderToken + ", " + fiber.HeaderAu
 
 // HTML is a page for people, which a handler of MountPages answers with.
 type HTML struct {
-	// Text is the page.
-	Text []byte
+	// Text is the page, and ContentType its media type; empty for HTML.
+	Text        []byte
+	ContentType string
 	// Header holds further headers of the answer, by name.
 	Header map[string]string
 	// Error is the error that the page states; nil for a page with data.
@@ -39,7 +41,7 @@ func SendHTML(c *fiber.Ctx, page HTML) error {
 	for name, value := range page.Header {
 		c.Set(name, value)
 	}
-	c.Set(fiber.HeaderContentType, fiber.MIMETextHTMLCharsetUTF8)
+	c.Set(fiber.HeaderContentType, cmp.Or(page.ContentType, fiber.MIMETextHTMLCharsetUTF8))
 	c.Set(fiber.HeaderVary, varyPages)
 	if failed := page.Error; failed != nil {
 		failed.setHeaders(c)

@@ -94,10 +94,8 @@ type localCopies struct {
 func newLocalCopies(maxBytes uint64, ttl time.Duration) *localCopies {
 	return &localCopies{
 		answers: otter.Must(&otter.Options[string, *rendered]{
-			MaximumWeight: cmp.Or(maxBytes, defaultLocalBytes),
-			Weigher: func(key string, answer *rendered) uint32 {
-				return uint32(len(key) + len(answer.data) + len(answer.data)/2 + localOverhead) //nolint:gosec // bounded by the longest page
-			},
+			MaximumWeight:    cmp.Or(maxBytes, defaultLocalBytes),
+			Weigher:          func(key string, answer *rendered) uint32 { return answer.weight(key) },
 			ExpiryCalculator: otter.ExpiryWriting[string, *rendered](ttl),
 		}),
 		dropped: map[cache.Tag]uint64{},
@@ -116,23 +114,33 @@ func (l *localCopies) begin() (drops uint64) {
 	return l.drops
 }
 
-// set stores a copy of an answer, unless one like it was dropped since begun, when it was
-// not read yet: it may be older than the latest publication.
-func (l *localCopies) set(key string, route *Route, answer rendered, begun uint64) {
-	answer.status, answer.head = nodeHit, new(fasthttp.ResponseHeader)
-	answer.writeHead(answer.head, route)
-	answer.metaTail = answer.meta(answer.view.Readiness).appendData(nil)
-	like := requestState{id: strings.Repeat("A", requestIDBytes), now: time.Unix(0, 0), readiness: answer.view.Readiness}
-	answer.bodyBytes = len(envelopeStart) + len(answer.data) + len(answer.appendTail(nil, &like))
-	answer.packed = sync.OnceValues(func() (*packed, error) {
-		return newPacked(slices.Concat([]byte(envelopeStart), answer.data, []byte(metaStart)), slices.Concat(answer.metaTail, []byte(envelopeEnd)))
-	})
+// set stores a prepared copy of an answer, unless one like it was dropped since begun, when it
+// was not read yet: it may be older than the latest publication.
+func (l *localCopies) set(key string, answer *rendered, begun uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	since := func(tag cache.Tag) bool { return l.dropped[tag] > begun }
 	if l.drops == begun || l.allDropped <= begun && !answer.isOutdated(since) {
-		l.answers.Set(key, &answer)
+		l.answers.Set(key, answer)
 	}
+}
+
+// prepare makes what only copies have, of an answer that is complete.
+func (r *rendered) prepare(route *Route) {
+	r.head = new(fasthttp.ResponseHeader)
+	r.writeHead(r.head, route)
+	r.metaTail = r.meta(r.view.Readiness).appendData(nil)
+	like := requestState{id: strings.Repeat("A", requestIDBytes), now: time.Unix(0, 0), readiness: r.view.Readiness}
+	r.bodyBytes = len(envelopeStart) + len(r.data) + len(r.appendTail(nil, &like))
+	data, metaTail := r.data, r.metaTail
+	r.packed = sync.OnceValues(func() (*packed, error) {
+		return newPacked(slices.Concat([]byte(envelopeStart), data, []byte(metaStart)), slices.Concat(metaTail, []byte(envelopeEnd)))
+	})
+}
+
+// weight is the estimated memory of a copy, in bytes.
+func (r *rendered) weight(key string) uint32 {
+	return uint32(len(key) + len(r.data) + len(r.data)/2 + localOverhead) //nolint:gosec // bounded by the longest page
 }
 
 // drop drops the copies of answers with one of the tags.

@@ -99,6 +99,15 @@ func (r *Reader) Read(routeID string) *Read {
 	return read
 }
 
+// ReadForEveryone is Read for a page that shows a part of the answer to everyone: the read is
+// neither charged nor limited, as of an internal caller. What else the page reads has to be
+// limited by the address of its visitor.
+func (r *Reader) ReadForEveryone(routeID string) *Read {
+	read := r.Read(routeID)
+	read.state.internal, read.state.caller, read.state.credentialErr = true, nil, nil
+	return read
+}
+
 // contexts holds contexts that are not in use.
 //
 //nolint:gochecknoglobals // a pool is a cache of memory

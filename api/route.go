@@ -177,6 +177,7 @@ func Routes() []Route {
 		daoRoutes(),
 		timelineRoutes(),
 		rankingRoutes(),
+		delegateRoutes(),
 		proposalRoutes(),
 		ballotRoutes(),
 		exportRoutes(),

@@ -51,3 +51,6 @@ func (s *Store) Connects() string {
 	}
 	return fmt.Sprintf("%T", Client(s.conn))
 }
+
+// CheckServer reports what is wrong with a server by the fields of its INFO.
+var CheckServer = checkServer

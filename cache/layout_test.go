@@ -18,7 +18,8 @@ func TestVersionsOfOneFormatReadEachOthersValues(t *testing.T) {
 	env.WantLayout(t, filepath.Join("testdata", "layout-"+cache.FormatVersion+".txt"), updateLayout,
 		reflect.TypeFor[cache.View](), reflect.TypeFor[cache.PublicationState](), reflect.TypeFor[cache.Fill](),
 		reflect.TypeFor[query.Ballots](), reflect.TypeFor[query.Voters](), reflect.TypeFor[query.Profile](),
-		reflect.TypeFor[query.VoterVotes](), reflect.TypeFor[query.Proposals](), reflect.TypeFor[query.Resolve](),
+		reflect.TypeFor[query.VoterVotes](), reflect.TypeFor[query.Delegates](), reflect.TypeFor[query.VoterDelegations](), reflect.TypeFor[query.OpenVotes](),
+		reflect.TypeFor[query.Proposals](), reflect.TypeFor[query.Resolve](),
 		reflect.TypeFor[query.Topics](), reflect.TypeFor[query.Events](), reflect.TypeFor[query.Signals](),
 		reflect.TypeFor[cache.ProposalRow](),
 		reflect.TypeFor[governance.DataStatus](), reflect.TypeFor[governance.DAOListItem](),
@@ -28,5 +29,6 @@ func TestVersionsOfOneFormatReadEachOthersValues(t *testing.T) {
 		reflect.TypeFor[governance.Evidence](), reflect.TypeFor[governance.ForumTopic](),
 		reflect.TypeFor[governance.ForumTopicDetail](), reflect.TypeFor[governance.EventRow](),
 		reflect.TypeFor[governance.SignalRow](), reflect.TypeFor[governance.DAOVoter](),
-		reflect.TypeFor[governance.VoterProfile](), reflect.TypeFor[governance.VoterVote]())
+		reflect.TypeFor[governance.VoterProfile](), reflect.TypeFor[governance.VoterVote](),
+		reflect.TypeFor[governance.Delegate](), reflect.TypeFor[governance.VoterDelegation](), reflect.TypeFor[governance.OpenVote]())
 }

@@ -72,9 +72,9 @@ func (l *Lease) Acquire(ctx context.Context) error {
 	return nil
 }
 
-// Hold renews the lease until ctx ends or the lease is lost, and returns the cause. Half of
-// the TTL may pass without a successful renewal: the work has ended before another process
-// can acquire the lease.
+// Hold renews the lease until ctx ends or the lease is lost, and returns the cause. Three
+// quarters of the TTL may pass without a successful renewal: the work has ended before another
+// process can acquire the lease.
 func (l *Lease) Hold(ctx context.Context) error {
 	renewed := time.Now()
 	again := time.NewTicker(l.ttl / 4)
@@ -91,7 +91,7 @@ func (l *Lease) Hold(ctx context.Context) error {
 		switch {
 		case err == nil:
 			renewed = time.Now()
-		case errors.Is(err, ErrNotLeader), time.Since(renewed) > l.ttl/2:
+		case errors.Is(err, ErrNotLeader), time.Since(renewed) > 3*l.ttl/4:
 			return err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -94,11 +95,15 @@ var (
 	errIsSentinel = errors.New("REDIS_URL names a Sentinel as a server; use redis+sentinel://…?master=name")
 	errIsReplica  = errors.New("REDIS_URL names a replica; name its primary or the Sentinels that know it")
 	errNoCluster  = errors.New("REDIS_URL names a single server as a Redis Cluster; use redis://")
+	errTooOld     = errors.New("REDIS_URL names a server that is too old; want Redis, or what speaks its protocol, of at least 7.0")
 	errEvicts     = errors.New("maxmemory-policy allkeys-* evicts data that must stay: a proposal, a revoked token " +
 		"or a used payment would seem not to exist; use noeviction or volatile-lru")
 )
 
-// CheckServers reports servers whose configuration makes responses wrong: they are of
+// oldestRedis is the minimum major version of a server, which tests run on.
+const oldestRedis = 7
+
+// CheckServers reports servers whose configuration makes responses wrong: they are too old, of
 // another kind than the URL says, or evict keys without a TTL. The error is
 // ErrServerConfig with the change to make, or ErrUnavailable.
 func (s *Store) CheckServers(ctx context.Context) error {
@@ -117,7 +122,11 @@ func (s *Store) CheckServers(ctx context.Context) error {
 
 func checkServer(info map[string]string, cluster bool) error {
 	limited := info["maxmemory"] != "" && info["maxmemory"] != "0"
+	major, _, _ := strings.Cut(info["redis_version"], ".")
+	version, err := strconv.Atoi(major)
 	switch mode := info["redis_mode"]; {
+	case err == nil && version < oldestRedis:
+		return errTooOld
 	case mode == "sentinel":
 		return errIsSentinel
 	case mode == "cluster" && !cluster:

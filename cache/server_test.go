@@ -81,3 +81,13 @@ func TestAURLThatNamesAnotherKindOfRedisIsFoundOut(t *testing.T) {
 	first, _, _ = strings.Cut(strings.TrimPrefix(sentinels.URL, "redis+sentinel://"), ",")
 	wantMisfit(t, "redis://"+first, "redis+sentinel://")
 }
+
+func TestAnOldRedisIsRefused(t *testing.T) {
+	t.Parallel()
+	for version, fits := range map[string]bool{"6.2.14": false, "7.0.0": true, "8.8.0": true, "": true, "unknown": true} {
+		err := cache.CheckServer(map[string]string{"redis_version": version, "redis_mode": "standalone"}, false)
+		if (err == nil) != fits || err != nil && !strings.Contains(err.Error(), "at least 7.0") {
+			t.Errorf("Redis %q: got %v, want it to fit: %t", version, err, fits)
+		}
+	}
+}

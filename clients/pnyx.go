@@ -164,6 +164,41 @@ func (c *Client) DAOVotersPage(ctx context.Context, daoID string, params *DAOVot
 	return get[Page[DAOVoter]](ctx, c, path("/v2/daos/{}/voters", daoID), listQuery(params, 100))
 }
 
+// DAODelegates walks all pages of GET /v2/daos/:daoId/delegates, tier plus. The delegates of one
+// DAO with the power that its tokens state, one row a token or registry; null is not known, and
+// ranked last.
+func (c *Client) DAODelegates(ctx context.Context, daoID string, params *DAODelegatesParams) iter.Seq2[Delegate, error] {
+	return walk[Delegate](ctx, c, path("/v2/daos/{}/delegates", daoID), listQuery(params, 100))
+}
+
+// DAODelegatesPage reads one page of DAODelegates: that at params.Cursor, the first one without.
+func (c *Client) DAODelegatesPage(ctx context.Context, daoID string, params *DAODelegatesParams) (*Page[Delegate], error) {
+	return get[Page[Delegate]](ctx, c, path("/v2/daos/{}/delegates", daoID), listQuery(params, 100))
+}
+
+// VoterDelegations walks all pages of GET /v2/voters/:voterIdentity/delegations, tier plus. To whom
+// one voter delegates now, and who delegates to the voter, newest first.
+func (c *Client) VoterDelegations(ctx context.Context, voterIdentity string, params *VoterDelegationsParams) iter.Seq2[VoterDelegation, error] {
+	return walk[VoterDelegation](ctx, c, path("/v2/voters/{}/delegations", voterIdentity), listQuery(params, 100))
+}
+
+// VoterDelegationsPage reads one page of VoterDelegations: that at params.Cursor, the first one without.
+func (c *Client) VoterDelegationsPage(ctx context.Context, voterIdentity string, params *VoterDelegationsParams) (*Page[VoterDelegation], error) {
+	return get[Page[VoterDelegation]](ctx, c, path("/v2/voters/{}/delegations", voterIdentity), listQuery(params, 100))
+}
+
+// VoterOpen walks all pages of GET /v2/voters/:voterIdentity/open, tier plus. Open votes in which
+// one voter has power, own or delegated, and has not voted, the nearest deadline first; power is as
+// of the start of the vote, null where it is not known.
+func (c *Client) VoterOpen(ctx context.Context, voterIdentity string, params *VoterOpenParams) iter.Seq2[OpenVote, error] {
+	return walk[OpenVote](ctx, c, path("/v2/voters/{}/open", voterIdentity), listQuery(params, 100))
+}
+
+// VoterOpenPage reads one page of VoterOpen: that at params.Cursor, the first one without.
+func (c *Client) VoterOpenPage(ctx context.Context, voterIdentity string, params *VoterOpenParams) (*Page[OpenVote], error) {
+	return get[Page[OpenVote]](ctx, c, path("/v2/voters/{}/open", voterIdentity), listQuery(params, 100))
+}
+
 // Proposals walks all pages of GET /v2/proposals, tier standard. Proposals of all DAOs or of one,
 // filtered and in order.
 func (c *Client) Proposals(ctx context.Context, params *ProposalsParams) iter.Seq2[ProposalListItem, error] {
@@ -480,6 +515,28 @@ type DAOVotersParams struct {
 	Limit  int    `query:"limit"`  // Rows a page. Default: 100, the most.
 }
 
+// DAODelegatesParams are the parameters of DAODelegates. Those that are zero are not given.
+type DAODelegatesParams struct {
+	Order  DelegateOrder `query:"order"`  // Highest power, most delegators, or most ballots in the last 50 votes first. Default: power.
+	Cursor string        `query:"cursor"` // Where to go on: meta.page.nextCursor of the page before.
+	Limit  int           `query:"limit"`  // Rows a page. Default: 100, the most.
+}
+
+// VoterDelegationsParams are the parameters of VoterDelegations. Those that are zero are not given.
+type VoterDelegationsParams struct {
+	Direction DelegationDirection `query:"direction"` // Only what the voter has given to delegates, or received.
+	DAOID     string              `query:"daoId"`     // Only delegations in this DAO.
+	Cursor    string              `query:"cursor"`    // Where to go on: meta.page.nextCursor of the page before.
+	Limit     int                 `query:"limit"`     // Rows a page. Default: 100, the most.
+}
+
+// VoterOpenParams are the parameters of VoterOpen. Those that are zero are not given.
+type VoterOpenParams struct {
+	DAOID  string `query:"daoId"`  // Only votes in this DAO.
+	Cursor string `query:"cursor"` // Where to go on: meta.page.nextCursor of the page before.
+	Limit  int    `query:"limit"`  // Rows a page. Default: 100, the most.
+}
+
 // ProposalsParams are the parameters of Proposals. Those that are zero are not given.
 type ProposalsParams struct {
 	DAOID           string        `query:"daoId"`           // Only of this DAO.
@@ -487,11 +544,12 @@ type ProposalsParams struct {
 	ProposerID      string        `query:"proposerId"`      // Only by this proposer, in any case of letters.
 	LifecycleStatus []Lifecycle   `query:"lifecycleStatus"` // Only in one of these states.
 	Outcome         []Outcome     `query:"outcome"`         // Only these outcomes.
+	Q               string        `query:"q"`               // Only with this in the title: three characters or more; case does not matter.
 	Flagged         *bool         `query:"flagged"`         // Also what the provider marks as spam.
 	TimeField       ProposalTime  `query:"timeField"`       // The time of from and to; what has none is left out. Default: updatedAt.
 	From            string        `query:"from"`            // At or after this time; 365 days before to if only that is given.
 	To              string        `query:"to"`              // Before this time; 365 days after from if only that is given.
-	Sort            ProposalOrder `query:"sort"`            // Newest by update or creation; or by end, active ones first. Default: updatedDesc.
+	Sort            ProposalOrder `query:"sort"`            // Newest by update or creation; by end, active ones first; or closed ones, the last that ended first. Default: updatedDesc.
 	Cursor          string        `query:"cursor"`          // Where to go on: meta.page.nextCursor of the page before.
 	Limit           int           `query:"limit"`           // Rows a page. Default: 100, the most.
 }
@@ -601,6 +659,25 @@ const (
 	TimelineMetricVotesCast        TimelineMetric = "votes_cast"
 )
 
+// DelegateOrder is highest power, most delegators, or most ballots in the last 50 votes first.
+type DelegateOrder string
+
+// The values of DelegateOrder. A later version of the API may have more.
+const (
+	DelegateOrderPower      DelegateOrder = "power"
+	DelegateOrderDelegators DelegateOrder = "delegators"
+	DelegateOrderActivity   DelegateOrder = "activity"
+)
+
+// DelegationDirection is only what the voter has given to delegates, or received.
+type DelegationDirection string
+
+// The values of DelegationDirection. A later version of the API may have more.
+const (
+	DelegationDirectionGiven    DelegationDirection = "given"
+	DelegationDirectionReceived DelegationDirection = "received"
+)
+
 // ProposalTime is the time of from and to; what has none is left out.
 type ProposalTime string
 
@@ -612,7 +689,8 @@ const (
 	ProposalTimeUpdatedAt ProposalTime = "updatedAt"
 )
 
-// ProposalOrder is newest by update or creation; or by end, active ones first.
+// ProposalOrder is newest by update or creation; by end, active ones first; or closed ones, the
+// last that ended first.
 type ProposalOrder string
 
 // The values of ProposalOrder. A later version of the API may have more.
@@ -620,6 +698,7 @@ const (
 	ProposalOrderUpdatedDesc ProposalOrder = "updatedDesc"
 	ProposalOrderCreatedDesc ProposalOrder = "createdDesc"
 	ProposalOrderEndingSoon  ProposalOrder = "endingSoon"
+	ProposalOrderEndedDesc   ProposalOrder = "endedDesc"
 )
 
 // BallotOrder is highest power first, or newest first.
@@ -795,6 +874,16 @@ const (
 	SourceStateStale       SourceState = "stale"
 	SourceStateOff         SourceState = "off"
 	SourceStateImported    SourceState = "imported"
+)
+
+// PowerBasis is how the power in an open vote is known: start for what the token states as of the
+// start of the vote, unknown for power that is not known before a ballot states it.
+type PowerBasis string
+
+// The values of PowerBasis. A later version of the API may have more.
+const (
+	PowerBasisStart   PowerBasis = "start"
+	PowerBasisUnknown PowerBasis = "unknown"
 )
 
 // Lifecycle is where a proposal stands: pending, then active, then closed.
@@ -1271,6 +1360,58 @@ type DAOVoter struct {
 	TotalVotingPower Decimal `json:"totalVotingPower"` // The voting power of all ballots that count.
 	VoteCount        Decimal `json:"voteCount"`        // How many ballots count.
 	ProposalCount    Decimal `json:"proposalCount"`    // How many proposals were voted on.
+}
+
+// Delegate is one row of a DAO's ranking of delegates. An addition to the contract.
+type Delegate struct {
+	Rank            int           `json:"rank"`            // Place in the order that was asked for, from 1.
+	VoterIdentity   string        `json:"voterIdentity"`   // The voter; addresses in lower case.
+	Token           *string       `json:"token"`           // The token, eip155:<chain>:<address>; null for a registry.
+	Registry        *string       `json:"registry"`        // The registry of delegations, eip155:<chain>:<address>; null for a token.
+	Space           *string       `json:"space"`           // The space of the registry; null for a token, and for a delegation in every space.
+	VotingPower     *Decimal      `json:"votingPower"`     // What the delegate votes with now, in whole tokens, as the token states it; null where that is not known: a registry states no balances.
+	Delegators      *Decimal      `json:"delegators"`      // Holders who delegate now; null where delegations are not known.
+	ShareOfSupply   *Decimal      `json:"shareOfSupply"`   // votingPower ÷ the supply of the token, cut at six decimal places; null where either is not known.
+	BallotsOfLast50 BallotsOfLast `json:"ballotsOfLast50"` // Ballots in the DAO's last 50 votes that are over and of which ballots are held.
+	LastVoteAt      *Timestamp    `json:"lastVoteAt"`      // Latest ballot in the DAO; null where unknown.
+}
+
+// BallotsOfLast is ballots of one voter in the latest votes that are over and of which ballots are
+// held. An addition to the contract.
+type BallotsOfLast struct {
+	Cast Decimal `json:"cast"` // Votes with a ballot of the delegate.
+	Of   Decimal `json:"of"`   // Votes, at most 50.
+}
+
+// VoterDelegation is a delegation that applies now. An addition to the contract.
+type VoterDelegation struct {
+	DAOIds            []string   `json:"daoIds"`            // The DAOs that use the token or space; empty where none is known.
+	Token             *string    `json:"token"`             // The token, eip155:<chain>:<address>; null for a registry.
+	Registry          *string    `json:"registry"`          // The registry of delegations, eip155:<chain>:<address>; null for a token.
+	Space             *string    `json:"space"`             // The space of the registry; null for a token, and for a delegation in every space.
+	DelegatorIdentity string     `json:"delegatorIdentity"` // The holder.
+	DelegateIdentity  string     `json:"delegateIdentity"`  // Who votes for the holder.
+	Share             Decimal    `json:"share"`             // The part that is delegated: 1 is everything.
+	Since             *Timestamp `json:"since"`             // When the holder stated it; null where the time is not known.
+	SinceBlock        Decimal    `json:"sinceBlock"`        // The block of the statement.
+}
+
+// OpenVote is an open vote in which a voter has power and has not voted. An addition to the
+// contract.
+type OpenVote struct {
+	DAOID       string        `json:"daoId"`       // The DAO's id.
+	Proposal    VotedProposal `json:"proposal"`    // The proposal it is about.
+	EndAt       *Timestamp    `json:"endAt"`       // When voting ends; null if unknown.
+	VotingPower *Decimal      `json:"votingPower"` // The voter's power, delegated power included; null where it is not known.
+	PowerBasis  PowerBasis    `json:"powerBasis"`  // How votingPower is known.
+	AsDelegate  bool          `json:"asDelegate"`  // Whether others delegate to the voter in the DAO now.
+}
+
+// VotedProposal is a proposal in a voter's history.
+type VotedProposal struct {
+	ProposalKey ProposalKey `json:"proposalKey"`       // The proposal's key.
+	Title       *string     `json:"title"`             // The title; null where upstream has none.
+	Flagged     bool        `json:"flagged,omitempty"` // true if the provider marks the proposal as spam. An addition to the contract.
 }
 
 // ProposalListItem is one row of the proposal list.
@@ -1840,13 +1981,14 @@ type RelatedProposal struct {
 
 // VoterProfile is one voter over all DAOs; sums cover daos.
 type VoterProfile struct {
-	VoterIdentity    string     `json:"voterIdentity"`    // The voter; addresses in lower case.
-	VoterAddress     *string    `json:"voterAddress"`     // The voter's address; null where the identity is none.
-	DAOCount         Decimal    `json:"daoCount"`         // In how many DAOs.
-	VoteCount        Decimal    `json:"voteCount"`        // How many ballots count.
-	ProposalCount    Decimal    `json:"proposalCount"`    // How many proposals were voted on.
-	TotalVotingPower Decimal    `json:"totalVotingPower"` // The voting power of all ballots that count.
-	DAOs             []VoterDAO `json:"daos"`             // DAO by DAO.
+	VoterIdentity    string           `json:"voterIdentity"`    // The voter; addresses in lower case.
+	VoterAddress     *string          `json:"voterAddress"`     // The voter's address; null where the identity is none.
+	DAOCount         Decimal          `json:"daoCount"`         // In how many DAOs.
+	VoteCount        Decimal          `json:"voteCount"`        // How many ballots count.
+	ProposalCount    Decimal          `json:"proposalCount"`    // How many proposals were voted on.
+	TotalVotingPower Decimal          `json:"totalVotingPower"` // The voting power of all ballots that count.
+	DAOs             []VoterDAO       `json:"daos"`             // DAO by DAO.
+	DelegatedPower   []DelegatedPower `json:"delegatedPower"`   // What the voter may vote with for others now, by DAO and token. An addition to the contract.
 }
 
 // VoterDAO is what a voter did in one DAO.
@@ -1859,6 +2001,18 @@ type VoterDAO struct {
 	LastVoteAt       *Timestamp `json:"lastVoteAt"`       // When the last ballot was cast.
 }
 
+// DelegatedPower is what a voter may vote with for others in one DAO now. An addition to the
+// contract.
+type DelegatedPower struct {
+	DAOID         *string  `json:"daoId"`         // The DAO; null where none is known to use the token or space.
+	Token         *string  `json:"token"`         // The token, eip155:<chain>:<address>; null for a registry.
+	Registry      *string  `json:"registry"`      // The registry of delegations, eip155:<chain>:<address>; null for a token.
+	Space         *string  `json:"space"`         // The space of the registry; null for a token, and for a delegation in every space.
+	VotingPower   *Decimal `json:"votingPower"`   // The voter's power now, as the token states it; null where that is not known.
+	Delegators    *Decimal `json:"delegators"`    // Holders who delegate now; null where delegations are not known.
+	ShareOfSupply *Decimal `json:"shareOfSupply"` // votingPower ÷ the supply of the token, cut at six decimal places; null where either is not known.
+}
+
 // VoterVote is one row of a voter's history.
 type VoterVote struct {
 	Proposal        VotedProposal `json:"proposal"`        // The proposal it is about.
@@ -1868,13 +2022,6 @@ type VoterVote struct {
 	VotingPower     Decimal       `json:"votingPower"`     // The voting power.
 	VotedAt         *Timestamp    `json:"votedAt"`         // When the ballot was cast; null if unknown.
 	TransactionHash *string       `json:"transactionHash"` // The transaction of the ballot; null for ballots off the chain.
-}
-
-// VotedProposal is a proposal in a voter's history.
-type VotedProposal struct {
-	ProposalKey ProposalKey `json:"proposalKey"`       // The proposal's key.
-	Title       *string     `json:"title"`             // The title; null where upstream has none.
-	Flagged     bool        `json:"flagged,omitempty"` // true if the provider marks the proposal as spam. An addition to the contract.
 }
 
 // GovernanceEvent is one row of the lifecycle event timeline.

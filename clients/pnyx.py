@@ -262,6 +262,71 @@ class Pnyx:
         """
         return self._rows(_path("/v2/daos/{}/voters", dao_id), {"cursor": cursor, "limit": limit})
 
+    def dao_delegates(
+        self,
+        dao_id: str,
+        *,
+        order: DelegateOrder | None = None,
+        cursor: str | None = None,
+        limit: int = 100,
+    ) -> Rows[Delegate]:
+        """The delegates of one DAO with the power that its tokens state, one row a token or
+        registry; null is not known, and ranked last.
+
+        GET /v2/daos/:daoId/delegates, tier plus.
+
+        order: Highest power, most delegators, or most ballots in the last 50 votes first. Default:
+            power.
+        cursor: Where to go on: meta.page.nextCursor of the page before.
+        limit: Rows a page. Default: 100, the most.
+        """
+        return self._rows(_path("/v2/daos/{}/delegates", dao_id), {
+            "order": order, "cursor": cursor, "limit": limit,
+        })
+
+    def voter_delegations(
+        self,
+        voter_identity: str,
+        *,
+        direction: DelegationDirection | None = None,
+        dao_id: str | None = None,
+        cursor: str | None = None,
+        limit: int = 100,
+    ) -> Rows[VoterDelegation]:
+        """To whom one voter delegates now, and who delegates to the voter, newest first.
+
+        GET /v2/voters/:voterIdentity/delegations, tier plus.
+
+        direction: Only what the voter has given to delegates, or received.
+        dao_id: Only delegations in this DAO.
+        cursor: Where to go on: meta.page.nextCursor of the page before.
+        limit: Rows a page. Default: 100, the most.
+        """
+        return self._rows(_path("/v2/voters/{}/delegations", voter_identity), {
+            "direction": direction, "daoId": dao_id, "cursor": cursor, "limit": limit,
+        })
+
+    def voter_open(
+        self,
+        voter_identity: str,
+        *,
+        dao_id: str | None = None,
+        cursor: str | None = None,
+        limit: int = 100,
+    ) -> Rows[OpenVote]:
+        """Open votes in which one voter has power, own or delegated, and has not voted, the nearest
+        deadline first; power is as of the start of the vote, null where it is not known.
+
+        GET /v2/voters/:voterIdentity/open, tier plus.
+
+        dao_id: Only votes in this DAO.
+        cursor: Where to go on: meta.page.nextCursor of the page before.
+        limit: Rows a page. Default: 100, the most.
+        """
+        return self._rows(_path("/v2/voters/{}/open", voter_identity), {
+            "daoId": dao_id, "cursor": cursor, "limit": limit,
+        })
+
     def proposals(
         self,
         *,
@@ -270,6 +335,7 @@ class Pnyx:
         proposer_id: str | None = None,
         lifecycle_status: Sequence[Lifecycle] | None = None,
         outcome: Sequence[Outcome] | None = None,
+        q: str | None = None,
         flagged: bool | None = None,
         time_field: ProposalTime | None = None,
         from_: str | None = None,
@@ -287,17 +353,19 @@ class Pnyx:
         proposer_id: Only by this proposer, in any case of letters.
         lifecycle_status: Only in one of these states.
         outcome: Only these outcomes.
+        q: Only with this in the title: three characters or more; case does not matter.
         flagged: Also what the provider marks as spam.
         time_field: The time of from and to; what has none is left out. Default: updatedAt.
         from_: At or after this time; 365 days before to if only that is given.
         to: Before this time; 365 days after from if only that is given.
-        sort: Newest by update or creation; or by end, active ones first. Default: updatedDesc.
+        sort: Newest by update or creation; by end, active ones first; or closed ones, the last that
+            ended first. Default: updatedDesc.
         cursor: Where to go on: meta.page.nextCursor of the page before.
         limit: Rows a page. Default: 100, the most.
         """
         return self._rows("/v2/proposals", {
             "daoId": dao_id, "provider": provider, "proposerId": proposer_id,
-            "lifecycleStatus": lifecycle_status, "outcome": outcome, "flagged": flagged,
+            "lifecycleStatus": lifecycle_status, "outcome": outcome, "q": q, "flagged": flagged,
             "timeField": time_field, "from": from_, "to": to, "sort": sort, "cursor": cursor,
             "limit": limit,
         })
@@ -646,11 +714,19 @@ from lists; it cannot be made up.
 TimelineMetric = Literal["proposals_created", "votes_cast"]
 """What to count."""
 
+DelegateOrder = Literal["power", "delegators", "activity"]
+"""Highest power, most delegators, or most ballots in the last 50 votes first."""
+
+DelegationDirection = Literal["given", "received"]
+"""Only what the voter has given to delegates, or received."""
+
 ProposalTime = Literal["createdAt", "startAt", "endAt", "updatedAt"]
 """The time of from and to; what has none is left out."""
 
-ProposalOrder = Literal["updatedDesc", "createdDesc", "endingSoon"]
-"""Newest by update or creation; or by end, active ones first."""
+ProposalOrder = Literal["updatedDesc", "createdDesc", "endingSoon", "endedDesc"]
+"""Newest by update or creation; by end, active ones first; or closed ones, the last that ended
+first.
+"""
 
 BallotOrder = Literal["power", "time"]
 """Highest power first, or newest first."""
@@ -705,6 +781,11 @@ SourceState = Literal[
 """live: everything is stored, but for the lag; backfilling: the past is still being read; behind:
 upstream itself lags; limited: upstream allows no more requests for a while; failing: requests fail;
 stale: nobody polls; off: no longer followed; imported: its records come from files.
+"""
+
+PowerBasis = Literal["start", "unknown"]
+"""How the power in an open vote is known: start for what the token states as of the start of the
+vote, unknown for power that is not known before a ballot states it.
 """
 
 Lifecycle = Literal["pending", "active", "closed"]
@@ -1235,6 +1316,97 @@ class DAOVoter(TypedDict):
     """How many ballots count."""
     proposalCount: Decimal
     """How many proposals were voted on."""
+
+
+class Delegate(TypedDict):
+    """One row of a DAO's ranking of delegates. An addition to the contract."""
+
+    rank: int
+    """Place in the order that was asked for, from 1."""
+    voterIdentity: str
+    """The voter; addresses in lower case."""
+    token: str | None
+    """The token, eip155:<chain>:<address>; null for a registry."""
+    registry: str | None
+    """The registry of delegations, eip155:<chain>:<address>; null for a token."""
+    space: str | None
+    """The space of the registry; null for a token, and for a delegation in every space."""
+    votingPower: Decimal | None
+    """What the delegate votes with now, in whole tokens, as the token states it; null where that is
+    not known: a registry states no balances.
+    """
+    delegators: Decimal | None
+    """Holders who delegate now; null where delegations are not known."""
+    shareOfSupply: Decimal | None
+    """votingPower ÷ the supply of the token, cut at six decimal places; null where either is not
+    known.
+    """
+    ballotsOfLast50: BallotsOfLast
+    """Ballots in the DAO's last 50 votes that are over and of which ballots are held."""
+    lastVoteAt: Timestamp | None
+    """Latest ballot in the DAO; null where unknown."""
+
+
+class BallotsOfLast(TypedDict):
+    """Ballots of one voter in the latest votes that are over and of which ballots are held. An
+    addition to the contract.
+    """
+
+    cast: Decimal
+    """Votes with a ballot of the delegate."""
+    of: Decimal
+    """Votes, at most 50."""
+
+
+class VoterDelegation(TypedDict):
+    """A delegation that applies now. An addition to the contract."""
+
+    daoIds: list[str]
+    """The DAOs that use the token or space; empty where none is known."""
+    token: str | None
+    """The token, eip155:<chain>:<address>; null for a registry."""
+    registry: str | None
+    """The registry of delegations, eip155:<chain>:<address>; null for a token."""
+    space: str | None
+    """The space of the registry; null for a token, and for a delegation in every space."""
+    delegatorIdentity: str
+    """The holder."""
+    delegateIdentity: str
+    """Who votes for the holder."""
+    share: Decimal
+    """The part that is delegated: 1 is everything."""
+    since: Timestamp | None
+    """When the holder stated it; null where the time is not known."""
+    sinceBlock: Decimal
+    """The block of the statement."""
+
+
+class OpenVote(TypedDict):
+    """An open vote in which a voter has power and has not voted. An addition to the contract."""
+
+    daoId: str
+    """The DAO's id."""
+    proposal: VotedProposal
+    """The proposal it is about."""
+    endAt: Timestamp | None
+    """When voting ends; null if unknown."""
+    votingPower: Decimal | None
+    """The voter's power, delegated power included; null where it is not known."""
+    powerBasis: PowerBasis | str
+    """How votingPower is known."""
+    asDelegate: bool
+    """Whether others delegate to the voter in the DAO now."""
+
+
+class VotedProposal(TypedDict):
+    """A proposal in a voter's history."""
+
+    proposalKey: ProposalKey
+    """The proposal's key."""
+    title: str | None
+    """The title; null where upstream has none."""
+    flagged: NotRequired[bool]
+    """true if the provider marks the proposal as spam. An addition to the contract."""
 
 
 class ProposalListItem(TypedDict):
@@ -2327,6 +2499,9 @@ class VoterProfile(TypedDict):
     """The voting power of all ballots that count."""
     daos: list[VoterDAO]
     """DAO by DAO."""
+    delegatedPower: list[DelegatedPower]
+    """What the voter may vote with for others now, by DAO and token. An addition to the contract.
+    """
 
 
 class VoterDAO(TypedDict):
@@ -2344,6 +2519,27 @@ class VoterDAO(TypedDict):
     """When the first ballot was cast."""
     lastVoteAt: Timestamp | None
     """When the last ballot was cast."""
+
+
+class DelegatedPower(TypedDict):
+    """What a voter may vote with for others in one DAO now. An addition to the contract."""
+
+    daoId: str | None
+    """The DAO; null where none is known to use the token or space."""
+    token: str | None
+    """The token, eip155:<chain>:<address>; null for a registry."""
+    registry: str | None
+    """The registry of delegations, eip155:<chain>:<address>; null for a token."""
+    space: str | None
+    """The space of the registry; null for a token, and for a delegation in every space."""
+    votingPower: Decimal | None
+    """The voter's power now, as the token states it; null where that is not known."""
+    delegators: Decimal | None
+    """Holders who delegate now; null where delegations are not known."""
+    shareOfSupply: Decimal | None
+    """votingPower ÷ the supply of the token, cut at six decimal places; null where either is not
+    known.
+    """
 
 
 class VoterVote(TypedDict):
@@ -2365,17 +2561,6 @@ class VoterVote(TypedDict):
     """When the ballot was cast; null if unknown."""
     transactionHash: str | None
     """The transaction of the ballot; null for ballots off the chain."""
-
-
-class VotedProposal(TypedDict):
-    """A proposal in a voter's history."""
-
-    proposalKey: ProposalKey
-    """The proposal's key."""
-    title: str | None
-    """The title; null where upstream has none."""
-    flagged: NotRequired[bool]
-    """true if the provider marks the proposal as spam. An addition to the contract."""
 
 
 class GovernanceEvent(TypedDict):

@@ -192,6 +192,35 @@ export class Pnyx {
   }
 
   /**
+   * The delegates of one DAO with the power that its tokens state, one row a token or registry;
+   * null is not known, and ranked last.
+   *
+   * GET /v2/daos/:daoId/delegates, tier plus.
+   */
+  daoDelegates(daoId: string, params: DAODelegatesParams = {}, call: Call = {}): Rows<Delegate> {
+    return this.#rows(path`/v2/daos/${daoId}/delegates`, { limit: 100, ...params }, call);
+  }
+
+  /**
+   * To whom one voter delegates now, and who delegates to the voter, newest first.
+   *
+   * GET /v2/voters/:voterIdentity/delegations, tier plus.
+   */
+  voterDelegations(voterIdentity: string, params: VoterDelegationsParams = {}, call: Call = {}): Rows<VoterDelegation> {
+    return this.#rows(path`/v2/voters/${voterIdentity}/delegations`, { limit: 100, ...params }, call);
+  }
+
+  /**
+   * Open votes in which one voter has power, own or delegated, and has not voted, the nearest
+   * deadline first; power is as of the start of the vote, null where it is not known.
+   *
+   * GET /v2/voters/:voterIdentity/open, tier plus.
+   */
+  voterOpen(voterIdentity: string, params: VoterOpenParams = {}, call: Call = {}): Rows<OpenVote> {
+    return this.#rows(path`/v2/voters/${voterIdentity}/open`, { limit: 100, ...params }, call);
+  }
+
+  /**
    * Proposals of all DAOs or of one, filtered and in order.
    *
    * GET /v2/proposals, tier standard.
@@ -438,6 +467,38 @@ export interface DAOVotersParams {
   limit?: number | undefined;
 }
 
+/** The parameters of `daoDelegates`. */
+export interface DAODelegatesParams {
+  /** Highest power, most delegators, or most ballots in the last 50 votes first. Default: power. */
+  order?: DelegateOrder | undefined;
+  /** Where to go on: meta.page.nextCursor of the page before. */
+  cursor?: string | undefined;
+  /** Rows a page. Default: 100, the most. */
+  limit?: number | undefined;
+}
+
+/** The parameters of `voterDelegations`. */
+export interface VoterDelegationsParams {
+  /** Only what the voter has given to delegates, or received. */
+  direction?: DelegationDirection | undefined;
+  /** Only delegations in this DAO. */
+  daoId?: string | undefined;
+  /** Where to go on: meta.page.nextCursor of the page before. */
+  cursor?: string | undefined;
+  /** Rows a page. Default: 100, the most. */
+  limit?: number | undefined;
+}
+
+/** The parameters of `voterOpen`. */
+export interface VoterOpenParams {
+  /** Only votes in this DAO. */
+  daoId?: string | undefined;
+  /** Where to go on: meta.page.nextCursor of the page before. */
+  cursor?: string | undefined;
+  /** Rows a page. Default: 100, the most. */
+  limit?: number | undefined;
+}
+
 /** The parameters of `proposals`. */
 export interface ProposalsParams {
   /** Only of this DAO. */
@@ -450,6 +511,8 @@ export interface ProposalsParams {
   lifecycleStatus?: readonly Lifecycle[] | undefined;
   /** Only these outcomes. */
   outcome?: readonly Outcome[] | undefined;
+  /** Only with this in the title: three characters or more; case does not matter. */
+  q?: string | undefined;
   /** Also what the provider marks as spam. */
   flagged?: boolean | undefined;
   /** The time of from and to; what has none is left out. Default: updatedAt. */
@@ -458,7 +521,10 @@ export interface ProposalsParams {
   from?: string | undefined;
   /** Before this time; 365 days after from if only that is given. */
   to?: string | undefined;
-  /** Newest by update or creation; or by end, active ones first. Default: updatedDesc. */
+  /**
+   * Newest by update or creation; by end, active ones first; or closed ones, the last that ended
+   * first. Default: updatedDesc.
+   */
   sort?: ProposalOrder | undefined;
   /** Where to go on: meta.page.nextCursor of the page before. */
   cursor?: string | undefined;
@@ -631,11 +697,21 @@ export type TopicKey = string;
 /** What to count. */
 export type TimelineMetric = "proposals_created" | "votes_cast";
 
+/** Highest power, most delegators, or most ballots in the last 50 votes first. */
+export type DelegateOrder = "power" | "delegators" | "activity";
+
+/** Only what the voter has given to delegates, or received. */
+export type DelegationDirection = "given" | "received";
+
 /** The time of from and to; what has none is left out. */
 export type ProposalTime = "createdAt" | "startAt" | "endAt" | "updatedAt";
 
-/** Newest by update or creation; or by end, active ones first. */
-export type ProposalOrder = "updatedDesc" | "createdDesc" | "endingSoon";
+/**
+ * Newest by update or creation; by end, active ones first; or closed ones, the last that ended
+ * first.
+ */
+export type ProposalOrder =
+  | "updatedDesc" | "createdDesc" | "endingSoon" | "endedDesc";
 
 /** Highest power first, or newest first. */
 export type BallotOrder = "power" | "time";
@@ -695,6 +771,12 @@ export type SourceMode = "followed" | "imported";
 export type SourceState =
   | "live" | "backfilling" | "behind" | "limited" | "failing" | "missing" | "stale" | "off"
   | "imported";
+
+/**
+ * How the power in an open vote is known: start for what the token states as of the start of the
+ * vote, unknown for power that is not known before a ballot states it.
+ */
+export type PowerBasis = "start" | "unknown";
 
 /** Where a proposal stands: pending, then active, then closed. */
 export type Lifecycle = "pending" | "active" | "closed";
@@ -1214,6 +1296,95 @@ export interface DAOVoter {
   voteCount: Decimal;
   /** How many proposals were voted on. */
   proposalCount: Decimal;
+}
+
+/** One row of a DAO's ranking of delegates. An addition to the contract. */
+export interface Delegate {
+  /** Place in the order that was asked for, from 1. */
+  rank: number;
+  /** The voter; addresses in lower case. */
+  voterIdentity: string;
+  /** The token, eip155:<chain>:<address>; null for a registry. */
+  token: string | null;
+  /** The registry of delegations, eip155:<chain>:<address>; null for a token. */
+  registry: string | null;
+  /** The space of the registry; null for a token, and for a delegation in every space. */
+  space: string | null;
+  /**
+   * What the delegate votes with now, in whole tokens, as the token states it; null where that is
+   * not known: a registry states no balances.
+   */
+  votingPower: Decimal | null;
+  /** Holders who delegate now; null where delegations are not known. */
+  delegators: Decimal | null;
+  /**
+   * votingPower ÷ the supply of the token, cut at six decimal places; null where either is not
+   * known.
+   */
+  shareOfSupply: Decimal | null;
+  /** Ballots in the DAO's last 50 votes that are over and of which ballots are held. */
+  ballotsOfLast50: BallotsOfLast;
+  /** Latest ballot in the DAO; null where unknown. */
+  lastVoteAt: Timestamp | null;
+}
+
+/**
+ * Ballots of one voter in the latest votes that are over and of which ballots are held. An addition
+ * to the contract.
+ */
+export interface BallotsOfLast {
+  /** Votes with a ballot of the delegate. */
+  cast: Decimal;
+  /** Votes, at most 50. */
+  of: Decimal;
+}
+
+/** A delegation that applies now. An addition to the contract. */
+export interface VoterDelegation {
+  /** The DAOs that use the token or space; empty where none is known. */
+  daoIds: string[];
+  /** The token, eip155:<chain>:<address>; null for a registry. */
+  token: string | null;
+  /** The registry of delegations, eip155:<chain>:<address>; null for a token. */
+  registry: string | null;
+  /** The space of the registry; null for a token, and for a delegation in every space. */
+  space: string | null;
+  /** The holder. */
+  delegatorIdentity: string;
+  /** Who votes for the holder. */
+  delegateIdentity: string;
+  /** The part that is delegated: 1 is everything. */
+  share: Decimal;
+  /** When the holder stated it; null where the time is not known. */
+  since: Timestamp | null;
+  /** The block of the statement. */
+  sinceBlock: Decimal;
+}
+
+/** An open vote in which a voter has power and has not voted. An addition to the contract. */
+export interface OpenVote {
+  /** The DAO's id. */
+  daoId: string;
+  /** The proposal it is about. */
+  proposal: VotedProposal;
+  /** When voting ends; null if unknown. */
+  endAt: Timestamp | null;
+  /** The voter's power, delegated power included; null where it is not known. */
+  votingPower: Decimal | null;
+  /** How votingPower is known. */
+  powerBasis: Open<PowerBasis>;
+  /** Whether others delegate to the voter in the DAO now. */
+  asDelegate: boolean;
+}
+
+/** A proposal in a voter's history. */
+export interface VotedProposal {
+  /** The proposal's key. */
+  proposalKey: ProposalKey;
+  /** The title; null where upstream has none. */
+  title: string | null;
+  /** true if the provider marks the proposal as spam. An addition to the contract. */
+  flagged?: boolean;
 }
 
 /** One row of the proposal list. */
@@ -2296,6 +2467,8 @@ export interface VoterProfile {
   totalVotingPower: Decimal;
   /** DAO by DAO. */
   daos: VoterDAO[];
+  /** What the voter may vote with for others now, by DAO and token. An addition to the contract. */
+  delegatedPower: DelegatedPower[];
 }
 
 /** What a voter did in one DAO. */
@@ -2312,6 +2485,27 @@ export interface VoterDAO {
   firstVoteAt: Timestamp | null;
   /** When the last ballot was cast. */
   lastVoteAt: Timestamp | null;
+}
+
+/** What a voter may vote with for others in one DAO now. An addition to the contract. */
+export interface DelegatedPower {
+  /** The DAO; null where none is known to use the token or space. */
+  daoId: string | null;
+  /** The token, eip155:<chain>:<address>; null for a registry. */
+  token: string | null;
+  /** The registry of delegations, eip155:<chain>:<address>; null for a token. */
+  registry: string | null;
+  /** The space of the registry; null for a token, and for a delegation in every space. */
+  space: string | null;
+  /** The voter's power now, as the token states it; null where that is not known. */
+  votingPower: Decimal | null;
+  /** Holders who delegate now; null where delegations are not known. */
+  delegators: Decimal | null;
+  /**
+   * votingPower ÷ the supply of the token, cut at six decimal places; null where either is not
+   * known.
+   */
+  shareOfSupply: Decimal | null;
 }
 
 /** One row of a voter's history. */
@@ -2333,16 +2527,6 @@ export interface VoterVote {
   votedAt: Timestamp | null;
   /** The transaction of the ballot; null for ballots off the chain. */
   transactionHash: string | null;
-}
-
-/** A proposal in a voter's history. */
-export interface VotedProposal {
-  /** The proposal's key. */
-  proposalKey: ProposalKey;
-  /** The title; null where upstream has none. */
-  title: string | null;
-  /** true if the provider marks the proposal as spam. An addition to the contract. */
-  flagged?: boolean;
 }
 
 /** One row of the lifecycle event timeline. */

@@ -96,7 +96,7 @@ func (n *node) startAPI(store *cache.Store, redisURL string) (*api.API, error) {
 		Node: served, PublicURL: n.cfg.API.PublicURL, Origins: n.cfg.API.MCPOrigins.All(),
 		Documents: documents, Metrics: n.registry, Tracer: n.tracer,
 	})
-	if err := explore.Mount(explore.Options{Node: served, Prices: prices}); err != nil {
+	if err := explore.Mount(explore.Options{Node: served, Prices: prices, PublicURL: n.cfg.API.PublicURL}); err != nil {
 		return nil, err
 	}
 	// Watch follows publications, so that the node serves a new one without a request

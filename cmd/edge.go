@@ -80,7 +80,7 @@ func edgeOptions(cfg config.Config) edge.Options {
 		Dir: cfg.Edge.Dir, CacheBytes: uint64(cfg.Edge.CacheSize), //nolint:gosec // validated to be positive
 		AnswerTimeout:  cfg.API.RequestTimeout,
 		PaymentTimeout: x402.MaxDuration(cfg.Payment.VerifyTimeout, cfg.API.RequestTimeout, cfg.Payment.SettleTimeout),
-		Modules:        cfg.Edge.Modules,
+		Modules:        cfg.Edge.Modules, LogSample: cfg.Log.Sample,
 	}
 	if tokens := cfg.Access.Internal.All(); len(tokens) > 0 {
 		// During a rotation the nodes accept both, so the first one is always valid.

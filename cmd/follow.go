@@ -55,7 +55,7 @@ var errNoSources = errors.New("PNYX_SOURCES: want the path of a sources file; do
 // ctx ends or a part fails. Readiness is the warehouse's: a source that lags does not
 // make the process useless.
 func (n *node) serveFollower(ctx context.Context, out io.Writer) error {
-	if err := n.listenForAdmin(); err != nil {
+	if err := errors.Join(n.checkSourcesFile(), n.listenForAdmin()); err != nil {
 		return err
 	}
 	n.startAdmin()
@@ -75,6 +75,17 @@ func (n *node) serveFollower(ctx context.Context, out io.Writer) error {
 	return n.wait(ctx)
 }
 
+// checkSourcesFile returns why the sources file would be refused, before anything is started.
+func (n *node) checkSourcesFile() error {
+	if n.cfg.Follow.Sources == "" {
+		return nil
+	}
+	if _, err := sources.Load(n.cfg.Follow.Sources, os.LookupEnv); err != nil {
+		return fmt.Errorf("PNYX_SOURCES: %w", err)
+	}
+	return nil
+}
+
 // startFollower follows what the sources file names, and its changes, until the node stops.
 // A file that is refused at the start is an error; one that is refused later is logged, and
 // what was followed before is followed on. It does nothing without a sources file.
@@ -83,8 +94,8 @@ func (n *node) startFollower(ctx context.Context, opened *warehouse.Warehouse, r
 	if path == "" {
 		return nil
 	}
-	if _, err := sources.Load(path, os.LookupEnv); err != nil {
-		return fmt.Errorf("PNYX_SOURCES: %w", err)
+	if err := n.checkSourcesFile(); err != nil {
+		return err
 	}
 	store, err := n.openStore(ctx, redisURL, workerRedisTimeout)
 	if err != nil {

@@ -53,7 +53,7 @@ func newNode(cfg config.Config, logger *slog.Logger) *node {
 // loads invented data into an empty warehouse before the worker starts, so that the
 // first publication contains it.
 func (n *node) serve(ctx context.Context, out io.Writer, demo bool) error {
-	if err := errors.Join(n.listenForAPI(), n.listenForAdmin()); err != nil {
+	if err := errors.Join(n.checkSourcesFile(), n.listenForAPI(), n.listenForAdmin()); err != nil {
 		return err
 	}
 	// The admin listener serves from here on, so that probes can observe the start.

@@ -36,6 +36,8 @@ func TestWrongArgumentsAreErrorsThatStateTheUsage(t *testing.T) {
 		{"mcp https://a", "usage: pnyx mcp [flags]"},
 		{"import", "usage: pnyx import PATH… [flags]"},
 		{"token show", "usage: pnyx token show ID"},
+		{"token issue --plan gold", "│ business  │ 20000"},
+		{"backup list /nowhere", "no complete backup in /nowhere"},
 	} {
 		t.Run(test.args, func(t *testing.T) {
 			t.Parallel()

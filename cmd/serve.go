@@ -71,6 +71,11 @@ func (n *node) announce(
 	base := "http://" + n.cfg.API.Listen
 	fmt.Fprintf(out, "Try:\n\n  curl -s '%s/v2/daos?limit=2'\n  curl -s '%s/v2/daos/%s'\n  curl -s '%s/v2/meta/data-status'\n\n",
 		base, base, page.Items[0].DAOID, base)
+	fragment := ""
+	if len(tokens) > 0 { // a browser sends no fragment
+		fragment = "#token=" + tokens[len(tokens)-1].raw
+	}
+	fmt.Fprintf(out, "In a browser:\n\n  %s%s%s\n  %s%s\n\n", base, api.PathExplore, fragment, base, api.PathDocs)
 	printDemoTokens(out, base+"/v2/daos/"+page.Items[0].DAOID+"/timeline?metric=votes_cast", tokens)
 }
 

@@ -55,6 +55,16 @@ func issueCommand() *cobra.Command {
 		Long:    "Create a token, and print it once. It works as soon as it is printed. The plan limits it:\n\n" + planTable(),
 		Example: `  pnyx token issue --name ACME --plan business --scopes v2:paid:plus`,
 		Args:    cobra.NoArgs,
+		// Before cobra asks for the flags that are missing.
+		PreRunE: func(cmd *cobra.Command, _ []string) error {
+			if !cmd.Flags().Changed("plan") {
+				return nil
+			}
+			if _, err := ratelimit.ParsePlan(plan); err != nil {
+				return fmt.Errorf("--plan: %w\n%s", err, planTable())
+			}
+			return nil
+		},
 		RunE: tokenTask(func(cmd *cobra.Command, _ []string, admin tokenAdmin) error {
 			t, err := newTokenRecord(name, plan, scopes, expires, limits)
 			if err != nil {

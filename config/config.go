@@ -123,7 +123,7 @@ type Cache struct {
 	// Timeout bounds one round trip; it is above 0 and below API.RequestTimeout.
 	Timeout time.Duration `env:"PNYX_CACHE_TIMEOUT" envDefault:"100ms" unit:"duration" doc:"Maximum duration of one Redis round trip of the API."`
 	// Local bounds the memory of the copies in one node, in bytes; it is above 0.
-	Local ByteSize `env:"PNYX_CACHE_LOCAL" envDefault:"24MiB" unit:"bytes" doc:"Maximum memory of an API node's own copies of hot answers."`
+	Local ByteSize `env:"PNYX_CACHE_LOCAL" envDefault:"24MiB" unit:"bytes" doc:"Maximum memory of an API node's own copies of hot answers; a quarter is for the last answers of free routes, sent stale while Redis is down."`
 }
 
 // Worker configures the intervals of the worker, and when its data counts as stale.
@@ -131,7 +131,7 @@ type Worker struct {
 	// PublishInterval is the time between checks for committed batches; it is above 0.
 	PublishInterval time.Duration `env:"PNYX_PUBLISH_INTERVAL" envDefault:"500ms" unit:"duration" doc:"How often the worker checks for what to publish. Batches are announced; after 10 s without a publication an unannounced one may wait 2 s longer."`
 	// LeaseTTL is how long the lease outlives a worker that has died; it is above 0.
-	LeaseTTL time.Duration `env:"PNYX_LEASE_TTL" envDefault:"10s" unit:"duration" doc:"How long the leading worker keeps its lease without renewing it."`
+	LeaseTTL time.Duration `env:"PNYX_LEASE_TTL" envDefault:"2s" unit:"duration" doc:"How long the leading worker keeps its lease without renewing it. After a kill another one leads within this time and PNYX_PUBLISH_INTERVAL. Three quarters of it without Redis end the term, and the next leader counts changed large votes whole."`
 	// StaleAfter is the age of the worker's heartbeat beyond which answers are stale; it
 	// is above PublishInterval and LeaseTTL.
 	StaleAfter time.Duration `env:"PNYX_STALE_AFTER" envDefault:"15s" unit:"duration" doc:"Answers are marked stale when the worker's last heartbeat is older than this."`

@@ -215,8 +215,8 @@ func TestCrossChecksNameBothSettings(t *testing.T) {
 			`PNYX_CACHE_TIMEOUT="5s": must stay below PNYX_REQUEST_TIMEOUT=5s`,
 		},
 		"stale before the lease ends": {
-			map[string]string{"PNYX_STALE_AFTER": "10s"},
-			`PNYX_STALE_AFTER="10s": must exceed PNYX_LEASE_TTL=10s`,
+			map[string]string{"PNYX_STALE_AFTER": "2s"},
+			`PNYX_STALE_AFTER="2s": must exceed PNYX_LEASE_TTL=2s`,
 		},
 		"stale between two publishes": {
 			map[string]string{"PNYX_PUBLISH_INTERVAL": "15s"},

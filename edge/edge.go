@@ -47,6 +47,9 @@ type Options struct {
 	AnswerTimeout, PaymentTimeout time.Duration
 	// Modules is the folder of nginx's modules.
 	Modules string
+	// LogSample is as in api.LogOptions: one in so many requests is logged, none for 0, besides
+	// those that fail.
+	LogSample uint64
 	// User is the account of nginx's worker processes, needed when it runs as root.
 	User string
 }
@@ -106,6 +109,8 @@ type facts struct {
 	Failures                  []failure
 	// AdminHosts matches the hosts that the admin listener answers to.
 	AdminHosts string
+	// LogPercent is the part of requests that are logged though they did not fail; empty for none.
+	LogPercent string
 }
 
 func (o Options) facts() (facts, error) {
@@ -140,8 +145,17 @@ func (o Options) facts() (facts, error) {
 	f.URLPatterns, f.Parameters = urlPatterns(api.Routes(), doc.Paths())
 	f.Free = freePattern(f.URLPatterns)
 	f.AdminHosts = adminHosts(o.AdminListen)
+	f.LogPercent = logPercent(o.LogSample)
 	f.Failures, err = failures()
 	return f, err
+}
+
+// logPercent returns one in so many as nginx's split_clients reads it; empty for none.
+func logPercent(sample uint64) string {
+	if sample == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.2f%%", max(0.01, 100/float64(sample))) // at least what nginx can express
 }
 
 // adminHosts returns a pattern of the hosts that no public name resolves for: none, IP

@@ -30,6 +30,8 @@ type nginx struct {
 	base   string
 	admin  string
 	client *http.Client
+	// requests are the lines about requests.
+	requests *env.Buffer
 }
 
 // with returns the edge for a subtest, whose failures are its own.
@@ -99,9 +101,10 @@ func startEdgeWith(tb testing.TB, options edge.Options) *nginx {
 	ctx, stop := context.WithCancel(context.Background())
 	var log env.Buffer
 	ended := make(chan error, 1)
-	go func() { ended <- edge.Run(ctx, options, io.Discard, &log) }()
+	e := &nginx{TB: tb, base: "http://" + options.Listen, admin: "http://" + options.AdminListen, requests: new(env.Buffer)}
+	go func() { ended <- edge.Run(ctx, options, e.requests, &log) }()
 	transport := &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 256}
-	e := &nginx{TB: tb, base: "http://" + options.Listen, admin: "http://" + options.AdminListen, client: &http.Client{Transport: transport, Timeout: soon}}
+	e.client = &http.Client{Transport: transport, Timeout: soon}
 	tb.Cleanup(func() {
 		transport.CloseIdleConnections()
 		stop()

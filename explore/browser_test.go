@@ -14,6 +14,7 @@ import (
 // inBrowser lists a page of each kind, and what of it only a token shows.
 func inBrowser() map[string]string {
 	return map[string]string{
+		"/explore":              ".card strong",
 		"/explore?name=of+many": "h1",
 		"/explore/daos/dao-000": "#voters ~ .scroll td",
 		"/explore/proposals/" + string(sampleKey) + "?compare=true": "tr.own",
@@ -97,6 +98,24 @@ func TestFreePartsNeedNoScript(t *testing.T) {
 	b.Open(n.Base + "/explore")
 	b.Do(chromedp.SendKeys(chromedp.CSS("#name"), "name 77"), chromedp.Submit(chromedp.CSS("form")))
 	b.Until(`location.search === "?name=name+77" && document.querySelectorAll("tbody tr").length === 1`)
+	b.WantQuiet(n.Base)
+}
+
+func TestALinkMayBringATokenThatNoServerSees(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	token := n.admit(access.V2All, ample())
+	b := browser.Open(t, 820, 900)
+	b.Open(n.Base + "/explore/voters/" + sampleVoter + "#token=" + token)
+	b.Until(shows("#votes ~ .scroll td"))
+	if got := browser.Value[string](b, "location.hash + document.querySelector('#token').value"); got != token {
+		t.Errorf("the fragment and the box: got %q, want the token in the box alone", got)
+	}
+	for _, request := range b.Requests() {
+		if strings.Contains(request.URL, token) {
+			t.Errorf("the token is in the address %s", request.URL)
+		}
+	}
 	b.WantQuiet(n.Base)
 }
 

@@ -33,6 +33,14 @@ type daosPage struct {
 	First bool
 }
 
+// showFirst shows what is going on, or DAOs where the address asks for some.
+func showFirst(v *visit) (shown, error) {
+	if len(v.c.Request().URI().QueryString()) == 0 {
+		return showHome(v)
+	}
+	return showDAOs(v)
+}
+
 func showDAOs(v *visit) (shown, error) {
 	query, err := v.query(
 		api.Param{Name: argName, Kind: api.Text},
@@ -64,7 +72,7 @@ func showDAOs(v *visit) (shown, error) {
 	if cursor != "" {
 		data.Next = address(Path, "", with(nil, argName, data.Name, argCursor, cursor))
 	}
-	return shown{view: viewDAOs, data: data, title: "Explore", description: "Decentralized organizations, their proposals and votes."}, nil
+	return shown{view: viewDAOs, data: data, title: "DAOs", description: "Decentralized organizations, their proposals and votes."}, nil
 }
 
 // isNamed reports whether the name or id of a DAO contains a text, whatever its case.

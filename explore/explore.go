@@ -1,4 +1,4 @@
-// Package explore serves pages for people at /explore: the DAOs, one DAO, one proposal with
+// Package explore serves pages for people at /explore: what is going on, the DAOs, one DAO, one proposal with
 // the course of its vote, and one voter. A page is HTML from the server with charts in SVG.
 //
 // A page reads routes through api.Reader, so that each is counted, limited and priced as
@@ -23,9 +23,10 @@ import (
 
 // Paths of the pages.
 const (
-	// Path lists the DAOs.
+	// Path shows what is going on, and finds DAOs by name.
 	Path = api.PathExplore
 
+	pathDAOs     = Path + "/daos"
 	pathDAO      = Path + "/daos/:daoId"
 	pathProposal = Path + "/proposals/:proposalKey"
 	pathVoter    = Path + "/voters/:voterIdentity"
@@ -47,11 +48,14 @@ type Options struct {
 	Node *api.API
 	// Prices are the prices of paid routes.
 	Prices api.Prices
+	// PublicURL is the address that callers see; empty for the one that a request was sent to.
+	PublicURL string
 }
 
 // explorer answers requests to Path and below. It is safe for concurrent use.
 type explorer struct {
 	node      *api.API
+	publicURL string
 	prices    api.Prices
 	templates map[string]*template.Template // by view
 	routes    map[string]api.Route          // by id
@@ -63,26 +67,30 @@ func Documents() []api.Document {
 }
 
 // Patterns returns the paths of all pages, with parameters as routes have them.
-func Patterns() []string { return []string{Path, pathDAO, pathProposal, pathVoter} }
+func Patterns() []string {
+	return []string{Path, pathDAOs, pathDAO, pathCalendar, pathFeed, pathProposal, pathVoter}
+}
 
 // Mount has a node answer Path and below.
 func Mount(o Options) error {
-	x := &explorer{node: o.Node, prices: o.Prices, templates: map[string]*template.Template{}, routes: map[string]api.Route{}}
+	x := &explorer{node: o.Node, publicURL: o.PublicURL, prices: o.Prices, templates: map[string]*template.Template{}, routes: map[string]api.Route{}}
 	for _, route := range api.Routes() {
 		x.routes[route.ID] = route
 	}
-	for _, view := range []string{viewDAOs, viewDAO, viewProposal, viewVoter, viewError} {
+	for _, view := range []string{viewHome, viewDAOs, viewDAO, viewProposal, viewVoter, viewError} {
 		parsed, err := page.New(files, functions(), "files/parts.html", "files/dossier.html", "files/"+view+".html")
 		if err != nil {
 			return fmt.Errorf("explore: %w", err)
 		}
 		x.templates[view] = parsed
 	}
+	x.mountFeeds()
 	for _, one := range []struct {
 		path string
 		show func(*visit) (shown, error)
 	}{
-		{Path, showDAOs},
+		{Path, showFirst},
+		{pathDAOs, showDAOs},
 		{pathDAO, showDAO},
 		{pathProposal, showProposal},
 		{pathVoter, showVoter},
@@ -95,6 +103,7 @@ func Mount(o Options) error {
 
 // Views, and the templates that show them.
 const (
+	viewHome     = "home"
 	viewDAOs     = "daos"
 	viewDAO      = "dao"
 	viewProposal = "proposal"

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"pnyx/governance"
 )
 
@@ -22,6 +24,7 @@ func functions() template.FuncMap {
 		"isTrue":   func(value *bool) bool { return *value },
 		"stated":   func(value *governance.Decimal) governance.Decimal { return *value },
 		"titled":   titled,
+		"share":    func(progress governance.Decimal) string { return percent(number(progress), decimal.NewFromInt(1)) },
 		"brief":    brief,
 		"argument": argument,
 		"exact":    exact,

@@ -90,7 +90,7 @@ func TestRequestsAreCountedAndLogged(t *testing.T) {
 	n := newNode(t)
 	token := n.admit(access.V2All, ample())
 	for path, status := range map[string]int{
-		"/explore": 200, "/explore/daos/nobody": 404, "/explore/proposals/" + string(sampleKey): 200, "/explore/nothing": 404,
+		"/explore/daos": 200, "/explore/daos/nobody": 404, "/explore/proposals/" + string(sampleKey): 200, "/explore/nothing": 404,
 	} {
 		if got := n.send(http.MethodGet, path, access.HeaderToken, token); got.Status != status {
 			t.Errorf("GET %s: got %d, want %d", path, got.Status, status)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"pnyx/cache"
 	"pnyx/governance"
@@ -59,6 +60,11 @@ func sampleViews() map[cache.Key]any {
 			Proposal: governance.EvidenceProposal{ProposalKey: sampleKey}, Intelligence: governance.Intelligence{Status: governance.IntelligenceUnavailable},
 		},
 	}
+	open := sampleSummary()
+	open.Choices[0].VotingPower, open.Choices[2].VotingPower = "10000000", "20000000"
+	open.Choices[1].VotingPower = "20000000.000000000000000007"
+	views[cache.VoteSummaryKey(openKey)] = open
+	views[cache.VoteSummaryKey(emptyKey)] = governance.VoteSummary{Totals: &governance.VoteTotals{VotingPower: "0"}}
 	for i := range sampleEarlier {
 		views[cache.VoteSummaryKey(earlierKey(i))] = governance.VoteSummary{
 			Totals: &governance.VoteTotals{Votes: new(governance.Decimal(fmt.Sprint(100 + i))), UniqueVoters: new(governance.Decimal("1")), VotingPower: governance.Decimal(fmt.Sprintf("%d.000000000000000001", 5000+i))},
@@ -85,7 +91,7 @@ func sampleSummary() governance.VoteSummary {
 
 // sampleKinds lists the kinds of pages that the sample has.
 func sampleKinds() []query.Kind {
-	return []query.Kind{query.KindBallots, query.KindProposals, query.KindVoters, query.KindVoterVotes, query.KindProfile, query.KindDossier}
+	return []query.Kind{query.KindBallots, query.KindProposals, query.KindVoters, query.KindVoterVotes, query.KindProfile, query.KindSignals, query.KindDossier}
 }
 
 // samplePage returns the payload of a page, and whether its subject exists.
@@ -98,7 +104,20 @@ func samplePage(request cache.PageRequest) (payload any, known bool, err error) 
 	case query.KindProposals:
 		var q query.Proposals
 		err := request.Decode(&q)
-		return apinode.Cut(proposals(), q.After, q.Limit, func(r cache.ProposalRow, p query.ProposalPosition) bool { return r.Position.Key == p.Key }), true, err
+		rows := proposals()
+		if slices.Contains(q.Lifecycles, governance.Active) {
+			rows = rows[:0]
+			for _, item := range openVotes() {
+				rows = append(rows, cache.ProposalRow{Item: item, Position: query.ProposalPosition{At: item.EndAt, Key: item.ProposalKey}})
+			}
+		}
+		return apinode.Cut(rows, q.After, q.Limit, func(r cache.ProposalRow, p query.ProposalPosition) bool { return r.Position.Key == p.Key }), true, err
+	case query.KindSignals:
+		rows := []governance.SignalRow{}
+		for _, signal := range sampleSignals() {
+			rows = append(rows, governance.SignalRow{Signal: signal})
+		}
+		return rows, true, nil
 	case query.KindVoters:
 		var q query.Voters
 		err := request.Decode(&q)

@@ -3,6 +3,7 @@ package explore
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -64,16 +65,21 @@ func load[Data any](v *visit, routeID string, params texts) (part[Data], error) 
 	if route.Paid() && !v.known {
 		return part[Data]{Box: v.boxOf(route, nil)}, v.parse(routeID, params)
 	}
-	v.reads = append(v.reads, routeID)
 	reader := v.explorer.node.NewReader(v.c)
-	answer, err := get(reader.Read(routeID), reader, params)
+	read, err := decode[Data](v, routeID, reader, reader.Read(routeID), params)
+	if failed, is := errors.AsType[*api.Error](err); is && failed.Status != http.StatusBadRequest {
+		return part[Data]{Box: v.boxOf(route, failed)}, nil
+	}
+	return read, err
+}
+
+// decode returns the answer to a read, which it ends. An error of the route is an *api.Error.
+func decode[Data any](v *visit, routeID string, reader *api.Reader, began *api.Read, params texts) (part[Data], error) {
+	v.reads = append(v.reads, routeID)
+	answer, err := get(began, reader, params)
 	reader.End(err == nil)
 	if err != nil {
-		failed := api.ErrorOf(err)
-		if failed.Status == http.StatusBadRequest {
-			return part[Data]{}, failed
-		}
-		return part[Data]{Box: v.boxOf(route, failed)}, nil
+		return part[Data]{}, api.ErrorOf(err)
 	}
 	var read part[Data]
 	if err := json.Unmarshal(answer.Data, &read.Data); err != nil {

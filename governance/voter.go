@@ -33,6 +33,8 @@ type VoterProfile struct {
 	TotalVotingPower Decimal `json:"totalVotingPower" msgpack:"totalVotingPower"`
 	// DAOs holds the sums by DAO.
 	DAOs []VoterDAO `json:"daos" msgpack:"daos"`
+	// DelegatedPower is what the voter may vote with for others now, by DAO and token.
+	DelegatedPower []DelegatedPower `json:"delegatedPower" msgpack:"delegatedPower"`
 }
 
 // VoterDAO is what a voter did in one DAO.

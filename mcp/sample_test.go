@@ -66,7 +66,7 @@ func sampleViews() map[cache.Key]any {
 func sampleKinds() []query.Kind {
 	return []query.Kind{
 		query.KindBallots, query.KindProposals, query.KindResolve, query.KindSignals, query.KindEvents,
-		query.KindVoters, query.KindTopics, query.KindVoterVotes, query.KindProfile,
+		query.KindVoters, query.KindDelegates, query.KindVoterDelegations, query.KindOpenVotes, query.KindTopics, query.KindVoterVotes, query.KindProfile,
 	}
 }
 
@@ -101,6 +101,25 @@ func samplePage(request cache.PageRequest) (payload any, known bool, err error) 
 		return []governance.DAOVoter{{Rank: 1, VoterIdentity: sampleVoter, VoterAddress: new(sampleVoter), TotalVotingPower: "7.5"}}, true, nil
 	case query.KindTopics:
 		return []governance.ForumTopic{{TopicKey: sampleTopicKey, Title: hostileTitle}}, true, nil
+	case query.KindDelegates:
+		var q query.Delegates
+		err := request.Decode(&q)
+		return []governance.Delegate{{
+			Rank: 1, VoterIdentity: sampleVoter, DelegationScope: governance.ScopeOf("eip155:1:0xa"), VotingPower: new(governance.Decimal("7.5")),
+			BallotsOfLast50: governance.BallotsOfLast{Cast: "3", Of: "4"},
+		}}, q.DAOID == "dao-000", err
+	case query.KindVoterDelegations:
+		var q query.VoterDelegations
+		err := request.Decode(&q)
+		return []governance.VoterDelegation{{
+			DAOIDs: []string{"dao-000"}, DelegationScope: governance.ScopeOf("eip155:1:0xa"), Delegator: "0xb", Delegate: sampleVoter, Share: "1", SinceBlock: "7",
+		}}, q.Voter == sampleVoter, err
+	case query.KindOpenVotes:
+		var q query.OpenVotes
+		err := request.Decode(&q)
+		return []governance.OpenVote{{
+			DAOID: "dao-000", Proposal: governance.VotedProposal{ProposalKey: sampleKey}, PowerBasis: governance.PowerUnknown, AsDelegate: true,
+		}}, q.Voter == sampleVoter, err
 	case query.KindVoterVotes:
 		return []governance.VoterVote{{Proposal: governance.VotedProposal{ProposalKey: sampleKey}, VotingPower: "7.5"}}, true, nil
 	case query.KindProfile:

@@ -66,6 +66,9 @@ const (
 	routeEvidence     = "proposals.evidence"
 	routeBallots      = "proposals.votes"
 	routeVoters       = "daos.voters"
+	routeDelegates    = "daos.delegates"
+	routeDelegations  = "voters.delegations"
+	routeOpenVotes    = "voters.open"
 	routeProfile      = "voters.profile"
 	routeVoterVotes   = "voters.votes"
 	routeTopics       = "forum-topics.list"
@@ -194,6 +197,26 @@ func voterTools() []*tool {
 			description: "One voter over all DAOs: profile and votes, newest first. The profile comes with the first page only; " +
 				"it and each page of votes count and cost as a request of their own.",
 			rows: 20, maxRows: 100,
+		},
+		{
+			name: "list_delegates", title: "List delegates", routes: []string{routeDelegates}, run: list,
+			description: "The delegates of one DAO by power, delegators or activity: for whom they speak, which share of the supply they hold, " +
+				"and how often they vote. A row a token; power is null where it is not known.",
+			rows: 25, maxRows: 100,
+			concise: shape{
+				"rank": nil, "voterIdentity": nil, "votingPower": nil, "delegators": nil, "shareOfSupply": nil, "ballotsOfLast50": nil, "lastVoteAt": nil,
+			},
+		},
+		{
+			name: "list_delegations", title: "List delegations", routes: []string{routeDelegations}, run: list,
+			description: "To whom one voter delegates now, and who delegates to the voter. For the sums of a delegate use get_voter.",
+			rows:        25, maxRows: 100,
+		},
+		{
+			name: "list_open_votes", title: "List open votes", routes: []string{routeOpenVotes}, run: list,
+			description: "Open votes in which one voter, or the voter as a delegate of others, has power and has not voted, the nearest deadline first. " +
+				"Ask it every morning for what is to be voted.",
+			rows: 25, maxRows: 100,
 		},
 	}
 }

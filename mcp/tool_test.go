@@ -24,7 +24,9 @@ func calls() map[string]string {
 		"find_proposals": `{"lifecycleStatus":["active","pending"]}`, "resolve_proposal": `{"title":"pay"}`,
 		"get_proposal": `{"proposalKey":"` + string(sampleKey) + `","include":["text","votes","evidence"]}`,
 		"list_ballots": `{"proposalKey":"` + string(sampleKey) + `"}`, "list_voters": `{"daoId":"dao-000"}`,
-		"get_voter": `{"voterIdentity":"` + sampleVoter + `"}`, "find_topics": `{"governanceRelated":true}`,
+		"list_delegates": `{"daoId":"dao-000"}`, "list_delegations": `{"voterIdentity":"` + sampleVoter + `"}`,
+		"list_open_votes": `{"voterIdentity":"` + sampleVoter + `"}`,
+		"get_voter":       `{"voterIdentity":"` + sampleVoter + `"}`, "find_topics": `{"governanceRelated":true}`,
 		"get_topic": `{"topicKey":"` + string(sampleTopicKey) + `"}`, "list_signals": `{}`, "list_events": `{"eventType":["voting_ended"]}`, "get_status": ``,
 		"list_changes": `{}`,
 	}
@@ -259,6 +261,7 @@ func TestConciseRowsHaveValuesOfFullOnes(t *testing.T) {
 		"find_proposals": `"proposalKey identity.daoId identity.provider title lifecycleStatus outcome startAt endAt"`,
 		"list_ballots":   `"voterIdentity choice.label votingPower votedAt reason"`,
 		"list_voters":    `"rank voterIdentity totalVotingPower voteCount proposalCount"`,
+		"list_delegates": `"rank voterIdentity votingPower delegators shareOfSupply ballotsOfLast50.cast ballotsOfLast50.of lastVoteAt"`,
 		"find_topics":    `"topicKey identity.daoId title summary relevanceScore replies updatedAt"`,
 		"list_signals":   `"signalType priority.score priority.band actionability daoId title summary deadlineAtMs proposalKey"`,
 		"list_events":    `"eventType eventTimeMs eventTimeConfidence daoId itemType proposalKey title importanceScore"`,

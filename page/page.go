@@ -26,8 +26,9 @@ const (
 	PathStyle = api.PathDocs + "/page.css"
 	// PathScript is a module for pages with scripts. It exports token, onToken and request.
 	PathScript = api.PathDocs + "/page.js"
-	// PathIcon is the icon of the site.
-	PathIcon = api.PathDocs + "/icon.svg"
+	// PathIcon is the icon of the site, and PathFavicon where browsers look for one by themselves.
+	PathIcon    = api.PathDocs + "/icon.svg"
+	PathFavicon = "/favicon.ico"
 )
 
 // policy lets a page load what this node serves, and nothing else. It allows neither
@@ -102,7 +103,10 @@ var shellFiles embed.FS
 
 // Documents returns the files that every page loads.
 func Documents() []api.Document {
-	return Files(shellFiles, "files", PathStyle, PathScript, PathIcon)
+	documents := Files(shellFiles, "files", PathStyle, PathScript, PathIcon)
+	icon := documents[len(documents)-1]
+	icon.Path = PathFavicon
+	return append(documents, icon)
 }
 
 // Files returns documents of files in a folder. The path of each ends in its file's name.

@@ -14,6 +14,8 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"pnyx/warehouse/engine"
 )
 
 //go:embed migrations/*.sql views/*.sql
@@ -142,8 +144,24 @@ const (
 	schemaLater
 )
 
+// errServerTooOld reports a server before the minimum version.
+var errServerTooOld = errors.New("the ClickHouse server of CLICKHOUSE_URL is too old, upgrade it")
+
+// checkServer returns errServerTooOld for a server before the minimum version.
+func checkServer(conn driver.Conn, addresses []string) error {
+	server, err := conn.ServerVersion()
+	if err != nil {
+		return fmt.Errorf("%w at %v: %w", ErrUnreachable, addresses, err)
+	}
+	//nolint:gosec // small numbers
+	if err := engine.CheckVersion(int(server.Version.Major), int(server.Version.Minor)); err != nil {
+		return fmt.Errorf("%w: %v is %w", errServerTooOld, addresses, err)
+	}
+	return nil
+}
+
 // schemaState returns the state of a node. It is schemaMissing when it cannot tell: the
-// migration then fails with the cause. The error is errSchemaTooNew.
+// migration then fails with the cause. The error is errSchemaTooNew or errServerTooOld.
 func (w *Warehouse) schemaState(ctx context.Context, addresses []string, own appliedSchema) (schemaState, error) {
 	// The database may not exist yet, so the connection names none.
 	conn, err := w.connect(ctx, addresses, "")
@@ -151,6 +169,9 @@ func (w *Warehouse) schemaState(ctx context.Context, addresses []string, own app
 		return schemaMissing, nil
 	}
 	defer conn.Close()
+	if err := checkServer(conn, addresses); err != nil {
+		return schemaMissing, err
+	}
 	var newest, oldest uint32
 	var current bool
 	table := quoteIdentifier(w.options.Auth.Database) + ".schema_migrations"

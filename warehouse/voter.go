@@ -51,7 +51,8 @@ func (w *Warehouse) rankedRange(
 const maxSharedVotes = 5000
 
 // VoterProfile returns the sums of a voter's ballots, those by DAO sorted by the DAO's id.
-// Those on spam are in no sum. DAOs is nil for a voter without a ballot that counts.
+// Those on spam are in no sum. DAOs is nil for a voter with neither a ballot that counts nor
+// delegated power.
 func (w *Warehouse) VoterProfile(ctx context.Context, voter string) (governance.VoterProfile, error) {
 	profile := governance.VoterProfile{VoterIdentity: voter}
 	votes, err := w.votesOf(ctx, voter)
@@ -70,7 +71,11 @@ func (w *Warehouse) VoterProfile(ctx context.Context, voter string) (governance.
 		byDAO[v.DAOID] = append(byDAO[v.DAOID], v)
 		total = total.Add(v.Power)
 	}
-	if len(votes) > 0 {
+	if profile.DelegatedPower, err = DelegatedPowerOf(ctx, w, voter); err != nil {
+		return profile, err
+	}
+	profile.DelegatedPower = append([]governance.DelegatedPower{}, profile.DelegatedPower...)
+	if len(votes) > 0 || len(profile.DelegatedPower) > 0 {
 		profile.DAOs = make([]governance.VoterDAO, 0, len(byDAO))
 	}
 	for _, daoID := range slices.Sorted(maps.Keys(byDAO)) {

@@ -24,7 +24,7 @@ import (
 const (
 	// soon bounds every step of these tests. Nothing waits for it when all is well.
 	soon = time.Minute
-	// leaseTTL is the lease of leaders: half of it without a renewal ends their term, which
+	// leaseTTL is the lease of leaders: three quarters of it without a renewal ends their term, which
 	// must not happen because the machine is busy.
 	leaseTTL = 2 * soon
 )

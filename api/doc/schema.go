@@ -103,6 +103,7 @@ func enums() map[reflect.Type][]string {
 	addEnum(all, governance.Providers()...)
 	addEnum(all, governance.SourceStates()...)
 	addEnum(all, governance.SourceModes()...)
+	addEnum(all, governance.PowerAtStart, governance.PowerUnknown)
 	addEnum(all, governance.Pending, governance.Active, governance.Closed)
 	addEnum(all, governance.AllOutcomes()...)
 	addEnum(all, governance.LateBallots, governance.UpstreamRecount, governance.NewRule, governance.OwnRecount)

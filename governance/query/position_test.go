@@ -43,6 +43,27 @@ func orders() map[string]ordered {
 			want: query.VoterVotePosition{At: &earlier, Proposal: "p1_a"},
 		},
 	}
+	delegate := governance.Delegate{
+		VoterIdentity: "0xa", DelegationScope: governance.ScopeOf("eip155:1:0xb"), VotingPower: new(governance.Decimal("2.5")),
+		Delegators: new(governance.Decimal("7")), BallotsOfLast50: governance.BallotsOfLast{Cast: "3"},
+	}
+	for order, want := range map[query.DelegateOrder]governance.Decimal{
+		query.DelegatesByPower: "2.5", query.DelegatesByDelegators: "7", query.DelegatesByActivity: "3",
+	} {
+		all["delegates "+string(order)] = ordered{
+			string(order), query.Delegates{Order: order}.PositionOf(delegate), query.DelegatePosition{Value: &want, Delegate: "0xa", Where: "eip155:1:0xb"},
+		}
+	}
+	all["delegations"] = ordered{
+		got: query.VoterDelegations{}.PositionOf(governance.VoterDelegation{
+			DelegationScope: governance.ScopeOf("eip155:1:0xb/s"), Delegator: "0xa", Delegate: "0xd", Since: &earlier,
+		}),
+		want: query.VoterDelegationPosition{Since: &earlier, Where: "eip155:1:0xb/s", Delegator: "0xa", Delegate: "0xd"},
+	}
+	all["open votes"] = ordered{
+		got:  query.OpenVotes{}.PositionOf(governance.OpenVote{EndAt: &later, Proposal: governance.VotedProposal{ProposalKey: "p1_a"}}),
+		want: query.OpenVotePosition{EndAt: &later, Proposal: "p1_a"},
+	}
 	for order, want := range map[query.BallotOrder]query.BallotPosition{
 		query.BallotsByPower: {Power: "1.5", Voter: "0xa"},
 		query.BallotsByTime:  {At: &earlier, Voter: "0xa"},
@@ -89,6 +110,7 @@ func TestEveryOrderHasAPosition(t *testing.T) {
 	}
 	want := slices.Concat(
 		query.Values(reflect.TypeFor[query.BallotOrder]()), query.Values(reflect.TypeFor[query.EventTime]()),
+		query.Values(reflect.TypeFor[query.DelegateOrder]()),
 		query.Values(reflect.TypeFor[query.SignalOrder]()), query.Values(reflect.TypeFor[query.TopicOrder]()))
 	slices.Sort(want)
 	slices.Sort(tested)

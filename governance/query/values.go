@@ -22,6 +22,10 @@ func Values(field reflect.Type) []string {
 		return texts(governance.Surfaces())
 	case reflect.TypeFor[BallotOrder]():
 		return texts([]BallotOrder{BallotsByPower, BallotsByTime})
+	case reflect.TypeFor[DelegateOrder]():
+		return texts([]DelegateOrder{DelegatesByPower, DelegatesByDelegators, DelegatesByActivity})
+	case reflect.TypeFor[DelegationDirection]():
+		return texts([]DelegationDirection{DelegationsGiven, DelegationsReceived})
 	case reflect.TypeFor[ExportFormat]():
 		return texts([]ExportFormat{ExportNDJSON, ExportCSV})
 	case reflect.TypeFor[EventTime]():
@@ -29,7 +33,7 @@ func Values(field reflect.Type) []string {
 	case reflect.TypeFor[governance.EventType]():
 		return rules.EventTypeNames()
 	case reflect.TypeFor[ProposalOrder]():
-		return texts([]ProposalOrder{ProposalsByUpdate, ProposalsByCreation, ProposalsEndingSoon})
+		return texts([]ProposalOrder{ProposalsByUpdate, ProposalsByCreation, ProposalsEndingSoon, ProposalsEnded})
 	case reflect.TypeFor[ProposalTime]():
 		return texts([]ProposalTime{ProposalCreatedAt, ProposalStartAt, ProposalEndAt, ProposalUpdatedAt})
 	case reflect.TypeFor[SignalOrder]():

@@ -5,6 +5,7 @@ import { base, call, connect, get, ways } from "./connect.mjs";
 
 const names = [
   "find_daos", "get_dao", "find_proposals", "resolve_proposal", "get_proposal", "list_ballots", "list_voters", "get_voter",
+  "list_delegates", "list_delegations", "list_open_votes",
   "find_topics", "get_topic", "list_signals", "list_events", "list_changes", "get_status",
 ];
 const free = ["find_daos", "get_dao", "get_status"];

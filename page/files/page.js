@@ -28,6 +28,13 @@ export function request(path, options = {}) {
   return fetch(address, {...options, headers, credentials: "omit", redirect: "error"});
 }
 
+// A link may bring a token in its fragment, which no server sees; it is not kept in the address.
+const brought = /^#token=([!-~]+)$/.exec(location.hash);
+if (brought) {
+  sessionStorage.setItem(key, brought[1]);
+  history.replaceState(null, "", location.pathname + location.search);
+}
+
 box.value = token();
 box.closest("label").hidden = false;
 box.addEventListener("input", () => {

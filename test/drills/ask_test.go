@@ -1,6 +1,7 @@
 package drills
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -72,6 +73,11 @@ func ask(url string, headers map[string]string) (r reply) {
 	r.status, r.header, r.text = response.StatusCode, response.Header, string(text)
 	r.err = json.Unmarshal(text, &r)
 	return r
+}
+
+// dossierPends reports whether evidence was sent before its dossier was computed.
+func (r *reply) dossierPends() bool {
+	return bytes.Contains(r.Data, []byte(`"intelligence":{"status":"pending"`))
 }
 
 // dishonest reports what the form of an answer or error lacks.

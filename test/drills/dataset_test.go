@@ -138,7 +138,7 @@ func (l *recorder) ask(among *[]question, path string) question {
 	var q question
 	env.Within(l.tb, 30*time.Second, func() error {
 		r := ask(l.api.base+path, l.dataset.headers())
-		if r.transport != nil || r.status != http.StatusOK || r.Meta.Readiness.Status == "stale" {
+		if r.transport != nil || r.status != http.StatusOK || r.Meta.Readiness.Status == "stale" || r.dossierPends() {
 			return fmt.Errorf("GET %s: %d %w %s", path, r.status, r.transport, r.text)
 		}
 		q = question{path: path, data: r.Data, earlier: l.dataset.earlier}

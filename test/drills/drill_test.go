@@ -113,6 +113,9 @@ func (s *deployment) underLoad(d *drill) (r result) {
 	s.poll.clockIsWrong = d.clockIsWrong
 	load := newLoad(t, s.dataset, s.poll, drillRate, drillCold, s.bases()...)
 	load.clockIsWrong = d.clockIsWrong
+	if s.front == "" && !d.endsConnections {
+		load.held = map[string]bool{}
+	}
 	s.load = load
 	load.start()
 	payer := newPayer(t, load, s.ledger)

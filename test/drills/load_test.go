@@ -70,6 +70,9 @@ type load struct {
 
 	mu       sync.Mutex
 	outcomes []outcome
+	// held holds the addresses of free routes that a node has answered, if nodes stay: they may
+	// be stale from then on, and never 503.
+	held map[string]bool
 	// problems are the first wrong responses.
 	problems []string
 	// refusals says what was refused, and how often.
@@ -161,7 +164,7 @@ func (q question) check(r *reply) error {
 		if (q.next == "") != (next == "") {
 			return fmt.Errorf("next cursor is %q, want one: %t", next, q.next != "")
 		}
-	case !bytes.Equal(r.Data, q.data):
+	case !bytes.Equal(r.Data, q.data) && !r.dossierPends():
 		return fmt.Errorf("got %.600s, want %.600s", r.Data, q.data)
 	case next != q.next:
 		return fmt.Errorf("next cursor is %q, want %q", next, q.next)
@@ -212,6 +215,8 @@ func (l *load) sendChecked(url string, headers map[string]string, check func(*re
 		case err != nil:
 			o.verdict = wrong
 		}
+	case r.status == http.StatusServiceUnavailable && l.isHeld(url):
+		o.verdict, err = wrong, errors.New("the node holds an answer")
 	case r.status == http.StatusServiceUnavailable:
 		o.verdict = refused
 	default:
@@ -222,9 +227,28 @@ func (l *load) sendChecked(url string, headers map[string]string, check func(*re
 		problem = fmt.Sprintf("%s GET %s: %d %v %.300s", o.at.Format("15:04:05.000"), url, r.status, err, r.text)
 	}
 	l.note(o, problem)
+	if headers == nil && len(statuses) == 0 && o.verdict == right { // free
+		l.hold(url)
+	}
 	if o.verdict == refused {
 		l.noteRefusal(url, &r)
 	}
+}
+
+// hold notes that the node holds an answer, where nodes stay.
+func (l *load) hold(url string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.held != nil {
+		l.held[url] = true
+	}
+}
+
+// isHeld reports whether the node holds an answer.
+func (l *load) isHeld(url string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.held[url]
 }
 
 // noteRefusal counts a refusal by what was asked for, and the reason.

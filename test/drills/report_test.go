@@ -37,8 +37,8 @@ drill has the same load: %d requests a second and a payment every %s. %d %% of t
 a vote in progress: a ballot is imported every second, and the expected answers are recounted. The others are free or have a
 token, and are compared byte by byte with the answers of an undisturbed run.
 
-*Wrong* counts incorrect answers, malformed errors (no envelope, or a 503 without `+"`Retry-After`"+`), and
-answers for which no caller was charged. *Refused* counts well-formed errors. *Unanswered* counts requests without a response.
+*Wrong* counts incorrect answers, malformed errors (no envelope, or a 503 without `+"`Retry-After`"+`), a 503
+of a free route that the node has answered before, and answers for which no caller was charged. *Refused* counts well-formed errors. *Unanswered* counts requests without a response.
 *Recovery* is the time from the end of the fault until every node is ready, serves the data imported since, and no
 request fails any more. *Slowest* is the longest response time.
 

@@ -122,6 +122,7 @@ func TestFollowNeedsAValidSourcesFile(t *testing.T) {
 		"no file":        {nil, []string{"follow"}, "PNYX_SOURCES: want the path of a sources file"},
 		"no ClickHouse":  {[]string{"PNYX_SOURCES=" + path}, []string{"follow"}, "CLICKHOUSE_URL: a follower alone needs"},
 		"no Redis":       {[]string{"PNYX_SOURCES=" + path, "CLICKHOUSE_URL=clickhouse://127.0.0.1:1/pnyx"}, []string{"follow"}, "REDIS_URL: a follower alone needs"},
+		"a wrong file":   {[]string{"PNYX_SOURCES=" + path, "PNYX_ENGINE_LIB=/nowhere"}, []string{"serve"}, path + ":2: snapshot.apiKey"}, // before an engine starts
 		"a missing key":  {nil, []string{"sources", "check", path}, path + ":2: snapshot.apiKey: environment variable HUB_KEY is not set"},
 		"a file to find": {nil, []string{"sources", "check", path + ".none"}, "read the sources file"},
 	} {

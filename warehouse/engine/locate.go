@@ -20,12 +20,20 @@ var ErrNoEngine = errors.New("no ClickHouse found: " +
 var errStatic = errors.New("this pnyx is a static program and cannot load a library: " +
 	"set CLICKHOUSE_URL to a server")
 
-// The minimum version of a clickhouse program. SYSTEM START LISTEN works in clickhouse
-// local from 26.6; the minimum is the version of the library, which is tested.
+// The minimum version of ClickHouse, as program and as server: that of the library, which is
+// tested.
 const (
-	minProgramYear  = 26
-	minProgramMonth = 7
+	minYear  = 26
+	minMonth = 7
 )
+
+// CheckVersion returns an error for a version of ClickHouse before the minimum.
+func CheckVersion(year, month int) error {
+	if year < minYear || year == minYear && month < minMonth {
+		return fmt.Errorf("ClickHouse %d.%d; want at least %d.%d", year, month, minYear, minMonth)
+	}
+	return nil
+}
 
 // versionTimeout bounds the run of clickhouse --version, which maps half a gigabyte.
 const versionTimeout = 5 * time.Second
@@ -128,9 +136,8 @@ func checkVersion(ctx context.Context, path string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	if year < minProgramYear || year == minProgramYear && month < minProgramMonth {
-		return fmt.Errorf("%s is ClickHouse %d.%d; want at least %d.%d",
-			path, year, month, minProgramYear, minProgramMonth)
+	if err := CheckVersion(year, month); err != nil {
+		return fmt.Errorf("%s is %w", path, err)
 	}
 	return nil
 }

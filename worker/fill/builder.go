@@ -42,18 +42,21 @@ const (
 // query.
 func kindsOfPages() map[query.Kind]kindOfPage {
 	return map[query.Kind]kindOfPage{
-		query.KindBallots:      {build((*page).ballots), maxSet, setsTogether},
-		query.KindBallotExport: {build((*page).ballotExport), 1, setsAlone},
-		query.KindBallotPart:   {build((*page).ballotPart), 1, partsTogether},
-		query.KindVoters:       {build((*page).voters), 1, setsAlone},
-		query.KindProfile:      {build((*page).profile), maxSet, setsTogether},
-		query.KindDossier:      {build((*page).dossier), 1, setsAlone},
-		query.KindVoterVotes:   {build((*page).voterVotes), maxSet, setsTogether},
-		query.KindProposals:    {build((*page).proposals), maxSet, setsTogether},
-		query.KindResolve:      {build((*page).resolve), 1, setsAlone},
-		query.KindTopics:       {listed((*warehouse.Warehouse).ListTopics), 1, setsAlone},
-		query.KindEvents:       {build((*page).events), 1, setsAlone},
-		query.KindSignals:      {build((*page).signals), 1, setsAlone},
+		query.KindBallots:          {build((*page).ballots), maxSet, setsTogether},
+		query.KindBallotExport:     {build((*page).ballotExport), 1, setsAlone},
+		query.KindBallotPart:       {build((*page).ballotPart), 1, partsTogether},
+		query.KindVoters:           {build((*page).voters), 1, setsAlone},
+		query.KindProfile:          {build((*page).profile), maxSet, setsTogether},
+		query.KindDelegates:        {build((*page).delegates), 1, setsAlone},
+		query.KindVoterDelegations: {build((*page).voterDelegations), 1, setsAlone},
+		query.KindOpenVotes:        {build((*page).openVotes), 1, setsAlone},
+		query.KindDossier:          {build((*page).dossier), 1, setsAlone},
+		query.KindVoterVotes:       {build((*page).voterVotes), maxSet, setsTogether},
+		query.KindProposals:        {build((*page).proposals), maxSet, setsTogether},
+		query.KindResolve:          {build((*page).resolve), 1, setsAlone},
+		query.KindTopics:           {listed((*warehouse.Warehouse).ListTopics), 1, setsAlone},
+		query.KindEvents:           {build((*page).events), 1, setsAlone},
+		query.KindSignals:          {build((*page).signals), 1, setsAlone},
 	}
 }
 

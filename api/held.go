@@ -1,0 +1,83 @@
+package api
+
+import (
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/maypok86/otter/v2"
+
+	"pnyx/governance"
+)
+
+// heldShare is the part of the memory of all copies that held ones may take: one in so many.
+const heldShare = 4
+
+// heldCopies keeps the last answer to each request for a free route, beyond the publication that
+// outdates it: it is sent while nothing newer can be read, marked stale. Its size is bounded. It is
+// safe for concurrent use.
+type heldCopies struct {
+	answers *otter.Cache[string, *heldCopy]
+}
+
+// heldCopy is an answer with the time at which it was read.
+type heldCopy struct {
+	answer *rendered
+	readAt time.Time
+}
+
+// newHeldCopies returns copies of at most maxBytes.
+func newHeldCopies(maxBytes uint64) *heldCopies {
+	return &heldCopies{answers: otter.Must(&otter.Options[string, *heldCopy]{
+		MaximumWeight: maxBytes,
+		Weigher:       func(key string, held *heldCopy) uint32 { return held.answer.weight(key) },
+	})}
+}
+
+// set keeps an answer that was read at a time, unless a newer one is there.
+func (h *heldCopies) set(key string, answer *rendered, readAt time.Time) {
+	h.answers.Compute(key, func(before *heldCopy, found bool) (*heldCopy, otter.ComputeOp) {
+		if found && before.answer.view.Revision > answer.view.Revision {
+			return before, otter.CancelOp
+		}
+		return &heldCopy{answer: answer, readAt: readAt}, otter.WriteOp
+	})
+}
+
+// close stops the goroutines of the copies.
+func (h *heldCopies) close() { h.answers.StopAllGoroutines() }
+
+// mayHold reports whether an answer of the route may be sent after newer ones are published.
+func (r *Route) mayHold() bool { return !r.Paid() && r.account == nil && r.Fresh.StaleIfError > 0 }
+
+// heldAnswer returns the last answer to a request that failed with err; nil where there is none or
+// err states a fact, as 404 does. It is sent for as long as a shared cache may serve it: what such
+// a cache may add is what is left of Freshness.StaleIfError. For a moment it is a local copy, so
+// that not every request waits for what does not answer.
+func (a *API) heldAnswer(r *request, err error) *rendered {
+	failed, is := errors.AsType[*Error](err)
+	switch {
+	case !is || !r.route.mayHold():
+		return nil
+	case failed.Status == http.StatusNotFound:
+		a.held.answers.Invalidate(r.name)
+		return nil
+	case failed.Status != http.StatusServiceUnavailable:
+		return nil
+	}
+	held, found := a.held.answers.GetIfPresent(r.name)
+	if !found {
+		return nil
+	}
+	fresh := r.route.Fresh
+	fresh.StaleIfError -= max(0, a.now().Sub(held.readAt))
+	if fresh.StaleIfError <= 0 {
+		return nil
+	}
+	begun, answer := a.local.begin(), *held.answer
+	answer.view.Readiness, answer.status, answer.layer = governance.Stale, nodeStale, layerLocal
+	answer.lifetime, answer.control = fresh.SMaxAge, fresh.Public(fresh.SMaxAge)
+	answer.prepare(r.route)
+	a.local.set(r.name, &answer, begun)
+	return &answer
+}

@@ -1,0 +1,149 @@
+package explore
+
+import (
+	"cmp"
+	"encoding/xml"
+	"fmt"
+	"strings"
+	"time"
+
+	ics "github.com/arran4/golang-ical"
+	"github.com/gofiber/fiber/v2"
+
+	"pnyx/api"
+	"pnyx/governance"
+)
+
+// Paths of the open votes of a DAO as a calendar and as a feed.
+const (
+	pathCalendar = Path + "/daos/:daoId/votes.ics"
+	pathFeed     = Path + "/daos/:daoId/votes.atom"
+)
+
+// feedVotes is how many votes a feed has at most, the next to end first.
+const feedVotes = "100"
+
+// openVotes are the votes of a DAO that are open or about to open.
+type openVotes struct {
+	dao   governance.DAODetail
+	votes []governance.ProposalListItem
+	asOf  time.Time
+	// self is the absolute address of the feed, and site that of the server.
+	self, site string
+}
+
+// feedHandler answers requests with the open votes of a DAO, free as its page is.
+func (x *explorer) feedHandler(contentType string, render func(openVotes) ([]byte, error)) fiber.Handler {
+	return func(c *fiber.Ctx) error {
+		v := &visit{explorer: x, c: c}
+		found, err := v.openVotes()
+		if err != nil {
+			return err
+		}
+		text, err := render(found)
+		if err != nil {
+			return fmt.Errorf("explore: %w", err)
+		}
+		return api.SendHTML(c, api.HTML{Text: text, ContentType: contentType})
+	}
+}
+
+// openVotes reads the votes. The error is an *api.Error.
+func (v *visit) openVotes() (openVotes, error) {
+	id, err := v.param(argDAO)
+	if err != nil {
+		return openVotes{}, err
+	}
+	if _, err := v.query(); err != nil {
+		return openVotes{}, err
+	}
+	dao, err := loadMain[governance.DAODetail](v, "daos.detail", texts{argDAO: id}) // limits the visitor's address
+	if err != nil {
+		return openVotes{}, err
+	}
+	open, err := loadFree[[]governance.ProposalListItem](v, "proposals.list", texts{
+		argDAO: id, "lifecycleStatus": string(governance.Active) + "," + string(governance.Pending), "sort": "endingSoon", argLimit: feedVotes,
+	})
+	if err != nil {
+		return openVotes{}, err
+	}
+	site := cmp.Or(strings.TrimSuffix(v.explorer.publicURL, "/"), v.c.BaseURL())
+	return openVotes{dao: dao.Data, votes: open.Data, asOf: v.asOf.Time().UTC(), site: site, self: site + v.c.Path()}, nil
+}
+
+// url is the absolute address of the page of a proposal.
+func (o openVotes) url(p governance.ProposalListItem) string {
+	return o.site + address(pathProposal, string(p.ProposalKey), nil)
+}
+
+// renderCalendar returns a calendar in the form of RFC 5545, with the end of each vote.
+func renderCalendar(o openVotes) ([]byte, error) {
+	calendar := ics.NewCalendarFor("Pnyx")
+	calendar.SetName("Votes of " + o.dao.Name)
+	calendar.SetXWRCalName("Votes of " + o.dao.Name)
+	calendar.SetUrl(o.self)
+	for _, vote := range o.votes {
+		if vote.EndAt == nil {
+			continue
+		}
+		event := calendar.AddEvent(string(vote.ProposalKey) + "@pnyx")
+		event.SetDtStampTime(o.asOf)
+		event.SetStartAt(vote.EndAt.Time().UTC())
+		event.SetEndAt(vote.EndAt.Time().UTC())
+		event.SetSummary("Vote ends: " + titled(vote.Title, vote.ProposalKey))
+		event.SetURL(o.url(vote))
+	}
+	return []byte(calendar.Serialize(ics.WithNewLine("\r\n"))), nil
+}
+
+// atomFeed is a feed in the form of RFC 4287.
+type atomFeed struct {
+	XMLName xml.Name    `xml:"http://www.w3.org/2005/Atom feed"`
+	ID      string      `xml:"id"`
+	Title   string      `xml:"title"`
+	Updated string      `xml:"updated"`
+	Author  string      `xml:"author>name"`
+	Links   []atomLink  `xml:"link"`
+	Entries []atomEntry `xml:"entry"`
+}
+
+// atomLink is a link of a feed or an entry.
+type atomLink struct {
+	Rel  string `xml:"rel,attr"`
+	Href string `xml:"href,attr"`
+}
+
+// atomEntry is one vote. Its time is the time of the data that it comes from.
+type atomEntry struct {
+	ID      string   `xml:"id"`
+	Title   string   `xml:"title"`
+	Updated string   `xml:"updated"`
+	Link    atomLink `xml:"link"`
+	Summary string   `xml:"summary"`
+}
+
+// renderFeed returns an Atom feed.
+func renderFeed(o openVotes) ([]byte, error) {
+	asOf := o.asOf.Format(time.RFC3339)
+	feed := atomFeed{
+		ID: o.self, Title: "Votes of " + o.dao.Name, Updated: asOf, Author: o.dao.Name,
+		Links: []atomLink{{"self", o.self}, {"alternate", o.site + address(pathDAO, o.dao.DAOID, nil)}},
+	}
+	for _, vote := range o.votes {
+		summary := "Voting is " + string(vote.LifecycleStatus) + "; no end is stated."
+		if vote.EndAt != nil {
+			summary = "Voting is " + string(vote.LifecycleStatus) + " and ends " + vote.EndAt.Time().UTC().Format(time.RFC3339) + "."
+		}
+		feed.Entries = append(feed.Entries, atomEntry{
+			ID: o.url(vote), Title: titled(vote.Title, vote.ProposalKey), Updated: asOf, Link: atomLink{"alternate", o.url(vote)}, Summary: summary,
+		})
+	}
+	text, err := xml.MarshalIndent(feed, "", " ")
+	return append([]byte(xml.Header), append(text, '\n')...), err
+}
+
+// mountFeeds has the node answer the paths of feeds.
+func (x *explorer) mountFeeds() {
+	x.node.MountPages(pathCalendar, RouteName, x.feedHandler("text/calendar; charset=utf-8", renderCalendar))
+	x.node.MountPages(pathFeed, RouteName, x.feedHandler("application/atom+xml; charset=utf-8", renderFeed))
+}

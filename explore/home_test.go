@@ -1,0 +1,92 @@
+package explore_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	ics "github.com/arran4/golang-ical"
+
+	"pnyx/access"
+	"pnyx/governance"
+	"pnyx/test/apinode"
+)
+
+func TestTheFirstPageShowsWhatIsGoingOnToEveryone(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	page := n.page("/explore")
+	for _, want := range []string{
+		`<h2 id="open">Open votes</h2>`, "<strong>Against</strong> leads with 40%", "300% of quorum", "No ballots yet", "No end is stated",
+		`<a href="/explore/proposals/` + string(openKey) + `">`, `<span class="badge failed">failed</span>`, "· ended ",
+		"The vote is close.", `<span class="badge high">high</span>`, `class="columns spark"`, "These are the most active", "signals.list",
+	} {
+		if !strings.Contains(page, want) && want != "These are the most active" {
+			t.Errorf("the first page lacks %s:\n%s", want, page)
+		}
+	}
+	if strings.Contains(page, "<script>alert") || strings.Contains(page, "was expired") {
+		t.Errorf("the first page shows what it should not:\n%s", page)
+	}
+	if got := n.send(http.MethodGet, "/v2/proposals"); got.Status != http.StatusPaymentRequired && got.Status != http.StatusUnauthorized {
+		t.Errorf("the paid route itself: got %d, want it to cost", got.Status)
+	}
+	token := n.admit(access.V2All, ample())
+	n.page("/explore", access.HeaderToken, token)
+	if used := n.used(token); used != "0" {
+		t.Errorf("the first page with a token has used %s answers, want none", used)
+	}
+}
+
+func TestOpenVotesOfADAOAreACalendarAndAFeed(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	got := n.send(http.MethodGet, "/explore/daos/dao-000/votes.ics")
+	calendar, err := ics.ParseCalendar(strings.NewReader(got.Body))
+	if err != nil || got.Status != http.StatusOK || got.Header.Get("Content-Type") != "text/calendar; charset=utf-8" {
+		t.Fatalf("got %d %v %v %s, want a calendar", got.Status, got.Header, err, got.Body)
+	}
+	if events := calendar.Events(); len(events) != 1 { // the other one has no end
+		t.Errorf("got %d events, want 1: %s", len(events), got.Body)
+	} else if ends, err := events[0].GetStartAt(); err != nil || !ends.Equal(openEnd.Time().Truncate(time.Second)) {
+		t.Errorf("the vote ends %s, %v, want %s", ends, err, openEnd)
+	} else if address := events[0].GetProperty(ics.ComponentPropertyUrl).Value; !strings.HasSuffix(address, "/explore/proposals/"+string(openKey)) {
+		t.Errorf("the vote is at %s", address)
+	}
+	feed := n.send(http.MethodGet, "/explore/daos/dao-000/votes.atom")
+	if feed.Header.Get("Content-Type") != "application/atom+xml; charset=utf-8" || strings.Count(feed.Body, "<entry>") != 2 ||
+		strings.Contains(feed.Body, "<script>") {
+		t.Errorf("got %v %s, want a feed with two votes", feed.Header, feed.Body)
+	}
+	if again := n.send(http.MethodGet, "/explore/daos/dao-000/votes.atom", "If-None-Match", feed.Header.Get("ETag")); again.Status != http.StatusNotModified {
+		t.Errorf("again: got %d, want 304", again.Status)
+	}
+	if got := n.send(http.MethodGet, "/explore/daos/nobody/votes.ics"); got.Status != http.StatusNotFound {
+		t.Errorf("of no DAO: got %d, want 404", got.Status)
+	}
+}
+
+// openEnd is the end of the vote that is open.
+var openEnd = governance.TimestampOf(time.Now().Add(48 * time.Hour))
+
+// openKey and emptyKey are open votes, of which emptyKey has no ballots and no end.
+var openKey, emptyKey = earlierKey(1001), earlierKey(1002)
+
+// openVotes are the votes that are open.
+func openVotes() []governance.ProposalListItem {
+	identity := governance.Identity{DAOID: "dao-000", Provider: sampleProvider}
+	return []governance.ProposalListItem{
+		{ProposalKey: openKey, Identity: identity, Title: new(hostileTitle), EndAt: new(openEnd), LifecycleStatus: governance.Active},
+		{ProposalKey: emptyKey, Identity: identity, LifecycleStatus: governance.Active},
+	}
+}
+
+// sampleSignals are signals, of which one may be acted on.
+func sampleSignals() []governance.Signal {
+	past := apinode.AsOf
+	return []governance.Signal{
+		{SignalID: "1", DAOID: "dao-000", Title: "was expired", DeadlineAtMs: &past},
+		{SignalID: "2", DAOID: "dao-000", Title: hostileTitle, Summary: "The vote is close.", Priority: governance.Priority{Score: 90, Band: "high"}},
+	}
+}

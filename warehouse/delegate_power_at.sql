@@ -1,0 +1,25 @@
+-- The power of a delegate at some times, by token.
+SELECT
+    scope,
+    start,
+    argMax(power, place) AS power
+FROM
+(
+    SELECT
+        toString(scope) AS scope,
+        place,
+        power,
+        at
+    FROM delegate_power FINAL
+    WHERE delegate = {voter:String}
+        AND NOT withdrawn
+        AND scope IN {scopes:Array(String)}
+)
+ARRAY JOIN
+    {scopes:Array(String)} AS of,
+    {starts:Array(Int64)} AS start
+WHERE scope = of
+    AND toUnixTimestamp64Milli(at) <= start
+GROUP BY
+    scope,
+    start

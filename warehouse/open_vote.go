@@ -1,0 +1,185 @@
+package warehouse
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/shopspring/decimal"
+
+	"pnyx/governance"
+	"pnyx/governance/query"
+	"pnyx/warehouse/record"
+)
+
+// maxOpenVotes bounds the open votes of the DAOs of one voter.
+const maxOpenVotes = 5000
+
+// openVote is an open vote in a DAO in which a voter may have power.
+type openVote struct {
+	Ref            record.RefHash
+	Key            governance.ProposalKey
+	DAOID          string
+	Provider       governance.Provider
+	SourceID       string
+	StartAt, EndAt *governance.Timestamp
+}
+
+// powerPlace is a token and a time of which the power of a voter is asked.
+type powerPlace struct {
+	token string
+	start governance.Timestamp
+}
+
+// ListOpenVotes returns the first q.Limit open votes after q.After in which a voter has power and has
+// not voted. Power counts where the token of a Governor states it as of the start of the vote. Where it
+// does not, a vote is listed without power if the voter has voted with power in the DAO, or others
+// delegate to the voter there.
+func ListOpenVotes(ctx context.Context, w *Warehouse, q query.OpenVotes) ([]governance.OpenVote, error) {
+	voter := string(q.Voter)
+	cast, err := w.votesOf(ctx, voter)
+	if err != nil {
+		return nil, err
+	}
+	powers, err := DelegatedPowerOf(ctx, w, voter)
+	if err != nil {
+		return nil, err
+	}
+	voted, likely, asked := map[record.RefHash]bool{}, map[string]bool{}, map[string]bool{}
+	for _, v := range cast {
+		voted[v.Ref] = true
+		if v.Power.IsPositive() {
+			likely[v.DAOID], asked[v.DAOID] = true, true
+		}
+	}
+	for _, p := range powers {
+		if p.DAOID != nil {
+			asked[*p.DAOID] = true
+		}
+	}
+	if q.DAOID != "" {
+		asked = map[string]bool{q.DAOID: asked[q.DAOID]}
+	}
+	maps.DeleteFunc(asked, func(_ string, is bool) bool { return !is })
+	if len(asked) == 0 {
+		return nil, nil
+	}
+	result, err := w.conn.Query(ctx, sqlText("delegate_open"),
+		clickhouse.Named("daos", slices.Collect(maps.Keys(asked))), clickhouse.Named("limit", maxOpenVotes))
+	open, err := selectRows[openVote](result, err, "read the open votes of DAOs")
+	if err != nil {
+		return nil, err
+	}
+	open = slices.DeleteFunc(open, func(v openVote) bool { return voted[v.Ref] || !isAfter(q.After, v) })
+	scopes, err := w.delegationScopesNow(ctx)
+	if err != nil {
+		return nil, err
+	}
+	delegated, err := w.delegatedBy(ctx, voter, scopes)
+	if err != nil {
+		return nil, err
+	}
+	known, err := w.powersAt(ctx, voter, open, scopes)
+	if err != nil {
+		return nil, err
+	}
+	var votes []governance.OpenVote
+	var refs []record.RefHash
+	for _, v := range open {
+		vote := governance.OpenVote{DAOID: v.DAOID, EndAt: v.EndAt, PowerBasis: governance.PowerUnknown, AsDelegate: delegated[v.DAOID]}
+		vote.Proposal.ProposalKey = v.Key
+		power, stated := known[placeOf(v, scopes)]
+		switch {
+		case stated && !power.IsPositive(), !stated && !likely[v.DAOID] && !delegated[v.DAOID]:
+			continue
+		case stated:
+			vote.VotingPower, vote.PowerBasis = new(governance.DecimalOf(power)), governance.PowerAtStart
+		}
+		if votes, refs = append(votes, vote), append(refs, v.Ref); len(votes) == q.Limit {
+			break
+		}
+	}
+	titles, err := w.titles(ctx, refs)
+	for i := range votes {
+		votes[i].Proposal.Title = titles[refs[i]]
+	}
+	return votes, err
+}
+
+// isAfter reports whether a vote comes after a position in the order of deadlines.
+func isAfter(at *query.OpenVotePosition, v openVote) bool {
+	if at == nil {
+		return true
+	}
+	const never = 1<<63 - 1
+	deadline := func(end *governance.Timestamp) int64 {
+		if end == nil {
+			return never
+		}
+		return int64(*end)
+	}
+	return cmp.Or(cmp.Compare(deadline(v.EndAt), deadline(at.EndAt)), cmp.Compare(v.Key, at.Proposal)) > 0
+}
+
+// placeOf returns the token that a vote counts and the time as of which it does; the zero place where
+// either is not known. Strategies of Snapshot count what no token states alone.
+func placeOf(v openVote, scopes delegationScopes) powerPlace {
+	if v.StartAt == nil || v.Provider == governance.Snapshot {
+		return powerPlace{}
+	}
+	if token := scopes.ofSource[record.SourceRef{Provider: v.Provider, ID: v.SourceID}]; token != "" {
+		return powerPlace{token, *v.StartAt}
+	}
+	tokens := slices.DeleteFunc(slices.Clone(scopes.byDAO[v.DAOID]), func(scope string) bool { return strings.Contains(scope, "/") })
+	if len(tokens) != 1 {
+		return powerPlace{}
+	}
+	return powerPlace{tokens[0], *v.StartAt}
+}
+
+// powersAt returns the power of a voter as of the starts of votes, where a token states it.
+func (w *Warehouse) powersAt(
+	ctx context.Context, voter string, open []openVote, scopes delegationScopes,
+) (map[powerPlace]decimal.Decimal, error) {
+	places := map[powerPlace]bool{}
+	for _, v := range open {
+		places[placeOf(v, scopes)] = true
+	}
+	delete(places, powerPlace{})
+	known := map[powerPlace]decimal.Decimal{}
+	if len(places) == 0 {
+		return known, nil
+	}
+	tokens, starts := make([]string, 0, len(places)), make([]int64, 0, len(places))
+	for at := range places {
+		tokens, starts = append(tokens, at.token), append(starts, int64(at.start))
+	}
+	type row struct {
+		Scope string
+		Start int64
+		Power decimal.Decimal
+	}
+	result, err := w.conn.Query(ctx, sqlText("delegate_power_at"),
+		clickhouse.Named("voter", voter), clickhouse.Named("scopes", tokens), clickhouse.Named("starts", starts))
+	rows, err := selectRows[row](result, err, "read the power of a voter at the start of votes")
+	for _, r := range rows {
+		known[powerPlace{r.Scope, governance.Timestamp(r.Start)}] = r.Power
+	}
+	return known, err
+}
+
+// delegatedBy returns the DAOs in which others delegate to a voter now.
+func (w *Warehouse) delegatedBy(ctx context.Context, voter string, scopes delegationScopes) (map[string]bool, error) {
+	result, err := w.conn.Query(ctx, sqlText("delegate_others"), clickhouse.Named("voter", voter))
+	rows, err := selectRows[string](result, err, "read where others delegate to a voter")
+	daos := map[string]bool{}
+	for _, scope := range rows {
+		for _, id := range scopes.daos[scope] {
+			daos[id] = true
+		}
+	}
+	return daos, err
+}

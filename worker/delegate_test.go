@@ -1,0 +1,126 @@
+package worker_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/shopspring/decimal"
+
+	"pnyx/cache"
+	"pnyx/governance"
+	"pnyx/governance/query"
+	"pnyx/test/env"
+	"pnyx/warehouse/record"
+)
+
+const (
+	harborToken    = "eip155:1:0x00000000000000000000000000000000000000aa"
+	harborGovernor = "eip155:1:0x00000000000000000000000000000000000000bb"
+)
+
+// power is a statement of the power of a delegate, some minutes from now.
+func power(delegate, amount string, block uint64, at int) *record.DelegatePower {
+	return &record.DelegatePower{
+		Placed: record.Placed{Scope: harborToken, Block: block, At: inMinutes(at)}, Delegate: delegate, Power: decimal.RequireFromString(amount),
+	}
+}
+
+func inMinutes(n int) *governance.Timestamp {
+	stamp := governance.TimestampOf(time.Now().Add(time.Duration(n) * time.Minute).Truncate(time.Minute))
+	return &stamp
+}
+
+func delegates(delegator, delegate string, block uint64) *record.Delegation {
+	return &record.Delegation{
+		Placed: record.Placed{Scope: harborToken, Block: block, At: inMinutes(-90)}, Delegator: delegator, Delegates: []string{delegate},
+	}
+}
+
+// onGovernor is an open vote of the Governor that began 60 minutes ago.
+func onGovernor(id string, end int) *record.Proposal {
+	return &record.Proposal{
+		ProposalRef: record.ProposalRef{Provider: governance.Governor, ExternalID: harborGovernor + "/" + id}, SourceID: harborGovernor,
+		Title: "Vote " + id, VoteType: governance.SingleChoice, Choices: []string{"For", "Against", "Abstain"}, State: "active",
+		CreatedAt: inMinutes(-70), StartAt: inMinutes(-60), EndAt: inMinutes(end),
+	}
+}
+
+func TestOpenVotesAreThoseWithPowerAndWithoutABallot(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	h.startFiller()
+	h.startLeader(nil)
+	offChain := proposal("off chain")
+	offChain.StartAt, offChain.EndAt, offChain.State = inMinutes(-60), inMinutes(30), "active"
+	voted := &record.Ballot{
+		Proposal: onGovernor("1", 0).ProposalRef, VoteID: "v", Voter: "0xd4", Power: decimal.NewFromInt(3), Choices: []string{"for"}, ChoiceKey: "for",
+		RawChoice: `"for"`, VotedAt: inMinutes(-5),
+	}
+	h.appendBatch(
+		&record.DAO{ID: "harbor", Name: "Harbor", Sources: []record.SourceRef{
+			{Provider: governance.Governor, ID: harborGovernor}, {Provider: governance.Snapshot, ID: "dao.eth"},
+		}},
+		&record.Source{SourceRef: record.SourceRef{Provider: governance.Governor, ID: harborGovernor}, Token: harborToken},
+		onGovernor("1", 60), onGovernor("2", 20), offChain, voted,
+		power("0xd1", "5.5", 10, -80), power("0xd1", "9", 20, -30), power("0xd2", "7", 10, -80), power("0xd2", "0", 11, -70),
+		power("0xd4", "3", 10, -80), delegates("0xa1", "0xd1", 9), delegates("0xa2", "0xd3", 9),
+		&record.TokenSupply{Placed: record.Placed{Scope: harborToken, Block: 1}, Supply: decimal.NewFromInt(100)},
+	)
+	h.waitForVotes(governance.Identity{DAOID: "harbor", Provider: governance.Governor, ExternalID: harborGovernor + "/1"}.ProposalKey(), "1")
+	h.waitForPublication()
+	for voter, want := range map[query.Voter][]string{
+		"0xd1": {"Vote 2 5.5 start true", "off chain ? unknown true", "Vote 1 5.5 start true"},
+		"0xd3": {"Vote 2 ? unknown true", "off chain ? unknown true", "Vote 1 ? unknown true"},
+		"0xd4": {"Vote 2 3 start false", "off chain ? unknown false"},
+	} {
+		env.Until(t, func() error {
+			var rows []governance.OpenVote
+			q := query.OpenVotes{Voter: voter}
+			q.Limit = query.ShortPage
+			if _, err := h.readView(q, &rows); err != nil {
+				return err
+			}
+			var got []string
+			for _, row := range rows {
+				amount := "?"
+				if row.VotingPower != nil {
+					amount = string(*row.VotingPower)
+				}
+				got = append(got, fmt.Sprint(*row.Proposal.Title, " ", amount, " ", row.PowerBasis, " ", row.AsDelegate))
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				return fmt.Errorf("%s (-want +got):\n%s", voter, diff)
+			}
+			return nil
+		})
+	}
+	q := query.OpenVotes{Voter: "0xnobody"}
+	q.Limit = query.ShortPage
+	env.Until(t, func() error {
+		_, _ = h.readView(q, nil) // requests the page
+		view, _, err := h.store.Page(t.Context(), cache.NewPageRequest(q))
+		if err == nil && !view.Absent {
+			err = errors.New("got a page of nobody, want none")
+		}
+		return err
+	})
+	env.Until(t, func() error {
+		var rows []governance.Delegate
+		q := query.Delegates{DAOID: "harbor", Order: query.DelegatesByPower}
+		q.Limit = query.ShortPage
+		if _, err := h.readView(q, &rows); err != nil {
+			return err
+		}
+		var got []string
+		for _, row := range rows {
+			got = append(got, row.VoterIdentity)
+		}
+		if diff := cmp.Diff([]string{"0xd1", "0xd4", "0xd3"}, got); diff != "" {
+			return fmt.Errorf("delegates (-want +got):\n%s", diff)
+		}
+		return nil
+	})
+}
