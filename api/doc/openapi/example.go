@@ -48,9 +48,9 @@ func (s *Schemas) exampleText(t reflect.Type) any {
 
 func (s *Schemas) exampleObject(t reflect.Type) any {
 	object := Members[any]{}
-	for owner, field := range fieldsOf(t) {
+	for _, field := range members(t) {
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-		value := s.field(owner, name).Example
+		value := s.field(t, name).Example
 		if list := field.Type; value == nil && list.Kind() == reflect.Slice && list.Elem() == t {
 			value = []any{} // of itself
 		}

@@ -3,7 +3,6 @@ package openapi
 import (
 	"encoding/json"
 	"fmt"
-	"iter"
 	"reflect"
 	"slices"
 	"strings"
@@ -200,9 +199,9 @@ func (s *Schemas) text(t reflect.Type) *Schema {
 // object returns the schema of a struct.
 func (s *Schemas) object(t reflect.Type) *Schema {
 	object := &Schema{Type: "object", Description: s.Descriptions.Types[s.componentName(t)]}
-	for owner, field := range fieldsOf(t) {
+	for _, field := range members(t) {
 		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
-		schema, described := s.Of(s.content(t, name, field.Type)), s.field(owner, name)
+		schema, described := s.Of(s.content(t, name, field.Type)), s.field(t, name)
 		if described.Raw != nil && anyJSON(field.Type) {
 			raw := *described.Raw
 			schema = &raw
@@ -224,20 +223,9 @@ func (s *Schemas) content(t reflect.Type, name string, own reflect.Type) reflect
 	return own
 }
 
-// fieldsOf returns the fields of a struct as JSON has them, those of embedded structs in place, each with the struct
-// that declares it.
-func fieldsOf(t reflect.Type) iter.Seq2[reflect.Type, reflect.StructField] {
-	return func(yield func(reflect.Type, reflect.StructField) bool) {
-		for _, field := range reflect.VisibleFields(t) {
-			owner := t
-			if within := field.Index[:len(field.Index)-1]; len(within) > 0 {
-				owner = t.FieldByIndex(within).Type
-			}
-			if !field.Anonymous && !yield(owner, field) {
-				return
-			}
-		}
-	}
+// members returns the fields that are members of an object: those of an embedded struct in its place.
+func members(t reflect.Type) []reflect.StructField {
+	return slices.DeleteFunc(reflect.VisibleFields(t), func(field reflect.StructField) bool { return field.Anonymous })
 }
 
 // anyJSON reports whether values of a type may encode to any JSON.
