@@ -52,17 +52,6 @@ func TestSamePositionHasTheSameCursorOnEveryNode(t *testing.T) {
 	}
 }
 
-func TestCursorOfAnEarlierVersionBeginsTheListAgain(t *testing.T) {
-	t.Parallel()
-	n := newNode(t)
-	// A cursor as 0.1.0 made them: hash of the filters, position, signature.
-	const old = "EDuh5eTB9CmpdW5pc3dhcAAAAAAAAAAAAAAAAAAAAAA"
-	problems := n.wantProblems("/v2/daos?cursor=" + old)
-	if len(problems) != 1 || problems[0].Parameter != "cursor" || !strings.HasPrefix(problems[0].Fix, "start again without cursor") {
-		t.Errorf("got %+v, want the fix to start again", problems)
-	}
-}
-
 func TestAttackHeadIsMeteredLikeGet(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)

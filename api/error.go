@@ -156,7 +156,7 @@ func tooManyWaiting() *Error {
 // unknownPath is the error of a path without a route. It names the most similar path,
 // and the document that describes all.
 func unknownPath(path string) *Error {
-	details := pathDetails{Path: governance.Shorten(path, MaxTextBytes), Described: PathOpenAPI, Nearest: nearestPath(path)}
+	details := pathDetails{Path: governance.Shorten(path, MaxTextBytes), Described: PathOpenAPI, Nearest: cmp.Or(meantPath(path), nearestPath(path))}
 	message := "no such path"
 	if details.Nearest != "" {
 		message += ", did you mean " + details.Nearest + "?"

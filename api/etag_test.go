@@ -1,7 +1,6 @@
 package api_test
 
 import (
-	"fmt"
 	"net/http"
 	"testing"
 
@@ -10,7 +9,6 @@ import (
 	"pnyx/api"
 	"pnyx/cache"
 	"pnyx/governance"
-	"pnyx/test/env"
 )
 
 // wantUnchanged checks that the caller is told to use what it has.
@@ -19,49 +17,6 @@ func (t *node) wantUnchanged(got answer, etag string) {
 	if got.status != http.StatusNotModified || got.body != "" || got.header.Get("Etag") != etag {
 		t.Errorf("got %d %q, ETag %s, want 304 of %s without a body", got.status, got.body, got.header.Get("Etag"), etag)
 	}
-}
-
-func TestMatchingETagAnswers304(t *testing.T) {
-	t.Parallel()
-	n := newNode(t)
-	for _, path := range []string{"/v2/daos", "/v2/daos/uniswap", detailPath} {
-		first := n.ask(http.MethodGet, path, nil)
-		etag := first.header.Get("Etag")
-		if etag == "" || first.header.Get("Last-Modified") == "" {
-			t.Fatalf("%s: got no validators: %v", path, first.header)
-		}
-		n.wantUnchanged(n.ask(http.MethodGet, path, http.Header{"If-None-Match": {etag}}), etag)
-		n.wantUnchanged(n.ask(http.MethodHead, path, http.Header{"If-None-Match": {`"other", ` + etag}}), etag)
-		if got := n.ask(http.MethodGet, path, http.Header{"If-None-Match": {`W/"other"`}}); got.status != http.StatusOK {
-			t.Errorf("%s with the name of something else: got %d, want 200", path, got.status)
-		}
-	}
-}
-
-func TestETagIsTheSameForEquivalentRequests(t *testing.T) {
-	t.Parallel()
-	n := newNode(t)
-	name := func(path string) string { return n.ask(http.MethodGet, path, nil).header.Get("Etag") }
-	if one, other := name("/v2/daos?limit=50&hasVoteData=true"), name("/v2/daos?hasVoteData=true"); one != other {
-		t.Errorf("got %s and %s for one request", one, other)
-	}
-	if one, other := name("/v2/daos?limit=1"), name("/v2/daos"); one == other {
-		t.Errorf("got %s for two requests", one)
-	}
-}
-
-func TestNewRevisionHasANewETag(t *testing.T) {
-	t.Parallel()
-	n := newNode(t)
-	etag := n.ask(http.MethodGet, detailPath, nil).header.Get("Etag")
-	n.write(2, cache.View{}, map[cache.Key]any{cache.ProposalDetailKey(countedKey): countedDetail()})
-	env.Until(n, func() error { // the node's own copy lasts a second
-		got := n.ask(http.MethodGet, detailPath, http.Header{"If-None-Match": {etag}})
-		if got.status != http.StatusOK || got.header.Get("Etag") == etag {
-			return fmt.Errorf("got %d, ETag %s", got.status, got.header.Get("Etag"))
-		}
-		return nil
-	})
 }
 
 // A page that is made before anything of its scope is published, as after a flush of Redis,

@@ -36,7 +36,8 @@ func (a *API) evidence(ctx context.Context, _ *request, p proposalParams) (answe
 	if err == nil {
 		err = computed.Decode(&evidence.Intelligence)
 	}
-	if err != nil && evidence.Intelligence.Status == governance.IntelligenceUnavailable {
+	if err != nil { // the dossier has the imported analysis, too
+		evidence.Intelligence = governance.NoIntelligence()
 		evidence.Intelligence.Status = governance.IntelligencePending
 	}
 	if err == nil {

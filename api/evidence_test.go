@@ -5,16 +5,26 @@ import (
 	"strings"
 	"testing"
 
+	"pnyx/cache"
 	"pnyx/governance"
 )
 
 func TestAnalysisKeepsEveryDigit(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
+	const analysis = `"dossier":{"total":1234567890.123456789012345678,"ratio":1.10e2,"text":"<a> & b"}`
+	view, err := cache.NewView(cache.View{Revision: 1, DataAsOf: dataAsOf, Readiness: governance.Ready}, governance.Intelligence{
+		Status: governance.IntelligenceAvailable, Dossier: json.RawMessage(`{"analyses":[{` + analysis + `}]}`),
+		SourceRefs: json.RawMessage("[]"), Warnings: json.RawMessage("[]"),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.fillPages(view)
 	// The second answer is the node's own copy.
 	for range 2 {
 		got := n.get(evidencePath(countedKey)).body
-		want := `"dossier":{"total":1234567890.123456789012345678,"ratio":1.10e2,"text":"<a> & b"}`
+		want := `"analyses":[{` + analysis + `}]`
 		if !strings.Contains(got, want) {
 			t.Errorf("got %s, want %s in it", got, want)
 		}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -42,7 +43,7 @@ func (p Param) fixEnum(given string) string {
 		if slices.Contains(p.Enum, part) {
 			continue
 		}
-		if parts[i] = nearest(strings.TrimSpace(part), p.Enum); parts[i] == "" {
+		if parts[i] = cmp.Or(meantValue(part, p.Enum), nearest(strings.TrimSpace(part), p.Enum)); parts[i] == "" {
 			return "use " + p.Allowed() + p.forExample()
 		}
 	}
@@ -80,7 +81,7 @@ func unknownParameter(name, given string, known []string) *Problem {
 		Parameter: name, Given: given, Message: "is not a parameter of this endpoint",
 		Allowed: allowedNames(known), Fix: "leave it out",
 	}
-	if near := nearest(name, known); near != "" {
+	if near := cmp.Or(meantParameter(name, known), nearest(name, known)); near != "" {
 		problem.Message += ", did you mean " + near + "?"
 		problem.Fix = "use " + near + " instead"
 	}

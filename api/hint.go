@@ -6,15 +6,39 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/agnivade/levenshtein"
 
 	"pnyx/cache"
+	"pnyx/governance"
+	"pnyx/governance/query"
 )
 
-// hintOf returns Meta.Hint of an answer: a list without rows may be of a DAO that does not exist.
+// hintOf returns Meta.Hint of an answer: a list without rows may be of a DAO that does not exist,
+// and a text that matches nothing may be near another.
 func (a *API) hintOf(ctx context.Context, r *request, found answer) (string, error) {
-	daoID := r.daoFilter()
+	resolution, resolves := found.data.(governance.Resolution)
 	rows := reflect.ValueOf(found.data)
-	if daoID == "" || rows.Kind() != reflect.Slice || rows.Len() > 0 {
+	if resolves {
+		rows = reflect.ValueOf(resolution.Candidates)
+	}
+	if rows.Kind() != reflect.Slice || rows.Len() > 0 {
+		return "", nil
+	}
+	hint, err := a.hintOfDAO(ctx, r.daoFilter())
+	if q, is := r.params.(*query.Resolve); is && hint == "" && err == nil {
+		return a.hintOfResolve(ctx, *q), nil
+	}
+	return hint, err
+}
+
+// hintOfDAO names the DAO that is nearest to one that does not exist.
+func (a *API) hintOfDAO(ctx context.Context, daoID string) (string, error) {
+	if daoID == "" {
 		return "", nil
 	}
 	_, err := a.store.DAORow(ctx, daoID)
@@ -26,6 +50,55 @@ func (a *API) hintOf(ctx context.Context, r *request, found answer) (string, err
 		return "", unavailable(err)
 	}
 	return notFound("daoId", daoID).Message + didYouMean(near), nil
+}
+
+// hintOfResolve says what is near a text that no proposal matches: of those that have its longest
+// words in their titles the most similar. It leaves that out where the list cannot be read.
+func (a *API) hintOfResolve(ctx context.Context, q query.Resolve) string {
+	text := governance.NormalizeTitle(q.Title)
+	if text == "" {
+		return "no proposal is known by that; a part of its title finds it with title"
+	}
+	words := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	slices.SortStableFunc(words, func(a, b string) int { return utf8.RuneCountInString(b) - utf8.RuneCountInString(a) })
+	for _, word := range words[:min(len(words), maxNearWords)] {
+		if utf8.RuneCountInString(word) < query.MinPartialTitle {
+			break
+		}
+		near := query.Proposals{DAOID: q.DAOID, Provider: q.Provider, Title: word, Order: query.ProposalsByUpdate}
+		near.Limit = query.ShortPage
+		view, _, err := a.page(ctx, cache.NewPageRequest(near), unavailable(errListUnpublished))
+		var rows []cache.ProposalRow
+		if err == nil {
+			err = view.Decode(&rows)
+		}
+		if err != nil {
+			return ""
+		}
+		if row := nearestTitle(text, rows); row != nil {
+			return fmt.Sprintf("no proposal has that in its title; near is %q (%s)", *row.Title, row.ProposalKey)
+		}
+	}
+	return "no proposal has that in its title, nor one of its longest words; give another part of it"
+}
+
+// maxNearWords bounds the words that a hint is looked for by.
+const maxNearWords = 2
+
+// nearestTitle returns the proposal whose title is most similar to a normalized text; nil for none.
+func nearestTitle(text string, rows []cache.ProposalRow) (best *governance.ProposalListItem) {
+	least := 0
+	for i := range rows {
+		item := &rows[i].Item
+		if item.Title == nil {
+			continue
+		}
+		distance := levenshtein.ComputeDistance(governance.Shorten(text, MaxTextBytes), governance.Shorten(governance.NormalizeTitle(*item.Title), MaxTextBytes))
+		if best == nil || distance < least {
+			best, least = item, distance
+		}
+	}
+	return best
 }
 
 // nameNearestDAO adds the nearest DAO to the error of one that does not exist.

@@ -2,9 +2,12 @@ package api_test
 
 import (
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
+	"pnyx/cache"
+	"pnyx/governance"
 	"pnyx/governance/query"
 )
 
@@ -24,5 +27,35 @@ func TestFilterByAnUnknownDAONamesTheNearest(t *testing.T) {
 	}
 	if got := n.get("/v2/daos/uniswp"); got.status != http.StatusNotFound || !strings.Contains(got.body, `"nearest":"uniswap"`) {
 		t.Errorf("got %d %s, want the nearest id", got.status, got.body)
+	}
+}
+
+// nearProposals selects the proposals with a word in their title, for a hint.
+func nearProposals(word string) query.Proposals {
+	q := firstProposals()
+	q.Title, q.Limit = word, query.ShortPage
+	return q
+}
+
+func TestUnmatchedResolveSaysWhatIsNear(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	none := []governance.ProposalCandidate{}
+	row := func(key governance.ProposalKey, title string) cache.ProposalRow {
+		return cache.ProposalRow{Item: governance.ProposalListItem{ProposalKey: key, Title: &title}}
+	}
+	n.writePage(query.Resolve{Title: "fund the treasurry in may", Limit: query.MaxCandidates}, none)
+	n.writePage(nearProposals("treasurry"), []cache.ProposalRow{})
+	n.writePage(nearProposals("fund"), []cache.ProposalRow{row(unknownKey, "Fund a party"), row(countedKey, "Fund the treasury in May")})
+	n.writePage(query.Resolve{URL: "example.org/x", Limit: query.MaxCandidates}, none)
+	for parameters, want := range map[string]string{
+		"title=Fund the treasurry in May": `near is \"Fund the treasury in May\" (` + string(countedKey) + `)`,
+		"url=https://example.org/x":       `a part of its title finds it with title`,
+	} {
+		name, value, _ := strings.Cut(parameters, "=")
+		got := n.get("/v2/proposals/resolve?" + name + "=" + url.QueryEscape(value))
+		if got.status != http.StatusOK || !strings.Contains(got.body, `"candidates":[]`) || !strings.Contains(got.body, want) {
+			t.Errorf("%s: got %d %s, want no candidates and %s", parameters, got.status, got.body, want)
+		}
 	}
 }

@@ -1,12 +1,9 @@
 package api_test
 
 import (
-	"bytes"
 	"compress/gzip"
 	"encoding/json"
-	"flag"
 	"io"
-	"math/rand/v2"
 	"net/http"
 	"regexp"
 	"strings"
@@ -15,12 +12,10 @@ import (
 
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/zstd"
-	"github.com/valyala/fasthttp"
 
 	"pnyx/access"
 	"pnyx/api"
 	"pnyx/governance"
-	"pnyx/test/openapitest"
 )
 
 func TestCrossOriginRequestsAreAllowed(t *testing.T) {
@@ -261,77 +256,6 @@ func TestDocumentsAnswer304(t *testing.T) {
 		zipped := n.ask(http.MethodGet, path, http.Header{"Accept-Encoding": {"gzip"}})
 		if unpacked(t, zipped.header.Get("Content-Encoding"), zipped.body) != first.body {
 			t.Errorf("GET %s: another text when it is compressed", path)
-		}
-	}
-}
-
-// randomRequests is how many random requests are tried; 100,000 take a minute.
-var randomRequests = flag.Int("random", 2000, "random requests to try")
-
-// handled answers a request for whatever stands behind the host in an address.
-func handled(handler fasthttp.RequestHandler, uri string) (status int, body []byte) {
-	var request fasthttp.RequestCtx
-	request.Request.Header.SetMethod(http.MethodGet)
-	request.Request.Header.SetHost("pnyx.example")
-	request.Request.SetRequestURI(uri)
-	handler(&request)
-	return request.Response.StatusCode(), request.Response.Body()
-}
-
-// alphabet is what random requests are made of: pieces that mean something, and
-// some that never should.
-func alphabet() []string {
-	pieces := []string{
-		"/", "//", "?", "&", "=", "%", "%00", "%ff", "%2F", "..", ";", "#", "+", " ", "\x00", "\n", "é", "民", "0", "-1", "1e9", "999999999999", "a",
-		"p1_AAAAAAAAAAAAAAAAAAAAAA", "t1_AAAAAAAAAAAAAAAAAAAAAA", "0x1", "uniswap", "2026-01-01", "2026-01-01T00:00:00Z", "true", "null", "[]", "{}",
-		"'", "\"", "<", "$where", "cursor", strings.Repeat("x", 600),
-	}
-	for _, route := range api.Routes() {
-		pieces = append(pieces, route.Path, route.Path+"?")
-		for _, param := range route.Params {
-			pieces = append(pieces, "&"+param.Name+"=", param.Example)
-			pieces = append(pieces, param.Enum...)
-		}
-	}
-	return pieces
-}
-
-// No request brings a node to a status of its own making, or to anything but an
-// envelope that keeps the contract.
-func TestRandomRequestsAreAnsweredInEnvelopes(t *testing.T) {
-	t.Parallel()
-	// Nobody makes pages on demand here, and nobody waits for them.
-	n := startNode(t, settings{timeout: 20 * time.Millisecond})
-	handler := n.api.Handler()
-	contract := openapitest.New(t, []byte(n.get("/openapi/agent-v2.json").body))
-	pieces := alphabet()
-	dice := rand.New(rand.NewPCG(1, 2))
-	for range *randomRequests {
-		var uri strings.Builder
-		if dice.IntN(4) > 0 {
-			uri.WriteString(api.Routes()[dice.IntN(len(api.Routes()))].Path)
-		}
-		for range dice.IntN(6) {
-			uri.WriteString(pieces[dice.IntN(len(pieces))])
-		}
-		status, body := handled(handler, uri.String())
-		if status >= 500 && status != http.StatusServiceUnavailable {
-			t.Fatalf("%q: got %d %s", uri.String(), status, body)
-		}
-		if status == http.StatusOK {
-			continue
-		}
-		if status == http.StatusFound || bytes.HasPrefix(body, []byte("<")) {
-			t.Fatalf("%q: got %d %s, want an envelope", uri.String(), status, body)
-		}
-		if status == http.StatusBadRequest {
-			if err := contract.Check("/v2/daos", status, nil, body); err != nil {
-				t.Fatalf("%q: %v", uri.String(), err)
-			}
-		}
-		var envelope struct{ Error, Meta map[string]any }
-		if err := json.Unmarshal(body, &envelope); err != nil || envelope.Error["code"] == nil || envelope.Meta["requestId"] == nil {
-			t.Fatalf("%q: got %d %s, want an envelope", uri.String(), status, body)
 		}
 	}
 }

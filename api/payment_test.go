@@ -143,7 +143,11 @@ func TestPaymentBuysOneAnswer(t *testing.T) {
 	if hash := n.ledger.Transfers()[0].Hash; !strings.Contains(string(receipt), hash) {
 		t.Errorf("receipt %s does not name %s", receipt, hash)
 	}
+	verified := n.ledger.Calls("verify")
 	again := n.with(payment, paidPath)
+	if got := n.ledger.Calls("verify"); got != verified {
+		t.Error("a replay asked the facilitator")
+	}
 	if again.status != http.StatusOK || again.body != first.body || again.header.Get(x402.HeaderReceipt) != first.header.Get(x402.HeaderReceipt) {
 		t.Errorf("again: got %d %s, want the first answer", again.status, again.body)
 	}

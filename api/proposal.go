@@ -3,7 +3,9 @@ package api
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"pnyx/cache"
 	"pnyx/governance"
@@ -59,7 +61,14 @@ func proposalRoutes() []Route {
 }
 
 func checkProposals(q query.Proposals) []Problem {
-	return timeRange{"from", "to", q.From, q.To}.checkWindow(query.MaxProposalWindow)
+	problems := timeRange{"from", "to", q.From, q.To}.checkWindow(query.MaxProposalWindow)
+	if q.Title != "" && utf8.RuneCountInString(governance.NormalizeTitle(q.Title)) < query.MinPartialTitle {
+		problems = append(problems, Problem{
+			Parameter: "q", Given: q.Title, Message: "is too short", Allowed: fmt.Sprintf("%d characters or more", query.MinPartialTitle),
+			Fix: "give a longer part of the title",
+		})
+	}
+	return problems
 }
 
 // listProposals answers GET /v2/proposals.

@@ -54,6 +54,9 @@ func TestProposalParametersSelectThePage(t *testing.T) {
 		"proposerId=0XAB&sort=endingSoon": func(q *query.Proposals) {
 			q.Proposer, q.Order = "0xab", query.ProposalsEndingSoon
 		},
+		"q=%20TREASURY%20&sort=endedDesc": func(q *query.Proposals) {
+			q.Title, q.Order = "treasury", query.ProposalsEnded
+		},
 		"lifecycleStatus=pending,active": func(q *query.Proposals) {
 			q.Lifecycles = []governance.Lifecycle{governance.Active, governance.Pending}
 		},
@@ -163,6 +166,7 @@ func TestResolveIgnoresSpelling(t *testing.T) {
 	}
 	n := newNode(t)
 	n.writePage(query.Resolve{Title: "nothing", Limit: query.MaxCandidates}, []governance.ProposalCandidate{})
+	n.writePage(nearProposals("nothing"), []cache.ProposalRow{})
 	if got := string(n.wantSuccess("/v2/proposals/resolve?title=nothing").Data); got != `{"candidates":[]}` {
 		t.Errorf("got %s, want an empty array", got)
 	}

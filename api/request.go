@@ -171,7 +171,7 @@ func (r *Route) checkQuery(name string, values []string) *Problem {
 	known := r.queryNames()
 	switch {
 	case !slices.Contains(known, name):
-		return unknownParameter(name, values[0], known)
+		return r.nameMeant(unknownParameter(name, values[0], known), name, values[0])
 	case len(values) > 1 && !r.isList(name):
 		return &Problem{
 			Parameter: name, Given: strings.Join(values, ", "), Message: "is given more than once", Allowed: "one value",

@@ -59,11 +59,11 @@ func (s *Store) ChangeHead(ctx context.Context) (head ChangeHead, err error) {
 //
 //nolint:gochecknoglobals // scripts are constants that know their own hash
 var appendChanges = redis.NewScript(`
+local last = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)
 if ARGV[1] == 'new' then
 	redis.call('DEL', KEYS[1])
-else
-	local last = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)
-	if not last[1] or last[1][1] ~= ARGV[1] then return redis.error_reply('MOVED_CHANGES') end
+elseif (last[1] or {})[1] ~= ARGV[1] then
+	return redis.error_reply('MOVED_CHANGES')
 end
 for i = 4, #ARGV, 6 do
 	redis.call('XADD', KEYS[1], ARGV[i], 'k', ARGV[i + 1], 'n', ARGV[i + 2], 'd', ARGV[i + 3], 't', ARGV[i + 4], 'r', ARGV[i + 5])

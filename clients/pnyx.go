@@ -544,11 +544,12 @@ type ProposalsParams struct {
 	ProposerID      string        `query:"proposerId"`      // Only by this proposer, in any case of letters.
 	LifecycleStatus []Lifecycle   `query:"lifecycleStatus"` // Only in one of these states.
 	Outcome         []Outcome     `query:"outcome"`         // Only these outcomes.
+	Q               string        `query:"q"`               // Only with this in the title: three characters or more; case does not matter.
 	Flagged         *bool         `query:"flagged"`         // Also what the provider marks as spam.
 	TimeField       ProposalTime  `query:"timeField"`       // The time of from and to; what has none is left out. Default: updatedAt.
 	From            string        `query:"from"`            // At or after this time; 365 days before to if only that is given.
 	To              string        `query:"to"`              // Before this time; 365 days after from if only that is given.
-	Sort            ProposalOrder `query:"sort"`            // Newest by update or creation; or by end, active ones first. Default: updatedDesc.
+	Sort            ProposalOrder `query:"sort"`            // Newest by update or creation; by end, active ones first; or closed ones, the last that ended first. Default: updatedDesc.
 	Cursor          string        `query:"cursor"`          // Where to go on: meta.page.nextCursor of the page before.
 	Limit           int           `query:"limit"`           // Rows a page. Default: 100, the most.
 }
@@ -642,6 +643,8 @@ type (
 	// ProposalKey is the name of a proposal: p1_ and 22 base64url characters, the same after every
 	// import. Take it from lists; it cannot be made up.
 	ProposalKey = string
+	// SignedDecimal is a Decimal that may be negative.
+	SignedDecimal = string
 	// TopicKey is the name of a forum topic: t1_ and 22 base64url characters, the same after every
 	// import. Take it from lists; it cannot be made up.
 	TopicKey = string
@@ -686,7 +689,8 @@ const (
 	ProposalTimeUpdatedAt ProposalTime = "updatedAt"
 )
 
-// ProposalOrder is newest by update or creation; or by end, active ones first.
+// ProposalOrder is newest by update or creation; by end, active ones first; or closed ones, the
+// last that ended first.
 type ProposalOrder string
 
 // The values of ProposalOrder. A later version of the API may have more.
@@ -694,6 +698,7 @@ const (
 	ProposalOrderUpdatedDesc ProposalOrder = "updatedDesc"
 	ProposalOrderCreatedDesc ProposalOrder = "createdDesc"
 	ProposalOrderEndingSoon  ProposalOrder = "endingSoon"
+	ProposalOrderEndedDesc   ProposalOrder = "endedDesc"
 )
 
 // BallotOrder is highest power first, or newest first.
@@ -946,7 +951,7 @@ const (
 	QuorumTypeRejection QuorumType = "rejection"
 )
 
-// IntelligenceStatus is whether there is an analysis.
+// IntelligenceStatus is whether there is a dossier: pending while it is computed; ask again.
 type IntelligenceStatus string
 
 // The values of IntelligenceStatus. A later version of the API may have more.
@@ -954,6 +959,19 @@ const (
 	IntelligenceStatusAvailable   IntelligenceStatus = "available"
 	IntelligenceStatusPending     IntelligenceStatus = "pending"
 	IntelligenceStatusUnavailable IntelligenceStatus = "unavailable"
+)
+
+// Severity is severity says how much a finding matters.
+type Severity string
+
+// The values of Severity. A later version of the API may have more.
+const (
+	SeverityCritical Severity = "critical"
+	SeverityHigh     Severity = "high"
+	SeverityUnknown  Severity = "unknown"
+	SeverityMedium   Severity = "medium"
+	SeverityLow      Severity = "low"
+	SeverityInfo     Severity = "info"
 )
 
 // QualityFlag is what a reader should know about the data behind an answer.
@@ -1598,15 +1616,301 @@ type Provenance struct {
 	ObservedAt Timestamp `json:"observedAt"` // When the version of the record that counts was first seen; of ballots, when the newest was.
 }
 
-// Intelligence is an imported analysis of a proposal, where there is one. What was imported is kept
-// as it came: no number in it is read.
+// Intelligence is what is computed about a proposal, with imported analyses.
 type Intelligence struct {
-	Status          IntelligenceStatus `json:"status"`          // The status.
-	ArtifactVersion *string            `json:"artifactVersion"` // The analysis's version; null where there is none.
+	Status          IntelligenceStatus `json:"status"`          // Whether there is a dossier.
+	ArtifactVersion *string            `json:"artifactVersion"` // The version of the rules and of the records used, or of an imported analysis; null for none.
 	GeneratedAt     *Timestamp         `json:"generatedAt"`     // When the answer was made.
-	Dossier         json.RawMessage    `json:"dossier"`         // The analysis's content, an object; null where there is none.
-	SourceRefs      []json.RawMessage  `json:"sourceRefs"`      // What the analysis refers to.
-	Warnings        []json.RawMessage  `json:"warnings"`        // What the analysis warns of.
+	Dossier         *Dossier           `json:"dossier"`         // What the proposal does, who decided it, and what should worry a reader; null unless status is available.
+	SourceRefs      []DossierSource    `json:"sourceRefs"`      // The records that the dossier rests on.
+	Warnings        []string           `json:"warnings"`        // What limits the whole dossier.
+}
+
+// Dossier is what a proposal does, who decided it, and what should worry a reader. Every part is
+// there; what cannot be computed is null, and named in Unknowns. Shares are percent with at most
+// four decimal places, rounded half to even.
+type Dossier struct {
+	Summary         string                `json:"summary"`         // Summary says in at most 400 characters what the proposal does, where it stands and by what margin.
+	Decision        DossierDecision       `json:"decision"`        // How the vote was decided.
+	Participation   DossierParticipation  `json:"participation"`   // Participation compares the turnout with other votes of the DAO.
+	Concentration   *DossierConcentration `json:"concentration"`   // How the power was distributed; null unless every ballot is stored.
+	Course          *DossierCourse        `json:"course"`          // How the vote went; null unless every ballot and its time is known.
+	Voters          DossierVoters         `json:"voters"`          // Who decided.
+	Proposer        *DossierProposer      `json:"proposer"`        // What is known of the author; null if upstream states none.
+	Process         DossierProcess        `json:"process"`         // How the proposal came about.
+	Actions         *[]DossierAction      `json:"actions"`         // The calls that the proposal executes; null if they are not known.
+	ActionsStated   *Decimal              `json:"actionsStated"`   // The number of calls that upstream states; null if it states nothing.
+	Effects         DossierEffects        `json:"effects"`         // The actions, the calls inside included.
+	Findings        []Finding             `json:"findings"`        // What should worry a reader, the severest first.
+	HighestSeverity *Severity             `json:"highestSeverity"` // That of the first finding that is not info; null without one. Unknown stands beside high.
+	FindingCounts   json.RawMessage       `json:"findingCounts"`   // The number of findings by severity.
+	Unknowns        []DossierUnknown      `json:"unknowns"`        // What could not be computed, and where a person can look.
+	Analyses        []DossierAnalysis     `json:"analyses"`        // Those that were imported, unchanged.
+}
+
+// DossierDecision is how a vote was decided.
+type DossierDecision struct {
+	VoteType        *string        `json:"voteType"`        // The voting system; null if upstream states none.
+	QuorumChoices   *[]string      `json:"quorumChoices"`   // The keys of the choices that count towards the quorum; null for all.
+	LifecycleStatus Lifecycle      `json:"lifecycleStatus"` // lifecycleStatus and outcome are where the proposal stands.
+	Outcome         Outcome        `json:"outcome"`         // lifecycleStatus and outcome are where the proposal stands.
+	Leader          *DossierChoice `json:"leader"`          // leader and runnerUp are the choices with the most power; null without power, and in a tie for the lead.
+	RunnerUp        *DossierChoice `json:"runnerUp"`        // leader and runnerUp are the choices with the most power; null without power, and in a tie for the lead.
+	MarginPower     *Decimal       `json:"marginPower"`     // marginPower is the difference of the two, marginPercent its share of all power.
+	MarginPercent   *Decimal       `json:"marginPercent"`   // marginPower is the difference of the two, marginPercent its share of all power.
+	Quorum          *DossierQuorum `json:"quorum"`          // Null where there is none.
+	DecidedAt       *Timestamp     `json:"decidedAt"`       // The time of the ballot after which no later one changed the leader.
+	DecidingVoters  *Decimal       `json:"decidingVoters"`  // The smallest number of voters for the leader who, all voting for the runner-up instead, would have made it lead. Null where a ballot can support several choices.
+}
+
+// DossierChoice is a choice with its power.
+type DossierChoice struct {
+	Key         string  `json:"key"`         // key is the key of the choice, label its text, votingPower its score.
+	Label       string  `json:"label"`       // key is the key of the choice, label its text, votingPower its score.
+	VotingPower Decimal `json:"votingPower"` // key is the key of the choice, label its text, votingPower its score.
+}
+
+// DossierQuorum is dossierQuorum compares the power that counts with the quorum.
+type DossierQuorum struct {
+	Needed  Decimal        `json:"needed"`  // needed is the power that is needed, counted the power that counts.
+	Counted Decimal        `json:"counted"` // needed is the power that is needed, counted the power that counts.
+	Reached *bool          `json:"reached"` // Whether it is reached; null where ballots that are missing may reach it.
+	MetBy   *DossierBallot `json:"metBy"`   // The ballot with which it was met; null where it was not, or times are unknown.
+}
+
+// DossierBallot is the ballot of a voter.
+type DossierBallot struct {
+	VoterIdentity string     `json:"voterIdentity"` // voterIdentity is the voter, choiceKeys are the choices that the ballot supports.
+	ChoiceKeys    []string   `json:"choiceKeys"`    // voterIdentity is the voter, choiceKeys are the choices that the ballot supports.
+	VotingPower   Decimal    `json:"votingPower"`   // votingPower is its power, sharePercent the share of all power.
+	SharePercent  *Decimal   `json:"sharePercent"`  // votingPower is its power, sharePercent the share of all power.
+	VotedAt       *Timestamp `json:"votedAt"`       // When it was cast; null where unknown.
+}
+
+// DossierParticipation is dossierParticipation compares the turnout with other votes of the DAO.
+type DossierParticipation struct {
+	Voters        *Decimal `json:"voters"`        // voters is the number of ballots that count, votingPower their sum; null while vote data is not ready.
+	VotingPower   *Decimal `json:"votingPower"`   // voters is the number of ballots that count, votingPower their sum; null while vote data is not ready.
+	SupplyPercent *Decimal `json:"supplyPercent"` // The share of the supply at the snapshot.
+	Compared      int      `json:"compared"`      // compared is the number of the DAO's last ended proposals, at most 50, that ended before this one, or before now; medianVoters is the median of their voters, and rank the place among them and this one, from 1 for the most voters.
+	MedianVoters  *Decimal `json:"medianVoters"`  // compared is the number of the DAO's last ended proposals, at most 50, that ended before this one, or before now; medianVoters is the median of their voters, and rank the place among them and this one, from 1 for the most voters.
+	Rank          *int     `json:"rank"`          // compared is the number of the DAO's last ended proposals, at most 50, that ended before this one, or before now; medianVoters is the median of their voters, and rank the place among them and this one, from 1 for the most voters.
+	NewVoters     *Decimal `json:"newVoters"`     // NewVoters have no ballot on a proposal of the DAO that ended before this one began.
+}
+
+// DossierConcentration is how the power of ballots was distributed.
+type DossierConcentration struct {
+	LargestPercent Decimal `json:"largestPercent"` // largestPercent, top5Percent and top10Percent are shares of all power.
+	Top5Percent    Decimal `json:"top5Percent"`    // largestPercent, top5Percent and top10Percent are shares of all power.
+	Top10Percent   Decimal `json:"top10Percent"`   // largestPercent, top5Percent and top10Percent are shares of all power.
+	Nakamoto       Decimal `json:"nakamoto"`       // The smallest number of voters with more than half of all power.
+	Gini           Decimal `json:"gini"`           // (2·Σ i·xᵢ ÷ (n·Σ xᵢ)) − (n+1) ÷ n over powers xᵢ in ascending order, with four decimal places.
+}
+
+// DossierCourse is how a vote went.
+type DossierCourse struct {
+	Tenths           []DossierPeriod `json:"tenths"`           // The ballots and power in each tenth of the voting time.
+	FirstHour        DossierPeriod   `json:"firstHour"`        // firstHour, lastHour and lastTenPercent are parts of the voting time.
+	LastHour         DossierPeriod   `json:"lastHour"`         // firstHour, lastHour and lastTenPercent are parts of the voting time.
+	LastTenPercent   DossierPeriod   `json:"lastTenPercent"`   // firstHour, lastHour and lastTenPercent are parts of the voting time.
+	LeaderChanges    int             `json:"leaderChanges"`    // How often a ballot made another choice lead.
+	Recasts          Decimal         `json:"recasts"`          // recasts is the number of casts that a later one of the same voter replaced; sideChanges the number of voters whose replaced casts chose otherwise.
+	SideChanges      Decimal         `json:"sideChanges"`      // recasts is the number of casts that a later one of the same voter replaced; sideChanges the number of voters whose replaced casts chose otherwise.
+	LateSwingPower   *SignedDecimal  `json:"lateSwingPower"`   // The lead of the final leader over the final runner-up at the end less that when the last tenth began; negative if it shrank. Null in a tie.
+	LateLeaderChange bool            `json:"lateLeaderChange"` // True if another choice led when the last tenth began.
+}
+
+// DossierPeriod is a part of the voting time.
+type DossierPeriod struct {
+	Ballots     Decimal `json:"ballots"`     // ballots is the number of ballots that count, votingPower their power.
+	VotingPower Decimal `json:"votingPower"` // ballots is the number of ballots that count, votingPower their power.
+}
+
+// DossierVoters is who decided.
+type DossierVoters struct {
+	Strongest []DossierStrongVoter `json:"strongest"` // The ten voters with the most power over the DAO's proposals that ended in the year before the end of this one, or before now.
+	Largest   []DossierBallot      `json:"largest"`   // The ten largest ballots.
+}
+
+// DossierStrongVoter is one of a DAO's strongest voters.
+type DossierStrongVoter struct {
+	VoterIdentity string         `json:"voterIdentity"` // voterIdentity is the voter, yearPower the power over the year's proposals.
+	YearPower     Decimal        `json:"yearPower"`     // voterIdentity is the voter, yearPower the power over the year's proposals.
+	Ballot        *DossierBallot `json:"ballot"`        // How the voter voted here; null if not at all.
+}
+
+// DossierProposer is what is known of an author.
+type DossierProposer struct {
+	ProposerID  string          `json:"proposerId"`  // The author.
+	Here        json.RawMessage `json:"here"`        // here and elsewhere count the earlier proposals in this DAO and in others, by outcome.
+	Elsewhere   json.RawMessage `json:"elsewhere"`   // here and elsewhere count the earlier proposals in this DAO and in others, by outcome.
+	FirstSeenAt *Timestamp      `json:"firstSeenAt"` // When the first proposal was created; this one included.
+	OwnBallot   *DossierBallot  `json:"ownBallot"`   // The author's ballot here; null for none.
+	OpenHere    int             `json:"openHere"`    // The number of the author's other proposals in this DAO with overlapping voting times.
+}
+
+// DossierProcess is how a proposal came about.
+type DossierProcess struct {
+	Topics               []DossierTopic   `json:"topics"`               // The linked discussions.
+	DiscussionDays       *SignedDecimal   `json:"discussionDays"`       // discussionDays is the number of whole days between the first topic and the start of the vote, votingHours the voting time. Medians are over the DAO's last ended proposals, at most 50; null if none is known.
+	MedianDiscussionDays *SignedDecimal   `json:"medianDiscussionDays"` // discussionDays is the number of whole days between the first topic and the start of the vote, votingHours the voting time. Medians are over the DAO's last ended proposals, at most 50; null if none is known.
+	VotingHours          *Decimal         `json:"votingHours"`          // discussionDays is the number of whole days between the first topic and the start of the vote, votingHours the voting time. Medians are over the DAO's last ended proposals, at most 50; null if none is known.
+	MedianVotingHours    *Decimal         `json:"medianVotingHours"`    // discussionDays is the number of whole days between the first topic and the start of the vote, votingHours the voting time. Medians are over the DAO's last ended proposals, at most 50; null if none is known.
+	UpdatedAfterStart    *bool            `json:"updatedAfterStart"`    // True if upstream states a change after the start of the vote; null where unknown.
+	ActionsChangedAt     *Timestamp       `json:"actionsChangedAt"`     // When the calls were last replaced; null if they were not, or only a chain would say.
+	Extended             bool             `json:"extended"`             // True if the end of voting was put off.
+	QueuedAt             *Timestamp       `json:"queuedAt"`             // queuedAt and executedAt are when it was queued and executed; null where it was not, or unknown.
+	ExecutedAt           *Timestamp       `json:"executedAt"`           // queuedAt and executedAt are when it was queued and executed; null where it was not, or unknown.
+	ExecutableAt         *Timestamp       `json:"executableAt"`         // executableAt is the earliest, expiresAt the latest time of an execution that the timelock allows; null where unknown.
+	ExpiresAt            *Timestamp       `json:"expiresAt"`            // executableAt is the earliest, expiresAt the latest time of an execution that the timelock allows; null where unknown.
+	Similar              []DossierSimilar `json:"similar"`              // Earlier proposals of the DAO with the same actions or nearly the same title.
+}
+
+// DossierTopic is a linked discussion.
+type DossierTopic struct {
+	Host         string     `json:"host"`         // host is the forum, externalId the topic's number there, title its title.
+	ExternalID   string     `json:"externalId"`   // host is the forum, externalId the topic's number there, title its title.
+	Title        string     `json:"title"`        // host is the forum, externalId the topic's number there, title its title.
+	CreatedAt    *Timestamp `json:"createdAt"`    // createdAt is when it was opened; replies and participants count.
+	Replies      Decimal    `json:"replies"`      // createdAt is when it was opened; replies and participants count.
+	Participants *Decimal   `json:"participants"` // createdAt is when it was opened; replies and participants count.
+	ByProposer   bool       `json:"byProposer"`   // True if the author of the topic is the proposer.
+}
+
+// DossierSimilar is an earlier proposal like this one.
+type DossierSimilar struct {
+	ProposalKey  ProposalKey `json:"proposalKey"`  // proposalKey is its key, outcome its result, endAt the end of its vote.
+	Outcome      Outcome     `json:"outcome"`      // proposalKey is its key, outcome its result, endAt the end of its vote.
+	EndAt        *Timestamp  `json:"endAt"`        // proposalKey is its key, outcome its result, endAt the end of its vote.
+	SameActions  bool        `json:"sameActions"`  // sameActions and similarTitle say what is alike.
+	SimilarTitle bool        `json:"similarTitle"` // sameActions and similarTitle say what is alike.
+}
+
+// DossierAction is a call, with the calls inside.
+type DossierAction struct {
+	Index        int               `json:"index"`        // The place among the actions, or among the calls inside another.
+	Chain        *string           `json:"chain"`        // Where it runs; null if unknown.
+	Target       DossierAddress    `json:"target"`       // What is called.
+	Operation    string            `json:"operation"`    // Call or delegatecall.
+	Kind         string            `json:"kind"`         // Kind says what the function is for.
+	Function     *string           `json:"function"`     // The signature; null for a plain payment and for what is not decoded.
+	Selector     *string           `json:"selector"`     // Selector begins the calldata; null for a stated signature or no data.
+	Alternatives []string          `json:"alternatives"` // Other known functions that fit as well.
+	Arguments    []DossierArgument `json:"arguments"`    // The decoded arguments.
+	Value        Decimal           `json:"value"`        // The native amount in wei.
+	Transfer     *DossierTransfer  `json:"transfer"`     // The money that moves; null for none.
+	InText       *DossierInText    `json:"inText"`       // InText says what the text of the proposal or of a linked topic states; null where no money moves.
+	Undecoded    *string           `json:"undecoded"`    // Undecoded says why the call, or what is inside, is not decoded; null if it is.
+	Calls        []DossierAction   `json:"calls"`        // calls are the calls inside, omitted the number of those left out.
+	Omitted      int               `json:"omitted"`      // calls are the calls inside, omitted the number of those left out.
+}
+
+// DossierAddress is an address and what is known of it.
+type DossierAddress struct {
+	Address  string  `json:"address"`  // address is in lower case, name is what the DAO's sources or the table of tokens call it.
+	Name     *string `json:"name"`     // address is in lower case, name is what the DAO's sources or the table of tokens call it.
+	Contract *bool   `json:"contract"` // contract says whether it has code, proxy whether it is a proxy; null where unknown.
+	Proxy    *bool   `json:"proxy"`    // contract says whether it has code, proxy whether it is a proxy; null where unknown.
+}
+
+// DossierArgument is a decoded argument.
+type DossierArgument struct {
+	Name      *string            `json:"name"`      // name is the parameter's name; null where unknown. type is its type.
+	Type      string             `json:"type"`      // name is the parameter's name; null where unknown. type is its type.
+	Value     *string            `json:"value"`     // value is the value as text, of which 1,024 characters are shown; null for arrays and tuples, whose items are the parts.
+	Items     *[]DossierArgument `json:"items"`     // value is the value as text, of which 1,024 characters are shown; null for arrays and tuples, whose items are the parts.
+	Unlimited bool               `json:"unlimited"` // True if an amount is the largest number of its type.
+}
+
+// DossierTransfer is money that a call moves.
+type DossierTransfer struct {
+	Token    *string  `json:"token"`    // token is the token; null for the native one. symbol and decimals are null where unknown.
+	Symbol   *string  `json:"symbol"`   // token is the token; null for the native one. symbol and decimals are null where unknown.
+	Decimals *int     `json:"decimals"` // token is the token; null for the native one. symbol and decimals are null where unknown.
+	Amount   *Decimal `json:"amount"`   // amount is in units of the token where its decimals are known, else as the call states it; null for all there is. from is null for the executor.
+	From     *string  `json:"from"`     // amount is in units of the token where its decimals are known, else as the call states it; null for all there is. from is null for the executor.
+	To       string   `json:"to"`       // amount is in units of the token where its decimals are known, else as the call states it; null for all there is. from is null for the executor.
+}
+
+// DossierInText is dossierInText says what the text states of a payment; null where that cannot be
+// told.
+type DossierInText struct {
+	Target    *bool `json:"target"`    // target, recipient and amount say whether each is stated.
+	Recipient *bool `json:"recipient"` // target, recipient and amount say whether each is stated.
+	Amount    *bool `json:"amount"`    // target, recipient and amount say whether each is stated.
+}
+
+// DossierEffects is dossierEffects sums up actions.
+type DossierEffects struct {
+	Transfers   []DossierSum        `json:"transfers"`   // By chain, token and recipient.
+	Permissions []DossierPermission `json:"permissions"` // What is granted and taken.
+	Settings    []DossierSetting    `json:"settings"`    // What is changed.
+}
+
+// DossierSum is what leaves to one recipient.
+type DossierSum struct {
+	Chain    *string  `json:"chain"`    // Where; null if unknown.
+	Token    *string  `json:"token"`    // token is the token; null for the native one. symbol and decimals are null where unknown.
+	Symbol   *string  `json:"symbol"`   // token is the token; null for the native one. symbol and decimals are null where unknown.
+	Decimals *int     `json:"decimals"` // token is the token; null for the native one. symbol and decimals are null where unknown.
+	Amount   *Decimal `json:"amount"`   // amount is in units of the token where its decimals are known, else as the call states it; null for all there is. from is null for the executor.
+	From     *string  `json:"from"`     // amount is in units of the token where its decimals are known, else as the call states it; null for all there is. from is null for the executor.
+	To       string   `json:"to"`       // amount is in units of the token where its decimals are known, else as the call states it; null for all there is. from is null for the executor.
+}
+
+// DossierPermission is power that an action grants or takes.
+type DossierPermission struct {
+	Action string  `json:"action"` // The JSON pointer of the call.
+	Change string  `json:"change"` // Granted or taken.
+	Kind   string  `json:"kind"`   // kind is that of the call, on the called contract, what the role or function, to whom it is given or taken.
+	On     string  `json:"on"`     // kind is that of the call, on the called contract, what the role or function, to whom it is given or taken.
+	What   string  `json:"what"`   // kind is that of the call, on the called contract, what the role or function, to whom it is given or taken.
+	To     *string `json:"to"`     // kind is that of the call, on the called contract, what the role or function, to whom it is given or taken.
+}
+
+// DossierSetting is a setting that an action changes.
+type DossierSetting struct {
+	Action   string  `json:"action"`   // The JSON pointer of the call.
+	On       string  `json:"on"`       // on is the called contract, function what is called, new the new value. old is the value that the DAO's last executed proposal set before; null if none did.
+	Function string  `json:"function"` // on is the called contract, function what is called, new the new value. old is the value that the DAO's last executed proposal set before; null if none did.
+	New      string  `json:"new"`      // on is the called contract, function what is called, new the new value. old is the value that the DAO's last executed proposal set before; null if none did.
+	Old      *string `json:"old"`      // on is the called contract, function what is called, new the new value. old is the value that the DAO's last executed proposal set before; null if none did.
+}
+
+// Finding is something that a reader should know before voting.
+type Finding struct {
+	Rule        string   `json:"rule"`        // rule is the name of the rule, ruleVersion its version.
+	RuleVersion int      `json:"ruleVersion"` // rule is the name of the rule, ruleVersion its version.
+	Severity    Severity `json:"severity"`    // Severity says how much it matters.
+	Sentence    string   `json:"sentence"`    // What was found, in one sentence.
+	Facts       []string `json:"facts"`       // facts are JSON pointers into the dossier, refs ids of source references.
+	Refs        []string `json:"refs"`        // facts are JSON pointers into the dossier, refs ids of source references.
+}
+
+// DossierUnknown is something that could not be computed.
+type DossierUnknown struct {
+	Category string `json:"category"` // One of missing_data, undecoded_payload, identity, state or intent.
+	What     string `json:"what"`     // what is not known, why it matters, and where a person can look.
+	Why      string `json:"why"`      // what is not known, why it matters, and where a person can look.
+	Where    string `json:"where"`    // what is not known, why it matters, and where a person can look.
+}
+
+// DossierAnalysis is an analysis that an import brought.
+type DossierAnalysis struct {
+	ArtifactVersion *string         `json:"artifactVersion"` // artifactVersion is its version, generatedAt when it was made.
+	GeneratedAt     Timestamp       `json:"generatedAt"`     // artifactVersion is its version, generatedAt when it was made.
+	Dossier         json.RawMessage `json:"dossier"`         // dossier, sourceRefs and warnings are its contents, with every digit.
+	SourceRefs      json.RawMessage `json:"sourceRefs"`      // dossier, sourceRefs and warnings are its contents, with every digit.
+	Warnings        json.RawMessage `json:"warnings"`        // dossier, sourceRefs and warnings are its contents, with every digit.
+}
+
+// DossierSource is a record that a dossier rests on.
+type DossierSource struct {
+	ID         string     `json:"id"`         // The id that findings name.
+	Kind       string     `json:"kind"`       // Proposal, ballot, topic, transaction, block, contract or route.
+	Address    string     `json:"address"`    // Where it is: an address of a page, or the path of a route.
+	ObservedAt *Timestamp `json:"observedAt"` // When it was read; null where unknown.
+	Sha256     *string    `json:"sha256"`     // The hash of the record as it is stored, in hexadecimal; null for a route.
 }
 
 // Warning is a conflict between what sources say of one proposal.

@@ -335,6 +335,7 @@ class Pnyx:
         proposer_id: str | None = None,
         lifecycle_status: Sequence[Lifecycle] | None = None,
         outcome: Sequence[Outcome] | None = None,
+        q: str | None = None,
         flagged: bool | None = None,
         time_field: ProposalTime | None = None,
         from_: str | None = None,
@@ -352,17 +353,19 @@ class Pnyx:
         proposer_id: Only by this proposer, in any case of letters.
         lifecycle_status: Only in one of these states.
         outcome: Only these outcomes.
+        q: Only with this in the title: three characters or more; case does not matter.
         flagged: Also what the provider marks as spam.
         time_field: The time of from and to; what has none is left out. Default: updatedAt.
         from_: At or after this time; 365 days before to if only that is given.
         to: Before this time; 365 days after from if only that is given.
-        sort: Newest by update or creation; or by end, active ones first. Default: updatedDesc.
+        sort: Newest by update or creation; by end, active ones first; or closed ones, the last that
+            ended first. Default: updatedDesc.
         cursor: Where to go on: meta.page.nextCursor of the page before.
         limit: Rows a page. Default: 100, the most.
         """
         return self._rows("/v2/proposals", {
             "daoId": dao_id, "provider": provider, "proposerId": proposer_id,
-            "lifecycleStatus": lifecycle_status, "outcome": outcome, "flagged": flagged,
+            "lifecycleStatus": lifecycle_status, "outcome": outcome, "q": q, "flagged": flagged,
             "timeField": time_field, "from": from_, "to": to, "sort": sort, "cursor": cursor,
             "limit": limit,
         })
@@ -700,6 +703,9 @@ ProposalKey = str
 from lists; it cannot be made up.
 """
 
+SignedDecimal = str
+"""A Decimal that may be negative."""
+
 TopicKey = str
 """The name of a forum topic: t1_ and 22 base64url characters, the same after every import. Take it
 from lists; it cannot be made up.
@@ -717,8 +723,10 @@ DelegationDirection = Literal["given", "received"]
 ProposalTime = Literal["createdAt", "startAt", "endAt", "updatedAt"]
 """The time of from and to; what has none is left out."""
 
-ProposalOrder = Literal["updatedDesc", "createdDesc", "endingSoon"]
-"""Newest by update or creation; or by end, active ones first."""
+ProposalOrder = Literal["updatedDesc", "createdDesc", "endingSoon", "endedDesc"]
+"""Newest by update or creation; by end, active ones first; or closed ones, the last that ended
+first.
+"""
 
 BallotOrder = Literal["power", "time"]
 """Highest power first, or newest first."""
@@ -804,7 +812,10 @@ to reject the proposal, which has to exceed it. An addition to the contract.
 """
 
 IntelligenceStatus = Literal["available", "pending", "unavailable"]
-"""Whether there is an analysis."""
+"""Whether there is a dossier: pending while it is computed; ask again."""
+
+Severity = Literal["critical", "high", "unknown", "medium", "low", "info"]
+"""Severity says how much a finding matters."""
 
 QualityFlag = Literal[
     "title_missing", "title_derived", "body_missing", "times_missing", "times_day_only",
@@ -1760,22 +1771,595 @@ class Provenance(TypedDict):
 
 
 class Intelligence(TypedDict):
-    """An imported analysis of a proposal, where there is one. What was imported is kept as it came:
-    no number in it is read.
-    """
+    """What is computed about a proposal, with imported analyses."""
 
     status: IntelligenceStatus | str
-    """The status."""
+    """Whether there is a dossier."""
     artifactVersion: str | None
-    """The analysis's version; null where there is none."""
+    """The version of the rules and of the records used, or of an imported analysis; null for none.
+    """
     generatedAt: Timestamp | None
     """When the answer was made."""
+    dossier: Dossier | None
+    """What the proposal does, who decided it, and what should worry a reader; null unless status is
+    available.
+    """
+    sourceRefs: list[DossierSource]
+    """The records that the dossier rests on."""
+    warnings: list[str]
+    """What limits the whole dossier."""
+
+
+class Dossier(TypedDict):
+    """What a proposal does, who decided it, and what should worry a reader. Every part is there;
+    what cannot be computed is null, and named in Unknowns. Shares are percent with at most four
+    decimal places, rounded half to even.
+    """
+
+    summary: str
+    """Summary says in at most 400 characters what the proposal does, where it stands and by what
+    margin.
+    """
+    decision: DossierDecision
+    """How the vote was decided."""
+    participation: DossierParticipation
+    """Participation compares the turnout with other votes of the DAO."""
+    concentration: DossierConcentration | None
+    """How the power was distributed; null unless every ballot is stored."""
+    course: DossierCourse | None
+    """How the vote went; null unless every ballot and its time is known."""
+    voters: DossierVoters
+    """Who decided."""
+    proposer: DossierProposer | None
+    """What is known of the author; null if upstream states none."""
+    process: DossierProcess
+    """How the proposal came about."""
+    actions: list[DossierAction] | None
+    """The calls that the proposal executes; null if they are not known."""
+    actionsStated: Decimal | None
+    """The number of calls that upstream states; null if it states nothing."""
+    effects: DossierEffects
+    """The actions, the calls inside included."""
+    findings: list[Finding]
+    """What should worry a reader, the severest first."""
+    highestSeverity: Severity | str | None
+    """That of the first finding that is not info; null without one. Unknown stands beside high."""
+    findingCounts: dict[str, Any]
+    """The number of findings by severity."""
+    unknowns: list[DossierUnknown]
+    """What could not be computed, and where a person can look."""
+    analyses: list[DossierAnalysis]
+    """Those that were imported, unchanged."""
+
+
+class DossierDecision(TypedDict):
+    """How a vote was decided."""
+
+    voteType: str | None
+    """The voting system; null if upstream states none."""
+    quorumChoices: list[str] | None
+    """The keys of the choices that count towards the quorum; null for all."""
+    lifecycleStatus: Lifecycle | str
+    """lifecycleStatus and outcome are where the proposal stands."""
+    outcome: Outcome | str
+    """lifecycleStatus and outcome are where the proposal stands."""
+    leader: DossierChoice | None
+    """leader and runnerUp are the choices with the most power; null without power, and in a tie for
+    the lead.
+    """
+    runnerUp: DossierChoice | None
+    """leader and runnerUp are the choices with the most power; null without power, and in a tie for
+    the lead.
+    """
+    marginPower: Decimal | None
+    """marginPower is the difference of the two, marginPercent its share of all power."""
+    marginPercent: Decimal | None
+    """marginPower is the difference of the two, marginPercent its share of all power."""
+    quorum: DossierQuorum | None
+    """Null where there is none."""
+    decidedAt: Timestamp | None
+    """The time of the ballot after which no later one changed the leader."""
+    decidingVoters: Decimal | None
+    """The smallest number of voters for the leader who, all voting for the runner-up instead, would
+    have made it lead. Null where a ballot can support several choices.
+    """
+
+
+class DossierChoice(TypedDict):
+    """A choice with its power."""
+
+    key: str
+    """key is the key of the choice, label its text, votingPower its score."""
+    label: str
+    """key is the key of the choice, label its text, votingPower its score."""
+    votingPower: Decimal
+    """key is the key of the choice, label its text, votingPower its score."""
+
+
+class DossierQuorum(TypedDict):
+    """DossierQuorum compares the power that counts with the quorum."""
+
+    needed: Decimal
+    """needed is the power that is needed, counted the power that counts."""
+    counted: Decimal
+    """needed is the power that is needed, counted the power that counts."""
+    reached: bool | None
+    """Whether it is reached; null where ballots that are missing may reach it."""
+    metBy: DossierBallot | None
+    """The ballot with which it was met; null where it was not, or times are unknown."""
+
+
+class DossierBallot(TypedDict):
+    """The ballot of a voter."""
+
+    voterIdentity: str
+    """voterIdentity is the voter, choiceKeys are the choices that the ballot supports."""
+    choiceKeys: list[str]
+    """voterIdentity is the voter, choiceKeys are the choices that the ballot supports."""
+    votingPower: Decimal
+    """votingPower is its power, sharePercent the share of all power."""
+    sharePercent: Decimal | None
+    """votingPower is its power, sharePercent the share of all power."""
+    votedAt: Timestamp | None
+    """When it was cast; null where unknown."""
+
+
+class DossierParticipation(TypedDict):
+    """DossierParticipation compares the turnout with other votes of the DAO."""
+
+    voters: Decimal | None
+    """voters is the number of ballots that count, votingPower their sum; null while vote data is
+    not ready.
+    """
+    votingPower: Decimal | None
+    """voters is the number of ballots that count, votingPower their sum; null while vote data is
+    not ready.
+    """
+    supplyPercent: Decimal | None
+    """The share of the supply at the snapshot."""
+    compared: int
+    """compared is the number of the DAO's last ended proposals, at most 50, that ended before this
+    one, or before now; medianVoters is the median of their voters, and rank the place among them
+    and this one, from 1 for the most voters.
+    """
+    medianVoters: Decimal | None
+    """compared is the number of the DAO's last ended proposals, at most 50, that ended before this
+    one, or before now; medianVoters is the median of their voters, and rank the place among them
+    and this one, from 1 for the most voters.
+    """
+    rank: int | None
+    """compared is the number of the DAO's last ended proposals, at most 50, that ended before this
+    one, or before now; medianVoters is the median of their voters, and rank the place among them
+    and this one, from 1 for the most voters.
+    """
+    newVoters: Decimal | None
+    """NewVoters have no ballot on a proposal of the DAO that ended before this one began."""
+
+
+class DossierConcentration(TypedDict):
+    """How the power of ballots was distributed."""
+
+    largestPercent: Decimal
+    """largestPercent, top5Percent and top10Percent are shares of all power."""
+    top5Percent: Decimal
+    """largestPercent, top5Percent and top10Percent are shares of all power."""
+    top10Percent: Decimal
+    """largestPercent, top5Percent and top10Percent are shares of all power."""
+    nakamoto: Decimal
+    """The smallest number of voters with more than half of all power."""
+    gini: Decimal
+    """(2·Σ i·xᵢ ÷ (n·Σ xᵢ)) − (n+1) ÷ n over powers xᵢ in ascending order, with four decimal
+    places.
+    """
+
+
+class DossierCourse(TypedDict):
+    """How a vote went."""
+
+    tenths: list[DossierPeriod]
+    """The ballots and power in each tenth of the voting time."""
+    firstHour: DossierPeriod
+    """firstHour, lastHour and lastTenPercent are parts of the voting time."""
+    lastHour: DossierPeriod
+    """firstHour, lastHour and lastTenPercent are parts of the voting time."""
+    lastTenPercent: DossierPeriod
+    """firstHour, lastHour and lastTenPercent are parts of the voting time."""
+    leaderChanges: int
+    """How often a ballot made another choice lead."""
+    recasts: Decimal
+    """recasts is the number of casts that a later one of the same voter replaced; sideChanges the
+    number of voters whose replaced casts chose otherwise.
+    """
+    sideChanges: Decimal
+    """recasts is the number of casts that a later one of the same voter replaced; sideChanges the
+    number of voters whose replaced casts chose otherwise.
+    """
+    lateSwingPower: SignedDecimal | None
+    """The lead of the final leader over the final runner-up at the end less that when the last
+    tenth began; negative if it shrank. Null in a tie.
+    """
+    lateLeaderChange: bool
+    """True if another choice led when the last tenth began."""
+
+
+class DossierPeriod(TypedDict):
+    """A part of the voting time."""
+
+    ballots: Decimal
+    """ballots is the number of ballots that count, votingPower their power."""
+    votingPower: Decimal
+    """ballots is the number of ballots that count, votingPower their power."""
+
+
+class DossierVoters(TypedDict):
+    """Who decided."""
+
+    strongest: list[DossierStrongVoter]
+    """The ten voters with the most power over the DAO's proposals that ended in the year before the
+    end of this one, or before now.
+    """
+    largest: list[DossierBallot]
+    """The ten largest ballots."""
+
+
+class DossierStrongVoter(TypedDict):
+    """One of a DAO's strongest voters."""
+
+    voterIdentity: str
+    """voterIdentity is the voter, yearPower the power over the year's proposals."""
+    yearPower: Decimal
+    """voterIdentity is the voter, yearPower the power over the year's proposals."""
+    ballot: DossierBallot | None
+    """How the voter voted here; null if not at all."""
+
+
+class DossierProposer(TypedDict):
+    """What is known of an author."""
+
+    proposerId: str
+    """The author."""
+    here: dict[str, Any]
+    """here and elsewhere count the earlier proposals in this DAO and in others, by outcome."""
+    elsewhere: dict[str, Any]
+    """here and elsewhere count the earlier proposals in this DAO and in others, by outcome."""
+    firstSeenAt: Timestamp | None
+    """When the first proposal was created; this one included."""
+    ownBallot: DossierBallot | None
+    """The author's ballot here; null for none."""
+    openHere: int
+    """The number of the author's other proposals in this DAO with overlapping voting times."""
+
+
+class DossierProcess(TypedDict):
+    """How a proposal came about."""
+
+    topics: list[DossierTopic]
+    """The linked discussions."""
+    discussionDays: SignedDecimal | None
+    """discussionDays is the number of whole days between the first topic and the start of the vote,
+    votingHours the voting time. Medians are over the DAO's last ended proposals, at most 50; null
+    if none is known.
+    """
+    medianDiscussionDays: SignedDecimal | None
+    """discussionDays is the number of whole days between the first topic and the start of the vote,
+    votingHours the voting time. Medians are over the DAO's last ended proposals, at most 50; null
+    if none is known.
+    """
+    votingHours: Decimal | None
+    """discussionDays is the number of whole days between the first topic and the start of the vote,
+    votingHours the voting time. Medians are over the DAO's last ended proposals, at most 50; null
+    if none is known.
+    """
+    medianVotingHours: Decimal | None
+    """discussionDays is the number of whole days between the first topic and the start of the vote,
+    votingHours the voting time. Medians are over the DAO's last ended proposals, at most 50; null
+    if none is known.
+    """
+    updatedAfterStart: bool | None
+    """True if upstream states a change after the start of the vote; null where unknown."""
+    actionsChangedAt: Timestamp | None
+    """When the calls were last replaced; null if they were not, or only a chain would say."""
+    extended: bool
+    """True if the end of voting was put off."""
+    queuedAt: Timestamp | None
+    """queuedAt and executedAt are when it was queued and executed; null where it was not, or
+    unknown.
+    """
+    executedAt: Timestamp | None
+    """queuedAt and executedAt are when it was queued and executed; null where it was not, or
+    unknown.
+    """
+    executableAt: Timestamp | None
+    """executableAt is the earliest, expiresAt the latest time of an execution that the timelock
+    allows; null where unknown.
+    """
+    expiresAt: Timestamp | None
+    """executableAt is the earliest, expiresAt the latest time of an execution that the timelock
+    allows; null where unknown.
+    """
+    similar: list[DossierSimilar]
+    """Earlier proposals of the DAO with the same actions or nearly the same title."""
+
+
+class DossierTopic(TypedDict):
+    """A linked discussion."""
+
+    host: str
+    """host is the forum, externalId the topic's number there, title its title."""
+    externalId: str
+    """host is the forum, externalId the topic's number there, title its title."""
+    title: str
+    """host is the forum, externalId the topic's number there, title its title."""
+    createdAt: Timestamp | None
+    """createdAt is when it was opened; replies and participants count."""
+    replies: Decimal
+    """createdAt is when it was opened; replies and participants count."""
+    participants: Decimal | None
+    """createdAt is when it was opened; replies and participants count."""
+    byProposer: bool
+    """True if the author of the topic is the proposer."""
+
+
+class DossierSimilar(TypedDict):
+    """An earlier proposal like this one."""
+
+    proposalKey: ProposalKey
+    """proposalKey is its key, outcome its result, endAt the end of its vote."""
+    outcome: Outcome | str
+    """proposalKey is its key, outcome its result, endAt the end of its vote."""
+    endAt: Timestamp | None
+    """proposalKey is its key, outcome its result, endAt the end of its vote."""
+    sameActions: bool
+    """sameActions and similarTitle say what is alike."""
+    similarTitle: bool
+    """sameActions and similarTitle say what is alike."""
+
+
+class DossierAction(TypedDict):
+    """A call, with the calls inside."""
+
+    index: int
+    """The place among the actions, or among the calls inside another."""
+    chain: str | None
+    """Where it runs; null if unknown."""
+    target: DossierAddress
+    """What is called."""
+    operation: str
+    """Call or delegatecall."""
+    kind: str
+    """Kind says what the function is for."""
+    function: str | None
+    """The signature; null for a plain payment and for what is not decoded."""
+    selector: str | None
+    """Selector begins the calldata; null for a stated signature or no data."""
+    alternatives: list[str]
+    """Other known functions that fit as well."""
+    arguments: list[DossierArgument]
+    """The decoded arguments."""
+    value: Decimal
+    """The native amount in wei."""
+    transfer: DossierTransfer | None
+    """The money that moves; null for none."""
+    inText: DossierInText | None
+    """InText says what the text of the proposal or of a linked topic states; null where no money
+    moves.
+    """
+    undecoded: str | None
+    """Undecoded says why the call, or what is inside, is not decoded; null if it is."""
+    calls: list[DossierAction]
+    """calls are the calls inside, omitted the number of those left out."""
+    omitted: int
+    """calls are the calls inside, omitted the number of those left out."""
+
+
+class DossierAddress(TypedDict):
+    """An address and what is known of it."""
+
+    address: str
+    """address is in lower case, name is what the DAO's sources or the table of tokens call it."""
+    name: str | None
+    """address is in lower case, name is what the DAO's sources or the table of tokens call it."""
+    contract: bool | None
+    """contract says whether it has code, proxy whether it is a proxy; null where unknown."""
+    proxy: bool | None
+    """contract says whether it has code, proxy whether it is a proxy; null where unknown."""
+
+
+class DossierArgument(TypedDict):
+    """A decoded argument."""
+
+    name: str | None
+    """name is the parameter's name; null where unknown. type is its type."""
+    type: str
+    """name is the parameter's name; null where unknown. type is its type."""
+    value: str | None
+    """value is the value as text, of which 1,024 characters are shown; null for arrays and tuples,
+    whose items are the parts.
+    """
+    items: list[DossierArgument] | None
+    """value is the value as text, of which 1,024 characters are shown; null for arrays and tuples,
+    whose items are the parts.
+    """
+    unlimited: bool
+    """True if an amount is the largest number of its type."""
+
+
+DossierTransfer = TypedDict(
+    "DossierTransfer",
+    {
+        # token is the token; null for the native one. symbol and decimals are null where unknown.
+        "token": "str | None",
+        # token is the token; null for the native one. symbol and decimals are null where unknown.
+        "symbol": "str | None",
+        # token is the token; null for the native one. symbol and decimals are null where unknown.
+        "decimals": "int | None",
+        # amount is in units of the token where its decimals are known, else as the call states it;
+        # null for all there is. from is null for the executor.
+        "amount": "Decimal | None",
+        # amount is in units of the token where its decimals are known, else as the call states it;
+        # null for all there is. from is null for the executor.
+        "from": "str | None",
+        # amount is in units of the token where its decimals are known, else as the call states it;
+        # null for all there is. from is null for the executor.
+        "to": "str",
+    },
+)
+"""Money that a call moves."""
+
+
+class DossierInText(TypedDict):
+    """DossierInText says what the text states of a payment; null where that cannot be told."""
+
+    target: bool | None
+    """target, recipient and amount say whether each is stated."""
+    recipient: bool | None
+    """target, recipient and amount say whether each is stated."""
+    amount: bool | None
+    """target, recipient and amount say whether each is stated."""
+
+
+class DossierEffects(TypedDict):
+    """DossierEffects sums up actions."""
+
+    transfers: list[DossierSum]
+    """By chain, token and recipient."""
+    permissions: list[DossierPermission]
+    """What is granted and taken."""
+    settings: list[DossierSetting]
+    """What is changed."""
+
+
+DossierSum = TypedDict(
+    "DossierSum",
+    {
+        # Where; null if unknown.
+        "chain": "str | None",
+        # token is the token; null for the native one. symbol and decimals are null where unknown.
+        "token": "str | None",
+        # token is the token; null for the native one. symbol and decimals are null where unknown.
+        "symbol": "str | None",
+        # token is the token; null for the native one. symbol and decimals are null where unknown.
+        "decimals": "int | None",
+        # amount is in units of the token where its decimals are known, else as the call states it;
+        # null for all there is. from is null for the executor.
+        "amount": "Decimal | None",
+        # amount is in units of the token where its decimals are known, else as the call states it;
+        # null for all there is. from is null for the executor.
+        "from": "str | None",
+        # amount is in units of the token where its decimals are known, else as the call states it;
+        # null for all there is. from is null for the executor.
+        "to": "str",
+    },
+)
+"""What leaves to one recipient."""
+
+
+class DossierPermission(TypedDict):
+    """Power that an action grants or takes."""
+
+    action: str
+    """The JSON pointer of the call."""
+    change: str
+    """Granted or taken."""
+    kind: str
+    """kind is that of the call, on the called contract, what the role or function, to whom it is
+    given or taken.
+    """
+    on: str
+    """kind is that of the call, on the called contract, what the role or function, to whom it is
+    given or taken.
+    """
+    what: str
+    """kind is that of the call, on the called contract, what the role or function, to whom it is
+    given or taken.
+    """
+    to: str | None
+    """kind is that of the call, on the called contract, what the role or function, to whom it is
+    given or taken.
+    """
+
+
+class DossierSetting(TypedDict):
+    """A setting that an action changes."""
+
+    action: str
+    """The JSON pointer of the call."""
+    on: str
+    """on is the called contract, function what is called, new the new value. old is the value that
+    the DAO's last executed proposal set before; null if none did.
+    """
+    function: str
+    """on is the called contract, function what is called, new the new value. old is the value that
+    the DAO's last executed proposal set before; null if none did.
+    """
+    new: str
+    """on is the called contract, function what is called, new the new value. old is the value that
+    the DAO's last executed proposal set before; null if none did.
+    """
+    old: str | None
+    """on is the called contract, function what is called, new the new value. old is the value that
+    the DAO's last executed proposal set before; null if none did.
+    """
+
+
+class Finding(TypedDict):
+    """Something that a reader should know before voting."""
+
+    rule: str
+    """rule is the name of the rule, ruleVersion its version."""
+    ruleVersion: int
+    """rule is the name of the rule, ruleVersion its version."""
+    severity: Severity | str
+    """Severity says how much it matters."""
+    sentence: str
+    """What was found, in one sentence."""
+    facts: list[str]
+    """facts are JSON pointers into the dossier, refs ids of source references."""
+    refs: list[str]
+    """facts are JSON pointers into the dossier, refs ids of source references."""
+
+
+class DossierUnknown(TypedDict):
+    """Something that could not be computed."""
+
+    category: str
+    """One of missing_data, undecoded_payload, identity, state or intent."""
+    what: str
+    """what is not known, why it matters, and where a person can look."""
+    why: str
+    """what is not known, why it matters, and where a person can look."""
+    where: str
+    """what is not known, why it matters, and where a person can look."""
+
+
+class DossierAnalysis(TypedDict):
+    """An analysis that an import brought."""
+
+    artifactVersion: str | None
+    """artifactVersion is its version, generatedAt when it was made."""
+    generatedAt: Timestamp
+    """artifactVersion is its version, generatedAt when it was made."""
     dossier: Any
-    """The analysis's content, an object; null where there is none."""
-    sourceRefs: list[Any]
-    """What the analysis refers to."""
-    warnings: list[Any]
-    """What the analysis warns of."""
+    """dossier, sourceRefs and warnings are its contents, with every digit."""
+    sourceRefs: Any
+    """dossier, sourceRefs and warnings are its contents, with every digit."""
+    warnings: Any
+    """dossier, sourceRefs and warnings are its contents, with every digit."""
+
+
+class DossierSource(TypedDict):
+    """A record that a dossier rests on."""
+
+    id: str
+    """The id that findings name."""
+    kind: str
+    """Proposal, ballot, topic, transaction, block, contract or route."""
+    address: str
+    """Where it is: an address of a page, or the path of a route."""
+    observedAt: Timestamp | None
+    """When it was read; null where unknown."""
+    sha256: str | None
+    """The hash of the record as it is stored, in hexadecimal; null for a route."""
 
 
 class Warning(TypedDict):

@@ -511,6 +511,8 @@ export interface ProposalsParams {
   lifecycleStatus?: readonly Lifecycle[] | undefined;
   /** Only these outcomes. */
   outcome?: readonly Outcome[] | undefined;
+  /** Only with this in the title: three characters or more; case does not matter. */
+  q?: string | undefined;
   /** Also what the provider marks as spam. */
   flagged?: boolean | undefined;
   /** The time of from and to; what has none is left out. Default: updatedAt. */
@@ -519,7 +521,10 @@ export interface ProposalsParams {
   from?: string | undefined;
   /** Before this time; 365 days after from if only that is given. */
   to?: string | undefined;
-  /** Newest by update or creation; or by end, active ones first. Default: updatedDesc. */
+  /**
+   * Newest by update or creation; by end, active ones first; or closed ones, the last that ended
+   * first. Default: updatedDesc.
+   */
   sort?: ProposalOrder | undefined;
   /** Where to go on: meta.page.nextCursor of the page before. */
   cursor?: string | undefined;
@@ -680,6 +685,9 @@ export type Decimal = string;
  */
 export type ProposalKey = string;
 
+/** A Decimal that may be negative. */
+export type SignedDecimal = string;
+
 /**
  * The name of a forum topic: t1_ and 22 base64url characters, the same after every import. Take it
  * from lists; it cannot be made up.
@@ -698,8 +706,12 @@ export type DelegationDirection = "given" | "received";
 /** The time of from and to; what has none is left out. */
 export type ProposalTime = "createdAt" | "startAt" | "endAt" | "updatedAt";
 
-/** Newest by update or creation; or by end, active ones first. */
-export type ProposalOrder = "updatedDesc" | "createdDesc" | "endingSoon";
+/**
+ * Newest by update or creation; by end, active ones first; or closed ones, the last that ended
+ * first.
+ */
+export type ProposalOrder =
+  | "updatedDesc" | "createdDesc" | "endingSoon" | "endedDesc";
 
 /** Highest power first, or newest first. */
 export type BallotOrder = "power" | "time";
@@ -795,8 +807,12 @@ export type Basis = "upstream" | "ballots";
  */
 export type QuorumType = "approval" | "rejection";
 
-/** Whether there is an analysis. */
+/** Whether there is a dossier: pending while it is computed; ask again. */
 export type IntelligenceStatus = "available" | "pending" | "unavailable";
+
+/** Severity says how much a finding matters. */
+export type Severity =
+  | "critical" | "high" | "unknown" | "medium" | "low" | "info";
 
 /** What a reader should know about the data behind an answer. */
 export type QualityFlag =
@@ -1720,23 +1736,606 @@ export interface Provenance {
   observedAt: Timestamp;
 }
 
-/**
- * An imported analysis of a proposal, where there is one. What was imported is kept as it came: no
- * number in it is read.
- */
+/** What is computed about a proposal, with imported analyses. */
 export interface Intelligence {
-  /** The status. */
+  /** Whether there is a dossier. */
   status: Open<IntelligenceStatus>;
-  /** The analysis's version; null where there is none. */
+  /**
+   * The version of the rules and of the records used, or of an imported analysis; null for none.
+   */
   artifactVersion: string | null;
   /** When the answer was made. */
   generatedAt: Timestamp | null;
-  /** The analysis's content, an object; null where there is none. */
+  /**
+   * What the proposal does, who decided it, and what should worry a reader; null unless status is
+   * available.
+   */
+  dossier: Dossier | null;
+  /** The records that the dossier rests on. */
+  sourceRefs: DossierSource[];
+  /** What limits the whole dossier. */
+  warnings: string[];
+}
+
+/**
+ * What a proposal does, who decided it, and what should worry a reader. Every part is there; what
+ * cannot be computed is null, and named in Unknowns. Shares are percent with at most four decimal
+ * places, rounded half to even.
+ */
+export interface Dossier {
+  /**
+   * Summary says in at most 400 characters what the proposal does, where it stands and by what
+   * margin.
+   */
+  summary: string;
+  /** How the vote was decided. */
+  decision: DossierDecision;
+  /** Participation compares the turnout with other votes of the DAO. */
+  participation: DossierParticipation;
+  /** How the power was distributed; null unless every ballot is stored. */
+  concentration: DossierConcentration | null;
+  /** How the vote went; null unless every ballot and its time is known. */
+  course: DossierCourse | null;
+  /** Who decided. */
+  voters: DossierVoters;
+  /** What is known of the author; null if upstream states none. */
+  proposer: DossierProposer | null;
+  /** How the proposal came about. */
+  process: DossierProcess;
+  /** The calls that the proposal executes; null if they are not known. */
+  actions: DossierAction[] | null;
+  /** The number of calls that upstream states; null if it states nothing. */
+  actionsStated: Decimal | null;
+  /** The actions, the calls inside included. */
+  effects: DossierEffects;
+  /** What should worry a reader, the severest first. */
+  findings: Finding[];
+  /** That of the first finding that is not info; null without one. Unknown stands beside high. */
+  highestSeverity: Open<Severity> | null;
+  /** The number of findings by severity. */
+  findingCounts: Record<string, unknown>;
+  /** What could not be computed, and where a person can look. */
+  unknowns: DossierUnknown[];
+  /** Those that were imported, unchanged. */
+  analyses: DossierAnalysis[];
+}
+
+/** How a vote was decided. */
+export interface DossierDecision {
+  /** The voting system; null if upstream states none. */
+  voteType: string | null;
+  /** The keys of the choices that count towards the quorum; null for all. */
+  quorumChoices: string[] | null;
+  /** lifecycleStatus and outcome are where the proposal stands. */
+  lifecycleStatus: Open<Lifecycle>;
+  /** lifecycleStatus and outcome are where the proposal stands. */
+  outcome: Open<Outcome>;
+  /**
+   * leader and runnerUp are the choices with the most power; null without power, and in a tie for
+   * the lead.
+   */
+  leader: DossierChoice | null;
+  /**
+   * leader and runnerUp are the choices with the most power; null without power, and in a tie for
+   * the lead.
+   */
+  runnerUp: DossierChoice | null;
+  /** marginPower is the difference of the two, marginPercent its share of all power. */
+  marginPower: Decimal | null;
+  /** marginPower is the difference of the two, marginPercent its share of all power. */
+  marginPercent: Decimal | null;
+  /** Null where there is none. */
+  quorum: DossierQuorum | null;
+  /** The time of the ballot after which no later one changed the leader. */
+  decidedAt: Timestamp | null;
+  /**
+   * The smallest number of voters for the leader who, all voting for the runner-up instead, would
+   * have made it lead. Null where a ballot can support several choices.
+   */
+  decidingVoters: Decimal | null;
+}
+
+/** A choice with its power. */
+export interface DossierChoice {
+  /** key is the key of the choice, label its text, votingPower its score. */
+  key: string;
+  /** key is the key of the choice, label its text, votingPower its score. */
+  label: string;
+  /** key is the key of the choice, label its text, votingPower its score. */
+  votingPower: Decimal;
+}
+
+/** DossierQuorum compares the power that counts with the quorum. */
+export interface DossierQuorum {
+  /** needed is the power that is needed, counted the power that counts. */
+  needed: Decimal;
+  /** needed is the power that is needed, counted the power that counts. */
+  counted: Decimal;
+  /** Whether it is reached; null where ballots that are missing may reach it. */
+  reached: boolean | null;
+  /** The ballot with which it was met; null where it was not, or times are unknown. */
+  metBy: DossierBallot | null;
+}
+
+/** The ballot of a voter. */
+export interface DossierBallot {
+  /** voterIdentity is the voter, choiceKeys are the choices that the ballot supports. */
+  voterIdentity: string;
+  /** voterIdentity is the voter, choiceKeys are the choices that the ballot supports. */
+  choiceKeys: string[];
+  /** votingPower is its power, sharePercent the share of all power. */
+  votingPower: Decimal;
+  /** votingPower is its power, sharePercent the share of all power. */
+  sharePercent: Decimal | null;
+  /** When it was cast; null where unknown. */
+  votedAt: Timestamp | null;
+}
+
+/** DossierParticipation compares the turnout with other votes of the DAO. */
+export interface DossierParticipation {
+  /**
+   * voters is the number of ballots that count, votingPower their sum; null while vote data is not
+   * ready.
+   */
+  voters: Decimal | null;
+  /**
+   * voters is the number of ballots that count, votingPower their sum; null while vote data is not
+   * ready.
+   */
+  votingPower: Decimal | null;
+  /** The share of the supply at the snapshot. */
+  supplyPercent: Decimal | null;
+  /**
+   * compared is the number of the DAO's last ended proposals, at most 50, that ended before this
+   * one, or before now; medianVoters is the median of their voters, and rank the place among them
+   * and this one, from 1 for the most voters.
+   */
+  compared: number;
+  /**
+   * compared is the number of the DAO's last ended proposals, at most 50, that ended before this
+   * one, or before now; medianVoters is the median of their voters, and rank the place among them
+   * and this one, from 1 for the most voters.
+   */
+  medianVoters: Decimal | null;
+  /**
+   * compared is the number of the DAO's last ended proposals, at most 50, that ended before this
+   * one, or before now; medianVoters is the median of their voters, and rank the place among them
+   * and this one, from 1 for the most voters.
+   */
+  rank: number | null;
+  /** NewVoters have no ballot on a proposal of the DAO that ended before this one began. */
+  newVoters: Decimal | null;
+}
+
+/** How the power of ballots was distributed. */
+export interface DossierConcentration {
+  /** largestPercent, top5Percent and top10Percent are shares of all power. */
+  largestPercent: Decimal;
+  /** largestPercent, top5Percent and top10Percent are shares of all power. */
+  top5Percent: Decimal;
+  /** largestPercent, top5Percent and top10Percent are shares of all power. */
+  top10Percent: Decimal;
+  /** The smallest number of voters with more than half of all power. */
+  nakamoto: Decimal;
+  /**
+   * (2·Σ i·xᵢ ÷ (n·Σ xᵢ)) − (n+1) ÷ n over powers xᵢ in ascending order, with four decimal places.
+   */
+  gini: Decimal;
+}
+
+/** How a vote went. */
+export interface DossierCourse {
+  /** The ballots and power in each tenth of the voting time. */
+  tenths: DossierPeriod[];
+  /** firstHour, lastHour and lastTenPercent are parts of the voting time. */
+  firstHour: DossierPeriod;
+  /** firstHour, lastHour and lastTenPercent are parts of the voting time. */
+  lastHour: DossierPeriod;
+  /** firstHour, lastHour and lastTenPercent are parts of the voting time. */
+  lastTenPercent: DossierPeriod;
+  /** How often a ballot made another choice lead. */
+  leaderChanges: number;
+  /**
+   * recasts is the number of casts that a later one of the same voter replaced; sideChanges the
+   * number of voters whose replaced casts chose otherwise.
+   */
+  recasts: Decimal;
+  /**
+   * recasts is the number of casts that a later one of the same voter replaced; sideChanges the
+   * number of voters whose replaced casts chose otherwise.
+   */
+  sideChanges: Decimal;
+  /**
+   * The lead of the final leader over the final runner-up at the end less that when the last tenth
+   * began; negative if it shrank. Null in a tie.
+   */
+  lateSwingPower: SignedDecimal | null;
+  /** True if another choice led when the last tenth began. */
+  lateLeaderChange: boolean;
+}
+
+/** A part of the voting time. */
+export interface DossierPeriod {
+  /** ballots is the number of ballots that count, votingPower their power. */
+  ballots: Decimal;
+  /** ballots is the number of ballots that count, votingPower their power. */
+  votingPower: Decimal;
+}
+
+/** Who decided. */
+export interface DossierVoters {
+  /**
+   * The ten voters with the most power over the DAO's proposals that ended in the year before the
+   * end of this one, or before now.
+   */
+  strongest: DossierStrongVoter[];
+  /** The ten largest ballots. */
+  largest: DossierBallot[];
+}
+
+/** One of a DAO's strongest voters. */
+export interface DossierStrongVoter {
+  /** voterIdentity is the voter, yearPower the power over the year's proposals. */
+  voterIdentity: string;
+  /** voterIdentity is the voter, yearPower the power over the year's proposals. */
+  yearPower: Decimal;
+  /** How the voter voted here; null if not at all. */
+  ballot: DossierBallot | null;
+}
+
+/** What is known of an author. */
+export interface DossierProposer {
+  /** The author. */
+  proposerId: string;
+  /** here and elsewhere count the earlier proposals in this DAO and in others, by outcome. */
+  here: Record<string, unknown>;
+  /** here and elsewhere count the earlier proposals in this DAO and in others, by outcome. */
+  elsewhere: Record<string, unknown>;
+  /** When the first proposal was created; this one included. */
+  firstSeenAt: Timestamp | null;
+  /** The author's ballot here; null for none. */
+  ownBallot: DossierBallot | null;
+  /** The number of the author's other proposals in this DAO with overlapping voting times. */
+  openHere: number;
+}
+
+/** How a proposal came about. */
+export interface DossierProcess {
+  /** The linked discussions. */
+  topics: DossierTopic[];
+  /**
+   * discussionDays is the number of whole days between the first topic and the start of the vote,
+   * votingHours the voting time. Medians are over the DAO's last ended proposals, at most 50; null
+   * if none is known.
+   */
+  discussionDays: SignedDecimal | null;
+  /**
+   * discussionDays is the number of whole days between the first topic and the start of the vote,
+   * votingHours the voting time. Medians are over the DAO's last ended proposals, at most 50; null
+   * if none is known.
+   */
+  medianDiscussionDays: SignedDecimal | null;
+  /**
+   * discussionDays is the number of whole days between the first topic and the start of the vote,
+   * votingHours the voting time. Medians are over the DAO's last ended proposals, at most 50; null
+   * if none is known.
+   */
+  votingHours: Decimal | null;
+  /**
+   * discussionDays is the number of whole days between the first topic and the start of the vote,
+   * votingHours the voting time. Medians are over the DAO's last ended proposals, at most 50; null
+   * if none is known.
+   */
+  medianVotingHours: Decimal | null;
+  /** True if upstream states a change after the start of the vote; null where unknown. */
+  updatedAfterStart: boolean | null;
+  /** When the calls were last replaced; null if they were not, or only a chain would say. */
+  actionsChangedAt: Timestamp | null;
+  /** True if the end of voting was put off. */
+  extended: boolean;
+  /**
+   * queuedAt and executedAt are when it was queued and executed; null where it was not, or unknown.
+   */
+  queuedAt: Timestamp | null;
+  /**
+   * queuedAt and executedAt are when it was queued and executed; null where it was not, or unknown.
+   */
+  executedAt: Timestamp | null;
+  /**
+   * executableAt is the earliest, expiresAt the latest time of an execution that the timelock
+   * allows; null where unknown.
+   */
+  executableAt: Timestamp | null;
+  /**
+   * executableAt is the earliest, expiresAt the latest time of an execution that the timelock
+   * allows; null where unknown.
+   */
+  expiresAt: Timestamp | null;
+  /** Earlier proposals of the DAO with the same actions or nearly the same title. */
+  similar: DossierSimilar[];
+}
+
+/** A linked discussion. */
+export interface DossierTopic {
+  /** host is the forum, externalId the topic's number there, title its title. */
+  host: string;
+  /** host is the forum, externalId the topic's number there, title its title. */
+  externalId: string;
+  /** host is the forum, externalId the topic's number there, title its title. */
+  title: string;
+  /** createdAt is when it was opened; replies and participants count. */
+  createdAt: Timestamp | null;
+  /** createdAt is when it was opened; replies and participants count. */
+  replies: Decimal;
+  /** createdAt is when it was opened; replies and participants count. */
+  participants: Decimal | null;
+  /** True if the author of the topic is the proposer. */
+  byProposer: boolean;
+}
+
+/** An earlier proposal like this one. */
+export interface DossierSimilar {
+  /** proposalKey is its key, outcome its result, endAt the end of its vote. */
+  proposalKey: ProposalKey;
+  /** proposalKey is its key, outcome its result, endAt the end of its vote. */
+  outcome: Open<Outcome>;
+  /** proposalKey is its key, outcome its result, endAt the end of its vote. */
+  endAt: Timestamp | null;
+  /** sameActions and similarTitle say what is alike. */
+  sameActions: boolean;
+  /** sameActions and similarTitle say what is alike. */
+  similarTitle: boolean;
+}
+
+/** A call, with the calls inside. */
+export interface DossierAction {
+  /** The place among the actions, or among the calls inside another. */
+  index: number;
+  /** Where it runs; null if unknown. */
+  chain: string | null;
+  /** What is called. */
+  target: DossierAddress;
+  /** Call or delegatecall. */
+  operation: string;
+  /** Kind says what the function is for. */
+  kind: string;
+  /** The signature; null for a plain payment and for what is not decoded. */
+  function: string | null;
+  /** Selector begins the calldata; null for a stated signature or no data. */
+  selector: string | null;
+  /** Other known functions that fit as well. */
+  alternatives: string[];
+  /** The decoded arguments. */
+  arguments: DossierArgument[];
+  /** The native amount in wei. */
+  value: Decimal;
+  /** The money that moves; null for none. */
+  transfer: DossierTransfer | null;
+  /**
+   * InText says what the text of the proposal or of a linked topic states; null where no money
+   * moves.
+   */
+  inText: DossierInText | null;
+  /** Undecoded says why the call, or what is inside, is not decoded; null if it is. */
+  undecoded: string | null;
+  /** calls are the calls inside, omitted the number of those left out. */
+  calls: DossierAction[];
+  /** calls are the calls inside, omitted the number of those left out. */
+  omitted: number;
+}
+
+/** An address and what is known of it. */
+export interface DossierAddress {
+  /** address is in lower case, name is what the DAO's sources or the table of tokens call it. */
+  address: string;
+  /** address is in lower case, name is what the DAO's sources or the table of tokens call it. */
+  name: string | null;
+  /** contract says whether it has code, proxy whether it is a proxy; null where unknown. */
+  contract: boolean | null;
+  /** contract says whether it has code, proxy whether it is a proxy; null where unknown. */
+  proxy: boolean | null;
+}
+
+/** A decoded argument. */
+export interface DossierArgument {
+  /** name is the parameter's name; null where unknown. type is its type. */
+  name: string | null;
+  /** name is the parameter's name; null where unknown. type is its type. */
+  type: string;
+  /**
+   * value is the value as text, of which 1,024 characters are shown; null for arrays and tuples,
+   * whose items are the parts.
+   */
+  value: string | null;
+  /**
+   * value is the value as text, of which 1,024 characters are shown; null for arrays and tuples,
+   * whose items are the parts.
+   */
+  items: DossierArgument[] | null;
+  /** True if an amount is the largest number of its type. */
+  unlimited: boolean;
+}
+
+/** Money that a call moves. */
+export interface DossierTransfer {
+  /** token is the token; null for the native one. symbol and decimals are null where unknown. */
+  token: string | null;
+  /** token is the token; null for the native one. symbol and decimals are null where unknown. */
+  symbol: string | null;
+  /** token is the token; null for the native one. symbol and decimals are null where unknown. */
+  decimals: number | null;
+  /**
+   * amount is in units of the token where its decimals are known, else as the call states it; null
+   * for all there is. from is null for the executor.
+   */
+  amount: Decimal | null;
+  /**
+   * amount is in units of the token where its decimals are known, else as the call states it; null
+   * for all there is. from is null for the executor.
+   */
+  from: string | null;
+  /**
+   * amount is in units of the token where its decimals are known, else as the call states it; null
+   * for all there is. from is null for the executor.
+   */
+  to: string;
+}
+
+/** DossierInText says what the text states of a payment; null where that cannot be told. */
+export interface DossierInText {
+  /** target, recipient and amount say whether each is stated. */
+  target: boolean | null;
+  /** target, recipient and amount say whether each is stated. */
+  recipient: boolean | null;
+  /** target, recipient and amount say whether each is stated. */
+  amount: boolean | null;
+}
+
+/** DossierEffects sums up actions. */
+export interface DossierEffects {
+  /** By chain, token and recipient. */
+  transfers: DossierSum[];
+  /** What is granted and taken. */
+  permissions: DossierPermission[];
+  /** What is changed. */
+  settings: DossierSetting[];
+}
+
+/** What leaves to one recipient. */
+export interface DossierSum {
+  /** Where; null if unknown. */
+  chain: string | null;
+  /** token is the token; null for the native one. symbol and decimals are null where unknown. */
+  token: string | null;
+  /** token is the token; null for the native one. symbol and decimals are null where unknown. */
+  symbol: string | null;
+  /** token is the token; null for the native one. symbol and decimals are null where unknown. */
+  decimals: number | null;
+  /**
+   * amount is in units of the token where its decimals are known, else as the call states it; null
+   * for all there is. from is null for the executor.
+   */
+  amount: Decimal | null;
+  /**
+   * amount is in units of the token where its decimals are known, else as the call states it; null
+   * for all there is. from is null for the executor.
+   */
+  from: string | null;
+  /**
+   * amount is in units of the token where its decimals are known, else as the call states it; null
+   * for all there is. from is null for the executor.
+   */
+  to: string;
+}
+
+/** Power that an action grants or takes. */
+export interface DossierPermission {
+  /** The JSON pointer of the call. */
+  action: string;
+  /** Granted or taken. */
+  change: string;
+  /**
+   * kind is that of the call, on the called contract, what the role or function, to whom it is
+   * given or taken.
+   */
+  kind: string;
+  /**
+   * kind is that of the call, on the called contract, what the role or function, to whom it is
+   * given or taken.
+   */
+  on: string;
+  /**
+   * kind is that of the call, on the called contract, what the role or function, to whom it is
+   * given or taken.
+   */
+  what: string;
+  /**
+   * kind is that of the call, on the called contract, what the role or function, to whom it is
+   * given or taken.
+   */
+  to: string | null;
+}
+
+/** A setting that an action changes. */
+export interface DossierSetting {
+  /** The JSON pointer of the call. */
+  action: string;
+  /**
+   * on is the called contract, function what is called, new the new value. old is the value that
+   * the DAO's last executed proposal set before; null if none did.
+   */
+  on: string;
+  /**
+   * on is the called contract, function what is called, new the new value. old is the value that
+   * the DAO's last executed proposal set before; null if none did.
+   */
+  function: string;
+  /**
+   * on is the called contract, function what is called, new the new value. old is the value that
+   * the DAO's last executed proposal set before; null if none did.
+   */
+  new: string;
+  /**
+   * on is the called contract, function what is called, new the new value. old is the value that
+   * the DAO's last executed proposal set before; null if none did.
+   */
+  old: string | null;
+}
+
+/** Something that a reader should know before voting. */
+export interface Finding {
+  /** rule is the name of the rule, ruleVersion its version. */
+  rule: string;
+  /** rule is the name of the rule, ruleVersion its version. */
+  ruleVersion: number;
+  /** Severity says how much it matters. */
+  severity: Open<Severity>;
+  /** What was found, in one sentence. */
+  sentence: string;
+  /** facts are JSON pointers into the dossier, refs ids of source references. */
+  facts: string[];
+  /** facts are JSON pointers into the dossier, refs ids of source references. */
+  refs: string[];
+}
+
+/** Something that could not be computed. */
+export interface DossierUnknown {
+  /** One of missing_data, undecoded_payload, identity, state or intent. */
+  category: string;
+  /** what is not known, why it matters, and where a person can look. */
+  what: string;
+  /** what is not known, why it matters, and where a person can look. */
+  why: string;
+  /** what is not known, why it matters, and where a person can look. */
+  where: string;
+}
+
+/** An analysis that an import brought. */
+export interface DossierAnalysis {
+  /** artifactVersion is its version, generatedAt when it was made. */
+  artifactVersion: string | null;
+  /** artifactVersion is its version, generatedAt when it was made. */
+  generatedAt: Timestamp;
+  /** dossier, sourceRefs and warnings are its contents, with every digit. */
   dossier: unknown;
-  /** What the analysis refers to. */
-  sourceRefs: unknown[];
-  /** What the analysis warns of. */
-  warnings: unknown[];
+  /** dossier, sourceRefs and warnings are its contents, with every digit. */
+  sourceRefs: unknown;
+  /** dossier, sourceRefs and warnings are its contents, with every digit. */
+  warnings: unknown;
+}
+
+/** A record that a dossier rests on. */
+export interface DossierSource {
+  /** The id that findings name. */
+  id: string;
+  /** Proposal, ballot, topic, transaction, block, contract or route. */
+  kind: string;
+  /** Where it is: an address of a page, or the path of a route. */
+  address: string;
+  /** When it was read; null where unknown. */
+  observedAt: Timestamp | null;
+  /** The hash of the record as it is stored, in hexadecimal; null for a route. */
+  sha256: string | null;
 }
 
 /** A conflict between what sources say of one proposal. */

@@ -78,6 +78,9 @@ func (u *upstreams) host(address sources.Address, perMinute sources.Number, usua
 	return u.client.Host(address.URL(), pace)
 }
 
+// snapshotRegistry is the address of Snapshot's registry of delegations, which is the same on all chains.
+const snapshotRegistry = "0x469788fe6e9e9681c6ebf3bf78e7fd26fc015446"
+
 // addChains adds every chain on which a Governor is followed, with all of them.
 func (u *upstreams) addChains(file sources.File, add addUpstream) {
 	for id, settings := range file.Chains {
@@ -86,14 +89,18 @@ func (u *upstreams) addChains(file sources.File, add addUpstream) {
 			continue
 		}
 		all := struct {
-			chain, clock sources.Chain
-			governors    []sources.Governor
-		}{settings, file.Chains[settings.ClockChain], governors}
+			chain, clock   sources.Chain
+			governors      []sources.Governor
+			tokens, spaces []string
+		}{settings, file.Chains[settings.ClockChain], governors, file.Tokens(id), file.Spaces()}
 		add(string(id), all, func() follow.Upstream {
 			o := chain.Options{
 				ChainID: id.Number(), Endpoints: u.endpoints(all.chain), ClockEndpoints: u.endpoints(all.clock),
 				Finality: uint64(settings.Finality), Interval: time.Duration(settings.PollInterval),
-				Logger: u.logger, Metrics: u.metrics,
+				Logger: u.logger, Metrics: u.metrics, Delegations: true, Tokens: all.tokens,
+			}
+			if len(all.spaces) > 0 {
+				o.Registries = []chain.Registry{{Address: snapshotRegistry, Spaces: all.spaces}}
 			}
 			for _, g := range governors {
 				followed := chain.Governor{Address: g.ID.Address(), Timelock: string(g.Timelock), Token: string(g.Token)}
@@ -121,11 +128,7 @@ func (u *upstreams) addHub(file sources.File, add addUpstream) {
 		sources.Hub
 		spaces []string
 	}{Hub: file.Snapshot}
-	for _, dao := range file.DAOs {
-		for _, space := range dao.Snapshot {
-			settings.spaces = append(settings.spaces, string(space))
-		}
-	}
+	settings.spaces = file.Spaces()
 	if len(settings.spaces) == 0 {
 		return
 	}

@@ -76,14 +76,22 @@ func (a webhookAdmin) find(ctx context.Context, id string) (warehouse.Webhook, e
 // addWebhookCommand adds an endpoint. Its secret is printed once.
 func addWebhookCommand() *cobra.Command {
 	var e warehouse.Webhook
+	var file string
 	cmd := &cobra.Command{
 		Use:   "add",
 		Short: "Add an endpoint, and print its secret once",
 		Long: `Add an endpoint, and print its secret once. It gets what appears in the lists of
-events and signals from now on.`,
-		Example: `  pnyx webhook add --token-id 4f2c81d09ab3e675 --url https://acme.example.com/pnyx --types 'signal.*,event.voting_ended'`,
-		Args:    cobra.NoArgs,
+events and signals from now on.
+
+With --file it adds many: a JSON object a line with token, url, types and optional daos. All are
+checked before the first is added, and each is printed as a JSON object with id and secret.`,
+		Example: `  pnyx webhook add --token 4f2c81d09ab3e675 --url https://acme.example.com/pnyx --types 'signal.*,event.voting_ended'
+  pnyx webhook add --file partners.ndjson > secrets.ndjson`,
+		Args: cobra.NoArgs,
 		RunE: webhookTask(func(cmd *cobra.Command, _ []string, admin webhookAdmin) error {
+			if file != "" {
+				return admin.addFile(cmd, file)
+			}
 			if err := admin.add(cmd.Context(), &e); err != nil {
 				return err
 			}
@@ -95,18 +103,47 @@ events and signals from now on.`,
 		}),
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&e.TokenID, "token-id", "", "partner token that it belongs to; without the token, it gets nothing")
+	const tokenHelp = "id of the partner token that it belongs to; without the token, it gets nothing"
+	flags.StringVar(&e.TokenID, "token", "", tokenHelp)
+	flags.StringVar(&e.TokenID, "token-id", "", tokenHelp)
+	_ = flags.MarkHidden("token-id") // its earlier name; the flag exists
+	flags.StringVar(&file, "file", "", "file with an endpoint a line, - for the standard input; instead of all other flags")
 	flags.StringVar(&e.URL, "url", "", "address that messages are posted to")
 	flags.StringSliceVar(&e.Types, "types", nil, "types of messages: event.voting_ended, signal.*, event.* or *, separated by commas")
 	flags.StringSliceVar(&e.DAOIDs, "dao", nil, "only messages about these DAOs, separated by commas")
-	for _, required := range []string{"token-id", "url", "types"} {
-		_ = cmd.MarkFlagRequired(required) // the flags exist
+	cmd.MarkFlagsOneRequired("file", "token", "token-id")
+	cmd.MarkFlagsOneRequired("file", "url")
+	cmd.MarkFlagsOneRequired("file", "types")
+	for _, name := range []string{"token", "token-id", "url", "types", "dao"} {
+		cmd.MarkFlagsMutuallyExclusive("file", name)
 	}
+	cmd.MarkFlagsMutuallyExclusive("token", "token-id")
 	return cmd
 }
 
 // add checks and stores an endpoint. It fills in what the flags do not say.
 func (a webhookAdmin) add(ctx context.Context, e *warehouse.Webhook) error {
+	if err := a.check(ctx, *e); err != nil {
+		return err
+	}
+	endpoints, err := a.warehouse.Webhooks(ctx)
+	if err != nil {
+		return err
+	}
+	if len(endpoints) >= webhook.MaxEndpoints {
+		return fmt.Errorf("there are %d webhooks, which is the maximum: remove one", len(endpoints))
+	}
+	a.complete(e)
+	return a.enable(ctx, *e)
+}
+
+// complete fills in what an operator does not choose.
+func (a webhookAdmin) complete(e *warehouse.Webhook) {
+	e.ID, e.Secret, e.CreatedAt = webhook.NewID(), webhook.NewSecret(), time.Now()
+}
+
+// check returns an error if an endpoint cannot be added.
+func (a webhookAdmin) check(ctx context.Context, e warehouse.Webhook) error {
 	if err := a.sender.CheckURL(e.URL); err != nil {
 		return fmt.Errorf("--url: %w", err)
 	}
@@ -121,17 +158,9 @@ func (a webhookAdmin) add(ctx context.Context, e *warehouse.Webhook) error {
 		err = webhook.CheckToken(token, time.Now())
 	}
 	if err != nil {
-		return fmt.Errorf("--token-id: %w", err)
+		return fmt.Errorf("--token: %w", err)
 	}
-	endpoints, err := a.warehouse.Webhooks(ctx)
-	if err != nil {
-		return err
-	}
-	if len(endpoints) >= webhook.MaxEndpoints {
-		return fmt.Errorf("there are %d webhooks, which is the maximum: remove one", len(endpoints))
-	}
-	e.ID, e.Secret, e.CreatedAt = webhook.NewID(), webhook.NewSecret(), time.Now()
-	return a.enable(ctx, *e)
+	return nil
 }
 
 // checkDAOs returns an error if one of the ids is of no DAO.

@@ -31,7 +31,6 @@ func TestDataIsConsistent(t *testing.T) {
 		"recasts and repeats are counted":                      checkRecastsAndRepeatsAreCounted,
 		"identifiers have the form of their provider":          checkIdentifiersHaveTheFormOfTheirProvider,
 		"times are in order":                                   checkTimesAreInOrder,
-		"fields are those documented":                          checkFields,
 		"calls of every kind decode":                           checkCalls,
 		"choices exist":                                        checkChoicesExist,
 		"forums and proposals link to each other":              checkForumsAndProposalsLinkToEachOther,

@@ -146,6 +146,7 @@ type daoLine struct {
 	ID      string       `json:"daoId"`
 	Name    string       `json:"name"`
 	Sources []sourceLine `json:"sources"`
+	Tokens  []string     `json:"tokens,omitempty"`
 }
 
 type sourceLine struct {
@@ -160,6 +161,7 @@ func (d *dao) line() daoLine {
 	}
 	if d.organization != "" {
 		line.Sources = append(line.Sources, sourceLine{"tally", d.organization})
+		line.Tokens = []string{d.token()}
 	}
 	if d.forum != "" {
 		line.Sources = append(line.Sources, sourceLine{"discourse", d.forum})

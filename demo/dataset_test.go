@@ -37,6 +37,7 @@ type dao struct {
 	DAOID   string `json:"daoId"`
 	Name    string
 	Sources []struct{ Provider, ID string }
+	Tokens  []string
 }
 
 type space struct {

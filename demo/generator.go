@@ -28,6 +28,7 @@ type generator struct {
 	archive                              *archive
 	daos, spaces, proposals              *file
 	organizations, onChain, onChainVotes *file
+	delegations                          *file
 	// votes are the ballot files of the current DAO by space, topics the file of its
 	// forum.
 	votes      map[string]*file
@@ -52,6 +53,7 @@ func newGenerator(o Options, p *plan, t texts, progress func(done, total int64))
 		organizations: a.create("tally", "organizations.ndjson.gz"),
 		onChain:       a.create("tally", "proposals.ndjson.gz"),
 		onChainVotes:  a.create("tally", "votes.ndjson.gz"),
+		delegations:   a.create("delegations.ndjson.gz"),
 	}
 }
 
@@ -65,7 +67,7 @@ func (g *generator) run(ctx context.Context) error {
 		serial += proposals
 	}
 	for _, file := range []*file{
-		g.daos, g.spaces, g.proposals, g.organizations, g.onChain, g.onChainVotes,
+		g.daos, g.spaces, g.proposals, g.organizations, g.onChain, g.onChainVotes, g.delegations,
 	} {
 		file.close()
 	}
@@ -76,6 +78,9 @@ func (g *generator) run(ctx context.Context) error {
 // writeDAO writes one DAO. Its proposals are numbered from serial.
 func (g *generator) writeDAO(ctx context.Context, dao *dao, serial int) error {
 	if err := g.writeSources(dao); err != nil {
+		return err
+	}
+	if err := g.writeDelegations(dao); err != nil {
 		return err
 	}
 	for index := range g.plan.proposalsPerDAO[dao.index] {

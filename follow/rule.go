@@ -86,6 +86,12 @@ func (j *Journal) admitted(records []record.Record, held map[record.RefHash]reco
 		case *record.Proposal:
 		case *record.Ballot:
 			err = j.refuseBallot(r, proposals, held)
+		case *record.Delegation:
+			err = j.refuseScope(r.Scope)
+		case *record.DelegatePower:
+			err = j.refuseScope(r.Scope)
+		case *record.TokenSupply:
+			err = j.refuseScope(r.Scope)
 		default:
 			err = j.refuseSource(sourceOf(r))
 		}
@@ -166,6 +172,14 @@ func (j *Journal) refuseSource(source record.SourceRef) error {
 		return nil
 	}
 	return fmt.Errorf("%w: %s %q is not followed at %s", ErrForeign, source.Provider, record.Clip(source.ID, maxShown), j.upstream)
+}
+
+// refuseScope refuses a token or a registry of another chain than the upstream.
+func (j *Journal) refuseScope(scope string) error {
+	if strings.HasPrefix(scope, j.upstream+":") {
+		return nil
+	}
+	return fmt.Errorf("%w: %q is not of %s", ErrForeign, record.Clip(scope, maxShown), j.upstream)
 }
 
 func (j *Journal) refuseProposal(p *record.Proposal, held map[record.RefHash]record.SourceRef) error {

@@ -2,6 +2,9 @@ package governance
 
 import "encoding/json"
 
+// SignedDecimal is a Decimal that may be negative.
+type SignedDecimal string
+
 // Dossier is what a proposal does, who decided it, and what should worry a reader. Every part is
 // there; what cannot be computed is null, and named in Unknowns. Shares are percent with at most
 // four decimal places, rounded half to even.
@@ -151,7 +154,7 @@ type DossierCourse struct {
 	SideChanges Decimal `json:"sideChanges"`
 	// LateSwingPower is the lead of the final leader over the final runner-up at the end less that
 	// when the last tenth began; negative if it shrank. Null in a tie.
-	LateSwingPower *Decimal `json:"lateSwingPower"`
+	LateSwingPower *SignedDecimal `json:"lateSwingPower"`
 	// LateLeaderChange says that another choice led when the last tenth began.
 	LateLeaderChange bool `json:"lateLeaderChange"`
 }
@@ -202,10 +205,10 @@ type DossierProcess struct {
 	Topics []DossierTopic `json:"topics"`
 	// DiscussionDays is the number of whole days between the first topic and the start of the vote, VotingHours the
 	// voting time. Medians are over the DAO's last ended proposals, at most 50; null if none is known.
-	DiscussionDays       *Decimal `json:"discussionDays"`
-	MedianDiscussionDays *Decimal `json:"medianDiscussionDays"`
-	VotingHours          *Decimal `json:"votingHours"`
-	MedianVotingHours    *Decimal `json:"medianVotingHours"`
+	DiscussionDays       *SignedDecimal `json:"discussionDays"`
+	MedianDiscussionDays *SignedDecimal `json:"medianDiscussionDays"`
+	VotingHours          *Decimal       `json:"votingHours"`
+	MedianVotingHours    *Decimal       `json:"medianVotingHours"`
 	// UpdatedAfterStart says that upstream states a change after the start of the vote; null where unknown.
 	UpdatedAfterStart *bool `json:"updatedAfterStart"`
 	// ActionsChangedAt is when the calls were last replaced; null if they were not, or only a chain would say.

@@ -16,7 +16,6 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"pnyx/access"
-	"pnyx/cache"
 	"pnyx/mcp"
 	"pnyx/test/apinode"
 	"pnyx/test/env"
@@ -43,45 +42,6 @@ func (t *node) callAtOnce(callers int, tool, arguments string) (wait func()) {
 // The page is not made yet. It is not parallel: it takes the machine for itself.
 func TestAttackManyCallersAtOnceAreAllAnswered(t *testing.T) {
 	newNode(t).callAtOnce(200, "list_signals", `{"from":"2026-07-01","to":"2026-07-08","detail":"full","limit":50}`)()
-}
-
-// It is not parallel: it takes the machine for itself.
-func TestAttackAThousandCallersOfAColdAnswerShareItsRead(t *testing.T) {
-	// few allow for callers that arrive after the others, or before a publication that the
-	// node learns of meanwhile.
-	const callers, few = 1000, 10
-	redis := env.Redis(t)
-	n := startNode(t, apinode.Settings{RedisURL: redis.URL})
-	monitored := redis.Monitor()
-	redis.Pause()
-	wait := n.callAtOnce(callers, "get_dao", `{"daoId":"dao-000"}`)
-	env.Until(t, func() error {
-		if got := n.count("pnyx_cache_joined_reads_total"); got < callers-few {
-			return fmt.Errorf("%v callers wait for another, want %d", got, callers-few)
-		}
-		return nil
-	})
-	redis.Resume()
-	wait()
-	if got := monitored(string(cache.DAODetailKey("dao-000"))); len(got) == 0 || len(got) > few {
-		t.Errorf("got %d reads, want 1 to %d: %q", len(got), few, got)
-	}
-}
-
-// count returns the value of a counter without labels.
-func (t *node) count(name string) float64 {
-	t.Helper()
-	families, err := t.Registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, family := range families {
-		if family.GetName() == name {
-			return family.GetMetric()[0].GetCounter().GetValue()
-		}
-	}
-	t.Fatalf("there is no metric %s", name)
-	return 0
 }
 
 // Callers that do not read what they asked for keep nobody else from an answer.

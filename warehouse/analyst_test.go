@@ -7,12 +7,20 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
 	"time"
 
+	"github.com/ClickHouse/clickhouse-go/v2"
+
+	"pnyx/governance"
+	"pnyx/test/env"
 	"pnyx/warehouse"
+	"pnyx/warehouse/engine"
+	"pnyx/warehouse/record"
 )
 
 // analystOf connects an analyst as the user of a database of its own.
@@ -137,5 +145,190 @@ func TestAnalystOfAServerThatRefusesSaysWhyOnce(t *testing.T) {
 	_, err := warehouse.NewAnalyst(t.Context(), warehouse.AnalystOptions{URL: strings.Replace(server.URL, "://", "://analyst:hidden@", 1), Timeout: time.Minute})
 	if err == nil || err.Error() != "read the user's rights: analyst: Authentication failed. (AUTHENTICATION_FAILED)" {
 		t.Errorf("got %v, want the server's reason and no password", err)
+	}
+}
+
+// TestAnalystsMayAskAnythingOfAnyColumn asks with the optimizer settings that analysts have.
+func TestAnalystsMayAskAnythingOfAnyColumn(t *testing.T) {
+	t.Parallel()
+	instance := env.SharedEngine(t)
+	database := env.MigratedDatabase(t, instance)
+	generated(t, instance.URL(database), 3, 5)
+	conn := env.ConnectWarehouse(t, instance.URL(warehouse.ViewsDatabase(database)))
+	settings := clickhouse.Settings{}
+	for _, setting := range engine.AnalystSettings(engine.AnalystLimits{}) {
+		if strings.HasPrefix(setting.Name, "optimize_") || strings.HasPrefix(setting.Name, "query_plan_") || strings.HasPrefix(setting.Name, "enable_") {
+			if setting.Value != "" {
+				settings[setting.Name] = setting.Value
+			}
+		}
+	}
+	ask := func(sql string) {
+		t.Helper()
+		if err := conn.Exec(clickhouse.Context(t.Context(), clickhouse.WithSettings(settings)), sql+" FORMAT Null"); err != nil {
+			t.Errorf("%s: %v", sql, err)
+		}
+	}
+	columns := env.Column(t, conn, "SELECT concat(table, ' ', name) FROM system.columns WHERE database = currentDatabase() ORDER BY table, position")
+	if len(columns) < 100 {
+		t.Fatalf("got %d columns of views", len(columns))
+	}
+	for _, column := range columns {
+		view, name, _ := strings.Cut(column, " ")
+		ask(fmt.Sprintf("SELECT countIf(%[2]s IS NULL), countIf(%[2]s IS NOT NULL), count(%[2]s) FROM %[1]s", view, name))
+		ask(fmt.Sprintf("SELECT count() FROM %s WHERE %s IS NULL", view, name))
+		ask(fmt.Sprintf("SELECT count() FROM %s WHERE NOT (%s IS NULL)", view, name))
+		ask(fmt.Sprintf("SELECT %[2]s, count() FROM %[1]s GROUP BY %[2]s", view, name))
+		ask(fmt.Sprintf("SELECT count(%s) FROM %s", name, view))
+	}
+	// Joins of three views by what two of them share.
+	on := map[string][]string{
+		"proposal_key": {"ballots", "proposals", "vote_summaries", "superseded_ballots", "events"},
+		"dao_id":       {"daos", "proposals", "dao_participation", "dao_voters", "forum_topics", "ballots"},
+	}
+	for _, first := range on["proposal_key"] {
+		for _, second := range on["proposal_key"] {
+			for _, third := range on["dao_id"] {
+				if first == second || first == third || second == third {
+					continue
+				}
+				from := fmt.Sprintf("FROM %s AS a JOIN %s AS b ON a.proposal_key = b.proposal_key JOIN %s AS c ON c.dao_id = b.dao_id ", first, second, third)
+				ask("SELECT count(), max(b.proposal_key) " + from + "WHERE c.dao_id = 'dao3'")
+				ask("SELECT a.dao_id, count() " + from + "WHERE a.dao_id = 'dao3' AND b.proposal_key != '' GROUP BY a.dao_id")
+				ask("SELECT * " + from + "WHERE a.proposal_key = 'p1_7' LIMIT 3")
+			}
+		}
+	}
+	for _, condition := range []string{
+		"p.dao_id = 'dao3'", "b.voter_identity = '0x01' AND p.outcome = 'passed'", "d.dao_id = 'dao3' AND b.choice_key IS NULL",
+		"p.lifecycle_status = 'closed' AND b.voting_power > 1 AND d.name != ''", "b.choice_key = '1'", "p.title IS NOT NULL",
+	} {
+		ask("SELECT d.name, p.title, count(b.choice_key), sum(b.voting_power) FROM ballots AS b JOIN proposals AS p ON p.proposal_key = b.proposal_key " +
+			"JOIN daos AS d ON d.dao_id = p.dao_id WHERE " + condition + " GROUP BY d.name, p.title")
+		ask("SELECT count() FROM proposals AS p JOIN ballots AS b USING (proposal_key) JOIN daos AS d ON d.dao_id = p.dao_id WHERE " + condition)
+		ask("SELECT count() FROM daos AS d LEFT JOIN proposals AS p ON p.dao_id = d.dao_id LEFT JOIN ballots AS b ON b.proposal_key = p.proposal_key WHERE " + condition)
+	}
+}
+
+func TestAnalystsReadWhichDAOsAreSpam(t *testing.T) {
+	t.Parallel()
+	instance := env.SharedEngine(t)
+	database := env.MigratedDatabase(t, instance)
+	w := openAt(t, warehouse.Options{URL: instance.URL(database)})
+	space := func(id string) record.SourceRef { return record.SourceRef{Provider: governance.Snapshot, ID: id} }
+	forum := record.SourceRef{Provider: governance.Discourse, ID: "forum.org"}
+	var records []record.Record
+	for _, id := range []string{"spam.eth", "spam-of-all.eth", "spam-of-some.eth"} {
+		records = append(records, &record.Source{SourceRef: space(id), Flagged: true})
+	}
+	appendAll(t, w, append(records, &record.Source{SourceRef: space("good.eth")}, &record.Source{SourceRef: space("free.eth")},
+		&record.DAO{ID: "all", Sources: []record.SourceRef{space("spam-of-all.eth"), forum}},
+		&record.DAO{ID: "some", Sources: []record.SourceRef{space("spam-of-some.eth"), space("good.eth")}},
+		&record.DAO{ID: "talk", Sources: []record.SourceRef{{Provider: governance.Discourse, ID: "talk.org"}}})...)
+	conn := env.ConnectWarehouse(t, instance.URL(warehouse.ViewsDatabase(database)))
+	got := env.Column(t, conn, "SELECT dao_id FROM daos WHERE flagged ORDER BY dao_id")
+	if want := []string{"all", "spam.eth"}; !slices.Equal(got, want) {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestAttackAnalystReadsGovernanceAndNoSecrets(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("needs the engine, which -short leaves out")
+	}
+	instance := env.StartEngine(t, warehouse.AnalystGrants()...)
+	if _, err := openAs(t, instance.URL(warehouse.DefaultDatabase)); err != nil {
+		t.Fatal(err)
+	}
+	execute(t, instance, "SYSTEM FLUSH LOGS") // the query log exists once something is in it
+	analyst := analystAt(t, instance.AnalystURL(engine.AnalystDatabase))
+	query := func(sql string) error { return analyst.Ask(t.Context(), sql, "Null", nil, io.Discard) }
+	for _, view := range viewsOf(t, env.ConnectWarehouse(t, instance.URL(warehouse.DefaultDatabase))) {
+		for _, sql := range []string{"SELECT * FROM " + view, "SELECT count() FROM " + view, "DESCRIBE " + view} {
+			if err := query(sql); err != nil {
+				t.Errorf("%s: got %v, want an answer", sql, err)
+			}
+		}
+	}
+	for _, sql := range []string{
+		"SELECT * FROM pnyx.signing_keys",
+		"SELECT count() FROM pnyx.signing_keys",
+		"SELECT * FROM loop(pnyx.signing_keys) LIMIT 1",
+		"SELECT * FROM mergeTreeIndex('pnyx', 'signing_keys')",
+		"SELECT * FROM view(SELECT * FROM pnyx.signing_keys)",
+		"SELECT count() FROM ballots WHERE voter_identity IN (SELECT name FROM pnyx.signing_keys)",
+		"SELECT * FROM pnyx.tokens",
+		"SELECT name FROM pnyx.tokens",
+		"SELECT * FROM pnyx.token_revocations",
+		"SELECT * FROM pnyx.usage_counts",
+		"SELECT * FROM pnyx.payments",
+		"SELECT * FROM pnyx.webhook_endpoints",
+		"SELECT * FROM pnyx.proposals",
+		"SELECT * FROM pnyx.schema_migrations",
+		"SELECT * FROM system.query_log",
+		"SELECT * FROM system.processes",
+		"SHOW PROCESSLIST",
+	} {
+		if err := query(sql); err == nil || !strings.Contains(err.Error(), "Not enough privileges") {
+			t.Errorf("%s: got %v, want a missing permission", sql, err)
+		}
+	}
+	for _, sql := range []string{
+		"SELECT 1 AS x FORMAT Template SETTINGS format_template_row = '/etc/passwd'",
+		"SELECT 1 AS x FORMAT Protobuf SETTINGS format_protobuf_use_autogenerated_schema = 1, output_format_schema = '/tmp/a'",
+		"SELECT * FROM format(AvroConfluent, 'x Int8', 'a') SETTINGS format_avro_schema_registry_url = 'http://127.0.0.1:1'",
+		"SELECT 1 SETTINGS input_format_record_errors_file_path = '/tmp/a'",
+	} {
+		if err := query(sql); err == nil || !strings.Contains(err.Error(), "READONLY") {
+			t.Errorf("%s: got %v, want a refusal", sql, err)
+		}
+	}
+	if err := query("SELECT 1 AS x FORMAT JSONEachRow SETTINGS output_format_json_quote_decimals = 0"); err != nil {
+		t.Errorf("a setting that may be changed: %v", err)
+	}
+	// A function over many tables passes over those that may not be read.
+	if err := query("SELECT key FROM merge('pnyx', 'signing')"); err == nil {
+		t.Error("merge: got an answer, want none")
+	}
+}
+
+// The statements for a server of the operator's own equal the embedded engine's.
+func TestStatementsGrantWhatAnalystsMayRead(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../observe/analyst.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for line := range strings.Lines(string(text)) {
+		grant, found := strings.CutSuffix(strings.TrimSpace(line), " TO analyst;")
+		if found && strings.HasPrefix(grant, "GRANT SELECT") {
+			got = append(got, strings.TrimPrefix(grant, "GRANT "))
+		}
+	}
+	want := warehouse.AnalystGrants()
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("observe/analyst.sql: got grants to analyst\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func TestComposeGrantsWhatAnalystsMayRead(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../observe/analyst.xml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for line := range strings.Lines(string(text)) {
+		if _, after, found := strings.Cut(line, "<query>GRANT "); found {
+			grant, _, _ := strings.Cut(after, "<")
+			got = append(got, grant)
+		}
+	}
+	if want := warehouse.AnalystGrants(); !slices.Equal(got, want) {
+		t.Errorf("observe/analyst.xml: got grants %q, want %q", got, want)
 	}
 }

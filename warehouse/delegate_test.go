@@ -305,3 +305,39 @@ func TestADAOWithoutTokensHasNoDelegates(t *testing.T) {
 		t.Errorf("got %+v and %v, want one delegator in no DAO", powers, err)
 	}
 }
+
+func TestAnalystsReadDelegations(t *testing.T) {
+	t.Parallel()
+	env.SkipShort(t, "an engine")
+	instance := env.SharedEngine(t)
+	database := env.MigratedDatabase(t, instance)
+	conn := env.ConnectWarehouse(t, instance.URL(database))
+	w := openAt(t, warehouse.Options{URL: instance.URL(database)})
+	d := draw(rand.New(rand.NewPCG(9, 43)))
+	d.publish(t, w)
+	var want []string
+	for key, c := range d.current {
+		for i, delegate := range c.Delegates {
+			share := "1"
+			if len(c.Shares) > 0 {
+				share = c.Shares[i].String()
+			}
+			want = append(want, fmt.Sprint("dao ", key[0], " ", key[1], " ", delegate, " ", share))
+		}
+	}
+	for key, p := range d.power {
+		want = append(want, fmt.Sprint("dao ", key[0], " ", key[1], " has ", p.Power))
+	}
+	want = append(want, "dao "+tokenA+" of 1000")
+	views := warehouse.ViewsDatabase(database)
+	got := env.Column(t, conn, fmt.Sprintf(`SELECT concat(dao_id, ' ', scope, ' ', said) FROM %[1]s.dao_scopes INNER JOIN (
+		SELECT scope, concat(delegator_identity, ' ', assumeNotNull(delegate_identity), ' ', toString(assumeNotNull(share))) AS said
+		FROM %[1]s.delegations WHERE is_current AND delegate_identity IS NOT NULL
+		UNION ALL SELECT scope, concat(delegate_identity, ' has ', toString(voting_power)) FROM %[1]s.delegate_power WHERE is_current
+		UNION ALL SELECT scope, concat('of ', toString(supply)) FROM %[1]s.token_supply WHERE is_current) AS held USING (scope)`, views))
+	slices.Sort(want)
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("views (-want +got):\n%s", diff)
+	}
+}

@@ -49,7 +49,7 @@ func (w *Warehouse) WriteFollowRejects(ctx context.Context, rejects []FollowReje
 		of := origin{r.Upstream, record.SourceRef{Provider: r.Provider, ID: r.SourceID}}
 		if _, counted := held[of]; !counted {
 			var err error
-			if held[of], err = w.heldRejects(ctx, r); err != nil {
+			if held[of], err = heldRejects(ctx, w, r); err != nil {
 				return err
 			}
 		}
@@ -66,10 +66,10 @@ func (w *Warehouse) WriteFollowRejects(ctx context.Context, rejects []FollowReje
 	if len(kept) == 0 {
 		return nil
 	}
-	return w.insertFollowRejects(ctx, kept)
+	return insertFollowRejects(ctx, w, kept)
 }
 
-func (w *Warehouse) insertFollowRejects(ctx context.Context, rejects []FollowReject) error {
+func insertFollowRejects(ctx context.Context, w *Warehouse, rejects []FollowReject) error {
 	return insertRows(ctx, w, "INSERT INTO follow_rejects (upstream, provider, source_id, item_id, reason, text, at)", "write rejected items",
 		rejects, func(insert driver.Batch, r FollowReject) error {
 			return insert.Append(r.Upstream, string(r.Provider), r.SourceID, r.ItemID, r.Reason, r.Text, r.At)
@@ -89,7 +89,7 @@ func (w *Warehouse) ResolveFollowRejects(ctx context.Context, upstream string, i
 	for i := range resolved {
 		resolved[i].Upstream, resolved[i].At = upstream, at
 	}
-	return w.insertFollowRejects(ctx, resolved)
+	return insertFollowRejects(ctx, w, resolved)
 }
 
 // HasFollowRejects reports whether an upstream has rejected items that were not read since.
@@ -102,7 +102,7 @@ func (w *Warehouse) HasFollowRejects(ctx context.Context, upstream string) (has 
 }
 
 // heldRejects counts the rejected items of a source.
-func (w *Warehouse) heldRejects(ctx context.Context, r FollowReject) (held uint64, err error) {
+func heldRejects(ctx context.Context, w *Warehouse, r FollowReject) (held uint64, err error) {
 	const sql = "SELECT uniq(item_id) FROM follow_rejects WHERE upstream = ? AND provider = ? AND source_id = ?"
 	if err := w.conn.QueryRow(ctx, sql, r.Upstream, string(r.Provider), r.SourceID).Scan(&held); err != nil {
 		return 0, fmt.Errorf("count rejected items: %w", err)

@@ -49,7 +49,7 @@ func invented(dice *rand.Rand, n int, revision uint64) []warehouse.ListedProposa
 	}
 	proposals := make([]warehouse.ListedProposal, n)
 	for i := range proposals {
-		p := listed(fmt.Sprintf("dao-%d", dice.IntN(4)), fmt.Sprintf("id-%d", i), "T", revision)
+		p := listed(fmt.Sprintf("dao-%d", dice.IntN(4)), fmt.Sprintf("id-%d", i), fmt.Sprintf("Title %c, 100%%", 'A'+rune(dice.IntN(4))), revision)
 		p.Lifecycle = governance.Lifecycles()[dice.IntN(3)]
 		p.Outcome = governance.AllOutcomes()[dice.IntN(5)]
 		p.ProposerID = fmt.Sprintf("0x%d", dice.IntN(3))
@@ -67,6 +67,8 @@ func lets(f query.Proposals, p warehouse.ListedProposal) bool {
 	return (f.DAOID == "" || f.DAOID == p.Identity.DAOID) && (f.Proposer == "" || string(f.Proposer) == p.ProposerID) &&
 		(f.Provider == "" || f.Provider == string(p.Identity.Provider)) &&
 		(f.Lifecycles == nil || slices.Contains(f.Lifecycles, p.Lifecycle)) &&
+		(f.Order != query.ProposalsEnded || p.Lifecycle == governance.Closed) &&
+		(f.Title == "" || strings.Contains(strings.ToLower(p.Title), f.Title)) &&
 		(f.Outcomes == nil || slices.Contains(f.Outcomes, p.Outcome)) &&
 		(f.From == nil || at != nil && *f.From <= *at && *at < *f.To)
 }
@@ -83,6 +85,8 @@ func before(order query.ProposalOrder, a, b warehouse.ListedProposal) int {
 	case query.ProposalsByUpdate:
 	case query.ProposalsByCreation:
 		return cmp.Or(cmp.Compare(number(a.CreatedAt, -1), number(b.CreatedAt, -1)), cmp.Compare(b.Key, a.Key))
+	case query.ProposalsEnded:
+		return cmp.Or(cmp.Compare(number(a.EndAt, -1), number(b.EndAt, -1)), cmp.Compare(b.Key, a.Key))
 	case query.ProposalsEndingSoon:
 		rank := map[governance.Lifecycle]int{"active": 1, "pending": 2, "closed": 3}
 		if a.Lifecycle != b.Lifecycle {
@@ -110,6 +114,9 @@ func randomFilter(dice *rand.Rand) query.Proposals {
 	}
 	if some() {
 		f.Lifecycles = []governance.Lifecycle{"active", "pending"}[dice.IntN(2):]
+	}
+	if some() {
+		f.Title = []string{"title b", "d, 100%", "title_"}[dice.IntN(3)]
 	}
 	if some() {
 		f.Outcomes = []governance.Outcome{"passed", "unknown"}[dice.IntN(2):]
@@ -154,7 +161,8 @@ func checkProposalWalks(t *testing.T, w *warehouse.Warehouse) {
 	current := invented(dice, 120, 4)
 	writeListed(t, w, current...)
 	for range 30 {
-		filter, order := randomFilter(dice), []query.ProposalOrder{"updatedDesc", "createdDesc", "endingSoon"}[dice.IntN(3)]
+		filter, order := randomFilter(dice), []query.ProposalOrder{"updatedDesc", "createdDesc", "endingSoon", "endedDesc"}[dice.IntN(4)]
+		filter.Order = order
 		limit := []int{3, 10, 40, 400}[dice.IntN(4)]
 		if filter.DAOID == "" && limit == 3 {
 			limit = 23
@@ -192,9 +200,10 @@ func checkProposalSets(t *testing.T, w *warehouse.Warehouse) {
 	for name, q := range map[string]query.Proposals{
 		"all":     {},
 		"active":  {Lifecycles: []governance.Lifecycle{"active", "pending"}},
+		"titled":  {Title: "title c"},
 		"started": {From: &from, To: &to, Time: query.ProposalStartAt},
 	} {
-		for _, order := range []query.ProposalOrder{query.ProposalsByUpdate, query.ProposalsByCreation, query.ProposalsEndingSoon} {
+		for _, order := range []query.ProposalOrder{query.ProposalsByUpdate, query.ProposalsByCreation, query.ProposalsEndingSoon, query.ProposalsEnded} {
 			var alone, together [5][]warehouse.ListedProposal
 			var reads []func(context.Context) error
 			for i := range alone {

@@ -32,6 +32,8 @@ func (p ListedProposal) PositionIn(order query.ProposalOrder) query.ProposalPosi
 	switch order {
 	case query.ProposalsByCreation:
 		position.At = p.CreatedAt
+	case query.ProposalsEnded:
+		position.At = p.EndAt
 	case query.ProposalsEndingSoon:
 		position.At = p.EndAt
 		if p.Lifecycle == governance.Active {
@@ -64,6 +66,8 @@ func orderSegments(order query.ProposalOrder) []orderSegment {
 	case query.ProposalsByUpdate:
 	case query.ProposalsByCreation:
 		return []orderSegment{{band: bandDescending, column: "created_at"}}
+	case query.ProposalsEnded:
+		return []orderSegment{{band: bandDescending, column: "end_at", lifecycle: governance.Closed}}
 	case query.ProposalsEndingSoon:
 		return []orderSegment{
 			{band: bandActive, column: "end_at", ascending: true, lifecycle: governance.Active},
@@ -139,6 +143,11 @@ func (s *selection) addProposals(q query.Proposals) {
 	s.addEqual("proposer_id", string(q.Proposer))
 	s.addAmong("lifecycle", nonNilTexts(q.Lifecycles))
 	s.addAmong("outcome", nonNilTexts(q.Outcomes))
+	if q.Title != "" {
+		// Titles of before are in the index, too: see isTitled.
+		s.add("proposal_ref GLOBAL IN (SELECT proposal_ref FROM proposal_titles WHERE position(title, {text:String}) > 0)",
+			clickhouse.Named("text", q.Title))
+	}
 	if q.Flagged == nil {
 		s.add("NOT flagged")
 	}
@@ -209,6 +218,11 @@ func (w *Warehouse) ListProposals(ctx context.Context, q query.Proposals) ([]Lis
 	return found, nil
 }
 
+// isTitled reports whether the title of a proposal contains a normalized text.
+func isTitled(row ListedProposal, text string) bool {
+	return text == "" || strings.Contains(governance.NormalizeTitle(row.Title), text)
+}
+
 // listSegment returns the first limit current rows of a segment.
 func (w *Warehouse) listSegment(
 	ctx context.Context, q query.Proposals, part orderSegment, after *listVersion, limit int,
@@ -225,6 +239,7 @@ func (w *Warehouse) listSegment(
 		if err != nil {
 			return nil, err
 		}
+		current = slices.DeleteFunc(current, func(row ListedProposal) bool { return !isTitled(row, q.Title) })
 		if found = append(found, current...); len(found) >= limit {
 			return found[:limit], nil
 		}
@@ -252,16 +267,20 @@ func (w *Warehouse) listVersions(
 	wanted.add("dao_id != ''")
 	wanted.addProposals(q)
 	condition := strings.Join(wanted.conditions, "\n    AND ")
-	return share(ctx, fmt.Sprint("list ", part.order(), limit, condition), wanted.args,
-		func(ctx context.Context, args [][]any) ([]listedRange, error) {
-			if len(args) > 1 {
-				return w.listVersionsOfSet(ctx, condition, part.order(), limit, args)
-			}
-			rows, err := w.conn.Query(ctx, fmt.Sprintf(sqlText("listed_proposal_rows"), condition, part.order(), "{limit:UInt64}"),
-				append(args[0], clickhouse.Named("limit", limit))...)
-			found, err := selectRows[ListedProposal](rows, err, "read rows")
-			return []listedRange{{rows: found}}, err
-		})
+	read := func(ctx context.Context, args [][]any) ([]listedRange, error) {
+		if len(args) > 1 {
+			return w.listVersionsOfSet(ctx, condition, part.order(), limit, args)
+		}
+		rows, err := w.conn.Query(ctx, fmt.Sprintf(sqlText("listed_proposal_rows"), condition, part.order(), "{limit:UInt64}"),
+			append(args[0], clickhouse.Named("limit", limit))...)
+		found, err := selectRows[ListedProposal](rows, err, "read rows")
+		return []listedRange{{rows: found}}, err
+	}
+	if q.Title != "" { // the value of a subquery cannot be a column of a set
+		found, err := read(ctx, [][]any{wanted.args})
+		return found[0], err
+	}
+	return share(ctx, fmt.Sprint("list ", part.order(), limit, condition), wanted.args, read)
 }
 
 // current returns the rows without earlier versions.

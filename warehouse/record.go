@@ -52,7 +52,7 @@ func (w *Warehouse) Append(ctx context.Context, run Import, records []record.Rec
 	if err != nil {
 		return Counts{}, err
 	}
-	parts, err := w.readStored(ctx, run, records)
+	parts, err := w.readStored(ctx, records)
 	if err != nil || len(parts) == 0 {
 		return Counts{}, err
 	}
@@ -105,7 +105,7 @@ type part struct {
 func (p part) hasRows() bool { return len(p.rows) > 0 }
 
 // readStored groups records by kind, in import order, and reads their stored versions.
-func (w *Warehouse) readStored(ctx context.Context, run Import, records []record.Record) (parts []part, err error) {
+func (w *Warehouse) readStored(ctx context.Context, records []record.Record) (parts []part, err error) {
 	byKind := groupByKind(records)
 	for _, kind := range record.Kinds() {
 		if len(byKind[kind]) == 0 {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -413,6 +414,34 @@ func TestExamplesMatchTheirSchemas(t *testing.T) {
 	for _, info := range api.Codes() {
 		if info.Code != api.CodeMethodNotAllowed && !slices.Contains(shown, string(info.Code)) {
 			t.Errorf("%s %s: got no example, want one", strconv.Itoa(info.Status), info.Code)
+		}
+	}
+}
+
+// The dossiers of the documents are what the schema says.
+func TestDossiersMatchTheirSchema(t *testing.T) {
+	t.Parallel()
+	contract := openapitest.New(t, openAPI(t))
+	paths, err := filepath.Glob("../../docs/examples/dossiers/*.json")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("got no dossiers (%v)", err)
+	}
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		check := func(text []byte) error {
+			body := fmt.Appendf(nil, `{"data":{"proposal":{"proposalKey":"p1_f_XfJz_6yGy1gCgoSU2qbg","title":null,"sourceUrl":null},"provenance":[],"intelligence":%s,`+
+				`"qualityFlags":[],"warnings":[],"corrections":[]},"meta":{"requestId":"4bf92f35-77b3-4da6-a3ce-929d0e0e4736","generatedAt":"2026-01-31T12:00:00.000Z",`+
+				`"dataAsOf":"2026-01-31T12:00:00.000Z","readiness":{"status":"ready"}}}`, bytes.ReplaceAll(text, []byte(`"p1_earlier"`), []byte(`"p1_f_XfJz_6yGy1gCgoSU2qbg"`)))
+			return contract.Check("/v2/proposals/{proposalKey}/evidence", 200, nil, body)
+		}
+		if err := check(text); err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+		if check(bytes.Replace(text, []byte(`"marginPower"`), []byte(`"margin"`), 1)) == nil {
+			t.Errorf("%s: a dossier without a field is accepted", path)
 		}
 	}
 }

@@ -21,6 +21,7 @@ const exampleTime = "2026-01-31T12:00:00.000Z"
 // equal numbers are equal texts.
 const (
 	patternDecimal     = `^(0|[1-9][0-9]*)(\.[0-9]*[1-9])?$`
+	patternSigned      = `^(0|-?[1-9][0-9]*(\.[0-9]*[1-9])?|-?0\.[0-9]*[1-9])$`
 	patternTimestamp   = `^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z$`
 	patternProposalKey = `^p1_[A-Za-z0-9_-]{22}$`
 	patternTopicKey    = `^t1_[A-Za-z0-9_-]{22}$`
@@ -36,7 +37,11 @@ var descriptionsJSON []byte
 // newSchemas returns a collection without schemas, to be filled by addEnvelopes and
 // envelopeSchema.
 func newSchemas() (*openapi.Schemas, error) {
-	options := openapi.Options{Scalars: scalars(), Enums: enums(), Names: names()}
+	options := openapi.Options{Scalars: scalars(), Enums: enums(), Names: names(), Contents: map[string]reflect.Type{
+		"Intelligence.dossier": reflect.TypeFor[*governance.Dossier](), "Intelligence.sourceRefs": reflect.TypeFor[[]governance.DossierSource](),
+		"Intelligence.warnings": reflect.TypeFor[[]string](), "Dossier.actions": reflect.TypeFor[*[]governance.DossierAction](),
+		"DossierArgument.items": reflect.TypeFor[*[]governance.DossierArgument](), "DossierDecision.quorumChoices": reflect.TypeFor[*[]string](),
+	}}
 	decoder := json.NewDecoder(bytes.NewReader(descriptionsJSON))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&options.Descriptions); err != nil {
@@ -61,6 +66,9 @@ func scalars() map[reflect.Type]*openapi.Schema {
 	return map[reflect.Type]*openapi.Schema{
 		reflect.TypeFor[governance.Decimal](): {
 			Type: "string", Format: "decimal", Pattern: patternDecimal, Examples: []any{"1234.5"},
+		},
+		reflect.TypeFor[governance.SignedDecimal](): {
+			Type: "string", Format: "decimal", Pattern: patternSigned, Examples: []any{"-1234.5"},
 		},
 		reflect.TypeFor[governance.Timestamp](): {
 			Type: "string", Format: "date-time", Pattern: patternTimestamp, Examples: []any{exampleTime},
@@ -100,6 +108,7 @@ func enums() map[reflect.Type][]string {
 	addEnum(all, governance.AllOutcomes()...)
 	addEnum(all, governance.LateBallots, governance.UpstreamRecount, governance.NewRule, governance.OwnRecount)
 	addEnum(all, governance.IntelligenceAvailable, governance.IntelligencePending, governance.IntelligenceUnavailable)
+	addEnum(all, governance.Severities()...)
 	addEnum(all, flags...)
 	addEnum(all, warnings...)
 	addEnum(all, governance.Confidences()...)

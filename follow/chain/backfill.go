@@ -24,7 +24,7 @@ type past struct {
 func (c *Chain) beginBackfills(ctx context.Context, final block) error {
 	var cursors []warehouse.FollowCursor
 	for _, g := range c.governors {
-		cursor := c.journal.Cursor(g.source, laneBackfill)
+		cursor := c.backfillCursor(g)
 		if cursor.Position != "" {
 			continue
 		}
@@ -37,6 +37,9 @@ func (c *Chain) beginBackfills(ctx context.Context, final block) error {
 			first = nil
 		}
 		cursor.State = governance.SourceBackfilling
+		if g.delegating != nil {
+			cursor.State = governance.SourceLive // as what it shares the cursor's source with
+		}
 		cursor.SetPosition(past{First: first, Last: final.Number})
 		cursors = append(cursors, cursor)
 	}
@@ -48,7 +51,7 @@ func (c *Chain) beginBackfills(ctx context.Context, final block) error {
 // last.
 func (c *Chain) backfilled(last uint64) (uint64, error) {
 	for _, g := range c.governors {
-		if cursor := c.journal.Cursor(g.source, laneBackfill); cursor.Position != "" {
+		if cursor := c.backfillCursor(g); cursor.Position != "" {
 			var p past
 			if err := cursor.ReadPosition(&p); err != nil {
 				return 0, err
@@ -74,7 +77,7 @@ func (c *Chain) pollBackfill(ctx context.Context) (more bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		holes := follow.Holes(c.journal.Cursor(g.source, laneBackfill).Covered, warehouse.Interval{First: *p.First, Last: p.Last})
+		holes := follow.Holes(c.backfillCursor(g).Covered, warehouse.Interval{First: *p.First, Last: p.Last})
 		if len(holes) > 0 {
 			gaps = append(gaps, gap{g, holes[len(holes)-1].First, holes[len(holes)-1].Last})
 		}
@@ -97,7 +100,7 @@ func (c *Chain) pollBackfill(ctx context.Context) (more bool, err error) {
 // past returns the blocks to read for a Governor. The first time it searches for the block
 // of the contract's creation.
 func (c *Chain) past(ctx context.Context, g *governor) (past, error) {
-	cursor := c.journal.Cursor(g.source, laneBackfill)
+	cursor := c.backfillCursor(g)
 	var p past
 	if err := cursor.ReadPosition(&p); err != nil {
 		return p, err
@@ -111,6 +114,11 @@ func (c *Chain) past(ctx context.Context, g *governor) (past, error) {
 	}
 	first = min(first, p.Last)
 	p.First = &first
+	if g.delegating != nil {
+		cursor.SetPosition(p)
+		_, err = c.journal.Commit(ctx, nil, cursor)
+		return p, err
+	}
 	cursor.Total = p.Last - first + 1
 	cursor.SetPosition(p)
 	_, err = c.journal.Commit(ctx, nil, cursor)
@@ -203,7 +211,7 @@ const minCut = 10
 // much that is. An endpoint may cut answers at a number of logs without a word: the range is
 // read in halves, and a half with as many logs as the whole in halves of its own.
 func (c *Chain) readAgain(
-	ctx context.Context, f addresses, look int, first, last uint64, logs int, got *blocks,
+	ctx context.Context, f filter, look int, first, last uint64, logs int, got *blocks,
 ) (added uint64, err error) {
 	step := last - first + 1
 	if logs >= minCut {
@@ -247,8 +255,11 @@ func (b *blocks) add(again blocks) (added uint64) {
 
 // covered returns the cursor of a Governor's backfill after a range was read.
 func (c *Chain) covered(g *governor, first, last uint64) warehouse.FollowCursor {
-	cursor := c.journal.Cursor(g.source, laneBackfill)
+	cursor := c.backfillCursor(g)
 	cursor.Covered = follow.Cover(cursor.Covered, warehouse.Interval{First: first, Last: last})
+	if g.delegating != nil {
+		return cursor
+	}
 	return counted(cursor)
 }
 

@@ -123,8 +123,29 @@ type blocks struct {
 	foreign []chainLog
 }
 
-// addresses are the contracts whose logs are read.
-type addresses []string
+// filter is which logs are read.
+type filter struct {
+	// addresses are the contracts whose logs are all read.
+	addresses []string
+	// delegating are those whose statements are read.
+	delegating []string
+}
+
+// calls returns the requests for the logs of a range: without an address, one would get all.
+func (f filter) calls(first, last uint64) (calls []*call) {
+	of := func(addresses []string) map[string]any {
+		return map[string]any{"address": addresses, "fromBlock": hexOf(first), "toBlock": hexOf(last)}
+	}
+	if len(f.addresses) > 0 {
+		calls = append(calls, &call{method: "eth_getLogs", params: []any{of(f.addresses)}})
+	}
+	if len(f.delegating) > 0 {
+		logs := of(f.delegating)
+		logs["topics"] = [][]string{statementTopics()}
+		calls = append(calls, &call{method: "eth_getLogs", params: []any{logs}})
+	}
+	return calls
+}
 
 // refuseForeign keeps the logs that were not asked for as rejected.
 func (c *Chain) refuseForeign(got blocks) {
@@ -137,7 +158,7 @@ func (c *Chain) refuseForeign(got blocks) {
 // read reads some blocks from the first on, no more than the endpoint allows; from the last
 // one down if downwards. With recent, the hash of every block with logs is compared with
 // its header: such blocks may be replaced.
-func (c *client) read(ctx context.Context, e *endpoint, f addresses, first, last uint64, downwards, recent bool) (blocks, error) {
+func (c *client) read(ctx context.Context, e *endpoint, f filter, first, last uint64, downwards, recent bool) (blocks, error) {
 	for {
 		got := blocks{first: first, last: last}
 		if span := e.span.Load(); last-first+1 > span {
@@ -147,19 +168,17 @@ func (c *client) read(ctx context.Context, e *endpoint, f addresses, first, last
 				got.last = first + span - 1
 			}
 		}
-		logs := &call{method: "eth_getLogs", params: []any{map[string]any{
-			"address": f, "fromBlock": hexOf(got.first), "toBlock": hexOf(got.last),
-		}}}
+		logs := f.calls(got.first, got.last)
 		// The header of the last block tells that the endpoint has got there: without it, an
 		// empty answer means nothing.
 		end := headerCall(hexOf(got.last))
-		err := c.do(ctx, e, logs, end)
-		if errors.Is(err, fetch.ErrTooLarge) {
-			logs.err = &rpcError{Message: "response size exceeded"}
+		err := c.do(ctx, e, append(slices.Clone(logs), end)...)
+		if errors.Is(err, fetch.ErrTooLarge) && len(logs) > 0 {
+			logs[0].err = &rpcError{Message: "response size exceeded"}
 		} else if err != nil {
 			return blocks{}, err
 		}
-		if refused, ok := errors.AsType[*rpcError](logs.err); ok {
+		if refused := firstRefusal(logs); refused != nil {
 			if err := e.narrow(refused, got.last-got.first+1); err != nil {
 				return blocks{}, fmt.Errorf("read the logs of blocks %d to %d: %w", got.first, got.last, err)
 			}
@@ -168,12 +187,26 @@ func (c *client) read(ctx context.Context, e *endpoint, f addresses, first, last
 		if got.end, err = end.header(); err != nil {
 			return blocks{}, err
 		}
-		if err := fetch.Decode(logs.result, &got.logs); err != nil {
-			return blocks{}, fmt.Errorf("read the logs of blocks %d to %d: %w", got.first, got.last, err)
+		for _, of := range logs {
+			var some []chainLog
+			if err := fetch.Decode(of.result, &some); err != nil {
+				return blocks{}, fmt.Errorf("read the logs of blocks %d to %d: %w", got.first, got.last, err)
+			}
+			got.logs = append(got.logs, some...)
 		}
 		e.widen()
 		return got, c.complete(ctx, e, f, &got, recent)
 	}
+}
+
+// firstRefusal returns the first refusal of some calls; nil for none.
+func firstRefusal(calls []*call) *rpcError {
+	for _, of := range calls {
+		if refused, ok := errors.AsType[*rpcError](of.err); ok {
+			return refused
+		}
+	}
+	return nil
 }
 
 // narrow takes a smaller span after a refusal, or returns the error that the refusal is.
@@ -199,10 +232,11 @@ func (e *endpoint) widen() {
 }
 
 // isAsked reports whether a log is one that was asked for.
-func (f addresses) isAsked(l chainLog, got *blocks) bool {
-	number := uint64(l.BlockNumber)
-	return number >= got.first && number <= got.last && slices.Contains(f, strings.ToLower(l.Address)) &&
-		len(l.Topics) > 0 && len(l.Topics) <= maxTopics &&
+func (f filter) isAsked(l chainLog, got *blocks) bool {
+	number, address := uint64(l.BlockNumber), strings.ToLower(l.Address)
+	return number >= got.first && number <= got.last && len(l.Topics) > 0 &&
+		(slices.Contains(f.addresses, address) || slices.Contains(f.delegating, address) && statements()[l.Topics[0]] != 0) &&
+		len(l.Topics) <= maxTopics &&
 		isHash(l.BlockHash) && isHash(l.TxHash) && l.Index <= maxIndex && !slices.ContainsFunc(l.Topics, isNoHash) &&
 		(l.BlockTime == nil || *l.BlockTime <= maxBlockTime)
 }
@@ -211,7 +245,7 @@ func isNoHash(text string) bool { return !isHash(text) }
 
 // complete drops what was not asked for, gives each log the time of its block, and compares
 // hashes.
-func (c *client) complete(ctx context.Context, e *endpoint, f addresses, got *blocks, recent bool) error {
+func (c *client) complete(ctx context.Context, e *endpoint, f filter, got *blocks, recent bool) error {
 	type place struct {
 		hash  string
 		index quantity

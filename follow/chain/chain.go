@@ -64,6 +64,12 @@ type Options struct {
 	ClockEndpoints []*fetch.Host
 	// Governors are the contracts to follow.
 	Governors []Governor
+	// Delegations has the tokens of the Governors followed too: who delegates to whom, the power of
+	// delegates, and the supply.
+	Delegations bool
+	// Tokens are further tokens to follow, Registries those in which holders name delegates by space.
+	Tokens     []string
+	Registries []Registry
 	// Finality is the number of blocks after which one is final; 0 for what the endpoint says
 	// by its tag, or else a number that depends on the chain.
 	Finality uint64
@@ -142,8 +148,8 @@ func (c *Chain) ID() string { return "eip155:" + strconv.FormatUint(c.ChainID, 1
 
 // Sources returns the followed Governors.
 func (c *Chain) Sources() (sources []record.SourceRef) {
-	for _, g := range c.governors {
-		sources = append(sources, g.source)
+	for _, g := range c.Governors {
+		sources = append(sources, record.SourceRef{Provider: governance.Governor, ID: SourceID(c.ChainID, g.Address)})
 	}
 	return sources
 }
@@ -181,20 +187,26 @@ func (c *Chain) lane(poll func(context.Context) (bool, error)) func(context.Cont
 }
 
 // filterOf returns the addresses of some Governors and their timelocks, whose logs are read
-// whatever their event: an unknown one may state a proposal or a vote.
-func filterOf(governors []*governor) (filter addresses) {
+// whatever their event: an unknown one may state a proposal or a vote. Of tokens and
+// registries, which have many others, statements alone are.
+func filterOf(governors []*governor) (f filter) {
 	for _, g := range governors {
-		filter = append(filter, g.addresses()...)
+		if g.delegating != nil {
+			f.delegating = append(f.delegating, g.address)
+			continue
+		}
+		f.addresses = append(f.addresses, g.addresses()...)
 	}
-	slices.Sort(filter)
-	return slices.Compact(filter)
+	slices.Sort(f.addresses)
+	f.addresses = slices.Compact(f.addresses)
+	return f
 }
 
 // emitters returns the Governors that a log of an address is about: the Governor itself, or
 // those whose timelock it is.
 func (c *Chain) emitters(address string) (found []*governor) {
 	for _, g := range c.governors {
-		if slices.Contains(g.addresses(), address) {
+		if g.delegating == nil && slices.Contains(g.addresses(), address) {
 			found = append(found, g)
 		}
 	}

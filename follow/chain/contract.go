@@ -22,6 +22,8 @@ type governor struct {
 	source  record.SourceRef
 	// notes are what calls said about proposals, by decimal id. Chain.mu guards them.
 	notes map[string]*note
+	// delegating is nil for a Governor.
+	delegating *delegating
 
 	mu    sync.Mutex
 	facts facts
@@ -67,7 +69,11 @@ func (g *governor) addresses() []string {
 // record returns the Governor as a source.
 func (g *governor) record(chainID string) *record.Source {
 	known := g.known()
-	return &record.Source{SourceRef: g.source, Name: validText(known.name), Network: chainID, Symbol: validText(known.symbol)}
+	source := &record.Source{SourceRef: g.source, Name: validText(known.name), Network: chainID, Symbol: validText(known.symbol)}
+	if known.token != "" {
+		source.Token = "eip155:" + chainID + ":" + known.token
+	}
+	return source
 }
 
 // outdate has the contract probed again after a log of a change.
@@ -186,6 +192,14 @@ func (c *Chain) probe(ctx context.Context, g *governor) error {
 // factsAt asks a contract for its facts as of a block; held is false where no endpoint has its
 // state.
 func (c *Chain) factsAt(ctx context.Context, g *governor, block string) (found facts, held bool, err error) {
+	if g.delegating != nil {
+		found.probed = true
+		if g.delegating.registry {
+			return found, true, nil
+		}
+		held, err = c.probeToken(ctx, g.address, block, &found)
+		return found, held, err
+	}
 	get := func(signature, kind string) method { return method{to: g.address, signature: signature, result: kind} }
 	// Governors name their token in different ways.
 	tokens := []method{
@@ -214,7 +228,7 @@ func (c *Chain) factsAt(ctx context.Context, g *governor, block string) (found f
 	}
 	for _, address := range append([]any{strings.ToLower(g.Token)}, said[6:]...) {
 		if token, ok := address.(string); ok && token != "" && token != zeroAddress {
-			found.token = token
+			found.token = strings.ToLower(token)
 			held, err = c.probeToken(ctx, token, block, &found)
 			break
 		}

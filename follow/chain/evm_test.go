@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/big"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"pnyx/follow/clock"
 	"pnyx/governance"
 	"pnyx/test/env"
+	"pnyx/warehouse"
 	"pnyx/warehouse/record"
 )
 
@@ -62,6 +64,52 @@ func (f *follower) wantViews(t *testing.T, view env.EVMView) {
 	}
 }
 
+// wantTokens fails the test unless the delegations and the power that are held are what each token says.
+func (f *follower) wantTokens(t *testing.T, view env.EVMView, supply bool) {
+	t.Helper()
+	for _, token := range view.Tokens {
+		scope := chain.SourceID(fakeChain, token.Address)
+		units, _ := new(big.Int).SetString(token.Supply, 10)
+		total := decimal.NewFromBigInt(units, -token.Decimals)
+		delegators := map[string]int{}
+		for _, a := range token.Accounts {
+			delegators[strings.ToLower(a.Delegate)]++
+		}
+		for _, a := range token.Accounts {
+			units, _ := new(big.Int).SetString(a.Votes, 10)
+			power := decimal.NewFromBigInt(units, -token.Decimals)
+			voter := strings.ToLower(a.Voter)
+			want := fmt.Sprintf("%s of %d", power, delegators[voter])
+			if supply {
+				want += fmt.Sprintf(" which is %s", governance.QuorumProgress(power, total))
+			}
+			held, err := warehouse.DelegatedPowerOf(t.Context(), f.warehouse, voter)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := "0 of 0"
+			if supply {
+				got += " which is 0"
+			}
+			for _, p := range held {
+				if p.DelegationScope.String() != scope {
+					continue
+				}
+				got = "?"
+				if p.VotingPower != nil && p.Delegators != nil {
+					got = fmt.Sprintf("%s of %s", *p.VotingPower, *p.Delegators)
+				}
+				if supply && p.ShareOfSupply != nil {
+					got += fmt.Sprintf(" which is %s", *p.ShareOfSupply)
+				}
+			}
+			if got != want {
+				t.Errorf("%s: %s has %s, want %s", token.Name, voter, got, want)
+			}
+		}
+	}
+}
+
 // silent is the step after which votes were moved without an event, until they are counted at the end.
 const silent = "modules"
 
@@ -74,8 +122,10 @@ func TestLongContractsOfEachKindAreFollowedAsTheyCount(t *testing.T) {
 		f.governors = append(f.governors, chain.Governor{Address: g.Address})
 	}
 	f.clock = clock.Stepping(time.Unix(view.Time, 0))
+	f.delegations = true
 	f.start()
 	f.poll("tip", "backfill", "final", "state")
+	f.wantTokens(t, view, false)
 	for evm.Steps > 0 {
 		view = evm.Play()
 		f.clock.Step(time.Unix(view.Time, 0).Sub(f.clock.Now()))
@@ -90,6 +140,7 @@ func TestLongContractsOfEachKindAreFollowedAsTheyCount(t *testing.T) {
 			}
 		}
 		f.wantViews(t, shown)
+		f.wantTokens(t, view, evm.Steps == 0) // the last step makes the supply final
 		if t.Failed() {
 			t.Fatalf("with %d steps left", evm.Steps)
 		}
@@ -100,5 +151,6 @@ func TestLongContractsOfEachKindAreFollowedAsTheyCount(t *testing.T) {
 		scratch.start()
 		scratch.poll("tip", "backfill", "final", "state", "state")
 		scratch.wantViews(t, view)
+		scratch.wantTokens(t, view, true)
 	})
 }

@@ -92,7 +92,7 @@ func (c *Chain) lookAgain(
 		cursor.Gaps += gaps
 		cursor.Withdrawn += uint64(len(stale))
 	}
-	return got, c.write(ctx, change{logs: missed, stale: stale, also: touched(held), final: final})
+	return got, c.write(ctx, change{logs: missed, again: got.logs, stale: stale, withdrawn: held, also: touched(held), final: final})
 }
 
 // finalize moves the final block: proposals without a log above it are no longer

@@ -35,7 +35,7 @@ func (c *Chain) sayLacking(ctx context.Context) error {
 		return err
 	}
 	var changed []warehouse.FollowCursor
-	for _, g := range c.governors {
+	for _, g := range c.governors[:len(c.Governors)] {
 		cursor := c.journal.Cursor(g.source, laneBackfill)
 		if cursor.State != governance.SourceLive {
 			continue // what its past has may still be read

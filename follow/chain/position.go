@@ -72,11 +72,17 @@ func (c *Chain) begin(ctx context.Context) error {
 	if err := c.identify(ctx); err != nil {
 		return err
 	}
-	for _, g := range c.governors {
+	for _, g := range c.governors[:len(c.Governors)] {
 		if err := c.probe(ctx, g); err != nil {
 			return err
 		}
 		if err := c.loadChanges(ctx, g); err != nil {
+			return err
+		}
+	}
+	c.addTokens()
+	for _, g := range c.governors[len(c.Governors):] {
+		if err := c.probe(ctx, g); err != nil {
 			return err
 		}
 	}

@@ -189,7 +189,7 @@ func (c *Chain) readAbove(ctx context.Context, e *endpoint, at position, head he
 	}
 	cursor := c.atHead(c.moved(laneTip, got.end), head)
 	cursor.Reorgs += at.reorgs
-	if err := c.write(ctx, change{logs: got.logs, stale: stale, also: touched(held), final: at.final.Number}, cursor); err != nil {
+	if err := c.write(ctx, change{logs: got.logs, stale: stale, withdrawn: held, also: touched(held), final: at.final.Number}, cursor); err != nil {
 		return false, err
 	}
 	c.mu.Lock()

@@ -18,6 +18,10 @@ type change struct {
 	// between the logs and their records is so completed.
 	logs  []chainLog
 	stale []warehouse.ChainLog
+	// again are logs that are read again: those of tokens and registries are written again, and
+	// withdrawn are held ones of them that are withdrawn.
+	again     []chainLog
+	withdrawn []warehouse.ChainLog
 	// also are keys that are computed again for another reason.
 	also []warehouse.ChainLogKey
 	// consult has contracts asked about the proposals of also.
@@ -43,10 +47,17 @@ func (c *Chain) write(ctx context.Context, ch change, cursors ...warehouse.Follo
 	if len(cursors) > 0 {
 		cursors[0].Withdrawn += uint64(len(ch.stale))
 	}
+	stated := c.statementRows(slices.Concat(ch.logs, ch.again))
+	for _, l := range stated {
+		if l.BlockNumber > ch.final { // a final one needs no other trace than its record
+			rows = append(rows, l)
+		}
+	}
 	for _, l := range ch.stale {
 		l.Withdrawn = true
 		rows = append(rows, l)
 	}
+	stated = append(stated, c.withdrawnStatements(append(rows, ch.withdrawn...))...)
 	if err := c.journal.Warehouse.WriteChainLogs(ctx, rows); err != nil {
 		return err
 	}
@@ -54,6 +65,7 @@ func (c *Chain) write(ctx context.Context, ch change, cursors ...warehouse.Follo
 	if err != nil {
 		return err
 	}
+	records = append(records, c.statementRecords(stated)...)
 	if _, err := c.journal.Commit(ctx, records, cursors...); err != nil {
 		return err
 	}
@@ -94,6 +106,9 @@ func (g *governor) keeps(l chainLog, e event) bool {
 
 // isKept reports whether a log is stored for any Governor.
 func (c *Chain) isKept(l chainLog) bool {
+	if c.isStatement(l) {
+		return true
+	}
 	e, _ := parse(l.Topics, l.Data) // what is not read is kept, too
 	return slices.ContainsFunc(c.emitters(strings.ToLower(l.Address)), func(g *governor) bool { return g.keeps(l, e) })
 }

@@ -55,6 +55,11 @@ func (p *parser) checkSources(file File, dao DAO, path string, owners map[record
 			p.refuse(fmt.Sprintf("%s.governors[%d]", path, i), "needs endpoints of %s in chains", governor.ID.Chain())
 		}
 	}
+	for i, token := range dao.Tokens {
+		if len(file.Governors(token.Chain())) == 0 {
+			p.refuse(fmt.Sprintf("%s.tokens[%d]", path, i), "needs a Governor that is followed on %s", token.Chain())
+		}
+	}
 	if len(dao.Tally) > 0 && file.Tally.APIKey == "" && file.Tally.URL == "" {
 		p.refuse(path+".tally", "needs an apiKey in tally")
 	}
@@ -89,6 +94,28 @@ func (d DAO) Sources() (all []record.SourceRef) {
 		add(governance.Discourse, string(host))
 	}
 	return all
+}
+
+// Tokens returns the addresses of the tokens of a chain that DAOs name.
+func (f File) Tokens(chain ChainID) (tokens []string) {
+	for _, dao := range f.DAOs {
+		for _, token := range dao.Tokens {
+			if token.Chain() == chain {
+				tokens = append(tokens, token.Address())
+			}
+		}
+	}
+	return tokens
+}
+
+// Spaces returns the followed spaces of all DAOs.
+func (f File) Spaces() (spaces []string) {
+	for _, dao := range f.DAOs {
+		for _, space := range dao.Snapshot {
+			spaces = append(spaces, string(space))
+		}
+	}
+	return spaces
 }
 
 // Governors returns the Governors of a chain.

@@ -26,6 +26,9 @@ func (f File) Records(declared warehouse.Catalog) (records []record.Record, conf
 				r.Sources = append(r.Sources, source)
 			}
 		}
+		for _, token := range dao.Tokens {
+			r.Tokens = append(r.Tokens, string(token))
+		}
 		records = append(records, r)
 	}
 	return records, conflicts

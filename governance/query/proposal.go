@@ -18,6 +18,8 @@ const (
 	// ProposalsEndingSoon lists active proposals, then pending ones, each by their end,
 	// the soonest first; then closed ones, the last that ended first.
 	ProposalsEndingSoon ProposalOrder = "endingSoon"
+	// ProposalsEnded lists closed proposals alone, by their end, the latest first.
+	ProposalsEnded ProposalOrder = "endedDesc"
 )
 
 // ProposalTime is one of the times of a proposal.
@@ -50,6 +52,8 @@ type Proposals struct {
 	Lifecycles []governance.Lifecycle `param:"lifecycleStatus" doc:"Only in one of these states." example:"active,pending"`
 	// Outcomes selects proposals with these outcomes, sorted; none selects all.
 	Outcomes []governance.Outcome `param:"outcome" doc:"Only these outcomes." example:"passed,executed"`
+	// Title selects proposals whose title contains a text; empty selects all.
+	Title string `param:"q" doc:"Only with this in the title: three characters or more; case does not matter." example:"treasury"`
 	// Flagged selects spam as well if it is true; nil leaves spam out.
 	Flagged *bool `param:"flagged" doc:"Also what the provider marks as spam." example:"true"`
 	// Time is what From and To compare. Proposals without that time are outside every
@@ -60,7 +64,7 @@ type Proposals struct {
 	// To is the end of a window, which it does not include; nil for none.
 	To *governance.Timestamp `param:"to" doc:"Before this time; 365 days after from if only that is given." example:"2026-07-01"`
 	// Order is what the proposals are sorted by.
-	Order ProposalOrder `param:"sort" default:"updatedDesc" doc:"Newest by update or creation; or by end, active ones first." example:"endingSoon"`
+	Order ProposalOrder `param:"sort" default:"updatedDesc" doc:"Newest by update or creation; by end, active ones first; or closed ones, the last that ended first." example:"endingSoon"`
 
 	Paging[ProposalPosition] `default:"25" max:"100"`
 }
@@ -71,9 +75,14 @@ func (Proposals) Kind() Kind { return KindProposals }
 // Scope implements Page.
 func (q Proposals) Scope() Scope { return Scope{KindProposals, q.DAOID} }
 
+// MinPartialTitle is the minimum number of characters of a text that titles are searched for:
+// shorter ones are in too many titles.
+const MinPartialTitle = 3
+
 // Canonical returns the query with both ends of its window, the missing one computed
 // from the other, or without a time where it has no window. Spam that is not asked for is nil.
 func (q Proposals) Canonical() Proposals {
+	q.Title = governance.NormalizeTitle(q.Title)
 	if q.Flagged != nil && !*q.Flagged {
 		q.Flagged = nil
 	}

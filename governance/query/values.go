@@ -33,7 +33,7 @@ func Values(field reflect.Type) []string {
 	case reflect.TypeFor[governance.EventType]():
 		return rules.EventTypeNames()
 	case reflect.TypeFor[ProposalOrder]():
-		return texts([]ProposalOrder{ProposalsByUpdate, ProposalsByCreation, ProposalsEndingSoon})
+		return texts([]ProposalOrder{ProposalsByUpdate, ProposalsByCreation, ProposalsEndingSoon, ProposalsEnded})
 	case reflect.TypeFor[ProposalTime]():
 		return texts([]ProposalTime{ProposalCreatedAt, ProposalStartAt, ProposalEndAt, ProposalUpdatedAt})
 	case reflect.TypeFor[SignalOrder]():

@@ -266,16 +266,14 @@ func (n *node) metric(name string) (float64, error) {
 	return 0, errors.New("there is no metric " + name)
 }
 
-// leader returns the worker that leads, and the others.
-func (s *deployment) leader() (leading *node, others []*node) {
+// leader returns the worker that leads.
+func (s *deployment) leader() (leading *node) {
 	s.tb.Helper()
 	env.Within(s.tb, 30*time.Second, func() error {
-		leading, others = nil, nil
+		leading = nil
 		for _, w := range s.workers {
 			if leads, err := w.metric("pnyx_worker_leading"); err == nil && leads == 1 {
 				leading = w
-			} else {
-				others = append(others, w)
 			}
 		}
 		if leading == nil {
@@ -283,7 +281,7 @@ func (s *deployment) leader() (leading *node, others []*node) {
 		}
 		return nil
 	})
-	return leading, others
+	return leading
 }
 
 // importFiles imports a folder, which must succeed.

@@ -222,7 +222,7 @@ func (d *mirrorDrill) awaitPublished() {
 	d.tb.Helper()
 	now := float64(time.Now().UnixMilli()) / 1000
 	env.Within(d.tb, equalTimeout, func() error {
-		leading, _ := d.leader()
+		leading := d.leader()
 		through, err := leading.metric("pnyx_publish_sealed_through_timestamp_seconds")
 		unsettled, of := leading.metric("pnyx_publish_unsettled_daos")
 		if err := errors.Join(err, of); err != nil || through <= now || unsettled > 0 {

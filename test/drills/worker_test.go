@@ -39,7 +39,7 @@ func workerDrills() []drill {
 				return paused.Resume
 			},
 			after: func(s *deployment) string {
-				leading, _ := s.leader()
+				leading := s.leader()
 				return "the other one led on: " + fmt.Sprint(leading != s.caught)
 			},
 		},
@@ -47,7 +47,7 @@ func workerDrills() []drill {
 			name: "Leader ends", deployment: deploymentOptions{workers: 2, environ: []string{"PNYX_LEASE_TTL=60s", "PNYX_STALE_AFTER=90s"}},
 			fault: "SIGTERM of the leader, whose lease of 60 s has just begun",
 			breaks: func(s *deployment) func() {
-				leading, _ := s.leader()
+				leading := s.leader()
 				go leading.Stop()
 				s.awaitLeadAfter(leading)
 				return nil
@@ -79,7 +79,7 @@ func (s *deployment) awaitLeadAfter(former *node) {
 // catchPublishing pauses the leader in the middle of a publication, and returns it.
 func (s *deployment) catchPublishing() *node {
 	s.tb.Helper()
-	leading, _ := s.leader()
+	leading := s.leader()
 	store, err := cache.Open("redis://"+s.redis.Addr, time.Second)
 	if err != nil {
 		s.tb.Fatal(err)

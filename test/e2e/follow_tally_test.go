@@ -52,11 +52,11 @@ func tallyDiffers(i *instance, upstream *tally.Tally) error {
 	return err
 }
 
-// TestSourcesTallyIsFollowedFromNothing reads the past of an organization whose token has six
+// TestLongTallyIsFollowedFromNothing reads the past of an organization whose token has six
 // decimals, and after a restart what happened meanwhile.
-func TestSourcesTallyIsFollowedFromNothing(t *testing.T) {
+func TestLongTallyIsFollowedFromNothing(t *testing.T) {
 	t.Parallel()
-	env.Sources(t)
+	env.Long(t)
 
 	upstream := tally.New(time.Now)
 	upstream.Switch(func(s *tally.Switches) { s.Key = "tally-s3cret" })

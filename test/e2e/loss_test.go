@@ -38,6 +38,7 @@ func TestLongEverythingIsLost(t *testing.T) {
 			l.lossCase = c
 			l.before()
 			env.MustRun(t, l.Environ, "backup", filepath.Join(l.dir, "backups"))
+			wantNoSecrets(t, filepath.Join(l.dir, "backups"), l.early, l.revoked, l.rotated)
 			l.since()
 			revision := l.revision()
 			l.lose()

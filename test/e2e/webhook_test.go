@@ -8,6 +8,8 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -76,7 +78,7 @@ func (m *mailbox) got() []post {
 func addWebhook(t *testing.T, environ []string, url string) {
 	t.Helper()
 	issued := issueToken(t, environ, "--name", "ACME", "--plan", "developer", "--scopes", "v2:paid:standard")
-	env.MustRun(t, environ, "webhook", "add", "--token-id", issued.ID, "--url", url, "--types", "*")
+	env.MustRun(t, environ, "webhook", "add", "--token", issued.ID, "--url", url, "--types", "*")
 }
 
 // recentVote returns the line of a proposal that was voted on an hour ago.
@@ -163,4 +165,40 @@ func TestWebhookHasTheBytesOfTheRowOverHTTP(t *testing.T) {
 		return nil
 	})
 	i.Stop()
+}
+
+func TestWebhooksOfAFileAreAddedTogether(t *testing.T) {
+	t.Parallel()
+	i := startShared(t, nil, "serve").ready()
+	issued := issueToken(t, i.Environ, "--name", "ACME", "--plan", "developer", "--scopes", "v2:paid:standard")
+	line := func(token, url string) string {
+		return fmt.Sprintf(`{"token":%q,"url":%q,"types":["event.*"]}`+"\n", token, url)
+	}
+	file := filepath.Join(t.TempDir(), "partners.ndjson")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(line(issued.ID, "https://a.example.org/x") + line("nobody", "https://b.example.org/x") + line(issued.ID, "ftp://c"))
+	out, status := env.Run(t, i.Environ, "webhook", "add", "--file", file)
+	if status == 0 || !strings.Contains(out, "endpoint 2: ") || !strings.Contains(out, "endpoint 3: ") {
+		t.Errorf("got %d %s, want what is wrong with the second and third", status, out)
+	}
+	if out := env.MustRun(t, i.Environ, "webhook", "list"); strings.Contains(out, "example.org") {
+		t.Errorf("got %s, want nothing of a file with errors added", out)
+	}
+	write(line(issued.ID, "https://a.example.org/x") + line(issued.ID, "https://b.example.org/x"))
+	added := strings.Split(strings.TrimSpace(env.MustRun(t, i.Environ, "webhook", "add", "--file", file)), "\n")
+	list := env.MustRun(t, i.Environ, "webhook", "list")
+	if len(added) != 2 {
+		t.Fatalf("got %q, want a line for each", added)
+	}
+	for _, text := range added {
+		var got struct{ ID, URL, Secret string }
+		if err := json.Unmarshal([]byte(text), &got); err != nil || !strings.HasPrefix(got.Secret, "whsec_") || !strings.Contains(list, got.ID) || !strings.Contains(list, got.URL) {
+			t.Errorf("got %s (%v), want an endpoint of %s, with its secret", text, err, list)
+		}
+	}
 }

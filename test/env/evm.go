@@ -32,6 +32,16 @@ type EVMView struct {
 	// Steps is how many steps there are, in the first view.
 	Steps     int
 	Governors []EVMGovernor
+	Tokens    []EVMToken
+}
+
+// EVMToken is a token with what it says of accounts: their votes now, in smallest units, and their
+// delegates, which are zero for none.
+type EVMToken struct {
+	Name, Address string
+	Decimals      int32
+	Supply        string
+	Accounts      []struct{ Voter, Votes, Delegate string }
 }
 
 // EVMGovernor is a contract with its proposals.

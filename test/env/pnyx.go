@@ -54,15 +54,6 @@ func Long(tb testing.TB) {
 	}
 }
 
-// Sources skips a test that waits for the polls of live sources for minutes, unless
-// PNYX_TEST_SOURCES is set: `make test-sources` sets it.
-func Sources(tb testing.TB) {
-	tb.Helper()
-	if os.Getenv("PNYX_TEST_SOURCES") == "" {
-		tb.Skip("PNYX_TEST_SOURCES is not set: make test-sources runs the tests that wait for polls")
-	}
-}
-
 // IsLong reports whether PNYX_TEST_LONG is set, for tests whose sizes depend on it.
 func IsLong() bool {
 	return os.Getenv("PNYX_TEST_LONG") != ""

@@ -60,7 +60,7 @@ type Log struct {
 // New returns a Log. Nothing is read yet.
 func New(o Options) *Log {
 	var random [8]byte
-	rand.Read(random[:]) //nolint:errcheck,gosec // it never fails
+	rand.Read(random[:]) //nolint:gosec // it never fails
 	o.Format = fmt.Sprint(cache.Namespace, rules.FeedRulesVersion(), " ", o.Format)
 	return &Log{Options: o, rows: warehouse.NewChangeLog(o.Warehouse), writer: binary.BigEndian.Uint64(random[:]) << rowBits}
 }
@@ -252,7 +252,7 @@ func (l *Log) copyAll(ctx context.Context, head cache.ChangeHead) error {
 		return err
 	}
 	begin := cache.ChangeID{Time: atMs, Number: number}
-	if oldest := (cache.ChangeID{Time: head.Time - uint64(cache.ChangeTTL.Milliseconds())}); begin.Before(oldest) {
+	if oldest := (cache.ChangeID{Time: head.Time - uint64(cache.ChangeTTL/time.Millisecond)}); begin.Before(oldest) {
 		begin = oldest
 	}
 	if began := (cache.ChangeID{Time: l.epoch / 1000}); begin.Before(began) {

@@ -188,10 +188,10 @@ func TestChangesOlderThanAWeekExpire(t *testing.T) {
 	began := now.Add(-30 * 24 * time.Hour)
 	epoch := uint64(began.UnixMicro())
 	var rows []warehouse.LoggedChange
-	for _, days := range []time.Duration{9, 8, 6, 1} {
+	for _, days := range []int{9, 8, 6, 1} {
 		rows = append(rows, warehouse.LoggedChange{
-			AtMs:   uint64(now.Add(-days * 24 * time.Hour).UnixMilli()),
-			Change: governance.Change{Kind: "dao", Key: fmt.Sprint(int(days)), DAOID: "d", Revision: "1"},
+			AtMs:   uint64(now.AddDate(0, 0, -days).UnixMilli()),
+			Change: governance.Change{Kind: "dao", Key: fmt.Sprint(days), DAOID: "d", Revision: "1"},
 		})
 	}
 	if err := log.Append(t.Context(), epoch, rows); err != nil {

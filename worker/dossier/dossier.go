@@ -145,7 +145,7 @@ func Compose(f Facts) (governance.Intelligence, error) {
 			SourceRefs: json.RawMessage(a.SourceRefs), Warnings: json.RawMessage(a.Warnings),
 		})
 	}
-	c.find()
+	finder{&c}.find()
 	c.summarize()
 	return c.intelligence()
 }
@@ -297,6 +297,9 @@ func decimalOf(d decimal.Decimal) *governance.Decimal {
 	text := governance.DecimalOf(d)
 	return &text
 }
+
+// signed returns a number that may be negative.
+func signed(d *governance.Decimal) *governance.SignedDecimal { return (*governance.SignedDecimal)(d) }
 
 func countOf(n int) *governance.Decimal {
 	text := governance.CountOf(uint64(n)) //nolint:gosec // a length

@@ -12,8 +12,11 @@ import (
 	"pnyx/governance/rules"
 )
 
+// finder applies the rules of findings to a dossier that is complete but for these.
+type finder struct{ *composer }
+
 // find applies the rules of findings.
-func (c *composer) find() {
+func (c finder) find() {
 	c.d.Findings = []governance.Finding{}
 	c.findInActions()
 	c.findInProcess()
@@ -39,7 +42,7 @@ func (c *composer) find() {
 }
 
 // findInActions applies the rules about what the proposal executes.
-func (c *composer) findInActions() {
+func (c finder) findInActions() {
 	c.findPayload()
 	for i := range c.d.Actions {
 		c.findInAction(&c.d.Actions[i], fmt.Sprintf("/actions/%d", i))
@@ -56,12 +59,12 @@ func OnActions(f Facts) (governance.DossierEffects, []governance.Finding) {
 	c := composer{Facts: f, text: textOf(f), before: historyOf(f)}
 	c.milestones()
 	c.actions()
-	c.findInActions()
+	finder{&c}.findInActions()
 	return c.d.Effects, c.d.Findings
 }
 
 // found adds a finding of a rule that rests on a fact and a source.
-func (c *composer) found(rule, fact, ref string, args ...any) {
+func (c finder) found(rule, fact, ref string, args ...any) {
 	of := rules.FindingRuleOf(rule)
 	c.d.Findings = append(c.d.Findings, governance.Finding{
 		Rule: of.Name, RuleVersion: of.Version, Severity: of.Severity, Sentence: clip(fmt.Sprintf(of.Sentence, args...), 300), Facts: []string{fact},
@@ -69,7 +72,7 @@ func (c *composer) found(rule, fact, ref string, args ...any) {
 	})
 }
 
-func (c *composer) findPayload() {
+func (c finder) findPayload() {
 	stated := c.Proposal.StatedActions
 	switch {
 	case c.d.Actions == nil && stated != nil:
@@ -84,7 +87,7 @@ func (c *composer) findPayload() {
 }
 
 // findInAction applies the rules about single calls, to those inside as well.
-func (c *composer) findInAction(a *governance.DossierAction, pointer string) {
+func (c finder) findInAction(a *governance.DossierAction, pointer string) {
 	found := func(rule, field string, args ...any) { c.found(rule, pointer+field, refActions, args...) }
 	if a.Undecoded != nil {
 		found(rules.PayloadUndecoded, "/undecoded", a.Target.Address)
@@ -108,7 +111,7 @@ func isBatchOfSafe(a *governance.DossierAction) bool {
 }
 
 // findPower applies the rules about power.
-func (c *composer) findPower(a *governance.DossierAction, pointer string, found func(rule, field string, args ...any)) {
+func (c finder) findPower(a *governance.DossierAction, pointer string, found func(rule, field string, args ...any)) {
 	if a.Function == nil {
 		return
 	}
@@ -136,7 +139,7 @@ func (c *composer) findPower(a *governance.DossierAction, pointer string, found 
 }
 
 // findSetting compares a setting with the value before.
-func (c *composer) findSetting(a *governance.DossierAction, pointer string, found func(rule, field string, args ...any)) {
+func (c finder) findSetting(a *governance.DossierAction, pointer string, found func(rule, field string, args ...any)) {
 	name := "a setting of " + a.Target.Address
 	at := slices.IndexFunc(c.d.Effects.Settings, func(s governance.DossierSetting) bool { return s.Action == pointer && s.Old != nil })
 	if at < 0 {
@@ -170,11 +173,11 @@ type payment struct {
 
 // findInPayments applies the rules about money that moves. Of many payments in one call that a rule applies to, a
 // finding names the first.
-func (c *composer) findInPayments() {
+func (c finder) findInPayments() {
 	more := map[[2]string]int{}
 	at := map[[2]string]int{}
 	for _, p := range c.payments {
-		p.find(c, func(rule, field string, args ...any) {
+		p.find(c.composer, func(rule, field string, args ...any) {
 			key, fact := [2]string{rule, p.call}, p.sum
 			if p.first {
 				fact = p.call + field
@@ -214,7 +217,7 @@ func (p payment) find(c *composer, found func(rule, field string, args ...any)) 
 }
 
 // findInProcess applies the rules about how the proposal came about.
-func (c *composer) findInProcess() {
+func (c finder) findInProcess() {
 	p := c.d.Process
 	if len(c.d.Effects.Transfers) > 0 && c.d.Proposer != nil && len(c.d.Proposer.Here) == 0 {
 		c.found(rules.FirstPayer, "/proposer/here", refProposal, c.d.Proposer.ProposerID)
@@ -241,7 +244,7 @@ func (c *composer) findInProcess() {
 }
 
 // findDiscussion compares the discussion with the DAO's median.
-func (c *composer) findDiscussion() {
+func (c finder) findDiscussion() {
 	p := c.d.Process
 	if len(p.Topics) == 0 && c.Proposal.DiscussionURL != "" {
 		c.unknown("missing_data", "the discussion that the proposal links to", "its length and its objections tell how well the proposal was reviewed",
@@ -250,15 +253,15 @@ func (c *composer) findDiscussion() {
 	}
 	least := decimal.NewFromInt(3) // thirds of a day
 	if p.MedianDiscussionDays != nil {
-		least = powerOf(*p.MedianDiscussionDays)
+		least = powerOf(governance.Decimal(*p.MedianDiscussionDays))
 	}
-	if len(p.Topics) == 0 || p.DiscussionDays != nil && powerOf(*p.DiscussionDays).Mul(decimal.NewFromInt(3)).LessThan(least) {
+	if len(p.Topics) == 0 || p.DiscussionDays != nil && powerOf(governance.Decimal(*p.DiscussionDays)).Mul(decimal.NewFromInt(3)).LessThan(least) {
 		c.found(rules.NoDiscussion, "/process/topics", refProposal)
 	}
 }
 
 // findInTimes applies the rules about execution.
-func (c *composer) findInTimes() {
+func (c finder) findInTimes() {
 	p := c.d.Process
 	switch {
 	case p.ExecutedAt != nil:
@@ -272,7 +275,7 @@ func (c *composer) findInTimes() {
 }
 
 // findInVote applies the rules about the vote.
-func (c *composer) findInVote() {
+func (c finder) findInVote() {
 	d := c.d.Decision
 	if q := d.Quorum; q != nil && q.MetBy != nil {
 		late := q.MetBy.VotedAt != nil && c.Detail.EndAt != nil && *q.MetBy.VotedAt >= *c.Detail.EndAt-hour

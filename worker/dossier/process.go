@@ -34,7 +34,7 @@ func (c *composer) process() {
 		p.Topics = append(p.Topics, topic)
 	}
 	if first != nil && c.Detail.StartAt != nil {
-		p.DiscussionDays = wholeDays(*c.Detail.StartAt - *first)
+		p.DiscussionDays = signed(wholeDays(*c.Detail.StartAt - *first))
 	}
 	c.medianDiscussion()
 	c.votingTime()
@@ -80,7 +80,7 @@ func (c *composer) medianDiscussion() {
 			days = append(days, powerOf(*wholeDays(*k.StartAt - c.Discussions[at].OpenedAt)))
 		}
 	}
-	c.d.Process.MedianDiscussionDays = median(days)
+	c.d.Process.MedianDiscussionDays = signed(median(days))
 }
 
 // votingTime compares the voting time with the DAO's.

@@ -326,7 +326,7 @@ func (c *composer) changesOfLead(course *governance.DossierCourse, lastTenth gov
 		}
 	}
 	if final != nil {
-		course.LateSwingPower = decimalOf(race.powers[final.Key].Sub(race.powers[second.Key]).Sub(lead))
+		course.LateSwingPower = signed(decimalOf(race.powers[final.Key].Sub(race.powers[second.Key]).Sub(lead)))
 		course.LateLeaderChange = atLastTenth != "" && atLastTenth != final.Key
 	}
 }

@@ -11,10 +11,6 @@ import (
 	"pnyx/warehouse"
 )
 
-// minPartialTitle is the minimum number of characters of a text that titles are searched
-// for: shorter ones are in too many titles.
-const minPartialTitle = 3
-
 // resolve builds the candidates that a query may mean.
 func (p *page) resolve(ctx context.Context, q query.Resolve) (cache.View, error) {
 	return p.fromList(ctx, q.Scope(), func() (any, error) {
@@ -85,7 +81,7 @@ func (r *resolution) addTitled(ctx context.Context, text string) error {
 	}
 	rest := r.query
 	rest.Limit -= len(r.candidates)
-	if rest.Limit == 0 || utf8.RuneCountInString(text) < minPartialTitle {
+	if rest.Limit == 0 || utf8.RuneCountInString(text) < query.MinPartialTitle {
 		return nil
 	}
 	found, err := r.warehouse.ProposalsTitled(ctx, rest)

@@ -82,5 +82,5 @@ func (s *Sender) Test(ctx context.Context, e warehouse.Webhook, now time.Time) (
 	}
 	attempt := s.send(ctx, e, message{"test_" + rand.Text(), TestType, body}, now)
 	attempt.Attempt = 1
-	return attempt, nil
+	return attempt.WebhookAttempt, nil
 }

@@ -477,3 +477,45 @@ func TestLongRunningWorkerFindsNewEndpointsAndReplays(t *testing.T) {
 		t.Errorf("messages (-want +got):\n%s", diff)
 	}
 }
+
+func TestWebhookIsLeftAloneForAsLongAsItAsks(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	in := newInbox(t, func(w http.ResponseWriter, _ *http.Request, earlier int) {
+		if earlier == 0 {
+			w.Header().Set("Retry-After", "7200")
+			w.WriteHeader(http.StatusTooManyRequests)
+		}
+	})
+	e := l.add(in.URL)
+	l.event("p1_a", rules.VotingEnded, 2)
+	l.event("p1_b", rules.VotingEnded, 1)
+	r := l.deliver(l.startTerm(), e.ID)
+	for _, step := range []struct {
+		pass time.Duration
+		want int
+	}{{0, 1}, {time.Hour, 1}, {59 * time.Minute, 1}, {2 * time.Minute, 3}} {
+		l.pass(step.pass)
+		l.drain(r)
+		if got := len(in.messages()); got != step.want {
+			t.Errorf("%v later: got %d messages, want %d", step.pass, got, step.want)
+		}
+	}
+	if state := l.stored(e.ID); !state.Active() || state.Failing() {
+		t.Errorf("got %+v, want it on", state)
+	}
+}
+
+func TestPauseThatAReceiverAsksFor(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+	for text, want := range map[string]time.Duration{
+		"": 0, "soon": 0, "-1": 0, "0": minAsked, " 90 ": 90 * time.Second, "99999999999999": maxAsked,
+		now.Add(time.Minute).Format(http.TimeFormat): time.Minute, now.Add(-time.Minute).Format(http.TimeFormat): minAsked,
+		now.Add(time.Hour * 1000).Format(http.TimeFormat): maxAsked,
+	} {
+		if got := askedPause(text, now); got != want {
+			t.Errorf("%q: got %v, want %v", text, got, want)
+		}
+	}
+}

@@ -24,6 +24,8 @@ type receiver struct {
 	woken chan struct{}
 	// next is the earliest attempt that failed messages wait for; zero for none.
 	next time.Time
+	// resumeAt is until when the receiver asks to be left alone; zero for not.
+	resumeAt time.Time
 	// stop ends its goroutine, and ended is closed by it.
 	stop  context.CancelFunc
 	ended chan struct{}
@@ -97,6 +99,10 @@ var errTurnedOff = errors.New("the endpoint is turned off")
 // deliver sends what is due, at most batchSize messages, and records what became of each. It
 // returns how many there were, and errTurnedOff if the endpoint got none after that.
 func (r *receiver) deliver(ctx context.Context) (int, error) {
+	if r.term.Now().Before(r.resumeAt) {
+		r.next = r.resumeAt
+		return 0, nil
+	}
 	due, err := r.term.reader.read(ctx, r.endpoint.Load().ID)
 	if err != nil || len(due) == 0 {
 		return 0, err
@@ -119,7 +125,7 @@ func (r *receiver) deliver(ctx context.Context) (int, error) {
 				r.next = at
 			}
 		}
-		if ended = r.judge(ctx, outcome); ended != nil {
+		if ended = r.judge(ctx, outcome); ended != nil || r.term.Now().Before(r.resumeAt) {
 			break
 		}
 	}
@@ -146,12 +152,17 @@ func (r *receiver) attempt(ctx context.Context, due dueMessage) outcome {
 		d.State = warehouse.MessageWithdrawn
 		return outcome{delivery: d}
 	}
-	attempt := r.term.Sender.send(ctx, *r.endpoint.Load(), message{d.MessageID, d.MessageType, due.text}, now)
+	sent := r.term.Sender.send(ctx, *r.endpoint.Load(), message{d.MessageID, d.MessageType, due.text}, now)
+	attempt := sent.WebhookAttempt
 	d.Attempts++
 	attempt.Attempt = d.Attempts
 	if d.State = warehouse.MessageDelivered; attempt.Error != "" {
 		d.State = warehouse.MessageWaiting
-		d.DueAt = r.term.Now().Add(pauseAfter(d.Attempts))
+		pause := pauseAfter(d.Attempts)
+		if sent.pause > 0 {
+			pause, r.resumeAt = sent.pause, r.term.Now().Add(sent.pause)
+		}
+		d.DueAt = r.term.Now().Add(pause)
 		// One more attempt is not before the message is too old: then it expires.
 		if last := d.QueuedAt.Add(maxAge); d.DueAt.After(last) {
 			d.DueAt = last

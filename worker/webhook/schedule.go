@@ -2,6 +2,9 @@ package webhook
 
 import (
 	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -13,6 +16,10 @@ const (
 	maxFailing = maxAge - time.Hour
 	// jitter is the part of a pause that is added at random, at most.
 	jitter = 0.1
+	// minAsked and maxAsked bound the pause that a receiver asks for: it gets no message more
+	// often than after the first failure, and one a day.
+	minAsked = 5 * time.Second
+	maxAsked = 24 * time.Hour
 )
 
 // pauseAfter returns the pause after a number of failed attempts. The last one repeats until
@@ -23,4 +30,16 @@ func pauseAfter(failures uint32) time.Duration {
 	}
 	pause := pauses[min(max(int(failures), 1), len(pauses))-1]
 	return pause + rand.N(time.Duration(jitter*float64(pause))) //nolint:gosec // no secret
+}
+
+// askedPause reads Retry-After, which is seconds or a date. It is zero for anything else.
+func askedPause(text string, now time.Time) time.Duration {
+	text = strings.TrimSpace(text)
+	if seconds, err := strconv.ParseUint(text, 10, 64); err == nil {
+		return max(minAsked, time.Duration(min(seconds, uint64(maxAsked/time.Second)))*time.Second)
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		return min(max(at.Sub(now), minAsked), maxAsked)
+	}
+	return 0
 }

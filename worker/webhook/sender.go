@@ -115,13 +115,23 @@ type message struct {
 	body []byte
 }
 
+// sending is an attempt, with how long the receiver asks to be left alone; zero for not.
+type sending struct {
+	warehouse.WebhookAttempt
+
+	pause time.Duration
+}
+
 // send posts a message and returns how that went. The caller numbers the attempt.
-func (s *Sender) send(ctx context.Context, e warehouse.Webhook, m message, now time.Time) warehouse.WebhookAttempt {
+func (s *Sender) send(ctx context.Context, e warehouse.Webhook, m message, now time.Time) sending {
 	began := time.Now()
-	status, err := s.post(ctx, e, m, now)
-	attempt := warehouse.WebhookAttempt{
+	status, header, err := s.post(ctx, e, m, now)
+	attempt := sending{WebhookAttempt: warehouse.WebhookAttempt{
 		EndpointID: e.ID, MessageID: m.id, MessageType: m.kind, At: now, Status: uint16(status), //nolint:gosec // three digits
 		DurationMS: uint32(time.Since(began).Milliseconds()), //nolint:gosec // at most sendTimeout
+	}}
+	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
+		attempt.pause = askedPause(header.Get("Retry-After"), now)
 	}
 	switch {
 	case err != nil:
@@ -134,21 +144,23 @@ func (s *Sender) send(ctx context.Context, e warehouse.Webhook, m message, now t
 	return attempt
 }
 
-// post returns the status of the answer.
-func (s *Sender) post(ctx context.Context, e warehouse.Webhook, m message, now time.Time) (status int, err error) {
+// post returns status and header of the answer.
+func (s *Sender) post(
+	ctx context.Context, e warehouse.Webhook, m message, now time.Time,
+) (status int, header http.Header, err error) {
 	if len(m.body) > maxBody {
-		return 0, fmt.Errorf("the message has %d bytes, at most %d are sent", len(m.body), maxBody)
+		return 0, nil, fmt.Errorf("the message has %d bytes, at most %d are sent", len(m.body), maxBody)
 	}
 	if err := s.CheckURL(e.URL); err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	signed, err := signatures(e, m.id, now, m.body)
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, e.URL, bytes.NewReader(m.body))
 	if err != nil {
-		return 0, fmt.Errorf("make a request: %w", err)
+		return 0, nil, fmt.Errorf("make a request: %w", err)
 	}
 	request.Header = http.Header{
 		"Content-Type": {"application/json"}, "User-Agent": {"pnyx-webhook/1"},
@@ -160,12 +172,12 @@ func (s *Sender) post(ctx context.Context, e warehouse.Webhook, m message, now t
 		if wrapped := (*url.Error)(nil); errors.As(err, &wrapped) {
 			err = wrapped.Err
 		}
-		return 0, err
+		return 0, nil, err
 	}
 	defer answer.Body.Close()
 	// The answer is read so that the connection can be used again; its text is of no use.
 	if _, err := io.Copy(io.Discard, io.LimitReader(answer.Body, maxAnswer)); err != nil {
-		return answer.StatusCode, fmt.Errorf("read the answer: %w", err)
+		return answer.StatusCode, answer.Header, fmt.Errorf("read the answer: %w", err)
 	}
-	return answer.StatusCode, nil
+	return answer.StatusCode, answer.Header, nil
 }

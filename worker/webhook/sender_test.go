@@ -91,7 +91,7 @@ func TestAttackNameOfAPrivateAddressIsNotConnectedTo(t *testing.T) {
 				t.Fatal(err)
 			}
 			sender := newSender(false, dialerTo(t, address), nil)
-			_, err := sender.post(t.Context(), endpointAt("https://receiver.example/hook"), message{"evt_1", TestType, []byte("{}")}, time.Now())
+			_, _, err := sender.post(t.Context(), endpointAt("https://receiver.example/hook"), message{"evt_1", TestType, []byte("{}")}, time.Now())
 			if !errors.Is(err, errNotPublic) {
 				t.Errorf("by name: got %v, want %v", err, errNotPublic)
 			}
@@ -133,7 +133,7 @@ func TestAttackNameOfAPublicAndAPrivateAddressIsConnectedToAtThePublicOne(t *tes
 				connected = append(connected, address)
 				return errNoted
 			}
-			_, err := sender.post(t.Context(), endpointAt("https://receiver.example/hook"), message{"evt_1", TestType, []byte("{}")}, time.Now())
+			_, _, err := sender.post(t.Context(), endpointAt("https://receiver.example/hook"), message{"evt_1", TestType, []byte("{}")}, time.Now())
 			if !errors.Is(err, errNoted) && !errors.Is(err, errNotPublic) {
 				t.Errorf("got %v, want both addresses tried", err)
 			}

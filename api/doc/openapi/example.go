@@ -48,15 +48,28 @@ func (s *Schemas) exampleText(t reflect.Type) any {
 
 func (s *Schemas) exampleObject(t reflect.Type) any {
 	object := Members[any]{}
-	for _, field := range members(t) {
+	for owner, field := range fieldsOf(t) {
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-		value := s.field(t, name).Example
+		value := s.field(owner, name).Example
+		if list := field.Type; value == nil && list.Kind() == reflect.Slice && list.Elem() == t {
+			value = []any{} // of itself
+		}
 		if value == nil || !s.possible(field.Type, value) {
-			value = s.Example(field.Type)
+			value = s.exampleContent(t, name, field.Type)
 		}
 		object.Add(name, value)
 	}
 	return object
+}
+
+// exampleContent returns a value of what a field holds: null where that is encoded JSON that may be, whose schema
+// says more than an example.
+func (s *Schemas) exampleContent(t reflect.Type, name string, own reflect.Type) any {
+	of := s.content(t, name, own)
+	if of != own && own == reflect.TypeFor[json.RawMessage]() && of.Kind() == reflect.Pointer {
+		return nil
+	}
+	return s.Example(of)
 }
 
 // possible reports whether a field of type t can have a value. Fields of one name share

@@ -3,6 +3,7 @@ package openapi
 import (
 	"encoding/json"
 	"fmt"
+	"iter"
 	"reflect"
 	"slices"
 	"strings"
@@ -85,6 +86,8 @@ type Options struct {
 	Enums map[reflect.Type][]string
 	// Names are the component names of types whose Go name says too little outside Go.
 	Names map[reflect.Type]string
+	// Contents are the types of fields that hold encoded JSON, or lists that may be null, by component and JSON name.
+	Contents map[string]reflect.Type
 	// Descriptions describes all other types, and every field.
 	Descriptions Descriptions
 }
@@ -197,9 +200,9 @@ func (s *Schemas) text(t reflect.Type) *Schema {
 // object returns the schema of a struct.
 func (s *Schemas) object(t reflect.Type) *Schema {
 	object := &Schema{Type: "object", Description: s.Descriptions.Types[s.componentName(t)]}
-	for _, field := range members(t) {
+	for owner, field := range fieldsOf(t) {
 		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
-		schema, described := s.Of(field.Type), s.field(t, name)
+		schema, described := s.Of(s.content(t, name, field.Type)), s.field(owner, name)
 		if described.Raw != nil && anyJSON(field.Type) {
 			raw := *described.Raw
 			schema = &raw
@@ -213,9 +216,28 @@ func (s *Schemas) object(t reflect.Type) *Schema {
 	return object
 }
 
-// members returns the fields that are members of an object: those of an embedded struct in its place.
-func members(t reflect.Type) []reflect.StructField {
-	return slices.DeleteFunc(reflect.VisibleFields(t), func(field reflect.StructField) bool { return field.Anonymous })
+// content returns the type of what a field holds: that of Contents, or else its own.
+func (s *Schemas) content(t reflect.Type, name string, own reflect.Type) reflect.Type {
+	if of, typed := s.Contents[s.componentName(t)+"."+name]; typed {
+		return of
+	}
+	return own
+}
+
+// fieldsOf returns the fields of a struct as JSON has them, those of embedded structs in place, each with the struct
+// that declares it.
+func fieldsOf(t reflect.Type) iter.Seq2[reflect.Type, reflect.StructField] {
+	return func(yield func(reflect.Type, reflect.StructField) bool) {
+		for _, field := range reflect.VisibleFields(t) {
+			owner := t
+			if within := field.Index[:len(field.Index)-1]; len(within) > 0 {
+				owner = t.FieldByIndex(within).Type
+			}
+			if !field.Anonymous && !yield(owner, field) {
+				return
+			}
+		}
+	}
 }
 
 // anyJSON reports whether values of a type may encode to any JSON.

@@ -89,8 +89,11 @@ const vote = (name, who, support, n = 0) => write(a[who], governors[name], "cast
 const parts = (who, ...sides) => write(a[who], governors.fractional, "castVoteWithReasonAndParams", proposals.fractional[0].id, 255, "a part",
   `0x${sides.map((n) => n.toString(16).padStart(32, "0")).join("")}`);
 const u = 10n ** 6n;
+const tokens = { quay, tide, v49, v46 };
+const nobody = `0x${"0".repeat(40)}`;
+const delegates = async (who, to) => { for (const t of Object.values(tokens)) await write(a[who], t, "delegate", to); };
 const steps = [
-  async () => { for (const name of Object.keys(governors)) await propose(name, `# The first of ${name}`); await mine(3); },
+  async () => { await delegates(6, a[9]); for (const name of Object.keys(governors)) await propose(name, `# The first of ${name}`); await mine(3); },
   async () => {
     for (const name of ["against", "dynamic", "late", "v49", "v46", "overridable", "bravo"]) await vote(name, 3, 1);
     await vote("against", 2, 0);
@@ -102,6 +105,8 @@ const steps = [
     await write(a[2], governors.modules, "castVote", proposals.modules[0].id, 0, 30n);
   },
   async () => {
+    await delegates(9, a[9]);
+    for (const t of Object.values(tokens)) await write(a[4], t, "transfer", a[9], 123_457n);
     await parts(2, 0n, 1n, 2n);
     await vote("fractional", 2, 1); // with the rest
     await vote("super", 2, 1);
@@ -111,6 +116,7 @@ const steps = [
     await vote("dynamic", 2, 0);
   },
   async () => {
+    await delegates(6, nobody);
     await vote("against", 4, 2);
     await vote("bravo", 2, 0);
     await mine(Number(await call(governors.late, "proposalDeadline", [proposals.late[0].id])) - await height() - 6);
@@ -118,7 +124,7 @@ const steps = [
   },
   async () => { await mine(90); for (const name of ["v49", "v46"]) await write(a[0], governors[name], "setNumerator", 12n); },
   async () => { for (const name of Object.keys(governors)) await propose(name, `# The second of ${name}`); await mine(3); await vote("late", 1, 0, 1); },
-  async () => { await mine(3700); },
+  async () => { for (const t of Object.values(tokens)) await write(a[0], t, "mint", a[9], 77n); await mine(3700); },
 ];
 
 // endBlock returns the block in which voting ends, or null if it is not mined yet.
@@ -149,7 +155,13 @@ async function views() {
     for (const p of proposals[name]) of.push(await view(name, p));
     told.push({ name, address: g.address, decimals: { fractional: 6, modules: 0 }[name] ?? 18, proposals: of });
   }
-  return { time: Number((await header("latest")).timestamp), governors: told };
+  const held = [];
+  for (const [name, t] of Object.entries(tokens)) {
+    const accounts = [];
+    for (const voter of a) accounts.push({ voter, votes: `${await call(t, "getVotes", [voter])}`, delegate: await call(t, "delegates", [voter]) });
+    held.push({ name, address: t.address, decimals: name === "tide" ? 6 : 18, supply: `${await call(t, "totalSupply")}`, accounts });
+  }
+  return { time: Number((await header("latest")).timestamp), governors: told, tokens: held };
 }
 
 console.log(JSON.stringify({ ...(await views()), steps: steps.length }));

@@ -34,17 +34,8 @@ func newTally(t *testing.T) *fixture {
 type reply struct {
 	Data struct {
 		Organization struct{ ID, Slug, Name string }
-		Proposal     struct {
-			ID, Status string
-			OnchainID  *string
-			Governor   struct{ IsBehind bool }
-			VoteStats  []struct {
-				Type        string
-				VotersCount int
-			}
-		}
-		Proposals, Votes struct {
-			Nodes    []struct{ ID, Type string }
+		Proposals    struct {
+			Nodes    []struct{ ID string }
 			PageInfo struct {
 				LastCursor string
 				Count      int
@@ -57,9 +48,6 @@ type reply struct {
 func (r reply) ids() (ids []string) {
 	for _, node := range r.Data.Proposals.Nodes {
 		ids = append(ids, node.ID)
-	}
-	for _, node := range r.Data.Votes.Nodes {
-		ids = append(ids, node.Type)
 	}
 	return ids
 }
@@ -87,19 +75,6 @@ func (f *fixture) page(organization, after string, limit int) reply {
 	f.t.Helper()
 	_, got := f.ask("query($i:ProposalsInput!){proposals(input:$i){nodes{... on Proposal{id}} pageInfo{lastCursor count}}}", fmt.Sprintf(
 		`{"filters":{"organizationId":%q},"page":{"afterCursor":%q,"limit":%d},"sort":{"sortBy":"id","isDescending":true}}`, organization, after, limit))
-	return got
-}
-
-func (f *fixture) votes(proposal string, pending bool) reply {
-	f.t.Helper()
-	_, got := f.ask("query($i:VotesInput!){votes(input:$i){nodes{... on Vote{id type}} pageInfo{lastCursor}}}", fmt.Sprintf(
-		`{"filters":{"proposalId":%q,"includePendingVotes":%t},"page":{"limit":20},"sort":{"sortBy":"id","isDescending":true}}`, proposal, pending))
-	return got
-}
-
-func (f *fixture) proposal(id string) reply {
-	f.t.Helper()
-	_, got := f.ask("query($i:ProposalInput!){proposal(input:$i){id status onchainId governor{isBehind} voteStats{type votersCount}}}", fmt.Sprintf(`{"id":%q}`, id))
 	return got
 }
 

@@ -1,0 +1,118 @@
+package cmd
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"pnyx/warehouse"
+	"pnyx/worker/webhook"
+)
+
+// maxWebhookFile bounds a file of endpoints, in bytes.
+const maxWebhookFile = 4 << 20
+
+// webhookLine is an endpoint in a file of webhook add, one JSON object a line.
+type webhookLine struct {
+	Token string   `json:"token"`
+	URL   string   `json:"url"`
+	Types []string `json:"types"`
+	DAOs  []string `json:"daos"`
+}
+
+// addedWebhook is a line that webhook add --file prints.
+type addedWebhook struct {
+	ID     string `json:"id"`
+	Token  string `json:"token"`
+	URL    string `json:"url"`
+	Secret string `json:"secret"`
+}
+
+// addFile adds the endpoints of a file, "-" for the standard input, and prints each with its
+// secret. All of them are checked before the first is added.
+func (a webhookAdmin) addFile(cmd *cobra.Command, name string) error {
+	text, err := readWebhookFile(cmd.InOrStdin(), name)
+	if err != nil {
+		return err
+	}
+	endpoints, err := parseWebhooks(text)
+	if err != nil {
+		return err
+	}
+	known, err := a.warehouse.Webhooks(cmd.Context())
+	if err != nil {
+		return err
+	}
+	if len(known)+len(endpoints) > webhook.MaxEndpoints {
+		return fmt.Errorf("there are %d webhooks and %d in the file, and %d is the maximum", len(known), len(endpoints), webhook.MaxEndpoints)
+	}
+	if err := a.checkAll(cmd.Context(), endpoints); err != nil {
+		return err
+	}
+	out := json.NewEncoder(cmd.OutOrStdout())
+	for i := range endpoints {
+		e := &endpoints[i]
+		a.complete(e)
+		if err := a.enable(cmd.Context(), *e); err != nil {
+			return fmt.Errorf("endpoint %d, those before are added: %w", i+1, err)
+		}
+		if err := out.Encode(addedWebhook{e.ID, e.TokenID, e.URL, e.Secret}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkAll checks endpoints, and returns all that is wrong.
+func (a webhookAdmin) checkAll(ctx context.Context, endpoints []warehouse.Webhook) error {
+	var wrong []error
+	for i := range endpoints {
+		if err := a.check(ctx, endpoints[i]); err != nil {
+			wrong = append(wrong, fmt.Errorf("endpoint %d: %w", i+1, err))
+		}
+	}
+	return errors.Join(wrong...)
+}
+
+func readWebhookFile(input io.Reader, name string) ([]byte, error) {
+	if name != "-" {
+		file, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		defer file.Close()
+		input = file
+	}
+	text, err := io.ReadAll(io.LimitReader(input, maxWebhookFile+1))
+	if err == nil && len(text) > maxWebhookFile {
+		err = fmt.Errorf("the file has more than %d bytes", maxWebhookFile)
+	}
+	return text, err
+}
+
+// parseWebhooks reads JSON objects in lines.
+func parseWebhooks(text []byte) (endpoints []warehouse.Webhook, err error) {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	for {
+		var line webhookLine
+		err := decoder.Decode(&line)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, fmt.Errorf("endpoint %d: %w", len(endpoints)+1, err)
+		}
+		endpoints = append(endpoints, warehouse.Webhook{TokenID: line.Token, URL: line.URL, Types: line.Types, DAOIDs: line.DAOs})
+	}
+	if len(endpoints) == 0 {
+		return nil, errors.New("the file has no endpoint")
+	}
+	return endpoints, nil
+}

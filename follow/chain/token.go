@@ -1,0 +1,316 @@
+package chain
+
+import (
+	"context"
+	"fmt"
+	"math/big"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/shopspring/decimal"
+
+	"pnyx/governance"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+// Registry is a contract in which holders name delegates by space, as Snapshot's.
+type Registry struct {
+	// Address is 20 bytes in hexadecimal, in any case.
+	Address string
+	// Spaces are those whose delegations are stored. Delegations in every space are, too.
+	Spaces []string
+}
+
+// delegating makes a followed contract a token or a registry: of its logs those that state delegations
+// and power are read, and it has no proposals.
+type delegating struct {
+	registry bool
+	spaces   map[string]bool
+	// supply is the last that was written; Chain.writing guards it.
+	supply string
+}
+
+// statementKind is what an event of a token or a registry states.
+type statementKind int
+
+const (
+	// statesDelegate replaces the delegate of a holder, statesParts the delegates with their parts.
+	statesDelegate statementKind = iota + 1
+	statesParts
+	// statesPower replaces the power of a delegate.
+	statesPower
+	// statesSpace replaces the delegate of a holder in a space, endsSpace removes it.
+	statesSpace
+	endsSpace
+)
+
+// partsOfWhole is what the parts of a split delegation add up to at most.
+const partsOfWhole = 10_000
+
+// statements returns the kinds by topic. Tokens of OpenZeppelin, Compound, Uniswap and those made after
+// them have the same events.
+//
+//nolint:gochecknoglobals // a table
+var statements = sync.OnceValue(func() map[string]statementKind {
+	return map[string]statementKind{
+		keccak("DelegateChanged(address,address,address)"):                       statesDelegate,
+		keccak("DelegateChanged(address,(address,uint96)[],(address,uint96)[])"): statesParts,
+		keccak("DelegateVotesChanged(address,uint256,uint256)"):                  statesPower,
+		keccak("SetDelegate(address,bytes32,address)"):                           statesSpace,
+		keccak("ClearDelegate(address,bytes32,address)"):                         endsSpace,
+	}
+})
+
+// statementTopics returns the topics of all statements, in order.
+func statementTopics() (topics []string) {
+	for topic := range statements() {
+		topics = append(topics, topic)
+	}
+	slices.Sort(topics)
+	return topics
+}
+
+// addTokens adds the tokens of the Governors, further ones, and registries to what is followed. They
+// come after the Governors.
+func (c *Chain) addTokens() {
+	c.governors = c.governors[:len(c.Options.Governors)]
+	if !c.Delegations {
+		return
+	}
+	var tokens []string
+	for _, g := range c.governors {
+		tokens = append(tokens, g.known().token)
+	}
+	for _, token := range append(tokens, c.Tokens...) {
+		c.addDelegating(token, &delegating{})
+	}
+	for _, r := range c.Registries {
+		spaces := map[string]bool{"": true}
+		for _, space := range r.Spaces {
+			spaces[space] = true
+		}
+		c.addDelegating(r.Address, &delegating{registry: true, spaces: spaces})
+	}
+}
+
+func (c *Chain) addDelegating(address string, of *delegating) {
+	address = strings.ToLower(address)
+	if address == "" || c.delegatingAt(address) != nil {
+		return
+	}
+	c.governors = append(c.governors, &governor{
+		address: address, delegating: of, notes: map[string]*note{}, changes: map[eventKind][]uint64{},
+		source: record.SourceRef{Provider: governance.Governor, ID: SourceID(c.ChainID, address)},
+	})
+}
+
+// delegatingAt returns the token or registry at an address; nil for none.
+func (c *Chain) delegatingAt(address string) *governor {
+	for _, g := range c.governors {
+		if g.delegating != nil && g.address == address {
+			return g
+		}
+	}
+	return nil
+}
+
+// backfillCursor returns the cursor of the past of a contract. Tokens and registries are no sources.
+func (c *Chain) backfillCursor(g *governor) warehouse.FollowCursor {
+	if g.delegating == nil {
+		return c.journal.Cursor(g.source, laneBackfill)
+	}
+	return c.cursor(laneBackfill + " " + g.address)
+}
+
+// statementRows returns the logs of tokens and registries as rows. Their key has the topic of the event
+// in place of a proposal.
+func (c *Chain) statementRows(logs []chainLog) (rows []warehouse.ChainLog) {
+	for _, l := range logs {
+		if !c.isStatement(l) {
+			continue
+		}
+		about := event{proposal: l.Topics[0]}
+		if len(l.Topics) > 1 {
+			about.voter = l.Topics[1]
+		}
+		rows = append(rows, storedLog(c.ChainID, strings.ToLower(l.Address), l, about))
+	}
+	return rows
+}
+
+func (c *Chain) isStatement(l chainLog) bool {
+	return statements()[l.Topics[0]] != 0 && c.delegatingAt(strings.ToLower(l.Address)) != nil
+}
+
+// withdrawnStatements returns those of held logs that are withdrawn and of tokens or registries: a write
+// that withdrew them may have been interrupted before their records.
+func (c *Chain) withdrawnStatements(held []warehouse.ChainLog) (rows []warehouse.ChainLog) {
+	for _, l := range held {
+		if l.Withdrawn && c.delegatingAt(l.Governor) != nil {
+			rows = append(rows, l)
+		}
+	}
+	return rows
+}
+
+// statementRecords returns what rows state. The record of a log of a replaced block is withdrawn; it has
+// another key than that of the block that stands. What cannot be read is kept as rejected.
+func (c *Chain) statementRecords(rows []warehouse.ChainLog) (records []record.Record) {
+	for _, l := range rows {
+		g := c.delegatingAt(l.Governor)
+		if g == nil {
+			continue
+		}
+		r, err := g.statement(l)
+		if err != nil {
+			c.journal.Reject(record.SourceRef{}, fmt.Sprintf("block %d log %d", l.BlockNumber, l.LogIndex), fmt.Errorf("%s: %w", g.source.ID, err))
+		}
+		if r != nil {
+			records = append(records, r)
+		}
+	}
+	return records
+}
+
+// statement returns what a log states; nil for a space that is not followed.
+func (g *governor) statement(l warehouse.ChainLog) (record.Record, error) {
+	data, err := unhex(l.Data)
+	if err != nil {
+		return nil, err
+	}
+	at := governance.TimestampOf(l.BlockAt)
+	placed := record.Placed{
+		Scope: g.source.ID, Block: l.BlockNumber, LogIndex: l.LogIndex, BlockHash: l.BlockHash, At: &at, Withdrawn: l.Withdrawn,
+	}
+	kind := statements()[l.Topics[0]]
+	if ofRegistry := kind == statesSpace || kind == endsSpace; ofRegistry != g.delegating.registry {
+		return nil, nil //nolint:nilnil // another contract's event
+	}
+	types := map[statementKind][]string{
+		statesDelegate: {"address", "address", "address"}, statesParts: {"address"}, statesPower: {"address", "uint256", "uint256"},
+		statesSpace: {"address", "bytes32", "address"}, endsSpace: {"address", "bytes32", "address"},
+	}[kind]
+	values, err := decode(types, l.Topics[1:], data)
+	if err != nil {
+		return nil, err
+	}
+	switch kind {
+	case statesPower:
+		known := g.known()
+		power, _, err := known.amount(values.number(2))
+		return &record.DelegatePower{Placed: placed, Delegate: values.text(0), Power: power}, err
+	case statesDelegate:
+		return delegationTo(placed, values.text(0), values.text(2)), nil
+	case statesParts:
+		return delegationOf(placed, values.text(0), data)
+	default:
+	}
+	space, err := spaceOf(values.text(1))
+	if err != nil || !g.delegating.spaces[space] {
+		return nil, err
+	}
+	placed.Scope += "/" + space
+	delegate := values.text(2)
+	if kind == endsSpace {
+		delegate = zeroAddress
+	}
+	return delegationTo(placed, values.text(0), delegate), nil
+}
+
+func delegationTo(placed record.Placed, holder, delegate string) *record.Delegation {
+	d := &record.Delegation{Placed: placed, Delegator: holder}
+	if delegate != zeroAddress {
+		d.Delegates = []string{delegate}
+	}
+	return d
+}
+
+// delegationOf reads the new delegates of a holder who splits: the second of two arrays of address and part.
+func delegationOf(placed record.Placed, holder string, data []byte) (*record.Delegation, error) {
+	offset, err := decodeAt("uint256", data, wordBytes)
+	if err != nil {
+		return nil, err
+	}
+	at, ok := offset.(*big.Int)
+	if !ok || !at.IsInt64() || at.Int64() > int64(len(data)-wordBytes) {
+		return nil, fmt.Errorf("%w: the delegates are cut", errLayout)
+	}
+	list := data[at.Int64():]
+	count := new(big.Int).SetBytes(list[:wordBytes])
+	if !count.IsInt64() || count.Int64() > record.MaxDelegates || int(count.Int64()) > (len(list)-wordBytes)/(2*wordBytes) {
+		return nil, fmt.Errorf("%w: %v delegates in %d bytes", errLayout, count, len(list))
+	}
+	d, sum := &record.Delegation{Placed: placed, Delegator: holder}, new(big.Int)
+	for i := range int(count.Int64()) {
+		delegate, err := decodeAt("address", list, wordBytes+2*i*wordBytes)
+		if err != nil {
+			return nil, err
+		}
+		part := new(big.Int).SetBytes(list[2*wordBytes+2*i*wordBytes : 3*wordBytes+2*i*wordBytes])
+		if sum.Add(sum, part).Cmp(big.NewInt(partsOfWhole)) > 0 {
+			return nil, fmt.Errorf("%w: parts above %d", errLayout, partsOfWhole)
+		}
+		text, _ := delegate.(string) // decoded as an address
+		d.Delegates = append(d.Delegates, text)
+		d.Shares = append(d.Shares, decimal.NewFromBigInt(part, -4))
+	}
+	return d, nil
+}
+
+// spaceOf returns the space whose name is in 32 bytes, with zeros behind; empty for every space.
+func spaceOf(id string) (string, error) {
+	bytes, err := unhex(id)
+	if err != nil {
+		return "", err
+	}
+	space := strings.TrimRight(string(bytes), "\x00")
+	if !utf8.ValidString(space) || strings.ContainsRune(space, 0) {
+		return "", fmt.Errorf("%w: a space of no name", errLayout)
+	}
+	return space, nil
+}
+
+// readSupplies asks each token for its supply as of the final block, and writes those that changed.
+func (c *Chain) readSupplies(ctx context.Context) error {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	final := c.at().final
+	at := c.cursor(laneFinal).UpstreamAt
+	var records []record.Record
+	for _, g := range c.governors {
+		if g.delegating == nil || g.delegating.registry {
+			continue
+		}
+		said, held, err := c.client.askAt(ctx, hexOf(final.Number), method{to: g.address, signature: "totalSupply()", result: "uint256"})
+		if err != nil {
+			return err
+		}
+		if !held || said[0] == nil {
+			continue
+		}
+		units, _ := said[0].(*big.Int) // decoded as a number
+		known := g.known()
+		supply, _, err := known.amount(units)
+		if err != nil {
+			c.journal.Reject(record.SourceRef{}, "supply", fmt.Errorf("%s: %w", g.source.ID, err))
+			continue
+		}
+		if g.delegating.supply == supply.String() {
+			continue
+		}
+		g.delegating.supply = supply.String()
+		placed := record.Placed{Scope: g.source.ID, Block: final.Number, BlockHash: final.Hash}
+		if at != nil {
+			placed.At = new(governance.TimestampOf(*at))
+		}
+		records = append(records, &record.TokenSupply{Placed: placed, Supply: supply})
+	}
+	if len(records) == 0 {
+		return nil
+	}
+	_, err := c.journal.Commit(ctx, records)
+	return err
+}

@@ -1,0 +1,240 @@
+package chain_test
+
+import (
+	"encoding/hex"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"pnyx/follow/chain"
+	"pnyx/governance/query"
+	"pnyx/test/env"
+	fake "pnyx/test/upstream/chain"
+	"pnyx/warehouse"
+)
+
+const (
+	registryAddress = "0x469788fe6e9e9681c6ebf3bf78e7fd26fc015446"
+	tokenScope      = "eip155:7:" + tokenAddress
+	registryScope   = "eip155:7:" + registryAddress + "/"
+
+	delegateChanged = "DelegateChanged(address,address,address)"
+	votesChanged    = "DelegateVotesChanged(address,uint256,uint256)"
+	partsChanged    = "DelegateChanged(address,(address,uint96)[],(address,uint96)[])"
+)
+
+// stated is what a log of a token or a registry states, for its Note.
+type stated struct {
+	scope, holder string
+	// delegates are those with their parts; power is a delegate's, and the holder the delegate.
+	delegates []string
+	power     string
+}
+
+func account(n int) fake.Hex { return fake.Hex(fmt.Sprintf("0x%040x", 0xa0+n)) }
+
+func spaceID(space string) fake.Hex {
+	return fake.Hex("0x" + hex.EncodeToString([]byte(space)) + strings.Repeat("00", 32-len(space)))
+}
+
+// delegateTo is a log with which a holder delegates; to nobody without a delegate.
+func delegateTo(holder fake.Hex, to ...fake.Hex) fake.Log {
+	delegate, names := fake.Hex("0x"+strings.Repeat("0", 40)), []string{}
+	if len(to) > 0 {
+		delegate, names = to[0], []string{string(to[0]) + " 1"}
+	}
+	l := fake.Emit(tokenAddress, delegateChanged, 3, holder, account(9), delegate)
+	l.Note = stated{scope: tokenScope, holder: string(holder), delegates: names}
+	return l
+}
+
+func votesOf(delegate fake.Hex, units uint64) fake.Log {
+	l := fake.Emit(tokenAddress, votesChanged, 1, delegate, uint64(1), units)
+	l.Note = stated{scope: tokenScope, holder: string(delegate), power: fmt.Sprint(units)}
+	return l
+}
+
+// split is a log with which a holder delegates a quarter and a half.
+func split(holder, quarter, half fake.Hex) fake.Log {
+	word := func(n uint64) string { return fmt.Sprintf("%064x", n) }
+	address := func(a fake.Hex) string { return strings.Repeat("0", 24) + string(a[2:]) }
+	data := word(64) + word(96) + word(0) + word(2) + address(quarter) + word(2_500) + address(half) + word(5_000)
+	return fake.Log{
+		Address: tokenAddress, Topics: []string{fake.Keccak(partsChanged), "0x" + address(holder)}, Data: "0x" + data,
+		Note: stated{scope: tokenScope, holder: string(holder), delegates: []string{string(quarter) + " 0.25", string(half) + " 0.5"}},
+	}
+}
+
+// inSpace is a log of the registry; it clears the delegate without one.
+func inSpace(space string, holder fake.Hex, to ...fake.Hex) fake.Log {
+	name, delegate, names := "ClearDelegate", account(3), []string{}
+	if len(to) > 0 {
+		name, delegate, names = "SetDelegate", to[0], []string{string(to[0]) + " 1"}
+	}
+	l := fake.Emit(registryAddress, name+"(address,bytes32,address)", 3, holder, spaceID(space), delegate)
+	if space != "other.eth" {
+		l.Note = stated{scope: registryScope + space, holder: string(holder), delegates: names}
+	}
+	return l
+}
+
+// wantDelegations compares what is held of all accounts with what the standing blocks state.
+func (f *follower) wantDelegations() {
+	f.t.Helper()
+	current, powers := map[string][]string{}, map[string]string{}
+	for _, l := range f.chain.Standing() {
+		if s, is := l.Note.(stated); is && s.power != "" {
+			powers[s.scope+" "+s.holder] = s.power
+		} else if is {
+			current[s.scope+" "+s.holder] = s.delegates
+		}
+	}
+	var want, got []string
+	for key, delegates := range current {
+		for _, d := range delegates {
+			want = append(want, key+" -> "+d)
+		}
+	}
+	for key, power := range powers {
+		if power != "0" {
+			want = append(want, key+" has "+power+"e-18")
+		}
+	}
+	for n := range 10 {
+		voter := string(account(n))
+		q := query.VoterDelegations{Voter: query.Voter(voter), Direction: query.DelegationsGiven}
+		q.Limit = 100
+		given, err := warehouse.ListVoterDelegations(f.t.Context(), f.warehouse, q)
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		for _, d := range given {
+			got = append(got, fmt.Sprintf("%s %s -> %s %s", d.DelegationScope.String(), d.Delegator, d.Delegate, d.Share))
+		}
+		held, err := warehouse.DelegatedPowerOf(f.t.Context(), f.warehouse, voter)
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		for _, p := range held {
+			if p.VotingPower != nil && *p.VotingPower != "0" {
+				got = append(got, fmt.Sprintf("%s %s has %se-18", p.DelegationScope.String(), voter, strings.TrimLeft(strings.TrimPrefix(string(*p.VotingPower), "0."), "0")))
+			}
+		}
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if diff := gocmp.Diff(want, got); diff != "" {
+		f.t.Errorf("delegations and power (-want +got):\n%s", diff)
+	}
+}
+
+// drawStatements returns some logs of the token and the registry, and one that nobody reads.
+func drawStatements(rng *rand.Rand) (logs []fake.Log) {
+	one := func() fake.Hex { return account(rng.IntN(8)) }
+	for range rng.IntN(3) {
+		logs = append(logs, []fake.Log{
+			delegateTo(one(), one()), delegateTo(one()), votesOf(one(), 100_000_000_000_000_001+uint64(rng.IntN(7))*100_000_000_000_000_000), votesOf(one(), 0),
+			split(one(), account(8), one()), inSpace("dao.eth", one(), one()), inSpace("dao.eth", one()), inSpace("other.eth", one(), one()),
+			fake.Emit(tokenAddress, "Transfer(address,address,uint256)", 2, one(), one(), uint64(5)),
+		}[rng.IntN(9)])
+	}
+	return logs
+}
+
+func TestDelegationsAreThoseOfTheStandingBlocks(t *testing.T) {
+	t.Parallel()
+	env.SkipShort(t, "an engine")
+	for seed := range uint64(4) {
+		t.Run(fmt.Sprint("history ", seed), func(t *testing.T) {
+			t.Parallel()
+			rng := rand.New(rand.NewPCG(seed, 43))
+			f := newFollower(t)
+			f.delegations, f.registries = true, []chain.Registry{{Address: registryAddress, Spaces: []string{"dao.eth"}}}
+			f.chain.Create(tokenAddress, 1)
+			f.chain.Create(registryAddress, 1)
+			for range 15 + rng.IntN(15) {
+				f.chain.Mine(drawStatements(rng)...)
+			}
+			f.start()
+			f.poll("tip", "backfill")
+			f.wantDelegations()
+			for range 25 {
+				switch rng.IntN(6) {
+				case 0:
+					depth := 1 + rng.IntN(fakeFinality-2)
+					var instead [][]fake.Log
+					for range depth + rng.IntN(2) {
+						instead = append(instead, drawStatements(rng))
+					}
+					f.chain.Reorganize(depth, instead...)
+				case 1:
+					f.start()
+				case 2:
+					f.poll("final")
+				default:
+					f.chain.Mine(drawStatements(rng)...)
+				}
+				f.poll("tip", "tip")
+				f.wantDelegations()
+				if t.Failed() {
+					return
+				}
+			}
+			f.chain.MineEmpty(fakeFinality + 2)
+			f.poll("tip", "final", "backfill", "state")
+			f.wantDelegations()
+			scratch := *f
+			scratch.warehouse = env.Warehouse(t)
+			scratch.start()
+			scratch.poll("tip", "backfill")
+			scratch.wantDelegations()
+		})
+	}
+}
+
+func TestStatementsThatAnAnswerLacksAreMended(t *testing.T) {
+	t.Parallel()
+	env.SkipShort(t, "an engine")
+	f := newFollower(t)
+	f.delegations = true
+	f.chain.Create(tokenAddress, 1)
+	f.chain.MineEmpty(20)
+	f.start()
+	f.poll("tip", "backfill")
+	f.chain.Fail(fake.Faults{Forget: func(number uint64) bool { return number == 21 }})
+	f.chain.Mine(delegateTo(account(1), account(2)), votesOf(account(2), 100_000_000_000_000_001))
+	f.chain.MineEmpty(fakeFinality + 1)
+	f.poll("tip")
+	f.chain.Fail(fake.Faults{})
+	f.poll("final")
+	f.wantDelegations()
+}
+
+func TestSuppliesAreWrittenWhenTheyChange(t *testing.T) {
+	t.Parallel()
+	env.SkipShort(t, "an engine")
+	f := newFollower(t)
+	f.delegations = true
+	f.chain.Create(tokenAddress, 1)
+	f.chain.Answer(tokenAddress, "totalSupply()", nil, uint64(5_000_000_000_000_000_000))
+	f.chain.Mine(votesOf(account(2), 1_000_000_000_000_000_000))
+	f.chain.MineEmpty(20)
+	f.start()
+	f.poll("tip", "backfill", "state")
+	share := func(want string) {
+		t.Helper()
+		held, err := warehouse.DelegatedPowerOf(t.Context(), f.warehouse, string(account(2)))
+		if err != nil || len(held) != 1 || held[0].ShareOfSupply == nil || string(*held[0].ShareOfSupply) != want {
+			t.Errorf("got %+v and %v, want a share of %s", held, err, want)
+		}
+	}
+	share("0.2")
+	f.chain.Change(tokenAddress, "totalSupply()", nil, uint64(10_000_000_000_000_000_000))
+	f.chain.MineEmpty(fakeFinality + 5)
+	f.poll("tip", "final", "state")
+	share("0.1")
+}
