@@ -539,17 +539,17 @@ type VoterOpenParams struct {
 
 // ProposalsParams are the parameters of Proposals. Those that are zero are not given.
 type ProposalsParams struct {
-	DAOID           string        `query:"daoId"`           // Only of this DAO.
-	Provider        string        `query:"provider"`        // Only from this upstream system.
-	ProposerID      string        `query:"proposerId"`      // Only by this proposer, in any case of letters.
-	LifecycleStatus []Lifecycle   `query:"lifecycleStatus"` // Only in one of these states.
-	Outcome         []Outcome     `query:"outcome"`         // Only these outcomes.
-	Q               string        `query:"q"`               // Only with this in the title: three characters or more; case does not matter.
+	DAOID           string        `query:"daoId"`           // Of this DAO.
+	Provider        string        `query:"provider"`        // From this upstream.
+	ProposerID      string        `query:"proposerId"`      // By this proposer.
+	LifecycleStatus []Lifecycle   `query:"lifecycleStatus"` // In one of these states.
+	Outcome         []Outcome     `query:"outcome"`         // With these outcomes.
+	Q               string        `query:"q"`               // In the title: three characters or more, in any case.
 	Flagged         *bool         `query:"flagged"`         // Also what the provider marks as spam.
 	TimeField       ProposalTime  `query:"timeField"`       // The time of from and to; what has none is left out. Default: updatedAt.
-	From            string        `query:"from"`            // At or after this time; 365 days before to if only that is given.
-	To              string        `query:"to"`              // Before this time; 365 days after from if only that is given.
-	Sort            ProposalOrder `query:"sort"`            // Newest by update or creation; by end, active ones first; or closed ones, the last that ended first. Default: updatedDesc.
+	From            string        `query:"from"`            // At or after; else 365 days before to.
+	To              string        `query:"to"`              // Before; else 365 days after from.
+	Sort            ProposalOrder `query:"sort"`            // Latest update or creation; ending next, open votes first; or ended last. Default: updatedDesc.
 	Cursor          string        `query:"cursor"`          // Where to go on: meta.page.nextCursor of the page before.
 	Limit           int           `query:"limit"`           // Rows a page. Default: 100, the most.
 }
@@ -689,8 +689,7 @@ const (
 	ProposalTimeUpdatedAt ProposalTime = "updatedAt"
 )
 
-// ProposalOrder is newest by update or creation; by end, active ones first; or closed ones, the
-// last that ended first.
+// ProposalOrder is latest update or creation; ending next, open votes first; or ended last.
 type ProposalOrder string
 
 // The values of ProposalOrder. A later version of the API may have more.

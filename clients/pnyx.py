@@ -348,18 +348,18 @@ class Pnyx:
 
         GET /v2/proposals, tier standard.
 
-        dao_id: Only of this DAO.
-        provider: Only from this upstream system.
-        proposer_id: Only by this proposer, in any case of letters.
-        lifecycle_status: Only in one of these states.
-        outcome: Only these outcomes.
-        q: Only with this in the title: three characters or more; case does not matter.
+        dao_id: Of this DAO.
+        provider: From this upstream.
+        proposer_id: By this proposer.
+        lifecycle_status: In one of these states.
+        outcome: With these outcomes.
+        q: In the title: three characters or more, in any case.
         flagged: Also what the provider marks as spam.
         time_field: The time of from and to; what has none is left out. Default: updatedAt.
-        from_: At or after this time; 365 days before to if only that is given.
-        to: Before this time; 365 days after from if only that is given.
-        sort: Newest by update or creation; by end, active ones first; or closed ones, the last that
-            ended first. Default: updatedDesc.
+        from_: At or after; else 365 days before to.
+        to: Before; else 365 days after from.
+        sort: Latest update or creation; ending next, open votes first; or ended last. Default:
+            updatedDesc.
         cursor: Where to go on: meta.page.nextCursor of the page before.
         limit: Rows a page. Default: 100, the most.
         """
@@ -724,9 +724,7 @@ ProposalTime = Literal["createdAt", "startAt", "endAt", "updatedAt"]
 """The time of from and to; what has none is left out."""
 
 ProposalOrder = Literal["updatedDesc", "createdDesc", "endingSoon", "endedDesc"]
-"""Newest by update or creation; by end, active ones first; or closed ones, the last that ended
-first.
-"""
+"""Latest update or creation; ending next, open votes first; or ended last."""
 
 BallotOrder = Literal["power", "time"]
 """Highest power first, or newest first."""

@@ -501,29 +501,28 @@ export interface VoterOpenParams {
 
 /** The parameters of `proposals`. */
 export interface ProposalsParams {
-  /** Only of this DAO. */
+  /** Of this DAO. */
   daoId?: string | undefined;
-  /** Only from this upstream system. */
+  /** From this upstream. */
   provider?: string | undefined;
-  /** Only by this proposer, in any case of letters. */
+  /** By this proposer. */
   proposerId?: string | undefined;
-  /** Only in one of these states. */
+  /** In one of these states. */
   lifecycleStatus?: readonly Lifecycle[] | undefined;
-  /** Only these outcomes. */
+  /** With these outcomes. */
   outcome?: readonly Outcome[] | undefined;
-  /** Only with this in the title: three characters or more; case does not matter. */
+  /** In the title: three characters or more, in any case. */
   q?: string | undefined;
   /** Also what the provider marks as spam. */
   flagged?: boolean | undefined;
   /** The time of from and to; what has none is left out. Default: updatedAt. */
   timeField?: ProposalTime | undefined;
-  /** At or after this time; 365 days before to if only that is given. */
+  /** At or after; else 365 days before to. */
   from?: string | undefined;
-  /** Before this time; 365 days after from if only that is given. */
+  /** Before; else 365 days after from. */
   to?: string | undefined;
   /**
-   * Newest by update or creation; by end, active ones first; or closed ones, the last that ended
-   * first. Default: updatedDesc.
+   * Latest update or creation; ending next, open votes first; or ended last. Default: updatedDesc.
    */
   sort?: ProposalOrder | undefined;
   /** Where to go on: meta.page.nextCursor of the page before. */
@@ -706,10 +705,7 @@ export type DelegationDirection = "given" | "received";
 /** The time of from and to; what has none is left out. */
 export type ProposalTime = "createdAt" | "startAt" | "endAt" | "updatedAt";
 
-/**
- * Newest by update or creation; by end, active ones first; or closed ones, the last that ended
- * first.
- */
+/** Latest update or creation; ending next, open votes first; or ended last. */
 export type ProposalOrder =
   | "updatedDesc" | "createdDesc" | "endingSoon" | "endedDesc";
 
