@@ -103,9 +103,9 @@ checked before the first is added, and each is printed as a JSON object with id 
 		}),
 	}
 	flags := cmd.Flags()
-	const tokenHelp = "id of the partner token that it belongs to; without the token, it gets nothing"
-	flags.StringVar(&e.TokenID, "token", "", tokenHelp)
-	flags.StringVar(&e.TokenID, "token-id", "", tokenHelp)
+	for _, name := range []string{"token", "token-id"} {
+		flags.StringVar(&e.TokenID, name, "", "id of the partner token that it belongs to; without the token, it gets nothing")
+	}
 	_ = flags.MarkHidden("token-id") // its earlier name; the flag exists
 	flags.StringVar(&file, "file", "", "file with an endpoint a line, - for the standard input; instead of all other flags")
 	flags.StringVar(&e.URL, "url", "", "address that messages are posted to")

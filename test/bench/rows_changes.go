@@ -15,6 +15,7 @@ import (
 	"pnyx/access"
 	"pnyx/cache"
 	"pnyx/governance"
+	"pnyx/test/env"
 )
 
 // waiters is how many requests wait for changes, and dialBatchSize how many of them connect

@@ -60,7 +60,7 @@ type Log struct {
 // New returns a Log. Nothing is read yet.
 func New(o Options) *Log {
 	var random [8]byte
-	rand.Read(random[:]) //nolint:gosec // it never fails
+	rand.Read(random[:])
 	o.Format = fmt.Sprint(cache.Namespace, rules.FeedRulesVersion(), " ", o.Format)
 	return &Log{Options: o, rows: warehouse.NewChangeLog(o.Warehouse), writer: binary.BigEndian.Uint64(random[:]) << rowBits}
 }

@@ -382,8 +382,10 @@ func (h *Hub) spaceRow(s *space) row {
 			votes += len(p.votes)
 		}
 	}
-	return row{"id": s.ID, "name": s.Name, "network": s.Network, "symbol": s.Symbol, "flagged": s.flagged,
-		"proposalsCount": proposals, "votesCount": votes}
+	return row{
+		"id": s.ID, "name": s.Name, "network": s.Network, "symbol": s.Symbol, "flagged": s.flagged,
+		"proposalsCount": proposals, "votesCount": votes,
+	}
 }
 
 func (h *Hub) proposalRow(p *proposal) row {

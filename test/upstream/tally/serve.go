@@ -17,7 +17,7 @@ const (
 	perPage = 20
 	// governor is the Governor of all organizations.
 	governor = "eip155:1:0x00000000000000000000000000000000000000aa"
-	token    = "eip155:1/erc20:0x00000000000000000000000000000000000000bb"
+	token    = "eip155:1/erc20:0x00000000000000000000000000000000000000bb" //nolint:gosec // an address
 )
 
 // object is a JSON object.
