@@ -9,10 +9,11 @@ import (
 	"pnyx/governance"
 )
 
-func TestAnalysisKeepsEveryDigit(t *testing.T) {
-	t.Parallel()
-	n := newNode(t)
-	const analysis = `"dossier":{"total":1234567890.123456789012345678,"ratio":1.10e2,"text":"<a> & b"}`
+// analysis is part of a dossier. It has a number of many digits.
+const analysis = `"dossier":{"total":1234567890.123456789012345678,"ratio":1.10e2,"text":"<a> & b"}`
+
+// analyze lets dossiers have the analysis.
+func (t *node) analyze() {
 	view, err := cache.NewView(cache.View{Revision: 1, DataAsOf: dataAsOf, Readiness: governance.Ready}, governance.Intelligence{
 		Status: governance.IntelligenceAvailable, Dossier: json.RawMessage(`{"analyses":[{` + analysis + `}]}`),
 		SourceRefs: json.RawMessage("[]"), Warnings: json.RawMessage("[]"),
@@ -20,7 +21,13 @@ func TestAnalysisKeepsEveryDigit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n.fillPages(view)
+	t.fillPages(view)
+}
+
+func TestAnalysisKeepsEveryDigit(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	n.analyze()
 	// The second answer is the node's own copy.
 	for range 2 {
 		got := n.get(evidencePath(countedKey)).body

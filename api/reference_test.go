@@ -109,6 +109,7 @@ func TestReferenceExplainsErrorsAndTurnsPages(t *testing.T) {
 func TestReferenceShowsNumbersToTheLastDigit(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
+	n.analyze()
 	record, token := partner(ratelimit.Business, access.V2All)
 	n.admits(token, record)
 	b := openReference(t, n, referenceWidthDesk)
@@ -116,7 +117,9 @@ func TestReferenceShowsNumbersToTheLastDigit(t *testing.T) {
 	if got := sendFrom(b, "proposals.evidence"); got != "200" {
 		t.Fatalf("got the status %s, want 200", got)
 	}
-	b.Do(chromedp.Click(chromedp.CSS(css("proposals.evidence", ".tree details:not([open]) > summary"))))
+	for range 3 { // the dossier, its analyses, the first of them
+		b.Do(chromedp.Click(chromedp.CSS(css("proposals.evidence", ".tree details:not([open]) > summary"))))
+	}
 	if got := textOf(b, css("proposals.evidence", ".tree")); !strings.Contains(got, "1234567890.123456789012345678") {
 		t.Errorf("the answer shows %s, want the number with all its digits", got)
 	}

@@ -46,8 +46,8 @@ func TestAnUpstreamStaysTheSameUntilItsSettingsChange(t *testing.T) {
 	}
 	const more = followed + "- {id: b, name: B, snapshot: [b.eth], forums: [b.org]}\n"
 	changed := made.of(parsed(t, more))
-	if len(changed) != 4 || changed[0] != before[0] || changed[2] != before[1] || changed[3] == before[2] {
-		t.Errorf("got %v after a second space and forum, want a new hub and forum beside the former ones", changed)
+	if len(changed) != 4 || changed[0] != before[0] || changed[2] == before[1] || changed[3] == before[2] {
+		t.Errorf("got %v after a second space and forum, want the former forum, a new one, a new hub, and a new chain, whose registry has the space", changed)
 	}
 	if other := made.of(parsed(t, "contact: other@example.org"+followed[len("contact: ops@example.org"):])); other[0] == before[0] {
 		t.Error("got the same upstream, which sends the former contact")
