@@ -64,8 +64,9 @@ func ListOpenVotes(ctx context.Context, w *Warehouse, q query.OpenVotes) ([]gove
 		asked = map[string]bool{q.DAOID: asked[q.DAOID]}
 	}
 	maps.DeleteFunc(asked, func(_ string, is bool) bool { return !is })
+	votes := []governance.OpenVote{}
 	if len(asked) == 0 {
-		return nil, nil
+		return votes, nil
 	}
 	result, err := w.conn.Query(ctx, sqlText("open_vote_pending"),
 		clickhouse.Named("daos", slices.Collect(maps.Keys(asked))), clickhouse.Named("limit", maxOpenVotes))
@@ -86,7 +87,6 @@ func ListOpenVotes(ctx context.Context, w *Warehouse, q query.OpenVotes) ([]gove
 	if err != nil {
 		return nil, err
 	}
-	var votes []governance.OpenVote
 	var refs []record.RefHash
 	for _, v := range open {
 		vote := governance.OpenVote{DAOID: v.DAOID, EndAt: v.EndAt, PowerBasis: governance.PowerUnknown, AsDelegate: delegated[v.DAOID]}

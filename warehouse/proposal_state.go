@@ -209,7 +209,8 @@ func (w *Warehouse) NextDue(ctx context.Context, after time.Time) (time.Time, er
 func (w *Warehouse) ProposalsMoved(
 	ctx context.Context, source record.SourceRef, daoID string, flagged bool,
 ) ([]record.RefHash, error) {
-	rows, err := w.conn.Query(ctx, sqlText("proposal_state_moved"), string(source.Provider), source.ID, daoID, flagged)
+	rows, err := w.conn.Query(ctx, sqlText("proposal_state_moved"), clickhouse.Named("provider", string(source.Provider)),
+		clickhouse.Named("source", source.ID), clickhouse.Named("dao", daoID), clickhouse.Named("flagged", boolNumber(flagged)))
 	return selectRows[record.RefHash](rows, err, "list proposals moved")
 }
 

@@ -25,7 +25,7 @@ func (h *harness) readPage(q query.Page, payload any) error {
 func (h *harness) readView(q query.Page, payload any) (cache.View, error) {
 	r := cache.NewPageRequest(q)
 	view, version, err := h.store.Page(h.t.Context(), r)
-	if err == nil && !view.Absent && view.Revision >= version.Revision {
+	if err == nil && !view.Absent && view.IsFresh(version.Revision) {
 		return view, view.Decode(payload)
 	}
 	if requestErr := h.store.EnqueueFill(h.t.Context(), cache.Fill{Page: r, Deadline: governance.TimestampOf(time.Now().Add(soon))}); requestErr != nil {
