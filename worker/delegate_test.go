@@ -85,11 +85,14 @@ func TestOpenVotesAreThoseWithPowerAndWithoutABallot(t *testing.T) {
 			}
 			var got []string
 			for _, row := range rows {
-				amount := "?"
+				amount, title := "?", "untitled"
+				if row.Proposal.Title != nil { // its row is written after its state
+					title = *row.Proposal.Title
+				}
 				if row.VotingPower != nil {
 					amount = string(*row.VotingPower)
 				}
-				got = append(got, fmt.Sprint(*row.Proposal.Title, " ", amount, " ", row.PowerBasis, " ", row.AsDelegate))
+				got = append(got, fmt.Sprint(title, " ", amount, " ", row.PowerBasis, " ", row.AsDelegate))
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				return fmt.Errorf("%s (-want +got):\n%s", voter, diff)

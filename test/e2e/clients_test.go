@@ -15,6 +15,7 @@ import (
 
 	"pnyx/api"
 	"pnyx/api/doc/client"
+	"pnyx/governance"
 	"pnyx/test/env"
 )
 
@@ -191,6 +192,16 @@ func TestLongClientsReadWhatHTTPReads(t *testing.T) {
 			routes = append(routes, route)
 		}
 	}
+	env.Until(t, func() error { // a dossier of thousands of ballots takes longer than an answer waits
+		var evidence governance.Evidence
+		if _, err := i.Read("/v2/proposals/"+values["proposalKey"]+"/evidence", &evidence); err != nil {
+			return err
+		}
+		if status := evidence.Intelligence.Status; status != governance.IntelligenceAvailable {
+			return fmt.Errorf("the dossier is %s", status)
+		}
+		return nil
+	})
 	counts := i.countChoices(t, values["title"])
 	for _, language := range client.Languages() {
 		t.Run("example in "+string(language), func(t *testing.T) {
@@ -344,7 +355,9 @@ func (i *instance) wantPrinted(t *testing.T, route api.Route, values map[string]
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(want) == 0 || len(printed) != len(want) || route.ID == "proposals.votes" && len(want) < largeVote {
+	// The voter of the most power neither delegates nor has a vote that is open.
+	empty := route.ID == "voters.delegations" || route.ID == "voters.open"
+	if len(want) == 0 && !empty || len(printed) != len(want) || route.ID == "proposals.votes" && len(want) < largeVote {
 		t.Fatalf("%s: got %d lines, want %d", route.ID, len(printed), len(want))
 	}
 	for n := range want {

@@ -56,7 +56,7 @@ func run(ctx context.Context, base, token string) error {
 	}
 	counts["daos"] = len(daos.JSON200.Data)
 	daoID := daos.JSON200.Data[0].DaoId
-	proposals, err := client.ProposalsListWithResponse(ctx, &build.ProposalsListParams{DaoId: &daoID, LifecycleStatus: &[]build.Lifecycle{build.Closed, build.Active}})
+	proposals, err := client.ProposalsListWithResponse(ctx, &build.ProposalsListParams{DaoId: &daoID, LifecycleStatus: &[]build.Lifecycle{build.LifecycleClosed, build.LifecycleActive}})
 	if err := check(proposals, err); err != nil {
 		return err
 	}
