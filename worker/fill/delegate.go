@@ -27,31 +27,26 @@ func (p *page) delegates(ctx context.Context, q query.Delegates) (cache.View, er
 }
 
 func (p *page) voterDelegations(ctx context.Context, q query.VoterDelegations) (cache.View, error) {
-	if err := p.setPublishedHead(ctx, voterTTL); err != nil {
-		return cache.View{}, err
-	}
-	rows, err := warehouse.ListVoterDelegations(ctx, p.Warehouse, q)
-	if err != nil {
-		return cache.View{}, err
-	}
-	return p.ofVoter(ctx, q.Voter, rows, len(rows))
+	return ofVoter(ctx, p, q, q.Voter, warehouse.ListVoterDelegations)
 }
 
 func (p *page) openVotes(ctx context.Context, q query.OpenVotes) (cache.View, error) {
+	return ofVoter(ctx, p, q, q.Voter, warehouse.ListOpenVotes)
+}
+
+// ofVoter builds a page of what a query selects of a voter. Without rows, either it selects none, or
+// there is no such voter: nobody who has voted, delegates or is delegated to.
+func ofVoter[Query, Row any](
+	ctx context.Context, p *page, q Query, voter query.Voter, list func(context.Context, *warehouse.Warehouse, Query) ([]Row, error),
+) (cache.View, error) {
 	if err := p.setPublishedHead(ctx, voterTTL); err != nil {
 		return cache.View{}, err
 	}
-	rows, err := warehouse.ListOpenVotes(ctx, p.Warehouse, q)
+	rows, err := list(ctx, p.Warehouse, q)
 	if err != nil {
 		return cache.View{}, err
 	}
-	return p.ofVoter(ctx, q.Voter, rows, len(rows))
-}
-
-// ofVoter returns the view of a page of a voter. Without rows, either the query selects none, or there
-// is no such voter: nobody who has voted, delegates or is delegated to.
-func (p *page) ofVoter(ctx context.Context, voter query.Voter, rows any, count int) (cache.View, error) {
-	if count > 0 {
+	if len(rows) > 0 {
 		return cache.NewView(p.head, rows)
 	}
 	profile, err := p.Warehouse.VoterProfile(ctx, string(voter))
