@@ -75,6 +75,9 @@ func ListOpenVotes(ctx context.Context, w *Warehouse, q query.OpenVotes) ([]gove
 		return nil, err
 	}
 	open = slices.DeleteFunc(open, func(v openVote) bool { return voted[v.Ref] || !isAfter(q.After, v) })
+	if len(open) == 0 {
+		return votes, nil
+	}
 	scopes, err := w.delegationScopesNow(ctx)
 	if err != nil {
 		return nil, err
