@@ -87,7 +87,7 @@ func (j *Journal) resolveRejects(ctx context.Context, records []record.Record, b
 	for i, r := range records {
 		items[i] = warehouse.FollowReject{SourceID: sourceOf(r).ID, ItemID: itemOf(r)}
 	}
-	if err := j.Warehouse.ResolveFollowRejects(ctx, j.upstream, items, began); err != nil {
+	if resolved, err := j.Warehouse.ResolveFollowRejects(ctx, j.upstream, items, began); err != nil || resolved == 0 {
 		return err
 	}
 	if open, err = j.Warehouse.HasFollowRejects(ctx, j.upstream); err != nil {

@@ -77,19 +77,19 @@ func insertFollowRejects(ctx context.Context, w *Warehouse, rejects []FollowReje
 }
 
 // ResolveFollowRejects marks the rejected items of an upstream that were read as records at a
-// time. Of the items, ItemID is set, and SourceID where it is known.
-func (w *Warehouse) ResolveFollowRejects(ctx context.Context, upstream string, items []FollowReject, at time.Time) error {
+// time, and returns how many. Of the items, ItemID is set, and SourceID where it is known.
+func (w *Warehouse) ResolveFollowRejects(ctx context.Context, upstream string, items []FollowReject, at time.Time) (int, error) {
 	read, err := externalTable("read_items", items,
 		func(r FollowReject) []any { return []any{r.SourceID, record.Clip(r.ItemID, MaxRejectID)} }, textColumn("source_id"), textColumn("item_id"))
 	rows, err := w.queryWith(ctx, read, err, sqlText("follow_reject_open"), upstream, at.UnixMilli())
 	resolved, err := selectRows[FollowReject](rows, err, "read rejected items")
 	if err != nil || len(resolved) == 0 {
-		return err
+		return 0, err
 	}
 	for i := range resolved {
 		resolved[i].Upstream, resolved[i].At = upstream, at
 	}
-	return insertFollowRejects(ctx, w, resolved)
+	return len(resolved), insertFollowRejects(ctx, w, resolved)
 }
 
 // HasFollowRejects reports whether an upstream has rejected items that were not read since.
