@@ -53,7 +53,7 @@ type changeParams struct {
 
 // changePosition is a place in the changes.
 type changePosition struct {
-	// Epoch is that of the log of changes.
+	// Epoch is the epoch of the log of changes.
 	Epoch uint64 `msgpack:"e"`
 	// ID is the id of the last row that was read.
 	ID cache.ChangeID `msgpack:"i"`

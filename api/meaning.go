@@ -143,7 +143,7 @@ func meantPath(path string) string {
 	return ""
 }
 
-// matchPath reports whether parts of a path are those of a pattern, in any case of letters, and
+// matchPath reports whether parts of a path match a pattern, in any case of letters, and
 // returns what replaces the pattern's parameters.
 func matchPath(parts, pattern []string) (*strings.Replacer, bool) {
 	if len(parts) != len(pattern) {

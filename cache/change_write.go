@@ -18,7 +18,7 @@ type ChangeHead struct {
 	Exists bool
 	// Last is the place of the last row.
 	Last ChangeID
-	// Time is later than that of Last, and otherwise by the clock of Redis, in milliseconds
+	// Time is later than the time of Last, and otherwise by the clock of Redis, in milliseconds
 	// since 1970.
 	Time uint64
 }

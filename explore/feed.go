@@ -28,7 +28,7 @@ type openVotes struct {
 	dao   governance.DAODetail
 	votes []governance.ProposalListItem
 	asOf  time.Time
-	// self is the absolute address of the feed, and site that of the server.
+	// self is the absolute address of the feed, and site the address of the server.
 	self, site string
 }
 

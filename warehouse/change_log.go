@@ -41,7 +41,7 @@ type ChangePosition struct {
 	CommittedThrough int64
 	// VisibleThrough is the time up to which rows of the feed are told that became visible.
 	VisibleThrough governance.Timestamp
-	// Revision is that of the last publication, or of the last rows of the feed, that are told.
+	// Revision is the revision of the last publication, or of the last rows of the feed, that are told.
 	Revision uint64
 	// LaggingDAOs are the DAOs that kept previous numbers.
 	LaggingDAOs []string `ch:"lagging_daos"`

@@ -23,12 +23,12 @@ type delegationScopes struct {
 	ofSource map[record.SourceRef]string
 	// daos is the reverse of byDAO.
 	daos map[string][]string
-	// counted are those of which delegations are held.
+	// counted are the scopes of which delegations are held.
 	counted []string
 }
 
 // delegationScopesNow reads which DAOs use which tokens and spaces. A Governor has its token, and a
-// space that of its name in every registry; a DAO adds tokens that it declares.
+// space its name in every registry; a DAO adds tokens that it declares.
 func (w *Warehouse) delegationScopesNow(ctx context.Context) (delegationScopes, error) {
 	type row struct {
 		About, Provider, SourceID, Scope string
@@ -86,7 +86,7 @@ type delegateRow struct {
 	Delegators      *uint64
 }
 
-// delegated returns the row as a part of answers. supplies are those of tokens.
+// delegated returns the row as a part of answers. supplies are by token.
 func (r *delegateRow) delegated(supplies map[string]decimal.Decimal) (power governance.DelegatedPower) {
 	power.DelegationScope = governance.ScopeOf(r.Scope)
 	if r.Power != nil {
@@ -195,7 +195,7 @@ func (w *Warehouse) delegatePage(
 	return selectRows[delegateRow](rows, err, "read a page of delegates")
 }
 
-// tokenSupplies returns the latest supplies of those of some tokens of which one is held.
+// tokenSupplies returns the latest supplies of some tokens, without the tokens of which none is held.
 func (w *Warehouse) tokenSupplies(ctx context.Context, tokens []string) (map[string]decimal.Decimal, error) {
 	const sql = "SELECT toString(scope) AS scope, argMax(supply, place) AS supply FROM token_supply FINAL " +
 		"WHERE scope IN {tokens:Array(String)} AND NOT withdrawn GROUP BY scope"

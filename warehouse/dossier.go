@@ -116,7 +116,7 @@ type EarlierAction struct {
 }
 
 // EarlierActions returns actions of a DAO's executed proposals that were created before a time and
-// call or name one of some addresses, those of the last proposals first, at most 500.
+// call or name one of some addresses, the last proposals first, at most 500.
 func (w *Warehouse) EarlierActions(
 	ctx context.Context, daoID string, before *governance.Timestamp, addresses []string,
 ) ([]EarlierAction, error) {

@@ -17,7 +17,7 @@ type ProposalEffects struct {
 	Effects, Findings string
 }
 
-// ReplaceProposalEffects writes those of the effects of proposals that have changed, at a revision. Of a
+// ReplaceProposalEffects writes the effects of proposals that have changed, at a revision. Of a
 // proposal that has none there is a row without, if there was one with some.
 func (w *Warehouse) ReplaceProposalEffects(ctx context.Context, revision uint64, of []ProposalEffects) error {
 	refs := make([]record.RefHash, len(of))

@@ -148,7 +148,7 @@ func (c tokens) isStatement(l chainLog) bool {
 	return statements()[l.Topics[0]] != 0 && c.delegatingAt(strings.ToLower(l.Address)) != nil
 }
 
-// withdrawnStatements returns those of held logs that are withdrawn and of tokens or registries: a write
+// withdrawnStatements returns the held logs that are withdrawn and of tokens or registries: a write
 // that withdrew them may have been interrupted before their records.
 func (c tokens) withdrawnStatements(held []warehouse.ChainLog) (rows []warehouse.ChainLog) {
 	for _, l := range held {
@@ -160,7 +160,7 @@ func (c tokens) withdrawnStatements(held []warehouse.ChainLog) (rows []warehouse
 }
 
 // statementRecords returns what rows state. The record of a log of a replaced block is withdrawn; it has
-// another key than that of the block that stands. What cannot be read is kept as rejected.
+// another key than the log of the block that stands. What cannot be read is kept as rejected.
 func (c tokens) statementRecords(rows []warehouse.ChainLog) (records []record.Record) {
 	for _, l := range rows {
 		g := c.delegatingAt(l.Governor)

@@ -18,7 +18,7 @@ type change struct {
 	// between the logs and their records is so completed.
 	logs  []chainLog
 	stale []warehouse.ChainLog
-	// again are logs that are read again: those of tokens and registries are written again, and
+	// again are logs that are read again: logs of tokens and registries are written again, and
 	// withdrawn are held ones of them that are withdrawn.
 	again     []chainLog
 	withdrawn []warehouse.ChainLog

@@ -88,7 +88,7 @@ type DAO struct {
 	Snapshot []Identifier `yaml:"snapshot" doc:"Its Snapshot spaces, such as ens.eth."`
 	// Governors are its Governor contracts.
 	Governors []Governor `yaml:"governors" doc:"Its Governor contracts: an id, or an id with timelock and first block."`
-	// Tokens are its tokens in addition to those of its Governors.
+	// Tokens are its tokens beside the tokens of its Governors.
 	Tokens []GovernorID `yaml:"tokens" doc:"Further tokens whose delegations are followed, eip155:CHAIN:ADDRESS each, on chains with a followed Governor; those of its Governors need no entry."`
 	// Forums are the hosts of its forums.
 	Forums []Host `yaml:"forums" doc:"Hosts of its Discourse forums, such as discuss.ens.domains."`

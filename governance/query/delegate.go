@@ -5,7 +5,7 @@ import "pnyx/governance"
 // DelegateOrder is an order of a DAO's delegates.
 type DelegateOrder string
 
-// The orders of delegates: the greatest first, those of whom it is not known last, then by voter
+// The orders of delegates: the greatest first, delegates of whom it is not known last, then by voter
 // and by token or registry, ascending.
 const (
 	DelegatesByPower      DelegateOrder = "power"
@@ -69,7 +69,7 @@ const (
 const KindVoterDelegations Kind = "voter-delegations"
 
 // VoterDelegations selects delegations of one voter that apply now: the newest first, those without
-// a time last, those of one time by token or registry, delegator and delegate.
+// a time last, delegations of one time by token or registry, delegator and delegate.
 type VoterDelegations struct {
 	// Voter is the voter whose delegations are listed.
 	Voter Voter `param:"voterIdentity" in:"path" doc:"The voter; the case of a 0x… address does not matter." example:"0x0000000000000000000000000000000000000001"`
@@ -106,7 +106,7 @@ func (VoterDelegations) PositionOf(d governance.VoterDelegation) VoterDelegation
 const KindOpenVotes Kind = "open-votes"
 
 // OpenVotes selects open votes of one voter: the nearest deadline first, those without one last,
-// those of one deadline by proposal key.
+// votes of one deadline by proposal key.
 type OpenVotes struct {
 	// Voter is the voter who has not voted.
 	Voter Voter `param:"voterIdentity" in:"path" doc:"The voter; the case of a 0x… address does not matter." example:"0x0000000000000000000000000000000000000001"`

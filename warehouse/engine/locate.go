@@ -20,7 +20,7 @@ var ErrNoEngine = errors.New("no ClickHouse found: " +
 var errStatic = errors.New("this pnyx is a static program and cannot load a library: " +
 	"set CLICKHOUSE_URL to a server")
 
-// The minimum version of ClickHouse, as program and as server: that of the library, which is
+// The minimum version of ClickHouse, as program and as server: the version of the library, which is
 // tested.
 const (
 	minYear  = 26

@@ -8,7 +8,7 @@ type DAO struct {
 	Name string
 	// Sources are the spaces, organizations and forums of the DAO.
 	Sources []SourceRef
-	// Tokens are its tokens in addition to those of its Governors, each eip155:<chain>:<address>.
+	// Tokens are its tokens beside the tokens of its Governors, each eip155:<chain>:<address>.
 	Tokens []string `msgpack:",omitempty"`
 }
 

@@ -25,7 +25,7 @@ import (
 const (
 	// attempts bounds how often rows are added while other workers add some.
 	attempts = 10
-	// rowBits are those of ChangeID.Number that count the rows of one call; the others are of
+	// rowBits are the bits of ChangeID.Number that count the rows of one call; the others name
 	// the writer, so that no two writers give one place.
 	rowBits = 24
 	// chunkSize is how many rows are in memory while the copy is written.
@@ -67,7 +67,7 @@ func New(o Options) *Log {
 
 // Told says up to where the log tells what was published.
 type Told struct {
-	// Epoch is that of the log.
+	// Epoch is the epoch of the log.
 	Epoch uint64
 	// Position is nil while nothing was published in this epoch.
 	Position *warehouse.ChangePosition

@@ -47,7 +47,7 @@ type Facts struct {
 	// Actions are those that are kept.
 	Actions []record.Action
 	// Before are actions of the DAO's executed proposals before this one that concern the same
-	// addresses, those of the last proposal first.
+	// addresses, the last proposal first.
 	Before []warehouse.EarlierAction
 	// Discussions are when the first topics of the DAO's last ended proposals were opened.
 	Discussions []warehouse.Discussion

@@ -23,7 +23,7 @@ var update = flag.Bool("update", false, "write docs/examples/dossiers instead of
 // example is a proposal whose dossier stands in the documents.
 type example struct {
 	facts dossier.Facts
-	// rules are those of its findings but info, in their order.
+	// rules are the rules of its findings but info, in their order.
 	rules []string
 }
 

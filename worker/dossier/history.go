@@ -71,7 +71,7 @@ type setting struct {
 	key, value string
 }
 
-// settingOf returns what a call sets, if it is that of a setting.
+// settingOf returns what a call sets, if it sets one.
 func settingOf(d *abi.Decoded) (s setting, is bool) {
 	switch d.Kind {
 	case abi.GovernanceSetting, abi.Timelock, abi.Parameter, abi.ENS:

@@ -215,7 +215,7 @@ func (s *Schemas) object(t reflect.Type) *Schema {
 	return object
 }
 
-// content returns the type of what a field holds: that of Contents, or else its own.
+// content returns the type of what a field holds: the one in Contents, or else its own.
 func (s *Schemas) content(t reflect.Type, name string, own reflect.Type) reflect.Type {
 	if of, typed := s.Contents[s.componentName(t)+"."+name]; typed {
 		return of
@@ -223,7 +223,7 @@ func (s *Schemas) content(t reflect.Type, name string, own reflect.Type) reflect
 	return own
 }
 
-// members returns the fields that are members of an object: those of an embedded struct in its place.
+// members returns the fields that are members of an object: the fields of an embedded struct in its place.
 func members(t reflect.Type) []reflect.StructField {
 	return slices.DeleteFunc(reflect.VisibleFields(t), func(field reflect.StructField) bool { return field.Anonymous })
 }
