@@ -255,7 +255,11 @@ func useSettings(o object, name string) {
 	if part == "" {
 		part = strings.TrimSuffix(name, "-settings")
 	}
-	o["data"] = template("mergeOverwrite %s (get .Values.settings %q | default dict) | toJson", constant(o["data"]), part)
+	computed := "dict"
+	if name == "worker-settings" {
+		computed = `dict "PNYX_BACKUP_SCHEDULED" (ternary "on" "off" .Values.backup.enabled)`
+	}
+	o["data"] = template("mergeOverwrite %s ("+computed+") (get .Values.settings %q | default dict) | toJson", constant(o["data"]), part)
 }
 
 // usePod names images, ConfigMaps and resources of a pod.
