@@ -208,6 +208,17 @@ lint: weight ## Run the linters
 	    $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION); }
 	@for module in . test/bench k8s/check; do (cd $$module && $(LINT) run -c $(CURDIR)/.golangci.yml ./...) || exit 1; done
 
+GOVULNCHECK := $(shell $(GO) env GOPATH)/bin/govulncheck
+
+# Exit status 3 is a weakness that the program reaches.
+.PHONY: vulncheck
+vulncheck: ## Look for known weaknesses in the code that the program calls (VULN_DB=address of a copy of the database)
+	@[ -x $(GOVULNCHECK) ] || GOFLAGS= $(GO) install golang.org/x/vuln/cmd/govulncheck@v1.9.0
+	@found=$$($(GOVULNCHECK) $(if $(VULN_DB),-db $(VULN_DB)) ./... 2>&1); status=$$?; case "$$status $$found" in \
+	  "0 "*) echo "govulncheck: none known";; \
+	  "1 "*"fetching vulnerabilities"*) echo "govulncheck: its database is out of reach: skipped";; \
+	  *) echo "$$found"; exit "$$status";; esac
+
 .PHONY: weight
 weight: ## Count code, tests, documents and methods, and hold them against test/weight/budget.txt
 	@test/weight/weight.sh
