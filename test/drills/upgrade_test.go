@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -58,7 +57,7 @@ type upgrade struct {
 // are kept.
 func TestUpgrade(t *testing.T) {
 	report := gate(t, "PNYX_TEST_UPGRADE", "make test-upgrade")
-	earlier := earlierProgram(t)
+	earlier := env.EarlierProgram(t)
 	var rows []string
 	for _, layout := range []struct {
 		name    string
@@ -99,35 +98,6 @@ func TestUpgrade(t *testing.T) {
 	if err := writeUpgrades(report, rows); err != nil {
 		t.Error(err)
 	}
-}
-
-// earlierProgram builds the version of PNYX_TEST_UPGRADE_FROM, unless that is the path of a
-// program. It skips the test in a clone that does not have the version.
-func earlierProgram(t *testing.T) string {
-	t.Helper()
-	ref := os.Getenv("PNYX_TEST_UPGRADE_FROM")
-	if filepath.IsAbs(ref) {
-		return ref
-	}
-	dir := t.TempDir()
-	path := filepath.Join(dir, "pnyx")
-	for _, step := range []struct{ what, command string }{
-		{"find", `git -C "$ROOT" rev-parse -q --verify "$REF^{commit}"`},
-		{"read", `mkdir src && git -C "$ROOT" archive "$REF" | tar -x -C src`},
-		{"build", `cd src && CGO_ENABLED=0 go build -trimpath -o ../pnyx .`},
-	} {
-		command := exec.CommandContext(t.Context(), "sh", "-c", step.command)
-		command.Dir = dir
-		command.Env = append(os.Environ(), "ROOT="+env.Root(t), "REF="+ref)
-		out, err := command.CombinedOutput()
-		if err != nil && step.what == "find" {
-			t.Skipf("the history of this clone has no version %q: PNYX_TEST_UPGRADE_FROM names the earlier one", ref)
-		}
-		if err != nil {
-			t.Fatalf("%s version %s: %v\n%s", step.what, ref, err, out)
-		}
-	}
-	return path
 }
 
 // openUpgrade starts the earlier version with data that it imports itself, and the load.
