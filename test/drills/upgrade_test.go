@@ -106,8 +106,12 @@ func openUpgrade(t *testing.T, o deploymentOptions) *upgrade {
 	w := &dataset{data: filepath.Join(t.TempDir(), "none"), earlier: true}
 	u := &upgrade{deployment: newDeployment(t, w, o), earlier: o.program, later: env.Binary(t)}
 	u.first = !strings.Contains(u.must("--help"), "\n  backup ")
-	u.importFiles(env.GeneratedDataSet(t, "--now", "2026-06-01T00:00:00Z", "--daos", "6", "--proposals", "60",
-		"--ballots", "4000", "--largest", "1500"))
+	generated := filepath.Join(t.TempDir(), "generated") // by the version that reads it
+	if out, status := env.RunProgram(t, u.earlier, nil, "generate", "--now", "2026-06-01T00:00:00Z", "--daos", "6", "--proposals", "60",
+		"--ballots", "4000", "--largest", "1500", generated); status != 0 {
+		t.Fatalf("generate: %d %s", status, out)
+	}
+	u.importFiles(generated)
 	u.importLines(pollLines...)
 	_, w.token = u.issue()
 	u.open()
