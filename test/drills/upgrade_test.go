@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -288,7 +289,7 @@ func (u *upgrade) page(path string) (rows []json.RawMessage, next string) {
 func (u *upgrade) endWalks(walks []begunList) {
 	u.tb.Helper()
 	for _, w := range walks {
-		_, next := u.page(w.path)
+		first, next := u.page(w.path)
 		want, _ := u.page(w.path + "&cursor=" + url.QueryEscape(next))
 		if u.first {
 			if r := ask(u.front+w.path+"&cursor="+url.QueryEscape(w.next), u.dataset.headers()); r.status != http.StatusBadRequest {
@@ -298,6 +299,11 @@ func (u *upgrade) endWalks(walks []begunList) {
 			continue
 		}
 		got, _ := u.page(w.path + "&cursor=" + url.QueryEscape(w.next))
+		// Where this version hides a row, its first page has one more of those that follow.
+		got = slices.DeleteFunc(got, func(row json.RawMessage) bool {
+			return slices.ContainsFunc(first, func(shown json.RawMessage) bool { return env.SameJSON(shown, row) })
+		})
+		want = want[:min(len(want), len(got))]
 		if diff := env.DiffJSON(want, got); diff != "" {
 			u.tb.Errorf("GET %s, after the first %d rows (-as it is, +after the cursor of another version):\n%s", w.path, w.rows, diff)
 		}
@@ -325,8 +331,19 @@ func (u *upgrade) finish() {
 		}
 		return nil
 	})
-	u.rows = append(u.rows, fmt.Sprintf("%d answers charged, %d payments, %d lists read on in another version, %d begun again | | | | | |",
-		u.used(), u.payer.bought, u.walks.wentOn, u.walks.begunAgain))
+	u.rows = append(u.rows, fmt.Sprintf("%d answers charged, %d payments, %d lists read on in another version, %d begun again, %d answers of this version differ on purpose | | | | | |",
+		u.used(), u.payer.bought, u.walks.wentOn, u.walks.begunAgain, u.differing()))
+}
+
+// differing counts the questions that this version answers otherwise than the earlier one.
+func (u *upgrade) differing() (count int) {
+	w := u.dataset
+	for _, q := range slices.Concat(w.free, w.paid, w.cold) {
+		if q.later.data != nil {
+			count++
+		}
+	}
+	return count
 }
 
 // writeUpgrades writes the report.
@@ -336,8 +353,8 @@ func writeUpgrades(path string, rows []string) error {
 
 ` + "`make test-upgrade`" + ` runs version %s, this version, the earlier one again and this one again on the same data, as
 [production.md](../../docs/production.md#upgrade) describes: one worker first, then the API nodes one after the other behind nginx, then the other
-worker. Meanwhile %d requests a second are compared with the answers of the earlier version, to which this one may only add; a ballot is
-imported every second, votes end by the clock, and a payment is made every %s. At the end of each step every node has to show what
+worker. Meanwhile %d requests a second are compared with the answers of the earlier version, to which this one may only add, or give one
+other answer throughout where its rules are others; a ballot is imported every second, votes end by the clock, and a payment is made every %s. At the end of each step every node has to show what
 was imported and what has ended. All answers are charged once, and every payment is answered and in the ledger.
 
 *Wrong*, *refused* and *unanswered* are as in [drills.md](drills.md): a DAO whose ballots change while a new Redis format is published for
