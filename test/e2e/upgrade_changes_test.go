@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -16,11 +15,10 @@ import (
 // TestUpgradeTellsWhatChanged imports real data with the version of PNYX_TEST_UPGRADE_FROM, and
 // upgrades: each answer that differs then is in the log of changes, and no webhook tells of the past.
 func TestUpgradeTellsWhatChanged(t *testing.T) {
-	data := os.Getenv("PNYX_TEST_REAL_DATA")
-	if os.Getenv("PNYX_TEST_UPGRADE_FROM") == "" || data == "" {
-		t.Skip("PNYX_TEST_UPGRADE_FROM and PNYX_TEST_REAL_DATA are not set: run make test-upgrade")
+	if os.Getenv("PNYX_TEST_UPGRADE_FROM") == "" {
+		t.Skip("PNYX_TEST_UPGRADE_FROM is not set: run make test-upgrade")
 	}
-	earlier, dir, mail := env.EarlierProgram(t), t.TempDir(), newMailbox(t)
+	data, earlier, dir, mail := env.RealData(t), env.EarlierProgram(t), t.TempDir(), newMailbox(t)
 	environ := []string{"REDIS_URL=" + env.Redis(t).URL, "PNYX_FREE_RATE=0", "PNYX_WEBHOOK_RECEIVERS=private"}
 	i := &instance{env.StartProgram(t, earlier, dir, environ, "serve")}
 	run := func(args ...string) string {
@@ -36,9 +34,7 @@ func TestUpgradeTellsWhatChanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	run("webhook", "add", "--token-id", issued.ID, "--url", mail.url, "--types", "*")
-	for _, name := range []string{"daos.ndjson", "snapshot", "tally", "discourse"} {
-		run("import", filepath.Join(data, name))
-	}
+	run("import", data)
 	i.AwaitPublished()
 	i.AwaitFeed()
 	before := i.answersByKey(nil)
