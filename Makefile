@@ -195,8 +195,8 @@ npm: api/doc/npm/node_modules/.package-lock.json mcp/e2e/node_modules/.package-l
 	  cd $* && timeout 300 npm ci --no-progress --loglevel=error || echo "npm ci: tests with packages of $* are skipped"
 
 .PHONY: k8s-check
-k8s-check: ## Build the manifests, and hold them against Kubernetes' types, rules and each other
-	@cd k8s/check && $(GO) test .
+k8s-check: ## Build manifests and chart, and hold them against Kubernetes' types, rules and each other
+	@cd k8s/check && $(GO) test ./...
 
 .PHONY: openapi-lint
 openapi-lint: npm ## Lint the OpenAPI document, and make a client of it
@@ -258,6 +258,7 @@ docs: build ## Renew the generated parts of the documents
 	@$(BIN) openapi --docs docs
 	@[ ! -f observe/rules.yml ] || { printf '%s\n' '# Made of observe/rules.yml by make docs.' 'apiVersion: monitoring.coreos.com/v1' \
 	  'kind: PrometheusRule' 'metadata:' '  name: pnyx' 'spec:'; sed 's/^./  &/' observe/rules.yml; } > k8s/components/monitoring/rules.yaml
+	@cd k8s/check && $(GO) test -count=1 ./chart -update >/dev/null
 
 .PHONY: pictures
 pictures: engine browser ## Renew the pictures of /explore in docs/pictures

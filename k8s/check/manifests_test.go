@@ -28,6 +28,8 @@ import (
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
+
+	"pnyx/k8s/check/chart"
 )
 
 // overlays are what people apply.
@@ -45,30 +47,10 @@ func build(t *testing.T, overlay string) resmap.ResMap {
 	return built
 }
 
-// edited is kustomize's output for production with an edited kustomization.yaml: pairs of a text
-// that must be there and its replacement.
+// edited is kustomize's output for production with an edited kustomization.yaml.
 func edited(t *testing.T, pairs ...string) resmap.ResMap {
 	t.Helper()
-	disk, memory := filesys.MakeFsOnDisk(), filesys.MakeFsInMemory()
-	err := disk.Walk("..", func(path string, info os.FileInfo, err error) error {
-		if err != nil || info.IsDir() || filepath.Ext(path) != ".yaml" {
-			return err
-		}
-		text, err := disk.ReadFile(path)
-		if path == "../overlays/production/kustomization.yaml" {
-			for i := 0; i < len(pairs); i += 2 {
-				if !bytes.Contains(text, []byte(pairs[i])) {
-					t.Fatalf("%s has no %q", path, pairs[i])
-				}
-				text = bytes.ReplaceAll(text, []byte(pairs[i]), []byte(pairs[i+1]))
-			}
-		}
-		return errors.Join(err, memory.WriteFile(strings.TrimPrefix(path, "../"), text))
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(memory, "overlays/production")
+	built, err := chart.Production("..", pairs...)
 	if err != nil {
 		t.Fatal(err)
 	}
