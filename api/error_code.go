@@ -98,9 +98,9 @@ func Codes() []CodeInfo {
 		},
 		{
 			Code: CodeExportGone, Status: http.StatusGone,
-			Description: "The ballots that the revision names cannot be read any more: the ballots changed, or the proposal was withdrawn.",
-			Fix:         "Begin again at details.manifest, and drop the parts of the earlier revision.",
-			Example:     exportGone("p1_f_XfJz_6yGy1gCgoSU2qbg"),
+			Description: "The rows that the part's address names cannot be read any more: they changed, or were withdrawn.",
+			Fix:         "Begin again at details.manifest. Of a DAO, parts with digests that you have need not be read again; of ballots, drop the parts of the earlier revision.",
+			Example:     exportGone(exportPath("p1_f_XfJz_6yGy1gCgoSU2qbg")),
 		},
 		{
 			Code: CodeCursorExpired, Status: http.StatusGone,
