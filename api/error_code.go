@@ -104,8 +104,8 @@ func Codes() []CodeInfo {
 		},
 		{
 			Code: CodeCursorExpired, Status: http.StatusGone,
-			Description: "Rows after the cursor, or after the time in from, are older than seven days or half a million rows, or the service was restored from a backup.",
-			Fix:         "Take a cursor without from, read again what you keep a copy of, and go on with that cursor.",
+			Description: "What comes after the cursor, the time in from or the revision in since is older than seven days or half a million rows, or the service was restored from a backup.",
+			Fix:         "Take a cursor without from, read again what you keep a copy of, and go on with that cursor; or export without since.",
 			Example:     cursorExpired(governance.TimestampOf(now)),
 		},
 		{
