@@ -133,6 +133,7 @@ FROM = $(or $(shell git describe --tags --abbrev=0 HEAD^ 2>/dev/null),ca11a6f)
 test-upgrade: engine redis nginx ## Upgrade from FROM (the last tag), roll back and upgrade again under load, and renew test/results/upgrades.md (ten minutes)
 	@PNYX_TEST_BINARY=$(CURDIR)/$(BIN) PNYX_TEST_UPGRADE=$(CURDIR)/test/results/upgrades.md PNYX_TEST_UPGRADE_FROM=$(FROM) \
 	  $(GO) test -count=1 -v -timeout 1h -run TestUpgrade ./test/drills
+	@PNYX_TEST_BINARY=$(CURDIR)/$(BIN) PNYX_TEST_UPGRADE_FROM=$(FROM) $(GO) test -count=1 -v -timeout 1h -run TestUpgradeTellsWhatChanged ./test/e2e
 
 .PHONY: soak
 soak: engine redis nginx ## Run everything for an hour while parts break, fail on growth, and renew test/results/soak.md (SOAK=5m, BALLOTS=30000, SEED=…)

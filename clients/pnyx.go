@@ -1688,13 +1688,27 @@ type DossierBallot struct {
 
 // DossierParticipation is dossierParticipation compares the turnout with other votes of the DAO.
 type DossierParticipation struct {
-	Voters        *Decimal `json:"voters"`        // voters is the number of ballots that count, votingPower their sum; null while vote data is not ready.
-	VotingPower   *Decimal `json:"votingPower"`   // voters is the number of ballots that count, votingPower their sum; null while vote data is not ready.
-	SupplyPercent *Decimal `json:"supplyPercent"` // The share of the supply at the snapshot.
-	Compared      int      `json:"compared"`      // compared is the number of the DAO's last ended proposals, at most 50, that ended before this one, or before now; medianVoters is the median of their voters, and rank the place among them and this one, from 1 for the most voters.
-	MedianVoters  *Decimal `json:"medianVoters"`  // compared is the number of the DAO's last ended proposals, at most 50, that ended before this one, or before now; medianVoters is the median of their voters, and rank the place among them and this one, from 1 for the most voters.
-	Rank          *int     `json:"rank"`          // compared is the number of the DAO's last ended proposals, at most 50, that ended before this one, or before now; medianVoters is the median of their voters, and rank the place among them and this one, from 1 for the most voters.
-	NewVoters     *Decimal `json:"newVoters"`     // NewVoters have no ballot on a proposal of the DAO that ended before this one began.
+	Voters        *Decimal          `json:"voters"`        // voters is the number of ballots that count, votingPower their sum; null while vote data is not ready.
+	VotingPower   *Decimal          `json:"votingPower"`   // voters is the number of ballots that count, votingPower their sum; null while vote data is not ready.
+	SupplyPercent *Decimal          `json:"supplyPercent"` // The share of the supply at the snapshot that voted; null where it is not stored.
+	Delegated     *DossierDelegated `json:"delegated"`     // The power of the token's delegates at the snapshot; null unless every statement of the token is stored, and ballots have the power that it states.
+	Compared      int               `json:"compared"`      // compared is the number of the DAO's last ended proposals, at most 50, that ended before this one, or before now; medianVoters is the median of their voters, and rank the place among them and this one, from 1 for the most voters.
+	MedianVoters  *Decimal          `json:"medianVoters"`  // compared is the number of the DAO's last ended proposals, at most 50, that ended before this one, or before now; medianVoters is the median of their voters, and rank the place among them and this one, from 1 for the most voters.
+	Rank          *int              `json:"rank"`          // compared is the number of the DAO's last ended proposals, at most 50, that ended before this one, or before now; medianVoters is the median of their voters, and rank the place among them and this one, from 1 for the most voters.
+	NewVoters     *Decimal          `json:"newVoters"`     // NewVoters have no ballot on a proposal of the DAO that ended before this one began.
+}
+
+// DossierDelegated is the power of the delegates of a token at the snapshot of a vote, the start of
+// voting.
+type DossierDelegated struct {
+	Token           string   `json:"token"`           // token is eip155:<chain>:<address>, supply its supply; null if not stored.
+	Supply          *Decimal `json:"supply"`          // token is eip155:<chain>:<address>, supply its supply; null if not stored.
+	VotingPower     Decimal  `json:"votingPower"`     // The power of all delegates.
+	SilentDelegates Decimal  `json:"silentDelegates"` // Delegates with power at the snapshot and no ballot.
+	SilentPower     Decimal  `json:"silentPower"`     // Their power, and its share of all delegated power.
+	SilentPercent   *Decimal `json:"silentPercent"`   // Their power, and its share of all delegated power.
+	GainedPower     Decimal  `json:"gainedPower"`     // gainedPower and lostPower are the sums of what delegates gained and lost between the proposal and its snapshot.
+	LostPower       Decimal  `json:"lostPower"`       // gainedPower and lostPower are the sums of what delegates gained and lost between the proposal and its snapshot.
 }
 
 // DossierConcentration is how the power of ballots was distributed.

@@ -1914,7 +1914,11 @@ class DossierParticipation(TypedDict):
     not ready.
     """
     supplyPercent: Decimal | None
-    """The share of the supply at the snapshot."""
+    """The share of the supply at the snapshot that voted; null where it is not stored."""
+    delegated: DossierDelegated | None
+    """The power of the token's delegates at the snapshot; null unless every statement of the token
+    is stored, and ballots have the power that it states.
+    """
     compared: int
     """compared is the number of the DAO's last ended proposals, at most 50, that ended before this
     one, or before now; medianVoters is the median of their voters, and rank the place among them
@@ -1932,6 +1936,31 @@ class DossierParticipation(TypedDict):
     """
     newVoters: Decimal | None
     """NewVoters have no ballot on a proposal of the DAO that ended before this one began."""
+
+
+class DossierDelegated(TypedDict):
+    """The power of the delegates of a token at the snapshot of a vote, the start of voting."""
+
+    token: str
+    """token is eip155:<chain>:<address>, supply its supply; null if not stored."""
+    supply: Decimal | None
+    """token is eip155:<chain>:<address>, supply its supply; null if not stored."""
+    votingPower: Decimal
+    """The power of all delegates."""
+    silentDelegates: Decimal
+    """Delegates with power at the snapshot and no ballot."""
+    silentPower: Decimal
+    """Their power, and its share of all delegated power."""
+    silentPercent: Decimal | None
+    """Their power, and its share of all delegated power."""
+    gainedPower: Decimal
+    """gainedPower and lostPower are the sums of what delegates gained and lost between the proposal
+    and its snapshot.
+    """
+    lostPower: Decimal
+    """gainedPower and lostPower are the sums of what delegates gained and lost between the proposal
+    and its snapshot.
+    """
 
 
 class DossierConcentration(TypedDict):

@@ -1879,8 +1879,13 @@ export interface DossierParticipation {
    * ready.
    */
   votingPower: Decimal | null;
-  /** The share of the supply at the snapshot. */
+  /** The share of the supply at the snapshot that voted; null where it is not stored. */
   supplyPercent: Decimal | null;
+  /**
+   * The power of the token's delegates at the snapshot; null unless every statement of the token is
+   * stored, and ballots have the power that it states.
+   */
+  delegated: DossierDelegated | null;
   /**
    * compared is the number of the DAO's last ended proposals, at most 50, that ended before this
    * one, or before now; medianVoters is the median of their voters, and rank the place among them
@@ -1901,6 +1906,32 @@ export interface DossierParticipation {
   rank: number | null;
   /** NewVoters have no ballot on a proposal of the DAO that ended before this one began. */
   newVoters: Decimal | null;
+}
+
+/** The power of the delegates of a token at the snapshot of a vote, the start of voting. */
+export interface DossierDelegated {
+  /** token is eip155:<chain>:<address>, supply its supply; null if not stored. */
+  token: string;
+  /** token is eip155:<chain>:<address>, supply its supply; null if not stored. */
+  supply: Decimal | null;
+  /** The power of all delegates. */
+  votingPower: Decimal;
+  /** Delegates with power at the snapshot and no ballot. */
+  silentDelegates: Decimal;
+  /** Their power, and its share of all delegated power. */
+  silentPower: Decimal;
+  /** Their power, and its share of all delegated power. */
+  silentPercent: Decimal | null;
+  /**
+   * gainedPower and lostPower are the sums of what delegates gained and lost between the proposal
+   * and its snapshot.
+   */
+  gainedPower: Decimal;
+  /**
+   * gainedPower and lostPower are the sums of what delegates gained and lost between the proposal
+   * and its snapshot.
+   */
+  lostPower: Decimal;
 }
 
 /** How the power of ballots was distributed. */

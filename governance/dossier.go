@@ -114,8 +114,11 @@ type DossierParticipation struct {
 	// Voters is the number of ballots that count, VotingPower their sum; null while vote data is not ready.
 	Voters      *Decimal `json:"voters"`
 	VotingPower *Decimal `json:"votingPower"`
-	// SupplyPercent is the share of the supply at the snapshot.
+	// SupplyPercent is the share of the supply at the snapshot that voted; null where it is not stored.
 	SupplyPercent *Decimal `json:"supplyPercent"`
+	// Delegated is the power of the token's delegates at the snapshot; null unless every statement of the token is
+	// stored, and ballots have the power that it states.
+	Delegated *DossierDelegated `json:"delegated"`
 	// Compared is the number of the DAO's last ended proposals, at most 50, that ended before this
 	// one, or before now; MedianVoters is the median of their voters, and Rank the place among
 	// them and this one, from 1 for the most voters.
@@ -124,6 +127,22 @@ type DossierParticipation struct {
 	Rank         *int     `json:"rank"`
 	// NewVoters have no ballot on a proposal of the DAO that ended before this one began.
 	NewVoters *Decimal `json:"newVoters"`
+}
+
+// DossierDelegated is the power of the delegates of a token at the snapshot of a vote, the start of voting.
+type DossierDelegated struct {
+	// Token is eip155:<chain>:<address>, Supply its supply; null if not stored.
+	Token  string   `json:"token"`
+	Supply *Decimal `json:"supply"`
+	// VotingPower is the power of all delegates. SilentDelegates have some and no ballot: SilentPower, which is
+	// SilentPercent of it.
+	VotingPower     Decimal  `json:"votingPower"`
+	SilentDelegates Decimal  `json:"silentDelegates"`
+	SilentPower     Decimal  `json:"silentPower"`
+	SilentPercent   *Decimal `json:"silentPercent"`
+	// GainedPower and LostPower are the sums of what delegates gained and lost between the proposal and its snapshot.
+	GainedPower Decimal `json:"gainedPower"`
+	LostPower   Decimal `json:"lostPower"`
 }
 
 // DossierConcentration is how the power of ballots was distributed.

@@ -341,3 +341,55 @@ func TestAnalystsReadDelegations(t *testing.T) {
 		t.Errorf("views (-want +got):\n%s", diff)
 	}
 }
+
+// The delegated power at a snapshot equals a plain count, on random statements and ballots.
+func TestDelegatedAt(t *testing.T) {
+	t.Parallel()
+	env.SkipShort(t, "an engine")
+	const created, snapshot = 20_000, 30_000
+	for seed := range uint64(4) {
+		rng := rand.New(rand.NewPCG(seed, 48))
+		latest, before := map[string]*record.DelegatePower{}, map[string]*record.DelegatePower{}
+		records := []record.Record{&record.TokenSupply{Placed: record.Placed{Scope: tokenA, Block: 3, At: new(governance.Timestamp(3000))}, Supply: decimal.NewFromInt(900)}}
+		for i := range 200 {
+			block := 1 + rng.IntN(40)
+			r := &record.DelegatePower{
+				Placed: record.Placed{
+					Scope: []string{tokenA, tokenB}[rng.IntN(2)], Block: uint64(block), LogIndex: uint32(i), At: new(governance.Timestamp(block * 1000)),
+					BlockHash: fmt.Sprintf("0x%064x", i), Withdrawn: rng.IntN(5) == 0,
+				},
+				Delegate: fmt.Sprintf("0x%02d", rng.IntN(20)), Power: decimal.New(int64(rng.IntN(50)), -1),
+			}
+			records = append(records, r)
+			for limit, into := range map[governance.Timestamp]map[string]*record.DelegatePower{created: before, snapshot: latest} {
+				if of := into[r.Delegate]; r.Scope == tokenA && !r.Withdrawn && *r.At <= limit && (of == nil || r.Block >= of.Block) {
+					into[r.Delegate] = r
+				}
+			}
+		}
+		want := warehouse.DelegatedPower{Supply: new(decimal.NewFromInt(900))}
+		for delegate, r := range latest {
+			earlier := decimal.Zero
+			if of := before[delegate]; of != nil {
+				earlier = of.Power
+			}
+			want.Power = want.Power.Add(r.Power)
+			want.Gained = want.Gained.Add(decimal.Max(r.Power.Sub(earlier), decimal.Zero))
+			want.Lost = want.Lost.Add(decimal.Max(earlier.Sub(r.Power), decimal.Zero))
+			cast := rng.IntN(3)
+			if cast == 0 {
+				want.SilentPower = want.SilentPower.Add(r.Power)
+				want.Silent += uint64(r.Power.Sign())
+				continue
+			}
+			want.Differing += uint64(cast - 1)
+			records = append(records, ballot("p", delegate, delegate, "1", r.Power.Add(decimal.NewFromInt(int64(cast-1))).String(), new(governance.Timestamp(31_000))))
+		}
+		w := open(t)
+		appendAll(t, w, records...)
+		got, err := warehouse.DelegatedAt(t.Context(), w, tokenA, ref("p").Hash(), created, snapshot)
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("seed %d: %v (-want +got):\n%s", seed, err, diff)
+		}
+	}
+}

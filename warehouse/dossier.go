@@ -144,3 +144,31 @@ func (w *Warehouse) Discussions(ctx context.Context, of []record.RefHash) ([]Dis
 	rows, err := w.queryRefs(ctx, sqlText("dossier_discussions"), of)
 	return selectRows[Discussion](rows, err, "read the discussions beside a dossier")
 }
+
+// DelegatedPower is the power that the delegates of a token had at the snapshot of a vote.
+type DelegatedPower struct {
+	// Power is the sum. Silent delegates with SilentPower cast no ballot that counts.
+	Power       decimal.Decimal
+	Silent      uint64
+	SilentPower decimal.Decimal
+	// Gained and Lost are the sums of what delegates had more and less than when the proposal was created.
+	Gained, Lost decimal.Decimal
+	// Differing is the number of voters whose ballots have another power than the token states, Undated that of
+	// statements without a time. The sums are not all of the token unless both are 0.
+	Differing, Undated uint64
+	// Supply is the token's; nil if none is stored of a time before.
+	Supply *decimal.Decimal
+}
+
+// DelegatedAt returns the power of a token's delegates at the snapshot of a vote.
+func DelegatedAt(
+	ctx context.Context, w *Warehouse, token string, ref record.RefHash, created, snapshot governance.Timestamp,
+) (of DelegatedPower, err error) {
+	rows, err := w.queryRefs(ctx, sqlText("dossier_delegated"), []record.RefHash{ref}, clickhouse.Named("token", token),
+		clickhouse.Named("created", int64(created)), clickhouse.Named("snapshot", int64(snapshot)))
+	found, err := selectRows[DelegatedPower](rows, err, "read the delegated power of a dossier")
+	if len(found) > 0 {
+		of = found[0]
+	}
+	return of, err
+}

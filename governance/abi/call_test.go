@@ -155,6 +155,16 @@ func TestDecodes(t *testing.T) {
 	}
 }
 
+// Functions that send native money name no token.
+func TestNativePayments(t *testing.T) {
+	for _, function := range []string{"transferNative(address,uint256)", "sendETH(address,uint256)", "withdrawEther(address,uint256)"} {
+		d := Decode(Call{Target: alice, Value: "0", Data: call(t, function, of(bob, "7")...)})
+		if got, want := d.Payments(), (Payment{Amount: "7", To: bob}); len(got) != 1 || got[0] != want {
+			t.Errorf("%s pays %+v, want %+v", function, got, want)
+		}
+	}
+}
+
 // outline is a line a call.
 func outline(d *Decoded, indent string) []string {
 	line := indent + d.Chain + " " + string(d.Operation) + " " + string(d.Kind) + " " + d.Function

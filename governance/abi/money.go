@@ -71,8 +71,10 @@ func (d *Decoded) Payments() (payments []Payment) {
 // send native money have neither.
 func (d *Decoded) token() string {
 	name, _, _ := strings.Cut(d.Function, "(")
-	if strings.HasSuffix(strings.ToLower(name), "eth") || strings.HasSuffix(name, "Ether") {
-		return ""
+	for _, native := range []string{"eth", "ether", "native", "bnb"} {
+		if strings.HasSuffix(strings.ToLower(name), native) {
+			return ""
+		}
 	}
 	if token := d.Argument("token", "asset", "l1Token", "localToken"); token != "" {
 		return token

@@ -42,6 +42,8 @@ type Facts struct {
 	Strongest []warehouse.StrongVoter
 	// NewVoters have never voted in the DAO before.
 	NewVoters uint64
+	// Delegated is the power of the token's delegates at the snapshot; nil while there is none, or no token is known.
+	Delegated *warehouse.DelegatedPower
 	// Topics are the linked topics.
 	Topics []warehouse.Topic
 	// Actions are those that are kept.
@@ -108,6 +110,11 @@ func Before(known []warehouse.KnownProposal, daoID string, start *governance.Tim
 		}
 	}
 	return refs
+}
+
+// HasSnapshot reports whether the token that votes is known, and the power that counts was taken.
+func (f *Facts) HasSnapshot() bool {
+	return f.Proposal.VotingToken != "" && f.Detail.StartAt != nil && *f.Detail.StartAt <= f.AsOf && !f.Proposal.StartDayOnly
 }
 
 // compared returns the DAO's last proposals that ended before the windows end, without the proposal itself.
@@ -247,6 +254,9 @@ func (c *composer) addSources() {
 	}
 	add(refProposal, "proposal", address, &c.Proposal.ObservedAt, c.Proposal.Proposal)
 	add(refVotes, "route", "/v2/proposals/"+key+"/votes", nil, nil)
+	if c.Delegated != nil {
+		add("token", "contract", c.Proposal.VotingToken, nil, c.Delegated)
+	}
 	if len(c.Actions) > 0 {
 		add(refActions, "proposal", address+"#actions", &c.Proposal.ObservedAt, c.Actions)
 		for i, hash := 0, ""; i < len(c.Actions); i++ {

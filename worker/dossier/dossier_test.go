@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
@@ -448,5 +449,40 @@ func TestSummaries(t *testing.T) {
 				t.Errorf("got  %s\nwant %s", d.Summary, test.want)
 			}
 		})
+	}
+}
+
+// delegated adds a token of which 400 are delegated, 300 to delegates who did not vote.
+func delegated(f dossier.Facts) dossier.Facts {
+	f.Proposal.VotingToken = "eip155:1:" + stranger
+	f.Delegated = &warehouse.DelegatedPower{
+		Power: decimal.NewFromInt(400), Silent: 2, SilentPower: decimal.NewFromInt(300), Gained: decimal.NewFromInt(7), Lost: decimal.NewFromInt(5),
+		Supply: new(decimal.NewFromInt(1000)),
+	}
+	return f
+}
+
+// What the token states is told only where ballots have the power that it states.
+func TestDelegatedPower(t *testing.T) {
+	t.Parallel()
+	f := delegated(facts("Shall the harbor have a flag?"))
+	d, sources := compose(t, f)
+	want := governance.DossierDelegated{
+		Token: f.Proposal.VotingToken, Supply: new(governance.Decimal("1000")), VotingPower: "400", SilentDelegates: "2", SilentPower: "300",
+		SilentPercent: new(governance.Decimal("75")), GainedPower: "7", LostPower: "5",
+	}
+	if diff := cmp.Diff(&want, d.Participation.Delegated); diff != "" || *d.Participation.SupplyPercent != "10" {
+		t.Errorf("share %s; (-want +got):\n%s", *d.Participation.SupplyPercent, diff)
+	}
+	if !slices.ContainsFunc(sources, func(s governance.DossierSource) bool {
+		return s.Kind == "contract" && s.Address == f.Proposal.VotingToken
+	}) {
+		t.Errorf("got sources %+v, want the token", sources)
+	}
+	f.Delegated.Differing = 1
+	d, _ = compose(t, f)
+	isNamed := func(u governance.DossierUnknown) bool { return u.What == "the delegated power at the snapshot" }
+	if d.Participation.Delegated != nil || !slices.ContainsFunc(d.Unknowns, isNamed) {
+		t.Errorf("got %+v, want an unknown where a ballot differs", d.Participation.Delegated)
 	}
 }

@@ -31,6 +31,7 @@ func examples(t *testing.T) map[string]example {
 	t.Helper()
 	const text = "We pay 25,000 USDC to " + recipient + " for the audit of the harbor."
 	payment := pay(t, recipient, 25_000_000_000)
+	transfer := delegated(facts(text, payment))
 	grant := call(t, governor, "grantRole(bytes32,address)", "0", stranger)
 	signalling := facts("Shall the harbor have a flag?")
 	ranked := facts("Rank the flags.")
@@ -45,7 +46,7 @@ func examples(t *testing.T) map[string]example {
 	undecodable := call(t, stranger, "nobodyKnows(uint256)", "7")
 	undecodable.Value = "3000000000000000000"
 	return map[string]example{
-		"transfer":     {facts(text, payment), nil},
+		"transfer":     {transfer, nil},
 		"hundredfold":  {facts(text, pay(t, recipient, 2_500_000_000_000), grant), []string{rules.RoleMoved, rules.AmountMagnitude}},
 		"upgrade":      {facts("We upgrade the vault.", call(t, stranger, "upgradeTo(address)", recipient)), []string{rules.Upgraded}},
 		"nested_batch": {facts(text, safe(t, batch(t, payment, batch(t, pay(t, recipient, 1), grant)))), []string{rules.RoleMoved, rules.AmountUnstated}},

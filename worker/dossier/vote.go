@@ -203,8 +203,7 @@ func (c *composer) participate() {
 	if c.Votes.Totals != nil {
 		p.Voters, p.VotingPower = c.Votes.Totals.UniqueVoters, decimalOf(powerOf(c.Votes.Totals.VotingPower))
 	}
-	c.unknown("state", "the supply of voting power at the snapshot", "the share of the supply that voted tells how representative the vote is",
-		"the token's contract at the block of the snapshot")
+	c.addDelegated()
 	var voters []decimal.Decimal
 	rank := 1
 	for _, k := range c.earlier {
@@ -224,6 +223,30 @@ func (c *composer) participate() {
 	if c.whole() && c.Detail.StartAt != nil {
 		count := governance.CountOf(c.NewVoters)
 		p.NewVoters = &count
+	}
+}
+
+// addDelegated fills in the share of the supply that voted, and the delegated power that did not.
+func (c *composer) addDelegated() {
+	p, of := &c.d.Participation, c.Delegated
+	if of == nil || of.Supply == nil {
+		c.unknown("state", "the supply of voting power at the snapshot", "the share of the supply that voted tells how representative the vote is",
+			"the token's contract at the block of the snapshot")
+	} else if p.VotingPower != nil {
+		p.SupplyPercent = percent(powerOf(*p.VotingPower), *of.Supply)
+	}
+	if of == nil || !of.Power.IsPositive() || of.Differing+of.Undated > 0 {
+		c.unknown("state", "the delegated power at the snapshot", "power that did not vote may vote against the next proposal",
+			"the token's contract at the block of the snapshot")
+		return
+	}
+	p.Delegated = &governance.DossierDelegated{
+		Token: c.Proposal.VotingToken, VotingPower: governance.DecimalOf(of.Power), SilentDelegates: governance.CountOf(of.Silent),
+		SilentPower: governance.DecimalOf(of.SilentPower), SilentPercent: percent(of.SilentPower, of.Power),
+		GainedPower: governance.DecimalOf(of.Gained), LostPower: governance.DecimalOf(of.Lost),
+	}
+	if of.Supply != nil {
+		p.Delegated.Supply = decimalOf(*of.Supply)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
+	"pnyx/warehouse"
 	"pnyx/warehouse/record"
 	"pnyx/worker/dossier"
 )
@@ -84,6 +85,13 @@ func (p *page) readFacts(ctx context.Context, f *dossier.Facts) (there bool, err
 		f.NewVoters, err = w.NewVoters(ctx, hash, dossier.Before(f.Known, f.Detail.Identity.DAOID, f.Detail.StartAt))
 		return err
 	})
+	if created := governance.FirstKnown(f.Proposal.CreatedAt, f.Proposal.StartAt); f.HasSnapshot() {
+		group.Go(func() error {
+			delegated, err := warehouse.DelegatedAt(ctx, w, f.Proposal.VotingToken, hash, *created, *f.Detail.StartAt)
+			f.Delegated = &delegated
+			return err
+		})
+	}
 	group.Go(func() (err error) {
 		f.Topics, err = w.TopicsOf(ctx, hash)
 		return err
