@@ -1629,22 +1629,25 @@ type Intelligence struct {
 // there; what cannot be computed is null, and named in Unknowns. Shares are percent with at most
 // four decimal places, rounded half to even.
 type Dossier struct {
-	Summary         string                `json:"summary"`         // Summary says in at most 400 characters what the proposal does, where it stands and by what margin.
-	Decision        DossierDecision       `json:"decision"`        // How the vote was decided.
-	Participation   DossierParticipation  `json:"participation"`   // Participation compares the turnout with other votes of the DAO.
-	Concentration   *DossierConcentration `json:"concentration"`   // How the power was distributed; null unless every ballot is stored.
-	Course          *DossierCourse        `json:"course"`          // How the vote went; null unless every ballot and its time is known.
-	Voters          DossierVoters         `json:"voters"`          // Who decided.
-	Proposer        *DossierProposer      `json:"proposer"`        // What is known of the author; null if upstream states none.
-	Process         DossierProcess        `json:"process"`         // How the proposal came about.
-	Actions         *[]DossierAction      `json:"actions"`         // The calls that the proposal executes; null if they are not known.
-	ActionsStated   *Decimal              `json:"actionsStated"`   // The number of calls that upstream states; null if it states nothing.
-	Effects         DossierEffects        `json:"effects"`         // The actions, the calls inside included.
-	Findings        []Finding             `json:"findings"`        // What should worry a reader, the severest first.
-	HighestSeverity *Severity             `json:"highestSeverity"` // That of the first finding that is not info; null without one. Unknown stands beside high.
-	FindingCounts   json.RawMessage       `json:"findingCounts"`   // The number of findings by severity.
-	Unknowns        []DossierUnknown      `json:"unknowns"`        // What could not be computed, and where a person can look.
-	Analyses        []DossierAnalysis     `json:"analyses"`        // Those that were imported, unchanged.
+	Summary           string                `json:"summary"`           // Summary says in at most 400 characters what the proposal does, where it stands and by what margin.
+	Decision          DossierDecision       `json:"decision"`          // How the vote was decided.
+	Participation     DossierParticipation  `json:"participation"`     // Participation compares the turnout with other votes of the DAO.
+	Concentration     *DossierConcentration `json:"concentration"`     // How the power was distributed; null unless every ballot is stored.
+	Course            *DossierCourse        `json:"course"`            // How the vote went; null unless every ballot and its time is known.
+	Voters            DossierVoters         `json:"voters"`            // Who decided.
+	Proposer          *DossierProposer      `json:"proposer"`          // What is known of the author; null if upstream states none.
+	Process           DossierProcess        `json:"process"`           // How the proposal came about.
+	Actions           *[]DossierAction      `json:"actions"`           // The calls that the proposal executes; null if they are not known.
+	ActionsStated     *Decimal              `json:"actionsStated"`     // The number of calls that upstream states; null if it states nothing.
+	Simulation        *DossierSimulation    `json:"simulation"`        // The latest simulation of the actions, while they could still be executed; null for none.
+	EarlierSimulation *DossierSimulation    `json:"earlierSimulation"` // The last one before with another result: what failed since may have changed in between.
+	Addresses         []DossierParty        `json:"addresses"`         // The addresses that are called, or get money or power, at most 100.
+	Effects           DossierEffects        `json:"effects"`           // The actions, the calls inside included.
+	Findings          []Finding             `json:"findings"`          // What should worry a reader, the severest first.
+	HighestSeverity   *Severity             `json:"highestSeverity"`   // That of the first finding that is not info; null without one. Unknown stands beside high.
+	FindingCounts     json.RawMessage       `json:"findingCounts"`     // The number of findings by severity.
+	Unknowns          []DossierUnknown      `json:"unknowns"`          // What could not be computed, and where a person can look.
+	Analyses          []DossierAnalysis     `json:"analyses"`          // Those that were imported, unchanged.
 }
 
 // DossierDecision is how a vote was decided.
@@ -1851,6 +1854,48 @@ type DossierInText struct {
 	Target    *bool `json:"target"`    // target, recipient and amount say whether each is stated.
 	Recipient *bool `json:"recipient"` // target, recipient and amount say whether each is stated.
 	Amount    *bool `json:"amount"`    // target, recipient and amount say whether each is stated.
+}
+
+// DossierSimulation is what executing the actions would have done, as a node says.
+type DossierSimulation struct {
+	Method    *string                `json:"method"`    // eth_simulateV1 for the calls in order in one block, eth_call for each alone; null if the node has neither.
+	Executor  string                 `json:"executor"`  // The address in whose name it is: the timelock, or the Governor.
+	Block     Decimal                `json:"block"`     // The block whose state it began with, and its time in at.
+	At        Timestamp              `json:"at"`        // The block whose state it began with, and its time in at.
+	Result    string                 `json:"result"`    // success, revert, unknown or unavailable. A later call that fails alone may only lack an earlier one: that is unknown.
+	Reason    *string                `json:"reason"`    // Why it is no success; null for success.
+	Calls     []DossierSimulatedCall `json:"calls"`     // The calls in the order of the actions; omitted is the number of those beyond 50.
+	Omitted   int                    `json:"omitted"`   // The calls in the order of the actions; omitted is the number of those beyond 50.
+	Transfers []DossierMovement      `json:"transfers"` // Movements of tokens and native money that eth_simulateV1 shows, at most 100.
+}
+
+// DossierSimulatedCall is what came of a simulated call.
+type DossierSimulatedCall struct {
+	Success bool     `json:"success"` // False for a call that failed; reason says why.
+	Reason  *string  `json:"reason"`  // False for a call that failed; reason says why.
+	GasUsed *Decimal `json:"gasUsed"` // The gas; null for eth_call.
+}
+
+// DossierMovement is a transfer that a simulation shows.
+type DossierMovement struct {
+	Token *string `json:"token"` // The token; null for the native one.
+	From  string  `json:"from"`  // Who sends and who receives.
+	To    string  `json:"to"`    // Who sends and who receives.
+	Units Decimal `json:"units"` // The amount in smallest units.
+}
+
+// DossierParty is an address that the actions involve.
+type DossierParty struct {
+	Chain          *string      `json:"chain"`          // Where it is; null if unknown.
+	Address        string       `json:"address"`        // The address in lower case; name is what the DAO's sources or tokens call it.
+	Name           *string      `json:"name"`           // The address in lower case; name is what the DAO's sources or tokens call it.
+	Contract       *bool        `json:"contract"`       // contract says whether it has code, proxy whether it is a proxy by EIP-1967; null where unknown.
+	Proxy          *bool        `json:"proxy"`          // contract says whether it has code, proxy whether it is a proxy by EIP-1967; null where unknown.
+	Implementation *string      `json:"implementation"` // The code that a proxy runs; null for none.
+	Block          *Decimal     `json:"block"`          // The block as of which a node said so; null if none was asked.
+	PaidBy         *ProposalKey `json:"paidBy"`         // The DAO's last executed proposal that paid it; null for none.
+	Proposals      Decimal      `json:"proposals"`      // The number of its own proposals in the DAO before this one.
+	Ballots        Decimal      `json:"ballots"`        // On how many of the DAO's votes that ended before this one was proposed it cast ballots.
 }
 
 // DossierEffects is dossierEffects sums up actions.

@@ -1816,6 +1816,12 @@ class Dossier(TypedDict):
     """The calls that the proposal executes; null if they are not known."""
     actionsStated: Decimal | None
     """The number of calls that upstream states; null if it states nothing."""
+    simulation: DossierSimulation | None
+    """The latest simulation of the actions, while they could still be executed; null for none."""
+    earlierSimulation: DossierSimulation | None
+    """The last one before with another result: what failed since may have changed in between."""
+    addresses: list[DossierParty]
+    """The addresses that are called, or get money or power, at most 100."""
     effects: DossierEffects
     """The actions, the calls inside included."""
     findings: list[Finding]
@@ -2243,6 +2249,89 @@ class DossierInText(TypedDict):
     """target, recipient and amount say whether each is stated."""
     amount: bool | None
     """target, recipient and amount say whether each is stated."""
+
+
+class DossierSimulation(TypedDict):
+    """What executing the actions would have done, as a node says."""
+
+    method: str | None
+    """eth_simulateV1 for the calls in order in one block, eth_call for each alone; null if the node
+    has neither.
+    """
+    executor: str
+    """The address in whose name it is: the timelock, or the Governor."""
+    block: Decimal
+    """The block whose state it began with, and its time in at."""
+    at: Timestamp
+    """The block whose state it began with, and its time in at."""
+    result: str
+    """success, revert, unknown or unavailable. A later call that fails alone may only lack an
+    earlier one: that is unknown.
+    """
+    reason: str | None
+    """Why it is no success; null for success."""
+    calls: list[DossierSimulatedCall]
+    """The calls in the order of the actions; omitted is the number of those beyond 50."""
+    omitted: int
+    """The calls in the order of the actions; omitted is the number of those beyond 50."""
+    transfers: list[DossierMovement]
+    """Movements of tokens and native money that eth_simulateV1 shows, at most 100."""
+
+
+class DossierSimulatedCall(TypedDict):
+    """What came of a simulated call."""
+
+    success: bool
+    """False for a call that failed; reason says why."""
+    reason: str | None
+    """False for a call that failed; reason says why."""
+    gasUsed: Decimal | None
+    """The gas; null for eth_call."""
+
+
+DossierMovement = TypedDict(
+    "DossierMovement",
+    {
+        # The token; null for the native one.
+        "token": "str | None",
+        # Who sends and who receives.
+        "from": "str",
+        # Who sends and who receives.
+        "to": "str",
+        # The amount in smallest units.
+        "units": "Decimal",
+    },
+)
+"""A transfer that a simulation shows."""
+
+
+class DossierParty(TypedDict):
+    """An address that the actions involve."""
+
+    chain: str | None
+    """Where it is; null if unknown."""
+    address: str
+    """The address in lower case; name is what the DAO's sources or tokens call it."""
+    name: str | None
+    """The address in lower case; name is what the DAO's sources or tokens call it."""
+    contract: bool | None
+    """contract says whether it has code, proxy whether it is a proxy by EIP-1967; null where
+    unknown.
+    """
+    proxy: bool | None
+    """contract says whether it has code, proxy whether it is a proxy by EIP-1967; null where
+    unknown.
+    """
+    implementation: str | None
+    """The code that a proxy runs; null for none."""
+    block: Decimal | None
+    """The block as of which a node said so; null if none was asked."""
+    paidBy: ProposalKey | None
+    """The DAO's last executed proposal that paid it; null for none."""
+    proposals: Decimal
+    """The number of its own proposals in the DAO before this one."""
+    ballots: Decimal
+    """On how many of the DAO's votes that ended before this one was proposed it cast ballots."""
 
 
 class DossierEffects(TypedDict):

@@ -1782,6 +1782,12 @@ export interface Dossier {
   actions: DossierAction[] | null;
   /** The number of calls that upstream states; null if it states nothing. */
   actionsStated: Decimal | null;
+  /** The latest simulation of the actions, while they could still be executed; null for none. */
+  simulation: DossierSimulation | null;
+  /** The last one before with another result: what failed since may have changed in between. */
+  earlierSimulation: DossierSimulation | null;
+  /** The addresses that are called, or get money or power, at most 100. */
+  addresses: DossierParty[];
   /** The actions, the calls inside included. */
   effects: DossierEffects;
   /** What should worry a reader, the severest first. */
@@ -2216,6 +2222,84 @@ export interface DossierInText {
   recipient: boolean | null;
   /** target, recipient and amount say whether each is stated. */
   amount: boolean | null;
+}
+
+/** What executing the actions would have done, as a node says. */
+export interface DossierSimulation {
+  /**
+   * eth_simulateV1 for the calls in order in one block, eth_call for each alone; null if the node
+   * has neither.
+   */
+  method: string | null;
+  /** The address in whose name it is: the timelock, or the Governor. */
+  executor: string;
+  /** The block whose state it began with, and its time in at. */
+  block: Decimal;
+  /** The block whose state it began with, and its time in at. */
+  at: Timestamp;
+  /**
+   * success, revert, unknown or unavailable. A later call that fails alone may only lack an earlier
+   * one: that is unknown.
+   */
+  result: string;
+  /** Why it is no success; null for success. */
+  reason: string | null;
+  /** The calls in the order of the actions; omitted is the number of those beyond 50. */
+  calls: DossierSimulatedCall[];
+  /** The calls in the order of the actions; omitted is the number of those beyond 50. */
+  omitted: number;
+  /** Movements of tokens and native money that eth_simulateV1 shows, at most 100. */
+  transfers: DossierMovement[];
+}
+
+/** What came of a simulated call. */
+export interface DossierSimulatedCall {
+  /** False for a call that failed; reason says why. */
+  success: boolean;
+  /** False for a call that failed; reason says why. */
+  reason: string | null;
+  /** The gas; null for eth_call. */
+  gasUsed: Decimal | null;
+}
+
+/** A transfer that a simulation shows. */
+export interface DossierMovement {
+  /** The token; null for the native one. */
+  token: string | null;
+  /** Who sends and who receives. */
+  from: string;
+  /** Who sends and who receives. */
+  to: string;
+  /** The amount in smallest units. */
+  units: Decimal;
+}
+
+/** An address that the actions involve. */
+export interface DossierParty {
+  /** Where it is; null if unknown. */
+  chain: string | null;
+  /** The address in lower case; name is what the DAO's sources or tokens call it. */
+  address: string;
+  /** The address in lower case; name is what the DAO's sources or tokens call it. */
+  name: string | null;
+  /**
+   * contract says whether it has code, proxy whether it is a proxy by EIP-1967; null where unknown.
+   */
+  contract: boolean | null;
+  /**
+   * contract says whether it has code, proxy whether it is a proxy by EIP-1967; null where unknown.
+   */
+  proxy: boolean | null;
+  /** The code that a proxy runs; null for none. */
+  implementation: string | null;
+  /** The block as of which a node said so; null if none was asked. */
+  block: Decimal | null;
+  /** The DAO's last executed proposal that paid it; null for none. */
+  paidBy: ProposalKey | null;
+  /** The number of its own proposals in the DAO before this one. */
+  proposals: Decimal;
+  /** On how many of the DAO's votes that ended before this one was proposed it cast ballots. */
+  ballots: Decimal;
 }
 
 /** DossierEffects sums up actions. */
