@@ -133,6 +133,7 @@ FROM = $(or $(shell git describe --tags --abbrev=0 HEAD^ 2>/dev/null),ca11a6f)
 test-upgrade: engine redis nginx ## Upgrade from FROM (the last tag), roll back and upgrade again under load, and renew test/results/upgrades.md (ten minutes)
 	@PNYX_TEST_BINARY=$(CURDIR)/$(BIN) PNYX_TEST_UPGRADE=$(CURDIR)/test/results/upgrades.md PNYX_TEST_UPGRADE_FROM=$(FROM) \
 	  $(GO) test -count=1 -v -timeout 1h -run TestUpgrade ./test/drills
+	@PNYX_TEST_BINARY=$(CURDIR)/$(BIN) PNYX_TEST_UPGRADE_FROM=$(FROM) $(GO) test -count=1 -v -timeout 1h -run TestUpgradeTellsWhatChanged ./test/e2e
 
 .PHONY: soak
 soak: engine redis nginx ## Run everything for an hour while parts break, fail on growth, and renew test/results/soak.md (SOAK=5m, BALLOTS=30000, SEED=…)
@@ -194,8 +195,8 @@ npm: api/doc/npm/node_modules/.package-lock.json mcp/e2e/node_modules/.package-l
 	  cd $* && timeout 300 npm ci --no-progress --loglevel=error || echo "npm ci: tests with packages of $* are skipped"
 
 .PHONY: k8s-check
-k8s-check: ## Build the manifests, and hold them against Kubernetes' types, rules and each other
-	@cd k8s/check && $(GO) test .
+k8s-check: ## Build manifests and chart, and hold them against Kubernetes' types, rules and each other
+	@cd k8s/check && $(GO) test ./...
 
 .PHONY: openapi-lint
 openapi-lint: npm ## Lint the OpenAPI document, and make a client of it
@@ -219,8 +220,10 @@ CYCLONEDX := $(shell $(GO) env GOPATH)/bin/cyclonedx-gomod
 .PHONY: release
 release: ## Build archives, checksums and SBOMs into dist, and images where Docker is at hand (PUBLISH=1 publishes a tag)
 	@[ -x $(GORELEASER) ] || { echo "building GoReleaser: the first time takes minutes"; GOFLAGS= $(GO) install github.com/goreleaser/goreleaser/v2@v2.15.1; }
-	@[ -x $(CYCLONEDX) ] || GOFLAGS= $(GO) install github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0
-	@PATH="$$($(GO) env GOPATH)/bin:$$PATH" $(GORELEASER) release --clean \
+	@[ -x $(CYCLONEDX) ] || GOFLAGS= $(GO) install github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0 || \
+	  echo "no cyclonedx-gomod: the SBOMs are skipped"
+	@PATH="$$($(GO) env GOPATH)/bin:$$PATH" VERSION=$(VERSION) COMMIT=$(COMMIT) $(GORELEASER) release --clean \
+	  $$([ -x $(CYCLONEDX) ] || echo --skip=sbom) \
 	  $(if $(PUBLISH),,$$(git describe --exact-match --tags >/dev/null 2>&1 && echo --skip=publish || echo --snapshot))
 	@if docker info >/dev/null 2>&1; then for target in "" edge; do \
 	  docker build $${target:+--target $$target} --build-arg VERSION=$(VERSION) --build-arg COMMIT=$(COMMIT) \
@@ -255,6 +258,7 @@ docs: build ## Renew the generated parts of the documents
 	@$(BIN) openapi --docs docs
 	@[ ! -f observe/rules.yml ] || { printf '%s\n' '# Made of observe/rules.yml by make docs.' 'apiVersion: monitoring.coreos.com/v1' \
 	  'kind: PrometheusRule' 'metadata:' '  name: pnyx' 'spec:'; sed 's/^./  &/' observe/rules.yml; } > k8s/components/monitoring/rules.yaml
+	@cd k8s/check && $(GO) test -count=1 ./chart -update >/dev/null
 
 .PHONY: pictures
 pictures: engine browser ## Renew the pictures of /explore in docs/pictures

@@ -11,7 +11,7 @@ import (
 func ballotRoutes() []Route {
 	return []Route{
 		handle(Route{
-			ID: "proposals.votes", Path: pathVotes, Tier: Plus,
+			ID: "proposals.votes", Path: governance.PathVotes, Tier: Plus,
 			Title:   "List a proposal's ballots",
 			Summary: "The ballots of one proposal: one a voter, the latest.",
 			Returns: []governance.Ballot{}, Fresh: publishedFreshness(),

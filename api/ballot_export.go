@@ -29,7 +29,7 @@ func exportRoutes() []Route {
 			Title: "Download a part of a ballot export",
 			Summary: "Up to 20,000 ballots, the highest power first, one a line as the list of ballots has it. " +
 				"A download that was interrupted continues with Range.",
-			Returns: governance.Ballot{}, Media: []string{MIMENDJSON, MIMECSV}, Fresh: partFreshness(),
+			Returns: governance.Ballot{}, Media: []string{MIMENDJSON, MIMECSV, MIMEParquet}, Fresh: partFreshness(),
 		}, handler[query.BallotPart]{
 			tags:   func(q query.BallotPart) []cache.Tag { return []cache.Tag{cache.ProposalTag(q.Proposal)} },
 			answer: (*API).ballotPart,
@@ -69,25 +69,29 @@ func exportPath(key governance.ProposalKey) string {
 
 // ballotPart answers GET /v2/proposals/:proposalKey/votes/export/:revision/:part.
 func (a *API) ballotPart(ctx context.Context, _ *request, q query.BallotPart) (answer, error) {
-	view, from, err := a.page(ctx, cache.NewPageRequest(q), exportGone(q.Proposal))
+	return a.exportFile(ctx, cache.NewPageRequest(q), q.Format, exportPath(q.Proposal))
+}
+
+// exportFile answers with a part of an export, whose manifest has a path.
+func (a *API) exportFile(ctx context.Context, page cache.PageRequest, format query.ExportFormat, manifest string) (answer, error) {
+	view, from, err := a.page(ctx, page, exportGone(manifest))
 	if err != nil {
 		return answer{}, err
 	}
-	f := &file{media: MIMENDJSON}
-	if q.Format == query.ExportCSV {
-		f.media = MIMECSV
-	}
+	f := &file{media: map[query.ExportFormat]string{
+		query.ExportNDJSON: MIMENDJSON, query.ExportCSV: MIMECSV, query.ExportParquet: MIMEParquet,
+	}[format]}
 	if err := view.Decode(&f.File); err != nil {
 		return answer{}, unavailable(err)
 	}
 	return answer{file: f, view: view, source: from}, nil
 }
 
-// exportGone is the error of a part whose ballots cannot be read any more.
-func exportGone(key governance.ProposalKey) *Error {
+// exportGone is the error of a part whose rows cannot be read any more.
+func exportGone(manifest string) *Error {
 	return &Error{
 		Status: http.StatusGone, Code: CodeExportGone,
-		Message: "this part of this revision is not available any more: begin again at the manifest",
-		Details: exportDetails{Manifest: exportPath(key)},
+		Message: "the rows of this part are not available any more: begin again at the manifest",
+		Details: exportDetails{Manifest: manifest},
 	}
 }

@@ -134,12 +134,12 @@ func subjectOf(parameter string) string {
 	return strings.TrimSuffix(parameter, "Key")
 }
 
-// cursorExpired is the error of a place in the changes after which rows are missing: they are
+// cursorExpired is the error of a place in the changes after which some are missing: they are
 // too old or too many, or the warehouse was restored from a backup. All rows since a time are kept.
 func cursorExpired(since governance.Timestamp) *Error {
 	return &Error{
 		Status: http.StatusGone, Code: CodeCursorExpired,
-		Message: "changes are kept since " + since.String() + " only: read everything again, then go on from a new cursor",
+		Message: "changes are kept since " + since.String() + " only: take a new cursor, or an export without since, and read everything again",
 		Details: expiryDetails{since},
 	}
 }

@@ -98,14 +98,14 @@ func Codes() []CodeInfo {
 		},
 		{
 			Code: CodeExportGone, Status: http.StatusGone,
-			Description: "The ballots that the revision names cannot be read any more: the ballots changed, or the proposal was withdrawn.",
-			Fix:         "Begin again at details.manifest, and drop the parts of the earlier revision.",
-			Example:     exportGone("p1_f_XfJz_6yGy1gCgoSU2qbg"),
+			Description: "The rows that the part's address names cannot be read any more: they changed, or were withdrawn.",
+			Fix:         "Begin again at details.manifest. Of a DAO, parts with digests that you have need not be read again; of ballots, drop the parts of the earlier revision.",
+			Example:     exportGone(exportPath("p1_f_XfJz_6yGy1gCgoSU2qbg")),
 		},
 		{
 			Code: CodeCursorExpired, Status: http.StatusGone,
-			Description: "Rows after the cursor, or after the time in from, are older than seven days or half a million rows, or the service was restored from a backup.",
-			Fix:         "Take a cursor without from, read again what you keep a copy of, and go on with that cursor.",
+			Description: "What comes after the cursor, the time in from or the revision in since is older than seven days or half a million rows, or the service was restored from a backup.",
+			Fix:         "Take a cursor without from, read again what you keep a copy of, and go on with that cursor; or export without since.",
 			Example:     cursorExpired(governance.TimestampOf(now)),
 		},
 		{

@@ -20,8 +20,9 @@ import (
 
 // Media types of files.
 const (
-	MIMENDJSON = "application/x-ndjson"
-	MIMECSV    = "text/csv; charset=utf-8; header=present"
+	MIMENDJSON  = "application/x-ndjson"
+	MIMECSV     = "text/csv; charset=utf-8; header=present"
+	MIMEParquet = "application/vnd.apache.parquet"
 )
 
 // HeaderReprDigest holds the SHA-256 of a file as it is sent as a whole (RFC 9530).

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"unicode/utf8"
 
 	"pnyx/cache"
@@ -12,14 +11,8 @@ import (
 	"pnyx/governance/query"
 )
 
-// Paths below a proposal, which its detail refers to.
-const (
-	pathProposal    = "/v2/proposals/:proposalKey"
-	pathVoteSummary = pathProposal + "/votes/summary"
-	pathVotes       = pathProposal + "/votes"
-	pathExport      = pathVotes + "/export"
-	pathEvidence    = pathProposal + "/evidence"
-)
+// pathExport is the path of the manifest of a proposal's ballots.
+const pathExport = governance.PathVotes + "/export"
 
 // errListUnpublished reports that the list was not published yet.
 var errListUnpublished = errors.New("the list of proposals is not published yet")
@@ -46,13 +39,13 @@ func proposalRoutes() []Route {
 			tags: pageTags[query.Resolve], check: checkResolve, answer: (*API).resolveProposal,
 		}),
 		handle(Route{
-			ID: "proposals.detail", Path: pathProposal, Tier: Plus,
+			ID: "proposals.detail", Path: governance.PathProposal, Tier: Plus,
 			Title:   "Get a proposal",
 			Summary: "One proposal with its full text.",
 			Returns: governance.ProposalDetail{}, Fresh: publishedFreshness(),
 		}, handler[proposalParams]{tags: proposalParams.tags, answer: (*API).proposalDetail}),
 		handle(Route{
-			ID: "proposals.vote-summary", Path: pathVoteSummary, Tier: Plus,
+			ID: "proposals.vote-summary", Path: governance.PathVoteSummary, Tier: Plus,
 			Title:   "Get a proposal's result",
 			Summary: "The result of one proposal's vote: totals, quorum and choices.",
 			Returns: governance.VoteSummary{}, Fresh: publishedFreshness(),
@@ -120,18 +113,11 @@ type proposalParams struct {
 
 func (p proposalParams) tags() []cache.Tag { return []cache.Tag{cache.ProposalTag(p.Key)} }
 
-// path fills the proposal's key into the path of a route.
-func (p proposalParams) path(route string) string {
-	return strings.Replace(route, ":proposalKey", string(p.Key), 1)
-}
-
 // proposalDetail answers GET /v2/proposals/:proposalKey.
 func (a *API) proposalDetail(ctx context.Context, _ *request, p proposalParams) (answer, error) {
 	var detail governance.ProposalDetail
 	view, err := a.view(ctx, cache.ProposalDetailKey(p.Key), &detail, notFound("proposalKey", string(p.Key)))
-	detail.Related = governance.RelatedEndpoints{
-		VoteSummary: p.path(pathVoteSummary), Votes: p.path(pathVotes), Evidence: p.path(pathEvidence),
-	}
+	detail.Related = governance.RelatedTo(p.Key)
 	return answer{data: detail, view: view, source: sourceRedis}, err
 }
 

@@ -57,6 +57,8 @@ type Route struct {
 	// Stream says that rows are only added to the list: a cursor is refused with 410 once rows
 	// after it are gone, and a request with Accept: text/event-stream gets those that come.
 	Stream bool
+	// Expires says that the changes since a revision are refused with 410 once some are gone.
+	Expires bool
 	// Returns is a value of the type of the member data.
 	Returns any
 	// Media lists the media types of a route that answers with a file, whose rows are of the
@@ -155,7 +157,7 @@ func (r *Route) Codes() []Code {
 	if r.Media != nil {
 		codes = append(codes, CodeExportGone)
 	}
-	if r.Stream {
+	if r.Stream || r.Expires {
 		codes = append(codes, CodeCursorExpired)
 	}
 	codes = append(codes, CodeRateLimited)
@@ -181,6 +183,7 @@ func Routes() []Route {
 		proposalRoutes(),
 		ballotRoutes(),
 		exportRoutes(),
+		daoExportRoutes(),
 		evidenceRoutes(),
 		topicRoutes(),
 		voterRoutes(),

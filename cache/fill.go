@@ -303,7 +303,7 @@ func queuePageOf(ctx context.Context, pipe redis.Pipeliner, f CompletedFill) (*r
 	switch {
 	case f.View.Absent:
 		ttl = absentTTL
-	case f.Page.Kind == query.KindBallotPart:
+	case f.Page.Kind == query.KindBallotPart, f.Page.Kind == query.KindDAOPart:
 		ttl = partTTL
 	}
 	// The text of the script, as Writer sends it.

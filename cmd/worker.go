@@ -53,6 +53,7 @@ func (n *node) startWorker(opened *warehouse.Warehouse, url string, fillsOnly bo
 			return err
 		}
 		options.PublishInterval, options.LeaseTTL, options.Purge = n.cfg.Worker.PublishInterval, n.cfg.Worker.LeaseTTL, purger
+		options.BackupScheduled = n.cfg.Backup.Scheduled == "on"
 		options.PrivateReceivers = n.cfg.Webhook.Receivers == config.PrivateReceivers
 	}
 	store, err := n.openStore(context.Background(), url, workerRedisTimeout)

@@ -10,6 +10,8 @@ type Backup struct {
 	Region string `env:"AWS_REGION" envDefault:"us-east-1" unit:"name" doc:"Region of the bucket for backups."`
 	// Endpoint is the address of a store other than Amazon's; empty for Amazon's.
 	Endpoint string `env:"AWS_ENDPOINT_URL" unit:"http:// https://" doc:"S3 store for backups, such as a MinIO; empty: Amazon's."`
+	// Scheduled says that backups are made by themselves, so that none is a fault.
+	Scheduled string `env:"PNYX_BACKUP_SCHEDULED" envDefault:"off" unit:"on|off" doc:"on: backups are made on a schedule, and PnyxBackupNever fires while there is none."`
 	// Keys sign manifests: the first signs, and both are accepted. They must not be where the
 	// backups are.
 	Keys Secrets `env:"PNYX_BACKUP_KEY" unit:"token[,token]" doc:"Key that signs backups; only signed ones are restored or built upon; two during a rotation, the new one first; empty: whoever writes to the destination decides what is restored."`

@@ -1,8 +1,31 @@
 -- What nginx lacks: one request to the origin for an expired response, however many
 -- callers wait (nginx's own lock covers only responses that are not cached at all), and
 -- the header Age.
+local lrucache = require("resty.lrucache")
 local known = ngx.shared.pnyx_answers
 local edge = {}
+
+-- A worker remembers what follows from a URL of at most longest bytes, because regular
+-- expressions cost more than the rest of a hit; and what dates mean.
+local longest = 512
+local names, routes, dates = lrucache.new(10000), lrucache.new(10000), lrucache.new(1000)
+
+-- remembered returns the value of a variable that follows from the URL of the current request.
+local function remembered(cache, uri, name)
+    local value = cache:get(uri)
+    if not value then
+        value = ngx.var[name]
+        if #uri <= longest and value ~= "" then
+            cache:set(uri, value)
+        end
+    end
+    return value
+end
+
+-- route returns the route of the current request, for the metrics.
+function edge.route()
+    return remembered(routes, ngx.var.request_uri or "", "route")
+end
 
 -- usable returns for how long, in seconds, no caller has to wait for a response: while it
 -- is fresh, or is revalidated in the background, which nginx does once.
@@ -62,7 +85,7 @@ end
 -- enter passes one request for a response that is not known to be usable, and the others
 -- once it is, or after timeout seconds.
 function edge.enter(name, timeout)
-    if not prompt() then
+    if known:get(name) or not prompt() then
         return
     end
     local deadline = ngx.now() + timeout
@@ -76,6 +99,23 @@ function edge.enter(name, timeout)
         end
         ngx.sleep(0.005)
     end
+end
+
+-- free names a free response, and passes requests for it as enter does. A URL that is not
+-- recognised is not cached.
+function edge.free(timeout)
+    local var = ngx.var
+    if var.conditional ~= "" then
+        edge.prepare()
+    end
+    local canonical = remembered(names, var.request_uri, "canonical")
+    if canonical == "" then
+        var.unrecognised = "1"
+        return
+    end
+    local name = "free " .. var.encoding .. " " .. canonical
+    var.cache_name = name
+    edge.enter(name, timeout)
 end
 
 -- release releases the requests that wait for a response which request id fetches, and
@@ -127,7 +167,12 @@ function edge.answered(name)
     if status ~= "HIT" and status ~= "STALE" and status ~= "UPDATING" then
         return
     end
-    local made = ngx.parse_http_time(ngx.var.upstream_http_date or "")
+    local date = ngx.var.upstream_http_date or ""
+    local made = dates:get(date)
+    if not made then
+        made = ngx.parse_http_time(date)
+        dates:set(date, made)
+    end
     local age = made and math.max(0, ngx.time() - made) or 0
     -- Without a failed request to the origin, this one only begins a renewal.
     if status == "STALE" and ngx.var.upstream_status and age > bound() then

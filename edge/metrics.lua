@@ -1,8 +1,31 @@
--- The edge's metrics, counted in shared memory when a request ends, and printed in the
--- text format of Prometheus. Every label has a closed set of values: routes come from the
+-- The edge's metrics, counted by each worker when a request ends, added up in shared memory
+-- every interval, and printed in the text format of Prometheus. Every label has a closed set of values: routes come from the
 -- table of routes, and nothing that a caller sends becomes a label.
 local counts = ngx.shared.pnyx_metrics
 local metrics = {}
+
+-- interval is the time, in seconds, between two additions to shared memory.
+local interval = 0.2
+
+-- pending are the counts of this worker that are not in shared memory yet.
+local pending = {}
+
+local function add(key, number)
+    pending[key] = (pending[key] or 0) + number
+end
+
+local function flush()
+    local added = pending
+    pending = {}
+    for key, number in pairs(added) do
+        counts:incr(key, number, 0)
+    end
+end
+
+-- start begins to add up what a worker counts, until and when it ends.
+function metrics.start()
+    assert(ngx.timer.every(interval, flush))
+end
 
 -- Upper bounds of the buckets of durations, in seconds. nginx measures milliseconds.
 local bounds = {0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30}
@@ -19,8 +42,8 @@ local function observe(name, seconds)
             break
         end
     end
-    counts:incr(name .. bucket, 1, 0)
-    counts:incr(name .. "sum", seconds, 0)
+    add(name .. bucket, 1)
+    add(name .. "sum", seconds)
 end
 
 -- origin counts what a request waited for the origin, and the attempts that failed. nginx
@@ -38,7 +61,7 @@ local function origin(statuses, headers, times)
         status = tonumber(status) or 0
         if status >= 500 then
             local reason = answered and "status" or status == 504 and "timeout" or "unreachable"
-            counts:incr("error " .. reason, 1, 0)
+            add("error " .. reason, 1)
         end
     end
 end
@@ -50,7 +73,7 @@ function metrics.count()
     if cache == "STALE" and not statuses then
         cache = "UPDATING" -- no node has failed: this request has begun a renewal
     end
-    counts:incr("request " .. var.route .. " " .. var.status .. " " .. (cache and cache:lower() or "none"), 1, 0)
+    add("request " .. package.loaded.pnyx.route() .. " " .. var.status .. " " .. (cache and cache:lower() or "none"), 1)
     observe("request ", tonumber(var.request_time))
     if statuses then
         origin(statuses, var.upstream_header_time or "", var.upstream_response_time or "")
@@ -90,6 +113,7 @@ end
 
 -- print sends all metrics.
 function metrics.print()
+    flush()
     ngx.header["Content-Type"] = "text/plain; version=0.0.4"
     describe("pnyx_edge_requests_total", "counter",
         "Requests answered, by route, status, and what the cache did: hit, stale, updating, miss, expired, bypass, none.")

@@ -1,5 +1,7 @@
 package governance
 
+import "strings"
+
 // ProposalListItem is one row of the proposal list.
 type ProposalListItem struct {
 	// ProposalKey is the key of the proposal.
@@ -116,4 +118,18 @@ type RelatedEndpoints struct {
 	Votes string `json:"votes" msgpack:"votes"`
 	// Evidence is the path of the evidence.
 	Evidence string `json:"evidence" msgpack:"evidence"`
+}
+
+// Paths of a proposal's endpoints, in which :proposalKey stands for its key.
+const (
+	PathProposal    = "/v2/proposals/:proposalKey"
+	PathVoteSummary = PathProposal + "/votes/summary"
+	PathVotes       = PathProposal + "/votes"
+	PathEvidence    = PathProposal + "/evidence"
+)
+
+// RelatedTo returns the paths of the other endpoints of a proposal.
+func RelatedTo(key ProposalKey) RelatedEndpoints {
+	path := func(route string) string { return strings.Replace(route, ":proposalKey", string(key), 1) }
+	return RelatedEndpoints{VoteSummary: path(PathVoteSummary), Votes: path(PathVotes), Evidence: path(PathEvidence)}
 }

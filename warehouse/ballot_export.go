@@ -9,7 +9,6 @@ import (
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
-	"pnyx/governance/query"
 	"pnyx/warehouse/record"
 )
 
@@ -58,13 +57,13 @@ func (w *Warehouse) CopiedBallots(ctx context.Context, generation uint64) (Copie
 }
 
 // ExportBallots returns the ballots of one part of an export, by power. A sorted copy is
-// dropped as a whole, so that a part of one is complete, or empty where the copy is gone.
-// Without a copy there is one part, of at most limit ballots.
+// dropped as a whole, so that a part of one is complete, or empty where the copy is gone; all
+// but the last have limit ballots. Without a copy there is one part.
 func (w *Warehouse) ExportBallots(ctx context.Context, at BallotSource, part, limit int) ([]LatestBallot, error) {
 	if part == 1 || at.Generation == 0 {
 		return w.ballotRange(ctx, at, byPower(), "1", limit)
 	}
-	before := (part-1)*query.ExportRows - 1
+	before := (part-1)*limit - 1
 	rows, err := w.conn.Query(ctx, sqlText("ballot_export_position"),
 		clickhouse.Named("generation", at.Generation), clickhouse.Named("before", before))
 	last, err := selectRows[keyset](rows, err, "find a part of the sorted ballots")

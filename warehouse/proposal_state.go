@@ -101,11 +101,13 @@ func (w *Warehouse) WriteProposalStates(ctx context.Context, states []ProposalSt
 			timeOrNull(s.EndAt), timeOrNull(s.LastVotedAt), timeOrNull(s.NextChangeAt),
 			nonNilTexts(s.QualityFlags), s.WithdrawnFrom, string(s.Basis), s.TotalVotes, s.TotalPower, s.Settled,
 			s.Flagged, s.DerivedTitle, s.Undated, uint16(s.Bounds.Least), uint16(s.Bounds.Most), nonNilTexts(s.Verdicts), //nolint:gosec // at most 65,535 choices
-			s.QuorumReached, timeOrNull(s.BallotsObservedAt), s.StatedFingerprint, s.Confirmed, s.Revision)
+			s.QuorumReached, timeOrNull(s.BallotsObservedAt), s.StatedFingerprint, s.Confirmed,
+			len(s.Scores) > 0, len(s.Scores) > 0 && s.HasChoiceVotes, s.Revision)
 	})
 }
 
-// choiceColumns has choices and scores as parallel arrays, the form of their columns.
+// choiceColumns has choices and scores as parallel arrays, the form of their columns. What is not
+// known of each choice is zero.
 type choiceColumns struct {
 	keys, labels []string
 	votes        []uint64
@@ -114,14 +116,16 @@ type choiceColumns struct {
 
 func splitChoices(s ProposalState) choiceColumns {
 	c := choiceColumns{keys: []string{}, labels: []string{}, votes: []uint64{}, powers: []decimal.Decimal{}}
-	for _, choice := range s.Choices {
-		c.keys, c.labels = append(c.keys, choice.Key), append(c.labels, choice.Label)
-	}
-	for _, score := range s.Scores {
-		c.powers = append(c.powers, score.Power)
-		if s.HasChoiceVotes {
-			c.votes = append(c.votes, score.Votes)
+	for i, choice := range s.Choices {
+		var score governance.Score
+		if len(s.Scores) > 0 {
+			score = s.Scores[i]
 		}
+		if !s.HasChoiceVotes {
+			score.Votes = 0
+		}
+		c.keys, c.labels = append(c.keys, choice.Key), append(c.labels, choice.Label)
+		c.votes, c.powers = append(c.votes, score.Votes), append(c.powers, score.Power)
 	}
 	return c
 }
@@ -134,6 +138,8 @@ func (w *Warehouse) PublishedStates(ctx context.Context, refs []record.RefHash) 
 		ChoiceKeys, ChoiceLabels []string
 		ChoiceVotes              []uint64
 		ChoicePowers             []decimal.Decimal
+		ChoicesScored            bool
+		ChoicesCounted           bool
 	}
 	result, err := w.queryRefs(ctx, sqlText("proposal_state_by_ref"), refs)
 	rows, err := selectRows[row](result, err, "read published states")
@@ -141,12 +147,12 @@ func (w *Warehouse) PublishedStates(ctx context.Context, refs []record.RefHash) 
 	for i, r := range rows {
 		for c, key := range r.ChoiceKeys {
 			r.Choices = append(r.Choices, governance.Choice{Key: key, Label: r.ChoiceLabels[c]})
-		}
-		for _, power := range r.ChoicePowers {
-			r.Scores = append(r.Scores, governance.Score{Power: power})
-		}
-		for c, votes := range r.ChoiceVotes {
-			r.Scores[c].Votes, r.HasChoiceVotes = votes, true
+			if r.ChoicesScored {
+				r.Scores = append(r.Scores, governance.Score{Power: r.ChoicePowers[c]})
+			}
+			if r.ChoicesCounted {
+				r.Scores[c].Votes, r.HasChoiceVotes = r.ChoiceVotes[c], true
+			}
 		}
 		states[i] = r.ProposalState
 	}

@@ -17,6 +17,8 @@ SELECT
     choice_labels,
     choice_votes,
     choice_powers,
+    choices_scored,
+    choices_counted,
     quality_flags,
     flagged,
     quorum_reached,

@@ -40,5 +40,7 @@ INSERT INTO proposal_states
     ballots_observed_at,
     stated_fingerprint,
     confirmed,
+    choices_scored,
+    choices_counted,
     revision
 )

@@ -9,4 +9,4 @@ FROM
 LEFT JOIN (SELECT proposal_ref, revision FROM proposal_states FINAL) AS published
     ON committed.proposal_ref = published.proposal_ref
 WHERE toUnixTimestamp64Micro(committed_at) > published.revision
-    AND proposal_ref IN (SELECT proposal_ref FROM proposals)
+    AND proposal_ref GLOBAL IN (SELECT proposal_ref FROM proposals)

@@ -89,3 +89,43 @@ func TestValuesAreBoundNotFormatted(t *testing.T) {
 		}
 	}
 }
+
+// TestSubqueriesOverTablesAreGlobal wants GLOBAL before each IN with a subquery over a table: on
+// several shards both are distributed, and the engine refuses it otherwise.
+func TestSubqueriesOverTablesAreGlobal(t *testing.T) {
+	t.Parallel()
+	texts := map[string]string{}
+	entries, err := sqlFiles.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		texts[entry.Name()] = sqlText(strings.TrimSuffix(entry.Name(), ".sql"))
+	}
+	for source, literals := range literalsByFile(t) {
+		for literal := range literals {
+			texts[source+": "+literal] = literal
+		}
+	}
+	in, table := regexp.MustCompile(`(GLOBAL )?(NOT )?\bIN \(\s*SELECT`), regexp.MustCompile(`FROM (\w+)`)
+	// sentAlong are tables that are sent with the statement, or named by it.
+	sentAlong := regexp.MustCompile(`^(wanted_\w+|batch_keys|first_voters|repeated_voters)$`)
+	for name, text := range texts {
+		for _, place := range in.FindAllStringIndex(text, -1) {
+			if strings.HasPrefix(text[place[0]:], "GLOBAL") {
+				continue
+			}
+			subquery := text[place[1]:]
+			for i, depth := 0, 1; i < len(subquery); i++ {
+				if depth += strings.Count(subquery[i:i+1], "(") - strings.Count(subquery[i:i+1], ")"); depth == 0 {
+					subquery = subquery[:i]
+				}
+			}
+			for _, found := range table.FindAllStringSubmatch(subquery, -1) {
+				if !sentAlong.MatchString(found[1]) {
+					t.Errorf("%s: IN without GLOBAL over the table %s", name, found[1])
+				}
+			}
+		}
+	}
+}

@@ -23,8 +23,15 @@ type backupWatch struct {
 }
 
 func newBackupWatch(o Options) *backupWatch {
-	// A vector without labels has no value until the first backup: where none is ever made,
-	// no alert fires.
+	scheduled := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "pnyx_backup_scheduled",
+		Help: "1 where PNYX_BACKUP_SCHEDULED says that backups are made on a schedule, else 0.",
+	})
+	if o.BackupScheduled {
+		scheduled.Set(1)
+	}
+	telemetry.Register(o.Metrics, scheduled)
+	// A vector without labels has no value until the first backup.
 	last := prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "pnyx_backup_last_success_timestamp_seconds",
 		Help: "When the last backup of the warehouse was complete; missing before the first.",

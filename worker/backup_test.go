@@ -45,7 +45,7 @@ func TestLastBackupIsAMetricOnceThereIsOne(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	const metric = "pnyx_backup_last_success_timestamp_seconds"
-	count := func(metrics *prometheus.Registry) (found int) {
+	count := func(metrics *prometheus.Registry, metric string) (found int) {
 		t.Helper()
 		families, err := metrics.Gather()
 		if err != nil {
@@ -58,15 +58,16 @@ func TestLastBackupIsAMetricOnceThereIsOne(t *testing.T) {
 		}
 		return found
 	}
-	if got := count(h.startWorker()); got != 0 {
-		t.Errorf("before a backup: got %d values, want none", got)
+	before := h.startWorker()
+	if got, scheduled := count(before, metric), count(before, "pnyx_backup_scheduled"); got != 0 || scheduled != 1 {
+		t.Errorf("before a backup: got %d values and %d of whether any is scheduled, want none and 1", got, scheduled)
 	}
 	if err := h.warehouse.RecordBackup(t.Context(), warehouse.BackupMade, "20260101T000000Z", 1, 1); err != nil {
 		t.Fatal(err)
 	}
 	metrics := h.startWorker()
 	env.Until(t, func() error {
-		if count(metrics) != 1 {
+		if count(metrics, metric) != 1 {
 			return errors.New("got no value")
 		}
 		return nil

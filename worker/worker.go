@@ -47,6 +47,8 @@ type Options struct {
 	Purge func(tags []cache.Tag)
 	// PrivateReceivers allows webhooks at private addresses; see webhook.NewSender.
 	PrivateReceivers bool
+	// BackupScheduled says that backups are made by themselves.
+	BackupScheduled bool
 	// Progress is called while proposals are published; see publish.Options.
 	Progress func(done, all int)
 	// Logger receives what the worker does and what fails.

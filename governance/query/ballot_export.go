@@ -27,10 +27,11 @@ func (BallotExport) Scope() Scope { return Scope{} }
 // ExportFormat is the form of a part of an export.
 type ExportFormat string
 
-// The forms: JSON values in lines, and comma-separated values.
+// The forms: JSON values in lines, comma-separated values, and Apache Parquet.
 const (
-	ExportNDJSON ExportFormat = "ndjson"
-	ExportCSV    ExportFormat = "csv"
+	ExportNDJSON  ExportFormat = "ndjson"
+	ExportCSV     ExportFormat = "csv"
+	ExportParquet ExportFormat = "parquet"
 )
 
 // BallotPart selects one part of an export. It never becomes stale: the revision names its
@@ -43,7 +44,7 @@ type BallotPart struct {
 	// Part is the number of the part.
 	Part int `param:"part" in:"path" min:"1" max:"10000" doc:"The number of the part, from 1." example:"1"`
 	// Format is the form of the rows.
-	Format ExportFormat `param:"format" default:"ndjson" doc:"One JSON object a line, as the list of ballots has it, or comma-separated values." example:"csv"`
+	Format ExportFormat `param:"format" default:"ndjson" doc:"One JSON object a line, as the list of ballots has it, comma-separated values, or Apache Parquet." example:"csv"`
 }
 
 // Kind implements Page.

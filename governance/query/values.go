@@ -26,8 +26,10 @@ func Values(field reflect.Type) []string {
 		return texts([]DelegateOrder{DelegatesByPower, DelegatesByDelegators, DelegatesByActivity})
 	case reflect.TypeFor[DelegationDirection]():
 		return texts([]DelegationDirection{DelegationsGiven, DelegationsReceived})
+	case reflect.TypeFor[governance.ExportRowKind]():
+		return texts(governance.ExportRowKinds())
 	case reflect.TypeFor[ExportFormat]():
-		return texts([]ExportFormat{ExportNDJSON, ExportCSV})
+		return texts([]ExportFormat{ExportNDJSON, ExportCSV, ExportParquet})
 	case reflect.TypeFor[EventTime]():
 		return texts([]EventTime{EventTimeOccurred, EventTimeDiscovered})
 	case reflect.TypeFor[governance.EventType]():

@@ -15,6 +15,9 @@ func images(t *testing.T) map[string][]string {
 	const root = "../.."
 	files := []string{filepath.Join(root, "Dockerfile"), filepath.Join(root, "compose.yaml")}
 	err := filepath.WalkDir("..", func(path string, _ fs.DirEntry, err error) error {
+		if path == "../chart" { // made of the others
+			return fs.SkipDir
+		}
 		if filepath.Ext(path) == ".yaml" {
 			files = append(files, path)
 		}

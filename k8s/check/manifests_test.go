@@ -8,7 +8,9 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -22,9 +24,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer/json"
 	"k8s.io/apimachinery/pkg/util/validation"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
+
+	"pnyx/k8s/check/chart"
 )
 
 // overlays are what people apply.
@@ -42,14 +47,30 @@ func build(t *testing.T, overlay string) resmap.ResMap {
 	return built
 }
 
-// decode returns an overlay's objects. A field that a type does not have, or has
-// twice, is an error.
+// edited is kustomize's output for production with an edited kustomization.yaml.
+func edited(t *testing.T, pairs ...string) resmap.ResMap {
+	t.Helper()
+	built, err := chart.Production("..", pairs...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return built
+}
+
+// decode returns an overlay's objects.
 func decode(t *testing.T, overlay string) []runtime.Object {
+	t.Helper()
+	return typed(t, build(t, overlay))
+}
+
+// typed returns objects in their types. A field that a type does not have, or has twice, is an
+// error.
+func typed(t *testing.T, built resmap.ResMap) []runtime.Object {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
 		corev1.AddToScheme, appsv1.AddToScheme, autoscalingv2.AddToScheme, batchv1.AddToScheme,
-		networkingv1.AddToScheme, policyv1.AddToScheme, monitoring.AddToScheme,
+		networkingv1.AddToScheme, policyv1.AddToScheme, monitoring.AddToScheme, gatewayv1.Install,
 	} {
 		if err := add(scheme); err != nil {
 			t.Fatal(err)
@@ -58,7 +79,7 @@ func decode(t *testing.T, overlay string) []runtime.Object {
 	decoder := json.NewSerializerWithOptions(json.DefaultMetaFactory, scheme, scheme,
 		json.SerializerOptions{Yaml: true, Strict: true})
 	var objects []runtime.Object
-	for _, resource := range build(t, overlay).Resources() {
+	for _, resource := range built.Resources() {
 		text, err := resource.AsYAML()
 		if err != nil {
 			t.Fatal(err)
@@ -116,60 +137,60 @@ func TestEveryOverlayBuildsAndFitsTheTypesOfKubernetes(t *testing.T) {
 	}
 }
 
-func TestAVersionMigratesByAJobOfItsOwn(t *testing.T) {
-	for _, job := range all[*batchv1.Job](decode(t, "production")) {
-		image := job.Spec.Template.Spec.Containers[0].Image
-		_, version, _ := strings.Cut(image, ":")
-		if want := "migrate-" + strings.ReplaceAll(version, ".", "-"); job.Name != want {
-			t.Errorf("got %s for %s, want %s", job.Name, image, want)
+// TestEachImageAndSettingMigratesByAJobOfItsOwn: a Job is immutable. What does not change it, as a
+// setting of another part, leaves its name.
+func TestEachImageAndSettingMigratesByAJobOfItsOwn(t *testing.T) {
+	const digest = "sha256:9d317178eceac8454a2284a9e6df2466b93c745529947f0cd42a0fa9609d7005"
+	migration := func(pairs ...string) *batchv1.Job {
+		t.Helper()
+		jobs := all[*batchv1.Job](typed(t, edited(t, pairs...)))
+		if len(jobs) != 1 {
+			t.Fatalf("got %d Jobs, want one", len(jobs))
 		}
+		return jobs[0]
+	}
+	usual := migration()
+	if again := migration("PNYX_TRUSTED_PROXIES=10.244.0.0/16", "PNYX_TRUSTED_PROXIES=10.245.0.0/16", "PNYX_PUBLIC_URL=", "PNYX_PUBLIC_URL=https://"); again.Name != usual.Name || !reflect.DeepEqual(again.Spec, usual.Spec) {
+		t.Errorf("other settings: got %s %+v, want %s %+v", again.Name, again.Spec, usual.Name, usual.Spec)
+	}
+	names := map[string]string{usual.Name: "the usual"}
+	for _, want := range []string{":7fb40c7", ":v1.2.3-rc.1", ":1234567", ":0.1.0@" + digest, "@" + digest} {
+		tag, sum, pinned := strings.Cut(want, "@")
+		with := `newTag: "` + strings.TrimPrefix(tag, ":") + `"`
+		if pinned {
+			with += ", digest: " + sum
+		}
+		job := migration(`newTag: "0.1.0"`, strings.TrimPrefix(with, `newTag: "", `))
+		if image := job.Spec.Template.Spec.Containers[0].Image; image != "registry.example.com/pnyx"+want {
+			t.Errorf("%s: got the image %s", want, image)
+		}
+		if problems := validation.IsDNS1123Label(job.Name); names[job.Name] != "" || len(problems) > 0 {
+			t.Errorf("%s: got the name %s of %s, %v", want, job.Name, names[job.Name], problems)
+		}
+		names[job.Name] = want
+	}
+	job := migration("CLICKHOUSE_CLUSTER=pnyx", "CLICKHOUSE_CLUSTER=two")
+	if i := slices.IndexFunc(job.Spec.Template.Spec.Containers[0].Env, func(v corev1.EnvVar) bool { return v.Value == "two" }); names[job.Name] != "" || i < 0 {
+		t.Errorf("another cluster: got the name of %s and %+v", names[job.Name], job.Spec.Template.Spec.Containers[0].Env)
 	}
 }
 
-// TestAnImageOfOnesOwnIsPinned builds production with a digest below each tag, which is to
-// leave the name of the migration's Job as it is.
-func TestAnImageOfOnesOwnIsPinned(t *testing.T) {
-	disk, memory := filesys.MakeFsOnDisk(), filesys.MakeFsInMemory()
-	err := disk.Walk("..", func(path string, info os.FileInfo, err error) error {
-		if err != nil || info.IsDir() || strings.HasSuffix(path, ".go") {
-			return err
-		}
-		text, err := disk.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		const digest = "sha256:9d317178eceac8454a2284a9e6df2466b93c745529947f0cd42a0fa9609d7005"
-		text = bytes.ReplaceAll(text, []byte("newTag: 0.1.0}"), []byte("newTag: 0.1.0, digest: "+digest+"}"))
-		return memory.WriteFile(strings.TrimPrefix(path, "../"), text)
-	})
-	if err != nil {
-		t.Fatal(err)
+// TestARouteStandsInPlaceOfTheIngress: with the Gateway API.
+func TestARouteStandsInPlaceOfTheIngress(t *testing.T) {
+	objects := typed(t, edited(t, "- ingress.yaml", "- route.yaml"))
+	routes := all[*gatewayv1.HTTPRoute](objects)
+	if len(routes) != 1 || len(all[*networkingv1.Ingress](objects)) != 0 {
+		t.Fatalf("got %d routes and %d ingresses, want one route", len(routes), len(all[*networkingv1.Ingress](objects)))
 	}
-	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(memory, "overlays/production")
-	if err != nil {
-		t.Fatal(err)
-	}
-	jobs := 0
-	for _, resource := range built.Resources() {
-		text, err := resource.AsYAML()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, image := range regexp.MustCompile(`image: (registry.example.com/pnyx\S*)`).FindAllStringSubmatch(string(text), -1) {
-			if !strings.Contains(image[1], ":0.1.0@sha256:") {
-				t.Errorf("%s: got the image %s, want tag and digest", resource.CurId(), image[1])
+	for _, service := range all[*corev1.Service](objects) {
+		if backend := routes[0].Spec.Rules[0].BackendRefs[0]; service.Name == string(backend.Name) {
+			if service.Spec.Ports[0].Port != *backend.Port {
+				t.Errorf("the route leads to port %d, want %d of the service", *backend.Port, service.Spec.Ports[0].Port)
 			}
-		}
-		if resource.GetKind() == "Job" {
-			jobs++
-			if resource.GetName() != "migrate-0-1-0" || resource.GetLabels()["app.kubernetes.io/version"] != "0.1.0" {
-				t.Errorf("got the Job %s of version %q", resource.GetName(), resource.GetLabels()["app.kubernetes.io/version"])
-			}
+			return
 		}
 	}
-	if jobs != 1 {
-		t.Errorf("got %d Jobs, want one", jobs)
-	}
+	t.Error("the route leads to no service")
 }
 
 // TestNamesOfWorkloadsAreNamesOfHosts: a pod's host name is made of them, and Kubernetes warns

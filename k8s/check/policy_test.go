@@ -266,8 +266,8 @@ func reaches(t *testing.T, block networkingv1.IPBlock, address netip.Addr) bool 
 
 func TestAttackEachPartHasItsOwnUserOfTheWarehouse(t *testing.T) {
 	want := map[string]string{
-		"worker": "pnyx-clickhouse", "filler": "pnyx-clickhouse-pages", "follow": "pnyx-clickhouse-records", "import": "pnyx-clickhouse-records",
-		"migrate": "pnyx-clickhouse-migrate", "backup": "pnyx-clickhouse-migrate", "api": "", "edge": "",
+		"worker": "pnyx-clickhouse", "filler": "pnyx-clickhouse-pages", "follow": "pnyx-clickhouse-follow", "import": "pnyx-clickhouse-records",
+		"migrate": "pnyx-clickhouse-migrate", "backup": "pnyx-clickhouse-backup", "api": "", "edge": "",
 	}
 	for _, w := range workloads(decode(t, "production")) {
 		role, got := w.pod.Labels["app.kubernetes.io/name"], ""

@@ -236,6 +236,12 @@ func TestEveryScaledDeploymentExistsAndLeavesItsNumberToTheScaler(t *testing.T) 
 			if !found {
 				t.Errorf("%s: scaler %s scales nothing", overlay, scaler.Name)
 			}
+			// Metrics of other sources may be missing: the processor's is always there.
+			if !slices.ContainsFunc(scaler.Spec.Metrics, func(m autoscalingv2.MetricSpec) bool {
+				return m.Resource != nil && m.Resource.Name == corev1.ResourceCPU
+			}) {
+				t.Errorf("%s: scaler %s does not look at the processor", overlay, scaler.Name)
+			}
 		}
 	}
 }

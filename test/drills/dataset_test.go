@@ -46,6 +46,33 @@ type question struct {
 	// earlier is set for the answer of an earlier version: a later one may add to objects, and
 	// has cursors of its own.
 	earlier bool
+	// later is the first answer of this version that differs from the earlier one's on purpose; nil
+	// for answers of this version.
+	later *laterAnswer
+}
+
+// laterAnswer is what this version answers with where an earlier one answered otherwise.
+type laterAnswer struct {
+	mu   sync.Mutex
+	data any
+}
+
+// check reports an answer that is neither what was answered before nor, without what the earlier
+// version did not send, the one that this version answers with.
+func (l *laterAnswer) check(path string, want, got any) error {
+	diff := env.DiffJSON(want, got)
+	if diff == "" || strings.HasPrefix(path, "/v2/events") || strings.HasPrefix(path, "/v2/signals") { // rows follow one by one
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.data == nil {
+		l.data = got
+	}
+	if env.DiffJSON(l.data, got) != "" {
+		return fmt.Errorf("-earlier version +now:\n%s\n-this version before +now:\n%s", diff, env.DiffJSON(l.data, got))
+	}
+	return nil
 }
 
 // sharedDataset is made once, by the first test that needs it.
@@ -141,7 +168,7 @@ func (l *recorder) ask(among *[]question, path string) question {
 		if r.transport != nil || r.status != http.StatusOK || r.Meta.Readiness.Status == "stale" || r.dossierPends() {
 			return fmt.Errorf("GET %s: %d %w %s", path, r.status, r.transport, r.text)
 		}
-		q = question{path: path, data: r.Data, earlier: l.dataset.earlier}
+		q = question{path: path, data: r.Data, earlier: l.dataset.earlier, later: &laterAnswer{}}
 		if r.Meta.Page != nil && r.Meta.Page.NextCursor != nil {
 			q.next = *r.Meta.Page.NextCursor
 		}

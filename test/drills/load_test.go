@@ -158,8 +158,11 @@ func (q question) check(r *reply) error {
 	switch {
 	case q.earlier:
 		want := env.Plain(q.data)
-		if diff := env.DiffJSON(want, env.WithoutAdditions(want, env.Plain(r.Data))); diff != "" {
-			return fmt.Errorf("-earlier version +now:\n%s", diff)
+		if r.dossierPends() {
+			return nil
+		}
+		if err := q.later.check(q.path, want, env.WithoutAdditions(want, env.Plain(r.Data))); err != nil {
+			return err
 		}
 		if (q.next == "") != (next == "") {
 			return fmt.Errorf("next cursor is %q, want one: %t", next, q.next != "")

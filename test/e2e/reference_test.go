@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"strings"
 	"testing"
 
@@ -135,10 +134,7 @@ func TestLongEveryExampleOfTheReferenceAnswersOnImportedData(t *testing.T) {
 	})
 	t.Run("real", func(t *testing.T) {
 		t.Parallel()
-		dir := os.Getenv("PNYX_TEST_REAL_DATA")
-		if dir == "" {
-			t.Skip("PNYX_TEST_REAL_DATA is not set: it names a folder of real upstream data")
-		}
+		dir := env.RealData(t)
 		i := startShared(t, nil, "serve").ready()
 		env.MustRun(t, i.Environ, "import", dir)
 		wantExamplesAnswer(t, i)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -19,6 +20,7 @@ import (
 	"pnyx/test/env"
 	"pnyx/test/upstream/hub"
 	"pnyx/warehouse"
+	"pnyx/warehouse/backup"
 	"pnyx/warehouse/engine"
 )
 
@@ -120,7 +122,7 @@ func TestAttackUsersOfTheWarehouseMayDoWhatTheirPartDoes(t *testing.T) {
 	sources := filepath.Join(t.TempDir(), "sources.yaml")
 	writeSources(t, sources, fmt.Sprintf("contact: test@example.org\nsnapshot: {url: %s/graphql, requestsPerMinute: 6000}\n"+
 		"daos:\n- {id: harbor, name: Harbor, snapshot: [harbor.eth]}\n", server.URL))
-	follower := start(t, t.TempDir(), []string{redis, as("pnyx_records"), "PNYX_SOURCES=" + sources}, "follow")
+	follower := start(t, t.TempDir(), []string{redis, as("pnyx_follow"), "PNYX_SOURCES=" + sources}, "follow")
 	generated := env.GeneratedDataSet(t, "--now", "2026-06-01T00:00:00Z", "--daos", "3", "--proposals", "30", "--ballots", "30000", "--largest", "22000")
 	env.MustRun(t, []string{redis, as("pnyx_records"), "PNYX_DATA=" + t.TempDir()}, "import", generated)
 	node := start(t, t.TempDir(), []string{redis}, "api").ready()
@@ -164,7 +166,35 @@ func TestAttackUsersOfTheWarehouseMayDoWhatTheirPartDoes(t *testing.T) {
 	if err := env.ConnectWarehouse(t, s.warehouse("pnyx")).Exec(t.Context(), "ALTER TABLE pnyx.sorted_ballots DROP PARTITION 1"); err != nil {
 		t.Errorf("the worker drops an old copy: %v", err)
 	}
+	s.wantBackup()
 	s.wantRefused()
+}
+
+// wantBackup backs up as the backup's user does, twice: the second copies what is new. The engine
+// writes to a folder, as it has no S3 of its own.
+func (s *servers) wantBackup() {
+	s.Helper()
+	o := warehouse.Options{URL: s.warehouse("pnyx_backup"), QueryTimeout: time.Minute, Logger: slog.New(slog.DiscardHandler)}
+	opened, err := warehouse.Open(s.Context(), o)
+	if err != nil {
+		s.Fatal(err)
+	}
+	defer opened.Close()
+	archive, err := warehouse.OpenArchive(s.Context(), o)
+	if err != nil {
+		s.Fatal(err)
+	}
+	defer archive.Close()
+	to := backup.Options{
+		Destination: filepath.Join(s.TempDir(), "backups"), Archive: archive, Version: "test", FullAge: time.Hour,
+		Progress: func(string, uint64, uint64) {},
+	}
+	for range 2 {
+		made, err := backup.Create(s.Context(), to)
+		if err := errors.Join(err, opened.RecordBackup(s.Context(), warehouse.BackupMade, made.Name, made.Rows(), 1)); err != nil {
+			s.Error(err)
+		}
+	}
 }
 
 // wantRefused tries what a user must not do.
@@ -186,8 +216,13 @@ func (s *servers) wantRefused() {
 	}
 	for user, statements := range map[string][]string{
 		"pnyx":         append([]string{"ALTER TABLE pnyx.ballots DELETE WHERE 1", "ALTER TABLE pnyx.tokens DELETE WHERE 1"}, everybody...),
-		"pnyx_records": append(secrets, everybody...),
-		"pnyx_pages":   append([]string{"INSERT INTO pnyx.ballots SELECT * FROM pnyx.ballots"}, append(secrets, everybody...)...),
+		"pnyx_records": append([]string{"SELECT * FROM pnyx.follows", "INSERT INTO pnyx.chain_logs SELECT * FROM pnyx.chain_logs"}, append(secrets, everybody...)...),
+		"pnyx_follow":  append([]string{"SELECT * FROM pnyx.evidence", "INSERT INTO pnyx.signals SELECT * FROM pnyx.signals"}, append(secrets, everybody...)...),
+		"pnyx_backup": append([]string{
+			"INSERT INTO pnyx.tokens SELECT * FROM pnyx.tokens", "INSERT INTO pnyx.ballots SELECT * FROM pnyx.ballots",
+			"ALTER TABLE pnyx.ballots DELETE WHERE 1", "CREATE DATABASE pnyx_restore",
+		}, everybody...),
+		"pnyx_pages": append([]string{"INSERT INTO pnyx.ballots SELECT * FROM pnyx.ballots"}, append(secrets, everybody...)...),
 	} {
 		conn := env.ConnectWarehouse(s, s.warehouse(user))
 		for _, statement := range statements {
@@ -206,7 +241,7 @@ func TestComposeGrantsWhatTheDocumentsGrant(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := rightsOf(documented(t))
-	for _, user := range []string{"pnyx", "pnyx_records"} {
+	for _, user := range []string{"pnyx", "pnyx_follow"} {
 		_, after, _ := strings.Cut(string(text), "<"+user+">")
 		definition, _, _ := strings.Cut(after, "</"+user+">")
 		var got []string

@@ -115,6 +115,12 @@ type Pnyx struct {
 // settings.
 func StartPnyx(tb testing.TB, dataDir string, environ []string, args ...string) *Pnyx {
 	tb.Helper()
+	return StartProgram(tb, Binary(tb), dataDir, environ, args...)
+}
+
+// StartProgram is StartPnyx with a program of another version.
+func StartProgram(tb testing.TB, program, dataDir string, environ []string, args ...string) *Pnyx {
+	tb.Helper()
 	listen, admin := FreeAddress(tb), FreeAddress(tb)
 	p := &Pnyx{TB: tb, URL: "http://" + listen, AdminURL: "http://" + admin, DataDir: dataDir}
 	p.Environ = append([]string{
@@ -125,7 +131,7 @@ func StartPnyx(tb testing.TB, dataDir string, environ []string, args ...string) 
 		"PNYX_LEASE_TTL=30s", "PNYX_STALE_AFTER=2m",
 	}, environ...)
 	tb.Cleanup(func() { awaitEngineEnd(tb, dataDir) })
-	p.Process = NewProcess(tb, Binary(tb), p.Environ, args...)
+	p.Process = NewProcess(tb, program, p.Environ, args...)
 	p.Start()
 	tb.Cleanup(p.Stop)
 	return p

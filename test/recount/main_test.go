@@ -7,7 +7,6 @@
 package recount_test
 
 import (
-	"os"
 	"testing"
 
 	"pnyx/test/env"
@@ -23,12 +22,8 @@ const (
 // realData is the folder of real upstream data; without one the test is skipped.
 func realData(t *testing.T) string {
 	t.Helper()
-	dir := os.Getenv("PNYX_TEST_REAL_DATA")
-	if dir == "" {
-		t.Skip("PNYX_TEST_REAL_DATA is not set: it names a folder of real upstream data")
-	}
 	env.RequireEngine(t)
-	return dir
+	return env.RealData(t)
 }
 
 // startEmpty runs a service over an empty warehouse, and waits until it is ready.

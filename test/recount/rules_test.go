@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -41,6 +42,9 @@ type poll struct {
 
 	casts   []cast
 	ballots []cast // those that count
+
+	once  sync.Once
+	whole bool // the result of wantsAll
 }
 
 // cast is one ballot as it was cast; a later one of the same voter replaces it.
@@ -574,8 +578,45 @@ func (b cast) positions() (named []int) {
 	return nil
 }
 
-// invalid reports whether a ballot names a choice that does not exist, or one twice.
+// invalid reports whether a ballot is malformed, or ranks a part only where upstream did not count
+// such ballots.
 func (p *poll) invalid(b cast) bool {
+	return p.malformed(b) || p.kind == "ranked-choice" && p.wantsAll() && !p.ranksAll(b) && len(b.positions()) > 0
+}
+
+func (p *poll) ranksAll(b cast) bool { return len(b.positions()) == len(p.keys) }
+
+// wantsAll reports whether upstream's scores are not those with rankings of a part, which count where
+// it states no scores.
+func (p *poll) wantsAll() bool {
+	p.once.Do(func() {
+		if _, scores := p.statement(); scores != nil {
+			complete := func(b cast) bool { return p.malformed(b) || !p.ranksAll(b) }
+			p.whole = p.comesTo(scores, complete) || !p.comesTo(scores, p.malformed)
+		}
+	})
+	return p.whole
+}
+
+// comesTo reports whether the run-off without some ballots has some scores.
+func (p *poll) comesTo(scores []*big.Rat, without func(cast) bool) bool {
+	shares, err := runOff(slices.DeleteFunc(slices.Clone(p.ballots), without))
+	for i, score := range scores {
+		sum := new(big.Int)
+		for _, share := range shares {
+			if part, supported := share[i+1]; supported {
+				sum.Add(sum, part)
+			}
+		}
+		if err != nil || apart(score, ratio(sum)) {
+			return false
+		}
+	}
+	return true
+}
+
+// malformed reports whether a ballot names a choice that does not exist, or one twice.
+func (p *poll) malformed(b cast) bool {
 	named := slices.Sorted(slices.Values(b.positions()))
 	return len(slices.Compact(slices.Clone(named))) < len(named) ||
 		p.keys != nil && slices.ContainsFunc(named, func(position int) bool { return position < 1 || position > len(p.keys) })

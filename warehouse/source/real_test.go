@@ -1,30 +1,19 @@
 package source_test
 
 import (
-	"os"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"pnyx/test/env"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/source"
 )
 
-// realData returns the folder of real governance data. It skips the test if none is
-// configured.
-func realData(tb testing.TB) string {
-	tb.Helper()
-	folder := os.Getenv("PNYX_TEST_REAL_DATA")
-	if folder == "" {
-		tb.Skip("PNYX_TEST_REAL_DATA is not set: no real data to read")
-	}
-	return folder
-}
-
 func TestRealDataIsReadWithoutRejections(t *testing.T) {
 	t.Parallel()
 
-	files, problems := source.Find([]string{realData(t)})
+	files, problems := source.Find([]string{env.RealData(t)})
 	for _, problem := range problems {
 		t.Errorf("problem: %v", problem)
 	}

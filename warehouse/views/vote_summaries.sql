@@ -64,7 +64,7 @@ SELECT
     state.votes AS held_votes,
     state.power AS held_voting_power,
     if(
-        ready AND record.quorum > 0 AND (empty(counted_keys) OR notEmpty(state.choice_powers) OR empty(state.choice_keys)),
+        ready AND record.quorum > 0 AND (empty(counted_keys) OR state.choices_scored OR empty(state.choice_keys)),
         record.quorum,
         NULL
     ) AS quorum,
@@ -81,10 +81,10 @@ SELECT
         state.basis = 'upstream' OR state.coverage = 'complete', false,
         NULL
     ) AS quorum_reached,
-    if(ready AND notEmpty(state.choice_powers), state.choice_keys, []) AS choice_keys,
-    if(ready AND notEmpty(state.choice_powers), state.choice_labels, []) AS choice_labels,
-    if(ready, state.choice_votes, []) AS choice_votes,
-    if(ready, state.choice_powers, []) AS choice_voting_powers,
+    if(ready AND state.choices_scored, state.choice_keys, []) AS choice_keys,
+    if(ready AND state.choices_scored, state.choice_labels, []) AS choice_labels,
+    if(ready AND state.choices_counted, state.choice_votes, []) AS choice_votes,
+    if(ready AND state.choices_scored, state.choice_powers, []) AS choice_voting_powers,
     state.coverage AS coverage_status,
     state.flagged AS flagged
 FROM
@@ -123,6 +123,8 @@ INNER JOIN
         choice_labels,
         choice_votes,
         choice_powers,
+        choices_scored,
+        choices_counted,
         created_at,
         start_at,
         end_at,

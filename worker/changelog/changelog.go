@@ -28,6 +28,9 @@ const (
 	// rowBits are the bits of ChangeID.Number that count the rows of one call; the others name
 	// the writer, so that no two writers give one place.
 	rowBits = 24
+	// upgradeReach is how long before an upgrade from a version without the log a reader may have
+	// read last: all that it has missed is told after the upgrade.
+	upgradeReach = 24 * time.Hour
 	// chunkSize is how many rows are in memory while the copy is written.
 	chunkSize = 10_000
 )
@@ -84,6 +87,12 @@ func (l *Log) Open(ctx context.Context) (told Told, err error) {
 	}
 	told.Epoch = l.epoch
 	position, err := l.rows.Position(ctx, warehouse.PublicationPosition)
+	if err == nil && position == nil {
+		// A version without the log may have published: all may be answered in another way since.
+		var revision uint64
+		revision, err = l.Warehouse.LastRevision(ctx)
+		told.Everything = revision > 0
+	}
 	if err != nil || position == nil || position.Epoch != l.epoch {
 		return told, err
 	}
@@ -203,7 +212,17 @@ func (l *Log) tryOpen(ctx context.Context) error {
 		return err
 	}
 	if position == nil || position.Restored != restored {
-		if err := l.begin(ctx, restored, head.Time); err != nil {
+		at := head.Time
+		if position == nil {
+			published, err := l.Warehouse.LastRevision(ctx)
+			if err != nil {
+				return err
+			}
+			if published > 0 { // by a version without the log: everything is told
+				at -= uint64(upgradeReach / time.Millisecond)
+			}
+		}
+		if err := l.begin(ctx, restored, at); err != nil {
 			return err
 		}
 		return l.copyAll(ctx, head)

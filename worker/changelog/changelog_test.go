@@ -229,3 +229,26 @@ func TestAnotherFormatIsToldInFull(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatAVersionWithoutTheLogPublishedIsToldInFull(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	state := warehouse.ProposalState{Revision: 7}
+	if err := b.warehouse.WriteProposalStates(t.Context(), []warehouse.ProposalState{state}); err != nil {
+		t.Fatal(err)
+	}
+	log := b.open("")
+	if told := b.publish(log); told.Position != nil || !told.Everything {
+		t.Errorf("got %+v, want everything told", told)
+	}
+	before := uint64(time.Now().Add(-20 * time.Hour).UnixMilli())
+	if _, slice := b.read(cache.ChangeID{}); slice.First.Time > before {
+		t.Errorf("the log begins at %v, want it readable from a time before the upgrade", slice.First)
+	}
+	if err := log.Advance(t.Context(), warehouse.ChangePosition{Revision: 8}); err != nil {
+		t.Fatal(err)
+	}
+	if told := b.publish(b.open("")); told.Everything {
+		t.Errorf("got %+v, want it told once", told)
+	}
+}

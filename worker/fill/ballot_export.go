@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -211,7 +212,9 @@ func (p *page) ballotPart(ctx context.Context, q query.BallotPart) (cache.View, 
 	if err != nil || len(rows) == 0 {
 		return p.absent(), err
 	}
-	file, err := compressBallots(q.Format, rows, of.choices)
+	file, err := compressRows(q.Format, func(w io.Writer) error {
+		return writeBallots(w, q.Format, rows, of.choices)
+	})
 	if err != nil {
 		return cache.View{}, err
 	}

@@ -45,6 +45,8 @@ func kindsOfPages() map[query.Kind]kindOfPage {
 		query.KindBallots:          {build((*page).ballots), maxSet, setsTogether},
 		query.KindBallotExport:     {build((*page).ballotExport), 1, setsAlone},
 		query.KindBallotPart:       {build((*page).ballotPart), 1, partsTogether},
+		query.KindDAOExport:        {build((*page).daoExport), 1, partsTogether},
+		query.KindDAOPart:          {build((*page).daoPart), 1, partsTogether},
 		query.KindVoters:           {build((*page).voters), 1, setsAlone},
 		query.KindProfile:          {build((*page).profile), maxSet, setsTogether},
 		query.KindDelegates:        {build((*page).delegates), 1, setsAlone},

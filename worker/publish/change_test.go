@@ -1,15 +1,20 @@
 package publish
 
 import (
+	"context"
+	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/redis/go-redis/v9"
 
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
+	"pnyx/test/env"
 	"pnyx/warehouse/record"
 )
 
@@ -41,6 +46,66 @@ func TestChangesComeAfterTheListsThatShowThem(t *testing.T) {
 			t.Errorf("%s: got rows %q after their lists, want %q", name, got, want)
 		}
 	}
+}
+
+// TestChangesTellOfBatchesThatLandWhileEverythingIsPublished commits a proposal before each command
+// that the publication after a flush sends to Redis: between any two of its reads.
+func TestChangesTellOfBatchesThatLandWhileEverythingIsPublished(t *testing.T) {
+	t.Parallel()
+	e := newElectorate(t, 1)
+	before, err := e.publisher.Store.Changes(t.Context(), cache.ChangeID{}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	env.FlushRedis(t, env.RedisClient(t, e.redisURL))
+	if err := e.publisher.Lease.Acquire(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	e.takeOver()
+	want := map[string]bool{}
+	landing := &beforeCommand{do: func() {
+		id := fmt.Sprint("landed-", len(want))
+		e.append([]record.Record{&record.Proposal{
+			ProposalRef: record.ProposalRef{Provider: governance.Snapshot, ExternalID: id}, SourceID: "space-0",
+			Title: id, VoteType: governance.SingleChoice, Choices: []string{"A"},
+		}})
+		want[string(governance.Identity{DAOID: "space-0", Provider: governance.Snapshot, ExternalID: id}.ProposalKey())] = true
+	}}
+	cache.Client(e.publisher.Store.Conn()).AddHook(landing)
+	e.step()
+	landing.do = func() {}
+	e.step()
+	told, err := e.publisher.Store.Changes(t.Context(), before.Last, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range told.Rows {
+		delete(want, row.Key)
+	}
+	if len(want) > 0 {
+		t.Errorf("got no change of %d proposals, want one of each: %v", len(want), want)
+	}
+}
+
+// beforeCommand is a hook that is called before each command to Redis, once at a time.
+type beforeCommand struct {
+	mu sync.Mutex
+	do func()
+}
+
+func (*beforeCommand) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (b *beforeCommand) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, command redis.Cmder) error {
+		b.mu.Lock()
+		b.do()
+		b.mu.Unlock()
+		return next(ctx, command)
+	}
+}
+
+func (b *beforeCommand) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
 }
 
 // dieAfterTopics publishes topics, and has the leader die before it announces them. Another

@@ -17,7 +17,6 @@ import (
 	"pnyx/governance"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
-	"pnyx/worker/changelog"
 )
 
 const (
@@ -266,9 +265,28 @@ func (t *leaderTerm) publishAll(ctx context.Context, now time.Time, runIDs strin
 	if err != nil {
 		return err
 	}
-	told, untold, err := t.untold(ctx, now)
+	told, err := t.publisher.Changes.Open(ctx)
 	if err != nil {
 		return err
+	}
+	// Read before the records, so that every batch listed here is in what is read next; and once, so
+	// that no batch counts as published that the log of changes does not tell.
+	since := now.Add(-commitOverlap)
+	if told.Position != nil {
+		since = time.UnixMicro(min(told.Position.CommittedThrough, now.UnixMicro())).Add(-commitOverlap)
+	}
+	batches, err := t.publisher.Warehouse.CommittedBatches(ctx, since)
+	if err != nil {
+		return err
+	}
+	scope := Everything{}
+	if told.Position != nil {
+		scope.Lagging = told.Position.LaggingDAOs
+	}
+	if !told.Everything {
+		if scope.Untold, err = t.untold(ctx, told.Position, batches, since, now); err != nil {
+			return err
+		}
 	}
 	// Taken before the first write. Redis accepts the publication at its end only if the
 	// token is still there, so that one which was flushed meanwhile does not count as
@@ -277,17 +295,8 @@ func (t *leaderTerm) publishAll(ctx context.Context, now time.Time, runIDs strin
 	if err != nil {
 		return err
 	}
-	// Read before the records, so that every batch listed here is in what is read next.
-	batches, err := t.publisher.Warehouse.CommittedBatches(ctx, now.Add(-commitOverlap))
-	if err != nil {
-		return err
-	}
 	// What the batches change is in what is counted next, but not in sums of ranges.
 	t.publisher.forgetSums()
-	scope := Everything{Untold: untold}
-	if told.Position != nil {
-		scope.Lagging = told.Position.LaggingDAOs
-	}
 	in := Input{Revision: t.nextRevision(now), At: now, Scope: scope}
 	result, err := t.publisher.Publish(ctx, in)
 	if err != nil {
@@ -309,38 +318,31 @@ func (t *leaderTerm) publishAll(ctx context.Context, now time.Time, runIDs strin
 	return t.publisher.Store.RetirePreviousFormat(ctx, previous)
 }
 
-// untold opens the log of changes, and returns what it does not tell of yet, for a publication of
-// everything: what batches and the clock have changed since the last publication that Redis may have
-// lost. It is nil for everything, and empty for nothing, before the first publication.
-func (t *leaderTerm) untold(ctx context.Context, now time.Time) (told changelog.Told, untold *Changes, err error) {
-	if told, err = t.publisher.Changes.Open(ctx); err != nil || told.Everything {
-		return told, nil, err
-	}
-	untold = &Changes{Proposals: map[record.RefHash]bool{}, Sources: map[record.SourceRef]bool{}}
-	position := told.Position
+// untold returns what the log of changes does not tell of yet, for a publication of everything: what
+// batches and the clock have changed since the last publication that Redis may have lost. It is empty
+// before the first publication.
+func (t *leaderTerm) untold(
+	ctx context.Context, position *warehouse.ChangePosition, batches []warehouse.CommittedBatch, since, now time.Time,
+) (*Changes, error) {
+	untold := &Changes{Proposals: map[record.RefHash]bool{}, Sources: map[record.SourceRef]bool{}}
 	if position == nil {
-		return told, untold, nil
+		return untold, nil
 	}
 	untold.AllForums, untold.Since = true, position.Revision
-	since := time.UnixMicro(min(position.CommittedThrough, now.UnixMicro())).Add(-commitOverlap)
-	batches, err := t.publisher.Warehouse.CommittedBatches(ctx, since)
-	if err != nil {
-		return told, nil, err
-	}
 	for _, batch := range batches {
 		maps.Copy(untold.Proposals, batch.Changes.Proposals)
 		maps.Copy(untold.Sources, batch.Changes.Sources)
 	}
 	due, err := t.publisher.Warehouse.ProposalsDue(ctx, now)
 	if err != nil {
-		return told, nil, err
+		return nil, err
 	}
 	// A publication that was cut off has left none due.
 	turned, err := warehouse.NewChangeLog(t.publisher.Warehouse).Turned(ctx, since, now)
 	for _, ref := range slices.Concat(due, turned) {
 		untold.Proposals[ref] = true
 	}
-	return told, untold, err
+	return untold, err
 }
 
 // maxWithheldTries is how often the first publication of a cache format counts again what it

@@ -1,0 +1,74 @@
+package api
+
+import (
+	"context"
+	"net/url"
+	"strings"
+
+	"pnyx/cache"
+	"pnyx/governance"
+	"pnyx/governance/query"
+)
+
+const pathDAOExport = "/v2/daos/:daoId/export"
+
+// daoExportRoutes are about all rows of a DAO at once.
+func daoExportRoutes() []Route {
+	return []Route{
+		handle(Route{
+			ID: "daos.export", Path: pathDAOExport, Tier: Plus, Addition: true, Expires: true,
+			Title:   "List the parts of a DAO's export",
+			Summary: "The parts in which all proposals, ballots, topics and events of one DAO are downloaded, or what changed of them.",
+			Returns: governance.DAOExport{}, Fresh: publishedFreshness(),
+		}, handler[query.DAOExport]{
+			tags:   func(q query.DAOExport) []cache.Tag { return []cache.Tag{cache.DAOTag(q.DAOID)} },
+			answer: (*API).daoExport,
+		}),
+		handle(Route{
+			ID: "daos.export-part", Path: pathDAOExport + "/:part", Tier: Plus, Addition: true,
+			Title:   "Download a part of a DAO's export",
+			Summary: "Up to 50,000 rows. A download that was interrupted continues with Range.",
+			Returns: governance.DAOExportRow{}, Media: []string{MIMENDJSON, MIMECSV, MIMEParquet}, Fresh: partFreshness(),
+		}, handler[query.DAOPart]{
+			tags:   func(q query.DAOPart) []cache.Tag { return []cache.Tag{cache.DAOTag(q.DAOID)} },
+			answer: (*API).daoPart,
+		}),
+	}
+}
+
+// daoExport answers GET /v2/daos/:daoId/export.
+func (a *API) daoExport(ctx context.Context, _ *request, q query.DAOExport) (answer, error) {
+	view, from, err := a.page(ctx, cache.NewPageRequest(q), notFound("daoId", q.DAOID))
+	if err != nil {
+		return answer{}, err
+	}
+	var export cache.DAOExport
+	if err := view.Decode(&export); err != nil {
+		return answer{}, unavailable(err)
+	}
+	if export.Oldest != nil {
+		return answer{}, cursorExpired(*export.Oldest)
+	}
+	for i := range export.Parts {
+		part := &export.Parts[i]
+		path := daoExportPath(q.DAOID) + "/" + part.Digest + "?"
+		if export.Since != nil {
+			path += "since=" + string(*export.Since) + "&"
+		}
+		path += "format="
+		part.Formats = governance.ExportPartFormats{
+			NDJSON: path + string(query.ExportNDJSON), CSV: path + string(query.ExportCSV), Parquet: path + string(query.ExportParquet),
+		}
+	}
+	return answer{data: export.DAOExport, view: view, source: from}, nil
+}
+
+// daoExportPath is the path of the manifest of a DAO.
+func daoExportPath(daoID string) string {
+	return strings.Replace(pathDAOExport, ":daoId", url.PathEscape(daoID), 1)
+}
+
+// daoPart answers GET /v2/daos/:daoId/export/:part.
+func (a *API) daoPart(ctx context.Context, _ *request, q query.DAOPart) (answer, error) {
+	return a.exportFile(ctx, cache.NewPageRequest(q), q.Format, daoExportPath(q.DAOID))
+}

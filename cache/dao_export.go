@@ -1,0 +1,69 @@
+package cache
+
+import (
+	"context"
+
+	"github.com/redis/go-redis/v9"
+
+	"pnyx/governance"
+	"pnyx/warehouse/record"
+)
+
+// DAOExport is a manifest as its page has it: with what each part is made of.
+type DAOExport struct {
+	governance.DAOExport
+
+	// Oldest is the time from which on changes are known, where Since is before it: there is no
+	// manifest then.
+	Oldest *governance.Timestamp `msgpack:"oldest"`
+	// Units are what each of Parts is made of.
+	Units [][]ExportUnit `msgpack:"units"`
+}
+
+// ExportUnit is what is in one part as a whole: a proposal, ballots of one, a topic, or events of a
+// day.
+type ExportUnit struct {
+	// Kind is the kind of the rows.
+	Kind governance.ExportRowKind `msgpack:"k"`
+	// Key is the key of the rows; for events their day.
+	Key string `msgpack:"n"`
+	// Removed is DAOExportRow.Removed.
+	Removed bool `msgpack:"x,omitempty"`
+	// Ref is the proposal of ballots.
+	Ref record.RefHash `msgpack:"f,omitempty"`
+	// Generation is the sorted copy of ballots; zero for the table itself.
+	Generation uint64 `msgpack:"g,omitempty"`
+	// Slice counts the units with the same key before this one.
+	Slice int `msgpack:"s,omitempty"`
+	// Rows is the number of rows.
+	Rows int `msgpack:"r"`
+	// Hash names the rows.
+	Hash []byte `msgpack:"h"`
+	// Final says that the rows are of a vote that is over, all of whose ballots are held.
+	Final bool `msgpack:"e,omitempty"`
+}
+
+// Views returns several views in one round trip. The error is ErrMiss if one is missing, or
+// ErrUnavailable.
+func (s *Store) Views(ctx context.Context, keys []Key) ([]View, error) {
+	ctx, cancel := s.conn.WithTimeout(ctx)
+	defer cancel()
+	replies := make([]*redis.StringCmd, len(keys))
+	_, _ = Client(s.conn).Pipelined(ctx, func(pipe redis.Pipeliner) error { // each command has its own error
+		for i, key := range keys {
+			replies[i] = pipe.Get(ctx, string(key))
+		}
+		return nil
+	})
+	views := make([]View, len(keys))
+	for i, reply := range replies {
+		value, err := reply.Bytes()
+		if err != nil {
+			return nil, WrapError(err)
+		}
+		if views[i], err = decodeView(value); err != nil {
+			return nil, err
+		}
+	}
+	return views, nil
+}

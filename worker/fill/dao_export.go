@@ -1,0 +1,366 @@
+package fill
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/vmihailenco/msgpack/v5"
+
+	"pnyx/cache"
+	"pnyx/governance"
+	"pnyx/governance/query"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+const (
+	// exportChunk is how many proposals or topics are in memory together.
+	exportChunk = 200
+	// textPerRow is how many bytes of a proposal or topic count as one row of a part.
+	textPerRow = 256
+)
+
+// daoExport builds the manifest of a DAO.
+func (p *page) daoExport(ctx context.Context, q query.DAOExport) (cache.View, error) {
+	if err := p.setPublishedHead(ctx, manifestTTL); err != nil {
+		return cache.View{}, err
+	}
+	p.head.Revision-- // stale after manifestTTL: no publication tells of events and sorted copies
+	export, there, err := p.planExport(ctx, q)
+	switch {
+	case errors.Is(err, cache.ErrMiss): // of what is being published, or of a copy that is being made
+		return cache.Withheld(p.head)
+	case err != nil || !there:
+		return p.absent(), err
+	}
+	return cache.NewView(p.head, export)
+}
+
+// exportPlan divides the rows of a DAO into units and these into parts.
+type exportPlan struct {
+	*page
+	rows warehouse.DAORows
+	// daoID and daoName are the DAO's.
+	daoID, daoName string
+	// changed are the keys of an export of changes, by kind; nil selects all.
+	changed map[governance.ExportRowKind]map[string]bool
+	// parts are the units of each part, and size the rows of the last one.
+	parts [][]cache.ExportUnit
+	size  int
+}
+
+// planExport returns a manifest; there is false for a DAO that is not published.
+func (p *page) planExport(ctx context.Context, q query.DAOExport) (export cache.DAOExport, there bool, err error) {
+	dao, err := p.Store.DAORow(ctx, q.DAOID)
+	if errors.Is(err, cache.ErrMiss) {
+		return export, false, nil
+	} else if err != nil {
+		return export, false, err
+	}
+	// What is published from here on is told after this place.
+	head, err := p.Store.ChangeHead(ctx)
+	if err == nil && !head.Exists {
+		err = fmt.Errorf("%w: there are no changes yet", cache.ErrMiss)
+	}
+	if err != nil {
+		return export, false, err
+	}
+	export.DAOID, export.Revision = q.DAOID, governance.CountOf(head.Last.Time*1000)
+	own := *p // its head is not the manifest's
+	plan := exportPlan{page: &own, rows: warehouse.NewDAORows(p.Warehouse, q.DAOID), daoID: q.DAOID, daoName: dao.Name}
+	if q.Since != 0 {
+		export.Since = new(governance.CountOf(uint64(q.Since)))
+		if export.Oldest, err = plan.selectChanges(ctx, uint64(q.Since)/1000, head.Last.Time); err != nil || export.Oldest != nil {
+			return export, true, err
+		}
+	}
+	for _, add := range []func(context.Context) error{plan.addProposals, plan.addTopics, plan.addEvents} {
+		if err := add(ctx); err != nil {
+			return export, false, err
+		}
+	}
+	plan.addRemoved()
+	export.Units, export.Parts = plan.parts, make([]governance.DAOExportPart, len(plan.parts))
+	for i, units := range plan.parts {
+		if export.Parts[i], err = describePart(units); err != nil {
+			return export, false, err
+		}
+		addCounts(&export.Rows, export.Parts[i].Rows)
+	}
+	return export, true, nil
+}
+
+// selectChanges restricts the plan to what has changed after a place in the log of changes, and up
+// to another one. Where the log does not have that place, it returns where the log begins.
+func (p *exportPlan) selectChanges(ctx context.Context, after, until uint64) (oldest *governance.Timestamp, err error) {
+	log, err := warehouse.NewChangeLog(p.Warehouse).Position(ctx, warehouse.LogPosition)
+	if err != nil {
+		return nil, err
+	}
+	if log == nil {
+		return nil, fmt.Errorf("%w: there are no changes yet", cache.ErrMiss)
+	}
+	began := max(log.Epoch/1000, until-min(until, uint64(cache.ChangeTTL/time.Millisecond)))
+	if after < began || after > until {
+		return new(governance.Timestamp(began)), nil //nolint:gosec // a time
+	}
+	changes, err := p.rows.Changes(ctx, log.Epoch, after, until)
+	p.changed = map[governance.ExportRowKind]map[string]bool{
+		governance.ProposalRows: {}, governance.TopicRows: {}, governance.EventRows: {},
+	}
+	for _, change := range changes {
+		if keys := p.changed[governance.ExportRowKind(change.Kind)]; keys != nil {
+			keys[change.Key] = true
+		}
+	}
+	return nil, err
+}
+
+// selects reports whether a row is exported. What is left of the selected keys at the end is gone.
+func (p *exportPlan) selects(kind governance.ExportRowKind, key string) bool {
+	selected := p.changed == nil || p.changed[kind][key]
+	if selected {
+		delete(p.changed[kind], key)
+	}
+	return selected
+}
+
+// add adds a unit that takes up some rows of a part.
+func (p *exportPlan) add(unit cache.ExportUnit, size int) {
+	if len(p.parts) == 0 || p.size+size > query.DAOPartRows {
+		p.parts, p.size = append(p.parts, nil), 0
+	}
+	last := len(p.parts) - 1
+	p.parts[last], p.size = append(p.parts[last], unit), p.size+size
+}
+
+func (p *exportPlan) addProposals(ctx context.Context) error {
+	proposals, err := p.rows.Proposals(ctx)
+	if err != nil {
+		return err
+	}
+	proposals = slices.DeleteFunc(proposals, func(found warehouse.DAOProposal) bool {
+		return !p.selects(governance.ProposalRows, string(found.Key))
+	})
+	for chunk := range slices.Chunk(proposals, exportChunk) {
+		keys := make([]governance.ProposalKey, len(chunk))
+		var small []record.RefHash
+		for i, proposal := range chunk {
+			if keys[i] = proposal.Key; proposal.Votes < warehouse.SortedCopyThreshold {
+				small = append(small, proposal.Ref)
+			}
+		}
+		views, err := p.proposalViews(ctx, keys)
+		if err != nil {
+			return err
+		}
+		versions, err := p.rows.BallotVersions(ctx, small)
+		if err != nil {
+			return err
+		}
+		for _, proposal := range chunk {
+			view := views[proposal.Key]
+			p.add(cache.ExportUnit{
+				Kind: governance.ProposalRows, Key: string(proposal.Key), Rows: 1, Hash: view.hash, Final: proposal.Final,
+			}, view.size)
+			if err := p.addBallots(ctx, proposal, view.choices(), versions[proposal.Ref]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// addBallots adds the ballots of a proposal: those of a large one from its sorted copy.
+func (p *exportPlan) addBallots(
+	ctx context.Context, of warehouse.DAOProposal, choices voteChoices, version warehouse.BallotsVersion,
+) error {
+	unit := cache.ExportUnit{Kind: governance.BallotRows, Key: string(of.Key), Ref: of.Ref, Final: of.Final}
+	votes := version.Votes
+	if of.Votes >= warehouse.SortedCopyThreshold {
+		copied, err := p.Warehouse.CopiedBallots(ctx, of.Generation)
+		if err != nil {
+			return err
+		}
+		if copied.Votes == 0 {
+			return fmt.Errorf("%w: the sorted copy of %s is not there yet", cache.ErrMiss, of.Key)
+		}
+		if !of.Final {
+			if err := p.Store.KeepExport(ctx, of.Key, of.Generation); err != nil {
+				return err
+			}
+		}
+		votes, version.Hash, unit.Generation = copied.Votes, 0, of.Generation
+	}
+	unit.Hash = ballotsHash(choices, votes, version.Hash, unit.Generation)
+	for first := 0; first < int(votes); first += query.DAOPartRows {
+		unit.Rows = min(query.DAOPartRows, int(votes)-first)
+		p.add(unit, unit.Rows)
+		unit.Slice++
+	}
+	return nil
+}
+
+// ballotsHash names the ballots of a proposal, with their labels.
+func ballotsHash(choices voteChoices, votes, version, generation uint64) []byte {
+	return hashOf(fmt.Appendf(nil, "%s %d %d %d", exported{choices: choices}.copyRevision(generation), votes, version, generation))
+}
+
+func (p *exportPlan) addTopics(ctx context.Context) error {
+	keys, err := p.rows.Topics(ctx)
+	if err != nil {
+		return err
+	}
+	keys = slices.DeleteFunc(keys, func(key governance.TopicKey) bool { return !p.selects(governance.TopicRows, string(key)) })
+	for chunk := range slices.Chunk(keys, exportChunk) {
+		views, err := p.topicViews(ctx, chunk)
+		if err != nil {
+			return err
+		}
+		for i, key := range chunk {
+			p.add(cache.ExportUnit{Kind: governance.TopicRows, Key: string(key), Rows: 1, Hash: hashOf(views[i].Payload)},
+				1+len(views[i].Payload)/textPerRow)
+		}
+	}
+	return nil
+}
+
+// addEvents adds the events of each day. A day has more than one unit where they are too many.
+func (p *exportPlan) addEvents(ctx context.Context) error {
+	unit := cache.ExportUnit{Kind: governance.EventRows}
+	hash := sha256.New()
+	end := func() {
+		if unit.Rows > 0 {
+			unit.Hash = hash.Sum(nil)[:16]
+			p.add(unit, unit.Rows)
+		}
+		hash.Reset()
+	}
+	shown, err := p.shownUntil(ctx, query.Events{DAOID: p.daoID}.Scope())
+	if err != nil {
+		return err
+	}
+	err = p.rows.Events(ctx, time.UnixMilli(0), shown.Time().Add(time.Millisecond), func(row governance.EventRow) error {
+		if !p.selects(governance.EventRows, row.EventID) {
+			return nil
+		}
+		day := dayOf(row)
+		if day != unit.Key || unit.Rows == query.DAOPartRows {
+			end()
+			slice := 0
+			if day == unit.Key {
+				slice = unit.Slice + 1
+			}
+			unit = cache.ExportUnit{Kind: governance.EventRows, Key: day, Slice: slice}
+		}
+		unit.Rows++
+		row.DAOName = p.daoName
+		return json.NewEncoder(hash).Encode(row.Event)
+	})
+	end()
+	return err
+}
+
+func dayOf(row governance.EventRow) string { return row.EventTimeMs.Time().UTC().Format(time.DateOnly) }
+
+// addRemoved adds the keys that changed and that nothing has any more.
+func (p *exportPlan) addRemoved() {
+	for _, kind := range governance.ExportRowKinds() {
+		for _, key := range slices.Sorted(maps.Keys(p.changed[kind])) {
+			p.add(cache.ExportUnit{Kind: kind, Key: key, Removed: true, Rows: 1}, 1)
+		}
+	}
+}
+
+// describePart returns a part of a manifest without its paths.
+func describePart(units []cache.ExportUnit) (part governance.DAOExportPart, err error) {
+	text, err := msgpack.Marshal(units)
+	if err != nil {
+		return part, fmt.Errorf("encode a part of an export: %w", err)
+	}
+	part.Digest = base64.RawURLEncoding.EncodeToString(hashOf(append(text, exportFormat...)))
+	part.Final = true
+	for _, unit := range units {
+		part.Final = part.Final && unit.Final
+		counts := map[governance.ExportRowKind]*int{
+			governance.ProposalRows: &part.Rows.Proposals, governance.BallotRows: &part.Rows.Ballots,
+			governance.TopicRows: &part.Rows.Topics, governance.EventRows: &part.Rows.Events,
+		}[unit.Kind]
+		if unit.Removed {
+			counts = &part.Rows.Removed
+		}
+		*counts += unit.Rows
+	}
+	return part, nil
+}
+
+func addCounts(sum *governance.ExportRowCounts, part governance.ExportRowCounts) {
+	sum.Proposals += part.Proposals
+	sum.Ballots += part.Ballots
+	sum.Topics += part.Topics
+	sum.Events += part.Events
+	sum.Removed += part.Removed
+}
+
+func hashOf(text []byte) []byte {
+	sum := sha256.Sum256(text)
+	return sum[:16]
+}
+
+// proposalView is what is published of a proposal.
+type proposalView struct {
+	detail  governance.ProposalRow
+	summary governance.VoteSummary
+	// hash names both, and size is how many rows of a part they take up.
+	hash []byte
+	size int
+}
+
+func (v proposalView) choices() voteChoices { return choicesOf(v.detail.Choices, v.detail.Bounds) }
+
+// proposalViews reads proposals. The error is cache.ErrMiss if one is missing.
+func (p *page) proposalViews(
+	ctx context.Context, keys []governance.ProposalKey,
+) (map[governance.ProposalKey]proposalView, error) {
+	names := make([]cache.Key, 0, 2*len(keys))
+	for _, key := range keys {
+		names = append(names, cache.ProposalDetailKey(key), cache.VoteSummaryKey(key))
+	}
+	views, err := p.Store.Views(ctx, names)
+	if err != nil {
+		return nil, fmt.Errorf("read proposals: %w", err)
+	}
+	found := make(map[governance.ProposalKey]proposalView, len(keys))
+	for i, key := range keys {
+		detail, summary := views[2*i], views[2*i+1]
+		v := proposalView{
+			hash: hashOf(slices.Concat(detail.Payload, summary.Payload)),
+			size: 1 + (len(detail.Payload)+len(summary.Payload))/textPerRow,
+		}
+		if err := errors.Join(detail.Decode(&v.detail), summary.Decode(&v.summary)); err != nil {
+			return nil, fmt.Errorf("read proposal %s: %w", key, err)
+		}
+		v.detail.Related = governance.RelatedTo(key)
+		found[key] = v
+	}
+	return found, nil
+}
+
+func (p *page) topicViews(ctx context.Context, keys []governance.TopicKey) ([]cache.View, error) {
+	names := make([]cache.Key, len(keys))
+	for i, key := range keys {
+		names[i] = cache.TopicDetailKey(key)
+	}
+	views, err := p.Store.Views(ctx, names)
+	if err != nil {
+		return nil, fmt.Errorf("read topics: %w", err)
+	}
+	return views, nil
+}

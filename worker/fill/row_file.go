@@ -1,0 +1,215 @@
+package fill
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"reflect"
+	"strings"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/parquet-go/parquet-go"
+
+	"pnyx/cache"
+	"pnyx/governance"
+	"pnyx/governance/query"
+)
+
+// compressRows makes the file that write writes. The text as a whole is never in memory.
+func compressRows(format query.ExportFormat, write func(io.Writer) error) (cache.File, error) {
+	level := gzip.DefaultCompression
+	if format == query.ExportParquet {
+		level = gzip.NoCompression // its columns are compressed
+	}
+	var compressed bytes.Buffer
+	zip, err := gzip.NewWriterLevel(&compressed, level)
+	if err != nil {
+		return cache.File{}, fmt.Errorf("compress rows: %w", err)
+	}
+	digest := sha256.New()
+	text := &countingWriter{to: io.MultiWriter(zip, digest)}
+	if err := write(text); err != nil {
+		return cache.File{}, err
+	}
+	if err := zip.Close(); err != nil {
+		return cache.File{}, fmt.Errorf("compress rows: %w", err)
+	}
+	sum := sha256.Sum256(compressed.Bytes())
+	return cache.File{Gzip: compressed.Bytes(), Size: text.written, Digest: digest.Sum(nil), GzipDigest: sum[:]}, nil
+}
+
+type countingWriter struct {
+	to      io.Writer
+	written int
+}
+
+// Write implements io.Writer.
+func (w *countingWriter) Write(text []byte) (int, error) {
+	n, err := w.to.Write(text)
+	w.written += n
+	return n, err
+}
+
+// rowWriter writes rows of one type in a format. flush writes what is left.
+type rowWriter[Row any] struct {
+	write func(Row) error
+	flush func() error
+}
+
+func newRowWriter[Row any](w io.Writer, format query.ExportFormat) rowWriter[Row] {
+	switch format {
+	case query.ExportCSV:
+		return csvRows[Row](w)
+	case query.ExportParquet:
+		return parquetRows[Row](w)
+	case query.ExportNDJSON:
+	}
+	encoder := json.NewEncoder(w) // ends each value with a line feed
+	encoder.SetEscapeHTML(false)
+	return rowWriter[Row]{func(row Row) error { return encoder.Encode(row) }, func() error { return nil }}
+}
+
+// csvRows writes the records of RFC 4180, after one with the names of the columns.
+func csvRows[Row any](w io.Writer) rowWriter[Row] {
+	_, columns := columnsOf(reflect.TypeFor[Row](), nil, nil)
+	records := csv.NewWriter(w)
+	records.UseCRLF = true
+	names := make([]string, len(columns))
+	for i, c := range columns {
+		names[i] = strings.Join(c.path, ".")
+	}
+	first := records.Write(names)
+	cells := make([]string, len(columns))
+	return rowWriter[Row]{func(row Row) error {
+		if first != nil {
+			return first
+		}
+		for i, c := range columns {
+			value, _, err := c.read(reflect.ValueOf(row))
+			if err != nil {
+				return err
+			}
+			switch value := value.(type) {
+			case nil:
+				cells[i] = ""
+			case string:
+				cells[i] = plainCell(value)
+			case governance.Timestamp:
+				cells[i] = value.String()
+			default:
+				cells[i] = fmt.Sprint(value)
+			}
+		}
+		return records.Write(cells)
+	}, func() error { records.Flush(); return records.Error() }}
+}
+
+// parquetRows writes a file of Apache Parquet: members of members are groups, times are timestamps,
+// exact numbers are texts, and lists are texts in JSON.
+func parquetRows[Row any](w io.Writer) rowWriter[Row] {
+	group, columns := columnsOf(reflect.TypeFor[Row](), nil, nil)
+	schema := parquet.NewSchema("rows", group)
+	places := map[string]int{} // a group sorts its members
+	for i, path := range schema.Columns() {
+		places[strings.Join(path, ".")] = i
+	}
+	file := parquet.NewWriter(w, schema, parquet.Compression(&parquet.Zstd))
+	return rowWriter[Row]{func(row Row) error {
+		cells := make(parquet.Row, len(columns))
+		for _, c := range columns {
+			value, level, err := c.read(reflect.ValueOf(row))
+			if err != nil {
+				return err
+			}
+			if at, is := value.(governance.Timestamp); is {
+				value = int64(at)
+			}
+			place := places[strings.Join(c.path, ".")]
+			cells[place] = parquet.ValueOf(value).Level(0, level, place)
+		}
+		_, err := file.WriteRows([]parquet.Row{cells})
+		return err
+	}, file.Close}
+}
+
+// column is a member of a row, or of a struct in one.
+type column struct {
+	// path are the names in JSON, and fields the indices in the structs, from the row on.
+	path   []string
+	fields []int
+}
+
+// columnsOf returns the columns of a type, in their order, and as a group of Parquet.
+func columnsOf(row reflect.Type, path []string, fields []int) (parquet.Group, []column) {
+	group := parquet.Group{}
+	var columns []column
+	for i := range row.NumField() {
+		name, _, _ := strings.Cut(row.Field(i).Tag.Get("json"), ",")
+		c := column{append(path[:len(path):len(path)], name), append(fields[:len(fields):len(fields)], i)}
+		inner := row.Field(i).Type
+		if inner.Kind() == reflect.Pointer {
+			inner = inner.Elem()
+		}
+		var node parquet.Node
+		switch {
+		case inner == reflect.TypeFor[governance.Timestamp]():
+			node = parquet.Timestamp(parquet.Millisecond)
+		case inner.Kind() == reflect.Struct:
+			members, below := columnsOf(inner, c.path, c.fields)
+			node, columns = members, append(columns, below...)
+		case inner.Kind() == reflect.Bool:
+			node = parquet.Leaf(parquet.BooleanType)
+		case inner.Kind() == reflect.Int:
+			node = parquet.Int(64)
+		default:
+			node = parquet.String()
+		}
+		if node.Leaf() {
+			columns = append(columns, c)
+		}
+		if row.Field(i).Type.Kind() == reflect.Pointer {
+			node = parquet.Optional(node)
+		}
+		group[name] = node
+	}
+	return group, columns
+}
+
+// read returns the value of a column, a string, bool, int64 or Timestamp, or nil for null, and how
+// many of the pointers to it are not nil.
+func (c column) read(row reflect.Value) (value any, level int, err error) {
+	for _, i := range c.fields {
+		if row = row.Field(i); row.Kind() != reflect.Pointer {
+			continue
+		}
+		if row.IsNil() {
+			return nil, level, nil
+		}
+		level, row = level+1, row.Elem()
+	}
+	switch row.Kind() {
+	case reflect.String:
+		return row.String(), level, nil
+	case reflect.Bool:
+		return row.Bool(), level, nil
+	case reflect.Int:
+		return row.Int(), level, nil
+	}
+	if at, is := row.Interface().(governance.Timestamp); is {
+		return at, level, nil
+	}
+	text, err := json.Marshal(row.Interface())
+	return string(text), level, err
+}
+
+// plainCell returns a field that no spreadsheet takes for a formula: anyone may propose a
+// choice that is called =HYPERLINK(…).
+func plainCell(field string) string {
+	if field != "" && strings.ContainsRune("=+-@\t\r", rune(field[0])) {
+		return "'" + field
+	}
+	return field
+}
