@@ -247,9 +247,22 @@ func (c *Client) BallotExport(ctx context.Context, proposalKey ProposalKey) (*An
 // BallotExportPart reads GET /v2/proposals/:proposalKey/votes/export/:revision/:part, tier plus. Up
 // to 20,000 ballots, the highest power first, one a line as the list of ballots has it. A download
 // that was interrupted continues with Range. The file is application/x-ndjson or text/csv;
-// charset=utf-8; header=present.
+// charset=utf-8; header=present or application/vnd.apache.parquet.
 func (c *Client) BallotExportPart(ctx context.Context, proposalKey ProposalKey, revision string, part int, params *BallotExportPartParams) ([]byte, error) {
 	return read(ctx, c, path("/v2/proposals/{}/votes/export/{}/{}", proposalKey, revision, part), query(params))
+}
+
+// DAOExport reads GET /v2/daos/:daoId/export, tier plus. The parts in which all proposals, ballots,
+// topics and events of one DAO are downloaded, or what changed of them.
+func (c *Client) DAOExport(ctx context.Context, daoID string, params *DAOExportParams) (*Answer[DAOExport], error) {
+	return get[Answer[DAOExport]](ctx, c, path("/v2/daos/{}/export", daoID), query(params))
+}
+
+// DAOExportPart reads GET /v2/daos/:daoId/export/:part, tier plus. Up to 50,000 rows. A download
+// that was interrupted continues with Range. The file is application/x-ndjson or text/csv;
+// charset=utf-8; header=present or application/vnd.apache.parquet.
+func (c *Client) DAOExportPart(ctx context.Context, daoID string, part string, params *DAOExportPartParams) ([]byte, error) {
+	return read(ctx, c, path("/v2/daos/{}/export/{}", daoID, part), query(params))
 }
 
 // Evidence reads GET /v2/proposals/:proposalKey/evidence, tier plus. What one proposal's data rests
@@ -573,7 +586,18 @@ type BallotsParams struct {
 
 // BallotExportPartParams are the parameters of BallotExportPart. Those that are zero are not given.
 type BallotExportPartParams struct {
-	Format ExportFormat `query:"format"` // One JSON object a line, as the list of ballots has it, or comma-separated values. Default: ndjson.
+	Format ExportFormat `query:"format"` // One JSON object a line, as the list of ballots has it, comma-separated values, or Apache Parquet. Default: ndjson.
+}
+
+// DAOExportParams are the parameters of DAOExport. Those that are zero are not given.
+type DAOExportParams struct {
+	Since int `query:"since"` // Only what changed since the revision of an earlier manifest, at most seven days ago.
+}
+
+// DAOExportPartParams are the parameters of DAOExportPart. Those that are zero are not given.
+type DAOExportPartParams struct {
+	Since  int          `query:"since"`  // The same as for the manifest.
+	Format ExportFormat `query:"format"` // One JSON object a line, comma-separated values, or Apache Parquet. Default: ndjson.
 }
 
 // ForumTopicsParams are the parameters of ForumTopics. Those that are zero are not given.
@@ -709,13 +733,15 @@ const (
 	BallotOrderTime  BallotOrder = "time"
 )
 
-// ExportFormat is one JSON object a line, as the list of ballots has it, or comma-separated values.
+// ExportFormat is one JSON object a line, as the list of ballots has it, comma-separated values, or
+// Apache Parquet.
 type ExportFormat string
 
 // The values of ExportFormat. A later version of the API may have more.
 const (
-	ExportFormatNdjson ExportFormat = "ndjson"
-	ExportFormatCsv    ExportFormat = "csv"
+	ExportFormatNdjson  ExportFormat = "ndjson"
+	ExportFormatCsv     ExportFormat = "csv"
+	ExportFormatParquet ExportFormat = "parquet"
 )
 
 // TopicOrder is last updated first, newest first, or most replies first.
@@ -1391,7 +1417,7 @@ type VoterDelegation struct {
 	DelegatorIdentity string     `json:"delegatorIdentity"` // The holder.
 	DelegateIdentity  string     `json:"delegateIdentity"`  // Who votes for the holder.
 	Share             Decimal    `json:"share"`             // The part that is delegated: 1 is everything.
-	Since             *Timestamp `json:"since"`             // When the holder stated it; null where the time is not known.
+	Since             *Timestamp `json:"since"`             // The since of the request; null for all rows.
 	SinceBlock        Decimal    `json:"sinceBlock"`        // The block of the statement.
 }
 
@@ -1589,6 +1615,40 @@ type ExportPart struct {
 	Rows  int    `json:"rows"`  // How many ballots the part has: 20,000, or fewer in the last one.
 }
 
+// DAOExport is all rows of a DAO, or what changed since a revision, in parts. An addition to the
+// contract.
+type DAOExport struct {
+	DAOID    string          `json:"daoId"`    // The DAO's id.
+	Revision Decimal         `json:"revision"` // Up to where the parts have what changed: the since of the next export.
+	Since    *Decimal        `json:"since"`    // The since of the request; null for all rows.
+	Rows     ExportRowCounts `json:"rows"`     // The rows of all parts.
+	Parts    []DAOExportPart `json:"parts"`    // The parts, in the order in which they apply; empty where nothing changed.
+}
+
+// ExportRowCounts is rows by kind.
+type ExportRowCounts struct {
+	Proposals int `json:"proposals"` // Rows of proposals.
+	Ballots   int `json:"ballots"`   // Rows of ballots.
+	Topics    int `json:"topics"`    // Rows of forum topics.
+	Events    int `json:"events"`    // Rows of events.
+	Removed   int `json:"removed"`   // Rows that say that something is gone.
+}
+
+// DAOExportPart is a part of an export of a DAO.
+type DAOExportPart struct {
+	Digest  string            `json:"digest"`  // Names the rows: a part whose digest a caller has need not be read again.
+	Rows    ExportRowCounts   `json:"rows"`    // The rows of the part, at most 50,000.
+	Final   bool              `json:"final"`   // All votes in the part are over and their ballots held; it has nothing else, and is not expected to change.
+	Formats ExportPartFormats `json:"formats"` // The paths of the part.
+}
+
+// ExportPartFormats is the paths of a part, one a format.
+type ExportPartFormats struct {
+	Ndjson  string `json:"ndjson"`  // One JSON object a line.
+	Csv     string `json:"csv"`     // Comma-separated values.
+	Parquet string `json:"parquet"` // Apache Parquet.
+}
+
 // Evidence is what lets a caller cite and audit a proposal.
 type Evidence struct {
 	Proposal     EvidenceProposal `json:"proposal"`     // The proposal it is about.
@@ -1629,22 +1689,25 @@ type Intelligence struct {
 // there; what cannot be computed is null, and named in Unknowns. Shares are percent with at most
 // four decimal places, rounded half to even.
 type Dossier struct {
-	Summary         string                `json:"summary"`         // Summary says in at most 400 characters what the proposal does, where it stands and by what margin.
-	Decision        DossierDecision       `json:"decision"`        // How the vote was decided.
-	Participation   DossierParticipation  `json:"participation"`   // Participation compares the turnout with other votes of the DAO.
-	Concentration   *DossierConcentration `json:"concentration"`   // How the power was distributed; null unless every ballot is stored.
-	Course          *DossierCourse        `json:"course"`          // How the vote went; null unless every ballot and its time is known.
-	Voters          DossierVoters         `json:"voters"`          // Who decided.
-	Proposer        *DossierProposer      `json:"proposer"`        // What is known of the author; null if upstream states none.
-	Process         DossierProcess        `json:"process"`         // How the proposal came about.
-	Actions         *[]DossierAction      `json:"actions"`         // The calls that the proposal executes; null if they are not known.
-	ActionsStated   *Decimal              `json:"actionsStated"`   // The number of calls that upstream states; null if it states nothing.
-	Effects         DossierEffects        `json:"effects"`         // The actions, the calls inside included.
-	Findings        []Finding             `json:"findings"`        // What should worry a reader, the severest first.
-	HighestSeverity *Severity             `json:"highestSeverity"` // That of the first finding that is not info; null without one. Unknown stands beside high.
-	FindingCounts   json.RawMessage       `json:"findingCounts"`   // The number of findings by severity.
-	Unknowns        []DossierUnknown      `json:"unknowns"`        // What could not be computed, and where a person can look.
-	Analyses        []DossierAnalysis     `json:"analyses"`        // Those that were imported, unchanged.
+	Summary           string                `json:"summary"`           // Summary says in at most 400 characters what the proposal does, where it stands and by what margin.
+	Decision          DossierDecision       `json:"decision"`          // How the vote was decided.
+	Participation     DossierParticipation  `json:"participation"`     // Participation compares the turnout with other votes of the DAO.
+	Concentration     *DossierConcentration `json:"concentration"`     // How the power was distributed; null unless every ballot is stored.
+	Course            *DossierCourse        `json:"course"`            // How the vote went; null unless every ballot and its time is known.
+	Voters            DossierVoters         `json:"voters"`            // Who decided.
+	Proposer          *DossierProposer      `json:"proposer"`          // What is known of the author; null if upstream states none.
+	Process           DossierProcess        `json:"process"`           // How the proposal came about.
+	Actions           *[]DossierAction      `json:"actions"`           // The calls that the proposal executes; null if they are not known.
+	ActionsStated     *Decimal              `json:"actionsStated"`     // The number of calls that upstream states; null if it states nothing.
+	Simulation        *DossierSimulation    `json:"simulation"`        // The latest simulation of the actions, while they could still be executed; null for none.
+	EarlierSimulation *DossierSimulation    `json:"earlierSimulation"` // The last one before with another result: what failed since may have changed in between.
+	Addresses         []DossierParty        `json:"addresses"`         // The addresses that are called, or get money or power, at most 100.
+	Effects           DossierEffects        `json:"effects"`           // The actions, the calls inside included.
+	Findings          []Finding             `json:"findings"`          // What should worry a reader, the severest first.
+	HighestSeverity   *Severity             `json:"highestSeverity"`   // That of the first finding that is not info; null without one. Unknown stands beside high.
+	FindingCounts     json.RawMessage       `json:"findingCounts"`     // The number of findings by severity.
+	Unknowns          []DossierUnknown      `json:"unknowns"`          // What could not be computed, and where a person can look.
+	Analyses          []DossierAnalysis     `json:"analyses"`          // Those that were imported, unchanged.
 }
 
 // DossierDecision is how a vote was decided.
@@ -1851,6 +1914,48 @@ type DossierInText struct {
 	Target    *bool `json:"target"`    // target, recipient and amount say whether each is stated.
 	Recipient *bool `json:"recipient"` // target, recipient and amount say whether each is stated.
 	Amount    *bool `json:"amount"`    // target, recipient and amount say whether each is stated.
+}
+
+// DossierSimulation is what executing the actions would have done, as a node says.
+type DossierSimulation struct {
+	Method    *string                `json:"method"`    // eth_simulateV1 for the calls in order in one block, eth_call for each alone; null if the node has neither.
+	Executor  string                 `json:"executor"`  // The address in whose name it is: the timelock, or the Governor.
+	Block     Decimal                `json:"block"`     // The block whose state it began with, and its time in at.
+	At        Timestamp              `json:"at"`        // The block whose state it began with, and its time in at.
+	Result    string                 `json:"result"`    // success, revert, unknown or unavailable. A later call that fails alone may only lack an earlier one: that is unknown.
+	Reason    *string                `json:"reason"`    // Why it is no success; null for success.
+	Calls     []DossierSimulatedCall `json:"calls"`     // The calls in the order of the actions; omitted is the number of those beyond 50.
+	Omitted   int                    `json:"omitted"`   // The calls in the order of the actions; omitted is the number of those beyond 50.
+	Transfers []DossierMovement      `json:"transfers"` // Movements of tokens and native money that eth_simulateV1 shows, at most 100.
+}
+
+// DossierSimulatedCall is what came of a simulated call.
+type DossierSimulatedCall struct {
+	Success bool     `json:"success"` // False for a call that failed; reason says why.
+	Reason  *string  `json:"reason"`  // False for a call that failed; reason says why.
+	GasUsed *Decimal `json:"gasUsed"` // The gas; null for eth_call.
+}
+
+// DossierMovement is a transfer that a simulation shows.
+type DossierMovement struct {
+	Token *string `json:"token"` // The token; null for the native one.
+	From  string  `json:"from"`  // Who sends and who receives.
+	To    string  `json:"to"`    // Who sends and who receives.
+	Units Decimal `json:"units"` // The amount in smallest units.
+}
+
+// DossierParty is an address that the actions involve.
+type DossierParty struct {
+	Chain          *string      `json:"chain"`          // Where it is; null if unknown.
+	Address        string       `json:"address"`        // The address in lower case; name is what the DAO's sources or tokens call it.
+	Name           *string      `json:"name"`           // The address in lower case; name is what the DAO's sources or tokens call it.
+	Contract       *bool        `json:"contract"`       // contract says whether it has code, proxy whether it is a proxy by EIP-1967; null where unknown.
+	Proxy          *bool        `json:"proxy"`          // contract says whether it has code, proxy whether it is a proxy by EIP-1967; null where unknown.
+	Implementation *string      `json:"implementation"` // The code that a proxy runs; null for none.
+	Block          *Decimal     `json:"block"`          // The block as of which a node said so; null if none was asked.
+	PaidBy         *ProposalKey `json:"paidBy"`         // The DAO's last executed proposal that paid it; null for none.
+	Proposals      Decimal      `json:"proposals"`      // The number of its own proposals in the DAO before this one.
+	Ballots        Decimal      `json:"ballots"`        // On how many of the DAO's votes that ended before this one was proposed it cast ballots.
 }
 
 // DossierEffects is dossierEffects sums up actions.

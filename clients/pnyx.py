@@ -450,12 +450,39 @@ class Pnyx:
         """Up to 20,000 ballots, the highest power first, one a line as the list of ballots has it.
         A download that was interrupted continues with Range.
 
-        GET /v2/proposals/:proposalKey/votes/export/:revision/:part, tier plus. The file is application/x-ndjson or text/csv; charset=utf-8; header=present.
+        GET /v2/proposals/:proposalKey/votes/export/:revision/:part, tier plus. The file is application/x-ndjson or text/csv; charset=utf-8; header=present or application/vnd.apache.parquet.
 
-        format: One JSON object a line, as the list of ballots has it, or comma-separated values.
-            Default: ndjson.
+        format: One JSON object a line, as the list of ballots has it, comma-separated values, or
+            Apache Parquet. Default: ndjson.
         """
         return self._read(_path("/v2/proposals/{}/votes/export/{}/{}", proposal_key, revision, part), {"format": format}).body
+
+    def dao_export(self, dao_id: str, *, since: int | None = None) -> Answer[DAOExport]:
+        """The parts in which all proposals, ballots, topics and events of one DAO are downloaded,
+        or what changed of them.
+
+        GET /v2/daos/:daoId/export, tier plus.
+
+        since: Only what changed since the revision of an earlier manifest, at most seven days ago.
+        """
+        return self._answer(_path("/v2/daos/{}/export", dao_id), {"since": since})
+
+    def dao_export_part(
+        self,
+        dao_id: str,
+        part: str,
+        *,
+        since: int | None = None,
+        format: ExportFormat | None = None,
+    ) -> bytes:
+        """Up to 50,000 rows. A download that was interrupted continues with Range.
+
+        GET /v2/daos/:daoId/export/:part, tier plus. The file is application/x-ndjson or text/csv; charset=utf-8; header=present or application/vnd.apache.parquet.
+
+        since: The same as for the manifest.
+        format: One JSON object a line, comma-separated values, or Apache Parquet. Default: ndjson.
+        """
+        return self._read(_path("/v2/daos/{}/export/{}", dao_id, part), {"since": since, "format": format}).body
 
     def evidence(self, proposal_key: ProposalKey) -> Answer[Evidence]:
         """What one proposal's data rests on: where each field came from, a computed dossier
@@ -729,8 +756,9 @@ ProposalOrder = Literal["updatedDesc", "createdDesc", "endingSoon", "endedDesc"]
 BallotOrder = Literal["power", "time"]
 """Highest power first, or newest first."""
 
-ExportFormat = Literal["ndjson", "csv"]
-"""One JSON object a line, as the list of ballots has it, or comma-separated values."""
+ExportFormat = Literal["ndjson", "csv", "parquet"]
+"""One JSON object a line, as the list of ballots has it, comma-separated values, or Apache Parquet.
+"""
 
 TopicOrder = Literal["updatedDesc", "createdDesc", "repliesDesc"]
 """Last updated first, newest first, or most replies first."""
@@ -1374,7 +1402,7 @@ class VoterDelegation(TypedDict):
     share: Decimal
     """The part that is delegated: 1 is everything."""
     since: Timestamp | None
-    """When the holder stated it; null where the time is not known."""
+    """The since of the request; null for all rows."""
     sinceBlock: Decimal
     """The block of the statement."""
 
@@ -1717,6 +1745,63 @@ class ExportPart(TypedDict):
     """How many ballots the part has: 20,000, or fewer in the last one."""
 
 
+class DAOExport(TypedDict):
+    """All rows of a DAO, or what changed since a revision, in parts. An addition to the contract.
+    """
+
+    daoId: str
+    """The DAO's id."""
+    revision: Decimal
+    """Up to where the parts have what changed: the since of the next export."""
+    since: Decimal | None
+    """The since of the request; null for all rows."""
+    rows: ExportRowCounts
+    """The rows of all parts."""
+    parts: list[DAOExportPart]
+    """The parts, in the order in which they apply; empty where nothing changed."""
+
+
+class ExportRowCounts(TypedDict):
+    """Rows by kind."""
+
+    proposals: int
+    """Rows of proposals."""
+    ballots: int
+    """Rows of ballots."""
+    topics: int
+    """Rows of forum topics."""
+    events: int
+    """Rows of events."""
+    removed: int
+    """Rows that say that something is gone."""
+
+
+class DAOExportPart(TypedDict):
+    """A part of an export of a DAO."""
+
+    digest: str
+    """Names the rows: a part whose digest a caller has need not be read again."""
+    rows: ExportRowCounts
+    """The rows of the part, at most 50,000."""
+    final: bool
+    """All votes in the part are over and their ballots held; it has nothing else, and is not
+    expected to change.
+    """
+    formats: ExportPartFormats
+    """The paths of the part."""
+
+
+class ExportPartFormats(TypedDict):
+    """The paths of a part, one a format."""
+
+    ndjson: str
+    """One JSON object a line."""
+    csv: str
+    """Comma-separated values."""
+    parquet: str
+    """Apache Parquet."""
+
+
 class Evidence(TypedDict):
     """What lets a caller cite and audit a proposal."""
 
@@ -1816,6 +1901,12 @@ class Dossier(TypedDict):
     """The calls that the proposal executes; null if they are not known."""
     actionsStated: Decimal | None
     """The number of calls that upstream states; null if it states nothing."""
+    simulation: DossierSimulation | None
+    """The latest simulation of the actions, while they could still be executed; null for none."""
+    earlierSimulation: DossierSimulation | None
+    """The last one before with another result: what failed since may have changed in between."""
+    addresses: list[DossierParty]
+    """The addresses that are called, or get money or power, at most 100."""
     effects: DossierEffects
     """The actions, the calls inside included."""
     findings: list[Finding]
@@ -2243,6 +2334,89 @@ class DossierInText(TypedDict):
     """target, recipient and amount say whether each is stated."""
     amount: bool | None
     """target, recipient and amount say whether each is stated."""
+
+
+class DossierSimulation(TypedDict):
+    """What executing the actions would have done, as a node says."""
+
+    method: str | None
+    """eth_simulateV1 for the calls in order in one block, eth_call for each alone; null if the node
+    has neither.
+    """
+    executor: str
+    """The address in whose name it is: the timelock, or the Governor."""
+    block: Decimal
+    """The block whose state it began with, and its time in at."""
+    at: Timestamp
+    """The block whose state it began with, and its time in at."""
+    result: str
+    """success, revert, unknown or unavailable. A later call that fails alone may only lack an
+    earlier one: that is unknown.
+    """
+    reason: str | None
+    """Why it is no success; null for success."""
+    calls: list[DossierSimulatedCall]
+    """The calls in the order of the actions; omitted is the number of those beyond 50."""
+    omitted: int
+    """The calls in the order of the actions; omitted is the number of those beyond 50."""
+    transfers: list[DossierMovement]
+    """Movements of tokens and native money that eth_simulateV1 shows, at most 100."""
+
+
+class DossierSimulatedCall(TypedDict):
+    """What came of a simulated call."""
+
+    success: bool
+    """False for a call that failed; reason says why."""
+    reason: str | None
+    """False for a call that failed; reason says why."""
+    gasUsed: Decimal | None
+    """The gas; null for eth_call."""
+
+
+DossierMovement = TypedDict(
+    "DossierMovement",
+    {
+        # The token; null for the native one.
+        "token": "str | None",
+        # Who sends and who receives.
+        "from": "str",
+        # Who sends and who receives.
+        "to": "str",
+        # The amount in smallest units.
+        "units": "Decimal",
+    },
+)
+"""A transfer that a simulation shows."""
+
+
+class DossierParty(TypedDict):
+    """An address that the actions involve."""
+
+    chain: str | None
+    """Where it is; null if unknown."""
+    address: str
+    """The address in lower case; name is what the DAO's sources or tokens call it."""
+    name: str | None
+    """The address in lower case; name is what the DAO's sources or tokens call it."""
+    contract: bool | None
+    """contract says whether it has code, proxy whether it is a proxy by EIP-1967; null where
+    unknown.
+    """
+    proxy: bool | None
+    """contract says whether it has code, proxy whether it is a proxy by EIP-1967; null where
+    unknown.
+    """
+    implementation: str | None
+    """The code that a proxy runs; null for none."""
+    block: Decimal | None
+    """The block as of which a node said so; null if none was asked."""
+    paidBy: ProposalKey | None
+    """The DAO's last executed proposal that paid it; null for none."""
+    proposals: Decimal
+    """The number of its own proposals in the DAO before this one."""
+    ballots: Decimal
+    """On how many of the DAO's votes that ended before this one was proposed it cast ballots."""
 
 
 class DossierEffects(TypedDict):

@@ -279,10 +279,29 @@ export class Pnyx {
    * Up to 20,000 ballots, the highest power first, one a line as the list of ballots has it. A
    * download that was interrupted continues with Range.
    *
-   * GET /v2/proposals/:proposalKey/votes/export/:revision/:part, tier plus. The body is application/x-ndjson or text/csv; charset=utf-8; header=present.
+   * GET /v2/proposals/:proposalKey/votes/export/:revision/:part, tier plus. The body is application/x-ndjson or text/csv; charset=utf-8; header=present or application/vnd.apache.parquet.
    */
   async ballotExportPart(proposalKey: ProposalKey, revision: string, part: number, params: BallotExportPartParams = {}, call: Call = {}): Promise<Response> {
     return this.#read(path`/v2/proposals/${proposalKey}/votes/export/${revision}/${part}`, params, call);
+  }
+
+  /**
+   * The parts in which all proposals, ballots, topics and events of one DAO are downloaded, or what
+   * changed of them.
+   *
+   * GET /v2/daos/:daoId/export, tier plus.
+   */
+  async daoExport(daoId: string, params: DAOExportParams = {}, call: Call = {}): Promise<Answer<DAOExport>> {
+    return this.#get(path`/v2/daos/${daoId}/export`, params, call);
+  }
+
+  /**
+   * Up to 50,000 rows. A download that was interrupted continues with Range.
+   *
+   * GET /v2/daos/:daoId/export/:part, tier plus. The body is application/x-ndjson or text/csv; charset=utf-8; header=present or application/vnd.apache.parquet.
+   */
+  async daoExportPart(daoId: string, part: string, params: DAOExportPartParams = {}, call: Call = {}): Promise<Response> {
+    return this.#read(path`/v2/daos/${daoId}/export/${part}`, params, call);
   }
 
   /**
@@ -560,9 +579,23 @@ export interface BallotsParams {
 /** The parameters of `ballotExportPart`. */
 export interface BallotExportPartParams {
   /**
-   * One JSON object a line, as the list of ballots has it, or comma-separated values. Default:
-   * ndjson.
+   * One JSON object a line, as the list of ballots has it, comma-separated values, or Apache
+   * Parquet. Default: ndjson.
    */
+  format?: ExportFormat | undefined;
+}
+
+/** The parameters of `daoExport`. */
+export interface DAOExportParams {
+  /** Only what changed since the revision of an earlier manifest, at most seven days ago. */
+  since?: number | undefined;
+}
+
+/** The parameters of `daoExportPart`. */
+export interface DAOExportPartParams {
+  /** The same as for the manifest. */
+  since?: number | undefined;
+  /** One JSON object a line, comma-separated values, or Apache Parquet. Default: ndjson. */
   format?: ExportFormat | undefined;
 }
 
@@ -712,8 +745,10 @@ export type ProposalOrder =
 /** Highest power first, or newest first. */
 export type BallotOrder = "power" | "time";
 
-/** One JSON object a line, as the list of ballots has it, or comma-separated values. */
-export type ExportFormat = "ndjson" | "csv";
+/**
+ * One JSON object a line, as the list of ballots has it, comma-separated values, or Apache Parquet.
+ */
+export type ExportFormat = "ndjson" | "csv" | "parquet";
 
 /** Last updated first, newest first, or most replies first. */
 export type TopicOrder = "updatedDesc" | "createdDesc" | "repliesDesc";
@@ -1351,7 +1386,7 @@ export interface VoterDelegation {
   delegateIdentity: string;
   /** The part that is delegated: 1 is everything. */
   share: Decimal;
-  /** When the holder stated it; null where the time is not known. */
+  /** The since of the request; null for all rows. */
   since: Timestamp | null;
   /** The block of the statement. */
   sinceBlock: Decimal;
@@ -1682,6 +1717,59 @@ export interface ExportPart {
   rows: number;
 }
 
+/** All rows of a DAO, or what changed since a revision, in parts. An addition to the contract. */
+export interface DAOExport {
+  /** The DAO's id. */
+  daoId: string;
+  /** Up to where the parts have what changed: the since of the next export. */
+  revision: Decimal;
+  /** The since of the request; null for all rows. */
+  since: Decimal | null;
+  /** The rows of all parts. */
+  rows: ExportRowCounts;
+  /** The parts, in the order in which they apply; empty where nothing changed. */
+  parts: DAOExportPart[];
+}
+
+/** Rows by kind. */
+export interface ExportRowCounts {
+  /** Rows of proposals. */
+  proposals: number;
+  /** Rows of ballots. */
+  ballots: number;
+  /** Rows of forum topics. */
+  topics: number;
+  /** Rows of events. */
+  events: number;
+  /** Rows that say that something is gone. */
+  removed: number;
+}
+
+/** A part of an export of a DAO. */
+export interface DAOExportPart {
+  /** Names the rows: a part whose digest a caller has need not be read again. */
+  digest: string;
+  /** The rows of the part, at most 50,000. */
+  rows: ExportRowCounts;
+  /**
+   * All votes in the part are over and their ballots held; it has nothing else, and is not expected
+   * to change.
+   */
+  final: boolean;
+  /** The paths of the part. */
+  formats: ExportPartFormats;
+}
+
+/** The paths of a part, one a format. */
+export interface ExportPartFormats {
+  /** One JSON object a line. */
+  ndjson: string;
+  /** Comma-separated values. */
+  csv: string;
+  /** Apache Parquet. */
+  parquet: string;
+}
+
 /** What lets a caller cite and audit a proposal. */
 export interface Evidence {
   /** The proposal it is about. */
@@ -1782,6 +1870,12 @@ export interface Dossier {
   actions: DossierAction[] | null;
   /** The number of calls that upstream states; null if it states nothing. */
   actionsStated: Decimal | null;
+  /** The latest simulation of the actions, while they could still be executed; null for none. */
+  simulation: DossierSimulation | null;
+  /** The last one before with another result: what failed since may have changed in between. */
+  earlierSimulation: DossierSimulation | null;
+  /** The addresses that are called, or get money or power, at most 100. */
+  addresses: DossierParty[];
   /** The actions, the calls inside included. */
   effects: DossierEffects;
   /** What should worry a reader, the severest first. */
@@ -2216,6 +2310,84 @@ export interface DossierInText {
   recipient: boolean | null;
   /** target, recipient and amount say whether each is stated. */
   amount: boolean | null;
+}
+
+/** What executing the actions would have done, as a node says. */
+export interface DossierSimulation {
+  /**
+   * eth_simulateV1 for the calls in order in one block, eth_call for each alone; null if the node
+   * has neither.
+   */
+  method: string | null;
+  /** The address in whose name it is: the timelock, or the Governor. */
+  executor: string;
+  /** The block whose state it began with, and its time in at. */
+  block: Decimal;
+  /** The block whose state it began with, and its time in at. */
+  at: Timestamp;
+  /**
+   * success, revert, unknown or unavailable. A later call that fails alone may only lack an earlier
+   * one: that is unknown.
+   */
+  result: string;
+  /** Why it is no success; null for success. */
+  reason: string | null;
+  /** The calls in the order of the actions; omitted is the number of those beyond 50. */
+  calls: DossierSimulatedCall[];
+  /** The calls in the order of the actions; omitted is the number of those beyond 50. */
+  omitted: number;
+  /** Movements of tokens and native money that eth_simulateV1 shows, at most 100. */
+  transfers: DossierMovement[];
+}
+
+/** What came of a simulated call. */
+export interface DossierSimulatedCall {
+  /** False for a call that failed; reason says why. */
+  success: boolean;
+  /** False for a call that failed; reason says why. */
+  reason: string | null;
+  /** The gas; null for eth_call. */
+  gasUsed: Decimal | null;
+}
+
+/** A transfer that a simulation shows. */
+export interface DossierMovement {
+  /** The token; null for the native one. */
+  token: string | null;
+  /** Who sends and who receives. */
+  from: string;
+  /** Who sends and who receives. */
+  to: string;
+  /** The amount in smallest units. */
+  units: Decimal;
+}
+
+/** An address that the actions involve. */
+export interface DossierParty {
+  /** Where it is; null if unknown. */
+  chain: string | null;
+  /** The address in lower case; name is what the DAO's sources or tokens call it. */
+  address: string;
+  /** The address in lower case; name is what the DAO's sources or tokens call it. */
+  name: string | null;
+  /**
+   * contract says whether it has code, proxy whether it is a proxy by EIP-1967; null where unknown.
+   */
+  contract: boolean | null;
+  /**
+   * contract says whether it has code, proxy whether it is a proxy by EIP-1967; null where unknown.
+   */
+  proxy: boolean | null;
+  /** The code that a proxy runs; null for none. */
+  implementation: string | null;
+  /** The block as of which a node said so; null if none was asked. */
+  block: Decimal | null;
+  /** The DAO's last executed proposal that paid it; null for none. */
+  paidBy: ProposalKey | null;
+  /** The number of its own proposals in the DAO before this one. */
+  proposals: Decimal;
+  /** On how many of the DAO's votes that ended before this one was proposed it cast ballots. */
+  ballots: Decimal;
 }
 
 /** DossierEffects sums up actions. */

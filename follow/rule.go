@@ -92,6 +92,8 @@ func (j *Journal) admitted(records []record.Record, held map[record.RefHash]reco
 			err = j.refuseScope(r.Scope)
 		case *record.TokenSupply:
 			err = j.refuseScope(r.Scope)
+		case *record.Observation:
+			err = j.refuseSource(governorOf(r.Proposal))
 		default:
 			err = j.refuseSource(sourceOf(r))
 		}

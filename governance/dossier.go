@@ -29,6 +29,12 @@ type Dossier struct {
 	Actions []DossierAction `json:"actions"`
 	// ActionsStated is the number of calls that upstream states; null if it states nothing.
 	ActionsStated *Decimal `json:"actionsStated"`
+	// Simulation is the latest simulation of the actions, while they could still be executed; null for none.
+	Simulation *DossierSimulation `json:"simulation"`
+	// EarlierSimulation is the last one before with another result: what failed since may have changed in between.
+	EarlierSimulation *DossierSimulation `json:"earlierSimulation"`
+	// Addresses are those that are called, or get money or power, at most 100.
+	Addresses []DossierParty `json:"addresses"`
 	// Effects sums up the actions, the calls inside included.
 	Effects DossierEffects `json:"effects"`
 	// Findings are what should worry a reader, the severest first.
@@ -307,9 +313,66 @@ type DossierAddress struct {
 	// Address is in lower case, Name is what the DAO's sources or the table of tokens call it.
 	Address string  `json:"address"`
 	Name    *string `json:"name"`
-	// Contract says whether it has code, Proxy whether it is a proxy; null where unknown.
+	// Contract says whether it has code, Proxy whether it is a proxy by EIP-1967; null where unknown.
 	Contract *bool `json:"contract"`
 	Proxy    *bool `json:"proxy"`
+}
+
+// DossierParty is an address that the actions involve.
+type DossierParty struct {
+	// Chain is where; null if unknown.
+	Chain *string `json:"chain"`
+
+	DossierAddress
+
+	// Implementation is the code that a proxy runs; null for none. Block is the block as of which a node said so; null
+	// if none was asked.
+	Implementation *string  `json:"implementation"`
+	Block          *Decimal `json:"block"`
+	// PaidBy is the DAO's last executed proposal that paid it; null for none.
+	PaidBy *ProposalKey `json:"paidBy"`
+	// Proposals is the number of its own proposals in the DAO before this one, Ballots that of the votes on which it
+	// cast some, which ended before this one was proposed.
+	Proposals Decimal `json:"proposals"`
+	Ballots   Decimal `json:"ballots"`
+}
+
+// DossierSimulation is what executing the actions would have done, as a node says.
+type DossierSimulation struct {
+	// Method is eth_simulateV1 for the calls in order in one block, or eth_call for each alone; null if the node has neither.
+	Method *string `json:"method"`
+	// Executor is the address in whose name it is: the timelock, or the Governor.
+	Executor string `json:"executor"`
+	// Block is the block whose state it began with, At its time.
+	Block Decimal   `json:"block"`
+	At    Timestamp `json:"at"`
+	// Result is success, revert, unknown or unavailable, Reason says why it is no success. A later call that fails
+	// alone may only lack an earlier one: that is unknown.
+	Result string  `json:"result"`
+	Reason *string `json:"reason"`
+	// Calls are in the order of the actions; Omitted is the number of those beyond 50.
+	Calls   []DossierSimulatedCall `json:"calls"`
+	Omitted int                    `json:"omitted"`
+	// Transfers are the movements of tokens and native money that eth_simulateV1 shows, at most 100.
+	Transfers []DossierMovement `json:"transfers"`
+}
+
+// DossierSimulatedCall is what came of a call.
+type DossierSimulatedCall struct {
+	// Success is false for a call that failed, of which Reason says why.
+	Success bool    `json:"success"`
+	Reason  *string `json:"reason"`
+	// GasUsed is the gas; null for eth_call.
+	GasUsed *Decimal `json:"gasUsed"`
+}
+
+// DossierMovement is a transfer that a simulation shows.
+type DossierMovement struct {
+	// Token is the token; null for the native one. Units are the smallest ones.
+	Token *string `json:"token"`
+	From  string  `json:"from"`
+	To    string  `json:"to"`
+	Units Decimal `json:"units"`
 }
 
 // DossierArgument is a decoded argument.

@@ -90,7 +90,7 @@ func (c *ChangeSet) add(r record.Record, key record.Key) {
 		c.addVoter(ref, key[1])
 	case *record.Evidence:
 		c.Proposals[r.Proposal.Hash()] = true
-	case *record.Action:
+	case *record.Action, *record.Observation:
 		c.Proposals[record.RefHash([]byte(key[0]))] = true
 	}
 }

@@ -172,3 +172,28 @@ func DelegatedAt(
 	}
 	return of, err
 }
+
+// AddressHistory is what a DAO's votes know of an address.
+type AddressHistory struct {
+	// Address is in lower case. Ballots is on how many votes it cast some, Proposals how many proposals are its own.
+	Address            string
+	Ballots, Proposals uint64
+}
+
+// AddressHistories returns what a DAO's votes that ended and its proposals that were created before a time know of
+// addresses, by address.
+func AddressHistories(
+	ctx context.Context, w *Warehouse, daoID string, before *governance.Timestamp, addresses []string,
+) (map[string]AddressHistory, error) {
+	found := map[string]AddressHistory{}
+	if before == nil || len(addresses) == 0 {
+		return found, nil
+	}
+	rows, err := w.conn.Query(ctx, sqlText("dossier_addresses"), clickhouse.Named("dao", daoID), clickhouse.Named("before", int64(*before)),
+		clickhouse.Named("addresses", addresses))
+	histories, err := selectRows[AddressHistory](rows, err, "read what a DAO knows of addresses")
+	for _, h := range histories {
+		found[h.Address] = h
+	}
+	return found, err
+}

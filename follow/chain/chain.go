@@ -113,6 +113,9 @@ type Chain struct {
 	// journal is set by Lanes.
 	journal *follow.Journal
 
+	// observed is when proposals were last asked about; only the lane of states uses it.
+	observed map[record.RefHash]time.Time
+
 	// unsure is true while what is held may lack something that noteLacking has not said.
 	unsure atomic.Bool
 
@@ -127,7 +130,7 @@ type Chain struct {
 
 // New returns a chain to follow.
 func New(o Options) *Chain {
-	c := &Chain{Options: o, metrics: newMetrics(o)}
+	c := &Chain{Options: o, metrics: newMetrics(o), observed: map[record.RefHash]time.Time{}}
 	c.client = newClient(o.Endpoints, o.Clock, c.metrics.request)
 	c.clockClient = c.client
 	if len(o.ClockEndpoints) > 0 {

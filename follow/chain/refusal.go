@@ -49,7 +49,10 @@ var (
 		`is pruned|out ?of ?range ?error|distance to target block|metadata is not found`)
 	aheadText    = regexp.MustCompile(`(?i)invalid block range params|unknown block|header not found|block not found|beyond (?:the )?head`)
 	revertedText = regexp.MustCompile(`(?i)revert|invalid opcode|invalid jump|out of gas|stack underflow`)
-	unknownTag   = regexp.MustCompile(`(?i)invalid block tag|tag.*not supported|finalized.*not|unknown block tag`)
+	fundsText    = regexp.MustCompile(`(?i)insufficient (?:funds|balance)`)
+	// unsupportedText are the words for a method that the endpoint does not have.
+	unsupportedText = regexp.MustCompile(`(?i)method.{0,80}(?:not found|not supported|not available|not allowed|unknown|disabled|does not exist)|unsupported method`)
+	unknownTag      = regexp.MustCompile(`(?i)invalid block tag|tag.*not supported|finalized.*not|unknown block tag`)
 )
 
 // isLimit reports a limit on the rate, not on the range: by a code that says so, or by words
@@ -75,7 +78,7 @@ func (e *rpcError) isUnderstood() bool {
 		return true
 	}
 	_, ofRange := refusedSpan(e, maxSpan)
-	return ofRange || e.isPruned() || stateText.MatchString(e.Message) || e.isAhead() || e.isReverted() || e.isUnknownTag()
+	return ofRange || e.isPruned() || stateText.MatchString(e.Message) || e.isAhead() || e.isFailure() || e.isUnsupported() || e.isUnknownTag()
 }
 
 // isPruned reports that the endpoint keeps neither the state nor the logs so far back.
@@ -86,6 +89,14 @@ func (e *rpcError) isAhead() bool { return aheadText.MatchString(e.Message) }
 
 // isReverted reports that the contract refused a call: what is asked for does not exist.
 func (e *rpcError) isReverted() bool { return e.Code == 3 || revertedText.MatchString(e.Message) }
+
+// isFailure reports that executing a call fails, for a reason of the contract or for want of money.
+func (e *rpcError) isFailure() bool { return e.isReverted() || fundsText.MatchString(e.Message) }
+
+// isUnsupported reports that the endpoint does not know the method.
+func (e *rpcError) isUnsupported() bool {
+	return e.Code == -32601 || unsupportedText.MatchString(e.Message)
+}
 
 // isUnknownTag reports that the endpoint knows no final block.
 func (e *rpcError) isUnknownTag() bool { return unknownTag.MatchString(e.Message) }

@@ -28,6 +28,16 @@ var tokens = sync.OnceValue(func() map[[2]string]Token {
 	return table
 })
 
+// IsKnownSymbol reports whether a well-known token has a symbol, in any letter case.
+func IsKnownSymbol(symbol string) bool {
+	for _, token := range tokens() {
+		if strings.EqualFold(token.Symbol, symbol) {
+			return true
+		}
+	}
+	return false
+}
+
 // TokenAt returns the well-known token at an address of a chain.
 func TokenAt(chain, address string) (Token, bool) {
 	token, is := tokens()[[2]string{chain, address}]

@@ -21,7 +21,7 @@ type FindingRule struct {
 }
 
 // FindingsVersion is the version of the rules together.
-const FindingsVersion = 2
+const FindingsVersion = 3
 
 // The rules that code names.
 const (
@@ -50,6 +50,8 @@ const (
 	LateSwing         = "late_swing"
 	SameActionsFailed = "same_actions_failed"
 	ExpiresSoon       = "expires_soon"
+	RecipientUnknown  = "recipient_unknown"
+	SimulationFails   = "simulation_fails"
 	RecipientKnown    = "recipient_paid_before"
 	TimelockTime      = "timelock_leaves_time"
 	SignallingOnly    = "signalling_only"
@@ -75,9 +77,11 @@ func FindingRules() []FindingRule {
 		{RecipientUnstated, 1, high, "Money moves to an address that the text does not state.", "Money moves to %s, which the text does not state."},
 		{AmountMagnitude, 1, high, "The text states the digits of an amount with another power of ten, and not the amount.", "%s moves; the text states %s."},
 		{AmountUnstated, 1, high, "Money moves, and the text does not state the amount.", "%s moves, which the text does not state."},
+		{SimulationFails, 1, high, "A node that simulates the calls says that they fail.", "As of block %s the calls fail: %s."},
 		{PayloadUnknown, 1, unknown, "The proposal executes calls that are not known, or not all of them.", "Calls that are not known: %s."},
 		{PayloadUndecoded, 1, unknown, "A call, or one inside, is not decoded.", "A call to %s is not decoded."},
 		{NativeUndecoded, 1, medium, "A call that is not decoded takes native money along.", "A call to %s that is not decoded takes native money along."},
+		{RecipientUnknown, 1, medium, "An address without code that the DAO's history does not know gets money.", "%s gets money; it has no code and no history in the DAO."},
 		{FirstPayer, 1, medium, "The first proposal of its proposer in the DAO moves money.", "The first proposal of %s here moves money."},
 		{UnrelatedKinds, 1, medium, "The actions have at least three kinds that change something, of which one moves money or power.", "The actions have %d unrelated kinds."},
 		{NoDiscussion, 2, medium, "No discussion is linked, or the first topic was opened less than a third of the DAO's median time before the vote; less than a day where the median is not known.", "The discussion before the vote was shorter than usual, or none is linked."},

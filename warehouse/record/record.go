@@ -31,6 +31,8 @@ const (
 	KindDelegation    Kind = "delegations"
 	KindDelegatePower Kind = "delegate_power"
 	KindTokenSupply   Kind = "token_supply"
+
+	KindObservation Kind = "observations"
 )
 
 // Kinds returns every Kind in import order.
@@ -39,6 +41,7 @@ func Kinds() []Kind {
 		KindDAO, KindSource, KindCategory, KindProposal, KindTopic,
 		KindBallot, KindEvent, KindSignal, KindEvidence, KindAction,
 		KindDelegation, KindDelegatePower, KindTokenSupply,
+		KindObservation,
 	}
 }
 

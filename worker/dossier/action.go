@@ -10,11 +10,11 @@ import (
 
 	"pnyx/governance"
 	"pnyx/governance/abi"
-	"pnyx/warehouse"
 )
 
 // actions fills in what the proposal executes, and what that comes to.
 func (c *composer) actions() {
+	c.d.Addresses = []governance.DossierParty{}
 	c.d.Effects = governance.DossierEffects{
 		Transfers: []governance.DossierSum{}, Permissions: []governance.DossierPermission{}, Settings: []governance.DossierSetting{},
 	}
@@ -32,17 +32,14 @@ func (c *composer) actions() {
 		c.unknown("missing_data", "whether a plugin of Snapshot executes the proposal", "the source states no plugins", "the proposal's page at Snapshot")
 	}
 	c.d.Actions = []governance.DossierAction{}
-	for i := range c.Actions {
-		decoded := warehouse.DecodeAction(&c.Actions[i])
-		c.d.Actions = append(c.d.Actions, c.action(i, &decoded, fmt.Sprintf("/actions/%d", i)))
+	for i := range c.decoded {
+		c.d.Actions = append(c.d.Actions, c.action(i, &c.decoded[i], fmt.Sprintf("/actions/%d", i)))
 	}
+	c.observe()
 	if len(c.d.Actions) > 0 {
-		c.unknown("state", "whether the calls succeed", "a call that fails executes nothing", "a simulation of the calls at the newest block")
 		if slices.ContainsFunc(c.d.Effects.Settings, func(s governance.DossierSetting) bool { return s.Old == nil }) {
 			c.unknown("state", "the settings before", "whether a setting is lowered depends on them", "the contract at the newest block")
 		}
-		c.unknown("identity", "which addresses are contracts or proxies", "money sent to an address without code cannot be taken back",
-			"the addresses on a block explorer")
 	}
 }
 
@@ -59,7 +56,7 @@ func (c *composer) action(index int, d *abi.Decoded, pointer string) governance.
 		a.Selector = &selector
 	}
 	for i, of := range d.Payments() {
-		transfer := transferOf(d.Chain, of)
+		transfer := c.transferOf(d.Chain, of)
 		in := c.text.states(d.Target, transfer)
 		c.payments = append(c.payments, payment{
 			DossierTransfer: transfer, chain: d.Chain, in: in, call: pointer, sum: c.addTransfer(a.Chain, transfer), first: i == 0,
@@ -84,8 +81,11 @@ const maxCalls = 2000
 
 func (c *composer) address(chain, address string) governance.DossierAddress {
 	of := governance.DossierAddress{Address: address}
-	if token, is := abi.TokenAt(chain, address); is {
+	if token, is := c.token(chain, address); is && token.Symbol != "" {
 		of.Name = &token.Symbol
+	}
+	if seen := c.observedAt(chain, address); seen != nil && seen.Contract != nil {
+		of.Contract, of.Proxy = seen.Contract, new(seen.Implementation != "")
 	}
 	if _, contract, found := strings.Cut(strings.TrimPrefix(c.Proposal.OnchainID, chain+":"), "/"); found && strings.HasPrefix(c.Proposal.OnchainID, chain+":"+address+"/") && contract != "" {
 		name := "Governor"
@@ -116,15 +116,15 @@ func argumentsOf(arguments []abi.Argument) []governance.DossierArgument {
 // nativeDecimals are those of the native money of EVM chains.
 const nativeDecimals = 18
 
-func transferOf(chain string, p abi.Payment) governance.DossierTransfer {
+func (c *composer) transferOf(chain string, p abi.Payment) governance.DossierTransfer {
 	t := governance.DossierTransfer{Token: governance.OptionalText(p.Token), From: governance.OptionalText(p.From), To: p.To}
-	token, known := abi.TokenAt(chain, p.Token)
+	token, known := c.token(chain, p.Token)
 	if p.Token == "" {
 		token, known = abi.Token{Symbol: "native", Decimals: nativeDecimals}, true
 	}
 	amount, err := decimal.NewFromString(p.Amount)
 	if known {
-		t.Symbol, t.Decimals = &token.Symbol, &token.Decimals
+		t.Symbol, t.Decimals = governance.OptionalText(token.Symbol), &token.Decimals
 		amount = amount.Shift(-int32(token.Decimals)) //nolint:gosec // of the table
 	}
 	if err == nil {
@@ -167,7 +167,7 @@ func (c *composer) addPower(d *abi.Decoded, pointer string) {
 		if role := d.Argument("role", "roleKey", "permission"); role != "" {
 			what += " " + role
 		}
-		to := d.Argument("account", "newOwner", "newAdmin", "spender", "operator", "who", "implementation", "module", "controller", "guardian", "to")
+		to := d.Receiver()
 		c.d.Effects.Permissions = append(c.d.Effects.Permissions, governance.DossierPermission{
 			Action: pointer, Change: change, Kind: string(d.Kind), On: d.Target, What: what, To: governance.OptionalText(to),
 		})
@@ -245,6 +245,8 @@ func moneyInWords(t governance.DossierTransfer) string {
 	switch {
 	case t.Symbol != nil:
 		unit = *t.Symbol
+	case t.Token != nil && t.Decimals != nil:
+		unit = "of the token " + *t.Token
 	case t.Token != nil:
 		unit = "smallest units of " + *t.Token
 	}

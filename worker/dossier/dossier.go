@@ -1,6 +1,6 @@
 // Package dossier computes what a proposal does, who decided it, and what should worry a
 // reader, from records alone: the same records give the same bytes. It imports the nouns, the
-// decoder of calls and the warehouse's types. It reads nothing itself.
+// decoder of calls and the warehouse's types. Compose reads nothing itself.
 package dossier
 
 import (
@@ -16,6 +16,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
+	"pnyx/governance/abi"
 	"pnyx/governance/rules"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
@@ -51,6 +52,10 @@ type Facts struct {
 	// Before are actions of the DAO's executed proposals before this one that concern the same
 	// addresses, the last proposal first.
 	Before []warehouse.EarlierAction
+	// Observed is what nodes showed of the actions; nil for nothing. Histories are what the DAO knew of the addresses
+	// that they involve, before the proposal was created.
+	Observed  *warehouse.Observation
+	Histories map[string]warehouse.AddressHistory
 	// Discussions are when the first topics of the DAO's last ended proposals were opened.
 	Discussions []warehouse.Discussion
 	// Analysis is the imported analysis; nil for none.
@@ -72,8 +77,12 @@ type composer struct {
 	// before are Before, decoded.
 	before  history
 	sources []governance.DossierSource
+	// decoded are the actions.
+	decoded []abi.Decoded
 	// payments are what the calls move.
 	payments []payment
+	// strangers are the places of addresses without code that get money and that the DAO's history does not know.
+	strangers []int
 	// calls counts the calls inside actions.
 	calls int
 }
@@ -140,7 +149,7 @@ func (f *Facts) Compared() (refs []record.RefHash) {
 func Compose(f Facts) (governance.Intelligence, error) {
 	c := composer{Facts: f, end: End(f.Detail, f.AsOf)}
 	c.earlier = f.compared()
-	c.text, c.before = textOf(f), historyOf(f)
+	c.text, c.before, c.decoded = textOf(f), historyOf(f), f.decode()
 	c.addSources()
 	c.vote()
 	c.process()
@@ -231,6 +240,7 @@ const (
 	refProposal = "proposal"
 	refActions  = "actions"
 	refVotes    = "votes"
+	refObserved = "observed"
 )
 
 func (c *composer) addSources() {
@@ -256,6 +266,10 @@ func (c *composer) addSources() {
 	add(refVotes, "route", "/v2/proposals/"+key+"/votes", nil, nil)
 	if c.Delegated != nil {
 		add("token", "contract", c.Proposal.VotingToken, nil, c.Delegated)
+	}
+	if o := c.Observed; o != nil {
+		chain, _, _ := strings.Cut(strings.TrimPrefix(c.Proposal.OnchainID, "eip155:"), ":")
+		add(refObserved, "block", fmt.Sprintf("eip155:%s/%d", chain, o.Block), &o.ObservedAt, o)
 	}
 	if len(c.Actions) > 0 {
 		add(refActions, "proposal", address+"#actions", &c.Proposal.ObservedAt, c.Actions)

@@ -14,6 +14,7 @@ import (
 	"pnyx/governance"
 	"pnyx/governance/rules"
 	"pnyx/test/env"
+	"pnyx/warehouse"
 	"pnyx/warehouse/record"
 	"pnyx/worker/dossier"
 )
@@ -31,7 +32,8 @@ func examples(t *testing.T) map[string]example {
 	t.Helper()
 	const text = "We pay 25,000 USDC to " + recipient + " for the audit of the harbor."
 	payment := pay(t, recipient, 25_000_000_000)
-	transfer := delegated(facts(text, payment))
+	transfer := observed(delegated(facts(text, payment)), "success", "")
+	transfer.Histories[recipient] = warehouse.AddressHistory{Address: recipient, Ballots: 3}
 	grant := call(t, governor, "grantRole(bytes32,address)", "0", stranger)
 	signalling := facts("Shall the harbor have a flag?")
 	ranked := facts("Rank the flags.")

@@ -48,6 +48,7 @@ func (c finder) findInActions() {
 		c.findInAction(&c.d.Actions[i], fmt.Sprintf("/actions/%d", i))
 	}
 	c.findInPayments()
+	c.findInObserved()
 	if changed := c.d.Process.ActionsChangedAt; changed != nil && c.Detail.StartAt != nil && *changed > *c.Detail.StartAt {
 		c.found(rules.PayloadChanged, "/process/actionsChangedAt", refProposal)
 	}
@@ -56,7 +57,7 @@ func (c finder) findInActions() {
 // OnActions returns what the actions of a proposal come to, and the findings about them. Both rest on the proposal, its
 // topics and actions, and what was executed before; of the detail only on the start.
 func OnActions(f Facts) (governance.DossierEffects, []governance.Finding) {
-	c := composer{Facts: f, text: textOf(f), before: historyOf(f)}
+	c := composer{Facts: f, text: textOf(f), before: historyOf(f), decoded: f.decode()}
 	c.milestones()
 	c.actions()
 	finder{&c}.findInActions()
@@ -70,6 +71,23 @@ func (c finder) found(rule, fact, ref string, args ...any) {
 		Rule: of.Name, RuleVersion: of.Version, Severity: of.Severity, Sentence: clip(fmt.Sprintf(of.Sentence, args...), 300), Facts: []string{fact},
 		Refs: []string{ref},
 	})
+}
+
+// findInObserved applies the rules about what nodes showed.
+func (c finder) findInObserved() {
+	for _, at := range c.strangers {
+		c.found(rules.RecipientUnknown, fmt.Sprintf("/addresses/%d", at), refObserved, c.d.Addresses[at].Address)
+	}
+	s := c.d.Simulation
+	if s == nil || s.Result != "revert" || c.d.Process.ExecutedAt != nil {
+		return
+	}
+	c.found(rules.SimulationFails, "/simulation", refObserved, s.Block, *s.Reason)
+	if before := c.d.EarlierSimulation; before != nil && before.Result == "success" {
+		last := &c.d.Findings[len(c.d.Findings)-1]
+		last.Sentence += fmt.Sprintf(" As of block %s it succeeded.", before.Block)
+		last.Facts = append(last.Facts, "/earlierSimulation")
+	}
 }
 
 func (c finder) findPayload() {

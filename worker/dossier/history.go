@@ -13,7 +13,7 @@ import (
 func (f *Facts) Concerned() (addresses []string) {
 	for i := range f.Actions {
 		decoded := warehouse.DecodeAction(&f.Actions[i])
-		visit(&decoded, func(d *abi.Decoded) {
+		decoded.Visit(func(d *abi.Decoded) {
 			for _, p := range d.Payments() {
 				addresses = append(addresses, p.To)
 			}
@@ -38,7 +38,7 @@ func historyOf(f Facts) history {
 	for i := range f.Before {
 		decoded := warehouse.DecodeAction(&f.Before[i].Action)
 		inOne := map[string]string{} // of several in one action, the last counts
-		visit(&decoded, func(d *abi.Decoded) {
+		decoded.Visit(func(d *abi.Decoded) {
 			for _, p := range d.Payments() {
 				if _, is := h.paid[p.To]; !is {
 					h.paid[p.To] = f.Before[i].ProposalKey
@@ -55,14 +55,6 @@ func historyOf(f Facts) history {
 		}
 	}
 	return h
-}
-
-// visit calls a function with a call and the calls inside, in order.
-func visit(d *abi.Decoded, with func(*abi.Decoded)) {
-	with(d)
-	for i := range d.Calls {
-		visit(&d.Calls[i], with)
-	}
 }
 
 // setting is a value that a call sets.

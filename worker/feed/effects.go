@@ -35,7 +35,7 @@ func (b *Builder) readEffects(ctx context.Context, proposals []proposal) error {
 	for i := range proposals {
 		p := &proposals[i]
 		f := dossier.Facts{Proposal: p.record, Actions: actions[p.record.Ref]}
-		f.Detail.StartAt = p.state.StartAt
+		f.Detail.StartAt, f.Detail.Identity = p.state.StartAt, p.state.Identity
 		if p.isLeftOut() || len(f.Actions) == 0 && !p.isUndecided() {
 			continue
 		}
@@ -43,8 +43,7 @@ func (b *Builder) readEffects(ctx context.Context, proposals []proposal) error {
 			if f.Topics, err = b.Warehouse.TopicsOf(ctx, p.record.Ref); err != nil {
 				return err
 			}
-			stated := governance.FirstKnown(p.record.CreatedAt, p.record.StartAt)
-			if f.Before, err = b.Warehouse.EarlierActions(ctx, p.state.Identity.DAOID, stated, f.Concerned()); err != nil {
+			if err := f.ReadAround(ctx, b.Warehouse); err != nil {
 				return err
 			}
 		}

@@ -101,8 +101,7 @@ func (p *page) readFacts(ctx context.Context, f *dossier.Facts) (there bool, err
 		if f.Actions = actions[hash]; err != nil {
 			return err
 		}
-		f.Before, err = w.EarlierActions(ctx, f.Detail.Identity.DAOID, governance.FirstKnown(f.Proposal.CreatedAt, f.Proposal.StartAt), f.Concerned())
-		return err
+		return f.ReadAround(ctx, w)
 	})
 	group.Go(func() (err error) {
 		f.Discussions, err = w.Discussions(ctx, f.Compared())

@@ -68,10 +68,15 @@ const governors = {
   v49: await deploy(art.SimpleV49, v49.address), v46: await deploy(art.SimpleV46, v46.address), modules: await deploy(art.Modules), bravo,
 };
 const proposals = Object.fromEntries(Object.keys(governors).map((name) => [name, []]));
+// The first proposal of "super" pays of its own and of what a holder allows it.
+const tokenCall = (functionName, ...args) => encodeFunctionData({ abi: quay.abi, functionName, args });
+const payments = [[quay.address, quay.address], [0n, 0n], [tokenCall("transfer", a[8], 7n), tokenCall("transferFrom", a[9], a[8], 5n)]];
+for (const to of [governors.super.address, a[9]]) await write(a[0], quay, "mint", to, 100n);
+await write(a[9], quay, "approve", governors.super.address, 5n);
 
 async function propose(name, text) {
   const g = governors[name], last = proposals[name].length, from = a[last];
-  const content = [[a[8]], [0n], ["0x"], text];
+  const content = [...(name === "super" && !last ? payments : [[a[8]], [0n], ["0x"]]), text];
   let id, salt = BigInt(last);
   if (name === "modules") {
     await write(from, g, "propose", salt, text);
@@ -122,7 +127,13 @@ const steps = [
     await mine(Number(await call(governors.late, "proposalDeadline", [proposals.late[0].id])) - await height() - 6);
     await vote("late", 2, 1); // puts off the end
   },
-  async () => { await mine(90); for (const name of ["v49", "v46"]) await write(a[0], governors[name], "setNumerator", 12n); },
+  async () => {
+    await mine(90);
+    await write(a[9], quay, "approve", governors.super.address, 0n);
+    const executed = write(a[0], governors.super, "execute", ...payments, keccak256(toHex("# The first of super")));
+    if (await executed.then(() => true, () => false)) throw new Error("a payment that is no longer allowed was executed");
+    for (const name of ["v49", "v46"]) await write(a[0], governors[name], "setNumerator", 12n);
+  },
   async () => { for (const name of Object.keys(governors)) await propose(name, `# The second of ${name}`); await mine(3); await vote("late", 1, 0, 1); },
   async () => { for (const t of Object.values(tokens)) await write(a[0], t, "mint", a[9], 77n); await mine(3700); },
 ];

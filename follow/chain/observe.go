@@ -1,0 +1,269 @@
+package chain
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"pnyx/follow/fetch"
+	"pnyx/governance"
+	"pnyx/governance/abi"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+const (
+	// maxObserved bounds the proposals that one poll asks about.
+	maxObserved = 10
+	// observeEvery is the time between two simulations of a proposal.
+	observeEvery = time.Hour
+	// maxSymbol bounds the symbol of a token in bytes.
+	maxSymbol = 32
+)
+
+// The storage slots of EIP-1967: where a proxy keeps its implementation, or the beacon that names it.
+const (
+	implementationSlot = "0x360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc"
+	beaconSlot         = "0xa3f0ad74e5423aebfd80d3ef4346578335a9a72aeaee59ff6cb3582b35133d50"
+)
+
+// errUnavailable reports an endpoint that cannot simulate: the next one may.
+var errUnavailable = errors.New("the endpoint cannot simulate")
+
+// observer asks nodes what the actions of proposals involve, and what executing them would do.
+type observer struct{ *Chain }
+
+// execution is a proposal of which something is asked.
+type execution struct {
+	proposal record.ProposalRef
+	executor string
+	// open is true while the actions may still be executed.
+	open    bool
+	actions []record.Action
+	held    warehouse.Observation
+}
+
+// observe asks about some of the proposals that are due: those never asked about, those whose actions were
+// replaced, and by the hour those that may still be executed.
+func (c observer) observe(ctx context.Context) error {
+	due, err := c.due(ctx)
+	if err != nil || len(due) == 0 {
+		return err
+	}
+	var records []record.Record
+	for i := range due[:min(len(due), maxObserved)] {
+		x := &due[i]
+		o, err := c.ask(ctx, x)
+		if err != nil {
+			return ignoreBehind(err)
+		}
+		c.observed[x.proposal.Hash()] = c.Clock.Now()
+		records = append(records, o)
+	}
+	_, err = c.journal.Commit(ctx, records)
+	return err
+}
+
+// due returns the proposals to ask about. Of those with no actions there is nothing to ask.
+func (c observer) due(ctx context.Context) (due []execution, err error) {
+	of := map[record.RefHash]execution{}
+	var refs []record.RefHash
+	c.writing.Lock()
+	for _, g := range c.governors {
+		executor := g.known().timelock
+		if executor == "" {
+			executor = g.address
+		}
+		for id, n := range g.notes {
+			x := execution{proposal: g.ref(id), executor: executor, open: n.isExecutable()}
+			ref := x.proposal.Hash()
+			if _, seen := c.observed[ref]; !seen || x.open {
+				of[ref], refs = x, append(refs, ref)
+			}
+		}
+	}
+	c.writing.Unlock()
+	slices.SortFunc(refs, func(a, b record.RefHash) int { // open ones first
+		if of[a].open != of[b].open {
+			return map[bool]int{true: -1, false: 1}[of[a].open]
+		}
+		return slices.Compare(a[:], b[:])
+	})
+	const most = 500
+	refs = refs[:min(len(refs), most)]
+	found, err := c.journal.Warehouse.Proposals(ctx, refs)
+	if err != nil {
+		return nil, err
+	}
+	actions, err := c.journal.Warehouse.Actions(ctx, found)
+	if err != nil {
+		return nil, err
+	}
+	held, err := warehouse.Observations(ctx, c.journal.Warehouse, refs)
+	for _, ref := range refs {
+		x := of[ref]
+		x.actions, x.held = actions[ref], held[ref]
+		now, last := c.Clock.Now(), c.observed[ref]
+		if last.IsZero() && x.held.Payload != "" {
+			last = x.held.ObservedAt.Time()
+		}
+		changed := x.held.Payload != record.PayloadOf(x.actions)
+		switch {
+		case len(x.actions) == 0, !changed && (!x.open || now.Sub(last) < observeEvery):
+			c.observed[ref] = last
+		default:
+			due = append(due, x)
+		}
+	}
+	return due, err
+}
+
+// isExecutable reports whether the actions of a proposal may still be executed.
+func (n *note) isExecutable() bool {
+	return !n.Withdrawn && slices.Contains([]string{"pending", "active", "succeeded", "queued"}, n.State)
+}
+
+// ask returns what a node says of a proposal as of its newest block.
+func (c observer) ask(ctx context.Context, x *execution) (o *record.Observation, err error) {
+	err = c.client.each(ctx, 0, func(e *endpoint) error {
+		newest := headerCall(latest)
+		if err := c.client.do(ctx, e, newest); err != nil {
+			return err
+		}
+		head, err := newest.header()
+		if err != nil {
+			return err
+		}
+		o = &record.Observation{
+			Proposal: x.proposal, Payload: record.PayloadOf(x.actions), Block: head.number(), At: governance.TimestampOf(head.at()),
+		}
+		if o.Payload == x.held.Payload {
+			o.Simulation, o.Earlier = x.held.Simulation, x.held.Earlier
+		}
+		if o.Addresses, err = c.addresses(ctx, e, x.actions, head.number()); err != nil || !x.open {
+			return err
+		}
+		said, err := c.simulate(ctx, e, x, head)
+		if err != nil {
+			return err
+		}
+		if before := o.Simulation; before != nil && before.Result != said.Result {
+			o.Earlier = before
+		}
+		if o.Simulation = &said; said.Result == unavailable {
+			return errUnavailable
+		}
+		return nil
+	})
+	if errors.Is(err, errUnavailable) {
+		err = nil // which is what is stored
+	}
+	return o, err
+}
+
+// addresses asks which addresses have code, which are proxies, and what tokens call themselves.
+func (c observer) addresses(ctx context.Context, e *endpoint, actions []record.Action, block uint64) ([]record.ObservedAddress, error) {
+	decoded := make([]abi.Decoded, len(actions))
+	for i := range actions {
+		decoded[i] = warehouse.DecodeAction(&actions[i])
+	}
+	at := hexOf(block)
+	var calls []*call
+	parties := slices.DeleteFunc(abi.Parties(decoded), func(p abi.Party) bool { return p.Chain != c.ID() })
+	view := func(to, signature string) *call {
+		return &call{method: "eth_call", params: []any{map[string]string{"to": to, "data": callData(signature)}, at}}
+	}
+	const asked = 5 // calls an address
+	for _, p := range parties {
+		calls = append(calls, &call{method: "eth_getCode", params: []any{p.Address, at}},
+			&call{method: "eth_getStorageAt", params: []any{p.Address, implementationSlot, at}},
+			&call{method: "eth_getStorageAt", params: []any{p.Address, beaconSlot, at}},
+			view(p.Address, "symbol()"), view(p.Address, "decimals()"))
+	}
+	if err := c.do(ctx, e, calls); err != nil {
+		return nil, err
+	}
+	found := make([]record.ObservedAddress, len(parties))
+	var beacons []*call
+	var behind []int
+	for i, p := range parties {
+		of := calls[i*asked : (i+1)*asked]
+		found[i] = record.ObservedAddress{Address: p.Address, Block: block}
+		if code, known := of[0].bytes(); known {
+			found[i].Contract = new(len(code) > 0)
+		}
+		found[i].Implementation = addressIn(of[1])
+		if beacon := addressIn(of[2]); found[i].Implementation == "" && beacon != "" {
+			beacons, behind = append(beacons, view(beacon, "implementation()")), append(behind, i)
+		}
+		if p.Token {
+			found[i].Symbol, found[i].Decimals = symbolIn(of[3]), decimalsIn(of[4])
+		}
+	}
+	err := c.do(ctx, e, beacons)
+	for i, beacon := range beacons {
+		found[behind[i]].Implementation = addressIn(beacon)
+	}
+	return found, err
+}
+
+// do makes calls. What a node refuses is not known; that it limits requests is an error.
+func (c observer) do(ctx context.Context, e *endpoint, calls []*call) error {
+	err := c.client.do(ctx, e, calls...)
+	for _, made := range calls {
+		if refused, is := errors.AsType[*rpcError](made.err); is && refused.isLimit() {
+			return refused
+		}
+	}
+	return err
+}
+
+// bytes returns the bytes that a call returned.
+func (c *call) bytes() (data []byte, known bool) {
+	var text string
+	if c.err != nil || c.result == nil || fetch.Decode(c.result, &text) != nil {
+		return nil, false
+	}
+	data, err := unhex(text)
+	return data, err == nil
+}
+
+// addressIn returns the address in a word that a call returned; empty for none.
+func addressIn(c *call) string {
+	word, known := c.bytes()
+	if !known || len(word) != wordBytes {
+		return ""
+	}
+	address, err := decodeAt("address", word, 0)
+	if text, is := address.(string); err == nil && is && text != zeroAddress {
+		return text
+	}
+	return ""
+}
+
+// symbolIn returns a token's symbol, which early tokens state in 32 bytes.
+func symbolIn(c *call) string {
+	data, _ := c.bytes()
+	text := ""
+	if values, err := abi.DecodeValues("(string)", data); err == nil {
+		text = values[0].Value
+	} else if len(data) == wordBytes {
+		text = strings.TrimRight(string(data), "\x00")
+	}
+	if len(text) > maxSymbol || !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+		return ""
+	}
+	return text
+}
+
+func decimalsIn(c *call) *uint8 {
+	data, _ := c.bytes()
+	if len(data) != wordBytes || strings.Trim(hex.EncodeToString(data[:wordBytes-1]), "0") != "" {
+		return nil
+	}
+	return &data[wordBytes-1]
+}

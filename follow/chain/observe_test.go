@@ -1,0 +1,143 @@
+package chain_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pnyx/follow/chain"
+	"pnyx/follow/clock"
+	"pnyx/governance"
+	"pnyx/test/env"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+// lacking is a node that does not have some methods. Calls in somebody's name are "eth_call from".
+func lacking(node http.Handler, methods ...string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		if bytes.HasPrefix(body, []byte("[")) {
+			fmt.Fprint(w, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"batch requests are not allowed"}}`)
+			return
+		}
+		var asked struct {
+			ID     json.RawMessage
+			Method string
+			Params json.RawMessage
+		}
+		if err := json.Unmarshal(body, &asked); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		if asked.Method == "eth_call" && bytes.Contains(asked.Params, []byte(`"from"`)) {
+			asked.Method += " from"
+		}
+		for _, method := range methods {
+			if asked.Method == method {
+				fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"the method %s does not exist"}}`, asked.ID, method)
+				return
+			}
+		}
+		forwarded := httptest.NewRequestWithContext(r.Context(), r.Method, "/", bytes.NewReader(body))
+		forwarded.Header = r.Header
+		node.ServeHTTP(w, forwarded)
+	})
+}
+
+// outlineOf is a simulation in a line.
+func outlineOf(s *governance.DossierSimulation) string {
+	if s == nil {
+		return "none"
+	}
+	text := func(of *string) string {
+		if of == nil {
+			return "-"
+		}
+		return *of
+	}
+	var moved []string
+	for _, m := range s.Transfers {
+		moved = append(moved, string(m.Units))
+	}
+	return fmt.Sprintf("%s by %s: %s; %d calls, moved %s", s.Result, text(s.Method), text(s.Reason), len(s.Calls), strings.Join(moved, "+"))
+}
+
+// Nodes simulate what a proposal executes as they can; what succeeded and fails later is told as both.
+func TestLongProposalsAreSimulated(t *testing.T) {
+	t.Parallel()
+	evm, view := env.StartEVM(t, fmt.Sprint(fakeChain))
+	evm.Play() // proposes
+	view = evm.Play()
+	at := 0
+	for i, g := range view.Governors {
+		if g.Name == "super" {
+			at = i
+		}
+	}
+	super := view.Governors[at]
+	now := clock.Stepping(time.Unix(view.Time, 0))
+	follow := func(node http.Handler) *follower {
+		f := newFollower(t)
+		f.endpoints, f.governors, f.clock = []http.Handler{node}, []chain.Governor{{Address: super.Address}}, now
+		f.start()
+		f.poll("tip", "backfill", "final", "state", "state")
+		return f
+	}
+	seen := func(f *follower) warehouse.Observation {
+		ref := record.ProposalRef{Provider: governance.Governor, ExternalID: chain.SourceID(fakeChain, super.Address) + "/" + super.Proposals[0].ID}.Hash()
+		found, err := warehouse.Observations(t.Context(), f.warehouse, []record.RefHash{ref})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found[ref]
+	}
+	const noSimulation, noCalls = "eth_simulateV1", "eth_call from"
+	nodes := []struct {
+		name          string
+		f             *follower
+		before, after string
+	}{
+		{"a node that simulates", follow(evm.Node), "success by eth_simulateV1: -; 2 calls, moved 7+5", "revert by eth_simulateV1: call 1: error 0xfb8f41b2; 2 calls, moved 7"},
+		{"a node that calls", follow(lacking(evm.Node, noSimulation)), "success by eth_call: -; 2 calls, moved ", "unknown by eth_call: call 1: error 0xfb8f41b2; 2 calls, moved "},
+		{
+			"a node that does neither", follow(lacking(evm.Node, noSimulation, noCalls)),
+			"unavailable by -: the method eth_call from does not exist; 0 calls, moved ", "unavailable by -: the method eth_call from does not exist; 0 calls, moved ",
+		},
+	}
+	for _, n := range nodes {
+		o := seen(n.f)
+		if diff := cmp.Diff(n.before, outlineOf(o.Simulation)); diff != "" || o.Earlier != nil {
+			t.Errorf("%s, before, earlier %v: %s", n.name, o.Earlier, diff)
+		}
+		if len(o.Addresses) != 2 || !*o.Addresses[0].Contract || o.Addresses[0].Symbol != "QUAY" || *o.Addresses[0].Decimals != 18 || *o.Addresses[1].Contract {
+			t.Errorf("%s: got addresses %+v, want a token and who is paid", n.name, o.Addresses)
+		}
+	}
+	for range 3 {
+		view = evm.Play() // at last the holder allows nothing any more, and the execution fails
+	}
+	now.Step(time.Unix(view.Time, 0).Add(2 * time.Hour).Sub(now.Now()))
+	for _, n := range nodes {
+		n.f.poll("tip", "final", "state", "state")
+		o := seen(n.f)
+		if diff := cmp.Diff(n.after, outlineOf(o.Simulation)); diff != "" {
+			t.Errorf("%s, after: %s", n.name, diff)
+		}
+		if changed := n.before != n.after; changed != (o.Earlier != nil) || changed && outlineOf(o.Earlier) != n.before {
+			t.Errorf("%s: before it was %s, want %s", n.name, outlineOf(o.Earlier), n.before)
+		}
+	}
+}

@@ -1,0 +1,108 @@
+package dossier
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"pnyx/governance"
+	"pnyx/governance/abi"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+// ReadAround reads the records around the actions: what nodes showed of them, what the DAO's history knows of the
+// addresses that they involve, and what executed proposals did with these before.
+func (f *Facts) ReadAround(ctx context.Context, w *warehouse.Warehouse) error {
+	var addresses []string
+	for _, p := range abi.Parties(f.decode()) {
+		addresses = append(addresses, p.Address)
+	}
+	created := governance.FirstKnown(f.Proposal.CreatedAt, f.Proposal.StartAt)
+	before, err := w.EarlierActions(ctx, f.Detail.Identity.DAOID, created, f.Concerned())
+	histories, err2 := warehouse.AddressHistories(ctx, w, f.Detail.Identity.DAOID, created, addresses)
+	observed, err3 := warehouse.Observations(ctx, w, []record.RefHash{f.Proposal.Ref})
+	f.Before, f.Histories = before, histories
+	if o := observed[f.Proposal.Ref]; len(f.Actions) > 0 && o.Payload == record.PayloadOf(f.Actions) {
+		f.Observed = &o // and not of other actions
+	}
+	return errors.Join(err, err2, err3)
+}
+
+func (f *Facts) decode() []abi.Decoded {
+	decoded := make([]abi.Decoded, len(f.Actions))
+	for i := range f.Actions {
+		decoded[i] = warehouse.DecodeAction(&f.Actions[i])
+	}
+	return decoded
+}
+
+// observedAt returns what a node showed of an address on the chain of the Governor; nil for nothing.
+func (c *composer) observedAt(chain, address string) *record.ObservedAddress {
+	if c.Observed == nil || !strings.HasPrefix(c.Proposal.OnchainID, chain+":") {
+		return nil
+	}
+	at := slices.IndexFunc(c.Observed.Addresses, func(a record.ObservedAddress) bool { return a.Address == address })
+	if at < 0 {
+		return nil
+	}
+	return &c.Observed.Addresses[at]
+}
+
+// token returns a token of the table, or what a node showed of it. A token that calls itself as one of the table
+// does has no symbol.
+func (c *composer) token(chain, address string) (abi.Token, bool) {
+	if token, is := abi.TokenAt(chain, address); is {
+		return token, true
+	}
+	seen := c.observedAt(chain, address)
+	if seen == nil || seen.Decimals == nil {
+		return abi.Token{}, false
+	}
+	token := abi.Token{Symbol: seen.Symbol, Decimals: int(*seen.Decimals)}
+	if abi.IsKnownSymbol(token.Symbol) {
+		token.Symbol = ""
+	}
+	return token, true
+}
+
+// observe fills in what nodes showed of the actions, and what the DAO's history knows of the addresses.
+func (c *composer) observe() {
+	if len(c.d.Actions) == 0 {
+		return
+	}
+	if o := c.Observed; o != nil {
+		c.d.Simulation, c.d.EarlierSimulation = o.Simulation, o.Earlier
+	}
+	if s := c.d.Simulation; s == nil || s.Result == "unavailable" || s.Result == "unknown" {
+		why := "no simulation is stored"
+		if s != nil && s.Reason != nil {
+			why = *s.Reason
+		}
+		c.unknown("state", "whether the calls succeed: "+why, "a call that fails executes nothing", "a simulation of the calls at the newest block")
+	}
+	isUnknown := false
+	for _, p := range abi.Parties(c.decoded) {
+		of := governance.DossierParty{
+			Chain: governance.OptionalText(p.Chain), DossierAddress: c.address(p.Chain, p.Address), Ballots: governance.CountOf(c.Histories[p.Address].Ballots),
+			Proposals: governance.CountOf(c.Histories[p.Address].Proposals),
+		}
+		if seen := c.observedAt(p.Chain, p.Address); seen != nil {
+			block := governance.CountOf(seen.Block)
+			of.Implementation, of.Block = governance.OptionalText(seen.Implementation), &block
+		}
+		if by, is := c.before.paid[p.Address]; is {
+			of.PaidBy = &by
+		}
+		if of.PaidBy == nil && p.Paid && c.Histories != nil && c.Histories[p.Address] == (warehouse.AddressHistory{}) && of.Contract != nil && !*of.Contract {
+			c.strangers = append(c.strangers, len(c.d.Addresses))
+		}
+		isUnknown = isUnknown || of.Contract == nil
+		c.d.Addresses = append(c.d.Addresses, of)
+	}
+	if isUnknown {
+		c.unknown("identity", "which addresses are contracts or proxies", "money sent to an address without code cannot be taken back",
+			"the addresses on a block explorer")
+	}
+}
