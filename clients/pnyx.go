@@ -247,9 +247,22 @@ func (c *Client) BallotExport(ctx context.Context, proposalKey ProposalKey) (*An
 // BallotExportPart reads GET /v2/proposals/:proposalKey/votes/export/:revision/:part, tier plus. Up
 // to 20,000 ballots, the highest power first, one a line as the list of ballots has it. A download
 // that was interrupted continues with Range. The file is application/x-ndjson or text/csv;
-// charset=utf-8; header=present.
+// charset=utf-8; header=present or application/vnd.apache.parquet.
 func (c *Client) BallotExportPart(ctx context.Context, proposalKey ProposalKey, revision string, part int, params *BallotExportPartParams) ([]byte, error) {
 	return read(ctx, c, path("/v2/proposals/{}/votes/export/{}/{}", proposalKey, revision, part), query(params))
+}
+
+// DAOExport reads GET /v2/daos/:daoId/export, tier plus. The parts in which all proposals, ballots,
+// topics and events of one DAO are downloaded, or what changed of them.
+func (c *Client) DAOExport(ctx context.Context, daoID string, params *DAOExportParams) (*Answer[DAOExport], error) {
+	return get[Answer[DAOExport]](ctx, c, path("/v2/daos/{}/export", daoID), query(params))
+}
+
+// DAOExportPart reads GET /v2/daos/:daoId/export/:part, tier plus. Up to 50,000 rows. A download
+// that was interrupted continues with Range. The file is application/x-ndjson or text/csv;
+// charset=utf-8; header=present or application/vnd.apache.parquet.
+func (c *Client) DAOExportPart(ctx context.Context, daoID string, part string, params *DAOExportPartParams) ([]byte, error) {
+	return read(ctx, c, path("/v2/daos/{}/export/{}", daoID, part), query(params))
 }
 
 // Evidence reads GET /v2/proposals/:proposalKey/evidence, tier plus. What one proposal's data rests
@@ -573,7 +586,18 @@ type BallotsParams struct {
 
 // BallotExportPartParams are the parameters of BallotExportPart. Those that are zero are not given.
 type BallotExportPartParams struct {
-	Format ExportFormat `query:"format"` // One JSON object a line, as the list of ballots has it, or comma-separated values. Default: ndjson.
+	Format ExportFormat `query:"format"` // One JSON object a line, as the list of ballots has it, comma-separated values, or Apache Parquet. Default: ndjson.
+}
+
+// DAOExportParams are the parameters of DAOExport. Those that are zero are not given.
+type DAOExportParams struct {
+	Since int `query:"since"` // Only what changed since the revision of an earlier manifest, at most seven days ago.
+}
+
+// DAOExportPartParams are the parameters of DAOExportPart. Those that are zero are not given.
+type DAOExportPartParams struct {
+	Since  int          `query:"since"`  // The same as for the manifest.
+	Format ExportFormat `query:"format"` // One JSON object a line, comma-separated values, or Apache Parquet. Default: ndjson.
 }
 
 // ForumTopicsParams are the parameters of ForumTopics. Those that are zero are not given.
@@ -709,13 +733,15 @@ const (
 	BallotOrderTime  BallotOrder = "time"
 )
 
-// ExportFormat is one JSON object a line, as the list of ballots has it, or comma-separated values.
+// ExportFormat is one JSON object a line, as the list of ballots has it, comma-separated values, or
+// Apache Parquet.
 type ExportFormat string
 
 // The values of ExportFormat. A later version of the API may have more.
 const (
-	ExportFormatNdjson ExportFormat = "ndjson"
-	ExportFormatCsv    ExportFormat = "csv"
+	ExportFormatNdjson  ExportFormat = "ndjson"
+	ExportFormatCsv     ExportFormat = "csv"
+	ExportFormatParquet ExportFormat = "parquet"
 )
 
 // TopicOrder is last updated first, newest first, or most replies first.
@@ -1391,7 +1417,7 @@ type VoterDelegation struct {
 	DelegatorIdentity string     `json:"delegatorIdentity"` // The holder.
 	DelegateIdentity  string     `json:"delegateIdentity"`  // Who votes for the holder.
 	Share             Decimal    `json:"share"`             // The part that is delegated: 1 is everything.
-	Since             *Timestamp `json:"since"`             // When the holder stated it; null where the time is not known.
+	Since             *Timestamp `json:"since"`             // The since of the request; null for all rows.
 	SinceBlock        Decimal    `json:"sinceBlock"`        // The block of the statement.
 }
 
@@ -1587,6 +1613,40 @@ type ExportPart struct {
 	Href  string `json:"href"`  // The path of the part. With ?format=csv it has comma-separated values.
 	First int    `json:"first"` // How many ballots come before the part.
 	Rows  int    `json:"rows"`  // How many ballots the part has: 20,000, or fewer in the last one.
+}
+
+// DAOExport is all rows of a DAO, or what changed since a revision, in parts. An addition to the
+// contract.
+type DAOExport struct {
+	DAOID    string          `json:"daoId"`    // The DAO's id.
+	Revision Decimal         `json:"revision"` // Up to where the parts have what changed: the since of the next export.
+	Since    *Decimal        `json:"since"`    // The since of the request; null for all rows.
+	Rows     ExportRowCounts `json:"rows"`     // The rows of all parts.
+	Parts    []DAOExportPart `json:"parts"`    // The parts, in the order in which they apply; empty where nothing changed.
+}
+
+// ExportRowCounts is rows by kind.
+type ExportRowCounts struct {
+	Proposals int `json:"proposals"` // Rows of proposals.
+	Ballots   int `json:"ballots"`   // Rows of ballots.
+	Topics    int `json:"topics"`    // Rows of forum topics.
+	Events    int `json:"events"`    // Rows of events.
+	Removed   int `json:"removed"`   // Rows that say that something is gone.
+}
+
+// DAOExportPart is a part of an export of a DAO.
+type DAOExportPart struct {
+	Digest  string            `json:"digest"`  // Names the rows: a part whose digest a caller has need not be read again.
+	Rows    ExportRowCounts   `json:"rows"`    // The rows of the part, at most 50,000.
+	Final   bool              `json:"final"`   // All votes in the part are over and their ballots held; it has nothing else, and is not expected to change.
+	Formats ExportPartFormats `json:"formats"` // The paths of the part.
+}
+
+// ExportPartFormats is the paths of a part, one a format.
+type ExportPartFormats struct {
+	Ndjson  string `json:"ndjson"`  // One JSON object a line.
+	Csv     string `json:"csv"`     // Comma-separated values.
+	Parquet string `json:"parquet"` // Apache Parquet.
 }
 
 // Evidence is what lets a caller cite and audit a proposal.

@@ -450,12 +450,39 @@ class Pnyx:
         """Up to 20,000 ballots, the highest power first, one a line as the list of ballots has it.
         A download that was interrupted continues with Range.
 
-        GET /v2/proposals/:proposalKey/votes/export/:revision/:part, tier plus. The file is application/x-ndjson or text/csv; charset=utf-8; header=present.
+        GET /v2/proposals/:proposalKey/votes/export/:revision/:part, tier plus. The file is application/x-ndjson or text/csv; charset=utf-8; header=present or application/vnd.apache.parquet.
 
-        format: One JSON object a line, as the list of ballots has it, or comma-separated values.
-            Default: ndjson.
+        format: One JSON object a line, as the list of ballots has it, comma-separated values, or
+            Apache Parquet. Default: ndjson.
         """
         return self._read(_path("/v2/proposals/{}/votes/export/{}/{}", proposal_key, revision, part), {"format": format}).body
+
+    def dao_export(self, dao_id: str, *, since: int | None = None) -> Answer[DAOExport]:
+        """The parts in which all proposals, ballots, topics and events of one DAO are downloaded,
+        or what changed of them.
+
+        GET /v2/daos/:daoId/export, tier plus.
+
+        since: Only what changed since the revision of an earlier manifest, at most seven days ago.
+        """
+        return self._answer(_path("/v2/daos/{}/export", dao_id), {"since": since})
+
+    def dao_export_part(
+        self,
+        dao_id: str,
+        part: str,
+        *,
+        since: int | None = None,
+        format: ExportFormat | None = None,
+    ) -> bytes:
+        """Up to 50,000 rows. A download that was interrupted continues with Range.
+
+        GET /v2/daos/:daoId/export/:part, tier plus. The file is application/x-ndjson or text/csv; charset=utf-8; header=present or application/vnd.apache.parquet.
+
+        since: The same as for the manifest.
+        format: One JSON object a line, comma-separated values, or Apache Parquet. Default: ndjson.
+        """
+        return self._read(_path("/v2/daos/{}/export/{}", dao_id, part), {"since": since, "format": format}).body
 
     def evidence(self, proposal_key: ProposalKey) -> Answer[Evidence]:
         """What one proposal's data rests on: where each field came from, a computed dossier
@@ -729,8 +756,9 @@ ProposalOrder = Literal["updatedDesc", "createdDesc", "endingSoon", "endedDesc"]
 BallotOrder = Literal["power", "time"]
 """Highest power first, or newest first."""
 
-ExportFormat = Literal["ndjson", "csv"]
-"""One JSON object a line, as the list of ballots has it, or comma-separated values."""
+ExportFormat = Literal["ndjson", "csv", "parquet"]
+"""One JSON object a line, as the list of ballots has it, comma-separated values, or Apache Parquet.
+"""
 
 TopicOrder = Literal["updatedDesc", "createdDesc", "repliesDesc"]
 """Last updated first, newest first, or most replies first."""
@@ -1374,7 +1402,7 @@ class VoterDelegation(TypedDict):
     share: Decimal
     """The part that is delegated: 1 is everything."""
     since: Timestamp | None
-    """When the holder stated it; null where the time is not known."""
+    """The since of the request; null for all rows."""
     sinceBlock: Decimal
     """The block of the statement."""
 
@@ -1715,6 +1743,63 @@ class ExportPart(TypedDict):
     """How many ballots come before the part."""
     rows: int
     """How many ballots the part has: 20,000, or fewer in the last one."""
+
+
+class DAOExport(TypedDict):
+    """All rows of a DAO, or what changed since a revision, in parts. An addition to the contract.
+    """
+
+    daoId: str
+    """The DAO's id."""
+    revision: Decimal
+    """Up to where the parts have what changed: the since of the next export."""
+    since: Decimal | None
+    """The since of the request; null for all rows."""
+    rows: ExportRowCounts
+    """The rows of all parts."""
+    parts: list[DAOExportPart]
+    """The parts, in the order in which they apply; empty where nothing changed."""
+
+
+class ExportRowCounts(TypedDict):
+    """Rows by kind."""
+
+    proposals: int
+    """Rows of proposals."""
+    ballots: int
+    """Rows of ballots."""
+    topics: int
+    """Rows of forum topics."""
+    events: int
+    """Rows of events."""
+    removed: int
+    """Rows that say that something is gone."""
+
+
+class DAOExportPart(TypedDict):
+    """A part of an export of a DAO."""
+
+    digest: str
+    """Names the rows: a part whose digest a caller has need not be read again."""
+    rows: ExportRowCounts
+    """The rows of the part, at most 50,000."""
+    final: bool
+    """All votes in the part are over and their ballots held; it has nothing else, and is not
+    expected to change.
+    """
+    formats: ExportPartFormats
+    """The paths of the part."""
+
+
+class ExportPartFormats(TypedDict):
+    """The paths of a part, one a format."""
+
+    ndjson: str
+    """One JSON object a line."""
+    csv: str
+    """Comma-separated values."""
+    parquet: str
+    """Apache Parquet."""
 
 
 class Evidence(TypedDict):

@@ -279,10 +279,29 @@ export class Pnyx {
    * Up to 20,000 ballots, the highest power first, one a line as the list of ballots has it. A
    * download that was interrupted continues with Range.
    *
-   * GET /v2/proposals/:proposalKey/votes/export/:revision/:part, tier plus. The body is application/x-ndjson or text/csv; charset=utf-8; header=present.
+   * GET /v2/proposals/:proposalKey/votes/export/:revision/:part, tier plus. The body is application/x-ndjson or text/csv; charset=utf-8; header=present or application/vnd.apache.parquet.
    */
   async ballotExportPart(proposalKey: ProposalKey, revision: string, part: number, params: BallotExportPartParams = {}, call: Call = {}): Promise<Response> {
     return this.#read(path`/v2/proposals/${proposalKey}/votes/export/${revision}/${part}`, params, call);
+  }
+
+  /**
+   * The parts in which all proposals, ballots, topics and events of one DAO are downloaded, or what
+   * changed of them.
+   *
+   * GET /v2/daos/:daoId/export, tier plus.
+   */
+  async daoExport(daoId: string, params: DAOExportParams = {}, call: Call = {}): Promise<Answer<DAOExport>> {
+    return this.#get(path`/v2/daos/${daoId}/export`, params, call);
+  }
+
+  /**
+   * Up to 50,000 rows. A download that was interrupted continues with Range.
+   *
+   * GET /v2/daos/:daoId/export/:part, tier plus. The body is application/x-ndjson or text/csv; charset=utf-8; header=present or application/vnd.apache.parquet.
+   */
+  async daoExportPart(daoId: string, part: string, params: DAOExportPartParams = {}, call: Call = {}): Promise<Response> {
+    return this.#read(path`/v2/daos/${daoId}/export/${part}`, params, call);
   }
 
   /**
@@ -560,9 +579,23 @@ export interface BallotsParams {
 /** The parameters of `ballotExportPart`. */
 export interface BallotExportPartParams {
   /**
-   * One JSON object a line, as the list of ballots has it, or comma-separated values. Default:
-   * ndjson.
+   * One JSON object a line, as the list of ballots has it, comma-separated values, or Apache
+   * Parquet. Default: ndjson.
    */
+  format?: ExportFormat | undefined;
+}
+
+/** The parameters of `daoExport`. */
+export interface DAOExportParams {
+  /** Only what changed since the revision of an earlier manifest, at most seven days ago. */
+  since?: number | undefined;
+}
+
+/** The parameters of `daoExportPart`. */
+export interface DAOExportPartParams {
+  /** The same as for the manifest. */
+  since?: number | undefined;
+  /** One JSON object a line, comma-separated values, or Apache Parquet. Default: ndjson. */
   format?: ExportFormat | undefined;
 }
 
@@ -712,8 +745,10 @@ export type ProposalOrder =
 /** Highest power first, or newest first. */
 export type BallotOrder = "power" | "time";
 
-/** One JSON object a line, as the list of ballots has it, or comma-separated values. */
-export type ExportFormat = "ndjson" | "csv";
+/**
+ * One JSON object a line, as the list of ballots has it, comma-separated values, or Apache Parquet.
+ */
+export type ExportFormat = "ndjson" | "csv" | "parquet";
 
 /** Last updated first, newest first, or most replies first. */
 export type TopicOrder = "updatedDesc" | "createdDesc" | "repliesDesc";
@@ -1351,7 +1386,7 @@ export interface VoterDelegation {
   delegateIdentity: string;
   /** The part that is delegated: 1 is everything. */
   share: Decimal;
-  /** When the holder stated it; null where the time is not known. */
+  /** The since of the request; null for all rows. */
   since: Timestamp | null;
   /** The block of the statement. */
   sinceBlock: Decimal;
@@ -1680,6 +1715,59 @@ export interface ExportPart {
   first: number;
   /** How many ballots the part has: 20,000, or fewer in the last one. */
   rows: number;
+}
+
+/** All rows of a DAO, or what changed since a revision, in parts. An addition to the contract. */
+export interface DAOExport {
+  /** The DAO's id. */
+  daoId: string;
+  /** Up to where the parts have what changed: the since of the next export. */
+  revision: Decimal;
+  /** The since of the request; null for all rows. */
+  since: Decimal | null;
+  /** The rows of all parts. */
+  rows: ExportRowCounts;
+  /** The parts, in the order in which they apply; empty where nothing changed. */
+  parts: DAOExportPart[];
+}
+
+/** Rows by kind. */
+export interface ExportRowCounts {
+  /** Rows of proposals. */
+  proposals: number;
+  /** Rows of ballots. */
+  ballots: number;
+  /** Rows of forum topics. */
+  topics: number;
+  /** Rows of events. */
+  events: number;
+  /** Rows that say that something is gone. */
+  removed: number;
+}
+
+/** A part of an export of a DAO. */
+export interface DAOExportPart {
+  /** Names the rows: a part whose digest a caller has need not be read again. */
+  digest: string;
+  /** The rows of the part, at most 50,000. */
+  rows: ExportRowCounts;
+  /**
+   * All votes in the part are over and their ballots held; it has nothing else, and is not expected
+   * to change.
+   */
+  final: boolean;
+  /** The paths of the part. */
+  formats: ExportPartFormats;
+}
+
+/** The paths of a part, one a format. */
+export interface ExportPartFormats {
+  /** One JSON object a line. */
+  ndjson: string;
+  /** Comma-separated values. */
+  csv: string;
+  /** Apache Parquet. */
+  parquet: string;
 }
 
 /** What lets a caller cite and audit a proposal. */
