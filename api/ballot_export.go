@@ -69,11 +69,11 @@ func exportPath(key governance.ProposalKey) string {
 
 // ballotPart answers GET /v2/proposals/:proposalKey/votes/export/:revision/:part.
 func (a *API) ballotPart(ctx context.Context, _ *request, q query.BallotPart) (answer, error) {
-	return a.exportFile(ctx, cache.NewPageRequest(q), q.Format, exportPath(q.Proposal))
+	return exportFile(ctx, a, cache.NewPageRequest(q), q.Format, exportPath(q.Proposal))
 }
 
 // exportFile answers with a part of an export, whose manifest has a path.
-func (a *API) exportFile(ctx context.Context, page cache.PageRequest, format query.ExportFormat, manifest string) (answer, error) {
+func exportFile(ctx context.Context, a *API, page cache.PageRequest, format query.ExportFormat, manifest string) (answer, error) {
 	view, from, err := a.page(ctx, page, exportGone(manifest))
 	if err != nil {
 		return answer{}, err

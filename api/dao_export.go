@@ -21,8 +21,10 @@ func daoExportRoutes() []Route {
 			Summary: "The parts in which all proposals, ballots, topics and events of one DAO are downloaded, or what changed of them.",
 			Returns: governance.DAOExport{}, Fresh: publishedFreshness(),
 		}, handler[query.DAOExport]{
-			tags:   func(q query.DAOExport) []cache.Tag { return []cache.Tag{cache.DAOTag(q.DAOID)} },
-			answer: (*API).daoExport,
+			tags: func(q query.DAOExport) []cache.Tag { return []cache.Tag{cache.DAOTag(q.DAOID)} },
+			answer: func(a *API, ctx context.Context, _ *request, q query.DAOExport) (answer, error) {
+				return daoExport(ctx, a, q)
+			},
 		}),
 		handle(Route{
 			ID: "daos.export-part", Path: pathDAOExport + "/:part", Tier: Plus, Addition: true,
@@ -30,14 +32,16 @@ func daoExportRoutes() []Route {
 			Summary: "Up to 50,000 rows. A download that was interrupted continues with Range.",
 			Returns: governance.DAOExportRow{}, Media: []string{MIMENDJSON, MIMECSV, MIMEParquet}, Fresh: partFreshness(),
 		}, handler[query.DAOPart]{
-			tags:   func(q query.DAOPart) []cache.Tag { return []cache.Tag{cache.DAOTag(q.DAOID)} },
-			answer: (*API).daoPart,
+			tags: func(q query.DAOPart) []cache.Tag { return []cache.Tag{cache.DAOTag(q.DAOID)} },
+			answer: func(a *API, ctx context.Context, _ *request, q query.DAOPart) (answer, error) {
+				return exportFile(ctx, a, cache.NewPageRequest(q), q.Format, daoExportPath(q.DAOID))
+			},
 		}),
 	}
 }
 
 // daoExport answers GET /v2/daos/:daoId/export.
-func (a *API) daoExport(ctx context.Context, _ *request, q query.DAOExport) (answer, error) {
+func daoExport(ctx context.Context, a *API, q query.DAOExport) (answer, error) {
 	view, from, err := a.page(ctx, cache.NewPageRequest(q), notFound("daoId", q.DAOID))
 	if err != nil {
 		return answer{}, err
@@ -66,9 +70,4 @@ func (a *API) daoExport(ctx context.Context, _ *request, q query.DAOExport) (ans
 // daoExportPath is the path of the manifest of a DAO.
 func daoExportPath(daoID string) string {
 	return strings.Replace(pathDAOExport, ":daoId", url.PathEscape(daoID), 1)
-}
-
-// daoPart answers GET /v2/daos/:daoId/export/:part.
-func (a *API) daoPart(ctx context.Context, _ *request, q query.DAOPart) (answer, error) {
-	return a.exportFile(ctx, cache.NewPageRequest(q), q.Format, daoExportPath(q.DAOID))
 }

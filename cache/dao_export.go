@@ -43,9 +43,9 @@ type ExportUnit struct {
 	Final bool `msgpack:"e,omitempty"`
 }
 
-// Views returns several views in one round trip. The error is ErrMiss if one is missing, or
+// ReadViews returns several views in one round trip. The error is ErrMiss if one is missing, or
 // ErrUnavailable.
-func (s *Store) Views(ctx context.Context, keys []Key) ([]View, error) {
+func ReadViews(ctx context.Context, s *Store, keys []Key) ([]View, error) {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
 	replies := make([]*redis.StringCmd, len(keys))

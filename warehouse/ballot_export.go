@@ -49,7 +49,8 @@ type CopiedBallots struct {
 // CopiedBallots counts the ballots of a sorted copy.
 func (w *Warehouse) CopiedBallots(ctx context.Context, generation uint64) (CopiedBallots, error) {
 	var copied CopiedBallots
-	row := w.conn.QueryRow(ctx, sqlText("ballot_export_totals"), clickhouse.Named("generation", generation))
+	row := w.conn.QueryRow(ctx, "SELECT count() AS votes, sum(power) AS power FROM sorted_ballots WHERE generation = {generation:UInt64}",
+		clickhouse.Named("generation", generation))
 	if err := row.Scan(&copied.Votes, &copied.Power); err != nil {
 		return CopiedBallots{}, fmt.Errorf("count the sorted ballots of generation %d: %w", generation, err)
 	}

@@ -333,7 +333,7 @@ func (p *page) proposalViews(
 	for _, key := range keys {
 		names = append(names, cache.ProposalDetailKey(key), cache.VoteSummaryKey(key))
 	}
-	views, err := p.Store.Views(ctx, names)
+	views, err := cache.ReadViews(ctx, p.Store, names)
 	if err != nil {
 		return nil, fmt.Errorf("read proposals: %w", err)
 	}
@@ -358,7 +358,7 @@ func (p *page) topicViews(ctx context.Context, keys []governance.TopicKey) ([]ca
 	for i, key := range keys {
 		names[i] = cache.TopicDetailKey(key)
 	}
-	views, err := p.Store.Views(ctx, names)
+	views, err := cache.ReadViews(ctx, p.Store, names)
 	if err != nil {
 		return nil, fmt.Errorf("read topics: %w", err)
 	}
