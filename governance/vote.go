@@ -113,6 +113,8 @@ type Ballot struct {
 	VoterIdentity string `json:"voterIdentity" msgpack:"voterIdentity"`
 	// VoterAddress is the voter's address; null where the voter is not an address.
 	VoterAddress *string `json:"voterAddress" msgpack:"voterAddress"`
+	// VoterName is the voter's name; null where none is known.
+	VoterName *VoterName `json:"voterName" msgpack:"voterName"`
 	// ChoiceKey is the key of the single choice; null for ballots of several choices.
 	ChoiceKey *string `json:"choiceKey" msgpack:"choiceKey"`
 	// Choice shows the ballot in words.

@@ -61,6 +61,8 @@ func tableOf(kind record.Kind) (table, error) {
 		return delegatePowerTable(), nil
 	case record.KindTokenSupply:
 		return tokenSupplyTable(), nil
+	case record.KindName:
+		return nameTable(), nil
 	}
 	return table{}, fmt.Errorf("no table for records of kind %q", kind)
 }

@@ -31,6 +31,8 @@ const (
 	KindDelegation    Kind = "delegations"
 	KindDelegatePower Kind = "delegate_power"
 	KindTokenSupply   Kind = "token_supply"
+
+	KindName Kind = "names"
 )
 
 // Kinds returns every Kind in import order.
@@ -38,7 +40,7 @@ func Kinds() []Kind {
 	return []Kind{
 		KindDAO, KindSource, KindCategory, KindProposal, KindTopic,
 		KindBallot, KindEvent, KindSignal, KindEvidence, KindAction,
-		KindDelegation, KindDelegatePower, KindTokenSupply,
+		KindDelegation, KindDelegatePower, KindTokenSupply, KindName,
 	}
 }
 

@@ -69,11 +69,19 @@ func writeBallots(
 	return nil
 }
 
-// ballotLines writes each ballot as the list of ballots has it, followed by a line feed.
+// exportedBallot is a ballot as the list of ballots has it, without the name of the voter: an export has
+// what was voted, and does not change with names.
+type exportedBallot struct {
+	governance.Ballot
+
+	VoterName *struct{} `json:"voterName,omitempty"`
+}
+
+// ballotLines writes each ballot, followed by a line feed.
 func ballotLines(w io.Writer) (write func(governance.Ballot) error, flush func() error) {
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
-	return func(b governance.Ballot) error { return encoder.Encode(b) }, func() error { return nil }
+	return func(b governance.Ballot) error { return encoder.Encode(exportedBallot{Ballot: b}) }, func() error { return nil }
 }
 
 // ballotRecords writes the records of RFC 4180, after one with the names of the fields.
