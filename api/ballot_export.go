@@ -29,7 +29,7 @@ func exportRoutes() []Route {
 			Title: "Download a part of a ballot export",
 			Summary: "Up to 20,000 ballots, the highest power first, one a line as the list of ballots has it. " +
 				"A download that was interrupted continues with Range.",
-			Returns: governance.Ballot{}, Media: []string{MIMENDJSON, MIMECSV, MIMEParquet}, Fresh: partFreshness(),
+			Returns: governance.ExportedBallot{}, Media: []string{MIMENDJSON, MIMECSV, MIMEParquet}, Fresh: partFreshness(),
 		}, handler[query.BallotPart]{
 			tags:   func(q query.BallotPart) []cache.Tag { return []cache.Tag{cache.ProposalTag(q.Proposal)} },
 			answer: (*API).ballotPart,

@@ -30,6 +30,24 @@ func (w *Writer) SetVersion(ctx context.Context, scope query.Scope, generation u
 		w.revision, Version{w.revision, generation}.encode())
 }
 
+// RaiseVersion raises a version to the writer's revision, unless a newer one or none is stored: the pages
+// are read from the same sorted copy as before.
+func (w *Writer) RaiseVersion(ctx context.Context, scope query.Scope) error {
+	w.changed.add(ScopeTag(scope))
+	return queue(ctx, w, raiseVersion, []string{string(versionKey(scope))}, string(EncodeRevision(w.revision)))
+}
+
+// raiseVersion replaces the revision of a version that is there, and older.
+//
+// KEYS: version. ARGV: revision.
+//
+//nolint:gochecknoglobals // scripts are constants that know their own hash
+var raiseVersion = redis.NewScript(`
+local stored = redis.call('GET', KEYS[1])
+if not stored or #stored <= #ARGV[1] or string.sub(stored, 1, #ARGV[1]) >= ARGV[1] then return 0 end
+redis.call('SET', KEYS[1], ARGV[1] .. string.sub(stored, #ARGV[1] + 1))
+return 1`)
+
 // InitVersion sets the lowest version of pages that have none, for pages that did not
 // change with this publication.
 func (w *Writer) InitVersion(ctx context.Context, scope query.Scope) error {

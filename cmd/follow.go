@@ -17,6 +17,7 @@ import (
 	"pnyx/config"
 	"pnyx/follow"
 	"pnyx/follow/sources"
+	"pnyx/governance"
 	"pnyx/telemetry"
 	"pnyx/warehouse"
 )
@@ -177,6 +178,11 @@ func declareDAOs(ctx context.Context, opened *warehouse.Warehouse, file sources.
 		return nil, err
 	}
 	records, conflicts := file.Records(declared)
+	names, err := warehouse.HeldNames(ctx, opened, governance.NameOfFile)
+	if err != nil {
+		return conflicts, err
+	}
+	records = append(records, file.NameRecords(names)...)
 	_, err = opened.Append(ctx, warehouse.Import{ID: uuid.New(), ObservedAt: time.Now()}, records)
 	return conflicts, err
 }

@@ -81,6 +81,12 @@ func (u *upstreams) host(address sources.Address, perMinute sources.Number, usua
 // snapshotRegistry is the address of Snapshot's registry of delegations, which is the same on all chains.
 const snapshotRegistry = "0x469788fe6e9e9681c6ebf3bf78e7fd26fc015446"
 
+// The registry of the Ethereum Name Service, and the chain on which it is.
+const (
+	nameRegistry = "0x00000000000c2e074ec69a0dfb2997ba6c7d2e1e"
+	nameChain    = 1
+)
+
 // addChains adds every chain on which a Governor is followed, with all of them.
 func (u *upstreams) addChains(file sources.File, add addUpstream) {
 	for id, settings := range file.Chains {
@@ -101,6 +107,9 @@ func (u *upstreams) addChains(file sources.File, add addUpstream) {
 			}
 			if len(all.spaces) > 0 {
 				o.Registries = []chain.Registry{{Address: snapshotRegistry, Spaces: all.spaces}}
+			}
+			if o.ChainID == nameChain {
+				o.NameRegistry = nameRegistry
 			}
 			for _, g := range governors {
 				followed := chain.Governor{Address: g.ID.Address(), Timelock: string(g.Timelock), Token: string(g.Token)}

@@ -18,6 +18,20 @@ type delegationLine struct {
 	At        string `json:"at"`
 }
 
+// nameLine is a canonical line of the name of a voter.
+type nameLine struct {
+	Record  string `json:"record"`
+	Version int    `json:"version"`
+	Voter   string `json:"voter"`
+	Name    string `json:"name"`
+	Source  string `json:"source"`
+}
+
+// demoNames are the names of the first delegates of each token; the last is one that imitates the first.
+func demoNames() []string {
+	return []string{"Ada Harbor", "lighthouse", "Mira", "quorum.club", "Ola Nord", "Ad\u0430 Harbor"}
+}
+
 // token returns the id of the token of a DAO that votes on chain.
 func (d *dao) token() string {
 	return "eip155:1:" + addressOf(deriveKey(d.key, streamContract), 7).lower()
@@ -41,6 +55,15 @@ func (g *generator) writeDelegations(d *dao) error {
 		at := began + int64(index)*hour
 		line.At, line.Block = *formatTime(at), firstBlock+unsigned(int(at-began)/blockTime)
 		return g.delegations.writeJSON(line)
+	}
+	for rank, name := range demoNames() {
+		line := nameLine{"name", 1, voter(rank), name, "sources"}
+		if rank%2 > 0 {
+			line.Source = "snapshot"
+		}
+		if err := g.delegations.writeJSON(line); err != nil {
+			return err
+		}
 	}
 	var supply amount
 	holder := delegatesPerToken

@@ -8,12 +8,16 @@ import (
 func TestEachTokenHasDelegates(t *testing.T) {
 	t.Parallel()
 	dir, _ := write(t, small())
-	delegations, powers := map[string]int{}, map[string]int{}
+	delegations, powers, names := map[string]int{}, map[string]int{}, map[string]int{}
 	for _, line := range lines(t, dir, "delegations.ndjson.gz") {
 		row := decode[struct {
-			Record, Token, Delegator, Delegate, VotingPower, Supply, At string
-			Version, Block, LogIndex                                    int
+			Record, Token, Delegator, Delegate, VotingPower, Supply, At, Voter, Name, Source string
+			Version, Block, LogIndex                                                         int
 		}](t, line)
+		if row.Record == "name" {
+			names[row.Name]++
+			continue
+		}
 		if bytes.Contains(line, []byte(`"delegation"`)) {
 			delegations[row.Token]++
 		} else {
@@ -27,6 +31,9 @@ func TestEachTokenHasDelegates(t *testing.T) {
 			}
 			delete(delegations, token)
 		}
+	}
+	if len(names) < 5 {
+		t.Errorf("got names %v, want some", names)
 	}
 	if len(delegations) > 0 {
 		t.Errorf("got delegations of tokens of no DAO: %v", delegations)

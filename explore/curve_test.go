@@ -20,11 +20,16 @@ const (
 
 // vote returns a ballot, cast at a thousandth of the voting.
 func vote(choice string, power governance.Decimal, thousandth int) governance.Ballot {
-	ballot := governance.Ballot{VotingPower: power, VotedAt: new(voteBegins + governance.Timestamp(thousandth)*1000)}
+	ballot := undated(power)
+	ballot.VotedAt = new(voteBegins + governance.Timestamp(thousandth)*1000)
 	if choice != "" {
 		ballot.ChoiceKey = &choice
 	}
 	return ballot
+}
+
+func undated(power governance.Decimal) governance.Ballot {
+	return governance.Ballot{ExportedBallot: governance.ExportedBallot{VotingPower: power}}
 }
 
 // summed returns the summary of ballots for and against.
@@ -43,7 +48,7 @@ func TestCurveEndsAtTheExactSums(t *testing.T) {
 	ballots := []governance.Ballot{
 		vote("for", "0.000000000000000001", 950), vote("against", "12345678901234567890.5", 100),
 		vote("for", "99999999999999999999.999999999999999999", 0), vote("for", "1", 1000), vote("", "7", 500),
-		{VotingPower: "3"},
+		undated("3"),
 	}
 	got := explore.NewCurve(closedVote(governance.Snapshot), summed("200000000000000000000", governance.ChoiceTotal{Key: "for", Label: "Yes"}), ballots, voteEnds)
 	var labels []string
@@ -104,7 +109,7 @@ func TestCurveOfOddTimes(t *testing.T) {
 		drawn    bool
 	}{
 		"no ballot":                   {closedVote(governance.Snapshot), nil, false},
-		"no ballot with a time":       {closedVote(governance.Snapshot), []governance.Ballot{{VotingPower: "1"}}, false},
+		"no ballot with a time":       {closedVote(governance.Snapshot), []governance.Ballot{undated("1")}, false},
 		"outside of the stated times": {closedVote(governance.Snapshot), []governance.Ballot{vote("1", "1", -500), vote("1", "2", 9000)}, true},
 		"no stated times":             {governance.ProposalDetail{}, []governance.Ballot{vote("1", "1", 0), vote("1", "2", 900)}, true},
 		"one moment":                  {governance.ProposalDetail{}, []governance.Ballot{vote("1", "3", 0)}, true},

@@ -18,7 +18,7 @@ const (
 	argVoter    = "voterIdentity"
 )
 
-// daoPage is what the page of one DAO shows. It reads at most four routes.
+// daoPage is what the page of one DAO shows. It reads at most five routes.
 type daoPage struct {
 	// Trail leads to the page.
 	Trail []crumb
@@ -38,8 +38,10 @@ type daoPage struct {
 	Next      string
 	// First says that there is no page before this one.
 	First bool
-	// Voters are those with the most power; the page after the first has none.
-	Voters part[[]governance.DAOVoter]
+	// Voters are those with the most power, and Delegates the first by power; the page after the first
+	// has none.
+	Voters    part[[]governance.DAOVoter]
+	Delegates part[[]governance.Delegate]
 }
 
 func showDAO(v *visit) (shown, error) {
@@ -88,7 +90,11 @@ func (p *daoPage) loadFirst(v *visit, id string) (err error) {
 			p.OtherMetric, p.Other = metric, address(pathDAO, id, texts{argMetric: metric})
 		}
 	}
-	p.Voters, err = load[[]governance.DAOVoter](v, "daos.voters", texts{argDAO: id, argLimit: "10"})
+	first := texts{argDAO: id, argLimit: "10"}
+	if p.Voters, err = load[[]governance.DAOVoter](v, "daos.voters", first); err != nil {
+		return err
+	}
+	p.Delegates, err = load[[]governance.Delegate](v, "daos.delegates", first)
 	return err
 }
 

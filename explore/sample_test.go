@@ -166,7 +166,7 @@ func ballots() []governance.Ballot {
 	choices, rows := governance.GovernorChoices(), make([]governance.Ballot, sampleBallots)
 	for i := range rows {
 		choice := choices[i%len(choices)]
-		rows[i] = governance.Ballot{
+		rows[i].ExportedBallot = governance.ExportedBallot{
 			VoteID: fmt.Sprintf("0x%064x", i), VoterIdentity: fmt.Sprintf("0x%040x", i+1), ChoiceKey: &choice.Key,
 			Choice: governance.ChoiceLabel{Label: choice.Label + " " + hostileTitle}, VotingPower: governance.Decimal(fmt.Sprintf("%d.000000000000000001", 10_000-i)),
 			VotedAt: new(apinode.AsOf - governance.Timestamp((i*7919)%100_000)*1000),

@@ -94,6 +94,8 @@ func (j *Journal) admitted(records []record.Record, held map[record.RefHash]reco
 			err = j.refuseScope(r.Scope)
 		case *record.Observation:
 			err = j.refuseSource(governorOf(r.Proposal))
+		case *record.Name:
+			err = j.refuseName(r)
 		default:
 			err = j.refuseSource(sourceOf(r))
 		}
@@ -136,6 +138,8 @@ func itemOf(r record.Record) string {
 		return r.ExternalID
 	case *record.Ballot:
 		return r.VoteID
+	case *record.Name:
+		return "name of " + r.Voter
 	}
 	return string(r.Kind())
 }
@@ -182,6 +186,18 @@ func (j *Journal) refuseScope(scope string) error {
 		return nil
 	}
 	return fmt.Errorf("%w: %q is not of %s", ErrForeign, record.Clip(scope, maxShown), j.upstream)
+}
+
+// refuseName refuses a name of another source than the upstream.
+func (j *Journal) refuseName(n *record.Name) error {
+	system, _, _ := strings.Cut(j.upstream, ":")
+	source := map[string]governance.NameSource{
+		"eip155": governance.NameOfENS, "tally": governance.NameOfTally, "snapshot": governance.NameOfSnapshot,
+	}[system]
+	if source != "" && n.Source == source {
+		return nil
+	}
+	return fmt.Errorf("%w: a name of %s is not of %s", ErrForeign, n.Source, j.upstream)
 }
 
 func (j *Journal) refuseProposal(p *record.Proposal, held map[record.RefHash]record.SourceRef) error {

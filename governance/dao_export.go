@@ -85,7 +85,7 @@ type DAOExportRow struct {
 	// Votes is the vote summary of Proposal.
 	Votes *VoteSummary `json:"votes,omitempty"`
 	// Ballot is a ballot.
-	Ballot *Ballot `json:"ballot,omitempty"`
+	Ballot *ExportedBallot `json:"ballot,omitempty"`
 	// Topic is a topic as its detail has it.
 	Topic *ForumTopicDetail `json:"topic,omitempty"`
 	// Event is an event.

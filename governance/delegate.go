@@ -46,6 +46,8 @@ type Delegate struct {
 	Rank uint64 `json:"rank" msgpack:"rank"`
 	// VoterIdentity is the delegate, see VoterIdentity.
 	VoterIdentity string `json:"voterIdentity" msgpack:"voterIdentity"`
+	// VoterName is the delegate's name; null where none is known.
+	VoterName *VoterName `json:"voterName" msgpack:"voterName"`
 	DelegationScope
 	// VotingPower is the delegate's now, in whole tokens, as the token states it; null where that is not
 	// known: a registry states no balances.
@@ -88,6 +90,9 @@ type VoterDelegation struct {
 	// Delegator is the holder, Delegate who votes for the holder.
 	Delegator string `json:"delegatorIdentity" msgpack:"delegatorIdentity"`
 	Delegate  string `json:"delegateIdentity" msgpack:"delegateIdentity"`
+	// DelegatorName and DelegateName are their names; null where none is known.
+	DelegatorName *VoterName `json:"delegatorName" msgpack:"delegatorName"`
+	DelegateName  *VoterName `json:"delegateName" msgpack:"delegateName"`
 	// Share is the part that is delegated, 1 for everything.
 	Share Decimal `json:"share" msgpack:"share"`
 	// Since is when the holder stated it; null where the time is not known.

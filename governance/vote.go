@@ -105,8 +105,16 @@ type ChoiceTotal struct {
 	VotingPower Decimal `json:"votingPower" msgpack:"votingPower"`
 }
 
-// Ballot is one row of a proposal's ballots: a voter's latest.
+// Ballot is one row of a proposal's ballots: a voter's latest, with the voter's name.
 type Ballot struct {
+	ExportedBallot
+
+	// VoterName is the voter's name; null where none is known.
+	VoterName *VoterName `json:"voterName" msgpack:"voterName"`
+}
+
+// ExportedBallot is a ballot as exports have it, which do not change with the names of voters.
+type ExportedBallot struct {
 	// VoteID is the id of the ballot upstream.
 	VoteID string `json:"voteId" msgpack:"voteId"`
 	// VoterIdentity is the voter, see VoterIdentity.

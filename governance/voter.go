@@ -8,6 +8,8 @@ type DAOVoter struct {
 	VoterIdentity string `json:"voterIdentity" msgpack:"voterIdentity"`
 	// VoterAddress is the voter's address; null where the voter is not an address.
 	VoterAddress *string `json:"voterAddress" msgpack:"voterAddress"`
+	// VoterName is the voter's name; null where none is known.
+	VoterName *VoterName `json:"voterName" msgpack:"voterName"`
 	// TotalVotingPower is the sum of the voting power.
 	TotalVotingPower Decimal `json:"totalVotingPower" msgpack:"totalVotingPower"`
 	// VoteCount is the number of ballots.
@@ -23,6 +25,8 @@ type VoterProfile struct {
 	VoterIdentity string `json:"voterIdentity" msgpack:"voterIdentity"`
 	// VoterAddress is the voter's address; null where the voter is not an address.
 	VoterAddress *string `json:"voterAddress" msgpack:"voterAddress"`
+	// VoterName is the voter's name; null where none is known.
+	VoterName *VoterName `json:"voterName" msgpack:"voterName"`
 	// DAOCount is the number of DAOs voted in.
 	DAOCount Decimal `json:"daoCount" msgpack:"daoCount"`
 	// VoteCount is the number of ballots.

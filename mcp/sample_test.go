@@ -136,7 +136,7 @@ func ballots() []governance.Ballot {
 	rows := make([]governance.Ballot, sampleBallots)
 	for i := range rows {
 		voter := fmt.Sprintf("0x%040x", i+1)
-		rows[i] = governance.Ballot{
+		rows[i].ExportedBallot = governance.ExportedBallot{
 			VoteID: fmt.Sprintf("0x%064x", i), VoterIdentity: voter, VoterAddress: &voter, ChoiceKey: new("for"),
 			Choice: governance.ChoiceLabel{Label: strings.Repeat("label ", 60)}, VotingPower: governance.Decimal(fmt.Sprintf("%d.000000000000000001", 10_000-i)),
 			VotedAt: new(apinode.AsOf), TransactionHash: new(fmt.Sprintf("0x%064x", i)),

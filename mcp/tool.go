@@ -179,7 +179,7 @@ func proposalTools() []*tool {
 			description: "The ballots of one proposal, one a voter, the latest: who voted what with which power. " +
 				"For the result alone get_proposal is enough, for the votes of one voter use get_voter.",
 			rows: 25, maxRows: 100,
-			concise: shape{"voterIdentity": nil, "choice": nil, "votingPower": nil, "votedAt": nil, "reason": nil},
+			concise: shape{"voterIdentity": nil, "voterName": nil, "choice": nil, "votingPower": nil, "votedAt": nil, "reason": nil},
 		},
 	}
 }
@@ -190,7 +190,7 @@ func voterTools() []*tool {
 			name: "list_voters", title: "List voters", routes: []string{routeVoters}, run: list,
 			description: "The voters of one DAO, ranked by their voting power over all its proposals. For one voter use get_voter.",
 			rows:        25, maxRows: 100,
-			concise: shape{"rank": nil, "voterIdentity": nil, "totalVotingPower": nil, "voteCount": nil, "proposalCount": nil},
+			concise: shape{"rank": nil, "voterIdentity": nil, "voterName": nil, "totalVotingPower": nil, "voteCount": nil, "proposalCount": nil},
 		},
 		{
 			name: "get_voter", title: "Get a voter", routes: []string{routeVoterVotes, routeProfile}, run: getVoter,
@@ -204,7 +204,7 @@ func voterTools() []*tool {
 				"and how often they vote. A row a token; power is null where it is not known.",
 			rows: 25, maxRows: 100,
 			concise: shape{
-				"rank": nil, "voterIdentity": nil, "votingPower": nil, "delegators": nil, "shareOfSupply": nil, "ballotsOfLast50": nil, "lastVoteAt": nil,
+				"rank": nil, "voterIdentity": nil, "voterName": nil, "votingPower": nil, "delegators": nil, "shareOfSupply": nil, "ballotsOfLast50": nil, "lastVoteAt": nil,
 			},
 		},
 		{

@@ -27,6 +27,8 @@ type ChangeSet struct {
 	// Voters are those whose ballots may have changed, by proposal. It is nil where that is
 	// not known: then all ballots of Proposals may have.
 	Voters map[record.RefHash]map[string]bool
+	// Names is true if the batches have names of voters.
+	Names bool
 	// named counts the pairs in Voters.
 	named int
 }
@@ -92,6 +94,8 @@ func (c *ChangeSet) add(r record.Record, key record.Key) {
 		c.Proposals[r.Proposal.Hash()] = true
 	case *record.Action, *record.Observation:
 		c.Proposals[record.RefHash([]byte(key[0]))] = true
+	case *record.Name:
+		c.Names = true
 	}
 }
 
@@ -174,7 +178,7 @@ func (w *Warehouse) writeBatch(ctx context.Context, operation string, b batch, s
 	named, voted, voters := b.changes.splitVoters()
 	return insertRows(ctx, w, sqlText("batch_insert"),
 		operation, []batch{b}, func(insert driver.Batch, b batch) error {
-			return insert.Append(b.id, b.run.ID, sealed, hashes, providers, ids, b.firstVersion, named, voted, voters)
+			return insert.Append(b.id, b.run.ID, sealed, hashes, providers, ids, b.firstVersion, named, voted, voters, b.changes.Names)
 		})
 }
 
@@ -197,6 +201,9 @@ type CommittedBatch struct {
 	CommittedAt time.Time
 	// Changes names what the records of the batch change.
 	Changes ChangeSet
+
+	importID     uuid.UUID
+	firstVersion uint64
 }
 
 // CommittedBatches returns the batches committed at or after since, oldest first.
@@ -210,12 +217,16 @@ func (w *Warehouse) CommittedBatches(ctx context.Context, since time.Time) ([]Co
 		NamesVoters     bool
 		BallotProposals []string
 		BallotVoters    []string
+		ImportID        uuid.UUID
+		FirstVersion    uint64
+		HasNames        bool
 	}
 	result, err := w.conn.Query(ctx, sqlText("batch_committed"), since.UnixMicro())
 	rows, err := selectRows[row](result, err, "read committed batches")
 	batches := make([]CommittedBatch, len(rows))
 	for i, r := range rows {
-		b := CommittedBatch{ID: r.BatchID, CommittedAt: r.ChangedAt, Changes: NewChangeSet()}
+		b := CommittedBatch{ID: r.BatchID, CommittedAt: r.ChangedAt, Changes: NewChangeSet(), importID: r.ImportID, firstVersion: r.FirstVersion}
+		b.Changes.Names = r.HasNames
 		for _, hash := range r.Proposals {
 			b.Changes.Proposals[record.RefHash([]byte(hash))] = true
 		}

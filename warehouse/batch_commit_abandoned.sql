@@ -1,4 +1,4 @@
-INSERT INTO batches (batch_id, import_id, sealed, proposals, source_providers, source_ids, names_voters, ballot_proposals, ballot_voters)
+INSERT INTO batches (batch_id, import_id, sealed, proposals, source_providers, source_ids, names_voters, ballot_proposals, ballot_voters, has_names)
 SELECT
     batch_id,
     import_id,
@@ -8,6 +8,7 @@ SELECT
     source_ids,
     names_voters,
     ballot_proposals,
-    ballot_voters
+    ballot_voters,
+    has_names
 FROM batches FINAL
 WHERE sealed = 0 AND changed_at < now64(6, 'UTC') - toIntervalSecond(?)

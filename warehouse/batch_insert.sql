@@ -9,5 +9,6 @@ INSERT INTO batches
     first_version,
     names_voters,
     ballot_proposals,
-    ballot_voters
+    ballot_voters,
+    has_names
 )

@@ -63,6 +63,8 @@ func tableOf(kind record.Kind) (table, error) {
 		return tokenSupplyTable(), nil
 	case record.KindObservation:
 		return observationTable(), nil
+	case record.KindName:
+		return nameTable(), nil
 	}
 	return table{}, fmt.Errorf("no table for records of kind %q", kind)
 }

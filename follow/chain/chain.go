@@ -6,7 +6,7 @@
 // any more is written once more as withdrawn. So votes in parts add up, milestones are a
 // set, and a reorganization is logs of replaced blocks withdrawn and others appended.
 //
-// Four lanes read a chain. tip reads each new block. final reads blocks again once they are
+// Four lanes read a chain, and a fifth asks for names. tip reads each new block. final reads blocks again once they are
 // final, from another endpoint where there is one, and mends what the first look missed.
 // backfill reads the past of each Governor, the newest blocks first, each twice. state asks
 // contracts for what changes without a log, and compares the votes of proposals that have
@@ -70,6 +70,8 @@ type Options struct {
 	// Tokens are further tokens to follow, Registries those in which holders name delegates by space.
 	Tokens     []string
 	Registries []Registry
+	// NameRegistry is the registry of the Ethereum Name Service; empty where names are not read.
+	NameRegistry string
 	// Finality is the number of blocks after which one is final; 0 for what the endpoint says
 	// by its tag, or else a number that depends on the chain.
 	Finality uint64
@@ -167,12 +169,16 @@ func (c *Chain) Lanes(journal *follow.Journal) []follow.Lane {
 	if interval == 0 {
 		interval = defaultInterval
 	}
-	return []follow.Lane{
+	lanes := []follow.Lane{
 		{Name: laneTip, Interval: interval, Run: c.lane(c.pollTip)},
 		{Name: laneFinal, Interval: finalInterval, Run: c.lane(c.pollFinal)},
 		{Name: laneBackfill, Interval: backfillInterval, Run: c.lane(c.pollBackfill)},
 		{Name: laneState, Interval: stateInterval, Run: c.lane(c.pollState)},
 	}
+	if c.NameRegistry != "" {
+		lanes = append(lanes, names{c}.lane(journal))
+	}
+	return lanes
 }
 
 // lane returns a lane's Run: it begins the chain, then polls.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"pnyx/follow"
 	"pnyx/follow/chain"
 	"pnyx/follow/clock"
 	"pnyx/governance"
@@ -110,6 +111,36 @@ func (f *follower) wantTokens(t *testing.T, view env.EVMView, supply bool) {
 	}
 }
 
+// wantNames asks for names, and fails the test unless the first accounts have these.
+func (f *follower) wantNames(t *testing.T, view env.EVMView, want ...string) {
+	t.Helper()
+	for more := true; more; {
+		var err error
+		if more, err = f.lanes[follow.LaneNames].Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range want {
+		voter := strings.ToLower(view.Names.Accounts[i])
+		names, err := warehouse.VoterNames(t.Context(), f.warehouse, []string{voter})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if name := names[voter]; name != nil {
+			if got = name.Name; name.Suspect {
+				got += " ?"
+			}
+			if owner, err := warehouse.VoterNamed(t.Context(), f.warehouse, name.Name); err != nil || owner != voter || !name.Verified {
+				t.Errorf("%s is of %s, want %s: %v", name.Name, owner, voter, err)
+			}
+		}
+		if got != want[i] {
+			t.Errorf("account %d: got name %q, want %q", i, got, want[i])
+		}
+	}
+}
+
 // silent is the step after which votes were moved without an event, until they are counted at the end.
 const silent = "modules"
 
@@ -122,10 +153,11 @@ func TestLongContractsOfEachKindAreFollowedAsTheyCount(t *testing.T) {
 		f.governors = append(f.governors, chain.Governor{Address: g.Address})
 	}
 	f.clock = clock.Stepping(time.Unix(view.Time, 0))
-	f.delegations = true
+	f.delegations, f.nameRegistry = true, view.Names.Registry
 	f.start()
 	f.poll("tip", "backfill", "final", "state")
 	f.wantTokens(t, view, false)
+	f.wantNames(t, view, "quay.eth", "", "qu\u0430y.eth ?", "", "")
 	for evm.Steps > 0 {
 		view = evm.Play()
 		f.clock.Step(time.Unix(view.Time, 0).Sub(f.clock.Now()))
@@ -152,5 +184,6 @@ func TestLongContractsOfEachKindAreFollowedAsTheyCount(t *testing.T) {
 		scratch.poll("tip", "backfill", "final", "state", "state")
 		scratch.wantViews(t, view)
 		scratch.wantTokens(t, view, true)
+		scratch.wantNames(t, view, "", "quay.eth", "qu\u0430y.eth ?", "", "")
 	})
 }

@@ -52,8 +52,10 @@ type follower struct {
 	// delegations has tokens followed, and registries are followed too.
 	delegations bool
 	registries  []chain.Registry
-	finality    uint64
-	clock       *clock.Clock
+	// nameRegistry has names read.
+	nameRegistry string
+	finality     uint64
+	clock        *clock.Clock
 }
 
 // newFollower makes a chain with a Governor whose token has 18 decimals.
@@ -77,7 +79,7 @@ func (f *follower) start() {
 	f.t.Helper()
 	client := fetch.New(fetch.Options{UserAgent: "test", Clock: f.clock, Logger: slog.New(slog.DiscardHandler)})
 	options := chain.Options{
-		ChainID: fakeChain, Clock: f.clock, Governors: f.governors, Delegations: f.delegations, Registries: f.registries, Finality: f.finality, Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
+		ChainID: fakeChain, Clock: f.clock, Governors: f.governors, Delegations: f.delegations, Registries: f.registries, NameRegistry: f.nameRegistry, Finality: f.finality, Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
 	}
 	hosts := func(endpoints []http.Handler) (hosts []*fetch.Host) {
 		for _, endpoint := range endpoints {

@@ -5,9 +5,26 @@ import (
 	"fmt"
 	"slices"
 
+	"pnyx/governance"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
 )
+
+// NameRecords returns the names of the file as records, and those that it does not have any more withdrawn.
+func (f File) NameRecords(held []record.Name) (records []record.Record) {
+	stated := map[string]bool{}
+	for voter, name := range f.Names {
+		r := &record.Name{Voter: governance.VoterIdentity(string(voter)), Source: governance.NameOfFile, Name: string(name)}
+		stated[r.Voter], records = true, append(records, r)
+	}
+	for _, r := range held {
+		if !stated[r.Voter] {
+			r.Withdrawn = true
+			records = append(records, &r)
+		}
+	}
+	return records
+}
 
 // Records returns the DAOs of the file as records: each with the sources that it has
 // declared in the warehouse, in their order, and the file's after them. A source that the warehouse

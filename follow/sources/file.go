@@ -26,6 +26,8 @@ type File struct {
 	Tally Tally `yaml:"tally" doc:"An endpoint that speaks Tally's API."`
 	// Forums has what is to be known of a forum beyond its host; a forum needs no entry.
 	Forums map[Host]Forum `yaml:"forums" doc:"Addresses and keys of forums that need any."`
+	// Names are names of voters.
+	Names map[Contract]Text `yaml:"names" doc:"Names of voters, by address."`
 	// DAOs are the DAOs to follow.
 	DAOs []DAO `yaml:"daos,required" doc:"The DAOs to follow."`
 }

@@ -13,6 +13,7 @@ import (
 	"pnyx/governance"
 	"pnyx/test/env"
 	upstream "pnyx/test/upstream/tally"
+	"pnyx/warehouse"
 )
 
 const day = 24 * time.Hour
@@ -346,5 +347,22 @@ func TestCheckSaysWhatAnOrganizationHoldsAndCosts(t *testing.T) {
 	}
 	if diff := cmp.Diff([]follow.Check{want}, f.followed.Check(t.Context())); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestNamesOfAccountsComeWithTheirVotes(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	id := f.propose(1, 1)[0]
+	f.SetName("0xBB", "Bea")
+	f.Vote(id, "0xBB", "for", "9")
+	f.run(order()...)
+	names, err := warehouse.VoterNames(t.Context(), f.warehouse, []string{"0xbb"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := governance.VoterName{Name: "Bea", Source: governance.NameOfTally}
+	if got := names["0xbb"]; got == nil || *got != want {
+		t.Errorf("got name %v, want %v", got, want)
 	}
 }

@@ -44,6 +44,9 @@ func (o *organization) takeVotes(proposal string, nodes []json.RawMessage) (got 
 			Proposal struct {
 				ID string `json:"id"`
 			} `json:"proposal"`
+			Voter struct {
+				Name *string `json:"name"`
+			} `json:"voter"`
 		}
 		if err := fetch.Decode(text, &said); err != nil {
 			return got, fmt.Errorf("read a vote of %s: %w", o.source.ID, err)
@@ -58,8 +61,12 @@ func (o *organization) takeVotes(proposal string, nodes []json.RawMessage) (got 
 		}
 		got.ids = append(got.ids, said.ID)
 		ballot := o.journal.Read(follow.Asked{Format: source.TallyVote, Source: o.source, ItemID: said.ID, Proposal: proposal}, text)
-		if ballot != nil {
-			got.records = append(got.records, ballot)
+		if ballot == nil {
+			continue
+		}
+		got.records = append(got.records, ballot)
+		if b, is := ballot.(*record.Ballot); is && said.Voter.Name != nil {
+			got.records = append(got.records, &record.Name{Voter: b.Voter, Source: governance.NameOfTally, Name: *said.Voter.Name})
 		}
 	}
 	return got, nil

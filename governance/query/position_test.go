@@ -24,7 +24,7 @@ type ordered struct {
 // differ.
 func orders() map[string]ordered {
 	earlier, later := governance.Timestamp(1000), governance.Timestamp(2000)
-	ballot := governance.Ballot{VoterIdentity: "0xa", VotingPower: "1.5", VotedAt: &earlier}
+	ballot := governance.Ballot{ExportedBallot: governance.ExportedBallot{VoterIdentity: "0xa", VotingPower: "1.5", VotedAt: &earlier}}
 	event := governance.EventRow{Event: governance.Event{EventID: "e1", EventTimeMs: earlier}, DiscoveredAt: later}
 	signal := governance.SignalRow{
 		Signal:     governance.Signal{SignalID: "s1", Priority: governance.Priority{Score: 70}, DeadlineAtMs: &later},

@@ -33,6 +33,11 @@ type EVMView struct {
 	Steps     int
 	Governors []EVMGovernor
 	Tokens    []EVMToken
+	// Names are accounts with primary names in a registry of names.
+	Names struct {
+		Registry string
+		Accounts []string
+	}
 }
 
 // EVMToken is a token with what it says of accounts: their votes now, in smallest units, and their

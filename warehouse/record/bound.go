@@ -3,6 +3,8 @@ package record
 import (
 	"errors"
 	"fmt"
+
+	"pnyx/governance"
 )
 
 // The bounds of what people and upstream systems write, in bytes. Texts in use are far below
@@ -58,6 +60,12 @@ func Bound(r Record) (left []string, err error) {
 		b.words("power of a delegate", r.Scope, r.Delegate)
 	case *TokenSupply:
 		b.words("supply", r.Scope)
+	case *Name:
+		b.words("name", r.Voter, r.Origin)
+		if length := len(r.Name); length > governance.MaxName {
+			b.left = append(b.left, fmt.Sprintf("name of %d bytes left out: at most %d are kept", length, governance.MaxName))
+			r.Name, r.Verified = "", false
+		}
 	}
 	return b.left, b.refused
 }

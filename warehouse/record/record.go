@@ -31,8 +31,8 @@ const (
 	KindDelegation    Kind = "delegations"
 	KindDelegatePower Kind = "delegate_power"
 	KindTokenSupply   Kind = "token_supply"
-
-	KindObservation Kind = "observations"
+	KindObservation   Kind = "observations"
+	KindName          Kind = "names"
 )
 
 // Kinds returns every Kind in import order.
@@ -40,8 +40,7 @@ func Kinds() []Kind {
 	return []Kind{
 		KindDAO, KindSource, KindCategory, KindProposal, KindTopic,
 		KindBallot, KindEvent, KindSignal, KindEvidence, KindAction,
-		KindDelegation, KindDelegatePower, KindTokenSupply,
-		KindObservation,
+		KindDelegation, KindDelegatePower, KindTokenSupply, KindObservation, KindName,
 	}
 }
 

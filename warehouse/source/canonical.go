@@ -20,7 +20,7 @@ func readCanonical(in object) record.Record {
 		}
 		return nil
 	}
-	switch oneOf(in.get("record"), "dao", "event", "signal", "evidence", "action", "delegation", "delegate_power", "token_supply") {
+	switch oneOf(in.get("record"), "dao", "event", "signal", "evidence", "action", "delegation", "delegate_power", "token_supply", "name") {
 	case "dao":
 		return readDAO(in)
 	case "event":
@@ -35,6 +35,8 @@ func readCanonical(in object) record.Record {
 		return readDelegatePower(in)
 	case "token_supply":
 		return readTokenSupply(in)
+	case "name":
+		return readName(in)
 	default:
 		return readEvidence(in)
 	}

@@ -40,7 +40,15 @@ func (p *page) ballots(ctx context.Context, q query.Ballots) (cache.View, error)
 	if _, err := p.setBallotCoverage(ctx, q.Proposal); err != nil {
 		return cache.View{}, err
 	}
-	return cache.NewView(p.head, ballotRows(rows, choicesOf(detail.Choices, detail.Bounds)))
+	ballots := ballotRows(rows, choicesOf(detail.Choices, detail.Bounds))
+	places := make([]shown, len(ballots))
+	for i := range ballots {
+		places[i] = shown{ballots[i].VoterIdentity, &ballots[i].VoterName}
+	}
+	if err := p.setNames(ctx, places); err != nil {
+		return cache.View{}, err
+	}
+	return cache.NewView(p.head, ballots)
 }
 
 // setBallotCoverage states in the head how many of a proposal's ballots are held, as its vote

@@ -16,13 +16,13 @@ import (
 func writeBallots(
 	w io.Writer, format query.ExportFormat, rows []warehouse.LatestBallot, choices voteChoices,
 ) error {
-	to := newRowWriter[governance.Ballot](w, format)
+	to := newRowWriter[governance.ExportedBallot](w, format)
 	if format == query.ExportCSV {
 		to = ballotRecords(w)
 	}
 	for chunk := range slices.Chunk(rows, query.LongPage) { // labels of all rows may be large
 		for _, ballot := range ballotRows(chunk, choices) {
-			if err := to.write(ballot); err != nil {
+			if err := to.write(ballot.ExportedBallot); err != nil {
 				return fmt.Errorf("write a ballot: %w", err)
 			}
 		}
@@ -34,11 +34,11 @@ func writeBallots(
 }
 
 // ballotRecords writes the records of RFC 4180, after one with the names of the fields.
-func ballotRecords(w io.Writer) rowWriter[governance.Ballot] {
+func ballotRecords(w io.Writer) rowWriter[governance.ExportedBallot] {
 	records := csv.NewWriter(w)
 	records.UseCRLF = true
 	named := false
-	write := func(b governance.Ballot) error {
+	write := func(b governance.ExportedBallot) error {
 		if !named {
 			named = true
 			if err := records.Write(ballotFields()); err != nil {
@@ -58,7 +58,7 @@ func ballotRecords(w io.Writer) rowWriter[governance.Ballot] {
 		}
 		return records.Write(fields)
 	}
-	return rowWriter[governance.Ballot]{write, func() error { records.Flush(); return records.Error() }}
+	return rowWriter[governance.ExportedBallot]{write, func() error { records.Flush(); return records.Error() }}
 }
 
 // ballotFields are the names of the fields of a record: the members of a ballot.

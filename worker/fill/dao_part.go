@@ -204,7 +204,7 @@ func (w *partWriter) writeBallots(
 	}
 	for chunk := range slices.Chunk(rows, query.LongPage) { // labels of all rows may be large
 		for _, ballot := range ballotRows(chunk, choices) {
-			if err := w.to.write(governance.DAOExportRow{Kind: unit.Kind, Key: unit.Key, Ballot: &ballot}); err != nil {
+			if err := w.to.write(governance.DAOExportRow{Kind: unit.Kind, Key: unit.Key, Ballot: &ballot.ExportedBallot}); err != nil {
 				return err
 			}
 		}

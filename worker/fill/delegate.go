@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"pnyx/cache"
+	"pnyx/governance"
 	"pnyx/governance/query"
 	"pnyx/warehouse"
 )
@@ -19,7 +20,8 @@ func (p *page) delegates(ctx context.Context, q query.Delegates) (cache.View, er
 	} else if err != nil {
 		return cache.View{}, err
 	}
-	rows, err := warehouse.ListDelegates(ctx, p.Warehouse, q)
+	list := named(p, warehouse.ListDelegates, func(d *governance.Delegate) []shown { return []shown{{d.VoterIdentity, &d.VoterName}} })
+	rows, err := list(ctx, p.Warehouse, q)
 	if err != nil {
 		return cache.View{}, err
 	}
@@ -27,7 +29,10 @@ func (p *page) delegates(ctx context.Context, q query.Delegates) (cache.View, er
 }
 
 func (p *page) voterDelegations(ctx context.Context, q query.VoterDelegations) (cache.View, error) {
-	return ofVoter(ctx, p, q, q.Voter, warehouse.ListVoterDelegations)
+	list := named(p, warehouse.ListVoterDelegations, func(d *governance.VoterDelegation) []shown {
+		return []shown{{d.Delegator, &d.DelegatorName}, {d.Delegate, &d.DelegateName}}
+	})
+	return ofVoter(ctx, p, q, q.Voter, list)
 }
 
 func (p *page) openVotes(ctx context.Context, q query.OpenVotes) (cache.View, error) {

@@ -28,6 +28,13 @@ func (p *page) voters(ctx context.Context, q query.Voters) (cache.View, error) {
 	if err := p.setVoteCoverage(ctx, q.DAOID); err != nil {
 		return cache.View{}, err
 	}
+	places := make([]shown, len(rows))
+	for i := range rows {
+		places[i] = shown{rows[i].VoterIdentity, &rows[i].VoterName}
+	}
+	if err := p.setNames(ctx, places); err != nil {
+		return cache.View{}, err
+	}
 	return cache.NewView(p.head, rows)
 }
 
@@ -71,6 +78,9 @@ func (p *page) profile(ctx context.Context, q query.Profile) (cache.View, error)
 		return p.absent(), nil
 	}
 	if err := p.setVoteCoverage(ctx, ""); err != nil {
+		return cache.View{}, err
+	}
+	if err := p.setNames(ctx, []shown{{profile.VoterIdentity, &profile.VoterName}}); err != nil {
 		return cache.View{}, err
 	}
 	return cache.NewView(p.head, profile)

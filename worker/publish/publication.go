@@ -29,6 +29,8 @@ type Input struct {
 	CommittedAt time.Time
 	// Scope is Everything or Changes.
 	Scope Scope
+	// Batches are those that the scope covers.
+	Batches []warehouse.CommittedBatch
 	// Lagging holds the DAOs that kept previous numbers in the publication before. Their
 	// ballots are counted at the same moment as the proposals, so that records which land
 	// meanwhile cannot make the two differ again.
@@ -119,6 +121,9 @@ func (p *Publisher) Publish(ctx context.Context, in Input) (Result, error) {
 	maps.Copy(work.daos, proposals.daos)
 	work.topics.relinked = work.topics.relinked || proposals.relinked
 	if err := r.publishFollowing(ctx, list, &daos, &topics, work); err != nil {
+		return Result{}, err
+	}
+	if err := r.publishNames(ctx, in.Batches); err != nil {
 		return Result{}, err
 	}
 	// Before the publication counts as complete: what is cut off is announced by the next.

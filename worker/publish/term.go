@@ -297,7 +297,7 @@ func (t *leaderTerm) publishAll(ctx context.Context, now time.Time, runIDs strin
 	}
 	// What the batches change is in what is counted next, but not in sums of ranges.
 	t.publisher.forgetSums()
-	in := Input{Revision: t.nextRevision(now), At: now, Scope: scope}
+	in := Input{Revision: t.nextRevision(now), At: now, Scope: scope, Batches: batches}
 	result, err := t.publisher.Publish(ctx, in)
 	if err != nil {
 		return fmt.Errorf("publish everything: %w", err)
@@ -441,7 +441,7 @@ func (t *leaderTerm) inputOf(now time.Time, batches []warehouse.CommittedBatch, 
 			Proposals: changed.Proposals, Sources: changed.Sources,
 			AllForums: !t.checkedForums, Since: t.published.Revision,
 		},
-		Lagging: t.lagging, VoteCoverage: t.voteCoverage,
+		Lagging: t.lagging, VoteCoverage: t.voteCoverage, Batches: batches,
 	}
 }
 

@@ -4,6 +4,7 @@ import { spawn } from "node:child_process";
 import path from "node:path";
 import readline from "node:readline";
 import { decodeFunctionResult, encodeDeployData, encodeFunctionData, keccak256, toHex } from "viem";
+import { namehash } from "viem/ens";
 import { compiled } from "./compile.mjs";
 
 const [port, chain] = process.argv.slice(2);
@@ -67,6 +68,18 @@ const governors = {
   late: await deploy(art.Late, quay.address), super: await deploy(art.Super, quay.address), overridable: await deploy(art.Overridable, quay.address),
   v49: await deploy(art.SimpleV49, v49.address), v46: await deploy(art.SimpleV46, v46.address), modules: await deploy(art.Modules), bravo,
 };
+const registry = await deploy(art.Names);
+const primary = (who, name) => write(a[0], registry, "set", namehash(`${a[who].slice(2).toLowerCase()}.addr.reverse`), name);
+const point = (name, who) => write(a[0], registry, "point", namehash(name), a[who]);
+await primary(0, "quay.eth");
+await point("quay.eth", 0);
+await primary(1, "quay.eth"); // whose record leads elsewhere
+await primary(2, "qu\u0430y.eth"); // of two scripts
+await point("qu\u0430y.eth", 2);
+await primary(3, "Quay.eth"); // not in normal form
+await point("Quay.eth", 3);
+await primary(4, "nowhere.eth");
+await mine(10); // until these are final
 const proposals = Object.fromEntries(Object.keys(governors).map((name) => [name, []]));
 // The first proposal of "super" pays of its own and of what a holder allows it.
 const tokenCall = (functionName, ...args) => encodeFunctionData({ abi: quay.abi, functionName, args });
@@ -122,6 +135,7 @@ const steps = [
   },
   async () => {
     await delegates(6, nobody);
+    await point("quay.eth", 1);
     await vote("against", 4, 2);
     await vote("bravo", 2, 0);
     await mine(Number(await call(governors.late, "proposalDeadline", [proposals.late[0].id])) - await height() - 6);
@@ -172,7 +186,7 @@ async function views() {
     for (const voter of a) accounts.push({ voter, votes: `${await call(t, "getVotes", [voter])}`, delegate: await call(t, "delegates", [voter]) });
     held.push({ name, address: t.address, decimals: name === "tide" ? 6 : 18, supply: `${await call(t, "totalSupply")}`, accounts });
   }
-  return { time: Number((await header("latest")).timestamp), governors: told, tokens: held };
+  return { time: Number((await header("latest")).timestamp), governors: told, tokens: held, names: { registry: registry.address, accounts: a } };
 }
 
 console.log(JSON.stringify({ ...(await views()), steps: steps.length }));

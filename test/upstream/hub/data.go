@@ -117,6 +117,13 @@ func (h *Hub) AddSpace(s Space) {
 	h.write("settings", h.newID("settings"), s.ID, address("admin"))
 }
 
+// SetName sets the name in the profile of a voter.
+func (h *Hub) SetName(voter, name string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.names[voter] = name
+}
+
 // Propose publishes a proposal and returns its id.
 func (h *Hub) Propose(p Proposal) string {
 	h.mu.Lock()
@@ -314,6 +321,12 @@ func (h *Hub) rows(list string, where map[string]any) (rows []row) {
 		for id, s := range h.spaces {
 			if !s.deleted && wanted(id) {
 				rows = append(rows, h.spaceRow(s))
+			}
+		}
+	case "users":
+		for id, name := range h.names {
+			if wanted(id) {
+				rows = append(rows, row{"id": id, "name": name})
 			}
 		}
 	case "proposals":

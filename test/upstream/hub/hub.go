@@ -61,18 +61,20 @@ type Hub struct {
 	switches  Switches
 	spaces    map[string]*space
 	proposals map[string]*proposal
-	log       []message
-	mci       int64
-	made      int
-	seen      map[string][]time.Time
-	requests  map[string]int
-	troubles  int
+	// names are those of profiles, by voter.
+	names    map[string]string
+	log      []message
+	mci      int64
+	made     int
+	seen     map[string][]time.Time
+	requests map[string]int
+	troubles int
 }
 
 // New returns an empty hub. A nil clock is the system's.
 func New(c *clock.Clock) *Hub {
 	return &Hub{
-		clock: c, spaces: map[string]*space{}, proposals: map[string]*proposal{}, mci: 1000,
+		clock: c, spaces: map[string]*space{}, proposals: map[string]*proposal{}, names: map[string]string{}, mci: 1000,
 		seen: map[string][]time.Time{}, requests: map[string]int{},
 	}
 }

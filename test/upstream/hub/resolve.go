@@ -30,6 +30,7 @@ func schema() map[string]map[string]string {
 		"proposals": plain("id space:spaces author created updated start end type title body discussion choices quorum quorumType state link scores " +
 			"scores_total scores_state scores_updated votes flagged privacy plugins"),
 		"votes":    plain("id voter created choice vp vp_state reason proposal:proposals space:spaces"),
+		"users":    plain("id name"),
 		"messages": plain("mci id type space address timestamp"),
 	}
 }
@@ -40,6 +41,7 @@ func filters(list string) []string {
 		"spaces":    {"id"},
 		"proposals": {"id", "space", "author", "created", "updated", "start", "end", "scores_state", "state", "flagged"},
 		"votes":     {"id", "space", "voter", "proposal", "created", "vp"},
+		"users":     {"id"},
 		"messages":  {"mci", "id", "type", "space", "address", "timestamp"},
 	}[list]
 }

@@ -229,7 +229,7 @@ func (t *Tally) votesOf(p *proposal, pending bool) []object {
 		}
 		nodes = append(nodes, object{
 			"id": v.id, "type": v.kind, "amount": v.amount, "reason": v.reason, "txHash": "0xc1", "isBridged": false,
-			"block": object{"timestamp": clockTime(v.at)}, "voter": object{"address": v.voter},
+			"block": object{"timestamp": clockTime(v.at)}, "voter": object{"address": v.voter, "name": t.names[v.voter]},
 			"proposal": object{"id": p.id, "governor": t.governor(p.organization)},
 		})
 	}

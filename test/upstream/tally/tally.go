@@ -27,9 +27,11 @@ type Tally struct {
 	switches      Switches
 	organizations []*organization
 	proposals     []*proposal
-	lastID        uint64
-	requests      map[string]int
-	times         []time.Time
+	// names are those of accounts, by address.
+	names    map[string]string
+	lastID   uint64
+	requests map[string]int
+	times    []time.Time
 }
 
 // Switches are the things that the endpoint does now and then.
@@ -76,7 +78,7 @@ type vote struct {
 
 // New returns an endpoint without organizations that goes by a clock.
 func New(now func() time.Time) *Tally {
-	return &Tally{now: now, lastID: 2206072050458560433, requests: map[string]int{}}
+	return &Tally{now: now, names: map[string]string{}, lastID: 2206072050458560433, requests: map[string]int{}}
 }
 
 // Switch changes what the endpoint does.
@@ -157,6 +159,13 @@ func (t *Tally) Vote(id, voter, kind, amount string) (vote string) {
 		p.votes = append(p.votes, newVote(vote, voter, kind, amount, t.now()))
 	})
 	return vote
+}
+
+// SetName sets the name of an account.
+func (t *Tally) SetName(voter, name string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.names[voter] = name
 }
 
 func newVote(id, voter, kind, amount string, at time.Time) *vote {

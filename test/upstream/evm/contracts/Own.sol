@@ -59,3 +59,21 @@ contract Before {
 
     function acceptAdmin() external {}
 }
+
+/// A registry of names which is the resolver of each node that has a record, as the Ethereum Name Service's.
+contract Names {
+    mapping(bytes32 => string) public name;
+    mapping(bytes32 => address) public addr;
+
+    function set(bytes32 reverse, string calldata primary) external {
+        name[reverse] = primary;
+    }
+
+    function point(bytes32 node, address to) external {
+        addr[node] = to;
+    }
+
+    function resolver(bytes32 node) external view returns (address) {
+        return bytes(name[node]).length > 0 || addr[node] != address(0) ? address(this) : address(0);
+    }
+}

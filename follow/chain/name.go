@@ -1,0 +1,122 @@
+package chain
+
+import (
+	"context"
+	"fmt"
+	"math/big"
+	"strings"
+
+	"golang.org/x/net/idna"
+
+	"pnyx/follow"
+	"pnyx/governance"
+	"pnyx/governance/abi"
+	"pnyx/warehouse/record"
+)
+
+// names reads primary names of the Ethereum Name Service, and verifies them: the name of an address counts
+// if the name's own record leads back to the address.
+type names struct{ *Chain }
+
+// lane returns the lane that asks for names.
+func (c names) lane(journal *follow.Journal) follow.Lane {
+	asking := &follow.Names{Journal: journal, Source: governance.NameOfENS, Provider: governance.Governor, Ask: c.primaryNames}
+	lane := asking.Lane()
+	lane.Run = c.Chain.lane(lane.Run)
+	return lane
+}
+
+// primaryNames returns the primary names of addresses as of the final block. An address whose name is not
+// in normal form has none.
+func (c names) primaryNames(ctx context.Context, addresses []string) (map[string]record.Name, error) {
+	block := latest
+	if final := c.at().final.Number; final > 0 {
+		block = hexOf(final)
+	}
+	nodes := make([]*big.Int, len(addresses))
+	for i, address := range addresses {
+		nodes[i] = nodeOf(strings.TrimPrefix(address, "0x") + ".addr.reverse")
+	}
+	stated, err := c.resolve(ctx, block, nodes, "name(bytes32)", "string")
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]record.Name{}
+	var owners []string
+	nodes = nil
+	for i, address := range addresses {
+		name, _ := stated[i].(string) // nil where there is none
+		if name == "" || len(name) > governance.MaxName || !isNormal(name) {
+			continue
+		}
+		found[address] = record.Name{Name: name}
+		owners, nodes = append(owners, address), append(nodes, nodeOf(name))
+	}
+	forward, err := c.resolve(ctx, block, nodes, "addr(bytes32)", "address")
+	if err != nil {
+		return nil, err
+	}
+	for i, owner := range owners {
+		name := found[owner]
+		name.Verified = forward[i] == owner
+		found[owner] = name
+	}
+	return found, nil
+}
+
+// resolve asks the resolver of each node; a result is nil where there is no resolver, or it has none.
+func (c names) resolve(ctx context.Context, block string, nodes []*big.Int, signature, result string) ([]any, error) {
+	lookups := make([]method, len(nodes))
+	for i, node := range nodes {
+		lookups[i] = method{to: strings.ToLower(c.NameRegistry), signature: "resolver(bytes32)", args: []*big.Int{node}, result: "address"}
+	}
+	resolvers, err := c.askNames(ctx, block, lookups)
+	if err != nil {
+		return nil, err
+	}
+	var at []int
+	var asked []method
+	for i, resolver := range resolvers {
+		if address, ok := resolver.(string); ok && address != zeroAddress {
+			at, asked = append(at, i), append(asked, method{to: address, signature: signature, args: []*big.Int{nodes[i]}, result: result})
+		}
+	}
+	said, err := c.askNames(ctx, block, asked)
+	if err != nil {
+		return nil, err
+	}
+	results := make([]any, len(nodes))
+	for i, value := range said {
+		results[at[i]] = value
+	}
+	return results, nil
+}
+
+// askNames is askAt; a block that no endpoint has is an error, which the lane retries at a later one.
+func (c names) askNames(ctx context.Context, block string, methods []method) ([]any, error) {
+	if len(methods) == 0 {
+		return nil, nil
+	}
+	said, held, err := c.client.askAt(ctx, block, methods...)
+	if err == nil && !held {
+		err = fmt.Errorf("no endpoint has the state of block %s", block)
+	}
+	return said, err
+}
+
+// nodeOf returns the node of a name: the hash of its labels, from the last to the first.
+func nodeOf(name string) *big.Int {
+	node := make([]byte, wordBytes)
+	labels := strings.Split(name, ".")
+	for i := len(labels) - 1; i >= 0; i-- {
+		node = abi.Keccak(append(node, abi.Keccak([]byte(labels[i]))...))
+	}
+	return new(big.Int).SetBytes(node)
+}
+
+// isNormal reports whether a name is in normal form: another spelling is another node, and may look the same.
+func isNormal(name string) bool {
+	profile := idna.New(idna.MapForLookup(), idna.StrictDomainName(false), idna.Transitional(false))
+	normal, err := profile.ToUnicode(name)
+	return err == nil && normal == name && !strings.Contains("."+name+".", "..")
+}

@@ -1,0 +1,55 @@
+package hub_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"pnyx/governance"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+func TestNamesOfProfilesAreReadAndRefreshed(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	ada, bea := "0x"+strings.Repeat("a", 40), "0x"+strings.Repeat("b", 40)
+	var powers []record.Record
+	for _, delegate := range []string{ada, bea, "0xshort"} {
+		powers = append(powers, &record.DelegatePower{Placed: record.Placed{Scope: "eip155:1:0xa"}, Delegate: delegate})
+	}
+	if _, err := f.warehouse.Append(t.Context(), warehouse.Import{ID: uuid.New(), ObservedAt: start}, powers); err != nil {
+		t.Fatal(err)
+	}
+	want := func(names ...string) {
+		t.Helper()
+		f.run("names", "names", "names")
+		for i, voter := range []string{ada, bea} {
+			got, err := warehouse.VoterNames(t.Context(), f.warehouse, []string{voter})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if name := got[voter]; names[i] == "" && name != nil || names[i] != "" && (name == nil || name.Name != names[i] || name.Source != governance.NameOfSnapshot || name.Verified) {
+				t.Errorf("%s: got %v, want %q", voter, name, names[i])
+			}
+		}
+	}
+	f.hub.SetName(ada, "Ada")
+	want("Ada", "")
+	f.hub.SetName(ada, "")
+	f.hub.SetName(bea, strings.Repeat("b", governance.MaxName+1))
+	f.restart()
+	before := f.hub.Requests()["users"]
+	want("Ada", "")
+	if got := f.hub.Requests()["users"]; got != before {
+		t.Errorf("got %d requests within days, want none", got-before)
+	}
+	f.clock.Step(4 * 24 * time.Hour)
+	want("", "")
+	foreign := []record.Record{&record.Name{Voter: bea, Source: governance.NameOfENS, Name: "bea.eth", Verified: true}}
+	if counts, err := f.journal.Commit(t.Context(), foreign); err != nil || counts.New > 0 {
+		t.Errorf("got %v, %v for a name of another source, want it refused", counts, err)
+	}
+}

@@ -1,0 +1,118 @@
+package follow
+
+import (
+	"context"
+	"time"
+
+	"pnyx/governance"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+const (
+	// LaneNames is the lane of names, NamesInterval the time between two looks for voters without one.
+	LaneNames     = "names"
+	NamesInterval = time.Hour
+	// refreshAfter is the time from the beginning of one round of all known names to the next.
+	refreshAfter = 3 * 24 * time.Hour
+	// maxAsked bounds the voters that are asked for at once, maxWaiting those that wait in memory.
+	maxAsked, maxWaiting = 100, 5000
+)
+
+// Names asks an upstream for the names of voters: at once for those it was never asked for, and in rounds
+// of days for all others.
+type Names struct {
+	Journal *Journal
+	// Source and Provider are as in warehouse.NameSearch; Provider is of the lane's cursor too.
+	Source   governance.NameSource
+	Provider governance.Provider
+	// Ask returns what upstream states of some voters, at most 100. A voter who is missing has no name.
+	Ask func(ctx context.Context, voters []string) (map[string]record.Name, error)
+
+	waiting []string
+	// refreshing is true if those who wait are of a round.
+	refreshing bool
+}
+
+// round is the position of the lane.
+type round struct {
+	// Began is when the round began, in seconds; After the last voter, empty when the round is complete.
+	Began int64  `json:"began"`
+	After string `json:"after"`
+}
+
+// Lane returns the lane.
+func (n *Names) Lane() Lane {
+	return Lane{Name: LaneNames, Interval: NamesInterval, Run: n.run}
+}
+
+func (n *Names) run(ctx context.Context) (more bool, err error) {
+	cursor := n.Journal.Cursor(record.SourceRef{Provider: n.Provider}, LaneNames)
+	var at round
+	if err := cursor.ReadPosition(&at); err != nil {
+		return false, err
+	}
+	if len(n.waiting) == 0 {
+		if err := n.find(ctx, &at); err != nil {
+			return false, err
+		}
+	}
+	asked := n.waiting[:min(len(n.waiting), maxAsked)]
+	if len(asked) == 0 {
+		if at.After == "" {
+			return false, nil
+		}
+		at.After = ""
+	} else if n.refreshing {
+		at.After = asked[len(asked)-1]
+	}
+	records, err := n.ask(ctx, asked)
+	if err != nil {
+		return false, err
+	}
+	cursor.SetPosition(at)
+	if _, err := n.Journal.Commit(ctx, records, cursor); err != nil {
+		return false, err
+	}
+	n.waiting = n.waiting[len(asked):]
+	return len(asked) > 0, nil
+}
+
+// find reads who is to be asked for next.
+func (n *Names) find(ctx context.Context, at *round) (err error) {
+	search := warehouse.NameSearch{Source: n.Source, Provider: n.Provider, Limit: maxWaiting}
+	n.refreshing = false
+	if n.waiting, err = warehouse.Nameless(ctx, n.Journal.Warehouse, search); err != nil {
+		return err
+	}
+	now := n.Journal.Clock.Now()
+	if len(n.waiting) > 0 {
+		if at.Began == 0 { // the first round begins days after the first names
+			at.Began = now.Unix()
+		}
+		return nil
+	}
+	if at.After == "" {
+		if now.Sub(time.Unix(at.Began, 0)) < refreshAfter {
+			return nil
+		}
+		at.Began = now.Unix()
+	}
+	n.refreshing = true
+	n.waiting, err = warehouse.AskedForNames(ctx, n.Journal.Warehouse, search, at.After)
+	return err
+}
+
+func (n *Names) ask(ctx context.Context, voters []string) ([]record.Record, error) {
+	if len(voters) == 0 {
+		return nil, nil
+	}
+	names, err := n.Ask(ctx, voters)
+	records := make([]record.Record, len(voters))
+	for i, voter := range voters {
+		name := names[voter]
+		name.Voter, name.Source = voter, n.Source
+		records[i] = &name
+	}
+	return records, err
+}

@@ -1,0 +1,36 @@
+package governance_test
+
+import (
+	"testing"
+
+	"pnyx/governance"
+)
+
+func TestNamesThatLookLikeOthersAreSuspect(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]bool{
+		"ada.eth": false, "Ada Lovelace": false, "Åse Ødegård": false, "Σωκράτης": false, "Вера": false, "東京の塔": false, "김 Kim": false, "🦄.eth": false,
+		"\u0430da.eth": true, "ada\u200b.eth": true, "\u202eada": true, "αda": true, "a\u00a0da": true, "a\nda": true,
+		"0x0000000000000000000000000000000000000001": true,
+	} {
+		if got := governance.IsSuspectName(name); got != want {
+			t.Errorf("%q: got suspect %t, want %t", name, got, want)
+		}
+	}
+}
+
+func TestTheFirstSourceThatStatesANameNamesTheVoter(t *testing.T) {
+	t.Parallel()
+	names := []governance.VoterName{
+		{Name: "f", Source: governance.NameOfForum}, {Name: "s", Source: governance.NameOfSnapshot}, {Name: "t", Source: governance.NameOfTally},
+		{Name: "o", Source: governance.NameOfFile}, {Name: "e", Source: governance.NameOfENS, Verified: true},
+	}
+	for want := range names {
+		if got := governance.PreferredName(names[:want+1]); got == nil || *got != names[want] {
+			t.Errorf("got %v, want %v", got, names[want])
+		}
+	}
+	if got := governance.PreferredName([]governance.VoterName{{Name: "e", Source: governance.NameOfENS}, {Source: governance.NameOfTally}}); got != nil {
+		t.Errorf("got %v of a name that is not verified, and an empty one", got)
+	}
+}

@@ -1,0 +1,26 @@
+package record
+
+import "pnyx/governance"
+
+// Name is the name of a voter, as one source states it.
+type Name struct {
+	// Voter is the voter.
+	Voter string
+	// Source is who states the name.
+	Source governance.NameSource
+	// Origin is the forum of a name of a forum, and "import" for a name of an import that is in place of the
+	// sources file; empty for others.
+	Origin string
+	// Name is the name; empty where the source was asked and states none.
+	Name string
+	// Verified is true for a primary name whose own record leads to the voter.
+	Verified bool
+	// Withdrawn is true if the source has taken the name back.
+	Withdrawn bool
+}
+
+// Kind returns KindName.
+func (*Name) Kind() Kind { return KindName }
+
+// Key returns the voter, the source and the forum.
+func (n *Name) Key() Key { return Key{n.Voter, string(n.Source), n.Origin} }

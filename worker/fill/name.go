@@ -1,0 +1,67 @@
+package fill
+
+import (
+	"context"
+	"strings"
+
+	"pnyx/cache"
+	"pnyx/governance"
+	"pnyx/governance/query"
+	"pnyx/warehouse"
+)
+
+// shown is the place of a name beside an identity.
+type shown struct {
+	identity string
+	name     **governance.VoterName
+}
+
+// setNames sets the names beside the identities of a page. They are read when a page is made: a
+// publication of names makes the pages stale that show them.
+func (p *page) setNames(ctx context.Context, places []shown) error {
+	voters := make([]string, len(places))
+	for i, at := range places {
+		voters[i] = at.identity
+	}
+	names, err := warehouse.VoterNames(ctx, p.Warehouse, voters)
+	for _, at := range places {
+		*at.name = names[at.identity]
+	}
+	return err
+}
+
+// named returns a list whose rows have names.
+func named[Query, Row any](
+	p *page, list func(context.Context, *warehouse.Warehouse, Query) ([]Row, error), places func(*Row) []shown,
+) func(context.Context, *warehouse.Warehouse, Query) ([]Row, error) {
+	return func(ctx context.Context, w *warehouse.Warehouse, q Query) ([]Row, error) {
+		rows, err := list(ctx, w, q)
+		if err != nil {
+			return nil, err
+		}
+		var all []shown
+		for i := range rows {
+			all = append(all, places(&rows[i])...)
+		}
+		return rows, p.setNames(ctx, all)
+	}
+}
+
+// byName builds the page of a voter who may be given by a verified name. An identity that is held wins.
+func byName[Query any](
+	read func(*page, context.Context, Query) (cache.View, error), voter func(*Query) *query.Voter,
+) func(*page, context.Context, Query) (cache.View, error) {
+	return func(p *page, ctx context.Context, q Query) (cache.View, error) {
+		view, err := read(p, ctx, q)
+		name := string(*voter(&q))
+		if err != nil || !view.Absent || !strings.Contains(name, ".") {
+			return view, err
+		}
+		identity, err := warehouse.VoterNamed(ctx, p.Warehouse, name)
+		if err != nil || identity == "" {
+			return view, err
+		}
+		p.head.Absent, *voter(&q) = false, query.Voter(identity)
+		return read(p, ctx, q)
+	}
+}
