@@ -1366,7 +1366,7 @@ type DAOVoter struct {
 // contract.
 type VoterName struct {
 	Name     string `json:"name"`     // The name as its source states it, at most 255 bytes.
-	Source   string `json:"source"`   // Who states the name.
+	Source   string `json:"source"`   // Who states the name: ens, sources (the operator), tally, snapshot or forum; of several the first.
 	Verified bool   `json:"verified"` // Whether the name's own record leads to the voter.
 	Suspect  bool   `json:"suspect"`  // Whether the name may look like another: mixed scripts, invisible characters, or the form of an address.
 }

@@ -1324,7 +1324,9 @@ class VoterName(TypedDict):
     name: str
     """The name as its source states it, at most 255 bytes."""
     source: str
-    """Who states the name."""
+    """Who states the name: ens, sources (the operator), tally, snapshot or forum; of several the
+    first.
+    """
     verified: bool
     """Whether the name's own record leads to the voter."""
     suspect: bool

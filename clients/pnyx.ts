@@ -1300,7 +1300,10 @@ export interface DAOVoter {
 export interface VoterName {
   /** The name as its source states it, at most 255 bytes. */
   name: string;
-  /** Who states the name. */
+  /**
+   * Who states the name: ens, sources (the operator), tally, snapshot or forum; of several the
+   * first.
+   */
   source: string;
   /** Whether the name's own record leads to the voter. */
   verified: boolean;
