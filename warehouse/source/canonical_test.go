@@ -55,7 +55,8 @@ func TestTheDocumentHasAnExampleOfEachCanonicalLine(t *testing.T) {
 			Placed: record.Placed{Scope: token, Block: 19_000_000, LogIndex: 5}, Delegate: "0x00000000000000000000000000000000000000d1",
 			Power: decimal.RequireFromString("1250.5"),
 		},
-		&record.TokenSupply{Placed: record.Placed{Scope: token, Block: 19_000_000}, Supply: decimal.NewFromInt(100_000_000)})
+		&record.TokenSupply{Placed: record.Placed{Scope: token, Block: 19_000_000}, Supply: decimal.NewFromInt(100_000_000)},
+		&record.Name{Voter: "0x00000000000000000000000000000000000000d1", Source: governance.NameOfSnapshot, Name: "Ada"})
 	if len(examples) != len(wants) {
 		t.Fatalf("examples in docs/sources.md: got %d, want %d", len(examples), len(wants))
 	}
