@@ -1379,18 +1379,29 @@ type TimelineBucket struct {
 
 // DAOVoter is one row of a DAO's ranking by voting power.
 type DAOVoter struct {
-	Rank             int     `json:"rank"`             // Unique 1-based rank.
-	VoterIdentity    string  `json:"voterIdentity"`    // The voter; addresses in lower case.
-	VoterAddress     *string `json:"voterAddress"`     // The voter's address; null where the identity is none.
-	TotalVotingPower Decimal `json:"totalVotingPower"` // The voting power of all ballots that count.
-	VoteCount        Decimal `json:"voteCount"`        // How many ballots count.
-	ProposalCount    Decimal `json:"proposalCount"`    // How many proposals were voted on.
+	Rank             int        `json:"rank"`             // Unique 1-based rank.
+	VoterIdentity    string     `json:"voterIdentity"`    // The voter; addresses in lower case.
+	VoterAddress     *string    `json:"voterAddress"`     // The voter's address; null where the identity is none.
+	VoterName        *VoterName `json:"voterName"`        // The voter's name; null where none is known. An addition to the contract.
+	TotalVotingPower Decimal    `json:"totalVotingPower"` // The voting power of all ballots that count.
+	VoteCount        Decimal    `json:"voteCount"`        // How many ballots count.
+	ProposalCount    Decimal    `json:"proposalCount"`    // How many proposals were voted on.
+}
+
+// VoterName is the name of a voter, which replaces the identity nowhere. An addition to the
+// contract.
+type VoterName struct {
+	Name     string `json:"name"`     // The name as its source states it, at most 255 bytes.
+	Source   string `json:"source"`   // Who states the name: ens, sources (the operator), tally, snapshot or forum; of several the first.
+	Verified bool   `json:"verified"` // Whether the name's own record leads to the voter.
+	Suspect  bool   `json:"suspect"`  // Whether the name may look like another: mixed scripts, invisible characters, or the form of an address.
 }
 
 // Delegate is one row of a DAO's ranking of delegates. An addition to the contract.
 type Delegate struct {
 	Rank            int           `json:"rank"`            // Place in the order that was asked for, from 1.
 	VoterIdentity   string        `json:"voterIdentity"`   // The voter; addresses in lower case.
+	VoterName       *VoterName    `json:"voterName"`       // The voter's name; null where none is known. An addition to the contract.
 	Token           *string       `json:"token"`           // The token, eip155:<chain>:<address>; null for a registry.
 	Registry        *string       `json:"registry"`        // The registry of delegations, eip155:<chain>:<address>; null for a token.
 	Space           *string       `json:"space"`           // The space of the registry; null for a token, and for a delegation in every space.
@@ -1416,6 +1427,8 @@ type VoterDelegation struct {
 	Space             *string    `json:"space"`             // The space of the registry; null for a token, and for a delegation in every space.
 	DelegatorIdentity string     `json:"delegatorIdentity"` // The holder.
 	DelegateIdentity  string     `json:"delegateIdentity"`  // Who votes for the holder.
+	DelegatorName     *VoterName `json:"delegatorName"`     // The holder's name; null where none is known.
+	DelegateName      *VoterName `json:"delegateName"`      // The delegate's name; null where none is known.
 	Share             Decimal    `json:"share"`             // The part that is delegated: 1 is everything.
 	Since             *Timestamp `json:"since"`             // The since of the request; null for all rows.
 	SinceBlock        Decimal    `json:"sinceBlock"`        // The block of the statement.
@@ -1581,6 +1594,7 @@ type Ballot struct {
 	VoteID          string      `json:"voteId"`          // The ballot's id.
 	VoterIdentity   string      `json:"voterIdentity"`   // The voter; addresses in lower case.
 	VoterAddress    *string     `json:"voterAddress"`    // The voter's address; null where the identity is none.
+	VoterName       *VoterName  `json:"voterName"`       // The voter's name; null where none is known. An addition to the contract.
 	ChoiceKey       *string     `json:"choiceKey"`       // The key of the choice: of the first preference or largest weight where there are several.
 	Choice          ChoiceLabel `json:"choice"`          // The whole ballot in words; in the history of a voter an addition to the contract.
 	Invalid         bool        `json:"invalid"`         // Whether the ballot names choices that do not exist, one twice, or not as many as it has to: it supports none, and its label is the choice as published. An addition to the contract.
@@ -2101,6 +2115,7 @@ type RelatedProposal struct {
 type VoterProfile struct {
 	VoterIdentity    string           `json:"voterIdentity"`    // The voter; addresses in lower case.
 	VoterAddress     *string          `json:"voterAddress"`     // The voter's address; null where the identity is none.
+	VoterName        *VoterName       `json:"voterName"`        // The voter's name; null where none is known. An addition to the contract.
 	DAOCount         Decimal          `json:"daoCount"`         // In how many DAOs.
 	VoteCount        Decimal          `json:"voteCount"`        // How many ballots count.
 	ProposalCount    Decimal          `json:"proposalCount"`    // How many proposals were voted on.

@@ -1336,12 +1336,31 @@ class DAOVoter(TypedDict):
     """The voter; addresses in lower case."""
     voterAddress: str | None
     """The voter's address; null where the identity is none."""
+    voterName: VoterName | None
+    """The voter's name; null where none is known. An addition to the contract."""
     totalVotingPower: Decimal
     """The voting power of all ballots that count."""
     voteCount: Decimal
     """How many ballots count."""
     proposalCount: Decimal
     """How many proposals were voted on."""
+
+
+class VoterName(TypedDict):
+    """The name of a voter, which replaces the identity nowhere. An addition to the contract."""
+
+    name: str
+    """The name as its source states it, at most 255 bytes."""
+    source: str
+    """Who states the name: ens, sources (the operator), tally, snapshot or forum; of several the
+    first.
+    """
+    verified: bool
+    """Whether the name's own record leads to the voter."""
+    suspect: bool
+    """Whether the name may look like another: mixed scripts, invisible characters, or the form of
+    an address.
+    """
 
 
 class Delegate(TypedDict):
@@ -1351,6 +1370,8 @@ class Delegate(TypedDict):
     """Place in the order that was asked for, from 1."""
     voterIdentity: str
     """The voter; addresses in lower case."""
+    voterName: VoterName | None
+    """The voter's name; null where none is known. An addition to the contract."""
     token: str | None
     """The token, eip155:<chain>:<address>; null for a registry."""
     registry: str | None
@@ -1399,6 +1420,10 @@ class VoterDelegation(TypedDict):
     """The holder."""
     delegateIdentity: str
     """Who votes for the holder."""
+    delegatorName: VoterName | None
+    """The holder's name; null where none is known."""
+    delegateName: VoterName | None
+    """The delegate's name; null where none is known."""
     share: Decimal
     """The part that is delegated: 1 is everything."""
     since: Timestamp | None
@@ -1682,6 +1707,8 @@ class Ballot(TypedDict):
     """The voter; addresses in lower case."""
     voterAddress: str | None
     """The voter's address; null where the identity is none."""
+    voterName: VoterName | None
+    """The voter's name; null where none is known. An addition to the contract."""
     choiceKey: str | None
     """The key of the choice: of the first preference or largest weight where there are several."""
     choice: ChoiceLabel
@@ -2690,6 +2717,8 @@ class VoterProfile(TypedDict):
     """The voter; addresses in lower case."""
     voterAddress: str | None
     """The voter's address; null where the identity is none."""
+    voterName: VoterName | None
+    """The voter's name; null where none is known. An addition to the contract."""
     daoCount: Decimal
     """In how many DAOs."""
     voteCount: Decimal

@@ -1321,6 +1321,8 @@ export interface DAOVoter {
   voterIdentity: string;
   /** The voter's address; null where the identity is none. */
   voterAddress: string | null;
+  /** The voter's name; null where none is known. An addition to the contract. */
+  voterName: VoterName | null;
   /** The voting power of all ballots that count. */
   totalVotingPower: Decimal;
   /** How many ballots count. */
@@ -1329,12 +1331,32 @@ export interface DAOVoter {
   proposalCount: Decimal;
 }
 
+/** The name of a voter, which replaces the identity nowhere. An addition to the contract. */
+export interface VoterName {
+  /** The name as its source states it, at most 255 bytes. */
+  name: string;
+  /**
+   * Who states the name: ens, sources (the operator), tally, snapshot or forum; of several the
+   * first.
+   */
+  source: string;
+  /** Whether the name's own record leads to the voter. */
+  verified: boolean;
+  /**
+   * Whether the name may look like another: mixed scripts, invisible characters, or the form of an
+   * address.
+   */
+  suspect: boolean;
+}
+
 /** One row of a DAO's ranking of delegates. An addition to the contract. */
 export interface Delegate {
   /** Place in the order that was asked for, from 1. */
   rank: number;
   /** The voter; addresses in lower case. */
   voterIdentity: string;
+  /** The voter's name; null where none is known. An addition to the contract. */
+  voterName: VoterName | null;
   /** The token, eip155:<chain>:<address>; null for a registry. */
   token: string | null;
   /** The registry of delegations, eip155:<chain>:<address>; null for a token. */
@@ -1384,6 +1406,10 @@ export interface VoterDelegation {
   delegatorIdentity: string;
   /** Who votes for the holder. */
   delegateIdentity: string;
+  /** The holder's name; null where none is known. */
+  delegatorName: VoterName | null;
+  /** The delegate's name; null where none is known. */
+  delegateName: VoterName | null;
   /** The part that is delegated: 1 is everything. */
   share: Decimal;
   /** The since of the request; null for all rows. */
@@ -1654,6 +1680,8 @@ export interface Ballot {
   voterIdentity: string;
   /** The voter's address; null where the identity is none. */
   voterAddress: string | null;
+  /** The voter's name; null where none is known. An addition to the contract. */
+  voterName: VoterName | null;
   /** The key of the choice: of the first preference or largest weight where there are several. */
   choiceKey: string | null;
   /** The whole ballot in words; in the history of a voter an addition to the contract. */
@@ -2656,6 +2684,8 @@ export interface VoterProfile {
   voterIdentity: string;
   /** The voter's address; null where the identity is none. */
   voterAddress: string | null;
+  /** The voter's name; null where none is known. An addition to the contract. */
+  voterName: VoterName | null;
   /** In how many DAOs. */
   daoCount: Decimal;
   /** How many ballots count. */

@@ -91,7 +91,7 @@ func sampleSummary() governance.VoteSummary {
 
 // sampleKinds lists the kinds of pages that the sample has.
 func sampleKinds() []query.Kind {
-	return []query.Kind{query.KindBallots, query.KindProposals, query.KindVoters, query.KindVoterVotes, query.KindProfile, query.KindSignals, query.KindDossier}
+	return []query.Kind{query.KindBallots, query.KindProposals, query.KindVoters, query.KindDelegates, query.KindVoterVotes, query.KindProfile, query.KindSignals, query.KindDossier}
 }
 
 // samplePage returns the payload of a page, and whether its subject exists.
@@ -122,6 +122,13 @@ func samplePage(request cache.PageRequest) (payload any, known bool, err error) 
 		var q query.Voters
 		err := request.Decode(&q)
 		return []governance.DAOVoter{{Rank: 1, VoterIdentity: sampleVoter, TotalVotingPower: "7777777.5", VoteCount: "31", ProposalCount: "30"}}, q.DAOID == "dao-000", err
+	case query.KindDelegates:
+		var q query.Delegates
+		err := request.Decode(&q)
+		return []governance.Delegate{{
+			Rank: 1, VoterIdentity: sampleVoter, VoterName: &governance.VoterName{Name: "\u202e<b>ada</b>", Source: governance.NameOfSnapshot, Suspect: true},
+			VotingPower: new(governance.Decimal("7777777.5")), BallotsOfLast50: governance.BallotsOfLast{Cast: "41", Of: "50"},
+		}}, q.DAOID == "dao-000", err
 	case query.KindVoterVotes:
 		var q query.VoterVotes
 		err := request.Decode(&q)

@@ -10,9 +10,10 @@ import (
 )
 
 const (
-	// LaneNames is the lane of names, NamesInterval the time between two looks for voters without one.
-	LaneNames     = "names"
-	NamesInterval = time.Hour
+	// LaneNames is the lane of names.
+	LaneNames = "names"
+	// namesInterval is the time between two looks for voters without a name.
+	namesInterval = time.Hour
 	// refreshAfter is the time from the beginning of one round of all known names to the next.
 	refreshAfter = 3 * 24 * time.Hour
 	// maxAsked bounds the voters that are asked for at once, maxWaiting those that wait in memory.
@@ -43,7 +44,7 @@ type round struct {
 
 // Lane returns the lane.
 func (n *Names) Lane() Lane {
-	return Lane{Name: LaneNames, Interval: NamesInterval, Run: n.run}
+	return Lane{Name: LaneNames, Interval: namesInterval, Run: n.run}
 }
 
 func (n *Names) run(ctx context.Context) (more bool, err error) {

@@ -55,7 +55,8 @@ func TestTheDocumentHasAnExampleOfEachCanonicalLine(t *testing.T) {
 			Placed: record.Placed{Scope: token, Block: 19_000_000, LogIndex: 5}, Delegate: "0x00000000000000000000000000000000000000d1",
 			Power: decimal.RequireFromString("1250.5"),
 		},
-		&record.TokenSupply{Placed: record.Placed{Scope: token, Block: 19_000_000}, Supply: decimal.NewFromInt(100_000_000)})
+		&record.TokenSupply{Placed: record.Placed{Scope: token, Block: 19_000_000}, Supply: decimal.NewFromInt(100_000_000)},
+		&record.Name{Voter: "0x00000000000000000000000000000000000000d1", Source: governance.NameOfSnapshot, Name: "Ada"})
 	if len(examples) != len(wants) {
 		t.Fatalf("examples in docs/sources.md: got %d, want %d", len(examples), len(wants))
 	}
@@ -131,7 +132,7 @@ func TestInvalidCanonicalLineIsRejectedWithItsField(t *testing.T) {
 		{"other version", `{"record":"event","version":2}`, `version is 2; want 1`},
 		{"no version", `{"record":"event"}`, `version is missing; want a number`},
 		{"version as a text", `{"record":"event","version":"1"}`, `version is a string; want a number`},
-		{"other record", `{"record":"vote","version":1}`, `record is "vote"; want one of dao, event, signal, evidence, action, delegation, delegate_power, token_supply`},
+		{"other record", `{"record":"vote","version":1}`, `record is "vote"; want one of dao, event, signal, evidence, action, delegation, delegate_power, token_supply, name`},
 		{"action without a position", action + `"target":"0x00000000000000000000000000000000000000cd"}`, `index is missing; want a number`},
 		{"action too far back", action + `"index":2000}`, `index is 2000; want a whole number below 2000`},
 		{"action without a target", action + `"index":0}`, `target is missing; want a string`},
