@@ -14,6 +14,7 @@ import (
 	"pnyx/access"
 	"pnyx/api"
 	"pnyx/api/doc/openapi"
+	"pnyx/governance"
 )
 
 // OpenAPI returns the OpenAPI document of the API as a node describes it.
@@ -202,7 +203,7 @@ func exampleAnswer(schemas *openapi.Schemas, route api.Route) any {
 		return nil
 	}
 	if route.Media != nil {
-		return schemas.Example(reflect.TypeOf(route.Returns))
+		return exampleRow(schemas, reflect.TypeOf(route.Returns))
 	}
 	about := openapi.Members[any]{}
 	described, _ := schemas.Example(reflect.TypeFor[api.Meta]()).(openapi.Members[any])
@@ -215,4 +216,20 @@ func exampleAnswer(schemas *openapi.Schemas, route api.Route) any {
 		{Name: "data", Value: schemas.Example(reflect.TypeOf(route.Returns))},
 		{Name: "meta", Value: about},
 	}
+}
+
+// exampleRow returns a row of a file: of rows of several kinds, a ballot.
+func exampleRow(schemas *openapi.Schemas, row reflect.Type) any {
+	example := schemas.Example(row)
+	members, is := example.(openapi.Members[any])
+	if !is || row != reflect.TypeFor[governance.DAOExportRow]() {
+		return example
+	}
+	shown := openapi.Members[any]{}
+	for _, member := range members {
+		if slices.Contains([]string{"kind", "key", string(governance.BallotRows)}, member.Name) {
+			shown = append(shown, member)
+		}
+	}
+	return shown
 }
