@@ -141,7 +141,7 @@ func TestDossierInABrowser(t *testing.T) {
 			"high 0.000001 USDC moves, which the text does not state.",
 			"Runner-up Against Margin 60% of all power Quorum 80 of 50, reached; met by 0xc",
 			"Largest voter 30% Top 5, top 10 100%, 100% Voters with more than half 2 Gini coefficient 0.075",
-			"whether the calls succeed: a call that fails executes nothing.",
+			"Simulation success as of block 900",
 			"votes: route /v2/proposals/p1_own/votes",
 		} {
 			if !strings.Contains(got, want) {

@@ -78,9 +78,9 @@ func outlineOf(s *governance.DossierSimulation) string {
 // Nodes simulate what a proposal executes as they can; what succeeded and fails later is told as both.
 func TestLongProposalsAreSimulated(t *testing.T) {
 	t.Parallel()
-	evm, view := env.StartEVM(t, fmt.Sprint(fakeChain))
+	evm, _ := env.StartEVM(t, fmt.Sprint(fakeChain))
 	evm.Play() // proposes
-	view = evm.Play()
+	view := evm.Play()
 	at := 0
 	for i, g := range view.Governors {
 		if g.Name == "super" {

@@ -35,6 +35,8 @@ func examples(t *testing.T) map[string]example {
 	transfer := observed(delegated(facts(text, payment)), "success", "")
 	transfer.Histories[recipient] = warehouse.AddressHistory{Address: recipient, Ballots: 3}
 	grant := call(t, governor, "grantRole(bytes32,address)", "0", stranger)
+	nested := observed(facts(text, safe(t, batch(t, payment, batch(t, pay(t, recipient, 1), grant)))), "success", "")
+	nested.Histories[recipient] = warehouse.AddressHistory{Address: recipient, Proposals: 1}
 	signalling := facts("Shall the harbor have a flag?")
 	ranked := facts("Rank the flags.")
 	ranked.Proposal.VoteType, ranked.Proposal.Quorum = governance.RankedChoice, nil
@@ -51,7 +53,7 @@ func examples(t *testing.T) map[string]example {
 		"transfer":     {transfer, nil},
 		"hundredfold":  {facts(text, pay(t, recipient, 2_500_000_000_000), grant), []string{rules.RoleMoved, rules.AmountMagnitude}},
 		"upgrade":      {facts("We upgrade the vault.", call(t, stranger, "upgradeTo(address)", recipient)), []string{rules.Upgraded}},
-		"nested_batch": {facts(text, safe(t, batch(t, payment, batch(t, pay(t, recipient, 1), grant)))), []string{rules.RoleMoved, rules.AmountUnstated}},
+		"nested_batch": {nested, []string{rules.RoleMoved, rules.AmountUnstated}},
 		"bridge": {
 			facts("We lower the delay on OP Mainnet.", bytesCall(t, "0x25ace71c97b33cc4729cf772ae268934f7ab5fa1", "sendMessage(address,bytes,uint32)",
 				call(t, governor, "updateDelay(uint256)", "3c").Calldata, governor, "", "30d40")), []string{rules.SettingChanged},
