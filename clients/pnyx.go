@@ -1589,12 +1589,11 @@ type ChoiceTotal struct {
 	VotingPower Decimal  `json:"votingPower"` // The choice's score under the proposal's vote type.
 }
 
-// Ballot is one row of a proposal's ballots: a voter's latest.
+// Ballot is one row of a proposal's ballots: a voter's latest, with the voter's name.
 type Ballot struct {
 	VoteID          string      `json:"voteId"`          // The ballot's id.
 	VoterIdentity   string      `json:"voterIdentity"`   // The voter; addresses in lower case.
 	VoterAddress    *string     `json:"voterAddress"`    // The voter's address; null where the identity is none.
-	VoterName       *VoterName  `json:"voterName"`       // The voter's name; null where none is known. An addition to the contract.
 	ChoiceKey       *string     `json:"choiceKey"`       // The key of the choice: of the first preference or largest weight where there are several.
 	Choice          ChoiceLabel `json:"choice"`          // The whole ballot in words; in the history of a voter an addition to the contract.
 	Invalid         bool        `json:"invalid"`         // Whether the ballot names choices that do not exist, one twice, or not as many as it has to: it supports none, and its label is the choice as published. An addition to the contract.
@@ -1602,6 +1601,7 @@ type Ballot struct {
 	VotedAt         *Timestamp  `json:"votedAt"`         // When the ballot was cast; null if unknown.
 	TransactionHash *string     `json:"transactionHash"` // The transaction of the ballot; null for ballots off the chain.
 	Reason          *string     `json:"reason"`          // What the voter gives as the reason: 1,000 characters at the most, the last of which is … where it goes on; null where none is given. An addition to the contract.
+	VoterName       *VoterName  `json:"voterName"`       // The voter's name; null where none is known. An addition to the contract.
 }
 
 // ChoiceLabel is a whole ballot in words.

@@ -1699,7 +1699,7 @@ class ChoiceTotal(TypedDict):
 
 
 class Ballot(TypedDict):
-    """One row of a proposal's ballots: a voter's latest."""
+    """One row of a proposal's ballots: a voter's latest, with the voter's name."""
 
     voteId: str
     """The ballot's id."""
@@ -1707,8 +1707,6 @@ class Ballot(TypedDict):
     """The voter; addresses in lower case."""
     voterAddress: str | None
     """The voter's address; null where the identity is none."""
-    voterName: VoterName | None
-    """The voter's name; null where none is known. An addition to the contract."""
     choiceKey: str | None
     """The key of the choice: of the first preference or largest weight where there are several."""
     choice: ChoiceLabel
@@ -1727,6 +1725,8 @@ class Ballot(TypedDict):
     """What the voter gives as the reason: 1,000 characters at the most, the last of which is …
     where it goes on; null where none is given. An addition to the contract.
     """
+    voterName: VoterName | None
+    """The voter's name; null where none is known. An addition to the contract."""
 
 
 class ChoiceLabel(TypedDict):

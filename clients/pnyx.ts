@@ -1672,7 +1672,7 @@ export interface ChoiceTotal {
   votingPower: Decimal;
 }
 
-/** One row of a proposal's ballots: a voter's latest. */
+/** One row of a proposal's ballots: a voter's latest, with the voter's name. */
 export interface Ballot {
   /** The ballot's id. */
   voteId: string;
@@ -1680,8 +1680,6 @@ export interface Ballot {
   voterIdentity: string;
   /** The voter's address; null where the identity is none. */
   voterAddress: string | null;
-  /** The voter's name; null where none is known. An addition to the contract. */
-  voterName: VoterName | null;
   /** The key of the choice: of the first preference or largest weight where there are several. */
   choiceKey: string | null;
   /** The whole ballot in words; in the history of a voter an addition to the contract. */
@@ -1702,6 +1700,8 @@ export interface Ballot {
    * it goes on; null where none is given. An addition to the contract.
    */
   reason: string | null;
+  /** The voter's name; null where none is known. An addition to the contract. */
+  voterName: VoterName | null;
 }
 
 /** A whole ballot in words. */

@@ -22,8 +22,11 @@ func TestNamesThatLookLikeOthersAreSuspect(t *testing.T) {
 func TestTheFirstSourceThatStatesANameNamesTheVoter(t *testing.T) {
 	t.Parallel()
 	names := []governance.VoterName{
-		{Name: "f", Source: governance.NameOfForum}, {Name: "s", Source: governance.NameOfSnapshot}, {Name: "t", Source: governance.NameOfTally},
-		{Name: "o", Source: governance.NameOfFile}, {Name: "e", Source: governance.NameOfENS, Verified: true},
+		{Name: "f", Source: governance.NameOfForum},
+		{Name: "s", Source: governance.NameOfSnapshot},
+		{Name: "t", Source: governance.NameOfTally},
+		{Name: "o", Source: governance.NameOfFile},
+		{Name: "e", Source: governance.NameOfENS, Verified: true},
 	}
 	for want := range names {
 		if got := governance.PreferredName(names[:want+1]); got == nil || *got != names[want] {

@@ -11,6 +11,74 @@ import (
 	"pnyx/warehouse/record"
 )
 
+const (
+	daoProposalsSQL = `SELECT
+    proposal_key,
+    proposal_ref,
+    votes,
+    lifecycle = 'closed' AND coverage = 'complete' AS final,
+    copied.generation AS generation
+FROM
+(
+    SELECT proposal_key, proposal_ref, votes, lifecycle, coverage, end_at
+    FROM proposal_states FINAL
+    WHERE dao_id = {dao:String}
+) AS state
+GLOBAL LEFT JOIN
+(
+    SELECT
+        subject,
+        max(generation) AS generation
+    FROM sorted_copies FINAL
+    WHERE kind = 'ballots'
+    GROUP BY subject
+) AS copied ON copied.subject = state.proposal_key
+ORDER BY
+    final DESC,
+    end_at NULLS FIRST,
+    proposal_key`
+	daoEventsSQL = `SELECT
+    event_id,
+    event_type,
+    event_time AS event_time_ms,
+    discovered_at,
+    confidence AS event_time_confidence,
+    dao_id,
+    item_type,
+    proposal_key,
+    title,
+    url,
+    importance AS importance_score
+FROM feed_events FINAL
+WHERE basis = 'eventTime'
+    AND at >= fromUnixTimestamp64Milli({from:Int64}, 'UTC')
+    AND at < fromUnixTimestamp64Milli({to:Int64}, 'UTC')
+    AND dao_id = {dao:String}
+ORDER BY
+    at,
+    event_id`
+	// One row a voter first: a voter counts once.
+	daoBallotVersionsSQL = `SELECT
+    proposal_ref,
+    count() AS votes,
+    groupBitXor(casts) AS hash
+FROM
+(
+    SELECT
+        proposal_ref,
+        voter,
+        groupBitXor(sipHash64(voter, vote_id, version)) AS casts
+    FROM ballots FINAL
+    WHERE proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)
+        AND NOT withdrawn
+    GROUP BY
+        proposal_ref,
+        voter
+)
+GROUP BY proposal_ref
+SETTINGS optimize_aggregation_in_order = 1`
+)
+
 // DAORows reads all rows of one DAO, for its export.
 type DAORows struct {
 	w     *Warehouse
@@ -35,7 +103,7 @@ type DAOProposal struct {
 
 // Proposals returns the published proposals: first the final ones, the first that ended first.
 func (d DAORows) Proposals(ctx context.Context) ([]DAOProposal, error) {
-	rows, err := d.w.conn.Query(ctx, sqlText("dao_rows_proposals"), clickhouse.Named("dao", d.daoID))
+	rows, err := d.w.conn.Query(ctx, daoProposalsSQL, clickhouse.Named("dao", d.daoID))
 	return selectRows[DAOProposal](rows, err, "list the proposals of "+d.daoID)
 }
 
@@ -50,7 +118,7 @@ func (d DAORows) Topics(ctx context.Context) ([]governance.TopicKey, error) {
 // Events calls yield with the events from a time up to, and without, another one, the first first.
 // They lack the name of the DAO.
 func (d DAORows) Events(ctx context.Context, from, to time.Time, yield func(governance.EventRow) error) error {
-	rows, err := d.w.conn.Query(ctx, sqlText("dao_rows_events"), clickhouse.Named("dao", d.daoID),
+	rows, err := d.w.conn.Query(ctx, daoEventsSQL, clickhouse.Named("dao", d.daoID),
 		clickhouse.Named("from", from.UnixMilli()), clickhouse.Named("to", to.UnixMilli()))
 	return eachRow(rows, err, "read the events of "+d.daoID, yield)
 }
@@ -77,7 +145,7 @@ type BallotsVersion struct {
 
 // BallotVersions returns the versions of the ballots of proposals; those without any are missing.
 func (d DAORows) BallotVersions(ctx context.Context, refs []record.RefHash) (map[record.RefHash]BallotsVersion, error) {
-	rows, err := d.w.queryRefs(ctx, sqlText("dao_rows_ballot_versions"), refs)
+	rows, err := d.w.queryRefs(ctx, daoBallotVersionsSQL, refs)
 	versions := make(map[record.RefHash]BallotsVersion, len(refs))
 	err = eachRow(rows, err, "compare the ballots of "+d.daoID, func(v BallotsVersion) error {
 		versions[v.Ref] = v

@@ -30,7 +30,7 @@ func nameTable() table {
 // none is known is missing.
 func VoterNames(ctx context.Context, w *Warehouse, voters []string) (map[string]*governance.VoterName, error) {
 	if len(voters) == 0 && !inSet(ctx) {
-		return nil, nil
+		return map[string]*governance.VoterName{}, nil
 	}
 	return share(ctx, "names", voters, w.voterNames)
 }
@@ -117,17 +117,17 @@ const votersAsked = " SELECT voter FROM (SELECT voter FROM ballots WHERE NOT wit
 func Nameless(ctx context.Context, w *Warehouse, s NameSearch) ([]string, error) {
 	sql := "SELECT DISTINCT voter FROM (" + votersAsked + ") WHERE voter GLOBAL NOT IN (SELECT voter FROM names WHERE source = {source:String}) " +
 		"ORDER BY voter LIMIT {limit:UInt64}"
-	return w.selectVoters(InBackground(ctx), sql, clickhouse.Named("source", string(s.Source)),
+	return selectVoters(InBackground(ctx), w, sql, clickhouse.Named("source", string(s.Source)),
 		clickhouse.Named("provider", string(s.Provider)), clickhouse.Named("limit", s.Limit))
 }
 
 // AskedForNames returns voters after one, in order of identity, of whom the source was asked before.
 func AskedForNames(ctx context.Context, w *Warehouse, s NameSearch, after string) ([]string, error) {
 	const sql = "SELECT voter FROM names FINAL WHERE source = {source:String} AND voter > {after:String} ORDER BY voter LIMIT {limit:UInt64}"
-	return w.selectVoters(ctx, sql, clickhouse.Named("source", string(s.Source)), clickhouse.Named("after", after), clickhouse.Named("limit", s.Limit))
+	return selectVoters(ctx, w, sql, clickhouse.Named("source", string(s.Source)), clickhouse.Named("after", after), clickhouse.Named("limit", s.Limit))
 }
 
-func (w *Warehouse) selectVoters(ctx context.Context, sql string, args ...any) ([]string, error) {
+func selectVoters(ctx context.Context, w *Warehouse, sql string, args ...any) ([]string, error) {
 	result, err := w.conn.Query(ctx, sql, args...)
 	return selectRows[string](result, err, "read of whom to ask for names")
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/big"
+	"slices"
 	"strings"
 
 	"golang.org/x/net/idna"
@@ -43,16 +44,16 @@ func (c names) primaryNames(ctx context.Context, addresses []string) (map[string
 	}
 	found := map[string]record.Name{}
 	var owners []string
-	nodes = nil
+	var named []*big.Int
 	for i, address := range addresses {
 		name, _ := stated[i].(string) // nil where there is none
 		if name == "" || len(name) > governance.MaxName || !isNormal(name) {
 			continue
 		}
 		found[address] = record.Name{Name: name}
-		owners, nodes = append(owners, address), append(nodes, nodeOf(name))
+		owners, named = append(owners, address), append(named, nodeOf(name))
 	}
-	forward, err := c.resolve(ctx, block, nodes, "addr(bytes32)", "address")
+	forward, err := c.resolve(ctx, block, named, "addr(bytes32)", "address")
 	if err != nil {
 		return nil, err
 	}
@@ -107,9 +108,8 @@ func (c names) askNames(ctx context.Context, block string, methods []method) ([]
 // nodeOf returns the node of a name: the hash of its labels, from the last to the first.
 func nodeOf(name string) *big.Int {
 	node := make([]byte, wordBytes)
-	labels := strings.Split(name, ".")
-	for i := len(labels) - 1; i >= 0; i-- {
-		node = abi.Keccak(append(node, abi.Keccak([]byte(labels[i]))...))
+	for _, label := range slices.Backward(strings.Split(name, ".")) {
+		node = abi.Keccak(slices.Concat(node, abi.Keccak([]byte(label))))
 	}
 	return new(big.Int).SetBytes(node)
 }

@@ -89,7 +89,7 @@ func (h *Hub) Lanes(journal *follow.Journal) []follow.Lane {
 		{Name: closeLane, Interval: closeInterval, Run: p.walkClosed},
 		{Name: sweepLane, Interval: max(minSweepPause, sweepInterval/time.Duration(2*max(1, len(h.Spaces)))), Run: p.sweep},
 		{Name: backfillLane, Interval: backfillInterval, Run: p.backfill},
-		p.namesLane(),
+		namesLane(p),
 	}
 }
 

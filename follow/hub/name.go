@@ -11,7 +11,7 @@ import (
 )
 
 // namesLane returns the lane that asks for the names of profiles.
-func (p *poller) namesLane() follow.Lane {
+func namesLane(p *poller) follow.Lane {
 	asking := &follow.Names{Journal: p.journal, Source: governance.NameOfSnapshot, Provider: governance.Snapshot, Ask: p.profiles}
 	return asking.Lane()
 }

@@ -110,7 +110,7 @@ func walkDAO(i *instance, daoID string) (map[string]string, error) {
 			return err
 		}
 		return walkRows(i, path+"/votes", 500, func(ballot governance.Ballot) error {
-			return add(row.Key+" "+ballot.VoterIdentity, governance.DAOExportRow{Kind: governance.BallotRows, Key: row.Key, Ballot: &ballot})
+			return add(row.Key+" "+ballot.VoterIdentity, governance.DAOExportRow{Kind: governance.BallotRows, Key: row.Key, Ballot: &ballot.ExportedBallot})
 		})
 	})
 	if err != nil {

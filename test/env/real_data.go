@@ -17,7 +17,7 @@ func RealData(tb testing.TB) string {
 	}
 	dir := tb.TempDir()
 	for _, name := range []string{"daos.ndjson", "snapshot", "tally", "discourse"} {
-		err := filepath.WalkDir(filepath.Join(from, name), func(path string, entry fs.DirEntry, err error) error {
+		err := filepath.WalkDir(filepath.Join(from, name), func(path string, entry fs.DirEntry, err error) error { //nolint:gosec // a folder of the caller's
 			if err != nil || entry.IsDir() {
 				return err
 			}
@@ -33,7 +33,7 @@ func RealData(tb testing.TB) string {
 			if err := os.MkdirAll(filepath.Dir(to), 0o750); err != nil {
 				return err
 			}
-			return os.WriteFile(to, text, 0o600)
+			return os.WriteFile(to, text, 0o600) //nolint:gosec // in a folder of the test
 		})
 		if err != nil {
 			tb.Fatal(err)

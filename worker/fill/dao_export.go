@@ -76,8 +76,8 @@ func (p *page) planExport(ctx context.Context, q query.DAOExport) (export cache.
 	own := *p // its head is not the manifest's
 	plan := exportPlan{page: &own, rows: warehouse.NewDAORows(p.Warehouse, q.DAOID), daoID: q.DAOID, daoName: dao.Name}
 	if q.Since != 0 {
-		export.Since = new(governance.CountOf(uint64(q.Since)))
-		if export.Oldest, err = plan.selectChanges(ctx, uint64(q.Since)/1000, head.Last.Time); err != nil || export.Oldest != nil {
+		export.Since = new(governance.CountOf(uint64(q.Since))) //nolint:gosec // not negative
+		if export.Oldest, err = plan.selectChanges(ctx, uint64(q.Since)/1000, head.Last.Time); err != nil || export.Oldest != nil { //nolint:gosec // not negative
 			return export, true, err
 		}
 	}
@@ -200,8 +200,9 @@ func (p *exportPlan) addBallots(
 		votes, version.Hash, unit.Generation = copied.Votes, 0, of.Generation
 	}
 	unit.Hash = ballotsHash(choices, votes, version.Hash, unit.Generation)
-	for first := 0; first < int(votes); first += query.DAOPartRows {
-		unit.Rows = min(query.DAOPartRows, int(votes)-first)
+	all := int(votes) //nolint:gosec // of one vote
+	for first := 0; first < all; first += query.DAOPartRows {
+		unit.Rows = min(query.DAOPartRows, all-first)
 		p.add(unit, unit.Rows)
 		unit.Slice++
 	}

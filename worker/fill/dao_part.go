@@ -88,7 +88,7 @@ func (p *page) findPart(ctx context.Context, q query.DAOPart) (*partWriter, erro
 		if _, err := fmt.Sscan(string(export.Revision), &until); err != nil {
 			return nil, fmt.Errorf("read the revision of an export: %w", err)
 		}
-		part.since, part.until = uint64(q.Since)/1000, until/1000
+		part.since, part.until = uint64(q.Since)/1000, until/1000 //nolint:gosec // not negative
 	}
 	return part, nil
 }

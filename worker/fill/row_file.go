@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/klauspost/compress/gzip"
@@ -148,7 +149,7 @@ func columnsOf(row reflect.Type, path []string, fields []int) (parquet.Group, []
 	var columns []column
 	for i := range row.NumField() {
 		name, _, _ := strings.Cut(row.Field(i).Tag.Get("json"), ",")
-		c := column{append(path[:len(path):len(path)], name), append(fields[:len(fields):len(fields)], i)}
+		c := column{append(slices.Clip(path), name), append(slices.Clip(fields), i)}
 		inner := row.Field(i).Type
 		if inner.Kind() == reflect.Pointer {
 			inner = inner.Elem()
@@ -190,7 +191,7 @@ func (c column) read(row reflect.Value) (value any, level int, err error) {
 		}
 		level, row = level+1, row.Elem()
 	}
-	switch row.Kind() {
+	switch row.Kind() { //nolint:exhaustive // all others are below
 	case reflect.String:
 		return row.String(), level, nil
 	case reflect.Bool:
@@ -198,7 +199,7 @@ func (c column) read(row reflect.Value) (value any, level int, err error) {
 	case reflect.Int:
 		return row.Int(), level, nil
 	}
-	if at, is := row.Interface().(governance.Timestamp); is {
+	if at, is := reflect.TypeAssert[governance.Timestamp](row); is {
 		return at, level, nil
 	}
 	text, err := json.Marshal(row.Interface())
