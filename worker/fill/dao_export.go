@@ -76,7 +76,7 @@ func (p *page) planExport(ctx context.Context, q query.DAOExport) (export cache.
 	own := *p // its head is not the manifest's
 	plan := exportPlan{page: &own, rows: warehouse.NewDAORows(p.Warehouse, q.DAOID), daoID: q.DAOID, daoName: dao.Name}
 	if q.Since != 0 {
-		export.Since = new(governance.CountOf(uint64(q.Since))) //nolint:gosec // not negative
+		export.Since = new(governance.CountOf(uint64(q.Since)))                                                                     //nolint:gosec // not negative
 		if export.Oldest, err = plan.selectChanges(ctx, uint64(q.Since)/1000, head.Last.Time); err != nil || export.Oldest != nil { //nolint:gosec // not negative
 			return export, true, err
 		}
