@@ -150,7 +150,7 @@ func TestEachRequestIsCountedAsTheRoute(t *testing.T) {
 		{"/explore", "made 19 requests of the API: <code>2 × daos.list</code>, <code>2 × proposals.list</code>, <code>2 × proposals.vote-summary</code>, <code>signals.list</code>, <code>12 × daos.timeline</code>.", 0},
 		{"/explore/daos", "made 1 request of the API: <code>daos.list</code>.", 0},
 		{"/explore?name=nothing", "made 2 requests of the API: <code>2 × daos.list</code>.", 0},
-		{"/explore/daos/dao-000", "made 4 requests of the API: <code>daos.detail</code>, <code>proposals.list</code>, <code>daos.timeline</code>, <code>daos.voters</code>.", 3},
+		{"/explore/daos/dao-000", "made 5 requests of the API: <code>daos.detail</code>, <code>proposals.list</code>, <code>daos.timeline</code>, <code>daos.voters</code>, <code>daos.delegates</code>.", 4},
 		{"/explore/proposals/" + string(sampleKey), "made 4 requests of the API: <code>proposals.detail</code>, <code>proposals.evidence</code>, <code>proposals.vote-summary</code>, <code>proposals.votes</code>.", 4},
 		{
 			"/explore/proposals/" + string(sampleKey) + "?ballots=2000&compare=true",
@@ -177,7 +177,7 @@ func TestFreePartsAreForEveryoneAndPaidOnesAreBoxes(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	for path, boxes := range map[string]int{
-		"/explore/daos": 0, "/explore/daos/dao-000": 3, "/explore/proposals/" + string(sampleKey): 4, "/explore/voters/" + sampleVoter: 2,
+		"/explore/daos": 0, "/explore/daos/dao-000": 4, "/explore/proposals/" + string(sampleKey): 4, "/explore/voters/" + sampleVoter: 2,
 		"/explore/proposals/" + string(unknownKey): 4, // whether it exists is not free either
 	} {
 		t.Run(path, func(t *testing.T) {
@@ -218,7 +218,7 @@ func TestBoxesSayWhatIsWrong(t *testing.T) {
 	t.Run("a token of another tier", func(t *testing.T) {
 		t.Parallel()
 		n := newNode(t)
-		wantBoxes(t, n.page("/explore/daos/dao-000", access.HeaderToken, n.admit(access.V2Standard, ample())), "2 FORBIDDEN")
+		wantBoxes(t, n.page("/explore/daos/dao-000", access.HeaderToken, n.admit(access.V2Standard, ample())), "3 FORBIDDEN")
 	})
 	t.Run("an empty bucket", func(t *testing.T) {
 		t.Parallel()
