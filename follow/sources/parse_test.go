@@ -86,7 +86,7 @@ func TestAFileIsRefusedWithTheLineAndWhatIsAllowed(t *testing.T) {
 		"empty":                       {"", ":0: is empty: want contact and daos"},
 		"no YAML":                     {"contact: [", "did not find"},
 		"two documents":               {"contact: a" + dao + "---\ncontact: b\n", "more than one document"},
-		"an unknown key":              {"contact: a\nchain: {}" + dao, ":2: chain: is not a key; want one of contact, chains, snapshot, tally, forums, daos"},
+		"an unknown key":              {"contact: a\nchain: {}" + dao, ":2: chain: is not a key; want one of contact, chains, snapshot, tally, forums, names, daos"},
 		"a key twice":                 {"contact: a\ncontact: b" + dao, ":2: contact: is a second time the key of line 1"},
 		"a missing key":               {"contact: a\n", ":1: needs daos"},
 		"no value":                    {"contact:" + dao, ":1: contact: want a text"},
@@ -140,7 +140,7 @@ func TestAllProblemsAreReportedInOrderOfLines(t *testing.T) {
 	_, err := sources.Parse("f.yaml", []byte("contact: \"\"\nx: 1\ndaos:\n- {id: a b, name: A}\n"), environ)
 	want := `sources file refused:
   f.yaml:1: contact: want a text of at most 200 bytes in one line
-  f.yaml:2: x: is not a key; want one of contact, chains, snapshot, tally, forums, daos
+  f.yaml:2: x: is not a key; want one of contact, chains, snapshot, tally, forums, names, daos
   f.yaml:4: daos[0].id: want an id of letters, digits, emoji and . _ : -, at most 200 bytes`
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
