@@ -227,8 +227,8 @@ func checkEqualsWalk(t *testing.T, votes exportedVotes, key string) {
 		t.Fatal(err)
 	}
 	var walked []byte
-	for _, row := range rows {
-		walked = append(append(walked, row...), '\n')
+	for _, row := range rows { // an export does not change with names
+		walked = append(append(walked, bytes.Replace(row, []byte(`,"voterName":null`), nil, 1)...), '\n')
 	}
 	if !bytes.Equal(text, walked) {
 		t.Errorf("got %d bytes, want the %d of the walk", len(text), len(walked))

@@ -97,6 +97,7 @@ type ballotRow struct {
 	VotedAt         *string     `json:"votedAt"`
 	TransactionHash *string     `json:"transactionHash"`
 	Reason          *string     `json:"reason"`
+	VoterName       *string     `json:"voterName"` // of which the files state none
 }
 
 type ballotLabel struct {
@@ -258,6 +259,7 @@ func electoratesOf(polls map[string]*poll) map[string]map[string]*turnout {
 type rankedRow struct {
 	Rank             int     `json:"rank"`
 	VoterIdentity    string  `json:"voterIdentity"`
+	VoterName        *string `json:"voterName"`
 	VoterAddress     *string `json:"voterAddress"`
 	TotalVotingPower string  `json:"totalVotingPower"`
 	VoteCount        string  `json:"voteCount"`

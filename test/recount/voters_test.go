@@ -97,6 +97,7 @@ func (w *walks) checkVoters(t *testing.T) {
 // profile is a voter over all DAOs.
 type profile struct {
 	VoterIdentity    string       `json:"voterIdentity"`
+	VoterName        *string      `json:"voterName"`
 	VoterAddress     *string      `json:"voterAddress"`
 	DAOCount         string       `json:"daoCount"`
 	VoteCount        string       `json:"voteCount"`
