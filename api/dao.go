@@ -48,8 +48,12 @@ func (a *API) daoDetail(ctx context.Context, _ *request, p daoParams) (answer, e
 	}
 	// How following goes is published more often than what the DAO's records add up to.
 	var status governance.DataStatus
-	if sources, err := a.view(ctx, cache.DataStatusKey(p.DAOID), &status, notFound("daoId", p.DAOID)); err == nil {
+	unstated := notFound("daoId", p.DAOID) // by an earlier version
+	switch sources, err := a.view(ctx, cache.DataStatusKey(p.DAOID), &status, unstated); {
+	case err == nil:
 		view.Revision = max(view.Revision, sources.Revision)
+	case !errors.Is(err, unstated):
+		return answer{}, err
 	}
 	for _, source := range status.Sources {
 		detail.Sources = append(detail.Sources, source.Freshness())

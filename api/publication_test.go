@@ -156,6 +156,8 @@ func TestMissingViewIs404OnlyAfterAFullPublication(t *testing.T) {
 	}
 	// While it is filled anew, what is there is served.
 	n.write(2, cache.View{Readiness: governance.Ready}, map[cache.Key]any{cache.DAODetailKey("uniswap"): uniswapDetail()})
+	n.wantUnavailable("/v2/daos/uniswap") // without its sources
+	n.write(2, cache.View{Readiness: governance.Ready}, map[cache.Key]any{cache.DataStatusKey("uniswap"): governance.DataStatus{}})
 	n.wantSuccess("/v2/daos/uniswap")
 	n.wantUnavailable("/v2/daos/nobody")
 }
