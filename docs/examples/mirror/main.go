@@ -67,7 +67,7 @@ func (m mirror) follow(ctx context.Context) error {
 	return err
 }
 
-// begin reads everything, and removes what is gone. It returns the time before: what has
+// begin reads everything, spam too, which changes tell, and removes what is gone. It returns the time before: what has
 // changed since may be missing.
 func (m mirror) begin(ctx context.Context, params pnyx.ChangesParams) (from string, err error) {
 	page, err := m.client.ChangesPage(ctx, &params)
@@ -80,13 +80,13 @@ func (m mirror) begin(ctx context.Context, params pnyx.ChangesParams) (from stri
 		}
 	}
 	err = each(func(cursor string) (*pnyx.Page[pnyx.DAOListItem], error) {
-		return m.client.DAOsPage(ctx, &pnyx.DAOsParams{Cursor: cursor})
+		return m.client.DAOsPage(ctx, &pnyx.DAOsParams{Cursor: cursor, Flagged: new(true)})
 	}, func(row pnyx.DAOListItem) error { return m.read(ctx, "dao", row.DAOID, "") })
 	if err != nil {
 		return "", err
 	}
 	err = each(func(cursor string) (*pnyx.Page[pnyx.ProposalListItem], error) {
-		return m.client.ProposalsPage(ctx, &pnyx.ProposalsParams{Cursor: cursor})
+		return m.client.ProposalsPage(ctx, &pnyx.ProposalsParams{Cursor: cursor, Flagged: new(true)})
 	}, func(row pnyx.ProposalListItem) error { return m.read(ctx, "proposal", row.ProposalKey, "") })
 	if err != nil {
 		return "", err
