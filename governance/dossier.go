@@ -337,6 +337,14 @@ type DossierParty struct {
 	Ballots   Decimal `json:"ballots"`
 }
 
+// The results of a simulation.
+const (
+	SimulationSucceeds    = "success"
+	SimulationReverts     = "revert"
+	SimulationUnknown     = "unknown"
+	SimulationUnavailable = "unavailable"
+)
+
 // DossierSimulation is what executing the actions would have done, as a node says.
 type DossierSimulation struct {
 	// Method is eth_simulateV1 for the calls in order in one block, or eth_call for each alone; null if the node has neither.

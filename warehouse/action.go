@@ -36,6 +36,15 @@ func actionTable() table {
 	}
 }
 
+// DecodeActions returns what actions mean, in their order.
+func DecodeActions(actions []record.Action) []abi.Decoded {
+	decoded := make([]abi.Decoded, len(actions))
+	for i := range actions {
+		decoded[i] = DecodeAction(&actions[i])
+	}
+	return decoded
+}
+
 // DecodeAction returns what an action means.
 func DecodeAction(a *record.Action) abi.Decoded {
 	call := abi.Call{Chain: a.Chain, Target: a.Target, Value: a.Value, Signature: a.Signature, Data: a.Calldata}

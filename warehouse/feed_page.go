@@ -11,6 +11,22 @@ import (
 	"pnyx/governance/rules"
 )
 
+// eventRows selects rows of events; a condition follows.
+const eventRows = `SELECT
+    event_id,
+    event_type,
+    event_time AS event_time_ms,
+    discovered_at,
+    confidence AS event_time_confidence,
+    dao_id,
+    item_type,
+    proposal_key,
+    title,
+    url,
+    importance AS importance_score
+FROM feed_events FINAL
+`
+
 // errNoWindow reports a query for events or signals without the required time window.
 var errNoWindow = errors.New("the query has no window of time")
 
@@ -28,7 +44,7 @@ func (w *Warehouse) ListEvents(
 		after = *q.After
 		last = min(last, after.At)
 	}
-	rows, err := w.conn.Query(ctx, sqlText("feed_page_events"),
+	rows, err := w.conn.Query(ctx, eventRows+sqlText("feed_page_events"),
 		clickhouse.Named("basis", string(q.Basis)), clickhouse.Named("dao", q.DAOID),
 		clickhouse.Named("from", int64(*q.From)), clickhouse.Named("last", int64(last)),
 		clickhouse.Named("types", nonNilTexts(q.Types)), clickhouse.Named("least", q.MinImportance),

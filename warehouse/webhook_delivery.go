@@ -166,7 +166,7 @@ func (w *Warehouse) MessageRows(
 	ctx context.Context, ids []string,
 ) (events map[string]governance.EventRow, signals map[string]governance.SignalRow, err error) {
 	since := clickhouse.Named("since", time.Now().Add(-maxBodyAge).UnixMilli())
-	rows, err := w.conn.Query(ctx, sqlText("webhook_delivery_events"), since, clickhouse.Named("ids", ids))
+	rows, err := w.conn.Query(ctx, eventRows+sqlText("webhook_delivery_events"), since, clickhouse.Named("ids", ids))
 	found, err := selectRows[governance.EventRow](rows, err, "read events to send")
 	if err != nil {
 		return nil, nil, err

@@ -154,7 +154,7 @@ func (c observer) ask(ctx context.Context, x *execution) (o *record.Observation,
 		if before := o.Simulation; before != nil && before.Result != said.Result {
 			o.Earlier = before
 		}
-		if o.Simulation = &said; said.Result == unavailable {
+		if o.Simulation = &said; said.Result == governance.SimulationUnavailable {
 			return errUnavailable
 		}
 		return nil
@@ -167,13 +167,9 @@ func (c observer) ask(ctx context.Context, x *execution) (o *record.Observation,
 
 // addresses asks which addresses have code, which are proxies, and what tokens call themselves.
 func (c observer) addresses(ctx context.Context, e *endpoint, actions []record.Action, block uint64) ([]record.ObservedAddress, error) {
-	decoded := make([]abi.Decoded, len(actions))
-	for i := range actions {
-		decoded[i] = warehouse.DecodeAction(&actions[i])
-	}
 	at := hexOf(block)
 	var calls []*call
-	parties := slices.DeleteFunc(abi.Parties(decoded), func(p abi.Party) bool { return p.Chain != c.ID() })
+	parties := slices.DeleteFunc(abi.Parties(warehouse.DecodeActions(actions)), func(p abi.Party) bool { return p.Chain != c.ID() })
 	view := func(to, signature string) *call {
 		return &call{method: "eth_call", params: []any{map[string]string{"to": to, "data": callData(signature)}, at}}
 	}

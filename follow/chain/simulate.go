@@ -14,14 +14,6 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// The results of a simulation.
-const (
-	simulated   = "success"
-	reverted    = "revert"
-	uncertain   = "unknown"
-	unavailable = "unavailable"
-)
-
 // The methods by which nodes simulate.
 const (
 	simulateMethod = "eth_simulateV1"
@@ -42,7 +34,7 @@ const (
 // can, or else each alone.
 func (c observer) simulate(ctx context.Context, e *endpoint, x *execution, head header) (governance.DossierSimulation, error) {
 	s := governance.DossierSimulation{
-		Executor: x.executor, Block: governance.CountOf(head.number()), At: governance.TimestampOf(head.at()), Result: unavailable,
+		Executor: x.executor, Block: governance.CountOf(head.number()), At: governance.TimestampOf(head.at()), Result: governance.SimulationUnavailable,
 		Calls: []governance.DossierSimulatedCall{}, Transfers: []governance.DossierMovement{},
 	}
 	some := x.actions[:min(len(x.actions), maxSimulated)]
@@ -103,7 +95,7 @@ func readTogether(s *governance.DossierSimulation, c *call, count int) bool {
 	if err := fetch.Decode(c.result, &blocks); err != nil || len(blocks) != 1 || len(blocks[0].Calls) != count {
 		return false
 	}
-	s.Method, s.Result = new(simulateMethod), simulated
+	s.Method, s.Result = new(simulateMethod), governance.SimulationSucceeds
 	for i, of := range blocks[0].Calls {
 		gas := governance.CountOf(uint64(of.GasUsed))
 		result := governance.DossierSimulatedCall{Success: of.Status == "0x1", GasUsed: &gas}
@@ -113,7 +105,7 @@ func readTogether(s *governance.DossierSimulation, c *call, count int) bool {
 				refused = &rpcError{Message: "the call failed"}
 			}
 			result.Reason = new(reasonOf(refused, of.ReturnData))
-			fail(s, reverted, i, *result.Reason)
+			fail(s, governance.SimulationReverts, i, *result.Reason)
 		}
 		s.Calls = append(s.Calls, result)
 		for _, l := range of.Logs {
@@ -127,7 +119,7 @@ func readTogether(s *governance.DossierSimulation, c *call, count int) bool {
 
 // fail notes a call that failed. The first one decides.
 func fail(s *governance.DossierSimulation, result string, at int, reason string) {
-	if s.Result == simulated {
+	if s.Result == governance.SimulationSucceeds {
 		s.Result, s.Reason = result, new(fmt.Sprintf("call %d: %s", at, reason))
 	}
 }
@@ -155,19 +147,19 @@ func (l *simulatedLog) movement() (m governance.DossierMovement, is bool) {
 // readAlone reads the answers of calls that were made each alone. A later one that fails may only lack what an
 // earlier one does.
 func readAlone(s *governance.DossierSimulation, calls []*call) {
-	s.Method, s.Result = new(callMethod), simulated
+	s.Method, s.Result = new(callMethod), governance.SimulationSucceeds
 	for i, c := range calls {
 		result := governance.DossierSimulatedCall{Success: c.err == nil}
 		if refused, is := errors.AsType[*rpcError](c.err); is {
 			result.Reason = new(reasonOf(refused, ""))
 			switch {
 			case !refused.isFailure():
-				s.Method, s.Result, s.Reason, s.Calls = nil, unavailable, result.Reason, s.Calls[:0]
+				s.Method, s.Result, s.Reason, s.Calls = nil, governance.SimulationUnavailable, result.Reason, s.Calls[:0]
 				return
 			case i == 0:
-				fail(s, reverted, i, *result.Reason)
+				fail(s, governance.SimulationReverts, i, *result.Reason)
 			default:
-				fail(s, uncertain, i, *result.Reason)
+				fail(s, governance.SimulationUnknown, i, *result.Reason)
 			}
 		}
 		s.Calls = append(s.Calls, result)

@@ -1,7 +1,6 @@
 package env
 
 import (
-	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -16,28 +15,18 @@ func RealData(tb testing.TB) string {
 		tb.Skip("PNYX_TEST_REAL_DATA is not set: it names a folder of real upstream data")
 	}
 	dir := tb.TempDir()
-	for _, name := range []string{"daos.ndjson", "snapshot", "tally", "discourse"} {
-		err := filepath.WalkDir(filepath.Join(from, name), func(path string, entry fs.DirEntry, err error) error { //nolint:gosec // a folder of the caller's
-			if err != nil || entry.IsDir() {
-				return err
-			}
-			text, err := os.ReadFile(path) //nolint:gosec // a folder of the caller's
-			if err != nil {
-				return err
-			}
-			relative, err := filepath.Rel(from, path)
-			if err != nil {
-				return err
-			}
-			to := filepath.Join(dir, relative)
-			if err := os.MkdirAll(filepath.Dir(to), 0o750); err != nil {
-				return err
-			}
-			return os.WriteFile(to, text, 0o600) //nolint:gosec // in a folder of the test
-		})
-		if err != nil {
+	for _, name := range []string{"snapshot", "tally", "discourse"} {
+		if err := os.CopyFS(filepath.Join(dir, name), os.DirFS(filepath.Join(from, name))); err != nil {
 			tb.Fatal(err)
 		}
+	}
+	const daos = "daos.ndjson"
+	text, err := os.ReadFile(filepath.Join(from, daos)) //nolint:gosec // a folder of the caller's
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, daos), text, 0o600)
+	}
+	if err != nil {
+		tb.Fatal(err)
 	}
 	return dir
 }

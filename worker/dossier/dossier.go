@@ -149,7 +149,7 @@ func (f *Facts) Compared() (refs []record.RefHash) {
 func Compose(f Facts) (governance.Intelligence, error) {
 	c := composer{Facts: f, end: End(f.Detail, f.AsOf)}
 	c.earlier = f.compared()
-	c.text, c.before, c.decoded = textOf(f), historyOf(f), f.decode()
+	c.text, c.before, c.decoded = textOf(f), historyOf(f), warehouse.DecodeActions(f.Actions)
 	c.addSources()
 	c.vote()
 	c.process()

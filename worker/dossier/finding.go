@@ -10,6 +10,7 @@ import (
 	"pnyx/governance"
 	"pnyx/governance/abi"
 	"pnyx/governance/rules"
+	"pnyx/warehouse"
 )
 
 // finder applies the rules of findings to a dossier that is complete but for these.
@@ -57,7 +58,7 @@ func (c finder) findInActions() {
 // OnActions returns what the actions of a proposal come to, and the findings about them. Both rest on the proposal, its
 // topics and actions, and what was executed before; of the detail only on the start.
 func OnActions(f Facts) (governance.DossierEffects, []governance.Finding) {
-	c := composer{Facts: f, text: textOf(f), before: historyOf(f), decoded: f.decode()}
+	c := composer{Facts: f, text: textOf(f), before: historyOf(f), decoded: warehouse.DecodeActions(f.Actions)}
 	c.milestones()
 	c.actions()
 	finder{&c}.findInActions()
@@ -79,11 +80,11 @@ func (c finder) findInObserved() {
 		c.found(rules.RecipientUnknown, fmt.Sprintf("/addresses/%d", at), refObserved, c.d.Addresses[at].Address)
 	}
 	s := c.d.Simulation
-	if s == nil || s.Result != "revert" || c.d.Process.ExecutedAt != nil {
+	if s == nil || s.Result != governance.SimulationReverts || c.d.Process.ExecutedAt != nil {
 		return
 	}
 	c.found(rules.SimulationFails, "/simulation", refObserved, s.Block, *s.Reason)
-	if before := c.d.EarlierSimulation; before != nil && before.Result == "success" {
+	if before := c.d.EarlierSimulation; before != nil && before.Result == governance.SimulationSucceeds {
 		last := &c.d.Findings[len(c.d.Findings)-1]
 		last.Sentence += fmt.Sprintf(" As of block %s it succeeded.", before.Block)
 		last.Facts = append(last.Facts, "/earlierSimulation")

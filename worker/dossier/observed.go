@@ -16,26 +16,21 @@ import (
 // addresses that they involve, and what executed proposals did with these before.
 func (f *Facts) ReadAround(ctx context.Context, w *warehouse.Warehouse) error {
 	var addresses []string
-	for _, p := range abi.Parties(f.decode()) {
+	for _, p := range abi.Parties(warehouse.DecodeActions(f.Actions)) {
 		addresses = append(addresses, p.Address)
 	}
 	created := governance.FirstKnown(f.Proposal.CreatedAt, f.Proposal.StartAt)
 	before, err := w.EarlierActions(ctx, f.Detail.Identity.DAOID, created, f.Concerned())
 	histories, err2 := warehouse.AddressHistories(ctx, w, f.Detail.Identity.DAOID, created, addresses)
-	observed, err3 := warehouse.Observations(ctx, w, []record.RefHash{f.Proposal.Ref})
 	f.Before, f.Histories = before, histories
-	if o := observed[f.Proposal.Ref]; len(f.Actions) > 0 && o.Payload == record.PayloadOf(f.Actions) {
+	if err := errors.Join(err, err2); err != nil || len(f.Actions) == 0 {
+		return err
+	}
+	observed, err := warehouse.Observations(ctx, w, []record.RefHash{f.Proposal.Ref})
+	if o := observed[f.Proposal.Ref]; o.Payload == record.PayloadOf(f.Actions) {
 		f.Observed = &o // and not of other actions
 	}
-	return errors.Join(err, err2, err3)
-}
-
-func (f *Facts) decode() []abi.Decoded {
-	decoded := make([]abi.Decoded, len(f.Actions))
-	for i := range f.Actions {
-		decoded[i] = warehouse.DecodeAction(&f.Actions[i])
-	}
-	return decoded
+	return err
 }
 
 // observedAt returns what a node showed of an address on the chain of the Governor; nil for nothing.
@@ -75,7 +70,7 @@ func (c *composer) observe() {
 	if o := c.Observed; o != nil {
 		c.d.Simulation, c.d.EarlierSimulation = o.Simulation, o.Earlier
 	}
-	if s := c.d.Simulation; s == nil || s.Result == "unavailable" || s.Result == "unknown" {
+	if s := c.d.Simulation; s == nil || s.Result == governance.SimulationUnavailable || s.Result == governance.SimulationUnknown {
 		why := "no simulation is stored"
 		if s != nil && s.Reason != nil {
 			why = *s.Reason

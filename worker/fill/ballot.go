@@ -41,11 +41,8 @@ func (p *page) ballots(ctx context.Context, q query.Ballots) (cache.View, error)
 		return cache.View{}, err
 	}
 	ballots := ballotRows(rows, choicesOf(detail.Choices, detail.Bounds))
-	places := make([]shown, len(ballots))
-	for i := range ballots {
-		places[i] = shown{ballots[i].VoterIdentity, &ballots[i].VoterName}
-	}
-	if err := p.setNames(ctx, places); err != nil {
+	err = nameRows(ctx, p, ballots, func(b *governance.Ballot) []shown { return []shown{{b.VoterIdentity, &b.VoterName}} })
+	if err != nil {
 		return cache.View{}, err
 	}
 	return cache.NewView(p.head, ballots)

@@ -39,12 +39,17 @@ func named[Query, Row any](
 		if err != nil {
 			return nil, err
 		}
-		var all []shown
-		for i := range rows {
-			all = append(all, places(&rows[i])...)
-		}
-		return rows, p.setNames(ctx, all)
+		return rows, nameRows(ctx, p, rows, places)
 	}
+}
+
+// nameRows sets the names in rows.
+func nameRows[Row any](ctx context.Context, p *page, rows []Row, places func(*Row) []shown) error {
+	var all []shown
+	for i := range rows {
+		all = append(all, places(&rows[i])...)
+	}
+	return p.setNames(ctx, all)
 }
 
 // byName builds the page of a voter who may be given by a verified name. An identity that is held wins.

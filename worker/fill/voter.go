@@ -28,11 +28,8 @@ func (p *page) voters(ctx context.Context, q query.Voters) (cache.View, error) {
 	if err := p.setVoteCoverage(ctx, q.DAOID); err != nil {
 		return cache.View{}, err
 	}
-	places := make([]shown, len(rows))
-	for i := range rows {
-		places[i] = shown{rows[i].VoterIdentity, &rows[i].VoterName}
-	}
-	if err := p.setNames(ctx, places); err != nil {
+	err = nameRows(ctx, p, rows, func(v *governance.DAOVoter) []shown { return []shown{{v.VoterIdentity, &v.VoterName}} })
+	if err != nil {
 		return cache.View{}, err
 	}
 	return cache.NewView(p.head, rows)

@@ -273,7 +273,7 @@ func (t *leaderTerm) publishAll(ctx context.Context, now time.Time, runIDs strin
 	// that no batch counts as published that the log of changes does not tell.
 	since := now.Add(-commitOverlap)
 	if told.Position != nil {
-		since = time.UnixMicro(min(told.Position.CommittedThrough, now.UnixMicro())).Add(-commitOverlap)
+		since = readFrom(told.Position.CommittedThrough, now)
 	}
 	batches, err := t.publisher.Warehouse.CommittedBatches(ctx, since)
 	if err != nil {
@@ -465,13 +465,18 @@ func (t *leaderTerm) markProcessed(batches []warehouse.CommittedBatch) {
 	}
 }
 
-// unprocessed returns the committed batches that are not published yet. If the
-// warehouse's clock was set back, batches are committed before the time up to which
-// everything is published; the smaller of the two times finds them.
+// readFrom returns the commit time from which on batches are read where all up to a time, in
+// microseconds, are published. If the warehouse's clock was set back, batches are committed before
+// that time; the smaller of the two times finds them.
+func readFrom(committedThrough int64, now time.Time) time.Time {
+	return time.UnixMicro(min(committedThrough, now.UnixMicro())).Add(-commitOverlap)
+}
+
+// unprocessed returns the committed batches that are not published yet.
 func (t *leaderTerm) unprocessed(
 	ctx context.Context, now time.Time,
 ) ([]warehouse.CommittedBatch, error) {
-	since := time.UnixMicro(min(t.published.CommittedThrough, now.UnixMicro())).Add(-commitOverlap)
+	since := readFrom(t.published.CommittedThrough, now)
 	batches, err := t.publisher.Warehouse.CommittedBatches(ctx, since)
 	if err != nil {
 		return nil, err
