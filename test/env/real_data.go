@@ -23,7 +23,7 @@ func RealData(tb testing.TB) string {
 	const daos = "daos.ndjson"
 	text, err := os.ReadFile(filepath.Join(from, daos)) //nolint:gosec // a folder of the caller's
 	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, daos), text, 0o600)
+		err = os.WriteFile(filepath.Join(dir, daos), text, 0o600) //nolint:gosec // in a folder of the test
 	}
 	if err != nil {
 		tb.Fatal(err)
