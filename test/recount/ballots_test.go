@@ -87,17 +87,17 @@ func encoded(value any) json.RawMessage {
 
 // ballotRow is a ballot as the list shows it.
 type ballotRow struct {
-	VoteID          string      `json:"voteId"`
-	VoterIdentity   string      `json:"voterIdentity"`
-	VoterAddress    *string     `json:"voterAddress"`
-	ChoiceKey       *string     `json:"choiceKey"`
-	Choice          ballotLabel `json:"choice"`
-	Invalid         bool        `json:"invalid"`
-	VotingPower     string      `json:"votingPower"`
-	VotedAt         *string     `json:"votedAt"`
-	TransactionHash *string     `json:"transactionHash"`
-	Reason          *string     `json:"reason"`
-	VoterName       *string     `json:"voterName"` // of which the files state none
+	VoteID          string          `json:"voteId"`
+	VoterIdentity   string          `json:"voterIdentity"`
+	VoterAddress    *string         `json:"voterAddress"`
+	ChoiceKey       *string         `json:"choiceKey"`
+	Choice          ballotLabel     `json:"choice"`
+	Invalid         bool            `json:"invalid"`
+	VotingPower     string          `json:"votingPower"`
+	VotedAt         *string         `json:"votedAt"`
+	TransactionHash *string         `json:"transactionHash"`
+	Reason          *string         `json:"reason"`
+	VoterName       json.RawMessage `json:"voterName"` // of which the files state none
 }
 
 type ballotLabel struct {

@@ -3,13 +3,13 @@ package publish
 import (
 	"context"
 
-	"pnyx/governance"
 	"pnyx/governance/query"
 	"pnyx/warehouse"
 )
 
 // publishNames makes the pages stale that show names which batches have changed: ballots, and rankings of
-// DAOs. Pages of voters and delegates are stale after each publication.
+// DAOs. Pages of voters and delegates are stale after each publication. The log of changes tells no names:
+// one of an active voter is in the ballots of thousands of proposals, whose own answers stay as they are.
 func (r *run) publishNames(ctx context.Context, batches []warehouse.CommittedBatch) error {
 	subjects, err := warehouse.NamedSubjects(ctx, r.Warehouse, batches)
 	if err != nil {
@@ -20,15 +20,12 @@ func (r *run) publishNames(ctx context.Context, batches []warehouse.CommittedBat
 		if err := r.writer.RaiseVersion(ctx, query.Ballots{Proposal: s.Key}.Scope()); err != nil {
 			return err
 		}
-		r.noteChange(governance.ProposalChange, string(s.Key), s.DAOID)
-		if daos[s.DAOID] {
-			continue
-		}
 		daos[s.DAOID] = true
-		if err := r.writer.RaiseVersion(ctx, query.Voters{DAOID: s.DAOID}.Scope()); err != nil {
+	}
+	for id := range daos {
+		if err := r.writer.RaiseVersion(ctx, query.Voters{DAOID: id}.Scope()); err != nil {
 			return err
 		}
-		r.noteChange(governance.DAOChange, s.DAOID, s.DAOID)
 	}
 	return r.writer.Flush(ctx)
 }
