@@ -124,7 +124,7 @@ func (a *API) limitToken(ctx context.Context, s *requestState, limits ratelimit.
 	grant := &s.grant
 	*grant, s.decided = a.limiter.Take(ctx, ratelimit.Request{
 		Caller: s.caller.ID, Limits: limits,
-		Bucket: ratelimit.Bucket(s.route.Bucket()), Plan: s.caller.Plan,
+		Bucket: ratelimit.Bucket(s.route.Bucket()), Further: s.further, Plan: s.caller.Plan,
 	}, now), true
 	s.now = a.now()
 	switch {

@@ -75,7 +75,7 @@ func (a *API) limitPayer(c *fiber.Ctx, s *requestState) error {
 	grant := &s.grant
 	*grant, s.decided = a.limiter.Take(c.UserContext(), ratelimit.Request{
 		Caller: "payer:" + s.charge.Payer(), Limits: ratelimit.PayPerRequest.Limits(),
-		Bucket: ratelimit.Bucket(s.route.Bucket()), Plan: ratelimit.PayPerRequest,
+		Bucket: ratelimit.Bucket(s.route.Bucket()), Further: s.further, Plan: ratelimit.PayPerRequest,
 	}, now), true
 	s.now = a.now()
 	if grant.Decision.Allowed {

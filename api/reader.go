@@ -176,6 +176,7 @@ func (r *Read) Refuse(err error) *Error {
 // error is an *Error.
 func (r *Reader) Authorize(p Purchase) error {
 	r.purchase = p
+	r.takeTogether()
 	for _, read := range r.reads {
 		if p.Payment != "" {
 			read.c.Request().Header.Set(x402.HeaderPayment, p.Payment)
@@ -185,6 +186,21 @@ func (r *Reader) Authorize(p Purchase) error {
 		}
 	}
 	return nil
+}
+
+// takeTogether has the first read of a bucket take the tokens of all. Else a caller who waits as he is
+// told has one token, which the first read takes, and never as many as the reads need.
+func (r *Reader) takeTogether() {
+	first := map[Bucket]*requestState{}
+	for _, read := range r.reads {
+		bucket := read.state.route.Bucket()
+		if earlier := first[bucket]; earlier != nil && read.state.route.Paid() {
+			earlier.further++
+			read.state.further = -1
+		} else if read.state.route.Paid() {
+			first[bucket] = read.state
+		}
+	}
 }
 
 // pay authorizes a read by the payment for all of them, which the first one begins.

@@ -54,6 +54,8 @@ type requestState struct {
 	// set, address is the decision about the client's IP address.
 	grant   ratelimit.Grant
 	decided bool
+	// further is as in ratelimit.Request: reads of one call take their tokens together.
+	further int
 	address ratelimit.Decision
 	// file names the file that a token requests, as it is paid for; empty for others. prepaid
 	// says that the token has paid for it a while ago, so that a part of it is free.

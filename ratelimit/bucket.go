@@ -20,11 +20,11 @@ type Decision struct {
 
 // take is the generic cell rate algorithm. full is when the bucket will be full again,
 // which is its whole state.
-func (r Rate) take(full, now time.Time) (time.Time, Decision) {
+func (r Rate) take(full time.Time, tokens int, now time.Time) (time.Time, Decision) {
 	if full.Before(now) {
 		full = now
 	}
-	after := full.Add(r.interval())
+	after := full.Add(time.Duration(tokens) * r.interval())
 	early := after.Sub(now) - r.Window()
 	if early > 0 {
 		return full, Decision{RetryAfter: early, ResetAfter: early}
@@ -70,6 +70,11 @@ func NewBuckets[Key comparable]() *Buckets[Key] {
 
 // Take takes one token from a bucket.
 func (b *Buckets[Key]) Take(key Key, rate Rate, now time.Time) Decision {
+	return b.TakeN(key, rate, 1, now)
+}
+
+// TakeN takes several tokens from a bucket, or none if it has fewer.
+func (b *Buckets[Key]) TakeN(key Key, rate Rate, tokens int, now time.Time) Decision {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.rotate(rate, now)
@@ -77,7 +82,7 @@ func (b *Buckets[Key]) Take(key Key, rate Rate, now time.Time) Decision {
 	if !known {
 		full = b.old[key]
 	}
-	full, decision := rate.take(full, now)
+	full, decision := rate.take(full, tokens, now)
 	b.young[key] = full
 	return decision
 }

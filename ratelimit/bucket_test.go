@@ -69,6 +69,29 @@ func (s *bucketStore) check(t *testing.T, plan ratelimit.Plan, bucket ratelimit.
 	s.burst(t, r)
 	s.advance(time.Hour)
 	s.burst(t, r) // no more than a burst is saved up
+	s.together(t, r)
+}
+
+// together wants three requests at once to be allowed as soon as they say, of an empty bucket,
+// and those that are refused to take nothing.
+func (s *bucketStore) together(t *testing.T, r ratelimit.Request) {
+	t.Helper()
+	first, next := r, r
+	first.Further, next.Further = 2, -1
+	refused := s.take(first)
+	s.advance(refused.RetryAfter / 2)
+	if refused = s.take(first); refused.Allowed || refused.RetryAfter <= 0 {
+		t.Fatalf("%s %s, three with a token and a half: got %+v, want when to try again", r.Caller, r.Bucket, refused)
+	}
+	s.advance(refused.RetryAfter + s.off + time.Millisecond) // times in Redis are exact to ten microseconds
+	if got := s.take(first); !got.Allowed || got.Remaining != 0 {
+		t.Errorf("%s %s, three at the time that was said: got %+v, want them allowed as the last", r.Caller, r.Bucket, got)
+	}
+	for range 2 {
+		if got := s.take(next); !got.Allowed {
+			t.Errorf("%s %s: got %+v for a request whose token is taken, want it allowed", r.Caller, r.Bucket, got)
+		}
+	}
 }
 
 // burst wants exactly as many requests allowed as the bucket holds.
@@ -145,7 +168,7 @@ func serverBuckets(t *testing.T) *bucketStore {
 					continue
 				}
 				if decision.Allowed {
-					leads[key] = max(0, leads[key]) + time.Minute/time.Duration(r.Limits.Rate(r.Bucket).PerMinute)
+					leads[key] = max(0, leads[key]) + time.Duration(1+r.Further)*time.Minute/time.Duration(r.Limits.Rate(r.Bucket).PerMinute)
 				}
 				return decision
 			}

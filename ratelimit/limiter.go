@@ -63,6 +63,9 @@ type Request struct {
 	Limits Limits
 	// Bucket is the bucket of the route.
 	Bucket Bucket
+	// Further is how many tokens are taken beside the request's own, for requests that follow and
+	// have a Further of -1: all of them are within the limit, or none takes a token.
+	Further int
 	// Plan labels the metrics. It sets no limit: Limits do.
 	Plan Plan
 }
@@ -77,6 +80,11 @@ type Grant struct {
 	Quota Quota
 	// local means that the response is reserved in this process only.
 	local bool
+}
+
+// tokens returns how many tokens the request takes: at most what the bucket holds.
+func (r Request) tokens() int {
+	return min(1+r.Further, r.Limits.Rate(r.Bucket).Burst)
 }
 
 // Allowed reports whether the request is within all its limits.
@@ -183,21 +191,21 @@ func takeBucket(
 	ctx context.Context, l *Limiter, r Request, piggyback redis.Cmder, now time.Time,
 ) (Decision, error) {
 	if !l.perProcess {
-		return takeShared(ctx, l.pipeline, r, 1, piggyback)
+		return takeShared(ctx, l.pipeline, r, r.tokens(), piggyback)
 	}
 	if piggyback != nil {
 		if err := cache.Send(ctx, l.pipeline, piggyback); err != nil {
 			return Decision{}, err
 		}
 	}
-	return l.buckets.Take(localKey(r), r.Limits.Rate(r.Bucket), now), nil
+	return l.buckets.TakeN(localKey(r), r.Limits.Rate(r.Bucket), r.tokens(), now), nil
 }
 
 // takeLocal is Take without Redis.
 func (l *Limiter) takeLocal(r Request, now time.Time) Grant {
 	grant := Grant{
 		Request: r, local: true, Quota: Quota{Month: MonthOf(now)},
-		Decision: l.buckets.Take(localKey(r), r.Limits.Rate(r.Bucket), now),
+		Decision: l.buckets.TakeN(localKey(r), r.Limits.Rate(r.Bucket), r.tokens(), now),
 	}
 	if r.Limits.Month > 0 {
 		grant.Quota = l.quotas.reserve(r.Caller, r.Limits.Month, grant.Quota.Month)
