@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 	"hash/fnv"
+	"slices"
 
 	"pnyx/governance"
 )
@@ -47,9 +48,10 @@ type SignalRule struct {
 	// Evidence names the figures in the evidence, besides "rule" and "ruleVersion".
 	Evidence []string
 
-	// onVote and onTopic derive the signal; the one for the other type of item is nil.
-	onVote  func(VoteFacts) (RuleHit, bool)
-	onTopic func(TopicActivity) (RuleHit, bool)
+	// onVote, onTopic and onDelegate derive the signal; those for other items are nil.
+	onVote     func(VoteFacts) (RuleHit, bool)
+	onTopic    func(TopicActivity) (RuleHit, bool)
+	onDelegate func(DelegateMove) RuleHit
 }
 
 // OnVote applies the rule to a vote, and reports whether it hits. Rules for other items
@@ -69,6 +71,14 @@ func (r SignalRule) OnTopic(f TopicActivity) (RuleHit, bool) {
 	}
 	hit, found := r.onTopic(f)
 	return r.sign(hit), found
+}
+
+// OnDelegate applies the rule to a move of a delegate, as OnVote does to a vote.
+func (r SignalRule) OnDelegate(m DelegateMove) (RuleHit, bool) {
+	if r.onDelegate == nil {
+		return RuleHit{}, false
+	}
+	return r.sign(r.onDelegate(m)), true
 }
 
 func (r SignalRule) sign(hit RuleHit) RuleHit {
@@ -100,7 +110,7 @@ func SignalTypeNames() []string {
 
 // SignalRules is the closed set of signal types with their rules.
 func SignalRules() []SignalRule {
-	return append(rulesBeforeTheEnd(), rulesAfterTheEnd()...)
+	return slices.Concat(rulesBeforeTheEnd(), rulesAfterTheEnd(), delegateRules())
 }
 
 // rulesBeforeTheEnd apply while readers can still act.

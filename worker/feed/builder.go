@@ -88,6 +88,7 @@ type progress struct {
 	nextVisible time.Time
 	// daoNames are the names under which lists show the DAOs; nil before they were read.
 	daoNames map[string]string
+	journal  journal
 }
 
 func newProgress() progress {
@@ -178,7 +179,10 @@ func (b *Builder) processPending(ctx context.Context) error {
 	if err := b.processProposals(ctx, proposals); err != nil {
 		return err
 	}
-	return b.processTopics(ctx, catalog)
+	if err := b.processTopics(ctx, catalog); err != nil {
+		return err
+	}
+	return b.processDelegates(ctx)
 }
 
 // nextRevision reads the warehouse's clock, and sets revision to it, or to a later one

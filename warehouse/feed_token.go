@@ -1,0 +1,150 @@
+package warehouse
+
+import (
+	"context"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/google/uuid"
+	"github.com/shopspring/decimal"
+
+	"pnyx/governance"
+)
+
+// FeedToken is a token of which powers of delegates are held.
+type FeedToken struct {
+	// FeedProgress has in DAOID the DAOs that the feed includes the token for, joined.
+	FeedProgress
+	// RulesVersion is the one by which the feed includes the token; zero for none.
+	RulesVersion uint64
+	// Scope is the token, eip155:<chain>:<address>.
+	Scope string
+	// DAOs are those that use the token now, in order.
+	DAOs []string `ch:"-"`
+}
+
+// FeedTokens returns the tokens of which powers of delegates are held, in order.
+func FeedTokens(ctx context.Context, w *Warehouse) ([]FeedToken, error) {
+	rows, err := w.conn.Query(ctx, sqlText("feed_tokens"))
+	tokens, err := selectRows[FeedToken](rows, err, "list the tokens of the feed")
+	if err != nil || len(tokens) == 0 {
+		return nil, err
+	}
+	scopes, err := w.delegationScopesNow(ctx)
+	for i := range tokens {
+		tokens[i].DAOs = scopes.daos[tokens[i].Scope]
+	}
+	return tokens, err
+}
+
+// JournalEntry is a committed batch without what it changes.
+type JournalEntry struct {
+	// BatchID is the batch, and ChangedAt the server's time of its commit.
+	BatchID   uuid.UUID
+	ChangedAt time.Time
+	// ImportID and FirstVersion are the import and the lowest version of its records.
+	ImportID     uuid.UUID
+	FirstVersion uint64
+}
+
+// JournalSince returns the batches committed at or after since.
+func JournalSince(ctx context.Context, w *Warehouse, since time.Time) ([]JournalEntry, error) {
+	const sql = "SELECT batch_id, changed_at, import_id, first_version FROM batches FINAL " +
+		"WHERE sealed = 1 AND changed_at >= fromUnixTimestamp64Micro({since:Int64})"
+	rows, err := w.conn.Query(ctx, sql, clickhouse.Named("since", since.UnixMicro()))
+	return selectRows[JournalEntry](rows, err, "read the journal of batches")
+}
+
+// ChangedTokens returns the tokens of which batches have powers or supplies, each with the first block.
+func ChangedTokens(ctx context.Context, w *Warehouse, batches []JournalEntry) (map[string]uint64, error) {
+	if len(batches) == 0 {
+		return nil, nil
+	}
+	imports, first := map[uuid.UUID]bool{}, ^uint64(0)
+	for _, b := range batches {
+		imports[b.ImportID], first = true, min(first, b.FirstVersion)
+	}
+	ids := make([]uuid.UUID, 0, len(imports))
+	for id := range imports {
+		ids = append(ids, id)
+	}
+	type row struct {
+		Scope string
+		Block uint64
+	}
+	result, err := w.conn.Query(ctx, sqlText("feed_tokens_changed"), clickhouse.Named("imports", ids), clickhouse.Named("first", first))
+	rows, err := selectRows[row](result, err, "list the tokens that changed")
+	changed := make(map[string]uint64, len(rows))
+	for _, r := range rows {
+		changed[r.Scope] = r.Block
+	}
+	return changed, err
+}
+
+// feedSpan is how many blocks of a token are one item of the feed.
+const feedSpan = 50_000
+
+// PowerSpan are the blocks of a token that are one item of the feed.
+type PowerSpan struct {
+	// Item is the item.
+	Item FeedItem
+	// FirstBlock is the first block, and EndBlock the one after the last.
+	FirstBlock, EndBlock uint64
+	// Changes is about how many powers change in the blocks.
+	Changes uint64
+}
+
+// PowerSpans returns the spans of a token from that of a block on in which powers change, or did in
+// blocks that were replaced.
+func PowerSpans(ctx context.Context, w *Warehouse, scope string, block uint64) ([]PowerSpan, error) {
+	rows, err := w.conn.Query(ctx, sqlText("feed_power_spans"), clickhouse.Named("scope", scope),
+		clickhouse.Named("block", block), clickhouse.Named("span", uint64(feedSpan)))
+	return selectRows[PowerSpan](rows, err, "list the spans of a token")
+}
+
+// PowerChange is the power of a delegate after a block in which it was stated.
+type PowerChange struct {
+	Block    uint64
+	Delegate string
+	Power    decimal.Decimal
+	// At is the time of the block; nil where it is not known.
+	At *governance.Timestamp
+	// DiscoveredAt is when the warehouse first had the statement.
+	DiscoveredAt governance.Timestamp
+}
+
+// TokenSupplyAt is the supply of a token from a block on.
+type TokenSupplyAt struct {
+	Block  uint64
+	Supply decimal.Decimal
+}
+
+// PowerHistory is what happens in some blocks of a token.
+type PowerHistory struct {
+	// Before are the powers before the blocks: of the delegates in Changes, and of the first others.
+	Before []PowerChange
+	// Changes are in order of block and delegate; at most one for a delegate in a block.
+	Changes []PowerChange
+	// Supplies are those known in the blocks, in order, beginning with the last one before them.
+	Supplies []TokenSupplyAt
+}
+
+// PowersBetween returns what happens in blocks of a token, from first on and before end. others is how
+// many delegates without a change it returns.
+func PowersBetween(ctx context.Context, w *Warehouse, scope string, first, end uint64, others int) (h PowerHistory, err error) {
+	args := []any{
+		clickhouse.Named("scope", scope), clickhouse.Named("first", first), clickhouse.Named("end", end), clickhouse.Named("others", others),
+	}
+	ctx = InBackground(ctx)
+	rows, err := w.conn.Query(ctx, sqlText("feed_powers_changed"), args...)
+	if h.Changes, err = selectRows[PowerChange](rows, err, "read the powers that change in blocks"); err != nil || len(h.Changes) == 0 {
+		return h, err
+	}
+	rows, err = w.conn.Query(ctx, sqlText("feed_powers_before"), args...)
+	if h.Before, err = selectRows[PowerChange](rows, err, "read the powers before blocks"); err != nil {
+		return h, err
+	}
+	rows, err = w.conn.Query(ctx, sqlText("feed_supplies"), args...)
+	h.Supplies, err = selectRows[TokenSupplyAt](rows, err, "read the supplies in blocks")
+	return h, err
+}

@@ -1,0 +1,185 @@
+package feed
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"pnyx/governance"
+	"pnyx/governance/rules"
+	"pnyx/warehouse"
+)
+
+const (
+	// journalOverlap is how far back the journal of batches is read again: the warehouse stamps a batch
+	// before it shows it.
+	journalOverlap = time.Minute
+	// journalKept is how far back the journal is trusted to have every batch: less than it is kept.
+	journalKept = 25 * 24 * time.Hour
+	// maxTokenAge is how old the progress of a token gets before it is written again.
+	maxTokenAge = 24 * time.Hour
+	// maxPowerChanges bounds the changes that are read together, but for those of one span.
+	maxPowerChanges = 100_000
+)
+
+// journal is what a Builder has read of the journal of batches.
+type journal struct {
+	// through is the server's time of the last read; zero before the first.
+	through time.Time
+	// seen are the batches of the overlap whose powers are processed, with the time of their commit.
+	seen map[uuid.UUID]time.Time
+}
+
+// processDelegates derives the events and signals of the first delegates of the tokens whose powers or
+// supplies have changed, from the first block that did, and of tokens that other DAOs use now from their
+// beginning.
+func (b *Builder) processDelegates(ctx context.Context) error {
+	tokens, err := warehouse.FeedTokens(ctx, b.Warehouse)
+	if err != nil || len(tokens) == 0 {
+		return err
+	}
+	now, err := b.Warehouse.Now(ctx)
+	if err != nil {
+		return err
+	}
+	through := uint64(now.UnixMicro()) //nolint:gosec // a time
+	batches, err := b.unseenBatches(ctx, tokens, now)
+	if err != nil {
+		return err
+	}
+	changed, err := warehouse.ChangedTokens(ctx, b.Warehouse, batches)
+	if err != nil {
+		return err
+	}
+	var progress []warehouse.FeedProgress
+	for _, token := range tokens {
+		block, pending := changed[token.Scope]
+		if b.startsOver(token, now) {
+			block, pending = 0, true
+		}
+		if pending {
+			if err := b.processToken(ctx, token, block); err != nil {
+				return err
+			}
+		}
+		if pending || now.Sub(revisionTime(token)) > maxTokenAge {
+			progress = append(progress, warehouse.FeedProgress{Item: token.Item, DAOID: joinedDAOs(token), Revision: through})
+		}
+	}
+	if err := b.Warehouse.WriteFeedProgress(ctx, b.rulesVersion, progress); err != nil {
+		return err
+	}
+	b.journal.through = now
+	for _, batch := range batches {
+		b.journal.seen[batch.BatchID] = batch.ChangedAt
+	}
+	maps.DeleteFunc(b.journal.seen, func(_ uuid.UUID, at time.Time) bool { return at.Before(now.Add(-2 * journalOverlap)) })
+	return nil
+}
+
+// unseenBatches returns the committed batches whose powers are not processed yet.
+func (b *Builder) unseenBatches(ctx context.Context, tokens []warehouse.FeedToken, now time.Time) ([]warehouse.JournalEntry, error) {
+	since := b.journal.through
+	if since.IsZero() {
+		b.journal.seen, since = map[uuid.UUID]time.Time{}, now
+		for _, token := range tokens {
+			if !b.startsOver(token, now) && revisionTime(token).Before(since) {
+				since = revisionTime(token)
+			}
+		}
+	}
+	batches, err := warehouse.JournalSince(ctx, b.Warehouse, since.Add(-journalOverlap))
+	return slices.DeleteFunc(batches, func(batch warehouse.JournalEntry) bool {
+		_, seen := b.journal.seen[batch.BatchID]
+		return seen
+	}), err
+}
+
+// startsOver reports whether the whole history of a token is to be processed.
+func (b *Builder) startsOver(token warehouse.FeedToken, now time.Time) bool {
+	return token.RulesVersion != b.rulesVersion || token.DAOID != joinedDAOs(token) || now.Sub(revisionTime(token)) > journalKept
+}
+
+func revisionTime(token warehouse.FeedToken) time.Time {
+	return time.UnixMicro(int64(token.Revision)) //nolint:gosec // a time
+}
+
+func joinedDAOs(token warehouse.FeedToken) string { return strings.Join(token.DAOs, "\x00") }
+
+// processToken derives the events and signals of a token from the span of a block on.
+func (b *Builder) processToken(ctx context.Context, token warehouse.FeedToken, block uint64) error {
+	spans, err := warehouse.PowerSpans(ctx, b.Warehouse, token.Scope, block)
+	for len(spans) > 0 && err == nil {
+		var changes uint64
+		last := slices.IndexFunc(spans[1:], func(s warehouse.PowerSpan) bool {
+			changes += s.Changes
+			return changes+spans[0].Changes > maxPowerChanges
+		}) + 1
+		if last == 0 {
+			last = len(spans)
+		}
+		b.AwaitFullPublication(ctx)
+		err = b.processSpans(ctx, token, spans[:last])
+		spans = spans[last:]
+	}
+	return err
+}
+
+// processSpans derives and writes the events and signals of some spans of a token. One that no DAO uses
+// has none, so that its former ones are removed.
+func (b *Builder) processSpans(ctx context.Context, token warehouse.FeedToken, spans []warehouse.PowerSpan) error {
+	if _, err := b.nextRevision(ctx); err != nil {
+		return err
+	}
+	items := make([]warehouse.FeedItem, len(spans))
+	for i, span := range spans {
+		items[i] = span.Item
+	}
+	rows, err := b.newBatch(ctx, items)
+	if err != nil {
+		return err
+	}
+	if len(token.DAOs) > 0 {
+		history, err := warehouse.PowersBetween(ctx, b.Warehouse, token.Scope, spans[0].FirstBlock, spans[len(spans)-1].EndBlock, rules.FirstDelegates)
+		if err != nil {
+			return err
+		}
+		for _, move := range delegateMoves(token.Scope, history) {
+			at := slices.IndexFunc(spans, func(s warehouse.PowerSpan) bool { return move.Block < s.EndBlock })
+			if err := rows.addMove(move, spans[at].Item, token.DAOs); err != nil {
+				return err
+			}
+		}
+	}
+	return b.write(ctx, rows)
+}
+
+// addMove adds the event and the signals of a move for each DAO.
+func (r *batch) addMove(move delegateMove, item warehouse.FeedItem, daoIDs []string) error {
+	key := fmt.Sprintf("%s/%d/%s", move.Token, move.Block, move.Delegate)
+	title := move.Title()
+	for _, daoID := range daoIDs {
+		row := eventRow(event{rules.DelegateMoved, &move.At, governance.ExactTime, move.discoveredAt}, daoID, key, nil)
+		row.ImportanceScore = rules.ImportanceOf(rules.DelegateMoved, governance.ExactTime, 0)
+		row.Item, row.ItemType, row.Title = item, governance.DAOItem, &title
+		r.events = append(r.events, row)
+		for _, rule := range rules.SignalRules() {
+			hit, found := rule.OnDelegate(move.DelegateMove)
+			if !found {
+				continue
+			}
+			signal, err := signalRow(rule, hit, daoID, key)
+			if err != nil {
+				return err
+			}
+			signal.Item = item
+			r.signals = append(r.signals, signal)
+		}
+	}
+	return nil
+}
