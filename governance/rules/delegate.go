@@ -77,9 +77,9 @@ func (m DelegateMove) headline() string {
 func delegateRules() []SignalRule {
 	return []SignalRule{{
 		Type: "delegate_power_shift", Version: "1", Item: governance.DAOItem, Actionability: Monitor,
-		Condition:  "As for the event `" + DelegateMoved + "`.",
+		Condition:  "As `" + DelegateMoved + "`; withdrawn with the block.",
 		DetectedAt: "the block",
-		Scoring:    "35, and 3 for each whole percent of the supply by which the power changed, at most 80",
+		Scoring:    "35, and 3 for each percent of the supply that moved, at most 80",
 		Evidence:   []string{"delegate", "token", "block", "change", "powerBefore", "powerAfter", "supply", "shareOfSupply"},
 		onDelegate: detectDelegateMove,
 	}}

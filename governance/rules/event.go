@@ -47,7 +47,7 @@ func EventTypes() []EventType {
 		{ProposalCanceled, governance.ProposalItem, "A proposal was withdrawn or stopped.", 70},
 		{ProposalExpired, governance.ProposalItem, "A proposal that passed was not carried out in time.", 60},
 		{ForumTopicCreated, governance.TopicItem, "A discussion was opened in the forum.", 20},
-		{DelegateMoved, governance.DAOItem, "A delegate entered or left the first ten of a token of the DAO, or stays and moved by over 1 % of a known supply in a block.", 40},
+		{DelegateMoved, governance.DAOItem, "A delegate entered or left a token's first ten, or moved by over 1 % of its supply in a block.", 40},
 		{DAOAnnouncement, governance.DAOItem, "The DAO made something known; recorded by hand, never derived.", 50},
 	}
 }

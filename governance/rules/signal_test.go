@@ -417,7 +417,7 @@ func TestEvidenceHasTheFiguresThatTheRuleNames(t *testing.T) {
 	})}
 	for _, rule := range rules.SignalRules() {
 		want := slices.Sorted(slices.Values(append([]string{"rule", "ruleVersion"}, rule.Evidence...)))
-		seen := rule.Item == governance.TopicItem
+		seen := rule.Item != governance.ProposalItem
 		for _, f := range facts {
 			hit, found := rule.OnVote(f)
 			if !found || rule.Type == "proposal_deadline_reminder" && f.Quorum == nil {

@@ -2,8 +2,8 @@
 // writes them to the warehouse. It runs concurrently with publication: no vote summary
 // waits for it.
 //
-// An item (a proposal, a forum topic or a recorded event or signal) is pending when it
-// was published or imported since it was last processed, or was processed by other
+// An item (a proposal, a forum topic, some blocks of a token or a recorded event or signal) is
+// pending when it was published or imported since it was last processed, or was processed by other
 // rules. A Builder computes all events and signals of a pending item and writes the
 // difference to what is stored of it. Only then is the item marked as processed, so that
 // one which is cut off is processed again.

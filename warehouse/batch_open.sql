@@ -1,1 +1,0 @@
-SELECT count() AS batches FROM batches FINAL WHERE sealed = 0
