@@ -1073,6 +1073,7 @@ const (
 	EventTypeProposalCanceled  EventType = "proposal_canceled"
 	EventTypeProposalExpired   EventType = "proposal_expired"
 	EventTypeForumTopicCreated EventType = "forum_topic_created"
+	EventTypeDelegateMoved     EventType = "delegate_moved"
 	EventTypeDAOAnnouncement   EventType = "dao_announcement"
 )
 
@@ -1117,6 +1118,7 @@ const (
 	SignalTypeParticipationDrop        SignalType = "participation_drop"
 	SignalTypeParticipationSurge       SignalType = "participation_surge"
 	SignalTypeExecutionOverdue         SignalType = "execution_overdue"
+	SignalTypeDelegatePowerShift       SignalType = "delegate_power_shift"
 )
 
 // PriorityBand is a range of priority scores.

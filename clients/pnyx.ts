@@ -871,7 +871,7 @@ export type CorrectionReason =
 export type EventType =
   | "proposal_created" | "voting_started" | "voting_extended" | "quorum_reached" | "voting_ended"
   | "proposal_queued" | "proposal_executed" | "proposal_canceled" | "proposal_expired"
-  | "forum_topic_created" | "dao_announcement";
+  | "forum_topic_created" | "delegate_moved" | "dao_announcement";
 
 /** How an event's time is known. */
 export type Confidence = "exact" | "day" | "derived" | "discovered";
@@ -884,7 +884,7 @@ export type SignalType =
   | "proposal_deadline_reminder" | "quorum_at_risk" | "close_race" | "voting_opens_soon"
   | "voting_opened" | "sensitive_action" | "forum_activity_burst" | "contested_result"
   | "decisive_ballot" | "whale_ballot" | "late_swing" | "quorum_missed" | "participation_drop"
-  | "participation_surge" | "execution_overdue";
+  | "participation_surge" | "execution_overdue" | "delegate_power_shift";
 
 /** A range of priority scores. */
 export type PriorityBand = "critical" | "high" | "medium" | "low";

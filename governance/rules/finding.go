@@ -111,7 +111,7 @@ func FindingRuleOf(name string) FindingRule {
 
 // writeFindings writes the table of findings for docs/rules.md.
 func writeFindings(text *strings.Builder) {
-	text.WriteString("\n## Findings\n\nWhat `intelligence.dossier.findings` of a proposal's evidence says. No score is made of them.\n\n" +
+	text.WriteString("\n## Findings\n\nWhat `intelligence.dossier.findings` of evidence says; no score follows.\n\n" +
 		"| rule | version | severity | condition |\n|---|---|---|---|\n")
 	for _, rule := range FindingRules() {
 		fmt.Fprintf(text, "| `%s` | %d | %s | %s |\n", rule.Name, rule.Version, rule.Severity, rule.Condition)

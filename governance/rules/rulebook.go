@@ -35,7 +35,7 @@ func writeEventRules(text *strings.Builder) {
 	}
 	fmt.Fprintf(text, "\nThe score of an event is the importance of its type, and %d more for each threshold that its item reaches:\n"+
 		"100, 1,000 and 10,000 ballots of a proposal, 10, 100 and 1,000 posts of a topic. Once the vote is over, it is weighed\n"+
-		"as signals are. It is at most %d where only the time of discovery is known.\n", attentionStep, maxDiscoveredImportance)
+		"as signals are. It is at most %d where only its discovery is known.\n", attentionStep, maxDiscoveredImportance)
 }
 
 // weighing explains how turnout weighs in scores.
@@ -49,11 +49,11 @@ func weighing() string {
 
 func writeSignalRules(text *strings.Builder) {
 	text.WriteString("\n## Signals\n\nAn imported signal replaces the one that a rule derives for the same item and type. Rules use the ballots that\n" +
-		"count in the final result, as far as they were cast by the time of detection, so that a query about a past window\n" +
-		"returns the same signals at any time. They use no numbers that are partial or provisional.\n\n" +
-		"A vote is valid if its quorum, where it has one, was met. A lead decides a valid vote in which each ballot is for\n" +
+		"count in the final result, as far as they were cast by the time of detection, so that past windows keep their\n" +
+		"signals. They use no partial or provisional numbers.\n\n" +
+		"A vote is valid if it met its quorum, if any. A lead decides a valid vote in which each ballot is for\n" +
 		"one choice, unless the outcome is another one or the proposal fails by a quorum of rejection. Nobody competes with\n" +
-		"those who abstain. The title of a signal begins with the name of the DAO.\n\n" +
+		"those who abstain. A signal's title begins with the DAO's name.\n\n" +
 		weighing() +
 		"| type | condition | detected at | score | what to do | evidence |\n|---|---|---|---|---|---|\n")
 	for _, rule := range SignalRules() {

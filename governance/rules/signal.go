@@ -134,7 +134,7 @@ func rulesBeforeTheEnd() []SignalRule {
 		},
 		{
 			Type: "close_race", Version: "2", Item: governance.ProposalItem, Actionability: VoteNow,
-			Condition:  "6 hours before the end the lead is at most 5 % of all power, over at least 5 ballots. Whoever abstains does not compete.",
+			Condition:  "6 hours before the end the lead is at most 5 % of all power, over at least 5 ballots.",
 			DetectedAt: "6 hours before the end",
 			Scoring:    "60, and 6 for each percent that the lead is below 5; weighed",
 			Evidence:   []string{"leading", "leadingPower", "second", "secondPower", "marginPercent", "votes"},
