@@ -36,8 +36,8 @@ GLOBAL LEFT JOIN
 ) AS done ON sipHash128('token', power.scope) = done.item
 ORDER BY scope`
 
-// changedTokensSQL reads the tokens of which some imports wrote powers or supplies from a version on, with the first block.
-const changedTokensSQL = `
+// changedScopesSQL reads the tokens of which some imports wrote powers or supplies from a version on, with the first block.
+const changedScopesSQL = `
 SELECT
     scope,
     min(block) AS block
@@ -186,7 +186,7 @@ func JournalSince(ctx context.Context, w *Warehouse, since time.Time) ([]Journal
 // ChangedTokens returns the tokens of which batches have powers or supplies, each with the first block.
 func ChangedTokens(ctx context.Context, w *Warehouse, batches []JournalEntry) (map[string]uint64, error) {
 	if len(batches) == 0 {
-		return nil, nil
+		return map[string]uint64{}, nil
 	}
 	imports, first := map[uuid.UUID]bool{}, ^uint64(0)
 	for _, b := range batches {
@@ -200,7 +200,7 @@ func ChangedTokens(ctx context.Context, w *Warehouse, batches []JournalEntry) (m
 		Scope string
 		Block uint64
 	}
-	result, err := w.conn.Query(ctx, changedTokensSQL, clickhouse.Named("imports", ids), clickhouse.Named("first", first))
+	result, err := w.conn.Query(ctx, changedScopesSQL, clickhouse.Named("imports", ids), clickhouse.Named("first", first))
 	rows, err := selectRows[row](result, err, "list the tokens that changed")
 	changed := make(map[string]uint64, len(rows))
 	for _, r := range rows {

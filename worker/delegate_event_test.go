@@ -69,7 +69,7 @@ func supplied(supply int64, block uint64) *record.TokenSupply {
 }
 
 func blockTime(block uint64) *governance.Timestamp {
-	at := hour(-900) + governance.Timestamp(block*12) //nolint:gosec // small
+	at := hour(-900) + governance.Timestamp(block*12)
 	return &at
 }
 
@@ -211,11 +211,11 @@ func TestMovesOfTheFirstDelegatesAreTold(t *testing.T) {
 	for step := range 12 {
 		var records []record.Record
 		for log := range 1 + random.IntN(12) {
-			block := uint64(step)*15_000 + 1 + uint64(random.IntN(30_000)) //nolint:gosec // small
+			block := uint64(step)*15_000 + 1 + uint64(random.IntN(30_000))
 			if random.IntN(4) == 0 {
 				block = uint64(step)*15_000 + 1
 			}
-			records = append(records, held(fmt.Sprintf("0xd%02d", random.IntN(16)), int64(random.IntN(8))*30, block, uint32(step*100+log), 1)) //nolint:gosec // small
+			records = append(records, held(fmt.Sprintf("0xd%02d", random.IntN(16)), int64(random.IntN(8))*30, block, uint32(step*100+log), 1))
 		}
 		if all := slices.SortedFunc(maps.Values(b.powers), func(x, y record.DelegatePower) int { return cmp.Compare(fmt.Sprint(x.Key()), fmt.Sprint(y.Key())) }); step%3 == 2 {
 			p := all[random.IntN(len(all))]
@@ -223,7 +223,7 @@ func TestMovesOfTheFirstDelegatesAreTold(t *testing.T) {
 			records = append(records, &p)
 		}
 		if step%4 == 1 {
-			records = append(records, supplied(int64(1+random.IntN(4))*1500, uint64(random.IntN(100_000)))) //nolint:gosec // small
+			records = append(records, supplied(int64(1+random.IntN(4))*1500, uint64(random.IntN(100_000))))
 		}
 		b.state(records...)
 		b.waitForMoves(fmt.Sprint("random step ", step), "harbor", "port")

@@ -47,7 +47,7 @@ func (b *Builder) processDelegates(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	through := uint64(now.UnixMicro()) //nolint:gosec // a time
+	through := uint64(now.UnixMicro())
 	batches, err := b.unseenBatches(ctx, tokens, now)
 	if err != nil {
 		return err
