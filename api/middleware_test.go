@@ -216,7 +216,7 @@ func TestLLMsTextAndCatalogListEveryRoute(t *testing.T) {
 			}
 		}
 	}
-	for _, info := range api.Codes() {
+	for _, info := range api.Codes(false) {
 		if !strings.Contains(guide.body, string(info.Code)) {
 			t.Errorf("llms.txt does not have %s", info.Code)
 		}

@@ -67,9 +67,24 @@ func Paths() []string {
 	return paths
 }
 
+// codes are the errors that the node may answer with.
+func (n Node) codes() []api.CodeInfo { return api.Codes(n.Prices.PayPerRequest) }
+
+// codesOf are the errors that the node may answer with on a route.
+func (n Node) codesOf(route api.Route) []api.Code {
+	return slices.DeleteFunc(route.Codes(), func(code api.Code) bool { return code.OfPayments() && !n.Prices.PayPerRequest })
+}
+
+// plans are the plans of tokens and, where payments are taken, of payers.
+func (n Node) plans() []ratelimit.PlanDescription {
+	return slices.DeleteFunc(ratelimit.DescribePlans(), func(plan ratelimit.PlanDescription) bool {
+		return plan.Name == string(ratelimit.PayPerRequest) && !n.Prices.PayPerRequest
+	})
+}
+
 // guideText returns what holds for all routes, as Markdown; with a table of the given errors.
 func guideText(node Node, codes []api.CodeInfo) ([]byte, error) {
-	plans, err := PlanTable()
+	plans, err := render("plans.md", node.plans())
 	if err != nil {
 		return nil, err
 	}

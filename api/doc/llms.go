@@ -42,8 +42,8 @@ func agentsGuide(node Node) ([]byte, error) {
 		// Codes are the error codes of the API.
 		Codes []api.CodeInfo
 	}{
-		Base: node.base(), PathOpenAPI: api.PathOpenAPI, PathPricing: api.PathPricing, PathMCP: mcp.Path, Codes: api.Codes(),
-		Plans: ratelimit.DescribePlans(), PayPerRequest: node.Prices.PayPerRequest,
+		Base: node.base(), PathOpenAPI: api.PathOpenAPI, PathPricing: api.PathPricing, PathMCP: mcp.Path, Codes: node.codes(),
+		Plans: node.plans(), PayPerRequest: node.Prices.PayPerRequest,
 	}
 	for _, language := range client.Languages() {
 		data.Clients = append(data.Clients, language.Path())

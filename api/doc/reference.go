@@ -168,7 +168,7 @@ func renderReference(node Node, examples api.Examples) ([]byte, error) {
 	if shown.Webhooks, err = webhooksForPeople(schemas); err != nil {
 		return nil, err
 	}
-	for _, info := range api.Codes() {
+	for _, info := range node.codes() {
 		example, err := indented(info.Example.Envelope("4bf92f35-77b3-4da6-a3ce-929d0e0e4736"))
 		if err != nil {
 			return nil, err
