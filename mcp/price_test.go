@@ -17,7 +17,7 @@ import (
 var priced = regexp.MustCompile(`USDC|\b0\.005\b|eip155:84532|x402|PAYMENT-SIGNATURE|x-price|(?i:pay per request|or a payment|"accepts"|to pay)`)
 
 // TestPricesAreShownWherePaymentsAreTaken reads all that a node says of itself. What the
-// route of the prices answers is not looked at, nor are the clients, which serve any node.
+// route of the prices answers is not looked at, nor are clients and guides, which are for any node.
 func TestPricesAreShownWherePaymentsAreTaken(t *testing.T) {
 	t.Parallel()
 	for name, ledger := range map[string]*facilitator.Ledger{"off": nil, "on": facilitator.NewLedger(t)} {
@@ -30,7 +30,7 @@ func TestPricesAreShownWherePaymentsAreTaken(t *testing.T) {
 				"token":    n.callAs("get_dao", `{"daoId":"dao-000","timeline":"true"}`, "x-service-api-token", "wrong").Content[0].Text,
 			}
 			for _, path := range doc.Paths() {
-				if !strings.HasPrefix(path, "/clients/") && !strings.HasSuffix(path, ".js") && path != "/docs/meta.pricing.md" {
+				if !strings.HasPrefix(path, "/clients/") && !strings.HasPrefix(path, "/docs/guides/") && !strings.HasSuffix(path, ".js") && path != "/docs/meta.pricing.md" {
 					texts[path] = withoutPricingRoute(t, path, n.Send(http.MethodGet, path, "", nil).Body)
 				}
 			}

@@ -55,7 +55,7 @@ func Documents(node Node) []api.Document {
 		},
 		{Path: api.PathRobots, ContentType: fiber.MIMETextPlainCharsetUTF8, Render: robots},
 	}
-	return slices.Concat(documents, routePages(node), clients(node), page.Documents(), reference(node))
+	return slices.Concat(documents, []api.Document{home()}, guides(), routePages(node), clients(node), page.Documents(), reference(node))
 }
 
 // Paths returns the paths of all documents.

@@ -29,6 +29,8 @@ func agentsGuide(node Node) ([]byte, error) {
 		// PathOpenAPI, PathPricing and PathMCP are the paths of the document, of the prices
 		// and of the tools.
 		PathOpenAPI, PathPricing, PathMCP string
+		// Guides are the guides that the node serves.
+		Guides []Guide
 		// Clients are the paths of the clients.
 		Clients []string
 		// Base is the public address of the API; empty where it is not known.
@@ -43,7 +45,7 @@ func agentsGuide(node Node) ([]byte, error) {
 		Codes []api.CodeInfo
 	}{
 		Base: node.base(), PathOpenAPI: api.PathOpenAPI, PathPricing: api.PathPricing, PathMCP: mcp.Path, Codes: node.codes(),
-		Plans: node.plans(), PayPerRequest: node.Prices.PayPerRequest,
+		Guides: Guides(), Plans: node.plans(), PayPerRequest: node.Prices.PayPerRequest,
 	}
 	for _, language := range client.Languages() {
 		data.Clients = append(data.Clients, language.Path())
