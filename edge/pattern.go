@@ -150,7 +150,7 @@ type routeLabel struct {
 }
 
 func routeLabels(routes []api.Route, documents []string) (all []routeLabel) {
-	for _, path := range documents {
+	for _, path := range append(documents, api.PathHome) {
 		all = append(all, routeLabel{path, api.RouteDocuments})
 	}
 	all = append(all, routeLabel{mcp.Path, mcp.RouteName})

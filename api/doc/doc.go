@@ -58,11 +58,14 @@ func Documents(node Node) []api.Document {
 	return slices.Concat(documents, []api.Document{home()}, guides(), routePages(node), clients(node), page.Documents(), reference(node))
 }
 
-// Paths returns the paths of all documents.
+// Paths returns the paths of the documents that are the same for every caller: all but the
+// first page, which only browsers get.
 func Paths() []string {
 	var paths []string
 	for _, document := range Documents(Node{}) {
-		paths = append(paths, document.Path)
+		if document.Path != api.PathHome {
+			paths = append(paths, document.Path)
+		}
 	}
 	return paths
 }

@@ -12,7 +12,7 @@ import (
 
 func TestGuidesLeadToWhatIsServed(t *testing.T) {
 	t.Parallel()
-	paths := append(doc.Paths(), api.PathExplore)
+	paths := append(doc.Paths(), api.PathExplore, api.PathHome)
 	for _, guide := range doc.Guides() {
 		page, text := string(document(t, guide.Path())), string(document(t, guide.Path()+".md"))
 		for _, wrong := range []string{" style=", "<script>", "<!-- ", "no instance", "USDC"} {
