@@ -63,13 +63,17 @@ func withoutPricingRoute(t *testing.T, path, text string) string {
 		_, after, _ = strings.Cut(after, `<section class="route"`)
 		return before + after
 	case api.PathOpenAPI, api.PathOpenAPIAlias:
-		document := decode[map[string]any](t, text)
-		delete(document["paths"].(map[string]any), api.PathPricing)
-		parts := document["components"].(map[string]any)
-		delete(parts, "headers") // are of the contract
+		document := decode[struct {
+			Info, Tags, Webhooks any
+			Paths                map[string]any
+			Components           struct { // but headers, which are of the contract
+				Schemas, Responses map[string]any
+			}
+		}](t, text)
 		for _, name := range []string{"Pricing", "RoutePrice"} {
-			delete(parts["schemas"].(map[string]any), name)
+			delete(document.Components.Schemas, name)
 		}
+		delete(document.Paths, api.PathPricing)
 		rest, err := json.Marshal(document)
 		if err != nil {
 			t.Fatal(err)
