@@ -476,9 +476,12 @@ func (l *limiter) leave(t *turn, answer *http.Response) {
 	if answer == nil {
 		return
 	}
-	burst, window := l.numbers(answer.Header.Get("RateLimit-Policy"), "q=%d;w=%d")
-	left, reset := l.numbers(answer.Header.Get("RateLimit"), "r=%d;t=%d")
-	if age := answer.Header.Get("Age"); burst > 0 && reset >= 0 && (age == "" || age == "0") {
+	var burst, window, left, reset int
+	_, policy, _ := strings.Cut(answer.Header.Get("RateLimit-Policy"), l.item)
+	_, limit, _ := strings.Cut(answer.Header.Get("RateLimit"), l.item)
+	sized, _ := fmt.Sscanf(policy, "q=%d;w=%d", &burst, &window)
+	told, _ := fmt.Sscanf(limit, "r=%d;t=%d", &left, &reset)
+	if age := answer.Header.Get("Age"); sized == 2 && told == 2 && burst > 0 && (age == "" || age == "0") {
 		l.burst, l.interval = burst, time.Duration(window)*time.Second/time.Duration(burst)
 		next := time.Now().Add(min(time.Duration(reset)*time.Second, l.interval) - time.Duration(left)*l.interval)
 		if next.After(l.next) {
@@ -487,15 +490,6 @@ func (l *limiter) leave(t *turn, answer *http.Response) {
 	} else if l.interval == 0 {
 		l.burst = 0
 	}
-}
-
-// numbers reads the policy's item of a header; -1 where it has none.
-func (l *limiter) numbers(header, form string) (first, second int) {
-	_, item, _ := strings.Cut(header, l.item)
-	if _, err := fmt.Sscanf(item, form, &first, &second); err != nil {
-		return -1, -1
-	}
-	return first, second
 }
 
 // send sends a request once, when its turn has come.
