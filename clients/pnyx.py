@@ -202,7 +202,7 @@ class Pnyx:
         send: Sends the requests.
         timeout: The longest that a connection, and then each read, may take, in seconds.
         max_wait: The longest that a call waits in all for its turn or when the node asks it to, in seconds.
-        stop: Ends the waiting of all calls when it is set: they raise the error that they have.
+        stop: Ends the waiting of all calls when it is set: they send at once, or raise the error that they have.
         """
         self._url = url.rstrip("/")
         self._headers = {"Accept-Encoding": "gzip", "User-Agent": "pnyx.py/2.14.0"}
