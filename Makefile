@@ -24,7 +24,7 @@ help: ## Print this help
 	@grep -hE '^[a-z][a-z0-9-]*:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
 
 .PHONY: run
-run: build engine ## Build, and serve everything with demonstration data on http://127.0.0.1:8080
+run: engine ## Build, and serve everything with demonstration data on http://127.0.0.1:8080
 	@$(BIN) serve --demo
 
 .PHONY: run-edge
@@ -34,8 +34,23 @@ run-edge: build nginx ## Run nginx as a cache before `make run`, on http://127.0
 .PHONY: build
 build: ## Build bin/pnyx
 	@mkdir -p bin
-	@[ -x $(BIN) ] || echo "building $(BIN): the first time takes a minute"
+	@[ -x $(BIN) ] || $(BUILD) -v -o $(BIN) . 2>&1 | $(PROGRESS)
 	@$(BUILD) -o $(BIN) .
+
+# Tells every thirty packages that go build -v prints, and all other lines.
+PROGRESS = { n=$${n:-0}; while read -r line; do case "$$line" in *[!A-Za-z0-9./_~-]*) echo "$$line" ;; \
+  *) n=$$((n + 1)); [ $$((n % 30)) != 0 ] || echo "compiled $$n packages of $$($(GO) list -deps . | wc -l)" ;; esac; done; }
+
+# Before the first build, what fetches the engine: the download goes on while the compiler works.
+# What fails here is tried again by build and engine, which say why.
+.PHONY: first
+first:
+	@[ -x $(BIN) ] || { mkdir -p bin; \
+	  free=$$(df -Pk . "$$HOME" | awk 'NR > 1 { print int($$4 / 1024) }' | sort -n | head -1); \
+	  [ "$$free" -ge $(FIRST_MB) ] || echo "$$free MB of disk are free: the first build takes $(FIRST_MB)"; \
+	  $(BUILD) -v -o bin/fetch ./warehouse/engine/fetch 2>&1 | $(PROGRESS); bin/fetch & \
+	  n=$$($(GO) list -deps ./warehouse/engine/fetch | wc -l); $(BUILD) -v -o $(BIN) . 2>&1 | $(PROGRESS); wait; rm -f bin/fetch; }
+FIRST_MB := 3000
 
 .PHONY: static
 static: ## Build bin/pnyx-static, for images: without the embedded ClickHouse, and with nothing else to need
@@ -49,7 +64,7 @@ secrets: ## Write .env with new secrets for compose.yaml, unless it is there
 	  echo "$$name=$$(od -An -N32 -tx1 /dev/urandom | tr -d ' \n')"; done > .env.new && mv .env.new .env)
 
 .PHONY: engine
-engine: build ## Fetch the embedded ClickHouse, once (178 MB)
+engine: first build ## Fetch the embedded ClickHouse, once (178 MB)
 	@$(BIN) engine
 
 # What is installed has to run: a test that needs it fails instead of being skipped. The

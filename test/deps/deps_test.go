@@ -26,7 +26,7 @@ func floors() [][]string {
 		{"test/env"},
 		{"test/env/enginechild"},
 		{"."},
-		{"cmd"},
+		{"cmd", "warehouse/engine/fetch"},
 		{"demo", "edge"},
 		{"api/doc", "explore"},
 		{"api/doc/openapi"},

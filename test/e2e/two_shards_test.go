@@ -130,26 +130,27 @@ func (i *instance) ids(list, field string) (ids []string) {
 func (all everything) awaitDossiers(i *instance) {
 	i.TB.Helper()
 	missing := slices.DeleteFunc(slices.Clone(all.views), func(path string) bool { return !strings.HasSuffix(path, "/evidence") })
-	env.Until(i.TB, func() error {
-		computed := make([]bool, len(missing))
-		env.Concurrently(i.TB, env.FillConcurrency, len(missing), func(n int) error {
-			var evidence struct{ Intelligence struct{ Status string } }
-			_, err := i.Read(missing[n], &evidence)
-			computed[n] = err == nil && evidence.Intelligence.Status == "available"
+	for len(missing) > 0 { // each round waits until there are fewer
+		env.Until(i.TB, func() error {
+			before, computed := len(missing), make([]bool, len(missing))
+			env.Concurrently(i.TB, env.FillConcurrency, len(missing), func(n int) error {
+				var evidence struct{ Intelligence struct{ Status string } }
+				_, err := i.Read(missing[n], &evidence)
+				computed[n] = err == nil && evidence.Intelligence.Status == "available"
+				return nil
+			})
+			var left []string
+			for n, path := range missing {
+				if !computed[n] {
+					left = append(left, path)
+				}
+			}
+			if missing = left; len(missing) == before {
+				return fmt.Errorf("%d dossiers are not computed, the first at %s", len(missing), missing[0])
+			}
 			return nil
 		})
-		var left []string
-		for n, path := range missing {
-			if !computed[n] {
-				left = append(left, path)
-			}
-		}
-		missing = left
-		if len(missing) > 0 {
-			return fmt.Errorf("%d dossiers are not computed, the first at %s", len(missing), missing[0])
-		}
-		return nil
-	})
+	}
 }
 
 // viewsEqual compares all views of two instances.
