@@ -17,7 +17,7 @@ const SurfaceVersion = "2.14.0"
 
 // Paths of documents, and the prefix of all routes.
 const (
-	// PathHome redirects browsers to PathDocs.
+	// PathHome is the first page for people.
 	PathHome = "/"
 	// PathPrefix is before the path of every route.
 	PathPrefix = "/v2"
@@ -145,7 +145,7 @@ func acceptsGzip(c *fiber.Ctx) bool {
 func (a *API) registerDocuments(documents []Document) {
 	for _, document := range documents {
 		render := document.renderer()
-		a.handleGet(document.Path, func(c *fiber.Ctx) error {
+		send := func(c *fiber.Ctx) error {
 			examples := Examples{}
 			if document.RenderExamples != nil {
 				examples = a.examples(c.UserContext())
@@ -155,13 +155,16 @@ func (a *API) registerDocuments(documents []Document) {
 				return err
 			}
 			return d.send(c)
-		})
+		}
+		if document.Path == PathHome {
+			send = home(send)
+		}
+		a.handleGet(document.Path, send)
 	}
 	a.handleGet(PathDocs+"/", func(c *fiber.Ctx) error {
 		setDocumentCaching(c)
 		return c.Redirect(PathDocs, fiber.StatusMovedPermanently)
 	})
-	a.handleGet(PathHome, a.home)
 }
 
 // handleGet registers the handler of a path. Fiber answers HEAD with it too; OPTIONS is
@@ -171,16 +174,15 @@ func (a *API) handleGet(path string, handler fiber.Handler) {
 	a.app.Options(path, preflight)
 }
 
-// home redirects browsers to the reference. Programs get a 404 that names the OpenAPI
-// document.
-func (a *API) home(c *fiber.Ctx) error {
-	c.Vary(fiber.HeaderAccept)
-	if c.Get(fiber.HeaderAccept) != "" && c.Accepts(fiber.MIMEApplicationJSON, fiber.MIMETextHTML) == fiber.MIMETextHTML {
-		setCommonHeaders(c, stateOf(c))
-		setDocumentCaching(c)
-		return c.Redirect(PathDocs, http.StatusFound)
+// home sends browsers the first page. Programs get a 404 that names the OpenAPI document.
+func home(send fiber.Handler) fiber.Handler {
+	return func(c *fiber.Ctx) error {
+		c.Vary(fiber.HeaderAccept)
+		if c.Get(fiber.HeaderAccept) != "" && c.Accepts(fiber.MIMEApplicationJSON, fiber.MIMETextHTML) == fiber.MIMETextHTML {
+			return send(c)
+		}
+		e := unknownPath(PathHome)
+		e.Message = fmt.Sprintf("nothing here: see %s for programs, %s for people", PathOpenAPI, PathDocs)
+		return e
 	}
-	e := unknownPath(PathHome)
-	e.Message = fmt.Sprintf("nothing here: see %s for programs, %s for people", PathOpenAPI, PathDocs)
-	return e
 }

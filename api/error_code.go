@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"slices"
 	"time"
 
 	"pnyx/access"
@@ -45,8 +46,34 @@ type CodeInfo struct {
 	Example *Error
 }
 
-// Codes is the table of error codes.
-func Codes() []CodeInfo {
+// Codes is the table of error codes of a node. Without payments for single requests it has
+// no code of theirs, and no advice to pay.
+func Codes(payments bool) []CodeInfo {
+	all := allCodes()
+	if payments {
+		return all
+	}
+	all = slices.DeleteFunc(all, func(info CodeInfo) bool { return info.Code.OfPayments() })
+	for i := range all {
+		switch info := &all[i]; info.Code {
+		case CodePaymentRequired:
+			info.Description, info.Fix = "A paid route was asked without a token.", "Send a token, which the operator issues."
+			info.Example = tokenRequired(Route{ID: "proposals.detail", Tier: Plus})
+		case CodeUnauthorized:
+			info.Fix = "Send the token as it was issued in x-service-api-token."
+		case CodeQuotaExceeded:
+			info.Fix = "Wait for the month to end, or change the plan."
+		default:
+		}
+	}
+	return all
+}
+
+// OfPayments reports whether only payments for single requests cause the error.
+func (c Code) OfPayments() bool { return c == CodePaymentInProgress || c == CodeSettlementPending }
+
+// allCodes is the table of a node that takes payments.
+func allCodes() []CodeInfo {
 	plan, now := ratelimit.Developer, time.Date(2026, time.January, 31, 11, 59, 58, 0, time.UTC)
 	limits, month := plan.Limits(), ratelimit.MonthOf(now)
 	route := Route{ID: "proposals.detail", Tier: Plus}
@@ -142,9 +169,9 @@ func Codes() []CodeInfo {
 	}
 }
 
-// Info returns the row of the code in the table.
-func (c Code) Info() CodeInfo {
-	for _, info := range Codes() {
+// Info returns the row of the code in the table of a node.
+func (c Code) Info(payments bool) CodeInfo {
+	for _, info := range Codes(payments) {
 		if info.Code == c {
 			return info
 		}

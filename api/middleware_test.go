@@ -186,13 +186,13 @@ func TestAnswersCarryServerTiming(t *testing.T) {
 	}
 }
 
-func TestHomeRedirectsBrowsersToTheReference(t *testing.T) {
+func TestHomeIsAPageForBrowsers(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
-	n.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	browser := http.Header{"Accept": {"text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}}
-	if got := n.ask(http.MethodGet, "/", browser); got.status != http.StatusFound || got.header.Get("Location") != "/docs" {
-		t.Errorf("a browser: got %d to %q, want 302 to /docs", got.status, got.header.Get("Location"))
+	if got := n.ask(http.MethodGet, "/", browser); got.status != http.StatusOK || !strings.Contains(got.body, `href="/docs/guides/partners"`) ||
+		!strings.HasPrefix(got.header.Get("Vary"), "Accept,") {
+		t.Errorf("a browser: got %d, Vary %q, want the first page: %s", got.status, got.header.Get("Vary"), got.body)
 	}
 	for _, accept := range []string{"", "*/*", "application/json"} {
 		got := n.wantFailure(n.ask(http.MethodGet, "/", http.Header{"Accept": {accept}}), http.StatusNotFound, api.CodeNotFound)
@@ -200,6 +200,15 @@ func TestHomeRedirectsBrowsersToTheReference(t *testing.T) {
 			t.Errorf("a program: got %q", got.Error.Message)
 		}
 	}
+	guide := n.get("/docs/guides/rules")
+	again := n.ask(http.MethodGet, "/docs/guides/rules", http.Header{"If-None-Match": {guide.header.Get("Etag")}})
+	if guide.status != http.StatusOK || !strings.HasPrefix(guide.header.Get("Cache-Control"), "public") || again.status != http.StatusNotModified {
+		t.Errorf("a guide: got %d, %v, and %d for who has it", guide.status, guide.header, again.status)
+	}
+	if got := n.ask(http.MethodHead, "/docs/guides/rules.md", nil); got.status != http.StatusOK || !strings.HasPrefix(got.header.Get("Content-Type"), "text/markdown") {
+		t.Errorf("HEAD of a guide: got %d %v, want Markdown", got.status, got.header)
+	}
+	n.wantFailure(n.get("/docs/guides/nothing"), http.StatusNotFound, api.CodeNotFound)
 }
 
 func TestLLMsTextAndCatalogListEveryRoute(t *testing.T) {
@@ -216,7 +225,7 @@ func TestLLMsTextAndCatalogListEveryRoute(t *testing.T) {
 			}
 		}
 	}
-	for _, info := range api.Codes() {
+	for _, info := range api.Codes(false) {
 		if !strings.Contains(guide.body, string(info.Code)) {
 			t.Errorf("llms.txt does not have %s", info.Code)
 		}

@@ -24,8 +24,10 @@ import (
 	"net/http"
 	"net/url"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -35,17 +37,21 @@ const (
 	defaultMaxWait = 2 * time.Minute
 	// maxAttempts bounds how often a request is sent.
 	maxAttempts = 6
+	// look is how soon a request that waits for answers to others looks again.
+	look = 50 * time.Millisecond
 )
 
 // Client is a client of one node, for any number of goroutines.
 //
-// A 429 or 503 of Pnyx, which costs nothing, is waited out as its Retry-After says. Nothing else
-// is repeated: after SETTLEMENT_PENDING, a timeout or a lost connection a payment may have been
+// Requests wait for their turn as the RateLimit of earlier answers says, for all goroutines
+// together. A 429 or 503 of Pnyx, which costs nothing, is waited out as its Retry-After says.
+// Nothing else is repeated: after SETTLEMENT_PENDING, a timeout or a lost connection a payment may have been
 // made, and only the same payment may be sent again.
 type Client struct {
 	base, token string
 	http        *http.Client
 	maxWait     time.Duration
+	limiters    map[string]*limiter
 }
 
 // Option changes how a client behaves.
@@ -53,11 +59,14 @@ type Option func(*Client)
 
 // New returns a client of the node at a base URL such as https://node.example.
 func New(base string, options ...Option) *Client {
-	c := &Client{base: strings.TrimRight(base, "/"), maxWait: defaultMaxWait, http: &http.Client{
+	c := &Client{base: strings.TrimRight(base, "/"), maxWait: defaultMaxWait, limiters: map[string]*limiter{}, http: &http.Client{
 		Timeout: defaultTimeout,
 		// The token is for this node alone.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
+	for _, policy := range []string{"free", "detail", "standard"} {
+		c.limiters[policy] = &limiter{item: `"` + policy + `";`, burst: 1}
+	}
 	for _, option := range options {
 		option(c)
 	}
@@ -75,7 +84,8 @@ func WithTransport(transport http.RoundTripper) Option {
 // WithTimeout bounds one request; a minute by default.
 func WithTimeout(timeout time.Duration) Option { return func(c *Client) { c.http.Timeout = timeout } }
 
-// WithMaxWait bounds what a call waits in all when the node asks it to; two minutes by default.
+// WithMaxWait bounds what a call waits in all for its turn or when the node asks it to; two
+// minutes by default.
 func WithMaxWait(wait time.Duration) Option { return func(c *Client) { c.maxWait = wait } }
 
 // Answer is what a route answers with.
@@ -117,131 +127,131 @@ func Bool(value bool) *bool { return &value }
 
 // Pricing reads GET /v2/meta/pricing, tier free. What every route costs at the moment.
 func (c *Client) Pricing(ctx context.Context) (*Answer[Pricing], error) {
-	return get[Answer[Pricing]](ctx, c, "/v2/meta/pricing", nil)
+	return get[Answer[Pricing]](ctx, c, "free", "/v2/meta/pricing", nil)
 }
 
 // DataStatus reads GET /v2/meta/data-status, tier free. How fresh and how complete the data is, as
 // a whole or of one DAO.
 func (c *Client) DataStatus(ctx context.Context, params *DataStatusParams) (*Answer[DataStatus], error) {
-	return get[Answer[DataStatus]](ctx, c, "/v2/meta/data-status", query(params))
+	return get[Answer[DataStatus]](ctx, c, "free", "/v2/meta/data-status", query(params))
 }
 
 // Usage reads GET /v2/meta/usage, tier free. What the token that asks may use, and what it has used
 // this month.
 func (c *Client) Usage(ctx context.Context) (*Answer[Usage], error) {
-	return get[Answer[Usage]](ctx, c, "/v2/meta/usage", nil)
+	return get[Answer[Usage]](ctx, c, "free", "/v2/meta/usage", nil)
 }
 
 // DAOs walks all pages of GET /v2/daos, tier free. The DAOs, in order of their ids.
 func (c *Client) DAOs(ctx context.Context, params *DAOsParams) iter.Seq2[DAOListItem, error] {
-	return walk[DAOListItem](ctx, c, "/v2/daos", listQuery(params, 100))
+	return walk[DAOListItem](ctx, c, "free", "/v2/daos", listQuery(params, 100))
 }
 
 // DAOsPage reads one page of DAOs: that at params.Cursor, the first one without.
 func (c *Client) DAOsPage(ctx context.Context, params *DAOsParams) (*Page[DAOListItem], error) {
-	return get[Page[DAOListItem]](ctx, c, "/v2/daos", listQuery(params, 100))
+	return get[Page[DAOListItem]](ctx, c, "free", "/v2/daos", listQuery(params, 100))
 }
 
 // DAO reads GET /v2/daos/:daoId, tier free. One DAO: its proposals by state and outcome, and
 // participation.
 func (c *Client) DAO(ctx context.Context, daoID string) (*Answer[DAODetail], error) {
-	return get[Answer[DAODetail]](ctx, c, path("/v2/daos/{}", daoID), nil)
+	return get[Answer[DAODetail]](ctx, c, "free", path("/v2/daos/{}", daoID), nil)
 }
 
 // Timeline reads GET /v2/daos/:daoId/timeline, tier plus. A metric of one DAO by month.
 func (c *Client) Timeline(ctx context.Context, daoID string, params *TimelineParams) (*Answer[Timeline], error) {
-	return get[Answer[Timeline]](ctx, c, path("/v2/daos/{}/timeline", daoID), query(params))
+	return get[Answer[Timeline]](ctx, c, "detail", path("/v2/daos/{}/timeline", daoID), query(params))
 }
 
 // DAOVoters walks all pages of GET /v2/daos/:daoId/voters, tier plus. The voters of one DAO, ranked
 // by their voting power over all its proposals.
 func (c *Client) DAOVoters(ctx context.Context, daoID string, params *DAOVotersParams) iter.Seq2[DAOVoter, error] {
-	return walk[DAOVoter](ctx, c, path("/v2/daos/{}/voters", daoID), listQuery(params, 100))
+	return walk[DAOVoter](ctx, c, "detail", path("/v2/daos/{}/voters", daoID), listQuery(params, 100))
 }
 
 // DAOVotersPage reads one page of DAOVoters: that at params.Cursor, the first one without.
 func (c *Client) DAOVotersPage(ctx context.Context, daoID string, params *DAOVotersParams) (*Page[DAOVoter], error) {
-	return get[Page[DAOVoter]](ctx, c, path("/v2/daos/{}/voters", daoID), listQuery(params, 100))
+	return get[Page[DAOVoter]](ctx, c, "detail", path("/v2/daos/{}/voters", daoID), listQuery(params, 100))
 }
 
 // DAODelegates walks all pages of GET /v2/daos/:daoId/delegates, tier plus. The delegates of one
 // DAO with the power that its tokens state, one row a token or registry; null is not known, and
 // ranked last.
 func (c *Client) DAODelegates(ctx context.Context, daoID string, params *DAODelegatesParams) iter.Seq2[Delegate, error] {
-	return walk[Delegate](ctx, c, path("/v2/daos/{}/delegates", daoID), listQuery(params, 100))
+	return walk[Delegate](ctx, c, "detail", path("/v2/daos/{}/delegates", daoID), listQuery(params, 100))
 }
 
 // DAODelegatesPage reads one page of DAODelegates: that at params.Cursor, the first one without.
 func (c *Client) DAODelegatesPage(ctx context.Context, daoID string, params *DAODelegatesParams) (*Page[Delegate], error) {
-	return get[Page[Delegate]](ctx, c, path("/v2/daos/{}/delegates", daoID), listQuery(params, 100))
+	return get[Page[Delegate]](ctx, c, "detail", path("/v2/daos/{}/delegates", daoID), listQuery(params, 100))
 }
 
 // VoterDelegations walks all pages of GET /v2/voters/:voterIdentity/delegations, tier plus. To whom
 // one voter delegates now, and who delegates to the voter, newest first.
 func (c *Client) VoterDelegations(ctx context.Context, voterIdentity string, params *VoterDelegationsParams) iter.Seq2[VoterDelegation, error] {
-	return walk[VoterDelegation](ctx, c, path("/v2/voters/{}/delegations", voterIdentity), listQuery(params, 100))
+	return walk[VoterDelegation](ctx, c, "detail", path("/v2/voters/{}/delegations", voterIdentity), listQuery(params, 100))
 }
 
 // VoterDelegationsPage reads one page of VoterDelegations: that at params.Cursor, the first one without.
 func (c *Client) VoterDelegationsPage(ctx context.Context, voterIdentity string, params *VoterDelegationsParams) (*Page[VoterDelegation], error) {
-	return get[Page[VoterDelegation]](ctx, c, path("/v2/voters/{}/delegations", voterIdentity), listQuery(params, 100))
+	return get[Page[VoterDelegation]](ctx, c, "detail", path("/v2/voters/{}/delegations", voterIdentity), listQuery(params, 100))
 }
 
 // VoterOpen walks all pages of GET /v2/voters/:voterIdentity/open, tier plus. Open votes in which
 // one voter has power, own or delegated, and has not voted, the nearest deadline first; power is as
 // of the start of the vote, null where it is not known.
 func (c *Client) VoterOpen(ctx context.Context, voterIdentity string, params *VoterOpenParams) iter.Seq2[OpenVote, error] {
-	return walk[OpenVote](ctx, c, path("/v2/voters/{}/open", voterIdentity), listQuery(params, 100))
+	return walk[OpenVote](ctx, c, "detail", path("/v2/voters/{}/open", voterIdentity), listQuery(params, 100))
 }
 
 // VoterOpenPage reads one page of VoterOpen: that at params.Cursor, the first one without.
 func (c *Client) VoterOpenPage(ctx context.Context, voterIdentity string, params *VoterOpenParams) (*Page[OpenVote], error) {
-	return get[Page[OpenVote]](ctx, c, path("/v2/voters/{}/open", voterIdentity), listQuery(params, 100))
+	return get[Page[OpenVote]](ctx, c, "detail", path("/v2/voters/{}/open", voterIdentity), listQuery(params, 100))
 }
 
 // Proposals walks all pages of GET /v2/proposals, tier standard. Proposals of all DAOs or of one,
 // filtered and in order.
 func (c *Client) Proposals(ctx context.Context, params *ProposalsParams) iter.Seq2[ProposalListItem, error] {
-	return walk[ProposalListItem](ctx, c, "/v2/proposals", listQuery(params, 100))
+	return walk[ProposalListItem](ctx, c, "standard", "/v2/proposals", listQuery(params, 100))
 }
 
 // ProposalsPage reads one page of Proposals: that at params.Cursor, the first one without.
 func (c *Client) ProposalsPage(ctx context.Context, params *ProposalsParams) (*Page[ProposalListItem], error) {
-	return get[Page[ProposalListItem]](ctx, c, "/v2/proposals", listQuery(params, 100))
+	return get[Page[ProposalListItem]](ctx, c, "standard", "/v2/proposals", listQuery(params, 100))
 }
 
 // ResolveProposal reads GET /v2/proposals/resolve, tier standard. The proposals that an address, a
 // title or an id may mean, the best match first. Give exactly one of url, title and externalId.
 func (c *Client) ResolveProposal(ctx context.Context, params *ResolveProposalParams) (*Answer[Resolution], error) {
-	return get[Answer[Resolution]](ctx, c, "/v2/proposals/resolve", query(params))
+	return get[Answer[Resolution]](ctx, c, "standard", "/v2/proposals/resolve", query(params))
 }
 
 // Proposal reads GET /v2/proposals/:proposalKey, tier plus. One proposal with its full text.
 func (c *Client) Proposal(ctx context.Context, proposalKey ProposalKey) (*Answer[ProposalDetail], error) {
-	return get[Answer[ProposalDetail]](ctx, c, path("/v2/proposals/{}", proposalKey), nil)
+	return get[Answer[ProposalDetail]](ctx, c, "detail", path("/v2/proposals/{}", proposalKey), nil)
 }
 
 // VoteSummary reads GET /v2/proposals/:proposalKey/votes/summary, tier plus. The result of one
 // proposal's vote: totals, quorum and choices.
 func (c *Client) VoteSummary(ctx context.Context, proposalKey ProposalKey) (*Answer[VoteSummary], error) {
-	return get[Answer[VoteSummary]](ctx, c, path("/v2/proposals/{}/votes/summary", proposalKey), nil)
+	return get[Answer[VoteSummary]](ctx, c, "detail", path("/v2/proposals/{}/votes/summary", proposalKey), nil)
 }
 
 // Ballots walks all pages of GET /v2/proposals/:proposalKey/votes, tier plus. The ballots of one
 // proposal: one a voter, the latest.
 func (c *Client) Ballots(ctx context.Context, proposalKey ProposalKey, params *BallotsParams) iter.Seq2[Ballot, error] {
-	return walk[Ballot](ctx, c, path("/v2/proposals/{}/votes", proposalKey), listQuery(params, 500))
+	return walk[Ballot](ctx, c, "detail", path("/v2/proposals/{}/votes", proposalKey), listQuery(params, 500))
 }
 
 // BallotsPage reads one page of Ballots: that at params.Cursor, the first one without.
 func (c *Client) BallotsPage(ctx context.Context, proposalKey ProposalKey, params *BallotsParams) (*Page[Ballot], error) {
-	return get[Page[Ballot]](ctx, c, path("/v2/proposals/{}/votes", proposalKey), listQuery(params, 500))
+	return get[Page[Ballot]](ctx, c, "detail", path("/v2/proposals/{}/votes", proposalKey), listQuery(params, 500))
 }
 
 // BallotExport reads GET /v2/proposals/:proposalKey/votes/export, tier plus. The parts in which all
 // ballots of one proposal are downloaded, as they are at this moment.
 func (c *Client) BallotExport(ctx context.Context, proposalKey ProposalKey) (*Answer[BallotExport], error) {
-	return get[Answer[BallotExport]](ctx, c, path("/v2/proposals/{}/votes/export", proposalKey), nil)
+	return get[Answer[BallotExport]](ctx, c, "detail", path("/v2/proposals/{}/votes/export", proposalKey), nil)
 }
 
 // BallotExportPart reads GET /v2/proposals/:proposalKey/votes/export/:revision/:part, tier plus. Up
@@ -249,101 +259,101 @@ func (c *Client) BallotExport(ctx context.Context, proposalKey ProposalKey) (*An
 // that was interrupted continues with Range. The file is application/x-ndjson or text/csv;
 // charset=utf-8; header=present or application/vnd.apache.parquet.
 func (c *Client) BallotExportPart(ctx context.Context, proposalKey ProposalKey, revision string, part int, params *BallotExportPartParams) ([]byte, error) {
-	return read(ctx, c, path("/v2/proposals/{}/votes/export/{}/{}", proposalKey, revision, part), query(params))
+	return read(ctx, c, "detail", path("/v2/proposals/{}/votes/export/{}/{}", proposalKey, revision, part), query(params))
 }
 
 // DAOExport reads GET /v2/daos/:daoId/export, tier plus. The parts in which all proposals, ballots,
 // topics and events of one DAO are downloaded, or what changed of them.
 func (c *Client) DAOExport(ctx context.Context, daoID string, params *DAOExportParams) (*Answer[DAOExport], error) {
-	return get[Answer[DAOExport]](ctx, c, path("/v2/daos/{}/export", daoID), query(params))
+	return get[Answer[DAOExport]](ctx, c, "detail", path("/v2/daos/{}/export", daoID), query(params))
 }
 
 // DAOExportPart reads GET /v2/daos/:daoId/export/:part, tier plus. Up to 50,000 rows. A download
 // that was interrupted continues with Range. The file is application/x-ndjson or text/csv;
 // charset=utf-8; header=present or application/vnd.apache.parquet.
 func (c *Client) DAOExportPart(ctx context.Context, daoID string, part string, params *DAOExportPartParams) ([]byte, error) {
-	return read(ctx, c, path("/v2/daos/{}/export/{}", daoID, part), query(params))
+	return read(ctx, c, "detail", path("/v2/daos/{}/export/{}", daoID, part), query(params))
 }
 
 // Evidence reads GET /v2/proposals/:proposalKey/evidence, tier plus. What one proposal's data rests
 // on: where each field came from, a computed dossier (decoded actions, effects, findings, who
 // decided, what is not known), quality flags, and conflicts between sources.
 func (c *Client) Evidence(ctx context.Context, proposalKey ProposalKey) (*Answer[Evidence], error) {
-	return get[Answer[Evidence]](ctx, c, path("/v2/proposals/{}/evidence", proposalKey), nil)
+	return get[Answer[Evidence]](ctx, c, "detail", path("/v2/proposals/{}/evidence", proposalKey), nil)
 }
 
 // ForumTopics walks all pages of GET /v2/forum-topics, tier standard. The forum topics of all DAOs,
 // or of one.
 func (c *Client) ForumTopics(ctx context.Context, params *ForumTopicsParams) iter.Seq2[ForumTopic, error] {
-	return walk[ForumTopic](ctx, c, "/v2/forum-topics", listQuery(params, 100))
+	return walk[ForumTopic](ctx, c, "standard", "/v2/forum-topics", listQuery(params, 100))
 }
 
 // ForumTopicsPage reads one page of ForumTopics: that at params.Cursor, the first one without.
 func (c *Client) ForumTopicsPage(ctx context.Context, params *ForumTopicsParams) (*Page[ForumTopic], error) {
-	return get[Page[ForumTopic]](ctx, c, "/v2/forum-topics", listQuery(params, 100))
+	return get[Page[ForumTopic]](ctx, c, "standard", "/v2/forum-topics", listQuery(params, 100))
 }
 
 // ForumTopic reads GET /v2/forum-topics/:topicKey, tier plus. One forum topic: its first post as
 // text, and the proposals that it is linked to.
 func (c *Client) ForumTopic(ctx context.Context, topicKey TopicKey) (*Answer[ForumTopicDetail], error) {
-	return get[Answer[ForumTopicDetail]](ctx, c, path("/v2/forum-topics/{}", topicKey), nil)
+	return get[Answer[ForumTopicDetail]](ctx, c, "detail", path("/v2/forum-topics/{}", topicKey), nil)
 }
 
 // Voter reads GET /v2/voters/:voterIdentity, tier plus. One voter over all DAOs.
 func (c *Client) Voter(ctx context.Context, voterIdentity string) (*Answer[VoterProfile], error) {
-	return get[Answer[VoterProfile]](ctx, c, path("/v2/voters/{}", voterIdentity), nil)
+	return get[Answer[VoterProfile]](ctx, c, "detail", path("/v2/voters/{}", voterIdentity), nil)
 }
 
 // VoterVotes walks all pages of GET /v2/voters/:voterIdentity/votes, tier plus. What one voter
 // voted, newest first.
 func (c *Client) VoterVotes(ctx context.Context, voterIdentity string, params *VoterVotesParams) iter.Seq2[VoterVote, error] {
-	return walk[VoterVote](ctx, c, path("/v2/voters/{}/votes", voterIdentity), listQuery(params, 100))
+	return walk[VoterVote](ctx, c, "detail", path("/v2/voters/{}/votes", voterIdentity), listQuery(params, 100))
 }
 
 // VoterVotesPage reads one page of VoterVotes: that at params.Cursor, the first one without.
 func (c *Client) VoterVotesPage(ctx context.Context, voterIdentity string, params *VoterVotesParams) (*Page[VoterVote], error) {
-	return get[Page[VoterVote]](ctx, c, path("/v2/voters/{}/votes", voterIdentity), listQuery(params, 100))
+	return get[Page[VoterVote]](ctx, c, "detail", path("/v2/voters/{}/votes", voterIdentity), listQuery(params, 100))
 }
 
 // Events walks all pages of GET /v2/events, tier standard. What happened in a window of at most 90
 // days, newest first.
 func (c *Client) Events(ctx context.Context, params *EventsParams) iter.Seq2[GovernanceEvent, error] {
-	return walk[GovernanceEvent](ctx, c, "/v2/events", listQuery(params, 200))
+	return walk[GovernanceEvent](ctx, c, "standard", "/v2/events", listQuery(params, 200))
 }
 
 // EventsPage reads one page of Events: that at params.Cursor, the first one without.
 func (c *Client) EventsPage(ctx context.Context, params *EventsParams) (*Page[GovernanceEvent], error) {
-	return get[Page[GovernanceEvent]](ctx, c, "/v2/events", listQuery(params, 200))
+	return get[Page[GovernanceEvent]](ctx, c, "standard", "/v2/events", listQuery(params, 200))
 }
 
 // Signals walks all pages of GET /v2/signals, tier standard. What deserves attention, detected in a
 // window of at most 90 days.
 func (c *Client) Signals(ctx context.Context, params *SignalsParams) iter.Seq2[Signal, error] {
-	return walk[Signal](ctx, c, "/v2/signals", listQuery(params, 100))
+	return walk[Signal](ctx, c, "standard", "/v2/signals", listQuery(params, 100))
 }
 
 // SignalsPage reads one page of Signals: that at params.Cursor, the first one without.
 func (c *Client) SignalsPage(ctx context.Context, params *SignalsParams) (*Page[Signal], error) {
-	return get[Page[Signal]](ctx, c, "/v2/signals", listQuery(params, 100))
+	return get[Page[Signal]](ctx, c, "standard", "/v2/signals", listQuery(params, 100))
 }
 
 // Changes walks all pages of GET /v2/changes, tier standard. The keys of what was published since a
 // cursor, oldest first, to ask for again; a page without rows costs nothing.
 func (c *Client) Changes(ctx context.Context, params *ChangesParams) iter.Seq2[Change, error] {
-	return walk[Change](ctx, c, "/v2/changes", listQuery(params, 500))
+	return walk[Change](ctx, c, "standard", "/v2/changes", listQuery(params, 500))
 }
 
 // ChangesPage reads one page of Changes: that at params.Cursor, the first one without.
 func (c *Client) ChangesPage(ctx context.Context, params *ChangesParams) (*Page[Change], error) {
-	return get[Page[Change]](ctx, c, "/v2/changes", listQuery(params, 500))
+	return get[Page[Change]](ctx, c, "standard", "/v2/changes", listQuery(params, 500))
 }
 
 // walk reads a list page by page while it is ranged over. It ends with the first error.
-func walk[Row any](ctx context.Context, c *Client, path string, first url.Values) iter.Seq2[Row, error] {
+func walk[Row any](ctx context.Context, c *Client, bucket, path string, first url.Values) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		query := maps.Clone(first)
 		for {
-			page, err := get[Page[Row]](ctx, c, path, query)
+			page, err := get[Page[Row]](ctx, c, bucket, path, query)
 			if err != nil {
 				var none Row
 				yield(none, err)
@@ -363,8 +373,8 @@ func walk[Row any](ctx context.Context, c *Client, path string, first url.Values
 }
 
 // get reads an answer.
-func get[Body any](ctx context.Context, c *Client, path string, query url.Values) (*Body, error) {
-	text, err := read(ctx, c, path, query)
+func get[Body any](ctx context.Context, c *Client, bucket, path string, query url.Values) (*Body, error) {
+	text, err := read(ctx, c, bucket, path, query)
 	if err != nil {
 		return nil, err
 	}
@@ -376,7 +386,7 @@ func get[Body any](ctx context.Context, c *Client, path string, query url.Values
 }
 
 // read sends a request, again while the node asks to wait, and returns the body of its answer.
-func read(ctx context.Context, c *Client, path string, query url.Values) ([]byte, error) {
+func read(ctx context.Context, c *Client, bucket, path string, query url.Values) ([]byte, error) {
 	if path == "" {
 		return nil, errors.New("pnyx: an id in the path is empty")
 	}
@@ -385,7 +395,9 @@ func read(ctx context.Context, c *Client, path string, query url.Values) ([]byte
 		address += "?" + query.Encode()
 	}
 	for attempt, waited := 1, time.Duration(0); ; attempt++ {
-		body, err := c.send(ctx, address)
+		own := &turn{held: query.Has("wait"), atMost: c.maxWait - waited}
+		body, err := c.send(ctx, address, c.limiters[bucket], own)
+		waited += own.waited
 		var failed *Error
 		if !errors.As(err, &failed) || failed.Code != "RATE_LIMITED" && failed.Code != "UNAVAILABLE" || attempt == maxAttempts {
 			return body, err
@@ -402,8 +414,86 @@ func read(ctx context.Context, c *Client, path string, query url.Values) ([]byte
 	}
 }
 
-// send sends a request once.
-func (c *Client) send(ctx context.Context, address string) ([]byte, error) {
+// turn is a request in the queue of a limiter.
+type turn struct {
+	held           bool // The answer may come later than others wait for it.
+	atMost, waited time.Duration
+}
+
+// limiter has the requests of all goroutines that one policy of the node limits, in flight and
+// waiting, in order.
+type limiter struct {
+	item string // What the policy's item in a header begins with.
+
+	mu       sync.Mutex
+	queue    []*turn
+	burst    int // 1 until an answer tells, 0 for no bound.
+	interval time.Duration
+	next     time.Time // When one more request is allowed than those that answers have counted.
+}
+
+// enter waits for a turn.
+func (l *limiter) enter(ctx context.Context, t *turn) error {
+	l.mu.Lock()
+	l.queue = append(l.queue, t)
+	l.mu.Unlock()
+	for began := time.Now(); ; {
+		t.waited = time.Since(began)
+		wait := min(l.wait(t), t.atMost-t.waited, 5*look)
+		if wait <= 0 {
+			break
+		}
+		select {
+		case <-ctx.Done():
+			l.leave(t, nil)
+			return ctx.Err()
+		case <-time.After(wait):
+		}
+	}
+	if t.held {
+		l.leave(t, nil)
+	}
+	return nil
+}
+
+// wait returns after how long a turn comes if no request in flight is counted yet.
+func (l *limiter) wait(t *turn) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	ahead := slices.Index(l.queue, t)
+	wait := time.Until(l.next.Add(time.Duration(ahead) * l.interval))
+	if l.burst > 0 && ahead >= l.burst {
+		return max(wait, look)
+	}
+	return wait
+}
+
+// leave takes a turn out of the queue, and notes what its answer tells, if there is one.
+func (l *limiter) leave(t *turn, answer *http.Response) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.queue = slices.DeleteFunc(l.queue, func(one *turn) bool { return one == t })
+	if answer == nil {
+		return
+	}
+	var burst, window, left, reset int
+	_, policy, _ := strings.Cut(answer.Header.Get("RateLimit-Policy"), l.item)
+	_, limit, _ := strings.Cut(answer.Header.Get("RateLimit"), l.item)
+	sized, _ := fmt.Sscanf(policy, "q=%d;w=%d", &burst, &window)
+	told, _ := fmt.Sscanf(limit, "r=%d;t=%d", &left, &reset)
+	if age := answer.Header.Get("Age"); sized == 2 && told == 2 && burst > 0 && (age == "" || age == "0") {
+		l.burst, l.interval = burst, time.Duration(window)*time.Second/time.Duration(burst)
+		next := time.Now().Add(min(time.Duration(reset)*time.Second, l.interval) - time.Duration(left)*l.interval)
+		if next.After(l.next) {
+			l.next = next
+		}
+	} else if l.interval == 0 {
+		l.burst = 0
+	}
+}
+
+// send sends a request once, when its turn has come.
+func (c *Client) send(ctx context.Context, address string, limiter *limiter, own *turn) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
 	if err != nil {
 		return nil, fmt.Errorf("pnyx: %w", err)
@@ -412,7 +502,11 @@ func (c *Client) send(ctx context.Context, address string) ([]byte, error) {
 	if c.token != "" {
 		request.Header.Set("X-Service-Api-Token", c.token)
 	}
+	if err := limiter.enter(ctx, own); err != nil {
+		return nil, err
+	}
 	response, err := c.http.Do(request)
+	limiter.leave(own, response)
 	if err != nil {
 		return nil, fmt.Errorf("pnyx: %w", err)
 	}

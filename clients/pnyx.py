@@ -14,7 +14,9 @@ from __future__ import annotations
 import gzip
 import json
 import random
+import re
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, NamedTuple, NotRequired, TypedDict, TypeVar
@@ -133,12 +135,53 @@ class Rows(Generic[T]):
 
 _MAX_ATTEMPTS = 6
 """A request is sent so many times at the most."""
+_LOOK = 0.05
+"""How soon a request that waits for answers to others looks again, in seconds."""
+
+
+class _Bucket:
+    """The requests of all threads that one policy of the node limits, in flight and waiting, in order."""
+
+    def __init__(self, policy: str) -> None:
+        self._item = re.compile(rf'"{policy}";[qr]=(\d+);[wt]=(\d+)')
+        self._lock = threading.Lock()
+        self._queue: list[Request] = []
+        self._burst = 1.0  # one at a time until an answer tells
+        self._interval = 0.0
+        self._next = 0.0  # when one more request is allowed than those that answers have counted
+
+    def wait(self, request: Request) -> float:
+        """After how many seconds the request is allowed if none in flight is counted yet: 0 or less for now."""
+        with self._lock:
+            if request not in self._queue:
+                self._queue.append(request)
+            ahead = self._queue.index(request)
+            wait = self._next + ahead * self._interval - time.monotonic()
+            return wait if ahead < self._burst else max(wait, _LOOK)
+
+    def leave(self, request: Request, headers: Mapping[str, str] | None = None) -> None:
+        """Takes the request out of the queue, and notes what its answer tells."""
+        with self._lock:
+            if request in self._queue:
+                self._queue.remove(request)
+            if headers is None:
+                return
+            policy = self._item.search(headers.get("ratelimit-policy", ""))
+            limit = self._item.search(headers.get("ratelimit", ""))
+            if policy and limit and headers.get("age", "0") == "0":
+                self._burst = max(1, int(policy[1]))
+                self._interval = int(policy[2]) / self._burst
+                allowed = min(int(limit[2]), self._interval) - int(limit[1]) * self._interval
+                self._next = max(self._next, time.monotonic() + allowed)
+            elif not self._interval:
+                self._burst = float("inf")
 
 
 class Pnyx:
     """A client of one node, for any number of threads.
 
-    A 429 or 503 of Pnyx, which costs nothing, is waited out as its Retry-After says. Nothing else is
+    Requests wait for their turn as the RateLimit of earlier answers says, for all threads together. A 429
+    or 503 of Pnyx, which costs nothing, is waited out as its Retry-After says. Nothing else is
     repeated: after SETTLEMENT_PENDING, a timeout or a lost connection a payment may have been made, and
     only the same payment may be sent again.
     """
@@ -158,8 +201,8 @@ class Pnyx:
         token: A partner token. Paid routes need one, or a `send` that pays.
         send: Sends the requests.
         timeout: The longest that a connection, and then each read, may take, in seconds.
-        max_wait: The longest that a call waits in all when the node asks it to, in seconds.
-        stop: Ends the waiting of all calls when it is set: they raise the error that they have.
+        max_wait: The longest that a call waits in all for its turn or when the node asks it to, in seconds.
+        stop: Ends the waiting of all calls when it is set: they send at once, or raise the error that they have.
         """
         self._url = url.rstrip("/")
         self._headers = {"Accept-Encoding": "gzip", "User-Agent": "pnyx.py/2.14.0"}
@@ -169,13 +212,14 @@ class Pnyx:
         self._timeout = timeout
         self._max_wait = max_wait
         self._stop = stop or threading.Event()
+        self._buckets = {name: _Bucket(name) for name in ("free", "detail", "standard")}
 
     def pricing(self) -> Answer[Pricing]:
         """What every route costs at the moment.
 
         GET /v2/meta/pricing, tier free.
         """
-        return self._answer("/v2/meta/pricing", {})
+        return self._answer("/v2/meta/pricing", "free", {})
 
     def data_status(self, *, dao_id: str | None = None) -> Answer[DataStatus]:
         """How fresh and how complete the data is, as a whole or of one DAO.
@@ -184,14 +228,14 @@ class Pnyx:
 
         dao_id: The DAO to ask about; all of them when left out.
         """
-        return self._answer("/v2/meta/data-status", {"daoId": dao_id})
+        return self._answer("/v2/meta/data-status", "free", {"daoId": dao_id})
 
     def usage(self) -> Answer[Usage]:
         """What the token that asks may use, and what it has used this month.
 
         GET /v2/meta/usage, tier free.
         """
-        return self._answer("/v2/meta/usage", {})
+        return self._answer("/v2/meta/usage", "free", {})
 
     def daos(
         self,
@@ -214,7 +258,7 @@ class Pnyx:
         cursor: Where to go on: meta.page.nextCursor of the page before.
         limit: Rows a page. Default: 100, the most.
         """
-        return self._rows("/v2/daos", {
+        return self._rows("/v2/daos", "free", {
             "hasVoteData": has_vote_data, "hasForumData": has_forum_data,
             "coverageStatus": coverage_status, "flagged": flagged, "cursor": cursor, "limit": limit,
         })
@@ -224,7 +268,7 @@ class Pnyx:
 
         GET /v2/daos/:daoId, tier free.
         """
-        return self._answer(_path("/v2/daos/{}", dao_id), {})
+        return self._answer(_path("/v2/daos/{}", dao_id), "free", {})
 
     def timeline(
         self,
@@ -242,7 +286,7 @@ class Pnyx:
         from_month: First month; the first with a value when left out.
         to_month: Last month, included; the last with a value when left out.
         """
-        return self._answer(_path("/v2/daos/{}/timeline", dao_id), {
+        return self._answer(_path("/v2/daos/{}/timeline", dao_id), "detail", {
             "metric": metric, "fromMonth": from_month, "toMonth": to_month,
         })
 
@@ -260,7 +304,7 @@ class Pnyx:
         cursor: Where to go on: meta.page.nextCursor of the page before.
         limit: Rows a page. Default: 100, the most.
         """
-        return self._rows(_path("/v2/daos/{}/voters", dao_id), {"cursor": cursor, "limit": limit})
+        return self._rows(_path("/v2/daos/{}/voters", dao_id), "detail", {"cursor": cursor, "limit": limit})
 
     def dao_delegates(
         self,
@@ -280,7 +324,7 @@ class Pnyx:
         cursor: Where to go on: meta.page.nextCursor of the page before.
         limit: Rows a page. Default: 100, the most.
         """
-        return self._rows(_path("/v2/daos/{}/delegates", dao_id), {
+        return self._rows(_path("/v2/daos/{}/delegates", dao_id), "detail", {
             "order": order, "cursor": cursor, "limit": limit,
         })
 
@@ -302,7 +346,7 @@ class Pnyx:
         cursor: Where to go on: meta.page.nextCursor of the page before.
         limit: Rows a page. Default: 100, the most.
         """
-        return self._rows(_path("/v2/voters/{}/delegations", voter_identity), {
+        return self._rows(_path("/v2/voters/{}/delegations", voter_identity), "detail", {
             "direction": direction, "daoId": dao_id, "cursor": cursor, "limit": limit,
         })
 
@@ -323,7 +367,7 @@ class Pnyx:
         cursor: Where to go on: meta.page.nextCursor of the page before.
         limit: Rows a page. Default: 100, the most.
         """
-        return self._rows(_path("/v2/voters/{}/open", voter_identity), {
+        return self._rows(_path("/v2/voters/{}/open", voter_identity), "detail", {
             "daoId": dao_id, "cursor": cursor, "limit": limit,
         })
 
@@ -363,7 +407,7 @@ class Pnyx:
         cursor: Where to go on: meta.page.nextCursor of the page before.
         limit: Rows a page. Default: 100, the most.
         """
-        return self._rows("/v2/proposals", {
+        return self._rows("/v2/proposals", "standard", {
             "daoId": dao_id, "provider": provider, "proposerId": proposer_id,
             "lifecycleStatus": lifecycle_status, "outcome": outcome, "q": q, "flagged": flagged,
             "timeField": time_field, "from": from_, "to": to, "sort": sort, "cursor": cursor,
@@ -392,7 +436,7 @@ class Pnyx:
         provider: Only proposals from this upstream system.
         limit: Candidates at the most. Default: 5.
         """
-        return self._answer("/v2/proposals/resolve", {
+        return self._answer("/v2/proposals/resolve", "standard", {
             "url": url, "title": title, "externalId": external_id, "daoId": dao_id,
             "provider": provider, "limit": limit,
         })
@@ -402,14 +446,14 @@ class Pnyx:
 
         GET /v2/proposals/:proposalKey, tier plus.
         """
-        return self._answer(_path("/v2/proposals/{}", proposal_key), {})
+        return self._answer(_path("/v2/proposals/{}", proposal_key), "detail", {})
 
     def vote_summary(self, proposal_key: ProposalKey) -> Answer[VoteSummary]:
         """The result of one proposal's vote: totals, quorum and choices.
 
         GET /v2/proposals/:proposalKey/votes/summary, tier plus.
         """
-        return self._answer(_path("/v2/proposals/{}/votes/summary", proposal_key), {})
+        return self._answer(_path("/v2/proposals/{}/votes/summary", proposal_key), "detail", {})
 
     def ballots(
         self,
@@ -427,7 +471,7 @@ class Pnyx:
         cursor: Where to go on: meta.page.nextCursor of the page before.
         limit: Rows a page. Default: 500, the most.
         """
-        return self._rows(_path("/v2/proposals/{}/votes", proposal_key), {
+        return self._rows(_path("/v2/proposals/{}/votes", proposal_key), "detail", {
             "order": order, "cursor": cursor, "limit": limit,
         })
 
@@ -437,7 +481,7 @@ class Pnyx:
 
         GET /v2/proposals/:proposalKey/votes/export, tier plus.
         """
-        return self._answer(_path("/v2/proposals/{}/votes/export", proposal_key), {})
+        return self._answer(_path("/v2/proposals/{}/votes/export", proposal_key), "detail", {})
 
     def ballot_export_part(
         self,
@@ -455,7 +499,7 @@ class Pnyx:
         format: One JSON object a line, as the list of ballots has it, comma-separated values, or
             Apache Parquet. Default: ndjson.
         """
-        return self._read(_path("/v2/proposals/{}/votes/export/{}/{}", proposal_key, revision, part), {"format": format}).body
+        return self._read(_path("/v2/proposals/{}/votes/export/{}/{}", proposal_key, revision, part), "detail", {"format": format}).body
 
     def dao_export(self, dao_id: str, *, since: int | None = None) -> Answer[DAOExport]:
         """The parts in which all proposals, ballots, topics and events of one DAO are downloaded,
@@ -465,7 +509,7 @@ class Pnyx:
 
         since: Only what changed since the revision of an earlier manifest, at most seven days ago.
         """
-        return self._answer(_path("/v2/daos/{}/export", dao_id), {"since": since})
+        return self._answer(_path("/v2/daos/{}/export", dao_id), "detail", {"since": since})
 
     def dao_export_part(
         self,
@@ -482,7 +526,7 @@ class Pnyx:
         since: The same as for the manifest.
         format: One JSON object a line, comma-separated values, or Apache Parquet. Default: ndjson.
         """
-        return self._read(_path("/v2/daos/{}/export/{}", dao_id, part), {"since": since, "format": format}).body
+        return self._read(_path("/v2/daos/{}/export/{}", dao_id, part), "detail", {"since": since, "format": format}).body
 
     def evidence(self, proposal_key: ProposalKey) -> Answer[Evidence]:
         """What one proposal's data rests on: where each field came from, a computed dossier
@@ -491,7 +535,7 @@ class Pnyx:
 
         GET /v2/proposals/:proposalKey/evidence, tier plus.
         """
-        return self._answer(_path("/v2/proposals/{}/evidence", proposal_key), {})
+        return self._answer(_path("/v2/proposals/{}/evidence", proposal_key), "detail", {})
 
     def forum_topics(
         self,
@@ -520,7 +564,7 @@ class Pnyx:
         cursor: Where to go on: meta.page.nextCursor of the page before.
         limit: Rows a page. Default: 100, the most.
         """
-        return self._rows("/v2/forum-topics", {
+        return self._rows("/v2/forum-topics", "standard", {
             "daoId": dao_id, "provider": provider, "governanceRelated": governance_related,
             "updatedFrom": updated_from, "updatedTo": updated_to, "minReplies": min_replies,
             "sort": sort, "cursor": cursor, "limit": limit,
@@ -531,14 +575,14 @@ class Pnyx:
 
         GET /v2/forum-topics/:topicKey, tier plus.
         """
-        return self._answer(_path("/v2/forum-topics/{}", topic_key), {})
+        return self._answer(_path("/v2/forum-topics/{}", topic_key), "detail", {})
 
     def voter(self, voter_identity: str) -> Answer[VoterProfile]:
         """One voter over all DAOs.
 
         GET /v2/voters/:voterIdentity, tier plus.
         """
-        return self._answer(_path("/v2/voters/{}", voter_identity), {})
+        return self._answer(_path("/v2/voters/{}", voter_identity), "detail", {})
 
     def voter_votes(
         self,
@@ -560,7 +604,7 @@ class Pnyx:
         cursor: Where to go on: meta.page.nextCursor of the page before.
         limit: Rows a page. Default: 100, the most.
         """
-        return self._rows(_path("/v2/voters/{}/votes", voter_identity), {
+        return self._rows(_path("/v2/voters/{}/votes", voter_identity), "detail", {
             "daoId": dao_id, "from": from_, "to": to, "cursor": cursor, "limit": limit,
         })
 
@@ -590,7 +634,7 @@ class Pnyx:
         cursor: Where to go on: meta.page.nextCursor of the page before.
         limit: Rows a page. Default: 200, the most.
         """
-        return self._rows("/v2/events", {
+        return self._rows("/v2/events", "standard", {
             "daoId": dao_id, "from": from_, "to": to, "eventType": event_type,
             "timeBasis": time_basis, "importanceMin": importance_min, "cursor": cursor,
             "limit": limit,
@@ -624,7 +668,7 @@ class Pnyx:
         cursor: Where to go on: meta.page.nextCursor of the page before.
         limit: Rows a page. Default: 100, the most.
         """
-        return self._rows("/v2/signals", {
+        return self._rows("/v2/signals", "standard", {
             "daoId": dao_id, "from": from_, "to": to, "signalType": signal_type,
             "priorityMin": priority_min, "surface": surface, "sort": sort, "cursor": cursor,
             "limit": limit,
@@ -653,32 +697,44 @@ class Pnyx:
         cursor: Where to go on: meta.page.nextCursor of the page before.
         limit: Rows a page. Default: 500, the most.
         """
-        return self._rows("/v2/changes", {
+        return self._rows("/v2/changes", "standard", {
             "daoId": dao_id, "kind": kind, "from": from_, "wait": wait, "cursor": cursor,
             "limit": limit,
         })
 
-    def _answer(self, path: str, params: dict[str, object]) -> Answer[Any]:
-        return Answer(**self._get(path, params))
+    def _answer(self, path: str, bucket: str, params: dict[str, object]) -> Answer[Any]:
+        return Answer(**self._get(path, bucket, params))
 
-    def _rows(self, path: str, params: dict[str, object]) -> Rows[Any]:
+    def _rows(self, path: str, bucket: str, params: dict[str, object]) -> Rows[Any]:
         def read(cursor: str | None) -> Page[Any]:
-            return Page(**self._get(path, params if cursor is None else params | {"cursor": cursor}))
+            return Page(**self._get(path, bucket, params if cursor is None else params | {"cursor": cursor}))
 
         return Rows(read)
 
-    def _get(self, path: str, params: dict[str, object]) -> dict[str, Any]:
-        response = self._read(path, params)
+    def _get(self, path: str, bucket: str, params: dict[str, object]) -> dict[str, Any]:
+        response = self._read(path, bucket, params)
         body = _decode(response.body)
         if "data" not in body:
             raise PnyxError(response, {})
         return {"data": body["data"], "meta": body["meta"]}
 
-    def _read(self, path: str, params: dict[str, object]) -> Response:
-        address, attempt, waited = self._url + path + _query(params), 0, 0.0
+    def _read(self, path: str, name: str, params: dict[str, object]) -> Response:
+        address, bucket, attempt, waited = self._url + path + _query(params), self._buckets[name], 0, 0.0
         while True:
             attempt += 1
-            response = self._send(Request(address, headers=self._headers), self._timeout)
+            request = Request(address, headers=self._headers)
+            headers: Mapping[str, str] | None = None
+            try:
+                while (wait := min(bucket.wait(request), self._max_wait - waited, 5 * _LOOK)) > 0:
+                    waited += wait
+                    if self._stop.wait(wait):
+                        break
+                if params.get("wait"):
+                    bucket.leave(request)  # it is held for longer than others wait for it
+                response = self._send(request, self._timeout)
+                headers = response.headers
+            finally:
+                bucket.leave(request, headers)
             if response.status == 200:
                 return response
             error = PnyxError(response, _decode(response.body))

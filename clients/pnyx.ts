@@ -14,7 +14,7 @@ export interface Options {
   fetch?: (url: string, init: RequestInit) => Promise<Response>;
   /** The longest that one request may take, in milliseconds. Default: a minute. */
   timeout?: number;
-  /** The longest that a call waits in all when the node asks it to, in milliseconds. Default: two minutes. */
+  /** The longest that a call waits in all for its turn or when the node asks it to, in milliseconds. Default: two minutes. */
   maxWait?: number;
 }
 
@@ -105,10 +105,52 @@ export class Rows<Row> implements AsyncIterable<Row> {
 /** A request is sent so many times at the most. */
 const maxAttempts = 6;
 
+/** How soon a request that waits for answers to others looks again, in milliseconds. */
+const look = 50;
+
+/** The requests of a client that one policy of the node limits, in flight and waiting, in order. */
+class Limiter {
+  readonly #item: RegExp;
+  readonly #queue: object[] = [];
+  #burst = 1; // one at a time until an answer tells
+  #interval = 0;
+  #next = 0; // when one more request is allowed than those that answers have counted
+
+  constructor(policy: string) {
+    this.#item = new RegExp(`"${policy}";[qr]=(\\d+);[wt]=(\\d+)`);
+  }
+
+  /** After how many milliseconds a request is allowed if none in flight is counted yet: 0 or less for now. */
+  wait(request: object): number {
+    if (!this.#queue.includes(request)) this.#queue.push(request);
+    const ahead = this.#queue.indexOf(request);
+    const wait = this.#next + ahead * this.#interval - performance.now();
+    return ahead < this.#burst ? wait : Math.max(wait, look);
+  }
+
+  /** Takes a request out of the queue, and notes what its answer tells. */
+  leave(request: object, headers?: Headers): void {
+    const place = this.#queue.indexOf(request);
+    if (place >= 0) this.#queue.splice(place, 1);
+    if (!headers) return;
+    const policy = this.#item.exec(headers.get("ratelimit-policy") ?? "");
+    const limit = this.#item.exec(headers.get("ratelimit") ?? "");
+    if (policy && limit && (headers.get("age") ?? "0") === "0") {
+      this.#burst = Math.max(1, Number(policy[1]));
+      this.#interval = (1000 * Number(policy[2])) / this.#burst;
+      const allowed = Math.min(1000 * Number(limit[2]), this.#interval) - Number(limit[1]) * this.#interval;
+      this.#next = Math.max(this.#next, performance.now() + allowed);
+    } else if (this.#interval === 0) {
+      this.#burst = Infinity;
+    }
+  }
+}
+
 /**
  * A client of one node.
  *
- * A 429 or 503 of Pnyx, which costs nothing, is waited out as its Retry-After says. Nothing else is repeated: after
+ * Requests wait for their turn as the RateLimit of earlier answers says, for all calls together. A 429 or 503 of
+ * Pnyx, which costs nothing, is waited out as its Retry-After says. Nothing else is repeated: after
  * SETTLEMENT_PENDING, a timeout or a lost connection a payment may have been made, and only the same payment may be
  * sent again.
  */
@@ -118,6 +160,7 @@ export class Pnyx {
   readonly #fetch: (url: string, init: RequestInit) => Promise<Response>;
   readonly #timeout: number;
   readonly #maxWait: number;
+  readonly #limiters = { free: new Limiter("free"), detail: new Limiter("detail"), standard: new Limiter("standard") };
 
   /** A client of the node at a base URL such as https://node.example. */
   constructor(url: string, options: Options = {}) {
@@ -134,7 +177,7 @@ export class Pnyx {
    * GET /v2/meta/pricing, tier free.
    */
   async pricing(call: Call = {}): Promise<Answer<Pricing>> {
-    return this.#get(path`/v2/meta/pricing`, {}, call);
+    return this.#get(path`/v2/meta/pricing`, this.#limiters.free, {}, call);
   }
 
   /**
@@ -143,7 +186,7 @@ export class Pnyx {
    * GET /v2/meta/data-status, tier free.
    */
   async dataStatus(params: DataStatusParams = {}, call: Call = {}): Promise<Answer<DataStatus>> {
-    return this.#get(path`/v2/meta/data-status`, params, call);
+    return this.#get(path`/v2/meta/data-status`, this.#limiters.free, params, call);
   }
 
   /**
@@ -152,7 +195,7 @@ export class Pnyx {
    * GET /v2/meta/usage, tier free.
    */
   async usage(call: Call = {}): Promise<Answer<Usage>> {
-    return this.#get(path`/v2/meta/usage`, {}, call);
+    return this.#get(path`/v2/meta/usage`, this.#limiters.free, {}, call);
   }
 
   /**
@@ -161,7 +204,7 @@ export class Pnyx {
    * GET /v2/daos, tier free.
    */
   daos(params: DAOsParams = {}, call: Call = {}): Rows<DAOListItem> {
-    return this.#rows(path`/v2/daos`, { limit: 100, ...params }, call);
+    return this.#rows(path`/v2/daos`, this.#limiters.free, { limit: 100, ...params }, call);
   }
 
   /**
@@ -170,7 +213,7 @@ export class Pnyx {
    * GET /v2/daos/:daoId, tier free.
    */
   async dao(daoId: string, call: Call = {}): Promise<Answer<DAODetail>> {
-    return this.#get(path`/v2/daos/${daoId}`, {}, call);
+    return this.#get(path`/v2/daos/${daoId}`, this.#limiters.free, {}, call);
   }
 
   /**
@@ -179,7 +222,7 @@ export class Pnyx {
    * GET /v2/daos/:daoId/timeline, tier plus.
    */
   async timeline(daoId: string, params: TimelineParams, call: Call = {}): Promise<Answer<Timeline>> {
-    return this.#get(path`/v2/daos/${daoId}/timeline`, params, call);
+    return this.#get(path`/v2/daos/${daoId}/timeline`, this.#limiters.detail, params, call);
   }
 
   /**
@@ -188,7 +231,7 @@ export class Pnyx {
    * GET /v2/daos/:daoId/voters, tier plus.
    */
   daoVoters(daoId: string, params: DAOVotersParams = {}, call: Call = {}): Rows<DAOVoter> {
-    return this.#rows(path`/v2/daos/${daoId}/voters`, { limit: 100, ...params }, call);
+    return this.#rows(path`/v2/daos/${daoId}/voters`, this.#limiters.detail, { limit: 100, ...params }, call);
   }
 
   /**
@@ -198,7 +241,7 @@ export class Pnyx {
    * GET /v2/daos/:daoId/delegates, tier plus.
    */
   daoDelegates(daoId: string, params: DAODelegatesParams = {}, call: Call = {}): Rows<Delegate> {
-    return this.#rows(path`/v2/daos/${daoId}/delegates`, { limit: 100, ...params }, call);
+    return this.#rows(path`/v2/daos/${daoId}/delegates`, this.#limiters.detail, { limit: 100, ...params }, call);
   }
 
   /**
@@ -207,7 +250,7 @@ export class Pnyx {
    * GET /v2/voters/:voterIdentity/delegations, tier plus.
    */
   voterDelegations(voterIdentity: string, params: VoterDelegationsParams = {}, call: Call = {}): Rows<VoterDelegation> {
-    return this.#rows(path`/v2/voters/${voterIdentity}/delegations`, { limit: 100, ...params }, call);
+    return this.#rows(path`/v2/voters/${voterIdentity}/delegations`, this.#limiters.detail, { limit: 100, ...params }, call);
   }
 
   /**
@@ -217,7 +260,7 @@ export class Pnyx {
    * GET /v2/voters/:voterIdentity/open, tier plus.
    */
   voterOpen(voterIdentity: string, params: VoterOpenParams = {}, call: Call = {}): Rows<OpenVote> {
-    return this.#rows(path`/v2/voters/${voterIdentity}/open`, { limit: 100, ...params }, call);
+    return this.#rows(path`/v2/voters/${voterIdentity}/open`, this.#limiters.detail, { limit: 100, ...params }, call);
   }
 
   /**
@@ -226,7 +269,7 @@ export class Pnyx {
    * GET /v2/proposals, tier standard.
    */
   proposals(params: ProposalsParams = {}, call: Call = {}): Rows<ProposalListItem> {
-    return this.#rows(path`/v2/proposals`, { limit: 100, ...params }, call);
+    return this.#rows(path`/v2/proposals`, this.#limiters.standard, { limit: 100, ...params }, call);
   }
 
   /**
@@ -236,7 +279,7 @@ export class Pnyx {
    * GET /v2/proposals/resolve, tier standard.
    */
   async resolveProposal(params: ResolveProposalParams = {}, call: Call = {}): Promise<Answer<Resolution>> {
-    return this.#get(path`/v2/proposals/resolve`, params, call);
+    return this.#get(path`/v2/proposals/resolve`, this.#limiters.standard, params, call);
   }
 
   /**
@@ -245,7 +288,7 @@ export class Pnyx {
    * GET /v2/proposals/:proposalKey, tier plus.
    */
   async proposal(proposalKey: ProposalKey, call: Call = {}): Promise<Answer<ProposalDetail>> {
-    return this.#get(path`/v2/proposals/${proposalKey}`, {}, call);
+    return this.#get(path`/v2/proposals/${proposalKey}`, this.#limiters.detail, {}, call);
   }
 
   /**
@@ -254,7 +297,7 @@ export class Pnyx {
    * GET /v2/proposals/:proposalKey/votes/summary, tier plus.
    */
   async voteSummary(proposalKey: ProposalKey, call: Call = {}): Promise<Answer<VoteSummary>> {
-    return this.#get(path`/v2/proposals/${proposalKey}/votes/summary`, {}, call);
+    return this.#get(path`/v2/proposals/${proposalKey}/votes/summary`, this.#limiters.detail, {}, call);
   }
 
   /**
@@ -263,7 +306,7 @@ export class Pnyx {
    * GET /v2/proposals/:proposalKey/votes, tier plus.
    */
   ballots(proposalKey: ProposalKey, params: BallotsParams = {}, call: Call = {}): Rows<Ballot> {
-    return this.#rows(path`/v2/proposals/${proposalKey}/votes`, { limit: 500, ...params }, call);
+    return this.#rows(path`/v2/proposals/${proposalKey}/votes`, this.#limiters.detail, { limit: 500, ...params }, call);
   }
 
   /**
@@ -272,7 +315,7 @@ export class Pnyx {
    * GET /v2/proposals/:proposalKey/votes/export, tier plus.
    */
   async ballotExport(proposalKey: ProposalKey, call: Call = {}): Promise<Answer<BallotExport>> {
-    return this.#get(path`/v2/proposals/${proposalKey}/votes/export`, {}, call);
+    return this.#get(path`/v2/proposals/${proposalKey}/votes/export`, this.#limiters.detail, {}, call);
   }
 
   /**
@@ -282,7 +325,7 @@ export class Pnyx {
    * GET /v2/proposals/:proposalKey/votes/export/:revision/:part, tier plus. The body is application/x-ndjson or text/csv; charset=utf-8; header=present or application/vnd.apache.parquet.
    */
   async ballotExportPart(proposalKey: ProposalKey, revision: string, part: number, params: BallotExportPartParams = {}, call: Call = {}): Promise<Response> {
-    return this.#read(path`/v2/proposals/${proposalKey}/votes/export/${revision}/${part}`, params, call);
+    return this.#read(path`/v2/proposals/${proposalKey}/votes/export/${revision}/${part}`, this.#limiters.detail, params, call);
   }
 
   /**
@@ -292,7 +335,7 @@ export class Pnyx {
    * GET /v2/daos/:daoId/export, tier plus.
    */
   async daoExport(daoId: string, params: DAOExportParams = {}, call: Call = {}): Promise<Answer<DAOExport>> {
-    return this.#get(path`/v2/daos/${daoId}/export`, params, call);
+    return this.#get(path`/v2/daos/${daoId}/export`, this.#limiters.detail, params, call);
   }
 
   /**
@@ -301,7 +344,7 @@ export class Pnyx {
    * GET /v2/daos/:daoId/export/:part, tier plus. The body is application/x-ndjson or text/csv; charset=utf-8; header=present or application/vnd.apache.parquet.
    */
   async daoExportPart(daoId: string, part: string, params: DAOExportPartParams = {}, call: Call = {}): Promise<Response> {
-    return this.#read(path`/v2/daos/${daoId}/export/${part}`, params, call);
+    return this.#read(path`/v2/daos/${daoId}/export/${part}`, this.#limiters.detail, params, call);
   }
 
   /**
@@ -312,7 +355,7 @@ export class Pnyx {
    * GET /v2/proposals/:proposalKey/evidence, tier plus.
    */
   async evidence(proposalKey: ProposalKey, call: Call = {}): Promise<Answer<Evidence>> {
-    return this.#get(path`/v2/proposals/${proposalKey}/evidence`, {}, call);
+    return this.#get(path`/v2/proposals/${proposalKey}/evidence`, this.#limiters.detail, {}, call);
   }
 
   /**
@@ -321,7 +364,7 @@ export class Pnyx {
    * GET /v2/forum-topics, tier standard.
    */
   forumTopics(params: ForumTopicsParams = {}, call: Call = {}): Rows<ForumTopic> {
-    return this.#rows(path`/v2/forum-topics`, { limit: 100, ...params }, call);
+    return this.#rows(path`/v2/forum-topics`, this.#limiters.standard, { limit: 100, ...params }, call);
   }
 
   /**
@@ -330,7 +373,7 @@ export class Pnyx {
    * GET /v2/forum-topics/:topicKey, tier plus.
    */
   async forumTopic(topicKey: TopicKey, call: Call = {}): Promise<Answer<ForumTopicDetail>> {
-    return this.#get(path`/v2/forum-topics/${topicKey}`, {}, call);
+    return this.#get(path`/v2/forum-topics/${topicKey}`, this.#limiters.detail, {}, call);
   }
 
   /**
@@ -339,7 +382,7 @@ export class Pnyx {
    * GET /v2/voters/:voterIdentity, tier plus.
    */
   async voter(voterIdentity: string, call: Call = {}): Promise<Answer<VoterProfile>> {
-    return this.#get(path`/v2/voters/${voterIdentity}`, {}, call);
+    return this.#get(path`/v2/voters/${voterIdentity}`, this.#limiters.detail, {}, call);
   }
 
   /**
@@ -348,7 +391,7 @@ export class Pnyx {
    * GET /v2/voters/:voterIdentity/votes, tier plus.
    */
   voterVotes(voterIdentity: string, params: VoterVotesParams = {}, call: Call = {}): Rows<VoterVote> {
-    return this.#rows(path`/v2/voters/${voterIdentity}/votes`, { limit: 100, ...params }, call);
+    return this.#rows(path`/v2/voters/${voterIdentity}/votes`, this.#limiters.detail, { limit: 100, ...params }, call);
   }
 
   /**
@@ -357,7 +400,7 @@ export class Pnyx {
    * GET /v2/events, tier standard.
    */
   events(params: EventsParams, call: Call = {}): Rows<GovernanceEvent> {
-    return this.#rows(path`/v2/events`, { limit: 200, ...params }, call);
+    return this.#rows(path`/v2/events`, this.#limiters.standard, { limit: 200, ...params }, call);
   }
 
   /**
@@ -366,7 +409,7 @@ export class Pnyx {
    * GET /v2/signals, tier standard.
    */
   signals(params: SignalsParams, call: Call = {}): Rows<Signal> {
-    return this.#rows(path`/v2/signals`, { limit: 100, ...params }, call);
+    return this.#rows(path`/v2/signals`, this.#limiters.standard, { limit: 100, ...params }, call);
   }
 
   /**
@@ -376,29 +419,38 @@ export class Pnyx {
    * GET /v2/changes, tier standard.
    */
   changes(params: ChangesParams = {}, call: Call = {}): Rows<Change> {
-    return this.#rows(path`/v2/changes`, { limit: 500, ...params }, call);
+    return this.#rows(path`/v2/changes`, this.#limiters.standard, { limit: 500, ...params }, call);
   }
 
-  #rows<Row>(path: string, params: object, call: Call): Rows<Row> {
-    return new Rows((cursor) => this.#get<Page<Row>>(path, cursor === undefined ? params : { ...params, cursor }, call));
+  #rows<Row>(path: string, limiter: Limiter, params: object, call: Call): Rows<Row> {
+    return new Rows((cursor) => this.#get<Page<Row>>(path, limiter, cursor === undefined ? params : { ...params, cursor }, call));
   }
 
-  async #get<Body>(path: string, params: object, call: Call): Promise<Body> {
-    const response = await this.#read(path, params, call);
+  async #get<Body>(path: string, limiter: Limiter, params: object, call: Call): Promise<Body> {
+    const response = await this.#read(path, limiter, params, call);
     const body = await decode(response);
     if (!body || !("data" in body)) throw new PnyxError(response, undefined);
     return body as Body;
   }
 
-  async #read(path: string, params: object, call: Call): Promise<Response> {
+  async #read(path: string, limiter: Limiter, params: object, call: Call): Promise<Response> {
     const send = this.#fetch; // called without a receiver, as fetch has to be
     for (let attempt = 1, waited = 0; ; attempt++) {
-      const timeout = AbortSignal.timeout(this.#timeout);
-      const response = await send(this.#url + path + query(params), {
-        headers: this.#headers,
-        redirect: "manual", // the token is for this node alone
-        signal: call.signal ? AbortSignal.any([call.signal, timeout]) : timeout,
-      });
+      const request = {};
+      let response: Response | undefined;
+      try {
+        for (let wait: number; (wait = Math.min(limiter.wait(request), this.#maxWait - waited, 5 * look)) > 0; waited += wait)
+          await sleep(wait, call.signal);
+        if ("wait" in params) limiter.leave(request); // it is held for longer than others wait for it
+        const timeout = AbortSignal.timeout(this.#timeout);
+        response = await send(this.#url + path + query(params), {
+          headers: this.#headers,
+          redirect: "manual", // the token is for this node alone
+          signal: call.signal ? AbortSignal.any([call.signal, timeout]) : timeout,
+        });
+      } finally {
+        limiter.leave(request, response?.headers);
+      }
       if (response.status === 200) return response;
       const error = new PnyxError(response, await decode(response));
       const wait = 1000 * (error.retryAfter ?? 0) + 250 * 2 ** attempt * Math.random();

@@ -94,7 +94,7 @@ func (n *node) startAPI(store *cache.Store, redisURL string) (*api.API, error) {
 	})
 	mcp.New(mcp.Options{
 		Node: served, PublicURL: n.cfg.API.PublicURL, Origins: n.cfg.API.MCPOrigins.All(),
-		Documents: documents, Metrics: n.registry, Tracer: n.tracer,
+		Documents: documents, Metrics: n.registry, Tracer: n.tracer, Payments: gate != nil,
 	})
 	if err := explore.Mount(explore.Options{Node: served, Prices: prices, PublicURL: n.cfg.API.PublicURL}); err != nil {
 		return nil, err

@@ -89,7 +89,7 @@ func TestFreePartsNeedNoScript(t *testing.T) {
 	b := browser.Open(t, 390, 900)
 	b.DisableScripts()
 	b.Open(n.Base + "/explore/daos/dao-000")
-	for _, want := range []string{"98,765,432.1T", "passed 12,000 97.2%", "endpoint: 0.005 USDC a request"} {
+	for _, want := range []string{"98,765,432.1T", "passed 12,000 97.2%", "endpoint: part of a partner's plan"} {
 		if got := browser.Value[string](b, "document.body.innerText"); !strings.Contains(strings.ReplaceAll(got, "\n", " "), want) {
 			t.Errorf("got %s, want %q", got, want)
 		}
@@ -130,6 +130,11 @@ func TestDossierInABrowser(t *testing.T) {
 	b.Do(chromedp.SendKeys(chromedp.CSS("#token"), token))
 	b.Open(n.Base + "/explore/proposals/" + string(sampleKey))
 	b.Until(shows("#findings"))
+	if got := browser.Value[string](b, `document.querySelector("a[data-read]").getAttribute("href")`); got != "/docs#proposals.evidence" {
+		t.Errorf("without the script the link leads to %q, want the reference", got)
+	}
+	b.Do(chromedp.Click(chromedp.CSS("a[data-read]")))
+	b.Until(`document.querySelector(".dossier > pre")?.innerText.startsWith('{"data":{"proposal":{"proposalKey":"` + string(sampleKey) + `"')`)
 	for _, show := range []func(){func() { b.SetScheme("light") }, func() { b.SetScheme("dark") }, b.SetPrint} {
 		show()
 		got := strings.Join(strings.Fields(browser.Value[string](b, `document.querySelector(".dossier").innerText`)), " ")

@@ -133,7 +133,7 @@ func (x *explorer) handler(show func(*visit) (shown, error)) fiber.Handler {
 			if failed, _ = errors.AsType[*api.Error](err); failed == nil {
 				return err
 			}
-			result = errorPage(failed, x.node.NewReader(c).RequestID())
+			result = x.errorPage(failed, x.node.NewReader(c).RequestID())
 		}
 		text, err := page.Render(x.templates[result.view], page.Page{
 			Title: result.title, Description: result.description, Path: Path,
@@ -181,7 +181,7 @@ type failure struct {
 	Trail []crumb
 }
 
-func errorPage(failed *api.Error, requestID string) shown {
+func (x *explorer) errorPage(failed *api.Error, requestID string) shown {
 	title := "Something went wrong"
 	switch failed.Status {
 	case http.StatusNotFound:
@@ -190,7 +190,7 @@ func errorPage(failed *api.Error, requestID string) shown {
 		title = "The address is wrong"
 	}
 	return shown{view: viewError, title: title, description: title, data: failure{
-		Code: string(failed.Code), Message: failed.Message, Fix: advice(failed), RequestID: requestID,
+		Code: string(failed.Code), Message: failed.Message, Fix: x.advice(failed), RequestID: requestID,
 		Title: title, Trail: []crumb{{Text: title}},
 	}}
 }

@@ -69,7 +69,7 @@ func TestPagesAreReadOnly(t *testing.T) {
 
 func TestFreeRoutesOfAPageAreLimitedByAddress(t *testing.T) {
 	t.Parallel()
-	n := startNode(t, 1)
+	n := startNode(t, 1, nil)
 	for range 10 {
 		got := n.send(http.MethodGet, "/explore")
 		if got.Status == http.StatusOK {

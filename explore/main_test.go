@@ -14,6 +14,7 @@ import (
 	"pnyx/ratelimit"
 	"pnyx/test/apinode"
 	"pnyx/test/env"
+	"pnyx/test/facilitator"
 )
 
 func TestMain(m *testing.M) { apinode.Main(m) }
@@ -30,17 +31,20 @@ func (t *node) with(test *testing.T) *node { //nolint:thelper // the receiver is
 // newNode starts a node whose free routes answer an address any number of times.
 func newNode(t *testing.T) *node {
 	t.Helper()
-	return startNode(t, 0)
+	return startNode(t, 0, nil)
 }
 
-// startNode starts a node whose free routes answer an address so often a minute.
-func startNode(t *testing.T, freeRate int) *node {
+// startNode starts a node whose free routes answer an address so often a minute, and which
+// takes payments where there is a ledger.
+func startNode(t *testing.T, freeRate int, ledger *facilitator.Ledger) *node {
 	t.Helper()
+	prices := apinode.Prices()
+	prices.PayPerRequest = ledger != nil
 	return &node{apinode.Start(t, apinode.Settings{
 		Sample:    apinode.Sample{Views: sampleViews(), DAOs: sampleDAOs, Kinds: sampleKinds(), Page: samplePage},
-		Documents: slices.Concat(page.Documents(), explore.Documents()), FreeRate: freeRate,
+		Documents: slices.Concat(page.Documents(), explore.Documents()), FreeRate: freeRate, Payments: ledger,
 		Mount: func(n *apinode.Node) error {
-			return explore.Mount(explore.Options{Node: n.API, Prices: apinode.Prices()})
+			return explore.Mount(explore.Options{Node: n.API, Prices: prices})
 		},
 	})}
 }

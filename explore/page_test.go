@@ -16,6 +16,7 @@ import (
 	"pnyx/api"
 	"pnyx/governance"
 	"pnyx/test/env"
+	"pnyx/test/facilitator"
 )
 
 // pagesOfTheSample lists a page of each kind.
@@ -176,6 +177,7 @@ func TestEachRequestIsCountedAsTheRoute(t *testing.T) {
 func TestFreePartsAreForEveryoneAndPaidOnesAreBoxes(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
+	paying := startNode(t, 0, facilitator.NewLedger(t))
 	for path, boxes := range map[string]int{
 		"/explore/daos": 0, "/explore/daos/dao-000": 4, "/explore/proposals/" + string(sampleKey): 4, "/explore/voters/" + sampleVoter: 2,
 		"/explore/proposals/" + string(unknownKey): 4, // whether it exists is not free either
@@ -183,8 +185,11 @@ func TestFreePartsAreForEveryoneAndPaidOnesAreBoxes(t *testing.T) {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()
 			page := n.with(t).page(path)
-			if got := strings.Count(page, "endpoint: 0.005 USDC a request"); got != boxes {
+			if got := strings.Count(page, "endpoint: part of a partner"); got != boxes {
 				t.Errorf("got %d boxes, want %d: %s", got, boxes, page)
+			}
+			if got := strings.Count(paying.with(t).page(path), "endpoint: 0.005 USDC a request, or part of a partner"); got != boxes {
+				t.Errorf("got %d boxes with a price where payments are taken, want %d", got, boxes)
 			}
 			for _, paid := range []string{"12345678901234567890", "7777777.5", "50000000.000000000000000007", "123456789.123456789", "10000.000000000000000001", string(earlierKey(0))} {
 				if strings.Contains(page, paid) {
@@ -242,7 +247,7 @@ func TestBoxesSayWhatIsWrong(t *testing.T) {
 func wantBoxes(t *testing.T, page string, want ...string) {
 	t.Helper()
 	var got []string
-	for _, info := range api.Codes() {
+	for _, info := range api.Codes(false) {
 		if n := strings.Count(page, "was not read. <code>"+string(info.Code)+"</code>"); n > 0 {
 			got = append(got, decimal.NewFromInt(int64(n)).String()+" "+string(info.Code))
 		}

@@ -47,7 +47,8 @@ type part[Data any] struct {
 type box struct {
 	// Title is the title of the route.
 	Title string
-	// Tier is the tier of the route, and Price and Token what one request costs.
+	// Tier is the tier of the route, and Price and Token what one request costs; both empty
+	// where payments are not taken.
 	Tier         governance.Tier
 	Price, Token string
 	// Code, Message and Fix come from the error; empty where no credentials were sent.
@@ -131,16 +132,21 @@ func loadMain[Data any](v *visit, routeID string, params texts) (part[Data], err
 // that is nil, because the visitor has no credentials.
 func (v *visit) boxOf(route api.Route, failed *api.Error) *box {
 	b := &box{
-		Title: route.Title, Tier: route.Tier, Price: string(v.explorer.prices.Of(route)), Token: v.explorer.prices.Token, err: failed,
+		Title: route.Title, Tier: route.Tier, err: failed,
+	}
+	if prices := v.explorer.prices; prices.PayPerRequest {
+		b.Price, b.Token = string(prices.Of(route)), prices.Token
 	}
 	if failed != nil {
-		b.Code, b.Message, b.Fix = string(failed.Code), failed.Message, advice(failed)
+		b.Code, b.Message, b.Fix = string(failed.Code), failed.Message, v.explorer.advice(failed)
 	}
 	return b
 }
 
 // advice says what a visitor can do about an error.
-func advice(failed *api.Error) string { return cmp.Or(failed.Advice(), failed.Code.Info().Fix) }
+func (x *explorer) advice(failed *api.Error) string {
+	return cmp.Or(failed.Advice(), failed.Code.Info(x.prices.PayPerRequest).Fix)
+}
 
 // footnote says what a page was made from.
 type footnote struct {

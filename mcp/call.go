@@ -70,7 +70,7 @@ func (s *Server) perform(c *fiber.Ctx, called *call) result {
 	var code api.Code
 	if err != nil {
 		failed := api.ErrorOf(err)
-		answered, code = failureOf(failed, called.reader.RequestID()), failed.Code
+		answered, code = s.failureOf(failed, called.reader.RequestID()), failed.Code
 		span.SetError(string(code))
 	}
 	called.reader.End(err == nil)
@@ -102,23 +102,23 @@ func (c *call) run() (result, error) {
 }
 
 // failureOf is the result of a call that failed, in words and as over HTTP.
-func failureOf(failed *api.Error, requestID string) result {
+func (s *Server) failureOf(failed *api.Error, requestID string) result {
 	if terms := failed.Headers[x402.HeaderRequired]; terms != "" {
 		return paymentRequired(failed, requestID, terms)
 	}
-	text := strings.TrimSpace(string(failed.Code)+": "+failed.Message+". "+advice(failed)) + " (request " + requestID + ")"
+	text := strings.TrimSpace(string(failed.Code)+": "+failed.Message+". "+s.advice(failed)) + " (request " + requestID + ")"
 	members := appendString([]byte(`"isError":true,"content":[{"type":"text","text":`), text)
 	members = append(append(members, `}],"structuredContent":`...), encode(failed.Envelope(requestID))...)
 	return result{members: members}
 }
 
 // advice says what a model can do about an error.
-func advice(failed *api.Error) string {
+func (s *Server) advice(failed *api.Error) string {
 	// Where payments are not taken, the message says so, and there are no terms to pay by.
 	if failed.Code == api.CodePaymentRequired {
 		return failed.Advice()
 	}
-	return cmp.Or(failed.Advice(), failed.Code.Info().Fix)
+	return cmp.Or(failed.Advice(), failed.Code.Info(s.payments).Fix)
 }
 
 // texts returns the arguments as the texts that a query has, and problems with those that

@@ -41,11 +41,13 @@ func startNode(t testing.TB, s apinode.Settings) *node { //nolint:thelper // as 
 	t.Helper()
 	var n node
 	s.Sample = apinode.Sample{Views: sampleViews(), DAOs: sampleDAOs, Kinds: sampleKinds(), Page: samplePage}
-	s.Documents = doc.Documents(doc.Node{Prices: apinode.Prices()})
+	prices := apinode.Prices()
+	prices.PayPerRequest = s.Payments != nil
+	s.Documents = doc.Documents(doc.Node{Prices: prices})
 	s.Mount = func(mounted *apinode.Node) error {
 		n.tools = mcp.New(mcp.Options{
 			Node: mounted.API, PublicURL: "https://api.example.org", Origins: []string{"https://app.example.org"},
-			Documents: s.Documents, Metrics: mounted.Registry,
+			Documents: s.Documents, Metrics: mounted.Registry, Payments: prices.PayPerRequest,
 		})
 		return nil
 	}

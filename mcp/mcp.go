@@ -46,6 +46,8 @@ type Options struct {
 	Metrics prometheus.Registerer
 	// Tracer traces calls; nil when none are traced.
 	Tracer *telemetry.Tracer
+	// Payments says whether the node takes payments for single calls.
+	Payments bool
 }
 
 // Server answers requests to Path. It is safe for concurrent use.
@@ -57,6 +59,9 @@ type Server struct {
 	// toolList, promptList and resourceList are the results of the methods that list them.
 	toolList, promptList, resourceList []byte
 	documents                          []document
+	// instructions tell a model how to use the tools, and payments whether calls can be paid for.
+	instructions string
+	payments     bool
 	// serverMeta is the member of _meta that names the server in modern results.
 	serverMeta []byte
 	metrics    *metrics
@@ -68,7 +73,7 @@ type Server struct {
 func New(o Options) *Server {
 	s := &Server{
 		node: o.Node, origins: map[string]bool{}, hosts: map[string]bool{}, tools: map[string]*tool{},
-		documents: resources(o.Documents), tracer: o.Tracer, now: time.Now,
+		documents: resources(o.Documents), instructions: instructionsOf(o.Payments), payments: o.Payments, tracer: o.Tracer, now: time.Now,
 	}
 	for _, address := range append([]string{o.PublicURL}, o.Origins...) {
 		if parsed, err := url.Parse(address); err == nil && parsed.Host != "" {
@@ -80,7 +85,7 @@ func New(o Options) *Server {
 	for _, t := range tools {
 		s.tools[t.name] = t
 	}
-	s.toolList, s.promptList, s.resourceList = listTools(tools), listPrompts(), listResources(s.documents)
+	s.toolList, s.promptList, s.resourceList = listTools(tools, o.Payments), listPrompts(), listResources(s.documents)
 	s.serverMeta = membersOf(map[string]any{metaServer: serverInfo()})
 	s.metrics = newMetrics(o.Metrics, tools)
 	o.Node.Mount(Path, RouteName, MaxBodyBytes, s.handle)

@@ -225,9 +225,9 @@ func (s *Server) describe(m message, era string) (result, *rpcError) {
 	case method == "resources/read":
 		return s.readResource(m.Params)
 	case method == "server/discover" && era == modern:
-		return discover(), nil
+		return s.discover(), nil
 	case method == "initialize" && era != modern:
-		return initialize(m.Params.Version), nil
+		return s.initialize(m.Params.Version), nil
 	case method == "ping" && era != modern:
 		return result{}, nil
 	}
@@ -249,20 +249,20 @@ func capabilities() map[string]any {
 }
 
 // discover answers server/discover.
-func discover() result {
+func (s *Server) discover() result {
 	return result{lasting: true, members: membersOf(map[string]any{
-		"supportedVersions": supportedVersions(), "capabilities": capabilities(), "instructions": instructions,
+		"supportedVersions": supportedVersions(), "capabilities": capabilities(), "instructions": s.instructions,
 	})}
 }
 
 // initialize answers initialize with the revision that is asked for, or the newest one
 // that has a handshake.
-func initialize(version string) result {
+func (s *Server) initialize(version string) result {
 	if !slices.Contains(legacyVersions(), version) {
 		version = newestLegacy
 	}
 	return result{members: membersOf(map[string]any{
-		"protocolVersion": version, "capabilities": capabilities(), "serverInfo": serverInfo(), "instructions": instructions,
+		"protocolVersion": version, "capabilities": capabilities(), "serverInfo": serverInfo(), "instructions": s.instructions,
 	})}
 }
 

@@ -18,12 +18,12 @@ type listing struct {
 }
 
 // listTools returns the result of tools/list.
-func listTools(tools []*tool) []byte {
+func listTools(tools []*tool, payments bool) []byte {
 	var all []listing
 	for _, t := range tools {
 		all = append(all, listing{
 			Name: t.name, Title: t.title, Description: t.description + " Tier: " + t.tier() + ".",
-			InputSchema: t.inputSchema(), OutputSchema: t.outputSchema(),
+			InputSchema: t.inputSchema(), OutputSchema: t.outputSchema(payments),
 			Annotations: map[string]any{
 				"title": t.title, "readOnlyHint": true, "destructiveHint": false, "idempotentHint": true, "openWorldHint": true,
 			},
@@ -99,14 +99,14 @@ func propertyOf(param api.Param) property {
 }
 
 // outputSchema returns the schema of structuredContent. Clients hold errors against it, too,
-// so that it requires data, an error or the terms of a payment.
-func (t *tool) outputSchema() json.RawMessage {
+// so that it requires data, an error or, where payments are taken, the terms of one.
+func (t *tool) outputSchema(payments bool) json.RawMessage {
 	properties := map[string]any{
 		"data": map[string]any{}, "meta": map[string]any{"type": "object"},
 		"error": map[string]any{"type": []string{"object", "string"}},
 	}
 	kinds := []any{map[string]any{"required": []string{"data", "meta"}}, map[string]any{"required": []string{"error"}}}
-	if t.isPaid() {
+	if payments && t.isPaid() {
 		properties["x402Version"] = map[string]any{"type": "integer"}
 		properties["accepts"] = map[string]any{"type": "array"}
 		properties["resource"] = map[string]any{"type": "object"}

@@ -161,7 +161,7 @@ func (w *Warehouse) closeBatch(ctx context.Context, b batch) error {
 
 // OpenBatches counts the batches that are being written, or were cut off.
 func (w *Warehouse) OpenBatches(ctx context.Context) (count uint64, err error) {
-	if err := w.conn.QueryRow(ctx, "SELECT count() AS batches FROM batches FINAL WHERE sealed = 0").Scan(&count); err != nil {
+	if err := w.conn.QueryRow(ctx, sqlText("batch_open")).Scan(&count); err != nil {
 		return 0, fmt.Errorf("count open batches: %w", err)
 	}
 	return count, nil

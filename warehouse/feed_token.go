@@ -11,134 +11,6 @@ import (
 	"pnyx/governance"
 )
 
-// feedTokensSQL reads the tokens with powers of delegates, and how the feed includes them.
-const feedTokensSQL = `
-SELECT
-    power.scope AS scope,
-    sipHash128('token', power.scope) AS item,
-    done.dao_id AS dao_id,
-    done.rules_version AS rules_version,
-    done.revision AS revision
-FROM
-(
-    SELECT toString(scope) AS scope
-    FROM delegate_power
-    GROUP BY scope
-) AS power
-GLOBAL LEFT JOIN
-(
-    SELECT
-        item,
-        dao_id,
-        rules_version,
-        revision
-    FROM feed_progress FINAL
-) AS done ON sipHash128('token', power.scope) = done.item
-ORDER BY scope`
-
-// changedScopesSQL reads the tokens of which some imports wrote powers or supplies from a version on, with the first block.
-const changedScopesSQL = `
-SELECT
-    scope,
-    min(block) AS block
-FROM
-(
-    SELECT
-        toString(scope) AS scope,
-        block
-    FROM delegate_power
-    WHERE version >= {first:UInt64} AND import_id IN {imports:Array(UUID)}
-
-    UNION ALL
-
-    SELECT
-        toString(scope),
-        block
-    FROM token_supply
-    WHERE version >= {first:UInt64} AND import_id IN {imports:Array(UUID)}
-)
-GROUP BY scope`
-
-// powerSpansSQL reads the spans of a token from a block on. What is withdrawn counts: events of it may be stored.
-const powerSpansSQL = `
-SELECT
-    sipHash128('token', {scope:String}, intDiv(block, {span:UInt64})) AS item,
-    intDiv(block, {span:UInt64}) * {span:UInt64} AS first_block,
-    first_block + {span:UInt64} AS end_block,
-    count() AS changes
-FROM delegate_power
-WHERE scope = {scope:String} AND block >= intDiv({block:UInt64}, {span:UInt64}) * {span:UInt64}
-GROUP BY intDiv(block, {span:UInt64})
-ORDER BY first_block`
-
-// powersChangedSQL reads the powers after each block in which they are stated.
-const powersChangedSQL = `
-SELECT
-    block,
-    delegate,
-    argMax(power, place) AS power,
-    max(at) AS at,
-    max(discovered_at) AS discovered_at
-FROM delegate_power FINAL
-WHERE scope = {scope:String}
-    AND NOT withdrawn
-    AND block >= {first:UInt64}
-    AND block < {end:UInt64}
-GROUP BY
-    block,
-    delegate
-ORDER BY
-    block,
-    delegate`
-
-// powersBeforeSQL reads the powers before some blocks: of the delegates of whom one is stated in them, and the first others.
-const powersBeforeSQL = `
-SELECT
-    delegate,
-    power
-FROM
-(
-    SELECT
-        delegate,
-        power,
-        changes,
-        row_number() OVER (PARTITION BY changes ORDER BY power DESC, delegate) AS rank
-    FROM
-    (
-        SELECT
-            delegate,
-            argMaxIf(power, place, block < {first:UInt64}) AS power,
-            max(block) >= {first:UInt64} AS changes
-        FROM delegate_power FINAL
-        WHERE scope = {scope:String}
-            AND NOT withdrawn
-            AND block < {end:UInt64}
-        GROUP BY delegate
-    )
-    WHERE power > 0
-)
-WHERE changes OR rank <= {others:UInt64}
-ORDER BY delegate`
-
-// suppliesBetweenSQL reads the supplies in some blocks, and the last one before them.
-const suppliesBetweenSQL = `
-SELECT
-    block,
-    argMax(supply, place) AS supply
-FROM token_supply FINAL
-WHERE scope = {scope:String}
-    AND NOT withdrawn
-    AND block < {end:UInt64}
-    AND block >= (
-        SELECT max(block)
-        FROM token_supply FINAL
-        WHERE scope = {scope:String}
-            AND NOT withdrawn
-            AND block < {first:UInt64}
-    )
-GROUP BY block
-ORDER BY block`
-
 // FeedToken is a token of which powers of delegates are held.
 type FeedToken struct {
 	// FeedProgress has in DAOID the DAOs that the feed includes the token for, joined.
@@ -153,7 +25,7 @@ type FeedToken struct {
 
 // FeedTokens returns the tokens of which powers of delegates are held, in order.
 func FeedTokens(ctx context.Context, w *Warehouse) ([]FeedToken, error) {
-	rows, err := w.conn.Query(ctx, feedTokensSQL)
+	rows, err := w.conn.Query(ctx, sqlText("feed_token_progress"))
 	tokens, err := selectRows[FeedToken](rows, err, "list the tokens of the feed")
 	if err != nil || len(tokens) == 0 {
 		return nil, err
@@ -200,7 +72,7 @@ func ChangedTokens(ctx context.Context, w *Warehouse, batches []JournalEntry) (m
 		Scope string
 		Block uint64
 	}
-	result, err := w.conn.Query(ctx, changedScopesSQL, clickhouse.Named("imports", ids), clickhouse.Named("first", first))
+	result, err := w.conn.Query(ctx, sqlText("feed_token_changed"), clickhouse.Named("imports", ids), clickhouse.Named("first", first))
 	rows, err := selectRows[row](result, err, "list the tokens that changed")
 	changed := make(map[string]uint64, len(rows))
 	for _, r := range rows {
@@ -225,7 +97,7 @@ type PowerSpan struct {
 // PowerSpans returns the spans of a token from that of a block on in which powers change, or did in
 // blocks that were replaced.
 func PowerSpans(ctx context.Context, w *Warehouse, scope string, block uint64) ([]PowerSpan, error) {
-	rows, err := w.conn.Query(ctx, powerSpansSQL, clickhouse.Named("scope", scope),
+	rows, err := w.conn.Query(ctx, sqlText("feed_token_spans"), clickhouse.Named("scope", scope),
 		clickhouse.Named("block", block), clickhouse.Named("span", uint64(feedSpan)))
 	return selectRows[PowerSpan](rows, err, "list the spans of a token")
 }
@@ -264,15 +136,15 @@ func PowersBetween(ctx context.Context, w *Warehouse, scope string, first, end u
 		clickhouse.Named("scope", scope), clickhouse.Named("first", first), clickhouse.Named("end", end), clickhouse.Named("others", others),
 	}
 	ctx = InBackground(ctx)
-	rows, err := w.conn.Query(ctx, powersChangedSQL, args...)
+	rows, err := w.conn.Query(ctx, sqlText("feed_token_powers"), args...)
 	if h.Changes, err = selectRows[PowerChange](rows, err, "read the powers that change in blocks"); err != nil || len(h.Changes) == 0 {
 		return h, err
 	}
-	rows, err = w.conn.Query(ctx, powersBeforeSQL, args...)
+	rows, err = w.conn.Query(ctx, sqlText("feed_token_before"), args...)
 	if h.Before, err = selectRows[PowerChange](rows, err, "read the powers before blocks"); err != nil {
 		return h, err
 	}
-	rows, err = w.conn.Query(ctx, suppliesBetweenSQL, args...)
+	rows, err = w.conn.Query(ctx, sqlText("feed_token_supplies"), args...)
 	h.Supplies, err = selectRows[TokenSupplyAt](rows, err, "read the supplies in blocks")
 	return h, err
 }

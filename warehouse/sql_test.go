@@ -4,7 +4,8 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"os"
+	"io/fs"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -45,21 +46,21 @@ func literalsByFile(t *testing.T) map[string]map[string]bool {
 func TestEverySQLFileBelongsToAGoFile(t *testing.T) {
 	t.Parallel()
 	sources := literalsByFile(t)
-	entries, err := sqlFiles.ReadDir(".")
+	paths, err := fs.Glob(sqlFiles, "sql/*/*.sql")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, entry := range entries {
-		t.Run(entry.Name(), func(t *testing.T) {
+	for _, file := range paths {
+		name := strings.TrimSuffix(path.Base(file), ".sql")
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			name := strings.TrimSuffix(entry.Name(), ".sql")
 			for source, literals := range sources {
 				named := name == source || strings.HasPrefix(name, source+"_") || name == "proposal_title_by_ref"
 				if literals[name] && named {
 					return
 				}
 			}
-			t.Errorf("no Go file whose name %s begins with reads it", entry.Name())
+			t.Errorf("no Go file whose name %s begins with reads it", name)
 		})
 	}
 }
@@ -70,22 +71,22 @@ func TestValuesAreBoundNotFormatted(t *testing.T) {
 	t.Parallel()
 	verbs, fragment := regexp.MustCompile(`%[^\s]`), regexp.MustCompile(`^%(s|\[)`)
 	quoted := regexp.MustCompile(`'[^'\n]*%(s|\[\d\]s)[^'\n]*'`)
-	entries, err := sqlFiles.ReadDir(".")
+	paths, err := fs.Glob(sqlFiles, "sql/*/*.sql")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, entry := range entries {
-		text, err := os.ReadFile(entry.Name())
+	for _, file := range paths {
+		text, err := sqlFiles.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, verb := range verbs.FindAllString(string(text), -1) {
 			if !fragment.MatchString(verb) {
-				t.Errorf("%s: got verb %q, want %%s or %%[n]s", entry.Name(), verb)
+				t.Errorf("%s: got verb %q, want %%s or %%[n]s", file, verb)
 			}
 		}
 		if value := quoted.FindString(string(text)); value != "" {
-			t.Errorf("%s: %s formats a value into the statement", entry.Name(), value)
+			t.Errorf("%s: %s formats a value into the statement", file, value)
 		}
 	}
 }
@@ -95,12 +96,12 @@ func TestValuesAreBoundNotFormatted(t *testing.T) {
 func TestSubqueriesOverTablesAreGlobal(t *testing.T) {
 	t.Parallel()
 	texts := map[string]string{}
-	entries, err := sqlFiles.ReadDir(".")
+	paths, err := fs.Glob(sqlFiles, "sql/*/*.sql")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, entry := range entries {
-		texts[entry.Name()] = sqlText(strings.TrimSuffix(entry.Name(), ".sql"))
+	for _, file := range paths {
+		texts[file] = sqlText(strings.TrimSuffix(path.Base(file), ".sql"))
 	}
 	for source, literals := range literalsByFile(t) {
 		for literal := range literals {

@@ -7,7 +7,7 @@
 // record once however often it is repeated. A publisher reads [Warehouse.CommittedBatches]
 // and writes states back. Voting power is decimal throughout; no query uses floats.
 //
-// Each noun has a Go file with its SQL next to it, in files whose names begin with the
+// Each noun has a Go file, and its SQL is below sql, in files whose names begin with the
 // name of the Go file. Every value is bound; only fragments of SQL are formatted.
 package warehouse
 
@@ -16,6 +16,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"maps"
 	"net"
@@ -49,16 +50,20 @@ const maxConnections = 16
 // failed.
 var ErrUnreachable = errors.New("clickhouse is unreachable")
 
-//go:embed *.sql
+// sqlFiles has the statements in rooms by use: records (what imports and followers write), counts
+// (sums, rankings, timelines), pages (lists and details on demand), feed, accounts.
+//
+//go:embed sql
 var sqlFiles embed.FS
 
-// sqlText returns the text of <name>.sql. It panics when there is none,
+// sqlText returns the text of <name>.sql in one of the rooms. It panics unless there is one file,
 // which a test of every caller shows.
 func sqlText(name string) string {
-	text, err := sqlFiles.ReadFile(name + ".sql")
-	if err != nil {
-		panic(err)
+	paths, err := fs.Glob(sqlFiles, "sql/*/"+name+".sql")
+	if err != nil || len(paths) != 1 {
+		panic(fmt.Sprintf("%d files %s.sql", len(paths), name))
 	}
+	text, _ := sqlFiles.ReadFile(paths[0]) // embedded
 	return string(text)
 }
 

@@ -55,21 +55,39 @@ func Documents(node Node) []api.Document {
 		},
 		{Path: api.PathRobots, ContentType: fiber.MIMETextPlainCharsetUTF8, Render: robots},
 	}
-	return slices.Concat(documents, routePages(node), clients(node), page.Documents(), reference(node))
+	return slices.Concat(documents, []api.Document{home()}, guides(), routePages(node), clients(node), page.Documents(), reference(node))
 }
 
-// Paths returns the paths of all documents.
+// Paths returns the paths of the documents that are the same for every caller: all but the
+// first page, which only browsers get.
 func Paths() []string {
 	var paths []string
 	for _, document := range Documents(Node{}) {
-		paths = append(paths, document.Path)
+		if document.Path != api.PathHome {
+			paths = append(paths, document.Path)
+		}
 	}
 	return paths
 }
 
+// codes are the errors that the node may answer with.
+func (n Node) codes() []api.CodeInfo { return api.Codes(n.Prices.PayPerRequest) }
+
+// codesOf are the errors that the node may answer with on a route.
+func (n Node) codesOf(route api.Route) []api.Code {
+	return slices.DeleteFunc(route.Codes(), func(code api.Code) bool { return code.OfPayments() && !n.Prices.PayPerRequest })
+}
+
+// plans are the plans of tokens and, where payments are taken, of payers.
+func (n Node) plans() []ratelimit.PlanDescription {
+	return slices.DeleteFunc(ratelimit.DescribePlans(), func(plan ratelimit.PlanDescription) bool {
+		return plan.Name == string(ratelimit.PayPerRequest) && !n.Prices.PayPerRequest
+	})
+}
+
 // guideText returns what holds for all routes, as Markdown; with a table of the given errors.
 func guideText(node Node, codes []api.CodeInfo) ([]byte, error) {
-	plans, err := PlanTable()
+	plans, err := render("plans.md", node.plans())
 	if err != nil {
 		return nil, err
 	}

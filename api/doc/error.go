@@ -17,7 +17,7 @@ const errorName = "Error"
 // errorResponse describes the errors as one response, since they have one shape: generated
 // clients get one type of error, not one for each status of each route. METHOD_NOT_ALLOWED
 // is left out: OpenAPI describes methods that exist.
-func errorResponse() *openapi.Response {
+func errorResponse(node Node) *openapi.Response {
 	response := &openapi.Response{
 		Description: "An answer that is not data.",
 		Headers:     headers(fiber.HeaderRetryAfter, x402.HeaderRequired),
@@ -25,7 +25,7 @@ func errorResponse() *openapi.Response {
 			Name: fiber.MIMEApplicationJSON, Value: &openapi.MediaType{Schema: openapi.RefTo("ErrorEnvelope")},
 		}},
 	}
-	for _, info := range api.Codes() {
+	for _, info := range node.codes() {
 		if info.Code == api.CodeMethodNotAllowed {
 			continue
 		}
@@ -38,10 +38,10 @@ func errorResponse() *openapi.Response {
 }
 
 // describeErrors lists the errors of a route by status and code.
-func describeErrors(route api.Route) string {
+func describeErrors(route api.Route, node Node) string {
 	var codes []string
-	for _, code := range route.Codes() {
-		codes = append(codes, fmt.Sprintf("%d `%s`", code.Info().Status, code))
+	for _, code := range node.codesOf(route) {
+		codes = append(codes, fmt.Sprintf("%d `%s`", code.Info(true).Status, code))
 	}
 	return "Errors: " + strings.Join(codes, ", ") + "."
 }

@@ -29,6 +29,8 @@ func agentsGuide(node Node) ([]byte, error) {
 		// PathOpenAPI, PathPricing and PathMCP are the paths of the document, of the prices
 		// and of the tools.
 		PathOpenAPI, PathPricing, PathMCP string
+		// Guides are the guides that the node serves.
+		Guides []Guide
 		// Clients are the paths of the clients.
 		Clients []string
 		// Base is the public address of the API; empty where it is not known.
@@ -42,8 +44,8 @@ func agentsGuide(node Node) ([]byte, error) {
 		// Codes are the error codes of the API.
 		Codes []api.CodeInfo
 	}{
-		Base: node.base(), PathOpenAPI: api.PathOpenAPI, PathPricing: api.PathPricing, PathMCP: mcp.Path, Codes: api.Codes(),
-		Plans: ratelimit.DescribePlans(), PayPerRequest: node.Prices.PayPerRequest,
+		Base: node.base(), PathOpenAPI: api.PathOpenAPI, PathPricing: api.PathPricing, PathMCP: mcp.Path, Codes: node.codes(),
+		Guides: Guides(), Plans: node.plans(), PayPerRequest: node.Prices.PayPerRequest,
 	}
 	for _, language := range client.Languages() {
 		data.Clients = append(data.Clients, language.Path())

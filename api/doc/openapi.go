@@ -49,7 +49,7 @@ func describeAPI(node Node) (*openapi.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	guide, err := guideText(node, api.Codes())
+	guide, err := guideText(node, node.codes())
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func describeAPI(node Node) (*openapi.Document, error) {
 		if tag := tagOf(route); !slices.Contains(document.Tags, tag) {
 			document.Tags = append(document.Tags, tag)
 		}
-		document.Paths.Add(openapi.PathTemplate(route.Path), &openapi.PathItem{Get: describeRoute(schemas, route, node.Prices)})
+		document.Paths.Add(openapi.PathTemplate(route.Path), &openapi.PathItem{Get: describeRoute(schemas, route, node)})
 	}
 	document.Tags = append(document.Tags, webhookTag())
 	document.Webhooks = describeWebhooks(schemas)
@@ -78,7 +78,7 @@ func describeAPI(node Node) (*openapi.Document, error) {
 	}
 	document.Components = openapi.Components{
 		Schemas:         metaSchemas(schemas.Components()),
-		Responses:       openapi.Members[*openapi.Response]{{Name: errorName, Value: errorResponse()}},
+		Responses:       openapi.Members[*openapi.Response]{{Name: errorName, Value: errorResponse(node)}},
 		Headers:         headers,
 		SecuritySchemes: securitySchemes(),
 	}
@@ -104,13 +104,16 @@ func tagOf(route api.Route) openapi.Tag {
 }
 
 // describeRoute describes GET on a route.
-func describeRoute(schemas *openapi.Schemas, route api.Route, prices api.Prices) *openapi.Operation {
+func describeRoute(schemas *openapi.Schemas, route api.Route, node Node) *openapi.Operation {
+	prices := node.Prices
 	operation := &openapi.Operation{
 		OperationID: route.ID, Tags: []string{tagOf(route).Name}, Summary: route.Title,
-		Description: strings.Join([]string{route.Summary, describeAccess(route, prices), describeErrors(route)}, " "),
+		Description: strings.Join([]string{route.Summary, describeAccess(route, prices), describeErrors(route, node)}, " "),
 		Security:    security(route, prices),
 		XTier:       string(route.Tier), XBucket: string(route.Bucket()), XAddition: route.Addition,
-		XPrice: &openapi.Price{Amount: string(prices.Of(route)), Token: prices.Token, Network: prices.Network},
+	}
+	if prices.PayPerRequest {
+		operation.XPrice = &openapi.Price{Amount: string(prices.Of(route)), Token: prices.Token, Network: prices.Network}
 	}
 	if route.Paid() && prices.PayPerRequest {
 		operation.XPaymentInfo = &openapi.PaymentInfo{

@@ -45,8 +45,9 @@ type referencePage struct {
 	// PayPerRequest says whether the node takes payments for single requests, and Live
 	// whether the examples are of its own data.
 	PayPerRequest, Live bool
-	// Guide is what holds for all routes.
-	Guide template.HTML
+	// Guide is what holds for all routes, and Guides are the guides beside the reference.
+	Guide  template.HTML
+	Guides []Guide
 	// Groups are the routes by noun, Webhooks what is sent, and Codes the errors.
 	Groups   []referenceGroup
 	Webhooks referenceWebhooks
@@ -142,6 +143,7 @@ func renderReference(node Node, examples api.Examples) ([]byte, error) {
 	}
 	shown := referencePage{
 		Version: api.SurfaceVersion, Count: len(api.Routes()), PayPerRequest: node.Prices.PayPerRequest, Live: examples != api.Examples{},
+		Guides: Guides(),
 	}
 	guide, err := guideText(node, nil)
 	if err != nil {
@@ -168,7 +170,7 @@ func renderReference(node Node, examples api.Examples) ([]byte, error) {
 	if shown.Webhooks, err = webhooksForPeople(schemas); err != nil {
 		return nil, err
 	}
-	for _, info := range api.Codes() {
+	for _, info := range node.codes() {
 		example, err := indented(info.Example.Envelope("4bf92f35-77b3-4da6-a3ce-929d0e0e4736"))
 		if err != nil {
 			return nil, err

@@ -41,12 +41,12 @@ func routePage(node Node, route api.Route, examples api.Examples) ([]byte, error
 		return nil, fmt.Errorf("encode the example of %s: %w", route.ID, err)
 	}
 	var codes []string
-	for _, code := range route.Codes() {
+	for _, code := range node.codesOf(route) {
 		codes = append(codes, string(code))
 	}
 	return render("route.md", map[string]any{
 		"Route": route, "Token": route.Paid() || route.TokenOnly, "Access": describeAccess(route, node.Prices), "Params": route.Params, "Request": node.base() + sampleTarget(route, examples),
-		"Example": strings.TrimSpace(example.String()), "Codes": strings.Join(codes, ", "), "Guide": api.PathLLMs,
+		"Example": strings.TrimSpace(example.String()), "Codes": strings.Join(codes, ", "), "Guide": api.PathLLMs, "PayPerRequest": node.Prices.PayPerRequest,
 	})
 }
 

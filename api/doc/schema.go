@@ -60,7 +60,7 @@ func addEnvelopes(schemas *openapi.Schemas) {
 // scalars are the types that JSON shows as text of one form.
 func scalars() map[reflect.Type]*openapi.Schema {
 	var codes []string
-	for _, info := range api.Codes() {
+	for _, info := range api.Codes(true) {
 		codes = append(codes, string(info.Code))
 	}
 	return map[reflect.Type]*openapi.Schema{

@@ -7,6 +7,15 @@ const pause = 400;
 let waiting;
 let latest = 0;
 
+// say shows a message where the page states problems.
+function say(text) {
+  const status = document.querySelector("#explore-status");
+  if (status) {
+    status.hidden = false;
+    status.textContent = text;
+  }
+}
+
 async function show() {
   const turn = ++latest;
   const shown = document.querySelector("#main");
@@ -25,10 +34,8 @@ async function show() {
     shown.replaceChildren(...main.childNodes);
     document.title = read.title;
   } catch (problem) {
-    const status = document.querySelector("#explore-status");
-    if (turn === latest && status) {
-      status.hidden = false;
-      status.textContent = `The page could not be read with the token: ${problem.message}.`;
+    if (turn === latest) {
+      say(`The page could not be read with the token: ${problem.message}.`);
     }
   } finally {
     if (turn === latest) {
@@ -36,6 +43,28 @@ async function show() {
     }
   }
 }
+
+// A link to data leads to what the reference says of it. With a token it shows the data
+// below, as it was sent: a plain link sends no token.
+document.addEventListener("click", async (event) => {
+  const link = event.target.closest("a[data-read]");
+  if (!link || !token()) {
+    return;
+  }
+  event.preventDefault();
+  try {
+    const answer = await request(link.dataset.read);
+    if (!answer.ok) {
+      throw new Error(`the server answered ${answer.status}`);
+    }
+    const shown = Object.assign(document.createElement("pre"), {className: "screen", tabIndex: 0, textContent: await answer.text()});
+    document.querySelector(".dossier > pre")?.remove();
+    link.closest("p").after(shown);
+    shown.focus();
+  } catch (problem) {
+    say(`The data could not be read with the token: ${problem.message}.`);
+  }
+});
 
 onToken(() => {
   clearTimeout(waiting);

@@ -126,7 +126,7 @@ func Start(tb testing.TB, s Settings) *Node {
 	if s.Unlogged {
 		options.Log.SampleRate = 0
 	}
-	if s.Payments != nil {
+	if options.Prices.PayPerRequest = s.Payments != nil; s.Payments != nil {
 		options.Payments = facilitator.NewGate(tb, s.Payments, accounts.New(store), n.Registry, maps.Keys(options.Prices.Paid))
 	}
 	n.API = api.New(options)

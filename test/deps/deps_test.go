@@ -49,7 +49,7 @@ func floors() [][]string {
 		{"warehouse/record"},
 		{"governance/query"},
 		{"governance/rules"},
-		{"governance", "governance/abi", "telemetry", "config", "edge/purge", "clients"},
+		{"governance", "governance/abi", "telemetry", "config", "edge/purge", "clients", "docs"},
 	}
 }
 

@@ -34,6 +34,7 @@ escaped: ens
 no id: no answer
 dots: no answer
 cancelled: no answer
+held: 7
 `
 
 // asked is what a client asks for meanwhile.
@@ -52,6 +53,8 @@ const asked = `/busy/v2/daos?hasVoteData=false&limit=100
 /parameters/v2/proposals?from=2026-01-01T00%3A00%3A00%2B02%3A00&limit=7&outcome=passed%2Cexecuted
 /escaped/v2/daos/a%2Fb%20%3F%23%25%C3%BC
 /bucket/v2/daos/ens
+/parameters/v2/proposals?limit=100
+/parameters/v2/changes?limit=500&wait=25
 `
 
 // node behaves in one way under each base, and notes what it is asked.
@@ -260,6 +263,21 @@ func TestGoClientWaitsAndFails(t *testing.T) {
 		ctx, cancel := context.WithCancel(ctx)
 		return name(at("bucket", pnyx.WithTransport(afterwards(cancel))), "ens")(ctx)
 	})
+	tell("held", func(ctx context.Context) (string, error) {
+		var c *pnyx.Client
+		c = at("parameters", pnyx.WithMaxWait(time.Hour), pnyx.WithTransport(before(func(r *http.Request) error {
+			if !r.URL.Query().Has("wait") {
+				return nil
+			}
+			_, err := c.ProposalsPage(ctx, nil)
+			return err
+		})))
+		page, err := c.ChangesPage(ctx, &pnyx.ChangesParams{Wait: 25})
+		if err != nil {
+			return "", err
+		}
+		return fmt.Sprint(page.Meta.Page.Limit), nil
+	})
 	n.want(t, printed.String())
 }
 
@@ -271,6 +289,17 @@ func (f afterwards) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := http.DefaultTransport.RoundTrip(r)
 	f()
 	return response, err
+}
+
+// before is a transport that calls a function before each request.
+type before func(r *http.Request) error
+
+// RoundTrip sends a request.
+func (f before) RoundTrip(r *http.Request) (*http.Response, error) {
+	if err := f(r); err != nil {
+		return nil, err
+	}
+	return http.DefaultTransport.RoundTrip(r)
 }
 
 // copy copies files into the folder.

@@ -21,6 +21,8 @@ type model struct {
 	Enums   []enum
 	Objects []object
 	Calls   []call
+	// Buckets are the limiters that count the requests of calls.
+	Buckets []string
 }
 
 // alias is a name for texts of one form.
@@ -51,8 +53,9 @@ type call struct {
 	// Name is the method's name. Params names the type of its parameters in the query;
 	// empty without any.
 	Name, Params string
-	// Doc is what the answer is, Path the path of the route, Tier who may read it.
-	Doc, Path, Tier string
+	// Doc is what the answer is, Path the path of the route, Tier who may read it, Bucket the
+	// limiter that counts its requests.
+	Doc, Path, Tier, Bucket string
 	// Args are the parameters in the path, Query those in the query.
 	Args, Query []parameter
 	// Media lists the media types of a file that is the answer, joined by "or"; empty where
@@ -167,7 +170,7 @@ func (c *collector) addCall(route api.Route, data *openapi.Schema) {
 	words := methodWords(route)
 	one := call{
 		Name: c.method(words), Doc: route.Summary, Path: route.Path, Tier: string(route.Tier),
-		Media: strings.Join(route.Media, " or "),
+		Bucket: string(route.Bucket()), Media: strings.Join(route.Media, " or "),
 	}
 	for _, param := range route.Params {
 		p := parameter{
@@ -196,6 +199,9 @@ func (c *collector) addCall(route api.Route, data *openapi.Schema) {
 		one.Type = c.typeOf(data, c.components)
 	}
 	c.model.Calls = append(c.model.Calls, one)
+	if !slices.Contains(c.model.Buckets, one.Bucket) {
+		c.model.Buckets = append(c.model.Buckets, one.Bucket)
+	}
 }
 
 // paramType returns the type of a parameter, and adds it where only parameters have it.

@@ -58,6 +58,16 @@ def cancelled() -> str:
         return "no answer"
 
 
+def held() -> str:
+    def send(request: Request, timeout: float) -> pnyx.Response:
+        if "wait=" in request.full_url:
+            client.proposals().page()
+        return pnyx.send(request, timeout)
+
+    client = at("parameters", send=send, max_wait=3600)
+    return str(client.changes(wait=25).page().meta["page"]["limit"])
+
+
 tell("busy", lambda: ids(at("busy")))
 tell("missing", lambda: at("missing").dao("nobody").data["name"])
 tell("quota", lambda: ids(at("quota")))
@@ -73,3 +83,4 @@ tell("escaped", lambda: at("escaped").dao("a/b ?#%ü").data["name"])
 tell("no id", lambda: at("escaped").dao("").data["name"])
 tell("dots", lambda: at("escaped").dao("..").data["name"])
 tell("cancelled", cancelled)
+tell("held", held)

@@ -58,3 +58,11 @@ await tell("cancelled", async () => {
   };
   return (await at("bucket", { fetch: send }).dao("ens", { signal: cancel.signal })).data.name;
 });
+await tell("held", async () => {
+  const send = async (input: string, init: RequestInit) => {
+    if (input.includes("wait=")) await pnyx.proposals().page();
+    return fetch(input, init);
+  };
+  const pnyx = at("parameters", { fetch: send, maxWait: 3_600_000 });
+  return String((await pnyx.changes({ wait: 25 }).page()).meta.page.limit);
+});

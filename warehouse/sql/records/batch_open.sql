@@ -1,0 +1,1 @@
+SELECT count() AS batches FROM batches FINAL WHERE sealed = 0
