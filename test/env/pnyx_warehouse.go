@@ -138,6 +138,8 @@ FROM
     SELECT proposal_ref AS item, revision FROM proposal_states FINAL
     UNION ALL
     SELECT sipHash128('topic', host, external_id), version FROM topics FINAL
+    UNION ALL
+    SELECT sipHash128('token', toString(scope)), max(version) FROM delegate_power GROUP BY scope
 ) AS item
 LEFT JOIN (SELECT item, revision FROM feed_progress FINAL) AS done ON item.item = done.item`
 
