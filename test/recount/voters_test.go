@@ -104,6 +104,7 @@ type profile struct {
 	ProposalCount    string       `json:"proposalCount"`
 	TotalVotingPower string       `json:"totalVotingPower"`
 	DAOs             []profileDAO `json:"daos"`
+	DelegatedPower   []struct{}   `json:"delegatedPower"` // of which the files state none
 }
 
 type profileDAO struct {
@@ -119,7 +120,7 @@ type profileDAO struct {
 func (w *walks) checkProfile(path, voter string, votes []voted) error {
 	counting := slices.DeleteFunc(slices.Clone(votes), func(v voted) bool { return v.on.spam })
 	count, total := strconv.Itoa(len(counting)), new(big.Int)
-	want := profile{VoterIdentity: voter, VoterAddress: addressOf(voter), VoteCount: count, ProposalCount: count, DAOs: []profileDAO{}}
+	want := profile{VoterIdentity: voter, VoterAddress: addressOf(voter), VoteCount: count, ProposalCount: count, DAOs: []profileDAO{}, DelegatedPower: []struct{}{}}
 	for _, dao := range slices.Sorted(maps.Keys(w.electorates)) {
 		if of := w.electorates[dao][voter]; of != nil {
 			total.Add(total, of.power)
