@@ -193,11 +193,14 @@ func (r *Reader) Authorize(p Purchase) error {
 func (r *Reader) takeTogether() {
 	first := map[Bucket]*requestState{}
 	for _, read := range r.reads {
+		if !read.state.route.Paid() {
+			continue
+		}
 		bucket := read.state.route.Bucket()
-		if earlier := first[bucket]; earlier != nil && read.state.route.Paid() {
+		if earlier := first[bucket]; earlier != nil {
 			earlier.further++
 			read.state.further = -1
-		} else if read.state.route.Paid() {
+		} else {
 			first[bucket] = read.state
 		}
 	}
