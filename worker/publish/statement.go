@@ -85,12 +85,21 @@ func (c *voteResult) totalDiffers(p warehouse.Proposal) bool {
 
 // scoresThatDiffer returns the positions of the choices whose stated score is not the one that
 // the ballots come to.
-func (c *voteResult) scoresThatDiffer(p warehouse.Proposal) (positions []int) {
-	if c.stated == nil || c.stated.scores == nil || c.counted == nil {
+func (c *voteResult) scoresThatDiffer(p warehouse.Proposal) []int {
+	if c.stated == nil {
 		return nil
 	}
-	for i, stated := range c.stated.scores {
-		if differ(p.Provider, stated, c.counted[i].Power) {
+	return c.scoresUnlike(p, c.stated.scores)
+}
+
+// scoresUnlike returns the positions of the choices whose score is not the one that the ballots
+// come to; none where the ballots have no scores, or there are not as many.
+func (c *voteResult) scoresUnlike(p warehouse.Proposal, scores []decimal.Decimal) (positions []int) {
+	if len(scores) != len(c.counted) {
+		return nil
+	}
+	for i, score := range scores {
+		if differ(p.Provider, score, c.counted[i].Power) {
 			positions = append(positions, i)
 		}
 	}

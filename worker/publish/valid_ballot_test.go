@@ -50,6 +50,7 @@ func TestInvalidBallotsCountAsUpstreamCountsThem(t *testing.T) {
 	unstated := func(v governance.VoteType) warehouse.Proposal {
 		return stating("", "", "", "", func(p *record.Proposal) {
 			p.VoteType, p.Quorum, p.Choices = v, nil, []string{"A", "B", "C"}
+			p.StatedScores = []decimal.Decimal{}
 		})
 	}
 	for name, c := range map[string]struct {
@@ -66,6 +67,12 @@ func TestInvalidBallotsCountAsUpstreamCountsThem(t *testing.T) {
 		},
 		"rankings of a part that upstream counted": {
 			voting(governance.RankedChoice, "125", "75 0 50"), "40 1,2,3;35 2,1,3;30 3;20 3,2", "ballots 4 125 (75 0 50)", false,
+		},
+		"rankings of a part that upstream counted, no total": {
+			voting(governance.RankedChoice, "", "75 0 50"), "40 1,2,3;35 2,1,3;30 3;20 3,2", "ballots 4 125 (75 0 50)", false,
+		},
+		"rankings of a part that upstream left out, no total": {
+			voting(governance.RankedChoice, "", "40 35 0"), "40 1,2,3;35 2,1,3;30 3;20 3,2", "ballots 4 125 (40 35 0)", true,
 		},
 		"rankings of a part, no scores": {
 			unstated(governance.RankedChoice), "40 1,2,3;35 2,1,3;30 3;20 3,2", "ballots 4 125 (75 0 50)", false,

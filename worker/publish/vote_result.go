@@ -77,11 +77,11 @@ func (c *voteResult) ready() bool { return c.from != "" }
 func countVotes(p warehouse.Proposal, b ballots, over bool) voteResult {
 	bounds := p.Provider.ChoiceBounds(p.VoteType, len(p.Choices))
 	c := countWithin(p, b, over, bounds)
-	if p.VoteType != governance.RankedChoice || p.StatedScores != nil && len(c.scoresThatDiffer(p)) == 0 {
+	if p.VoteType != governance.RankedChoice || len(p.StatedScores) > 0 && len(c.scoresUnlike(p, p.StatedScores)) == 0 {
 		return c
 	}
 	bounds.Least = 0
-	if partial := countWithin(p, b, over, bounds); len(partial.scoresThatDiffer(p)) == 0 {
+	if partial := countWithin(p, b, over, bounds); len(partial.scoresUnlike(p, p.StatedScores)) == 0 {
 		return partial
 	}
 	return c
