@@ -2021,8 +2021,8 @@ type DossierDecision struct {
 	MarginPower     *Decimal       `json:"marginPower"`     // marginPower is the difference of the two, marginPercent its share of all power.
 	MarginPercent   *Decimal       `json:"marginPercent"`   // marginPower is the difference of the two, marginPercent its share of all power.
 	Quorum          *DossierQuorum `json:"quorum"`          // Null where there is none.
-	DecidedAt       *Timestamp     `json:"decidedAt"`       // The time of the ballot after which no later one changed the leader.
-	DecidingVoters  *Decimal       `json:"decidingVoters"`  // The smallest number of voters for the leader who, all voting for the runner-up instead, would have made it lead. Null where a ballot can support several choices.
+	DecidedAt       *Timestamp     `json:"decidedAt"`       // The time of the ballot after which no later one changed the leader. Null unless all ballots and their times are stored, and scores are the sums of what they give.
+	DecidingVoters  *Decimal       `json:"decidingVoters"`  // The smallest number of voters for the leader who, all voting for the runner-up instead, would have made it lead. Null where ballots are missing or can support several choices.
 }
 
 // DossierChoice is a choice with its power.
@@ -2089,11 +2089,11 @@ type DossierCourse struct {
 	FirstHour        DossierPeriod   `json:"firstHour"`        // firstHour, lastHour and lastTenPercent are parts of the voting time.
 	LastHour         DossierPeriod   `json:"lastHour"`         // firstHour, lastHour and lastTenPercent are parts of the voting time.
 	LastTenPercent   DossierPeriod   `json:"lastTenPercent"`   // firstHour, lastHour and lastTenPercent are parts of the voting time.
-	LeaderChanges    int             `json:"leaderChanges"`    // How often a ballot made another choice lead.
+	LeaderChanges    *int            `json:"leaderChanges"`    // How often a ballot made another choice lead. Null where scores are no sums of ballots: of rankings, quadratic votes and Copeland.
 	Recasts          Decimal         `json:"recasts"`          // recasts is the number of casts that a later one of the same voter replaced; sideChanges the number of voters whose replaced casts chose otherwise.
 	SideChanges      Decimal         `json:"sideChanges"`      // recasts is the number of casts that a later one of the same voter replaced; sideChanges the number of voters whose replaced casts chose otherwise.
-	LateSwingPower   *SignedDecimal  `json:"lateSwingPower"`   // The lead of the final leader over the final runner-up at the end less that when the last tenth began; negative if it shrank. Null in a tie.
-	LateLeaderChange bool            `json:"lateLeaderChange"` // True if another choice led when the last tenth began.
+	LateSwingPower   *SignedDecimal  `json:"lateSwingPower"`   // The lead of the final leader over the final runner-up at the end less that when the last tenth began; negative if it shrank. Null in a tie, and where leaderChanges is.
+	LateLeaderChange *bool           `json:"lateLeaderChange"` // True if another choice led when the last tenth began. Null where leaderChanges is.
 }
 
 // DossierPeriod is a part of the voting time.

@@ -2221,10 +2221,12 @@ class DossierDecision(TypedDict):
     quorum: DossierQuorum | None
     """Null where there is none."""
     decidedAt: Timestamp | None
-    """The time of the ballot after which no later one changed the leader."""
+    """The time of the ballot after which no later one changed the leader. Null unless all ballots
+    and their times are stored, and scores are the sums of what they give.
+    """
     decidingVoters: Decimal | None
     """The smallest number of voters for the leader who, all voting for the runner-up instead, would
-    have made it lead. Null where a ballot can support several choices.
+    have made it lead. Null where ballots are missing or can support several choices.
     """
 
 
@@ -2356,8 +2358,10 @@ class DossierCourse(TypedDict):
     """firstHour, lastHour and lastTenPercent are parts of the voting time."""
     lastTenPercent: DossierPeriod
     """firstHour, lastHour and lastTenPercent are parts of the voting time."""
-    leaderChanges: int
-    """How often a ballot made another choice lead."""
+    leaderChanges: int | None
+    """How often a ballot made another choice lead. Null where scores are no sums of ballots: of
+    rankings, quadratic votes and Copeland.
+    """
     recasts: Decimal
     """recasts is the number of casts that a later one of the same voter replaced; sideChanges the
     number of voters whose replaced casts chose otherwise.
@@ -2368,10 +2372,10 @@ class DossierCourse(TypedDict):
     """
     lateSwingPower: SignedDecimal | None
     """The lead of the final leader over the final runner-up at the end less that when the last
-    tenth began; negative if it shrank. Null in a tie.
+    tenth began; negative if it shrank. Null in a tie, and where leaderChanges is.
     """
-    lateLeaderChange: bool
-    """True if another choice led when the last tenth began."""
+    lateLeaderChange: bool | None
+    """True if another choice led when the last tenth began. Null where leaderChanges is."""
 
 
 class DossierPeriod(TypedDict):

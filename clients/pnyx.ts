@@ -2188,11 +2188,14 @@ export interface DossierDecision {
   marginPercent: Decimal | null;
   /** Null where there is none. */
   quorum: DossierQuorum | null;
-  /** The time of the ballot after which no later one changed the leader. */
+  /**
+   * The time of the ballot after which no later one changed the leader. Null unless all ballots and
+   * their times are stored, and scores are the sums of what they give.
+   */
   decidedAt: Timestamp | null;
   /**
    * The smallest number of voters for the leader who, all voting for the runner-up instead, would
-   * have made it lead. Null where a ballot can support several choices.
+   * have made it lead. Null where ballots are missing or can support several choices.
    */
   decidingVoters: Decimal | null;
 }
@@ -2326,8 +2329,11 @@ export interface DossierCourse {
   lastHour: DossierPeriod;
   /** firstHour, lastHour and lastTenPercent are parts of the voting time. */
   lastTenPercent: DossierPeriod;
-  /** How often a ballot made another choice lead. */
-  leaderChanges: number;
+  /**
+   * How often a ballot made another choice lead. Null where scores are no sums of ballots: of
+   * rankings, quadratic votes and Copeland.
+   */
+  leaderChanges: number | null;
   /**
    * recasts is the number of casts that a later one of the same voter replaced; sideChanges the
    * number of voters whose replaced casts chose otherwise.
@@ -2340,11 +2346,11 @@ export interface DossierCourse {
   sideChanges: Decimal;
   /**
    * The lead of the final leader over the final runner-up at the end less that when the last tenth
-   * began; negative if it shrank. Null in a tie.
+   * began; negative if it shrank. Null in a tie, and where leaderChanges is.
    */
   lateSwingPower: SignedDecimal | null;
-  /** True if another choice led when the last tenth began. */
-  lateLeaderChange: boolean;
+  /** True if another choice led when the last tenth began. Null where leaderChanges is. */
+  lateLeaderChange: boolean | null;
 }
 
 /** A part of the voting time. */

@@ -77,10 +77,11 @@ type DossierDecision struct {
 	MarginPercent *Decimal `json:"marginPercent"`
 	// Quorum is null where there is none.
 	Quorum *DossierQuorum `json:"quorum"`
-	// DecidedAt is the time of the ballot after which no later one changed the leader.
+	// DecidedAt is the time of the ballot after which no later one changed the leader. Null unless all ballots and their
+	// times are stored, and scores are the sums of what they give.
 	DecidedAt *Timestamp `json:"decidedAt"`
 	// DecidingVoters is the smallest number of voters for the leader who, all voting for the
-	// runner-up instead, would have made it lead. Null where a ballot can support several choices.
+	// runner-up instead, would have made it lead. Null where ballots are missing or can support several choices.
 	DecidingVoters *Decimal `json:"decidingVoters"`
 }
 
@@ -99,7 +100,7 @@ type DossierQuorum struct {
 	Counted Decimal `json:"counted"`
 	// Reached says whether it is reached; null where ballots that are missing may reach it.
 	Reached *bool `json:"reached"`
-	// MetBy is the ballot with which it was met; null where it was not, or times are unknown.
+	// MetBy is the ballot with which it was met; null where it was not, or ballots or times are missing.
 	MetBy *DossierBallot `json:"metBy"`
 }
 
@@ -171,8 +172,9 @@ type DossierCourse struct {
 	FirstHour      DossierPeriod `json:"firstHour"`
 	LastHour       DossierPeriod `json:"lastHour"`
 	LastTenPercent DossierPeriod `json:"lastTenPercent"`
-	// LeaderChanges is how often a ballot made another choice lead.
-	LeaderChanges int `json:"leaderChanges"`
+	// LeaderChanges is how often a ballot made another choice lead. It, LateSwingPower and LateLeaderChange are null
+	// where scores are no sums of ballots: of rankings, quadratic votes and Copeland.
+	LeaderChanges *int `json:"leaderChanges"`
 	// Recasts is the number of casts that a later one of the same voter replaced; SideChanges the
 	// number of voters whose replaced casts chose otherwise.
 	Recasts     Decimal `json:"recasts"`
@@ -181,7 +183,7 @@ type DossierCourse struct {
 	// when the last tenth began; negative if it shrank. Null in a tie.
 	LateSwingPower *SignedDecimal `json:"lateSwingPower"`
 	// LateLeaderChange says that another choice led when the last tenth began.
-	LateLeaderChange bool `json:"lateLeaderChange"`
+	LateLeaderChange *bool `json:"lateLeaderChange"`
 }
 
 // DossierPeriod is a part of the voting time.

@@ -59,7 +59,7 @@ type KnownProposal struct {
 	// Lifecycle and Outcome are where it stands.
 	Lifecycle governance.Lifecycle
 	Outcome   governance.Outcome
-	// VoteReady says that Votes, the number of ballots, is known.
+	// VoteReady says that Votes, the number of votes in the vote summary, is known.
 	VoteReady bool
 	Votes     uint64
 	// CreatedAt, StartAt and EndAt are nil where unknown.

@@ -39,6 +39,7 @@ type poll struct {
 	updated *time.Time
 	start   *time.Time
 	end     *time.Time
+	dayOnly bool // of start or end
 
 	casts   []cast
 	ballots []cast // those that count
@@ -51,6 +52,7 @@ type poll struct {
 type cast struct {
 	id, voter string
 	at        *time.Time
+	dayOnly   bool
 	choice    json.RawMessage
 	reason    string
 	power     power

@@ -329,7 +329,7 @@ func pollsOf(up *upstream) (polls map[string]*poll, waiting map[string]int, err 
 			waiting[p.key()]++
 		}
 		p.casts = append(p.casts, cast{
-			id: b.ID, voter: identity(b.Voter), at: moment(b.Created, b.CreatedDay),
+			id: b.ID, voter: identity(b.Voter), at: moment(b.Created, b.CreatedDay), dayOnly: b.Created == nil,
 			choice: b.Choice, reason: strings.TrimSpace(text(b.Reason)), power: powerOf(exact(b.Power.String())), rounded: !isWhole(exact(b.Power.String())),
 		})
 	}
@@ -364,7 +364,7 @@ func snapshotPoll(from snapshotProposal) *poll {
 		link: trimmed(from.Link), discussion: trimmed(from.Discussion),
 		status: text(from.State), source: text(from.SourceStatus),
 		created: moment(from.Created, nil), updated: moment(from.Updated, nil),
-		start: moment(from.Start, from.StartDay), end: moment(from.End, from.EndDay),
+		start: moment(from.Start, from.StartDay), end: moment(from.End, from.EndDay), dayOnly: from.Start == nil || from.End == nil,
 	}
 	p.title, p.derived = shownTitle(from.Title, p.body)
 	for i, label := range from.Choices {

@@ -244,7 +244,6 @@ const (
 )
 
 func (c *composer) addSources() {
-	key := string(c.Detail.ProposalKey)
 	add := func(id, kind, address string, observed *governance.Timestamp, content any) {
 		if slices.ContainsFunc(c.sources, func(s governance.DossierSource) bool { return s.ID == id }) {
 			return // one transaction may do several things
@@ -263,7 +262,7 @@ func (c *composer) addSources() {
 		address = c.Proposal.SourceID + "/proposals/" + c.Proposal.ExternalID
 	}
 	add(refProposal, "proposal", address, &c.Proposal.ObservedAt, c.Proposal.Proposal)
-	add(refVotes, "route", "/v2/proposals/"+key+"/votes", nil, nil)
+	add(refVotes, "route", c.votesRoute(), nil, nil)
 	if c.Delegated != nil {
 		add("token", "contract", c.Proposal.VotingToken, nil, c.Delegated)
 	}

@@ -311,7 +311,7 @@ func (c finder) findInVote() {
 			}
 		}
 	}
-	if c.d.Course != nil && c.d.Course.LateLeaderChange {
+	if course := c.d.Course; course != nil && course.LateLeaderChange != nil && *course.LateLeaderChange {
 		c.found(rules.LateSwing, "/course/lateLeaderChange", refVotes)
 	}
 }

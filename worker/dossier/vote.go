@@ -33,9 +33,15 @@ func (c *composer) dated() bool {
 	return len(c.Ballots) > 0 && !slices.ContainsFunc(c.Ballots, func(b warehouse.CountedBallot) bool { return b.VotedAt == nil || b.VotedDayOnly })
 }
 
-// single reports whether every ballot gives all its power to one choice.
+// single reports whether a ballot can support one choice alone.
 func (c *composer) single() bool {
-	return !slices.ContainsFunc(c.Ballots, func(b warehouse.CountedBallot) bool { return b.ChoiceKey == "" })
+	return slices.Contains([]governance.VoteType{"", governance.SingleChoice, governance.Basic}, c.Proposal.VoteType) &&
+		!slices.ContainsFunc(c.Ballots, func(b warehouse.CountedBallot) bool { return len(b.Choices) > 1 })
+}
+
+// adds reports whether scores are the sums of what ballots give to choices, so that some of the ballots have a leader.
+func (c *composer) adds() bool {
+	return c.single() || c.Proposal.VoteType == governance.Approval || c.Proposal.VoteType == governance.Weighted
 }
 
 func (c *composer) decide() {
@@ -65,23 +71,16 @@ func (c *composer) decide() {
 // decideByBallots fills in what ballots say of the decision, where they are the numbers.
 func (c *composer) decideByBallots(margin decimal.Decimal) {
 	d := &c.d.Decision
-	if c.Votes.Basis == nil || *c.Votes.Basis != governance.BallotsBasis || !c.single() || len(c.Ballots) == 0 {
-		c.unknown("missing_data", "when the vote was decided, and by how many voters", "ballots are missing, or support several choices",
-			"/v2/proposals/"+string(c.Detail.ProposalKey)+"/votes")
-		return
+	counted := c.Votes.Basis != nil && *c.Votes.Basis == governance.BallotsBasis && c.whole()
+	if !counted || !c.single() {
+		c.unknown("missing_data", "by how many voters the vote was decided", "ballots are missing, or can support several choices",
+			c.votesRoute())
+	} else {
+		c.countDeciding(margin)
 	}
-	moved, movers := decimal.Zero, 0
-	for _, b := range c.byPower {
-		if b.ChoiceKey != d.Leader.Key {
-			continue
-		}
-		movers++
-		if moved = moved.Add(b.Power.Mul(decimal.NewFromInt(2))); moved.GreaterThan(margin) {
-			d.DecidingVoters = countOf(movers)
-			break
-		}
-	}
-	if !c.dated() {
+	if !counted || !c.adds() || !c.dated() {
+		c.unknown("missing_data", "when the vote was decided", "ballots or their times are missing, or rankings decide",
+			c.votesRoute())
 		return
 	}
 	race := newRace(c.Votes.Choices)
@@ -90,6 +89,27 @@ func (c *composer) decideByBallots(margin decimal.Decimal) {
 		race.add(b)
 		if now := race.leader(); now != leader {
 			leader, d.DecidedAt = now, b.VotedAt
+		}
+	}
+}
+
+// votesRoute is where the ballots are listed.
+func (c *composer) votesRoute() string {
+	return "/v2/proposals/" + string(c.Detail.ProposalKey) + "/votes"
+}
+
+// countDeciding counts the voters whose change of side would have changed the leader.
+func (c *composer) countDeciding(margin decimal.Decimal) {
+	d := &c.d.Decision
+	moved, movers := decimal.Zero, 0
+	for _, b := range c.byPower {
+		if b.ChoiceKey != d.Leader.Key {
+			continue
+		}
+		movers++
+		if moved = moved.Add(b.Power.Mul(decimal.NewFromInt(2))); moved.GreaterThan(margin) {
+			d.DecidingVoters = countOf(movers)
+			return
 		}
 	}
 }
@@ -162,7 +182,7 @@ func (c *composer) addQuorum() {
 			counted = b.Power
 		}
 		before := sum
-		if sum = sum.Add(counted); before.LessThan(*needed) && !sum.LessThan(*needed) && c.dated() {
+		if sum = sum.Add(counted); before.LessThan(*needed) && !sum.LessThan(*needed) && c.dated() && c.whole() {
 			q.MetBy = c.ballot(b)
 		}
 	}
@@ -330,7 +350,11 @@ func (c *composer) run() {
 
 // changesOfLead counts how often another choice came to lead, and looks at the last tenth.
 func (c *composer) changesOfLead(course *governance.DossierCourse, lastTenth governance.Timestamp) {
-	race, leader := newRace(c.Votes.Choices), ""
+	if !c.adds() {
+		c.unknown("missing_data", "how often the lead changed", "in this voting system some of the ballots have no leader", c.votesRoute())
+		return
+	}
+	race, leader, changes := newRace(c.Votes.Choices), "", 0
 	final, second := c.d.Decision.Leader, c.d.Decision.RunnerUp
 	lead := decimal.Zero
 	atLastTenth := ""
@@ -338,7 +362,7 @@ func (c *composer) changesOfLead(course *governance.DossierCourse, lastTenth gov
 		race.add(b)
 		if now := race.leader(); now != "" && now != leader {
 			if leader != "" {
-				course.LeaderChanges++
+				changes++
 			}
 			leader = now
 		}
@@ -348,9 +372,9 @@ func (c *composer) changesOfLead(course *governance.DossierCourse, lastTenth gov
 			}
 		}
 	}
+	course.LeaderChanges, course.LateLeaderChange = &changes, new(final != nil && atLastTenth != "" && atLastTenth != final.Key)
 	if final != nil {
 		course.LateSwingPower = signed(decimalOf(race.powers[final.Key].Sub(race.powers[second.Key]).Sub(lead)))
-		course.LateLeaderChange = atLastTenth != "" && atLastTenth != final.Key
 	}
 }
 

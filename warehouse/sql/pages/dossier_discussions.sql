@@ -15,7 +15,7 @@ WITH
             links,
             created_at
         FROM topic_states FINAL
-        WHERE created_at IS NOT NULL
+        WHERE visible AND created_at IS NOT NULL
     )
 SELECT
     proposal_ref,

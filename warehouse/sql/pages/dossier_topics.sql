@@ -7,7 +7,7 @@ SELECT
     host,
     external_id
 FROM topic_states FINAL
-WHERE link.1 != '' AND name = link.1 OR hasAny(links, link.2)
+WHERE visible AND (link.1 != '' AND name = link.1 OR hasAny(links, link.2))
 ORDER BY
     host,
     external_id
