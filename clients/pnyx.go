@@ -372,7 +372,7 @@ func (c *Client) Mirror(ctx context.Context, daoID, revision string) iter.Seq2[*
 	return func(yield func(*MirrorPart, error) bool) {
 		held, attempt := revision, 0
 		for {
-			ended, err := c.mirror(ctx, daoID, &held, yield)
+			ended, err := mirror(ctx, c, daoID, &held, yield)
 			if ended {
 				return
 			}
@@ -395,7 +395,7 @@ func (c *Client) Mirror(ctx context.Context, daoID, revision string) iter.Seq2[*
 
 // mirror yields what one manifest has. held is while everything is read its revision, and the
 // digests of parts. It has ended where the copy is complete, or its caller wants no more.
-func (c *Client) mirror(ctx context.Context, daoID string, held *string, yield func(*MirrorPart, error) bool) (ended bool, err error) {
+func mirror(ctx context.Context, c *Client, daoID string, held *string, yield func(*MirrorPart, error) bool) (ended bool, err error) {
 	done, since := strings.Split(*held, "/"), 0
 	whole := done[0] == "" || len(done) > 1
 	if !whole {
@@ -416,7 +416,7 @@ func (c *Client) mirror(ctx context.Context, daoID string, held *string, yield f
 		done = []string{export.Data.Revision}
 	}
 	for _, part := range parts[first:] {
-		rows, err := c.readRows(ctx, daoID, part.Digest, since)
+		rows, err := readRows(ctx, c, daoID, part.Digest, since)
 		if err != nil {
 			return false, err
 		}
@@ -437,7 +437,7 @@ func (c *Client) mirror(ctx context.Context, daoID string, held *string, yield f
 }
 
 // readRows reads the rows of a part.
-func (c *Client) readRows(ctx context.Context, daoID, digest string, since int) ([]DAOExportRow, error) {
+func readRows(ctx context.Context, c *Client, daoID, digest string, since int) ([]DAOExportRow, error) {
 	text, err := c.DAOExportPart(ctx, daoID, digest, &DAOExportPartParams{Since: since})
 	if err != nil {
 		return nil, err
