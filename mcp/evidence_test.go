@@ -31,3 +31,19 @@ func TestLongEvidenceIsConcise(t *testing.T) {
 		}
 	}
 }
+
+// What findings name stays with them while there is room.
+func TestConciseEvidenceHasWhatFindingsName(t *testing.T) {
+	t.Parallel()
+	evidence := func(actions int) string {
+		return fmt.Sprintf(`{"proposal":{},"provenance":[%q],"intelligence":{"status":"available","dossier":{"summary":"It pays.","voters":%q,"actions":[%q],`+
+			`"findings":[{"sentence":"Money moves.","facts":["/actions/0/inText"],"refs":["actions"]}]},"sourceRefs":[{"id":"actions"}]},"warnings":[]}`,
+			"provenance", strings.Repeat("v", 7000), strings.Repeat("a", actions))
+	}
+	for actions, kept := range map[int]bool{100: true, 7000: false} {
+		got := string(mcp.ConciseEvidence([]byte(evidence(actions))))
+		if strings.Contains(got, "aaa") != kept || strings.Contains(got, "vvv") || !strings.Contains(got, `"refs":["actions"]`) || !strings.Contains(got, `"sourceRefs":[{"id":"actions"}]`) {
+			t.Errorf("actions of %d bytes: got %.300s", actions, got)
+		}
+	}
+}

@@ -210,23 +210,50 @@ func getProposal(c *call) ([]byte, error) {
 // maxEvidence is how much evidence a result has, in bytes, before parts of its dossier are left out.
 const maxEvidence = 6 << 10
 
-// conciseEvidence leaves the long parts of a dossier out of evidence that is too long: first what
-// findings rest on, then the findings beyond their numbers. The route has it whole.
+// conciseEvidence leaves the long parts of a dossier out of evidence that is too long: first what no finding names,
+// then what findings rest on, then the findings beyond their numbers. The route has it whole.
 func conciseEvidence(evidence []byte) []byte {
+	if len(evidence) <= maxEvidence {
+		return evidence
+	}
 	counts := shape{"summary": nil, "decision": nil, "highestSeverity": nil, "findingCounts": nil}
 	findings := shape{"effects": nil, "findings": nil, "unknowns": nil}
 	maps.Copy(findings, counts)
-	for _, dossier := range []shape{findings, counts} {
+	facts := factsOf(evidence)
+	maps.Copy(facts, findings)
+	for _, dossier := range []shape{facts, findings, counts} {
+		intelligence := shape{"status": nil, "artifactVersion": nil, "generatedAt": nil, "warnings": nil, "dossier": dossier}
+		if len(dossier) > len(counts) {
+			intelligence["sourceRefs"] = nil // findings name them
+		}
+		evidence = shape{"qualityFlags": nil, "warnings": nil, "intelligence": intelligence}.append(nil, evidence)
 		if len(evidence) <= maxEvidence {
 			break
 		}
-		kept := shape{
-			"qualityFlags": nil, "warnings": nil,
-			"intelligence": {"status": nil, "artifactVersion": nil, "generatedAt": nil, "warnings": nil, "dossier": dossier},
-		}
-		evidence = kept.append(nil, evidence)
 	}
 	return evidence
+}
+
+// factsOf returns the parts of a dossier that its findings rest on.
+func factsOf(evidence []byte) shape {
+	var of struct {
+		Intelligence struct {
+			Dossier struct {
+				Findings []struct {
+					Facts []string `json:"facts"`
+				} `json:"findings"`
+			} `json:"dossier"`
+		} `json:"intelligence"`
+	}
+	_ = json.Unmarshal(evidence, &of) // it is as the route says
+	parts := shape{}
+	for _, finding := range of.Intelligence.Dossier.Findings {
+		for _, fact := range finding.Facts {
+			part, _, _ := strings.Cut(strings.TrimPrefix(fact, "/"), "/")
+			parts[part] = nil
+		}
+	}
+	return parts
 }
 
 // minTextRoom is what a part of a text gets at least, in bytes.

@@ -33,25 +33,25 @@ func serveRows() []Row {
 			ID: "import-hot", Name: "hot answers while a million ballots are imported into `pnyx serve`, and half a minute after: p99",
 			Baseline: "the same before", Unit: "ms", Value: AtMost(30), Rounds: 1, Quick: 1,
 			Prepare: func(ctx context.Context, e *Environment) (Sides, error) {
-				return e.whileImporting(ctx, hotRate, askedAgain)
+				return whileImporting(ctx, e, hotRate, askedAgain)
 			},
 		},
 		{
 			ID: "import-cold", Name: "pages that nobody asked for before, meanwhile: p99",
 			Baseline: "the same before", Unit: "ms", Value: AtMost(150), Rounds: 1, Quick: 1,
 			Prepare: func(ctx context.Context, e *Environment) (Sides, error) {
-				return e.whileImporting(ctx, coldRate, unaskedPages)
+				return whileImporting(ctx, e, coldRate, unaskedPages)
 			},
 		},
 		{
 			ID: "start-first", Name: "`pnyx serve` on the data set, from its start to the first right answer",
 			Baseline: "the engine alone on the same data", Unit: "s", Value: AtMost(2), Rounds: 3, Quick: 1,
-			Prepare: func(ctx context.Context, e *Environment) (Sides, error) { return e.starting(ctx, "/v2/daos?limit=1") },
+			Prepare: func(ctx context.Context, e *Environment) (Sides, error) { return starting(ctx, e, "/v2/daos?limit=1") },
 		},
 		{
 			ID: "start-all", Name: "`pnyx serve` on the data set, from its start until everything is published",
 			Baseline: "the engine alone on the same data", Unit: "s", Rounds: 3, Quick: 1,
-			Prepare: func(ctx context.Context, e *Environment) (Sides, error) { return e.starting(ctx, "") },
+			Prepare: func(ctx context.Context, e *Environment) (Sides, error) { return starting(ctx, e, "") },
 		},
 	}
 }
@@ -122,8 +122,8 @@ func unaskedPages(ctx context.Context, e *Environment, base string) (Load, error
 
 // whileImporting compares answers of an instance with the demonstration data while much is imported into
 // it with those of before.
-func (e *Environment) whileImporting(
-	ctx context.Context, rate float64, loadOf func(context.Context, *Environment, string) (Load, error),
+func whileImporting(
+	ctx context.Context, e *Environment, rate float64, loadOf func(context.Context, *Environment, string) (Load, error),
 ) (Sides, error) {
 	data, err := e.Generate(ctx, Size{DAOs: 50, Proposals: 1000, Ballots: importedAtOnce, Largest: importedAtOnce / 5})
 	if err != nil {
@@ -150,13 +150,13 @@ func (e *Environment) whileImporting(
 		return Sides{}, err
 	}
 	e.Undo(func() error { drive.close(); return nil })
-	quiet, err := e.p99(ctx, drive, rate, func() error { wait(idleSettle / 2); return nil })
+	quiet, err := p99(ctx, e, drive, rate, func() error { wait(idleSettle / 2); return nil })
 	if err != nil {
 		return Sides{}, err
 	}
 	return Sides{
 		Pnyx: func(ctx context.Context) (float64, error) {
-			return e.p99(ctx, drive, rate, func() error {
+			return p99(ctx, e, drive, rate, func() error {
 				began := time.Now()
 				_, err := e.Run(ctx, Program{
 					Args: []string{e.Pnyx, "import", "--tolerate-rejects", data.Files}, Env: append(e.common(), "PNYX_DATA="+s.dir),
@@ -172,7 +172,7 @@ func (e *Environment) whileImporting(
 
 // p99 returns the 99th percentile of answers while something goes on, in milliseconds. An answer that
 // fails is an error.
-func (e *Environment) p99(ctx context.Context, d *drive, rate float64, meanwhile func() error) (float64, error) {
+func p99(ctx context.Context, e *Environment, d *drive, rate float64, meanwhile func() error) (float64, error) {
 	loaded, stop := context.WithCancel(ctx)
 	defer stop()
 	done := make(chan error, 1)
@@ -191,7 +191,7 @@ func (e *Environment) p99(ctx context.Context, d *drive, rate float64, meanwhile
 
 // starting measures the start of an instance on the data set until a path is answered, or until everything
 // is published without a path.
-func (e *Environment) starting(ctx context.Context, path string) (Sides, error) {
+func starting(ctx context.Context, e *Environment, path string) (Sides, error) {
 	data, err := e.Generate(ctx, sizeOf(e.Quick))
 	if err != nil {
 		return Sides{}, err

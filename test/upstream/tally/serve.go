@@ -210,7 +210,7 @@ func (t *Tally) json(p *proposal) object {
 		"organization": object{"slug": p.organization.slug}, "proposer": object{"address": "0xFEed"},
 		"start": object{"timestamp": clockTime(p.start)}, "end": object{"timestamp": clockTime(p.end)},
 		"events": events, "voteStats": p.sums(),
-		"executableCalls": []object{{"target": "0xFEED00000000000000000000000000000000FEED", "value": "5", "calldata": "0x", "signature": "", "chainId": "eip155:1"}},
+		"executableCalls": p.calls,
 	}
 }
 

@@ -63,6 +63,7 @@ type proposal struct {
 	quorum                       string
 	events                       []event
 	votes                        []*vote
+	calls                        []Call
 	frozen                       *proposal
 }
 
@@ -74,6 +75,15 @@ type event struct {
 type vote struct {
 	id, kind, amount, voter, reason string
 	at                              time.Time
+}
+
+// Call is a call that a proposal executes.
+type Call struct {
+	Target    string `json:"target"`
+	Value     string `json:"value"`
+	Calldata  string `json:"calldata"`
+	Signature string `json:"signature"`
+	ChainID   string `json:"chainId"`
 }
 
 // New returns an endpoint without organizations that goes by a clock.
@@ -133,6 +143,7 @@ func (t *Tally) add(slug, title, status string, span time.Duration) string {
 	p := &proposal{
 		id: t.id(), title: title, status: status, organization: t.organizations[at], created: now, start: now, end: now.Add(span),
 		quorum: "4000000", events: []event{{"created", now}},
+		calls: []Call{{"0xFEED00000000000000000000000000000000FEED", "5", "0x", "", "eip155:1"}},
 	}
 	if status != "draft" {
 		p.onchainID = p.id + "9"
@@ -149,6 +160,12 @@ func (t *Tally) Submit(id string) {
 // SetStatus changes a proposal's status, without a trace but for an event of that name.
 func (t *Tally) SetStatus(id, status string) {
 	t.change(id, func(p *proposal) { p.status, p.events = status, append(p.events, event{status, t.now()}) })
+}
+
+// SetCalls sets what a proposal executes, and returns its number on the chain.
+func (t *Tally) SetCalls(id string, calls ...Call) (onchainID string) {
+	t.change(id, func(p *proposal) { p.calls, onchainID = calls, p.onchainID })
+	return onchainID
 }
 
 // Vote adds a vote with an amount in smallest units and returns its id. The kind may be
@@ -225,7 +242,7 @@ func (t *Tally) Truth() (proposals []record.Proposal, ballots []record.Ballot) {
 
 func (p *proposal) truth() record.Proposal {
 	created, start, end := stamp(p.created), stamp(p.start), stamp(p.end)
-	calls := uint64(1)
+	calls := uint64(len(p.calls))
 	truth := record.Proposal{
 		StatedActions: &calls,
 		ProposalRef:   record.ProposalRef{Provider: governance.Tally, ExternalID: p.id}, SourceID: p.organization.slug,
