@@ -32,7 +32,7 @@ type dayOne struct {
 	requests, refused atomic.Int64
 }
 
-// startDayOne runs the example every second on the DAO a.eth.
+// startDayOne runs the example on the DAO a.eth every second, which is more often than the plan allows.
 func (i *instance) startDayOne(t *testing.T, language client.Language, token string) *dayOne {
 	t.Helper()
 	p := newPrograms(t, language)
@@ -140,7 +140,7 @@ func TestDayOne(t *testing.T) {
 			t.Log("no node_modules: make npm")
 			continue
 		}
-		token := issueToken(t, i.Environ, "--name", string(language), "--plan", "business", "--scopes", "v2:paid:plus").Token
+		token := issueToken(t, i.Environ, "--name", string(language), "--plan", "developer", "--scopes", "v2:paid:plus").Token
 		i.awaitToken(token)
 		running = append(running, i.startDayOne(t, language, token))
 	}

@@ -20,8 +20,8 @@ func main() {
 	args := append(os.Args[1:], "1800")
 	client := pnyx.New(args[0], pnyx.WithToken(os.Getenv("PNYX_TOKEN")))
 	pause, errPause := time.ParseDuration(args[3] + "s")
-	errMake := os.MkdirAll(args[2], 0o750) //nolint:gosec // the caller's own choice
-	folder, err := os.OpenRoot(args[2]) // no name that a server sends leads out of it
+	errMake := os.MkdirAll(args[2], 0o750) //nolint:gosec // as the caller says
+	folder, err := os.OpenRoot(args[2])    // no name that a server sends leads out of it
 	if err = errors.Join(errPause, errMake, err); err != nil {
 		log.Fatal(err)
 	}
