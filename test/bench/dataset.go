@@ -80,9 +80,7 @@ func (d *Dataset) load(ctx context.Context, e *Environment) error {
 	return once(d.Warehouse, d.Size, func() error {
 		fmt.Fprintf(e.Log, "importing %d ballots\n", d.Size.Ballots)
 		began := time.Now()
-		_, err := e.Run(ctx, Program{
-			Args: []string{e.Pnyx, "import", "--tolerate-rejects", d.Files}, Env: []string{"PNYX_DATA=" + d.Warehouse},
-		})
+		_, err := e.Run(ctx, e.importOf(d, d.Warehouse))
 		fmt.Fprintf(e.Log, "imported in %s\n", time.Since(began).Round(time.Second))
 		return err
 	})
@@ -105,4 +103,9 @@ func once(dir string, size Size, produce func() error) error {
 		return err
 	}
 	return os.WriteFile(stamp, wanted, 0o600)
+}
+
+// importOf returns the program that imports the files of a data set into a data folder.
+func (e *Environment) importOf(d *Dataset, dir string) Program {
+	return Program{Args: []string{e.Pnyx, "import", "--tolerate-rejects", d.Files}, Env: []string{"PNYX_DATA=" + dir}}
 }

@@ -120,11 +120,15 @@ func unaskedPages(ctx context.Context, e *Environment, base string) (Load, error
 	return load, nil
 }
 
-// whileImporting compares answers of an instance with the demonstration data while much is imported into
-// it with those of before.
+// whileImporting compares answers of an instance while much is imported into it, on the proposals that it
+// has, with those of before.
 func whileImporting(
 	ctx context.Context, e *Environment, rate float64, loadOf func(context.Context, *Environment, string) (Load, error),
 ) (Sides, error) {
+	few, err := e.Generate(ctx, Size{DAOs: 50, Proposals: 1000, Ballots: importedAtOnce / 20, Largest: importedAtOnce / 100})
+	if err != nil {
+		return Sides{}, err
+	}
 	data, err := e.Generate(ctx, Size{DAOs: 50, Proposals: 1000, Ballots: importedAtOnce, Largest: importedAtOnce / 5})
 	if err != nil {
 		return Sides{}, err
@@ -133,7 +137,11 @@ func whileImporting(
 	if err != nil {
 		return Sides{}, err
 	}
-	s, err := e.serve(ctx, dir, "--demo")
+	_, err = e.Run(ctx, e.importOf(few, filepath.Join(dir, "data")))
+	if err != nil {
+		return Sides{}, err
+	}
+	s, err := e.serve(ctx, dir)
 	if err != nil {
 		return Sides{}, err
 	}
@@ -158,9 +166,7 @@ func whileImporting(
 		Pnyx: func(ctx context.Context) (float64, error) {
 			return p99(ctx, e, drive, rate, func() error {
 				began := time.Now()
-				_, err := e.Run(ctx, Program{
-					Args: []string{e.Pnyx, "import", "--tolerate-rejects", data.Files}, Env: append(e.common(), "PNYX_DATA="+s.dir),
-				})
+				_, err := e.Run(ctx, e.importOf(data, s.dir))
 				fmt.Fprintf(e.Log, "  imported in %s\n", time.Since(began).Round(time.Second))
 				wait(afterImport)
 				return err
