@@ -203,7 +203,7 @@ wrk:
 	@command -v wrk >/dev/null || $$([ "$$(id -u)" = 0 ] || echo sudo) sh -c 'apt-get update -qq && apt-get install -y -qq wrk >/dev/null'
 
 .PHONY: npm
-npm: api/doc/npm/node_modules/.package-lock.json mcp/e2e/node_modules/.package-lock.json worker/webhook/npm/node_modules/.package-lock.json
+npm: api/doc/npm/node_modules/.package-lock.json mcp/e2e/node_modules/.package-lock.json worker/webhook/npm/node_modules/.package-lock.json test/e2e/npm/node_modules/.package-lock.json
 
 %/node_modules/.package-lock.json: %/package-lock.json
 	@command -v npm >/dev/null || { echo "no npm: tests with packages of npm are skipped"; exit 0; }; \

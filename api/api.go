@@ -95,7 +95,7 @@ type API struct {
 	streamTimes streamTimes
 	reads       *joinedReads
 	compressor  *compressor
-	// routes are the routes, by id.
+	// routes are keyed by id.
 	routes map[string]*Route
 	// mounted holds the bounds of bodies to mounted paths, in bytes.
 	mounted   map[string]int

@@ -25,8 +25,14 @@ const (
 	MIMEParquet = "application/vnd.apache.parquet"
 )
 
-// HeaderReprDigest holds the SHA-256 of a file as it is sent as a whole (RFC 9530).
-const HeaderReprDigest = "Repr-Digest"
+// Headers with digests of a file as a whole.
+const (
+	// HeaderReprDigest holds the SHA-256 of a file as it is sent (RFC 9530).
+	HeaderReprDigest = "Repr-Digest"
+	// HeaderUnencodedDigest holds the SHA-256 of a file without its compression, for clients that do
+	// not see the bytes that were sent.
+	HeaderUnencodedDigest = "Unencoded-Digest"
+)
 
 // file is an answer without an envelope. Its bytes are the same for all callers, and for
 // as long as its path exists.
@@ -77,8 +83,12 @@ func (f *file) representationFor(c *fiber.Ctx) (*representation, error) {
 func (r *representation) setHeaders(c *fiber.Ctx) {
 	setHeader(c, fiber.HeaderETag, r.etag)
 	setHeader(c, fiber.HeaderAcceptRanges, "bytes")
-	setHeader(c, HeaderReprDigest, "sha-256=:"+base64.StdEncoding.EncodeToString(r.digest)+":")
+	setHeader(c, HeaderReprDigest, digestText(r.digest))
+	setHeader(c, HeaderUnencodedDigest, digestText(r.Digest))
 }
+
+// digestText is a SHA-256 in the value of a header.
+func digestText(sum []byte) string { return "sha-256=:" + base64.StdEncoding.EncodeToString(sum) + ":" }
 
 // write writes the body and its headers. The text is not in memory as a whole.
 func (r *representation) write(c *fiber.Ctx) error {

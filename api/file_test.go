@@ -119,8 +119,10 @@ func TestPartIsSentAsItIsKept(t *testing.T) {
 				}
 				etag := `"` + base64.RawURLEncoding.EncodeToString(want.digest[:16]) + `"`
 				digest := "sha-256=:" + base64.StdEncoding.EncodeToString(want.digest) + ":"
+				unencoded := "sha-256=:" + base64.StdEncoding.EncodeToString(kept.Digest) + ":"
 				if got.status != http.StatusOK || got.body != body || got.header.Get("Content-Encoding") != want.encoding ||
-					got.header.Get("Etag") != etag || got.header.Get("Repr-Digest") != digest || got.header.Get("Accept-Ranges") != "bytes" ||
+					got.header.Get("Etag") != etag || got.header.Get("Repr-Digest") != digest || got.header.Get("Unencoded-Digest") != unencoded ||
+					got.header.Get("Accept-Ranges") != "bytes" ||
 					got.header.Get("Content-Length") != strconv.Itoa(len(want.body)) || got.header.Get("Content-Type") != api.MIMENDJSON {
 					t.Errorf("%s: got %d, %d bytes, %v, want %d bytes, %s", method, got.status, len(got.body), got.header, len(want.body), etag)
 				}

@@ -13,7 +13,10 @@
 package pnyx
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -98,6 +101,16 @@ type Answer[Data any] struct {
 type Page[Row any] struct {
 	Data []Row    `json:"data"` // The rows.
 	Meta ListMeta `json:"meta"` // How fresh they are, and where the next page begins.
+}
+
+// MirrorPart is one part of what a copy of a DAO lacks.
+type MirrorPart struct {
+	// Anew says that the copy is to be emptied first: the parts from here on have everything.
+	Anew bool
+	// Rows are the rows, in the order in which they apply.
+	Rows []DAOExportRow
+	// Revision is what the copy is at with these rows, for the next call of Mirror.
+	Revision string
 }
 
 // Error is an answer that is not data.
@@ -348,6 +361,98 @@ func (c *Client) ChangesPage(ctx context.Context, params *ChangesParams) (*Page[
 	return get[Page[Change]](ctx, c, "standard", "/v2/changes", listQuery(params, 500))
 }
 
+// Mirror reads what a copy of a DAO lacks: without a revision everything, else what has changed
+// since.
+//
+// Apply the rows of each part and keep its revision, in one transaction: a later call goes on from
+// there. A row that is Removed ends its key; one of a proposal replaces it with all of its ballots.
+// Parts of at most 50,000 rows are in memory one at a time. Where one has expired it goes on with a
+// new manifest, and where the revision has, everything is read again.
+func (c *Client) Mirror(ctx context.Context, daoID, revision string) iter.Seq2[*MirrorPart, error] {
+	return func(yield func(*MirrorPart, error) bool) {
+		held, attempt := revision, 0
+		for {
+			ended, err := mirror(ctx, c, daoID, &held, yield)
+			if ended {
+				return
+			}
+			var failed *Error
+			if errors.As(err, &failed) && failed.Status == http.StatusGone {
+				if attempt++; attempt < maxAttempts {
+					err = sleep(ctx, 100*time.Millisecond<<attempt)
+				}
+				if failed.Code == "CURSOR_EXPIRED" {
+					held = ""
+				}
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+		}
+	}
+}
+
+// mirror yields what one manifest has. held is while everything is read its revision, and the
+// digests of parts. It has ended where the copy is complete, or its caller wants no more.
+func mirror(ctx context.Context, c *Client, daoID string, held *string, yield func(*MirrorPart, error) bool) (ended bool, err error) {
+	done, since := strings.Split(*held, "/"), 0
+	whole := done[0] == "" || len(done) > 1
+	if !whole {
+		if since, err = strconv.Atoi(done[0]); err != nil {
+			return false, fmt.Errorf("pnyx: the revision of a copy: %w", err)
+		}
+	}
+	export, err := c.DAOExport(ctx, daoID, &DAOExportParams{Since: since})
+	if err != nil {
+		return false, err
+	}
+	parts, first := export.Data.Parts, 0
+	for _, digest := range done[1:] {
+		first = max(first, 1+slices.IndexFunc(parts, func(p DAOExportPart) bool { return p.Digest == digest }))
+	}
+	anew := whole && first == 0
+	if anew {
+		done = []string{export.Data.Revision}
+	}
+	for _, part := range parts[first:] {
+		rows, err := readRows(ctx, c, daoID, part.Digest, since)
+		if err != nil {
+			return false, err
+		}
+		if whole {
+			done = append(done, part.Digest)
+			*held = strings.Join(done, "/")
+		}
+		if !yield(&MirrorPart{anew, rows, *held}, nil) {
+			return true, nil
+		}
+		anew = false
+	}
+	if *held = export.Data.Revision; whole {
+		*held = done[0]
+	}
+	more := yield(&MirrorPart{anew, nil, *held}, nil)
+	return !more || *held == export.Data.Revision, nil
+}
+
+// readRows reads the rows of a part.
+func readRows(ctx context.Context, c *Client, daoID, digest string, since int) ([]DAOExportRow, error) {
+	text, err := c.DAOExportPart(ctx, daoID, digest, &DAOExportPartParams{Since: since})
+	if err != nil {
+		return nil, err
+	}
+	var rows []DAOExportRow
+	for decoder := json.NewDecoder(bytes.NewReader(text)); decoder.More(); {
+		var row DAOExportRow
+		if err := decoder.Decode(&row); err != nil {
+			return nil, fmt.Errorf("pnyx: decode a row of part %s: %w", digest, err)
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
 // walk reads a list page by page while it is ranged over. It ends with the first error.
 func walk[Row any](ctx context.Context, c *Client, bucket, path string, first url.Values) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
@@ -406,11 +511,19 @@ func read(ctx context.Context, c *Client, bucket, path string, query url.Values)
 		if waited += wait; waited > c.maxWait {
 			return nil, err
 		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(wait):
+		if err := sleep(ctx, wait); err != nil {
+			return nil, err
 		}
+	}
+}
+
+// sleep waits.
+func sleep(ctx context.Context, wait time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(wait):
+		return nil
 	}
 }
 
@@ -517,6 +630,10 @@ func (c *Client) send(ctx context.Context, address string, limiter *limiter, own
 	}
 	if response.StatusCode != http.StatusOK {
 		return nil, failure(response, body)
+	}
+	sum, digest := sha256.Sum256(body), response.Header.Get("Unencoded-Digest")
+	if digest != "" && digest != "sha-256=:"+base64.StdEncoding.EncodeToString(sum[:])+":" {
+		return nil, &Error{Code: "HTTP_ERROR", Status: http.StatusOK, Message: "the file differs from its digest"}
 	}
 	return body, nil
 }
@@ -761,11 +878,11 @@ type (
 	// ProposalKey is the name of a proposal: p1_ and 22 base64url characters, the same after every
 	// import. Take it from lists; it cannot be made up.
 	ProposalKey = string
-	// SignedDecimal is a Decimal that may be negative.
-	SignedDecimal = string
 	// TopicKey is the name of a forum topic: t1_ and 22 base64url characters, the same after every
 	// import. Take it from lists; it cannot be made up.
 	TopicKey = string
+	// SignedDecimal is a Decimal that may be negative.
+	SignedDecimal = string
 )
 
 // TimelineMetric is what to count.
@@ -1070,6 +1187,46 @@ const (
 	QuorumTypeRejection QuorumType = "rejection"
 )
 
+// EventType is what happened.
+type EventType string
+
+// The values of EventType. A later version of the API may have more.
+const (
+	EventTypeProposalCreated   EventType = "proposal_created"
+	EventTypeVotingStarted     EventType = "voting_started"
+	EventTypeVotingExtended    EventType = "voting_extended"
+	EventTypeQuorumReached     EventType = "quorum_reached"
+	EventTypeVotingEnded       EventType = "voting_ended"
+	EventTypeProposalQueued    EventType = "proposal_queued"
+	EventTypeProposalExecuted  EventType = "proposal_executed"
+	EventTypeProposalCanceled  EventType = "proposal_canceled"
+	EventTypeProposalExpired   EventType = "proposal_expired"
+	EventTypeForumTopicCreated EventType = "forum_topic_created"
+	EventTypeDelegateMoved     EventType = "delegate_moved"
+	EventTypeDAOAnnouncement   EventType = "dao_announcement"
+)
+
+// Confidence is how an event's time is known.
+type Confidence string
+
+// The values of Confidence. A later version of the API may have more.
+const (
+	ConfidenceExact      Confidence = "exact"
+	ConfidenceDay        Confidence = "day"
+	ConfidenceDerived    Confidence = "derived"
+	ConfidenceDiscovered Confidence = "discovered"
+)
+
+// ItemType is what an event is about.
+type ItemType string
+
+// The values of ItemType. A later version of the API may have more.
+const (
+	ItemTypeProposal ItemType = "proposal"
+	ItemTypeTopic    ItemType = "topic"
+	ItemTypeDAO      ItemType = "dao"
+)
+
 // IntelligenceStatus is whether there is a dossier: pending while it is computed; ask again.
 type IntelligenceStatus string
 
@@ -1150,46 +1307,6 @@ const (
 	CorrectionReasonUpstreamRecount CorrectionReason = "upstream_recount"
 	CorrectionReasonNewRule         CorrectionReason = "new_rule"
 	CorrectionReasonOwnRecount      CorrectionReason = "own_recount"
-)
-
-// EventType is what happened.
-type EventType string
-
-// The values of EventType. A later version of the API may have more.
-const (
-	EventTypeProposalCreated   EventType = "proposal_created"
-	EventTypeVotingStarted     EventType = "voting_started"
-	EventTypeVotingExtended    EventType = "voting_extended"
-	EventTypeQuorumReached     EventType = "quorum_reached"
-	EventTypeVotingEnded       EventType = "voting_ended"
-	EventTypeProposalQueued    EventType = "proposal_queued"
-	EventTypeProposalExecuted  EventType = "proposal_executed"
-	EventTypeProposalCanceled  EventType = "proposal_canceled"
-	EventTypeProposalExpired   EventType = "proposal_expired"
-	EventTypeForumTopicCreated EventType = "forum_topic_created"
-	EventTypeDelegateMoved     EventType = "delegate_moved"
-	EventTypeDAOAnnouncement   EventType = "dao_announcement"
-)
-
-// Confidence is how an event's time is known.
-type Confidence string
-
-// The values of Confidence. A later version of the API may have more.
-const (
-	ConfidenceExact      Confidence = "exact"
-	ConfidenceDay        Confidence = "day"
-	ConfidenceDerived    Confidence = "derived"
-	ConfidenceDiscovered Confidence = "discovered"
-)
-
-// ItemType is what an event is about.
-type ItemType string
-
-// The values of ItemType. A later version of the API may have more.
-const (
-	ItemTypeProposal ItemType = "proposal"
-	ItemTypeTopic    ItemType = "topic"
-	ItemTypeDAO      ItemType = "dao"
 )
 
 // SignalType is why something deserves attention.
@@ -1725,6 +1842,20 @@ type ExportPart struct {
 	Rows  int    `json:"rows"`  // How many ballots the part has: 20,000, or fewer in the last one.
 }
 
+// ExportedBallot is a ballot as exports have it, without the voter's name.
+type ExportedBallot struct {
+	VoteID          string      `json:"voteId"`          // The ballot's id.
+	VoterIdentity   string      `json:"voterIdentity"`   // The voter; addresses in lower case.
+	VoterAddress    *string     `json:"voterAddress"`    // The voter's address; null where the identity is none.
+	ChoiceKey       *string     `json:"choiceKey"`       // The key of the choice: of the first preference or largest weight where there are several.
+	Choice          ChoiceLabel `json:"choice"`          // The whole ballot in words; in the history of a voter an addition to the contract.
+	Invalid         bool        `json:"invalid"`         // Whether the ballot names choices that do not exist, one twice, or not as many as it has to: it supports none, and its label is the choice as published. An addition to the contract.
+	VotingPower     Decimal     `json:"votingPower"`     // The voting power.
+	VotedAt         *Timestamp  `json:"votedAt"`         // When the ballot was cast; null if unknown.
+	TransactionHash *string     `json:"transactionHash"` // The transaction of the ballot; null for ballots off the chain.
+	Reason          *string     `json:"reason"`          // What the voter gives as the reason: 1,000 characters at the most, the last of which is … where it goes on; null where none is given. An addition to the contract.
+}
+
 // DAOExport is all rows of a DAO, or what changed since a revision, in parts. An addition to the
 // contract.
 type DAOExport struct {
@@ -1757,6 +1888,65 @@ type ExportPartFormats struct {
 	Ndjson  string `json:"ndjson"`  // One JSON object a line.
 	Csv     string `json:"csv"`     // Comma-separated values.
 	Parquet string `json:"parquet"` // Apache Parquet.
+}
+
+// DAOExportRow is a row of a part; of the members proposal to event it has those of its kind. A row
+// of a proposal replaces the proposal with all of its ballots, which follow. CSV and Parquet have
+// the same members as columns, lists as JSON, and powers as texts. An addition to the contract.
+type DAOExportRow struct {
+	Kind     string            `json:"kind"`               // What the row is.
+	Key      string            `json:"key"`                // The proposal's key, for its ballots too, the topic's key or the event's id.
+	Removed  bool              `json:"removed,omitempty"`  // True where it is gone, a proposal with its ballots; else absent.
+	Proposal *ProposalDetail   `json:"proposal,omitempty"` // The proposal as its detail has it.
+	Votes    *VoteSummary      `json:"votes,omitempty"`    // The proposal's vote summary.
+	Ballot   *ExportedBallot   `json:"ballot,omitempty"`   // The ballot as the list has it.
+	Topic    *ForumTopicDetail `json:"topic,omitempty"`    // The topic as its detail has it.
+	Event    *GovernanceEvent  `json:"event,omitempty"`    // The event as the list has it.
+}
+
+// ForumTopicDetail is one forum topic: the fields of its row in the list, and what a list leaves
+// out.
+type ForumTopicDetail struct {
+	TopicKey         TopicKey          `json:"topicKey"`         // The forum topic's key.
+	Identity         Identity          `json:"identity"`         // Where it comes from.
+	Title            string            `json:"title"`            // The title; null where upstream has none.
+	Summary          *string           `json:"summary"`          // What it is about, in short.
+	URL              string            `json:"url"`              // Where to read it upstream.
+	Author           *string           `json:"author"`           // Who wrote it, as upstream names them.
+	Category         *string           `json:"category"`         // The forum's category.
+	Tags             []string          `json:"tags"`             // The forum's tags.
+	RelevanceScore   int               `json:"relevanceScore"`   // How much it has to do with governance, 0 to 100.
+	Replies          Decimal           `json:"replies"`          // How many answers.
+	Posts            Decimal           `json:"posts"`            // How many posts, the first included.
+	Likes            Decimal           `json:"likes"`            // How many likes.
+	Views            Decimal           `json:"views"`            // How many views.
+	CreatedAt        *Timestamp        `json:"createdAt"`        // When it was created upstream.
+	UpdatedAt        *Timestamp        `json:"updatedAt"`        // When it last changed upstream.
+	BodyText         *string           `json:"bodyText"`         // The whole first post as plain text.
+	Participants     *Decimal          `json:"participants"`     // How many people have posted; null where upstream does not say.
+	LastPostAt       *Timestamp        `json:"lastPostAt"`       // When the last post was written.
+	RelatedProposals []RelatedProposal `json:"relatedProposals"` // The proposals that name the topic as their discussion, and those that its first post links.
+}
+
+// RelatedProposal is a proposal that a topic is about.
+type RelatedProposal struct {
+	ProposalKey ProposalKey `json:"proposalKey"` // The proposal's key.
+	Title       *string     `json:"title"`       // The title; null where upstream has none.
+}
+
+// GovernanceEvent is one row of the lifecycle event timeline.
+type GovernanceEvent struct {
+	EventID             string       `json:"eventId"`             // The event's id.
+	EventType           EventType    `json:"eventType"`           // What happened.
+	EventTimeMs         Timestamp    `json:"eventTimeMs"`         // When it happened: a timestamp, whatever its name says.
+	EventTimeConfidence Confidence   `json:"eventTimeConfidence"` // Whether upstream stated the time (exact), it was computed (derived), only its day is known (day), or only when we saw it (discovered).
+	DAOID               string       `json:"daoId"`               // The DAO's id.
+	DAOName             string       `json:"daoName"`             // The DAO's name.
+	ItemType            ItemType     `json:"itemType"`            // What it happened to: a proposal, a forum topic or a DAO.
+	ProposalKey         *ProposalKey `json:"proposalKey"`         // The proposal's key.
+	Title               *string      `json:"title"`               // The title; null where upstream has none.
+	URL                 *string      `json:"url"`                 // Where to read it upstream.
+	ImportanceScore     int          `json:"importanceScore"`     // How much it matters, 0 to 100.
 }
 
 // Evidence is what lets a caller cite and audit a proposal.
@@ -2177,36 +2367,6 @@ type ForumTopic struct {
 	UpdatedAt      *Timestamp `json:"updatedAt"`      // When it last changed upstream.
 }
 
-// ForumTopicDetail is one forum topic: the fields of its row in the list, and what a list leaves
-// out.
-type ForumTopicDetail struct {
-	TopicKey         TopicKey          `json:"topicKey"`         // The forum topic's key.
-	Identity         Identity          `json:"identity"`         // Where it comes from.
-	Title            string            `json:"title"`            // The title; null where upstream has none.
-	Summary          *string           `json:"summary"`          // What it is about, in short.
-	URL              string            `json:"url"`              // Where to read it upstream.
-	Author           *string           `json:"author"`           // Who wrote it, as upstream names them.
-	Category         *string           `json:"category"`         // The forum's category.
-	Tags             []string          `json:"tags"`             // The forum's tags.
-	RelevanceScore   int               `json:"relevanceScore"`   // How much it has to do with governance, 0 to 100.
-	Replies          Decimal           `json:"replies"`          // How many answers.
-	Posts            Decimal           `json:"posts"`            // How many posts, the first included.
-	Likes            Decimal           `json:"likes"`            // How many likes.
-	Views            Decimal           `json:"views"`            // How many views.
-	CreatedAt        *Timestamp        `json:"createdAt"`        // When it was created upstream.
-	UpdatedAt        *Timestamp        `json:"updatedAt"`        // When it last changed upstream.
-	BodyText         *string           `json:"bodyText"`         // The whole first post as plain text.
-	Participants     *Decimal          `json:"participants"`     // How many people have posted; null where upstream does not say.
-	LastPostAt       *Timestamp        `json:"lastPostAt"`       // When the last post was written.
-	RelatedProposals []RelatedProposal `json:"relatedProposals"` // The proposals that name the topic as their discussion, and those that its first post links.
-}
-
-// RelatedProposal is a proposal that a topic is about.
-type RelatedProposal struct {
-	ProposalKey ProposalKey `json:"proposalKey"` // The proposal's key.
-	Title       *string     `json:"title"`       // The title; null where upstream has none.
-}
-
 // VoterProfile is one voter over all DAOs; sums cover daos.
 type VoterProfile struct {
 	VoterIdentity    string           `json:"voterIdentity"`    // The voter; addresses in lower case.
@@ -2251,21 +2411,6 @@ type VoterVote struct {
 	VotingPower     Decimal       `json:"votingPower"`     // The voting power.
 	VotedAt         *Timestamp    `json:"votedAt"`         // When the ballot was cast; null if unknown.
 	TransactionHash *string       `json:"transactionHash"` // The transaction of the ballot; null for ballots off the chain.
-}
-
-// GovernanceEvent is one row of the lifecycle event timeline.
-type GovernanceEvent struct {
-	EventID             string       `json:"eventId"`             // The event's id.
-	EventType           EventType    `json:"eventType"`           // What happened.
-	EventTimeMs         Timestamp    `json:"eventTimeMs"`         // When it happened: a timestamp, whatever its name says.
-	EventTimeConfidence Confidence   `json:"eventTimeConfidence"` // Whether upstream stated the time (exact), it was computed (derived), only its day is known (day), or only when we saw it (discovered).
-	DAOID               string       `json:"daoId"`               // The DAO's id.
-	DAOName             string       `json:"daoName"`             // The DAO's name.
-	ItemType            ItemType     `json:"itemType"`            // What it happened to: a proposal, a forum topic or a DAO.
-	ProposalKey         *ProposalKey `json:"proposalKey"`         // The proposal's key.
-	Title               *string      `json:"title"`               // The title; null where upstream has none.
-	URL                 *string      `json:"url"`                 // Where to read it upstream.
-	ImportanceScore     int          `json:"importanceScore"`     // How much it matters, 0 to 100.
 }
 
 // Signal is one row of the signals.

@@ -17,8 +17,11 @@ import random
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from base64 import b64encode
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
+from io import BytesIO
 from typing import Any, Generic, Literal, NamedTuple, NotRequired, TypedDict, TypeVar
 from urllib.error import HTTPError
 from urllib.parse import quote
@@ -84,6 +87,18 @@ class Page(Generic[T]):
     """The rows."""
     meta: ListMeta
     """How fresh they are, and where the next page begins."""
+
+
+@dataclass(frozen=True)
+class MirrorPart:
+    """One part of what a copy of a DAO lacks."""
+
+    anew: bool
+    """The copy is to be emptied first: the parts from here on have everything."""
+    rows: Iterable[DAOExportRow]
+    """The rows, in the order in which they apply, to be walked once."""
+    revision: str
+    """What the copy is at with these rows, for the next call of mirror."""
 
 
 class PnyxError(Exception):
@@ -702,6 +717,44 @@ class Pnyx:
             "limit": limit,
         })
 
+    def mirror(self, dao_id: str, revision: str | None = None) -> Iterator[MirrorPart]:
+        """What a copy of a DAO lacks: without a revision everything, else what has changed since.
+
+        Apply the rows of each part and keep its revision, in one transaction: a later call goes on from
+        there. A row that is `removed` ends its key; one of a proposal replaces it with all of its ballots.
+        Parts of at most 50,000 rows are in memory one at a time. Where one has expired it goes on with a
+        new manifest, and where the revision has, everything is read again.
+        """
+        held, attempt = revision or "", 0
+        while True:
+            since, *done = held.split("/")  # while everything is read: its revision, and digests of parts
+            whole = not since or bool(done)
+            after = None if whole else int(since)
+            try:
+                export = self.dao_export(dao_id, since=after).data
+                digests = [part["digest"] for part in export["parts"]]
+                first = max((n for n, digest in enumerate(digests, 1) if digest in done), default=0)
+                anew = whole and first == 0
+                if anew:
+                    since, done = export["revision"], []
+                for digest in digests[first:]:
+                    body = self.dao_export_part(dao_id, digest, since=after)
+                    if whole:
+                        done.append(digest)
+                        held = "/".join([since, *done])
+                    yield MirrorPart(anew, map(json.loads, BytesIO(body)), held)
+                    anew = False
+                held = since if whole else export["revision"]
+                yield MirrorPart(anew, (), held)
+                if held == export["revision"]:
+                    return
+            except PnyxError as error:
+                attempt += 1
+                if error.status != 410 or attempt == _MAX_ATTEMPTS or self._stop.wait(0.1 * 2**attempt):
+                    raise
+                if error.code == "CURSOR_EXPIRED":
+                    held = ""
+
     def _answer(self, path: str, bucket: str, params: dict[str, object]) -> Answer[Any]:
         return Answer(**self._get(path, bucket, params))
 
@@ -736,6 +789,9 @@ class Pnyx:
             finally:
                 bucket.leave(request, headers)
             if response.status == 200:
+                digest = response.headers.get("unencoded-digest")
+                if digest and digest != f"sha-256=:{b64encode(sha256(response.body).digest()).decode()}:":
+                    raise PnyxError(response, {"error": {"message": "the file differs from its digest"}})
                 return response
             error = PnyxError(response, _decode(response.body))
             wait = (error.retry_after or 0) + 0.25 * 2**attempt * random.random()
@@ -786,13 +842,13 @@ ProposalKey = str
 from lists; it cannot be made up.
 """
 
-SignedDecimal = str
-"""A Decimal that may be negative."""
-
 TopicKey = str
 """The name of a forum topic: t1_ and 22 base64url characters, the same after every import. Take it
 from lists; it cannot be made up.
 """
+
+SignedDecimal = str
+"""A Decimal that may be negative."""
 
 TimelineMetric = Literal["proposals_created", "votes_cast"]
 """What to count."""
@@ -893,6 +949,19 @@ QuorumType = Literal["approval", "rejection"]
 to reject the proposal, which has to exceed it. An addition to the contract.
 """
 
+EventType = Literal[
+    "proposal_created", "voting_started", "voting_extended", "quorum_reached", "voting_ended",
+    "proposal_queued", "proposal_executed", "proposal_canceled", "proposal_expired",
+    "forum_topic_created", "delegate_moved", "dao_announcement",
+]
+"""What happened."""
+
+Confidence = Literal["exact", "day", "derived", "discovered"]
+"""How an event's time is known."""
+
+ItemType = Literal["proposal", "topic", "dao"]
+"""What an event is about."""
+
 IntelligenceStatus = Literal["available", "pending", "unavailable"]
 """Whether there is a dossier: pending while it is computed; ask again."""
 
@@ -919,19 +988,6 @@ CorrectionReason = Literal["late_ballots", "upstream_recount", "new_rule", "own_
 upstream_recount (upstream states another result), new_rule (a newer version counts by another rule)
 or own_recount (the count was wrong).
 """
-
-EventType = Literal[
-    "proposal_created", "voting_started", "voting_extended", "quorum_reached", "voting_ended",
-    "proposal_queued", "proposal_executed", "proposal_canceled", "proposal_expired",
-    "forum_topic_created", "delegate_moved", "dao_announcement",
-]
-"""What happened."""
-
-Confidence = Literal["exact", "day", "derived", "discovered"]
-"""How an event's time is known."""
-
-ItemType = Literal["proposal", "topic", "dao"]
-"""What an event is about."""
 
 SignalType = Literal[
     "proposal_deadline_reminder", "quorum_at_risk", "close_race", "voting_opens_soon",
@@ -1828,6 +1884,35 @@ class ExportPart(TypedDict):
     """How many ballots the part has: 20,000, or fewer in the last one."""
 
 
+class ExportedBallot(TypedDict):
+    """A ballot as exports have it, without the voter's name."""
+
+    voteId: str
+    """The ballot's id."""
+    voterIdentity: str
+    """The voter; addresses in lower case."""
+    voterAddress: str | None
+    """The voter's address; null where the identity is none."""
+    choiceKey: str | None
+    """The key of the choice: of the first preference or largest weight where there are several."""
+    choice: ChoiceLabel
+    """The whole ballot in words; in the history of a voter an addition to the contract."""
+    invalid: bool
+    """Whether the ballot names choices that do not exist, one twice, or not as many as it has to:
+    it supports none, and its label is the choice as published. An addition to the contract.
+    """
+    votingPower: Decimal
+    """The voting power."""
+    votedAt: Timestamp | None
+    """When the ballot was cast; null if unknown."""
+    transactionHash: str | None
+    """The transaction of the ballot; null for ballots off the chain."""
+    reason: str | None
+    """What the voter gives as the reason: 1,000 characters at the most, the last of which is …
+    where it goes on; null where none is given. An addition to the contract.
+    """
+
+
 class DAOExport(TypedDict):
     """All rows of a DAO, or what changed since a revision, in parts. An addition to the contract.
     """
@@ -1883,6 +1968,112 @@ class ExportPartFormats(TypedDict):
     """Comma-separated values."""
     parquet: str
     """Apache Parquet."""
+
+
+class DAOExportRow(TypedDict):
+    """A row of a part; of the members proposal to event it has those of its kind. A row of a
+    proposal replaces the proposal with all of its ballots, which follow. CSV and Parquet have the
+    same members as columns, lists as JSON, and powers as texts. An addition to the contract.
+    """
+
+    kind: str
+    """What the row is."""
+    key: str
+    """The proposal's key, for its ballots too, the topic's key or the event's id."""
+    removed: NotRequired[bool]
+    """True where it is gone, a proposal with its ballots; else absent."""
+    proposal: NotRequired[ProposalDetail | None]
+    """The proposal as its detail has it."""
+    votes: NotRequired[VoteSummary | None]
+    """The proposal's vote summary."""
+    ballot: NotRequired[ExportedBallot | None]
+    """The ballot as the list has it."""
+    topic: NotRequired[ForumTopicDetail | None]
+    """The topic as its detail has it."""
+    event: NotRequired[GovernanceEvent | None]
+    """The event as the list has it."""
+
+
+class ForumTopicDetail(TypedDict):
+    """One forum topic: the fields of its row in the list, and what a list leaves out."""
+
+    topicKey: TopicKey
+    """The forum topic's key."""
+    identity: Identity
+    """Where it comes from."""
+    title: str
+    """The title; null where upstream has none."""
+    summary: str | None
+    """What it is about, in short."""
+    url: str
+    """Where to read it upstream."""
+    author: str | None
+    """Who wrote it, as upstream names them."""
+    category: str | None
+    """The forum's category."""
+    tags: list[str]
+    """The forum's tags."""
+    relevanceScore: int
+    """How much it has to do with governance, 0 to 100."""
+    replies: Decimal
+    """How many answers."""
+    posts: Decimal
+    """How many posts, the first included."""
+    likes: Decimal
+    """How many likes."""
+    views: Decimal
+    """How many views."""
+    createdAt: Timestamp | None
+    """When it was created upstream."""
+    updatedAt: Timestamp | None
+    """When it last changed upstream."""
+    bodyText: str | None
+    """The whole first post as plain text."""
+    participants: Decimal | None
+    """How many people have posted; null where upstream does not say."""
+    lastPostAt: Timestamp | None
+    """When the last post was written."""
+    relatedProposals: list[RelatedProposal]
+    """The proposals that name the topic as their discussion, and those that its first post links.
+    """
+
+
+class RelatedProposal(TypedDict):
+    """A proposal that a topic is about."""
+
+    proposalKey: ProposalKey
+    """The proposal's key."""
+    title: str | None
+    """The title; null where upstream has none."""
+
+
+class GovernanceEvent(TypedDict):
+    """One row of the lifecycle event timeline."""
+
+    eventId: str
+    """The event's id."""
+    eventType: EventType | str
+    """What happened."""
+    eventTimeMs: Timestamp
+    """When it happened: a timestamp, whatever its name says."""
+    eventTimeConfidence: Confidence | str
+    """Whether upstream stated the time (exact), it was computed (derived), only its day is known
+    (day), or only when we saw it (discovered).
+    """
+    daoId: str
+    """The DAO's id."""
+    daoName: str
+    """The DAO's name."""
+    itemType: ItemType | str
+    """What it happened to: a proposal, a forum topic or a DAO."""
+    proposalKey: ProposalKey | None
+    """The proposal's key."""
+    title: str | None
+    """The title; null where upstream has none."""
+    url: str | None
+    """Where to read it upstream."""
+    importanceScore: int
+    """How much it matters, 0 to 100."""
 
 
 class Evidence(TypedDict):
@@ -2717,59 +2908,6 @@ class ForumTopic(TypedDict):
     """When it last changed upstream."""
 
 
-class ForumTopicDetail(TypedDict):
-    """One forum topic: the fields of its row in the list, and what a list leaves out."""
-
-    topicKey: TopicKey
-    """The forum topic's key."""
-    identity: Identity
-    """Where it comes from."""
-    title: str
-    """The title; null where upstream has none."""
-    summary: str | None
-    """What it is about, in short."""
-    url: str
-    """Where to read it upstream."""
-    author: str | None
-    """Who wrote it, as upstream names them."""
-    category: str | None
-    """The forum's category."""
-    tags: list[str]
-    """The forum's tags."""
-    relevanceScore: int
-    """How much it has to do with governance, 0 to 100."""
-    replies: Decimal
-    """How many answers."""
-    posts: Decimal
-    """How many posts, the first included."""
-    likes: Decimal
-    """How many likes."""
-    views: Decimal
-    """How many views."""
-    createdAt: Timestamp | None
-    """When it was created upstream."""
-    updatedAt: Timestamp | None
-    """When it last changed upstream."""
-    bodyText: str | None
-    """The whole first post as plain text."""
-    participants: Decimal | None
-    """How many people have posted; null where upstream does not say."""
-    lastPostAt: Timestamp | None
-    """When the last post was written."""
-    relatedProposals: list[RelatedProposal]
-    """The proposals that name the topic as their discussion, and those that its first post links.
-    """
-
-
-class RelatedProposal(TypedDict):
-    """A proposal that a topic is about."""
-
-    proposalKey: ProposalKey
-    """The proposal's key."""
-    title: str | None
-    """The title; null where upstream has none."""
-
-
 class VoterProfile(TypedDict):
     """One voter over all DAOs; sums cover daos."""
 
@@ -2851,35 +2989,6 @@ class VoterVote(TypedDict):
     """When the ballot was cast; null if unknown."""
     transactionHash: str | None
     """The transaction of the ballot; null for ballots off the chain."""
-
-
-class GovernanceEvent(TypedDict):
-    """One row of the lifecycle event timeline."""
-
-    eventId: str
-    """The event's id."""
-    eventType: EventType | str
-    """What happened."""
-    eventTimeMs: Timestamp
-    """When it happened: a timestamp, whatever its name says."""
-    eventTimeConfidence: Confidence | str
-    """Whether upstream stated the time (exact), it was computed (derived), only its day is known
-    (day), or only when we saw it (discovered).
-    """
-    daoId: str
-    """The DAO's id."""
-    daoName: str
-    """The DAO's name."""
-    itemType: ItemType | str
-    """What it happened to: a proposal, a forum topic or a DAO."""
-    proposalKey: ProposalKey | None
-    """The proposal's key."""
-    title: str | None
-    """The title; null where upstream has none."""
-    url: str | None
-    """Where to read it upstream."""
-    importanceScore: int
-    """How much it matters, 0 to 100."""
 
 
 class Signal(TypedDict):

@@ -40,6 +40,16 @@ export interface Page<Row> {
   meta: ListMeta;
 }
 
+/** One part of what a copy of a DAO lacks. */
+export interface MirrorPart {
+  /** The copy is to be emptied first: the parts from here on have everything. */
+  anew: boolean;
+  /** The rows, in the order in which they apply, to be walked once. */
+  rows: Iterable<DAOExportRow>;
+  /** What the copy is at with these rows, for the next call of `mirror`. */
+  revision: string;
+}
+
 /** One of the named texts, or one that a later version of the API has added. */
 export type Open<Text extends string> = Text | (string & {});
 
@@ -422,6 +432,42 @@ export class Pnyx {
     return this.#rows(path`/v2/changes`, this.#limiters.standard, { limit: 500, ...params }, call);
   }
 
+  /**
+   * What a copy of a DAO lacks: without a revision everything, else what has changed since.
+   *
+   * Apply the rows of each part and keep its revision, in one transaction: a later call goes on from there. A row that
+   * is `removed` ends its key; one of a proposal replaces it with all of its ballots. Parts of at most 50,000 rows are
+   * in memory one at a time. Where one has expired it goes on with a new manifest, and where the revision has,
+   * everything is read again.
+   */
+  async *mirror(daoId: string, revision = "", call: Call = {}): AsyncGenerator<MirrorPart, void> {
+    for (let attempt = 0; ; ) {
+      let [since = "", ...done] = revision.split("/"); // while everything is read: its revision, and digests of parts
+      const whole = since === "" || done.length > 0;
+      const params = whole ? {} : { since: Number(since) };
+      try {
+        const { data } = await this.daoExport(daoId, params, call);
+        const digests = data.parts.map((part) => part.digest);
+        const first = Math.max(0, ...done.map((digest) => digests.indexOf(digest) + 1));
+        let anew = whole && first === 0;
+        if (anew) [since, done] = [data.revision, []];
+        for (const digest of digests.slice(first)) {
+          const rows = await readRows(await this.daoExportPart(daoId, digest, params, call));
+          if (whole) revision = [since, ...(done = [...done, digest])].join("/");
+          yield { anew, rows, revision };
+          anew = false;
+        }
+        revision = whole ? since : data.revision;
+        yield { anew, rows: [], revision };
+        if (revision === data.revision) return;
+      } catch (error) {
+        if (!(error instanceof PnyxError) || error.status !== 410 || ++attempt === maxAttempts) throw error;
+        if (error.code === "CURSOR_EXPIRED") revision = "";
+        await sleep(100 * 2 ** attempt, call.signal);
+      }
+    }
+  }
+
   #rows<Row>(path: string, limiter: Limiter, params: object, call: Call): Rows<Row> {
     return new Rows((cursor) => this.#get<Page<Row>>(path, limiter, cursor === undefined ? params : { ...params, cursor }, call));
   }
@@ -460,6 +506,19 @@ export class Pnyx {
       await sleep(wait, call.signal);
     }
   }
+}
+
+async function readRows(response: Response): Promise<Iterable<DAOExportRow>> {
+  const bytes = await response.arrayBuffer();
+  const digest = response.headers.get("unencoded-digest");
+  const sum = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+  if (digest !== null && digest !== `sha-256=:${btoa(String.fromCharCode(...sum))}:`)
+    throw new PnyxError(response, { error: { message: "the file differs from its digest" } });
+  return parseLines(new TextDecoder().decode(bytes));
+}
+
+function* parseLines(text: string): Generator<DAOExportRow, void> {
+  for (const [line] of text.matchAll(/[^\n]+/g)) yield JSON.parse(line) as DAOExportRow;
 }
 
 async function decode(response: Response): Promise<Failure | undefined> {
@@ -769,14 +828,14 @@ export type Decimal = string;
  */
 export type ProposalKey = string;
 
-/** A Decimal that may be negative. */
-export type SignedDecimal = string;
-
 /**
  * The name of a forum topic: t1_ and 22 base64url characters, the same after every import. Take it
  * from lists; it cannot be made up.
  */
 export type TopicKey = string;
+
+/** A Decimal that may be negative. */
+export type SignedDecimal = string;
 
 /** What to count. */
 export type TimelineMetric = "proposals_created" | "votes_cast";
@@ -890,6 +949,18 @@ export type Basis = "upstream" | "ballots";
  */
 export type QuorumType = "approval" | "rejection";
 
+/** What happened. */
+export type EventType =
+  | "proposal_created" | "voting_started" | "voting_extended" | "quorum_reached" | "voting_ended"
+  | "proposal_queued" | "proposal_executed" | "proposal_canceled" | "proposal_expired"
+  | "forum_topic_created" | "delegate_moved" | "dao_announcement";
+
+/** How an event's time is known. */
+export type Confidence = "exact" | "day" | "derived" | "discovered";
+
+/** What an event is about. */
+export type ItemType = "proposal" | "topic" | "dao";
+
 /** Whether there is a dossier: pending while it is computed; ask again. */
 export type IntelligenceStatus = "available" | "pending" | "unavailable";
 
@@ -918,18 +989,6 @@ export type WarningCode =
  */
 export type CorrectionReason =
   | "late_ballots" | "upstream_recount" | "new_rule" | "own_recount";
-
-/** What happened. */
-export type EventType =
-  | "proposal_created" | "voting_started" | "voting_extended" | "quorum_reached" | "voting_ended"
-  | "proposal_queued" | "proposal_executed" | "proposal_canceled" | "proposal_expired"
-  | "forum_topic_created" | "delegate_moved" | "dao_announcement";
-
-/** How an event's time is known. */
-export type Confidence = "exact" | "day" | "derived" | "discovered";
-
-/** What an event is about. */
-export type ItemType = "proposal" | "topic" | "dao";
 
 /** Why something deserves attention. */
 export type SignalType =
@@ -1797,6 +1856,36 @@ export interface ExportPart {
   rows: number;
 }
 
+/** A ballot as exports have it, without the voter's name. */
+export interface ExportedBallot {
+  /** The ballot's id. */
+  voteId: string;
+  /** The voter; addresses in lower case. */
+  voterIdentity: string;
+  /** The voter's address; null where the identity is none. */
+  voterAddress: string | null;
+  /** The key of the choice: of the first preference or largest weight where there are several. */
+  choiceKey: string | null;
+  /** The whole ballot in words; in the history of a voter an addition to the contract. */
+  choice: ChoiceLabel;
+  /**
+   * Whether the ballot names choices that do not exist, one twice, or not as many as it has to: it
+   * supports none, and its label is the choice as published. An addition to the contract.
+   */
+  invalid: boolean;
+  /** The voting power. */
+  votingPower: Decimal;
+  /** When the ballot was cast; null if unknown. */
+  votedAt: Timestamp | null;
+  /** The transaction of the ballot; null for ballots off the chain. */
+  transactionHash: string | null;
+  /**
+   * What the voter gives as the reason: 1,000 characters at the most, the last of which is … where
+   * it goes on; null where none is given. An addition to the contract.
+   */
+  reason: string | null;
+}
+
 /** All rows of a DAO, or what changed since a revision, in parts. An addition to the contract. */
 export interface DAOExport {
   /** The DAO's id. */
@@ -1848,6 +1937,109 @@ export interface ExportPartFormats {
   csv: string;
   /** Apache Parquet. */
   parquet: string;
+}
+
+/**
+ * A row of a part; of the members proposal to event it has those of its kind. A row of a proposal
+ * replaces the proposal with all of its ballots, which follow. CSV and Parquet have the same
+ * members as columns, lists as JSON, and powers as texts. An addition to the contract.
+ */
+export interface DAOExportRow {
+  /** What the row is. */
+  kind: string;
+  /** The proposal's key, for its ballots too, the topic's key or the event's id. */
+  key: string;
+  /** True where it is gone, a proposal with its ballots; else absent. */
+  removed?: boolean;
+  /** The proposal as its detail has it. */
+  proposal?: ProposalDetail | null;
+  /** The proposal's vote summary. */
+  votes?: VoteSummary | null;
+  /** The ballot as the list has it. */
+  ballot?: ExportedBallot | null;
+  /** The topic as its detail has it. */
+  topic?: ForumTopicDetail | null;
+  /** The event as the list has it. */
+  event?: GovernanceEvent | null;
+}
+
+/** One forum topic: the fields of its row in the list, and what a list leaves out. */
+export interface ForumTopicDetail {
+  /** The forum topic's key. */
+  topicKey: TopicKey;
+  /** Where it comes from. */
+  identity: Identity;
+  /** The title; null where upstream has none. */
+  title: string;
+  /** What it is about, in short. */
+  summary: string | null;
+  /** Where to read it upstream. */
+  url: string;
+  /** Who wrote it, as upstream names them. */
+  author: string | null;
+  /** The forum's category. */
+  category: string | null;
+  /** The forum's tags. */
+  tags: string[];
+  /** How much it has to do with governance, 0 to 100. */
+  relevanceScore: number;
+  /** How many answers. */
+  replies: Decimal;
+  /** How many posts, the first included. */
+  posts: Decimal;
+  /** How many likes. */
+  likes: Decimal;
+  /** How many views. */
+  views: Decimal;
+  /** When it was created upstream. */
+  createdAt: Timestamp | null;
+  /** When it last changed upstream. */
+  updatedAt: Timestamp | null;
+  /** The whole first post as plain text. */
+  bodyText: string | null;
+  /** How many people have posted; null where upstream does not say. */
+  participants: Decimal | null;
+  /** When the last post was written. */
+  lastPostAt: Timestamp | null;
+  /** The proposals that name the topic as their discussion, and those that its first post links. */
+  relatedProposals: RelatedProposal[];
+}
+
+/** A proposal that a topic is about. */
+export interface RelatedProposal {
+  /** The proposal's key. */
+  proposalKey: ProposalKey;
+  /** The title; null where upstream has none. */
+  title: string | null;
+}
+
+/** One row of the lifecycle event timeline. */
+export interface GovernanceEvent {
+  /** The event's id. */
+  eventId: string;
+  /** What happened. */
+  eventType: Open<EventType>;
+  /** When it happened: a timestamp, whatever its name says. */
+  eventTimeMs: Timestamp;
+  /**
+   * Whether upstream stated the time (exact), it was computed (derived), only its day is known
+   * (day), or only when we saw it (discovered).
+   */
+  eventTimeConfidence: Open<Confidence>;
+  /** The DAO's id. */
+  daoId: string;
+  /** The DAO's name. */
+  daoName: string;
+  /** What it happened to: a proposal, a forum topic or a DAO. */
+  itemType: Open<ItemType>;
+  /** The proposal's key. */
+  proposalKey: ProposalKey | null;
+  /** The title; null where upstream has none. */
+  title: string | null;
+  /** Where to read it upstream. */
+  url: string | null;
+  /** How much it matters, 0 to 100. */
+  importanceScore: number;
 }
 
 /** What lets a caller cite and audit a proposal. */
@@ -2686,56 +2878,6 @@ export interface ForumTopic {
   updatedAt: Timestamp | null;
 }
 
-/** One forum topic: the fields of its row in the list, and what a list leaves out. */
-export interface ForumTopicDetail {
-  /** The forum topic's key. */
-  topicKey: TopicKey;
-  /** Where it comes from. */
-  identity: Identity;
-  /** The title; null where upstream has none. */
-  title: string;
-  /** What it is about, in short. */
-  summary: string | null;
-  /** Where to read it upstream. */
-  url: string;
-  /** Who wrote it, as upstream names them. */
-  author: string | null;
-  /** The forum's category. */
-  category: string | null;
-  /** The forum's tags. */
-  tags: string[];
-  /** How much it has to do with governance, 0 to 100. */
-  relevanceScore: number;
-  /** How many answers. */
-  replies: Decimal;
-  /** How many posts, the first included. */
-  posts: Decimal;
-  /** How many likes. */
-  likes: Decimal;
-  /** How many views. */
-  views: Decimal;
-  /** When it was created upstream. */
-  createdAt: Timestamp | null;
-  /** When it last changed upstream. */
-  updatedAt: Timestamp | null;
-  /** The whole first post as plain text. */
-  bodyText: string | null;
-  /** How many people have posted; null where upstream does not say. */
-  participants: Decimal | null;
-  /** When the last post was written. */
-  lastPostAt: Timestamp | null;
-  /** The proposals that name the topic as their discussion, and those that its first post links. */
-  relatedProposals: RelatedProposal[];
-}
-
-/** A proposal that a topic is about. */
-export interface RelatedProposal {
-  /** The proposal's key. */
-  proposalKey: ProposalKey;
-  /** The title; null where upstream has none. */
-  title: string | null;
-}
-
 /** One voter over all DAOs; sums cover daos. */
 export interface VoterProfile {
   /** The voter; addresses in lower case. */
@@ -2814,35 +2956,6 @@ export interface VoterVote {
   votedAt: Timestamp | null;
   /** The transaction of the ballot; null for ballots off the chain. */
   transactionHash: string | null;
-}
-
-/** One row of the lifecycle event timeline. */
-export interface GovernanceEvent {
-  /** The event's id. */
-  eventId: string;
-  /** What happened. */
-  eventType: Open<EventType>;
-  /** When it happened: a timestamp, whatever its name says. */
-  eventTimeMs: Timestamp;
-  /**
-   * Whether upstream stated the time (exact), it was computed (derived), only its day is known
-   * (day), or only when we saw it (discovered).
-   */
-  eventTimeConfidence: Open<Confidence>;
-  /** The DAO's id. */
-  daoId: string;
-  /** The DAO's name. */
-  daoName: string;
-  /** What it happened to: a proposal, a forum topic or a DAO. */
-  itemType: Open<ItemType>;
-  /** The proposal's key. */
-  proposalKey: ProposalKey | null;
-  /** The title; null where upstream has none. */
-  title: string | null;
-  /** Where to read it upstream. */
-  url: string | null;
-  /** How much it matters, 0 to 100. */
-  importanceScore: number;
 }
 
 /** One row of the signals. */

@@ -14,8 +14,10 @@ import (
 
 	"pnyx/api"
 	"pnyx/cache"
+	"pnyx/cache/accounts"
 	"pnyx/config"
 	"pnyx/telemetry"
+	"pnyx/worker/account"
 )
 
 // node is one long-running process. serve, serveAPI, serveWorker and serveFollower wire it
@@ -75,14 +77,18 @@ func (n *node) serve(ctx context.Context, out io.Writer, demo bool) error {
 	if err != nil {
 		return err
 	}
+	store, err := openCache(url, n.cfg.Cache.Timeout, &n.undo)
+	if err != nil {
+		return err
+	}
+	// What Redis still holds of tokens may lack those that were issued or revoked since.
+	if err := account.PublishTokens(ctx, opened, accounts.New(store)); err != nil {
+		return err
+	}
 	if err := n.startWorker(opened, url, false); err != nil {
 		return err
 	}
 	if err := n.startFollower(ctx, opened, url); err != nil {
-		return err
-	}
-	store, err := openCache(url, n.cfg.Cache.Timeout, &n.undo)
-	if err != nil {
 		return err
 	}
 	served, err := n.startAPI(store, url)

@@ -232,8 +232,7 @@ func warehouseOptions(cfg config.Config, logger *slog.Logger) warehouse.Options 
 }
 
 // startRedis returns the configured Redis, or starts an embedded one until the cleanup.
-// The embedded one loses its content with the process; a worker publishes it again at
-// the next start.
+// What the embedded one holds is published again at the next start.
 func startRedis(
 	ctx context.Context, cfg config.Config, logger *slog.Logger, undo *cleanups,
 ) (string, error) {

@@ -29,7 +29,7 @@ func sqlCommand() *cobra.Command {
 		Short: "Run a read-only query on the warehouse",
 		Long: `Run a query on the views of the warehouse in ClickHouse SQL; docs/schema.md describes
 them. The server itself rejects writes, and reads of files or other addresses. The query is the argument, or is read from a file,
-or from standard input. ANALYSTS.md has the limits, the formats and other clients.`,
+or from standard input. docs/analysts.md has the limits, the formats and other clients.`,
 		Example: `  pnyx sql 'SHOW TABLES'
   pnyx sql 'DESCRIBE ballots'
   pnyx sql 'SELECT dao_id, total_votes FROM dao_participation'

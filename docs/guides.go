@@ -5,5 +5,5 @@ import "embed"
 
 // Guides are the guides as Markdown, a file each.
 //
-//go:embed partners.md rules.md schema.md
+//go:embed analysts.md partners.md rules.md schema.md
 var Guides embed.FS

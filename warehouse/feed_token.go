@@ -148,3 +148,10 @@ func PowersBetween(ctx context.Context, w *Warehouse, scope string, first, end u
 	h.Supplies, err = selectRows[TokenSupplyAt](rows, err, "read the supplies in blocks")
 	return h, err
 }
+
+// FirstPowers returns the powers of the first delegates of a token before a block, in order of delegate.
+func FirstPowers(ctx context.Context, w *Warehouse, scope string, end uint64, count int) ([]PowerChange, error) {
+	rows, err := w.conn.Query(InBackground(ctx), sqlText("feed_token_before"),
+		clickhouse.Named("scope", scope), clickhouse.Named("first", end), clickhouse.Named("end", end), clickhouse.Named("others", count))
+	return selectRows[PowerChange](rows, err, "read the first delegates of a token")
+}

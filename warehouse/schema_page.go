@@ -9,7 +9,7 @@ import (
 // schemaIntro is the beginning of docs/schema.md.
 const schemaIntro = `# Schema
 
-The views that analysts read, with the names and numbers of the API; [ANALYSTS.md](../ANALYSTS.md) shows how to ask. Made by ` + "`make docs`" + ` from
+The views that analysts read, with the names and numbers of the API; [analysts.md](analysts.md) shows how to ask. Made by ` + "`make docs`" + ` from
 the comments in the database, which ` + "`DESCRIBE ballots`" + ` shows too.
 
 No view needs ` + "`FINAL`" + `, counts a replaced cast, or shows withdrawn or uncommitted records. Join by

@@ -1,7 +1,9 @@
 package worker_test
 
 import (
+	"cmp"
 	"fmt"
+	"strings"
 	"testing"
 
 	"pnyx/cache"
@@ -71,4 +73,36 @@ func TestNamesShowWhereVotersDo(t *testing.T) {
 	}
 	h.appendBatch(&record.Name{Voter: "0xd1", Source: governance.NameOfENS, Withdrawn: true})
 	want("Dee")
+}
+
+func TestSignalsNameTheVotersOfTheirTexts(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	h.startFiller()
+	h.startLeader(h.metrics)
+	const whale = "0xd8da6bf26964af9d7eed9e03e53415d37aa96045"
+	records := []record.Record{votedBetween("a", -200, -50), voteAt(whale, "70", "1", -150)}
+	for i := range 11 {
+		records = append(records, voteAt(fmt.Sprintf("0x%d", i), "1", "2", -150))
+	}
+	h.append(records...)
+	want := func(start string) {
+		t.Helper()
+		env.Until(t, func() error {
+			rows, err := h.signals("dao.eth")
+			for _, row := range rows {
+				if strings.Contains(string(row.Evidence), whale) && strings.HasPrefix(row.Summary, start) {
+					return nil
+				}
+			}
+			return cmp.Or(err, fmt.Errorf("got %v, want a summary that begins with %q", rows, start))
+		})
+	}
+	want("0xd8da…6045 cast 70 ")
+	h.append(&record.Name{Voter: whale, Source: governance.NameOfSnapshot, Name: "Vee"})
+	want("0xd8da…6045 (“Vee”, snapshot) cast 70 ")
+	h.append(primaryName(whale, "vitalik.eth"))
+	want("0xd8da…6045 (“vitalik.eth”, ens) cast 70 ")
+	h.append(primaryName(whale, "vit\u0430lik.eth"))
+	want("0xd8da…6045 cast 70 ")
 }

@@ -30,6 +30,7 @@ func Guides() []Guide {
 	return []Guide{
 		{"partners", "from a token to a mirror: limits, changes, exports, webhooks, clients, tools"},
 		{"rules", "how events and signals are worked out"},
+		{"analysts", "questions in SQL: how to ask, limits, settings, other programs"},
 		{"schema", "the views for SQL"},
 	}
 }

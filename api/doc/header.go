@@ -60,7 +60,7 @@ func answerHeaders(route api.Route) openapi.Members[*openapi.Header] {
 		names = append(names, fiber.HeaderETag)
 	}
 	if route.Media != nil {
-		names = append(names, api.HeaderReprDigest)
+		names = append(names, api.HeaderReprDigest, api.HeaderUnencodedDigest)
 	}
 	if route.Paged() {
 		names = append(names, fiber.HeaderLink)

@@ -150,7 +150,7 @@ func answerContent(schemas *openapi.Schemas, route api.Route) (content openapi.M
 		}
 		return content
 	}
-	row := reflect.TypeOf(route.Returns).Name()
+	row := schemas.Of(reflect.TypeOf(route.Returns)).Component()
 	for _, media := range route.Media {
 		mime, _, _ := strings.Cut(media, ";")
 		content.Add(mime, &openapi.MediaType{Schema: &openapi.Schema{

@@ -3,8 +3,8 @@
 // [Start] runs an installed redis-server as a child process: it listens on a Unix socket
 // alone, and ends with this process even if that is killed. Where there is no usable
 // redis-server, a Redis written in Go runs inside the process, which computes everything
-// the same and takes longer. Neither persists anything: a worker publishes again at the
-// next start.
+// the same and takes longer. A server that is closed keeps its content in the data folder for
+// the next start, which answers from it at once; a worker publishes again anyway.
 package embedded
 
 import (
@@ -15,8 +15,8 @@ import (
 
 // Options configure a Redis.
 type Options struct {
-	// DataDir is the folder of the socket; empty means a temporary folder. The caller has
-	// locked it: two servers must not share a socket.
+	// DataDir is the folder of the socket and of what is saved; empty means a temporary folder.
+	// The caller has locked it: two servers must not share a socket.
 	DataDir string
 	// Logger logs which Redis runs, its restarts and its warnings.
 	Logger *slog.Logger
@@ -50,7 +50,7 @@ func Start(ctx context.Context, o Options) (*Redis, error) {
 	return &Redis{URL: address, stop: stop, done: life.Done()}, nil
 }
 
-// Close ends the Redis, which loses its content.
+// Close ends the Redis. A server saves its content where it has a data folder.
 func (r *Redis) Close() error {
 	r.stop()
 	<-r.done

@@ -77,8 +77,8 @@ func TestServerListensOnItsSocketAloneAndHasBounds(t *testing.T) {
 	if err := r.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
-		t.Errorf("after Close: got %v, %v, want an empty folder", left, err)
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 || left[0].Name() != embedded.SavedName {
+		t.Errorf("after Close: got %v, %v, want what is saved alone", left, err)
 	}
 }
 
@@ -110,6 +110,42 @@ func TestKilledServerIsRestartedEmptyAtItsAddress(t *testing.T) {
 	}
 	if got := strings.Count(log.String(), "ended unexpectedly"); got != 2 {
 		t.Errorf("got %d lines about an end in %s, want 2", got, log)
+	}
+}
+
+func TestClosedServerKeepsItsContentForOneStart(t *testing.T) {
+	t.Parallel()
+	needServer(t)
+	dir := t.TempDir()
+	want := func(r *embedded.Redis, client *redis.Client, value string) {
+		t.Helper()
+		if got := client.Get(t.Context(), "key").Val(); got != value {
+			t.Errorf("got %q, want %q", got, value)
+		}
+		if _, err := os.Stat(filepath.Join(dir, embedded.SavedName)); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("while it runs: got %v, want no saved content", err)
+		}
+		if err := client.Set(t.Context(), "key", "value", 0).Err(); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, client, _ := start(t, dir)
+	want(r, client, "")
+	r, client, log := start(t, dir)
+	if strings.Contains(log.String(), "level=WARN") {
+		t.Errorf("got log %s, want no warning", log)
+	}
+	want(r, client, "value")
+	if err := os.WriteFile(filepath.Join(dir, embedded.SavedName), []byte("REDIS0009 and what is no content"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r, client, log = start(t, dir)
+	want(r, client, "")
+	if !strings.Contains(log.String(), "starting it empty") {
+		t.Errorf("got log %s, want that it starts empty", log)
 	}
 }
 

@@ -4,6 +4,7 @@ package embedded
 const (
 	Program       = program
 	SocketName    = socketName
+	SavedName     = savedName
 	MaxSocketPath = maxSocketPath
 )
 

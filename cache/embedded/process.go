@@ -28,11 +28,12 @@ type process struct {
 	last []string // the last lines of output
 }
 
-// start starts the server on the calling thread. The end of ctx kills it.
+// start starts the server on the calling thread. The end of ctx ends it.
 func (s *server) start(ctx context.Context) (*process, error) {
 	p := &process{logger: s.logger, ready: make(chan struct{}), exited: make(chan struct{})}
 	p.command = exec.CommandContext(ctx, s.path, "-") //nolint:gosec // the program that LookPath found
 	p.command.Dir, p.command.Stdin = s.folder, strings.NewReader(s.config())
+	p.command.Cancel = func() error { return s.end(p.command.Process) }
 	// In a process group of its own the server does not receive a terminal's Ctrl-C.
 	p.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := endWithParent(p.command.SysProcAttr); err != nil {
@@ -57,7 +58,7 @@ func (p *process) watch(ctx context.Context, output io.Reader) {
 		line := lines.Text()
 		p.keep(line)
 		level := slog.LevelDebug
-		if isReady && strings.Contains(line, " # ") { // Redis' mark of warnings
+		if isReady && ctx.Err() == nil && strings.Contains(line, " # ") { // Redis' mark of warnings
 			level = slog.LevelWarn
 		}
 		p.logger.LogAttrs(ctx, level, "redis output", slog.String("line", line))

@@ -31,6 +31,11 @@ const (
 	// stableAfter is how long a server must run for the pause to be minPause again.
 	stableAfter = time.Minute
 	socketName  = "redis.sock"
+	// savedName is the file with the content of a server that was closed. It is there from Close to
+	// the next start, so that a server that is killed leaves nothing that is outdated later.
+	savedName = "redis.rdb"
+	// saveTimeout bounds the time of saving. A gigabyte takes some seconds.
+	saveTimeout = 20 * time.Second
 	// maxSocketPath is the longest path of a Unix socket in bytes. Linux allows 107, and
 	// others a few less.
 	maxSocketPath = 103
@@ -64,6 +69,8 @@ func newServer(path string, o Options) (*server, error) {
 	return s, nil
 }
 
+func (s *server) saved() string { return filepath.Join(s.folder, savedName) }
+
 func (s *server) socket() string { return filepath.Join(s.folder, socketName) }
 
 func (s *server) url() string {
@@ -86,7 +93,7 @@ func (s *server) remove() {
 func (s *server) config() string {
 	return strings.Join([]string{
 		"port 0", "unixsocket " + socketName, "unixsocketperm 700", "requirepass " + s.password,
-		`save ""`, "appendonly no", "maxmemory-policy volatile-lru", "hz 2", "",
+		`save ""`, "dbfilename " + savedName, "appendonly no", "maxmemory-policy volatile-lru", "hz 2", "",
 	}, "\n")
 }
 
@@ -106,6 +113,9 @@ func (s *server) supervise(ctx context.Context, ready chan<- error) {
 			}
 		})
 		switch {
+		case !answered && ctx.Err() == nil && os.Remove(s.saved()) == nil:
+			s.logger.LogAttrs(ctx, slog.LevelWarn, "redis-server does not start with what was saved, starting it empty", slog.Any("error", err))
+			continue
 		case !answered:
 			ready <- err
 			return
@@ -125,7 +135,7 @@ func (s *server) supervise(ctx context.Context, ready chan<- error) {
 }
 
 // run starts the server, calls onReady when it answers, and returns when it has ended. The
-// end of ctx kills the server, which has nothing to save.
+// end of ctx ends the server.
 func (s *server) run(ctx context.Context, onReady func()) error {
 	p, err := s.start(ctx)
 	if err != nil {
@@ -135,6 +145,9 @@ func (s *server) run(ctx context.Context, onReady func()) error {
 		_ = p.command.Process.Kill() // it may have ended
 		<-p.exited
 		return fmt.Errorf("%s: %w%s", s.path, err, p.tail())
+	}
+	if err := os.Remove(s.saved()); err != nil && !errors.Is(err, os.ErrNotExist) {
+		s.logger.LogAttrs(ctx, slog.LevelWarn, "removing the saved content of redis-server failed, remove it before the next start", slog.Any("error", err))
 	}
 	onReady()
 	<-p.exited
@@ -152,9 +165,7 @@ func (s *server) answers(ctx context.Context, p *process) error {
 	case <-ctx.Done():
 		return fmt.Errorf("is not ready: %w", ctx.Err())
 	}
-	client := redis.NewClient(&redis.Options{
-		Network: "unix", Addr: s.socket(), Password: s.password, MaxRetries: -1, ContextTimeoutEnabled: true,
-	})
+	client := s.client()
 	defer client.Close()
 	info, err := client.InfoMap(ctx).Result()
 	if err != nil {
@@ -175,6 +186,28 @@ func (s *server) answers(ctx context.Context, p *process) error {
 	s.logger.LogAttrs(ctx, slog.LevelInfo, "redis-server ready", slog.String("version", version),
 		slog.String("program", s.path), slog.String("socket", s.socket()), slog.String("maxmemory", limit))
 	return nil
+}
+
+func (s *server) client() *redis.Client {
+	return redis.NewClient(&redis.Options{
+		Network: "unix", Addr: s.socket(), Password: s.password, MaxRetries: -1, ContextTimeoutEnabled: true, ReadTimeout: saveTimeout,
+	})
+}
+
+// end ends a server, which saves its content where the folder stays.
+func (s *server) end(process *os.Process) error {
+	if s.isTemp {
+		return process.Kill()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), saveTimeout)
+	defer cancel()
+	client := s.client()
+	defer client.Close()
+	if err := client.ShutdownSave(ctx).Err(); err != nil {
+		_ = os.Remove(s.saved()) // which may be cut
+		return process.Kill()
+	}
+	return os.Chmod(s.saved(), 0o600)
 }
 
 // errOldVersion refuses a server.

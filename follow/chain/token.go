@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 	"unicode/utf8"
 
 	"github.com/shopspring/decimal"
@@ -31,6 +32,8 @@ type delegating struct {
 	spaces   map[string]bool
 	// supply is the last that was written; Chain.writing guards it.
 	supply string
+	// askedAt is when the contract was last asked for powers.
+	askedAt time.Time
 }
 
 // statementKind is what an event of a token or a registry states.

@@ -7,10 +7,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"pnyx/follow/chain"
+	"pnyx/follow/clock"
 	"pnyx/governance/query"
 	"pnyx/test/env"
 	fake "pnyx/test/upstream/chain"
@@ -237,4 +239,38 @@ func TestSuppliesAreWrittenWhenTheyChange(t *testing.T) {
 	f.chain.MineEmpty(fakeFinality + 5)
 	f.poll("tip", "final", "state")
 	share("0.1")
+}
+
+func TestStatedPowersReplaceThoseThatLogsDoNotComeTo(t *testing.T) {
+	t.Parallel()
+	env.SkipShort(t, "an engine")
+	f := newFollower(t)
+	f.delegations = true
+	f.clock = clock.Stepping(startOfFake().Add(100 * fake.BlockTime))
+	f.chain.Create(tokenAddress, 1)
+	f.chain.Answer(tokenAddress, "getVotes(address)", []any{account(1)}, uint64(300_000_000_000_000_003))
+	f.chain.Answer(tokenAddress, "getCurrentVotes(address)", []any{account(2)}, uint64(100_000_000_000_000_001))
+	f.chain.Mine(votesOf(account(1), 300_000_000_000_000_003), votesOf(account(2), 100_000_000_000_000_001), votesOf(account(3), 100_000_000_000_000_007))
+	f.chain.MineEmpty(fakeFinality + 5)
+	f.start()
+	f.poll("tip", "backfill", "final", "state")
+	f.wantDelegations()
+	// A lock ends without a log. Its holder has a new log later, whose power is what counts.
+	f.chain.Change(tokenAddress, "getVotes(address)", []any{account(1)}, uint64(200_000_000_000_000_000))
+	f.chain.MineEmpty(fakeFinality + 5)
+	f.poll("tip", "final", "state")
+	f.wantDelegations() // asked by the hour
+	f.clock.Step(time.Hour)
+	f.poll("state")
+	power := func(want string) {
+		t.Helper()
+		held, err := warehouse.DelegatedPowerOf(t.Context(), f.warehouse, string(account(1)))
+		if err != nil || len(held) != 1 || held[0].VotingPower == nil || string(*held[0].VotingPower) != want {
+			t.Errorf("got %+v and %v, want %s", held, err, want)
+		}
+	}
+	power("0.2")
+	f.chain.Mine(votesOf(account(1), 250_000_000_000_000_000))
+	f.poll("tip")
+	power("0.25")
 }

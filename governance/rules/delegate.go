@@ -71,8 +71,10 @@ func (m DelegateMove) headline() string {
 	what := map[DelegateChange]string{
 		DelegateEntered: "entered the first ten", DelegateLeft: "left the first ten", DelegateShifted: "moved by over 1 % of the supply",
 	}
-	return "Delegate " + oneLine(m.Delegate, maxLabelRunes) + " " + what[m.Change]
+	return delegateText(m.Delegate) + " " + what[m.Change]
 }
+
+func delegateText(delegate string) string { return "Delegate " + oneLine(delegate, maxLabelRunes) }
 
 func delegateRules() []SignalRule {
 	return []SignalRule{{

@@ -1,6 +1,8 @@
 package rules
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -54,6 +56,26 @@ func titleText(title string) string {
 // SignalTitle returns the title of a signal with the name of its DAO before it.
 func SignalTitle(daoName, title string) string {
 	return oneLine(daoName, maxLabelRunes) + " · " + title
+}
+
+// SignalVoter returns the voter whom the text of a derived signal names; empty for none.
+func SignalVoter(s governance.Signal) string {
+	var named struct{ Voter, Delegate string }
+	if err := json.Unmarshal(s.Evidence, &named); err != nil {
+		return "" // of another rule: the figures of those that name a voter are texts
+	}
+	return cmp.Or(named.Voter, named.Delegate)
+}
+
+// NameVoter puts the name of a voter, and its source, beside the voter with whom a text of a derived
+// signal begins.
+func NameVoter(text, voter string, name governance.VoterName) string {
+	for _, subject := range []string{voterText(voter), delegateText(voter)} {
+		if rest, found := strings.CutPrefix(text, subject+" "); found {
+			return fmt.Sprintf("%s (%s, %s) %s", subject, quoted(name.Name, maxLabelRunes), name.Source, rest)
+		}
+	}
+	return text
 }
 
 // quoted puts upstream text into quotes, on one line of at most maxRunes characters.

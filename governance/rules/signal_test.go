@@ -485,3 +485,18 @@ func TestSummariesReadAsSentences(t *testing.T) {
 		})
 	}
 }
+
+func TestNamesStandBesideTheVotersOfTexts(t *testing.T) {
+	t.Parallel()
+	const voter = "0xd8da6bf26964af9d7eed9e03e53415d37aa96045"
+	name := governance.VoterName{Name: "vitalik\n.eth", Source: governance.NameOfENS}
+	for text, want := range map[string]string{
+		"0xd8da…6045 cast 5.":          "0xd8da…6045 (“vitalik .eth”, ens) cast 5.",
+		"Delegate " + voter + " moved": "Delegate " + voter + " (“vitalik .eth”, ens) moved",
+		"Turnout doubled: 0xd8da…6045": "Turnout doubled: 0xd8da…6045",
+	} {
+		if got := rules.NameVoter(text, voter, name); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

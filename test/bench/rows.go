@@ -15,5 +15,6 @@ func Rows() []Row {
 	rows = append(rows, changeRows()...)
 	rows = append(rows, webhookRows()...)
 	rows = append(rows, idleRows()...)
+	rows = append(rows, serveRows()...)
 	return rows
 }

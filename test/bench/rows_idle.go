@@ -31,39 +31,23 @@ func idleRows() []Row {
 
 // idleServe starts a complete instance with the demonstration data.
 func idleServe(ctx context.Context, e *Environment) (Sides, error) {
-	dir, err := os.MkdirTemp(e.Dir, "idle-")
+	dir, err := e.temporary("idle-")
 	if err != nil {
 		return Sides{}, err
 	}
-	e.Undo(func() error { return os.RemoveAll(dir) })
-	listen, err := freeAddress()
+	served, err := e.serve(ctx, dir, "--demo")
 	if err != nil {
-		return Sides{}, err
-	}
-	admin, err := freeAddress()
-	if err != nil {
-		return Sides{}, err
-	}
-	served, err := e.launch(Program{
-		Name: "pnyx serve", Args: []string{e.Pnyx, "serve", "--demo"},
-		Env: []string{"PNYX_DATA=" + filepath.Join(dir, "data"), "PNYX_LISTEN=" + listen, "PNYX_ADMIN_LISTEN=" + admin},
-	})
-	if err != nil {
-		return Sides{}, err
-	}
-	e.Undo(served.stop)
-	if err := served.until(ctx, func() error { return answersOK("http://" + admin + "/readyz") }); err != nil {
 		return Sides{}, err
 	}
 	wait(idleSettle)
 	return Sides{Pnyx: func(context.Context) (float64, error) {
-		before, err := treeTicks(served.command.Process.Pid)
+		before, err := treeTicks(served.process.command.Process.Pid)
 		if err != nil {
 			return 0, err
 		}
 		began := time.Now()
 		wait(idleLength)
-		after, err := treeTicks(served.command.Process.Pid)
+		after, err := treeTicks(served.process.command.Process.Pid)
 		seconds := time.Since(began).Seconds()
 		var total float64
 		for name, ticks := range after {
@@ -71,7 +55,7 @@ func idleServe(ctx context.Context, e *Environment) (Sides, error) {
 			fmt.Fprintf(e.Log, "  %s: %.2f %%\n", name, share)
 			total += share
 		}
-		return total, errors.Join(err, answersOK("http://"+admin+"/readyz"))
+		return total, errors.Join(err, answersOK(served.admin+"/readyz"))
 	}}, nil
 }
 

@@ -14,7 +14,7 @@ import (
 	"pnyx/test/env"
 )
 
-// question is a query of ANALYSTS.md with the answer below it.
+// question is a query of docs/analysts.md with the answer below it.
 var question = regexp.MustCompile("(?s)```sql\n(.*?)```\n(?:\n```text\n(.*?)```\n)?")
 
 func TestAnalystsReadWhatTheAPIServes(t *testing.T) { //nolint:tparallel // the subtests read one instance
@@ -23,7 +23,7 @@ func TestAnalystsReadWhatTheAPIServes(t *testing.T) { //nolint:tparallel // the 
 	i.Import(env.GeneratedDataSet(t, "--seed", "1", "--now", "2026-01-01T00:00:00Z",
 		"--daos", "12", "--proposals", "150", "--ballots", "15000", "--largest", "4000"))
 	i.AwaitPublished()
-	t.Run("ANALYSTS.md has the answers of the warehouse", i.checkQuestions)
+	t.Run("docs/analysts.md has the answers of the warehouse", i.checkQuestions)
 	t.Run("participation", i.compareParticipation)
 	t.Run("vote summaries", i.compareSummaries)
 	t.Run("proposals", i.compareProposals)
@@ -35,10 +35,10 @@ func TestAnalystsReadWhatTheAPIServes(t *testing.T) { //nolint:tparallel // the 
 	t.Run("the dashboard for analysts has data", i.checkDashboard)
 }
 
-// checkQuestions compares the answers in ANALYSTS.md, of the data set it names, with those
+// checkQuestions compares the answers in docs/analysts.md, of the data set it names, with those
 // of the command. PNYX_TEST_UPDATE=1 updates them.
 func (i *instance) checkQuestions(t *testing.T) {
-	text, err := os.ReadFile("../../ANALYSTS.md")
+	text, err := os.ReadFile("../../docs/analysts.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,9 +60,9 @@ func (i *instance) checkQuestions(t *testing.T) {
 		return
 	}
 	if os.Getenv("PNYX_TEST_UPDATE") == "" {
-		t.Fatalf("ANALYSTS.md differs from the warehouse's answers (PNYX_TEST_UPDATE=1 updates it):\n%s", renewed)
+		t.Fatalf("docs/analysts.md differs from the warehouse's answers (PNYX_TEST_UPDATE=1 updates it):\n%s", renewed)
 	}
-	if err := os.WriteFile("../../ANALYSTS.md", []byte(renewed), 0o600); err != nil {
+	if err := os.WriteFile("../../docs/analysts.md", []byte(renewed), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }

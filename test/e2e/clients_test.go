@@ -129,17 +129,28 @@ func (p *programs) compile(t *testing.T) {
 // runOne runs one program with a token and arguments, and returns what it prints.
 func (p *programs) runOne(t *testing.T, name, text, token string, args ...string) string {
 	t.Helper()
-	if p.language == client.TypeScript {
+	command := append(p.prepare(t, name, text), args...)
+	return p.exec(t, token, command[0], command[1:]...)
+}
+
+// prepare writes and compiles a program, and returns the command that runs it.
+func (p *programs) prepare(t *testing.T, name, text string) []string {
+	t.Helper()
+	path := filepath.Join(p.dir, name)
+	switch p.language {
+	case client.TypeScript:
+		p.write(t, "modules.d.ts", "declare module \"node:fs\";\ndeclare module \"node:path\";\n")
 		p.write(t, name+".ts", text)
 		p.compile(t)
-		return p.exec(t, token, "node", append([]string{name + ".js"}, args...)...)
-	}
-	if p.language == client.Python {
+		return []string{"node", path + ".js"}
+	case client.Python:
 		p.write(t, name+".py", text)
-		return p.exec(t, token, "python3", append([]string{name + ".py"}, args...)...)
+		return []string{"python3", path + ".py"}
+	case client.Go:
 	}
 	p.write(t, "main.go", strings.Replace(text, `"pnyx/clients"`, strconv.Quote(client.GoModule), 1))
-	return p.exec(t, token, "go", append([]string{"run", "."}, args...)...)
+	p.exec(t, "", "go", "build", "-o", name, ".")
+	return []string{path}
 }
 
 // exec runs a command in the folder, and returns what it prints.
@@ -207,7 +218,7 @@ func TestLongClientsReadWhatHTTPReads(t *testing.T) {
 		t.Run("example in "+string(language), func(t *testing.T) {
 			t.Parallel()
 			requireClient(t, language)
-			got := newPrograms(t, language).runOne(t, "ballots", exampleOf(t, language), token, i.URL, values["title"])
+			got := newPrograms(t, language).runOne(t, "ballots", exampleOf(t, language, "ballots"), token, i.URL, values["title"])
 			if !env.SameJSON(json.RawMessage(got), counts) {
 				t.Errorf("got %s, want %s", got, counts)
 			}
@@ -257,10 +268,10 @@ func (i *instance) countChoices(t *testing.T, title string) json.RawMessage {
 	return text
 }
 
-// exampleOf reads the example of docs/partners.md in a language.
-func exampleOf(t *testing.T, language client.Language) string {
+// exampleOf reads an example in a language.
+func exampleOf(t *testing.T, language client.Language, name string) string {
 	t.Helper()
-	path := "../../docs/examples/ballots"
+	path := "../../docs/examples/" + name
 	if language == client.Go {
 		path += "/main"
 	}

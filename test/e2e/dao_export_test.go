@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math/big"
 	"net/http"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -189,6 +191,7 @@ func TestExportOfADAO(t *testing.T) {
 		if rows.Ballots > query.DAOPartRows && len(export.Parts) < 2 || rows.Ballots < query.DAOPartRows/2 && len(export.Parts) > 1 {
 			t.Errorf("%s: got %d parts of %+v", dao.DAOID, len(export.Parts), rows)
 		}
+		t.Run("DuckDB reads "+dao.DAOID, func(t *testing.T) { checkDuckDB(t, newExporter(t, i.URL), dao.DAOID, held) })
 		sum.Proposals, sum.Topics, sum.Events = sum.Proposals+rows.Proposals, sum.Topics+rows.Topics, sum.Events+rows.Events
 		checkDAOForms(t, e, export.Parts[len(export.Parts)-1])
 	}
@@ -201,6 +204,64 @@ func TestExportOfADAO(t *testing.T) {
 	e.get("/v2/daos/"+daoID+"/export?since=1", http.StatusGone)
 	e.get("/v2/daos/"+daoID+"/export?since=-1", http.StatusBadRequest)
 	i.Stop()
+}
+
+// checkDuckDB lets DuckDB add up the ballots of each proposal in the Parquet of an export.
+func checkDuckDB(t *testing.T, e *exporter, daoID string, held map[string]string) {
+	t.Helper()
+	if _, err := os.Stat("npm/node_modules/.package-lock.json"); err != nil {
+		t.Skip("no node_modules: make npm")
+	}
+	var args []string
+	env.Until(t, func() error { // a part is gone once a sorted copy of its ballots has been made
+		args = []string{"npm/parquet.mjs"}
+		for i, part := range e.daoExport(daoID, "").Parts {
+			answer, columns, err := e.fetch(part.Formats.Parquet)
+			if err != nil || answer.StatusCode != http.StatusOK {
+				return fmt.Errorf("part %d: got %v, %w", i, answer, err)
+			}
+			args = append(args, filepath.Join(t.TempDir(), "part.parquet"))
+			if err := os.WriteFile(args[i+1], columns, 0o600); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	out, err := exec.CommandContext(t.Context(), "node", args...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("DuckDB: %v: %s", err, out)
+	}
+	type total struct {
+		votes int
+		power string
+	}
+	sums, want, got := map[string]*big.Rat{}, map[string]total{}, map[string]total{}
+	for name, line := range held {
+		var row governance.DAOExportRow
+		if err := json.Unmarshal([]byte(line), &row); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if row.Ballot == nil {
+			continue
+		}
+		power, _ := new(big.Rat).SetString(string(row.Ballot.VotingPower))
+		if sums[row.Key] == nil {
+			sums[row.Key] = new(big.Rat)
+		}
+		sum := sums[row.Key].Add(sums[row.Key], power)
+		want[row.Key] = total{want[row.Key].votes + 1, sum.FloatString(18)}
+	}
+	for line := range strings.Lines(string(out)) {
+		var key string
+		var sum total
+		if _, err := fmt.Sscan(line, &key, &sum.votes, &sum.power); err != nil {
+			t.Fatalf("DuckDB printed %q: %v", line, err)
+		}
+		got[key] = sum
+	}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(total{})); diff != "" || len(want) == 0 {
+		t.Errorf("DuckDB differs (-want +got): %.2000s", diff)
+	}
 }
 
 // checkDAOForms holds the CSV and the Parquet of a part against its lines, and resumes a download.

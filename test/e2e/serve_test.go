@@ -67,7 +67,17 @@ func TestDemoAnswersAndSurvivesARestart(t *testing.T) {
 		t.Errorf("got %v, %v, want no address of a Redis that has ended", left, err)
 	}
 
+	env.MustRun(t, first.Environ, "token", "revoke", issued.ID)
 	second := start(t, dir, nil, "serve", "--demo").ready()
+	if status, body := second.statusOf("/v2/meta/usage", issued.Token); status != http.StatusUnauthorized {
+		t.Errorf("a token that was revoked in between: got %d %s, want 401", status, body)
+	}
+	env.Until(t, func() error {
+		if out := second.Output.String(); strings.Contains(out, "redis-server ready") && !strings.Contains(out, "Redis was restarted") {
+			return fmt.Errorf("got %s, want that Redis had what was published", out)
+		}
+		return nil
+	})
 	after := before[:0:0]
 	second.Get("/v2/daos?limit=100", &after)
 	if fmt.Sprint(after) != fmt.Sprint(before) {

@@ -52,7 +52,7 @@ func documented() map[string]struct{ from, to, text string } {
 			"        <analyst>\n", "        </analyst>\n    </profiles>",
 			values + "            <constraints>\n" + constraints + "            </constraints>\n",
 		},
-		"ANALYSTS.md": {"<!-- changeable settings -->\n", "<!-- end -->", strings.ReplaceAll(list+line, " \n", "\n") + ".\n"},
+		"docs/analysts.md": {"<!-- changeable settings -->\n", "<!-- end -->", strings.ReplaceAll(list+line, " \n", "\n") + ".\n"},
 	}
 }
 

@@ -180,7 +180,7 @@ func (c *composer) intelligence() (governance.Intelligence, error) {
 		return governance.Intelligence{}, fmt.Errorf("encode the warnings of a dossier: %w", err)
 	}
 	generated := c.newest()
-	version := fmt.Sprintf("%d.%s", rules.FindingsVersion, c.revision())
+	version := fmt.Sprintf("%d.%s", rules.FindingsVersion, revisionOf(c.d, c.sources))
 	return governance.Intelligence{
 		Status: governance.IntelligenceAvailable, ArtifactVersion: &version, GeneratedAt: &generated, Dossier: dossier, SourceRefs: sources,
 		Warnings: warnings,
@@ -210,9 +210,9 @@ func (c *composer) newest() governance.Timestamp {
 	return newest
 }
 
-// revision is a hash of the dossier and its sources: of the records as they were used.
-func (c *composer) revision() string {
-	text, _ := json.Marshal([]any{c.d, c.sources}) // it has been encoded before
+// revisionOf is a hash of a dossier and its sources: of the records as they were used.
+func revisionOf(parts ...any) string {
+	text, _ := json.Marshal(parts) // it has been encoded before
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:6])
 }
@@ -262,7 +262,7 @@ func (c *composer) addSources() {
 		address = c.Proposal.SourceID + "/proposals/" + c.Proposal.ExternalID
 	}
 	add(refProposal, "proposal", address, &c.Proposal.ObservedAt, c.Proposal.Proposal)
-	add(refVotes, "route", c.votesRoute(), nil, nil)
+	add(refVotes, "route", votesRoute(c.Detail.ProposalKey), nil, nil)
 	if c.Delegated != nil {
 		add("token", "contract", c.Proposal.VotingToken, nil, c.Delegated)
 	}

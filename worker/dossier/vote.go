@@ -74,13 +74,13 @@ func (c *composer) decideByBallots(margin decimal.Decimal) {
 	counted := c.Votes.Basis != nil && *c.Votes.Basis == governance.BallotsBasis && c.whole()
 	if !counted || !c.single() {
 		c.unknown("missing_data", "by how many voters the vote was decided", "ballots are missing, or can support several choices",
-			c.votesRoute())
+			votesRoute(c.Detail.ProposalKey))
 	} else {
 		c.countDeciding(margin)
 	}
 	if !counted || !c.adds() || !c.dated() {
 		c.unknown("missing_data", "when the vote was decided", "ballots or their times are missing, or rankings decide",
-			c.votesRoute())
+			votesRoute(c.Detail.ProposalKey))
 		return
 	}
 	race := newRace(c.Votes.Choices)
@@ -94,8 +94,8 @@ func (c *composer) decideByBallots(margin decimal.Decimal) {
 }
 
 // votesRoute is where the ballots are listed.
-func (c *composer) votesRoute() string {
-	return "/v2/proposals/" + string(c.Detail.ProposalKey) + "/votes"
+func votesRoute(key governance.ProposalKey) string {
+	return "/v2/proposals/" + string(key) + "/votes"
 }
 
 // countDeciding counts the voters whose change of side would have changed the leader.
@@ -351,7 +351,7 @@ func (c *composer) run() {
 // changesOfLead counts how often another choice came to lead, and looks at the last tenth.
 func (c *composer) changesOfLead(course *governance.DossierCourse, lastTenth governance.Timestamp) {
 	if !c.adds() {
-		c.unknown("missing_data", "how often the lead changed", "in this voting system some of the ballots have no leader", c.votesRoute())
+		c.unknown("missing_data", "how often the lead changed", "in this voting system some of the ballots have no leader", votesRoute(c.Detail.ProposalKey))
 		return
 	}
 	race, leader, changes := newRace(c.Votes.Choices), "", 0

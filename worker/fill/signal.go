@@ -7,6 +7,7 @@ import (
 	"pnyx/governance"
 	"pnyx/governance/query"
 	"pnyx/governance/rules"
+	"pnyx/warehouse"
 )
 
 func (p *page) signals(ctx context.Context, q query.Signals) (cache.View, error) {
@@ -29,22 +30,40 @@ func (p *page) signals(ctx context.Context, q query.Signals) (cache.View, error)
 	if q.Order == query.SignalsByDeadline && q.After == nil && len(rows) > 0 && rows[0].DeadlineAtMs != nil && !rows[0].HasExpired(asOf) {
 		p.head.FreshUntil = rows[0].DeadlineAtMs
 	}
-	names := NewDAONames(p.Store)
+	places := make([]*governance.SignalRow, len(rows))
 	for i := range rows {
-		if err := names.Title(ctx, &rows[i]); err != nil {
-			return cache.View{}, err
-		}
+		places[i] = &rows[i]
+	}
+	if err := NameSignals(ctx, p.Store, p.Warehouse, places); err != nil {
+		return cache.View{}, err
 	}
 	return cache.NewView(p.head, rows)
 }
 
-// Title puts the name of the DAO into the title of a derived signal. It is not stored there:
-// DAOs are renamed.
-func (n DAONames) Title(ctx context.Context, signal *governance.SignalRow) error {
-	if signal.Recorded {
-		return nil
+// NameSignals puts the names of DAOs and voters into the texts of derived signals. They are not stored
+// there: both are renamed. A name that may look like another is left out: the text has no room to say so.
+func NameSignals(ctx context.Context, store *cache.Store, w *warehouse.Warehouse, signals []*governance.SignalRow) error {
+	daos, voters := NewDAONames(store), make([]string, len(signals))
+	for i, signal := range signals {
+		voters[i] = rules.SignalVoter(signal.Signal)
 	}
-	name, err := n.Of(ctx, signal.DAOID)
-	signal.Title = rules.SignalTitle(name, signal.Title)
-	return err
+	names, err := warehouse.VoterNames(ctx, w, voters)
+	if err != nil {
+		return err
+	}
+	for i, signal := range signals {
+		if signal.Recorded {
+			continue
+		}
+		if name := names[voters[i]]; name != nil && !name.Suspect {
+			signal.Title = rules.NameVoter(signal.Title, voters[i], *name)
+			signal.Summary = rules.NameVoter(signal.Summary, voters[i], *name)
+		}
+		dao, err := daos.Of(ctx, signal.DAOID)
+		if err != nil {
+			return err
+		}
+		signal.Title = rules.SignalTitle(dao, signal.Title)
+	}
+	return nil
 }

@@ -7,8 +7,8 @@ import (
 	"pnyx/warehouse"
 )
 
-// publishNames makes the pages stale that show names which batches have changed: ballots, and rankings of
-// DAOs. Pages of voters and delegates are stale after each publication. The log of changes tells no names:
+// publishNames makes the pages stale that show names which batches have changed: ballots, and rankings and
+// signals of DAOs. Pages of voters and delegates are stale after each publication. The log of changes tells no names:
 // one of an active voter is in the ballots of thousands of proposals, whose own answers stay as they are.
 func (r *run) publishNames(ctx context.Context, batches []warehouse.CommittedBatch) error {
 	subjects, err := warehouse.NamedSubjects(ctx, r.Warehouse, batches)
@@ -23,8 +23,10 @@ func (r *run) publishNames(ctx context.Context, batches []warehouse.CommittedBat
 		daos[s.DAOID] = true
 	}
 	for id := range daos {
-		if err := r.writer.RaiseVersion(ctx, query.Voters{DAOID: id}.Scope()); err != nil {
-			return err
+		for _, scope := range []query.Scope{query.Voters{DAOID: id}.Scope(), query.Signals{DAOID: id}.Scope(), query.Signals{}.Scope()} {
+			if err := r.writer.RaiseVersion(ctx, scope); err != nil {
+				return err
+			}
 		}
 	}
 	return r.writer.Flush(ctx)

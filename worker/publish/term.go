@@ -208,11 +208,11 @@ func (t *leaderTerm) republishAll(ctx context.Context, now time.Time, runIDs, pu
 	if t.processed != nil {
 		return ErrFailedOver
 	}
-	reason := "publishing everything again: Redis failed over or restarted and may have lost the last writes"
+	level, reason := slog.LevelInfo, "publishing everything again: Redis was restarted or failed over and may have lost the last writes"
 	if !strings.HasSuffix(published, *t.restored) {
-		reason = "publishing everything again: the warehouse was restored from a backup"
+		level, reason = slog.LevelWarn, "publishing everything again: the warehouse was restored from a backup"
 	}
-	t.publisher.Logger.LogAttrs(ctx, slog.LevelWarn, reason) //nolint:sloglint // one of two
+	t.publisher.Logger.LogAttrs(ctx, level, reason) //nolint:sloglint // one of two
 	if err := accounts.New(t.publisher.Store).RequirePaymentRestore(ctx); err != nil {
 		return err
 	}

@@ -61,15 +61,19 @@ func (d *Deliverer) bodies(ctx context.Context, ids []string) (map[string]messag
 		}
 		bodies[id] = messageBody{text: text}
 	}
-	for id, row := range signals {
-		if err = names.Title(ctx, &row); err != nil {
-			return nil, err
-		}
+	named := make([]*governance.SignalRow, 0, len(signals))
+	for _, row := range signals {
+		named = append(named, &row)
+	}
+	if err := fill.NameSignals(ctx, d.Store, d.Warehouse, named); err != nil {
+		return nil, err
+	}
+	for _, row := range named {
 		text, err := payload{"signal." + string(row.SignalType), row.DetectedAt, row}.encode()
 		if err != nil {
 			return nil, err
 		}
-		bodies[id] = messageBody{text, row.DeadlineAtMs}
+		bodies[row.SignalID] = messageBody{text, row.DeadlineAtMs}
 	}
 	return bodies, nil
 }

@@ -2,6 +2,8 @@ package client_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/http"
@@ -35,10 +37,16 @@ no id: no answer
 dots: no answer
 cancelled: no answer
 held: 7
+mirror: anew proposal p1, ballot p1 0x1 @30/d1, topic t1 @30/d1/d3, @30, topic t1 gone @30, @32
+delta: @32
+resumed: topic t1 @30/d1/d3, @30, topic t1 gone @30, @32
+expired: anew proposal p1, ballot p1 0x1 @30/d1, @30
+torn: anew proposal p1, ballot p1 0x1 @30/d1, HTTP_ERROR the file differs from its digest
+gone: EXPORT_GONE begin at the manifest
 `
 
 // asked is what a client asks for meanwhile.
-const asked = `/busy/v2/daos?hasVoteData=false&limit=100
+var asked = `/busy/v2/daos?hasVoteData=false&limit=100
 /busy/v2/daos?hasVoteData=false&limit=100
 /busy/v2/daos?hasVoteData=false&limit=100
 /busy/v2/daos?cursor=next%2B%2F%3D&hasVoteData=false&limit=100
@@ -55,7 +63,28 @@ const asked = `/busy/v2/daos?hasVoteData=false&limit=100
 /bucket/v2/daos/ens
 /parameters/v2/proposals?limit=100
 /parameters/v2/changes?limit=500&wait=25
-`
+/mirror/v2/daos/ens/export
+/mirror/v2/daos/ens/export/d1
+/mirror/v2/daos/ens/export/d2
+/mirror/v2/daos/ens/export
+/mirror/v2/daos/ens/export/d3
+/mirror/v2/daos/ens/export?since=30
+/mirror/v2/daos/ens/export/d4?since=30
+/mirror/v2/daos/ens/export?since=32
+/mirror/v2/daos/ens/export
+/mirror/v2/daos/ens/export/d3
+/mirror/v2/daos/ens/export?since=30
+/mirror/v2/daos/ens/export/d4?since=30
+/expired/v2/daos/ens/export?since=5
+/expired/v2/daos/ens/export
+/expired/v2/daos/ens/export/d1
+/torn/v2/daos/ens/export
+/torn/v2/daos/ens/export/d1
+/torn/v2/daos/ens/export/torn
+` + gone
+
+// gone are six tries of an export whose parts are never there.
+var gone = strings.Repeat("/gone/v2/daos/ens/export\n/gone/v2/daos/ens/export/d2\n", 6)
 
 // node behaves in one way under each base, and notes what it is asked.
 type node struct {
@@ -108,12 +137,24 @@ const (
 	metaPage = meta + `,"page":{"limit":%d,"hasMore":%t,"nextCursor":%s}}`
 )
 
+// exportParts are the rows of parts by their digest.
+var exportParts = map[string]string{
+	"d1":   `{"kind":"proposal","key":"p1"}` + "\n" + `{"kind":"ballot","key":"p1","ballot":{"voterIdentity":"0x1"}}` + "\n",
+	"d3":   `{"kind":"topic","key":"t1"}` + "\n",
+	"d4":   `{"kind":"topic","key":"t1","removed":true}` + "\n",
+	"torn": `{"kind":"topic","key":"torn"}` + "\n",
+}
+
 // answer answers the nth request of its kind under a base.
 func (n *node) answer(w http.ResponseWriter, r *http.Request, base string, nth int) {
 	fail := func(status int, after, code, message, id, details string) {
 		w.Header().Set("Retry-After", after)
 		w.WriteHeader(status)
 		fmt.Fprintf(w, `{"error":{"code":%q,"message":%q,"details":%s},"meta":{"requestId":%q}}`, code, message, details, id)
+	}
+	if _, part, is := strings.Cut(r.URL.Path, "/export"); is {
+		writeExport(w, base, strings.TrimPrefix(part, "/"), r.URL.Query().Get("since"), nth, fail)
+		return
 	}
 	switch {
 	case base == "busy" && r.URL.Query().Get("cursor") != "":
@@ -143,6 +184,38 @@ func (n *node) answer(w http.ResponseWriter, r *http.Request, base string, nth i
 	default:
 		fmt.Fprint(w, `{"data":{"name":"ens"},`+meta+`}}`)
 	}
+}
+
+// writeExport answers the nth request for a manifest, or with a part.
+func writeExport(
+	w http.ResponseWriter, base, part, since string, nth int, fail func(status int, after, code, message, id, details string),
+) {
+	rows, there := exportParts[part]
+	manifest := map[string]string{"expired": "30 d1", "torn": "30 d1 torn", "gone": "30 d2"}[base]
+	switch {
+	case since == "5":
+		fail(410, "", "CURSOR_EXPIRED", "it has expired", "r7", "{}")
+		return
+	case there:
+		sum := sha256.Sum256([]byte(strings.ReplaceAll(rows, "torn", "whole")))
+		w.Header().Set("Unencoded-Digest", "sha-256=:"+base64.StdEncoding.EncodeToString(sum[:])+":")
+		fmt.Fprint(w, rows)
+		return
+	case part != "":
+		fail(410, "", "EXPORT_GONE", "begin at the manifest", "r6", "{}")
+		return
+	case since != "":
+		manifest = map[string]string{"30": "32 d4", "32": "32"}[since]
+	case manifest == "" && nth == 1:
+		manifest = "30 d1 d2"
+	case manifest == "":
+		manifest = "31 d1 d3"
+	}
+	parts := strings.Fields(manifest)
+	for i := range parts[1:] {
+		parts[i+1] = fmt.Sprintf(`{"digest":%q}`, parts[i+1])
+	}
+	fmt.Fprintf(w, `{"data":{"revision":%q,"parts":[%s]},`+meta+`}}`, parts[0], strings.Join(parts[1:], ","))
 }
 
 // want checks what a client has printed and asked.
@@ -278,6 +351,39 @@ func TestGoClientWaitsAndFails(t *testing.T) {
 		}
 		return fmt.Sprint(page.Meta.Page.Limit), nil
 	})
+	mirror := func(base, revision string) func(context.Context) (string, error) {
+		return func(ctx context.Context) (string, error) {
+			var all []string
+			for part, err := range at(base).Mirror(ctx, "ens", revision) {
+				if failed, is := errors.AsType[*pnyx.Error](err); is {
+					all = append(all, fmt.Sprint(failed.Code, " ", failed.Message))
+					continue
+				}
+				var rows []string
+				for _, row := range part.Rows {
+					rows = append(rows, row.Kind+" "+row.Key)
+					if row.Ballot != nil {
+						rows[len(rows)-1] += " " + row.Ballot.VoterIdentity
+					}
+					if row.Removed {
+						rows[len(rows)-1] += " gone"
+					}
+				}
+				text := strings.TrimSpace(strings.Join(rows, ", ") + " @" + part.Revision)
+				if part.Anew {
+					text = "anew " + text
+				}
+				all = append(all, text)
+			}
+			return strings.Join(all, ", "), nil
+		}
+	}
+	tell("mirror", mirror("mirror", ""))
+	tell("delta", mirror("mirror", "32"))
+	tell("resumed", mirror("mirror", "30/d1"))
+	tell("expired", mirror("expired", "5"))
+	tell("torn", mirror("torn", ""))
+	tell("gone", mirror("gone", ""))
 	n.want(t, printed.String())
 }
 

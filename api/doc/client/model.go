@@ -96,7 +96,7 @@ func newModel(language Language, document *openapi.Document) model {
 	if base := document.Servers[0].URL; strings.HasPrefix(base, "http") {
 		c.model.Address = base + language.Path()
 	}
-	for _, name := range []string{"Meta", "ListMeta", "ErrorCode"} {
+	for _, name := range []string{"Meta", "ListMeta", "ErrorCode", "DAOExportRow"} {
 		c.use(openapi.RefTo(name))
 	}
 	for _, route := range api.Routes() {

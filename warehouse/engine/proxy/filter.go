@@ -105,7 +105,7 @@ func (p *Proxy) refuseParameter(name string, values []string) string {
 	case strings.HasPrefix(name, placeholder), isSetting:
 		return ""
 	case !slices.Contains(knownParameters(), name):
-		return fmt.Sprintf("parameter %q: want one of %s, %s…, or a setting that an analyst may change; ANALYSTS.md lists them",
+		return fmt.Sprintf("parameter %q: want one of %s, %s…, or a setting that an analyst may change; docs/analysts.md lists them",
 			name, strings.Join(knownParameters(), ", "), placeholder)
 	}
 	switch value := values[0]; name {

@@ -68,6 +68,24 @@ def held() -> str:
     return str(client.changes(wait=25).page().meta["page"]["limit"])
 
 
+def mirror(base: str, revision: str | None = None) -> str:
+    told: list[str] = []
+    try:
+        for part in at(base).mirror("ens", revision):
+            rows = ", ".join(row_text(row) for row in part.rows)
+            told.append(("anew " if part.anew else "") + f"{rows} @{part.revision}".strip())
+    except pnyx.PnyxError as e:
+        told.append(f"{e.code} {e.message}")
+    return ", ".join(told)
+
+
+def row_text(row: pnyx.DAOExportRow) -> str:
+    text = f"{row['kind']} {row['key']}"
+    if ballot := row.get("ballot"):
+        text += " " + ballot["voterIdentity"]
+    return text + (" gone" if row.get("removed") else "")
+
+
 tell("busy", lambda: ids(at("busy")))
 tell("missing", lambda: at("missing").dao("nobody").data["name"])
 tell("quota", lambda: ids(at("quota")))
@@ -84,3 +102,9 @@ tell("no id", lambda: at("escaped").dao("").data["name"])
 tell("dots", lambda: at("escaped").dao("..").data["name"])
 tell("cancelled", cancelled)
 tell("held", held)
+tell("mirror", lambda: mirror("mirror"))
+tell("delta", lambda: mirror("mirror", "32"))
+tell("resumed", lambda: mirror("mirror", "30/d1"))
+tell("expired", lambda: mirror("expired", "5"))
+tell("torn", lambda: mirror("torn"))
+tell("gone", lambda: mirror("gone"))

@@ -29,6 +29,22 @@ async function ids(pnyx: Pnyx): Promise<string> {
   return all.join(" ");
 }
 
+async function mirror(base: string, revision?: string): Promise<string> {
+  const told: string[] = [];
+  try {
+    for await (const part of at(base).mirror("ens", revision)) {
+      const rows = [...part.rows].map(
+        (row) => `${row.kind} ${row.key}` + (row.ballot ? ` ${row.ballot.voterIdentity}` : "") + (row.removed ? " gone" : ""),
+      );
+      told.push((part.anew ? "anew " : "") + `${rows.join(", ")} @${part.revision}`.trim());
+    }
+  } catch (problem) {
+    if (!(problem instanceof PnyxError)) throw problem;
+    told.push(`${problem.code} ${problem.message}`);
+  }
+  return told.join(", ");
+}
+
 await tell("busy", () => ids(at("busy")));
 await tell("missing", async () => (await at("missing").dao("nobody")).data.name);
 await tell("quota", () => ids(at("quota")));
@@ -66,3 +82,9 @@ await tell("held", async () => {
   const pnyx = at("parameters", { fetch: send, maxWait: 3_600_000 });
   return String((await pnyx.changes({ wait: 25 }).page()).meta.page.limit);
 });
+await tell("mirror", () => mirror("mirror"));
+await tell("delta", () => mirror("mirror", "32"));
+await tell("resumed", () => mirror("mirror", "30/d1"));
+await tell("expired", () => mirror("expired", "5"));
+await tell("torn", () => mirror("torn"));
+await tell("gone", () => mirror("gone"));

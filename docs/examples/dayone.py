@@ -1,0 +1,61 @@
+"""Keeps a copy of a DAO in SQLite: dayone.py URL DAO FILE [SECONDS].
+
+It asks for what has changed every half an hour, or after other SECONDS. Powers are decimals in texts.
+"""
+
+import json
+import os
+import sqlite3
+import sys
+import time
+from http.client import HTTPException
+
+from pnyx import DAOExportRow, Pnyx, PnyxError
+
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS copy (one INTEGER PRIMARY KEY CHECK (one = 1), revision TEXT);
+CREATE TABLE IF NOT EXISTS rows (kind TEXT, key TEXT, voter TEXT, data TEXT, PRIMARY KEY (kind, key, voter)) WITHOUT ROWID;
+CREATE VIEW IF NOT EXISTS ballots AS SELECT key AS proposal_key, voter,
+    json_extract(data, '$.ballot.choice.label') AS choice, json_extract(data, '$.ballot.votingPower') AS voting_power FROM rows WHERE kind = 'ballot';
+"""
+
+
+def refresh(pnyx: Pnyx, db: sqlite3.Connection, dao: str) -> str:
+    """Reads what the copy lacks, a transaction a part, and returns its revision."""
+    (revision,) = db.execute("SELECT revision FROM copy").fetchone() or ("",)
+    for part in pnyx.mirror(dao, revision):
+        with db:
+            if part.anew:
+                db.execute("DELETE FROM rows")
+            for row in part.rows:
+                apply(db, row)
+            db.execute("INSERT OR REPLACE INTO copy VALUES (1, ?)", (part.revision,))
+        revision = part.revision
+    return revision
+
+
+def apply(db: sqlite3.Connection, row: DAOExportRow) -> None:
+    """Replaces what has the key of a row; a proposal with all of its ballots, which follow."""
+    kind, key, ballot = row["kind"], row["key"], row.get("ballot")
+    if kind == "proposal":
+        db.execute("DELETE FROM rows WHERE kind = 'ballot' AND key = ?", (key,))
+    if row.get("removed"):
+        db.execute("DELETE FROM rows WHERE kind = ? AND key = ?", (kind, key))
+    else:
+        values = (kind, key, ballot["voterIdentity"] if ballot else "", json.dumps(row))
+        db.execute("INSERT OR REPLACE INTO rows VALUES (?, ?, ?, ?)", values)
+
+
+def main(url: str, dao: str, file: str, seconds: str = "1800") -> None:
+    pnyx = Pnyx(url, token=os.environ["PNYX_TOKEN"])
+    db = sqlite3.connect(file)
+    db.executescript(SCHEMA)
+    while True:
+        try:
+            print(refresh(pnyx, db, dao), flush=True)
+        except (PnyxError, OSError, HTTPException) as error:
+            print(error, file=sys.stderr)  # the next round goes on from there
+        time.sleep(float(seconds))
+
+
+main(*sys.argv[1:])
