@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"testing"
 
@@ -60,31 +61,15 @@ func (a *agent) ask(to *transcript, tool string, arguments map[string]any, data 
 	if !is {
 		a.TB.Fatalf("call %s: got %T, want a text", tool, got.Content[0])
 	}
-	var result struct{ Data, Meta any }
-	err = errors.Join(json.Unmarshal([]byte(content.Text), &result), json.Unmarshal([]byte(content.Text), &struct{ Data any }{data}))
-	if err != nil {
+	var result struct{ Data any }
+	if err := errors.Join(json.Unmarshal([]byte(content.Text), &result), json.Unmarshal([]byte(content.Text), &struct{ Data any }{data})); err != nil {
 		a.TB.Fatalf("call %s: %v", tool, err)
 	}
-	to.Calls, to.bytes = append(to.Calls, answeredCall{tool, arguments, steady(env.Plain(result.Data))}), to.bytes+len(content.Text)
+	to.Calls, to.bytes = append(to.Calls, answeredCall{tool, arguments, env.Plain(result.Data)}), to.bytes+len(content.Text)
 }
 
-// steady masks what differs between two imports of the same files.
-func steady(value any) any {
-	switch value := value.(type) {
-	case map[string]any:
-		for name, member := range value {
-			value[name] = steady(member)
-			if slices.Contains([]string{"artifactVersion", "generatedAt", "observedAt", "sha256"}, name) && member != nil {
-				value[name] = "…"
-			}
-		}
-	case []any:
-		for i := range value {
-			value[i] = steady(value[i])
-		}
-	}
-	return value
-}
+// volatileMember is what differs between two imports of the same files.
+var volatileMember = regexp.MustCompile(`"(artifactVersion|generatedAt|observedAt|sha256)": "[^"]+"`)
 
 // check holds a transcript against bounds, and against its file in the documents.
 func (a *agent) check(to *transcript, name string, calls int) {
@@ -100,15 +85,16 @@ func (a *agent) check(to *transcript, name string, calls int) {
 	if err := encoder.Encode(to); err != nil {
 		a.TB.Fatal(err)
 	}
+	got := volatileMember.ReplaceAll(text.Bytes(), []byte(`"$1": "…"`))
 	path := filepath.Join(env.Root(a.TB), "docs/examples", name+".json")
 	if *updateTranscripts {
-		if err := os.WriteFile(path, text.Bytes(), 0o600); err != nil {
+		if err := os.WriteFile(path, got, 0o600); err != nil {
 			a.TB.Fatal(err)
 		}
 		return
 	}
-	if stored, err := os.ReadFile(path); err != nil || !bytes.Equal(stored, text.Bytes()) {
-		a.TB.Errorf("%s is not what an agent reads (%v): go test ./test/e2e -run TestAgents -update; got\n%s", path, err, text.Bytes())
+	if stored, err := os.ReadFile(path); err != nil || !bytes.Equal(stored, got) {
+		a.TB.Errorf("%s is not what an agent reads (%v): go test ./test/e2e -run TestAgents -update; got\n%s", path, err, got)
 	}
 }
 
@@ -145,10 +131,11 @@ func (a *agent) isSafe(key string) {
 	a.TB.Helper()
 	env.Until(a.TB, func() error { // until the dossier is computed
 		var data struct{ Intelligence struct{ Status string } }
-		if _, err := a.Read("/v2/proposals/"+key+"/evidence", &data); err != nil || data.Intelligence.Status != "available" {
-			return fmt.Errorf("intelligence %s: %w", data.Intelligence.Status, err)
+		_, err := a.Read("/v2/proposals/"+key+"/evidence", &data)
+		if data.Intelligence.Status != "available" {
+			err = errors.Join(err, fmt.Errorf("intelligence is %q", data.Intelligence.Status))
 		}
-		return nil
+		return err
 	})
 	to := &transcript{Question: "Is this proposal safe to vote for? " + key}
 	var read struct {
@@ -157,8 +144,8 @@ func (a *agent) isSafe(key string) {
 				Dossier struct {
 					Summary  string
 					Findings []struct {
-						Rule, Severity, Sentence string
-						Facts, Refs              []string
+						Severity, Sentence string
+						Refs               []string
 					}
 					HighestSeverity string
 					Actions         []any
@@ -192,8 +179,20 @@ func (a *agent) isSafe(key string) {
 	a.check(to, "safe_to_vote", 4)
 }
 
-// name is the name of a voter with its source.
-type name struct{ Name, Source string }
+// voter is a voter with a name, or without.
+type voter struct {
+	VoterIdentity, VotingPower, Delegators string
+	VoterName                              *struct{ Name, Source string }
+	Choice                                 struct{ Label string }
+}
+
+// String names the voter with the source of the name.
+func (v voter) String() string {
+	if v.VoterName == nil {
+		return v.VoterIdentity
+	}
+	return fmt.Sprintf("%s (%s, as %s names it)", v.VoterName.Name, v.VoterIdentity, v.VoterName.Source)
+}
 
 // whoDecided asks who decided the last five votes of a DAO, and for whom they speak.
 func (a *agent) whoDecided(daoID string) {
@@ -201,35 +200,23 @@ func (a *agent) whoDecided(daoID string) {
 	to := &transcript{Question: "Who decided the last five votes of " + daoID + ", and for whom do they speak?"}
 	var votes []struct{ ProposalKey, Title string }
 	a.ask(to, "find_proposals", map[string]any{"daoId": daoID, "lifecycleStatus": []string{"closed"}, "limit": 5}, &votes)
-	said := func(voter string, name *name) string {
-		if name == nil {
-			return voter
-		}
-		return fmt.Sprintf("%s (%s, as %s names it)", name.Name, voter, name.Source)
-	}
 	named := 0
+	claim := func(format string, parts ...any) {
+		to.Answer = append(to.Answer, citedClaim{fmt.Sprintf(format, parts...), []string{fmt.Sprintf("calls/%d", len(to.Calls)-1)}})
+	}
 	for _, vote := range votes {
-		var ballots []struct {
-			VoterIdentity, VotingPower string
-			VoterName                  *name
-			Choice                     struct{ Label string }
-		}
+		var ballots []voter
 		a.ask(to, "list_ballots", map[string]any{"proposalKey": vote.ProposalKey, "limit": 2}, &ballots)
 		for _, b := range ballots {
-			claim := fmt.Sprintf("%s: %s voted %s with %s.", vote.Title, said(b.VoterIdentity, b.VoterName), b.Choice.Label, b.VotingPower)
-			if to.Answer = append(to.Answer, citedClaim{claim, []string{fmt.Sprintf("calls/%d", len(to.Calls)-1)}}); b.VoterName != nil {
+			if claim("%s: %s voted %s with %s.", vote.Title, b, b.Choice.Label, b.VotingPower); b.VoterName != nil {
 				named++
 			}
 		}
 	}
-	var delegates []struct {
-		VoterIdentity, VotingPower, Delegators string
-		VoterName                              *name
-	}
+	var delegates []voter
 	a.ask(to, "list_delegates", map[string]any{"daoId": daoID, "limit": 5}, &delegates)
 	for _, d := range delegates {
-		claim := fmt.Sprintf("%s speaks for %s delegators with %s.", said(d.VoterIdentity, d.VoterName), d.Delegators, d.VotingPower)
-		to.Answer = append(to.Answer, citedClaim{claim, []string{fmt.Sprintf("calls/%d", len(to.Calls)-1)}})
+		claim("%s speaks for %s delegators with %s.", d, d.Delegators, d.VotingPower)
 	}
 	if len(votes) != 5 || len(delegates) == 0 || named == 0 {
 		a.TB.Errorf("got %d votes, %d delegates and %d named ballots", len(votes), len(delegates), named)

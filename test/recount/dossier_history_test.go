@@ -3,7 +3,6 @@ package recount_test
 import (
 	"cmp"
 	"encoding/hex"
-	"encoding/json"
 	"maps"
 	"math/big"
 	"slices"
@@ -259,9 +258,6 @@ func (d *dossiers) sameCalls(key string) []string {
 func (d *dossiers) calls(p *poll) []executableCall {
 	of := d.onChain[p.externalID]
 	calls := slices.Clone(of.Calls)
-	if of.Plugins.SafeSnap == nil {
-		return calls
-	}
 	for _, safe := range of.Plugins.SafeSnap.Safes {
 		for _, batch := range safe.Batches {
 			for _, call := range batch {
@@ -272,68 +268,51 @@ func (d *dossiers) calls(p *poll) []executableCall {
 	return calls
 }
 
-// The calls of the generated data that move money.
-const (
-	transferSelector  = "a9059cbb"
-	multiSendSelector = "8d80ff0a"
-	streamSelector    = "cc1b4bf6"
-	swapSelector      = "3df02124"
-	bridgeSelector    = "3dbb202b"
-)
-
-// transfers recounts what leaves by plain payments, transfers and batches of these; known is false where a call
-// moves money otherwise.
-func (d *dossiers) transfers(key string) (sums []object, known bool) {
-	amounts, order := map[[3]string]*big.Int{}, [][3]string{}
-	add := func(chain, token, to string, amount *big.Int) {
-		place := [3]string{chain, token, to}
-		if amounts[place] == nil {
-			amounts[place], order = new(big.Int), append(order, place)
+// transfers recounts what leaves by payments, transfers of USDC and batches of both; known is false where a call of the
+// generated data moves money otherwise.
+func (d *dossiers) transfers(p *poll) (sums []object, known bool) {
+	sums, amounts, known := []object{}, map[string]*big.Int{}, true
+	add := func(chain, to string, amount *big.Int, decimals int, token any, symbol string) {
+		name := chain + symbol + to
+		if amounts[name] == nil {
+			amounts[name] = new(big.Int)
+			sums = append(sums, object{"chain": chain, "token": token, "symbol": symbol, "decimals": decimals, "from": nil, "to": to})
 		}
-		amounts[place].Add(amounts[place], amount)
+		amount.Add(amount, amounts[name])
+		amounts[name] = amount
+		at := slices.IndexFunc(sums, func(s object) bool { return s["chain"] == chain && s["symbol"] == symbol && s["to"] == to })
+		sums[at]["amount"] = decimalText(amount, decimals)
 	}
-	known = true
-	var visit func(call executableCall)
-	visit = func(call executableCall) {
-		data, err := hex.DecodeString(strings.TrimPrefix(call.Calldata, "0x"))
-		known = known && err == nil
-		if value, is := new(big.Int).SetString(call.Value, 10); is && value.Sign() > 0 {
-			add(call.ChainID, "", strings.ToLower(call.Target), value)
+	number := func(word []byte) *big.Int { return new(big.Int).SetBytes(word) }
+	var visit func(chain, target string, value *big.Int, data []byte)
+	visit = func(chain, target string, value *big.Int, data []byte) {
+		if value.Sign() > 0 {
+			add(chain, target, value, 18, nil, "native")
 		}
 		if len(data) < 4 {
 			return
 		}
 		words := data[4:]
 		switch hex.EncodeToString(data[:4]) {
-		case transferSelector:
-			add(call.ChainID, strings.ToLower(call.Target), "0x"+hex.EncodeToString(words[12:32]), new(big.Int).SetBytes(words[32:64]))
-		case multiSendSelector:
-			packed := words[64 : 64+new(big.Int).SetBytes(words[32:64]).Int64()]
-			for len(packed) > 0 {
-				size := new(big.Int).SetBytes(packed[53:85]).Int64()
-				visit(executableCall{
-					Target: "0x" + hex.EncodeToString(packed[1:21]), Value: new(big.Int).SetBytes(packed[21:53]).String(),
-					Calldata: hex.EncodeToString(packed[85 : 85+size]), ChainID: call.ChainID,
-				})
-				packed = packed[85+size:]
+		case "a9059cbb": // transfer(address,uint256)
+			known = known && target == "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48"
+			add(chain, "0x"+hex.EncodeToString(words[12:32]), number(words[32:64]), 6, target, "USDC")
+		case "8d80ff0a": // multiSend(bytes)
+			for packed := words[64 : 64+number(words[32:64]).Int64()]; len(packed) > 0; {
+				end := 85 + number(packed[53:85]).Int64()
+				visit(chain, "0x"+hex.EncodeToString(packed[1:21]), number(packed[21:53]), packed[85:end])
+				packed = packed[end:]
 			}
-		case streamSelector, swapSelector, bridgeSelector:
+		case "cc1b4bf6", "3df02124", "3dbb202b": // a stream, a swap, a bridge
 			known = false
 		}
 	}
-	for _, call := range d.calls(d.want.polls[key]) {
-		visit(call)
-	}
-	sums = []object{}
-	for _, place := range order {
-		sum := object{"chain": place[0], "token": nil, "symbol": "native", "decimals": json.Number("18"), "from": nil, "to": place[2]}
-		decimals := 18
-		if place[1] != "" {
-			sum["token"], sum["symbol"], sum["decimals"], decimals = place[1], "USDC", json.Number("6"), 6
-			known = known && place[1] == "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48"
+	for _, call := range d.calls(p) {
+		data, err := hex.DecodeString(strings.TrimPrefix(call.Calldata, "0x"))
+		value, is := new(big.Int).SetString(call.Value, 10)
+		if known = known && is && err == nil; known {
+			visit(call.ChainID, strings.ToLower(call.Target), value, data)
 		}
-		sum["amount"] = decimalText(amounts[place], decimals)
-		sums = append(sums, sum)
 	}
 	return sums, known
 }

@@ -3,18 +3,14 @@ package recount_test
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"math/big"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
-
-	gocmp "github.com/google/go-cmp/cmp"
 
 	"pnyx/test/env"
 )
@@ -35,9 +31,7 @@ func TestDossiersOfRealDataEqualARecount(t *testing.T) {
 	dir := realData(t)
 	d := dossiersOf(t, dir)
 	d.Pnyx = startEmpty(t)
-	for _, part := range []string{"daos.ndjson", "snapshot", "tally", "discourse"} {
-		d.Import(filepath.Join(dir, part))
-	}
+	d.Import(dir)
 	d.AwaitPublished()
 	ballots := map[string]int{}
 	for _, p := range d.want.polls {
@@ -57,7 +51,7 @@ type dossiers struct {
 	recount
 
 	now time.Time
-	// keys are those of the polls of DAOs that are named, without spam.
+	// keys are those of the polls without spam.
 	keys []string
 	// byDAO are the polls of each DAO that lists name, by key.
 	byDAO map[string]map[string]*poll
@@ -77,23 +71,16 @@ type onChainCalls struct {
 		Block tallyTime `json:"block"`
 	} `json:"events"`
 	Plugins struct {
-		SafeSnap *struct {
+		SafeSnap struct {
 			Safes []struct {
-				Network string `json:"network"`
-				Batches [][]struct {
-					To, Value, Data string
-				} `json:"txs"`
-			} `json:"safes"`
-		} `json:"safeSnap"`
-	} `json:"plugins"`
+				Network string
+				Batches [][]struct{ To, Value, Data string } `json:"txs"`
+			}
+		}
+	}
 }
 
-type executableCall struct {
-	Target   string `json:"target"`
-	Value    string `json:"value"`
-	Calldata string `json:"calldata"`
-	ChainID  string `json:"chainId"`
-}
+type executableCall struct{ Target, Value, Calldata, ChainID string }
 
 // dossiersOf reads a data set.
 func dossiersOf(t *testing.T, dir string) *dossiers {
@@ -102,10 +89,9 @@ func dossiersOf(t *testing.T, dir string) *dossiers {
 	if err != nil {
 		t.Fatal(err)
 	}
-	unclaimed := up.claimAll()
-	polls, _, err := pollsOf(up)
-	topics, unread := readForumTopics(dir)
-	if err := errors.Join(err, unread); err != nil {
+	polls, _ := pollsOf(up)
+	topics, err := readForumTopics(dir)
+	if err != nil {
 		t.Fatal(err)
 	}
 	d := &dossiers{
@@ -126,9 +112,7 @@ func dossiersOf(t *testing.T, dir string) *dossiers {
 		if d.want.results[key] = result; p.spam {
 			continue
 		}
-		if !unclaimed[p.daoID] {
-			d.keys = append(d.keys, key)
-		}
+		d.keys = append(d.keys, key)
 		if d.byDAO[p.daoID] == nil {
 			d.byDAO[p.daoID] = map[string]*poll{}
 		}
@@ -142,43 +126,14 @@ func dossiersOf(t *testing.T, dir string) *dossiers {
 			}
 		}
 	}
-	for _, path := range [][]string{{dir, "tally", "proposals.ndjson.gz"}, {dir, "snapshot", "proposals.ndjson.gz"}} {
-		calls, err := readLines[onChainCalls](path...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, of := range calls {
-			d.onChain[of.ID] = of
-		}
+	calls, err := readLines[onChainCalls](dir, "*", "proposals.ndjson.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, of := range calls {
+		d.onChain[of.ID] = of
 	}
 	return d
-}
-
-// claimAll adds a DAO for each source that none claims, and drops ballots on unknown proposals.
-func (up *upstream) claimAll() (added map[string]bool) {
-	claimed, known := map[upstreamSource]bool{}, map[string]bool{}
-	for _, dao := range up.daos {
-		for _, source := range dao.Sources {
-			claimed[source] = true
-		}
-	}
-	added = map[string]bool{}
-	claim := func(provider, id, proposal string) {
-		known[proposal] = true
-		if source := (upstreamSource{provider, id}); !claimed[source] {
-			claimed[source], added[id] = true, true
-			up.daos = append(up.daos, upstreamDAO{DAOID: id, Sources: []upstreamSource{source}})
-		}
-	}
-	for _, p := range up.tallyProposals {
-		claim("tally", p.Organization.Slug, p.ID)
-	}
-	for _, p := range up.snapshotProposals {
-		claim("snapshot", p.Space.ID, p.ID)
-	}
-	up.tallyBallots = slices.DeleteFunc(up.tallyBallots, func(b tallyBallot) bool { return !known[b.Proposal.ID] })
-	up.snapshotBallots = slices.DeleteFunc(up.snapshotBallots, func(b snapshotBallot) bool { return !known[b.Proposal.ID] })
-	return added
 }
 
 // check compares the dossiers of some proposals. It asks again for those that are being computed.
@@ -226,24 +181,32 @@ type saidDossier struct {
 	Decision      object `json:"decision"`
 	Course        any    `json:"course"`
 	Process       object `json:"process"`
-	Effects       struct {
-		Transfers any `json:"transfers"`
-	} `json:"effects"`
-	Addresses []struct {
+	Effects       struct{ Transfers any }
+	Addresses     []struct {
 		Address   string `json:"address"`
 		Proposals string `json:"proposals"`
 		Ballots   string `json:"ballots"`
 	} `json:"addresses"`
-	Findings []struct {
-		Severity string `json:"severity"`
-	} `json:"findings"`
+	Findings      []struct{ Severity string }
 	FindingCounts map[string]int `json:"findingCounts"`
+}
+
+// sameActions returns the keys of the similar proposals that have the same actions.
+func (s *saidDossier) sameActions() []any {
+	keys := []any{}
+	rows, _ := s.Process["similar"].([]any)
+	for _, row := range rows {
+		if of, is := row.(map[string]any); is && of["sameActions"] == true {
+			keys = append(keys, of["proposalKey"])
+		}
+	}
+	return keys
 }
 
 // dossierDiffers compares a dossier, part by part.
 func (d *dossiers) dossierDiffers(key string, got saidDossier) string {
 	p := d.want.polls[key]
-	got.Process["similar"] = withSameActions(got.Process["similar"])
+	got.Process["similar"] = got.sameActions()
 	for _, name := range []string{"executableAt", "expiresAt", "actionsChangedAt"} { // of chains that are followed
 		delete(got.Process, name)
 	}
@@ -262,7 +225,7 @@ func (d *dossiers) dossierDiffers(key string, got saidDossier) string {
 		"participation": got.Participation, "concentration": got.Concentration, "course": got.Course, "decision": got.Decision,
 		"voters": got.Voters, "proposer": got.Proposer, "process": got.Process, "addresses": got.Addresses, "findingCounts": got.FindingCounts,
 	}
-	if sums, known := d.transfers(key); known {
+	if sums, known := d.transfers(p); known {
 		want["transfers"], said["transfers"] = sums, got.Effects.Transfers
 	}
 	known := []object{}
@@ -274,35 +237,7 @@ func (d *dossiers) dossierDiffers(key string, got saidDossier) string {
 		severities[f.Severity]++
 	}
 	want["addresses"], want["findingCounts"] = known, severities
-	return strings.Join(unlike("", env.Plain(want), env.Plain(said)), "; ")
-}
-
-// unlike names the members that differ, and how.
-func unlike(path string, want, got any) (all []string) {
-	if w, is := want.(map[string]any); is {
-		if g, is := got.(map[string]any); is && slices.Equal(slices.Sorted(maps.Keys(w)), slices.Sorted(maps.Keys(g))) {
-			for _, name := range slices.Sorted(maps.Keys(w)) {
-				all = append(all, unlike(path+"/"+name, w[name], g[name])...)
-			}
-			return all
-		}
-	}
-	if gocmp.Equal(want, got) {
-		return nil
-	}
-	return []string{fmt.Sprintf("%s: want %v, got %v", path, want, got)}
-}
-
-// withSameActions returns the keys of the similar proposals that have the same actions.
-func withSameActions(similar any) []any {
-	keys := []any{}
-	rows, _ := similar.([]any)
-	for _, row := range rows {
-		if of, is := row.(map[string]any); is && of["sameActions"] == true {
-			keys = append(keys, of["proposalKey"])
-		}
-	}
-	return keys
+	return env.DiffJSON(want, said)
 }
 
 // percentOf returns a share in percent with four places, half to even; nil of nothing.
@@ -475,10 +410,10 @@ func (d *dossiers) decision(key string) object {
 		}
 	}
 	if p.dated() && p.adds() {
-		leader, ballots := -1, p.inTime()
-		for i, now := range p.leaders(ballots) {
-			if now != leader {
-				leader, want["decidedAt"] = now, stamp(ballots[i].at)
+		leader, ballots := 0, p.inTime()
+		for i, now := range p.race(ballots)[1:] {
+			if i == 0 || now.leader != leader {
+				leader, want["decidedAt"] = now.leader, stamp(ballots[i].at)
 			}
 		}
 	}
@@ -503,38 +438,36 @@ func (d *dossiers) leading(key string) (first, second int) {
 	return order[0], order[1]
 }
 
-// sums returns the power of each choice by some ballots.
-func (p *poll) sums(ballots []cast) []*big.Int {
-	part := &poll{provider: p.provider, kind: p.kind, keys: p.keys, ballots: ballots}
-	result, _ := part.result() // it was counted before
-	var sums []*big.Int
-	for _, l := range result.lines {
-		sums = append(sums, l.power)
-	}
-	return sums
+// standing is the power of each choice after some ballots, by position, and the one that leads; 0 in a tie.
+type standing struct {
+	leader int
+	powers map[int]power
 }
 
-// leaders returns, after each of some ballots, the position of the choice with the most power; -1 in a tie.
-func (p *poll) leaders(ballots []cast) (leaders []int) {
-	sums := map[int]power{}
-	for _, b := range ballots {
+// race returns the standing after each ballot, in order of time, and before the first.
+func (p *poll) race(ballots []cast) []standing {
+	all := []standing{{0, map[int]power{}}}
+	for i, b := range ballots {
+		now := standing{0, maps.Clone(all[i].powers)}
 		share, _ := p.share(b) // it was counted before
 		for position, part := range share {
-			sums[position] = new(big.Int).Add(cmp.Or(sums[position], new(big.Int)), part)
+			now.powers[position] = new(big.Int).Add(now.power(position), part)
 		}
-		leader, most := -1, new(big.Int)
-		for position, sum := range sums {
+		most := new(big.Int)
+		for position, sum := range now.powers {
 			switch order := sum.Cmp(most); {
 			case order > 0:
-				leader, most = position-1, sum
+				now.leader, most = position, sum
 			case order == 0:
-				leader = -1
+				now.leader = 0
 			}
 		}
-		leaders = append(leaders, leader)
+		all = append(all, now)
 	}
-	return leaders
+	return all
 }
+
+func (s standing) power(position int) power { return cmp.Or(s.powers[position], new(big.Int)) }
 
 // quorumMetBy returns the ballot with which the quorum was met; nil for none.
 func (p *poll) quorumMetBy() *cast {
@@ -613,35 +546,27 @@ func (d *dossiers) course(key string) any {
 	if !p.adds() {
 		return want
 	}
-	changes, leader, ballots, early, before := 0, -1, p.inTime(), 0, -1
-	for i, now := range p.leaders(ballots) {
-		if now >= 0 && now != leader {
-			if leader >= 0 {
+	changes, leader, ballots := 0, 0, p.inTime()
+	race := p.race(ballots)
+	early, last := race[0], race[len(ballots)]
+	for i, now := range race[1:] {
+		if now.leader > 0 && now.leader != leader {
+			if leader > 0 {
 				changes++
 			}
-			leader = now
+			leader = now.leader
 		}
 		if ballots[i].at.Before(*edge(9)) {
-			early, before = i+1, now
+			early = now
 		}
 	}
 	want["leaderChanges"], want["lateLeaderChange"] = changes, false
-	keys, _ := p.named(d.want.results[key])
-	first, second := d.leading(key)
-	if first < 0 {
-		return want
+	if first, second := d.leading(key); first >= 0 {
+		lead := func(at standing) *big.Int { return new(big.Int).Sub(at.power(first+1), at.power(second+1)) }
+		swing := new(big.Int).Sub(lead(last), lead(early))
+		want["lateSwingPower"] = strings.Repeat("-", (1-swing.Sign())/2) + decimalText(new(big.Int).Abs(swing), places)
+		want["lateLeaderChange"] = early.leader > 0 && early.leader != first+1
 	}
-	lead := func(ballots []cast) *big.Int {
-		sums := append(p.sums(ballots), make([]*big.Int, len(keys))...)
-		return new(big.Int).Sub(cmp.Or(sums[first], new(big.Int)), cmp.Or(sums[second], new(big.Int)))
-	}
-	swing := lead(ballots)
-	swing.Sub(swing, lead(ballots[:early]))
-	want["lateSwingPower"] = decimalText(new(big.Int).Abs(swing), places)
-	if swing.Sign() < 0 {
-		want["lateSwingPower"] = "-" + decimalText(new(big.Int).Abs(swing), places)
-	}
-	want["lateLeaderChange"] = before >= 0 && before != first
 	return want
 }
 
