@@ -33,7 +33,7 @@ func (s *server) start(ctx context.Context) (*process, error) {
 	p := &process{logger: s.logger, ready: make(chan struct{}), exited: make(chan struct{})}
 	p.command = exec.CommandContext(ctx, s.path, "-") //nolint:gosec // the program that LookPath found
 	p.command.Dir, p.command.Stdin = s.folder, strings.NewReader(s.config())
-	p.command.Cancel = func() error { return s.end(p.command.Process) }
+	p.command.Cancel = func() error { return s.end(context.WithoutCancel(ctx), p.command.Process) }
 	// In a process group of its own the server does not receive a terminal's Ctrl-C.
 	p.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := endWithParent(p.command.SysProcAttr); err != nil {

@@ -195,11 +195,11 @@ func (s *server) client() *redis.Client {
 }
 
 // end ends a server, which saves its content where the folder stays.
-func (s *server) end(process *os.Process) error {
+func (s *server) end(ctx context.Context, process *os.Process) error {
 	if s.isTemp {
 		return process.Kill()
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), saveTimeout)
+	ctx, cancel := context.WithTimeout(ctx, saveTimeout)
 	defer cancel()
 	client := s.client()
 	defer client.Close()
