@@ -63,7 +63,8 @@ func (c tokens) powersUnlike(ctx context.Context, g *governor, as block) (record
 	if err != nil || !there {
 		return nil, err
 	}
-	known, at := g.known(), c.cursor(laneFinal).UpstreamAt
+	known, placed := g.known(), c.placedAt(g, as)
+	placed.LogIndex = lastInBlock
 	for i, h := range held {
 		units, is := stated[i].(*big.Int)
 		if !is {
@@ -82,10 +83,6 @@ func (c tokens) powersUnlike(ctx context.Context, g *governor, as block) (record
 		}
 		c.Logger.LogAttrs(ctx, slog.LevelInfo, "token states another power than its logs, writing the stated one", slog.String("token", g.source.ID),
 			slog.String("delegate", h.Delegate), slog.String("stated", power.String()), slog.String("held", h.Power.String()))
-		placed := record.Placed{Scope: g.source.ID, Block: as.Number, LogIndex: lastInBlock, BlockHash: as.Hash}
-		if at != nil {
-			placed.At = new(governance.TimestampOf(*at))
-		}
 		records = append(records, &record.DelegatePower{Placed: placed, Delegate: h.Delegate, Power: power})
 	}
 	return records, nil

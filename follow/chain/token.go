@@ -284,7 +284,6 @@ func (c tokens) readSupplies(ctx context.Context) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
 	final := c.at().final
-	at := c.cursor(laneFinal).UpstreamAt
 	var records []record.Record
 	for _, g := range c.governors {
 		if g.delegating == nil || g.delegating.registry {
@@ -308,15 +307,20 @@ func (c tokens) readSupplies(ctx context.Context) error {
 			continue
 		}
 		g.delegating.supply = supply.String()
-		placed := record.Placed{Scope: g.source.ID, Block: final.Number, BlockHash: final.Hash}
-		if at != nil {
-			placed.At = new(governance.TimestampOf(*at))
-		}
-		records = append(records, &record.TokenSupply{Placed: placed, Supply: supply})
+		records = append(records, &record.TokenSupply{Placed: c.placedAt(g, final), Supply: supply})
 	}
 	if len(records) == 0 {
 		return nil
 	}
 	_, err := c.journal.Commit(ctx, records)
 	return err
+}
+
+// placedAt is where a contract states what it was asked as of the final block.
+func (c tokens) placedAt(g *governor, final block) record.Placed {
+	placed := record.Placed{Scope: g.source.ID, Block: final.Number, BlockHash: final.Hash}
+	if at := c.cursor(laneFinal).UpstreamAt; at != nil {
+		placed.At = new(governance.TimestampOf(*at))
+	}
+	return placed
 }

@@ -89,7 +89,11 @@ func dossiersOf(t *testing.T, dir string) *dossiers {
 	if err != nil {
 		t.Fatal(err)
 	}
-	polls, _ := pollsOf(up)
+	up.claimSources()
+	polls, _, err := pollsOf(up)
+	if err != nil {
+		t.Fatal(err)
+	}
 	topics, err := readForumTopics(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -134,6 +138,28 @@ func dossiersOf(t *testing.T, dir string) *dossiers {
 		d.onChain[of.ID] = of
 	}
 	return d
+}
+
+// claimSources adds a DAO for each source that none claims, by the name of the source: generated data has such.
+func (up *upstream) claimSources() {
+	claimed := map[upstreamSource]bool{}
+	for _, dao := range up.daos {
+		for _, source := range dao.Sources {
+			claimed[source] = true
+		}
+	}
+	claim := func(source upstreamSource) {
+		if !claimed[source] {
+			claimed[source] = true
+			up.daos = append(up.daos, upstreamDAO{source.ID, source.ID, []upstreamSource{source}})
+		}
+	}
+	for _, p := range up.snapshotProposals {
+		claim(upstreamSource{"snapshot", p.Space.ID})
+	}
+	for _, p := range up.tallyProposals {
+		claim(upstreamSource{"tally", p.Organization.Slug})
+	}
 }
 
 // check compares the dossiers of some proposals. It asks again for those that are being computed.

@@ -100,7 +100,10 @@ func feedOf(dir string) (*recounted, error) {
 	if err != nil {
 		return nil, err
 	}
-	polls, _ := pollsOf(up)
+	polls, _, err := pollsOf(up)
+	if err != nil {
+		return nil, err
+	}
 	r, names, forums := &recounted{}, map[string]string{}, map[string]string{}
 	for _, dao := range up.daos {
 		r.daos, names[dao.DAOID] = append(r.daos, dao.DAOID), dao.Name

@@ -668,7 +668,10 @@ func recountOf(dir string, now time.Time) (*expected, error) {
 	if err != nil {
 		return nil, err
 	}
-	polls, waiting := pollsOf(up)
+	polls, waiting, err := pollsOf(up)
+	if err != nil {
+		return nil, err
+	}
 	want := &expected{
 		polls: polls, results: map[string]count{}, answers: map[string]object{},
 		unknown: slices.Sorted(maps.Keys(waiting)),

@@ -300,7 +300,7 @@ func ratio(units power) *big.Rat { return new(big.Rat).SetFrac(units, tenTo(plac
 
 // pollsOf makes polls of everything upstream published, each with its ballots, by key.
 // It also counts the ballots of no known proposal, by the key this would have.
-func pollsOf(up *upstream) (polls map[string]*poll, waiting map[string]int) {
+func pollsOf(up *upstream) (polls map[string]*poll, waiting map[string]int, err error) {
 	owner := map[upstreamSource]string{}
 	for _, dao := range up.daos {
 		for _, source := range dao.Sources {
@@ -310,7 +310,10 @@ func pollsOf(up *upstream) (polls map[string]*poll, waiting map[string]int) {
 	polls, waiting = map[string]*poll{}, map[string]int{}
 	known := map[upstreamSource]*poll{} // by provider and the proposal's id there
 	add := func(p *poll, source string) {
-		p.space, p.daoID = source, cmp.Or(owner[upstreamSource{p.provider, source}], source) // what none claims is its own
+		p.space, p.daoID = source, owner[upstreamSource{p.provider, source}]
+		if p.daoID == "" {
+			err = fmt.Errorf("no DAO claims %s %s: this recount has no name for it", p.provider, source)
+		}
 		polls[p.key()], known[upstreamSource{p.provider, p.externalID}] = p, p
 	}
 	for _, from := range up.snapshotProposals {
@@ -333,8 +336,7 @@ func pollsOf(up *upstream) (polls map[string]*poll, waiting map[string]int) {
 	for _, b := range up.tallyBallots {
 		p := known[upstreamSource{"tally", b.Proposal.ID}]
 		if p == nil {
-			waiting[b.Proposal.ID]++ // whose proposal it would be is not known
-			continue
+			return nil, nil, fmt.Errorf("ballot %s: this recount does not know whose proposal %s would be", b.ID, b.Proposal.ID)
 		}
 		p.casts = append(p.casts, cast{
 			id: b.ID, voter: identity(b.Voter.Address), at: b.Block.Timestamp,
@@ -345,7 +347,7 @@ func pollsOf(up *upstream) (polls map[string]*poll, waiting map[string]int) {
 	for _, p := range polls {
 		p.ballots = latest(p.casts)
 	}
-	return polls, waiting
+	return polls, waiting, err
 }
 
 // wholeTokens turns an amount in a token's smallest unit into tokens.

@@ -2,6 +2,7 @@ package fill
 
 import (
 	"context"
+	"slices"
 
 	"pnyx/cache"
 	"pnyx/governance"
@@ -47,7 +48,8 @@ func NameSignals(ctx context.Context, store *cache.Store, w *warehouse.Warehouse
 	for i, signal := range signals {
 		voters[i] = rules.SignalVoter(signal.Signal)
 	}
-	names, err := warehouse.VoterNames(ctx, w, voters)
+	named := slices.DeleteFunc(slices.Clone(voters), func(voter string) bool { return voter == "" })
+	names, err := warehouse.VoterNames(ctx, w, named)
 	if err != nil {
 		return err
 	}

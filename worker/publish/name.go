@@ -23,10 +23,15 @@ func (r *run) publishNames(ctx context.Context, batches []warehouse.CommittedBat
 		daos[s.DAOID] = true
 	}
 	for id := range daos {
-		for _, scope := range []query.Scope{query.Voters{DAOID: id}.Scope(), query.Signals{DAOID: id}.Scope(), query.Signals{}.Scope()} {
+		for _, scope := range []query.Scope{query.Voters{DAOID: id}.Scope(), query.Signals{DAOID: id}.Scope()} {
 			if err := r.writer.RaiseVersion(ctx, scope); err != nil {
 				return err
 			}
+		}
+	}
+	if len(daos) > 0 {
+		if err := r.writer.RaiseVersion(ctx, query.Signals{}.Scope()); err != nil {
+			return err
 		}
 	}
 	return r.writer.Flush(ctx)
