@@ -50,22 +50,32 @@ func (w *Warehouse) WriteTopicStates(ctx context.Context, states []TopicState) e
 	})
 }
 
-// PublishedTopics returns the identity under which each topic was last published. Topics
-// never published are missing.
-func (w *Warehouse) PublishedTopics(ctx context.Context, refs []TopicRef) (map[TopicRef]governance.Identity, error) {
+// PublishedTopic is what was last published of a topic: the identity that it has, and the version of the
+// record and the category that it was computed from.
+type PublishedTopic struct {
+	Identity governance.Identity
+	Version  uint64
+	Category string
+}
+
+// PublishedTopics returns what was last published of topics. Topics never published are missing.
+func (w *Warehouse) PublishedTopics(ctx context.Context, refs []TopicRef) (map[TopicRef]PublishedTopic, error) {
 	type row struct {
 		Host, ExternalID, IdentityID string
 		DAOID                        string
 		Provider                     governance.Provider
+		Category                     string
+		TopicVersion                 uint64
 	}
 	result, err := w.queryTopics(ctx, sqlText("topic_state_identities"), refs)
 	rows, err := selectRows[row](result, err, "read published topics")
-	identities := make(map[TopicRef]governance.Identity, len(rows))
+	published := make(map[TopicRef]PublishedTopic, len(rows))
 	for _, r := range rows {
-		ref := TopicRef{Host: r.Host, ExternalID: r.ExternalID}
-		identities[ref] = governance.Identity{DAOID: r.DAOID, Provider: r.Provider, ExternalID: r.IdentityID}
+		published[TopicRef{Host: r.Host, ExternalID: r.ExternalID}] = PublishedTopic{
+			governance.Identity{DAOID: r.DAOID, Provider: r.Provider, ExternalID: r.IdentityID}, r.TopicVersion, r.Category,
+		}
 	}
-	return identities, err
+	return published, err
 }
 
 // PublishedForums returns the forums as last published, in order. A host appears twice

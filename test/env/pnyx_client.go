@@ -205,10 +205,15 @@ func isSubset(query, other url.Values) bool {
 	return true
 }
 
-// Walk reads a list to its end, by pages of limit rows. Every page must be ready.
+// Walk reads a list to its end, by pages of limit rows. Every page must be ready: one that is
+// stale is being made again, and is read until it was.
 func (p *Pnyx) Walk(path string, limit int) (rows []json.RawMessage, err error) {
 	for cursor, last := "", false; !last; {
 		page, err := p.Page(path, limit, cursor)
+		for began := time.Now(); err == nil && page.Meta.Readiness.Status == "stale" && time.Since(began) < maxWait; {
+			<-time.After(maxPause)
+			page, err = p.Page(path, limit, cursor)
+		}
 		if err = cmp.Or(err, page.Meta.Check(true)); err != nil {
 			return rows, err
 		}

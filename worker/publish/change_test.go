@@ -87,6 +87,65 @@ func TestChangesTellOfBatchesThatLandWhileEverythingIsPublished(t *testing.T) {
 	}
 }
 
+// TestChangesTellOfForumsThatLandWhileEverythingIsPublished imports forums and new states of a topic
+// without a pause while everything is published after a flush.
+func TestChangesTellOfForumsThatLandWhileEverythingIsPublished(t *testing.T) {
+	t.Parallel()
+	e := newElectorate(t, 1)
+	before, err := e.publisher.Store.Changes(t.Context(), cache.ChangeID{}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{}
+	land := func(title string) {
+		forum, dao := title+".org", "dao-"+title
+		e.append([]record.Record{
+			&record.DAO{ID: dao, Name: dao, Sources: []record.SourceRef{{Provider: governance.Discourse, ID: forum}}},
+			&record.DAO{ID: "dao", Name: "DAO", Sources: []record.SourceRef{{Provider: governance.Discourse, ID: "forum.org"}}},
+			&record.Topic{Host: forum, ExternalID: "1", Title: title, Slug: "slug", Posts: 1, Visible: true},
+			&record.Topic{Host: "forum.org", ExternalID: "1", Title: title, Slug: "slug", Posts: 1, Visible: true},
+		})
+		for _, id := range []string{dao, "dao"} {
+			want[string(governance.Identity{DAOID: id, Provider: governance.Discourse, ExternalID: "1"}.TopicKey())] = title
+		}
+	}
+	land("first")
+	for range 3 {
+		e.step()
+		env.FlushRedis(t, env.RedisClient(t, e.redisURL))
+		if err := e.publisher.Lease.Acquire(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		e.takeOver()
+		var landing sync.WaitGroup
+		published := make(chan struct{})
+		landing.Go(func() {
+			for {
+				land(fmt.Sprint("landed-", len(want)))
+				select {
+				case <-published:
+					return
+				default:
+				}
+			}
+		})
+		e.step()
+		close(published)
+		landing.Wait()
+	}
+	e.step()
+	told, err := e.publisher.Store.Changes(t.Context(), before.Last, 10_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range told.Rows {
+		delete(want, row.Key)
+	}
+	if len(want) > 0 {
+		t.Errorf("got no change of %d topics, want one of each: %v", len(want), want)
+	}
+}
+
 // beforeCommand is a hook that is called before each command to Redis, once at a time.
 type beforeCommand struct {
 	mu sync.Mutex

@@ -82,6 +82,9 @@ func (e Everything) load(
 	if work.catalog, err = p.Warehouse.Catalog(ctx); err != nil {
 		return work, err
 	}
+	if e.Untold != nil { // forums may have come since
+		work.topics.addForums(work.catalog)
+	}
 	work.mirrors = newMirrors(all, work.catalog)
 	work.mirrors.replaceIn(work.counterparts)
 	for id := range work.catalog.DAOs {
@@ -118,9 +121,7 @@ func (c Changes) load(
 		return work, err
 	}
 	if c.AllForums {
-		for source := range work.catalog.Sources {
-			work.topics.addForum(source)
-		}
+		work.topics.addForums(work.catalog)
 	}
 	proposals := map[record.RefHash]bool{}
 	maps.Copy(proposals, c.Proposals)
@@ -200,6 +201,12 @@ type topicScope struct {
 func (s *topicScope) addForum(source record.SourceRef) {
 	if source.Provider.IsForum() {
 		s.forums[source.ID] = true
+	}
+}
+
+func (s *topicScope) addForums(catalog warehouse.Catalog) {
+	for source := range catalog.Sources {
+		s.addForum(source)
 	}
 }
 

@@ -26,8 +26,10 @@ type topicPublication struct {
 	daos      map[string]bool
 	published int
 	// differing are those that differ from what is published of them, in a publication of
-	// everything that does not tell all.
+	// everything that does not tell all; former is what was published of every topic. A topic that
+	// changes after differing was read differs from that.
 	differing map[warehouse.TopicRef]bool
+	former    map[warehouse.TopicRef]warehouse.PublishedTopic
 }
 
 // publish writes the topics of a scope. Redis is written before the states in the
@@ -78,6 +80,7 @@ func (t *topicPublication) changed(
 	}
 	if t.everything {
 		t.differing = make(map[warehouse.TopicRef]bool, len(refs))
+		t.former = make(map[warehouse.TopicRef]warehouse.PublishedTopic, len(scope.all))
 		for _, ref := range refs {
 			t.differing[ref] = true
 		}
@@ -119,7 +122,11 @@ func (t *topicPublication) retract(ctx context.Context, refs []warehouse.TopicRe
 	if err != nil {
 		return err
 	}
-	for ref, former := range published {
+	if t.former != nil {
+		maps.Copy(t.former, published)
+	}
+	for ref, topic := range published {
+		former := topic.Identity
 		if former == t.catalog.Forum(ref.Host).TopicIdentity(ref.ExternalID) {
 			continue
 		}
@@ -182,7 +189,11 @@ func (t *topicPublication) noteTopic(ref warehouse.TopicRef, identity governance
 }
 
 func (t *topicPublication) writeTopic(ctx context.Context, e *topicEvaluation) error {
-	t.noteTopic(warehouse.TopicRef{Host: e.topic.Host, ExternalID: e.topic.ExternalID}, e.identity)
+	ref := e.topic.Ref()
+	if former := t.former[ref]; t.former != nil && (former.Version != e.topic.Version || former.Category != e.topic.Category) {
+		t.differing[ref] = true
+	}
+	t.noteTopic(ref, e.identity)
 	key := cache.TopicDetailKey(e.identity.TopicKey())
 	if !e.topic.Visible {
 		return t.writer.RemoveView(ctx, key)

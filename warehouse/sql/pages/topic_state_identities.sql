@@ -3,7 +3,9 @@ SELECT
     external_id,
     dao_id,
     provider,
-    identity_id
+    identity_id,
+    category,
+    topic_version
 FROM topic_states FINAL
 WHERE (host, external_id) IN (SELECT host, external_id FROM wanted_topics)
 ORDER BY
