@@ -85,11 +85,12 @@ test: engine redis browser npm mypy nginx ## Run the tests on the real engine an
 
 # The race detector takes twice the time: it runs where a test's name says that things run
 # at the same time, and in the long tests.
-CONCURRENT := ^TestLong|Concurren|AtOnce|While|Together
+CONCURRENT := Test(Long|[A-Za-z]*(Concurren|AtOnce|While|Together))
 
 .PHONY: test-long
 test-long: engine redis browser npm mypy nginx ## Run what takes long (large data, crashes, two shards, a full disk) and, with the race detector, what runs concurrently
-	@$(TESTED) PNYX_TEST_LONG=1 $(GO) test -vet=off $(RACE) -parallel $(PARALLEL) -timeout 30m -run '$(CONCURRENT)' ./...
+	@$(TESTED) PNYX_TEST_LONG=1 $(GO) test -vet=off $(RACE) -parallel $(PARALLEL) -timeout 30m -run '^$(CONCURRENT)' \
+	  $$(grep -rlE --include='*_test.go' --exclude-dir=node_modules --exclude-dir=bench --exclude-dir=k8s '^func $(CONCURRENT)' . | xargs -n1 dirname | sort -u)
 
 .PHONY: test-fast
 test-fast: ## Run the tests that need neither engine nor server: half a minute, once they are compiled
