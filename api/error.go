@@ -70,27 +70,9 @@ func (e *Error) Advice() string {
 	return strings.Join(sentences, " ")
 }
 
-// MaxProblems bounds how many problems an answer lists.
-const MaxProblems = 20
-
 // maxEchoBytes bounds how much of each of the caller's texts an answer repeats: it stays
 // within four times the longest request.
 const maxEchoBytes = 64
-
-// Problem is one thing that is wrong with the parameters of a request.
-type Problem struct {
-	// Parameter is the name of the parameter, of which a long one is cut; empty where the
-	// whole query is wrong.
-	Parameter string `json:"parameter,omitempty"`
-	// Given is the value in the request; a long one is cut.
-	Given string `json:"given,omitempty"`
-	// Message is what is wrong, as a sentence that begins with the parameter.
-	Message string `json:"message"`
-	// Allowed is what the value may be.
-	Allowed string `json:"allowed"`
-	// Fix is how to correct the request.
-	Fix string `json:"fix"`
-}
 
 // validationError is the error of a request with wrong parameters: problems, and omitted
 // further ones. Problems without a fix get one.

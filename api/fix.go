@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"pnyx/governance"
 )
 
 // fixEscape is the fix for a query that is not properly escaped.
@@ -88,12 +90,18 @@ func unknownParameter(name, given string, known []string) *Problem {
 	return problem
 }
 
-// fixRepeated returns how to correct a repeated parameter.
-func (r *Route) fixRepeated(name string) string {
-	for _, param := range r.Params {
-		if param.Name == name && param.Kind == EnumList {
-			return "give " + name + " once, with the values joined by commas"
-		}
+// nearest returns the nearest candidate of a text, which is not compared when it is longer
+// than any.
+func nearest(text string, candidates []string) string {
+	if len(text) > MaxTextBytes {
+		return ""
 	}
-	return "give " + name + " once"
+	return governance.Nearest(text, candidates)
+}
+
+func allowedNames(names []string) string {
+	if len(names) == 0 {
+		return "no query parameters"
+	}
+	return strings.Join(names, ", ")
 }

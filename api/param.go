@@ -12,6 +12,9 @@ import (
 	"pnyx/governance"
 )
 
+// monthLayout is the layout of months in requests and answers.
+const monthLayout = "2006-01"
+
 // MaxTextBytes is the maximum length of a text parameter. No upstream identifier is
 // longer.
 const MaxTextBytes = 512
@@ -164,4 +167,45 @@ func (p Param) parse(text string) (any, error) {
 		return governance.VoterIdentity(text), nil
 	}
 	return text, nil
+}
+
+// read returns the value of a parameter among texts by name, or the problem with it. Both
+// are nil for a parameter that is left out.
+func (p Param) read(given map[string]string) (any, *Problem) {
+	text, found := given[p.Name]
+	if !found {
+		text = p.Default
+	}
+	if text == "" && !found {
+		if !p.Required {
+			return nil, nil
+		}
+		return nil, &Problem{
+			Parameter: p.Name, Message: "is required", Allowed: p.Allowed(), Fix: "add " + p.sample(),
+		}
+	}
+	value, err := p.parse(text)
+	if err != nil {
+		return nil, &Problem{
+			Parameter: p.Name, Given: text, Message: err.Error(), Allowed: p.Allowed(), Fix: p.fix(text),
+		}
+	}
+	return value, nil
+}
+
+// formatValue returns the canonical text of a parsed value.
+func formatValue(value any) string {
+	switch value := value.(type) {
+	case string:
+		return value
+	case int:
+		return strconv.Itoa(value)
+	case bool:
+		return strconv.FormatBool(value)
+	case []string:
+		return strings.Join(value, ",")
+	case governance.Timestamp:
+		return value.String()
+	}
+	return ""
 }

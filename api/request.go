@@ -4,6 +4,7 @@ import (
 	"maps"
 	"net/url"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -74,30 +75,6 @@ func (r *request) set(i int, given map[string]string, params reflect.Value) *Pro
 		r.route.fields[i].set(params, value)
 	}
 	return problem
-}
-
-// read returns the value of a parameter among texts by name, or the problem with it. Both
-// are nil for a parameter that is left out.
-func (p Param) read(given map[string]string) (any, *Problem) {
-	text, found := given[p.Name]
-	if !found {
-		text = p.Default
-	}
-	if text == "" && !found {
-		if !p.Required {
-			return nil, nil
-		}
-		return nil, &Problem{
-			Parameter: p.Name, Message: "is required", Allowed: p.Allowed(), Fix: "add " + p.sample(),
-		}
-	}
-	value, err := p.parse(text)
-	if err != nil {
-		return nil, &Problem{
-			Parameter: p.Name, Given: text, Message: err.Error(), Allowed: p.Allowed(), Fix: p.fix(text),
-		}
-	}
-	return value, nil
 }
 
 // cursor returns the cursor of the request; empty for none.
@@ -183,14 +160,6 @@ func (r *Route) checkQuery(name string, values []string) *Problem {
 	return nil
 }
 
-// emptyParameter returns the problem with a parameter without a value.
-func emptyParameter(name string) Problem {
-	return Problem{
-		Parameter: name, Message: "is empty", Allowed: "a value, or leave the parameter out",
-		Fix: "leave " + name + " out, or give it a value",
-	}
-}
-
 // isList reports whether a parameter takes several values.
 func (r *Route) isList(name string) bool {
 	return slices.ContainsFunc(r.Params, func(p Param) bool { return p.Name == name && p.Kind == EnumList })
@@ -206,9 +175,40 @@ func (r *Route) queryNames() []string {
 	return names
 }
 
-func allowedNames(names []string) string {
-	if len(names) == 0 {
-		return "no query parameters"
+// fixRepeated returns how to correct a repeated parameter.
+func (r *Route) fixRepeated(name string) string {
+	for _, param := range r.Params {
+		if param.Name == name && param.Kind == EnumList {
+			return "give " + name + " once, with the values joined by commas"
+		}
 	}
-	return strings.Join(names, ", ")
+	return "give " + name + " once"
+}
+
+// plainValue matches a value that is shown to a caller as it came.
+var plainValue = regexp.MustCompile(`^[\w.,:-]{1,100}$`)
+
+// nameMeant completes the problem with an unknown parameter whose meaning is known: it says
+// which parameter to use, with the value that was given where that is one.
+func (r *Route) nameMeant(problem *Problem, name, given string) *Problem {
+	meant := meantParameter(name, r.queryNames())
+	if meant == "" {
+		return problem
+	}
+	problem.Message = "is not a parameter of this endpoint, did you mean " + meant + "?"
+	problem.Fix = "use " + meant + " instead"
+	i := slices.IndexFunc(r.Params, func(p Param) bool { return p.Name == meant })
+	if param := r.Params[i]; param.Kind != Cursor && plainValue.MatchString(given) {
+		if value := meantValue(given, param.Enum); value != "" {
+			given = value
+		}
+		if _, problem := param.read(map[string]string{meant: given}); problem != nil {
+			return &Problem{
+				Parameter: name, Given: given, Message: "is not a parameter of this endpoint, did you mean " + meant + "?",
+				Allowed: allowedNames(r.queryNames()), Fix: "use " + meant + " instead, with " + param.Allowed(),
+			}
+		}
+		problem.Fix = "use " + meant + "=" + given + " instead"
+	}
+	return problem
 }

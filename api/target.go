@@ -2,10 +2,7 @@ package api
 
 import (
 	"net/url"
-	"strconv"
 	"strings"
-
-	"pnyx/governance"
 )
 
 // canonical returns the request in canonical form: the route and every parameter, in the
@@ -52,23 +49,6 @@ func (r *request) targetAt(cursor string) string {
 		return path
 	}
 	return path + "?" + query[1:]
-}
-
-// formatValue returns the canonical text of a parsed value.
-func formatValue(value any) string {
-	switch value := value.(type) {
-	case string:
-		return value
-	case int:
-		return strconv.Itoa(value)
-	case bool:
-		return strconv.FormatBool(value)
-	case []string:
-		return strings.Join(value, ",")
-	case governance.Timestamp:
-		return value.String()
-	}
-	return ""
 }
 
 // escaped percent-encodes everything but letters, digits and -._~,: for use in a path or a

@@ -88,9 +88,6 @@ func checkMonths(q query.Timeline) []Problem {
 	return nil
 }
 
-// monthLayout is the layout of months in requests and answers.
-const monthLayout = "2006-01"
-
 func monthAfter(month string) string {
 	parsed, err := time.Parse(monthLayout, month)
 	if err != nil {
