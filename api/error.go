@@ -11,6 +11,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"pnyx/api/param"
 	"pnyx/governance"
 )
 
@@ -50,7 +51,7 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Cause }
 
 // Problems returns what is wrong with the parameters; none for another error.
-func (e *Error) Problems() []Problem {
+func (e *Error) Problems() []param.Problem {
 	details, _ := e.Details.(problemDetails)
 	return details.Problems
 }
@@ -76,9 +77,9 @@ const maxEchoBytes = 64
 
 // validationError is the error of a request with wrong parameters: problems, and omitted
 // further ones. Problems without a fix get one.
-func validationError(problems []Problem, omitted int) *Error {
-	omitted += max(0, len(problems)-MaxProblems)
-	problems = problems[:min(len(problems), MaxProblems)]
+func validationError(problems []param.Problem, omitted int) *Error {
+	omitted += max(0, len(problems)-param.MaxProblems)
+	problems = problems[:min(len(problems), param.MaxProblems)]
 	sentences := make([]string, 0, len(problems)+1)
 	for i := range problems {
 		p := &problems[i]
@@ -138,7 +139,7 @@ func tooManyWaiting() *Error {
 // unknownPath is the error of a path without a route. It names the most similar path,
 // and the document that describes all.
 func unknownPath(path string) *Error {
-	details := pathDetails{Path: governance.Shorten(path, MaxTextBytes), Described: PathOpenAPI, Nearest: cmp.Or(meantPath(path), nearestPath(path))}
+	details := pathDetails{Path: governance.Shorten(path, param.MaxTextBytes), Described: PathOpenAPI, Nearest: cmp.Or(meantPath(path), nearestPath(path))}
 	message := "no such path"
 	if details.Nearest != "" {
 		message += ", did you mean " + details.Nearest + "?"

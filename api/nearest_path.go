@@ -6,13 +6,14 @@ import (
 
 	"github.com/agnivade/levenshtein"
 
+	"pnyx/api/param"
 	"pnyx/governance"
 )
 
 // nearestPath returns the known path that is most similar to a request's; empty when
 // none is similar. Parameters in a path match anything.
 func nearestPath(path string) string {
-	if len(path) > MaxTextBytes {
+	if len(path) > param.MaxTextBytes {
 		return ""
 	}
 	parts := strings.Split(strings.Trim(path, "/"), "/")
@@ -88,7 +89,7 @@ var meantPaths = [][2]string{
 
 // meantPath returns the path that another one stands for, with its parameters; empty for none.
 func meantPath(path string) string {
-	if len(path) > MaxTextBytes {
+	if len(path) > param.MaxTextBytes {
 		return ""
 	}
 	parts := strings.Split(strings.Trim(path, "/"), "/")
@@ -114,7 +115,7 @@ func matchPath(parts, pattern []string) (*strings.Replacer, bool) {
 			if err != nil {
 				return nil, false
 			}
-			values = append(values, part, url.QueryEscape(governance.Shorten(text, MaxTextBytes)))
+			values = append(values, part, url.QueryEscape(governance.Shorten(text, param.MaxTextBytes)))
 		case !strings.EqualFold(part, parts[i]):
 			return nil, false
 		}

@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/url"
+	"pnyx/api/param"
 	"strings"
 )
 
@@ -10,15 +11,15 @@ import (
 func (r *request) canonical() string {
 	var text strings.Builder
 	text.WriteString(r.route.ID)
-	for i, param := range r.route.Params {
+	for i, one := range r.route.Params {
 		value := r.values[i]
 		if value == "" {
 			continue
 		}
-		if param.Kind == EnumList {
+		if one.Kind == param.EnumList {
 			value = "[" + strings.ReplaceAll(value, ",", " ") + "]"
 		}
-		text.WriteString("\x00" + param.Name + "=" + value)
+		text.WriteString("\x00" + one.Name + "=" + value)
 	}
 	return text.String()
 }
@@ -33,16 +34,16 @@ func (r *request) target() string {
 // targetAt returns the canonical URL of another page of the same list.
 func (r *request) targetAt(cursor string) string {
 	path, query := r.route.Path, ""
-	for i, param := range r.route.Params {
+	for i, one := range r.route.Params {
 		value := r.values[i]
-		if param.Kind == Cursor {
+		if one.Kind == param.Cursor {
 			value = cursor
 		}
 		switch {
-		case param.In == InPath:
-			path = strings.Replace(path, ":"+param.Name, escaped(value), 1)
-		case value != "" && value != param.Default:
-			query += "&" + param.Name + "=" + escaped(value)
+		case one.In == param.InPath:
+			path = strings.Replace(path, ":"+one.Name, escaped(value), 1)
+		case value != "" && value != one.Default:
+			query += "&" + one.Name + "=" + escaped(value)
 		}
 	}
 	if query == "" {

@@ -1,4 +1,4 @@
-package api
+package param
 
 // MaxProblems bounds how many problems an answer lists.
 const MaxProblems = 20
@@ -18,8 +18,8 @@ type Problem struct {
 	Fix string `json:"fix"`
 }
 
-// emptyParameter returns the problem with a parameter without a value.
-func emptyParameter(name string) Problem {
+// Empty returns the problem with a parameter without a value.
+func Empty(name string) Problem {
 	return Problem{
 		Parameter: name, Message: "is empty", Allowed: "a value, or leave the parameter out",
 		Fix: "leave " + name + " out, or give it a value",

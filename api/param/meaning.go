@@ -1,4 +1,4 @@
-package api
+package param
 
 import (
 	"slices"
@@ -41,8 +41,8 @@ var meantValues = map[string][]string{
 	"votingpower": {"power"}, "vp": {"power"}, "date": {"time", "updatedDesc"}, "recentlyended": {"endedDesc"},
 }
 
-// meantParameter returns the known parameter that a name stands for; empty for none.
-func meantParameter(name string, known []string) string {
+// MeantParameter returns the known parameter that a name stands for; empty for none.
+func MeantParameter(name string, known []string) string {
 	for _, candidate := range meantParameters[strings.ToLower(name)] {
 		if slices.Contains(known, candidate) {
 			return candidate
@@ -51,8 +51,8 @@ func meantParameter(name string, known []string) string {
 	return ""
 }
 
-// meantValue returns the value of a set that a word stands for; empty for none.
-func meantValue(word string, set []string) string {
+// MeantValue returns the value of a set that a word stands for; empty for none.
+func MeantValue(word string, set []string) string {
 	word = strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(word))
 	for _, candidate := range meantValues[word] {
 		if slices.Contains(set, candidate) {
