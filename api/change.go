@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"pnyx/api/param"
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
@@ -142,7 +143,7 @@ func (a *API) beginChanges(from *governance.Timestamp, slice cache.ChangeSlice) 
 		return begin, nil
 	}
 	if from.Time().After(a.now().Add(changeOverlap)) {
-		return nil, validationError([]Problem{{
+		return nil, validationError([]param.Problem{{
 			Parameter: "from", Given: from.String(), Message: "is in the future", Allowed: "a time of the last seven days",
 			Fix: "leave from out to begin now",
 		}}, 0)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"pnyx/api/param"
 	"pnyx/governance"
 )
 
@@ -50,7 +51,7 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Cause }
 
 // Problems returns what is wrong with the parameters; none for another error.
-func (e *Error) Problems() []Problem {
+func (e *Error) Problems() []param.Problem {
 	details, _ := e.Details.(problemDetails)
 	return details.Problems
 }
@@ -70,33 +71,15 @@ func (e *Error) Advice() string {
 	return strings.Join(sentences, " ")
 }
 
-// MaxProblems bounds how many problems an answer lists.
-const MaxProblems = 20
-
 // maxEchoBytes bounds how much of each of the caller's texts an answer repeats: it stays
 // within four times the longest request.
 const maxEchoBytes = 64
 
-// Problem is one thing that is wrong with the parameters of a request.
-type Problem struct {
-	// Parameter is the name of the parameter, of which a long one is cut; empty where the
-	// whole query is wrong.
-	Parameter string `json:"parameter,omitempty"`
-	// Given is the value in the request; a long one is cut.
-	Given string `json:"given,omitempty"`
-	// Message is what is wrong, as a sentence that begins with the parameter.
-	Message string `json:"message"`
-	// Allowed is what the value may be.
-	Allowed string `json:"allowed"`
-	// Fix is how to correct the request.
-	Fix string `json:"fix"`
-}
-
 // validationError is the error of a request with wrong parameters: problems, and omitted
 // further ones. Problems without a fix get one.
-func validationError(problems []Problem, omitted int) *Error {
-	omitted += max(0, len(problems)-MaxProblems)
-	problems = problems[:min(len(problems), MaxProblems)]
+func validationError(problems []param.Problem, omitted int) *Error {
+	omitted += max(0, len(problems)-param.MaxProblems)
+	problems = problems[:min(len(problems), param.MaxProblems)]
 	sentences := make([]string, 0, len(problems)+1)
 	for i := range problems {
 		p := &problems[i]
@@ -156,7 +139,7 @@ func tooManyWaiting() *Error {
 // unknownPath is the error of a path without a route. It names the most similar path,
 // and the document that describes all.
 func unknownPath(path string) *Error {
-	details := pathDetails{Path: governance.Shorten(path, MaxTextBytes), Described: PathOpenAPI, Nearest: cmp.Or(meantPath(path), nearestPath(path))}
+	details := pathDetails{Path: governance.Shorten(path, param.MaxTextBytes), Described: PathOpenAPI, Nearest: cmp.Or(meantPath(path), nearestPath(path))}
 	message := "no such path"
 	if details.Nearest != "" {
 		message += ", did you mean " + details.Nearest + "?"

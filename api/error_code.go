@@ -7,6 +7,7 @@ import (
 
 	"pnyx/access"
 	"pnyx/access/x402"
+	"pnyx/api/param"
 	"pnyx/governance"
 	"pnyx/ratelimit"
 )
@@ -83,8 +84,8 @@ func allCodes() []CodeInfo {
 			Description: "A parameter is unknown, missing, repeated, malformed or out of bounds; all problems are listed at once, up to 20; details.omitted counts the others. " +
 				"The same code comes with 408, 413, 414 and 431 for requests that are too slow or too large, with 415 for a body with a Content-Encoding, and with 416 for a Range after the end.",
 			Fix: "Change what details.problems names. Nothing was charged or counted.",
-			Example: validationError([]Problem{
-				*unknownParameter("limits", "5", []string{"cursor", "limit"}),
+			Example: validationError([]param.Problem{
+				*param.Unknown("limits", "5", []string{"cursor", "limit"}),
 			}, 0),
 		},
 		{

@@ -3,6 +3,7 @@ package api
 import (
 	"pnyx/access"
 	"pnyx/access/x402"
+	"pnyx/api/param"
 	"pnyx/governance"
 	"pnyx/ratelimit"
 )
@@ -18,7 +19,7 @@ type problemDetails struct {
 	// Omitted is how many further problems there are.
 	Omitted int `json:"omitted,omitempty"`
 	// Problems lists what is wrong with the parameters, at most MaxProblems of it.
-	Problems []Problem `json:"problems"`
+	Problems []param.Problem `json:"problems"`
 }
 
 // lengthDetails is error.details of VALIDATION_ERROR with 414.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"pnyx/api/param"
 	"pnyx/governance"
 	"pnyx/governance/query"
 )
@@ -23,8 +24,8 @@ func eventRoutes() []Route {
 	}
 }
 
-func checkEvents(q query.Events) []Problem {
-	return timeRange{"from", "to", q.From, q.To}.checkWindow(maxFeedWindow)
+func checkEvents(q query.Events) []param.Problem {
+	return param.Between("from", q.From, "to", q.To).CheckWindow(maxFeedWindow)
 }
 
 // listEvents answers GET /v2/events.

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/valyala/fasthttp"
 
+	"pnyx/api/param"
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
@@ -122,9 +123,6 @@ func MetaTexts(id string, made, asOf governance.Timestamp, status governance.Rea
 	return string(m.Append(nil)), string(text), err
 }
 
-// Parse reads one value of a parameter.
-func (p Param) Parse(text string) (any, error) { return p.parse(text) }
-
 // Cursors makes and reads cursors of one list.
 type Cursors struct {
 	cipher  *cursorCipher
@@ -134,7 +132,7 @@ type Cursors struct {
 // Given is a parameter with a value in canonical form.
 type Given struct {
 	Name  string
-	Kind  Kind
+	Kind  param.Kind
 	Value string
 }
 
@@ -142,7 +140,7 @@ type Given struct {
 func NewCursors(key, route string, filters ...Given) Cursors {
 	r := &request{route: &Route{ID: route}}
 	for _, filter := range filters {
-		r.route.Params = append(r.route.Params, Param{Name: filter.Name, Kind: filter.Kind, Unbound: filter.Name == "limit"})
+		r.route.Params = append(r.route.Params, param.Param{Name: filter.Name, Kind: filter.Kind, Unbound: filter.Name == "limit"})
 		r.values = append(r.values, filter.Value)
 	}
 	made, err := newCursorCipher([]byte(key))

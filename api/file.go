@@ -14,6 +14,7 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 
 	"pnyx/access/x402"
+	"pnyx/api/param"
 	"pnyx/cache"
 	"pnyx/governance"
 )
@@ -204,7 +205,7 @@ func rangeNotSatisfiable(size int) *Error {
 	return &Error{
 		Status: http.StatusRequestedRangeNotSatisfiable, Code: CodeValidation,
 		Message: fmt.Sprintf("Range begins after the last of %d bytes", size),
-		Details: problemDetails{Problems: []Problem{{
+		Details: problemDetails{Problems: []param.Problem{{
 			Parameter: "Range", Message: "begins after the last byte", Allowed: fmt.Sprintf("bytes=FIRST-, with FIRST below %d", size),
 			Fix: "the download is complete where it has as many bytes; without Range the file is sent as a whole",
 		}}},

@@ -14,6 +14,7 @@ import (
 
 	"github.com/agnivade/levenshtein"
 
+	"pnyx/api/param"
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
@@ -99,7 +100,7 @@ func nearestTitle(text string, rows []cache.ProposalRow) (best *governance.Propo
 		if item.Title == nil {
 			continue
 		}
-		distance := levenshtein.ComputeDistance(governance.Shorten(text, MaxTextBytes), governance.Shorten(governance.NormalizeTitle(*item.Title), MaxTextBytes))
+		distance := levenshtein.ComputeDistance(governance.Shorten(text, param.MaxTextBytes), governance.Shorten(governance.NormalizeTitle(*item.Title), param.MaxTextBytes))
 		if best == nil || distance < least {
 			best, least = item, distance
 		}
@@ -130,7 +131,7 @@ func (a *API) nameNearestDAO(ctx context.Context, err error) error {
 // nearestDAO returns the id that is most similar to one that does not exist; empty for none.
 func (a *API) nearestDAO(ctx context.Context, daoID string) (string, error) {
 	ids, err := a.store.DAOIDs(ctx)
-	return nearest(daoID, ids), err
+	return param.Nearest(daoID, ids), err
 }
 
 // didYouMean ends a message that names what does not exist.

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 
+	"pnyx/api/param"
 	"pnyx/cache"
 	"pnyx/governance/query"
 )
@@ -85,9 +86,9 @@ func cutPage[Row, Position any](
 
 // invalidCursor returns the error for a cursor that does not decode.
 func invalidCursor(cursor string, err error) *Error {
-	param := Param{Name: "cursor", Kind: Cursor}
-	return validationError([]Problem{{
-		Parameter: param.Name, Given: cursor, Message: err.Error(), Allowed: param.Allowed(), Fix: param.fix(""),
+	one := param.Param{Name: "cursor", Kind: param.Cursor}
+	return validationError([]param.Problem{{
+		Parameter: one.Name, Given: cursor, Message: err.Error(), Allowed: one.Allowed(), Fix: one.Fix(""),
 	}}, 0)
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"pnyx/access"
 	"pnyx/access/x402"
+	"pnyx/api/param"
 )
 
 // maxURLBytes bounds the request URI: all text parameters at their longest, escaped, fit.
@@ -134,7 +135,7 @@ func appendTiming(text []byte, duration time.Duration) []byte {
 func (a *API) wrapHandler(next fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(request *fasthttp.RequestCtx) {
 		if problem := framingProblem(&request.Request.Header); problem != nil {
-			a.refuse(request, validationError([]Problem{*problem}, 0))
+			a.refuse(request, validationError([]param.Problem{*problem}, 0))
 			request.SetConnectionClose()
 			return
 		}

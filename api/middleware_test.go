@@ -15,6 +15,7 @@ import (
 
 	"pnyx/access"
 	"pnyx/api"
+	"pnyx/api/param"
 	"pnyx/governance"
 )
 
@@ -219,9 +220,9 @@ func TestLLMsTextAndCatalogListEveryRoute(t *testing.T) {
 		if !strings.Contains(guide.body, "GET "+route.Path+": "+route.Summary) {
 			t.Errorf("llms.txt does not have %s", route.Path)
 		}
-		for _, param := range route.Params {
-			if param.In == api.InQuery && !strings.Contains(guide.body, param.Name+" (") {
-				t.Errorf("llms.txt does not have %s", param.Name)
+		for _, one := range route.Params {
+			if one.In == param.InQuery && !strings.Contains(guide.body, one.Name+" (") {
+				t.Errorf("llms.txt does not have %s", one.Name)
 			}
 		}
 	}

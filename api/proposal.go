@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"unicode/utf8"
 
+	"pnyx/api/param"
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
@@ -53,10 +54,10 @@ func proposalRoutes() []Route {
 	}
 }
 
-func checkProposals(q query.Proposals) []Problem {
-	problems := timeRange{"from", "to", q.From, q.To}.checkWindow(query.MaxProposalWindow)
+func checkProposals(q query.Proposals) []param.Problem {
+	problems := param.Between("from", q.From, "to", q.To).CheckWindow(query.MaxProposalWindow)
 	if q.Title != "" && utf8.RuneCountInString(governance.NormalizeTitle(q.Title)) < query.MinPartialTitle {
-		problems = append(problems, Problem{
+		problems = append(problems, param.Problem{
 			Parameter: "q", Given: q.Title, Message: "is too short", Allowed: fmt.Sprintf("%d characters or more", query.MinPartialTitle),
 			Fix: "give a longer part of the title",
 		})
@@ -87,8 +88,10 @@ type proposalList struct{ query.Proposals }
 // PositionOf returns the place of a row in the list.
 func (proposalList) PositionOf(row cache.ProposalRow) query.ProposalPosition { return row.Position }
 
-func checkResolve(q query.Resolve) []Problem {
-	return checkOneOf(choice{"url", q.URL}, choice{"title", q.Title}, choice{"externalId", q.ExternalID})
+func checkResolve(q query.Resolve) []param.Problem {
+	return param.CheckOneOf(
+		param.Choice{Name: "url", Given: q.URL}, param.Choice{Name: "title", Given: q.Title}, param.Choice{Name: "externalId", Given: q.ExternalID},
+	)
 }
 
 // resolveProposal answers GET /v2/proposals/resolve.

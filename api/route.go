@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"pnyx/access"
+	"pnyx/api/param"
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
@@ -48,7 +49,7 @@ type Route struct {
 	// Summary describes the answer in one sentence, as documents show it.
 	Summary string
 	// Params are the parameters in the order of documents; nil for none.
-	Params []Param
+	Params []param.Param
 	// Addition marks a route that the API contract does not define.
 	Addition bool
 	// TokenOnly says that the answer is about the token of the request. Such a route requires
@@ -67,13 +68,13 @@ type Route struct {
 	// Fresh is how long caches may reuse an answer. It does not apply to TokenOnly routes.
 	Fresh Freshness
 	// fields are the fields for the values of Params in the struct that newParams returns.
-	fields    []paramField
+	fields    []param.Field
 	newParams func() any
 	// kind is the kind of pages that the route answers with; empty for views.
 	kind query.Kind
 	// tags, check and answer belong to the route's handler.
 	tags   func(params any) []cache.Tag
-	check  func(params any) []Problem
+	check  func(params any) []param.Problem
 	answer func(*API, context.Context, *request) (answer, error)
 	// account answers requests about a token instead; it is set for TokenOnly routes.
 	account func(*API, context.Context, *access.Caller) (answer, error)
@@ -85,20 +86,20 @@ type handler[Params any] struct {
 	tags func(Params) []cache.Tag
 	// check looks at parameters together. It runs even when some could not be parsed,
 	// whose fields are zero then. Nil checks nothing.
-	check func(Params) []Problem
+	check func(Params) []param.Problem
 	// answer returns the answer to a request.
 	answer func(*API, context.Context, *request, Params) (answer, error)
 }
 
 // handle completes a route with its handler and the parameters that it takes.
 func handle[Params any](route Route, h handler[Params]) Route {
-	route.Params, route.fields = paramsOf(reflect.TypeFor[Params]())
+	route.Params, route.fields = param.Of(reflect.TypeFor[Params]())
 	route.newParams = func() any { return new(Params) }
 	if page, is := any(*new(Params)).(query.Page); is {
 		route.kind = page.Kind()
 	}
 	route.tags = func(params any) []cache.Tag { return h.tags(valueOf[Params](params)) }
-	route.check = func(params any) []Problem {
+	route.check = func(params any) []param.Problem {
 		if h.check == nil {
 			return nil
 		}
@@ -136,7 +137,7 @@ func (r *Route) Bucket() Bucket {
 
 // Paged says whether the route answers with one page of a list.
 func (r *Route) Paged() bool {
-	return slices.ContainsFunc(r.Params, func(p Param) bool { return p.Kind == Cursor })
+	return slices.ContainsFunc(r.Params, func(p param.Param) bool { return p.Kind == param.Cursor })
 }
 
 // Codes lists the errors that the route may answer with.
@@ -148,7 +149,7 @@ func (r *Route) Codes() []Code {
 	if r.Paid() {
 		codes = append(codes, CodeUnauthorized, CodePaymentRequired, CodeForbidden)
 	}
-	if slices.ContainsFunc(r.Params, func(p Param) bool { return p.MustExist || p.In == InPath }) {
+	if slices.ContainsFunc(r.Params, func(p param.Param) bool { return p.MustExist || p.In == param.InPath }) {
 		codes = append(codes, CodeNotFound)
 	}
 	if r.Paid() {

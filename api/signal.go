@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 
+	"pnyx/api/param"
 	"pnyx/governance"
 	"pnyx/governance/query"
 )
@@ -19,8 +20,8 @@ func signalRoutes() []Route {
 	}
 }
 
-func checkSignals(q query.Signals) []Problem {
-	return timeRange{"from", "to", q.From, q.To}.checkWindow(maxFeedWindow)
+func checkSignals(q query.Signals) []param.Problem {
+	return param.Between("from", q.From, "to", q.To).CheckWindow(maxFeedWindow)
 }
 
 // listSignals answers GET /v2/signals. What can be done about a signal depends on the time of the

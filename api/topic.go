@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 
+	"pnyx/api/param"
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
@@ -26,8 +27,8 @@ func topicRoutes() []Route {
 	}
 }
 
-func checkTopics(q query.Topics) []Problem {
-	return timeRange{"updatedFrom", "updatedTo", q.UpdatedFrom, q.UpdatedTo}.checkOrder()
+func checkTopics(q query.Topics) []param.Problem {
+	return param.Between("updatedFrom", q.UpdatedFrom, "updatedTo", q.UpdatedTo).CheckOrder()
 }
 
 // listTopics answers GET /v2/forum-topics. The list always exists, even when empty.

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 
+	"pnyx/api/param"
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
@@ -46,8 +47,8 @@ func voterRoutes() []Route {
 
 func voterTags(voter query.Voter) []cache.Tag { return []cache.Tag{cache.VoterTag(string(voter))} }
 
-func checkVoterVotes(q query.VoterVotes) []Problem {
-	return timeRange{"from", "to", q.From, q.To}.checkOrder()
+func checkVoterVotes(q query.VoterVotes) []param.Problem {
+	return param.Between("from", q.From, "to", q.To).CheckOrder()
 }
 
 // listDAOVoters answers GET /v2/daos/:daoId/voters.

@@ -15,6 +15,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"pnyx/api"
+	"pnyx/api/param"
 	"pnyx/governance"
 )
 
@@ -183,15 +184,15 @@ func (v *visit) footnote() footnote {
 
 // query returns the parameters of the page's own address: those that it takes, each given
 // at most once.
-func (v *visit) query(params ...api.Param) (texts, error) {
-	given, problems := texts{}, []api.Problem(nil)
+func (v *visit) query(params ...param.Param) (texts, error) {
+	given, problems := texts{}, []param.Problem(nil)
 	values, err := url.ParseQuery(string(v.c.Request().URI().QueryString()))
 	if err != nil {
-		problems = append(problems, api.Problem{Message: "the query is not properly escaped", Allowed: "name=value pairs joined by &"})
+		problems = append(problems, param.Problem{Message: "the query is not properly escaped", Allowed: "name=value pairs joined by &"})
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if given[name] = values[name][0]; len(values[name]) > 1 {
-			problems = append(problems, api.Problem{Parameter: name, Message: "is given more than once", Allowed: "one value"})
+			problems = append(problems, param.Problem{Parameter: name, Message: "is given more than once", Allowed: "one value"})
 		}
 	}
 	read, failed := api.ParseArguments(params, given, problems)
@@ -205,7 +206,7 @@ func (v *visit) query(params ...api.Param) (texts, error) {
 func (v *visit) param(name string) (string, error) {
 	text, err := url.PathUnescape(strings.Clone(v.c.Params(name)))
 	if err != nil {
-		problem := api.Problem{Parameter: name, Message: "is not properly escaped", Allowed: "percent-encoded UTF-8"}
+		problem := param.Problem{Parameter: name, Message: "is not properly escaped", Allowed: "percent-encoded UTF-8"}
 		return "", v.explorer.node.Refuse(v.c, api.ArgumentError(problem))
 	}
 	return text, nil

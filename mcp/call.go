@@ -19,6 +19,7 @@ import (
 
 	"pnyx/access/x402"
 	"pnyx/api"
+	"pnyx/api/param"
 	"pnyx/telemetry"
 )
 
@@ -30,7 +31,7 @@ type call struct {
 	// given are the arguments as texts by name, and problems the problems of arguments that are no
 	// texts.
 	given    map[string]string
-	problems []api.Problem
+	problems []param.Problem
 	// payment is the payment that came with the call, as a header has it; empty for none.
 	payment string
 	// args are the canonical texts of the arguments, with defaults, for the tool's reads.
@@ -123,8 +124,8 @@ func (s *Server) advice(failed *api.Error) string {
 
 // texts returns the arguments as the texts that a query has, and problems with those that
 // are none. It reports false for arguments that are no object.
-func texts(arguments json.RawMessage, params []api.Param) (map[string]string, []api.Problem, bool) {
-	given, problems := map[string]string{}, []api.Problem(nil)
+func texts(arguments json.RawMessage, params []param.Param) (map[string]string, []param.Problem, bool) {
+	given, problems := map[string]string{}, []param.Problem(nil)
 	if len(arguments) == 0 || string(arguments) == "null" {
 		return given, nil, true
 	}
@@ -165,23 +166,23 @@ func textOf(value json.RawMessage) (text string, given, ok bool) {
 
 // asWritten returns a text as its parameter wants it: clients write 5.0 for an integer, and a list
 // as the text of its JSON.
-func asWritten(text, name string, params []api.Param) string {
-	at := slices.IndexFunc(params, func(p api.Param) bool { return p.Name == name })
+func asWritten(text, name string, params []param.Param) string {
+	at := slices.IndexFunc(params, func(p param.Param) bool { return p.Name == name })
 	if at < 0 {
 		return text
 	}
 	switch params[at].Kind {
-	case api.Integer:
+	case param.Integer:
 		number, err := decimal.NewFromString(text)
 		if err == nil && number.Exponent() >= -maxZeros && number.Exponent() <= maxZeros && number.IsInteger() {
 			return number.String()
 		}
-	case api.EnumList:
+	case param.EnumList:
 		var list []string
 		if json.Unmarshal([]byte(text), &list) == nil && len(list) > 0 {
 			return strings.Join(list, ",")
 		}
-	case api.Text, api.Voter, api.Boolean, api.Enum, api.Instant, api.Month, api.Cursor, api.ProposalKey, api.TopicKey:
+	case param.Text, param.Voter, param.Boolean, param.Enum, param.Instant, param.Month, param.Cursor, param.ProposalKey, param.TopicKey:
 	}
 	return text
 }
@@ -190,11 +191,11 @@ func asWritten(text, name string, params []api.Param) string {
 const maxZeros = 20
 
 // problemWith is the problem with an argument that is no text, number, boolean or list.
-func problemWith(name string, params []api.Param) api.Problem {
-	problem := api.Problem{Parameter: name, Message: "has a value of the wrong type", Allowed: "what the input schema says"}
-	for _, param := range params {
-		if param.Name == name {
-			problem.Allowed = param.Allowed()
+func problemWith(name string, params []param.Param) param.Problem {
+	problem := param.Problem{Parameter: name, Message: "has a value of the wrong type", Allowed: "what the input schema says"}
+	for _, one := range params {
+		if one.Name == name {
+			problem.Allowed = one.Allowed()
 		}
 	}
 	return problem

@@ -9,6 +9,7 @@ import (
 
 	"pnyx/api"
 	"pnyx/api/doc/openapi"
+	"pnyx/api/param"
 	"pnyx/governance"
 	"pnyx/governance/query"
 	"pnyx/governance/rules"
@@ -54,7 +55,7 @@ func newSchemas() (*openapi.Schemas, error) {
 func addEnvelopes(schemas *openapi.Schemas) {
 	schemas.Of(reflect.TypeFor[api.Meta]())
 	schemas.Of(reflect.TypeFor[api.ErrorEnvelope]())
-	schemas.Of(reflect.TypeFor[api.Problem]())
+	schemas.Of(reflect.TypeFor[param.Problem]())
 }
 
 // scalars are the types that JSON shows as text of one form.
