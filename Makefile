@@ -290,7 +290,7 @@ docs: build ## Renew the generated parts of the documents
 	@$(BIN) openapi --docs docs
 	@[ ! -f observe/rules.yml ] || { printf '%s\n' '# Made of observe/rules.yml by make docs.' 'apiVersion: monitoring.coreos.com/v1' \
 	  'kind: PrometheusRule' 'metadata:' '  name: pnyx' 'spec:'; sed 's/^./  &/' observe/rules.yml; } > k8s/components/monitoring/rules.yaml
-	@cd k8s/check && $(GO) test -count=1 ./chart -update >/dev/null
+	@cd k8s/check && $(GO) test -count=1 -run TestTheTemplatesAreMadeOfTheManifests -update . >/dev/null
 
 .PHONY: pictures
 pictures: engine browser ## Renew the pictures of /explore in docs/pictures
