@@ -17,6 +17,7 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 	"golang.org/x/crypto/chacha20poly1305"
 
+	"pnyx/api/apierror"
 	"pnyx/api/param"
 	"pnyx/governance"
 )
@@ -96,7 +97,7 @@ func (w *publicationWatcher) cursorCipher(ctx context.Context) (*cursorCipher, e
 	if published == nil {
 		read, err := w.store.PublicationState(ctx)
 		if err != nil {
-			return nil, unavailable(err)
+			return nil, apierror.Unavailable(err)
 		}
 		published = &read
 	}

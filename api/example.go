@@ -179,7 +179,7 @@ func rowsOf[Row any](ctx context.Context, a *API, routeID string, texts map[stri
 	if err != nil {
 		return nil, err
 	}
-	found, err := route.answer(a, ctx, r)
+	found, err := route.answer(a.backend, ctx, r)
 	if err != nil {
 		return nil, err
 	}

@@ -5,14 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"net"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/valyala/fasthttp"
 
+	"pnyx/api/httpcache"
 	"pnyx/api/param"
 	"pnyx/cache"
 	"pnyx/governance"
@@ -106,7 +105,7 @@ func (a *API) Handler() fasthttp.RequestHandler { return a.wrapHandler(a.app.Han
 func (a *API) AllocationsOfNoting(path string) float64 {
 	c := a.app.AcquireCtx(&fasthttp.RequestCtx{})
 	defer a.app.ReleaseCtx(c)
-	*stateOf(c) = requestState{route: &Route{}, queried: true, layer: layerLocal, readiness: governance.Ready}
+	*stateOf(c) = requestState{route: &Route{}, queried: true, layer: httpcache.LayerLocal, readiness: governance.Ready}
 	best := math.Inf(1) // the node does more than that beside
 	for range 20 {
 		best = min(best, testing.AllocsPerRun(50, func() {
@@ -168,14 +167,6 @@ func (c Cursors) Open(cursor string, position any) error {
 func (a *API) KeepCopies() {
 	a.local.close()
 	a.local = newLocalCopies(0, time.Hour)
-}
-
-// BoundedListener bounds the writes of a listener's connections, while so many bytes wait to
-// be read.
-func BoundedListener(listener net.Listener, waiting int64) net.Listener {
-	l := boundedListener{Listener: listener, waiting: new(atomic.Int64)}
-	l.waiting.Store(waiting)
-	return l
 }
 
 // JoinedReads are the reads of a node that requests share.

@@ -3,6 +3,7 @@ package api
 import (
 	"maps"
 	"net/url"
+	"pnyx/api/apierror"
 	"pnyx/api/param"
 	"reflect"
 	"regexp"
@@ -62,7 +63,7 @@ func (r *Route) parseTexts(given map[string]string, problems []param.Problem, om
 		problems = append(problems, r.check(parsed.params)...)
 	}
 	if len(problems) > 0 {
-		return nil, validationError(problems, omitted)
+		return nil, apierror.Validation(problems, omitted)
 	}
 	parsed.name = parsed.canonical()
 	return parsed, nil

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"pnyx/api/apierror"
+	"pnyx/api/httpcache"
 	"pnyx/api/param"
 	"pnyx/cache"
 	"pnyx/governance"
@@ -21,24 +23,24 @@ func timelineRoutes() []Route {
 			ID: "daos.timeline", Path: "/v2/daos/:daoId/timeline", Tier: Plus,
 			Title:   "Get a DAO's timeline",
 			Summary: "A metric of one DAO by month.",
-			Returns: governance.Timeline{}, Fresh: publishedFreshness(),
+			Returns: governance.Timeline{}, Fresh: httpcache.Published(),
 		}, handler[query.Timeline]{
 			tags:  func(q query.Timeline) []cache.Tag { return []cache.Tag{cache.DAOTag(q.DAOID)} },
-			check: checkMonths, answer: (*API).timeline,
+			check: checkMonths, answer: (*Backend).timeline,
 		}),
 	}
 }
 
 // timeline answers GET /v2/daos/:daoId/timeline.
-func (a *API) timeline(ctx context.Context, _ *request, q query.Timeline) (answer, error) {
+func (b *Backend) timeline(ctx context.Context, _ *request, q query.Timeline) (answer, error) {
 	var timeline governance.Timeline
 	key := cache.TimelineKey(q.DAOID, string(q.Metric))
-	view, err := a.view(ctx, key, &timeline, notFound("daoId", q.DAOID))
+	view, err := b.view(ctx, key, &timeline, apierror.NotFound("daoId", q.DAOID))
 	if err != nil {
 		return answer{}, err
 	}
 	timeline.Buckets = cutTimeline(timeline.Buckets, string(q.From), string(q.To))
-	return answer{data: timeline, view: view, source: sourceRedis}, nil
+	return answer{data: timeline, view: view, source: httpcache.SourceRedis}, nil
 }
 
 // cutTimeline returns the buckets of the months from one to another, both included.

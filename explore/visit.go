@@ -15,6 +15,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"pnyx/api"
+	"pnyx/api/apierror"
 	"pnyx/api/param"
 	"pnyx/governance"
 )
@@ -55,7 +56,7 @@ type box struct {
 	// Code, Message and Fix come from the error; empty where no credentials were sent.
 	Code, Message, Fix string
 
-	err *api.Error
+	err *apierror.Error
 }
 
 // texts are the parameters of a route by name.
@@ -69,19 +70,19 @@ func load[Data any](v *visit, routeID string, params texts) (part[Data], error) 
 	}
 	reader := v.explorer.node.NewReader(v.c)
 	read, err := decode[Data](v, routeID, reader, reader.Read(routeID), params)
-	if failed, is := errors.AsType[*api.Error](err); is && failed.Status != http.StatusBadRequest {
+	if failed, is := errors.AsType[*apierror.Error](err); is && failed.Status != http.StatusBadRequest {
 		return part[Data]{Box: v.boxOf(route, failed)}, nil
 	}
 	return read, err
 }
 
-// decode returns the answer to a read, which it ends. An error of the route is an *api.Error.
+// decode returns the answer to a read, which it ends. An error of the route is an *apierror.Error.
 func decode[Data any](v *visit, routeID string, reader *api.Reader, began *api.Read, params texts) (part[Data], error) {
 	v.reads = append(v.reads, routeID)
 	answer, err := get(began, reader, params)
 	reader.End(err == nil)
 	if err != nil {
-		return part[Data]{}, api.ErrorOf(err)
+		return part[Data]{}, apierror.Of(err)
 	}
 	var read part[Data]
 	if err := json.Unmarshal(answer.Data, &read.Data); err != nil {
@@ -131,7 +132,7 @@ func loadMain[Data any](v *visit, routeID string, params texts) (part[Data], err
 
 // boxOf returns the box in place of a route that was not read, because of an error or, if
 // that is nil, because the visitor has no credentials.
-func (v *visit) boxOf(route api.Route, failed *api.Error) *box {
+func (v *visit) boxOf(route api.Route, failed *apierror.Error) *box {
 	b := &box{
 		Title: route.Title, Tier: route.Tier, err: failed,
 	}
@@ -145,8 +146,8 @@ func (v *visit) boxOf(route api.Route, failed *api.Error) *box {
 }
 
 // advice says what a visitor can do about an error.
-func (x *explorer) advice(failed *api.Error) string {
-	return cmp.Or(failed.Advice(), failed.Code.Info(x.prices.PayPerRequest).Fix)
+func (x *explorer) advice(failed *apierror.Error) string {
+	return cmp.Or(failed.Advice(), api.InfoOf(failed.Code, x.prices.PayPerRequest).Fix)
 }
 
 // footnote says what a page was made from.

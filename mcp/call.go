@@ -19,6 +19,7 @@ import (
 
 	"pnyx/access/x402"
 	"pnyx/api"
+	"pnyx/api/apierror"
 	"pnyx/api/param"
 	"pnyx/telemetry"
 )
@@ -68,9 +69,9 @@ func (s *Server) perform(c *fiber.Ctx, called *call) result {
 	}
 	called.reader = s.node.NewReader(c)
 	answered, err := called.run()
-	var code api.Code
+	var code apierror.Code
 	if err != nil {
-		failed := api.ErrorOf(err)
+		failed := apierror.Of(err)
 		answered, code = s.failureOf(failed, called.reader.RequestID()), failed.Code
 		span.SetError(string(code))
 	}
@@ -103,7 +104,7 @@ func (c *call) run() (result, error) {
 }
 
 // failureOf is the result of a call that failed, in words and as over HTTP.
-func (s *Server) failureOf(failed *api.Error, requestID string) result {
+func (s *Server) failureOf(failed *apierror.Error, requestID string) result {
 	if terms := failed.Headers[x402.HeaderRequired]; terms != "" {
 		return paymentRequired(failed, requestID, terms)
 	}
@@ -114,12 +115,12 @@ func (s *Server) failureOf(failed *api.Error, requestID string) result {
 }
 
 // advice says what a model can do about an error.
-func (s *Server) advice(failed *api.Error) string {
+func (s *Server) advice(failed *apierror.Error) string {
 	// Where payments are not taken, the message says so, and there are no terms to pay by.
-	if failed.Code == api.CodePaymentRequired {
+	if failed.Code == apierror.CodePaymentRequired {
 		return failed.Advice()
 	}
-	return cmp.Or(failed.Advice(), failed.Code.Info(s.payments).Fix)
+	return cmp.Or(failed.Advice(), api.InfoOf(failed.Code, s.payments).Fix)
 }
 
 // texts returns the arguments as the texts that a query has, and problems with those that
@@ -268,7 +269,7 @@ func (c *call) get(routeIDs ...string) ([]*api.Read, []api.Answer, error) {
 	answers, err := c.answers(reads)
 	for i, answer := range answers {
 		if answer.Meta.Hint != "" { // a model takes a list without rows for the answer
-			return nil, nil, reads[i].Refuse(&api.Error{Status: http.StatusNotFound, Code: api.CodeNotFound, Message: answer.Meta.Hint})
+			return nil, nil, reads[i].Refuse(&apierror.Error{Status: http.StatusNotFound, Code: apierror.CodeNotFound, Message: answer.Meta.Hint})
 		}
 	}
 	return reads, answers, err

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"pnyx/api"
+	"pnyx/api/apierror"
 	"pnyx/api/param"
 )
 
@@ -100,7 +101,7 @@ func (c *call) shape() shape {
 }
 
 // tooLarge is the error of what fits no result whatever is asked for beside.
-func (c *call) tooLarge(size int) *api.Error {
+func (c *call) tooLarge(size int) *apierror.Error {
 	argument, fix := argDetail, "ask for "+concise+" rows"
 	switch {
 	case slices.ContainsFunc(c.tool.extra, func(p param.Param) bool { return p.Name == argInclude }):

@@ -9,63 +9,63 @@ import (
 )
 
 // describeParam describes a parameter.
-func describeParam(schemas *openapi.Schemas, one param.Param) *openapi.Parameter {
+func describeParam(schemas *openapi.Schemas, given param.Param) *openapi.Parameter {
 	described := &openapi.Parameter{
-		Name: one.Name, In: "query", Required: one.Required || one.In == param.InPath,
-		Description: one.Description + " Allowed: " + strings.TrimSuffix(one.Allowed(), ", joined by commas") + ".",
-		Schema:      paramSchema(schemas, one),
+		Name: given.Name, In: "query", Required: given.Required || given.In == param.InPath,
+		Description: given.Description + " Allowed: " + strings.TrimSuffix(given.Allowed(), ", joined by commas") + ".",
+		Schema:      paramSchema(schemas, given),
 	}
-	if one.In == param.InPath {
+	if given.In == param.InPath {
 		described.In = "path"
 	}
-	if one.Kind == param.EnumList {
+	if given.Kind == param.EnumList {
 		described.Style, described.Explode = "form", new(bool)
 	}
 	switch {
-	case one.Example == "":
+	case given.Example == "":
 	case described.Required:
-		described.Example = paramExample(one)
+		described.Example = paramExample(given)
 	default:
 		// Tools fill in an example of the parameter, but not one of its schema: optional
 		// parameters stay empty.
-		described.Schema.Examples = []any{paramExample(one)}
+		described.Schema.Examples = []any{paramExample(given)}
 	}
 	return described
 }
 
 // paramExample returns the example in the type of the schema.
-func paramExample(one param.Param) any {
-	switch one.Kind {
+func paramExample(given param.Param) any {
+	switch given.Kind {
 	case param.EnumList:
-		return strings.Split(one.Example, ",")
+		return strings.Split(given.Example, ",")
 	case param.Boolean:
-		return one.Example == "true"
+		return given.Example == "true"
 	case param.Integer:
-		if number, err := strconv.Atoi(one.Example); err == nil {
+		if number, err := strconv.Atoi(given.Example); err == nil {
 			return number
 		}
 	default:
 	}
-	return one.Example
+	return given.Example
 }
 
 // paramSchema returns the schema of a parameter.
-func paramSchema(schemas *openapi.Schemas, one param.Param) *openapi.Schema {
+func paramSchema(schemas *openapi.Schemas, given param.Param) *openapi.Schema {
 	one, longest := 1, param.MaxTextBytes
 	schema := &openapi.Schema{Type: "string"}
-	switch one.Kind {
+	switch given.Kind {
 	case param.Integer:
-		schema = &openapi.Schema{Type: "integer", Minimum: &one.Min, Maximum: &one.Max}
-		if number, err := strconv.Atoi(one.Default); err == nil {
+		schema = &openapi.Schema{Type: "integer", Minimum: &given.Min, Maximum: &given.Max}
+		if number, err := strconv.Atoi(given.Default); err == nil {
 			schema.Default = number
 		}
 		return schema
 	case param.Boolean:
 		schema.Type = "boolean"
 	case param.Enum:
-		schema = setSchema(schemas, one)
+		schema = setSchema(schemas, given)
 	case param.EnumList:
-		return &openapi.Schema{Type: "array", Items: setSchema(schemas, one), MinItems: &one}
+		return &openapi.Schema{Type: "array", Items: setSchema(schemas, given), MinItems: &one}
 	case param.ProposalKey:
 		schema.Pattern = patternProposalKey
 	case param.TopicKey:
@@ -81,17 +81,17 @@ func paramSchema(schemas *openapi.Schemas, one param.Param) *openapi.Schema {
 	case param.Text, param.Voter:
 		schema.MinLength, schema.MaxLength = &one, &longest
 	}
-	if one.Default != "" {
-		schema.Default = one.Default
+	if given.Default != "" {
+		schema.Default = given.Default
 	}
 	return schema
 }
 
 // setSchema returns the schema of one value of an enumeration: the schema of answers, where they
 // have values of the same set.
-func setSchema(schemas *openapi.Schemas, one param.Param) *openapi.Schema {
-	if len(schemas.Enums[one.Set]) > 0 {
-		return schemas.Of(one.Set)
+func setSchema(schemas *openapi.Schemas, given param.Param) *openapi.Schema {
+	if len(schemas.Enums[given.Set]) > 0 {
+		return schemas.Of(given.Set)
 	}
-	return &openapi.Schema{Type: "string", Enum: one.Enum}
+	return &openapi.Schema{Type: "string", Enum: given.Enum}
 }

@@ -1,4 +1,4 @@
-package api
+package wire
 
 import (
 	"bytes"
@@ -7,14 +7,14 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// framingProblem says why a request may end elsewhere for a proxy in front than it does
+// FramingProblem says why a request may end elsewhere for a proxy in front than it does
 // here; nil for none. What follows such a request on its connection is not read: it could
 // be part of another caller's.
 //
 // fasthttp reads several lengths, both kinds of length, and headers that continue on another
 // line; what is in front may read them differently. It takes trailers for headers, which
 // no proxy in front has checked.
-func framingProblem(header *fasthttp.RequestHeader) *param.Problem {
+func FramingProblem(header *fasthttp.RequestHeader) *param.Problem {
 	if bytes.ContainsFunc(header.RequestURI(), func(r rune) bool { return r <= ' ' || r == 0x7f }) {
 		return &param.Problem{
 			Message: "the address contains spaces or control characters", Allowed: "one address, percent-encoded", Fix: param.FixEscape,
