@@ -24,7 +24,7 @@ func dossierRows() []Row {
 		return Row{
 			ID: id, Name: name, Unit: unit, Value: value, Rounds: 3, Quick: 1,
 			Prepare: func(ctx context.Context, e *Environment) (Sides, error) {
-				return e.dossiers(ctx, condition, count, callers)
+				return dossiers(ctx, e, condition, count, callers)
 			},
 		}
 	}
@@ -39,7 +39,7 @@ func dossierRows() []Row {
 
 // dossiers measures the dossiers of proposals: how many callers together get a second, and of one
 // caller the median in milliseconds.
-func (e *Environment) dossiers(ctx context.Context, condition string, count, callers int) (Sides, error) {
+func dossiers(ctx context.Context, e *Environment, condition string, count, callers int) (Sides, error) {
 	base, _, err := e.API(ctx)
 	if err != nil {
 		return Sides{}, err
