@@ -29,8 +29,6 @@ func (a *API) evidence(ctx context.Context, _ *request, p proposalParams) (answe
 	if err != nil {
 		return answer{}, err
 	}
-	// A view of a worker of an earlier version has none.
-	evidence.Corrections = append([]governance.Correction{}, evidence.Corrections...)
 	found := answer{view: view, source: sourceRedis}
 	computed, from, err := a.dossier(ctx, p.Key)
 	if err == nil {

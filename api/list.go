@@ -43,7 +43,7 @@ func readPage[Row, Position any](
 	if err != nil {
 		return nil, nil, answer{}, err
 	}
-	rows := []Row{}
+	var rows []Row
 	if err := view.Decode(&rows); err != nil {
 		return nil, nil, answer{}, unavailable(err)
 	}

@@ -97,7 +97,7 @@ func (a *API) resolveProposal(ctx context.Context, _ *request, q query.Resolve) 
 	if err != nil {
 		return answer{}, err
 	}
-	found := governance.Resolution{Candidates: []governance.ProposalCandidate{}}
+	var found governance.Resolution
 	if err := view.Decode(&found.Candidates); err != nil {
 		return answer{}, unavailable(err)
 	}
