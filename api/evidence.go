@@ -31,8 +31,6 @@ func (b *Backend) evidence(ctx context.Context, _ *request, p proposalParams) (a
 	if err != nil {
 		return answer{}, err
 	}
-	// A view of a worker of an earlier version has none.
-	evidence.Corrections = append([]governance.Correction{}, evidence.Corrections...)
 	found := answer{view: view, source: httpcache.SourceRedis}
 	computed, from, err := b.dossier(ctx, p.Key)
 	if err == nil {

@@ -46,7 +46,7 @@ func readPage[Row, Position any](
 	if err != nil {
 		return nil, nil, answer{}, err
 	}
-	rows := []Row{}
+	var rows []Row
 	if err := view.Decode(&rows); err != nil {
 		return nil, nil, answer{}, apierror.Unavailable(err)
 	}

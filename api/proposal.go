@@ -102,7 +102,7 @@ func (b *Backend) resolveProposal(ctx context.Context, _ *request, q query.Resol
 	if err != nil {
 		return answer{}, err
 	}
-	found := governance.Resolution{Candidates: []governance.ProposalCandidate{}}
+	var found governance.Resolution
 	if err := view.Decode(&found.Candidates); err != nil {
 		return answer{}, apierror.Unavailable(err)
 	}
