@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"pnyx/api/apierror"
+	"pnyx/api/httpcache"
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
@@ -17,22 +19,22 @@ func evidenceRoutes() []Route {
 			Title: "Get a proposal's evidence",
 			Summary: "What one proposal's data rests on: where each field came from, a computed dossier " +
 				"(decoded actions, effects, findings, who decided, what is not known), quality flags, and conflicts between sources.",
-			Returns: governance.Evidence{}, Fresh: dossierFreshness(), kind: query.KindDossier,
-		}, handler[proposalParams]{tags: proposalParams.tags, answer: (*API).evidence}),
+			Returns: governance.Evidence{}, Fresh: httpcache.Dossier(), kind: query.KindDossier,
+		}, handler[proposalParams]{tags: proposalParams.tags, answer: (*Backend).evidence}),
 	}
 }
 
 // evidence answers GET /v2/proposals/:proposalKey/evidence.
-func (a *API) evidence(ctx context.Context, _ *request, p proposalParams) (answer, error) {
+func (b *Backend) evidence(ctx context.Context, _ *request, p proposalParams) (answer, error) {
 	var evidence governance.Evidence
-	view, err := a.view(ctx, cache.EvidenceKey(p.Key), &evidence, notFound("proposalKey", string(p.Key)))
+	view, err := b.view(ctx, cache.EvidenceKey(p.Key), &evidence, apierror.NotFound("proposalKey", string(p.Key)))
 	if err != nil {
 		return answer{}, err
 	}
 	// A view of a worker of an earlier version has none.
 	evidence.Corrections = append([]governance.Correction{}, evidence.Corrections...)
-	found := answer{view: view, source: sourceRedis}
-	computed, from, err := a.dossier(ctx, p.Key)
+	found := answer{view: view, source: httpcache.SourceRedis}
+	computed, from, err := b.dossier(ctx, p.Key)
 	if err == nil {
 		err = computed.Decode(&evidence.Intelligence)
 	}
@@ -51,10 +53,10 @@ func (a *API) evidence(ctx context.Context, _ *request, p proposalParams) (answe
 }
 
 // dossierWait is how long an answer waits for a dossier: evidence is worth having without, and
-// what a worker has begun is there for the next caller.
+// a worker makes it for the next caller.
 const dossierWait = 400 * time.Millisecond
 
 // dossier returns what is computed about a proposal.
-func (a *API) dossier(ctx context.Context, key governance.ProposalKey) (cache.View, source, error) {
-	return a.page(ctx, cache.NewPageRequest(query.Dossier{Proposal: key}), notFound("proposalKey", string(key)))
+func (b *Backend) dossier(ctx context.Context, key governance.ProposalKey) (cache.View, httpcache.Source, error) {
+	return b.page(ctx, cache.NewPageRequest(query.Dossier{Proposal: key}), apierror.NotFound("proposalKey", string(key)))
 }

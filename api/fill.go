@@ -9,6 +9,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sync/singleflight"
 
+	"pnyx/api/apierror"
+	"pnyx/api/httpcache"
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
@@ -23,6 +25,9 @@ const (
 	// returns the stale one.
 	refreshWait = 200 * time.Millisecond
 )
+
+// keptFor is how long a kept fill is pending without a worker: it is not enqueued again meanwhile.
+const keptFor = time.Minute
 
 // errFillFailed reports that the worker could not build a page.
 var errFillFailed = errors.New("the worker could not build the page")
@@ -68,24 +73,24 @@ func (p *pages) run(ctx context.Context) {
 
 // page returns a page and its source. It refreshes a stale page first, if that takes less
 // than refreshWait.
-func (p *pages) page(ctx context.Context, r cache.PageRequest) (cache.View, source, error) {
+func (p *pages) page(ctx context.Context, r cache.PageRequest) (cache.View, httpcache.Source, error) {
 	v, version, err := p.store.Page(ctx, r)
 	switch {
 	case err == nil && p.fresh(v, version.Revision):
 		p.metrics.reads[pageRead{r.Kind, "fresh"}].Inc()
 		// No later publication changed it, so it does not expire.
 		v.FreshUntil = nil
-		return v, sourceRedis, nil
+		return v, httpcache.SourceRedis, nil
 	case err == nil && !v.Absent: // an absent subject may exist by now: wait for the fill
 		p.metrics.reads[pageRead{r.Kind, "stale"}].Inc()
 		v, found := p.refresh(ctx, r, v)
 		return v, found, nil
 	case err != nil && !errors.Is(err, cache.ErrMiss):
-		return cache.View{}, "", unavailable(err)
+		return cache.View{}, "", apierror.Unavailable(err)
 	}
 	p.metrics.reads[pageRead{r.Kind, "miss"}].Inc()
-	v, err = p.make(ctx, r)
-	return v, sourceFilled, err
+	v, err = p.make(ctx, cache.Fill{Page: r, Kept: r.Kind == query.KindDossier})
+	return v, httpcache.SourceFilled, err
 }
 
 // fresh reports whether a page contains everything up to its version. A page without a
@@ -96,34 +101,34 @@ func (p *pages) fresh(v cache.View, version uint64) bool {
 
 // refresh returns a rebuilt page. When the fill fails or takes longer than refreshWait, it
 // returns the old page, marked stale.
-func (p *pages) refresh(ctx context.Context, r cache.PageRequest, old cache.View) (cache.View, source) {
+func (p *pages) refresh(ctx context.Context, r cache.PageRequest, old cache.View) (cache.View, httpcache.Source) {
 	ctx, cancel := context.WithTimeout(ctx, refreshWait)
 	defer cancel()
-	v, err := p.make(ctx, r)
+	v, err := p.make(ctx, cache.Fill{Page: r})
 	if err != nil {
 		old.Readiness = governance.Stale
-		return old, sourceStale
+		return old, httpcache.SourceStale
 	}
-	return v, sourceRefilled
+	return v, httpcache.SourceRefilled
 }
 
 // make waits until a worker has built a page. Concurrent calls share one fill.
-func (p *pages) make(ctx context.Context, r cache.PageRequest) (cache.View, error) {
+func (p *pages) make(ctx context.Context, wanted cache.Fill) (cache.View, error) {
 	p.metrics.waiters.Inc()
 	defer p.metrics.waiters.Dec()
-	flight := p.flights.DoChan(string(r.Key()), func() (any, error) {
+	flight := p.flights.DoChan(string(wanted.Page.Key()), func() (any, error) {
 		// Other requests share the fill, so it continues when this one gives up.
 		timeout := p.timeout
-		if r.Kind == query.KindDossier {
+		if wanted.Page.Kind == query.KindDossier {
 			timeout = min(timeout, dossierWait)
 		}
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 		defer cancel()
-		return p.fill(ctx, r)
+		return p.fill(ctx, wanted)
 	})
 	select {
 	case <-ctx.Done():
-		return cache.View{}, unavailable(ctx.Err())
+		return cache.View{}, apierror.Unavailable(ctx.Err())
 	case result := <-flight:
 		v, ok := result.Val.(cache.View)
 		if result.Err != nil || !ok {
@@ -134,11 +139,11 @@ func (p *pages) make(ctx context.Context, r cache.PageRequest) (cache.View, erro
 }
 
 // fill waits for a fill, and records its outcome and duration.
-func (p *pages) fill(ctx context.Context, r cache.PageRequest) (cache.View, error) {
+func (p *pages) fill(ctx context.Context, wanted cache.Fill) (cache.View, error) {
 	began := time.Now()
-	ctx, span := p.tracer.Start(ctx, "wait for fill "+string(r.Kind), trace.SpanKindProducer)
+	ctx, span := p.tracer.Start(ctx, "wait for fill "+string(wanted.Page.Kind), trace.SpanKindProducer)
 	defer span.End()
-	v, err := p.await(ctx, r)
+	v, err := p.await(ctx, wanted)
 	outcome := fillOutcome(err)
 	if outcome != outcomeMade {
 		span.SetError(string(outcome))
@@ -152,14 +157,17 @@ func (p *pages) fill(ctx context.Context, r cache.PageRequest) (cache.View, erro
 //
 // A page without a version expires by the clock. One that was just built is accepted even
 // if it has expired: building it took long, or the worker's clock lags.
-func (p *pages) await(ctx context.Context, r cache.PageRequest) (cache.View, error) {
-	done := p.register(r.Key())
-	defer p.unregister(r.Key())
-	wanted := cache.Fill{Page: r, Trace: p.tracer.Inject(ctx)}
+func (p *pages) await(ctx context.Context, wanted cache.Fill) (cache.View, error) {
+	done := p.register(wanted.Page.Key())
+	defer p.unregister(wanted.Page.Key())
+	wanted.Trace = p.tracer.Inject(ctx)
 	deadline, _ := ctx.Deadline()
+	if wanted.Kept {
+		deadline = deadline.Add(keptFor)
+	}
 	wanted.Deadline = governance.TimestampOf(deadline)
 	if err := p.store.EnqueueFill(ctx, wanted); err != nil {
-		return cache.View{}, unavailable(err)
+		return cache.View{}, apierror.Unavailable(err)
 	}
 	ticker := time.NewTicker(fillPollInterval)
 	defer ticker.Stop()
@@ -167,18 +175,18 @@ func (p *pages) await(ctx context.Context, r cache.PageRequest) (cache.View, err
 		var built, failed bool
 		select {
 		case <-ctx.Done():
-			return cache.View{}, unavailable(ctx.Err())
+			return cache.View{}, apierror.Unavailable(ctx.Err())
 		case failed = <-done:
 			built = !failed
 		case <-ticker.C:
 		}
 		// An error of Redis does not end the wait: the worker may be building the page.
-		v, version, err := p.store.Page(ctx, r)
+		v, version, err := p.store.Page(ctx, wanted.Page)
 		switch {
 		case err == nil && (p.fresh(v, version.Revision) || built && version.Revision == 0):
 			return v, nil
 		case failed:
-			return cache.View{}, unavailable(errFillFailed)
+			return cache.View{}, apierror.Unavailable(errFillFailed)
 		case err == nil, errors.Is(err, cache.ErrMiss):
 			_ = p.store.EnqueueFill(ctx, wanted) // does nothing while the fill is pending
 		}

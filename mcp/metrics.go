@@ -5,7 +5,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"pnyx/api"
+	"pnyx/api/apierror"
 	"pnyx/telemetry"
 )
 
@@ -37,7 +37,7 @@ func newMetrics(registerer prometheus.Registerer, tools []*tool) *metrics {
 }
 
 // count counts a call, with the code of its error; empty for none.
-func (m *metrics) count(tool string, code api.Code, took time.Duration) {
+func (m *metrics) count(tool string, code apierror.Code, took time.Duration) {
 	if code == "" {
 		m.answered[tool].Inc()
 	} else {

@@ -6,6 +6,8 @@ import (
 	"strconv"
 
 	"pnyx/api"
+	"pnyx/api/apierror"
+	"pnyx/api/param"
 )
 
 // maxStructured bounds structuredContent in bytes: text of keys and addresses is a token for
@@ -13,7 +15,7 @@ import (
 const maxStructured = 50_000
 
 // metaRoom is kept of it for the envelope: meta, of which a cursor is the longest part.
-const metaRoom = api.MaxCursorBytes + 1<<10
+const metaRoom = param.MaxCursorBytes + 1<<10
 
 // shape is which members of an object are kept: by key, all of the value for nil.
 type shape map[string]shape
@@ -100,15 +102,15 @@ func (c *call) shape() shape {
 }
 
 // tooLarge is the error of what fits no result whatever is asked for beside.
-func (c *call) tooLarge(size int) *api.Error {
+func (c *call) tooLarge(size int) *apierror.Error {
 	argument, fix := argDetail, "ask for "+concise+" rows"
 	switch {
-	case slices.ContainsFunc(c.tool.extra, func(p api.Param) bool { return p.Name == argInclude }):
+	case slices.ContainsFunc(c.tool.extra, func(p param.Param) bool { return p.Name == argInclude }):
 		argument, fix = argInclude, "include fewer parts, or read them over HTTP"
 	case c.shape() != nil || c.tool.concise == nil:
 		fix = "read it over HTTP"
 	}
-	return api.ArgumentError(api.Problem{
+	return api.ArgumentError(param.Problem{
 		Parameter: argument, Given: c.args[argument],
 		Message: "asks for " + itoa(size) + " bytes in one piece", Allowed: "what fits " + itoa(maxStructured) + " bytes", Fix: fix,
 	})

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pnyx/api"
+	"pnyx/api/apierror"
 	"pnyx/api/doc"
 	"pnyx/api/doc/client"
 	"pnyx/api/doc/openapi"
@@ -421,7 +422,7 @@ func TestExamplesMatchTheirSchemas(t *testing.T) {
 			t.Run(code, func(t *testing.T) {
 				t.Parallel()
 				status := 500
-				if code == string(api.CodeValidation) {
+				if code == string(apierror.CodeValidation) {
 					status = 400
 				}
 				if err := contract.Check("/v2/daos", status, nil, example.Value); err != nil {
@@ -431,7 +432,7 @@ func TestExamplesMatchTheirSchemas(t *testing.T) {
 		}
 	}
 	for _, info := range api.Codes(false) {
-		if info.Code != api.CodeMethodNotAllowed && !slices.Contains(shown, string(info.Code)) {
+		if info.Code != apierror.CodeMethodNotAllowed && !slices.Contains(shown, string(info.Code)) {
 			t.Errorf("%s %s: got no example, want one", strconv.Itoa(info.Status), info.Code)
 		}
 	}

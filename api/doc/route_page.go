@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"pnyx/api"
+	"pnyx/api/param"
 	"pnyx/governance"
 )
 
@@ -52,12 +53,12 @@ func routePage(node Node, route api.Route, examples api.Examples) ([]byte, error
 func sampleTarget(route api.Route, examples api.Examples) string {
 	target := route.Path
 	var query []string
-	for _, param := range route.Params {
+	for _, one := range route.Params {
 		switch {
-		case param.In == api.InPath:
-			target = strings.Replace(target, ":"+param.Name, url.PathEscape(examples.Of(param)), 1)
-		case param.Required || param.Sample:
-			query = append(query, param.Name+"="+url.QueryEscape(examples.Of(param)))
+		case one.In == param.InPath:
+			target = strings.Replace(target, ":"+one.Name, url.PathEscape(examples.Of(one)), 1)
+		case one.Required || one.Sample:
+			query = append(query, one.Name+"="+url.QueryEscape(examples.Of(one)))
 		}
 	}
 	if len(query) > 0 {
