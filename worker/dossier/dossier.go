@@ -32,7 +32,7 @@ type Facts struct {
 	Conflicts []governance.Warning
 	// AsOf is as of when the records are.
 	AsOf governance.Timestamp
-	// Ballots are those that count, in order of time.
+	// Ballots are those that count, the largest first; the composer orders them by time.
 	Ballots []warehouse.CountedBallot
 	// Recasts are replaced casts, SideChanges voters whose replaced casts chose otherwise.
 	Recasts, SideChanges uint64
