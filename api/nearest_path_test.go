@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"pnyx/api/apierror"
 )
 
 func TestParametersAreUnderstoodByMeaning(t *testing.T) {
@@ -64,7 +66,7 @@ func TestPathsAreUnderstoodByMeaning(t *testing.T) {
 		"/v2/nothing/that/anybody/means": "",
 	} {
 		err := unknownPath(path)
-		details, is := err.Details.(pathDetails)
+		details, is := err.Details.(apierror.PathDetails)
 		if !is || err.Status != http.StatusNotFound || details.Nearest != want {
 			t.Errorf("%s: got %+v, want %q", path, err.Details, want)
 		}
