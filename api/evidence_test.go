@@ -4,9 +4,12 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
+	"pnyx/api/routes"
 	"pnyx/cache"
 	"pnyx/governance"
+	"pnyx/governance/query"
 )
 
 // analysis is part of a dossier. It has a number of many digits.
@@ -35,6 +38,19 @@ func TestAnalysisKeepsEveryDigit(t *testing.T) {
 		if !strings.Contains(got, want) {
 			t.Errorf("got %s, want %s in it", got, want)
 		}
+	}
+}
+
+// A worker that begins later than the caller waits makes the dossier for the next caller.
+func TestADossierIsMadeAfterItsCallerHasLeft(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	if got := n.get(evidencePath(countedKey)).body; !strings.Contains(got, `"status":"pending"`) {
+		t.Fatalf("got %s, want pending", got)
+	}
+	fills, err := n.store.DequeueFills(t.Context(), routes.PageKinds(), cache.Newest, func(query.Kind) int { return 1 }, time.Second)
+	if err != nil || !fills[0].Kept || time.Now().After(fills[0].Deadline.Time()) {
+		t.Fatalf("got %+v, %v, want a request that is kept", fills, err)
 	}
 }
 

@@ -55,6 +55,9 @@ type Fill struct {
 	Page PageRequest `msgpack:"p"`
 	// Deadline is when the last caller stops waiting for the page.
 	Deadline governance.Timestamp `msgpack:"u"`
+	// Kept is true for a page whose callers return for it: it is made after Deadline, too, and
+	// kept requests are made in the order in which they arrive.
+	Kept bool `msgpack:"k,omitempty"`
 	// EnqueuedAt is when the request was enqueued.
 	EnqueuedAt governance.Timestamp `msgpack:"a,omitempty"`
 	// Trace is the trace context of the request; empty for none.
@@ -73,6 +76,15 @@ if redis.call('LLEN', KEYS[1]) >= tonumber(ARGV[1]) then return -1 end
 redis.call('SET', KEYS[2], '1', 'PX', ARGV[2])
 redis.call('RPUSH', KEYS[1], ARGV[3])
 return 1`)
+
+// rotateFills appends a request to a queue and takes the first one.
+//
+// KEYS: queue. ARGV: request.
+//
+//nolint:gochecknoglobals // scripts are constants that know their own hash
+var rotateFills = redis.NewScript(`
+redis.call('RPUSH', KEYS[1], ARGV[1])
+return redis.call('LPOP', KEYS[1])`)
 
 // EnqueueFill requests a page unless it is pending. The error is ErrQueueFull or
 // ErrUnavailable.
@@ -132,6 +144,9 @@ func (s *Store) DequeueFills(
 		return nil, ErrNoFill
 	}
 	fills := decodeFills(reply[1:])
+	if end == Newest && len(fills) > 0 && fills[0].Kept {
+		fills = swapForOldest(ctx, s, reply[0], reply[1], fills)
+	}
 	if more := limit(kindOfQueue(reply[0])) - 1; more > 0 {
 		fills = append(fills, popFills(ctx, popMore, reply[0], more)...)
 	}
@@ -139,6 +154,18 @@ func (s *Store) DequeueFills(
 		return nil, fmt.Errorf("%w: a request does not decode", ErrNoFill)
 	}
 	return fills, nil
+}
+
+// swapForOldest puts the newest request of a queue back and returns the oldest one, or the newest
+// if Redis does not answer.
+func swapForOldest(ctx context.Context, s *Store, queue, request string, newest []Fill) []Fill {
+	ctx, cancel := s.conn.WithTimeout(context.WithoutCancel(ctx))
+	defer cancel()
+	oldest, err := rotateFills.Run(ctx, Client(s.conn), []string{queue}, request).Text()
+	if err != nil {
+		return newest
+	}
+	return decodeFills([]string{oldest})
 }
 
 // wakeDequeue ends the wait of a DequeueFills whose context has ended, by an entry of a queue
@@ -203,7 +230,7 @@ func (s *Store) RequeueFills(ctx context.Context, fills []Fill, end QueueEnd) er
 				return fmt.Errorf("encode a fill: %w", err)
 			}
 			push := pipe.LPush
-			if end == Newest {
+			if end == Newest && !f.Kept {
 				push = pipe.RPush
 			}
 			push(ctx, string(fillQueueKey(f.Page.Kind)), request)

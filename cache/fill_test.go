@@ -40,6 +40,35 @@ func TestRequestsAreTakenFromEitherEndOfTheQueue(t *testing.T) {
 	}
 }
 
+func TestKeptRequestsAreTakenInTheirOrderFromEitherEnd(t *testing.T) {
+	t.Parallel()
+	store := openEmbedded(t)
+	for _, proposal := range []governance.ProposalKey{"p1_first", "p1_second", "p1_third"} {
+		wanted := cache.Fill{Page: cache.NewPageRequest(query.Dossier{Proposal: proposal}), Kept: true}
+		if err := store.EnqueueFill(t.Context(), wanted); err != nil {
+			t.Fatal(err)
+		}
+	}
+	requeued := false
+	for _, want := range []governance.ProposalKey{"p1_first", "p1_first", "p1_second", "p1_third"} {
+		got, err := store.DequeueFills(t.Context(), []query.Kind{query.KindDossier}, cache.Newest, one, time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var page query.Dossier
+		if err := errors.Join(err, got[0].Page.Decode(&page)); err != nil || page.Proposal != want {
+			t.Errorf("got %s (%v), want %s", page.Proposal, err, want)
+		}
+		if requeued {
+			continue
+		}
+		requeued = true
+		if err := store.RequeueFills(t.Context(), got, cache.Newest); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // A filler that stops does not wait until its long wait for a request ends.
 func TestAWaitForRequestsEndsWithItsContext(t *testing.T) {
 	t.Parallel()

@@ -83,7 +83,7 @@ func (w *Warehouse) queryCounted(
 	if err != nil {
 		return nil, err
 	}
-	ballots := fmt.Sprintf(sqlText("counted_ballots"), sqlText("counted_ballots_voter_hash"))
+	ballots := fmt.Sprintf(sqlText("counted_ballots"), sqlText("counted_ballots_voter_hash"), sqlText("counted_ballots_malformed"))
 	ctx = clickhouse.Context(ctx, clickhouse.WithExternalTable(wanted, repeated))
 	return w.conn.Query(ctx, fmt.Sprintf(sqlText(name), ballots))
 }
@@ -91,7 +91,7 @@ func (w *Warehouse) queryCounted(
 // queryMerged runs the named query over the ballots that count. It merges the table while
 // reading, which is slower than queryCounted and correct while ballots arrive.
 func (w *Warehouse) queryMerged(ctx context.Context, name string, refs []record.RefHash) (driver.Rows, error) {
-	ballots := fmt.Sprintf(sqlText("counted_ballots_merged"),
-		"proposal_ref", "proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)")
+	ballots := fmt.Sprintf(sqlText("counted_ballots_merged"), "proposal_ref", sqlText("counted_ballots_malformed"),
+		"proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)")
 	return w.queryRefs(ctx, fmt.Sprintf(sqlText(name), ballots), refs)
 }

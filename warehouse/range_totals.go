@@ -61,7 +61,7 @@ func (w *Warehouse) RangeTotals(
 	args = append(args, clickhouse.Named("ref", hex.EncodeToString(ref[:])))
 	// The totals of ranges are totals of proposals, by another key.
 	sql := fmt.Sprintf(strings.ReplaceAll(sqlText("vote_totals"), "proposal_ref", "place"),
-		fmt.Sprintf(sqlText("counted_ballots_merged"), placeOfVoter, condition))
+		fmt.Sprintf(sqlText("counted_ballots_merged"), placeOfVoter, sqlText("counted_ballots_malformed"), condition))
 	rows, err := w.conn.Query(ctx, sql, args...)
 	found, err := selectRows[rangeTotalsRow](rows, err, fmt.Sprintf("count the ballots of %d ranges of voters", len(ranges)))
 	if err != nil {

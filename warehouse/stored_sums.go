@@ -89,7 +89,8 @@ func (w *Warehouse) ballotFingerprints(ctx context.Context, refs []record.RefHas
 		Fingerprint uint64
 	}
 	result, err := w.queryRefs(ctx, sqlText("stored_sums_ballots"), refs, fingerprintOf(
-		"vote_totals", "counted_ballots", "counted_ballots_merged", "counted_ballots_repeated", "counted_ballots_voter_hash"))
+		"vote_totals", "counted_ballots", "counted_ballots_merged", "counted_ballots_repeated", "counted_ballots_voter_hash",
+		"counted_ballots_malformed"))
 	rows, err := selectRows[row](result, err, fmt.Sprintf("compare the ballots of %d proposals", len(refs)))
 	found := make(map[record.RefHash]uint64, len(rows))
 	for _, r := range rows {
@@ -124,6 +125,9 @@ func (w *Warehouse) storeTotals(
 		votes, powers := make([]uint64, len(choices)), make([]decimal.Decimal, len(choices))
 		for i, key := range choices {
 			votes[i], powers[i] = t.Choices[key].Votes, t.Choices[key].Power
+		}
+		if t.Malformed > 0 {
+			choices, votes, powers = append(choices, malformedKey), append(votes, t.Malformed), append(powers, decimal.Zero)
 		}
 		rootSums := make([]decimal.Decimal, len(roots))
 		for i, key := range roots {

@@ -23,6 +23,8 @@ type VoteTotals struct {
 	// Choices has what each choice received, by key: the number of ballots that support
 	// it, and the sum of the powers (of weighted ballots: the shares) that they give it.
 	Choices map[string]governance.Score `ch:"-"`
+	// Malformed counts the ballots that name what can be no choice, or a choice twice.
+	Malformed uint64 `ch:"-"`
 	// RootSums has, by choice, the sum of the square roots of the shares of weighted
 	// ballots.
 	RootSums map[string]decimal.Decimal `ch:"-"`
@@ -99,6 +101,9 @@ type voteTotalsRow struct {
 	Single                        uint64
 }
 
+// malformedKey is the key under which statements and stored sums count malformed ballots.
+const malformedKey = "malformed"
+
 func (r voteTotalsRow) totals() VoteTotals {
 	t := r.VoteTotals
 	t.Choices, t.RootSums = map[string]governance.Score{}, map[string]decimal.Decimal{}
@@ -109,6 +114,8 @@ func (r voteTotalsRow) totals() VoteTotals {
 	for i, key := range r.PowerKeys {
 		t.Choices[key] = governance.Score{Votes: t.Choices[key].Votes, Power: r.ChoicePowers[i]}
 	}
+	t.Malformed = t.Choices[malformedKey].Votes
+	delete(t.Choices, malformedKey)
 	for i, key := range r.RootKeys {
 		t.RootSums[key] = r.ChoiceRoots[i]
 	}
@@ -152,6 +159,7 @@ func SumTotals(parts []VoteTotals) VoteTotals {
 			sum.VotedIn[month] += votes
 		}
 		sum.LastVotedAt = governance.Later(sum.LastVotedAt, part.LastVotedAt)
+		sum.Malformed += part.Malformed
 		sum.Undated += part.Undated
 		sum.DayOnly += part.DayOnly
 		sum.Rounded += part.Rounded
@@ -183,7 +191,7 @@ func (t VoteTotals) Equal(other VoteTotals) bool {
 	return t.Votes == other.Votes && t.Power.Equal(other.Power) && t.SupportingPower.Equal(other.SupportingPower) &&
 		maps.EqualFunc(t.Choices, other.Choices, sameScore) &&
 		maps.EqualFunc(t.RootSums, other.RootSums, decimal.Decimal.Equal) &&
-		sameTime(t.LastVotedAt, other.LastVotedAt) &&
+		sameTime(t.LastVotedAt, other.LastVotedAt) && t.Malformed == other.Malformed &&
 		t.Undated == other.Undated && t.DayOnly == other.DayOnly && t.Rounded == other.Rounded &&
 		maps.Equal(t.VotedIn, other.VotedIn) && t.ObservedAt == other.ObservedAt && t.Recast == other.Recast
 }

@@ -59,7 +59,7 @@ func TestPickedAndMergedTotalsAreEqual(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(tallies) != len(refs) || tallies[refs[0]].Votes < 100 || !tallies[refs[0]].Recast {
+	if len(tallies) != len(refs) || tallies[refs[0]].Votes < 100 || !tallies[refs[0]].Recast || tallies[refs[0]].Malformed == 0 {
 		t.Fatalf("got %+v, want many votes, some of them recast", tallies)
 	}
 	if diff := cmp.Diff(merged, tallies); diff != "" {
@@ -86,6 +86,7 @@ func anyBallot(t *testing.T, random *rand.Rand) *record.Ballot {
 	switch random.IntN(4) {
 	case 0:
 		b.Choices = []string{"2", "1", "3"}[:random.IntN(4)]
+		b.RawChoice = []string{"[]", "[2,2]", `{"0":1}`, `"x"`}[random.IntN(4)]
 	case 1:
 		b.Choices = nil
 		weights := []decimal.Decimal{decimal.NewFromInt(random.Int64N(3)), decimal.NewFromInt(random.Int64N(3)), decimal.NewFromInt(7)}

@@ -19,11 +19,11 @@ import (
 )
 
 // endImport marks the source of the tests as read to its end.
-func (h *harness) endImport() {
+func (h *harness) endImport(of ...record.SourceRef) {
 	h.t.Helper()
 	run := warehouse.Import{ID: uuid.New(), ObservedAt: time.Now().UTC().Truncate(time.Millisecond)}
-	source := record.SourceRef{Provider: governance.Snapshot, ID: "dao.eth"}
-	if err := h.warehouse.MarkSynced(h.t.Context(), run, record.KindProposal, []record.SourceRef{source}); err != nil {
+	of = append(of, record.SourceRef{Provider: governance.Snapshot, ID: "dao.eth"})
+	if err := h.warehouse.MarkSynced(h.t.Context(), run, record.KindProposal, of); err != nil {
 		h.t.Fatal(err)
 	}
 }
@@ -149,6 +149,25 @@ func TestAFirstImportIsNoCorrection(t *testing.T) {
 	h.endImport()
 	appendOf(vote("a", "0x4", "1"))
 	h.wantCorrections(key, "4")
+}
+
+func TestTheFirstBallotsOfAVoteAreNoCorrection(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	first, second := proposal("a"), vote("a", "0x1", "1")
+	first.Provider, second.Proposal.Provider = governance.Governor, governance.Governor
+	first.State, first.Choices, first.VoteType = "defeated", nil, ""
+	for _, choice := range governance.GovernorChoices() {
+		first.Choices = append(first.Choices, choice.Label)
+	}
+	second.Choices, second.ChoiceKey, second.RawChoice = []string{"for"}, "for", `"for"`
+	key := governance.Identity{DAOID: "dao.eth", Provider: governance.Governor, ExternalID: "a"}.ProposalKey()
+	h.append(first)
+	h.startLeader(h.metrics)
+	h.wantCorrections(key, "0")
+	h.endImport(record.SourceRef{Provider: governance.Governor, ID: "dao.eth"})
+	h.append(second)
+	h.wantCorrections(key, "1")
 }
 
 func TestRecordsThatArriveAreOneCorrection(t *testing.T) {

@@ -53,7 +53,7 @@ func (b *Backend) evidence(ctx context.Context, _ *Request, p proposalParams) (A
 }
 
 // dossierWait is how long an answer waits for a dossier: evidence is worth having without, and
-// what a worker has begun is there for the next caller.
+// a worker makes it for the next caller.
 const dossierWait = 400 * time.Millisecond
 
 // dossier returns what is computed about a proposal.

@@ -27,6 +27,9 @@ const (
 	refreshWait = 200 * time.Millisecond
 )
 
+// keptFor is how long a kept fill is pending without a worker: it is not enqueued again meanwhile.
+const keptFor = time.Minute
+
 // errFillFailed reports that the worker could not build a page.
 var errFillFailed = errors.New("the worker could not build the page")
 
@@ -90,7 +93,7 @@ func (p *Pages) page(ctx context.Context, r cache.PageRequest) (cache.View, http
 		return cache.View{}, "", apierror.Unavailable(err)
 	}
 	p.metrics.reads[pageRead{r.Kind, "miss"}].Inc()
-	v, err = p.make(ctx, r)
+	v, err = p.make(ctx, cache.Fill{Page: r, Kept: r.Kind == query.KindDossier})
 	return v, httpcache.SourceFilled, err
 }
 
@@ -105,7 +108,7 @@ func (p *Pages) fresh(v cache.View, version uint64) bool {
 func (p *Pages) refresh(ctx context.Context, r cache.PageRequest, old cache.View) (cache.View, httpcache.Source) {
 	ctx, cancel := context.WithTimeout(ctx, refreshWait)
 	defer cancel()
-	v, err := p.make(ctx, r)
+	v, err := p.make(ctx, cache.Fill{Page: r})
 	if err != nil {
 		old.Readiness = governance.Stale
 		return old, httpcache.SourceStale
@@ -114,18 +117,18 @@ func (p *Pages) refresh(ctx context.Context, r cache.PageRequest, old cache.View
 }
 
 // make waits until a worker has built a page. Concurrent calls share one fill.
-func (p *Pages) make(ctx context.Context, r cache.PageRequest) (cache.View, error) {
+func (p *Pages) make(ctx context.Context, wanted cache.Fill) (cache.View, error) {
 	p.metrics.waiters.Inc()
 	defer p.metrics.waiters.Dec()
-	flight := p.flights.DoChan(string(r.Key()), func() (any, error) {
+	flight := p.flights.DoChan(string(wanted.Page.Key()), func() (any, error) {
 		// Other requests share the fill, so it continues when this one gives up.
 		timeout := p.timeout
-		if r.Kind == query.KindDossier {
+		if wanted.Page.Kind == query.KindDossier {
 			timeout = min(timeout, dossierWait)
 		}
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 		defer cancel()
-		return p.fill(ctx, r)
+		return p.fill(ctx, wanted)
 	})
 	select {
 	case <-ctx.Done():
@@ -140,11 +143,11 @@ func (p *Pages) make(ctx context.Context, r cache.PageRequest) (cache.View, erro
 }
 
 // fill waits for a fill, and records its outcome and duration.
-func (p *Pages) fill(ctx context.Context, r cache.PageRequest) (cache.View, error) {
+func (p *Pages) fill(ctx context.Context, wanted cache.Fill) (cache.View, error) {
 	began := time.Now()
-	ctx, span := p.tracer.Start(ctx, "wait for fill "+string(r.Kind), trace.SpanKindProducer)
+	ctx, span := p.tracer.Start(ctx, "wait for fill "+string(wanted.Page.Kind), trace.SpanKindProducer)
 	defer span.End()
-	v, err := p.await(ctx, r)
+	v, err := p.await(ctx, wanted)
 	outcome := fillOutcome(err)
 	if outcome != outcomeMade {
 		span.SetError(string(outcome))
@@ -158,11 +161,14 @@ func (p *Pages) fill(ctx context.Context, r cache.PageRequest) (cache.View, erro
 //
 // A page without a version expires by the clock. One that was just built is accepted even
 // if it has expired: building it took long, or the worker's clock lags.
-func (p *Pages) await(ctx context.Context, r cache.PageRequest) (cache.View, error) {
-	done := p.register(r.Key())
-	defer p.unregister(r.Key())
-	wanted := cache.Fill{Page: r, Trace: p.tracer.Inject(ctx)}
+func (p *Pages) await(ctx context.Context, wanted cache.Fill) (cache.View, error) {
+	done := p.register(wanted.Page.Key())
+	defer p.unregister(wanted.Page.Key())
+	wanted.Trace = p.tracer.Inject(ctx)
 	deadline, _ := ctx.Deadline()
+	if wanted.Kept {
+		deadline = deadline.Add(keptFor)
+	}
 	wanted.Deadline = governance.TimestampOf(deadline)
 	if err := p.store.EnqueueFill(ctx, wanted); err != nil {
 		return cache.View{}, apierror.Unavailable(err)
@@ -179,7 +185,7 @@ func (p *Pages) await(ctx context.Context, r cache.PageRequest) (cache.View, err
 		case <-ticker.C:
 		}
 		// An error of Redis does not end the wait: the worker may be building the page.
-		v, version, err := p.store.Page(ctx, r)
+		v, version, err := p.store.Page(ctx, wanted.Page)
 		switch {
 		case err == nil && (p.fresh(v, version.Revision) || built && version.Revision == 0):
 			return v, nil

@@ -34,6 +34,8 @@ const (
 	// overloaded. A request with less than minTimeLeft is not started then.
 	overloadWait = time.Second
 	minTimeLeft  = overloadWait / 2
+	// keptTimeout bounds making a page that is kept. Each statement has its own bound.
+	keptTimeout = 2 * time.Minute
 	// heartbeatInterval is the pause between two heartbeats of a request.
 	heartbeatInterval = 500 * time.Millisecond
 	// queueLengthInterval is the pause between two measurements of the queue.
@@ -164,11 +166,14 @@ func nextEnd(previous cache.Fill, now time.Time) cache.QueueEnd {
 }
 
 func hasWaitedLong(fill cache.Fill, now time.Time) bool {
-	return fill.EnqueuedAt != 0 && now.Sub(fill.EnqueuedAt.Time()) > overloadWait
+	return !fill.Kept && fill.EnqueuedAt != 0 && now.Sub(fill.EnqueuedAt.Time()) > overloadWait
 }
 
 // isTooLate reports whether the callers will have given up when the page is made.
 func isTooLate(fill cache.Fill, now time.Time) bool {
+	if fill.Kept {
+		return false
+	}
 	left := fill.Deadline.Time().Sub(now)
 	return left < 0 || left < minTimeLeft && hasWaitedLong(fill, now)
 }

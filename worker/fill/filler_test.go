@@ -143,6 +143,42 @@ func TestWhenThereIsTooMuchToDoTheNewestRequestsAreAnswered(t *testing.T) {
 	}
 }
 
+// A dossier whose callers do not wait is made however late and slow it is, or it would be pending
+// for ever.
+func TestAKeptPageIsMadeAfterTheDeadlineAndTheTimeout(t *testing.T) {
+	t.Parallel()
+	store, err := cache.Open(env.EmbeddedRedis(t), time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	filler := New(Options{
+		Store: store, Timeout: time.Nanosecond, Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
+	})
+	made := 0
+	filler.kinds[query.KindDossier] = kindOfPage{build: func(ctx context.Context, p *page, _ cache.PageRequest) (cache.View, error) {
+		made++
+		expired := governance.TimestampOf(time.Now().Add(-time.Second))
+		p.head.FreshUntil = &expired
+		return p.head, ctx.Err()
+	}, setSize: 1, sets: 1}
+	past := governance.TimestampOf(time.Now().Add(-time.Hour))
+	wanted := cache.Fill{Page: cache.NewPageRequest(query.Dossier{Proposal: "p1_slow"}), EnqueuedAt: past, Deadline: past}
+	for _, c := range []struct {
+		kept bool
+		made int
+	}{{false, 0}, {true, 1}, {true, 1}} {
+		wanted.Kept = c.kept
+		filler.fill(t.Context(), []cache.Fill{wanted}, func() {})
+		if _, _, err := store.Page(t.Context(), wanted.Page); made != c.made || (err == nil) != c.kept {
+			t.Errorf("kept %t: made %d times, read: %v; want %d", c.kept, made, err, c.made)
+		}
+	}
+	if nextEnd(wanted, time.Now()) != cache.Oldest {
+		t.Error("got the newest next, want the oldest")
+	}
+}
+
 func TestAPageThatCannotBeMadeFailsNoOtherOfItsSet(t *testing.T) {
 	t.Parallel()
 	store, err := cache.Open(env.EmbeddedRedis(t), time.Minute)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -40,7 +41,11 @@ type result struct {
 // fill answers requests of one kind, but for those whose callers will have given up. It calls
 // read when all is read and the last pages are to be stored.
 func (f *Filler) fill(ctx context.Context, fills []cache.Fill, read func()) {
-	building, cancel := context.WithTimeout(ctx, f.Timeout)
+	timeout := f.Timeout
+	if slices.ContainsFunc(fills, func(fill cache.Fill) bool { return fill.Kept }) {
+		timeout = max(timeout, keptTimeout)
+	}
+	building, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	s := &set{Filler: f}
 	if len(fills) > 1 {
@@ -68,7 +73,8 @@ func (f *Filler) fill(ctx context.Context, fills []cache.Fill, read func()) {
 }
 
 // make makes the page of a request, unless a fresh one is stored: its caller had missed it, and
-// may have been so late to enqueue the request that it was made for others meanwhile.
+// may have been so late to enqueue the request that it was made for others meanwhile. A kept
+// request wants the first page, which may have expired since.
 func (s *set) make(ctx context.Context, fill cache.Fill, stored cache.RequestedPage) result {
 	r := result{fill: fill, began: time.Now(), outcome: "made"}
 	if fill.EnqueuedAt != 0 {
@@ -79,7 +85,7 @@ func (s *set) make(ctx context.Context, fill cache.Fill, stored cache.RequestedP
 	case isTooLate(fill, r.began):
 		r.outcome = "abandoned"
 		s.shared.Leave()
-	case stored.Err == nil && stored.View.IsFresh(stored.Version.Revision):
+	case stored.Err == nil && (stored.View.IsFresh(stored.Version.Revision) || fill.Kept && !stored.View.Absent):
 		r.outcome = "stored"
 		s.shared.Leave()
 	default:

@@ -144,6 +144,9 @@ func broughtBallots(was, is warehouse.ProposalState) bool {
 // or what changed it came after an import of the source had ended. Ballots of the same import
 // as those before are the rest of it.
 func (p *proposalPublication) wasWhole(c correctedResult) bool {
+	if c.was.Votes == 0 && !c.was.Confirmed {
+		return false // nothing was counted: its ballots are the first
+	}
 	is, reason := c.is, c.corrections[0].Reason
 	ended, cameAt := p.sourceOf(c.evaluation).FirstImportEndedAt, governance.TimestampOf(p.at)
 	switch {

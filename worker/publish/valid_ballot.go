@@ -20,7 +20,16 @@ func needsGroups(p warehouse.Proposal, t warehouse.VoteTotals) bool {
 	case derived || p.Provider != governance.Snapshot:
 		return false
 	}
-	return p.VoteType == governance.Copeland || checkBalance(p, t) != nil || hasStray(t, choices)
+	return p.VoteType == governance.Copeland || checkBalance(p, t) != nil || hasStray(t, choices) || namesSeveral(p, t)
+}
+
+// namesSeveral reports whether ballots for one choice name several: without power, they balance.
+func namesSeveral(p warehouse.Proposal, t warehouse.VoteTotals) bool {
+	votes := uint64(0)
+	for _, choice := range t.Choices {
+		votes += choice.Votes
+	}
+	return p.Provider.ChoiceBounds(p.VoteType, len(p.Choices)).Most == 1 && votes > t.Votes-t.Malformed
 }
 
 // preferences counts the choices that the ballots of a vote that is read in groups name. All

@@ -120,7 +120,7 @@ func countWithin(p warehouse.Proposal, b ballots, over bool, bounds governance.C
 	c.flags = append(ballotFlags(c.held, c.coverage), raised(map[governance.QualityFlag]bool{
 		rules.ChoicesDerived:     derived,
 		rules.ScoresUnavailable:  c.ready() && c.scores == nil,
-		rules.BallotsInvalid:     invalid || !derived && len(c.choices) > 0 && hasStray(valid.totals, c.choices),
+		rules.BallotsInvalid:     invalid || len(c.choices) > 0 && (c.held.Malformed > 0 || !derived && hasStray(valid.totals, c.choices)),
 		rules.TotalsFromUpstream: c.from == governance.UpstreamBasis,
 		rules.Provisional:        p.Provisional || c.from == governance.UpstreamBasis && !final,
 	})...)

@@ -5,6 +5,7 @@
     SELECT
         proposal_ref,
         arrayMap(choice -> toString(choice), choices) AS choices,
+        malformed,
         month,
         votes,
         power,
@@ -30,6 +31,7 @@
             SELECT
                 proposal_ref,
                 choices,
+                malformed,
                 month,
                 repeated,
                 withdrawn,
@@ -50,6 +52,7 @@
                 SELECT
                     proposal_ref,
                     choices,
+                    malformed,
                     toYYYYMM(voted_at) AS month,
                     repeated,
                     withdrawn,
@@ -68,13 +71,15 @@
                 (
                     SELECT
                         *,
-                        %[1]s IN (SELECT hash FROM repeated_voters) AS repeated
+                        %[1]s IN (SELECT hash FROM repeated_voters) AS repeated,
+                        %[2]s AS malformed
                     FROM ballots
                     WHERE proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)
                 )
                 GROUP BY
                     proposal_ref,
                     choices,
+                    malformed,
                     month,
                     repeated,
                     withdrawn,

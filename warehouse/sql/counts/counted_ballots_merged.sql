@@ -4,6 +4,7 @@
     SELECT
         %s,
         arrayMap(choice -> toString(choice), choices) AS choices,
+        malformed,
         toYYYYMM(voted_at) AS month,
         toUInt64(1) AS votes,
         power,
@@ -31,6 +32,7 @@
                 voter,
                 vote_id,
                 choices,
+                %s AS malformed,
                 power,
                 shares,
                 roots,
