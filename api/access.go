@@ -11,6 +11,7 @@ import (
 
 	"pnyx/access"
 	"pnyx/api/apierror"
+	"pnyx/api/routes"
 	"pnyx/ratelimit"
 )
 
@@ -30,7 +31,7 @@ func (a *API) authenticate(c *fiber.Ctx, s *requestState) {
 
 // requireScope returns an error unless the caller's token opens the route.
 func (s *requestState) requireScope() error {
-	if needed := s.route.scope(); !s.caller.HasScope(needed) {
+	if needed := s.route.Scope(); !s.caller.HasScope(needed) {
 		return forbidden(needed, s.caller.Scopes)
 	}
 	return nil
@@ -38,7 +39,7 @@ func (s *requestState) requireScope() error {
 
 // authorize decides whether a request with valid parameters is answered, and applies
 // the limits of its caller.
-func (a *API) authorize(c *fiber.Ctx, s *requestState, r *request) error {
+func (a *API) authorize(c *fiber.Ctx, s *requestState, r *routes.Request) error {
 	if err := a.recheckToken(c, s); err != nil {
 		return err
 	}
@@ -50,7 +51,7 @@ func (a *API) authorize(c *fiber.Ctx, s *requestState, r *request) error {
 		return a.limitIP(c, s)
 	case s.internal:
 		return nil
-	case s.route.Tier == Free:
+	case s.route.Tier == routes.Free:
 		return a.limitIP(c, s)
 	case s.credentialErr != nil:
 		return credentialError(s.credentialErr)
@@ -62,7 +63,7 @@ func (a *API) authorize(c *fiber.Ctx, s *requestState, r *request) error {
 	}
 	limits := s.caller.EffectiveLimits()
 	if s.route.Media != nil {
-		if s.file = r.name; c.Get(fiber.HeaderRange) != "" && a.limiter.HasPaid(c.UserContext(), s.caller.ID, s.file) {
+		if s.file = r.Name; c.Get(fiber.HeaderRange) != "" && a.limiter.HasPaid(c.UserContext(), s.caller.ID, s.file) {
 			s.prepaid, limits.Month = true, 0
 		}
 	}
@@ -84,14 +85,6 @@ func (a *API) recheckToken(c *fiber.Ctx, s *requestState) error {
 	defer cancel()
 	s.caller, s.credentialErr = a.tokens.Recheck(ctx, c.Get(access.HeaderToken), s.now)
 	return nil
-}
-
-// scope returns the narrowest scope that opens a paid route.
-func (r *Route) scope() access.Scope {
-	if r.Tier == Plus {
-		return access.V2Plus
-	}
-	return access.V2Standard
 }
 
 // requireToken refuses requests without a valid token, on routes where a payment is no
@@ -159,7 +152,7 @@ func (a *API) finishAccounting(c *fiber.Ctx, s *requestState) {
 	if status == http.StatusUnauthorized {
 		c.Set(fiber.HeaderWWWAuthenticate, `ApiKey realm="pnyx", header="`+strings.ToLower(access.HeaderToken)+`"`)
 	}
-	if s.caller == nil || s.internal || s.route.Tier == Free && !s.route.TokenOnly {
+	if s.caller == nil || s.internal || s.route.Tier == routes.Free && !s.route.TokenOnly {
 		return
 	}
 	counted := access.Response{TokenID: s.caller.ID, Route: s.route.ID, Status: status, Charged: charged}

@@ -393,3 +393,20 @@ func TestAttackForwardedForIsIgnoredFromUntrustedPeers(t *testing.T) {
 		t.Errorf("got %d and %d, want the second refused", first.status, second.status)
 	}
 }
+
+func TestAttackHeadIsMeteredLikeGet(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	token := n.admitsTwiceAMonth()
+	for left := 1; left >= 0; left-- {
+		got := n.askWith(http.MethodHead, detailPath, token)
+		if limits := got.header.Get("RateLimit"); got.status != http.StatusOK || !strings.Contains(limits, `"month";r=`+string(rune('0'+left))+";") {
+			t.Fatalf("got %d %q, want 200 and %d left of the month", got.status, limits, left)
+		}
+	}
+	for _, method := range []string{http.MethodHead, http.MethodGet} {
+		if got := n.askWith(method, detailPath, token); got.status != http.StatusTooManyRequests {
+			t.Errorf("%s after the month is used up: got %d, want 429", method, got.status)
+		}
+	}
+}

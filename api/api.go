@@ -27,6 +27,7 @@ import (
 	"pnyx/access"
 	"pnyx/access/x402"
 	"pnyx/api/httpcache"
+	"pnyx/api/routes"
 	"pnyx/api/wire"
 	"pnyx/cache"
 	"pnyx/ratelimit"
@@ -77,7 +78,7 @@ type Options struct {
 	// Tracer traces requests; nil when none are traced.
 	Tracer *telemetry.Tracer
 	// Prices are the prices of paid routes.
-	Prices Prices
+	Prices routes.Prices
 	// Documents are what there is to read about the API; doc.Documents makes them.
 	Documents []Document
 	// PurgeEnabled says that each publication purges shared caches. Only then do they keep
@@ -90,7 +91,7 @@ type API struct {
 	app         *fiber.App
 	store       *cache.Store
 	publication *publicationWatcher
-	backend     *Backend
+	backend     *routes.Backend
 	local       *localCopies
 	held        *heldCopies
 	changes     *changeTail
@@ -98,7 +99,7 @@ type API struct {
 	reads       *joinedReads
 	compressor  *httpcache.Compressor
 	// routes are keyed by id.
-	routes map[string]*Route
+	routes map[string]*routes.Route
 	// mounted holds the bounds of bodies to mounted paths, in bytes.
 	mounted   map[string]int
 	tokens    *access.TokenCache
@@ -137,7 +138,7 @@ func New(o Options) *API {
 		tracer:       o.Tracer,
 		metrics:      newMetrics(o.Metrics),
 		now:          time.Now,
-		routes:       map[string]*Route{},
+		routes:       map[string]*routes.Route{},
 		mounted:      map[string]int{},
 		exampleCache: exampleCache{timeout: min(examplesTimeout, o.RequestTimeout)},
 	}
@@ -153,10 +154,11 @@ func New(o Options) *API {
 	a.publication.polled, a.publication.joined = a.changes.poll, []cache.Read{a.tokens.Check()}
 	a.publication.republished = a.meter.RewriteAll
 	a.compressor = httpcache.NewCompressor()
-	a.backend = &Backend{
-		store: o.Store, publication: a.publication, pages: newPages(o, a.publication), changes: a.changes,
-		limiter: o.Limiter, prices: o.Prices, misses: a.metrics.misses, now: func() time.Time { return a.now() },
+	a.backend = &routes.Backend{
+		Store: o.Store, Published: a.publication.latest.Load, HeldChanges: a.changes.read,
+		Limiter: o.Limiter, Prices: o.Prices, Misses: a.metrics.misses, Now: func() time.Time { return a.now() },
 	}
+	a.backend.Pages = routes.NewPages(o.Store, a.backend.Revision, o.RequestTimeout, o.Tracer, o.Metrics)
 	a.publication.registerMetrics(o.Metrics)
 	a.app = fiber.New(fiber.Config{
 		AppName:               "Pnyx",
@@ -174,7 +176,7 @@ func New(o Options) *API {
 		ErrorHandler:                 a.handleError,
 	})
 	a.app.Use(func(c *fiber.Ctx) error { return a.observe(c, (*fiber.Ctx).Next) })
-	for _, route := range Routes() {
+	for _, route := range routes.All() {
 		a.routes[route.ID] = &route
 		a.handleGet(route.Path, a.serve(route))
 	}
@@ -189,7 +191,7 @@ func New(o Options) *API {
 func (a *API) Watch(ctx context.Context) {
 	var watching sync.WaitGroup
 	watching.Go(func() { a.publication.run(ctx) })
-	watching.Go(func() { a.backend.pages.run(ctx) })
+	watching.Go(func() { a.backend.Pages.Run(ctx) })
 	watching.Go(func() { a.tokens.Run(ctx) })
 	watching.Go(func() { a.meter.Run(ctx) })
 	if a.payments != nil {
@@ -248,13 +250,13 @@ func (a *API) Shutdown(ctx context.Context) error {
 
 // serve returns the handler of a route. The order of its steps is part of the contract:
 // parameters are checked before access, and a payment is settled last.
-func (a *API) serve(route Route) fiber.Handler {
+func (a *API) serve(route routes.Route) fiber.Handler {
 	series := a.metrics.routes[route.Path]
 	return func(c *fiber.Ctx) error {
 		s := stateOf(c)
 		s.route, s.metrics, s.now = &route, series, a.now()
 		a.authenticate(c, s)
-		r, err := route.parse(c)
+		r, err := route.Parse(c)
 		if err != nil {
 			return err
 		}
@@ -279,7 +281,7 @@ func (a *API) serve(route Route) fiber.Handler {
 
 // send sends an answer: as 304 to a caller that has it, as a permission to an edge that
 // sends the body, or whole.
-func (a *API) send(c *fiber.Ctx, s *requestState, r *request, answer *rendered) error {
+func (a *API) send(c *fiber.Ctx, s *requestState, r *routes.Request, answer *rendered) error {
 	if answer.file != nil {
 		return a.sendFile(c, s, r, answer)
 	}
@@ -309,9 +311,9 @@ func (a *API) send(c *fiber.Ctx, s *requestState, r *request, answer *rendered) 
 
 // getAnswer returns the answer to a request: the node's own copy, or one made of what
 // the cache holds.
-func (a *API) getAnswer(c *fiber.Ctx, s *requestState, r *request) (*rendered, error) {
+func (a *API) getAnswer(c *fiber.Ctx, s *requestState, r *routes.Request) (*rendered, error) {
 	s.queried, s.layer = true, httpcache.LayerLocal
-	if copied, ok := a.local.get(r.name); ok {
+	if copied, ok := a.local.get(r.Name); ok {
 		return copied, nil
 	}
 	// Nothing waits before this line, so that a hit needs no deadline.
@@ -335,12 +337,12 @@ func (a *API) getAnswer(c *fiber.Ctx, s *requestState, r *request) (*rendered, e
 
 // loadAnswer returns the answer that the route's handler makes, for this request or for one
 // like it that reads already. An answer about one token is made for each request.
-func (a *API) loadAnswer(ctx context.Context, s *requestState, r *request) (*rendered, error) {
-	if r.route.account == nil {
+func (a *API) loadAnswer(ctx context.Context, s *requestState, r *routes.Request) (*rendered, error) {
+	if r.Route.Account == nil {
 		begun := a.local.begin()
-		return a.reads.join(ctx, readKey{r.name, begun}, func() (*rendered, error) { return a.readAnswer(ctx, r, begun) })
+		return a.reads.join(ctx, readKey{r.Name, begun}, func() (*rendered, error) { return a.readAnswer(ctx, r, begun) })
 	}
-	found, err := r.route.account(a.backend, ctx, s.caller)
+	found, err := r.Route.Account(a.backend, ctx, s.caller)
 	if err != nil {
 		return nil, err
 	}
@@ -355,25 +357,25 @@ func (a *API) expiresSoon(r *rendered) bool {
 
 // readAnswer has the route's handler make the answer, and keeps a local copy of it. begun
 // is what localCopies.begin returned before.
-func (a *API) readAnswer(ctx context.Context, r *request, begun uint64) (*rendered, error) {
-	route := r.route
-	found, err := route.answer(a.backend, ctx, r)
+func (a *API) readAnswer(ctx context.Context, r *routes.Request, begun uint64) (*rendered, error) {
+	route := r.Route
+	found, err := route.Answer(a.backend, ctx, r)
 	if err != nil {
-		return nil, a.backend.nameNearestDAO(ctx, err)
+		return nil, a.backend.NameNearestDAO(ctx, err)
 	}
-	if found.hint, err = a.backend.hintOf(ctx, r, found); err != nil {
+	if found.Hint, err = a.backend.HintOf(ctx, r, found); err != nil {
 		return nil, err
 	}
 	answer, err := render(found)
 	if err != nil {
 		return nil, err
 	}
-	answer.target, answer.tags = r.target(), route.tags(r.params)
+	answer.target, answer.tags = r.Target(), route.Tags(r.Params)
 	if a.purgeEnabled {
 		answer.keys = httpcache.SurrogateKeysOf(answer.tags)
 	}
 	answer.setControl(route, a.sharedLifetime(route, answer, answer.view.Readiness))
-	answer.status = found.source.Status(found.view, a.now())
+	answer.status = found.Source.Status(found.View, a.now())
 	if answer.file != nil { // a copy of one would evict hundreds of others
 		answer.status = strings.TrimSuffix(answer.status, "; stored")
 		return answer, nil
@@ -384,18 +386,18 @@ func (a *API) readAnswer(ctx context.Context, r *request, begun uint64) (*render
 		answer.etag = etagOf(r, answer)
 	}
 	if !answer.nodeLocal {
-		answer.modified = found.view.DataAsOf.Time().UTC().Format(http.TimeFormat)
+		answer.modified = found.View.DataAsOf.Time().UTC().Format(http.TimeFormat)
 	}
 	if answer.page != nil && answer.page.NextCursor != nil {
-		answer.link = "<" + r.targetAt(*answer.page.NextCursor) + `>; rel="next"`
+		answer.link = "<" + r.TargetAt(*answer.page.NextCursor) + `>; rel="next"`
 	}
 	if !answer.live && (!answer.dated || !a.expiresSoon(answer)) {
 		kept := *answer
 		kept.status = httpcache.NodeHit
 		kept.prepare(route)
-		a.local.set(r.name, &kept, begun)
-		if route.mayHold() && !answer.nodeLocal {
-			a.held.set(r.name, &kept, a.now())
+		a.local.set(r.Name, &kept, begun)
+		if mayHold(route) && !answer.nodeLocal {
+			a.held.set(r.Name, &kept, a.now())
 		}
 	}
 	return answer, nil

@@ -13,6 +13,7 @@ import (
 	"pnyx/access/x402"
 	"pnyx/api/apierror"
 	"pnyx/api/httpcache"
+	"pnyx/api/routes"
 	"pnyx/governance"
 )
 
@@ -23,8 +24,8 @@ const (
 	varyCredentials = varyPublic + ", " + access.HeaderToken + ", " + x402.HeaderPayment
 )
 
-// vary returns the request headers that any answer of the route depends on.
-func (r *Route) vary() string {
+// varyOf returns the request headers that any answer of the route depends on.
+func varyOf(r *routes.Route) string {
 	switch {
 	case r.Stream:
 		return varyCredentials + ", " + fiber.HeaderAccept
@@ -40,7 +41,7 @@ func setVary(c *fiber.Ctx, s *requestState) {
 		setHeader(c, fiber.HeaderVary, varyPublic)
 		return
 	}
-	setHeader(c, fiber.HeaderVary, s.route.vary())
+	setHeader(c, fiber.HeaderVary, varyOf(s.route))
 }
 
 // setAnswerHeaders sets the headers of an answer with data, but for those about its body.
@@ -64,7 +65,7 @@ func (a *API) setAnswerHeaders(c *fiber.Ctx, s *requestState, found *rendered, e
 }
 
 // writeHead sets the headers of an answer that all requests for it have in common.
-func (r *rendered) writeHead(h *fasthttp.ResponseHeader, route *Route) {
+func (r *rendered) writeHead(h *fasthttp.ResponseHeader, route *routes.Route) {
 	for _, header := range r.commonHeaders(route) {
 		h.SetCanonical([]byte(header.name), []byte(header.value))
 	}
@@ -74,16 +75,16 @@ func (r *rendered) writeHead(h *fasthttp.ResponseHeader, route *Route) {
 type header struct{ name, value string }
 
 // commonHeaders returns the headers of an answer that all requests for it have in common.
-func (r *rendered) commonHeaders(route *Route) []header {
+func (r *rendered) commonHeaders(route *routes.Route) []header {
 	all := append(constantHeaders(),
-		header{fiber.HeaderVary, route.vary()}, header{fiber.HeaderETag, r.etag},
+		header{fiber.HeaderVary, varyOf(route)}, header{fiber.HeaderETag, r.etag},
 		header{fiber.HeaderLastModified, r.modified}, header{fiber.HeaderCacheControl, r.control},
 		header{httpcache.HeaderSurrogateKey, r.keys.Spaced}, header{httpcache.HeaderCacheTag, r.keys.Joined}, header{httpcache.HeaderCacheStatus, r.status})
 	return slices.DeleteFunc(all, func(h header) bool { return h.value == "" })
 }
 
 // setControl sets the default Cache-Control, for a lifetime in shared caches.
-func (r *rendered) setControl(route *Route, lifetime time.Duration) {
+func (r *rendered) setControl(route *routes.Route, lifetime time.Duration) {
 	r.lifetime, r.control = lifetime, route.Fresh.Private()
 	if !route.Paid() {
 		r.control = route.Fresh.Public(lifetime)
@@ -108,12 +109,12 @@ func (a *API) setCacheControl(c *fiber.Ctx, s *requestState, found *rendered) {
 
 // setMissingKeys sets the surrogate keys of a 404, so that the publication that adds
 // what is missing purges it.
-func (a *API) setMissingKeys(c *fiber.Ctx, r *request, err error) {
+func (a *API) setMissingKeys(c *fiber.Ctx, r *routes.Request, err error) {
 	e, is := errors.AsType[*apierror.Error](err)
 	if !is || e.Status != http.StatusNotFound || !a.purgeEnabled {
 		return
 	}
-	keys := httpcache.SurrogateKeysOf(r.route.tags(r.params))
+	keys := httpcache.SurrogateKeysOf(r.Route.Tags(r.Params))
 	setHeader(c, httpcache.HeaderSurrogateKey, keys.Spaced)
 	setHeader(c, httpcache.HeaderCacheTag, keys.Joined)
 }
@@ -148,7 +149,7 @@ func setDocumentCaching(c *fiber.Ctx) {
 // edge that has every request authorized. An answer that is not ready may change
 // without a publication that purges it, and an answer that time alone makes wrong is
 // kept until then at most.
-func (a *API) sharedLifetime(route *Route, found *rendered, readiness governance.Readiness) time.Duration {
+func (a *API) sharedLifetime(route *routes.Route, found *rendered, readiness governance.Readiness) time.Duration {
 	fresh := route.Fresh
 	if !a.purgeEnabled || readiness != governance.Ready {
 		return fresh.SMaxAge

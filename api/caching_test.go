@@ -12,8 +12,8 @@ import (
 
 	"pnyx/access"
 	"pnyx/access/x402"
-	"pnyx/api"
 	"pnyx/api/doc"
+	"pnyx/api/routes"
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
@@ -132,7 +132,7 @@ func TestEveryRouteAnswers304UntilItsDataChanges(t *testing.T) {
 	n := newNode(t)
 	n.publishEverything(2)
 	names := map[string]string{}
-	for _, route := range api.Routes() {
+	for _, route := range routes.All() {
 		if route.TokenOnly || route.Stream { // answers of one caller, and of one moment
 			continue
 		}

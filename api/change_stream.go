@@ -16,6 +16,7 @@ import (
 	"pnyx/access"
 	"pnyx/api/apierror"
 	"pnyx/api/httpcache"
+	"pnyx/api/routes"
 )
 
 // MIMEEventStream is the media type of a stream of changes.
@@ -52,9 +53,9 @@ func (s *requestState) acceptsStream(c *fiber.Ctx) bool {
 
 // streamChanges answers with a stream of what is added to a list: the pages that the caller
 // would get one after the other, each as an event whose id is the cursor after it.
-func (a *API) streamChanges(c *fiber.Ctx, s *requestState, r *request) error {
+func (a *API) streamChanges(c *fiber.Ctx, s *requestState, r *routes.Request) error {
 	if last := c.Get(HeaderLastEventID); last != "" {
-		r = r.after(strings.Clone(last))
+		r = r.After(strings.Clone(last))
 	}
 	leave, err := a.changes.enter()
 	if err != nil {
@@ -106,7 +107,7 @@ type changeStream struct {
 	// leave is to be called once, at the end.
 	leave func()
 	// request is for the page after those that were sent.
-	request *request
+	request *routes.Request
 	// state is what limits know of the caller.
 	state requestState
 	// ends is when the stream ends, and spoke when something was last to be sent.
@@ -159,14 +160,14 @@ func (s *changeStream) next() {
 		s.pause(grown, s.times.life)
 	default:
 		s.goOn(found)
-		s.text = fmt.Appendf(s.text, "id: %s\ndata: %s\n\n", s.request.cursor(), found.data)
+		s.text = fmt.Appendf(s.text, "id: %s\ndata: %s\n\n", s.request.Cursor(), found.data)
 	}
 }
 
 // goOn makes the next page the one after found.
 func (s *changeStream) goOn(found *rendered) {
-	if cursor := *found.page.NextCursor; cursor != s.request.cursor() {
-		s.request = s.request.after(cursor)
+	if cursor := *found.page.NextCursor; cursor != s.request.Cursor() {
+		s.request = s.request.After(cursor)
 	}
 }
 
@@ -214,7 +215,7 @@ func (s *changeStream) pause(grown <-chan struct{}, atMost time.Duration) {
 
 // keepAlive sends a comment, and where to go on: callers know no event of it.
 func (s *changeStream) keepAlive() {
-	s.text = fmt.Appendf(s.text, ": \nid: %s\n\n", s.request.cursor())
+	s.text = fmt.Appendf(s.text, ": \nid: %s\n\n", s.request.Cursor())
 }
 
 // fail sends an error as the last event.

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"pnyx/api/apierror"
+	"pnyx/api/routes"
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
@@ -85,9 +86,9 @@ func (t *changeTail) poll(ctx context.Context) {
 		last, epoch, following := t.slice.Last, t.slice.State.ChangesEpoch, t.following
 		t.mu.Unlock()
 		if !following {
-			last = endOfChanges()
+			last = routes.EndOfChanges()
 		}
-		slice, err := t.store.Changes(ctx, last, changesPerRead)
+		slice, err := t.store.Changes(ctx, last, routes.ChangesPerRead)
 		switch {
 		case errors.Is(err, cache.ErrMiss): // nothing is published
 			if following {

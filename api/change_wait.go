@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"pnyx/api/routes"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -10,8 +11,8 @@ import (
 // awaitChanges holds a request whose page has no rows until there is one, for as long as the
 // request asks for. A payment buys what there is now, and an edge that gives up gets its
 // answer before.
-func (a *API) awaitChanges(c *fiber.Ctx, s *requestState, r *request, found *rendered) (*rendered, error) {
-	params, is := r.params.(*changeParams)
+func (a *API) awaitChanges(c *fiber.Ctx, s *requestState, r *routes.Request, found *rendered) (*rendered, error) {
+	params, is := r.Params.(*routes.ChangeParams)
 	if !is || params.Wait == 0 || s.charge != nil || a.draining.Load() || found.page.HasMore {
 		return found, nil
 	}
@@ -33,7 +34,7 @@ func (a *API) awaitChanges(c *fiber.Ctx, s *requestState, r *request, found *ren
 		grown := a.changes.growth()
 		// Each page begins where the one before it ended: without a cursor, that is where the
 		// first one began.
-		found, err = a.loadHeld(c.UserContext(), r.after(*found.page.NextCursor))
+		found, err = a.loadHeld(c.UserContext(), r.After(*found.page.NextCursor))
 		s.now = a.now()
 		if err != nil || !found.empty {
 			return found, err
@@ -49,7 +50,7 @@ func (a *API) awaitChanges(c *fiber.Ctx, s *requestState, r *request, found *ren
 }
 
 // loadHeld is loadAnswer for a request that waits for changes.
-func (a *API) loadHeld(ctx context.Context, r *request) (*rendered, error) {
+func (a *API) loadHeld(ctx context.Context, r *routes.Request) (*rendered, error) {
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
 	return a.loadAnswer(ctx, nil, r)

@@ -17,6 +17,7 @@ import (
 	"pnyx/access"
 	"pnyx/access/x402"
 	"pnyx/api/apierror"
+	"pnyx/api/routes"
 	"pnyx/governance"
 )
 
@@ -96,7 +97,7 @@ func (s *requestState) delegatesToEdge(c *fiber.Ctx) bool {
 
 // delegateToEdge permits the edge to send a body, and names it. The permission counts as
 // the answer; the edge's own request for the body does not.
-func delegateToEdge(c *fiber.Ctx, s *requestState, r *request, found *rendered) error {
+func delegateToEdge(c *fiber.Ctx, s *requestState, r *routes.Request, found *rendered) error {
 	s.delegatedBytes = len(found.data)
 	c.Set(headerAccelRedirect, PathBody+edgeBodyKey(r, found, s.readiness))
 	c.Status(http.StatusOK)
@@ -105,7 +106,7 @@ func delegateToEdge(c *fiber.Ctx, s *requestState, r *request, found *rendered) 
 
 // delegateFileToEdge is delegateToEdge for a file: where a part of it is permitted, the edge
 // cuts it from the whole.
-func delegateFileToEdge(c *fiber.Ctx, s *requestState, r *request, found *rendered, form *representation) {
+func delegateFileToEdge(c *fiber.Ctx, s *requestState, r *routes.Request, found *rendered, form *representation) {
 	s.delegatedBytes = form.length()
 	path := PathBody
 	if form.part != nil {
@@ -118,7 +119,7 @@ func delegateFileToEdge(c *fiber.Ctx, s *requestState, r *request, found *render
 // setBodyExpiry tells an edge that requests a body how long to keep it. The edge must not
 // keep it when it has another key than requested, because the node knows of another
 // publication.
-func setBodyExpiry(c *fiber.Ctx, s *requestState, r *request, found *rendered) {
+func setBodyExpiry(c *fiber.Ctx, s *requestState, r *routes.Request, found *rendered) {
 	if !s.internal {
 		return
 	}
@@ -157,7 +158,7 @@ func (a *API) setAccelExpires(c *fiber.Ctx, lifetime time.Duration) {
 // a page again that Redis no longer has, of the same rows and later, and nodes have copies of
 // different age. The edge would ask for that body again, and one node would not know the key
 // that another has given. What the edge has is of the same revision, and its dataAsOf is true.
-func edgeBodyKey(r *request, found *rendered, readiness governance.Readiness) string {
+func edgeBodyKey(r *routes.Request, found *rendered, readiness governance.Readiness) string {
 	var digest []byte
 	if found.file != nil {
 		digest = found.file.Digest
@@ -166,7 +167,7 @@ func edgeBodyKey(r *request, found *rendered, readiness governance.Readiness) st
 	if found.view.Revision == 0 {
 		asOf = found.view.DataAsOf
 	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%d\x00%d\x00%s\x00%x", SurfaceVersion, r.canonical(),
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%d\x00%d\x00%s\x00%x", SurfaceVersion, r.Canonical(),
 		found.view.Revision, asOf, readiness, digest))
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
@@ -215,7 +216,7 @@ func NewEdgeFailure(status int, method, requestID string) (EdgeFailure, error) {
 	case http.StatusServiceUnavailable:
 		e = apierror.Unavailable(nil)
 	case http.StatusGatewayTimeout:
-		e = paymentError(Route{}, x402.ExampleRefusal(x402.Pending))
+		e = paymentError(routes.Route{}, x402.ExampleRefusal(x402.Pending))
 	case http.StatusUnsupportedMediaType:
 		e = encodedBody()
 	case http.StatusNotFound:

@@ -6,14 +6,13 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
 
 	"pnyx/api/httpcache"
-	"pnyx/cache"
+	"pnyx/api/routes"
 	"pnyx/governance"
 )
 
@@ -33,40 +32,6 @@ func RequestIDPattern() string {
 	return fmt.Sprintf("^[%s]{1,%d}$", requestIDCharacters, maxRequestID)
 }
 
-// answer is what a handler returns.
-type answer struct {
-	// data becomes the member data of the envelope.
-	data any
-	// file is sent instead of an envelope; nil for none.
-	file *file
-	// view is the view that the data was read from. meta contains its time and readiness.
-	view cache.View
-	// page is set for lists.
-	page *Page
-	// source is where the view was found.
-	source httpcache.Source
-	// nodeLocal says that the data comes from the node's settings, which no publication
-	// changes.
-	nodeLocal bool
-	// dated says that the answer changes as time passes, from view.FreshUntil on.
-	dated bool
-	// live says that the next request may get more, so that no cache keeps the answer, and
-	// empty that it has no rows and costs nothing.
-	live, empty bool
-	// hint is Meta.Hint.
-	hint string
-}
-
-// Page describes which part of a list an answer is.
-type Page struct {
-	// Limit is the number of rows that was requested.
-	Limit int `json:"limit"`
-	// HasMore says that there is a next page.
-	HasMore bool `json:"hasMore"`
-	// NextCursor is the cursor of the next page; null on the last one.
-	NextCursor *string `json:"nextCursor"`
-}
-
 // Meta is the member meta of an answer with data.
 type Meta struct {
 	// RequestID is the id of the request.
@@ -81,7 +46,7 @@ type Meta struct {
 	// are held.
 	VoteCoverageStatus governance.VoteCoverage `json:"voteCoverageStatus,omitempty"`
 	// Page is set for lists.
-	Page *Page `json:"page,omitempty"`
+	Page *routes.Page `json:"page,omitempty"`
 	// Hint says in words why there may be fewer rows than expected; empty for nothing.
 	Hint string `json:"hint,omitempty"`
 }
@@ -207,28 +172,13 @@ func (m Meta) appendData(text []byte) []byte {
 		text = append(text, '"')
 	}
 	if m.Page != nil {
-		text = m.Page.append(append(text, `,"page":`...))
+		text = m.Page.Append(append(text, `,"page":`...))
 	}
 	if m.Hint != "" {
 		hint, _ := json.Marshal(m.Hint) // a text has JSON
 		text = append(append(text, `,"hint":`...), hint...)
 	}
 	return append(text, '}')
-}
-
-// append appends the same text as encoding/json.
-func (p *Page) append(text []byte) []byte {
-	text = append(text, `{"limit":`...)
-	text = strconv.AppendInt(text, int64(p.Limit), 10)
-	text = append(text, `,"hasMore":`...)
-	text = strconv.AppendBool(text, p.HasMore)
-	text = append(text, `,"nextCursor":`...)
-	if p.NextCursor == nil {
-		return append(text, `null}`...)
-	}
-	text = append(text, '"')
-	text = append(text, *p.NextCursor...)
-	return append(text, `"}`...)
 }
 
 // writeJSON sends a value as JSON.

@@ -9,6 +9,7 @@ import (
 	"pnyx/access/x402"
 	"pnyx/api/apierror"
 	"pnyx/api/param"
+	"pnyx/api/routes"
 	"pnyx/governance"
 	"pnyx/ratelimit"
 )
@@ -39,7 +40,7 @@ func Codes(payments bool) []CodeInfo {
 		switch info := &all[i]; info.Code {
 		case apierror.CodePaymentRequired:
 			info.Description, info.Fix = "A paid route was asked without a token.", "Send a token, which the operator issues."
-			info.Example = tokenRequired(Route{ID: "proposals.detail", Tier: Plus})
+			info.Example = tokenRequired(routes.Route{ID: "proposals.detail", Tier: routes.Plus})
 		case apierror.CodeUnauthorized:
 			info.Fix = "Send the token as it was issued in x-service-api-token."
 		case apierror.CodeQuotaExceeded:
@@ -54,7 +55,7 @@ func Codes(payments bool) []CodeInfo {
 func allCodes() []CodeInfo {
 	plan, now := ratelimit.Developer, time.Date(2026, time.January, 31, 11, 59, 58, 0, time.UTC)
 	limits, month := plan.Limits(), ratelimit.MonthOf(now)
-	route := Route{ID: "proposals.detail", Tier: Plus}
+	route := routes.Route{ID: "proposals.detail", Tier: routes.Plus}
 	return []CodeInfo{
 		{
 			Code: apierror.CodeValidation, Status: http.StatusBadRequest,
@@ -105,7 +106,7 @@ func allCodes() []CodeInfo {
 			Code: apierror.CodeExportGone, Status: http.StatusGone,
 			Description: "The rows that the part's address names cannot be read any more: they changed, or were withdrawn.",
 			Fix:         "Begin again at details.manifest. Of a DAO, parts with digests that you have need not be read again; of ballots, drop the parts of the earlier revision.",
-			Example:     exportGone(exportPath("p1_f_XfJz_6yGy1gCgoSU2qbg")),
+			Example:     routes.ExportGone(routes.ExportPath("p1_f_XfJz_6yGy1gCgoSU2qbg")),
 		},
 		{
 			Code: apierror.CodeCursorExpired, Status: http.StatusGone,

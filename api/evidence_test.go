@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"pnyx/api"
+	"pnyx/api/routes"
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
@@ -48,7 +48,7 @@ func TestADossierIsMadeAfterItsCallerHasLeft(t *testing.T) {
 	if got := n.get(evidencePath(countedKey)).body; !strings.Contains(got, `"status":"pending"`) {
 		t.Fatalf("got %s, want pending", got)
 	}
-	fills, err := n.store.DequeueFills(t.Context(), api.PageKinds(), cache.Newest, func(query.Kind) int { return 1 }, time.Second)
+	fills, err := n.store.DequeueFills(t.Context(), routes.PageKinds(), cache.Newest, func(query.Kind) int { return 1 }, time.Second)
 	if err != nil || !fills[0].Kept || time.Now().After(fills[0].Deadline.Time()) {
 		t.Fatalf("got %+v, %v, want a request that is kept", fills, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"pnyx/api/param"
+	"pnyx/api/routes"
 	"pnyx/governance"
 )
 
@@ -28,7 +29,7 @@ const (
 // after it, the vote ended.
 const (
 	exampleWindowBefore = 60 * 24 * time.Hour
-	exampleWindowAfter  = maxFeedWindow - exampleWindowBefore
+	exampleWindowAfter  = routes.MaxFeedWindow - exampleWindowBefore
 )
 
 // errNoExample reports that there is no ballot to begin with.
@@ -91,7 +92,7 @@ func (a *API) examples(ctx context.Context) Examples {
 	kept := &a.exampleCache
 	kept.mu.Lock()
 	defer kept.mu.Unlock()
-	revision, now := a.publication.revision(), a.now()
+	revision, now := a.backend.Revision(), a.now()
 	if revision == kept.revision || !kept.searchedAt.IsZero() && now.Sub(kept.searchedAt) < examplesInterval {
 		return kept.found
 	}
@@ -175,14 +176,14 @@ func (a *API) exampleTopic(ctx context.Context, daoID string) (governance.TopicK
 // cache. The read is not charged.
 func rowsOf[Row any](ctx context.Context, a *API, routeID string, texts map[string]string) ([]Row, error) {
 	route := a.routes[routeID]
-	r, err := route.parseTexts(texts, nil, 0)
+	r, err := route.ParseTexts(texts, nil, 0)
 	if err != nil {
 		return nil, err
 	}
-	found, err := route.answer(a.backend, ctx, r)
+	found, err := route.Answer(a.backend, ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	rows, _ := found.data.([]Row)
+	rows, _ := found.Data.([]Row)
 	return rows, nil
 }

@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"math"
 	"testing"
 	"time"
@@ -12,10 +11,9 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"pnyx/api/httpcache"
-	"pnyx/api/param"
+	"pnyx/api/routes"
 	"pnyx/cache"
 	"pnyx/governance"
-	"pnyx/governance/query"
 )
 
 // SetClock replaces the clock of a node that does not serve yet.
@@ -39,9 +37,6 @@ func (a *API) FollowsChanges() bool {
 	defer a.changes.mu.Unlock()
 	return a.changes.following
 }
-
-// PageKinds lists the kinds of pages that routes answer with.
-func PageKinds() []query.Kind { return pageKinds() }
 
 // Watched says whether the node knows the state of publication.
 func (a *API) Watched() bool { return a.publication.latest.Load() != nil }
@@ -105,7 +100,7 @@ func (a *API) Handler() fasthttp.RequestHandler { return a.wrapHandler(a.app.Han
 func (a *API) AllocationsOfNoting(path string) float64 {
 	c := a.app.AcquireCtx(&fasthttp.RequestCtx{})
 	defer a.app.ReleaseCtx(c)
-	*stateOf(c) = requestState{route: &Route{}, queried: true, layer: httpcache.LayerLocal, readiness: governance.Ready}
+	*stateOf(c) = requestState{route: &routes.Route{}, queried: true, layer: httpcache.LayerLocal, readiness: governance.Ready}
 	best := math.Inf(1) // the node does more than that beside
 	for range 20 {
 		best = min(best, testing.AllocsPerRun(50, func() {
@@ -116,51 +111,10 @@ func (a *API) AllocationsOfNoting(path string) float64 {
 }
 
 // MetaTexts returns a meta as answers have it, and as encoding/json writes it.
-func MetaTexts(id string, made, asOf governance.Timestamp, status governance.Readiness, p *Page) (written, encoded string, err error) {
+func MetaTexts(id string, made, asOf governance.Timestamp, status governance.Readiness, p *routes.Page) (written, encoded string, err error) {
 	m := Meta{RequestID: id, GeneratedAt: made, DataAsOf: asOf, Readiness: ReadinessState{status}, VoteCoverageStatus: governance.VotesPartial, Page: p}
 	text, err := json.Marshal(m)
 	return string(m.Append(nil)), string(text), err
-}
-
-// Cursors makes and reads cursors of one list.
-type Cursors struct {
-	cipher  *cursorCipher
-	request *request
-}
-
-// Given is a parameter with a value in canonical form.
-type Given struct {
-	Name  string
-	Kind  param.Kind
-	Value string
-}
-
-// NewCursors returns the cursors of a route with filters.
-func NewCursors(key, route string, filters ...Given) Cursors {
-	r := &request{route: &Route{ID: route}}
-	for _, filter := range filters {
-		r.route.Params = append(r.route.Params, param.Param{Name: filter.Name, Kind: filter.Kind, Unbound: filter.Name == "limit"})
-		r.values = append(r.values, filter.Value)
-	}
-	made, err := newCursorCipher([]byte(key))
-	if err != nil {
-		panic(fmt.Sprintf("cipher of %q: %v", key, err))
-	}
-	return Cursors{made, r}
-}
-
-// Seal makes a cursor.
-func (c Cursors) Seal(position any) string {
-	cursor, err := c.cipher.encode(c.request, position)
-	if err != nil {
-		panic(fmt.Sprintf("seal %v: %v", position, err))
-	}
-	return cursor
-}
-
-// Open reads the position in a cursor.
-func (c Cursors) Open(cursor string, position any) error {
-	return c.cipher.decode(c.request, cursor, position)
 }
 
 // KeepCopies makes the copies of a node that does not serve yet last.

@@ -17,15 +17,8 @@ import (
 	"pnyx/api/apierror"
 	"pnyx/api/httpcache"
 	"pnyx/api/param"
-	"pnyx/cache"
+	"pnyx/api/routes"
 	"pnyx/governance"
-)
-
-// Media types of files.
-const (
-	MIMENDJSON  = "application/x-ndjson"
-	MIMECSV     = "text/csv; charset=utf-8; header=present"
-	MIMEParquet = "application/vnd.apache.parquet"
 )
 
 // Headers with digests of a file as a whole.
@@ -37,18 +30,9 @@ const (
 	HeaderUnencodedDigest = "Unencoded-Digest"
 )
 
-// file is an answer without an envelope. Its bytes are the same for all callers, and for
-// as long as its path exists.
-type file struct {
-	cache.File
-
-	// media is the media type.
-	media string
-}
-
 // representation is a file in the form that a request gets: as it is, or compressed.
 type representation struct {
-	*file
+	*routes.File
 
 	compressed bool
 	size       int
@@ -59,16 +43,16 @@ type representation struct {
 	part *byteRange
 }
 
-// representationFor returns the form that a request gets. What Range selects are bytes of
+// representationOf returns the form that a request gets. What Range selects are bytes of
 // the text itself, whatever Accept-Encoding says: a caller that was interrupted has the
 // text, and no server has to compress to the same bytes again.
-func (f *file) representationFor(c *fiber.Ctx) (*representation, error) {
+func representationOf(c *fiber.Ctx, f *routes.File) (*representation, error) {
 	ranges := ""
 	if c.Method() == fiber.MethodGet {
 		ranges = c.Get(fiber.HeaderRange)
 	}
 	compressed := ranges == "" && c.Get(fiber.HeaderAcceptEncoding) != "" && c.AcceptsEncodings(httpcache.Gzip, "identity") == httpcache.Gzip
-	r := &representation{file: f, compressed: compressed}
+	r := &representation{File: f, compressed: compressed}
 	r.size, r.digest = f.Size, f.Digest
 	if r.compressed {
 		r.size, r.digest = len(f.Gzip), f.GzipDigest
@@ -96,7 +80,7 @@ func digestText(sum []byte) string { return "sha-256=:" + base64.StdEncoding.Enc
 // write writes the body and its headers. The text is not in memory as a whole.
 func (r *representation) write(c *fiber.Ctx) error {
 	response := c.Response()
-	response.Header.SetContentType(r.media)
+	response.Header.SetContentType(r.Media)
 	response.SetStatusCode(http.StatusOK)
 	if r.compressed {
 		response.Header.SetContentEncoding(httpcache.Gzip)
@@ -130,9 +114,9 @@ func (r *representation) length() int {
 
 // sendFile sends a file: as 304 to a caller that has it, as a permission to an edge that
 // sends the body, or the part of it that was requested.
-func (a *API) sendFile(c *fiber.Ctx, s *requestState, r *request, answer *rendered) error {
+func (a *API) sendFile(c *fiber.Ctx, s *requestState, r *routes.Request, answer *rendered) error {
 	s.readiness = governance.Ready
-	form, err := answer.file.representationFor(c)
+	form, err := representationOf(c, answer.file)
 	if err != nil {
 		return err
 	}
@@ -156,17 +140,17 @@ func (a *API) sendFile(c *fiber.Ctx, s *requestState, r *request, answer *render
 		return fmt.Errorf("encode a file that was paid for: %w", err)
 	}
 	return settlePayment(c, s, x402.Response{Body: purchased, Header: map[string]string{
-		fiber.HeaderContentType: strings.Clone(answer.file.media),
+		fiber.HeaderContentType: strings.Clone(answer.file.Media),
 	}})
 }
 
 // replayFile sends the file, or another part of it, that the payment bought before.
 func replayFile(c *fiber.Ctx, purchased x402.Response) error {
-	f := &file{media: purchased.Header[fiber.HeaderContentType]}
+	f := &routes.File{Media: purchased.Header[fiber.HeaderContentType]}
 	if err := msgpack.Unmarshal(purchased.Body, &f.File); err != nil {
 		return fmt.Errorf("decode a file that was paid for: %w", err)
 	}
-	form, err := f.representationFor(c)
+	form, err := representationOf(c, f)
 	if err != nil {
 		return err
 	}

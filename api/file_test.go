@@ -19,6 +19,7 @@ import (
 	"pnyx/api"
 	"pnyx/api/apierror"
 	"pnyx/api/httpcache"
+	"pnyx/api/routes"
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
@@ -125,13 +126,13 @@ func TestPartIsSentAsItIsKept(t *testing.T) {
 				if got.status != http.StatusOK || got.body != body || got.header.Get("Content-Encoding") != want.encoding ||
 					got.header.Get("Etag") != etag || got.header.Get("Repr-Digest") != digest || got.header.Get("Unencoded-Digest") != unencoded ||
 					got.header.Get("Accept-Ranges") != "bytes" ||
-					got.header.Get("Content-Length") != strconv.Itoa(len(want.body)) || got.header.Get("Content-Type") != api.MIMENDJSON {
+					got.header.Get("Content-Length") != strconv.Itoa(len(want.body)) || got.header.Get("Content-Type") != routes.MIMENDJSON {
 					t.Errorf("%s: got %d, %d bytes, %v, want %d bytes, %s", method, got.status, len(got.body), got.header, len(want.body), etag)
 				}
 			}
 		})
 	}
-	if got := n.ask(http.MethodGet, csvPath, plain()); got.header.Get("Content-Type") != api.MIMECSV || got.body != exampleText {
+	if got := n.ask(http.MethodGet, csvPath, plain()); got.header.Get("Content-Type") != routes.MIMECSV || got.body != exampleText {
 		t.Errorf("CSV: got %d bytes of %s", len(got.body), got.header.Get("Content-Type"))
 	}
 }
@@ -263,7 +264,7 @@ func TestPaymentBuysAPartAndTheRestOfIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	rest := pay(http.StatusPartialContent, "Range", "bytes=10-", "If-Range", first.header.Get("Etag"))
-	if rest.body != exampleText[10:] || rest.header.Get("Content-Type") != api.MIMENDJSON {
+	if rest.body != exampleText[10:] || rest.header.Get("Content-Type") != routes.MIMENDJSON {
 		t.Errorf("the rest: got %d bytes, %v", len(rest.body), rest.header)
 	}
 	if whole := pay(http.StatusOK, "Accept-Encoding", "gzip"); whole.body != string(exampleFile(t).Gzip) {

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"pnyx/api"
+	"pnyx/api/routes"
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
@@ -21,7 +21,7 @@ func (t *node) fillPages(view cache.View) {
 	var filling sync.WaitGroup
 	filling.Go(func() {
 		for ctx.Err() == nil {
-			fills, err := t.store.DequeueFills(ctx, api.PageKinds(), cache.Oldest, func(query.Kind) int { return 1 }, time.Second)
+			fills, err := t.store.DequeueFills(ctx, routes.PageKinds(), cache.Oldest, func(query.Kind) int { return 1 }, time.Second)
 			if errors.Is(err, cache.ErrNoFill) || ctx.Err() != nil {
 				continue
 			}

@@ -14,8 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"pnyx/api"
 	"pnyx/api/doc/openapi"
+	"pnyx/api/routes"
 	"pnyx/test/openapitest"
 )
 
@@ -125,7 +125,7 @@ func TestGoldenFilesMatchTheOpenAPIDocument(t *testing.T) {
 	n := newNode(t)
 	contract := openapitest.New(t, []byte(n.get("/openapi/agent-v2.json").body))
 	for name, path := range goldens() {
-		for _, route := range api.Routes() {
+		for _, route := range routes.All() {
 			if !matches(route.Path, path) {
 				continue
 			}

@@ -9,6 +9,7 @@ import (
 
 	"pnyx/api/apierror"
 	"pnyx/api/httpcache"
+	"pnyx/api/routes"
 	"pnyx/governance"
 )
 
@@ -50,28 +51,28 @@ func (h *heldCopies) set(key string, answer *rendered, readAt time.Time) {
 func (h *heldCopies) close() { h.answers.StopAllGoroutines() }
 
 // mayHold reports whether an answer of the route may be sent after newer ones are published.
-func (r *Route) mayHold() bool { return !r.Paid() && r.account == nil && r.Fresh.StaleIfError > 0 }
+func mayHold(r *routes.Route) bool { return !r.Paid() && r.Account == nil && r.Fresh.StaleIfError > 0 }
 
 // heldAnswer returns the last answer to a request that failed with err; nil where there is none or
 // err states a fact, as 404 does. It is sent for as long as a shared cache may serve it: what such
 // a cache may add is what is left of Freshness.StaleIfError. For a moment it is a local copy, so
 // that not every request waits for what does not answer.
-func (a *API) heldAnswer(r *request, err error) *rendered {
+func (a *API) heldAnswer(r *routes.Request, err error) *rendered {
 	failed, is := errors.AsType[*apierror.Error](err)
 	switch {
-	case !is || !r.route.mayHold():
+	case !is || !mayHold(r.Route):
 		return nil
 	case failed.Status == http.StatusNotFound:
-		a.held.answers.Invalidate(r.name)
+		a.held.answers.Invalidate(r.Name)
 		return nil
 	case failed.Status != http.StatusServiceUnavailable:
 		return nil
 	}
-	held, found := a.held.answers.GetIfPresent(r.name)
+	held, found := a.held.answers.GetIfPresent(r.Name)
 	if !found {
 		return nil
 	}
-	fresh := r.route.Fresh
+	fresh := r.Route.Fresh
 	fresh.StaleIfError -= max(0, a.now().Sub(held.readAt))
 	if fresh.StaleIfError <= 0 {
 		return nil
@@ -79,7 +80,7 @@ func (a *API) heldAnswer(r *request, err error) *rendered {
 	begun, answer := a.local.begin(), *held.answer
 	answer.view.Readiness, answer.status, answer.layer = governance.Stale, httpcache.NodeStale, httpcache.LayerLocal
 	answer.lifetime, answer.control = fresh.SMaxAge, fresh.Public(fresh.SMaxAge)
-	answer.prepare(r.route)
-	a.local.set(r.name, &answer, begun)
+	answer.prepare(r.Route)
+	a.local.set(r.Name, &answer, begun)
 	return &answer
 }

@@ -22,6 +22,7 @@ import (
 	"pnyx/api"
 	"pnyx/api/apierror"
 	"pnyx/api/doc"
+	"pnyx/api/routes"
 	"pnyx/cache"
 	"pnyx/cache/accounts"
 	"pnyx/governance"
@@ -167,11 +168,11 @@ func (s settings) setAccess(tb testing.TB, o *api.Options) {
 }
 
 // samplePrices are the prices of the default settings.
-func samplePrices() api.Prices {
-	prices := api.Prices{Token: "USDC", Network: "eip155:8453", Paid: map[string]governance.Decimal{}}
-	for _, route := range api.Routes() {
+func samplePrices() routes.Prices {
+	prices := routes.Prices{Token: "USDC", Network: "eip155:8453", Paid: map[string]governance.Decimal{}}
+	for _, route := range routes.All() {
 		if route.Paid() {
-			prices.Paid[route.ID] = map[api.Tier]governance.Decimal{api.Standard: "0.001", api.Plus: "0.005"}[route.Tier]
+			prices.Paid[route.ID] = map[routes.Tier]governance.Decimal{routes.Standard: "0.001", routes.Plus: "0.005"}[route.Tier]
 		}
 	}
 	return prices

@@ -4,13 +4,14 @@ import (
 	"testing"
 
 	"pnyx/api"
+	"pnyx/api/routes"
 	"pnyx/governance"
 )
 
 func TestMetaEncodesAsEncodingJSONDoes(t *testing.T) {
 	t.Parallel()
 	cursor := "EDuh5eTB9Cmn-_"
-	for name, page := range map[string]*api.Page{
+	for name, page := range map[string]*routes.Page{
 		"no list": nil, "the last page": {Limit: 25}, "a page": {Limit: 500, HasMore: true, NextCursor: &cursor},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 
 	"pnyx/api/apierror"
 	"pnyx/api/httpcache"
-	"pnyx/cache"
+	"pnyx/api/routes"
 	"pnyx/governance"
 	"pnyx/telemetry"
 )
@@ -94,7 +94,7 @@ func (m *metrics) addRoutes(registerer prometheus.Registerer) {
 	m.bytes = telemetry.Register(registerer, prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "pnyx_http_response_bytes_total", Help: "Bytes of bodies as sent, by route.",
 	}, []string{"route"}))
-	for _, route := range Routes() {
+	for _, route := range routes.All() {
 		m.addRoute(route.Path, route.ID)
 	}
 	m.documents, m.none = m.seriesOf(RouteDocuments), m.seriesOf(RouteNone)
@@ -147,23 +147,4 @@ func (m *metrics) count(route *routeMetrics, r *accessRecord) {
 	} else if counter, known := m.answers[origin{r.source(), r.dataReadiness()}]; known {
 		counter.Inc()
 	}
-}
-
-// registerMetrics registers what the node knows of publications.
-func (w *publicationWatcher) registerMetrics(registerer prometheus.Registerer) {
-	gauge := func(name, help string, seconds func(*cache.PublicationState) float64) {
-		telemetry.Register(registerer, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 {
-			if latest := w.latest.Load(); latest != nil {
-				return seconds(latest)
-			}
-			return 0
-		}))
-	}
-	gauge("pnyx_served_through_timestamp_seconds",
-		"Commit time of the newest batch that is fully published, as this node knows; 0 before the first publication. "+
-			"Lag is now minus this value.",
-		func(p *cache.PublicationState) float64 { return float64(p.CommittedThrough) / 1e6 })
-	gauge("pnyx_served_heartbeat_timestamp_seconds",
-		"Time of the last heartbeat of a worker, as this node knows; 0 before the first.",
-		func(p *cache.PublicationState) float64 { return float64(p.HeartbeatAt.Time().UnixMilli()) / 1000 })
 }

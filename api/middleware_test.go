@@ -17,6 +17,7 @@ import (
 	"pnyx/api"
 	"pnyx/api/apierror"
 	"pnyx/api/param"
+	"pnyx/api/routes"
 	"pnyx/governance"
 )
 
@@ -217,7 +218,7 @@ func TestLLMsTextAndCatalogListEveryRoute(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, settings{timeout: 100 * time.Millisecond})
 	guide := n.get("/llms.txt")
-	for _, route := range api.Routes() {
+	for _, route := range routes.All() {
 		if !strings.Contains(guide.body, "GET "+route.Path+": "+route.Summary) {
 			t.Errorf("llms.txt does not have %s", route.Path)
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/agnivade/levenshtein"
 
 	"pnyx/api/param"
+	"pnyx/api/routes"
 	"pnyx/governance"
 )
 
@@ -46,7 +47,7 @@ func pathDistance(given, want []string) (distance, letters int) {
 // paths lists the paths of routes and documents.
 func paths() []string {
 	all := []string{PathOpenAPI, PathOpenAPIAlias, PathDocs, PathLLMs, PathCatalog}
-	for _, route := range Routes() {
+	for _, route := range routes.All() {
 		all = append(all, route.Path)
 	}
 	return all

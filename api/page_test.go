@@ -10,8 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"pnyx/api"
-	"pnyx/api/param"
 	"pnyx/cache"
 	"pnyx/governance"
 )
@@ -203,67 +201,4 @@ func TestCursorsOfAnotherNodeWithTheSameKeyAreGood(t *testing.T) {
 	if got := second.page("/v2/daos?limit=1&cursor=" + cursor).ids; len(got) != 1 || got[0] != "uniswap" {
 		t.Errorf("second page, of another node: got %v, want uniswap", got)
 	}
-}
-
-func TestCursorsAreBoundToKeyRouteAndFilters(t *testing.T) {
-	t.Parallel()
-	type position struct {
-		At governance.Timestamp
-		ID string
-	}
-	want := position{1709210096007, "p1_x"}
-	own := api.NewCursors("key", "proposals.list",
-		api.Given{"daoId", param.Text, "a"}, api.Given{"limit", param.Integer, "25"}, api.Given{"cursor", param.Cursor, "x"})
-	cursor := own.Seal(want)
-	var got position
-	if err := own.Open(cursor, &got); err != nil || got != want {
-		t.Errorf("got %+v, %v, want %+v", got, err, want)
-	}
-	daoID := api.Given{"daoId", param.Text, "a"}
-	for name, other := range map[string]struct {
-		key, route string
-		filters    []api.Given
-		opens      bool
-	}{
-		"another size of page":       {"key", "proposals.list", []api.Given{daoID, {"limit", param.Integer, "50"}}, true},
-		"another key":                {"kez", "proposals.list", []api.Given{daoID}, false},
-		"another route":              {"key", "topics.list", []api.Given{daoID}, false},
-		"another filter":             {"key", "proposals.list", []api.Given{{"daoId", param.Text, "b"}}, false},
-		"no filter":                  {"key", "proposals.list", nil, false},
-		"one filter more":            {"key", "proposals.list", []api.Given{daoID, {"active", param.Boolean, "true"}}, false},
-		"another name":               {"key", "proposals.list", []api.Given{{"provider", param.Text, "a"}}, false},
-		"another type":               {"key", "proposals.list", []api.Given{{"daoId", param.EnumList, "a"}}, false},
-		"a filter in another's tail": {"key", "proposals.list", []api.Given{{"daoId", param.Text, "a\nprovider=b"}}, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			err := api.NewCursors(other.key, other.route, other.filters...).Open(cursor, new(position))
-			if (err == nil) != other.opens {
-				t.Errorf("got %v, want it opened: %t", err, other.opens)
-			}
-		})
-	}
-	// Two lists whose filters read alike when run together.
-	joined := api.NewCursors("key", "list", api.Given{"a", param.Text, "x\nb=y"})
-	apart := api.NewCursors("key", "list", api.Given{"a", param.Text, "x"}, api.Given{"b", param.Text, "y"})
-	if err := apart.Open(joined.Seal(want), &got); err == nil {
-		t.Error("a text passes for two filters")
-	}
-	// A position of another shape.
-	var number int
-	if err := own.Open(own.Seal("text"), &number); err == nil {
-		t.Error("a text passes for a number")
-	}
-}
-
-func FuzzOpenCursor(f *testing.F) {
-	cursors := api.NewCursors("key", "daos.list", api.Given{"hasVoteData", param.Boolean, "true"})
-	f.Add(cursors.Seal("uniswap"))
-	f.Add("")
-	f.Add("AAAA")
-	f.Fuzz(func(t *testing.T, cursor string) {
-		var position string
-		if err := cursors.Open(cursor, &position); err == nil && cursors.Seal(position) != cursor {
-			t.Fatalf("%q opens as %q, whose cursor is %q", cursor, position, cursors.Seal(position))
-		}
-	})
 }

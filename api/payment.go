@@ -12,12 +12,13 @@ import (
 	"pnyx/access/x402"
 	"pnyx/api/apierror"
 	"pnyx/api/httpcache"
+	"pnyx/api/routes"
 	"pnyx/ratelimit"
 )
 
 // authorizePayment authorizes a request by its payment. HEAD gets the challenge that
 // GET would get: there is no body to pay for.
-func (a *API) authorizePayment(c *fiber.Ctx, s *requestState, r *request) error {
+func (a *API) authorizePayment(c *fiber.Ctx, s *requestState, r *routes.Request) error {
 	if a.payments == nil {
 		return tokenRequired(*s.route)
 	}
@@ -25,7 +26,7 @@ func (a *API) authorizePayment(c *fiber.Ctx, s *requestState, r *request) error 
 		return s.reader.pay(c, s)
 	}
 	return a.beginPayment(c, s, x402.Request{
-		RouteID: s.route.ID, URL: strings.Clone(c.Path()), Description: s.route.Summary, Canonical: r.canonical(),
+		RouteID: s.route.ID, URL: strings.Clone(c.Path()), Description: s.route.Summary, Canonical: r.Canonical(),
 	})
 }
 
@@ -129,7 +130,7 @@ func replayAnswer(c *fiber.Ctx, s *requestState, purchased x402.Response) error 
 }
 
 // tokenRequired is the error of a paid route where no payments are taken.
-func tokenRequired(route Route) *apierror.Error {
+func tokenRequired(route routes.Route) *apierror.Error {
 	return &apierror.Error{
 		Status: http.StatusPaymentRequired, Code: apierror.CodePaymentRequired,
 		Message: "this endpoint is paid, and payment per request is not offered here: send a partner token, " +
@@ -139,22 +140,22 @@ func tokenRequired(route Route) *apierror.Error {
 }
 
 // paidRouteDetails says which token opens a paid route.
-func paidRouteDetails(route Route) apierror.PaymentDetails {
+func paidRouteDetails(route routes.Route) apierror.PaymentDetails {
 	return apierror.PaymentDetails{
-		RouteID: route.ID, Tier: route.Tier, Scope: route.scope(),
+		RouteID: route.ID, Tier: route.Tier, Scope: route.Scope(),
 		Header: strings.ToLower(access.HeaderToken),
 	}
 }
 
 // paymentError is the error of a payment that is missing or was refused. An error that
 // is no x402.RefusedError is internal.
-func paymentError(route Route, err error) *apierror.Error {
+func paymentError(route routes.Route, err error) *apierror.Error {
 	refusal, is := errors.AsType[*x402.RefusedError](err)
 	if !is {
 		return apierror.Internal(fmt.Errorf("take a payment: %w", err))
 	}
 	e := &apierror.Error{
-		Message: refusal.Message, Details: apierror.ReasonDetails{refusal.Reason},
+		Message: refusal.Message, Details: apierror.ReasonDetails{Reason: refusal.Reason},
 		RetryAfter: refusal.RetryAfter, Cause: refusal.Cause,
 	}
 	header := strings.ToLower(x402.HeaderPayment)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"pnyx/api"
+	"pnyx/api/routes"
 	"pnyx/governance"
 )
 
@@ -16,10 +16,10 @@ func TestEveryRouteHasAPrice(t *testing.T) {
 	var got governance.Pricing
 	n.decode(string(n.wantSuccess("/v2/meta/pricing").Data), &got)
 	want := governance.Pricing{Token: "USDC", Network: "eip155:8453"}
-	for _, route := range api.Routes() {
-		price := map[api.Tier]governance.Decimal{api.Free: "0", api.Standard: "0.001", api.Plus: "0.005"}[route.Tier]
+	for _, route := range routes.All() {
+		price := map[routes.Tier]governance.Decimal{routes.Free: "0", routes.Standard: "0.001", routes.Plus: "0.005"}[route.Tier]
 		want.Routes = append(want.Routes, governance.RoutePrice{
-			RouteID: route.ID, Method: "GET", Path: route.Path, Tier: route.Tier, Paid: route.Tier != api.Free, Price: price,
+			RouteID: route.ID, Method: "GET", Path: route.Path, Tier: route.Tier, Paid: route.Tier != routes.Free, Price: price,
 		})
 	}
 	limits := func(month string, standard, burst, detail, detailBurst string) governance.PlanLimits {
@@ -64,8 +64,8 @@ func TestPricesAreReadyWithoutAWorker(t *testing.T) {
 
 func TestBucketsFollowTiers(t *testing.T) {
 	t.Parallel()
-	for _, route := range api.Routes() {
-		want := map[api.Tier]api.Bucket{api.Free: "free", api.Standard: "standard", api.Plus: "detail"}[route.Tier]
+	for _, route := range routes.All() {
+		want := map[routes.Tier]routes.Bucket{routes.Free: "free", routes.Standard: "standard", routes.Plus: "detail"}[route.Tier]
 		if got := route.Bucket(); got != want {
 			t.Errorf("%s: got %s, want %s", route.ID, got, want)
 		}

@@ -2,14 +2,15 @@ package api
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"pnyx/api/apierror"
+	"github.com/prometheus/client_golang/prometheus"
+
 	"pnyx/cache"
 	"pnyx/governance"
+	"pnyx/telemetry"
 )
 
 // pollInterval is how often a node reads the publication state without being notified of a
@@ -21,8 +22,6 @@ type publicationWatcher struct {
 	store      *cache.Store
 	staleAfter time.Duration
 	latest     atomic.Pointer[cache.PublicationState]
-	// cursors is the cipher of the secret that was last read.
-	cursors atomic.Pointer[cursorCipher]
 	// changed is called with the tags of what was published, and with cache.EverythingTag
 	// when a notification was missed. It may be called concurrently.
 	changed func(tags ...cache.Tag)
@@ -127,38 +126,21 @@ func (a *API) readiness(found *rendered, at time.Time) governance.Readiness {
 	return a.publication.readiness(found.view, at)
 }
 
-// revision returns the newest revision that the node knows; zero for none.
-func (w *publicationWatcher) revision() uint64 {
-	if latest := w.latest.Load(); latest != nil {
-		return latest.Revision
+// registerMetrics registers what the node knows of publications.
+func (w *publicationWatcher) registerMetrics(registerer prometheus.Registerer) {
+	gauge := func(name, help string, seconds func(*cache.PublicationState) float64) {
+		telemetry.Register(registerer, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 {
+			if latest := w.latest.Load(); latest != nil {
+				return seconds(latest)
+			}
+			return 0
+		}))
 	}
-	return 0
-}
-
-// view reads a view and decodes its payload. A missing view means that the subject does
-// not exist, which is the error missing, only if everything is published; otherwise the
-// error is 503. The second read closes the gap in which Redis may have been flushed and
-// filled again.
-func (b *Backend) view(ctx context.Context, key cache.Key, payload any, missing *apierror.Error) (cache.View, error) {
-	v, err := b.store.View(ctx, key)
-	if errors.Is(err, cache.ErrMiss) {
-		b.misses.Inc()
-		if _, err := b.store.PublicationState(ctx); err != nil {
-			return cache.View{}, apierror.Unavailable(err)
-		}
-		v, err = b.store.View(ctx, key)
-	}
-	switch {
-	case errors.Is(err, cache.ErrMiss) && !errors.Is(err, cache.ErrCorrupt):
-		return cache.View{}, missing
-	case err == nil:
-		if err = v.Decode(payload); err == nil {
-			return v, nil
-		}
-	}
-	// A withheld view would be withheld again.
-	if errors.Is(err, cache.ErrMiss) && !errors.Is(err, cache.ErrWithheld) {
-		_ = b.store.RequestRepublish(ctx) // the next request repeats it
-	}
-	return cache.View{}, apierror.Unavailable(err)
+	gauge("pnyx_served_through_timestamp_seconds",
+		"Commit time of the newest batch that is fully published, as this node knows; 0 before the first publication. "+
+			"Lag is now minus this value.",
+		func(p *cache.PublicationState) float64 { return float64(p.CommittedThrough) / 1e6 })
+	gauge("pnyx_served_heartbeat_timestamp_seconds",
+		"Time of the last heartbeat of a worker, as this node knows; 0 before the first.",
+		func(p *cache.PublicationState) float64 { return float64(p.HeartbeatAt.Time().UnixMilli()) / 1000 })
 }

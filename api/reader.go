@@ -16,6 +16,7 @@ import (
 	"pnyx/access/x402"
 	"pnyx/api/apierror"
 	"pnyx/api/param"
+	"pnyx/api/routes"
 	"pnyx/governance"
 	"pnyx/telemetry"
 )
@@ -64,7 +65,7 @@ type Read struct {
 	state  *requestState
 	// texts are the parameters by name, and request is what they mean.
 	texts   map[string]string
-	request *request
+	request *routes.Request
 	// answered says that the route answered with data.
 	answered bool
 	began    time.Time
@@ -156,7 +157,7 @@ func (r *Read) HasToken() bool { return r.state.caller != nil }
 
 // Parse parses the parameters of the route, by name. The error is an *Error.
 func (r *Read) Parse(texts map[string]string) error {
-	parsed, err := r.state.route.parseTexts(texts, nil, 0)
+	parsed, err := r.state.route.ParseTexts(texts, nil, 0)
 	if err != nil {
 		return r.Refuse(err)
 	}
@@ -193,7 +194,7 @@ func (r *Reader) Authorize(p Purchase) error {
 // takeTogether has the first read of a bucket take the tokens of all. Else a caller who waits as he is
 // told has one token, which the first read takes, and never as many as the reads need.
 func (r *Reader) takeTogether() {
-	first := map[Bucket]*requestState{}
+	first := map[routes.Bucket]*requestState{}
 	for _, read := range r.reads {
 		if !read.state.route.Paid() {
 			continue
@@ -281,7 +282,7 @@ func (r *Read) GetPage(cursor string, limit int) (Answer, error) {
 		texts["cursor"] = cursor
 	}
 	texts["limit"] = strconv.Itoa(limit)
-	parsed, err := r.state.route.parseTexts(texts, nil, 0)
+	parsed, err := r.state.route.ParseTexts(texts, nil, 0)
 	if err != nil {
 		return Answer{}, r.Refuse(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"pnyx/access"
-	"pnyx/api"
+	"pnyx/api/routes"
 	"pnyx/governance"
 	"pnyx/governance/query"
 	"pnyx/ratelimit"
@@ -240,7 +240,7 @@ func TestReferenceIsCompleteWithoutScript(t *testing.T) {
 			b.DisableScripts()
 			b.Open(n.base + "/docs")
 			page := n.get("/docs").body
-			for _, route := range api.Routes() {
+			for _, route := range routes.All() {
 				for _, want := range []string{`id="` + route.ID + `"`, `href="#` + route.ID + `"`, route.Path, "/docs/" + route.ID + ".md"} {
 					if !strings.Contains(page, want) {
 						t.Errorf("%s: the page lacks %s", route.ID, want)

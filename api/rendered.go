@@ -14,6 +14,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"pnyx/api/httpcache"
+	"pnyx/api/routes"
 	"pnyx/cache"
 	"pnyx/governance"
 )
@@ -27,7 +28,7 @@ type rendered struct {
 	// data is the JSON of the member data.
 	data []byte
 	// file is sent instead of an envelope with data; nil for none.
-	file *file
+	file *routes.File
 	// view is the view that the data was read from, without its payload.
 	view cache.View
 	// etag is the ETag of the answer while it is not stale; empty for answers about one
@@ -52,7 +53,7 @@ type rendered struct {
 	// layer is where the data came from.
 	layer httpcache.Layer
 	// page is set for lists, and hint is Meta.Hint.
-	page *Page
+	page *routes.Page
 	hint string
 	// nodeLocal says that no publication changes the answer. dated, live and empty are as in
 	// answer.
@@ -68,30 +69,30 @@ type rendered struct {
 }
 
 // render encodes the data of an answer.
-func render(found answer) (*rendered, error) {
-	if found.file != nil {
-		return &rendered{file: found.file, layer: found.source.Layer()}, nil
+func render(found routes.Answer) (*rendered, error) {
+	if found.File != nil {
+		return &rendered{file: found.File, layer: found.Source.Layer()}, nil
 	}
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(found.data); err != nil {
+	if err := encoder.Encode(found.Data); err != nil {
 		return nil, fmt.Errorf("encode an answer: %w", err)
 	}
-	view := found.view
+	view := found.View
 	view.Payload = nil
 	r := &rendered{
-		data: bytes.TrimSuffix(text.Bytes(), []byte("\n")), view: view, page: found.page, hint: found.hint,
-		layer: found.source.Layer(), nodeLocal: found.nodeLocal, dated: found.dated, live: found.live, empty: found.empty,
+		data: bytes.TrimSuffix(text.Bytes(), []byte("\n")), view: view, page: found.Page, hint: found.Hint,
+		layer: found.Source.Layer(), nodeLocal: found.NodeLocal, dated: found.Dated, live: found.Live, empty: found.Empty,
 	}
-	if found.nodeLocal {
+	if found.NodeLocal {
 		r.layer = httpcache.LayerLocal
 	}
 	return r, nil
 }
 
 // prepare makes what only copies have, of an answer that is complete.
-func (r *rendered) prepare(route *Route) {
+func (r *rendered) prepare(route *routes.Route) {
 	r.head = new(fasthttp.ResponseHeader)
 	r.writeHead(r.head, route)
 	r.metaTail = r.meta(r.view.Readiness).appendData(nil)
@@ -118,7 +119,7 @@ func (r *rendered) isOutdated(changed func(cache.Tag) bool) bool {
 // weak, since the id and time of the request in the body differ. A node-local answer has
 // no revision, nor has a page of what is not published yet, as after a flush of Redis, and time
 // changes a dated one within a revision: these are identified by their content.
-func etagOf(r *request, found *rendered) string {
+func etagOf(r *routes.Request, found *rendered) string {
 	revision := found.view.Revision
 	if found.nodeLocal || found.dated || revision == 0 {
 		content := xxhash.New()
@@ -131,7 +132,7 @@ func etagOf(r *request, found *rendered) string {
 		}
 		revision = content.Sum64()
 	}
-	requested := xxhash.Sum64String(SurfaceVersion + "\x00" + r.canonical())
+	requested := xxhash.Sum64String(SurfaceVersion + "\x00" + r.Canonical())
 	return `W/"` + strconv.FormatUint(revision, 36) + "-" + strconv.FormatUint(requested, 36) + `"`
 }
 

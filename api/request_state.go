@@ -12,6 +12,7 @@ import (
 	"pnyx/access/x402"
 	"pnyx/api/apierror"
 	"pnyx/api/httpcache"
+	"pnyx/api/routes"
 	"pnyx/governance"
 	"pnyx/ratelimit"
 )
@@ -36,7 +37,7 @@ type requestState struct {
 
 	// route is the route of the request; nil for documents and unknown paths. The fields
 	// below are set for routes only.
-	route *Route
+	route *routes.Route
 	// metrics are the series of the route.
 	metrics *routeMetrics
 	// now is the time of the answer: when the request arrived, or when the data that it

@@ -17,6 +17,7 @@ import (
 	"pnyx/access"
 	"pnyx/api"
 	"pnyx/api/param"
+	"pnyx/api/routes"
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/test/env"
@@ -25,12 +26,12 @@ import (
 func TestRoutesAreDescribed(t *testing.T) {
 	t.Parallel()
 	ids, paths := map[string]bool{}, map[string]bool{}
-	for _, route := range api.Routes() {
+	for _, route := range routes.All() {
 		if ids[route.ID] || paths[route.Path] || route.ID == "" || !strings.HasPrefix(route.Path, "/v2/") {
 			t.Errorf("%s %s: want an id and a path below /v2 of its own", route.ID, route.Path)
 		}
 		ids[route.ID], paths[route.Path] = true, true
-		if !slices.Contains([]api.Tier{api.Free, api.Standard, api.Plus}, route.Tier) {
+		if !slices.Contains([]routes.Tier{routes.Free, routes.Standard, routes.Plus}, route.Tier) {
 			t.Errorf("%s: tier %q", route.ID, route.Tier)
 		}
 		if !strings.HasSuffix(route.Summary, ".") {
@@ -42,7 +43,7 @@ func TestRoutesAreDescribed(t *testing.T) {
 
 // wantParams checks that the parameters of a route are those in its path and in
 // its query, described.
-func wantParams(t *testing.T, route api.Route) {
+func wantParams(t *testing.T, route routes.Route) {
 	t.Helper()
 	var inPath, named []string
 	for part := range strings.SplitSeq(route.Path, "/") {

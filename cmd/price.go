@@ -9,8 +9,8 @@ import (
 	"github.com/shopspring/decimal"
 
 	"pnyx/access/x402"
-	"pnyx/api"
 	"pnyx/api/doc"
+	"pnyx/api/routes"
 	"pnyx/cache"
 	"pnyx/cache/accounts"
 	"pnyx/config"
@@ -63,14 +63,14 @@ func openGate(cfg config.Config, store *cache.Store, logger *slog.Logger, metric
 // unknown or free route is an error, because it would have no effect.
 func routePrices(settings config.Payment) (map[string]string, error) {
 	prices := map[string]string{}
-	for _, route := range api.Routes() {
+	for _, route := range routes.All() {
 		switch route.Tier {
-		case api.Standard:
+		case routes.Standard:
 			prices[route.ID] = settings.PriceStandard
-		case api.Plus:
+		case routes.Plus:
 			prices[route.ID] = settings.PricePlus
 		// Free routes have no price, so an override for one is an error below.
-		case api.Free:
+		case routes.Free:
 		}
 	}
 	for override := range strings.SplitSeq(settings.PriceOverrides, ",") {
@@ -88,19 +88,19 @@ func routePrices(settings config.Payment) (map[string]string, error) {
 
 // apiPrices returns the prices of paid routes as the API publishes them. They are exact
 // decimals, as in the settings. They are published also where payments are off.
-func apiPrices(settings config.Payment) (api.Prices, error) {
-	published := api.Prices{
+func apiPrices(settings config.Payment) (routes.Prices, error) {
+	published := routes.Prices{
 		Token: settings.Symbol, Network: settings.Network, PayPerRequest: settings.PayTo != "",
 		Paid: map[string]governance.Decimal{},
 	}
 	texts, err := routePrices(settings)
 	if err != nil {
-		return api.Prices{}, err
+		return routes.Prices{}, err
 	}
 	for route, text := range texts {
 		price, err := decimal.NewFromString(text)
 		if err != nil {
-			return api.Prices{}, fmt.Errorf("price of %s: %w", route, err)
+			return routes.Prices{}, fmt.Errorf("price of %s: %w", route, err)
 		}
 		published.Paid[route] = governance.DecimalOf(price)
 	}

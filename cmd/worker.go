@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"pnyx/api"
 	"pnyx/api/httpcache"
+	"pnyx/api/routes"
 	"pnyx/cache"
 	"pnyx/config"
 	"pnyx/edge/purge"
@@ -91,7 +91,7 @@ func (n *node) startPurger() (func([]cache.Tag), error) {
 		Token:      string(settings.Token),
 		Everything: string(cache.EverythingTag),
 		Settle:     httpcache.NodeLag,
-		Keeps:      api.MaxPurgedAge(),
+		Keeps:      routes.MaxPurgedAge(),
 		Logger:     n.logger,
 		Metrics:    n.registry,
 	})

@@ -25,6 +25,7 @@ import (
 	"pnyx/access/x402"
 	"pnyx/api"
 	"pnyx/api/doc"
+	"pnyx/api/routes"
 	"pnyx/mcp"
 )
 
@@ -130,7 +131,7 @@ func (o Options) facts() (facts, error) {
 	}
 	f := facts{
 		Options: o, Workers: runtime.GOMAXPROCS(0), Scheme: origin.Scheme, Host: hostPort(origin), ServerName: origin.Hostname(),
-		Lua: program + metricsProgram, Paid: paidPattern(api.Routes()),
+		Lua: program + metricsProgram, Paid: paidPattern(routes.All()),
 		PathAuthorize: api.PathAuthorize, PathBody: api.PathBody, PathRange: api.PathRange, MCPPath: mcp.Path, MCPBody: mcp.MaxBodyBytes,
 		HeaderInternal: access.HeaderInternal,
 		CallerHeaders: headers(access.HeaderToken, "Authorization", x402.HeaderPayment,
@@ -140,9 +141,9 @@ func (o Options) facts() (facts, error) {
 		HeaderTimeout:   api.HeaderTimeout,
 		VariablePayment: headers(x402.HeaderPayment)[0].Variable,
 		RequestID:       api.RequestIDPattern(),
-		Routes:          routeLabels(api.Routes(), doc.Paths()), RouteNone: api.RouteNone,
+		Routes:          routeLabels(routes.All(), doc.Paths()), RouteNone: api.RouteNone,
 	}
-	f.URLPatterns, f.Parameters = urlPatterns(api.Routes(), doc.Paths())
+	f.URLPatterns, f.Parameters = urlPatterns(routes.All(), doc.Paths())
 	f.Free = freePattern(f.URLPatterns)
 	f.AdminHosts = adminHosts(o.AdminListen)
 	f.LogPercent = logPercent(o.LogSample)

@@ -13,7 +13,7 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
-	"pnyx/api"
+	"pnyx/api/routes"
 	"pnyx/test/env"
 )
 
@@ -176,7 +176,7 @@ func TestAttackCallersAddNoSeries(t *testing.T) {
 		t.Fatal(err)
 	}
 	known := map[string]bool{"none": true, "documents": true}
-	for _, route := range api.Routes() {
+	for _, route := range routes.All() {
 		known[route.ID] = true
 	}
 	series := 0

@@ -23,6 +23,7 @@ import (
 	"pnyx/api"
 	"pnyx/api/apierror"
 	"pnyx/api/doc"
+	"pnyx/api/routes"
 	"pnyx/cache"
 	"pnyx/cache/accounts"
 	"pnyx/governance"
@@ -110,9 +111,9 @@ func startNodeOn(tb testing.TB, url string, ledger *facilitator.Ledger) *node {
 	return n
 }
 
-func prices() api.Prices {
-	prices := api.Prices{Token: "USDC", Network: "eip155:8453", Paid: map[string]governance.Decimal{}}
-	for _, route := range api.Routes() {
+func prices() routes.Prices {
+	prices := routes.Prices{Token: "USDC", Network: "eip155:8453", Paid: map[string]governance.Decimal{}}
+	for _, route := range routes.All() {
 		if route.Paid() {
 			prices.Paid[route.ID] = "0.001"
 		}

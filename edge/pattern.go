@@ -8,6 +8,7 @@ import (
 
 	"pnyx/api"
 	"pnyx/api/param"
+	"pnyx/api/routes"
 	"pnyx/explore"
 	"pnyx/mcp"
 )
@@ -37,21 +38,21 @@ type parameter struct {
 
 // urlPatterns returns the patterns of all free responses that are the same for every
 // caller, and the parameters in their keys.
-func urlPatterns(routes []api.Route, documents []string) (all []urlPattern, parameters []parameter) {
+func urlPatterns(table []routes.Route, documents []string) (all []urlPattern, parameters []parameter) {
 	for _, path := range documents {
-		all = append(all, urlPatternOf(api.Route{Path: path}))
+		all = append(all, urlPatternOf(routes.Route{Path: path}))
 	}
-	for i := range routes {
-		if routes[i].Paid() || routes[i].TokenOnly {
+	for i := range table {
+		if table[i].Paid() || table[i].TokenOnly {
 			continue
 		}
-		all = append(all, urlPatternOf(routes[i]))
-		parameters = append(parameters, parametersOf(routes[i])...)
+		all = append(all, urlPatternOf(table[i]))
+		parameters = append(parameters, parametersOf(table[i])...)
 	}
 	return all, parameters
 }
 
-func urlPatternOf(route api.Route) urlPattern {
+func urlPatternOf(route routes.Route) urlPattern {
 	path := pathPattern(route, plain)
 	one := urlPattern{Path: path, Key: "$path?"}
 	for _, parameter := range parametersOf(route) {
@@ -66,7 +67,7 @@ const plain = `[A-Za-z0-9._~-]+`
 
 // pathPattern returns a pattern for the path of a route, with parameter as the pattern of
 // its path parameters.
-func pathPattern(route api.Route, parameter string) string {
+func pathPattern(route routes.Route, parameter string) string {
 	parts := strings.Split(route.Path, "/")
 	for i, part := range parts {
 		if strings.HasPrefix(part, ":") {
@@ -80,7 +81,7 @@ func pathPattern(route api.Route, parameter string) string {
 
 // queryPattern returns a pattern for a query of known parameters in any order, each at
 // most once.
-func queryPattern(route api.Route) string {
+func queryPattern(route routes.Route) string {
 	var known []string
 	for _, one := range route.Params {
 		if one.In == param.InQuery {
@@ -108,7 +109,7 @@ func valuePattern(one param.Param) string {
 	}
 }
 
-func parametersOf(route api.Route) []parameter {
+func parametersOf(route routes.Route) []parameter {
 	var all []parameter
 	for _, one := range route.Params {
 		if one.In != param.InQuery {
@@ -131,9 +132,9 @@ func freePattern(all []urlPattern) string {
 	return fmt.Sprintf("^(?:%s)$", strings.Join(paths, "|"))
 }
 
-func paidPattern(routes []api.Route) string {
+func paidPattern(all []routes.Route) string {
 	var paths []string
-	for _, route := range routes {
+	for _, route := range all {
 		if route.Paid() {
 			paths = append(paths, pathPattern(route, "[^/]+"))
 		}
@@ -150,7 +151,7 @@ type routeLabel struct {
 	ID string
 }
 
-func routeLabels(routes []api.Route, documents []string) (all []routeLabel) {
+func routeLabels(table []routes.Route, documents []string) (all []routeLabel) {
 	for _, path := range append(documents, api.PathHome) {
 		all = append(all, routeLabel{path, api.RouteDocuments})
 	}
@@ -158,7 +159,7 @@ func routeLabels(routes []api.Route, documents []string) (all []routeLabel) {
 	for _, path := range explore.Patterns() {
 		all = append(all, routeLabel{labelPath(path), explore.RouteName})
 	}
-	for _, route := range routes {
+	for _, route := range table {
 		all = append(all, routeLabel{labelPath(route.Path), route.ID})
 	}
 	return all
@@ -167,7 +168,7 @@ func routeLabels(routes []api.Route, documents []string) (all []routeLabel) {
 // labelPath returns the path of a routeLabel.
 func labelPath(path string) string {
 	if strings.Contains(path, ":") {
-		return "~^" + pathPattern(api.Route{Path: path}, "[^/]+") + "$"
+		return "~^" + pathPattern(routes.Route{Path: path}, "[^/]+") + "$"
 	}
 	return path
 }

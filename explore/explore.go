@@ -19,6 +19,7 @@ import (
 
 	"pnyx/api"
 	"pnyx/api/apierror"
+	"pnyx/api/routes"
 	"pnyx/page"
 )
 
@@ -48,7 +49,7 @@ type Options struct {
 	// Node is the node whose routes are read.
 	Node *api.API
 	// Prices are the prices of paid routes.
-	Prices api.Prices
+	Prices routes.Prices
 	// PublicURL is the address that callers see; empty for the one that a request was sent to.
 	PublicURL string
 }
@@ -57,9 +58,9 @@ type Options struct {
 type explorer struct {
 	node      *api.API
 	publicURL string
-	prices    api.Prices
+	prices    routes.Prices
 	templates map[string]*template.Template // by view
-	routes    map[string]api.Route          // by id
+	routes    map[string]routes.Route       // by id
 }
 
 // Documents returns the files that the pages load, for api.Options.
@@ -74,8 +75,8 @@ func Patterns() []string {
 
 // Mount has a node answer Path and below.
 func Mount(o Options) error {
-	x := &explorer{node: o.Node, publicURL: o.PublicURL, prices: o.Prices, templates: map[string]*template.Template{}, routes: map[string]api.Route{}}
-	for _, route := range api.Routes() {
+	x := &explorer{node: o.Node, publicURL: o.PublicURL, prices: o.Prices, templates: map[string]*template.Template{}, routes: map[string]routes.Route{}}
+	for _, route := range routes.All() {
 		x.routes[route.ID] = route
 	}
 	for _, view := range []string{viewHome, viewDAOs, viewDAO, viewProposal, viewVoter, viewError} {

@@ -48,7 +48,7 @@ func (x *explorer) feedHandler(contentType string, render func(openVotes) ([]byt
 	}
 }
 
-// openVotes reads the votes. The error is an *api.Error.
+// openVotes reads the votes. The error is an *apierror.Error.
 func (v *visit) openVotes() (openVotes, error) {
 	id, err := v.param(argDAO)
 	if err != nil {

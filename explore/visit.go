@@ -17,6 +17,7 @@ import (
 	"pnyx/api"
 	"pnyx/api/apierror"
 	"pnyx/api/param"
+	"pnyx/api/routes"
 	"pnyx/governance"
 )
 
@@ -132,7 +133,7 @@ func loadMain[Data any](v *visit, routeID string, params texts) (part[Data], err
 
 // boxOf returns the box in place of a route that was not read, because of an error or, if
 // that is nil, because the visitor has no credentials.
-func (v *visit) boxOf(route api.Route, failed *apierror.Error) *box {
+func (v *visit) boxOf(route routes.Route, failed *apierror.Error) *box {
 	b := &box{
 		Title: route.Title, Tier: route.Tier, err: failed,
 	}

@@ -9,6 +9,7 @@ import (
 
 	"pnyx/api"
 	"pnyx/api/doc"
+	"pnyx/api/routes"
 	"pnyx/test/apinode"
 	"pnyx/test/facilitator"
 )
@@ -73,7 +74,7 @@ func withoutPricingRoute(t *testing.T, path, text string) string {
 		for _, name := range []string{"Pricing", "RoutePrice"} {
 			delete(document.Components.Schemas, name)
 		}
-		delete(document.Paths, api.PathPricing)
+		delete(document.Paths, routes.PathPricing)
 		rest, err := json.Marshal(document)
 		if err != nil {
 			t.Fatal(err)

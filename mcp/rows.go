@@ -8,6 +8,7 @@ import (
 	"pnyx/api"
 	"pnyx/api/apierror"
 	"pnyx/api/param"
+	"pnyx/api/routes"
 )
 
 // maxStructured bounds structuredContent in bytes: text of keys and addresses is a token for
@@ -85,7 +86,7 @@ func (c *call) page(read *api.Read, answer api.Answer, room int) ([]byte, api.Me
 
 // pageOf describes a page to the caller: with the limit that was asked for, and a cursor
 // that remembers a window that was not.
-func (c *call) pageOf(page api.Page, limit int) *api.Page {
+func (c *call) pageOf(page routes.Page, limit int) *routes.Page {
 	page.Limit = limit
 	if page.NextCursor != nil && c.window != "" {
 		page.NextCursor = new(c.window + windowEnd + *page.NextCursor)

@@ -3,8 +3,8 @@ package mcp
 import (
 	"slices"
 
-	"pnyx/api"
 	"pnyx/api/param"
+	"pnyx/api/routes"
 )
 
 // tool is one tool. Its arguments are the parameters of the routes that it reads.
@@ -28,7 +28,7 @@ type tool struct {
 	run func(*call) ([]byte, error)
 	// params are all arguments, and byRoute the routes by id; allTools fills them in.
 	params  []param.Param
-	byRoute map[string]api.Route
+	byRoute map[string]routes.Route
 }
 
 // Names of arguments that no route has.
@@ -87,8 +87,8 @@ const (
 // allTools returns the tools in the order in which they are listed.
 func allTools() []*tool {
 	tools := slices.Concat(daoTools(), proposalTools(), voterTools(), otherTools())
-	byRoute := map[string]api.Route{}
-	for _, route := range api.Routes() {
+	byRoute := map[string]routes.Route{}
+	for _, route := range routes.All() {
 		byRoute[route.ID] = route
 	}
 	for _, t := range tools {
@@ -120,7 +120,7 @@ func daoTools() []*tool {
 
 // timelineParam is the metric of the timeline route as an argument, which may be left out.
 func timelineParam() param.Param {
-	for _, route := range api.Routes() {
+	for _, route := range routes.All() {
 		for _, one := range route.Params {
 			if route.ID == routeTimeline && one.Name == "metric" {
 				one.Name, one.Required = argTimeline, false

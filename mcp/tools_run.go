@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"pnyx/api"
+	"pnyx/api/routes"
 	"pnyx/governance"
 	"pnyx/governance/query"
 )
@@ -104,7 +105,7 @@ func findDAOs(c *call) ([]byte, error) {
 	}
 	read, answer, cursor := reads[0], answers[0], c.args["cursor"]
 	meta, found := answer.Meta, []json.RawMessage{}
-	meta.Page = &api.Page{Limit: limit}
+	meta.Page = &routes.Page{Limit: limit}
 	for {
 		last := -1 // the row of this page after which the next page begins
 		for at, row := range elements(answer.Data) {

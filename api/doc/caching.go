@@ -5,9 +5,9 @@ import (
 	"strings"
 	"time"
 
-	"pnyx/api"
 	"pnyx/api/apierror"
 	"pnyx/api/httpcache"
+	"pnyx/api/routes"
 )
 
 // cachingRow is what caches may keep of answers with one freshness, as Markdown.
@@ -26,7 +26,7 @@ type cachingRow struct {
 func CachingTable() ([]byte, error) {
 	documents, unknown := httpcache.Document(), httpcache.UnknownPath()
 	var rows []cachingRow
-	for _, route := range api.Routes() {
+	for _, route := range routes.All() {
 		rows = addRow(rows, cachingRow{
 			What: quoted(route.ID), Kept: answerControl(route, route.Fresh.SMaxAge), Purged: answerControl(route, route.Fresh.PurgedSMaxAge),
 			Missing: missingControl(route), Reason: route.Fresh.Reason,
@@ -58,7 +58,7 @@ func addRow(rows []cachingRow, row cachingRow) []cachingRow {
 
 // answerControl is the Cache-Control of a route's answers with data, in caches that
 // keep them for shared.
-func answerControl(route api.Route, shared time.Duration) string {
+func answerControl(route routes.Route, shared time.Duration) string {
 	switch {
 	case route.TokenOnly:
 		return quoted(httpcache.PrivateNoStore)
@@ -69,7 +69,7 @@ func answerControl(route api.Route, shared time.Duration) string {
 }
 
 // missingControl is the Cache-Control of a route's 404; empty where it has none.
-func missingControl(route api.Route) string {
+func missingControl(route routes.Route) string {
 	fresh := httpcache.Missing()
 	switch {
 	case !slices.Contains(route.Codes(), apierror.CodeNotFound):

@@ -4,9 +4,9 @@ import (
 	"net/url"
 	"strings"
 
-	"pnyx/api"
 	"pnyx/api/doc/openapi"
 	"pnyx/api/param"
+	"pnyx/api/routes"
 )
 
 // maxDiscoveryPath bounds the path of a request that is described: the terms then fit
@@ -55,7 +55,7 @@ func Discovery(publicURL string) func(routeID, path string) any {
 		base = strings.TrimSuffix(address.Path, "/")
 	}
 	paid := map[string]discovery{}
-	for _, route := range api.Routes() {
+	for _, route := range routes.All() {
 		if route.Paid() && route.Media == nil {
 			paid[route.ID] = describeForIndexes(base, route)
 		}
@@ -86,7 +86,7 @@ func pathValues(template, path string) map[string]string {
 }
 
 // describeForIndexes describes a route, except for the parameters in the path.
-func describeForIndexes(base string, route api.Route) discovery {
+func describeForIndexes(base string, route routes.Route) discovery {
 	var described discovery
 	described.Info.Input = discoveryInput{Type: "http", Method: "GET", QueryParams: map[string]any{}}
 	described.Info.Output.Type = "json"

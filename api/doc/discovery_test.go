@@ -13,14 +13,14 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"pnyx/access/x402"
-	"pnyx/api"
 	"pnyx/api/doc"
 	"pnyx/api/param"
+	"pnyx/api/routes"
 	"pnyx/test/facilitator"
 )
 
 // termsOf returns the terms of a path of a route over HTTP, and the length of their header.
-func termsOf(t *testing.T, publicURL string, route api.Route, path string) (described any, size int) {
+func termsOf(t *testing.T, publicURL string, route routes.Route, path string) (described any, size int) {
 	t.Helper()
 	terms := facilitator.Terms(map[string]string{route.ID: "0.005"})
 	terms.PublicURL, terms.Discovery = publicURL, doc.Discovery(publicURL)
@@ -55,7 +55,7 @@ func at(value any, names ...string) any {
 
 func TestEveryPaidRouteIsDescribedToIndexes(t *testing.T) {
 	t.Parallel()
-	for _, route := range api.Routes() {
+	for _, route := range routes.All() {
 		if !route.Paid() || route.Media != nil {
 			continue
 		}
@@ -107,8 +107,8 @@ func TestEveryPaidRouteIsDescribedToIndexes(t *testing.T) {
 
 func TestSchemaForIndexesHasBoundsAndEnumerations(t *testing.T) {
 	t.Parallel()
-	routes := api.Routes()
-	route := routes[slices.IndexFunc(routes, func(r api.Route) bool { return r.ID == "daos.timeline" })]
+	all := routes.All()
+	route := all[slices.IndexFunc(all, func(r routes.Route) bool { return r.ID == "daos.timeline" })]
 	described, _ := termsOf(t, "https://api.example.org", route, "/v2/daos/uniswap/timeline")
 	if got := at(described, "info", "input", "pathParams", "daoId"); got != "uniswap" {
 		t.Errorf("daoId: got %v, want the request's", got)
@@ -121,8 +121,8 @@ func TestSchemaForIndexesHasBoundsAndEnumerations(t *testing.T) {
 
 func TestLongPathIsNotDescribedToIndexes(t *testing.T) {
 	t.Parallel()
-	routes := api.Routes()
-	route := routes[slices.IndexFunc(routes, func(r api.Route) bool { return r.ID == "voters.votes" })]
+	all := routes.All()
+	route := all[slices.IndexFunc(all, func(r routes.Route) bool { return r.ID == "voters.votes" })]
 	if got, _ := termsOf(t, "https://api.example.org", route, "/v2/voters/"+strings.Repeat("x", 400)+"/votes"); got != nil {
 		t.Errorf("got %v, want nothing", got)
 	}

@@ -19,6 +19,7 @@ import (
 
 	"pnyx/api"
 	"pnyx/api/apierror"
+	"pnyx/api/routes"
 	"pnyx/page"
 	"pnyx/ratelimit"
 )
@@ -26,7 +27,7 @@ import (
 // Node is what the documents say of the node that serves them.
 type Node struct {
 	// Prices are what routes cost.
-	Prices api.Prices
+	Prices routes.Prices
 	// PublicURL is the address that callers see; empty for the address that a document was
 	// asked for at.
 	PublicURL string
@@ -75,7 +76,7 @@ func Paths() []string {
 func (n Node) codes() []api.CodeInfo { return api.Codes(n.Prices.PayPerRequest) }
 
 // codesOf are the errors that the node may answer with on a route.
-func (n Node) codesOf(route api.Route) []apierror.Code {
+func (n Node) codesOf(route routes.Route) []apierror.Code {
 	return slices.DeleteFunc(route.Codes(), func(code apierror.Code) bool { return code.OfPayments() && !n.Prices.PayPerRequest })
 }
 

@@ -20,6 +20,7 @@ import (
 	"pnyx/api/doc"
 	"pnyx/api/doc/client"
 	"pnyx/api/doc/openapi"
+	"pnyx/api/routes"
 	"pnyx/governance"
 	"pnyx/governance/rules"
 	"pnyx/ratelimit"
@@ -27,15 +28,15 @@ import (
 )
 
 // defaultPrices are the prices of the default settings, which the published document has.
-func defaultPrices() api.Prices {
-	prices := api.Prices{Token: "USDC", Network: "eip155:8453", Paid: map[string]governance.Decimal{}}
-	for _, route := range api.Routes() {
+func defaultPrices() routes.Prices {
+	prices := routes.Prices{Token: "USDC", Network: "eip155:8453", Paid: map[string]governance.Decimal{}}
+	for _, route := range routes.All() {
 		switch route.Tier {
-		case api.Standard:
+		case routes.Standard:
 			prices.Paid[route.ID] = "0.001"
-		case api.Plus:
+		case routes.Plus:
 			prices.Paid[route.ID] = "0.005"
-		case api.Free:
+		case routes.Free:
 		}
 	}
 	return prices
@@ -78,7 +79,7 @@ func document(t *testing.T, path string) []byte {
 func TestEachRouteHasAShortPage(t *testing.T) {
 	t.Parallel()
 	const most = 2560 // 800 tokens of 3.2 bytes
-	for _, route := range api.Routes() {
+	for _, route := range routes.All() {
 		t.Run(route.ID, func(t *testing.T) {
 			t.Parallel()
 			page := string(document(t, "/docs/"+route.ID+".md"))
@@ -164,7 +165,7 @@ func TestDocumentSuitsGeneratedClients(t *testing.T) {
 			}
 		}
 		for path, item := range document.Paths {
-			get, paid := item.Get, item.Get.Tier != string(api.Free)
+			get, paid := item.Get, item.Get.Tier != string(routes.Free)
 			if (get.Payment != nil) != (paid && on) || get.Payment != nil && get.Payment.Price != "0.001" && get.Payment.Price != "0.005" {
 				t.Errorf("%s, payments %t: got %+v, want what a payment costs where it is taken", path, on, get.Payment)
 			}
@@ -330,10 +331,10 @@ func TestDocumentDescribesPublicRoutesOnly(t *testing.T) {
 			t.Errorf("the document contains %q", internal)
 		}
 	}
-	if got, want := len(document.Paths), len(api.Routes()); got != want {
+	if got, want := len(document.Paths), len(routes.All()); got != want {
 		t.Errorf("got %d paths, want %d", got, want)
 	}
-	for _, route := range api.Routes() {
+	for _, route := range routes.All() {
 		t.Run(route.ID, func(t *testing.T) {
 			t.Parallel()
 			operation := document.Paths[openapi.PathTemplate(route.Path)]["get"]
@@ -352,7 +353,7 @@ func TestDocumentDescribesPublicRoutesOnly(t *testing.T) {
 
 func TestEveryTypeAndFieldIsDescribed(t *testing.T) {
 	t.Parallel()
-	for _, route := range api.Routes() {
+	for _, route := range routes.All() {
 		if route.Returns == nil {
 			t.Errorf("%s: got no type of data, want one in the table of routes", route.ID)
 		}

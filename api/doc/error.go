@@ -10,6 +10,7 @@ import (
 	"pnyx/api"
 	"pnyx/api/apierror"
 	"pnyx/api/doc/openapi"
+	"pnyx/api/routes"
 )
 
 // errorName is the component name of the response that describes every error.
@@ -39,7 +40,7 @@ func errorResponse(node Node) *openapi.Response {
 }
 
 // describeErrors lists the errors of a route by status and code.
-func describeErrors(route api.Route, node Node) string {
+func describeErrors(route routes.Route, node Node) string {
 	var codes []string
 	for _, code := range node.codesOf(route) {
 		codes = append(codes, fmt.Sprintf("%d `%s`", api.InfoOf(code, true).Status, code))

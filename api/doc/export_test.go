@@ -1,8 +1,8 @@
 package doc
 
 import (
-	"pnyx/api"
 	"pnyx/api/doc/openapi"
+	"pnyx/api/routes"
 )
 
 // Schemas returns the schemas of all answers.
@@ -12,7 +12,7 @@ func Schemas() (*openapi.Schemas, error) {
 		return nil, err
 	}
 	addEnvelopes(schemas)
-	for _, route := range api.Routes() {
+	for _, route := range routes.All() {
 		envelopeSchema(schemas, route)
 	}
 	return schemas, nil

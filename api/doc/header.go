@@ -10,6 +10,7 @@ import (
 	"pnyx/access/x402"
 	"pnyx/api"
 	"pnyx/api/doc/openapi"
+	"pnyx/api/routes"
 )
 
 // headersJSON describes the headers of answers, for callers.
@@ -54,7 +55,7 @@ func headers(names ...string) openapi.Members[*openapi.Header] {
 // answerHeaders refers to the headers of a route's answers with data that a client acts on:
 // each is ten lines of a generated client for every route. The id of the request is in the
 // body, too, and the size of a bucket is the plan's.
-func answerHeaders(route api.Route) openapi.Members[*openapi.Header] {
+func answerHeaders(route routes.Route) openapi.Members[*openapi.Header] {
 	names := []string{api.HeaderRateLimit}
 	if !route.TokenOnly {
 		names = append(names, fiber.HeaderETag)

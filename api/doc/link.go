@@ -4,14 +4,14 @@ import (
 	"path"
 	"slices"
 
-	"pnyx/api"
 	"pnyx/api/doc/openapi"
 	"pnyx/api/param"
+	"pnyx/api/routes"
 )
 
 // links describes the requests that can follow an answer of a route: for the next page,
 // and for routes below its path.
-func links(route api.Route) openapi.Members[*openapi.Link] {
+func links(route routes.Route) openapi.Members[*openapi.Link] {
 	var all openapi.Members[*openapi.Link]
 	same := pathParameters(route)
 	if route.Paged() {
@@ -23,7 +23,7 @@ func links(route api.Route) openapi.Members[*openapi.Link] {
 	if len(same) == 0 {
 		return all
 	}
-	for _, below := range api.Routes() {
+	for _, below := range routes.All() {
 		if path.Dir(below.Path) == route.Path {
 			all.Add(path.Base(below.Path), &openapi.Link{OperationID: below.ID, Parameters: same, Description: below.Summary})
 		}
@@ -32,7 +32,7 @@ func links(route api.Route) openapi.Members[*openapi.Link] {
 }
 
 // pathParameters are the parameters in the path of a request.
-func pathParameters(route api.Route) openapi.Members[string] {
+func pathParameters(route routes.Route) openapi.Members[string] {
 	var all openapi.Members[string]
 	for _, one := range route.Params {
 		if one.In == param.InPath {

@@ -11,6 +11,7 @@ import (
 	"pnyx/api/doc/client"
 	"pnyx/api/doc/openapi"
 	"pnyx/api/param"
+	"pnyx/api/routes"
 	"pnyx/mcp"
 	"pnyx/ratelimit"
 )
@@ -45,13 +46,13 @@ func agentsGuide(node Node) ([]byte, error) {
 		// Codes are the error codes of the API.
 		Codes []api.CodeInfo
 	}{
-		Base: node.base(), PathOpenAPI: api.PathOpenAPI, PathPricing: api.PathPricing, PathMCP: mcp.Path, Codes: node.codes(),
+		Base: node.base(), PathOpenAPI: api.PathOpenAPI, PathPricing: routes.PathPricing, PathMCP: mcp.Path, Codes: node.codes(),
 		Guides: Guides(), Plans: node.plans(), PayPerRequest: node.Prices.PayPerRequest,
 	}
 	for _, language := range client.Languages() {
 		data.Clients = append(data.Clients, language.Path())
 	}
-	for _, r := range api.Routes() {
+	for _, r := range routes.All() {
 		data.Routes = append(data.Routes, route{
 			ID: r.ID, Path: r.Path, Summary: r.Summary, Price: priceLabel(r, node.Prices), Parameters: paramList(r),
 		})
@@ -60,7 +61,7 @@ func agentsGuide(node Node) ([]byte, error) {
 }
 
 // priceLabel is the tier of a route, and what it costs where payments are taken.
-func priceLabel(route api.Route, prices api.Prices) string {
+func priceLabel(route routes.Route, prices routes.Prices) string {
 	if !route.Paid() {
 		return "[free]"
 	}
@@ -71,7 +72,7 @@ func priceLabel(route api.Route, prices api.Prices) string {
 }
 
 // paramList lists the query parameters of a route, with their allowed values.
-func paramList(route api.Route) string {
+func paramList(route routes.Route) string {
 	var named []string
 	for _, one := range route.Params {
 		if one.In == param.InPath {
@@ -99,7 +100,7 @@ func catalog(node Node) ([]byte, error) {
 		Type string `json:"type,omitempty"`
 	}
 	var items []link
-	for _, route := range api.Routes() {
+	for _, route := range routes.All() {
 		if !strings.Contains(route.Path, ":") {
 			items = append(items, link{Href: node.base() + route.Path, Type: fiber.MIMEApplicationJSON})
 		}
@@ -116,7 +117,7 @@ func catalog(node Node) ([]byte, error) {
 		{Name: "service-desc", Value: []link{{Href: node.base() + api.PathOpenAPI, Type: fiber.MIMEApplicationJSON}}},
 		{Name: "service-doc", Value: []link{{Href: node.base() + api.PathDocs, Type: fiber.MIMETextHTML}, {Href: node.base() + api.PathLLMs, Type: fiber.MIMETextPlain}}},
 		{Name: "related", Value: related},
-		{Name: "service-meta", Value: []link{{Href: node.base() + api.PathPricing, Type: fiber.MIMEApplicationJSON}}},
+		{Name: "service-meta", Value: []link{{Href: node.base() + routes.PathPricing, Type: fiber.MIMEApplicationJSON}}},
 	}, tools}}, "", "  ")
 	if err != nil {
 		return nil, fmt.Errorf("encode the API catalog: %w", err)

@@ -14,6 +14,7 @@ import (
 	"pnyx/access"
 	"pnyx/api"
 	"pnyx/api/doc/openapi"
+	"pnyx/api/routes"
 	"pnyx/governance"
 )
 
@@ -64,7 +65,7 @@ func describeAPI(node Node) (*openapi.Document, error) {
 		Servers: []openapi.Server{{URL: cmp.Or(node.base(), "/"), Description: "Where this document is served."}},
 	}
 	addEnvelopes(schemas)
-	for _, route := range api.Routes() {
+	for _, route := range routes.All() {
 		if tag := tagOf(route); !slices.Contains(document.Tags, tag) {
 			document.Tags = append(document.Tags, tag)
 		}
@@ -86,7 +87,7 @@ func describeAPI(node Node) (*openapi.Document, error) {
 }
 
 // tagOf returns the tag that groups a route with others: the first part of its id.
-func tagOf(route api.Route) openapi.Tag {
+func tagOf(route routes.Route) openapi.Tag {
 	group, _, _ := strings.Cut(route.ID, ".")
 	tag, known := map[string]openapi.Tag{
 		"meta":         {Name: "Meta", Description: "Prices, and how fresh and complete the data is."},
@@ -104,7 +105,7 @@ func tagOf(route api.Route) openapi.Tag {
 }
 
 // describeRoute describes GET on a route.
-func describeRoute(schemas *openapi.Schemas, route api.Route, node Node) *openapi.Operation {
+func describeRoute(schemas *openapi.Schemas, route routes.Route, node Node) *openapi.Operation {
 	prices := node.Prices
 	operation := &openapi.Operation{
 		OperationID: route.ID, Tags: []string{tagOf(route).Name}, Summary: route.Title,
@@ -137,7 +138,7 @@ func describeRoute(schemas *openapi.Schemas, route api.Route, node Node) *openap
 }
 
 // answerContent describes the body of an answer with data.
-func answerContent(schemas *openapi.Schemas, route api.Route) (content openapi.Members[*openapi.MediaType]) {
+func answerContent(schemas *openapi.Schemas, route routes.Route) (content openapi.Members[*openapi.MediaType]) {
 	if route.Media == nil {
 		content.Add(fiber.MIMEApplicationJSON, &openapi.MediaType{
 			Schema: envelopeSchema(schemas, route), Example: exampleAnswer(schemas, route),
@@ -161,7 +162,7 @@ func answerContent(schemas *openapi.Schemas, route api.Route) (content openapi.M
 }
 
 // describeAccess says who may read a route, and which bucket counts its requests.
-func describeAccess(route api.Route, prices api.Prices) string {
+func describeAccess(route routes.Route, prices routes.Prices) string {
 	text := "Free: no credentials are needed."
 	if route.TokenOnly {
 		text = "Free: about the partner token that asks, which is needed."
@@ -178,7 +179,7 @@ func describeAccess(route api.Route, prices api.Prices) string {
 
 // security lists the alternative credentials of a route; none for a free one. A payment
 // answers the 402 of a request without credentials, and is no credential itself.
-func security(route api.Route, prices api.Prices) []map[string][]string {
+func security(route routes.Route, prices routes.Prices) []map[string][]string {
 	if route.TokenOnly {
 		return []map[string][]string{{"token": {}}}
 	}
@@ -201,7 +202,7 @@ func securitySchemes() openapi.Members[*openapi.SecurityScheme] {
 }
 
 // exampleAnswer returns an answer of a route with the examples of its fields.
-func exampleAnswer(schemas *openapi.Schemas, route api.Route) any {
+func exampleAnswer(schemas *openapi.Schemas, route routes.Route) any {
 	if route.Returns == nil {
 		return nil
 	}

@@ -17,6 +17,7 @@ import (
 	"pnyx/api/doc/client"
 	"pnyx/api/doc/openapi"
 	"pnyx/api/param"
+	"pnyx/api/routes"
 	"pnyx/mcp"
 	"pnyx/page"
 )
@@ -84,7 +85,7 @@ type referenceGroup struct {
 // referenceRoute is one route.
 type referenceRoute struct {
 	// Route has the id, the title and the path.
-	api.Route
+	routes.Route
 
 	// Summary describes the answer, and Cost what a request costs and where it counts.
 	Summary template.HTML
@@ -143,7 +144,7 @@ func renderReference(node Node, examples api.Examples) ([]byte, error) {
 		return nil, err
 	}
 	shown := referencePage{
-		Version: api.SurfaceVersion, Count: len(api.Routes()), PayPerRequest: node.Prices.PayPerRequest, Live: examples != api.Examples{},
+		Version: api.SurfaceVersion, Count: len(routes.All()), PayPerRequest: node.Prices.PayPerRequest, Live: examples != api.Examples{},
 		Guides: Guides(),
 	}
 	guide, err := guideText(node, nil)
@@ -156,7 +157,7 @@ func renderReference(node Node, examples api.Examples) ([]byte, error) {
 		return nil, err
 	}
 	addEnvelopes(schemas)
-	for _, route := range api.Routes() {
+	for _, route := range routes.All() {
 		tag := tagOf(route)
 		at := slices.IndexFunc(shown.Groups, func(g referenceGroup) bool { return g.Name == tag.Name })
 		if at < 0 {
@@ -190,7 +191,7 @@ func anchor(heading string) string {
 }
 
 // describeForPeople returns what the reference shows of a route.
-func describeForPeople(node Node, schemas *openapi.Schemas, route api.Route, examples api.Examples) (referenceRoute, error) {
+func describeForPeople(node Node, schemas *openapi.Schemas, route routes.Route, examples api.Examples) (referenceRoute, error) {
 	shown := referenceRoute{
 		Route: route, Summary: inlineHTML(route.Summary), Cost: inlineHTML(costOf(route, node.Prices)),
 		Token: route.Paid() || route.TokenOnly, Page: pathOfPage(route),
@@ -231,7 +232,7 @@ func webhooksForPeople(schemas *openapi.Schemas) (shown referenceWebhooks, err e
 }
 
 // describeInput returns a parameter as the form of its route shows it.
-func describeInput(route api.Route, one param.Param, examples api.Examples) referenceParam {
+func describeInput(route routes.Route, one param.Param, examples api.Examples) referenceParam {
 	shown := referenceParam{
 		Param: one, Example: examples.Of(one), ID: route.ID + "-" + one.Name, InPath: one.In == param.InPath, Required: one.Required || one.In == param.InPath,
 	}
@@ -252,7 +253,7 @@ func describeInput(route api.Route, one param.Param, examples api.Examples) refe
 }
 
 // costOf says what a request to a route costs, and which bucket counts it.
-func costOf(route api.Route, prices api.Prices) string {
+func costOf(route routes.Route, prices routes.Prices) string {
 	switch {
 	case route.TokenOnly:
 		return fmt.Sprintf("Free, with a token. Counts in the `%s` bucket.", route.Bucket())
@@ -266,7 +267,7 @@ func costOf(route api.Route, prices api.Prices) string {
 }
 
 // snippets returns the example of a request in every language.
-func snippets(node Node, route api.Route, examples api.Examples) ([]referenceSnippet, error) {
+func snippets(node Node, route routes.Route, examples api.Examples) ([]referenceSnippet, error) {
 	base := cmp.Or(node.base(), "http://127.0.0.1:8080")
 	curl := "curl '" + base + sampleTarget(route, examples) + "'"
 	if route.Paid() || route.TokenOnly {

@@ -7,6 +7,7 @@ import (
 
 	"pnyx/api"
 	"pnyx/api/param"
+	"pnyx/api/routes"
 	"pnyx/governance"
 )
 
@@ -16,7 +17,7 @@ const mimeMarkdown = "text/markdown; charset=utf-8"
 // routePages returns one page a route: what a language model needs to use it alone.
 func routePages(node Node) []api.Document {
 	var pages []api.Document
-	for _, route := range api.Routes() {
+	for _, route := range routes.All() {
 		pages = append(pages, api.Document{
 			Path: pathOfPage(route), ContentType: mimeMarkdown,
 			RenderExamples: func(examples api.Examples) ([]byte, error) { return routePage(node, route, examples) },
@@ -26,9 +27,9 @@ func routePages(node Node) []api.Document {
 }
 
 // pathOfPage returns the path of the page of a route.
-func pathOfPage(route api.Route) string { return api.PathDocs + "/" + route.ID + ".md" }
+func pathOfPage(route routes.Route) string { return api.PathDocs + "/" + route.ID + ".md" }
 
-func routePage(node Node, route api.Route, examples api.Examples) ([]byte, error) {
+func routePage(node Node, route routes.Route, examples api.Examples) ([]byte, error) {
 	schemas, err := newSchemas()
 	if err != nil {
 		return nil, err
@@ -50,7 +51,7 @@ func routePage(node Node, route api.Route, examples api.Examples) ([]byte, error
 
 // sampleTarget is the target of a request for a route: its path and the parameters that it
 // needs, with examples.
-func sampleTarget(route api.Route, examples api.Examples) string {
+func sampleTarget(route routes.Route, examples api.Examples) string {
 	target := route.Path
 	var query []string
 	for _, one := range route.Params {

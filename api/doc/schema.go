@@ -11,6 +11,7 @@ import (
 	"pnyx/api/apierror"
 	"pnyx/api/doc/openapi"
 	"pnyx/api/param"
+	"pnyx/api/routes"
 	"pnyx/governance"
 	"pnyx/governance/query"
 	"pnyx/governance/rules"
@@ -96,7 +97,7 @@ func enums() map[reflect.Type][]string {
 		warnings = append(warnings, rule.Code)
 	}
 	all := map[reflect.Type][]string{}
-	addEnum(all, api.Free, api.Standard, api.Plus)
+	addEnum(all, routes.Free, routes.Standard, routes.Plus)
 	addEnum(all, governance.Readinesses()...)
 	addEnum(all, governance.Coverages()...)
 	addEnum(all, governance.VotesReady, governance.VotesPartial, governance.VotesBackfilling, governance.VotesUnavailable)
@@ -131,7 +132,7 @@ func enums() map[reflect.Type][]string {
 func names() map[reflect.Type]string {
 	return map[reflect.Type]string{
 		reflect.TypeFor[apierror.Code]():    "ErrorCode",
-		reflect.TypeFor[api.Page]():         "PageInfo",
+		reflect.TypeFor[routes.Page]():      "PageInfo",
 		reflect.TypeFor[governance.Event](): "GovernanceEvent",
 		reflect.TypeFor[governance.Match](): "CandidateMatch",
 	}
@@ -144,7 +145,7 @@ func addEnum[T ~string](all map[reflect.Type][]string, values ...T) {
 }
 
 // envelopeSchema returns the schema of a route's answer with data.
-func envelopeSchema(schemas *openapi.Schemas, route api.Route) *openapi.Schema {
+func envelopeSchema(schemas *openapi.Schemas, route routes.Route) *openapi.Schema {
 	described := "Meta"
 	if route.Paged() {
 		described = "ListMeta"

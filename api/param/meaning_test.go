@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"pnyx/api"
 	"pnyx/api/param"
+	"pnyx/api/routes"
 )
 
 func TestValuesAreUnderstoodByMeaning(t *testing.T) {
@@ -25,7 +25,7 @@ func TestValuesAreUnderstoodByMeaning(t *testing.T) {
 func TestEveryMeaningIsOfSomething(t *testing.T) {
 	t.Parallel()
 	parameters, values := map[string]bool{}, map[string]bool{}
-	for _, route := range api.Routes() {
+	for _, route := range routes.All() {
 		for _, one := range route.Params {
 			parameters[one.Name] = true
 			for _, value := range one.Enum {

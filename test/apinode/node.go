@@ -19,6 +19,7 @@ import (
 
 	"pnyx/access"
 	"pnyx/api"
+	"pnyx/api/routes"
 	"pnyx/cache"
 	"pnyx/cache/accounts"
 	"pnyx/governance"
@@ -87,9 +88,9 @@ func (n *Node) With(test *testing.T) *Node { //nolint:thelper // the receiver is
 }
 
 // Prices are the prices of the default settings, as test/facilitator takes them.
-func Prices() api.Prices {
-	prices := api.Prices{Token: "USDC", Network: "eip155:84532", Paid: map[string]governance.Decimal{}}
-	for _, route := range api.Routes() {
+func Prices() routes.Prices {
+	prices := routes.Prices{Token: "USDC", Network: "eip155:84532", Paid: map[string]governance.Decimal{}}
+	for _, route := range routes.All() {
 		if route.Paid() {
 			prices.Paid[route.ID] = "0.005"
 		}

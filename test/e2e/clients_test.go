@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"pnyx/api"
 	"pnyx/api/doc/client"
 	"pnyx/api/param"
+	"pnyx/api/routes"
 	"pnyx/governance"
 	"pnyx/test/env"
 )
@@ -83,7 +83,7 @@ func (p *programs) add(t *testing.T, n int, id, text string) {
 }
 
 // run runs all programs with a token, and returns the lines that each printed.
-func (p *programs) run(t *testing.T, routes []api.Route, token string) map[string][]json.RawMessage {
+func (p *programs) run(t *testing.T, all []routes.Route, token string) map[string][]json.RawMessage {
 	t.Helper()
 	var out string
 	switch p.language {
@@ -96,7 +96,7 @@ func (p *programs) run(t *testing.T, routes []api.Route, token string) map[strin
 		out = p.exec(t, token, "python3", "main.py")
 	case client.Go:
 		imports := ""
-		for n := range routes {
+		for n := range all {
 			imports += fmt.Sprintf("\t%q\n", strings.TrimSuffix(client.GoModule, "pnyx")+"s"+strconv.Itoa(n))
 		}
 		p.write(t, "main.go", "package main\n\nimport (\n\t\"fmt\"\n"+imports+")\n\nfunc main() {\n"+p.main.String()+"}\n")
@@ -198,10 +198,10 @@ func TestLongClientsReadWhatHTTPReads(t *testing.T) {
 	i.AwaitPublished()
 	token, values := i.clientToken(), i.clientValues()
 	values["began"] = began
-	var routes []api.Route
-	for _, route := range api.Routes() {
+	var all []routes.Route
+	for _, route := range routes.All() {
 		if route.Media == nil {
-			routes = append(routes, route)
+			all = append(all, route)
 		}
 	}
 	env.Until(t, func() error { // a dossier of thousands of ballots takes longer than an answer waits
@@ -228,15 +228,15 @@ func TestLongClientsReadWhatHTTPReads(t *testing.T) {
 			t.Parallel()
 			requireClient(t, language)
 			p := newPrograms(t, language)
-			for n, route := range routes {
+			for n, route := range all {
 				text, err := client.Snippet(language, i.URL, route, valuesOf(route, values))
 				if err != nil {
 					t.Fatal(err)
 				}
 				p.add(t, n, route.ID, text)
 			}
-			printed := p.run(t, routes, token)
-			for _, route := range routes {
+			printed := p.run(t, all, token)
+			for _, route := range all {
 				i.wantPrinted(t, route, valuesOf(route, values), printed[route.ID])
 			}
 		})
@@ -325,7 +325,7 @@ func (i *instance) clientValues() map[string]string {
 }
 
 // valuesOf returns the values for the parameters that a request of a route needs.
-func valuesOf(route api.Route, values map[string]string) map[string]string {
+func valuesOf(route routes.Route, values map[string]string) map[string]string {
 	needed := map[string]string{}
 	for _, one := range route.Params {
 		if one.In == param.InPath || one.Required || one.Name == "title" {
@@ -339,7 +339,7 @@ func valuesOf(route api.Route, values map[string]string) map[string]string {
 }
 
 // wantPrinted compares what a program printed with the answers of its route.
-func (i *instance) wantPrinted(t *testing.T, route api.Route, values map[string]string, printed []json.RawMessage) {
+func (i *instance) wantPrinted(t *testing.T, route routes.Route, values map[string]string, printed []json.RawMessage) {
 	t.Helper()
 	path, query := route.Path, url.Values{}
 	for name, value := range values {
@@ -400,7 +400,7 @@ func (i *instance) wantChanged(t *testing.T, changes []json.RawMessage) {
 }
 
 // maxLimit returns the largest page of a route.
-func maxLimit(route api.Route) int {
+func maxLimit(route routes.Route) int {
 	for _, param := range route.Params {
 		if param.Name == "limit" {
 			return param.Max

@@ -12,9 +12,9 @@ import (
 	"testing"
 
 	"pnyx/access"
-	"pnyx/api"
 	"pnyx/api/doc/openapi"
 	"pnyx/api/param"
+	"pnyx/api/routes"
 	"pnyx/test/env"
 	"pnyx/test/openapitest"
 )
@@ -50,13 +50,13 @@ func TestAnswersMatchTheOpenAPIDocument(t *testing.T) {
 	s.contract = openapitest.New(t, document)
 	// Ids in the answers of one route are parameters of others.
 	for range 3 {
-		for _, route := range api.Routes() {
+		for _, route := range routes.All() {
 			if route.Media == nil { // TestExport reads files
 				s.askRightly(t, route)
 			}
 		}
 	}
-	for _, route := range api.Routes() {
+	for _, route := range routes.All() {
 		if route.Media != nil {
 			continue
 		}
@@ -94,7 +94,7 @@ func (s *apiSurface) fail(t *testing.T, failure string) {
 }
 
 // askRightly requests a route with its required parameters alone, and with each other one.
-func (s *apiSurface) askRightly(t *testing.T, route api.Route) {
+func (s *apiSurface) askRightly(t *testing.T, route routes.Route) {
 	t.Helper()
 	for _, path := range s.paths(route) {
 		required := s.required(route)
@@ -115,7 +115,7 @@ func (s *apiSurface) askRightly(t *testing.T, route api.Route) {
 	}
 }
 
-func (s *apiSurface) askWrongly(t *testing.T, route api.Route) {
+func (s *apiSurface) askWrongly(t *testing.T, route routes.Route) {
 	t.Helper()
 	for _, path := range s.paths(route) {
 		s.ask(t, route, path, url.Values{"includeVotes": {"true"}})
@@ -133,7 +133,7 @@ func (s *apiSurface) askWrongly(t *testing.T, route api.Route) {
 }
 
 // paths are the paths of a route with the known values of its path parameters.
-func (s *apiSurface) paths(route api.Route) []string {
+func (s *apiSurface) paths(route routes.Route) []string {
 	paths := []string{route.Path}
 	for _, one := range route.Params {
 		if one.In != param.InPath {
@@ -150,7 +150,7 @@ func (s *apiSurface) paths(route api.Route) []string {
 	return paths
 }
 
-func (s *apiSurface) required(route api.Route) url.Values {
+func (s *apiSurface) required(route routes.Route) url.Values {
 	query := url.Values{}
 	for _, one := range route.Params {
 		if one.Required && one.In != param.InPath {
@@ -179,7 +179,7 @@ func (s *apiSurface) values(one param.Param) []string {
 
 // ask requests a path and checks the answer. It asks again while the answer is 503, which
 // a busy machine may give to any request.
-func (s *apiSurface) ask(t *testing.T, route api.Route, path string, query url.Values) {
+func (s *apiSurface) ask(t *testing.T, route routes.Route, path string, query url.Values) {
 	t.Helper()
 	target := path + "?" + query.Encode()
 	env.Until(t, func() error {
@@ -191,7 +191,7 @@ func (s *apiSurface) ask(t *testing.T, route api.Route, path string, query url.V
 }
 
 // askOnce requests a path and query, checks the answer and returns its status.
-func (s *apiSurface) askOnce(t *testing.T, route api.Route, target string) (status int) {
+func (s *apiSurface) askOnce(t *testing.T, route routes.Route, target string) (status int) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+target, http.NoBody)
 	if err != nil {

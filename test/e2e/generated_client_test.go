@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"pnyx/api"
+	"pnyx/api/routes"
 	"pnyx/test/env"
 )
 
@@ -81,7 +81,7 @@ func TestLongGeneratedGoClientReadsEveryList(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	described := len(api.Routes()) + 3 // kinds of webhooks
+	described := len(routes.All()) + 3 // kinds of webhooks
 	if lines := bytes.Count(source, []byte("\n")); lines > maxGoClientLines*described {
 		t.Errorf("the client has %d lines for %d routes and webhooks, want at most %d for one", lines, described, maxGoClientLines)
 	}

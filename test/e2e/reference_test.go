@@ -12,6 +12,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"pnyx/api"
+	"pnyx/api/routes"
 	"pnyx/mcp"
 	"pnyx/test/browser"
 	"pnyx/test/env"
@@ -55,7 +56,7 @@ func wantExamplesAnswer(t *testing.T, i *instance) {
 	t.Helper()
 	token := awaitReference(t, i)
 	b := openReference(t, i, 1440, 900, token)
-	for _, route := range api.Routes() {
+	for _, route := range routes.All() {
 		if route.Media != nil {
 			continue // files are for programs: there is no Send, and TestExport reads them
 		}

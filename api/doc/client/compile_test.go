@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"pnyx/api"
 	"pnyx/api/doc/client"
+	"pnyx/api/routes"
 	"pnyx/test/env"
 )
 
@@ -37,7 +37,7 @@ func newProgram(t *testing.T, language client.Language, path string, name func(n
 		t.Fatal(err)
 	}
 	p.write(t, path, string(source))
-	for _, route := range api.Routes() {
+	for _, route := range routes.All() {
 		all := map[string]string{}
 		for _, param := range route.Params {
 			all[param.Name] = param.Example

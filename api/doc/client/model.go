@@ -5,9 +5,9 @@ import (
 	"strconv"
 	"strings"
 
-	"pnyx/api"
 	"pnyx/api/doc/openapi"
 	"pnyx/api/param"
+	"pnyx/api/routes"
 )
 
 // model is what the templates of the clients are filled in with.
@@ -100,7 +100,7 @@ func newModel(language Language, document *openapi.Document) model {
 	for _, name := range []string{"Meta", "ListMeta", "ErrorCode", "DAOExportRow"} {
 		c.use(openapi.RefTo(name))
 	}
-	for _, route := range api.Routes() {
+	for _, route := range routes.All() {
 		c.addCall(route, dataOf(document, route))
 	}
 	for _, component := range c.components {
@@ -112,7 +112,7 @@ func newModel(language Language, document *openapi.Document) model {
 }
 
 // dataOf returns the schema of what a route answers with; nil for a file.
-func dataOf(document *openapi.Document, route api.Route) *openapi.Schema {
+func dataOf(document *openapi.Document, route routes.Route) *openapi.Schema {
 	item, _ := document.Paths.Get(openapi.PathTemplate(route.Path))
 	response, _ := item.Get.Responses.Get("200")
 	if route.Media != nil {
@@ -166,7 +166,7 @@ func (c *collector) objectOf(name string, schema *openapi.Schema) object {
 }
 
 // addCall adds the method of a route.
-func (c *collector) addCall(route api.Route, data *openapi.Schema) {
+func (c *collector) addCall(route routes.Route, data *openapi.Schema) {
 	c.use(data)
 	words := methodWords(route)
 	one := call{

@@ -5,12 +5,12 @@ import (
 	"strings"
 	"unicode"
 
-	"pnyx/api"
+	"pnyx/api/routes"
 )
 
 // methodWords returns the words of the name of a route's method. They follow from the id
 // of the route; the names that would read badly are listed here.
-func methodWords(route api.Route) []string {
+func methodWords(route routes.Route) []string {
 	switch route.ID {
 	case "daos.timeline":
 		return []string{"timeline"}
@@ -48,7 +48,7 @@ func methodWords(route api.Route) []string {
 func singular(noun string) string { return strings.TrimSuffix(noun, "s") }
 
 // rowName returns the name of one row of a list, as code that walks it has it.
-func rowName(route api.Route) string {
+func rowName(route routes.Route) string {
 	words := methodWords(route)
 	return singular(words[len(words)-1])
 }

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"pnyx/api"
 	"pnyx/api/param"
+	"pnyx/api/routes"
 	"pnyx/governance"
 )
 
@@ -26,7 +26,7 @@ const (
 //
 // values are texts as in the query, by the names of parameters. Those that a request needs
 // and that are not given have their examples. base may be empty for an example.
-func Snippet(language Language, base string, route api.Route, values map[string]string) (string, error) {
+func Snippet(language Language, base string, route routes.Route, values map[string]string) (string, error) {
 	path, params := arguments(route, values)
 	data := struct {
 		// Base is the address of the node as a literal. Call is the call of the method. Row
@@ -66,7 +66,7 @@ type argument struct {
 
 // arguments returns the values of the parameters in the path, as literals, and the parameters of
 // the query.
-func arguments(route api.Route, values map[string]string) (path []string, params []argument) {
+func arguments(route routes.Route, values map[string]string) (path []string, params []argument) {
 	sampled := len(values) == 0
 	for _, one := range route.Params {
 		value := values[one.Name]
@@ -83,7 +83,7 @@ func arguments(route api.Route, values map[string]string) (path []string, params
 	return path, params
 }
 
-func typeScriptCall(route api.Route, path []string, params []argument) string {
+func typeScriptCall(route routes.Route, path []string, params []argument) string {
 	name, given := "pnyx."+camelCase(methodWords(route)), make([]string, len(params))
 	for i, a := range params {
 		given[i] = a.Name + ": " + a.literal("[", "]")
@@ -98,7 +98,7 @@ func typeScriptCall(route api.Route, path []string, params []argument) string {
 	return name + "(" + strings.Join(append(path, "{\n  "+strings.Join(given, ",\n  ")+",\n}"), ", ") + ")"
 }
 
-func pythonCall(route api.Route, path []string, params []argument) string {
+func pythonCall(route routes.Route, path []string, params []argument) string {
 	name, given := "pnyx."+snakeCase(methodWords(route)), path
 	for _, a := range params {
 		literal := a.literal("[", "]")
@@ -114,7 +114,7 @@ func pythonCall(route api.Route, path []string, params []argument) string {
 	return name + "(\n    " + strings.Join(given, ",\n    ") + ",\n)"
 }
 
-func goCall(route api.Route, path []string, params []argument) string {
+func goCall(route routes.Route, path []string, params []argument) string {
 	name, given := goCase(methodWords(route)), make([]string, len(params))
 	for i, a := range params {
 		open := ""

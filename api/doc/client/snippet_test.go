@@ -6,21 +6,21 @@ import (
 	"strings"
 	"testing"
 
-	"pnyx/api"
 	"pnyx/api/doc/client"
 	"pnyx/api/param"
+	"pnyx/api/routes"
 )
 
 // routeOf returns a route of the table.
-func routeOf(t *testing.T, id string) api.Route {
+func routeOf(t *testing.T, id string) routes.Route {
 	t.Helper()
-	for _, route := range api.Routes() {
+	for _, route := range routes.All() {
 		if route.ID == id {
 			return route
 		}
 	}
 	t.Fatalf("no route %s", id)
-	return api.Route{}
+	return routes.Route{}
 }
 
 func TestSnippetIsTheProgramOfItsLanguage(t *testing.T) {
@@ -96,7 +96,7 @@ func main() {
 
 func TestSnippetGivesWhatARequestNeeds(t *testing.T) {
 	t.Parallel()
-	for _, route := range api.Routes() {
+	for _, route := range routes.All() {
 		t.Run(route.ID, func(t *testing.T) {
 			t.Parallel()
 			for _, language := range client.Languages() {

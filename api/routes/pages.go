@@ -1,4 +1,4 @@
-package api
+package routes
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sync/singleflight"
 
@@ -32,31 +33,34 @@ const keptFor = time.Minute
 // errFillFailed reports that the worker could not build a page.
 var errFillFailed = errors.New("the worker could not build the page")
 
-// pages reads pages that workers build on demand. Concurrent requests for a page enqueue
+// Pages reads pages that workers build on demand. Concurrent requests for a page enqueue
 // one fill per node, and one worker builds the page for all nodes.
-type pages struct {
-	store       *cache.Store
-	publication *publicationWatcher
-	flights     singleflight.Group
-	timeout     time.Duration
-	tracer      *telemetry.Tracer
-	metrics     pageMetrics
+type Pages struct {
+	store *cache.Store
+	// Published returns the newest revision that the node knows; zero for none.
+	published func() uint64
+	flights   singleflight.Group
+	timeout   time.Duration
+	tracer    *telemetry.Tracer
+	metrics   pageMetrics
 
 	mu      sync.Mutex
 	waiting map[cache.Key]chan bool // gets true when the fill has failed, else false
 }
 
-// newPages returns pages and registers their metrics.
-func newPages(o Options, publication *publicationWatcher) *pages {
-	return &pages{
-		store: o.Store, publication: publication, timeout: o.RequestTimeout, tracer: o.Tracer,
-		metrics: newPageMetrics(o.Metrics), waiting: map[cache.Key]chan bool{},
+// NewPages returns pages and registers their metrics.
+func NewPages(
+	store *cache.Store, published func() uint64, timeout time.Duration, tracer *telemetry.Tracer, registerer prometheus.Registerer,
+) *Pages {
+	return &Pages{
+		store: store, published: published, timeout: timeout, tracer: tracer,
+		metrics: newPageMetrics(registerer), waiting: map[cache.Key]chan bool{},
 	}
 }
 
-// run passes completion messages of fills to the requests that wait for them, until ctx
+// Run passes completion messages of fills to the requests that wait for them, until ctx
 // ends.
-func (p *pages) run(ctx context.Context) {
+func (p *Pages) Run(ctx context.Context) {
 	p.store.SubscribeFills(ctx, func(key cache.Key, failed bool) {
 		p.mu.Lock()
 		done := p.waiting[key]
@@ -71,9 +75,9 @@ func (p *pages) run(ctx context.Context) {
 	})
 }
 
-// page returns a page and its source. It refreshes a stale page first, if that takes less
+// Page returns a page and its source. It refreshes a stale page first, if that takes less
 // than refreshWait.
-func (p *pages) page(ctx context.Context, r cache.PageRequest) (cache.View, httpcache.Source, error) {
+func (p *Pages) page(ctx context.Context, r cache.PageRequest) (cache.View, httpcache.Source, error) {
 	v, version, err := p.store.Page(ctx, r)
 	switch {
 	case err == nil && p.fresh(v, version.Revision):
@@ -95,13 +99,13 @@ func (p *pages) page(ctx context.Context, r cache.PageRequest) (cache.View, http
 
 // fresh reports whether a page contains everything up to its version. A page without a
 // version is fresh until FreshUntil, and as long as nothing was published since.
-func (p *pages) fresh(v cache.View, version uint64) bool {
-	return v.IsFresh(version) || version == 0 && v.FreshUntil != nil && v.Revision >= p.publication.revision()
+func (p *Pages) fresh(v cache.View, version uint64) bool {
+	return v.IsFresh(version) || version == 0 && v.FreshUntil != nil && v.Revision >= p.published()
 }
 
 // refresh returns a rebuilt page. When the fill fails or takes longer than refreshWait, it
 // returns the old page, marked stale.
-func (p *pages) refresh(ctx context.Context, r cache.PageRequest, old cache.View) (cache.View, httpcache.Source) {
+func (p *Pages) refresh(ctx context.Context, r cache.PageRequest, old cache.View) (cache.View, httpcache.Source) {
 	ctx, cancel := context.WithTimeout(ctx, refreshWait)
 	defer cancel()
 	v, err := p.make(ctx, cache.Fill{Page: r})
@@ -113,7 +117,7 @@ func (p *pages) refresh(ctx context.Context, r cache.PageRequest, old cache.View
 }
 
 // make waits until a worker has built a page. Concurrent calls share one fill.
-func (p *pages) make(ctx context.Context, wanted cache.Fill) (cache.View, error) {
+func (p *Pages) make(ctx context.Context, wanted cache.Fill) (cache.View, error) {
 	p.metrics.waiters.Inc()
 	defer p.metrics.waiters.Dec()
 	flight := p.flights.DoChan(string(wanted.Page.Key()), func() (any, error) {
@@ -139,7 +143,7 @@ func (p *pages) make(ctx context.Context, wanted cache.Fill) (cache.View, error)
 }
 
 // fill waits for a fill, and records its outcome and duration.
-func (p *pages) fill(ctx context.Context, wanted cache.Fill) (cache.View, error) {
+func (p *Pages) fill(ctx context.Context, wanted cache.Fill) (cache.View, error) {
 	began := time.Now()
 	ctx, span := p.tracer.Start(ctx, "wait for fill "+string(wanted.Page.Kind), trace.SpanKindProducer)
 	defer span.End()
@@ -157,7 +161,7 @@ func (p *pages) fill(ctx context.Context, wanted cache.Fill) (cache.View, error)
 //
 // A page without a version expires by the clock. One that was just built is accepted even
 // if it has expired: building it took long, or the worker's clock lags.
-func (p *pages) await(ctx context.Context, wanted cache.Fill) (cache.View, error) {
+func (p *Pages) await(ctx context.Context, wanted cache.Fill) (cache.View, error) {
 	done := p.register(wanted.Page.Key())
 	defer p.unregister(wanted.Page.Key())
 	wanted.Trace = p.tracer.Inject(ctx)
@@ -195,7 +199,7 @@ func (p *pages) await(ctx context.Context, wanted cache.Fill) (cache.View, error
 
 // register returns a channel on which run reports the completion of a fill. A key has one
 // registration at most, since requests share fills.
-func (p *pages) register(key cache.Key) chan bool {
+func (p *Pages) register(key cache.Key) chan bool {
 	done := make(chan bool, 1)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -204,7 +208,7 @@ func (p *pages) register(key cache.Key) chan bool {
 }
 
 // unregister removes a registration.
-func (p *pages) unregister(key cache.Key) {
+func (p *Pages) unregister(key cache.Key) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.waiting, key)

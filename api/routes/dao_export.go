@@ -1,4 +1,4 @@
-package api
+package routes
 
 import (
 	"context"
@@ -24,7 +24,7 @@ func daoExportRoutes() []Route {
 			Returns: governance.DAOExport{}, Fresh: httpcache.Published(),
 		}, handler[query.DAOExport]{
 			tags: func(q query.DAOExport) []cache.Tag { return []cache.Tag{cache.DAOTag(q.DAOID)} },
-			answer: func(b *Backend, ctx context.Context, _ *request, q query.DAOExport) (answer, error) {
+			answer: func(b *Backend, ctx context.Context, _ *Request, q query.DAOExport) (Answer, error) {
 				return daoExport(ctx, b, q)
 			},
 		}),
@@ -35,7 +35,7 @@ func daoExportRoutes() []Route {
 			Returns: governance.DAOExportRow{}, Media: []string{MIMENDJSON, MIMECSV, MIMEParquet}, Fresh: httpcache.Part(),
 		}, handler[query.DAOPart]{
 			tags: func(q query.DAOPart) []cache.Tag { return []cache.Tag{cache.DAOTag(q.DAOID)} },
-			answer: func(b *Backend, ctx context.Context, _ *request, q query.DAOPart) (answer, error) {
+			answer: func(b *Backend, ctx context.Context, _ *Request, q query.DAOPart) (Answer, error) {
 				return exportFile(ctx, b, cache.NewPageRequest(q), q.Format, daoExportPath(q.DAOID))
 			},
 		}),
@@ -43,17 +43,17 @@ func daoExportRoutes() []Route {
 }
 
 // daoExport answers GET /v2/daos/:daoId/export.
-func daoExport(ctx context.Context, b *Backend, q query.DAOExport) (answer, error) {
+func daoExport(ctx context.Context, b *Backend, q query.DAOExport) (Answer, error) {
 	view, from, err := b.page(ctx, cache.NewPageRequest(q), apierror.NotFound("daoId", q.DAOID))
 	if err != nil {
-		return answer{}, err
+		return Answer{}, err
 	}
 	var export cache.DAOExport
 	if err := view.Decode(&export); err != nil {
-		return answer{}, apierror.Unavailable(err)
+		return Answer{}, apierror.Unavailable(err)
 	}
 	if export.Oldest != nil {
-		return answer{}, apierror.CursorExpired(*export.Oldest)
+		return Answer{}, apierror.CursorExpired(*export.Oldest)
 	}
 	for i := range export.Parts {
 		part := &export.Parts[i]
@@ -66,7 +66,7 @@ func daoExport(ctx context.Context, b *Backend, q query.DAOExport) (answer, erro
 			NDJSON: path + string(query.ExportNDJSON), CSV: path + string(query.ExportCSV), Parquet: path + string(query.ExportParquet),
 		}
 	}
-	return answer{data: export.DAOExport, view: view, source: from}, nil
+	return Answer{Data: export.DAOExport, View: view, Source: from}, nil
 }
 
 // daoExportPath is the path of the manifest of a DAO.

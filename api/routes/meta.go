@@ -1,4 +1,4 @@
-package api
+package routes
 
 import (
 	"context"
@@ -34,7 +34,7 @@ func metaRoutes() []Route {
 			ID: "meta.usage", Path: "/v2/meta/usage", Tier: Free, Addition: true, TokenOnly: true,
 			Title:   "Get your token's usage",
 			Summary: "What the token that asks may use, and what it has used this month.",
-			Returns: usage{}, account: (*Backend).usage,
+			Returns: usage{}, Account: (*Backend).usage,
 		}, handler[noParams]{
 			tags: func(noParams) []cache.Tag { return nil },
 		}),
@@ -43,9 +43,9 @@ func metaRoutes() []Route {
 
 // pricing answers GET /v2/meta/pricing with the prices of this node, which are never
 // stale.
-func (b *Backend) pricing(context.Context, *request, noParams) (answer, error) {
-	view := cache.View{DataAsOf: governance.TimestampOf(b.now()), Readiness: governance.Ready}
-	return answer{data: b.prices.List(), view: view, nodeLocal: true}, nil
+func (b *Backend) pricing(context.Context, *Request, noParams) (Answer, error) {
+	view := cache.View{DataAsOf: governance.TimestampOf(b.Now()), Readiness: governance.Ready}
+	return Answer{Data: b.Prices.List(), View: view, NodeLocal: true}, nil
 }
 
 // statusParams are the parameters of GET /v2/meta/data-status.
@@ -62,11 +62,11 @@ func (p statusParams) tags() []cache.Tag {
 }
 
 // dataStatus answers GET /v2/meta/data-status.
-func (b *Backend) dataStatus(ctx context.Context, _ *request, p statusParams) (answer, error) {
+func (b *Backend) dataStatus(ctx context.Context, _ *Request, p statusParams) (Answer, error) {
 	var status governance.DataStatus
 	view, err := b.view(ctx, cache.DataStatusKey(p.DAOID), &status, apierror.NotFound("daoId", p.DAOID))
 	for i := range status.Sources {
-		status.Sources[i].SetLag(b.now())
+		status.Sources[i].SetLag(b.Now())
 	}
-	return answer{data: status, view: view, source: httpcache.SourceRedis}, err
+	return Answer{Data: status, View: view, Source: httpcache.SourceRedis}, err
 }

@@ -1,4 +1,4 @@
-package api
+package routes
 
 import (
 	"maps"
@@ -13,37 +13,37 @@ import (
 	"github.com/gofiber/fiber/v2"
 )
 
-// request is a request to a route, with parsed parameters. It is immutable, so that all
+// Request is a request to a route, with parsed parameters. It is immutable, so that all
 // requests with the same URL can share one.
-type request struct {
-	route *Route
-	// params points to the struct that the route's parameters are parsed into.
-	params any
+type Request struct {
+	Route *Route
+	// Params points to the struct that the route's parameters are parsed into.
+	Params any
 	// values are the canonical texts of the parameters, in the order of the route's Params.
 	// A parameter that is not given has its default, or "".
 	values []string
-	// name is the request in canonical form. Requests that differ only in spelling have the
+	// Name is the request in canonical form. Requests that differ only in spelling have the
 	// same name.
-	name string
+	Name string
 	// held says that the request waits for changes: the node's own rows will do.
 	held bool
 }
 
-// parse parses and validates every parameter of a request. The error lists all problems.
-func (r *Route) parse(c *fiber.Ctx) (*request, error) {
+// Parse parses and validates every parameter of a request. The error lists all problems.
+func (r *Route) Parse(c *fiber.Ctx) (*Request, error) {
 	given, problems, omitted := r.given(c)
-	return r.parseTexts(given, problems, omitted)
+	return r.ParseTexts(given, problems, omitted)
 }
 
-// parseTexts parses the texts of parameters by name. The error lists the problems that were
+// ParseTexts parses the texts of parameters by name. The error lists the problems that were
 // found before, and its own.
-func (r *Route) parseTexts(given map[string]string, problems []param.Problem, omitted int) (*request, error) {
+func (r *Route) ParseTexts(given map[string]string, problems []param.Problem, omitted int) (*Request, error) {
 	wrong := map[string]bool{}
 	for _, problem := range problems {
 		wrong[problem.Parameter] = true
 	}
-	parsed := &request{route: r, params: r.newParams(), values: make([]string, len(r.Params))}
-	params := reflect.ValueOf(parsed.params).Elem()
+	parsed := &Request{Route: r, Params: r.newParams(), values: make([]string, len(r.Params))}
+	params := reflect.ValueOf(parsed.Params).Elem()
 	// The check across parameters is skipped when a text is invalid: it would report the
 	// text as missing. Invalid parameters of other kinds do not disturb it.
 	checkable := true
@@ -60,53 +60,53 @@ func (r *Route) parseTexts(given map[string]string, problems []param.Problem, om
 		}
 	}
 	if checkable {
-		problems = append(problems, r.check(parsed.params)...)
+		problems = append(problems, r.check(parsed.Params)...)
 	}
 	if len(problems) > 0 {
 		return nil, apierror.Validation(problems, omitted)
 	}
-	parsed.name = parsed.canonical()
+	parsed.Name = parsed.Canonical()
 	return parsed, nil
 }
 
 // set parses one parameter and stores it in its field, or returns the problem with it.
-func (r *request) set(i int, given map[string]string, params reflect.Value) *param.Problem {
-	value, problem := r.route.Params[i].Read(given)
+func (r *Request) set(i int, given map[string]string, params reflect.Value) *param.Problem {
+	value, problem := r.Route.Params[i].Read(given)
 	if value != nil {
 		r.values[i] = param.FormatValue(value)
-		r.route.fields[i].Set(params, value)
+		r.Route.fields[i].Set(params, value)
 	}
 	return problem
 }
 
-// cursor returns the cursor of the request; empty for none.
-func (r *request) cursor() string {
+// Cursor returns the cursor of the request; empty for none.
+func (r *Request) Cursor() string {
 	return r.valueOf(func(p param.Param) bool { return p.Kind == param.Cursor })
 }
 
 // daoFilter returns the DAO that rows are selected by; empty for none.
-func (r *request) daoFilter() string {
+func (r *Request) daoFilter() string {
 	return r.valueOf(func(p param.Param) bool { return p.Name == "daoId" && p.In != param.InPath && !p.MustExist })
 }
 
 // valueOf returns the text of a parameter; empty where there is none.
-func (r *request) valueOf(is func(param.Param) bool) string {
-	if i := slices.IndexFunc(r.route.Params, is); i >= 0 {
+func (r *Request) valueOf(is func(param.Param) bool) string {
+	if i := slices.IndexFunc(r.Route.Params, is); i >= 0 {
 		return r.values[i]
 	}
 	return ""
 }
 
-// after returns a request for the page at a cursor.
-func (r *request) after(cursor string) *request {
+// After returns a request for the page at a cursor.
+func (r *Request) After(cursor string) *Request {
 	next := *r
 	next.values = slices.Clone(r.values)
-	for i, one := range r.route.Params {
+	for i, one := range r.Route.Params {
 		if one.Kind == param.Cursor {
 			next.values[i] = cursor
 		}
 	}
-	next.name, next.held = next.canonical(), true
+	next.Name, next.held = next.Canonical(), true
 	return &next
 }
 

@@ -1,4 +1,4 @@
-package api
+package routes
 
 import (
 	"context"
@@ -21,11 +21,11 @@ import (
 	"pnyx/governance/query"
 )
 
-// hintOf returns Meta.Hint of an answer: a list without rows may be of a DAO that does not exist,
+// HintOf returns Meta.Hint of an answer: a list without rows may be of a DAO that does not exist,
 // and a text that matches nothing may be near another.
-func (b *Backend) hintOf(ctx context.Context, r *request, found answer) (string, error) {
-	resolution, resolves := found.data.(governance.Resolution)
-	rows := reflect.ValueOf(found.data)
+func (b *Backend) HintOf(ctx context.Context, r *Request, found Answer) (string, error) {
+	resolution, resolves := found.Data.(governance.Resolution)
+	rows := reflect.ValueOf(found.Data)
 	if resolves {
 		rows = reflect.ValueOf(resolution.Candidates)
 	}
@@ -33,7 +33,7 @@ func (b *Backend) hintOf(ctx context.Context, r *request, found answer) (string,
 		return "", nil
 	}
 	hint, err := hintOfDAO(ctx, b, r.daoFilter())
-	if q, is := r.params.(*query.Resolve); is && hint == "" && err == nil {
+	if q, is := r.Params.(*query.Resolve); is && hint == "" && err == nil {
 		return hintOfResolve(ctx, b, *q), nil
 	}
 	return hint, err
@@ -44,7 +44,7 @@ func hintOfDAO(ctx context.Context, b *Backend, daoID string) (string, error) {
 	if daoID == "" {
 		return "", nil
 	}
-	_, err := b.store.DAORow(ctx, daoID)
+	_, err := b.Store.DAORow(ctx, daoID)
 	if !errors.Is(err, cache.ErrMiss) {
 		return "", nil
 	}
@@ -109,8 +109,8 @@ func nearestTitle(text string, rows []cache.ProposalRow) (best *governance.Propo
 	return best
 }
 
-// nameNearestDAO adds the nearest DAO to the error of one that does not exist.
-func (b *Backend) nameNearestDAO(ctx context.Context, err error) error {
+// NameNearestDAO adds the nearest DAO to the error of one that does not exist.
+func (b *Backend) NameNearestDAO(ctx context.Context, err error) error {
 	var failed *apierror.Error
 	if !errors.As(err, &failed) || failed.Status != http.StatusNotFound {
 		return err
@@ -131,7 +131,7 @@ func (b *Backend) nameNearestDAO(ctx context.Context, err error) error {
 
 // nearestDAO returns the id that is most similar to one that does not exist; empty for none.
 func (b *Backend) nearestDAO(ctx context.Context, daoID string) (string, error) {
-	ids, err := b.store.DAOIDs(ctx)
+	ids, err := b.Store.DAOIDs(ctx)
 	return param.Nearest(daoID, ids), err
 }
 

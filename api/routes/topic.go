@@ -1,4 +1,4 @@
-package api
+package routes
 
 import (
 	"context"
@@ -34,7 +34,7 @@ func checkTopics(q query.Topics) []param.Problem {
 }
 
 // listTopics answers GET /v2/forum-topics. The list always exists, even when empty.
-func (b *Backend) listTopics(ctx context.Context, r *request, q query.Topics) (answer, error) {
+func (b *Backend) listTopics(ctx context.Context, r *Request, q query.Topics) (Answer, error) {
 	return listPage(ctx, b, r, &q, apierror.Unavailable(errFillFailed))
 }
 
@@ -47,8 +47,8 @@ type topicParams struct {
 func (p topicParams) tags() []cache.Tag { return []cache.Tag{cache.TopicTag(p.Key)} }
 
 // topicDetail answers GET /v2/forum-topics/:topicKey.
-func (b *Backend) topicDetail(ctx context.Context, _ *request, p topicParams) (answer, error) {
+func (b *Backend) topicDetail(ctx context.Context, _ *Request, p topicParams) (Answer, error) {
 	var detail governance.ForumTopicDetail
 	view, err := b.view(ctx, cache.TopicDetailKey(p.Key), &detail, apierror.NotFound("topicKey", string(p.Key)))
-	return answer{data: detail, view: view, source: httpcache.SourceRedis}, err
+	return Answer{Data: detail, View: view, Source: httpcache.SourceRedis}, err
 }

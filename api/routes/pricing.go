@@ -1,4 +1,4 @@
-package api
+package routes
 
 import (
 	"cmp"
@@ -37,7 +37,7 @@ func (p Prices) List() governance.Pricing {
 		}
 		list.Plans = append(list.Plans, row)
 	}
-	for _, route := range Routes() {
+	for _, route := range All() {
 		list.Routes = append(list.Routes, governance.RoutePrice{
 			RouteID: route.ID, Method: http.MethodGet, Path: route.Path,
 			Tier: route.Tier, Paid: route.Paid(), Price: p.Of(route),

@@ -1,4 +1,4 @@
-package api
+package routes
 
 import (
 	"context"
@@ -46,16 +46,16 @@ func delegateRoutes() []Route {
 }
 
 // listDelegates answers GET /v2/daos/:daoId/delegates.
-func (b *Backend) listDelegates(ctx context.Context, r *request, q query.Delegates) (answer, error) {
+func (b *Backend) listDelegates(ctx context.Context, r *Request, q query.Delegates) (Answer, error) {
 	return listPage(ctx, b, r, &q, apierror.NotFound("daoId", q.DAOID))
 }
 
 // listVoterDelegations answers GET /v2/voters/:voterIdentity/delegations.
-func (b *Backend) listVoterDelegations(ctx context.Context, r *request, q query.VoterDelegations) (answer, error) {
+func (b *Backend) listVoterDelegations(ctx context.Context, r *Request, q query.VoterDelegations) (Answer, error) {
 	return listPage(ctx, b, r, &q, apierror.NotFound("voterIdentity", string(q.Voter)))
 }
 
 // listOpenVotes answers GET /v2/voters/:voterIdentity/open.
-func (b *Backend) listOpenVotes(ctx context.Context, r *request, q query.OpenVotes) (answer, error) {
+func (b *Backend) listOpenVotes(ctx context.Context, r *Request, q query.OpenVotes) (Answer, error) {
 	return listPage(ctx, b, r, &q, apierror.NotFound("voterIdentity", string(q.Voter)))
 }

@@ -1,4 +1,4 @@
-package api
+package routes
 
 import (
 	"net/url"
@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// canonical returns the request in canonical form: the route and every parameter, in the
+// Canonical returns the request in canonical form: the route and every parameter, in the
 // order of the route, with defaults. It is the key for ETags, payments and local copies.
-func (r *request) canonical() string {
+func (r *Request) Canonical() string {
 	var text strings.Builder
-	text.WriteString(r.route.ID)
-	for i, one := range r.route.Params {
+	text.WriteString(r.Route.ID)
+	for i, one := range r.Route.Params {
 		value := r.values[i]
 		if value == "" {
 			continue
@@ -24,17 +24,17 @@ func (r *request) canonical() string {
 	return text.String()
 }
 
-// target returns the canonical URL of the request: parameters in the order of the route,
+// Target returns the canonical URL of the request: parameters in the order of the route,
 // each in canonical form, without defaults. Shared caches use it as the key for all
 // spellings of the request.
-func (r *request) target() string {
-	return r.targetAt(r.cursor())
+func (r *Request) Target() string {
+	return r.TargetAt(r.Cursor())
 }
 
-// targetAt returns the canonical URL of another page of the same list.
-func (r *request) targetAt(cursor string) string {
-	path, query := r.route.Path, ""
-	for i, one := range r.route.Params {
+// TargetAt returns the canonical URL of another page of the same list.
+func (r *Request) TargetAt(cursor string) string {
+	path, query := r.Route.Path, ""
+	for i, one := range r.Route.Params {
 		value := r.values[i]
 		if one.Kind == param.Cursor {
 			value = cursor

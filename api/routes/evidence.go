@@ -1,4 +1,4 @@
-package api
+package routes
 
 import (
 	"context"
@@ -25,13 +25,13 @@ func evidenceRoutes() []Route {
 }
 
 // evidence answers GET /v2/proposals/:proposalKey/evidence.
-func (b *Backend) evidence(ctx context.Context, _ *request, p proposalParams) (answer, error) {
+func (b *Backend) evidence(ctx context.Context, _ *Request, p proposalParams) (Answer, error) {
 	var evidence governance.Evidence
 	view, err := b.view(ctx, cache.EvidenceKey(p.Key), &evidence, apierror.NotFound("proposalKey", string(p.Key)))
 	if err != nil {
-		return answer{}, err
+		return Answer{}, err
 	}
-	found := answer{view: view, source: httpcache.SourceRedis}
+	found := Answer{View: view, Source: httpcache.SourceRedis}
 	computed, from, err := b.dossier(ctx, p.Key)
 	if err == nil {
 		err = computed.Decode(&evidence.Intelligence)
@@ -41,12 +41,12 @@ func (b *Backend) evidence(ctx context.Context, _ *request, p proposalParams) (a
 		evidence.Intelligence.Status = governance.IntelligencePending
 	}
 	if err == nil {
-		found.source = from
+		found.Source = from
 		if until := computed.FreshUntil; until != nil && (view.FreshUntil == nil || *until < *view.FreshUntil) {
-			found.view.FreshUntil = until
+			found.View.FreshUntil = until
 		}
 	}
-	found.data = evidence
+	found.Data = evidence
 	return found, nil
 }
 

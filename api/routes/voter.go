@@ -1,4 +1,4 @@
-package api
+package routes
 
 import (
 	"context"
@@ -54,24 +54,24 @@ func checkVoterVotes(q query.VoterVotes) []param.Problem {
 }
 
 // listDAOVoters answers GET /v2/daos/:daoId/voters.
-func (b *Backend) listDAOVoters(ctx context.Context, r *request, q query.Voters) (answer, error) {
+func (b *Backend) listDAOVoters(ctx context.Context, r *Request, q query.Voters) (Answer, error) {
 	return listPage(ctx, b, r, &q, apierror.NotFound("daoId", q.DAOID))
 }
 
 // voterProfile answers GET /v2/voters/:voterIdentity.
-func (b *Backend) voterProfile(ctx context.Context, _ *request, q query.Profile) (answer, error) {
+func (b *Backend) voterProfile(ctx context.Context, _ *Request, q query.Profile) (Answer, error) {
 	view, from, err := b.page(ctx, cache.NewPageRequest(q), apierror.NotFound("voterIdentity", string(q.Voter)))
 	if err != nil {
-		return answer{}, err
+		return Answer{}, err
 	}
 	var profile governance.VoterProfile
 	if err := view.Decode(&profile); err != nil {
-		return answer{}, apierror.Unavailable(err)
+		return Answer{}, apierror.Unavailable(err)
 	}
-	return answer{data: profile, view: view, source: from}, nil
+	return Answer{Data: profile, View: view, Source: from}, nil
 }
 
 // listVoterVotes answers GET /v2/voters/:voterIdentity/votes.
-func (b *Backend) listVoterVotes(ctx context.Context, r *request, q query.VoterVotes) (answer, error) {
+func (b *Backend) listVoterVotes(ctx context.Context, r *Request, q query.VoterVotes) (Answer, error) {
 	return listPage(ctx, b, r, &q, apierror.NotFound("voterIdentity", string(q.Voter)))
 }

@@ -1,4 +1,4 @@
-package api
+package routes
 
 import (
 	"context"
@@ -32,15 +32,15 @@ func timelineRoutes() []Route {
 }
 
 // timeline answers GET /v2/daos/:daoId/timeline.
-func (b *Backend) timeline(ctx context.Context, _ *request, q query.Timeline) (answer, error) {
+func (b *Backend) timeline(ctx context.Context, _ *Request, q query.Timeline) (Answer, error) {
 	var timeline governance.Timeline
 	key := cache.TimelineKey(q.DAOID, string(q.Metric))
 	view, err := b.view(ctx, key, &timeline, apierror.NotFound("daoId", q.DAOID))
 	if err != nil {
-		return answer{}, err
+		return Answer{}, err
 	}
 	timeline.Buckets = cutTimeline(timeline.Buckets, string(q.From), string(q.To))
-	return answer{data: timeline, view: view, source: httpcache.SourceRedis}, nil
+	return Answer{Data: timeline, View: view, Source: httpcache.SourceRedis}, nil
 }
 
 // cutTimeline returns the buckets of the months from one to another, both included.

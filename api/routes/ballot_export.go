@@ -1,4 +1,4 @@
-package api
+package routes
 
 import (
 	"context"
@@ -40,57 +40,57 @@ func exportRoutes() []Route {
 }
 
 // ballotExport answers GET /v2/proposals/:proposalKey/votes/export.
-func (b *Backend) ballotExport(ctx context.Context, _ *request, q query.BallotExport) (answer, error) {
+func (b *Backend) ballotExport(ctx context.Context, _ *Request, q query.BallotExport) (Answer, error) {
 	view, from, err := b.page(ctx, cache.NewPageRequest(q), apierror.NotFound("proposalKey", string(q.Proposal)))
 	if err != nil {
-		return answer{}, err
+		return Answer{}, err
 	}
 	var export governance.BallotExport
 	if err := view.Decode(&export); err != nil {
-		return answer{}, apierror.Unavailable(err)
+		return Answer{}, apierror.Unavailable(err)
 	}
 	votes, err := strconv.Atoi(string(export.Votes))
 	if err != nil {
-		return answer{}, apierror.Unavailable(fmt.Errorf("read the number of ballots: %w", err))
+		return Answer{}, apierror.Unavailable(fmt.Errorf("read the number of ballots: %w", err))
 	}
 	export.Final = export.Final && view.Readiness == governance.Ready
 	export.Parts = []governance.ExportPart{}
 	for first := 0; first < votes; first += query.ExportRows {
 		export.Parts = append(export.Parts, governance.ExportPart{
-			Href:  exportPath(q.Proposal) + "/" + export.Revision + "/" + strconv.Itoa(len(export.Parts)+1),
+			Href:  ExportPath(q.Proposal) + "/" + export.Revision + "/" + strconv.Itoa(len(export.Parts)+1),
 			First: first, Rows: min(query.ExportRows, votes-first),
 		})
 	}
-	return answer{data: export, view: view, source: from}, nil
+	return Answer{Data: export, View: view, Source: from}, nil
 }
 
-// exportPath is the path of the manifest of a proposal.
-func exportPath(key governance.ProposalKey) string {
+// ExportPath is the path of the manifest of a proposal.
+func ExportPath(key governance.ProposalKey) string {
 	return strings.Replace(pathExport, ":proposalKey", string(key), 1)
 }
 
 // ballotPart answers GET /v2/proposals/:proposalKey/votes/export/:revision/:part.
-func (b *Backend) ballotPart(ctx context.Context, _ *request, q query.BallotPart) (answer, error) {
-	return exportFile(ctx, b, cache.NewPageRequest(q), q.Format, exportPath(q.Proposal))
+func (b *Backend) ballotPart(ctx context.Context, _ *Request, q query.BallotPart) (Answer, error) {
+	return exportFile(ctx, b, cache.NewPageRequest(q), q.Format, ExportPath(q.Proposal))
 }
 
 // exportFile answers with a part of an export, whose manifest has a path.
-func exportFile(ctx context.Context, b *Backend, page cache.PageRequest, format query.ExportFormat, manifest string) (answer, error) {
-	view, from, err := b.page(ctx, page, exportGone(manifest))
+func exportFile(ctx context.Context, b *Backend, page cache.PageRequest, format query.ExportFormat, manifest string) (Answer, error) {
+	view, from, err := b.page(ctx, page, ExportGone(manifest))
 	if err != nil {
-		return answer{}, err
+		return Answer{}, err
 	}
-	f := &file{media: map[query.ExportFormat]string{
+	f := &File{Media: map[query.ExportFormat]string{
 		query.ExportNDJSON: MIMENDJSON, query.ExportCSV: MIMECSV, query.ExportParquet: MIMEParquet,
 	}[format]}
 	if err := view.Decode(&f.File); err != nil {
-		return answer{}, apierror.Unavailable(err)
+		return Answer{}, apierror.Unavailable(err)
 	}
-	return answer{file: f, view: view, source: from}, nil
+	return Answer{File: f, View: view, Source: from}, nil
 }
 
-// exportGone is the error of a part whose rows cannot be read any more.
-func exportGone(manifest string) *apierror.Error {
+// ExportGone is the error of a part whose rows cannot be read any more.
+func ExportGone(manifest string) *apierror.Error {
 	return &apierror.Error{
 		Status: http.StatusGone, Code: apierror.CodeExportGone,
 		Message: "the rows of this part are not available any more: begin again at the manifest",

@@ -1,4 +1,4 @@
-package api
+package routes
 
 import (
 	"context"
@@ -22,6 +22,6 @@ func ballotRoutes() []Route {
 }
 
 // listBallots answers GET /v2/proposals/:proposalKey/votes.
-func (b *Backend) listBallots(ctx context.Context, r *request, q query.Ballots) (answer, error) {
+func (b *Backend) listBallots(ctx context.Context, r *Request, q query.Ballots) (Answer, error) {
 	return listPage(ctx, b, r, &q, apierror.NotFound("proposalKey", string(q.Proposal)))
 }

@@ -1,4 +1,4 @@
-package api
+package routes
 
 import (
 	"context"
@@ -87,16 +87,16 @@ type dayUsage struct {
 }
 
 // usage answers GET /v2/meta/usage.
-func (b *Backend) usage(ctx context.Context, caller *access.Caller) (answer, error) {
-	now := b.now()
+func (b *Backend) usage(ctx context.Context, caller *access.Caller) (Answer, error) {
+	now := b.Now()
 	limits, month := caller.EffectiveLimits(), ratelimit.MonthOf(now)
-	used, err := accounts.New(b.store).QuotaUsed(ctx, caller.ID, month.String())
+	used, err := accounts.New(b.Store).QuotaUsed(ctx, caller.ID, month.String())
 	if err != nil && !errors.Is(err, cache.ErrMiss) {
-		return answer{}, apierror.Unavailable(err)
+		return Answer{}, apierror.Unavailable(err)
 	}
 	view, days, err := b.daysOf(ctx, caller.ID, month)
 	if err != nil {
-		return answer{}, err
+		return Answer{}, err
 	}
 	quota := ratelimit.Quota{Month: month, Limit: limits.Month, Used: used}
 	data := usage{
@@ -110,12 +110,12 @@ func (b *Backend) usage(ctx context.Context, caller *access.Caller) (answer, err
 	for _, bucket := range []ratelimit.Bucket{ratelimit.Standard, ratelimit.Detail} {
 		data.Buckets = append(data.Buckets, b.bucketOf(ctx, ratelimit.Request{Caller: caller.ID, Limits: limits, Bucket: bucket}, now))
 	}
-	return answer{data: data, view: view}, nil
+	return Answer{Data: data, View: view}, nil
 }
 
 // bucketOf returns the state of a bucket.
 func (b *Backend) bucketOf(ctx context.Context, r ratelimit.Request, now time.Time) bucketUsage {
-	rate, state := r.Limits.Rate(r.Bucket), b.limiter.Peek(ctx, r, now)
+	rate, state := r.Limits.Rate(r.Bucket), b.Limiter.Peek(ctx, r, now)
 	return bucketUsage{
 		Bucket: r.Bucket, PerMinute: strconv.Itoa(rate.PerMinute), Limit: strconv.Itoa(rate.Burst),
 		Used: strconv.Itoa(rate.Burst - state.Remaining), Remaining: strconv.Itoa(state.Remaining),
@@ -127,9 +127,9 @@ func (b *Backend) bucketOf(ctx context.Context, r ratelimit.Request, now time.Ti
 // before the first use of the token in the month.
 func (b *Backend) daysOf(ctx context.Context, tokenID string, month ratelimit.Month) (cache.View, []dayUsage, error) {
 	days := []dayUsage{}
-	view, err := b.store.View(ctx, cache.UsageKey(tokenID))
+	view, err := b.Store.View(ctx, cache.UsageKey(tokenID))
 	if errors.Is(err, cache.ErrMiss) {
-		return cache.View{DataAsOf: governance.TimestampOf(b.now()), Readiness: governance.Ready}, days, nil
+		return cache.View{DataAsOf: governance.TimestampOf(b.Now()), Readiness: governance.Ready}, days, nil
 	}
 	if err != nil {
 		return cache.View{}, nil, apierror.Unavailable(err)

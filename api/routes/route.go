@@ -1,4 +1,7 @@
-package api
+// Package routes is the table of routes with their handlers: which requests there are, what they
+// may ask for, and how they are answered from the cache. It knows no caller, limit or payment;
+// package api serves it.
+package routes
 
 import (
 	"context"
@@ -75,23 +78,23 @@ type Route struct {
 	newParams func() any
 	// kind is the kind of pages that the route answers with; empty for views.
 	kind query.Kind
-	// tags, check and answer belong to the route's handler.
-	tags   func(params any) []cache.Tag
+	// Tags, check and answer belong to the route's handler.
+	Tags   func(params any) []cache.Tag
 	check  func(params any) []param.Problem
-	answer func(*Backend, context.Context, *request) (answer, error)
-	// account answers requests about a token instead; it is set for TokenOnly routes.
-	account func(*Backend, context.Context, *access.Caller) (answer, error)
+	Answer func(*Backend, context.Context, *Request) (Answer, error)
+	// Account answers requests about a token instead; it is set for TokenOnly routes.
+	Account func(*Backend, context.Context, *access.Caller) (Answer, error)
 }
 
 // handler answers requests to a route, whose parameters are the tagged fields of Params.
 type handler[Params any] struct {
-	// tags returns what an answer is made from.
+	// Tags returns what an answer is made from.
 	tags func(Params) []cache.Tag
 	// check looks at parameters together. It runs even when some could not be parsed,
 	// whose fields are zero then. Nil checks nothing.
 	check func(Params) []param.Problem
-	// answer returns the answer to a request.
-	answer func(*Backend, context.Context, *request, Params) (answer, error)
+	// Answer returns the answer to a request.
+	answer func(*Backend, context.Context, *Request, Params) (Answer, error)
 }
 
 // handle completes a route with its handler and the parameters that it takes.
@@ -101,15 +104,15 @@ func handle[Params any](route Route, h handler[Params]) Route {
 	if page, is := any(*new(Params)).(query.Page); is {
 		route.kind = page.Kind()
 	}
-	route.tags = func(params any) []cache.Tag { return h.tags(valueOf[Params](params)) }
+	route.Tags = func(params any) []cache.Tag { return h.tags(valueOf[Params](params)) }
 	route.check = func(params any) []param.Problem {
 		if h.check == nil {
 			return nil
 		}
 		return h.check(valueOf[Params](params))
 	}
-	route.answer = func(b *Backend, ctx context.Context, r *request) (answer, error) {
-		return h.answer(b, ctx, r, valueOf[Params](r.params))
+	route.Answer = func(b *Backend, ctx context.Context, r *Request) (Answer, error) {
+		return h.answer(b, ctx, r, valueOf[Params](r.Params))
 	}
 	return route
 }
@@ -175,9 +178,9 @@ func (r *Route) Codes() []apierror.Code {
 	return codes
 }
 
-// Routes is the table of routes. Order matters: a path with a fixed part comes before one
+// All is the table of routes. Order matters: a path with a fixed part comes before one
 // whose parameter would match it, and documents list routes in this order.
-func Routes() []Route {
+func All() []Route {
 	return slices.Concat(
 		metaRoutes(),
 		daoRoutes(),
@@ -197,10 +200,10 @@ func Routes() []Route {
 	)
 }
 
-// pageKinds lists the kinds of pages that routes answer with.
-func pageKinds() []query.Kind {
+// PageKinds lists the kinds of pages that routes answer with.
+func PageKinds() []query.Kind {
 	var kinds []query.Kind
-	for _, route := range Routes() {
+	for _, route := range All() {
 		if route.kind != "" {
 			kinds = append(kinds, route.kind)
 		}
@@ -212,8 +215,16 @@ func pageKinds() []query.Kind {
 // an answer.
 func MaxPurgedAge() time.Duration {
 	var age time.Duration
-	for _, route := range Routes() {
+	for _, route := range All() {
 		age = max(age, route.Fresh.PurgedSMaxAge+route.Fresh.StaleWhileRevalidate)
 	}
 	return age
+}
+
+// Scope returns the narrowest scope that opens a paid route.
+func (r *Route) Scope() access.Scope {
+	if r.Tier == Plus {
+		return access.V2Plus
+	}
+	return access.V2Standard
 }

@@ -1,4 +1,4 @@
-package api
+package routes
 
 import (
 	"context"
@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	// changesPerRead is how many rows one read of the stream returns, and maxScannedChanges how
+	// ChangesPerRead is how many rows one read of the stream returns, and maxScannedChanges how
 	// many rows one page is selected from.
-	changesPerRead    = 1000
+	ChangesPerRead    = 1000
 	maxScannedChanges = 10_000
 	// changeOverlap is how much before a time a page begins, because the clocks of Redis and of
 	// the caller may differ.
@@ -33,15 +33,15 @@ func changeRoutes() []Route {
 			Title:   "List changes",
 			Summary: "The keys of what was published since a cursor, oldest first, to ask for again; a page without rows costs nothing.",
 			Returns: []governance.Change{}, Fresh: httpcache.Changes(),
-		}, handler[changeParams]{
-			tags:   func(changeParams) []cache.Tag { return nil },
+		}, handler[ChangeParams]{
+			tags:   func(ChangeParams) []cache.Tag { return nil },
 			answer: (*Backend).listChanges,
 		}),
 	}
 }
 
-// changeParams are the parameters of GET /v2/changes.
-type changeParams struct {
+// ChangeParams are the parameters of GET /v2/changes.
+type ChangeParams struct {
 	// DAOID selects what belongs to one DAO; empty selects all.
 	DAOID string `param:"daoId" doc:"Only what belongs to this DAO." example:"uniswap"`
 	// Kinds selects kinds of changes; none selects all.
@@ -63,30 +63,30 @@ type changePosition struct {
 }
 
 // listChanges answers GET /v2/changes.
-func (b *Backend) listChanges(ctx context.Context, r *request, p changeParams) (answer, error) {
+func (b *Backend) listChanges(ctx context.Context, r *Request, p ChangeParams) (Answer, error) {
 	cursors, err := b.openCursor(ctx, r, &p.After)
 	if err != nil {
-		return answer{}, err
+		return Answer{}, err
 	}
 	page := changePage{params: p, at: map[string]int{}}
 	state, err := b.readChanges(ctx, r, &page)
 	if err != nil {
-		return answer{}, err
+		return Answer{}, err
 	}
 	next, err := cursors.encode(r, page.position)
 	if err != nil {
-		return answer{}, err
+		return Answer{}, err
 	}
-	found := answer{
-		data: page.changes(), source: httpcache.SourceRedis, live: !page.full, empty: page.rows == 0,
-		page: &Page{Limit: p.Limit, HasMore: page.hasMore, NextCursor: &next},
-		view: cache.View{Revision: state.Revision, DataAsOf: state.HeartbeatAt, Readiness: governance.Ready},
+	found := Answer{
+		Data: page.changes(), Source: httpcache.SourceRedis, Live: !page.full, Empty: page.rows == 0,
+		Page: &Page{Limit: p.Limit, HasMore: page.hasMore, NextCursor: &next},
+		View: cache.View{Revision: state.Revision, DataAsOf: state.HeartbeatAt, Readiness: governance.Ready},
 	}
 	if page.full { // the same on every node, and for good
 		last := page.kept[len(page.kept)-1]
-		found.view.DataAsOf = last.ChangedAt
-		if found.view.Revision, err = strconv.ParseUint(string(last.Revision), 10, 64); err != nil {
-			return answer{}, apierror.Unavailable(err)
+		found.View.DataAsOf = last.ChangedAt
+		if found.View.Revision, err = strconv.ParseUint(string(last.Revision), 10, 64); err != nil {
+			return Answer{}, apierror.Unavailable(err)
 		}
 	}
 	return found, nil
@@ -94,18 +94,18 @@ func (b *Backend) listChanges(ctx context.Context, r *request, p changeParams) (
 
 // readChanges reads rows until a page is full or there are no more. It returns the state of
 // publication.
-func (b *Backend) readChanges(ctx context.Context, r *request, page *changePage) (cache.PublicationState, error) {
+func (b *Backend) readChanges(ctx context.Context, r *Request, page *changePage) (cache.PublicationState, error) {
 	begin := page.params.After
 	for scanned := 0; ; {
-		after := endOfChanges()
+		after := EndOfChanges()
 		if begin != nil {
 			after = begin.ID
 		}
-		read := b.store.Changes
+		read := b.Store.Changes
 		if r.held {
-			read = b.changes.read
+			read = b.HeldChanges
 		}
-		slice, err := read(ctx, after, changesPerRead)
+		slice, err := read(ctx, after, ChangesPerRead)
 		if err != nil {
 			return slice.State, apierror.Unavailable(err)
 		}
@@ -134,8 +134,8 @@ func (b *Backend) readChanges(ctx context.Context, r *request, page *changePage)
 	}
 }
 
-// endOfChanges is a place after all rows.
-func endOfChanges() cache.ChangeID { return cache.ChangeID{Time: math.MaxUint64} }
+// EndOfChanges is a place after all rows.
+func EndOfChanges() cache.ChangeID { return cache.ChangeID{Time: math.MaxUint64} }
 
 // beginChanges returns where a page begins without a cursor: at the end of the stream, or
 // at a time.
@@ -144,7 +144,7 @@ func (b *Backend) beginChanges(from *governance.Timestamp, slice cache.ChangeSli
 	if from == nil {
 		return begin, nil
 	}
-	if from.Time().After(b.now().Add(changeOverlap)) {
+	if from.Time().After(b.Now().Add(changeOverlap)) {
 		return nil, apierror.Validation([]param.Problem{{
 			Parameter: "from", Given: from.String(), Message: "is in the future", Allowed: "a time of the last seven days",
 			Fix: "leave from out to begin now",
@@ -165,7 +165,7 @@ func (b *Backend) beginChanges(from *governance.Timestamp, slice cache.ChangeSli
 
 // changePage selects the rows of a page: the last row of each key.
 type changePage struct {
-	params changeParams
+	params ChangeParams
 	// position is the place of the last row that was looked at.
 	position changePosition
 	// kept are the rows, those without a kind replaced by later ones of their key; at is the

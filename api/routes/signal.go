@@ -1,4 +1,4 @@
-package api
+package routes
 
 import (
 	"context"
@@ -23,25 +23,25 @@ func signalRoutes() []Route {
 }
 
 func checkSignals(q query.Signals) []param.Problem {
-	return param.Between("from", q.From, "to", q.To).CheckWindow(maxFeedWindow)
+	return param.Between("from", q.From, "to", q.To).CheckWindow(MaxFeedWindow)
 }
 
 // listSignals answers GET /v2/signals. What can be done about a signal depends on the time of the
 // answer, which is fresh until the next deadline.
-func (b *Backend) listSignals(ctx context.Context, r *request, q query.Signals) (answer, error) {
+func (b *Backend) listSignals(ctx context.Context, r *Request, q query.Signals) (Answer, error) {
 	limit := q.Limit
 	rows, cursors, found, err := readPage(ctx, b, r, &q, apierror.NotFound("daoId", q.DAOID))
 	if err != nil {
-		return answer{}, err
+		return Answer{}, err
 	}
-	asOf := &found.view.DataAsOf
+	asOf := &found.View.DataAsOf
 	if q.After != nil {
 		asOf = q.After.AsOf
 	}
-	now := governance.TimestampOf(b.now())
-	found.dated = true
-	if next := nextDeadline(rows[:min(limit, len(rows))], now); next != nil && (found.view.FreshUntil == nil || *next < *found.view.FreshUntil) {
-		found.view.FreshUntil = next
+	now := governance.TimestampOf(b.Now())
+	found.Dated = true
+	if next := nextDeadline(rows[:min(limit, len(rows))], now); next != nil && (found.View.FreshUntil == nil || *next < *found.View.FreshUntil) {
+		found.View.FreshUntil = next
 	}
 	for i := range rows {
 		rows[i].Signal = rows[i].At(now)

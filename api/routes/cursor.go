@@ -1,8 +1,6 @@
-package api
+package routes
 
 import (
-	"bytes"
-	"context"
 	"crypto/cipher"
 	"crypto/hkdf"
 	"crypto/hmac"
@@ -17,7 +15,6 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 	"golang.org/x/crypto/chacha20poly1305"
 
-	"pnyx/api/apierror"
 	"pnyx/api/param"
 	"pnyx/governance"
 )
@@ -59,7 +56,7 @@ func newCursorCipher(secret []byte) (*cursorCipher, error) {
 }
 
 // encode makes the cursor of a position in the list that a request asks for.
-func (k *cursorCipher) encode(r *request, position any) (string, error) {
+func (k *cursorCipher) encode(r *Request, position any) (string, error) {
 	text, err := msgpack.Marshal(position)
 	if err != nil {
 		return "", fmt.Errorf("encode a cursor: %w", err)
@@ -74,7 +71,7 @@ func (k *cursorCipher) encode(r *request, position any) (string, error) {
 }
 
 // decode checks a cursor and reads its position. The error is errCursor.
-func (k *cursorCipher) decode(r *request, cursor string, position any) error {
+func (k *cursorCipher) decode(r *Request, cursor string, position any) error {
 	sealed, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
 	// Decoding skips line ends, which no cursor has.
 	if err != nil || len(sealed) < k.aead.NonceSize() || strings.ContainsAny(cursor, "\r\n") {
@@ -91,38 +88,17 @@ func (k *cursorCipher) decode(r *request, cursor string, position any) error {
 	return nil
 }
 
-// cursorCipher returns the cipher of the secret that the publication state holds.
-func (w *publicationWatcher) cursorCipher(ctx context.Context) (*cursorCipher, error) {
-	published := w.latest.Load()
-	if published == nil {
-		read, err := w.store.PublicationState(ctx)
-		if err != nil {
-			return nil, apierror.Unavailable(err)
-		}
-		published = &read
-	}
-	if known := w.cursors.Load(); known != nil && bytes.Equal(known.secret, published.CursorKey) {
-		return known, nil
-	}
-	made, err := newCursorCipher(published.CursorKey)
-	if err != nil {
-		return nil, err
-	}
-	w.cursors.Store(made)
-	return made, nil
-}
-
 // filterHash identifies the list: the route and every parameter that a cursor is bound to.
-func (r *request) filterHash() []byte {
+func (r *Request) filterHash() []byte {
 	var filters []string
-	for i, one := range r.route.Params {
+	for i, one := range r.Route.Params {
 		if value := r.values[i]; value != "" && one.Kind != param.Cursor && !one.Unbound {
 			filters = append(filters, one.Name+"="+quoteValue(one.Kind, value)+"\n")
 		}
 	}
 	slices.Sort(filters)
 	hash := sha256.New()
-	fmt.Fprintf(hash, "%s\n%s", r.route.ID, strings.Join(filters, ""))
+	fmt.Fprintf(hash, "%s\n%s", r.Route.ID, strings.Join(filters, ""))
 	return hash.Sum(nil)
 }
 

@@ -1,4 +1,4 @@
-package api
+package routes
 
 import (
 	"context"
@@ -72,7 +72,7 @@ func newPageMetrics(registerer prometheus.Registerer) pageMetrics {
 	reads := telemetry.Register(registerer, prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "pnyx_page_reads_total", Help: "Pages read, by kind and result: fresh, stale or miss.",
 	}, []string{"kind", "found"}))
-	for _, kind := range pageKinds() {
+	for _, kind := range PageKinds() {
 		for _, found := range []string{"fresh", "stale", "miss"} {
 			m.reads[pageRead{kind, found}] = reads.WithLabelValues(string(kind), found)
 		}

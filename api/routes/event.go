@@ -1,4 +1,4 @@
-package api
+package routes
 
 import (
 	"context"
@@ -11,8 +11,8 @@ import (
 	"pnyx/governance/query"
 )
 
-// maxFeedWindow is the maximum window of events or signals that one request may list.
-const maxFeedWindow = 90 * 24 * time.Hour
+// MaxFeedWindow is the maximum window of events or signals that one request may list.
+const MaxFeedWindow = 90 * 24 * time.Hour
 
 // eventRoutes are about what happened.
 func eventRoutes() []Route {
@@ -27,10 +27,10 @@ func eventRoutes() []Route {
 }
 
 func checkEvents(q query.Events) []param.Problem {
-	return param.Between("from", q.From, "to", q.To).CheckWindow(maxFeedWindow)
+	return param.Between("from", q.From, "to", q.To).CheckWindow(MaxFeedWindow)
 }
 
 // listEvents answers GET /v2/events.
-func (b *Backend) listEvents(ctx context.Context, r *request, q query.Events) (answer, error) {
+func (b *Backend) listEvents(ctx context.Context, r *Request, q query.Events) (Answer, error) {
 	return listPage(ctx, b, r, &q, apierror.NotFound("daoId", q.DAOID))
 }

@@ -1,4 +1,4 @@
-package api
+package routes
 
 import (
 	"context"
@@ -68,18 +68,18 @@ func checkProposals(q query.Proposals) []param.Problem {
 }
 
 // listProposals answers GET /v2/proposals.
-func (b *Backend) listProposals(ctx context.Context, r *request, q query.Proposals) (answer, error) {
+func (b *Backend) listProposals(ctx context.Context, r *Request, q query.Proposals) (Answer, error) {
 	q = q.Canonical()
 	found, err := listPage(ctx, b, r, &proposalList{q}, apierror.Unavailable(errListUnpublished))
 	if err != nil {
-		return answer{}, err
+		return Answer{}, err
 	}
-	rows, _ := found.data.([]cache.ProposalRow)
+	rows, _ := found.Data.([]cache.ProposalRow)
 	items := make([]governance.ProposalListItem, len(rows))
 	for i, row := range rows {
 		items[i] = row.Item
 	}
-	found.data = items
+	found.Data = items
 	return found, nil
 }
 
@@ -97,17 +97,17 @@ func checkResolve(q query.Resolve) []param.Problem {
 }
 
 // resolveProposal answers GET /v2/proposals/resolve.
-func (b *Backend) resolveProposal(ctx context.Context, _ *request, q query.Resolve) (answer, error) {
+func (b *Backend) resolveProposal(ctx context.Context, _ *Request, q query.Resolve) (Answer, error) {
 	view, from, err := b.page(ctx, cache.NewPageRequest(q.Canonical()), apierror.Unavailable(errListUnpublished))
 	if err != nil {
-		return answer{}, err
+		return Answer{}, err
 	}
 	var found governance.Resolution
 	if err := view.Decode(&found.Candidates); err != nil {
-		return answer{}, apierror.Unavailable(err)
+		return Answer{}, apierror.Unavailable(err)
 	}
 	found.Candidates = found.Candidates[:min(q.Limit, len(found.Candidates))]
-	return answer{data: found, view: view, source: from}, nil
+	return Answer{Data: found, View: view, Source: from}, nil
 }
 
 // proposalParams are the parameters of routes about one proposal.
@@ -119,16 +119,16 @@ type proposalParams struct {
 func (p proposalParams) tags() []cache.Tag { return []cache.Tag{cache.ProposalTag(p.Key)} }
 
 // proposalDetail answers GET /v2/proposals/:proposalKey.
-func (b *Backend) proposalDetail(ctx context.Context, _ *request, p proposalParams) (answer, error) {
+func (b *Backend) proposalDetail(ctx context.Context, _ *Request, p proposalParams) (Answer, error) {
 	var detail governance.ProposalDetail
 	view, err := b.view(ctx, cache.ProposalDetailKey(p.Key), &detail, apierror.NotFound("proposalKey", string(p.Key)))
 	detail.Related = governance.RelatedTo(p.Key)
-	return answer{data: detail, view: view, source: httpcache.SourceRedis}, err
+	return Answer{Data: detail, View: view, Source: httpcache.SourceRedis}, err
 }
 
 // voteSummary answers GET /v2/proposals/:proposalKey/votes/summary.
-func (b *Backend) voteSummary(ctx context.Context, _ *request, p proposalParams) (answer, error) {
+func (b *Backend) voteSummary(ctx context.Context, _ *Request, p proposalParams) (Answer, error) {
 	var summary governance.VoteSummary
 	view, err := b.view(ctx, cache.VoteSummaryKey(p.Key), &summary, apierror.NotFound("proposalKey", string(p.Key)))
-	return answer{data: summary, view: view, source: httpcache.SourceRedis}, err
+	return Answer{Data: summary, View: view, Source: httpcache.SourceRedis}, err
 }

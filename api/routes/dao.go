@@ -1,4 +1,4 @@
-package api
+package routes
 
 import (
 	"cmp"
@@ -42,11 +42,11 @@ type daoParams struct {
 func (p daoParams) tags() []cache.Tag { return []cache.Tag{cache.DAOTag(p.DAOID)} }
 
 // daoDetail answers GET /v2/daos/:daoId.
-func (b *Backend) daoDetail(ctx context.Context, _ *request, p daoParams) (answer, error) {
+func (b *Backend) daoDetail(ctx context.Context, _ *Request, p daoParams) (Answer, error) {
 	var detail governance.DAODetail
 	view, err := b.view(ctx, cache.DAODetailKey(p.DAOID), &detail, apierror.NotFound("daoId", p.DAOID))
 	if err != nil {
-		return answer{}, err
+		return Answer{}, err
 	}
 	// How following goes is published more often than what the DAO's records add up to.
 	var status governance.DataStatus
@@ -55,25 +55,25 @@ func (b *Backend) daoDetail(ctx context.Context, _ *request, p daoParams) (answe
 	case err == nil:
 		view.Revision = max(view.Revision, sources.Revision)
 	case !errors.Is(err, unstated):
-		return answer{}, err
+		return Answer{}, err
 	}
 	for _, source := range status.Sources {
 		detail.Sources = append(detail.Sources, source.Freshness())
 	}
-	return answer{data: detail, view: view, source: httpcache.SourceRedis}, err
+	return Answer{Data: detail, View: view, Source: httpcache.SourceRedis}, err
 }
 
 // listDAOs answers GET /v2/daos.
-func (b *Backend) listDAOs(ctx context.Context, r *request, q query.DAOs) (answer, error) {
+func (b *Backend) listDAOs(ctx context.Context, r *Request, q query.DAOs) (Answer, error) {
 	cursors, err := b.openCursor(ctx, r, &q.After)
 	if err != nil {
-		return answer{}, err
+		return Answer{}, err
 	}
 	listed, err := b.daoPage(ctx, q)
 	if err != nil {
-		return answer{}, apierror.Unavailable(err)
+		return Answer{}, apierror.Unavailable(err)
 	}
-	return cutPage(r, cursors, q.Limit, listed.Items, q.PositionOf, answer{view: listed.View, source: httpcache.SourceRedis})
+	return cutPage(r, cursors, q.Limit, listed.Items, q.PositionOf, Answer{View: listed.View, Source: httpcache.SourceRedis})
 }
 
 // daoPageTries is how often a page is read when publications come in between.
@@ -83,14 +83,14 @@ const daoPageTries = 3
 // a publication came in between: after a flush of Redis, the index lacks DAOs until it is
 // complete. When something is published but no index, the warehouse has no DAO.
 func (b *Backend) daoPage(ctx context.Context, q query.DAOs) (cache.DAOIndexPage, error) {
-	before, err := b.store.PublicationState(ctx)
+	before, err := b.Store.PublicationState(ctx)
 	for range daoPageTries {
 		if err != nil {
 			return cache.DAOIndexPage{}, err
 		}
-		listed, failed := b.store.DAOPage(ctx, q)
+		listed, failed := b.Store.DAOPage(ctx, q)
 		var now cache.PublicationState
-		now, err = b.store.PublicationState(ctx)
+		now, err = b.Store.PublicationState(ctx)
 		switch {
 		case err != nil || now.Revision != before.Revision:
 			before = now

@@ -1,0 +1,73 @@
+package routes
+
+import (
+	"strconv"
+
+	"pnyx/api/httpcache"
+	"pnyx/cache"
+)
+
+// Media types of files.
+const (
+	MIMENDJSON  = "application/x-ndjson"
+	MIMECSV     = "text/csv; charset=utf-8; header=present"
+	MIMEParquet = "application/vnd.apache.parquet"
+)
+
+// Answer is what a handler returns.
+type Answer struct {
+	// Data becomes the member data of the envelope.
+	Data any
+	// File is sent instead of an envelope; nil for none.
+	File *File
+	// View is the view that the data was read from. meta contains its time and readiness.
+	View cache.View
+	// Page is set for lists.
+	Page *Page
+	// Source is where the view was found.
+	Source httpcache.Source
+	// NodeLocal says that the data comes from the node's settings, which no publication
+	// changes.
+	NodeLocal bool
+	// Dated says that the answer changes as time passes, from view.FreshUntil on.
+	Dated bool
+	// Live says that the next request may get more, so that no cache keeps the answer, and
+	// empty that it has no rows and costs nothing.
+	Live, Empty bool
+	// Hint is Meta.Hint.
+	Hint string
+}
+
+// File is an answer without an envelope. Its bytes are the same for all callers, and for
+// as long as its path exists.
+type File struct {
+	cache.File
+
+	// Media is the media type.
+	Media string
+}
+
+// Page describes which part of a list an answer is.
+type Page struct {
+	// Limit is the number of rows that was requested.
+	Limit int `json:"limit"`
+	// HasMore says that there is a next page.
+	HasMore bool `json:"hasMore"`
+	// NextCursor is the cursor of the next page; null on the last one.
+	NextCursor *string `json:"nextCursor"`
+}
+
+// Append appends the same text as encoding/json.
+func (p *Page) Append(text []byte) []byte {
+	text = append(text, `{"limit":`...)
+	text = strconv.AppendInt(text, int64(p.Limit), 10)
+	text = append(text, `,"hasMore":`...)
+	text = strconv.AppendBool(text, p.HasMore)
+	text = append(text, `,"nextCursor":`...)
+	if p.NextCursor == nil {
+		return append(text, `null}`...)
+	}
+	text = append(text, '"')
+	text = append(text, *p.NextCursor...)
+	return append(text, `"}`...)
+}

@@ -1,0 +1,122 @@
+package routes
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"pnyx/api/apierror"
+	"pnyx/api/httpcache"
+	"pnyx/cache"
+	"pnyx/ratelimit"
+)
+
+// Backend is what the handlers of routes answer from. Its methods may be called concurrently.
+type Backend struct {
+	Store *cache.Store
+	// Published returns the state of publication that the node knows; nil for none.
+	Published func() *cache.PublicationState
+	Pages     *Pages
+	// HeldChanges is Store.Changes, from the memory of the node where the rows are in it.
+	HeldChanges func(ctx context.Context, after cache.ChangeID, limit int) (cache.ChangeSlice, error)
+	Limiter     *ratelimit.Limiter
+	Prices      Prices
+	// Misses counts the views that were not in Redis.
+	Misses prometheus.Counter
+	Now    func() time.Time
+	// cursors is the cipher of the secret that was last read.
+	cursors atomic.Pointer[cursorCipher]
+}
+
+// Revision returns the newest revision that the node knows; zero for none.
+func (b *Backend) Revision() uint64 {
+	if latest := b.Published(); latest != nil {
+		return latest.Revision
+	}
+	return 0
+}
+
+// View reads a view and decodes its payload. A missing view means that the subject does
+// not exist, which is the error missing, only if everything is published; otherwise the
+// error is 503. The second read closes the gap in which Redis may have been flushed and
+// filled again.
+func (b *Backend) view(ctx context.Context, key cache.Key, payload any, missing *apierror.Error) (cache.View, error) {
+	v, err := b.Store.View(ctx, key)
+	if errors.Is(err, cache.ErrMiss) {
+		b.Misses.Inc()
+		if _, err := b.Store.PublicationState(ctx); err != nil {
+			return cache.View{}, apierror.Unavailable(err)
+		}
+		v, err = b.Store.View(ctx, key)
+	}
+	switch {
+	case errors.Is(err, cache.ErrMiss) && !errors.Is(err, cache.ErrCorrupt):
+		return cache.View{}, missing
+	case err == nil:
+		if err = v.Decode(payload); err == nil {
+			return v, nil
+		}
+	}
+	// A withheld view would be withheld again.
+	if errors.Is(err, cache.ErrMiss) && !errors.Is(err, cache.ErrWithheld) {
+		_ = b.Store.RequestRepublish(ctx) // the next request repeats it
+	}
+	return cache.View{}, apierror.Unavailable(err)
+}
+
+// Page reads a page, or returns the error missing when its subject does not exist. A worker
+// also reports an absent subject right after a flush of Redis. The page is therefore read
+// again once everything is published.
+func (b *Backend) page(ctx context.Context, request cache.PageRequest, missing *apierror.Error) (cache.View, httpcache.Source, error) {
+	view, from, err := b.Pages.page(ctx, request)
+	if err != nil || !view.Absent {
+		return view, from, err
+	}
+	if _, err := b.Store.PublicationState(ctx); err != nil {
+		return cache.View{}, "", apierror.Unavailable(err)
+	}
+	if view, from, err = b.Pages.page(ctx, request); err == nil && view.Absent {
+		return cache.View{}, "", missing
+	}
+	return view, from, err
+}
+
+// openCursor reads the position from the cursor that a request gives, if it gives one,
+// and returns the cipher that makes the next cursor.
+func (b *Backend) openCursor(ctx context.Context, r *Request, after any) (*cursorCipher, error) {
+	cursors, err := b.cursorCipher(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if cursor := r.Cursor(); cursor != "" {
+		if err := cursors.decode(r, cursor, after); err != nil {
+			return nil, invalidCursor(cursor, err)
+		}
+	}
+	return cursors, nil
+}
+
+// cursorCipher returns the cipher of the secret that the publication state holds.
+func (b *Backend) cursorCipher(ctx context.Context) (*cursorCipher, error) {
+	published := b.Published()
+	if published == nil {
+		read, err := b.Store.PublicationState(ctx)
+		if err != nil {
+			return nil, apierror.Unavailable(err)
+		}
+		published = &read
+	}
+	if known := b.cursors.Load(); known != nil && bytes.Equal(known.secret, published.CursorKey) {
+		return known, nil
+	}
+	made, err := newCursorCipher(published.CursorKey)
+	if err != nil {
+		return nil, err
+	}
+	b.cursors.Store(made)
+	return made, nil
+}
