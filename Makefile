@@ -76,16 +76,21 @@ TESTED   = PNYX_TEST_BINARY=$(CURDIR)/$(BIN) PNYX_TEST_REQUIRE_ENGINE=1 \
   PNYX_TEST_REQUIRE_NGINX=$$([ -e $(NGINX_LUA) ] && echo 1)
 
 # Tests wait for other processes most of the time: more of them run at once than there are
-# processors.
+# processors. make lint vets what they are made of.
 PARALLEL := 3
 
 .PHONY: test
-test: engine redis browser npm mypy nginx ## Run the tests, with the race detector, on the real engine and a real Redis
-	@$(TESTED) $(GO) test $(RACE) -parallel $(PARALLEL) -timeout 30m ./...
+test: engine redis browser npm mypy nginx ## Run the tests on the real engine and a real Redis
+	@$(TESTED) $(GO) test -vet=off -parallel $(PARALLEL) -timeout 30m ./...
+
+# The race detector takes twice the time: it runs where a test's name says that things run
+# at the same time, and in the long tests.
+CONCURRENT := Test(Long|[A-Za-z]*(Concurren|AtOnce|While|Together))
 
 .PHONY: test-long
-test-long: engine redis browser npm mypy nginx ## Run what takes long: large data, crashes, two shards, a full disk
-	@$(TESTED) PNYX_TEST_LONG=1 $(GO) test $(RACE) -parallel $(PARALLEL) -timeout 30m -run '^TestLong' ./...
+test-long: engine redis browser npm mypy nginx ## Run what takes long (large data, crashes, two shards, a full disk) and, with the race detector, what runs concurrently
+	@$(TESTED) PNYX_TEST_LONG=1 $(GO) test -vet=off $(RACE) -parallel $(PARALLEL) -timeout 30m -run '^$(CONCURRENT)' \
+	  $$(grep -rlE --include='*_test.go' --exclude-dir=node_modules --exclude-dir=bench --exclude-dir=k8s '^func $(CONCURRENT)' . | xargs -n1 dirname | sort -u)
 
 .PHONY: test-fast
 test-fast: ## Run the tests that need neither engine nor server: half a minute, once they are compiled
@@ -285,7 +290,7 @@ docs: build ## Renew the generated parts of the documents
 	@$(BIN) openapi --docs docs
 	@[ ! -f observe/rules.yml ] || { printf '%s\n' '# Made of observe/rules.yml by make docs.' 'apiVersion: monitoring.coreos.com/v1' \
 	  'kind: PrometheusRule' 'metadata:' '  name: pnyx' 'spec:'; sed 's/^./  &/' observe/rules.yml; } > k8s/components/monitoring/rules.yaml
-	@cd k8s/check && $(GO) test -count=1 ./chart -update >/dev/null
+	@cd k8s/check && $(GO) test -count=1 -run TestTheTemplatesAreMadeOfTheManifests -update . >/dev/null
 
 .PHONY: pictures
 pictures: engine browser ## Renew the pictures of /explore in docs/pictures

@@ -10,6 +10,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"pnyx/access"
+	"pnyx/api/apierror"
 	"pnyx/ratelimit"
 )
 
@@ -170,22 +171,22 @@ func (a *API) finishAccounting(c *fiber.Ctx, s *requestState) {
 
 // credentialError is the error of credentials that are invalid, or that cannot be
 // checked at the moment.
-func credentialError(cause error) *Error {
+func credentialError(cause error) *apierror.Error {
 	if errors.Is(cause, access.ErrTokensUnavailable) {
-		return unavailable(cause)
+		return apierror.Unavailable(cause)
 	}
-	return &Error{
-		Status: http.StatusUnauthorized, Code: CodeUnauthorized,
+	return &apierror.Error{
+		Status: http.StatusUnauthorized, Code: apierror.CodeUnauthorized,
 		Message: cause.Error(),
-		Details: headerDetails{Header: strings.ToLower(access.HeaderToken)},
+		Details: apierror.HeaderDetails{Header: strings.ToLower(access.HeaderToken)},
 	}
 }
 
 // forbidden is the error of a token whose scopes do not open the route.
-func forbidden(needed access.Scope, given []access.Scope) *Error {
-	return &Error{
-		Status: http.StatusForbidden, Code: CodeForbidden,
+func forbidden(needed access.Scope, given []access.Scope) *apierror.Error {
+	return &apierror.Error{
+		Status: http.StatusForbidden, Code: apierror.CodeForbidden,
 		Message: fmt.Sprintf("the token needs the scope %s for this endpoint", needed),
-		Details: scopeDetails{ScopeNeeded: needed, Scopes: given},
+		Details: apierror.ScopeDetails{ScopeNeeded: needed, Scopes: given},
 	}
 }

@@ -6,6 +6,8 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"pnyx/api/apierror"
+	"pnyx/api/httpcache"
 	"pnyx/governance"
 	"pnyx/ratelimit"
 	"pnyx/telemetry"
@@ -39,7 +41,7 @@ func accessRecordOf(c *fiber.Ctx, span telemetry.Span, duration time.Duration) a
 }
 
 // code returns the code of the error; empty for an answer.
-func (r *accessRecord) code() Code {
+func (r *accessRecord) code() apierror.Code {
 	if r.err == nil {
 		return ""
 	}
@@ -47,20 +49,20 @@ func (r *accessRecord) code() Code {
 }
 
 // source returns the layer that the data came from; empty where none was read. It is
-// layerNone where data was read and is not available.
-func (r *accessRecord) source() layer {
+// LayerNone where data was read and is not available.
+func (r *accessRecord) source() httpcache.Layer {
 	switch {
 	case r.err == nil:
 		return r.layer
-	case r.queried && r.err.Code == CodeUnavailable:
-		return layerNone
+	case r.queried && r.err.Code == apierror.CodeUnavailable:
+		return httpcache.LayerNone
 	}
 	return ""
 }
 
 // dataReadiness returns the readiness of the data; empty where none was read.
 func (r *accessRecord) dataReadiness() governance.Readiness {
-	if r.source() == layerNone {
+	if r.source() == httpcache.LayerNone {
 		return governance.ReadinessUnavailable
 	}
 	return r.readiness
@@ -90,5 +92,5 @@ func (r *accessRecord) failed() bool {
 
 // errorName is the error of a failed request in its trace.
 func (r *accessRecord) errorName() string {
-	return cmp.Or(string(r.code()), string(CodeInternal))
+	return cmp.Or(string(r.code()), string(apierror.CodeInternal))
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 
 	"pnyx/access"
-	"pnyx/api"
+	"pnyx/api/apierror"
 	"pnyx/cache/accounts"
 	"pnyx/ratelimit"
 	"pnyx/test/env"
@@ -97,7 +97,7 @@ func TestAttackPaidRoutesRequireCredentials(t *testing.T) {
 	small, smallToken := partner(ratelimit.Business, access.V2Standard, access.V1All)
 	n.admits(token, record, small)
 
-	failed := n.wantFailure(n.askAs(http.MethodGet, detailPath, nil), http.StatusPaymentRequired, api.CodePaymentRequired)
+	failed := n.wantFailure(n.askAs(http.MethodGet, detailPath, nil), http.StatusPaymentRequired, apierror.CodePaymentRequired)
 	if !strings.Contains(failed.Error.Message, "x-service-api-token") || !strings.Contains(string(failed.Error.Details), "v2:paid:plus") {
 		t.Errorf("without credentials: got %+v, want how to get in", failed.Error)
 	}
@@ -110,13 +110,13 @@ func TestAttackPaidRoutesRequireCredentials(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := n.askAs(http.MethodGet, detailPath, header)
-			n.wantFailure(got, http.StatusUnauthorized, api.CodeUnauthorized)
+			n.wantFailure(got, http.StatusUnauthorized, apierror.CodeUnauthorized)
 			if got.header.Get("Www-Authenticate") == "" || strings.Contains(got.body, "internal") {
 				t.Errorf("%s: got %v %s, want a challenge, and no word of internal callers", name, got.header, got.body)
 			}
 		})
 	}
-	failed = n.wantFailure(n.askWith(http.MethodGet, detailPath, smallToken), http.StatusForbidden, api.CodeForbidden)
+	failed = n.wantFailure(n.askWith(http.MethodGet, detailPath, smallToken), http.StatusForbidden, apierror.CodeForbidden)
 	if !strings.Contains(failed.Error.Message, "v2:paid:plus") || !strings.Contains(string(failed.Error.Details), `"scopeNeeded":"v2:paid:plus"`) {
 		t.Errorf("too small: got %+v, want the scope that is needed", failed.Error)
 	}
@@ -133,9 +133,9 @@ func TestAttackPaidRoutesRequireCredentials(t *testing.T) {
 func TestParametersAreCheckedBeforeAccess(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
-	n.wantFailure(n.askAs(http.MethodGet, "/v2/proposals/nothing", nil), http.StatusBadRequest, api.CodeValidation)
-	n.wantFailure(n.askWith(http.MethodGet, detailPath+"?x=1", "pnyx_1"), http.StatusBadRequest, api.CodeValidation)
-	n.wantFailure(n.askAs(http.MethodGet, "/v2/nowhere", nil), http.StatusNotFound, api.CodeNotFound)
+	n.wantFailure(n.askAs(http.MethodGet, "/v2/proposals/nothing", nil), http.StatusBadRequest, apierror.CodeValidation)
+	n.wantFailure(n.askWith(http.MethodGet, detailPath+"?x=1", "pnyx_1"), http.StatusBadRequest, apierror.CodeValidation)
+	n.wantFailure(n.askAs(http.MethodGet, "/v2/nowhere", nil), http.StatusNotFound, apierror.CodeNotFound)
 }
 
 func TestATokenIsAcceptedByTheFirstRequestAfterItIsPublished(t *testing.T) {
@@ -188,7 +188,7 @@ func TestTokensAreUnavailableWhileRedisLacksThem(t *testing.T) {
 		return nil
 	})
 	n.publishSamples()
-	n.wantFailure(n.askWith(http.MethodGet, detailPath, "pnyx_1"), http.StatusUnauthorized, api.CodeUnauthorized)
+	n.wantFailure(n.askWith(http.MethodGet, detailPath, "pnyx_1"), http.StatusUnauthorized, apierror.CodeUnauthorized)
 }
 
 // limitDetails are the details of a 429.
@@ -200,7 +200,7 @@ type limitDetails struct {
 	ResetAt   time.Time
 }
 
-func (t *node) wantLimited(got answer, code api.Code) limitDetails {
+func (t *node) wantLimited(got answer, code apierror.Code) limitDetails {
 	t.Helper()
 	failed := t.wantFailure(got, http.StatusTooManyRequests, code)
 	var details limitDetails
@@ -230,7 +230,7 @@ func TestAnswersCarryRateLimitHeaders(t *testing.T) {
 		}
 	}
 	got := n.askWith(http.MethodGet, detailPath, token)
-	details := n.wantLimited(got, api.CodeRateLimited)
+	details := n.wantLimited(got, apierror.CodeRateLimited)
 	if after := got.header.Get("Retry-After"); details.Plan != "developer" || details.Bucket != "detail" || details.Limit != 10 || after != "6" {
 		t.Errorf("got %+v, Retry-After %s, want the developer's detail bucket and 6 s", details, after)
 	}
@@ -286,8 +286,8 @@ func TestOnlyAnswersWithDataCountTowardsTheQuota(t *testing.T) {
 	n := newNode(t)
 	token := n.admitsTwiceAMonth()
 	for range 5 {
-		n.wantFailure(n.askWith(http.MethodGet, "/v2/proposals/"+string(unknownKey), token), http.StatusNotFound, api.CodeNotFound)
-		n.wantFailure(n.askWith(http.MethodGet, "/v2/proposals/x", token), http.StatusBadRequest, api.CodeValidation)
+		n.wantFailure(n.askWith(http.MethodGet, "/v2/proposals/"+string(unknownKey), token), http.StatusNotFound, apierror.CodeNotFound)
+		n.wantFailure(n.askWith(http.MethodGet, "/v2/proposals/x", token), http.StatusBadRequest, apierror.CodeValidation)
 	}
 	for range 2 {
 		if got := n.askWith(http.MethodGet, detailPath, token); got.status != http.StatusOK {
@@ -295,7 +295,7 @@ func TestOnlyAnswersWithDataCountTowardsTheQuota(t *testing.T) {
 		}
 	}
 	got := n.askWith(http.MethodGet, detailPath, token)
-	details := n.wantLimited(got, api.CodeQuotaExceeded)
+	details := n.wantLimited(got, apierror.CodeQuotaExceeded)
 	if want := time.Date(2024, 4, 1, 0, 0, 0, 0, time.UTC); !details.ResetAt.Equal(want) || details.Bucket != "month" || details.Limit != 2 ||
 		got.header.Get("Retry-After") != "2635200" {
 		t.Errorf("got %+v, Retry-After %s, want 2 answers until %s", details, got.header.Get("Retry-After"), want)
@@ -319,8 +319,8 @@ func TestUsageDescribesTheTokenOfTheRequest(t *testing.T) {
 	record, token := partner(ratelimit.Business, access.V1All)
 	other, otherToken := partner(ratelimit.Developer, access.V2Standard)
 	n.admits(token, record, other)
-	n.wantFailure(n.askAs(http.MethodGet, "/v2/meta/usage", nil), http.StatusUnauthorized, api.CodeUnauthorized)
-	n.wantFailure(n.ask(http.MethodGet, "/v2/meta/usage", nil), http.StatusUnauthorized, api.CodeUnauthorized)
+	n.wantFailure(n.askAs(http.MethodGet, "/v2/meta/usage", nil), http.StatusUnauthorized, apierror.CodeUnauthorized)
+	n.wantFailure(n.ask(http.MethodGet, "/v2/meta/usage", nil), http.StatusUnauthorized, apierror.CodeUnauthorized)
 	for token, want := range map[string]access.Token{token: record, otherToken: other} {
 		t.Run(string(want.Plan), func(t *testing.T) {
 			for range 2 {
@@ -352,10 +352,10 @@ func TestIPAddressIsRateLimitedOnFreeRoutes(t *testing.T) {
 		}
 	}
 	got := from("192.0.2.1")
-	if details := n.wantLimited(got, api.CodeRateLimited); details.Bucket != "free" || got.header.Get("Retry-After") != "10" {
+	if details := n.wantLimited(got, apierror.CodeRateLimited); details.Bucket != "free" || got.header.Get("Retry-After") != "10" {
 		t.Errorf("got %+v, Retry-After %s, want the bucket of free routes and 10 s", details, got.header.Get("Retry-After"))
 	}
-	n.wantLimited(from("198.51.100.7", "192.0.2.1"), api.CodeRateLimited) // what stands before is hearsay
+	n.wantLimited(from("198.51.100.7", "192.0.2.1"), apierror.CodeRateLimited) // what stands before is hearsay
 	if got := from("192.0.2.1", "198.51.100.7"); got.status != http.StatusOK {
 		t.Errorf("another address: got %d, want 200", got.status)
 	}

@@ -26,6 +26,8 @@ import (
 
 	"pnyx/access"
 	"pnyx/access/x402"
+	"pnyx/api/httpcache"
+	"pnyx/api/wire"
 	"pnyx/cache"
 	"pnyx/ratelimit"
 	"pnyx/telemetry"
@@ -88,13 +90,13 @@ type API struct {
 	app         *fiber.App
 	store       *cache.Store
 	publication *publicationWatcher
-	pages       *pages
+	backend     *Backend
 	local       *localCopies
 	held        *heldCopies
 	changes     *changeTail
 	streamTimes streamTimes
 	reads       *joinedReads
-	compressor  *compressor
+	compressor  *httpcache.Compressor
 	// routes are keyed by id.
 	routes map[string]*Route
 	// mounted holds the bounds of bodies to mounted paths, in bytes.
@@ -107,7 +109,6 @@ type API struct {
 	freePolicy   string
 	meter        *access.Meter
 	payments     *x402.Gate
-	prices       Prices
 	purgeEnabled bool
 	timeout      time.Duration
 	log          *requestLog
@@ -121,15 +122,15 @@ type API struct {
 // New returns a node that answers once Serve is called.
 func New(o Options) *API {
 	a := &API{
-		store:        o.Store,
-		publication:  newPublicationWatcher(o.Store, o.StaleAfter),
-		tokens:       o.Tokens,
-		internal:     o.Internal,
-		limiter:      o.Limiter,
-		addresses:    o.Addresses,
-		meter:        o.Meter,
-		payments:     o.Payments,
-		prices:       o.Prices,
+		store:       o.Store,
+		publication: newPublicationWatcher(o.Store, o.StaleAfter),
+		tokens:      o.Tokens,
+		internal:    o.Internal,
+		limiter:     o.Limiter,
+		addresses:   o.Addresses,
+		meter:       o.Meter,
+		payments:    o.Payments,
+
 		purgeEnabled: o.PurgeEnabled,
 		timeout:      o.RequestTimeout,
 		log:          newRequestLog(o),
@@ -145,14 +146,17 @@ func New(o Options) *API {
 	}
 	localBytes := cmp.Or(o.LocalBytes, defaultLocalBytes)
 	a.held = newHeldCopies(localBytes / heldShare)
-	a.local = newLocalCopies(localBytes-localBytes/heldShare, localTTL)
+	a.local = newLocalCopies(localBytes-localBytes/heldShare, httpcache.LocalTTL)
 	a.reads = &joinedReads{joined: a.metrics.joined, pending: map[readKey]*pendingRead{}}
 	a.publication.changed = a.local.drop
 	a.changes, a.streamTimes = newChangeTail(o.Store, a.local.drop, o.Metrics), defaultStreamTimes()
 	a.publication.polled, a.publication.joined = a.changes.poll, []cache.Read{a.tokens.Check()}
 	a.publication.republished = a.meter.RewriteAll
-	a.compressor = newCompressor()
-	a.pages = newPages(o, a.publication)
+	a.compressor = httpcache.NewCompressor()
+	a.backend = &Backend{
+		store: o.Store, publication: a.publication, pages: newPages(o, a.publication), changes: a.changes,
+		limiter: o.Limiter, prices: o.Prices, misses: a.metrics.misses, now: func() time.Time { return a.now() },
+	}
 	a.publication.registerMetrics(o.Metrics)
 	a.app = fiber.New(fiber.Config{
 		AppName:               "Pnyx",
@@ -185,7 +189,7 @@ func New(o Options) *API {
 func (a *API) Watch(ctx context.Context) {
 	var watching sync.WaitGroup
 	watching.Go(func() { a.publication.run(ctx) })
-	watching.Go(func() { a.pages.run(ctx) })
+	watching.Go(func() { a.backend.pages.run(ctx) })
 	watching.Go(func() { a.tokens.Run(ctx) })
 	watching.Go(func() { a.meter.Run(ctx) })
 	if a.payments != nil {
@@ -213,7 +217,7 @@ func (a *API) Ready(ctx context.Context) error {
 
 // Serve answers connections until Shutdown.
 func (a *API) Serve(listener net.Listener) error {
-	if err := a.app.Listener(boundedListener{listener, new(atomic.Int64)}); err != nil {
+	if err := a.app.Listener(wire.Bound(listener)); err != nil {
 		return fmt.Errorf("serve %s: %w", listener.Addr(), err)
 	}
 	return nil
@@ -283,7 +287,7 @@ func (a *API) send(c *fiber.Ctx, s *requestState, r *request, answer *rendered) 
 	etag := answer.etagFor(s.readiness)
 	a.setAnswerHeaders(c, s, answer, etag)
 	switch {
-	case etagMatches(c, etag):
+	case httpcache.Matches(c, etag):
 		c.Status(fiber.StatusNotModified)
 		return nil
 	case s.delegatesToEdge(c) && !answer.live && s.waited == 0:
@@ -306,7 +310,7 @@ func (a *API) send(c *fiber.Ctx, s *requestState, r *request, answer *rendered) 
 // getAnswer returns the answer to a request: the node's own copy, or one made of what
 // the cache holds.
 func (a *API) getAnswer(c *fiber.Ctx, s *requestState, r *request) (*rendered, error) {
-	s.queried, s.layer = true, layerLocal
+	s.queried, s.layer = true, httpcache.LayerLocal
 	if copied, ok := a.local.get(r.name); ok {
 		return copied, nil
 	}
@@ -336,7 +340,7 @@ func (a *API) loadAnswer(ctx context.Context, s *requestState, r *request) (*ren
 		begun := a.local.begin()
 		return a.reads.join(ctx, readKey{r.name, begun}, func() (*rendered, error) { return a.readAnswer(ctx, r, begun) })
 	}
-	found, err := r.route.account(a, ctx, s.caller)
+	found, err := r.route.account(a.backend, ctx, s.caller)
 	if err != nil {
 		return nil, err
 	}
@@ -346,18 +350,18 @@ func (a *API) loadAnswer(ctx context.Context, s *requestState, r *request) (*ren
 // expiresSoon reports whether an answer changes before a copy of it is dropped.
 func (a *API) expiresSoon(r *rendered) bool {
 	until := r.view.FreshUntil
-	return until != nil && until.Time().Sub(a.now()) < localTTL
+	return until != nil && until.Time().Sub(a.now()) < httpcache.LocalTTL
 }
 
 // readAnswer has the route's handler make the answer, and keeps a local copy of it. begun
 // is what localCopies.begin returned before.
 func (a *API) readAnswer(ctx context.Context, r *request, begun uint64) (*rendered, error) {
 	route := r.route
-	found, err := route.answer(a, ctx, r)
+	found, err := route.answer(a.backend, ctx, r)
 	if err != nil {
-		return nil, a.nameNearestDAO(ctx, err)
+		return nil, a.backend.nameNearestDAO(ctx, err)
 	}
-	if found.hint, err = a.hintOf(ctx, r, found); err != nil {
+	if found.hint, err = a.backend.hintOf(ctx, r, found); err != nil {
 		return nil, err
 	}
 	answer, err := render(found)
@@ -366,16 +370,16 @@ func (a *API) readAnswer(ctx context.Context, r *request, begun uint64) (*render
 	}
 	answer.target, answer.tags = r.target(), route.tags(r.params)
 	if a.purgeEnabled {
-		answer.keys = surrogateKeysOf(r)
+		answer.keys = httpcache.SurrogateKeysOf(answer.tags)
 	}
 	answer.setControl(route, a.sharedLifetime(route, answer, answer.view.Readiness))
-	answer.status = found.source.status(found.view, a.now())
+	answer.status = found.source.Status(found.view, a.now())
 	if answer.file != nil { // a copy of one would evict hundreds of others
 		answer.status = strings.TrimSuffix(answer.status, "; stored")
 		return answer, nil
 	}
 	if answer.live {
-		answer.control, answer.status = PrivateNoStore, strings.TrimSuffix(answer.status, "; stored")
+		answer.control, answer.status = httpcache.PrivateNoStore, strings.TrimSuffix(answer.status, "; stored")
 	} else {
 		answer.etag = etagOf(r, answer)
 	}
@@ -387,7 +391,7 @@ func (a *API) readAnswer(ctx context.Context, r *request, begun uint64) (*render
 	}
 	if !answer.live && (!answer.dated || !a.expiresSoon(answer)) {
 		kept := *answer
-		kept.status = nodeHit
+		kept.status = httpcache.NodeHit
 		kept.prepare(route)
 		a.local.set(r.name, &kept, begun)
 		if route.mayHold() && !answer.nodeLocal {

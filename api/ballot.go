@@ -3,6 +3,8 @@ package api
 import (
 	"context"
 
+	"pnyx/api/apierror"
+	"pnyx/api/httpcache"
 	"pnyx/governance"
 	"pnyx/governance/query"
 )
@@ -14,12 +16,12 @@ func ballotRoutes() []Route {
 			ID: "proposals.votes", Path: governance.PathVotes, Tier: Plus,
 			Title:   "List a proposal's ballots",
 			Summary: "The ballots of one proposal: one a voter, the latest.",
-			Returns: []governance.Ballot{}, Fresh: publishedFreshness(),
-		}, handler[query.Ballots]{tags: pageTags[query.Ballots], answer: (*API).listBallots}),
+			Returns: []governance.Ballot{}, Fresh: httpcache.Published(),
+		}, handler[query.Ballots]{tags: pageTags[query.Ballots], answer: (*Backend).listBallots}),
 	}
 }
 
 // listBallots answers GET /v2/proposals/:proposalKey/votes.
-func (a *API) listBallots(ctx context.Context, r *request, q query.Ballots) (answer, error) {
-	return listPage(ctx, a, r, &q, notFound("proposalKey", string(q.Proposal)))
+func (b *Backend) listBallots(ctx context.Context, r *request, q query.Ballots) (answer, error) {
+	return listPage(ctx, b, r, &q, apierror.NotFound("proposalKey", string(q.Proposal)))
 }

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"pnyx/api/apierror"
+	"pnyx/api/httpcache"
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
@@ -19,37 +21,37 @@ func exportRoutes() []Route {
 			ID: "proposals.export", Path: pathExport, Tier: Plus, Addition: true,
 			Title:   "List the parts of a ballot export",
 			Summary: "The parts in which all ballots of one proposal are downloaded, as they are at this moment.",
-			Returns: governance.BallotExport{}, Fresh: publishedFreshness(),
+			Returns: governance.BallotExport{}, Fresh: httpcache.Published(),
 		}, handler[query.BallotExport]{
 			tags:   func(q query.BallotExport) []cache.Tag { return []cache.Tag{cache.ProposalTag(q.Proposal)} },
-			answer: (*API).ballotExport,
+			answer: (*Backend).ballotExport,
 		}),
 		handle(Route{
 			ID: "proposals.export-part", Path: pathExport + "/:revision/:part", Tier: Plus, Addition: true,
 			Title: "Download a part of a ballot export",
 			Summary: "Up to 20,000 ballots, the highest power first, one a line as the list of ballots has it. " +
 				"A download that was interrupted continues with Range.",
-			Returns: governance.ExportedBallot{}, Media: []string{MIMENDJSON, MIMECSV, MIMEParquet}, Fresh: partFreshness(),
+			Returns: governance.ExportedBallot{}, Media: []string{MIMENDJSON, MIMECSV, MIMEParquet}, Fresh: httpcache.Part(),
 		}, handler[query.BallotPart]{
 			tags:   func(q query.BallotPart) []cache.Tag { return []cache.Tag{cache.ProposalTag(q.Proposal)} },
-			answer: (*API).ballotPart,
+			answer: (*Backend).ballotPart,
 		}),
 	}
 }
 
 // ballotExport answers GET /v2/proposals/:proposalKey/votes/export.
-func (a *API) ballotExport(ctx context.Context, _ *request, q query.BallotExport) (answer, error) {
-	view, from, err := a.page(ctx, cache.NewPageRequest(q), notFound("proposalKey", string(q.Proposal)))
+func (b *Backend) ballotExport(ctx context.Context, _ *request, q query.BallotExport) (answer, error) {
+	view, from, err := b.page(ctx, cache.NewPageRequest(q), apierror.NotFound("proposalKey", string(q.Proposal)))
 	if err != nil {
 		return answer{}, err
 	}
 	var export governance.BallotExport
 	if err := view.Decode(&export); err != nil {
-		return answer{}, unavailable(err)
+		return answer{}, apierror.Unavailable(err)
 	}
 	votes, err := strconv.Atoi(string(export.Votes))
 	if err != nil {
-		return answer{}, unavailable(fmt.Errorf("read the number of ballots: %w", err))
+		return answer{}, apierror.Unavailable(fmt.Errorf("read the number of ballots: %w", err))
 	}
 	export.Final = export.Final && view.Readiness == governance.Ready
 	export.Parts = []governance.ExportPart{}
@@ -68,13 +70,13 @@ func exportPath(key governance.ProposalKey) string {
 }
 
 // ballotPart answers GET /v2/proposals/:proposalKey/votes/export/:revision/:part.
-func (a *API) ballotPart(ctx context.Context, _ *request, q query.BallotPart) (answer, error) {
-	return exportFile(ctx, a, cache.NewPageRequest(q), q.Format, exportPath(q.Proposal))
+func (b *Backend) ballotPart(ctx context.Context, _ *request, q query.BallotPart) (answer, error) {
+	return exportFile(ctx, b, cache.NewPageRequest(q), q.Format, exportPath(q.Proposal))
 }
 
 // exportFile answers with a part of an export, whose manifest has a path.
-func exportFile(ctx context.Context, a *API, page cache.PageRequest, format query.ExportFormat, manifest string) (answer, error) {
-	view, from, err := a.page(ctx, page, exportGone(manifest))
+func exportFile(ctx context.Context, b *Backend, page cache.PageRequest, format query.ExportFormat, manifest string) (answer, error) {
+	view, from, err := b.page(ctx, page, exportGone(manifest))
 	if err != nil {
 		return answer{}, err
 	}
@@ -82,16 +84,16 @@ func exportFile(ctx context.Context, a *API, page cache.PageRequest, format quer
 		query.ExportNDJSON: MIMENDJSON, query.ExportCSV: MIMECSV, query.ExportParquet: MIMEParquet,
 	}[format]}
 	if err := view.Decode(&f.File); err != nil {
-		return answer{}, unavailable(err)
+		return answer{}, apierror.Unavailable(err)
 	}
 	return answer{file: f, view: view, source: from}, nil
 }
 
 // exportGone is the error of a part whose rows cannot be read any more.
-func exportGone(manifest string) *Error {
-	return &Error{
-		Status: http.StatusGone, Code: CodeExportGone,
+func exportGone(manifest string) *apierror.Error {
+	return &apierror.Error{
+		Status: http.StatusGone, Code: apierror.CodeExportGone,
 		Message: "the rows of this part are not available any more: begin again at the manifest",
-		Details: exportDetails{Manifest: manifest},
+		Details: apierror.ExportDetails{Manifest: manifest},
 	}
 }

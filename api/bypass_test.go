@@ -13,6 +13,7 @@ import (
 
 	"pnyx/access/x402"
 	"pnyx/api"
+	"pnyx/api/apierror"
 )
 
 func TestAttackOtherSpellingsOfAPaidRouteAreNotAnswered(t *testing.T) {
@@ -104,7 +105,7 @@ func TestAttackBombsAreRefusedUnopened(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			header := http.Header{x402.HeaderPayment: {base64.StdEncoding.EncodeToString([]byte(text))}}
-			n.node.with(t).wantFailure(n.askAs(http.MethodGet, paidPath, header), http.StatusBadRequest, api.CodeValidation)
+			n.node.with(t).wantFailure(n.askAs(http.MethodGet, paidPath, header), http.StatusBadRequest, apierror.CodeValidation)
 		})
 	}
 	if calls := n.ledger.Calls("verify"); calls != 0 {

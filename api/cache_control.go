@@ -11,6 +11,8 @@ import (
 
 	"pnyx/access"
 	"pnyx/access/x402"
+	"pnyx/api/apierror"
+	"pnyx/api/httpcache"
 	"pnyx/governance"
 )
 
@@ -76,7 +78,7 @@ func (r *rendered) commonHeaders(route *Route) []header {
 	all := append(constantHeaders(),
 		header{fiber.HeaderVary, route.vary()}, header{fiber.HeaderETag, r.etag},
 		header{fiber.HeaderLastModified, r.modified}, header{fiber.HeaderCacheControl, r.control},
-		header{HeaderSurrogateKey, r.keys.spaced}, header{HeaderCacheTag, r.keys.joined}, header{HeaderCacheStatus, r.status})
+		header{httpcache.HeaderSurrogateKey, r.keys.Spaced}, header{httpcache.HeaderCacheTag, r.keys.Joined}, header{httpcache.HeaderCacheStatus, r.status})
 	return slices.DeleteFunc(all, func(h header) bool { return h.value == "" })
 }
 
@@ -93,7 +95,7 @@ func (r *rendered) setControl(route *Route, lifetime time.Duration) {
 func (a *API) setCacheControl(c *fiber.Ctx, s *requestState, found *rendered) {
 	switch {
 	case s.charge != nil, s.route.TokenOnly:
-		setHeader(c, fiber.HeaderCacheControl, PrivateNoStore)
+		setHeader(c, fiber.HeaderCacheControl, httpcache.PrivateNoStore)
 	case s.route.Paid():
 	default:
 		lifetime := a.sharedLifetime(s.route, found, s.readiness)
@@ -107,13 +109,13 @@ func (a *API) setCacheControl(c *fiber.Ctx, s *requestState, found *rendered) {
 // setMissingKeys sets the surrogate keys of a 404, so that the publication that adds
 // what is missing purges it.
 func (a *API) setMissingKeys(c *fiber.Ctx, r *request, err error) {
-	e, is := errors.AsType[*Error](err)
+	e, is := errors.AsType[*apierror.Error](err)
 	if !is || e.Status != http.StatusNotFound || !a.purgeEnabled {
 		return
 	}
-	keys := surrogateKeysOf(r)
-	setHeader(c, HeaderSurrogateKey, keys.spaced)
-	setHeader(c, HeaderCacheTag, keys.joined)
+	keys := httpcache.SurrogateKeysOf(r.route.tags(r.params))
+	setHeader(c, httpcache.HeaderSurrogateKey, keys.Spaced)
+	setHeader(c, httpcache.HeaderCacheTag, keys.Joined)
 }
 
 // errorCacheControl returns the Cache-Control of an error. Only a 404 may be cached; the
@@ -121,24 +123,24 @@ func (a *API) setMissingKeys(c *fiber.Ctx, r *request, err error) {
 func errorCacheControl(c *fiber.Ctx, s *requestState, status int) string {
 	reads := c.Method() == fiber.MethodGet || c.Method() == fiber.MethodHead
 	if status != http.StatusNotFound || !reads {
-		return noStore
+		return httpcache.NoStore
 	}
 	switch {
 	case s.route == nil:
-		fresh := UnknownPathFreshness()
+		fresh := httpcache.UnknownPath()
 		return fresh.Public(fresh.SMaxAge)
 	case s.charge != nil:
-		return PrivateNoStore
+		return httpcache.PrivateNoStore
 	case s.route.Paid():
-		return MissingFreshness().Private()
+		return httpcache.Missing().Private()
 	}
-	fresh := MissingFreshness()
+	fresh := httpcache.Missing()
 	return fresh.Public(fresh.SMaxAge)
 }
 
 // setDocumentCaching sets the Cache-Control of documents.
 func setDocumentCaching(c *fiber.Ctx) {
-	fresh := DocumentFreshness()
+	fresh := httpcache.Document()
 	c.Set(fiber.HeaderCacheControl, fresh.Public(fresh.SMaxAge))
 }
 

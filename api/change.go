@@ -7,6 +7,9 @@ import (
 	"strconv"
 	"time"
 
+	"pnyx/api/apierror"
+	"pnyx/api/httpcache"
+	"pnyx/api/param"
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
@@ -29,10 +32,10 @@ func changeRoutes() []Route {
 			ID: "changes.list", Path: "/v2/changes", Tier: Standard, Addition: true, Stream: true,
 			Title:   "List changes",
 			Summary: "The keys of what was published since a cursor, oldest first, to ask for again; a page without rows costs nothing.",
-			Returns: []governance.Change{}, Fresh: changesFreshness(),
+			Returns: []governance.Change{}, Fresh: httpcache.Changes(),
 		}, handler[changeParams]{
 			tags:   func(changeParams) []cache.Tag { return nil },
-			answer: (*API).listChanges,
+			answer: (*Backend).listChanges,
 		}),
 	}
 }
@@ -60,13 +63,13 @@ type changePosition struct {
 }
 
 // listChanges answers GET /v2/changes.
-func (a *API) listChanges(ctx context.Context, r *request, p changeParams) (answer, error) {
-	cursors, err := a.openCursor(ctx, r, &p.After)
+func (b *Backend) listChanges(ctx context.Context, r *request, p changeParams) (answer, error) {
+	cursors, err := b.openCursor(ctx, r, &p.After)
 	if err != nil {
 		return answer{}, err
 	}
 	page := changePage{params: p, at: map[string]int{}}
-	state, err := a.readChanges(ctx, r, &page)
+	state, err := b.readChanges(ctx, r, &page)
 	if err != nil {
 		return answer{}, err
 	}
@@ -75,7 +78,7 @@ func (a *API) listChanges(ctx context.Context, r *request, p changeParams) (answ
 		return answer{}, err
 	}
 	found := answer{
-		data: page.changes(), source: sourceRedis, live: !page.full, empty: page.rows == 0,
+		data: page.changes(), source: httpcache.SourceRedis, live: !page.full, empty: page.rows == 0,
 		page: &Page{Limit: p.Limit, HasMore: page.hasMore, NextCursor: &next},
 		view: cache.View{Revision: state.Revision, DataAsOf: state.HeartbeatAt, Readiness: governance.Ready},
 	}
@@ -83,7 +86,7 @@ func (a *API) listChanges(ctx context.Context, r *request, p changeParams) (answ
 		last := page.kept[len(page.kept)-1]
 		found.view.DataAsOf = last.ChangedAt
 		if found.view.Revision, err = strconv.ParseUint(string(last.Revision), 10, 64); err != nil {
-			return answer{}, unavailable(err)
+			return answer{}, apierror.Unavailable(err)
 		}
 	}
 	return found, nil
@@ -91,24 +94,24 @@ func (a *API) listChanges(ctx context.Context, r *request, p changeParams) (answ
 
 // readChanges reads rows until a page is full or there are no more. It returns the state of
 // publication.
-func (a *API) readChanges(ctx context.Context, r *request, page *changePage) (cache.PublicationState, error) {
+func (b *Backend) readChanges(ctx context.Context, r *request, page *changePage) (cache.PublicationState, error) {
 	begin := page.params.After
 	for scanned := 0; ; {
 		after := endOfChanges()
 		if begin != nil {
 			after = begin.ID
 		}
-		read := a.store.Changes
+		read := b.store.Changes
 		if r.held {
-			read = a.changes.read
+			read = b.changes.read
 		}
 		slice, err := read(ctx, after, changesPerRead)
 		if err != nil {
-			return slice.State, unavailable(err)
+			return slice.State, apierror.Unavailable(err)
 		}
 		epoch := slice.State.ChangesEpoch
 		if begin == nil {
-			if begin, err = a.beginChanges(page.params.From, slice); err != nil {
+			if begin, err = b.beginChanges(page.params.From, slice); err != nil {
 				return slice.State, err
 			}
 			if begin.ID != slice.Last {
@@ -116,7 +119,7 @@ func (a *API) readChanges(ctx context.Context, r *request, page *changePage) (ca
 			}
 		}
 		if begin.Epoch != epoch || begin.ID.Before(slice.First) {
-			return slice.State, cursorExpired(governance.Timestamp(slice.First.Time)) //nolint:gosec // a time
+			return slice.State, apierror.CursorExpired(governance.Timestamp(slice.First.Time)) //nolint:gosec // a time
 		}
 		page.position = *begin
 		if page.add(slice.Rows); page.full || !slice.HasMore {
@@ -136,20 +139,20 @@ func endOfChanges() cache.ChangeID { return cache.ChangeID{Time: math.MaxUint64}
 
 // beginChanges returns where a page begins without a cursor: at the end of the stream, or
 // at a time.
-func (a *API) beginChanges(from *governance.Timestamp, slice cache.ChangeSlice) (*changePosition, error) {
+func (b *Backend) beginChanges(from *governance.Timestamp, slice cache.ChangeSlice) (*changePosition, error) {
 	begin := &changePosition{slice.State.ChangesEpoch, slice.Last}
 	if from == nil {
 		return begin, nil
 	}
-	if from.Time().After(a.now().Add(changeOverlap)) {
-		return nil, validationError([]Problem{{
+	if from.Time().After(b.now().Add(changeOverlap)) {
+		return nil, apierror.Validation([]param.Problem{{
 			Parameter: "from", Given: from.String(), Message: "is in the future", Allowed: "a time of the last seven days",
 			Fix: "leave from out to begin now",
 		}}, 0)
 	}
 	id := cache.ChangeID{Time: uint64(max(0, *from))}
 	if id.Before(cache.ChangeID{Time: slice.First.Time}) {
-		return nil, cursorExpired(governance.Timestamp(slice.First.Time)) //nolint:gosec // a time
+		return nil, apierror.CursorExpired(governance.Timestamp(slice.First.Time)) //nolint:gosec // a time
 	}
 	if id.Time -= uint64(changeOverlap.Milliseconds()); id.Before(slice.First) { //nolint:gosec // a minute
 		id = slice.First

@@ -14,6 +14,8 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"pnyx/access"
+	"pnyx/api/apierror"
+	"pnyx/api/httpcache"
 )
 
 // MIMEEventStream is the media type of a stream of changes.
@@ -69,7 +71,7 @@ func (a *API) streamChanges(c *fiber.Ctx, s *requestState, r *request) error {
 	setCommonHeaders(c, s)
 	setVary(c, s)
 	setHeader(c, fiber.HeaderContentType, MIMEEventStream)
-	setHeader(c, fiber.HeaderCacheControl, PrivateNoStore)
+	setHeader(c, fiber.HeaderCacheControl, httpcache.PrivateNoStore)
 	setHeader(c, headerBuffering, "no")
 	stream := &changeStream{
 		API: a, ctx: context.WithoutCancel(c.UserContext()), conn: c.Context().Conn(), //nolint:forbidigo // fasthttp knows the connection
@@ -146,12 +148,12 @@ func (s *changeStream) next() {
 	if err == nil && !found.empty {
 		err = s.charge(found)
 	}
-	limited, is := errors.AsType[*Error](err)
+	limited, is := errors.AsType[*apierror.Error](err)
 	switch {
-	case is && limited.Code == CodeRateLimited: // rows that come meanwhile are in the same page
+	case is && limited.Code == apierror.CodeRateLimited: // rows that come meanwhile are in the same page
 		s.pause(nil, limited.RetryAfter)
 	case err != nil:
-		s.fail(ErrorOf(err))
+		s.fail(apierror.Of(err))
 	case found.empty:
 		s.goOn(found)
 		s.pause(grown, s.times.life)
@@ -216,7 +218,7 @@ func (s *changeStream) keepAlive() {
 }
 
 // fail sends an error as the last event.
-func (s *changeStream) fail(failed *Error) {
+func (s *changeStream) fail(failed *apierror.Error) {
 	body, err := json.Marshal(failed.Envelope(s.id))
 	if err != nil {
 		body = []byte("{}")

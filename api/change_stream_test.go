@@ -16,6 +16,7 @@ import (
 	"pnyx/access"
 	"pnyx/access/x402"
 	"pnyx/api"
+	"pnyx/api/apierror"
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/ratelimit"
@@ -112,7 +113,7 @@ func (e *changeEvents) rows(got event) (rows []string) {
 }
 
 // wantFailure reads one event, which is an error and the last one.
-func (e *changeEvents) wantFailure(code api.Code) {
+func (e *changeEvents) wantFailure(code apierror.Code) {
 	e.Helper()
 	got, err := e.next()
 	if err != nil || got.kind != "failure" || !strings.Contains(got.data, string(code)) {
@@ -145,7 +146,7 @@ func TestStreamHasTheRowsOfPages(t *testing.T) {
 		t.Errorf("its id as a cursor: got %q, want the same row", rows)
 	}
 	n.wantFailure(n.ask(http.MethodGet, "/v2/changes", http.Header{"Accept": {"text/event-stream"}, "Last-Event-Id": {"made up"}}),
-		http.StatusBadRequest, api.CodeValidation)
+		http.StatusBadRequest, apierror.CodeValidation)
 }
 
 func TestStreamTellsWhereItBeginsAndThatItLives(t *testing.T) {
@@ -180,7 +181,7 @@ func TestStreamCountsEachPageAsARequest(t *testing.T) {
 	n.addChanges("proposal a dao", "proposal b dao", "proposal c dao")
 	events.wantRows("proposal a dao")
 	events.wantRows("proposal b dao")
-	events.wantFailure(api.CodeQuotaExceeded)
+	events.wantFailure(apierror.CodeQuotaExceeded)
 }
 
 func TestStreamWaitsForTheBucket(t *testing.T) {
@@ -225,7 +226,7 @@ func TestAttackStreamOfARevokedTokenEnds(t *testing.T) {
 		return nil
 	})
 	n.addChanges("proposal a dao")
-	events.wantFailure(api.CodeUnauthorized)
+	events.wantFailure(apierror.CodeUnauthorized)
 }
 
 func TestStreamEnds(t *testing.T) {
@@ -233,13 +234,13 @@ func TestStreamEnds(t *testing.T) {
 	for name, test := range map[string]struct {
 		life time.Duration
 		end  func(*node)
-		code api.Code
+		code apierror.Code
 	}{
 		"after its time":       {time.Millisecond, func(*node) {}, ""},
 		"when the node drains": {soon, func(n *node) { n.api.Drain() }, ""},
 		"when rows may be missed": {soon, func(n *node) {
 			n.setPublished(cache.PublicationState{Revision: 9, LastFullRevision: 9, ChangesEpoch: 9, CursorKey: []byte(cursorKey)})
-		}, api.CodeCursorExpired},
+		}, apierror.CodeCursorExpired},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -281,7 +282,7 @@ func TestRequestsThatWaitAreBounded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			n := n.with(t)
 			got := n.ask(http.MethodGet, "/v2/changes?wait=25", header)
-			n.wantFailure(got, http.StatusServiceUnavailable, api.CodeUnavailable)
+			n.wantFailure(got, http.StatusServiceUnavailable, apierror.CodeUnavailable)
 			if got.header.Get("Retry-After") == "" || !strings.Contains(got.body, "too many requests wait") {
 				t.Errorf("got %v %s, want why, and when to try again", got.header, got.body)
 			}

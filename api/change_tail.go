@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"pnyx/api/apierror"
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
@@ -134,7 +135,7 @@ func (t *changeTail) enter() (leave func(), err error) {
 	if t.waiting.Add(1) > t.maxWaiting {
 		t.waiting.Add(-1)
 		t.metrics.refused.Inc()
-		return nil, tooManyWaiting()
+		return nil, apierror.TooManyWaiting()
 	}
 	t.metrics.waiting.Inc()
 	return func() {

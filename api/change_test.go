@@ -10,6 +10,7 @@ import (
 
 	"pnyx/access"
 	"pnyx/api"
+	"pnyx/api/apierror"
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/test/env"
@@ -130,8 +131,8 @@ func TestCursorOfChangesExpires(t *testing.T) {
 				}
 				return nil
 			})
-			n.wantFailure(n.get("/v2/changes?cursor="+cursor), http.StatusGone, api.CodeCursorExpired)
-			n.wantFailure(n.get("/v2/changes?from=1999-01-01"), http.StatusGone, api.CodeCursorExpired)
+			n.wantFailure(n.get("/v2/changes?cursor="+cursor), http.StatusGone, apierror.CodeCursorExpired)
+			n.wantFailure(n.get("/v2/changes?from=1999-01-01"), http.StatusGone, apierror.CodeCursorExpired)
 			if _, now, _ := n.changes("/v2/changes"); now == cursor {
 				t.Error("got the same cursor again, want one to begin from")
 			}

@@ -17,6 +17,8 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 	"golang.org/x/crypto/chacha20poly1305"
 
+	"pnyx/api/apierror"
+	"pnyx/api/param"
 	"pnyx/governance"
 )
 
@@ -95,7 +97,7 @@ func (w *publicationWatcher) cursorCipher(ctx context.Context) (*cursorCipher, e
 	if published == nil {
 		read, err := w.store.PublicationState(ctx)
 		if err != nil {
-			return nil, unavailable(err)
+			return nil, apierror.Unavailable(err)
 		}
 		published = &read
 	}
@@ -113,9 +115,9 @@ func (w *publicationWatcher) cursorCipher(ctx context.Context) (*cursorCipher, e
 // filterHash identifies the list: the route and every parameter that a cursor is bound to.
 func (r *request) filterHash() []byte {
 	var filters []string
-	for i, param := range r.route.Params {
-		if value := r.values[i]; value != "" && param.Kind != Cursor && !param.Unbound {
-			filters = append(filters, param.Name+"="+quoteValue(param.Kind, value)+"\n")
+	for i, one := range r.route.Params {
+		if value := r.values[i]; value != "" && one.Kind != param.Cursor && !one.Unbound {
+			filters = append(filters, one.Name+"="+quoteValue(one.Kind, value)+"\n")
 		}
 	}
 	slices.Sort(filters)
@@ -126,17 +128,17 @@ func (r *request) filterHash() []byte {
 
 // quoteValue writes a value as Go source, so that no text can pass for a further
 // parameter. The form is fixed: cursors that callers hold depend on it.
-func quoteValue(kind Kind, value string) string {
+func quoteValue(kind param.Kind, value string) string {
 	switch kind {
-	case Integer, Boolean:
+	case param.Integer, param.Boolean:
 		return value
-	case EnumList:
+	case param.EnumList:
 		return fmt.Sprintf("%#v", strings.Split(value, ","))
-	case Instant:
+	case param.Instant:
 		if stamp, err := governance.ParseTimestamp(value); err == nil {
 			return strconv.FormatInt(int64(stamp), 10)
 		}
-	case Text, Enum, Cursor, ProposalKey, TopicKey, Voter, Month:
+	case param.Text, param.Enum, param.Cursor, param.ProposalKey, param.TopicKey, param.Voter, param.Month:
 	}
 	return strconv.Quote(value)
 }

@@ -8,14 +8,15 @@ import (
 	"testing"
 
 	"pnyx/api"
+	"pnyx/api/param"
 	"pnyx/governance/query"
 )
 
 // ballotCursors are the cursors of the votes on one proposal.
 func ballotCursors() api.Cursors {
 	return api.NewCursors(cursorKey, "proposals.votes",
-		api.Given{Name: "proposalKey", Kind: api.ProposalKey, Value: string(countedKey)},
-		api.Given{Name: "order", Kind: api.Enum, Value: "power"})
+		api.Given{Name: "proposalKey", Kind: param.ProposalKey, Value: string(countedKey)},
+		api.Given{Name: "order", Kind: param.Enum, Value: "power"})
 }
 
 func TestAttackCursorTellsNothingOfTheLastRow(t *testing.T) {

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 
+	"pnyx/api/apierror"
+	"pnyx/api/httpcache"
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
@@ -17,17 +19,17 @@ func daoRoutes() []Route {
 			ID: "daos.list", Path: "/v2/daos", Tier: Free,
 			Title:   "List DAOs",
 			Summary: "The DAOs, in order of their ids.",
-			Returns: []governance.DAOListItem{}, Fresh: publishedFreshness(),
+			Returns: []governance.DAOListItem{}, Fresh: httpcache.Published(),
 		}, handler[query.DAOs]{
 			tags:   func(query.DAOs) []cache.Tag { return []cache.Tag{cache.DAOIndexTag} },
-			answer: (*API).listDAOs,
+			answer: (*Backend).listDAOs,
 		}),
 		handle(Route{
 			ID: "daos.detail", Path: "/v2/daos/:daoId", Tier: Free,
 			Title:   "Get a DAO",
 			Summary: "One DAO: its proposals by state and outcome, and participation.",
-			Returns: governance.DAODetail{}, Fresh: publishedFreshness(),
-		}, handler[daoParams]{tags: daoParams.tags, answer: (*API).daoDetail}),
+			Returns: governance.DAODetail{}, Fresh: httpcache.Published(),
+		}, handler[daoParams]{tags: daoParams.tags, answer: (*Backend).daoDetail}),
 	}
 }
 
@@ -40,16 +42,16 @@ type daoParams struct {
 func (p daoParams) tags() []cache.Tag { return []cache.Tag{cache.DAOTag(p.DAOID)} }
 
 // daoDetail answers GET /v2/daos/:daoId.
-func (a *API) daoDetail(ctx context.Context, _ *request, p daoParams) (answer, error) {
+func (b *Backend) daoDetail(ctx context.Context, _ *request, p daoParams) (answer, error) {
 	var detail governance.DAODetail
-	view, err := a.view(ctx, cache.DAODetailKey(p.DAOID), &detail, notFound("daoId", p.DAOID))
+	view, err := b.view(ctx, cache.DAODetailKey(p.DAOID), &detail, apierror.NotFound("daoId", p.DAOID))
 	if err != nil {
 		return answer{}, err
 	}
 	// How following goes is published more often than what the DAO's records add up to.
 	var status governance.DataStatus
-	unstated := notFound("daoId", p.DAOID) // by an earlier version
-	switch sources, err := a.view(ctx, cache.DataStatusKey(p.DAOID), &status, unstated); {
+	unstated := apierror.NotFound("daoId", p.DAOID) // by an earlier version
+	switch sources, err := b.view(ctx, cache.DataStatusKey(p.DAOID), &status, unstated); {
 	case err == nil:
 		view.Revision = max(view.Revision, sources.Revision)
 	case !errors.Is(err, unstated):
@@ -58,20 +60,20 @@ func (a *API) daoDetail(ctx context.Context, _ *request, p daoParams) (answer, e
 	for _, source := range status.Sources {
 		detail.Sources = append(detail.Sources, source.Freshness())
 	}
-	return answer{data: detail, view: view, source: sourceRedis}, err
+	return answer{data: detail, view: view, source: httpcache.SourceRedis}, err
 }
 
 // listDAOs answers GET /v2/daos.
-func (a *API) listDAOs(ctx context.Context, r *request, q query.DAOs) (answer, error) {
-	cursors, err := a.openCursor(ctx, r, &q.After)
+func (b *Backend) listDAOs(ctx context.Context, r *request, q query.DAOs) (answer, error) {
+	cursors, err := b.openCursor(ctx, r, &q.After)
 	if err != nil {
 		return answer{}, err
 	}
-	listed, err := a.daoPage(ctx, q)
+	listed, err := b.daoPage(ctx, q)
 	if err != nil {
-		return answer{}, unavailable(err)
+		return answer{}, apierror.Unavailable(err)
 	}
-	return cutPage(r, cursors, q.Limit, listed.Items, q.PositionOf, answer{view: listed.View, source: sourceRedis})
+	return cutPage(r, cursors, q.Limit, listed.Items, q.PositionOf, answer{view: listed.View, source: httpcache.SourceRedis})
 }
 
 // daoPageTries is how often a page is read when publications come in between.
@@ -80,15 +82,15 @@ const daoPageTries = 3
 // daoPage reads a page of the DAO index as one publication wrote it. It reads again when
 // a publication came in between: after a flush of Redis, the index lacks DAOs until it is
 // complete. When something is published but no index, the warehouse has no DAO.
-func (a *API) daoPage(ctx context.Context, q query.DAOs) (cache.DAOIndexPage, error) {
-	before, err := a.store.PublicationState(ctx)
+func (b *Backend) daoPage(ctx context.Context, q query.DAOs) (cache.DAOIndexPage, error) {
+	before, err := b.store.PublicationState(ctx)
 	for range daoPageTries {
 		if err != nil {
 			return cache.DAOIndexPage{}, err
 		}
-		listed, failed := a.store.DAOPage(ctx, q)
+		listed, failed := b.store.DAOPage(ctx, q)
 		var now cache.PublicationState
-		now, err = a.store.PublicationState(ctx)
+		now, err = b.store.PublicationState(ctx)
 		switch {
 		case err != nil || now.Revision != before.Revision:
 			before = now

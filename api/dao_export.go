@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"strings"
 
+	"pnyx/api/apierror"
+	"pnyx/api/httpcache"
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
@@ -19,39 +21,39 @@ func daoExportRoutes() []Route {
 			ID: "daos.export", Path: pathDAOExport, Tier: Plus, Addition: true, Expires: true,
 			Title:   "List the parts of a DAO's export",
 			Summary: "The parts in which all proposals, ballots, topics and events of one DAO are downloaded, or what changed of them.",
-			Returns: governance.DAOExport{}, Fresh: publishedFreshness(),
+			Returns: governance.DAOExport{}, Fresh: httpcache.Published(),
 		}, handler[query.DAOExport]{
 			tags: func(q query.DAOExport) []cache.Tag { return []cache.Tag{cache.DAOTag(q.DAOID)} },
-			answer: func(a *API, ctx context.Context, _ *request, q query.DAOExport) (answer, error) {
-				return daoExport(ctx, a, q)
+			answer: func(b *Backend, ctx context.Context, _ *request, q query.DAOExport) (answer, error) {
+				return daoExport(ctx, b, q)
 			},
 		}),
 		handle(Route{
 			ID: "daos.export-part", Path: pathDAOExport + "/:part", Tier: Plus, Addition: true,
 			Title:   "Download a part of a DAO's export",
 			Summary: "Up to 50,000 rows. A download that was interrupted continues with Range.",
-			Returns: governance.DAOExportRow{}, Media: []string{MIMENDJSON, MIMECSV, MIMEParquet}, Fresh: partFreshness(),
+			Returns: governance.DAOExportRow{}, Media: []string{MIMENDJSON, MIMECSV, MIMEParquet}, Fresh: httpcache.Part(),
 		}, handler[query.DAOPart]{
 			tags: func(q query.DAOPart) []cache.Tag { return []cache.Tag{cache.DAOTag(q.DAOID)} },
-			answer: func(a *API, ctx context.Context, _ *request, q query.DAOPart) (answer, error) {
-				return exportFile(ctx, a, cache.NewPageRequest(q), q.Format, daoExportPath(q.DAOID))
+			answer: func(b *Backend, ctx context.Context, _ *request, q query.DAOPart) (answer, error) {
+				return exportFile(ctx, b, cache.NewPageRequest(q), q.Format, daoExportPath(q.DAOID))
 			},
 		}),
 	}
 }
 
 // daoExport answers GET /v2/daos/:daoId/export.
-func daoExport(ctx context.Context, a *API, q query.DAOExport) (answer, error) {
-	view, from, err := a.page(ctx, cache.NewPageRequest(q), notFound("daoId", q.DAOID))
+func daoExport(ctx context.Context, b *Backend, q query.DAOExport) (answer, error) {
+	view, from, err := b.page(ctx, cache.NewPageRequest(q), apierror.NotFound("daoId", q.DAOID))
 	if err != nil {
 		return answer{}, err
 	}
 	var export cache.DAOExport
 	if err := view.Decode(&export); err != nil {
-		return answer{}, unavailable(err)
+		return answer{}, apierror.Unavailable(err)
 	}
 	if export.Oldest != nil {
-		return answer{}, cursorExpired(*export.Oldest)
+		return answer{}, apierror.CursorExpired(*export.Oldest)
 	}
 	for i := range export.Parts {
 		part := &export.Parts[i]

@@ -3,6 +3,8 @@ package api
 import (
 	"context"
 
+	"pnyx/api/apierror"
+	"pnyx/api/httpcache"
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
@@ -16,44 +18,44 @@ func delegateRoutes() []Route {
 			Title: "List a DAO's delegates",
 			Summary: "The delegates of one DAO with the power that its tokens state, one row a token or registry; " +
 				"null is not known, and ranked last.",
-			Returns: []governance.Delegate{}, Fresh: delegateFreshness(),
+			Returns: []governance.Delegate{}, Fresh: httpcache.Delegate(),
 		}, handler[query.Delegates]{
 			tags:   func(q query.Delegates) []cache.Tag { return []cache.Tag{cache.DAOTag(q.DAOID)} },
-			answer: (*API).listDelegates,
+			answer: (*Backend).listDelegates,
 		}),
 		handle(Route{
 			ID: "voters.delegations", Path: "/v2/voters/:voterIdentity/delegations", Tier: Plus, Addition: true,
 			Title:   "List a voter's delegations",
 			Summary: "To whom one voter delegates now, and who delegates to the voter, newest first.",
-			Returns: []governance.VoterDelegation{}, Fresh: voterFreshness(),
+			Returns: []governance.VoterDelegation{}, Fresh: httpcache.Voter(),
 		}, handler[query.VoterDelegations]{
 			tags:   func(q query.VoterDelegations) []cache.Tag { return voterTags(q.Voter) },
-			answer: (*API).listVoterDelegations,
+			answer: (*Backend).listVoterDelegations,
 		}),
 		handle(Route{
 			ID: "voters.open", Path: "/v2/voters/:voterIdentity/open", Tier: Plus, Addition: true,
 			Title: "List a voter's open votes",
 			Summary: "Open votes in which one voter has power, own or delegated, and has not voted, the nearest deadline first; " +
 				"power is as of the start of the vote, null where it is not known.",
-			Returns: []governance.OpenVote{}, Fresh: voterFreshness(),
+			Returns: []governance.OpenVote{}, Fresh: httpcache.Voter(),
 		}, handler[query.OpenVotes]{
 			tags:   func(q query.OpenVotes) []cache.Tag { return voterTags(q.Voter) },
-			answer: (*API).listOpenVotes,
+			answer: (*Backend).listOpenVotes,
 		}),
 	}
 }
 
 // listDelegates answers GET /v2/daos/:daoId/delegates.
-func (a *API) listDelegates(ctx context.Context, r *request, q query.Delegates) (answer, error) {
-	return listPage(ctx, a, r, &q, notFound("daoId", q.DAOID))
+func (b *Backend) listDelegates(ctx context.Context, r *request, q query.Delegates) (answer, error) {
+	return listPage(ctx, b, r, &q, apierror.NotFound("daoId", q.DAOID))
 }
 
 // listVoterDelegations answers GET /v2/voters/:voterIdentity/delegations.
-func (a *API) listVoterDelegations(ctx context.Context, r *request, q query.VoterDelegations) (answer, error) {
-	return listPage(ctx, a, r, &q, notFound("voterIdentity", string(q.Voter)))
+func (b *Backend) listVoterDelegations(ctx context.Context, r *request, q query.VoterDelegations) (answer, error) {
+	return listPage(ctx, b, r, &q, apierror.NotFound("voterIdentity", string(q.Voter)))
 }
 
 // listOpenVotes answers GET /v2/voters/:voterIdentity/open.
-func (a *API) listOpenVotes(ctx context.Context, r *request, q query.OpenVotes) (answer, error) {
-	return listPage(ctx, a, r, &q, notFound("voterIdentity", string(q.Voter)))
+func (b *Backend) listOpenVotes(ctx context.Context, r *request, q query.OpenVotes) (answer, error) {
+	return listPage(ctx, b, r, &q, apierror.NotFound("voterIdentity", string(q.Voter)))
 }

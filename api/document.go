@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"net/http"
+	"pnyx/api/httpcache"
 	"sync"
 
 	"github.com/gofiber/fiber/v2"
@@ -78,7 +79,7 @@ func (d Document) render(examples Examples) (*renderedDocument, error) {
 	if err != nil {
 		return nil, err
 	}
-	gzipped, err := encode(zipper, text)
+	gzipped, err := httpcache.Encode(zipper, text)
 	if err != nil {
 		return nil, fmt.Errorf("compress %s: %w", d.Path, err)
 	}
@@ -120,16 +121,16 @@ func (d *renderedDocument) send(c *fiber.Ctx) error {
 	c.Set(fiber.HeaderContentType, d.ContentType)
 	setDocumentCaching(c)
 	if d.provisional {
-		c.Set(fiber.HeaderCacheControl, noStore)
+		c.Set(fiber.HeaderCacheControl, httpcache.NoStore)
 	}
 	c.Set(fiber.HeaderETag, d.etag)
 	c.Vary(fiber.HeaderAcceptEncoding)
-	if etagMatches(c, d.etag) {
+	if httpcache.Matches(c, d.etag) {
 		c.Status(http.StatusNotModified)
 		return nil
 	}
-	if len(d.text) >= compressMinBytes && acceptsGzip(c) {
-		c.Set(fiber.HeaderContentEncoding, encodingGzip)
+	if len(d.text) >= httpcache.MinCompressed && acceptsGzip(c) {
+		c.Set(fiber.HeaderContentEncoding, httpcache.Gzip)
 		return c.Send(d.gzipped)
 	}
 	return c.Send(d.text)
@@ -138,7 +139,7 @@ func (d *renderedDocument) send(c *fiber.Ctx) error {
 // acceptsGzip reports whether the caller accepts gzip at all, even if it prefers
 // another encoding: the gzipped text exists already, at the best compression.
 func acceptsGzip(c *fiber.Ctx) bool {
-	return c.Get(fiber.HeaderAcceptEncoding) != "" && c.AcceptsEncodings(encodingGzip) == encodingGzip
+	return c.Get(fiber.HeaderAcceptEncoding) != "" && c.AcceptsEncodings(httpcache.Gzip) == httpcache.Gzip
 }
 
 // registerDocuments registers the documents, and the redirects to PathDocs.

@@ -16,6 +16,7 @@ import (
 
 	"pnyx/access"
 	"pnyx/access/x402"
+	"pnyx/api/apierror"
 	"pnyx/governance"
 )
 
@@ -127,7 +128,7 @@ func setBodyExpiry(c *fiber.Ctx, s *requestState, r *request, found *rendered) {
 	}
 	ttl := 0
 	if key == edgeBodyKey(r, found, s.readiness) {
-		ttl = seconds(edgeBodyTTL)
+		ttl = apierror.Seconds(edgeBodyTTL)
 	}
 	c.Set(headerAccelExpires, strconv.Itoa(ttl))
 }
@@ -200,7 +201,7 @@ func (a *API) checkEdgeTimeout(c *fiber.Ctx) error {
 	if !stated || waits >= needed {
 		return nil
 	}
-	return unavailable(fmt.Errorf("the edge waits %s for a payment that may take %s: set the same "+
+	return apierror.Unavailable(fmt.Errorf("the edge waits %s for a payment that may take %s: set the same "+
 		"X402_VERIFY_TIMEOUT, X402_SETTLE_TIMEOUT and PNYX_REQUEST_TIMEOUT for both", waits, needed))
 }
 
@@ -209,22 +210,22 @@ func (a *API) checkEdgeTimeout(c *fiber.Ctx) error {
 // Method and requestID are put into the body without escaping, and may be variables of
 // nginx.
 func NewEdgeFailure(status int, method, requestID string) (EdgeFailure, error) {
-	e := malformedRequest(status)
+	e := apierror.Malformed(status)
 	switch status {
 	case http.StatusServiceUnavailable:
-		e = unavailable(nil)
+		e = apierror.Unavailable(nil)
 	case http.StatusGatewayTimeout:
 		e = paymentError(Route{}, x402.ExampleRefusal(x402.Pending))
 	case http.StatusUnsupportedMediaType:
 		e = encodedBody()
 	case http.StatusNotFound:
-		e = &Error{Status: status, Code: CodeNotFound, Message: "no such path"}
+		e = &apierror.Error{Status: status, Code: apierror.CodeNotFound, Message: "no such path"}
 	case http.StatusMethodNotAllowed:
-		e = methodNotAllowed(method)
+		e = apierror.MethodNotAllowed(method)
 	}
 	body, err := json.Marshal(e.Envelope(requestID))
 	if err != nil {
 		return EdgeFailure{}, fmt.Errorf("encode an error of the edge: %w", err)
 	}
-	return EdgeFailure{Body: body, RetryAfter: seconds(e.RetryAfter)}, nil
+	return EdgeFailure{Body: body, RetryAfter: apierror.Seconds(e.RetryAfter)}, nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"pnyx/access"
 	"pnyx/api"
+	"pnyx/api/apierror"
 	"pnyx/api/doc"
 	"pnyx/cache"
 	"pnyx/ratelimit"
@@ -73,7 +74,7 @@ func TestPermissionHasTheHeadersOfTheAnswer(t *testing.T) {
 	if got := n.askAsEdge(http.MethodGet, "/v2/daos", nil); got.status != http.StatusOK || got.body == "" {
 		t.Errorf("a free answer: got %d, want it with its body", got.status)
 	}
-	n.wantFailure(n.askAsEdge(http.MethodGet, detailPath, nil), http.StatusPaymentRequired, api.CodePaymentRequired)
+	n.wantFailure(n.askAsEdge(http.MethodGet, detailPath, nil), http.StatusPaymentRequired, apierror.CodePaymentRequired)
 }
 
 // Redis keeps a page for minutes, and edges a body for an hour: a page that is made again of the

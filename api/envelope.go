@@ -12,6 +12,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
 
+	"pnyx/api/httpcache"
 	"pnyx/cache"
 	"pnyx/governance"
 )
@@ -43,7 +44,7 @@ type answer struct {
 	// page is set for lists.
 	page *Page
 	// source is where the view was found.
-	source source
+	source httpcache.Source
 	// nodeLocal says that the data comes from the node's settings, which no publication
 	// changes.
 	nodeLocal bool
@@ -91,30 +92,6 @@ type ReadinessState struct {
 	Status governance.Readiness `json:"status"`
 }
 
-// ErrorEnvelope is the body of every error.
-type ErrorEnvelope struct {
-	// Error is what went wrong.
-	Error ErrorBody `json:"error"`
-	// Meta identifies the request.
-	Meta ErrorMeta `json:"meta"`
-}
-
-// ErrorBody is what went wrong.
-type ErrorBody struct {
-	// Code is the machine-readable name of the error.
-	Code Code `json:"code"`
-	// Message is the error in words.
-	Message string `json:"message"`
-	// Details depends on the code; it encodes to a JSON object.
-	Details any `json:"details"`
-}
-
-// ErrorMeta identifies the request that an error answers.
-type ErrorMeta struct {
-	// RequestID is the id of the request.
-	RequestID string `json:"requestId"`
-}
-
 // writeAnswer sends an answer in its envelope. Only meta is encoded here: data is JSON
 // already, and compressed already where it was requested so before.
 func writeAnswer(c *fiber.Ctx, s *requestState, found *rendered) error {
@@ -126,13 +103,13 @@ func writeAnswer(c *fiber.Ctx, s *requestState, found *rendered) error {
 	response.SetStatusCode(fiber.StatusOK)
 	s.requestID(c)
 	// What a payment buys is kept, and compressed each time.
-	if found.compresses(s) && s.charge == nil && negotiateEncoding(c) == encodingGzip {
+	if found.compresses(s) && s.charge == nil && httpcache.NegotiateEncoding(c) == httpcache.Gzip {
 		p, err := found.packed()
 		if err != nil {
 			return err
 		}
-		response.Header.SetContentEncoding(encodingGzip)
-		setBody(response, p.head, p.appendRest(make([]byte, 0, typicalMetaBytes), s))
+		response.Header.SetContentEncoding(httpcache.Gzip)
+		setBody(response, p.Head, p.AppendRest(make([]byte, 0, typicalMetaBytes), s.appendMeta))
 		return nil
 	}
 	var room [typicalMetaBytes]byte
@@ -143,7 +120,7 @@ func writeAnswer(c *fiber.Ctx, s *requestState, found *rendered) error {
 // compresses reports whether the node has a copy of the answer whose compressed form can be
 // sent.
 func (r *rendered) compresses(s *requestState) bool {
-	return r.packed != nil && s.readiness == r.view.Readiness && r.bodyBytes >= compressMinBytes
+	return r.packed != nil && s.readiness == r.view.Readiness && r.bodyBytes >= httpcache.MinCompressed
 }
 
 // metaStart is what precedes meta in the envelope, and envelopeEnd what follows it.

@@ -7,35 +7,16 @@ import (
 
 	"pnyx/access"
 	"pnyx/access/x402"
+	"pnyx/api/apierror"
+	"pnyx/api/param"
 	"pnyx/governance"
 	"pnyx/ratelimit"
-)
-
-// Code is the machine-readable name of an error.
-type Code string
-
-// The codes of errors. Codes describes them.
-const (
-	CodeValidation        Code = "VALIDATION_ERROR"
-	CodeUnauthorized      Code = "UNAUTHORIZED"
-	CodePaymentRequired   Code = "PAYMENT_REQUIRED"
-	CodeForbidden         Code = "FORBIDDEN"
-	CodeNotFound          Code = "NOT_FOUND"
-	CodeMethodNotAllowed  Code = "METHOD_NOT_ALLOWED"
-	CodePaymentInProgress Code = "PAYMENT_IN_PROGRESS"
-	CodeExportGone        Code = "EXPORT_GONE"
-	CodeCursorExpired     Code = "CURSOR_EXPIRED"
-	CodeRateLimited       Code = "RATE_LIMITED"
-	CodeQuotaExceeded     Code = "QUOTA_EXCEEDED"
-	CodeInternal          Code = "INTERNAL"
-	CodeUnavailable       Code = "UNAVAILABLE"
-	CodeSettlementPending Code = "SETTLEMENT_PENDING"
 )
 
 // CodeInfo describes an error code to callers.
 type CodeInfo struct {
 	// Code is the code.
-	Code Code
+	Code apierror.Code
 	// Status is the HTTP status that comes with it, with few exceptions.
 	Status int
 	// Description is when the error is sent.
@@ -43,7 +24,7 @@ type CodeInfo struct {
 	// Fix is what a caller should do then.
 	Fix string
 	// Example is an error as it is sent.
-	Example *Error
+	Example *apierror.Error
 }
 
 // Codes is the table of error codes of a node. Without payments for single requests it has
@@ -56,21 +37,18 @@ func Codes(payments bool) []CodeInfo {
 	all = slices.DeleteFunc(all, func(info CodeInfo) bool { return info.Code.OfPayments() })
 	for i := range all {
 		switch info := &all[i]; info.Code {
-		case CodePaymentRequired:
+		case apierror.CodePaymentRequired:
 			info.Description, info.Fix = "A paid route was asked without a token.", "Send a token, which the operator issues."
 			info.Example = tokenRequired(Route{ID: "proposals.detail", Tier: Plus})
-		case CodeUnauthorized:
+		case apierror.CodeUnauthorized:
 			info.Fix = "Send the token as it was issued in x-service-api-token."
-		case CodeQuotaExceeded:
+		case apierror.CodeQuotaExceeded:
 			info.Fix = "Wait for the month to end, or change the plan."
 		default:
 		}
 	}
 	return all
 }
-
-// OfPayments reports whether only payments for single requests cause the error.
-func (c Code) OfPayments() bool { return c == CodePaymentInProgress || c == CodeSettlementPending }
 
 // allCodes is the table of a node that takes payments.
 func allCodes() []CodeInfo {
@@ -79,89 +57,89 @@ func allCodes() []CodeInfo {
 	route := Route{ID: "proposals.detail", Tier: Plus}
 	return []CodeInfo{
 		{
-			Code: CodeValidation, Status: http.StatusBadRequest,
+			Code: apierror.CodeValidation, Status: http.StatusBadRequest,
 			Description: "A parameter is unknown, missing, repeated, malformed or out of bounds; all problems are listed at once, up to 20; details.omitted counts the others. " +
 				"The same code comes with 408, 413, 414 and 431 for requests that are too slow or too large, with 415 for a body with a Content-Encoding, and with 416 for a Range after the end.",
 			Fix: "Change what details.problems names. Nothing was charged or counted.",
-			Example: validationError([]Problem{
-				*unknownParameter("limits", "5", []string{"cursor", "limit"}),
+			Example: apierror.Validation([]param.Problem{
+				*param.Unknown("limits", "5", []string{"cursor", "limit"}),
 			}, 0),
 		},
 		{
-			Code: CodeUnauthorized, Status: http.StatusUnauthorized,
+			Code: apierror.CodeUnauthorized, Status: http.StatusUnauthorized,
 			Description: "The token is malformed, unknown or revoked.",
 			Fix:         "Send the token as it was issued in x-service-api-token, or leave the header out and pay per request.",
 			Example:     credentialError(access.ErrUnauthorized),
 		},
 		{
-			Code: CodePaymentRequired, Status: http.StatusPaymentRequired,
+			Code: apierror.CodePaymentRequired, Status: http.StatusPaymentRequired,
 			Description: "A paid route was asked without a token or a payment, or the payment was refused.",
 			Fix:         "Pay by the terms in the PAYMENT-REQUIRED header and repeat the request with PAYMENT-SIGNATURE, or send a token.",
 			Example:     paymentError(route, x402.ExampleRefusal(x402.Required)),
 		},
 		{
-			Code: CodeForbidden, Status: http.StatusForbidden,
+			Code: apierror.CodeForbidden, Status: http.StatusForbidden,
 			Description: "The token's scopes do not open this route.",
 			Fix:         "Use a token that has details.scopeNeeded.",
 			Example:     forbidden(access.V2Plus, []access.Scope{access.V2Standard}),
 		},
 		{
-			Code: CodeNotFound, Status: http.StatusNotFound,
+			Code: apierror.CodeNotFound, Status: http.StatusNotFound,
 			Description: "There is no such path, or nothing with the id in it.",
 			Fix:         "Take ids and keys from lists. For a path, details.nearest is the closest one there is.",
-			Example:     notFound("daoId", "nobody"),
+			Example:     apierror.NotFound("daoId", "nobody"),
 		},
 		{
-			Code: CodeMethodNotAllowed, Status: http.StatusMethodNotAllowed,
+			Code: apierror.CodeMethodNotAllowed, Status: http.StatusMethodNotAllowed,
 			Description: "The path knows GET, HEAD and OPTIONS only.",
 			Fix:         "Use GET.",
-			Example:     methodNotAllowed(http.MethodPost),
+			Example:     apierror.MethodNotAllowed(http.MethodPost),
 		},
 		{
-			Code: CodePaymentInProgress, Status: http.StatusConflict,
+			Code: apierror.CodePaymentInProgress, Status: http.StatusConflict,
 			Description: "The same payment is being settled for another request.",
 			Fix:         "Wait for Retry-After, then repeat the request with the same payment.",
 			Example:     paymentError(route, x402.ExampleRefusal(x402.InProgress)),
 		},
 		{
-			Code: CodeExportGone, Status: http.StatusGone,
+			Code: apierror.CodeExportGone, Status: http.StatusGone,
 			Description: "The rows that the part's address names cannot be read any more: they changed, or were withdrawn.",
 			Fix:         "Begin again at details.manifest. Of a DAO, parts with digests that you have need not be read again; of ballots, drop the parts of the earlier revision.",
 			Example:     exportGone(exportPath("p1_f_XfJz_6yGy1gCgoSU2qbg")),
 		},
 		{
-			Code: CodeCursorExpired, Status: http.StatusGone,
+			Code: apierror.CodeCursorExpired, Status: http.StatusGone,
 			Description: "What comes after the cursor, the time in from or the revision in since is older than seven days or half a million rows, or the service was restored from a backup.",
 			Fix:         "Take a cursor without from, read again what you keep a copy of, and go on with that cursor; or export without since.",
-			Example:     cursorExpired(governance.TimestampOf(now)),
+			Example:     apierror.CursorExpired(governance.TimestampOf(now)),
 		},
 		{
-			Code: CodeRateLimited, Status: http.StatusTooManyRequests,
+			Code: apierror.CodeRateLimited, Status: http.StatusTooManyRequests,
 			Description: "The bucket of the caller is empty.",
 			Fix:         "Wait for Retry-After; the RateLimit headers say what is left.",
 			Example: rateLimited(string(plan), ratelimit.Standard, limits.Standard,
 				ratelimit.Decision{RetryAfter: 2 * time.Second}, now),
 		},
 		{
-			Code: CodeQuotaExceeded, Status: http.StatusTooManyRequests,
+			Code: apierror.CodeQuotaExceeded, Status: http.StatusTooManyRequests,
 			Description: "The plan's quota of the calendar month (UTC) is used up.",
 			Fix:         "Wait for the month to end, change the plan, or pay per request.",
 			Example:     quotaExceeded(string(plan), ratelimit.Quota{Month: month, Limit: limits.Month, Used: limits.Month}, now),
 		},
 		{
-			Code: CodeInternal, Status: http.StatusInternalServerError,
+			Code: apierror.CodeInternal, Status: http.StatusInternalServerError,
 			Description: "An error of the service.",
 			Fix:         "Retry; if it persists, report meta.requestId, which the log of the service has.",
-			Example:     internalError(nil),
+			Example:     apierror.Internal(nil),
 		},
 		{
-			Code: CodeUnavailable, Status: http.StatusServiceUnavailable,
+			Code: apierror.CodeUnavailable, Status: http.StatusServiceUnavailable,
 			Description: "The data is not available at the moment: it was not computed yet, or too many requests wait for it.",
 			Fix:         "Wait for Retry-After and try again. Nothing was charged or counted.",
-			Example:     unavailable(nil),
+			Example:     apierror.Unavailable(nil),
 		},
 		{
-			Code: CodeSettlementPending, Status: http.StatusGatewayTimeout,
+			Code: apierror.CodeSettlementPending, Status: http.StatusGatewayTimeout,
 			Description: "The payment was submitted, and whether it was settled is not known yet.",
 			Fix:         "Repeat the request with the same payment: it is never settled twice.",
 			Example:     paymentError(route, x402.ExampleRefusal(x402.Pending)),
@@ -169,17 +147,12 @@ func allCodes() []CodeInfo {
 	}
 }
 
-// Info returns the row of the code in the table of a node.
-func (c Code) Info(payments bool) CodeInfo {
+// InfoOf returns the row of a code in the table of a node.
+func InfoOf(c apierror.Code, payments bool) CodeInfo {
 	for _, info := range Codes(payments) {
 		if info.Code == c {
 			return info
 		}
 	}
-	return CodeInfo{Code: CodeInternal, Status: http.StatusInternalServerError}
-}
-
-// allowedMethods lists the methods of every path.
-func allowedMethods() []string {
-	return []string{http.MethodGet, http.MethodHead, http.MethodOptions}
+	return CodeInfo{Code: apierror.CodeInternal, Status: http.StatusInternalServerError}
 }

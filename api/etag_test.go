@@ -6,7 +6,7 @@ import (
 
 	"pnyx/access"
 	"pnyx/access/x402"
-	"pnyx/api"
+	"pnyx/api/apierror"
 	"pnyx/cache"
 	"pnyx/governance"
 )
@@ -55,7 +55,7 @@ func Test304CostsNoQuota(t *testing.T) {
 		t.Errorf("the second of two answers a month: got %d", got.status)
 	}
 
-	n.wantFailure(n.askAs(http.MethodGet, paidPath, http.Header{"If-None-Match": {etag}}), http.StatusPaymentRequired, api.CodePaymentRequired)
+	n.wantFailure(n.askAs(http.MethodGet, paidPath, http.Header{"If-None-Match": {etag}}), http.StatusPaymentRequired, apierror.CodePaymentRequired)
 	payment := n.sign(paidPath)
 	n.wantUnchanged(n.askAs(http.MethodGet, paidPath, http.Header{x402.HeaderPayment: {payment}, "If-None-Match": {etag}}), etag)
 	n.wantCharged(0)

@@ -4,6 +4,9 @@ import (
 	"context"
 	"time"
 
+	"pnyx/api/apierror"
+	"pnyx/api/httpcache"
+	"pnyx/api/param"
 	"pnyx/governance"
 	"pnyx/governance/query"
 )
@@ -18,16 +21,16 @@ func eventRoutes() []Route {
 			ID: "events.list", Path: "/v2/events", Tier: Standard,
 			Title:   "List events",
 			Summary: "What happened in a window of at most 90 days, newest first.",
-			Returns: []governance.Event{}, Fresh: publishedFreshness(),
-		}, handler[query.Events]{tags: pageTags[query.Events], check: checkEvents, answer: (*API).listEvents}),
+			Returns: []governance.Event{}, Fresh: httpcache.Published(),
+		}, handler[query.Events]{tags: pageTags[query.Events], check: checkEvents, answer: (*Backend).listEvents}),
 	}
 }
 
-func checkEvents(q query.Events) []Problem {
-	return timeRange{"from", "to", q.From, q.To}.checkWindow(maxFeedWindow)
+func checkEvents(q query.Events) []param.Problem {
+	return param.Between("from", q.From, "to", q.To).CheckWindow(maxFeedWindow)
 }
 
 // listEvents answers GET /v2/events.
-func (a *API) listEvents(ctx context.Context, r *request, q query.Events) (answer, error) {
-	return listPage(ctx, a, r, &q, notFound("daoId", q.DAOID))
+func (b *Backend) listEvents(ctx context.Context, r *request, q query.Events) (answer, error) {
+	return listPage(ctx, b, r, &q, apierror.NotFound("daoId", q.DAOID))
 }

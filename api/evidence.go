@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"pnyx/api/apierror"
+	"pnyx/api/httpcache"
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
@@ -17,20 +19,20 @@ func evidenceRoutes() []Route {
 			Title: "Get a proposal's evidence",
 			Summary: "What one proposal's data rests on: where each field came from, a computed dossier " +
 				"(decoded actions, effects, findings, who decided, what is not known), quality flags, and conflicts between sources.",
-			Returns: governance.Evidence{}, Fresh: dossierFreshness(), kind: query.KindDossier,
-		}, handler[proposalParams]{tags: proposalParams.tags, answer: (*API).evidence}),
+			Returns: governance.Evidence{}, Fresh: httpcache.Dossier(), kind: query.KindDossier,
+		}, handler[proposalParams]{tags: proposalParams.tags, answer: (*Backend).evidence}),
 	}
 }
 
 // evidence answers GET /v2/proposals/:proposalKey/evidence.
-func (a *API) evidence(ctx context.Context, _ *request, p proposalParams) (answer, error) {
+func (b *Backend) evidence(ctx context.Context, _ *request, p proposalParams) (answer, error) {
 	var evidence governance.Evidence
-	view, err := a.view(ctx, cache.EvidenceKey(p.Key), &evidence, notFound("proposalKey", string(p.Key)))
+	view, err := b.view(ctx, cache.EvidenceKey(p.Key), &evidence, apierror.NotFound("proposalKey", string(p.Key)))
 	if err != nil {
 		return answer{}, err
 	}
-	found := answer{view: view, source: sourceRedis}
-	computed, from, err := a.dossier(ctx, p.Key)
+	found := answer{view: view, source: httpcache.SourceRedis}
+	computed, from, err := b.dossier(ctx, p.Key)
 	if err == nil {
 		err = computed.Decode(&evidence.Intelligence)
 	}
@@ -53,6 +55,6 @@ func (a *API) evidence(ctx context.Context, _ *request, p proposalParams) (answe
 const dossierWait = 400 * time.Millisecond
 
 // dossier returns what is computed about a proposal.
-func (a *API) dossier(ctx context.Context, key governance.ProposalKey) (cache.View, source, error) {
-	return a.page(ctx, cache.NewPageRequest(query.Dossier{Proposal: key}), notFound("proposalKey", string(key)))
+func (b *Backend) dossier(ctx context.Context, key governance.ProposalKey) (cache.View, httpcache.Source, error) {
+	return b.page(ctx, cache.NewPageRequest(query.Dossier{Proposal: key}), apierror.NotFound("proposalKey", string(key)))
 }

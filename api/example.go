@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"pnyx/api/param"
 	"pnyx/governance"
 )
 
@@ -52,7 +53,7 @@ type Examples struct {
 
 // Of returns the example of a parameter: of this node where there is one, else the example of the
 // route table.
-func (e Examples) Of(p Param) string {
+func (e Examples) Of(p param.Param) string {
 	switch p.Name {
 	case "daoId":
 		return cmp.Or(e.DAOID, p.Example)
@@ -146,7 +147,7 @@ func (a *API) exampleBallot(ctx context.Context, dao governance.DAOListItem) (Ex
 		return Examples{}, errNoExample
 	}
 	found.Proposal = ballots[0].Proposal.ProposalKey
-	if title := ballots[0].Proposal.Title; title != nil && len(*title) <= MaxTextBytes {
+	if title := ballots[0].Proposal.Title; title != nil && len(*title) <= param.MaxTextBytes {
 		found.Title = *title
 	}
 	if at := cmp.Or(ballots[0].VotedAt, dao.LatestActivity.VoteAt); at != nil {
@@ -178,7 +179,7 @@ func rowsOf[Row any](ctx context.Context, a *API, routeID string, texts map[stri
 	if err != nil {
 		return nil, err
 	}
-	found, err := route.answer(a, ctx, r)
+	found, err := route.answer(a.backend, ctx, r)
 	if err != nil {
 		return nil, err
 	}

@@ -5,14 +5,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"net"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/valyala/fasthttp"
 
+	"pnyx/api/httpcache"
+	"pnyx/api/param"
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
@@ -105,7 +105,7 @@ func (a *API) Handler() fasthttp.RequestHandler { return a.wrapHandler(a.app.Han
 func (a *API) AllocationsOfNoting(path string) float64 {
 	c := a.app.AcquireCtx(&fasthttp.RequestCtx{})
 	defer a.app.ReleaseCtx(c)
-	*stateOf(c) = requestState{route: &Route{}, queried: true, layer: layerLocal, readiness: governance.Ready}
+	*stateOf(c) = requestState{route: &Route{}, queried: true, layer: httpcache.LayerLocal, readiness: governance.Ready}
 	best := math.Inf(1) // the node does more than that beside
 	for range 20 {
 		best = min(best, testing.AllocsPerRun(50, func() {
@@ -122,9 +122,6 @@ func MetaTexts(id string, made, asOf governance.Timestamp, status governance.Rea
 	return string(m.Append(nil)), string(text), err
 }
 
-// Parse reads one value of a parameter.
-func (p Param) Parse(text string) (any, error) { return p.parse(text) }
-
 // Cursors makes and reads cursors of one list.
 type Cursors struct {
 	cipher  *cursorCipher
@@ -134,7 +131,7 @@ type Cursors struct {
 // Given is a parameter with a value in canonical form.
 type Given struct {
 	Name  string
-	Kind  Kind
+	Kind  param.Kind
 	Value string
 }
 
@@ -142,7 +139,7 @@ type Given struct {
 func NewCursors(key, route string, filters ...Given) Cursors {
 	r := &request{route: &Route{ID: route}}
 	for _, filter := range filters {
-		r.route.Params = append(r.route.Params, Param{Name: filter.Name, Kind: filter.Kind, Unbound: filter.Name == "limit"})
+		r.route.Params = append(r.route.Params, param.Param{Name: filter.Name, Kind: filter.Kind, Unbound: filter.Name == "limit"})
 		r.values = append(r.values, filter.Value)
 	}
 	made, err := newCursorCipher([]byte(key))
@@ -170,14 +167,6 @@ func (c Cursors) Open(cursor string, position any) error {
 func (a *API) KeepCopies() {
 	a.local.close()
 	a.local = newLocalCopies(0, time.Hour)
-}
-
-// BoundedListener bounds the writes of a listener's connections, while so many bytes wait to
-// be read.
-func BoundedListener(listener net.Listener, waiting int64) net.Listener {
-	l := boundedListener{Listener: listener, waiting: new(atomic.Int64)}
-	l.waiting.Store(waiting)
-	return l
 }
 
 // JoinedReads are the reads of a node that requests share.

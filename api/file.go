@@ -14,6 +14,9 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 
 	"pnyx/access/x402"
+	"pnyx/api/apierror"
+	"pnyx/api/httpcache"
+	"pnyx/api/param"
 	"pnyx/cache"
 	"pnyx/governance"
 )
@@ -64,7 +67,7 @@ func (f *file) representationFor(c *fiber.Ctx) (*representation, error) {
 	if c.Method() == fiber.MethodGet {
 		ranges = c.Get(fiber.HeaderRange)
 	}
-	compressed := ranges == "" && c.Get(fiber.HeaderAcceptEncoding) != "" && c.AcceptsEncodings(encodingGzip, "identity") == encodingGzip
+	compressed := ranges == "" && c.Get(fiber.HeaderAcceptEncoding) != "" && c.AcceptsEncodings(httpcache.Gzip, "identity") == httpcache.Gzip
 	r := &representation{file: f, compressed: compressed}
 	r.size, r.digest = f.Size, f.Digest
 	if r.compressed {
@@ -96,20 +99,20 @@ func (r *representation) write(c *fiber.Ctx) error {
 	response.Header.SetContentType(r.media)
 	response.SetStatusCode(http.StatusOK)
 	if r.compressed {
-		response.Header.SetContentEncoding(encodingGzip)
+		response.Header.SetContentEncoding(httpcache.Gzip)
 		response.SetBodyRaw(r.Gzip)
 		return nil
 	}
 	text, err := gzip.NewReader(bytes.NewReader(r.Gzip))
 	if err != nil {
-		return unavailable(fmt.Errorf("decompress a file: %w", err))
+		return apierror.Unavailable(fmt.Errorf("decompress a file: %w", err))
 	}
 	if r.part == nil {
 		response.SetBodyStream(text, r.size)
 		return nil
 	}
 	if _, err := io.CopyN(io.Discard, text, int64(r.part.first)); err != nil {
-		return unavailable(fmt.Errorf("decompress a file: %w", err))
+		return apierror.Unavailable(fmt.Errorf("decompress a file: %w", err))
 	}
 	response.SetStatusCode(http.StatusPartialContent)
 	setHeader(c, fiber.HeaderContentRange, fmt.Sprintf("bytes %d-%d/%d", r.part.first, r.part.last, r.size))
@@ -136,7 +139,7 @@ func (a *API) sendFile(c *fiber.Ctx, s *requestState, r *request, answer *render
 	a.setAnswerHeaders(c, s, answer, form.etag)
 	form.setHeaders(c)
 	switch {
-	case etagMatches(c, form.etag):
+	case httpcache.Matches(c, form.etag):
 		c.Status(fiber.StatusNotModified)
 		return nil
 	case s.delegatesToEdge(c):
@@ -200,11 +203,11 @@ func parseRange(header string, size int) (*byteRange, error) {
 }
 
 // rangeNotSatisfiable is the error of a range beyond the end of a file.
-func rangeNotSatisfiable(size int) *Error {
-	return &Error{
-		Status: http.StatusRequestedRangeNotSatisfiable, Code: CodeValidation,
+func rangeNotSatisfiable(size int) *apierror.Error {
+	return &apierror.Error{
+		Status: http.StatusRequestedRangeNotSatisfiable, Code: apierror.CodeValidation,
 		Message: fmt.Sprintf("Range begins after the last of %d bytes", size),
-		Details: problemDetails{Problems: []Problem{{
+		Details: apierror.ProblemDetails{Problems: []param.Problem{{
 			Parameter: "Range", Message: "begins after the last byte", Allowed: fmt.Sprintf("bytes=FIRST-, with FIRST below %d", size),
 			Fix: "the download is complete where it has as many bytes; without Range the file is sent as a whole",
 		}}},

@@ -17,6 +17,8 @@ import (
 	"pnyx/access"
 	"pnyx/access/x402"
 	"pnyx/api"
+	"pnyx/api/apierror"
+	"pnyx/api/httpcache"
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
@@ -181,7 +183,7 @@ func TestRangeContinuesADownload(t *testing.T) {
 	}
 	for _, header := range []string{fmt.Sprintf("bytes=%d-", size), "bytes=-0", fmt.Sprintf("bytes=%d-", math.MaxInt64)} {
 		got := n.ask(http.MethodGet, partPath, plain("Range", header))
-		n.wantFailure(got, http.StatusRequestedRangeNotSatisfiable, api.CodeValidation)
+		n.wantFailure(got, http.StatusRequestedRangeNotSatisfiable, apierror.CodeValidation)
 		if want := fmt.Sprintf("bytes */%d", size); got.header.Get("Content-Range") != want {
 			t.Errorf("%s: got Content-Range %q, want %q", header, got.header.Get("Content-Range"), want)
 		}
@@ -254,7 +256,7 @@ func TestPaymentBuysAPartAndTheRestOfIt(t *testing.T) {
 		return got
 	}
 	first := pay(http.StatusPartialContent, "Range", "bytes=0-9")
-	if first.body != exampleText[:10] || first.header.Get(x402.HeaderReceipt) == "" || first.header.Get("Cache-Control") != api.PrivateNoStore {
+	if first.body != exampleText[:10] || first.header.Get(x402.HeaderReceipt) == "" || first.header.Get("Cache-Control") != httpcache.PrivateNoStore {
 		t.Errorf("got %q, %v, want ten bytes and a receipt", first.body, first.header)
 	}
 	if err := cache.Client(n.store.Conn()).Del(t.Context(), string(cache.NewPageRequest(firstPart()).Key())).Err(); err != nil {
@@ -275,12 +277,12 @@ func TestPartThatIsGoneNamesTheManifest(t *testing.T) {
 	n := newTill(t)
 	n.fillPages(cache.View{DataAsOf: dataAsOf, Readiness: governance.Ready, Absent: true})
 	gone := n.ask(http.MethodGet, exportPath+"/c0-x/1", nil)
-	if refusal := n.wantFailure(gone, http.StatusGone, api.CodeExportGone); !strings.Contains(string(refusal.Error.Details), exportPath) {
+	if refusal := n.wantFailure(gone, http.StatusGone, apierror.CodeExportGone); !strings.Contains(string(refusal.Error.Details), exportPath) {
 		t.Errorf("got details %s, want the path of the manifest", refusal.Error.Details)
 	}
-	n.wantFailure(n.ask(http.MethodGet, exportPath+"/c0-x/0", nil), http.StatusBadRequest, api.CodeValidation)
+	n.wantFailure(n.ask(http.MethodGet, exportPath+"/c0-x/0", nil), http.StatusBadRequest, apierror.CodeValidation)
 	path := exportPath + "/c0-x/2"
-	n.wantUnsold(n.till(path), http.StatusGone, api.CodeExportGone)
+	n.wantUnsold(n.till(path), http.StatusGone, apierror.CodeExportGone)
 	n.wantCharged(0)
 }
 
@@ -307,5 +309,5 @@ func TestEdgeGetsPermissionForARange(t *testing.T) {
 	if other := permitted("Range", "bytes=5-", "If-Range", `"another"`).header.Get("X-Accel-Redirect"); other != whole {
 		t.Errorf("another file is continued: got %s, want the whole %s", other, whole)
 	}
-	n.wantFailure(permitted("Range", "bytes=99999999-"), http.StatusRequestedRangeNotSatisfiable, api.CodeValidation)
+	n.wantFailure(permitted("Range", "bytes=99999999-"), http.StatusRequestedRangeNotSatisfiable, apierror.CodeValidation)
 }

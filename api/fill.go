@@ -9,6 +9,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sync/singleflight"
 
+	"pnyx/api/apierror"
+	"pnyx/api/httpcache"
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
@@ -71,24 +73,24 @@ func (p *pages) run(ctx context.Context) {
 
 // page returns a page and its source. It refreshes a stale page first, if that takes less
 // than refreshWait.
-func (p *pages) page(ctx context.Context, r cache.PageRequest) (cache.View, source, error) {
+func (p *pages) page(ctx context.Context, r cache.PageRequest) (cache.View, httpcache.Source, error) {
 	v, version, err := p.store.Page(ctx, r)
 	switch {
 	case err == nil && p.fresh(v, version.Revision):
 		p.metrics.reads[pageRead{r.Kind, "fresh"}].Inc()
 		// No later publication changed it, so it does not expire.
 		v.FreshUntil = nil
-		return v, sourceRedis, nil
+		return v, httpcache.SourceRedis, nil
 	case err == nil && !v.Absent: // an absent subject may exist by now: wait for the fill
 		p.metrics.reads[pageRead{r.Kind, "stale"}].Inc()
 		v, found := p.refresh(ctx, r, v)
 		return v, found, nil
 	case err != nil && !errors.Is(err, cache.ErrMiss):
-		return cache.View{}, "", unavailable(err)
+		return cache.View{}, "", apierror.Unavailable(err)
 	}
 	p.metrics.reads[pageRead{r.Kind, "miss"}].Inc()
 	v, err = p.make(ctx, cache.Fill{Page: r, Kept: r.Kind == query.KindDossier})
-	return v, sourceFilled, err
+	return v, httpcache.SourceFilled, err
 }
 
 // fresh reports whether a page contains everything up to its version. A page without a
@@ -99,15 +101,15 @@ func (p *pages) fresh(v cache.View, version uint64) bool {
 
 // refresh returns a rebuilt page. When the fill fails or takes longer than refreshWait, it
 // returns the old page, marked stale.
-func (p *pages) refresh(ctx context.Context, r cache.PageRequest, old cache.View) (cache.View, source) {
+func (p *pages) refresh(ctx context.Context, r cache.PageRequest, old cache.View) (cache.View, httpcache.Source) {
 	ctx, cancel := context.WithTimeout(ctx, refreshWait)
 	defer cancel()
 	v, err := p.make(ctx, cache.Fill{Page: r})
 	if err != nil {
 		old.Readiness = governance.Stale
-		return old, sourceStale
+		return old, httpcache.SourceStale
 	}
-	return v, sourceRefilled
+	return v, httpcache.SourceRefilled
 }
 
 // make waits until a worker has built a page. Concurrent calls share one fill.
@@ -126,7 +128,7 @@ func (p *pages) make(ctx context.Context, wanted cache.Fill) (cache.View, error)
 	})
 	select {
 	case <-ctx.Done():
-		return cache.View{}, unavailable(ctx.Err())
+		return cache.View{}, apierror.Unavailable(ctx.Err())
 	case result := <-flight:
 		v, ok := result.Val.(cache.View)
 		if result.Err != nil || !ok {
@@ -165,7 +167,7 @@ func (p *pages) await(ctx context.Context, wanted cache.Fill) (cache.View, error
 	}
 	wanted.Deadline = governance.TimestampOf(deadline)
 	if err := p.store.EnqueueFill(ctx, wanted); err != nil {
-		return cache.View{}, unavailable(err)
+		return cache.View{}, apierror.Unavailable(err)
 	}
 	ticker := time.NewTicker(fillPollInterval)
 	defer ticker.Stop()
@@ -173,7 +175,7 @@ func (p *pages) await(ctx context.Context, wanted cache.Fill) (cache.View, error
 		var built, failed bool
 		select {
 		case <-ctx.Done():
-			return cache.View{}, unavailable(ctx.Err())
+			return cache.View{}, apierror.Unavailable(ctx.Err())
 		case failed = <-done:
 			built = !failed
 		case <-ticker.C:
@@ -184,7 +186,7 @@ func (p *pages) await(ctx context.Context, wanted cache.Fill) (cache.View, error
 		case err == nil && (p.fresh(v, version.Revision) || built && version.Revision == 0):
 			return v, nil
 		case failed:
-			return cache.View{}, unavailable(errFillFailed)
+			return cache.View{}, apierror.Unavailable(errFillFailed)
 		case err == nil, errors.Is(err, cache.ErrMiss):
 			_ = p.store.EnqueueFill(ctx, wanted) // does nothing while the fill is pending
 		}

@@ -7,6 +7,8 @@ import (
 
 	"github.com/maypok86/otter/v2"
 
+	"pnyx/api/apierror"
+	"pnyx/api/httpcache"
 	"pnyx/governance"
 )
 
@@ -55,7 +57,7 @@ func (r *Route) mayHold() bool { return !r.Paid() && r.account == nil && r.Fresh
 // a cache may add is what is left of Freshness.StaleIfError. For a moment it is a local copy, so
 // that not every request waits for what does not answer.
 func (a *API) heldAnswer(r *request, err error) *rendered {
-	failed, is := errors.AsType[*Error](err)
+	failed, is := errors.AsType[*apierror.Error](err)
 	switch {
 	case !is || !r.route.mayHold():
 		return nil
@@ -75,7 +77,7 @@ func (a *API) heldAnswer(r *request, err error) *rendered {
 		return nil
 	}
 	begun, answer := a.local.begin(), *held.answer
-	answer.view.Readiness, answer.status, answer.layer = governance.Stale, nodeStale, layerLocal
+	answer.view.Readiness, answer.status, answer.layer = governance.Stale, httpcache.NodeStale, httpcache.LayerLocal
 	answer.lifetime, answer.control = fresh.SMaxAge, fresh.Public(fresh.SMaxAge)
 	answer.prepare(r.route)
 	a.local.set(r.name, &answer, begun)

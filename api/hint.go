@@ -14,6 +14,8 @@ import (
 
 	"github.com/agnivade/levenshtein"
 
+	"pnyx/api/apierror"
+	"pnyx/api/param"
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
@@ -21,7 +23,7 @@ import (
 
 // hintOf returns Meta.Hint of an answer: a list without rows may be of a DAO that does not exist,
 // and a text that matches nothing may be near another.
-func (a *API) hintOf(ctx context.Context, r *request, found answer) (string, error) {
+func (b *Backend) hintOf(ctx context.Context, r *request, found answer) (string, error) {
 	resolution, resolves := found.data.(governance.Resolution)
 	rows := reflect.ValueOf(found.data)
 	if resolves {
@@ -30,32 +32,32 @@ func (a *API) hintOf(ctx context.Context, r *request, found answer) (string, err
 	if rows.Kind() != reflect.Slice || rows.Len() > 0 {
 		return "", nil
 	}
-	hint, err := hintOfDAO(ctx, a, r.daoFilter())
+	hint, err := hintOfDAO(ctx, b, r.daoFilter())
 	if q, is := r.params.(*query.Resolve); is && hint == "" && err == nil {
-		return hintOfResolve(ctx, a, *q), nil
+		return hintOfResolve(ctx, b, *q), nil
 	}
 	return hint, err
 }
 
 // hintOfDAO names the DAO that is nearest to one that does not exist.
-func hintOfDAO(ctx context.Context, a *API, daoID string) (string, error) {
+func hintOfDAO(ctx context.Context, b *Backend, daoID string) (string, error) {
 	if daoID == "" {
 		return "", nil
 	}
-	_, err := a.store.DAORow(ctx, daoID)
+	_, err := b.store.DAORow(ctx, daoID)
 	if !errors.Is(err, cache.ErrMiss) {
 		return "", nil
 	}
-	near, err := a.nearestDAO(ctx, daoID)
+	near, err := b.nearestDAO(ctx, daoID)
 	if err != nil {
-		return "", unavailable(err)
+		return "", apierror.Unavailable(err)
 	}
-	return notFound("daoId", daoID).Message + didYouMean(near), nil
+	return apierror.NotFound("daoId", daoID).Message + didYouMean(near), nil
 }
 
 // hintOfResolve says what is near a text that no proposal matches: of those that have its longest
 // words in their titles the most similar. It leaves that out where the list is not read in nearWait.
-func hintOfResolve(ctx context.Context, a *API, q query.Resolve) string {
+func hintOfResolve(ctx context.Context, b *Backend, q query.Resolve) string {
 	ctx, cancel := context.WithTimeout(ctx, nearWait)
 	defer cancel()
 	text := governance.NormalizeTitle(q.Title)
@@ -70,7 +72,7 @@ func hintOfResolve(ctx context.Context, a *API, q query.Resolve) string {
 		}
 		near := query.Proposals{DAOID: q.DAOID, Provider: q.Provider, Title: word, Order: query.ProposalsByUpdate}
 		near.Limit = query.ShortPage
-		view, _, err := a.page(ctx, cache.NewPageRequest(near), unavailable(errListUnpublished))
+		view, _, err := b.page(ctx, cache.NewPageRequest(near), apierror.Unavailable(errListUnpublished))
 		var rows []cache.ProposalRow
 		if err == nil {
 			err = view.Decode(&rows)
@@ -99,7 +101,7 @@ func nearestTitle(text string, rows []cache.ProposalRow) (best *governance.Propo
 		if item.Title == nil {
 			continue
 		}
-		distance := levenshtein.ComputeDistance(governance.Shorten(text, MaxTextBytes), governance.Shorten(governance.NormalizeTitle(*item.Title), MaxTextBytes))
+		distance := levenshtein.ComputeDistance(governance.Shorten(text, param.MaxTextBytes), governance.Shorten(governance.NormalizeTitle(*item.Title), param.MaxTextBytes))
 		if best == nil || distance < least {
 			best, least = item, distance
 		}
@@ -108,29 +110,29 @@ func nearestTitle(text string, rows []cache.ProposalRow) (best *governance.Propo
 }
 
 // nameNearestDAO adds the nearest DAO to the error of one that does not exist.
-func (a *API) nameNearestDAO(ctx context.Context, err error) error {
-	var failed *Error
+func (b *Backend) nameNearestDAO(ctx context.Context, err error) error {
+	var failed *apierror.Error
 	if !errors.As(err, &failed) || failed.Status != http.StatusNotFound {
 		return err
 	}
-	subject, is := failed.Details.(subjectDetails)
+	subject, is := failed.Details.(apierror.SubjectDetails)
 	if !is || subject["daoId"] == "" {
 		return err
 	}
-	near, missing := a.nearestDAO(ctx, subject["daoId"])
+	near, missing := b.nearestDAO(ctx, subject["daoId"])
 	if missing != nil || near == "" {
 		return err
 	}
 	named := *failed
 	named.Message += didYouMean(near)
-	named.Details = subjectDetails{"daoId": subject["daoId"], "nearest": near}
+	named.Details = apierror.SubjectDetails{"daoId": subject["daoId"], "nearest": near}
 	return &named
 }
 
 // nearestDAO returns the id that is most similar to one that does not exist; empty for none.
-func (a *API) nearestDAO(ctx context.Context, daoID string) (string, error) {
-	ids, err := a.store.DAOIDs(ctx)
-	return nearest(daoID, ids), err
+func (b *Backend) nearestDAO(ctx context.Context, daoID string) (string, error) {
+	ids, err := b.store.DAOIDs(ctx)
+	return param.Nearest(daoID, ids), err
 }
 
 // didYouMean ends a message that names what does not exist.

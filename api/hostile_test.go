@@ -9,6 +9,7 @@ import (
 
 	"pnyx/access"
 	"pnyx/api"
+	"pnyx/api/apierror"
 )
 
 // A request whose body would have to be decoded is refused on every path, before anything
@@ -60,7 +61,7 @@ func TestAttackLongNegotiationsAreRefused(t *testing.T) {
 	for _, name := range []string{"Accept", "Accept-Encoding"} {
 		for _, path := range []string{"/v2/daos", "/v2/changes", "/docs", "/", "/nothing"} {
 			got := n.ask(http.MethodGet, path, http.Header{name: {long}})
-			n.wantFailure(got, http.StatusRequestHeaderFieldsTooLarge, api.CodeValidation)
+			n.wantFailure(got, http.StatusRequestHeaderFieldsTooLarge, apierror.CodeValidation)
 		}
 	}
 	if got := n.ask(http.MethodGet, "/v2/daos", http.Header{"Accept": {strings.Repeat("a/b,", 250)}}); got.status != http.StatusOK {
@@ -176,7 +177,7 @@ func TestAttackEveryRequestTakesFromTheBucketOfTheAddress(t *testing.T) {
 					t.Fatalf("request %d: got %d %.300s, want %d", i+1, got.status, got.body, want)
 				}
 				if got.status == http.StatusTooManyRequests && asked.method != http.MethodHead {
-					n.with(t).wantLimited(got, api.CodeRateLimited)
+					n.with(t).wantLimited(got, apierror.CodeRateLimited)
 				}
 			}
 		})

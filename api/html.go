@@ -10,6 +10,8 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"pnyx/access"
+	"pnyx/api/apierror"
+	"pnyx/api/httpcache"
 )
 
 // varyPages lists the request headers that pages for people depend on.
@@ -23,7 +25,7 @@ type HTML struct {
 	// Header holds further headers of the answer, by name.
 	Header map[string]string
 	// Error is the error that the page states; nil for a page with data.
-	Error *Error
+	Error *apierror.Error
 }
 
 // HasCredentials reports whether a request says who its caller is.
@@ -36,7 +38,7 @@ func HasCredentials(c *fiber.Ctx) bool {
 // a caller with credentials is not stored; for others it is public, and as fresh as
 // what it was read from.
 func SendHTML(c *fiber.Ctx, page HTML) error {
-	s, fresh, status := stateOf(c), publishedFreshness(), http.StatusOK
+	s, fresh, status := stateOf(c), httpcache.Published(), http.StatusOK
 	setCommonHeaders(c, s)
 	for name, value := range page.Header {
 		c.Set(name, value)
@@ -44,8 +46,8 @@ func SendHTML(c *fiber.Ctx, page HTML) error {
 	c.Set(fiber.HeaderContentType, cmp.Or(page.ContentType, fiber.MIMETextHTMLCharsetUTF8))
 	c.Set(fiber.HeaderVary, varyPages)
 	if failed := page.Error; failed != nil {
-		failed.setHeaders(c)
-		fresh, status = MissingFreshness(), failed.Status
+		setErrorHeaders(c, failed)
+		fresh, status = httpcache.Missing(), failed.Status
 		logged := *failed
 		logged.Cause = nil // is in the line of the route that was read
 		s.err = &logged
@@ -53,16 +55,16 @@ func SendHTML(c *fiber.Ctx, page HTML) error {
 	control, public := fresh.Public(fresh.SMaxAge), true
 	switch {
 	case HasCredentials(c):
-		control, public = PrivateNoStore, false
+		control, public = httpcache.PrivateNoStore, false
 	case status != http.StatusOK && status != http.StatusNotFound:
-		control = noStore
+		control = httpcache.NoStore
 	}
 	c.Set(fiber.HeaderCacheControl, control)
 	c.Status(status)
 	if public && status == http.StatusOK {
 		etag := `W/"` + strconv.FormatUint(xxhash.Sum64(page.Text), 36) + `"`
 		c.Set(fiber.HeaderETag, etag)
-		if etagMatches(c, etag) {
+		if httpcache.Matches(c, etag) {
 			c.Status(http.StatusNotModified)
 			return nil
 		}

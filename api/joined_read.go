@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"pnyx/api/apierror"
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -51,7 +52,7 @@ func (j *joinedReads) join(ctx context.Context, key readKey, read func() (*rende
 		j.joined.Inc()
 		select {
 		case <-ctx.Done():
-			return nil, unavailable(ctx.Err())
+			return nil, apierror.Unavailable(ctx.Err())
 		case <-p.done:
 		}
 		if p.answer != nil || p.err != nil {

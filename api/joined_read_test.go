@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"pnyx/api"
+	"pnyx/api/apierror"
 	"pnyx/cache"
 	"pnyx/test/env"
 )
@@ -107,9 +108,9 @@ func TestACallerWaitsForAReadUntilItsOwnDeadline(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		got, err := reads.Join(ctx, "a", 0, func() ([]byte, error) { return nil, errors.New("it reads itself") })
-		failed, is := errors.AsType[*api.Error](err)
-		if !is || failed.Code != api.CodeUnavailable {
-			t.Errorf("second caller: got %q, %v, want %s", got, err, api.CodeUnavailable)
+		failed, is := errors.AsType[*apierror.Error](err)
+		if !is || failed.Code != apierror.CodeUnavailable {
+			t.Errorf("second caller: got %q, %v, want %s", got, err, apierror.CodeUnavailable)
 		}
 		close(release)
 		calling.Wait()

@@ -3,6 +3,9 @@ package api
 import (
 	"context"
 
+	"pnyx/api/apierror"
+	"pnyx/api/httpcache"
+	"pnyx/api/param"
 	"pnyx/cache"
 	"pnyx/governance/query"
 )
@@ -19,10 +22,10 @@ type listQuery[Row, Position any] interface {
 // standard size, and the cursor continues after the last row shown. Missing is the error
 // of a list that does not exist.
 func listPage[Row, Position any](
-	ctx context.Context, a *API, r *request, q listQuery[Row, Position], missing *Error,
+	ctx context.Context, b *Backend, r *request, q listQuery[Row, Position], missing *apierror.Error,
 ) (answer, error) {
 	limit := q.Pages().Limit
-	rows, cursors, found, err := readPage(ctx, a, r, q, missing)
+	rows, cursors, found, err := readPage(ctx, b, r, q, missing)
 	if err != nil {
 		return answer{}, err
 	}
@@ -31,29 +34,29 @@ func listPage[Row, Position any](
 
 // readPage reads the rows of the page of a standard size, and the cipher of its cursors.
 func readPage[Row, Position any](
-	ctx context.Context, a *API, r *request, q listQuery[Row, Position], missing *Error,
+	ctx context.Context, b *Backend, r *request, q listQuery[Row, Position], missing *apierror.Error,
 ) ([]Row, *cursorCipher, answer, error) {
 	paging := q.Pages()
-	cursors, err := a.openCursor(ctx, r, &paging.After)
+	cursors, err := b.openCursor(ctx, r, &paging.After)
 	if err != nil {
 		return nil, nil, answer{}, err
 	}
 	paging.Limit = query.PageSize(paging.Limit)
-	view, from, err := a.page(ctx, cache.NewPageRequest(q), missing)
+	view, from, err := b.page(ctx, cache.NewPageRequest(q), missing)
 	if err != nil {
 		return nil, nil, answer{}, err
 	}
 	var rows []Row
 	if err := view.Decode(&rows); err != nil {
-		return nil, nil, answer{}, unavailable(err)
+		return nil, nil, answer{}, apierror.Unavailable(err)
 	}
 	return rows, cursors, answer{view: view, source: from}, nil
 }
 
 // openCursor reads the position from the cursor that a request gives, if it gives one,
 // and returns the cipher that makes the next cursor.
-func (a *API) openCursor(ctx context.Context, r *request, after any) (*cursorCipher, error) {
-	cursors, err := a.publication.cursorCipher(ctx)
+func (b *Backend) openCursor(ctx context.Context, r *request, after any) (*cursorCipher, error) {
+	cursors, err := b.publication.cursorCipher(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -84,10 +87,10 @@ func cutPage[Row, Position any](
 }
 
 // invalidCursor returns the error for a cursor that does not decode.
-func invalidCursor(cursor string, err error) *Error {
-	param := Param{Name: "cursor", Kind: Cursor}
-	return validationError([]Problem{{
-		Parameter: param.Name, Given: cursor, Message: err.Error(), Allowed: param.Allowed(), Fix: param.fix(""),
+func invalidCursor(cursor string, err error) *apierror.Error {
+	one := param.Param{Name: "cursor", Kind: param.Cursor}
+	return apierror.Validation([]param.Problem{{
+		Parameter: one.Name, Given: cursor, Message: err.Error(), Allowed: one.Allowed(), Fix: one.Fix(""),
 	}}, 0)
 }
 
@@ -99,15 +102,15 @@ func pageTags[Query query.Page](q Query) []cache.Tag {
 // page reads a page, or returns the error missing when its subject does not exist. A worker
 // also reports an absent subject right after a flush of Redis. The page is therefore read
 // again once everything is published.
-func (a *API) page(ctx context.Context, request cache.PageRequest, missing *Error) (cache.View, source, error) {
-	view, from, err := a.pages.page(ctx, request)
+func (b *Backend) page(ctx context.Context, request cache.PageRequest, missing *apierror.Error) (cache.View, httpcache.Source, error) {
+	view, from, err := b.pages.page(ctx, request)
 	if err != nil || !view.Absent {
 		return view, from, err
 	}
-	if _, err := a.store.PublicationState(ctx); err != nil {
-		return cache.View{}, "", unavailable(err)
+	if _, err := b.store.PublicationState(ctx); err != nil {
+		return cache.View{}, "", apierror.Unavailable(err)
 	}
-	if view, from, err = a.pages.page(ctx, request); err == nil && view.Absent {
+	if view, from, err = b.pages.page(ctx, request); err == nil && view.Absent {
 		return cache.View{}, "", missing
 	}
 	return view, from, err

@@ -20,6 +20,7 @@ import (
 
 	"pnyx/access"
 	"pnyx/api"
+	"pnyx/api/apierror"
 	"pnyx/api/doc"
 	"pnyx/cache"
 	"pnyx/cache/accounts"
@@ -315,7 +316,7 @@ type success struct {
 // err is the envelope of an error.
 type failure struct {
 	Error struct {
-		Code    api.Code        `json:"code"`
+		Code    apierror.Code   `json:"code"`
 		Message string          `json:"message"`
 		Details json.RawMessage `json:"details"`
 	} `json:"error"`
@@ -337,7 +338,7 @@ func (t *node) wantSuccess(path string) success {
 }
 
 // wantFailure reads an answer that must be a certain error, in its envelope.
-func (t *node) wantFailure(got answer, status int, code api.Code) failure {
+func (t *node) wantFailure(got answer, status int, code apierror.Code) failure {
 	t.Helper()
 	if got.status != status {
 		t.Fatalf("got %d %s, want %d", got.status, got.body, status)

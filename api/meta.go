@@ -3,6 +3,8 @@ package api
 import (
 	"context"
 
+	"pnyx/api/apierror"
+	"pnyx/api/httpcache"
 	"pnyx/cache"
 	"pnyx/governance"
 )
@@ -17,22 +19,22 @@ func metaRoutes() []Route {
 			ID: "meta.pricing", Path: PathPricing, Tier: Free,
 			Title:   "Get prices",
 			Summary: "What every route costs at the moment.",
-			Returns: governance.Pricing{}, Fresh: pricingFreshness(),
+			Returns: governance.Pricing{}, Fresh: httpcache.Pricing(),
 		}, handler[noParams]{
 			tags:   func(noParams) []cache.Tag { return []cache.Tag{cache.PricingTag} },
-			answer: (*API).pricing,
+			answer: (*Backend).pricing,
 		}),
 		handle(Route{
 			ID: "meta.data-status", Path: "/v2/meta/data-status", Tier: Free,
 			Title:   "Get the state of the data",
 			Summary: "How fresh and how complete the data is, as a whole or of one DAO.",
-			Returns: governance.DataStatus{}, Fresh: statusFreshness(),
-		}, handler[statusParams]{tags: statusParams.tags, answer: (*API).dataStatus}),
+			Returns: governance.DataStatus{}, Fresh: httpcache.Status(),
+		}, handler[statusParams]{tags: statusParams.tags, answer: (*Backend).dataStatus}),
 		handle(Route{
 			ID: "meta.usage", Path: "/v2/meta/usage", Tier: Free, Addition: true, TokenOnly: true,
 			Title:   "Get your token's usage",
 			Summary: "What the token that asks may use, and what it has used this month.",
-			Returns: usage{}, account: (*API).usage,
+			Returns: usage{}, account: (*Backend).usage,
 		}, handler[noParams]{
 			tags: func(noParams) []cache.Tag { return nil },
 		}),
@@ -41,9 +43,9 @@ func metaRoutes() []Route {
 
 // pricing answers GET /v2/meta/pricing with the prices of this node, which are never
 // stale.
-func (a *API) pricing(context.Context, *request, noParams) (answer, error) {
-	view := cache.View{DataAsOf: governance.TimestampOf(a.now()), Readiness: governance.Ready}
-	return answer{data: a.prices.List(), view: view, nodeLocal: true}, nil
+func (b *Backend) pricing(context.Context, *request, noParams) (answer, error) {
+	view := cache.View{DataAsOf: governance.TimestampOf(b.now()), Readiness: governance.Ready}
+	return answer{data: b.prices.List(), view: view, nodeLocal: true}, nil
 }
 
 // statusParams are the parameters of GET /v2/meta/data-status.
@@ -60,11 +62,11 @@ func (p statusParams) tags() []cache.Tag {
 }
 
 // dataStatus answers GET /v2/meta/data-status.
-func (a *API) dataStatus(ctx context.Context, _ *request, p statusParams) (answer, error) {
+func (b *Backend) dataStatus(ctx context.Context, _ *request, p statusParams) (answer, error) {
 	var status governance.DataStatus
-	view, err := a.view(ctx, cache.DataStatusKey(p.DAOID), &status, notFound("daoId", p.DAOID))
+	view, err := b.view(ctx, cache.DataStatusKey(p.DAOID), &status, apierror.NotFound("daoId", p.DAOID))
 	for i := range status.Sources {
-		status.Sources[i].SetLag(a.now())
+		status.Sources[i].SetLag(b.now())
 	}
-	return answer{data: status, view: view, source: sourceRedis}, err
+	return answer{data: status, view: view, source: httpcache.SourceRedis}, err
 }

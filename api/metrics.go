@@ -6,24 +6,12 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"pnyx/api/apierror"
+	"pnyx/api/httpcache"
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/telemetry"
 )
-
-// layer is where the data of an answer came from.
-type layer string
-
-// The layers.
-const (
-	layerLocal layer = "local" // the node's own copy or settings
-	layerRedis layer = "redis"
-	layerFill  layer = "fill" // made by a worker on request
-	layerNone  layer = "none" // not available
-)
-
-// layers lists every layer.
-func layers() []layer { return []layer{layerLocal, layerRedis, layerFill, layerNone} }
 
 const (
 	// RouteDocuments is the value of the label route for documents and the home page.
@@ -53,7 +41,7 @@ type metrics struct {
 
 // origin is where the data of an answer came from, and its readiness.
 type origin struct {
-	layer     layer
+	layer     httpcache.Layer
 	readiness governance.Readiness
 }
 
@@ -88,12 +76,12 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 		Name: "pnyx_cache_answers_total",
 		Help: "Answers with data, by layer (local, redis, fill, or none where it was not available) and readiness.",
 	}, []string{"layer", "readiness"}))
-	for _, layer := range layers() {
+	for _, layer := range httpcache.Layers() {
 		for _, readiness := range governance.Readinesses() {
 			m.answers[origin{layer, readiness}] = answers.WithLabelValues(string(layer), string(readiness))
 		}
 	}
-	m.hits = m.answers[origin{layerLocal, governance.Ready}]
+	m.hits = m.answers[origin{httpcache.LayerLocal, governance.Ready}]
 	m.addRoutes(registerer)
 	return m
 }
@@ -118,7 +106,7 @@ func (m *metrics) addRoute(path, id string) { m.routes[path] = m.seriesOf(id) }
 // seriesOf returns the series with the id of a route.
 func (m *metrics) seriesOf(id string) *routeMetrics {
 	// Exists before the first bug: Prometheus sees no increase of a series that begins with it.
-	m.requests.WithLabelValues(id, "500", string(CodeInternal))
+	m.requests.WithLabelValues(id, "500", string(apierror.CodeInternal))
 	return &routeMetrics{
 		id: id,
 		ok: m.requests.WithLabelValues(id, "200", ""), notModified: m.requests.WithLabelValues(id, "304", ""),
@@ -154,7 +142,7 @@ func (m *metrics) count(route *routeMetrics, r *accessRecord) {
 	}
 	route.duration.Observe(r.duration.Seconds())
 	route.bytes.Add(float64(r.bytes))
-	if r.err == nil && r.layer == layerLocal && r.readiness == governance.Ready {
+	if r.err == nil && r.layer == httpcache.LayerLocal && r.readiness == governance.Ready {
 		m.hits.Inc() // looking it up takes longer than counting
 	} else if counter, known := m.answers[origin{r.source(), r.dataReadiness()}]; known {
 		counter.Inc()

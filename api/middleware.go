@@ -14,6 +14,9 @@ import (
 
 	"pnyx/access"
 	"pnyx/access/x402"
+	"pnyx/api/apierror"
+	"pnyx/api/param"
+	"pnyx/api/wire"
 )
 
 // maxURLBytes bounds the request URI: all text parameters at their longest, escaped, fit.
@@ -55,7 +58,7 @@ func setHeader(c *fiber.Ctx, name, value string) {
 // preflight answers OPTIONS.
 func preflight(c *fiber.Ctx) error {
 	setCommonHeaders(c, stateOf(c))
-	methods := strings.Join(allowedMethods(), ", ")
+	methods := strings.Join(apierror.AllowedMethods(), ", ")
 	c.Set(fiber.HeaderAllow, methods)
 	c.Set(fiber.HeaderAccessControlAllowMethods, methods)
 	c.Set(fiber.HeaderAccessControlAllowHeaders, corsAllowHeaders)
@@ -80,10 +83,10 @@ const maxNegotiationBytes = 1 << 10
 func limitNegotiation(c *fiber.Ctx) error {
 	for _, name := range []string{fiber.HeaderAccept, fiber.HeaderAcceptEncoding} {
 		if got := len(c.Get(name)); got > maxNegotiationBytes {
-			return &Error{
-				Status: http.StatusRequestHeaderFieldsTooLarge, Code: CodeValidation,
+			return &apierror.Error{
+				Status: http.StatusRequestHeaderFieldsTooLarge, Code: apierror.CodeValidation,
 				Message: fmt.Sprintf("the header %s has %d bytes, at most %d are read", name, got, maxNegotiationBytes),
-				Details: lengthDetails{Given: got, Allowed: maxNegotiationBytes},
+				Details: apierror.LengthDetails{Given: got, Allowed: maxNegotiationBytes},
 			}
 		}
 	}
@@ -92,11 +95,11 @@ func limitNegotiation(c *fiber.Ctx) error {
 
 // encodedBody is the error of a request with a Content-Encoding, whatever its value: a body
 // is read as it is, since a small one could decode to any length.
-func encodedBody() *Error {
-	return &Error{
-		Status: http.StatusUnsupportedMediaType, Code: CodeValidation,
+func encodedBody() *apierror.Error {
+	return &apierror.Error{
+		Status: http.StatusUnsupportedMediaType, Code: apierror.CodeValidation,
 		Message: "encoded bodies are not read: send the body as it is, without Content-Encoding",
-		Details: headerDetails{Header: strings.ToLower(fiber.HeaderContentEncoding)},
+		Details: apierror.HeaderDetails{Header: strings.ToLower(fiber.HeaderContentEncoding)},
 		Headers: map[string]string{fiber.HeaderAcceptEncoding: "identity"},
 	}
 }
@@ -104,10 +107,10 @@ func encodedBody() *Error {
 // limitURL rejects request URIs longer than maxURLBytes with 414.
 func limitURL(c *fiber.Ctx) error {
 	if got := len(c.Request().RequestURI()); got > maxURLBytes {
-		return &Error{
-			Status: http.StatusRequestURITooLong, Code: CodeValidation,
+		return &apierror.Error{
+			Status: http.StatusRequestURITooLong, Code: apierror.CodeValidation,
 			Message: fmt.Sprintf("the address has %d bytes, at most %d are read", got, maxURLBytes),
-			Details: lengthDetails{Given: got, Allowed: maxURLBytes},
+			Details: apierror.LengthDetails{Given: got, Allowed: maxURLBytes},
 		}
 	}
 	return nil
@@ -133,8 +136,8 @@ func appendTiming(text []byte, duration time.Duration) []byte {
 // send a plain text.
 func (a *API) wrapHandler(next fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(request *fasthttp.RequestCtx) {
-		if problem := framingProblem(&request.Request.Header); problem != nil {
-			a.refuse(request, validationError([]Problem{*problem}, 0))
+		if problem := wire.FramingProblem(&request.Request.Header); problem != nil {
+			a.refuse(request, apierror.Validation([]param.Problem{*problem}, 0))
 			request.SetConnectionClose()
 			return
 		}
@@ -155,7 +158,7 @@ func (a *API) wrapHandler(next fasthttp.RequestHandler) fasthttp.RequestHandler 
 			next(request)
 			return
 		}
-		request.Response.Header.Set(fiber.HeaderAllow, strings.Join(allowedMethods(), ", "))
+		request.Response.Header.Set(fiber.HeaderAllow, strings.Join(apierror.AllowedMethods(), ", "))
 		a.refuse(request, fiber.ErrMethodNotAllowed)
 	}
 }

@@ -15,6 +15,8 @@ import (
 
 	"pnyx/access"
 	"pnyx/api"
+	"pnyx/api/apierror"
+	"pnyx/api/param"
 	"pnyx/governance"
 )
 
@@ -71,24 +73,24 @@ func TestOPTIONSListsMethodsAndHeaders(t *testing.T) {
 			}
 		}
 	}
-	n.wantFailure(n.ask(http.MethodOptions, "/v2/brief", nil), http.StatusNotFound, api.CodeNotFound)
+	n.wantFailure(n.ask(http.MethodOptions, "/v2/brief", nil), http.StatusNotFound, apierror.CodeNotFound)
 }
 
 func TestLongURLsAreRejected(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	base := "/v2/daos?cursor="
-	got := n.wantFailure(n.get(base+strings.Repeat("x", 8193-len(base))), http.StatusRequestURITooLong, api.CodeValidation)
+	got := n.wantFailure(n.get(base+strings.Repeat("x", 8193-len(base))), http.StatusRequestURITooLong, apierror.CodeValidation)
 	if string(got.Error.Details) != `{"allowed":8192,"given":8193}` {
 		t.Errorf("got the details %s", got.Error.Details)
 	}
-	n.wantFailure(n.get(base+strings.Repeat("x", 8192-len(base))), http.StatusBadRequest, api.CodeValidation)
+	n.wantFailure(n.get(base+strings.Repeat("x", 8192-len(base))), http.StatusBadRequest, apierror.CodeValidation)
 }
 
 func TestLongMethodIsTruncated(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
-	got := n.wantFailure(n.ask(strings.Repeat("A", 500), "/v2/daos", nil), http.StatusMethodNotAllowed, api.CodeMethodNotAllowed)
+	got := n.wantFailure(n.ask(strings.Repeat("A", 500), "/v2/daos", nil), http.StatusMethodNotAllowed, apierror.CodeMethodNotAllowed)
 	if want := strings.Repeat("A", 20) + " is not allowed here"; got.Error.Message != want {
 		t.Errorf("got %q, want %q", got.Error.Message, want)
 	}
@@ -195,7 +197,7 @@ func TestHomeIsAPageForBrowsers(t *testing.T) {
 		t.Errorf("a browser: got %d, Vary %q, want the first page: %s", got.status, got.header.Get("Vary"), got.body)
 	}
 	for _, accept := range []string{"", "*/*", "application/json"} {
-		got := n.wantFailure(n.ask(http.MethodGet, "/", http.Header{"Accept": {accept}}), http.StatusNotFound, api.CodeNotFound)
+		got := n.wantFailure(n.ask(http.MethodGet, "/", http.Header{"Accept": {accept}}), http.StatusNotFound, apierror.CodeNotFound)
 		if !strings.Contains(got.Error.Message, "/openapi/agent-v2.json") {
 			t.Errorf("a program: got %q", got.Error.Message)
 		}
@@ -208,7 +210,7 @@ func TestHomeIsAPageForBrowsers(t *testing.T) {
 	if got := n.ask(http.MethodHead, "/docs/guides/rules.md", nil); got.status != http.StatusOK || !strings.HasPrefix(got.header.Get("Content-Type"), "text/markdown") {
 		t.Errorf("HEAD of a guide: got %d %v, want Markdown", got.status, got.header)
 	}
-	n.wantFailure(n.get("/docs/guides/nothing"), http.StatusNotFound, api.CodeNotFound)
+	n.wantFailure(n.get("/docs/guides/nothing"), http.StatusNotFound, apierror.CodeNotFound)
 }
 
 func TestLLMsTextAndCatalogListEveryRoute(t *testing.T) {
@@ -219,9 +221,9 @@ func TestLLMsTextAndCatalogListEveryRoute(t *testing.T) {
 		if !strings.Contains(guide.body, "GET "+route.Path+": "+route.Summary) {
 			t.Errorf("llms.txt does not have %s", route.Path)
 		}
-		for _, param := range route.Params {
-			if param.In == api.InQuery && !strings.Contains(guide.body, param.Name+" (") {
-				t.Errorf("llms.txt does not have %s", param.Name)
+		for _, one := range route.Params {
+			if one.In == param.InQuery && !strings.Contains(guide.body, one.Name+" (") {
+				t.Errorf("llms.txt does not have %s", one.Name)
 			}
 		}
 	}

@@ -2,6 +2,8 @@ package api
 
 import (
 	"bytes"
+	"pnyx/api/apierror"
+	"pnyx/api/httpcache"
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
@@ -17,7 +19,7 @@ func (a *API) Mount(path, name string, maxBody int, handler fiber.Handler) {
 		a.app.All(path, func(c *fiber.Ctx) error {
 			setCommonHeaders(c, stateOf(c))
 			c.Response().Header.SetContentType(fiber.MIMEApplicationJSON)
-			c.Set(fiber.HeaderCacheControl, noStore)
+			c.Set(fiber.HeaderCacheControl, httpcache.NoStore)
 			return handler(c)
 		})
 	}
@@ -40,13 +42,13 @@ func (a *API) bodyLimit(header *fasthttp.RequestHeader) fasthttp.RequestConfig {
 
 // NoteTool has the log line of a request to a mounted path name the tool that was called, and
 // the code of the error that the tool answered with; empty for data.
-func NoteTool(c *fiber.Ctx, tool string, outcome Code) {
+func NoteTool(c *fiber.Ctx, tool string, outcome apierror.Code) {
 	s := stateOf(c)
 	s.tool, s.outcome = tool, outcome
 }
 
 // Refuse returns the error to send for a request to a mounted path that is refused before
 // a route is read: the given one, or 429 when too many of the client's were.
-func (a *API) Refuse(c *fiber.Ctx, refused *Error) *Error {
+func (a *API) Refuse(c *fiber.Ctx, refused *apierror.Error) *apierror.Error {
 	return a.limitRefusal(c, stateOf(c), refused)
 }

@@ -51,7 +51,7 @@ func (a *API) guard(c *fiber.Ctx, handler fiber.Handler) (err error) {
 		c.Response().Reset() // nothing of the answer may be sent
 		return err
 	}
-	return a.compressor.compress(c)
+	return a.compressor.Compress(c)
 }
 
 // handleError answers requests that reach no middleware: those that are malformed, or

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pnyx/api"
+	"pnyx/api/param"
 	"pnyx/cache"
 	"pnyx/governance"
 )
@@ -212,27 +213,27 @@ func TestCursorsAreBoundToKeyRouteAndFilters(t *testing.T) {
 	}
 	want := position{1709210096007, "p1_x"}
 	own := api.NewCursors("key", "proposals.list",
-		api.Given{"daoId", api.Text, "a"}, api.Given{"limit", api.Integer, "25"}, api.Given{"cursor", api.Cursor, "x"})
+		api.Given{"daoId", param.Text, "a"}, api.Given{"limit", param.Integer, "25"}, api.Given{"cursor", param.Cursor, "x"})
 	cursor := own.Seal(want)
 	var got position
 	if err := own.Open(cursor, &got); err != nil || got != want {
 		t.Errorf("got %+v, %v, want %+v", got, err, want)
 	}
-	daoID := api.Given{"daoId", api.Text, "a"}
+	daoID := api.Given{"daoId", param.Text, "a"}
 	for name, other := range map[string]struct {
 		key, route string
 		filters    []api.Given
 		opens      bool
 	}{
-		"another size of page":       {"key", "proposals.list", []api.Given{daoID, {"limit", api.Integer, "50"}}, true},
+		"another size of page":       {"key", "proposals.list", []api.Given{daoID, {"limit", param.Integer, "50"}}, true},
 		"another key":                {"kez", "proposals.list", []api.Given{daoID}, false},
 		"another route":              {"key", "topics.list", []api.Given{daoID}, false},
-		"another filter":             {"key", "proposals.list", []api.Given{{"daoId", api.Text, "b"}}, false},
+		"another filter":             {"key", "proposals.list", []api.Given{{"daoId", param.Text, "b"}}, false},
 		"no filter":                  {"key", "proposals.list", nil, false},
-		"one filter more":            {"key", "proposals.list", []api.Given{daoID, {"active", api.Boolean, "true"}}, false},
-		"another name":               {"key", "proposals.list", []api.Given{{"provider", api.Text, "a"}}, false},
-		"another type":               {"key", "proposals.list", []api.Given{{"daoId", api.EnumList, "a"}}, false},
-		"a filter in another's tail": {"key", "proposals.list", []api.Given{{"daoId", api.Text, "a\nprovider=b"}}, false},
+		"one filter more":            {"key", "proposals.list", []api.Given{daoID, {"active", param.Boolean, "true"}}, false},
+		"another name":               {"key", "proposals.list", []api.Given{{"provider", param.Text, "a"}}, false},
+		"another type":               {"key", "proposals.list", []api.Given{{"daoId", param.EnumList, "a"}}, false},
+		"a filter in another's tail": {"key", "proposals.list", []api.Given{{"daoId", param.Text, "a\nprovider=b"}}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := api.NewCursors(other.key, other.route, other.filters...).Open(cursor, new(position))
@@ -242,8 +243,8 @@ func TestCursorsAreBoundToKeyRouteAndFilters(t *testing.T) {
 		})
 	}
 	// Two lists whose filters read alike when run together.
-	joined := api.NewCursors("key", "list", api.Given{"a", api.Text, "x\nb=y"})
-	apart := api.NewCursors("key", "list", api.Given{"a", api.Text, "x"}, api.Given{"b", api.Text, "y"})
+	joined := api.NewCursors("key", "list", api.Given{"a", param.Text, "x\nb=y"})
+	apart := api.NewCursors("key", "list", api.Given{"a", param.Text, "x"}, api.Given{"b", param.Text, "y"})
 	if err := apart.Open(joined.Seal(want), &got); err == nil {
 		t.Error("a text passes for two filters")
 	}
@@ -255,7 +256,7 @@ func TestCursorsAreBoundToKeyRouteAndFilters(t *testing.T) {
 }
 
 func FuzzOpenCursor(f *testing.F) {
-	cursors := api.NewCursors("key", "daos.list", api.Given{"hasVoteData", api.Boolean, "true"})
+	cursors := api.NewCursors("key", "daos.list", api.Given{"hasVoteData", param.Boolean, "true"})
 	f.Add(cursors.Seal("uniswap"))
 	f.Add("")
 	f.Add("AAAA")

@@ -10,6 +10,8 @@ import (
 
 	"pnyx/access"
 	"pnyx/access/x402"
+	"pnyx/api/apierror"
+	"pnyx/api/httpcache"
 	"pnyx/ratelimit"
 )
 
@@ -118,7 +120,7 @@ func replayAnswer(c *fiber.Ctx, s *requestState, purchased x402.Response) error 
 	}
 	setJSONHeaders(c, s)
 	setVary(c, s)
-	c.Set(fiber.HeaderCacheControl, PrivateNoStore)
+	c.Set(fiber.HeaderCacheControl, httpcache.PrivateNoStore)
 	c.Set(x402.HeaderReceipt, s.charge.Receipt())
 	if s.route.Media != nil {
 		return replayFile(c, purchased)
@@ -127,9 +129,9 @@ func replayAnswer(c *fiber.Ctx, s *requestState, purchased x402.Response) error 
 }
 
 // tokenRequired is the error of a paid route where no payments are taken.
-func tokenRequired(route Route) *Error {
-	return &Error{
-		Status: http.StatusPaymentRequired, Code: CodePaymentRequired,
+func tokenRequired(route Route) *apierror.Error {
+	return &apierror.Error{
+		Status: http.StatusPaymentRequired, Code: apierror.CodePaymentRequired,
 		Message: "this endpoint is paid, and payment per request is not offered here: send a partner token, " +
 			"which the operator issues on request, in the header " + strings.ToLower(access.HeaderToken),
 		Details: paidRouteDetails(route),
@@ -137,8 +139,8 @@ func tokenRequired(route Route) *Error {
 }
 
 // paidRouteDetails says which token opens a paid route.
-func paidRouteDetails(route Route) paymentDetails {
-	return paymentDetails{
+func paidRouteDetails(route Route) apierror.PaymentDetails {
+	return apierror.PaymentDetails{
 		RouteID: route.ID, Tier: route.Tier, Scope: route.scope(),
 		Header: strings.ToLower(access.HeaderToken),
 	}
@@ -146,32 +148,32 @@ func paidRouteDetails(route Route) paymentDetails {
 
 // paymentError is the error of a payment that is missing or was refused. An error that
 // is no x402.RefusedError is internal.
-func paymentError(route Route, err error) *Error {
+func paymentError(route Route, err error) *apierror.Error {
 	refusal, is := errors.AsType[*x402.RefusedError](err)
 	if !is {
-		return internalError(fmt.Errorf("take a payment: %w", err))
+		return apierror.Internal(fmt.Errorf("take a payment: %w", err))
 	}
-	e := &Error{
-		Message: refusal.Message, Details: reasonDetails{refusal.Reason},
+	e := &apierror.Error{
+		Message: refusal.Message, Details: apierror.ReasonDetails{refusal.Reason},
 		RetryAfter: refusal.RetryAfter, Cause: refusal.Cause,
 	}
 	header := strings.ToLower(x402.HeaderPayment)
 	switch refusal.Kind {
 	case x402.Malformed:
-		e.Status, e.Code = http.StatusBadRequest, CodeValidation
-		e.Details = headerDetails{Header: header, Reason: refusal.Reason}
+		e.Status, e.Code = http.StatusBadRequest, apierror.CodeValidation
+		e.Details = apierror.HeaderDetails{Header: header, Reason: refusal.Reason}
 	case x402.InProgress:
-		e.Status, e.Code = http.StatusConflict, CodePaymentInProgress
+		e.Status, e.Code = http.StatusConflict, apierror.CodePaymentInProgress
 	case x402.Pending:
-		e.Status, e.Code = http.StatusGatewayTimeout, CodeSettlementPending
+		e.Status, e.Code = http.StatusGatewayTimeout, apierror.CodeSettlementPending
 	case x402.Unavailable:
-		e.Status, e.Code = http.StatusServiceUnavailable, CodeUnavailable
+		e.Status, e.Code = http.StatusServiceUnavailable, apierror.CodeUnavailable
 	case x402.Required:
-		e.Status, e.Code = http.StatusPaymentRequired, CodePaymentRequired
+		e.Status, e.Code = http.StatusPaymentRequired, apierror.CodePaymentRequired
 		e.Headers = map[string]string{x402.HeaderRequired: refusal.Challenge.Header()}
 		details := paidRouteDetails(route)
 		details.Reason = refusal.Reason
-		details.Payment = &paymentTerms{
+		details.Payment = &apierror.PaymentTerms{
 			X402Version: refusal.Challenge.X402Version, Resource: refusal.Challenge.Resource,
 			Accepts: refusal.Challenge.Accepts, Header: header,
 		}

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"pnyx/access/x402"
-	"pnyx/api"
+	"pnyx/api/apierror"
 	"pnyx/ratelimit"
 	"pnyx/test/env"
 	"pnyx/test/facilitator"
@@ -70,7 +70,7 @@ func TestAttackPaymentsOfManyPayersFromOneAddressAreLimited(t *testing.T) {
 			}
 			last = n.with(payment.Header(), paidPath)
 		}
-		refusal := n.wantFailure(last, http.StatusTooManyRequests, api.CodeRateLimited)
+		refusal := n.wantFailure(last, http.StatusTooManyRequests, apierror.CodeRateLimited)
 		if wait, err := strconv.Atoi(last.header.Get("Retry-After")); err != nil || wait < 1 {
 			t.Errorf("%s: got Retry-After %q, want seconds", bucket, last.header.Get("Retry-After"))
 		}

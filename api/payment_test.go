@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pnyx/access/x402"
-	"pnyx/api"
+	"pnyx/api/apierror"
 	"pnyx/cache"
 	"pnyx/test/env"
 	"pnyx/test/facilitator"
@@ -51,7 +51,7 @@ func (t *till) with(payment, path string) answer {
 func (t *till) challenge(path string) string {
 	t.Helper()
 	got := t.askAs(http.MethodGet, path, nil)
-	t.wantFailure(got, http.StatusPaymentRequired, api.CodePaymentRequired)
+	t.wantFailure(got, http.StatusPaymentRequired, apierror.CodePaymentRequired)
 	return got.header.Get(x402.HeaderRequired)
 }
 
@@ -70,7 +70,7 @@ func (t *till) wantCharged(payments int) {
 }
 
 // wantUnsold refuses an answer: no data, no receipt of a success.
-func (t *till) wantUnsold(got answer, status int, code api.Code) failure {
+func (t *till) wantUnsold(got answer, status int, code apierror.Code) failure {
 	t.Helper()
 	refusal := t.wantFailure(got, status, code)
 	if strings.Contains(got.body, "bodyText") || got.header.Get("Etag") != "" || got.header.Get("Link") != "" {
@@ -86,7 +86,7 @@ func TestPaidRouteSendsPaymentTerms(t *testing.T) {
 	t.Parallel()
 	n := newTill(t)
 	got := n.askAs(http.MethodGet, paidPath, nil)
-	refusal := n.wantUnsold(got, http.StatusPaymentRequired, api.CodePaymentRequired)
+	refusal := n.wantUnsold(got, http.StatusPaymentRequired, apierror.CodePaymentRequired)
 	terms, err := base64.StdEncoding.DecodeString(got.header.Get(x402.HeaderRequired))
 	if err != nil {
 		t.Fatal(err)
@@ -122,7 +122,7 @@ func TestInvalidParametersAreNotCharged(t *testing.T) {
 	t.Parallel()
 	n := newTill(t)
 	payment := n.sign(paidPath)
-	n.wantUnsold(n.with(payment, paidPath+"?limt=3"), http.StatusBadRequest, api.CodeValidation)
+	n.wantUnsold(n.with(payment, paidPath+"?limt=3"), http.StatusBadRequest, apierror.CodeValidation)
 	if n.ledger.Calls("verify") > 0 {
 		t.Error("the facilitator was asked")
 	}
@@ -151,7 +151,7 @@ func TestPaymentBuysOneAnswer(t *testing.T) {
 	if again.status != http.StatusOK || again.body != first.body || again.header.Get(x402.HeaderReceipt) != first.header.Get(x402.HeaderReceipt) {
 		t.Errorf("again: got %d %s, want the first answer", again.status, again.body)
 	}
-	refusal := n.wantUnsold(n.with(payment, paidPath+"/votes/summary"), http.StatusPaymentRequired, api.CodePaymentRequired)
+	refusal := n.wantUnsold(n.with(payment, paidPath+"/votes/summary"), http.StatusPaymentRequired, apierror.CodePaymentRequired)
 	if !strings.Contains(refusal.Error.Message, "already used") {
 		t.Errorf("got %q, want it to say that the payment was used", refusal.Error.Message)
 	}
@@ -176,7 +176,7 @@ func TestConcurrentReplaysOnTwoNodesGetOneAnswer(t *testing.T) {
 				bodies[got.body] = true
 			case http.StatusTooManyRequests:
 			default:
-				refusal := nodes[0].wantUnsold(got, http.StatusConflict, api.CodePaymentInProgress)
+				refusal := nodes[0].wantUnsold(got, http.StatusConflict, apierror.CodePaymentInProgress)
 				if got.header.Get("Retry-After") == "" {
 					t.Errorf("no Retry-After: %v", refusal)
 				}
@@ -195,7 +195,7 @@ func TestNotFoundIsNotCharged(t *testing.T) {
 	n := newTill(t)
 	missing := "/v2/proposals/" + string(unknownKey)
 	payment := n.sign(missing)
-	n.wantUnsold(n.with(payment, missing), http.StatusNotFound, api.CodeNotFound)
+	n.wantUnsold(n.with(payment, missing), http.StatusNotFound, apierror.CodeNotFound)
 	n.wantCharged(0)
 	if got := n.with(payment, paidPath); got.status != http.StatusOK {
 		t.Errorf("the payment is lost: %d %s", got.status, got.body)
@@ -208,7 +208,7 @@ func TestFailingHandlerChargesNothing(t *testing.T) {
 	n.write(9, cache.View{}, map[cache.Key]any{cache.ProposalDetailKey(countedKey): "no detail"})
 	payment := n.sign(paidPath)
 	got := n.with(payment, paidPath)
-	n.wantUnsold(got, http.StatusServiceUnavailable, api.CodeUnavailable)
+	n.wantUnsold(got, http.StatusServiceUnavailable, apierror.CodeUnavailable)
 	n.wantCharged(0)
 	if again := n.with(payment, paidPath+"/votes/summary"); again.status != http.StatusOK {
 		t.Errorf("the payment is lost: %d %s", again.status, again.body)
@@ -221,26 +221,26 @@ func TestRefusedPaymentsStateTheReason(t *testing.T) {
 	for name, c := range map[string]struct {
 		payment string
 		status  int
-		code    api.Code
+		code    apierror.Code
 		says    string
 	}{
-		"garbage":   {"!!", http.StatusBadRequest, api.CodeValidation, "base64"},
-		"oversized": {strings.Repeat("A", 17<<10), http.StatusBadRequest, api.CodeValidation, "16384 bytes"},
+		"garbage":   {"!!", http.StatusBadRequest, apierror.CodeValidation, "base64"},
+		"oversized": {strings.Repeat("A", 17<<10), http.StatusBadRequest, apierror.CodeValidation, "16384 bytes"},
 		"less": {
 			n.sign(paidPath, func(a *facilitator.Authorization) { a.Value = "4999" }),
-			http.StatusPaymentRequired, api.CodePaymentRequired, "value must equal amount",
+			http.StatusPaymentRequired, apierror.CodePaymentRequired, "value must equal amount",
 		},
 		"elsewhere": {
 			n.sign(paidPath, func(a *facilitator.Authorization) { a.To = n.wallet.Address() }),
-			http.StatusPaymentRequired, api.CodePaymentRequired, "to must equal payTo",
+			http.StatusPaymentRequired, apierror.CodePaymentRequired, "to must equal payTo",
 		},
 		"expired": {
 			n.sign(paidPath, func(a *facilitator.Authorization) { a.ValidBefore = "1000" }),
-			http.StatusPaymentRequired, api.CodePaymentRequired, "has expired",
+			http.StatusPaymentRequired, apierror.CodePaymentRequired, "has expired",
 		},
 		"not yet": {
 			n.sign(paidPath, func(a *facilitator.Authorization) { a.ValidAfter = "99999999999" }),
-			http.StatusPaymentRequired, api.CodePaymentRequired, "not valid yet",
+			http.StatusPaymentRequired, apierror.CodePaymentRequired, "not valid yet",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -260,7 +260,7 @@ func TestNothingIsChargedWithoutTheFacilitator(t *testing.T) {
 		w.WriteHeader(http.StatusBadGateway)
 	})
 	got := n.with(n.sign(paidPath), paidPath)
-	n.wantUnsold(got, http.StatusServiceUnavailable, api.CodeUnavailable)
+	n.wantUnsold(got, http.StatusServiceUnavailable, apierror.CodeUnavailable)
 	if got.header.Get("Retry-After") == "" {
 		t.Error("no Retry-After")
 	}
@@ -273,7 +273,7 @@ func TestRefusedSettlementSendsNoData(t *testing.T) {
 		fmt.Fprint(w, `{"success":false,"errorReason":"insufficient_funds","transaction":"","network":"eip155:84532"}`)
 	})
 	got := n.with(n.sign(paidPath), paidPath)
-	n.wantUnsold(got, http.StatusPaymentRequired, api.CodePaymentRequired)
+	n.wantUnsold(got, http.StatusPaymentRequired, apierror.CodePaymentRequired)
 	receipt, _ := base64.StdEncoding.DecodeString(got.header.Get(x402.HeaderReceipt))
 	if !strings.HasPrefix(string(receipt), `{"success":false,"errorReason":"insufficient_funds"`) {
 		t.Errorf("receipt: got %s", receipt)
@@ -289,7 +289,7 @@ func TestPendingSettlementIsAnsweredOnRetry(t *testing.T) {
 	})
 	payment := n.sign(paidPath)
 	got := n.with(payment, paidPath)
-	n.wantUnsold(got, http.StatusGatewayTimeout, api.CodeSettlementPending)
+	n.wantUnsold(got, http.StatusGatewayTimeout, apierror.CodeSettlementPending)
 	if got.header.Get("Retry-After") == "" {
 		t.Error("no Retry-After")
 	}
@@ -309,7 +309,7 @@ func TestPayersAreRateLimited(t *testing.T) {
 	for ; got.status == http.StatusOK && sold < enough; got = n.with(n.sign(paidPath), paidPath) {
 		sold++
 	}
-	n.wantUnsold(got, http.StatusTooManyRequests, api.CodeRateLimited)
+	n.wantUnsold(got, http.StatusTooManyRequests, apierror.CodeRateLimited)
 	if sold < burst {
 		t.Errorf("sold %d, want the %d that the plan lets through at once", sold, burst)
 	}
@@ -320,7 +320,7 @@ func TestPaidRoutesRequireATokenWithoutARecipient(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	got := n.askAs(http.MethodGet, paidPath, http.Header{x402.HeaderPayment: {"anything"}})
-	refusal := n.wantFailure(got, http.StatusPaymentRequired, api.CodePaymentRequired)
+	refusal := n.wantFailure(got, http.StatusPaymentRequired, apierror.CodePaymentRequired)
 	if !strings.Contains(refusal.Error.Message, "x-service-api-token") || got.header.Get(x402.HeaderRequired) != "" {
 		t.Errorf("got %q with challenge %q, want the way by token alone", refusal.Error.Message, got.header.Get(x402.HeaderRequired))
 	}

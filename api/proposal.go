@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"unicode/utf8"
 
+	"pnyx/api/apierror"
+	"pnyx/api/httpcache"
+	"pnyx/api/param"
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
@@ -25,38 +28,38 @@ func proposalRoutes() []Route {
 			ID: "proposals.list", Path: "/v2/proposals", Tier: Standard,
 			Title:   "List proposals",
 			Summary: "Proposals of all DAOs or of one, filtered and in order.",
-			Returns: []governance.ProposalListItem{}, Fresh: publishedFreshness(),
+			Returns: []governance.ProposalListItem{}, Fresh: httpcache.Published(),
 		}, handler[query.Proposals]{
-			tags: pageTags[query.Proposals], check: checkProposals, answer: (*API).listProposals,
+			tags: pageTags[query.Proposals], check: checkProposals, answer: (*Backend).listProposals,
 		}),
 		handle(Route{
 			ID: "proposals.resolve", Path: "/v2/proposals/resolve", Tier: Standard,
 			Title: "Resolve a proposal",
 			Summary: "The proposals that an address, a title or an id may mean, the best match first. " +
 				"Give exactly one of url, title and externalId.",
-			Returns: governance.Resolution{}, Fresh: publishedFreshness(),
+			Returns: governance.Resolution{}, Fresh: httpcache.Published(),
 		}, handler[query.Resolve]{
-			tags: pageTags[query.Resolve], check: checkResolve, answer: (*API).resolveProposal,
+			tags: pageTags[query.Resolve], check: checkResolve, answer: (*Backend).resolveProposal,
 		}),
 		handle(Route{
 			ID: "proposals.detail", Path: governance.PathProposal, Tier: Plus,
 			Title:   "Get a proposal",
 			Summary: "One proposal with its full text.",
-			Returns: governance.ProposalDetail{}, Fresh: publishedFreshness(),
-		}, handler[proposalParams]{tags: proposalParams.tags, answer: (*API).proposalDetail}),
+			Returns: governance.ProposalDetail{}, Fresh: httpcache.Published(),
+		}, handler[proposalParams]{tags: proposalParams.tags, answer: (*Backend).proposalDetail}),
 		handle(Route{
 			ID: "proposals.vote-summary", Path: governance.PathVoteSummary, Tier: Plus,
 			Title:   "Get a proposal's result",
 			Summary: "The result of one proposal's vote: totals, quorum and choices.",
-			Returns: governance.VoteSummary{}, Fresh: publishedFreshness(),
-		}, handler[proposalParams]{tags: proposalParams.tags, answer: (*API).voteSummary}),
+			Returns: governance.VoteSummary{}, Fresh: httpcache.Published(),
+		}, handler[proposalParams]{tags: proposalParams.tags, answer: (*Backend).voteSummary}),
 	}
 }
 
-func checkProposals(q query.Proposals) []Problem {
-	problems := timeRange{"from", "to", q.From, q.To}.checkWindow(query.MaxProposalWindow)
+func checkProposals(q query.Proposals) []param.Problem {
+	problems := param.Between("from", q.From, "to", q.To).CheckWindow(query.MaxProposalWindow)
 	if q.Title != "" && utf8.RuneCountInString(governance.NormalizeTitle(q.Title)) < query.MinPartialTitle {
-		problems = append(problems, Problem{
+		problems = append(problems, param.Problem{
 			Parameter: "q", Given: q.Title, Message: "is too short", Allowed: fmt.Sprintf("%d characters or more", query.MinPartialTitle),
 			Fix: "give a longer part of the title",
 		})
@@ -65,9 +68,9 @@ func checkProposals(q query.Proposals) []Problem {
 }
 
 // listProposals answers GET /v2/proposals.
-func (a *API) listProposals(ctx context.Context, r *request, q query.Proposals) (answer, error) {
+func (b *Backend) listProposals(ctx context.Context, r *request, q query.Proposals) (answer, error) {
 	q = q.Canonical()
-	found, err := listPage(ctx, a, r, &proposalList{q}, unavailable(errListUnpublished))
+	found, err := listPage(ctx, b, r, &proposalList{q}, apierror.Unavailable(errListUnpublished))
 	if err != nil {
 		return answer{}, err
 	}
@@ -87,19 +90,21 @@ type proposalList struct{ query.Proposals }
 // PositionOf returns the place of a row in the list.
 func (proposalList) PositionOf(row cache.ProposalRow) query.ProposalPosition { return row.Position }
 
-func checkResolve(q query.Resolve) []Problem {
-	return checkOneOf(choice{"url", q.URL}, choice{"title", q.Title}, choice{"externalId", q.ExternalID})
+func checkResolve(q query.Resolve) []param.Problem {
+	return param.CheckOneOf(
+		param.Choice{Name: "url", Given: q.URL}, param.Choice{Name: "title", Given: q.Title}, param.Choice{Name: "externalId", Given: q.ExternalID},
+	)
 }
 
 // resolveProposal answers GET /v2/proposals/resolve.
-func (a *API) resolveProposal(ctx context.Context, _ *request, q query.Resolve) (answer, error) {
-	view, from, err := a.page(ctx, cache.NewPageRequest(q.Canonical()), unavailable(errListUnpublished))
+func (b *Backend) resolveProposal(ctx context.Context, _ *request, q query.Resolve) (answer, error) {
+	view, from, err := b.page(ctx, cache.NewPageRequest(q.Canonical()), apierror.Unavailable(errListUnpublished))
 	if err != nil {
 		return answer{}, err
 	}
 	var found governance.Resolution
 	if err := view.Decode(&found.Candidates); err != nil {
-		return answer{}, unavailable(err)
+		return answer{}, apierror.Unavailable(err)
 	}
 	found.Candidates = found.Candidates[:min(q.Limit, len(found.Candidates))]
 	return answer{data: found, view: view, source: from}, nil
@@ -114,16 +119,16 @@ type proposalParams struct {
 func (p proposalParams) tags() []cache.Tag { return []cache.Tag{cache.ProposalTag(p.Key)} }
 
 // proposalDetail answers GET /v2/proposals/:proposalKey.
-func (a *API) proposalDetail(ctx context.Context, _ *request, p proposalParams) (answer, error) {
+func (b *Backend) proposalDetail(ctx context.Context, _ *request, p proposalParams) (answer, error) {
 	var detail governance.ProposalDetail
-	view, err := a.view(ctx, cache.ProposalDetailKey(p.Key), &detail, notFound("proposalKey", string(p.Key)))
+	view, err := b.view(ctx, cache.ProposalDetailKey(p.Key), &detail, apierror.NotFound("proposalKey", string(p.Key)))
 	detail.Related = governance.RelatedTo(p.Key)
-	return answer{data: detail, view: view, source: sourceRedis}, err
+	return answer{data: detail, view: view, source: httpcache.SourceRedis}, err
 }
 
 // voteSummary answers GET /v2/proposals/:proposalKey/votes/summary.
-func (a *API) voteSummary(ctx context.Context, _ *request, p proposalParams) (answer, error) {
+func (b *Backend) voteSummary(ctx context.Context, _ *request, p proposalParams) (answer, error) {
 	var summary governance.VoteSummary
-	view, err := a.view(ctx, cache.VoteSummaryKey(p.Key), &summary, notFound("proposalKey", string(p.Key)))
-	return answer{data: summary, view: view, source: sourceRedis}, err
+	view, err := b.view(ctx, cache.VoteSummaryKey(p.Key), &summary, apierror.NotFound("proposalKey", string(p.Key)))
+	return answer{data: summary, view: view, source: httpcache.SourceRedis}, err
 }

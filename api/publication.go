@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"pnyx/api/apierror"
 	"pnyx/cache"
 	"pnyx/governance"
 )
@@ -138,14 +139,14 @@ func (w *publicationWatcher) revision() uint64 {
 // not exist, which is the error missing, only if everything is published; otherwise the
 // error is 503. The second read closes the gap in which Redis may have been flushed and
 // filled again.
-func (a *API) view(ctx context.Context, key cache.Key, payload any, missing *Error) (cache.View, error) {
-	v, err := a.store.View(ctx, key)
+func (b *Backend) view(ctx context.Context, key cache.Key, payload any, missing *apierror.Error) (cache.View, error) {
+	v, err := b.store.View(ctx, key)
 	if errors.Is(err, cache.ErrMiss) {
-		a.metrics.misses.Inc()
-		if _, err := a.store.PublicationState(ctx); err != nil {
-			return cache.View{}, unavailable(err)
+		b.misses.Inc()
+		if _, err := b.store.PublicationState(ctx); err != nil {
+			return cache.View{}, apierror.Unavailable(err)
 		}
-		v, err = a.store.View(ctx, key)
+		v, err = b.store.View(ctx, key)
 	}
 	switch {
 	case errors.Is(err, cache.ErrMiss) && !errors.Is(err, cache.ErrCorrupt):
@@ -157,7 +158,7 @@ func (a *API) view(ctx context.Context, key cache.Key, payload any, missing *Err
 	}
 	// A withheld view would be withheld again.
 	if errors.Is(err, cache.ErrMiss) && !errors.Is(err, cache.ErrWithheld) {
-		_ = a.store.RequestRepublish(ctx) // the next request repeats it
+		_ = b.store.RequestRepublish(ctx) // the next request repeats it
 	}
-	return cache.View{}, unavailable(err)
+	return cache.View{}, apierror.Unavailable(err)
 }

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"pnyx/api"
+	"pnyx/api/apierror"
 	"pnyx/cache"
 	"pnyx/cache/embedded"
 	"pnyx/governance"
@@ -94,7 +94,7 @@ func TestAnswersKeepTheReadinessOfTheirView(t *testing.T) {
 func (t *node) wantUnavailable(path string) {
 	t.Helper()
 	got := t.get(path)
-	t.wantFailure(got, http.StatusServiceUnavailable, api.CodeUnavailable)
+	t.wantFailure(got, http.StatusServiceUnavailable, apierror.CodeUnavailable)
 	if after := got.header.Get("Retry-After"); after != "2" {
 		t.Errorf("GET %s: got Retry-After %q, want 2", path, after)
 	}
@@ -126,11 +126,11 @@ func TestBeforeTheFirstPublicationEverythingIsUnavailable(t *testing.T) {
 	}
 	// A wrong request is wrong whatever is published.
 	n.wantProblems("/v2/daos?limit=0")
-	n.wantFailure(n.get("/nowhere"), http.StatusNotFound, api.CodeNotFound)
+	n.wantFailure(n.get("/nowhere"), http.StatusNotFound, apierror.CodeNotFound)
 
 	n.publishSamples()
 	env.Until(n, func() error { return n.api.Ready(t.Context()) }) // tokens are known at its next look
-	n.wantFailure(n.get("/v2/daos/nobody"), http.StatusNotFound, api.CodeNotFound)
+	n.wantFailure(n.get("/v2/daos/nobody"), http.StatusNotFound, apierror.CodeNotFound)
 	env.Until(n, func() error { // now its next look
 		if got := n.wantSuccess("/v2/daos").Meta.Readiness.Status; got != governance.Ready {
 			return fmt.Errorf("readiness: got %s, want %s", got, governance.Ready)
@@ -148,7 +148,7 @@ func TestMissingViewIs404OnlyAfterAFullPublication(t *testing.T) {
 		"/v2/daos/nobody", "/v2/meta/data-status?daoId=nobody", "/v2/proposals/" + string(unknownKey), summaryPath(unknownKey),
 	}
 	for _, path := range unknown {
-		n.wantFailure(n.get(path), http.StatusNotFound, api.CodeNotFound)
+		n.wantFailure(n.get(path), http.StatusNotFound, apierror.CodeNotFound)
 	}
 	env.FlushRedis(t, env.RedisClient(t, n.redisURL))
 	for _, path := range append(unknown, everyPath()...) {
@@ -245,7 +245,7 @@ func TestPanicIsAnInternalError(t *testing.T) {
 	n := startNode(t, settings{broken: true})
 	for _, path := range everyPath() {
 		got := n.get(path)
-		failed := n.wantFailure(got, http.StatusInternalServerError, api.CodeInternal)
+		failed := n.wantFailure(got, http.StatusInternalServerError, apierror.CodeInternal)
 		n.wantNothingInternal(got)
 		if log := n.log.String(); !strings.Contains(log, "nil pointer") || !strings.Contains(log, failed.Meta.RequestID) {
 			t.Errorf("log of %s: got %s, want the cause and the request's id", path, log)

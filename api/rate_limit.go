@@ -9,6 +9,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/gofiber/fiber/v2/utils"
 
+	"pnyx/api/apierror"
 	"pnyx/governance"
 	"pnyx/ratelimit"
 )
@@ -79,21 +80,16 @@ func appendPolicy(text []byte, bucket ratelimit.Bucket, rate ratelimit.Rate) []b
 func appendItem(text []byte, name string, countKey byte, count int64, timeKey byte, d time.Duration) []byte {
 	text = append(append(append(text, '"'), name...), '"', ';', countKey, '=')
 	text = append(strconv.AppendInt(text, count, 10), ';', timeKey, '=')
-	return strconv.AppendInt(text, int64(seconds(d)), 10)
-}
-
-// seconds rounds up, so that a caller that waits for so long has waited long enough.
-func seconds(d time.Duration) int {
-	return int((d + time.Second - 1) / time.Second)
+	return strconv.AppendInt(text, int64(apierror.Seconds(d)), 10)
 }
 
 // rateLimited is the error of an empty bucket.
-func rateLimited(plan string, bucket ratelimit.Bucket, rate ratelimit.Rate, d ratelimit.Decision, now time.Time) *Error {
-	return &Error{
-		Status: http.StatusTooManyRequests, Code: CodeRateLimited,
+func rateLimited(plan string, bucket ratelimit.Bucket, rate ratelimit.Rate, d ratelimit.Decision, now time.Time) *apierror.Error {
+	return &apierror.Error{
+		Status: http.StatusTooManyRequests, Code: apierror.CodeRateLimited,
 		Message:    fmt.Sprintf("too many requests: the %s bucket allows %d a minute, %d at once", bucket, rate.PerMinute, rate.Burst),
 		RetryAfter: d.RetryAfter,
-		Details: rateDetails{
+		Details: apierror.RateDetails{
 			Plan: plan, Bucket: bucket, Limit: rate.PerMinute, Burst: rate.Burst, Remaining: d.Remaining,
 			ResetAt: governance.TimestampOf(now.Add(d.ResetAfter)),
 		},
@@ -101,12 +97,12 @@ func rateLimited(plan string, bucket ratelimit.Bucket, rate ratelimit.Rate, d ra
 }
 
 // quotaExceeded is the error of a monthly quota that is used up.
-func quotaExceeded(plan string, q ratelimit.Quota, now time.Time) *Error {
-	return &Error{
-		Status: http.StatusTooManyRequests, Code: CodeQuotaExceeded,
+func quotaExceeded(plan string, q ratelimit.Quota, now time.Time) *apierror.Error {
+	return &apierror.Error{
+		Status: http.StatusTooManyRequests, Code: apierror.CodeQuotaExceeded,
 		Message:    fmt.Sprintf("the %d answers of %s are used up", q.Limit, q.Month),
 		RetryAfter: q.Month.End().Sub(now),
-		Details: quotaDetails{
+		Details: apierror.QuotaDetails{
 			Plan: plan, Bucket: monthPolicy, Limit: q.Limit, ResetAt: governance.TimestampOf(q.Month.End()),
 		},
 	}

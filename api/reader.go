@@ -14,6 +14,8 @@ import (
 
 	"pnyx/access"
 	"pnyx/access/x402"
+	"pnyx/api/apierror"
+	"pnyx/api/param"
 	"pnyx/governance"
 	"pnyx/telemetry"
 )
@@ -164,9 +166,9 @@ func (r *Read) Parse(texts map[string]string) error {
 
 // Refuse ends a read with an error, and returns the error to send: the given one, or that
 // of a limit that the read was the last to reach.
-func (r *Read) Refuse(err error) *Error {
+func (r *Read) Refuse(err error) *apierror.Error {
 	if failed := r.reader.api.writeError(r.c, err); failed != nil {
-		return internalError(failed)
+		return apierror.Internal(failed)
 	}
 	return r.state.err
 }
@@ -322,41 +324,43 @@ func (r *Read) end(delivered bool) {
 // those is read. It returns the canonical texts of those that are given or have a default.
 // problems concern texts that are not given because they are wrong already. The error
 // lists all problems.
-func ParseArguments(params []Param, given map[string]string, problems []Problem) (map[string]string, *Error) {
+func ParseArguments(params []param.Param, given map[string]string, problems []param.Problem) (map[string]string, *apierror.Error) {
 	texts, names, wrong, omitted := map[string]string{}, []string{}, map[string]bool{}, 0
 	for _, problem := range problems {
 		wrong[problem.Parameter] = true
 	}
-	for _, param := range params {
-		names = append(names, param.Name)
-		text, found := given[param.Name]
+	for _, one := range params {
+		names = append(names, one.Name)
+		text, found := given[one.Name]
 		switch {
-		case wrong[param.Name]:
+		case wrong[one.Name]:
 		case found && text == "":
-			problems = append(problems, emptyParameter(param.Name))
+			problems = append(problems, param.Empty(one.Name))
 		default:
-			value, problem := param.read(given)
+			value, problem := one.Read(given)
 			if problem != nil {
 				problems = append(problems, *problem)
 			} else if value != nil {
-				texts[param.Name] = formatValue(value)
+				texts[one.Name] = param.FormatValue(value)
 			}
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		switch {
 		case slices.Contains(names, name):
-		case len(problems) >= MaxProblems:
+		case len(problems) >= param.MaxProblems:
 			omitted++
 		default:
-			problems = append(problems, *unknownParameter(name, given[name], names))
+			problems = append(problems, *param.Unknown(name, given[name], names))
 		}
 	}
 	if len(problems) > 0 {
-		return nil, validationError(problems, omitted)
+		return nil, apierror.Validation(problems, omitted)
 	}
 	return texts, nil
 }
 
 // ArgumentError returns the error of wrong arguments.
-func ArgumentError(problems ...Problem) *Error { return validationError(problems, 0) }
+func ArgumentError(problems ...param.Problem) *apierror.Error {
+	return apierror.Validation(problems, 0)
+}

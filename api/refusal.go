@@ -8,12 +8,13 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"pnyx/access"
+	"pnyx/api/apierror"
 )
 
 // limitRefusal takes from a bucket for a request that is refused before one was asked: of
 // the token on a paid route, else of the client's IP address. It returns the error to
 // send, which is 429 once the bucket is empty. A refusal uses nothing of the month.
-func (a *API) limitRefusal(c *fiber.Ctx, s *requestState, refused *Error) *Error {
+func (a *API) limitRefusal(c *fiber.Ctx, s *requestState, refused *apierror.Error) *apierror.Error {
 	var err error
 	if !s.limited && !s.internal && s.caller != nil && s.route.Paid() {
 		limits := s.caller.EffectiveLimits()
@@ -22,7 +23,7 @@ func (a *API) limitRefusal(c *fiber.Ctx, s *requestState, refused *Error) *Error
 	} else {
 		err = a.limitAnswer(c, s)
 	}
-	if limited, is := errors.AsType[*Error](err); is {
+	if limited, is := errors.AsType[*apierror.Error](err); is {
 		return limited
 	}
 	return refused

@@ -10,6 +10,7 @@ import (
 
 	"pnyx/access"
 	"pnyx/api"
+	"pnyx/api/apierror"
 	"pnyx/ratelimit"
 )
 
@@ -28,7 +29,7 @@ func TestAttackManyWrongParametersGetAShortAnswer(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	query, names := manyParameters()
-	got := n.wantFailure(n.get("/v2/daos"+query), http.StatusBadRequest, api.CodeValidation)
+	got := n.wantFailure(n.get("/v2/daos"+query), http.StatusBadRequest, apierror.CodeValidation)
 	var details struct {
 		Problems []problem
 		Omitted  int
@@ -107,15 +108,15 @@ func TestAttackRefusalsEmptyTheBucketOfTheAddress(t *testing.T) {
 				}
 			}
 			got := from(own, refused.method, refused.path, refused.header)
-			if details := n.with(t).wantLimited(got, api.CodeRateLimited); details.Bucket != "free" || got.header.Get("Retry-After") == "" {
+			if details := n.with(t).wantLimited(got, apierror.CodeRateLimited); details.Bucket != "free" || got.header.Get("Retry-After") == "" {
 				t.Errorf("got %+v %v, want the free bucket and when to come back", details, got.header)
 			}
 		})
 	}
 	// Internal callers are not limited.
 	for range 5 {
-		n.wantFailure(n.get("/v2/brief"), http.StatusNotFound, api.CodeNotFound)
-		n.wantFailure(n.get("/v2/daos?x=1"), http.StatusBadRequest, api.CodeValidation)
+		n.wantFailure(n.get("/v2/brief"), http.StatusNotFound, apierror.CodeNotFound)
+		n.wantFailure(n.get("/v2/daos?x=1"), http.StatusBadRequest, apierror.CodeValidation)
 	}
 }
 
@@ -142,7 +143,7 @@ func TestAttackRefusalsEmptyTheBucketOfTheToken(t *testing.T) {
 					t.Errorf("got %d %q, want %d, %d left and no word of the month", got.status, limits, refused.status, left)
 				}
 			}
-			details := n.wantLimited(n.askWith(http.MethodGet, refused.path, refused.token), api.CodeRateLimited)
+			details := n.wantLimited(n.askWith(http.MethodGet, refused.path, refused.token), apierror.CodeRateLimited)
 			if details.Plan != "developer" || details.Bucket != "detail" {
 				t.Errorf("got %+v, want the token's own bucket", details)
 			}

@@ -3,7 +3,10 @@ package api
 import (
 	"maps"
 	"net/url"
+	"pnyx/api/apierror"
+	"pnyx/api/param"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -34,7 +37,7 @@ func (r *Route) parse(c *fiber.Ctx) (*request, error) {
 
 // parseTexts parses the texts of parameters by name. The error lists the problems that were
 // found before, and its own.
-func (r *Route) parseTexts(given map[string]string, problems []Problem, omitted int) (*request, error) {
+func (r *Route) parseTexts(given map[string]string, problems []param.Problem, omitted int) (*request, error) {
 	wrong := map[string]bool{}
 	for _, problem := range problems {
 		wrong[problem.Parameter] = true
@@ -44,74 +47,50 @@ func (r *Route) parseTexts(given map[string]string, problems []Problem, omitted 
 	// The check across parameters is skipped when a text is invalid: it would report the
 	// text as missing. Invalid parameters of other kinds do not disturb it.
 	checkable := true
-	for i, param := range r.Params {
-		problem := (*Problem)(nil)
-		if !wrong[param.Name] {
+	for i, one := range r.Params {
+		problem := (*param.Problem)(nil)
+		if !wrong[one.Name] {
 			problem = parsed.set(i, given, params)
 		}
 		if problem != nil {
 			problems = append(problems, *problem)
 		}
-		if problem != nil || wrong[param.Name] {
-			checkable = checkable && param.Kind != Text
+		if problem != nil || wrong[one.Name] {
+			checkable = checkable && one.Kind != param.Text
 		}
 	}
 	if checkable {
 		problems = append(problems, r.check(parsed.params)...)
 	}
 	if len(problems) > 0 {
-		return nil, validationError(problems, omitted)
+		return nil, apierror.Validation(problems, omitted)
 	}
 	parsed.name = parsed.canonical()
 	return parsed, nil
 }
 
 // set parses one parameter and stores it in its field, or returns the problem with it.
-func (r *request) set(i int, given map[string]string, params reflect.Value) *Problem {
-	value, problem := r.route.Params[i].read(given)
+func (r *request) set(i int, given map[string]string, params reflect.Value) *param.Problem {
+	value, problem := r.route.Params[i].Read(given)
 	if value != nil {
-		r.values[i] = formatValue(value)
-		r.route.fields[i].set(params, value)
+		r.values[i] = param.FormatValue(value)
+		r.route.fields[i].Set(params, value)
 	}
 	return problem
 }
 
-// read returns the value of a parameter among texts by name, or the problem with it. Both
-// are nil for a parameter that is left out.
-func (p Param) read(given map[string]string) (any, *Problem) {
-	text, found := given[p.Name]
-	if !found {
-		text = p.Default
-	}
-	if text == "" && !found {
-		if !p.Required {
-			return nil, nil
-		}
-		return nil, &Problem{
-			Parameter: p.Name, Message: "is required", Allowed: p.Allowed(), Fix: "add " + p.sample(),
-		}
-	}
-	value, err := p.parse(text)
-	if err != nil {
-		return nil, &Problem{
-			Parameter: p.Name, Given: text, Message: err.Error(), Allowed: p.Allowed(), Fix: p.fix(text),
-		}
-	}
-	return value, nil
-}
-
 // cursor returns the cursor of the request; empty for none.
 func (r *request) cursor() string {
-	return r.valueOf(func(p Param) bool { return p.Kind == Cursor })
+	return r.valueOf(func(p param.Param) bool { return p.Kind == param.Cursor })
 }
 
 // daoFilter returns the DAO that rows are selected by; empty for none.
 func (r *request) daoFilter() string {
-	return r.valueOf(func(p Param) bool { return p.Name == "daoId" && p.In != InPath && !p.MustExist })
+	return r.valueOf(func(p param.Param) bool { return p.Name == "daoId" && p.In != param.InPath && !p.MustExist })
 }
 
 // valueOf returns the text of a parameter; empty where there is none.
-func (r *request) valueOf(is func(Param) bool) string {
+func (r *request) valueOf(is func(param.Param) bool) string {
 	if i := slices.IndexFunc(r.route.Params, is); i >= 0 {
 		return r.values[i]
 	}
@@ -122,8 +101,8 @@ func (r *request) valueOf(is func(Param) bool) string {
 func (r *request) after(cursor string) *request {
 	next := *r
 	next.values = slices.Clone(r.values)
-	for i, param := range r.route.Params {
-		if param.Kind == Cursor {
+	for i, one := range r.route.Params {
+		if one.Kind == param.Cursor {
 			next.values[i] = cursor
 		}
 	}
@@ -134,25 +113,25 @@ func (r *request) after(cursor string) *request {
 // given returns the texts of the parameters by name, problems with names, repetition and
 // escaping, and the number of further problems. It copies every text: Fiber reuses the
 // memory of the request.
-func (r *Route) given(c *fiber.Ctx) (texts map[string]string, problems []Problem, omitted int) {
+func (r *Route) given(c *fiber.Ctx) (texts map[string]string, problems []param.Problem, omitted int) {
 	texts = map[string]string{}
-	for _, param := range r.Params {
-		if param.In == InPath {
-			text, err := url.PathUnescape(strings.Clone(c.Params(param.Name)))
+	for _, one := range r.Params {
+		if one.In == param.InPath {
+			text, err := url.PathUnescape(strings.Clone(c.Params(one.Name)))
 			if err != nil {
-				problems = append(problems, Problem{Parameter: param.Name, Message: "is not properly escaped", Allowed: param.Allowed(), Fix: fixEscape})
+				problems = append(problems, param.Problem{Parameter: one.Name, Message: "is not properly escaped", Allowed: one.Allowed(), Fix: param.FixEscape})
 				continue
 			}
-			texts[param.Name] = text
+			texts[one.Name] = text
 		}
 	}
 	query, err := url.ParseQuery(string(c.Request().URI().QueryString()))
 	if err != nil {
-		problems = append(problems, Problem{Message: "the query is not properly escaped", Allowed: "name=value pairs joined by &", Fix: fixEscape})
+		problems = append(problems, param.Problem{Message: "the query is not properly escaped", Allowed: "name=value pairs joined by &", Fix: param.FixEscape})
 	}
 	known := r.queryNames()
 	for _, name := range slices.Sorted(maps.Keys(query)) {
-		if len(problems) >= MaxProblems && !slices.Contains(known, name) {
+		if len(problems) >= param.MaxProblems && !slices.Contains(known, name) {
 			omitted++ // no name is looked for that is similar
 			continue
 		}
@@ -167,48 +146,71 @@ func (r *Route) given(c *fiber.Ctx) (texts map[string]string, problems []Problem
 
 // checkQuery returns the problem with a query parameter that does not depend on its kind;
 // nil for none.
-func (r *Route) checkQuery(name string, values []string) *Problem {
+func (r *Route) checkQuery(name string, values []string) *param.Problem {
 	known := r.queryNames()
 	switch {
 	case !slices.Contains(known, name):
-		return r.nameMeant(unknownParameter(name, values[0], known), name, values[0])
+		return r.nameMeant(param.Unknown(name, values[0], known), name, values[0])
 	case len(values) > 1 && !r.isList(name):
-		return &Problem{
+		return &param.Problem{
 			Parameter: name, Given: strings.Join(values, ", "), Message: "is given more than once", Allowed: "one value",
 			Fix: r.fixRepeated(name),
 		}
 	case slices.Contains(values, ""):
-		return new(emptyParameter(name))
+		return new(param.Empty(name))
 	}
 	return nil
 }
 
-// emptyParameter returns the problem with a parameter without a value.
-func emptyParameter(name string) Problem {
-	return Problem{
-		Parameter: name, Message: "is empty", Allowed: "a value, or leave the parameter out",
-		Fix: "leave " + name + " out, or give it a value",
-	}
-}
-
 // isList reports whether a parameter takes several values.
 func (r *Route) isList(name string) bool {
-	return slices.ContainsFunc(r.Params, func(p Param) bool { return p.Name == name && p.Kind == EnumList })
+	return slices.ContainsFunc(r.Params, func(p param.Param) bool { return p.Name == name && p.Kind == param.EnumList })
 }
 
 func (r *Route) queryNames() []string {
 	var names []string
-	for _, param := range r.Params {
-		if param.In == InQuery {
-			names = append(names, param.Name)
+	for _, one := range r.Params {
+		if one.In == param.InQuery {
+			names = append(names, one.Name)
 		}
 	}
 	return names
 }
 
-func allowedNames(names []string) string {
-	if len(names) == 0 {
-		return "no query parameters"
+// fixRepeated returns how to correct a repeated parameter.
+func (r *Route) fixRepeated(name string) string {
+	for _, one := range r.Params {
+		if one.Name == name && one.Kind == param.EnumList {
+			return "give " + name + " once, with the values joined by commas"
+		}
 	}
-	return strings.Join(names, ", ")
+	return "give " + name + " once"
+}
+
+// plainValue matches a value that is shown to a caller as it came.
+var plainValue = regexp.MustCompile(`^[\w.,:-]{1,100}$`)
+
+// nameMeant completes the problem with an unknown parameter whose meaning is known: it says
+// which parameter to use, with the value that was given where that is one.
+func (r *Route) nameMeant(problem *param.Problem, name, given string) *param.Problem {
+	meant := param.MeantParameter(name, r.queryNames())
+	if meant == "" {
+		return problem
+	}
+	problem.Message = "is not a parameter of this endpoint, did you mean " + meant + "?"
+	problem.Fix = "use " + meant + " instead"
+	i := slices.IndexFunc(r.Params, func(p param.Param) bool { return p.Name == meant })
+	if one := r.Params[i]; one.Kind != param.Cursor && plainValue.MatchString(given) {
+		if value := param.MeantValue(given, one.Enum); value != "" {
+			given = value
+		}
+		if _, problem := one.Read(map[string]string{meant: given}); problem != nil {
+			return &param.Problem{
+				Parameter: name, Given: given, Message: "is not a parameter of this endpoint, did you mean " + meant + "?",
+				Allowed: param.AllowedNames(r.queryNames()), Fix: "use " + meant + " instead, with " + one.Allowed(),
+			}
+		}
+		problem.Fix = "use " + meant + "=" + given + " instead"
+	}
+	return problem
 }

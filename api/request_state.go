@@ -10,6 +10,8 @@ import (
 
 	"pnyx/access"
 	"pnyx/access/x402"
+	"pnyx/api/apierror"
+	"pnyx/api/httpcache"
 	"pnyx/governance"
 	"pnyx/ratelimit"
 )
@@ -25,12 +27,12 @@ type requestState struct {
 	// fromEdge says that an edge requests permission to answer the request.
 	fromEdge bool
 	// err is the error that was sent; nil for an answer with data.
-	err *Error
+	err *apierror.Error
 
 	// tool is the tool that a request to a mounted path called, and outcome the code of its
 	// error; empty for none.
 	tool    string
-	outcome Code
+	outcome apierror.Code
 
 	// route is the route of the request; nil for documents and unknown paths. The fields
 	// below are set for routes only.
@@ -68,7 +70,7 @@ type requestState struct {
 	// queried says that data was requested, layer where it was found, and readiness how
 	// complete it is.
 	queried   bool
-	layer     layer
+	layer     httpcache.Layer
 	readiness governance.Readiness
 	// unmetered says that the answer has no rows and costs nothing, and waited is how long the
 	// request waited for rows.

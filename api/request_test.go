@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"pnyx/api"
+	"pnyx/api/apierror"
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/rules"
@@ -35,7 +35,7 @@ type problem struct {
 // way the answer says they are.
 func (t *node) wantProblems(path string) []problem {
 	t.Helper()
-	got := t.wantFailure(t.get(path), http.StatusBadRequest, api.CodeValidation)
+	got := t.wantFailure(t.get(path), http.StatusBadRequest, apierror.CodeValidation)
 	var details struct {
 		Problems []problem `json:"problems"`
 	}
@@ -176,7 +176,7 @@ func TestAListMayRepeatItsParameter(t *testing.T) {
 		"&eventType=voting_ended&eventType=":       "is empty",
 		"&eventType=voting_ended&eventType=rumour": "must be one or more of",
 	} {
-		if got := n.wantFailure(n.get(window+query), http.StatusBadRequest, api.CodeValidation); !strings.Contains(got.Error.Message, message) {
+		if got := n.wantFailure(n.get(window+query), http.StatusBadRequest, apierror.CodeValidation); !strings.Contains(got.Error.Message, message) {
 			t.Errorf("%s: got %q, want %q", query, got.Error.Message, message)
 		}
 	}
@@ -197,7 +197,7 @@ func TestAnUnknownPathLeadsToTheNearestOne(t *testing.T) {
 		"/v2/brief":                    "",
 		"/" + strings.Repeat("d", 600): "",
 	} {
-		got := n.wantFailure(n.get(path), http.StatusNotFound, api.CodeNotFound)
+		got := n.wantFailure(n.get(path), http.StatusNotFound, apierror.CodeNotFound)
 		var details struct{ Nearest, Described string }
 		if err := json.Unmarshal(got.Error.Details, &details); err != nil {
 			t.Fatal(err)
@@ -252,7 +252,7 @@ func TestBoundsThemselvesAreAccepted(t *testing.T) {
 			t.Errorf("GET %s: got %+v, want a limit of %d", path, got, want)
 		}
 	}
-	n.wantFailure(n.get("/v2/daos/"+strings.Repeat("x", 512)), http.StatusNotFound, api.CodeNotFound)
+	n.wantFailure(n.get("/v2/daos/"+strings.Repeat("x", 512)), http.StatusNotFound, apierror.CodeNotFound)
 }
 
 func TestUnknownPathsAreNotFound(t *testing.T) {
@@ -263,7 +263,7 @@ func TestUnknownPathsAreNotFound(t *testing.T) {
 		"/v2/daos/uniswap/votes", "/v2/proposals/", "/v2/proposals/resolve/", "/v2/proposals/" + string(countedKey) + "/votes/summary/",
 		"/v2/meta", "/v2/meta/data-status/", "/v2/brief", "/v2/daos%2Funiswap", "/v2/%64aos",
 	} {
-		got := n.wantFailure(n.get(path), http.StatusNotFound, api.CodeNotFound)
+		got := n.wantFailure(n.get(path), http.StatusNotFound, apierror.CodeNotFound)
 		if !strings.HasPrefix(got.Error.Message, "no such path") && path != "/" {
 			t.Errorf("GET %s: got %q, want that there is no such path", path, got.Error.Message)
 		}
@@ -284,7 +284,7 @@ func TestUnknownSubjectsAreNotFound(t *testing.T) {
 		summaryPath(unknownKey):                     `{"proposalKey":"` + string(unknownKey) + `"}`,
 		"/v2/daos/" + url.PathEscape("uniswap\r\n"): `{"daoId":"uniswap\r\n","nearest":"uniswap"}`,
 	} {
-		got := n.wantFailure(n.get(path), http.StatusNotFound, api.CodeNotFound)
+		got := n.wantFailure(n.get(path), http.StatusNotFound, apierror.CodeNotFound)
 		if string(got.Error.Details) != details {
 			t.Errorf("GET %s: got details %s, want %s", path, got.Error.Details, details)
 		}
@@ -307,13 +307,13 @@ func TestOtherMethodsAreNotAllowed(t *testing.T) {
 	} {
 		for _, method := range []string{"POST", "PUT", "PATCH", "DELETE", "TRACE", "PURGE", "get", "X"} {
 			got := n.ask(method, path, nil)
-			n.wantFailure(got, http.StatusMethodNotAllowed, api.CodeMethodNotAllowed)
+			n.wantFailure(got, http.StatusMethodNotAllowed, apierror.CodeMethodNotAllowed)
 			if allow := got.header.Get("Allow"); allow != "GET, HEAD, OPTIONS" {
 				t.Errorf("%s %s: got Allow %q, want GET, HEAD, OPTIONS", method, path, allow)
 			}
 		}
 	}
-	n.wantFailure(n.ask(http.MethodPost, "/v2/brief", nil), http.StatusNotFound, api.CodeNotFound)
+	n.wantFailure(n.ask(http.MethodPost, "/v2/brief", nil), http.StatusNotFound, apierror.CodeNotFound)
 }
 
 func TestDAOsMayHaveAnyID(t *testing.T) {

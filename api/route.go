@@ -4,8 +4,12 @@ import (
 	"context"
 	"reflect"
 	"slices"
+	"time"
 
 	"pnyx/access"
+	"pnyx/api/apierror"
+	"pnyx/api/httpcache"
+	"pnyx/api/param"
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
@@ -48,7 +52,7 @@ type Route struct {
 	// Summary describes the answer in one sentence, as documents show it.
 	Summary string
 	// Params are the parameters in the order of documents; nil for none.
-	Params []Param
+	Params []param.Param
 	// Addition marks a route that the API contract does not define.
 	Addition bool
 	// TokenOnly says that the answer is about the token of the request. Such a route requires
@@ -65,18 +69,18 @@ type Route struct {
 	// type of Returns; nil for a JSON envelope.
 	Media []string
 	// Fresh is how long caches may reuse an answer. It does not apply to TokenOnly routes.
-	Fresh Freshness
+	Fresh httpcache.Freshness
 	// fields are the fields for the values of Params in the struct that newParams returns.
-	fields    []paramField
+	fields    []param.Field
 	newParams func() any
 	// kind is the kind of pages that the route answers with; empty for views.
 	kind query.Kind
 	// tags, check and answer belong to the route's handler.
 	tags   func(params any) []cache.Tag
-	check  func(params any) []Problem
-	answer func(*API, context.Context, *request) (answer, error)
+	check  func(params any) []param.Problem
+	answer func(*Backend, context.Context, *request) (answer, error)
 	// account answers requests about a token instead; it is set for TokenOnly routes.
-	account func(*API, context.Context, *access.Caller) (answer, error)
+	account func(*Backend, context.Context, *access.Caller) (answer, error)
 }
 
 // handler answers requests to a route, whose parameters are the tagged fields of Params.
@@ -85,27 +89,27 @@ type handler[Params any] struct {
 	tags func(Params) []cache.Tag
 	// check looks at parameters together. It runs even when some could not be parsed,
 	// whose fields are zero then. Nil checks nothing.
-	check func(Params) []Problem
+	check func(Params) []param.Problem
 	// answer returns the answer to a request.
-	answer func(*API, context.Context, *request, Params) (answer, error)
+	answer func(*Backend, context.Context, *request, Params) (answer, error)
 }
 
 // handle completes a route with its handler and the parameters that it takes.
 func handle[Params any](route Route, h handler[Params]) Route {
-	route.Params, route.fields = paramsOf(reflect.TypeFor[Params]())
+	route.Params, route.fields = param.Of(reflect.TypeFor[Params]())
 	route.newParams = func() any { return new(Params) }
 	if page, is := any(*new(Params)).(query.Page); is {
 		route.kind = page.Kind()
 	}
 	route.tags = func(params any) []cache.Tag { return h.tags(valueOf[Params](params)) }
-	route.check = func(params any) []Problem {
+	route.check = func(params any) []param.Problem {
 		if h.check == nil {
 			return nil
 		}
 		return h.check(valueOf[Params](params))
 	}
-	route.answer = func(a *API, ctx context.Context, r *request) (answer, error) {
-		return h.answer(a, ctx, r, valueOf[Params](r.params))
+	route.answer = func(b *Backend, ctx context.Context, r *request) (answer, error) {
+		return h.answer(b, ctx, r, valueOf[Params](r.params))
 	}
 	return route
 }
@@ -136,37 +140,37 @@ func (r *Route) Bucket() Bucket {
 
 // Paged says whether the route answers with one page of a list.
 func (r *Route) Paged() bool {
-	return slices.ContainsFunc(r.Params, func(p Param) bool { return p.Kind == Cursor })
+	return slices.ContainsFunc(r.Params, func(p param.Param) bool { return p.Kind == param.Cursor })
 }
 
 // Codes lists the errors that the route may answer with.
-func (r *Route) Codes() []Code {
-	codes := []Code{CodeValidation}
+func (r *Route) Codes() []apierror.Code {
+	codes := []apierror.Code{apierror.CodeValidation}
 	if r.TokenOnly {
-		codes = append(codes, CodeUnauthorized)
+		codes = append(codes, apierror.CodeUnauthorized)
 	}
 	if r.Paid() {
-		codes = append(codes, CodeUnauthorized, CodePaymentRequired, CodeForbidden)
+		codes = append(codes, apierror.CodeUnauthorized, apierror.CodePaymentRequired, apierror.CodeForbidden)
 	}
-	if slices.ContainsFunc(r.Params, func(p Param) bool { return p.MustExist || p.In == InPath }) {
-		codes = append(codes, CodeNotFound)
+	if slices.ContainsFunc(r.Params, func(p param.Param) bool { return p.MustExist || p.In == param.InPath }) {
+		codes = append(codes, apierror.CodeNotFound)
 	}
 	if r.Paid() {
-		codes = append(codes, CodePaymentInProgress)
+		codes = append(codes, apierror.CodePaymentInProgress)
 	}
 	if r.Media != nil {
-		codes = append(codes, CodeExportGone)
+		codes = append(codes, apierror.CodeExportGone)
 	}
 	if r.Stream || r.Expires {
-		codes = append(codes, CodeCursorExpired)
+		codes = append(codes, apierror.CodeCursorExpired)
 	}
-	codes = append(codes, CodeRateLimited)
+	codes = append(codes, apierror.CodeRateLimited)
 	if r.Paid() {
-		codes = append(codes, CodeQuotaExceeded)
+		codes = append(codes, apierror.CodeQuotaExceeded)
 	}
-	codes = append(codes, CodeInternal, CodeUnavailable)
+	codes = append(codes, apierror.CodeInternal, apierror.CodeUnavailable)
 	if r.Paid() {
-		codes = append(codes, CodeSettlementPending)
+		codes = append(codes, apierror.CodeSettlementPending)
 	}
 	return codes
 }
@@ -202,4 +206,14 @@ func pageKinds() []query.Kind {
 		}
 	}
 	return kinds
+}
+
+// MaxPurgedAge returns the longest time for which a shared cache that is purged serves
+// an answer.
+func MaxPurgedAge() time.Duration {
+	var age time.Duration
+	for _, route := range Routes() {
+		age = max(age, route.Fresh.PurgedSMaxAge+route.Fresh.StaleWhileRevalidate)
+	}
+	return age
 }

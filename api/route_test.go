@@ -16,6 +16,7 @@ import (
 
 	"pnyx/access"
 	"pnyx/api"
+	"pnyx/api/param"
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/test/env"
@@ -49,21 +50,21 @@ func wantParams(t *testing.T, route api.Route) {
 			inPath = append(inPath, name)
 		}
 	}
-	for _, param := range route.Params {
-		if param.In == api.InPath {
-			named = append(named, param.Name)
+	for _, one := range route.Params {
+		if one.In == param.InPath {
+			named = append(named, one.Name)
 		}
-		if !strings.HasSuffix(param.Description, ".") {
-			t.Errorf("%s %s: meaning %q is no sentence", route.ID, param.Name, param.Description)
+		if !strings.HasSuffix(one.Description, ".") {
+			t.Errorf("%s %s: meaning %q is no sentence", route.ID, one.Name, one.Description)
 		}
-		if param.Example != "" {
-			if _, err := param.Parse(param.Example); err != nil {
-				t.Errorf("%s %s: example %q: %v", route.ID, param.Name, param.Example, err)
+		if one.Example != "" {
+			if _, err := one.Parse(one.Example); err != nil {
+				t.Errorf("%s %s: example %q: %v", route.ID, one.Name, one.Example, err)
 			}
 		}
-		if param.Default != "" {
-			if _, err := param.Parse(param.Default); err != nil {
-				t.Errorf("%s %s: default %q: %v", route.ID, param.Name, param.Default, err)
+		if one.Default != "" {
+			if _, err := one.Parse(one.Default); err != nil {
+				t.Errorf("%s %s: default %q: %v", route.ID, one.Name, one.Default, err)
 			}
 		}
 	}

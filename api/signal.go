@@ -3,6 +3,9 @@ package api
 import (
 	"context"
 
+	"pnyx/api/apierror"
+	"pnyx/api/httpcache"
+	"pnyx/api/param"
 	"pnyx/governance"
 	"pnyx/governance/query"
 )
@@ -14,20 +17,20 @@ func signalRoutes() []Route {
 			ID: "signals.list", Path: "/v2/signals", Tier: Standard,
 			Title:   "List signals",
 			Summary: "What deserves attention, detected in a window of at most 90 days.",
-			Returns: []governance.Signal{}, Fresh: signalFreshness(),
-		}, handler[query.Signals]{tags: pageTags[query.Signals], check: checkSignals, answer: (*API).listSignals}),
+			Returns: []governance.Signal{}, Fresh: httpcache.Signal(),
+		}, handler[query.Signals]{tags: pageTags[query.Signals], check: checkSignals, answer: (*Backend).listSignals}),
 	}
 }
 
-func checkSignals(q query.Signals) []Problem {
-	return timeRange{"from", "to", q.From, q.To}.checkWindow(maxFeedWindow)
+func checkSignals(q query.Signals) []param.Problem {
+	return param.Between("from", q.From, "to", q.To).CheckWindow(maxFeedWindow)
 }
 
 // listSignals answers GET /v2/signals. What can be done about a signal depends on the time of the
 // answer, which is fresh until the next deadline.
-func (a *API) listSignals(ctx context.Context, r *request, q query.Signals) (answer, error) {
+func (b *Backend) listSignals(ctx context.Context, r *request, q query.Signals) (answer, error) {
 	limit := q.Limit
-	rows, cursors, found, err := readPage(ctx, a, r, &q, notFound("daoId", q.DAOID))
+	rows, cursors, found, err := readPage(ctx, b, r, &q, apierror.NotFound("daoId", q.DAOID))
 	if err != nil {
 		return answer{}, err
 	}
@@ -35,7 +38,7 @@ func (a *API) listSignals(ctx context.Context, r *request, q query.Signals) (ans
 	if q.After != nil {
 		asOf = q.After.AsOf
 	}
-	now := governance.TimestampOf(a.now())
+	now := governance.TimestampOf(b.now())
 	found.dated = true
 	if next := nextDeadline(rows[:min(limit, len(rows))], now); next != nil && (found.view.FreshUntil == nil || *next < *found.view.FreshUntil) {
 		found.view.FreshUntil = next

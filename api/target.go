@@ -2,10 +2,8 @@ package api
 
 import (
 	"net/url"
-	"strconv"
+	"pnyx/api/param"
 	"strings"
-
-	"pnyx/governance"
 )
 
 // canonical returns the request in canonical form: the route and every parameter, in the
@@ -13,15 +11,15 @@ import (
 func (r *request) canonical() string {
 	var text strings.Builder
 	text.WriteString(r.route.ID)
-	for i, param := range r.route.Params {
+	for i, one := range r.route.Params {
 		value := r.values[i]
 		if value == "" {
 			continue
 		}
-		if param.Kind == EnumList {
+		if one.Kind == param.EnumList {
 			value = "[" + strings.ReplaceAll(value, ",", " ") + "]"
 		}
-		text.WriteString("\x00" + param.Name + "=" + value)
+		text.WriteString("\x00" + one.Name + "=" + value)
 	}
 	return text.String()
 }
@@ -36,39 +34,22 @@ func (r *request) target() string {
 // targetAt returns the canonical URL of another page of the same list.
 func (r *request) targetAt(cursor string) string {
 	path, query := r.route.Path, ""
-	for i, param := range r.route.Params {
+	for i, one := range r.route.Params {
 		value := r.values[i]
-		if param.Kind == Cursor {
+		if one.Kind == param.Cursor {
 			value = cursor
 		}
 		switch {
-		case param.In == InPath:
-			path = strings.Replace(path, ":"+param.Name, escaped(value), 1)
-		case value != "" && value != param.Default:
-			query += "&" + param.Name + "=" + escaped(value)
+		case one.In == param.InPath:
+			path = strings.Replace(path, ":"+one.Name, escaped(value), 1)
+		case value != "" && value != one.Default:
+			query += "&" + one.Name + "=" + escaped(value)
 		}
 	}
 	if query == "" {
 		return path
 	}
 	return path + "?" + query[1:]
-}
-
-// formatValue returns the canonical text of a parsed value.
-func formatValue(value any) string {
-	switch value := value.(type) {
-	case string:
-		return value
-	case int:
-		return strconv.Itoa(value)
-	case bool:
-		return strconv.FormatBool(value)
-	case []string:
-		return strings.Join(value, ",")
-	case governance.Timestamp:
-		return value.String()
-	}
-	return ""
 }
 
 // escaped percent-encodes everything but letters, digits and -._~,: for use in a path or a

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"time"
 
+	"pnyx/api/apierror"
+	"pnyx/api/httpcache"
+	"pnyx/api/param"
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
@@ -20,24 +23,24 @@ func timelineRoutes() []Route {
 			ID: "daos.timeline", Path: "/v2/daos/:daoId/timeline", Tier: Plus,
 			Title:   "Get a DAO's timeline",
 			Summary: "A metric of one DAO by month.",
-			Returns: governance.Timeline{}, Fresh: publishedFreshness(),
+			Returns: governance.Timeline{}, Fresh: httpcache.Published(),
 		}, handler[query.Timeline]{
 			tags:  func(q query.Timeline) []cache.Tag { return []cache.Tag{cache.DAOTag(q.DAOID)} },
-			check: checkMonths, answer: (*API).timeline,
+			check: checkMonths, answer: (*Backend).timeline,
 		}),
 	}
 }
 
 // timeline answers GET /v2/daos/:daoId/timeline.
-func (a *API) timeline(ctx context.Context, _ *request, q query.Timeline) (answer, error) {
+func (b *Backend) timeline(ctx context.Context, _ *request, q query.Timeline) (answer, error) {
 	var timeline governance.Timeline
 	key := cache.TimelineKey(q.DAOID, string(q.Metric))
-	view, err := a.view(ctx, key, &timeline, notFound("daoId", q.DAOID))
+	view, err := b.view(ctx, key, &timeline, apierror.NotFound("daoId", q.DAOID))
 	if err != nil {
 		return answer{}, err
 	}
 	timeline.Buckets = cutTimeline(timeline.Buckets, string(q.From), string(q.To))
-	return answer{data: timeline, view: view, source: sourceRedis}, nil
+	return answer{data: timeline, view: view, source: httpcache.SourceRedis}, nil
 }
 
 // cutTimeline returns the buckets of the months from one to another, both included.
@@ -71,16 +74,16 @@ func cutTimeline(buckets []governance.TimelineBucket, from, to string) []governa
 }
 
 // checkMonths rejects a range that is reversed or longer than maxTimelineMonths.
-func checkMonths(q query.Timeline) []Problem {
+func checkMonths(q query.Timeline) []param.Problem {
 	from, to := string(q.From), string(q.To)
 	if from == "" || to == "" {
 		return nil
 	}
 	switch span := monthsBetween(from, to); {
 	case span < 0:
-		return []Problem{{Parameter: "fromMonth", Given: from, Message: "is after toMonth", Allowed: "a month up to toMonth"}}
+		return []param.Problem{{Parameter: "fromMonth", Given: from, Message: "is after toMonth", Allowed: "a month up to toMonth"}}
 	case span >= maxTimelineMonths:
-		return []Problem{{
+		return []param.Problem{{
 			Parameter: "toMonth", Given: to, Message: fmt.Sprintf("is %d months from fromMonth", span+1),
 			Allowed: fmt.Sprintf("at most %d months, both included", maxTimelineMonths),
 		}}
@@ -88,20 +91,17 @@ func checkMonths(q query.Timeline) []Problem {
 	return nil
 }
 
-// monthLayout is the layout of months in requests and answers.
-const monthLayout = "2006-01"
-
 func monthAfter(month string) string {
-	parsed, err := time.Parse(monthLayout, month)
+	parsed, err := time.Parse(param.MonthLayout, month)
 	if err != nil {
 		return "9999-99" // sorts after every valid month, so that loops end
 	}
-	return parsed.AddDate(0, 1, 0).Format(monthLayout)
+	return parsed.AddDate(0, 1, 0).Format(param.MonthLayout)
 }
 
 func monthsBetween(from, to string) int {
-	a, errA := time.Parse(monthLayout, from)
-	b, errB := time.Parse(monthLayout, to)
+	a, errA := time.Parse(param.MonthLayout, from)
+	b, errB := time.Parse(param.MonthLayout, to)
 	if errA != nil || errB != nil {
 		return 0
 	}

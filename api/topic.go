@@ -3,6 +3,9 @@ package api
 import (
 	"context"
 
+	"pnyx/api/apierror"
+	"pnyx/api/httpcache"
+	"pnyx/api/param"
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
@@ -15,24 +18,24 @@ func topicRoutes() []Route {
 			ID: "forum-topics.list", Path: "/v2/forum-topics", Tier: Standard,
 			Title:   "List forum topics",
 			Summary: "The forum topics of all DAOs, or of one.",
-			Returns: []governance.ForumTopic{}, Fresh: publishedFreshness(),
-		}, handler[query.Topics]{tags: pageTags[query.Topics], check: checkTopics, answer: (*API).listTopics}),
+			Returns: []governance.ForumTopic{}, Fresh: httpcache.Published(),
+		}, handler[query.Topics]{tags: pageTags[query.Topics], check: checkTopics, answer: (*Backend).listTopics}),
 		handle(Route{
 			ID: "forum-topics.detail", Path: "/v2/forum-topics/:topicKey", Tier: Plus,
 			Title:   "Get a forum topic",
 			Summary: "One forum topic: its first post as text, and the proposals that it is linked to.",
-			Returns: governance.ForumTopicDetail{}, Fresh: publishedFreshness(),
-		}, handler[topicParams]{tags: topicParams.tags, answer: (*API).topicDetail}),
+			Returns: governance.ForumTopicDetail{}, Fresh: httpcache.Published(),
+		}, handler[topicParams]{tags: topicParams.tags, answer: (*Backend).topicDetail}),
 	}
 }
 
-func checkTopics(q query.Topics) []Problem {
-	return timeRange{"updatedFrom", "updatedTo", q.UpdatedFrom, q.UpdatedTo}.checkOrder()
+func checkTopics(q query.Topics) []param.Problem {
+	return param.Between("updatedFrom", q.UpdatedFrom, "updatedTo", q.UpdatedTo).CheckOrder()
 }
 
 // listTopics answers GET /v2/forum-topics. The list always exists, even when empty.
-func (a *API) listTopics(ctx context.Context, r *request, q query.Topics) (answer, error) {
-	return listPage(ctx, a, r, &q, unavailable(errFillFailed))
+func (b *Backend) listTopics(ctx context.Context, r *request, q query.Topics) (answer, error) {
+	return listPage(ctx, b, r, &q, apierror.Unavailable(errFillFailed))
 }
 
 // topicParams are the parameters of routes about one forum topic.
@@ -44,8 +47,8 @@ type topicParams struct {
 func (p topicParams) tags() []cache.Tag { return []cache.Tag{cache.TopicTag(p.Key)} }
 
 // topicDetail answers GET /v2/forum-topics/:topicKey.
-func (a *API) topicDetail(ctx context.Context, _ *request, p topicParams) (answer, error) {
+func (b *Backend) topicDetail(ctx context.Context, _ *request, p topicParams) (answer, error) {
 	var detail governance.ForumTopicDetail
-	view, err := a.view(ctx, cache.TopicDetailKey(p.Key), &detail, notFound("topicKey", string(p.Key)))
-	return answer{data: detail, view: view, source: sourceRedis}, err
+	view, err := b.view(ctx, cache.TopicDetailKey(p.Key), &detail, apierror.NotFound("topicKey", string(p.Key)))
+	return answer{data: detail, view: view, source: httpcache.SourceRedis}, err
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"pnyx/access"
+	"pnyx/api/apierror"
 	"pnyx/cache"
 	"pnyx/cache/accounts"
 	"pnyx/governance"
@@ -86,14 +87,14 @@ type dayUsage struct {
 }
 
 // usage answers GET /v2/meta/usage.
-func (a *API) usage(ctx context.Context, caller *access.Caller) (answer, error) {
-	now := a.now()
+func (b *Backend) usage(ctx context.Context, caller *access.Caller) (answer, error) {
+	now := b.now()
 	limits, month := caller.EffectiveLimits(), ratelimit.MonthOf(now)
-	used, err := accounts.New(a.store).QuotaUsed(ctx, caller.ID, month.String())
+	used, err := accounts.New(b.store).QuotaUsed(ctx, caller.ID, month.String())
 	if err != nil && !errors.Is(err, cache.ErrMiss) {
-		return answer{}, unavailable(err)
+		return answer{}, apierror.Unavailable(err)
 	}
-	view, days, err := a.daysOf(ctx, caller.ID, month)
+	view, days, err := b.daysOf(ctx, caller.ID, month)
 	if err != nil {
 		return answer{}, err
 	}
@@ -107,14 +108,14 @@ func (a *API) usage(ctx context.Context, caller *access.Caller) (answer, error) 
 		Days: days,
 	}
 	for _, bucket := range []ratelimit.Bucket{ratelimit.Standard, ratelimit.Detail} {
-		data.Buckets = append(data.Buckets, a.bucketOf(ctx, ratelimit.Request{Caller: caller.ID, Limits: limits, Bucket: bucket}, now))
+		data.Buckets = append(data.Buckets, b.bucketOf(ctx, ratelimit.Request{Caller: caller.ID, Limits: limits, Bucket: bucket}, now))
 	}
 	return answer{data: data, view: view}, nil
 }
 
 // bucketOf returns the state of a bucket.
-func (a *API) bucketOf(ctx context.Context, r ratelimit.Request, now time.Time) bucketUsage {
-	rate, state := r.Limits.Rate(r.Bucket), a.limiter.Peek(ctx, r, now)
+func (b *Backend) bucketOf(ctx context.Context, r ratelimit.Request, now time.Time) bucketUsage {
+	rate, state := r.Limits.Rate(r.Bucket), b.limiter.Peek(ctx, r, now)
 	return bucketUsage{
 		Bucket: r.Bucket, PerMinute: strconv.Itoa(rate.PerMinute), Limit: strconv.Itoa(rate.Burst),
 		Used: strconv.Itoa(rate.Burst - state.Remaining), Remaining: strconv.Itoa(state.Remaining),
@@ -124,18 +125,18 @@ func (a *API) bucketOf(ctx context.Context, r ratelimit.Request, now time.Time) 
 
 // daysOf reads the usage of a token in a month, as published by the worker. It is empty
 // before the first use of the token in the month.
-func (a *API) daysOf(ctx context.Context, tokenID string, month ratelimit.Month) (cache.View, []dayUsage, error) {
+func (b *Backend) daysOf(ctx context.Context, tokenID string, month ratelimit.Month) (cache.View, []dayUsage, error) {
 	days := []dayUsage{}
-	view, err := a.store.View(ctx, cache.UsageKey(tokenID))
+	view, err := b.store.View(ctx, cache.UsageKey(tokenID))
 	if errors.Is(err, cache.ErrMiss) {
-		return cache.View{DataAsOf: governance.TimestampOf(a.now()), Readiness: governance.Ready}, days, nil
+		return cache.View{DataAsOf: governance.TimestampOf(b.now()), Readiness: governance.Ready}, days, nil
 	}
 	if err != nil {
-		return cache.View{}, nil, unavailable(err)
+		return cache.View{}, nil, apierror.Unavailable(err)
 	}
 	var published access.MonthUsage
 	if err := view.Decode(&published); err != nil {
-		return cache.View{}, nil, unavailable(err)
+		return cache.View{}, nil, apierror.Unavailable(err)
 	}
 	if published.Month != month.String() {
 		return view, days, nil

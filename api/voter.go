@@ -3,6 +3,9 @@ package api
 import (
 	"context"
 
+	"pnyx/api/apierror"
+	"pnyx/api/httpcache"
+	"pnyx/api/param"
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
@@ -15,8 +18,8 @@ func rankingRoutes() []Route {
 			ID: "daos.voters", Path: "/v2/daos/:daoId/voters", Tier: Plus,
 			Title:   "List a DAO's voters",
 			Summary: "The voters of one DAO, ranked by their voting power over all its proposals.",
-			Returns: []governance.DAOVoter{}, Fresh: publishedFreshness(),
-		}, handler[query.Voters]{tags: pageTags[query.Voters], answer: (*API).listDAOVoters}),
+			Returns: []governance.DAOVoter{}, Fresh: httpcache.Published(),
+		}, handler[query.Voters]{tags: pageTags[query.Voters], answer: (*Backend).listDAOVoters}),
 	}
 }
 
@@ -27,48 +30,48 @@ func voterRoutes() []Route {
 			ID: "voters.profile", Path: "/v2/voters/:voterIdentity", Tier: Plus,
 			Title:   "Get a voter",
 			Summary: "One voter over all DAOs.",
-			Returns: governance.VoterProfile{}, Fresh: voterFreshness(),
+			Returns: governance.VoterProfile{}, Fresh: httpcache.Voter(),
 		}, handler[query.Profile]{
 			tags:   func(q query.Profile) []cache.Tag { return voterTags(q.Voter) },
-			answer: (*API).voterProfile,
+			answer: (*Backend).voterProfile,
 		}),
 		handle(Route{
 			ID: "voters.votes", Path: "/v2/voters/:voterIdentity/votes", Tier: Plus,
 			Title:   "List a voter's ballots",
 			Summary: "What one voter voted, newest first.",
-			Returns: []governance.VoterVote{}, Fresh: voterFreshness(),
+			Returns: []governance.VoterVote{}, Fresh: httpcache.Voter(),
 		}, handler[query.VoterVotes]{
 			tags:  func(q query.VoterVotes) []cache.Tag { return voterTags(q.Voter) },
-			check: checkVoterVotes, answer: (*API).listVoterVotes,
+			check: checkVoterVotes, answer: (*Backend).listVoterVotes,
 		}),
 	}
 }
 
 func voterTags(voter query.Voter) []cache.Tag { return []cache.Tag{cache.VoterTag(string(voter))} }
 
-func checkVoterVotes(q query.VoterVotes) []Problem {
-	return timeRange{"from", "to", q.From, q.To}.checkOrder()
+func checkVoterVotes(q query.VoterVotes) []param.Problem {
+	return param.Between("from", q.From, "to", q.To).CheckOrder()
 }
 
 // listDAOVoters answers GET /v2/daos/:daoId/voters.
-func (a *API) listDAOVoters(ctx context.Context, r *request, q query.Voters) (answer, error) {
-	return listPage(ctx, a, r, &q, notFound("daoId", q.DAOID))
+func (b *Backend) listDAOVoters(ctx context.Context, r *request, q query.Voters) (answer, error) {
+	return listPage(ctx, b, r, &q, apierror.NotFound("daoId", q.DAOID))
 }
 
 // voterProfile answers GET /v2/voters/:voterIdentity.
-func (a *API) voterProfile(ctx context.Context, _ *request, q query.Profile) (answer, error) {
-	view, from, err := a.page(ctx, cache.NewPageRequest(q), notFound("voterIdentity", string(q.Voter)))
+func (b *Backend) voterProfile(ctx context.Context, _ *request, q query.Profile) (answer, error) {
+	view, from, err := b.page(ctx, cache.NewPageRequest(q), apierror.NotFound("voterIdentity", string(q.Voter)))
 	if err != nil {
 		return answer{}, err
 	}
 	var profile governance.VoterProfile
 	if err := view.Decode(&profile); err != nil {
-		return answer{}, unavailable(err)
+		return answer{}, apierror.Unavailable(err)
 	}
 	return answer{data: profile, view: view, source: from}, nil
 }
 
 // listVoterVotes answers GET /v2/voters/:voterIdentity/votes.
-func (a *API) listVoterVotes(ctx context.Context, r *request, q query.VoterVotes) (answer, error) {
-	return listPage(ctx, a, r, &q, notFound("voterIdentity", string(q.Voter)))
+func (b *Backend) listVoterVotes(ctx context.Context, r *request, q query.VoterVotes) (answer, error) {
+	return listPage(ctx, b, r, &q, apierror.NotFound("voterIdentity", string(q.Voter)))
 }

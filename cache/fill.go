@@ -145,7 +145,7 @@ func (s *Store) DequeueFills(
 	}
 	fills := decodeFills(reply[1:])
 	if end == Newest && len(fills) > 0 && fills[0].Kept {
-		fills = s.swapForOldest(ctx, reply[0], reply[1], fills)
+		fills = swapForOldest(ctx, s, reply[0], reply[1], fills)
 	}
 	if more := limit(kindOfQueue(reply[0])) - 1; more > 0 {
 		fills = append(fills, popFills(ctx, popMore, reply[0], more)...)
@@ -158,7 +158,7 @@ func (s *Store) DequeueFills(
 
 // swapForOldest puts the newest request of a queue back and returns the oldest one, or the newest
 // if Redis does not answer.
-func (s *Store) swapForOldest(ctx context.Context, queue, request string, newest []Fill) []Fill {
+func swapForOldest(ctx context.Context, s *Store, queue, request string, newest []Fill) []Fill {
 	ctx, cancel := s.conn.WithTimeout(context.WithoutCancel(ctx))
 	defer cancel()
 	oldest, err := rotateFills.Run(ctx, Client(s.conn), []string{queue}, request).Text()

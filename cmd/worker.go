@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"pnyx/api"
+	"pnyx/api/httpcache"
 	"pnyx/cache"
 	"pnyx/config"
 	"pnyx/edge/purge"
@@ -89,7 +90,7 @@ func (n *node) startPurger() (func([]cache.Tag), error) {
 		URLs:       settings.URLs.All(),
 		Token:      string(settings.Token),
 		Everything: string(cache.EverythingTag),
-		Settle:     api.NodeLag,
+		Settle:     httpcache.NodeLag,
 		Keeps:      api.MaxPurgedAge(),
 		Logger:     n.logger,
 		Metrics:    n.registry,

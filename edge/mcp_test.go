@@ -10,6 +10,7 @@ import (
 
 	"pnyx/access"
 	"pnyx/api"
+	"pnyx/api/apierror"
 	"pnyx/mcp"
 )
 
@@ -166,12 +167,12 @@ func TestMCPCallWithoutANodeSaysWhatBecameOfAPayment(t *testing.T) {
 	o.Close()
 	for name, test := range map[string]struct {
 		body string
-		code api.Code
+		code apierror.Code
 		want int
 	}{
-		"a call":                    {`{"method":"tools/call"}`, api.CodeUnavailable, http.StatusServiceUnavailable},
-		"a paid call":               {`{"params":{"_meta":{"x402/payment":{}}}}`, api.CodeSettlementPending, http.StatusGatewayTimeout},
-		"one with an escaped slash": {`{"params":{"_meta":{"x402\/payment":{}}}}`, api.CodeSettlementPending, http.StatusGatewayTimeout},
+		"a call":                    {`{"method":"tools/call"}`, apierror.CodeUnavailable, http.StatusServiceUnavailable},
+		"a paid call":               {`{"params":{"_meta":{"x402/payment":{}}}}`, apierror.CodeSettlementPending, http.StatusGatewayTimeout},
+		"one with an escaped slash": {`{"params":{"_meta":{"x402\/payment":{}}}}`, apierror.CodeSettlementPending, http.StatusGatewayTimeout},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -21,6 +21,7 @@ import (
 
 	"pnyx/access"
 	"pnyx/api"
+	"pnyx/api/apierror"
 	"pnyx/api/doc"
 	"pnyx/cache"
 	"pnyx/cache/accounts"
@@ -405,22 +406,22 @@ func TestAttackCachedPaidBodyIsSentOnlyToAuthorizedCallers(t *testing.T) {
 	for name, c := range map[string]struct {
 		headers []string
 		status  int
-		code    api.Code
+		code    apierror.Code
 	}{
-		"nobody":                {nil, http.StatusPaymentRequired, api.CodePaymentRequired},
-		"an internal caller":    {[]string{access.HeaderInternal, internalToken}, http.StatusPaymentRequired, api.CodePaymentRequired},
-		"one who would fill":    {[]string{access.HeaderInternal, internalToken, api.HeaderFill, "x"}, http.StatusPaymentRequired, api.CodePaymentRequired},
-		"a held answer, nobody": {[]string{"If-None-Match", first.header.Get("ETag")}, http.StatusPaymentRequired, api.CodePaymentRequired},
-		"a made up token":       {[]string{access.HeaderToken, access.GenerateToken(access.NewTokenID())}, http.StatusUnauthorized, api.CodeUnauthorized},
-		"a malformed token":     {[]string{access.HeaderToken, "x"}, http.StatusUnauthorized, api.CodeUnauthorized},
-		"too small a scope":     {[]string{access.HeaderToken, small.token}, http.StatusForbidden, api.CodeForbidden},
-		"a payment, none taken": {[]string{"PAYMENT-SIGNATURE", "x"}, http.StatusPaymentRequired, api.CodePaymentRequired},
+		"nobody":                {nil, http.StatusPaymentRequired, apierror.CodePaymentRequired},
+		"an internal caller":    {[]string{access.HeaderInternal, internalToken}, http.StatusPaymentRequired, apierror.CodePaymentRequired},
+		"one who would fill":    {[]string{access.HeaderInternal, internalToken, api.HeaderFill, "x"}, http.StatusPaymentRequired, apierror.CodePaymentRequired},
+		"a held answer, nobody": {[]string{"If-None-Match", first.header.Get("ETag")}, http.StatusPaymentRequired, apierror.CodePaymentRequired},
+		"a made up token":       {[]string{access.HeaderToken, access.GenerateToken(access.NewTokenID())}, http.StatusUnauthorized, apierror.CodeUnauthorized},
+		"a malformed token":     {[]string{access.HeaderToken, "x"}, http.StatusUnauthorized, apierror.CodeUnauthorized},
+		"too small a scope":     {[]string{access.HeaderToken, small.token}, http.StatusForbidden, apierror.CodeForbidden},
+		"a payment, none taken": {[]string{"PAYMENT-SIGNATURE", "x"}, http.StatusPaymentRequired, apierror.CodePaymentRequired},
 	} {
 		n.wantRefusal(name, n.get(path, c.headers...), c.status, c.code)
 	}
 	n.wantBody(n.read(poor, path), "hit")
 	n.wantBody(n.read(poor, path), "hit")
-	n.wantRefusal("an exhausted month", n.read(poor, path), http.StatusTooManyRequests, api.CodeQuotaExceeded)
+	n.wantRefusal("an exhausted month", n.read(poor, path), http.StatusTooManyRequests, apierror.CodeQuotaExceeded)
 	if got := n.read(poor, path).header.Get("Retry-After"); got == "" {
 		t.Error("an exhausted month: want Retry-After")
 	}
@@ -434,7 +435,7 @@ func TestAttackCachedPaidBodyIsSentOnlyToAuthorizedCallers(t *testing.T) {
 		return nil
 	})
 	t.Logf("a revoked token is refused after %s", time.Since(began))
-	n.wantRefusal("a revoked token", n.read(gone, path), http.StatusUnauthorized, api.CodeUnauthorized)
+	n.wantRefusal("a revoked token", n.read(gone, path), http.StatusUnauthorized, apierror.CodeUnauthorized)
 }
 
 func TestOnlyResponsesWithDataCountAsUsage(t *testing.T) {
@@ -501,7 +502,7 @@ func (n *node) wantBody(got answer, status string) {
 }
 
 // wantRefusal checks for an error in the envelope, without any data.
-func (n *node) wantRefusal(who string, got answer, status int, code api.Code) {
+func (n *node) wantRefusal(who string, got answer, status int, code apierror.Code) {
 	n.Helper()
 	if got.status != status || !strings.Contains(got.body, `{"error":{"code":"`+string(code)+`"`) || strings.Contains(got.body, "revision") ||
 		got.header.Get("Cache-Control") != "no-store" || got.header.Get("ETag") != "" {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"pnyx/api"
+	"pnyx/api/param"
 	"pnyx/explore"
 	"pnyx/mcp"
 )
@@ -81,9 +82,9 @@ func pathPattern(route api.Route, parameter string) string {
 // most once.
 func queryPattern(route api.Route) string {
 	var known []string
-	for _, param := range route.Params {
-		if param.In == api.InQuery {
-			known = append(known, regexp.QuoteMeta(param.Name)+"="+valuePattern(param))
+	for _, one := range route.Params {
+		if one.In == param.InQuery {
+			known = append(known, regexp.QuoteMeta(one.Name)+"="+valuePattern(one))
 		}
 	}
 	if len(known) == 0 {
@@ -94,14 +95,14 @@ func queryPattern(route api.Route) string {
 }
 
 // valuePattern matches values in their canonical spelling.
-func valuePattern(param api.Param) string {
-	switch param.Kind {
-	case api.Integer:
+func valuePattern(one param.Param) string {
+	switch one.Kind {
+	case param.Integer:
 		return `(?:0|[1-9][0-9]{0,9})`
-	case api.Boolean:
+	case param.Boolean:
 		return "(?:true|false)"
-	case api.Enum:
-		return "(?:" + strings.Join(param.Enum, "|") + ")"
+	case param.Enum:
+		return "(?:" + strings.Join(one.Enum, "|") + ")"
 	default:
 		return plain
 	}
@@ -109,14 +110,14 @@ func valuePattern(param api.Param) string {
 
 func parametersOf(route api.Route) []parameter {
 	var all []parameter
-	for _, param := range route.Params {
-		if param.In != api.InQuery {
+	for _, one := range route.Params {
+		if one.In != param.InQuery {
 			continue
 		}
-		argument := "$arg_" + param.Name
+		argument := "$arg_" + one.Name
 		all = append(all, parameter{
-			Variable: "$" + strings.NewReplacer(".", "_", "-", "_").Replace(route.ID) + "_" + param.Name,
-			Argument: argument, Default: param.Default, Text: param.Name + "=" + argument + "&",
+			Variable: "$" + strings.NewReplacer(".", "_", "-", "_").Replace(route.ID) + "_" + one.Name,
+			Argument: argument, Default: one.Default, Text: one.Name + "=" + argument + "&",
 		})
 	}
 	return all

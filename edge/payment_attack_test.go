@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"pnyx/access/x402"
-	"pnyx/api"
+	"pnyx/api/apierror"
 	"pnyx/edge"
 )
 
@@ -59,7 +59,7 @@ func TestAttackATimeoutThatIsTooShortTakesNoPayment(t *testing.T) {
 	short := startEdgeWith(t, options)
 	payment := n.sign(pathOf(0))
 	got := short.get(pathOf(0), x402.HeaderPayment, payment)
-	if got.status != http.StatusServiceUnavailable || !strings.Contains(got.body, string(api.CodeUnavailable)) {
+	if got.status != http.StatusServiceUnavailable || !strings.Contains(got.body, string(apierror.CodeUnavailable)) {
 		t.Errorf("a payment: got %d %s, want 503", got.status, got.body)
 	}
 	if got := n.ledger.Calls("verify") + n.ledger.Calls("settle"); got != 0 {
@@ -71,9 +71,9 @@ func TestAttackATimeoutThatIsTooShortTakesNoPayment(t *testing.T) {
 // wantPending checks that the caller is told to send the same payment again.
 func (e *nginx) wantPending(got answer) {
 	e.Helper()
-	if got.status != http.StatusGatewayTimeout || !strings.Contains(got.body, string(api.CodeSettlementPending)) ||
+	if got.status != http.StatusGatewayTimeout || !strings.Contains(got.body, string(apierror.CodeSettlementPending)) ||
 		strings.Contains(got.body, "nothing was charged") || got.header.Get("Retry-After") == "" ||
 		got.header.Get("Cache-Control") != "no-store" {
-		e.Errorf("with a payment: got %d %v %s, want 504 %s", got.status, got.header, got.body, api.CodeSettlementPending)
+		e.Errorf("with a payment: got %d %v %s, want 504 %s", got.status, got.header, got.body, apierror.CodeSettlementPending)
 	}
 }

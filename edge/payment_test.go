@@ -13,6 +13,7 @@ import (
 	"pnyx/access"
 	"pnyx/access/x402"
 	"pnyx/api"
+	"pnyx/api/apierror"
 	"pnyx/test/env"
 	"pnyx/test/facilitator"
 )
@@ -38,7 +39,7 @@ func newPaymentNode(t *testing.T) *paymentNode {
 func (t *paymentNode) sign(path string, spoil ...func(*facilitator.Authorization)) string {
 	t.Helper()
 	got := t.get(path)
-	t.wantRefusal("who has not paid", got, http.StatusPaymentRequired, api.CodePaymentRequired)
+	t.wantRefusal("who has not paid", got, http.StatusPaymentRequired, apierror.CodePaymentRequired)
 	return t.wallet.Pay(got.header.Get(x402.HeaderRequired), spoil...).Header()
 }
 
@@ -102,7 +103,7 @@ func TestPaymentThroughTheEdgeBuysOneResponse(t *testing.T) {
 		"who sends an empty one":    {x402.HeaderPayment, ""},
 		"who says it is authorized": {access.HeaderInternal, internalToken, api.HeaderFill, "x"},
 	} {
-		n.wantRefusal(who, n.get(path, headers...), http.StatusPaymentRequired, api.CodePaymentRequired)
+		n.wantRefusal(who, n.get(path, headers...), http.StatusPaymentRequired, apierror.CodePaymentRequired)
 	}
 	alice := n.issue(1000, access.V2All)
 	n.wantBody(n.read(alice, path), "fwd=uri-miss")
@@ -116,7 +117,7 @@ func TestPaymentThroughTheEdgeBuysOneResponse(t *testing.T) {
 		t.Errorf("the same payment again: got %s, want %s", again.body, first.body)
 	}
 	refused := n.wantUnchanged(pathOf(1), x402.HeaderPayment, payment)
-	n.wantRefusal("a used payment, for another answer", refused, http.StatusPaymentRequired, api.CodePaymentRequired)
+	n.wantRefusal("a used payment, for another answer", refused, http.StatusPaymentRequired, apierror.CodePaymentRequired)
 	if !strings.Contains(refused.body, "already used") || refused.header.Get(x402.HeaderRequired) == "" {
 		t.Errorf("a used payment, for another answer: got %s, want a new challenge that says so", refused.body)
 	}
@@ -133,12 +134,12 @@ func TestAttackCachedBodyStillRequiresPayment(t *testing.T) {
 	n.wantHeld(alice, path)
 
 	spoiled := n.sign(path, func(a *facilitator.Authorization) { a.Value = "1" })
-	n.wantRefusal("too small a payment", n.wantUnchanged(path, x402.HeaderPayment, spoiled), http.StatusPaymentRequired, api.CodePaymentRequired)
+	n.wantRefusal("too small a payment", n.wantUnchanged(path, x402.HeaderPayment, spoiled), http.StatusPaymentRequired, apierror.CodePaymentRequired)
 	n.ledger.Behave("settle", func(w http.ResponseWriter, _ *http.Request, _ func() any) {
 		fmt.Fprint(w, `{"success":false,"errorReason":"insufficient_funds","transaction":"","network":"eip155:84532"}`)
 	})
 	poor := n.with(n.sign(path), path)
-	n.wantRefusal("an empty purse", poor, http.StatusPaymentRequired, api.CodePaymentRequired)
+	n.wantRefusal("an empty purse", poor, http.StatusPaymentRequired, apierror.CodePaymentRequired)
 	if poor.header.Get(x402.HeaderReceipt) == "" || poor.header.Get(x402.HeaderRequired) == "" {
 		t.Errorf("an empty purse: got %v, want the receipt of a failure and a new challenge", poor.header)
 	}

@@ -3,7 +3,7 @@ package explore
 import (
 	"strconv"
 
-	"pnyx/api"
+	"pnyx/api/param"
 	"pnyx/governance"
 )
 
@@ -50,8 +50,8 @@ func showDAO(v *visit) (shown, error) {
 		return shown{}, err
 	}
 	query, err := v.query(
-		api.Param{Name: argCursor, Kind: api.Cursor},
-		api.Param{Name: argMetric, Kind: api.Enum, Enum: governance.TimelineMetrics(), Default: governance.VotesCast},
+		param.Param{Name: argCursor, Kind: param.Cursor},
+		param.Param{Name: argMetric, Kind: param.Enum, Enum: governance.TimelineMetrics(), Default: governance.VotesCast},
 	)
 	if err != nil {
 		return shown{}, err

@@ -3,7 +3,7 @@ package explore
 import (
 	"strings"
 
-	"pnyx/api"
+	"pnyx/api/param"
 	"pnyx/governance"
 )
 
@@ -43,8 +43,8 @@ func showFirst(v *visit) (shown, error) {
 
 func showDAOs(v *visit) (shown, error) {
 	query, err := v.query(
-		api.Param{Name: argName, Kind: api.Text},
-		api.Param{Name: argCursor, Kind: api.Cursor},
+		param.Param{Name: argName, Kind: param.Text},
+		param.Param{Name: argCursor, Kind: param.Cursor},
 	)
 	if err != nil {
 		return shown{}, err

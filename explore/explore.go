@@ -18,6 +18,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"pnyx/api"
+	"pnyx/api/apierror"
 	"pnyx/page"
 )
 
@@ -128,9 +129,9 @@ func (x *explorer) handler(show func(*visit) (shown, error)) fiber.Handler {
 		}
 		v := &visit{explorer: x, c: c, known: api.HasCredentials(c)}
 		result, err := show(v)
-		var failed *api.Error
+		var failed *apierror.Error
 		if err != nil {
-			if failed, _ = errors.AsType[*api.Error](err); failed == nil {
+			if failed, _ = errors.AsType[*apierror.Error](err); failed == nil {
 				return err
 			}
 			result = x.errorPage(failed, x.node.NewReader(c).RequestID())
@@ -181,7 +182,7 @@ type failure struct {
 	Trail []crumb
 }
 
-func (x *explorer) errorPage(failed *api.Error, requestID string) shown {
+func (x *explorer) errorPage(failed *apierror.Error, requestID string) shown {
 	title := "Something went wrong"
 	switch failed.Status {
 	case http.StatusNotFound:
@@ -197,7 +198,7 @@ func (x *explorer) errorPage(failed *api.Error, requestID string) shown {
 
 // showOther answers paths below Path that are no pages.
 func showOther(v *visit) (shown, error) {
-	return shown{}, v.explorer.node.Refuse(v.c, &api.Error{
-		Status: http.StatusNotFound, Code: api.CodeNotFound, Message: "there is no such page",
+	return shown{}, v.explorer.node.Refuse(v.c, &apierror.Error{
+		Status: http.StatusNotFound, Code: apierror.CodeNotFound, Message: "there is no such page",
 	})
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"pnyx/api"
+	"pnyx/api/apierror"
 	"pnyx/governance"
 )
 
@@ -250,7 +250,7 @@ func (h *home) loadMonths() error {
 // isMissing reports whether an error says that something does not exist: it may have gone since
 // it was listed.
 func isMissing(err error) bool {
-	failed, is := errors.AsType[*api.Error](err)
+	failed, is := errors.AsType[*apierror.Error](err)
 	return is && failed.Status == http.StatusNotFound
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"pnyx/access"
 	"pnyx/api"
+	"pnyx/api/apierror"
 	"pnyx/governance"
 	"pnyx/test/env"
 	"pnyx/test/facilitator"
@@ -286,23 +287,23 @@ func TestErrorsArePages(t *testing.T) {
 	n := newNode(t)
 	for path, want := range map[string]struct {
 		status int
-		code   api.Code
+		code   apierror.Code
 		text   string
 	}{
-		"/explore/daos/nobody":                                   {404, api.CodeNotFound, "there is no DAO with the daoId"},
-		"/explore/proposals/" + string(unknownKey):               {404, api.CodeNotFound, "there is no proposal"},
-		"/explore/voters/0xnobody":                               {404, api.CodeNotFound, "there is no voter"},
-		"/explore/nothing":                                       {404, api.CodeNotFound, "there is no such page"},
-		"/explore/proposals/p1_short":                            {400, api.CodeValidation, "proposalKey must be p1_ and 22"},
-		"/explore/daos/%ff":                                      {400, api.CodeValidation, "daoId must be a text"},
-		"/explore?limit=3":                                       {400, api.CodeValidation, "limit"},
-		"/explore?name=a&name=b":                                 {400, api.CodeValidation, "name is given more than once"},
-		"/explore?name=":                                         {400, api.CodeValidation, "name is empty"},
-		"/explore?cursor=abc":                                    {400, api.CodeValidation, "cursor"},
-		"/explore/daos/dao-000?cursor=abc":                       {400, api.CodeValidation, "cursor"},
-		"/explore/daos/dao-000?metric=x":                         {400, api.CodeValidation, "metric must be one of"},
-		"/explore/proposals/" + string(sampleKey) + "?ballots=9": {400, api.CodeValidation, "ballots must be one of 500, 2000"},
-		"/explore/voters/" + sampleVoter + "?cursor=abc":         {400, api.CodeValidation, "cursor"},
+		"/explore/daos/nobody":                                   {404, apierror.CodeNotFound, "there is no DAO with the daoId"},
+		"/explore/proposals/" + string(unknownKey):               {404, apierror.CodeNotFound, "there is no proposal"},
+		"/explore/voters/0xnobody":                               {404, apierror.CodeNotFound, "there is no voter"},
+		"/explore/nothing":                                       {404, apierror.CodeNotFound, "there is no such page"},
+		"/explore/proposals/p1_short":                            {400, apierror.CodeValidation, "proposalKey must be p1_ and 22"},
+		"/explore/daos/%ff":                                      {400, apierror.CodeValidation, "daoId must be a text"},
+		"/explore?limit=3":                                       {400, apierror.CodeValidation, "limit"},
+		"/explore?name=a&name=b":                                 {400, apierror.CodeValidation, "name is given more than once"},
+		"/explore?name=":                                         {400, apierror.CodeValidation, "name is empty"},
+		"/explore?cursor=abc":                                    {400, apierror.CodeValidation, "cursor"},
+		"/explore/daos/dao-000?cursor=abc":                       {400, apierror.CodeValidation, "cursor"},
+		"/explore/daos/dao-000?metric=x":                         {400, apierror.CodeValidation, "metric must be one of"},
+		"/explore/proposals/" + string(sampleKey) + "?ballots=9": {400, apierror.CodeValidation, "ballots must be one of 500, 2000"},
+		"/explore/voters/" + sampleVoter + "?cursor=abc":         {400, apierror.CodeValidation, "cursor"},
 	} {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()

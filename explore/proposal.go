@@ -5,7 +5,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"pnyx/api"
+	"pnyx/api/param"
 	"pnyx/governance"
 )
 
@@ -97,8 +97,8 @@ func showProposal(v *visit) (shown, error) {
 		return shown{}, err
 	}
 	query, err := v.query(
-		api.Param{Name: argBallots, Kind: api.Enum, Enum: []string{ballotsPerRead, maxBallots}, Default: ballotsPerRead},
-		api.Param{Name: argCompare, Kind: api.Boolean, Default: "false"},
+		param.Param{Name: argBallots, Kind: param.Enum, Enum: []string{ballotsPerRead, maxBallots}, Default: ballotsPerRead},
+		param.Param{Name: argCompare, Kind: param.Boolean, Default: "false"},
 	)
 	if err != nil {
 		return shown{}, err

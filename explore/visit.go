@@ -15,6 +15,8 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"pnyx/api"
+	"pnyx/api/apierror"
+	"pnyx/api/param"
 	"pnyx/governance"
 )
 
@@ -54,7 +56,7 @@ type box struct {
 	// Code, Message and Fix come from the error; empty where no credentials were sent.
 	Code, Message, Fix string
 
-	err *api.Error
+	err *apierror.Error
 }
 
 // texts are the parameters of a route by name.
@@ -68,19 +70,19 @@ func load[Data any](v *visit, routeID string, params texts) (part[Data], error) 
 	}
 	reader := v.explorer.node.NewReader(v.c)
 	read, err := decode[Data](v, routeID, reader, reader.Read(routeID), params)
-	if failed, is := errors.AsType[*api.Error](err); is && failed.Status != http.StatusBadRequest {
+	if failed, is := errors.AsType[*apierror.Error](err); is && failed.Status != http.StatusBadRequest {
 		return part[Data]{Box: v.boxOf(route, failed)}, nil
 	}
 	return read, err
 }
 
-// decode returns the answer to a read, which it ends. An error of the route is an *api.Error.
+// decode returns the answer to a read, which it ends. An error of the route is an *apierror.Error.
 func decode[Data any](v *visit, routeID string, reader *api.Reader, began *api.Read, params texts) (part[Data], error) {
 	v.reads = append(v.reads, routeID)
 	answer, err := get(began, reader, params)
 	reader.End(err == nil)
 	if err != nil {
-		return part[Data]{}, api.ErrorOf(err)
+		return part[Data]{}, apierror.Of(err)
 	}
 	var read part[Data]
 	if err := json.Unmarshal(answer.Data, &read.Data); err != nil {
@@ -130,7 +132,7 @@ func loadMain[Data any](v *visit, routeID string, params texts) (part[Data], err
 
 // boxOf returns the box in place of a route that was not read, because of an error or, if
 // that is nil, because the visitor has no credentials.
-func (v *visit) boxOf(route api.Route, failed *api.Error) *box {
+func (v *visit) boxOf(route api.Route, failed *apierror.Error) *box {
 	b := &box{
 		Title: route.Title, Tier: route.Tier, err: failed,
 	}
@@ -144,8 +146,8 @@ func (v *visit) boxOf(route api.Route, failed *api.Error) *box {
 }
 
 // advice says what a visitor can do about an error.
-func (x *explorer) advice(failed *api.Error) string {
-	return cmp.Or(failed.Advice(), failed.Code.Info(x.prices.PayPerRequest).Fix)
+func (x *explorer) advice(failed *apierror.Error) string {
+	return cmp.Or(failed.Advice(), api.InfoOf(failed.Code, x.prices.PayPerRequest).Fix)
 }
 
 // footnote says what a page was made from.
@@ -183,15 +185,15 @@ func (v *visit) footnote() footnote {
 
 // query returns the parameters of the page's own address: those that it takes, each given
 // at most once.
-func (v *visit) query(params ...api.Param) (texts, error) {
-	given, problems := texts{}, []api.Problem(nil)
+func (v *visit) query(params ...param.Param) (texts, error) {
+	given, problems := texts{}, []param.Problem(nil)
 	values, err := url.ParseQuery(string(v.c.Request().URI().QueryString()))
 	if err != nil {
-		problems = append(problems, api.Problem{Message: "the query is not properly escaped", Allowed: "name=value pairs joined by &"})
+		problems = append(problems, param.Problem{Message: "the query is not properly escaped", Allowed: "name=value pairs joined by &"})
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if given[name] = values[name][0]; len(values[name]) > 1 {
-			problems = append(problems, api.Problem{Parameter: name, Message: "is given more than once", Allowed: "one value"})
+			problems = append(problems, param.Problem{Parameter: name, Message: "is given more than once", Allowed: "one value"})
 		}
 	}
 	read, failed := api.ParseArguments(params, given, problems)
@@ -205,7 +207,7 @@ func (v *visit) query(params ...api.Param) (texts, error) {
 func (v *visit) param(name string) (string, error) {
 	text, err := url.PathUnescape(strings.Clone(v.c.Params(name)))
 	if err != nil {
-		problem := api.Problem{Parameter: name, Message: "is not properly escaped", Allowed: "percent-encoded UTF-8"}
+		problem := param.Problem{Parameter: name, Message: "is not properly escaped", Allowed: "percent-encoded UTF-8"}
 		return "", v.explorer.node.Refuse(v.c, api.ArgumentError(problem))
 	}
 	return text, nil

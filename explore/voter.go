@@ -1,7 +1,7 @@
 package explore
 
 import (
-	"pnyx/api"
+	"pnyx/api/param"
 	"pnyx/governance"
 )
 
@@ -26,7 +26,7 @@ func showVoter(v *visit) (shown, error) {
 	if err != nil {
 		return shown{}, err
 	}
-	query, err := v.query(api.Param{Name: argCursor, Kind: api.Cursor})
+	query, err := v.query(param.Param{Name: argCursor, Kind: param.Cursor})
 	if err != nil {
 		return shown{}, err
 	}

@@ -19,6 +19,8 @@ import (
 
 	"pnyx/access/x402"
 	"pnyx/api"
+	"pnyx/api/apierror"
+	"pnyx/api/param"
 	"pnyx/telemetry"
 )
 
@@ -30,7 +32,7 @@ type call struct {
 	// given are the arguments as texts by name, and problems the problems of arguments that are no
 	// texts.
 	given    map[string]string
-	problems []api.Problem
+	problems []param.Problem
 	// payment is the payment that came with the call, as a header has it; empty for none.
 	payment string
 	// args are the canonical texts of the arguments, with defaults, for the tool's reads.
@@ -67,9 +69,9 @@ func (s *Server) perform(c *fiber.Ctx, called *call) result {
 	}
 	called.reader = s.node.NewReader(c)
 	answered, err := called.run()
-	var code api.Code
+	var code apierror.Code
 	if err != nil {
-		failed := api.ErrorOf(err)
+		failed := apierror.Of(err)
 		answered, code = s.failureOf(failed, called.reader.RequestID()), failed.Code
 		span.SetError(string(code))
 	}
@@ -102,7 +104,7 @@ func (c *call) run() (result, error) {
 }
 
 // failureOf is the result of a call that failed, in words and as over HTTP.
-func (s *Server) failureOf(failed *api.Error, requestID string) result {
+func (s *Server) failureOf(failed *apierror.Error, requestID string) result {
 	if terms := failed.Headers[x402.HeaderRequired]; terms != "" {
 		return paymentRequired(failed, requestID, terms)
 	}
@@ -113,18 +115,18 @@ func (s *Server) failureOf(failed *api.Error, requestID string) result {
 }
 
 // advice says what a model can do about an error.
-func (s *Server) advice(failed *api.Error) string {
+func (s *Server) advice(failed *apierror.Error) string {
 	// Where payments are not taken, the message says so, and there are no terms to pay by.
-	if failed.Code == api.CodePaymentRequired {
+	if failed.Code == apierror.CodePaymentRequired {
 		return failed.Advice()
 	}
-	return cmp.Or(failed.Advice(), failed.Code.Info(s.payments).Fix)
+	return cmp.Or(failed.Advice(), api.InfoOf(failed.Code, s.payments).Fix)
 }
 
 // texts returns the arguments as the texts that a query has, and problems with those that
 // are none. It reports false for arguments that are no object.
-func texts(arguments json.RawMessage, params []api.Param) (map[string]string, []api.Problem, bool) {
-	given, problems := map[string]string{}, []api.Problem(nil)
+func texts(arguments json.RawMessage, params []param.Param) (map[string]string, []param.Problem, bool) {
+	given, problems := map[string]string{}, []param.Problem(nil)
 	if len(arguments) == 0 || string(arguments) == "null" {
 		return given, nil, true
 	}
@@ -165,23 +167,23 @@ func textOf(value json.RawMessage) (text string, given, ok bool) {
 
 // asWritten returns a text as its parameter wants it: clients write 5.0 for an integer, and a list
 // as the text of its JSON.
-func asWritten(text, name string, params []api.Param) string {
-	at := slices.IndexFunc(params, func(p api.Param) bool { return p.Name == name })
+func asWritten(text, name string, params []param.Param) string {
+	at := slices.IndexFunc(params, func(p param.Param) bool { return p.Name == name })
 	if at < 0 {
 		return text
 	}
 	switch params[at].Kind {
-	case api.Integer:
+	case param.Integer:
 		number, err := decimal.NewFromString(text)
 		if err == nil && number.Exponent() >= -maxZeros && number.Exponent() <= maxZeros && number.IsInteger() {
 			return number.String()
 		}
-	case api.EnumList:
+	case param.EnumList:
 		var list []string
 		if json.Unmarshal([]byte(text), &list) == nil && len(list) > 0 {
 			return strings.Join(list, ",")
 		}
-	case api.Text, api.Voter, api.Boolean, api.Enum, api.Instant, api.Month, api.Cursor, api.ProposalKey, api.TopicKey:
+	case param.Text, param.Voter, param.Boolean, param.Enum, param.Instant, param.Month, param.Cursor, param.ProposalKey, param.TopicKey:
 	}
 	return text
 }
@@ -190,11 +192,11 @@ func asWritten(text, name string, params []api.Param) string {
 const maxZeros = 20
 
 // problemWith is the problem with an argument that is no text, number, boolean or list.
-func problemWith(name string, params []api.Param) api.Problem {
-	problem := api.Problem{Parameter: name, Message: "has a value of the wrong type", Allowed: "what the input schema says"}
-	for _, param := range params {
-		if param.Name == name {
-			problem.Allowed = param.Allowed()
+func problemWith(name string, params []param.Param) param.Problem {
+	problem := param.Problem{Parameter: name, Message: "has a value of the wrong type", Allowed: "what the input schema says"}
+	for _, one := range params {
+		if one.Name == name {
+			problem.Allowed = one.Allowed()
 		}
 	}
 	return problem
@@ -267,7 +269,7 @@ func (c *call) get(routeIDs ...string) ([]*api.Read, []api.Answer, error) {
 	answers, err := c.answers(reads)
 	for i, answer := range answers {
 		if answer.Meta.Hint != "" { // a model takes a list without rows for the answer
-			return nil, nil, reads[i].Refuse(&api.Error{Status: http.StatusNotFound, Code: api.CodeNotFound, Message: answer.Meta.Hint})
+			return nil, nil, reads[i].Refuse(&apierror.Error{Status: http.StatusNotFound, Code: apierror.CodeNotFound, Message: answer.Meta.Hint})
 		}
 	}
 	return reads, answers, err

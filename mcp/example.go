@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strconv"
 
-	"pnyx/api"
+	"pnyx/api/param"
 )
 
 // ExampleCall returns the name of the tool that reads a route, and the arguments of a call
@@ -35,17 +35,17 @@ func ExampleCall(routeID string, values map[string]string) (name string, argumen
 }
 
 // argument returns the value of an argument whose text in a query is given.
-func argument(param api.Param, text string) any {
-	switch param.Kind {
-	case api.Integer:
+func argument(one param.Param, text string) any {
+	switch one.Kind {
+	case param.Integer:
 		if number, err := strconv.Atoi(text); err == nil {
 			return number
 		}
-	case api.Boolean:
+	case param.Boolean:
 		return text == "true"
-	case api.EnumList:
+	case param.EnumList:
 		return splitList(text)
-	case api.Text, api.Enum, api.Cursor, api.ProposalKey, api.TopicKey, api.Voter, api.Instant, api.Month:
+	case param.Text, param.Enum, param.Cursor, param.ProposalKey, param.TopicKey, param.Voter, param.Instant, param.Month:
 	}
 	return text
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
-	"pnyx/api"
+	"pnyx/api/apierror"
 	"pnyx/mcp"
 	"pnyx/test/apinode"
 )
@@ -96,7 +96,7 @@ func TestAttackEveryMessageTakesFromTheBucketOfTheAddress(t *testing.T) {
 			t.Parallel()
 			n := startNode(t, apinode.Settings{FreeRate: 1})
 			limited := func(got apinode.Response) bool {
-				return got.Status == http.StatusTooManyRequests || strings.Contains(got.Body, string(api.CodeRateLimited))
+				return got.Status == http.StatusTooManyRequests || strings.Contains(got.Body, string(apierror.CodeRateLimited))
 			}
 			for i, want := range []bool{false, true, true} {
 				if got := n.post(body); limited(got) != want {

@@ -10,7 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"pnyx/access"
-	"pnyx/api"
+	"pnyx/api/apierror"
 	"pnyx/ratelimit"
 	"pnyx/test/apinode"
 	"pnyx/test/env"
@@ -58,7 +58,7 @@ func (t *node) wantUsed(header []string, want string) {
 }
 
 // wantCode calls a tool, which must fail.
-func (t *node) wantCode(code api.Code, tool, arguments string, header ...string) {
+func (t *node) wantCode(code apierror.Code, tool, arguments string, header ...string) {
 	t.Helper()
 	got := t.callAs(tool, arguments, header...)
 	if failed := decode[envelope](t, string(got.StructuredContent)); !got.IsError || failed.Error.Code != code {
@@ -74,16 +74,16 @@ func TestEachRouteCountsTowardsTheMonth(t *testing.T) {
 		t.Fatalf("got %s, want the proposal", got.Content[0].Text)
 	}
 	n.wantUsed(header, "2")
-	n.wantCode(api.CodeNotFound, "get_proposal", `{"proposalKey":"`+string(unknownKey)+`"}`, header...)
-	n.wantCode(api.CodeValidation, "get_proposal", `{"proposalKey":"`+string(hugeKey)+`"}`, header...)
-	n.wantCode(api.CodeValidation, "list_ballots", `{"proposalKey":"`+string(sampleKey)+`","cursor":"abc"}`, header...)
+	n.wantCode(apierror.CodeNotFound, "get_proposal", `{"proposalKey":"`+string(unknownKey)+`"}`, header...)
+	n.wantCode(apierror.CodeValidation, "get_proposal", `{"proposalKey":"`+string(hugeKey)+`"}`, header...)
+	n.wantCode(apierror.CodeValidation, "list_ballots", `{"proposalKey":"`+string(sampleKey)+`","cursor":"abc"}`, header...)
 	n.wantUsed(header, "2")
 	all := strings.Replace(oneProposal, "}", `,"include":["votes","evidence"]}`, 1)
 	if got := n.callAs("list_signals", `{"detail":"full","limit":50}`, header...); got.IsError {
 		t.Fatalf("got %s, want a page", got.Content[0].Text)
 	}
 	n.wantUsed(header, "3")
-	n.wantCode(api.CodeQuotaExceeded, "get_proposal", all, header...)
+	n.wantCode(apierror.CodeQuotaExceeded, "get_proposal", all, header...)
 	n.wantUsed(header, "3")
 }
 
@@ -108,9 +108,9 @@ func TestCallsAreCountedByToolAndOutcome(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	n.wantData("find_daos", `{}`)
-	n.wantCode(api.CodeNotFound, "get_proposal", `{"proposalKey":"`+string(unknownKey)+`"}`, asInternal()...)
+	n.wantCode(apierror.CodeNotFound, "get_proposal", `{"proposalKey":"`+string(unknownKey)+`"}`, asInternal()...)
 	secret := "an-argument-that-no-log-may-have"
-	n.wantCode(api.CodeValidation, "list_voters", `{"daoId":"`+secret+`","limit":0}`, asInternal()...)
+	n.wantCode(apierror.CodeValidation, "list_voters", `{"daoId":"`+secret+`","limit":0}`, asInternal()...)
 	want := `
 # HELP pnyx_mcp_calls_total Calls of tools, by tool and outcome: ok, or the code of the error.
 # TYPE pnyx_mcp_calls_total counter

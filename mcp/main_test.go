@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"pnyx/access"
-	"pnyx/api"
+	"pnyx/api/apierror"
 	"pnyx/api/doc"
 	"pnyx/mcp"
 	"pnyx/test/apinode"
@@ -108,7 +108,7 @@ type envelope struct {
 		} `json:"page"`
 	} `json:"meta"`
 	Error struct {
-		Code    api.Code        `json:"code"`
+		Code    apierror.Code   `json:"code"`
 		Message string          `json:"message"`
 		Details json.RawMessage `json:"details"`
 	} `json:"error"`

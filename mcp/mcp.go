@@ -19,6 +19,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"pnyx/api"
+	"pnyx/api/apierror"
 	"pnyx/telemetry"
 )
 
@@ -106,8 +107,8 @@ func (s *Server) handle(c *fiber.Ctx) error {
 		return methodNotAllowed()
 	}
 	if !isJSON(c.Get(fiber.HeaderContentType)) {
-		return &api.Error{
-			Status: http.StatusUnsupportedMediaType, Code: api.CodeValidation,
+		return &apierror.Error{
+			Status: http.StatusUnsupportedMediaType, Code: apierror.CodeValidation,
 			Message: "the body must be JSON: send Content-Type: application/json",
 		}
 	}
@@ -155,15 +156,15 @@ func (s *Server) isOwnHost(host string) bool {
 	return err == nil && ip.Unmap().IsLoopback()
 }
 
-func forbidden(message string) *api.Error {
-	return &api.Error{Status: http.StatusForbidden, Code: api.CodeForbidden, Message: message}
+func forbidden(message string) *apierror.Error {
+	return &apierror.Error{Status: http.StatusForbidden, Code: apierror.CodeForbidden, Message: message}
 }
 
 // methodNotAllowed is the error of a method that has no answer here: there are no streams
 // to read and no sessions to delete.
 func methodNotAllowed() error {
-	return &api.Error{
-		Status: http.StatusMethodNotAllowed, Code: api.CodeMethodNotAllowed,
+	return &apierror.Error{
+		Status: http.StatusMethodNotAllowed, Code: apierror.CodeMethodNotAllowed,
 		Message: "only POST is allowed here", Details: map[string]any{"allowed": []string{fiber.MethodPost}},
 		Headers: map[string]string{fiber.HeaderAllow: fiber.MethodPost},
 	}

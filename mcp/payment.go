@@ -11,6 +11,7 @@ import (
 
 	"pnyx/access/x402"
 	"pnyx/api"
+	"pnyx/api/apierror"
 )
 
 // Members of _meta that payments travel in, by the MCP transport of x402.
@@ -64,7 +65,7 @@ func (c *call) authorize() error {
 
 // paymentRequired is the result of a call that is not paid for: the terms, as structure and
 // as text, and what to do in words.
-func paymentRequired(failed *api.Error, requestID, terms string) result {
+func paymentRequired(failed *apierror.Error, requestID, terms string) result {
 	structured, err := base64.StdEncoding.DecodeString(terms)
 	if err != nil {
 		structured = encode(failed.Envelope(requestID)) // terms are ours, and always base64

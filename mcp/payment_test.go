@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"pnyx/api"
+	"pnyx/api/apierror"
 	"pnyx/test/apinode"
 	"pnyx/test/facilitator"
 )
@@ -55,13 +55,13 @@ func (t *till) sign(arguments string) string {
 }
 
 // wantRefused is an error with a code, and no data.
-func (t *till) wantRefused(got toolResult, code api.Code) {
+func (t *till) wantRefused(got toolResult, code apierror.Code) {
 	t.Helper()
 	if !got.IsError || !strings.Contains(got.Content[len(got.Content)-1].Text, string(code)) || strings.Contains(string(got.StructuredContent), `"data"`) {
 		t.Errorf("got %s %s, want the error %s", got.Content[0].Text, got.StructuredContent, code)
 	}
 	terms := strings.Contains(string(got.StructuredContent), `"accepts"`)
-	if terms != (code == api.CodePaymentRequired) {
+	if terms != (code == apierror.CodePaymentRequired) {
 		t.Errorf("%s: terms are sent: %t", code, terms)
 	}
 }
@@ -128,8 +128,8 @@ func TestPaymentBuysOneAnswerToOneCall(t *testing.T) {
 	if again.IsError || string(again.StructuredContent) != string(first.StructuredContent) {
 		t.Errorf("the same payment for the same call in another spelling: got %s, want the first answer", again.Content[0].Text)
 	}
-	n.wantRefused(n.paid("list_ballots", oneProposal, payment), api.CodePaymentRequired)
-	n.wantRefused(n.paid("get_proposal", strings.Replace(oneProposal, "}", `,"textOffset":1}`, 1), payment), api.CodePaymentRequired)
+	n.wantRefused(n.paid("list_ballots", oneProposal, payment), apierror.CodePaymentRequired)
+	n.wantRefused(n.paid("get_proposal", strings.Replace(oneProposal, "}", `,"textOffset":1}`, 1), payment), apierror.CodePaymentRequired)
 	n.wantTransfers(1)
 }
 
@@ -154,13 +154,13 @@ func TestCallsThatFailCostNothing(t *testing.T) {
 	n := newTill(t)
 	missing := `{"proposalKey":"` + string(unknownKey) + `"}`
 	payment := n.sign(missing)
-	n.wantRefused(n.paid("get_proposal", `{"proposalKey":"p1","limt":3}`, payment), api.CodeValidation)
+	n.wantRefused(n.paid("get_proposal", `{"proposalKey":"p1","limt":3}`, payment), apierror.CodeValidation)
 	if n.ledger.Calls("verify") > 0 {
 		t.Error("the facilitator was asked about a call with bad arguments")
 	}
-	n.wantRefused(n.paid("get_proposal", missing, payment), api.CodeNotFound)
-	n.wantRefused(n.paid("get_proposal", `{"proposalKey":"`+string(hugeKey)+`"}`, payment), api.CodeValidation)
-	n.wantRefused(n.paid("get_proposal", oneProposal, `"none"`), api.CodeValidation)
+	n.wantRefused(n.paid("get_proposal", missing, payment), apierror.CodeNotFound)
+	n.wantRefused(n.paid("get_proposal", `{"proposalKey":"`+string(hugeKey)+`"}`, payment), apierror.CodeValidation)
+	n.wantRefused(n.paid("get_proposal", oneProposal, `"none"`), apierror.CodeValidation)
 	n.wantTransfers(0)
 	if got := n.paid("get_proposal", oneProposal, payment); got.IsError {
 		t.Errorf("the payment is lost: %s", got.Content[0].Text)
@@ -177,7 +177,7 @@ func TestUnknownSettlementAsksForTheSamePayment(t *testing.T) {
 	})
 	payment := n.sign(oneProposal)
 	got := n.paid("get_proposal", oneProposal, payment)
-	n.wantRefused(got, api.CodeSettlementPending)
+	n.wantRefused(got, apierror.CodeSettlementPending)
 	if !strings.Contains(got.Content[0].Text, "send the same payment again") {
 		t.Errorf("got %q, want it to say what to do", got.Content[0].Text)
 	}
@@ -195,7 +195,7 @@ func TestRefusedSettlementSendsTheReason(t *testing.T) {
 		fmt.Fprint(w, `{"success":false,"errorReason":"insufficient_funds","transaction":"","network":"eip155:84532"}`)
 	})
 	got := n.paid("get_proposal", oneProposal, n.sign(oneProposal))
-	n.wantRefused(got, api.CodePaymentRequired)
+	n.wantRefused(got, apierror.CodePaymentRequired)
 	if !strings.Contains(string(got.Meta["x402/payment-response"]), `"errorReason":"insufficient_funds"`) {
 		t.Errorf("got the receipt %s, want the reason", got.Meta["x402/payment-response"])
 	}
@@ -219,7 +219,7 @@ func TestConcurrentCallsWithOnePaymentGetOneAnswer(t *testing.T) {
 				t.Error(err)
 			case strings.Contains(got.Body, `"data":`):
 				answers[got.Body] = true
-			case !strings.Contains(got.Body, string(api.CodePaymentInProgress)) && !strings.Contains(got.Body, string(api.CodeRateLimited)):
+			case !strings.Contains(got.Body, string(apierror.CodePaymentInProgress)) && !strings.Contains(got.Body, string(apierror.CodeRateLimited)):
 				t.Errorf("got %d %.300s, want the answer or that it is in progress", got.Status, got.Body)
 			}
 		})

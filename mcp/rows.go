@@ -1,10 +1,13 @@
 package mcp
 
 import (
+	"encoding/json"
 	"slices"
 	"strconv"
 
 	"pnyx/api"
+	"pnyx/api/apierror"
+	"pnyx/api/param"
 )
 
 // maxStructured bounds structuredContent in bytes: text of keys and addresses is a token for
@@ -12,7 +15,7 @@ import (
 const maxStructured = 50_000
 
 // metaRoom is kept of it for the envelope: meta, of which a cursor is the longest part.
-const metaRoom = api.MaxCursorBytes + 1<<10
+const metaRoom = param.MaxCursorBytes + 1<<10
 
 // shape is which members of an object are kept: by key, all of the value for nil.
 type shape map[string]shape
@@ -39,7 +42,7 @@ func (s shape) append(out, object []byte) []byte {
 }
 
 // fit returns the array of the shaped rows that fit a result, and how many these are.
-func (s shape) fit(rows [][]byte, room int) (array []byte, count int) {
+func (s shape) fit(rows []json.RawMessage, room int) (array []byte, count int) {
 	array = []byte{'['}
 	for count, row := range rows {
 		end := len(array)
@@ -99,15 +102,15 @@ func (c *call) shape() shape {
 }
 
 // tooLarge is the error of what fits no result whatever is asked for beside.
-func (c *call) tooLarge(size int) *api.Error {
+func (c *call) tooLarge(size int) *apierror.Error {
 	argument, fix := argDetail, "ask for "+concise+" rows"
 	switch {
-	case slices.ContainsFunc(c.tool.extra, func(p api.Param) bool { return p.Name == argInclude }):
+	case slices.ContainsFunc(c.tool.extra, func(p param.Param) bool { return p.Name == argInclude }):
 		argument, fix = argInclude, "include fewer parts, or read them over HTTP"
 	case c.shape() != nil || c.tool.concise == nil:
 		fix = "read it over HTTP"
 	}
-	return api.ArgumentError(api.Problem{
+	return api.ArgumentError(param.Problem{
 		Parameter: argument, Given: c.args[argument],
 		Message: "asks for " + itoa(size) + " bytes in one piece", Allowed: "what fits " + itoa(maxStructured) + " bytes", Fix: fix,
 	})

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"strconv"
 
-	"pnyx/api"
+	"pnyx/api/param"
 )
 
 // listing is a tool as tools/list describes it.
@@ -69,31 +69,31 @@ func (t *tool) inputSchema() json.RawMessage {
 }
 
 // propertyOf returns the schema of an argument.
-func propertyOf(param api.Param) property {
-	p := property{Type: "string", Description: param.Description}
-	if param.Default != "" {
-		p.Default = param.Default
+func propertyOf(one param.Param) property {
+	p := property{Type: "string", Description: one.Description}
+	if one.Default != "" {
+		p.Default = one.Default
 	}
-	switch param.Kind {
-	case api.Integer:
-		p.Type, p.Minimum, p.Maximum = "integer", &param.Min, &param.Max
-		if number, err := strconv.Atoi(param.Default); err == nil {
+	switch one.Kind {
+	case param.Integer:
+		p.Type, p.Minimum, p.Maximum = "integer", &one.Min, &one.Max
+		if number, err := strconv.Atoi(one.Default); err == nil {
 			p.Default = number
 		}
-	case api.Boolean:
+	case param.Boolean:
 		p.Type = "boolean"
-	case api.Enum:
-		p.Enum = param.Enum
-	case api.EnumList:
-		p.Type, p.Items, p.Default = "array", &property{Type: "string", Enum: param.Enum}, nil
-		if param.Default != "" {
-			p.Default = splitList(param.Default)
+	case param.Enum:
+		p.Enum = one.Enum
+	case param.EnumList:
+		p.Type, p.Items, p.Default = "array", &property{Type: "string", Enum: one.Enum}, nil
+		if one.Default != "" {
+			p.Default = splitList(one.Default)
 		}
-	case api.Instant:
+	case param.Instant:
 		p.Description += " RFC 3339, or a date."
-	case api.Month:
+	case param.Month:
 		p.Description += " YYYY-MM."
-	case api.Text, api.Cursor, api.ProposalKey, api.TopicKey, api.Voter:
+	case param.Text, param.Cursor, param.ProposalKey, param.TopicKey, param.Voter:
 	}
 	return p
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"pnyx/api"
+	"pnyx/api/param"
 )
 
 // tool is one tool. Its arguments are the parameters of the routes that it reads.
@@ -20,13 +21,13 @@ type tool struct {
 	// concise is what a row keeps unless the call asks for all of it; nil for no choice.
 	concise shape
 	// extra are arguments that no route has.
-	extra []api.Param
+	extra []param.Param
 	// window says that from and to may be left out: for the last seven days.
 	window bool
 	// run answers a call with the JSON of the members data and meta.
 	run func(*call) ([]byte, error)
 	// params are all arguments, and byRoute the routes by id; allTools fills them in.
-	params  []api.Param
+	params  []param.Param
 	byRoute map[string]api.Route
 }
 
@@ -104,42 +105,42 @@ func daoTools() []*tool {
 			description: "Lists the DAOs there is data of, in order of their ids. Begin here when only the name of a DAO is known: " +
 				"other tools take its daoId.",
 			rows: 50, maxRows: 100,
-			extra: []api.Param{{
-				Name: argName, Kind: api.Text, Description: "Only DAOs with this text in their name or id, in any case.", Example: "uniswap",
+			extra: []param.Param{{
+				Name: argName, Kind: param.Text, Description: "Only DAOs with this text in their name or id, in any case.", Example: "uniswap",
 			}},
 		},
 		{
 			name: "get_dao", title: "Get a DAO", routes: []string{routeDAO, routeTimeline}, run: getDAO, without: []string{"metric"},
 			description: "One DAO: its proposals by state and outcome, and participation. With timeline also one metric of it by month, " +
 				"which is of the tier plus. For its proposals use find_proposals, for its voters list_voters.",
-			extra: []api.Param{timelineParam()},
+			extra: []param.Param{timelineParam()},
 		},
 	}
 }
 
 // timelineParam is the metric of the timeline route as an argument, which may be left out.
-func timelineParam() api.Param {
+func timelineParam() param.Param {
 	for _, route := range api.Routes() {
-		for _, param := range route.Params {
-			if route.ID == routeTimeline && param.Name == "metric" {
-				param.Name, param.Required = argTimeline, false
-				param.Description = "Also this metric by month; fromMonth and toMonth choose the months."
-				return param
+		for _, one := range route.Params {
+			if route.ID == routeTimeline && one.Name == "metric" {
+				one.Name, one.Required = argTimeline, false
+				one.Description = "Also this metric by month; fromMonth and toMonth choose the months."
+				return one
 			}
 		}
 	}
-	return api.Param{}
+	return param.Param{}
 }
 
 // textParams are the arguments that choose a part of a long text.
-func textParams() []api.Param {
-	return []api.Param{
+func textParams() []param.Param {
+	return []param.Param{
 		{
-			Name: argTextOffset, Kind: api.Integer, Default: "0", Max: 1 << 30,
+			Name: argTextOffset, Kind: param.Integer, Default: "0", Max: 1 << 30,
 			Description: "Where the text begins, in characters: text.nextOffset of the call before.",
 		},
 		{
-			Name: argTextLimit, Kind: api.Integer, Default: defaultTextLength, Min: 1, Max: maxTextLength,
+			Name: argTextLimit, Kind: param.Integer, Default: defaultTextLength, Min: 1, Max: maxTextLength,
 			Description: "Characters of the text at the most.",
 		},
 	}
@@ -169,8 +170,8 @@ func proposalTools() []*tool {
 			description: "One proposal with its text and the result of its vote. Each of votes and evidence counts and costs as a request of its own. " +
 				"evidence says where each field came from. The totals of a vote are what upstream states or the sums of the ballots held, as basis says; " +
 				"result is null, and reached too, where ballots that are missing may change it. A long text comes in parts: go on at text.nextOffset.",
-			extra: append([]api.Param{{
-				Name: argInclude, Kind: api.EnumList, Enum: []string{partText, partVotes, partEvidence}, Default: partText + "," + partVotes,
+			extra: append([]param.Param{{
+				Name: argInclude, Kind: param.EnumList, Enum: []string{partText, partVotes, partEvidence}, Default: partText + "," + partVotes,
 				Description: "Parts to include.",
 			}}, textParams()...),
 		},
@@ -252,8 +253,8 @@ func otherTools() []*tool {
 			name: "list_events", title: "List events", routes: []string{routeEvents}, run: listEvents, window: true,
 			description: "What happened in a window of at most 90 days, newest first: proposals created, votes begun and ended, topics opened and more. " +
 				"For what needs attention use list_signals.",
-			extra: []api.Param{{
-				Name: argDiscovered, Kind: api.Boolean, Default: "false",
+			extra: []param.Param{{
+				Name: argDiscovered, Kind: param.Boolean, Default: "false",
 				Description: "Also events whose own time is unknown: they are at the time when they were first seen here.",
 			}},
 			rows: 30, maxRows: 100,
@@ -276,29 +277,29 @@ func otherTools() []*tool {
 }
 
 // allParams returns the arguments: the parameters of all routes and what no route has.
-func (t *tool) allParams() []api.Param {
-	var all []api.Param
+func (t *tool) allParams() []param.Param {
+	var all []param.Param
 	for _, id := range t.routes {
-		for _, param := range t.byRoute[id].Params {
-			known := slices.ContainsFunc(all, func(p api.Param) bool { return p.Name == param.Name })
-			if known || slices.Contains(t.without, param.Name) {
+		for _, one := range t.byRoute[id].Params {
+			known := slices.ContainsFunc(all, func(p param.Param) bool { return p.Name == one.Name })
+			if known || slices.Contains(t.without, one.Name) {
 				continue
 			}
-			param.Required = param.Required || param.In == api.InPath
-			param.In = api.InQuery // errors show name=value
+			one.Required = one.Required || one.In == param.InPath
+			one.In = param.InQuery // errors show name=value
 			switch {
-			case param.Name == "limit" && t.rows > 0:
-				param.Default, param.Max = itoa(t.rows), t.maxRows
-			case t.window && (param.Name == "from" || param.Name == "to"):
-				param.Required = false
+			case one.Name == "limit" && t.rows > 0:
+				one.Default, one.Max = itoa(t.rows), t.maxRows
+			case t.window && (one.Name == "from" || one.Name == "to"):
+				one.Required = false
 			}
-			all = append(all, param)
+			all = append(all, one)
 		}
 	}
 	all = append(all, t.extra...)
 	if t.concise != nil {
-		all = append(all, api.Param{
-			Name: argDetail, Kind: api.Enum, Enum: []string{concise, full}, Default: concise,
+		all = append(all, param.Param{
+			Name: argDetail, Kind: param.Enum, Enum: []string{concise, full}, Default: concise,
 			Description: "concise: what tells rows apart; full: every field.",
 		})
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"pnyx/access"
-	"pnyx/api"
+	"pnyx/api/apierror"
 	"pnyx/test/apinode"
 )
 
@@ -401,7 +401,7 @@ func TestTokensComeInTwoHeaders(t *testing.T) {
 			t.Parallel()
 			n := n.with(t)
 			got := n.callAs("find_proposals", `{}`, header...)
-			want := map[string]api.Code{"a wrong token": api.CodeUnauthorized, "another scheme": api.CodePaymentRequired}[name]
+			want := map[string]apierror.Code{"a wrong token": apierror.CodeUnauthorized, "another scheme": apierror.CodePaymentRequired}[name]
 			if failed := decode[envelope](t, string(got.StructuredContent)); failed.Error.Code != want {
 				t.Errorf("got %q, want %q", failed.Error.Code, want)
 			}

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"pnyx/api"
+	"pnyx/api/apierror"
+	"pnyx/api/httpcache"
 )
 
 // cachingRow is what caches may keep of answers with one freshness, as Markdown.
@@ -22,7 +24,7 @@ type cachingRow struct {
 // CachingTable returns, as Markdown, the Cache-Control of every route with the reason for
 // its numbers.
 func CachingTable() ([]byte, error) {
-	documents, unknown := api.DocumentFreshness(), api.UnknownPathFreshness()
+	documents, unknown := httpcache.Document(), httpcache.UnknownPath()
 	var rows []cachingRow
 	for _, route := range api.Routes() {
 		rows = addRow(rows, cachingRow{
@@ -39,7 +41,7 @@ func CachingTable() ([]byte, error) {
 			rows[i].Reason = "as above"
 		}
 	}
-	return render("caching.md", map[string]any{"Rows": rows, "Missing": api.MissingFreshness().Reason, "Paid": api.PrivateNoStore})
+	return render("caching.md", map[string]any{"Rows": rows, "Missing": httpcache.Missing().Reason, "Paid": httpcache.PrivateNoStore})
 }
 
 // addRow adds a row, to the one that differs from it only in what it is about if there is one.
@@ -59,7 +61,7 @@ func addRow(rows []cachingRow, row cachingRow) []cachingRow {
 func answerControl(route api.Route, shared time.Duration) string {
 	switch {
 	case route.TokenOnly:
-		return quoted(api.PrivateNoStore)
+		return quoted(httpcache.PrivateNoStore)
 	case route.Paid():
 		return quoted(route.Fresh.Private())
 	}
@@ -68,9 +70,9 @@ func answerControl(route api.Route, shared time.Duration) string {
 
 // missingControl is the Cache-Control of a route's 404; empty where it has none.
 func missingControl(route api.Route) string {
-	fresh := api.MissingFreshness()
+	fresh := httpcache.Missing()
 	switch {
-	case !slices.Contains(route.Codes(), api.CodeNotFound):
+	case !slices.Contains(route.Codes(), apierror.CodeNotFound):
 		return ""
 	case route.Paid():
 		return quoted(fresh.Private())

@@ -6,6 +6,7 @@ import (
 
 	"pnyx/api"
 	"pnyx/api/doc/openapi"
+	"pnyx/api/param"
 )
 
 // maxDiscoveryPath bounds the path of a request that is described: the terms then fit
@@ -94,18 +95,18 @@ func describeForIndexes(base string, route api.Route) discovery {
 	input.Properties.Add("type", &openapi.Schema{Type: "string", Enum: []string{"http"}})
 	input.Properties.Add("method", &openapi.Schema{Type: "string", Enum: []string{"GET"}})
 	query, inPath := &openapi.Schema{Type: "object"}, &openapi.Schema{Type: "object"}
-	for _, param := range route.Params {
-		schema, into := discoverySchema(param), query
-		if param.In == api.InPath {
+	for _, one := range route.Params {
+		schema, into := discoverySchema(one), query
+		if one.In == param.InPath {
 			into = inPath
 			described.RouteTemplate = base + route.Path
 		}
-		into.Properties.Add(param.Name, schema)
-		if param.Required || param.In == api.InPath {
-			into.Required = append(into.Required, param.Name)
+		into.Properties.Add(one.Name, schema)
+		if one.Required || one.In == param.InPath {
+			into.Required = append(into.Required, one.Name)
 		}
-		if param.In == api.InQuery && (param.Required || param.Sample) {
-			described.Info.Input.QueryParams[param.Name] = discoveryExample(param)
+		if one.In == param.InQuery && (one.Required || one.Sample) {
+			described.Info.Input.QueryParams[one.Name] = discoveryExample(one)
 		}
 	}
 	if len(query.Properties) > 0 {
@@ -132,16 +133,16 @@ func describeForIndexes(base string, route api.Route) discovery {
 
 // discoverySchema returns the schema of a parameter. A list is the text that a request has,
 // since an index knows no other form of it.
-func discoverySchema(param api.Param) *openapi.Schema {
-	if param.Kind == api.EnumList {
-		return &openapi.Schema{Type: "string", Description: param.Allowed()}
+func discoverySchema(one param.Param) *openapi.Schema {
+	if one.Kind == param.EnumList {
+		return &openapi.Schema{Type: "string", Description: one.Allowed()}
 	}
-	return paramSchema(&openapi.Schemas{}, param)
+	return paramSchema(&openapi.Schemas{}, one)
 }
 
-func discoveryExample(param api.Param) any {
-	if param.Kind == api.EnumList {
-		return param.Example
+func discoveryExample(one param.Param) any {
+	if one.Kind == param.EnumList {
+		return one.Example
 	}
-	return paramExample(param)
+	return paramExample(one)
 }

@@ -15,6 +15,7 @@ import (
 	"pnyx/access/x402"
 	"pnyx/api"
 	"pnyx/api/doc"
+	"pnyx/api/param"
 	"pnyx/test/facilitator"
 )
 
@@ -61,9 +62,9 @@ func TestEveryPaidRouteIsDescribedToIndexes(t *testing.T) {
 		t.Run(route.ID, func(t *testing.T) {
 			t.Parallel()
 			path := route.Path
-			for _, param := range route.Params {
-				value := cmp.Or(param.Example, strings.Repeat("x", 42)) // as long as the address of a voter
-				path = strings.Replace(path, ":"+param.Name, value, 1)
+			for _, one := range route.Params {
+				value := cmp.Or(one.Example, strings.Repeat("x", 42)) // as long as the address of a voter
+				path = strings.Replace(path, ":"+one.Name, value, 1)
 			}
 			described, size := termsOf(t, "https://api.example.org/pnyx/", route, path)
 			if size > 3<<10 {
@@ -88,16 +89,16 @@ func TestEveryPaidRouteIsDescribedToIndexes(t *testing.T) {
 				t.Errorf("template: got %v, want %v", got, wantTemplate)
 			}
 			input := []string{"schema", "properties", "input", "properties"}
-			for _, param := range route.Params {
-				where, given := "queryParams", param.Required || param.Sample
-				if param.In == api.InPath {
+			for _, one := range route.Params {
+				where, given := "queryParams", one.Required || one.Sample
+				if one.In == param.InPath {
 					where, given = "pathParams", true
 				}
-				if at(described, slices.Concat(input, []string{where, "properties", param.Name})...) == nil {
-					t.Errorf("%s has no schema", param.Name)
+				if at(described, slices.Concat(input, []string{where, "properties", one.Name})...) == nil {
+					t.Errorf("%s has no schema", one.Name)
 				}
-				if got := at(described, "info", "input", where, param.Name); (got != nil) != given {
-					t.Errorf("example of %s: got %v, want one: %t", param.Name, got, given)
+				if got := at(described, "info", "input", where, one.Name); (got != nil) != given {
+					t.Errorf("example of %s: got %v, want one: %t", one.Name, got, given)
 				}
 			}
 		})

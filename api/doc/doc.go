@@ -18,6 +18,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"pnyx/api"
+	"pnyx/api/apierror"
 	"pnyx/page"
 	"pnyx/ratelimit"
 )
@@ -74,8 +75,8 @@ func Paths() []string {
 func (n Node) codes() []api.CodeInfo { return api.Codes(n.Prices.PayPerRequest) }
 
 // codesOf are the errors that the node may answer with on a route.
-func (n Node) codesOf(route api.Route) []api.Code {
-	return slices.DeleteFunc(route.Codes(), func(code api.Code) bool { return code.OfPayments() && !n.Prices.PayPerRequest })
+func (n Node) codesOf(route api.Route) []apierror.Code {
+	return slices.DeleteFunc(route.Codes(), func(code apierror.Code) bool { return code.OfPayments() && !n.Prices.PayPerRequest })
 }
 
 // plans are the plans of tokens and, where payments are taken, of payers.

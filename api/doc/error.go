@@ -8,6 +8,7 @@ import (
 
 	"pnyx/access/x402"
 	"pnyx/api"
+	"pnyx/api/apierror"
 	"pnyx/api/doc/openapi"
 )
 
@@ -26,7 +27,7 @@ func errorResponse(node Node) *openapi.Response {
 		}},
 	}
 	for _, info := range node.codes() {
-		if info.Code == api.CodeMethodNotAllowed {
+		if info.Code == apierror.CodeMethodNotAllowed {
 			continue
 		}
 		response.Description += fmt.Sprintf(" %d `%s`: %s %s", info.Status, info.Code, info.Description, info.Fix)
@@ -41,7 +42,7 @@ func errorResponse(node Node) *openapi.Response {
 func describeErrors(route api.Route, node Node) string {
 	var codes []string
 	for _, code := range node.codesOf(route) {
-		codes = append(codes, fmt.Sprintf("%d `%s`", code.Info(true).Status, code))
+		codes = append(codes, fmt.Sprintf("%d `%s`", api.InfoOf(code, true).Status, code))
 	}
 	return "Errors: " + strings.Join(codes, ", ") + "."
 }

@@ -6,6 +6,7 @@ import (
 
 	"pnyx/api"
 	"pnyx/api/doc/openapi"
+	"pnyx/api/param"
 )
 
 // links describes the requests that can follow an answer of a route: for the next page,
@@ -33,9 +34,9 @@ func links(route api.Route) openapi.Members[*openapi.Link] {
 // pathParameters are the parameters in the path of a request.
 func pathParameters(route api.Route) openapi.Members[string] {
 	var all openapi.Members[string]
-	for _, param := range route.Params {
-		if param.In == api.InPath {
-			all.Add(param.Name, "$request.path."+param.Name)
+	for _, one := range route.Params {
+		if one.In == param.InPath {
+			all.Add(one.Name, "$request.path."+one.Name)
 		}
 	}
 	return all

@@ -10,6 +10,7 @@ import (
 	"pnyx/api"
 	"pnyx/api/doc/client"
 	"pnyx/api/doc/openapi"
+	"pnyx/api/param"
 	"pnyx/mcp"
 	"pnyx/ratelimit"
 )
@@ -72,16 +73,16 @@ func priceLabel(route api.Route, prices api.Prices) string {
 // paramList lists the query parameters of a route, with their allowed values.
 func paramList(route api.Route) string {
 	var named []string
-	for _, param := range route.Params {
-		if param.In == api.InPath {
+	for _, one := range route.Params {
+		if one.In == param.InPath {
 			continue
 		}
-		text := param.Name + " (" + param.Allowed()
-		if param.Required {
+		text := one.Name + " (" + one.Allowed()
+		if one.Required {
 			text += "; required"
 		}
-		if param.Default != "" {
-			text += "; default " + param.Default
+		if one.Default != "" {
+			text += "; default " + one.Default
 		}
 		named = append(named, text+")")
 	}

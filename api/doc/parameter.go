@@ -4,94 +4,94 @@ import (
 	"strconv"
 	"strings"
 
-	"pnyx/api"
 	"pnyx/api/doc/openapi"
+	"pnyx/api/param"
 )
 
 // describeParam describes a parameter.
-func describeParam(schemas *openapi.Schemas, param api.Param) *openapi.Parameter {
+func describeParam(schemas *openapi.Schemas, given param.Param) *openapi.Parameter {
 	described := &openapi.Parameter{
-		Name: param.Name, In: "query", Required: param.Required || param.In == api.InPath,
-		Description: param.Description + " Allowed: " + strings.TrimSuffix(param.Allowed(), ", joined by commas") + ".",
-		Schema:      paramSchema(schemas, param),
+		Name: given.Name, In: "query", Required: given.Required || given.In == param.InPath,
+		Description: given.Description + " Allowed: " + strings.TrimSuffix(given.Allowed(), ", joined by commas") + ".",
+		Schema:      paramSchema(schemas, given),
 	}
-	if param.In == api.InPath {
+	if given.In == param.InPath {
 		described.In = "path"
 	}
-	if param.Kind == api.EnumList {
+	if given.Kind == param.EnumList {
 		described.Style, described.Explode = "form", new(bool)
 	}
 	switch {
-	case param.Example == "":
+	case given.Example == "":
 	case described.Required:
-		described.Example = paramExample(param)
+		described.Example = paramExample(given)
 	default:
 		// Tools fill in an example of the parameter, but not one of its schema: optional
 		// parameters stay empty.
-		described.Schema.Examples = []any{paramExample(param)}
+		described.Schema.Examples = []any{paramExample(given)}
 	}
 	return described
 }
 
 // paramExample returns the example in the type of the schema.
-func paramExample(param api.Param) any {
-	switch param.Kind {
-	case api.EnumList:
-		return strings.Split(param.Example, ",")
-	case api.Boolean:
-		return param.Example == "true"
-	case api.Integer:
-		if number, err := strconv.Atoi(param.Example); err == nil {
+func paramExample(given param.Param) any {
+	switch given.Kind {
+	case param.EnumList:
+		return strings.Split(given.Example, ",")
+	case param.Boolean:
+		return given.Example == "true"
+	case param.Integer:
+		if number, err := strconv.Atoi(given.Example); err == nil {
 			return number
 		}
 	default:
 	}
-	return param.Example
+	return given.Example
 }
 
 // paramSchema returns the schema of a parameter.
-func paramSchema(schemas *openapi.Schemas, param api.Param) *openapi.Schema {
-	one, longest := 1, api.MaxTextBytes
+func paramSchema(schemas *openapi.Schemas, given param.Param) *openapi.Schema {
+	one, longest := 1, param.MaxTextBytes
 	schema := &openapi.Schema{Type: "string"}
-	switch param.Kind {
-	case api.Integer:
-		schema = &openapi.Schema{Type: "integer", Minimum: &param.Min, Maximum: &param.Max}
-		if number, err := strconv.Atoi(param.Default); err == nil {
+	switch given.Kind {
+	case param.Integer:
+		schema = &openapi.Schema{Type: "integer", Minimum: &given.Min, Maximum: &given.Max}
+		if number, err := strconv.Atoi(given.Default); err == nil {
 			schema.Default = number
 		}
 		return schema
-	case api.Boolean:
+	case param.Boolean:
 		schema.Type = "boolean"
-	case api.Enum:
-		schema = setSchema(schemas, param)
-	case api.EnumList:
-		return &openapi.Schema{Type: "array", Items: setSchema(schemas, param), MinItems: &one}
-	case api.ProposalKey:
+	case param.Enum:
+		schema = setSchema(schemas, given)
+	case param.EnumList:
+		return &openapi.Schema{Type: "array", Items: setSchema(schemas, given), MinItems: &one}
+	case param.ProposalKey:
 		schema.Pattern = patternProposalKey
-	case api.TopicKey:
+	case param.TopicKey:
 		schema.Pattern = patternTopicKey
-	case api.Month:
+	case param.Month:
 		schema.Pattern = patternMonth
-	case api.Instant:
+	case param.Instant:
 		// The format date-time would exclude dates, which are allowed.
 		schema.MinLength = &one
-	case api.Cursor:
-		longest = api.MaxCursorBytes
+	case param.Cursor:
+		longest = param.MaxCursorBytes
 		schema.MinLength, schema.MaxLength = &one, &longest
-	case api.Text, api.Voter:
+	case param.Text, param.Voter:
 		schema.MinLength, schema.MaxLength = &one, &longest
 	}
-	if param.Default != "" {
-		schema.Default = param.Default
+	if given.Default != "" {
+		schema.Default = given.Default
 	}
 	return schema
 }
 
 // setSchema returns the schema of one value of an enumeration: the schema of answers, where they
 // have values of the same set.
-func setSchema(schemas *openapi.Schemas, param api.Param) *openapi.Schema {
-	if len(schemas.Enums[param.Set]) > 0 {
-		return schemas.Of(param.Set)
+func setSchema(schemas *openapi.Schemas, given param.Param) *openapi.Schema {
+	if len(schemas.Enums[given.Set]) > 0 {
+		return schemas.Of(given.Set)
 	}
-	return &openapi.Schema{Type: "string", Enum: param.Enum}
+	return &openapi.Schema{Type: "string", Enum: given.Enum}
 }

@@ -16,6 +16,7 @@ import (
 	"pnyx/api"
 	"pnyx/api/doc/client"
 	"pnyx/api/doc/openapi"
+	"pnyx/api/param"
 	"pnyx/mcp"
 	"pnyx/page"
 )
@@ -104,7 +105,7 @@ type referenceRoute struct {
 
 // referenceParam is one parameter, with its value in the form.
 type referenceParam struct {
-	api.Param
+	param.Param
 
 	// ID is unique on the page. Value is what the form begins with, and Placeholder what it
 	// shows while there is no value. Example is a value that works.
@@ -230,22 +231,22 @@ func webhooksForPeople(schemas *openapi.Schemas) (shown referenceWebhooks, err e
 }
 
 // describeInput returns a parameter as the form of its route shows it.
-func describeInput(route api.Route, param api.Param, examples api.Examples) referenceParam {
+func describeInput(route api.Route, one param.Param, examples api.Examples) referenceParam {
 	shown := referenceParam{
-		Param: param, Example: examples.Of(param), ID: route.ID + "-" + param.Name, InPath: param.In == api.InPath, Required: param.Required || param.In == api.InPath,
+		Param: one, Example: examples.Of(one), ID: route.ID + "-" + one.Name, InPath: one.In == param.InPath, Required: one.Required || one.In == param.InPath,
 	}
 	switch {
-	case shown.Required || param.Sample:
+	case shown.Required || one.Sample:
 		shown.Value = shown.Example
-	case param.Kind == api.Boolean:
+	case one.Kind == param.Boolean:
 		shown.Values = []string{"true", "false"}
-	case param.Default != "":
-		shown.Placeholder = param.Default
+	case one.Default != "":
+		shown.Placeholder = one.Default
 	default:
 		shown.Placeholder = shown.Example
 	}
-	if param.Kind == api.Enum {
-		shown.Values = param.Enum
+	if one.Kind == param.Enum {
+		shown.Values = one.Enum
 	}
 	return shown
 }
@@ -273,9 +274,9 @@ func snippets(node Node, route api.Route, examples api.Examples) ([]referenceSni
 	}
 	all := []referenceSnippet{{"curl", "curl", curl}}
 	values := map[string]string{}
-	for _, param := range route.Params {
-		if param.In == api.InPath || param.Required || param.Sample {
-			values[param.Name] = examples.Of(param)
+	for _, one := range route.Params {
+		if one.In == param.InPath || one.Required || one.Sample {
+			values[one.Name] = examples.Of(one)
 		}
 	}
 	for _, language := range client.Languages() {

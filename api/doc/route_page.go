@@ -1,13 +1,13 @@
 package doc
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"net/url"
 	"strings"
 
 	"pnyx/api"
+	"pnyx/api/param"
+	"pnyx/governance"
 )
 
 // mimeMarkdown is the media type of a page of a route.
@@ -34,10 +34,8 @@ func routePage(node Node, route api.Route, examples api.Examples) ([]byte, error
 		return nil, err
 	}
 	addEnvelopes(schemas)
-	var example bytes.Buffer
-	encoder := json.NewEncoder(&example)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(exampleAnswer(schemas, route)); err != nil {
+	example, err := governance.JSON(exampleAnswer(schemas, route))
+	if err != nil {
 		return nil, fmt.Errorf("encode the example of %s: %w", route.ID, err)
 	}
 	var codes []string
@@ -46,7 +44,7 @@ func routePage(node Node, route api.Route, examples api.Examples) ([]byte, error
 	}
 	return render("route.md", map[string]any{
 		"Route": route, "Token": route.Paid() || route.TokenOnly, "Access": describeAccess(route, node.Prices), "Params": route.Params, "Request": node.base() + sampleTarget(route, examples),
-		"Example": strings.TrimSpace(example.String()), "Codes": strings.Join(codes, ", "), "Guide": api.PathLLMs, "PayPerRequest": node.Prices.PayPerRequest,
+		"Example": string(example), "Codes": strings.Join(codes, ", "), "Guide": api.PathLLMs, "PayPerRequest": node.Prices.PayPerRequest,
 	})
 }
 
@@ -55,12 +53,12 @@ func routePage(node Node, route api.Route, examples api.Examples) ([]byte, error
 func sampleTarget(route api.Route, examples api.Examples) string {
 	target := route.Path
 	var query []string
-	for _, param := range route.Params {
+	for _, one := range route.Params {
 		switch {
-		case param.In == api.InPath:
-			target = strings.Replace(target, ":"+param.Name, url.PathEscape(examples.Of(param)), 1)
-		case param.Required || param.Sample:
-			query = append(query, param.Name+"="+url.QueryEscape(examples.Of(param)))
+		case one.In == param.InPath:
+			target = strings.Replace(target, ":"+one.Name, url.PathEscape(examples.Of(one)), 1)
+		case one.Required || one.Sample:
+			query = append(query, one.Name+"="+url.QueryEscape(examples.Of(one)))
 		}
 	}
 	if len(query) > 0 {

@@ -8,7 +8,9 @@ import (
 	"reflect"
 
 	"pnyx/api"
+	"pnyx/api/apierror"
 	"pnyx/api/doc/openapi"
+	"pnyx/api/param"
 	"pnyx/governance"
 	"pnyx/governance/query"
 	"pnyx/governance/rules"
@@ -53,8 +55,8 @@ func newSchemas() (*openapi.Schemas, error) {
 // addEnvelopes adds the schemas of what is around data, and of errors.
 func addEnvelopes(schemas *openapi.Schemas) {
 	schemas.Of(reflect.TypeFor[api.Meta]())
-	schemas.Of(reflect.TypeFor[api.ErrorEnvelope]())
-	schemas.Of(reflect.TypeFor[api.Problem]())
+	schemas.Of(reflect.TypeFor[apierror.ErrorEnvelope]())
+	schemas.Of(reflect.TypeFor[param.Problem]())
 }
 
 // scalars are the types that JSON shows as text of one form.
@@ -79,7 +81,7 @@ func scalars() map[reflect.Type]*openapi.Schema {
 		reflect.TypeFor[governance.TopicKey](): {
 			Type: "string", Pattern: patternTopicKey, Examples: []any{"t1_QTih_6Tc8DCYv4aSbi5x1Q"},
 		},
-		reflect.TypeFor[api.Code](): {Type: "string", Enum: codes, Examples: []any{string(api.CodeValidation)}},
+		reflect.TypeFor[apierror.Code](): {Type: "string", Enum: codes, Examples: []any{string(apierror.CodeValidation)}},
 	}
 }
 
@@ -128,7 +130,7 @@ func enums() map[reflect.Type][]string {
 // other uses for.
 func names() map[reflect.Type]string {
 	return map[reflect.Type]string{
-		reflect.TypeFor[api.Code]():         "ErrorCode",
+		reflect.TypeFor[apierror.Code]():    "ErrorCode",
 		reflect.TypeFor[api.Page]():         "PageInfo",
 		reflect.TypeFor[governance.Event](): "GovernanceEvent",
 		reflect.TypeFor[governance.Match](): "CandidateMatch",

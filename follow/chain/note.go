@@ -42,6 +42,8 @@ type note struct {
 	// Stated is the contract's count in smallest units, in the order of governorSides, where it
 	// differs from the votes held.
 	Stated []string `json:",omitempty"`
+	// SupplyAsked is the start for which the token was asked for its supply.
+	SupplyAsked string `json:",omitempty"`
 }
 
 // moment is a value of a Governor's clock as a time.

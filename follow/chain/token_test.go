@@ -241,6 +241,29 @@ func TestSuppliesAreWrittenWhenTheyChange(t *testing.T) {
 	share("0.1")
 }
 
+// A follower that begins after a vote has the supply at its snapshot, and asks for it once.
+func TestSuppliesAtSnapshotsOfThePastAreRead(t *testing.T) {
+	t.Parallel()
+	env.SkipShort(t, "an engine")
+	f := newFollower(t)
+	f.delegations = true
+	f.chain.Create(tokenAddress, 1)
+	f.chain.Answer(tokenAddress, "getPastTotalSupply(uint256)", []any{uint64(22)}, uint64(4_000_000_000_000_000_000))
+	f.chain.Answer(tokenAddress, "totalSupply()", nil, uint64(5_000_000_000_000_000_000))
+	f.chain.MineEmpty(20)
+	f.chain.Mine(created(1, 22, 1_000), created(2, 24, 1_000), votesOf(account(2), 1_000_000_000_000_000_000))
+	f.chain.MineEmpty(fakeFinality + 5)
+	for range 2 { // processes
+		f.start()
+		f.poll("tip", "backfill", "final", "state", "state")
+		found, err := warehouse.PowersBetween(t.Context(), f.warehouse, tokenScope, 0, 1_000, 1)
+		if got := found.Supplies; err != nil || len(got) != 2 || got[0].Block != 22 || got[0].Supply.String() != "4" || got[1].Supply.String() != "5" {
+			t.Errorf("got supplies %+v and %v, want 4 at block 22 and 5 later", got, err)
+		}
+		f.chain.Change(tokenAddress, "getPastTotalSupply(uint256)", []any{uint64(22)}, uint64(9_000_000_000_000_000_000))
+	}
+}
+
 func TestStatedPowersReplaceThoseThatLogsDoNotComeTo(t *testing.T) {
 	t.Parallel()
 	env.SkipShort(t, "an engine")

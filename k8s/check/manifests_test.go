@@ -28,8 +28,6 @@ import (
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
-
-	"pnyx/k8s/check/chart"
 )
 
 // overlays are what people apply.
@@ -50,7 +48,7 @@ func build(t *testing.T, overlay string) resmap.ResMap {
 // edited is kustomize's output for production with an edited kustomization.yaml.
 func edited(t *testing.T, pairs ...string) resmap.ResMap {
 	t.Helper()
-	built, err := chart.Production("..", pairs...)
+	built, err := production(k8s, pairs...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ func Rows() []Row {
 	rows = append(rows, ballotRows()...)
 	rows = append(rows, exportRows()...)
 	rows = append(rows, fillRows()...)
+	rows = append(rows, dossierRows()...)
 	rows = append(rows, publishRows()...)
 	rows = append(rows, nodeRows()...)
 	rows = append(rows, changeRows()...)

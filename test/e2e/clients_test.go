@@ -15,6 +15,7 @@ import (
 
 	"pnyx/api"
 	"pnyx/api/doc/client"
+	"pnyx/api/param"
 	"pnyx/governance"
 	"pnyx/test/env"
 )
@@ -326,9 +327,9 @@ func (i *instance) clientValues() map[string]string {
 // valuesOf returns the values for the parameters that a request of a route needs.
 func valuesOf(route api.Route, values map[string]string) map[string]string {
 	needed := map[string]string{}
-	for _, param := range route.Params {
-		if param.In == api.InPath || param.Required || param.Name == "title" {
-			needed[param.Name] = values[param.Name]
+	for _, one := range route.Params {
+		if one.In == param.InPath || one.Required || one.Name == "title" {
+			needed[one.Name] = values[one.Name]
 		}
 	}
 	if route.Stream { // it has rows since then

@@ -14,6 +14,7 @@ import (
 	"pnyx/access"
 	"pnyx/api"
 	"pnyx/api/doc/openapi"
+	"pnyx/api/param"
 	"pnyx/test/env"
 	"pnyx/test/openapitest"
 )
@@ -98,16 +99,16 @@ func (s *apiSurface) askRightly(t *testing.T, route api.Route) {
 	for _, path := range s.paths(route) {
 		required := s.required(route)
 		s.ask(t, route, path, required)
-		for _, param := range route.Params {
-			if param.In == api.InPath || param.Kind == api.Cursor {
+		for _, one := range route.Params {
+			if one.In == param.InPath || one.Kind == param.Cursor {
 				continue
 			}
-			for _, value := range s.values(param) {
+			for _, value := range s.values(one) {
 				query, err := url.ParseQuery(required.Encode())
 				if err != nil {
 					t.Fatal(err)
 				}
-				query.Set(param.Name, value)
+				query.Set(one.Name, value)
 				s.ask(t, route, path, query)
 			}
 		}
@@ -118,15 +119,15 @@ func (s *apiSurface) askWrongly(t *testing.T, route api.Route) {
 	t.Helper()
 	for _, path := range s.paths(route) {
 		s.ask(t, route, path, url.Values{"includeVotes": {"true"}})
-		for _, param := range route.Params {
-			if param.In == api.InPath {
-				s.ask(t, route, strings.ReplaceAll(route.Path, ":"+param.Name, "nobody"), s.required(route))
+		for _, one := range route.Params {
+			if one.In == param.InPath {
+				s.ask(t, route, strings.ReplaceAll(route.Path, ":"+one.Name, "nobody"), s.required(route))
 				continue
 			}
 			for _, value := range []string{"", "\x00", "nonsense", "-1", strings.Repeat("x", 600)} {
-				s.ask(t, route, path, url.Values{param.Name: {value}})
+				s.ask(t, route, path, url.Values{one.Name: {value}})
 			}
-			s.ask(t, route, path, url.Values{param.Name: {"1", "1"}})
+			s.ask(t, route, path, url.Values{one.Name: {"1", "1"}})
 		}
 	}
 }
@@ -134,14 +135,14 @@ func (s *apiSurface) askWrongly(t *testing.T, route api.Route) {
 // paths are the paths of a route with the known values of its path parameters.
 func (s *apiSurface) paths(route api.Route) []string {
 	paths := []string{route.Path}
-	for _, param := range route.Params {
-		if param.In != api.InPath {
+	for _, one := range route.Params {
+		if one.In != param.InPath {
 			continue
 		}
 		var filled []string
 		for _, path := range paths {
-			for _, value := range s.known[param.Name] {
-				filled = append(filled, strings.ReplaceAll(path, ":"+param.Name, url.PathEscape(value)))
+			for _, value := range s.known[one.Name] {
+				filled = append(filled, strings.ReplaceAll(path, ":"+one.Name, url.PathEscape(value)))
 			}
 		}
 		paths = filled
@@ -151,27 +152,27 @@ func (s *apiSurface) paths(route api.Route) []string {
 
 func (s *apiSurface) required(route api.Route) url.Values {
 	query := url.Values{}
-	for _, param := range route.Params {
-		if param.Required && param.In != api.InPath {
-			query.Set(param.Name, param.Example)
+	for _, one := range route.Params {
+		if one.Required && one.In != param.InPath {
+			query.Set(one.Name, one.Example)
 		}
 	}
 	return query
 }
 
 // values are valid values of a parameter.
-func (s *apiSurface) values(param api.Param) []string {
+func (s *apiSurface) values(one param.Param) []string {
 	switch {
-	case len(param.Enum) > 0:
-		return param.Enum
-	case param.Kind == api.Boolean:
+	case len(one.Enum) > 0:
+		return one.Enum
+	case one.Kind == param.Boolean:
 		return []string{"true", "false"}
-	case param.Name == "limit":
+	case one.Name == "limit":
 		return []string{"1"}
-	case len(s.known[param.Name]) > 0:
-		return s.known[param.Name][:1]
-	case param.Example != "":
-		return []string{param.Example}
+	case len(s.known[one.Name]) > 0:
+		return s.known[one.Name][:1]
+	case one.Example != "":
+		return []string{one.Example}
 	}
 	return nil
 }

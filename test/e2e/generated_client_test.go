@@ -49,7 +49,7 @@ func TestGeneratedClientReadsEveryList(t *testing.T) {
 }
 
 // goClientFolder is where a Go client is generated from the OpenAPI document; see main.go.
-const goClientFolder = "../../api/doc/oapi"
+const goClientFolder = "../oapi"
 
 // maxGoClientLines bounds the Go client a route or webhook: each further status or header of a route is
 // some ten lines. The first edition had 1,090.
@@ -76,7 +76,7 @@ func TestLongGeneratedGoClientReadsEveryList(t *testing.T) {
 	if err := os.MkdirAll(goClientFolder+"/build", 0o700); err != nil {
 		t.Fatal(err)
 	}
-	goTool("tool", "oapi-codegen", "-generate", "types,client", "-package", "build", "-o", "build/client.go", "../../../docs/agent-v2.json")
+	goTool("tool", "oapi-codegen", "-generate", "types,client", "-package", "build", "-o", "build/client.go", "../../docs/agent-v2.json")
 	source, err := os.ReadFile(goClientFolder + "/build/client.go")
 	if err != nil {
 		t.Fatal(err)

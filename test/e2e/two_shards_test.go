@@ -42,6 +42,13 @@ func TestLongTwoShardsAnswerAsOneServer(t *testing.T) {
 		}
 	}
 	said := single.everything()
+	n := 0
+	said.views = slices.DeleteFunc(said.views, func(path string) bool {
+		if strings.HasSuffix(path, "/evidence") {
+			n++
+		}
+		return strings.HasSuffix(path, "/evidence") && n%5 != 0 // a dossier takes longer than all other views
+	})
 	t.Logf("%d answers are compared, %d of them lists that are walked to their ends", len(said.views)+len(said.lists), len(said.lists))
 	said.viewsEqual(t, single, two)
 	said.listsEqual(t, single, two)

@@ -7,6 +7,7 @@ import (
 
 	"pnyx/api"
 	"pnyx/api/doc/openapi"
+	"pnyx/api/param"
 )
 
 // model is what the templates of the clients are filled in with.
@@ -172,20 +173,20 @@ func (c *collector) addCall(route api.Route, data *openapi.Schema) {
 		Name: c.method(words), Doc: route.Summary, Path: route.Path, Tier: string(route.Tier),
 		Bucket: string(route.Bucket()), Media: strings.Join(route.Media, " or "),
 	}
-	for _, param := range route.Params {
+	for _, given := range route.Params {
 		p := parameter{
-			Name: c.parameter(param.Name), JSON: param.Name, Type: c.paramType(param), Required: param.Required,
-			Doc: param.Description,
+			Name: c.parameter(given.Name), JSON: given.Name, Type: c.paramType(given), Required: given.Required,
+			Doc: given.Description,
 		}
 		switch {
-		case param.In == api.InPath:
+		case given.In == param.InPath:
 			one.Args = append(one.Args, p)
 			continue
-		case param.Name == "limit" && route.Paged():
-			one.MaxLimit = param.Max
-			p.Doc += " Default: " + strconv.Itoa(param.Max) + ", the most."
-		case param.Default != "":
-			p.Doc += " Default: " + param.Default + "."
+		case given.Name == "limit" && route.Paged():
+			one.MaxLimit = given.Max
+			p.Doc += " Default: " + strconv.Itoa(given.Max) + ", the most."
+		case given.Default != "":
+			p.Doc += " Default: " + given.Default + "."
 		}
 		one.Query = append(one.Query, p)
 	}
@@ -205,27 +206,27 @@ func (c *collector) addCall(route api.Route, data *openapi.Schema) {
 }
 
 // paramType returns the type of a parameter, and adds it where only parameters have it.
-func (c *collector) paramType(param api.Param) string {
-	switch param.Kind {
-	case api.Integer:
+func (c *collector) paramType(one param.Param) string {
+	switch one.Kind {
+	case param.Integer:
 		return c.integer
-	case api.Boolean:
+	case param.Boolean:
 		return c.boolean
-	case api.ProposalKey:
+	case param.ProposalKey:
 		return "ProposalKey"
-	case api.TopicKey:
+	case param.TopicKey:
 		return "TopicKey"
-	case api.Enum, api.EnumList:
+	case param.Enum, param.EnumList:
 	default:
 		return c.text
 	}
-	name := param.Set.Name()
+	name := one.Set.Name()
 	if component, known := c.components.Get(name); known && len(component.Enum) > 0 {
 		c.used[name] = true
 	} else if !slices.ContainsFunc(c.model.Enums, func(e enum) bool { return e.Name == name }) {
-		c.model.Enums = append(c.model.Enums, enum{name, param.Description, param.Enum})
+		c.model.Enums = append(c.model.Enums, enum{name, one.Description, one.Enum})
 	}
-	if param.Kind == api.EnumList {
+	if one.Kind == param.EnumList {
 		return c.sequence(name)
 	}
 	return name

@@ -1,13 +1,13 @@
 package client
 
 import (
-	"bytes"
-	"encoding/json"
 	"go/format"
 	"strconv"
 	"strings"
 
 	"pnyx/api"
+	"pnyx/api/param"
+	"pnyx/governance"
 )
 
 const (
@@ -59,7 +59,7 @@ func Snippet(language Language, base string, route api.Route, values map[string]
 
 // argument is a parameter with its value as in a query.
 type argument struct {
-	api.Param
+	param.Param
 
 	value string
 }
@@ -68,16 +68,16 @@ type argument struct {
 // the query.
 func arguments(route api.Route, values map[string]string) (path []string, params []argument) {
 	sampled := len(values) == 0
-	for _, param := range route.Params {
-		value := values[param.Name]
-		if value == "" && (param.In == api.InPath || param.Required || param.Sample && sampled) {
-			value = param.Example
+	for _, one := range route.Params {
+		value := values[one.Name]
+		if value == "" && (one.In == param.InPath || one.Required || one.Sample && sampled) {
+			value = one.Example
 		}
 		switch {
-		case param.In == api.InPath:
-			path = append(path, argument{param, value}.literal("", ""))
+		case one.In == param.InPath:
+			path = append(path, argument{one, value}.literal("", ""))
 		case value != "":
-			params = append(params, argument{param, value})
+			params = append(params, argument{one, value})
 		}
 	}
 	return path, params
@@ -102,7 +102,7 @@ func pythonCall(route api.Route, path []string, params []argument) string {
 	name, given := "pnyx."+snakeCase(methodWords(route)), path
 	for _, a := range params {
 		literal := a.literal("[", "]")
-		if a.Kind == api.Boolean {
+		if a.Kind == param.Boolean {
 			literal = strings.ToUpper(literal[:1]) + literal[1:]
 		}
 		given = append(given, snakeCase(wordsOf(a.Name))+"="+literal)
@@ -118,11 +118,11 @@ func goCall(route api.Route, path []string, params []argument) string {
 	name, given := goCase(methodWords(route)), make([]string, len(params))
 	for i, a := range params {
 		open := ""
-		if a.Kind == api.EnumList {
+		if a.Kind == param.EnumList {
 			open = "[]pnyx." + a.Set.Name() + "{"
 		}
 		literal := a.literal(open, "}")
-		if a.Kind == api.Boolean {
+		if a.Kind == param.Boolean {
 			literal = "pnyx.Bool(" + literal + ")"
 		}
 		given[i] = goCase(wordsOf(a.Name)) + ": " + literal
@@ -144,9 +144,9 @@ func goCall(route api.Route, path []string, params []argument) string {
 func (a argument) literal(open, end string) string {
 	_, notNumber := strconv.Atoi(a.value)
 	switch {
-	case a.Kind == api.Integer && notNumber == nil, a.Kind == api.Boolean && (a.value == "true" || a.value == "false"):
+	case a.Kind == param.Integer && notNumber == nil, a.Kind == param.Boolean && (a.value == "true" || a.value == "false"):
 		return a.value
-	case a.Kind == api.EnumList:
+	case a.Kind == param.EnumList:
 		return open + strings.Join(quotedAll(strings.Split(a.value, ",")), ", ") + end
 	}
 	return quoted(a.value)
@@ -154,13 +154,11 @@ func (a argument) literal(open, end string) string {
 
 // quoted returns a text as a literal of JSON, which is one in all three languages.
 func quoted(text string) string {
-	var literal bytes.Buffer
-	encoder := json.NewEncoder(&literal)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(text); err != nil {
+	literal, err := governance.JSON(text)
+	if err != nil {
 		return strconv.Quote(text)
 	}
-	return strings.TrimSpace(literal.String())
+	return string(literal)
 }
 
 func quotedAll(texts []string) []string {

@@ -8,6 +8,7 @@ import (
 
 	"pnyx/api"
 	"pnyx/api/doc/client"
+	"pnyx/api/param"
 )
 
 // routeOf returns a route of the table.
@@ -103,13 +104,13 @@ func TestSnippetGivesWhatARequestNeeds(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				for _, param := range route.Params {
-					literal := `"` + param.Example + `"`
-					if param.Kind == api.Integer {
-						literal = param.Example
+				for _, one := range route.Params {
+					literal := `"` + one.Example + `"`
+					if one.Kind == param.Integer {
+						literal = one.Example
 					}
-					if (param.In == api.InPath || param.Required) && !strings.Contains(got, literal) {
-						t.Errorf("%s: got no %s:\n%s", language, param.Name, got)
+					if (one.In == param.InPath || one.Required) && !strings.Contains(got, literal) {
+						t.Errorf("%s: got no %s:\n%s", language, one.Name, got)
 					}
 				}
 				if language != client.Go {

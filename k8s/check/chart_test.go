@@ -1,7 +1,4 @@
-// Package chart makes the templates of the Helm chart k8s/chart of what kustomize builds of the
-// overlay production: with its values as they stand, the chart renders the overlay's objects.
-// Numbers and settings of the manifests stay in the templates, where values override them.
-package chart
+package check
 
 import (
 	"encoding/base64"
@@ -20,9 +17,13 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Production is kustomize's output for the overlay production of the manifests in a folder, with an
+// The templates of the Helm chart k8s/chart are made of what kustomize builds of the overlay
+// production: with its values as they stand, the chart renders the overlay's objects. Numbers and
+// settings of the manifests stay in the templates, where values override them.
+
+// production is kustomize's output for the overlay production of the manifests in a folder, with an
 // edited kustomization.yaml: pairs of a text that must be there and its replacement.
-func Production(k8s string, pairs ...string) (resmap.ResMap, error) {
+func production(k8s string, pairs ...string) (resmap.ResMap, error) {
 	disk, memory := filesys.MakeFsOnDisk(), filesys.MakeFsInMemory()
 	err := disk.Walk(k8s, func(path string, info os.FileInfo, err error) error {
 		if err != nil || info.IsDir() || filepath.Ext(path) != ".yaml" {
@@ -102,13 +103,13 @@ func constant(value any) string {
 // hashed is the name of a ConfigMap, or Job, before the hash of its content.
 var hashed = regexp.MustCompile(`^(settings|timeouts|api-settings|worker-settings|edge-settings|sources|migrate)-([0-9a-z]{10})$`)
 
-// Unhashed returns a name without the hash of the content that kustomize adds.
-func Unhashed(name string) string { return hashed.ReplaceAllString(name, "$1") }
+// unhashed returns a name without the hash of the content that kustomize adds.
+func unhashed(name string) string { return hashed.ReplaceAllString(name, "$1") }
 
-// Templates are the files of the folder templates of the chart, by name, for the manifests in a
+// templates are the files of the folder templates of the chart, by name, for the manifests in a
 // folder.
-func Templates(k8s string) (map[string]string, error) {
-	built, err := Production(k8s, "- ingress.yaml", "- ingress.yaml\n  - route.yaml")
+func templates(k8s string) (map[string]string, error) {
+	built, err := production(k8s, "- ingress.yaml", "- ingress.yaml\n  - route.yaml")
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +138,7 @@ func Templates(k8s string) (map[string]string, error) {
 		}
 		file := strings.ToLower(fmt.Sprint(o["kind"]))
 		whole := filled(string(text))
-		if condition := conditions[resource.GetKind()+"/"+Unhashed(resource.GetName())]; condition != "" {
+		if condition := conditions[resource.GetKind()+"/"+unhashed(resource.GetName())]; condition != "" {
 			whole = "{{- if " + condition + " }}\n" + whole + "{{- end }}\n"
 		}
 		texts[file] = append(texts[file], whole)
@@ -179,7 +180,7 @@ func conditions(k8s string) (map[string]string, error) {
 		"components/monitoring/monitors.yaml": ".Values.monitoring.enabled", "components/monitoring/rules.yaml": ".Values.monitoring.enabled",
 		"overlays/production/ingress.yaml": ".Values.ingress.enabled", "overlays/production/route.yaml": ".Values.gateway.enabled",
 	} {
-		text, err := os.ReadFile(filepath.Join(k8s, pattern)) //nolint:gosec // our own manifests
+		text, err := os.ReadFile(filepath.Join(k8s, pattern))
 		if err != nil {
 			return nil, err
 		}
@@ -197,7 +198,7 @@ func conditions(k8s string) (map[string]string, error) {
 // use puts expressions in place of what values decide.
 func use(o object) {
 	metadata := o.at("metadata")
-	name := Unhashed(fmt.Sprint(metadata["name"]))
+	name := unhashed(fmt.Sprint(metadata["name"]))
 	metadata["name"], metadata["namespace"] = name, template(".Release.Namespace | quote")
 	switch o["kind"] {
 	case "ConfigMap":
@@ -274,13 +275,13 @@ func usePod(pod object) {
 		container["resources"] = template("mergeOverwrite %s (get .Values.resources %q | default dict) | toJson", constant(container["resources"]), container["name"])
 		for _, source := range container.list("envFrom") {
 			if reference := decoded(source).at("configMapRef"); reference != nil {
-				reference["name"] = Unhashed(fmt.Sprint(reference["name"]))
+				reference["name"] = unhashed(fmt.Sprint(reference["name"]))
 			}
 		}
 	}
 	for _, volume := range pod.list("volumes") {
 		if settings := decoded(volume).at("configMap"); settings != nil {
-			settings["name"] = Unhashed(fmt.Sprint(settings["name"]))
+			settings["name"] = unhashed(fmt.Sprint(settings["name"]))
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package api_test
+package wire_test
 
 import (
 	"errors"
@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"pnyx/api"
+	"pnyx/api/wire"
 )
 
 // onePipe is a listener that accepts one end of a pipe, which holds no bytes.
@@ -35,7 +35,7 @@ func TestAttackSlowReadersAreCutOffWhileMuchWaitsToBeRead(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ours, theirs := net.Pipe()
 				defer theirs.Close()
-				conn, err := api.BoundedListener(onePipe{end: ours}, given.waiting).Accept()
+				conn, err := wire.BoundedListener(onePipe{end: ours}, given.waiting).Accept()
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -59,7 +59,7 @@ func TestPromptReaderIsServedWhileMuchWaitsToBeRead(t *testing.T) {
 	t.Parallel()
 	ours, theirs := net.Pipe()
 	defer theirs.Close()
-	conn, err := api.BoundedListener(onePipe{end: ours}, 64<<20).Accept()
+	conn, err := wire.BoundedListener(onePipe{end: ours}, 64<<20).Accept()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,16 +1,16 @@
-package api
+// Package apierror holds the errors that callers get: codes, messages, what they may do, and the
+// envelope. Package api chooses the status of an answer by them and writes them.
+package apierror
 
 import (
 	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
-	"github.com/gofiber/fiber/v2"
-
+	"pnyx/api/param"
 	"pnyx/governance"
 )
 
@@ -50,8 +50,8 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Cause }
 
 // Problems returns what is wrong with the parameters; none for another error.
-func (e *Error) Problems() []Problem {
-	details, _ := e.Details.(problemDetails)
+func (e *Error) Problems() []param.Problem {
+	details, _ := e.Details.(ProblemDetails)
 	return details.Problems
 }
 
@@ -65,38 +65,20 @@ func (e *Error) Advice() string {
 		}
 	}
 	if e.RetryAfter > 0 {
-		sentences = append(sentences, fmt.Sprintf("Try again in %d seconds.", seconds(e.RetryAfter)))
+		sentences = append(sentences, fmt.Sprintf("Try again in %d seconds.", Seconds(e.RetryAfter)))
 	}
 	return strings.Join(sentences, " ")
 }
-
-// MaxProblems bounds how many problems an answer lists.
-const MaxProblems = 20
 
 // maxEchoBytes bounds how much of each of the caller's texts an answer repeats: it stays
 // within four times the longest request.
 const maxEchoBytes = 64
 
-// Problem is one thing that is wrong with the parameters of a request.
-type Problem struct {
-	// Parameter is the name of the parameter, of which a long one is cut; empty where the
-	// whole query is wrong.
-	Parameter string `json:"parameter,omitempty"`
-	// Given is the value in the request; a long one is cut.
-	Given string `json:"given,omitempty"`
-	// Message is what is wrong, as a sentence that begins with the parameter.
-	Message string `json:"message"`
-	// Allowed is what the value may be.
-	Allowed string `json:"allowed"`
-	// Fix is how to correct the request.
-	Fix string `json:"fix"`
-}
-
-// validationError is the error of a request with wrong parameters: problems, and omitted
+// Validation is the error of a request with wrong parameters: problems, and omitted
 // further ones. Problems without a fix get one.
-func validationError(problems []Problem, omitted int) *Error {
-	omitted += max(0, len(problems)-MaxProblems)
-	problems = problems[:min(len(problems), MaxProblems)]
+func Validation(problems []param.Problem, omitted int) *Error {
+	omitted += max(0, len(problems)-param.MaxProblems)
+	problems = problems[:min(len(problems), param.MaxProblems)]
 	sentences := make([]string, 0, len(problems)+1)
 	for i := range problems {
 		p := &problems[i]
@@ -110,16 +92,16 @@ func validationError(problems []Problem, omitted int) *Error {
 	return &Error{
 		Status: http.StatusBadRequest, Code: CodeValidation,
 		Message: strings.Join(sentences, "; "),
-		Details: problemDetails{omitted, problems},
+		Details: ProblemDetails{omitted, problems},
 	}
 }
 
-// notFound is the error of an id that nothing has, in the parameter of that name.
-func notFound(parameter, id string) *Error {
+// NotFound is the error of an id that nothing has, in the parameter of that name.
+func NotFound(parameter, id string) *Error {
 	return &Error{
 		Status: http.StatusNotFound, Code: CodeNotFound,
 		Message: fmt.Sprintf("there is no %s with the %s %q", subjectOf(parameter), parameter, id),
-		Details: subjectDetails{parameter: id},
+		Details: SubjectDetails{parameter: id},
 	}
 }
 
@@ -134,9 +116,9 @@ func subjectOf(parameter string) string {
 	return strings.TrimSuffix(parameter, "Key")
 }
 
-// cursorExpired is the error of a place in the changes after which some are missing: they are
+// CursorExpired is the error of a place in the changes after which some are missing: they are
 // too old or too many, or the warehouse was restored from a backup. All rows since a time are kept.
-func cursorExpired(since governance.Timestamp) *Error {
+func CursorExpired(since governance.Timestamp) *Error {
 	return &Error{
 		Status: http.StatusGone, Code: CodeCursorExpired,
 		Message: "changes are kept since " + since.String() + " only: take a new cursor, or an export without since, and read everything again",
@@ -144,8 +126,8 @@ func cursorExpired(since governance.Timestamp) *Error {
 	}
 }
 
-// tooManyWaiting is the error of a request that would wait for changes.
-func tooManyWaiting() *Error {
+// TooManyWaiting is the error of a request that would wait for changes.
+func TooManyWaiting() *Error {
 	return &Error{
 		Status: http.StatusServiceUnavailable, Code: CodeUnavailable,
 		Message:    "too many requests wait for changes at this node: retry later, or omit `wait`",
@@ -153,34 +135,23 @@ func tooManyWaiting() *Error {
 	}
 }
 
-// unknownPath is the error of a path without a route. It names the most similar path,
-// and the document that describes all.
-func unknownPath(path string) *Error {
-	details := pathDetails{Path: governance.Shorten(path, MaxTextBytes), Described: PathOpenAPI, Nearest: cmp.Or(meantPath(path), nearestPath(path))}
-	message := "no such path"
-	if details.Nearest != "" {
-		message += ", did you mean " + details.Nearest + "?"
-	}
-	return &Error{Status: http.StatusNotFound, Code: CodeNotFound, Message: message, Details: details}
-}
-
-// methodNotAllowed is the error of a method that no path has.
-func methodNotAllowed(method string) *Error {
+// MethodNotAllowed is the error of a method that no path has.
+func MethodNotAllowed(method string) *Error {
 	return &Error{
 		Status: http.StatusMethodNotAllowed, Code: CodeMethodNotAllowed,
 		Message: method + " is not allowed here",
-		Details: methodDetails{allowedMethods()},
+		Details: methodDetails{AllowedMethods()},
 	}
 }
 
-// malformedRequest is the error of bytes that are no HTTP request within the limits of
+// Malformed is the error of bytes that are no HTTP request within the limits of
 // the server. Status is one of 4xx.
-func malformedRequest(status int) *Error {
+func Malformed(status int) *Error {
 	return &Error{Status: status, Code: CodeValidation, Message: strings.ToLower(http.StatusText(status))}
 }
 
-// unavailable is the error of data that cannot be read at the moment.
-func unavailable(cause error) *Error {
+// Unavailable is the error of data that cannot be read at the moment.
+func Unavailable(cause error) *Error {
 	return &Error{
 		Status: http.StatusServiceUnavailable, Code: CodeUnavailable,
 		Message:    "the data is not available at the moment, try again shortly",
@@ -188,58 +159,19 @@ func unavailable(cause error) *Error {
 	}
 }
 
-// internalError is the error of a fault of the service.
-func internalError(cause error) *Error {
+// Internal is the error of a fault of the service.
+func Internal(cause error) *Error {
 	return &Error{
 		Status: http.StatusInternalServerError, Code: CodeInternal, Message: internalMessage, Cause: cause,
 	}
 }
 
-// ErrorOf returns the Error in an error. Any other is internal: its text is logged, not sent.
-func ErrorOf(err error) *Error {
+// Of returns the Error in an error. Any other is internal: its text is logged, not sent.
+func Of(err error) *Error {
 	if ours, is := errors.AsType[*Error](err); is {
 		return ours
 	}
-	return internalError(err)
-}
-
-// toError is ErrorOf for an error of a handler, which may be one of Fiber's.
-func toError(c *fiber.Ctx, err error) *Error {
-	fibers, is := errors.AsType[*fiber.Error](err)
-	switch {
-	case !is:
-		return ErrorOf(err)
-	case fibers.Code == http.StatusNotFound:
-		return unknownPath(strings.Clone(c.Path()))
-	case fibers.Code == http.StatusMethodNotAllowed:
-		return methodNotAllowed(shownMethod(c.Method()))
-	case fibers.Code < http.StatusInternalServerError:
-		return malformedRequest(fibers.Code)
-	}
-	return internalError(err)
-}
-
-// writeError sends an error in its envelope. No other function does.
-func (a *API) writeError(c *fiber.Ctx, err error) error {
-	s := stateOf(c)
-	e := a.limitRefusal(c, s, toError(c, err))
-	s.err = e
-	if s.route != nil {
-		setVary(c, s)
-	}
-	e.setHeaders(c)
-	c.Set(fiber.HeaderCacheControl, errorCacheControl(c, s, e.Status))
-	return writeJSON(c, e.Status, e.Envelope(s.requestID(c)))
-}
-
-// setHeaders sets the headers that an error brings.
-func (e *Error) setHeaders(c *fiber.Ctx) {
-	if e.RetryAfter > 0 {
-		c.Set(fiber.HeaderRetryAfter, strconv.Itoa(seconds(e.RetryAfter)))
-	}
-	for name, value := range e.Headers {
-		c.Set(name, value)
-	}
+	return Internal(err)
 }
 
 // Envelope returns the body of the answer to the request with that id.
@@ -252,4 +184,38 @@ func (e *Error) Envelope(requestID string) ErrorEnvelope {
 		Error: ErrorBody{Code: e.Code, Message: e.Message, Details: details},
 		Meta:  ErrorMeta{RequestID: requestID},
 	}
+}
+
+// AllowedMethods lists the methods of every path.
+func AllowedMethods() []string {
+	return []string{http.MethodGet, http.MethodHead, http.MethodOptions}
+}
+
+// Seconds rounds up, so that a caller that waits for so long has waited long enough.
+func Seconds(d time.Duration) int {
+	return int((d + time.Second - 1) / time.Second)
+}
+
+// ErrorEnvelope is the body of every error.
+type ErrorEnvelope struct {
+	// Error is what went wrong.
+	Error ErrorBody `json:"error"`
+	// Meta identifies the request.
+	Meta ErrorMeta `json:"meta"`
+}
+
+// ErrorBody is what went wrong.
+type ErrorBody struct {
+	// Code is the machine-readable name of the error.
+	Code Code `json:"code"`
+	// Message is the error in words.
+	Message string `json:"message"`
+	// Details depends on the code; it encodes to a JSON object.
+	Details any `json:"details"`
+}
+
+// ErrorMeta identifies the request that an error answers.
+type ErrorMeta struct {
+	// RequestID is the id of the request.
+	RequestID string `json:"requestId"`
 }

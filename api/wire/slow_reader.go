@@ -1,4 +1,6 @@
-package api
+// Package wire holds what is decided about bytes before they are a request or after they are an
+// answer: where a request ends, and how long a caller may leave an answer unread.
+package wire
 
 import (
 	"net"
@@ -20,6 +22,10 @@ type boundedListener struct {
 	// waiting counts the bytes that are being written, on all connections.
 	waiting *atomic.Int64
 }
+
+// Bound returns a listener whose connections have less time to write while callers leave much
+// unread.
+func Bound(listener net.Listener) net.Listener { return boundedListener{listener, new(atomic.Int64)} }
 
 // Accept implements net.Listener.
 func (l boundedListener) Accept() (net.Conn, error) {

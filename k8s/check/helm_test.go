@@ -1,4 +1,4 @@
-package chart_test
+package check
 
 import (
 	"cmp"
@@ -16,16 +16,14 @@ import (
 	"helm.sh/helm/v3/pkg/engine"
 	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/yaml"
-
-	"pnyx/k8s/check/chart"
 )
 
-const k8s = "../.."
+const k8s = ".."
 
 var update = flag.Bool("update", false, "write the templates of the chart")
 
 func TestTheTemplatesAreMadeOfTheManifests(t *testing.T) {
-	made, err := chart.Templates(k8s)
+	made, err := templates(k8s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +101,7 @@ func plain(value any) any {
 			value[i] = plain(value[i])
 		}
 	case string:
-		return chart.Unhashed(value)
+		return unhashed(value)
 	}
 	return value
 }
@@ -149,7 +147,7 @@ func render(t *testing.T, namespace, values string) objects {
 func built(t *testing.T, pairs ...string) objects {
 	t.Helper()
 	var resources resmap.ResMap
-	resources, err := chart.Production(k8s, pairs...)
+	resources, err := production(k8s, pairs...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,24 +1,26 @@
-package api
+package param
 
 import (
 	"cmp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"pnyx/governance"
 )
 
-// fixEscape is the fix for a query that is not properly escaped.
-const fixEscape = "percent-encode everything but letters, digits and - . _ ~ in names and values"
+// FixEscape is the fix for a query that is not properly escaped.
+const FixEscape = "percent-encode everything but letters, digits and - . _ ~ in names and values"
 
-// fix returns how to correct an invalid value.
-func (p Param) fix(given string) string {
+// Fix returns how to correct an invalid value.
+func (p Param) Fix(given string) string {
 	switch p.Kind {
 	case Integer:
 		if number, err := strconv.Atoi(given); err == nil {
 			return "use " + p.with(strconv.Itoa(min(max(number, p.Min), p.Max)))
 		}
 	case Boolean:
-		if near := nearest(given, []string{"true", "false"}); near != "" {
+		if near := Nearest(given, []string{"true", "false"}); near != "" {
 			return "did you mean " + p.with(near) + "?"
 		}
 	case Enum, EnumList:
@@ -43,7 +45,7 @@ func (p Param) fixEnum(given string) string {
 		if slices.Contains(p.Enum, part) {
 			continue
 		}
-		if parts[i] = cmp.Or(meantValue(part, p.Enum), nearest(strings.TrimSpace(part), p.Enum)); parts[i] == "" {
+		if parts[i] = cmp.Or(MeantValue(part, p.Enum), Nearest(strings.TrimSpace(part), p.Enum)); parts[i] == "" {
 			return "use " + p.Allowed() + p.forExample()
 		}
 	}
@@ -74,26 +76,32 @@ func (p Param) with(value string) string {
 	return p.Name + "=" + value
 }
 
-// unknownParameter returns the problem with a parameter that the route does not have. It
+// Unknown returns the problem with a parameter that the route does not have. It
 // suggests the most similar one.
-func unknownParameter(name, given string, known []string) *Problem {
+func Unknown(name, given string, known []string) *Problem {
 	problem := &Problem{
 		Parameter: name, Given: given, Message: "is not a parameter of this endpoint",
-		Allowed: allowedNames(known), Fix: "leave it out",
+		Allowed: AllowedNames(known), Fix: "leave it out",
 	}
-	if near := cmp.Or(meantParameter(name, known), nearest(name, known)); near != "" {
+	if near := cmp.Or(MeantParameter(name, known), Nearest(name, known)); near != "" {
 		problem.Message += ", did you mean " + near + "?"
 		problem.Fix = "use " + near + " instead"
 	}
 	return problem
 }
 
-// fixRepeated returns how to correct a repeated parameter.
-func (r *Route) fixRepeated(name string) string {
-	for _, param := range r.Params {
-		if param.Name == name && param.Kind == EnumList {
-			return "give " + name + " once, with the values joined by commas"
-		}
+// Nearest returns the nearest candidate of a text, which is not compared when it is longer
+// than any.
+func Nearest(text string, candidates []string) string {
+	if len(text) > MaxTextBytes {
+		return ""
 	}
-	return "give " + name + " once"
+	return governance.Nearest(text, candidates)
+}
+
+func AllowedNames(names []string) string {
+	if len(names) == 0 {
+		return "no query parameters"
+	}
+	return strings.Join(names, ", ")
 }

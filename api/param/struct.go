@@ -1,4 +1,4 @@
-package api
+package param
 
 import (
 	"fmt"
@@ -10,22 +10,22 @@ import (
 	"pnyx/governance/query"
 )
 
-// paramField is the index of the field that the value of a parameter is stored in, in
+// Field is the index of the field that the value of a parameter is stored in, in
 // the struct of the route's parameters.
-type paramField []int
+type Field []int
 
-// paramsOf returns the parameters that a struct declares with the tags described in
+// Of returns the parameters that a struct declares with the tags described in
 // package query, and their fields. It panics on a tag with an invalid value, which every
 // start of the program would show.
-func paramsOf(params reflect.Type) (all []Param, fields []paramField) {
+func Of(params reflect.Type) (all []Param, fields []Field) {
 	return appendParams(nil, nil, params, nil, "")
 }
 
 // appendParams appends the parameters of a struct that is embedded at an index. tags are
 // the embedding field's; they apply where a field has no such tag.
 func appendParams(
-	all []Param, fields []paramField, params reflect.Type, index []int, tags reflect.StructTag,
-) ([]Param, []paramField) {
+	all []Param, fields []Field, params reflect.Type, index []int, tags reflect.StructTag,
+) ([]Param, []Field) {
 	for i := range params.NumField() {
 		field := params.Field(i)
 		at := append(slices.Clip(index), i)
@@ -105,9 +105,9 @@ func kindOf(field reflect.Type) (kind Kind, set reflect.Type) {
 	}
 }
 
-// set stores a parsed value in the field of a struct. It skips a cursor, which is decoded
+// Set stores a parsed value in the field of a struct. It skips a cursor, which is decoded
 // only after its signature is checked.
-func (f paramField) set(params reflect.Value, value any) {
+func (f Field) Set(params reflect.Value, value any) {
 	field := params.FieldByIndex(f)
 	switch value := value.(type) {
 	case string:

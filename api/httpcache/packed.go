@@ -1,4 +1,4 @@
-package api
+package httpcache
 
 import (
 	"bytes"
@@ -10,12 +10,12 @@ import (
 	"github.com/klauspost/compress/flate"
 )
 
-// packed is an answer in gzip, but for the members of meta that differ between requests: they
+// Packed is an answer in gzip, but for the members of meta that differ between requests: they
 // are a block of deflate that is not compressed, between head and tail. The rest is compressed
 // once for all requests.
-type packed struct {
-	// head is the beginning of the file, and tail its last block of deflate.
-	head, tail []byte
+type Packed struct {
+	// Head is the beginning of the file, and tail its last block of deflate.
+	Head, tail []byte
 	// sum and length belong to the text of head, and tailText is the text of tail.
 	sum      uint32
 	length   int
@@ -33,8 +33,8 @@ var flaters = sync.Pool{New: func() any {
 	return w
 }}
 
-// newPacked compresses the texts before and after what differs between requests.
-func newPacked(text, tailText []byte) (*packed, error) {
+// Pack compresses the texts before and after what differs between requests.
+func Pack(text, tailText []byte) (*Packed, error) {
 	w, _ := flaters.Get().(*flate.Writer)
 	defer flaters.Put(w)
 	var head, tail bytes.Buffer
@@ -54,17 +54,18 @@ func newPacked(text, tailText []byte) (*packed, error) {
 	if err := w.Close(); err != nil {
 		return nil, fmt.Errorf("compress the end of an answer: %w", err)
 	}
-	return &packed{head.Bytes(), tail.Bytes(), crc32.ChecksumIEEE(text), len(text), tailText}, nil
+	return &Packed{head.Bytes(), tail.Bytes(), crc32.ChecksumIEEE(text), len(text), tailText}, nil
 }
 
 // storedHeaderBytes is what precedes the text of a block of deflate that is not compressed.
 const storedHeaderBytes = 5
 
-// appendRest appends what follows head in the file for a request.
-func (p *packed) appendRest(file []byte, s *requestState) []byte {
+// AppendRest appends what follows head in the file for a request; appendMeta appends what differs
+// between requests, at most 64 KiB.
+func (p *Packed) AppendRest(file []byte, appendMeta func([]byte) []byte) []byte {
 	file = append(file, make([]byte, storedHeaderBytes)...) // its kind, and its length twice
 	begin := len(file)
-	file = s.appendMeta(file)
+	file = appendMeta(file)
 	text := file[begin:]
 	length := uint16(len(text)) //nolint:gosec // an id and a time
 	binary.LittleEndian.PutUint16(file[begin-4:], length)

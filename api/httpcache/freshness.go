@@ -1,4 +1,6 @@
-package api
+// Package httpcache holds what HTTP caches are told of answers: how long they may keep them, where a
+// node found them, the tags they are purged by, ETags, and compressed bodies. It knows no route.
+package httpcache
 
 import (
 	"strconv"
@@ -25,8 +27,8 @@ type Freshness struct {
 	Reason string
 }
 
-// publishedFreshness is the freshness of answers that publications change and purge.
-func publishedFreshness() Freshness {
+// Published is the freshness of answers that publications change and purge.
+func Published() Freshness {
 	return Freshness{
 		MaxAge: time.Second, SMaxAge: time.Second, PurgedSMaxAge: time.Minute,
 		StaleWhileRevalidate: time.Second, StaleIfError: 24 * time.Hour,
@@ -35,61 +37,61 @@ func publishedFreshness() Freshness {
 	}
 }
 
-// partFreshness is the freshness of parts of an export, which no publication changes.
-func partFreshness() Freshness {
-	fresh := publishedFreshness()
+// Part is the freshness of parts of an export, which no publication changes.
+func Part() Freshness {
+	fresh := Published()
 	fresh.MaxAge = time.Hour
 	fresh.Reason = "A revision names its bytes: a part is what it is for as long as it is there."
 	return fresh
 }
 
-// signalFreshness is the freshness of signals, which expire at their deadlines.
-func signalFreshness() Freshness {
-	fresh := publishedFreshness()
+// Signal is the freshness of signals, which expire at their deadlines.
+func Signal() Freshness {
+	fresh := Published()
 	fresh.Reason = "Outdated by publications, and by the next deadline of a signal in it: it is kept until then at most, and its ETag changes."
 	return fresh
 }
 
-// voterFreshness is the freshness of answers about one voter, which are not purged.
-func voterFreshness() Freshness {
-	fresh := publishedFreshness()
+// Voter is the freshness of answers about one voter, which are not purged.
+func Voter() Freshness {
+	fresh := Published()
 	fresh.PurgedSMaxAge = fresh.SMaxAge
 	fresh.Reason = "A publication touches thousands of voters and purges none of them, so that they only expire."
 	return fresh
 }
 
-// delegateFreshness is the freshness of a ranking of delegates.
-func delegateFreshness() Freshness {
-	fresh := voterFreshness()
+// Delegate is the freshness of a ranking of delegates.
+func Delegate() Freshness {
+	fresh := Voter()
 	fresh.Reason = "Tokens state power in most blocks: pages expire, and none is purged."
 	return fresh
 }
 
-// dossierFreshness is the freshness of evidence, whose dossier rests on the whole DAO.
-func dossierFreshness() Freshness {
-	fresh := publishedFreshness()
+// Dossier is the freshness of evidence, whose dossier rests on the whole DAO.
+func Dossier() Freshness {
+	fresh := Published()
 	fresh.PurgedSMaxAge = fresh.SMaxAge
 	fresh.Reason = "A dossier rests on other proposals of the DAO and of the proposer, whose changes do not purge it."
 	return fresh
 }
 
-// statusFreshness is the freshness of the data status, which states lags in seconds.
-func statusFreshness() Freshness {
-	fresh := publishedFreshness()
+// Status is the freshness of the data status, which states lags in seconds.
+func Status() Freshness {
+	fresh := Published()
 	fresh.PurgedSMaxAge = fresh.SMaxAge
 	fresh.Reason = "It states how far followed sources lag, in seconds, and is renewed without a purge."
 	return fresh
 }
 
-// changesFreshness is the freshness of pages of changes that are full, which never change.
-func changesFreshness() Freshness {
-	fresh := voterFreshness()
+// Changes is the freshness of pages of changes that are full, which never change.
+func Changes() Freshness {
+	fresh := Voter()
 	fresh.Reason = "A full page never changes; one that may grow, `no-store`, is kept by nobody."
 	return fresh
 }
 
-// pricingFreshness is the freshness of prices.
-func pricingFreshness() Freshness {
+// Pricing is the freshness of prices.
+func Pricing() Freshness {
 	return Freshness{
 		MaxAge: time.Minute, SMaxAge: time.Minute, PurgedSMaxAge: time.Minute,
 		StaleWhileRevalidate: time.Minute, StaleIfError: 24 * time.Hour,
@@ -97,24 +99,24 @@ func pricingFreshness() Freshness {
 	}
 }
 
-// MissingFreshness is the freshness of the 404 for an id.
-func MissingFreshness() Freshness {
+// Missing is the freshness of the 404 for an id.
+func Missing() Freshness {
 	return Freshness{
 		MaxAge: time.Second, SMaxAge: time.Second, PurgedSMaxAge: time.Second,
 		Reason: "May be published at any moment; a second is enough against a stampede of requests.",
 	}
 }
 
-// UnknownPathFreshness is the freshness of the 404 for a path without a route.
-func UnknownPathFreshness() Freshness {
+// UnknownPath is the freshness of the 404 for a path without a route.
+func UnknownPath() Freshness {
 	return Freshness{
 		MaxAge: time.Minute, SMaxAge: time.Minute, PurgedSMaxAge: time.Minute,
 		Reason: "A path appears with a release.",
 	}
 }
 
-// DocumentFreshness is the freshness of documents.
-func DocumentFreshness() Freshness {
+// Document is the freshness of documents.
+func Document() Freshness {
 	return Freshness{
 		MaxAge: 5 * time.Minute, SMaxAge: 5 * time.Minute, PurgedSMaxAge: 5 * time.Minute,
 		StaleWhileRevalidate: time.Minute, StaleIfError: 24 * time.Hour,
@@ -122,24 +124,18 @@ func DocumentFreshness() Freshness {
 	}
 }
 
+// LocalTTL is how long a node keeps its own copy of an answer. It bounds how far an answer
+// lags a publication whose notification was lost.
+const LocalTTL = time.Second
+
 // NodeLag bounds how long after a publication a node may still send answers of the
 // previous one: the TTL of its local copies plus a margin for requests in flight.
-const NodeLag = localTTL + 250*time.Millisecond
-
-// MaxPurgedAge returns the longest time for which a shared cache that is purged serves
-// an answer.
-func MaxPurgedAge() time.Duration {
-	var age time.Duration
-	for _, route := range Routes() {
-		age = max(age, route.Fresh.PurgedSMaxAge+route.Fresh.StaleWhileRevalidate)
-	}
-	return age
-}
+const NodeLag = LocalTTL + 250*time.Millisecond
 
 // Values of Cache-Control that forbid caching.
 const (
-	// noStore is for errors.
-	noStore = "no-store"
+	// NoStore is for errors.
+	NoStore = "no-store"
 	// PrivateNoStore is for answers to one payment or about one token.
 	PrivateNoStore = "private, no-store"
 )

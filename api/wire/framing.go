@@ -1,26 +1,27 @@
-package api
+package wire
 
 import (
 	"bytes"
+	"pnyx/api/param"
 
 	"github.com/valyala/fasthttp"
 )
 
-// framingProblem says why a request may end elsewhere for a proxy in front than it does
+// FramingProblem says why a request may end elsewhere for a proxy in front than it does
 // here; nil for none. What follows such a request on its connection is not read: it could
 // be part of another caller's.
 //
 // fasthttp reads several lengths, both kinds of length, and headers that continue on another
 // line; what is in front may read them differently. It takes trailers for headers, which
 // no proxy in front has checked.
-func framingProblem(header *fasthttp.RequestHeader) *Problem {
+func FramingProblem(header *fasthttp.RequestHeader) *param.Problem {
 	if bytes.ContainsFunc(header.RequestURI(), func(r rune) bool { return r <= ' ' || r == 0x7f }) {
-		return &Problem{
-			Message: "the address contains spaces or control characters", Allowed: "one address, percent-encoded", Fix: fixEscape,
+		return &param.Problem{
+			Message: "the address contains spaces or control characters", Allowed: "one address, percent-encoded", Fix: param.FixEscape,
 		}
 	}
 	if len(header.PeekTrailerKeys()) > 0 {
-		return &Problem{
+		return &param.Problem{
 			Message: "the request has trailers", Allowed: "headers before the body", Fix: "send nothing after the body",
 		}
 	}
@@ -30,12 +31,12 @@ func framingProblem(header *fasthttp.RequestHeader) *Problem {
 		line, rest, _ = bytes.Cut(rest, []byte("\n"))
 		line = bytes.TrimSuffix(line, []byte("\r"))
 		if len(line) > 0 && (line[0] == ' ' || line[0] == '\t') {
-			return &Problem{
+			return &param.Problem{
 				Message: "a header continues on a second line", Allowed: "one header a line", Fix: "put each header on one line",
 			}
 		}
 		if bytes.IndexByte(line, '\r') >= 0 || bytes.IndexByte(line, 0) >= 0 {
-			return &Problem{
+			return &param.Problem{
 				Message: "a header contains control characters", Allowed: "one header a line, without control characters",
 				Fix: "remove carriage returns and zero bytes from the headers",
 			}
@@ -54,7 +55,7 @@ func framingProblem(header *fasthttp.RequestHeader) *Problem {
 	if lengths+encodings <= 1 {
 		return nil
 	}
-	return &Problem{
+	return &param.Problem{
 		Message: "the length of the body is stated in several ways", Allowed: "one Content-Length, or Transfer-Encoding: chunked",
 		Fix: "send one of the two, or no body at all",
 	}

@@ -1,4 +1,6 @@
-package api
+// Package param holds the parameters of routes: what they are, how their texts are read, and what
+// is wrong with a text, with a fix. It knows no route and no HTTP; package api reads requests by it.
+package param
 
 import (
 	"fmt"
@@ -11,6 +13,9 @@ import (
 
 	"pnyx/governance"
 )
+
+// MonthLayout is the layout of months in requests and answers.
+const MonthLayout = "2006-01"
 
 // MaxTextBytes is the maximum length of a text parameter. No upstream identifier is
 // longer.
@@ -105,9 +110,9 @@ func (p Param) Allowed() string {
 	return fmt.Sprintf("a text of 1 to %d bytes", MaxTextBytes)
 }
 
-// parse parses one value. The type of the result depends on the kind: int, bool, []string
+// Parse parses one value. The type of the result depends on the kind: int, bool, []string
 // (sorted, each value once), governance.Timestamp, or string.
-func (p Param) parse(text string) (any, error) {
+func (p Param) Parse(text string) (any, error) {
 	switch p.Kind {
 	case Integer:
 		number, err := strconv.Atoi(text)
@@ -148,7 +153,7 @@ func (p Param) parse(text string) (any, error) {
 		}
 		return stamp, nil
 	case Month:
-		if parsed, err := time.Parse(monthLayout, text); err != nil || parsed.Year() < 1970 || parsed.Year() > governance.MaxYear {
+		if parsed, err := time.Parse(MonthLayout, text); err != nil || parsed.Year() < 1970 || parsed.Year() > governance.MaxYear {
 			return nil, fmt.Errorf("must be %s", p.Allowed())
 		}
 	case Cursor:
@@ -164,4 +169,45 @@ func (p Param) parse(text string) (any, error) {
 		return governance.VoterIdentity(text), nil
 	}
 	return text, nil
+}
+
+// Read returns the value of a parameter among texts by name, or the problem with it. Both
+// are nil for a parameter that is left out.
+func (p Param) Read(given map[string]string) (any, *Problem) {
+	text, found := given[p.Name]
+	if !found {
+		text = p.Default
+	}
+	if text == "" && !found {
+		if !p.Required {
+			return nil, nil
+		}
+		return nil, &Problem{
+			Parameter: p.Name, Message: "is required", Allowed: p.Allowed(), Fix: "add " + p.sample(),
+		}
+	}
+	value, err := p.Parse(text)
+	if err != nil {
+		return nil, &Problem{
+			Parameter: p.Name, Given: text, Message: err.Error(), Allowed: p.Allowed(), Fix: p.Fix(text),
+		}
+	}
+	return value, nil
+}
+
+// FormatValue returns the canonical text of a parsed value.
+func FormatValue(value any) string {
+	switch value := value.(type) {
+	case string:
+		return value
+	case int:
+		return strconv.Itoa(value)
+	case bool:
+		return strconv.FormatBool(value)
+	case []string:
+		return strings.Join(value, ",")
+	case governance.Timestamp:
+		return value.String()
+	}
+	return ""
 }

@@ -1,4 +1,4 @@
-package api
+package httpcache
 
 import (
 	"bytes"
@@ -12,16 +12,16 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// compressMinBytes is the size of the smallest body that is compressed. Smaller answers
+// MinCompressed is the size of the smallest body that is compressed. Smaller answers
 // fit one packet uncompressed.
-const compressMinBytes = 1200
+const MinCompressed = 1200
 
 // compressWindow is the window of zstd, in bytes. Most bodies are shorter, and every
 // encoder holds as much memory.
 const compressWindow = 128 << 10
 
-// encodingGzip is the encoding that a node prefers among those that a caller accepts equally.
-const encodingGzip = "gzip"
+// Gzip is the encoding that a node prefers among those that a caller accepts equally.
+const Gzip = "gzip"
 
 // brotliLevel takes about as long as the fastest levels of gzip and zstd.
 const brotliLevel = 1
@@ -32,16 +32,16 @@ type encoder interface {
 	Reset(w io.Writer)
 }
 
-// compressor compresses answers in an encoding that the caller accepts.
-type compressor struct {
+// Compressor compresses answers in an encoding that the caller accepts.
+type Compressor struct {
 	encoders map[string]*sync.Pool // by content encoding
 }
 
-// newCompressor returns a compressor that uses the fastest level of each encoding. The
+// NewCompressor returns a compressor that uses the fastest level of each encoding. The
 // constructors of encoders fail for invalid options only.
-func newCompressor() *compressor {
-	return &compressor{encoders: map[string]*sync.Pool{
-		encodingGzip: {New: func() any {
+func NewCompressor() *Compressor {
+	return &Compressor{encoders: map[string]*sync.Pool{
+		Gzip: {New: func() any {
 			e, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed)
 			return e
 		}},
@@ -54,21 +54,21 @@ func newCompressor() *compressor {
 	}}
 }
 
-// compress compresses an answer of at least compressMinBytes.
-func (p *compressor) compress(c *fiber.Ctx) error {
+// Compress compresses an answer of at least MinCompressed.
+func (p *Compressor) Compress(c *fiber.Ctx) error {
 	answer := c.Response()
-	if answer.IsBodyStream() || len(answer.Body()) < compressMinBytes || len(answer.Header.ContentEncoding()) > 0 {
+	if answer.IsBodyStream() || len(answer.Body()) < MinCompressed || len(answer.Header.ContentEncoding()) > 0 {
 		return nil
 	}
 	c.Vary(fiber.HeaderAcceptEncoding)
-	encoding := negotiateEncoding(c)
+	encoding := NegotiateEncoding(c)
 	pool, known := p.encoders[encoding]
 	if !known {
 		return nil
 	}
 	e, _ := pool.Get().(encoder)
 	defer pool.Put(e)
-	body, err := encode(e, answer.Body())
+	body, err := Encode(e, answer.Body())
 	if err != nil {
 		return fmt.Errorf("compress an answer: %w", err)
 	}
@@ -77,8 +77,8 @@ func (p *compressor) compress(c *fiber.Ctx) error {
 	return nil
 }
 
-// encode compresses a text.
-func encode(e encoder, text []byte) ([]byte, error) {
+// Encode compresses a text.
+func Encode(e encoder, text []byte) ([]byte, error) {
 	var body bytes.Buffer
 	body.Grow(len(text) / 4)
 	e.Reset(&body)
@@ -91,11 +91,11 @@ func encode(e encoder, text []byte) ([]byte, error) {
 	return body.Bytes(), nil
 }
 
-// negotiateEncoding returns the encoding that the caller prefers; empty for a request
+// NegotiateEncoding returns the encoding that the caller prefers; empty for a request
 // without Accept-Encoding.
-func negotiateEncoding(c *fiber.Ctx) string {
+func NegotiateEncoding(c *fiber.Ctx) string {
 	if c.Get(fiber.HeaderAcceptEncoding) == "" {
 		return ""
 	}
-	return c.AcceptsEncodings(encodingGzip, "zstd", "br", "identity")
+	return c.AcceptsEncodings(Gzip, "zstd", "br", "identity")
 }

@@ -1,8 +1,9 @@
-package api
+package apierror
 
 import (
 	"pnyx/access"
 	"pnyx/access/x402"
+	"pnyx/api/param"
 	"pnyx/governance"
 	"pnyx/ratelimit"
 )
@@ -13,36 +14,36 @@ import (
 // noDetails is error.details of errors that have none to give: an empty object.
 type noDetails struct{}
 
-// problemDetails is error.details of VALIDATION_ERROR with 400.
-type problemDetails struct {
+// ProblemDetails is error.details of VALIDATION_ERROR with 400.
+type ProblemDetails struct {
 	// Omitted is how many further problems there are.
 	Omitted int `json:"omitted,omitempty"`
 	// Problems lists what is wrong with the parameters, at most MaxProblems of it.
-	Problems []Problem `json:"problems"`
+	Problems []param.Problem `json:"problems"`
 }
 
-// lengthDetails is error.details of VALIDATION_ERROR with 414.
-type lengthDetails struct {
+// LengthDetails is error.details of VALIDATION_ERROR with 414.
+type LengthDetails struct {
 	// Allowed is the longest request URI, in bytes.
 	Allowed int `json:"allowed"`
 	// Given is the length of this one, in bytes.
 	Given int `json:"given"`
 }
 
-// headerDetails is error.details of UNAUTHORIZED, and of a malformed payment.
-type headerDetails struct {
+// HeaderDetails is error.details of UNAUTHORIZED, and of a malformed payment.
+type HeaderDetails struct {
 	// Header is the request header in question.
 	Header string `json:"header"`
 	// Reason is the x402 error code; empty for tokens.
 	Reason string `json:"reason,omitempty"`
 }
 
-// paymentDetails is error.details of PAYMENT_REQUIRED: what opens the route.
-type paymentDetails struct {
+// PaymentDetails is error.details of PAYMENT_REQUIRED: what opens the route.
+type PaymentDetails struct {
 	// Header is the request header of tokens.
 	Header string `json:"header"`
 	// Payment is what to pay; nil where no payments are taken.
-	Payment *paymentTerms `json:"payment,omitempty"`
+	Payment *PaymentTerms `json:"payment,omitempty"`
 	// Reason is the x402 error code; empty where no payments are taken.
 	Reason string `json:"reason,omitempty"`
 	// RouteID is the route.
@@ -50,11 +51,11 @@ type paymentDetails struct {
 	// Scope is the narrowest scope of a token that opens it.
 	Scope access.Scope `json:"scope"`
 	// Tier is the tier of the route.
-	Tier Tier `json:"tier"`
+	Tier governance.Tier `json:"tier"`
 }
 
-// paymentTerms are the terms of x402, which the PAYMENT-REQUIRED header has as well.
-type paymentTerms struct {
+// PaymentTerms are the terms of x402, which the PAYMENT-REQUIRED header has as well.
+type PaymentTerms struct {
 	// Accepts lists the ways to pay.
 	Accepts []x402.Requirements `json:"accepts"`
 	// Header is the request header of payments.
@@ -71,26 +72,26 @@ type expiryDetails struct {
 	Since governance.Timestamp `json:"since"`
 }
 
-// reasonDetails is error.details of PAYMENT_IN_PROGRESS, SETTLEMENT_PENDING, and of
+// ReasonDetails is error.details of PAYMENT_IN_PROGRESS, SETTLEMENT_PENDING, and of
 // UNAVAILABLE where a payment is the cause.
-type reasonDetails struct {
+type ReasonDetails struct {
 	// Reason is the x402 error code; empty for none.
 	Reason string `json:"reason,omitempty"`
 }
 
-// scopeDetails is error.details of FORBIDDEN.
-type scopeDetails struct {
+// ScopeDetails is error.details of FORBIDDEN.
+type ScopeDetails struct {
 	// ScopeNeeded is the narrowest scope that opens the route.
 	ScopeNeeded access.Scope `json:"scopeNeeded"`
 	// Scopes are the token's scopes.
 	Scopes []access.Scope `json:"scopes"`
 }
 
-// subjectDetails is error.details of NOT_FOUND for an id: the parameter, and the id.
-type subjectDetails map[string]string
+// SubjectDetails is error.details of NOT_FOUND for an id: the parameter, and the id.
+type SubjectDetails map[string]string
 
-// pathDetails is error.details of NOT_FOUND for a path.
-type pathDetails struct {
+// PathDetails is error.details of NOT_FOUND for a path.
+type PathDetails struct {
 	// Described is where all paths are described.
 	Described string `json:"described"`
 	// Nearest is the most similar path; empty where none is similar.
@@ -105,14 +106,14 @@ type methodDetails struct {
 	Allowed []string `json:"allowed"`
 }
 
-// exportDetails is error.details of EXPORT_GONE.
-type exportDetails struct {
+// ExportDetails is error.details of EXPORT_GONE.
+type ExportDetails struct {
 	// Manifest is the path of the manifest.
 	Manifest string `json:"manifest"`
 }
 
-// rateDetails is error.details of RATE_LIMITED.
-type rateDetails struct {
+// RateDetails is error.details of RATE_LIMITED.
+type RateDetails struct {
 	// Bucket is the bucket that is empty.
 	Bucket ratelimit.Bucket `json:"bucket"`
 	// Burst is the size of the bucket, in requests.
@@ -127,8 +128,8 @@ type rateDetails struct {
 	ResetAt governance.Timestamp `json:"resetAt"`
 }
 
-// quotaDetails is error.details of QUOTA_EXCEEDED.
-type quotaDetails struct {
+// QuotaDetails is error.details of QUOTA_EXCEEDED.
+type QuotaDetails struct {
 	// Bucket is "month".
 	Bucket string `json:"bucket"`
 	// Limit is how many answers the plan has a month.

@@ -1,0 +1,124 @@
+package api
+
+import (
+	"net/url"
+	"strings"
+
+	"github.com/agnivade/levenshtein"
+
+	"pnyx/api/param"
+	"pnyx/governance"
+)
+
+// nearestPath returns the known path that is most similar to a request's; empty when
+// none is similar. Parameters in a path match anything.
+func nearestPath(path string) string {
+	if len(path) > param.MaxTextBytes {
+		return ""
+	}
+	parts := strings.Split(strings.Trim(path, "/"), "/")
+	best, distance := "", 0
+	for _, candidate := range paths() {
+		d, letters := pathDistance(parts, strings.Split(strings.Trim(candidate, "/"), "/"))
+		if d >= 0 && 4*d <= letters && (best == "" || d < distance) {
+			best, distance = candidate, d
+		}
+	}
+	return best
+}
+
+// pathDistance returns the edit distance of the fixed parts of two paths, and the number
+// of letters in them. The distance is negative for paths with different numbers of parts.
+func pathDistance(given, want []string) (distance, letters int) {
+	if len(given) != len(want) {
+		return -1, 0
+	}
+	for i, part := range want {
+		if strings.HasPrefix(part, ":") {
+			continue
+		}
+		letters += len(part)
+		distance += levenshtein.ComputeDistance(strings.ToLower(given[i]), part)
+	}
+	return distance, letters
+}
+
+// paths lists the paths of routes and documents.
+func paths() []string {
+	all := []string{PathOpenAPI, PathOpenAPIAlias, PathDocs, PathLLMs, PathCatalog}
+	for _, route := range Routes() {
+		all = append(all, route.Path)
+	}
+	return all
+}
+
+// meantPaths are paths that callers know from other APIs, or expect, with those that they stand for.
+//
+//nolint:gochecknoglobals // a constant that Go cannot write as one
+var meantPaths = [][2]string{
+	{"/v2/daos/:daoId/proposals", "/v2/proposals?daoId=:daoId"},
+	{"/v2/daos/:daoId/topics", "/v2/forum-topics?daoId=:daoId"},
+	{"/v2/daos/:daoId/forum-topics", "/v2/forum-topics?daoId=:daoId"},
+	{"/v2/daos/:daoId/events", "/v2/events?daoId=:daoId"},
+	{"/v2/daos/:daoId/signals", "/v2/signals?daoId=:daoId"},
+	{"/v2/daos/:daoId/changes", "/v2/changes?daoId=:daoId"},
+	{"/v2/daos/:daoId/status", "/v2/meta/data-status?daoId=:daoId"},
+	{"/v2/daos/:daoId/members", "/v2/daos/:daoId/voters"},
+	{"/v2/daos/:daoId/proposals/:proposalKey", "/v2/proposals/:proposalKey"},
+	{"/v2/proposals/:proposalKey/ballots", "/v2/proposals/:proposalKey/votes"},
+	{"/v2/proposals/:proposalKey/voters", "/v2/proposals/:proposalKey/votes"},
+	{"/v2/proposals/:proposalKey/summary", "/v2/proposals/:proposalKey/votes/summary"},
+	{"/v2/proposals/:proposalKey/result", "/v2/proposals/:proposalKey/votes/summary"},
+	{"/v2/proposals/:proposalKey/results", "/v2/proposals/:proposalKey/votes/summary"},
+	{"/v2/proposals/:proposalKey/dossier", "/v2/proposals/:proposalKey/evidence"},
+	{"/v2/proposals/:proposalKey/export", "/v2/proposals/:proposalKey/votes/export"},
+	{"/v2/voters/:voterIdentity/ballots", "/v2/voters/:voterIdentity/votes"},
+	{"/v2/voters/:voterIdentity/history", "/v2/voters/:voterIdentity/votes"},
+	{"/v2/topics", "/v2/forum-topics"},
+	{"/v2/topics/:topicKey", "/v2/forum-topics/:topicKey"},
+	{"/v2/spaces", "/v2/daos"},
+	{"/v2/spaces/:daoId", "/v2/daos/:daoId"},
+	{"/v2/organizations", "/v2/daos"},
+	{"/v2/search", "/v2/proposals?q="},
+	{"/v2/resolve", "/v2/proposals/resolve"},
+	{"/v2/pricing", "/v2/meta/pricing"},
+	{"/v2/usage", "/v2/meta/usage"},
+	{"/v2/status", "/v2/meta/data-status"},
+	{"/v2/data-status", "/v2/meta/data-status"},
+}
+
+// meantPath returns the path that another one stands for, with its parameters; empty for none.
+func meantPath(path string) string {
+	if len(path) > param.MaxTextBytes {
+		return ""
+	}
+	parts := strings.Split(strings.Trim(path, "/"), "/")
+	for _, meant := range meantPaths {
+		if values, matches := matchPath(parts, strings.Split(strings.Trim(meant[0], "/"), "/")); matches {
+			return values.Replace(meant[1])
+		}
+	}
+	return ""
+}
+
+// matchPath reports whether parts of a path match a pattern, in any case of letters, and
+// returns what replaces the pattern's parameters.
+func matchPath(parts, pattern []string) (*strings.Replacer, bool) {
+	if len(parts) != len(pattern) {
+		return nil, false
+	}
+	var values []string
+	for i, part := range pattern {
+		switch {
+		case strings.HasPrefix(part, ":"):
+			text, err := url.PathUnescape(parts[i])
+			if err != nil {
+				return nil, false
+			}
+			values = append(values, part, url.QueryEscape(governance.Shorten(text, param.MaxTextBytes)))
+		case !strings.EqualFold(part, parts[i]):
+			return nil, false
+		}
+	}
+	return strings.NewReplacer(values...), true
+}

@@ -1,0 +1,7 @@
+package param
+
+// MeantParameters are the names that stand for parameters.
+func MeantParameters() map[string][]string { return meantParameters }
+
+// MeantValues are the words that stand for values.
+func MeantValues() map[string][]string { return meantValues }

@@ -1,0 +1,63 @@
+package param
+
+import (
+	"slices"
+	"strings"
+)
+
+// meantParameters are names that callers know from other APIs, with the parameters that they
+// stand for; the first that a route has counts.
+//
+//nolint:gochecknoglobals // a constant that Go cannot write as one
+var meantParameters = map[string][]string{
+	"status": {"lifecycleStatus"}, "state": {"lifecycleStatus"}, "phase": {"lifecycleStatus"}, "lifecycle": {"lifecycleStatus"},
+	"result": {"outcome"}, "verdict": {"outcome"},
+	"dao": {"daoId"}, "space": {"daoId"}, "org": {"daoId"}, "organization": {"daoId"}, "spaceid": {"daoId"},
+	"author": {"proposerId"}, "proposer": {"proposerId"}, "creator": {"proposerId"},
+	"source": {"provider"}, "platform": {"provider"},
+	"search": {"q", "title", "url"}, "query": {"q", "title", "url"}, "title": {"q"}, "name": {"q", "title"}, "text": {"q", "title"},
+	"id": {"externalId"}, "proposalid": {"externalId"}, "link": {"url"}, "address": {"url"},
+	"pagesize": {"limit"}, "per_page": {"limit"}, "perpage": {"limit"}, "size": {"limit"}, "first": {"limit"}, "count": {"limit"}, "max": {"limit"},
+	"page": {"cursor"}, "offset": {"cursor"}, "skip": {"cursor"}, "after": {"cursor", "from"}, "next": {"cursor"},
+	"since": {"from", "updatedFrom", "fromMonth"}, "start": {"from", "updatedFrom", "fromMonth"}, "startdate": {"from", "updatedFrom", "fromMonth"},
+	"until": {"to", "updatedTo", "toMonth"}, "before": {"to", "updatedTo", "toMonth"}, "end": {"to", "updatedTo", "toMonth"}, "enddate": {"to", "updatedTo", "toMonth"},
+	"order": {"sort"}, "orderby": {"sort", "order"}, "sortby": {"sort", "order"}, "sort": {"order"}, "order_by": {"sort", "order"},
+	"type": {"eventType", "signalType", "kind"}, "types": {"eventType", "signalType", "kind"}, "kind": {"eventType", "signalType"},
+	"importance": {"importanceMin"}, "priority": {"priorityMin"}, "spam": {"flagged"},
+}
+
+// meantValues are words that callers know from other APIs, with the values that they stand for.
+//
+//nolint:gochecknoglobals // a constant that Go cannot write as one
+var meantValues = map[string][]string{
+	"open": {"active"}, "live": {"active"}, "ongoing": {"active"}, "voting": {"active"}, "started": {"active"},
+	"ended": {"closed"}, "finished": {"closed"}, "done": {"closed"}, "past": {"closed"}, "completed": {"closed"},
+	"upcoming": {"pending"}, "scheduled": {"pending"}, "future": {"pending"}, "queued": {"pending", "passed"},
+	"succeeded": {"passed"}, "accepted": {"passed"}, "approved": {"passed"}, "won": {"passed"},
+	"defeated": {"failed"}, "rejected": {"failed"}, "lost": {"failed"}, "expired": {"failed"},
+	"cancelled": {"canceled"}, "enacted": {"executed"},
+	"newest": {"createdDesc", "time"}, "latest": {"updatedDesc", "time"}, "recent": {"updatedDesc", "time"},
+	"ending": {"endingSoon"}, "deadline": {"endingSoon", "deadlineAsc"}, "replies": {"repliesDesc"},
+	"votingpower": {"power"}, "vp": {"power"}, "date": {"time", "updatedDesc"}, "recentlyended": {"endedDesc"},
+}
+
+// MeantParameter returns the known parameter that a name stands for; empty for none.
+func MeantParameter(name string, known []string) string {
+	for _, candidate := range meantParameters[strings.ToLower(name)] {
+		if slices.Contains(known, candidate) {
+			return candidate
+		}
+	}
+	return ""
+}
+
+// MeantValue returns the value of a set that a word stands for; empty for none.
+func MeantValue(word string, set []string) string {
+	word = strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(word))
+	for _, candidate := range meantValues[word] {
+		if slices.Contains(set, candidate) {
+			return candidate
+		}
+	}
+	return ""
+}

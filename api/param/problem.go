@@ -1,0 +1,27 @@
+package param
+
+// MaxProblems bounds how many problems an answer lists.
+const MaxProblems = 20
+
+// Problem is one thing that is wrong with the parameters of a request.
+type Problem struct {
+	// Parameter is the name of the parameter, of which a long one is cut; empty where the
+	// whole query is wrong.
+	Parameter string `json:"parameter,omitempty"`
+	// Given is the value in the request; a long one is cut.
+	Given string `json:"given,omitempty"`
+	// Message is what is wrong, as a sentence that begins with the parameter.
+	Message string `json:"message"`
+	// Allowed is what the value may be.
+	Allowed string `json:"allowed"`
+	// Fix is how to correct the request.
+	Fix string `json:"fix"`
+}
+
+// Empty returns the problem with a parameter without a value.
+func Empty(name string) Problem {
+	return Problem{
+		Parameter: name, Message: "is empty", Allowed: "a value, or leave the parameter out",
+		Fix: "leave " + name + " out, or give it a value",
+	}
+}

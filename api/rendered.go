@@ -1,0 +1,145 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cespare/xxhash/v2"
+	"github.com/valyala/fasthttp"
+
+	"pnyx/api/httpcache"
+	"pnyx/cache"
+	"pnyx/governance"
+)
+
+// localOverhead is the estimated memory of an entry without its key and data, in bytes.
+const localOverhead = 2 << 10
+
+// rendered is an answer ready to be sent. It lacks only what differs between requests for
+// it, such as the request id.
+type rendered struct {
+	// data is the JSON of the member data.
+	data []byte
+	// file is sent instead of an envelope with data; nil for none.
+	file *file
+	// view is the view that the data was read from, without its payload.
+	view cache.View
+	// etag is the ETag of the answer while it is not stale; empty for answers about one
+	// token.
+	etag string
+	// modified is the Last-Modified header; empty for an answer that no publication changes.
+	modified string
+	// control is the default Cache-Control header, for lifetime in shared caches; see
+	// API.setCacheControl.
+	control  string
+	lifetime time.Duration
+	// target is the canonical URL of the request, for Content-Location.
+	target string
+	// link is the Link header of the next page; empty for none.
+	link string
+	// keys are the surrogate keys, empty where no cache is purged, and tags what they are
+	// made from.
+	keys httpcache.SurrogateKeys
+	tags []cache.Tag
+	// status is the value of the Cache-Status header.
+	status string
+	// layer is where the data came from.
+	layer httpcache.Layer
+	// page is set for lists, and hint is Meta.Hint.
+	page *Page
+	hint string
+	// nodeLocal says that no publication changes the answer. dated, live and empty are as in
+	// answer.
+	nodeLocal, dated, live, empty bool
+	// head holds the headers of writeHead, and metaTail the text of Meta.appendData for the
+	// readiness of view. Only local copies have them.
+	head     *fasthttp.ResponseHeader
+	metaTail []byte
+	// bodyBytes is the length of a body with an id that the node made, and packed returns the
+	// compressed answer. Only local copies have them.
+	bodyBytes int
+	packed    func() (*httpcache.Packed, error)
+}
+
+// render encodes the data of an answer.
+func render(found answer) (*rendered, error) {
+	if found.file != nil {
+		return &rendered{file: found.file, layer: found.source.Layer()}, nil
+	}
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(found.data); err != nil {
+		return nil, fmt.Errorf("encode an answer: %w", err)
+	}
+	view := found.view
+	view.Payload = nil
+	r := &rendered{
+		data: bytes.TrimSuffix(text.Bytes(), []byte("\n")), view: view, page: found.page, hint: found.hint,
+		layer: found.source.Layer(), nodeLocal: found.nodeLocal, dated: found.dated, live: found.live, empty: found.empty,
+	}
+	if found.nodeLocal {
+		r.layer = httpcache.LayerLocal
+	}
+	return r, nil
+}
+
+// prepare makes what only copies have, of an answer that is complete.
+func (r *rendered) prepare(route *Route) {
+	r.head = new(fasthttp.ResponseHeader)
+	r.writeHead(r.head, route)
+	r.metaTail = r.meta(r.view.Readiness).appendData(nil)
+	like := requestState{id: strings.Repeat("A", requestIDBytes), now: time.Unix(0, 0), readiness: r.view.Readiness}
+	r.bodyBytes = len(envelopeStart) + len(r.data) + len(r.appendTail(nil, &like))
+	data, metaTail := r.data, r.metaTail
+	r.packed = sync.OnceValues(func() (*httpcache.Packed, error) {
+		return httpcache.Pack(slices.Concat([]byte(envelopeStart), data, []byte(metaStart)), slices.Concat(metaTail, []byte(envelopeEnd)))
+	})
+}
+
+// weight is the estimated memory of a copy, in bytes.
+func (r *rendered) weight(key string) uint32 {
+	return uint32(len(key) + len(r.data) + len(r.data)/2 + localOverhead) //nolint:gosec // bounded by the longest page
+}
+
+// isOutdated reports whether a publication that has changed some tags may have changed the
+// answer. Publications do not name voters: each outdates all answers about one.
+func (r *rendered) isOutdated(changed func(cache.Tag) bool) bool {
+	return len(r.tags) == 0 || slices.ContainsFunc(r.tags, func(tag cache.Tag) bool { return !tag.IsNamed() || changed(tag) })
+}
+
+// etagOf returns the ETag of an answer: its revision and the canonical request. It is
+// weak, since the id and time of the request in the body differ. A node-local answer has
+// no revision, nor has a page of what is not published yet, as after a flush of Redis, and time
+// changes a dated one within a revision: these are identified by their content.
+func etagOf(r *request, found *rendered) string {
+	revision := found.view.Revision
+	if found.nodeLocal || found.dated || revision == 0 {
+		content := xxhash.New()
+		_, _ = content.Write(found.data) // it never fails
+		if found.page != nil && found.page.NextCursor != nil {
+			_, _ = content.WriteString(*found.page.NextCursor)
+		}
+		if found.dated {
+			_, _ = content.WriteString(strconv.FormatUint(revision, 36))
+		}
+		revision = content.Sum64()
+	}
+	requested := xxhash.Sum64String(SurfaceVersion + "\x00" + r.canonical())
+	return `W/"` + strconv.FormatUint(revision, 36) + "-" + strconv.FormatUint(requested, 36) + `"`
+}
+
+// etagFor returns the ETag for a readiness. A stale answer has another ETag, so that a
+// caller that has it does not get a 304 once the answer is ready.
+func (r *rendered) etagFor(readiness governance.Readiness) string {
+	if r.etag == "" || readiness != governance.Stale {
+		return r.etag
+	}
+	return strings.TrimSuffix(r.etag, `"`) + `-stale"`
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+)
+
+// dossiersMeasured is how many dossiers one figure is measured over, and pendingFor how long one of
+// them may be pending.
+const (
+	dossiersMeasured = 400
+	pendingFor       = 30 * time.Second
+)
+
+// dossierRows measure dossiers that are not in Redis.
+func dossierRows() []Row {
+	row := func(id, name, condition string, count, callers int, unit string, value Bound) Row {
+		return Row{
+			ID: id, Name: name, Unit: unit, Value: value, Rounds: 3, Quick: 1,
+			Prepare: func(ctx context.Context, e *Environment) (Sides, error) {
+				return dossiers(ctx, e, condition, count, callers)
+			},
+		}
+	}
+	const small, largest = "votes BETWEEN 1 AND 1000 AND dao_id != ''", "dao_id != '' ORDER BY votes DESC, proposal_key"
+	return []Row{
+		row("dossiers", "distinct dossiers of small proposals, 64 callers", small, dossiersMeasured, connections, "requests/s", AtLeast(300)),
+		row("dossier", "dossier of up to 10,000 ballots: the median", "votes BETWEEN 1 AND 10000 AND dao_id != '' ORDER BY votes DESC",
+			dossiersMeasured/10, 1, "ms", AtMost(60)),
+		row("dossier-largest", "dossier of 900,000 ballots", largest, 1, 1, "ms", AtMost(600)),
+	}
+}
+
+// dossiers measures the dossiers of proposals: how many callers together get a second, and of one
+// caller the median in milliseconds.
+func dossiers(ctx context.Context, e *Environment, condition string, count, callers int) (Sides, error) {
+	base, _, err := e.API(ctx)
+	if err != nil {
+		return Sides{}, err
+	}
+	proposals, err := e.proposals(ctx, condition, count)
+	if err != nil || len(proposals) == 0 {
+		return Sides{}, errors.Join(fmt.Errorf("find proposals: got %d", len(proposals)), err)
+	}
+	return Sides{Pnyx: func(ctx context.Context) (float64, error) {
+		if err := e.forgetPages(ctx); err != nil {
+			return 0, err
+		}
+		var working sync.WaitGroup
+		took, errs := make([]time.Duration, len(proposals)), make([]error, callers)
+		next := make(chan int, len(proposals))
+		for n := range proposals {
+			next <- n
+		}
+		close(next)
+		began := time.Now()
+		for caller := range callers {
+			working.Go(func() {
+				for n := range next {
+					if took[n], errs[caller] = awaitDossier(ctx, base+"/v2/proposals/"+proposals[n].Key+"/evidence", e.internal()); errs[caller] != nil {
+						return
+					}
+				}
+			})
+		}
+		working.Wait()
+		all := time.Since(began)
+		for _, err := range errs {
+			if err != nil {
+				return 0, err
+			}
+		}
+		if callers > 1 {
+			return float64(len(proposals)) / all.Seconds(), nil
+		}
+		slices.Sort(took)
+		return milliseconds(took[len(took)/2]), nil
+	}}, nil
+}
+
+// awaitDossier asks for evidence until its dossier is there, and returns how long that took.
+func awaitDossier(ctx context.Context, address string, header http.Header) (time.Duration, error) {
+	for began := time.Now(); ; {
+		status, text, err := get(ctx, address, header)
+		var answer struct {
+			Data struct{ Intelligence struct{ Status string } }
+		}
+		if err == nil {
+			err = json.Unmarshal(text, &answer)
+		}
+		took := time.Since(began)
+		switch found := answer.Data.Intelligence.Status; {
+		case err != nil || status != http.StatusOK:
+			return 0, errors.Join(fmt.Errorf("GET %s: status %d", address, status), err)
+		case found == "available":
+			return took, nil
+		case took > pendingFor:
+			return 0, fmt.Errorf("GET %s: the dossier is %s for %s", address, found, took)
+		}
+	}
+}
