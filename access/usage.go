@@ -95,7 +95,6 @@ type Meter struct {
 	mu      sync.Mutex
 	counts  map[string]*Usage
 	changed map[string]bool
-	today   today
 }
 
 // NewMeter returns a meter that writes nothing until Run.
@@ -110,39 +109,13 @@ func NewMeter(store *accounts.Store, logger *slog.Logger) *Meter {
 func (m *Meter) Count(a Response, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	field := m.fieldOf(a, now)
-	m.counts[field].add(a)
-	m.changed[field] = true
-}
-
-// today caches the field names of one day, which would otherwise be built per response.
-type today struct {
-	// number counts the days since 1970.
-	number int64
-	fields map[counterKey]string
-}
-
-type counterKey struct{ tokenID, route string }
-
-const secondsPerDay = 24 * 60 * 60
-
-// fieldOf returns the field of the counter for a response, and creates the counter if
-// there is none.
-func (m *Meter) fieldOf(a Response, now time.Time) string {
-	if day := now.Unix() / secondsPerDay; day != m.today.number || m.today.fields == nil {
-		m.today = today{day, map[counterKey]string{}}
-	}
-	field := m.today.fields[counterKey{a.TokenID, a.Route}]
-	if m.counts[field] != nil {
-		return field
-	}
 	u := &Usage{Session: m.session, TokenID: a.TokenID, Day: now.UTC().Format(time.DateOnly), Route: a.Route}
-	field = u.field()
-	m.today.fields[counterKey{a.TokenID, a.Route}] = field
+	field := u.field()
 	if m.counts[field] == nil {
 		m.counts[field] = u
 	}
-	return field
+	m.counts[field].add(a)
+	m.changed[field] = true
 }
 
 func (t *Counters) add(a Response) {

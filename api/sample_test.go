@@ -226,9 +226,11 @@ func uncountedEvidence() governance.Evidence {
 func talkDetail() governance.ForumTopicDetail {
 	title, text, author, category, people := "Deploy \"v4\"", "First <line>\nsecond & 民主", "ana", "Proposals", governance.Decimal("2")
 	return governance.ForumTopicDetail{
-		TopicKey: talkKey, Identity: governance.Identity{DAOID: "uniswap", Provider: governance.Discourse, ExternalID: "17"},
-		Title: "Should we deploy?", Summary: &text, URL: "https://gov.uniswap.example/t/should-we/17", Author: &author, Category: &category,
-		Tags: []string{"rfc"}, RelevanceScore: 85, Replies: "2", Posts: "3", Likes: "0", Views: "1234567", CreatedAt: ago(3600), UpdatedAt: ago(60),
+		ForumTopic: governance.ForumTopic{
+			TopicKey: talkKey, Identity: governance.Identity{DAOID: "uniswap", Provider: governance.Discourse, ExternalID: "17"},
+			Title: "Should we deploy?", Summary: &text, URL: "https://gov.uniswap.example/t/should-we/17", Author: &author, Category: &category,
+			Tags: []string{"rfc"}, RelevanceScore: 85, Replies: "2", Posts: "3", Likes: "0", Views: "1234567", CreatedAt: ago(3600), UpdatedAt: ago(60),
+		},
 		BodyText: &text, Participants: &people, LastPostAt: ago(60),
 		RelatedProposals: []governance.RelatedProposal{{ProposalKey: countedKey, Title: &title}, {ProposalKey: uncountedKey}},
 	}

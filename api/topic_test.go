@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -143,5 +144,15 @@ func TestInvalidTopicParametersAreRejected(t *testing.T) {
 		if len(problems) != 1 || problems[0].Parameter != parameter {
 			t.Errorf("%s: got %+v, want one problem with %s", parameters, problems, parameter)
 		}
+	}
+}
+
+// A page that was stored with a nil list has an empty one in the answer.
+func TestAListWithoutMembersIsNoNull(t *testing.T) {
+	t.Parallel()
+	n, q := newNode(t), firstTopics(query.TopicsByUpdate)
+	n.writePage(q, []governance.ForumTopic{{TopicKey: talkKey}})
+	if got := n.get("/v2/forum-topics").body; !strings.Contains(got, `"tags":[]`) {
+		t.Errorf("got %s, want no tags", got)
 	}
 }

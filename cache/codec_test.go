@@ -3,7 +3,9 @@ package cache_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -132,4 +134,30 @@ func FuzzDecodeView(f *testing.F) {
 			t.Fatalf("payload: got %v, want %v", err, cache.ErrMiss)
 		}
 	})
+}
+
+// JSON has null for a nil list; the contract has [].
+func TestAListWithoutMembersIsEmptyAndNotNil(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ stored, read any }{
+		"a field":            {governance.VoteSummary{}, &governance.VoteSummary{}},
+		"a field of rows":    {[]governance.ForumTopic{{}, {Tags: []string{"a"}}}, &[]governance.ForumTopic{}},
+		"rows":               {[]governance.EventRow(nil), new([]governance.EventRow)},
+		"an earlier version": {map[string]string{}, &governance.Evidence{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			view, err := cache.NewView(cache.View{}, c.stored)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := view.Decode(c.read); err != nil {
+				t.Fatal(err)
+			}
+			read := fmt.Sprintf("%#v", c.read)
+			if regexp.MustCompile(`\[\][A-Za-z.]+\(nil\)`).MatchString(read) {
+				t.Errorf("got %s, want no nil list", read)
+			}
+		})
+	}
 }

@@ -110,13 +110,10 @@ type measure struct {
 }
 
 func newMeasure(i Instruments) *measure {
-	duration := telemetry.Register(i.Metrics, prometheus.NewHistogramVec(
-		telemetry.Latency("pnyx_redis_duration_seconds", "Duration of Redis commands, by purpose of the client and operation."),
-		[]string{"client", "operation"}))
-	failures := telemetry.Register(i.Metrics, prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "pnyx_redis_errors_total",
-		Help: "Redis commands that failed, by client, operation and reason: timeout, pool, network, server.",
-	}, []string{"client", "operation", "reason"}))
+	duration := telemetry.Histograms(i.Metrics, telemetry.Latency("pnyx_redis_duration_seconds",
+		"Duration of Redis commands, by purpose of the client and operation."), "client", "operation")
+	failures := telemetry.Counters(i.Metrics, "pnyx_redis_errors_total",
+		"Redis commands that failed, by client, operation and reason: timeout, pool, network, server.", "client", "operation", "reason")
 	m := &measure{
 		tracer: i.Tracer, duration: map[operation]prometheus.Observer{}, errors: map[operation]map[errorClass]prometheus.Counter{},
 	}

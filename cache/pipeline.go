@@ -3,7 +3,6 @@ package cache
 import (
 	"context"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -16,14 +15,12 @@ const maxQueuedCommands = 10_000
 const pipelineDialTimeout = time.Second
 
 // Pipeline sends the commands of many goroutines in shared round trips. A command waits
-// for at most the timeout and an eighth of it. It is never retried, because a command that
-// counts must not count twice. It is safe for concurrent use.
+// for at most the timeout. It is never retried, because a command that counts must not count
+// twice. It is safe for concurrent use.
 type Pipeline struct {
 	// client is a redis.UniversalClient, auto its *redis.AutoPipeliner: see Conn.
 	client, auto any
 	timeout      time.Duration
-	// deadline is shared by commands that are sent at about the same time.
-	deadline sharedDeadline
 }
 
 // OpenPipeline connects to the Redis at a URL, as Open does. The timeout is set on the
@@ -54,38 +51,14 @@ func Send(ctx context.Context, p *Pipeline, commands ...redis.Cmder) error {
 	for _, command := range commands {
 		waiting = append(waiting, auto.Submit(ctx, command))
 	}
-	until := p.deadline.within(p.timeout)
+	until, cancel := context.WithTimeout(context.Background(), p.timeout)
+	defer cancel()
 	for _, future := range waiting {
-		if err := future.WaitContext(until); err != nil && until.Err() != nil { //nolint:contextcheck // a shared deadline
+		if err := future.WaitContext(until); err != nil && until.Err() != nil { //nolint:contextcheck // what is sent is waited for
 			return fmt.Errorf("%w: %w", ErrUnavailable, until.Err())
 		}
 	}
 	return nil
-}
-
-// sharedDeadline is a context that many callers share. A timer for each caller would cost
-// more than sending its commands.
-type sharedDeadline struct {
-	current atomic.Pointer[deadlineContext]
-}
-
-type deadlineContext struct {
-	context.Context
-
-	made time.Time
-}
-
-// within returns a context that ends after timeout, or up to an eighth of it later.
-func (s *sharedDeadline) within(timeout time.Duration) context.Context {
-	now := time.Now()
-	if held := s.current.Load(); held != nil && now.Sub(held.made) < timeout/8 {
-		return held
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), timeout+timeout/8)
-	fresh := &deadlineContext{Context: ctx, made: now}
-	context.AfterFunc(ctx, cancel)
-	s.current.Store(fresh)
-	return fresh
 }
 
 // PipelineClient returns the client of a pipeline, for commands without a time limit.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -59,7 +60,7 @@ func (v View) IsWithheld() bool {
 	return msgpack.Unmarshal(v.Payload, &text) == nil && text == withheld
 }
 
-// Decode decodes the payload into a resource. The error is ErrMiss, together with
+// Decode decodes the payload into a resource, in which no list is nil. The error is ErrMiss, together with
 // ErrWithheld for a withheld view.
 func (v View) Decode(payload any) error {
 	if v.IsWithheld() {
@@ -68,6 +69,7 @@ func (v View) Decode(payload any) error {
 	if err := msgpack.Unmarshal(v.Payload, payload); err != nil {
 		return fmt.Errorf("%w: decode a view: %w", ErrMiss, err)
 	}
+	emptyLists(reflect.ValueOf(payload))
 	return nil
 }
 

@@ -16,6 +16,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"pnyx/worker/backoff"
 )
 
 // adminTimeout bounds reading a request from the admin listener, and half of writing the
@@ -106,12 +108,7 @@ func stickyReady(ready func(context.Context) error) func(context.Context) error 
 // then once in readyLogInterval.
 func logUntilReady(ctx context.Context, logger *slog.Logger, ready func(context.Context) error) {
 	began, logged := time.Now(), time.Time{}
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(readyCheckInterval):
-		}
+	for backoff.Wait(ctx, readyCheckInterval); ctx.Err() == nil; backoff.Wait(ctx, readyCheckInterval) {
 		err := ready(ctx)
 		waited := slog.Duration("waited", time.Since(began))
 		switch {

@@ -19,6 +19,7 @@ import (
 	"pnyx/explore"
 	"pnyx/mcp"
 	"pnyx/ratelimit"
+	"pnyx/worker/backoff"
 )
 
 // apiGCPercent is GOGC of an API node, which keeps its copies of answers and allocates little
@@ -129,13 +130,9 @@ func (n *node) awaitFirstView(served *api.API) {
 // pollReady waits until the API is ready, checking once per interval. It reports false
 // when ctx ends first.
 func pollReady(ctx context.Context, served *api.API, interval time.Duration) bool {
-	ticker := time.NewTicker(interval)
-	defer ticker.Stop()
 	for served.Ready(ctx) != nil {
-		select {
-		case <-ctx.Done():
+		if backoff.Wait(ctx, interval); ctx.Err() != nil {
 			return false
-		case <-ticker.C:
 		}
 	}
 	return true

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 
 	"pnyx/config"
@@ -20,6 +19,7 @@ import (
 	"pnyx/governance"
 	"pnyx/telemetry"
 	"pnyx/warehouse"
+	"pnyx/worker/backoff"
 )
 
 // followCommand follows live sources alone. Like a worker, it needs CLICKHOUSE_URL and
@@ -106,10 +106,8 @@ func (n *node) startFollower(ctx context.Context, opened *warehouse.Warehouse, r
 	notifyCommits(opened, store, n.logger)
 	follower := follow.New(follow.Options{Warehouse: opened, Store: store, Logger: n.logger, Metrics: n.registry})
 	made := &upstreams{logger: n.logger, metrics: n.registry}
-	valid := telemetry.Register(n.registry, prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "pnyx_follow_sources_valid",
-		Help: "1 while the sources file is applied as it is, 0 while it is refused and its former content is followed.",
-	}))
+	valid := telemetry.Gauge(n.registry, "pnyx_follow_sources_valid",
+		"1 while the sources file is applied as it is, 0 while it is refused and its former content is followed.")
 	var applied atomic.Pointer[sources.File]
 	watcher := sources.Watcher{
 		Path: path, Environ: os.LookupEnv,
@@ -152,14 +150,7 @@ const declareInterval = 20 * time.Second
 // keepDeclared declares the DAOs of the sources file again and again until ctx ends: an
 // import of a DAO replaces what was declared before.
 func keepDeclared(ctx context.Context, opened *warehouse.Warehouse, applied *atomic.Pointer[sources.File], logger *slog.Logger) {
-	ticker := time.NewTicker(declareInterval)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
+	for backoff.Wait(ctx, declareInterval); ctx.Err() == nil; backoff.Wait(ctx, declareInterval) {
 		file := applied.Load()
 		if file == nil {
 			continue

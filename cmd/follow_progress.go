@@ -8,6 +8,7 @@ import (
 
 	"pnyx/governance"
 	"pnyx/warehouse"
+	"pnyx/worker/backoff"
 )
 
 const (
@@ -18,15 +19,9 @@ const (
 
 // logBackfills logs how far the past is read while it is read, until ctx ends.
 func logBackfills(ctx context.Context, opened *warehouse.Warehouse, logger *slog.Logger) {
-	timer := time.NewTimer(backfillLogInterval)
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-timer.C:
-		}
-		next := backfillCheckInterval
+	next := backfillLogInterval
+	for backoff.Wait(ctx, next); ctx.Err() == nil; backoff.Wait(ctx, next) {
+		next = backfillCheckInterval
 		cursors, err := opened.FollowCursors(ctx, "")
 		if err != nil {
 			continue // the follower logs it too
@@ -36,7 +31,6 @@ func logBackfills(ctx context.Context, opened *warehouse.Warehouse, logger *slog
 			logger.LogAttrs(ctx, slog.LevelInfo, "reading the past of an upstream", slog.String("upstream", upstream),
 				slog.Int("sources", p.sources), slog.String("done", p.String()))
 		}
-		timer.Reset(next)
 	}
 }
 

@@ -1,13 +1,13 @@
 package cmd
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
 
 	"github.com/spf13/cobra"
 
 	"pnyx/config"
+	"pnyx/warehouse"
 )
 
 // migrateCommand brings the schema up to date as a step of its own, so that the users
@@ -21,13 +21,7 @@ is one. It may be repeated, and may run while workers of this version and the pr
 run. The schema of a later version is left as it is. Other commands migrate by themselves;
 after this one, they need no permission to.`,
 		Args: cobra.NoArgs,
-		RunE: task(func(cmd *cobra.Command, _ []string, cfg config.Config, logger *slog.Logger) (err error) {
-			var undo cleanups
-			defer func() { err = errors.Join(err, undo.run()) }()
-			opened, err := openWarehouse(cmd.Context(), cfg, logger, &undo, reachEngine)
-			if err != nil {
-				return err
-			}
+		RunE: warehouseTask(reachEngine, func(cmd *cobra.Command, _ []string, _ config.Config, _ *slog.Logger, opened *warehouse.Warehouse) error {
 			if err := opened.Migrate(cmd.Context()); err != nil {
 				return err
 			}

@@ -16,6 +16,7 @@ import (
 	"pnyx/config"
 	"pnyx/warehouse"
 	"pnyx/warehouse/engine"
+	"pnyx/worker/backoff"
 )
 
 const (
@@ -156,10 +157,8 @@ func awaitEngine(
 			logger.LogAttrs(ctx, slog.LevelWarn, "another process starts or stops its engine, waiting for it",
 				slog.Duration("waited", waited.Round(time.Second)), slog.Duration("limit", reachTimeout), slog.Any("error", err))
 		}
-		select {
-		case <-ctx.Done():
+		if backoff.Wait(ctx, reachInterval); ctx.Err() != nil {
 			return instance, ctx.Err()
-		case <-time.After(reachInterval):
 		}
 	}
 }
@@ -317,14 +316,8 @@ func (n *node) openStore(ctx context.Context, url string, timeout time.Duration)
 // once for each problem. Answers stay correct until Redis evicts something, so the node
 // keeps serving.
 func (n *node) watchServers(ctx context.Context, store *cache.Store) {
-	ticker := time.NewTicker(serverCheckInterval)
-	defer ticker.Stop()
-	for logged := ""; ; {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
+	logged := ""
+	for backoff.Wait(ctx, serverCheckInterval); ctx.Err() == nil; backoff.Wait(ctx, serverCheckInterval) {
 		err := store.CheckServers(ctx)
 		if errors.Is(err, cache.ErrServerConfig) && err.Error() != logged {
 			logged = err.Error()

@@ -21,6 +21,7 @@ import (
 
 	"pnyx/cache"
 	"pnyx/config"
+	"pnyx/warehouse"
 )
 
 // Execute runs the command that the arguments name and returns the exit status of the
@@ -152,6 +153,21 @@ func task(run command) func(*cobra.Command, []string) error {
 		}
 		return run(cmd, args, cfg, newLogger(os.Stderr, cfg.Log))
 	}
+}
+
+// warehouseTask adapts a task on the warehouse, which is opened for it and closed after it.
+func warehouseTask(
+	reached reach, run func(cmd *cobra.Command, args []string, cfg config.Config, logger *slog.Logger, opened *warehouse.Warehouse) error,
+) func(*cobra.Command, []string) error {
+	return task(func(cmd *cobra.Command, args []string, cfg config.Config, logger *slog.Logger) (err error) {
+		var undo cleanups
+		defer func() { err = errors.Join(err, undo.run()) }()
+		opened, err := openWarehouse(cmd.Context(), cfg, logger, &undo, reached)
+		if err != nil {
+			return err
+		}
+		return run(cmd, args, cfg, logger, opened)
+	})
 }
 
 // newLogger returns a logger that writes to out: standard error, because commands print

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -26,6 +25,7 @@ import (
 	"pnyx/governance"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
+	"pnyx/worker/backoff"
 )
 
 const (
@@ -50,23 +50,13 @@ how many items were refused, and the last error, or else what the source states 
 stored. The requests that upstream still allows come from the process at
 PNYX_ADMIN_LISTEN, if it answers.`,
 		Args: cobra.NoArgs,
-		RunE: task(func(cmd *cobra.Command, _ []string, cfg config.Config, logger *slog.Logger) (err error) {
-			var undo cleanups
-			defer func() { err = errors.Join(err, undo.run()) }()
-			opened, err := openWarehouse(cmd.Context(), cfg, logger, &undo, reachExisting)
-			if err != nil {
-				return err
-			}
-			for {
-				if err := printStatus(cmd.Context(), cmd.OutOrStdout(), opened, cfg, watch); err != nil || !watch {
+		RunE: warehouseTask(reachExisting, func(cmd *cobra.Command, _ []string, cfg config.Config, _ *slog.Logger, opened *warehouse.Warehouse) error {
+			for ctx := cmd.Context(); ctx.Err() == nil; backoff.Wait(ctx, statusInterval) {
+				if err := printStatus(ctx, cmd.OutOrStdout(), opened, cfg, watch); err != nil || !watch {
 					return err
 				}
-				select {
-				case <-cmd.Context().Done():
-					return nil
-				case <-time.After(statusInterval):
-				}
 			}
+			return nil
 		}),
 	}
 	cmd.Flags().BoolVar(&watch, "watch", false, "show it again every two seconds, until Ctrl-C")

@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -34,13 +33,7 @@ created; only a hash of it is stored. API nodes follow within a second.`,
 func tokenTask(
 	run func(cmd *cobra.Command, args []string, admin tokenAdmin) error,
 ) func(*cobra.Command, []string) error {
-	return task(func(cmd *cobra.Command, args []string, cfg config.Config, logger *slog.Logger) (err error) {
-		var undo cleanups
-		defer func() { err = errors.Join(err, undo.run()) }()
-		opened, err := openWarehouse(cmd.Context(), cfg, logger, &undo, reachExisting)
-		if err != nil {
-			return err
-		}
+	return warehouseTask(reachExisting, func(cmd *cobra.Command, args []string, cfg config.Config, logger *slog.Logger, opened *warehouse.Warehouse) error {
 		return run(cmd, args, tokenAdmin{warehouse: opened, cfg: cfg, logger: logger})
 	})
 }

@@ -3,7 +3,6 @@ package cmd
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -48,13 +47,7 @@ type webhookAdmin struct {
 func webhookTask(
 	run func(cmd *cobra.Command, args []string, admin webhookAdmin) error,
 ) func(*cobra.Command, []string) error {
-	return task(func(cmd *cobra.Command, args []string, cfg config.Config, logger *slog.Logger) (err error) {
-		var undo cleanups
-		defer func() { err = errors.Join(err, undo.run()) }()
-		opened, err := openWarehouse(cmd.Context(), cfg, logger, &undo, reachExisting)
-		if err != nil {
-			return err
-		}
+	return warehouseTask(reachExisting, func(cmd *cobra.Command, args []string, cfg config.Config, _ *slog.Logger, opened *warehouse.Warehouse) error {
 		sender := webhook.NewSender(cfg.Webhook.Receivers == config.PrivateReceivers)
 		return run(cmd, args, webhookAdmin{opened, sender})
 	})

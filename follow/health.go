@@ -12,6 +12,7 @@ import (
 	"pnyx/governance"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
+	"pnyx/worker/backoff"
 )
 
 const (
@@ -216,15 +217,8 @@ func (j *Journal) pending(all bool) (due []*entry) {
 
 // writeHealth writes what lanes have reported until ctx ends.
 func (f *Follower) writeHealth(ctx context.Context) {
-	again := time.NewTicker(healthInterval)
-	defer again.Stop()
-	beat := time.Now()
-	for failures := 0; ; {
-		select {
-		case <-ctx.Done():
-			return
-		case <-again.C:
-		}
+	beat, failures := time.Now(), 0
+	for backoff.Wait(ctx, healthInterval); ctx.Err() == nil; backoff.Wait(ctx, healthInterval) {
 		all := time.Since(beat) >= beatInterval
 		if all {
 			beat = time.Now()

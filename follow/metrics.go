@@ -21,12 +21,9 @@ type metrics struct {
 func newMetrics(registerer prometheus.Registerer, f *Follower) *metrics {
 	telemetry.Register(registerer, newCollector(f))
 	return &metrics{
-		failures: telemetry.Register(registerer, prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "pnyx_follow_failures_total", Help: "Polls of followed upstreams that failed.",
-		}, []string{"upstream", "lane"})),
-		runs: telemetry.Register(registerer, prometheus.NewHistogramVec(
-			telemetry.Work("pnyx_follow_run_duration_seconds", "Duration of the polls of followed upstreams that succeeded."),
-			[]string{"lane"})),
+		failures: telemetry.Counters(registerer, "pnyx_follow_failures_total", "Polls of followed upstreams that failed.", "upstream", "lane"),
+		runs: telemetry.Histograms(registerer, telemetry.Work("pnyx_follow_run_duration_seconds",
+			"Duration of the polls of followed upstreams that succeeded."), "lane"),
 	}
 }
 

@@ -1,16 +1,5 @@
 package mcp
 
-// Elements and Members read valid JSON, and AppendString writes a text as JSON.
-func Elements(array []byte) [][]byte { return elements(array) }
-
-// Members returns the members of an object.
-func Members(object []byte) (keys []string, values [][]byte) {
-	for key, value := range members(object) {
-		keys, values = append(keys, key), append(values, value)
-	}
-	return keys, values
-}
-
 // AppendString writes a text as JSON.
 func AppendString(text string) []byte { return appendString(nil, text) }
 

@@ -4,17 +4,17 @@ import (
 	"bytes"
 	"encoding/json"
 	"iter"
+
+	"pnyx/governance"
 )
 
 // encode returns the JSON of a value of ours.
 func encode(value any) []byte {
-	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
+	text, err := governance.JSON(value)
+	if err != nil {
 		panic(err) // every value is a struct or map of texts, numbers and JSON
 	}
-	return bytes.TrimSuffix(text.Bytes(), []byte("\n"))
+	return text
 }
 
 // membersOf returns the JSON of an object without its braces.
@@ -52,76 +52,29 @@ func appendEscaped[Text string | []byte](out []byte, text Text) []byte {
 	return append(out, text[begin:]...)
 }
 
-// The functions below read valid JSON without decoding it: every byte of a value is passed
-// on as it is.
+// The functions below split valid JSON: every value is passed on as it is.
 
 // elements returns the elements of an array.
-func elements(array []byte) [][]byte {
-	var all [][]byte
-	at := space(array, space(array, 0)+1)
-	for at < len(array) && array[at] != ']' {
-		end := valueEnd(array, at)
-		all = append(all, array[at:end])
-		at = separator(array, end)
-	}
+func elements(array []byte) (all []json.RawMessage) {
+	_ = json.Unmarshal(array, &all) // an array, as the route says
 	return all
 }
 
-// members returns the members of an object, each key between its quotes.
-func members(object []byte) iter.Seq2[string, []byte] {
-	return func(yield func(string, []byte) bool) {
-		at := space(object, space(object, 0)+1)
-		for at < len(object) && object[at] == '"' {
-			end := valueEnd(object, at)
-			begin := space(object, space(object, end)+1)
-			value := object[begin:valueEnd(object, begin)]
-			if !yield(string(object[at+1:end-1]), value) {
+// members returns the members of an object in their order.
+func members(object []byte) iter.Seq2[string, json.RawMessage] {
+	return func(yield func(string, json.RawMessage) bool) {
+		decoder := json.NewDecoder(bytes.NewReader(object))
+		_, err := decoder.Token() // the opening brace
+		for err == nil && decoder.More() {
+			var key json.Token
+			if key, err = decoder.Token(); err != nil {
 				return
 			}
-			at = separator(object, begin+len(value))
+			name, _ := key.(string)
+			var value json.RawMessage
+			if err = decoder.Decode(&value); err != nil || !yield(name, value) {
+				return
+			}
 		}
 	}
-}
-
-// separator returns where the next element begins after one that ends at a position; where
-// there is none, that is the closing bracket.
-func separator(text []byte, at int) int {
-	at = space(text, at)
-	if at < len(text) && text[at] == ',' {
-		return space(text, at+1)
-	}
-	return at
-}
-
-// space returns the first position from at that is no white space.
-func space(text []byte, at int) int {
-	for at < len(text) && (text[at] == ' ' || text[at] == '\n' || text[at] == '\t' || text[at] == '\r') {
-		at++
-	}
-	return at
-}
-
-// valueEnd returns where the value ends that begins at a position.
-func valueEnd(text []byte, at int) int {
-	depth, inString := 0, false
-	for i := at; i < len(text); i++ {
-		switch char := text[i]; {
-		case inString && char == '\\':
-			i++
-		case char == '"':
-			if inString = !inString; !inString && depth == 0 {
-				return i + 1
-			}
-		case inString:
-		case char == '{' || char == '[':
-			depth++
-		case (char == '}' || char == ']') && depth > 0:
-			if depth--; depth == 0 {
-				return i + 1
-			}
-		case depth == 0 && (char == ',' || char == '}' || char == ']' || char <= ' '):
-			return i // after a number, true, false or null
-		}
-	}
-	return len(text)
 }

@@ -1,7 +1,6 @@
 package mcp_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -9,49 +8,6 @@ import (
 
 	"pnyx/mcp"
 )
-
-// Every element of an array and member of an object is found, and passed on byte for byte.
-func FuzzJSONIsSplitAsItIsDecoded(f *testing.F) {
-	for _, seed := range []string{
-		`[]`, `{}`, `[1,"a,]\"",{"b":[null,true]} , -1.5e+3]`, `{"a":{"b":"}"},"c\"d":[],"e":0}`, " [ \n1 ,\t2 ]\r", `{ "a" : 1 , "b":[ ] }`,
-	} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		var array []json.RawMessage
-		if json.Unmarshal([]byte(text), &array) == nil && array != nil {
-			got := mcp.Elements([]byte(text))
-			if len(got) != len(array) {
-				t.Fatalf("%s: got %d elements, want %d", text, len(got), len(array))
-			}
-			for i, element := range got {
-				if !bytes.Equal(element, array[i]) {
-					t.Errorf("element %d of %s: got %s, want %s", i, text, element, array[i])
-				}
-			}
-		}
-		var object map[string]json.RawMessage
-		if json.Unmarshal([]byte(text), &object) == nil && object != nil {
-			keys, values := mcp.Members([]byte(text))
-			seen := map[string][]byte{}
-			for i, key := range keys {
-				var plain string
-				if err := json.Unmarshal([]byte(`"`+key+`"`), &plain); err != nil {
-					t.Fatalf("key %s of %s: %v", key, text, err)
-				}
-				seen[plain] = values[i] // the last of equal keys, as json takes it
-			}
-			if len(seen) != len(object) {
-				t.Fatalf("%s: got %d members, want %d", text, len(seen), len(object))
-			}
-			for key, want := range object {
-				if !bytes.Equal(seen[key], want) {
-					t.Errorf("member %s of %s: got %s, want %s", key, text, seen[key], want)
-				}
-			}
-		}
-	})
-}
 
 func FuzzTextsAreWrittenAsJSON(f *testing.F) {
 	f.Add("a\"b\\c\n\x00\x1f\u2028é🗳")

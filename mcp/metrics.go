@@ -23,13 +23,12 @@ type metrics struct {
 
 func newMetrics(registerer prometheus.Registerer, tools []*tool) *metrics {
 	m := &metrics{
-		calls: telemetry.Register(registerer, prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "pnyx_mcp_calls_total", Help: "Calls of tools, by tool and outcome: ok, or the code of the error.",
-		}, []string{"tool", "outcome"})),
+		calls: telemetry.Counters(registerer, "pnyx_mcp_calls_total",
+			"Calls of tools, by tool and outcome: ok, or the code of the error.", "tool", "outcome"),
 		answered: map[string]prometheus.Counter{}, durations: map[string]prometheus.Observer{},
 	}
-	durations := telemetry.Register(registerer, prometheus.NewHistogramVec(
-		telemetry.Latency("pnyx_mcp_call_duration_seconds", "Time to answer a call of a tool, by tool."), []string{"tool"}))
+	durations := telemetry.Histograms(registerer, telemetry.Latency("pnyx_mcp_call_duration_seconds",
+		"Time to answer a call of a tool, by tool."), "tool")
 	for _, t := range tools {
 		m.answered[t.name] = m.calls.WithLabelValues(t.name, outcomeOK)
 		m.durations[t.name] = durations.WithLabelValues(t.name)

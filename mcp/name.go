@@ -1,7 +1,7 @@
 package mcp
 
 import (
-	"encoding/json"
+	"bytes"
 	"strings"
 )
 
@@ -25,14 +25,10 @@ func nameProblem(body []byte) string {
 // are written exactly. A value that is no object has no members.
 func distinct(object []byte, known ...string) (values map[string][]byte, problem string) {
 	values = map[string][]byte{}
-	if at := space(object, 0); at == len(object) || object[at] != '{' {
+	if !bytes.HasPrefix(bytes.TrimSpace(object), []byte("{")) {
 		return values, ""
 	}
-	for key, value := range members(object) {
-		var name string
-		if err := json.Unmarshal([]byte(`"`+key+`"`), &name); err != nil {
-			return values, "a name is not valid JSON"
-		}
+	for name, value := range members(object) {
 		if _, twice := values[name]; twice {
 			return values, quoted(name) + " is given more than once"
 		}

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -124,7 +123,7 @@ func (s *Server) answer(c *fiber.Ctx) error {
 		refuse(c, m, failed)
 		return nil
 	}
-	send(c, &r, m.ID, s.metaOf(era))
+	c.Response().SetBodyRaw(r.encode(m.ID, s.metaOf(era)))
 	return nil
 }
 
@@ -278,31 +277,9 @@ func (s *Server) metaOf(era string) []byte {
 	return nil
 }
 
-// maxBuffered bounds the responses that are copied into the buffer of the connection, which
-// keeps it at the size of the largest one, in bytes.
-const maxBuffered = 16 << 10
-
-// buffers holds memory for responses that is not in use.
-//
-//nolint:gochecknoglobals // a pool is a cache of memory
-var buffers = sync.Pool{New: func() any { return new([]byte) }}
-
-// send sends the response with a result. server is what metaOf returns.
-func send(c *fiber.Ctx, r *result, id json.RawMessage, server []byte) {
-	buffer, _ := buffers.Get().(*[]byte)
-	*buffer = r.append((*buffer)[:0], id, server)
-	if len(*buffer) > maxBuffered {
-		c.Response().SetBodyRaw(*buffer) // it is the response's from now on
-		return
-	}
-	c.Response().ResetBody()
-	c.Response().AppendBody(*buffer)
-	buffers.Put(buffer)
-}
-
-// append appends the response with a result. server is what metaOf returns.
-func (r *result) append(text []byte, id json.RawMessage, server []byte) []byte {
-	text = slices.Grow(text, len(id)+len(r.members)+2*len(r.structured)+len(r.structured)/4+len(r.meta)+len(server)+512)
+// encode returns the response with a result. server is what metaOf returns.
+func (r *result) encode(id json.RawMessage, server []byte) []byte {
+	text := make([]byte, 0, len(id)+len(r.members)+2*len(r.structured)+len(r.structured)/4+len(r.meta)+len(server)+512)
 	text = append(append(append(text, `{"jsonrpc":"2.0","id":`...), id...), `,"result":{`...)
 	if server != nil {
 		text = append(text, `"resultType":"complete",`...)

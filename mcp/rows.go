@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"encoding/json"
 	"slices"
 	"strconv"
 
@@ -42,7 +43,7 @@ func (s shape) append(out, object []byte) []byte {
 }
 
 // fit returns the array of the shaped rows that fit a result, and how many these are.
-func (s shape) fit(rows [][]byte, room int) (array []byte, count int) {
+func (s shape) fit(rows []json.RawMessage, room int) (array []byte, count int) {
 	array = []byte{'['}
 	for count, row := range rows {
 		end := len(array)

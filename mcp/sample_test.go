@@ -58,7 +58,7 @@ func sampleViews() map[cache.Key]any {
 			ProposalKey: hugeKey, BodyText: &huge, Choices: manyChoices,
 		},
 		cache.VoteSummaryKey(hugeKey):        governance.VoteSummary{},
-		cache.TopicDetailKey(sampleTopicKey): governance.ForumTopicDetail{TopicKey: sampleTopicKey, Title: title, BodyText: &huge},
+		cache.TopicDetailKey(sampleTopicKey): governance.ForumTopicDetail{ForumTopic: governance.ForumTopic{TopicKey: sampleTopicKey, Title: title}, BodyText: &huge},
 	}
 }
 

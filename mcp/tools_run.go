@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"bytes"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -50,7 +49,7 @@ func listEvents(c *call) ([]byte, error) {
 		case fitting == 0 && len(kept) > 0:
 			return nil, read.Refuse(c.tooLarge(len(kept[0])))
 		case fitting < len(kept): // read again with fewer rows, so that its cursor goes on after the last one
-			end := slices.IndexFunc(all, func(row []byte) bool { return &row[0] == &kept[fitting][0] })
+			end := slices.IndexFunc(all, func(row json.RawMessage) bool { return &row[0] == &kept[fitting][0] })
 			if answer, err = read.GetPage(cursor, end); err != nil {
 				return nil, err
 			}
@@ -78,7 +77,7 @@ func listEvents(c *call) ([]byte, error) {
 const eventPages = 10
 
 // isDiscovered reports whether the own time of an event is unknown.
-func isDiscovered(row []byte) bool {
+func isDiscovered(row json.RawMessage) bool {
 	for key, value := range members(row) {
 		if key == "eventTimeConfidence" {
 			return string(value) == `"`+string(governance.DiscoveredTime)+`"`
@@ -105,7 +104,7 @@ func findDAOs(c *call) ([]byte, error) {
 		return nil, err
 	}
 	read, answer, cursor := reads[0], answers[0], c.args["cursor"]
-	meta, found := answer.Meta, [][]byte{}
+	meta, found := answer.Meta, []json.RawMessage{}
 	meta.Page = &routes.Page{Limit: limit}
 	for {
 		last := -1 // the row of this page after which the next page begins
@@ -122,12 +121,12 @@ func findDAOs(c *call) ([]byte, error) {
 				} else {
 					meta.Page.NextCursor = answer.Meta.Page.NextCursor
 				}
-				return envelope(joined(found), meta), nil
+				return envelope(encode(found), meta), nil
 			}
 			found, last = append(found, row), at
 		}
 		if answer.Meta.Page.NextCursor == nil {
-			return envelope(joined(found), meta), nil
+			return envelope(encode(found), meta), nil
 		}
 		cursor = *answer.Meta.Page.NextCursor
 		if answer, err = read.GetPage(cursor, daosPerPage); err != nil {
@@ -145,11 +144,6 @@ func isNamed(row []byte, text string) bool {
 		}
 	}
 	return false
-}
-
-// joined returns the array of some rows.
-func joined(rows [][]byte) []byte {
-	return append(append([]byte{'['}, bytes.Join(rows, []byte{','})...), ']')
 }
 
 // getDAO answers with a DAO and, where a metric is named, its timeline.

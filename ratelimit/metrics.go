@@ -32,10 +32,8 @@ const (
 type decisions map[decision]prometheus.Counter
 
 func newDecisions(registerer prometheus.Registerer) decisions {
-	counted := telemetry.Register(registerer, prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "pnyx_ratelimit_decisions_total",
-		Help: "Rate limit decisions, by plan, bucket and outcome: allowed, bucket_empty, quota_used_up.",
-	}, []string{"plan", "bucket", "outcome"}))
+	counted := telemetry.Counters(registerer, "pnyx_ratelimit_decisions_total",
+		"Rate limit decisions, by plan, bucket and outcome: allowed, bucket_empty, quota_used_up.", "plan", "bucket", "outcome")
 	all := decisions{}
 	add := func(plan Plan, bucket Bucket, outcomes ...string) {
 		for _, outcome := range outcomes {
@@ -71,9 +69,8 @@ type metrics struct {
 func newMetrics(registerer prometheus.Registerer, l *Limiter) metrics {
 	m := metrics{
 		decisions: newDecisions(registerer),
-		fallbacks: telemetry.Register(registerer, prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "pnyx_ratelimit_fallbacks_total", Help: "Requests limited by in-process buckets because Redis was unavailable.",
-		})),
+		fallbacks: telemetry.Counter(registerer, "pnyx_ratelimit_fallbacks_total",
+			"Requests limited by in-process buckets because Redis was unavailable."),
 	}
 	telemetry.Register(registerer, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "pnyx_ratelimit_alone", Help: "1 while Redis is unavailable and this process uses in-process buckets.",

@@ -44,3 +44,28 @@ func Register[M prometheus.Collector](registerer prometheus.Registerer, metric M
 	}
 	return metric
 }
+
+// Counter registers a counter, as Register does.
+func Counter(registerer prometheus.Registerer, name, help string) prometheus.Counter {
+	return Register(registerer, prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help}))
+}
+
+// Counters registers counters by labels, as Register does.
+func Counters(registerer prometheus.Registerer, name, help string, labels ...string) *prometheus.CounterVec {
+	return Register(registerer, prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels))
+}
+
+// Gauge registers a gauge, as Register does.
+func Gauge(registerer prometheus.Registerer, name, help string) prometheus.Gauge {
+	return Register(registerer, prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help}))
+}
+
+// Gauges registers gauges by labels, as Register does.
+func Gauges(registerer prometheus.Registerer, name, help string, labels ...string) *prometheus.GaugeVec {
+	return Register(registerer, prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels))
+}
+
+// Histograms registers histograms by labels, as Register does. Latency and Work are options.
+func Histograms(registerer prometheus.Registerer, options prometheus.HistogramOpts, labels ...string) *prometheus.HistogramVec {
+	return Register(registerer, prometheus.NewHistogramVec(options, labels))
+}

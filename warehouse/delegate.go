@@ -217,14 +217,19 @@ func DelegatedPowerOf(ctx context.Context, w *Warehouse, voter string) ([]govern
 	return share(ctx, "delegated power", voter, w.delegatedPowers)
 }
 
-// delegatedPowers is DelegatedPowerOf for several voters.
-func (w *Warehouse) delegatedPowers(ctx context.Context, voters []string) ([][]governance.DelegatedPower, error) {
+// delegateRows returns what voters hold now in each token and space.
+func delegateRows(ctx context.Context, w *Warehouse, voters []string) ([]delegateRow, error) {
 	const ofVoters = "delegate IN {voters:Array(String)}"
 	sql := fmt.Sprintf(sqlText("delegate_now"), ofVoters,
 		"(scope, delegator) GLOBAL IN (SELECT scope, delegator FROM delegations WHERE hasAny(delegates, {voters:Array(String)}))", ofVoters)
 	result, err := w.conn.Query(ctx, "SELECT scope, delegate, power, toNullable(delegators) AS delegators FROM ("+sql+")",
 		clickhouse.Named("voters", voters))
-	rows, err := selectRows[delegateRow](result, err, "read the delegated power of voters")
+	return selectRows[delegateRow](result, err, "read the delegated power of voters")
+}
+
+// delegatedPowers is DelegatedPowerOf for several voters.
+func (w *Warehouse) delegatedPowers(ctx context.Context, voters []string) ([][]governance.DelegatedPower, error) {
+	rows, err := delegateRows(ctx, w, voters)
 	powers := make([][]governance.DelegatedPower, len(voters))
 	if err != nil || len(rows) == 0 {
 		return powers, err

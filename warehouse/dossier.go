@@ -28,8 +28,7 @@ type CountedBallot struct {
 	VotedDayOnly bool
 }
 
-// DossierBallots returns the ballots on a proposal that count, those without a time first, then
-// in order of time and voter.
+// DossierBallots returns the ballots on a proposal that count, the largest first, then in order of voter.
 func (w *Warehouse) DossierBallots(ctx context.Context, ref record.RefHash) ([]CountedBallot, error) {
 	rows, err := w.queryRefs(ctx, sqlText("dossier_ballots"), []record.RefHash{ref})
 	return selectRows[CountedBallot](rows, err, "read the ballots of a dossier")

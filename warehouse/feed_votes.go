@@ -2,6 +2,7 @@ package warehouse
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
@@ -69,12 +70,17 @@ type Vote struct {
 	Quorum decimal.Decimal
 	// QuorumChoices are the choices that count towards the quorum; none stands for all.
 	QuorumChoices []string
+	// Choices are the choices that upstream states, Bounds say how many of them a valid ballot
+	// names, and Divides whether one that names several states their shares.
+	Choices []governance.Choice
+	Bounds  governance.ChoiceBounds
+	Divides bool
 }
 
 // InterimTally is what one choice had received some time before the end of voting.
 type InterimTally struct {
-	// Choice is the key of the choice.
-	Choice string
+	// Choice is the key of the choice; empty for ballots that support none.
+	Choice string `ch:"supported"`
 	// Votes has one entry for each window: the number of ballots cast before its
 	// beginning.
 	Votes []uint64
@@ -102,7 +108,7 @@ func (f Feed) InterimTallies(
 	for i, window := range windows {
 		milliseconds[i] = window.Milliseconds()
 	}
-	result, err := f.queryVotes(ctx, sqlText("feed_votes_interim"), votes, clickhouse.Named("windows", milliseconds))
+	result, err := f.queryVotes(ctx, "feed_votes_interim", votes, clickhouse.Named("windows", milliseconds))
 	rows, err := selectRows[row](result, err, "read interim tallies")
 	found := map[record.RefHash][]InterimTally{}
 	for _, r := range rows {
@@ -131,7 +137,7 @@ func (f Feed) QuorumTimes(ctx context.Context, votes []Vote) (map[record.RefHash
 	if len(votes) == 0 {
 		return map[record.RefHash]QuorumTime{}, nil
 	}
-	result, err := f.queryVotes(ctx, sqlText("feed_votes_quorum"), votes)
+	result, err := f.queryVotes(ctx, "feed_votes_quorum", votes)
 	rows, err := selectRows[row](result, err, "find when quorums were reached")
 	found := make(map[record.RefHash]QuorumTime, len(rows))
 	for _, r := range rows {
@@ -140,11 +146,19 @@ func (f Feed) QuorumTimes(ctx context.Context, votes []Vote) (map[record.RefHash
 	return found, err
 }
 
-// queryVotes runs a query over the external table "wanted_votes".
-func (f Feed) queryVotes(ctx context.Context, sql string, votes []Vote, args ...any) (driver.Rows, error) {
+// queryVotes runs the named query over the external table "wanted_votes".
+func (f Feed) queryVotes(ctx context.Context, name string, votes []Vote, args ...any) (driver.Rows, error) {
 	wanted, err := externalTable("wanted_votes", votes, func(vote Vote) []any {
-		return []any{string(vote.Ref[:]), int64(vote.EndAt), vote.Quorum.String(), nonNilTexts(vote.QuorumChoices)}
+		keys := make([]string, len(vote.Choices))
+		for i, choice := range vote.Choices {
+			keys[i] = choice.Key
+		}
+		return []any{
+			string(vote.Ref[:]), int64(vote.EndAt), vote.Quorum.String(), nonNilTexts(vote.QuorumChoices),
+			keys, int64(vote.Bounds.Least), int64(vote.Bounds.Most), vote.Divides,
+		}
 	}, ext.Column("proposal_ref", "FixedString(16)"), ext.Column("end_ms", "Int64"), textColumn("quorum"),
-		ext.Column("quorum_choices", "Array(String)"))
-	return f.w.queryWith(ctx, wanted, err, sql, args...)
+		ext.Column("quorum_choices", "Array(String)"), ext.Column("choice_keys", "Array(String)"),
+		ext.Column("least_choices", "Int64"), ext.Column("most_choices", "Int64"), ext.Column("divides", "Bool"))
+	return f.w.queryWith(ctx, wanted, err, fmt.Sprintf(sqlText(name), sqlText("feed_votes_invalid")), args...)
 }

@@ -44,7 +44,11 @@ func ListOpenVotes(ctx context.Context, w *Warehouse, q query.OpenVotes) ([]gove
 	if err != nil {
 		return nil, err
 	}
-	powers, err := DelegatedPowerOf(ctx, w, voter)
+	scopes, err := w.delegationScopesNow(ctx)
+	if err != nil {
+		return nil, err
+	}
+	powers, err := delegateRows(ctx, w, []string{voter})
 	if err != nil {
 		return nil, err
 	}
@@ -56,8 +60,8 @@ func ListOpenVotes(ctx context.Context, w *Warehouse, q query.OpenVotes) ([]gove
 		}
 	}
 	for _, p := range powers {
-		if p.DAOID != nil {
-			asked[*p.DAOID] = true
+		for _, id := range scopes.daos[p.Scope] {
+			asked[id] = true
 		}
 	}
 	if q.DAOID != "" {
@@ -77,10 +81,6 @@ func ListOpenVotes(ctx context.Context, w *Warehouse, q query.OpenVotes) ([]gove
 	open = slices.DeleteFunc(open, func(v openVote) bool { return voted[v.Ref] || !isAfter(q.After, v) })
 	if len(open) == 0 {
 		return votes, nil
-	}
-	scopes, err := w.delegationScopesNow(ctx)
-	if err != nil {
-		return nil, err
 	}
 	delegated, err := w.delegatedBy(ctx, voter, scopes)
 	if err != nil {

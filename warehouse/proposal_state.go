@@ -140,6 +140,8 @@ func (w *Warehouse) PublishedStates(ctx context.Context, refs []record.RefHash) 
 		ChoicePowers             []decimal.Decimal
 		ChoicesScored            bool
 		ChoicesCounted           bool
+		LeastChoices             uint16
+		MostChoices              uint16
 	}
 	result, err := w.queryRefs(ctx, sqlText("proposal_state_by_ref"), refs)
 	rows, err := selectRows[row](result, err, "read published states")
@@ -154,6 +156,7 @@ func (w *Warehouse) PublishedStates(ctx context.Context, refs []record.RefHash) 
 				r.Scores[c].Votes, r.HasChoiceVotes = r.ChoiceVotes[c], true
 			}
 		}
+		r.Bounds = governance.ChoiceBounds{Least: int(r.LeastChoices), Most: int(r.MostChoices)}
 		states[i] = r.ProposalState
 	}
 	return states, err

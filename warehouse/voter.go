@@ -291,7 +291,8 @@ func boolNumber(b bool) uint8 {
 	return 0
 }
 
-// titles returns the titles of the proposals; nil for one without a title.
+// titles returns the titles of the proposals; nil for one without a title. The row of a proposal
+// follows its results: until then, its title is that of its record.
 func (w *Warehouse) titles(ctx context.Context, refs []record.RefHash) (map[record.RefHash]*string, error) {
 	type row struct {
 		Ref   record.RefHash `ch:"proposal_ref"`
@@ -302,6 +303,14 @@ func (w *Warehouse) titles(ctx context.Context, refs []record.RefHash) (map[reco
 	titles := make(map[record.RefHash]*string, len(rows))
 	for _, r := range rows {
 		titles[r.Ref] = r.Title
+	}
+	missing := slices.DeleteFunc(slices.Clone(refs), func(ref record.RefHash) bool { _, listed := titles[ref]; return listed })
+	if err != nil || len(missing) == 0 {
+		return titles, err
+	}
+	proposals, err := w.Proposals(ctx, missing)
+	for _, p := range proposals {
+		titles[p.Ref] = governance.OptionalText(p.Title)
 	}
 	return titles, err
 }

@@ -144,6 +144,35 @@ func TestAHistoryShowsTheLatestTitles(t *testing.T) {
 	}
 }
 
+// The row of a proposal is written after its state.
+func TestAVotersProposalsHaveTitlesBeforeTheirRows(t *testing.T) {
+	t.Parallel()
+	env.SkipShort(t, "an engine")
+	w := open(t)
+	var states []warehouse.ProposalState
+	for id, lifecycle := range map[string]governance.Lifecycle{"voted": governance.Closed, "open": governance.Active} {
+		appendAll(t, w, &record.Proposal{ProposalRef: ref(id), SourceID: "dao", Title: "Title of " + id})
+		states = append(states, warehouse.ProposalState{
+			Ref: ref(id).Hash(), Key: governance.ProposalKey(id), Power: decimal.Zero, Revision: 1, Lifecycle: lifecycle,
+			Identity: governance.Identity{DAOID: "dao", Provider: governance.Snapshot},
+		})
+	}
+	appendAll(t, w, ballot("voted", "0xa", "v", "1", "1", at("2026-01-01T00:00:00Z")))
+	if err := w.WriteProposalStates(t.Context(), states); err != nil {
+		t.Fatal(err)
+	}
+	history, pending := query.VoterVotes{Voter: "0xa"}, query.OpenVotes{Voter: "0xa"}
+	history.Limit, pending.Limit = 1, 1
+	votes, err := w.ListVoterVotes(t.Context(), history)
+	if err != nil || len(votes) != 1 || votes[0].Proposal.Title == nil || *votes[0].Proposal.Title != "Title of voted" {
+		t.Errorf("got %+v and %v, want one vote with a title", votes, err)
+	}
+	open, err := warehouse.ListOpenVotes(t.Context(), w, pending)
+	if err != nil || len(open) != 1 || open[0].Proposal.Title == nil || *open[0].Proposal.Title != "Title of open" {
+		t.Errorf("got %+v and %v, want one open vote with a title", open, err)
+	}
+}
+
 func TestAHistoryHasProposalsWithoutTitles(t *testing.T) {
 	t.Parallel()
 	env.SkipShort(t, "an engine")

@@ -240,6 +240,22 @@ func TestSignalsUseTheBallotsCastBeforeTheirWindow(t *testing.T) {
 	)
 }
 
+// The vote summary gives an invalid ballot to no choice: it leads in no signal.
+func TestSignalsGiveInvalidBallotsToNoChoice(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	h.startLeader(h.metrics)
+	h.startFiller()
+	several := voteAt("0x6", "70", "1", -140)
+	several.Choices, several.RawChoice = []string{"1", "2"}, "[1,2]"
+	stray := voteAt("0x7", "70", "1", -140)
+	stray.Choices, stray.ChoiceKey, stray.RawChoice = []string{"9"}, "9", "9"
+	h.append(votedBetween("a", -200, -50),
+		voteAt("0x1", "10", "1", -190), voteAt("0x2", "10", "2", -180), voteAt("0x3", "25", "2", -170),
+		voteAt("0x4", "4", "1", -160), voteAt("0x5", "4", "2", -150), several, stray)
+	h.waitForSignals("dao.eth", "proposal_deadline_reminder 50", "voting_opened 40", "voting_opens_soon 35")
+}
+
 // waitForNames waits until the names of some DAOs are published: the versions of the lists that
 // show them change once more then.
 func (h *harness) waitForNames(count int) {

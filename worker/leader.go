@@ -46,12 +46,8 @@ type Leader struct {
 func NewLeader(o Options) *Leader {
 	l := &Leader{
 		Options: o, lease: o.Store.NewLease(o.LeaseTTL),
-		leading: telemetry.Register(o.Metrics, prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "pnyx_worker_leading", Help: "1 while this worker holds the lease.",
-		})),
-		errors: telemetry.Register(o.Metrics, prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "pnyx_publish_errors_total", Help: "Publications that were interrupted by an error.",
-		})),
+		leading: telemetry.Gauge(o.Metrics, "pnyx_worker_leading", "1 while this worker holds the lease."),
+		errors:  telemetry.Counter(o.Metrics, "pnyx_publish_errors_total", "Publications that were interrupted by an error."),
 	}
 	l.webhooks = webhook.New(webhook.Options{
 		Warehouse: o.Warehouse, Store: o.Store, Sender: webhook.NewSender(o.PrivateReceivers), Now: time.Now,
@@ -75,12 +71,8 @@ func NewLeader(o Options) *Leader {
 
 // newChangeMetrics returns a function that counts what is added to the stream of changes.
 func newChangeMetrics(registerer prometheus.Registerer) func(added int, length int64) {
-	rows := telemetry.Register(registerer, prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "pnyx_changes_rows_total", Help: "Rows added to the stream of changes.",
-	}))
-	kept := telemetry.Register(registerer, prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "pnyx_changes_length", Help: "Rows in the stream of changes when this worker last added some.",
-	}))
+	rows := telemetry.Counter(registerer, "pnyx_changes_rows_total", "Rows added to the stream of changes.")
+	kept := telemetry.Gauge(registerer, "pnyx_changes_length", "Rows in the stream of changes when this worker last added some.")
 	return func(added int, length int64) {
 		rows.Add(float64(added))
 		kept.Set(float64(length))

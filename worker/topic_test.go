@@ -132,9 +132,11 @@ func TestTopicDetailContainsComputedFields(t *testing.T) {
 	}
 	text, author, category, participants := "Who runs? Everybody.", "ana", "Elections", governance.Decimal("4")
 	want := governance.ForumTopicDetail{
-		TopicKey: topicKey("dao", "7"), Identity: governance.Identity{DAOID: "dao", Provider: governance.Discourse, ExternalID: "7"},
-		Title: "Election of the council", Summary: &text, URL: "https://forum.example/t/slug/7", Author: &author, Category: &category,
-		Tags: []string{"a", "b"}, RelevanceScore: 90, Replies: "11", Posts: "12", Likes: "5", Views: "99", CreatedAt: &created, UpdatedAt: &last,
+		ForumTopic: governance.ForumTopic{
+			TopicKey: topicKey("dao", "7"), Identity: governance.Identity{DAOID: "dao", Provider: governance.Discourse, ExternalID: "7"},
+			Title: "Election of the council", Summary: &text, URL: "https://forum.example/t/slug/7", Author: &author, Category: &category,
+			Tags: []string{"a", "b"}, RelevanceScore: 90, Replies: "11", Posts: "12", Likes: "5", Views: "99", CreatedAt: &created, UpdatedAt: &last,
+		},
 		BodyText: &text, Participants: &participants, LastPostAt: &last, RelatedProposals: []governance.RelatedProposal{},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -18,17 +18,11 @@ type metrics struct {
 
 func newMetrics(registerer prometheus.Registerer) metrics {
 	m := metrics{
-		payments: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "pnyx_payments_total", Help: "Payments submitted for settlement, by resulting state.",
-		}, []string{"state"}),
-		replays: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "pnyx_payment_replays_total", Help: "Requests with a payment that was already settled.",
-		}),
-		requests: prometheus.NewHistogramVec(
-			telemetry.Latency("pnyx_facilitator_duration_seconds", "Duration of calls of the facilitator, by call and outcome."),
-			[]string{"call", "outcome"}),
+		payments: telemetry.Counters(registerer, "pnyx_payments_total", "Payments submitted for settlement, by resulting state.", "state"),
+		replays:  telemetry.Counter(registerer, "pnyx_payment_replays_total", "Requests with a payment that was already settled."),
+		requests: telemetry.Histograms(registerer, telemetry.Latency("pnyx_facilitator_duration_seconds",
+			"Duration of calls of the facilitator, by call and outcome."), "call", "outcome"),
 	}
-	registerer.MustRegister(m.payments, m.replays, m.requests)
 	for _, state := range governance.PaymentStates() {
 		m.payments.WithLabelValues(string(state))
 	}

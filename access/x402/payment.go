@@ -207,7 +207,7 @@ func (p *Payment) settlement(terms Challenge) ([]byte, error) {
 	if terms.Extensions != nil {
 		payload["resource"], payload["extensions"] = terms.Resource, terms.Extensions
 	}
-	return marshalPlain(map[string]any{
+	return governance.JSON(map[string]any{
 		"x402Version": version, "paymentPayload": payload, "paymentRequirements": terms.Accepts[0],
 	})
 }

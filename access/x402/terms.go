@@ -2,7 +2,6 @@ package x402
 
 import (
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -13,6 +12,8 @@ import (
 	"time"
 
 	"github.com/shopspring/decimal"
+
+	"pnyx/governance"
 )
 
 // Terms are the prices, and the token and address that payments are accepted in.
@@ -91,20 +92,11 @@ func (c Challenge) Header() string {
 // encodeHeader returns the base64 of the JSON of a value. It panics if the value has no
 // JSON.
 func encodeHeader(value any) string {
-	text, err := marshalPlain(value)
+	text, err := governance.JSON(value)
 	if err != nil {
 		panic(err) // a struct of texts and numbers
 	}
 	return base64.StdEncoding.EncodeToString(text)
-}
-
-// marshalPlain returns JSON without escaping &, < and >.
-func marshalPlain(value any) ([]byte, error) {
-	var text strings.Builder
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	err := encoder.Encode(value)
-	return []byte(strings.TrimSuffix(text.String(), "\n")), err
 }
 
 // priceTable holds the requirements of every paid route.

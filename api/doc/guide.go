@@ -5,14 +5,10 @@ import (
 	"fmt"
 	"html/template"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
-	"github.com/yuin/goldmark"
-	"github.com/yuin/goldmark/extension"
 	"github.com/yuin/goldmark/parser"
-	"github.com/yuin/goldmark/util"
 
 	"pnyx/api"
 	"pnyx/docs"
@@ -105,21 +101,6 @@ func guides() []api.Document {
 	return documents
 }
 
-// converter makes HTML of Markdown. What looks like HTML in it is text.
-func converter() goldmark.Markdown {
-	isHTML := func(p util.PrioritizedValue) bool {
-		return p.Value == parser.NewRawHTMLParser() || p.Value == parser.NewHTMLBlockParser()
-	}
-	return goldmark.New(
-		goldmark.WithParser(parser.NewParser(
-			parser.WithBlockParsers(slices.DeleteFunc(parser.DefaultBlockParsers(), isHTML)...),
-			parser.WithInlineParsers(slices.DeleteFunc(parser.DefaultInlineParsers(), isHTML)...),
-			parser.WithParagraphTransformers(parser.DefaultParagraphTransformers()...), parser.WithAutoHeadingID(),
-		)),
-		goldmark.WithExtensions(extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute))), // pages allow no style
-	)
-}
-
 // page renders the guide as a page.
 func (g Guide) page() ([]byte, error) {
 	text, err := g.text("")
@@ -127,7 +108,7 @@ func (g Guide) page() ([]byte, error) {
 		return nil, err
 	}
 	var content bytes.Buffer
-	if err := converter().Convert([]byte(text), &content); err != nil {
+	if err := converter(parser.WithAutoHeadingID()).Convert([]byte(text), &content); err != nil {
 		return nil, fmt.Errorf("render the guide %s: %w", g.Name, err)
 	}
 	title, _, _ := strings.Cut(strings.TrimPrefix(text, "# "), "\n")

@@ -1,70 +1,44 @@
 package doc
 
 import (
-	"html"
 	"html/template"
-	"regexp"
+	"slices"
 	"strings"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/util"
 )
 
-// inlineMarks are the marks inside a line of Markdown that our texts have, and their HTML.
-func inlineMarks() []struct {
-	pattern *regexp.Regexp
-	html    string
-} {
-	return []struct {
-		pattern *regexp.Regexp
-		html    string
-	}{
-		{regexp.MustCompile("`([^`]+)`"), "<code>$1</code>"},
-		{regexp.MustCompile(`\*\*([^*]+)\*\*`), "<b>$1</b>"},
-		{regexp.MustCompile(`\[([^\]]+)\]\((/[^)\s]*)\)`), `<a href="$2">$1</a>`},
+// converter returns the converter of Markdown to HTML, with options of the parser. HTML in a text is a text.
+func converter(options ...parser.Option) goldmark.Markdown {
+	isHTML := func(p util.PrioritizedValue) bool {
+		return p.Value == parser.NewRawHTMLParser() || p.Value == parser.NewHTMLBlockParser()
 	}
+	options = append(options,
+		parser.WithBlockParsers(slices.DeleteFunc(parser.DefaultBlockParsers(), isHTML)...),
+		parser.WithInlineParsers(slices.DeleteFunc(parser.DefaultInlineParsers(), isHTML)...),
+		parser.WithParagraphTransformers(parser.DefaultParagraphTransformers()...),
+	)
+	return goldmark.New(
+		goldmark.WithParser(parser.NewParser(options...)),
+		goldmark.WithExtensions(extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute))), // pages allow no style
+	)
 }
 
-// inlineHTML returns one line of Markdown as HTML.
-func inlineHTML(line string) template.HTML {
-	text := html.EscapeString(line)
-	for _, mark := range inlineMarks() {
-		text = mark.pattern.ReplaceAllString(text, mark.html)
-	}
-	return template.HTML(text) //nolint:gosec // everything was escaped before the marks
-}
-
-// markdownHTML returns Markdown as HTML: headings, paragraphs and tables, which is what the
-// templates of documents have.
+// markdownHTML returns a text of ours as HTML. Wide tables scroll.
 func markdownHTML(text string) template.HTML {
 	var page strings.Builder
-	for block := range strings.SplitSeq(text, "\n\n") {
-		block = strings.TrimSpace(block)
-		switch {
-		case block == "":
-		case strings.HasPrefix(block, "## "):
-			page.WriteString("<h2>" + string(inlineHTML(block[len("## "):])) + "</h2>\n")
-		case strings.HasPrefix(block, "|"):
-			page.WriteString(tableHTML(strings.Split(block, "\n")))
-		default:
-			page.WriteString("<p>" + string(inlineHTML(block)) + "</p>\n")
-		}
+	if err := converter().Convert([]byte(text), &page); err != nil {
+		panic(err) // a Builder takes everything
 	}
-	return template.HTML(page.String()) //nolint:gosec // of inlineHTML
+	tables := strings.NewReplacer("<table>", `<div class="scroll"><table>`, "</table>", "</table></div>")
+	return template.HTML(tables.Replace(page.String())) //nolint:gosec // of our Markdown, without HTML
 }
 
-// tableHTML returns the lines of a table: its head, a rule, and its rows.
-func tableHTML(lines []string) string {
-	var table strings.Builder
-	table.WriteString(`<div class="scroll"><table>`)
-	for i, line := range lines {
-		if i == 1 {
-			continue
-		}
-		cell := map[bool]string{true: "th", false: "td"}[i == 0]
-		table.WriteString("<tr>")
-		for text := range strings.SplitSeq(strings.Trim(line, "| "), "|") {
-			table.WriteString("<" + cell + ">" + string(inlineHTML(strings.TrimSpace(text))) + "</" + cell + ">")
-		}
-		table.WriteString("</tr>")
-	}
-	table.WriteString("</table></div>\n")
-	return table.String()
+// inlineHTML returns one paragraph of ours as HTML, without a paragraph around it.
+func inlineHTML(line string) template.HTML {
+	text := strings.TrimPrefix(strings.TrimSpace(string(markdownHTML(line))), "<p>")
+	return template.HTML(strings.TrimSuffix(text, "</p>")) //nolint:gosec // of markdownHTML
 }

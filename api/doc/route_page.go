@@ -1,8 +1,6 @@
 package doc
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"net/url"
 	"strings"
@@ -10,6 +8,7 @@ import (
 	"pnyx/api"
 	"pnyx/api/param"
 	"pnyx/api/routes"
+	"pnyx/governance"
 )
 
 // mimeMarkdown is the media type of a page of a route.
@@ -36,10 +35,8 @@ func routePage(node Node, route routes.Route, examples api.Examples) ([]byte, er
 		return nil, err
 	}
 	addEnvelopes(schemas)
-	var example bytes.Buffer
-	encoder := json.NewEncoder(&example)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(exampleAnswer(schemas, route)); err != nil {
+	example, err := governance.JSON(exampleAnswer(schemas, route))
+	if err != nil {
 		return nil, fmt.Errorf("encode the example of %s: %w", route.ID, err)
 	}
 	var codes []string
@@ -48,7 +45,7 @@ func routePage(node Node, route routes.Route, examples api.Examples) ([]byte, er
 	}
 	return render("route.md", map[string]any{
 		"Route": route, "Token": route.Paid() || route.TokenOnly, "Access": describeAccess(route, node.Prices), "Params": route.Params, "Request": node.base() + sampleTarget(route, examples),
-		"Example": strings.TrimSpace(example.String()), "Codes": strings.Join(codes, ", "), "Guide": api.PathLLMs, "PayPerRequest": node.Prices.PayPerRequest,
+		"Example": string(example), "Codes": strings.Join(codes, ", "), "Guide": api.PathLLMs, "PayPerRequest": node.Prices.PayPerRequest,
 	})
 }
 

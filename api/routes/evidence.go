@@ -31,8 +31,6 @@ func (b *Backend) evidence(ctx context.Context, _ *Request, p proposalParams) (A
 	if err != nil {
 		return Answer{}, err
 	}
-	// A view of a worker of an earlier version has none.
-	evidence.Corrections = append([]governance.Correction{}, evidence.Corrections...)
 	found := Answer{View: view, Source: httpcache.SourceRedis}
 	computed, from, err := b.dossier(ctx, p.Key)
 	if err == nil {

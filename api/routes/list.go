@@ -55,7 +55,7 @@ func readPage[Row, Position any](
 	if err != nil {
 		return nil, nil, Answer{}, err
 	}
-	rows := []Row{}
+	var rows []Row
 	if err := view.Decode(&rows); err != nil {
 		return nil, nil, Answer{}, apierror.Unavailable(err)
 	}

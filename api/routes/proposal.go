@@ -102,7 +102,7 @@ func (b *Backend) resolveProposal(ctx context.Context, _ *Request, q query.Resol
 	if err != nil {
 		return Answer{}, err
 	}
-	found := governance.Resolution{Candidates: []governance.ProposalCandidate{}}
+	var found governance.Resolution
 	if err := view.Decode(&found.Candidates); err != nil {
 		return Answer{}, apierror.Unavailable(err)
 	}

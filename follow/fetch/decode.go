@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -36,10 +35,10 @@ func Decode(text []byte, into any) error {
 	if !utf8.Valid(text) {
 		return errors.New("the answer is not UTF-8")
 	}
-	c := checker{text: text}
-	c.value(reflect.TypeOf(into), 0)
-	if c.refused != nil {
-		return c.refused
+	c := checker{decoder: json.NewDecoder(bytes.NewReader(text))}
+	c.decoder.UseNumber()
+	if err := c.value(reflect.TypeOf(into), 0); err != nil && !errors.Is(err, errNoJSON) {
+		return err
 	}
 	if err := json.Unmarshal(text, into); err != nil {
 		return fmt.Errorf("the answer is no such JSON: %w", err)
@@ -47,127 +46,79 @@ func Decode(text []byte, into any) error {
 	return nil
 }
 
-// checker goes over the values of an answer once. It does not tell what is no JSON, which the
-// standard library does after it.
-type checker struct {
-	text    []byte
-	at      int
-	values  int
-	refused error
-}
+// errNoJSON ends a check: the standard library says after it what is no JSON.
+var errNoJSON = errors.New("no JSON")
 
-// peek skips whitespace and returns the next byte; 0 at the end, or after a refusal.
-func (c *checker) peek() byte {
-	for c.at < len(c.text) && strings.IndexByte(" \t\r\n", c.text[c.at]) >= 0 {
-		c.at++
-	}
-	if c.at == len(c.text) || c.refused != nil {
-		return 0
-	}
-	return c.text[c.at]
+// checker goes over the values of an answer once.
+type checker struct {
+	decoder *json.Decoder
+	values  int
 }
 
 // value checks the next value, which is decoded into a type; nil for one that is decoded
 // later or never.
-func (c *checker) value(into reflect.Type, depth int) {
-	opened := c.peek()
+func (c *checker) value(into reflect.Type, depth int) error {
 	switch c.values++; {
 	case c.values > maxValues:
-		c.refused = fmt.Errorf("the answer has more than %d values", maxValues)
+		return fmt.Errorf("the answer has more than %d values", maxValues)
 	case depth > maxDepth:
-		c.refused = fmt.Errorf("the answer nests deeper than %d levels", maxDepth)
-	case opened == '{':
-		c.object(decodedType(into), depth)
-	case opened == '[':
-		c.array(decodedType(into), depth)
-	case opened == '"':
-		c.quoted()
+		return fmt.Errorf("the answer nests deeper than %d levels", maxDepth)
+	}
+	token, err := c.decoder.Token()
+	if err != nil {
+		return errNoJSON
+	}
+	switch into = decodedType(into); token {
+	case json.Delim('{'):
+		err = c.object(into, depth)
+	case json.Delim('['):
+		err = c.array(into, depth)
 	default:
-		for c.at < len(c.text) && strings.IndexByte(",]} \t\r\n", c.text[c.at]) < 0 {
-			c.at++
-		}
+		return nil
 	}
+	if err != nil {
+		return err
+	}
+	if _, err := c.decoder.Token(); err != nil { // the closing bracket
+		return errNoJSON
+	}
+	return nil
 }
 
-// quoted skips a string and returns it with its quotation marks.
-func (c *checker) quoted() []byte {
-	start := c.at
-	for c.at++; c.at < len(c.text) && c.text[c.at] != '"'; c.at++ {
-		if c.text[c.at] == '\\' {
-			c.at++
-		}
-	}
-	c.at = min(c.at+1, len(c.text))
-	return c.text[start:c.at]
-}
-
-func (c *checker) array(into reflect.Type, depth int) {
+func (c *checker) array(into reflect.Type, depth int) error {
 	var element reflect.Type
 	if into != nil && into.Kind() == reflect.Slice {
 		element = into.Elem()
 	}
-	c.at++
-	for next := c.peek(); next != ']' && next != 0; next = c.peek() {
-		if next == ',' {
-			c.at++
-		}
-		before := c.at
-		if c.value(element, depth+1); c.at == before {
-			return // no JSON
+	for c.decoder.More() {
+		if err := c.value(element, depth+1); err != nil {
+			return err
 		}
 	}
-	c.at = min(c.at+1, len(c.text))
+	return nil
 }
 
-// fewKeys is the number of keys up to which comparing them one by one is fastest.
-const fewKeys = 16
-
-func (c *checker) object(into reflect.Type, depth int) {
-	var few []string
-	var many map[string]bool
-	c.at++
-	for next := c.peek(); next != '}' && next != 0; next = c.peek() {
-		if next == ',' {
-			c.at++
+func (c *checker) object(into reflect.Type, depth int) error {
+	keys := map[string]bool{}
+	for c.decoder.More() {
+		token, err := c.decoder.Token()
+		key, is := token.(string)
+		if err != nil || !is {
+			return errNoJSON
 		}
-		if c.peek() != '"' {
-			return // no JSON
+		if keys[key] {
+			return fmt.Errorf("an object of the answer has the key %q twice", Clip(key))
 		}
-		key := unquote(c.quoted())
-		if many[key] || slices.Contains(few, key) {
-			c.refused = fmt.Errorf("an object of the answer has the key %q twice", Clip(key))
-			return
-		}
-		switch {
-		case many != nil:
-			many[key] = true
-		case len(few) == fewKeys:
-			many = map[string]bool{key: true}
-		default:
-			few = append(few, key)
-		}
-		if c.peek() != ':' {
-			return // no JSON
-		}
-		c.at++
+		keys[key] = true
 		field, err := fieldType(into, key)
 		if err != nil {
-			c.refused = err
-			return
+			return err
 		}
-		c.value(field, depth+1)
+		if err := c.value(field, depth+1); err != nil {
+			return err
+		}
 	}
-	c.at = min(c.at+1, len(c.text))
-}
-
-// unquote returns the content of a JSON string.
-func unquote(quoted []byte) string {
-	if len(quoted) > 1 && bytes.IndexByte(quoted, '\\') < 0 {
-		return string(quoted[1 : len(quoted)-1])
-	}
-	var text string
-	_ = json.Unmarshal(quoted, &text) // what is no JSON is refused later
-	return text
+	return nil
 }
 
 // decodedType returns the type that an object or array is decoded into; nil for one that

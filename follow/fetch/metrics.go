@@ -31,16 +31,12 @@ type metrics struct {
 
 func newMetrics(registerer prometheus.Registerer) metrics {
 	return metrics{
-		requests: telemetry.Register(registerer, prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "pnyx_follow_requests_total",
-			Help: "Requests to upstream hosts, by host and outcome: ok, status, limited, refused, connection, too_large, canceled.",
-		}, []string{"host", "outcome"})),
-		remaining: telemetry.Register(registerer, prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "pnyx_follow_requests_remaining",
-			Help: "Requests that the upstream host still allows in its present window, as it last stated.",
-		}, []string{"host"})),
-		seconds: telemetry.Register(registerer, prometheus.NewHistogramVec(
-			telemetry.Latency("pnyx_follow_request_seconds", "Duration of one request to an upstream host."), []string{"host"})),
+		requests: telemetry.Counters(registerer, "pnyx_follow_requests_total",
+			"Requests to upstream hosts, by host and outcome: ok, status, limited, refused, connection, too_large, canceled.", "host", "outcome"),
+		remaining: telemetry.Gauges(registerer, "pnyx_follow_requests_remaining",
+			"Requests that the upstream host still allows in its present window, as it last stated.", "host"),
+		seconds: telemetry.Histograms(registerer, telemetry.Latency("pnyx_follow_request_seconds",
+			"Duration of one request to an upstream host."), "host"),
 	}
 }
 

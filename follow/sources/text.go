@@ -25,6 +25,15 @@ type scalar interface {
 // errForm reports a text that does not have the form of its value.
 var errForm = errors.New("has another form")
 
+// set sets a value to a text. The error is errForm for one that is not allowed.
+func set[T ~string](into *T, text string, allowed bool) error {
+	if !allowed {
+		return errForm
+	}
+	*into = T(text)
+	return nil
+}
+
 // maxTextBytes bounds a name, an id and a contact.
 const maxTextBytes = 200
 
@@ -32,11 +41,7 @@ const maxTextBytes = 200
 type Text string
 
 func (t *Text) read(text string, _ func(string) (string, bool)) error {
-	if strings.TrimSpace(text) == "" || len(text) > maxTextBytes || strings.ContainsFunc(text, unicode.IsControl) {
-		return errForm
-	}
-	*t = Text(text)
-	return nil
+	return set(t, text, strings.TrimSpace(text) != "" && len(text) <= maxTextBytes && !strings.ContainsFunc(text, unicode.IsControl))
 }
 
 func (*Text) form() string { return "a text of at most 200 bytes in one line" }
@@ -45,11 +50,8 @@ func (*Text) form() string { return "a text of at most 200 bytes in one line" }
 type Identifier string
 
 func (i *Identifier) read(text string, _ func(string) (string, bool)) error {
-	if !regexp.MustCompile(`^[\w.:\p{L}\p{M}\p{N}\p{So}\x{200d}\x{1f3fb}-\x{1f3ff}-]+$`).MatchString(text) || len(text) > maxTextBytes {
-		return errForm
-	}
-	*i = Identifier(text)
-	return nil
+	allowed := regexp.MustCompile(`^[\w.:\p{L}\p{M}\p{N}\p{So}\x{200d}\x{1f3fb}-\x{1f3ff}-]+$`).MatchString(text)
+	return set(i, text, allowed && len(text) <= maxTextBytes)
 }
 
 func (*Identifier) form() string {
@@ -88,11 +90,7 @@ func (*Duration) form() string { return "a duration from 1s to 1h, such as 4s" }
 type ChainID string
 
 func (c *ChainID) read(text string, _ func(string) (string, bool)) error {
-	if !regexp.MustCompile(`^eip155:[1-9]\d{0,17}$`).MatchString(text) {
-		return errForm
-	}
-	*c = ChainID(text)
-	return nil
+	return set(c, text, regexp.MustCompile(`^eip155:[1-9]\d{0,17}$`).MatchString(text))
 }
 
 func (*ChainID) form() string { return "a chain such as eip155:1" }
@@ -107,11 +105,7 @@ func (c ChainID) Number() uint64 {
 type Contract string
 
 func (c *Contract) read(text string, _ func(string) (string, bool)) error {
-	if !isAddress(text) {
-		return errForm
-	}
-	*c = Contract(strings.ToLower(text))
-	return nil
+	return set(c, strings.ToLower(text), isAddress(text))
 }
 
 func (*Contract) form() string { return "0x and " + digits }
@@ -133,11 +127,8 @@ func isAddress(text string) bool {
 type GovernorID string
 
 func (g *GovernorID) read(text string, _ func(string) (string, bool)) error {
-	if !regexp.MustCompile(`^eip155:[1-9]\d{0,17}:`).MatchString(text) || !isAddress(text[strings.LastIndexByte(text, ':')+1:]) {
-		return errForm
-	}
-	*g = GovernorID(strings.ToLower(text))
-	return nil
+	ofChain := regexp.MustCompile(`^eip155:[1-9]\d{0,17}:`).MatchString(text)
+	return set(g, strings.ToLower(text), ofChain && isAddress(text[strings.LastIndexByte(text, ':')+1:]))
 }
 
 func (*GovernorID) form() string {
@@ -157,11 +148,7 @@ type Host string
 
 func (h *Host) read(text string, _ func(string) (string, bool)) error {
 	text = strings.ToLower(text)
-	if !regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]{0,250}[a-z0-9])?(:\d{1,5})?$`).MatchString(text) {
-		return errForm
-	}
-	*h = Host(text)
-	return nil
+	return set(h, text, regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]{0,250}[a-z0-9])?(:\d{1,5})?$`).MatchString(text))
 }
 
 func (*Host) form() string {

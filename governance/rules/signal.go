@@ -88,11 +88,14 @@ func (r SignalRule) sign(hit RuleHit) RuleHit {
 	return hit
 }
 
+// talliesVersion is the version of the tallies that rules see. In 2, invalid ballots support nothing.
+const talliesVersion = 2
+
 // FeedRulesVersion is a hash of the event types and the signal rules. Events and signals
 // that were derived under another version have to be derived again.
 func FeedRulesVersion() uint64 {
 	hash := fnv.New64a()
-	fmt.Fprintln(hash, EventTypes(), importanceVersion, FindingsVersion)
+	fmt.Fprintln(hash, EventTypes(), importanceVersion, FindingsVersion, talliesVersion)
 	for _, rule := range SignalRules() {
 		fmt.Fprintln(hash, rule.Type, rule.Version, rule.Actionability)
 	}

@@ -76,18 +76,12 @@ type Accounts struct {
 
 // New returns Accounts that do nothing until Run.
 func New(o Options) *Accounts {
-	counter := func(name, help string) prometheus.Counter {
-		opts := prometheus.CounterOpts{Name: name, Help: help}
-		return telemetry.Register(o.Metrics, prometheus.NewCounter(opts))
-	}
 	return &Accounts{
 		warehouse: o.Warehouse, views: o.Store, store: accounts.New(o.Store), logger: o.Logger,
-		moved: counter("pnyx_usage_counts_total", "Usage counters moved to the warehouse."),
-		pending: telemetry.Register(o.Metrics, prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "pnyx_usage_pending_counts",
-			Help: "Usage counters in Redis that were not in the warehouse after the last move.",
-		})),
-		errors: counter("pnyx_accounts_errors_total",
+		moved: telemetry.Counter(o.Metrics, "pnyx_usage_counts_total", "Usage counters moved to the warehouse."),
+		pending: telemetry.Gauge(o.Metrics, "pnyx_usage_pending_counts",
+			"Usage counters in Redis that were not in the warehouse after the last move."),
+		errors: telemetry.Counter(o.Metrics, "pnyx_accounts_errors_total",
 			"Failed attempts to publish tokens or to move usage to the warehouse."),
 		ledger: newLedger(o),
 	}

@@ -39,9 +39,7 @@ type ledger struct {
 func newLedger(o Options) *ledger {
 	return &ledger{
 		warehouse: o.Warehouse, store: accounts.New(o.Store), logger: o.Logger,
-		written: telemetry.Register(o.Metrics, prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "pnyx_ledger_entries_total", Help: "States of payments written to the ledger.",
-		})),
+		written: telemetry.Counter(o.Metrics, "pnyx_ledger_entries_total", "States of payments written to the ledger."),
 	}
 }
 

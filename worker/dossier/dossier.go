@@ -4,7 +4,6 @@
 package dossier
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -33,7 +32,7 @@ type Facts struct {
 	Conflicts []governance.Warning
 	// AsOf is as of when the records are.
 	AsOf governance.Timestamp
-	// Ballots are those that count, in order of time.
+	// Ballots are those that count, the largest first; the composer orders them by time.
 	Ballots []warehouse.CountedBallot
 	// Recasts are replaced casts, SideChanges voters whose replaced casts chose otherwise.
 	Recasts, SideChanges uint64
@@ -167,15 +166,15 @@ func Compose(f Facts) (governance.Intelligence, error) {
 }
 
 func (c *composer) intelligence() (governance.Intelligence, error) {
-	dossier, err := encoded(c.d)
+	dossier, err := governance.JSON(c.d)
 	if err != nil {
 		return governance.Intelligence{}, fmt.Errorf("encode a dossier: %w", err)
 	}
-	sources, err := encoded(c.sources)
+	sources, err := governance.JSON(c.sources)
 	if err != nil {
 		return governance.Intelligence{}, fmt.Errorf("encode the sources of a dossier: %w", err)
 	}
-	warnings, err := encoded(c.warnings())
+	warnings, err := governance.JSON(c.warnings())
 	if err != nil {
 		return governance.Intelligence{}, fmt.Errorf("encode the warnings of a dossier: %w", err)
 	}
@@ -185,15 +184,6 @@ func (c *composer) intelligence() (governance.Intelligence, error) {
 		Status: governance.IntelligenceAvailable, ArtifactVersion: &version, GeneratedAt: &generated, Dossier: dossier, SourceRefs: sources,
 		Warnings: warnings,
 	}, nil
-}
-
-// encoded returns JSON in which texts and imported analyses stay as they are written.
-func encoded(part any) (json.RawMessage, error) {
-	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	err := encoder.Encode(part)
-	return bytes.TrimSpace(text.Bytes()), err
 }
 
 // newest returns the time of the newest record that was used.

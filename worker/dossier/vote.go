@@ -2,6 +2,7 @@ package dossier
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/shopspring/decimal"
@@ -13,14 +14,26 @@ import (
 
 // vote fills in the parts that follow from ballots.
 func (c *composer) vote() {
+	// They are read in this order, which costs a comparison each: powers take longer to compare than times.
 	c.byPower = slices.SortedFunc(slices.Values(c.Ballots), func(a, b warehouse.CountedBallot) int {
 		return cmp.Or(b.Power.Cmp(a.Power), cmp.Compare(a.Voter, b.Voter))
+	})
+	c.Ballots = slices.SortedFunc(slices.Values(c.Ballots), func(a, b warehouse.CountedBallot) int {
+		return cmp.Or(cmp.Compare(timeOf(a), timeOf(b)), cmp.Compare(a.Voter, b.Voter))
 	})
 	c.decide()
 	c.participate()
 	c.concentrate()
 	c.run()
 	c.rankVoters()
+}
+
+// timeOf orders ballots: those without a time come first.
+func timeOf(b warehouse.CountedBallot) governance.Timestamp {
+	if b.VotedAt == nil {
+		return math.MinInt64
+	}
+	return *b.VotedAt
 }
 
 // whole reports whether every ballot is stored, as far as is known: of a part, no share and no course is told.

@@ -168,7 +168,9 @@ func (b *Builder) readBallotTimes(ctx context.Context, proposals []proposal) err
 		if p.isLeftOut() {
 			continue
 		}
-		vote := warehouse.Vote{Ref: p.record.Ref}
+		vote := warehouse.Vote{
+			Ref: p.record.Ref, Choices: p.state.Choices, Bounds: p.state.Bounds, Divides: p.record.VoteType.DividesPower(),
+		}
 		if p.record.EndAt != nil {
 			vote.EndAt = *p.record.EndAt
 			ended = append(ended, vote)

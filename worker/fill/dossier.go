@@ -3,6 +3,7 @@ package fill
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -49,11 +50,25 @@ func (p *page) dossier(ctx context.Context, q query.Dossier) (cache.View, error)
 	if there, err := p.readFacts(ctx, &f); err != nil || !there {
 		return p.absent(), err
 	}
+	for i, ballot := range f.Ballots {
+		if supportsNothing(ballot, row) {
+			f.Ballots[i].Choices, f.Ballots[i].Shares = nil, nil
+		}
+	}
 	intelligence, err := dossier.Compose(f)
 	if err != nil {
 		return cache.View{}, err
 	}
 	return cache.NewView(p.head, intelligence)
+}
+
+// supportsNothing reports whether a ballot is invalid, as in the vote summary.
+func supportsNothing(b warehouse.CountedBallot, of governance.ProposalRow) bool {
+	several := len(b.Choices) > 1 && len(b.Shares) == 0 && of.VoteType != nil && governance.VoteType(*of.VoteType).DividesPower()
+	return of.Bounds.Most > 0 && len(b.Choices) > 0 && (several || !of.Bounds.Allow(len(b.Choices)) ||
+		slices.ContainsFunc(b.Choices, func(key string) bool {
+			return !slices.ContainsFunc(of.Choices, func(c governance.Choice) bool { return c.Key == key })
+		}))
 }
 
 // readFacts reads the records that a dossier rests on; there is false if the proposal is gone.

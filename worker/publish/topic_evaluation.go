@@ -76,15 +76,9 @@ func (e *topicEvaluation) row() governance.ForumTopic {
 }
 
 func (e *topicEvaluation) detail() governance.ForumTopicDetail {
-	row := e.row()
 	return governance.ForumTopicDetail{
-		TopicKey: row.TopicKey, Identity: row.Identity, Title: row.Title, Summary: row.Summary, URL: row.URL,
-		Author: row.Author, Category: row.Category, Tags: row.Tags, RelevanceScore: row.RelevanceScore,
-		Replies: row.Replies, Posts: row.Posts, Likes: row.Likes, Views: row.Views,
-		CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt,
-		BodyText: governance.OptionalText(e.post.Text), Participants: e.participants(),
-		LastPostAt:       e.topic.LastPostAt,
-		RelatedProposals: e.related,
+		ForumTopic: e.row(), BodyText: governance.OptionalText(e.post.Text), Participants: e.participants(),
+		LastPostAt: e.topic.LastPostAt, RelatedProposals: e.related,
 	}
 }
 

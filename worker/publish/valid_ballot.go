@@ -54,12 +54,11 @@ func validBallots(p warehouse.Proposal, b ballots, bounds governance.ChoiceBound
 	valid.groups, valid.totals.SupportingPower = nil, decimal.Zero
 	valid.totals.Choices, valid.totals.RootSums = map[string]governance.Score{}, map[string]decimal.Decimal{}
 	votes, power := uint64(0), decimal.Zero
-	divides := p.VoteType == governance.Weighted || p.VoteType == governance.Quadratic
 	for _, group := range b.groups {
 		votes, power = votes+group.Votes, power.Add(group.Power)
 		switch {
 		case len(group.Choices) == 0:
-		case !bounds.Allow(len(group.Choices)), divides && group.Shares == nil && len(group.Choices) > 1, namesOther(p, group.Choices):
+		case !bounds.Allow(len(group.Choices)), p.VoteType.DividesPower() && group.Shares == nil && len(group.Choices) > 1, namesOther(p, group.Choices):
 			invalid = true
 		default:
 			valid.groups = append(valid.groups, group)

@@ -1,10 +1,8 @@
 package webhook
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -28,13 +26,11 @@ type payload struct {
 
 // encode returns the JSON of a payload, with rows as HTTP answers have them.
 func (p payload) encode() ([]byte, error) {
-	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(p); err != nil {
+	text, err := governance.JSON(p)
+	if err != nil {
 		return nil, fmt.Errorf("encode a message: %w", err)
 	}
-	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), nil
+	return text, nil
 }
 
 // messageBody is the body of a message.

@@ -76,19 +76,13 @@ type Deliverer struct {
 func New(o Options) *Deliverer {
 	d := &Deliverer{
 		Options: o, woken: make(chan struct{}, 1),
-		deliveries: telemetry.Register(o.Metrics, prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "pnyx_webhook_messages_total",
-			Help: "Messages of webhooks by outcome: delivered, failed (an attempt, which is repeated), expired, dropped, withdrawn.",
-		}, []string{"outcome"})),
-		endpoints: telemetry.Register(o.Metrics, prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "pnyx_webhook_endpoints", Help: "Endpoints of webhooks by state: on, failing, off. Of the leading worker.",
-		}, []string{"state"})),
-		oldest: telemetry.Register(o.Metrics, prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "pnyx_webhook_oldest_message_seconds", Help: "Age of the oldest message of a webhook that is not delivered; 0 for none. Of the leading worker.",
-		})),
-		errors: telemetry.Register(o.Metrics, prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "pnyx_webhook_errors_total", Help: "Reads and writes of the queues of webhooks that failed, and are repeated.",
-		})),
+		deliveries: telemetry.Counters(o.Metrics, "pnyx_webhook_messages_total",
+			"Messages of webhooks by outcome: delivered, failed (an attempt, which is repeated), expired, dropped, withdrawn.", "outcome"),
+		endpoints: telemetry.Gauges(o.Metrics, "pnyx_webhook_endpoints",
+			"Endpoints of webhooks by state: on, failing, off. Of the leading worker.", "state"),
+		oldest: telemetry.Gauge(o.Metrics, "pnyx_webhook_oldest_message_seconds",
+			"Age of the oldest message of a webhook that is not delivered; 0 for none. Of the leading worker."),
+		errors: telemetry.Counter(o.Metrics, "pnyx_webhook_errors_total", "Reads and writes of the queues of webhooks that failed, and are repeated."),
 	}
 	for _, outcome := range []string{"delivered", "failed", "expired", "dropped", "withdrawn"} {
 		d.deliveries.WithLabelValues(outcome)

@@ -1,14 +1,13 @@
 package client
 
 import (
-	"bytes"
-	"encoding/json"
 	"go/format"
 	"strconv"
 	"strings"
 
 	"pnyx/api/param"
 	"pnyx/api/routes"
+	"pnyx/governance"
 )
 
 const (
@@ -155,13 +154,11 @@ func (a argument) literal(open, end string) string {
 
 // quoted returns a text as a literal of JSON, which is one in all three languages.
 func quoted(text string) string {
-	var literal bytes.Buffer
-	encoder := json.NewEncoder(&literal)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(text); err != nil {
+	literal, err := governance.JSON(text)
+	if err != nil {
 		return strconv.Quote(text)
 	}
-	return strings.TrimSpace(literal.String())
+	return string(literal)
 }
 
 func quotedAll(texts []string) []string {

@@ -2,7 +2,6 @@ package openapi
 
 import (
 	"encoding/json"
-	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -98,12 +97,11 @@ type Schemas struct {
 
 	components Members[*Schema]
 	seen       map[reflect.Type]string
-	used       map[string]bool // keys of Descriptions.Fields
 }
 
 // NewSchemas returns a collection without any schema.
 func NewSchemas(o Options) *Schemas {
-	return &Schemas{Options: o, seen: map[reflect.Type]string{}, used: map[string]bool{}}
+	return &Schemas{Options: o, seen: map[reflect.Type]string{}}
 }
 
 // Components returns the schemas of all types met so far.
@@ -239,40 +237,5 @@ func (s *Schemas) field(t reflect.Type, name string) Field {
 	if _, own := s.Descriptions.Fields[key]; !own {
 		key = name
 	}
-	s.used[key] = true
 	return s.Descriptions.Fields[key]
-}
-
-// Undescribed lists the types and fields among the schemas made so far that have no
-// description.
-func (s *Schemas) Undescribed() []string {
-	var missing []string
-	for _, component := range s.components {
-		if component.Value.Description == "" {
-			missing = append(missing, component.Name)
-		}
-		for _, property := range component.Value.Properties {
-			if property.Value.Description == "" {
-				missing = append(missing, fmt.Sprintf("%s.%s", component.Name, property.Name))
-			}
-		}
-	}
-	return missing
-}
-
-// Unused lists the descriptions that no schema made so far has.
-func (s *Schemas) Unused() []string {
-	var unused []string
-	for name := range s.Descriptions.Types {
-		if _, known := s.components.Get(name); !known {
-			unused = append(unused, name)
-		}
-	}
-	for key := range s.Descriptions.Fields {
-		if !s.used[key] {
-			unused = append(unused, key)
-		}
-	}
-	slices.Sort(unused)
-	return unused
 }

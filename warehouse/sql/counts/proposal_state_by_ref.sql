@@ -19,6 +19,8 @@ SELECT
     choice_powers,
     choices_scored,
     choices_counted,
+    least_choices,
+    most_choices,
     quality_flags,
     flagged,
     quorum_reached,

@@ -1,11 +1,12 @@
 -- What each choice had received when each window (milliseconds before the end of voting)
 -- began. The first choice of a ballot gets all of its power here, unless the ballot is
--- divided: then each choice gets its share, and the ballot is counted at its largest. One
+-- divided: then each choice gets its share, and the ballot is counted at its largest. What
+-- invalid ballots give belongs to no choice. One
 -- thread: no caller waits for this query.
 SELECT
     ballot.proposal_ref AS proposal_ref,
-    ballot.part.1 AS choice,
-    sumForEach(arrayMap(window -> toUInt64(choice = ballot.choice_key AND ballot.at < wanted.end_ms - window), {windows:Array(Int64)})) AS votes,
+    if(%s, '', ballot.part.1) AS supported,
+    sumForEach(arrayMap(window -> toUInt64(ballot.part.1 = ballot.choice_key AND ballot.at < wanted.end_ms - window), {windows:Array(Int64)})) AS votes,
     sumForEach(
         arrayMap(
             window -> if(ballot.at < wanted.end_ms - window, ballot.part.2, toDecimal256(0, 18)),
@@ -19,6 +20,8 @@ FROM
     SELECT
         proposal_ref,
         choice_key,
+        choices,
+        shares,
         arrayJoin(
             if(
                 empty(shares),
@@ -34,8 +37,8 @@ FROM
 GLOBAL INNER JOIN wanted_votes AS wanted ON ballot.proposal_ref = wanted.proposal_ref
 GROUP BY
     proposal_ref,
-    choice
+    supported
 ORDER BY
     proposal_ref,
-    choice
+    supported
 SETTINGS max_threads = 1

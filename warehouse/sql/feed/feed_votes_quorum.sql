@@ -13,6 +13,7 @@ FROM
         ballot.discovered_at AS discovered_at,
         multiIf(
             empty(wanted.quorum_choices), ballot.power,
+            %s, toDecimal256(0, 18),
             notEmpty(ballot.shares), arraySum(arrayFilter((share, key) -> has(wanted.quorum_choices, key), ballot.shares, ballot.choices)),
             has(wanted.quorum_choices, ballot.choice_key), ballot.power,
             toDecimal256(0, 18)

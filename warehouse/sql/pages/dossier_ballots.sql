@@ -9,6 +9,5 @@ SELECT
 FROM latest_ballots
 WHERE proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)
 ORDER BY
-    latest_ballots.voted_at IS NOT NULL,
-    latest_ballots.voted_at,
+    latest_ballots.power DESC,
     voter
