@@ -2,10 +2,11 @@ package api
 
 import (
 	"context"
-	"pnyx/api/routes"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
+
+	"pnyx/api/routes"
 )
 
 // awaitChanges holds a request whose page has no rows until there is one, for as long as the

@@ -5,11 +5,12 @@ import (
 	"encoding/base64"
 	"fmt"
 	"net/http"
-	"pnyx/api/httpcache"
 	"sync"
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/klauspost/compress/gzip"
+
+	"pnyx/api/httpcache"
 )
 
 // SurfaceVersion is the version of the HTTP interface. It changes with every path,

@@ -2,10 +2,11 @@ package api
 
 import (
 	"context"
-	"pnyx/api/apierror"
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"pnyx/api/apierror"
 )
 
 // joinedReads lets requests for an answer that the node has no copy of wait for one read

@@ -2,11 +2,12 @@ package api
 
 import (
 	"bytes"
-	"pnyx/api/apierror"
-	"pnyx/api/httpcache"
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
+
+	"pnyx/api/apierror"
+	"pnyx/api/httpcache"
 )
 
 // Mount has a handler of another package answer every request to a path, with a slash at its end

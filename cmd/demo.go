@@ -25,7 +25,7 @@ import (
 // The tokens come first. The data is as of the moment at which they were issued, so
 // that a start after an interrupted load writes the same records again, and the rest.
 func prepareDemo(ctx context.Context, admin tokenAdmin, out io.Writer) ([]demoToken, error) {
-	existing, err := admin.warehouse.Tokens(ctx)
+	existing, err := warehouse.NewAccounts(admin.warehouse).Tokens(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func wantsDemoData(ctx context.Context, opened *warehouse.Warehouse, existing []
 // loadDemo generates invented data and imports it. The data goes through the same files
 // and importer as upstream data. The files are removed afterwards.
 func loadDemo(ctx context.Context, opened *warehouse.Warehouse, cfg config.Config, out io.Writer) (err error) {
-	tokens, err := opened.Tokens(ctx)
+	tokens, err := warehouse.NewAccounts(opened).Tokens(ctx)
 	if err != nil {
 		return err
 	}

@@ -69,7 +69,7 @@ func listPayments(
 	}
 	ctx, cancel := context.WithTimeout(cmd.Context(), cfg.Warehouse.QueryTimeout)
 	defer cancel()
-	payments, err := opened.Payments(ctx, filter)
+	payments, err := warehouse.NewAccounts(opened).Payments(ctx, filter)
 	if err != nil {
 		return err
 	}

@@ -107,11 +107,11 @@ request of the token, whatever was answered. It comes from the usage in the ware
 (usage_by_day), which API nodes and worker write a few seconds after the request.`,
 		Args: cobra.NoArgs,
 		RunE: tokenTask(func(cmd *cobra.Command, _ []string, admin tokenAdmin) error {
-			tokens, err := admin.warehouse.Tokens(cmd.Context())
+			tokens, err := warehouse.NewAccounts(admin.warehouse).Tokens(cmd.Context())
 			if err != nil {
 				return err
 			}
-			used, err := admin.warehouse.LastUsedDays(cmd.Context())
+			used, err := warehouse.NewAccounts(admin.warehouse).LastUsedDays(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -144,7 +144,7 @@ func showTokenCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			used, err := admin.warehouse.LastUsedDays(cmd.Context())
+			used, err := warehouse.NewAccounts(admin.warehouse).LastUsedDays(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -165,7 +165,7 @@ func revokeCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := admin.warehouse.RevokeToken(cmd.Context(), t.ID); err != nil {
+			if err := warehouse.NewAccounts(admin.warehouse).RevokeToken(cmd.Context(), t.ID); err != nil {
 				return err
 			}
 			admin.publish(cmd.Context())

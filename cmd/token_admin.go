@@ -38,7 +38,7 @@ func (a tokenAdmin) issue(ctx context.Context, t *warehouse.Token) (raw string, 
 	t.ID, t.CreatedAt = access.NewTokenID(), time.Now().UTC().Truncate(time.Millisecond)
 	raw = access.GenerateToken(t.ID)
 	t.Hash = access.HashToken(raw)
-	if err := a.warehouse.PutToken(ctx, *t); err != nil {
+	if err := warehouse.NewAccounts(a.warehouse).PutToken(ctx, *t); err != nil {
 		return "", err
 	}
 	a.publish(ctx)
@@ -54,7 +54,7 @@ func (a tokenAdmin) rotate(ctx context.Context, t *warehouse.Token, overlap time
 	raw = access.GenerateToken(t.ID)
 	t.PreviousHash, t.PreviousUntil = t.Hash, time.Now().Add(max(0, overlap))
 	t.Hash = access.HashToken(raw)
-	if err := a.warehouse.PutToken(ctx, *t); err != nil {
+	if err := warehouse.NewAccounts(a.warehouse).PutToken(ctx, *t); err != nil {
 		return "", err
 	}
 	a.publish(ctx)
@@ -63,7 +63,7 @@ func (a tokenAdmin) rotate(ctx context.Context, t *warehouse.Token, overlap time
 
 // find returns the token with an id, or an error if there is none.
 func (a tokenAdmin) find(ctx context.Context, id string) (warehouse.Token, error) {
-	tokens, err := a.warehouse.Tokens(ctx)
+	tokens, err := warehouse.NewAccounts(a.warehouse).Tokens(ctx)
 	if err != nil {
 		return warehouse.Token{}, err
 	}

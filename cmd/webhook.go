@@ -55,7 +55,7 @@ func webhookTask(
 
 // find returns the endpoint with an id, or an error if there is none.
 func (a webhookAdmin) find(ctx context.Context, id string) (warehouse.Webhook, error) {
-	endpoints, err := a.warehouse.Webhooks(ctx)
+	endpoints, err := warehouse.NewAccounts(a.warehouse).Webhooks(ctx)
 	if err != nil {
 		return warehouse.Webhook{}, err
 	}
@@ -119,7 +119,7 @@ func (a webhookAdmin) add(ctx context.Context, e *warehouse.Webhook) error {
 	if err := a.check(ctx, *e); err != nil {
 		return err
 	}
-	endpoints, err := a.warehouse.Webhooks(ctx)
+	endpoints, err := warehouse.NewAccounts(a.warehouse).Webhooks(ctx)
 	if err != nil {
 		return err
 	}
@@ -182,7 +182,7 @@ func (a webhookAdmin) enable(ctx context.Context, e warehouse.Webhook) error {
 	if !e.DisabledAt.Before(e.EnabledAt) { // by another clock
 		e.EnabledAt = e.DisabledAt.Add(time.Millisecond)
 	}
-	return a.warehouse.PutWebhook(ctx, e, false)
+	return warehouse.NewAccounts(a.warehouse).PutWebhook(ctx, e, false)
 }
 
 // listWebhooksCommand lists the endpoints with their queues, last outcomes and states.
@@ -192,15 +192,15 @@ func listWebhooksCommand() *cobra.Command {
 		Short: "List the endpoints, without their secrets",
 		Args:  cobra.NoArgs,
 		RunE: webhookTask(func(cmd *cobra.Command, _ []string, admin webhookAdmin) error {
-			endpoints, err := admin.warehouse.Webhooks(cmd.Context())
+			endpoints, err := warehouse.NewAccounts(admin.warehouse).Webhooks(cmd.Context())
 			if err != nil {
 				return err
 			}
-			queues, err := admin.warehouse.WebhookQueues(cmd.Context())
+			queues, err := warehouse.NewAccounts(admin.warehouse).WebhookQueues(cmd.Context())
 			if err != nil {
 				return err
 			}
-			outcomes, err := admin.warehouse.WebhookOutcomes(cmd.Context())
+			outcomes, err := warehouse.NewAccounts(admin.warehouse).WebhookOutcomes(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -272,7 +272,7 @@ func removeWebhookCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := admin.warehouse.PutWebhook(cmd.Context(), e, true); err != nil {
+			if err := warehouse.NewAccounts(admin.warehouse).PutWebhook(cmd.Context(), e, true); err != nil {
 				return err
 			}
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "removed %s (%s)\n", e.ID, printable(e.URL))

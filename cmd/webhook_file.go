@@ -45,7 +45,7 @@ func (a webhookAdmin) addFile(cmd *cobra.Command, name string) error {
 	if err != nil {
 		return err
 	}
-	known, err := a.warehouse.Webhooks(cmd.Context())
+	known, err := warehouse.NewAccounts(a.warehouse).Webhooks(cmd.Context())
 	if err != nil {
 		return err
 	}

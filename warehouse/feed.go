@@ -33,19 +33,25 @@ type FeedProgress struct {
 	Context uint64
 }
 
-// WriteFeedProgress records up to which revision the feed includes the items, as derived
+// Feed is what events and signals are derived from, and the events and signals themselves.
+type Feed struct{ w *Warehouse }
+
+// NewFeed returns the feed of a warehouse.
+func NewFeed(w *Warehouse) Feed { return Feed{w} }
+
+// WriteProgress records up to which revision the feed includes the items, as derived
 // by a rules version.
-func (w *Warehouse) WriteFeedProgress(ctx context.Context, rulesVersion uint64, items []FeedProgress) error {
-	return insertRows(ctx, w, "INSERT INTO feed_progress (item, dao_id, rules_version, revision, context)",
+func (f Feed) WriteProgress(ctx context.Context, rulesVersion uint64, items []FeedProgress) error {
+	return insertRows(ctx, f.w, "INSERT INTO feed_progress (item, dao_id, rules_version, revision, context)",
 		fmt.Sprintf("write feed progress of %d items", len(items)), items, func(insert driver.Batch, p FeedProgress) error {
 			return insert.Append(string(p.Item[:]), p.DAOID, rulesVersion, p.Revision, p.Context)
 		})
 }
 
-// PendingFeedProposals returns the proposals that the feed does not include at their
+// PendingProposals returns the proposals that the feed does not include at their
 // published revision and this rules version, those with the fewest ballots first.
-func (w *Warehouse) PendingFeedProposals(ctx context.Context, rulesVersion uint64) ([]ProposalSize, error) {
-	rows, err := w.conn.Query(ctx, sqlText("feed_pending_proposals"), clickhouse.Named("rules_version", rulesVersion))
+func (f Feed) PendingProposals(ctx context.Context, rulesVersion uint64) ([]ProposalSize, error) {
+	rows, err := f.w.conn.Query(ctx, sqlText("feed_pending_proposals"), clickhouse.Named("rules_version", rulesVersion))
 	return selectRows[ProposalSize](rows, err, "list pending proposals of the feed")
 }
 
@@ -57,12 +63,12 @@ type FeedTopic struct {
 	DiscoveredAt governance.Timestamp
 }
 
-// PendingFeedTopics returns some topics of forums that the feed does not include at their
+// PendingTopics returns some topics of forums that the feed does not include at their
 // revision, DAO, identity and this rules version.
-func (w *Warehouse) PendingFeedTopics(ctx context.Context, rulesVersion uint64, forums []Forum) ([]FeedTopic, error) {
+func (f Feed) PendingTopics(ctx context.Context, rulesVersion uint64, forums []Forum) ([]FeedTopic, error) {
 	owners, err := externalTable("forum_owners", forums,
 		func(f Forum) []any { return []any{f.Host, f.DAOID, f.IDPrefix} }, textColumn("host"), textColumn("dao_id"), textColumn("id_prefix"))
-	rows, err := w.queryWith(ctx, owners, err, sqlText("feed_pending_topics"),
+	rows, err := f.w.queryWith(ctx, owners, err, sqlText("feed_pending_topics"),
 		clickhouse.Named("rules_version", rulesVersion), clickhouse.Named("limit", feedBatchSize))
 	return selectRows[FeedTopic](rows, err, "list pending topics of the feed")
 }
@@ -76,15 +82,15 @@ type RecordedEvent struct {
 	DiscoveredAt governance.Timestamp
 }
 
-// PendingFeedEvents returns some recorded events that the feed does not include at their
+// PendingEvents returns some recorded events that the feed does not include at their
 // revision, DAO and this rules version. What is about a withdrawn proposal has no DAO.
-func (w *Warehouse) PendingFeedEvents(ctx context.Context, rulesVersion uint64) ([]RecordedEvent, error) {
+func (f Feed) PendingEvents(ctx context.Context, rulesVersion uint64) ([]RecordedEvent, error) {
 	type row struct {
 		RecordedEvent
 		EventID, EventType, Provider, ExternalID string
 		EventTime                                governance.Timestamp
 	}
-	result, err := w.conn.Query(ctx, sqlText("feed_pending_events"),
+	result, err := f.w.conn.Query(ctx, sqlText("feed_pending_events"),
 		clickhouse.Named("rules_version", rulesVersion), clickhouse.Named("limit", feedBatchSize))
 	rows, err := selectRows[row](result, err, "list pending events of the feed")
 	events := make([]RecordedEvent, len(rows))
@@ -104,14 +110,14 @@ type RecordedSignal struct {
 	Signal record.Signal
 }
 
-// PendingFeedSignals returns some recorded signals that the feed does not include at their
+// PendingSignals returns some recorded signals that the feed does not include at their
 // revision, DAO and this rules version. What is about a withdrawn proposal has no DAO.
-func (w *Warehouse) PendingFeedSignals(ctx context.Context, rulesVersion uint64) ([]RecordedSignal, error) {
+func (f Feed) PendingSignals(ctx context.Context, rulesVersion uint64) ([]RecordedSignal, error) {
 	type row struct {
 		RecordedSignal
 		SignalID, SignalType, Provider, ExternalID string
 	}
-	result, err := w.conn.Query(ctx, sqlText("feed_pending_signals"),
+	result, err := f.w.conn.Query(ctx, sqlText("feed_pending_signals"),
 		clickhouse.Named("rules_version", rulesVersion), clickhouse.Named("limit", feedBatchSize))
 	rows, err := selectRows[row](result, err, "list pending signals of the feed")
 	signals := make([]RecordedSignal, len(rows))
@@ -134,8 +140,8 @@ type RecordedType struct {
 }
 
 // RecordedTypes returns the types recorded about the proposals.
-func (w *Warehouse) RecordedTypes(ctx context.Context, refs []record.RefHash) (map[RecordedType]bool, error) {
-	rows, err := w.queryRefs(ctx, sqlText("feed_recorded_types"), refs)
+func (f Feed) RecordedTypes(ctx context.Context, refs []record.RefHash) (map[RecordedType]bool, error) {
+	rows, err := f.w.queryRefs(ctx, sqlText("feed_recorded_types"), refs)
 	types, err := selectRows[RecordedType](rows, err, "read the types recorded about proposals")
 	found := make(map[RecordedType]bool, len(types))
 	for _, recorded := range types {
@@ -154,16 +160,16 @@ type DAOChanges struct {
 
 // BecameVisible returns the changes by DAO from rows of the feed whose time is later than
 // after and not later than until: lists do not show rows of the future.
-func (w *Warehouse) BecameVisible(ctx context.Context, after, until governance.Timestamp) (map[string]DAOChanges, error) {
-	rows, err := w.conn.Query(ctx, sqlText("feed_became_visible"),
+func (f Feed) BecameVisible(ctx context.Context, after, until governance.Timestamp) (map[string]DAOChanges, error) {
+	rows, err := f.w.conn.Query(ctx, sqlText("feed_became_visible"),
 		clickhouse.Named("after", int64(after)), clickhouse.Named("until", int64(until)))
 	return selectDAOChanges(rows, err, "list rows of the feed that became visible")
 }
 
-// FeedChangedSince returns the changes by DAO of rows of the feed that were written after a
+// ChangedSince returns the changes by DAO of rows of the feed that were written after a
 // revision.
-func (w *Warehouse) FeedChangedSince(ctx context.Context, revision uint64) (map[string]DAOChanges, error) {
-	rows, err := w.conn.Query(ctx, sqlText("feed_changed_since"), clickhouse.Named("revision", revision))
+func (f Feed) ChangedSince(ctx context.Context, revision uint64) (map[string]DAOChanges, error) {
+	rows, err := f.w.conn.Query(ctx, sqlText("feed_changed_since"), clickhouse.Named("revision", revision))
 	return selectDAOChanges(rows, err, "list rows of the feed that were written since a revision")
 }
 
@@ -186,9 +192,9 @@ func selectDAOChanges(result driver.Rows, err error, operation string) (map[stri
 
 // NextVisible returns when the next row of the feed becomes visible after a time; zero for
 // none.
-func (w *Warehouse) NextVisible(ctx context.Context, after governance.Timestamp) (governance.Timestamp, error) {
+func (f Feed) NextVisible(ctx context.Context, after governance.Timestamp) (governance.Timestamp, error) {
 	var next int64
-	row := w.conn.QueryRow(ctx, sqlText("feed_next_visible"), clickhouse.Named("after", int64(after)))
+	row := f.w.conn.QueryRow(ctx, sqlText("feed_next_visible"), clickhouse.Named("after", int64(after)))
 	if err := row.Scan(&next); err != nil {
 		return 0, fmt.Errorf("read when the next row of the feed becomes visible: %w", err)
 	}

@@ -64,23 +64,23 @@ func (r StoredFeedRow) key() feedRowKey {
 	return feedRowKey{r.Basis, r.At, r.ID}
 }
 
-// StoredFeedEvents returns the stored events that are derived from the items, two rows
+// StoredEvents returns the stored events that are derived from the items, two rows
 // for each event.
-func (w *Warehouse) StoredFeedEvents(ctx context.Context, items []FeedItem) ([]StoredFeedRow, error) {
-	rows, err := w.queryRefs(ctx, sqlText("feed_rows_events"), items)
+func (f Feed) StoredEvents(ctx context.Context, items []FeedItem) ([]StoredFeedRow, error) {
+	rows, err := f.w.queryRefs(ctx, sqlText("feed_rows_events"), items)
 	return selectRows[StoredFeedRow](rows, err, "read stored events")
 }
 
-// StoredFeedSignals returns the stored signals that are derived from the items.
-func (w *Warehouse) StoredFeedSignals(ctx context.Context, items []FeedItem) ([]StoredFeedRow, error) {
-	rows, err := w.queryRefs(ctx, sqlText("feed_rows_signals"), items)
+// StoredSignals returns the stored signals that are derived from the items.
+func (f Feed) StoredSignals(ctx context.Context, items []FeedItem) ([]StoredFeedRow, error) {
+	rows, err := f.w.queryRefs(ctx, sqlText("feed_rows_signals"), items)
 	return selectRows[StoredFeedRow](rows, err, "read stored signals")
 }
 
-// ReplaceFeedEvents makes the stored events of some items those in rows: it writes the
+// ReplaceEvents makes the stored events of some items those in rows: it writes the
 // rows that differ from stored, which has all stored rows of the items, marks the missing
 // ones as gone and returns the ids of those that differ, by DAO.
-func (w *Warehouse) ReplaceFeedEvents(
+func (f Feed) ReplaceEvents(
 	ctx context.Context, revision uint64, stored []StoredFeedRow, rows []FeedEvent,
 ) (map[string][]string, error) {
 	derived := make([]derivedRow, 0, 2*len(rows))
@@ -102,7 +102,7 @@ func (w *Warehouse) ReplaceFeedEvents(
 		row.DAOID, row.EventTimeMs, row.DiscoveredAt = r.DAOID, r.At, r.DiscoveredAt
 		return row.values(r.key())
 	}
-	return w.replaceRows(ctx, "feed_rows_insert_events", revision, stored, derived, gone)
+	return f.replaceRows(ctx, "feed_rows_insert_events", revision, stored, derived, gone)
 }
 
 func (e FeedEvent) values(key feedRowKey) []any {
@@ -114,8 +114,8 @@ func (e FeedEvent) values(key feedRowKey) []any {
 	}
 }
 
-// ReplaceFeedSignals is ReplaceFeedEvents for signals.
-func (w *Warehouse) ReplaceFeedSignals(
+// ReplaceSignals is ReplaceEvents for signals.
+func (f Feed) ReplaceSignals(
 	ctx context.Context, revision uint64, stored []StoredFeedRow, rows []FeedSignal,
 ) (map[string][]string, error) {
 	derived := make([]derivedRow, 0, len(rows))
@@ -133,7 +133,7 @@ func (w *Warehouse) ReplaceFeedSignals(
 		row.DAOID = r.DAOID
 		return row.values(r.key())
 	}
-	return w.replaceRows(ctx, "feed_rows_insert_signals", revision, stored, derived, gone)
+	return f.replaceRows(ctx, "feed_rows_insert_signals", revision, stored, derived, gone)
 }
 
 func (s FeedSignal) values(key feedRowKey) []any {
@@ -157,28 +157,28 @@ type derivedRow struct {
 
 // replaceRows writes the derived rows that differ from the stored ones and marks stored
 // rows that were not derived again as gone. It returns the ids that differ, by DAO.
-func (w *Warehouse) replaceRows(
+func (f Feed) replaceRows(
 	ctx context.Context, statement string, revision uint64,
 	stored []StoredFeedRow, derived []derivedRow, gone func(StoredFeedRow) []any,
 ) (map[string][]string, error) {
 	d := newFeedDiff(stored)
 	changed := slices.DeleteFunc(derived, func(row derivedRow) bool { return !d.changes(row) })
 	// An insert keeps one row of a key: the end of a row whose place another takes is one of its own.
-	if err := w.writeFeedRows(ctx, statement, revision-1, nil, d.displaced, gone); err != nil {
+	if err := f.writeRows(ctx, statement, revision-1, nil, d.displaced, gone); err != nil {
 		return nil, err
 	}
-	return d.daos, w.writeFeedRows(ctx, statement, revision, changed, d.removed(), gone)
+	return d.daos, f.writeRows(ctx, statement, revision, changed, d.removed(), gone)
 }
 
-// writeFeedRows writes rows, and marks others as gone.
-func (w *Warehouse) writeFeedRows(
+// writeRows writes rows, and marks others as gone.
+func (f Feed) writeRows(
 	ctx context.Context, statement string, revision uint64,
 	rows []derivedRow, removed []StoredFeedRow, gone func(StoredFeedRow) []any,
 ) error {
 	if len(rows) == 0 && len(removed) == 0 {
 		return nil
 	}
-	insert, err := w.conn.PrepareBatch(ctx, sqlText(statement))
+	insert, err := f.w.conn.PrepareBatch(ctx, sqlText(statement))
 	if err != nil {
 		return fmt.Errorf("write feed rows: %w", err)
 	}

@@ -26,7 +26,7 @@ func TestRecordedTypesOfAReferenceThatEndsInZero(t *testing.T) {
 	}
 	about := ref(id)
 	appendAll(t, w, &record.Event{ID: "e", Type: "voting_ended", DAOID: "dao", ItemType: "proposal", Proposal: &about, Confidence: "exact"})
-	types, err := w.RecordedTypes(t.Context(), []record.RefHash{about.Hash()})
+	types, err := warehouse.NewFeed(w).RecordedTypes(t.Context(), []record.RefHash{about.Hash()})
 	if err != nil || len(types) != 1 {
 		t.Errorf("got %v (%v), want the recorded type", types, err)
 	}
@@ -61,7 +61,7 @@ func laterVotesHaveAnotherTurnout(t *testing.T, w *warehouse.Warehouse) {
 		for _, state := range states {
 			refs = append(refs, state.Ref)
 		}
-		turnouts, err := w.EarlierTurnouts(t.Context(), refs)
+		turnouts, err := warehouse.NewFeed(w).EarlierTurnouts(t.Context(), refs)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,7 +71,7 @@ func laterVotesHaveAnotherTurnout(t *testing.T, w *warehouse.Warehouse) {
 				Item: state.Ref, DAOID: state.Identity.DAOID, Revision: state.Revision, Context: turnouts[state.Ref].Context,
 			})
 		}
-		if err := w.WriteFeedProgress(t.Context(), 1, progress); err != nil {
+		if err := warehouse.NewFeed(w).WriteProgress(t.Context(), 1, progress); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -104,7 +104,7 @@ func laterVotesHaveAnotherTurnout(t *testing.T, w *warehouse.Warehouse) {
 			if err := w.WriteProposalStates(t.Context(), []warehouse.ProposalState{changed}); err != nil {
 				t.Fatal(err)
 			}
-			later, err := w.LaterVotes(t.Context(), []record.RefHash{changed.Ref})
+			later, err := warehouse.NewFeed(w).LaterVotes(t.Context(), []record.RefHash{changed.Ref})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -142,11 +142,11 @@ func rowsThatAppearBecomeVisible(t *testing.T, w *warehouse.Warehouse) {
 	write := func(revision uint64, daoID string, at ...governance.Timestamp) {
 		t.Helper()
 		items := []warehouse.FeedItem{ref(daoID).Hash()}
-		events, err := w.StoredFeedEvents(t.Context(), items)
+		events, err := warehouse.NewFeed(w).StoredEvents(t.Context(), items)
 		if err != nil {
 			t.Fatal(err)
 		}
-		signals, err := w.StoredFeedSignals(t.Context(), items)
+		signals, err := warehouse.NewFeed(w).StoredSignals(t.Context(), items)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -155,10 +155,10 @@ func rowsThatAppearBecomeVisible(t *testing.T, w *warehouse.Warehouse) {
 		for _, at := range at {
 			newEvents, newSignals = append(newEvents, event(daoID, at)), append(newSignals, signal(daoID, at))
 		}
-		if _, err := w.ReplaceFeedEvents(t.Context(), revision, events, newEvents); err != nil {
+		if _, err := warehouse.NewFeed(w).ReplaceEvents(t.Context(), revision, events, newEvents); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.ReplaceFeedSignals(t.Context(), revision, signals, newSignals); err != nil {
+		if _, err := warehouse.NewFeed(w).ReplaceSignals(t.Context(), revision, signals, newSignals); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -171,7 +171,7 @@ func rowsThatAppearBecomeVisible(t *testing.T, w *warehouse.Warehouse) {
 	write(1_500_000, "postponed", 30_000)
 	write(1_000_000, "brought-forward", 30_000)
 	write(1_500_000, "brought-forward", 5_000)
-	visible, err := w.BecameVisible(t.Context(), 2_000, 10_000)
+	visible, err := warehouse.NewFeed(w).BecameVisible(t.Context(), 2_000, 10_000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +199,7 @@ func TestSignalsByDeadlineBeginWithThoseToCome(t *testing.T) {
 		}
 		rows = append(rows, row)
 	}
-	if _, err := w.ReplaceFeedSignals(t.Context(), 1, nil, rows); err != nil {
+	if _, err := warehouse.NewFeed(w).ReplaceSignals(t.Context(), 1, nil, rows); err != nil {
 		t.Fatal(err)
 	}
 	q := query.Signals{From: new(governance.Timestamp(0)), To: new(governance.Timestamp(100)), Surface: governance.AgentSurface, Order: query.SignalsByDeadline}

@@ -36,8 +36,8 @@ type Turnout struct {
 
 // LaterVotes returns the votes, other than refs, of which the feed takes other turnouts for the
 // usual ones than those there are: one of refs came to them, left them, or has another turnout.
-func (w *Warehouse) LaterVotes(ctx context.Context, refs []record.RefHash) ([]ProposalSize, error) {
-	later, err := w.turnouts(ctx, refs, true)
+func (f Feed) LaterVotes(ctx context.Context, refs []record.RefHash) ([]ProposalSize, error) {
+	later, err := f.turnouts(ctx, refs, true)
 	sizes := make([]ProposalSize, len(later))
 	for i, turnout := range later {
 		sizes[i] = turnout.ProposalSize
@@ -46,8 +46,8 @@ func (w *Warehouse) LaterVotes(ctx context.Context, refs []record.RefHash) ([]Pr
 }
 
 // EarlierTurnouts returns the votes among refs by proposal.
-func (w *Warehouse) EarlierTurnouts(ctx context.Context, refs []record.RefHash) (map[record.RefHash]Turnout, error) {
-	turnouts, err := w.turnouts(ctx, refs, false)
+func (f Feed) EarlierTurnouts(ctx context.Context, refs []record.RefHash) (map[record.RefHash]Turnout, error) {
+	turnouts, err := f.turnouts(ctx, refs, false)
 	found := make(map[record.RefHash]Turnout, len(turnouts))
 	for _, turnout := range turnouts {
 		found[turnout.Ref] = turnout
@@ -55,8 +55,8 @@ func (w *Warehouse) EarlierTurnouts(ctx context.Context, refs []record.RefHash) 
 	return found, err
 }
 
-func (w *Warehouse) turnouts(ctx context.Context, refs []record.RefHash, later bool) ([]Turnout, error) {
-	rows, err := w.queryRefs(ctx, sqlText("feed_votes_turnouts"), refs, clickhouse.Named("later", later))
+func (f Feed) turnouts(ctx context.Context, refs []record.RefHash, later bool) ([]Turnout, error) {
+	rows, err := f.w.queryRefs(ctx, sqlText("feed_votes_turnouts"), refs, clickhouse.Named("later", later))
 	return selectRows[Turnout](rows, err, "read turnouts")
 }
 
@@ -94,7 +94,7 @@ type InterimTally struct {
 
 // InterimTallies returns the tallies of each vote by choice. Each window begins that long
 // before the end of voting. A ballot without a time counts as the earliest.
-func (w *Warehouse) InterimTallies(
+func (f Feed) InterimTallies(
 	ctx context.Context, votes []Vote, windows []time.Duration,
 ) (map[record.RefHash][]InterimTally, error) {
 	type row struct {
@@ -108,7 +108,7 @@ func (w *Warehouse) InterimTallies(
 	for i, window := range windows {
 		milliseconds[i] = window.Milliseconds()
 	}
-	result, err := w.queryVotes(ctx, "feed_votes_interim", votes, clickhouse.Named("windows", milliseconds))
+	result, err := f.queryVotes(ctx, "feed_votes_interim", votes, clickhouse.Named("windows", milliseconds))
 	rows, err := selectRows[row](result, err, "read interim tallies")
 	found := map[record.RefHash][]InterimTally{}
 	for _, r := range rows {
@@ -129,7 +129,7 @@ type QuorumTime struct {
 
 // QuorumTimes returns when each vote reached its quorum, by the ballots that count in
 // order of time. Votes that did not reach it are missing.
-func (w *Warehouse) QuorumTimes(ctx context.Context, votes []Vote) (map[record.RefHash]QuorumTime, error) {
+func (f Feed) QuorumTimes(ctx context.Context, votes []Vote) (map[record.RefHash]QuorumTime, error) {
 	type row struct {
 		Ref record.RefHash `ch:"proposal_ref"`
 		QuorumTime
@@ -137,7 +137,7 @@ func (w *Warehouse) QuorumTimes(ctx context.Context, votes []Vote) (map[record.R
 	if len(votes) == 0 {
 		return map[record.RefHash]QuorumTime{}, nil
 	}
-	result, err := w.queryVotes(ctx, "feed_votes_quorum", votes)
+	result, err := f.queryVotes(ctx, "feed_votes_quorum", votes)
 	rows, err := selectRows[row](result, err, "find when quorums were reached")
 	found := make(map[record.RefHash]QuorumTime, len(rows))
 	for _, r := range rows {
@@ -147,7 +147,7 @@ func (w *Warehouse) QuorumTimes(ctx context.Context, votes []Vote) (map[record.R
 }
 
 // queryVotes runs the named query over the external table "wanted_votes".
-func (w *Warehouse) queryVotes(ctx context.Context, name string, votes []Vote, args ...any) (driver.Rows, error) {
+func (f Feed) queryVotes(ctx context.Context, name string, votes []Vote, args ...any) (driver.Rows, error) {
 	wanted, err := externalTable("wanted_votes", votes, func(vote Vote) []any {
 		keys := make([]string, len(vote.Choices))
 		for i, choice := range vote.Choices {
@@ -160,5 +160,5 @@ func (w *Warehouse) queryVotes(ctx context.Context, name string, votes []Vote, a
 	}, ext.Column("proposal_ref", "FixedString(16)"), ext.Column("end_ms", "Int64"), textColumn("quorum"),
 		ext.Column("quorum_choices", "Array(String)"), ext.Column("choice_keys", "Array(String)"),
 		ext.Column("least_choices", "Int64"), ext.Column("most_choices", "Int64"), ext.Column("divides", "Bool"))
-	return w.queryWith(ctx, wanted, err, fmt.Sprintf(sqlText(name), sqlText("feed_votes_invalid")), args...)
+	return f.w.queryWith(ctx, wanted, err, fmt.Sprintf(sqlText(name), sqlText("feed_votes_invalid")), args...)
 }

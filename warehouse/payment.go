@@ -32,9 +32,9 @@ func ledgerRevision(p governance.Payment) uint64 {
 
 // WritePayments writes states of payments to the ledger. Writing a state again changes
 // nothing.
-func (w *Warehouse) WritePayments(ctx context.Context, payments []governance.Payment) error {
+func (a Accounts) WritePayments(ctx context.Context, payments []governance.Payment) error {
 	operation := fmt.Sprintf("write %d payments", len(payments))
-	return insertRows(ctx, w, sqlText("payment_insert"), operation, payments, func(insert driver.Batch, p governance.Payment) error {
+	return insertRows(ctx, a.w, sqlText("payment_insert"), operation, payments, func(insert driver.Batch, p governance.Payment) error {
 		amount, err := decimal.NewFromString(p.Amount)
 		if err != nil {
 			return fmt.Errorf("amount %q of %s: %w", p.Amount, p.ID, err)
@@ -61,7 +61,7 @@ type PaymentFilter struct {
 }
 
 // Payments returns the payments that the filter selects, newest first.
-func (w *Warehouse) Payments(ctx context.Context, f PaymentFilter) ([]governance.Payment, error) {
+func (a Accounts) Payments(ctx context.Context, f PaymentFilter) ([]governance.Payment, error) {
 	type row struct {
 		governance.Payment
 		Amount   decimal.Decimal
@@ -71,7 +71,7 @@ func (w *Warehouse) Payments(ctx context.Context, f PaymentFilter) ([]governance
 		f.Limit = math.MaxInt64
 	}
 	payer := strings.ToLower(f.Payer)
-	result, err := w.conn.Query(ctx, sqlText("payment_list"), unixMilliseconds(f.ValidAfter),
+	result, err := a.w.conn.Query(ctx, sqlText("payment_list"), unixMilliseconds(f.ValidAfter),
 		unixMilliseconds(f.Since), string(f.State), string(f.State), payer, payer, f.Limit)
 	rows, err := selectRows[row](result, err, "read payments")
 	payments := make([]governance.Payment, len(rows))

@@ -11,16 +11,16 @@ const signingKeyBytes = 32
 
 // SigningKey returns the key with this name. The first call creates it; concurrent calls
 // of several processes return the same key.
-func (w *Warehouse) SigningKey(ctx context.Context, name string) ([]byte, error) {
+func (a Accounts) SigningKey(ctx context.Context, name string) ([]byte, error) {
 	fresh := make([]byte, signingKeyBytes)
 	if _, err := rand.Read(fresh); err != nil {
 		return nil, fmt.Errorf("create signing key %s: %w", name, err)
 	}
-	if err := w.conn.Exec(ctx, sqlText("signing_key_insert"), name, base64.StdEncoding.EncodeToString(fresh), name); err != nil {
+	if err := a.w.conn.Exec(ctx, sqlText("signing_key_insert"), name, base64.StdEncoding.EncodeToString(fresh), name); err != nil {
 		return nil, fmt.Errorf("create signing key %s: %w", name, err)
 	}
 	var text string
-	if err := w.conn.QueryRow(ctx, sqlText("signing_key"), name).Scan(&text); err != nil {
+	if err := a.w.conn.QueryRow(ctx, sqlText("signing_key"), name).Scan(&text); err != nil {
 		return nil, fmt.Errorf("read signing key %s: %w", name, err)
 	}
 	key, err := base64.StdEncoding.DecodeString(text)

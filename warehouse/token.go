@@ -37,21 +37,28 @@ type Token struct {
 	RevokedAt *time.Time
 }
 
+// Accounts is what a warehouse holds of callers: tokens, usage, payments, webhooks and keys. What it
+// holds is written at once, and no batch has it.
+type Accounts struct{ w *Warehouse }
+
+// NewAccounts returns the accounts of a warehouse.
+func NewAccounts(w *Warehouse) Accounts { return Accounts{w} }
+
 // Tokens returns every token, revoked ones included, oldest first.
-func (w *Warehouse) Tokens(ctx context.Context) ([]Token, error) {
-	rows, err := w.conn.Query(ctx, sqlText("token_list"))
+func (a Accounts) Tokens(ctx context.Context) ([]Token, error) {
+	rows, err := a.w.conn.Query(ctx, sqlText("token_list"))
 	return selectRows[Token](rows, err, "read tokens")
 }
 
 // PutToken writes a token or a new version of it.
-func (w *Warehouse) PutToken(ctx context.Context, t Token) error {
+func (a Accounts) PutToken(ctx context.Context, t Token) error {
 	if t.Limits == nil {
 		t.Limits = []uint32{}
 	}
 	if t.PreviousUntil.IsZero() {
 		t.PreviousUntil = time.Unix(0, 0)
 	}
-	return insertRows(ctx, w, `INSERT INTO tokens (token_id, name, plan, scopes, verifier,
+	return insertRows(ctx, a.w, `INSERT INTO tokens (token_id, name, plan, scopes, verifier,
 		previous_verifier, previous_until, limits, created_at, expires_at)`, "write token "+t.ID, []Token{t},
 		func(insert driver.Batch, t Token) error {
 			return insert.Append(t.ID, t.Name, t.Plan, nonNilTexts(t.Scopes), string(t.Hash[:]), string(t.PreviousHash[:]),
@@ -60,8 +67,8 @@ func (w *Warehouse) PutToken(ctx context.Context, t Token) error {
 }
 
 // RevokeToken revokes a token. No later PutToken undoes it.
-func (w *Warehouse) RevokeToken(ctx context.Context, id string) error {
-	if err := w.conn.Exec(ctx, sqlText("token_revoke"), id); err != nil {
+func (a Accounts) RevokeToken(ctx context.Context, id string) error {
+	if err := a.w.conn.Exec(ctx, sqlText("token_revoke"), id); err != nil {
 		return fmt.Errorf("revoke token %s: %w", id, err)
 	}
 	return nil

@@ -27,8 +27,8 @@ type Usage struct {
 
 // PutUsage writes the counts of sessions since their start. Writing equal or earlier
 // counts again changes nothing.
-func (w *Warehouse) PutUsage(ctx context.Context, counts []Usage) error {
-	return insertRows(ctx, w, `INSERT INTO usage_counts (token_id, day, route, session,
+func (a Accounts) PutUsage(ctx context.Context, counts []Usage) error {
+	return insertRows(ctx, a.w, `INSERT INTO usage_counts (token_id, day, route, session,
 		requests, ok, not_modified, refused, failed, charged, bytes, payments)`, "write usage", counts,
 		func(insert driver.Batch, u Usage) error {
 			return insert.Append(u.TokenID, u.Day, u.Route, u.Session,
@@ -38,17 +38,17 @@ func (w *Warehouse) PutUsage(ctx context.Context, counts []Usage) error {
 
 // UsageBetween returns the usage of the tokens, or of all when none are named, summed over
 // sessions, from the day first to the day last inclusive.
-func (w *Warehouse) UsageBetween(ctx context.Context, first, last time.Time, tokenIDs []string) ([]Usage, error) {
+func (a Accounts) UsageBetween(ctx context.Context, first, last time.Time, tokenIDs []string) ([]Usage, error) {
 	ids := nonNilTexts(tokenIDs)
-	rows, err := w.conn.Query(ctx, sqlText("usage_between"),
+	rows, err := a.w.conn.Query(ctx, sqlText("usage_between"),
 		first.Format(time.DateOnly), last.Format(time.DateOnly), ids, ids)
 	return selectRows[Usage](rows, err, "read usage")
 }
 
 // LastUsedDays returns the last day, midnight UTC, with a request of each token that was
 // used, by the token's id.
-func (w *Warehouse) LastUsedDays(ctx context.Context) (map[string]time.Time, error) {
-	rows, err := w.conn.Query(ctx, sqlText("usage_last_days"))
+func (a Accounts) LastUsedDays(ctx context.Context) (map[string]time.Time, error) {
+	rows, err := a.w.conn.Query(ctx, sqlText("usage_last_days"))
 	last, err := selectRows[Usage](rows, err, "read the last use of tokens")
 	days := make(map[string]time.Time, len(last))
 	for _, u := range last {

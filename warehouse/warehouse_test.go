@@ -501,18 +501,18 @@ func TestAttackAnUnclaimedSourceJoinsNoDAOByItsID(t *testing.T) {
 func TestSigningKeyIsCreatedOnce(t *testing.T) {
 	t.Parallel()
 	w, url := openURL(t)
-	first, err := w.SigningKey(t.Context(), "cursor")
+	first, err := warehouse.NewAccounts(w).SigningKey(t.Context(), "cursor")
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := openAt(t, warehouse.Options{URL: url}).SigningKey(t.Context(), "cursor")
+	second, err := warehouse.NewAccounts(openAt(t, warehouse.Options{URL: url})).SigningKey(t.Context(), "cursor")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if string(first) != string(second) || len(first) != 32 {
 		t.Errorf("got %d and %d bytes that differ, want the same 32", len(first), len(second))
 	}
-	other, err := w.SigningKey(t.Context(), "another")
+	other, err := warehouse.NewAccounts(w).SigningKey(t.Context(), "another")
 	if err != nil || string(other) == string(first) {
 		t.Errorf("another name has the same key (%v)", err)
 	}

@@ -27,8 +27,8 @@ type WebhookAttempt struct {
 }
 
 // WriteWebhookAttempts adds attempts to the log, which keeps them for 30 days.
-func (w *Warehouse) WriteWebhookAttempts(ctx context.Context, attempts []WebhookAttempt) error {
-	return insertRows(ctx, w, `INSERT INTO webhook_attempts (endpoint_id, at, message_id, message_type, attempt,
+func (a Accounts) WriteWebhookAttempts(ctx context.Context, attempts []WebhookAttempt) error {
+	return insertRows(ctx, a.w, `INSERT INTO webhook_attempts (endpoint_id, at, message_id, message_type, attempt,
 		status, duration_ms, error)`, "write attempts of webhooks", attempts,
 		func(insert driver.Batch, a WebhookAttempt) error {
 			return insert.Append(a.EndpointID, a.At, a.MessageID, a.MessageType, a.Attempt, a.Status, a.DurationMS, a.Error)
@@ -36,8 +36,8 @@ func (w *Warehouse) WriteWebhookAttempts(ctx context.Context, attempts []Webhook
 }
 
 // WebhookAttempts returns the last attempts of an endpoint, newest first.
-func (w *Warehouse) WebhookAttempts(ctx context.Context, endpointID string, limit uint64) ([]WebhookAttempt, error) {
-	rows, err := w.conn.Query(ctx, sqlText("webhook_attempt_list"),
+func (a Accounts) WebhookAttempts(ctx context.Context, endpointID string, limit uint64) ([]WebhookAttempt, error) {
+	rows, err := a.w.conn.Query(ctx, sqlText("webhook_attempt_list"),
 		clickhouse.Named("endpoint", endpointID), clickhouse.Named("limit", limit))
 	return selectRows[WebhookAttempt](rows, err, "read attempts of webhook "+endpointID)
 }
@@ -53,8 +53,8 @@ type WebhookOutcome struct {
 }
 
 // WebhookOutcomes returns what the log says of each endpoint that is in it, by endpoint.
-func (w *Warehouse) WebhookOutcomes(ctx context.Context) (map[string]WebhookOutcome, error) {
-	rows, err := w.conn.Query(ctx, sqlText("webhook_attempt_outcomes"))
+func (a Accounts) WebhookOutcomes(ctx context.Context) (map[string]WebhookOutcome, error) {
+	rows, err := a.w.conn.Query(ctx, sqlText("webhook_attempt_outcomes"))
 	outcomes, err := selectRows[WebhookOutcome](rows, err, "read the outcomes of webhooks")
 	byEndpoint := make(map[string]WebhookOutcome, len(outcomes))
 	for _, outcome := range outcomes {

@@ -74,12 +74,12 @@ type MessageQuery struct {
 }
 
 // Messages returns the messages of the feed that q selects.
-func (w *Warehouse) Messages(ctx context.Context, q MessageQuery) ([]Message, error) {
+func (a Accounts) Messages(ctx context.Context, q MessageQuery) ([]Message, error) {
 	lastAt := int64(-1)
 	if q.Last.ID != "" {
 		lastAt = q.Last.HappenedAt.UnixMilli()
 	}
-	rows, err := w.conn.Query(ctx, sqlText("webhook_delivery_messages"),
+	rows, err := a.w.conn.Query(ctx, sqlText("webhook_delivery_messages"),
 		clickhouse.Named("after", q.After), clickhouse.Named("through", q.Through),
 		clickhouse.Named("since", unixMilliseconds(q.Since)), clickhouse.Named("endpoint", q.UnqueuedFor),
 		clickhouse.Named("message", q.ID), clickhouse.Named("last_at", lastAt), clickhouse.Named("last_id", q.Last.ID),
@@ -111,9 +111,9 @@ type Delivery struct {
 }
 
 // WriteDeliveries writes states of deliveries. Writing a state again changes nothing.
-func (w *Warehouse) WriteDeliveries(ctx context.Context, deliveries []Delivery) error {
+func (a Accounts) WriteDeliveries(ctx context.Context, deliveries []Delivery) error {
 	operation := fmt.Sprintf("write %d deliveries", len(deliveries))
-	return insertRows(ctx, w, sqlText("webhook_delivery_insert"), operation, deliveries, func(insert driver.Batch, d Delivery) error {
+	return insertRows(ctx, a.w, sqlText("webhook_delivery_insert"), operation, deliveries, func(insert driver.Batch, d Delivery) error {
 		return insert.Append(d.EndpointID, d.MessageID, d.MessageType, d.Subject, d.HappenedAt, string(d.State),
 			d.Attempts, d.QueuedAt, d.DueAt, d.Version)
 	})
@@ -121,10 +121,10 @@ func (w *Warehouse) WriteDeliveries(ctx context.Context, deliveries []Delivery) 
 
 // DueDeliveries returns the first messages that each of some endpoints should get at a time:
 // up to limit for each, in order.
-func (w *Warehouse) DueDeliveries(
+func (a Accounts) DueDeliveries(
 	ctx context.Context, endpointIDs []string, now time.Time, limit uint64,
 ) ([]Delivery, error) {
-	rows, err := w.conn.Query(ctx, sqlText("webhook_delivery_due"), clickhouse.Named("endpoints", endpointIDs),
+	rows, err := a.w.conn.Query(ctx, sqlText("webhook_delivery_due"), clickhouse.Named("endpoints", endpointIDs),
 		clickhouse.Named("now", now.UnixMilli()), clickhouse.Named("limit", limit))
 	return selectRows[Delivery](rows, err, fmt.Sprintf("read the queues of %d webhooks", len(endpointIDs)))
 }
@@ -142,8 +142,8 @@ type Queue struct {
 }
 
 // WebhookQueues returns the queues that are not empty, by endpoint.
-func (w *Warehouse) WebhookQueues(ctx context.Context) (map[string]Queue, error) {
-	rows, err := w.conn.Query(ctx, sqlText("webhook_delivery_waiting"))
+func (a Accounts) WebhookQueues(ctx context.Context) (map[string]Queue, error) {
+	rows, err := a.w.conn.Query(ctx, sqlText("webhook_delivery_waiting"))
 	queues, err := selectRows[Queue](rows, err, "read the queues of webhooks")
 	byEndpoint := make(map[string]Queue, len(queues))
 	for _, queue := range queues {
@@ -153,8 +153,8 @@ func (w *Warehouse) WebhookQueues(ctx context.Context) (map[string]Queue, error)
 }
 
 // DropDeliveries takes what waits for an endpoint out of its queue.
-func (w *Warehouse) DropDeliveries(ctx context.Context, endpointID string) error {
-	if err := w.conn.Exec(ctx, sqlText("webhook_delivery_drop"), clickhouse.Named("endpoint", endpointID)); err != nil {
+func (a Accounts) DropDeliveries(ctx context.Context, endpointID string) error {
+	if err := a.w.conn.Exec(ctx, sqlText("webhook_delivery_drop"), clickhouse.Named("endpoint", endpointID)); err != nil {
 		return fmt.Errorf("empty the queue of webhook %s: %w", endpointID, err)
 	}
 	return nil
@@ -162,11 +162,11 @@ func (w *Warehouse) DropDeliveries(ctx context.Context, endpointID string) error
 
 // MessageRows returns the rows of messages, as the lists of events and signals have them
 // but for the names of DAOs, by id. What left the feed is missing.
-func (w *Warehouse) MessageRows(
+func (a Accounts) MessageRows(
 	ctx context.Context, ids []string,
 ) (events map[string]governance.EventRow, signals map[string]governance.SignalRow, err error) {
 	since := clickhouse.Named("since", time.Now().Add(-maxBodyAge).UnixMilli())
-	rows, err := w.conn.Query(ctx, eventRows+sqlText("webhook_delivery_events"), since, clickhouse.Named("ids", ids))
+	rows, err := a.w.conn.Query(ctx, eventRows+sqlText("webhook_delivery_events"), since, clickhouse.Named("ids", ids))
 	found, err := selectRows[governance.EventRow](rows, err, "read events to send")
 	if err != nil {
 		return nil, nil, err
@@ -175,7 +175,7 @@ func (w *Warehouse) MessageRows(
 	for _, row := range found {
 		events[row.EventID] = row
 	}
-	rows, err = w.conn.Query(ctx, sqlText("webhook_delivery_signals"), since, clickhouse.Named("ids", ids))
+	rows, err = a.w.conn.Query(ctx, sqlText("webhook_delivery_signals"), since, clickhouse.Named("ids", ids))
 	detected, err := selectRows[governance.SignalRow](rows, err, "read signals to send")
 	signals = make(map[string]governance.SignalRow, len(detected))
 	for _, row := range detected {

@@ -55,14 +55,14 @@ func (e Webhook) Wants(messageType, daoID string) bool {
 }
 
 // Webhooks returns the endpoints that are not removed, oldest first.
-func (w *Warehouse) Webhooks(ctx context.Context) ([]Webhook, error) {
-	rows, err := w.conn.Query(ctx, sqlText("webhook_endpoint_list"))
+func (a Accounts) Webhooks(ctx context.Context) ([]Webhook, error) {
+	rows, err := a.w.conn.Query(ctx, sqlText("webhook_endpoint_list"))
 	return selectRows[Webhook](rows, err, "read webhooks")
 }
 
 // PutWebhook writes an endpoint or a new version of it; removed ones are not listed.
-func (w *Warehouse) PutWebhook(ctx context.Context, e Webhook, removed bool) error {
-	return insertRows(ctx, w, `INSERT INTO webhook_endpoints (endpoint_id, token_id, url, types, dao_ids, secret,
+func (a Accounts) PutWebhook(ctx context.Context, e Webhook, removed bool) error {
+	return insertRows(ctx, a.w, `INSERT INTO webhook_endpoints (endpoint_id, token_id, url, types, dao_ids, secret,
 		previous_secret, previous_until, created_at, enabled_at, removed)`, "write webhook "+e.ID, []Webhook{e},
 		func(insert driver.Batch, e Webhook) error {
 			return insert.Append(e.ID, e.TokenID, e.URL, e.Types, nonNilTexts(e.DAOIDs), e.Secret,
@@ -71,8 +71,8 @@ func (w *Warehouse) PutWebhook(ctx context.Context, e Webhook, removed bool) err
 }
 
 // PutWebhookState writes DisabledAt, Reason and FailingSince of an endpoint.
-func (w *Warehouse) PutWebhookState(ctx context.Context, e Webhook) error {
-	return insertRows(ctx, w, `INSERT INTO webhook_states (endpoint_id, disabled_at, reason, failing_since, version)`,
+func (a Accounts) PutWebhookState(ctx context.Context, e Webhook) error {
+	return insertRows(ctx, a.w, `INSERT INTO webhook_states (endpoint_id, disabled_at, reason, failing_since, version)`,
 		"write the state of webhook "+e.ID, []Webhook{e}, func(insert driver.Batch, e Webhook) error {
 			return insert.Append(e.ID, sinceEpoch(e.DisabledAt), e.Reason, sinceEpoch(e.FailingSince), uint64(time.Now().UnixMicro()))
 		})

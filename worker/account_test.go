@@ -42,7 +42,7 @@ func (h *harness) putToken(name string) (t warehouse.Token, raw string) {
 	t = warehouse.Token{ID: access.NewTokenID(), Name: name, Plan: "business", Scopes: []string{"v2:paid:*"}, CreatedAt: time.Now()}
 	raw = access.GenerateToken(t.ID)
 	t.Hash = access.HashToken(raw)
-	if err := h.warehouse.PutToken(h.t.Context(), t); err != nil {
+	if err := warehouse.NewAccounts(h.warehouse).PutToken(h.t.Context(), t); err != nil {
 		h.t.Fatal(err)
 	}
 	return t, raw
@@ -79,14 +79,14 @@ func TestRevocationSurvivesALaterVersionOfTheToken(t *testing.T) {
 	tokens := h.startTokenCache()
 	token, raw := h.putToken("a")
 	env.Until(h.t, h.authenticates(tokens, raw, nil))
-	if err := h.warehouse.RevokeToken(t.Context(), token.ID); err != nil {
+	if err := warehouse.NewAccounts(h.warehouse).RevokeToken(t.Context(), token.ID); err != nil {
 		t.Fatal(err)
 	}
 	env.Until(h.t, h.authenticates(tokens, raw, access.ErrUnauthorized))
 	// A rotation that read the token before it was revoked.
 	after := access.GenerateToken(token.ID)
 	token.Hash = access.HashToken(after)
-	if err := h.warehouse.PutToken(t.Context(), token); err != nil {
+	if err := warehouse.NewAccounts(h.warehouse).PutToken(t.Context(), token); err != nil {
 		t.Fatal(err)
 	}
 	_, marker := h.putToken("b") // published after the rotation
@@ -151,7 +151,7 @@ func TestUsageIsStoredOnceWhenSentTwice(t *testing.T) {
 }
 
 func (h *harness) checkUsage(day time.Time, want []warehouse.Usage) error {
-	got, err := h.warehouse.UsageBetween(h.t.Context(), day, day, nil)
+	got, err := warehouse.NewAccounts(h.warehouse).UsageBetween(h.t.Context(), day, day, nil)
 	if diff := cmp.Diff(want, got); err == nil && diff != "" {
 		err = fmt.Errorf("usage (-want +got):\n%s", diff)
 	}

@@ -220,12 +220,12 @@ func TestChangesOfAFeedThatWasCutOffAreAddedByTheNextLeader(t *testing.T) {
 		t.Fatal(err)
 	}
 	items := []warehouse.FeedItem{p.Hash()}
-	stored, err := h.warehouse.StoredFeedEvents(t.Context(), items)
+	stored, err := warehouse.NewFeed(h.warehouse).StoredEvents(t.Context(), items)
 	if err != nil || len(stored) == 0 {
 		t.Fatalf("got %d events, %v, want some", len(stored), err)
 	}
 	// A builder that dies after it wrote rows, and before it told Redis of them.
-	if _, err := h.warehouse.ReplaceFeedEvents(t.Context(), uint64(time.Now().UnixMicro()), stored, nil); err != nil {
+	if _, err := warehouse.NewFeed(h.warehouse).ReplaceEvents(t.Context(), uint64(time.Now().UnixMicro()), stored, nil); err != nil {
 		t.Fatal(err)
 	}
 	h.settle("")

@@ -91,7 +91,7 @@ func (f *settledFeed) version(scope query.Scope) uint64 {
 func (f *settledFeed) forget() {
 	f.t.Helper()
 	ctx, other := f.t.Context(), rules.FeedRulesVersion()+1
-	proposals, err := f.warehouse.PendingFeedProposals(ctx, other)
+	proposals, err := warehouse.NewFeed(f.warehouse).PendingProposals(ctx, other)
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -117,28 +117,28 @@ func (f *settledFeed) forget() {
 			forums = append(forums, catalog.Forum(source.ID))
 		}
 	}
-	topics, err := f.warehouse.PendingFeedTopics(ctx, other, forums)
+	topics, err := warehouse.NewFeed(f.warehouse).PendingTopics(ctx, other, forums)
 	if err != nil {
 		f.t.Fatal(err)
 	}
 	for _, topic := range topics {
 		progress = append(progress, topic.FeedProgress)
 	}
-	events, err := f.warehouse.PendingFeedEvents(ctx, other)
+	events, err := warehouse.NewFeed(f.warehouse).PendingEvents(ctx, other)
 	if err != nil {
 		f.t.Fatal(err)
 	}
 	for _, event := range events {
 		progress = append(progress, event.FeedProgress)
 	}
-	signals, err := f.warehouse.PendingFeedSignals(ctx, other)
+	signals, err := warehouse.NewFeed(f.warehouse).PendingSignals(ctx, other)
 	if err != nil {
 		f.t.Fatal(err)
 	}
 	for _, signal := range signals {
 		progress = append(progress, signal.FeedProgress)
 	}
-	if err := f.warehouse.WriteFeedProgress(ctx, other, progress); err != nil {
+	if err := warehouse.NewFeed(f.warehouse).WriteProgress(ctx, other, progress); err != nil {
 		f.t.Fatal(err)
 	}
 }

@@ -383,14 +383,14 @@ func TestItemsOfOtherRulesAreProcessedAgain(t *testing.T) {
 	h.waitForEvents("dao.eth", "voting_ended exact -50", "voting_started exact -100", "proposal_created exact -101")
 	// Events are visible before their proposal is marked as processed.
 	env.Until(h.t, func() error {
-		pending, err := h.warehouse.PendingFeedProposals(t.Context(), rules.FeedRulesVersion())
+		pending, err := warehouse.NewFeed(h.warehouse).PendingProposals(t.Context(), rules.FeedRulesVersion())
 		if err == nil && len(pending) > 0 {
 			err = errors.New("the proposal is still pending")
 		}
 		return err
 	})
 	items := []warehouse.FeedItem{p.Hash()}
-	stored, err := h.warehouse.StoredFeedEvents(t.Context(), items)
+	stored, err := warehouse.NewFeed(h.warehouse).StoredEvents(t.Context(), items)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -399,11 +399,11 @@ func TestItemsOfOtherRulesAreProcessedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The state that rules without events would leave.
-	if _, err := h.warehouse.ReplaceFeedEvents(t.Context(), uint64(time.Now().UnixMicro()), stored, nil); err != nil {
+	if _, err := warehouse.NewFeed(h.warehouse).ReplaceEvents(t.Context(), uint64(time.Now().UnixMicro()), stored, nil); err != nil {
 		t.Fatal(err)
 	}
 	progress := []warehouse.FeedProgress{{Item: items[0], DAOID: "dao.eth", Revision: states[0].Revision}}
-	if err := h.warehouse.WriteFeedProgress(t.Context(), rules.FeedRulesVersion()+1, progress); err != nil {
+	if err := warehouse.NewFeed(h.warehouse).WriteProgress(t.Context(), rules.FeedRulesVersion()+1, progress); err != nil {
 		t.Fatal(err)
 	}
 	// The next publication wakes the builder.
@@ -411,7 +411,7 @@ func TestItemsOfOtherRulesAreProcessedAgain(t *testing.T) {
 	other.SourceID = "other.eth"
 	h.append(other)
 	env.Until(h.t, func() error {
-		again, err := h.warehouse.StoredFeedEvents(t.Context(), items)
+		again, err := warehouse.NewFeed(h.warehouse).StoredEvents(t.Context(), items)
 		if err == nil && len(again) != len(stored) {
 			err = fmt.Errorf("got %d rows, want %d as before", len(again), len(stored))
 		}

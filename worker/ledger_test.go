@@ -69,7 +69,7 @@ func TestPaymentsAreRestoredFromTheLedgerAfterAFlush(t *testing.T) {
 		}
 	}
 	ledger := func() []governance.Payment {
-		payments, err := h.warehouse.Payments(ctx, warehouse.PaymentFilter{})
+		payments, err := warehouse.NewAccounts(h.warehouse).Payments(ctx, warehouse.PaymentFilter{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -121,7 +121,7 @@ func TestLedgerKeepsTheLatestState(t *testing.T) {
 	other.Payer = "0xother"
 	// Neither the order of arrival nor repetition matters.
 	for _, payments := range [][]governance.Payment{{last}, {first, other}, {last}} {
-		if err := h.warehouse.WritePayments(t.Context(), payments); err != nil {
+		if err := warehouse.NewAccounts(h.warehouse).WritePayments(t.Context(), payments); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -138,7 +138,7 @@ func TestLedgerKeepsTheLatestState(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			payments, err := h.warehouse.Payments(t.Context(), c.filter)
+			payments, err := warehouse.NewAccounts(h.warehouse).Payments(t.Context(), c.filter)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -166,11 +166,11 @@ func TestAttackTheLedgerKeepsASettlementAndItsTransaction(t *testing.T) {
 	refused.State, refused.Revision = governance.PaymentRefused, known.Revision+10
 	unknown.State, unknown.Revision = governance.PaymentUnknown, known.Revision+11
 	for _, p := range []governance.Payment{unnamed, known, pending, refused, unknown} {
-		if err := h.warehouse.WritePayments(t.Context(), []governance.Payment{p}); err != nil {
+		if err := warehouse.NewAccounts(h.warehouse).WritePayments(t.Context(), []governance.Payment{p}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	got, err := h.warehouse.Payments(t.Context(), warehouse.PaymentFilter{})
+	got, err := warehouse.NewAccounts(h.warehouse).Payments(t.Context(), warehouse.PaymentFilter{})
 	if err != nil || len(got) != 1 {
 		t.Fatalf("got %v, %v, want one payment", got, err)
 	}
@@ -200,7 +200,7 @@ func TestPaymentsThatARestoredLedgerLacksAreWrittenFromRedis(t *testing.T) {
 	}
 	h.startLedger()
 	env.Until(t, func() error {
-		got, err := h.warehouse.Payments(ctx, warehouse.PaymentFilter{})
+		got, err := warehouse.NewAccounts(h.warehouse).Payments(ctx, warehouse.PaymentFilter{})
 		if err == nil && (len(got) != 1 || got[0].ID != want.ID || got[0].State != governance.PaymentSettled) {
 			err = fmt.Errorf("got %+v in the ledger, want %+v", got, want)
 		}

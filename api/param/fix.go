@@ -99,6 +99,7 @@ func Nearest(text string, candidates []string) string {
 	return governance.Nearest(text, candidates)
 }
 
+// AllowedNames describes in words which names a query may have.
 func AllowedNames(names []string) string {
 	if len(names) == 0 {
 		return "no query parameters"

@@ -40,7 +40,7 @@ func (b *Backend) Revision() uint64 {
 	return 0
 }
 
-// View reads a view and decodes its payload. A missing view means that the subject does
+// view reads a view and decodes its payload. A missing view means that the subject does
 // not exist, which is the error missing, only if everything is published; otherwise the
 // error is 503. The second read closes the gap in which Redis may have been flushed and
 // filled again.
@@ -68,7 +68,7 @@ func (b *Backend) view(ctx context.Context, key cache.Key, payload any, missing 
 	return cache.View{}, apierror.Unavailable(err)
 }
 
-// Page reads a page, or returns the error missing when its subject does not exist. A worker
+// page reads a page, or returns the error missing when its subject does not exist. A worker
 // also reports an absent subject right after a flush of Redis. The page is therefore read
 // again once everything is published.
 func (b *Backend) page(ctx context.Context, request cache.PageRequest, missing *apierror.Error) (cache.View, httpcache.Source, error) {

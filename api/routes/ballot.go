@@ -1,8 +1,6 @@
 package routes
 
 import (
-	"context"
-
 	"pnyx/api/apierror"
 	"pnyx/api/httpcache"
 	"pnyx/governance"
@@ -17,11 +15,9 @@ func ballotRoutes() []Route {
 			Title:   "List a proposal's ballots",
 			Summary: "The ballots of one proposal: one a voter, the latest.",
 			Returns: []governance.Ballot{}, Fresh: httpcache.Published(),
-		}, handler[query.Ballots]{tags: pageTags[query.Ballots], answer: (*Backend).listBallots}),
+		}, handler[query.Ballots]{
+			tags:   pageTags[query.Ballots],
+			answer: listHandler(func(q *query.Ballots) *apierror.Error { return apierror.NotFound("proposalKey", string(q.Proposal)) }),
+		}),
 	}
-}
-
-// listBallots answers GET /v2/proposals/:proposalKey/votes.
-func (b *Backend) listBallots(ctx context.Context, r *Request, q query.Ballots) (Answer, error) {
-	return listPage(ctx, b, r, &q, apierror.NotFound("proposalKey", string(q.Proposal)))
 }

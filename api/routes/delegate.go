@@ -1,8 +1,6 @@
 package routes
 
 import (
-	"context"
-
 	"pnyx/api/apierror"
 	"pnyx/api/httpcache"
 	"pnyx/cache"
@@ -21,7 +19,7 @@ func delegateRoutes() []Route {
 			Returns: []governance.Delegate{}, Fresh: httpcache.Delegate(),
 		}, handler[query.Delegates]{
 			tags:   func(q query.Delegates) []cache.Tag { return []cache.Tag{cache.DAOTag(q.DAOID)} },
-			answer: (*Backend).listDelegates,
+			answer: listHandler(func(q *query.Delegates) *apierror.Error { return apierror.NotFound("daoId", q.DAOID) }),
 		}),
 		handle(Route{
 			ID: "voters.delegations", Path: "/v2/voters/:voterIdentity/delegations", Tier: Plus, Addition: true,
@@ -29,8 +27,10 @@ func delegateRoutes() []Route {
 			Summary: "To whom one voter delegates now, and who delegates to the voter, newest first.",
 			Returns: []governance.VoterDelegation{}, Fresh: httpcache.Voter(),
 		}, handler[query.VoterDelegations]{
-			tags:   func(q query.VoterDelegations) []cache.Tag { return voterTags(q.Voter) },
-			answer: (*Backend).listVoterDelegations,
+			tags: func(q query.VoterDelegations) []cache.Tag { return voterTags(q.Voter) },
+			answer: listHandler(func(q *query.VoterDelegations) *apierror.Error {
+				return apierror.NotFound("voterIdentity", string(q.Voter))
+			}),
 		}),
 		handle(Route{
 			ID: "voters.open", Path: "/v2/voters/:voterIdentity/open", Tier: Plus, Addition: true,
@@ -40,22 +40,7 @@ func delegateRoutes() []Route {
 			Returns: []governance.OpenVote{}, Fresh: httpcache.Voter(),
 		}, handler[query.OpenVotes]{
 			tags:   func(q query.OpenVotes) []cache.Tag { return voterTags(q.Voter) },
-			answer: (*Backend).listOpenVotes,
+			answer: listHandler(func(q *query.OpenVotes) *apierror.Error { return apierror.NotFound("voterIdentity", string(q.Voter)) }),
 		}),
 	}
-}
-
-// listDelegates answers GET /v2/daos/:daoId/delegates.
-func (b *Backend) listDelegates(ctx context.Context, r *Request, q query.Delegates) (Answer, error) {
-	return listPage(ctx, b, r, &q, apierror.NotFound("daoId", q.DAOID))
-}
-
-// listVoterDelegations answers GET /v2/voters/:voterIdentity/delegations.
-func (b *Backend) listVoterDelegations(ctx context.Context, r *Request, q query.VoterDelegations) (Answer, error) {
-	return listPage(ctx, b, r, &q, apierror.NotFound("voterIdentity", string(q.Voter)))
-}
-
-// listOpenVotes answers GET /v2/voters/:voterIdentity/open.
-func (b *Backend) listOpenVotes(ctx context.Context, r *Request, q query.OpenVotes) (Answer, error) {
-	return listPage(ctx, b, r, &q, apierror.NotFound("voterIdentity", string(q.Voter)))
 }

@@ -1,7 +1,6 @@
 package routes
 
 import (
-	"context"
 	"time"
 
 	"pnyx/api/apierror"
@@ -22,15 +21,13 @@ func eventRoutes() []Route {
 			Title:   "List events",
 			Summary: "What happened in a window of at most 90 days, newest first.",
 			Returns: []governance.Event{}, Fresh: httpcache.Published(),
-		}, handler[query.Events]{tags: pageTags[query.Events], check: checkEvents, answer: (*Backend).listEvents}),
+		}, handler[query.Events]{
+			tags: pageTags[query.Events], check: checkEvents,
+			answer: listHandler(func(q *query.Events) *apierror.Error { return apierror.NotFound("daoId", q.DAOID) }),
+		}),
 	}
 }
 
 func checkEvents(q query.Events) []param.Problem {
 	return param.Between("from", q.From, "to", q.To).CheckWindow(MaxFeedWindow)
-}
-
-// listEvents answers GET /v2/events.
-func (b *Backend) listEvents(ctx context.Context, r *Request, q query.Events) (Answer, error) {
-	return listPage(ctx, b, r, &q, apierror.NotFound("daoId", q.DAOID))
 }

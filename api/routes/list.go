@@ -31,6 +31,16 @@ func listPage[Row, Position any](
 	return cutPage(r, cursors, limit, rows, q.PositionOf, found)
 }
 
+// listHandler returns the handler of a list; missing returns the error of one that does not exist.
+func listHandler[Row, Position, Query any, Pointer interface {
+	*Query
+	listQuery[Row, Position]
+}](missing func(Pointer) *apierror.Error) func(*Backend, context.Context, *Request, Query) (Answer, error) {
+	return func(b *Backend, ctx context.Context, r *Request, q Query) (Answer, error) {
+		return listPage(ctx, b, r, Pointer(&q), missing(&q))
+	}
+}
+
 // readPage reads the rows of the page of a standard size, and the cipher of its cursors.
 func readPage[Row, Position any](
 	ctx context.Context, b *Backend, r *Request, q listQuery[Row, Position], missing *apierror.Error,

@@ -37,7 +37,7 @@ var errFillFailed = errors.New("the worker could not build the page")
 // one fill per node, and one worker builds the page for all nodes.
 type Pages struct {
 	store *cache.Store
-	// Published returns the newest revision that the node knows; zero for none.
+	// published returns the newest revision that the node knows; zero for none.
 	published func() uint64
 	flights   singleflight.Group
 	timeout   time.Duration
@@ -75,7 +75,7 @@ func (p *Pages) Run(ctx context.Context) {
 	})
 }
 
-// Page returns a page and its source. It refreshes a stale page first, if that takes less
+// page returns a page and its source. It refreshes a stale page first, if that takes less
 // than refreshWait.
 func (p *Pages) page(ctx context.Context, r cache.PageRequest) (cache.View, httpcache.Source, error) {
 	v, version, err := p.store.Page(ctx, r)

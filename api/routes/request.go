@@ -3,14 +3,15 @@ package routes
 import (
 	"maps"
 	"net/url"
-	"pnyx/api/apierror"
-	"pnyx/api/param"
 	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
+
+	"pnyx/api/apierror"
+	"pnyx/api/param"
 )
 
 // Request is a request to a route, with parsed parameters. It is immutable, so that all

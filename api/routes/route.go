@@ -78,7 +78,7 @@ type Route struct {
 	newParams func() any
 	// kind is the kind of pages that the route answers with; empty for views.
 	kind query.Kind
-	// Tags, check and answer belong to the route's handler.
+	// Tags, check and Answer belong to the route's handler.
 	Tags   func(params any) []cache.Tag
 	check  func(params any) []param.Problem
 	Answer func(*Backend, context.Context, *Request) (Answer, error)
@@ -88,12 +88,12 @@ type Route struct {
 
 // handler answers requests to a route, whose parameters are the tagged fields of Params.
 type handler[Params any] struct {
-	// Tags returns what an answer is made from.
+	// tags returns what an answer is made from.
 	tags func(Params) []cache.Tag
 	// check looks at parameters together. It runs even when some could not be parsed,
 	// whose fields are zero then. Nil checks nothing.
 	check func(Params) []param.Problem
-	// Answer returns the answer to a request.
+	// answer returns the answer to a request.
 	answer func(*Backend, context.Context, *Request, Params) (Answer, error)
 }
 

@@ -2,8 +2,9 @@ package routes
 
 import (
 	"net/url"
-	"pnyx/api/param"
 	"strings"
+
+	"pnyx/api/param"
 )
 
 // Canonical returns the request in canonical form: the route and every parameter, in the

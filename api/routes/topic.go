@@ -19,7 +19,10 @@ func topicRoutes() []Route {
 			Title:   "List forum topics",
 			Summary: "The forum topics of all DAOs, or of one.",
 			Returns: []governance.ForumTopic{}, Fresh: httpcache.Published(),
-		}, handler[query.Topics]{tags: pageTags[query.Topics], check: checkTopics, answer: (*Backend).listTopics}),
+		}, handler[query.Topics]{
+			tags: pageTags[query.Topics], check: checkTopics,
+			answer: listHandler(func(*query.Topics) *apierror.Error { return apierror.Unavailable(errFillFailed) }),
+		}),
 		handle(Route{
 			ID: "forum-topics.detail", Path: "/v2/forum-topics/:topicKey", Tier: Plus,
 			Title:   "Get a forum topic",
@@ -31,11 +34,6 @@ func topicRoutes() []Route {
 
 func checkTopics(q query.Topics) []param.Problem {
 	return param.Between("updatedFrom", q.UpdatedFrom, "updatedTo", q.UpdatedTo).CheckOrder()
-}
-
-// listTopics answers GET /v2/forum-topics. The list always exists, even when empty.
-func (b *Backend) listTopics(ctx context.Context, r *Request, q query.Topics) (Answer, error) {
-	return listPage(ctx, b, r, &q, apierror.Unavailable(errFillFailed))
 }
 
 // topicParams are the parameters of routes about one forum topic.

@@ -19,7 +19,10 @@ func rankingRoutes() []Route {
 			Title:   "List a DAO's voters",
 			Summary: "The voters of one DAO, ranked by their voting power over all its proposals.",
 			Returns: []governance.DAOVoter{}, Fresh: httpcache.Published(),
-		}, handler[query.Voters]{tags: pageTags[query.Voters], answer: (*Backend).listDAOVoters}),
+		}, handler[query.Voters]{
+			tags:   pageTags[query.Voters],
+			answer: listHandler(func(q *query.Voters) *apierror.Error { return apierror.NotFound("daoId", q.DAOID) }),
+		}),
 	}
 }
 
@@ -42,7 +45,7 @@ func voterRoutes() []Route {
 			Returns: []governance.VoterVote{}, Fresh: httpcache.Voter(),
 		}, handler[query.VoterVotes]{
 			tags:  func(q query.VoterVotes) []cache.Tag { return voterTags(q.Voter) },
-			check: checkVoterVotes, answer: (*Backend).listVoterVotes,
+			check: checkVoterVotes, answer: listHandler(func(q *query.VoterVotes) *apierror.Error { return apierror.NotFound("voterIdentity", string(q.Voter)) }),
 		}),
 	}
 }
@@ -51,11 +54,6 @@ func voterTags(voter query.Voter) []cache.Tag { return []cache.Tag{cache.VoterTa
 
 func checkVoterVotes(q query.VoterVotes) []param.Problem {
 	return param.Between("from", q.From, "to", q.To).CheckOrder()
-}
-
-// listDAOVoters answers GET /v2/daos/:daoId/voters.
-func (b *Backend) listDAOVoters(ctx context.Context, r *Request, q query.Voters) (Answer, error) {
-	return listPage(ctx, b, r, &q, apierror.NotFound("daoId", q.DAOID))
 }
 
 // voterProfile answers GET /v2/voters/:voterIdentity.
@@ -69,9 +67,4 @@ func (b *Backend) voterProfile(ctx context.Context, _ *Request, q query.Profile)
 		return Answer{}, apierror.Unavailable(err)
 	}
 	return Answer{Data: profile, View: view, Source: from}, nil
-}
-
-// listVoterVotes answers GET /v2/voters/:voterIdentity/votes.
-func (b *Backend) listVoterVotes(ctx context.Context, r *Request, q query.VoterVotes) (Answer, error) {
-	return listPage(ctx, b, r, &q, apierror.NotFound("voterIdentity", string(q.Voter)))
 }

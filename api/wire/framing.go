@@ -2,9 +2,10 @@ package wire
 
 import (
 	"bytes"
-	"pnyx/api/param"
 
 	"github.com/valyala/fasthttp"
+
+	"pnyx/api/param"
 )
 
 // FramingProblem says why a request may end elsewhere for a proxy in front than it does

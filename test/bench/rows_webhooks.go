@@ -147,7 +147,7 @@ func (h *webhooks) addEndpoints(ctx context.Context, receiver string) error {
 	}
 	defer w.Close()
 	now := time.Now()
-	if err := w.PutToken(ctx, warehouse.Token{ID: "bench", Name: "bench", Plan: "developer", Scopes: []string{string(access.V2Standard)}, CreatedAt: now}); err != nil {
+	if err := warehouse.NewAccounts(w).PutToken(ctx, warehouse.Token{ID: "bench", Name: "bench", Plan: "developer", Scopes: []string{string(access.V2Standard)}, CreatedAt: now}); err != nil {
 		return err
 	}
 	for number := range webhook.MaxEndpoints {
@@ -155,7 +155,7 @@ func (h *webhooks) addEndpoints(ctx context.Context, receiver string) error {
 		if err != nil {
 			return err
 		}
-		if err := w.PutWebhook(ctx, warehouse.Webhook{
+		if err := warehouse.NewAccounts(w).PutWebhook(ctx, warehouse.Webhook{
 			ID: webhook.NewID(), TokenID: "bench", URL: at, Types: []string{"event." + rules.VotingStarted}, Secret: webhook.NewSecret(),
 			CreatedAt: now, EnabledAt: now,
 		}, false); err != nil {

@@ -93,10 +93,10 @@ func (l *ledger) update(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := l.warehouse.WritePayments(ctx, held); err != nil {
+	if err := warehouse.NewAccounts(l.warehouse).WritePayments(ctx, held); err != nil {
 		return err
 	}
-	payments, err := l.warehouse.Payments(ctx, warehouse.PaymentFilter{
+	payments, err := warehouse.NewAccounts(l.warehouse).Payments(ctx, warehouse.PaymentFilter{
 		ValidAfter: time.Now().Add(-restoreTTL),
 	})
 	if err != nil {
@@ -126,7 +126,7 @@ func (l *ledger) moveQueue(ctx context.Context) error {
 			}
 			payments = append(payments, entry.Payment)
 		}
-		if err := l.warehouse.WritePayments(ctx, payments); err != nil {
+		if err := warehouse.NewAccounts(l.warehouse).WritePayments(ctx, payments); err != nil {
 			return err
 		}
 		if err := l.store.DequeuePayments(ctx, entries); err != nil {

@@ -103,7 +103,7 @@ func (a *Accounts) replace(ctx context.Context, now time.Time, seen uint64, toke
 
 // encodedTokens reads the tokens that are not revoked, encoded for API nodes.
 func encodedTokens(ctx context.Context, w *warehouse.Warehouse) ([]byte, error) {
-	tokens, err := w.Tokens(ctx)
+	tokens, err := warehouse.NewAccounts(w).Tokens(ctx)
 	if err != nil {
 		return nil, err
 	}

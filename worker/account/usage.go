@@ -54,7 +54,7 @@ func (a *Accounts) moveCounters(ctx context.Context, counters []accounts.UsageCo
 		return nil
 	}
 	usage, tokenIDs := a.decode(ctx, counters)
-	if err := a.warehouse.PutUsage(ctx, usage); err != nil {
+	if err := warehouse.NewAccounts(a.warehouse).PutUsage(ctx, usage); err != nil {
 		return err
 	}
 	if len(tokenIDs) > 0 {
@@ -107,7 +107,7 @@ func (a *Accounts) decode(
 // counted more since.
 func (a *Accounts) publishUsage(ctx context.Context, now time.Time, tokenIDs []string) error {
 	month := ratelimit.MonthOf(now)
-	rows, err := a.warehouse.UsageBetween(ctx, month.Begin, month.End().AddDate(0, 0, -1), tokenIDs)
+	rows, err := warehouse.NewAccounts(a.warehouse).UsageBetween(ctx, month.Begin, month.End().AddDate(0, 0, -1), tokenIDs)
 	if err != nil {
 		return err
 	}

@@ -33,10 +33,10 @@ type batch struct {
 func (b *Builder) newBatch(
 	ctx context.Context, items []warehouse.FeedItem,
 ) (rows batch, err error) {
-	if rows.storedEvents, err = b.Warehouse.StoredFeedEvents(ctx, items); err != nil {
+	if rows.storedEvents, err = warehouse.NewFeed(b.Warehouse).StoredEvents(ctx, items); err != nil {
 		return rows, err
 	}
-	rows.storedSignals, err = b.Warehouse.StoredFeedSignals(ctx, items)
+	rows.storedSignals, err = warehouse.NewFeed(b.Warehouse).StoredSignals(ctx, items)
 	return rows, err
 }
 
@@ -83,11 +83,11 @@ func (b *Builder) write(ctx context.Context, rows batch) error {
 	changes := map[string]warehouse.DAOChanges{}
 	// Both write the difference only: equal rows keep their revision, and rows that are not
 	// derived any more get a tombstone.
-	events, err := b.Warehouse.ReplaceFeedEvents(ctx, b.revision, rows.storedEvents, rows.events)
+	events, err := warehouse.NewFeed(b.Warehouse).ReplaceEvents(ctx, b.revision, rows.storedEvents, rows.events)
 	if err != nil {
 		return err
 	}
-	signals, err := b.Warehouse.ReplaceFeedSignals(ctx, b.revision, rows.storedSignals, rows.signals)
+	signals, err := warehouse.NewFeed(b.Warehouse).ReplaceSignals(ctx, b.revision, rows.storedSignals, rows.signals)
 	if err != nil {
 		return err
 	}

@@ -172,7 +172,7 @@ func (b *Builder) processPending(ctx context.Context) error {
 	if err := b.processRecorded(ctx); err != nil {
 		return err
 	}
-	proposals, err := b.Warehouse.PendingFeedProposals(ctx, b.rulesVersion)
+	proposals, err := warehouse.NewFeed(b.Warehouse).PendingProposals(ctx, b.rulesVersion)
 	if err != nil {
 		return err
 	}

@@ -71,7 +71,7 @@ func (b *Builder) processDelegates(ctx context.Context) error {
 			progress = append(progress, warehouse.FeedProgress{Item: token.Item, DAOID: joinedDAOs(token), Revision: through})
 		}
 	}
-	if err := b.Warehouse.WriteFeedProgress(ctx, b.rulesVersion, progress); err != nil {
+	if err := warehouse.NewFeed(b.Warehouse).WriteProgress(ctx, b.rulesVersion, progress); err != nil {
 		return err
 	}
 	b.journal.through = now

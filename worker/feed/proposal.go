@@ -17,7 +17,7 @@ func (b *Builder) processProposals(
 ) error {
 	var later []warehouse.ProposalSize
 	for chunk := range slices.Chunk(pending, proposalBatchSize) {
-		more, err := b.Warehouse.LaterVotes(ctx, refsOf(chunk))
+		more, err := warehouse.NewFeed(b.Warehouse).LaterVotes(ctx, refsOf(chunk))
 		if err != nil {
 			return err
 		}
@@ -98,7 +98,7 @@ func (b *Builder) processProposalBatch(ctx context.Context, refs []record.RefHas
 	if err := b.Warehouse.ReplaceProposalEffects(ctx, b.revision, effects); err != nil {
 		return err
 	}
-	return b.Warehouse.WriteFeedProgress(ctx, b.rulesVersion, rows.items)
+	return warehouse.NewFeed(b.Warehouse).WriteProgress(ctx, b.rulesVersion, rows.items)
 }
 
 // proposal is a published proposal with everything that its events and signals are
@@ -132,11 +132,11 @@ func (b *Builder) readProposals(
 	if err != nil {
 		return nil, err
 	}
-	recorded, err := b.Warehouse.RecordedTypes(ctx, refs)
+	recorded, err := warehouse.NewFeed(b.Warehouse).RecordedTypes(ctx, refs)
 	if err != nil {
 		return nil, err
 	}
-	turnouts, err := b.Warehouse.EarlierTurnouts(ctx, refs)
+	turnouts, err := warehouse.NewFeed(b.Warehouse).EarlierTurnouts(ctx, refs)
 	if err != nil {
 		return nil, err
 	}
@@ -183,11 +183,11 @@ func (b *Builder) readBallotTimes(ctx context.Context, proposals []proposal) err
 	if ballots >= warehouse.SortedCopyThreshold {
 		ctx = warehouse.InBackground(ctx)
 	}
-	tallies, err := b.Warehouse.InterimTallies(ctx, ended, windows())
+	tallies, err := warehouse.NewFeed(b.Warehouse).InterimTallies(ctx, ended, windows())
 	if err != nil {
 		return err
 	}
-	times, err := b.Warehouse.QuorumTimes(ctx, reached)
+	times, err := warehouse.NewFeed(b.Warehouse).QuorumTimes(ctx, reached)
 	if err != nil {
 		return err
 	}

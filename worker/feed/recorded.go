@@ -14,11 +14,11 @@ import (
 // they are, or were, about: what someone recorded replaces what is derived.
 func (b *Builder) processRecorded(ctx context.Context) error {
 	for ctx.Err() == nil {
-		events, err := b.Warehouse.PendingFeedEvents(ctx, b.rulesVersion)
+		events, err := warehouse.NewFeed(b.Warehouse).PendingEvents(ctx, b.rulesVersion)
 		if err != nil {
 			return err
 		}
-		signals, err := b.Warehouse.PendingFeedSignals(ctx, b.rulesVersion)
+		signals, err := warehouse.NewFeed(b.Warehouse).PendingSignals(ctx, b.rulesVersion)
 		if err != nil {
 			return err
 		}
@@ -75,7 +75,7 @@ func (b *Builder) processRecordedBatch(
 	if err := b.processProposals(ctx, rows.subjects()); err != nil {
 		return err
 	}
-	return b.Warehouse.WriteFeedProgress(ctx, b.rulesVersion, progress)
+	return warehouse.NewFeed(b.Warehouse).WriteProgress(ctx, b.rulesVersion, progress)
 }
 
 // recordedEvent returns the row of a recorded event. It is not discovered before it

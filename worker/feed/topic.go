@@ -20,7 +20,7 @@ func (b *Builder) processTopics(ctx context.Context, catalog warehouse.Catalog) 
 	}
 	for ctx.Err() == nil {
 		b.AwaitFullPublication(ctx)
-		topics, err := b.Warehouse.PendingFeedTopics(ctx, b.rulesVersion, forums)
+		topics, err := warehouse.NewFeed(b.Warehouse).PendingTopics(ctx, b.rulesVersion, forums)
 		if err != nil || len(topics) == 0 {
 			return err
 		}
@@ -65,7 +65,7 @@ func (b *Builder) processTopicBatch(
 	if err := b.write(ctx, rows); err != nil {
 		return err
 	}
-	return b.Warehouse.WriteFeedProgress(ctx, b.rulesVersion, progress)
+	return warehouse.NewFeed(b.Warehouse).WriteProgress(ctx, b.rulesVersion, progress)
 }
 
 func topicEvent(

@@ -37,12 +37,12 @@ func (b *Builder) showVisible(ctx context.Context) error {
 	if b.visibleThrough == 0 {
 		changes, err = b.resume(ctx, now)
 	} else {
-		changes, err = b.Warehouse.BecameVisible(ctx, b.visibleThrough, now)
+		changes, err = warehouse.NewFeed(b.Warehouse).BecameVisible(ctx, b.visibleThrough, now)
 	}
 	if err != nil {
 		return err
 	}
-	next, err := b.Warehouse.NextVisible(ctx, now)
+	next, err := warehouse.NewFeed(b.Warehouse).NextVisible(ctx, now)
 	if err != nil {
 		return err
 	}
@@ -91,11 +91,11 @@ func (b *Builder) resume(ctx context.Context, now governance.Timestamp) (map[str
 			return nil, err
 		}
 	}
-	written, err := b.Warehouse.FeedChangedSince(ctx, state.Revision)
+	written, err := warehouse.NewFeed(b.Warehouse).ChangedSince(ctx, state.Revision)
 	if err != nil {
 		return nil, err
 	}
-	visible, err := b.Warehouse.BecameVisible(ctx, state.VisibleThrough, now)
+	visible, err := warehouse.NewFeed(b.Warehouse).BecameVisible(ctx, state.VisibleThrough, now)
 	if err != nil {
 		return nil, err
 	}

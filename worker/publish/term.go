@@ -256,7 +256,7 @@ func (t *leaderTerm) publishAll(ctx context.Context, now time.Time, runIDs strin
 	ctx, span := t.publisher.Tracer.StartRoot(ctx, "publish everything", trace.SpanKindInternal)
 	defer span.End()
 	defer t.publisher.full.begin()()
-	key, err := t.publisher.Warehouse.SigningKey(ctx, "cursor")
+	key, err := warehouse.NewAccounts(t.publisher.Warehouse).SigningKey(ctx, "cursor")
 	if err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ type messageBody struct {
 
 // bodies returns the bodies of messages as they are now, by id. What left the feed has none.
 func (d *Deliverer) bodies(ctx context.Context, ids []string) (map[string]messageBody, error) {
-	events, signals, err := d.Warehouse.MessageRows(ctx, ids)
+	events, signals, err := warehouse.NewAccounts(d.Warehouse).MessageRows(ctx, ids)
 	if err != nil {
 		return nil, err
 	}

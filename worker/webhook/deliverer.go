@@ -199,7 +199,7 @@ func (t *term) refresh(ctx context.Context) error {
 	if err != nil || len(t.receivers) == 0 && pulse.Quiet(t.pulse) {
 		return err
 	}
-	endpoints, err := t.Warehouse.Webhooks(ctx)
+	endpoints, err := warehouse.NewAccounts(t.Warehouse).Webhooks(ctx)
 	if err != nil {
 		return err
 	}
@@ -250,7 +250,7 @@ func (t *term) refresh(ctx context.Context) error {
 
 // validTokens returns the ids of the tokens that may have endpoints.
 func (t *term) validTokens(ctx context.Context) (map[string]bool, error) {
-	tokens, err := t.Warehouse.Tokens(ctx)
+	tokens, err := warehouse.NewAccounts(t.Warehouse).Tokens(ctx)
 	valid := make(map[string]bool, len(tokens))
 	for _, token := range tokens {
 		valid[token.ID] = CheckToken(token, t.Now()) == nil
@@ -301,7 +301,7 @@ func (t *term) sweep(ctx context.Context, e warehouse.Webhook) error {
 // checkQueues wakes the endpoints that have something due, from any process, and empties
 // the queues of those that are off or removed.
 func (t *term) checkQueues(ctx context.Context) error {
-	queues, err := t.Warehouse.WebhookQueues(ctx)
+	queues, err := warehouse.NewAccounts(t.Warehouse).WebhookQueues(ctx)
 	if err != nil {
 		return err
 	}
@@ -311,7 +311,7 @@ func (t *term) checkQueues(ctx context.Context) error {
 		r, active := t.receivers[id]
 		switch {
 		case !active:
-			if err := t.Warehouse.DropDeliveries(ctx, id); err != nil {
+			if err := warehouse.NewAccounts(t.Warehouse).DropDeliveries(ctx, id); err != nil {
 				return err
 			}
 			t.deliveries.WithLabelValues(string(warehouse.MessageDropped)).Add(float64(queue.Messages))
@@ -332,7 +332,7 @@ func (d *Deliverer) disable(ctx context.Context, e warehouse.Webhook, reason str
 	if e.DisabledAt.Before(e.EnabledAt) {
 		e.DisabledAt = e.EnabledAt
 	}
-	if err := d.Warehouse.PutWebhookState(ctx, e); err != nil {
+	if err := warehouse.NewAccounts(d.Warehouse).PutWebhookState(ctx, e); err != nil {
 		return err
 	}
 	d.Logger.LogAttrs(ctx, slog.LevelError, "webhook turned off",

@@ -188,7 +188,7 @@ func TestWebhookThatFailsForFiveDaysIsTurnedOff(t *testing.T) {
 	if waiting := l.waiting(e.ID); waiting != 0 || len(term.receivers) != 0 {
 		t.Errorf("got %d messages in the queue and %d receivers, want none", waiting, len(term.receivers))
 	}
-	if attempts, err := l.warehouse.WebhookAttempts(t.Context(), e.ID, 100); err != nil || len(attempts) != len(in.messages()) {
+	if attempts, err := warehouse.NewAccounts(l.warehouse).WebhookAttempts(t.Context(), e.ID, 100); err != nil || len(attempts) != len(in.messages()) {
 		t.Errorf("got %d attempts in the log, %v, want %d", len(attempts), err, len(in.messages()))
 	}
 }
@@ -230,7 +230,7 @@ func TestWebhookOfARevokedTokenIsTurnedOff(t *testing.T) {
 	in := newInbox(t, nil)
 	e := l.add(in.URL)
 	l.event("p1_a", rules.VotingEnded, 1)
-	if err := l.warehouse.RevokeToken(t.Context(), "token"); err != nil {
+	if err := warehouse.NewAccounts(l.warehouse).RevokeToken(t.Context(), "token"); err != nil {
 		t.Fatal(err)
 	}
 	term := l.startTerm()
@@ -283,7 +283,7 @@ func TestQueueIsReadInParts(t *testing.T) {
 			HappenedAt: time.Now(), State: warehouse.MessageWaiting, QueuedAt: time.Now(), DueAt: time.Now(),
 		})
 	}
-	if err := l.warehouse.WriteDeliveries(t.Context(), queued); err != nil {
+	if err := warehouse.NewAccounts(l.warehouse).WriteDeliveries(t.Context(), queued); err != nil {
 		t.Fatal(err)
 	}
 	r := l.startTerm().newReceiver(l.stored(e.ID))
@@ -320,7 +320,7 @@ func TestQueuesAreReadTogetherAndKeptApart(t *testing.T) {
 	for i := range batchSize + 1 {
 		queue("wh_many", "gone_"+strconv.Itoa(i), "p1_c", now)
 	}
-	if err := l.warehouse.WriteDeliveries(t.Context(), rows); err != nil {
+	if err := warehouse.NewAccounts(l.warehouse).WriteDeliveries(t.Context(), rows); err != nil {
 		t.Fatal(err)
 	}
 	endpoints := []string{"wh_both", "wh_waits", "wh_many", "wh_none"}
@@ -432,7 +432,7 @@ func TestOperatorSeesTheLastOutcomeOfEachEndpoint(t *testing.T) {
 	outcome := func() warehouse.WebhookOutcome {
 		t.Helper()
 		l.deliver(l.startTerm(), e.ID)
-		outcomes, err := l.warehouse.WebhookOutcomes(t.Context())
+		outcomes, err := warehouse.NewAccounts(l.warehouse).WebhookOutcomes(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

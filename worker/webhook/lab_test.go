@@ -56,7 +56,7 @@ func newLab(t *testing.T) *lab {
 	if err := writer.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.warehouse.PutToken(t.Context(), warehouse.Token{
+	if err := warehouse.NewAccounts(l.warehouse).PutToken(t.Context(), warehouse.Token{
 		ID: "token", Name: "A", Plan: "developer", Scopes: []string{string(access.V2Standard)}, CreatedAt: time.Now(),
 	}); err != nil {
 		t.Fatal(err)
@@ -103,7 +103,7 @@ func (l *lab) put(e warehouse.Webhook) {
 		l.t.Fatal(err)
 	}
 	e.EnabledAt = time.Now()
-	if err := l.warehouse.PutWebhook(l.t.Context(), e, false); err != nil {
+	if err := warehouse.NewAccounts(l.warehouse).PutWebhook(l.t.Context(), e, false); err != nil {
 		l.t.Fatal(err)
 	}
 }
@@ -122,7 +122,7 @@ func (l *lab) event(proposal, eventType string, minutesAgo int) string {
 		},
 		DiscoveredAt: at,
 	}}
-	if _, err := l.warehouse.ReplaceFeedEvents(l.t.Context(), l.revision(), nil, []warehouse.FeedEvent{row}); err != nil {
+	if _, err := warehouse.NewFeed(l.warehouse).ReplaceEvents(l.t.Context(), l.revision(), nil, []warehouse.FeedEvent{row}); err != nil {
 		l.t.Fatal(err)
 	}
 	return row.EventID
@@ -150,7 +150,7 @@ func (l *lab) signalUntil(proposal string, minutesAgo int, deadline *time.Time) 
 	if deadline != nil {
 		row.DeadlineAtMs = new(governance.TimestampOf(*deadline))
 	}
-	if _, err := l.warehouse.ReplaceFeedSignals(l.t.Context(), l.revision(), nil, []warehouse.FeedSignal{row}); err != nil {
+	if _, err := warehouse.NewFeed(l.warehouse).ReplaceSignals(l.t.Context(), l.revision(), nil, []warehouse.FeedSignal{row}); err != nil {
 		l.t.Fatal(err)
 	}
 	return row.SignalID
@@ -185,7 +185,7 @@ func (l *lab) startTerm() *term {
 // stored returns an endpoint as the warehouse has it.
 func (l *lab) stored(id string) warehouse.Webhook {
 	l.t.Helper()
-	endpoints, err := l.warehouse.Webhooks(l.t.Context())
+	endpoints, err := warehouse.NewAccounts(l.warehouse).Webhooks(l.t.Context())
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -227,7 +227,7 @@ func (l *lab) drain(r *receiver) {
 // waiting returns the number of messages in the queue of an endpoint.
 func (l *lab) waiting(id string) uint64 {
 	l.t.Helper()
-	queues, err := l.warehouse.WebhookQueues(l.t.Context())
+	queues, err := warehouse.NewAccounts(l.warehouse).WebhookQueues(l.t.Context())
 	if err != nil {
 		l.t.Fatal(err)
 	}

@@ -41,7 +41,7 @@ func queueFor(
 	queued, q := map[string]int{}, q
 	q.Limit = pageSize
 	for {
-		messages, err := w.Messages(ctx, q)
+		messages, err := warehouse.NewAccounts(w).Messages(ctx, q)
 		if err != nil {
 			return queued, err
 		}
@@ -55,13 +55,13 @@ func queueFor(
 				}
 			}
 			if len(rows) >= writeSize {
-				if err := w.WriteDeliveries(ctx, rows); err != nil {
+				if err := warehouse.NewAccounts(w).WriteDeliveries(ctx, rows); err != nil {
 					return queued, err
 				}
 				rows = rows[:0]
 			}
 		}
-		if err := w.WriteDeliveries(ctx, rows); err != nil || len(messages) < pageSize {
+		if err := warehouse.NewAccounts(w).WriteDeliveries(ctx, rows); err != nil || len(messages) < pageSize {
 			return queued, err
 		}
 		q.Last = messages[len(messages)-1]
@@ -86,7 +86,7 @@ func allSince(ctx context.Context, w *warehouse.Warehouse, since time.Time) (war
 // PassOver makes an endpoint that is about to be added, or turned on, receive nothing of
 // what is in the feed already.
 func PassOver(ctx context.Context, w *warehouse.Warehouse, e warehouse.Webhook) error {
-	if err := w.DropDeliveries(ctx, e.ID); err != nil {
+	if err := warehouse.NewAccounts(w).DropDeliveries(ctx, e.ID); err != nil {
 		return err
 	}
 	q, now, err := allSince(ctx, w, time.Time{})

@@ -90,7 +90,7 @@ func (r *reader) answer(ctx context.Context, reads []dueRead) {
 
 // due reads what endpoints should get now, by endpoint.
 func (r *reader) due(ctx context.Context, endpointIDs []string) (map[string][]dueMessage, error) {
-	deliveries, err := r.Warehouse.DueDeliveries(ctx, endpointIDs, r.Now(), batchSize)
+	deliveries, err := warehouse.NewAccounts(r.Warehouse).DueDeliveries(ctx, endpointIDs, r.Now(), batchSize)
 	if err != nil {
 		return nil, err
 	}

@@ -193,7 +193,7 @@ func (r *receiver) judge(ctx context.Context, o outcome) error {
 func (r *receiver) setFailing(ctx context.Context, since time.Time) error {
 	e := *r.endpoint.Load()
 	e.FailingSince = since
-	err := r.term.Warehouse.PutWebhookState(ctx, e)
+	err := warehouse.NewAccounts(r.term.Warehouse).PutWebhookState(ctx, e)
 	if err == nil {
 		r.failingSince = since
 	}

@@ -102,7 +102,7 @@ func (r *recorder) write(ctx context.Context, outcomes []queuedOutcome) {
 		}
 	}
 	for {
-		err := r.Warehouse.WriteDeliveries(ctx, deliveries)
+		err := warehouse.NewAccounts(r.Warehouse).WriteDeliveries(ctx, deliveries)
 		if err == nil {
 			break
 		}
@@ -113,7 +113,7 @@ func (r *recorder) write(ctx context.Context, outcomes []queuedOutcome) {
 		backoff.Wait(ctx, backoff.Jitter(backoff.Max))
 	}
 	// The log may lack what failed here: the queue does not go by it.
-	if err := r.Warehouse.WriteWebhookAttempts(ctx, attempts); err != nil && ctx.Err() == nil {
+	if err := warehouse.NewAccounts(r.Warehouse).WriteWebhookAttempts(ctx, attempts); err != nil && ctx.Err() == nil {
 		r.failed(ctx, "attempts of webhooks not logged", err)
 	}
 	for _, o := range outcomes {
