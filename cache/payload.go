@@ -89,8 +89,8 @@ func hasLists(t reflect.Type) bool {
 	case reflect.Pointer:
 		has = hasLists(t.Elem())
 	case reflect.Struct:
-		for i := range t.NumField() {
-			has = has || t.Field(i).IsExported() && hasLists(t.Field(i).Type)
+		for field := range t.Fields() {
+			has = has || field.IsExported() && hasLists(field.Type)
 		}
 	case reflect.Slice:
 		has = t.Elem().Kind() != reflect.Uint8

@@ -122,12 +122,15 @@ func (w *Warehouse) storeTotals(
 	return insertRows(ctx, w, sqlText("stored_sums_totals_insert"), operation, refs, func(insert driver.Batch, ref record.RefHash) error {
 		t := counted[ref]
 		choices, roots := slices.Sorted(maps.Keys(t.Choices)), slices.Sorted(maps.Keys(t.RootSums))
+		if t.Malformed > 0 {
+			choices = append(choices, malformedKey)
+		}
 		votes, powers := make([]uint64, len(choices)), make([]decimal.Decimal, len(choices))
 		for i, key := range choices {
 			votes[i], powers[i] = t.Choices[key].Votes, t.Choices[key].Power
 		}
-		if t.Malformed > 0 {
-			choices, votes, powers = append(choices, malformedKey), append(votes, t.Malformed), append(powers, decimal.Zero)
+		if last := len(choices) - 1; t.Malformed > 0 {
+			votes[last] = t.Malformed
 		}
 		rootSums := make([]decimal.Decimal, len(roots))
 		for i, key := range roots {
