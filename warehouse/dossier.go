@@ -18,9 +18,11 @@ type CountedBallot struct {
 	Voter string
 	// ChoiceKey is the key of the single choice; empty for a ballot of several.
 	ChoiceKey string
-	// Choices are the supported choices, Shares the power that each gets; Shares is empty where each gets all.
+	// Choices are the choices that it names, Shares the power that each gets; Shares is empty where each gets all.
 	Choices []string
 	Shares  []decimal.Decimal
+	// Invalid is true if the ballot supports none of Choices; the warehouse does not tell.
+	Invalid bool
 	// Power is the voting power.
 	Power decimal.Decimal
 	// VotedAt is nil where unknown; of VotedDayOnly only the day is known.

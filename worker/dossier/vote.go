@@ -36,6 +36,14 @@ func timeOf(b warehouse.CountedBallot) governance.Timestamp {
 	return *b.VotedAt
 }
 
+// supported returns the choices that a ballot supports.
+func supported(b warehouse.CountedBallot) []string {
+	if b.Invalid {
+		return nil
+	}
+	return b.Choices
+}
+
 // whole reports whether every ballot is stored, as far as is known: of a part, no share and no course is told.
 func (c *composer) whole() bool {
 	return len(c.Ballots) > 0 && !slices.Contains(c.Quality, rules.BallotsPartial)
@@ -49,7 +57,7 @@ func (c *composer) dated() bool {
 // single reports whether a ballot can support one choice alone.
 func (c *composer) single() bool {
 	return slices.Contains([]governance.VoteType{"", governance.SingleChoice, governance.Basic}, c.Proposal.VoteType) &&
-		!slices.ContainsFunc(c.Ballots, func(b warehouse.CountedBallot) bool { return len(b.Choices) > 1 })
+		!slices.ContainsFunc(c.Ballots, func(b warehouse.CountedBallot) bool { return len(supported(b)) > 1 })
 }
 
 // adds reports whether scores are the sums of what ballots give to choices, so that some of the ballots have a leader.
@@ -142,7 +150,7 @@ func newRace(choices []governance.ChoiceTotal) *race {
 }
 
 func (r *race) add(b warehouse.CountedBallot) {
-	for i, key := range b.Choices {
+	for i, key := range supported(b) {
 		power := b.Power
 		if len(b.Shares) == len(b.Choices) {
 			power = b.Shares[i]
@@ -182,7 +190,7 @@ func (c *composer) addQuorum() {
 	sum := decimal.Zero
 	for _, b := range c.Ballots {
 		counted := decimal.Zero
-		for i, key := range b.Choices {
+		for i, key := range supported(b) {
 			switch {
 			case !counts(key):
 			case len(b.Shares) == len(b.Choices):

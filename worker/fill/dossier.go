@@ -51,9 +51,7 @@ func (p *page) dossier(ctx context.Context, q query.Dossier) (cache.View, error)
 		return p.absent(), err
 	}
 	for i, ballot := range f.Ballots {
-		if supportsNothing(ballot, row) {
-			f.Ballots[i].Choices, f.Ballots[i].Shares = nil, nil
-		}
+		f.Ballots[i].Invalid = isInvalid(ballot, row)
 	}
 	intelligence, err := dossier.Compose(f)
 	if err != nil {
@@ -62,8 +60,8 @@ func (p *page) dossier(ctx context.Context, q query.Dossier) (cache.View, error)
 	return cache.NewView(p.head, intelligence)
 }
 
-// supportsNothing reports whether a ballot is invalid, as in the vote summary.
-func supportsNothing(b warehouse.CountedBallot, of governance.ProposalRow) bool {
+// isInvalid reports whether a ballot is invalid, as in the vote summary.
+func isInvalid(b warehouse.CountedBallot, of governance.ProposalRow) bool {
 	several := len(b.Choices) > 1 && len(b.Shares) == 0 && of.VoteType != nil && governance.VoteType(*of.VoteType).DividesPower()
 	return of.Bounds.Most > 0 && len(b.Choices) > 0 && (several || !of.Bounds.Allow(len(b.Choices)) ||
 		slices.ContainsFunc(b.Choices, func(key string) bool {
