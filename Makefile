@@ -75,13 +75,13 @@ TESTED   = PNYX_TEST_BINARY=$(CURDIR)/$(BIN) PNYX_TEST_REQUIRE_ENGINE=1 \
   PNYX_TEST_REQUIRE_MYPY=$$(command -v mypy >/dev/null && echo 1) \
   PNYX_TEST_REQUIRE_NGINX=$$([ -e $(NGINX_LUA) ] && echo 1)
 
-# Tests wait for other processes most of the time: more of them run at once than there are
+# Tests wait for other processes most of the time: more of them, and of packages, run at once than there are
 # processors. make lint vets what they are made of.
 PARALLEL := 3
 
 .PHONY: test
 test: engine redis browser npm mypy nginx ## Run the tests on the real engine and a real Redis
-	@$(TESTED) $(GO) test -vet=off -parallel $(PARALLEL) -timeout 30m ./...
+	@$(TESTED) $(GO) test -vet=off -p $(PARALLEL) -parallel $(PARALLEL) -timeout 30m ./...
 
 # The race detector takes twice the time: it runs where a test's name says that things run
 # at the same time, and in the long tests.
