@@ -293,21 +293,15 @@ func (c tokens) readSupplies(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if !held || said[0] == nil {
+		if !held {
 			continue
 		}
-		units, _ := said[0].(*big.Int) // decoded as a number
-		known := g.known()
-		supply, _, err := known.amount(units)
-		if err != nil {
-			c.journal.Reject(record.SourceRef{}, "supply", fmt.Errorf("%s: %w", g.source.ID, err))
+		supply := c.supplyOf(g, said[0], c.placedAt(g, final))
+		if supply == nil || g.delegating.supply == supply.Supply.String() {
 			continue
 		}
-		if g.delegating.supply == supply.String() {
-			continue
-		}
-		g.delegating.supply = supply.String()
-		records = append(records, &record.TokenSupply{Placed: c.placedAt(g, final), Supply: supply})
+		g.delegating.supply = supply.Supply.String()
+		records = append(records, supply)
 	}
 	if len(records) == 0 {
 		return nil

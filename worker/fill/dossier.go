@@ -50,8 +50,9 @@ func (p *page) dossier(ctx context.Context, q query.Dossier) (cache.View, error)
 	if there, err := p.readFacts(ctx, &f); err != nil || !there {
 		return p.absent(), err
 	}
+	isInvalid := invalidIn(row)
 	for i, ballot := range f.Ballots {
-		f.Ballots[i].Invalid = isInvalid(ballot, row)
+		f.Ballots[i].Invalid = isInvalid(ballot)
 	}
 	intelligence, err := dossier.Compose(f)
 	if err != nil {
@@ -60,13 +61,18 @@ func (p *page) dossier(ctx context.Context, q query.Dossier) (cache.View, error)
 	return cache.NewView(p.head, intelligence)
 }
 
-// isInvalid reports whether a ballot is invalid, as in the vote summary.
-func isInvalid(b warehouse.CountedBallot, of governance.ProposalRow) bool {
-	several := len(b.Choices) > 1 && len(b.Shares) == 0 && of.VoteType != nil && governance.VoteType(*of.VoteType).DividesPower()
-	return of.Bounds.Most > 0 && len(b.Choices) > 0 && (several || !of.Bounds.Allow(len(b.Choices)) ||
-		slices.ContainsFunc(b.Choices, func(key string) bool {
-			return !slices.ContainsFunc(of.Choices, func(c governance.Choice) bool { return c.Key == key })
-		}))
+// invalidIn returns what reports whether a ballot of a vote is invalid, as in the vote summary.
+func invalidIn(of governance.ProposalRow) func(warehouse.CountedBallot) bool {
+	choices := choicesOf(of.Choices, of.Bounds)
+	divides := of.VoteType != nil && governance.VoteType(*of.VoteType).DividesPower()
+	return func(b warehouse.CountedBallot) bool {
+		several := divides && len(b.Choices) > 1 && len(b.Shares) == 0
+		return choices.bounds.Most > 0 && len(b.Choices) > 0 && (several || !choices.bounds.Allow(len(b.Choices)) ||
+			slices.ContainsFunc(b.Choices, func(key string) bool {
+				_, exists := choices.labels[key]
+				return !exists
+			}))
+	}
 }
 
 // readFacts reads the records that a dossier rests on; there is false if the proposal is gone.

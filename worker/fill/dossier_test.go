@@ -33,7 +33,7 @@ func TestADossierGivesInvalidBallotsToNoChoice(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := isInvalid(c.ballot, c.of); got != c.invalid {
+			if got := invalidIn(c.of)(c.ballot); got != c.invalid {
 				t.Errorf("got %t, want %t", got, c.invalid)
 			}
 		})
