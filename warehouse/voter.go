@@ -266,6 +266,7 @@ func (w *Warehouse) votedProposals(ctx context.Context, refs []record.RefHash) (
 		ChoiceKeys, ChoiceLabels []string
 		LeastChoices             uint16
 		MostChoices              uint16
+		DividesPower             bool
 		Flagged                  bool
 	}
 	result, err := w.queryRefs(ctx, sqlText("voter_proposals"), refs)
@@ -274,7 +275,7 @@ func (w *Warehouse) votedProposals(ctx context.Context, refs []record.RefHash) (
 	for _, r := range rows {
 		p := votedProposal{
 			key: r.Key, daoID: r.DAOID, flagged: r.Flagged,
-			bounds: governance.ChoiceBounds{Least: int(r.LeastChoices), Most: int(r.MostChoices)},
+			bounds: governance.ChoiceBounds{Least: int(r.LeastChoices), Most: int(r.MostChoices), Divides: r.DividesPower},
 		}
 		for c, key := range r.ChoiceKeys {
 			p.choices = append(p.choices, governance.Choice{Key: key, Label: r.ChoiceLabels[c]})

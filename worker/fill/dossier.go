@@ -64,10 +64,8 @@ func (p *page) dossier(ctx context.Context, q query.Dossier) (cache.View, error)
 // invalidIn returns what reports whether a ballot of a vote is invalid, as in the vote summary.
 func invalidIn(of governance.ProposalRow) func(warehouse.CountedBallot) bool {
 	choices := choicesOf(of.Choices, of.Bounds)
-	divides := of.VoteType != nil && governance.VoteType(*of.VoteType).DividesPower()
 	return func(b warehouse.CountedBallot) bool {
-		several := divides && len(b.Choices) > 1 && len(b.Shares) == 0
-		return choices.bounds.Most > 0 && len(b.Choices) > 0 && (several || !choices.bounds.Allow(len(b.Choices)) ||
+		return choices.bounds.Most > 0 && len(b.Choices) > 0 && (!choices.bounds.Allow(len(b.Choices), len(b.Shares) > 0) ||
 			slices.ContainsFunc(b.Choices, func(key string) bool {
 				_, exists := choices.labels[key]
 				return !exists
