@@ -172,7 +172,7 @@ func (w *Warehouse) ListVoterVotes(ctx context.Context, q query.VoterVotes) ([]V
 	for i, v := range votes {
 		refs[i] = v.Ref
 	}
-	titles, err := share(ctx, "titles", refs, together(w.titles))
+	titles, err := Share(ctx, "titles", refs, together(w.titles))
 	for i, v := range votes {
 		votes[i].Proposal.Title, votes[i].VotingPower = titles[v.Ref], governance.DecimalOf(v.Power)
 	}
@@ -196,9 +196,9 @@ func selectsVote(q query.VoterVotes, v VoterBallot) bool {
 
 // votesOf returns the ballots of a voter that count, on proposals that are published.
 func (w *Warehouse) votesOf(ctx context.Context, voter string) ([]VoterBallot, error) {
-	ballots, err := share(ctx, "votes", voter, w.ballotsOfSome)
+	ballots, err := Share(ctx, "votes", voter, w.ballotsOfSome)
 	if err == nil && ballots == nil {
-		ballots, err = alone(ctx, func(ctx context.Context) ([]VoterBallot, error) { return w.ballotsOf(ctx, voter) })
+		ballots, err = Alone(ctx, func(ctx context.Context) ([]VoterBallot, error) { return w.ballotsOf(ctx, voter) })
 	}
 	if err != nil || len(ballots) == 0 {
 		return nil, err
@@ -207,7 +207,7 @@ func (w *Warehouse) votesOf(ctx context.Context, voter string) ([]VoterBallot, e
 	for i, b := range ballots {
 		refs[i] = b.Ref
 	}
-	proposals, err := share(ctx, "voted proposals", refs, together(w.votedProposals))
+	proposals, err := Share(ctx, "voted proposals", refs, together(w.votedProposals))
 	votes := make([]VoterBallot, 0, len(ballots))
 	for _, b := range ballots {
 		if p, published := proposals[b.Ref]; published {
