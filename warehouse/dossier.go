@@ -2,6 +2,7 @@ package warehouse
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/ext"
@@ -101,34 +102,57 @@ type StrongVoter struct {
 	Power decimal.Decimal
 }
 
-// StrongestVoters returns the ten voters with the most power over each list of proposals.
+// strongest is how many strong voters a dossier names.
+const strongest = 10
+
+// StrongestVoters returns the ten voters with the most power over each list of proposals. The voters with the largest
+// ballots tell what the tenth has at least, and this who can have as much: few.
 func StrongestVoters(ctx context.Context, w *Warehouse, lists [][]record.RefHash) ([][]StrongVoter, error) {
+	mean := make([]decimal.Decimal, len(lists))
+	first, err := strongestOf(ctx, w, lists, mean, "dossier_strong_first")
+	if err != nil {
+		return nil, err
+	}
+	for i, of := range first {
+		if len(of) == strongest {
+			mean[i], _ = of[strongest-1].Power.QuoRem(decimal.NewFromInt(int64(len(lists[i]))), governance.PowerScale)
+		}
+	}
+	return strongestOf(ctx, w, lists, mean, "dossier_strong_others")
+}
+
+// strongestOf returns the strongest of the voters that a statement selects.
+func strongestOf(
+	ctx context.Context, w *Warehouse, lists [][]record.RefHash, mean []decimal.Decimal, candidates string,
+) ([][]StrongVoter, error) {
 	type listed struct {
-		list uint32
+		list int
 		ref  record.RefHash
 	}
 	var all []listed
 	for i, refs := range lists {
 		for _, ref := range refs {
-			all = append(all, listed{uint32(i), ref}) //nolint:gosec // a set is small
+			all = append(all, listed{i, ref})
 		}
 	}
-	strongest := make([][]StrongVoter, len(lists))
+	found := make([][]StrongVoter, len(lists))
 	if len(all) == 0 {
-		return strongest, nil
+		return found, nil
 	}
-	table, err := externalTable("listed", all, func(l listed) []any { return []any{l.list, string(l.ref[:])} },
-		ext.Column("list", "UInt32"), ext.Column("proposal_ref", "FixedString(16)"))
-	result, err := w.queryWith(ctx, table, err, sqlText("dossier_strongest"))
+	table, err := externalTable("listed", all, func(l listed) []any {
+		return []any{uint32(l.list), string(l.ref[:]), mean[l.list].String()} //nolint:gosec // a set is small
+	}, ext.Column("list", "UInt32"), ext.Column("proposal_ref", "FixedString(16)"), textColumn("mean"))
+	result, err := w.queryWith(ctx, table, err, fmt.Sprintf(sqlText("dossier_strongest"), countingBallots(
+		"proposal_ref IN (SELECT proposal_ref FROM listed) AND voter GLOBAL IN ("+sqlText(candidates)+")")), bindUnknownTime())
 	type row struct {
 		List uint32
 		StrongVoter
 	}
 	rows, err := selectRows[row](result, err, "rank the voters of dossiers")
 	for _, r := range rows {
-		strongest[r.List] = append(strongest[r.List], r.StrongVoter)
+		found[r.List] = append(found[r.List], r.StrongVoter)
 	}
-	return strongest, err
+	return found, err
 }
 
 // Moment is when the vote on a proposal of a DAO begins, or when it ended.
@@ -145,7 +169,9 @@ func NewVoters(ctx context.Context, w *Warehouse, moments []Moment) (map[record.
 	table, err := externalTable("moments", moments, func(m Moment) []any {
 		return []any{string(m.Ref[:]), m.DAOID, int64(m.At), m.Begins}
 	}, ext.Column("proposal_ref", "FixedString(16)"), textColumn("dao_id"), ext.Column("moment", "Int64"), ext.Column("begins", "Bool"))
-	result, err := w.queryWith(ctx, table, err, sqlText("dossier_new_voters"))
+	result, err := w.queryWith(ctx, table, err, fmt.Sprintf(sqlText("dossier_new_voters"), countingBallots(
+		"proposal_ref IN (SELECT proposal_ref FROM moments WHERE NOT begins) AND voter GLOBAL IN ("+
+			"SELECT voter FROM ballots WHERE proposal_ref IN (SELECT proposal_ref FROM moments WHERE begins))")), bindUnknownTime())
 	type row struct {
 		ProposalRef record.RefHash
 		Voters      uint64

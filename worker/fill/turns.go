@@ -11,8 +11,11 @@ import (
 )
 
 // gatherTime bounds how long a set waits for the previous one of its kind, so that one slow
-// page delays the others no longer.
-const gatherTime = 50 * time.Millisecond
+// page delays the others no longer. A set of dossiers takes longer than one of pages, and waits longer.
+const (
+	gatherTime         = 50 * time.Millisecond
+	gatherTimeDossiers = 500 * time.Millisecond
+)
 
 // turns bounds how many sets of each kind are in work, and gives the kinds precedence in
 // turns. Of the workers that have nothing to do, one waits for requests of all kinds: each
@@ -116,14 +119,18 @@ func (t *turns) take(kind query.Kind) *turn {
 // waits reports whether gather will wait.
 func (t *turn) waits() bool { return t.previous != nil && t.of.kinds[t.kind].setSize > 1 }
 
-// gather waits until the previous set of the kind has read what it needs, for gatherTime at most,
+// gather waits until the previous set of the kind has read what it needs, for its gatherTime at most,
 // and reports whether it waited: what is requested meanwhile belongs to this set. Two sets that
 // read at a time cost twice the statements, and are done no sooner.
 func (t *turn) gather(ctx context.Context) bool {
 	if !t.waits() {
 		return false
 	}
-	ctx, cancel := context.WithTimeout(ctx, gatherTime)
+	limit := gatherTime
+	if t.kind == query.KindDossier {
+		limit = gatherTimeDossiers
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	select {
 	case <-t.previous.read:

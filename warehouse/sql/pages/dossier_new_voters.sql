@@ -27,11 +27,7 @@ LEFT JOIN
         min(moment) AS end_at
     FROM
     (
-        SELECT DISTINCT
-            proposal_ref,
-            voter
-        FROM ballots FINAL
-        WHERE proposal_ref IN (SELECT proposal_ref FROM moments WHERE NOT begins) AND NOT withdrawn
+%s
     ) AS ballot
     INNER JOIN (SELECT * FROM moments WHERE NOT begins) AS moments ON ballot.proposal_ref = moments.proposal_ref
     GROUP BY

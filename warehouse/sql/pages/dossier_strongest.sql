@@ -1,16 +1,11 @@
--- The ten strongest voters over each list of proposals.
+-- The ten strongest of some voters over each list of proposals.
 SELECT
     list,
     voter,
     sum(ballot.power) AS power
 FROM
 (
-    SELECT
-        proposal_ref,
-        voter,
-        power
-    FROM latest_ballots
-    WHERE proposal_ref IN (SELECT proposal_ref FROM listed)
+%s
 ) AS ballot
 INNER JOIN listed ON ballot.proposal_ref = listed.proposal_ref
 GROUP BY
