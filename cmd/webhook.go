@@ -76,14 +76,16 @@ func addWebhookCommand() *cobra.Command {
 		Long: `Add an endpoint, and print its secret once. It gets what appears in the lists of
 events and signals from now on.
 
-With --file it adds many: a JSON object a line with token, url, types and optional daos. All are
+With --file it adds many: a JSON object a line with url, types, optional daos, and the id of a
+token as token unless --token names one for all lines without. All are
 checked before the first is added, and each is printed as a JSON object with id and secret.`,
 		Example: `  pnyx webhook add --token 4f2c81d09ab3e675 --url https://acme.example.com/pnyx --types 'signal.*,event.voting_ended'
-  pnyx webhook add --file partners.ndjson > secrets.ndjson`,
+  pnyx webhook add --file partners.ndjson > secrets.ndjson
+  pnyx webhook add --token 4f2c81d09ab3e675 --file acme.ndjson > secrets.ndjson`,
 		Args: cobra.NoArgs,
 		RunE: webhookTask(func(cmd *cobra.Command, _ []string, admin webhookAdmin) error {
 			if file != "" {
-				return admin.addFile(cmd, file)
+				return admin.addFile(cmd, file, e.TokenID)
 			}
 			if err := admin.add(cmd.Context(), &e); err != nil {
 				return err
@@ -100,14 +102,14 @@ checked before the first is added, and each is printed as a JSON object with id 
 		flags.StringVar(&e.TokenID, name, "", "id of the partner token that it belongs to; without the token, it gets nothing")
 	}
 	_ = flags.MarkHidden("token-id") // its earlier name; the flag exists
-	flags.StringVar(&file, "file", "", "file with an endpoint a line, - for the standard input; instead of all other flags")
+	flags.StringVar(&file, "file", "", "file with an endpoint a line, - for the standard input; instead of --url, --types and --dao")
 	flags.StringVar(&e.URL, "url", "", "address that messages are posted to")
 	flags.StringSliceVar(&e.Types, "types", nil, "types of messages: event.voting_ended, signal.*, event.* or *, separated by commas")
 	flags.StringSliceVar(&e.DAOIDs, "dao", nil, "only messages about these DAOs, separated by commas")
 	cmd.MarkFlagsOneRequired("file", "token", "token-id")
 	cmd.MarkFlagsOneRequired("file", "url")
 	cmd.MarkFlagsOneRequired("file", "types")
-	for _, name := range []string{"token", "token-id", "url", "types", "dao"} {
+	for _, name := range []string{"url", "types", "dao"} {
 		cmd.MarkFlagsMutuallyExclusive("file", name)
 	}
 	cmd.MarkFlagsMutuallyExclusive("token", "token-id")

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -35,13 +36,13 @@ type addedWebhook struct {
 }
 
 // addFile adds the endpoints of a file, "-" for the standard input, and prints each with its
-// secret. All of them are checked before the first is added.
-func (a webhookAdmin) addFile(cmd *cobra.Command, name string) error {
+// secret. All of them are checked before the first is added. Those without a token get one by id.
+func (a webhookAdmin) addFile(cmd *cobra.Command, name, tokenID string) error {
 	text, err := readWebhookFile(cmd.InOrStdin(), name)
 	if err != nil {
 		return err
 	}
-	endpoints, err := parseWebhooks(text)
+	endpoints, err := parseWebhooks(text, tokenID)
 	if err != nil {
 		return err
 	}
@@ -96,8 +97,8 @@ func readWebhookFile(input io.Reader, name string) ([]byte, error) {
 	return text, err
 }
 
-// parseWebhooks reads JSON objects in lines.
-func parseWebhooks(text []byte) (endpoints []warehouse.Webhook, err error) {
+// parseWebhooks reads JSON objects in lines, of which those without a token get one by id.
+func parseWebhooks(text []byte, tokenID string) (endpoints []warehouse.Webhook, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
 	for {
@@ -109,7 +110,7 @@ func parseWebhooks(text []byte) (endpoints []warehouse.Webhook, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("endpoint %d: %w", len(endpoints)+1, err)
 		}
-		endpoints = append(endpoints, warehouse.Webhook{TokenID: line.Token, URL: line.URL, Types: line.Types, DAOIDs: line.DAOs})
+		endpoints = append(endpoints, warehouse.Webhook{TokenID: cmp.Or(line.Token, tokenID), URL: line.URL, Types: line.Types, DAOIDs: line.DAOs})
 	}
 	if len(endpoints) == 0 {
 		return nil, errors.New("the file has no endpoint")

@@ -23,6 +23,8 @@ const (
 type daosPage struct {
 	// Name is what was searched for; empty for all DAOs.
 	Name string
+	// Found is what else the first page of a search has.
+	Found found
 	// DAOs are the rows.
 	DAOs []governance.DAOListItem
 	// Searched is how many DAOs were looked at by a search.
@@ -67,6 +69,11 @@ func showDAOs(v *visit) (shown, error) {
 		}
 		if cursor = listed.Next; cursor == "" || len(data.DAOs) >= maxFound {
 			break
+		}
+	}
+	if data.Name != "" && data.First {
+		if data.Found, err = find(v, data.Name); err != nil {
+			return shown{}, err
 		}
 	}
 	if cursor != "" {

@@ -25,7 +25,7 @@ import (
 
 // Paths of the pages.
 const (
-	// Path shows what is going on, and finds DAOs by name.
+	// Path shows what is going on, and finds DAOs, proposals and voters.
 	Path = api.PathExplore
 
 	pathDAOs     = Path + "/daos"

@@ -139,6 +139,42 @@ func TestCurveIsMadeOfTheBallotsOfTheAPI(t *testing.T) {
 	}
 }
 
+func TestSearchFindsProposalsAndVoters(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	link := func(path string) string { return `href="` + path + `"` }
+	voter, proposal, titled := link("/explore/voters/"+sampleVoter), link("/explore/proposals/"+string(sampleKey)), link("/explore/proposals/"+string(earlierKey(0)))
+	for _, test := range []struct {
+		name   string
+		known  bool
+		has    string
+		hasNot []string
+	}{
+		{sampleVoter, true, voter, []string{titled}},
+		{strings.ToUpper(sampleVoter[2:]), true, titled, []string{voter}},
+		{"0X" + sampleVoter[2:], false, voter, []string{`class="box`}},
+		{"0x" + strings.Repeat("f", 40), true, "0 of 130 DAOs match", []string{"/explore/voters/", titled}},
+		{string(sampleKey), false, proposal, []string{titled}},
+		{"script", true, titled, []string{voter, `class="box`}},
+		{"script", false, `class="box notice"`, []string{titled}},
+		{"zz", true, "0 of 130 DAOs match", []string{titled, `class="box`}},
+	} {
+		var header []string
+		if test.known {
+			header = asInternal()
+		}
+		got := n.page("/explore?name="+test.name, header...)
+		if !strings.Contains(got, test.has) {
+			t.Errorf("%s, with a token %t: got %s, want %s", test.name, test.known, got, test.has)
+		}
+		for _, unwanted := range test.hasNot {
+			if strings.Contains(got, unwanted) {
+				t.Errorf("%s, with a token %t: got %s in %s", test.name, test.known, unwanted, got)
+			}
+		}
+	}
+}
+
 // TestEachRequestIsCountedAsTheRoute reads pages with a token.
 func TestEachRequestIsCountedAsTheRoute(t *testing.T) {
 	t.Parallel()
@@ -151,7 +187,8 @@ func TestEachRequestIsCountedAsTheRoute(t *testing.T) {
 	}{
 		{"/explore", "made 19 requests of the API: <code>2 × daos.list</code>, <code>2 × proposals.list</code>, <code>2 × proposals.vote-summary</code>, <code>signals.list</code>, <code>12 × daos.timeline</code>.", 0},
 		{"/explore/daos", "made 1 request of the API: <code>daos.list</code>.", 0},
-		{"/explore?name=nothing", "made 2 requests of the API: <code>2 × daos.list</code>.", 0},
+		{"/explore?name=nothing", "made 3 requests of the API: <code>2 × daos.list</code>, <code>proposals.list</code>.", 1},
+		{"/explore?name=" + sampleVoter, "made 3 requests of the API: <code>2 × daos.list</code>, <code>voters.profile</code>.", 1},
 		{"/explore/daos/dao-000", "made 5 requests of the API: <code>daos.detail</code>, <code>proposals.list</code>, <code>daos.timeline</code>, <code>daos.voters</code>, <code>daos.delegates</code>.", 4},
 		{"/explore/proposals/" + string(sampleKey), "made 4 requests of the API: <code>proposals.detail</code>, <code>proposals.evidence</code>, <code>proposals.vote-summary</code>, <code>proposals.votes</code>.", 4},
 		{

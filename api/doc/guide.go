@@ -17,17 +17,26 @@ import (
 
 // Guide is a guide that a node serves: at Path as a page, at Path and ".md" as Markdown.
 type Guide struct {
-	// Name is the name of its file, and About says in a few words what it is about.
+	// Name is its name, and About says in a few words what it is about.
 	Name, About string
+	// sections are the titles of the sections of the guide for partners that it consists of; none for
+	// a file of its name.
+	sections []string
 }
+
+// wholeGuide is the guide whose sections are guides, too.
+const wholeGuide = "partners"
 
 // Guides lists the guides.
 func Guides() []Guide {
 	return []Guide{
-		{"partners", "from a token to a mirror: limits, changes, exports, webhooks, clients, tools"},
-		{"rules", "how events and signals are worked out"},
-		{"analysts", "questions in SQL: how to ask, limits, settings, other programs"},
-		{"schema", "the views for SQL"},
+		{Name: wholeGuide, About: "from a token to a mirror: limits, changes, exports, webhooks, clients, tools"},
+		{Name: "changes", About: "what was published since, and a mirror", sections: []string{"Changes, and a mirror"}},
+		{Name: "export", About: "a whole DAO, and all ballots of a vote", sections: []string{"A whole DAO", "All ballots of a vote"}},
+		{Name: "webhooks", About: "events and signals as messages", sections: []string{"Webhooks"}},
+		{Name: "rules", About: "how events and signals are worked out"},
+		{Name: "analysts", About: "questions in SQL: how to ask, limits, settings, other programs"},
+		{Name: "schema", About: "the views for SQL"},
 	}
 }
 
@@ -53,12 +62,20 @@ var (
 // text returns the guide as Markdown. Links to what is served lead there, to guides with an
 // extension; of a link to another file of the repository the text is left.
 func (g Guide) text(extension string) (string, error) {
-	file, err := docs.Guides.ReadFile(g.Name + ".md")
+	name, within := g.Name, ""
+	if len(g.sections) > 0 {
+		name, within = wholeGuide, Guide{Name: wholeGuide}.Path()+extension
+	}
+	file, err := docs.Guides.ReadFile(name + ".md")
 	if err != nil {
 		return "", fmt.Errorf("read the guide %s: %w", g.Name, err)
 	}
+	text, err := g.cut(string(file))
+	if err != nil {
+		return "", err
+	}
 	paths, fenced := guideLinks(extension), false
-	lines := strings.Split(markdownComment.ReplaceAllString(string(file), ""), "\n")
+	lines := strings.Split(markdownComment.ReplaceAllString(text, ""), "\n")
 	for i, line := range lines {
 		if strings.HasPrefix(line, "```") {
 			fenced = !fenced
@@ -73,15 +90,38 @@ func (g Guide) text(extension string) (string, error) {
 				path, served = local, true
 			}
 			switch {
+			case part[2] == "":
+				return "[" + part[1] + "](" + within + part[3] + ")"
 			case served:
 				return "[" + part[1] + "](" + path + part[3] + ")"
-			case part[2] == "" || strings.HasPrefix(part[2], "https://"):
+			case strings.HasPrefix(part[2], "https://"):
 				return link
 			}
 			return part[1]
 		})
 	}
 	return strings.Join(lines, "\n"), nil
+}
+
+// cut returns the sections of a guide, each as a text with a title, or the text if it has none.
+func (g Guide) cut(text string) (string, error) {
+	var all []string
+	for _, title := range g.sections {
+		_, rest, found := strings.Cut(text, "\n## "+title+"\n")
+		if !found {
+			return "", fmt.Errorf("the guide %s has no section %q", wholeGuide, title)
+		}
+		section, _, _ := strings.Cut(rest, "\n## ")
+		mark := "##"
+		if len(all) == 0 {
+			mark = "#"
+		}
+		all = append(all, mark+" "+title+"\n"+section)
+	}
+	if len(all) == 0 {
+		return text, nil
+	}
+	return strings.Join(all, "\n"), nil
 }
 
 // guides returns the guides as pages for people, and as Markdown for agents.

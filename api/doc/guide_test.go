@@ -36,6 +36,11 @@ func TestGuidesLeadToWhatIsServed(t *testing.T) {
 			}
 		}
 	}
+	export := string(document(t, "/docs/guides/export.md"))
+	if !strings.HasPrefix(export, "# A whole DAO\n") || !strings.Contains(export, "\n## All ballots of a vote\n") ||
+		!strings.Contains(export, "[Clients](/docs/guides/partners.md#clients)") || strings.Contains(export, "# Webhooks") {
+		t.Errorf("got %s, want two sections of the guide for partners", export)
+	}
 	if partners := string(document(t, "/docs/guides/partners.md")); !strings.Contains(partners, "[rules](/docs/guides/rules.md)") ||
 		!strings.Contains(partners, "(security)") {
 		t.Error("got other links in the guide for partners, want the one to the rules, and no text lost")

@@ -15,7 +15,7 @@ var meantParameters = map[string][]string{
 	"dao": {"daoId"}, "space": {"daoId"}, "org": {"daoId"}, "organization": {"daoId"}, "spaceid": {"daoId"},
 	"author": {"proposerId"}, "proposer": {"proposerId"}, "creator": {"proposerId"},
 	"source": {"provider"}, "platform": {"provider"},
-	"search": {"q", "title", "url"}, "query": {"q", "title", "url"}, "title": {"q"}, "name": {"q", "title"}, "text": {"q", "title"},
+	"search": {"q", "title", "url"}, "query": {"q", "title", "url"}, "q": {"title"}, "title": {"q"}, "name": {"q", "title"}, "text": {"q", "title"},
 	"id": {"externalId"}, "proposalid": {"externalId"}, "link": {"url"}, "address": {"url"},
 	"pagesize": {"limit"}, "per_page": {"limit"}, "perpage": {"limit"}, "size": {"limit"}, "first": {"limit"}, "count": {"limit"}, "max": {"limit"},
 	"page": {"cursor"}, "offset": {"cursor"}, "skip": {"cursor"}, "after": {"cursor", "from"}, "next": {"cursor"},

@@ -1,6 +1,7 @@
-"""Keeps a copy of a DAO in SQLite: dayone.py URL DAO FILE [SECONDS].
+"""Keeps a copy of a DAO in SQLite: dayone.py URL DAO FILE [SECONDS [PARQUET]].
 
-It asks for what has changed every half an hour, or after other SECONDS. Powers are decimals in texts.
+It asks for what has changed every half an hour, or after other SECONDS, and writes each revision into
+the folder PARQUET, too. Powers are decimals in texts.
 """
 
 import json
@@ -9,6 +10,7 @@ import sqlite3
 import sys
 import time
 from http.client import HTTPException
+from pathlib import Path
 
 from pnyx import DAOExportRow, Pnyx, PnyxError
 
@@ -46,13 +48,27 @@ def apply(db: sqlite3.Connection, row: DAOExportRow) -> None:
         db.execute("INSERT OR REPLACE INTO rows VALUES (?, ?, ?, ?)", values)
 
 
-def main(url: str, dao: str, file: str, seconds: str = "1800") -> None:
+def export(pnyx: Pnyx, dao: str, folder: Path) -> None:
+    """Writes all of a DAO as Parquet, a file a part, into a folder named by the revision."""
+    manifest = pnyx.dao_export(dao).data
+    folder /= manifest["revision"]
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, part in enumerate(manifest["parts"], 1):
+        (folder / f"{number}.parquet").write_bytes(pnyx.dao_export_part(dao, part["digest"], format="parquet"))
+
+
+def main(url: str, dao: str, file: str, seconds: str = "1800", parquet: str = "") -> None:
     pnyx = Pnyx(url, token=os.environ["PNYX_TOKEN"])
     db = sqlite3.connect(file)
     db.executescript(SCHEMA)
+    exported = ""
     while True:
         try:
-            print(refresh(pnyx, db, dao), flush=True)
+            revision = refresh(pnyx, db, dao)
+            print(revision, flush=True)
+            if parquet and revision != exported:
+                export(pnyx, dao, Path(parquet))
+                exported = revision
         except (PnyxError, OSError, HTTPException) as error:
             print(error, file=sys.stderr)  # the next round goes on from there
         time.sleep(float(seconds))

@@ -1,10 +1,11 @@
-// Keeps a copy of a DAO in a folder: dayone.ts URL DAO FOLDER [SECONDS].
-// It asks for what has changed every half an hour, or after other SECONDS. Powers are decimals in texts.
+// Keeps a copy of a DAO in a folder: dayone.ts URL DAO FOLDER [SECONDS [PARQUET]].
+// It asks for what has changed every half an hour, or after other SECONDS, and writes each revision
+// into the folder PARQUET, too. Powers are decimals in texts.
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Pnyx, type DAOExportRow } from "./pnyx.ts";
 
-const [url = "", dao = "", folder = "", seconds = "1800"] = process.argv.slice(2);
+const [url = "", dao = "", folder = "", seconds = "1800", parquet = ""] = process.argv.slice(2);
 const pnyx = new Pnyx(url, { token: process.env.PNYX_TOKEN });
 
 /** Where rows of a kind are, or what a key has; no name leads out of the folder. */
@@ -43,9 +44,24 @@ async function refresh(): Promise<string> {
   return read(at("revision"));
 }
 
-for (;;) {
+/** Writes all of the DAO as Parquet, a file a part, into a folder named by the revision. */
+async function exportParquet(): Promise<void> {
+  const { revision, parts } = (await pnyx.daoExport(dao)).data;
+  mkdirSync(join(parquet, revision), { recursive: true });
+  for (const [number, { digest }] of parts.entries()) {
+    const part = await pnyx.daoExportPart(dao, digest, { format: "parquet" });
+    writeFileSync(join(parquet, revision, `${number + 1}.parquet`), new Uint8Array(await part.arrayBuffer()));
+  }
+}
+
+for (let exported = ""; ; ) {
   try {
-    console.log(await refresh());
+    const revision = await refresh();
+    console.log(revision);
+    if (parquet !== "" && revision !== exported) {
+      await exportParquet();
+      exported = revision;
+    }
   } catch (error) {
     console.error(String(error)); // the next round goes on from there
   }

@@ -23,14 +23,9 @@ type Dataset struct {
 
 // Size is an amount of generated data.
 type Size struct {
-	// DAOs is the number of DAOs.
-	DAOs int
-	// Proposals is the number of proposals.
-	Proposals int
-	// Ballots is the number of ballots on all proposals.
-	Ballots int
-	// Largest is the number of ballots on the largest proposal.
-	Largest int
+	// DAOs, Proposals and Ballots are how many there are, and Largest is the number of ballots on the
+	// largest proposal.
+	DAOs, Proposals, Ballots, Largest int
 }
 
 // sizeOf returns the size of the full or the quick run. Both have a proposal as large

@@ -158,13 +158,11 @@ func (e *Environment) Redis(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	host, port := "127.0.0.1", address[len("127.0.0.1:"):]
 	e.url = "redis://" + address
 	e.store = redis.NewClient(&redis.Options{Addr: address})
-	e.redis, err = e.shared(ctx, Program{
-		Name: "redis-server", Cores: e.ServeCores,
-		Args: []string{"redis-server", "--bind", host, "--port", port, "--save", "", "--appendonly", "no", "--dir", e.Dir},
-	}, func() error { return e.store.Ping(ctx).Err() })
+	server := redisAt(address, "--dir", e.Dir)
+	server.Cores = e.ServeCores
+	e.redis, err = e.shared(ctx, server, func() error { return e.store.Ping(ctx).Err() })
 	return e.url, err
 }
 
@@ -251,11 +249,7 @@ func (e *Environment) API(ctx context.Context) (string, *Process, error) {
 	if err := e.Published(ctx); err != nil {
 		return "", nil, err
 	}
-	listen, err := freeAddress()
-	if err != nil {
-		return "", nil, err
-	}
-	admin, err := freeAddress()
+	listen, admin, err := freeAddresses()
 	if err != nil {
 		return "", nil, err
 	}

@@ -47,18 +47,11 @@ type LatencyResult struct {
 	Name string
 	// Rate is the rate at which requests were sent, in requests per second.
 	Rate float64
-	// P50 is the median.
-	P50 float64
-	// P99 is the 99th percentile.
-	P99 float64
-	// P999 is the 99.9th percentile.
-	P999 float64
-	// Max is the slowest response.
-	Max float64
-	// Count is the number of measured requests.
-	Count int64
-	// Failed is the number of requests without a successful response.
-	Failed int64
+	// P50 is the median, P99 and P999 are the 99th and 99.9th percentiles, and Max is the slowest
+	// response.
+	P50, P99, P999, Max float64
+	// Count is the number of measured requests, and Failed of those without a successful response.
+	Count, Failed int64
 }
 
 // maxLatency is the largest latency that the histogram records.

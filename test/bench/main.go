@@ -100,73 +100,63 @@ func (o options) bench(ctx context.Context) (err error) {
 	return errors.Join(problems, o.write(report))
 }
 
-// compare measures the rows. An error in one row does not stop the others.
-func (o options) compare(ctx context.Context, e *Environment, report *Report) error {
+// measured measures the items that are selected. An error in one does not stop the others.
+func measured[Item any](o options, e *Environment, items []Item, describe func(Item) (id, title string), measure func(Item) error) error {
 	var problems []error
-	for _, row := range Rows() {
-		if !o.wants(row.ID) || row.rounds(o.quick) == 0 {
+	for _, item := range items {
+		id, title := describe(item)
+		if !o.wants(id) {
 			continue
 		}
-		fmt.Fprintf(e.Log, "%s (%s)\n", row.Name, row.ID)
-		result, err := row.run(ctx, e, e.Log)
-		if err := errors.Join(err, e.endRow()); err != nil {
+		fmt.Fprintln(e.Log, title)
+		if err := errors.Join(measure(item), e.endRow()); err != nil {
 			fmt.Fprintln(e.Log, "  ", err)
 			problems = append(problems, err)
-			continue
-		}
-		report.Results = append(report.Results, result)
-		if row.Unit == "requests/s" {
-			e.saturations[row.ID] = result.Pnyx.Median
 		}
 	}
 	return errors.Join(problems...)
 }
 
-// latencyLength returns the duration of a latency measurement.
-func (o options) latencyLength() time.Duration {
-	if o.quick {
-		return 4 * time.Second
-	}
-	return 20 * time.Second
+// compare measures the rows.
+func (o options) compare(ctx context.Context, e *Environment, report *Report) error {
+	rows := slices.DeleteFunc(Rows(), func(row Row) bool { return row.rounds(o.quick) == 0 })
+	return measured(o, e, rows, func(row Row) (id, title string) { return row.ID, row.Name + " (" + row.ID + ")" }, func(row Row) error {
+		result, err := row.run(ctx, e, e.Log)
+		if err == nil {
+			report.Results = append(report.Results, result)
+		}
+		if err == nil && row.Unit == "requests/s" {
+			e.saturations[row.ID] = result.Pnyx.Median
+		}
+		return err
+	})
 }
 
 func (o options) latencies(ctx context.Context, e *Environment, report *Report) error {
-	var problems []error
-	for _, l := range Latencies() {
-		if !o.wants(l.ID) {
-			continue
-		}
-		fmt.Fprintf(e.Log, "latency: %s\n", l.Name)
-		result, err := l.run(ctx, e, o.latencyLength())
-		if err := errors.Join(err, e.endRow()); err != nil {
-			fmt.Fprintln(e.Log, "  ", err)
-			problems = append(problems, err)
-			continue
-		}
-		fmt.Fprintf(e.Log, "  %s requests/s: p50 %.2f, p99 %.2f, p99.9 %.2f, longest %.2f ms\n",
-			figure(result.Rate), result.P50, result.P99, result.P999, result.Max)
-		report.Latencies = append(report.Latencies, result)
+	length := 20 * time.Second
+	if o.quick {
+		length = 4 * time.Second
 	}
-	return errors.Join(problems...)
+	return measured(o, e, Latencies(), func(l Latency) (id, title string) { return l.ID, "latency: " + l.Name }, func(l Latency) error {
+		result, err := l.run(ctx, e, length)
+		if err == nil {
+			fmt.Fprintf(e.Log, "  %s requests/s: p50 %.2f, p99 %.2f, p99.9 %.2f, longest %.2f ms\n",
+				figure(result.Rate), result.P50, result.P99, result.P999, result.Max)
+			report.Latencies = append(report.Latencies, result)
+		}
+		return err
+	})
 }
 
 func (o options) overloads(ctx context.Context, e *Environment, report *Report) error {
-	var problems []error
-	for _, kind := range coldKinds() {
-		if !o.wants("overload-" + kind.id) {
-			continue
+	return measured(o, e, coldKinds(), func(k coldKind) (id, title string) { return "overload-" + k.id, "overload: " + k.name }, func(k coldKind) error {
+		result, err := e.overload(ctx, k)
+		if err == nil {
+			fmt.Fprintf(e.Log, "  %+v\n", result)
+			report.Overloads = append(report.Overloads, result)
 		}
-		fmt.Fprintf(e.Log, "overload: %s\n", kind.name)
-		result, err := e.overload(ctx, kind)
-		if err := errors.Join(err, e.endRow()); err != nil {
-			fmt.Fprintln(e.Log, "  ", err)
-			problems = append(problems, err)
-			continue
-		}
-		fmt.Fprintf(e.Log, "  %+v\n", result)
-		report.Overloads = append(report.Overloads, result)
-	}
-	return errors.Join(problems...)
+		return err
+	})
 }
 
 // write prints the report and writes the documents.

@@ -167,6 +167,21 @@ func (p *Process) resetPeakMemory() error {
 	return nil
 }
 
+// redisAt returns the program that runs a Redis at an address, which keeps nothing on disk.
+func redisAt(address string, args ...string) Program {
+	host, port, _ := strings.Cut(address, ":")
+	return Program{Name: "redis-server", Args: append([]string{
+		"redis-server", "--bind", host, "--port", port, "--save", "", "--appendonly", "no",
+	}, args...)}
+}
+
+// freeAddresses returns the addresses of a node and of its probes.
+func freeAddresses() (listen, admin string, err error) {
+	listen, errListen := freeAddress()
+	admin, errAdmin := freeAddress()
+	return listen, admin, errors.Join(errListen, errAdmin)
+}
+
 // freeAddress returns a loopback address with an unused port.
 func freeAddress() (string, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it does not wait

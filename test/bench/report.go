@@ -12,34 +12,27 @@ import (
 
 // Report holds all results of a run.
 type Report struct {
-	// Began is the start time of the run.
+	// Began is the start time of the run, and Took its duration.
 	Began time.Time
-	// Took is the duration of the run.
-	Took time.Duration
+	Took  time.Duration
 	// Machine describes the machine that the run used.
 	Machine Machine
 	// Quick marks a quick run: less data and fewer rounds.
 	Quick bool
 	// Size is the size of the data set.
 	Size Size
-	// Results has one entry for each measured row.
-	Results []Result
-	// Latencies has one entry for each measured load.
+	// Results has one entry for each measured row, Latencies for each measured load, and Overloads
+	// for each kind of pages that nobody asked for before.
+	Results   []Result
 	Latencies []LatencyResult
-	// Overloads has one entry for each kind of pages that nobody asked for before.
 	Overloads []OverloadResult
 }
 
 // Machine describes the hardware and software that figures were measured with.
 type Machine struct {
-	// Processor is the model name from /proc/cpuinfo.
-	Processor string
-	// Kernel is the release of the Linux kernel.
-	Kernel string
-	// Go is the Go version, as in "go1.25.0".
-	Go string
-	// Commit is the output of git describe for the repository.
-	Commit string
+	// Processor is the model name from /proc/cpuinfo, Kernel the release of the Linux kernel, Go the
+	// version as in "go1.25.0", and Commit the output of git describe.
+	Processor, Kernel, Go, Commit string
 	// Cores is the number of logical processors.
 	Cores int
 }

@@ -44,10 +44,8 @@ type Row struct {
 
 // Bound limits a figure. The zero value allows every figure.
 type Bound struct {
-	// Min is the minimum; zero means no minimum.
-	Min float64
-	// Max is the maximum; zero means no maximum.
-	Max float64
+	// Min is the minimum and Max the maximum; zero means none.
+	Min, Max float64
 }
 
 // AtLeast returns a bound with a minimum.
@@ -96,12 +94,9 @@ func (r Result) Reached() bool {
 
 // Spread summarizes repeated measurements of one figure.
 type Spread struct {
-	// Min is the smallest figure.
-	Min float64
-	// Median is the middle figure, or the mean of the two middle ones.
-	Median float64
-	// Max is the largest figure.
-	Max float64
+	// Min and Max are the smallest and the largest figure, and Median is the middle one, or the mean
+	// of the two middle ones.
+	Min, Median, Max float64
 	// Count is the number of measurements.
 	Count int
 }
@@ -152,17 +147,16 @@ func (row Row) rounds(quick bool) int {
 }
 
 func (s Sides) measure(ctx context.Context, baselineFirst bool) (pnyx, baseline float64, err error) {
-	if s.Baseline != nil && baselineFirst {
-		if baseline, err = s.Baseline(ctx); err != nil {
-			return 0, 0, fmt.Errorf("measure the baseline: %w", err)
+	for _, isBaseline := range []bool{baselineFirst, !baselineFirst} {
+		if !isBaseline {
+			pnyx, err = s.Pnyx(ctx)
+		} else if s.Baseline != nil {
+			if baseline, err = s.Baseline(ctx); err != nil {
+				err = fmt.Errorf("measure the baseline: %w", err)
+			}
 		}
-	}
-	if pnyx, err = s.Pnyx(ctx); err != nil {
-		return 0, 0, err
-	}
-	if s.Baseline != nil && !baselineFirst {
-		if baseline, err = s.Baseline(ctx); err != nil {
-			return 0, 0, fmt.Errorf("measure the baseline: %w", err)
+		if err != nil {
+			return 0, 0, err
 		}
 	}
 	return pnyx, baseline, nil

@@ -17,5 +17,6 @@ func Rows() []Row {
 	rows = append(rows, webhookRows()...)
 	rows = append(rows, idleRows()...)
 	rows = append(rows, serveRows()...)
+	rows = append(rows, mirrorRows()...)
 	return rows
 }

@@ -181,12 +181,8 @@ func (e *Environment) arrival(ctx context.Context, p Proposal) (float64, error) 
 	if err != nil {
 		return 0, err
 	}
-	path := filepath.Join(e.Dir, "arrival.ndjson")
-	if err := os.WriteFile(path, []byte(e.newBallot(p)+"\n"), 0o600); err != nil {
-		return 0, err
-	}
-	began := time.Now()
-	if _, err := e.Run(ctx, Program{Args: []string{e.Pnyx, "import", path}, Env: e.warehouseEnv()}); err != nil {
+	began, err := e.importText(ctx, e.newBallot(p)+"\n", e.warehouseEnv(), 0)
+	if err != nil {
 		return 0, err
 	}
 	err = e.api.until(ctx, func() error {
@@ -197,6 +193,17 @@ func (e *Environment) arrival(ctx context.Context, p Proposal) (float64, error) 
 		return err
 	})
 	return time.Since(began).Seconds(), err
+}
+
+// importText imports lines of a source file, and returns when that began.
+func (e *Environment) importText(ctx context.Context, lines string, environ []string, niceness int) (began time.Time, err error) {
+	path := filepath.Join(e.Dir, "lines.ndjson")
+	if err := os.WriteFile(path, []byte(lines), 0o600); err != nil {
+		return began, err
+	}
+	began = time.Now()
+	_, err = e.Run(ctx, Program{Args: []string{e.Pnyx, "import", path}, Env: environ, Nice: niceness})
+	return began, err
 }
 
 // newBallot returns a ballot of a new voter in the format of Snapshot.

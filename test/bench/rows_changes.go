@@ -63,11 +63,7 @@ func (e *Environment) wait(ctx context.Context) (*waitingRequests, error) {
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil || files.Cur < waiters+1000 {
 		return nil, errors.Join(fmt.Errorf("at most %d open files: raise it with ulimit -n", files.Cur), err)
 	}
-	listen, err := freeAddress()
-	if err != nil {
-		return nil, err
-	}
-	admin, err := freeAddress()
+	listen, admin, err := freeAddresses()
 	if err != nil {
 		return nil, err
 	}

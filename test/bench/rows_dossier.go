@@ -71,10 +71,8 @@ func dossiers(ctx context.Context, e *Environment, condition string, count, call
 		}
 		working.Wait()
 		all := time.Since(began)
-		for _, err := range errs {
-			if err != nil {
-				return 0, err
-			}
+		if err := errors.Join(errs...); err != nil {
+			return 0, err
 		}
 		if callers > 1 {
 			return float64(len(proposals)) / all.Seconds(), nil

@@ -2,15 +2,21 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strconv"
 	"time"
+
+	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
 )
@@ -23,38 +29,48 @@ const (
 	maxRetries = 5
 )
 
-// exportRows measure the download of all ballots of the largest proposal.
+// exportRows measure the download of all ballots of the largest proposal, and of a whole DAO.
 func exportRows() []Row {
-	return []Row{
-		{
-			ID: "export", Name: "export of 900,000 ballots: a manifest and its parts, compressed", Baseline: "the walk over pages of 500, compressed",
-			Unit: "ballots/s", Ratio: AtLeast(1.5), Rounds: 3, Quick: 1,
+	row := func(id, name, baseline, unit string, prepare func(context.Context, *Environment) (*export, error), sides func(*export) Sides) Row {
+		return Row{
+			ID: id, Name: name, Baseline: baseline, Unit: unit, Rounds: 1, Quick: 1,
 			Prepare: func(ctx context.Context, e *Environment) (Sides, error) {
-				x, err := e.export(ctx)
-				return Sides{Pnyx: x.parts, Baseline: x.walk}, err
+				x, err := prepare(ctx, e)
+				return sides(x), err
 			},
-		},
-		{
-			ID: "export-memory", Name: "API node, resident memory that an export of 900,000 ballots adds", Unit: "MB",
-			Value: AtMost(32), Rounds: 1,
-			Prepare: func(ctx context.Context, e *Environment) (Sides, error) {
-				x, err := e.export(ctx)
-				return Sides{Pnyx: x.memory}, err
-			},
-		},
+		}
 	}
+	compared := func(x *export) Sides { return Sides{Pnyx: x.compared, Baseline: x.written} }
+	const file = "as many bytes written to a file"
+	rows := []Row{
+		row("export", "export of 900,000 ballots: a manifest and its parts, compressed", "the walk over pages of 500, compressed", "ballots/s",
+			exportOfVote, func(x *export) Sides { return Sides{Pnyx: rate(x.parts), Baseline: rate(x.walk)} }),
+		row("export-memory", "API node, resident memory that an export of 900,000 ballots adds", "", "MB",
+			exportOfVote, func(x *export) Sides { return Sides{Pnyx: x.memory} }),
+		row("export-vote", "export of 900,000 ballots, compared with the walk", file, "s", exportOfVote, compared),
+		row("export-dao", "`pnyx serve`: export of a DAO of 5 million ballots (quick: 500,000), compared with the walk", file, "s", exportOfDAO, compared),
+	}
+	rows[0].Ratio, rows[0].Rounds = AtLeast(1.5), 3
+	rows[1].Value, rows[1].Quick = AtMost(32), 0
+	return rows
 }
 
-// export downloads the ballots of a proposal.
+// export downloads the ballots of a proposal, or of a DAO.
 type export struct {
 	environment *Environment
 	node        *Process
-	// base is the URL of the node, and votes the path of the ballots.
-	base, votes string
+	// base is the URL of the node, manifest the path of the parts, and votes are paths of the ballots.
+	base, manifest string
+	votes          []string
+	// whole is set to walk all pages in a quick run, too.
+	whole bool
+	// sample is the text of a part, and size the length of all.
+	sample []byte
+	size   int
 }
 
-// export waits for the sorted copy of the largest proposal, which parts are made from.
-func (e *Environment) export(ctx context.Context) (*export, error) {
+// exportOfVote waits for the sorted copy of the largest proposal, which parts are made from.
+func exportOfVote(ctx context.Context, e *Environment) (*export, error) {
 	base, node, err := e.API(ctx)
 	if err != nil {
 		return nil, err
@@ -64,25 +80,73 @@ func (e *Environment) export(ctx context.Context) (*export, error) {
 		return nil, err
 	}
 	_, err = e.copied(ctx, largest)
-	return &export{e, node, base, "/v2/proposals/" + largest.Key + "/votes"}, err
+	votes := "/v2/proposals/" + largest.Key + "/votes"
+	return &export{environment: e, node: node, base: base, manifest: votes + "/export", votes: []string{votes}}, err
+}
+
+// exportOfDAO starts an instance with one DAO, and waits until its manifest is there.
+func exportOfDAO(ctx context.Context, e *Environment) (*export, error) {
+	size := Size{DAOs: 1, Proposals: 300, Ballots: 5_000_001, Largest: 900_000}
+	if e.Quick {
+		size.Ballots, size.Largest = 500_001, 90_000
+	}
+	data, err := ownData(ctx, e, size)
+	if err != nil {
+		return nil, err
+	}
+	s, err := e.serve(ctx, filepath.Dir(data.Warehouse))
+	if err != nil {
+		return nil, err
+	}
+	x := &export{environment: e, node: s.process, base: s.base}
+	d := x.download()
+	err = d.pages(ctx, "/v2/proposals?flagged=true&limit=100", func(rows []json.RawMessage) (more bool, err error) {
+		for _, row := range rows {
+			var item governance.ProposalListItem
+			err = errors.Join(err, json.Unmarshal(row, &item))
+			x.votes = append(x.votes, "/v2/proposals/"+string(item.ProposalKey)+"/votes")
+			x.manifest = "/v2/daos/" + url.PathEscape(item.Identity.DAOID) + "/export"
+		}
+		return true, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return x, s.process.until(ctx, func() error { // it is made from sorted copies, too
+		began := time.Now()
+		_, err := d.fetch(ctx, x.manifest)
+		if err == nil {
+			fmt.Fprintf(e.Log, "  the manifest took %.1f s\n", time.Since(began).Seconds())
+		}
+		return err
+	})
 }
 
 // download counts what a download takes.
 type download struct {
-	*export
+	environment *Environment
+	base        string
 
 	requests, bytes, ballots int
-	began                    time.Time
+	power                    decimal.Decimal
+	// took is the time that answers took.
+	took time.Duration
 }
 
-// begin removes all pages and parts from Redis.
+func (x *export) download() *download { return &download{environment: x.environment, base: x.base} }
+
+// begin removes all pages and parts from the shared Redis.
 func (x *export) begin(ctx context.Context) (*download, error) {
-	err := x.environment.forgetPages(ctx)
-	return &download{export: x, began: time.Now()}, err
+	if x.environment.api != x.node {
+		return x.download(), nil
+	}
+	return x.download(), x.environment.forgetPages(ctx)
 }
 
-// fetch returns the text of an answer, which is sent compressed.
+// fetch returns the text of an answer, which is sent compressed if it is long.
 func (d *download) fetch(ctx context.Context, path string) ([]byte, error) {
+	began := time.Now()
+	defer func() { d.took += time.Since(began) }()
 	header := d.environment.internal()
 	header.Set("Accept-Encoding", "gzip")
 	status, body, err := get(ctx, d.base+path, header)
@@ -92,14 +156,16 @@ func (d *download) fetch(ctx context.Context, path string) ([]byte, error) {
 		}
 		status, body, err = get(ctx, d.base+path, header)
 	}
+	if err == nil && status != http.StatusOK {
+		err = fmt.Errorf("%s answers %d: %.300s", path, status, body)
+	}
 	if err != nil {
 		return nil, err
 	}
-	if status != http.StatusOK {
-		return nil, fmt.Errorf("%s answers %d: %.300s", path, status, body)
+	d.requests, d.bytes = d.requests+1, d.bytes+len(body)
+	if !bytes.HasPrefix(body, []byte("\x1f\x8b")) { // it is short
+		return body, nil
 	}
-	d.requests++
-	d.bytes += len(body)
 	unzip, err := gzip.NewReader(bytes.NewReader(body))
 	if err != nil {
 		return nil, fmt.Errorf("decompress %s: %w", path, err)
@@ -107,80 +173,162 @@ func (d *download) fetch(ctx context.Context, path string) ([]byte, error) {
 	return io.ReadAll(unzip)
 }
 
-// end returns the ballots per second.
-func (d *download) end(what string) float64 {
-	took := time.Since(d.began)
-	fmt.Fprintf(d.environment.Log, "  %s: %d ballots in %.1f s, %d requests, %.1f MB\n",
-		what, d.ballots, took.Seconds(), d.requests, float64(d.bytes)/1e6)
-	return float64(d.ballots) / took.Seconds()
+// count adds a row that may be a ballot, of a list or an export.
+func (d *download) count(text []byte) error {
+	var row struct {
+		VotingPower string
+		Ballot      *struct{ VotingPower string }
+	}
+	if err := json.Unmarshal(text, &row); err != nil {
+		return fmt.Errorf("read a row: %w", err)
+	}
+	if row.Ballot != nil {
+		row.VotingPower = row.Ballot.VotingPower
+	}
+	if row.VotingPower == "" {
+		return nil
+	}
+	power, err := decimal.NewFromString(row.VotingPower)
+	d.ballots, d.power = d.ballots+1, d.power.Add(power)
+	return err
 }
 
-// parts downloads the whole export.
-func (x *export) parts(ctx context.Context) (float64, error) {
-	d, err := x.begin(ctx)
-	if err != nil {
-		return 0, err
+// manifest is a manifest of a vote or a DAO.
+type manifest struct {
+	Votes string
+	Rows  governance.ExportRowCounts
+	Parts []struct {
+		Href    string
+		Formats struct{ NDJSON string }
 	}
-	text, err := d.fetch(ctx, x.votes+"/export")
-	if err != nil {
-		return 0, err
+}
+
+// parts reads a manifest and its parts.
+func (d *download) parts(ctx context.Context, path string, read func(text []byte) error) (found manifest, err error) {
+	text, err := d.fetch(ctx, path)
+	if err == nil {
+		err = json.Unmarshal(text, &struct{ Data *manifest }{&found})
 	}
-	var manifest struct{ Data governance.BallotExport }
-	if err := json.Unmarshal(text, &manifest); err != nil {
-		return 0, fmt.Errorf("read the manifest: %w", err)
-	}
-	for _, part := range manifest.Data.Parts {
-		if text, err = d.fetch(ctx, part.Href); err != nil {
-			return 0, err
+	for _, part := range found.Parts {
+		if err != nil {
+			break
 		}
-		d.ballots += bytes.Count(text, []byte("\n"))
+		if text, err = d.fetch(ctx, cmp.Or(part.Href, part.Formats.NDJSON)); err == nil {
+			err = read(text)
+		}
 	}
-	if votes := string(manifest.Data.Votes); votes != strconv.Itoa(d.ballots) {
-		return 0, fmt.Errorf("the parts have %d ballots, the manifest says %s", d.ballots, votes)
-	}
-	return d.end("export"), nil
+	return found, err
 }
 
-// walk reads the pages from the first to the last, or as many as a quick run walks.
-func (x *export) walk(ctx context.Context) (float64, error) {
-	d, err := x.begin(ctx)
-	if err != nil {
-		return 0, err
-	}
-	first := x.votes + "?order=power&limit=" + strconv.Itoa(maxPageSize)
-	for path := first; path != ""; {
+// pages reads a list, as long as its reader wants more.
+func (d *download) pages(ctx context.Context, first string, read func(rows []json.RawMessage) (more bool, err error)) error {
+	for path := first; ; {
 		text, err := d.fetch(ctx, path)
 		if err != nil {
-			return 0, err
+			return err
 		}
 		var page struct {
 			Data []json.RawMessage
 			Meta struct{ Page struct{ NextCursor string } }
 		}
 		if err := json.Unmarshal(text, &page); err != nil {
-			return 0, fmt.Errorf("read a page: %w", err)
+			return fmt.Errorf("read a page: %w", err)
 		}
-		d.ballots += len(page.Data)
+		if more, err := read(page.Data); err != nil || !more || page.Meta.Page.NextCursor == "" {
+			return err
+		}
 		path = first + "&cursor=" + url.QueryEscape(page.Meta.Page.NextCursor)
-		if page.Meta.Page.NextCursor == "" || x.environment.Quick && d.requests == walkedInQuick {
-			path = ""
+	}
+}
+
+// end prints what a download took.
+func (d *download) end(what string) {
+	fmt.Fprintf(d.environment.Log, "  %s: %d ballots with %s in %.1f s, %d requests, %.1f MB\n",
+		what, d.ballots, d.power, d.took.Seconds(), d.requests, float64(d.bytes)/1e6)
+}
+
+// parts downloads the whole export.
+func (x *export) parts(ctx context.Context) (*download, error) {
+	d, err := x.begin(ctx)
+	if err := errors.Join(err, x.node.resetPeakMemory()); err != nil {
+		return d, err
+	}
+	x.size = 0
+	found, err := d.parts(ctx, x.manifest, func(text []byte) (err error) {
+		for line := range bytes.Lines(text) {
+			err = errors.Join(err, d.count(line))
+		}
+		x.sample, x.size = text, x.size+len(text)
+		return err
+	})
+	if want := cmp.Or(found.Votes, strconv.Itoa(found.Rows.Ballots)); err == nil && want != strconv.Itoa(d.ballots) {
+		err = fmt.Errorf("the parts have %d ballots, the manifest says %s", d.ballots, want)
+	}
+	d.end("export")
+	peak, failed := x.node.peakMemory()
+	fmt.Fprintf(x.environment.Log, "  %s: at most %.0f MB in memory\n", x.node.name, peak/1e6)
+	return d, errors.Join(err, failed)
+}
+
+// walk reads the pages from the first to the last, or as many as a quick run walks for a rate.
+func (x *export) walk(ctx context.Context) (*download, error) {
+	d, err := x.begin(ctx)
+	for _, votes := range x.votes {
+		if err == nil {
+			err = d.pages(ctx, votes+"?order=power&limit="+strconv.Itoa(maxPageSize), func(rows []json.RawMessage) (more bool, err error) {
+				for _, row := range rows {
+					err = errors.Join(err, d.count(row))
+				}
+				return x.whole || !x.environment.Quick || d.requests < walkedInQuick, err
+			})
 		}
 	}
-	return d.end("walk"), nil
+	d.end("walk")
+	return d, err
+}
+
+// rate returns the ballots per second of a download.
+func rate(download func(context.Context) (*download, error)) Measure {
+	return func(ctx context.Context) (float64, error) {
+		d, err := download(ctx)
+		return float64(d.ballots) / d.took.Seconds(), err
+	}
 }
 
 // memory returns what an export adds to the resident memory of the node, in megabytes.
 func (x *export) memory(ctx context.Context) (float64, error) {
-	if err := x.node.resetPeakMemory(); err != nil {
-		return 0, err
-	}
-	before, err := x.node.peakMemory()
+	reset := x.node.resetPeakMemory()
+	before, errBefore := x.node.peakMemory()
+	_, err := x.parts(ctx)
+	after, errAfter := x.node.peakMemory()
+	return (after - before) / 1e6, errors.Join(reset, errBefore, err, errAfter)
+}
+
+// compared returns the seconds that an export takes, whose ballots must be those of the whole walk.
+func (x *export) compared(ctx context.Context) (float64, error) {
+	exported, err := x.parts(ctx)
 	if err != nil {
 		return 0, err
 	}
-	if _, err := x.parts(ctx); err != nil {
+	x.whole = true
+	walked, err := x.walk(ctx)
+	if exported.ballots != walked.ballots || !exported.power.Equal(walked.power) {
+		err = errors.Join(err, errors.New("the export differs from the walk"))
+	}
+	return exported.took.Seconds(), err
+}
+
+// written writes as much text as the latest export had to a file, and returns the seconds.
+func (x *export) written(context.Context) (float64, error) {
+	began := time.Now()
+	file, err := os.Create(filepath.Join(x.environment.Dir, "export.ndjson"))
+	if err != nil {
 		return 0, err
 	}
-	after, err := x.node.peakMemory()
-	return (after - before) / 1e6, err
+	for left := x.size; left > 0 && err == nil; left -= len(x.sample) {
+		_, err = file.Write(x.sample[:min(left, len(x.sample))])
+	}
+	err = errors.Join(err, file.Sync(), file.Close())
+	took := time.Since(began).Seconds()
+	return took, errors.Join(err, os.Remove(file.Name()))
 }

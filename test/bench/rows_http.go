@@ -2,43 +2,48 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
 )
 
+// hotRoute finds a route whose answer is on the node: its URL, the headers to send, and the size of
+// the answer.
+type hotRoute func(*Environment, context.Context) (url string, header http.Header, size int, err error)
+
 // httpRows are the hot routes: what they answer is on the node already.
 func httpRows() []Row {
+	row := func(id, name, baseline string, ratio Bound, rounds, quick int, hot hotRoute, other func(context.Context, *Environment, int) (Measure, error)) Row {
+		return Row{
+			ID: id, Name: name, Baseline: baseline, Unit: "requests/s", Ratio: ratio, Rounds: rounds, Quick: quick,
+			Prepare: func(ctx context.Context, e *Environment) (Sides, error) {
+				url, header, size, err := hot(e, ctx)
+				if err != nil {
+					return Sides{}, err
+				}
+				measure, err := other(ctx, e, size)
+				return Sides{Pnyx: e.Saturate(url, header), Baseline: measure}, err
+			},
+		}
+	}
+	const free, paid = "hot free route", "hot paid route: token, bucket, quota"
 	return []Row{
-		{
-			ID: "hot-free", Name: "hot free route", Baseline: "plain Fiber handler, constant body", Unit: "requests/s",
-			Ratio: AtLeast(0.75), Rounds: 7, Quick: 3,
-			Prepare: func(ctx context.Context, e *Environment) (Sides, error) {
-				url, size, err := e.hotFree(ctx)
-				if err != nil {
-					return Sides{}, err
-				}
+		row("hot-free", free, "plain Fiber handler, constant body", AtLeast(0.75), 7, 3, (*Environment).hotFree,
+			func(ctx context.Context, e *Environment, size int) (Measure, error) {
 				baseline, err := e.FiberBaseline(ctx, size, "")
-				return Sides{Pnyx: e.Saturate(url, nil), Baseline: e.Saturate(baseline, nil)}, err
-			},
-		},
-		{
-			ID: "hot-free-nginx", Name: "hot free route", Baseline: "nginx, a static file", Unit: "requests/s",
-			Rounds: 3, Quick: 1,
-			Prepare: func(ctx context.Context, e *Environment) (Sides, error) {
-				url, size, err := e.hotFree(ctx)
-				if err != nil {
-					return Sides{}, err
-				}
+				return e.Saturate(baseline, nil), err
+			}),
+		row("hot-free-nginx", free, "nginx, a static file", Bound{}, 3, 1, (*Environment).hotFree,
+			func(ctx context.Context, e *Environment, size int) (Measure, error) {
 				static, err := e.NginxBaseline(ctx, size)
-				return Sides{Pnyx: e.Saturate(url, nil), Baseline: e.Saturate(static, nil)}, err
-			},
-		},
+				return e.Saturate(static, nil), err
+			}),
 		{
-			ID: "hot-free-gzip", Name: "hot free route, in gzip", Baseline: "plain Fiber handler, the same body, Fiber's compress",
+			ID: "hot-free-gzip", Name: free + ", in gzip", Baseline: "plain Fiber handler, the same body, Fiber's compress",
 			Unit: "requests/s", Ratio: AtLeast(1), Rounds: 3, Quick: 1,
 			Prepare: func(ctx context.Context, e *Environment) (Sides, error) {
-				url, _, err := e.hotFree(ctx)
+				url, _, _, err := e.hotFree(ctx)
 				if err != nil {
 					return Sides{}, err
 				}
@@ -51,45 +56,25 @@ func httpRows() []Row {
 				return Sides{Pnyx: e.Saturate(url, accepts), Baseline: e.Saturate(baseline, accepts)}, err
 			},
 		},
-		{
-			ID: "hot-paid", Name: "hot paid route: token, bucket, quota", Baseline: "plain Fiber handler, one redis_rate Allow, pipelined",
-			Unit: "requests/s", Ratio: AtLeast(0.9), Rounds: 7, Quick: 3,
-			Prepare: func(ctx context.Context, e *Environment) (Sides, error) {
-				url, header, size, err := e.hotPaid(ctx)
-				if err != nil {
-					return Sides{}, err
-				}
-				redisURL, err := e.Redis(ctx)
-				if err != nil {
-					return Sides{}, err
-				}
-				baseline, err := e.FiberBaseline(ctx, size, redisURL)
-				return Sides{Pnyx: e.Saturate(url, header), Baseline: e.Saturate(baseline, nil)}, err
-			},
-		},
-		{
-			ID: "hot-paid-redis", Name: "hot paid route: token, bucket, quota", Baseline: "redis-benchmark GET, not pipelined",
-			Unit: "requests/s", Rounds: 3, Quick: 1,
-			Prepare: func(ctx context.Context, e *Environment) (Sides, error) {
-				url, header, size, err := e.hotPaid(ctx)
-				if err != nil {
-					return Sides{}, err
-				}
-				return Sides{Pnyx: e.Saturate(url, header), Baseline: e.redisBenchmark(size)}, nil
-			},
-		},
+		row("hot-paid", paid, "plain Fiber handler, one redis_rate Allow, pipelined", AtLeast(0.9), 7, 3, (*Environment).hotPaid,
+			func(ctx context.Context, e *Environment, size int) (Measure, error) {
+				baseline, err := e.FiberBaseline(ctx, size, e.url)
+				return e.Saturate(baseline, nil), err
+			}),
+		row("hot-paid-redis", paid, "redis-benchmark GET, not pipelined", Bound{}, 3, 1, (*Environment).hotPaid,
+			func(_ context.Context, e *Environment, size int) (Measure, error) { return e.redisBenchmark(size), nil }),
 	}
 }
 
-// hotFree is a free route and the size of its answer.
-func (e *Environment) hotFree(ctx context.Context) (url string, size int, err error) {
+// hotFree is a free route.
+func (e *Environment) hotFree(ctx context.Context) (url string, header http.Header, size int, err error) {
 	base, _, err := e.API(ctx)
 	if err != nil {
-		return "", 0, err
+		return "", nil, 0, err
 	}
 	url = base + "/v2/daos?limit=3"
 	size, err = sizeOfAnswer(ctx, url, nil)
-	return url, size, err
+	return url, nil, size, err
 }
 
 // hotPaid is the vote summary of a proposal.
@@ -98,11 +83,9 @@ func (e *Environment) hotPaid(ctx context.Context) (url string, header http.Head
 	if err != nil {
 		return "", nil, 0, err
 	}
-	if _, err = e.Token(ctx); err != nil {
-		return "", nil, 0, err
-	}
-	proposal, err := e.largestProposal(ctx)
-	if err != nil {
+	proposal, errProposal := e.largestProposal(ctx)
+	_, errToken := e.Token(ctx)
+	if err := errors.Join(errProposal, errToken); err != nil {
 		return "", nil, 0, err
 	}
 	url = base + "/v2/proposals/" + proposal.Key + "/votes/summary"
@@ -112,13 +95,10 @@ func (e *Environment) hotPaid(ctx context.Context) (url string, header http.Head
 
 func sizeOfAnswer(ctx context.Context, url string, header http.Header) (int, error) {
 	status, body, err := get(ctx, url, header)
-	if err != nil {
-		return 0, err
+	if err == nil && status != http.StatusOK {
+		err = fmt.Errorf("%s answers %d: %s", url, status, body)
 	}
-	if status != http.StatusOK {
-		return 0, fmt.Errorf("%s answers %d: %s", url, status, body)
-	}
-	return len(body), nil
+	return len(body), err
 }
 
 // redisBenchmark measures GETs of a value of so many bytes with Redis' own program.

@@ -5,11 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
-	"time"
 )
 
 // Latencies returns the loads that run at half of the saturation rate, each alone and
@@ -22,32 +19,35 @@ func Latencies() []Latency {
 			suffix, id = fmt.Sprintf(", while %d proposals are published repeatedly", changedBatchSize), "-publishing"
 		}
 		all = append(all,
-			Latency{ID: "latency-free" + id, Name: "hot free route" + suffix, Publishing: publishing, Prepare: freeLoad},
+			Latency{ID: "latency-free" + id, Name: "hot free route" + suffix, Publishing: publishing, Prepare: hotLoad("hot-free", (*Environment).hotFree)},
 			Latency{ID: "latency-fiber" + id, Name: "plain Fiber handler, constant body" + suffix, Publishing: publishing, Prepare: fiberLoad},
-			Latency{ID: "latency-paid" + id, Name: "hot paid route" + suffix, Publishing: publishing, Prepare: paidLoad},
+			Latency{ID: "latency-paid" + id, Name: "hot paid route" + suffix, Publishing: publishing, Prepare: hotLoad("hot-paid", (*Environment).hotPaid)},
 			Latency{ID: "latency-cold" + id, Name: "cold pages of ballots" + suffix, Publishing: publishing, Prepare: coldLoad},
 		)
 	}
 	return all
 }
 
-func freeLoad(ctx context.Context, e *Environment) (Load, error) {
-	url, _, err := e.hotFree(ctx)
-	if err != nil {
-		return Load{}, err
+// hotLoad requests a hot route, whose row has an ID.
+func hotLoad(id string, hot hotRoute) func(context.Context, *Environment) (Load, error) {
+	return func(ctx context.Context, e *Environment) (Load, error) {
+		url, header, _, err := hot(e, ctx)
+		if err != nil {
+			return Load{}, err
+		}
+		rate, err := e.saturation(id, func() (float64, error) { return e.Saturate(url, header)(ctx) })
+		return Load{URLs: []string{url}, Header: header, Saturation: rate}, err
 	}
-	rate, err := e.saturation("hot-free", func() (float64, error) { return e.Saturate(url, nil)(ctx) })
-	return Load{URLs: []string{url}, Saturation: rate}, err
 }
 
-// fiberLoad is freeLoad for a minimal Fiber server, at the same rate: what remains of a latency
+// fiberLoad is the load of the free route for a minimal Fiber server, at the same rate: what remains of a latency
 // belongs to the load generator and the machine.
 func fiberLoad(ctx context.Context, e *Environment) (Load, error) {
-	load, err := freeLoad(ctx, e)
+	load, err := hotLoad("hot-free", (*Environment).hotFree)(ctx, e)
 	if err != nil {
 		return Load{}, err
 	}
-	_, size, err := e.hotFree(ctx)
+	_, _, size, err := e.hotFree(ctx)
 	if err != nil {
 		return Load{}, err
 	}
@@ -56,18 +56,6 @@ func fiberLoad(ctx context.Context, e *Environment) (Load, error) {
 	return load, err
 }
 
-func paidLoad(ctx context.Context, e *Environment) (Load, error) {
-	url, header, _, err := e.hotPaid(ctx)
-	if err != nil {
-		return Load{}, err
-	}
-	rate, err := e.saturation("hot-paid", func() (float64, error) { return e.Saturate(url, header)(ctx) })
-	return Load{URLs: []string{url}, Header: header, Saturation: rate}, err
-}
-
-// coldSample is how long cold pages are requested to measure the saturation rate.
-const coldSample = 3 * time.Second
-
 // coldLoad requests deep pages of the largest proposal that are not in any cache.
 func coldLoad(ctx context.Context, e *Environment) (Load, error) {
 	urls, err := e.coldPages(ctx)
@@ -75,29 +63,19 @@ func coldLoad(ctx context.Context, e *Environment) (Load, error) {
 		return Load{}, err
 	}
 	load := Load{URLs: urls, Header: e.internal()}
-	load.Saturation, err = e.saturation("cold", func() (float64, error) {
-		drive, err := newDrive(load, coldConcurrency)
-		if err != nil {
-			return 0, err
-		}
-		defer drive.close()
-		taken, failed, err := drive.run(ctx, 0, coldSample)
-		if failed > 0 {
-			err = errors.Join(err, fmt.Errorf("%d cold pages failed", failed))
-		}
-		return float64(taken.TotalCount()) / coldSample.Seconds(), err
-	})
+	load.Saturation, err = e.saturation("cold", func() (float64, error) { return e.closedLoad(ctx, load, coldConcurrency, false) })
 	if err != nil {
 		return Load{}, err
 	}
 	return load, e.forgetPages(ctx)
 }
 
-// coldConcurrency is the concurrency at which the saturation rate of cold pages is measured.
-const coldConcurrency = 8
-
-// coldWanted is the number of pages that a cold load needs to request none twice.
-const coldWanted = 600
+const (
+	// coldConcurrency is the concurrency at which the saturation rate of cold pages is measured.
+	coldConcurrency = 8
+	// coldWanted is the number of pages that a cold load needs to request none twice.
+	coldWanted = 600
+)
 
 // coldPages returns pages in random order, none of them stored.
 func (e *Environment) coldPages(ctx context.Context) ([]string, error) {
@@ -168,11 +146,7 @@ func (e *Environment) touch(ctx context.Context) error {
 	for _, p := range proposals {
 		lines.WriteString(e.changedBallot(p) + "\n")
 	}
-	path := filepath.Join(e.Dir, "touch.ndjson")
-	if err := os.WriteFile(path, []byte(lines.String()), 0o600); err != nil {
-		return err
-	}
-	_, err = e.Run(ctx, Program{Args: []string{e.Pnyx, "import", path}, Env: e.warehouseEnv(), Nice: e.Niceness})
+	_, err = e.importText(ctx, lines.String(), e.warehouseEnv(), e.Niceness)
 	return err
 }
 

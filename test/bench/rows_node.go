@@ -29,14 +29,20 @@ func nodeRows() []Row {
 		{
 			ID: "redis-memory", Name: "Redis memory per published proposal", Unit: "KB", Rounds: 1, Quick: 1,
 			Prepare: func(ctx context.Context, e *Environment) (Sides, error) {
-				return Sides{Pnyx: e.redisMemory}, e.Published(ctx)
+				return Sides{Pnyx: func(ctx context.Context) (float64, error) {
+					bytes, err := e.redisMemory(ctx)
+					return bytes / 1e3 / float64(e.data.Size.Proposals), err
+				}}, e.Published(ctx)
 			},
 		},
 		{
 			ID: "disk", Name: "warehouse disk space per ballot", Unit: "bytes", Rounds: 1, Quick: 1,
 			Prepare: func(ctx context.Context, e *Environment) (Sides, error) {
 				_, _, err := e.Warehouse(ctx)
-				return Sides{Pnyx: e.disk}, err
+				return Sides{Pnyx: func(ctx context.Context) (float64, error) {
+					bytes, err := e.diskBytes(ctx)
+					return float64(bytes) / float64(e.data.Size.Ballots), err
+				}}, err
 			},
 		},
 	}
@@ -64,7 +70,7 @@ func (e *Environment) flood(ctx context.Context, base string) error {
 	return err
 }
 
-// redisMemory returns the memory of Redis per proposal, in kilobytes.
+// redisMemory returns the memory of Redis, in bytes.
 func (e *Environment) redisMemory(ctx context.Context) (float64, error) {
 	info, err := e.store.Info(ctx, "memory").Result()
 	if err != nil {
@@ -72,16 +78,14 @@ func (e *Environment) redisMemory(ctx context.Context) (float64, error) {
 	}
 	for line := range strings.Lines(info) {
 		if value, is := strings.CutPrefix(strings.TrimSpace(line), "used_memory:"); is {
-			bytes, err := strconv.ParseFloat(value, 64)
-			return bytes / 1e3 / float64(e.data.Size.Proposals), err
+			return strconv.ParseFloat(value, 64)
 		}
 	}
 	return 0, fmt.Errorf("redis reports no used_memory: %.100s", info)
 }
 
-// disk returns the disk space of the warehouse's tables per ballot, in bytes.
-func (e *Environment) disk(ctx context.Context) (float64, error) {
-	var bytes uint64
-	err := e.conn.QueryRow(ctx, "SELECT sum(bytes_on_disk) FROM system.parts WHERE active AND database = currentDatabase()").Scan(&bytes)
-	return float64(bytes) / float64(e.data.Size.Ballots), err
+// diskBytes returns the disk space of the warehouse's tables.
+func (e *Environment) diskBytes(ctx context.Context) (bytes uint64, err error) {
+	err = e.conn.QueryRow(ctx, "SELECT sum(bytes_on_disk) FROM system.parts WHERE active AND database = currentDatabase()").Scan(&bytes)
+	return bytes, err
 }

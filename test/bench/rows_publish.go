@@ -130,9 +130,7 @@ func firstPublish(ctx context.Context, e *Environment) (Sides, error) {
 			if err != nil {
 				return 0, err
 			}
-			server, err := e.launch(Program{Name: "redis-server", Args: []string{
-				"redis-server", "--bind", "127.0.0.1", "--port", address[len("127.0.0.1:"):], "--save", "", "--appendonly", "no",
-			}})
+			server, err := e.launch(redisAt(address))
 			if err != nil {
 				return 0, err
 			}
@@ -145,24 +143,13 @@ func firstPublish(ctx context.Context, e *Environment) (Sides, error) {
 // serveUntilReady starts an instance with some settings, and returns how long it takes to
 // be ready, in seconds.
 func (e *Environment) serveUntilReady(ctx context.Context, settings ...string) (float64, error) {
-	listen, err := freeAddress()
-	if err != nil {
-		return 0, err
-	}
-	admin, err := freeAddress()
-	if err != nil {
-		return 0, err
-	}
 	began := time.Now()
-	process, err := e.launch(Program{
-		Name: "pnyx serve", Args: []string{e.Pnyx, "serve"},
-		Env: append(append(e.common(), "PNYX_LISTEN="+listen, "PNYX_ADMIN_LISTEN="+admin), settings...),
-	})
+	s, err := e.serveAt(filepath.Join(e.Dir, "unused"), settings)
 	if err != nil {
 		return 0, err
 	}
-	err = process.until(ctx, func() error { return answersOK("http://" + admin + "/readyz") })
-	return time.Since(began).Seconds(), errors.Join(err, process.stop())
+	err = s.process.until(ctx, func() error { return answersOK(s.admin + "/readyz") })
+	return time.Since(began).Seconds(), errors.Join(err, s.process.stop())
 }
 
 // importBallots imports the Snapshot ballots into a new database each time, in an

@@ -72,7 +72,7 @@ func (e *Environment) temporary(name string) (string, error) {
 
 // serve starts an instance on a folder, and waits until everything is published.
 func (e *Environment) serve(ctx context.Context, dir string, flags ...string) (*served, error) {
-	s, err := e.serveAt(dir, flags...)
+	s, err := e.serveAt(dir, nil, flags...)
 	if err != nil {
 		return nil, err
 	}
@@ -80,19 +80,16 @@ func (e *Environment) serve(ctx context.Context, dir string, flags ...string) (*
 	return s, s.process.until(ctx, func() error { return answersOK(s.admin + "/readyz") })
 }
 
-func (e *Environment) serveAt(dir string, flags ...string) (*served, error) {
-	listen, err := freeAddress()
-	if err != nil {
-		return nil, err
-	}
-	admin, err := freeAddress()
+// serveAt starts an instance on a folder, with further settings.
+func (e *Environment) serveAt(dir string, settings []string, flags ...string) (*served, error) {
+	listen, admin, err := freeAddresses()
 	if err != nil {
 		return nil, err
 	}
 	s := &served{base: "http://" + listen, admin: "http://" + admin, dir: filepath.Join(dir, "data")}
 	s.process, err = e.launch(Program{
 		Name: "pnyx serve", Args: append([]string{e.Pnyx, "serve"}, flags...),
-		Env: append(e.common(), "PNYX_LOG_LEVEL=info", "PNYX_DATA="+s.dir, "PNYX_LISTEN="+listen, "PNYX_ADMIN_LISTEN="+admin),
+		Env: append(append(e.common(), "PNYX_LOG_LEVEL=info", "PNYX_DATA="+s.dir, "PNYX_LISTEN="+listen, "PNYX_ADMIN_LISTEN="+admin), settings...),
 	})
 	return s, err
 }
@@ -195,22 +192,27 @@ func p99(ctx context.Context, e *Environment, d *drive, rate float64, meanwhile 
 	return inMilliseconds(taken.ValueAtQuantile(99)), err
 }
 
+// ownData generates a data set and imports it into a folder in which instances run.
+func ownData(ctx context.Context, e *Environment, size Size) (*Dataset, error) {
+	data, err := e.Generate(ctx, size)
+	if err != nil {
+		return nil, err
+	}
+	data.Warehouse = filepath.Join(filepath.Dir(data.Files), "start", "data")
+	return data, data.load(ctx, e)
+}
+
 // starting measures the start of an instance on the data set until a path is answered, or until everything
 // is published without a path.
 func starting(ctx context.Context, e *Environment, path string) (Sides, error) {
-	data, err := e.Generate(ctx, sizeOf(e.Quick))
+	own, err := ownData(ctx, e, sizeOf(e.Quick))
 	if err != nil {
-		return Sides{}, err
-	}
-	dir := filepath.Join(e.Dir, strconv.Itoa(data.Size.Ballots), "start")
-	own := &Dataset{Files: data.Files, Warehouse: filepath.Join(dir, "data"), Size: data.Size}
-	if err := own.load(ctx, e); err != nil {
 		return Sides{}, err
 	}
 	return Sides{
 		Pnyx: func(ctx context.Context) (float64, error) {
 			began := time.Now()
-			s, err := e.serveAt(dir)
+			s, err := e.serveAt(filepath.Dir(own.Warehouse), nil)
 			if err != nil {
 				return 0, err
 			}

@@ -168,17 +168,11 @@ func (h *webhooks) addEndpoints(ctx context.Context, receiver string) error {
 // startWorker starts a worker, and waits until it knows all endpoints.
 func (h *webhooks) startWorker(ctx context.Context) error {
 	e := h.environment
-	address, err := freeAddress()
+	address, admin, err := freeAddresses()
 	if err != nil {
 		return err
 	}
-	admin, err := freeAddress()
-	if err != nil {
-		return err
-	}
-	redis, err := e.launch(Program{Name: "redis-server", Args: []string{
-		"redis-server", "--bind", "127.0.0.1", "--port", address[len("127.0.0.1:"):], "--save", "", "--appendonly", "no",
-	}})
+	redis, err := e.launch(redisAt(address))
 	if err != nil {
 		return err
 	}
@@ -195,13 +189,7 @@ func (h *webhooks) startWorker(ctx context.Context) error {
 
 // importLines imports lines of a source file.
 func (h *webhooks) importLines(ctx context.Context, lines ...string) error {
-	path := filepath.Join(h.dir, "lines.ndjson")
-	if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
-		return err
-	}
-	_, err := h.environment.Run(ctx, Program{
-		Args: []string{h.environment.Pnyx, "import", path}, Env: append(h.environment.common(), "CLICKHOUSE_URL="+h.url),
-	})
+	_, err := h.environment.importText(ctx, strings.Join(lines, "\n")+"\n", append(h.environment.common(), "CLICKHOUSE_URL="+h.url), 0)
 	return err
 }
 

@@ -22,21 +22,14 @@ import (
 
 // Point holds the measurements at one size of the warehouse.
 type Point struct {
-	// Ballots is the number of ballots in the warehouse.
-	Ballots uint64
-	// Proposals is the number of proposals.
-	Proposals uint64
-	// DAOs is the number of DAOs.
-	DAOs uint64
-	// Largest is the number of ballots on the largest proposal.
-	Largest uint64
+	// Ballots, Proposals and DAOs are how many are in the warehouse, and Largest is the number of
+	// ballots on the largest proposal.
+	Ballots, Proposals, DAOs, Largest uint64
 	// Import is the import rate on the largest proposal, in ballots per second.
 	Import float64
-	// Publish is the duration of a full publication, in seconds.
-	Publish float64
-	// Statements is the duration of the statements that read the same rows once, in
-	// seconds.
-	Statements float64
+	// Publish is the duration of a full publication, and Statements of the statements that read the
+	// same rows once, in seconds.
+	Publish, Statements float64
 	// Small is the time until a ballot on a small proposal is in its summary, in seconds.
 	Small float64
 	// First is the same for the first ballot on the largest proposal after the start of the
@@ -45,12 +38,9 @@ type Point struct {
 	// Big is the same for later ballots, which are counted with a range of voters, and Slowest
 	// the time of the slowest: the first ones come before the DAO has ranges.
 	Big, Slowest float64
-	// WorkerMemory is the peak resident memory of the worker, in bytes.
-	WorkerMemory float64
-	// RedisBytes is the memory that Redis uses, in bytes.
-	RedisBytes float64
-	// DiskBytes is the disk space that the warehouse uses, in bytes.
-	DiskBytes float64
+	// WorkerMemory is the peak resident memory of the worker, RedisBytes the memory of Redis, and
+	// DiskBytes the disk space of the warehouse, in bytes.
+	WorkerMemory, RedisBytes, DiskBytes float64
 	// Pages has the latencies of each kind of page.
 	Pages []PageTimes
 }
@@ -59,12 +49,8 @@ type Point struct {
 type PageTimes struct {
 	// Name describes the list that the pages belong to.
 	Name string
-	// Median is the median over all pages of the walk.
-	Median float64
-	// Slowest is the maximum over all pages of the walk.
-	Slowest float64
-	// Deepest is the latency of the last page of the walk.
-	Deepest float64
+	// Median and Slowest are over all pages of a walk, and Deepest is the last one.
+	Median, Slowest, Deepest float64
 }
 
 // scaleCommand takes the same measurements at growing sizes of the warehouse and
@@ -180,13 +166,10 @@ func (e *Environment) measurePublish(ctx context.Context, p *Point) error {
 
 // measureSizes counts the ballots, proposals and DAOs in the warehouse.
 func (e *Environment) measureSizes(ctx context.Context, p *Point) error {
-	err := e.conn.QueryRow(ctx, `SELECT sum(votes), count(), uniqExact(dao_id), max(votes) FROM proposal_states FINAL`).
-		Scan(&p.Ballots, &p.Proposals, &p.DAOs, &p.Largest)
-	if err != nil {
-		return err
-	}
-	return e.conn.QueryRow(ctx, "SELECT toFloat64(sum(bytes_on_disk)) FROM system.parts WHERE active AND database = currentDatabase()").
-		Scan(&p.DiskBytes)
+	disk, err := e.diskBytes(ctx)
+	p.DiskBytes = float64(disk)
+	return errors.Join(err, e.conn.QueryRow(ctx, `SELECT sum(votes), count(), uniqExact(dao_id), max(votes) FROM proposal_states FINAL`).
+		Scan(&p.Ballots, &p.Proposals, &p.DAOs, &p.Largest))
 }
 
 func (e *Environment) measureArrivals(ctx context.Context, p *Point) error {
@@ -257,12 +240,7 @@ func (e *Environment) measureImport(ctx context.Context, p *Point) error {
 		fmt.Fprintf(&lines, `{"id":"probe-%d","proposal":{"id":%q},"space":{"id":%q},"voter":"0x%040x","created":%d,"choice":1,"vp":1}`+"\n",
 			id, largest.ExternalID, largest.Source, id, now.Unix())
 	}
-	path := filepath.Join(e.Dir, "probe.ndjson")
-	if err := os.WriteFile(path, []byte(lines.String()), 0o600); err != nil {
-		return err
-	}
-	began := time.Now()
-	_, err = e.Run(ctx, Program{Args: []string{e.Pnyx, "import", path}, Env: e.warehouseEnv()})
+	began, err := e.importText(ctx, lines.String(), e.warehouseEnv(), 0)
 	p.Import = importedBallots / time.Since(began).Seconds()
 	return err
 }
@@ -274,15 +252,7 @@ func (e *Environment) measureMemory(ctx context.Context, p *Point) error {
 		return err
 	}
 	p.WorkerMemory = max(p.WorkerMemory, peak)
-	text, err := e.store.Info(ctx, "memory").Result()
-	if err != nil {
-		return err
-	}
-	for line := range strings.Lines(text) {
-		if used, found := strings.CutPrefix(strings.TrimSpace(line), "used_memory:"); found {
-			p.RedisBytes, err = strconv.ParseFloat(used, 64)
-		}
-	}
+	p.RedisBytes, err = e.redisMemory(ctx)
 	return err
 }
 

@@ -139,15 +139,10 @@ func (s *deployment) connect() {
 
 // settings are the settings of every pnyx, without links in between.
 func (s *deployment) settings() []string {
-	terms := facilitator.Terms(nil)
-	return []string{
-		"PNYX_DATA=" + filepath.Join(s.dir, "pnyx"), "PNYX_FREE_RATE=0", "PNYX_PUBLISH_INTERVAL=250ms",
-		"REDIS_URL=redis://" + s.redis.Addr, "CLICKHOUSE_URL=" + s.warehouseURL(s.instance().TCPAddr),
-		"PNYX_PUBLIC_URL=https://api.example.org", "X402_PAY_TO=" + terms.PayTo,
-		"X402_FACILITATOR_URL=" + s.ledger.Facilitator, "X402_RPC_URL=" + s.ledger.RPC,
-		"X402_NETWORK=" + terms.Token.Network, "X402_ASSET=" + terms.Token.Asset, "X402_ASSET_NAME=" + terms.Token.Name,
-		"X402_VERIFY_TIMEOUT=1s", "X402_SETTLE_TIMEOUT=2s",
-	}
+	return append(s.ledger.Environ(),
+		"PNYX_DATA="+filepath.Join(s.dir, "pnyx"), "PNYX_FREE_RATE=0", "PNYX_PUBLISH_INTERVAL=250ms",
+		"REDIS_URL=redis://"+s.redis.Addr, "CLICKHOUSE_URL="+s.warehouseURL(s.instance().TCPAddr),
+		"X402_VERIFY_TIMEOUT=1s", "X402_SETTLE_TIMEOUT=2s")
 }
 
 // startEngine runs the warehouse's engine, which is supervised as in the product.

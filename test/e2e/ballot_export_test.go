@@ -199,7 +199,7 @@ func TestExport(t *testing.T) {
 		t.Run("equals the walk by cursor "+name, func(t *testing.T) { checkEqualsWalk(t, votes, key) })
 	}
 	client := env.RedisClient(t, server.URL)
-	edge := startExportEdge(t, votes)
+	edge := startExportEdge(t, votes.instance)
 	callers := map[string]func(testing.TB) *exporter{
 		"directly": votes.exporter, "through an edge": edge.exporter,
 	}
@@ -252,7 +252,7 @@ func (v exportedVotes) exporter(tb testing.TB) *exporter {
 	return newExporter(tb, v.URL)
 }
 
-// exportEdge is an edge before the node of exported votes.
+// exportEdge is an edge before a node whose exports are downloaded.
 type exportEdge struct {
 	*instance
 
@@ -260,15 +260,15 @@ type exportEdge struct {
 	base, token string
 }
 
-func startExportEdge(t *testing.T, votes exportedVotes) exportEdge {
+func startExportEdge(t *testing.T, node *instance) exportEdge {
 	t.Helper()
 	env.Nginx(t)
 	listen := env.FreeAddress(t)
 	edge := start(t, t.TempDir(), []string{
-		"PNYX_EDGE_LISTEN=" + listen, "PNYX_EDGE_ADMIN_LISTEN=" + env.FreeAddress(t), "PNYX_EDGE_ORIGIN=" + votes.URL,
+		"PNYX_EDGE_LISTEN=" + listen, "PNYX_EDGE_ADMIN_LISTEN=" + env.FreeAddress(t), "PNYX_EDGE_ORIGIN=" + node.URL,
 		"PNYX_EDGE_DIR=" + filepath.Join(t.TempDir(), "edge"),
 	}, "edge")
-	issued := issueToken(t, votes.Environ, "--name", "ACME", "--plan", "custom", "--scopes", "v2:paid:plus",
+	issued := issueToken(t, node.Environ, "--name", "ACME", "--plan", "custom", "--scopes", "v2:paid:plus",
 		"--limits", "9000,60000,10000,60000,10000")
 	return exportEdge{edge, "http://" + listen, issued.Token}
 }

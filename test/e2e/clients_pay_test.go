@@ -36,12 +36,8 @@ func (p payer) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestClientsPayPerRequest(t *testing.T) {
 	t.Parallel()
 	env.RequireEngine(t)
-	ledger, terms := facilitator.NewLedger(t), facilitator.Terms(nil)
-	i := startShared(t, []string{
-		"PNYX_PUBLIC_URL=https://api.example.org", "X402_PAY_TO=" + terms.PayTo, "X402_FACILITATOR_URL=" + ledger.Facilitator,
-		"X402_RPC_URL=" + ledger.RPC, "X402_NETWORK=" + terms.Token.Network, "X402_ASSET=" + terms.Token.Asset,
-		"X402_ASSET_NAME=" + terms.Token.Name, "X402_VERIFY_TIMEOUT=30s", "X402_SETTLE_TIMEOUT=30s",
-	}, "serve", "--demo").ready()
+	ledger := facilitator.NewLedger(t)
+	i := startShared(t, append(ledger.Environ(), "X402_VERIFY_TIMEOUT=30s", "X402_SETTLE_TIMEOUT=30s"), "serve", "--demo").ready()
 	i.AwaitPublished()
 	var daos []struct{ DAOID string }
 	i.Get("/v2/daos?limit=1", &daos)

@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
@@ -212,24 +213,32 @@ func checkDuckDB(t *testing.T, e *exporter, daoID string, held map[string]string
 	if _, err := os.Stat("npm/node_modules/.package-lock.json"); err != nil {
 		t.Skip("no node_modules: make npm")
 	}
-	var args []string
+	var files []string
 	env.Until(t, func() error { // a part is gone once a sorted copy of its ballots has been made
-		args = []string{"npm/parquet.mjs"}
+		files = nil
 		for i, part := range e.daoExport(daoID, "").Parts {
 			answer, columns, err := e.fetch(part.Formats.Parquet)
 			if err != nil || answer.StatusCode != http.StatusOK {
 				return fmt.Errorf("part %d: got %v, %w", i, answer, err)
 			}
-			args = append(args, filepath.Join(t.TempDir(), "part.parquet"))
-			if err := os.WriteFile(args[i+1], columns, 0o600); err != nil {
+			files = append(files, filepath.Join(t.TempDir(), "part.parquet"))
+			if err := os.WriteFile(files[i], columns, 0o600); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-	out, err := exec.CommandContext(t.Context(), "node", args...).CombinedOutput()
+	if err := compareDuckDB(t.Context(), files, held); err != nil {
+		t.Error(err)
+	}
+}
+
+// compareDuckDB holds the ballots and the power that DuckDB counts of each proposal in files of
+// Parquet against the lines that a mirror holds.
+func compareDuckDB(ctx context.Context, files []string, held map[string]string) error {
+	out, err := exec.CommandContext(ctx, "node", append([]string{"npm/parquet.mjs"}, files...)...).CombinedOutput()
 	if err != nil {
-		t.Fatalf("DuckDB: %v: %s", err, out)
+		return fmt.Errorf("DuckDB: %w: %s", err, out)
 	}
 	type total struct {
 		votes int
@@ -239,7 +248,7 @@ func checkDuckDB(t *testing.T, e *exporter, daoID string, held map[string]string
 	for name, line := range held {
 		var row governance.DAOExportRow
 		if err := json.Unmarshal([]byte(line), &row); err != nil {
-			t.Fatalf("%s: %v", name, err)
+			return fmt.Errorf("%s: %w", name, err)
 		}
 		if row.Ballot == nil {
 			continue
@@ -255,13 +264,14 @@ func checkDuckDB(t *testing.T, e *exporter, daoID string, held map[string]string
 		var key string
 		var sum total
 		if _, err := fmt.Sscan(line, &key, &sum.votes, &sum.power); err != nil {
-			t.Fatalf("DuckDB printed %q: %v", line, err)
+			return fmt.Errorf("DuckDB printed %q: %w", line, err)
 		}
 		got[key] = sum
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(total{})); diff != "" || len(want) == 0 {
-		t.Errorf("DuckDB differs (-want +got): %.2000s", diff)
+		return fmt.Errorf("DuckDB differs (-want +got): %.2000s", diff)
 	}
+	return nil
 }
 
 // checkDAOForms holds the CSV and the Parquet of a part against its lines, and resumes a download.

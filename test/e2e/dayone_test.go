@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -15,10 +16,12 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"pnyx/api/doc/client"
+	"pnyx/governance"
 	"pnyx/test/env"
 )
 
@@ -27,16 +30,27 @@ type dayOne struct {
 	*instance
 
 	language client.Language
-	copied   string
+	plan     string
+	began    time.Time
+	// copied is what the example keeps, exports the folder of its Parquet.
+	copied, exports string
+	alerts          *mailbox
 	// requests counts its requests, and refused the 429 among them.
 	requests, refused atomic.Int64
 }
 
-// startDayOne runs the example on the DAO a.eth every second, which is more often than the plan allows.
-func (i *instance) startDayOne(t *testing.T, language client.Language, token string) *dayOne {
+// startDayOne runs the example on the DAO a.eth every second, which is more often than plans allow,
+// with a receiver of alerts.
+func (i *instance) startDayOne(t *testing.T, language client.Language, plan string) *dayOne {
 	t.Helper()
-	p := newPrograms(t, language)
-	d := &dayOne{instance: i, language: language, copied: filepath.Join(t.TempDir(), "copy")}
+	issued := issueToken(t, i.Environ, "--name", string(language), "--plan", plan, "--scopes", "v2:paid:plus")
+	i.awaitToken(issued.Token)
+	p, dir := newPrograms(t, language), t.TempDir()
+	d := &dayOne{
+		instance: i, language: language, plan: plan, began: time.Now(),
+		copied: filepath.Join(dir, "copy"), exports: filepath.Join(dir, "parquet"), alerts: newMailbox(t),
+	}
+	env.MustRun(t, i.Environ, "webhook", "add", "--token", issued.ID, "--url", d.alerts.url, "--types", "event.*")
 	node, err := url.Parse(i.URL)
 	if err != nil {
 		t.Fatal(err)
@@ -54,8 +68,8 @@ func (i *instance) startDayOne(t *testing.T, language client.Language, token str
 	}
 	server := httptest.NewServer(proxy)
 	t.Cleanup(server.Close)
-	program := append(p.prepare(t, "dayone", exampleOf(t, language, "dayone")), server.URL, "a.eth", d.copied, "1")
-	env.NewProcess(t, program[0], []string{"PNYX_TOKEN=" + token}, program[1:]...).Start()
+	program := append(p.prepare(t, "dayone", exampleOf(t, language, "dayone")), server.URL, "a.eth", d.copied, "1", d.exports)
+	env.NewProcess(t, program[0], []string{"PNYX_TOKEN=" + issued.Token}, program[1:]...).Start()
 	return d
 }
 
@@ -125,11 +139,80 @@ func (d *dayOne) wantWalked() {
 	})
 }
 
-// TestDayOne lets the programs keep copies of a DAO while it changes and the service restarts.
-func TestDayOne(t *testing.T) {
+// wantExported waits until the latest export is as DuckDB should read it.
+func (d *dayOne) wantExported() {
+	d.TB.Helper()
+	env.Until(d.TB, func() error {
+		walked, err := walkDAO(d.instance, "a.eth")
+		if err != nil {
+			return err
+		}
+		exports, err := filepath.Glob(d.exports + "/*")
+		if err != nil || len(exports) == 0 {
+			return fmt.Errorf("%s: got %d exports and %w, want some", d.language, len(exports), err)
+		}
+		files, err := filepath.Glob(exports[len(exports)-1] + "/*")
+		if err != nil || len(files) == 0 {
+			return fmt.Errorf("%s: got %d files and %w, want some", d.language, len(files), err)
+		}
+		return compareDuckDB(d.TB.Context(), files, walked)
+	})
+}
+
+// wantAlerts waits until the receiver has got every event of this week.
+func (d *dayOne) wantAlerts(t *testing.T) {
+	t.Helper()
+	env.Until(t, func() error {
+		events := rowsOf(t, d.instance, "/v2/events?daoId=a.eth&"+thisWeek(), "eventId")
+		missing := maps.Clone(events)
+		for _, alert := range d.alerts.got() {
+			delete(missing, alert.ID)
+		}
+		if len(events) < 3 || len(missing) > 0 {
+			return fmt.Errorf("%s: %d of %d events did not come: %s", d.language, len(missing), len(events), missing)
+		}
+		return nil
+	})
+}
+
+// wantChangesAfter waits until a cursor leads to changes of proposals. It must not expire.
+func (i *instance) wantChangesAfter(cursor string, keys ...string) {
+	i.TB.Helper()
+	seen := map[string]bool{}
+	env.Until(i.TB, func() error {
+		var rows []governance.Change
+		answer, err := i.Ask("/v2/changes?cursor="+url.QueryEscape(cursor), &rows)
+		if err != nil {
+			return err
+		}
+		if answer.Status == http.StatusGone {
+			i.TB.Fatalf("a cursor from before restarts: got %s", answer.Error.Code)
+		}
+		if answer.Status == http.StatusOK {
+			cursor = *answer.Meta.Page.NextCursor
+		}
+		for _, row := range rows {
+			seen[row.Key] = true
+		}
+		for _, key := range keys {
+			if !seen[key] {
+				return fmt.Errorf("got %d %v after a cursor, want %s, too", answer.Status, seen, key)
+			}
+		}
+		return nil
+	})
+}
+
+// TestLongDayOne lets the programs keep copies of a DAO, with exports and alerts, while it changes
+// and the service restarts: once in order and once killed, both times with the Redis in it.
+func TestLongDayOne(t *testing.T) {
+	env.Long(t)
 	t.Parallel()
-	env.RequireEngine(t)
-	i := startShared(t, []string{"REDIS_URL=" + env.Redis(t).URL}, "serve").ready()
+	env.Program(t, "redis-server", "PNYX_TEST_REQUIRE_REDIS")
+	if _, err := os.Stat("npm/node_modules/.package-lock.json"); err != nil {
+		t.Skip("no DuckDB: make npm")
+	}
+	i := startShared(t, []string{"PNYX_WEBHOOK_RECEIVERS=private"}, "serve").ready()
 	i.ImportLines(goodSpace)
 	i.ImportLines(proposalLine("a.eth", "one"), proposalLine("a.eth", "two"))
 	i.ImportLines(append(castBallots("one", 0, 40), castBallots("two", 0, 30)...)...)
@@ -140,26 +223,53 @@ func TestDayOne(t *testing.T) {
 			t.Log("no node_modules: make npm")
 			continue
 		}
-		token := issueToken(t, i.Environ, "--name", string(language), "--plan", "developer", "--scopes", "v2:paid:plus").Token
-		i.awaitToken(token)
-		running = append(running, i.startDayOne(t, language, token))
+		for _, plan := range []string{"developer", "business"} {
+			running = append(running, i.startDayOne(t, language, plan))
+		}
 	}
+	answer, err := i.Read("/v2/changes", new([]governance.Change))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cursor := *answer.Meta.Page.NextCursor
 	for _, change := range []func(){
 		func() {},
 		func() { i.ImportLines(castBallots("two", 30, 31)...) },
-		func() { i.Stop(); i.Start(); i.ready() },
-		func() { i.ImportLines(proposalLine("a.eth", "three")) },
+		func() { // a restart
+			i.Stop()
+			i.ImportLines(castBallots("two", 31, 32)...)
+			i.Start()
+			i.ready()
+		},
+		func() { i.ImportLines(voteUntil("open", "T", "active", 20*time.Hour)) },
+		func() { // a crash, as the ballot is being published
+			i.ImportLines(recentBallot("open", 1, 1, "10.000000000000000001"))
+			i.Kill()
+			i.ImportLines(recentBallot("open", 2, 2, "3"))
+			i.Start()
+			i.ready()
+		},
+		func() {
+			i.ImportLines(recentVote("over", "T"))
+			i.ImportLines(recentBallot("over", 1, 1, "7"))
+		},
 	} {
 		change()
 		i.AwaitPublished()
 		for _, program := range running {
 			program.wantWalked()
+			program.wantExported()
 		}
 	}
+	i.wantChangesAfter(cursor, proposalKey("a.eth", "two"), proposalKey("a.eth", "open"), proposalKey("a.eth", "over"))
 	for _, program := range running {
-		if program.refused.Load() > 0 {
-			t.Errorf("%s: %d of %d requests were refused", program.language, program.refused.Load(), program.requests.Load())
+		program.wantAlerts(t)
+		exports, err := filepath.Glob(program.exports + "/*")
+		if err != nil || len(exports) < 5 || program.refused.Load() > 0 {
+			t.Errorf("%s on %s: got %d exports (%v), want five, and %d refusals, want none",
+				program.language, program.plan, len(exports), err, program.refused.Load())
 		}
-		t.Logf("%s: %d requests, none refused", program.language, program.requests.Load())
+		t.Logf("%s on %s: %d requests, %d exports, %d alerts, %s", program.language, program.plan, program.requests.Load(),
+			len(exports), len(program.alerts.got()), time.Since(program.began).Round(time.Second))
 	}
 }

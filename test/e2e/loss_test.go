@@ -86,7 +86,7 @@ type loss struct {
 func beginLoss(t *testing.T) *loss {
 	t.Helper()
 	env.RequireEngine(t)
-	ledger, terms, dir := facilitator.NewLedger(t), facilitator.Terms(nil), t.TempDir()
+	ledger, dir := facilitator.NewLedger(t), t.TempDir()
 	l := &loss{redis: env.Redis(t), dir: dir, data: filepath.Join(dir, "data"), kept: newMailbox(t), gone: newMailbox(t)}
 	if err := os.Mkdir(filepath.Join(dir, "bin"), 0o700); err != nil {
 		t.Fatal(err)
@@ -95,11 +95,7 @@ func beginLoss(t *testing.T) *loss {
 	if err := errors.Join(err, os.Symlink(program, filepath.Join(dir, "bin", "pnyx"))); err != nil {
 		t.Fatal(err)
 	}
-	settings := []string{
-		"REDIS_URL=" + l.redis.URL, "PNYX_FREE_RATE=0", "PNYX_PUBLIC_URL=https://api.example.org", "PNYX_WEBHOOK_RECEIVERS=private",
-		"X402_PAY_TO=" + terms.PayTo, "X402_FACILITATOR_URL=" + ledger.Facilitator, "X402_RPC_URL=" + ledger.RPC,
-		"X402_NETWORK=" + terms.Token.Network, "X402_ASSET=" + terms.Token.Asset, "X402_ASSET_NAME=" + terms.Token.Name,
-	}
+	settings := append(ledger.Environ(), "REDIS_URL="+l.redis.URL, "PNYX_FREE_RATE=0", "PNYX_WEBHOOK_RECEIVERS=private")
 	l.paidService = &paidService{
 		instance: start(t, l.data, settings, "serve").ready(), ledger: ledger, wallet: facilitator.NewWallet(t), settings: settings,
 	}

@@ -30,15 +30,9 @@ func startPaidService(t *testing.T) *paidService {
 	t.Helper()
 	env.RequireEngine(t)
 	redis, ledger := env.Redis(t), facilitator.NewLedger(t)
-	terms := facilitator.Terms(nil)
 	// Short, so that the lease of a killed process expires within the test.
-	environ := []string{
-		"REDIS_URL=" + redis.URL, "PNYX_PUBLIC_URL=https://api.example.org", "PNYX_REQUEST_TIMEOUT=3s",
-		"PNYX_CACHE_TIMEOUT=2s", "PNYX_LIMIT_TIMEOUT=2s",
-		"X402_PAY_TO=" + terms.PayTo, "X402_FACILITATOR_URL=" + ledger.Facilitator, "X402_RPC_URL=" + ledger.RPC,
-		"X402_NETWORK=" + terms.Token.Network, "X402_ASSET=" + terms.Token.Asset, "X402_ASSET_NAME=" + terms.Token.Name,
-		"X402_VERIFY_TIMEOUT=3s", "X402_SETTLE_TIMEOUT=1s",
-	}
+	environ := append(ledger.Environ(), "REDIS_URL="+redis.URL, "PNYX_REQUEST_TIMEOUT=3s", "PNYX_CACHE_TIMEOUT=2s", "PNYX_LIMIT_TIMEOUT=2s",
+		"X402_VERIFY_TIMEOUT=3s", "X402_SETTLE_TIMEOUT=1s")
 	s := &paidService{
 		instance: start(t, t.TempDir(), environ, "serve", "--demo").ready(),
 		ledger:   ledger, wallet: facilitator.NewWallet(t), settings: environ,

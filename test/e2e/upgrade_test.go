@@ -205,13 +205,9 @@ func TestRecordUpgradeFixture(t *testing.T) {
 		t.Skip("PNYX_TEST_UPGRADE_RECORD is not set: see upgradeFixture")
 	}
 	env.RequireEngine(t)
-	redisDir, dataDir, ledger, terms := t.TempDir(), t.TempDir(), facilitator.NewLedger(t), facilitator.Terms(nil)
+	redisDir, dataDir, ledger := t.TempDir(), t.TempDir(), facilitator.NewLedger(t)
 	redis := env.RestoredRedis(t, redisDir)
-	i := start(t, dataDir, []string{
-		"REDIS_URL=" + redis.URL, "PNYX_FREE_RATE=0", "PNYX_PUBLIC_URL=https://api.example.org",
-		"X402_PAY_TO=" + terms.PayTo, "X402_FACILITATOR_URL=" + ledger.Facilitator, "X402_RPC_URL=" + ledger.RPC,
-		"X402_NETWORK=" + terms.Token.Network, "X402_ASSET=" + terms.Token.Asset, "X402_ASSET_NAME=" + terms.Token.Name,
-	}, "serve").ready()
+	i := start(t, dataDir, append(ledger.Environ(), "REDIS_URL="+redis.URL, "PNYX_FREE_RATE=0"), "serve").ready()
 	i.Import(env.GeneratedDataSet(t, "--now", "2026-06-01T00:00:00Z", "--daos", "6", "--proposals", "40",
 		"--ballots", "900", "--largest", "200"))
 	i.ImportLines(`{"record":"evidence","version":1,"proposal":{"provider":"snapshot","externalId":"0xp"},"artifactVersion":"1",` +

@@ -191,8 +191,13 @@ func TestWebhooksOfAFileAreAddedTogether(t *testing.T) {
 	}
 	write(line(issued.ID, "https://a.example.org/x") + line(issued.ID, "https://b.example.org/x"))
 	added := strings.Split(strings.TrimSpace(env.MustRun(t, i.Environ, "webhook", "add", "--file", file)), "\n")
+	write(`{"url":"https://c.example.org/x","types":["*"]}`)
+	if out, status := env.Run(t, i.Environ, "webhook", "add", "--file", file); status == 0 || !strings.Contains(out, "endpoint 1: --token") {
+		t.Errorf("without a token: got %d %s, want what is wrong", status, out)
+	}
+	added = append(added, strings.TrimSpace(env.MustRun(t, i.Environ, "webhook", "add", "--token", issued.ID, "--file", file)))
 	list := env.MustRun(t, i.Environ, "webhook", "list")
-	if len(added) != 2 {
+	if len(added) != 3 {
 		t.Fatalf("got %q, want a line for each", added)
 	}
 	for _, text := range added {

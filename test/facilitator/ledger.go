@@ -61,6 +61,15 @@ func NewLedger(tb testing.TB) *Ledger {
 	return l
 }
 
+// Environ returns the settings of a node that takes payments with Terms.
+func (l *Ledger) Environ() []string {
+	terms := Terms(nil)
+	return []string{
+		"PNYX_PUBLIC_URL=" + terms.PublicURL, "X402_PAY_TO=" + terms.PayTo, "X402_FACILITATOR_URL=" + l.Facilitator, "X402_RPC_URL=" + l.RPC,
+		"X402_NETWORK=" + terms.Token.Network, "X402_ASSET=" + terms.Token.Asset, "X402_ASSET_NAME=" + terms.Token.Name,
+	}
+}
+
 // Transfers returns the money that moved, in order.
 func (l *Ledger) Transfers() []Transfer {
 	l.mu.Lock()

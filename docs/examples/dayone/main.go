@@ -1,5 +1,6 @@
-// Command dayone keeps a copy of a DAO in a folder: dayone URL DAO FOLDER [SECONDS]. It asks for
-// what has changed every half an hour, or after other SECONDS. Powers are decimals in texts.
+// Command dayone keeps a copy of a DAO in a folder: dayone URL DAO FOLDER [SECONDS [PARQUET]]. It
+// asks for what has changed every half an hour, or after other SECONDS, and writes each revision into
+// the folder PARQUET, too. Powers are decimals in texts.
 package main
 
 import (
@@ -11,23 +12,58 @@ import (
 	"net/url"
 	"os"
 	"path"
+	"strconv"
 	"time"
 
 	pnyx "pnyx/clients" // in a module of your own: the folder of pnyx.go
 )
 
 func main() {
-	args := append(os.Args[1:], "1800")
+	args, exported := append(os.Args[1:], "1800"), ""
 	client := pnyx.New(args[0], pnyx.WithToken(os.Getenv("PNYX_TOKEN")))
 	pause, errPause := time.ParseDuration(args[3] + "s")
-	errMake := os.MkdirAll(args[2], 0o750) //nolint:gosec // as the caller says
-	folder, err := os.OpenRoot(args[2])    // no name that a server sends leads out of it
-	if err = errors.Join(errPause, errMake, err); err != nil {
+	folder, err := open(args[2])
+	if err = errors.Join(errPause, err); err != nil {
 		log.Fatal(err)
 	}
 	for ; ; time.Sleep(pause) { //nolint:forbidigo // it has nothing else to do
-		log.Print(refresh(client, args[1], folder)) // after an error the next round goes on from there
+		revision, err := refresh(client, args[1], folder)
+		if err == nil && len(os.Args) > 5 && revision != exported {
+			if err = export(client, args[1], os.Args[5]); err == nil {
+				exported = revision
+			}
+		}
+		log.Print(revision, " ", err) // after an error the next round goes on from there
 	}
+}
+
+// open makes a folder. No name that a server sends leads out of it.
+func open(name string) (*os.Root, error) {
+	err := os.MkdirAll(name, 0o750) //nolint:gosec // as the caller says
+	folder, failed := os.OpenRoot(name)
+	return folder, errors.Join(err, failed)
+}
+
+// export writes all of a DAO as Parquet, a file a part, into a folder named by the revision.
+func export(client *pnyx.Client, dao, parquet string) error {
+	folder, err := open(parquet)
+	if err != nil {
+		return err
+	}
+	manifest, err := client.DAOExport(context.Background(), dao, nil)
+	if err != nil {
+		return err
+	}
+	for i, part := range manifest.Data.Parts {
+		columns, err := client.DAOExportPart(context.Background(), dao, part.Digest, &pnyx.DAOExportPartParams{Format: pnyx.ExportFormatParquet})
+		if err != nil {
+			return err
+		}
+		if err := write(folder, path.Join(manifest.Data.Revision, strconv.Itoa(i+1)+".parquet"), columns); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // refresh reads what the copy lacks, and returns its revision. It may apply rows a second time.
