@@ -66,8 +66,7 @@ func (w *Warehouse) Actions(ctx context.Context, of []Proposal) (map[record.RefH
 	for i := range of {
 		refs[i], stated[of[i].Ref] = of[i].Ref, of[i]
 	}
-	result, err := w.queryRefs(ctx, sqlText("action_by_ref"), refs)
-	rows, err := selectRows[row](result, err, fmt.Sprintf("read the actions of %d proposals", len(refs)))
+	rows, err := findRefs[row](ctx, w, fmt.Sprintf("read the actions of %d proposals", len(refs)), sqlText("action_by_ref"), refs)
 	found := map[record.RefHash][]record.Action{}
 	for _, r := range rows {
 		p := stated[r.ProposalRef]

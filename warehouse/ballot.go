@@ -43,11 +43,7 @@ func countingBallots(condition string) string {
 // WaitingBallots counts the ballots whose proposal the warehouse does not have yet. They
 // count towards it from the moment it arrives.
 func (w *Warehouse) WaitingBallots(ctx context.Context) (uint64, error) {
-	var waiting uint64
-	if err := w.conn.QueryRow(ctx, sqlText("ballot_waiting")).Scan(&waiting); err != nil {
-		return 0, fmt.Errorf("count waiting ballots: %w", err)
-	}
-	return waiting, nil
+	return findValue[uint64](ctx, w, "count waiting ballots", sqlText("ballot_waiting"))
 }
 
 // Casts counts the stored ballots of each proposal, superseded ones included; proposals
@@ -58,11 +54,6 @@ func (w *Warehouse) Casts(ctx context.Context, refs []record.RefHash) (map[recor
 		Ref   record.RefHash `ch:"proposal_ref"`
 		Casts uint64
 	}
-	result, err := w.queryRefs(ctx, sqlText("ballot_casts"), refs)
-	rows, err := selectRows[row](result, err, fmt.Sprintf("count the ballots cast on %d proposals", len(refs)))
-	casts := make(map[record.RefHash]uint64, len(rows))
-	for _, r := range rows {
-		casts[r.Ref] = r.Casts
-	}
-	return casts, err
+	rows, err := findRefs[row](ctx, w, fmt.Sprintf("count the ballots cast on %d proposals", len(refs)), sqlText("ballot_casts"), refs)
+	return keyed(rows, err, func(r row) (record.RefHash, uint64) { return r.Ref, r.Casts })
 }

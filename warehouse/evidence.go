@@ -32,9 +32,5 @@ func (w *Warehouse) Evidence(
 	}, textColumn("provider"), textColumn("external_id"))
 	rows, err := w.queryWith(ctx, wanted, err, sqlText("evidence_by_proposal"))
 	list, err := selectRows[record.Evidence](rows, err, fmt.Sprintf("read the evidence on %d proposals", len(proposals)))
-	found := make(map[record.ProposalRef]record.Evidence, len(list))
-	for _, e := range list {
-		found[e.Proposal] = e
-	}
-	return found, err
+	return keyed(list, err, func(e record.Evidence) (record.ProposalRef, record.Evidence) { return e.Proposal, e })
 }

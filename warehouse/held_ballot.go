@@ -27,11 +27,6 @@ func (w *Warehouse) HeldVoters(ctx context.Context, refs []record.RefHash) (map[
 		Ref    record.RefHash `ch:"proposal_ref"`
 		Voters uint64
 	}
-	result, err := w.queryRefs(ctx, sqlText("held_ballot_voters"), refs)
-	rows, err := selectRows[row](result, err, fmt.Sprintf("count the voters held of %d proposals", len(refs)))
-	voters := make(map[record.RefHash]uint64, len(rows))
-	for _, r := range rows {
-		voters[r.Ref] = r.Voters
-	}
-	return voters, err
+	rows, err := findRefs[row](ctx, w, fmt.Sprintf("count the voters held of %d proposals", len(refs)), sqlText("held_ballot_voters"), refs)
+	return keyed(rows, err, func(r row) (record.RefHash, uint64) { return r.Ref, r.Voters })
 }

@@ -34,8 +34,8 @@ type HeldProposal struct {
 func (w *Warehouse) HeldProposals(
 	ctx context.Context, provider governance.Provider, sourceIDs []string, endsAfter time.Time,
 ) ([]HeldProposal, error) {
-	rows, err := w.conn.Query(ctx, sqlText("held_proposal"), string(provider), sourceIDs, max(endsAfter.Unix(), 0))
-	return selectRows[HeldProposal](rows, err, "read the proposals held of followed sources")
+	return find[HeldProposal](ctx, w, "read the proposals held of followed sources", sqlText("held_proposal"),
+		string(provider), sourceIDs, max(endsAfter.Unix(), 0))
 }
 
 // HeldSources returns the source of each proposal that is held, withdrawn ones included.
@@ -49,8 +49,7 @@ func (w *Warehouse) HeldSources(ctx context.Context, refs []record.RefHash) (map
 	if len(refs) == 0 {
 		return found, nil
 	}
-	result, err := w.queryRefs(ctx, sqlText("held_proposal_source"), refs)
-	rows, err := selectRows[row](result, err, fmt.Sprintf("read the sources of %d proposals", len(refs)))
+	rows, err := findRefs[row](ctx, w, fmt.Sprintf("read the sources of %d proposals", len(refs)), sqlText("held_proposal_source"), refs)
 	for _, r := range rows {
 		found[r.Ref] = record.SourceRef{Provider: r.Provider, ID: r.SourceID}
 	}

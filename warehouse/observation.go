@@ -47,9 +47,9 @@ func Observations(ctx context.Context, w *Warehouse, refs []record.RefHash) (map
 		At, ObservedAt                 governance.Timestamp
 		Addresses, Simulation, Earlier string
 	}
-	result, err := w.queryRefs(ctx, "SELECT proposal_ref, payload, block, at, observed_at, addresses, simulation, earlier FROM observations FINAL "+
-		"WHERE proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)", refs)
-	rows, err := selectRows[row](result, err, "read what nodes showed of proposals")
+	rows, err := findRefs[row](ctx, w, "read what nodes showed of proposals",
+		"SELECT proposal_ref, payload, block, at, observed_at, addresses, simulation, earlier FROM observations FINAL "+
+			"WHERE proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)", refs)
 	found := map[record.RefHash]Observation{}
 	for _, r := range rows {
 		o := Observation{Observation: record.Observation{Payload: r.Payload, Block: r.Block, At: r.At}, ObservedAt: r.ObservedAt}

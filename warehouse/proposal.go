@@ -85,8 +85,7 @@ func (w *Warehouse) Proposals(ctx context.Context, refs []record.RefHash) ([]Pro
 		MilestoneTimes  []*time.Time
 		MilestoneHashes []string
 	}
-	result, err := w.queryRefs(ctx, sqlText("proposal_by_ref"), refs)
-	rows, err := selectRows[row](result, err, fmt.Sprintf("read %d proposals", len(refs)))
+	rows, err := findRefs[row](ctx, w, fmt.Sprintf("read %d proposals", len(refs)), sqlText("proposal_by_ref"), refs)
 	proposals := make([]Proposal, len(rows))
 	for i, r := range rows {
 		r.StatedScoresTotal = r.StatedTotal
@@ -109,6 +108,5 @@ func (w *Warehouse) Proposals(ctx context.Context, refs []record.RefHash) ([]Pro
 
 // AllProposals returns the reference of every proposal, in order.
 func (w *Warehouse) AllProposals(ctx context.Context) ([]record.RefHash, error) {
-	rows, err := w.conn.Query(ctx, sqlText("proposal_refs"))
-	return selectRows[record.RefHash](rows, err, "list proposals")
+	return find[record.RefHash](ctx, w, "list proposals", sqlText("proposal_refs"))
 }

@@ -63,8 +63,7 @@ func (w *Warehouse) Topics(ctx context.Context, refs []TopicRef) ([]Topic, error
 
 // AllTopics returns the reference of every topic, in order.
 func (w *Warehouse) AllTopics(ctx context.Context) ([]TopicRef, error) {
-	rows, err := w.conn.Query(ctx, sqlText("topic_refs"))
-	return selectRows[TopicRef](rows, err, "list topics")
+	return find[TopicRef](ctx, w, "list topics", sqlText("topic_refs"))
 }
 
 // Forum assigns the topics of one host to a DAO.
@@ -99,8 +98,7 @@ func (w *Warehouse) TopicsChanged(ctx context.Context, forums []Forum, rulesVers
 // TopicsLinked returns the published topics with a link to or from a proposal whose links
 // changed after a revision, before or after the change, in order.
 func (w *Warehouse) TopicsLinked(ctx context.Context, since uint64) ([]TopicRef, error) {
-	rows, err := w.conn.Query(ctx, sqlText("topic_linked"), clickhouse.Named("since", since))
-	return selectRows[TopicRef](rows, err, "list linked topics")
+	return find[TopicRef](ctx, w, "list linked topics", sqlText("topic_linked"), clickhouse.Named("since", since))
 }
 
 // queryTopics runs a query over the external table "wanted_topics".
