@@ -11,8 +11,6 @@ import (
 	"pnyx/api"
 	"pnyx/api/doc"
 	"pnyx/api/doc/client"
-	"pnyx/cache"
-	"pnyx/cache/accounts"
 	"pnyx/config"
 	"pnyx/follow/sources"
 	"pnyx/governance/rules"
@@ -113,7 +111,6 @@ func renewTables(dir string) error {
 		{"sources.md", "sources", sources.Markdown()},
 		{"partners.md", "plans", string(plans)},
 		{"production.md", "caching", string(caching)},
-		{"production.md", "keys", string(cache.KeyTable(cache.Keys(), accounts.Keys()))},
 	} {
 		path := filepath.Join(dir, table.document)
 		before, err := os.ReadFile(path) //nolint:gosec // the folder that the caller names
