@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 
@@ -29,12 +28,12 @@ func openapiCommand() *cobra.Command {
 			if docs != "" {
 				return renewDocs(docs)
 			}
-			return task(func(cmd *cobra.Command, _ []string, cfg config.Config, _ *slog.Logger) error {
-				prices, err := apiPrices(cfg.Payment)
+			return task(func(cmd *cobra.Command, _ []string, s *session) error {
+				prices, err := apiPrices(s.cfg.Payment)
 				if err != nil {
 					return err
 				}
-				text, err := doc.OpenAPI(doc.Node{Prices: prices, PublicURL: cfg.API.PublicURL})
+				text, err := doc.OpenAPI(doc.Node{Prices: prices, PublicURL: s.cfg.API.PublicURL})
 				if err != nil {
 					return err
 				}

@@ -17,11 +17,7 @@ func ballotTable() table {
 			"roots", "choice_key", "raw_choice", "voted_at", "voted_day_only", "tx_hash", "reason",
 			"withdrawn",
 		},
-		values: func(into []any, r record.Record) ([]any, error) {
-			b, err := recordAs[*record.Ballot](r)
-			if err != nil {
-				return nil, err
-			}
+		values: valuesOf(func(into []any, b *record.Ballot) ([]any, error) {
 			// A pointer avoids a heap allocation per value; LowCardinality columns accept none.
 			return append(into,
 				string(b.Proposal.Provider), &b.Proposal.ExternalID, &b.Power, b.PowerRounded,
@@ -29,7 +25,7 @@ func ballotTable() table {
 				(*int64)(b.VotedAt), b.VotedDayOnly, &b.TxHash, &b.Reason,
 				b.Withdrawn,
 			), nil
-		},
+		}),
 	}
 }
 

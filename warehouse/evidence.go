@@ -12,13 +12,9 @@ func evidenceTable() table {
 		kind:    record.KindEvidence,
 		keys:    []column{{"provider", "String"}, {"external_id", "String"}},
 		columns: []string{"artifact_version", "generated_at", "dossier", "source_refs", "warnings"},
-		values: func(into []any, r record.Record) ([]any, error) {
-			e, err := recordAs[*record.Evidence](r)
-			if err != nil {
-				return nil, err
-			}
+		values: valuesOf(func(into []any, e *record.Evidence) ([]any, error) {
 			return append(into, e.ArtifactVersion, e.GeneratedAt.Time(), e.Dossier, e.SourceRefs, e.Warnings), nil
-		},
+		}),
 	}
 }
 

@@ -16,13 +16,9 @@ func nameTable() table {
 	return table{
 		kind: record.KindName, keys: []column{{"voter", "String"}, {"source", "String"}, {"origin", "String"}},
 		columns: []string{"name", "verified", "withdrawn"},
-		values: func(into []any, r record.Record) ([]any, error) {
-			n, err := recordAs[*record.Name](r)
-			if err != nil {
-				return nil, err
-			}
+		values: valuesOf(func(into []any, n *record.Name) ([]any, error) {
 			return append(into, n.Name, n.Verified, n.Withdrawn), nil
-		},
+		}),
 	}
 }
 

@@ -15,11 +15,7 @@ func observationTable() table {
 		kind:    record.KindObservation,
 		keys:    []column{{"proposal_ref", "FixedString(16)"}},
 		columns: []string{"payload", "block", "at", "addresses", "simulation", "earlier"},
-		values: func(into []any, r record.Record) ([]any, error) {
-			o, err := recordAs[*record.Observation](r)
-			if err != nil {
-				return nil, err
-			}
+		values: valuesOf(func(into []any, o *record.Observation) ([]any, error) {
 			addresses, err := json.Marshal(o.Addresses)
 			simulation, err2 := json.Marshal(o.Simulation)
 			earlier, err3 := json.Marshal(o.Earlier)
@@ -27,7 +23,7 @@ func observationTable() table {
 				return nil, fmt.Errorf("encode an observation: %w", err)
 			}
 			return append(into, o.Payload, o.Block, o.At.Time(), string(addresses), string(simulation), string(earlier)), nil
-		},
+		}),
 	}
 }
 

@@ -25,15 +25,11 @@ func proposalTable() table {
 			"origin", "provisional", "quorum_choices", "onchain_id", "withdrawn",
 			"scores_state", "stated_choice_votes", "quorum_type", "stated_actions", "voting_token",
 		},
-		values: proposalValues,
+		values: valuesOf(proposalValues),
 	}
 }
 
-func proposalValues(into []any, r record.Record) ([]any, error) {
-	p, err := recordAs[*record.Proposal](r)
-	if err != nil {
-		return nil, err
-	}
+func proposalValues(into []any, p *record.Proposal) ([]any, error) {
 	milestones := splitMilestones(p.Milestones)
 	return append(into,
 		string(p.Provider), p.SourceID, p.ExternalID, p.Title, p.Body, p.ProposerID,

@@ -20,17 +20,13 @@ func topicTable() table {
 			"views", "participants", "created_at", "updated_at", "last_post_at", "closed", "archived", "visible",
 			"withdrawn",
 		},
-		values: func(into []any, r record.Record) ([]any, error) {
-			t, err := recordAs[*record.Topic](r)
-			if err != nil {
-				return nil, err
-			}
+		values: valuesOf(func(into []any, t *record.Topic) ([]any, error) {
 			return append(into,
 				t.Title, t.Slug, t.CategoryID, nonNilTexts(t.Tags), t.Author, t.BodyHTML, t.Posts, t.Likes,
 				t.Views, t.Participants, timeOrNull(t.CreatedAt), timeOrNull(t.UpdatedAt), timeOrNull(t.LastPostAt),
 				t.Closed, t.Archived, t.Visible && !t.Withdrawn, t.Withdrawn,
 			), nil
-		},
+		}),
 	}
 }
 
