@@ -122,6 +122,8 @@ type ChoiceBounds struct {
 	// Least and Most are the least and the largest number.
 	Least int `json:"least" msgpack:"least"`
 	Most  int `json:"most" msgpack:"most"`
+	// Divides says that a ballot for several choices states the share of each.
+	Divides bool `json:"divides" msgpack:"divides"`
 }
 
 // ChoiceBounds returns the bounds of a vote with some stated choices. On Snapshot, a ballot for
@@ -133,10 +135,10 @@ func (p Provider) ChoiceBounds(v VoteType, choices int) ChoiceBounds {
 	case p == Snapshot && slices.Contains([]VoteType{RankedChoice, Copeland}, v):
 		return ChoiceBounds{Least: choices, Most: choices}
 	}
-	return ChoiceBounds{Most: choices}
+	return ChoiceBounds{Most: choices, Divides: v.DividesPower()}
 }
 
-// Allow reports whether a ballot that names some choices is valid.
-func (b ChoiceBounds) Allow(choices int) bool {
-	return b.Most == 0 || choices >= b.Least && choices <= b.Most
+// Allow reports whether a ballot that names some choices, with the share of each or without, is valid.
+func (b ChoiceBounds) Allow(choices int, shares bool) bool {
+	return b.Most == 0 || choices >= b.Least && choices <= b.Most && (shares || choices <= 1 || !b.Divides)
 }

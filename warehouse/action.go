@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"pnyx/governance/abi"
 	"pnyx/warehouse/record"
@@ -53,23 +54,36 @@ func DecodeAction(a *record.Action) abi.Decoded {
 // Actions returns the actions of proposals, in order. Of those that upstream no longer states,
 // and of withdrawn ones, there are none.
 func (w *Warehouse) Actions(ctx context.Context, of []Proposal) (map[record.RefHash][]record.Action, error) {
+	refs := make([]record.RefHash, len(of))
+	for i := range of {
+		refs[i] = of[i].Ref
+	}
+	found, err := AllActions(ctx, w, refs)
+	for _, p := range of {
+		actions := found[p.Ref]
+		for i := range actions {
+			actions[i].Proposal = p.ProposalRef
+		}
+		if p.StatedActions != nil && len(actions) > 0 {
+			found[p.Ref] = slices.DeleteFunc(actions, func(a record.Action) bool { return uint64(a.Index) >= *p.StatedActions })
+		}
+	}
+	return found, err
+}
+
+// AllActions returns all stored actions of proposals, in order, those included that upstream no longer states. They
+// do not name their proposals.
+func AllActions(ctx context.Context, w *Warehouse, refs []record.RefHash) (map[record.RefHash][]record.Action, error) {
 	type row struct {
 		ProposalRef record.RefHash
 		Position    uint32
 		record.Action
 	}
-	refs, stated := make([]record.RefHash, len(of)), map[record.RefHash]Proposal{}
-	for i := range of {
-		refs[i], stated[of[i].Ref] = of[i].Ref, of[i]
-	}
 	rows, err := findRefs[row](ctx, w, fmt.Sprintf("read the actions of %d proposals", len(refs)), sqlText("action_by_ref"), refs)
 	found := map[record.RefHash][]record.Action{}
 	for _, r := range rows {
-		p := stated[r.ProposalRef]
-		if p.StatedActions == nil || uint64(r.Position) < *p.StatedActions {
-			r.Index, r.Action.Proposal = r.Position, p.ProposalRef
-			found[p.Ref] = append(found[p.Ref], r.Action)
-		}
+		r.Index = r.Position
+		found[r.ProposalRef] = append(found[r.ProposalRef], r.Action)
 	}
 	return found, err
 }

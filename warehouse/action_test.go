@@ -7,9 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/shopspring/decimal"
 
-	"pnyx/governance"
 	"pnyx/test/env"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
@@ -108,40 +106,5 @@ func TestAnalystsReadActions(t *testing.T) {
 		`[{"name":"to","type":"address","value":"` + payee + `","items":null},{"name":"amount","type":"uint256","value":"1","items":null}]`
 	if len(got) != 1 || got[0] != want {
 		t.Errorf("got %q, want %q", got, want)
-	}
-}
-
-// What a DAO's history knows of addresses is of before, of that DAO, and not withdrawn.
-func TestAddressHistories(t *testing.T) {
-	t.Parallel()
-	env.SkipShort(t, "an engine")
-	w := open(t)
-	var records []record.Record
-	var states []warehouse.ProposalState
-	for i, p := range []struct {
-		dao, proposer string
-		flagged       bool
-		end           string
-	}{
-		{"dao", "0xa", false, "2026-01-02"}, {"dao", "0xa", false, "2026-01-03"}, {"dao", "0xa", true, "2026-01-02"}, {"other", "0xa", false, "2026-01-02"}, {"dao", "0xb", false, "2026-03-01"},
-	} {
-		id := fmt.Sprintf("p%d", i)
-		end := at(p.end + "T00:00:00Z")
-		records = append(records, &record.Proposal{ProposalRef: ref(id), SourceID: "s", ProposerID: p.proposer}, ballot(id, "0xa", "v", "1", "1", end))
-		states = append(states, warehouse.ProposalState{
-			Ref: ref(id).Hash(), Key: governance.ProposalKey("p1_" + id), Power: decimal.Zero, Revision: 1, Flagged: p.flagged,
-			Identity: governance.Identity{DAOID: p.dao, Provider: governance.Snapshot}, SourceID: "s", Lifecycle: governance.Closed, CreatedAt: end, EndAt: end,
-		})
-	}
-	taken := ballot("p1", "0xc", "w", "1", "1", at("2026-01-02T00:00:00Z"))
-	taken.Withdrawn = true
-	appendAll(t, w, append(records, taken)...)
-	if err := w.WriteProposalStates(t.Context(), states); err != nil {
-		t.Fatal(err)
-	}
-	got, err := warehouse.AddressHistories(t.Context(), w, "dao", at("2026-02-01T00:00:00Z"), []string{"0xa", "0xb", "0xc"})
-	want := map[string]warehouse.AddressHistory{"0xa": {Address: "0xa", Ballots: 2, Proposals: 2}}
-	if diff := cmp.Diff(want, got); err != nil || diff != "" {
-		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 }

@@ -55,12 +55,12 @@ func bindUnknownTime() driver.NamedValue {
 // Several pages of proposals with few ballots are read together if ctx is of a Set.
 func (w *Warehouse) ListBallots(ctx context.Context, at BallotSource, q query.Ballots) ([]LatestBallot, error) {
 	if at.Generation == 0 && inSet(ctx) {
-		page, err := share(ctx, "ballots", ballotRequest{at.Ref, q}, w.smallBallotPages)
+		page, err := Share(ctx, "ballots", ballotRequest{at.Ref, q}, w.smallBallotPages)
 		if err != nil || page != nil {
 			return page, err
 		}
 	}
-	return alone(ctx, func(ctx context.Context) ([]LatestBallot, error) { return w.listBallots(ctx, at, q) })
+	return Alone(ctx, func(ctx context.Context) ([]LatestBallot, error) { return w.listBallots(ctx, at, q) })
 }
 
 // listBallots is ListBallots for one page.

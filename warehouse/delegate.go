@@ -207,7 +207,7 @@ func (w *Warehouse) tokenSupplies(ctx context.Context, tokens []string) (map[str
 
 // DelegatedPowerOf returns what a voter may vote with for others now, by DAO, token and registry.
 func DelegatedPowerOf(ctx context.Context, w *Warehouse, voter string) ([]governance.DelegatedPower, error) {
-	return share(ctx, "delegated power", voter, w.delegatedPowers)
+	return Share(ctx, "delegated power", voter, w.delegatedPowers)
 }
 
 // delegateRows returns what voters hold now in each token and space.

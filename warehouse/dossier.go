@@ -2,10 +2,9 @@ package warehouse
 
 import (
 	"context"
-	"encoding/hex"
-	"strings"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/ext"
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
@@ -30,22 +29,40 @@ type CountedBallot struct {
 	VotedDayOnly bool
 }
 
-// DossierBallots returns the ballots on a proposal that count, the largest first, then in order of voter.
-func (w *Warehouse) DossierBallots(ctx context.Context, ref record.RefHash) ([]CountedBallot, error) {
-	rows, err := w.queryRefs(ctx, sqlText("dossier_ballots"), []record.RefHash{ref})
-	return selectRows[CountedBallot](rows, err, "read the ballots of a dossier")
+// DossierBallots returns the ballots on each of some proposals that count, the largest first, then in order of voter.
+func DossierBallots(ctx context.Context, w *Warehouse, refs []record.RefHash) (map[record.RefHash][]CountedBallot, error) {
+	type row struct {
+		ProposalRef record.RefHash
+		CountedBallot
+	}
+	result, err := w.queryRefs(ctx, sqlText("dossier_ballots"), refs)
+	rows, err := selectRows[row](result, err, "read the ballots of dossiers")
+	ballots := map[record.RefHash][]CountedBallot{}
+	for _, r := range rows {
+		ballots[r.ProposalRef] = append(ballots[r.ProposalRef], r.CountedBallot)
+	}
+	return ballots, err
 }
 
-// Recasts returns how many casts on a proposal later ones of the same voters replaced, and how
-// many voters chose otherwise in them.
-func (w *Warehouse) Recasts(ctx context.Context, ref record.RefHash) (recasts, sideChanges uint64, err error) {
-	type row struct{ Recasts, SideChanges uint64 }
-	result, err := w.queryRefs(ctx, sqlText("dossier_recasts"), []record.RefHash{ref})
-	rows, err := selectRows[row](result, err, "count the recasts of a dossier")
-	if err != nil || len(rows) == 0 {
-		return 0, 0, err
+// Recasts are the casts on a proposal that later ones of the same voters replaced.
+type Recasts struct {
+	// Recasts is their number, SideChanges how many voters chose otherwise in them.
+	Recasts, SideChanges uint64
+}
+
+// RecastsOf counts the recasts on each of some proposals.
+func RecastsOf(ctx context.Context, w *Warehouse, refs []record.RefHash) (map[record.RefHash]Recasts, error) {
+	type row struct {
+		ProposalRef record.RefHash
+		Recasts
 	}
-	return rows[0].Recasts, rows[0].SideChanges, nil
+	result, err := w.queryRefs(ctx, sqlText("dossier_recasts"), refs)
+	rows, err := selectRows[row](result, err, "count the recasts of dossiers")
+	counts := map[record.RefHash]Recasts{}
+	for _, r := range rows {
+		counts[r.ProposalRef] = r.Recasts
+	}
+	return counts, err
 }
 
 // KnownProposal is a proposal that a dossier compares its own with.
@@ -69,11 +86,12 @@ type KnownProposal struct {
 	Payload uint64
 }
 
-// KnownProposals returns the published proposals of a DAO and a proposer's proposals anywhere,
+// KnownProposals returns the published proposals of DAOs and those that proposers made anywhere,
 // without spam, in order of their ends.
-func (w *Warehouse) KnownProposals(ctx context.Context, daoID, proposer string) ([]KnownProposal, error) {
-	rows, err := w.conn.Query(ctx, sqlText("dossier_proposals"), clickhouse.Named("dao", daoID), clickhouse.Named("proposer", proposer))
-	return selectRows[KnownProposal](rows, err, "read the proposals beside a dossier")
+func KnownProposals(ctx context.Context, w *Warehouse, daoIDs, proposers []string) ([]KnownProposal, error) {
+	rows, err := w.conn.Query(ctx, sqlText("dossier_proposals"), clickhouse.Named("daos", nonNilTexts(daoIDs)),
+		clickhouse.Named("proposers", nonNilTexts(proposers)))
+	return selectRows[KnownProposal](rows, err, "read the proposals beside dossiers")
 }
 
 // StrongVoter is a voter with the power of all ballots on some proposals.
@@ -83,67 +101,91 @@ type StrongVoter struct {
 	Power decimal.Decimal
 }
 
-// StrongestVoters returns the ten voters with the most power over some proposals.
-func (w *Warehouse) StrongestVoters(ctx context.Context, refs []record.RefHash) ([]StrongVoter, error) {
-	rows, err := w.queryRefs(ctx, sqlText("dossier_strongest"), refs)
-	return selectRows[StrongVoter](rows, err, "rank the voters of a dossier")
-}
-
-// NewVoters counts the voters of a proposal without a ballot on any of some others.
-func (w *Warehouse) NewVoters(ctx context.Context, ref record.RefHash, others []record.RefHash) (uint64, error) {
-	rows, err := w.queryRefs(ctx, sqlText("dossier_new_voters"), others, clickhouse.Named("ref", hex.EncodeToString(ref[:])))
-	found, err := selectRows[uint64](rows, err, "count the new voters of a dossier")
-	if err != nil || len(found) == 0 {
-		return 0, err
+// StrongestVoters returns the ten voters with the most power over each list of proposals.
+func StrongestVoters(ctx context.Context, w *Warehouse, lists [][]record.RefHash) ([][]StrongVoter, error) {
+	type listed struct {
+		list uint32
+		ref  record.RefHash
 	}
-	return found[0], nil
-}
-
-// TopicsOf returns the forum topics that are linked with a proposal.
-func (w *Warehouse) TopicsOf(ctx context.Context, ref record.RefHash) ([]Topic, error) {
-	rows, err := w.queryRefs(ctx, sqlText("dossier_topics"), []record.RefHash{ref})
-	refs, err := selectRows[TopicRef](rows, err, "find the topics of a dossier")
-	if err != nil || len(refs) == 0 {
-		return nil, err
+	var all []listed
+	for i, refs := range lists {
+		for _, ref := range refs {
+			all = append(all, listed{uint32(i), ref}) //nolint:gosec // a set is small
+		}
 	}
-	return w.Topics(ctx, refs)
-}
-
-// EarlierAction is an action of another proposal.
-type EarlierAction struct {
-	// ProposalKey is the key of the proposal.
-	ProposalKey governance.ProposalKey
-	record.Action
-}
-
-// EarlierActions returns actions of a DAO's executed proposals that were created before a time and
-// call or name one of some addresses, the last proposals first, at most 500.
-func (w *Warehouse) EarlierActions(
-	ctx context.Context, daoID string, before *governance.Timestamp, addresses []string,
-) ([]EarlierAction, error) {
-	var packed []string
-	for _, address := range addresses {
-		packed = append(packed, strings.TrimPrefix(address, "0x"))
+	strongest := make([][]StrongVoter, len(lists))
+	if len(all) == 0 {
+		return strongest, nil
 	}
-	if before == nil || len(packed) == 0 {
-		return nil, nil
+	table, err := externalTable("listed", all, func(l listed) []any { return []any{l.list, string(l.ref[:])} },
+		ext.Column("list", "UInt32"), ext.Column("proposal_ref", "FixedString(16)"))
+	result, err := w.queryWith(ctx, table, err, sqlText("dossier_strongest"))
+	type row struct {
+		List uint32
+		StrongVoter
 	}
-	rows, err := w.conn.Query(ctx, sqlText("dossier_earlier"), clickhouse.Named("dao", daoID), clickhouse.Named("before", int64(*before)),
-		clickhouse.Named("addresses", addresses), clickhouse.Named("packed", packed))
-	return selectRows[EarlierAction](rows, err, "read the earlier actions of a dossier")
+	rows, err := selectRows[row](result, err, "rank the voters of dossiers")
+	for _, r := range rows {
+		strongest[r.List] = append(strongest[r.List], r.StrongVoter)
+	}
+	return strongest, err
 }
 
-// Discussion is when the first linked topic of a proposal was opened.
-type Discussion struct {
-	// ProposalRef is the proposal, OpenedAt when its first topic was opened.
+// Moment is when the vote on a proposal of a DAO begins, or when it ended.
+type Moment struct {
+	Ref    record.RefHash
+	DAOID  string
+	At     governance.Timestamp
+	Begins bool
+}
+
+// NewVoters counts the voters of each proposal that begins who have no ballot on those of the same DAO that ended
+// before it began.
+func NewVoters(ctx context.Context, w *Warehouse, moments []Moment) (map[record.RefHash]uint64, error) {
+	table, err := externalTable("moments", moments, func(m Moment) []any {
+		return []any{string(m.Ref[:]), m.DAOID, int64(m.At), m.Begins}
+	}, ext.Column("proposal_ref", "FixedString(16)"), textColumn("dao_id"), ext.Column("moment", "Int64"), ext.Column("begins", "Bool"))
+	result, err := w.queryWith(ctx, table, err, sqlText("dossier_new_voters"))
+	type row struct {
+		ProposalRef record.RefHash
+		Voters      uint64
+	}
+	rows, err := selectRows[row](result, err, "count the new voters of dossiers")
+	counts := map[record.RefHash]uint64{}
+	for _, r := range rows {
+		counts[r.ProposalRef] = r.Voters
+	}
+	return counts, err
+}
+
+// LinkedTopic is a forum topic that is linked with a proposal.
+type LinkedTopic struct {
+	// ProposalRef is the proposal, TopicRef the topic.
 	ProposalRef record.RefHash
-	OpenedAt    governance.Timestamp
+	TopicRef
+	// CreatedAt is when the topic was opened; nil where unknown.
+	CreatedAt *governance.Timestamp
 }
 
-// Discussions returns when the first linked topics of proposals were opened.
-func (w *Warehouse) Discussions(ctx context.Context, of []record.RefHash) ([]Discussion, error) {
-	rows, err := w.queryRefs(ctx, sqlText("dossier_discussions"), of)
-	return selectRows[Discussion](rows, err, "read the discussions beside a dossier")
+// LinkedTopics returns the topics that are linked with proposals.
+func LinkedTopics(ctx context.Context, w *Warehouse, of []record.RefHash) ([]LinkedTopic, error) {
+	rows, err := w.queryRefs(ctx, sqlText("dossier_topics"), of)
+	return selectRows[LinkedTopic](rows, err, "find the topics of dossiers")
+}
+
+// VotersOn returns, for each of some voters, the proposals among some that the voter voted on.
+func VotersOn(ctx context.Context, w *Warehouse, refs []record.RefHash, voters []string) (map[string][]record.RefHash, error) {
+	type row struct {
+		ProposalRef record.RefHash
+		Voter       string
+	}
+	result, err := w.queryRefs(ctx, sqlText("dossier_voters"), refs, clickhouse.Named("voters", nonNilTexts(voters)))
+	rows, err := selectRows[row](result, err, "read on what some addresses voted")
+	votes := map[string][]record.RefHash{}
+	for _, r := range rows {
+		votes[r.Voter] = append(votes[r.Voter], r.ProposalRef)
+	}
+	return votes, err
 }
 
 // DelegatedPower is the power that the delegates of a token had at the snapshot of a vote.
@@ -172,29 +214,4 @@ func DelegatedAt(
 		of = found[0]
 	}
 	return of, err
-}
-
-// AddressHistory is what a DAO's votes know of an address.
-type AddressHistory struct {
-	// Address is in lower case. Ballots is on how many votes it cast some, Proposals how many proposals are its own.
-	Address            string
-	Ballots, Proposals uint64
-}
-
-// AddressHistories returns what a DAO's votes that ended and its proposals that were created before a time know of
-// addresses, by address.
-func AddressHistories(
-	ctx context.Context, w *Warehouse, daoID string, before *governance.Timestamp, addresses []string,
-) (map[string]AddressHistory, error) {
-	found := map[string]AddressHistory{}
-	if before == nil || len(addresses) == 0 {
-		return found, nil
-	}
-	rows, err := w.conn.Query(ctx, sqlText("dossier_addresses"), clickhouse.Named("dao", daoID), clickhouse.Named("before", int64(*before)),
-		clickhouse.Named("addresses", addresses))
-	histories, err := selectRows[AddressHistory](rows, err, "read what a DAO knows of addresses")
-	for _, h := range histories {
-		found[h.Address] = h
-	}
-	return found, err
 }

@@ -65,11 +65,9 @@ type Vote struct {
 	Quorum decimal.Decimal
 	// QuorumChoices are the choices that count towards the quorum; none stands for all.
 	QuorumChoices []string
-	// Choices are the choices that upstream states, Bounds say how many of them a valid ballot
-	// names, and Divides whether one that names several states their shares.
+	// Choices are the choices that upstream states, Bounds say which of them a valid ballot names.
 	Choices []governance.Choice
 	Bounds  governance.ChoiceBounds
-	Divides bool
 }
 
 // InterimTally is what one choice had received some time before the end of voting.
@@ -142,7 +140,7 @@ func (f Feed) queryVotes(ctx context.Context, name string, votes []Vote, args ..
 		}
 		return []any{
 			string(vote.Ref[:]), int64(vote.EndAt), vote.Quorum.String(), nonNilTexts(vote.QuorumChoices),
-			keys, int64(vote.Bounds.Least), int64(vote.Bounds.Most), vote.Divides,
+			keys, int64(vote.Bounds.Least), int64(vote.Bounds.Most), vote.Bounds.Divides,
 		}
 	}, ext.Column("proposal_ref", "FixedString(16)"), ext.Column("end_ms", "Int64"), textColumn("quorum"),
 		ext.Column("quorum_choices", "Array(String)"), ext.Column("choice_keys", "Array(String)"),

@@ -28,7 +28,7 @@ func VoterNames(ctx context.Context, w *Warehouse, voters []string) (map[string]
 	if len(voters) == 0 && !inSet(ctx) {
 		return map[string]*governance.VoterName{}, nil
 	}
-	return share(ctx, "names", voters, w.voterNames)
+	return Share(ctx, "names", voters, w.voterNames)
 }
 
 func (w *Warehouse) voterNames(ctx context.Context, lists [][]string) ([]map[string]*governance.VoterName, error) {

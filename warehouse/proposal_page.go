@@ -280,7 +280,7 @@ func (w *Warehouse) listVersions(
 		found, err := read(ctx, [][]any{wanted.args})
 		return found[0], err
 	}
-	return share(ctx, fmt.Sprint("list ", part.order(), limit, condition), wanted.args, read)
+	return Share(ctx, fmt.Sprint("list ", part.order(), limit, condition), wanted.args, read)
 }
 
 // current returns the rows without earlier versions.
@@ -293,7 +293,7 @@ func (w *Warehouse) current(ctx context.Context, read listedRange) (_ []ListedPr
 		for i, row := range read.rows {
 			refs[i] = row.Ref
 		}
-		read.latest, err = share(ctx, "versions", refs, together(w.ListedVersions))
+		read.latest, err = Share(ctx, "versions", refs, together(w.ListedVersions))
 	}
 	seen := map[record.RefHash]bool{}
 	return slices.DeleteFunc(slices.Clone(read.rows), func(row ListedProposal) bool {

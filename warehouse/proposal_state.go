@@ -100,7 +100,7 @@ func (w *Warehouse) WriteProposalStates(ctx context.Context, states []ProposalSt
 			timeOrNull(s.CreatedAt), timeOrNull(s.UpdatedAt), timeOrNull(s.StartAt),
 			timeOrNull(s.EndAt), timeOrNull(s.LastVotedAt), timeOrNull(s.NextChangeAt),
 			nonNilTexts(s.QualityFlags), s.WithdrawnFrom, string(s.Basis), s.TotalVotes, s.TotalPower, s.Settled,
-			s.Flagged, s.DerivedTitle, s.Undated, uint16(s.Bounds.Least), uint16(s.Bounds.Most), nonNilTexts(s.Verdicts), //nolint:gosec // at most 65,535 choices
+			s.Flagged, s.DerivedTitle, s.Undated, uint16(s.Bounds.Least), uint16(s.Bounds.Most), s.Bounds.Divides, nonNilTexts(s.Verdicts), //nolint:gosec // at most 65,535 choices
 			s.QuorumReached, timeOrNull(s.BallotsObservedAt), s.StatedFingerprint, s.Confirmed,
 			len(s.Scores) > 0, len(s.Scores) > 0 && s.HasChoiceVotes, s.Revision)
 	})
@@ -142,6 +142,7 @@ func (w *Warehouse) PublishedStates(ctx context.Context, refs []record.RefHash) 
 		ChoicesCounted           bool
 		LeastChoices             uint16
 		MostChoices              uint16
+		DividesPower             bool
 	}
 	rows, err := findRefs[row](ctx, w, "read published states", sqlText("proposal_state_by_ref"), refs)
 	states := make([]ProposalState, len(rows))
@@ -155,7 +156,7 @@ func (w *Warehouse) PublishedStates(ctx context.Context, refs []record.RefHash) 
 				r.Scores[c].Votes, r.HasChoiceVotes = r.ChoiceVotes[c], true
 			}
 		}
-		r.Bounds = governance.ChoiceBounds{Least: int(r.LeastChoices), Most: int(r.MostChoices)}
+		r.Bounds = governance.ChoiceBounds{Least: int(r.LeastChoices), Most: int(r.MostChoices), Divides: r.DividesPower}
 		states[i] = r.ProposalState
 	}
 	return states, err

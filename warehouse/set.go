@@ -95,9 +95,9 @@ func (r *sharedReads[Key, Value]) run() {
 	close(r.done)
 }
 
-// share reads the value of a key, together with the other reads of this shape if ctx is of
+// Share reads the value of a key, together with the other reads of this shape if ctx is of
 // a set. read returns a value for each key; the shape must determine what read does.
-func share[Key, Value any](
+func Share[Key, Value any](
 	ctx context.Context, shape string, key Key, read func(context.Context, []Key) ([]Value, error),
 ) (value Value, err error) {
 	set, _ := ctx.Value(setContextKey{}).(*Set)
@@ -125,9 +125,9 @@ func share[Key, Value any](
 	return reads.values[place], nil
 }
 
-// alone runs a read that no statement of the set answers. The other members do not wait for
+// Alone runs a read that no statement of the set answers. The other members do not wait for
 // it, and no more than setConcurrency run.
-func alone[Value any](ctx context.Context, read func(context.Context) (Value, error)) (Value, error) {
+func Alone[Value any](ctx context.Context, read func(context.Context) (Value, error)) (Value, error) {
 	set, _ := ctx.Value(setContextKey{}).(*Set)
 	if set == nil {
 		return read(ctx)

@@ -210,7 +210,9 @@ func TestAnalystsReadWhatABallotMeans(t *testing.T) {
 	}
 	weighted := cast("weighted", "f", `{"1":3,"2":1}`, "1", "2")
 	weighted.ChoiceKey, weighted.Shares = "1", []decimal.Decimal{decimal.RequireFromString("7.5"), decimal.RequireFromString("2.5")}
-	appendAll(t, w, cast("basic", "a", "1", "1"), cast("basic", "b", "2", "2"), cast("basic", "c", "3", "3"), cast("basic", "d", "4", "4"),
+	zero := cast("weighted", "j", `{"1":2,"7":0e3}`, "1")
+	zero.Shares = []decimal.Decimal{decimal.RequireFromString("10")}
+	appendAll(t, w, zero, cast("weighted", "k", "[1,2]", "1", "2"), cast("basic", "a", "1", "1"), cast("basic", "b", "2", "2"), cast("basic", "c", "3", "3"), cast("basic", "d", "4", "4"),
 		cast("basic", "e", "[1,2]", "1", "2"), cast("basic", "g", "0"), weighted, cast("ranked", "h", "[2]", "2"), cast("ranked", "i", "[2,1]", "2", "1"))
 	state := func(id string, v governance.VoteType, labels ...string) warehouse.ProposalState {
 		s := warehouse.ProposalState{Ref: ref(id).Hash(), Bounds: governance.Snapshot.ChoiceBounds(v, len(labels)), Revision: 1}
@@ -234,7 +236,7 @@ func TestAnalystsReadWhatABallotMeans(t *testing.T) {
 		FROM ballots ORDER BY vote_id`)
 	want := []string{
 		"a for valid [10]", "b against valid [10]", "c abstain valid [10]", "d - invalid []", "e - invalid []", "f - valid [7.5,2.5]", "g - invalid []",
-		"h - invalid []", "i - valid [10,10]",
+		"h - invalid []", "i - valid [10,10]", "j - valid [10]", "k - invalid []",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %s, want %s", fmt.Sprint(got), want)

@@ -171,7 +171,7 @@ func (w *Warehouse) ListVoterVotes(ctx context.Context, q query.VoterVotes) ([]V
 	for i, v := range votes {
 		refs[i] = v.Ref
 	}
-	titles, err := share(ctx, "titles", refs, together(w.titles))
+	titles, err := Share(ctx, "titles", refs, together(w.titles))
 	for i, v := range votes {
 		votes[i].Proposal.Title, votes[i].VotingPower = titles[v.Ref], governance.DecimalOf(v.Power)
 	}
@@ -195,9 +195,9 @@ func selectsVote(q query.VoterVotes, v VoterBallot) bool {
 
 // votesOf returns the ballots of a voter that count, on proposals that are published.
 func (w *Warehouse) votesOf(ctx context.Context, voter string) ([]VoterBallot, error) {
-	ballots, err := share(ctx, "votes", voter, w.ballotsOfSome)
+	ballots, err := Share(ctx, "votes", voter, w.ballotsOfSome)
 	if err == nil && ballots == nil {
-		ballots, err = alone(ctx, func(ctx context.Context) ([]VoterBallot, error) { return w.ballotsOf(ctx, voter) })
+		ballots, err = Alone(ctx, func(ctx context.Context) ([]VoterBallot, error) { return w.ballotsOf(ctx, voter) })
 	}
 	if err != nil || len(ballots) == 0 {
 		return nil, err
@@ -206,7 +206,7 @@ func (w *Warehouse) votesOf(ctx context.Context, voter string) ([]VoterBallot, e
 	for i, b := range ballots {
 		refs[i] = b.Ref
 	}
-	proposals, err := share(ctx, "voted proposals", refs, together(w.votedProposals))
+	proposals, err := Share(ctx, "voted proposals", refs, together(w.votedProposals))
 	votes := make([]VoterBallot, 0, len(ballots))
 	for _, b := range ballots {
 		if p, published := proposals[b.Ref]; published {
@@ -264,6 +264,7 @@ func (w *Warehouse) votedProposals(ctx context.Context, refs []record.RefHash) (
 		ChoiceKeys, ChoiceLabels []string
 		LeastChoices             uint16
 		MostChoices              uint16
+		DividesPower             bool
 		Flagged                  bool
 	}
 	rows, err := findRefs[row](ctx, w, "read the proposals of votes", sqlText("voter_proposals"), refs)
@@ -271,7 +272,7 @@ func (w *Warehouse) votedProposals(ctx context.Context, refs []record.RefHash) (
 	for _, r := range rows {
 		p := votedProposal{
 			key: r.Key, daoID: r.DAOID, flagged: r.Flagged,
-			bounds: governance.ChoiceBounds{Least: int(r.LeastChoices), Most: int(r.MostChoices)},
+			bounds: governance.ChoiceBounds{Least: int(r.LeastChoices), Most: int(r.MostChoices), Divides: r.DividesPower},
 		}
 		for c, key := range r.ChoiceKeys {
 			p.choices = append(p.choices, governance.Choice{Key: key, Label: r.ChoiceLabels[c]})

@@ -24,6 +24,9 @@ func TestEveryInvalidBallotRaisesTheFlag(t *testing.T) {
 		{"basic", "0", "1", true},
 		{"weighted", `{"0":1,"1":1}`, "1", true},
 		{"weighted", `{"1":0}`, "1", false},
+		{"weighted", `{"1":1,"7":0}`, "1", false}, // a weight of zero names nothing
+		{"weighted", "[1,2]", "1", true},
+		{"quadratic", "[1,2]", "1", true},
 		{"approval", "[]", "1", false},
 		{"ranked-choice", "[2,2,1]", "0", true},
 	}

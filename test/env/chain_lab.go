@@ -80,7 +80,7 @@ func StartChainLab(tb testing.TB) *ChainLab {
 	lab := &ChainLab{tb: tb, dir: npmInstalled(tb, "chain-lab", source), run: tb.TempDir()}
 	port, proxy := Free(tb), Free(tb)
 	lab.URL, lab.ProxyURL = "http://127.0.0.1:"+port, "http://127.0.0.1:"+proxy
-	lab.environ = []string{"LAB_RUN=" + lab.run, "LAB_PORT=" + port, "LAB_PROXY_PORT=" + proxy}
+	lab.environ = []string{"LAB_RUN=" + lab.run, "LAB_PORT=" + port, "LAB_PROXY_PORT=" + proxy, "HOME=" + chainHome(tb)}
 	tb.Cleanup(func() { lab.Script("down") })
 	// Compiling the contracts takes most of the start; the result is kept for the next lab.
 	lab.copyCompiled(lab.dir, lab.run)
@@ -95,6 +95,18 @@ func StartChainLab(tb testing.TB) *ChainLab {
 		return answer.Body.Close()
 	})
 	return lab
+}
+
+// chainHome is the home folder of a chain: below it, the chain keeps gigabytes of past states and leaves them there.
+// The folder is removed once the chain ends.
+func chainHome(tb testing.TB) string {
+	tb.Helper()
+	home, err := os.MkdirTemp("", "pnyx-test-chain-")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { Until(tb, func() error { return os.RemoveAll(home) }) })
+	return home
 }
 
 // npmInstalled copies a folder and installs its packages, once on this machine for its package.json. Without npm or

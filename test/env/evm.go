@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -79,6 +80,7 @@ func StartEVM(tb testing.TB, chainID string) (*EVM, EVMView) {
 		tb.Fatal(err)
 	}
 	command := exec.Command(Program(tb, "node", ""), filepath.Join(dir, "play.mjs"), port, chainID) //nolint:noctx,gosec // the end of its input ends it
+	command.Env = append(os.Environ(), "HOME="+chainHome(tb))
 	var failed Buffer
 	command.Stderr = &failed
 	in, err := command.StdinPipe()

@@ -575,6 +575,7 @@ func (b cast) positions() (named []int) {
 	case json.Unmarshal(b.choice, &named) == nil:
 		return named
 	case json.Unmarshal(b.choice, &weights) == nil:
+		maps.DeleteFunc(weights, func(_ int, weight json.Number) bool { return exact(weight.String()).Sign() == 0 })
 		return slices.Sorted(maps.Keys(weights))
 	}
 	return nil
@@ -617,10 +618,12 @@ func (p *poll) comesTo(scores []*big.Rat, without func(cast) bool) bool {
 	return true
 }
 
-// malformed reports whether a ballot names a choice that does not exist, or one twice.
+// malformed reports whether a ballot names a choice that does not exist, or one twice, or divides its power
+// without weights.
 func (p *poll) malformed(b cast) bool {
 	named := slices.Sorted(slices.Values(b.positions()))
-	return len(slices.Compact(slices.Clone(named))) < len(named) ||
+	divides := p.kind == "weighted" || p.kind == "quadratic"
+	return len(slices.Compact(slices.Clone(named))) < len(named) || divides && len(named) > 1 && strings.HasPrefix(string(b.choice), "[") ||
 		p.keys != nil && slices.ContainsFunc(named, func(position int) bool { return position < 1 || position > len(p.keys) })
 }
 

@@ -42,13 +42,16 @@ SELECT
         multiIf(
             startsWith(ballot.raw_choice, '"'), [],
             startsWith(ballot.raw_choice, '['), JSONExtractArrayRaw(ballot.raw_choice),
-            startsWith(ballot.raw_choice, '{'), JSONExtractKeys(ballot.raw_choice),
+            startsWith(ballot.raw_choice, '{'), arrayFilter(
+                key -> NOT match(JSONExtractRaw(ballot.raw_choice, key), '^"?-?0*\\.?0*([eE].*)?"?$'), JSONExtractKeys(ballot.raw_choice)
+            ),
             [ballot.raw_choice]
         ) AS named
     ) AND (
         NOT hasAll(state.choice_keys, named)
         OR length(arrayDistinct(named)) != length(named)
         OR state.most_choices > 0 AND NOT (length(named) BETWEEN state.least_choices AND state.most_choices)
+        OR state.divides_power AND startsWith(ballot.raw_choice, '[') AND length(named) > 1
     ) AS invalid,
     if(
         invalid OR length(ballot.choices) != 1,
@@ -133,6 +136,7 @@ INNER JOIN
         choice_verdicts,
         least_choices,
         most_choices,
+        divides_power,
         flagged
     FROM $data.proposal_states FINAL
     WHERE dao_id != ''

@@ -1,6 +1,6 @@
 // Package dossier computes what a proposal does, who decided it, and what should worry a
 // reader, from records alone: the same records give the same bytes. It imports the nouns, the
-// decoder of calls and the warehouse's types. Compose reads nothing itself.
+// decoder of calls and the warehouse. Read reads the records, Compose reads nothing itself.
 package dossier
 
 import (
@@ -34,8 +34,8 @@ type Facts struct {
 	AsOf governance.Timestamp
 	// Ballots are those that count, the largest first; the composer orders them by time.
 	Ballots []warehouse.CountedBallot
-	// Recasts are replaced casts, SideChanges voters whose replaced casts chose otherwise.
-	Recasts, SideChanges uint64
+	// Recasts are the replaced casts.
+	Recasts warehouse.Recasts
 	// Known are the proposals of the DAO, and the proposer's elsewhere, in order of their ends.
 	Known []warehouse.KnownProposal
 	// Strongest are the DAO's strongest voters of the year.
@@ -50,13 +50,13 @@ type Facts struct {
 	Actions []record.Action
 	// Before are actions of the DAO's executed proposals before this one that concern the same
 	// addresses, the last proposal first.
-	Before []warehouse.EarlierAction
+	Before []EarlierAction
 	// Observed is what nodes showed of the actions; nil for nothing. Histories are what the DAO knew of the addresses
 	// that they involve, before the proposal was created.
 	Observed  *warehouse.Observation
-	Histories map[string]warehouse.AddressHistory
-	// Discussions are when the first topics of the DAO's last ended proposals were opened.
-	Discussions []warehouse.Discussion
+	Histories map[string]AddressHistory
+	// OpenedAt is when the first topics of proposals that this one is compared with were opened.
+	OpenedAt map[record.RefHash]governance.Timestamp
 	// Analysis is the imported analysis; nil for none.
 	Analysis *record.Evidence
 }
@@ -100,28 +100,8 @@ func End(detail governance.ProposalDetail, asOf governance.Timestamp) governance
 	return asOf
 }
 
-// Year returns the DAO's proposals that ended in the year before a time.
-func Year(known []warehouse.KnownProposal, daoID string, end governance.Timestamp) (refs []record.RefHash) {
-	for _, k := range known {
-		if k.DAOID == daoID && k.EndAt != nil && *k.EndAt <= end && *k.EndAt > end-governance.Timestamp(year.Milliseconds()) {
-			refs = append(refs, k.Ref)
-		}
-	}
-	return refs
-}
-
-// Before returns the DAO's proposals that ended before a time.
-func Before(known []warehouse.KnownProposal, daoID string, start *governance.Timestamp) (refs []record.RefHash) {
-	for _, k := range known {
-		if start != nil && k.DAOID == daoID && k.EndAt != nil && *k.EndAt < *start {
-			refs = append(refs, k.Ref)
-		}
-	}
-	return refs
-}
-
-// HasSnapshot reports whether the token that votes is known, and the power that counts was taken.
-func (f *Facts) HasSnapshot() bool {
+// hasSnapshot reports whether the token that votes is known, and the power that counts was taken.
+func (f *Facts) hasSnapshot() bool {
 	return f.Proposal.VotingToken != "" && f.Detail.StartAt != nil && *f.Detail.StartAt <= f.AsOf && !f.Proposal.StartDayOnly
 }
 
@@ -134,14 +114,6 @@ func (f *Facts) compared() (earlier []warehouse.KnownProposal) {
 		}
 	}
 	return earlier[max(0, len(earlier)-maxCompared):]
-}
-
-// Compared returns the proposals whose discussions a dossier compares its own with.
-func (f *Facts) Compared() (refs []record.RefHash) {
-	for _, k := range f.compared() {
-		refs = append(refs, k.Ref)
-	}
-	return refs
 }
 
 // Compose returns the dossier of a proposal as part of its evidence.

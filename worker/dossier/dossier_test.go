@@ -246,7 +246,7 @@ func TestPayloadThatIsNotKnown(t *testing.T) {
 func TestNumbersOfAVote(t *testing.T) {
 	t.Parallel()
 	f := facts("text", pay(t, recipient, 1))
-	f.Recasts, f.SideChanges, f.NewVoters = 2, 1, 3
+	f.Recasts, f.NewVoters = warehouse.Recasts{Recasts: 2, SideChanges: 1}, 3
 	f.Strongest = []warehouse.StrongVoter{{Voter: "0xz", Power: decimal.NewFromInt(900)}, {Voter: "0xa", Power: decimal.NewFromInt(80)}}
 	d, _ := compose(t, f)
 	text := func(parts ...any) string {
@@ -355,7 +355,7 @@ func TestFindingsOfAVote(t *testing.T) {
 			f.Proposal.Milestones = []record.Milestone{{Type: record.ActionsChangedMilestone, At: at(1)}}
 		}, rules.PayloadChanged},
 		"a discussion of four days where twelve and more are usual": {func(f *dossier.Facts) {
-			f.Discussions = []warehouse.Discussion{{ProposalRef: f.Known[0].Ref, OpenedAt: *at(-890 - 13*24)}}
+			f.OpenedAt = map[record.RefHash]governance.Timestamp{f.Known[0].Ref: *at(-890 - 13*24)}
 		}, rules.NoDiscussion},
 		"an execution": {func(f *dossier.Facts) {
 			f.Proposal.Milestones = []record.Milestone{{Type: "executed", At: at(150), TxHash: "0x9"}}
@@ -379,16 +379,16 @@ func first(d governance.Dossier, _ []governance.DossierSource) governance.Dossie
 // What the DAO's executed proposals did before tells whether a setting is lowered and a recipient known.
 func TestFindingsOfTheHistory(t *testing.T) {
 	t.Parallel()
-	before := func(actions ...record.Action) (earlier []warehouse.EarlierAction) {
+	before := func(actions ...record.Action) (earlier []dossier.EarlierAction) {
 		for _, a := range actions {
-			earlier = append(earlier, warehouse.EarlierAction{ProposalKey: "p1_earlier", Action: a})
+			earlier = append(earlier, dossier.EarlierAction{ProposalKey: "p1_earlier", Action: a})
 		}
 		return earlier
 	}
 	period := func(hours string) record.Action { return call(t, governor, "setVotingPeriod(uint256)", hours) }
 	for name, test := range map[string]struct {
 		action record.Action
-		before []warehouse.EarlierAction
+		before []dossier.EarlierAction
 		want   string
 	}{
 		"lowered":            {period("a"), before(period("b"), period("1")), "setVotingPeriod(uint256) sets a setting of " + governor + ", which was 11, to 10."},

@@ -14,7 +14,6 @@ import (
 	"pnyx/governance"
 	"pnyx/governance/rules"
 	"pnyx/test/env"
-	"pnyx/warehouse"
 	"pnyx/warehouse/record"
 	"pnyx/worker/dossier"
 )
@@ -33,10 +32,10 @@ func examples(t *testing.T) map[string]example {
 	const text = "We pay 25,000 USDC to " + recipient + " for the audit of the harbor."
 	payment := pay(t, recipient, 25_000_000_000)
 	transfer := observed(delegated(facts(text, payment)), "success", "")
-	transfer.Histories[recipient] = warehouse.AddressHistory{Address: recipient, Ballots: 3}
+	transfer.Histories[recipient] = dossier.AddressHistory{Ballots: 3}
 	grant := call(t, governor, "grantRole(bytes32,address)", "0", stranger)
 	nested := observed(facts(text, safe(t, batch(t, payment, batch(t, pay(t, recipient, 1), grant)))), "success", "")
-	nested.Histories[recipient] = warehouse.AddressHistory{Address: recipient, Proposals: 1}
+	nested.Histories[recipient] = dossier.AddressHistory{Proposals: 1}
 	signalling := facts("Shall the harbor have a flag?")
 	ranked := facts("Rank the flags.")
 	ranked.Proposal.VoteType, ranked.Proposal.Quorum = governance.RankedChoice, nil

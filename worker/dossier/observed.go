@@ -1,37 +1,13 @@
 package dossier
 
 import (
-	"context"
-	"errors"
 	"slices"
 	"strings"
 
 	"pnyx/governance"
 	"pnyx/governance/abi"
-	"pnyx/warehouse"
 	"pnyx/warehouse/record"
 )
-
-// ReadAround reads the records around the actions: what nodes showed of them, what the DAO's history knows of the
-// addresses that they involve, and what executed proposals did with these before.
-func (f *Facts) ReadAround(ctx context.Context, w *warehouse.Warehouse) error {
-	var addresses []string
-	for _, p := range abi.Parties(warehouse.DecodeActions(f.Actions)) {
-		addresses = append(addresses, p.Address)
-	}
-	created := governance.FirstKnown(f.Proposal.CreatedAt, f.Proposal.StartAt)
-	before, err := w.EarlierActions(ctx, f.Detail.Identity.DAOID, created, f.Concerned())
-	histories, err2 := warehouse.AddressHistories(ctx, w, f.Detail.Identity.DAOID, created, addresses)
-	f.Before, f.Histories = before, histories
-	if err := errors.Join(err, err2); err != nil || len(f.Actions) == 0 {
-		return err
-	}
-	observed, err := warehouse.Observations(ctx, w, []record.RefHash{f.Proposal.Ref})
-	if o := observed[f.Proposal.Ref]; o.Payload == record.PayloadOf(f.Actions) {
-		f.Observed = &o // and not of other actions
-	}
-	return err
-}
 
 // observedAt returns what a node showed of an address on the chain of the Governor; nil for nothing.
 func (c *composer) observedAt(chain, address string) *record.ObservedAddress {
@@ -90,7 +66,7 @@ func (c *composer) observe() {
 		if by, is := c.before.paid[p.Address]; is {
 			of.PaidBy = &by
 		}
-		if of.PaidBy == nil && p.Paid && c.Histories != nil && c.Histories[p.Address] == (warehouse.AddressHistory{}) && of.Contract != nil && !*of.Contract {
+		if of.PaidBy == nil && p.Paid && c.Histories != nil && c.Histories[p.Address] == (AddressHistory{}) && of.Contract != nil && !*of.Contract {
 			c.strangers = append(c.strangers, len(c.d.Addresses))
 		}
 		isUnknown = isUnknown || of.Contract == nil

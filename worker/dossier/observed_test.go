@@ -29,7 +29,7 @@ func observed(f dossier.Facts, result, reason string) dossier.Facts {
 			{Address: recipient, Block: 900, Contract: new(false)},
 		},
 	}}
-	f.Histories = map[string]warehouse.AddressHistory{}
+	f.Histories = map[string]dossier.AddressHistory{}
 	return f
 }
 
@@ -50,7 +50,7 @@ func TestWhatNodesShowed(t *testing.T) {
 	}) {
 		t.Errorf("got unknowns %+v of what a node showed", d.Unknowns)
 	}
-	f.Histories[recipient] = warehouse.AddressHistory{Address: recipient, Ballots: 2}
+	f.Histories[recipient] = dossier.AddressHistory{Ballots: 2}
 	if d, _ = compose(t, f); slices.Contains(ruleNames(d), rules.RecipientUnknown) || d.Addresses[1].Ballots != "2" {
 		t.Errorf("a voter of the DAO: got %v", ruleNames(d))
 	}

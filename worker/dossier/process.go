@@ -1,7 +1,6 @@
 package dossier
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/shopspring/decimal"
@@ -75,9 +74,8 @@ func (c *composer) milestones() {
 func (c *composer) medianDiscussion() {
 	var days []decimal.Decimal
 	for _, k := range c.earlier {
-		at := slices.IndexFunc(c.Discussions, func(d warehouse.Discussion) bool { return d.ProposalRef == k.Ref })
-		if at >= 0 && k.StartAt != nil {
-			days = append(days, powerOf(*wholeDays(*k.StartAt - c.Discussions[at].OpenedAt)))
+		if opened, is := c.OpenedAt[k.Ref]; is && k.StartAt != nil {
+			days = append(days, powerOf(*wholeDays(*k.StartAt - opened)))
 		}
 	}
 	c.d.Process.MedianDiscussionDays = signed(median(days))

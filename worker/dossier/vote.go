@@ -340,7 +340,7 @@ func (c *composer) run() {
 		c.unknown("missing_data", "how the vote went", "ballots are missing, or a time is not known", "the proposal's page at the provider")
 		return
 	}
-	course := &governance.DossierCourse{Recasts: governance.CountOf(c.Recasts), SideChanges: governance.CountOf(c.SideChanges)}
+	course := &governance.DossierCourse{Recasts: governance.CountOf(c.Recasts.Recasts), SideChanges: governance.CountOf(c.Recasts.SideChanges)}
 	within := func(from, to governance.Timestamp) governance.DossierPeriod {
 		count, power := 0, decimal.Zero
 		for _, b := range c.Ballots {

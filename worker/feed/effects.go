@@ -32,20 +32,23 @@ func (b *Builder) readEffects(ctx context.Context, proposals []proposal) error {
 	if err != nil {
 		return err
 	}
-	for i := range proposals {
-		p := &proposals[i]
-		f := dossier.Facts{Proposal: p.record, Actions: actions[p.record.Ref]}
+	facts := make([]dossier.Facts, len(proposals))
+	var acting []*dossier.Facts
+	for i, p := range proposals {
+		f := &facts[i]
+		f.Proposal, f.Actions = p.record, actions[p.record.Ref]
 		f.Detail.StartAt, f.Detail.Identity = p.state.StartAt, p.state.Identity
+		if !p.isLeftOut() && len(f.Actions) > 0 {
+			acting = append(acting, f)
+		}
+	}
+	if err := dossier.ReadActions(ctx, b.Warehouse, acting); err != nil {
+		return err
+	}
+	for i := range proposals {
+		p, f := &proposals[i], facts[i]
 		if p.isLeftOut() || len(f.Actions) == 0 && !p.isUndecided() {
 			continue
-		}
-		if len(f.Actions) > 0 {
-			if f.Topics, err = b.Warehouse.TopicsOf(ctx, p.record.Ref); err != nil {
-				return err
-			}
-			if err := f.ReadAround(ctx, b.Warehouse); err != nil {
-				return err
-			}
 		}
 		effects, findings := dossier.OnActions(f)
 		if p.isUndecided() {

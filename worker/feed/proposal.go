@@ -169,7 +169,7 @@ func (b *Builder) readBallotTimes(ctx context.Context, proposals []proposal) err
 			continue
 		}
 		vote := warehouse.Vote{
-			Ref: p.record.Ref, Choices: p.state.Choices, Bounds: p.state.Bounds, Divides: p.record.VoteType.DividesPower(),
+			Ref: p.record.Ref, Choices: p.state.Choices, Bounds: p.state.Bounds,
 		}
 		if p.record.EndAt != nil {
 			vote.EndAt = *p.record.EndAt

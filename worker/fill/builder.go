@@ -52,7 +52,7 @@ func kindsOfPages() map[query.Kind]kindOfPage {
 		query.KindDelegates:        {build((*page).delegates), 1, setsAlone},
 		query.KindVoterDelegations: {build(byName((*page).voterDelegations, func(q *query.VoterDelegations) *query.Voter { return &q.Voter })), 1, setsAlone},
 		query.KindOpenVotes:        {build(byName((*page).openVotes, func(q *query.OpenVotes) *query.Voter { return &q.Voter })), 1, setsAlone},
-		query.KindDossier:          {build((*page).dossier), 1, setsAlone},
+		query.KindDossier:          {build((*page).dossier), maxSet, setsTogether},
 		query.KindVoterVotes:       {build(byName((*page).voterVotes, func(q *query.VoterVotes) *query.Voter { return &q.Voter })), maxSet, setsTogether},
 		query.KindProposals:        {build((*page).proposals), maxSet, setsTogether},
 		query.KindResolve:          {build((*page).resolve), 1, setsAlone},

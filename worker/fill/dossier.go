@@ -3,10 +3,10 @@ package fill
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strconv"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"pnyx/cache"
 	"pnyx/governance"
@@ -64,10 +64,8 @@ func (p *page) dossier(ctx context.Context, q query.Dossier) (cache.View, error)
 // invalidIn returns what reports whether a ballot of a vote is invalid, as in the vote summary.
 func invalidIn(of governance.ProposalRow) func(warehouse.CountedBallot) bool {
 	choices := choicesOf(of.Choices, of.Bounds)
-	divides := of.VoteType != nil && governance.VoteType(*of.VoteType).DividesPower()
 	return func(b warehouse.CountedBallot) bool {
-		several := divides && len(b.Choices) > 1 && len(b.Shares) == 0
-		return choices.bounds.Most > 0 && len(b.Choices) > 0 && (several || !choices.bounds.Allow(len(b.Choices)) ||
+		return choices.bounds.Most > 0 && len(b.Choices) > 0 && (!choices.bounds.Allow(len(b.Choices), len(b.Shares) > 0) ||
 			slices.ContainsFunc(b.Choices, func(key string) bool {
 				_, exists := choices.labels[key]
 				return !exists
@@ -75,63 +73,22 @@ func invalidIn(of governance.ProposalRow) func(warehouse.CountedBallot) bool {
 	}
 }
 
+// maxSharedBallots is how many ballots a vote has at most whose records are read together with those of others.
+const maxSharedBallots = 2000
+
 // readFacts reads the records that a dossier rests on; there is false if the proposal is gone.
 func (p *page) readFacts(ctx context.Context, f *dossier.Facts) (there bool, err error) {
-	ref := record.ProposalRef{Provider: f.Detail.Identity.Provider, ExternalID: f.Detail.Identity.ExternalID}
-	hash, w := ref.Hash(), p.Warehouse
-	found, err := w.Proposals(ctx, []record.RefHash{hash})
-	if err != nil || len(found) == 0 {
-		return false, err
+	read := func(ctx context.Context, of []*dossier.Facts) ([]*dossier.Facts, error) {
+		return of, dossier.Read(ctx, p.Warehouse, of)
 	}
-	f.Proposal = found[0]
-	if f.Known, err = w.KnownProposals(ctx, f.Detail.Identity.DAOID, f.Proposal.ProposerID); err != nil {
-		return false, err
+	held, err := strconv.ParseUint(string(f.Votes.Held.Votes), 10, 64)
+	if err != nil {
+		return false, fmt.Errorf("count the ballots of %s: %w", f.Detail.ProposalKey, err)
 	}
-	end := dossier.End(f.Detail, f.AsOf)
-	var group errgroup.Group
-	group.Go(func() (err error) {
-		if f.Ballots, err = w.DossierBallots(ctx, hash); err != nil {
-			return err
-		}
-		f.Recasts, f.SideChanges, err = w.Recasts(ctx, hash)
-		return err
-	})
-	group.Go(func() (err error) {
-		f.Strongest, err = w.StrongestVoters(ctx, dossier.Year(f.Known, f.Detail.Identity.DAOID, end))
-		return err
-	})
-	group.Go(func() (err error) {
-		f.NewVoters, err = w.NewVoters(ctx, hash, dossier.Before(f.Known, f.Detail.Identity.DAOID, f.Detail.StartAt))
-		return err
-	})
-	if created := governance.FirstKnown(f.Proposal.CreatedAt, f.Proposal.StartAt); f.HasSnapshot() {
-		group.Go(func() error {
-			delegated, err := warehouse.DelegatedAt(ctx, w, f.Proposal.VotingToken, hash, *created, *f.Detail.StartAt)
-			f.Delegated = &delegated
-			return err
-		})
+	if held > maxSharedBallots {
+		_, err = warehouse.Alone(ctx, func(ctx context.Context) ([]*dossier.Facts, error) { return read(ctx, []*dossier.Facts{f}) })
+	} else {
+		_, err = warehouse.Share(ctx, "dossiers", f, read)
 	}
-	group.Go(func() (err error) {
-		f.Topics, err = w.TopicsOf(ctx, hash)
-		return err
-	})
-	group.Go(func() error {
-		actions, err := w.Actions(ctx, found)
-		if f.Actions = actions[hash]; err != nil {
-			return err
-		}
-		return f.ReadAround(ctx, w)
-	})
-	group.Go(func() (err error) {
-		f.Discussions, err = w.Discussions(ctx, f.Compared())
-		return err
-	})
-	group.Go(func() error {
-		analyses, err := w.Evidence(ctx, []record.ProposalRef{ref})
-		if analysis, exists := analyses[ref]; exists {
-			f.Analysis = &analysis
-		}
-		return err
-	})
-	return true, group.Wait()
+	return f.Proposal.Ref != record.RefHash{}, err
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -35,9 +34,13 @@ func describeBallot(raw string, choices voteChoices) (label string, invalid bool
 		}
 		invalid = len(slices.Compact(slices.Sorted(slices.Values(keys)))) < len(keys)
 	case json.Unmarshal([]byte(raw), &weights) == nil:
-		keys = slices.Collect(maps.Keys(weights))
+		for key, weight := range weights { // a weight of zero names nothing
+			if share, err := decimal.NewFromString(strings.Trim(string(weight), `"`)); err != nil || !share.IsZero() {
+				keys = append(keys, key)
+			}
+		}
 	}
-	invalid = invalid || len(keys) > 0 && !choices.bounds.Allow(len(keys))
+	invalid = invalid || len(keys) > 0 && !choices.bounds.Allow(len(keys), weights != nil)
 	for _, key := range keys {
 		if _, stated := labels[key]; !stated {
 			invalid = true

@@ -58,7 +58,7 @@ func validBallots(p warehouse.Proposal, b ballots, bounds governance.ChoiceBound
 		votes, power = votes+group.Votes, power.Add(group.Power)
 		switch {
 		case len(group.Choices) == 0:
-		case !bounds.Allow(len(group.Choices)), p.VoteType.DividesPower() && group.Shares == nil && len(group.Choices) > 1, namesOther(p, group.Choices):
+		case !bounds.Allow(len(group.Choices), group.Shares != nil), namesOther(p, group.Choices):
 			invalid = true
 		default:
 			valid.groups = append(valid.groups, group)

@@ -21,6 +21,7 @@ SELECT
     choices_counted,
     least_choices,
     most_choices,
+    divides_power,
     quality_flags,
     flagged,
     quorum_reached,

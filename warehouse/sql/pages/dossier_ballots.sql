@@ -1,4 +1,5 @@
 SELECT
+    proposal_ref,
     voter,
     choice_key,
     choices,

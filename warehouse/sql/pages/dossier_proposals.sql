@@ -1,3 +1,16 @@
+WITH
+    of_proposers AS
+    (
+        SELECT proposal_ref
+        FROM proposals
+        WHERE proposer_id IN {proposers:Array(String)}
+    ),
+    known AS
+    (
+        SELECT proposal_ref
+        FROM proposal_states
+        WHERE dao_id IN {daos:Array(String)} OR proposal_ref GLOBAL IN (SELECT proposal_ref FROM of_proposers)
+    )
 SELECT
     state.proposal_ref AS proposal_ref,
     state.proposal_key AS proposal_key,
@@ -28,7 +41,7 @@ FROM
     FROM proposal_states FINAL
     WHERE dao_id != ''
         AND NOT flagged
-        AND (dao_id = {dao:String} OR proposal_ref GLOBAL IN (SELECT proposal_ref FROM proposals WHERE proposer_id = {proposer:String} AND proposer_id != ''))
+        AND (dao_id IN {daos:Array(String)} OR proposal_ref GLOBAL IN (SELECT proposal_ref FROM of_proposers))
 ) AS state
 INNER JOIN
 (
@@ -37,6 +50,7 @@ INNER JOIN
         title,
         proposer_id
     FROM proposals FINAL
+    WHERE proposal_ref GLOBAL IN (SELECT proposal_ref FROM known)
 ) AS record ON state.proposal_ref = record.proposal_ref
 LEFT JOIN
 (
@@ -44,7 +58,7 @@ LEFT JOIN
         proposal_ref,
         cityHash64(arraySort(groupArray((position, chain, target, value, signature, calldata, delegate)))) AS hash
     FROM actions FINAL
-    WHERE NOT withdrawn
+    WHERE NOT withdrawn AND proposal_ref GLOBAL IN (SELECT proposal_ref FROM known)
     GROUP BY proposal_ref
 ) AS payload ON state.proposal_ref = payload.proposal_ref
 ORDER BY

@@ -8,6 +8,7 @@ SELECT
     choice_labels,
     least_choices,
     most_choices,
+    divides_power,
     flagged
 FROM proposal_states FINAL
 WHERE proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)

@@ -1,0 +1,399 @@
+package dossier
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/hex"
+	"math"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"pnyx/governance"
+	"pnyx/governance/abi"
+	"pnyx/governance/rules"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+// Read reads the records of dossiers, each kind with one statement for all. Detail, Votes, Quality and AsOf are set
+// before. Where a proposal is gone, Proposal stays zero.
+func Read(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error {
+	of, err := readProposals(ctx, w, of)
+	if err != nil || len(of) == 0 {
+		return err
+	}
+	var refs, recast []record.RefHash
+	var identities []record.ProposalRef
+	for _, f := range of {
+		refs, identities = append(refs, f.Proposal.Ref), append(identities, f.Proposal.ProposalRef)
+		if slices.Contains(f.Quality, rules.RecastsPresent) {
+			recast = append(recast, f.Proposal.Ref)
+		}
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		ballots, err := warehouse.DossierBallots(ctx, w, refs)
+		for _, f := range of {
+			f.Ballots = ballots[f.Proposal.Ref]
+		}
+		return err
+	})
+	group.Go(func() error {
+		if len(recast) == 0 {
+			return nil
+		}
+		recasts, err := warehouse.RecastsOf(ctx, w, recast)
+		for _, f := range of {
+			f.Recasts = recasts[f.Proposal.Ref]
+		}
+		return err
+	})
+	group.Go(func() error {
+		analyses, err := w.Evidence(ctx, identities)
+		for _, f := range of {
+			if analysis, exists := analyses[f.Proposal.ProposalRef]; exists {
+				f.Analysis = &analysis
+			}
+		}
+		return err
+	})
+	group.Go(func() error { return readDelegated(ctx, w, of) })
+	group.Go(func() error {
+		if err := readKnown(ctx, w, of); err != nil {
+			return err
+		}
+		beside, ctx := errgroup.WithContext(ctx)
+		beside.Go(func() error { return readStrongest(ctx, w, of) })
+		beside.Go(func() error { return readNewVoters(ctx, w, of) })
+		beside.Go(func() error { return readTopics(ctx, w, of) })
+		beside.Go(func() error { return readAround(ctx, w, of) })
+		return beside.Wait()
+	})
+	return group.Wait()
+}
+
+// readProposals reads the proposals and their actions, and returns those that are not gone.
+func readProposals(ctx context.Context, w *warehouse.Warehouse, of []*Facts) (found []*Facts, err error) {
+	refs, stored := make([]record.RefHash, len(of)), map[record.RefHash]warehouse.Proposal{}
+	for i, f := range of {
+		refs[i] = record.ProposalRef{Provider: f.Detail.Identity.Provider, ExternalID: f.Detail.Identity.ExternalID}.Hash()
+	}
+	proposals, err := w.Proposals(ctx, refs)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range proposals {
+		stored[p.Ref] = p
+	}
+	actions, err := w.Actions(ctx, proposals)
+	for i, f := range of {
+		if p, is := stored[refs[i]]; is {
+			f.Proposal, f.Actions = p, actions[p.Ref]
+			found = append(found, f)
+		}
+	}
+	return found, err
+}
+
+// ReadActions reads what findings about the actions of proposals rest on. Proposal, Actions and the identity in Detail
+// are set before.
+func ReadActions(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error {
+	if len(of) == 0 {
+		return nil
+	}
+	if err := readKnown(ctx, w, of); err != nil {
+		return err
+	}
+	if err := readTopics(ctx, w, of); err != nil {
+		return err
+	}
+	return readAround(ctx, w, of)
+}
+
+// readKnown reads the proposals of the DAOs, and those of the proposers elsewhere.
+func readKnown(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error {
+	var daoIDs, proposers []string
+	for _, f := range of {
+		daoIDs = append(daoIDs, f.Detail.Identity.DAOID)
+		if f.Proposal.ProposerID != "" {
+			proposers = append(proposers, f.Proposal.ProposerID)
+		}
+	}
+	different := func(texts []string) []string { return slices.Compact(slices.Sorted(slices.Values(texts))) }
+	known, err := warehouse.KnownProposals(ctx, w, different(daoIDs), different(proposers))
+	for _, f := range of {
+		f.Known = nil
+		for _, k := range known {
+			if k.DAOID == f.Detail.Identity.DAOID || k.ProposerID != "" && k.ProposerID == f.Proposal.ProposerID {
+				f.Known = append(f.Known, k)
+			}
+		}
+	}
+	return err
+}
+
+// readDelegated reads the power of the tokens' delegates, for each vote with a snapshot by itself.
+func readDelegated(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error {
+	for _, f := range of {
+		created := governance.FirstKnown(f.Proposal.CreatedAt, f.Proposal.StartAt)
+		if !f.hasSnapshot() {
+			continue
+		}
+		delegated, err := warehouse.DelegatedAt(ctx, w, f.Proposal.VotingToken, f.Proposal.Ref, *created, *f.Detail.StartAt)
+		if err != nil {
+			return err
+		}
+		f.Delegated = &delegated
+	}
+	return nil
+}
+
+// readStrongest ranks the voters of each DAO over the year before a vote ended.
+func readStrongest(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error {
+	var lists [][]record.RefHash
+	places := map[string]int{} // of equal lists
+	list := make([]int, len(of))
+	for i, f := range of {
+		var refs []record.RefHash
+		var key strings.Builder
+		for _, k := range f.endedIn(End(f.Detail, f.AsOf)-governance.Timestamp(year.Milliseconds()), End(f.Detail, f.AsOf)) {
+			refs = append(refs, k.Ref)
+			key.Write(k.Ref[:])
+		}
+		place, is := places[key.String()]
+		if !is {
+			place, lists = len(lists), append(lists, refs)
+			places[key.String()] = place
+		}
+		list[i] = place
+	}
+	strongest, err := warehouse.StrongestVoters(ctx, w, lists)
+	if err != nil {
+		return err
+	}
+	for i, f := range of {
+		f.Strongest = strongest[list[i]]
+	}
+	return nil
+}
+
+// readNewVoters counts the voters who have never voted in the DAO before the vote began.
+func readNewVoters(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error {
+	var moments []warehouse.Moment
+	began, ended := map[record.RefHash]bool{}, map[string]bool{} // ended is by DAO
+	for _, f := range of {
+		if f.Detail.StartAt == nil || began[f.Proposal.Ref] {
+			continue
+		}
+		began[f.Proposal.Ref] = true
+		daoID := f.Detail.Identity.DAOID
+		moments = append(moments, warehouse.Moment{Ref: f.Proposal.Ref, DAOID: daoID, At: *f.Detail.StartAt, Begins: true})
+		for _, k := range f.Known {
+			if !ended[daoID] && k.DAOID == daoID && k.EndAt != nil {
+				moments = append(moments, warehouse.Moment{Ref: k.Ref, DAOID: daoID, At: *k.EndAt})
+			}
+		}
+		ended[daoID] = true
+	}
+	counts, err := warehouse.NewVoters(ctx, w, moments)
+	for _, f := range of {
+		f.NewVoters = counts[f.Proposal.Ref]
+	}
+	return err
+}
+
+// readTopics reads the topics of the proposals, and when the first ones of those that they are compared with were opened.
+func readTopics(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error {
+	var refs []record.RefHash
+	own := map[record.RefHash]bool{}
+	for _, f := range of {
+		refs, own[f.Proposal.Ref] = append(refs, f.Proposal.Ref), true
+		for _, k := range f.compared() {
+			refs = append(refs, k.Ref)
+		}
+	}
+	linked, err := warehouse.LinkedTopics(ctx, w, refs)
+	if err != nil {
+		return err
+	}
+	opened, topicsOf := map[record.RefHash]governance.Timestamp{}, map[record.RefHash]map[warehouse.TopicRef]bool{}
+	var topicRefs []warehouse.TopicRef
+	for _, l := range linked {
+		if first, is := opened[l.ProposalRef]; l.CreatedAt != nil && (!is || *l.CreatedAt < first) {
+			opened[l.ProposalRef] = *l.CreatedAt
+		}
+		if !own[l.ProposalRef] {
+			continue
+		}
+		if topicsOf[l.ProposalRef] == nil {
+			topicsOf[l.ProposalRef] = map[warehouse.TopicRef]bool{}
+		}
+		topicsOf[l.ProposalRef][l.TopicRef], topicRefs = true, append(topicRefs, l.TopicRef)
+	}
+	var topics []warehouse.Topic
+	if len(topicRefs) > 0 {
+		if topics, err = w.Topics(ctx, topicRefs); err != nil {
+			return err
+		}
+	}
+	for _, f := range of {
+		f.OpenedAt, f.Topics = opened, nil
+		for _, t := range topics {
+			if topicsOf[f.Proposal.Ref][warehouse.TopicRef{Host: t.Host, ExternalID: t.ExternalID}] {
+				f.Topics = append(f.Topics, t)
+			}
+		}
+	}
+	return nil
+}
+
+// readAround reads what nodes showed of the actions, what the DAOs' history knows of the addresses that they involve, and
+// what executed proposals did with these before.
+func readAround(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error {
+	var acting, executed []record.RefHash
+	var addresses []string
+	var votes []record.RefHash
+	for _, f := range of {
+		f.Histories = map[string]AddressHistory{}
+		if len(f.Actions) == 0 {
+			continue
+		}
+		acting = append(acting, f.Proposal.Ref)
+		for _, k := range f.before() {
+			if k.Outcome == governance.Executed && k.Payload != 0 {
+				executed = append(executed, k.Ref)
+			}
+		}
+		for _, p := range abi.Parties(warehouse.DecodeActions(f.Actions)) {
+			addresses = append(addresses, p.Address)
+		}
+		for _, k := range f.endedIn(0, f.createdAt()-1) {
+			votes = append(votes, k.Ref)
+		}
+	}
+	if len(acting) == 0 {
+		return nil
+	}
+	observed, err := warehouse.Observations(ctx, w, acting)
+	if err != nil {
+		return err
+	}
+	earlier, err := warehouse.AllActions(ctx, w, executed)
+	if err != nil {
+		return err
+	}
+	voted, err := warehouse.VotersOn(ctx, w, votes, addresses)
+	if err != nil {
+		return err
+	}
+	for _, f := range of {
+		if len(f.Actions) == 0 {
+			continue
+		}
+		if o := observed[f.Proposal.Ref]; o.Payload == record.PayloadOf(f.Actions) {
+			f.Observed = &o // and not of other actions
+		}
+		f.setBefore(earlier)
+		f.setHistories(voted)
+	}
+	return nil
+}
+
+// createdAt is when the proposal was created, or else when its vote began; 0 where that is not known.
+func (f *Facts) createdAt() governance.Timestamp {
+	if created := governance.FirstKnown(f.Proposal.CreatedAt, f.Proposal.StartAt); created != nil {
+		return *created
+	}
+	return 0
+}
+
+// before returns the DAO's proposals that were created before this one.
+func (f *Facts) before() (earlier []warehouse.KnownProposal) {
+	for _, k := range f.Known {
+		if k.DAOID == f.Detail.Identity.DAOID && createdBefore(k, f.Proposal) {
+			earlier = append(earlier, k)
+		}
+	}
+	return earlier
+}
+
+// endedIn returns the DAO's proposals that ended after a time and until another.
+func (f *Facts) endedIn(after, until governance.Timestamp) (ended []warehouse.KnownProposal) {
+	for _, k := range f.Known {
+		if k.DAOID == f.Detail.Identity.DAOID && k.EndAt != nil && *k.EndAt > after && *k.EndAt <= until {
+			ended = append(ended, k)
+		}
+	}
+	return ended
+}
+
+// EarlierAction is an action of another proposal.
+type EarlierAction struct {
+	// ProposalKey is the key of the proposal.
+	ProposalKey governance.ProposalKey
+	record.Action
+}
+
+// maxEarlier is how many earlier actions a dossier looks at.
+const maxEarlier = 500
+
+// setBefore takes the actions of executed proposals that call or name an address that the actions concern.
+func (f *Facts) setBefore(actions map[record.RefHash][]record.Action) {
+	concerned := map[string]bool{}
+	var packed [][]byte
+	for _, address := range f.Concerned() {
+		concerned[address] = true
+		if text, err := hex.DecodeString(strings.TrimPrefix(address, "0x")); err == nil && len(text) > 0 {
+			packed = append(packed, text)
+		}
+	}
+	executed := slices.DeleteFunc(f.before(), func(k warehouse.KnownProposal) bool { return k.Outcome != governance.Executed })
+	slices.SortFunc(executed, func(a, b warehouse.KnownProposal) int {
+		return cmp.Or(cmp.Compare(endOf(b), endOf(a)), bytes.Compare(a.Ref[:], b.Ref[:]))
+	})
+	for _, k := range executed {
+		for _, a := range actions[k.Ref] {
+			names := func(address []byte) bool { return bytes.Contains(a.Calldata, address) }
+			if len(f.Before) < maxEarlier && (concerned[a.Target] || slices.ContainsFunc(packed, names)) {
+				f.Before = append(f.Before, EarlierAction{k.Key, a})
+			}
+		}
+	}
+}
+
+// endOf orders proposals by their ends: those without one come first.
+func endOf(k warehouse.KnownProposal) governance.Timestamp {
+	if k.EndAt == nil {
+		return math.MinInt64
+	}
+	return *k.EndAt
+}
+
+// AddressHistory is what a DAO's votes and proposals before a proposal know of an address.
+type AddressHistory struct {
+	// Ballots is on how many votes it cast some, Proposals how many proposals are its own.
+	Ballots, Proposals uint64
+}
+
+// setHistories takes what the DAO's history knows of the addresses that the actions involve.
+func (f *Facts) setHistories(voted map[string][]record.RefHash) {
+	ended, own := map[record.RefHash]bool{}, map[string]uint64{}
+	for _, k := range f.endedIn(0, f.createdAt()-1) {
+		ended[k.Ref] = true
+	}
+	for _, k := range f.before() {
+		own[k.ProposerID]++
+	}
+	for _, p := range abi.Parties(warehouse.DecodeActions(f.Actions)) {
+		history := AddressHistory{Proposals: own[p.Address]}
+		for _, ref := range voted[p.Address] {
+			if ended[ref] {
+				history.Ballots++
+			}
+		}
+		f.Histories[p.Address] = history
+	}
+}
