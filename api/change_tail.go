@@ -56,18 +56,13 @@ type changeMetrics struct {
 }
 
 func newChangeTail(store *cache.Store, drop func(...cache.Tag), registerer prometheus.Registerer) *changeTail {
-	counter := func(name, help string) prometheus.Counter {
-		return telemetry.Register(registerer, prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help}))
-	}
 	return &changeTail{
 		store: store, drop: drop, draining: make(chan struct{}), grown: make(chan struct{}), maxWaiting: maxWaiting,
 		metrics: changeMetrics{
-			waiting: telemetry.Register(registerer, prometheus.NewGauge(prometheus.GaugeOpts{
-				Name: "pnyx_changes_waiting", Help: "Requests that wait for changes, and streams of changes.",
-			})),
-			woken:   counter("pnyx_changes_woken_total", "Wake-ups of requests and streams that wait for changes."),
-			refused: counter("pnyx_changes_refused_total", "Requests that were not held because too many wait."),
-			errors:  counter("pnyx_changes_follow_errors_total", "Reads of the end of the stream of changes that failed."),
+			waiting: telemetry.Gauge(registerer, "pnyx_changes_waiting", "Requests that wait for changes, and streams of changes."),
+			woken:   telemetry.Counter(registerer, "pnyx_changes_woken_total", "Wake-ups of requests and streams that wait for changes."),
+			refused: telemetry.Counter(registerer, "pnyx_changes_refused_total", "Requests that were not held because too many wait."),
+			errors:  telemetry.Counter(registerer, "pnyx_changes_follow_errors_total", "Reads of the end of the stream of changes that failed."),
 		},
 	}
 }

@@ -50,10 +50,8 @@ type requestLog struct {
 
 // newRequestLog registers the metrics of the log.
 func newRequestLog(o Options) *requestLog {
-	lines := telemetry.Register(o.Metrics, prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "pnyx_log_requests_total",
-		Help: "Requests by log line: written, sampled (another request's line represents it) or dropped (too many lines per second).",
-	}, []string{"line"}))
+	lines := telemetry.Counters(o.Metrics, "pnyx_log_requests_total",
+		"Requests by log line: written, sampled (another request's line represents it) or dropped (too many lines per second).", "line")
 	return &requestLog{
 		LogOptions: o.Log, logger: o.Logger, internal: o.Internal, bound: ratelimit.NewBuckets[struct{}](),
 		written:    lines.WithLabelValues("written"),

@@ -57,25 +57,17 @@ type routeMetrics struct {
 // newMetrics registers the metrics.
 func newMetrics(registerer prometheus.Registerer) *metrics {
 	m := &metrics{
-		requests: telemetry.Register(registerer, prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "pnyx_http_requests_total",
-			Help: "Requests answered, by route, status and error code.",
-		}, []string{"route", "status", "code"})),
-		inFlight: telemetry.Register(registerer, prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "pnyx_http_requests_in_flight", Help: "Requests in flight, without those that wait for changes.",
-		})),
-		misses: telemetry.Register(registerer, prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "pnyx_cache_misses_total", Help: "Views that were not in Redis.",
-		})),
-		joined: telemetry.Register(registerer, prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "pnyx_cache_joined_reads_total", Help: "Reads that waited for the same read by another request of this node.",
-		})),
+		requests: telemetry.Counters(registerer, "pnyx_http_requests_total",
+			"Requests answered, by route, status and error code.", "route", "status", "code"),
+		inFlight: telemetry.Gauge(registerer, "pnyx_http_requests_in_flight",
+			"Requests in flight, without those that wait for changes."),
+		misses: telemetry.Counter(registerer, "pnyx_cache_misses_total", "Views that were not in Redis."),
+		joined: telemetry.Counter(registerer, "pnyx_cache_joined_reads_total",
+			"Reads that waited for the same read by another request of this node."),
 		answers: map[origin]prometheus.Counter{}, routes: map[string]*routeMetrics{},
 	}
-	answers := telemetry.Register(registerer, prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "pnyx_cache_answers_total",
-		Help: "Answers with data, by layer (local, redis, fill, or none where it was not available) and readiness.",
-	}, []string{"layer", "readiness"}))
+	answers := telemetry.Counters(registerer, "pnyx_cache_answers_total",
+		"Answers with data, by layer (local, redis, fill, or none where it was not available) and readiness.", "layer", "readiness")
 	for _, layer := range httpcache.Layers() {
 		for _, readiness := range governance.Readinesses() {
 			m.answers[origin{layer, readiness}] = answers.WithLabelValues(string(layer), string(readiness))
@@ -88,12 +80,9 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 
 // addRoutes registers the metrics that every route has.
 func (m *metrics) addRoutes(registerer prometheus.Registerer) {
-	m.durations = telemetry.Register(registerer, prometheus.NewHistogramVec(
-		telemetry.Latency("pnyx_http_request_duration_seconds", "Time to answer on this node, by route."),
-		[]string{"route"}))
-	m.bytes = telemetry.Register(registerer, prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "pnyx_http_response_bytes_total", Help: "Bytes of bodies as sent, by route.",
-	}, []string{"route"}))
+	m.durations = telemetry.Histograms(registerer,
+		telemetry.Latency("pnyx_http_request_duration_seconds", "Time to answer on this node, by route."), "route")
+	m.bytes = telemetry.Counters(registerer, "pnyx_http_response_bytes_total", "Bytes of bodies as sent, by route.", "route")
 	for _, route := range routes.All() {
 		m.addRoute(route.Path, route.ID)
 	}

@@ -129,12 +129,12 @@ func (a *API) readiness(found *rendered, at time.Time) governance.Readiness {
 // registerMetrics registers what the node knows of publications.
 func (w *publicationWatcher) registerMetrics(registerer prometheus.Registerer) {
 	gauge := func(name, help string, seconds func(*cache.PublicationState) float64) {
-		telemetry.Register(registerer, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 {
+		telemetry.GaugeFunc(registerer, name, help, func() float64 {
 			if latest := w.latest.Load(); latest != nil {
 				return seconds(latest)
 			}
 			return 0
-		}))
+		})
 	}
 	gauge("pnyx_served_through_timestamp_seconds",
 		"Commit time of the newest batch that is fully published, as this node knows; 0 before the first publication. "+

@@ -15,8 +15,8 @@ import (
 func TestAttackTheAdminListenerAnswersNoForeignName(t *testing.T) {
 	t.Parallel()
 	cfg := config.Config{API: config.API{Listen: "127.0.0.1:0", AdminListen: "127.0.0.1:0"}}
-	running := newNode(cfg, slog.New(slog.DiscardHandler))
-	t.Cleanup(func() { _ = running.stop() })
+	running := newNode(&session{cfg, slog.New(slog.DiscardHandler), &cleanups{}})
+	t.Cleanup(func() { _ = running.undo.run() })
 	if err := running.listenForAdmin(); err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,6 @@ package cmd
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"runtime/debug"
 	"slices"
 	"time"
@@ -15,7 +14,6 @@ import (
 	"pnyx/api/doc"
 	"pnyx/cache"
 	"pnyx/cache/accounts"
-	"pnyx/config"
 	"pnyx/explore"
 	"pnyx/mcp"
 	"pnyx/ratelimit"
@@ -34,14 +32,12 @@ func apiCommand() *cobra.Command {
 		Use:   "api",
 		Short: "Run an API node alone, on a Redis that workers fill",
 		Args:  cobra.NoArgs,
-		RunE: service(func(cmd *cobra.Command, _ []string, cfg config.Config, logger *slog.Logger) error {
-			if cfg.Cache.URL == "" {
+		RunE: service(func(cmd *cobra.Command, _ []string, s *session) error {
+			if s.cfg.Cache.URL == "" {
 				return errors.New("REDIS_URL: an API node alone needs the Redis that workers fill")
 			}
 			debug.SetGCPercent(apiGCPercent)
-			n := newNode(cfg, logger)
-			err := n.serveAPI(cmd.Context(), cmd.OutOrStdout())
-			return errors.Join(err, n.stop())
+			return newNode(s).serveAPI(cmd.Context(), cmd.OutOrStdout())
 		}),
 	}
 }
@@ -55,7 +51,7 @@ func apiCommand() *cobra.Command {
 func (n *node) startAPI(store *cache.Store, redisURL string) (*api.API, error) {
 	settings := n.cfg.Access
 	store.Instrument(n.redisInstruments("api"))
-	pipeline, err := openPipeline(redisURL, settings.LimitTimeout, &n.undo)
+	pipeline, err := n.openPipeline(redisURL, settings.LimitTimeout)
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"path/filepath"
 	"sync/atomic"
 	"time"
@@ -12,7 +11,6 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
-	"pnyx/config"
 	"pnyx/warehouse"
 	"pnyx/warehouse/backup"
 )
@@ -159,28 +157,24 @@ func backupName(args []string) string {
 
 // backupSession is what a command on backups works with.
 type backupSession struct {
-	cfg    config.Config
-	logger *slog.Logger
-	undo   *cleanups
+	*session
 	// timeout bounds the command, and each of its statements.
 	timeout time.Duration
 	// unsigned says that signatures are not asked for.
 	unsigned bool
 }
 
-// backupTask adapts a command on backups: it bounds the time and closes what was opened.
+// backupTask adapts a command on backups: it bounds the time.
 func backupTask(
 	timeout *time.Duration, run func(ctx context.Context, cmd *cobra.Command, args []string, s backupSession) error,
 ) func(*cobra.Command, []string) error {
-	return task(func(cmd *cobra.Command, args []string, cfg config.Config, logger *slog.Logger) (err error) {
-		var undo cleanups
-		defer func() { err = errors.Join(err, undo.run()) }()
+	return task(func(cmd *cobra.Command, args []string, s *session) error {
 		if *timeout <= 0 {
 			return fmt.Errorf("--timeout %s: want a duration above 0", *timeout)
 		}
 		ctx, cancel := context.WithTimeout(cmd.Context(), *timeout)
 		defer cancel()
-		return run(ctx, cmd, args, backupSession{cfg: cfg, logger: logger, undo: &undo, timeout: *timeout})
+		return run(ctx, cmd, args, backupSession{session: s, timeout: *timeout})
 	})
 }
 
@@ -202,7 +196,7 @@ func (s backupSession) options(o backup.Options, destination string) backup.Opti
 
 // openArchive opens the configured server, or the engine that reached returns.
 func (s backupSession) openArchive(ctx context.Context, reached reach) (*warehouse.Archive, error) {
-	options, err := reachWarehouse(ctx, s.cfg, s.logger, s.undo, reached)
+	options, err := s.reachWarehouse(ctx, reached)
 	if err != nil {
 		return nil, err
 	}
@@ -217,7 +211,7 @@ func (s backupSession) openArchive(ctx context.Context, reached reach) (*warehou
 
 func (s backupSession) create(ctx context.Context, cmd *cobra.Command, destination string, o backup.Options) error {
 	// Opening it migrates the schema, so that the backup can be recorded.
-	opened, err := openWarehouse(ctx, s.cfg, s.logger, s.undo, reachExisting)
+	opened, err := s.openWarehouse(ctx, reachExisting)
 	if err != nil {
 		return err
 	}
@@ -246,7 +240,7 @@ func (s backupSession) restore(ctx context.Context, cmd *cobra.Command, args []s
 	if err != nil {
 		return err
 	}
-	opened, err := openWarehouse(ctx, s.cfg, s.logger, s.undo, reachEngine)
+	opened, err := s.openWarehouse(ctx, reachEngine)
 	if err != nil {
 		return err
 	}

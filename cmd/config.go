@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"fmt"
-	"log/slog"
 
 	"github.com/spf13/cobra"
 
@@ -22,8 +21,8 @@ func configCommand() *cobra.Command {
 				fmt.Fprint(cmd.OutOrStdout(), config.Markdown())
 				return nil
 			}
-			return task(func(cmd *cobra.Command, _ []string, cfg config.Config, _ *slog.Logger) error {
-				return cfg.Print(cmd.OutOrStdout())
+			return task(func(cmd *cobra.Command, _ []string, s *session) error {
+				return s.cfg.Print(cmd.OutOrStdout())
 			})(cmd, args)
 		},
 	}

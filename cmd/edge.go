@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"os/user"
 
@@ -23,8 +22,8 @@ func edgeCommand() *cobra.Command {
 		Use:   "edge",
 		Short: "Run the edge: nginx, as a cache in front of the API",
 		Args:  cobra.NoArgs,
-		RunE: service(func(cmd *cobra.Command, _ []string, cfg config.Config, _ *slog.Logger) error {
-			options := edgeOptions(cfg)
+		RunE: service(func(cmd *cobra.Command, _ []string, s *session) error {
+			options := edgeOptions(s.cfg)
 			err := errors.Join(checkFree("PNYX_EDGE_LISTEN", options.Listen), checkFree("PNYX_EDGE_ADMIN_LISTEN", options.AdminListen))
 			if err != nil {
 				return err
@@ -50,11 +49,11 @@ func edgeConfigCommand() *cobra.Command {
 		Use:   "config",
 		Short: "Print the edge's nginx.conf, which contains the internal token",
 		Args:  cobra.NoArgs,
-		RunE: task(func(cmd *cobra.Command, _ []string, cfg config.Config, _ *slog.Logger) error {
+		RunE: task(func(cmd *cobra.Command, _ []string, s *session) error {
 			if out == "" {
-				return edge.Write(cmd.OutOrStdout(), edgeOptions(cfg))
+				return edge.Write(cmd.OutOrStdout(), edgeOptions(s.cfg))
 			}
-			return writeSecret(out, func(w io.Writer) error { return edge.Write(w, edgeOptions(cfg)) })
+			return writeSecret(out, func(w io.Writer) error { return edge.Write(w, edgeOptions(s.cfg)) })
 		}),
 	}
 	cmd.Flags().StringVar(&out, "out", "", "write it to this file, readable by its owner only")

@@ -13,7 +13,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
-	"pnyx/config"
 	"pnyx/follow"
 	"pnyx/follow/sources"
 	"pnyx/governance"
@@ -33,18 +32,16 @@ Any number may run: one of them at a time follows an upstream system, by a lease
 and another takes over when it ends. A change of the file applies within seconds. serve
 follows by itself where PNYX_SOURCES is set.`,
 		Args: cobra.NoArgs,
-		RunE: service(func(cmd *cobra.Command, _ []string, cfg config.Config, logger *slog.Logger) error {
+		RunE: service(func(cmd *cobra.Command, _ []string, s *session) error {
 			switch {
-			case cfg.Follow.Sources == "":
+			case s.cfg.Follow.Sources == "":
 				return errNoSources
-			case cfg.Warehouse.URL == "":
+			case s.cfg.Warehouse.URL == "":
 				return errors.New("CLICKHOUSE_URL: a follower alone needs a ClickHouse server")
-			case cfg.Cache.URL == "":
+			case s.cfg.Cache.URL == "":
 				return errors.New("REDIS_URL: a follower alone needs the Redis of the workers, for its leases")
 			}
-			n := newNode(cfg, logger)
-			err := n.serveFollower(cmd.Context(), cmd.OutOrStdout())
-			return errors.Join(err, n.stop())
+			return newNode(s).serveFollower(cmd.Context(), cmd.OutOrStdout())
 		}),
 	}
 }
@@ -63,7 +60,7 @@ func (n *node) serveFollower(ctx context.Context, out io.Writer) error {
 	if err := n.startTracing(ctx, "follow"); err != nil {
 		return err
 	}
-	opened, err := awaitWarehouse(ctx, n.cfg, n.logger, &n.undo)
+	opened, err := n.awaitWarehouse(ctx)
 	if err != nil {
 		return err
 	}

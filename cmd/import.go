@@ -48,7 +48,7 @@ last of several imports. A publication that is cut off is completed by either.
 Exit status: 0 when everything was imported, 3 when records or files were rejected
 (see --tolerate-rejects), 1 on any other error.`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: task(func(cmd *cobra.Command, paths []string, cfg config.Config, logger *slog.Logger) (err error) {
+		RunE: task(func(cmd *cobra.Command, paths []string, s *session) error {
 			stated, err := parseAsOf(asOf, time.Now())
 			if err != nil {
 				return err
@@ -58,29 +58,27 @@ Exit status: 0 when everything was imported, 3 when records or files were reject
 					return fmt.Errorf("import: %w", err)
 				}
 			}
-			var undo cleanups
-			defer func() { err = errors.Join(err, undo.run()) }()
-			opened, err := openWarehouse(cmd.Context(), cfg, logger, &undo, reachEngine)
+			opened, err := s.openWarehouse(cmd.Context(), reachEngine)
 			if err != nil {
 				return err
 			}
 			debug.SetGCPercent(importGCPercent)
-			if url, err := findRedis(cfg); err != nil {
+			if url, err := findRedis(s.cfg); err != nil {
 				return err
 			} else if url != "" {
-				store, err := openCache(url, cfg.Cache.Timeout, &undo)
+				store, err := s.openCache(url, s.cfg.Cache.Timeout)
 				if err != nil {
 					return err
 				}
-				notifyCommits(opened, store, logger)
+				notifyCommits(opened, store, s.logger)
 			}
-			options := importOptions(opened, cfg, logger)
+			options := importOptions(opened, s.cfg, s.logger)
 			options.TolerateRejects, options.AsOf = tolerate, stated
 			imported := runImport(cmd.Context(), cmd.OutOrStdout(), paths, options)
-			if noPublish || imported != nil && !errors.Is(imported, errRejected) || !ownsEngine(cfg) {
+			if noPublish || imported != nil && !errors.Is(imported, errRejected) || !ownsEngine(s.cfg) {
 				return imported
 			}
-			return errors.Join(imported, publishImported(cmd.Context(), cmd.OutOrStdout(), opened, cfg, logger))
+			return errors.Join(imported, s.publishImported(cmd.Context(), cmd.OutOrStdout(), opened))
 		}),
 	}
 	cmd.Flags().BoolVar(&tolerate, "tolerate-rejects", false, "exit with status 0 although records were rejected")

@@ -2,10 +2,8 @@ package cmd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"strings"
 	"sync/atomic"
@@ -32,16 +30,12 @@ func ownsEngine(cfg config.Config) bool {
 // publishImported publishes what is imported as a worker does, and shows progress. The
 // views of analysts read what the worker has counted. It writes to the configured Redis; an
 // embedded one ends with the command, and its content is made again at the next start.
-func publishImported(
-	ctx context.Context, out io.Writer, opened *warehouse.Warehouse, cfg config.Config, logger *slog.Logger,
-) (err error) {
-	var undo cleanups
-	defer func() { err = errors.Join(err, undo.run()) }()
-	url, err := startRedis(ctx, cfg, logger, &undo)
+func (s *session) publishImported(ctx context.Context, out io.Writer, opened *warehouse.Warehouse) error {
+	url, err := s.startRedis(ctx)
 	if err != nil {
 		return err
 	}
-	store, err := openCache(url, workerRedisTimeout, &undo)
+	store, err := s.openCache(url, workerRedisTimeout)
 	if err != nil {
 		return err
 	}
@@ -51,12 +45,12 @@ func publishImported(
 	stop := showProgress(func() string { return progress.Load().(string) }) //nolint:forcetypeassert,errcheck // stored above
 	var published atomic.Int64
 	lagging, err := worker.NewLeader(worker.Options{
-		Warehouse: opened, Store: store, PublishInterval: cfg.Worker.PublishInterval, LeaseTTL: cfg.Worker.LeaseTTL,
+		Warehouse: opened, Store: store, PublishInterval: s.cfg.Worker.PublishInterval, LeaseTTL: s.cfg.Worker.LeaseTTL,
 		Progress: func(done, all int) {
 			published.Store(int64(all))
 			progress.Store(fmt.Sprintf("publishing %d of %d proposals", done, all))
 		},
-		Logger: logger, Metrics: prometheus.NewRegistry(),
+		Logger: s.logger, Metrics: prometheus.NewRegistry(),
 	}).Settle(ctx)
 	stop()
 	if err != nil {

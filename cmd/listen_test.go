@@ -16,8 +16,8 @@ import (
 func TestAddressInUseNamesTheSettingAndThePnyxThere(t *testing.T) {
 	t.Parallel()
 	cfg := config.Config{API: config.API{Listen: "127.0.0.1:0", AdminListen: "127.0.0.1:0"}}
-	running := newNode(cfg, slog.New(slog.DiscardHandler))
-	t.Cleanup(func() { _ = running.stop() })
+	running := newNode(&session{cfg, slog.New(slog.DiscardHandler), &cleanups{}})
+	t.Cleanup(func() { _ = running.undo.run() })
 	if err := running.listenForAPI(); err != nil {
 		t.Fatal(err)
 	}

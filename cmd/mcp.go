@@ -20,7 +20,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"pnyx/access"
-	"pnyx/config"
 	"pnyx/mcp"
 )
 
@@ -51,8 +50,8 @@ A partner token is read from PNYX_TOKEN. Without one, free tools work.`,
 		Example: `  pnyx mcp --url https://api.example.org
   claude mcp add pnyx --env PNYX_TOKEN=… -- pnyx mcp --url https://api.example.org`,
 		Args: cobra.NoArgs,
-		RunE: task(func(cmd *cobra.Command, _ []string, cfg config.Config, logger *slog.Logger) error {
-			pipe, err := newMCPPipe(cmp.Or(address, cfg.MCP.URL), string(cfg.MCP.Token), cmd.OutOrStdout(), logger)
+		RunE: task(func(cmd *cobra.Command, _ []string, s *session) error {
+			pipe, err := newMCPPipe(cmp.Or(address, s.cfg.MCP.URL), string(s.cfg.MCP.Token), cmd.OutOrStdout(), s.logger)
 			if err != nil {
 				return err
 			}

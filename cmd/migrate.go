@@ -2,11 +2,9 @@ package cmd
 
 import (
 	"fmt"
-	"log/slog"
 
 	"github.com/spf13/cobra"
 
-	"pnyx/config"
 	"pnyx/warehouse"
 )
 
@@ -21,7 +19,7 @@ is one. It may be repeated, and may run while workers of this version and the pr
 run. The schema of a later version is left as it is. Other commands migrate by themselves;
 after this one, they need no permission to.`,
 		Args: cobra.NoArgs,
-		RunE: warehouseTask(reachEngine, func(cmd *cobra.Command, _ []string, _ config.Config, _ *slog.Logger, opened *warehouse.Warehouse) error {
+		RunE: warehouseTask(reachEngine, func(cmd *cobra.Command, _ []string, s *session, opened *warehouse.Warehouse) error {
 			if err := opened.Migrate(cmd.Context()); err != nil {
 				return err
 			}

@@ -15,7 +15,6 @@ import (
 	"pnyx/api"
 	"pnyx/cache"
 	"pnyx/cache/accounts"
-	"pnyx/config"
 	"pnyx/telemetry"
 	"pnyx/worker/account"
 )
@@ -24,16 +23,13 @@ import (
 // from its roles: startAPI (api.go), startWorker (worker.go), startFollower (follow.go) and
 // startAdmin (admin.go). Parts stop in the reverse order of their start.
 type node struct {
-	// cfg holds the validated settings; they do not change while the node runs.
-	cfg config.Config
-	// logger gets the log lines of all parts.
-	logger *slog.Logger
+	// session has the settings, the logger of all parts, and what stops the parts that were
+	// started so far.
+	*session
 	// registry holds the metrics of all parts; the admin listener exposes it.
 	registry *prometheus.Registry
 	// tracer is nil unless a trace collector is configured. All parts accept nil.
 	tracer *telemetry.Tracer
-	// undo stops the parts that were started so far.
-	undo cleanups
 	// probes is the state behind /startedz and /readyz.
 	probes probes
 	// listener and admin are opened first, so that an address in use fails at once
@@ -44,10 +40,9 @@ type node struct {
 	failed chan error
 }
 
-// newNode returns a node of which nothing runs yet. The caller must call stop, also
-// after an error of a serve method.
-func newNode(cfg config.Config, logger *slog.Logger) *node {
-	return &node{cfg: cfg, logger: logger, registry: newRegistry(), failed: make(chan error, 4)}
+// newNode returns a node of which nothing runs yet. Its parts stop with the session.
+func newNode(s *session) *node {
+	return &node{session: s, registry: newRegistry(), failed: make(chan error, 4)}
 }
 
 // serve runs all roles in one process, on the embedded engine and an embedded Redis
@@ -63,7 +58,7 @@ func (n *node) serve(ctx context.Context, out io.Writer, demo bool) error {
 	if err := n.startTracing(ctx, "serve"); err != nil {
 		return err
 	}
-	opened, err := openWarehouse(ctx, n.cfg, n.logger, &n.undo, startEngine)
+	opened, err := n.openWarehouse(ctx, startEngine)
 	if err != nil {
 		return err
 	}
@@ -73,11 +68,11 @@ func (n *node) serve(ctx context.Context, out io.Writer, demo bool) error {
 			return err
 		}
 	}
-	url, err := startRedis(ctx, n.cfg, n.logger, &n.undo)
+	url, err := n.startRedis(ctx)
 	if err != nil {
 		return err
 	}
-	store, err := openCache(url, n.cfg.Cache.Timeout, &n.undo)
+	store, err := n.openCache(url, n.cfg.Cache.Timeout)
 	if err != nil {
 		return err
 	}
@@ -136,7 +131,7 @@ func (n *node) serveWorker(ctx context.Context, out io.Writer, fillsOnly bool) e
 	if err := n.startTracing(ctx, "worker"); err != nil {
 		return err
 	}
-	opened, err := awaitWarehouse(ctx, n.cfg, n.logger, &n.undo)
+	opened, err := n.awaitWarehouse(ctx)
 	if err != nil {
 		return err
 	}
@@ -148,12 +143,6 @@ func (n *node) serveWorker(ctx context.Context, out io.Writer, fillsOnly bool) e
 	n.probes.started(opened.Ping)
 	fmt.Fprintf(out, "worker running, health and metrics on http://%s\n", n.cfg.API.AdminListen)
 	return n.wait(ctx)
-}
-
-// stop stops every part, the last one started first, and returns their errors, joined.
-// It works whether or not the node started completely.
-func (n *node) stop() error {
-	return n.undo.run()
 }
 
 // wait returns nil when the process is told to end, or the error of a part that stopped

@@ -65,20 +65,19 @@ func (c *cleanups) run() error {
 	return errors.Join(problems...)
 }
 
-// reach returns an engine for the data folder, which undo stops if it was started.
-type reach func(ctx context.Context, cfg config.Config, logger *slog.Logger, undo *cleanups) (engine.Instance, error)
+// reach returns an engine for the data folder, which the session stops if it was started.
+type reach func(ctx context.Context, s *session) (engine.Instance, error)
 
 // startEngine runs the embedded ClickHouse on the data folder until the cleanup. It
 // fails when another process holds the folder.
-func startEngine(
-	ctx context.Context, cfg config.Config, logger *slog.Logger, undo *cleanups,
-) (engine.Instance, error) {
+func startEngine(ctx context.Context, s *session) (engine.Instance, error) {
+	cfg := s.cfg
 	program, err := engine.Locate(ctx, engine.LocateOptions{Library: cfg.Warehouse.EngineLib})
 	if err != nil {
 		return engine.Instance{}, err
 	}
 	running, err := engine.Start(ctx, engine.Options{
-		DataDir: cfg.Warehouse.Data, Program: program, Logger: logger, AnalystGrants: warehouse.AnalystGrants(),
+		DataDir: cfg.Warehouse.Data, Program: program, Logger: s.logger, AnalystGrants: warehouse.AnalystGrants(),
 		AnalystListen: cfg.SQL.Listen, AnalystPassword: string(cfg.SQL.Password),
 		AnalystLimits: engine.AnalystLimits{
 			Time: cfg.SQL.Timeout, Memory: int64(cfg.SQL.MaxMemory), Rows: cfg.SQL.MaxRows,
@@ -90,7 +89,7 @@ func startEngine(
 	if err != nil {
 		return engine.Instance{}, err
 	}
-	undo.add(func() error {
+	s.undo.add(func() error {
 		ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
 		defer cancel()
 		return running.Stop(ctx)
@@ -104,46 +103,39 @@ func startEngine(
 
 // reachEngine returns the engine that runs on the data folder, or starts one until the
 // cleanup. Commands therefore work next to a running instance.
-func reachEngine(
-	ctx context.Context, cfg config.Config, logger *slog.Logger, undo *cleanups,
-) (engine.Instance, error) {
-	return awaitEngine(ctx, cfg, logger, undo, startEngine)
+func reachEngine(ctx context.Context, s *session) (engine.Instance, error) {
+	return s.awaitEngine(ctx, startEngine)
 }
 
 // reachExisting is reachEngine for commands that must not create a warehouse: with a wrong
 // PNYX_DATA or working directory they would work on an empty one.
-func reachExisting(
-	ctx context.Context, cfg config.Config, logger *slog.Logger, undo *cleanups,
-) (engine.Instance, error) {
-	return awaitEngine(ctx, cfg, logger, undo, startExisting)
+func reachExisting(ctx context.Context, s *session) (engine.Instance, error) {
+	return s.awaitEngine(ctx, startExisting)
 }
 
 // startExisting is startEngine for a data folder that contains a warehouse.
-func startExisting(
-	ctx context.Context, cfg config.Config, logger *slog.Logger, undo *cleanups,
-) (engine.Instance, error) {
-	if dir := cfg.Warehouse.Data; !engine.HasDatabase(dir, warehouse.DefaultDatabase) {
+func startExisting(ctx context.Context, s *session) (engine.Instance, error) {
+	if dir := s.cfg.Warehouse.Data; !engine.HasDatabase(dir, warehouse.DefaultDatabase) {
 		if absolute, err := filepath.Abs(dir); err == nil {
 			dir = absolute
 		}
 		return engine.Instance{}, fmt.Errorf("no warehouse in %s (PNYX_DATA=%s): set PNYX_DATA to the folder of one, "+
-			"or create one with pnyx serve, import or migrate", dir, cfg.Warehouse.Data)
+			"or create one with pnyx serve, import or migrate", dir, s.cfg.Warehouse.Data)
 	}
-	return startEngine(ctx, cfg, logger, undo)
+	return startEngine(ctx, s)
 }
 
 // awaitEngine returns the engine that runs on the data folder, or the one that start
 // returns if none does. While another process starts or stops an engine, it waits for
 // reachTimeout at most, and logs for which process.
-func awaitEngine(
-	ctx context.Context, cfg config.Config, logger *slog.Logger, undo *cleanups, start reach,
-) (engine.Instance, error) {
-	cfg.SQL.Listen = "" // analysts connect to a process that stays
+func (s *session) awaitEngine(ctx context.Context, start reach) (engine.Instance, error) {
+	quiet := *s
+	quiet.cfg.SQL.Listen = "" // analysts connect to a process that stays
 	began, nextLog := time.Now(), time.Duration(0)
 	for {
-		instance, err := engine.Find(cfg.Warehouse.Data)
+		instance, err := engine.Find(s.cfg.Warehouse.Data)
 		if errors.Is(err, engine.ErrNotRunning) {
-			instance, err = start(ctx, cfg, logger, undo)
+			instance, err = start(ctx, &quiet)
 		}
 		waited := time.Since(began)
 		switch {
@@ -154,7 +146,7 @@ func awaitEngine(
 				err, reachTimeout)
 		case waited >= nextLog:
 			nextLog = waited + reachLogInterval
-			logger.LogAttrs(ctx, slog.LevelWarn, "another process starts or stops its engine, waiting for it",
+			s.logger.LogAttrs(ctx, slog.LevelWarn, "another process starts or stops its engine, waiting for it",
 				slog.Duration("waited", waited.Round(time.Second)), slog.Duration("limit", reachTimeout), slog.Any("error", err))
 		}
 		if backoff.Wait(ctx, reachInterval); ctx.Err() != nil {
@@ -166,28 +158,24 @@ func awaitEngine(
 // openWarehouse opens the configured server, or the engine that reached returns:
 // startEngine for a node, reachEngine or reachExisting for other commands. It migrates the
 // schema where that is needed.
-func openWarehouse(
-	ctx context.Context, cfg config.Config, logger *slog.Logger, undo *cleanups, reached reach,
-) (*warehouse.Warehouse, error) {
-	options, err := reachWarehouse(ctx, cfg, logger, undo, reached)
+func (s *session) openWarehouse(ctx context.Context, reached reach) (*warehouse.Warehouse, error) {
+	options, err := s.reachWarehouse(ctx, reached)
 	if err != nil {
 		return nil, err
 	}
-	return connect(ctx, options, undo)
+	return s.connect(ctx, options)
 }
 
 // reachWarehouse returns the options of a connection to the configured server, or to the
 // engine that reached returns.
-func reachWarehouse(
-	ctx context.Context, cfg config.Config, logger *slog.Logger, undo *cleanups, reached reach,
-) (warehouse.Options, error) {
-	options := warehouseOptions(cfg, logger)
+func (s *session) reachWarehouse(ctx context.Context, reached reach) (warehouse.Options, error) {
+	options := s.warehouseOptions()
 	if options.URL != "" {
 		return options, nil
 	}
-	instance, err := reached(ctx, cfg, logger, undo)
+	instance, err := reached(ctx, s)
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.ENOTDIR) {
-		err = fmt.Errorf("PNYX_DATA=%s: %w: want a folder that this user may write to", cfg.Warehouse.Data, err)
+		err = fmt.Errorf("PNYX_DATA=%s: %w: want a folder that this user may write to", s.cfg.Warehouse.Data, err)
 	}
 	if err != nil {
 		return warehouse.Options{}, err
@@ -200,45 +188,43 @@ func reachWarehouse(
 
 // awaitWarehouse opens the configured server once it answers and has the schema. It
 // waits for serverWait at most, since workers and servers start in any order.
-func awaitWarehouse(
-	ctx context.Context, cfg config.Config, logger *slog.Logger, undo *cleanups,
-) (*warehouse.Warehouse, error) {
-	options := warehouseOptions(cfg, logger)
+func (s *session) awaitWarehouse(ctx context.Context) (*warehouse.Warehouse, error) {
+	options := s.warehouseOptions()
 	options.Wait = serverWait
-	return connect(ctx, options, undo)
+	return s.connect(ctx, options)
 }
 
-func connect(ctx context.Context, options warehouse.Options, undo *cleanups) (*warehouse.Warehouse, error) {
+func (s *session) connect(ctx context.Context, options warehouse.Options) (*warehouse.Warehouse, error) {
 	opened, err := warehouse.Open(ctx, options)
 	if err != nil {
 		return nil, err
 	}
-	undo.add(opened.Close)
+	s.undo.add(opened.Close)
 	return opened, nil
 }
 
 // warehouseOptions returns the options of a connection by the settings. URL is empty
 // where the embedded engine is used; the caller then fills it in.
-func warehouseOptions(cfg config.Config, logger *slog.Logger) warehouse.Options {
+func (s *session) warehouseOptions() warehouse.Options {
+	cfg := s.cfg.Warehouse
 	return warehouse.Options{
-		URL:          string(cfg.Warehouse.URL),
-		Cluster:      cfg.Warehouse.Cluster,
-		QueryTimeout: cfg.Warehouse.QueryTimeout,
-		MaxMemory:    uint64(cfg.Warehouse.QueryMaxMemory), //nolint:gosec // validated to be positive
-		MaxRows:      cfg.Warehouse.QueryMaxRows,
-		Logger:       logger,
+		URL:          string(cfg.URL),
+		Cluster:      cfg.Cluster,
+		QueryTimeout: cfg.QueryTimeout,
+		MaxMemory:    uint64(cfg.QueryMaxMemory), //nolint:gosec // validated to be positive
+		MaxRows:      cfg.QueryMaxRows,
+		Logger:       s.logger,
 	}
 }
 
 // startRedis returns the configured Redis, or starts an embedded one until the cleanup.
 // What the embedded one holds is published again at the next start.
-func startRedis(
-	ctx context.Context, cfg config.Config, logger *slog.Logger, undo *cleanups,
-) (string, error) {
+func (s *session) startRedis(ctx context.Context) (string, error) {
+	cfg := s.cfg
 	if cfg.Cache.URL != "" {
 		return string(cfg.Cache.URL), nil
 	}
-	options := embedded.Options{Logger: logger}
+	options := embedded.Options{Logger: s.logger}
 	if cfg.Warehouse.URL == "" { // otherwise nothing locks the data folder
 		options.DataDir = cfg.Warehouse.Data
 	}
@@ -246,12 +232,12 @@ func startRedis(
 	if err != nil {
 		return "", err
 	}
-	undo.add(running.Close)
+	s.undo.add(running.Close)
 	if cfg.Warehouse.URL != "" {
 		return running.URL, nil
 	}
 	path := embeddedRedisPath(cfg)
-	undo.add(func() error { return os.Remove(path) })
+	s.undo.add(func() error { return os.Remove(path) })
 	return running.URL, os.WriteFile(path, []byte(running.URL), 0o600)
 }
 
@@ -277,23 +263,23 @@ func findRedis(cfg config.Config) (string, error) {
 // openCache connects to a Redis until the cleanup. timeout bounds each command. The
 // first connection is made by the first command, so a server that does not answer is no
 // error here.
-func openCache(url string, timeout time.Duration, undo *cleanups) (*cache.Store, error) {
+func (s *session) openCache(url string, timeout time.Duration) (*cache.Store, error) {
 	store, err := cache.Open(url, timeout)
 	if err != nil {
 		return nil, fmt.Errorf("REDIS_URL: %w", err)
 	}
-	undo.add(store.Close)
+	s.undo.add(store.Close)
 	return store, nil
 }
 
 // openPipeline connects the rate limiter to a Redis until the cleanup. timeout bounds
 // each round trip, which every limited request waits for.
-func openPipeline(url string, timeout time.Duration, undo *cleanups) (*cache.Pipeline, error) {
+func (s *session) openPipeline(url string, timeout time.Duration) (*cache.Pipeline, error) {
 	pipeline, err := cache.OpenPipeline(url, timeout)
 	if err != nil {
 		return nil, fmt.Errorf("REDIS_URL: %w", err)
 	}
-	undo.add(pipeline.Close)
+	s.undo.add(pipeline.Close)
 	return pipeline, nil
 }
 
@@ -301,7 +287,7 @@ func openPipeline(url string, timeout time.Duration, undo *cleanups) (*cache.Pip
 // Redis that may evict data that must stay is rejected; one that does not answer yet is
 // accepted, since its users retry.
 func (n *node) openStore(ctx context.Context, url string, timeout time.Duration) (*cache.Store, error) {
-	store, err := openCache(url, timeout, &n.undo)
+	store, err := n.openCache(url, timeout)
 	if err != nil {
 		return nil, err
 	}

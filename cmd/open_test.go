@@ -51,7 +51,7 @@ func TestCommandsWaitForAProcessThatStartsItsEngineAndNameIt(t *testing.T) {
 						t.Error(err)
 					}
 				})
-				got, err := reached(t.Context(), cfg, slog.New(slog.NewTextHandler(&out, nil)), nil)
+				got, err := reached(t.Context(), &session{cfg: cfg, logger: slog.New(slog.NewTextHandler(&out, nil))})
 				if err != nil || got.TCPAddr != "127.0.0.1:1" {
 					t.Errorf("got %+v, %v, want the engine that answers after 25 s", got, err)
 				}
@@ -67,7 +67,7 @@ func TestWaitForAnotherProcessHasALimit(t *testing.T) {
 	t.Parallel()
 	cfg := lockedFolder(t)
 	synctest.Test(t, func(t *testing.T) {
-		_, err := reachEngine(t.Context(), cfg, slog.New(slog.DiscardHandler), nil)
+		_, err := reachEngine(t.Context(), &session{cfg: cfg, logger: slog.New(slog.DiscardHandler)})
 		if !errors.Is(err, engine.ErrInUse) || !strings.Contains(err.Error(), reachTimeout.String()) {
 			t.Errorf("got %v, want ErrInUse and the limit", err)
 		}
@@ -80,7 +80,7 @@ func TestWaitForAnotherProcessEndsWithTheCommand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, interrupt := context.WithTimeout(t.Context(), time.Second)
 		defer interrupt()
-		_, err := reachEngine(ctx, cfg, slog.New(slog.DiscardHandler), nil)
+		_, err := reachEngine(ctx, &session{cfg: cfg, logger: slog.New(slog.DiscardHandler)})
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v, want the context's", err)
 		}
@@ -91,7 +91,7 @@ func TestOnlySomeCommandsCreateAWarehouse(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	cfg := config.Config{Warehouse: config.Warehouse{Data: dir}}
-	_, err := reachExisting(t.Context(), cfg, slog.New(slog.DiscardHandler), nil)
+	_, err := reachExisting(t.Context(), &session{cfg: cfg, logger: slog.New(slog.DiscardHandler)})
 	for _, want := range []string{dir, "PNYX_DATA", "pnyx serve"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want an error that names %s", err, want)
@@ -109,7 +109,7 @@ func TestUnusableDataFolderNamesItsSetting(t *testing.T) {
 		t.Fatal(err)
 	}
 	cfg := config.Config{Warehouse: config.Warehouse{Data: file}}
-	_, err := openWarehouse(t.Context(), cfg, slog.New(slog.DiscardHandler), nil, reachEngine)
+	_, err := (&session{cfg: cfg, logger: slog.New(slog.DiscardHandler)}).openWarehouse(t.Context(), reachEngine)
 	if err == nil || !strings.Contains(err.Error(), "PNYX_DATA="+file) {
 		t.Errorf("got %v, want the setting", err)
 	}

@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 
@@ -11,8 +10,6 @@ import (
 	"pnyx/api"
 	"pnyx/api/doc"
 	"pnyx/api/doc/client"
-	"pnyx/cache"
-	"pnyx/cache/accounts"
 	"pnyx/config"
 	"pnyx/follow/sources"
 	"pnyx/governance/rules"
@@ -31,12 +28,12 @@ func openapiCommand() *cobra.Command {
 			if docs != "" {
 				return renewDocs(docs)
 			}
-			return task(func(cmd *cobra.Command, _ []string, cfg config.Config, _ *slog.Logger) error {
-				prices, err := apiPrices(cfg.Payment)
+			return task(func(cmd *cobra.Command, _ []string, s *session) error {
+				prices, err := apiPrices(s.cfg.Payment)
 				if err != nil {
 					return err
 				}
-				text, err := doc.OpenAPI(doc.Node{Prices: prices, PublicURL: cfg.API.PublicURL})
+				text, err := doc.OpenAPI(doc.Node{Prices: prices, PublicURL: s.cfg.API.PublicURL})
 				if err != nil {
 					return err
 				}
@@ -113,7 +110,6 @@ func renewTables(dir string) error {
 		{"sources.md", "sources", sources.Markdown()},
 		{"partners.md", "plans", string(plans)},
 		{"production.md", "caching", string(caching)},
-		{"production.md", "keys", string(cache.KeyTable(cache.Keys(), accounts.Keys()))},
 	} {
 		path := filepath.Join(dir, table.document)
 		before, err := os.ReadFile(path) //nolint:gosec // the folder that the caller names

@@ -2,15 +2,12 @@ package cmd
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
-	"pnyx/config"
 	"pnyx/governance"
 	"pnyx/warehouse"
 )
@@ -34,7 +31,7 @@ func listPaymentsCommand() *cobra.Command {
 		Long: `List the payments that were submitted for settlement, newest first. The view
 payment_ledger shows the settled ones to pnyx sql.`,
 		Args: cobra.NoArgs,
-		RunE: task(func(cmd *cobra.Command, _ []string, cfg config.Config, logger *slog.Logger) (err error) {
+		RunE: task(func(cmd *cobra.Command, _ []string, s *session) (err error) {
 			filter.State, err = paymentState(state)
 			if err != nil {
 				return err
@@ -46,9 +43,7 @@ payment_ledger shows the settled ones to pnyx sql.`,
 				}
 				filter.Since = stamp.Time()
 			}
-			var undo cleanups
-			defer func() { err = errors.Join(err, undo.run()) }()
-			return listPayments(cmd, cfg, logger, &undo, filter)
+			return s.listPayments(cmd, filter)
 		}),
 	}
 	flags := cmd.Flags()
@@ -60,14 +55,12 @@ payment_ledger shows the settled ones to pnyx sql.`,
 }
 
 // listPayments prints the payments that filter selects as a table.
-func listPayments(
-	cmd *cobra.Command, cfg config.Config, logger *slog.Logger, undo *cleanups, filter warehouse.PaymentFilter,
-) error {
-	opened, err := openWarehouse(cmd.Context(), cfg, logger, undo, reachExisting)
+func (s *session) listPayments(cmd *cobra.Command, filter warehouse.PaymentFilter) error {
+	opened, err := s.openWarehouse(cmd.Context(), reachExisting)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(cmd.Context(), cfg.Warehouse.QueryTimeout)
+	ctx, cancel := context.WithTimeout(cmd.Context(), s.cfg.Warehouse.QueryTimeout)
 	defer cancel()
 	payments, err := warehouse.NewAccounts(opened).Payments(ctx, filter)
 	if err != nil {

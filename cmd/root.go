@@ -110,9 +110,23 @@ func usageError(cmd *cobra.Command, err error) error {
 	return fmt.Errorf("%w\nusage: %s (%s --help)", err, cmd.UseLine(), cmd.CommandPath())
 }
 
-// command is the body of a command. It gets settings that are validated and a logger
-// that follows them. Its error ends the process with the status of exitStatus.
-type command func(cmd *cobra.Command, args []string, cfg config.Config, logger *slog.Logger) error
+// session is what a command works with: settings that are validated, a logger that follows
+// them, and what closes what it has opened when it ends.
+type session struct {
+	cfg    config.Config
+	logger *slog.Logger
+	undo   *cleanups
+}
+
+// command is the body of a command. Its error ends the process with the status of exitStatus.
+type command func(cmd *cobra.Command, args []string, s *session) error
+
+// run runs a command, and closes what it has opened.
+func (c command) run(cmd *cobra.Command, args []string, cfg config.Config, logger *slog.Logger) (err error) {
+	s := &session{cfg, logger, &cleanups{}}
+	defer func() { err = errors.Join(err, s.undo.run()) }()
+	return c(cmd, args, s)
+}
 
 // settings reads the configuration. It also makes the checks that only the user of a
 // setting can make, before anything starts.
@@ -136,7 +150,7 @@ func service(run command) func(*cobra.Command, []string) error {
 		}
 		logger := newLogger(os.Stderr, cfg.Log)
 		logger.LogAttrs(cmd.Context(), slog.LevelInfo, "starting "+cmd.Name(), thisBuild().attrs()...) //nolint:sloglint // one of a few commands
-		return run(cmd, args, cfg, logger)
+		return run.run(cmd, args, cfg, logger)
 	}
 }
 
@@ -151,22 +165,20 @@ func task(run command) func(*cobra.Command, []string) error {
 		if cfg.Log.Level == slog.LevelInfo {
 			cfg.Log.Level = slog.LevelWarn
 		}
-		return run(cmd, args, cfg, newLogger(os.Stderr, cfg.Log))
+		return run.run(cmd, args, cfg, newLogger(os.Stderr, cfg.Log))
 	}
 }
 
 // warehouseTask adapts a task on the warehouse, which is opened for it and closed after it.
 func warehouseTask(
-	reached reach, run func(cmd *cobra.Command, args []string, cfg config.Config, logger *slog.Logger, opened *warehouse.Warehouse) error,
+	reached reach, run func(cmd *cobra.Command, args []string, s *session, opened *warehouse.Warehouse) error,
 ) func(*cobra.Command, []string) error {
-	return task(func(cmd *cobra.Command, args []string, cfg config.Config, logger *slog.Logger) (err error) {
-		var undo cleanups
-		defer func() { err = errors.Join(err, undo.run()) }()
-		opened, err := openWarehouse(cmd.Context(), cfg, logger, &undo, reached)
+	return task(func(cmd *cobra.Command, args []string, s *session) error {
+		opened, err := s.openWarehouse(cmd.Context(), reached)
 		if err != nil {
 			return err
 		}
-		return run(cmd, args, cfg, logger, opened)
+		return run(cmd, args, s, opened)
 	})
 }
 

@@ -5,14 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"pnyx/api"
 	"pnyx/cache"
-	"pnyx/config"
 	"pnyx/governance/query"
 	"pnyx/warehouse/engine"
 )
@@ -25,13 +23,11 @@ func serveCommand() *cobra.Command {
 		Use:   "serve",
 		Short: "Run everything in one process: warehouse, worker and API",
 		Args:  cobra.NoArgs,
-		RunE: service(func(cmd *cobra.Command, _ []string, cfg config.Config, logger *slog.Logger) error {
-			if cfg.SQL.Listen != "" && cfg.Warehouse.URL != "" {
+		RunE: service(func(cmd *cobra.Command, _ []string, s *session) error {
+			if s.cfg.SQL.Listen != "" && s.cfg.Warehouse.URL != "" {
 				return errors.New("PNYX_SQL_LISTEN: is for the embedded ClickHouse; analysts connect to the server of CLICKHOUSE_URL itself")
 			}
-			n := newNode(cfg, logger)
-			err := n.serve(cmd.Context(), cmd.OutOrStdout(), demo)
-			return errors.Join(err, n.stop())
+			return newNode(s).serve(cmd.Context(), cmd.OutOrStdout(), demo)
 		}),
 	}
 	cmd.Flags().BoolVar(&demo, "demo", false, "load a small invented data set into an empty warehouse")

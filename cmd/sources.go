@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"slices"
 	"strings"
@@ -17,7 +16,6 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 
-	"pnyx/config"
 	"pnyx/follow"
 	"pnyx/follow/sources"
 )
@@ -54,8 +52,8 @@ are open, beside the provider's limit, and how long the past takes to read.
 
 Exit status: 0 when every source can be followed, 1 otherwise.`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: task(func(cmd *cobra.Command, args []string, cfg config.Config, logger *slog.Logger) error {
-			path := cfg.Follow.Sources
+		RunE: task(func(cmd *cobra.Command, args []string, s *session) error {
+			path := s.cfg.Follow.Sources
 			if len(args) > 0 {
 				path = args[0]
 			}
@@ -71,7 +69,7 @@ Exit status: 0 when every source can be followed, 1 otherwise.`,
 			}
 			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
 			defer cancel()
-			made := upstreams{logger: logger}
+			made := upstreams{logger: s.logger}
 			err = checkSources(ctx, cmd.OutOrStdout(), made.of(file))
 			for _, stated := range made.client.Allowances() {
 				fmt.Fprintf(cmd.OutOrStdout(), "%s allows %d more requests until %s\n",

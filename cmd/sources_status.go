@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"log/slog"
 	"maps"
 	"net/http"
 	"os"
@@ -50,9 +49,9 @@ how many items were refused, and the last error, or else what the source states 
 stored. The requests that upstream still allows come from the process at
 PNYX_ADMIN_LISTEN, if it answers.`,
 		Args: cobra.NoArgs,
-		RunE: warehouseTask(reachExisting, func(cmd *cobra.Command, _ []string, cfg config.Config, _ *slog.Logger, opened *warehouse.Warehouse) error {
+		RunE: warehouseTask(reachExisting, func(cmd *cobra.Command, _ []string, s *session, opened *warehouse.Warehouse) error {
 			for ctx := cmd.Context(); ctx.Err() == nil; backoff.Wait(ctx, statusInterval) {
-				if err := printStatus(ctx, cmd.OutOrStdout(), opened, cfg, watch); err != nil || !watch {
+				if err := printStatus(ctx, cmd.OutOrStdout(), opened, s.cfg, watch); err != nil || !watch {
 					return err
 				}
 			}

@@ -11,7 +11,6 @@ import (
 	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
 
-	"pnyx/config"
 	"pnyx/warehouse"
 )
 
@@ -35,14 +34,12 @@ or from standard input. docs/analysts.md has the limits, the formats and other c
   pnyx sql 'SELECT dao_id, total_votes FROM dao_participation'
   pnyx sql --format Parquet --file query.sql > result.parquet`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: task(func(cmd *cobra.Command, args []string, cfg config.Config, logger *slog.Logger) (err error) {
+		RunE: task(func(cmd *cobra.Command, args []string, s *session) (err error) {
 			query, err := readQuery(cmd.InOrStdin(), args, file)
 			if err != nil {
 				return err
 			}
-			var undo cleanups
-			defer func() { err = errors.Join(err, undo.run()) }()
-			analyst, err := openAnalyst(cmd.Context(), cfg, logger, &undo)
+			analyst, err := s.openAnalyst(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -125,15 +122,14 @@ func formatSettings() map[string]string {
 }
 
 // openAnalyst connects to the configured server, or to the embedded engine as user
-// analyst. undo closes the connection, and the engine if this command started it.
-func openAnalyst(
-	ctx context.Context, cfg config.Config, logger *slog.Logger, undo *cleanups,
-) (*warehouse.Analyst, error) {
+// analyst. The session closes the connection, and the engine if this command started it.
+func (s *session) openAnalyst(ctx context.Context) (*warehouse.Analyst, error) {
+	cfg := s.cfg.SQL
 	options := warehouse.AnalystOptions{
-		URL: string(cfg.SQL.URL), Timeout: cfg.SQL.Timeout,
-		MaxMemory: int64(cfg.SQL.MaxMemory), MaxRows: cfg.SQL.MaxRows,
+		URL: string(cfg.URL), Timeout: cfg.Timeout,
+		MaxMemory: int64(cfg.MaxMemory), MaxRows: cfg.MaxRows,
 	}
-	server := warehouseOptions(cfg, logger)
+	server := s.warehouseOptions()
 	switch {
 	case options.URL != "":
 	case server.URL != "":
@@ -143,14 +139,14 @@ func openAnalyst(
 		}
 	default:
 		// Opening it migrates the schema, which the user analyst may not do.
-		opened, err := openWarehouse(ctx, cfg, logger, undo, reachExisting)
+		opened, err := s.openWarehouse(ctx, reachExisting)
 		if err != nil {
 			return nil, err
 		}
-		if err := warnUnpublished(ctx, cfg, logger, opened); err != nil {
+		if err := s.warnUnpublished(ctx, opened); err != nil {
 			return nil, err
 		}
-		instance, err := reachExisting(ctx, cfg, logger, undo)
+		instance, err := reachExisting(ctx, s)
 		if err != nil {
 			return nil, err
 		}
@@ -160,19 +156,19 @@ func openAnalyst(
 	if err != nil {
 		return nil, err
 	}
-	undo.add(analyst.Close)
+	s.undo.add(analyst.Close)
 	return analyst, nil
 }
 
 // warnUnpublished logs a warning where the views lack what is imported, and no instance
 // runs that will publish it.
-func warnUnpublished(ctx context.Context, cfg config.Config, logger *slog.Logger, opened *warehouse.Warehouse) error {
-	if !ownsEngine(cfg) {
+func (s *session) warnUnpublished(ctx context.Context, opened *warehouse.Warehouse) error {
+	if !ownsEngine(s.cfg) {
 		return nil
 	}
 	proposals, err := opened.UnpublishedProposals(ctx)
 	if err == nil && proposals > 0 {
-		logger.LogAttrs(ctx, slog.LevelWarn, "the views lack what is not published yet: start pnyx serve, or repeat the import",
+		s.logger.LogAttrs(ctx, slog.LevelWarn, "the views lack what is not published yet: start pnyx serve, or repeat the import",
 			slog.Uint64("proposals", proposals))
 	}
 	if err != nil {
@@ -180,7 +176,7 @@ func warnUnpublished(ctx context.Context, cfg config.Config, logger *slog.Logger
 	}
 	open, err := opened.OpenBatches(ctx)
 	if err == nil && open > 0 {
-		logger.LogAttrs(ctx, slog.LevelWarn, "the views lack what was written since an import that runs, or was cut off, began: it is there when "+
+		s.logger.LogAttrs(ctx, slog.LevelWarn, "the views lack what was written since an import that runs, or was cut off, began: it is there when "+
 			"the import ends, or two minutes after it was cut off", slog.Uint64("batches", open))
 	}
 	return err

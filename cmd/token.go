@@ -3,7 +3,6 @@ package cmd
 import (
 	"cmp"
 	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -11,7 +10,6 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
-	"pnyx/config"
 	"pnyx/ratelimit"
 	"pnyx/warehouse"
 )
@@ -33,8 +31,8 @@ created; only a hash of it is stored. API nodes follow within a second.`,
 func tokenTask(
 	run func(cmd *cobra.Command, args []string, admin tokenAdmin) error,
 ) func(*cobra.Command, []string) error {
-	return warehouseTask(reachExisting, func(cmd *cobra.Command, args []string, cfg config.Config, logger *slog.Logger, opened *warehouse.Warehouse) error {
-		return run(cmd, args, tokenAdmin{warehouse: opened, cfg: cfg, logger: logger})
+	return warehouseTask(reachExisting, func(cmd *cobra.Command, args []string, s *session, opened *warehouse.Warehouse) error {
+		return run(cmd, args, tokenAdmin{warehouse: opened, cfg: s.cfg, logger: s.logger})
 	})
 }
 

@@ -88,9 +88,9 @@ func (a tokenAdmin) publishToRedis(ctx context.Context) (err error) {
 	if url == "" || err != nil {
 		return err
 	}
-	var undo cleanups
-	defer func() { err = errors.Join(err, undo.run()) }()
-	store, err := openCache(url, workerRedisTimeout, &undo)
+	s := session{a.cfg, a.logger, &cleanups{}}
+	defer func() { err = errors.Join(err, s.undo.run()) }()
+	store, err := s.openCache(url, workerRedisTimeout)
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -47,8 +46,8 @@ type webhookAdmin struct {
 func webhookTask(
 	run func(cmd *cobra.Command, args []string, admin webhookAdmin) error,
 ) func(*cobra.Command, []string) error {
-	return warehouseTask(reachExisting, func(cmd *cobra.Command, args []string, cfg config.Config, _ *slog.Logger, opened *warehouse.Warehouse) error {
-		sender := webhook.NewSender(cfg.Webhook.Receivers == config.PrivateReceivers)
+	return warehouseTask(reachExisting, func(cmd *cobra.Command, args []string, s *session, opened *warehouse.Warehouse) error {
+		sender := webhook.NewSender(s.cfg.Webhook.Receivers == config.PrivateReceivers)
 		return run(cmd, args, webhookAdmin{opened, sender})
 	})
 }

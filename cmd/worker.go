@@ -3,7 +3,6 @@ package cmd
 import (
 	"context"
 	"errors"
-	"log/slog"
 
 	"github.com/spf13/cobra"
 
@@ -27,16 +26,14 @@ func workerCommand() *cobra.Command {
 them publishes, the others stand by, and all build pages on demand. With --fills-only a
 worker only builds pages, so the number of such workers can follow the load.`,
 		Args: cobra.NoArgs,
-		RunE: service(func(cmd *cobra.Command, _ []string, cfg config.Config, logger *slog.Logger) error {
-			if cfg.Warehouse.URL == "" {
+		RunE: service(func(cmd *cobra.Command, _ []string, s *session) error {
+			if s.cfg.Warehouse.URL == "" {
 				return errors.New("CLICKHOUSE_URL: a worker alone needs a ClickHouse server")
 			}
-			if cfg.Cache.URL == "" {
+			if s.cfg.Cache.URL == "" {
 				return errors.New("REDIS_URL: a worker alone needs the Redis that API nodes read")
 			}
-			n := newNode(cfg, logger)
-			err := n.serveWorker(cmd.Context(), cmd.OutOrStdout(), fillsOnly)
-			return errors.Join(err, n.stop())
+			return newNode(s).serveWorker(cmd.Context(), cmd.OutOrStdout(), fillsOnly)
 		}),
 	}
 	cmd.Flags().BoolVar(&fillsOnly, "fills-only", false, "build pages on demand, but do not publish or write accounts")

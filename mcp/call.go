@@ -63,7 +63,7 @@ func (s *Server) perform(c *fiber.Ctx, called *call) result {
 	var span telemetry.Span
 	if s.tracer != nil {
 		var ctx context.Context
-		ctx, span = s.tracer.Start(c.UserContext(), "tool "+called.tool.name, trace.SpanKindInternal)
+		ctx, span = s.tracer.Start(c.UserContext(), "tool "+called.tool.Name, trace.SpanKindInternal)
 		defer span.End()
 		c.SetUserContext(ctx)
 	}
@@ -76,8 +76,8 @@ func (s *Server) perform(c *fiber.Ctx, called *call) result {
 		span.SetError(string(code))
 	}
 	called.reader.End(err == nil)
-	api.NoteTool(c, called.tool.name, code)
-	s.metrics.count(called.tool.name, code, time.Since(began))
+	api.NoteTool(c, called.tool.Name, code)
+	s.metrics.count(called.tool.Name, code, time.Since(began))
 	return answered
 }
 
@@ -85,7 +85,7 @@ func (s *Server) perform(c *fiber.Ctx, called *call) result {
 func (c *call) run() (result, error) {
 	args, failed := api.ParseArguments(c.tool.params, c.given, c.problems)
 	if failed != nil {
-		return result{}, c.reader.Read(c.tool.routes[0]).Refuse(failed)
+		return result{}, c.reader.Read(c.tool.Routes[0]).Refuse(failed)
 	}
 	c.args, c.purchase = args, c.purchaseOf(args)
 	c.chooseWindow()
@@ -212,7 +212,7 @@ const windowEnd = "."
 // chooseWindow sets the ends of the window that are left out. The next page must have the
 // same window, which its cursor therefore begins with.
 func (c *call) chooseWindow() {
-	if !c.tool.window {
+	if !c.tool.Window {
 		return
 	}
 	from, hasFrom := c.args["from"]

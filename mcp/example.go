@@ -11,7 +11,7 @@ import (
 // that reads it. values are texts as in the query, by the names of the route's parameters.
 func ExampleCall(routeID string, values map[string]string) (name string, arguments map[string]any) {
 	tools := allTools()
-	at := slices.IndexFunc(tools, func(t *tool) bool { return slices.Contains(t.routes, routeID) })
+	at := slices.IndexFunc(tools, func(t *tool) bool { return slices.Contains(t.Routes, routeID) })
 	if at < 0 {
 		return "", nil
 	}
@@ -31,7 +31,7 @@ func ExampleCall(routeID string, values map[string]string) (name string, argumen
 	case routeEvidence:
 		arguments[argInclude] = []string{partEvidence}
 	}
-	return tools[at].name, arguments
+	return tools[at].Name, arguments
 }
 
 // argument returns the value of an argument whose text in a query is given.

@@ -84,7 +84,7 @@ func New(o Options) *Server {
 	}
 	tools := allTools()
 	for _, t := range tools {
-		s.tools[t.name] = t
+		s.tools[t.Name] = t
 	}
 	s.toolList, s.promptList, s.resourceList = listTools(tools, o.Payments), listPrompts(), listResources(s.documents)
 	s.serverMeta = membersOf(map[string]any{metaServer: serverInfo()})

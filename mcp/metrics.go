@@ -30,8 +30,8 @@ func newMetrics(registerer prometheus.Registerer, tools []*tool) *metrics {
 	durations := telemetry.Histograms(registerer, telemetry.Latency("pnyx_mcp_call_duration_seconds",
 		"Time to answer a call of a tool, by tool."), "tool")
 	for _, t := range tools {
-		m.answered[t.name] = m.calls.WithLabelValues(t.name, outcomeOK)
-		m.durations[t.name] = durations.WithLabelValues(t.name)
+		m.answered[t.Name] = m.calls.WithLabelValues(t.Name, outcomeOK)
+		m.durations[t.Name] = durations.WithLabelValues(t.Name)
 	}
 	return m
 }

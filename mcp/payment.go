@@ -42,12 +42,12 @@ func paymentOf(p params) string {
 // purchaseOf is what a payment for the call buys: the answer to its tool and arguments.
 func (c *call) purchaseOf(args map[string]string) api.Purchase {
 	var canonical strings.Builder
-	canonical.WriteString("mcp\x00" + c.tool.name)
+	canonical.WriteString("mcp\x00" + c.tool.Name)
 	for _, name := range slices.Sorted(maps.Keys(args)) {
 		canonical.WriteString("\x00" + name + "=" + args[name])
 	}
 	return api.Purchase{
-		Resource: "mcp://tool/" + c.tool.name, Description: c.tool.title, Canonical: canonical.String(), Payment: c.payment,
+		Resource: "mcp://tool/" + c.tool.Name, Description: c.tool.Title, Canonical: canonical.String(), Payment: c.payment,
 	}
 }
 

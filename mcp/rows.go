@@ -99,16 +99,16 @@ func (c *call) shape() shape {
 	if c.args[argDetail] == full {
 		return nil
 	}
-	return c.tool.concise
+	return c.tool.Concise
 }
 
 // tooLarge is the error of what fits no result whatever is asked for beside.
 func (c *call) tooLarge(size int) *apierror.Error {
 	argument, fix := argDetail, "ask for "+concise+" rows"
 	switch {
-	case slices.ContainsFunc(c.tool.extra, func(p param.Param) bool { return p.Name == argInclude }):
+	case slices.ContainsFunc(c.tool.Extra, func(p param.Param) bool { return p.Name == argInclude }):
 		argument, fix = argInclude, "include fewer parts, or read them over HTTP"
-	case c.shape() != nil || c.tool.concise == nil:
+	case c.shape() != nil || c.tool.Concise == nil:
 		fix = "read it over HTTP"
 	}
 	return api.ArgumentError(param.Problem{

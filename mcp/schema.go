@@ -22,10 +22,10 @@ func listTools(tools []*tool, payments bool) []byte {
 	var all []listing
 	for _, t := range tools {
 		all = append(all, listing{
-			Name: t.name, Title: t.title, Description: t.description + " Tier: " + t.tier() + ".",
+			Name: t.Name, Title: t.Title, Description: t.Description + " Tier: " + t.tier() + ".",
 			InputSchema: t.inputSchema(), OutputSchema: t.outputSchema(payments),
 			Annotations: map[string]any{
-				"title": t.title, "readOnlyHint": true, "destructiveHint": false, "idempotentHint": true, "openWorldHint": true,
+				"title": t.Title, "readOnlyHint": true, "destructiveHint": false, "idempotentHint": true, "openWorldHint": true,
 			},
 		})
 	}
@@ -34,7 +34,7 @@ func listTools(tools []*tool, payments bool) []byte {
 
 // tier names the tiers of the routes that every call reads.
 func (t *tool) tier() string {
-	route := t.byRoute[t.routes[0]]
+	route := t.byRoute[t.Routes[0]]
 	return string(route.Tier)
 }
 

@@ -15,7 +15,7 @@ import (
 
 // list answers with one page of the tool's route, or with its only answer.
 func list(c *call) ([]byte, error) {
-	reads, answers, err := c.get(c.tool.routes[0])
+	reads, answers, err := c.get(c.tool.Routes[0])
 	if err != nil {
 		return nil, err
 	}

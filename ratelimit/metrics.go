@@ -72,14 +72,13 @@ func newMetrics(registerer prometheus.Registerer, l *Limiter) metrics {
 		fallbacks: telemetry.Counter(registerer, "pnyx_ratelimit_fallbacks_total",
 			"Requests limited by in-process buckets because Redis was unavailable."),
 	}
-	telemetry.Register(registerer, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "pnyx_ratelimit_alone", Help: "1 while Redis is unavailable and this process uses in-process buckets.",
-	}, func() float64 {
-		if l.retryAt.Load() != 0 {
-			return 1
-		}
-		return 0
-	}))
+	telemetry.GaugeFunc(registerer, "pnyx_ratelimit_alone",
+		"1 while Redis is unavailable and this process uses in-process buckets.", func() float64 {
+			if l.retryAt.Load() != 0 {
+				return 1
+			}
+			return 0
+		})
 	return m
 }
 

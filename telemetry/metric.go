@@ -65,6 +65,16 @@ func Gauges(registerer prometheus.Registerer, name, help string, labels ...strin
 	return Register(registerer, prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels))
 }
 
+// GaugeFunc registers a gauge that has the value of a function when it is read, as Register does.
+func GaugeFunc(registerer prometheus.Registerer, name, help string, value func() float64) {
+	Register(registerer, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value))
+}
+
+// Histogram registers a histogram, as Register does. Latency and Work are options.
+func Histogram(registerer prometheus.Registerer, options prometheus.HistogramOpts) prometheus.Histogram {
+	return Register(registerer, prometheus.NewHistogram(options))
+}
+
 // Histograms registers histograms by labels, as Register does. Latency and Work are options.
 func Histograms(registerer prometheus.Registerer, options prometheus.HistogramOpts, labels ...string) *prometheus.HistogramVec {
 	return Register(registerer, prometheus.NewHistogramVec(options, labels))

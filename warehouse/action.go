@@ -18,11 +18,7 @@ func actionTable() table {
 			"position", "chain", "executor", "target", "value", "signature", "calldata", "delegate", "block", "tx_hash", "log_index",
 			"withdrawn", "kind", "function", "arguments", "inner_calls", "undecoded",
 		},
-		values: func(into []any, r record.Record) ([]any, error) {
-			a, err := recordAs[*record.Action](r)
-			if err != nil {
-				return nil, err
-			}
+		values: valuesOf(func(into []any, a *record.Action) ([]any, error) {
 			// Analysts read what the call means; it follows from the call, and is not part of the record.
 			d := DecodeAction(a)
 			arguments, err := json.Marshal(append([]abi.Argument{}, d.Arguments...))
@@ -33,7 +29,7 @@ func actionTable() table {
 				a.Index, a.Chain, a.Executor, a.Target, a.Value, a.Signature, string(a.Calldata), a.Delegate, a.Block, a.TxHash, a.LogIndex,
 				a.Withdrawn, string(d.Kind), d.Function, string(arguments), uint32(len(d.Calls)+d.Omitted), d.Undecoded, //nolint:gosec // bounded
 			), nil
-		},
+		}),
 	}
 }
 
@@ -83,8 +79,7 @@ func AllActions(ctx context.Context, w *Warehouse, refs []record.RefHash) (map[r
 		Position    uint32
 		record.Action
 	}
-	result, err := w.queryRefs(ctx, sqlText("action_by_ref"), refs)
-	rows, err := selectRows[row](result, err, fmt.Sprintf("read the actions of %d proposals", len(refs)))
+	rows, err := findRefs[row](ctx, w, fmt.Sprintf("read the actions of %d proposals", len(refs)), sqlText("action_by_ref"), refs)
 	found := map[record.RefHash][]record.Action{}
 	for _, r := range rows {
 		r.Index = r.Position

@@ -26,15 +26,12 @@ func (w *Warehouse) RecordBackup(ctx context.Context, kind, name string, rows, b
 }
 
 // LastBackup returns when an entry of a kind was last recorded; the zero time for never.
-func (w *Warehouse) LastBackup(ctx context.Context, kind string) (last time.Time, err error) {
-	err = w.conn.QueryRow(ctx, "SELECT max(finished_at) FROM backups WHERE kind = ?", kind).Scan(&last)
-	if err != nil {
-		return time.Time{}, fmt.Errorf("read the last %s: %w", kind, err)
-	}
+func (w *Warehouse) LastBackup(ctx context.Context, kind string) (time.Time, error) {
+	last, err := findValue[time.Time](ctx, w, "read the last "+kind, "SELECT max(finished_at) FROM backups WHERE kind = ?", kind)
 	if last.UnixMicro() == 0 { // of no rows
-		return time.Time{}, nil
+		return time.Time{}, err
 	}
-	return last, nil
+	return last, err
 }
 
 // SchemaVersion returns the number of the last migration of this version.

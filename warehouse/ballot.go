@@ -17,11 +17,7 @@ func ballotTable() table {
 			"roots", "choice_key", "raw_choice", "voted_at", "voted_day_only", "tx_hash", "reason",
 			"withdrawn",
 		},
-		values: func(into []any, r record.Record) ([]any, error) {
-			b, err := recordAs[*record.Ballot](r)
-			if err != nil {
-				return nil, err
-			}
+		values: valuesOf(func(into []any, b *record.Ballot) ([]any, error) {
 			// A pointer avoids a heap allocation per value; LowCardinality columns accept none.
 			return append(into,
 				string(b.Proposal.Provider), &b.Proposal.ExternalID, &b.Power, b.PowerRounded,
@@ -29,7 +25,7 @@ func ballotTable() table {
 				(*int64)(b.VotedAt), b.VotedDayOnly, &b.TxHash, &b.Reason,
 				b.Withdrawn,
 			), nil
-		},
+		}),
 	}
 }
 
@@ -43,11 +39,7 @@ func countingBallots(condition string) string {
 // WaitingBallots counts the ballots whose proposal the warehouse does not have yet. They
 // count towards it from the moment it arrives.
 func (w *Warehouse) WaitingBallots(ctx context.Context) (uint64, error) {
-	var waiting uint64
-	if err := w.conn.QueryRow(ctx, sqlText("ballot_waiting")).Scan(&waiting); err != nil {
-		return 0, fmt.Errorf("count waiting ballots: %w", err)
-	}
-	return waiting, nil
+	return findValue[uint64](ctx, w, "count waiting ballots", sqlText("ballot_waiting"))
 }
 
 // Casts counts the stored ballots of each proposal, superseded ones included; proposals
@@ -58,11 +50,6 @@ func (w *Warehouse) Casts(ctx context.Context, refs []record.RefHash) (map[recor
 		Ref   record.RefHash `ch:"proposal_ref"`
 		Casts uint64
 	}
-	result, err := w.queryRefs(ctx, sqlText("ballot_casts"), refs)
-	rows, err := selectRows[row](result, err, fmt.Sprintf("count the ballots cast on %d proposals", len(refs)))
-	casts := make(map[record.RefHash]uint64, len(rows))
-	for _, r := range rows {
-		casts[r.Ref] = r.Casts
-	}
-	return casts, err
+	rows, err := findRefs[row](ctx, w, fmt.Sprintf("count the ballots cast on %d proposals", len(refs)), sqlText("ballot_casts"), refs)
+	return keyed(rows, err, func(r row) (record.RefHash, uint64) { return r.Ref, r.Casts })
 }

@@ -26,9 +26,8 @@ type PublishedBallots struct {
 func (w *Warehouse) PublishedBallots(
 	ctx context.Context, ref record.RefHash, key governance.ProposalKey,
 ) (PublishedBallots, error) {
-	rows, err := w.conn.Query(ctx, sqlText("ballot_export_published"),
+	found, err := find[PublishedBallots](ctx, w, fmt.Sprintf("find the sorted ballots of %s", key), sqlText("ballot_export_published"),
 		clickhouse.Named("ref", hex.EncodeToString(ref[:])), clickhouse.Named("key", string(key)))
-	found, err := selectRows[PublishedBallots](rows, err, fmt.Sprintf("find the sorted ballots of %s", key))
 	if err != nil || len(found) == 0 {
 		return PublishedBallots{}, err
 	}
@@ -65,9 +64,8 @@ func (w *Warehouse) ExportBallots(ctx context.Context, at BallotSource, part, li
 		return w.ballotRange(ctx, at, byPower(), "1", limit)
 	}
 	before := (part-1)*limit - 1
-	rows, err := w.conn.Query(ctx, sqlText("ballot_export_position"),
+	last, err := find[keyset](ctx, w, "find a part of the sorted ballots", sqlText("ballot_export_position"),
 		clickhouse.Named("generation", at.Generation), clickhouse.Named("before", before))
-	last, err := selectRows[keyset](rows, err, "find a part of the sorted ballots")
 	if err != nil || len(last) == 0 {
 		return nil, err
 	}

@@ -36,9 +36,8 @@ func (w *Warehouse) firstBallots(ctx context.Context, at BallotSource, order bal
 
 // firstRows returns the positions of the first rows, superseded ones included.
 func (w *Warehouse) firstRows(ctx context.Context, at BallotSource, order ballotOrder, most int) ([]keyset, error) {
-	rows, err := w.conn.Query(ctx, fmt.Sprintf(sqlText("ballot_first_voters"), order.place, order.text),
+	return find[keyset](ctx, w, "read the first rows of ballots", fmt.Sprintf(sqlText("ballot_first_voters"), order.place, order.text),
 		clickhouse.Named("ref", hex.EncodeToString(at.Ref[:])), clickhouse.Named("most", most), bindUnknownTime())
-	return selectRows[keyset](rows, err, "read the first rows of ballots")
 }
 
 // ballotsOfVoters is ballotRange for the voters of the rows first.

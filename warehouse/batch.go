@@ -160,11 +160,8 @@ func (w *Warehouse) closeBatch(ctx context.Context, b batch) error {
 }
 
 // OpenBatches counts the batches that are being written, or were cut off.
-func (w *Warehouse) OpenBatches(ctx context.Context) (count uint64, err error) {
-	if err := w.conn.QueryRow(ctx, sqlText("batch_open")).Scan(&count); err != nil {
-		return 0, fmt.Errorf("count open batches: %w", err)
-	}
-	return count, nil
+func (w *Warehouse) OpenBatches(ctx context.Context) (uint64, error) {
+	return findValue[uint64](ctx, w, "count open batches", sqlText("batch_open"))
 }
 
 // writeBatch writes a batch to the journal. The column sealed is 1 for a committed batch
@@ -184,13 +181,8 @@ func (w *Warehouse) writeBatch(ctx context.Context, operation string, b batch, s
 
 // openImports returns the imports with open batches: running or dead.
 func (w *Warehouse) openImports(ctx context.Context) (map[uuid.UUID]bool, error) {
-	rows, err := w.conn.Query(ctx, sqlText("batch_open_imports"))
-	ids, err := selectRows[uuid.UUID](rows, err, "read open batches")
-	open := map[uuid.UUID]bool{}
-	for _, id := range ids {
-		open[id] = true
-	}
-	return open, err
+	ids, err := find[uuid.UUID](ctx, w, "read open batches", sqlText("batch_open_imports"))
+	return keyed(ids, err, func(id uuid.UUID) (uuid.UUID, bool) { return id, true })
 }
 
 // CommittedBatch is a batch whose records a publisher may read.
@@ -221,8 +213,7 @@ func (w *Warehouse) CommittedBatches(ctx context.Context, since time.Time) ([]Co
 		FirstVersion    uint64
 		HasNames        bool
 	}
-	result, err := w.conn.Query(ctx, sqlText("batch_committed"), since.UnixMicro())
-	rows, err := selectRows[row](result, err, "read committed batches")
+	rows, err := find[row](ctx, w, "read committed batches", sqlText("batch_committed"), since.UnixMicro())
 	batches := make([]CommittedBatch, len(rows))
 	for i, r := range rows {
 		b := CommittedBatch{ID: r.BatchID, CommittedAt: r.ChangedAt, Changes: NewChangeSet(), importID: r.ImportID, firstVersion: r.FirstVersion}
@@ -253,8 +244,8 @@ func (w *Warehouse) PendingVoters(
 		NamesVoters  bool
 		BallotVoters []string
 	}
-	result, err := w.queryRefs(ctx, sqlText("batch_pending_voters"), refs, clickhouse.Named("since", since.UnixMicro()))
-	rows, err := selectRows[row](result, err, "read the voters of pending batches")
+	rows, err := findRefs[row](ctx, w, "read the voters of pending batches", sqlText("batch_pending_voters"), refs,
+		clickhouse.Named("since", since.UnixMicro()))
 	voters = map[string]bool{}
 	for _, r := range rows {
 		all = all || !r.NamesVoters
@@ -269,9 +260,8 @@ func (w *Warehouse) PendingVoters(
 // or were committed after since.
 func (w *Warehouse) Arriving(ctx context.Context, refs []record.RefHash, sources []record.SourceRef, since time.Time) (bool, error) {
 	providers, ids := splitRefs(sources)
-	rows, err := w.queryRefs(ctx, sqlText("batch_arriving"), refs, clickhouse.Named("since", since.UnixMicro()),
-		clickhouse.Named("providers", providers), clickhouse.Named("ids", ids))
-	found, err := selectRows[bool](rows, err, "look for arriving records")
+	found, err := findRefs[bool](ctx, w, "look for arriving records", sqlText("batch_arriving"), refs,
+		clickhouse.Named("since", since.UnixMicro()), clickhouse.Named("providers", providers), clickhouse.Named("ids", ids))
 	return len(found) > 0 && found[0], err
 }
 

@@ -3,7 +3,6 @@ package warehouse
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -161,8 +160,7 @@ func (w *Warehouse) readNewestBallots(ctx context.Context, c Catalog) error {
 		SourceID       string
 		NewestBallotAt *governance.Timestamp
 	}
-	result, err := w.conn.Query(ctx, sqlText("catalog_newest_ballots"))
-	rows, err := selectRows[row](result, err, "read the newest ballots of sources")
+	rows, err := find[row](ctx, w, "read the newest ballots of sources", sqlText("catalog_newest_ballots"))
 	for _, r := range rows {
 		ref := record.SourceRef{Provider: r.Provider, ID: r.SourceID}
 		if source, known := c.Sources[ref]; known {
@@ -179,8 +177,7 @@ func (w *Warehouse) readSources(ctx context.Context, c *Catalog) error {
 		SourceID string
 		CatalogSource
 	}
-	result, err := w.conn.Query(ctx, sqlText("catalog_sources"))
-	rows, err := selectRows[row](result, err, "read sources")
+	rows, err := find[row](ctx, w, "read sources", sqlText("catalog_sources"))
 	for _, r := range rows {
 		s := r.CatalogSource
 		c.Sources[record.SourceRef{Provider: r.Provider, ID: r.SourceID}] = s
@@ -198,8 +195,7 @@ func (w *Warehouse) readDAOs(ctx context.Context, c *Catalog) error {
 		SourceProviders []string
 		SourceIDs       []string `ch:"source_ids"`
 	}
-	result, err := w.conn.Query(ctx, sqlText("catalog_daos"))
-	rows, err := selectRows[row](result, err, "read DAOs")
+	rows, err := find[row](ctx, w, "read DAOs", sqlText("catalog_daos"))
 	for _, r := range rows {
 		dao := CatalogDAO{ID: r.DAOID, Name: r.Name}
 		for _, source := range joinRefs(r.SourceProviders, r.SourceIDs) {
@@ -246,18 +242,12 @@ func (c *Catalog) sortedSources() []record.SourceRef {
 
 // Empty reports whether the warehouse has neither DAOs nor proposals nor topics.
 func (w *Warehouse) Empty(ctx context.Context) (bool, error) {
-	var count uint64
-	if err := w.conn.QueryRow(ctx, sqlText("catalog_count")).Scan(&count); err != nil {
-		return false, fmt.Errorf("count the records of the warehouse: %w", err)
-	}
-	return count == 0, nil
+	count, err := findValue[uint64](ctx, w, "count the records of the warehouse", sqlText("catalog_count"))
+	return count == 0, err
 }
 
 // Synced reports whether an import has ever read a source completely.
 func (w *Warehouse) Synced(ctx context.Context) (bool, error) {
-	var count uint64
-	if err := w.conn.QueryRow(ctx, sqlText("catalog_synced")).Scan(&count); err != nil {
-		return false, fmt.Errorf("count the synced sources: %w", err)
-	}
-	return count > 0, nil
+	count, err := findValue[uint64](ctx, w, "count the synced sources", sqlText("catalog_synced"))
+	return count > 0, err
 }

@@ -41,18 +41,15 @@ type ChainLogKey struct {
 }
 
 // LastChainLog returns the highest block with a log of a chain; 0 for none.
-func (w *Warehouse) LastChainLog(ctx context.Context, chainID uint64) (block uint64, err error) {
+func (w *Warehouse) LastChainLog(ctx context.Context, chainID uint64) (uint64, error) {
 	const sql = "SELECT max(block_number) FROM chain_logs WHERE chain_id = ?"
-	if err := w.conn.QueryRow(ctx, sql, chainID).Scan(&block); err != nil {
-		return 0, fmt.Errorf("read the last log of chain %d: %w", chainID, err)
-	}
-	return block, nil
+	return findValue[uint64](ctx, w, fmt.Sprintf("read the last log of chain %d", chainID), sql, chainID)
 }
 
 // ChainLogs returns the logs in blocks first to last, withdrawn ones included.
 func (w *Warehouse) ChainLogs(ctx context.Context, chainID, first, last uint64) ([]ChainLog, error) {
-	rows, err := w.conn.Query(ctx, fmt.Sprintf(sqlText("chain_log"), "block_number BETWEEN ? AND ?"), chainID, first, last)
-	return selectRows[ChainLog](rows, err, fmt.Sprintf("read the logs in blocks %d to %d of chain %d", first, last, chainID))
+	return find[ChainLog](ctx, w, fmt.Sprintf("read the logs in blocks %d to %d of chain %d", first, last, chainID),
+		fmt.Sprintf(sqlText("chain_log"), "block_number BETWEEN ? AND ?"), chainID, first, last)
 }
 
 // ChainLogsAbout returns the logs with some keys, withdrawn ones included, in the order of
@@ -69,16 +66,16 @@ func (w *Warehouse) ChainLogsAbout(ctx context.Context, chainID uint64, keys []C
 // ChainLogsOf returns the logs about a proposal of a Governor, its votes and withdrawn ones
 // included, in the order of the chain. Logs about none have an empty proposal.
 func (w *Warehouse) ChainLogsOf(ctx context.Context, chainID uint64, governor, proposal string) ([]ChainLog, error) {
-	rows, err := w.conn.Query(ctx, fmt.Sprintf(sqlText("chain_log"), "governor = ? AND proposal_id = ?"), chainID, governor, proposal)
-	return selectRows[ChainLog](rows, err, fmt.Sprintf("read the logs about proposal %q of %s", proposal, governor))
+	return find[ChainLog](ctx, w, fmt.Sprintf("read the logs about proposal %q of %s", proposal, governor),
+		fmt.Sprintf(sqlText("chain_log"), "governor = ? AND proposal_id = ?"), chainID, governor, proposal)
 }
 
 // TimelockLogs returns the logs of the timelock of a Governor, withdrawn ones included, in
 // the order of the chain.
 func (w *Warehouse) TimelockLogs(ctx context.Context, chainID uint64, governor string) ([]ChainLog, error) {
 	const condition = "governor = ? AND proposal_id >= '0x' AND proposal_id < '0y'"
-	rows, err := w.conn.Query(ctx, fmt.Sprintf(sqlText("chain_log"), condition), chainID, governor)
-	return selectRows[ChainLog](rows, err, fmt.Sprintf("read the logs of the timelock of %s", governor))
+	return find[ChainLog](ctx, w, fmt.Sprintf("read the logs of the timelock of %s", governor),
+		fmt.Sprintf(sqlText("chain_log"), condition), chainID, governor)
 }
 
 // WriteChainLogs writes logs. A later one replaces an earlier one with the same key and
@@ -100,6 +97,6 @@ type UnreadChainLog struct {
 // UnreadChainLogs counts the logs of a chain that came to no record. parameters are the topics
 // of events about no proposal that are read, creations the topics of events that create one.
 func (w *Warehouse) UnreadChainLogs(ctx context.Context, chainID uint64, parameters, creations []string) ([]UnreadChainLog, error) {
-	rows, err := w.conn.Query(ctx, sqlText("chain_log_unread"), chainID, parameters, creations)
-	return selectRows[UnreadChainLog](rows, err, fmt.Sprintf("count the logs of chain %d that are not read", chainID))
+	return find[UnreadChainLog](ctx, w, fmt.Sprintf("count the logs of chain %d that are not read", chainID),
+		sqlText("chain_log_unread"), chainID, parameters, creations)
 }

@@ -78,10 +78,9 @@ func (l ChangeLog) Read(ctx context.Context, epoch, atMs, number uint64, yield f
 // Beginning returns the place after which an epoch has at most so many rows; zero when it has no
 // more than that.
 func (l ChangeLog) Beginning(ctx context.Context, epoch uint64, rows int) (atMs, number uint64, err error) {
-	result, err := l.w.conn.Query(ctx,
+	found, err := find[LoggedChange](ctx, l.w, "find the beginning of the changes",
 		"SELECT at_ms, number FROM changes WHERE epoch = {epoch:UInt64} ORDER BY at_ms DESC, number DESC LIMIT 1 OFFSET {rows:UInt64}",
 		clickhouse.Named("epoch", epoch), clickhouse.Named("rows", rows))
-	found, err := selectRows[LoggedChange](result, err, "find the beginning of the changes")
 	if err != nil || len(found) == 0 {
 		return 0, 0, err
 	}
@@ -90,9 +89,8 @@ func (l ChangeLog) Beginning(ctx context.Context, epoch uint64, rows int) (atMs,
 
 // Position returns a position; nil for none.
 func (l ChangeLog) Position(ctx context.Context, name string) (*ChangePosition, error) {
-	result, err := l.w.conn.Query(ctx,
+	found, err := find[ChangePosition](ctx, l.w, "read the position of changes",
 		"SELECT epoch, restored, format, committed_through, visible_through, revision, lagging_daos FROM change_positions FINAL WHERE name = {name:String}", clickhouse.Named("name", name))
-	found, err := selectRows[ChangePosition](result, err, "read the position of changes")
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
@@ -111,7 +109,6 @@ func (l ChangeLog) SetPosition(ctx context.Context, name string, p ChangePositio
 
 // Turned returns the proposals whose vote began or ended in a time, its end included.
 func (l ChangeLog) Turned(ctx context.Context, after, until time.Time) ([]record.RefHash, error) {
-	rows, err := l.w.conn.Query(ctx, sqlText("change_log_turned"),
+	return find[record.RefHash](ctx, l.w, "list proposals whose vote began or ended", sqlText("change_log_turned"),
 		clickhouse.Named("after", after.UnixMilli()), clickhouse.Named("until", until.UnixMilli()))
-	return selectRows[record.RefHash](rows, err, "list proposals whose vote began or ended")
 }

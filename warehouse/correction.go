@@ -30,11 +30,6 @@ func (w *Warehouse) WriteCorrections(ctx context.Context, corrections []Correcti
 
 // Corrections returns the newest corrections of each proposal, at most 100, newest first.
 func (w *Warehouse) Corrections(ctx context.Context, refs []record.RefHash) (map[record.RefHash][]Correction, error) {
-	result, err := w.queryRefs(ctx, sqlText("correction_by_ref"), refs)
-	rows, err := selectRows[Correction](result, err, "read corrections")
-	found := map[record.RefHash][]Correction{}
-	for _, c := range rows {
-		found[c.Ref] = append(found[c.Ref], c)
-	}
-	return found, err
+	rows, err := findRefs[Correction](ctx, w, "read corrections", sqlText("correction_by_ref"), refs)
+	return grouped(rows, err, func(c Correction) (record.RefHash, Correction) { return c.Ref, c })
 }

@@ -60,8 +60,7 @@ func (w *Warehouse) repeatedVoters(ctx context.Context, refs []record.RefHash) (
 		Repeated []uint64
 	}
 	sql := fmt.Sprintf(sqlText("counted_ballots_repeated"), sqlText("counted_ballots_voter_hash"))
-	result, err := w.queryRefs(ctx, sql, refs)
-	rows, err := selectRows[row](result, err, "find repeated voters")
+	rows, err := findRefs[row](ctx, w, "find repeated voters", sql, refs)
 	found := repeatedVoters{single: make(map[refBucket]uint64, len(rows))}
 	for _, r := range rows {
 		found.single[refBucket(r.Bucket)] = r.Single

@@ -23,8 +23,8 @@ func (w *Warehouse) Counterparts(
 		}
 	}
 	type pair struct{ Linking, Linked record.RefHash }
-	rows, err := w.queryRefs(ctx, sqlText("counterpart"), refs, clickhouse.Named("every", refs == nil))
-	pairs, err := selectRows[pair](rows, err, "find counterparts of proposals")
+	pairs, err := findRefs[pair](ctx, w, "find counterparts of proposals", sqlText("counterpart"), refs,
+		clickhouse.Named("every", refs == nil))
 	for _, p := range pairs {
 		counterparts[p.Linking] = append(counterparts[p.Linking], p.Linked)
 		counterparts[p.Linked] = append(counterparts[p.Linked], p.Linking)
@@ -35,7 +35,6 @@ func (w *Warehouse) Counterparts(
 // hasCounterparts reports whether any of the proposals links another or is linked. Nearly
 // always none is, and this query takes a fraction of the time that finding pairs takes.
 func (w *Warehouse) hasCounterparts(ctx context.Context, refs []record.RefHash) (bool, error) {
-	rows, err := w.queryRefs(ctx, sqlText("counterpart_any"), refs)
-	found, err := selectRows[bool](rows, err, "find links of proposals")
+	found, err := findRefs[bool](ctx, w, "find links of proposals", sqlText("counterpart_any"), refs)
 	return slices.Contains(found, true), err
 }

@@ -92,11 +92,7 @@ func (w *Warehouse) Participation(ctx context.Context, daoIDs []string) (map[str
 	}
 	result, err := w.queryDAOs(ctx, sqlText("dao_participation"), daoIDs)
 	rows, err := selectRows[row](result, err, fmt.Sprintf("count the voters of %d DAOs", len(daoIDs)))
-	found := make(map[string]Participation, len(rows))
-	for _, r := range rows {
-		found[r.DAOID] = r.Participation
-	}
-	return found, err
+	return keyed(rows, err, func(r row) (string, Participation) { return r.DAOID, r.Participation })
 }
 
 // queryDAOs runs a query over the external table "wanted_daos".

@@ -90,16 +90,14 @@ type DAOProposal struct {
 
 // Proposals returns the published proposals: first the final ones, the first that ended first.
 func (d DAORows) Proposals(ctx context.Context) ([]DAOProposal, error) {
-	rows, err := d.w.conn.Query(ctx, daoProposalsSQL, clickhouse.Named("dao", d.daoID))
-	return selectRows[DAOProposal](rows, err, "list the proposals of "+d.daoID)
+	return find[DAOProposal](ctx, d.w, "list the proposals of "+d.daoID, daoProposalsSQL, clickhouse.Named("dao", d.daoID))
 }
 
 // Topics returns the keys of the visible topics, the oldest first.
 func (d DAORows) Topics(ctx context.Context) ([]governance.TopicKey, error) {
-	rows, err := d.w.conn.Query(ctx,
+	return find[governance.TopicKey](ctx, d.w, "list the topics of "+d.daoID,
 		"SELECT topic_key FROM topic_states FINAL WHERE dao_id = {dao:String} AND visible ORDER BY created_at, topic_key",
 		clickhouse.Named("dao", d.daoID))
-	return selectRows[governance.TopicKey](rows, err, "list the topics of "+d.daoID)
 }
 
 // Events calls yield with the events from a time up to, and without, another one, the first first.
@@ -113,11 +111,10 @@ func (d DAORows) Events(ctx context.Context, from, to time.Time, yield func(gove
 // Changes returns the keys in the log of changes after a place and up to another one, in
 // milliseconds.
 func (d DAORows) Changes(ctx context.Context, epoch, after, until uint64) ([]governance.Change, error) {
-	rows, err := d.w.conn.Query(ctx, "SELECT DISTINCT kind, key FROM changes "+
+	return find[governance.Change](ctx, d.w, "list the changes of "+d.daoID, "SELECT DISTINCT kind, key FROM changes "+
 		"WHERE epoch = {epoch:UInt64} AND at_ms > {after:UInt64} AND at_ms <= {until:UInt64} AND dao_id = {dao:String} ORDER BY kind, key",
 		clickhouse.Named("epoch", epoch), clickhouse.Named("after", after), clickhouse.Named("until", until),
 		clickhouse.Named("dao", d.daoID))
-	return selectRows[governance.Change](rows, err, "list the changes of "+d.daoID)
 }
 
 // BallotsVersion identifies the ballots of a proposal that count.

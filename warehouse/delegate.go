@@ -34,8 +34,7 @@ func (w *Warehouse) delegationScopesNow(ctx context.Context) (delegationScopes, 
 		About, Provider, SourceID, Scope string
 		DAOID                            string
 	}
-	result, err := w.conn.Query(ctx, sqlText("delegate_scopes"))
-	rows, err := selectRows[row](result, err, "read which DAOs use which tokens")
+	rows, err := find[row](ctx, w, "read which DAOs use which tokens", sqlText("delegate_scopes"))
 	if err != nil {
 		return delegationScopes{}, err
 	}
@@ -129,8 +128,8 @@ func ListDelegates(ctx context.Context, w *Warehouse, q query.Delegates) ([]gove
 	for i, r := range rows {
 		voters[i] = r.Delegate
 	}
-	result, err := w.queryRefs(ctx, sqlText("delegate_activity"), votes, clickhouse.Named("voters", voters), clickhouse.Named("dao", q.DAOID))
-	found, err := selectRows[activity](result, err, "read how often delegates voted")
+	found, err := findRefs[activity](ctx, w, "read how often delegates voted", sqlText("delegate_activity"), votes,
+		clickhouse.Named("voters", voters), clickhouse.Named("dao", q.DAOID))
 	byVoter := map[string]activity{}
 	for _, a := range found {
 		byVoter[a.Voter] = a
@@ -150,8 +149,8 @@ func ListDelegates(ctx context.Context, w *Warehouse, q query.Delegates) ([]gove
 
 // latestVotes returns the latest votes of a DAO that are over and of which ballots are held.
 func (w *Warehouse) latestVotes(ctx context.Context, daoID string) ([]record.RefHash, error) {
-	rows, err := w.conn.Query(ctx, sqlText("delegate_votes"), clickhouse.Named("dao", daoID), clickhouse.Named("limit", governance.LastVotes))
-	return selectRows[record.RefHash](rows, err, fmt.Sprintf("read the latest votes of %q", daoID))
+	return find[record.RefHash](ctx, w, fmt.Sprintf("read the latest votes of %q", daoID), sqlText("delegate_votes"),
+		clickhouse.Named("dao", daoID), clickhouse.Named("limit", governance.LastVotes))
 }
 
 // delegateOrders are what the orders compare; NULL where it is not known.
@@ -191,8 +190,7 @@ func (w *Warehouse) delegatePage(
 	}
 	sql := fmt.Sprintf(sqlText("delegate_page"), delegateOrders()[q.Order],
 		fmt.Sprintf(sqlText("delegate_now"), inScopes, inScopes, "1"), votesCast, condition)
-	rows, err := w.queryRefs(ctx, sql, votes, args...)
-	return selectRows[delegateRow](rows, err, "read a page of delegates")
+	return findRefs[delegateRow](ctx, w, "read a page of delegates", sql, votes, args...)
 }
 
 // tokenSupplies returns the latest supplies of some tokens, without the tokens of which none is held.
@@ -203,13 +201,8 @@ func (w *Warehouse) tokenSupplies(ctx context.Context, tokens []string) (map[str
 		Scope  string
 		Supply decimal.Decimal
 	}
-	result, err := w.conn.Query(ctx, sql, clickhouse.Named("tokens", tokens))
-	rows, err := selectRows[row](result, err, "read the supplies of tokens")
-	supplies := map[string]decimal.Decimal{}
-	for _, r := range rows {
-		supplies[r.Scope] = r.Supply
-	}
-	return supplies, err
+	rows, err := find[row](ctx, w, "read the supplies of tokens", sql, clickhouse.Named("tokens", tokens))
+	return keyed(rows, err, func(r row) (string, decimal.Decimal) { return r.Scope, r.Supply })
 }
 
 // DelegatedPowerOf returns what a voter may vote with for others now, by DAO, token and registry.
@@ -222,9 +215,9 @@ func delegateRows(ctx context.Context, w *Warehouse, voters []string) ([]delegat
 	const ofVoters = "delegate IN {voters:Array(String)}"
 	sql := fmt.Sprintf(sqlText("delegate_now"), ofVoters,
 		"(scope, delegator) GLOBAL IN (SELECT scope, delegator FROM delegations WHERE hasAny(delegates, {voters:Array(String)}))", ofVoters)
-	result, err := w.conn.Query(ctx, "SELECT scope, delegate, power, toNullable(delegators) AS delegators FROM ("+sql+")",
+	return find[delegateRow](ctx, w, "read the delegated power of voters",
+		"SELECT scope, delegate, power, toNullable(delegators) AS delegators FROM ("+sql+")",
 		clickhouse.Named("voters", voters))
-	return selectRows[delegateRow](result, err, "read the delegated power of voters")
 }
 
 // delegatedPowers is DelegatedPowerOf for several voters.
@@ -294,8 +287,7 @@ func ListVoterDelegations(ctx context.Context, w *Warehouse, q query.VoterDelega
 		Since                      *governance.Timestamp
 		SinceBlock                 uint64
 	}
-	result, err := w.conn.Query(ctx, fmt.Sprintf(sqlText("delegate_delegations"), condition), args...)
-	rows, err := selectRows[row](result, err, "read a page of delegations")
+	rows, err := find[row](ctx, w, "read a page of delegations", fmt.Sprintf(sqlText("delegate_delegations"), condition), args...)
 	delegations := make([]governance.VoterDelegation, len(rows))
 	for i, r := range rows {
 		delegations[i] = governance.VoterDelegation{

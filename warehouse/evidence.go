@@ -12,13 +12,9 @@ func evidenceTable() table {
 		kind:    record.KindEvidence,
 		keys:    []column{{"provider", "String"}, {"external_id", "String"}},
 		columns: []string{"artifact_version", "generated_at", "dossier", "source_refs", "warnings"},
-		values: func(into []any, r record.Record) ([]any, error) {
-			e, err := recordAs[*record.Evidence](r)
-			if err != nil {
-				return nil, err
-			}
+		values: valuesOf(func(into []any, e *record.Evidence) ([]any, error) {
 			return append(into, e.ArtifactVersion, e.GeneratedAt.Time(), e.Dossier, e.SourceRefs, e.Warnings), nil
-		},
+		}),
 	}
 }
 
@@ -32,9 +28,5 @@ func (w *Warehouse) Evidence(
 	}, textColumn("provider"), textColumn("external_id"))
 	rows, err := w.queryWith(ctx, wanted, err, sqlText("evidence_by_proposal"))
 	list, err := selectRows[record.Evidence](rows, err, fmt.Sprintf("read the evidence on %d proposals", len(proposals)))
-	found := make(map[record.ProposalRef]record.Evidence, len(list))
-	for _, e := range list {
-		found[e.Proposal] = e
-	}
-	return found, err
+	return keyed(list, err, func(e record.Evidence) (record.ProposalRef, record.Evidence) { return e.Proposal, e })
 }

@@ -51,8 +51,8 @@ func (f Feed) WriteProgress(ctx context.Context, rulesVersion uint64, items []Fe
 // PendingProposals returns the proposals that the feed does not include at their
 // published revision and this rules version, those with the fewest ballots first.
 func (f Feed) PendingProposals(ctx context.Context, rulesVersion uint64) ([]ProposalSize, error) {
-	rows, err := f.w.conn.Query(ctx, sqlText("feed_pending_proposals"), clickhouse.Named("rules_version", rulesVersion))
-	return selectRows[ProposalSize](rows, err, "list pending proposals of the feed")
+	return find[ProposalSize](ctx, f.w, "list pending proposals of the feed", sqlText("feed_pending_proposals"),
+		clickhouse.Named("rules_version", rulesVersion))
 }
 
 // FeedTopic is a topic with what the feed derives events from.
@@ -90,9 +90,8 @@ func (f Feed) PendingEvents(ctx context.Context, rulesVersion uint64) ([]Recorde
 		EventID, EventType, Provider, ExternalID string
 		EventTime                                governance.Timestamp
 	}
-	result, err := f.w.conn.Query(ctx, sqlText("feed_pending_events"),
+	rows, err := find[row](ctx, f.w, "list pending events of the feed", sqlText("feed_pending_events"),
 		clickhouse.Named("rules_version", rulesVersion), clickhouse.Named("limit", feedBatchSize))
-	rows, err := selectRows[row](result, err, "list pending events of the feed")
 	events := make([]RecordedEvent, len(rows))
 	for i, r := range rows {
 		e := r.RecordedEvent
@@ -117,9 +116,8 @@ func (f Feed) PendingSignals(ctx context.Context, rulesVersion uint64) ([]Record
 		RecordedSignal
 		SignalID, SignalType, Provider, ExternalID string
 	}
-	result, err := f.w.conn.Query(ctx, sqlText("feed_pending_signals"),
+	rows, err := find[row](ctx, f.w, "list pending signals of the feed", sqlText("feed_pending_signals"),
 		clickhouse.Named("rules_version", rulesVersion), clickhouse.Named("limit", feedBatchSize))
-	rows, err := selectRows[row](result, err, "list pending signals of the feed")
 	signals := make([]RecordedSignal, len(rows))
 	for i, r := range rows {
 		s := r.RecordedSignal
@@ -141,13 +139,8 @@ type RecordedType struct {
 
 // RecordedTypes returns the types recorded about the proposals.
 func (f Feed) RecordedTypes(ctx context.Context, refs []record.RefHash) (map[RecordedType]bool, error) {
-	rows, err := f.w.queryRefs(ctx, sqlText("feed_recorded_types"), refs)
-	types, err := selectRows[RecordedType](rows, err, "read the types recorded about proposals")
-	found := make(map[RecordedType]bool, len(types))
-	for _, recorded := range types {
-		found[recorded] = true
-	}
-	return found, err
+	types, err := findRefs[RecordedType](ctx, f.w, "read the types recorded about proposals", sqlText("feed_recorded_types"), refs)
+	return keyed(types, err, func(recorded RecordedType) (RecordedType, bool) { return recorded, true })
 }
 
 // DAOChanges names the lists of a DAO that show new rows.
@@ -193,10 +186,7 @@ func selectDAOChanges(result driver.Rows, err error, operation string) (map[stri
 // NextVisible returns when the next row of the feed becomes visible after a time; zero for
 // none.
 func (f Feed) NextVisible(ctx context.Context, after governance.Timestamp) (governance.Timestamp, error) {
-	var next int64
-	row := f.w.conn.QueryRow(ctx, sqlText("feed_next_visible"), clickhouse.Named("after", int64(after)))
-	if err := row.Scan(&next); err != nil {
-		return 0, fmt.Errorf("read when the next row of the feed becomes visible: %w", err)
-	}
-	return governance.Timestamp(next), nil
+	next, err := findValue[int64](ctx, f.w, "read when the next row of the feed becomes visible",
+		sqlText("feed_next_visible"), clickhouse.Named("after", int64(after)))
+	return governance.Timestamp(next), err
 }

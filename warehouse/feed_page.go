@@ -44,13 +44,12 @@ func (w *Warehouse) ListEvents(
 		after = *q.After
 		last = min(last, after.At)
 	}
-	rows, err := w.conn.Query(ctx, eventRows+sqlText("feed_page_events"),
+	return find[governance.EventRow](ctx, w, "read a page of events", eventRows+sqlText("feed_page_events"),
 		clickhouse.Named("basis", string(q.Basis)), clickhouse.Named("dao", q.DAOID),
 		clickhouse.Named("from", int64(*q.From)), clickhouse.Named("last", int64(last)),
 		clickhouse.Named("types", nonNilTexts(q.Types)), clickhouse.Named("least", q.MinImportance),
 		clickhouse.Named("after_at", int64(after.At)), clickhouse.Named("after_id", after.ID),
 		clickhouse.Named("limit", q.Limit))
-	return selectRows[governance.EventRow](rows, err, "read a page of events")
 }
 
 // signalRanks returns the two numbers by which an order sorts signals before it sorts
@@ -90,7 +89,7 @@ func (w *Warehouse) ListSignals(
 		first, second = signalRanks(q.Order, *q.After, asOf)
 		after = q.After.ID
 	}
-	rows, err := w.conn.Query(ctx, sqlText("feed_page_signals"),
+	page, err := find[governance.SignalRow](ctx, w, "read a page of signals", sqlText("feed_page_signals"),
 		clickhouse.Named("order", string(q.Order)), clickhouse.Named("dao", q.DAOID),
 		clickhouse.Named("surface", string(q.Surface)),
 		clickhouse.Named("from", int64(*q.From)), clickhouse.Named("last", int64(min(*q.To-1, shown))),
@@ -98,7 +97,6 @@ func (w *Warehouse) ListSignals(
 		clickhouse.Named("as_of", int64(asOf)),
 		clickhouse.Named("after_first", first), clickhouse.Named("after_second", second),
 		clickhouse.Named("after_id", after), clickhouse.Named("limit", q.Limit))
-	page, err := selectRows[governance.SignalRow](rows, err, "read a page of signals")
 	for i := range page {
 		page[i].Priority = rules.PriorityOf(page[i].Priority.Score)
 	}

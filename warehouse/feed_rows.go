@@ -67,14 +67,12 @@ func (r StoredFeedRow) key() feedRowKey {
 // StoredEvents returns the stored events that are derived from the items, two rows
 // for each event.
 func (f Feed) StoredEvents(ctx context.Context, items []FeedItem) ([]StoredFeedRow, error) {
-	rows, err := f.w.queryRefs(ctx, sqlText("feed_rows_events"), items)
-	return selectRows[StoredFeedRow](rows, err, "read stored events")
+	return findRefs[StoredFeedRow](ctx, f.w, "read stored events", sqlText("feed_rows_events"), items)
 }
 
 // StoredSignals returns the stored signals that are derived from the items.
 func (f Feed) StoredSignals(ctx context.Context, items []FeedItem) ([]StoredFeedRow, error) {
-	rows, err := f.w.queryRefs(ctx, sqlText("feed_rows_signals"), items)
-	return selectRows[StoredFeedRow](rows, err, "read stored signals")
+	return findRefs[StoredFeedRow](ctx, f.w, "read stored signals", sqlText("feed_rows_signals"), items)
 }
 
 // ReplaceEvents makes the stored events of some items those in rows: it writes the

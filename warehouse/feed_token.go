@@ -25,8 +25,7 @@ type FeedToken struct {
 
 // FeedTokens returns the tokens of which powers of delegates are held, in order.
 func FeedTokens(ctx context.Context, w *Warehouse) ([]FeedToken, error) {
-	rows, err := w.conn.Query(ctx, sqlText("feed_token_progress"))
-	tokens, err := selectRows[FeedToken](rows, err, "list the tokens of the feed")
+	tokens, err := find[FeedToken](ctx, w, "list the tokens of the feed", sqlText("feed_token_progress"))
 	if err != nil || len(tokens) == 0 {
 		return nil, err
 	}
@@ -51,8 +50,7 @@ type JournalEntry struct {
 func JournalSince(ctx context.Context, w *Warehouse, since time.Time) ([]JournalEntry, error) {
 	const sql = "SELECT batch_id, changed_at, import_id, first_version FROM batches FINAL " +
 		"WHERE sealed = 1 AND changed_at >= fromUnixTimestamp64Micro({since:Int64})"
-	rows, err := w.conn.Query(ctx, sql, clickhouse.Named("since", since.UnixMicro()))
-	return selectRows[JournalEntry](rows, err, "read the journal of batches")
+	return find[JournalEntry](ctx, w, "read the journal of batches", sql, clickhouse.Named("since", since.UnixMicro()))
 }
 
 // ChangedTokens returns the tokens of which batches have powers or supplies, each with the first block.
@@ -72,13 +70,9 @@ func ChangedTokens(ctx context.Context, w *Warehouse, batches []JournalEntry) (m
 		Scope string
 		Block uint64
 	}
-	result, err := w.conn.Query(ctx, sqlText("feed_token_changed"), clickhouse.Named("imports", ids), clickhouse.Named("first", first))
-	rows, err := selectRows[row](result, err, "list the tokens that changed")
-	changed := make(map[string]uint64, len(rows))
-	for _, r := range rows {
-		changed[r.Scope] = r.Block
-	}
-	return changed, err
+	rows, err := find[row](ctx, w, "list the tokens that changed", sqlText("feed_token_changed"),
+		clickhouse.Named("imports", ids), clickhouse.Named("first", first))
+	return keyed(rows, err, func(r row) (string, uint64) { return r.Scope, r.Block })
 }
 
 // feedSpan is how many blocks of a token are one item of the feed.
@@ -97,9 +91,8 @@ type PowerSpan struct {
 // PowerSpans returns the spans of a token from that of a block on in which powers change, or did in
 // blocks that were replaced.
 func PowerSpans(ctx context.Context, w *Warehouse, scope string, block uint64) ([]PowerSpan, error) {
-	rows, err := w.conn.Query(ctx, sqlText("feed_token_spans"), clickhouse.Named("scope", scope),
+	return find[PowerSpan](ctx, w, "list the spans of a token", sqlText("feed_token_spans"), clickhouse.Named("scope", scope),
 		clickhouse.Named("block", block), clickhouse.Named("span", uint64(feedSpan)))
-	return selectRows[PowerSpan](rows, err, "list the spans of a token")
 }
 
 // PowerChange is the power of a delegate after a block in which it was stated.

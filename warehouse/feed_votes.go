@@ -48,16 +48,11 @@ func (f Feed) LaterVotes(ctx context.Context, refs []record.RefHash) ([]Proposal
 // EarlierTurnouts returns the votes among refs by proposal.
 func (f Feed) EarlierTurnouts(ctx context.Context, refs []record.RefHash) (map[record.RefHash]Turnout, error) {
 	turnouts, err := f.turnouts(ctx, refs, false)
-	found := make(map[record.RefHash]Turnout, len(turnouts))
-	for _, turnout := range turnouts {
-		found[turnout.Ref] = turnout
-	}
-	return found, err
+	return keyed(turnouts, err, func(turnout Turnout) (record.RefHash, Turnout) { return turnout.Ref, turnout })
 }
 
 func (f Feed) turnouts(ctx context.Context, refs []record.RefHash, later bool) ([]Turnout, error) {
-	rows, err := f.w.queryRefs(ctx, sqlText("feed_votes_turnouts"), refs, clickhouse.Named("later", later))
-	return selectRows[Turnout](rows, err, "read turnouts")
+	return findRefs[Turnout](ctx, f.w, "read turnouts", sqlText("feed_votes_turnouts"), refs, clickhouse.Named("later", later))
 }
 
 // Vote is a proposal whose ballots are read in order of time.
@@ -108,11 +103,7 @@ func (f Feed) InterimTallies(
 	}
 	result, err := f.queryVotes(ctx, "feed_votes_interim", votes, clickhouse.Named("windows", milliseconds))
 	rows, err := selectRows[row](result, err, "read interim tallies")
-	found := map[record.RefHash][]InterimTally{}
-	for _, r := range rows {
-		found[r.Ref] = append(found[r.Ref], r.InterimTally)
-	}
-	return found, err
+	return grouped(rows, err, func(r row) (record.RefHash, InterimTally) { return r.Ref, r.InterimTally })
 }
 
 // QuorumTime is when a vote reached its quorum.
@@ -137,11 +128,7 @@ func (f Feed) QuorumTimes(ctx context.Context, votes []Vote) (map[record.RefHash
 	}
 	result, err := f.queryVotes(ctx, "feed_votes_quorum", votes)
 	rows, err := selectRows[row](result, err, "find when quorums were reached")
-	found := make(map[record.RefHash]QuorumTime, len(rows))
-	for _, r := range rows {
-		found[r.Ref] = r.QuorumTime
-	}
-	return found, err
+	return keyed(rows, err, func(r row) (record.RefHash, QuorumTime) { return r.Ref, r.QuorumTime })
 }
 
 // queryVotes runs the named query over the external table "wanted_votes".

@@ -78,8 +78,7 @@ func (w *Warehouse) FollowCursors(ctx context.Context, upstream string) ([]Follo
 		Version                   uint64
 		CoveredFirst, CoveredLast []uint64
 	}
-	result, err := w.conn.Query(ctx, sqlText("follow_cursor"), upstream, upstream)
-	rows, err := selectRows[row](result, err, "read the cursors of followed sources")
+	rows, err := find[row](ctx, w, "read the cursors of followed sources", sqlText("follow_cursor"), upstream, upstream)
 	cursors := make([]FollowCursor, len(rows))
 	for i, r := range rows {
 		r.Covered = make([]Interval, len(r.CoveredFirst))

@@ -2,7 +2,6 @@ package warehouse
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
@@ -93,19 +92,13 @@ func (w *Warehouse) ResolveFollowRejects(ctx context.Context, upstream string, i
 }
 
 // HasFollowRejects reports whether an upstream has rejected items that were not read since.
-func (w *Warehouse) HasFollowRejects(ctx context.Context, upstream string) (has bool, err error) {
+func (w *Warehouse) HasFollowRejects(ctx context.Context, upstream string) (bool, error) {
 	const sql = "SELECT count() > 0 FROM follow_rejects FINAL WHERE upstream = ? AND reason != ''"
-	if err := w.conn.QueryRow(ctx, sql, upstream).Scan(&has); err != nil {
-		return false, fmt.Errorf("look for rejected items: %w", err)
-	}
-	return has, nil
+	return findValue[bool](ctx, w, "look for rejected items", sql, upstream)
 }
 
 // heldRejects counts the rejected items of a source.
-func heldRejects(ctx context.Context, w *Warehouse, r FollowReject) (held uint64, err error) {
+func heldRejects(ctx context.Context, w *Warehouse, r FollowReject) (uint64, error) {
 	const sql = "SELECT uniq(item_id) FROM follow_rejects WHERE upstream = ? AND provider = ? AND source_id = ?"
-	if err := w.conn.QueryRow(ctx, sql, r.Upstream, string(r.Provider), r.SourceID).Scan(&held); err != nil {
-		return 0, fmt.Errorf("count rejected items: %w", err)
-	}
-	return held, nil
+	return findValue[uint64](ctx, w, "count rejected items", sql, r.Upstream, string(r.Provider), r.SourceID)
 }

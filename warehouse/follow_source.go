@@ -55,8 +55,7 @@ func (w *Warehouse) SourceFollows(ctx context.Context, at time.Time) (map[record
 	if err != nil || len(cursors) == 0 {
 		return nil, err
 	}
-	result, err := w.conn.Query(ctx, sqlText("follow_source_rejects"))
-	rejected, err := selectRows[rejects](result, err, "count rejected items")
+	rejected, err := find[rejects](ctx, w, "count rejected items", sqlText("follow_source_rejects"))
 	if err != nil {
 		return nil, err
 	}

@@ -76,12 +76,10 @@ type statementMetrics struct {
 }
 
 func newStatementMetrics(metrics prometheus.Registerer, tracer *telemetry.Tracer) *statementMetrics {
-	duration := telemetry.Register(metrics, prometheus.NewHistogramVec(
-		telemetry.Latency("pnyx_clickhouse_duration_seconds", "How long statements take until their last row is read, by operation."),
-		[]string{"operation"}))
-	failures := telemetry.Register(metrics, prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "pnyx_clickhouse_errors_total", Help: "Statements that failed, by operation and reason: timeout, memory, unreachable, server.",
-	}, []string{"operation", "reason"}))
+	duration := telemetry.Histograms(metrics,
+		telemetry.Latency("pnyx_clickhouse_duration_seconds", "How long statements take until their last row is read, by operation."), "operation")
+	failures := telemetry.Counters(metrics, "pnyx_clickhouse_errors_total",
+		"Statements that failed, by operation and reason: timeout, memory, unreachable, server.", "operation", "reason")
 	m := &statementMetrics{
 		tracer: tracer, duration: map[operation]prometheus.Observer{}, errors: map[operation]map[errorClass]prometheus.Counter{},
 	}

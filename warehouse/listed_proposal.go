@@ -75,13 +75,8 @@ func (w *Warehouse) ListedVersions(
 		Ref record.RefHash `ch:"proposal_ref"`
 		ListedVersion
 	}
-	result, err := w.queryRefs(ctx, sqlText("listed_proposal_versions"), refs)
-	rows, err := selectRows[row](result, err, "read listed versions")
-	versions := make(map[record.RefHash]ListedVersion, len(rows))
-	for _, r := range rows {
-		versions[r.Ref] = r.ListedVersion
-	}
-	return versions, err
+	rows, err := findRefs[row](ctx, w, "read listed versions", sqlText("listed_proposal_versions"), refs)
+	return keyed(rows, err, func(r row) (record.RefHash, ListedVersion) { return r.Ref, r.ListedVersion })
 }
 
 // listed returns the current rows of the proposals, with the times and texts that lists
@@ -92,8 +87,7 @@ func (w *Warehouse) listed(ctx context.Context, refs []record.RefHash) (map[reco
 	}
 	sql := fmt.Sprintf(sqlText("listed_proposal_rows"), "proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)",
 		"proposal_ref, revision DESC", "1 BY proposal_ref")
-	result, err := w.queryRefs(ctx, sql, refs)
-	rows, err := selectRows[ListedProposal](result, err, "read listed proposals")
+	rows, err := findRefs[ListedProposal](ctx, w, "read listed proposals", sql, refs)
 	proposals := make(map[record.RefHash]ListedProposal, len(rows))
 	for _, p := range rows {
 		if p.Identity.DAOID != "" {

@@ -28,6 +28,5 @@ type Mirror struct {
 // Mirrors returns the mirrors that are among refs or whose original is, or all mirrors
 // when refs is nil. Withdrawn ones are left out.
 func (w *Warehouse) Mirrors(ctx context.Context, refs []record.RefHash) ([]Mirror, error) {
-	rows, err := w.queryRefs(ctx, sqlText("mirror"), refs, clickhouse.Named("every", refs == nil))
-	return selectRows[Mirror](rows, err, "find mirrors of Governors' proposals")
+	return findRefs[Mirror](ctx, w, "find mirrors of Governors' proposals", sqlText("mirror"), refs, clickhouse.Named("every", refs == nil))
 }

@@ -16,13 +16,9 @@ func nameTable() table {
 	return table{
 		kind: record.KindName, keys: []column{{"voter", "String"}, {"source", "String"}, {"origin", "String"}},
 		columns: []string{"name", "verified", "withdrawn"},
-		values: func(into []any, r record.Record) ([]any, error) {
-			n, err := recordAs[*record.Name](r)
-			if err != nil {
-				return nil, err
-			}
+		values: valuesOf(func(into []any, n *record.Name) ([]any, error) {
 			return append(into, n.Name, n.Verified, n.Withdrawn), nil
-		},
+		}),
 	}
 }
 
@@ -64,8 +60,7 @@ func (w *Warehouse) voterNames(ctx context.Context, lists [][]string) ([]map[str
 // which only one can still have it, the one that was verified last.
 func VoterNamed(ctx context.Context, w *Warehouse, name string) (string, error) {
 	const sql = "SELECT voter FROM names FINAL WHERE name = {name:String} AND verified AND NOT withdrawn ORDER BY version DESC LIMIT 1"
-	result, err := w.conn.Query(ctx, sql, clickhouse.Named("name", strings.ToLower(name)))
-	rows, err := selectRows[string](result, err, "read the voter of a name")
+	rows, err := find[string](ctx, w, "read the voter of a name", sql, clickhouse.Named("name", strings.ToLower(name)))
 	if err != nil || len(rows) == 0 {
 		return "", err
 	}
@@ -92,8 +87,8 @@ func NamedSubjects(ctx context.Context, w *Warehouse, batches []CommittedBatch) 
 	}
 	const sql = "SELECT proposal_key, dao_id FROM proposal_states FINAL WHERE dao_id != '' AND proposal_ref GLOBAL IN (SELECT proposal_ref FROM ballots " +
 		"WHERE voter GLOBAL IN (SELECT voter FROM names WHERE import_id IN {imports:Array(UUID)} AND version >= {first:UInt64}))"
-	result, err := w.conn.Query(ctx, sql, clickhouse.Named("imports", imports), clickhouse.Named("first", first))
-	return selectRows[NamedSubject](result, err, "read what shows names that have changed")
+	return find[NamedSubject](ctx, w, "read what shows names that have changed", sql,
+		clickhouse.Named("imports", imports), clickhouse.Named("first", first))
 }
 
 // NameSearch selects voters of whom a source is to be asked for a name.
@@ -128,8 +123,7 @@ func AskedForNames(ctx context.Context, w *Warehouse, s NameSearch, after string
 }
 
 func selectVoters(ctx context.Context, w *Warehouse, sql string, args ...any) ([]string, error) {
-	result, err := w.conn.Query(ctx, sql, args...)
-	return selectRows[string](result, err, "read of whom to ask for names")
+	return find[string](ctx, w, "read of whom to ask for names", sql, args...)
 }
 
 // HeldNames returns the names that a source states itself, without those of imports.

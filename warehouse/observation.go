@@ -15,11 +15,7 @@ func observationTable() table {
 		kind:    record.KindObservation,
 		keys:    []column{{"proposal_ref", "FixedString(16)"}},
 		columns: []string{"payload", "block", "at", "addresses", "simulation", "earlier"},
-		values: func(into []any, r record.Record) ([]any, error) {
-			o, err := recordAs[*record.Observation](r)
-			if err != nil {
-				return nil, err
-			}
+		values: valuesOf(func(into []any, o *record.Observation) ([]any, error) {
 			addresses, err := json.Marshal(o.Addresses)
 			simulation, err2 := json.Marshal(o.Simulation)
 			earlier, err3 := json.Marshal(o.Earlier)
@@ -27,7 +23,7 @@ func observationTable() table {
 				return nil, fmt.Errorf("encode an observation: %w", err)
 			}
 			return append(into, o.Payload, o.Block, o.At.Time(), string(addresses), string(simulation), string(earlier)), nil
-		},
+		}),
 	}
 }
 
@@ -47,9 +43,9 @@ func Observations(ctx context.Context, w *Warehouse, refs []record.RefHash) (map
 		At, ObservedAt                 governance.Timestamp
 		Addresses, Simulation, Earlier string
 	}
-	result, err := w.queryRefs(ctx, "SELECT proposal_ref, payload, block, at, observed_at, addresses, simulation, earlier FROM observations FINAL "+
-		"WHERE proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)", refs)
-	rows, err := selectRows[row](result, err, "read what nodes showed of proposals")
+	rows, err := findRefs[row](ctx, w, "read what nodes showed of proposals",
+		"SELECT proposal_ref, payload, block, at, observed_at, addresses, simulation, earlier FROM observations FINAL "+
+			"WHERE proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)", refs)
 	found := map[record.RefHash]Observation{}
 	for _, r := range rows {
 		o := Observation{Observation: record.Observation{Payload: r.Payload, Block: r.Block, At: r.At}, ObservedAt: r.ObservedAt}

@@ -72,9 +72,8 @@ func ListOpenVotes(ctx context.Context, w *Warehouse, q query.OpenVotes) ([]gove
 	if len(asked) == 0 {
 		return votes, nil
 	}
-	result, err := w.conn.Query(ctx, sqlText("open_vote_pending"),
+	open, err := find[openVote](ctx, w, "read the open votes of DAOs", sqlText("open_vote_pending"),
 		clickhouse.Named("daos", slices.Collect(maps.Keys(asked))), clickhouse.Named("limit", maxOpenVotes))
-	open, err := selectRows[openVote](result, err, "read the open votes of DAOs")
 	if err != nil {
 		return nil, err
 	}
@@ -165,9 +164,8 @@ func (w *Warehouse) powersAt(
 		Start int64
 		Power decimal.Decimal
 	}
-	result, err := w.conn.Query(ctx, sqlText("open_vote_power_at"),
+	rows, err := find[row](ctx, w, "read the power of a voter at the start of votes", sqlText("open_vote_power_at"),
 		clickhouse.Named("voter", voter), clickhouse.Named("scopes", tokens), clickhouse.Named("starts", starts))
-	rows, err := selectRows[row](result, err, "read the power of a voter at the start of votes")
 	for _, r := range rows {
 		known[powerPlace{r.Scope, governance.Timestamp(r.Start)}] = r.Power
 	}
@@ -176,8 +174,7 @@ func (w *Warehouse) powersAt(
 
 // delegatedBy returns the DAOs in which others delegate to a voter now.
 func (w *Warehouse) delegatedBy(ctx context.Context, voter string, scopes delegationScopes) (map[string]bool, error) {
-	result, err := w.conn.Query(ctx, sqlText("open_vote_others"), clickhouse.Named("voter", voter))
-	rows, err := selectRows[string](result, err, "read where others delegate to a voter")
+	rows, err := find[string](ctx, w, "read where others delegate to a voter", sqlText("open_vote_others"), clickhouse.Named("voter", voter))
 	daos := map[string]bool{}
 	for _, scope := range rows {
 		for _, id := range scopes.daos[scope] {

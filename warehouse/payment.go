@@ -71,9 +71,8 @@ func (a Accounts) Payments(ctx context.Context, f PaymentFilter) ([]governance.P
 		f.Limit = math.MaxInt64
 	}
 	payer := strings.ToLower(f.Payer)
-	result, err := a.w.conn.Query(ctx, sqlText("payment_list"), unixMilliseconds(f.ValidAfter),
+	rows, err := find[row](ctx, a.w, "read payments", sqlText("payment_list"), unixMilliseconds(f.ValidAfter),
 		unixMilliseconds(f.Since), string(f.State), string(f.State), payer, payer, f.Limit)
-	rows, err := selectRows[row](result, err, "read payments")
 	payments := make([]governance.Payment, len(rows))
 	for i, r := range rows {
 		p := r.Payment

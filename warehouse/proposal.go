@@ -25,15 +25,11 @@ func proposalTable() table {
 			"origin", "provisional", "quorum_choices", "onchain_id", "withdrawn",
 			"scores_state", "stated_choice_votes", "quorum_type", "stated_actions", "voting_token",
 		},
-		values: proposalValues,
+		values: valuesOf(proposalValues),
 	}
 }
 
-func proposalValues(into []any, r record.Record) ([]any, error) {
-	p, err := recordAs[*record.Proposal](r)
-	if err != nil {
-		return nil, err
-	}
+func proposalValues(into []any, p *record.Proposal) ([]any, error) {
 	milestones := splitMilestones(p.Milestones)
 	return append(into,
 		string(p.Provider), p.SourceID, p.ExternalID, p.Title, p.Body, p.ProposerID,
@@ -85,8 +81,7 @@ func (w *Warehouse) Proposals(ctx context.Context, refs []record.RefHash) ([]Pro
 		MilestoneTimes  []*time.Time
 		MilestoneHashes []string
 	}
-	result, err := w.queryRefs(ctx, sqlText("proposal_by_ref"), refs)
-	rows, err := selectRows[row](result, err, fmt.Sprintf("read %d proposals", len(refs)))
+	rows, err := findRefs[row](ctx, w, fmt.Sprintf("read %d proposals", len(refs)), sqlText("proposal_by_ref"), refs)
 	proposals := make([]Proposal, len(rows))
 	for i, r := range rows {
 		r.StatedScoresTotal = r.StatedTotal
@@ -109,6 +104,5 @@ func (w *Warehouse) Proposals(ctx context.Context, refs []record.RefHash) ([]Pro
 
 // AllProposals returns the reference of every proposal, in order.
 func (w *Warehouse) AllProposals(ctx context.Context) ([]record.RefHash, error) {
-	rows, err := w.conn.Query(ctx, sqlText("proposal_refs"))
-	return selectRows[record.RefHash](rows, err, "list proposals")
+	return find[record.RefHash](ctx, w, "list proposals", sqlText("proposal_refs"))
 }

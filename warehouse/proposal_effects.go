@@ -25,8 +25,7 @@ func (w *Warehouse) ReplaceProposalEffects(ctx context.Context, revision uint64,
 		refs[i] = of[i].ProposalRef
 	}
 	operation := fmt.Sprintf("replace the effects of %d proposals", len(of))
-	result, err := w.queryRefs(ctx, sqlText("proposal_effects_by_ref"), refs)
-	rows, err := selectRows[ProposalEffects](result, err, operation)
+	rows, err := findRefs[ProposalEffects](ctx, w, operation, sqlText("proposal_effects_by_ref"), refs)
 	if err != nil {
 		return err
 	}

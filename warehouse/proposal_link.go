@@ -39,13 +39,9 @@ type ChangedLink struct {
 // ProposalLinks returns the published links of the proposals. Proposals without one are
 // missing.
 func (w *Warehouse) ProposalLinks(ctx context.Context, refs []record.RefHash) (map[record.RefHash]ProposalLink, error) {
-	rows, err := w.queryRefs(ctx, sqlText("proposal_link_by_ref"), refs)
-	links, err := selectRows[ProposalLink](rows, err, fmt.Sprintf("read the links of %d proposals", len(refs)))
-	found := make(map[record.RefHash]ProposalLink, len(links))
-	for _, link := range links {
-		found[link.Ref] = link
-	}
-	return found, err
+	links, err := findRefs[ProposalLink](ctx, w, fmt.Sprintf("read the links of %d proposals", len(refs)),
+		sqlText("proposal_link_by_ref"), refs)
+	return keyed(links, err, func(link ProposalLink) (record.RefHash, ProposalLink) { return link.Ref, link })
 }
 
 // LinkedProposals returns the proposals that a topic with one of the names discusses, or
@@ -61,8 +57,7 @@ func (w *Warehouse) LinkedProposals(ctx context.Context, topics, links []string)
 		return nil, err
 	}
 	ctx = clickhouse.Context(ctx, clickhouse.WithExternalTable(wantedTopics, wantedLinks))
-	rows, err := w.conn.Query(ctx, sqlText("proposal_link_by_name"))
-	return selectRows[ProposalLink](rows, err, fmt.Sprintf("read the proposals linked to %d topics", len(topics)))
+	return find[ProposalLink](ctx, w, fmt.Sprintf("read the proposals linked to %d topics", len(topics)), sqlText("proposal_link_by_name"))
 }
 
 // WriteProposalLinks writes links that differ from the published ones.

@@ -161,8 +161,7 @@ func (w *Warehouse) indexEntries(
 	args = append(args, clickhouse.Named("dao", q.DAOID), clickhouse.Named("provider", q.Provider),
 		clickhouse.Named("after_key", string(after.Key)), clickhouse.Named("after_descending", after.Descending),
 		clickhouse.Named("after_length", after.Length), clickhouse.Named("limit", limit))
-	rows, err := w.conn.Query(ctx, sql, args...)
-	return selectRows[indexEntry](rows, err, "look up proposals")
+	return find[indexEntry](ctx, w, "look up proposals", sql, args...)
 }
 
 // descendingTime returns a number whose ascending order puts later times first and

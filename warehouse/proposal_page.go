@@ -271,9 +271,9 @@ func (w *Warehouse) listVersions(
 		if len(args) > 1 {
 			return w.listVersionsOfSet(ctx, condition, part.order(), limit, args)
 		}
-		rows, err := w.conn.Query(ctx, fmt.Sprintf(sqlText("listed_proposal_rows"), condition, part.order(), "{limit:UInt64}"),
+		found, err := find[ListedProposal](ctx, w, "read rows",
+			fmt.Sprintf(sqlText("listed_proposal_rows"), condition, part.order(), "{limit:UInt64}"),
 			append(args[0], clickhouse.Named("limit", limit))...)
-		found, err := selectRows[ListedProposal](rows, err, "read rows")
 		return []listedRange{{rows: found}}, err
 	}
 	if q.Title != "" { // the value of a subquery cannot be a column of a set

@@ -102,8 +102,7 @@ func (w *Warehouse) listedRows(
 	}
 	sql := fmt.Sprintf(sqlText("listed_proposal_rows"), "proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)",
 		"proposal_ref, revision", "1 BY proposal_ref, revision")
-	result, err := w.queryRefs(ctx, sql, refs)
-	found, err := selectRows[ListedProposal](result, err, "read rows of the list")
+	found, err := findRefs[ListedProposal](ctx, w, "read rows of the list", sql, refs)
 	rows, latest = make(map[rowVersion]ListedProposal, len(found)), make(map[record.RefHash]ListedVersion, len(refs))
 	for _, row := range found {
 		rows[rowVersion{row.Ref, row.Revision}] = row

@@ -144,8 +144,7 @@ func (w *Warehouse) PublishedStates(ctx context.Context, refs []record.RefHash) 
 		MostChoices              uint16
 		DividesPower             bool
 	}
-	result, err := w.queryRefs(ctx, sqlText("proposal_state_by_ref"), refs)
-	rows, err := selectRows[row](result, err, "read published states")
+	rows, err := findRefs[row](ctx, w, "read published states", sqlText("proposal_state_by_ref"), refs)
 	states := make([]ProposalState, len(rows))
 	for i, r := range rows {
 		for c, key := range r.ChoiceKeys {
@@ -185,30 +184,21 @@ func (w *Warehouse) PublishedIdentities(
 		Ref record.RefHash `ch:"proposal_ref"`
 		governance.Identity
 	}
-	result, err := w.queryRefs(ctx, sqlText("proposal_state_identities"), refs)
-	rows, err := selectRows[row](result, err, "read published identities")
-	identities := make(map[record.RefHash]governance.Identity, len(rows))
-	for _, r := range rows {
-		identities[r.Ref] = r.Identity
-	}
-	return identities, err
+	rows, err := findRefs[row](ctx, w, "read published identities", sqlText("proposal_state_identities"), refs)
+	return keyed(rows, err, func(r row) (record.RefHash, governance.Identity) { return r.Ref, r.Identity })
 }
 
 // ProposalsDue returns the proposals whose lifecycle has changed by now, through the
 // passing of time alone, since they were published.
 func (w *Warehouse) ProposalsDue(ctx context.Context, now time.Time) ([]record.RefHash, error) {
-	rows, err := w.conn.Query(ctx, sqlText("proposal_state_due"), now.UnixMilli())
-	return selectRows[record.RefHash](rows, err, "list proposals due")
+	return find[record.RefHash](ctx, w, "list proposals due", sqlText("proposal_state_due"), now.UnixMilli())
 }
 
 // NextDue returns when the next proposal is due after a time; zero for none.
 func (w *Warehouse) NextDue(ctx context.Context, after time.Time) (time.Time, error) {
-	var next *time.Time
-	if err := w.conn.QueryRow(ctx, sqlText("proposal_state_next_due"), after.UnixMilli()).Scan(&next); err != nil {
-		return time.Time{}, fmt.Errorf("read when the next proposal is due: %w", err)
-	}
-	if next == nil {
-		return time.Time{}, nil
+	next, err := findValue[*time.Time](ctx, w, "read when the next proposal is due", sqlText("proposal_state_next_due"), after.UnixMilli())
+	if err != nil || next == nil {
+		return time.Time{}, err
 	}
 	return *next, nil
 }
@@ -219,16 +209,13 @@ func (w *Warehouse) NextDue(ctx context.Context, after time.Time) (time.Time, er
 func (w *Warehouse) ProposalsMoved(
 	ctx context.Context, source record.SourceRef, daoID string, flagged bool,
 ) ([]record.RefHash, error) {
-	rows, err := w.conn.Query(ctx, sqlText("proposal_state_moved"), clickhouse.Named("provider", string(source.Provider)),
+	return find[record.RefHash](ctx, w, "list proposals moved", sqlText("proposal_state_moved"),
+		clickhouse.Named("provider", string(source.Provider)),
 		clickhouse.Named("source", source.ID), clickhouse.Named("dao", daoID), clickhouse.Named("flagged", boolNumber(flagged)))
-	return selectRows[record.RefHash](rows, err, "list proposals moved")
 }
 
 // UnpublishedProposals counts the proposals that batches have changed since they were
 // published, or that never were.
-func (w *Warehouse) UnpublishedProposals(ctx context.Context) (count uint64, err error) {
-	if err := w.conn.QueryRow(ctx, sqlText("proposal_state_unpublished")).Scan(&count); err != nil {
-		return 0, fmt.Errorf("count unpublished proposals: %w", err)
-	}
-	return count, nil
+func (w *Warehouse) UnpublishedProposals(ctx context.Context) (uint64, error) {
+	return findValue[uint64](ctx, w, "count unpublished proposals", sqlText("proposal_state_unpublished"))
 }

@@ -46,9 +46,8 @@ func (w *Warehouse) RangeStarts(ctx context.Context, ref record.RefHash, size ui
 func (w *Warehouse) rangeStarts(
 	ctx context.Context, operation, condition string, subject driver.NamedValue, size uint64,
 ) ([]string, error) {
-	rows, err := w.conn.Query(ctx, fmt.Sprintf(sqlText("range_totals_starts"), condition),
+	return find[string](ctx, w, operation, fmt.Sprintf(sqlText("range_totals_starts"), condition),
 		subject, clickhouse.Named("mask", size-1), clickhouse.Named("bytes", rangeBytes))
-	return selectRows[string](rows, err, operation)
 }
 
 // RangeTotals returns the vote totals of some ranges of a proposal's voters, in the order
@@ -62,8 +61,7 @@ func (w *Warehouse) RangeTotals(
 	// The totals of ranges are totals of proposals, by another key.
 	sql := fmt.Sprintf(strings.ReplaceAll(sqlText("vote_totals"), "proposal_ref", "place"),
 		fmt.Sprintf(sqlText("counted_ballots_merged"), placeOfVoter, sqlText("counted_ballots_malformed"), condition))
-	rows, err := w.conn.Query(ctx, sql, args...)
-	found, err := selectRows[rangeTotalsRow](rows, err, fmt.Sprintf("count the ballots of %d ranges of voters", len(ranges)))
+	found, err := find[rangeTotalsRow](ctx, w, fmt.Sprintf("count the ballots of %d ranges of voters", len(ranges)), sql, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -134,8 +132,8 @@ func joined(ranges []VoterRange) (all []VoterRange) {
 
 // DAOProposals returns the published proposals of a DAO.
 func (w *Warehouse) DAOProposals(ctx context.Context, daoID string) ([]record.RefHash, error) {
-	rows, err := w.conn.Query(ctx, sqlText("range_totals_voters_proposals"), clickhouse.Named("dao", daoID))
-	return selectRows[record.RefHash](rows, err, "list the proposals of DAO "+daoID)
+	return find[record.RefHash](ctx, w, "list the proposals of DAO "+daoID, sqlText("range_totals_voters_proposals"),
+		clickhouse.Named("dao", daoID))
 }
 
 // DAORangeStarts is RangeStarts for the voters of a DAO's published proposals.
@@ -153,9 +151,9 @@ func (w *Warehouse) RangeParticipation(ctx context.Context, daoID string, ranges
 		Participation
 	}
 	condition, args := voterCondition(ranges)
-	rows, err := w.conn.Query(ctx, fmt.Sprintf(sqlText("range_totals_voters"), placeOfVoter, condition),
+	found, err := find[row](ctx, w, fmt.Sprintf("count %d ranges of the voters of DAO %s", len(ranges), daoID),
+		fmt.Sprintf(sqlText("range_totals_voters"), placeOfVoter, condition),
 		append(args, clickhouse.Named("dao", daoID))...)
-	found, err := selectRows[row](rows, err, fmt.Sprintf("count %d ranges of the voters of DAO %s", len(ranges), daoID))
 	if err != nil {
 		return nil, err
 	}

@@ -34,37 +34,13 @@ type column struct {
 const provenanceColumns = "fingerprint, version, discovered_at, observed_at, import_id"
 
 func tableOf(kind record.Kind) (table, error) {
-	switch kind {
-	case record.KindDAO:
-		return daoTable(), nil
-	case record.KindSource:
-		return sourceTable(), nil
-	case record.KindCategory:
-		return categoryTable(), nil
-	case record.KindProposal:
-		return proposalTable(), nil
-	case record.KindBallot:
-		return ballotTable(), nil
-	case record.KindTopic:
-		return topicTable(), nil
-	case record.KindEvent:
-		return eventTable(), nil
-	case record.KindSignal:
-		return signalTable(), nil
-	case record.KindEvidence:
-		return evidenceTable(), nil
-	case record.KindAction:
-		return actionTable(), nil
-	case record.KindDelegation:
-		return delegationTable(), nil
-	case record.KindDelegatePower:
-		return delegatePowerTable(), nil
-	case record.KindTokenSupply:
-		return tokenSupplyTable(), nil
-	case record.KindObservation:
-		return observationTable(), nil
-	case record.KindName:
-		return nameTable(), nil
+	for _, t := range []table{
+		daoTable(), sourceTable(), categoryTable(), proposalTable(), ballotTable(), topicTable(), eventTable(), signalTable(), evidenceTable(),
+		actionTable(), delegationTable(), delegatePowerTable(), tokenSupplyTable(), observationTable(), nameTable(),
+	} {
+		if t.kind == kind {
+			return t, nil
+		}
 	}
 	return table{}, fmt.Errorf("no table for records of kind %q", kind)
 }
@@ -143,12 +119,14 @@ func textOrEmpty[Text ~string](text *Text) string {
 	return string(*text)
 }
 
-// recordAs returns a record as its own type. A record of another type is a programming
+// valuesOf adapts the values of one type of record. A record of another type is a programming
 // error, which Append returns.
-func recordAs[T record.Record](r record.Record) (T, error) {
-	typed, ok := r.(T)
-	if !ok {
-		return typed, fmt.Errorf("record of kind %s is a %T", r.Kind(), r)
+func valuesOf[R record.Record](values func(into []any, r R) ([]any, error)) func([]any, record.Record) ([]any, error) {
+	return func(into []any, r record.Record) ([]any, error) {
+		typed, ok := r.(R)
+		if !ok {
+			return nil, fmt.Errorf("record of kind %s is a %T", r.Kind(), r)
+		}
+		return values(into, typed)
 	}
-	return typed, nil
 }

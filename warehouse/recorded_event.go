@@ -13,17 +13,13 @@ func eventTable() table {
 			"event_type", "event_time", "dao_id", "title", "url", "item_type",
 			"provider", "external_id", "confidence", "importance",
 		},
-		values: func(into []any, r record.Record) ([]any, error) {
-			e, err := recordAs[*record.Event](r)
-			if err != nil {
-				return nil, err
-			}
+		values: valuesOf(func(into []any, e *record.Event) ([]any, error) {
 			provider, externalID := splitProposal(e.Proposal)
 			return append(into,
 				e.Type, e.At.Time(), e.DAOID, e.Title, e.URL, e.ItemType,
 				provider, externalID, e.Confidence, e.Importance,
 			), nil
-		},
+		}),
 	}
 }
 
@@ -35,18 +31,14 @@ func signalTable() table {
 			"signal_type", "dao_id", "provider", "external_id", "title", "summary", "source_url",
 			"actionability", "severity", "score", "surfaces", "detected_at", "deadline_at", "evidence",
 		},
-		values: func(into []any, r record.Record) ([]any, error) {
-			s, err := recordAs[*record.Signal](r)
-			if err != nil {
-				return nil, err
-			}
+		values: valuesOf(func(into []any, s *record.Signal) ([]any, error) {
 			provider, externalID := splitProposal(s.Proposal)
 			return append(into,
 				s.Type, s.DAOID, provider, externalID, s.Title, s.Summary, s.SourceURL,
 				s.Actionability, s.Severity, s.Score, nonNilTexts(s.Surfaces), s.DetectedAt.Time(),
 				timeOrNull(s.DeadlineAt), s.Evidence,
 			), nil
-		},
+		}),
 	}
 }
 

@@ -13,13 +13,8 @@ import (
 // read.
 func (w *Warehouse) RestrictedCategories(ctx context.Context, host string) (map[string]bool, error) {
 	const sql = "SELECT category_id FROM categories FINAL WHERE host = {host:String} AND restricted"
-	rows, err := w.conn.Query(ctx, sql, clickhouse.Named("host", host))
-	ids, err := selectRows[string](rows, err, "read the restricted categories of "+host)
-	restricted := map[string]bool{}
-	for _, id := range ids {
-		restricted[id] = true
-	}
-	return restricted, err
+	ids, err := find[string](ctx, w, "read the restricted categories of "+host, sql, clickhouse.Named("host", host))
+	return keyed(ids, err, func(id string) (string, bool) { return id, true })
 }
 
 // withhold replaces the topics of restricted categories among records, and adds those that are
@@ -57,8 +52,8 @@ func (w *Warehouse) withhold(ctx context.Context, records []record.Record) ([]re
 			continue
 		}
 		const sql = "SELECT external_id FROM topics FINAL WHERE host = {host:String} AND category_id = {category:String} AND NOT withdrawn"
-		rows, err := w.conn.Query(ctx, sql, clickhouse.Named("host", c.Host), clickhouse.Named("category", c.ID))
-		ids, err := selectRows[string](rows, err, "read the topics of a restricted category")
+		ids, err := find[string](ctx, w, "read the topics of a restricted category", sql, clickhouse.Named("host", c.Host),
+			clickhouse.Named("category", c.ID))
 		if err != nil {
 			return nil, err
 		}

@@ -36,6 +36,48 @@ func selectRows[T any](rows driver.Rows, err error, operation string) ([]T, erro
 	return found, nil
 }
 
+// find runs a query and returns its rows as selectRows does.
+func find[T any](ctx context.Context, w *Warehouse, operation, sql string, args ...any) ([]T, error) {
+	rows, err := w.conn.Query(ctx, sql, args...)
+	return selectRows[T](rows, err, operation)
+}
+
+// findRefs is find for a query over the external table "wanted_proposals".
+func findRefs[T any](
+	ctx context.Context, w *Warehouse, operation, sql string, refs []record.RefHash, args ...any,
+) ([]T, error) {
+	rows, err := w.queryRefs(ctx, sql, refs, args...)
+	return selectRows[T](rows, err, operation)
+}
+
+// findValue runs a query and returns its one value. operation begins every error.
+func findValue[T any](ctx context.Context, w *Warehouse, operation, sql string, args ...any) (value T, err error) {
+	if err = w.conn.QueryRow(ctx, sql, args...).Scan(&value); err != nil {
+		err = fmt.Errorf("%s: %w", operation, err)
+	}
+	return value, err
+}
+
+// keyed returns rows by the key of each, as pair returns it with its value. It passes err on.
+func keyed[T any, K comparable, V any](rows []T, err error, pair func(T) (K, V)) (map[K]V, error) {
+	found := make(map[K]V, len(rows))
+	for _, row := range rows {
+		key, value := pair(row)
+		found[key] = value
+	}
+	return found, err
+}
+
+// grouped is keyed for keys with several values, in the order of the rows.
+func grouped[T any, K comparable, V any](rows []T, err error, pair func(T) (K, V)) (map[K][]V, error) {
+	found := map[K][]V{}
+	for _, row := range rows {
+		key, value := pair(row)
+		found[key] = append(found[key], value)
+	}
+	return found, err
+}
+
 // eachRow is selectRows for results that do not fit into memory. It stops at an error of
 // yield, which it returns as it is.
 func eachRow[T any](rows driver.Rows, err error, operation string, yield func(T) error) error {

@@ -19,9 +19,9 @@ func (a Accounts) SigningKey(ctx context.Context, name string) ([]byte, error) {
 	if err := a.w.conn.Exec(ctx, sqlText("signing_key_insert"), name, base64.StdEncoding.EncodeToString(fresh), name); err != nil {
 		return nil, fmt.Errorf("create signing key %s: %w", name, err)
 	}
-	var text string
-	if err := a.w.conn.QueryRow(ctx, sqlText("signing_key"), name).Scan(&text); err != nil {
-		return nil, fmt.Errorf("read signing key %s: %w", name, err)
+	text, err := findValue[string](ctx, a.w, "read signing key "+name, sqlText("signing_key"), name)
+	if err != nil {
+		return nil, err
 	}
 	key, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {

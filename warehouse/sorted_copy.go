@@ -49,8 +49,7 @@ type SortedCopy struct {
 // numbers or of an earlier format, the smallest first, as these are built soonest.
 func (w *Warehouse) StaleSortedCopies(ctx context.Context) ([]SortedCopy, error) {
 	threshold := uint64(SortedCopyThreshold)
-	rows, err := w.conn.Query(ctx, sqlText("sorted_copy_stale"), threshold, threshold, sortedCopyFormat)
-	return selectRows[SortedCopy](rows, err, "list stale sorted copies")
+	return find[SortedCopy](ctx, w, "list stale sorted copies", sqlText("sorted_copy_stale"), threshold, threshold, sortedCopyFormat)
 }
 
 // BuildSortedCopy writes a new generation of a copy. No page reads it before
@@ -79,13 +78,8 @@ func (w *Warehouse) MatchesPublished(ctx context.Context, c SortedCopy, generati
 	if c.Kind != VoterCopy {
 		return true, nil
 	}
-	var matches bool
-	row := w.conn.QueryRow(ctx, sqlText("sorted_copy_matches_published"),
+	return findValue[bool](ctx, w, "check the sorted copy of "+c.Subject, sqlText("sorted_copy_matches_published"),
 		clickhouse.Named("generation", generation), clickhouse.Named("dao", c.Subject))
-	if err := row.Scan(&matches); err != nil {
-		return false, fmt.Errorf("check the sorted copy of %s: %w", c.Subject, err)
-	}
-	return matches, nil
 }
 
 // SwitchSortedCopy makes a generation the current one.
@@ -100,8 +94,7 @@ func (w *Warehouse) SwitchSortedCopy(ctx context.Context, c SortedCopy) error {
 // CurrentSortedCopies returns the current copy of every subject that has one, without
 // Ref and Votes.
 func (w *Warehouse) CurrentSortedCopies(ctx context.Context) ([]SortedCopy, error) {
-	rows, err := w.conn.Query(ctx, sqlText("sorted_copy_current"))
-	return selectRows[SortedCopy](rows, err, "list current sorted copies")
+	return find[SortedCopy](ctx, w, "list current sorted copies", sqlText("sorted_copy_current"))
 }
 
 // DropOldSortedCopies removes the generations that are not among the current ones and

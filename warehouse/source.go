@@ -11,14 +11,10 @@ func daoTable() table {
 		kind:    record.KindDAO,
 		keys:    []column{{"dao_id", "String"}},
 		columns: []string{"name", "source_providers", "source_ids", "tokens"},
-		values: func(into []any, r record.Record) ([]any, error) {
-			dao, err := recordAs[*record.DAO](r)
-			if err != nil {
-				return nil, err
-			}
+		values: valuesOf(func(into []any, dao *record.DAO) ([]any, error) {
 			providers, ids := splitRefs(dao.Sources)
 			return append(into, dao.Name, providers, ids, nonNilTexts(dao.Tokens)), nil
-		},
+		}),
 	}
 }
 
@@ -27,13 +23,9 @@ func sourceTable() table {
 		kind:    record.KindSource,
 		keys:    []column{{"provider", "String"}, {"source_id", "String"}},
 		columns: []string{"name", "slug", "network", "symbol", "flagged", "token"},
-		values: func(into []any, r record.Record) ([]any, error) {
-			source, err := recordAs[*record.Source](r)
-			if err != nil {
-				return nil, err
-			}
+		values: valuesOf(func(into []any, source *record.Source) ([]any, error) {
 			return append(into, source.Name, source.Slug, source.Network, source.Symbol, source.Flagged, source.Token), nil
-		},
+		}),
 	}
 }
 
@@ -42,13 +34,9 @@ func categoryTable() table {
 		kind:    record.KindCategory,
 		keys:    []column{{"host", "String"}, {"category_id", "String"}},
 		columns: []string{"name", "slug", "restricted"},
-		values: func(into []any, r record.Record) ([]any, error) {
-			category, err := recordAs[*record.Category](r)
-			if err != nil {
-				return nil, err
-			}
+		values: valuesOf(func(into []any, category *record.Category) ([]any, error) {
 			return append(into, category.Name, category.Slug, category.Restricted), nil
-		},
+		}),
 	}
 }
 

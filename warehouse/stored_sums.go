@@ -88,15 +88,10 @@ func (w *Warehouse) ballotFingerprints(ctx context.Context, refs []record.RefHas
 		Ref         record.RefHash `ch:"proposal_ref"`
 		Fingerprint uint64
 	}
-	result, err := w.queryRefs(ctx, sqlText("stored_sums_ballots"), refs, fingerprintOf(
-		"vote_totals", "counted_ballots", "counted_ballots_merged", "counted_ballots_repeated", "counted_ballots_voter_hash",
-		"counted_ballots_malformed"))
-	rows, err := selectRows[row](result, err, fmt.Sprintf("compare the ballots of %d proposals", len(refs)))
-	found := make(map[record.RefHash]uint64, len(rows))
-	for _, r := range rows {
-		found[r.Ref] = r.Fingerprint
-	}
-	return found, err
+	rows, err := findRefs[row](ctx, w, fmt.Sprintf("compare the ballots of %d proposals", len(refs)),
+		sqlText("stored_sums_ballots"), refs, fingerprintOf("vote_totals", "counted_ballots",
+			"counted_ballots_merged", "counted_ballots_repeated", "counted_ballots_voter_hash", "counted_ballots_malformed"))
+	return keyed(rows, err, func(r row) (record.RefHash, uint64) { return r.Ref, r.Fingerprint })
 }
 
 func (w *Warehouse) storedTotals(ctx context.Context, refs []record.RefHash) (map[record.RefHash]stored[VoteTotals], error) {
@@ -105,13 +100,10 @@ func (w *Warehouse) storedTotals(ctx context.Context, refs []record.RefHash) (ma
 		Fingerprint uint64
 		voteTotalsRow
 	}
-	result, err := w.queryRefs(ctx, sqlText("stored_sums_totals"), refs)
-	rows, err := selectRows[row](result, err, "read stored vote totals")
-	found := make(map[record.RefHash]stored[VoteTotals], len(rows))
-	for _, r := range rows {
-		found[r.Ref] = stored[VoteTotals]{r.Fingerprint, r.totals()}
-	}
-	return found, err
+	rows, err := findRefs[row](ctx, w, "read stored vote totals", sqlText("stored_sums_totals"), refs)
+	return keyed(rows, err, func(r row) (record.RefHash, stored[VoteTotals]) {
+		return r.Ref, stored[VoteTotals]{r.Fingerprint, r.totals()}
+	})
 }
 
 func (w *Warehouse) storeTotals(
@@ -160,11 +152,7 @@ func (w *Warehouse) daoFingerprints(ctx context.Context, daoIDs []string) (map[s
 	}
 	result, err := w.queryDAOs(ctx, sqlText("stored_sums_ballots_of_daos"), daoIDs, fingerprintOf("dao_participation"))
 	rows, err := selectRows[row](result, err, fmt.Sprintf("compare the ballots of %d DAOs", len(daoIDs)))
-	found := make(map[string]uint64, len(rows))
-	for _, r := range rows {
-		found[r.DAOID] = r.Fingerprint
-	}
-	return found, err
+	return keyed(rows, err, func(r row) (string, uint64) { return r.DAOID, r.Fingerprint })
 }
 
 func (w *Warehouse) storedParticipation(ctx context.Context, daoIDs []string) (map[string]stored[Participation], error) {
@@ -175,11 +163,9 @@ func (w *Warehouse) storedParticipation(ctx context.Context, daoIDs []string) (m
 	}
 	result, err := w.queryDAOs(ctx, sqlText("stored_sums_participation"), daoIDs)
 	rows, err := selectRows[row](result, err, "read stored participation")
-	found := make(map[string]stored[Participation], len(rows))
-	for _, r := range rows {
-		found[r.DAOID] = stored[Participation]{r.Fingerprint, r.Participation}
-	}
-	return found, err
+	return keyed(rows, err, func(r row) (string, stored[Participation]) {
+		return r.DAOID, stored[Participation]{r.Fingerprint, r.Participation}
+	})
 }
 
 func (w *Warehouse) storeParticipation(

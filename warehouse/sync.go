@@ -54,12 +54,9 @@ func (w *Warehouse) firstEnded(
 		EndedAt  time.Time
 	}
 	providers, ids := splitRefs(sources)
-	result, err := w.conn.Query(ctx, sqlText("sync_first_ended"), clickhouse.Named("kind", string(kind)),
+	rows, err := find[row](ctx, w, "read when first imports ended", sqlText("sync_first_ended"), clickhouse.Named("kind", string(kind)),
 		clickhouse.Named("providers", providers), clickhouse.Named("ids", ids))
-	rows, err := selectRows[row](result, err, "read when first imports ended")
-	ended := map[record.SourceRef]time.Time{}
-	for _, r := range rows {
-		ended[record.SourceRef{Provider: r.Provider, ID: r.SourceID}] = r.EndedAt
-	}
-	return ended, err
+	return keyed(rows, err, func(r row) (record.SourceRef, time.Time) {
+		return record.SourceRef{Provider: r.Provider, ID: r.SourceID}, r.EndedAt
+	})
 }

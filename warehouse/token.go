@@ -46,8 +46,7 @@ func NewAccounts(w *Warehouse) Accounts { return Accounts{w} }
 
 // Tokens returns every token, revoked ones included, oldest first.
 func (a Accounts) Tokens(ctx context.Context) ([]Token, error) {
-	rows, err := a.w.conn.Query(ctx, sqlText("token_list"))
-	return selectRows[Token](rows, err, "read tokens")
+	return find[Token](ctx, a.w, "read tokens", sqlText("token_list"))
 }
 
 // PutToken writes a token or a new version of it.

@@ -20,17 +20,13 @@ func topicTable() table {
 			"views", "participants", "created_at", "updated_at", "last_post_at", "closed", "archived", "visible",
 			"withdrawn",
 		},
-		values: func(into []any, r record.Record) ([]any, error) {
-			t, err := recordAs[*record.Topic](r)
-			if err != nil {
-				return nil, err
-			}
+		values: valuesOf(func(into []any, t *record.Topic) ([]any, error) {
 			return append(into,
 				t.Title, t.Slug, t.CategoryID, nonNilTexts(t.Tags), t.Author, t.BodyHTML, t.Posts, t.Likes,
 				t.Views, t.Participants, timeOrNull(t.CreatedAt), timeOrNull(t.UpdatedAt), timeOrNull(t.LastPostAt),
 				t.Closed, t.Archived, t.Visible && !t.Withdrawn, t.Withdrawn,
 			), nil
-		},
+		}),
 	}
 }
 
@@ -63,8 +59,7 @@ func (w *Warehouse) Topics(ctx context.Context, refs []TopicRef) ([]Topic, error
 
 // AllTopics returns the reference of every topic, in order.
 func (w *Warehouse) AllTopics(ctx context.Context) ([]TopicRef, error) {
-	rows, err := w.conn.Query(ctx, sqlText("topic_refs"))
-	return selectRows[TopicRef](rows, err, "list topics")
+	return find[TopicRef](ctx, w, "list topics", sqlText("topic_refs"))
 }
 
 // Forum assigns the topics of one host to a DAO.
@@ -99,8 +94,7 @@ func (w *Warehouse) TopicsChanged(ctx context.Context, forums []Forum, rulesVers
 // TopicsLinked returns the published topics with a link to or from a proposal whose links
 // changed after a revision, before or after the change, in order.
 func (w *Warehouse) TopicsLinked(ctx context.Context, since uint64) ([]TopicRef, error) {
-	rows, err := w.conn.Query(ctx, sqlText("topic_linked"), clickhouse.Named("since", since))
-	return selectRows[TopicRef](rows, err, "list linked topics")
+	return find[TopicRef](ctx, w, "list linked topics", sqlText("topic_linked"), clickhouse.Named("since", since))
 }
 
 // queryTopics runs a query over the external table "wanted_topics".

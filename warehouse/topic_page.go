@@ -34,7 +34,7 @@ func (w *Warehouse) ListTopics(ctx context.Context, q query.Topics) ([]governanc
 		after = *q.After
 	}
 	order, place := topicPlace(q.Order, after)
-	rows, err := w.conn.Query(ctx, fmt.Sprintf(sqlText("topic_page"), order),
+	return find[governance.ForumTopic](ctx, w, "read a page of topics", fmt.Sprintf(sqlText("topic_page"), order),
 		clickhouse.Named("dao", q.DAOID), clickhouse.Named("provider", q.Provider),
 		clickhouse.Named("has_related", boolNumber(q.Related != nil)),
 		clickhouse.Named("related", boolNumber(q.Related != nil && *q.Related)),
@@ -43,7 +43,6 @@ func (w *Warehouse) ListTopics(ctx context.Context, q query.Topics) ([]governanc
 		clickhouse.Named("has_to", boolNumber(q.UpdatedTo != nil)), clickhouse.Named("to", milliseconds(q.UpdatedTo)),
 		clickhouse.Named("least", uint64(max(q.MinReplies, 0))), clickhouse.Named("after_key", string(after.Key)),
 		clickhouse.Named("after_place", place), clickhouse.Named("limit", q.Limit))
-	return selectRows[governance.ForumTopic](rows, err, "read a page of topics")
 }
 
 // milliseconds returns a time in milliseconds since the Unix epoch; 0 for nil.

@@ -81,6 +81,5 @@ func (w *Warehouse) PublishedTopics(ctx context.Context, refs []TopicRef) (map[T
 // PublishedForums returns the forums as last published, in order. A host appears twice
 // while its topics move from one DAO to another.
 func (w *Warehouse) PublishedForums(ctx context.Context) ([]Forum, error) {
-	rows, err := w.conn.Query(ctx, sqlText("topic_state_forums"))
-	return selectRows[Forum](rows, err, "read published forums")
+	return find[Forum](ctx, w, "read published forums", sqlText("topic_state_forums"))
 }

@@ -40,19 +40,13 @@ func (a Accounts) PutUsage(ctx context.Context, counts []Usage) error {
 // sessions, from the day first to the day last inclusive.
 func (a Accounts) UsageBetween(ctx context.Context, first, last time.Time, tokenIDs []string) ([]Usage, error) {
 	ids := nonNilTexts(tokenIDs)
-	rows, err := a.w.conn.Query(ctx, sqlText("usage_between"),
+	return find[Usage](ctx, a.w, "read usage", sqlText("usage_between"),
 		first.Format(time.DateOnly), last.Format(time.DateOnly), ids, ids)
-	return selectRows[Usage](rows, err, "read usage")
 }
 
 // LastUsedDays returns the last day, midnight UTC, with a request of each token that was
 // used, by the token's id.
 func (a Accounts) LastUsedDays(ctx context.Context) (map[string]time.Time, error) {
-	rows, err := a.w.conn.Query(ctx, sqlText("usage_last_days"))
-	last, err := selectRows[Usage](rows, err, "read the last use of tokens")
-	days := make(map[string]time.Time, len(last))
-	for _, u := range last {
-		days[u.TokenID] = u.Day
-	}
-	return days, err
+	last, err := find[Usage](ctx, a.w, "read the last use of tokens", sqlText("usage_last_days"))
+	return keyed(last, err, func(u Usage) (string, time.Time) { return u.TokenID, u.Day })
 }

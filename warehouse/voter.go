@@ -42,8 +42,7 @@ func (w *Warehouse) rankedRange(
 	}
 	args = append(args, clickhouse.Named("limit", q.Limit), clickhouse.Named("generation", generation),
 		clickhouse.Named("dao", q.DAOID))
-	rows, err := w.conn.Query(ctx, fmt.Sprintf(sqlText("voter_page"), from, condition)+settings, args...)
-	return selectRows[governance.DAOVoter](rows, err, "read a page of voters")
+	return find[governance.DAOVoter](ctx, w, "read a page of voters", fmt.Sprintf(sqlText("voter_page"), from, condition)+settings, args...)
 }
 
 // maxSharedVotes is the maximum number of stored ballots of a voter that are read together
@@ -244,8 +243,7 @@ func (w *Warehouse) ballotsOfSome(ctx context.Context, voters []string) ([][]Vot
 // ballotsOf returns all ballots of a voter that count.
 func (w *Warehouse) ballotsOf(ctx context.Context, voter string) ([]VoterBallot, error) {
 	sql := fmt.Sprintf(sqlText("voter_votes"), countingBallots("voter = {voter:String}"))
-	rows, err := w.conn.Query(ctx, sql, clickhouse.Named("voter", voter), bindUnknownTime())
-	return selectRows[VoterBallot](rows, err, "read the votes of a voter")
+	return find[VoterBallot](ctx, w, "read the votes of a voter", sql, clickhouse.Named("voter", voter), bindUnknownTime())
 }
 
 // votedProposal is what a vote shows of its proposal.
@@ -269,8 +267,7 @@ func (w *Warehouse) votedProposals(ctx context.Context, refs []record.RefHash) (
 		DividesPower             bool
 		Flagged                  bool
 	}
-	result, err := w.queryRefs(ctx, sqlText("voter_proposals"), refs)
-	rows, err := selectRows[row](result, err, "read the proposals of votes")
+	rows, err := findRefs[row](ctx, w, "read the proposals of votes", sqlText("voter_proposals"), refs)
 	proposals := make(map[record.RefHash]votedProposal, len(rows))
 	for _, r := range rows {
 		p := votedProposal{
@@ -299,8 +296,7 @@ func (w *Warehouse) titles(ctx context.Context, refs []record.RefHash) (map[reco
 		Ref   record.RefHash `ch:"proposal_ref"`
 		Title *string
 	}
-	result, err := w.queryRefs(ctx, sqlText("proposal_title_by_ref"), refs)
-	rows, err := selectRows[row](result, err, "read titles")
+	rows, err := findRefs[row](ctx, w, "read titles", sqlText("proposal_title_by_ref"), refs)
 	titles := make(map[record.RefHash]*string, len(rows))
 	for _, r := range rows {
 		titles[r.Ref] = r.Title

@@ -162,21 +162,14 @@ func (w *Warehouse) Ping(ctx context.Context) error {
 
 // Now returns the time of the server's clock, which orders batches and revisions.
 func (w *Warehouse) Now(ctx context.Context) (time.Time, error) {
-	var now time.Time
-	if err := w.conn.QueryRow(ctx, "SELECT now64(6, 'UTC')").Scan(&now); err != nil {
-		return time.Time{}, fmt.Errorf("read the clock of the server: %w", err)
-	}
-	return now, nil
+	return findValue[time.Time](ctx, w, "read the clock of the server", "SELECT now64(6, 'UTC')")
 }
 
 // LastRevision returns the latest revision at which a proposal or topic was published; 0 for
 // none.
-func (w *Warehouse) LastRevision(ctx context.Context) (revision uint64, err error) {
+func (w *Warehouse) LastRevision(ctx context.Context) (uint64, error) {
 	const sql = "SELECT max(revision) FROM (SELECT revision FROM proposal_states UNION ALL SELECT revision FROM topic_states)"
-	if err := w.conn.QueryRow(ctx, sql).Scan(&revision); err != nil {
-		return 0, fmt.Errorf("read the last revision: %w", err)
-	}
-	return revision, nil
+	return findValue[uint64](ctx, w, "read the last revision", sql)
 }
 
 func connectOptions(o Options) (*clickhouse.Options, error) {

@@ -37,9 +37,8 @@ func (a Accounts) WriteWebhookAttempts(ctx context.Context, attempts []WebhookAt
 
 // WebhookAttempts returns the last attempts of an endpoint, newest first.
 func (a Accounts) WebhookAttempts(ctx context.Context, endpointID string, limit uint64) ([]WebhookAttempt, error) {
-	rows, err := a.w.conn.Query(ctx, sqlText("webhook_attempt_list"),
+	return find[WebhookAttempt](ctx, a.w, "read attempts of webhook "+endpointID, sqlText("webhook_attempt_list"),
 		clickhouse.Named("endpoint", endpointID), clickhouse.Named("limit", limit))
-	return selectRows[WebhookAttempt](rows, err, "read attempts of webhook "+endpointID)
 }
 
 // WebhookOutcome is what the log of 30 days says of an endpoint.
@@ -54,11 +53,6 @@ type WebhookOutcome struct {
 
 // WebhookOutcomes returns what the log says of each endpoint that is in it, by endpoint.
 func (a Accounts) WebhookOutcomes(ctx context.Context) (map[string]WebhookOutcome, error) {
-	rows, err := a.w.conn.Query(ctx, sqlText("webhook_attempt_outcomes"))
-	outcomes, err := selectRows[WebhookOutcome](rows, err, "read the outcomes of webhooks")
-	byEndpoint := make(map[string]WebhookOutcome, len(outcomes))
-	for _, outcome := range outcomes {
-		byEndpoint[outcome.EndpointID] = outcome
-	}
-	return byEndpoint, err
+	outcomes, err := find[WebhookOutcome](ctx, a.w, "read the outcomes of webhooks", sqlText("webhook_attempt_outcomes"))
+	return keyed(outcomes, err, func(outcome WebhookOutcome) (string, WebhookOutcome) { return outcome.EndpointID, outcome })
 }

@@ -79,12 +79,11 @@ func (a Accounts) Messages(ctx context.Context, q MessageQuery) ([]Message, erro
 	if q.Last.ID != "" {
 		lastAt = q.Last.HappenedAt.UnixMilli()
 	}
-	rows, err := a.w.conn.Query(ctx, sqlText("webhook_delivery_messages"),
+	return find[Message](ctx, a.w, "read messages of the feed", sqlText("webhook_delivery_messages"),
 		clickhouse.Named("after", q.After), clickhouse.Named("through", q.Through),
 		clickhouse.Named("since", unixMilliseconds(q.Since)), clickhouse.Named("endpoint", q.UnqueuedFor),
 		clickhouse.Named("message", q.ID), clickhouse.Named("last_at", lastAt), clickhouse.Named("last_id", q.Last.ID),
 		clickhouse.Named("limit", q.Limit))
-	return selectRows[Message](rows, err, "read messages of the feed")
 }
 
 // Delivery is a message to an endpoint, and what became of it.
@@ -124,9 +123,9 @@ func (a Accounts) WriteDeliveries(ctx context.Context, deliveries []Delivery) er
 func (a Accounts) DueDeliveries(
 	ctx context.Context, endpointIDs []string, now time.Time, limit uint64,
 ) ([]Delivery, error) {
-	rows, err := a.w.conn.Query(ctx, sqlText("webhook_delivery_due"), clickhouse.Named("endpoints", endpointIDs),
+	return find[Delivery](ctx, a.w, fmt.Sprintf("read the queues of %d webhooks", len(endpointIDs)),
+		sqlText("webhook_delivery_due"), clickhouse.Named("endpoints", endpointIDs),
 		clickhouse.Named("now", now.UnixMilli()), clickhouse.Named("limit", limit))
-	return selectRows[Delivery](rows, err, fmt.Sprintf("read the queues of %d webhooks", len(endpointIDs)))
 }
 
 // Queue is what waits for an endpoint.
@@ -143,13 +142,8 @@ type Queue struct {
 
 // WebhookQueues returns the queues that are not empty, by endpoint.
 func (a Accounts) WebhookQueues(ctx context.Context) (map[string]Queue, error) {
-	rows, err := a.w.conn.Query(ctx, sqlText("webhook_delivery_waiting"))
-	queues, err := selectRows[Queue](rows, err, "read the queues of webhooks")
-	byEndpoint := make(map[string]Queue, len(queues))
-	for _, queue := range queues {
-		byEndpoint[queue.EndpointID] = queue
-	}
-	return byEndpoint, err
+	queues, err := find[Queue](ctx, a.w, "read the queues of webhooks", sqlText("webhook_delivery_waiting"))
+	return keyed(queues, err, func(queue Queue) (string, Queue) { return queue.EndpointID, queue })
 }
 
 // DropDeliveries takes what waits for an endpoint out of its queue.
@@ -166,8 +160,8 @@ func (a Accounts) MessageRows(
 	ctx context.Context, ids []string,
 ) (events map[string]governance.EventRow, signals map[string]governance.SignalRow, err error) {
 	since := clickhouse.Named("since", time.Now().Add(-maxBodyAge).UnixMilli())
-	rows, err := a.w.conn.Query(ctx, eventRows+sqlText("webhook_delivery_events"), since, clickhouse.Named("ids", ids))
-	found, err := selectRows[governance.EventRow](rows, err, "read events to send")
+	found, err := find[governance.EventRow](ctx, a.w, "read events to send",
+		eventRows+sqlText("webhook_delivery_events"), since, clickhouse.Named("ids", ids))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -175,8 +169,8 @@ func (a Accounts) MessageRows(
 	for _, row := range found {
 		events[row.EventID] = row
 	}
-	rows, err = a.w.conn.Query(ctx, sqlText("webhook_delivery_signals"), since, clickhouse.Named("ids", ids))
-	detected, err := selectRows[governance.SignalRow](rows, err, "read signals to send")
+	detected, err := find[governance.SignalRow](ctx, a.w, "read signals to send", sqlText("webhook_delivery_signals"),
+		since, clickhouse.Named("ids", ids))
 	signals = make(map[string]governance.SignalRow, len(detected))
 	for _, row := range detected {
 		row.Priority = rules.PriorityOf(row.Priority.Score)

@@ -56,8 +56,7 @@ func (e Webhook) Wants(messageType, daoID string) bool {
 
 // Webhooks returns the endpoints that are not removed, oldest first.
 func (a Accounts) Webhooks(ctx context.Context) ([]Webhook, error) {
-	rows, err := a.w.conn.Query(ctx, sqlText("webhook_endpoint_list"))
-	return selectRows[Webhook](rows, err, "read webhooks")
+	return find[Webhook](ctx, a.w, "read webhooks", sqlText("webhook_endpoint_list"))
 }
 
 // PutWebhook writes an endpoint or a new version of it; removed ones are not listed.

@@ -2,7 +2,6 @@ package warehouse
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -44,11 +43,8 @@ func newTurns(threads uint64) *turns {
 }
 
 // serverThreads returns how many threads a statement uses by default.
-func (w *Warehouse) serverThreads(ctx context.Context) (threads uint64, err error) {
-	if err := w.conn.QueryRow(ctx, "SELECT toUInt64(getSetting('max_threads'))").Scan(&threads); err != nil {
-		return 0, fmt.Errorf("read the number of threads: %w", err)
-	}
-	return threads, nil
+func (w *Warehouse) serverThreads(ctx context.Context) (uint64, error) {
+	return findValue[uint64](ctx, w, "read the number of threads", "SELECT toUInt64(getSetting('max_threads'))")
 }
 
 // Serve tells that a caller waits for what is read until done is called. Statements with a

@@ -68,6 +68,36 @@ func (b *Backend) view(ctx context.Context, key cache.Key, payload any, missing 
 	return cache.View{}, apierror.Unavailable(err)
 }
 
+// viewOf returns the handler of a route that answers with a view. complete changes what caches
+// hold to what answers have; nil changes nothing.
+func viewOf[Payload, Params any](
+	key func(Params) cache.Key, missing func(Params) *apierror.Error, complete func(*Backend, Params, *Payload),
+) func(*Backend, context.Context, *Request, Params) (Answer, error) {
+	return func(b *Backend, ctx context.Context, _ *Request, p Params) (Answer, error) {
+		var payload Payload
+		view, err := b.view(ctx, key(p), &payload, missing(p))
+		if err != nil {
+			return Answer{}, err
+		}
+		if complete != nil {
+			complete(b, p, &payload)
+		}
+		return Answer{Data: payload, View: view, Source: httpcache.SourceRedis}, nil
+	}
+}
+
+// readPageOf reads a page and its payload into an answer.
+func readPageOf(ctx context.Context, b *Backend, request cache.PageRequest, payload any, missing *apierror.Error) (Answer, error) {
+	view, from, err := b.page(ctx, request, missing)
+	if err != nil {
+		return Answer{}, err
+	}
+	if err := view.Decode(payload); err != nil {
+		return Answer{}, apierror.Unavailable(err)
+	}
+	return Answer{View: view, Source: from}, nil
+}
+
 // page reads a page, or returns the error missing when its subject does not exist. A worker
 // also reports an absent subject right after a flush of Redis. The page is therefore read
 // again once everything is published.

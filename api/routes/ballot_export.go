@@ -41,19 +41,16 @@ func exportRoutes() []Route {
 
 // ballotExport answers GET /v2/proposals/:proposalKey/votes/export.
 func (b *Backend) ballotExport(ctx context.Context, _ *Request, q query.BallotExport) (Answer, error) {
-	view, from, err := b.page(ctx, cache.NewPageRequest(q), apierror.NotFound("proposalKey", string(q.Proposal)))
+	var export governance.BallotExport
+	answer, err := readPageOf(ctx, b, cache.NewPageRequest(q), &export, apierror.NotFound("proposalKey", string(q.Proposal)))
 	if err != nil {
 		return Answer{}, err
-	}
-	var export governance.BallotExport
-	if err := view.Decode(&export); err != nil {
-		return Answer{}, apierror.Unavailable(err)
 	}
 	votes, err := strconv.Atoi(string(export.Votes))
 	if err != nil {
 		return Answer{}, apierror.Unavailable(fmt.Errorf("read the number of ballots: %w", err))
 	}
-	export.Final = export.Final && view.Readiness == governance.Ready
+	export.Final = export.Final && answer.View.Readiness == governance.Ready
 	export.Parts = []governance.ExportPart{}
 	for first := 0; first < votes; first += query.ExportRows {
 		export.Parts = append(export.Parts, governance.ExportPart{
@@ -61,7 +58,8 @@ func (b *Backend) ballotExport(ctx context.Context, _ *Request, q query.BallotEx
 			First: first, Rows: min(query.ExportRows, votes-first),
 		})
 	}
-	return Answer{Data: export, View: view, Source: from}, nil
+	answer.Data = export
+	return answer, nil
 }
 
 // ExportPath is the path of the manifest of a proposal.
@@ -76,17 +74,12 @@ func (b *Backend) ballotPart(ctx context.Context, _ *Request, q query.BallotPart
 
 // exportFile answers with a part of an export, whose manifest has a path.
 func exportFile(ctx context.Context, b *Backend, page cache.PageRequest, format query.ExportFormat, manifest string) (Answer, error) {
-	view, from, err := b.page(ctx, page, ExportGone(manifest))
-	if err != nil {
-		return Answer{}, err
-	}
 	f := &File{Media: map[query.ExportFormat]string{
 		query.ExportNDJSON: MIMENDJSON, query.ExportCSV: MIMECSV, query.ExportParquet: MIMEParquet,
 	}[format]}
-	if err := view.Decode(&f.File); err != nil {
-		return Answer{}, apierror.Unavailable(err)
-	}
-	return Answer{File: f, View: view, Source: from}, nil
+	answer, err := readPageOf(ctx, b, page, &f.File, ExportGone(manifest))
+	answer.File = f
+	return answer, err
 }
 
 // ExportGone is the error of a part whose rows cannot be read any more.

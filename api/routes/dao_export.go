@@ -44,13 +44,10 @@ func daoExportRoutes() []Route {
 
 // daoExport answers GET /v2/daos/:daoId/export.
 func daoExport(ctx context.Context, b *Backend, q query.DAOExport) (Answer, error) {
-	view, from, err := b.page(ctx, cache.NewPageRequest(q), apierror.NotFound("daoId", q.DAOID))
+	var export cache.DAOExport
+	answer, err := readPageOf(ctx, b, cache.NewPageRequest(q), &export, apierror.NotFound("daoId", q.DAOID))
 	if err != nil {
 		return Answer{}, err
-	}
-	var export cache.DAOExport
-	if err := view.Decode(&export); err != nil {
-		return Answer{}, apierror.Unavailable(err)
 	}
 	if export.Oldest != nil {
 		return Answer{}, apierror.CursorExpired(*export.Oldest)
@@ -66,7 +63,8 @@ func daoExport(ctx context.Context, b *Backend, q query.DAOExport) (Answer, erro
 			NDJSON: path + string(query.ExportNDJSON), CSV: path + string(query.ExportCSV), Parquet: path + string(query.ExportParquet),
 		}
 	}
-	return Answer{Data: export.DAOExport, View: view, Source: from}, nil
+	answer.Data = export.DAOExport
+	return answer, nil
 }
 
 // daoExportPath is the path of the manifest of a DAO.

@@ -29,7 +29,10 @@ func metaRoutes() []Route {
 			Title:   "Get the state of the data",
 			Summary: "How fresh and how complete the data is, as a whole or of one DAO.",
 			Returns: governance.DataStatus{}, Fresh: httpcache.Status(),
-		}, handler[statusParams]{tags: statusParams.tags, answer: (*Backend).dataStatus}),
+		}, handler[statusParams]{tags: statusParams.tags, answer: viewOf(
+			func(p statusParams) cache.Key { return cache.DataStatusKey(p.DAOID) },
+			func(p statusParams) *apierror.Error { return apierror.NotFound("daoId", p.DAOID) }, stateLags,
+		)}),
 		handle(Route{
 			ID: "meta.usage", Path: "/v2/meta/usage", Tier: Free, Addition: true, TokenOnly: true,
 			Title:   "Get your token's usage",
@@ -61,12 +64,9 @@ func (p statusParams) tags() []cache.Tag {
 	return []cache.Tag{cache.DAOTag(p.DAOID)}
 }
 
-// dataStatus answers GET /v2/meta/data-status.
-func (b *Backend) dataStatus(ctx context.Context, _ *Request, p statusParams) (Answer, error) {
-	var status governance.DataStatus
-	view, err := b.view(ctx, cache.DataStatusKey(p.DAOID), &status, apierror.NotFound("daoId", p.DAOID))
+// stateLags sets how far sources lag at the time of the answer.
+func stateLags(b *Backend, _ statusParams, status *governance.DataStatus) {
 	for i := range status.Sources {
 		status.Sources[i].SetLag(b.Now())
 	}
-	return Answer{Data: status, View: view, Source: httpcache.SourceRedis}, err
 }

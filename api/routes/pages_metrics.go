@@ -65,21 +65,17 @@ type pageMetrics struct {
 func newPageMetrics(registerer prometheus.Registerer) pageMetrics {
 	m := pageMetrics{
 		reads: map[pageRead]prometheus.Counter{}, waits: map[outcome]prometheus.Observer{},
-		waiters: telemetry.Register(registerer, prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "pnyx_fill_waiters", Help: "Requests on this node that wait for a fill.",
-		})),
+		waiters: telemetry.Gauge(registerer, "pnyx_fill_waiters", "Requests on this node that wait for a fill."),
 	}
-	reads := telemetry.Register(registerer, prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "pnyx_page_reads_total", Help: "Pages read, by kind and result: fresh, stale or miss.",
-	}, []string{"kind", "found"}))
+	reads := telemetry.Counters(registerer, "pnyx_page_reads_total",
+		"Pages read, by kind and result: fresh, stale or miss.", "kind", "found")
 	for _, kind := range PageKinds() {
 		for _, found := range []string{"fresh", "stale", "miss"} {
 			m.reads[pageRead{kind, found}] = reads.WithLabelValues(string(kind), found)
 		}
 	}
-	waits := telemetry.Register(registerer, prometheus.NewHistogramVec(
-		telemetry.Latency("pnyx_fill_wait_seconds", "Time that this node waited for fills, by outcome: made, shed, unreachable, failed, late."),
-		[]string{"outcome"}))
+	waits := telemetry.Histograms(registerer,
+		telemetry.Latency("pnyx_fill_wait_seconds", "Time that this node waited for fills, by outcome: made, shed, unreachable, failed, late."), "outcome")
 	for _, outcome := range outcomes() {
 		m.waits[outcome] = waits.WithLabelValues(string(outcome))
 	}

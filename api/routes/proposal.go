@@ -46,13 +46,20 @@ func proposalRoutes() []Route {
 			Title:   "Get a proposal",
 			Summary: "One proposal with its full text.",
 			Returns: governance.ProposalDetail{}, Fresh: httpcache.Published(),
-		}, handler[proposalParams]{tags: proposalParams.tags, answer: (*Backend).proposalDetail}),
+		}, handler[proposalParams]{tags: proposalParams.tags, answer: viewOf(
+			func(p proposalParams) cache.Key { return cache.ProposalDetailKey(p.Key) }, proposalParams.missing,
+			func(_ *Backend, p proposalParams, detail *governance.ProposalDetail) {
+				detail.Related = governance.RelatedTo(p.Key)
+			},
+		)}),
 		handle(Route{
 			ID: "proposals.vote-summary", Path: governance.PathVoteSummary, Tier: Plus,
 			Title:   "Get a proposal's result",
 			Summary: "The result of one proposal's vote: totals, quorum and choices.",
 			Returns: governance.VoteSummary{}, Fresh: httpcache.Published(),
-		}, handler[proposalParams]{tags: proposalParams.tags, answer: (*Backend).voteSummary}),
+		}, handler[proposalParams]{tags: proposalParams.tags, answer: viewOf[governance.VoteSummary](
+			func(p proposalParams) cache.Key { return cache.VoteSummaryKey(p.Key) }, proposalParams.missing, nil,
+		)}),
 	}
 }
 
@@ -98,16 +105,11 @@ func checkResolve(q query.Resolve) []param.Problem {
 
 // resolveProposal answers GET /v2/proposals/resolve.
 func (b *Backend) resolveProposal(ctx context.Context, _ *Request, q query.Resolve) (Answer, error) {
-	view, from, err := b.page(ctx, cache.NewPageRequest(q.Canonical()), apierror.Unavailable(errListUnpublished))
-	if err != nil {
-		return Answer{}, err
-	}
 	var found governance.Resolution
-	if err := view.Decode(&found.Candidates); err != nil {
-		return Answer{}, apierror.Unavailable(err)
-	}
+	answer, err := readPageOf(ctx, b, cache.NewPageRequest(q.Canonical()), &found.Candidates, apierror.Unavailable(errListUnpublished))
 	found.Candidates = found.Candidates[:min(q.Limit, len(found.Candidates))]
-	return Answer{Data: found, View: view, Source: from}, nil
+	answer.Data = found
+	return answer, err
 }
 
 // proposalParams are the parameters of routes about one proposal.
@@ -118,17 +120,6 @@ type proposalParams struct {
 
 func (p proposalParams) tags() []cache.Tag { return []cache.Tag{cache.ProposalTag(p.Key)} }
 
-// proposalDetail answers GET /v2/proposals/:proposalKey.
-func (b *Backend) proposalDetail(ctx context.Context, _ *Request, p proposalParams) (Answer, error) {
-	var detail governance.ProposalDetail
-	view, err := b.view(ctx, cache.ProposalDetailKey(p.Key), &detail, apierror.NotFound("proposalKey", string(p.Key)))
-	detail.Related = governance.RelatedTo(p.Key)
-	return Answer{Data: detail, View: view, Source: httpcache.SourceRedis}, err
-}
-
-// voteSummary answers GET /v2/proposals/:proposalKey/votes/summary.
-func (b *Backend) voteSummary(ctx context.Context, _ *Request, p proposalParams) (Answer, error) {
-	var summary governance.VoteSummary
-	view, err := b.view(ctx, cache.VoteSummaryKey(p.Key), &summary, apierror.NotFound("proposalKey", string(p.Key)))
-	return Answer{Data: summary, View: view, Source: httpcache.SourceRedis}, err
+func (p proposalParams) missing() *apierror.Error {
+	return apierror.NotFound("proposalKey", string(p.Key))
 }

@@ -1,7 +1,6 @@
 package routes
 
 import (
-	"context"
 	"fmt"
 	"time"
 
@@ -26,21 +25,15 @@ func timelineRoutes() []Route {
 			Returns: governance.Timeline{}, Fresh: httpcache.Published(),
 		}, handler[query.Timeline]{
 			tags:  func(q query.Timeline) []cache.Tag { return []cache.Tag{cache.DAOTag(q.DAOID)} },
-			check: checkMonths, answer: (*Backend).timeline,
+			check: checkMonths, answer: viewOf(
+				func(q query.Timeline) cache.Key { return cache.TimelineKey(q.DAOID, string(q.Metric)) },
+				func(q query.Timeline) *apierror.Error { return apierror.NotFound("daoId", q.DAOID) },
+				func(_ *Backend, q query.Timeline, timeline *governance.Timeline) {
+					timeline.Buckets = cutTimeline(timeline.Buckets, string(q.From), string(q.To))
+				},
+			),
 		}),
 	}
-}
-
-// timeline answers GET /v2/daos/:daoId/timeline.
-func (b *Backend) timeline(ctx context.Context, _ *Request, q query.Timeline) (Answer, error) {
-	var timeline governance.Timeline
-	key := cache.TimelineKey(q.DAOID, string(q.Metric))
-	view, err := b.view(ctx, key, &timeline, apierror.NotFound("daoId", q.DAOID))
-	if err != nil {
-		return Answer{}, err
-	}
-	timeline.Buckets = cutTimeline(timeline.Buckets, string(q.From), string(q.To))
-	return Answer{Data: timeline, View: view, Source: httpcache.SourceRedis}, nil
 }
 
 // cutTimeline returns the buckets of the months from one to another, both included.

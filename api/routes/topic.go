@@ -1,8 +1,6 @@
 package routes
 
 import (
-	"context"
-
 	"pnyx/api/apierror"
 	"pnyx/api/httpcache"
 	"pnyx/api/param"
@@ -28,7 +26,10 @@ func topicRoutes() []Route {
 			Title:   "Get a forum topic",
 			Summary: "One forum topic: its first post as text, and the proposals that it is linked to.",
 			Returns: governance.ForumTopicDetail{}, Fresh: httpcache.Published(),
-		}, handler[topicParams]{tags: topicParams.tags, answer: (*Backend).topicDetail}),
+		}, handler[topicParams]{tags: topicParams.tags, answer: viewOf[governance.ForumTopicDetail](
+			func(p topicParams) cache.Key { return cache.TopicDetailKey(p.Key) },
+			func(p topicParams) *apierror.Error { return apierror.NotFound("topicKey", string(p.Key)) }, nil,
+		)}),
 	}
 }
 
@@ -43,10 +44,3 @@ type topicParams struct {
 }
 
 func (p topicParams) tags() []cache.Tag { return []cache.Tag{cache.TopicTag(p.Key)} }
-
-// topicDetail answers GET /v2/forum-topics/:topicKey.
-func (b *Backend) topicDetail(ctx context.Context, _ *Request, p topicParams) (Answer, error) {
-	var detail governance.ForumTopicDetail
-	view, err := b.view(ctx, cache.TopicDetailKey(p.Key), &detail, apierror.NotFound("topicKey", string(p.Key)))
-	return Answer{Data: detail, View: view, Source: httpcache.SourceRedis}, err
-}

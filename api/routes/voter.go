@@ -58,13 +58,8 @@ func checkVoterVotes(q query.VoterVotes) []param.Problem {
 
 // voterProfile answers GET /v2/voters/:voterIdentity.
 func (b *Backend) voterProfile(ctx context.Context, _ *Request, q query.Profile) (Answer, error) {
-	view, from, err := b.page(ctx, cache.NewPageRequest(q), apierror.NotFound("voterIdentity", string(q.Voter)))
-	if err != nil {
-		return Answer{}, err
-	}
 	var profile governance.VoterProfile
-	if err := view.Decode(&profile); err != nil {
-		return Answer{}, apierror.Unavailable(err)
-	}
-	return Answer{Data: profile, View: view, Source: from}, nil
+	answer, err := readPageOf(ctx, b, cache.NewPageRequest(q), &profile, apierror.NotFound("voterIdentity", string(q.Voter)))
+	answer.Data = profile
+	return answer, err
 }

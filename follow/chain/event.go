@@ -1,6 +1,7 @@
 package chain
 
 import (
+	_ "embed" // events.txt
 	"errors"
 	"fmt"
 	"math/big"
@@ -15,35 +16,35 @@ import (
 )
 
 // eventKind is what an event of a Governor or a timelock says.
-type eventKind int
+type eventKind string
 
 const (
 	// eventCreated states a proposal.
-	eventCreated eventKind = iota + 1
+	eventCreated eventKind = "created"
 	// eventText replaces a proposal's text.
-	eventText
+	eventText eventKind = "text"
 	// eventActions replaces what a proposal executes.
-	eventActions
+	eventActions eventKind = "actions"
 	// eventEnd replaces the end of voting, eventExtended as well, because the quorum was
 	// reached late.
-	eventEnd
-	eventExtended
+	eventEnd      eventKind = "end"
+	eventExtended eventKind = "extended"
 	// eventVote adds power to a voter's ballot, eventReduced takes power from it.
-	eventVote
-	eventReduced
+	eventVote    eventKind = "vote"
+	eventReduced eventKind = "reduced"
 	// eventQueued, eventExecuted, eventCanceled and eventVetoed are milestones.
-	eventQueued
-	eventExecuted
-	eventCanceled
-	eventVetoed
+	eventQueued   eventKind = "queued"
+	eventExecuted eventKind = "executed"
+	eventCanceled eventKind = "canceled"
+	eventVetoed   eventKind = "vetoed"
 	// eventParameters changes what calls to the contract say, eventUpgraded how it counts, too.
-	eventParameters
-	eventUpgraded
+	eventParameters eventKind = "parameters"
+	eventUpgraded   eventKind = "upgraded"
 	// eventScheduled and eventDone are events of a timelock's operation.
-	eventScheduled
-	eventDone
+	eventScheduled eventKind = "scheduled"
+	eventDone      eventKind = "done"
 	// eventOther says nothing about a proposal or a ballot that another event does not say.
-	eventOther
+	eventOther eventKind = "other"
 )
 
 // layout is the kind and the parameters of an event. Which of them are indexed, the number
@@ -56,28 +57,6 @@ type layout struct {
 // errUnknownEvent reports a log of an event that the table lacks.
 var errUnknownEvent = errors.New("unknown event")
 
-// otherEvents are the signatures of eventOther in the Governors of OpenZeppelin, Compound,
-// Nouns, Agora and Venus.
-const otherEvents = `
-VotingDelaySet(uint256,uint256) VotingPeriodSet(uint256,uint256) ProposalThresholdSet(uint256,uint256)
-ProposalThresholdBPSSet(uint256,uint256) QuorumVotesBPSSet(uint256,uint256) ProposalMaxOperationsUpdated(uint256,uint256)
-LateQuorumVoteExtensionSet(uint64,uint64) VoteExtensionSet(uint64,uint64) SuperQuorumNumeratorUpdated(uint256,uint256)
-Initialized(uint8) Initialized(uint64) EIP712DomainChanged() AdminChanged(address,address)
-NewAdmin(address,address) NewPendingAdmin(address,address) ProposalGuardianSet(address,uint96,address,uint96)
-WhitelistAccountExpirationSet(address,uint256) WhitelistGuardianSet(address,address) OwnershipTransferred(address,address)
-RoleGranted(bytes32,address,address) RoleRevoked(bytes32,address,address) RoleAdminChanged(bytes32,bytes32,bytes32)
-Paused(address) Unpaused(address) NewVetoer(address,address) NewPendingVetoer(address,address)
-VoteCastWithClientId(address,uint256,uint32) RefundableVote(address,uint256,bool) SignatureCancelled(address,bytes)
-ProposalCreatedWithRequirements(uint256,address,address[],uint256[],string[],bytes[],uint256,uint256,uint256,uint256,string)
-ProposalCreatedWithRequirements(uint256,address,address[],address[],uint256[],string[],bytes[],uint256,uint256,uint256,uint256,uint256,string)
-ProposalCreatedWithRequirements(uint256,address[],uint256,uint256,uint256,uint32)
-MinQuorumVotesBPSSet(uint16,uint16) MaxQuorumVotesBPSSet(uint16,uint16) QuorumCoefficientSet(uint32,uint32)
-ObjectionPeriodDurationSet(uint32,uint32) LastMinuteWindowSet(uint32,uint32) ProposalUpdatablePeriodSet(uint32,uint32)
-EscrowedToFork(uint32,address,uint256[],uint256[],string) JoinFork(uint32,address,uint256[],uint256[],string)
-WithdrawFromForkEscrow(uint32,address,uint256[]) ExecuteFork(uint32,address,address,uint256,uint256) Withdraw(uint256,bool)
-ProposalTypeUpdated(uint256,uint8) ManagerSet(address,address) AdminSet(address,address) ProposalCancellerUpdated(address)
-`
-
 // partsBytes is the length of the params of a vote in parts: three numbers of 128 bits, against,
 // for, abstain.
 const partsBytes = 3 * 16
@@ -85,47 +64,20 @@ const partsBytes = 3 * 16
 // ofModule begins the parameters of a proposal whose votes a module counts.
 const ofModule = "uint256,address,address,bytes,uint256,uint256,string"
 
+//go:embed events.txt
+var eventRows string
+
 // layouts returns the events by topic, the hash of their signature.
 //
 //nolint:gochecknoglobals // a table
 var layouts = sync.OnceValue(func() map[string]layout {
-	const created = "uint256,address,address[],uint256[],string[],bytes[],uint256,uint256,string"
 	table := map[string]layout{}
-	for _, row := range []struct {
-		kind        eventKind
-		name, types string
-	}{
-		{eventCreated, "ProposalCreated", created},
-		{eventCreated, "ProposalCreated", created + ",uint8"},
-		{eventCreated, "ProposalCreated", ofModule},
-		{eventCreated, "ProposalCreated", ofModule + ",uint8"},
-		{eventText, "ProposalUpdated", "uint256,address,address[],uint256[],string[],bytes[],string,string"},
-		{eventActions, "ProposalTransactionsUpdated", "uint256,address,address[],uint256[],string[],bytes[],string"},
-		{eventText, "ProposalDescriptionUpdated", "uint256,address,string,string"},
-		{eventExtended, "ProposalExtended", "uint256,uint64"},
-		{eventEnd, "ProposalObjectionPeriodSet", "uint256,uint256"},
-		{eventEnd, "ProposalDeadlineUpdated", "uint256,uint64"},
-		{eventVote, "VoteCast", "address,uint256,uint8,uint256,string"},
-		{eventVote, "VoteCastWithParams", "address,uint256,uint8,uint256,string,bytes"},
-		{eventVote, "VoteCast", "address,uint256,bool,uint256"},
-		{eventVote, "OverrideVoteCast", "address,uint256,uint8,uint256,string"},
-		{eventReduced, "VoteReduced", "address,uint256,uint8,uint256"},
-		{eventQueued, "ProposalQueued", "uint256,uint256"},
-		{eventExecuted, "ProposalExecuted", "uint256"},
-		{eventCanceled, "ProposalCanceled", "uint256"},
-		{eventVetoed, "ProposalVetoed", "uint256"},
-		{eventParameters, "QuorumNumeratorUpdated", "uint256,uint256"},
-		{eventParameters, "TimelockChange", "address,address"},
-		{eventUpgraded, "Upgraded", "address"},
-		{eventUpgraded, "BeaconUpgraded", "address"},
-		{eventUpgraded, "NewImplementation", "address,address"},
-		{eventScheduled, "CallScheduled", "bytes32,uint256,address,uint256,bytes,bytes32,uint256"},
-		{eventDone, "CallExecuted", "bytes32,uint256,address,uint256,bytes"},
-	} {
-		table[keccak(row.name+"("+row.types+")")] = layout{row.kind, strings.Split(row.types, ",")}
-	}
-	for signature := range strings.FieldsSeq(otherEvents) {
-		table[keccak(signature)] = layout{kind: eventOther}
+	for row := range strings.Lines(eventRows) {
+		kind, signature, stated := strings.Cut(strings.TrimSpace(row), " ")
+		if stated && kind != "#" {
+			_, types, _ := strings.Cut(strings.TrimSuffix(signature, ")"), "(")
+			table[keccak(signature)] = layout{eventKind(kind), strings.Split(types, ",")}
+		}
 	}
 	return table
 })

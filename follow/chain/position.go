@@ -117,7 +117,7 @@ func (c *Chain) loadChanges(ctx context.Context, g *governor) error {
 	defer g.mu.Unlock()
 	clear(g.changes)
 	for _, l := range logs {
-		if of := layouts()[l.Topics[0]].kind; !l.Withdrawn && of != 0 {
+		if of := layouts()[l.Topics[0]].kind; !l.Withdrawn && of != "" {
 			g.changes[of] = append(g.changes[of], l.BlockNumber)
 		}
 	}

@@ -76,17 +76,6 @@ func (m DelegateMove) headline() string {
 
 func delegateText(delegate string) string { return "Delegate " + oneLine(delegate, maxLabelRunes) }
 
-func delegateRules() []SignalRule {
-	return []SignalRule{{
-		Type: "delegate_power_shift", Version: "1", Item: governance.DAOItem, Actionability: Monitor,
-		Condition:  "As `" + DelegateMoved + "`; withdrawn with the block.",
-		DetectedAt: "the block",
-		Scoring:    "35, and 3 for each percent of the supply that moved, at most 80",
-		Evidence:   []string{"delegate", "token", "block", "change", "powerBefore", "powerAfter", "supply", "shareOfSupply"},
-		onDelegate: detectDelegateMove,
-	}}
-}
-
 func detectDelegateMove(m DelegateMove) RuleHit {
 	hit := RuleHit{
 		DetectedAt: m.At, Score: 35, Severity: SeverityInfo, Title: m.headline(),

@@ -35,22 +35,9 @@ type EventType struct {
 }
 
 // EventTypes is the closed set of event types.
-func EventTypes() []EventType {
-	return []EventType{
-		{ProposalCreated, governance.ProposalItem, "A proposal was published.", 40},
-		{VotingStarted, governance.ProposalItem, "Ballots are accepted from now on.", 50},
-		{VotingExtended, governance.ProposalItem, "The end of the voting was put off, as upstream recorded.", 50},
-		{QuorumReached, governance.ProposalItem, "With this ballot the counted power reached the quorum.", 60},
-		{VotingEnded, governance.ProposalItem, "No ballot is accepted any more.", 70},
-		{ProposalQueued, governance.ProposalItem, "A proposal that passed waits for its execution.", 60},
-		{ProposalExecuted, governance.ProposalItem, "What was decided was carried out.", 80},
-		{ProposalCanceled, governance.ProposalItem, "A proposal was withdrawn or stopped.", 70},
-		{ProposalExpired, governance.ProposalItem, "A proposal that passed was not carried out in time.", 60},
-		{ForumTopicCreated, governance.TopicItem, "A discussion was opened in the forum.", 20},
-		{DelegateMoved, governance.DAOItem, "A delegate entered or left a token's first ten, or moved by over 1 % of its supply in a block.", 40},
-		{DAOAnnouncement, governance.DAOItem, "The DAO made something known; recorded by hand, never derived.", 50},
-	}
-}
+//
+//nolint:gochecknoglobals // a constant that Go cannot write as one
+var EventTypes = table[EventType]("events.json")
 
 // EventTypeNames lists the names of EventTypes.
 func EventTypeNames() []string {

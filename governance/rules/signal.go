@@ -3,7 +3,6 @@ package rules
 import (
 	"fmt"
 	"hash/fnv"
-	"slices"
 
 	"pnyx/governance"
 )
@@ -111,130 +110,30 @@ func SignalTypeNames() []string {
 	return names
 }
 
+//nolint:gochecknoglobals // a constant that Go cannot write as one
+var signalRows = table[SignalRule]("signals.json")
+
 // SignalRules is the closed set of signal types with their rules.
 func SignalRules() []SignalRule {
-	return slices.Concat(rulesBeforeTheEnd(), rulesAfterTheEnd(), delegateRules())
-}
-
-// rulesBeforeTheEnd apply while readers can still act.
-func rulesBeforeTheEnd() []SignalRule {
-	return []SignalRule{
-		{
-			Type: "proposal_deadline_reminder", Version: "2", Item: governance.ProposalItem, Actionability: VoteNow,
-			Condition:  "The voting ends within 24 hours.",
-			DetectedAt: "24 hours before the end; at the start where the voting is shorter",
-			Scoring:    "50; 65 with a warning where the quorum is not reached by then; weighed by the usual ballots",
-			Evidence:   []string{"endAt", "votes", "quorumProgressPercent"},
-			onVote:     detectDeadline,
-		},
-		{
-			Type: "quorum_at_risk", Version: "2", Item: governance.ProposalItem, Actionability: VoteNow,
-			Condition:  "12 hours before the end the counted power is below the quorum, and there are ballots.",
-			DetectedAt: "12 hours before the end",
-			Scoring:    "55, and 35 times the part of the quorum that is reached: the nearer, the more a ballot can do; weighed",
-			Evidence:   []string{"counted", "quorum", "quorumProgressPercent", "votes"},
-			onVote:     detectQuorumAtRisk,
-		},
-		{
-			Type: "close_race", Version: "2", Item: governance.ProposalItem, Actionability: VoteNow,
-			Condition:  "6 hours before the end the lead is at most 5 % of all power, over at least 5 ballots.",
-			DetectedAt: "6 hours before the end",
-			Scoring:    "60, and 6 for each percent that the lead is below 5; weighed",
-			Evidence:   []string{"leading", "leadingPower", "second", "secondPower", "marginPercent", "votes"},
-			onVote:     detectCloseRace,
-		},
-		{
-			Type: "voting_opens_soon", Version: "1", Item: governance.ProposalItem, Actionability: Review,
-			Condition:  "The voting opens within 24 hours, on a proposal that was published at least an hour before.",
-			DetectedAt: "24 hours before the start; as the proposal is published where that is later",
-			Scoring:    "35; weighed by the usual ballots",
-			Evidence:   []string{"startAt", "endAt"},
-			onVote:     detectOpensSoon,
-		},
-		{
-			Type: "voting_opened", Version: "1", Item: governance.ProposalItem, Actionability: VoteNow,
-			Condition:  "The voting has opened.",
-			DetectedAt: "the start",
-			Scoring:    "40; weighed by the usual ballots",
-			Evidence:   []string{"startAt", "endAt"},
-			onVote:     detectOpened,
-		},
-		{
-			Type: "sensitive_action", Version: "1", Item: governance.ProposalItem, Actionability: Review,
-			Condition:  "The proposal is open for votes, about to open, or queued, and a finding about what it executes is critical, high or unknown. Withdrawn once it is decided or executed.",
-			DetectedAt: "the creation of the proposal; the last replacement of its calls where that is later",
-			Scoring:    "90 with a critical finding, 75 with a high one, else 50",
-			Evidence:   []string{"highestSeverity", "findings"},
-			onVote:     detectSensitive,
-		},
-		{
-			Type: "forum_activity_burst", Version: "1", Item: governance.TopicItem, Actionability: Monitor,
-			Condition:  "A topic got at least 20 posts, all within 3 days.",
-			DetectedAt: "the last post",
-			Scoring:    "35, and 5 for each further 10 posts, at most 75",
-			Evidence:   []string{"posts", "hours"},
-			onTopic:    detectBurst,
-		},
+	onVote := map[string]func(VoteFacts) (RuleHit, bool){
+		// These apply while readers can still act.
+		"proposal_deadline_reminder": detectDeadline, "quorum_at_risk": detectQuorumAtRisk, "close_race": detectCloseRace,
+		"voting_opens_soon": detectOpensSoon, "voting_opened": detectOpened, "sensitive_action": detectSensitive,
+		// These apply after the end.
+		"contested_result": detectContested, "decisive_ballot": detectDecisive, "whale_ballot": detectWhale, "late_swing": detectSwing,
+		"quorum_missed": detectQuorumMissed, "participation_drop": detectDrop, "participation_surge": detectSurge,
+		"execution_overdue": detectOverdue,
 	}
-}
-
-func rulesAfterTheEnd() []SignalRule {
-	return []SignalRule{
-		{
-			Type: "contested_result", Version: "2", Item: governance.ProposalItem, Actionability: Review,
-			Condition:  "The vote was decided by a lead of at most 5 % of all power, over at least 5 ballots.",
-			DetectedAt: "the end", Scoring: "50, and 6 for each percent that the lead is below 5; weighed",
-			Evidence: []string{"leading", "leadingPower", "second", "secondPower", "marginPercent", "votes"},
-			onVote:   detectContested,
-		},
-		{
-			Type: "decisive_ballot", Version: "2", Item: governance.ProposalItem, Actionability: Review,
-			Condition:  "The vote was decided by a lead, and one ballot for the winning choice is larger than it, over at least 10 ballots.",
-			DetectedAt: "the end", Scoring: "50, and half of the ballot's part of all power in percent; weighed",
-			Evidence: []string{"voter", "choice", "power", "sharePercent", "margin", "votes"},
-			onVote:   detectDecisive,
-		},
-		{
-			Type: "whale_ballot", Version: "2", Item: governance.ProposalItem, Actionability: Monitor,
-			Condition:  "One ballot carries at least 40 % of all power in a valid vote, over at least 10 ballots, without being decisive.",
-			DetectedAt: "the end", Scoring: "20, and half of the ballot's part of all power in percent; weighed",
-			Evidence: []string{"voter", "choice", "power", "sharePercent", "votes"},
-			onVote:   detectWhale,
-		},
-		{
-			Type: "late_swing", Version: "2", Item: governance.ProposalItem, Actionability: Review,
-			Condition:  "The vote was decided by a lead, and another choice led 24 hours before the end, over at least 5 ballots by then.",
-			DetectedAt: "the end", Scoring: "65, and the part of all power cast on the last day in percent, times 0.3; weighed",
-			Evidence: []string{"ledBefore", "won", "marginPercent", "lastDayPercent", "votes"},
-			onVote:   detectSwing,
-		},
-		{
-			Type: "quorum_missed", Version: "2", Item: governance.ProposalItem, Actionability: Review,
-			Condition:  "The vote ended with at least a tenth of the quorum, but below it.",
-			DetectedAt: "the end", Scoring: "25, and half of the part of the quorum that was reached in percent; weighed",
-			Evidence: []string{"counted", "quorum", "quorumProgressPercent", "votes"},
-			onVote:   detectQuorumMissed,
-		},
-		{
-			Type: "participation_drop", Version: "2", Item: governance.ProposalItem, Actionability: Monitor,
-			Condition:  "Fewer than half as many voted as usual, which is at least 10.",
-			DetectedAt: "the end", Scoring: "30, and 0.4 for each percent below the half; weighed by the usual ballots",
-			Evidence: []string{"votes", "medianVotes", "percentOfMedian", "earlierVotes"},
-			onVote:   detectDrop,
-		},
-		{
-			Type: "participation_surge", Version: "2", Item: governance.ProposalItem, Actionability: Review,
-			Condition:  "At least three times as many voted as usual, and at least 20 did.",
-			DetectedAt: "the end", Scoring: "45, and 5 for each further multiple of the median, at most 80; weighed, and by the usual ballots",
-			Evidence: []string{"votes", "medianVotes", "percentOfMedian", "earlierVotes"},
-			onVote:   detectSurge,
-		},
-		{
-			Type: "execution_overdue", Version: "1", Item: governance.ProposalItem, Actionability: Execute,
-			Condition:  "An on-chain proposal passed, and was not executed 3 days after its vote.",
-			DetectedAt: "3 days after the end", Scoring: "70",
-			Evidence: []string{"endAt", "outcome"},
-			onVote:   detectOverdue,
-		},
+	rules := signalRows()
+	for i := range rules {
+		rule := &rules[i]
+		rule.onVote = onVote[rule.Type]
+		switch rule.Type {
+		case "forum_activity_burst":
+			rule.onTopic = detectBurst
+		case "delegate_power_shift":
+			rule.onDelegate = detectDelegateMove
+		}
 	}
+	return rules
 }

@@ -30,49 +30,9 @@ type WarningRule struct {
 // WarningRules lists every kind of warning. Amounts differ when they are further apart
 // than one part in 10^9 of the larger, or than 10^-9 where both are below 1, because
 // upstream computes in floating point.
-func WarningRules() []WarningRule {
-	figures := []string{"upstream", "held"}
-	pair := []string{"proposalKey", "provider", "here", "there"}
-	return []WarningRule{
-		{
-			VotesDiffer, "totals.votes",
-			"Upstream states another number of votes than there are ballots held.",
-			figures,
-		},
-		{
-			TotalDiffers, "totals.votingPower",
-			"All ballots are held, but upstream states another total of voting power.",
-			figures,
-		},
-		{
-			ScoresDiffer, "choices",
-			"All ballots are held, but upstream states another score of this choice.",
-			append([]string{"choiceKey"}, figures...),
-		},
-		{
-			StatusDiffers, "lifecycleStatus",
-			"By the voting system's state the vote is over, by the DAO's own status it is not, or the other way round.",
-			[]string{"state", "status"},
-		},
-		{
-			StateUnknown, "lifecycleStatus",
-			"Upstream's word for the state is not known: the lifecycle is that of the times, and the outcome is unknown.",
-			[]string{"state"},
-		},
-		{
-			StateOutdated, "lifecycleStatus",
-			"Upstream's state was still that of an open vote when it was seen after the stated end.",
-			[]string{"state", "endAt", "observedAt"},
-		},
-		{
-			OutcomeDiffersFromVotes, "outcome",
-			"The outcome that upstream states is not the one that scores and quorum come to.",
-			[]string{"stated", "counted"},
-		},
-		{TitleDiffers, "title", "The same proposal at another provider has another title.", pair},
-		{OutcomeDiffers, "outcome", "The same proposal at another provider has another outcome.", pair},
-	}
-}
+//
+//nolint:gochecknoglobals // a constant that Go cannot write as one
+var WarningRules = table[WarningRule]("warnings.json")
 
 // NewWarning returns a warning with the message and the field of its rule.
 func NewWarning(code governance.WarningCode, details map[string]string) governance.Warning {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	_ "embed" // changeable_settings.txt
 	"fmt"
 	"strconv"
 	"strings"
@@ -65,38 +66,9 @@ func AnalystSettings(limits AnalystLimits) []AnalystSetting {
 // changeableSettings are what a query may have as it likes: how a query is understood, how a
 // result is written, and how it is sent. None of them names a file, a format's schema or an
 // address.
-const changeableSettings = `
-	aggregate_functions_null_for_empty any_join_distinct_right_table_keys cast_keep_nullable
-	count_distinct_implementation data_type_default_nullable extremes
-	group_by_use_nulls join_default_strictness join_use_nulls limit offset
-	prefer_column_name_to_alias session_timezone totals_mode transform_null_in union_default_mode
-
-	bool_false_representation bool_true_representation date_time_output_format
-	format_csv_delimiter format_csv_null_representation format_tsv_null_representation
-	output_format_arrow_compression_method output_format_arrow_fixed_string_as_fixed_byte_array
-	output_format_arrow_low_cardinality_as_dictionary output_format_arrow_string_as_string
-	output_format_csv_crlf_end_of_line output_format_csv_serialize_tuple_into_separate_columns
-	output_format_decimal_trailing_zeros
-	output_format_json_array_of_rows output_format_json_escape_forward_slashes
-	output_format_json_map_as_array_of_tuples output_format_json_named_tuples_as_objects
-	output_format_json_quote_64bit_floats output_format_json_quote_64bit_integers
-	output_format_json_quote_decimals output_format_json_quote_denormals
-	output_format_json_skip_null_value_in_named_tuples output_format_json_validate_utf8
-	output_format_markdown_escape_special_characters
-	output_format_orc_compression_method output_format_orc_string_as_string
-	output_format_parquet_compression_method output_format_parquet_fixed_string_as_fixed_byte_array
-	output_format_parquet_string_as_string output_format_parquet_version
-	output_format_pretty_color output_format_pretty_display_footer_column_names
-	output_format_pretty_grid_charset output_format_pretty_highlight_digit_groups
-	output_format_pretty_max_column_name_width_cut_to output_format_pretty_max_column_pad_width
-	output_format_pretty_max_rows output_format_pretty_max_value_width
-	output_format_pretty_max_value_width_apply_for_single_value output_format_pretty_multiline_fields
-	output_format_pretty_row_numbers output_format_pretty_single_large_number_tip_threshold
-	output_format_tsv_crlf_end_of_line output_format_write_statistics
-
-	enable_http_compression http_write_exception_in_output_format http_zlib_compression_level
-	send_progress_in_http_headers
-`
+//
+//go:embed changeable_settings.txt
+var changeableSettings string
 
 // AnalystSettingNames returns the settings that a query of AnalystUser may change.
 func AnalystSettingNames() []string {

@@ -21,19 +21,14 @@ type fillMetrics struct {
 func newFillMetrics(registerer prometheus.Registerer, kinds map[query.Kind]kindOfPage) fillMetrics {
 	m := fillMetrics{
 		kinds: kinds,
-		duration: telemetry.Register(registerer, prometheus.NewHistogramVec(
-			telemetry.Latency("pnyx_fill_duration_seconds",
-				"Duration of a fill, by kind of page and outcome: made, stored, failed, abandoned."),
-			[]string{"kind", "outcome"})),
-		waited: telemetry.Register(registerer, prometheus.NewHistogram(
-			telemetry.Latency("pnyx_fill_queue_wait_seconds", "Time that requests for pages waited in the fill queue."))),
-		queued: telemetry.Register(registerer, prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "pnyx_fill_queue_length", Help: "Requests in the longest fill queue. Each kind of page has one, which all workers share.",
-		})),
+		duration: telemetry.Histograms(registerer, telemetry.Latency("pnyx_fill_duration_seconds",
+			"Duration of a fill, by kind of page and outcome: made, stored, failed, abandoned."), "kind", "outcome"),
+		waited: telemetry.Histogram(registerer, telemetry.Latency("pnyx_fill_queue_wait_seconds", "Time that requests for pages waited in the fill queue.")),
+		queued: telemetry.Gauge(registerer, "pnyx_fill_queue_length",
+			"Requests in the longest fill queue. Each kind of page has one, which all workers share."),
 	}
-	telemetry.Register(registerer, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "pnyx_fill_queue_bound", Help: "Requests that the fill queue of a kind can hold.",
-	}, func() float64 { return cache.MaxQueuedFills }))
+	telemetry.GaugeFunc(registerer, "pnyx_fill_queue_bound",
+		"Requests that the fill queue of a kind can hold.", func() float64 { return cache.MaxQueuedFills })
 	for kind := range kinds {
 		m.duration.WithLabelValues(string(kind), "made")
 	}

@@ -73,14 +73,18 @@ func newRowWriter[Row any](w io.Writer, format query.ExportFormat) rowWriter[Row
 	return rowWriter[Row]{func(row Row) error { return encoder.Encode(row) }, func() error { return nil }}
 }
 
-// csvRows writes the records of RFC 4180, after one with the names of the columns.
-func csvRows[Row any](w io.Writer) rowWriter[Row] {
+// csvRows writes the records of RFC 4180, after one with the names of the columns, which
+// are in the order of the type or in one that has them all.
+func csvRows[Row any](w io.Writer, order ...string) rowWriter[Row] {
 	_, columns := columnsOf(reflect.TypeFor[Row](), nil, nil)
+	if order != nil {
+		slices.SortFunc(columns, func(a, b column) int { return slices.Index(order, a.name()) - slices.Index(order, b.name()) })
+	}
 	records := csv.NewWriter(w)
 	records.UseCRLF = true
 	names := make([]string, len(columns))
 	for i, c := range columns {
-		names[i] = strings.Join(c.path, ".")
+		names[i] = c.name()
 	}
 	first := records.Write(names)
 	cells := make([]string, len(columns))
@@ -128,7 +132,7 @@ func parquetRows[Row any](w io.Writer) rowWriter[Row] {
 			if at, is := value.(governance.Timestamp); is {
 				value = int64(at)
 			}
-			place := places[strings.Join(c.path, ".")]
+			place := places[c.name()]
 			cells[place] = parquet.ValueOf(value).Level(0, level, place)
 		}
 		_, err := file.WriteRows([]parquet.Row{cells})
@@ -142,6 +146,8 @@ type column struct {
 	path   []string
 	fields []int
 }
+
+func (c column) name() string { return strings.Join(c.path, ".") }
 
 // columnsOf returns the columns of a type, in their order, and as a group of Parquet.
 func columnsOf(row reflect.Type, path []string, fields []int) (parquet.Group, []column) {

@@ -72,15 +72,13 @@ type lagMetrics struct {
 
 func newLagMetrics(registerer prometheus.Registerer) lagMetrics {
 	m := lagMetrics{asOf: map[daoClass]prometheus.Gauge{}, delay: map[daoClass]prometheus.Observer{}}
-	asOf := telemetry.Register(registerer, prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "pnyx_publish_data_as_of_timestamp_seconds",
-		Help: "Commit time up to which all batches are in the numbers of every DAO of the class, " +
-			"by ballots: small (below 1,000), medium, large (20,000 or more).",
-	}, []string{"dao_class"}))
-	delay := telemetry.Register(registerer, prometheus.NewHistogramVec(telemetry.Work(
+	asOf := telemetry.Gauges(registerer, "pnyx_publish_data_as_of_timestamp_seconds",
+		"Commit time up to which all batches are in the numbers of every DAO of the class, "+
+			"by ballots: small (below 1,000), medium, large (20,000 or more).", "dao_class")
+	delay := telemetry.Histograms(registerer, telemetry.Work(
 		"pnyx_publish_delay_seconds",
 		"Time from the commit of a batch until the DAOs it touches are published, by class.",
-	), []string{"dao_class"}))
+	), "dao_class")
 	for _, class := range daoClasses() {
 		m.asOf[class] = asOf.WithLabelValues(string(class))
 		m.delay[class] = delay.WithLabelValues(string(class))

@@ -37,45 +37,34 @@ type metrics struct {
 }
 
 func newMetrics(registerer prometheus.Registerer) metrics {
-	gauge := func(name, help string) prometheus.Gauge {
-		opts := prometheus.GaugeOpts{Name: name, Help: help}
-		return telemetry.Register(registerer, prometheus.NewGauge(opts))
-	}
-	counter := func(name, help string) prometheus.Counter {
-		opts := prometheus.CounterOpts{Name: name, Help: help}
-		return telemetry.Register(registerer, prometheus.NewCounter(opts))
-	}
 	m := metrics{
-		revision: gauge("pnyx_publish_revision",
+		revision: telemetry.Gauge(registerer, "pnyx_publish_revision",
 			"Revision of this worker's last publication."),
-		publishedAt: gauge("pnyx_publish_last_timestamp_seconds",
+		publishedAt: telemetry.Gauge(registerer, "pnyx_publish_last_timestamp_seconds",
 			"Time of this worker's last publication."),
-		committedThrough: gauge("pnyx_publish_sealed_through_timestamp_seconds",
+		committedThrough: telemetry.Gauge(registerer, "pnyx_publish_sealed_through_timestamp_seconds",
 			"Commit time of the newest batch that is fully published. Lag is now minus this value."),
-		lagging: gauge("pnyx_publish_unsettled_daos",
+		lagging: telemetry.Gauge(registerer, "pnyx_publish_unsettled_daos",
 			"DAOs that keep previous numbers because their proposals do not sum to their ballots yet."),
-		proposals: counter("pnyx_publish_proposals_total",
+		proposals: telemetry.Counter(registerer, "pnyx_publish_proposals_total",
 			"Proposals computed and published."),
-		topics: counter("pnyx_publish_topics_total",
+		topics: telemetry.Counter(registerer, "pnyx_publish_topics_total",
 			"Forum topics computed and published."),
-		values: counter("pnyx_publish_values_total",
+		values: telemetry.Counter(registerer, "pnyx_publish_values_total",
 			"Values written to Redis."),
-		unbalanced: counter("pnyx_publish_unbalanced_total",
+		unbalanced: telemetry.Counter(registerer, "pnyx_publish_unbalanced_total",
 			"Sums that did not match their parts. The previous numbers stay."),
-		unknownStates: counter("pnyx_publish_unknown_states_total",
+		unknownStates: telemetry.Counter(registerer, "pnyx_publish_unknown_states_total",
 			"Publications of proposals with a word of upstream for their state that is not known."),
-		duration: telemetry.Register(registerer, prometheus.NewHistogram(
-			telemetry.Work("pnyx_publish_duration_seconds", "Duration of publications."))),
-		sortedCopies: telemetry.Register(registerer, prometheus.NewHistogramVec(
-			telemetry.Work("pnyx_order_duration_seconds", "Duration of building a sorted copy, by kind."),
-			[]string{"kind"})),
+		duration: telemetry.Histogram(registerer, telemetry.Work("pnyx_publish_duration_seconds", "Duration of publications.")),
+		sortedCopies: telemetry.Histograms(registerer,
+			telemetry.Work("pnyx_order_duration_seconds", "Duration of building a sorted copy, by kind."), "kind"),
 		lag: newLagMetrics(registerer),
-		ranged: counter("pnyx_publish_ranged_total",
+		ranged: telemetry.Counter(registerer, "pnyx_publish_ranged_total",
 			"Proposals of which only the ranges of voters that changed were counted."),
-		recountDifferences: counter("pnyx_publish_recount_differences_total",
+		recountDifferences: telemetry.Counter(registerer, "pnyx_publish_recount_differences_total",
 			"Recounts that differed from what was published. The recount replaced it."),
-		recounts: telemetry.Register(registerer, prometheus.NewHistogram(
-			telemetry.Work("pnyx_publish_recount_duration_seconds", "Duration of recounts of large proposals and DAOs."))),
+		recounts: telemetry.Histogram(registerer, telemetry.Work("pnyx_publish_recount_duration_seconds", "Duration of recounts of large proposals and DAOs.")),
 	}
 	for _, kind := range []warehouse.SortedCopyKind{warehouse.BallotCopy, warehouse.VoterCopy} {
 		m.sortedCopies.WithLabelValues(string(kind))

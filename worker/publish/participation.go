@@ -2,7 +2,6 @@ package publish
 
 import (
 	"context"
-	"maps"
 	"sync"
 
 	"pnyx/warehouse"
@@ -99,37 +98,11 @@ func (d *daoVoters) forget() {
 	clear(d.daoOf)
 }
 
-// participation returns the participation in DAOs: of large ones the ranges of voters that
-// changed are counted, and of all others all ballots. ranged are those counted by ranges.
+// participation returns the participation in DAOs. ranged are those counted by ranges.
 func (p *Publisher) participation(
 	ctx context.Context, daoIDs []string,
 ) (found map[string]warehouse.Participation, ranged map[string]bool, err error) {
-	found, ranged = map[string]warehouse.Participation{}, map[string]bool{}
-	var whole []string
-	for _, id := range daoIDs {
-		sum, ok, err := p.voters.total(id, func(ranges []warehouse.VoterRange) ([]warehouse.Participation, error) {
-			return countRanges(ranges, rangesPerStatement, func(some []warehouse.VoterRange) ([]warehouse.Participation, error) {
-				return p.Warehouse.RangeParticipation(ctx, id, some)
-			})
-		})
-		switch {
-		case err != nil:
-			return nil, nil, err
-		case ok:
-			found[id], ranged[id] = sum, true
-		default:
-			whole = append(whole, id)
-		}
-	}
-	if len(whole) == 0 {
-		return found, ranged, nil
-	}
-	counted, err := p.Warehouse.Participation(ctx, whole)
-	if err != nil {
-		return nil, nil, err
-	}
-	maps.Copy(found, counted)
-	return found, ranged, nil
+	return sumsOf(ctx, p.voters.rangeSums, daoIDs, p.Warehouse.RangeParticipation, p.Warehouse.Participation)
 }
 
 // wantParticipation makes the participation in a large DAO be kept by range.

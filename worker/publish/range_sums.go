@@ -294,47 +294,55 @@ const (
 	rangesPerStatement = 128
 )
 
-// voteTotals returns the vote totals of proposals: of large ones from the ranges that
-// changed are counted, and of all others all ballots.
-func (p *Publisher) voteTotals(
-	ctx context.Context, refs []record.RefHash,
-) (map[record.RefHash]warehouse.VoteTotals, error) {
-	ranged := map[record.RefHash]warehouse.VoteTotals{}
-	var whole []record.RefHash
-	for _, ref := range refs {
-		sum, ok, err := p.totals.total(ref, func(ranges []warehouse.VoterRange) ([]warehouse.VoteTotals, error) {
-			return countRanges(ranges, rangesPerStatement, func(some []warehouse.VoterRange) ([]warehouse.VoteTotals, error) {
-				return p.Warehouse.RangeTotals(ctx, ref, some)
-			})
+// sumsOf returns the sums of subjects: of those that are kept by range the ranges that changed
+// are counted, and of all others all ballots. ranged are those counted by ranges.
+func sumsOf[K comparable, S any](
+	ctx context.Context, kept *rangeSums[K, S], keys []K, count func(context.Context, K, []warehouse.VoterRange) ([]S, error),
+	countWhole func(context.Context, []K) (map[K]S, error),
+) (found map[K]S, ranged map[K]bool, err error) {
+	found, ranged = map[K]S{}, map[K]bool{}
+	var whole []K
+	for _, key := range keys {
+		sum, ok, err := kept.total(key, func(ranges []warehouse.VoterRange) ([]S, error) {
+			return countRanges(ctx, key, ranges, rangesPerStatement, count)
 		})
-		if err != nil {
-			return nil, err
-		}
-		if ok {
-			ranged[ref] = sum
-			p.metrics.ranged.Inc()
-		} else {
-			whole = append(whole, ref)
+		switch {
+		case err != nil:
+			return nil, nil, err
+		case ok:
+			found[key], ranged[key] = sum, true
+		default:
+			whole = append(whole, key)
 		}
 	}
 	if len(whole) == 0 {
-		return ranged, nil
+		return found, ranged, nil
 	}
-	totals, err := p.Warehouse.VoteTotals(ctx, whole)
+	counted, err := countWhole(ctx, whole)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	maps.Copy(totals, ranged)
-	return totals, nil
+	maps.Copy(found, counted)
+	return found, ranged, nil
 }
 
-// countRanges counts ranges by statements of a few each.
-func countRanges[S any](
-	ranges []warehouse.VoterRange, perStatement int, count func([]warehouse.VoterRange) ([]S, error),
+// voteTotals returns the vote totals of proposals.
+func (p *Publisher) voteTotals(
+	ctx context.Context, refs []record.RefHash,
+) (map[record.RefHash]warehouse.VoteTotals, error) {
+	found, ranged, err := sumsOf(ctx, p.totals, refs, p.Warehouse.RangeTotals, p.Warehouse.VoteTotals)
+	p.metrics.ranged.Add(float64(len(ranged)))
+	return found, err
+}
+
+// countRanges counts ranges of a subject by statements of a few each.
+func countRanges[K, S any](
+	ctx context.Context, key K, ranges []warehouse.VoterRange, perStatement int,
+	count func(context.Context, K, []warehouse.VoterRange) ([]S, error),
 ) ([]S, error) {
 	sums := make([]S, 0, len(ranges))
 	for some := range slices.Chunk(ranges, perStatement) {
-		counted, err := count(some)
+		counted, err := count(ctx, key, some)
 		if err != nil {
 			return nil, err
 		}

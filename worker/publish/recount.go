@@ -60,7 +60,7 @@ func (p *Publisher) recountNext(ctx context.Context, before time.Time) (found bo
 	if p.isPublishingEverything(ctx) {
 		return false, nil
 	}
-	kinds := []func(context.Context, time.Time) (bool, error){p.recountNextProposal, p.recountNextDAO}
+	kinds := []func(context.Context, time.Time) (bool, error){recountNextOf(p, p.recountedProposals()), recountNextOf(p, p.recountedDAOs())}
 	if p.daosFirst {
 		slices.Reverse(kinds)
 	}
@@ -82,72 +82,68 @@ func (c *wholeCount) withUrgency(ctx context.Context) context.Context {
 	return warehouse.InBackground(ctx)
 }
 
-func (p *Publisher) recountNextProposal(ctx context.Context, before time.Time) (found bool, err error) {
-	ref, count, ok := p.totals.next(before)
-	if !ok {
-		return false, nil
-	}
-	if err = p.recountProposal(count.withUrgency(ctx), ref, count); err != nil {
-		p.totals.fail(ref, count, time.Now())
-	}
-	return true, err
+// recounted is a kind of subject that is counted whole.
+type recounted[K comparable, S any] struct {
+	sums *rangeSums[K, S]
+	// proposals returns those that a subject's ballots are on, and starts divides their voters.
+	proposals func(context.Context, K) ([]record.RefHash, error)
+	starts    func(ctx context.Context, key K, size uint64) ([]string, error)
+	count     func(context.Context, K, []warehouse.VoterRange) ([]S, error)
+	// difference and name report a subject whose sums were wrong, which correct has published again.
+	difference string
+	name       func(K) slog.Attr
+	correct    func(K)
 }
 
-func (p *Publisher) recountNextDAO(ctx context.Context, before time.Time) (found bool, err error) {
-	id, count, ok := p.voters.next(before)
-	if !ok {
-		return false, nil
+func (p *Publisher) recountedProposals() recounted[record.RefHash, warehouse.VoteTotals] {
+	return recounted[record.RefHash, warehouse.VoteTotals]{
+		p.totals, func(_ context.Context, ref record.RefHash) ([]record.RefHash, error) {
+			return []record.RefHash{ref}, nil
+		},
+		p.Warehouse.RangeStarts, p.Warehouse.RangeTotals, "published totals differ from a recount, which replaces them",
+		func(ref record.RefHash) slog.Attr { return slog.String("proposal_ref", hex.EncodeToString(ref[:])) }, p.corrections.add,
 	}
-	if err = p.recountDAO(count.withUrgency(ctx), id, count); err != nil {
-		p.voters.fail(id, count, time.Now())
-	}
-	return true, err
 }
 
-func (p *Publisher) recountProposal(ctx context.Context, ref record.RefHash, count *wholeCount) error {
+func (p *Publisher) recountedDAOs() recounted[string, warehouse.Participation] {
+	proposals := func(ctx context.Context, id string) ([]record.RefHash, error) {
+		refs, err := p.Warehouse.DAOProposals(ctx, id)
+		p.voters.setProposals(id, refs)
+		return refs, err
+	}
+	return recounted[string, warehouse.Participation]{
+		p.voters.rangeSums, proposals,
+		p.Warehouse.DAORangeStarts, p.Warehouse.RangeParticipation, "published participation differs from a recount, which replaces it",
+		func(id string) slog.Attr { return slog.String("dao_id", id) }, p.corrections.addDAO,
+	}
+}
+
+// recountNextOf is recountNext for subjects of one kind.
+func recountNextOf[K comparable, S any](p *Publisher, of recounted[K, S]) func(context.Context, time.Time) (bool, error) {
+	return func(ctx context.Context, before time.Time) (found bool, err error) {
+		key, count, ok := of.sums.next(before)
+		if !ok {
+			return false, nil
+		}
+		if err = recount(count.withUrgency(ctx), p, of, key, count); err != nil {
+			of.sums.fail(key, count, time.Now())
+		}
+		return true, err
+	}
+}
+
+func recount[K comparable, S any](ctx context.Context, p *Publisher, of recounted[K, S], key K, count *wholeCount) error {
 	began := time.Now()
-	starts, err := p.Warehouse.RangeStarts(ctx, ref, p.votersPerRange)
+	refs, err := of.proposals(ctx, key)
+	if err != nil {
+		return err
+	}
+	starts, err := of.starts(ctx, key, p.votersPerRange)
 	if err != nil {
 		return err
 	}
 	ranges := warehouse.RangesOf(starts)
-	sums, err := countRanges(ranges, rangesPerRecount, func(some []warehouse.VoterRange) ([]warehouse.VoteTotals, error) {
-		return p.Warehouse.RangeTotals(ctx, ref, some)
-	})
-	if err != nil {
-		return err
-	}
-	pending, all, err := p.pendingVoters(ctx, []record.RefHash{ref})
-	if err != nil {
-		return err
-	}
-	wrong := p.totals.done(ref, count, ranges, sums, pending, all, time.Now())
-	p.metrics.recounts.Observe(time.Since(began).Seconds())
-	if len(wrong) == 0 {
-		return nil
-	}
-	p.metrics.recountDifferences.Inc()
-	p.Logger.LogAttrs(ctx, slog.LevelError, "published totals differ from a recount, which replaces them",
-		slog.String("proposal_ref", hex.EncodeToString(ref[:])), slog.Int("ranges", len(wrong)), slog.String("first_voter", wrong[0].From))
-	p.corrections.add(ref)
-	return nil
-}
-
-func (p *Publisher) recountDAO(ctx context.Context, id string, count *wholeCount) error {
-	began := time.Now()
-	refs, err := p.Warehouse.DAOProposals(ctx, id)
-	if err != nil {
-		return err
-	}
-	p.voters.setProposals(id, refs)
-	starts, err := p.Warehouse.DAORangeStarts(ctx, id, p.votersPerRange)
-	if err != nil {
-		return err
-	}
-	ranges := warehouse.RangesOf(starts)
-	sums, err := countRanges(ranges, rangesPerRecount, func(some []warehouse.VoterRange) ([]warehouse.Participation, error) {
-		return p.Warehouse.RangeParticipation(ctx, id, some)
-	})
+	sums, err := countRanges(ctx, key, ranges, rangesPerRecount, of.count)
 	if err != nil {
 		return err
 	}
@@ -155,15 +151,15 @@ func (p *Publisher) recountDAO(ctx context.Context, id string, count *wholeCount
 	if err != nil {
 		return err
 	}
-	wrong := p.voters.done(id, count, ranges, sums, pending, all, time.Now())
+	wrong := of.sums.done(key, count, ranges, sums, pending, all, time.Now())
 	p.metrics.recounts.Observe(time.Since(began).Seconds())
 	if len(wrong) == 0 {
 		return nil
 	}
 	p.metrics.recountDifferences.Inc()
-	p.Logger.LogAttrs(ctx, slog.LevelError, "published participation differs from a recount, which replaces it",
-		slog.String("dao_id", id), slog.Int("ranges", len(wrong)), slog.String("first_voter", wrong[0].From))
-	p.corrections.addDAO(id)
+	p.Logger.LogAttrs(ctx, slog.LevelError, of.difference, //nolint:sloglint // one of two messages
+		of.name(key), slog.Int("ranges", len(wrong)), slog.String("first_voter", wrong[0].From))
+	of.correct(key)
 	return nil
 }
 
