@@ -139,11 +139,11 @@ func strongestOf(
 	if len(all) == 0 {
 		return found, nil
 	}
-	table, err := externalTable("listed", all, func(l listed) []any {
-		return []any{uint32(l.list), string(l.ref[:]), mean[l.list].String()} //nolint:gosec // a set is small
+	table, err := externalTable("wanted_lists", all, func(l listed) []any {
+		return []any{uint32(l.list), string(l.ref[:]), mean[l.list].String()}
 	}, ext.Column("list", "UInt32"), ext.Column("proposal_ref", "FixedString(16)"), textColumn("mean"))
 	result, err := w.queryWith(ctx, table, err, fmt.Sprintf(sqlText("dossier_strongest"), countingBallots(
-		"proposal_ref IN (SELECT proposal_ref FROM listed) AND voter GLOBAL IN ("+sqlText(candidates)+")")), bindUnknownTime())
+		"proposal_ref IN (SELECT proposal_ref FROM wanted_lists) AND voter GLOBAL IN ("+sqlText(candidates)+")")), bindUnknownTime())
 	type row struct {
 		List uint32
 		StrongVoter
@@ -166,12 +166,12 @@ type Moment struct {
 // NewVoters counts the voters of each proposal that begins who have no ballot on those of the same DAO that ended
 // before it began.
 func NewVoters(ctx context.Context, w *Warehouse, moments []Moment) (map[record.RefHash]uint64, error) {
-	table, err := externalTable("moments", moments, func(m Moment) []any {
+	table, err := externalTable("wanted_moments", moments, func(m Moment) []any {
 		return []any{string(m.Ref[:]), m.DAOID, int64(m.At), m.Begins}
 	}, ext.Column("proposal_ref", "FixedString(16)"), textColumn("dao_id"), ext.Column("moment", "Int64"), ext.Column("begins", "Bool"))
 	result, err := w.queryWith(ctx, table, err, fmt.Sprintf(sqlText("dossier_new_voters"), countingBallots(
-		"proposal_ref IN (SELECT proposal_ref FROM moments WHERE NOT begins) AND voter GLOBAL IN ("+
-			"SELECT voter FROM ballots WHERE proposal_ref IN (SELECT proposal_ref FROM moments WHERE begins))")), bindUnknownTime())
+		"proposal_ref IN (SELECT proposal_ref FROM wanted_moments WHERE NOT begins) AND voter GLOBAL IN ("+
+			"SELECT voter FROM ballots WHERE proposal_ref IN (SELECT proposal_ref FROM wanted_moments WHERE begins))")), bindUnknownTime())
 	type row struct {
 		ProposalRef record.RefHash
 		Voters      uint64

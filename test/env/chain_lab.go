@@ -101,7 +101,7 @@ func StartChainLab(tb testing.TB) *ChainLab {
 // The folder is removed once the chain ends.
 func chainHome(tb testing.TB) string {
 	tb.Helper()
-	home, err := os.MkdirTemp("", "pnyx-test-chain-")
+	home, err := os.MkdirTemp("", "pnyx-test-chain-") //nolint:usetesting // removed once the chain no longer writes
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -15,9 +15,9 @@ FROM
             proposal_ref,
             voter
         FROM latest_ballots
-        WHERE proposal_ref IN (SELECT proposal_ref FROM moments WHERE begins)
+        WHERE proposal_ref IN (SELECT proposal_ref FROM wanted_moments WHERE begins)
     ) AS ballot
-    INNER JOIN (SELECT * FROM moments WHERE begins) AS moments ON ballot.proposal_ref = moments.proposal_ref
+    INNER JOIN (SELECT * FROM wanted_moments WHERE begins) AS moments ON ballot.proposal_ref = moments.proposal_ref
 ) AS began
 LEFT JOIN
 (
@@ -29,7 +29,7 @@ LEFT JOIN
     (
 %s
     ) AS ballot
-    INNER JOIN (SELECT * FROM moments WHERE NOT begins) AS moments ON ballot.proposal_ref = moments.proposal_ref
+    INNER JOIN (SELECT * FROM wanted_moments WHERE NOT begins) AS moments ON ballot.proposal_ref = moments.proposal_ref
     GROUP BY
         dao_id,
         voter

@@ -6,7 +6,7 @@ INNER JOIN
     SELECT
         proposal_ref,
         min(toDecimal256(mean, 18)) AS least
-    FROM listed
+    FROM wanted_lists
     GROUP BY proposal_ref
 ) AS bound ON ballots.proposal_ref = bound.proposal_ref
-WHERE ballots.proposal_ref IN (SELECT proposal_ref FROM listed) AND power >= bound.least
+WHERE ballots.proposal_ref IN (SELECT proposal_ref FROM wanted_lists) AND power >= bound.least

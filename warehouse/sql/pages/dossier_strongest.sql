@@ -7,7 +7,7 @@ FROM
 (
 %s
 ) AS ballot
-INNER JOIN listed ON ballot.proposal_ref = listed.proposal_ref
+INNER JOIN wanted_lists ON ballot.proposal_ref = wanted_lists.proposal_ref
 GROUP BY
     list,
     voter
