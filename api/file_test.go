@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"pnyx/access"
 	"pnyx/access/x402"
@@ -79,6 +80,26 @@ func plain(pairs ...string) http.Header {
 		header.Set(pairs[i], pairs[i+1])
 	}
 	return header
+}
+
+// A worker that is slower than the caller waits makes the file for the next request.
+func TestAnExportIsMadeAfterItsCallerHasLeft(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	for _, path := range []string{partPath, "/v2/daos/a.eth/export", "/v2/daos/a.eth/export/digest"} {
+		answered := make(chan int, 1)
+		go func() { answered <- n.get(path).status }()
+		fills, err := n.store.DequeueFills(t.Context(), routes.PageKinds(), cache.Newest, func(query.Kind) int { return 1 }, time.Minute)
+		if err != nil || !fills[0].Kept {
+			t.Fatalf("%s: got %+v, %v, want a request that is kept", path, fills, err)
+		}
+		if errs := n.store.CompleteFills(t.Context(), []cache.CompletedFill{{Page: fills[0].Page, Failed: true}}); errs[0] != nil {
+			t.Fatal(errs[0])
+		}
+		if status := <-answered; status != http.StatusServiceUnavailable {
+			t.Errorf("%s: got %d for a page that was not made, want 503", path, status)
+		}
+	}
 }
 
 func TestManifestListsAllParts(t *testing.T) {

@@ -3,6 +3,7 @@ package routes
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -29,6 +30,12 @@ const (
 
 // keptFor is how long a kept fill is pending without a worker: it is not enqueued again meanwhile.
 const keptFor = time.Minute
+
+// isKept reports whether pages of a kind may take longer than a request waits. They are made
+// nevertheless, for callers that return.
+func isKept(kind query.Kind) bool {
+	return slices.Contains([]query.Kind{query.KindDossier, query.KindBallotPart, query.KindDAOExport, query.KindDAOPart}, kind)
+}
 
 // errFillFailed reports that the worker could not build a page.
 var errFillFailed = errors.New("the worker could not build the page")
@@ -93,7 +100,7 @@ func (p *Pages) page(ctx context.Context, r cache.PageRequest) (cache.View, http
 		return cache.View{}, "", apierror.Unavailable(err)
 	}
 	p.metrics.reads[pageRead{r.Kind, "miss"}].Inc()
-	v, err = p.make(ctx, cache.Fill{Page: r, Kept: r.Kind == query.KindDossier})
+	v, err = p.make(ctx, cache.Fill{Page: r, Kept: isKept(r.Kind)})
 	return v, httpcache.SourceFilled, err
 }
 

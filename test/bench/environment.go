@@ -204,16 +204,10 @@ func (e *Environment) Published(ctx context.Context) error {
 	if e.worker != nil {
 		return nil
 	}
-	url, _, err := e.Warehouse(ctx)
-	if err != nil {
-		return err
-	}
-	redisURL, err := e.Redis(ctx)
-	if err != nil {
-		return err
-	}
+	url, _, errURL := e.Warehouse(ctx)
+	redisURL, errRedis := e.Redis(ctx)
 	admin, err := freeAddress()
-	if err != nil {
+	if err := errors.Join(errURL, errRedis, err); err != nil {
 		return err
 	}
 	e.workerAdmin = "http://" + admin
@@ -302,12 +296,9 @@ func (e *Environment) Token(ctx context.Context) (string, error) {
 	if e.token != "" {
 		return e.token, nil
 	}
-	url, _, err := e.Warehouse(ctx)
-	if err != nil {
-		return "", err
-	}
-	redisURL, err := e.Redis(ctx)
-	if err != nil {
+	url, _, errURL := e.Warehouse(ctx)
+	redisURL, errRedis := e.Redis(ctx)
+	if err := errors.Join(errURL, errRedis); err != nil {
 		return "", err
 	}
 	many := strconv.Itoa(unreachableRate)

@@ -94,20 +94,11 @@ const rangedAttempts = 5
 // rangedArrival returns the seconds of a ballot that is counted with its range of voters.
 func (e *Environment) rangedArrival(ctx context.Context, p Proposal) (float64, error) {
 	for range rangedAttempts {
-		recounts, err := e.workerMetric(ctx, recountsMetric)
-		if err != nil {
-			return 0, err
-		}
-		before, err := e.workerMetric(ctx, rangedMetric)
-		if err != nil {
-			return 0, err
-		}
-		took, err := e.arrival(ctx, p)
-		if err != nil {
-			return 0, err
-		}
-		after, err := e.workerMetric(ctx, rangedMetric)
-		if err != nil || after > before {
+		recounts, errRecounts := e.workerMetric(ctx, recountsMetric)
+		before, errBefore := e.workerMetric(ctx, rangedMetric)
+		took, errArrival := e.arrival(ctx, p)
+		after, errAfter := e.workerMetric(ctx, rangedMetric)
+		if err := errors.Join(errRecounts, errBefore, errArrival, errAfter); err != nil || after > before {
 			return took, err
 		}
 		if err := e.recounted(ctx, recounts); err != nil {

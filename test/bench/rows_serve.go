@@ -122,16 +122,10 @@ func unaskedPages(ctx context.Context, e *Environment, base string) (Load, error
 func whileImporting(
 	ctx context.Context, e *Environment, rate float64, loadOf func(context.Context, *Environment, string) (Load, error),
 ) (Sides, error) {
-	few, err := e.Generate(ctx, Size{DAOs: 50, Proposals: 1000, Ballots: importedAtOnce / 20, Largest: importedAtOnce / 100})
-	if err != nil {
-		return Sides{}, err
-	}
-	data, err := e.Generate(ctx, Size{DAOs: 50, Proposals: 1000, Ballots: importedAtOnce, Largest: importedAtOnce / 5})
-	if err != nil {
-		return Sides{}, err
-	}
+	few, errFew := e.Generate(ctx, Size{DAOs: 50, Proposals: 1000, Ballots: importedAtOnce / 20, Largest: importedAtOnce / 100})
+	data, errData := e.Generate(ctx, Size{DAOs: 50, Proposals: 1000, Ballots: importedAtOnce, Largest: importedAtOnce / 5})
 	dir, err := e.temporary("import-")
-	if err != nil {
+	if err := errors.Join(errFew, errData, err); err != nil {
 		return Sides{}, err
 	}
 	_, err = e.Run(ctx, e.importOf(few, filepath.Join(dir, "data")))

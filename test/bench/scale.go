@@ -140,10 +140,9 @@ func measureAt(ctx context.Context, pnyx, dir string, before *Dataset, millions 
 
 // measurePublish times the first publication into an empty Redis.
 func (e *Environment) measurePublish(ctx context.Context, p *Point) error {
-	if _, _, err := e.Warehouse(ctx); err != nil {
-		return err
-	}
-	if _, err := e.Redis(ctx); err != nil {
+	_, _, errWarehouse := e.Warehouse(ctx)
+	_, errRedis := e.Redis(ctx)
+	if err := errors.Join(errWarehouse, errRedis); err != nil {
 		return err
 	}
 	fmt.Fprintln(e.Log, "publishing everything")
@@ -173,12 +172,9 @@ func (e *Environment) measureSizes(ctx context.Context, p *Point) error {
 }
 
 func (e *Environment) measureArrivals(ctx context.Context, p *Point) error {
-	small, err := e.smallProposal(ctx)
-	if err != nil {
-		return err
-	}
-	largest, err := e.largestProposal(ctx)
-	if err != nil {
+	small, errSmall := e.smallProposal(ctx)
+	largest, errLargest := e.largestProposal(ctx)
+	if err := errors.Join(errSmall, errLargest); err != nil {
 		return err
 	}
 	smalls, err := arrivals(ctx, small, arrivalRounds, e.arrival)
