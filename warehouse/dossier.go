@@ -140,7 +140,7 @@ func strongestOf(
 		return found, nil
 	}
 	table, err := externalTable("wanted_lists", all, func(l listed) []any {
-		return []any{uint32(l.list), string(l.ref[:]), mean[l.list].String()}
+		return []any{uint32(l.list), string(l.ref[:]), mean[l.list].String()} //nolint:gosec // a set is small
 	}, ext.Column("list", "UInt32"), ext.Column("proposal_ref", "FixedString(16)"), textColumn("mean"))
 	result, err := w.queryWith(ctx, table, err, fmt.Sprintf(sqlText("dossier_strongest"), countingBallots(
 		"proposal_ref IN (SELECT proposal_ref FROM wanted_lists) AND voter GLOBAL IN ("+sqlText(candidates)+")")), bindUnknownTime())
