@@ -62,7 +62,10 @@ func Read(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error {
 	})
 	group.Go(func() error { return readDelegated(ctx, w, of) })
 	group.Go(func() error {
-		if err := readKnown(ctx, w, of); err != nil {
+		first, firstCtx := errgroup.WithContext(ctx)
+		first.Go(func() error { return readKnown(firstCtx, w, of) })
+		first.Go(func() error { return readOwnActions(firstCtx, w, of) })
+		if err := first.Wait(); err != nil {
 			return err
 		}
 		beside, ctx := errgroup.WithContext(ctx)
@@ -75,7 +78,7 @@ func Read(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error {
 	return group.Wait()
 }
 
-// readProposals reads the proposals and their actions, and returns those that are not gone.
+// readProposals reads the proposals, and returns those that are not gone.
 func readProposals(ctx context.Context, w *warehouse.Warehouse, of []*Facts) (found []*Facts, err error) {
 	refs, stored := make([]record.RefHash, len(of)), map[record.RefHash]warehouse.Proposal{}
 	for i, f := range of {
@@ -88,14 +91,26 @@ func readProposals(ctx context.Context, w *warehouse.Warehouse, of []*Facts) (fo
 	for _, p := range proposals {
 		stored[p.Ref] = p
 	}
-	actions, err := w.Actions(ctx, proposals)
 	for i, f := range of {
 		if p, is := stored[refs[i]]; is {
-			f.Proposal, f.Actions = p, actions[p.Ref]
+			f.Proposal = p
 			found = append(found, f)
 		}
 	}
-	return found, err
+	return found, nil
+}
+
+// readOwnActions reads the actions of the proposals.
+func readOwnActions(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error {
+	proposals := make([]warehouse.Proposal, len(of))
+	for i, f := range of {
+		proposals[i] = f.Proposal
+	}
+	actions, err := w.Actions(ctx, proposals)
+	for _, f := range of {
+		f.Actions = actions[f.Proposal.Ref]
+	}
+	return err
 }
 
 // ReadActions reads what findings about the actions of proposals rest on. Proposal, Actions and the identity in Detail
