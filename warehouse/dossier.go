@@ -38,7 +38,13 @@ func DossierBallots(ctx context.Context, w *Warehouse, refs []record.RefHash) (m
 	}
 	result, err := w.queryRefs(ctx, sqlText("dossier_ballots"), refs)
 	rows, err := selectRows[row](result, err, "read the ballots of dossiers")
-	ballots := map[record.RefHash][]CountedBallot{}
+	count, ballots := map[record.RefHash]int{}, map[record.RefHash][]CountedBallot{}
+	for i := range rows {
+		count[rows[i].ProposalRef]++
+	}
+	for ref, n := range count {
+		ballots[ref] = make([]CountedBallot, 0, n)
+	}
 	for _, r := range rows {
 		ballots[r.ProposalRef] = append(ballots[r.ProposalRef], r.CountedBallot)
 	}

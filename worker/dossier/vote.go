@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/shopspring/decimal"
 
@@ -14,13 +15,14 @@ import (
 
 // vote fills in the parts that follow from ballots.
 func (c *composer) vote() {
-	// They are read in this order, which costs a comparison each: powers take longer to compare than times.
-	c.byPower = slices.SortedFunc(slices.Values(c.Ballots), func(a, b warehouse.CountedBallot) int {
+	c.byPower = c.Ballots
+	largestFirst := func(a, b warehouse.CountedBallot) int {
 		return cmp.Or(b.Power.Cmp(a.Power), cmp.Compare(a.Voter, b.Voter))
-	})
-	c.Ballots = slices.SortedFunc(slices.Values(c.Ballots), func(a, b warehouse.CountedBallot) int {
-		return cmp.Or(cmp.Compare(timeOf(a), timeOf(b)), cmp.Compare(a.Voter, b.Voter))
-	})
+	}
+	if !slices.IsSortedFunc(c.byPower, largestFirst) { // as they are read
+		c.byPower = slices.SortedFunc(slices.Values(c.Ballots), largestFirst)
+	}
+	c.Ballots = byTime(c.Ballots)
 	c.decide()
 	c.participate()
 	c.concentrate()
@@ -342,13 +344,13 @@ func (c *composer) run() {
 	}
 	course := &governance.DossierCourse{Recasts: governance.CountOf(c.Recasts.Recasts), SideChanges: governance.CountOf(c.Recasts.SideChanges)}
 	within := func(from, to governance.Timestamp) governance.DossierPeriod {
-		count, power := 0, decimal.Zero
-		for _, b := range c.Ballots {
-			if *b.VotedAt >= from && *b.VotedAt < to {
-				count, power = count+1, power.Add(b.Power)
-			}
+		first := castBefore(c.Ballots, from)
+		ballots := c.Ballots[first:max(first, castBefore(c.Ballots, to))]
+		power := decimal.Zero
+		for _, b := range ballots {
+			power = power.Add(b.Power)
 		}
-		return governance.DossierPeriod{Ballots: *countOf(count), VotingPower: governance.DecimalOf(power)}
+		return governance.DossierPeriod{Ballots: *countOf(len(ballots)), VotingPower: governance.DecimalOf(power)}
 	}
 	const forever = governance.Timestamp(1 << 62)
 	span := *end - *start
@@ -367,6 +369,35 @@ func (c *composer) run() {
 	course.LastTenPercent = within(edge(9), forever)
 	c.changesOfLead(course, edge(9))
 	c.d.Course = course
+}
+
+// castBefore returns how many of the ballots, in order of time, were cast before a time.
+func castBefore(ballots []warehouse.CountedBallot, at governance.Timestamp) int {
+	n, _ := slices.BinarySearchFunc(ballots, at, func(b warehouse.CountedBallot, at governance.Timestamp) int { return cmp.Compare(timeOf(b), at) })
+	return n
+}
+
+// byTime returns ballots in order of time, then of voter. It moves times instead of ballots.
+func byTime(ballots []warehouse.CountedBallot) []warehouse.CountedBallot {
+	type cast struct {
+		at    governance.Timestamp
+		place int
+	}
+	casts := make([]cast, len(ballots))
+	for i := range ballots {
+		casts[i] = cast{timeOf(ballots[i]), i}
+	}
+	slices.SortFunc(casts, func(a, b cast) int {
+		if a.at != b.at {
+			return cmp.Compare(a.at, b.at)
+		}
+		return strings.Compare(ballots[a.place].Voter, ballots[b.place].Voter)
+	})
+	ordered := make([]warehouse.CountedBallot, len(ballots))
+	for i, c := range casts {
+		ordered[i] = ballots[c.place]
+	}
+	return ordered
 }
 
 // changesOfLead counts how often another choice came to lead, and looks at the last tenth.
