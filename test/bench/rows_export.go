@@ -156,7 +156,9 @@ func (d *download) fetch(ctx context.Context, path string) ([]byte, error) {
 		}
 		status, body, err = get(ctx, d.base+path, header)
 	}
-	if err == nil && status != http.StatusOK {
+	if status == http.StatusGone {
+		err = errGone
+	} else if err == nil && status != http.StatusOK {
 		err = fmt.Errorf("%s answers %d: %.300s", path, status, body)
 	}
 	if err != nil {
@@ -247,8 +249,21 @@ func (d *download) end(what string) {
 		what, d.ballots, d.power, d.took.Seconds(), d.requests, float64(d.bytes)/1e6)
 }
 
-// parts downloads the whole export.
-func (x *export) parts(ctx context.Context) (*download, error) {
+// errGone is a part that is not available any more: a manifest follows.
+var errGone = errors.New("a part is gone")
+
+// parts downloads the whole export, and begins again where a part is gone, as clients do.
+func (x *export) parts(ctx context.Context) (d *download, err error) {
+	for range maxRetries {
+		if d, err = x.tryParts(ctx); !errors.Is(err, errGone) {
+			break
+		}
+		wait(time.Second)
+	}
+	return d, err
+}
+
+func (x *export) tryParts(ctx context.Context) (*download, error) {
 	d, err := x.begin(ctx)
 	if err := errors.Join(err, x.node.resetPeakMemory()); err != nil {
 		return d, err
