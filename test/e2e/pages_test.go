@@ -29,7 +29,7 @@ func TestConcurrentRequestsShareOneFill(t *testing.T) {
 		"reason) AS reason FROM":           func(n int) string { return "/v2/proposals/" + proposals[n] + "/votes?order=time&limit=37" },
 		"row_number()":                     func(n int) string { return "/v2/daos/" + daos[n] + "/voters" },
 		"BY voter SETTINGS":                func(n int) string { return "/v2/voters/" + voters[n] },
-		"most_choices,\n    flagged\nFROM": func(n int) string { return "/v2/voters/" + voters[n] + "/votes" },
+		"divides_power,\n    flagged\nFROM": func(n int) string { return "/v2/voters/" + voters[n] + "/votes" },
 	} {
 		i.wantOneQuery(other, query, path)
 	}
