@@ -36,3 +36,4 @@ LEFT JOIN
 ) AS ended ON began.dao_id = ended.dao_id AND began.voter = ended.voter
 WHERE ended.voter = '' OR ended.end_at >= began.start_at
 GROUP BY proposal_ref
+SETTINGS max_threads = 1

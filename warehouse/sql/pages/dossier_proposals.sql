@@ -64,3 +64,4 @@ LEFT JOIN
 ORDER BY
     end_at,
     proposal_key
+SETTINGS max_threads = 1

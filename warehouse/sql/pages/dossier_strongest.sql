@@ -17,3 +17,4 @@ ORDER BY
     power DESC,
     voter
 LIMIT 10 BY list
+SETTINGS max_threads = 1

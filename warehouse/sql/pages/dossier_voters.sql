@@ -6,3 +6,4 @@ FROM ballots FINAL
 WHERE proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)
     AND voter IN {voters:Array(String)}
     AND NOT withdrawn
+SETTINGS max_threads = 1
