@@ -80,10 +80,8 @@ func AllActions(ctx context.Context, w *Warehouse, refs []record.RefHash) (map[r
 		record.Action
 	}
 	rows, err := findRefs[row](ctx, w, fmt.Sprintf("read the actions of %d proposals", len(refs)), sqlText("action_by_ref"), refs)
-	found := map[record.RefHash][]record.Action{}
-	for _, r := range rows {
+	return grouped(rows, err, func(r row) (record.RefHash, record.Action) {
 		r.Index = r.Position
-		found[r.ProposalRef] = append(found[r.ProposalRef], r.Action)
-	}
-	return found, err
+		return r.ProposalRef, r.Action
+	})
 }

@@ -36,8 +36,7 @@ func DossierBallots(ctx context.Context, w *Warehouse, refs []record.RefHash) (m
 		ProposalRef record.RefHash
 		CountedBallot
 	}
-	result, err := w.queryRefs(ctx, sqlText("dossier_ballots"), refs)
-	rows, err := selectRows[row](result, err, "read the ballots of dossiers")
+	rows, err := findRefs[row](ctx, w, "read the ballots of dossiers", sqlText("dossier_ballots"), refs)
 	count, ballots := map[record.RefHash]int{}, map[record.RefHash][]CountedBallot{}
 	for i := range rows {
 		count[rows[i].ProposalRef]++
@@ -63,13 +62,8 @@ func RecastsOf(ctx context.Context, w *Warehouse, refs []record.RefHash) (map[re
 		ProposalRef record.RefHash
 		Recasts
 	}
-	result, err := w.queryRefs(ctx, sqlText("dossier_recasts"), refs)
-	rows, err := selectRows[row](result, err, "count the recasts of dossiers")
-	counts := map[record.RefHash]Recasts{}
-	for _, r := range rows {
-		counts[r.ProposalRef] = r.Recasts
-	}
-	return counts, err
+	rows, err := findRefs[row](ctx, w, "count the recasts of dossiers", sqlText("dossier_recasts"), refs)
+	return keyed(rows, err, func(r row) (record.RefHash, Recasts) { return r.ProposalRef, r.Recasts })
 }
 
 // KnownProposal is a proposal that a dossier compares its own with.
@@ -96,9 +90,8 @@ type KnownProposal struct {
 // KnownProposals returns the published proposals of DAOs and those that proposers made anywhere,
 // without spam, in order of their ends.
 func KnownProposals(ctx context.Context, w *Warehouse, daoIDs, proposers []string) ([]KnownProposal, error) {
-	rows, err := w.conn.Query(ctx, sqlText("dossier_proposals"), clickhouse.Named("daos", nonNilTexts(daoIDs)),
-		clickhouse.Named("proposers", nonNilTexts(proposers)))
-	return selectRows[KnownProposal](rows, err, "read the proposals beside dossiers")
+	return find[KnownProposal](ctx, w, "read the proposals beside dossiers", sqlText("dossier_proposals"),
+		clickhouse.Named("daos", nonNilTexts(daoIDs)), clickhouse.Named("proposers", nonNilTexts(proposers)))
 }
 
 // StrongVoter is a voter with the power of all ballots on some proposals.
@@ -183,11 +176,7 @@ func NewVoters(ctx context.Context, w *Warehouse, moments []Moment) (map[record.
 		Voters      uint64
 	}
 	rows, err := selectRows[row](result, err, "count the new voters of dossiers")
-	counts := map[record.RefHash]uint64{}
-	for _, r := range rows {
-		counts[r.ProposalRef] = r.Voters
-	}
-	return counts, err
+	return keyed(rows, err, func(r row) (record.RefHash, uint64) { return r.ProposalRef, r.Voters })
 }
 
 // LinkedTopic is a forum topic that is linked with a proposal.
@@ -201,8 +190,7 @@ type LinkedTopic struct {
 
 // LinkedTopics returns the topics that are linked with proposals.
 func LinkedTopics(ctx context.Context, w *Warehouse, of []record.RefHash) ([]LinkedTopic, error) {
-	rows, err := w.queryRefs(ctx, sqlText("dossier_topics"), of)
-	return selectRows[LinkedTopic](rows, err, "find the topics of dossiers")
+	return findRefs[LinkedTopic](ctx, w, "find the topics of dossiers", sqlText("dossier_topics"), of)
 }
 
 // VotersOn returns, for each of some voters, the proposals among some that the voter voted on.
@@ -211,13 +199,9 @@ func VotersOn(ctx context.Context, w *Warehouse, refs []record.RefHash, voters [
 		ProposalRef record.RefHash
 		Voter       string
 	}
-	result, err := w.queryRefs(ctx, sqlText("dossier_voters"), refs, clickhouse.Named("voters", nonNilTexts(voters)))
-	rows, err := selectRows[row](result, err, "read on what some addresses voted")
-	votes := map[string][]record.RefHash{}
-	for _, r := range rows {
-		votes[r.Voter] = append(votes[r.Voter], r.ProposalRef)
-	}
-	return votes, err
+	rows, err := findRefs[row](ctx, w, "read on what some addresses voted", sqlText("dossier_voters"), refs,
+		clickhouse.Named("voters", nonNilTexts(voters)))
+	return grouped(rows, err, func(r row) (string, record.RefHash) { return r.Voter, r.ProposalRef })
 }
 
 // DelegatedPower is the power that the delegates of a token had at the snapshot of a vote.
@@ -239,9 +223,9 @@ type DelegatedPower struct {
 func DelegatedAt(
 	ctx context.Context, w *Warehouse, token string, ref record.RefHash, created, snapshot governance.Timestamp,
 ) (of DelegatedPower, err error) {
-	rows, err := w.queryRefs(ctx, sqlText("dossier_delegated"), []record.RefHash{ref}, clickhouse.Named("token", token),
+	found, err := findRefs[DelegatedPower](ctx, w, "read the delegated power of a dossier", sqlText("dossier_delegated"),
+		[]record.RefHash{ref}, clickhouse.Named("token", token),
 		clickhouse.Named("created", int64(created)), clickhouse.Named("snapshot", int64(snapshot)))
-	found, err := selectRows[DelegatedPower](rows, err, "read the delegated power of a dossier")
 	if len(found) > 0 {
 		of = found[0]
 	}

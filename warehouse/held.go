@@ -47,15 +47,13 @@ func (w *Warehouse) HeldSources(ctx context.Context, refs []record.RefHash) (map
 		Provider governance.Provider
 		SourceID string
 	}
-	found := make(map[record.RefHash]record.SourceRef, len(refs))
 	if len(refs) == 0 {
-		return found, nil
+		return map[record.RefHash]record.SourceRef{}, nil
 	}
 	rows, err := findRefs[row](ctx, w, fmt.Sprintf("read the sources of %d proposals", len(refs)), sqlText("held_proposal_source"), refs)
-	for _, r := range rows {
-		found[r.Ref] = record.SourceRef{Provider: r.Provider, ID: r.SourceID}
-	}
-	return found, err
+	return keyed(rows, err, func(r row) (record.RefHash, record.SourceRef) {
+		return r.Ref, record.SourceRef{Provider: r.Provider, ID: r.SourceID}
+	})
 }
 
 // HeldBallots yields the ballots of a proposal that are not withdrawn, superseded ones
@@ -102,12 +100,13 @@ func (w *Warehouse) VisibleTopics(ctx context.Context, host string, since time.T
 	return selectRows[string](rows, err, "list the visible topics of "+host)
 }
 
-// queryForumTopics runs a query over the external table "wanted_topics".
+// queryForumTopics is queryTopics for topics of one forum.
 func (w *Warehouse) queryForumTopics(
 	ctx context.Context, sql, host string, ids []string, args ...any,
 ) (driver.Rows, error) {
-	wanted, err := externalTable("wanted_topics", ids, func(id string) []any {
-		return []any{host, id}
-	}, textColumn("host"), textColumn("external_id"))
-	return w.queryWith(ctx, wanted, err, sql, args...)
+	refs := make([]TopicRef, len(ids))
+	for i, id := range ids {
+		refs[i] = TopicRef{Host: host, ExternalID: id}
+	}
+	return w.queryTopics(ctx, sql, refs, args...)
 }

@@ -98,9 +98,9 @@ func (w *Warehouse) TopicsLinked(ctx context.Context, since uint64) ([]TopicRef,
 }
 
 // queryTopics runs a query over the external table "wanted_topics".
-func (w *Warehouse) queryTopics(ctx context.Context, sql string, refs []TopicRef) (driver.Rows, error) {
+func (w *Warehouse) queryTopics(ctx context.Context, sql string, refs []TopicRef, args ...any) (driver.Rows, error) {
 	wanted, err := externalTable("wanted_topics", refs, func(ref TopicRef) []any {
 		return []any{ref.Host, ref.ExternalID}
 	}, textColumn("host"), textColumn("external_id"))
-	return w.queryWith(ctx, wanted, err, sql)
+	return w.queryWith(ctx, wanted, err, sql, args...)
 }
