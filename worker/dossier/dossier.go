@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -107,9 +108,8 @@ func (f *Facts) hasSnapshot() bool {
 
 // compared returns the DAO's last proposals that ended before the windows end, without the proposal itself.
 func (f *Facts) compared() (earlier []warehouse.KnownProposal) {
-	end := End(f.Detail, f.AsOf)
-	for _, k := range f.Known {
-		if k.DAOID == f.Detail.Identity.DAOID && k.Ref != f.Proposal.Ref && k.Lifecycle == governance.Closed && k.EndAt != nil && *k.EndAt <= end {
+	for _, k := range f.endedIn(math.MinInt64, End(f.Detail, f.AsOf)) {
+		if k.Ref != f.Proposal.Ref && k.Lifecycle == governance.Closed {
 			earlier = append(earlier, k)
 		}
 	}

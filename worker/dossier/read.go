@@ -153,11 +153,10 @@ func readKnown(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error {
 // readDelegated reads the power of the tokens' delegates, for each vote with a snapshot by itself.
 func readDelegated(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error {
 	for _, f := range of {
-		created := governance.FirstKnown(f.Proposal.CreatedAt, f.Proposal.StartAt)
 		if !f.hasSnapshot() {
 			continue
 		}
-		delegated, err := warehouse.DelegatedAt(ctx, w, f.Proposal.VotingToken, f.Proposal.Ref, *created, *f.Detail.StartAt)
+		delegated, err := warehouse.DelegatedAt(ctx, w, f.Proposal.VotingToken, f.Proposal.Ref, f.createdAt(), *f.Detail.StartAt)
 		if err != nil {
 			return err
 		}
@@ -206,12 +205,13 @@ func readNewVoters(ctx context.Context, w *warehouse.Warehouse, of []*Facts) err
 		began[f.Proposal.Ref] = true
 		daoID := f.Detail.Identity.DAOID
 		moments = append(moments, warehouse.Moment{Ref: f.Proposal.Ref, DAOID: daoID, At: *f.Detail.StartAt, Begins: true})
-		for _, k := range f.Known {
-			if !ended[daoID] && k.DAOID == daoID && k.EndAt != nil {
-				moments = append(moments, warehouse.Moment{Ref: k.Ref, DAOID: daoID, At: *k.EndAt})
-			}
+		if ended[daoID] {
+			continue
 		}
 		ended[daoID] = true
+		for _, k := range f.endedIn(math.MinInt64, math.MaxInt64) {
+			moments = append(moments, warehouse.Moment{Ref: k.Ref, DAOID: daoID, At: *k.EndAt})
+		}
 	}
 	counts, err := warehouse.NewVoters(ctx, w, moments)
 	for _, f := range of {
@@ -268,21 +268,22 @@ func readTopics(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error 
 // readAround reads what nodes showed of the actions, what the DAOs' history knows of the addresses that they involve, and
 // what executed proposals did with these before.
 func readAround(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error {
-	var acting, executed []record.RefHash
+	var acting, executed, votes []record.RefHash
 	var addresses []string
-	var votes []record.RefHash
-	for _, f := range of {
+	concerned, involved := make([][]string, len(of)), make([][]abi.Party, len(of))
+	for i, f := range of {
 		f.Histories = map[string]AddressHistory{}
 		if len(f.Actions) == 0 {
 			continue
 		}
 		acting = append(acting, f.Proposal.Ref)
+		concerned[i], involved[i] = f.Concerned(), abi.Parties(warehouse.DecodeActions(f.Actions))
 		for _, k := range f.before() {
-			if k.Outcome == governance.Executed && k.Payload != 0 {
+			if len(concerned[i]) > 0 && k.Outcome == governance.Executed && k.Payload != 0 {
 				executed = append(executed, k.Ref)
 			}
 		}
-		for _, p := range abi.Parties(warehouse.DecodeActions(f.Actions)) {
+		for _, p := range involved[i] {
 			addresses = append(addresses, p.Address)
 		}
 		for _, k := range f.endedIn(0, f.createdAt()-1) {
@@ -304,15 +305,15 @@ func readAround(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error 
 	if err != nil {
 		return err
 	}
-	for _, f := range of {
+	for i, f := range of {
 		if len(f.Actions) == 0 {
 			continue
 		}
 		if o := observed[f.Proposal.Ref]; o.Payload == record.PayloadOf(f.Actions) {
 			f.Observed = &o // and not of other actions
 		}
-		f.setBefore(earlier)
-		f.setHistories(voted)
+		f.setBefore(concerned[i], earlier)
+		f.setHistories(involved[i], voted)
 	}
 	return nil
 }
@@ -355,12 +356,10 @@ type EarlierAction struct {
 // maxEarlier is how many earlier actions a dossier looks at.
 const maxEarlier = 500
 
-// setBefore takes the actions of executed proposals that call or name an address that the actions concern.
-func (f *Facts) setBefore(actions map[record.RefHash][]record.Action) {
-	concerned := map[string]bool{}
+// setBefore takes the actions of executed proposals that call or name one of the addresses that the actions concern.
+func (f *Facts) setBefore(concerned []string, actions map[record.RefHash][]record.Action) {
 	var packed [][]byte
-	for _, address := range f.Concerned() {
-		concerned[address] = true
+	for _, address := range concerned {
 		if text, err := hex.DecodeString(strings.TrimPrefix(address, "0x")); err == nil && len(text) > 0 {
 			packed = append(packed, text)
 		}
@@ -372,7 +371,7 @@ func (f *Facts) setBefore(actions map[record.RefHash][]record.Action) {
 	for _, k := range executed {
 		for _, a := range actions[k.Ref] {
 			names := func(address []byte) bool { return bytes.Contains(a.Calldata, address) }
-			if len(f.Before) < maxEarlier && (concerned[a.Target] || slices.ContainsFunc(packed, names)) {
+			if len(f.Before) < maxEarlier && (slices.Contains(concerned, a.Target) || slices.ContainsFunc(packed, names)) {
 				f.Before = append(f.Before, EarlierAction{k.Key, a})
 			}
 		}
@@ -394,7 +393,7 @@ type AddressHistory struct {
 }
 
 // setHistories takes what the DAO's history knows of the addresses that the actions involve.
-func (f *Facts) setHistories(voted map[string][]record.RefHash) {
+func (f *Facts) setHistories(involved []abi.Party, voted map[string][]record.RefHash) {
 	ended, own := map[record.RefHash]bool{}, map[string]uint64{}
 	for _, k := range f.endedIn(0, f.createdAt()-1) {
 		ended[k.Ref] = true
@@ -402,7 +401,7 @@ func (f *Facts) setHistories(voted map[string][]record.RefHash) {
 	for _, k := range f.before() {
 		own[k.ProposerID]++
 	}
-	for _, p := range abi.Parties(warehouse.DecodeActions(f.Actions)) {
+	for _, p := range involved {
 		history := AddressHistory{Proposals: own[p.Address]}
 		for _, ref := range voted[p.Address] {
 			if ended[ref] {

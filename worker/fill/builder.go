@@ -20,6 +20,9 @@ type kindOfPage struct {
 	// setSize is how many pages of the kind are built together, with shared statements, and
 	// sets is how many sets of the kind one worker has in work.
 	setSize, sets int
+	// gather bounds how long a set waits for the previous one of its kind, so that one slow page
+	// delays the others no longer.
+	gather time.Duration
 }
 
 const (
@@ -35,6 +38,9 @@ const (
 	// setsAlone is the number for kinds whose pages are built alone. It leaves one of
 	// fillConcurrency to other kinds.
 	setsAlone = fillConcurrency - 1
+	// gatherTime is how long sets of pages wait for those before them; sets of dossiers take longer.
+	gatherTime     = 50 * time.Millisecond
+	gatherDossiers = 500 * time.Millisecond
 )
 
 // kindsOfPages is the table of the kinds of pages. What else depends on the kind, the
@@ -42,23 +48,23 @@ const (
 // query.
 func kindsOfPages() map[query.Kind]kindOfPage {
 	return map[query.Kind]kindOfPage{
-		query.KindBallots:          {build((*page).ballots), maxSet, setsTogether},
-		query.KindBallotExport:     {build((*page).ballotExport), 1, setsAlone},
-		query.KindBallotPart:       {build((*page).ballotPart), 1, partsTogether},
-		query.KindDAOExport:        {build((*page).daoExport), 1, partsTogether},
-		query.KindDAOPart:          {build((*page).daoPart), 1, partsTogether},
-		query.KindVoters:           {build((*page).voters), 1, setsAlone},
-		query.KindProfile:          {build(byName((*page).profile, func(q *query.Profile) *query.Voter { return &q.Voter })), maxSet, setsTogether},
-		query.KindDelegates:        {build((*page).delegates), 1, setsAlone},
-		query.KindVoterDelegations: {build(byName((*page).voterDelegations, func(q *query.VoterDelegations) *query.Voter { return &q.Voter })), 1, setsAlone},
-		query.KindOpenVotes:        {build(byName((*page).openVotes, func(q *query.OpenVotes) *query.Voter { return &q.Voter })), 1, setsAlone},
-		query.KindDossier:          {build((*page).dossier), maxSet, setsTogether},
-		query.KindVoterVotes:       {build(byName((*page).voterVotes, func(q *query.VoterVotes) *query.Voter { return &q.Voter })), maxSet, setsTogether},
-		query.KindProposals:        {build((*page).proposals), maxSet, setsTogether},
-		query.KindResolve:          {build((*page).resolve), 1, setsAlone},
-		query.KindTopics:           {listed((*warehouse.Warehouse).ListTopics), 1, setsAlone},
-		query.KindEvents:           {build((*page).events), 1, setsAlone},
-		query.KindSignals:          {build((*page).signals), 1, setsAlone},
+		query.KindBallots:          {build((*page).ballots), maxSet, setsTogether, gatherTime},
+		query.KindBallotExport:     {build((*page).ballotExport), 1, setsAlone, 0},
+		query.KindBallotPart:       {build((*page).ballotPart), 1, partsTogether, 0},
+		query.KindDAOExport:        {build((*page).daoExport), 1, partsTogether, 0},
+		query.KindDAOPart:          {build((*page).daoPart), 1, partsTogether, 0},
+		query.KindVoters:           {build((*page).voters), 1, setsAlone, 0},
+		query.KindProfile:          {build(byName((*page).profile, func(q *query.Profile) *query.Voter { return &q.Voter })), maxSet, setsTogether, gatherTime},
+		query.KindDelegates:        {build((*page).delegates), 1, setsAlone, 0},
+		query.KindVoterDelegations: {build(byName((*page).voterDelegations, func(q *query.VoterDelegations) *query.Voter { return &q.Voter })), 1, setsAlone, 0},
+		query.KindOpenVotes:        {build(byName((*page).openVotes, func(q *query.OpenVotes) *query.Voter { return &q.Voter })), 1, setsAlone, 0},
+		query.KindDossier:          {build((*page).dossier), maxSet, setsTogether, gatherDossiers},
+		query.KindVoterVotes:       {build(byName((*page).voterVotes, func(q *query.VoterVotes) *query.Voter { return &q.Voter })), maxSet, setsTogether, gatherTime},
+		query.KindProposals:        {build((*page).proposals), maxSet, setsTogether, gatherTime},
+		query.KindResolve:          {build((*page).resolve), 1, setsAlone, 0},
+		query.KindTopics:           {listed((*warehouse.Warehouse).ListTopics), 1, setsAlone, 0},
+		query.KindEvents:           {build((*page).events), 1, setsAlone, 0},
+		query.KindSignals:          {build((*page).signals), 1, setsAlone, 0},
 	}
 }
 

@@ -5,16 +5,8 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"time"
 
 	"pnyx/governance/query"
-)
-
-// gatherTime bounds how long a set waits for the previous one of its kind, so that one slow
-// page delays the others no longer. A set of dossiers takes longer than one of pages, and waits longer.
-const (
-	gatherTime         = 50 * time.Millisecond
-	gatherTimeDossiers = 500 * time.Millisecond
 )
 
 // turns bounds how many sets of each kind are in work, and gives the kinds precedence in
@@ -119,18 +111,14 @@ func (t *turns) take(kind query.Kind) *turn {
 // waits reports whether gather will wait.
 func (t *turn) waits() bool { return t.previous != nil && t.of.kinds[t.kind].setSize > 1 }
 
-// gather waits until the previous set of the kind has read what it needs, for its gatherTime at most,
+// gather waits until the previous set of the kind has read what it needs, as long as its kind says at most,
 // and reports whether it waited: what is requested meanwhile belongs to this set. Two sets that
 // read at a time cost twice the statements, and are done no sooner.
 func (t *turn) gather(ctx context.Context) bool {
 	if !t.waits() {
 		return false
 	}
-	limit := gatherTime
-	if t.kind == query.KindDossier {
-		limit = gatherTimeDossiers
-	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	ctx, cancel := context.WithTimeout(ctx, t.of.kinds[t.kind].gather)
 	defer cancel()
 	select {
 	case <-t.previous.read:
