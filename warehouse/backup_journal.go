@@ -2,8 +2,6 @@ package warehouse
 
 import (
 	"context"
-	"fmt"
-	"io/fs"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
@@ -32,13 +30,4 @@ func (w *Warehouse) LastBackup(ctx context.Context, kind string) (time.Time, err
 		return time.Time{}, err
 	}
 	return last, err
-}
-
-// SchemaVersion returns the number of the last migration of this version.
-func SchemaVersion() (number int, err error) {
-	names, err := fs.Glob(migrationFiles, "migrations/*.sql")
-	if err == nil {
-		_, err = fmt.Sscanf(names[len(names)-1], "migrations/%d_", &number)
-	}
-	return number, err
 }

@@ -29,13 +29,6 @@ func ballotTable() table {
 	}
 }
 
-// countingBallots returns the statement that selects the ballots that count, under a
-// condition that selects all casts of a voter on a proposal, or none. It needs
-// bindUnknownTime.
-func countingBallots(condition string) string {
-	return fmt.Sprintf(sqlText("ballot_counting"), condition)
-}
-
 // WaitingBallots counts the ballots whose proposal the warehouse does not have yet. They
 // count towards it from the moment it arrives.
 func (w *Warehouse) WaitingBallots(ctx context.Context) (uint64, error) {

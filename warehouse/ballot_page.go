@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strconv"
-	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
@@ -38,17 +37,6 @@ type BallotSource struct {
 	Ref record.RefHash
 	// Generation is the generation of the sorted copy; zero reads the table itself.
 	Generation uint64
-}
-
-// unknownTime represents an unknown time in sorted_ballots. It is earlier than every
-// known time.
-var unknownTime = time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC) //nolint:gochecknoglobals // a constant that Go cannot write as one
-
-// unknownTimeSQL is unknownTime in SQL, where bindUnknownTime is among the parameters.
-const unknownTimeSQL = "{no_time:DateTime64(3, 'UTC')}"
-
-func bindUnknownTime() driver.NamedValue {
-	return clickhouse.Named("no_time", unknownTime.Format(time.DateTime))
 }
 
 // ListBallots returns the first q.Limit ballots after q.After, in the order of q.

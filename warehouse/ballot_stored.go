@@ -68,3 +68,10 @@ func counting(casts []*cast) []*cast {
 func (c *cast) compareTime(other *cast) int {
 	return timeOrUnknown(c.VotedAt).Compare(timeOrUnknown(other.VotedAt))
 }
+
+// countingBallots returns the statement that selects the ballots that count, under a
+// condition that selects all casts of a voter on a proposal, or none. It needs
+// bindUnknownTime.
+func countingBallots(condition string) string {
+	return fmt.Sprintf(sqlText("ballot_counting"), condition)
+}

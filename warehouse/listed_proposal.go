@@ -3,7 +3,6 @@ package warehouse
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/cespare/xxhash/v2"
@@ -95,14 +94,6 @@ func (w *Warehouse) listed(ctx context.Context, refs []record.RefHash) (map[reco
 		}
 	}
 	return proposals, err
-}
-
-// timeOrUnknown returns the value of a time column that is not nullable.
-func timeOrUnknown(stamp *governance.Timestamp) time.Time {
-	if stamp == nil {
-		return unknownTime
-	}
-	return stamp.Time()
 }
 
 // WriteListed writes changed proposals with the names by which searches find them.

@@ -304,3 +304,12 @@ func parseStatement(file, part string) statement {
 	}
 	return s
 }
+
+// SchemaVersion returns the number of the last migration of this version.
+func SchemaVersion() (number int, err error) {
+	names, err := fs.Glob(migrationFiles, "migrations/*.sql")
+	if err == nil {
+		_, err = fmt.Sscanf(names[len(names)-1], "migrations/%d_", &number)
+	}
+	return number, err
+}

@@ -3,12 +3,9 @@ package warehouse
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	chcolumn "github.com/ClickHouse/clickhouse-go/v2/lib/column"
-	"github.com/shopspring/decimal"
 
-	"pnyx/governance"
 	"pnyx/warehouse/record"
 )
 
@@ -71,52 +68,6 @@ func (t table) keyNames() []string {
 		names[i] = key.name
 	}
 	return names
-}
-
-// timeOrNull returns the value of a nullable time column.
-func timeOrNull(stamp *governance.Timestamp) *time.Time {
-	if stamp == nil {
-		return nil
-	}
-	moment := stamp.Time()
-	return &moment
-}
-
-// timestampOf is the reverse of timeOrNull.
-func timestampOf(moment *time.Time) *governance.Timestamp {
-	if moment == nil {
-		return nil
-	}
-	stamp := governance.TimestampOf(*moment)
-	return &stamp
-}
-
-// nonNilDecimals returns the value of an array column. The driver rejects a nil slice.
-func nonNilDecimals(numbers []decimal.Decimal) any {
-	if numbers == nil {
-		return noDecimals
-	}
-	return numbers
-}
-
-// noDecimals is shared because nearly every ballot has two empty arrays.
-var noDecimals any = []decimal.Decimal{} //nolint:gochecknoglobals // a constant that Go cannot write as one
-
-// nonNilTexts returns the value of an array column. The driver rejects a nil slice.
-func nonNilTexts[Text ~string](values []Text) []string {
-	all := make([]string, len(values))
-	for i, value := range values {
-		all[i] = string(value)
-	}
-	return all
-}
-
-// textOrEmpty returns the value of a text column; empty for nil.
-func textOrEmpty[Text ~string](text *Text) string {
-	if text == nil {
-		return ""
-	}
-	return string(*text)
 }
 
 // valuesOf adapts the values of one type of record. A record of another type is a programming

@@ -282,13 +282,6 @@ func (w *Warehouse) votedProposals(ctx context.Context, refs []record.RefHash) (
 	return proposals, err
 }
 
-func boolNumber(b bool) uint8 {
-	if b {
-		return 1
-	}
-	return 0
-}
-
 // titles returns the titles of the proposals; nil for one without a title. The row of a proposal
 // follows its results: until then, its title is that of its record.
 func (w *Warehouse) titles(ctx context.Context, refs []record.RefHash) (map[record.RefHash]*string, error) {
