@@ -13,6 +13,7 @@ import (
 
 	"pnyx/warehouse"
 	"pnyx/warehouse/backup"
+	"pnyx/warehouse/records"
 )
 
 // backupTimeout is the default of --timeout.
@@ -225,7 +226,7 @@ func (s backupSession) create(ctx context.Context, cmd *cobra.Command, destinati
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "backup %s: %s, %d rows in %d tables, %s in %s\n", m.Name, m.Kind(), m.Rows(), m.Tables(),
 		mebibytes(m.Bytes), m.FinishedAt.Sub(m.StartedAt).Round(time.Millisecond))
-	return errors.Join(err, opened.RecordBackup(ctx, warehouse.BackupMade, m.Name, m.Rows(), uint64(m.Bytes))) //nolint:gosec // a size
+	return errors.Join(err, records.RecordBackup(ctx, opened, records.BackupMade, m.Name, m.Rows(), uint64(m.Bytes))) //nolint:gosec // a size
 }
 
 func (s backupSession) restore(ctx context.Context, cmd *cobra.Command, args []string) error {
@@ -247,7 +248,7 @@ func (s backupSession) restore(ctx context.Context, cmd *cobra.Command, args []s
 	if err := opened.MigrateRestored(ctx); err != nil {
 		return err
 	}
-	if err := opened.RecordBackup(ctx, warehouse.BackupRestored, m.Name, m.Rows(), uint64(m.Bytes)); err != nil { //nolint:gosec // a size
+	if err := records.RecordBackup(ctx, opened, records.BackupRestored, m.Name, m.Rows(), uint64(m.Bytes)); err != nil { //nolint:gosec // a size
 		return err
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "restored %s: %d rows in %d tables, as of %s, in %s\n", m.Name, m.Rows(), m.Tables(),

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"pnyx/warehouse"
+	"pnyx/warehouse/accounts"
 )
 
 func TestControlCharactersAreEscapedWhereverWritesAreCut(t *testing.T) {
@@ -29,7 +29,7 @@ func TestControlCharactersAreEscapedWhereverWritesAreCut(t *testing.T) {
 func TestNamesOfStrangersAreEscapedForTheTerminal(t *testing.T) {
 	t.Parallel()
 	var out, explained bytes.Buffer
-	token := warehouse.Token{ID: "abc", Name: "A\x1b[2JCME", Plan: "business"}
+	token := accounts.Token{ID: "abc", Name: "A\x1b[2JCME", Plan: "business"}
 	if err := printNewToken(&out, &explained, token, "pnyx_abc", false); err != nil {
 		t.Fatal(err)
 	}

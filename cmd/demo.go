@@ -16,7 +16,9 @@ import (
 	"pnyx/demo"
 	"pnyx/ratelimit"
 	"pnyx/warehouse"
+	"pnyx/warehouse/accounts"
 	"pnyx/warehouse/importer"
+	"pnyx/warehouse/records"
 )
 
 // prepareDemo creates the demonstration's tokens and loads its data into an empty
@@ -25,7 +27,7 @@ import (
 // The tokens come first. The data is as of the moment at which they were issued, so
 // that a start after an interrupted load writes the same records again, and the rest.
 func prepareDemo(ctx context.Context, admin tokenAdmin, out io.Writer) ([]demoToken, error) {
-	existing, err := warehouse.NewAccounts(admin.warehouse).Tokens(ctx)
+	existing, err := accounts.NewAccounts(admin.warehouse).Tokens(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -45,19 +47,19 @@ func prepareDemo(ctx context.Context, admin tokenAdmin, out io.Writer) ([]demoTo
 
 // wantsDemoData reports whether the warehouse is empty, or an earlier start was interrupted:
 // its tokens are among existing, but no import was ever complete.
-func wantsDemoData(ctx context.Context, opened *warehouse.Warehouse, existing []warehouse.Token) (bool, error) {
-	empty, err := opened.Empty(ctx)
+func wantsDemoData(ctx context.Context, opened *warehouse.Warehouse, existing []accounts.Token) (bool, error) {
+	empty, err := records.Empty(ctx, opened)
 	if err != nil || empty || findDemoToken(existing, ratelimit.Developer) < 0 {
 		return empty, err
 	}
-	synced, err := opened.Synced(ctx)
+	synced, err := records.Synced(ctx, opened)
 	return !synced, err
 }
 
 // loadDemo generates invented data and imports it. The data goes through the same files
 // and importer as upstream data. The files are removed afterwards.
 func loadDemo(ctx context.Context, opened *warehouse.Warehouse, cfg config.Config, out io.Writer) (err error) {
-	tokens, err := warehouse.NewAccounts(opened).Tokens(ctx)
+	tokens, err := accounts.NewAccounts(opened).Tokens(ctx)
 	if err != nil {
 		return err
 	}
@@ -95,7 +97,7 @@ type demoToken struct {
 
 // makeDemoTokens creates a token of each plan. A later start rotates those among existing,
 // because their plain text is not stored and new records would pile up.
-func makeDemoTokens(ctx context.Context, admin tokenAdmin, existing []warehouse.Token) ([]demoToken, error) {
+func makeDemoTokens(ctx context.Context, admin tokenAdmin, existing []accounts.Token) ([]demoToken, error) {
 	var tokens []demoToken
 	for _, plan := range ratelimit.TokenPlans() {
 		raw, err := makeDemoToken(ctx, admin, plan, existing)
@@ -109,17 +111,17 @@ func makeDemoTokens(ctx context.Context, admin tokenAdmin, existing []warehouse.
 
 // makeDemoToken returns the plain text of the token of one plan. It rotates the token
 // among existing, and issues one if there is none.
-func makeDemoToken(ctx context.Context, admin tokenAdmin, plan ratelimit.Plan, existing []warehouse.Token) (string, error) {
+func makeDemoToken(ctx context.Context, admin tokenAdmin, plan ratelimit.Plan, existing []accounts.Token) (string, error) {
 	if i := findDemoToken(existing, plan); i >= 0 {
 		return admin.rotate(ctx, &existing[i], demoOverlap)
 	}
-	return admin.issue(ctx, &warehouse.Token{Name: demoTokenName(plan), Plan: string(plan), Scopes: []string{string(access.V2All)}})
+	return admin.issue(ctx, &accounts.Token{Name: demoTokenName(plan), Plan: string(plan), Scopes: []string{string(access.V2All)}})
 }
 
 // findDemoToken returns the index of the demonstration's token of a plan that is not
 // revoked, or -1.
-func findDemoToken(tokens []warehouse.Token, plan ratelimit.Plan) int {
-	return slices.IndexFunc(tokens, func(t warehouse.Token) bool {
+func findDemoToken(tokens []accounts.Token, plan ratelimit.Plan) int {
+	return slices.IndexFunc(tokens, func(t accounts.Token) bool {
 		return t.Name == demoTokenName(plan) && t.RevokedAt == nil
 	})
 }

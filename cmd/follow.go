@@ -18,6 +18,7 @@ import (
 	"pnyx/governance"
 	"pnyx/telemetry"
 	"pnyx/warehouse"
+	"pnyx/warehouse/records"
 	"pnyx/worker/backoff"
 )
 
@@ -161,16 +162,16 @@ func keepDeclared(ctx context.Context, opened *warehouse.Warehouse, applied *ato
 // declareDAOs writes the DAOs of a sources file to the warehouse where they differ.
 // conflicts names the sources that other DAOs have.
 func declareDAOs(ctx context.Context, opened *warehouse.Warehouse, file sources.File) (conflicts, err error) {
-	declared, err := opened.DeclaredDAOs(ctx)
+	declared, err := records.DeclaredDAOs(ctx, opened)
 	if err != nil {
 		return nil, err
 	}
-	records, conflicts := file.Records(declared)
-	names, err := warehouse.HeldNames(ctx, opened, governance.NameOfFile)
+	all, conflicts := file.Records(declared)
+	names, err := records.HeldNames(ctx, opened, governance.NameOfFile)
 	if err != nil {
 		return conflicts, err
 	}
-	records = append(records, file.NameRecords(names)...)
-	_, err = opened.Append(ctx, warehouse.Import{ID: uuid.New(), ObservedAt: time.Now()}, records)
+	all = append(all, file.NameRecords(names)...)
+	_, err = records.Append(ctx, opened, records.Import{ID: uuid.New(), ObservedAt: time.Now()}, all)
 	return conflicts, err
 }

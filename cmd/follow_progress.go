@@ -8,6 +8,7 @@ import (
 
 	"pnyx/governance"
 	"pnyx/warehouse"
+	"pnyx/warehouse/records"
 	"pnyx/worker/backoff"
 )
 
@@ -22,7 +23,7 @@ func logBackfills(ctx context.Context, opened *warehouse.Warehouse, logger *slog
 	next := backfillLogInterval
 	for backoff.Wait(ctx, next); ctx.Err() == nil; backoff.Wait(ctx, next) {
 		next = backfillCheckInterval
-		cursors, err := opened.FollowCursors(ctx, "")
+		cursors, err := records.FollowCursors(ctx, opened, "")
 		if err != nil {
 			continue // the follower logs it too
 		}
@@ -49,7 +50,7 @@ func (b backfill) String() string {
 }
 
 // backfills returns the backfills that are under way, by upstream.
-func backfills(cursors []warehouse.FollowCursor) map[string]backfill {
+func backfills(cursors []records.FollowCursor) map[string]backfill {
 	all := map[string]backfill{}
 	for _, c := range cursors {
 		if c.State == governance.SourceBackfilling {

@@ -9,8 +9,8 @@ import (
 
 	"pnyx/governance"
 	"pnyx/test/env"
-	"pnyx/warehouse"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 func TestADAOGetsItsFollowedSourcesBackAfterAnImport(t *testing.T) {
@@ -22,17 +22,17 @@ func TestADAOGetsItsFollowedSourcesBackAfterAnImport(t *testing.T) {
 	forum := record.SourceRef{Provider: governance.Discourse, ID: "harbor.org"}
 	imported := &record.DAO{ID: "harbor", Name: "Imported", Sources: []record.SourceRef{forum}}
 	for range 2 {
-		if _, err := opened.Append(t.Context(), warehouse.Import{ID: uuid.New(), ObservedAt: time.Now()}, []record.Record{imported}); err != nil {
+		if _, err := records.Append(t.Context(), opened, records.Import{ID: uuid.New(), ObservedAt: time.Now()}, []record.Record{imported}); err != nil {
 			t.Fatal(err)
 		}
 		if conflicts, err := declareDAOs(t.Context(), opened, file); conflicts != nil || err != nil {
 			t.Fatal(conflicts, err)
 		}
-		declared, err := opened.DeclaredDAOs(t.Context())
+		declared, err := records.DeclaredDAOs(t.Context(), opened)
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := warehouse.CatalogDAO{ID: "harbor", Name: "Harbor", Sources: []record.SourceRef{forum, space}}
+		want := records.CatalogDAO{ID: "harbor", Name: "Harbor", Sources: []record.SourceRef{forum, space}}
 		if diff := cmp.Diff(want, declared.DAOs["harbor"]); diff != "" {
 			t.Error(diff)
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"pnyx/governance"
-	"pnyx/warehouse"
+	"pnyx/warehouse/accounts"
 )
 
 // paymentsCommand groups the commands on the ledger. They only read: payments change
@@ -23,7 +23,7 @@ func paymentsCommand() *cobra.Command {
 // listPaymentsCommand parses the flags of "payments list" into a filter. Errors name
 // the flag.
 func listPaymentsCommand() *cobra.Command {
-	var filter warehouse.PaymentFilter
+	var filter accounts.PaymentFilter
 	var state, since string
 	cmd := &cobra.Command{
 		Use:   "list",
@@ -55,14 +55,14 @@ payment_ledger shows the settled ones to pnyx sql.`,
 }
 
 // listPayments prints the payments that filter selects as a table.
-func (s *session) listPayments(cmd *cobra.Command, filter warehouse.PaymentFilter) error {
+func (s *session) listPayments(cmd *cobra.Command, filter accounts.PaymentFilter) error {
 	opened, err := s.openWarehouse(cmd.Context(), reachExisting)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(cmd.Context(), s.cfg.Warehouse.QueryTimeout)
 	defer cancel()
-	payments, err := warehouse.NewAccounts(opened).Payments(ctx, filter)
+	payments, err := accounts.NewAccounts(opened).Payments(ctx, filter)
 	if err != nil {
 		return err
 	}

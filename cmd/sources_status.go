@@ -24,6 +24,7 @@ import (
 	"pnyx/governance"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 	"pnyx/worker/backoff"
 )
 
@@ -63,7 +64,7 @@ PNYX_ADMIN_LISTEN, if it answers.`,
 }
 
 func printStatus(ctx context.Context, out io.Writer, opened *warehouse.Warehouse, cfg config.Config, redraw bool) error {
-	catalog, err := opened.Catalog(ctx)
+	catalog, err := records.ReadCatalog(ctx, opened)
 	if err != nil {
 		return err
 	}
@@ -88,7 +89,7 @@ func printStatus(ctx context.Context, out io.Writer, opened *warehouse.Warehouse
 }
 
 // statusRows returns a row for each followed source, in order of DAOs and sources.
-func statusRows(catalog warehouse.Catalog, now time.Time) (rows []table.Row) {
+func statusRows(catalog records.Catalog, now time.Time) (rows []table.Row) {
 	byDAO := func(a, b record.SourceRef) int {
 		return cmp.Or(cmp.Compare(catalog.Owner[a], catalog.Owner[b]), cmp.Compare(a.Provider, b.Provider), cmp.Compare(a.ID, b.ID))
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 
 	"pnyx/governance"
-	"pnyx/warehouse"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 func TestEachFollowedSourceHasARow(t *testing.T) {
@@ -18,20 +18,20 @@ func TestEachFollowedSourceHasARow(t *testing.T) {
 	minuteAgo := governance.TimestampOf(now.Add(-time.Minute))
 	space := func(id string) record.SourceRef { return record.SourceRef{Provider: governance.Snapshot, ID: id} }
 	const manyWords = "log: ask hub.snapshot.org for messages: hub.snapshot.org fails and is asked again at 2026-03-04T05:06:37Z: the cause"
-	catalog := warehouse.Catalog{
+	catalog := records.Catalog{
 		Owner: map[record.SourceRef]string{space("a.eth"): "harbor", space("b.eth"): "agora", space("c.eth"): "agora", space("d.eth"): "quay"},
-		Sources: map[record.SourceRef]warehouse.CatalogSource{
-			space("a.eth"): {Follow: &warehouse.SourceFollow{
+		Sources: map[record.SourceRef]records.CatalogSource{
+			space("a.eth"): {Follow: &records.SourceFollow{
 				Status: governance.SourceStatus{
 					State: governance.SourceBackfilling, Rejected: 3, ReadThroughAt: &minuteAgo, Backfill: &governance.BackfillProgress{Done: 1, Total: 4},
 				},
 				Position: `{"mci":7,"hash":"0xab"}`, LatestReject: "0xab: its space is not followed",
 			}},
-			space("b.eth"): {Follow: &warehouse.SourceFollow{
+			space("b.eth"): {Follow: &records.SourceFollow{
 				Status: governance.SourceStatus{State: governance.SourceFailing, Gaps: 2}, Complete: true, Error: manyWords,
 			}},
 			space("c.eth"): {}, // from files alone
-			space("d.eth"): {Follow: &warehouse.SourceFollow{
+			space("d.eth"): {Follow: &records.SourceFollow{
 				Status: governance.SourceStatus{State: governance.SourceLive, Rejected: 1}, Complete: true, Lacks: "1 logs of events that are not known: 0xab", LatestReject: "0xab",
 			}},
 		},
@@ -48,7 +48,7 @@ func TestEachFollowedSourceHasARow(t *testing.T) {
 
 func TestBackfillsAreSummedByUpstream(t *testing.T) {
 	t.Parallel()
-	sums := backfills([]warehouse.FollowCursor{
+	sums := backfills([]records.FollowCursor{
 		{Upstream: "hub", SourceID: "a.eth", State: governance.SourceBackfilling, Done: 1, Total: 4},
 		{Upstream: "hub", SourceID: "b.eth", State: governance.SourceFailing},
 		{Upstream: "forum", State: governance.SourceLive},

@@ -12,6 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"pnyx/warehouse"
+	"pnyx/warehouse/counts"
+	"pnyx/warehouse/records"
 )
 
 // maxQueryBytes bounds the text of a query that is read from a file. ClickHouse's own
@@ -166,7 +168,7 @@ func (s *session) warnUnpublished(ctx context.Context, opened *warehouse.Warehou
 	if !ownsEngine(s.cfg) {
 		return nil
 	}
-	proposals, err := opened.UnpublishedProposals(ctx)
+	proposals, err := counts.UnpublishedProposals(ctx, opened)
 	if err == nil && proposals > 0 {
 		s.logger.LogAttrs(ctx, slog.LevelWarn, "the views lack what is not published yet: start pnyx serve, or repeat the import",
 			slog.Uint64("proposals", proposals))
@@ -174,7 +176,7 @@ func (s *session) warnUnpublished(ctx context.Context, opened *warehouse.Warehou
 	if err != nil {
 		return err
 	}
-	open, err := opened.OpenBatches(ctx)
+	open, err := records.OpenBatches(ctx, opened)
 	if err == nil && open > 0 {
 		s.logger.LogAttrs(ctx, slog.LevelWarn, "the views lack what was written since an import that runs, or was cut off, began: it is there when "+
 			"the import ends, or two minutes after it was cut off", slog.Uint64("batches", open))

@@ -12,6 +12,7 @@ import (
 
 	"pnyx/ratelimit"
 	"pnyx/warehouse"
+	"pnyx/warehouse/accounts"
 )
 
 // tokenCommand groups the commands on partner tokens. They change the warehouse, and
@@ -105,11 +106,11 @@ request of the token, whatever was answered. It comes from the usage in the ware
 (usage_by_day), which API nodes and worker write a few seconds after the request.`,
 		Args: cobra.NoArgs,
 		RunE: tokenTask(func(cmd *cobra.Command, _ []string, admin tokenAdmin) error {
-			tokens, err := warehouse.NewAccounts(admin.warehouse).Tokens(cmd.Context())
+			tokens, err := accounts.NewAccounts(admin.warehouse).Tokens(cmd.Context())
 			if err != nil {
 				return err
 			}
-			used, err := warehouse.NewAccounts(admin.warehouse).LastUsedDays(cmd.Context())
+			used, err := accounts.NewAccounts(admin.warehouse).LastUsedDays(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -142,7 +143,7 @@ func showTokenCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			used, err := warehouse.NewAccounts(admin.warehouse).LastUsedDays(cmd.Context())
+			used, err := accounts.NewAccounts(admin.warehouse).LastUsedDays(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -163,7 +164,7 @@ func revokeCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := warehouse.NewAccounts(admin.warehouse).RevokeToken(cmd.Context(), t.ID); err != nil {
+			if err := accounts.NewAccounts(admin.warehouse).RevokeToken(cmd.Context(), t.ID); err != nil {
 				return err
 			}
 			admin.publish(cmd.Context())

@@ -18,6 +18,7 @@ import (
 	"pnyx/governance"
 	"pnyx/ratelimit"
 	"pnyx/warehouse"
+	stored "pnyx/warehouse/accounts"
 	"pnyx/worker/account"
 )
 
@@ -34,11 +35,11 @@ type tokenAdmin struct {
 
 // issue stores a new token and returns it in plain text, which is not stored. It fills in
 // the id, the time and the hash of t.
-func (a tokenAdmin) issue(ctx context.Context, t *warehouse.Token) (raw string, err error) {
+func (a tokenAdmin) issue(ctx context.Context, t *stored.Token) (raw string, err error) {
 	t.ID, t.CreatedAt = access.NewTokenID(), time.Now().UTC().Truncate(time.Millisecond)
 	raw = access.GenerateToken(t.ID)
 	t.Hash = access.HashToken(raw)
-	if err := warehouse.NewAccounts(a.warehouse).PutToken(ctx, *t); err != nil {
+	if err := stored.NewAccounts(a.warehouse).PutToken(ctx, *t); err != nil {
 		return "", err
 	}
 	a.publish(ctx)
@@ -47,14 +48,14 @@ func (a tokenAdmin) issue(ctx context.Context, t *warehouse.Token) (raw string, 
 
 // rotate replaces a token and returns the new one in plain text. The old one stays valid
 // for the overlap. A revoked token is an error.
-func (a tokenAdmin) rotate(ctx context.Context, t *warehouse.Token, overlap time.Duration) (raw string, err error) {
+func (a tokenAdmin) rotate(ctx context.Context, t *stored.Token, overlap time.Duration) (raw string, err error) {
 	if t.RevokedAt != nil {
 		return "", fmt.Errorf("token %s is revoked", t.ID)
 	}
 	raw = access.GenerateToken(t.ID)
 	t.PreviousHash, t.PreviousUntil = t.Hash, time.Now().Add(max(0, overlap))
 	t.Hash = access.HashToken(raw)
-	if err := warehouse.NewAccounts(a.warehouse).PutToken(ctx, *t); err != nil {
+	if err := stored.NewAccounts(a.warehouse).PutToken(ctx, *t); err != nil {
 		return "", err
 	}
 	a.publish(ctx)
@@ -62,14 +63,14 @@ func (a tokenAdmin) rotate(ctx context.Context, t *warehouse.Token, overlap time
 }
 
 // find returns the token with an id, or an error if there is none.
-func (a tokenAdmin) find(ctx context.Context, id string) (warehouse.Token, error) {
-	tokens, err := warehouse.NewAccounts(a.warehouse).Tokens(ctx)
+func (a tokenAdmin) find(ctx context.Context, id string) (stored.Token, error) {
+	tokens, err := stored.NewAccounts(a.warehouse).Tokens(ctx)
 	if err != nil {
-		return warehouse.Token{}, err
+		return stored.Token{}, err
 	}
-	i := slices.IndexFunc(tokens, func(t warehouse.Token) bool { return t.ID == id })
+	i := slices.IndexFunc(tokens, func(t stored.Token) bool { return t.ID == id })
 	if i < 0 {
-		return warehouse.Token{}, fmt.Errorf("no token has the id %q", id)
+		return stored.Token{}, fmt.Errorf("no token has the id %q", id)
 	}
 	return tokens[i], nil
 }
@@ -99,8 +100,8 @@ func (a tokenAdmin) publishToRedis(ctx context.Context) (err error) {
 
 // newTokenRecord returns the token that the flags of "token issue" describe. Errors name
 // the flag.
-func newTokenRecord(name, plan, scopes, expires, limits string) (warehouse.Token, error) {
-	t := warehouse.Token{Name: strings.TrimSpace(name), Plan: plan}
+func newTokenRecord(name, plan, scopes, expires, limits string) (stored.Token, error) {
+	t := stored.Token{Name: strings.TrimSpace(name), Plan: plan}
 	if t.Name == "" {
 		return t, errors.New("--name: want the name of the partner")
 	}
@@ -162,7 +163,7 @@ func parseLimits(text, plan string) ([]uint32, error) {
 
 // stateOf names the state of a token at a time. A revoked token stays "revoked" after
 // it expires.
-func stateOf(t warehouse.Token, now time.Time) string {
+func stateOf(t stored.Token, now time.Time) string {
 	switch {
 	case t.RevokedAt != nil:
 		return "revoked"
@@ -175,7 +176,7 @@ func stateOf(t warehouse.Token, now time.Time) string {
 }
 
 // endOf returns when a token expires, in UTC, or "never".
-func endOf(t warehouse.Token) string {
+func endOf(t stored.Token) string {
 	if t.ExpiresAt == nil {
 		return "never"
 	}
@@ -216,7 +217,7 @@ type shownToken struct {
 
 // printNewToken prints a token that was just created: its plain text alone, for
 // TOKEN=$(pnyx token issue …), and what it is to errOut, or all as one JSON object.
-func printNewToken(out, errOut io.Writer, t warehouse.Token, raw string, asJSON bool) error {
+func printNewToken(out, errOut io.Writer, t stored.Token, raw string, asJSON bool) error {
 	if asJSON {
 		seen := shownTokenOf(t)
 		seen.Token = raw
@@ -242,7 +243,7 @@ func lastUsedOn(used map[string]time.Time, tokenID string) string {
 
 // printTokensJSON prints one JSON object a line for each token, without plain text. used
 // holds the days of their last use.
-func printTokensJSON(out io.Writer, used map[string]time.Time, tokens ...warehouse.Token) error {
+func printTokensJSON(out io.Writer, used map[string]time.Time, tokens ...stored.Token) error {
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)
 	for _, t := range tokens {
@@ -259,7 +260,7 @@ func printTokensJSON(out io.Writer, used map[string]time.Time, tokens ...warehou
 
 // shownTokenOf returns the printed form of a token, without its plain text. The zero
 // time that the warehouse stores for "never rotated" becomes null.
-func shownTokenOf(t warehouse.Token) shownToken {
+func shownTokenOf(t stored.Token) shownToken {
 	seen := shownToken{
 		ID: t.ID, Name: t.Name, Plan: t.Plan, Scopes: t.Scopes, Limits: t.Limits, CreatedAt: governance.TimestampOf(t.CreatedAt),
 		ExpiresAt: governance.OptionalTimestamp(t.ExpiresAt), RevokedAt: governance.OptionalTimestamp(t.RevokedAt), State: stateOf(t, time.Now()),

@@ -14,6 +14,8 @@ import (
 	"pnyx/config"
 	"pnyx/governance"
 	"pnyx/warehouse"
+	"pnyx/warehouse/accounts"
+	"pnyx/warehouse/records"
 	"pnyx/worker/webhook"
 )
 
@@ -53,21 +55,21 @@ func webhookTask(
 }
 
 // find returns the endpoint with an id, or an error if there is none.
-func (a webhookAdmin) find(ctx context.Context, id string) (warehouse.Webhook, error) {
-	endpoints, err := warehouse.NewAccounts(a.warehouse).Webhooks(ctx)
+func (a webhookAdmin) find(ctx context.Context, id string) (accounts.Webhook, error) {
+	endpoints, err := accounts.NewAccounts(a.warehouse).Webhooks(ctx)
 	if err != nil {
-		return warehouse.Webhook{}, err
+		return accounts.Webhook{}, err
 	}
-	i := slices.IndexFunc(endpoints, func(e warehouse.Webhook) bool { return e.ID == id })
+	i := slices.IndexFunc(endpoints, func(e accounts.Webhook) bool { return e.ID == id })
 	if i < 0 {
-		return warehouse.Webhook{}, fmt.Errorf("no webhook has the id %q; pnyx webhook list shows them", id)
+		return accounts.Webhook{}, fmt.Errorf("no webhook has the id %q; pnyx webhook list shows them", id)
 	}
 	return endpoints[i], nil
 }
 
 // addWebhookCommand adds an endpoint. Its secret is printed once.
 func addWebhookCommand() *cobra.Command {
-	var e warehouse.Webhook
+	var e accounts.Webhook
 	var file string
 	cmd := &cobra.Command{
 		Use:   "add",
@@ -116,11 +118,11 @@ checked before the first is added, and each is printed as a JSON object with id 
 }
 
 // add checks and stores an endpoint. It fills in what the flags do not say.
-func (a webhookAdmin) add(ctx context.Context, e *warehouse.Webhook) error {
+func (a webhookAdmin) add(ctx context.Context, e *accounts.Webhook) error {
 	if err := a.check(ctx, *e); err != nil {
 		return err
 	}
-	endpoints, err := warehouse.NewAccounts(a.warehouse).Webhooks(ctx)
+	endpoints, err := accounts.NewAccounts(a.warehouse).Webhooks(ctx)
 	if err != nil {
 		return err
 	}
@@ -132,12 +134,12 @@ func (a webhookAdmin) add(ctx context.Context, e *warehouse.Webhook) error {
 }
 
 // complete fills in what an operator does not choose.
-func (a webhookAdmin) complete(e *warehouse.Webhook) {
+func (a webhookAdmin) complete(e *accounts.Webhook) {
 	e.ID, e.Secret, e.CreatedAt = webhook.NewID(), webhook.NewSecret(), time.Now()
 }
 
 // check returns an error if an endpoint cannot be added.
-func (a webhookAdmin) check(ctx context.Context, e warehouse.Webhook) error {
+func (a webhookAdmin) check(ctx context.Context, e accounts.Webhook) error {
 	if err := a.sender.CheckURL(e.URL); err != nil {
 		return fmt.Errorf("--url: %w", err)
 	}
@@ -162,7 +164,7 @@ func (a webhookAdmin) checkDAOs(ctx context.Context, ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	catalog, err := a.warehouse.Catalog(ctx)
+	catalog, err := records.ReadCatalog(ctx, a.warehouse)
 	if err != nil {
 		return err
 	}
@@ -175,7 +177,7 @@ func (a webhookAdmin) checkDAOs(ctx context.Context, ids []string) error {
 }
 
 // enable turns an endpoint on. What is in the feed by then is passed over.
-func (a webhookAdmin) enable(ctx context.Context, e warehouse.Webhook) error {
+func (a webhookAdmin) enable(ctx context.Context, e accounts.Webhook) error {
 	if err := webhook.PassOver(ctx, a.warehouse, e); err != nil {
 		return err
 	}
@@ -183,7 +185,7 @@ func (a webhookAdmin) enable(ctx context.Context, e warehouse.Webhook) error {
 	if !e.DisabledAt.Before(e.EnabledAt) { // by another clock
 		e.EnabledAt = e.DisabledAt.Add(time.Millisecond)
 	}
-	return warehouse.NewAccounts(a.warehouse).PutWebhook(ctx, e, false)
+	return accounts.NewAccounts(a.warehouse).PutWebhook(ctx, e, false)
 }
 
 // listWebhooksCommand lists the endpoints with their queues, last outcomes and states.
@@ -193,15 +195,15 @@ func listWebhooksCommand() *cobra.Command {
 		Short: "List the endpoints, without their secrets",
 		Args:  cobra.NoArgs,
 		RunE: webhookTask(func(cmd *cobra.Command, _ []string, admin webhookAdmin) error {
-			endpoints, err := warehouse.NewAccounts(admin.warehouse).Webhooks(cmd.Context())
+			endpoints, err := accounts.NewAccounts(admin.warehouse).Webhooks(cmd.Context())
 			if err != nil {
 				return err
 			}
-			queues, err := warehouse.NewAccounts(admin.warehouse).WebhookQueues(cmd.Context())
+			queues, err := accounts.NewAccounts(admin.warehouse).WebhookQueues(cmd.Context())
 			if err != nil {
 				return err
 			}
-			outcomes, err := warehouse.NewAccounts(admin.warehouse).WebhookOutcomes(cmd.Context())
+			outcomes, err := accounts.NewAccounts(admin.warehouse).WebhookOutcomes(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -228,7 +230,7 @@ func shownSince(at time.Time) string {
 }
 
 // webhookState returns the state of an endpoint in words.
-func webhookState(e warehouse.Webhook) string {
+func webhookState(e accounts.Webhook) string {
 	switch {
 	case !e.Active():
 		return "off since " + shownTime(e.DisabledAt) + ": " + e.Reason
@@ -273,7 +275,7 @@ func removeWebhookCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := warehouse.NewAccounts(admin.warehouse).PutWebhook(cmd.Context(), e, true); err != nil {
+			if err := accounts.NewAccounts(admin.warehouse).PutWebhook(cmd.Context(), e, true); err != nil {
 				return err
 			}
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "removed %s (%s)\n", e.ID, printable(e.URL))

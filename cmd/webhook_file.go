@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"pnyx/warehouse"
+	"pnyx/warehouse/accounts"
 	"pnyx/worker/webhook"
 )
 
@@ -46,7 +46,7 @@ func (a webhookAdmin) addFile(cmd *cobra.Command, name, tokenID string) error {
 	if err != nil {
 		return err
 	}
-	known, err := warehouse.NewAccounts(a.warehouse).Webhooks(cmd.Context())
+	known, err := accounts.NewAccounts(a.warehouse).Webhooks(cmd.Context())
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func (a webhookAdmin) addFile(cmd *cobra.Command, name, tokenID string) error {
 }
 
 // checkAll checks endpoints, and returns all that is wrong.
-func (a webhookAdmin) checkAll(ctx context.Context, endpoints []warehouse.Webhook) error {
+func (a webhookAdmin) checkAll(ctx context.Context, endpoints []accounts.Webhook) error {
 	var wrong []error
 	for i := range endpoints {
 		if err := a.check(ctx, endpoints[i]); err != nil {
@@ -98,7 +98,7 @@ func readWebhookFile(input io.Reader, name string) ([]byte, error) {
 }
 
 // parseWebhooks reads JSON objects in lines, of which those without a token get one by id.
-func parseWebhooks(text []byte, tokenID string) (endpoints []warehouse.Webhook, err error) {
+func parseWebhooks(text []byte, tokenID string) (endpoints []accounts.Webhook, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
 	for {
@@ -110,7 +110,7 @@ func parseWebhooks(text []byte, tokenID string) (endpoints []warehouse.Webhook, 
 		if err != nil {
 			return nil, fmt.Errorf("endpoint %d: %w", len(endpoints)+1, err)
 		}
-		endpoints = append(endpoints, warehouse.Webhook{TokenID: cmp.Or(line.Token, tokenID), URL: line.URL, Types: line.Types, DAOIDs: line.DAOs})
+		endpoints = append(endpoints, accounts.Webhook{TokenID: cmp.Or(line.Token, tokenID), URL: line.URL, Types: line.Types, DAOIDs: line.DAOs})
 	}
 	if len(endpoints) == 0 {
 		return nil, errors.New("the file has no endpoint")

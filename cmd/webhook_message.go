@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"pnyx/governance"
-	"pnyx/warehouse"
+	"pnyx/warehouse/accounts"
 	"pnyx/worker/webhook"
 )
 
@@ -33,7 +33,7 @@ func testWebhookCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := warehouse.NewAccounts(admin.warehouse).WriteWebhookAttempts(cmd.Context(), []warehouse.WebhookAttempt{attempt}); err != nil {
+			if err := accounts.NewAccounts(admin.warehouse).WriteWebhookAttempts(cmd.Context(), []accounts.WebhookAttempt{attempt}); err != nil {
 				return err
 			}
 			_, err = fmt.Fprintln(cmd.OutOrStdout(), printable(attemptTable(attempt)))
@@ -53,7 +53,7 @@ func webhookLogCommand() *cobra.Command {
 		Short: "Show the last attempts of 30 days, newest first",
 		Args:  cobra.ExactArgs(1),
 		RunE: webhookTask(func(cmd *cobra.Command, args []string, admin webhookAdmin) error {
-			attempts, err := warehouse.NewAccounts(admin.warehouse).WebhookAttempts(cmd.Context(), args[0], limit)
+			attempts, err := accounts.NewAccounts(admin.warehouse).WebhookAttempts(cmd.Context(), args[0], limit)
 			if err != nil {
 				return err
 			}
@@ -65,7 +65,7 @@ func webhookLogCommand() *cobra.Command {
 	return cmd
 }
 
-func attemptTable(attempts ...warehouse.WebhookAttempt) string {
+func attemptTable(attempts ...accounts.WebhookAttempt) string {
 	t := newTable([]string{"at", "message", "type", "attempt", "status", "ms", "result"})
 	for _, a := range attempts {
 		t.AppendRow(table.Row{
@@ -136,7 +136,7 @@ signatures, one by each secret.`,
 			}
 			e.PreviousSecret, e.PreviousUntil = e.Secret, time.Now().Add(max(0, overlap))
 			e.Secret = webhook.NewSecret()
-			if err := warehouse.NewAccounts(admin.warehouse).PutWebhook(cmd.Context(), e, false); err != nil {
+			if err := accounts.NewAccounts(admin.warehouse).PutWebhook(cmd.Context(), e, false); err != nil {
 				return err
 			}
 			_, err = fmt.Fprintf(cmd.ErrOrStderr(), "webhook %s; the secret before is valid until %s UTC; the new one is shown this once:\n",

@@ -11,8 +11,8 @@ import (
 	"pnyx/follow"
 	"pnyx/governance"
 	"pnyx/test/env"
-	"pnyx/warehouse"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 func TestAttackAJournalCommitsWhatItsUpstreamMayStateAlone(t *testing.T) {
@@ -27,8 +27,8 @@ func TestAttackAJournalCommitsWhatItsUpstreamMayStateAlone(t *testing.T) {
 		return record.ProposalRef{Provider: governance.Governor, ExternalID: id}
 	}
 	theirs := &record.Proposal{ProposalRef: space("theirs"), SourceID: "other.eth", Title: "Theirs"}
-	run := warehouse.Import{ID: uuid.New(), ObservedAt: time.Now()}
-	if _, err := opened.Append(t.Context(), run, []record.Record{theirs}); err != nil {
+	run := records.Import{ID: uuid.New(), ObservedAt: time.Now()}
+	if _, err := records.Append(t.Context(), opened, run, []record.Record{theirs}); err != nil {
 		t.Fatal(err)
 	}
 	withdrawn := *theirs
@@ -92,7 +92,7 @@ func TestAttackRefusedItemsAreCountedAndSomeKept(t *testing.T) {
 	if _, err := journal.Commit(t.Context(), foreign, cursor); err != nil {
 		t.Fatal(err)
 	}
-	follows, err := opened.SourceFollows(t.Context(), time.Now())
+	follows, err := records.SourceFollows(t.Context(), opened, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}

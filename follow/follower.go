@@ -16,6 +16,7 @@ import (
 	"pnyx/follow/clock"
 	"pnyx/governance"
 	"pnyx/warehouse"
+	"pnyx/warehouse/records"
 	"pnyx/worker/backoff"
 )
 
@@ -262,11 +263,11 @@ func (f *Follower) retire(ctx context.Context, wanted map[string]Upstream) {
 }
 
 func (f *Follower) retireOnce(ctx context.Context, wanted map[string]Upstream) error {
-	stored, err := f.Warehouse.FollowCursors(ctx, "")
+	stored, err := records.FollowCursors(ctx, f.Warehouse, "")
 	if err != nil {
 		return err
 	}
-	off := map[string][]warehouse.FollowCursor{}
+	off := map[string][]records.FollowCursor{}
 	for _, cursor := range stored {
 		if wanted[cursor.Upstream] == nil && cursor.State != governance.SourceOff {
 			cursor.State = governance.SourceOff
@@ -279,7 +280,7 @@ func (f *Follower) retireOnce(ctx context.Context, wanted map[string]Upstream) e
 			err = errors.Join(err, acquireErr)
 			continue
 		}
-		err = errors.Join(err, f.Warehouse.WriteFollowCursors(ctx, cursors), lease.Release(ctx))
+		err = errors.Join(err, records.WriteFollowCursors(ctx, f.Warehouse, cursors), lease.Release(ctx))
 	}
 	return err
 }

@@ -20,6 +20,7 @@ import (
 	"pnyx/test/env"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 // harbor is the source that the upstream of these tests has.
@@ -105,13 +106,13 @@ func (b bench) awaitCount(what string, count *atomic.Int64, n int64) {
 func (b bench) awaitStates(upstream string, want map[string]governance.SourceState) {
 	b.Helper()
 	env.Until(b, func() error {
-		cursors, err := b.warehouse.FollowCursors(b.Context(), upstream)
+		cursors, err := records.FollowCursors(b.Context(), b.warehouse, upstream)
 		if err != nil {
 			return err
 		}
 		got := map[string]governance.SourceState{}
 		for _, c := range cursors {
-			if c.Lane != warehouse.FollowSource {
+			if c.Lane != records.FollowSource {
 				got[c.SourceID+"/"+c.Lane] = c.State
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"pnyx/governance"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 	"pnyx/worker/backoff"
 )
 
@@ -41,7 +42,7 @@ const (
 // entry is a cursor in memory.
 type entry struct {
 	// cursor has the state that its lane set, and else is as it will be written.
-	cursor warehouse.FollowCursor
+	cursor records.FollowCursor
 	// trouble overrides the state of the lane when it is set.
 	trouble governance.SourceState
 	// interval is the lane's interval; 0 when no lane is registered.
@@ -53,7 +54,7 @@ type entry struct {
 
 // newEntry takes over a stored cursor. A state that says how polls went stays until the
 // next poll that succeeds.
-func newEntry(cursor warehouse.FollowCursor) *entry {
+func newEntry(cursor records.FollowCursor) *entry {
 	e := &entry{cursor: cursor}
 	switch cursor.State {
 	case governance.SourceLive, governance.SourceBackfilling:
@@ -72,7 +73,7 @@ const maxAhead = 15 * time.Minute
 // move takes over what the lane sets of a cursor. A time of upstream that has not come yet,
 // or lies before all of them, is not believed: it would hide any lag, and may be none that
 // can be written.
-func (e *entry) move(to warehouse.FollowCursor, now time.Time) {
+func (e *entry) move(to records.FollowCursor, now time.Time) {
 	from := e.cursor
 	if at := to.UpstreamAt; at != nil && (at.Unix() < 0 || at.After(now.Add(maxAhead))) {
 		to.UpstreamAt = from.UpstreamAt
@@ -101,7 +102,7 @@ func (e *entry) move(to warehouse.FollowCursor, now time.Time) {
 }
 
 // stored returns the cursor as it is to be written.
-func (e *entry) stored() warehouse.FollowCursor {
+func (e *entry) stored() records.FollowCursor {
 	cursor := e.cursor
 	cursor.State = cmp.Or(e.trouble, cursor.State, governance.SourceLive)
 	return cursor
@@ -184,7 +185,7 @@ func (j *Journal) keep(sources []record.SourceRef) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, source := range sources {
-		if e := j.entry(keyOf(source, warehouse.FollowSource)); e.cursor.State == "" {
+		if e := j.entry(keyOf(source, records.FollowSource)); e.cursor.State == "" {
 			e.cursor.State, e.pending = governance.SourceLive, urgent
 		}
 	}
@@ -250,7 +251,7 @@ func writePending(ctx context.Context, w *warehouse.Warehouse, all bool, journal
 // what could not be written still is. Two writes of a journal do not overlap, so that the
 // later one is the later version.
 func writeEntries(ctx context.Context, w *warehouse.Warehouse, due map[*Journal][]*entry) error {
-	var cursors []warehouse.FollowCursor
+	var cursors []records.FollowCursor
 	for j, entries := range due {
 		j.writing.Lock()
 		defer j.writing.Unlock()
@@ -261,7 +262,7 @@ func writeEntries(ctx context.Context, w *warehouse.Warehouse, due map[*Journal]
 		}
 		j.mu.Unlock()
 	}
-	err := w.WriteFollowCursors(ctx, cursors)
+	err := records.WriteFollowCursors(ctx, w, cursors)
 	if err == nil {
 		return nil
 	}

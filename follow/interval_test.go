@@ -8,10 +8,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pnyx/follow"
-	"pnyx/warehouse"
+	"pnyx/warehouse/records"
 )
 
-type interval = warehouse.Interval
+type interval = records.Interval
 
 // ranges returns the ranges with the given ends.
 func ranges(ends ...uint64) (all []interval) {

@@ -9,6 +9,7 @@ import (
 	"pnyx/follow/clock"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 // Journal writes what the lanes of one upstream find, and holds their cursors. It is safe
@@ -51,13 +52,13 @@ func keyOf(source record.SourceRef, lane string) cursorKey {
 func OpenJournal(
 	ctx context.Context, w *warehouse.Warehouse, upstream string, sources []record.SourceRef, c *clock.Clock,
 ) (*Journal, error) {
-	stored, err := w.FollowCursors(ctx, upstream)
+	stored, err := records.FollowCursors(ctx, w, upstream)
 	if err != nil {
 		return nil, err
 	}
 	j := newJournal(upstream, sources, c)
 	j.Warehouse = w
-	if j.rejects.open, err = w.HasFollowRejects(ctx, upstream); err != nil {
+	if j.rejects.open, err = records.HasFollowRejects(ctx, w, upstream); err != nil {
 		return nil, err
 	}
 	for _, cursor := range stored {
@@ -76,7 +77,7 @@ func newJournal(upstream string, sources []record.SourceRef, c *clock.Clock) *Jo
 
 // Cursor returns the cursor of a lane, for one source or, with an empty ID, for all sources
 // of the upstream. It is empty before the first Commit.
-func (j *Journal) Cursor(source record.SourceRef, lane string) warehouse.FollowCursor {
+func (j *Journal) Cursor(source record.SourceRef, lane string) records.FollowCursor {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.entry(keyOf(source, lane)).cursor
@@ -86,9 +87,9 @@ func (j *Journal) Cursor(source record.SourceRef, lane string) warehouse.FollowC
 func (j *Journal) entry(key cursorKey) *entry {
 	e, known := j.cursors[key]
 	if !known {
-		e = &entry{cursor: warehouse.FollowCursor{
+		e = &entry{cursor: records.FollowCursor{
 			Upstream: j.upstream, Provider: key.source.Provider, SourceID: key.source.ID, Lane: key.lane,
-			Covered: []warehouse.Interval{},
+			Covered: []records.Interval{},
 		}}
 		j.cursors[key] = e
 	}
@@ -101,25 +102,25 @@ func (j *Journal) entry(key cursorKey) *entry {
 // counts, the time at upstream, and of a lane that is behind the reason as its error. The
 // follower sets the rest.
 func (j *Journal) Commit(
-	ctx context.Context, records []record.Record, cursors ...warehouse.FollowCursor,
-) (warehouse.Counts, error) {
+	ctx context.Context, all []record.Record, cursors ...records.FollowCursor,
+) (records.Counts, error) {
 	began := j.Clock.Now()
-	records, err := j.admit(ctx, records)
+	all, err := j.admit(ctx, all)
 	if err != nil {
-		return warehouse.Counts{}, err
+		return records.Counts{}, err
 	}
 	if err := j.writeRejects(ctx); err != nil {
-		return warehouse.Counts{}, err
+		return records.Counts{}, err
 	}
-	run := warehouse.Import{ID: uuid.New(), ObservedAt: j.Clock.Now()}
-	counts, err := j.Warehouse.Append(ctx, run, records)
+	run := records.Import{ID: uuid.New(), ObservedAt: j.Clock.Now()}
+	counts, err := records.Append(ctx, j.Warehouse, run, all)
 	if err == nil {
-		err = j.resolveRejects(ctx, records, began)
+		err = j.resolveRejects(ctx, all, began)
 	}
 	if err != nil {
 		return counts, err
 	}
-	return counts, j.move(ctx, cursors, j.deferred && len(records) == 0)
+	return counts, j.move(ctx, cursors, j.deferred && len(all) == 0)
 }
 
 // Read returns the record of an item. It is nil for an item that is no valid record, or not
@@ -137,7 +138,7 @@ func (j *Journal) Read(asked Asked, text []byte) record.Record {
 }
 
 // move takes over cursors, and writes them unless that can wait.
-func (j *Journal) move(ctx context.Context, cursors []warehouse.FollowCursor, wait bool) error {
+func (j *Journal) move(ctx context.Context, cursors []records.FollowCursor, wait bool) error {
 	j.mu.Lock()
 	moved, now := make([]*entry, len(cursors)), j.Clock.Now()
 	for i, cursor := range cursors {

@@ -13,6 +13,7 @@ import (
 	"pnyx/test/env"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 func TestCursorsOutliveTheJournal(t *testing.T) {
@@ -27,7 +28,7 @@ func TestCursorsOutliveTheJournal(t *testing.T) {
 	cursor := journal.Cursor(source, "backfill")
 	at := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 	cursor.Position, cursor.State, cursor.UpstreamAt = `{"number":7}`, governance.SourceBackfilling, &at
-	cursor.Covered = []warehouse.Interval{{First: 1, Last: 5}, {First: 9, Last: 12}}
+	cursor.Covered = []records.Interval{{First: 1, Last: 5}, {First: 9, Last: 12}}
 	space := &record.Source{SourceRef: source, Name: "Harbor"}
 	counts, err := journal.Commit(t.Context(), []record.Record{space}, cursor)
 	if err != nil {

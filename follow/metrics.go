@@ -7,7 +7,7 @@ import (
 
 	"pnyx/governance"
 	"pnyx/telemetry"
-	"pnyx/warehouse"
+	"pnyx/warehouse/records"
 )
 
 // metrics are the metrics of a follower. Requests are counted by follow/fetch.
@@ -76,7 +76,7 @@ func (c *collector) collect(to chan<- prometheus.Metric, j *Journal) {
 	states, lags := map[governance.SourceState]int{}, map[string]time.Duration{}
 	j.mu.Lock()
 	for key, e := range j.cursors {
-		if key.lane == warehouse.FollowSource {
+		if key.lane == records.FollowSource {
 			continue
 		}
 		cursor := e.stored()

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"pnyx/governance"
-	"pnyx/warehouse"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 const (
@@ -81,9 +81,9 @@ func (n *Names) run(ctx context.Context) (more bool, err error) {
 
 // find reads who is to be asked for next.
 func (n *Names) find(ctx context.Context, at *round) (err error) {
-	search := warehouse.NameSearch{Source: n.Source, Provider: n.Provider, Limit: maxWaiting}
+	search := records.NameSearch{Source: n.Source, Provider: n.Provider, Limit: maxWaiting}
 	n.refreshing = false
-	if n.waiting, err = warehouse.Nameless(ctx, n.Journal.Warehouse, search); err != nil {
+	if n.waiting, err = records.Nameless(ctx, n.Journal.Warehouse, search); err != nil {
 		return err
 	}
 	now := n.Journal.Clock.Now()
@@ -100,7 +100,7 @@ func (n *Names) find(ctx context.Context, at *round) (err error) {
 		at.Began = now.Unix()
 	}
 	n.refreshing = true
-	n.waiting, err = warehouse.AskedForNames(ctx, n.Journal.Warehouse, search, at.After)
+	n.waiting, err = records.AskedForNames(ctx, n.Journal.Warehouse, search, at.After)
 	return err
 }
 

@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"pnyx/warehouse"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 const (
@@ -13,7 +13,7 @@ const (
 	// counted.
 	maxKept = 1000
 	// maxShown bounds a text of upstream in a reason, and maxReason a reason, in bytes.
-	maxShown, maxReason = 80, warehouse.MaxRejectReason
+	maxShown, maxReason = 80, records.MaxRejectReason
 )
 
 // rejects are the rejected items of one upstream. Journal.mu guards it.
@@ -26,7 +26,7 @@ type rejects struct {
 	// open is set while the upstream has some that were not read since.
 	open bool
 	// pending are not written yet.
-	pending []warehouse.FollowReject
+	pending []records.FollowReject
 }
 
 // Reject keeps an item that is no valid record, or that the source may not state. An item of
@@ -52,10 +52,10 @@ func (j *Journal) reject(source record.SourceRef, itemID string, rejected error,
 	if source.ID == "" {
 		source = record.SourceRef{}
 	}
-	r.pending = append(r.pending, warehouse.FollowReject{
+	r.pending = append(r.pending, records.FollowReject{
 		Upstream: j.upstream, Provider: source.Provider, SourceID: source.ID, At: now,
-		ItemID: record.Clip(itemID, warehouse.MaxRejectID), Reason: record.Clip(rejected.Error(), maxReason),
-		Text: string(text[:min(len(text), warehouse.MaxRejectText)]),
+		ItemID: record.Clip(itemID, records.MaxRejectID), Reason: record.Clip(rejected.Error(), maxReason),
+		Text: string(text[:min(len(text), records.MaxRejectText)]),
 	})
 }
 
@@ -65,7 +65,7 @@ func (j *Journal) writeRejects(ctx context.Context) error {
 	pending := j.rejects.pending
 	j.rejects.pending = nil
 	j.mu.Unlock()
-	err := j.Warehouse.WriteFollowRejects(ctx, pending)
+	err := records.WriteFollowRejects(ctx, j.Warehouse, pending)
 	if err != nil {
 		j.mu.Lock()
 		j.rejects.pending = append(pending, j.rejects.pending...)
@@ -76,21 +76,21 @@ func (j *Journal) writeRejects(ctx context.Context) error {
 
 // resolveRejects marks those rejected items as read that are among some committed records. What
 // was left out of one of these was rejected since they began to be committed.
-func (j *Journal) resolveRejects(ctx context.Context, records []record.Record, began time.Time) (err error) {
+func (j *Journal) resolveRejects(ctx context.Context, all []record.Record, began time.Time) (err error) {
 	j.mu.Lock()
 	open, counted := j.rejects.open, j.rejects.counted
 	j.mu.Unlock()
-	if !open || len(records) == 0 {
+	if !open || len(all) == 0 {
 		return nil
 	}
-	items := make([]warehouse.FollowReject, len(records))
-	for i, r := range records {
-		items[i] = warehouse.FollowReject{SourceID: sourceOf(r).ID, ItemID: itemOf(r)}
+	items := make([]records.FollowReject, len(all))
+	for i, r := range all {
+		items[i] = records.FollowReject{SourceID: sourceOf(r).ID, ItemID: itemOf(r)}
 	}
-	if resolved, err := j.Warehouse.ResolveFollowRejects(ctx, j.upstream, items, began); err != nil || resolved == 0 {
+	if resolved, err := records.ResolveFollowRejects(ctx, j.Warehouse, j.upstream, items, began); err != nil || resolved == 0 {
 		return err
 	}
-	if open, err = j.Warehouse.HasFollowRejects(ctx, j.upstream); err != nil {
+	if open, err = records.HasFollowRejects(ctx, j.Warehouse, j.upstream); err != nil {
 		return err
 	}
 	j.mu.Lock()

@@ -8,6 +8,7 @@ import (
 
 	"pnyx/governance"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 	wsource "pnyx/warehouse/source"
 )
 
@@ -60,12 +61,12 @@ func mustBe(what, stated, asked string) error {
 // record must be of a source that is followed there, a held record never changes its source,
 // and a ballot must be on a proposal of such a source that is known. All that is committed
 // passes here.
-func (j *Journal) admit(ctx context.Context, records []record.Record) ([]record.Record, error) {
-	held, err := j.Warehouse.HeldSources(ctx, proposalsOf(records))
+func (j *Journal) admit(ctx context.Context, all []record.Record) ([]record.Record, error) {
+	held, err := records.HeldSources(ctx, j.Warehouse, proposalsOf(all))
 	if err != nil {
 		return nil, err
 	}
-	return j.admitted(records, held), nil
+	return j.admitted(all, held), nil
 }
 
 // admitted is admit with the sources of the held proposals.

@@ -11,6 +11,7 @@ import (
 	"pnyx/test/env"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 const payee = "0x00000000000000000000000000000000000000b2"
@@ -33,18 +34,18 @@ func TestActionsComeWithTheirProposal(t *testing.T) {
 	w := open(t)
 	p := &record.Proposal{ProposalRef: ref("p"), SourceID: "s"}
 	p.SetActions(3, []*record.Action{payment(t, 1), payment(t, 2), payment(t, 3)})
-	if got, want := appendAll(t, w, p), (warehouse.Counts{New: 4}); got != want {
+	if got, want := appendAll(t, w, p), (records.Counts{New: 4}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 	p.SetActions(2, []*record.Action{payment(t, 1), payment(t, 7)})
-	if got, want := appendAll(t, w, p), (warehouse.Counts{Changed: 2, Unchanged: 1}); got != want {
+	if got, want := appendAll(t, w, p), (records.Counts{Changed: 2, Unchanged: 1}); got != want {
 		t.Errorf("after an edit got %+v, want %+v", got, want)
 	}
-	stored, err := w.Proposals(t.Context(), []record.RefHash{p.Hash()})
+	stored, err := records.Proposals(t.Context(), w, []record.RefHash{p.Hash()})
 	if err != nil || len(stored) != 1 || stored[0].StatedActions == nil || *stored[0].StatedActions != 2 {
 		t.Fatalf("got %+v, %v, want 2 stated actions", stored, err)
 	}
-	got, err := w.Actions(t.Context(), stored)
+	got, err := records.Actions(t.Context(), w, stored)
 	if err != nil {
 		t.Fatal(err)
 	}

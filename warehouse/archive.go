@@ -72,7 +72,8 @@ func OpenArchive(ctx context.Context, o Options) (*Archive, error) {
 	}
 	// A snapshot shares its data with the tables, so dropping it loses nothing.
 	options.Settings["max_table_size_to_drop"] = 0
-	a := &Archive{warehouse: &Warehouse{options: options, cluster: o.Cluster, timeout: o.QueryTimeout, logger: o.Logger}}
+	a := &Archive{warehouse: &Warehouse{options: options, cluster: o.Cluster, logger: o.Logger}}
+	a.warehouse.Conn.maxExecutionTime = o.QueryTimeout
 	err = Retry(ctx, o.Wait, o.Logger, func() error { return a.connect(ctx) })
 	return a, err
 }
@@ -87,7 +88,7 @@ func (a *Archive) connect(ctx context.Context) error {
 		if err != nil {
 			return errors.Join(err, a.Close())
 		}
-		a.shards = append(a.shards, connection{Conn: conn, maxExecutionTime: a.warehouse.timeout})
+		a.shards = append(a.shards, connection{Conn: conn, maxExecutionTime: a.warehouse.QueryTimeout()})
 	}
 	a.nodes = nodes
 	return nil
@@ -119,7 +120,7 @@ func (a *Archive) Contents(ctx context.Context, shard int, database string) ([]T
 	for i, name := range names {
 		contents[i].Name = name
 		// A tuple, because the hash of arguments with a NULL among them is NULL.
-		sql := "SELECT count(), sum(cityHash64(tuple(*))) FROM " + quoteIdentifier(database) + "." + quoteIdentifier(name)
+		sql := "SELECT count(), sum(cityHash64(tuple(*))) FROM " + QuoteIdentifier(database) + "." + QuoteIdentifier(name)
 		if err := a.shards[shard].QueryRow(ctx, sql).Scan(&contents[i].Rows, &contents[i].Checksum); err != nil {
 			return nil, fmt.Errorf("count table %s: %w", name, err)
 		}
@@ -132,7 +133,7 @@ func (a *Archive) Contents(ctx context.Context, shard int, database string) ([]T
 func (a *Archive) tables(ctx context.Context, shard int, database string) ([]string, error) {
 	const sql = "SELECT name FROM system.tables WHERE database = ? AND endsWith(engine, 'MergeTree') ORDER BY name"
 	rows, err := a.shards[shard].Query(ctx, sql, database)
-	return selectRows[string](rows, err, "list tables of "+database)
+	return SelectRows[string](rows, err, "list tables of "+database)
 }
 
 // Snapshot makes the snapshot of every shard in place of one that was left behind. It
@@ -162,20 +163,20 @@ func (a *Archive) makeSnapshot(ctx context.Context, shard int) error {
 		return fmt.Errorf("%w: wait until it ends", ErrBackupRunning)
 	}
 	// A snapshot that nothing copies was left behind by a process that was killed.
-	snapshot := quoteIdentifier(a.SnapshotDatabase())
+	snapshot := QuoteIdentifier(a.SnapshotDatabase())
 	statements := []string{"DROP DATABASE IF EXISTS " + snapshot + " SYNC", "CREATE DATABASE " + snapshot}
 	names = slices.DeleteFunc(names, isMadeFromBallots)
 	slices.SortStableFunc(names, func(a, b string) int { return snapshotOrder(a) - snapshotOrder(b) })
 	for _, name := range names {
-		table := snapshot + "." + quoteIdentifier(name)
+		table := snapshot + "." + QuoteIdentifier(name)
 		statements = append(statements,
-			"CREATE TABLE "+table+" AS "+quoteIdentifier(a.Database())+"."+quoteIdentifier(name),
+			"CREATE TABLE "+table+" AS "+QuoteIdentifier(a.Database())+"."+QuoteIdentifier(name),
 			"SYSTEM STOP MERGES "+table)
 	}
 	// The tables follow each other as closely as possible.
 	for _, name := range names {
-		statements = append(statements, "ALTER TABLE "+snapshot+"."+quoteIdentifier(name)+
-			" ATTACH PARTITION ALL FROM "+quoteIdentifier(a.Database())+"."+quoteIdentifier(name))
+		statements = append(statements, "ALTER TABLE "+snapshot+"."+QuoteIdentifier(name)+
+			" ATTACH PARTITION ALL FROM "+QuoteIdentifier(a.Database())+"."+QuoteIdentifier(name))
 	}
 	return a.run(ctx, shard, statements...)
 }
@@ -207,7 +208,7 @@ func (a *Archive) isCopied(ctx context.Context, shard int) (bool, error) {
 	const sql = `SELECT (SELECT count() FROM system.backups WHERE status = 'CREATING_BACKUP') +
 		(SELECT count() FROM system.processes WHERE position(query, ?) > 0 AND query_id != queryID())`
 	var running uint64
-	err := a.shards[shard].QueryRow(ctx, sql, quoteIdentifier(a.SnapshotDatabase())).Scan(&running)
+	err := a.shards[shard].QueryRow(ctx, sql, QuoteIdentifier(a.SnapshotDatabase())).Scan(&running)
 	return running > 0, err
 }
 
@@ -229,7 +230,7 @@ func (a *Archive) Drop(ctx context.Context, database string) error {
 	defer cancel()
 	var problems []error
 	for shard := range a.shards {
-		problems = append(problems, a.run(ctx, shard, "DROP DATABASE IF EXISTS "+quoteIdentifier(database)+" SYNC"))
+		problems = append(problems, a.run(ctx, shard, "DROP DATABASE IF EXISTS "+QuoteIdentifier(database)+" SYNC"))
 	}
 	return errors.Join(problems...)
 }
@@ -237,7 +238,7 @@ func (a *Archive) Drop(ctx context.Context, database string) error {
 // Backup copies the snapshot of one shard, without the files that are in base, which is nil
 // for a full backup. It calls progress every now and then.
 func (a *Archive) Backup(ctx context.Context, shard int, to Location, base *Location, progress func(ctx context.Context)) error {
-	sql := "BACKUP DATABASE " + quoteIdentifier(a.SnapshotDatabase()) + " TO " + to.sql()
+	sql := "BACKUP DATABASE " + QuoteIdentifier(a.SnapshotDatabase()) + " TO " + to.sql()
 	if base != nil {
 		sql += " SETTINGS base_backup = " + base.sql()
 	}
@@ -248,8 +249,8 @@ func (a *Archive) Backup(ctx context.Context, shard int, to Location, base *Loca
 // that is there.
 func (a *Archive) Adopt(ctx context.Context, shard int, database string) error {
 	err := a.run(ctx, shard,
-		"DROP DATABASE IF EXISTS "+quoteIdentifier(a.Database())+" SYNC",
-		"RENAME DATABASE "+quoteIdentifier(database)+" TO "+quoteIdentifier(a.Database()))
+		"DROP DATABASE IF EXISTS "+QuoteIdentifier(a.Database())+" SYNC",
+		"RENAME DATABASE "+QuoteIdentifier(database)+" TO "+QuoteIdentifier(a.Database()))
 	if err != nil {
 		return err
 	}
@@ -264,13 +265,13 @@ func (a *Archive) Occupied(ctx context.Context, shard int) ([]string, error) {
 			'schema_migrations', 'schema_migrations_local', 'signing_keys', 'signing_keys_local') AND endsWith(engine, 'MergeTree')
 		ORDER BY total_rows DESC`
 	rows, err := a.shards[shard].Query(ctx, sql, a.Database())
-	return selectRows[string](rows, err, "list tables with rows")
+	return SelectRows[string](rows, err, "list tables with rows")
 }
 
 func (a *Archive) switchMerges(ctx context.Context, shard int, database, how string) error {
 	names, err := a.tables(ctx, shard, database)
 	for _, name := range names {
-		err = errors.Join(err, a.run(ctx, shard, "SYSTEM "+how+" MERGES "+quoteIdentifier(database)+"."+quoteIdentifier(name)))
+		err = errors.Join(err, a.run(ctx, shard, "SYSTEM "+how+" MERGES "+QuoteIdentifier(database)+"."+QuoteIdentifier(name)))
 	}
 	return err
 }

@@ -51,7 +51,7 @@ type Restored struct {
 func (a *Archive) Restore(
 	ctx context.Context, shard int, r Restored, database string, progress func(ctx context.Context, done, total uint64),
 ) error {
-	quoted := quoteIdentifier(database)
+	quoted := QuoteIdentifier(database)
 	if err := a.run(ctx, shard, "DROP DATABASE IF EXISTS "+quoted+" SYNC", "CREATE DATABASE "+quoted); err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (a *Archive) Restore(
 	}
 	tables := make([]string, len(r.Tables))
 	for i, table := range r.Tables {
-		tables[i] = "TABLE " + quoteIdentifier(r.Database) + "." + quoteIdentifier(table) + " AS " + quoted + "." + quoteIdentifier(table)
+		tables[i] = "TABLE " + QuoteIdentifier(r.Database) + "." + QuoteIdentifier(table) + " AS " + quoted + "." + QuoteIdentifier(table)
 	}
 	sql := "RESTORE " + strings.Join(tables, ", ") + " FROM " + r.From.sql() +
 		" SETTINGS allow_non_empty_tables = 0, allow_different_table_def = 0, allow_different_database_def = 0," +
@@ -173,7 +173,7 @@ func schemaOf(s statement) (number int) {
 // a migration of a later version.
 func (a *Archive) AppliedSchema(ctx context.Context) (int, error) {
 	var number uint32
-	sql := "SELECT max(number) FROM " + quoteIdentifier(a.Database()) + ".schema_migrations"
+	sql := "SELECT max(number) FROM " + QuoteIdentifier(a.Database()) + ".schema_migrations"
 	if err := a.shards[0].QueryRow(ctx, sql).Scan(&number); err != nil {
 		return 0, fmt.Errorf("read the schema: %w", err)
 	}

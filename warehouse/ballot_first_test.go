@@ -12,6 +12,7 @@ import (
 	"pnyx/governance"
 	"pnyx/governance/query"
 	"pnyx/warehouse"
+	"pnyx/warehouse/pages"
 	"pnyx/warehouse/record"
 )
 
@@ -23,7 +24,7 @@ type history struct {
 	casts    map[string]*record.Ballot
 }
 
-// next is some casts, new ones and corrections, of so many voters at the most.
+// Next is some casts, new ones and corrections, of so many voters at the most.
 func (h *history) next(count, voters int) (records []record.Record) {
 	known := map[string]bool{}
 	for len(records) < count {
@@ -110,20 +111,20 @@ func firstBallots(order query.BallotOrder, limit int) query.Ballots {
 // checkFirst holds the first pages against the history.
 func (h *history) checkFirst(t *testing.T, w *warehouse.Warehouse, limit int) {
 	t.Helper()
-	place := warehouse.BallotSource{Ref: ref(h.proposal).Hash()}
-	byPower, err := w.ListBallots(t.Context(), place, firstBallots(query.BallotsByPower, limit))
+	place := pages.BallotSource{Ref: ref(h.proposal).Hash()}
+	byPower, err := pages.ListBallots(t.Context(), w, place, firstBallots(query.BallotsByPower, limit))
 	if err != nil {
 		t.Fatal(err)
 	}
 	h.check(t, byPower, limit, func(a, b *record.Ballot) int { return b.Power.Cmp(a.Power) })
-	byTime, err := w.ListBallots(t.Context(), place, firstBallots(query.BallotsByTime, limit))
+	byTime, err := pages.ListBallots(t.Context(), w, place, firstBallots(query.BallotsByTime, limit))
 	if err != nil {
 		t.Fatal(err)
 	}
 	h.check(t, byTime, limit, func(a, b *record.Ballot) int { return cmp.Compare(stamp(b), stamp(a)) })
 }
 
-func (h *history) check(t *testing.T, page []warehouse.LatestBallot, limit int, order func(a, b *record.Ballot) int) {
+func (h *history) check(t *testing.T, page []pages.LatestBallot, limit int, order func(a, b *record.Ballot) int) {
 	t.Helper()
 	want := h.counting()
 	slices.SortFunc(want, func(a, b *record.Ballot) int { return cmp.Or(order(a, b), cmp.Compare(b.Voter, a.Voter)) })
@@ -152,7 +153,7 @@ func TestSupersededBallotsDoNotDisplaceOthersFromFirstPage(t *testing.T) {
 		records = append(records, ballot("p", fmt.Sprintf("0xb%d", n), fmt.Sprintf("b%d", n), "1", fmt.Sprint(10+n), early))
 	}
 	appendAll(t, w, records...)
-	page, err := w.ListBallots(t.Context(), warehouse.BallotSource{Ref: ref("p").Hash()}, firstBallots(query.BallotsByPower, 3))
+	page, err := pages.ListBallots(t.Context(), w, pages.BallotSource{Ref: ref("p").Hash()}, firstBallots(query.BallotsByPower, 3))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/google/uuid"
 
 	"pnyx/governance"
-	"pnyx/warehouse"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 func TestCatalogKnowsTheNewestPastRecordOfASource(t *testing.T) {
@@ -24,11 +24,11 @@ func TestCatalogKnowsTheNewestPastRecordOfASource(t *testing.T) {
 	}
 	appendAll(t, w, dated("a", "2024-01-01T00:00:00Z", "2024-02-01T00:00:00Z"), dated("b", "2024-01-15T00:00:00Z", ""), dated("c", "2099-01-01T00:00:00Z", ""))
 	space := record.SourceRef{Provider: governance.Snapshot, ID: "dao.eth"}
-	run := warehouse.Import{ID: uuid.New(), ObservedAt: time.Now().UTC().Truncate(time.Millisecond), AsOf: at("2024-03-01T00:00:00Z")}
-	if err := w.MarkSynced(t.Context(), run, record.KindProposal, []record.SourceRef{space}); err != nil {
+	run := records.Import{ID: uuid.New(), ObservedAt: time.Now().UTC().Truncate(time.Millisecond), AsOf: at("2024-03-01T00:00:00Z")}
+	if err := records.MarkSynced(t.Context(), w, run, record.KindProposal, []record.SourceRef{space}); err != nil {
 		t.Fatal(err)
 	}
-	catalog, err := w.Catalog(t.Context())
+	catalog, err := records.ReadCatalog(t.Context(), w)
 	if err != nil {
 		t.Fatal(err)
 	}

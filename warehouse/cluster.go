@@ -29,8 +29,8 @@ var tableName = regexp.MustCompile(`\b(INTO|FROM) \w+`)
 func (w *Warehouse) shardStatements(s statement) []string {
 	if s.shardBy == "" || w.cluster == "" {
 		database := w.options.Auth.Database
-		return []string{strings.NewReplacer("$views", quoteIdentifier(ViewsDatabase(database)),
-			"$data", quoteIdentifier(database)).Replace(s.text)}
+		return []string{strings.NewReplacer("$views", QuoteIdentifier(ViewsDatabase(database)),
+			"$data", QuoteIdentifier(database)).Replace(s.text)}
 	}
 	name := tableStatement.FindStringSubmatchIndex(s.text)
 	local := s.text[:name[5]] + localSuffix + s.text[name[5]:]
@@ -44,8 +44,8 @@ func (w *Warehouse) shardStatements(s statement) []string {
 	}
 	return []string{local, fmt.Sprintf(
 		"CREATE TABLE IF NOT EXISTS %s AS %s%s ENGINE = Distributed(%s, %s, %s, %s)",
-		s.table, s.table, localSuffix, quoteIdentifier(w.cluster),
-		quoteIdentifier(w.options.Auth.Database), s.table+localSuffix, s.shardBy)}
+		s.table, s.table, localSuffix, QuoteIdentifier(w.cluster),
+		QuoteIdentifier(w.options.Auth.Database), s.table+localSuffix, s.shardBy)}
 }
 
 // nodes returns the addresses of the server, or of every node of the cluster.
@@ -54,6 +54,24 @@ func (w *Warehouse) nodes(ctx context.Context) ([][]string, error) {
 		return [][]string{w.options.Addr}, nil
 	}
 	return w.clusterNodes(ctx)
+}
+
+// EachNode calls do with a connection to the server, or to every node of the cluster.
+func (w *Warehouse) EachNode(ctx context.Context, do func(driver.Conn) error) error {
+	nodes, err := w.nodes(ctx)
+	if err != nil {
+		return err
+	}
+	for _, node := range nodes {
+		conn, err := w.connect(ctx, node, w.options.Auth.Database)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(do(conn), conn.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // clusterNodes returns the address of every replica of every shard.
@@ -107,14 +125,14 @@ func (w *Warehouse) tableExists(ctx context.Context, node driver.Conn, table str
 		table += localSuffix
 	}
 	var exists uint8
-	if err := node.QueryRow(ctx, "EXISTS TABLE "+quoteIdentifier(table)).Scan(&exists); err != nil {
+	if err := node.QueryRow(ctx, "EXISTS TABLE "+QuoteIdentifier(table)).Scan(&exists); err != nil {
 		return false, fmt.Errorf("look up table %s: %w", table, err)
 	}
 	return exists == 1, nil
 }
 
-// quoteIdentifier returns an identifier in backquotes. Identifiers come from the
+// QuoteIdentifier returns an identifier in backquotes. Identifiers come from the
 // configuration, never from callers of the API.
-func quoteIdentifier(identifier string) string {
+func QuoteIdentifier(identifier string) string {
 	return "`" + strings.NewReplacer("\\", "\\\\", "`", "\\`").Replace(identifier) + "`"
 }

@@ -12,8 +12,11 @@ import (
 	"pnyx/governance/query"
 	"pnyx/test/env"
 	"pnyx/warehouse"
+	"pnyx/warehouse/counts"
 	"pnyx/warehouse/engine"
+	"pnyx/warehouse/pages"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 // startShards runs two engines that know each other as the shards of a cluster.
@@ -56,32 +59,32 @@ func shardsAnswer(t *testing.T, shards [2]warehouse.Options) {
 	sharded := openAt(t, shards[0])
 	single := open(t)
 
-	var records []record.Record
+	var all []record.Record
 	var refs []record.RefHash
 	for p := range 20 {
 		id := fmt.Sprintf("proposal-%d", p)
 		refs = append(refs, ref(id).Hash())
 		for v := range 30 {
-			records = append(records, ballot(id, fmt.Sprintf("0x%d", v), fmt.Sprintf("v%d", v), "1", fmt.Sprintf("%d.%d", v, p), nil))
+			all = append(all, ballot(id, fmt.Sprintf("0x%d", v), fmt.Sprintf("v%d", v), "1", fmt.Sprintf("%d.%d", v, p), nil))
 		}
-		records = append(records, ballot(id, "0x0", "z-recast", "2", "7", nil))
+		all = append(all, ballot(id, "0x0", "z-recast", "2", "7", nil))
 	}
 	for _, w := range []*warehouse.Warehouse{sharded, single} {
-		if got := appendAll(t, w, records...); got.New != uint64(len(records)) {
-			t.Fatalf("got %+v, want %d new", got, len(records))
+		if got := appendAll(t, w, all...); got.New != uint64(len(all)) {
+			t.Fatalf("got %+v, want %d new", got, len(all))
 		}
-		if got := appendAll(t, w, records...); got.Unchanged != uint64(len(records)) {
-			t.Fatalf("the second time: got %+v, want %d unchanged", got, len(records))
+		if got := appendAll(t, w, all...); got.Unchanged != uint64(len(all)) {
+			t.Fatalf("the second time: got %+v, want %d unchanged", got, len(all))
 		}
 	}
-	want, err := single.VoteTotals(t.Context(), refs)
+	want, err := counts.VoteTotalsOf(t.Context(), single, refs)
 	if err != nil {
 		t.Fatal(err)
 	}
 	// Whichever shard is asked.
 	for _, shard := range shards {
 		w := openAt(t, shard)
-		got, err := w.VoteTotals(t.Context(), refs)
+		got, err := counts.VoteTotalsOf(t.Context(), w, refs)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,14 +96,14 @@ func shardsAnswer(t *testing.T, shards [2]warehouse.Options) {
 				t.Error("a recast was not seen")
 			}
 		}
-		stored, err := w.StoredVoteTotals(t.Context(), refs)
+		stored, err := counts.StoredVoteTotals(t.Context(), w, refs)
 		if diff := cmp.Diff(got, stored); err != nil || diff != "" {
 			t.Errorf("stored totals (%v) (-want +got):\n%s", err, diff)
 		}
 		firstPageAgrees(t, w, single, refs[7])
-		waiting, err := w.WaitingBallots(t.Context())
-		if err != nil || waiting != uint64(len(records)) {
-			t.Errorf("got %d waiting ballots (%v), want %d", waiting, err, len(records))
+		waiting, err := records.WaitingBallots(t.Context(), w)
+		if err != nil || waiting != uint64(len(all)) {
+			t.Errorf("got %d waiting ballots (%v), want %d", waiting, err, len(all))
 		}
 	}
 	for i, shard := range shards {
@@ -108,8 +111,8 @@ func shardsAnswer(t *testing.T, shards [2]warehouse.Options) {
 		if err := raw(t, shard.URL).QueryRow(t.Context(), "SELECT count() FROM ballots_local").Scan(&rows); err != nil {
 			t.Fatal(err)
 		}
-		if rows == 0 || rows == uint64(len(records)) {
-			t.Errorf("shard %d holds %d of %d ballots, want a part", i, rows, len(records))
+		if rows == 0 || rows == uint64(len(all)) {
+			t.Errorf("shard %d holds %d of %d ballots, want a part", i, rows, len(all))
 		}
 	}
 	participationAgrees(t, sharded)
@@ -122,17 +125,17 @@ func shardsAnswer(t *testing.T, shards [2]warehouse.Options) {
 // firstPageAgrees checks that a page is the same from one server and from many.
 func firstPageAgrees(t *testing.T, sharded, single *warehouse.Warehouse, hash record.RefHash) {
 	t.Helper()
-	var pages [2][]warehouse.LatestBallot
+	var found [2][]pages.LatestBallot
 	for i, w := range []*warehouse.Warehouse{sharded, single} {
-		page, err := w.ListBallots(t.Context(), warehouse.BallotSource{Ref: hash}, firstBallots(query.BallotsByPower, 5))
+		page, err := pages.ListBallots(t.Context(), w, pages.BallotSource{Ref: hash}, firstBallots(query.BallotsByPower, 5))
 		if err != nil {
 			t.Fatal(err)
 		}
-		pages[i] = page
+		found[i] = page
 	}
-	same := func(a, b warehouse.LatestBallot) bool { return a.VoteID == b.VoteID && a.VotingPower == b.VotingPower }
-	if len(pages[0]) != 5 || !slices.EqualFunc(pages[0], pages[1], same) {
-		t.Errorf("got %+v from shards, want %+v", pages[0], pages[1])
+	same := func(a, b pages.LatestBallot) bool { return a.VoteID == b.VoteID && a.VotingPower == b.VotingPower }
+	if len(found[0]) != 5 || !slices.EqualFunc(found[0], found[1], same) {
+		t.Errorf("got %+v from shards, want %+v", found[0], found[1])
 	}
 }
 
@@ -149,11 +152,11 @@ func counterpartsAreFound(t *testing.T, w *warehouse.Warehouse) {
 		}
 		appendAll(t, w, offChain, onChain)
 		appendAll(t, w, &record.Evidence{Proposal: onChain.ProposalRef, Dossier: "{}"})
-		got, err := w.Counterparts(t.Context(), []record.RefHash{offChain.Hash()})
+		got, err := counts.Counterparts(t.Context(), w, []record.RefHash{offChain.Hash()})
 		if err != nil || len(got[offChain.Hash()]) != 1 || got[offChain.Hash()][0] != onChain.Hash() {
 			t.Errorf("%s: got counterparts %v (%v), want the one on chain", id, got, err)
 		}
-		found, err := w.Evidence(t.Context(), []record.ProposalRef{onChain.ProposalRef, offChain.ProposalRef})
+		found, err := records.Evidence(t.Context(), w, []record.ProposalRef{onChain.ProposalRef, offChain.ProposalRef})
 		if err != nil || len(found) != 1 || found[onChain.ProposalRef].Dossier != "{}" {
 			t.Errorf("%s: got evidence %v (%v), want the one", id, found, err)
 		}
@@ -163,17 +166,17 @@ func counterpartsAreFound(t *testing.T, w *warehouse.Warehouse) {
 // participationAgrees checks a query that joins two sharded tables.
 func participationAgrees(t *testing.T, w *warehouse.Warehouse) {
 	t.Helper()
-	var states []warehouse.ProposalState
+	var states []counts.ProposalState
 	for p := range 20 {
-		states = append(states, warehouse.ProposalState{
+		states = append(states, counts.ProposalState{
 			Ref: ref(fmt.Sprintf("proposal-%d", p)).Hash(), Votes: 30, Power: decimal.Zero, Revision: 1,
 		})
 		states[p].Identity.DAOID = "dao"
 	}
-	if err := w.WriteProposalStates(t.Context(), states); err != nil {
+	if err := counts.WriteProposalStates(t.Context(), w, states); err != nil {
 		t.Fatal(err)
 	}
-	checkParticipation(t, w, warehouse.Participation{UniqueVoters: 30, Votes: 600})
+	checkParticipation(t, w, counts.Participation{UniqueVoters: 30, Votes: 600})
 }
 
 // sumsAgree checks that some DAOs are summed up as all are, while a proposal moves from
@@ -182,17 +185,17 @@ func sumsAgree(t *testing.T, w *warehouse.Warehouse) {
 	t.Helper()
 	daos := []string{"one", "other"}
 	for revision, at := range []int{0, 1, 0} {
-		moving := warehouse.ProposalState{Ref: ref("moving").Hash(), Votes: 7, Power: decimal.Zero, Revision: uint64(revision) + 2}
-		staying := warehouse.ProposalState{Ref: ref("staying").Hash(), Votes: 1, Power: decimal.Zero, Revision: uint64(revision) + 2}
+		moving := counts.ProposalState{Ref: ref("moving").Hash(), Votes: 7, Power: decimal.Zero, Revision: uint64(revision) + 2}
+		staying := counts.ProposalState{Ref: ref("staying").Hash(), Votes: 1, Power: decimal.Zero, Revision: uint64(revision) + 2}
 		moving.Identity.DAOID, staying.Identity.DAOID = daos[at], daos[1]
-		if err := w.WriteProposalStates(t.Context(), []warehouse.ProposalState{moving, staying}); err != nil {
+		if err := counts.WriteProposalStates(t.Context(), w, []counts.ProposalState{moving, staying}); err != nil {
 			t.Fatal(err)
 		}
-		all, err := w.DAOTotals(t.Context())
+		all, err := counts.AllDAOTotals(t.Context(), w)
 		if err != nil {
 			t.Fatal(err)
 		}
-		some, err := w.DAOTotalsOf(t.Context(), daos)
+		some, err := counts.DAOTotalsOf(t.Context(), w, daos)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,7 +15,10 @@ import (
 	"pnyx/governance/query"
 	"pnyx/test/env"
 	"pnyx/warehouse"
+	"pnyx/warehouse/counts"
+	"pnyx/warehouse/pages"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 const (
@@ -94,19 +97,19 @@ func draw(rng *rand.Rand) *delegating {
 func (d *delegating) publish(t *testing.T, w *warehouse.Warehouse) {
 	t.Helper()
 	appendAll(t, w, d.records...)
-	var states []warehouse.ProposalState
+	var states []counts.ProposalState
 	for i, cast := range d.cast {
-		states = append(states, warehouse.ProposalState{
+		states = append(states, counts.ProposalState{
 			Ref: ref(fmt.Sprintf("p%03d", i)).Hash(), Key: governance.ProposalKey(fmt.Sprintf("p1_%03d", i)), Power: decimal.Zero, Revision: 1,
 			Identity: governance.Identity{DAOID: "dao", Provider: governance.Snapshot}, SourceID: "dao.eth", Lifecycle: governance.Closed,
 			Votes: uint64(len(cast)), EndAt: at(fmt.Sprintf("2026-02-01T%02d:%02d:00Z", i/60, i%60)),
 		})
 	}
-	states = append(states, warehouse.ProposalState{
+	states = append(states, counts.ProposalState{
 		Ref: ref("of the Governor").Hash(), Key: "p1_g", Power: decimal.Zero, Revision: 1,
 		Identity: governance.Identity{DAOID: "dao", Provider: governance.Governor}, SourceID: "g", Lifecycle: governance.Pending,
 	})
-	if err := w.WriteProposalStates(t.Context(), states); err != nil {
+	if err := counts.WriteProposalStates(t.Context(), w, states); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -193,7 +196,7 @@ func TestARankingOfDelegatesIsAPlainCount(t *testing.T) {
 			q.Limit = 7
 			var got []governance.Delegate
 			for {
-				page, err := warehouse.ListDelegates(t.Context(), w, q)
+				page, err := pages.ListDelegates(t.Context(), w, q)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -230,7 +233,7 @@ func (d *delegating) wantDelegations(t *testing.T, w *warehouse.Warehouse) {
 		q := query.VoterDelegations{Voter: query.Voter(voter), DAOID: "dao"}
 		q.Limit = 4
 		for {
-			page, err := warehouse.ListVoterDelegations(t.Context(), w, q)
+			page, err := pages.ListVoterDelegations(t.Context(), w, q)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -247,7 +250,7 @@ func (d *delegating) wantDelegations(t *testing.T, w *warehouse.Warehouse) {
 			t.Errorf("%s (-want +got):\n%s", voter, diff)
 		}
 	}
-	powers, err := warehouse.DelegatedPowerOf(t.Context(), w, "0x03")
+	powers, err := pages.DelegatedPowerOf(t.Context(), w, "0x03")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -282,10 +285,10 @@ func TestDelegationsAreWrittenOnce(t *testing.T) {
 		}
 	}
 	count := uint64(len(placed))
-	if got, want := appendAll(t, w, placed...), (warehouse.Counts{New: count}); got != want {
+	if got, want := appendAll(t, w, placed...), (records.Counts{New: count}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
-	if got, want := appendAll(t, w, placed...), (warehouse.Counts{Unchanged: count}); got != want {
+	if got, want := appendAll(t, w, placed...), (records.Counts{Unchanged: count}); got != want {
 		t.Errorf("again got %+v, want %+v", got, want)
 	}
 }
@@ -297,10 +300,10 @@ func TestADAOWithoutTokensHasNoDelegates(t *testing.T) {
 	appendAll(t, w, &record.Delegation{Placed: record.Placed{Scope: tokenA, Block: 1}, Delegator: "0x1", Delegates: []string{"0x2"}})
 	q := query.Delegates{DAOID: "dao", Order: query.DelegatesByPower}
 	q.Limit = 1
-	if got, err := warehouse.ListDelegates(t.Context(), w, q); err != nil || len(got) != 0 {
+	if got, err := pages.ListDelegates(t.Context(), w, q); err != nil || len(got) != 0 {
 		t.Errorf("got %v and %v, want none", got, err)
 	}
-	powers, err := warehouse.DelegatedPowerOf(t.Context(), w, "0x2")
+	powers, err := pages.DelegatedPowerOf(t.Context(), w, "0x2")
 	if err != nil || len(powers) != 1 || powers[0].DAOID != nil || powers[0].VotingPower != nil || *powers[0].Delegators != "1" {
 		t.Errorf("got %+v and %v, want one delegator in no DAO", powers, err)
 	}
@@ -367,7 +370,7 @@ func TestDelegatedAt(t *testing.T) {
 				}
 			}
 		}
-		want := warehouse.DelegatedPower{Supply: new(decimal.NewFromInt(900))}
+		want := pages.DelegatedPower{Supply: new(decimal.NewFromInt(900))}
 		for delegate, r := range latest {
 			earlier := decimal.Zero
 			if of := before[delegate]; of != nil {
@@ -387,7 +390,7 @@ func TestDelegatedAt(t *testing.T) {
 		}
 		w := open(t)
 		appendAll(t, w, records...)
-		got, err := warehouse.DelegatedAt(t.Context(), w, tokenA, ref("p").Hash(), created, snapshot)
+		got, err := pages.DelegatedAt(t.Context(), w, tokenA, ref("p").Hash(), created, snapshot)
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("seed %d: %v (-want +got):\n%s", seed, err, diff)
 		}

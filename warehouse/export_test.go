@@ -5,15 +5,6 @@ import (
 	"io/fs"
 )
 
-// MergedTotals computes vote totals from the merged table.
-var MergedTotals = (*Warehouse).mergedTotals
-
-// BallotsOf returns the ballots of a voter that the engine says count.
-var BallotsOf = (*Warehouse).ballotsOf
-
-// MergedRankings reads rankings from the merged table.
-var MergedRankings = (*Warehouse).mergedRankings
-
 // MigrateWith runs at most limit statements of files, in place of the migrations of this
 // version, on every node.
 func MigrateWith(ctx context.Context, o Options, files fs.FS, limit int) error {
@@ -49,24 +40,18 @@ var CopyAnswer = copyAnswer
 
 // HoldConnection keeps a connection busy until release.
 func (w *Warehouse) HoldConnection(ctx context.Context) (release func() error, err error) {
-	rows, err := w.conn.Query(ctx, "SELECT number FROM numbers(1000000)") //nolint:sqlclosecheck // release closes it
+	rows, err := w.Conn.Query(ctx, "SELECT number FROM numbers(1000000)") //nolint:sqlclosecheck // release closes it
 	if err != nil {
 		return nil, err
 	}
 	return rows.Close, nil
 }
 
-// MaxSharedVotes is maxSharedVotes.
-const MaxSharedVotes = maxSharedVotes
-
 // ServerThreads returns how many threads a statement with the context uses.
 var ServerThreads = (*Warehouse).serverThreads
 
 // IsYielding reports whether a statement has its turn.
-func (w *Warehouse) IsYielding() bool { return len(w.conn.turns.taken) > 0 }
+func (w *Warehouse) IsYielding() bool { return len(w.Conn.turns.taken) > 0 }
 
 // IsLocal reports whether all servers are on this machine.
 var IsLocal = isLocal
-
-// MaxBlockRows is maxBlockRows.
-const MaxBlockRows = maxBlockRows

@@ -11,6 +11,8 @@ import (
 	"pnyx/governance"
 	"pnyx/governance/query"
 	"pnyx/warehouse"
+	"pnyx/warehouse/counts"
+	"pnyx/warehouse/feed"
 	"pnyx/warehouse/record"
 )
 
@@ -26,7 +28,7 @@ func TestRecordedTypesOfAReferenceThatEndsInZero(t *testing.T) {
 	}
 	about := ref(id)
 	appendAll(t, w, &record.Event{ID: "e", Type: "voting_ended", DAOID: "dao", ItemType: "proposal", Proposal: &about, Confidence: "exact"})
-	types, err := warehouse.NewFeed(w).RecordedTypes(t.Context(), []record.RefHash{about.Hash()})
+	types, err := feed.NewFeed(w).RecordedTypes(t.Context(), []record.RefHash{about.Hash()})
 	if err != nil || len(types) != 1 {
 		t.Errorf("got %v (%v), want the recorded type", types, err)
 	}
@@ -41,9 +43,9 @@ func TestLaterVotesAreThoseWithAnotherUsualTurnout(t *testing.T) {
 
 func laterVotesHaveAnotherTurnout(t *testing.T, w *warehouse.Warehouse) {
 	t.Helper()
-	var states []warehouse.ProposalState
+	var states []counts.ProposalState
 	for n := range 14 {
-		states = append(states, warehouse.ProposalState{
+		states = append(states, counts.ProposalState{
 			Ref: ref(fmt.Sprint(n)).Hash(), Votes: uint64(30 + n), Power: decimal.Zero, Revision: 1, SourceID: "dao.eth",
 			Identity:  governance.Identity{DAOID: "dao", Provider: governance.Snapshot, ExternalID: fmt.Sprint(n)},
 			Lifecycle: governance.Closed, Coverage: governance.Complete, VoteReady: true, Settled: true, TotalVotes: new(uint64(30 + n)),
@@ -52,45 +54,45 @@ func laterVotesHaveAnotherTurnout(t *testing.T, w *warehouse.Warehouse) {
 	}
 	revision := uint64(1)
 	// include states what the feed includes: these states.
-	include := func(states []warehouse.ProposalState) {
+	include := func(states []counts.ProposalState) {
 		t.Helper()
-		if err := w.WriteProposalStates(t.Context(), states); err != nil {
+		if err := counts.WriteProposalStates(t.Context(), w, states); err != nil {
 			t.Fatal(err)
 		}
 		var refs []record.RefHash
 		for _, state := range states {
 			refs = append(refs, state.Ref)
 		}
-		turnouts, err := warehouse.NewFeed(w).EarlierTurnouts(t.Context(), refs)
+		turnouts, err := feed.NewFeed(w).EarlierTurnouts(t.Context(), refs)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var progress []warehouse.FeedProgress
+		var progress []feed.FeedProgress
 		for _, state := range states {
-			progress = append(progress, warehouse.FeedProgress{
+			progress = append(progress, feed.FeedProgress{
 				Item: state.Ref, DAOID: state.Identity.DAOID, Revision: state.Revision, Context: turnouts[state.Ref].Context,
 			})
 		}
-		if err := warehouse.NewFeed(w).WriteProgress(t.Context(), 1, progress); err != nil {
+		if err := feed.NewFeed(w).WriteProgress(t.Context(), 1, progress); err != nil {
 			t.Fatal(err)
 		}
 	}
 	ten := []int{2, 3, 4, 5, 6, 7, 8, 9, 10, 11}
 	for name, test := range map[string]struct {
-		change func(*warehouse.ProposalState)
+		change func(*counts.ProposalState)
 		want   []int
 	}{
-		"nothing of it":       {func(s *warehouse.ProposalState) { s.QualityFlags = []string{"flag"} }, nil},
-		"ballots":             {func(s *warehouse.ProposalState) { s.TotalVotes = new(*s.TotalVotes + 1) }, ten},
-		"ballots are missing": {func(s *warehouse.ProposalState) { s.Settled = false }, ten},
-		"it is canceled":      {func(s *warehouse.ProposalState) { s.Outcome = governance.Canceled }, ten},
-		"it has no number":    {func(s *warehouse.ProposalState) { s.TotalVotes = nil }, ten},
-		"it is active again":  {func(s *warehouse.ProposalState) { s.Lifecycle = governance.Active }, ten},
-		"it is withdrawn":     {func(s *warehouse.ProposalState) { s.Identity.DAOID, s.WithdrawnFrom = "", "dao" }, ten},
-		"it ended later":      {func(s *warehouse.ProposalState) { s.EndAt = new(governance.Timestamp(20_000)) }, ten},
-		"it ended earlier":    {func(s *warehouse.ProposalState) { s.EndAt = new(governance.Timestamp(500)) }, []int{0, 11}},
-		"of another source":   {func(s *warehouse.ProposalState) { s.SourceID = "other.eth" }, ten},
-		"of another DAO":      {func(s *warehouse.ProposalState) { s.Identity.DAOID = "other" }, ten},
+		"nothing of it":       {func(s *counts.ProposalState) { s.QualityFlags = []string{"flag"} }, nil},
+		"ballots":             {func(s *counts.ProposalState) { s.TotalVotes = new(*s.TotalVotes + 1) }, ten},
+		"ballots are missing": {func(s *counts.ProposalState) { s.Settled = false }, ten},
+		"it is canceled":      {func(s *counts.ProposalState) { s.Outcome = governance.Canceled }, ten},
+		"it has no number":    {func(s *counts.ProposalState) { s.TotalVotes = nil }, ten},
+		"it is active again":  {func(s *counts.ProposalState) { s.Lifecycle = governance.Active }, ten},
+		"it is withdrawn":     {func(s *counts.ProposalState) { s.Identity.DAOID, s.WithdrawnFrom = "", "dao" }, ten},
+		"it ended later":      {func(s *counts.ProposalState) { s.EndAt = new(governance.Timestamp(20_000)) }, ten},
+		"it ended earlier":    {func(s *counts.ProposalState) { s.EndAt = new(governance.Timestamp(500)) }, []int{0, 11}},
+		"of another source":   {func(s *counts.ProposalState) { s.SourceID = "other.eth" }, ten},
+		"of another DAO":      {func(s *counts.ProposalState) { s.Identity.DAOID = "other" }, ten},
 	} {
 		t.Run(name, func(t *testing.T) {
 			revision += 2
@@ -101,15 +103,15 @@ func laterVotesHaveAnotherTurnout(t *testing.T, w *warehouse.Warehouse) {
 			changed := states[1]
 			changed.Revision++
 			test.change(&changed)
-			if err := w.WriteProposalStates(t.Context(), []warehouse.ProposalState{changed}); err != nil {
+			if err := counts.WriteProposalStates(t.Context(), w, []counts.ProposalState{changed}); err != nil {
 				t.Fatal(err)
 			}
-			later, err := warehouse.NewFeed(w).LaterVotes(t.Context(), []record.RefHash{changed.Ref})
+			later, err := feed.NewFeed(w).LaterVotes(t.Context(), []record.RefHash{changed.Ref})
 			if err != nil {
 				t.Fatal(err)
 			}
 			for n := range states {
-				found := slices.ContainsFunc(later, func(p warehouse.ProposalSize) bool { return p.Ref == states[n].Ref })
+				found := slices.ContainsFunc(later, func(p feed.ProposalSize) bool { return p.Ref == states[n].Ref })
 				if want := slices.Contains(test.want, n); found != want {
 					t.Errorf("vote %d: got %t, want %t", n, found, want)
 				}
@@ -127,38 +129,38 @@ func TestOnlyRowsThatAppearBecomeVisible(t *testing.T) {
 
 func rowsThatAppearBecomeVisible(t *testing.T, w *warehouse.Warehouse) {
 	t.Helper()
-	signal := func(daoID string, at governance.Timestamp) warehouse.FeedSignal {
+	signal := func(daoID string, at governance.Timestamp) feed.FeedSignal {
 		item := ref(daoID).Hash()
-		return warehouse.FeedSignal{Item: item, SignalRow: governance.SignalRow{
+		return feed.FeedSignal{Item: item, SignalRow: governance.SignalRow{
 			Signal: governance.Signal{SignalID: daoID, DAOID: daoID, Evidence: []byte("{}")}, DetectedAt: at,
 		}}
 	}
-	event := func(daoID string, at governance.Timestamp) warehouse.FeedEvent {
+	event := func(daoID string, at governance.Timestamp) feed.FeedEvent {
 		item := ref(daoID).Hash()
-		return warehouse.FeedEvent{Item: item, EventRow: governance.EventRow{
+		return feed.FeedEvent{Item: item, EventRow: governance.EventRow{
 			Event: governance.Event{EventID: daoID, DAOID: daoID, EventTimeMs: at}, DiscoveredAt: at,
 		}}
 	}
 	write := func(revision uint64, daoID string, at ...governance.Timestamp) {
 		t.Helper()
-		items := []warehouse.FeedItem{ref(daoID).Hash()}
-		events, err := warehouse.NewFeed(w).StoredEvents(t.Context(), items)
+		items := []feed.FeedItem{ref(daoID).Hash()}
+		events, err := feed.NewFeed(w).StoredEvents(t.Context(), items)
 		if err != nil {
 			t.Fatal(err)
 		}
-		signals, err := warehouse.NewFeed(w).StoredSignals(t.Context(), items)
+		signals, err := feed.NewFeed(w).StoredSignals(t.Context(), items)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var newEvents []warehouse.FeedEvent
-		var newSignals []warehouse.FeedSignal
+		var newEvents []feed.FeedEvent
+		var newSignals []feed.FeedSignal
 		for _, at := range at {
 			newEvents, newSignals = append(newEvents, event(daoID, at)), append(newSignals, signal(daoID, at))
 		}
-		if _, err := warehouse.NewFeed(w).ReplaceEvents(t.Context(), revision, events, newEvents); err != nil {
+		if _, err := feed.NewFeed(w).ReplaceEvents(t.Context(), revision, events, newEvents); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := warehouse.NewFeed(w).ReplaceSignals(t.Context(), revision, signals, newSignals); err != nil {
+		if _, err := feed.NewFeed(w).ReplaceSignals(t.Context(), revision, signals, newSignals); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -171,7 +173,7 @@ func rowsThatAppearBecomeVisible(t *testing.T, w *warehouse.Warehouse) {
 	write(1_500_000, "postponed", 30_000)
 	write(1_000_000, "brought-forward", 30_000)
 	write(1_500_000, "brought-forward", 5_000)
-	visible, err := warehouse.NewFeed(w).BecameVisible(t.Context(), 2_000, 10_000)
+	visible, err := feed.NewFeed(w).BecameVisible(t.Context(), 2_000, 10_000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,16 +192,16 @@ func TestSignalsByDeadlineBeginWithThoseToCome(t *testing.T) {
 	w := open(t)
 	const asOf = governance.Timestamp(1_000_000)
 	deadlines := map[string]governance.Timestamp{"next": asOf + 1, "soon": asOf + 2, "later": asOf + 1000, "now": asOf, "just": asOf - 1, "long": 5, "none": 0, "none2": 0}
-	var rows []warehouse.FeedSignal
+	var rows []feed.FeedSignal
 	for id, at := range deadlines {
-		row := warehouse.FeedSignal{Item: ref(id).Hash(), Surfaces: []string{"agent"}}
+		row := feed.FeedSignal{Item: ref(id).Hash(), Surfaces: []string{"agent"}}
 		row.SignalID, row.DAOID, row.DetectedAt, row.Evidence = id, "dao", 10, []byte("{}")
 		if at != 0 {
 			row.DeadlineAtMs = new(at)
 		}
 		rows = append(rows, row)
 	}
-	if _, err := warehouse.NewFeed(w).ReplaceSignals(t.Context(), 1, nil, rows); err != nil {
+	if _, err := feed.NewFeed(w).ReplaceSignals(t.Context(), 1, nil, rows); err != nil {
 		t.Fatal(err)
 	}
 	q := query.Signals{From: new(governance.Timestamp(0)), To: new(governance.Timestamp(100)), Surface: governance.AgentSurface, Order: query.SignalsByDeadline}
@@ -215,7 +217,7 @@ func TestSignalsByDeadlineBeginWithThoseToCome(t *testing.T) {
 			q, got := q, []string(nil)
 			q.Order = order
 			for range deadlines {
-				page, err := w.ListSignals(t.Context(), q, asOf, asOf)
+				page, err := feed.ListSignals(t.Context(), w, q, asOf, asOf)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -8,6 +8,7 @@ import (
 	"pnyx/governance"
 	"pnyx/test/env"
 	"pnyx/warehouse"
+	"pnyx/warehouse/records"
 )
 
 // TestAttackRejectsOfASourceAreBounded rejects more items than are kept with their texts, and
@@ -18,14 +19,14 @@ func TestAttackRejectsOfASourceAreBounded(t *testing.T) {
 	w := openAt(t, warehouse.Options{URL: url})
 	reject := func(ids ...string) {
 		t.Helper()
-		var rejects []warehouse.FollowReject
+		var rejects []records.FollowReject
 		for _, id := range ids {
-			rejects = append(rejects, warehouse.FollowReject{
+			rejects = append(rejects, records.FollowReject{
 				Upstream: "hub", Provider: governance.Snapshot, SourceID: "a.eth", ItemID: id,
 				Reason: strings.Repeat("ä", 5000), Text: strings.Repeat("x", 1<<20), At: time.Now(),
 			})
 		}
-		if err := w.WriteFollowRejects(t.Context(), rejects); err != nil {
+		if err := records.WriteFollowRejects(t.Context(), w, rejects); err != nil {
 			t.Fatal(err)
 		}
 	}

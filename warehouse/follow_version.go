@@ -12,8 +12,8 @@ type versionClock struct {
 	latest atomic.Uint64
 }
 
-// seen notes a version that was read.
-func (c *versionClock) seen(version uint64) {
+// Seen notes a version that was read.
+func (c *versionClock) Seen(version uint64) {
 	for {
 		latest := c.latest.Load()
 		if version <= latest || c.latest.CompareAndSwap(latest, version) {
@@ -22,8 +22,8 @@ func (c *versionClock) seen(version uint64) {
 	}
 }
 
-// next gives a version.
-func (c *versionClock) next() uint64 {
+// Next gives a version.
+func (c *versionClock) Next() uint64 {
 	for {
 		latest := c.latest.Load()
 		version := max(uint64(time.Now().UnixMicro()), latest+1)

@@ -12,7 +12,10 @@ import (
 	"pnyx/governance/query"
 	"pnyx/test/env"
 	"pnyx/warehouse"
+	"pnyx/warehouse/counts"
+	"pnyx/warehouse/pages"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 // others is the number of proposals in addition to those that a query is about:
@@ -60,25 +63,25 @@ func TestQueriesAboutFewProposalsReadFewRows(t *testing.T) {
 	writeProposals(t, url)
 	for what, read := range map[string]func(context.Context) error{
 		"those whose time has come": func(ctx context.Context) error {
-			due, err := w.ProposalsDue(ctx, time.Now())
+			due, err := counts.ProposalsDue(ctx, w, time.Now())
 			if len(due) > 0 {
 				t.Errorf("got %d proposals due, want none", len(due))
 			}
 			return err
 		},
 		"the sums of a DAO": func(ctx context.Context) error {
-			totals, err := w.DAOTotalsOf(ctx, []string{"dao-7"})
+			totals, err := counts.DAOTotalsOf(ctx, w, []string{"dao-7"})
 			if len(totals) != 1 || totals["dao-7"].Votes != 1 {
 				t.Errorf("got %+v, want one vote", totals)
 			}
 			return err
 		},
 		"the other form of a proposal": func(ctx context.Context) error {
-			_, err := w.Counterparts(ctx, []record.RefHash{ref("a").Hash()})
+			_, err := counts.Counterparts(ctx, w, []record.RefHash{ref("a").Hash()})
 			return err
 		},
 		"the mirrors of a proposal": func(ctx context.Context) error {
-			_, err := w.Mirrors(ctx, []record.RefHash{ref("a").Hash()})
+			_, err := records.Mirrors(ctx, w, []record.RefHash{ref("a").Hash()})
 			return err
 		},
 	} {
@@ -95,7 +98,7 @@ func TestQueriesAboutFewProposalsReadFewRows(t *testing.T) {
 				q := query.Proposals{Outcomes: []governance.Outcome{governance.Failed, governance.Unknown}, Order: order}
 				q.After, q.Limit = after, 5
 				rows := rowsRead(t, func(ctx context.Context) error {
-					page, err := w.ListProposals(ctx, q)
+					page, err := pages.ListProposals(ctx, w, q)
 					if len(page) != 5 {
 						t.Errorf("got %d rows, want 5", len(page))
 					}
@@ -122,7 +125,7 @@ func TestExistingRowsGetNewProjections(t *testing.T) {
 	}
 	env.Until(t, func() error {
 		rows := rowsRead(t, func(ctx context.Context) error {
-			page, err := w.ListProposals(ctx, query.Proposals{
+			page, err := pages.ListProposals(ctx, w, query.Proposals{
 				Order: query.ProposalsByCreation, Paging: query.Paging[query.ProposalPosition]{Limit: 5},
 			})
 			if len(page) != 5 || page[0].Key != governance.ProposalKey(fmt.Sprintf("p1_%d", others-1)) {

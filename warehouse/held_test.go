@@ -10,8 +10,8 @@ import (
 
 	"pnyx/governance"
 	"pnyx/test/env"
-	"pnyx/warehouse"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 // TestHeldIsWhatIsNotWithdrawn writes a ballot that is withdrawn, one that is replaced by
@@ -30,9 +30,9 @@ func TestHeldIsWhatIsNotWithdrawn(t *testing.T) {
 			RawChoice: "1", VotedAt: &at, Reason: "why not",
 		}
 	}
-	write := func(records ...record.Record) {
+	write := func(all ...record.Record) {
 		t.Helper()
-		if _, err := w.Append(t.Context(), warehouse.Import{ID: uuid.New(), ObservedAt: time.Now()}, records); err != nil {
+		if _, err := records.Append(t.Context(), w, records.Import{ID: uuid.New(), ObservedAt: time.Now()}, all); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -42,7 +42,7 @@ func TestHeldIsWhatIsNotWithdrawn(t *testing.T) {
 	write(gone)
 
 	var held []record.Ballot
-	err := w.HeldBallots(t.Context(), ref, func(b record.Ballot) error {
+	err := records.HeldBallots(t.Context(), w, ref, func(b record.Ballot) error {
 		held = append(held, b)
 		return nil
 	})
@@ -61,20 +61,20 @@ func TestHeldIsWhatIsNotWithdrawn(t *testing.T) {
 	if diff := cmp.Diff(want, held[0]); diff != "" {
 		t.Errorf("the record as written: %s", diff)
 	}
-	voters, err := w.HeldVoters(t.Context(), []record.RefHash{ref.Hash()})
+	voters, err := records.HeldVoters(t.Context(), w, []record.RefHash{ref.Hash()})
 	if err != nil || voters[ref.Hash()] != 2 {
 		t.Errorf("got %v %v, want two voters", voters, err)
 	}
 
-	list := func(after time.Time) []warehouse.HeldProposal {
+	list := func(after time.Time) []records.HeldProposal {
 		t.Helper()
-		proposals, err := w.HeldProposals(t.Context(), governance.Snapshot, []string{"other.eth", "harbor.eth"}, after)
+		proposals, err := records.HeldProposals(t.Context(), w, governance.Snapshot, []string{"other.eth", "harbor.eth"}, after)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return proposals
 	}
-	wanted := []warehouse.HeldProposal{{ProposalRef: ref, SourceID: "harbor.eth", EndAt: &end, StatedVotes: &votes, Origin: "message 1"}}
+	wanted := []records.HeldProposal{{ProposalRef: ref, SourceID: "harbor.eth", EndAt: &end, StatedVotes: &votes, Origin: "message 1"}}
 	if diff := cmp.Diff(wanted, list(time.Time{})); diff != "" {
 		t.Error(diff)
 	}
@@ -108,13 +108,13 @@ func TestHeldTopicsAreTheRecordsWrittenLast(t *testing.T) {
 	old, young, gone, other := topic("1", 1), topic("2", 20), topic("3", 20), topic("2", 20)
 	gone.Visible, gone.Withdrawn, gone.Closed, gone.Archived = false, true, true, true
 	other.Host = "forum.other.example"
-	run := warehouse.Import{ID: uuid.New(), ObservedAt: time.Now()}
-	if _, err := opened.Append(t.Context(), run, []record.Record{old, young, gone, other}); err != nil {
+	run := records.Import{ID: uuid.New(), ObservedAt: time.Now()}
+	if _, err := records.Append(t.Context(), opened, run, []record.Record{old, young, gone, other}); err != nil {
 		t.Fatal(err)
 	}
 
 	t.Run("whole", func(t *testing.T) {
-		held, err := opened.HeldTopics(t.Context(), host, []string{"2", "3", "4"}, true)
+		held, err := records.HeldTopics(t.Context(), opened, host, []string{"2", "3", "4"}, true)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,7 +123,7 @@ func TestHeldTopicsAreTheRecordsWrittenLast(t *testing.T) {
 		}
 	})
 	t.Run("without first posts", func(t *testing.T) {
-		held, err := opened.HeldTopics(t.Context(), host, []string{"1"}, false)
+		held, err := records.HeldTopics(t.Context(), opened, host, []string{"1"}, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -145,7 +145,7 @@ func TestHeldTopicsAreTheRecordsWrittenLast(t *testing.T) {
 			{"young ones", time.Date(2026, 3, 10, 0, 0, 0, 0, time.UTC), nil, []string{"2"}},
 		} {
 			t.Run(test.name, func(t *testing.T) {
-				got, err := opened.VisibleTopics(t.Context(), host, test.since, test.except)
+				got, err := records.VisibleTopics(t.Context(), opened, host, test.since, test.except)
 				if err != nil {
 					t.Fatal(err)
 				}

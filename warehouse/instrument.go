@@ -56,7 +56,7 @@ func errorClassOf(err error) errorClass {
 // Instrument registers metrics and traces every statement from then on. Call it once,
 // before the warehouse is shared between goroutines.
 func (w *Warehouse) Instrument(metrics prometheus.Registerer, tracer *telemetry.Tracer) {
-	w.conn.metrics = newStatementMetrics(metrics, tracer)
+	w.Conn.metrics = newStatementMetrics(metrics, tracer)
 	for state, count := range map[string]func(driver.Stats) int{
 		"idle": func(s driver.Stats) int { return s.Idle },
 		"busy": func(s driver.Stats) int { return s.Open }, // those in use: idle ones are not among them
@@ -64,7 +64,7 @@ func (w *Warehouse) Instrument(metrics prometheus.Registerer, tracer *telemetry.
 		telemetry.Register(metrics, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "pnyx_clickhouse_connections", Help: "Connections to ClickHouse, by state: idle or busy.",
 			ConstLabels: prometheus.Labels{"state": state},
-		}, func() float64 { return float64(count(w.conn.Stats())) }))
+		}, func() float64 { return float64(count(w.Conn.Stats())) }))
 	}
 }
 

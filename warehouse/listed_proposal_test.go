@@ -15,12 +15,13 @@ import (
 	"pnyx/governance"
 	"pnyx/governance/query"
 	"pnyx/warehouse"
+	"pnyx/warehouse/pages"
 	"pnyx/warehouse/record"
 )
 
 // listed is a proposal of a Snapshot space that is a DAO of its own.
-func listed(dao, id, title string, revision uint64) warehouse.ListedProposal {
-	p := warehouse.ListedProposal{
+func listed(dao, id, title string, revision uint64) pages.ListedProposal {
+	p := pages.ListedProposal{
 		Ref:      ref(id).Hash(),
 		Identity: governance.Identity{DAOID: dao, Provider: governance.Snapshot, ExternalID: id}, SourceID: dao,
 		Title: title, Lifecycle: governance.Closed, Outcome: governance.Unknown, Coverage: governance.Complete,
@@ -30,16 +31,16 @@ func listed(dao, id, title string, revision uint64) warehouse.ListedProposal {
 	return p
 }
 
-func writeListed(t *testing.T, w *warehouse.Warehouse, proposals ...warehouse.ListedProposal) {
+func writeListed(t *testing.T, w *warehouse.Warehouse, proposals ...pages.ListedProposal) {
 	t.Helper()
-	if err := w.WriteListed(t.Context(), proposals); err != nil {
+	if err := pages.WriteListed(t.Context(), w, proposals); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // invented returns proposals over a few DAOs, times and states, so that many are equal
 // in what an order goes by.
-func invented(dice *rand.Rand, n int, revision uint64) []warehouse.ListedProposal {
+func invented(dice *rand.Rand, n int, revision uint64) []pages.ListedProposal {
 	moment := func() *governance.Timestamp {
 		if dice.IntN(6) == 0 {
 			return nil
@@ -47,7 +48,7 @@ func invented(dice *rand.Rand, n int, revision uint64) []warehouse.ListedProposa
 		stamp := governance.Timestamp(dice.Int64N(8)) * 86_400_000
 		return &stamp
 	}
-	proposals := make([]warehouse.ListedProposal, n)
+	proposals := make([]pages.ListedProposal, n)
 	for i := range proposals {
 		p := listed(fmt.Sprintf("dao-%d", dice.IntN(4)), fmt.Sprintf("id-%d", i), fmt.Sprintf("Title %c, 100%%", 'A'+rune(dice.IntN(4))), revision)
 		p.Lifecycle = governance.Lifecycles()[dice.IntN(3)]
@@ -60,7 +61,7 @@ func invented(dice *rand.Rand, n int, revision uint64) []warehouse.ListedProposa
 }
 
 // lets says by itself whether a filter lets a proposal through.
-func lets(f query.Proposals, p warehouse.ListedProposal) bool {
+func lets(f query.Proposals, p pages.ListedProposal) bool {
 	at := map[query.ProposalTime]*governance.Timestamp{
 		"": p.UpdatedAt, "updatedAt": p.UpdatedAt, "createdAt": p.CreatedAt, "startAt": p.StartAt, "endAt": p.EndAt,
 	}[f.Time]
@@ -74,7 +75,7 @@ func lets(f query.Proposals, p warehouse.ListedProposal) bool {
 }
 
 // before says by itself how two proposals are ordered.
-func before(order query.ProposalOrder, a, b warehouse.ListedProposal) int {
+func before(order query.ProposalOrder, a, b pages.ListedProposal) int {
 	number := func(at *governance.Timestamp, sign int64) int64 {
 		if at == nil {
 			return math.MaxInt64
@@ -137,7 +138,7 @@ func walkProposals(
 	t.Helper()
 	q.Order, q.Limit = order, limit
 	for {
-		page, err := w.ListProposals(t.Context(), q)
+		page, err := pages.ListProposals(t.Context(), w, q)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -167,8 +168,8 @@ func checkProposalWalks(t *testing.T, w *warehouse.Warehouse) {
 		if filter.DAOID == "" && limit == 3 {
 			limit = 23
 		}
-		want := slices.DeleteFunc(slices.Clone(current), func(p warehouse.ListedProposal) bool { return !lets(filter, p) })
-		slices.SortFunc(want, func(a, b warehouse.ListedProposal) int { return before(order, a, b) })
+		want := slices.DeleteFunc(slices.Clone(current), func(p pages.ListedProposal) bool { return !lets(filter, p) })
+		slices.SortFunc(want, func(a, b pages.ListedProposal) int { return before(order, a, b) })
 		var keys []governance.ProposalKey
 		for _, p := range want {
 			keys = append(keys, p.Key)
@@ -177,7 +178,7 @@ func checkProposalWalks(t *testing.T, w *warehouse.Warehouse) {
 			t.Errorf("%+v by %s, pages of %d (-want +got):\n%s", filter, order, limit, diff)
 		}
 	}
-	first, err := w.FirstProposals(t.Context(), []string{"dao-0", "dao-1"}, 1000)
+	first, err := pages.FirstProposals(t.Context(), w, []string{"dao-0", "dao-1"}, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,25 +205,25 @@ func checkProposalSets(t *testing.T, w *warehouse.Warehouse) {
 		"started": {From: &from, To: &to, Time: query.ProposalStartAt},
 	} {
 		for _, order := range []query.ProposalOrder{query.ProposalsByUpdate, query.ProposalsByCreation, query.ProposalsEndingSoon, query.ProposalsEnded} {
-			var alone, together [5][]warehouse.ListedProposal
+			var alone, together [5][]pages.ListedProposal
 			var reads []func(context.Context) error
 			for i := range alone {
 				q := q
 				q.DAOID, q.Order, q.Limit = fmt.Sprintf("dao-%d", i), order, 4
-				page, err := w.ListProposals(t.Context(), q)
+				page, err := pages.ListProposals(t.Context(), w, q)
 				if err != nil {
 					t.Fatal(err)
 				}
 				if len(page) == q.Limit {
 					q.After = new(page[1].PositionIn(order))
-					page, err = w.ListProposals(t.Context(), q)
+					page, err = pages.ListProposals(t.Context(), w, q)
 				}
 				if err != nil {
 					t.Fatal(err)
 				}
 				alone[i] = page
 				reads = append(reads, func(ctx context.Context) (err error) {
-					together[i], err = w.ListProposals(ctx, q)
+					together[i], err = pages.ListProposals(ctx, w, q)
 					return err
 				})
 			}
@@ -258,13 +259,13 @@ func TestMovedProposalIsListedOnce(t *testing.T) {
 		if got := walkProposals(t, w, query.Proposals{DAOID: dao}, query.ProposalsByUpdate, 10); len(got) != want {
 			t.Errorf("DAO %q: got %v, want %d", dao, got, want)
 		}
-		named, err := w.ProposalsNamed(t.Context(), warehouse.ProposalName{Field: governance.MatchedTitle, Text: "title"},
+		named, err := pages.ProposalsNamed(t.Context(), w, pages.ProposalName{Field: governance.MatchedTitle, Text: "title"},
 			query.Resolve{DAOID: dao, Limit: 10})
 		if err != nil || len(named) != want {
 			t.Errorf("DAO %q: got %d of the title (%v), want %d", dao, len(named), err, want)
 		}
 	}
-	versions, err := w.ListedVersions(t.Context(), []record.RefHash{ref("a").Hash(), ref("b").Hash()})
+	versions, err := pages.ListedVersions(t.Context(), w, []record.RefHash{ref("a").Hash(), ref("b").Hash()})
 	if err != nil || len(versions) != 1 || versions[ref("a").Hash()].DAOID != "new" || versions[ref("a").Hash()].Revision != 2 {
 		t.Errorf("got versions %+v (%v), want the newer", versions, err)
 	}
@@ -272,7 +273,7 @@ func TestMovedProposalIsListedOnce(t *testing.T) {
 
 func checkTitles(t *testing.T, w *warehouse.Warehouse) {
 	t.Helper()
-	proposals := []warehouse.ListedProposal{
+	proposals := []pages.ListedProposal{
 		listed("t", "1", "ФОНД развития", 1), listed("t", "2", "Fund 100%_done\\ now", 1), listed("t", "3", "Fund 100x done now", 1),
 		listed("t", "4", "A longer title about funds", 1), listed("t", "5", "FUND", 1), listed("u", "6", "Funds", 1),
 		listed("u", "7", "funds", 1), listed("t", "8", "Renamed fund", 1),
@@ -283,7 +284,7 @@ func checkTitles(t *testing.T, w *warehouse.Warehouse) {
 	for text, want := range map[string]string{
 		"фонд": "1", "100%_": "2", "%_done\\": "2", "fund": "7 6 2 3 4", "funds": "4", "nd%": "", "ьь": "", "renamed": "",
 	} {
-		found, err := w.ProposalsTitled(t.Context(), query.Resolve{Title: text, Limit: 20})
+		found, err := pages.ProposalsTitled(t.Context(), w, query.Resolve{Title: text, Limit: 20})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -174,7 +174,7 @@ func (w *Warehouse) schemaState(ctx context.Context, addresses []string, own app
 	}
 	var newest, oldest uint32
 	var current bool
-	table := quoteIdentifier(w.options.Auth.Database) + ".schema_migrations"
+	table := QuoteIdentifier(w.options.Auth.Database) + ".schema_migrations"
 	err = conn.QueryRow(ctx, "SELECT max(number), max(oldest), "+
 		"countIf(fingerprint = ?) > 0 AND maxIf(applied_at, fingerprint = ?) >= maxIf(applied_at, number < ?) FROM "+table,
 		own.Fingerprint, own.Fingerprint, own.Number).Scan(&newest, &oldest, &current)
@@ -234,7 +234,7 @@ func (w *Warehouse) createDatabases(ctx context.Context, addresses []string, nam
 	}
 	defer node.Close()
 	for _, name := range names {
-		if err := node.Exec(ctx, "CREATE DATABASE IF NOT EXISTS "+quoteIdentifier(name)); err != nil {
+		if err := node.Exec(ctx, "CREATE DATABASE IF NOT EXISTS "+QuoteIdentifier(name)); err != nil {
 			return fmt.Errorf("create database %s: %w", name, err)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"pnyx/governance"
 	"pnyx/test/env"
 	"pnyx/warehouse"
+	"pnyx/warehouse/counts"
 	"pnyx/warehouse/record"
 )
 
@@ -131,15 +132,15 @@ func TestChoicesWithoutNumbersHaveZerosForEarlierVersions(t *testing.T) {
 	choices := []governance.Choice{{Key: "1", Label: "A"}, {Key: "2", Label: "B"}}
 	scores := []governance.Score{{Votes: 3, Power: decimal.New(5, 0)}, {Votes: 1, Power: decimal.New(2, 0)}}
 	unstated := []governance.Score{{Power: decimal.New(5, 0)}, {Power: decimal.New(2, 0)}}
-	states := []warehouse.ProposalState{
+	states := []counts.ProposalState{
 		{Ref: record.RefHash{1}, Choices: choices, Scores: scores, HasChoiceVotes: true, Revision: 1},
 		{Ref: record.RefHash{2}, Choices: choices, Scores: unstated, Revision: 1},
 		{Ref: record.RefHash{3}, Choices: choices, HasChoiceVotes: true, Revision: 1},
 	}
-	if err := w.WriteProposalStates(t.Context(), states); err != nil {
+	if err := counts.WriteProposalStates(t.Context(), w, states); err != nil {
 		t.Fatal(err)
 	}
-	got, err := w.PublishedStates(t.Context(), []record.RefHash{{1}, {2}, {3}})
+	got, err := counts.PublishedStates(t.Context(), w, []record.RefHash{{1}, {2}, {3}})
 	if err != nil || len(got) != len(states) {
 		t.Fatalf("got %d states: %v", len(got), err)
 	}

@@ -42,7 +42,7 @@ func (w *Warehouse) Pulse(ctx context.Context, maxAge time.Duration) (Pulse, err
 	var err error
 	if w.cluster != "" {
 		read.Now, err = w.Now(ctx) // every shard has parts of its own
-	} else if err = w.conn.QueryRow(ctx, sqlText("pulse")).ScanStruct(&read); err != nil {
+	} else if err = w.Conn.QueryRow(ctx, sqlText("pulse")).ScanStruct(&read); err != nil {
 		err = fmt.Errorf("read the pulse: %w", err)
 	}
 	if err == nil {

@@ -10,6 +10,7 @@ import (
 	"pnyx/governance"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 // A pulse that stays the same means that no table need be read. It must therefore change
@@ -28,13 +29,13 @@ func TestPulseChangesWithEveryCommit(t *testing.T) {
 	}
 	var told int
 	w.OnCommit(func(context.Context) { told++ })
-	run := warehouse.Import{ID: uuid.New(), ObservedAt: time.Now().UTC().Truncate(time.Millisecond)}
+	run := records.Import{ID: uuid.New(), ObservedAt: time.Now().UTC().Truncate(time.Millisecond)}
 	source := func(id string) record.Record {
 		return &record.Source{SourceRef: record.SourceRef{Provider: governance.Snapshot, ID: id}, Name: id}
 	}
 	commit := func(id string) {
 		t.Helper()
-		if _, err := w.Append(t.Context(), run, []record.Record{source(id)}); err != nil {
+		if _, err := records.Append(t.Context(), w, run, []record.Record{source(id)}); err != nil {
 			t.Fatal(err)
 		}
 	}

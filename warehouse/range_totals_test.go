@@ -11,7 +11,9 @@ import (
 	"github.com/shopspring/decimal"
 
 	"pnyx/warehouse"
+	"pnyx/warehouse/counts"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 // Counting by ranges is the third writing of the rule by which ballots count: votes of every
@@ -41,27 +43,27 @@ func TestRangeTotalsSumToVoteTotals(t *testing.T) {
 			t.Run(fmt.Sprintf("%s in ranges of %d", proposal, size), func(t *testing.T) {
 				t.Parallel()
 				hash := ref(proposal).Hash()
-				starts, err := w.RangeStarts(t.Context(), hash, size)
+				starts, err := counts.RangeStarts(t.Context(), w, hash, size)
 				if err != nil {
 					t.Fatal(err)
 				}
-				ranges := warehouse.RangesOf(starts)
-				parts, err := w.RangeTotals(t.Context(), hash, ranges)
+				ranges := counts.RangesOf(starts)
+				parts, err := counts.RangeTotals(t.Context(), w, hash, ranges)
 				if err != nil {
 					t.Fatal(err)
 				}
-				whole, err := w.VoteTotals(t.Context(), []record.RefHash{hash})
+				whole, err := counts.VoteTotalsOf(t.Context(), w, []record.RefHash{hash})
 				if err != nil {
 					t.Fatal(err)
 				}
-				want := warehouse.SumTotals([]warehouse.VoteTotals{whole[hash]})
-				if diff := cmp.Diff(want, warehouse.SumTotals(parts)); diff != "" {
+				want := counts.SumTotals([]counts.VoteTotals{whole[hash]})
+				if diff := cmp.Diff(want, counts.SumTotals(parts)); diff != "" {
 					t.Errorf("%d ranges (-whole +sum):\n%s", len(ranges), diff)
 				}
 				if len(ranges) > 2 {
-					some := []warehouse.VoterRange{ranges[0], ranges[len(ranges)/2], ranges[len(ranges)-1]}
-					got, err := w.RangeTotals(t.Context(), hash, some)
-					want := []warehouse.VoteTotals{parts[0], parts[len(parts)/2], parts[len(parts)-1]}
+					some := []counts.VoterRange{ranges[0], ranges[len(ranges)/2], ranges[len(ranges)-1]}
+					got, err := counts.RangeTotals(t.Context(), w, hash, some)
+					want := []counts.VoteTotals{parts[0], parts[len(parts)/2], parts[len(parts)-1]}
 					if diff := cmp.Diff(want, got); err != nil || diff != "" {
 						t.Errorf("three ranges: %v (-want +got):\n%s", err, diff)
 					}
@@ -81,7 +83,7 @@ func TestBatchNamesItsVotersUnlessTheyAreMany(t *testing.T) {
 		many[i] = ballot("c", fmt.Sprint("0x", i), fmt.Sprint("v", i), "1", "1", nil)
 	}
 	appendAll(t, w, many...)
-	batches, err := w.CommittedBatches(t.Context(), time.Now().Add(-24*time.Hour))
+	batches, err := records.CommittedBatches(t.Context(), w, time.Now().Add(-24*time.Hour))
 	if err != nil || len(batches) != 2 {
 		t.Fatalf("got %d batches, %v, want 2", len(batches), err)
 	}
@@ -108,18 +110,18 @@ func TestRangeOfManyBallotsReadsFewRows(t *testing.T) {
 	if err := raw(t, url).Exec(t.Context(), insert); err != nil {
 		t.Fatal(err)
 	}
-	starts, err := w.RangeStarts(t.Context(), hash, size)
+	starts, err := counts.RangeStarts(t.Context(), w, hash, size)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if want := ballots / size; len(starts) < want/2 || len(starts) > 2*want {
 		t.Fatalf("got %d ranges of %d voters, want about %d", len(starts), ballots, want)
 	}
-	ranges := warehouse.RangesOf(starts)
+	ranges := counts.RangesOf(starts)
 	widest, widestSum := ranges[0], uint64(0)
 	began := time.Now()
 	for i := range ranges {
-		parts, err := w.RangeTotals(t.Context(), hash, ranges[i:i+1])
+		parts, err := counts.RangeTotals(t.Context(), w, hash, ranges[i:i+1])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -130,14 +132,14 @@ func TestRangeOfManyBallotsReadsFewRows(t *testing.T) {
 	mean := time.Since(began) / time.Duration(len(ranges))
 	// A range is read from its first granule to its last, of each part of the table.
 	read := rowsRead(t, func(ctx context.Context) error {
-		_, err := w.RangeTotals(ctx, hash, []warehouse.VoterRange{widest})
+		_, err := counts.RangeTotals(ctx, w, hash, []counts.VoterRange{widest})
 		return err
 	})
 	if limit := widestSum + 8*8192; read > limit {
 		t.Errorf("got %d rows read for a range of %d of %d ballots, want at most %d", read, widestSum, ballots, limit)
 	}
 	began = time.Now()
-	if _, err := w.VoteTotals(t.Context(), []record.RefHash{hash}); err != nil {
+	if _, err := counts.VoteTotalsOf(t.Context(), w, []record.RefHash{hash}); err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("%d ballots: %d ranges, %s each; all ballots %s; the widest range reads %d rows for %d ballots",
@@ -173,7 +175,7 @@ func TestPendingVotersAreThoseOfTheProposals(t *testing.T) {
 			for _, proposal := range c.proposals {
 				refs = append(refs, ref(proposal).Hash())
 			}
-			voters, all, err := w.PendingVoters(t.Context(), refs, time.Now().Add(-c.since))
+			voters, all, err := records.PendingVoters(t.Context(), w, refs, time.Now().Add(-c.since))
 			if err != nil || all != c.all {
 				t.Errorf("got all %t, %v, want %t", all, err, c.all)
 			}
@@ -185,27 +187,27 @@ func TestPendingVotersAreThoseOfTheProposals(t *testing.T) {
 }
 
 // participationByRange returns the participation of a DAO, summed up over ranges of its voters.
-func participationByRange(t *testing.T, w *warehouse.Warehouse, daoID string, size uint64) (ranges int, sum warehouse.Participation) {
+func participationByRange(t *testing.T, w *warehouse.Warehouse, daoID string, size uint64) (ranges int, sum counts.Participation) {
 	t.Helper()
-	starts, err := w.DAORangeStarts(t.Context(), daoID, size)
+	starts, err := counts.DAORangeStarts(t.Context(), w, daoID, size)
 	if err != nil {
 		t.Fatal(err)
 	}
-	parts, err := w.RangeParticipation(t.Context(), daoID, warehouse.RangesOf(starts))
+	parts, err := counts.RangeParticipation(t.Context(), w, daoID, counts.RangesOf(starts))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return len(parts), warehouse.SumParticipation(parts)
+	return len(parts), counts.SumParticipation(parts)
 }
 
 // checkParticipation checks the participation of the DAO "dao", counted whole and by ranges.
-func checkParticipation(t *testing.T, w *warehouse.Warehouse, want warehouse.Participation) {
+func checkParticipation(t *testing.T, w *warehouse.Warehouse, want counts.Participation) {
 	t.Helper()
-	got, err := w.Participation(t.Context(), []string{"dao"})
+	got, err := counts.ParticipationOf(t.Context(), w, []string{"dao"})
 	if err != nil || got["dao"] != want {
 		t.Errorf("got %+v, %v, want %+v", got["dao"], err, want)
 	}
-	stored, err := w.StoredParticipation(t.Context(), []string{"dao"})
+	stored, err := counts.StoredParticipation(t.Context(), w, []string{"dao"})
 	if err != nil || stored["dao"] != want {
 		t.Errorf("stored: got %+v, %v, want %+v", stored["dao"], err, want)
 	}
@@ -221,10 +223,10 @@ func TestRangeOfALargeDAOReadsFewRows(t *testing.T) {
 	t.Parallel()
 	const proposals, voters, size = 8, 50_000, 1024
 	w, url := openURL(t)
-	states := make([]warehouse.ProposalState, proposals)
+	states := make([]counts.ProposalState, proposals)
 	for p := range proposals {
 		hash := ref(fmt.Sprint("large-", p)).Hash()
-		states[p] = warehouse.ProposalState{Ref: hash, Votes: voters, Power: decimal.Zero, Revision: 1}
+		states[p] = counts.ProposalState{Ref: hash, Votes: voters, Power: decimal.Zero, Revision: 1}
 		states[p].Identity.DAOID = "dao"
 		insert := fmt.Sprintf(`INSERT INTO ballots (proposal_ref, voter, vote_id, provider, external_id, power, choices, choice_key, version)
 			SELECT unhex('%s'), concat('0x', lower(hex(sipHash128(number)))), toString(number), 'snapshot', 'large-%d', 1.5, ['1'], '1', 1
@@ -233,17 +235,17 @@ func TestRangeOfALargeDAOReadsFewRows(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := w.WriteProposalStates(t.Context(), states); err != nil {
+	if err := counts.WriteProposalStates(t.Context(), w, states); err != nil {
 		t.Fatal(err)
 	}
-	starts, err := w.DAORangeStarts(t.Context(), "dao", size)
+	starts, err := counts.DAORangeStarts(t.Context(), w, "dao", size)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ranges := warehouse.RangesOf(starts)
-	var counted []warehouse.Participation
+	ranges := counts.RangesOf(starts)
+	var counted []counts.Participation
 	read := rowsRead(t, func(ctx context.Context) (err error) {
-		counted, err = w.RangeParticipation(ctx, "dao", ranges[len(ranges)/2:len(ranges)/2+1])
+		counted, err = counts.RangeParticipation(ctx, w, "dao", ranges[len(ranges)/2:len(ranges)/2+1])
 		return err
 	})
 	// A range is read from its first granule to its last, of each proposal or part of the table.

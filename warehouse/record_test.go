@@ -13,6 +13,7 @@ import (
 	"pnyx/governance"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 func TestRecordsOfSeveralKindsAreOneBatch(t *testing.T) {
@@ -21,10 +22,10 @@ func TestRecordsOfSeveralKindsAreOneBatch(t *testing.T) {
 	proposal := &record.Proposal{ProposalRef: ref("p"), SourceID: "space.eth"}
 	topic := &record.Topic{Host: "forum.a.org", ExternalID: "1"}
 	counts := appendAll(t, w, ballot("p", "0xa", "v1", "1", "1", nil), topic, proposal, ballot("q", "0xa", "v1", "1", "1", nil))
-	if want := (warehouse.Counts{New: 4}); counts != want {
+	if want := (records.Counts{New: 4}); counts != want {
 		t.Errorf("got %+v, want %+v", counts, want)
 	}
-	batches, err := w.CommittedBatches(t.Context(), time.Now().Add(-time.Minute))
+	batches, err := records.CommittedBatches(t.Context(), w, time.Now().Add(-time.Minute))
 	if err != nil || len(batches) != 1 {
 		t.Fatalf("got %d batches (%v), want one", len(batches), err)
 	}
@@ -46,22 +47,22 @@ func TestBatchThatEndsBetweenTwoKindsIsCompletedByTheNext(t *testing.T) {
 	if err := conn.Exec(t.Context(), "ALTER TABLE ballots ADD CONSTRAINT crash CHECK 0"); err != nil {
 		t.Fatal(err)
 	}
-	records := []record.Record{
+	all := []record.Record{
 		ballot("p", "0xa", "v1", "1", "1", nil), &record.Proposal{ProposalRef: ref("p"), SourceID: "space.eth"},
 	}
-	if _, err := w.Append(t.Context(), newRun(), records); err == nil {
+	if _, err := records.Append(t.Context(), w, newRun(), all); err == nil {
 		t.Fatal("got no error, want that of the ballots")
 	}
-	if batches, err := w.CommittedBatches(t.Context(), time.Now().Add(-time.Minute)); err != nil || len(batches) != 1 {
+	if batches, err := records.CommittedBatches(t.Context(), w, time.Now().Add(-time.Minute)); err != nil || len(batches) != 1 {
 		t.Fatalf("got %d batches (%v), want the one that failed", len(batches), err)
 	}
 	if err := conn.Exec(t.Context(), "ALTER TABLE ballots DROP CONSTRAINT crash"); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := appendAll(t, w, records...), (warehouse.Counts{New: 1, Unchanged: 1}); got != want {
+	if got, want := appendAll(t, w, all...), (records.Counts{New: 1, Unchanged: 1}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
-	batches, err := w.CommittedBatches(t.Context(), time.Now().Add(-time.Minute))
+	batches, err := records.CommittedBatches(t.Context(), w, time.Now().Add(-time.Minute))
 	if err != nil || len(batches) != 2 || !batches[1].Changes.Proposals[ref("p").Hash()] {
 		t.Errorf("got %+v (%v), want a second batch with the proposal", batches, err)
 	}
@@ -83,32 +84,32 @@ func TestBatchOfManyBlocksIsStoredAsAWhole(t *testing.T) {
 		}
 		return ballots, parts
 	}
-	const count = 2*warehouse.MaxBlockRows + 1
+	const count = 2*records.MaxBlockRows + 1
 	batch := make([]record.Record, count)
 	for i := range batch {
 		batch[i] = ballot("p", fmt.Sprintf("0x%05d", i), "v", "1", "1", nil)
 	}
-	for name, at := range map[string]int{"first": 0, "second": warehouse.MaxBlockRows, "last": count - 1} {
+	for name, at := range map[string]int{"first": 0, "second": records.MaxBlockRows, "last": count - 1} {
 		invalid := slices.Clone(batch)
 		invalid[at] = ballot("p", "invalid", "v", "1", "1", nil)
 		if err := conn.Exec(t.Context(), "ALTER TABLE ballots ADD CONSTRAINT valid CHECK voter != 'invalid'"); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.Append(t.Context(), newRun(), invalid); err == nil || errors.Is(err, warehouse.ErrUnreachable) {
+		if _, err := records.Append(t.Context(), w, newRun(), invalid); err == nil || errors.Is(err, warehouse.ErrUnreachable) {
 			t.Errorf("%s block: got error %v, want that of the constraint", name, err)
 		}
 		if err := conn.Exec(t.Context(), "ALTER TABLE ballots DROP CONSTRAINT valid"); err != nil {
 			t.Fatal(err)
 		}
 		invalid[at] = ballot("p", "0x", "v", "1", "1e70", nil) // more digits than the column has
-		if _, err := w.Append(t.Context(), newRun(), invalid); err == nil || errors.Is(err, warehouse.ErrUnreachable) {
+		if _, err := records.Append(t.Context(), w, newRun(), invalid); err == nil || errors.Is(err, warehouse.ErrUnreachable) {
 			t.Errorf("%s block: got error %v, want that of the driver", name, err)
 		}
 		if ballots, _ := stored(); ballots != 0 {
 			t.Errorf("%s block: got %d ballots stored, want none", name, ballots)
 		}
 	}
-	if got, want := appendAll(t, w, batch...), (warehouse.Counts{New: count}); got != want {
+	if got, want := appendAll(t, w, batch...), (records.Counts{New: count}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 	if ballots, parts := stored(); ballots != count || parts != 1 {
@@ -123,12 +124,12 @@ func TestArrivingRecordsAreThoseOfOpenAndLaterBatches(t *testing.T) {
 	space := record.SourceRef{Provider: governance.Snapshot, ID: "space"}
 	p := &record.Proposal{ProposalRef: ref, SourceID: space.ID, Title: "A", VoteType: governance.SingleChoice, Choices: []string{"Yes"}}
 	before := time.Now().Add(-time.Hour)
-	if _, err := w.Append(t.Context(), warehouse.Import{ID: uuid.New(), ObservedAt: before}, []record.Record{p}); err != nil {
+	if _, err := records.Append(t.Context(), w, records.Import{ID: uuid.New(), ObservedAt: before}, []record.Record{p}); err != nil {
 		t.Fatal(err)
 	}
 	arriving := func(since time.Time, refs []record.RefHash, sources ...record.SourceRef) bool {
 		t.Helper()
-		found, err := w.Arriving(t.Context(), refs, sources, since)
+		found, err := records.Arriving(t.Context(), w, refs, sources, since)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,16 +17,16 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// selectRows reads all rows of a result into values of T and closes the result. It takes
+// SelectRows reads all rows of a result into values of T and closes the result. It takes
 // what a query returned, error included, and adds operation to every error.
 //
 // A column fills the field whose `ch` tag, or else whose name in snake case, is the
 // column's name. Fields of nested structs count as fields of T; the outermost wins. The
 // driver's own ScanStruct accepts neither named string types nor Timestamps nor the types
 // of the API's rows. A result of one column may have a T that is no struct.
-func selectRows[T any](rows driver.Rows, err error, operation string) ([]T, error) {
+func SelectRows[T any](rows driver.Rows, err error, operation string) ([]T, error) {
 	found := []T{}
-	err = eachRow(rows, err, operation, func(row T) error {
+	err = EachRow(rows, err, operation, func(row T) error {
 		found = append(found, row)
 		return nil
 	})
@@ -36,30 +36,30 @@ func selectRows[T any](rows driver.Rows, err error, operation string) ([]T, erro
 	return found, nil
 }
 
-// find runs a query and returns its rows as selectRows does.
-func find[T any](ctx context.Context, w *Warehouse, operation, sql string, args ...any) ([]T, error) {
-	rows, err := w.conn.Query(ctx, sql, args...)
-	return selectRows[T](rows, err, operation)
+// Find runs a query and returns its rows as SelectRows does.
+func Find[T any](ctx context.Context, w *Warehouse, operation, sql string, args ...any) ([]T, error) {
+	rows, err := w.Conn.Query(ctx, sql, args...)
+	return SelectRows[T](rows, err, operation)
 }
 
-// findRefs is find for a query over the external table "wanted_proposals".
-func findRefs[T any](
+// FindRefs is Find for a query over the external table "wanted_proposals".
+func FindRefs[T any](
 	ctx context.Context, w *Warehouse, operation, sql string, refs []record.RefHash, args ...any,
 ) ([]T, error) {
-	rows, err := w.queryRefs(ctx, sql, refs, args...)
-	return selectRows[T](rows, err, operation)
+	rows, err := w.QueryRefs(ctx, sql, refs, args...)
+	return SelectRows[T](rows, err, operation)
 }
 
-// findValue runs a query and returns its one value. operation begins every error.
-func findValue[T any](ctx context.Context, w *Warehouse, operation, sql string, args ...any) (value T, err error) {
-	if err = w.conn.QueryRow(ctx, sql, args...).Scan(&value); err != nil {
+// FindValue runs a query and returns its one value. operation begins every error.
+func FindValue[T any](ctx context.Context, w *Warehouse, operation, sql string, args ...any) (value T, err error) {
+	if err = w.Conn.QueryRow(ctx, sql, args...).Scan(&value); err != nil {
 		err = fmt.Errorf("%s: %w", operation, err)
 	}
 	return value, err
 }
 
-// keyed returns rows by the key of each, as pair returns it with its value. It passes err on.
-func keyed[T any, K comparable, V any](rows []T, err error, pair func(T) (K, V)) (map[K]V, error) {
+// Keyed returns rows by the key of each, as pair returns it with its value. It passes err on.
+func Keyed[T any, K comparable, V any](rows []T, err error, pair func(T) (K, V)) (map[K]V, error) {
 	found := make(map[K]V, len(rows))
 	for _, row := range rows {
 		key, value := pair(row)
@@ -68,8 +68,8 @@ func keyed[T any, K comparable, V any](rows []T, err error, pair func(T) (K, V))
 	return found, err
 }
 
-// grouped is keyed for keys with several values, in the order of the rows.
-func grouped[T any, K comparable, V any](rows []T, err error, pair func(T) (K, V)) (map[K][]V, error) {
+// Grouped is Keyed for keys with several values, in the order of the rows.
+func Grouped[T any, K comparable, V any](rows []T, err error, pair func(T) (K, V)) (map[K][]V, error) {
 	found := map[K][]V{}
 	for _, row := range rows {
 		key, value := pair(row)
@@ -78,9 +78,9 @@ func grouped[T any, K comparable, V any](rows []T, err error, pair func(T) (K, V
 	return found, err
 }
 
-// eachRow is selectRows for results that do not fit into memory. It stops at an error of
+// EachRow is SelectRows for results that do not fit into memory. It stops at an error of
 // yield, which it returns as it is.
-func eachRow[T any](rows driver.Rows, err error, operation string, yield func(T) error) error {
+func EachRow[T any](rows driver.Rows, err error, operation string, yield func(T) error) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", operation, err)
 	}
@@ -277,15 +277,15 @@ func (s nullTextScanner[Text]) Scan(value any) error {
 	return nil
 }
 
-// insertRows writes rows as one block, which the server stores as a whole or not at all;
+// InsertRows writes rows as one block, which the server stores as a whole or not at all;
 // no rows are no block. add appends the values of a row. operation begins every error.
-func insertRows[T any](
+func InsertRows[T any](
 	ctx context.Context, w *Warehouse, sql, operation string, rows []T, add func(driver.Batch, T) error,
 ) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	insert, err := w.conn.PrepareBatch(ctx, sql)
+	insert, err := w.Conn.PrepareBatch(ctx, sql)
 	if err != nil {
 		return fmt.Errorf("%s: %w", operation, err)
 	}
@@ -301,8 +301,8 @@ func insertRows[T any](
 	return nil
 }
 
-// externalTable returns a table that travels with a query: one row for each of rows.
-func externalTable[T any](
+// ExternalTable returns a table that travels with a query: one row for each of rows.
+func ExternalTable[T any](
 	name string, rows []T, values func(T) []any, columns ...func(*ext.Table) error,
 ) (*ext.Table, error) {
 	table, err := ext.NewTable(name, columns...)
@@ -317,31 +317,31 @@ func externalTable[T any](
 	return table, nil
 }
 
-// textColumn is a String column of an external table.
-func textColumn(name string) func(*ext.Table) error { return ext.Column(name, "String") }
+// TextColumn is a String column of an external table.
+func TextColumn(name string) func(*ext.Table) error { return ext.Column(name, "String") }
 
-// queryWith runs a query over one external table. It passes an error of making the table
+// QueryWith runs a query over one external table. It passes an error of making the table
 // on.
-func (w *Warehouse) queryWith(
+func (w *Warehouse) QueryWith(
 	ctx context.Context, table *ext.Table, err error, sql string, args ...any,
 ) (driver.Rows, error) {
 	if err != nil {
 		return nil, err
 	}
-	return w.conn.Query(clickhouse.Context(ctx, clickhouse.WithExternalTable(table)), sql, args...)
+	return w.Conn.Query(clickhouse.Context(ctx, clickhouse.WithExternalTable(table)), sql, args...)
 }
 
-// queryRefs runs a query over the external table "wanted_proposals".
-func (w *Warehouse) queryRefs(
+// QueryRefs runs a query over the external table "wanted_proposals".
+func (w *Warehouse) QueryRefs(
 	ctx context.Context, sql string, refs []record.RefHash, args ...any,
 ) (driver.Rows, error) {
-	wanted, err := refTable(refs)
-	return w.queryWith(ctx, wanted, err, sql, args...)
+	wanted, err := RefTable(refs)
+	return w.QueryWith(ctx, wanted, err, sql, args...)
 }
 
-// refTable returns the external table "wanted_proposals".
-func refTable(refs []record.RefHash) (*ext.Table, error) {
-	return externalTable("wanted_proposals", refs,
+// RefTable returns the external table "wanted_proposals".
+func RefTable(refs []record.RefHash) (*ext.Table, error) {
+	return ExternalTable("wanted_proposals", refs,
 		func(ref record.RefHash) []any { return []any{string(ref[:])} },
 		ext.Column("proposal_ref", "FixedString(16)"))
 }

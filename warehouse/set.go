@@ -34,8 +34,8 @@ func NewSet(members int) *Set {
 
 type setContextKey struct{}
 
-// inSet reports whether a context is of a member of a set.
-func inSet(ctx context.Context) bool {
+// InSet reports whether a context is of a member of a set.
+func InSet(ctx context.Context) bool {
 	set, _ := ctx.Value(setContextKey{}).(*Set)
 	return set != nil
 }
@@ -79,7 +79,8 @@ func (s *Set) resume(members int) {
 type sharedReads[Key, Value any] struct {
 	set  *Set
 	ctx  context.Context //nolint:containedctx // the first read's; all have one deadline
-	read func(context.Context, []Key) ([]Value, error)
+	w    *Warehouse
+	read func(context.Context, *Warehouse, []Key) ([]Value, error)
 	keys []Key
 	// values are the results in the order of keys, once done is closed without err.
 	values []Value
@@ -89,7 +90,7 @@ type sharedReads[Key, Value any] struct {
 
 func (r *sharedReads[Key, Value]) run() {
 	r.set.slots <- struct{}{}
-	r.values, r.err = r.read((*Set)(nil).With(r.ctx), r.keys)
+	r.values, r.err = r.read((*Set)(nil).With(r.ctx), r.w, r.keys)
 	<-r.set.slots
 	r.set.resume(len(r.keys))
 	close(r.done)
@@ -98,11 +99,11 @@ func (r *sharedReads[Key, Value]) run() {
 // Share reads the value of a key, together with the other reads of this shape if ctx is of
 // a set. read returns a value for each key; the shape must determine what read does.
 func Share[Key, Value any](
-	ctx context.Context, shape string, key Key, read func(context.Context, []Key) ([]Value, error),
+	ctx context.Context, w *Warehouse, shape string, key Key, read func(context.Context, *Warehouse, []Key) ([]Value, error),
 ) (value Value, err error) {
 	set, _ := ctx.Value(setContextKey{}).(*Set)
 	if set == nil {
-		values, err := read(ctx, []Key{key})
+		values, err := read(ctx, w, []Key{key})
 		if err != nil {
 			return value, err
 		}
@@ -111,7 +112,7 @@ func Share[Key, Value any](
 	set.mu.Lock()
 	reads, is := set.waiting[shape].(*sharedReads[Key, Value])
 	if !is {
-		reads = &sharedReads[Key, Value]{set: set, ctx: ctx, read: read, done: make(chan struct{})}
+		reads = &sharedReads[Key, Value]{set: set, ctx: ctx, w: w, read: read, done: make(chan struct{})}
 		set.waiting[shape] = reads
 	}
 	place := len(reads.keys)
@@ -143,12 +144,12 @@ func Alone[Value any](ctx context.Context, read func(context.Context) (Value, er
 	return read((*Set)(nil).With(ctx))
 }
 
-// together is read for several lists of references: each gets the values of all.
-func together[Value any](
-	read func(context.Context, []record.RefHash) (map[record.RefHash]Value, error),
-) func(context.Context, [][]record.RefHash) ([]map[record.RefHash]Value, error) {
-	return func(ctx context.Context, lists [][]record.RefHash) ([]map[record.RefHash]Value, error) {
-		values, err := read(ctx, slices.Concat(lists...))
+// Together is read for several lists of references: each gets the values of all.
+func Together[Value any](
+	read func(context.Context, *Warehouse, []record.RefHash) (map[record.RefHash]Value, error),
+) func(context.Context, *Warehouse, [][]record.RefHash) ([]map[record.RefHash]Value, error) {
+	return func(ctx context.Context, w *Warehouse, lists [][]record.RefHash) ([]map[record.RefHash]Value, error) {
+		values, err := read(ctx, w, slices.Concat(lists...))
 		return slices.Repeat([]map[record.RefHash]Value{values}, len(lists)), err
 	}
 }

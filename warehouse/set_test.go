@@ -16,7 +16,7 @@ type calls struct {
 }
 
 // double returns twice each key; it fails for a negative one.
-func (c *calls) double(_ context.Context, keys []int) ([]int, error) {
+func (c *calls) double(_ context.Context, _ *Warehouse, keys []int) ([]int, error) {
 	c.mu.Lock()
 	c.keys = append(c.keys, slices.Sorted(slices.Values(keys)))
 	c.mu.Unlock()
@@ -57,7 +57,7 @@ func TestReadsOfOneShapeAreAnsweredTogether(t *testing.T) {
 				of, shape = &odd, "odd"
 			}
 			for _, wanted := range []int{key, key + 10} {
-				got, err := Share(ctx, shape, wanted, of.double)
+				got, err := Share(ctx, nil, shape, wanted, of.double)
 				if err != nil || got != 2*wanted {
 					return fmt.Errorf("got %d for %d, %w", got, wanted, err)
 				}
@@ -82,7 +82,7 @@ func TestAnErrorIsThatOfTheReadsItAnswers(t *testing.T) {
 	var some, others calls
 	read := func(shape string, of *calls, key int, fails bool) func(context.Context) error {
 		return func(ctx context.Context) error {
-			if _, err := Share(ctx, shape, key, of.double); (err != nil) != fails {
+			if _, err := Share(ctx, nil, shape, key, of.double); (err != nil) != fails {
 				return fmt.Errorf("%s %d: got the error %w, want one: %t", shape, key, err, fails)
 			}
 			return nil
@@ -96,7 +96,7 @@ func TestAReadThatIsAloneIsNotWaitedFor(t *testing.T) {
 	var together calls
 	answered := make(chan struct{})
 	member := func(ctx context.Context) error {
-		_, err := Share(ctx, "shape", 1, together.double)
+		_, err := Share(ctx, nil, "shape", 1, together.double)
 		answered <- struct{}{}
 		return err
 	}

@@ -11,7 +11,8 @@ import (
 
 	"pnyx/governance"
 	"pnyx/governance/query"
-	"pnyx/warehouse"
+	"pnyx/warehouse/counts"
+	"pnyx/warehouse/pages"
 	"pnyx/warehouse/record"
 )
 
@@ -33,11 +34,11 @@ func TestPageOfSortedCopyReadsFewRows(t *testing.T) {
 		records[i] = one
 	}
 	appendAll(t, w, records...)
-	order := warehouse.SortedCopy{Kind: warehouse.BallotCopy, Subject: "equal", Ref: ref("equal").Hash()}
-	if err := w.BuildSortedCopy(t.Context(), order, generation); err != nil {
+	order := pages.SortedCopy{Kind: pages.BallotCopy, Subject: "equal", Ref: ref("equal").Hash()}
+	if err := pages.BuildSortedCopy(t.Context(), w, order, generation); err != nil {
 		t.Fatal(err)
 	}
-	source := warehouse.BallotSource{Ref: order.Ref, Generation: generation}
+	source := pages.BallotSource{Ref: order.Ref, Generation: generation}
 	positions := map[string]int{"first page": copied, "second page": copied - asked, "middle": copied / 2}
 	for name, by := range map[string]query.BallotOrder{"power": query.BallotsByPower, "time": query.BallotsByTime} {
 		for where, next := range positions {
@@ -47,9 +48,9 @@ func TestPageOfSortedCopyReadsFewRows(t *testing.T) {
 					if next < copied {
 						q.After = &query.BallotPosition{Power: "1.5", At: votedAt, Voter: voterNumber(next)}
 					}
-					var page []warehouse.LatestBallot
+					var page []pages.LatestBallot
 					read := rowsRead(t, func(ctx context.Context) (err error) {
-						page, err = w.ListBallots(ctx, source, q)
+						page, err = pages.ListBallots(ctx, w, source, q)
 						return err
 					})
 					if len(page) != limit || page[0].VoterIdentity != voterNumber(next-1) || page[limit-1].VoterIdentity != voterNumber(next-limit) {
@@ -70,17 +71,17 @@ func TestPageOfSortedCopyReadsFewRows(t *testing.T) {
 func TestCopyOfAnEarlierFormatIsBuiltAgain(t *testing.T) {
 	t.Parallel()
 	w, url := openURL(t)
-	state := warehouse.ProposalState{
+	state := counts.ProposalState{
 		Ref: ref("a").Hash(), Key: "a", Votes: copied, Power: decimal.Zero, Revision: 1,
 		Identity: governance.Identity{DAOID: "dao", Provider: governance.Snapshot, ExternalID: "a"},
 	}
-	if err := w.WriteProposalStates(t.Context(), []warehouse.ProposalState{state}); err != nil {
+	if err := counts.WriteProposalStates(t.Context(), w, []counts.ProposalState{state}); err != nil {
 		t.Fatal(err)
 	}
 	if err := raw(t, url).Exec(t.Context(), "INSERT INTO sorted_copies (kind, subject, generation, revision) VALUES ('ballots', 'a', 7, 1), ('voters', 'dao', 7, 1)"); err != nil {
 		t.Fatal(err)
 	}
-	copies, err := w.StaleSortedCopies(t.Context())
+	copies, err := pages.StaleSortedCopies(t.Context(), w)
 	if err != nil || len(copies) != 2 || copies[0].Generation != 7 {
 		t.Errorf("got %v (%v), want both copies of generation 7", copies, err)
 	}
@@ -91,25 +92,25 @@ func voterNumber(i int) string { return fmt.Sprintf("0x%06d", i) }
 func TestCopiesFollowAWithdrawnProposal(t *testing.T) {
 	t.Parallel()
 	w := open(t)
-	large := func(id string, revision uint64) warehouse.ProposalState {
-		return warehouse.ProposalState{
+	large := func(id string, revision uint64) counts.ProposalState {
+		return counts.ProposalState{
 			Ref: ref(id).Hash(), Key: governance.ProposalKey(id), Votes: copied, Power: decimal.Zero, Revision: revision,
 			Identity: governance.Identity{DAOID: "dao", Provider: governance.Snapshot, ExternalID: id},
 		}
 	}
-	stale := func(states ...warehouse.ProposalState) (subjects []string) {
+	stale := func(states ...counts.ProposalState) (subjects []string) {
 		t.Helper()
-		if err := w.WriteProposalStates(t.Context(), states); err != nil {
+		if err := counts.WriteProposalStates(t.Context(), w, states); err != nil {
 			t.Fatal(err)
 		}
-		copies, err := w.StaleSortedCopies(t.Context())
+		copies, err := pages.StaleSortedCopies(t.Context(), w)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, c := range copies {
 			subjects = append(subjects, fmt.Sprintf("%s %s at %d", c.Kind, c.Subject, c.Revision))
 			c.Generation = c.Revision
-			if err := w.SwitchSortedCopy(t.Context(), c); err != nil {
+			if err := pages.SwitchSortedCopy(t.Context(), w, c); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -117,7 +118,7 @@ func TestCopiesFollowAWithdrawnProposal(t *testing.T) {
 	}
 	current := func() (subjects []string) {
 		t.Helper()
-		copies, err := w.CurrentSortedCopies(t.Context())
+		copies, err := pages.CurrentSortedCopies(t.Context(), w)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -130,13 +131,13 @@ func TestCopiesFollowAWithdrawnProposal(t *testing.T) {
 	gone.Identity.DAOID, gone.WithdrawnFrom = "", "dao"
 	for _, c := range []struct {
 		name           string
-		states         []warehouse.ProposalState
+		states         []counts.ProposalState
 		stale, current []string
 	}{
-		{"both published", []warehouse.ProposalState{large("a", 1), large("b", 2)}, []string{"ballots a at 1", "ballots b at 2", "voters dao at 2"}, []string{"a", "b", "dao"}},
-		{"one withdrawn", []warehouse.ProposalState{gone}, []string{"voters dao at 3"}, []string{"a", "dao"}},
+		{"both published", []counts.ProposalState{large("a", 1), large("b", 2)}, []string{"ballots a at 1", "ballots b at 2", "voters dao at 2"}, []string{"a", "b", "dao"}},
+		{"one withdrawn", []counts.ProposalState{gone}, []string{"voters dao at 3"}, []string{"a", "dao"}},
 		{"nothing new", nil, nil, []string{"a", "dao"}},
-		{"back again", []warehouse.ProposalState{large("b", 4)}, []string{"ballots b at 4", "voters dao at 4"}, []string{"a", "b", "dao"}},
+		{"back again", []counts.ProposalState{large("b", 4)}, []string{"ballots b at 4", "voters dao at 4"}, []string{"a", "b", "dao"}},
 	} {
 		if diff := cmp.Diff(c.stale, stale(c.states...)); diff != "" {
 			t.Errorf("%s: stale copies (-want +got):\n%s", c.name, diff)

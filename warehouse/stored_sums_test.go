@@ -9,6 +9,7 @@ import (
 
 	"pnyx/governance"
 	"pnyx/warehouse"
+	"pnyx/warehouse/counts"
 	"pnyx/warehouse/record"
 )
 
@@ -23,12 +24,12 @@ func TestStoredTotalsEqualCountedOnes(t *testing.T) {
 	}
 	appendAll(t, w, records...)
 	refs := []record.RefHash{ref("p0").Hash(), ref("p1").Hash(), ref("p2").Hash(), ref("without ballots").Hash()}
-	counted, err := w.VoteTotals(t.Context(), refs)
+	counted, err := counts.VoteTotalsOf(t.Context(), w, refs)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, which := range []string{"counted", "read back"} {
-		stored, err := w.StoredVoteTotals(t.Context(), refs)
+		stored, err := counts.StoredVoteTotals(t.Context(), w, refs)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,15 +69,15 @@ func TestStoredSumsAreOfTheBallotsAsTheyAre(t *testing.T) {
 		{"a withdrawal", func() { appendAll(t, w, withdrawn) }, 1, 8},
 	} {
 		step.change()
-		totals, err := w.StoredVoteTotals(t.Context(), []record.RefHash{changing, still})
+		totals, err := counts.StoredVoteTotals(t.Context(), w, []record.RefHash{changing, still})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got := totals[changing]; got.Votes != step.votes || !got.Power.Equal(decimal.NewFromInt(step.power)) {
 			t.Errorf("%s: got %d votes of %s, want %d of %d", step.name, got.Votes, got.Power, step.votes, step.power)
 		}
-		participation, err := w.StoredParticipation(t.Context(), []string{"dao", "other"})
-		if want := (warehouse.Participation{UniqueVoters: step.votes, Votes: step.votes}); err != nil || participation["dao"] != want {
+		participation, err := counts.StoredParticipation(t.Context(), w, []string{"dao", "other"})
+		if want := (counts.Participation{UniqueVoters: step.votes, Votes: step.votes}); err != nil || participation["dao"] != want {
 			t.Errorf("%s: got %+v (%v), want %+v", step.name, participation["dao"], err, want)
 		}
 		if step.name == "first" {
@@ -94,14 +95,14 @@ func TestStoredSumsAreOfTheBallotsAsTheyAre(t *testing.T) {
 // publishInDAOs gives proposals their DAOs, as a publication does.
 func publishInDAOs(t *testing.T, w *warehouse.Warehouse, daoOf map[string]string) {
 	t.Helper()
-	var states []warehouse.ProposalState
+	var states []counts.ProposalState
 	for name, dao := range daoOf {
-		states = append(states, warehouse.ProposalState{
+		states = append(states, counts.ProposalState{
 			Ref: ref(name).Hash(), Key: governance.ProposalKey(name), Power: decimal.Zero, Revision: 1,
 			Identity: governance.Identity{DAOID: dao, Provider: governance.Snapshot, ExternalID: name},
 		})
 	}
-	if err := w.WriteProposalStates(t.Context(), states); err != nil {
+	if err := counts.WriteProposalStates(t.Context(), w, states); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -12,11 +12,14 @@ import (
 	"pnyx/governance"
 	"pnyx/governance/query"
 	"pnyx/warehouse"
+	"pnyx/warehouse/counts"
+	"pnyx/warehouse/pages"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 // topicStates draws states of topics with many equal sort keys.
-func topicStates(n int) []warehouse.TopicState {
+func topicStates(n int) []counts.TopicState {
 	dice := rand.New(rand.NewPCG(1, 2))
 	moment := func() *governance.Timestamp {
 		if dice.IntN(5) == 0 {
@@ -25,12 +28,12 @@ func topicStates(n int) []warehouse.TopicState {
 		stamp := governance.Timestamp(dice.IntN(6))
 		return &stamp
 	}
-	states := make([]warehouse.TopicState, n)
+	states := make([]counts.TopicState, n)
 	for i := range states {
 		identity := governance.Identity{DAOID: fmt.Sprint("dao", dice.IntN(3)), Provider: governance.Discourse, ExternalID: fmt.Sprint(i)}
 		replies := uint64(dice.IntN(4))
-		states[i] = warehouse.TopicState{
-			TopicRef: warehouse.TopicRef{Host: fmt.Sprint("host", i%4), ExternalID: fmt.Sprint(i)},
+		states[i] = counts.TopicState{
+			TopicRef: records.TopicRef{Host: fmt.Sprint("host", i%4), ExternalID: fmt.Sprint(i)},
 			Row: governance.ForumTopic{
 				TopicKey: identity.TopicKey(), Identity: identity, Title: fmt.Sprint(i), Tags: []string{}, Replies: governance.CountOf(replies),
 				Posts: "0", Likes: "0", Views: "0", CreatedAt: moment(), UpdatedAt: moment(),
@@ -42,7 +45,7 @@ func topicStates(n int) []warehouse.TopicState {
 }
 
 // placeOf is what an order compares.
-func placeOf(order query.TopicOrder, s warehouse.TopicState) (place int64, position query.TopicPosition) {
+func placeOf(order query.TopicOrder, s counts.TopicState) (place int64, position query.TopicPosition) {
 	position = query.TopicPosition{At: s.Row.UpdatedAt, Key: s.Row.TopicKey}
 	switch order {
 	case query.TopicsByReplies:
@@ -59,7 +62,7 @@ func placeOf(order query.TopicOrder, s warehouse.TopicState) (place int64, posit
 }
 
 // passes says whether a filter lets a topic through.
-func passes(f query.Topics, s warehouse.TopicState) bool {
+func passes(f query.Topics, s counts.TopicState) bool {
 	at := s.Row.UpdatedAt
 	return s.Visible && (f.DAOID == "" || s.Row.Identity.DAOID == f.DAOID) &&
 		(f.Provider == "" || f.Provider == string(governance.Discourse)) &&
@@ -75,8 +78,8 @@ func TestPagesOfTopicsEqualFilteredAndSortedTopics(t *testing.T) {
 	for i := range older {
 		older[i].Revision, older[i].Visible, older[i].Replies = 1, true, 99
 	}
-	for _, written := range [][]warehouse.TopicState{older, states} {
-		if err := w.WriteTopicStates(t.Context(), written); err != nil {
+	for _, written := range [][]counts.TopicState{older, states} {
+		if err := counts.WriteTopicStates(t.Context(), w, written); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -95,8 +98,8 @@ func TestPagesOfTopicsEqualFilteredAndSortedTopics(t *testing.T) {
 			{UpdatedFrom: &two, UpdatedTo: &two},
 			{MinReplies: 4},
 		} {
-			want := slices.DeleteFunc(slices.Clone(states), func(s warehouse.TopicState) bool { return !passes(filter, s) })
-			slices.SortFunc(want, func(a, b warehouse.TopicState) int {
+			want := slices.DeleteFunc(slices.Clone(states), func(s counts.TopicState) bool { return !passes(filter, s) })
+			slices.SortFunc(want, func(a, b counts.TopicState) int {
 				placeA, _ := placeOf(order, a)
 				placeB, _ := placeOf(order, b)
 				return cmp.Or(cmp.Compare(placeB, placeA), cmp.Compare(b.Row.TopicKey, a.Row.TopicKey))
@@ -109,7 +112,7 @@ func TestPagesOfTopicsEqualFilteredAndSortedTopics(t *testing.T) {
 
 // wantPages walks a list to its end.
 func wantPages(
-	t *testing.T, w *warehouse.Warehouse, q query.Topics, want []warehouse.TopicState,
+	t *testing.T, w *warehouse.Warehouse, q query.Topics, want []counts.TopicState,
 ) {
 	t.Helper()
 	var got, all []governance.ForumTopic
@@ -117,7 +120,7 @@ func wantPages(
 		all = append(all, s.Row)
 	}
 	for {
-		page, err := w.ListTopics(t.Context(), q)
+		page, err := pages.ListTopics(t.Context(), w, q)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -138,25 +141,25 @@ func wantPages(
 func topicsAgree(t *testing.T, w *warehouse.Warehouse) {
 	t.Helper()
 	var topics, categories []record.Record
-	var refs []warehouse.TopicRef
+	var refs []records.TopicRef
 	for i := range 30 {
 		host := fmt.Sprint("host", i%4)
 		topics = append(topics, &record.Topic{Host: host, ExternalID: fmt.Sprint(i), CategoryID: "1", Visible: true})
 		categories = append(categories, &record.Category{Host: host, ID: "1", Name: "Grants"})
-		refs = append(refs, warehouse.TopicRef{Host: host, ExternalID: fmt.Sprint(i)})
+		refs = append(refs, records.TopicRef{Host: host, ExternalID: fmt.Sprint(i)})
 	}
 	appendAll(t, w, topics...)
 	appendAll(t, w, categories...)
-	held, err := w.Topics(t.Context(), refs)
-	if err != nil || len(held) != 30 || slices.ContainsFunc(held, func(t warehouse.Topic) bool { return t.Category != "Grants" }) {
+	held, err := records.Topics(t.Context(), w, refs)
+	if err != nil || len(held) != 30 || slices.ContainsFunc(held, func(t records.Topic) bool { return t.Category != "Grants" }) {
 		t.Errorf("got %d topics (%v), want 30 in their category", len(held), err)
 	}
-	all, err := w.AllTopics(t.Context())
+	all, err := records.AllTopics(t.Context(), w)
 	if err != nil || len(all) != 30 {
 		t.Errorf("got %d topics in all (%v), want 30", len(all), err)
 	}
-	forums := []warehouse.Forum{{Host: "host1", DAOID: "a"}, {Host: "host2", DAOID: "b"}}
-	changed, err := w.TopicsChanged(t.Context(), forums, 1, 0)
+	forums := []records.Forum{{Host: "host1", DAOID: "a"}, {Host: "host2", DAOID: "b"}}
+	changed, err := records.TopicsChanged(t.Context(), w, forums, 1, 0)
 	if err != nil || len(changed) != 15 {
 		t.Errorf("got %d topics changed (%v), want 15", len(changed), err)
 	}
@@ -164,14 +167,14 @@ func topicsAgree(t *testing.T, w *warehouse.Warehouse) {
 	for i := range states {
 		states[i].Name, states[i].Links = fmt.Sprint("topic", i), []string{fmt.Sprint("proposal", i)}
 	}
-	if err := w.WriteTopicStates(t.Context(), states); err != nil {
+	if err := counts.WriteTopicStates(t.Context(), w, states); err != nil {
 		t.Fatal(err)
 	}
-	page, err := w.ListTopics(t.Context(), query.Topics{Order: query.TopicsByReplies, Paging: query.Paging[query.TopicPosition]{Limit: 5}})
+	page, err := pages.ListTopics(t.Context(), w, query.Topics{Order: query.TopicsByReplies, Paging: query.Paging[query.TopicPosition]{Limit: 5}})
 	if err != nil || len(page) != 5 {
 		t.Errorf("got %d rows (%v), want 5", len(page), err)
 	}
-	if published, err := w.PublishedTopics(t.Context(), refs); err != nil || len(published) != 30 {
+	if published, err := counts.PublishedTopics(t.Context(), w, refs); err != nil || len(published) != 30 {
 		t.Errorf("got %d published topics (%v), want 30", len(published), err)
 	}
 	linksAgree(t, w)
@@ -179,22 +182,22 @@ func topicsAgree(t *testing.T, w *warehouse.Warehouse) {
 
 func linksAgree(t *testing.T, w *warehouse.Warehouse) {
 	t.Helper()
-	var links []warehouse.ChangedLink
+	var links []counts.ChangedLink
 	for i := range 20 {
-		links = append(links, warehouse.ChangedLink{
-			ProposalLink: warehouse.ProposalLink{Ref: ref(fmt.Sprint(i)).Hash(), Names: []string{fmt.Sprint("proposal", i)}, Topic: fmt.Sprint("topic", i+5)},
-			Previous:     warehouse.ProposalLink{Topic: "topic29"},
+		links = append(links, counts.ChangedLink{
+			ProposalLink: counts.ProposalLink{Ref: ref(fmt.Sprint(i)).Hash(), Names: []string{fmt.Sprint("proposal", i)}, Topic: fmt.Sprint("topic", i+5)},
+			Previous:     counts.ProposalLink{Topic: "topic29"},
 		})
 	}
-	if err := w.WriteProposalLinks(t.Context(), links, 7); err != nil {
+	if err := counts.WriteProposalLinks(t.Context(), w, links, 7); err != nil {
 		t.Fatal(err)
 	}
 	for since, want := range map[uint64]int{6: 26, 7: 0} {
-		if linked, err := w.TopicsLinked(t.Context(), since); err != nil || len(linked) != want {
+		if linked, err := records.TopicsLinked(t.Context(), w, since); err != nil || len(linked) != want {
 			t.Errorf("got %d topics linked since %d (%v), want %d", len(linked), since, err, want)
 		}
 	}
-	found, err := w.LinkedProposals(t.Context(), []string{"topic5", "topic99"}, []string{"proposal3", "proposal0"})
+	found, err := counts.LinkedProposals(t.Context(), w, []string{"topic5", "topic99"}, []string{"proposal3", "proposal0"})
 	if err != nil || len(found) != 2 {
 		t.Errorf("got %d proposals linked (%v), want 2", len(found), err)
 	}
@@ -217,7 +220,7 @@ func TestTopicsOfRestrictedCategoriesAreWithheld(t *testing.T) {
 	w := open(t)
 	want := func(step string, withheld bool) {
 		t.Helper()
-		held, err := w.HeldTopics(t.Context(), host, []string{"1", "2"}, true)
+		held, err := records.HeldTopics(t.Context(), w, host, []string{"1", "2"}, true)
 		if err != nil || len(held) == 0 {
 			t.Fatalf("%s: got %d topics (%v)", step, len(held), err)
 		}

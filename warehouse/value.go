@@ -10,8 +10,8 @@ import (
 	"pnyx/governance"
 )
 
-// timeOrNull returns the value of a nullable time column.
-func timeOrNull(stamp *governance.Timestamp) *time.Time {
+// TimeOrNull returns the value of a nullable time column.
+func TimeOrNull(stamp *governance.Timestamp) *time.Time {
 	if stamp == nil {
 		return nil
 	}
@@ -19,8 +19,8 @@ func timeOrNull(stamp *governance.Timestamp) *time.Time {
 	return &moment
 }
 
-// timestampOf is the reverse of timeOrNull.
-func timestampOf(moment *time.Time) *governance.Timestamp {
+// TimestampOf is the reverse of TimeOrNull.
+func TimestampOf(moment *time.Time) *governance.Timestamp {
 	if moment == nil {
 		return nil
 	}
@@ -28,8 +28,8 @@ func timestampOf(moment *time.Time) *governance.Timestamp {
 	return &stamp
 }
 
-// nonNilDecimals returns the value of an array column. The driver rejects a nil slice.
-func nonNilDecimals(numbers []decimal.Decimal) any {
+// NonNilDecimals returns the value of an array column. The driver rejects a nil slice.
+func NonNilDecimals(numbers []decimal.Decimal) any {
 	if numbers == nil {
 		return noDecimals
 	}
@@ -39,8 +39,8 @@ func nonNilDecimals(numbers []decimal.Decimal) any {
 // noDecimals is shared because nearly every ballot has two empty arrays.
 var noDecimals any = []decimal.Decimal{} //nolint:gochecknoglobals // a constant that Go cannot write as one
 
-// nonNilTexts returns the value of an array column. The driver rejects a nil slice.
-func nonNilTexts[Text ~string](values []Text) []string {
+// NonNilTexts returns the value of an array column. The driver rejects a nil slice.
+func NonNilTexts[Text ~string](values []Text) []string {
 	all := make([]string, len(values))
 	for i, value := range values {
 		all[i] = string(value)
@@ -48,15 +48,15 @@ func nonNilTexts[Text ~string](values []Text) []string {
 	return all
 }
 
-// textOrEmpty returns the value of a text column; empty for nil.
-func textOrEmpty[Text ~string](text *Text) string {
+// TextOrEmpty returns the value of a text column; empty for nil.
+func TextOrEmpty[Text ~string](text *Text) string {
 	if text == nil {
 		return ""
 	}
 	return string(*text)
 }
 
-func boolNumber(b bool) uint8 {
+func BoolNumber(b bool) uint8 {
 	if b {
 		return 1
 	}
@@ -67,15 +67,15 @@ func boolNumber(b bool) uint8 {
 // known time.
 var unknownTime = time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC) //nolint:gochecknoglobals // a constant that Go cannot write as one
 
-// unknownTimeSQL is unknownTime in SQL, where bindUnknownTime is among the parameters.
-const unknownTimeSQL = "{no_time:DateTime64(3, 'UTC')}"
+// UnknownTimeSQL is unknownTime in SQL, where BindUnknownTime is among the parameters.
+const UnknownTimeSQL = "{no_time:DateTime64(3, 'UTC')}"
 
-func bindUnknownTime() driver.NamedValue {
+func BindUnknownTime() driver.NamedValue {
 	return clickhouse.Named("no_time", unknownTime.Format(time.DateTime))
 }
 
-// timeOrUnknown returns the value of a time column that is not nullable.
-func timeOrUnknown(stamp *governance.Timestamp) time.Time {
+// TimeOrUnknown returns the value of a time column that is not nullable.
+func TimeOrUnknown(stamp *governance.Timestamp) time.Time {
 	if stamp == nil {
 		return unknownTime
 	}

@@ -16,6 +16,7 @@ import (
 	"pnyx/governance"
 	"pnyx/test/env"
 	"pnyx/warehouse"
+	"pnyx/warehouse/counts"
 	"pnyx/warehouse/record"
 )
 
@@ -214,8 +215,8 @@ func TestAnalystsReadWhatABallotMeans(t *testing.T) {
 	zero.Shares = []decimal.Decimal{decimal.RequireFromString("10")}
 	appendAll(t, w, zero, cast("weighted", "k", "[1,2]", "1", "2"), cast("basic", "a", "1", "1"), cast("basic", "b", "2", "2"), cast("basic", "c", "3", "3"), cast("basic", "d", "4", "4"),
 		cast("basic", "e", "[1,2]", "1", "2"), cast("basic", "g", "0"), weighted, cast("ranked", "h", "[2]", "2"), cast("ranked", "i", "[2,1]", "2", "1"))
-	state := func(id string, v governance.VoteType, labels ...string) warehouse.ProposalState {
-		s := warehouse.ProposalState{Ref: ref(id).Hash(), Bounds: governance.Snapshot.ChoiceBounds(v, len(labels)), Revision: 1}
+	state := func(id string, v governance.VoteType, labels ...string) counts.ProposalState {
+		s := counts.ProposalState{Ref: ref(id).Hash(), Bounds: governance.Snapshot.ChoiceBounds(v, len(labels)), Revision: 1}
 		s.Identity = governance.Identity{DAOID: "dao", Provider: governance.Snapshot, ExternalID: id}
 		s.Key = s.Identity.ProposalKey()
 		for i, label := range labels {
@@ -226,7 +227,7 @@ func TestAnalystsReadWhatABallotMeans(t *testing.T) {
 		}
 		return s
 	}
-	if err := w.WriteProposalStates(t.Context(), []warehouse.ProposalState{
+	if err := counts.WriteProposalStates(t.Context(), w, []counts.ProposalState{
 		state("basic", governance.Basic, "Sí", "Hmm", "Ni idea"), state("weighted", governance.Weighted, "A", "B"), state("ranked", governance.RankedChoice, "A", "B"),
 	}); err != nil {
 		t.Fatal(err)
@@ -251,14 +252,14 @@ func TestAnalystsReadTheLargestAndTheLatestPowerOfAVoter(t *testing.T) {
 	early, late := governance.Timestamp(1000), governance.Timestamp(2000)
 	appendAll(t, w, ballot("a", "0x1", "1", "1", "5", &late), ballot("b", "0x1", "2", "1", "7", &early), ballot("c", "0x1", "3", "1", "9", nil),
 		ballot("a", "0x2", "4", "1", "3", nil))
-	var states []warehouse.ProposalState
+	var states []counts.ProposalState
 	for _, id := range []string{"a", "b", "c"} {
-		s := warehouse.ProposalState{Ref: ref(id).Hash(), Revision: 1}
+		s := counts.ProposalState{Ref: ref(id).Hash(), Revision: 1}
 		s.Identity = governance.Identity{DAOID: "dao", Provider: governance.Snapshot, ExternalID: id}
 		s.Key = s.Identity.ProposalKey()
 		states = append(states, s)
 	}
-	if err := w.WriteProposalStates(t.Context(), states); err != nil {
+	if err := counts.WriteProposalStates(t.Context(), w, states); err != nil {
 		t.Fatal(err)
 	}
 	conn := env.ConnectWarehouse(t, instance.URL(warehouse.ViewsDatabase(database)))

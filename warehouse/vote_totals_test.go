@@ -9,7 +9,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
-	"pnyx/warehouse"
+	"pnyx/warehouse/counts"
 	"pnyx/warehouse/record"
 )
 
@@ -26,7 +26,7 @@ func TestNewVersionIsNoRecastAndCountsOnce(t *testing.T) {
 		recast bool
 	}{"once": {2, false}, "changed": {5, false}, "recast": {9, true}} {
 		hash := ref(id).Hash()
-		tallies, err := w.VoteTotals(t.Context(), []record.RefHash{hash})
+		tallies, err := counts.VoteTotalsOf(t.Context(), w, []record.RefHash{hash})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -51,11 +51,11 @@ func TestPickedAndMergedTotalsAreEqual(t *testing.T) {
 		appendAll(t, w, records...)
 	}
 	refs := []record.RefHash{ref("p0").Hash(), ref("p1").Hash(), ref("p2").Hash()}
-	tallies, err := w.VoteTotals(t.Context(), refs)
+	tallies, err := counts.VoteTotalsOf(t.Context(), w, refs)
 	if err != nil {
 		t.Fatal(err)
 	}
-	merged, err := warehouse.MergedTotals(w, t.Context(), refs)
+	merged, err := counts.MergedTotals(t.Context(), w, refs)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,11 +65,11 @@ func TestPickedAndMergedTotalsAreEqual(t *testing.T) {
 	if diff := cmp.Diff(merged, tallies); diff != "" {
 		t.Errorf("tallies (-merged +picked):\n%s", diff)
 	}
-	rankings, err := w.Rankings(t.Context(), refs)
+	rankings, err := counts.Rankings(t.Context(), w, refs)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ranked, err := warehouse.MergedRankings(w, t.Context(), refs)
+	ranked, err := counts.MergedRankings(t.Context(), w, refs)
 	if diff := cmp.Diff(ranked, rankings); err != nil || diff != "" {
 		t.Errorf("rankings: %v (-merged +picked):\n%s", err, diff)
 	}

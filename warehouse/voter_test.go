@@ -17,7 +17,10 @@ import (
 	"pnyx/governance/query"
 	"pnyx/test/env"
 	"pnyx/warehouse"
+	"pnyx/warehouse/counts"
+	"pnyx/warehouse/pages"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 // readTogether runs the reads as one set and returns how many rows their statements read.
@@ -54,21 +57,21 @@ func TestASetReadsTheRowsOfItsPages(t *testing.T) {
 		maxRead uint64 // of the 200,000 casts
 	}{
 		"ballots": {func(ctx context.Context, member int) (int, error) {
-			var at warehouse.BallotSource
+			var at pages.BallotSource
 			if _, err := hex.Decode(at.Ref[:], []byte(refs[member*11])); err != nil {
 				return 0, err
 			}
-			page, err := w.ListBallots(ctx, at, firstBallots(query.BallotsByPower, 50))
+			page, err := pages.ListBallots(ctx, w, at, firstBallots(query.BallotsByPower, 50))
 			return len(page), err
 		}, 50, 60_000},
 		"profiles": {func(ctx context.Context, member int) (int, error) {
-			profile, err := w.VoterProfile(ctx, fmt.Sprintf("0x%02X", member/2*11)) // two members read about one voter
+			profile, err := pages.VoterProfile(ctx, w, fmt.Sprintf("0x%02X", member/2*11)) // two members read about one voter
 			return len(profile.DAOs), err
 		}, 10, 30_000},
 		"histories": {func(ctx context.Context, member int) (int, error) {
 			q := query.VoterVotes{Voter: query.Voter(fmt.Sprintf("0x%02X", member/2*11))}
 			q.Limit = 150
-			votes, err := w.ListVoterVotes(ctx, q)
+			votes, err := pages.ListVoterVotes(ctx, w, q)
 			return len(votes), err
 		}, 150, 30_000},
 	} {
@@ -107,7 +110,7 @@ func TestAHistoryDecompressesFewBlocks(t *testing.T) {
 	}))
 	q := query.VoterVotes{Voter: "0xF0"}
 	q.Limit = 20
-	votes, err := w.ListVoterVotes(ctx, q)
+	votes, err := pages.ListVoterVotes(ctx, w, q)
 	if err != nil || len(votes) != 10 {
 		t.Fatalf("got %d votes and %v, want 10", len(votes), err)
 	}
@@ -123,7 +126,7 @@ func TestAHistoryShowsTheLatestTitles(t *testing.T) {
 	w := open(t)
 	appendAll(t, w, &record.Proposal{ProposalRef: ref("p"), SourceID: "dao", Title: "after"})
 	appendAll(t, w, ballot("p", "0xa", "v", "1", "1", at("2026-01-01T00:00:00Z")))
-	err := w.WriteProposalStates(t.Context(), []warehouse.ProposalState{{
+	err := counts.WriteProposalStates(t.Context(), w, []counts.ProposalState{{
 		Ref: ref("p").Hash(), Key: "p", Power: decimal.Zero, Revision: 1,
 		Identity: governance.Identity{DAOID: "dao", Provider: governance.Snapshot},
 	}})
@@ -131,14 +134,14 @@ func TestAHistoryShowsTheLatestTitles(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, title := range []string{"before", "after"} {
-		row := warehouse.ListedProposal{Ref: ref("p").Hash(), Key: "p", Title: title, Revision: uint64(i + 1)}
-		if err := w.WriteListed(t.Context(), []warehouse.ListedProposal{row}); err != nil {
+		row := pages.ListedProposal{Ref: ref("p").Hash(), Key: "p", Title: title, Revision: uint64(i + 1)}
+		if err := pages.WriteListed(t.Context(), w, []pages.ListedProposal{row}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	q := query.VoterVotes{Voter: "0xa"}
 	q.Limit = 1
-	votes, err := w.ListVoterVotes(t.Context(), q)
+	votes, err := pages.ListVoterVotes(t.Context(), w, q)
 	if err != nil || len(votes) != 1 || votes[0].Proposal.Title == nil || *votes[0].Proposal.Title != "after" {
 		t.Errorf("got %+v and %v, want one vote on a proposal with the title after", votes, err)
 	}
@@ -149,25 +152,25 @@ func TestAVotersProposalsHaveTitlesBeforeTheirRows(t *testing.T) {
 	t.Parallel()
 	env.SkipShort(t, "an engine")
 	w := open(t)
-	var states []warehouse.ProposalState
+	var states []counts.ProposalState
 	for id, lifecycle := range map[string]governance.Lifecycle{"voted": governance.Closed, "open": governance.Active} {
 		appendAll(t, w, &record.Proposal{ProposalRef: ref(id), SourceID: "dao", Title: "Title of " + id})
-		states = append(states, warehouse.ProposalState{
+		states = append(states, counts.ProposalState{
 			Ref: ref(id).Hash(), Key: governance.ProposalKey(id), Power: decimal.Zero, Revision: 1, Lifecycle: lifecycle,
 			Identity: governance.Identity{DAOID: "dao", Provider: governance.Snapshot},
 		})
 	}
 	appendAll(t, w, ballot("voted", "0xa", "v", "1", "1", at("2026-01-01T00:00:00Z")))
-	if err := w.WriteProposalStates(t.Context(), states); err != nil {
+	if err := counts.WriteProposalStates(t.Context(), w, states); err != nil {
 		t.Fatal(err)
 	}
 	history, pending := query.VoterVotes{Voter: "0xa"}, query.OpenVotes{Voter: "0xa"}
 	history.Limit, pending.Limit = 1, 1
-	votes, err := w.ListVoterVotes(t.Context(), history)
+	votes, err := pages.ListVoterVotes(t.Context(), w, history)
 	if err != nil || len(votes) != 1 || votes[0].Proposal.Title == nil || *votes[0].Proposal.Title != "Title of voted" {
 		t.Errorf("got %+v and %v, want one vote with a title", votes, err)
 	}
-	open, err := warehouse.ListOpenVotes(t.Context(), w, pending)
+	open, err := pages.ListOpenVotes(t.Context(), w, pending)
 	if err != nil || len(open) != 1 || open[0].Proposal.Title == nil || *open[0].Proposal.Title != "Title of open" {
 		t.Errorf("got %+v and %v, want one open vote with a title", open, err)
 	}
@@ -180,17 +183,17 @@ func TestAHistoryHasProposalsWithoutTitles(t *testing.T) {
 	appendAll(t, w, &record.Proposal{ProposalRef: ref("p"), SourceID: "dao"}, ballot("p", "0xa", "v", "1", "1", at("2026-01-01T00:00:00Z")))
 	identity := governance.Identity{DAOID: "dao", Provider: governance.Snapshot}
 	err := errors.Join(
-		w.WriteProposalStates(t.Context(), []warehouse.ProposalState{{
+		counts.WriteProposalStates(t.Context(), w, []counts.ProposalState{{
 			Ref: ref("p").Hash(), Key: "p", Power: decimal.Zero, Revision: 1, Identity: identity,
 		}}),
-		w.WriteListed(t.Context(), []warehouse.ListedProposal{listed("dao", "p", "", 1)}),
+		pages.WriteListed(t.Context(), w, []pages.ListedProposal{listed("dao", "p", "", 1)}),
 	)
 	if err != nil {
 		t.Fatal(err)
 	}
 	q := query.VoterVotes{Voter: "0xa"}
 	q.Limit = 1
-	votes, err := w.ListVoterVotes(t.Context(), q)
+	votes, err := pages.ListVoterVotes(t.Context(), w, q)
 	if err != nil || len(votes) != 1 || votes[0].Proposal.Title != nil {
 		t.Errorf("got %+v and %v, want one vote on a proposal without a title", votes, err)
 	}
@@ -200,10 +203,10 @@ func TestAVoterWithManyBallotsIsReadCompletely(t *testing.T) {
 	t.Parallel()
 	env.SkipShort(t, "an engine")
 	w, url := openURL(t)
-	const ballots = warehouse.MaxSharedVotes + 1
+	const ballots = pages.MaxSharedVotes + 1
 	generated(t, url, ballots, 2)
 	profile := func(ctx context.Context, voter, want string) error {
-		got, err := w.VoterProfile(ctx, voter)
+		got, err := pages.VoterProfile(ctx, w, voter)
 		if err == nil && (string(got.VoteCount) != want || string(got.TotalVotingPower) != want) {
 			err = fmt.Errorf("%s: got %s ballots with %s, want %s", voter, got.VoteCount, got.TotalVotingPower, want)
 		}
@@ -216,7 +219,7 @@ func TestAVoterWithManyBallotsIsReadCompletely(t *testing.T) {
 		func(ctx context.Context) error {
 			q := query.VoterVotes{Voter: "0x01"}
 			q.Limit = 2
-			votes, err := w.ListVoterVotes(ctx, q)
+			votes, err := pages.ListVoterVotes(ctx, w, q)
 			if err == nil && (len(votes) != 2 || votes[0].Proposal.ProposalKey != "p1_999" || votes[1].Proposal.ProposalKey != "p1_998") {
 				err = fmt.Errorf("got the votes %+v, want those with the greatest keys", votes)
 			}
@@ -238,7 +241,7 @@ func TestStoredVotersGetTheSpellingOfTheirIdentity(t *testing.T) {
 			Power: decimal.NewFromInt(60), Choices: []string{"1"}, ChoiceKey: "1", RawChoice: "1", VotedAt: &at,
 		}
 	}
-	if _, err := w.Append(t.Context(), newRun(), []record.Record{
+	if _, err := records.Append(t.Context(), w, newRun(), []record.Record{
 		cast("0x1", "a", short, 1000), cast("0x1", "b", padded, 2000), cast("0x2", "c", short, 1000), cast("0x2", "d", "0xfeed", 1000),
 	}); err != nil {
 		t.Fatal(err)

@@ -3,12 +3,12 @@
 // and the accounts of tokens, usage and payments. The same code runs against the embedded
 // engine, a server and a sharded cluster.
 //
-// [Open] connects and migrates the schema. Imports call [Warehouse.Append], which writes a
-// record once however often it is repeated. A publisher reads [Warehouse.CommittedBatches]
-// and writes states back. Voting power is decimal throughout; no query uses floats.
+// This package connects, migrates the schema and reads and writes rows; what it reads and writes is in
+// the packages below, by use: records, counts, pages, feed, accounts. Voting power is decimal
+// throughout; no query uses floats.
 //
-// Each noun has a Go file, and its SQL is below sql, in files whose names begin with the
-// name of the Go file. Every value is bound; only fragments of SQL are formatted.
+// Each noun has a Go file, and its SQL is in the folder sql beside it, in files whose names begin with
+// the name of the Go file. Every value is bound; only fragments of SQL are formatted.
 package warehouse
 
 import (
@@ -16,7 +16,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"maps"
 	"net"
@@ -50,20 +49,19 @@ const maxConnections = 16
 // failed.
 var ErrUnreachable = errors.New("clickhouse is unreachable")
 
-// sqlFiles has the statements in rooms by use: records (what imports and followers write), counts
-// (sums, rankings, timelines), pages (lists and details on demand), feed, accounts.
-//
 //go:embed sql
 var sqlFiles embed.FS
 
-// sqlText returns the text of <name>.sql in one of the rooms. It panics unless there is one file,
-// which a test of every caller shows.
-func sqlText(name string) string {
-	paths, err := fs.Glob(sqlFiles, "sql/*/"+name+".sql")
-	if err != nil || len(paths) != 1 {
-		panic(fmt.Sprintf("%d files %s.sql", len(paths), name))
+// sqlText returns the text of sql/<name>.sql.
+func sqlText(name string) string { return SQLText(sqlFiles, name) }
+
+// SQLText returns the text of sql/<name>.sql among files. It panics unless the file exists, which a
+// test of every caller shows.
+func SQLText(files embed.FS, name string) string {
+	text, err := files.ReadFile("sql/" + name + ".sql")
+	if err != nil {
+		panic(err)
 	}
-	text, _ := sqlFiles.ReadFile(paths[0]) // embedded
 	return string(text)
 }
 
@@ -92,13 +90,13 @@ type Options struct {
 
 // Warehouse is an open connection pool. It is safe for concurrent use.
 type Warehouse struct {
-	conn    connection
+	// Conn runs the statements of the packages below.
+	Conn    connection
 	options *clickhouse.Options
 	cluster string
-	timeout time.Duration
 	logger  *slog.Logger
-	// followVersion gives the versions of rows that followers write.
-	followVersion versionClock
+	// FollowVersion gives the versions of rows that followers write.
+	FollowVersion versionClock
 	// committed is called after every committed batch; nil for no call.
 	committed func(ctx context.Context)
 	pulse     lastPulse
@@ -108,6 +106,16 @@ type Warehouse struct {
 // before the first, and return soon.
 func (w *Warehouse) OnCommit(committed func(ctx context.Context)) { w.committed = committed }
 
+// TellCommit calls what OnCommit has set.
+func (w *Warehouse) TellCommit(ctx context.Context) {
+	if w.committed != nil {
+		w.committed(ctx)
+	}
+}
+
+// QueryTimeout bounds the duration of every query; zero leaves the bound of the server.
+func (w *Warehouse) QueryTimeout() time.Duration { return w.Conn.maxExecutionTime }
+
 // Open connects and migrates the schema where that is needed. It returns ErrUnreachable
 // when no server answers within o.Wait.
 func Open(ctx context.Context, o Options) (*Warehouse, error) {
@@ -115,8 +123,8 @@ func Open(ctx context.Context, o Options) (*Warehouse, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Warehouse{options: options, cluster: o.Cluster, timeout: o.QueryTimeout, logger: o.Logger}
-	w.conn.maxExecutionTime = o.QueryTimeout
+	w := &Warehouse{options: options, cluster: o.Cluster, logger: o.Logger}
+	w.Conn.maxExecutionTime = o.QueryTimeout
 	migrate := func() error {
 		return w.migrate(ctx, func(found schemaState) bool { return found == schemaMissing })
 	}
@@ -130,31 +138,31 @@ func Open(ctx context.Context, o Options) (*Warehouse, error) {
 	if err != nil {
 		return nil, errors.Join(err, w.Close())
 	}
-	w.conn.turns = newTurns(threads)
+	w.Conn.turns = newTurns(threads)
 	return w, nil
 }
 
 // reconnect opens the connection pool, or replaces a closed one.
 func (w *Warehouse) reconnect(ctx context.Context) (err error) {
-	if w.conn.Conn, err = clickhouse.Open(w.options); err != nil {
+	if w.Conn.Conn, err = clickhouse.Open(w.options); err != nil {
 		return fmt.Errorf("open warehouse: %w", err)
 	}
 	if err := w.Ping(ctx); err != nil {
-		return errors.Join(err, w.conn.Close())
+		return errors.Join(err, w.Conn.Close())
 	}
 	return nil
 }
 
 // Close closes the connections.
 func (w *Warehouse) Close() error {
-	return w.conn.Close()
+	return w.Conn.Close()
 }
 
 // Ping returns ErrUnreachable when the server does not answer.
 func (w *Warehouse) Ping(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
-	if err := w.conn.Ping(ctx); err != nil {
+	if err := w.Conn.Ping(ctx); err != nil {
 		return fmt.Errorf("%w at %v: %w", ErrUnreachable, w.options.Addr, err)
 	}
 	return nil
@@ -162,14 +170,14 @@ func (w *Warehouse) Ping(ctx context.Context) error {
 
 // Now returns the time of the server's clock, which orders batches and revisions.
 func (w *Warehouse) Now(ctx context.Context) (time.Time, error) {
-	return findValue[time.Time](ctx, w, "read the clock of the server", "SELECT now64(6, 'UTC')")
+	return FindValue[time.Time](ctx, w, "read the clock of the server", "SELECT now64(6, 'UTC')")
 }
 
 // LastRevision returns the latest revision at which a proposal or topic was published; 0 for
 // none.
 func (w *Warehouse) LastRevision(ctx context.Context) (uint64, error) {
 	const sql = "SELECT max(revision) FROM (SELECT revision FROM proposal_states UNION ALL SELECT revision FROM topic_states)"
-	return findValue[uint64](ctx, w, "read the last revision", sql)
+	return FindValue[uint64](ctx, w, "read the last revision", sql)
 }
 
 func connectOptions(o Options) (*clickhouse.Options, error) {

@@ -18,7 +18,10 @@ import (
 	"pnyx/governance"
 	"pnyx/test/env"
 	"pnyx/warehouse"
+	"pnyx/warehouse/accounts"
+	"pnyx/warehouse/counts"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 // open gives a test a warehouse of its own on the shared engine.
@@ -65,13 +68,13 @@ func raw(t *testing.T, url string) driver.Conn {
 	return conn
 }
 
-func newRun() warehouse.Import {
-	return warehouse.Import{ID: uuid.New(), ObservedAt: time.Now().UTC().Truncate(time.Millisecond)}
+func newRun() records.Import {
+	return records.Import{ID: uuid.New(), ObservedAt: time.Now().UTC().Truncate(time.Millisecond)}
 }
 
-func appendAll(t *testing.T, w *warehouse.Warehouse, records ...record.Record) warehouse.Counts {
+func appendAll(t *testing.T, w *warehouse.Warehouse, all ...record.Record) records.Counts {
 	t.Helper()
-	counts, err := w.Append(t.Context(), newRun(), records)
+	counts, err := records.Append(t.Context(), w, newRun(), all)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,10 +101,10 @@ func ballot(proposal, voter, id, choice, power string, votedAt *governance.Times
 	}
 }
 
-func tally(t *testing.T, w *warehouse.Warehouse, proposal string) warehouse.VoteTotals {
+func tally(t *testing.T, w *warehouse.Warehouse, proposal string) counts.VoteTotals {
 	t.Helper()
 	hash := ref(proposal).Hash()
-	tallies, err := w.VoteTotals(t.Context(), []record.RefHash{hash})
+	tallies, err := counts.VoteTotalsOf(t.Context(), w, []record.RefHash{hash})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,14 +133,14 @@ func TestAppendIsIdempotent(t *testing.T) {
 	for _, step := range []struct {
 		name    string
 		records []record.Record
-		want    warehouse.Counts
+		want    records.Counts
 	}{
-		{"first time", []record.Record{first, other}, warehouse.Counts{New: 2}},
-		{"second time", []record.Record{first, other}, warehouse.Counts{Unchanged: 2}},
-		{"one of them new", []record.Record{first, ballot("p", "0xc", "v3", "1", "1", nil)}, warehouse.Counts{New: 1, Unchanged: 1}},
-		{"one of them changed", []record.Record{first, ballot("p", "0xb", "v2", "2", "3", nil)}, warehouse.Counts{Changed: 1, Unchanged: 1}},
-		{"twice in one batch", []record.Record{ballot("p", "0xd", "v4", "1", "1", nil), ballot("p", "0xd", "v4", "1", "1", nil)}, warehouse.Counts{New: 1, Unchanged: 1}},
-		{"twice in one batch, differing", []record.Record{ballot("p", "0xe", "v5", "1", "1", nil), ballot("p", "0xe", "v5", "1", "5", nil)}, warehouse.Counts{New: 1, Changed: 1}},
+		{"first time", []record.Record{first, other}, records.Counts{New: 2}},
+		{"second time", []record.Record{first, other}, records.Counts{Unchanged: 2}},
+		{"one of them new", []record.Record{first, ballot("p", "0xc", "v3", "1", "1", nil)}, records.Counts{New: 1, Unchanged: 1}},
+		{"one of them changed", []record.Record{first, ballot("p", "0xb", "v2", "2", "3", nil)}, records.Counts{Changed: 1, Unchanged: 1}},
+		{"twice in one batch", []record.Record{ballot("p", "0xd", "v4", "1", "1", nil), ballot("p", "0xd", "v4", "1", "1", nil)}, records.Counts{New: 1, Unchanged: 1}},
+		{"twice in one batch, differing", []record.Record{ballot("p", "0xe", "v5", "1", "1", nil), ballot("p", "0xe", "v5", "1", "5", nil)}, records.Counts{New: 1, Changed: 1}},
 	} {
 		if got := appendAll(t, w, step.records...); got != step.want {
 			t.Errorf("%s: got %+v, want %+v", step.name, got, step.want)
@@ -241,7 +244,7 @@ func TestRankedBallotsAreGroupedByPreference(t *testing.T) {
 	}
 	appendAll(t, w, casts...)
 	hash := ref("ranked").Hash()
-	rankings, err := w.Rankings(t.Context(), []record.RefHash{hash})
+	rankings, err := counts.Rankings(t.Context(), w, []record.RefHash{hash})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -271,7 +274,7 @@ func TestProposalIsReadAsAppended(t *testing.T) {
 	}
 	bare := &record.Proposal{ProposalRef: ref("bare"), SourceID: "space.eth"}
 	appendAll(t, w, full, bare)
-	got, err := w.Proposals(t.Context(), []record.RefHash{full.Hash(), bare.Hash(), ref("unknown").Hash()})
+	got, err := records.Proposals(t.Context(), w, []record.RefHash{full.Hash(), bare.Hash(), ref("unknown").Hash()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -302,10 +305,10 @@ func TestEveryKindOfRecordCanBeAppended(t *testing.T) {
 		&record.Evidence{Proposal: about, GeneratedAt: *at("2026-01-01"), Dossier: "{}", SourceRefs: "[]", Warnings: "[]"},
 		&record.Action{Proposal: about, Chain: "eip155:1", Target: "0x1", Value: "0"},
 	} {
-		if got, want := appendAll(t, w, r), (warehouse.Counts{New: 1}); got != want {
+		if got, want := appendAll(t, w, r), (records.Counts{New: 1}); got != want {
 			t.Errorf("%s: got %+v, want %+v", r.Kind(), got, want)
 		}
-		if got, want := appendAll(t, w, r), (warehouse.Counts{Unchanged: 1}); got != want {
+		if got, want := appendAll(t, w, r), (records.Counts{Unchanged: 1}); got != want {
 			t.Errorf("%s again: got %+v, want %+v", r.Kind(), got, want)
 		}
 	}
@@ -316,7 +319,7 @@ func TestBallotsWaitForTheirProposal(t *testing.T) {
 	w := open(t)
 	appendAll(t, w, ballot("late", "0xa", "v1", "1", "1", nil), ballot("late", "0xb", "v2", "1", "1", nil))
 	waiting := func() uint64 {
-		n, err := w.WaitingBallots(t.Context())
+		n, err := records.WaitingBallots(t.Context(), w)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -337,10 +340,10 @@ func TestAppendIsJournalled(t *testing.T) {
 	source := record.SourceRef{Provider: governance.Discourse, ID: "forum.d.org"}
 	appendAll(t, w, ballot("a", "0xa", "v1", "1", "1", nil), ballot("b", "0xa", "v1", "1", "1", nil))
 	appendAll(t, w, &record.Topic{Host: source.ID, ExternalID: "1"})
-	if err := w.MarkSynced(t.Context(), newRun(), record.KindTopic, []record.SourceRef{source}); err != nil {
+	if err := records.MarkSynced(t.Context(), w, newRun(), record.KindTopic, []record.SourceRef{source}); err != nil {
 		t.Fatal(err)
 	}
-	batches, err := w.CommittedBatches(t.Context(), time.Now().Add(-time.Minute))
+	batches, err := records.CommittedBatches(t.Context(), w, time.Now().Add(-time.Minute))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -356,7 +359,7 @@ func TestAppendIsJournalled(t *testing.T) {
 			t.Errorf("got sources %v, want %v", batch.Changes.Sources, source)
 		}
 	}
-	later, err := w.CommittedBatches(t.Context(), time.Now().Add(time.Minute))
+	later, err := records.CommittedBatches(t.Context(), w, time.Now().Add(time.Minute))
 	if err != nil || len(later) != 0 {
 		t.Errorf("got %d batches committed in the future (%v), want none", len(later), err)
 	}
@@ -373,10 +376,10 @@ func TestAbandonedBatchIsCommitted(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := w.CommitAbandoned(t.Context()); err != nil {
+	if err := records.CommitAbandoned(t.Context(), w); err != nil {
 		t.Fatal(err)
 	}
-	batches, err := w.CommittedBatches(t.Context(), time.Now().Add(-time.Minute))
+	batches, err := records.CommittedBatches(t.Context(), w, time.Now().Add(-time.Minute))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -398,13 +401,13 @@ func TestFailedBatchIsClosed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := w.Append(t.Context(), newRun(), []record.Record{ballot("p", "0xa", "v1", "1", "1", nil)}); err == nil {
+	if _, err := records.Append(t.Context(), w, newRun(), []record.Record{ballot("p", "0xa", "v1", "1", "1", nil)}); err == nil {
 		t.Fatal("the insert did not fail")
 	}
-	if open, err := w.OpenBatches(t.Context()); err != nil || open != 1 {
+	if open, err := records.OpenBatches(t.Context(), w); err != nil || open != 1 {
 		t.Errorf("got %d open batches (%v), want the other one alone", open, err)
 	}
-	batches, err := w.CommittedBatches(t.Context(), time.Now().Add(-time.Minute))
+	batches, err := records.CommittedBatches(t.Context(), w, time.Now().Add(-time.Minute))
 	if err != nil || len(batches) != 1 || !batches[0].Changes.Proposals[ref("p").Hash()] {
 		t.Errorf("got %+v (%v), want the failed batch", batches, err)
 	}
@@ -423,7 +426,7 @@ func TestRecordsOfDeadImportArePartOfNextBatch(t *testing.T) {
 	if got := appendAll(t, w, b); got.Unchanged != 1 {
 		t.Errorf("got %+v, want the ballot unchanged", got)
 	}
-	batches, err := w.CommittedBatches(t.Context(), time.Now().Add(-time.Minute))
+	batches, err := records.CommittedBatches(t.Context(), w, time.Now().Add(-time.Minute))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -454,7 +457,7 @@ func TestCatalogGivesEverySourceToOneDAO(t *testing.T) {
 	appendAll(t, w,
 		&record.Topic{Host: "forum.a.org", ExternalID: "1", Visible: true, UpdatedAt: at("2026-01-02")},
 		&record.Topic{Host: "forum.a.org", ExternalID: "2", UpdatedAt: at("2026-01-03")})
-	catalog, err := w.Catalog(t.Context())
+	catalog, err := records.ReadCatalog(t.Context(), w)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -482,7 +485,7 @@ func TestAttackAnUnclaimedSourceJoinsNoDAOByItsID(t *testing.T) {
 	claimed := record.SourceRef{Provider: governance.Snapshot, ID: "harbor.eth"}
 	appendAll(t, w, &record.DAO{ID: "harbor", Name: "Harbor", Sources: []record.SourceRef{claimed}})
 	appendAll(t, w, &record.Source{SourceRef: slug, Name: "Not Harbor"}, &record.Source{SourceRef: space, Name: "Nor this"})
-	catalog, err := w.Catalog(t.Context())
+	catalog, err := records.ReadCatalog(t.Context(), w)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -501,18 +504,18 @@ func TestAttackAnUnclaimedSourceJoinsNoDAOByItsID(t *testing.T) {
 func TestSigningKeyIsCreatedOnce(t *testing.T) {
 	t.Parallel()
 	w, url := openURL(t)
-	first, err := warehouse.NewAccounts(w).SigningKey(t.Context(), "cursor")
+	first, err := accounts.NewAccounts(w).SigningKey(t.Context(), "cursor")
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := warehouse.NewAccounts(openAt(t, warehouse.Options{URL: url})).SigningKey(t.Context(), "cursor")
+	second, err := accounts.NewAccounts(openAt(t, warehouse.Options{URL: url})).SigningKey(t.Context(), "cursor")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if string(first) != string(second) || len(first) != 32 {
 		t.Errorf("got %d and %d bytes that differ, want the same 32", len(first), len(second))
 	}
-	other, err := warehouse.NewAccounts(w).SigningKey(t.Context(), "another")
+	other, err := accounts.NewAccounts(w).SigningKey(t.Context(), "another")
 	if err != nil || string(other) == string(first) {
 		t.Errorf("another name has the same key (%v)", err)
 	}
@@ -581,7 +584,7 @@ func TestQueriesAreBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer bounded.Close()
-	_, err = bounded.VoteTotals(t.Context(), []record.RefHash{ref("p").Hash()})
+	_, err = counts.VoteTotalsOf(t.Context(), bounded, []record.RefHash{ref("p").Hash()})
 	if err == nil || !strings.Contains(err.Error(), "rows") {
 		t.Errorf("got %v, want an error about the limit on rows", err)
 	}

@@ -15,7 +15,10 @@ import (
 	"pnyx/governance/query"
 	"pnyx/test/env"
 	"pnyx/warehouse"
+	"pnyx/warehouse/counts"
+	"pnyx/warehouse/pages"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 // withdrawals are what voters did on some proposals of one DAO: casts, corrections of them,
@@ -162,15 +165,15 @@ func (h *withdrawals) checkTotals(proposal string, latest map[string]*record.Bal
 		choices[b.ChoiceKey]++
 		last = governance.Later(last, b.VotedAt)
 	}
-	for name, count := range map[string]func() (map[record.RefHash]warehouse.VoteTotals, error){
-		"compared": func() (map[record.RefHash]warehouse.VoteTotals, error) {
-			return h.warehouse.VoteTotals(h.t.Context(), []record.RefHash{hash})
+	for name, count := range map[string]func() (map[record.RefHash]counts.VoteTotals, error){
+		"compared": func() (map[record.RefHash]counts.VoteTotals, error) {
+			return counts.VoteTotalsOf(h.t.Context(), h.warehouse, []record.RefHash{hash})
 		},
-		"merged": func() (map[record.RefHash]warehouse.VoteTotals, error) {
-			return warehouse.MergedTotals(h.warehouse, h.t.Context(), []record.RefHash{hash})
+		"merged": func() (map[record.RefHash]counts.VoteTotals, error) {
+			return counts.MergedTotals(h.t.Context(), h.warehouse, []record.RefHash{hash})
 		},
-		"stored": func() (map[record.RefHash]warehouse.VoteTotals, error) {
-			return h.warehouse.StoredVoteTotals(h.t.Context(), []record.RefHash{hash})
+		"stored": func() (map[record.RefHash]counts.VoteTotals, error) {
+			return counts.StoredVoteTotals(h.t.Context(), h.warehouse, []record.RefHash{hash})
 		},
 	} {
 		totals, err := count()
@@ -186,7 +189,7 @@ func (h *withdrawals) checkTotals(proposal string, latest map[string]*record.Bal
 		}
 	}
 	var ranked uint64
-	rankings, err := h.warehouse.Rankings(h.t.Context(), []record.RefHash{hash})
+	rankings, err := counts.Rankings(h.t.Context(), h.warehouse, []record.RefHash{hash})
 	for _, r := range rankings[hash] {
 		ranked += r.Votes
 	}
@@ -201,18 +204,18 @@ func (h *withdrawals) checkPages(proposal string, latest map[string]*record.Ball
 	want := slices.SortedFunc(maps.Values(latest), func(a, b *record.Ballot) int {
 		return cmp.Or(b.Power.Cmp(a.Power), cmp.Compare(b.Voter, a.Voter))
 	})
-	sorted := warehouse.SortedCopy{Kind: warehouse.BallotCopy, Subject: proposal, Ref: ref(proposal).Hash()}
+	sorted := pages.SortedCopy{Kind: pages.BallotCopy, Subject: proposal, Ref: ref(proposal).Hash()}
 	generation := h.random.Uint64N(1 << 40)
-	if err := h.warehouse.BuildSortedCopy(h.t.Context(), sorted, generation); err != nil {
+	if err := pages.BuildSortedCopy(h.t.Context(), h.warehouse, sorted, generation); err != nil {
 		h.t.Fatal(err)
 	}
-	for _, source := range []warehouse.BallotSource{{Ref: sorted.Ref}, {Ref: sorted.Ref, Generation: generation}} {
+	for _, source := range []pages.BallotSource{{Ref: sorted.Ref}, {Ref: sorted.Ref, Generation: generation}} {
 		for _, limit := range []int{1, 50} {
-			page, err := h.warehouse.ListBallots(h.t.Context(), source, firstBallots(query.BallotsByPower, limit))
+			page, err := pages.ListBallots(h.t.Context(), h.warehouse, source, firstBallots(query.BallotsByPower, limit))
 			if err != nil {
 				h.t.Fatal(err)
 			}
-			same := func(got warehouse.LatestBallot, b *record.Ballot) bool {
+			same := func(got pages.LatestBallot, b *record.Ballot) bool {
 				return got.VoteID == b.VoteID && got.VotingPower == governance.DecimalOf(b.Power)
 			}
 			if !slices.EqualFunc(page, want[:min(limit, len(want))], same) {
@@ -224,8 +227,8 @@ func (h *withdrawals) checkPages(proposal string, latest map[string]*record.Ball
 
 func (h *withdrawals) checkDAO(voters map[string]map[string]*record.Ballot, votes, waiting int) {
 	h.t.Helper()
-	checkParticipation(h.t, h.warehouse, warehouse.Participation{UniqueVoters: uint64(len(voters)), Votes: uint64(votes)})
-	ranking, err := h.warehouse.ListVoters(h.t.Context(), query.Voters{DAOID: "dao", Paging: query.Paging[query.VoterPosition]{Limit: 50}}, 0)
+	checkParticipation(h.t, h.warehouse, counts.Participation{UniqueVoters: uint64(len(voters)), Votes: uint64(votes)})
+	ranking, err := pages.ListVoters(h.t.Context(), h.warehouse, query.Voters{DAOID: "dao", Paging: query.Paging[query.VoterPosition]{Limit: 50}}, 0)
 	if err != nil || len(ranking) != len(voters) {
 		h.t.Errorf("got %d ranked voters (%v), want %d", len(ranking), err, len(voters))
 	}
@@ -235,23 +238,23 @@ func (h *withdrawals) checkDAO(voters map[string]map[string]*record.Ballot, vote
 		}
 	}
 	// The proposals are not imported: every ballot waits for one.
-	if got, err := h.warehouse.WaitingBallots(h.t.Context()); err != nil || got != uint64(waiting) {
+	if got, err := records.WaitingBallots(h.t.Context(), h.warehouse); err != nil || got != uint64(waiting) {
 		h.t.Errorf("got %d waiting ballots (%v), want %d", got, err, waiting)
 	}
 }
 
 func (h *withdrawals) checkVoter(voter string, on map[string]*record.Ballot) {
 	h.t.Helper()
-	profile, err := h.warehouse.VoterProfile(h.t.Context(), voter)
+	profile, err := pages.VoterProfile(h.t.Context(), h.warehouse, voter)
 	if err != nil || profile.VoteCount != governance.CountOf(uint64(len(on))) || profile.TotalVotingPower != governance.DecimalOf(sumPower(on)) {
 		h.t.Errorf("%s: got %+v (%v), want %d votes of %s", voter, profile, err, len(on), sumPower(on))
 	}
 	q := query.VoterVotes{Voter: query.Voter(voter), Paging: query.Paging[query.VoterVotePosition]{Limit: 50}}
-	history, err := h.warehouse.ListVoterVotes(h.t.Context(), q)
+	history, err := pages.ListVoterVotes(h.t.Context(), h.warehouse, q)
 	if err != nil || len(history) != len(on) {
 		h.t.Errorf("%s: got %d votes (%v), want %d", voter, len(history), err, len(on))
 	}
-	merged, err := warehouse.BallotsOf(h.warehouse, h.t.Context(), voter)
+	merged, err := pages.BallotsOf(h.t.Context(), h.warehouse, voter)
 	power := decimal.Zero
 	for _, b := range merged {
 		power = power.Add(b.Power)
@@ -288,16 +291,16 @@ func TestViewsLeaveOutWithdrawnProposals(t *testing.T) {
 		&record.Proposal{ProposalRef: ref("p0"), SourceID: "dao", Title: "kept"},
 		&record.Proposal{ProposalRef: ref("p1"), SourceID: "dao", Title: "withdrawn", Withdrawn: true},
 		ballot("p0", "0xa", "v0", "1", "1", at("2026-01-01T00:00:00Z")), ballot("p1", "0xb", "v1", "1", "1", at("2026-01-01T00:00:00Z")))
-	states := make([]warehouse.ProposalState, 2)
+	states := make([]counts.ProposalState, 2)
 	for n := range states {
-		states[n] = warehouse.ProposalState{
+		states[n] = counts.ProposalState{
 			Ref: ref(proposalName(n)).Hash(), Key: governance.ProposalKey(proposalName(n)), Votes: 1, Power: decimal.Zero, Revision: 1,
-			Identity: governance.Identity{DAOID: "dao", Provider: governance.Snapshot}, CreatedAt: at("2026-01-01T00:00:00Z"), VotedIn: map[warehouse.Month]uint64{202601: 1},
+			Identity: governance.Identity{DAOID: "dao", Provider: governance.Snapshot}, CreatedAt: at("2026-01-01T00:00:00Z"), VotedIn: map[counts.Month]uint64{202601: 1},
 		}
 	}
 	states[0].Undated = 3
 	states[1].WithdrawnFrom, states[1].Identity.DAOID = "dao", ""
-	if err := opened.WriteProposalStates(t.Context(), states); err != nil {
+	if err := counts.WriteProposalStates(t.Context(), opened, states); err != nil {
 		t.Fatal(err)
 	}
 	views := warehouse.ViewsDatabase(env.Column(t, conn, "SELECT currentDatabase()")[0])

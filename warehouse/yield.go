@@ -44,13 +44,13 @@ func newTurns(threads uint64) *turns {
 
 // serverThreads returns how many threads a statement uses by default.
 func (w *Warehouse) serverThreads(ctx context.Context) (uint64, error) {
-	return findValue[uint64](ctx, w, "read the number of threads", "SELECT toUInt64(getSetting('max_threads'))")
+	return FindValue[uint64](ctx, w, "read the number of threads", "SELECT toUInt64(getSetting('max_threads'))")
 }
 
 // Serve tells that a caller waits for what is read until done is called. Statements with a
 // context of Yielding yield meanwhile.
 func (w *Warehouse) Serve() (done func()) {
-	t := w.conn.turns
+	t := w.Conn.turns
 	t.serving.Add(1)
 	return func() {
 		t.served.Store(int64(time.Since(t.madeAt)))

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"pnyx/warehouse"
+	"pnyx/warehouse/records"
 )
 
 func TestYieldingStatementsUseHalfOfTheThreadsAndEndTheirTurn(t *testing.T) {
@@ -32,8 +33,8 @@ func TestYieldingStatementsUseHalfOfTheThreadsAndEndTheirTurn(t *testing.T) {
 	for name, statement := range map[string]func() error{
 		"one row":  func() error { _, err := w.Now(yielding); return err },
 		"a struct": func() error { _, err := w.Pulse(yielding, 0); return err },
-		"rows":     func() error { _, err := w.AllProposals(yielding); return err },
-		"command":  func() error { return w.CommitAbandoned(yielding) },
+		"rows":     func() error { _, err := records.AllProposals(yielding, w); return err },
+		"command":  func() error { return records.CommitAbandoned(yielding, w) },
 	} {
 		if err := statement(); err != nil || w.IsYielding() {
 			t.Errorf("%s: got %v, still its turn %t, want it ended", name, err, w.IsYielding())

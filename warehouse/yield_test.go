@@ -138,19 +138,19 @@ func TestNoStatementInTheBackgroundWaitsLong(t *testing.T) {
 func TestCallersAreExpectedForAMoment(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := &Warehouse{conn: connection{turns: newTurns(2)}}
+		w := &Warehouse{Conn: connection{turns: newTurns(2)}}
 		one, two := w.Serve(), w.Serve()
 		one()
 		<-time.After(servingFor)
-		if !w.conn.turns.areNeeded() {
+		if !w.Conn.turns.areNeeded() {
 			t.Error("one caller still waits: got no turns, want turns")
 		}
 		two()
-		if !w.conn.turns.areNeeded() {
+		if !w.Conn.turns.areNeeded() {
 			t.Error("a moment later: got no turns, want turns")
 		}
 		<-time.After(servingFor)
-		if w.conn.turns.areNeeded() {
+		if w.Conn.turns.areNeeded() {
 			t.Error("when nobody has waited for long: got turns, want none")
 		}
 	})

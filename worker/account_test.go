@@ -18,7 +18,7 @@ import (
 	"pnyx/cache/accounts"
 	"pnyx/ratelimit"
 	"pnyx/test/env"
-	"pnyx/warehouse"
+	stored "pnyx/warehouse/accounts"
 	"pnyx/worker/account"
 )
 
@@ -37,12 +37,12 @@ func (h *harness) startAccounts() (stop func()) {
 }
 
 // putToken stores a new token, and returns it with its secret.
-func (h *harness) putToken(name string) (t warehouse.Token, raw string) {
+func (h *harness) putToken(name string) (t stored.Token, raw string) {
 	h.t.Helper()
-	t = warehouse.Token{ID: access.NewTokenID(), Name: name, Plan: "business", Scopes: []string{"v2:paid:*"}, CreatedAt: time.Now()}
+	t = stored.Token{ID: access.NewTokenID(), Name: name, Plan: "business", Scopes: []string{"v2:paid:*"}, CreatedAt: time.Now()}
 	raw = access.GenerateToken(t.ID)
 	t.Hash = access.HashToken(raw)
-	if err := warehouse.NewAccounts(h.warehouse).PutToken(h.t.Context(), t); err != nil {
+	if err := stored.NewAccounts(h.warehouse).PutToken(h.t.Context(), t); err != nil {
 		h.t.Fatal(err)
 	}
 	return t, raw
@@ -79,14 +79,14 @@ func TestRevocationSurvivesALaterVersionOfTheToken(t *testing.T) {
 	tokens := h.startTokenCache()
 	token, raw := h.putToken("a")
 	env.Until(h.t, h.authenticates(tokens, raw, nil))
-	if err := warehouse.NewAccounts(h.warehouse).RevokeToken(t.Context(), token.ID); err != nil {
+	if err := stored.NewAccounts(h.warehouse).RevokeToken(t.Context(), token.ID); err != nil {
 		t.Fatal(err)
 	}
 	env.Until(h.t, h.authenticates(tokens, raw, access.ErrUnauthorized))
 	// A rotation that read the token before it was revoked.
 	after := access.GenerateToken(token.ID)
 	token.Hash = access.HashToken(after)
-	if err := warehouse.NewAccounts(h.warehouse).PutToken(t.Context(), token); err != nil {
+	if err := stored.NewAccounts(h.warehouse).PutToken(t.Context(), token); err != nil {
 		t.Fatal(err)
 	}
 	_, marker := h.putToken("b") // published after the rotation
@@ -123,7 +123,7 @@ func TestUsageIsStoredOnceWhenSentTwice(t *testing.T) {
 		t.Fatalf("got %v, %v, want counters", counts, err)
 	}
 	day := now.UTC().Truncate(24 * time.Hour)
-	want := []warehouse.Usage{
+	want := []stored.Usage{
 		{Day: day, Route: "b", Requests: 7, OK: 7, Bytes: 7, Payments: 7},
 		{TokenID: token.ID, Day: day, Route: "a", Requests: 14, OK: 7, NotModified: 7, Charged: 7, Bytes: 70},
 		{TokenID: token.ID, Day: day, Route: "b", Requests: 7, Refused: 7, Bytes: 7},
@@ -150,8 +150,8 @@ func TestUsageIsStoredOnceWhenSentTwice(t *testing.T) {
 	h.checkUsageView(token.ID, now)
 }
 
-func (h *harness) checkUsage(day time.Time, want []warehouse.Usage) error {
-	got, err := warehouse.NewAccounts(h.warehouse).UsageBetween(h.t.Context(), day, day, nil)
+func (h *harness) checkUsage(day time.Time, want []stored.Usage) error {
+	got, err := stored.NewAccounts(h.warehouse).UsageBetween(h.t.Context(), day, day, nil)
 	if diff := cmp.Diff(want, got); err == nil && diff != "" {
 		err = fmt.Errorf("usage (-want +got):\n%s", diff)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"pnyx/telemetry"
 	"pnyx/warehouse"
+	"pnyx/warehouse/records"
 	"pnyx/worker/backoff"
 )
 
@@ -42,7 +43,7 @@ func newBackupWatch(o Options) *backupWatch {
 // run exports until ctx ends.
 func (b *backupWatch) run(ctx context.Context) {
 	for ctx.Err() == nil {
-		at, err := b.warehouse.LastBackup(ctx, warehouse.BackupMade)
+		at, err := records.LastBackup(ctx, b.warehouse, records.BackupMade)
 		switch {
 		case err != nil && ctx.Err() == nil:
 			b.logger.LogAttrs(ctx, slog.LevelWarn, "time of the last backup not read, retrying", slog.Any("error", err))

@@ -10,7 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"pnyx/test/env"
-	"pnyx/warehouse"
+	"pnyx/warehouse/records"
 	"pnyx/worker"
 )
 
@@ -20,7 +20,7 @@ func TestRestoredWarehouseIsPublishedInFull(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	before := h.publishOnce()
-	if err := h.warehouse.RecordBackup(t.Context(), warehouse.BackupRestored, "20260101T000000Z", 1, 1); err != nil {
+	if err := records.RecordBackup(t.Context(), h.warehouse, records.BackupRestored, "20260101T000000Z", 1, 1); err != nil {
 		t.Fatal(err)
 	}
 	stop := h.startLeader(h.metrics)
@@ -62,7 +62,7 @@ func TestLastBackupIsAMetricOnceThereIsOne(t *testing.T) {
 	if got, scheduled := count(before, metric), count(before, "pnyx_backup_scheduled"); got != 0 || scheduled != 1 {
 		t.Errorf("before a backup: got %d values and %d of whether any is scheduled, want none and 1", got, scheduled)
 	}
-	if err := h.warehouse.RecordBackup(t.Context(), warehouse.BackupMade, "20260101T000000Z", 1, 1); err != nil {
+	if err := records.RecordBackup(t.Context(), h.warehouse, records.BackupMade, "20260101T000000Z", 1, 1); err != nil {
 		t.Fatal(err)
 	}
 	metrics := h.startWorker()

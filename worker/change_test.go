@@ -13,8 +13,9 @@ import (
 	"pnyx/governance"
 	"pnyx/governance/query"
 	"pnyx/test/env"
-	"pnyx/warehouse"
+	"pnyx/warehouse/feed"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 // changeMirror holds what is published, as one sees it who reads only the keys that the
@@ -83,9 +84,9 @@ func (h *harness) look(kind governance.ChangeKind, key, daoID string) map[string
 			query.Signals{DAOID: daoID, From: from, To: to, Order: query.SignalsByDetection, Surface: "agent"}
 		events.Limit, signals.Limit = 500, 500
 		if kind == governance.EventChange {
-			seen["events "+daoID] = h.list(h.warehouse.ListEvents(h.t.Context(), events, *to))
+			seen["events "+daoID] = h.list(feed.ListEvents(h.t.Context(), h.warehouse, events, *to))
 		} else {
-			seen["signals "+daoID] = h.list(h.warehouse.ListSignals(h.t.Context(), signals, *to, *to))
+			seen["signals "+daoID] = h.list(feed.ListSignals(h.t.Context(), h.warehouse, signals, *to, *to))
 		}
 	}
 	return seen
@@ -147,7 +148,7 @@ func TestARestoreOfABackupBeginsTheChangesAnew(t *testing.T) {
 	if len(before.Rows) == 0 {
 		t.Fatal("got no rows before the restore")
 	}
-	if err := h.warehouse.RecordBackup(t.Context(), warehouse.BackupRestored, "20260101T000000Z", 1, 1); err != nil {
+	if err := records.RecordBackup(t.Context(), h.warehouse, records.BackupRestored, "20260101T000000Z", 1, 1); err != nil {
 		t.Fatal(err)
 	}
 	h.settle("")
@@ -219,13 +220,13 @@ func TestChangesOfAFeedThatWasCutOffAreAddedByTheNextLeader(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	items := []warehouse.FeedItem{p.Hash()}
-	stored, err := warehouse.NewFeed(h.warehouse).StoredEvents(t.Context(), items)
+	items := []feed.FeedItem{p.Hash()}
+	stored, err := feed.NewFeed(h.warehouse).StoredEvents(t.Context(), items)
 	if err != nil || len(stored) == 0 {
 		t.Fatalf("got %d events, %v, want some", len(stored), err)
 	}
 	// A builder that dies after it wrote rows, and before it told Redis of them.
-	if _, err := warehouse.NewFeed(h.warehouse).ReplaceEvents(t.Context(), uint64(time.Now().UnixMicro()), stored, nil); err != nil {
+	if _, err := feed.NewFeed(h.warehouse).ReplaceEvents(t.Context(), uint64(time.Now().UnixMicro()), stored, nil); err != nil {
 		t.Fatal(err)
 	}
 	h.settle("")

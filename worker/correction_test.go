@@ -16,14 +16,15 @@ import (
 	"pnyx/test/env"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 // endImport marks the source of the tests as read to its end.
 func (h *harness) endImport(of ...record.SourceRef) {
 	h.t.Helper()
-	run := warehouse.Import{ID: uuid.New(), ObservedAt: time.Now().UTC().Truncate(time.Millisecond)}
+	run := records.Import{ID: uuid.New(), ObservedAt: time.Now().UTC().Truncate(time.Millisecond)}
 	of = append(of, record.SourceRef{Provider: governance.Snapshot, ID: "dao.eth"})
-	if err := h.warehouse.MarkSynced(h.t.Context(), run, record.KindProposal, of); err != nil {
+	if err := records.MarkSynced(h.t.Context(), h.warehouse, run, record.KindProposal, of); err != nil {
 		h.t.Fatal(err)
 	}
 }
@@ -132,10 +133,10 @@ func TestAFirstImportIsNoCorrection(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	key := keyOf("dao.eth", "a")
-	run := warehouse.Import{ID: uuid.New(), ObservedAt: time.Now().UTC().Truncate(time.Millisecond)}
-	appendOf := func(records ...record.Record) {
+	run := records.Import{ID: uuid.New(), ObservedAt: time.Now().UTC().Truncate(time.Millisecond)}
+	appendOf := func(all ...record.Record) {
 		t.Helper()
-		if _, err := h.warehouse.Append(t.Context(), run, records); err != nil {
+		if _, err := records.Append(t.Context(), h.warehouse, run, all); err != nil {
 			t.Fatal(err)
 		}
 	}

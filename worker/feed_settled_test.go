@@ -17,8 +17,10 @@ import (
 	"pnyx/governance/query"
 	"pnyx/governance/rules"
 	"pnyx/test/env"
-	"pnyx/warehouse"
+	"pnyx/warehouse/counts"
+	"pnyx/warehouse/feed"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 	"pnyx/worker"
 )
 
@@ -68,10 +70,10 @@ func (f *settledFeed) list(daoID string) (all listed) {
 	}
 	events.Limit, signals.Limit = 10_000, 10_000
 	var err error
-	if all.Events, err = f.warehouse.ListEvents(f.t.Context(), events, ever); err != nil {
+	if all.Events, err = feed.ListEvents(f.t.Context(), f.warehouse, events, ever); err != nil {
 		f.t.Fatal(err)
 	}
-	if all.Signals, err = f.warehouse.ListSignals(f.t.Context(), signals, ever, ever); err != nil {
+	if all.Signals, err = feed.ListSignals(f.t.Context(), f.warehouse, signals, ever, ever); err != nil {
 		f.t.Fatal(err)
 	}
 	all.EventsVersion, all.SignalsVersion = f.version(events.Scope()), f.version(signals.Scope())
@@ -91,7 +93,7 @@ func (f *settledFeed) version(scope query.Scope) uint64 {
 func (f *settledFeed) forget() {
 	f.t.Helper()
 	ctx, other := f.t.Context(), rules.FeedRulesVersion()+1
-	proposals, err := warehouse.NewFeed(f.warehouse).PendingProposals(ctx, other)
+	proposals, err := feed.NewFeed(f.warehouse).PendingProposals(ctx, other)
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -99,46 +101,46 @@ func (f *settledFeed) forget() {
 	for i, proposal := range proposals {
 		refs[i] = proposal.Ref
 	}
-	states, err := f.warehouse.PublishedStates(ctx, refs)
+	states, err := counts.PublishedStates(ctx, f.warehouse, refs)
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	var progress []warehouse.FeedProgress
+	var progress []feed.FeedProgress
 	for _, state := range states {
-		progress = append(progress, warehouse.FeedProgress{Item: state.Ref, DAOID: state.Identity.DAOID, Revision: state.Revision})
+		progress = append(progress, feed.FeedProgress{Item: state.Ref, DAOID: state.Identity.DAOID, Revision: state.Revision})
 	}
-	catalog, err := f.warehouse.Catalog(ctx)
+	catalog, err := records.ReadCatalog(ctx, f.warehouse)
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	var forums []warehouse.Forum
+	var forums []records.Forum
 	for source := range catalog.Owner {
 		if source.Provider.IsForum() {
 			forums = append(forums, catalog.Forum(source.ID))
 		}
 	}
-	topics, err := warehouse.NewFeed(f.warehouse).PendingTopics(ctx, other, forums)
+	topics, err := feed.NewFeed(f.warehouse).PendingTopics(ctx, other, forums)
 	if err != nil {
 		f.t.Fatal(err)
 	}
 	for _, topic := range topics {
 		progress = append(progress, topic.FeedProgress)
 	}
-	events, err := warehouse.NewFeed(f.warehouse).PendingEvents(ctx, other)
+	events, err := feed.NewFeed(f.warehouse).PendingEvents(ctx, other)
 	if err != nil {
 		f.t.Fatal(err)
 	}
 	for _, event := range events {
 		progress = append(progress, event.FeedProgress)
 	}
-	signals, err := warehouse.NewFeed(f.warehouse).PendingSignals(ctx, other)
+	signals, err := feed.NewFeed(f.warehouse).PendingSignals(ctx, other)
 	if err != nil {
 		f.t.Fatal(err)
 	}
 	for _, signal := range signals {
 		progress = append(progress, signal.FeedProgress)
 	}
-	if err := warehouse.NewFeed(f.warehouse).WriteProgress(ctx, other, progress); err != nil {
+	if err := feed.NewFeed(f.warehouse).WriteProgress(ctx, other, progress); err != nil {
 		f.t.Fatal(err)
 	}
 }

@@ -16,7 +16,8 @@ import (
 	"pnyx/governance/query"
 	"pnyx/governance/rules"
 	"pnyx/test/env"
-	"pnyx/warehouse"
+	"pnyx/warehouse/counts"
+	"pnyx/warehouse/feed"
 	"pnyx/warehouse/record"
 )
 
@@ -383,27 +384,27 @@ func TestItemsOfOtherRulesAreProcessedAgain(t *testing.T) {
 	h.waitForEvents("dao.eth", "voting_ended exact -50", "voting_started exact -100", "proposal_created exact -101")
 	// Events are visible before their proposal is marked as processed.
 	env.Until(h.t, func() error {
-		pending, err := warehouse.NewFeed(h.warehouse).PendingProposals(t.Context(), rules.FeedRulesVersion())
+		pending, err := feed.NewFeed(h.warehouse).PendingProposals(t.Context(), rules.FeedRulesVersion())
 		if err == nil && len(pending) > 0 {
 			err = errors.New("the proposal is still pending")
 		}
 		return err
 	})
-	items := []warehouse.FeedItem{p.Hash()}
-	stored, err := warehouse.NewFeed(h.warehouse).StoredEvents(t.Context(), items)
+	items := []feed.FeedItem{p.Hash()}
+	stored, err := feed.NewFeed(h.warehouse).StoredEvents(t.Context(), items)
 	if err != nil {
 		t.Fatal(err)
 	}
-	states, err := h.warehouse.PublishedStates(t.Context(), items)
+	states, err := counts.PublishedStates(t.Context(), h.warehouse, items)
 	if err != nil {
 		t.Fatal(err)
 	}
 	// The state that rules without events would leave.
-	if _, err := warehouse.NewFeed(h.warehouse).ReplaceEvents(t.Context(), uint64(time.Now().UnixMicro()), stored, nil); err != nil {
+	if _, err := feed.NewFeed(h.warehouse).ReplaceEvents(t.Context(), uint64(time.Now().UnixMicro()), stored, nil); err != nil {
 		t.Fatal(err)
 	}
-	progress := []warehouse.FeedProgress{{Item: items[0], DAOID: "dao.eth", Revision: states[0].Revision}}
-	if err := warehouse.NewFeed(h.warehouse).WriteProgress(t.Context(), rules.FeedRulesVersion()+1, progress); err != nil {
+	progress := []feed.FeedProgress{{Item: items[0], DAOID: "dao.eth", Revision: states[0].Revision}}
+	if err := feed.NewFeed(h.warehouse).WriteProgress(t.Context(), rules.FeedRulesVersion()+1, progress); err != nil {
 		t.Fatal(err)
 	}
 	// The next publication wakes the builder.
@@ -411,7 +412,7 @@ func TestItemsOfOtherRulesAreProcessedAgain(t *testing.T) {
 	other.SourceID = "other.eth"
 	h.append(other)
 	env.Until(h.t, func() error {
-		again, err := warehouse.NewFeed(h.warehouse).StoredEvents(t.Context(), items)
+		again, err := feed.NewFeed(h.warehouse).StoredEvents(t.Context(), items)
 		if err == nil && len(again) != len(stored) {
 			err = fmt.Errorf("got %d rows, want %d as before", len(again), len(stored))
 		}

@@ -10,6 +10,7 @@ import (
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
+	"pnyx/warehouse/pages"
 	"pnyx/warehouse/record"
 )
 
@@ -85,7 +86,7 @@ func (h *harness) wantFlagged() {
 	}
 	asked := query.Proposals{DAOID: "dao.eth", Order: query.ProposalsByUpdate, Flagged: new(true)}
 	asked.Limit = 25
-	rows, err := h.warehouse.ListProposals(h.t.Context(), asked)
+	rows, err := pages.ListProposals(h.t.Context(), h.warehouse, asked)
 	marked := 0
 	for _, row := range rows {
 		if row.Flagged {
@@ -97,7 +98,7 @@ func (h *harness) wantFlagged() {
 	}
 	votes := query.VoterVotes{Voter: "0x1"}
 	votes.Limit = 25
-	ballots, err := h.warehouse.ListVoterVotes(h.t.Context(), votes)
+	ballots, err := pages.ListVoterVotes(h.t.Context(), h.warehouse, votes)
 	marked = 0
 	for _, b := range ballots {
 		if b.Proposal.Flagged {

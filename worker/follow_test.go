@@ -12,8 +12,8 @@ import (
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/test/env"
-	"pnyx/warehouse"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 // awaitStatus waits until the data status of a DAO, or with "" the global one, is as wanted.
@@ -44,11 +44,11 @@ func TestDataStatusTellsHowFollowingGoes(t *testing.T) {
 	at := time.Now().UTC().Truncate(time.Millisecond)
 	write := func(backfill, log governance.SourceState, done uint64) {
 		t.Helper()
-		space := warehouse.FollowCursor{Upstream: "hub", Provider: source.Provider, SourceID: source.ID, State: governance.SourceLive}
+		space := records.FollowCursor{Upstream: "hub", Provider: source.Provider, SourceID: source.ID, State: governance.SourceLive}
 		past := space
-		past.Lane, past.State, past.Done, past.Total = warehouse.FollowBackfill, backfill, done, 40
-		polls := warehouse.FollowCursor{Upstream: "hub", Lane: "log", State: log, UpstreamAt: &at, SucceededAt: &at}
-		if err := h.warehouse.WriteFollowCursors(t.Context(), []warehouse.FollowCursor{space, past, polls}); err != nil {
+		past.Lane, past.State, past.Done, past.Total = records.FollowBackfill, backfill, done, 40
+		polls := records.FollowCursor{Upstream: "hub", Lane: "log", State: log, UpstreamAt: &at, SucceededAt: &at}
+		if err := records.WriteFollowCursors(t.Context(), h.warehouse, []records.FollowCursor{space, past, polls}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -88,13 +88,13 @@ func TestDataStatusTellsHowFollowingGoes(t *testing.T) {
 	status.State, status.Reason = governance.SourceFailing, reason(governance.SourceFailing)
 	want.Sources = []governance.SourceStatus{status}
 	retry := at.Add(time.Minute)
-	polls := warehouse.FollowCursor{
+	polls := records.FollowCursor{
 		Upstream: "hub", Lane: "log", State: governance.SourceFailing, UpstreamAt: &at, SucceededAt: &at, FailedAt: &at,
 		Failures: 4, Error: "status 502", RetryAt: &retry,
 	}
 	next := governance.TimestampOf(retry)
 	want.Sources[0].NextAttemptAt = &next
-	if err := h.warehouse.WriteFollowCursors(t.Context(), []warehouse.FollowCursor{polls}); err != nil {
+	if err := records.WriteFollowCursors(t.Context(), h.warehouse, []records.FollowCursor{polls}); err != nil {
 		t.Fatal(err)
 	}
 	h.awaitStatus(daoID, want)
@@ -117,11 +117,11 @@ func TestPublicationOfOneDAOLeavesNoOtherBehind(t *testing.T) {
 	at := time.Now().UTC().Truncate(time.Millisecond)
 	write := func(backfill governance.SourceState, done uint64) {
 		t.Helper()
-		cursor := warehouse.FollowCursor{Upstream: "hub", Provider: quiet.Provider, SourceID: quiet.ID, State: governance.SourceLive}
+		cursor := records.FollowCursor{Upstream: "hub", Provider: quiet.Provider, SourceID: quiet.ID, State: governance.SourceLive}
 		past := cursor
-		past.Lane, past.State, past.Done, past.Total = warehouse.FollowBackfill, backfill, done, 40
-		polls := warehouse.FollowCursor{Upstream: "hub", Lane: "log", State: governance.SourceLive, UpstreamAt: &at, SucceededAt: &at}
-		if err := h.warehouse.WriteFollowCursors(t.Context(), []warehouse.FollowCursor{cursor, past, polls}); err != nil {
+		past.Lane, past.State, past.Done, past.Total = records.FollowBackfill, backfill, done, 40
+		polls := records.FollowCursor{Upstream: "hub", Lane: "log", State: governance.SourceLive, UpstreamAt: &at, SucceededAt: &at}
+		if err := records.WriteFollowCursors(t.Context(), h.warehouse, []records.FollowCursor{cursor, past, polls}); err != nil {
 			t.Fatal(err)
 		}
 	}

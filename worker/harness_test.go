@@ -17,6 +17,7 @@ import (
 	"pnyx/test/env"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 	"pnyx/worker"
 	"pnyx/worker/fill"
 )
@@ -77,21 +78,21 @@ func (h *harness) startLeader(metrics prometheus.Registerer) (stop func()) {
 }
 
 // append writes each record as a batch of its own.
-func (h *harness) append(records ...record.Record) {
+func (h *harness) append(all ...record.Record) {
 	h.t.Helper()
-	run := warehouse.Import{ID: uuid.New(), ObservedAt: time.Now().UTC().Truncate(time.Millisecond)}
-	for _, r := range records {
-		if _, err := h.warehouse.Append(h.t.Context(), run, []record.Record{r}); err != nil {
+	run := records.Import{ID: uuid.New(), ObservedAt: time.Now().UTC().Truncate(time.Millisecond)}
+	for _, r := range all {
+		if _, err := records.Append(h.t.Context(), h.warehouse, run, []record.Record{r}); err != nil {
 			h.t.Fatal(err)
 		}
 	}
 }
 
 // appendBatch writes records as one batch.
-func (h *harness) appendBatch(records ...record.Record) {
+func (h *harness) appendBatch(all ...record.Record) {
 	h.t.Helper()
-	run := warehouse.Import{ID: uuid.New(), ObservedAt: time.Now().UTC().Truncate(time.Millisecond)}
-	if _, err := h.warehouse.Append(h.t.Context(), run, records); err != nil {
+	run := records.Import{ID: uuid.New(), ObservedAt: time.Now().UTC().Truncate(time.Millisecond)}
+	if _, err := records.Append(h.t.Context(), h.warehouse, run, all); err != nil {
 		h.t.Fatal(err)
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"pnyx/cache/accounts"
 	"pnyx/governance"
 	"pnyx/test/env"
-	"pnyx/warehouse"
+	stored "pnyx/warehouse/accounts"
 	"pnyx/worker/account"
 )
 
@@ -69,7 +69,7 @@ func TestPaymentsAreRestoredFromTheLedgerAfterAFlush(t *testing.T) {
 		}
 	}
 	ledger := func() []governance.Payment {
-		payments, err := warehouse.NewAccounts(h.warehouse).Payments(ctx, warehouse.PaymentFilter{})
+		payments, err := stored.NewAccounts(h.warehouse).Payments(ctx, stored.PaymentFilter{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -121,24 +121,24 @@ func TestLedgerKeepsTheLatestState(t *testing.T) {
 	other.Payer = "0xother"
 	// Neither the order of arrival nor repetition matters.
 	for _, payments := range [][]governance.Payment{{last}, {first, other}, {last}} {
-		if err := warehouse.NewAccounts(h.warehouse).WritePayments(t.Context(), payments); err != nil {
+		if err := stored.NewAccounts(h.warehouse).WritePayments(t.Context(), payments); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for name, c := range map[string]struct {
-		filter warehouse.PaymentFilter
+		filter stored.PaymentFilter
 		want   []string
 	}{
-		"all":     {warehouse.PaymentFilter{}, []string{other.ID, last.ID}},
-		"state":   {warehouse.PaymentFilter{State: governance.PaymentSettled}, []string{last.ID}},
-		"payer":   {warehouse.PaymentFilter{Payer: "0xOTHER"}, []string{other.ID}},
-		"limit":   {warehouse.PaymentFilter{Limit: 1}, []string{other.ID}},
-		"since":   {warehouse.PaymentFilter{Since: time.Now().Add(time.Hour)}, nil},
-		"expired": {warehouse.PaymentFilter{ValidAfter: time.Now().Add(time.Hour)}, nil},
+		"all":     {stored.PaymentFilter{}, []string{other.ID, last.ID}},
+		"state":   {stored.PaymentFilter{State: governance.PaymentSettled}, []string{last.ID}},
+		"payer":   {stored.PaymentFilter{Payer: "0xOTHER"}, []string{other.ID}},
+		"limit":   {stored.PaymentFilter{Limit: 1}, []string{other.ID}},
+		"since":   {stored.PaymentFilter{Since: time.Now().Add(time.Hour)}, nil},
+		"expired": {stored.PaymentFilter{ValidAfter: time.Now().Add(time.Hour)}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			payments, err := warehouse.NewAccounts(h.warehouse).Payments(t.Context(), c.filter)
+			payments, err := stored.NewAccounts(h.warehouse).Payments(t.Context(), c.filter)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -166,11 +166,11 @@ func TestAttackTheLedgerKeepsASettlementAndItsTransaction(t *testing.T) {
 	refused.State, refused.Revision = governance.PaymentRefused, known.Revision+10
 	unknown.State, unknown.Revision = governance.PaymentUnknown, known.Revision+11
 	for _, p := range []governance.Payment{unnamed, known, pending, refused, unknown} {
-		if err := warehouse.NewAccounts(h.warehouse).WritePayments(t.Context(), []governance.Payment{p}); err != nil {
+		if err := stored.NewAccounts(h.warehouse).WritePayments(t.Context(), []governance.Payment{p}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	got, err := warehouse.NewAccounts(h.warehouse).Payments(t.Context(), warehouse.PaymentFilter{})
+	got, err := stored.NewAccounts(h.warehouse).Payments(t.Context(), stored.PaymentFilter{})
 	if err != nil || len(got) != 1 {
 		t.Fatalf("got %v, %v, want one payment", got, err)
 	}
@@ -200,7 +200,7 @@ func TestPaymentsThatARestoredLedgerLacksAreWrittenFromRedis(t *testing.T) {
 	}
 	h.startLedger()
 	env.Until(t, func() error {
-		got, err := warehouse.NewAccounts(h.warehouse).Payments(ctx, warehouse.PaymentFilter{})
+		got, err := stored.NewAccounts(h.warehouse).Payments(ctx, stored.PaymentFilter{})
 		if err == nil && (len(got) != 1 || got[0].ID != want.ID || got[0].State != governance.PaymentSettled) {
 			err = fmt.Errorf("got %+v in the ledger, want %+v", got, want)
 		}

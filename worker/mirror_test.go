@@ -11,6 +11,7 @@ import (
 	"pnyx/governance"
 	"pnyx/governance/query"
 	"pnyx/test/env"
+	"pnyx/warehouse/pages"
 	"pnyx/warehouse/record"
 )
 
@@ -42,11 +43,11 @@ func (h *harness) onlyOne(shown, hidden *record.Proposal) {
 	votes := query.VoterVotes{Voter: "0x1"}
 	votes.Limit = query.ShortPage
 	env.Until(h.t, func() error {
-		of, err := h.warehouse.VoterProfile(h.t.Context(), "0x1")
+		of, err := pages.VoterProfile(h.t.Context(), h.warehouse, "0x1")
 		if err != nil {
 			return err
 		}
-		rows, err := h.warehouse.ListVoterVotes(h.t.Context(), votes)
+		rows, err := pages.ListVoterVotes(h.t.Context(), h.warehouse, votes)
 		if err == nil && (of.VoteCount != "1" || of.TotalVotingPower != "5.5" || len(rows) != 1 || rows[0].Proposal.ProposalKey != here) {
 			err = fmt.Errorf("got %+v and %+v, want one vote", of, rows)
 		}

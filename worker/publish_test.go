@@ -15,8 +15,9 @@ import (
 	"pnyx/governance/query"
 	"pnyx/governance/rules"
 	"pnyx/test/env"
-	"pnyx/warehouse"
+	"pnyx/warehouse/counts"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 func TestUnchangedProposalsKeepTheirRevision(t *testing.T) {
@@ -247,8 +248,8 @@ func TestMismatchedSumsKeepPreviousNumbers(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		committed, err := h.warehouse.CommittedBatches(t.Context(), time.Unix(0, 0))
-		if err == nil && !slices.ContainsFunc(committed, func(b warehouse.CommittedBatch) bool {
+		committed, err := records.CommittedBatches(t.Context(), h.warehouse, time.Unix(0, 0))
+		if err == nil && !slices.ContainsFunc(committed, func(b records.CommittedBatch) bool {
 			return view.FreshUntil != nil && *view.FreshUntil == governance.TimestampOf(b.CommittedAt)
 		}) {
 			err = fmt.Errorf("got newer numbers due since %v, want the commit time of a batch", view.FreshUntil)
@@ -257,7 +258,7 @@ func TestMismatchedSumsKeepPreviousNumbers(t *testing.T) {
 	})
 
 	env.Until(h.t, func() error {
-		states, err := h.warehouse.PublishedStates(t.Context(), []record.RefHash{twice.Proposal.Hash()})
+		states, err := counts.PublishedStates(t.Context(), h.warehouse, []record.RefHash{twice.Proposal.Hash()})
 		if err == nil && (len(states) != 1 || !slices.Contains(states[0].QualityFlags, string(rules.TotalsDisagree))) {
 			err = fmt.Errorf("got states %+v, want one flagged %s", states, rules.TotalsDisagree)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"pnyx/warehouse/counts"
 	"pnyx/worker"
 )
 
@@ -22,7 +23,7 @@ func TestSettleCompletesWhatWasCutOff(t *testing.T) {
 		}).Settle(ctx)
 		return err
 	}
-	if n, err := h.warehouse.UnpublishedProposals(t.Context()); err != nil || n != 2 {
+	if n, err := counts.UnpublishedProposals(t.Context(), h.warehouse); err != nil || n != 2 {
 		t.Errorf("before: got %d unpublished proposals, %v, want 2", n, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -34,14 +35,14 @@ func TestSettleCompletesWhatWasCutOff(t *testing.T) {
 	if err := settle(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := h.warehouse.UnpublishedProposals(t.Context()); err != nil || n != 0 {
+	if n, err := counts.UnpublishedProposals(t.Context(), h.warehouse); err != nil || n != 0 {
 		t.Errorf("after: got %d unpublished proposals, %v, want 0", n, err)
 	}
 	h.waitForVotes(keyOf("dao.eth", "a"), "1")
 	h.waitForVotes(keyOf("dao.eth", "b"), "1")
 
 	h.append(vote("a", "0x3", "4"))
-	if n, err := h.warehouse.UnpublishedProposals(t.Context()); err != nil || n != 1 {
+	if n, err := counts.UnpublishedProposals(t.Context(), h.warehouse); err != nil || n != 1 {
 		t.Errorf("after another ballot: got %d unpublished proposals, %v, want 1", n, err)
 	}
 	if err := settle(t.Context(), nil); err != nil {

@@ -13,8 +13,10 @@ import (
 	"pnyx/governance"
 	"pnyx/governance/query"
 	"pnyx/test/env"
-	"pnyx/warehouse"
+	"pnyx/warehouse/counts"
+	"pnyx/warehouse/pages"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 func topic(host, id, title, post string) *record.Topic {
@@ -73,7 +75,7 @@ func anyTopic(governance.ForumTopicDetail) bool { return true }
 func (h *harness) waitForTopicList(daoID string, want ...governance.TopicKey) {
 	h.t.Helper()
 	env.Until(h.t, func() error {
-		rows, err := h.warehouse.ListTopics(h.t.Context(), query.Topics{
+		rows, err := pages.ListTopics(h.t.Context(), h.warehouse, query.Topics{
 			DAOID: daoID, Order: query.TopicsByReplies, Paging: query.Paging[query.TopicPosition]{Limit: 100},
 		})
 		if err != nil {
@@ -281,7 +283,7 @@ func TestTopicsFollowLinkedProposals(t *testing.T) {
 	if view := related("8"); view.Revision != alone.Revision {
 		t.Errorf("got revision %d of a topic without links, want %d as before", view.Revision, alone.Revision)
 	}
-	rows, err := h.warehouse.ListTopics(t.Context(), query.Topics{
+	rows, err := pages.ListTopics(t.Context(), h.warehouse, query.Topics{
 		Related: new(true), Order: query.TopicsByUpdate, Paging: query.Paging[query.TopicPosition]{Limit: 10},
 	})
 	if err != nil || len(rows) != 1 || rows[0].Title != "talk" {
@@ -349,7 +351,7 @@ func TestNewLeaderComparesEveryForum(t *testing.T) {
 	h.waitForPublication()
 	stop()
 	// The state that an earlier version of the rules left.
-	rows, err := h.warehouse.Topics(t.Context(), []warehouse.TopicRef{{Host: "a.example", ExternalID: "1"}})
+	rows, err := records.Topics(t.Context(), h.warehouse, []records.TopicRef{{Host: "a.example", ExternalID: "1"}})
 	if err != nil || len(rows) != 1 {
 		t.Fatalf("got %+v (%v), want the topic", rows, err)
 	}
@@ -357,7 +359,7 @@ func TestNewLeaderComparesEveryForum(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = h.warehouse.WriteTopicStates(t.Context(), []warehouse.TopicState{{
+	err = counts.WriteTopicStates(t.Context(), h.warehouse, []counts.TopicState{{
 		TopicRef: rows[0].Ref(), Visible: true, TopicVersion: rows[0].Version, Revision: view.Revision + 1,
 		Row: governance.ForumTopic{TopicKey: detail.TopicKey, Identity: detail.Identity, Title: "by other rules"},
 	}})
@@ -382,8 +384,8 @@ func TestNewLeaderCompletesInterruptedLinks(t *testing.T) {
 	view := h.waitForTopic(topicKey("a.example", "1"), anyTopic)
 	published := h.waitForPublication()
 	stop()
-	link := warehouse.ProposalLink{Ref: proposal("p").Hash(), Key: keyOf("dao.eth", "p"), Title: "P", Topic: governance.TopicName("a.example", "1")}
-	err := h.warehouse.WriteProposalLinks(t.Context(), []warehouse.ChangedLink{{ProposalLink: link}}, max(published.Revision, view.Revision)+1)
+	link := counts.ProposalLink{Ref: proposal("p").Hash(), Key: keyOf("dao.eth", "p"), Title: "P", Topic: governance.TopicName("a.example", "1")}
+	err := counts.WriteProposalLinks(t.Context(), h.warehouse, []counts.ChangedLink{{ProposalLink: link}}, max(published.Revision, view.Revision)+1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"pnyx/access"
 	"pnyx/cache/accounts"
 	"pnyx/test/env"
-	"pnyx/warehouse"
+	stored "pnyx/warehouse/accounts"
 )
 
 // Thirty nodes that serve four hundred tokens have 12,000 counters, and each request
@@ -59,7 +59,7 @@ func (h *harness) countersReachTheWarehouse() {
 		}
 	}
 	check := func(want func(charged uint64) bool) error {
-		usage, err := warehouse.NewAccounts(h.warehouse).UsageBetween(h.t.Context(), day, day, nil)
+		usage, err := stored.NewAccounts(h.warehouse).UsageBetween(h.t.Context(), day, day, nil)
 		if err != nil {
 			return err
 		}

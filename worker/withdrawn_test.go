@@ -19,8 +19,10 @@ import (
 	"pnyx/governance/query"
 	"pnyx/governance/rules"
 	"pnyx/test/env"
-	"pnyx/warehouse"
+	"pnyx/warehouse/feed"
+	"pnyx/warehouse/pages"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 	"pnyx/worker"
 )
 
@@ -29,9 +31,9 @@ import (
 var observed = time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)
 
 // keep writes records as one batch, observed at the same time as all others.
-func (h *harness) keep(records ...record.Record) {
+func (h *harness) keep(all ...record.Record) {
 	h.t.Helper()
-	if _, err := h.warehouse.Append(h.t.Context(), warehouse.Import{ID: uuid.New(), ObservedAt: observed}, records); err != nil {
+	if _, err := records.Append(h.t.Context(), h.warehouse, records.Import{ID: uuid.New(), ObservedAt: observed}, all); err != nil {
 		h.t.Fatal(err)
 	}
 }
@@ -94,26 +96,26 @@ func (h *harness) answers(proposals []string) map[string]string {
 		if _, err := h.store.Version(h.t.Context(), query.Ballots{Proposal: key}.Scope()); errors.Is(err, cache.ErrMiss) {
 			answers[id+" version"] = "none"
 		}
-		named := h.list(h.warehouse.ProposalsNamed(h.t.Context(),
-			warehouse.ProposalName{Field: governance.MatchedTitle, Text: id}, query.Resolve{Limit: 5}))
+		named := h.list(pages.ProposalsNamed(h.t.Context(), h.warehouse,
+			pages.ProposalName{Field: governance.MatchedTitle, Text: id}, query.Resolve{Limit: 5}))
 		answers[id+" named"] = named
 	}
 	ctx, paging := h.t.Context(), query.ShortPage
 	for _, order := range []query.ProposalOrder{query.ProposalsByUpdate, query.ProposalsEndingSoon} {
 		q := query.Proposals{Order: order}
 		q.Limit = paging
-		answers["list "+string(order)] = h.list(h.warehouse.ListProposals(ctx, q))
+		answers["list "+string(order)] = h.list(pages.ListProposals(ctx, h.warehouse, q))
 	}
 	events, voters, votes := anyTimeEvents("dao.eth"), query.Voters{DAOID: "dao.eth"}, query.VoterVotes{Voter: "0x1"}
 	events.From, events.To = new(governance.TimestampOf(observed.AddDate(-1, 0, 0))), new(governance.TimestampOf(observed.AddDate(1, 0, 0)))
 	voters.Limit, votes.Limit, events.Limit = paging, paging, 500
-	answers["events"] = h.list(h.warehouse.ListEvents(ctx, events, *events.To))
+	answers["events"] = h.list(feed.ListEvents(ctx, h.warehouse, events, *events.To))
 	signals := query.Signals{DAOID: "dao.eth", From: events.From, To: events.To, Order: query.SignalsByDetection, Surface: "agent"}
 	signals.Limit = 500
-	answers["signals"] = h.list(h.warehouse.ListSignals(ctx, signals, *events.To, *events.To))
-	answers["voters"] = h.list(h.warehouse.ListVoters(ctx, voters, 0))
-	answers["votes of one"] = h.list(h.warehouse.ListVoterVotes(ctx, votes))
-	answers["profile"] = h.list(h.warehouse.VoterProfile(ctx, "0x1"))
+	answers["signals"] = h.list(feed.ListSignals(ctx, h.warehouse, signals, *events.To, *events.To))
+	answers["voters"] = h.list(pages.ListVoters(ctx, h.warehouse, voters, 0))
+	answers["votes of one"] = h.list(pages.ListVoterVotes(ctx, h.warehouse, votes))
+	answers["profile"] = h.list(pages.VoterProfile(ctx, h.warehouse, "0x1"))
 	return answers
 }
 
@@ -136,7 +138,7 @@ func (h *harness) list(rows any, err error) string {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	if listed, is := rows.([]warehouse.ListedProposal); is {
+	if listed, is := rows.([]pages.ListedProposal); is {
 		for i := range listed {
 			listed[i].Revision = 0
 		}

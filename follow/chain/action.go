@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"pnyx/governance/abi"
-	"pnyx/warehouse"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 // calldatas is the place of the calldata among the parameters of an event that states actions:
@@ -44,7 +44,7 @@ func readActions(types []string, data []byte) []*record.Action {
 }
 
 // execute replaces what a proposal executes by what a log states.
-func (p *proposal) execute(l warehouse.ChainLog, actions []*record.Action) {
+func (p *proposal) execute(l records.ChainLog, actions []*record.Action) {
 	p.actions = actions
 	for _, a := range actions {
 		a.Block, a.TxHash, a.LogIndex = l.BlockNumber, l.TxHash, l.LogIndex

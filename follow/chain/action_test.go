@@ -7,8 +7,8 @@ import (
 
 	"pnyx/follow/chain"
 	fake "pnyx/test/upstream/chain"
-	"pnyx/warehouse"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 const (
@@ -18,8 +18,8 @@ const (
 )
 
 // stored is a log as it is kept.
-func stored(block uint64, l fake.Log) warehouse.ChainLog {
-	return warehouse.ChainLog{BlockNumber: block, TxHash: "0x7", LogIndex: 3, Topics: l.Topics, Data: l.Data, BlockHash: "0x1"}
+func stored(block uint64, l fake.Log) records.ChainLog {
+	return records.ChainLog{BlockNumber: block, TxHash: "0x7", LogIndex: 3, Topics: l.Topics, Data: l.Data, BlockHash: "0x1"}
 }
 
 // What a proposal executes is what its last log says: as Bravo states it, with signatures, or as
@@ -37,19 +37,19 @@ func TestActionsOfAProposal(t *testing.T) {
 	first := []*record.Action{action(1, payee, "5", ""), action(1, bob, "0", "grantRole(bytes32,address)", 1, 2, 3)}
 	replaced := []*record.Action{action(2, bob, "9", "", 4)}
 	for name, test := range map[string]struct {
-		logs []warehouse.ChainLog
+		logs []records.ChainLog
 		want []*record.Action
 		// unknown is true where the logs do not say.
 		unknown bool
 	}{
-		"of its creation": {[]warehouse.ChainLog{stored(1, created)}, first, false},
-		"of an update": {[]warehouse.ChainLog{stored(1, created), stored(2, fake.Emit(governorAddress, updatedEvent, 2, uint64(7), ada,
+		"of its creation": {[]records.ChainLog{stored(1, created)}, first, false},
+		"of an update": {[]records.ChainLog{stored(1, created), stored(2, fake.Emit(governorAddress, updatedEvent, 2, uint64(7), ada,
 			fake.List{bob}, fake.List{9}, fake.List{""}, fake.List{[]byte{4}}, "text", "why"))}, replaced, false},
-		"of an update of its transactions": {[]warehouse.ChainLog{stored(1, created), stored(2, fake.Emit(governorAddress, transactionsEvent, 2,
+		"of an update of its transactions": {[]records.ChainLog{stored(1, created), stored(2, fake.Emit(governorAddress, transactionsEvent, 2,
 			uint64(7), ada, fake.List{bob}, fake.List{9}, fake.List{""}, fake.List{[]byte{4}}, "why"))}, replaced, false},
-		"none": {[]warehouse.ChainLog{stored(1, fake.Emit(governorAddress, createdEvent, 0, uint64(7), ada, nil, nil, nil, nil, uint64(10),
+		"none": {[]records.ChainLog{stored(1, fake.Emit(governorAddress, createdEvent, 0, uint64(7), ada, nil, nil, nil, nil, uint64(10),
 			uint64(20), "text"))}, []*record.Action{}, false},
-		"of columns with different lengths": {[]warehouse.ChainLog{stored(1, fake.Emit(governorAddress, createdEvent, 0, uint64(7), ada,
+		"of columns with different lengths": {[]records.ChainLog{stored(1, fake.Emit(governorAddress, createdEvent, 0, uint64(7), ada,
 			fake.List{bob}, nil, nil, nil, uint64(10), uint64(20), "text"))}, nil, true},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -13,7 +13,9 @@ import (
 	"pnyx/follow/clock"
 	"pnyx/test/env"
 	fake "pnyx/test/upstream/chain"
+	"pnyx/warehouse/counts"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 // present returns a follower whose clock shows the time of the newest of twenty blocks.
@@ -129,7 +131,7 @@ func TestAttackLogsThatWereNotAskedForAreRefused(t *testing.T) {
 	})
 	f.start()
 	f.poll("backfill", "tip")
-	stored, err := f.warehouse.ChainLogs(t.Context(), fakeChain, 0, 1<<40)
+	stored, err := records.ChainLogs(t.Context(), f.warehouse, fakeChain, 0, 1<<40)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +157,7 @@ func TestAttackATextWithoutBoundIsLeftOutAndTheVoteCounts(t *testing.T) {
 	if _, votes := f.power("2"); votes != 1 {
 		t.Errorf("got %d votes, want 1", votes)
 	}
-	err := f.warehouse.HeldBallots(t.Context(), p.ProposalRef, func(b record.Ballot) error {
+	err := records.HeldBallots(t.Context(), f.warehouse, p.ProposalRef, func(b record.Ballot) error {
 		if len(b.Reason) > 64<<10 {
 			return fmt.Errorf("reason of %d bytes", len(b.Reason))
 		}
@@ -176,7 +178,7 @@ func TestAttackATokenWithTooManyDecimalsIsCountedInUnits(t *testing.T) {
 	f.chain.Mine(voted(ada, 1, 7))
 	f.start()
 	f.poll("backfill", "tip")
-	totals, err := f.warehouse.VoteTotals(t.Context(), []record.RefHash{f.ref("1")})
+	totals, err := counts.VoteTotalsOf(t.Context(), f.warehouse, []record.RefHash{f.ref("1")})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 
 	"pnyx/follow"
 	"pnyx/governance"
-	"pnyx/warehouse"
+	"pnyx/warehouse/records"
 )
 
 // past is the position of a backfill: the blocks to read.
@@ -22,7 +22,7 @@ type past struct {
 
 // beginBackfills gives each Governor that has none yet a backfill up to the final block.
 func (c *Chain) beginBackfills(ctx context.Context, final block) error {
-	var cursors []warehouse.FollowCursor
+	var cursors []records.FollowCursor
 	for _, g := range c.governors {
 		cursor := c.backfillCursor(g)
 		if cursor.Position != "" {
@@ -77,7 +77,7 @@ func (c *Chain) pollBackfill(ctx context.Context) (more bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		holes := follow.Holes(c.backfillCursor(g).Covered, warehouse.Interval{First: *p.First, Last: p.Last})
+		holes := follow.Holes(c.backfillCursor(g).Covered, records.Interval{First: *p.First, Last: p.Last})
 		if len(holes) > 0 {
 			gaps = append(gaps, gap{g, holes[len(holes)-1].First, holes[len(holes)-1].Last})
 		}
@@ -193,7 +193,7 @@ func (c *Chain) readPast(ctx context.Context, governors []*governor, first, last
 	}
 	c.metrics.span.Set(float64(last - first + 1))
 	c.metrics.gaps.Add(float64(gaps))
-	cursors := make([]warehouse.FollowCursor, len(governors))
+	cursors := make([]records.FollowCursor, len(governors))
 	for i, g := range governors {
 		cursors[i] = c.covered(g, first, last)
 		cursors[i].Gaps += gaps
@@ -254,9 +254,9 @@ func (b *blocks) add(again blocks) (added uint64) {
 }
 
 // covered returns the cursor of a Governor's backfill after a range was read.
-func (c *Chain) covered(g *governor, first, last uint64) warehouse.FollowCursor {
+func (c *Chain) covered(g *governor, first, last uint64) records.FollowCursor {
 	cursor := c.backfillCursor(g)
-	cursor.Covered = follow.Cover(cursor.Covered, warehouse.Interval{First: first, Last: last})
+	cursor.Covered = follow.Cover(cursor.Covered, records.Interval{First: first, Last: last})
 	if g.delegating != nil {
 		return cursor
 	}
@@ -264,7 +264,7 @@ func (c *Chain) covered(g *governor, first, last uint64) warehouse.FollowCursor 
 }
 
 // counted sets what a backfill has read and will read, and its state.
-func counted(cursor warehouse.FollowCursor) warehouse.FollowCursor {
+func counted(cursor records.FollowCursor) records.FollowCursor {
 	var p past
 	if err := cursor.ReadPosition(&p); err != nil || p.First == nil {
 		return cursor

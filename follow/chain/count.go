@@ -9,8 +9,9 @@ import (
 	"time"
 
 	"pnyx/governance"
-	"pnyx/warehouse"
+	"pnyx/warehouse/counts"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 const (
@@ -50,7 +51,7 @@ func (c *Chain) countEnded(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	held, err := c.journal.Warehouse.VoteTotals(ctx, refs)
+	held, err := counts.VoteTotalsOf(ctx, c.journal.Warehouse, refs)
 	if err != nil {
 		return err
 	}
@@ -85,8 +86,8 @@ func (c *Chain) noteCount(ctx context.Context, p ended, stated *[3]*big.Int, agr
 	}
 	c.writing.Unlock()
 	if !slices.Equal(before, p.Stated) {
-		about := warehouse.ChainLogKey{Governor: p.address, ProposalID: p.id}
-		if err := c.write(ctx, change{also: []warehouse.ChainLogKey{about}, final: c.at().final.Number}); err != nil {
+		about := records.ChainLogKey{Governor: p.address, ProposalID: p.id}
+		if err := c.write(ctx, change{also: []records.ChainLogKey{about}, final: c.at().final.Number}); err != nil {
 			return err
 		}
 	}
@@ -141,7 +142,7 @@ func (p ended) counted(votes, parts any) *[3]*big.Int {
 
 // agrees reports whether the held votes add up to a contract's count. Amounts with more
 // decimals than are kept are rounded vote by vote, and agree with none.
-func (p ended) agrees(stated [3]*big.Int, held warehouse.VoteTotals) bool {
+func (p ended) agrees(stated [3]*big.Int, held counts.VoteTotals) bool {
 	if held.Rounded > 0 {
 		return true
 	}
@@ -158,7 +159,7 @@ func (p ended) agrees(stated [3]*big.Int, held warehouse.VoteTotals) bool {
 // readVotesAgain reads the blocks from a proposal's creation to its end and mends what is
 // held of them.
 func (c *Chain) readVotesAgain(ctx context.Context, p ended) error {
-	logs, err := c.journal.Warehouse.ChainLogsAbout(ctx, c.ChainID, []warehouse.ChainLogKey{{Governor: p.address, ProposalID: p.id}})
+	logs, err := records.ChainLogsAbout(ctx, c.journal.Warehouse, c.ChainID, []records.ChainLogKey{{Governor: p.address, ProposalID: p.id}})
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	fake "pnyx/test/upstream/chain"
+	"pnyx/warehouse/counts"
 	"pnyx/warehouse/record"
 )
 
@@ -193,7 +194,7 @@ func TestATokenWithoutDecimalsCountsInSmallestUnits(t *testing.T) {
 			f.chain.Mine(created(1, 22, 1_000))
 			f.chain.Mine(voted(ada, 1, 3))
 			f.poll("tip")
-			totals, err := f.warehouse.VoteTotals(t.Context(), []record.RefHash{f.ref("1")})
+			totals, err := counts.VoteTotalsOf(t.Context(), f.warehouse, []record.RefHash{f.ref("1")})
 			if err != nil {
 				t.Fatal(err)
 			}

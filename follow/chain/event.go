@@ -11,8 +11,8 @@ import (
 
 	"pnyx/follow/fetch"
 	"pnyx/governance"
-	"pnyx/warehouse"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 // eventKind is what an event of a Governor or a timelock says.
@@ -213,10 +213,10 @@ func topics(kinds ...eventKind) (of []string) {
 }
 
 // storedLog returns a log as the warehouse keeps it, with what it is about.
-func storedLog(chainID uint64, governor string, l chainLog, e event) warehouse.ChainLog {
+func storedLog(chainID uint64, governor string, l chainLog, e event) records.ChainLog {
 	at := header{Time: *l.BlockTime}
-	return warehouse.ChainLog{
-		ChainLogKey: warehouse.ChainLogKey{Governor: governor, ProposalID: e.proposal, Voter: e.voter},
+	return records.ChainLog{
+		ChainLogKey: records.ChainLogKey{Governor: governor, ProposalID: e.proposal, Voter: e.voter},
 		ChainID:     chainID, BlockNumber: uint64(l.BlockNumber), BlockHash: l.BlockHash, LogIndex: uint32(l.Index), //nolint:gosec // a block has fewer
 		Address: strings.ToLower(l.Address), TxHash: l.TxHash, BlockAt: at.at(), Topics: l.Topics, Data: l.Data,
 	}

@@ -15,8 +15,10 @@ import (
 	"pnyx/follow/clock"
 	"pnyx/governance"
 	"pnyx/test/env"
-	"pnyx/warehouse"
+	"pnyx/warehouse/counts"
+	"pnyx/warehouse/pages"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 // wantViews fails the test unless what is held of each Governor is what its contract says.
@@ -27,7 +29,7 @@ func (f *follower) wantViews(t *testing.T, view env.EVMView) {
 		for number, want := range g.Proposals {
 			source := chain.SourceID(fakeChain, g.Address)
 			ref := record.ProposalRef{Provider: governance.Governor, ExternalID: source + "/" + want.ID}.Hash()
-			found, err := f.warehouse.Proposals(t.Context(), []record.RefHash{ref})
+			found, err := records.Proposals(t.Context(), f.warehouse, []record.RefHash{ref})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -45,7 +47,7 @@ func (f *follower) wantViews(t *testing.T, view env.EVMView) {
 			if p.QuorumRaw != want.Quorum {
 				t.Errorf("%s %d: got quorum %q, want %q", g.Name, number, p.QuorumRaw, want.Quorum)
 			}
-			totals, err := f.warehouse.VoteTotals(t.Context(), []record.RefHash{ref})
+			totals, err := counts.VoteTotalsOf(t.Context(), f.warehouse, []record.RefHash{ref})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -84,7 +86,7 @@ func (f *follower) wantTokens(t *testing.T, view env.EVMView, supply bool) {
 			if supply {
 				want += fmt.Sprintf(" which is %s", governance.QuorumProgress(power, total))
 			}
-			held, err := warehouse.DelegatedPowerOf(t.Context(), f.warehouse, voter)
+			held, err := pages.DelegatedPowerOf(t.Context(), f.warehouse, voter)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -122,7 +124,7 @@ func (f *follower) wantNames(t *testing.T, view env.EVMView, want ...string) {
 	}
 	for i := range want {
 		voter := strings.ToLower(view.Names.Accounts[i])
-		names, err := warehouse.VoterNames(t.Context(), f.warehouse, []string{voter})
+		names, err := records.VoterNames(t.Context(), f.warehouse, []string{voter})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -131,7 +133,7 @@ func (f *follower) wantNames(t *testing.T, view env.EVMView, want ...string) {
 			if got = name.Name; name.Suspect {
 				got += " ?"
 			}
-			if owner, err := warehouse.VoterNamed(t.Context(), f.warehouse, name.Name); err != nil || owner != voter || !name.Verified {
+			if owner, err := records.VoterNamed(t.Context(), f.warehouse, name.Name); err != nil || owner != voter || !name.Verified {
 				t.Errorf("%s is of %s, want %s: %v", name.Name, owner, voter, err)
 			}
 		}

@@ -9,8 +9,8 @@ import (
 
 	"pnyx/follow"
 	"pnyx/follow/fetch"
-	"pnyx/warehouse"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 // RPCError is an error object of an answer.
@@ -31,7 +31,7 @@ func IsAhead(e *RPCError) bool  { return e.isAhead() }
 
 // ActionsOf returns what a proposal executes by some of its logs, each in a block of its own, and
 // how many it states.
-func ActionsOf(logs ...warehouse.ChainLog) (stated *uint64, actions []*record.Action) {
+func ActionsOf(logs ...records.ChainLog) (stated *uint64, actions []*record.Action) {
 	p, _ := foldProposal(logs)
 	r := &record.Proposal{SourceID: "eip155:1:0x00000000000000000000000000000000000000aa"}
 	p.setActions(r)
@@ -40,7 +40,7 @@ func ActionsOf(logs ...warehouse.ChainLog) (stated *uint64, actions []*record.Ac
 
 // TimelockOf returns what the logs of a proposal say of its timelock, which keeps it for some seconds, and
 // of the actions.
-func TimelockOf(grace uint64, logs ...warehouse.ChainLog) *record.Proposal {
+func TimelockOf(grace uint64, logs ...records.ChainLog) *record.Proposal {
 	p, _ := foldProposal(logs)
 	r := &record.Proposal{SourceID: "eip155:1:0x00000000000000000000000000000000000000aa", Milestones: p.milestones}
 	g := &governor{facts: facts{grace: grace, token: "0x00000000000000000000000000000000000000bb"}}
@@ -110,7 +110,7 @@ func AnsweredLogs(text []byte, address string) []record.Record {
 
 // foldAll returns the records of logs that are all there is.
 func (c *Chain) foldAll(logs []chainLog) []record.Record {
-	byKey := map[warehouse.ChainLogKey][]warehouse.ChainLog{}
+	byKey := map[records.ChainLogKey][]records.ChainLog{}
 	for _, row := range c.decodeAll(logs) {
 		byKey[row.ChainLogKey] = append(byKey[row.ChainLogKey], row)
 	}

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"pnyx/follow"
-	"pnyx/warehouse"
+	"pnyx/warehouse/records"
 )
 
 // maxLooks bounds how often blocks are read until an answer has nothing new.
@@ -63,14 +63,14 @@ func ignoreBehind(err error) error {
 // lookAgain reads blocks once more, from the first up to the last or fewer, and mends what is
 // held of them. final is the block up to which proposals are not provisional.
 func (c *Chain) lookAgain(
-	ctx context.Context, e *endpoint, first, last, final uint64, cursor *warehouse.FollowCursor,
+	ctx context.Context, e *endpoint, first, last, final uint64, cursor *records.FollowCursor,
 ) (blocks, error) {
 	got, err := c.client.read(ctx, e, filterOf(c.governors), first, last, false, true)
 	if err != nil {
 		return got, err
 	}
 	c.refuseForeign(got)
-	held, err := c.journal.Warehouse.ChainLogs(ctx, c.ChainID, got.first, got.last)
+	held, err := records.ChainLogs(ctx, c.journal.Warehouse, c.ChainID, got.first, got.last)
 	if err != nil {
 		return got, err
 	}
@@ -97,10 +97,10 @@ func (c *Chain) lookAgain(
 
 // finalize moves the final block: proposals without a log above it are no longer
 // provisional.
-func (c *Chain) finalize(ctx context.Context, to header, cursor warehouse.FollowCursor) error {
+func (c *Chain) finalize(ctx context.Context, to header, cursor records.FollowCursor) error {
 	moved := c.moved(laneFinal, to)
 	moved.Gaps, moved.Withdrawn = cursor.Gaps, cursor.Withdrawn
-	var settled []warehouse.ChainLogKey
+	var settled []records.ChainLogKey
 	c.mu.Lock()
 	for key, last := range c.position.recent {
 		if last <= to.number() {

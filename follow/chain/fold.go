@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"pnyx/governance"
-	"pnyx/warehouse"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 // proposal is what the logs of a proposal, other than votes, come to.
@@ -17,7 +17,7 @@ type proposal struct {
 	// id is decimal.
 	id string
 	// created is the log that states the proposal, proposer its author.
-	created  warehouse.ChainLog
+	created  records.ChainLog
 	proposer string
 	// body is the description.
 	body string
@@ -28,7 +28,7 @@ type proposal struct {
 	// reached is the state that the milestones imply; empty for none.
 	reached string
 	// queued is the log that queued the proposal; nil for none.
-	queued *warehouse.ChainLog
+	queued *records.ChainLog
 	// executable is the earliest execution; nil where no log says.
 	executable *governance.Timestamp
 	// actions are what the proposal executes; nil where no log says.
@@ -55,26 +55,26 @@ type ballot struct {
 
 // live returns the logs that count: logs of blocks that stand, or, where none does, logs
 // of the last block that was replaced, so that what it stated can be withdrawn.
-func live(logs []warehouse.ChainLog) (standing []warehouse.ChainLog, withdrawn bool) {
+func live(logs []records.ChainLog) (standing []records.ChainLog, withdrawn bool) {
 	for _, l := range logs {
 		if !l.Withdrawn {
 			standing = append(standing, l)
 		}
 	}
-	slices.SortStableFunc(standing, func(a, b warehouse.ChainLog) int {
+	slices.SortStableFunc(standing, func(a, b records.ChainLog) int {
 		return cmp.Or(cmp.Compare(a.BlockNumber, b.BlockNumber), cmp.Compare(a.LogIndex, b.LogIndex))
 	})
 	if len(standing) > 0 || len(logs) == 0 {
 		return standing, false
 	}
 	last := logs[len(logs)-1].BlockHash
-	return slices.DeleteFunc(slices.Clone(logs), func(l warehouse.ChainLog) bool { return l.BlockHash != last }), true
+	return slices.DeleteFunc(slices.Clone(logs), func(l records.ChainLog) bool { return l.BlockHash != last }), true
 }
 
 // foldProposal computes a proposal from its logs; known is false if none states it.
-func foldProposal(logs []warehouse.ChainLog) (p proposal, known bool) {
-	isCreation := func(l warehouse.ChainLog) bool { return layouts()[l.Topics[0]].kind == eventCreated }
-	creations := slices.DeleteFunc(slices.Clone(logs), func(l warehouse.ChainLog) bool { return !isCreation(l) })
+func foldProposal(logs []records.ChainLog) (p proposal, known bool) {
+	isCreation := func(l records.ChainLog) bool { return layouts()[l.Topics[0]].kind == eventCreated }
+	creations := slices.DeleteFunc(slices.Clone(logs), func(l records.ChainLog) bool { return !isCreation(l) })
 	creations, p.withdrawn = live(creations)
 	if len(creations) == 0 {
 		return p, false
@@ -93,7 +93,7 @@ func foldProposal(logs []warehouse.ChainLog) (p proposal, known bool) {
 	return p, true
 }
 
-func (p *proposal) apply(l warehouse.ChainLog, e event) {
+func (p *proposal) apply(l records.ChainLog, e event) {
 	switch e.kind {
 	case eventCreated:
 		p.id, p.created, p.proposer, p.start, p.end, p.body = e.proposal, l, e.proposer, e.start, e.end, e.text
@@ -133,7 +133,7 @@ func (p *proposal) apply(l warehouse.ChainLog, e event) {
 
 // pass adds a milestone. Contracts repeat some: the first counts, except that voting can be
 // extended, and actions be replaced, several times.
-func (p *proposal) pass(kind string, l warehouse.ChainLog) {
+func (p *proposal) pass(kind string, l records.ChainLog) {
 	repeated := func(m record.Milestone) bool {
 		return m.Type == kind && kind != "extended" && kind != record.ActionsChangedMilestone
 	}
@@ -147,7 +147,7 @@ func (p *proposal) pass(kind string, l warehouse.ChainLog) {
 // foldBallot computes a voter's ballot from the logs of the votes. Parts add up. It is not
 // known while a vote is missing from which others take power: a backfill reads the newest
 // blocks first. With inParts the contract divides votes by their params.
-func foldBallot(inParts bool, logs []warehouse.ChainLog) (b ballot, known bool) {
+func foldBallot(inParts bool, logs []records.ChainLog) (b ballot, known bool) {
 	logs, b.withdrawn = live(logs)
 	for i := range b.sides {
 		b.sides[i] = new(big.Int)

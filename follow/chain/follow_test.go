@@ -23,7 +23,9 @@ import (
 	"pnyx/test/env"
 	fake "pnyx/test/upstream/chain"
 	"pnyx/warehouse"
+	"pnyx/warehouse/counts"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 const (
@@ -127,9 +129,9 @@ func (f *follower) tryPoll(names ...string) error {
 }
 
 // proposal returns a proposal; known is false for one that is not held or is withdrawn.
-func (f *follower) proposal(id string) (p warehouse.Proposal, known bool) {
+func (f *follower) proposal(id string) (p records.Proposal, known bool) {
 	f.t.Helper()
-	found, err := f.warehouse.Proposals(f.t.Context(), []record.RefHash{f.ref(id)})
+	found, err := records.Proposals(f.t.Context(), f.warehouse, []record.RefHash{f.ref(id)})
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -149,7 +151,7 @@ func (*follower) ref(id string) record.RefHash {
 // abstaining, and the number of ballots.
 func (f *follower) power(id string) (units [3]int64, votes uint64) {
 	f.t.Helper()
-	totals, err := f.warehouse.VoteTotals(f.t.Context(), []record.RefHash{f.ref(id)})
+	totals, err := counts.VoteTotalsOf(f.t.Context(), f.warehouse, []record.RefHash{f.ref(id)})
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -179,9 +181,9 @@ func atTip(t *testing.T) *follower {
 }
 
 // gaps returns the sum of the gaps in the cursors.
-func (f *follower) count(of func(warehouse.FollowCursor) uint64) (sum uint64) {
+func (f *follower) count(of func(records.FollowCursor) uint64) (sum uint64) {
 	f.t.Helper()
-	cursors, err := f.warehouse.FollowCursors(f.t.Context(), "")
+	cursors, err := records.FollowCursors(f.t.Context(), f.warehouse, "")
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -191,7 +193,7 @@ func (f *follower) count(of func(warehouse.FollowCursor) uint64) (sum uint64) {
 	return sum
 }
 
-func gaps(c warehouse.FollowCursor) uint64 { return c.Gaps }
+func gaps(c records.FollowCursor) uint64 { return c.Gaps }
 
 func created(id, start, end uint64) fake.Log {
 	return fake.Emit(governorAddress, createdEvent, 0, id, ada, nil, nil, nil, nil, start, end, "# Dredge the channel\n\nAll of it.")
@@ -235,7 +237,7 @@ func TestReorganizationsWithdrawWhatTheyRemove(t *testing.T) {
 	if _, known := f.proposal("2"); known {
 		t.Error("proposal 2 shows although its block was replaced")
 	}
-	if got := f.count(func(c warehouse.FollowCursor) uint64 { return c.Reorgs }); got != 1 {
+	if got := f.count(func(c records.FollowCursor) uint64 { return c.Reorgs }); got != 1 {
 		t.Errorf("got %d reorganizations, want 1", got)
 	}
 }
@@ -296,7 +298,7 @@ func TestTheHeadMayGoBackWithoutAReorganization(t *testing.T) {
 			f.chain.Fail(fake.Faults{})
 			f.chain.MineEmpty(2)
 			f.poll("tip")
-			if got := f.count(func(c warehouse.FollowCursor) uint64 { return c.Reorgs + c.Withdrawn }); got != 0 {
+			if got := f.count(func(c records.FollowCursor) uint64 { return c.Reorgs + c.Withdrawn }); got != 0 {
 				t.Errorf("got %d reorganizations and withdrawals, want none", got)
 			}
 		})
@@ -541,7 +543,7 @@ func TestAGovernorThatIsAddedLaterIsBackfilledAlone(t *testing.T) {
 	f.governors = append(f.governors, chain.Governor{Address: added})
 	f.start()
 	f.poll("tip", "backfill", "final")
-	all, err := f.warehouse.AllProposals(t.Context())
+	all, err := records.AllProposals(t.Context(), f.warehouse)
 	if err != nil || len(all) != 2 {
 		t.Errorf("got %d proposals, %v, want the same id on two Governors", len(all), err)
 	}
@@ -655,7 +657,7 @@ func TestAHeadThatStandsStillIsBehind(t *testing.T) {
 	f.clock = clock.Stepping(startOfFake().Add(31 * fake.BlockTime))
 	f.chain.MineEmpty(30)
 	f.start()
-	tip := func() warehouse.FollowCursor {
+	tip := func() records.FollowCursor {
 		f.poll("tip")
 		return f.journal.Cursor(record.SourceRef{Provider: governance.Governor}, "tip")
 	}
@@ -699,7 +701,7 @@ func TestAHeadWithoutBlocksIsFailing(t *testing.T) {
 	f.clock = clock.Stepping(startOfFake().Add(31 * fake.BlockTime))
 	f.chain.MineEmpty(30)
 	f.start()
-	tip := func() warehouse.FollowCursor {
+	tip := func() records.FollowCursor {
 		f.poll("tip")
 		return f.journal.Cursor(record.SourceRef{Provider: governance.Governor}, "tip")
 	}

@@ -17,6 +17,7 @@ import (
 	"pnyx/test/env"
 	fake "pnyx/test/upstream/chain"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 // history is a Governor that lives at random: proposals, votes of every kind, ends and quorums that
@@ -206,11 +207,11 @@ func (f *follower) dump() map[string]string {
 		}
 		held[key] = string(text)
 	}
-	refs, err := f.warehouse.AllProposals(f.t.Context())
+	refs, err := records.AllProposals(f.t.Context(), f.warehouse)
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	all, err := f.warehouse.Proposals(f.t.Context(), refs)
+	all, err := records.Proposals(f.t.Context(), f.warehouse, refs)
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -220,7 +221,7 @@ func (f *follower) dump() map[string]string {
 		}
 		p.ObservedAt = governance.Timestamp(0)
 		note(p.ExternalID, p)
-		if err := f.warehouse.HeldBallots(f.t.Context(), p.ProposalRef, func(b record.Ballot) error {
+		if err := records.HeldBallots(f.t.Context(), f.warehouse, p.ProposalRef, func(b record.Ballot) error {
 			note(b.VoteID, b)
 			return nil
 		}); err != nil {

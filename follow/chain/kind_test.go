@@ -11,6 +11,7 @@ import (
 	"pnyx/follow/clock"
 	"pnyx/governance"
 	fake "pnyx/test/upstream/chain"
+	"pnyx/warehouse/records"
 )
 
 // openPoll follows a Governor that answers COUNTING_MODE with mode and has mined some logs, at
@@ -150,11 +151,11 @@ func TestAQuorumOfTheProposalPrecedesOneOfATime(t *testing.T) {
 	f.chain.Answer(governorAddress, "quorum(uint256)", []any{uint64(1)}, uint64(8)) // the quorum of block 1
 	f.chain.MineEmpty(30)
 	f.poll("tip", "state")
-	proposals, err := f.warehouse.AllProposals(t.Context())
+	proposals, err := records.AllProposals(t.Context(), f.warehouse)
 	if err != nil {
 		t.Fatal(err)
 	}
-	held, err := f.warehouse.Proposals(t.Context(), proposals)
+	held, err := records.Proposals(t.Context(), f.warehouse, proposals)
 	if err != nil {
 		t.Fatal(err)
 	}

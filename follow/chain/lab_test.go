@@ -18,7 +18,9 @@ import (
 	"pnyx/follow/fetch"
 	"pnyx/test/env"
 	"pnyx/warehouse"
+	"pnyx/warehouse/counts"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 const labChain = 31337
@@ -81,9 +83,9 @@ func (f *labFollower) run(t *testing.T, names ...string) {
 	}
 }
 
-func (f *labFollower) cursors(t *testing.T) []warehouse.FollowCursor {
+func (f *labFollower) cursors(t *testing.T) []records.FollowCursor {
 	t.Helper()
-	cursors, err := f.warehouse.FollowCursors(t.Context(), "")
+	cursors, err := records.FollowCursors(t.Context(), f.warehouse, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,15 +102,15 @@ func (f *labFollower) check(t *testing.T) {
 
 func (f *labFollower) differences(t *testing.T) (wrong []string) {
 	t.Helper()
-	all, err := f.warehouse.AllProposals(t.Context())
+	all, err := records.AllProposals(t.Context(), f.warehouse)
 	if err != nil {
 		t.Fatal(err)
 	}
-	held, err := f.warehouse.Proposals(t.Context(), all)
+	held, err := records.Proposals(t.Context(), f.warehouse, all)
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := map[string]warehouse.Proposal{}
+	found := map[string]records.Proposal{}
 	for _, p := range held {
 		if !p.Withdrawn {
 			found[p.ExternalID] = p
@@ -140,7 +142,7 @@ func units(text string, decimals uint8) decimal.Decimal {
 	return decimal.NewFromBigInt(n, -int32(decimals))
 }
 
-func (f *labFollower) compare(t *testing.T, g env.LabGovernor, want env.LabProposal, got warehouse.Proposal) (wrong []string) {
+func (f *labFollower) compare(t *testing.T, g env.LabGovernor, want env.LabProposal, got records.Proposal) (wrong []string) {
 	t.Helper()
 	say := func(what string, got, want any) {
 		wrong = append(wrong, fmt.Sprintf("got %s %v, want %v", what, got, want))
@@ -159,7 +161,7 @@ func (f *labFollower) compare(t *testing.T, g env.LabGovernor, want env.LabPropo
 	} else if g.Clock == "timestamp" && (fmt.Sprint(got.StartAt.Time().Unix()) != want.Start || fmt.Sprint(got.EndAt.Time().Unix()) != want.End) {
 		say("times", got.StartAt, want.Start)
 	}
-	totals, err := f.warehouse.VoteTotals(t.Context(), []record.RefHash{got.Ref})
+	totals, err := counts.VoteTotalsOf(t.Context(), f.warehouse, []record.RefHash{got.Ref})
 	if err != nil {
 		t.Fatal(err)
 	}

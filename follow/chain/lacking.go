@@ -9,7 +9,7 @@ import (
 
 	"pnyx/follow/fetch"
 	"pnyx/governance"
-	"pnyx/warehouse"
+	"pnyx/warehouse/records"
 )
 
 // maxNamed bounds the events and proposals that are named.
@@ -30,11 +30,11 @@ func (c *Chain) noteLacking(ctx context.Context) error {
 }
 
 func (c *Chain) sayLacking(ctx context.Context) error {
-	unread, err := c.journal.Warehouse.UnreadChainLogs(ctx, c.ChainID, topics(eventParameters, eventUpgraded), topics(eventCreated))
+	unread, err := records.UnreadChainLogs(ctx, c.journal.Warehouse, c.ChainID, topics(eventParameters, eventUpgraded), topics(eventCreated))
 	if err != nil {
 		return err
 	}
-	var changed []warehouse.FollowCursor
+	var changed []records.FollowCursor
 	for _, g := range c.governors[:len(c.Governors)] {
 		cursor := c.journal.Cursor(g.source, laneBackfill)
 		if cursor.State != governance.SourceLive {
@@ -53,7 +53,7 @@ func (c *Chain) sayLacking(ctx context.Context) error {
 }
 
 // lacks says what of a Governor is not held; empty for nothing.
-func (c *Chain) lacks(g *governor, unread []warehouse.UnreadChainLog) string {
+func (c *Chain) lacks(g *governor, unread []records.UnreadChainLog) string {
 	modes := c.unknownModes(g)
 	var events, proposals, lacks []string
 	var logs, votes uint64

@@ -9,15 +9,15 @@ import (
 
 	"pnyx/governance"
 	fake "pnyx/test/upstream/chain"
-	"pnyx/warehouse"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 // lacks returns what the followed Governor states and is not held, after its past was read.
 func (f *follower) lacks() string {
 	f.t.Helper()
 	f.poll("tip", "backfill", "final", "state", "backfill")
-	follows, err := f.warehouse.SourceFollows(f.t.Context(), startOfFake())
+	follows, err := records.SourceFollows(f.t.Context(), f.warehouse, startOfFake())
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func (f *follower) ballots() map[string]record.Ballot {
 	f.t.Helper()
 	held := map[string]record.Ballot{}
 	p, _ := f.proposal("1")
-	if err := f.warehouse.HeldBallots(f.t.Context(), p.ProposalRef, func(b record.Ballot) error {
+	if err := records.HeldBallots(f.t.Context(), f.warehouse, p.ProposalRef, func(b record.Ballot) error {
 		held[b.Voter] = b
 		return nil
 	}); err != nil {
@@ -169,7 +169,7 @@ func TestARefusedItemOfASourceIsSomethingThatIsNotHeld(t *testing.T) {
 	f := atTip(t)
 	source := f.upstream.Sources()[0]
 	other := record.SourceRef{Provider: governance.Governor, ID: source.ID + "0"}
-	err := f.warehouse.WriteFollowRejects(t.Context(), []warehouse.FollowReject{
+	err := records.WriteFollowRejects(t.Context(), f.warehouse, []records.FollowReject{
 		{Upstream: f.upstream.ID(), Provider: other.Provider, SourceID: other.ID, ItemID: "1", Reason: "cut", At: startOfFake()},
 		{Upstream: f.upstream.ID(), ItemID: "2", Reason: "was not asked for", At: startOfFake()},
 	})

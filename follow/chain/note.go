@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"pnyx/governance"
-	"pnyx/warehouse"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 // note is what calls said about a proposal, and what was worked out from it. It outlives
@@ -321,7 +321,7 @@ func (c *Chain) findExecution(ctx context.Context, g *governor, p proposal, n *n
 	if !n.Undated {
 		return nil
 	}
-	logs, err := c.journal.Warehouse.TimelockLogs(ctx, c.ChainID, g.address)
+	logs, err := records.TimelockLogs(ctx, c.journal.Warehouse, c.ChainID, g.address)
 	if err != nil {
 		return err
 	}
@@ -354,7 +354,7 @@ func (g *governor) note(id string) *note {
 
 // loadNotes reads the notes of all Governors.
 func (c *Chain) loadNotes(ctx context.Context) error {
-	items, err := c.journal.Warehouse.FollowedItems(ctx, c.ID())
+	items, err := records.FollowedItems(ctx, c.journal.Warehouse, c.ID())
 	if err != nil {
 		return err
 	}
@@ -374,15 +374,15 @@ func (c *Chain) loadNotes(ctx context.Context) error {
 
 // saveNotes writes the notes of some proposals.
 func (c *Chain) saveNotes(ctx context.Context, g *governor, proposals []proposal) error {
-	items := make([]warehouse.FollowedItem, len(proposals))
+	items := make([]records.FollowedItem, len(proposals))
 	for i, p := range proposals {
 		text, err := json.Marshal(g.note(p.id))
 		if err != nil {
 			return fmt.Errorf("encode the note of proposal %s: %w", p.id, err)
 		}
-		items[i] = warehouse.FollowedItem{
+		items[i] = records.FollowedItem{
 			Upstream: c.ID(), Provider: g.source.Provider, SourceID: g.source.ID, ItemID: p.id, Note: string(text),
 		}
 	}
-	return c.journal.Warehouse.WriteFollowedItems(ctx, items)
+	return records.WriteFollowedItems(ctx, c.journal.Warehouse, items)
 }

@@ -12,8 +12,8 @@ import (
 	"pnyx/follow/fetch"
 	"pnyx/governance"
 	"pnyx/governance/abi"
-	"pnyx/warehouse"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 const (
@@ -44,7 +44,7 @@ type execution struct {
 	// open is true while the actions may still be executed.
 	open    bool
 	actions []record.Action
-	held    warehouse.Observation
+	held    records.Observation
 }
 
 // observe asks about some of the proposals that are due: those never asked about, those whose actions were
@@ -95,15 +95,15 @@ func (c observer) due(ctx context.Context) (due []execution, err error) {
 	})
 	const most = 500
 	refs = refs[:min(len(refs), most)]
-	found, err := c.journal.Warehouse.Proposals(ctx, refs)
+	found, err := records.Proposals(ctx, c.journal.Warehouse, refs)
 	if err != nil {
 		return nil, err
 	}
-	actions, err := c.journal.Warehouse.Actions(ctx, found)
+	actions, err := records.Actions(ctx, c.journal.Warehouse, found)
 	if err != nil {
 		return nil, err
 	}
-	held, err := warehouse.Observations(ctx, c.journal.Warehouse, refs)
+	held, err := records.Observations(ctx, c.journal.Warehouse, refs)
 	for _, ref := range refs {
 		x := of[ref]
 		x.actions, x.held = actions[ref], held[ref]
@@ -169,7 +169,7 @@ func (c observer) ask(ctx context.Context, x *execution) (o *record.Observation,
 func (c observer) addresses(ctx context.Context, e *endpoint, actions []record.Action, block uint64) ([]record.ObservedAddress, error) {
 	at := hexOf(block)
 	var calls []*call
-	parties := slices.DeleteFunc(abi.Parties(warehouse.DecodeActions(actions)), func(p abi.Party) bool { return p.Chain != c.ID() })
+	parties := slices.DeleteFunc(abi.Parties(records.DecodeActions(actions)), func(p abi.Party) bool { return p.Chain != c.ID() })
 	view := func(to, signature string) *call {
 		return &call{method: "eth_call", params: []any{map[string]string{"to": to, "data": callData(signature)}, at}}
 	}

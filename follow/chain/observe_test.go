@@ -17,8 +17,8 @@ import (
 	"pnyx/follow/clock"
 	"pnyx/governance"
 	"pnyx/test/env"
-	"pnyx/warehouse"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 // lacking is a node that does not have some methods. Calls in somebody's name are "eth_call from".
@@ -96,9 +96,9 @@ func TestLongProposalsAreSimulated(t *testing.T) {
 		f.poll("tip", "backfill", "final", "state", "state")
 		return f
 	}
-	seen := func(f *follower) warehouse.Observation {
+	seen := func(f *follower) records.Observation {
 		ref := record.ProposalRef{Provider: governance.Governor, ExternalID: chain.SourceID(fakeChain, super.Address) + "/" + super.Proposals[0].ID}.Hash()
-		found, err := warehouse.Observations(t.Context(), f.warehouse, []record.RefHash{ref})
+		found, err := records.Observations(t.Context(), f.warehouse, []record.RefHash{ref})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,8 +9,8 @@ import (
 	"pnyx/follow"
 	"pnyx/follow/fetch"
 	"pnyx/governance"
-	"pnyx/warehouse"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 // maxHeld bounds the blocks of which the hash is held.
@@ -33,7 +33,7 @@ type position struct {
 	// logged is the highest block with a stored log.
 	logged uint64
 	// recent has the highest block with a log of each proposal that has one above final.
-	recent map[warehouse.ChainLogKey]uint64
+	recent map[records.ChainLogKey]uint64
 }
 
 // block is a block by number and hash. Its JSON form is the position of a cursor.
@@ -45,12 +45,12 @@ type block struct {
 func (h header) block() block { return block{h.number(), h.Hash} }
 
 // cursor returns the cursor that all Governors of the chain share.
-func (c *Chain) cursor(lane string) warehouse.FollowCursor {
+func (c *Chain) cursor(lane string) records.FollowCursor {
 	return c.journal.Cursor(record.SourceRef{Provider: governance.Governor}, lane)
 }
 
 // moved returns the cursor of a lane at a block.
-func (c *Chain) moved(lane string, to header) warehouse.FollowCursor {
+func (c *Chain) moved(lane string, to header) records.FollowCursor {
 	cursor := c.cursor(lane)
 	at := to.at()
 	cursor.SetPosition(to.block())
@@ -96,20 +96,20 @@ func (c *Chain) begin(ctx context.Context) error {
 	if err := c.beginBackfills(ctx, final); err != nil {
 		return err
 	}
-	logged, err := c.journal.Warehouse.LastChainLog(ctx, c.ChainID)
+	logged, err := records.LastChainLog(ctx, c.journal.Warehouse, c.ChainID)
 	if err != nil {
 		return err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.position = position{final: final, tip: final, held: []block{final}, logged: logged, recent: map[warehouse.ChainLogKey]uint64{}}
+	c.position = position{final: final, tip: final, held: []block{final}, logged: logged, recent: map[records.ChainLogKey]uint64{}}
 	c.began = true
 	return nil
 }
 
 // loadChanges reads when the parameters of a Governor changed.
 func (c *Chain) loadChanges(ctx context.Context, g *governor) error {
-	logs, err := c.journal.Warehouse.ChainLogsOf(ctx, c.ChainID, g.address, "")
+	logs, err := records.ChainLogsOf(ctx, c.journal.Warehouse, c.ChainID, g.address, "")
 	if err != nil {
 		return err
 	}

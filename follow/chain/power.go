@@ -10,7 +10,7 @@ import (
 
 	"pnyx/governance"
 	govrules "pnyx/governance/rules"
-	"pnyx/warehouse"
+	"pnyx/warehouse/feed"
 	"pnyx/warehouse/record"
 )
 
@@ -47,7 +47,7 @@ func (c tokens) readPowers(ctx context.Context) error {
 // powersUnlike returns the powers of the first delegates of a token that its contract states otherwise
 // than they are held as of a block.
 func (c tokens) powersUnlike(ctx context.Context, g *governor, as block) (records []record.Record, err error) {
-	held, err := warehouse.FirstPowers(ctx, c.journal.Warehouse, g.source.ID, as.Number+1, govrules.FirstDelegates)
+	held, err := feed.FirstPowers(ctx, c.journal.Warehouse, g.source.ID, as.Number+1, govrules.FirstDelegates)
 	if err != nil || len(held) == 0 {
 		return nil, err
 	}

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"pnyx/warehouse"
+	"pnyx/warehouse/records"
 )
 
 // abandonedAfter is the time after which an open or a queued proposal is asked about no more
@@ -16,14 +16,14 @@ const abandonedAfter = 30 * 24 * time.Hour
 // ones, which a timelock executes, those with a time or a quorum that is not known yet, those
 // whose voting begins, and open ones: contracts move ends and quorums, and decide before the end.
 func (c *Chain) pollState(ctx context.Context) (more bool, err error) {
-	var due []warehouse.ChainLogKey
+	var due []records.ChainLogKey
 	now := c.Clock.Now()
 	final := c.cursor(laneFinal).UpstreamAt
 	c.writing.Lock()
 	for _, g := range c.governors {
 		for id, n := range g.notes {
 			if n.isDue(now) || n.lacksFinalQuorum(final) {
-				due = append(due, warehouse.ChainLogKey{Governor: g.address, ProposalID: id})
+				due = append(due, records.ChainLogKey{Governor: g.address, ProposalID: id})
 			}
 		}
 	}

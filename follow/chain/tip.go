@@ -10,7 +10,7 @@ import (
 
 	"pnyx/follow"
 	"pnyx/governance"
-	"pnyx/warehouse"
+	"pnyx/warehouse/records"
 )
 
 // maxHeadAge is how old the newest block may be: above it, five blocks of the slowest chain
@@ -106,7 +106,7 @@ func (c *Chain) unlessOld(head header) error {
 }
 
 // atHead sets the state of the tip's cursor by the newest block.
-func (c *Chain) atHead(cursor warehouse.FollowCursor, head header) warehouse.FollowCursor {
+func (c *Chain) atHead(cursor records.FollowCursor, head header) records.FollowCursor {
 	cursor.State = governance.SourceLive
 	if c.isOld(head) {
 		cursor.State = governance.SourceBehind
@@ -178,9 +178,9 @@ func (c *Chain) readAbove(ctx context.Context, e *endpoint, at position, head he
 	if got.last == head.number() {
 		last = max(last, at.orphaned)
 	}
-	var held, stale []warehouse.ChainLog
+	var held, stale []records.ChainLog
 	if got.first <= at.logged {
-		if held, err = c.journal.Warehouse.ChainLogs(ctx, c.ChainID, got.first, last); err != nil {
+		if held, err = records.ChainLogs(ctx, c.journal.Warehouse, c.ChainID, got.first, last); err != nil {
 			return false, err
 		}
 		if stale, err = c.stale(ctx, e, got, held); err != nil {

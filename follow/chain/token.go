@@ -13,8 +13,8 @@ import (
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
-	"pnyx/warehouse"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 // Registry is a contract in which holders name delegates by space, as Snapshot's.
@@ -124,7 +124,7 @@ func (c tokens) delegatingAt(address string) *governor {
 }
 
 // backfillCursor returns the cursor of the past of a contract. Tokens and registries are no sources.
-func (c *Chain) backfillCursor(g *governor) warehouse.FollowCursor {
+func (c *Chain) backfillCursor(g *governor) records.FollowCursor {
 	if g.delegating == nil {
 		return c.journal.Cursor(g.source, laneBackfill)
 	}
@@ -133,7 +133,7 @@ func (c *Chain) backfillCursor(g *governor) warehouse.FollowCursor {
 
 // statementRows returns the logs of tokens and registries as rows. Their key has the topic of the event
 // in place of a proposal.
-func (c tokens) statementRows(logs []chainLog) (rows []warehouse.ChainLog) {
+func (c tokens) statementRows(logs []chainLog) (rows []records.ChainLog) {
 	for _, l := range logs {
 		if !c.isStatement(l) {
 			continue
@@ -153,7 +153,7 @@ func (c tokens) isStatement(l chainLog) bool {
 
 // withdrawnStatements returns the held logs that are withdrawn and of tokens or registries: a write
 // that withdrew them may have been interrupted before their records.
-func (c tokens) withdrawnStatements(held []warehouse.ChainLog) (rows []warehouse.ChainLog) {
+func (c tokens) withdrawnStatements(held []records.ChainLog) (rows []records.ChainLog) {
 	for _, l := range held {
 		if l.Withdrawn && c.delegatingAt(l.Governor) != nil {
 			rows = append(rows, l)
@@ -164,7 +164,7 @@ func (c tokens) withdrawnStatements(held []warehouse.ChainLog) (rows []warehouse
 
 // statementRecords returns what rows state. The record of a log of a replaced block is withdrawn; it has
 // another key than the log of the block that stands. What cannot be read is kept as rejected.
-func (c tokens) statementRecords(rows []warehouse.ChainLog) (records []record.Record) {
+func (c tokens) statementRecords(rows []records.ChainLog) (records []record.Record) {
 	for _, l := range rows {
 		g := c.delegatingAt(l.Governor)
 		if g == nil {
@@ -182,7 +182,7 @@ func (c tokens) statementRecords(rows []warehouse.ChainLog) (records []record.Re
 }
 
 // statement returns what a log states; nil for a space that is not followed.
-func (g *governor) statement(l warehouse.ChainLog) (record.Record, error) {
+func (g *governor) statement(l records.ChainLog) (record.Record, error) {
 	data, err := unhex(l.Data)
 	if err != nil {
 		return nil, err

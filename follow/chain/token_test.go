@@ -16,7 +16,8 @@ import (
 	"pnyx/governance/query"
 	"pnyx/test/env"
 	fake "pnyx/test/upstream/chain"
-	"pnyx/warehouse"
+	"pnyx/warehouse/feed"
+	"pnyx/warehouse/pages"
 )
 
 const (
@@ -110,14 +111,14 @@ func (f *follower) wantDelegations() {
 		voter := string(account(n))
 		q := query.VoterDelegations{Voter: query.Voter(voter), Direction: query.DelegationsGiven}
 		q.Limit = 100
-		given, err := warehouse.ListVoterDelegations(f.t.Context(), f.warehouse, q)
+		given, err := pages.ListVoterDelegations(f.t.Context(), f.warehouse, q)
 		if err != nil {
 			f.t.Fatal(err)
 		}
 		for _, d := range given {
 			got = append(got, fmt.Sprintf("%s %s -> %s %s", d.DelegationScope.String(), d.Delegator, d.Delegate, d.Share))
 		}
-		held, err := warehouse.DelegatedPowerOf(f.t.Context(), f.warehouse, voter)
+		held, err := pages.DelegatedPowerOf(f.t.Context(), f.warehouse, voter)
 		if err != nil {
 			f.t.Fatal(err)
 		}
@@ -229,7 +230,7 @@ func TestSuppliesAreWrittenWhenTheyChange(t *testing.T) {
 	f.poll("tip", "backfill", "state")
 	share := func(want string) {
 		t.Helper()
-		held, err := warehouse.DelegatedPowerOf(t.Context(), f.warehouse, string(account(2)))
+		held, err := pages.DelegatedPowerOf(t.Context(), f.warehouse, string(account(2)))
 		if err != nil || len(held) != 1 || held[0].ShareOfSupply == nil || string(*held[0].ShareOfSupply) != want {
 			t.Errorf("got %+v and %v, want a share of %s", held, err, want)
 		}
@@ -256,7 +257,7 @@ func TestSuppliesAtSnapshotsOfThePastAreRead(t *testing.T) {
 	for range 2 { // processes
 		f.start()
 		f.poll("tip", "backfill", "final", "state", "state")
-		found, err := warehouse.PowersBetween(t.Context(), f.warehouse, tokenScope, 0, 1_000, 1)
+		found, err := feed.PowersBetween(t.Context(), f.warehouse, tokenScope, 0, 1_000, 1)
 		if got := found.Supplies; err != nil || len(got) != 2 || got[0].Block != 22 || got[0].Supply.String() != "4" || got[1].Supply.String() != "5" {
 			t.Errorf("got supplies %+v and %v, want 4 at block 22 and 5 later", got, err)
 		}
@@ -287,7 +288,7 @@ func TestStatedPowersReplaceThoseThatLogsDoNotComeTo(t *testing.T) {
 	f.poll("state")
 	power := func(want string) {
 		t.Helper()
-		held, err := warehouse.DelegatedPowerOf(t.Context(), f.warehouse, string(account(1)))
+		held, err := pages.DelegatedPowerOf(t.Context(), f.warehouse, string(account(1)))
 		if err != nil || len(held) != 1 || held[0].VotingPower == nil || string(*held[0].VotingPower) != want {
 			t.Errorf("got %+v and %v, want %s", held, err, want)
 		}

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"pnyx/warehouse"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 // change is what is to be written in one go.
@@ -17,13 +17,13 @@ type change struct {
 	// computed again, whether or not a log was stored before: a write that was interrupted
 	// between the logs and their records is so completed.
 	logs  []chainLog
-	stale []warehouse.ChainLog
+	stale []records.ChainLog
 	// again are logs that are read again: logs of tokens and registries are written again, and
 	// withdrawn are held ones of them that are withdrawn.
 	again     []chainLog
-	withdrawn []warehouse.ChainLog
+	withdrawn []records.ChainLog
 	// also are keys that are computed again for another reason.
-	also []warehouse.ChainLogKey
+	also []records.ChainLogKey
 	// consult has contracts asked about the proposals of also.
 	consult bool
 	// final is the block up to which proposals are not provisional.
@@ -36,11 +36,11 @@ type place struct {
 	index uint64
 }
 
-func placeOf(l warehouse.ChainLog) place { return place{l.BlockHash, uint64(l.LogIndex)} }
+func placeOf(l records.ChainLog) place { return place{l.BlockHash, uint64(l.LogIndex)} }
 
 // write stores logs, computes the records that they are about, and commits these with
 // cursors. The number of withdrawn logs is added to the first cursor.
-func (c *Chain) write(ctx context.Context, ch change, cursors ...warehouse.FollowCursor) error {
+func (c *Chain) write(ctx context.Context, ch change, cursors ...records.FollowCursor) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
 	rows := c.decodeAll(ch.logs)
@@ -58,7 +58,7 @@ func (c *Chain) write(ctx context.Context, ch change, cursors ...warehouse.Follo
 		rows = append(rows, l)
 	}
 	stated = append(stated, tokens{c}.withdrawnStatements(append(rows, ch.withdrawn...))...)
-	if err := c.journal.Warehouse.WriteChainLogs(ctx, rows); err != nil {
+	if err := records.WriteChainLogs(ctx, c.journal.Warehouse, rows); err != nil {
 		return err
 	}
 	records, consulted, err := c.compute(ctx, rows, ch)
@@ -78,7 +78,7 @@ func (c *Chain) write(ctx context.Context, ch change, cursors ...warehouse.Follo
 }
 
 // decodeAll turns logs into rows. A log of a Governor that is not read is kept as rejected.
-func (c *Chain) decodeAll(logs []chainLog) (rows []warehouse.ChainLog) {
+func (c *Chain) decodeAll(logs []chainLog) (rows []records.ChainLog) {
 	for _, l := range logs {
 		e, err := parse(l.Topics, l.Data)
 		for _, g := range c.emitters(strings.ToLower(l.Address)) {
@@ -116,20 +116,20 @@ func (c *Chain) isKept(l chainLog) bool {
 // compute folds the proposals and ballots that rows are about, and returns their records
 // with the proposals about which the contract was asked.
 func (c *Chain) compute(
-	ctx context.Context, rows []warehouse.ChainLog, ch change,
-) (records []record.Record, consulted map[*governor][]proposal, err error) {
+	ctx context.Context, rows []records.ChainLog, ch change,
+) (list []record.Record, consulted map[*governor][]proposal, err error) {
 	keys, changed := c.note(rows, ch)
-	if slices.ContainsFunc(rows, func(l warehouse.ChainLog) bool { return l.Voter == "" || l.Withdrawn }) {
+	if slices.ContainsFunc(rows, func(l records.ChainLog) bool { return l.Voter == "" || l.Withdrawn }) {
 		c.unsure.Store(true)
 	}
 	if len(keys) == 0 {
 		return nil, nil, nil
 	}
-	logs, err := c.journal.Warehouse.ChainLogsAbout(ctx, c.ChainID, slices.Collect(maps.Keys(keys)))
+	logs, err := records.ChainLogsAbout(ctx, c.journal.Warehouse, c.ChainID, slices.Collect(maps.Keys(keys)))
 	if err != nil {
 		return nil, nil, err
 	}
-	byKey := map[warehouse.ChainLogKey][]warehouse.ChainLog{}
+	byKey := map[records.ChainLogKey][]records.ChainLog{}
 	for _, l := range logs {
 		byKey[l.ChainLogKey] = append(byKey[l.ChainLogKey], l)
 	}
@@ -158,27 +158,27 @@ func (c *Chain) compute(
 			return nil, nil, err
 		}
 		for _, id := range renewed {
-			logs, err := c.journal.Warehouse.ChainLogsOf(ctx, c.ChainID, g.address, id)
+			logs, err := records.ChainLogsOf(ctx, c.journal.Warehouse, c.ChainID, g.address, id)
 			if err != nil {
 				return nil, nil, err
 			}
-			all := map[warehouse.ChainLogKey][]warehouse.ChainLog{}
+			all := map[records.ChainLogKey][]records.ChainLog{}
 			for _, l := range logs {
 				all[l.ChainLogKey] = append(all[l.ChainLogKey], l)
 			}
 			maps.Copy(byKey, all)
 		}
-		records = append(records, c.recordsOf(g, proposals, byKey, ch.final)...)
+		list = append(list, c.recordsOf(g, proposals, byKey, ch.final)...)
 	}
-	return records, consulted, nil
+	return list, consulted, nil
 }
 
 // note returns the keys that rows are about, and the keys of proposals whose facts changed.
 // It notes in the position which proposals have logs above the final block.
-func (c *Chain) note(rows []warehouse.ChainLog, ch change) (keys, changed map[warehouse.ChainLogKey]bool) {
+func (c *Chain) note(rows []records.ChainLog, ch change) (keys, changed map[records.ChainLogKey]bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	keys, changed = map[warehouse.ChainLogKey]bool{}, map[warehouse.ChainLogKey]bool{}
+	keys, changed = map[records.ChainLogKey]bool{}, map[records.ChainLogKey]bool{}
 	for _, key := range ch.also {
 		keys[key] = true
 		changed[key] = ch.consult
@@ -187,14 +187,14 @@ func (c *Chain) note(rows []warehouse.ChainLog, ch change) (keys, changed map[wa
 		c.position.logged = max(c.position.logged, l.BlockNumber)
 		if strings.HasPrefix(l.ProposalID, "0x") {
 			for _, id := range c.executable(l.Governor) {
-				about := warehouse.ChainLogKey{Governor: l.Governor, ProposalID: id}
+				about := records.ChainLogKey{Governor: l.Governor, ProposalID: id}
 				keys[about], changed[about] = true, true
 			}
 		}
 		if l.ProposalID == "" || strings.HasPrefix(l.ProposalID, "0x") {
 			continue
 		}
-		about := warehouse.ChainLogKey{Governor: l.Governor, ProposalID: l.ProposalID}
+		about := records.ChainLogKey{Governor: l.Governor, ProposalID: l.ProposalID}
 		keys[about], keys[l.ChainLogKey] = true, true
 		if l.Voter == "" {
 			changed[about] = true
@@ -221,7 +221,7 @@ func (c *Chain) executable(address string) (ids []string) {
 // recordsOf returns the records of a Governor: the source, proposals, ballots. What of one
 // cannot be represented is kept as rejected.
 func (c *Chain) recordsOf(
-	g *governor, proposals []proposal, byKey map[warehouse.ChainLogKey][]warehouse.ChainLog, final uint64,
+	g *governor, proposals []proposal, byKey map[records.ChainLogKey][]records.ChainLog, final uint64,
 ) (records []record.Record) {
 	add := func(id string, r record.Record, left error) {
 		if left != nil {
@@ -253,18 +253,18 @@ func (c *Chain) recordsOf(
 func (c *Chain) isProvisional(g *governor, p proposal, final uint64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.position.recent[warehouse.ChainLogKey{Governor: g.address, ProposalID: p.id}] > final
+	return c.position.recent[records.ChainLogKey{Governor: g.address, ProposalID: p.id}] > final
 }
 
 // stale returns the held logs whose block was replaced. A log of a block that stands is not
 // stale, even if an answer lacks it. held may have logs of blocks above those that were read
 // if those were replaced.
-func (c *Chain) stale(ctx context.Context, e *endpoint, got blocks, held []warehouse.ChainLog) ([]warehouse.ChainLog, error) {
+func (c *Chain) stale(ctx context.Context, e *endpoint, got blocks, held []records.ChainLog) ([]records.ChainLog, error) {
 	read := map[place]bool{}
 	for _, l := range got.logs {
 		read[place{l.BlockHash, uint64(l.Index)}] = true
 	}
-	missing := slices.DeleteFunc(slices.Clone(held), func(l warehouse.ChainLog) bool { return l.Withdrawn || read[placeOf(l)] })
+	missing := slices.DeleteFunc(slices.Clone(held), func(l records.ChainLog) bool { return l.Withdrawn || read[placeOf(l)] })
 	var unknown []uint64
 	for _, l := range missing {
 		if _, known := got.hashes[l.BlockNumber]; !known && l.BlockNumber <= got.last && !slices.Contains(unknown, l.BlockNumber) {
@@ -278,15 +278,15 @@ func (c *Chain) stale(ctx context.Context, e *endpoint, got blocks, held []wareh
 	for number, h := range found {
 		got.hashes[number] = h.Hash
 	}
-	return slices.DeleteFunc(missing, func(l warehouse.ChainLog) bool { return got.hashes[l.BlockNumber] == l.BlockHash }), nil
+	return slices.DeleteFunc(missing, func(l records.ChainLog) bool { return got.hashes[l.BlockNumber] == l.BlockHash }), nil
 }
 
 // touched returns the keys of withdrawn logs: a write that withdrew them may have been
 // interrupted before their records.
-func touched(held []warehouse.ChainLog) (keys []warehouse.ChainLogKey) {
+func touched(held []records.ChainLog) (keys []records.ChainLogKey) {
 	for _, l := range held {
 		if l.Withdrawn && l.ProposalID != "" && !strings.HasPrefix(l.ProposalID, "0x") {
-			keys = append(keys, l.ChainLogKey, warehouse.ChainLogKey{Governor: l.Governor, ProposalID: l.ProposalID})
+			keys = append(keys, l.ChainLogKey, records.ChainLogKey{Governor: l.Governor, ProposalID: l.ProposalID})
 		}
 	}
 	return keys

@@ -7,6 +7,7 @@ import (
 
 	"pnyx/follow/fetch"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 	"pnyx/warehouse/source"
 )
 
@@ -16,14 +17,14 @@ const maxCategoryLevels, maxCategories = 8, 10_000
 
 // readCategories writes the names of all categories, and which of them are restricted.
 func (l *lanes) readCategories(ctx context.Context) (bool, error) {
-	records, err := l.categories(ctx)
+	all, err := l.categories(ctx)
 	if err != nil {
 		return false, err
 	}
-	if err := l.move(ctx, records, l.cursor(laneCategories, new(struct{})), struct{}{}); err != nil {
+	if err := l.move(ctx, all, l.cursor(laneCategories, new(struct{})), struct{}{}); err != nil {
 		return false, err
 	}
-	restricted, err := l.journal.Warehouse.RestrictedCategories(ctx, l.Name)
+	restricted, err := records.RestrictedCategories(ctx, l.journal.Warehouse, l.Name)
 	if err == nil {
 		l.restricted.Store(&restricted)
 	}

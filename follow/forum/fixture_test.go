@@ -22,6 +22,7 @@ import (
 	upstream "pnyx/test/upstream/forum"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 // host is the forum's name in tests.
@@ -149,7 +150,7 @@ func (f *fixture) shown() []record.Topic {
 	for i := range ids {
 		ids[i] = strconv.Itoa(i + 1)
 	}
-	held, err := f.warehouse.HeldTopics(f.t.Context(), host, ids, true)
+	held, err := records.HeldTopics(f.t.Context(), f.warehouse, host, ids, true)
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -170,14 +171,14 @@ func (f *fixture) wantTruth() {
 	}
 }
 
-func (f *fixture) cursor(lane string) warehouse.FollowCursor {
+func (f *fixture) cursor(lane string) records.FollowCursor {
 	return f.journal.Cursor(record.SourceRef{Provider: governance.Discourse, ID: host}, lane)
 }
 
 // topic returns a held topic.
 func (f *fixture) topic(id int) record.Topic {
 	f.t.Helper()
-	held, err := f.warehouse.HeldTopics(f.t.Context(), host, []string{strconv.Itoa(id)}, true)
+	held, err := records.HeldTopics(f.t.Context(), f.warehouse, host, []string{strconv.Itoa(id)}, true)
 	if err != nil || len(held) != 1 {
 		f.t.Fatalf("got %d records of topic %d (%v), want one", len(held), id, err)
 	}

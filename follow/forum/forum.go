@@ -20,8 +20,8 @@ import (
 	"pnyx/follow/clock"
 	"pnyx/follow/fetch"
 	"pnyx/governance"
-	"pnyx/warehouse"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 // Options configure a Forum.
@@ -129,7 +129,7 @@ const (
 
 // cursor returns the cursor of a lane and reads its position. A position that does not
 // decode is an empty one: the lane begins anew.
-func (l *lanes) cursor(lane string, position any) warehouse.FollowCursor {
+func (l *lanes) cursor(lane string, position any) records.FollowCursor {
 	cursor := l.journal.Cursor(l.Sources()[0], lane)
 	if err := cursor.ReadPosition(position); err != nil {
 		cursor.Position = ""
@@ -139,7 +139,7 @@ func (l *lanes) cursor(lane string, position any) warehouse.FollowCursor {
 
 // move commits records, and then a cursor with a new position.
 func (l *lanes) move(
-	ctx context.Context, records []record.Record, cursor warehouse.FollowCursor, position any,
+	ctx context.Context, records []record.Record, cursor records.FollowCursor, position any,
 ) error {
 	cursor.SetPosition(position)
 	_, err := l.journal.Commit(ctx, records, cursor)

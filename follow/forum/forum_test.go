@@ -7,7 +7,7 @@ import (
 
 	"pnyx/governance"
 	upstream "pnyx/test/upstream/forum"
-	"pnyx/warehouse"
+	"pnyx/warehouse/records"
 )
 
 func TestAForumIsReadFromItsNewestTopicOn(t *testing.T) {
@@ -370,7 +370,7 @@ func TestCategoriesAndTheirNamesFollowHourly(t *testing.T) {
 	f.AddTopic(2, "Renew", "ada", "<p>one</p>")
 	f.run("categories", "backfill")
 	category := func() string {
-		topics, err := f.warehouse.Topics(t.Context(), []warehouse.TopicRef{{Host: host, ExternalID: "1"}})
+		topics, err := records.Topics(t.Context(), f.warehouse, []records.TopicRef{{Host: host, ExternalID: "1"}})
 		if err != nil || len(topics) != 1 {
 			t.Fatalf("got %d topics (%v), want one", len(topics), err)
 		}

@@ -12,6 +12,7 @@ import (
 	"pnyx/follow"
 	"pnyx/follow/fetch"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 	"pnyx/warehouse/source"
 )
 
@@ -136,7 +137,7 @@ func (l *lanes) held(ctx context.Context, topics []listed) (map[string]*record.T
 	for i, t := range topics {
 		ids[i] = t.id
 	}
-	records, err := l.journal.Warehouse.HeldTopics(ctx, l.Name, ids, false)
+	records, err := records.HeldTopics(ctx, l.journal.Warehouse, l.Name, ids, false)
 	for i := range records {
 		byID[records[i].ExternalID] = &records[i]
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 // missingFor is how long a topic must be gone before it is withdrawn: a little less than the
@@ -26,7 +27,7 @@ func (l *lanes) suspect(ctx context.Context, gone []string) error {
 	}
 	l.missing.Lock()
 	defer l.missing.Unlock()
-	held, err := l.journal.Warehouse.HeldTopics(ctx, l.Name, gone, false)
+	held, err := records.HeldTopics(ctx, l.journal.Warehouse, l.Name, gone, false)
 	if err != nil {
 		return err
 	}

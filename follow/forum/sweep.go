@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"pnyx/follow"
-	"pnyx/warehouse"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 const (
@@ -93,7 +93,7 @@ type queued struct {
 // queueVisible queues the topics that are held as visible and were created since a time,
 // except for some.
 func (l *lanes) queueVisible(ctx context.Context, since time.Time, except []string, then sweepPosition) error {
-	topics, err := l.journal.Warehouse.VisibleTopics(ctx, l.Name, since, except)
+	topics, err := records.VisibleTopics(ctx, l.journal.Warehouse, l.Name, since, except)
 	if err == nil {
 		l.queued = &queued{topics, then}
 	}
@@ -101,7 +101,7 @@ func (l *lanes) queueVisible(ctx context.Context, since time.Time, except []stri
 }
 
 // fetchQueued fetches some of the queued topics.
-func (l *lanes) fetchQueued(ctx context.Context, cursor warehouse.FollowCursor, at sweepPosition) (bool, error) {
+func (l *lanes) fetchQueued(ctx context.Context, cursor records.FollowCursor, at sweepPosition) (bool, error) {
 	some := l.queued.topics[:min(queueSize, len(l.queued.topics))]
 	if err := l.fetchAll(ctx, some); err != nil {
 		return false, err

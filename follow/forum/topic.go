@@ -12,6 +12,7 @@ import (
 	"pnyx/follow"
 	"pnyx/follow/fetch"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 	"pnyx/warehouse/source"
 )
 
@@ -78,7 +79,7 @@ func (l *lanes) take(ctx context.Context, ids []string, change func(*record.Topi
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	held, err := l.journal.Warehouse.HeldTopics(ctx, l.Name, ids, true)
+	held, err := records.HeldTopics(ctx, l.journal.Warehouse, l.Name, ids, true)
 	var records []record.Record
 	for i := range held {
 		topic := &held[i]

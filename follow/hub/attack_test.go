@@ -15,8 +15,8 @@ import (
 	"pnyx/governance"
 	"pnyx/test/env"
 	fake "pnyx/test/upstream/hub"
-	"pnyx/warehouse"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 // tamper puts a hub in front of the fixture's that may lie.
@@ -53,7 +53,7 @@ func (f *fixture) holdForeign() {
 		Proposal: proposal(foreign), VoteID: "0xb0", Voter: "0x00000000000000000000000000000000000000aa", Choices: []string{"1"}, ChoiceKey: "1", RawChoice: "1",
 	}
 	held := &record.Proposal{ProposalRef: proposal(foreign), SourceID: "other.eth", Title: "Theirs", Choices: []string{"Yes", "No"}}
-	if _, err := f.warehouse.Append(f.Context(), warehouse.Import{ID: uuid.New(), ObservedAt: start}, []record.Record{held, ballot}); err != nil {
+	if _, err := records.Append(f.Context(), f.warehouse, records.Import{ID: uuid.New(), ObservedAt: start}, []record.Record{held, ballot}); err != nil {
 		f.Fatal(err)
 	}
 }
@@ -61,21 +61,21 @@ func (f *fixture) holdForeign() {
 // wantForeign fails the test unless the foreign proposal and its ballot are as they were.
 func (f *fixture) wantForeign() {
 	f.Helper()
-	held, err := f.warehouse.Proposals(f.Context(), []record.RefHash{proposal(foreign).Hash()})
+	held, err := records.Proposals(f.Context(), f.warehouse, []record.RefHash{proposal(foreign).Hash()})
 	if err != nil || len(held) != 1 {
 		f.Fatalf("got %d proposals, %v", len(held), err)
 	}
 	if p := held[0]; p.SourceID != "other.eth" || p.Title != "Theirs" || p.Withdrawn {
 		f.Errorf("got source %s, title %q, withdrawn %t: the proposal was taken over", p.SourceID, p.Title, p.Withdrawn)
 	}
-	voters, err := f.warehouse.HeldVoters(f.Context(), []record.RefHash{proposal(foreign).Hash()})
+	voters, err := records.HeldVoters(f.Context(), f.warehouse, []record.RefHash{proposal(foreign).Hash()})
 	if err != nil {
 		f.Fatal(err)
 	}
 	if n := voters[proposal(foreign).Hash()]; n != 1 {
 		f.Errorf("got %d voters of the foreign proposal, want its own", n)
 	}
-	all, err := f.warehouse.HeldProposals(f.Context(), governance.Snapshot, []string{"other.eth", "a", "b", "evil.eth"}, time.Time{})
+	all, err := records.HeldProposals(f.Context(), f.warehouse, governance.Snapshot, []string{"other.eth", "a", "b", "evil.eth"}, time.Time{})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -155,7 +155,7 @@ func TestAttackVotesOnAProposalThatWasNotAskedForAreRefused(t *testing.T) {
 	})
 	f.fill()
 	f.wantForeign()
-	voters, err := f.warehouse.HeldVoters(t.Context(), []record.RefHash{proposal("0xnever").Hash(), proposal(mine).Hash()})
+	voters, err := records.HeldVoters(t.Context(), f.warehouse, []record.RefHash{proposal("0xnever").Hash(), proposal(mine).Hash()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +200,7 @@ func TestAttackAnAbsurdNumberDoesNotStopTheLog(t *testing.T) {
 				f.run("log")
 				f.clock.Step(time.Minute)
 			}
-			voters, err := f.warehouse.HeldVoters(t.Context(), []record.RefHash{proposal(id).Hash()})
+			voters, err := records.HeldVoters(t.Context(), f.warehouse, []record.RefHash{proposal(id).Hash()})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -10,8 +10,8 @@ import (
 
 	"pnyx/follow/fetch"
 	"pnyx/governance"
-	"pnyx/warehouse"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 // proposalsPage is the number of proposals, with their texts, in one page of a backfill.
@@ -117,7 +117,7 @@ func (p *poller) describe(ctx context.Context, spaces []string) error {
 	if err := p.readSpaces(ctx, &f, spaces); err != nil {
 		return err
 	}
-	var cursors []warehouse.FollowCursor
+	var cursors []records.FollowCursor
 	for _, space := range spaces {
 		if _, missing := p.missing[space]; missing {
 			continue
@@ -235,10 +235,10 @@ func (p *poller) nextVotes(ctx context.Context, spaces []string) (*due, error) {
 // readSpaceVotes reads the next page of the votes of a space, whatever they are on, oldest
 // first. Where the hub refuses that, or cannot answer all of a page, and where it saves nothing,
 // the votes are read poll by poll.
-func (p *poller) readSpaceVotes(ctx context.Context, cursor warehouse.FollowCursor, at backfillPosition) error {
+func (p *poller) readSpaceVotes(ctx context.Context, cursor records.FollowCursor, at backfillPosition) error {
 	space, apart := cursor.SourceID, uint64(0)
 	if p.pagedSpace != space {
-		held, err := p.journal.Warehouse.HeldProposals(ctx, governance.Snapshot, []string{space}, time.Time{})
+		held, err := records.HeldProposals(ctx, p.journal.Warehouse, governance.Snapshot, []string{space}, time.Time{})
 		if err != nil {
 			return err
 		}
@@ -299,11 +299,11 @@ func (p *poller) readSpaceVotes(ctx context.Context, cursor warehouse.FollowCurs
 // fillQueue lists the proposals of a space whose votes were not read yet, newest first,
 // and how many votes that makes. One that is long over without a vote has none to read.
 func (p *poller) fillQueue(ctx context.Context, space string) error {
-	held, err := p.journal.Warehouse.HeldProposals(ctx, governance.Snapshot, []string{space}, time.Time{})
+	held, err := records.HeldProposals(ctx, p.journal.Warehouse, governance.Snapshot, []string{space}, time.Time{})
 	if err != nil {
 		return err
 	}
-	voters, err := p.journal.Warehouse.HeldVoters(ctx, refs(held))
+	voters, err := records.HeldVoters(ctx, p.journal.Warehouse, refs(held))
 	if err != nil {
 		return err
 	}
@@ -345,7 +345,7 @@ func (p *poller) fillQueue(ctx context.Context, space string) error {
 }
 
 // refs returns the keys of held proposals.
-func refs(held []warehouse.HeldProposal) []record.RefHash {
+func refs(held []records.HeldProposal) []record.RefHash {
 	all := make([]record.RefHash, len(held))
 	for i, h := range held {
 		all[i] = h.Hash()

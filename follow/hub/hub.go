@@ -18,8 +18,8 @@ import (
 	"pnyx/follow/clock"
 	"pnyx/follow/fetch"
 	"pnyx/governance"
-	"pnyx/warehouse"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 // maxFiltered is the number of spaces up to which the log is filtered by them.
@@ -149,7 +149,7 @@ type findings struct {
 
 // commit writes findings and moves the cursor of a lane. After an error everything is
 // loaded again: what is remembered as written may not be.
-func (p *poller) commit(ctx context.Context, cursor warehouse.FollowCursor, f findings) (warehouse.Counts, error) {
+func (p *poller) commit(ctx context.Context, cursor records.FollowCursor, f findings) (records.Counts, error) {
 	cursor.Gaps += f.gaps
 	cursor.Withdrawn += f.withdrawn
 	if cursor.Lane == backfillLane {
@@ -166,7 +166,7 @@ func (p *poller) commit(ctx context.Context, cursor warehouse.FollowCursor, f fi
 type hole struct{ space, text string }
 
 // explain says in the cursor of a space what keeps it from being complete.
-func (p *poller) explain(cursor *warehouse.FollowCursor) {
+func (p *poller) explain(cursor *records.FollowCursor) {
 	reason := ""
 	for id, h := range p.holes {
 		if h.space == cursor.SourceID {
@@ -192,12 +192,12 @@ func (p *poller) explain(cursor *warehouse.FollowCursor) {
 }
 
 // sharedCursor returns the cursor of a lane for all spaces.
-func (p *poller) sharedCursor(lane string) warehouse.FollowCursor {
+func (p *poller) sharedCursor(lane string) records.FollowCursor {
 	return p.journal.Cursor(record.SourceRef{Provider: governance.Snapshot}, lane)
 }
 
 // spaceCursor returns the cursor of a lane for one space.
-func (p *poller) spaceCursor(space, lane string) warehouse.FollowCursor {
+func (p *poller) spaceCursor(space, lane string) records.FollowCursor {
 	return p.journal.Cursor(sourceRef(space), lane)
 }
 

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"pnyx/governance"
-	"pnyx/warehouse"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 const (
@@ -101,7 +101,7 @@ func (p *poller) load(ctx context.Context) error {
 	p.holes = map[string]hole{}
 	p.missing, p.seen, p.after = map[string]absence{}, map[int64]time.Time{}, 0
 	p.queue, p.queueSpace, p.pagedSpace, p.lookedAt = nil, "", "", time.Time{}
-	stored, err := p.journal.Warehouse.FollowedItems(ctx, p.ID())
+	stored, err := records.FollowedItems(ctx, p.journal.Warehouse, p.ID())
 	if err != nil {
 		return err
 	}
@@ -118,7 +118,7 @@ func (p *poller) load(ctx context.Context) error {
 		}
 	}
 	now := p.Clock.Now()
-	held, err := p.journal.Warehouse.HeldProposals(ctx, governance.Snapshot, p.Spaces, now.Add(-watchedAfterEnd))
+	held, err := records.HeldProposals(ctx, p.journal.Warehouse, governance.Snapshot, p.Spaces, now.Add(-watchedAfterEnd))
 	if err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func (p *poller) load(ctx context.Context) error {
 }
 
 // recall takes what was remembered of a space or a proposal.
-func (p *poller) recall(s warehouse.FollowedItem, n note) error {
+func (p *poller) recall(s records.FollowedItem, n note) error {
 	if s.ItemID == "" {
 		if n.Missing > 0 {
 			p.missing[s.SourceID] = absence{time.Unix(n.Missing, 0), time.Unix(max(n.Missing, n.Looked), 0), n.Near}
@@ -162,7 +162,7 @@ func (p *poller) recall(s warehouse.FollowedItem, n note) error {
 }
 
 // adopt makes a held proposal an item.
-func (p *poller) adopt(h warehouse.HeldProposal, i *item) {
+func (p *poller) adopt(h records.HeldProposal, i *item) {
 	if i == nil {
 		i = &item{space: h.SourceID}
 		p.items[h.ExternalID] = i
@@ -175,13 +175,13 @@ func (p *poller) adopt(h warehouse.HeldProposal, i *item) {
 
 // saveNotes writes the notes that changed.
 func (p *poller) saveNotes(ctx context.Context) error {
-	var rows []warehouse.FollowedItem
+	var rows []records.FollowedItem
 	for id, i := range p.items {
 		if i.changed {
 			rows = append(rows, p.noteRow(i.space, id, i.note))
 		}
 	}
-	if err := p.journal.Warehouse.WriteFollowedItems(ctx, rows); err != nil {
+	if err := records.WriteFollowedItems(ctx, p.journal.Warehouse, rows); err != nil {
 		return err
 	}
 	now := p.Clock.Now()
@@ -195,9 +195,9 @@ func (p *poller) saveNotes(ctx context.Context) error {
 }
 
 // noteRow is a note as it is stored. The note of a space has no id.
-func (p *poller) noteRow(space, id string, n note) warehouse.FollowedItem {
+func (p *poller) noteRow(space, id string, n note) records.FollowedItem {
 	text, _ := json.Marshal(n) //nolint:errchkjson // numbers and texts alone
-	return warehouse.FollowedItem{
+	return records.FollowedItem{
 		Upstream: p.ID(), Provider: governance.Snapshot, SourceID: space, ItemID: id, Note: string(text),
 	}
 }

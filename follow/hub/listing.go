@@ -10,7 +10,7 @@ import (
 	"pnyx/follow"
 	"pnyx/follow/fetch"
 	"pnyx/governance"
-	"pnyx/warehouse"
+	"pnyx/warehouse/records"
 )
 
 const (
@@ -84,16 +84,16 @@ func (p *poller) takeDeletions(ctx context.Context, f *findings, space string, m
 // returns what is listed, what is held and what is gone.
 func (p *poller) findDeleted(
 	ctx context.Context, space string,
-) (_ map[string]proposalHead, _ map[string]warehouse.HeldProposal, gone []string, err error) {
+) (_ map[string]proposalHead, _ map[string]records.HeldProposal, gone []string, err error) {
 	heads, trusted, err := p.listing(ctx, space)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	list, err := p.journal.Warehouse.HeldProposals(ctx, governance.Snapshot, []string{space}, time.Time{})
+	list, err := records.HeldProposals(ctx, p.journal.Warehouse, governance.Snapshot, []string{space}, time.Time{})
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	held := map[string]warehouse.HeldProposal{}
+	held := map[string]records.HeldProposal{}
 	for _, h := range list {
 		held[h.ExternalID] = h
 		if _, listed := heads[h.ExternalID]; trusted && !listed && !h.Withdrawn {

@@ -11,8 +11,8 @@ import (
 
 	"pnyx/governance"
 	fake "pnyx/test/upstream/hub"
-	"pnyx/warehouse"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 func TestVoteSignedDaysAgoIsRead(t *testing.T) {
@@ -120,7 +120,7 @@ func TestRecastCountsOnceAndTheFormerBallotStays(t *testing.T) {
 	f.run("watch", "close")
 	f.agree()
 	ballots := 0
-	err := f.warehouse.HeldBallots(t.Context(), proposal(id), func(record.Ballot) error { ballots++; return nil })
+	err := records.HeldBallots(t.Context(), f.warehouse, proposal(id), func(record.Ballot) error { ballots++; return nil })
 	if err != nil || ballots != 2 {
 		t.Errorf("got %d ballots, %v, want the first and the last: the second was never seen", ballots, err)
 	}
@@ -161,7 +161,7 @@ func TestProposalNamesTheMessageThatStatesIt(t *testing.T) {
 	id := f.open()
 	f.run("log")
 	origin := func() string {
-		stored, err := f.warehouse.Proposals(t.Context(), []record.RefHash{proposal(id).Hash()})
+		stored, err := records.Proposals(t.Context(), f.warehouse, []record.RefHash{proposal(id).Hash()})
 		if err != nil || len(stored) != 1 {
 			t.Fatalf("%d proposals, %v", len(stored), err)
 		}
@@ -202,7 +202,7 @@ func TestAboveAHundredSpacesTheLogHasNoFilter(t *testing.T) {
 	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("bo")})
 	f.run("log")
 	f.agree()
-	others, err := f.warehouse.HeldProposals(t.Context(), governance.Snapshot, []string{"other.eth"}, time.Time{})
+	others, err := records.HeldProposals(t.Context(), f.warehouse, governance.Snapshot, []string{"other.eth"}, time.Time{})
 	if err != nil || len(others) != 0 {
 		t.Errorf("got %v, %v, want nothing of a space that is not followed", others, err)
 	}
@@ -288,8 +288,8 @@ func TestReadingAgainWritesNothing(t *testing.T) {
 		f.cast(fake.Vote{Proposal: id, Voter: fake.Voter(fmt.Sprint(i))})
 	}
 	f.fill()
-	versions := func() []warehouse.CommittedBatch {
-		batches, err := f.warehouse.CommittedBatches(t.Context(), time.Time{})
+	versions := func() []records.CommittedBatch {
+		batches, err := records.CommittedBatches(t.Context(), f.warehouse, time.Time{})
 		if err != nil {
 			t.Fatal(err)
 		}

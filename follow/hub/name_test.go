@@ -8,8 +8,8 @@ import (
 	"github.com/google/uuid"
 
 	"pnyx/governance"
-	"pnyx/warehouse"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 func TestNamesOfProfilesAreReadAndRefreshed(t *testing.T) {
@@ -20,14 +20,14 @@ func TestNamesOfProfilesAreReadAndRefreshed(t *testing.T) {
 	for _, delegate := range []string{ada, bea, "0xshort"} {
 		powers = append(powers, &record.DelegatePower{Placed: record.Placed{Scope: "eip155:1:0xa"}, Delegate: delegate})
 	}
-	if _, err := f.warehouse.Append(t.Context(), warehouse.Import{ID: uuid.New(), ObservedAt: start}, powers); err != nil {
+	if _, err := records.Append(t.Context(), f.warehouse, records.Import{ID: uuid.New(), ObservedAt: start}, powers); err != nil {
 		t.Fatal(err)
 	}
 	want := func(names ...string) {
 		t.Helper()
 		f.run("names", "names", "names")
 		for i, voter := range []string{ada, bea} {
-			got, err := warehouse.VoterNames(t.Context(), f.warehouse, []string{voter})
+			got, err := records.VoterNames(t.Context(), f.warehouse, []string{voter})
 			if err != nil {
 				t.Fatal(err)
 			}

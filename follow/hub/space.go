@@ -15,8 +15,8 @@ import (
 	"pnyx/follow"
 	"pnyx/follow/fetch"
 	"pnyx/governance"
-	"pnyx/warehouse"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 	"pnyx/warehouse/source"
 )
 
@@ -119,8 +119,8 @@ func (p *poller) noteSpaces(ctx context.Context, asked []string, found map[strin
 		}
 	}
 	now := p.Clock.Now()
-	var notes []warehouse.FollowedItem
-	var cursors []warehouse.FollowCursor
+	var notes []records.FollowedItem
+	var cursors []records.FollowCursor
 	for _, id := range asked {
 		before, noted := p.missing[id]
 		if found[id] && !noted {
@@ -153,7 +153,7 @@ func (p *poller) noteSpaces(ctx context.Context, asked []string, found map[strin
 	if len(notes) == 0 {
 		return nil
 	}
-	if err := p.journal.Warehouse.WriteFollowedItems(ctx, notes); err != nil {
+	if err := records.WriteFollowedItems(ctx, p.journal.Warehouse, notes); err != nil {
 		return err
 	}
 	_, err := p.journal.Commit(ctx, nil, cursors...)
@@ -272,7 +272,7 @@ func (p *poller) readSpacesAgain(ctx context.Context) error {
 // withdrawSpace withdraws what is held of a space that is missing, if the hub answers none by
 // its id either.
 func (p *poller) withdrawSpace(ctx context.Context, id string) error {
-	held, err := p.journal.Warehouse.HeldProposals(ctx, governance.Snapshot, []string{id}, time.Time{})
+	held, err := records.HeldProposals(ctx, p.journal.Warehouse, governance.Snapshot, []string{id}, time.Time{})
 	if err != nil {
 		return err
 	}
@@ -294,7 +294,7 @@ func (p *poller) withdrawSpace(ctx context.Context, id string) error {
 // withdrawProposals withdraws proposals of a space that are held.
 func (p *poller) withdrawProposals(ctx context.Context, space string, ids []string) error {
 	for batch := range slices.Chunk(ids, maxIn) {
-		held, err := p.journal.Warehouse.Proposals(ctx, hashes(batch))
+		held, err := records.Proposals(ctx, p.journal.Warehouse, hashes(batch))
 		if err != nil {
 			return err
 		}
@@ -309,7 +309,7 @@ func (p *poller) withdrawProposals(ctx context.Context, space string, ids []stri
 		if _, err := p.commit(ctx, p.spaceCursor(space, backfillLane), f); err != nil {
 			return err
 		}
-		var notes []warehouse.FollowedItem
+		var notes []records.FollowedItem
 		for _, id := range batch {
 			if i := p.items[id]; i != nil {
 				i.Missing = 0
@@ -317,7 +317,7 @@ func (p *poller) withdrawProposals(ctx context.Context, space string, ids []stri
 				delete(p.items, id)
 			}
 		}
-		if err := p.journal.Warehouse.WriteFollowedItems(ctx, notes); err != nil {
+		if err := records.WriteFollowedItems(ctx, p.journal.Warehouse, notes); err != nil {
 			return err
 		}
 	}

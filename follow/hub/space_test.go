@@ -8,6 +8,7 @@ import (
 	"pnyx/governance"
 	fake "pnyx/test/upstream/hub"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 func TestMissingSpacesAreAskedForAtOnceWithGrowingPauses(t *testing.T) {
@@ -80,7 +81,7 @@ func TestFlaggedSpacesAreReadWithinADay(t *testing.T) {
 		f.run("close")
 		f.clock.Step(24 * time.Hour)
 		f.run("close")
-		catalog, err := f.warehouse.Catalog(t.Context())
+		catalog, err := records.ReadCatalog(t.Context(), f.warehouse)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,7 +7,7 @@ import (
 
 	"pnyx/follow/fetch"
 	"pnyx/governance"
-	"pnyx/warehouse"
+	"pnyx/warehouse/records"
 )
 
 // arrivalTime is how long the log has to state a new proposal before a sweep that finds it
@@ -89,7 +89,7 @@ func (p *poller) sweepSpace(ctx context.Context, space string) ([]due, error) {
 	if _, err := p.commit(ctx, p.spaceCursor(space, sweepLane), f); err != nil {
 		return nil, err
 	}
-	voters, err := p.journal.Warehouse.HeldVoters(ctx, hashes(ids))
+	voters, err := records.HeldVoters(ctx, p.journal.Warehouse, hashes(ids))
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func (p *poller) sweepSpace(ctx context.Context, space string) ([]due, error) {
 }
 
 // differs reports whether a proposal states something else than what is held.
-func differs(h warehouse.HeldProposal, head proposalHead) bool {
+func differs(h records.HeldProposal, head proposalHead) bool {
 	seconds := func(at *governance.Timestamp) fetch.Seconds {
 		if at == nil {
 			return 0
@@ -119,7 +119,7 @@ func differs(h warehouse.HeldProposal, head proposalHead) bool {
 }
 
 // sameTotal reports whether the sum of all powers is as it was.
-func sameTotal(h warehouse.HeldProposal, head proposalHead) bool {
+func sameTotal(h records.HeldProposal, head proposalHead) bool {
 	total, _, err := governance.ParsePower(head.ScoresTotal.String())
 	return err != nil || h.StatedTotal != nil && h.StatedTotal.Equal(total)
 }

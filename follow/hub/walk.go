@@ -14,8 +14,8 @@ import (
 	"pnyx/follow"
 	"pnyx/follow/fetch"
 	"pnyx/governance"
-	"pnyx/warehouse"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 const (
@@ -148,7 +148,7 @@ func (w *walk) commitPage(ctx context.Context, f findings) error {
 }
 
 // cursor is the space's cursor, which counts what the walk finds.
-func (w *walk) cursor() warehouse.FollowCursor { return w.spaceCursor(w.space, backfillLane) }
+func (w *walk) cursor() records.FollowCursor { return w.spaceCursor(w.space, backfillLane) }
 
 // advance moves to the next page, whose predecessor ended at a time.
 func (w *walk) advance(ctx context.Context, last int64) error {
@@ -209,7 +209,7 @@ func (w *walk) finish(ctx context.Context) error {
 	if w.walked != nil && w.lane == backfillLane {
 		w.walked[w.id] = true
 	}
-	return w.journal.Warehouse.WriteFollowedItems(ctx, []warehouse.FollowedItem{w.noteRow(i.space, w.id, i.note)})
+	return records.WriteFollowedItems(ctx, w.journal.Warehouse, []records.FollowedItem{w.noteRow(i.space, w.id, i.note)})
 }
 
 // supersedes reports whether the walk has a later vote of a ballot's voter.
@@ -241,7 +241,7 @@ func (w *walk) noteHoles(ctx context.Context) error {
 func (w *walk) withdrawMissing(ctx context.Context) error {
 	missing := map[string]record.Ballot{}
 	var ids []string
-	err := w.journal.Warehouse.HeldBallots(ctx, proposalRef(w.id), func(b record.Ballot) error {
+	err := records.HeldBallots(ctx, w.journal.Warehouse, proposalRef(w.id), func(b record.Ballot) error {
 		_, found := slices.BinarySearch(w.ids, xxhash.Sum64String(b.VoteID))
 		if !found && !w.supersedes(b) && len(ids) < maxMissing {
 			missing[b.VoteID] = b

@@ -4,6 +4,8 @@ import (
 	"context"
 	"maps"
 	"slices"
+
+	"pnyx/warehouse/records"
 )
 
 // due is a proposal whose votes have to be read.
@@ -89,7 +91,7 @@ func (p *poller) lacking(ctx context.Context, ids []string) ([]due, error) {
 		return nil, nil
 	}
 	sorted := slices.Sorted(maps.Keys(behind))
-	held, err := p.journal.Warehouse.HeldVoters(ctx, hashes(sorted))
+	held, err := records.HeldVoters(ctx, p.journal.Warehouse, hashes(sorted))
 	if err != nil {
 		return nil, err
 	}

@@ -25,6 +25,7 @@ import (
 	fake "pnyx/test/upstream/hub"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 // start is the time at which every test begins.
@@ -100,7 +101,7 @@ func (f *fixture) stored() map[string]record.Proposal {
 	for id := range f.hub.Truth().Proposals {
 		refs = append(refs, proposal(id).Hash())
 	}
-	all, err := f.warehouse.Proposals(f.Context(), refs)
+	all, err := records.Proposals(f.Context(), f.warehouse, refs)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -159,16 +160,16 @@ func (f *fixture) cast(v fake.Vote) string {
 // held is what the warehouse has, in the form of the hub's truth.
 func (f *fixture) held() map[string]fake.ProposalTruth {
 	f.Helper()
-	all, err := f.warehouse.HeldProposals(f.Context(), governance.Snapshot, f.spaces, time.Time{})
+	all, err := records.HeldProposals(f.Context(), f.warehouse, governance.Snapshot, f.spaces, time.Time{})
 	if err != nil {
 		f.Fatal(err)
 	}
-	all = slices.DeleteFunc(all, func(h warehouse.HeldProposal) bool { return h.Withdrawn })
+	all = slices.DeleteFunc(all, func(h records.HeldProposal) bool { return h.Withdrawn })
 	refs := make([]record.RefHash, len(all))
 	for i, h := range all {
 		refs[i] = h.Hash()
 	}
-	stored, err := f.warehouse.Proposals(f.Context(), refs)
+	stored, err := records.Proposals(f.Context(), f.warehouse, refs)
 	if err != nil || len(stored) != len(all) {
 		f.Fatalf("read %d proposals: got %d, %v", len(all), len(stored), err)
 	}
@@ -176,7 +177,7 @@ func (f *fixture) held() map[string]fake.ProposalTruth {
 	for _, p := range stored {
 		titles[p.Hash()] = p.Title
 	}
-	voters, err := f.warehouse.HeldVoters(f.Context(), refs)
+	voters, err := records.HeldVoters(f.Context(), f.warehouse, refs)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -187,7 +188,7 @@ func (f *fixture) held() map[string]fake.ProposalTruth {
 		if voters[h.Hash()] == 0 {
 			continue
 		}
-		err := f.warehouse.HeldBallots(f.Context(), h.ProposalRef, func(b record.Ballot) error {
+		err := records.HeldBallots(f.Context(), f.warehouse, h.ProposalRef, func(b record.Ballot) error {
 			v := fake.VoteTruth{ID: b.VoteID, Choice: b.RawChoice, Power: b.Power.String(), Created: b.VotedAt.Time().Unix()}
 			if before := truth.Votes[b.Voter]; before.Created < v.Created || before.Created == v.Created && before.ID < v.ID {
 				truth.Votes[b.Voter] = v
@@ -233,7 +234,7 @@ func (f *fixture) agree() {
 }
 
 // cursor returns the cursor of a lane, of one space or with "" of all.
-func (f *fixture) cursor(space, lane string) warehouse.FollowCursor {
+func (f *fixture) cursor(space, lane string) records.FollowCursor {
 	return f.journal.Cursor(record.SourceRef{Provider: governance.Snapshot, ID: space}, lane)
 }
 
@@ -251,7 +252,7 @@ type note struct {
 
 func (f *fixture) note(id string) (n note) {
 	f.Helper()
-	items, err := f.warehouse.FollowedItems(f.Context(), f.upstream.ID())
+	items, err := records.FollowedItems(f.Context(), f.warehouse, f.upstream.ID())
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"pnyx/governance"
-	"pnyx/warehouse"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 // NameRecords returns the names of the file as records, and those that it does not have any more withdrawn.
@@ -30,7 +30,7 @@ func (f File) NameRecords(held []record.Name) (records []record.Record) {
 // declared in the warehouse, in their order, and the file's after them. A source that the warehouse
 // gives to another DAO is left there, and the error says so; the records are complete
 // nevertheless.
-func (f File) Records(declared warehouse.Catalog) (records []record.Record, conflicts error) {
+func (f File) Records(declared records.Catalog) (records []record.Record, conflicts error) {
 	for _, dao := range f.DAOs {
 		r := &record.DAO{ID: string(dao.ID), Name: string(dao.Name)}
 		r.Sources = slices.Clone(declared.DAOs[r.ID].Sources)

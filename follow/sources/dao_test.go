@@ -8,8 +8,8 @@ import (
 
 	"pnyx/follow/sources"
 	"pnyx/governance"
-	"pnyx/warehouse"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 func TestADAOKeepsItsSourcesAndGetsThoseOfTheFile(t *testing.T) {
@@ -21,8 +21,8 @@ func TestADAOKeepsItsSourcesAndGetsThoseOfTheFile(t *testing.T) {
 	space := func(id string) record.SourceRef { return record.SourceRef{Provider: governance.Snapshot, ID: id} }
 	forum := record.SourceRef{Provider: governance.Discourse, ID: "f.org"}
 	old := record.SourceRef{Provider: governance.Discourse, ID: "old.org"}
-	records, conflicts := file.Records(warehouse.Catalog{
-		DAOs: map[string]warehouse.CatalogDAO{
+	records, conflicts := file.Records(records.Catalog{
+		DAOs: map[string]records.CatalogDAO{
 			"harbor": {ID: "harbor", Name: "Old name", Sources: []record.SourceRef{old, forum}},
 			"other":  {ID: "other", Sources: []record.SourceRef{space("taken.eth")}},
 		},

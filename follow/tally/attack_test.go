@@ -15,8 +15,8 @@ import (
 	"pnyx/follow"
 	"pnyx/governance"
 	"pnyx/test/env"
-	"pnyx/warehouse"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 // tamper puts an endpoint in front of the fixture's that may lie.
@@ -62,8 +62,8 @@ func TestAttackAnEndpointWritesIntoNoOtherOrganization(t *testing.T) {
 			foreign := record.ProposalRef{Provider: governance.Tally, ExternalID: "7"}
 			ballot := &record.Ballot{Proposal: foreign, VoteID: "70", Voter: "0xaa", Choices: []string{"for"}, ChoiceKey: "for", RawChoice: `"for"`}
 			held := &record.Proposal{ProposalRef: foreign, SourceID: "agora", Title: "Theirs"}
-			run := warehouse.Import{ID: uuid.New(), ObservedAt: f.clock.Now()}
-			if _, err := f.warehouse.Append(t.Context(), run, []record.Record{held, ballot}); err != nil {
+			run := records.Import{ID: uuid.New(), ObservedAt: f.clock.Now()}
+			if _, err := records.Append(t.Context(), f.warehouse, run, []record.Record{held, ballot}); err != nil {
 				t.Fatal(err)
 			}
 			lying := f.tamper()
@@ -88,12 +88,12 @@ func TestAttackAnEndpointWritesIntoNoOtherOrganization(t *testing.T) {
 					_ = f.try(t.Context(), lane) // an answer may be refused as a whole
 				}
 			}
-			found, err := f.warehouse.Proposals(t.Context(), []record.RefHash{foreign.Hash()})
+			found, err := records.Proposals(t.Context(), f.warehouse, []record.RefHash{foreign.Hash()})
 			if err != nil || len(found) != 1 || found[0].SourceID != "agora" || found[0].Title != "Theirs" || found[0].Withdrawn {
 				t.Errorf("got %+v, %v: the proposal was taken over", found, err)
 			}
 			unasked := record.ProposalRef{Provider: governance.Tally, ExternalID: "99"}.Hash()
-			voters, err := f.warehouse.HeldVoters(t.Context(), []record.RefHash{foreign.Hash(), unasked})
+			voters, err := records.HeldVoters(t.Context(), f.warehouse, []record.RefHash{foreign.Hash(), unasked})
 			if err != nil || voters[foreign.Hash()] != 1 || voters[unasked] != 0 {
 				t.Errorf("got voters %v, %v, want the one that was there", voters, err)
 			}
@@ -113,7 +113,7 @@ func TestAttackAnotherOrganizationIsNotListed(t *testing.T) {
 	if err := f.try(t.Context(), "log"); err == nil {
 		t.Error("got no error")
 	}
-	catalog, err := f.warehouse.Catalog(t.Context())
+	catalog, err := records.ReadCatalog(t.Context(), f.warehouse)
 	if err != nil || len(catalog.DAOs) > 1 || catalog.DAOs["agora"].ID != "" {
 		t.Errorf("got DAOs %v, %v", catalog.DAOs, err)
 	}

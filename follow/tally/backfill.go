@@ -7,7 +7,7 @@ import (
 
 	"pnyx/follow"
 	"pnyx/governance"
-	"pnyx/warehouse"
+	"pnyx/warehouse/records"
 )
 
 // sweepAfter is the time between two walks over all proposals, whose states change without
@@ -116,7 +116,7 @@ func (o *organization) walked(ctx context.Context, w *walk) error {
 }
 
 // progress sets the state of the lane and how many proposals have their votes read.
-func (o *organization) progress(cursor *warehouse.FollowCursor, at backfillPosition) {
+func (o *organization) progress(cursor *records.FollowCursor, at backfillPosition) {
 	cursor.State = governance.SourceBackfilling
 	if at.Done {
 		cursor.State = o.state()

@@ -23,6 +23,7 @@ import (
 	upstream "pnyx/test/upstream/tally"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 // fixture is a followed organization. Both sides go by one clock, which moves only when a
@@ -117,14 +118,14 @@ func (f *fixture) try(ctx context.Context, lane string) error {
 // held returns the proposals and ballots that are held and not withdrawn.
 func (f *fixture) held() (proposals []record.Proposal, ballots []record.Ballot) {
 	f.t.Helper()
-	listed, err := f.warehouse.HeldProposals(f.t.Context(), governance.Tally, []string{"harbor"}, time.Time{})
+	listed, err := records.HeldProposals(f.t.Context(), f.warehouse, governance.Tally, []string{"harbor"}, time.Time{})
 	if err != nil {
 		f.t.Fatal(err)
 	}
 	var refs []record.RefHash
 	for _, p := range listed {
 		refs = append(refs, p.Hash())
-		err := f.warehouse.HeldBallots(f.t.Context(), p.ProposalRef, func(b record.Ballot) error {
+		err := records.HeldBallots(f.t.Context(), f.warehouse, p.ProposalRef, func(b record.Ballot) error {
 			ballots = append(ballots, b)
 			return nil
 		})
@@ -132,7 +133,7 @@ func (f *fixture) held() (proposals []record.Proposal, ballots []record.Ballot) 
 			f.t.Fatal(err)
 		}
 	}
-	found, err := f.warehouse.Proposals(f.t.Context(), refs)
+	found, err := records.Proposals(f.t.Context(), f.warehouse, refs)
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -157,6 +158,6 @@ func (f *fixture) wantTruth() {
 	}
 }
 
-func (f *fixture) cursor(lane string) warehouse.FollowCursor {
+func (f *fixture) cursor(lane string) records.FollowCursor {
 	return f.journal.Cursor(record.SourceRef{Provider: governance.Tally, ID: "harbor"}, lane)
 }

@@ -12,8 +12,8 @@ import (
 	"pnyx/follow"
 	"pnyx/follow/fetch"
 	"pnyx/governance"
-	"pnyx/warehouse"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 	"pnyx/warehouse/source"
 )
 
@@ -166,7 +166,7 @@ func (o *organization) take(nodes ...json.RawMessage) (taken, error) {
 var hashSeed = maphash.MakeSeed()
 
 // keep commits what was taken, and then the notes and the cursor.
-func (o *organization) keep(ctx context.Context, got taken, cursors ...warehouse.FollowCursor) error {
+func (o *organization) keep(ctx context.Context, got taken, cursors ...records.FollowCursor) error {
 	if _, err := o.journal.Commit(ctx, got.records, cursors...); err != nil {
 		return err
 	}
@@ -183,7 +183,7 @@ func (o *organization) keep(ctx context.Context, got taken, cursors ...warehouse
 func (o *organization) note(ctx context.Context, changes map[string]func(*note)) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	items, changed := make([]warehouse.FollowedItem, 0, len(changes)), map[string]note{}
+	items, changed := make([]records.FollowedItem, 0, len(changes)), map[string]note{}
 	for id, change := range changes {
 		n := o.notes[id]
 		change(&n)
@@ -192,11 +192,11 @@ func (o *organization) note(ctx context.Context, changes map[string]func(*note))
 		if err != nil {
 			return err
 		}
-		items = append(items, warehouse.FollowedItem{
+		items = append(items, records.FollowedItem{
 			Upstream: o.ID(), Provider: o.source.Provider, SourceID: o.source.ID, ItemID: id, Note: string(text),
 		})
 	}
-	err := o.journal.Warehouse.WriteFollowedItems(ctx, items)
+	err := records.WriteFollowedItems(ctx, o.journal.Warehouse, items)
 	if err == nil {
 		maps.Copy(o.notes, changed)
 	}

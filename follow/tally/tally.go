@@ -17,8 +17,8 @@ import (
 	"pnyx/follow/clock"
 	"pnyx/follow/fetch"
 	"pnyx/governance"
-	"pnyx/warehouse"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 	"pnyx/warehouse/source"
 )
 
@@ -123,7 +123,7 @@ func (o *organization) load(ctx context.Context) error {
 	if _, err := o.journal.Commit(ctx, []record.Record{found}); err != nil {
 		return err
 	}
-	items, err := o.journal.Warehouse.FollowedItems(ctx, o.ID())
+	items, err := records.FollowedItems(ctx, o.journal.Warehouse, o.ID())
 	if err != nil {
 		return err
 	}
@@ -158,7 +158,7 @@ func (o *organization) describe(ctx context.Context) (found record.Record, id st
 }
 
 // cursor returns the cursor of a lane and reads its position.
-func (o *organization) cursor(lane string, position any) warehouse.FollowCursor {
+func (o *organization) cursor(lane string, position any) records.FollowCursor {
 	cursor := o.journal.Cursor(o.source, lane)
 	if err := cursor.ReadPosition(position); err != nil {
 		cursor.Position = "" // the lane begins anew

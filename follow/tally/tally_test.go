@@ -13,7 +13,7 @@ import (
 	"pnyx/governance"
 	"pnyx/test/env"
 	upstream "pnyx/test/upstream/tally"
-	"pnyx/warehouse"
+	"pnyx/warehouse/records"
 )
 
 const day = 24 * time.Hour
@@ -357,7 +357,7 @@ func TestNamesOfAccountsComeWithTheirVotes(t *testing.T) {
 	f.SetName("0xBB", "Bea")
 	f.Vote(id, "0xBB", "for", "9")
 	f.run(order()...)
-	names, err := warehouse.VoterNames(t.Context(), f.warehouse, []string{"0xbb"})
+	names, err := records.VoterNames(t.Context(), f.warehouse, []string{"0xbb"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"pnyx/follow/fetch"
 	"pnyx/governance"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 	"pnyx/warehouse/source"
 )
 
@@ -125,7 +126,7 @@ func (o *organization) noted(id string) note {
 // heldVoters counts the voters whose votes on a proposal are held.
 func (o *organization) heldVoters(ctx context.Context, id string) (uint64, error) {
 	hash := ref(id).Hash()
-	voters, err := o.journal.Warehouse.HeldVoters(ctx, []record.RefHash{hash})
+	voters, err := records.HeldVoters(ctx, o.journal.Warehouse, []record.RefHash{hash})
 	return voters[hash], err
 }
 
@@ -214,7 +215,7 @@ func (o *organization) gone(ctx context.Context, w *walk) (gone []record.Record,
 	if uint64(len(w.seen)) < w.stated {
 		return nil, nil
 	}
-	err = o.journal.Warehouse.HeldBallots(ctx, ref(w.proposal), func(b record.Ballot) error {
+	err = records.HeldBallots(ctx, o.journal.Warehouse, ref(w.proposal), func(b record.Ballot) error {
 		if !w.seen[b.VoteID] && (w.first == "" || compareIDs(b.VoteID, w.first) < 0) {
 			b.Withdrawn = true
 			gone = append(gone, &b)

@@ -21,6 +21,7 @@ import (
 	"pnyx/access"
 	"pnyx/governance/rules"
 	"pnyx/warehouse"
+	"pnyx/warehouse/accounts"
 	"pnyx/worker/webhook"
 )
 
@@ -147,7 +148,7 @@ func (h *webhooks) addEndpoints(ctx context.Context, receiver string) error {
 	}
 	defer w.Close()
 	now := time.Now()
-	if err := warehouse.NewAccounts(w).PutToken(ctx, warehouse.Token{ID: "bench", Name: "bench", Plan: "developer", Scopes: []string{string(access.V2Standard)}, CreatedAt: now}); err != nil {
+	if err := accounts.NewAccounts(w).PutToken(ctx, accounts.Token{ID: "bench", Name: "bench", Plan: "developer", Scopes: []string{string(access.V2Standard)}, CreatedAt: now}); err != nil {
 		return err
 	}
 	for number := range webhook.MaxEndpoints {
@@ -155,7 +156,7 @@ func (h *webhooks) addEndpoints(ctx context.Context, receiver string) error {
 		if err != nil {
 			return err
 		}
-		if err := warehouse.NewAccounts(w).PutWebhook(ctx, warehouse.Webhook{
+		if err := accounts.NewAccounts(w).PutWebhook(ctx, accounts.Webhook{
 			ID: webhook.NewID(), TokenID: "bench", URL: at, Types: []string{"event." + rules.VotingStarted}, Secret: webhook.NewSecret(),
 			CreatedAt: now, EnabledAt: now,
 		}, false); err != nil {

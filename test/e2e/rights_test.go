@@ -22,6 +22,7 @@ import (
 	"pnyx/warehouse"
 	"pnyx/warehouse/backup"
 	"pnyx/warehouse/engine"
+	"pnyx/warehouse/records"
 )
 
 // servers is a deployment on servers whose users have the rights that the documents give.
@@ -191,7 +192,7 @@ func (s *servers) wantBackup() {
 	}
 	for range 2 {
 		made, err := backup.Create(s.Context(), to)
-		if err := errors.Join(err, opened.RecordBackup(s.Context(), warehouse.BackupMade, made.Name, made.Rows(), 1)); err != nil {
+		if err := errors.Join(err, records.RecordBackup(s.Context(), opened, records.BackupMade, made.Name, made.Rows(), 1)); err != nil {
 			s.Error(err)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"pnyx/test/env"
 	"pnyx/warehouse"
 	"pnyx/warehouse/engine"
+	"pnyx/warehouse/records"
 )
 
 func TestMain(m *testing.M) {
@@ -54,11 +55,11 @@ func TestMigratedDatabaseHasNoRowsOfTheTestBefore(t *testing.T) { // not paralle
 		t.Run("user", func(t *testing.T) {
 			names = append(names, env.MigratedDatabase(t, instance))
 			w := openWarehouse(t, instance.URL(names[len(names)-1]))
-			cursors, err := w.FollowCursors(t.Context(), "")
+			cursors, err := records.FollowCursors(t.Context(), w, "")
 			if err != nil || len(cursors) != 0 {
 				t.Errorf("got cursors %v of the test before (%v), want none", cursors, err)
 			}
-			if err := w.WriteFollowCursors(t.Context(), []warehouse.FollowCursor{{Upstream: "harbor"}}); err != nil {
+			if err := records.WriteFollowCursors(t.Context(), w, []records.FollowCursor{{Upstream: "harbor"}}); err != nil {
 				t.Fatal(err)
 			}
 		})

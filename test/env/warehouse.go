@@ -11,6 +11,7 @@ import (
 	"pnyx/warehouse"
 	"pnyx/warehouse/engine"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 // queryTimeout bounds each query of Warehouse. Nothing waits for it when all is well.
@@ -90,7 +91,7 @@ func emptyDatabase(ctx context.Context, instance engine.Instance, database strin
 // Rejected counts the items of a followed source that were no valid records.
 func Rejected(tb testing.TB, w *warehouse.Warehouse, source record.SourceRef) uint64 {
 	tb.Helper()
-	follows, err := w.SourceFollows(tb.Context(), time.Now())
+	follows, err := records.SourceFollows(tb.Context(), w, time.Now())
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -26,6 +26,7 @@ import (
 	"pnyx/warehouse/backup"
 	"pnyx/warehouse/engine"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 func TestMain(m *testing.M) { env.Main(m) }
@@ -78,16 +79,16 @@ func newSource(t *testing.T) *source {
 // vote appends ballots on a proposal as one batch.
 func (s *source) vote(proposal string, ballots int) {
 	s.t.Helper()
-	var records []record.Record
+	var all []record.Record
 	for n := range ballots {
-		records = append(records, &record.Ballot{
+		all = append(all, &record.Ballot{
 			Proposal: record.ProposalRef{Provider: governance.Snapshot, ExternalID: proposal},
 			VoteID:   fmt.Sprint("v", n), Voter: fmt.Sprint("0x", n), Power: decimal.New(int64(n), -18),
 			Choices: []string{"1"}, ChoiceKey: "1", RawChoice: "1",
 		})
 	}
-	run := warehouse.Import{ID: uuid.New(), ObservedAt: time.Now().UTC().Truncate(time.Millisecond)}
-	if _, err := s.Append(s.t.Context(), run, records); err != nil {
+	run := records.Import{ID: uuid.New(), ObservedAt: time.Now().UTC().Truncate(time.Millisecond)}
+	if _, err := records.Append(s.t.Context(), s.Warehouse, run, all); err != nil {
 		s.t.Fatal(err)
 	}
 }

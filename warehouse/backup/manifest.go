@@ -207,7 +207,7 @@ func (s *session) writeManifest(ctx context.Context, m Manifest) error {
 	return s.store.write(ctx, m.Name+manifestFile, bytes.NewReader(text), int64(len(text)))
 }
 
-// find returns the complete backup of a name, or the newest for none, and its base, which is
+// Find returns the complete backup of a name, or the newest for none, and its base, which is
 // nil for a full one.
 func (s *session) find(ctx context.Context, name string) (m Manifest, base *Manifest, err error) {
 	entries, err := s.list(ctx)

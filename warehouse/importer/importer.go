@@ -18,6 +18,7 @@ import (
 	"pnyx/governance"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 	"pnyx/warehouse/source"
 )
 
@@ -68,7 +69,7 @@ type Report struct {
 // KindReport counts the records of one kind.
 type KindReport struct {
 	// Counts says how many records were new, changed and unchanged.
-	warehouse.Counts
+	records.Counts
 	// Read is the number of lines read, including rejected ones.
 	Read uint64
 	// Rejected is the number of rejected lines.
@@ -82,7 +83,7 @@ func Run(ctx context.Context, paths []string, o Options) (Report, error) {
 	files, problems := source.Find(paths)
 	run := importRun{
 		Options: o,
-		run: warehouse.Import{
+		run: records.Import{
 			ID: uuid.New(), ObservedAt: started.UTC().Truncate(time.Millisecond), AsOf: o.AsOf,
 		},
 		report:  Report{Kinds: map[record.Kind]*KindReport{}, Problems: problems},
@@ -97,7 +98,7 @@ func Run(ctx context.Context, paths []string, o Options) (Report, error) {
 
 type importRun struct {
 	Options
-	run     warehouse.Import
+	run     records.Import
 	report  Report
 	rejects rejectsFile
 	// synced holds the sources whose files were read completely.
@@ -119,7 +120,7 @@ func (r *importRun) importAll(ctx context.Context, files []source.File) error {
 		return err
 	}
 	return r.retry(ctx, func() (err error) {
-		r.report.Waiting, err = r.Warehouse.WaitingBallots(ctx)
+		r.report.Waiting, err = records.WaitingBallots(ctx, r.Warehouse)
 		return err
 	})
 }

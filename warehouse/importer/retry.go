@@ -6,6 +6,7 @@ import (
 
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 // retryTimeout is how long an import retries while the warehouse is unreachable. It
@@ -15,10 +16,10 @@ const retryTimeout = time.Minute
 // append writes a batch and retries while the warehouse is unreachable. Writing a batch
 // twice changes nothing.
 func (r *importRun) append(
-	ctx context.Context, records []record.Record,
-) (counts warehouse.Counts, err error) {
+	ctx context.Context, all []record.Record,
+) (counts records.Counts, err error) {
 	err = r.retry(ctx, func() error {
-		counts, err = r.Warehouse.Append(ctx, r.run, records)
+		counts, err = records.Append(ctx, r.Warehouse, r.run, all)
 		return err
 	})
 	return counts, err

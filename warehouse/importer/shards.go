@@ -6,8 +6,8 @@ import (
 	"github.com/cespare/xxhash/v2"
 	"golang.org/x/sync/errgroup"
 
-	"pnyx/warehouse"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 const (
@@ -44,7 +44,7 @@ type shard struct {
 	chunks      chan chunk
 	// pending holds the records that wait to be written.
 	pending map[record.Kind]*pending
-	counts  map[record.Kind]warehouse.Counts
+	counts  map[record.Kind]records.Counts
 	// batchSize is the number of records of the next batch.
 	batchSize int
 }
@@ -70,7 +70,7 @@ func (r *importRun) startShards(ctx context.Context) *shards {
 	for i := range shardCount {
 		next := &shard{
 			importRun: r, chunks: make(chan chunk, maxQueuedChunks),
-			pending: map[record.Kind]*pending{}, counts: map[record.Kind]warehouse.Counts{},
+			pending: map[record.Kind]*pending{}, counts: map[record.Kind]records.Counts{},
 			// The first batches are small, so that the engine begins early, and differ in size, so
 			// that shards write at different times.
 			batchSize: max(r.BatchSize*(i+1)/(2*shardCount), 1),

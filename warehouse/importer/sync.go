@@ -7,6 +7,7 @@ import (
 
 	"pnyx/governance"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 type sourcesByKind map[record.Kind]map[record.SourceRef]bool
@@ -32,7 +33,7 @@ func (r *importRun) markSynced(ctx context.Context) error {
 	for kind, sources := range r.synced {
 		refs := slices.Collect(maps.Keys(sources))
 		if err := r.retry(ctx, func() error {
-			return r.Warehouse.MarkSynced(ctx, r.run, kind, refs)
+			return records.MarkSynced(ctx, r.Warehouse, r.run, kind, refs)
 		}); err != nil {
 			return err
 		}

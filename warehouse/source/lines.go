@@ -22,7 +22,7 @@ type lines struct {
 	overflow []byte
 }
 
-// next returns the next line without its end. The line is valid until the next call.
+// Next returns the next line without its end. The line is valid until the next call.
 // Of a line above the limit it returns the beginning and tooLong. The last line may lack
 // its line feed. The error is io.EOF after the last line. After any other error the
 // line in which it occurred is lost.

@@ -12,6 +12,7 @@ import (
 	"pnyx/governance"
 	"pnyx/telemetry"
 	"pnyx/warehouse"
+	stored "pnyx/warehouse/accounts"
 	"pnyx/worker/backoff"
 )
 
@@ -93,10 +94,10 @@ func (l *ledger) update(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := warehouse.NewAccounts(l.warehouse).WritePayments(ctx, held); err != nil {
+	if err := stored.NewAccounts(l.warehouse).WritePayments(ctx, held); err != nil {
 		return err
 	}
-	payments, err := warehouse.NewAccounts(l.warehouse).Payments(ctx, warehouse.PaymentFilter{
+	payments, err := stored.NewAccounts(l.warehouse).Payments(ctx, stored.PaymentFilter{
 		ValidAfter: time.Now().Add(-restoreTTL),
 	})
 	if err != nil {
@@ -126,7 +127,7 @@ func (l *ledger) moveQueue(ctx context.Context) error {
 			}
 			payments = append(payments, entry.Payment)
 		}
-		if err := warehouse.NewAccounts(l.warehouse).WritePayments(ctx, payments); err != nil {
+		if err := stored.NewAccounts(l.warehouse).WritePayments(ctx, payments); err != nil {
 			return err
 		}
 		if err := l.store.DequeuePayments(ctx, entries); err != nil {

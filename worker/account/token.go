@@ -11,6 +11,7 @@ import (
 	"pnyx/cache/accounts"
 	"pnyx/ratelimit"
 	"pnyx/warehouse"
+	stored "pnyx/warehouse/accounts"
 )
 
 // PublishTokens publishes the warehouse's tokens in place of the published ones. It
@@ -103,7 +104,7 @@ func (a *Accounts) replace(ctx context.Context, now time.Time, seen uint64, toke
 
 // encodedTokens reads the tokens that are not revoked, encoded for API nodes.
 func encodedTokens(ctx context.Context, w *warehouse.Warehouse) ([]byte, error) {
-	tokens, err := warehouse.NewAccounts(w).Tokens(ctx)
+	tokens, err := stored.NewAccounts(w).Tokens(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +118,7 @@ func encodedTokens(ctx context.Context, w *warehouse.Warehouse) ([]byte, error) 
 }
 
 // accessToken returns what API nodes need of a token.
-func accessToken(t warehouse.Token) access.Token {
+func accessToken(t stored.Token) access.Token {
 	r := access.Token{
 		ID: t.ID, Plan: ratelimit.Plan(t.Plan), Limits: ratelimit.LimitsFromRow(t.Limits),
 		Hash: t.Hash, PreviousHash: t.PreviousHash, PreviousUntil: t.PreviousUntil,

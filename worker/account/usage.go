@@ -12,7 +12,7 @@ import (
 	"pnyx/cache/accounts"
 	"pnyx/governance"
 	"pnyx/ratelimit"
-	"pnyx/warehouse"
+	stored "pnyx/warehouse/accounts"
 )
 
 const (
@@ -54,7 +54,7 @@ func (a *Accounts) moveCounters(ctx context.Context, counters []accounts.UsageCo
 		return nil
 	}
 	usage, tokenIDs := a.decode(ctx, counters)
-	if err := warehouse.NewAccounts(a.warehouse).PutUsage(ctx, usage); err != nil {
+	if err := stored.NewAccounts(a.warehouse).PutUsage(ctx, usage); err != nil {
 		return err
 	}
 	if len(tokenIDs) > 0 {
@@ -77,7 +77,7 @@ func (a *Accounts) moveCounters(ctx context.Context, counters []accounts.UsageCo
 // does not decode is reported and dropped: kept, it would block the queue.
 func (a *Accounts) decode(
 	ctx context.Context, counters []accounts.UsageCounter,
-) (usage []warehouse.Usage, tokenIDs []string) {
+) (usage []stored.Usage, tokenIDs []string) {
 	// Callers without a token have the empty id.
 	seen := map[string]bool{"": true}
 	for _, counter := range counters {
@@ -89,7 +89,7 @@ func (a *Accounts) decode(
 				slog.Any("error", err))
 			continue
 		}
-		usage = append(usage, warehouse.Usage{
+		usage = append(usage, stored.Usage{
 			TokenID: u.TokenID, Day: day, Route: u.Route, Session: u.Session,
 			Requests: u.Requests, OK: u.OK, NotModified: u.NotModified, Refused: u.Refused, Failed: u.Failed,
 			Charged: u.Charged, Bytes: u.Bytes, Payments: u.Payments,
@@ -107,7 +107,7 @@ func (a *Accounts) decode(
 // counted more since.
 func (a *Accounts) publishUsage(ctx context.Context, now time.Time, tokenIDs []string) error {
 	month := ratelimit.MonthOf(now)
-	rows, err := warehouse.NewAccounts(a.warehouse).UsageBetween(ctx, month.Begin, month.End().AddDate(0, 0, -1), tokenIDs)
+	rows, err := stored.NewAccounts(a.warehouse).UsageBetween(ctx, month.Begin, month.End().AddDate(0, 0, -1), tokenIDs)
 	if err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func (a *Accounts) publishUsage(ctx context.Context, now time.Time, tokenIDs []s
 }
 
 // dayOf returns a row of usage as the token's owner reads it.
-func dayOf(u warehouse.Usage) access.DayUsage {
+func dayOf(u stored.Usage) access.DayUsage {
 	return access.DayUsage{
 		Day: u.Day.Format(time.DateOnly), Route: u.Route,
 		Counters: access.Counters{

@@ -20,6 +20,8 @@ import (
 	"pnyx/governance"
 	"pnyx/governance/rules"
 	"pnyx/warehouse"
+	"pnyx/warehouse/counts"
+	"pnyx/warehouse/records"
 )
 
 const (
@@ -51,7 +53,7 @@ type Options struct {
 type Log struct {
 	Options
 
-	rows   warehouse.ChangeLog
+	rows   counts.ChangeLog
 	writer uint64
 
 	mu sync.Mutex
@@ -65,7 +67,7 @@ func New(o Options) *Log {
 	var random [8]byte
 	rand.Read(random[:])
 	o.Format = fmt.Sprint(cache.Namespace, rules.FeedRulesVersion(), " ", o.Format)
-	return &Log{Options: o, rows: warehouse.NewChangeLog(o.Warehouse), writer: binary.BigEndian.Uint64(random[:]) << rowBits}
+	return &Log{Options: o, rows: counts.NewChangeLog(o.Warehouse), writer: binary.BigEndian.Uint64(random[:]) << rowBits}
 }
 
 // Told says up to where the log tells what was published.
@@ -73,7 +75,7 @@ type Told struct {
 	// Epoch is the epoch of the log.
 	Epoch uint64
 	// Position is nil while nothing was published in this epoch.
-	Position *warehouse.ChangePosition
+	Position *counts.ChangePosition
 	// Everything says that answers are made in another way since: all keys are to be told.
 	Everything bool
 }
@@ -86,7 +88,7 @@ func (l *Log) Open(ctx context.Context) (told Told, err error) {
 		return told, err
 	}
 	told.Epoch = l.epoch
-	position, err := l.rows.Position(ctx, warehouse.PublicationPosition)
+	position, err := l.rows.Position(ctx, counts.PublicationPosition)
 	if err == nil && position == nil {
 		// A version without the log may have published: all may be answered in another way since.
 		var revision uint64
@@ -101,7 +103,7 @@ func (l *Log) Open(ctx context.Context) (told Told, err error) {
 }
 
 // Advance states up to where the log tells what was published. The rows were added before.
-func (l *Log) Advance(ctx context.Context, p warehouse.ChangePosition) error {
+func (l *Log) Advance(ctx context.Context, p counts.ChangePosition) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.epoch == 0 {
@@ -110,7 +112,7 @@ func (l *Log) Advance(ctx context.Context, p warehouse.ChangePosition) error {
 		}
 	}
 	p.Epoch, p.Format = l.epoch, l.Format
-	return l.rows.SetPosition(ctx, warehouse.PublicationPosition, p)
+	return l.rows.SetPosition(ctx, counts.PublicationPosition, p)
 }
 
 // Add adds rows, whose values were written before, and then states up to where rows of the feed
@@ -125,7 +127,7 @@ func (l *Log) Add(ctx context.Context, changes []governance.Change, feed *cache.
 		return nil
 	}
 	// The warehouse first: what it states less is told again.
-	err := l.rows.SetPosition(ctx, warehouse.FeedPosition, warehouse.ChangePosition{
+	err := l.rows.SetPosition(ctx, counts.FeedPosition, counts.ChangePosition{
 		Revision: feed.Revision, VisibleThrough: feed.VisibleThrough,
 	})
 	if err != nil {
@@ -135,8 +137,8 @@ func (l *Log) Add(ctx context.Context, changes []governance.Change, feed *cache.
 }
 
 // Feed returns up to where rows of the feed are told, for a Redis that has lost it; nil for nowhere.
-func (l *Log) Feed(ctx context.Context) (*warehouse.ChangePosition, error) {
-	return l.rows.Position(ctx, warehouse.FeedPosition)
+func (l *Log) Feed(ctx context.Context) (*counts.ChangePosition, error) {
+	return l.rows.Position(ctx, counts.FeedPosition)
 }
 
 func (l *Log) add(ctx context.Context, changes []governance.Change) error {
@@ -203,7 +205,7 @@ func (l *Log) tryOpen(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	position, err := l.rows.Position(ctx, warehouse.LogPosition)
+	position, err := l.rows.Position(ctx, counts.LogPosition)
 	if err != nil {
 		return err
 	}
@@ -240,7 +242,7 @@ func (l *Log) tryOpen(ctx context.Context) error {
 
 // restored names the last restore of the warehouse from a backup; it is empty for none.
 func (l *Log) restored(ctx context.Context) (string, error) {
-	at, err := l.Warehouse.LastBackup(ctx, warehouse.BackupRestored)
+	at, err := records.LastBackup(ctx, l.Warehouse, records.BackupRestored)
 	if err != nil || at.IsZero() {
 		return "", err
 	}
@@ -257,7 +259,7 @@ func (l *Log) begin(ctx context.Context, restored string, at uint64) error {
 	if err := l.rows.Append(ctx, epoch, logged(l.place(at, make([]governance.Change, 1)))); err != nil {
 		return err
 	}
-	if err := l.rows.SetPosition(ctx, warehouse.LogPosition, warehouse.ChangePosition{Epoch: epoch, Restored: restored}); err != nil {
+	if err := l.rows.SetPosition(ctx, counts.LogPosition, counts.ChangePosition{Epoch: epoch, Restored: restored}); err != nil {
 		return err
 	}
 	l.epoch = epoch
@@ -301,7 +303,7 @@ func (l *Log) copyAfter(ctx context.Context, place cache.ChangeID, end *cache.Ch
 		rows = rows[:0]
 		return nil
 	}
-	err := l.rows.Read(ctx, l.epoch, place.Time, place.Number, func(row warehouse.LoggedChange) error {
+	err := l.rows.Read(ctx, l.epoch, place.Time, place.Number, func(row counts.LoggedChange) error {
 		rows = append(rows, cache.ChangeRow{Change: row.Change, ID: cache.ChangeID{Time: row.AtMs, Number: row.Number}})
 		if len(rows) < chunkSize {
 			return nil
@@ -317,10 +319,10 @@ func (l *Log) copyAfter(ctx context.Context, place cache.ChangeID, end *cache.Ch
 	return err
 }
 
-func logged(rows []cache.ChangeRow) []warehouse.LoggedChange {
-	found := make([]warehouse.LoggedChange, len(rows))
+func logged(rows []cache.ChangeRow) []counts.LoggedChange {
+	found := make([]counts.LoggedChange, len(rows))
 	for i, row := range rows {
-		found[i] = warehouse.LoggedChange{Change: row.Change, AtMs: row.ID.Time, Number: row.ID.Number}
+		found[i] = counts.LoggedChange{Change: row.Change, AtMs: row.ID.Time, Number: row.ID.Number}
 	}
 	return found
 }

@@ -11,6 +11,7 @@ import (
 	"pnyx/governance"
 	"pnyx/test/env"
 	"pnyx/warehouse"
+	"pnyx/warehouse/counts"
 	"pnyx/worker/changelog"
 )
 
@@ -119,8 +120,8 @@ func TestARowThatRedisNeverGotIsServed(t *testing.T) {
 	b.add(log, "a")
 	_, place := b.read(cache.ChangeID{})
 	// A worker that dies between the warehouse and Redis.
-	row := warehouse.LoggedChange{AtMs: place.Last.Time + 1, Change: governance.Change{Kind: "dao", Key: "lost", DAOID: "lost", Revision: "3"}}
-	if err := warehouse.NewChangeLog(b.warehouse).Append(t.Context(), epoch, []warehouse.LoggedChange{row}); err != nil {
+	row := counts.LoggedChange{AtMs: place.Last.Time + 1, Change: governance.Change{Kind: "dao", Key: "lost", DAOID: "lost", Revision: "3"}}
+	if err := counts.NewChangeLog(b.warehouse).Append(t.Context(), epoch, []counts.LoggedChange{row}); err != nil {
 		t.Fatal(err)
 	}
 	b.publish(b.open(""))
@@ -183,13 +184,13 @@ func TestWorkersAtOnceLoseNoRow(t *testing.T) {
 func TestChangesOlderThanAWeekExpire(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	log := warehouse.NewChangeLog(b.warehouse)
+	log := counts.NewChangeLog(b.warehouse)
 	now := time.Now()
 	began := now.Add(-30 * 24 * time.Hour)
 	epoch := uint64(began.UnixMicro())
-	var rows []warehouse.LoggedChange
+	var rows []counts.LoggedChange
 	for _, days := range []int{9, 8, 6, 1} {
-		rows = append(rows, warehouse.LoggedChange{
+		rows = append(rows, counts.LoggedChange{
 			AtMs:   uint64(now.AddDate(0, 0, -days).UnixMilli()),
 			Change: governance.Change{Kind: "dao", Key: fmt.Sprint(days), DAOID: "d", Revision: "1"},
 		})
@@ -197,7 +198,7 @@ func TestChangesOlderThanAWeekExpire(t *testing.T) {
 	if err := log.Append(t.Context(), epoch, rows); err != nil {
 		t.Fatal(err)
 	}
-	if err := log.SetPosition(t.Context(), warehouse.LogPosition, warehouse.ChangePosition{Epoch: epoch}); err != nil {
+	if err := log.SetPosition(t.Context(), counts.LogPosition, counts.ChangePosition{Epoch: epoch}); err != nil {
 		t.Fatal(err)
 	}
 	b.publish(b.open(""))
@@ -220,7 +221,7 @@ func TestAnotherFormatIsToldInFull(t *testing.T) {
 		if (told.Position != nil) != step.known || told.Everything != step.everything {
 			t.Errorf("%+v: got %+v", step, told)
 		}
-		want := warehouse.ChangePosition{CommittedThrough: 5, Revision: 6, LaggingDAOs: []string{"d"}}
+		want := counts.ChangePosition{CommittedThrough: 5, Revision: 6, LaggingDAOs: []string{"d"}}
 		if told.Position != nil && (told.Position.CommittedThrough != 5 || told.Position.Revision != 6 || !slices.Equal(told.Position.LaggingDAOs, want.LaggingDAOs)) {
 			t.Errorf("got position %+v, want %+v", told.Position, want)
 		}
@@ -233,8 +234,8 @@ func TestAnotherFormatIsToldInFull(t *testing.T) {
 func TestWhatAVersionWithoutTheLogPublishedIsToldInFull(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	state := warehouse.ProposalState{Revision: 7}
-	if err := b.warehouse.WriteProposalStates(t.Context(), []warehouse.ProposalState{state}); err != nil {
+	state := counts.ProposalState{Revision: 7}
+	if err := counts.WriteProposalStates(t.Context(), b.warehouse, []counts.ProposalState{state}); err != nil {
 		t.Fatal(err)
 	}
 	log := b.open("")
@@ -245,7 +246,7 @@ func TestWhatAVersionWithoutTheLogPublishedIsToldInFull(t *testing.T) {
 	if _, slice := b.read(cache.ChangeID{}); slice.First.Time > before {
 		t.Errorf("the log begins at %v, want it readable from a time before the upgrade", slice.First)
 	}
-	if err := log.Advance(t.Context(), warehouse.ChangePosition{Revision: 8}); err != nil {
+	if err := log.Advance(t.Context(), counts.ChangePosition{Revision: 8}); err != nil {
 		t.Fatal(err)
 	}
 	if told := b.publish(b.open("")); told.Everything {

@@ -18,14 +18,15 @@ import (
 	"pnyx/governance"
 	"pnyx/governance/abi"
 	"pnyx/governance/rules"
-	"pnyx/warehouse"
+	"pnyx/warehouse/pages"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 // Facts are the records that a dossier is computed from.
 type Facts struct {
 	// Proposal is the proposal, Detail and Votes are its published views.
-	Proposal warehouse.Proposal
+	Proposal records.Proposal
 	Detail   governance.ProposalDetail
 	Votes    governance.VoteSummary
 	// Quality are its quality flags, Conflicts its warnings.
@@ -34,19 +35,19 @@ type Facts struct {
 	// AsOf is as of when the records are.
 	AsOf governance.Timestamp
 	// Ballots are those that count, the largest first; the composer orders them by time.
-	Ballots []warehouse.CountedBallot
+	Ballots []pages.CountedBallot
 	// Recasts are the replaced casts.
-	Recasts warehouse.Recasts
+	Recasts pages.Recasts
 	// Known are the proposals of the DAO, and the proposer's elsewhere, in order of their ends.
-	Known []warehouse.KnownProposal
+	Known []pages.KnownProposal
 	// Strongest are the DAO's strongest voters of the year.
-	Strongest []warehouse.StrongVoter
+	Strongest []pages.StrongVoter
 	// NewVoters have never voted in the DAO before.
 	NewVoters uint64
 	// Delegated is the power of the token's delegates at the snapshot; nil while there is none, or no token is known.
-	Delegated *warehouse.DelegatedPower
+	Delegated *pages.DelegatedPower
 	// Topics are the linked topics.
-	Topics []warehouse.Topic
+	Topics []records.Topic
 	// Actions are those that are kept.
 	Actions []record.Action
 	// Before are actions of the DAO's executed proposals before this one that concern the same
@@ -54,7 +55,7 @@ type Facts struct {
 	Before []EarlierAction
 	// Observed is what nodes showed of the actions; nil for nothing. Histories are what the DAO knew of the addresses
 	// that they involve, before the proposal was created.
-	Observed  *warehouse.Observation
+	Observed  *records.Observation
 	Histories map[string]AddressHistory
 	// OpenedAt is when the first topics of proposals that this one is compared with were opened.
 	OpenedAt map[record.RefHash]governance.Timestamp
@@ -70,9 +71,9 @@ type composer struct {
 	// end is where windows end: the end of the vote, or AsOf while it is open.
 	end governance.Timestamp
 	// byPower are the ballots, the largest first.
-	byPower []warehouse.CountedBallot
+	byPower []pages.CountedBallot
 	// earlier are the DAO's last ended proposals before end, at most maxCompared, without this one.
-	earlier []warehouse.KnownProposal
+	earlier []pages.KnownProposal
 	text    statedText
 	// before are Before, decoded.
 	before  history
@@ -107,7 +108,7 @@ func (f *Facts) hasSnapshot() bool {
 }
 
 // compared returns the DAO's last proposals that ended before the windows end, without the proposal itself.
-func (f *Facts) compared() (earlier []warehouse.KnownProposal) {
+func (f *Facts) compared() (earlier []pages.KnownProposal) {
 	for _, k := range f.endedIn(math.MinInt64, End(f.Detail, f.AsOf)) {
 		if k.Ref != f.Proposal.Ref && k.Lifecycle == governance.Closed {
 			earlier = append(earlier, k)
@@ -120,7 +121,7 @@ func (f *Facts) compared() (earlier []warehouse.KnownProposal) {
 func Compose(f Facts) (governance.Intelligence, error) {
 	c := composer{Facts: f, end: End(f.Detail, f.AsOf)}
 	c.earlier = f.compared()
-	c.text, c.before, c.decoded = textOf(f), historyOf(f), warehouse.DecodeActions(f.Actions)
+	c.text, c.before, c.decoded = textOf(f), historyOf(f), records.DecodeActions(f.Actions)
 	c.addSources()
 	c.vote()
 	c.process()

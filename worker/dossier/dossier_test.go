@@ -14,8 +14,9 @@ import (
 	"pnyx/governance"
 	"pnyx/governance/abi"
 	"pnyx/governance/rules"
-	"pnyx/warehouse"
+	"pnyx/warehouse/pages"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 	"pnyx/worker/dossier"
 )
 
@@ -81,18 +82,18 @@ func facts(body string, actions ...record.Action) dossier.Facts {
 		power         int64
 		hours         int
 	}{{"0xa", "against", 20, 1}, {"0xb", "for", 30, 20}, {"0xc", "for", 25, 50}, {"0xd", "for", 25, 95}} {
-		f.Ballots = append(f.Ballots, warehouse.CountedBallot{
+		f.Ballots = append(f.Ballots, pages.CountedBallot{
 			Voter: b.voter, ChoiceKey: b.choice, Choices: []string{b.choice}, Power: decimal.NewFromInt(b.power), VotedAt: at(b.hours),
 		})
 		count := governance.CountOf(uint64(i + 1))
 		f.Votes.Totals.UniqueVoters = &count
 	}
-	earlier := warehouse.KnownProposal{
+	earlier := pages.KnownProposal{
 		Ref: record.RefHash{1}, Key: "p1_earlier", DAOID: "harbor", Title: "Pay the auditors of the harbor", ProposerID: "0xada", Lifecycle: governance.Closed,
 		Outcome: governance.Passed, VoteReady: true, Votes: 2, CreatedAt: at(-900), StartAt: at(-890), EndAt: at(-790),
 	}
-	f.Known = []warehouse.KnownProposal{earlier}
-	f.Topics = []warehouse.Topic{{Topic: record.Topic{Host: "forum.harbor.example", ExternalID: "7", Title: "Audit", CreatedAt: at(-100), Posts: 5}}}
+	f.Known = []pages.KnownProposal{earlier}
+	f.Topics = []records.Topic{{Topic: record.Topic{Host: "forum.harbor.example", ExternalID: "7", Title: "Audit", CreatedAt: at(-100), Posts: 5}}}
 	return f
 }
 
@@ -246,8 +247,8 @@ func TestPayloadThatIsNotKnown(t *testing.T) {
 func TestNumbersOfAVote(t *testing.T) {
 	t.Parallel()
 	f := facts("text", pay(t, recipient, 1))
-	f.Recasts, f.NewVoters = warehouse.Recasts{Recasts: 2, SideChanges: 1}, 3
-	f.Strongest = []warehouse.StrongVoter{{Voter: "0xz", Power: decimal.NewFromInt(900)}, {Voter: "0xa", Power: decimal.NewFromInt(80)}}
+	f.Recasts, f.NewVoters = pages.Recasts{Recasts: 2, SideChanges: 1}, 3
+	f.Strongest = []pages.StrongVoter{{Voter: "0xz", Power: decimal.NewFromInt(900)}, {Voter: "0xa", Power: decimal.NewFromInt(80)}}
 	d, _ := compose(t, f)
 	text := func(parts ...any) string {
 		encoded, err := json.Marshal(parts)
@@ -343,7 +344,7 @@ func TestFindingsOfAVote(t *testing.T) {
 		"no discussion":                       {func(f *dossier.Facts) { f.Topics = nil }, rules.NoDiscussion},
 		"the same actions, which failed": {func(f *dossier.Facts) {
 			f.Known[0].Payload, f.Known[0].Outcome = 7, governance.Failed
-			f.Known = append(f.Known, warehouse.KnownProposal{Ref: f.Proposal.Ref, DAOID: "harbor", Payload: 7})
+			f.Known = append(f.Known, pages.KnownProposal{Ref: f.Proposal.Ref, DAOID: "harbor", Payload: 7})
 		}, rules.SameActionsFailed},
 		"an execution soon impossible": {func(f *dossier.Facts) {
 			f.Proposal.Milestones = []record.Milestone{{Type: "queued", At: at(101)}, {Type: record.ExpiresMilestone, At: at(210)}}
@@ -465,7 +466,7 @@ func TestSummaries(t *testing.T) {
 // delegated adds a token of which 400 are delegated, 300 to delegates who did not vote.
 func delegated(f dossier.Facts) dossier.Facts {
 	f.Proposal.VotingToken = "eip155:1:" + stranger
-	f.Delegated = &warehouse.DelegatedPower{
+	f.Delegated = &pages.DelegatedPower{
 		Power: decimal.NewFromInt(400), Silent: 2, SilentPower: decimal.NewFromInt(300), Gained: decimal.NewFromInt(7), Lost: decimal.NewFromInt(5),
 		Supply: new(decimal.NewFromInt(1000)),
 	}

@@ -6,13 +6,13 @@ import (
 
 	"pnyx/governance"
 	"pnyx/governance/abi"
-	"pnyx/warehouse"
+	"pnyx/warehouse/records"
 )
 
 // Concerned returns the addresses that the actions pay, and the contracts whose settings they change.
 func (f *Facts) Concerned() (addresses []string) {
 	for i := range f.Actions {
-		decoded := warehouse.DecodeAction(&f.Actions[i])
+		decoded := records.DecodeAction(&f.Actions[i])
 		decoded.Visit(func(d *abi.Decoded) {
 			for _, p := range d.Payments() {
 				addresses = append(addresses, p.To)
@@ -36,7 +36,7 @@ type history struct {
 func historyOf(f Facts) history {
 	h := history{map[string]governance.ProposalKey{}, map[string]string{}}
 	for i := range f.Before {
-		decoded := warehouse.DecodeAction(&f.Before[i].Action)
+		decoded := records.DecodeAction(&f.Before[i].Action)
 		inOne := map[string]string{} // of several in one action, the last counts
 		decoded.Visit(func(d *abi.Decoded) {
 			for _, p := range d.Payments() {

@@ -7,8 +7,8 @@ import (
 
 	"pnyx/governance"
 	"pnyx/governance/rules"
-	"pnyx/warehouse"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 	"pnyx/worker/dossier"
 )
 
@@ -20,7 +20,7 @@ func observed(f dossier.Facts, result, reason string) dossier.Facts {
 		Calls:     []governance.DossierSimulatedCall{{Success: reason == "", Reason: governance.OptionalText(reason), GasUsed: new(governance.Decimal("51234"))}},
 		Transfers: []governance.DossierMovement{},
 	}
-	f.Observed = &warehouse.Observation{ObservedAt: *at(100), Observation: record.Observation{
+	f.Observed = &records.Observation{ObservedAt: *at(100), Observation: record.Observation{
 		Proposal: f.Proposal.ProposalRef, Payload: record.PayloadOf(f.Actions), Block: 900, At: *at(99), Simulation: simulation,
 		Addresses: []record.ObservedAddress{
 			{Address: usdc, Block: 900, Contract: new(true), Implementation: stranger, Symbol: "USDC", Decimals: new(uint8(6))},

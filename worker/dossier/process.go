@@ -6,8 +6,9 @@ import (
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
-	"pnyx/warehouse"
+	"pnyx/warehouse/pages"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 // day is in milliseconds.
@@ -132,7 +133,7 @@ func (c *composer) payload() uint64 {
 	return 0
 }
 
-func createdBefore(k warehouse.KnownProposal, p warehouse.Proposal) bool {
+func createdBefore(k pages.KnownProposal, p records.Proposal) bool {
 	own := governance.FirstKnown(p.CreatedAt, p.StartAt)
 	at := governance.FirstKnown(k.CreatedAt, k.StartAt)
 	return own != nil && at != nil && *at < *own
@@ -197,7 +198,7 @@ func (c *composer) proposer() {
 	c.d.Proposer = p
 }
 
-func overlap(k warehouse.KnownProposal, detail governance.ProposalDetail) bool {
+func overlap(k pages.KnownProposal, detail governance.ProposalDetail) bool {
 	return k.StartAt != nil && k.EndAt != nil && detail.StartAt != nil && detail.EndAt != nil && *k.StartAt < *detail.EndAt && *detail.StartAt < *k.EndAt
 }
 

@@ -15,7 +15,9 @@ import (
 	"pnyx/governance/abi"
 	"pnyx/governance/rules"
 	"pnyx/warehouse"
+	"pnyx/warehouse/pages"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 // Read reads the records of dossiers, each kind with one statement for all. Detail, Votes, Quality and AsOf are set
@@ -35,7 +37,7 @@ func Read(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error {
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
-		ballots, err := warehouse.DossierBallots(ctx, w, refs)
+		ballots, err := pages.DossierBallots(ctx, w, refs)
 		for _, f := range of {
 			f.Ballots = ballots[f.Proposal.Ref]
 		}
@@ -45,14 +47,14 @@ func Read(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error {
 		if len(recast) == 0 {
 			return nil
 		}
-		recasts, err := warehouse.RecastsOf(ctx, w, recast)
+		recasts, err := pages.RecastsOf(ctx, w, recast)
 		for _, f := range of {
 			f.Recasts = recasts[f.Proposal.Ref]
 		}
 		return err
 	})
 	group.Go(func() error {
-		analyses, err := w.Evidence(ctx, identities)
+		analyses, err := records.Evidence(ctx, w, identities)
 		for _, f := range of {
 			if analysis, exists := analyses[f.Proposal.ProposalRef]; exists {
 				f.Analysis = &analysis
@@ -80,11 +82,11 @@ func Read(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error {
 
 // readProposals reads the proposals, and returns those that are not gone.
 func readProposals(ctx context.Context, w *warehouse.Warehouse, of []*Facts) (found []*Facts, err error) {
-	refs, stored := make([]record.RefHash, len(of)), map[record.RefHash]warehouse.Proposal{}
+	refs, stored := make([]record.RefHash, len(of)), map[record.RefHash]records.Proposal{}
 	for i, f := range of {
 		refs[i] = record.ProposalRef{Provider: f.Detail.Identity.Provider, ExternalID: f.Detail.Identity.ExternalID}.Hash()
 	}
-	proposals, err := w.Proposals(ctx, refs)
+	proposals, err := records.Proposals(ctx, w, refs)
 	if err != nil {
 		return nil, err
 	}
@@ -102,11 +104,11 @@ func readProposals(ctx context.Context, w *warehouse.Warehouse, of []*Facts) (fo
 
 // readOwnActions reads the actions of the proposals.
 func readOwnActions(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error {
-	proposals := make([]warehouse.Proposal, len(of))
+	proposals := make([]records.Proposal, len(of))
 	for i, f := range of {
 		proposals[i] = f.Proposal
 	}
-	actions, err := w.Actions(ctx, proposals)
+	actions, err := records.Actions(ctx, w, proposals)
 	for _, f := range of {
 		f.Actions = actions[f.Proposal.Ref]
 	}
@@ -138,7 +140,7 @@ func readKnown(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error {
 		}
 	}
 	different := func(texts []string) []string { return slices.Compact(slices.Sorted(slices.Values(texts))) }
-	known, err := warehouse.KnownProposals(ctx, w, different(daoIDs), different(proposers))
+	known, err := pages.KnownProposals(ctx, w, different(daoIDs), different(proposers))
 	for _, f := range of {
 		f.Known = nil
 		for _, k := range known {
@@ -156,7 +158,7 @@ func readDelegated(ctx context.Context, w *warehouse.Warehouse, of []*Facts) err
 		if !f.hasSnapshot() {
 			continue
 		}
-		delegated, err := warehouse.DelegatedAt(ctx, w, f.Proposal.VotingToken, f.Proposal.Ref, f.createdAt(), *f.Detail.StartAt)
+		delegated, err := pages.DelegatedAt(ctx, w, f.Proposal.VotingToken, f.Proposal.Ref, f.createdAt(), *f.Detail.StartAt)
 		if err != nil {
 			return err
 		}
@@ -184,7 +186,7 @@ func readStrongest(ctx context.Context, w *warehouse.Warehouse, of []*Facts) err
 		}
 		list[i] = place
 	}
-	strongest, err := warehouse.StrongestVoters(ctx, w, lists)
+	strongest, err := pages.StrongestVoters(ctx, w, lists)
 	if err != nil {
 		return err
 	}
@@ -196,7 +198,7 @@ func readStrongest(ctx context.Context, w *warehouse.Warehouse, of []*Facts) err
 
 // readNewVoters counts the voters who have never voted in the DAO before the vote began.
 func readNewVoters(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error {
-	var moments []warehouse.Moment
+	var moments []pages.Moment
 	began, ended := map[record.RefHash]bool{}, map[string]bool{} // ended is by DAO
 	for _, f := range of {
 		if f.Detail.StartAt == nil || began[f.Proposal.Ref] {
@@ -204,16 +206,16 @@ func readNewVoters(ctx context.Context, w *warehouse.Warehouse, of []*Facts) err
 		}
 		began[f.Proposal.Ref] = true
 		daoID := f.Detail.Identity.DAOID
-		moments = append(moments, warehouse.Moment{Ref: f.Proposal.Ref, DAOID: daoID, At: *f.Detail.StartAt, Begins: true})
+		moments = append(moments, pages.Moment{Ref: f.Proposal.Ref, DAOID: daoID, At: *f.Detail.StartAt, Begins: true})
 		if ended[daoID] {
 			continue
 		}
 		ended[daoID] = true
 		for _, k := range f.endedIn(math.MinInt64, math.MaxInt64) {
-			moments = append(moments, warehouse.Moment{Ref: k.Ref, DAOID: daoID, At: *k.EndAt})
+			moments = append(moments, pages.Moment{Ref: k.Ref, DAOID: daoID, At: *k.EndAt})
 		}
 	}
-	counts, err := warehouse.NewVoters(ctx, w, moments)
+	counts, err := pages.NewVoters(ctx, w, moments)
 	for _, f := range of {
 		f.NewVoters = counts[f.Proposal.Ref]
 	}
@@ -230,12 +232,12 @@ func readTopics(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error 
 			refs = append(refs, k.Ref)
 		}
 	}
-	linked, err := warehouse.LinkedTopics(ctx, w, refs)
+	linked, err := pages.LinkedTopics(ctx, w, refs)
 	if err != nil {
 		return err
 	}
-	opened, topicsOf := map[record.RefHash]governance.Timestamp{}, map[record.RefHash]map[warehouse.TopicRef]bool{}
-	var topicRefs []warehouse.TopicRef
+	opened, topicsOf := map[record.RefHash]governance.Timestamp{}, map[record.RefHash]map[records.TopicRef]bool{}
+	var topicRefs []records.TopicRef
 	for _, l := range linked {
 		if first, is := opened[l.ProposalRef]; l.CreatedAt != nil && (!is || *l.CreatedAt < first) {
 			opened[l.ProposalRef] = *l.CreatedAt
@@ -244,20 +246,20 @@ func readTopics(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error 
 			continue
 		}
 		if topicsOf[l.ProposalRef] == nil {
-			topicsOf[l.ProposalRef] = map[warehouse.TopicRef]bool{}
+			topicsOf[l.ProposalRef] = map[records.TopicRef]bool{}
 		}
 		topicsOf[l.ProposalRef][l.TopicRef], topicRefs = true, append(topicRefs, l.TopicRef)
 	}
-	var topics []warehouse.Topic
+	var topics []records.Topic
 	if len(topicRefs) > 0 {
-		if topics, err = w.Topics(ctx, topicRefs); err != nil {
+		if topics, err = records.Topics(ctx, w, topicRefs); err != nil {
 			return err
 		}
 	}
 	for _, f := range of {
 		f.OpenedAt, f.Topics = opened, nil
 		for _, t := range topics {
-			if topicsOf[f.Proposal.Ref][warehouse.TopicRef{Host: t.Host, ExternalID: t.ExternalID}] {
+			if topicsOf[f.Proposal.Ref][records.TopicRef{Host: t.Host, ExternalID: t.ExternalID}] {
 				f.Topics = append(f.Topics, t)
 			}
 		}
@@ -277,7 +279,7 @@ func readAround(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error 
 			continue
 		}
 		acting = append(acting, f.Proposal.Ref)
-		concerned[i], involved[i] = f.Concerned(), abi.Parties(warehouse.DecodeActions(f.Actions))
+		concerned[i], involved[i] = f.Concerned(), abi.Parties(records.DecodeActions(f.Actions))
 		for _, k := range f.before() {
 			if len(concerned[i]) > 0 && k.Outcome == governance.Executed && k.Payload != 0 {
 				executed = append(executed, k.Ref)
@@ -293,15 +295,15 @@ func readAround(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error 
 	if len(acting) == 0 {
 		return nil
 	}
-	observed, err := warehouse.Observations(ctx, w, acting)
+	observed, err := records.Observations(ctx, w, acting)
 	if err != nil {
 		return err
 	}
-	earlier, err := warehouse.AllActions(ctx, w, executed)
+	earlier, err := records.AllActions(ctx, w, executed)
 	if err != nil {
 		return err
 	}
-	voted, err := warehouse.VotersOn(ctx, w, votes, addresses)
+	voted, err := pages.VotersOn(ctx, w, votes, addresses)
 	if err != nil {
 		return err
 	}
@@ -327,7 +329,7 @@ func (f *Facts) createdAt() governance.Timestamp {
 }
 
 // before returns the DAO's proposals that were created before this one.
-func (f *Facts) before() (earlier []warehouse.KnownProposal) {
+func (f *Facts) before() (earlier []pages.KnownProposal) {
 	for _, k := range f.Known {
 		if k.DAOID == f.Detail.Identity.DAOID && createdBefore(k, f.Proposal) {
 			earlier = append(earlier, k)
@@ -337,7 +339,7 @@ func (f *Facts) before() (earlier []warehouse.KnownProposal) {
 }
 
 // endedIn returns the DAO's proposals that ended after a time and until another.
-func (f *Facts) endedIn(after, until governance.Timestamp) (ended []warehouse.KnownProposal) {
+func (f *Facts) endedIn(after, until governance.Timestamp) (ended []pages.KnownProposal) {
 	for _, k := range f.Known {
 		if k.DAOID == f.Detail.Identity.DAOID && k.EndAt != nil && *k.EndAt > after && *k.EndAt <= until {
 			ended = append(ended, k)
@@ -364,8 +366,8 @@ func (f *Facts) setBefore(concerned []string, actions map[record.RefHash][]recor
 			packed = append(packed, text)
 		}
 	}
-	executed := slices.DeleteFunc(f.before(), func(k warehouse.KnownProposal) bool { return k.Outcome != governance.Executed })
-	slices.SortFunc(executed, func(a, b warehouse.KnownProposal) int {
+	executed := slices.DeleteFunc(f.before(), func(k pages.KnownProposal) bool { return k.Outcome != governance.Executed })
+	slices.SortFunc(executed, func(a, b pages.KnownProposal) int {
 		return cmp.Or(cmp.Compare(endOf(b), endOf(a)), bytes.Compare(a.Ref[:], b.Ref[:]))
 	})
 	for _, k := range executed {
@@ -379,7 +381,7 @@ func (f *Facts) setBefore(concerned []string, actions map[record.RefHash][]recor
 }
 
 // endOf orders proposals by their ends: those without one come first.
-func endOf(k warehouse.KnownProposal) governance.Timestamp {
+func endOf(k pages.KnownProposal) governance.Timestamp {
 	if k.EndAt == nil {
 		return math.MinInt64
 	}

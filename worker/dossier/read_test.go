@@ -17,7 +17,10 @@ import (
 	"pnyx/governance/rules"
 	"pnyx/test/env"
 	"pnyx/warehouse"
+	"pnyx/warehouse/counts"
+	"pnyx/warehouse/pages"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 	"pnyx/worker/dossier"
 )
 
@@ -55,8 +58,8 @@ func TestDossiersAreReadTogetherAsAlone(t *testing.T) {
 		{"dao", c, false, 15, 9000, []string{c, a}},
 		{"other", "", false, 12, 40, []string{c, "0xd"}},
 	}
-	var records []record.Record
-	var states []warehouse.ProposalState
+	var list []record.Record
+	var states []counts.ProposalState
 	var all []dossier.Facts
 	for i, v := range votes {
 		identity := governance.Identity{DAOID: v.dao, Provider: governance.Snapshot, ExternalID: fmt.Sprint("p", i)}
@@ -65,10 +68,10 @@ func TestDossiersAreReadTogetherAsAlone(t *testing.T) {
 		action := pay(t, a, i+1)
 		action.Proposal = ref
 		p.SetActions(1, []*record.Action{&action})
-		records = append(records, p, &action)
+		list = append(list, p, &action)
 		for n, voter := range v.voters {
 			cast := func(id, choice string, power int64, hour int) {
-				records = append(records, &record.Ballot{
+				list = append(list, &record.Ballot{
 					Proposal: ref, VoteID: id, Voter: voter, Power: decimal.NewFromInt(power), Choices: []string{choice}, ChoiceKey: choice, RawChoice: choice, VotedAt: at(hour),
 				})
 			}
@@ -77,7 +80,7 @@ func TestDossiersAreReadTogetherAsAlone(t *testing.T) {
 			}
 		}
 		outcome := governance.Executed
-		states = append(states, warehouse.ProposalState{
+		states = append(states, counts.ProposalState{
 			Ref: ref.Hash(), Key: governance.ProposalKey(fmt.Sprint("p1_", i)), Power: decimal.Zero, Revision: 1, Flagged: v.flagged, Identity: identity,
 			SourceID: "s", Lifecycle: governance.Closed, Outcome: outcome, CreatedAt: at(v.start), StartAt: at(v.start), EndAt: at(v.end),
 		})
@@ -85,33 +88,33 @@ func TestDossiersAreReadTogetherAsAlone(t *testing.T) {
 		f.Detail.Identity, f.Detail.StartAt, f.Detail.EndAt = identity, at(v.start), at(v.end)
 		all = append(all, f)
 	}
-	if _, err := w.Append(t.Context(), warehouse.Import{ID: uuid.New(), ObservedAt: time.Now().UTC().Truncate(time.Millisecond)}, records); err != nil {
+	if _, err := records.Append(t.Context(), w, records.Import{ID: uuid.New(), ObservedAt: time.Now().UTC().Truncate(time.Millisecond)}, list); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.WriteProposalStates(t.Context(), states); err != nil {
+	if err := counts.WriteProposalStates(t.Context(), w, states); err != nil {
 		t.Fatal(err)
 	}
 	topics := []record.Record{}
-	var links []warehouse.ChangedLink
-	var topicStates []warehouse.TopicState
+	var links []counts.ChangedLink
+	var topicStates []counts.TopicState
 	for i, s := range states {
-		link := warehouse.ChangedLink{ProposalLink: warehouse.ProposalLink{Ref: s.Ref, Key: s.Key, Names: []string{fmt.Sprint("n", i%4)}}}
+		link := counts.ChangedLink{ProposalLink: counts.ProposalLink{Ref: s.Ref, Key: s.Key, Names: []string{fmt.Sprint("n", i%4)}}}
 		if i == 1 {
 			link.Topic = "forum/0"
 		}
 		links = append(links, link)
 	}
 	for i := range 3 {
-		id := warehouse.TopicRef{Host: "forum.example", ExternalID: fmt.Sprint(i)}
+		id := records.TopicRef{Host: "forum.example", ExternalID: fmt.Sprint(i)}
 		topics = append(topics, &record.Topic{Host: id.Host, ExternalID: id.ExternalID, Title: "T", CreatedAt: at(i)})
-		state := warehouse.TopicState{TopicRef: id, Visible: i < 2, Name: fmt.Sprint("forum/", i), Links: []string{"n0", fmt.Sprint("n", i)}, Revision: 1}
+		state := counts.TopicState{TopicRef: id, Visible: i < 2, Name: fmt.Sprint("forum/", i), Links: []string{"n0", fmt.Sprint("n", i)}, Revision: 1}
 		state.Row.CreatedAt = at(i)
 		topicStates = append(topicStates, state)
 	}
-	if _, err := w.Append(t.Context(), warehouse.Import{ID: uuid.New(), ObservedAt: time.Now().UTC().Truncate(time.Millisecond)}, topics); err != nil {
+	if _, err := records.Append(t.Context(), w, records.Import{ID: uuid.New(), ObservedAt: time.Now().UTC().Truncate(time.Millisecond)}, topics); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(w.WriteProposalLinks(t.Context(), links, 1), w.WriteTopicStates(t.Context(), topicStates)); err != nil {
+	if err := errors.Join(counts.WriteProposalLinks(t.Context(), w, links, 1), counts.WriteTopicStates(t.Context(), w, topicStates)); err != nil {
 		t.Fatal(err)
 	}
 	gone := dossier.Facts{}
@@ -140,7 +143,7 @@ func TestDossiersAreReadTogetherAsAlone(t *testing.T) {
 	if want := (dossier.AddressHistory{Ballots: 2, Proposals: 2}); f.Histories[a] != want {
 		t.Errorf("got history %+v of the recipient, want %+v", f.Histories[a], want)
 	}
-	if f.NewVoters != 1 || f.Recasts != (warehouse.Recasts{Recasts: 1, SideChanges: 1}) || len(f.Ballots) != 3 || len(f.Known) != 4 {
+	if f.NewVoters != 1 || f.Recasts != (pages.Recasts{Recasts: 1, SideChanges: 1}) || len(f.Ballots) != 3 || len(f.Known) != 4 {
 		t.Errorf("got %d new voters, %+v, %d ballots, %d known", f.NewVoters, f.Recasts, len(f.Ballots), len(f.Known))
 	}
 	var before []governance.ProposalKey

@@ -10,13 +10,13 @@ import (
 
 	"pnyx/governance"
 	"pnyx/governance/rules"
-	"pnyx/warehouse"
+	"pnyx/warehouse/pages"
 )
 
 // vote fills in the parts that follow from ballots.
 func (c *composer) vote() {
 	c.byPower = c.Ballots
-	largestFirst := func(a, b warehouse.CountedBallot) int {
+	largestFirst := func(a, b pages.CountedBallot) int {
 		return cmp.Or(b.Power.Cmp(a.Power), cmp.Compare(a.Voter, b.Voter))
 	}
 	if !slices.IsSortedFunc(c.byPower, largestFirst) { // as they are read
@@ -31,7 +31,7 @@ func (c *composer) vote() {
 }
 
 // timeOf orders ballots: those without a time come first.
-func timeOf(b warehouse.CountedBallot) governance.Timestamp {
+func timeOf(b pages.CountedBallot) governance.Timestamp {
 	if b.VotedAt == nil {
 		return math.MinInt64
 	}
@@ -39,7 +39,7 @@ func timeOf(b warehouse.CountedBallot) governance.Timestamp {
 }
 
 // supported returns the choices that a ballot supports.
-func supported(b warehouse.CountedBallot) []string {
+func supported(b pages.CountedBallot) []string {
 	if b.Invalid {
 		return nil
 	}
@@ -53,13 +53,13 @@ func (c *composer) whole() bool {
 
 // dated reports whether the time of every ballot is known to the second.
 func (c *composer) dated() bool {
-	return len(c.Ballots) > 0 && !slices.ContainsFunc(c.Ballots, func(b warehouse.CountedBallot) bool { return b.VotedAt == nil || b.VotedDayOnly })
+	return len(c.Ballots) > 0 && !slices.ContainsFunc(c.Ballots, func(b pages.CountedBallot) bool { return b.VotedAt == nil || b.VotedDayOnly })
 }
 
 // single reports whether a ballot can support one choice alone.
 func (c *composer) single() bool {
 	return slices.Contains([]governance.VoteType{"", governance.SingleChoice, governance.Basic}, c.Proposal.VoteType) &&
-		!slices.ContainsFunc(c.Ballots, func(b warehouse.CountedBallot) bool { return len(supported(b)) > 1 })
+		!slices.ContainsFunc(c.Ballots, func(b pages.CountedBallot) bool { return len(supported(b)) > 1 })
 }
 
 // adds reports whether scores are the sums of what ballots give to choices, so that some of the ballots have a leader.
@@ -151,7 +151,7 @@ func newRace(choices []governance.ChoiceTotal) *race {
 	return r
 }
 
-func (r *race) add(b warehouse.CountedBallot) {
+func (r *race) add(b pages.CountedBallot) {
 	for i, key := range supported(b) {
 		power := b.Power
 		if len(b.Shares) == len(b.Choices) {
@@ -230,7 +230,7 @@ func (c *composer) upstreamCounted(counts func(string) bool) governance.Decimal 
 }
 
 // ballot returns a ballot for the dossier.
-func (c *composer) ballot(b warehouse.CountedBallot) *governance.DossierBallot {
+func (c *composer) ballot(b pages.CountedBallot) *governance.DossierBallot {
 	var share *governance.Decimal
 	if c.Votes.Totals != nil {
 		share = percent(b.Power, powerOf(c.Votes.Totals.VotingPower))
@@ -372,13 +372,13 @@ func (c *composer) run() {
 }
 
 // castBefore returns how many of the ballots, in order of time, were cast before a time.
-func castBefore(ballots []warehouse.CountedBallot, at governance.Timestamp) int {
-	n, _ := slices.BinarySearchFunc(ballots, at, func(b warehouse.CountedBallot, at governance.Timestamp) int { return cmp.Compare(timeOf(b), at) })
+func castBefore(ballots []pages.CountedBallot, at governance.Timestamp) int {
+	n, _ := slices.BinarySearchFunc(ballots, at, func(b pages.CountedBallot, at governance.Timestamp) int { return cmp.Compare(timeOf(b), at) })
 	return n
 }
 
 // byTime returns ballots in order of time, then of voter. It moves times instead of ballots.
-func byTime(ballots []warehouse.CountedBallot) []warehouse.CountedBallot {
+func byTime(ballots []pages.CountedBallot) []pages.CountedBallot {
 	type cast struct {
 		at    governance.Timestamp
 		place int
@@ -393,7 +393,7 @@ func byTime(ballots []warehouse.CountedBallot) []warehouse.CountedBallot {
 		}
 		return strings.Compare(ballots[a.place].Voter, ballots[b.place].Voter)
 	})
-	ordered := make([]warehouse.CountedBallot, len(ballots))
+	ordered := make([]pages.CountedBallot, len(ballots))
 	for i, c := range casts {
 		ordered[i] = ballots[c.place]
 	}
@@ -439,7 +439,7 @@ func (c *composer) rankVoters() {
 	}
 	for _, strong := range c.Strongest {
 		of := governance.DossierStrongVoter{VoterIdentity: strong.Voter, YearPower: governance.DecimalOf(strong.Power)}
-		if at := slices.IndexFunc(c.Ballots, func(b warehouse.CountedBallot) bool { return b.Voter == strong.Voter }); at >= 0 {
+		if at := slices.IndexFunc(c.Ballots, func(b pages.CountedBallot) bool { return b.Voter == strong.Voter }); at >= 0 {
 			of.Ballot = c.ballot(c.Ballots[at])
 		}
 		v.Strongest = append(v.Strongest, of)

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"pnyx/governance"
-	"pnyx/warehouse"
+	"pnyx/warehouse/feed"
 	"pnyx/warehouse/record"
 )
 
@@ -21,29 +21,29 @@ const (
 
 type batch struct {
 	// items states up to which revision each item is processed.
-	items []warehouse.FeedProgress
+	items []feed.FeedProgress
 	// events and signals are the derived rows.
-	events  []warehouse.FeedEvent
-	signals []warehouse.FeedSignal
+	events  []feed.FeedEvent
+	signals []feed.FeedSignal
 	// storedEvents and storedSignals are the rows that were derived from the items before.
-	storedEvents, storedSignals []warehouse.StoredFeedRow
+	storedEvents, storedSignals []feed.StoredFeedRow
 }
 
 // newBatch returns a batch with the stored rows of some items, and without derived ones.
 func (b *Builder) newBatch(
-	ctx context.Context, items []warehouse.FeedItem,
+	ctx context.Context, items []feed.FeedItem,
 ) (rows batch, err error) {
-	if rows.storedEvents, err = warehouse.NewFeed(b.Warehouse).StoredEvents(ctx, items); err != nil {
+	if rows.storedEvents, err = feed.NewFeed(b.Warehouse).StoredEvents(ctx, items); err != nil {
 		return rows, err
 	}
-	rows.storedSignals, err = warehouse.NewFeed(b.Warehouse).StoredSignals(ctx, items)
+	rows.storedSignals, err = feed.NewFeed(b.Warehouse).StoredSignals(ctx, items)
 	return rows, err
 }
 
 // discoveries returns when the stored events of each item were discovered, by id. Those that were
 // expected in the future and have not happened by now do not count.
-func (r batch) discoveries(now governance.Timestamp) map[warehouse.FeedItem]map[string]governance.Timestamp {
-	discovered := map[warehouse.FeedItem]map[string]governance.Timestamp{}
+func (r batch) discoveries(now governance.Timestamp) map[feed.FeedItem]map[string]governance.Timestamp {
+	discovered := map[feed.FeedItem]map[string]governance.Timestamp{}
 	for _, stored := range r.storedEvents {
 		if stored.DiscoveredAt > now {
 			continue
@@ -57,7 +57,7 @@ func (r batch) discoveries(now governance.Timestamp) map[warehouse.FeedItem]map[
 }
 
 // subjects returns the proposals that the rows are, or were, about.
-func (r batch) subjects() []warehouse.ProposalSize {
+func (r batch) subjects() []feed.ProposalSize {
 	refs := map[record.RefHash]bool{}
 	for _, row := range r.events {
 		refs[row.Ref] = true
@@ -70,9 +70,9 @@ func (r batch) subjects() []warehouse.ProposalSize {
 	}
 	// Rows that are about no proposal have the zero reference.
 	delete(refs, record.RefHash{})
-	var subjects []warehouse.ProposalSize
+	var subjects []feed.ProposalSize
 	for ref := range refs {
-		subjects = append(subjects, warehouse.ProposalSize{Ref: ref})
+		subjects = append(subjects, feed.ProposalSize{Ref: ref})
 	}
 	return subjects
 }
@@ -80,20 +80,20 @@ func (r batch) subjects() []warehouse.ProposalSize {
 // write replaces the stored rows by the derived ones, and changes the versions of the
 // lists that differ. The items are still pending afterwards.
 func (b *Builder) write(ctx context.Context, rows batch) error {
-	changes := map[string]warehouse.DAOChanges{}
+	changes := map[string]feed.DAOChanges{}
 	// Both write the difference only: equal rows keep their revision, and rows that are not
 	// derived any more get a tombstone.
-	events, err := warehouse.NewFeed(b.Warehouse).ReplaceEvents(ctx, b.revision, rows.storedEvents, rows.events)
+	events, err := feed.NewFeed(b.Warehouse).ReplaceEvents(ctx, b.revision, rows.storedEvents, rows.events)
 	if err != nil {
 		return err
 	}
-	signals, err := warehouse.NewFeed(b.Warehouse).ReplaceSignals(ctx, b.revision, rows.storedSignals, rows.signals)
+	signals, err := feed.NewFeed(b.Warehouse).ReplaceSignals(ctx, b.revision, rows.storedSignals, rows.signals)
 	if err != nil {
 		return err
 	}
 	for _, daoIDs := range []iter.Seq[string]{maps.Keys(events), maps.Keys(signals)} {
 		for daoID := range daoIDs {
-			changes[daoID] = warehouse.DAOChanges{
+			changes[daoID] = feed.DAOChanges{
 				Events: len(events[daoID]) > 0, EventIDs: events[daoID],
 				Signals: len(signals[daoID]) > 0, SignalIDs: signals[daoID],
 			}
@@ -112,7 +112,7 @@ func (b *Builder) write(ctx context.Context, rows batch) error {
 
 // divide splits proposals into batches of at most proposalBatchSize proposals and
 // maxBallots ballots. A proposal that alone has more ballots is a batch by itself.
-func divide(proposals []warehouse.ProposalSize) (batches [][]record.RefHash) {
+func divide(proposals []feed.ProposalSize) (batches [][]record.RefHash) {
 	var batch []record.RefHash
 	var ballots uint64
 	for _, proposal := range proposals {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"pnyx/warehouse"
+	"pnyx/warehouse/feed"
 	"pnyx/warehouse/record"
 )
 
@@ -13,12 +13,12 @@ func TestDivideBoundsProposalsAndBallots(t *testing.T) {
 	t.Parallel()
 	a, b, c := record.RefHash{1}, record.RefHash{2}, record.RefHash{3}
 	for name, test := range map[string]struct {
-		proposals []warehouse.ProposalSize
+		proposals []feed.ProposalSize
 		want      [][]record.RefHash
 	}{
 		"none":      {nil, nil},
-		"all fit":   {[]warehouse.ProposalSize{{Ref: a, Votes: 1}, {Ref: b, Votes: maxBallots - 1}}, [][]record.RefHash{{a, b}}},
-		"one alone": {[]warehouse.ProposalSize{{Ref: a, Votes: 1}, {Ref: b, Votes: 2 * maxBallots}, {Ref: c}}, [][]record.RefHash{{a}, {b}, {c}}},
+		"all fit":   {[]feed.ProposalSize{{Ref: a, Votes: 1}, {Ref: b, Votes: maxBallots - 1}}, [][]record.RefHash{{a, b}}},
+		"one alone": {[]feed.ProposalSize{{Ref: a, Votes: 1}, {Ref: b, Votes: 2 * maxBallots}, {Ref: c}}, [][]record.RefHash{{a}, {b}, {c}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -33,19 +33,19 @@ func TestLaterVotesAreProcessedBeforeThoseThatArePending(t *testing.T) {
 	t.Parallel()
 	a, b, c, d := record.RefHash{1}, record.RefHash{2}, record.RefHash{3}, record.RefHash{4}
 	for name, test := range map[string]struct {
-		pending, later []warehouse.ProposalSize
+		pending, later []feed.ProposalSize
 		want           [][]record.RefHash
 	}{
 		"none":       {nil, nil, nil},
-		"none later": {[]warehouse.ProposalSize{{Ref: b, Votes: 2}, {Ref: a, Votes: 1}, {Ref: a, Votes: 1}}, nil, [][]record.RefHash{{a, b}}},
+		"none later": {[]feed.ProposalSize{{Ref: b, Votes: 2}, {Ref: a, Votes: 1}, {Ref: a, Votes: 1}}, nil, [][]record.RefHash{{a, b}}},
 		"larger ones, of two chunks": {
-			[]warehouse.ProposalSize{{Ref: a, Votes: 1}},
-			[]warehouse.ProposalSize{{Ref: d, Votes: 9}, {Ref: c, Votes: 8}, {Ref: d, Votes: 9}},
+			[]feed.ProposalSize{{Ref: a, Votes: 1}},
+			[]feed.ProposalSize{{Ref: d, Votes: 9}, {Ref: c, Votes: 8}, {Ref: d, Votes: 9}},
 			[][]record.RefHash{{c, d}, {a}},
 		},
 		"one that is pending itself": {
-			[]warehouse.ProposalSize{{Ref: a, Votes: 1}, {Ref: b, Votes: 2}},
-			[]warehouse.ProposalSize{{Ref: b, Votes: 3}},
+			[]feed.ProposalSize{{Ref: a, Votes: 1}, {Ref: b, Votes: 2}},
+			[]feed.ProposalSize{{Ref: b, Votes: 3}},
 			[][]record.RefHash{{a, b}},
 		},
 	} {

@@ -23,6 +23,8 @@ import (
 	"pnyx/governance"
 	"pnyx/governance/rules"
 	"pnyx/warehouse"
+	"pnyx/warehouse/feed"
+	"pnyx/warehouse/records"
 	"pnyx/worker/backoff"
 	"pnyx/worker/changelog"
 )
@@ -161,7 +163,7 @@ func (b *Builder) Settle(ctx context.Context) error {
 
 // processPending processes what was published or imported since the last call.
 func (b *Builder) processPending(ctx context.Context) error {
-	catalog, err := b.Warehouse.Catalog(ctx)
+	catalog, err := records.ReadCatalog(ctx, b.Warehouse)
 	if err != nil {
 		return err
 	}
@@ -172,7 +174,7 @@ func (b *Builder) processPending(ctx context.Context) error {
 	if err := b.processRecorded(ctx); err != nil {
 		return err
 	}
-	proposals, err := warehouse.NewFeed(b.Warehouse).PendingProposals(ctx, b.rulesVersion)
+	proposals, err := feed.NewFeed(b.Warehouse).PendingProposals(ctx, b.rulesVersion)
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 
 	"pnyx/governance"
 	"pnyx/governance/rules"
-	"pnyx/warehouse"
+	"pnyx/warehouse/feed"
 )
 
 const (
@@ -39,7 +39,7 @@ type journal struct {
 // supplies have changed, from the first block that did, and of tokens that other DAOs use now from their
 // beginning.
 func (b *Builder) processDelegates(ctx context.Context) error {
-	tokens, err := warehouse.FeedTokens(ctx, b.Warehouse)
+	tokens, err := feed.FeedTokens(ctx, b.Warehouse)
 	if err != nil || len(tokens) == 0 {
 		return err
 	}
@@ -52,11 +52,11 @@ func (b *Builder) processDelegates(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	changed, err := warehouse.ChangedTokens(ctx, b.Warehouse, batches)
+	changed, err := feed.ChangedTokens(ctx, b.Warehouse, batches)
 	if err != nil {
 		return err
 	}
-	var progress []warehouse.FeedProgress
+	var progress []feed.FeedProgress
 	for _, token := range tokens {
 		block, pending := changed[token.Scope]
 		if b.startsOver(token, now) {
@@ -68,10 +68,10 @@ func (b *Builder) processDelegates(ctx context.Context) error {
 			}
 		}
 		if pending || now.Sub(revisionTime(token)) > maxTokenAge {
-			progress = append(progress, warehouse.FeedProgress{Item: token.Item, DAOID: joinedDAOs(token), Revision: through})
+			progress = append(progress, feed.FeedProgress{Item: token.Item, DAOID: joinedDAOs(token), Revision: through})
 		}
 	}
-	if err := warehouse.NewFeed(b.Warehouse).WriteProgress(ctx, b.rulesVersion, progress); err != nil {
+	if err := feed.NewFeed(b.Warehouse).WriteProgress(ctx, b.rulesVersion, progress); err != nil {
 		return err
 	}
 	b.journal.through = now
@@ -83,7 +83,7 @@ func (b *Builder) processDelegates(ctx context.Context) error {
 }
 
 // unseenBatches returns the committed batches whose powers are not processed yet.
-func (b *Builder) unseenBatches(ctx context.Context, tokens []warehouse.FeedToken, now time.Time) ([]warehouse.JournalEntry, error) {
+func (b *Builder) unseenBatches(ctx context.Context, tokens []feed.FeedToken, now time.Time) ([]feed.JournalEntry, error) {
 	since := b.journal.through
 	if since.IsZero() {
 		b.journal.seen, since = map[uuid.UUID]time.Time{}, now
@@ -93,30 +93,30 @@ func (b *Builder) unseenBatches(ctx context.Context, tokens []warehouse.FeedToke
 			}
 		}
 	}
-	batches, err := warehouse.JournalSince(ctx, b.Warehouse, since.Add(-journalOverlap))
-	return slices.DeleteFunc(batches, func(batch warehouse.JournalEntry) bool {
+	batches, err := feed.JournalSince(ctx, b.Warehouse, since.Add(-journalOverlap))
+	return slices.DeleteFunc(batches, func(batch feed.JournalEntry) bool {
 		_, seen := b.journal.seen[batch.BatchID]
 		return seen
 	}), err
 }
 
 // startsOver reports whether the whole history of a token is to be processed.
-func (b *Builder) startsOver(token warehouse.FeedToken, now time.Time) bool {
+func (b *Builder) startsOver(token feed.FeedToken, now time.Time) bool {
 	return token.RulesVersion != b.rulesVersion || token.DAOID != joinedDAOs(token) || now.Sub(revisionTime(token)) > journalKept
 }
 
-func revisionTime(token warehouse.FeedToken) time.Time {
+func revisionTime(token feed.FeedToken) time.Time {
 	return time.UnixMicro(int64(token.Revision)) //nolint:gosec // a time
 }
 
-func joinedDAOs(token warehouse.FeedToken) string { return strings.Join(token.DAOs, "\x00") }
+func joinedDAOs(token feed.FeedToken) string { return strings.Join(token.DAOs, "\x00") }
 
 // processToken derives the events and signals of a token from the span of a block on.
-func (b *Builder) processToken(ctx context.Context, token warehouse.FeedToken, block uint64) error {
-	spans, err := warehouse.PowerSpans(ctx, b.Warehouse, token.Scope, block)
+func (b *Builder) processToken(ctx context.Context, token feed.FeedToken, block uint64) error {
+	spans, err := feed.PowerSpans(ctx, b.Warehouse, token.Scope, block)
 	for len(spans) > 0 && err == nil {
 		var changes uint64
-		last := slices.IndexFunc(spans[1:], func(s warehouse.PowerSpan) bool {
+		last := slices.IndexFunc(spans[1:], func(s feed.PowerSpan) bool {
 			changes += s.Changes
 			return changes+spans[0].Changes > maxPowerChanges
 		}) + 1
@@ -132,11 +132,11 @@ func (b *Builder) processToken(ctx context.Context, token warehouse.FeedToken, b
 
 // processSpans derives and writes the events and signals of some spans of a token. One that no DAO uses
 // has none, so that its former ones are removed.
-func (b *Builder) processSpans(ctx context.Context, token warehouse.FeedToken, spans []warehouse.PowerSpan) error {
+func (b *Builder) processSpans(ctx context.Context, token feed.FeedToken, spans []feed.PowerSpan) error {
 	if _, err := b.nextRevision(ctx); err != nil {
 		return err
 	}
-	items := make([]warehouse.FeedItem, len(spans))
+	items := make([]feed.FeedItem, len(spans))
 	for i, span := range spans {
 		items[i] = span.Item
 	}
@@ -145,12 +145,12 @@ func (b *Builder) processSpans(ctx context.Context, token warehouse.FeedToken, s
 		return err
 	}
 	if len(token.DAOs) > 0 {
-		history, err := warehouse.PowersBetween(ctx, b.Warehouse, token.Scope, spans[0].FirstBlock, spans[len(spans)-1].EndBlock, rules.FirstDelegates)
+		history, err := feed.PowersBetween(ctx, b.Warehouse, token.Scope, spans[0].FirstBlock, spans[len(spans)-1].EndBlock, rules.FirstDelegates)
 		if err != nil {
 			return err
 		}
 		for _, move := range delegateMoves(token.Scope, history) {
-			at := slices.IndexFunc(spans, func(s warehouse.PowerSpan) bool { return move.Block < s.EndBlock })
+			at := slices.IndexFunc(spans, func(s feed.PowerSpan) bool { return move.Block < s.EndBlock })
 			if err := rows.addMove(move, spans[at].Item, token.DAOs); err != nil {
 				return err
 			}
@@ -160,7 +160,7 @@ func (b *Builder) processSpans(ctx context.Context, token warehouse.FeedToken, s
 }
 
 // addMove adds the event and the signals of a move for each DAO.
-func (r *batch) addMove(move delegateMove, item warehouse.FeedItem, daoIDs []string) error {
+func (r *batch) addMove(move delegateMove, item feed.FeedItem, daoIDs []string) error {
 	key := fmt.Sprintf("%s/%d/%s", move.Token, move.Block, move.Delegate)
 	title := move.Title()
 	for _, daoID := range daoIDs {

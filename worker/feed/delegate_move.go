@@ -8,7 +8,7 @@ import (
 
 	"pnyx/governance"
 	"pnyx/governance/rules"
-	"pnyx/warehouse"
+	"pnyx/warehouse/feed"
 )
 
 // delegateMove is a move with the time when the warehouse had the statements of its block.
@@ -19,7 +19,7 @@ type delegateMove struct {
 
 // delegateMoves returns the moves of the first delegates of a token, in order of blocks. Those in a
 // block whose time is not known are left out.
-func delegateMoves(token string, history warehouse.PowerHistory) (moves []delegateMove) {
+func delegateMoves(token string, history feed.PowerHistory) (moves []delegateMove) {
 	powers := powerRanking{powers: map[string]decimal.Decimal{}}
 	for _, held := range history.Before {
 		powers.set(held.Delegate, held.Power)
@@ -28,7 +28,7 @@ func delegateMoves(token string, history warehouse.PowerHistory) (moves []delega
 	for changes := history.Changes; len(changes) > 0; {
 		block := changes[0].Block
 		n := len(changes)
-		if next := slices.IndexFunc(changes, func(c warehouse.PowerChange) bool { return c.Block != block }); next > 0 {
+		if next := slices.IndexFunc(changes, func(c feed.PowerChange) bool { return c.Block != block }); next > 0 {
 			n = next
 		}
 		for len(supplies) > 0 && supplies[0].Block <= block {
@@ -75,7 +75,7 @@ func (r *powerRanking) first() []string {
 }
 
 // apply ranks the changes of a block, and returns what it moved.
-func (r *powerRanking) apply(token string, changes []warehouse.PowerChange, supply *decimal.Decimal) (moves []delegateMove) {
+func (r *powerRanking) apply(token string, changes []feed.PowerChange, supply *decimal.Decimal) (moves []delegateMove) {
 	was, held := r.first(), map[string]decimal.Decimal{}
 	var at *governance.Timestamp
 	var discoveredAt governance.Timestamp

@@ -7,8 +7,9 @@ import (
 
 	"pnyx/governance"
 	"pnyx/governance/rules"
-	"pnyx/warehouse"
+	"pnyx/warehouse/counts"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 	"pnyx/worker/dossier"
 )
 
@@ -24,11 +25,11 @@ func (p proposal) isQueued() bool {
 
 // readEffects adds what the actions of proposals come to, and the findings about them.
 func (b *Builder) readEffects(ctx context.Context, proposals []proposal) error {
-	records := make([]warehouse.Proposal, len(proposals))
+	all := make([]records.Proposal, len(proposals))
 	for i, p := range proposals {
-		records[i] = p.record
+		all[i] = p.record
 	}
-	actions, err := b.Warehouse.Actions(ctx, records)
+	actions, err := records.Actions(ctx, b.Warehouse, all)
 	if err != nil {
 		return err
 	}
@@ -55,7 +56,7 @@ func (b *Builder) readEffects(ctx context.Context, proposals []proposal) error {
 			p.findings = findings
 		}
 		if p.effects, err = storedEffects(effects, findings); err != nil || len(f.Actions) == 0 {
-			p.effects = warehouse.ProposalEffects{}
+			p.effects = counts.ProposalEffects{}
 		}
 		if err != nil {
 			return err
@@ -65,7 +66,7 @@ func (b *Builder) readEffects(ctx context.Context, proposals []proposal) error {
 }
 
 // storedEffects returns effects and findings as they are stored.
-func storedEffects(effects governance.DossierEffects, findings []governance.Finding) (stored warehouse.ProposalEffects, err error) {
+func storedEffects(effects governance.DossierEffects, findings []governance.Finding) (stored counts.ProposalEffects, err error) {
 	var list []any
 	for _, transfer := range effects.Transfers {
 		list = append(list, transfer)

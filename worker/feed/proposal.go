@@ -7,17 +7,21 @@ import (
 
 	"pnyx/governance"
 	"pnyx/warehouse"
+	"pnyx/warehouse/counts"
+	"pnyx/warehouse/feed"
+	"pnyx/warehouse/pages"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 // processProposals processes proposals, and the later ones whose usual turnout they are
 // part of.
 func (b *Builder) processProposals(
-	ctx context.Context, pending []warehouse.ProposalSize,
+	ctx context.Context, pending []feed.ProposalSize,
 ) error {
-	var later []warehouse.ProposalSize
+	var later []feed.ProposalSize
 	for chunk := range slices.Chunk(pending, proposalBatchSize) {
-		more, err := warehouse.NewFeed(b.Warehouse).LaterVotes(ctx, refsOf(chunk))
+		more, err := feed.NewFeed(b.Warehouse).LaterVotes(ctx, refsOf(chunk))
 		if err != nil {
 			return err
 		}
@@ -35,14 +39,14 @@ func (b *Builder) processProposals(
 // batchesOf divides proposals into batches, small proposals first, so that most are processed
 // soon. Later votes come before those that are pending: these stay pending until every signal
 // that follows from them is written, also if a worker dies in between.
-func batchesOf(pending, later []warehouse.ProposalSize) (batches [][]record.RefHash) {
+func batchesOf(pending, later []feed.ProposalSize) (batches [][]record.RefHash) {
 	isPending := make(map[record.RefHash]bool, len(pending))
 	for _, proposal := range pending {
 		isPending[proposal.Ref] = true
 	}
-	later = slices.DeleteFunc(later, func(p warehouse.ProposalSize) bool { return isPending[p.Ref] })
-	for _, proposals := range [][]warehouse.ProposalSize{later, pending} {
-		sorted := slices.SortedFunc(slices.Values(proposals), func(a, b warehouse.ProposalSize) int {
+	later = slices.DeleteFunc(later, func(p feed.ProposalSize) bool { return isPending[p.Ref] })
+	for _, proposals := range [][]feed.ProposalSize{later, pending} {
+		sorted := slices.SortedFunc(slices.Values(proposals), func(a, b feed.ProposalSize) int {
 			return cmp.Or(cmp.Compare(a.Votes, b.Votes), slices.Compare(a.Ref[:], b.Ref[:]))
 		})
 		batches = append(batches, divide(slices.Compact(sorted))...)
@@ -50,7 +54,7 @@ func batchesOf(pending, later []warehouse.ProposalSize) (batches [][]record.RefH
 	return batches
 }
 
-func refsOf(proposals []warehouse.ProposalSize) []record.RefHash {
+func refsOf(proposals []feed.ProposalSize) []record.RefHash {
 	refs := make([]record.RefHash, len(proposals))
 	for i, proposal := range proposals {
 		refs[i] = proposal.Ref
@@ -75,11 +79,11 @@ func (b *Builder) processProposalBatch(ctx context.Context, refs []record.RefHas
 		return err
 	}
 	discovered := rows.discoveries(now)
-	var effects []warehouse.ProposalEffects
+	var effects []counts.ProposalEffects
 	for _, p := range proposals {
 		p.effects.ProposalRef = p.record.Ref
 		effects = append(effects, p.effects)
-		rows.items = append(rows.items, warehouse.FeedProgress{
+		rows.items = append(rows.items, feed.FeedProgress{
 			Item: p.record.Ref, DAOID: p.state.Identity.DAOID, Revision: p.state.Revision, Context: p.turnout.Context,
 		})
 		if p.isLeftOut() {
@@ -95,52 +99,52 @@ func (b *Builder) processProposalBatch(ctx context.Context, refs []record.RefHas
 	if err := b.write(ctx, rows); err != nil {
 		return err
 	}
-	if err := b.Warehouse.ReplaceProposalEffects(ctx, b.revision, effects); err != nil {
+	if err := counts.ReplaceProposalEffects(ctx, b.Warehouse, b.revision, effects); err != nil {
 		return err
 	}
-	return warehouse.NewFeed(b.Warehouse).WriteProgress(ctx, b.rulesVersion, rows.items)
+	return feed.NewFeed(b.Warehouse).WriteProgress(ctx, b.rulesVersion, rows.items)
 }
 
 // proposal is a published proposal with everything that its events and signals are
 // derived from.
 type proposal struct {
 	// record is the imported proposal, and state what was published of it.
-	record warehouse.Proposal
-	state  warehouse.ProposalState
+	record records.Proposal
+	state  counts.ProposalState
 	// quorumTime is when the quorum was reached; nil when it was not, or when that is not
 	// known.
-	quorumTime *warehouse.QuorumTime
+	quorumTime *feed.QuorumTime
 	// interim are the tallies at the beginning of each of windows, by choice.
-	interim []warehouse.InterimTally
+	interim []feed.InterimTally
 	// turnout has the numbers of ballots of the votes before.
-	turnout warehouse.Turnout
+	turnout feed.Turnout
 	// effects are what the actions come to; findings are those about the actions, while they can be stopped.
-	effects  warehouse.ProposalEffects
+	effects  counts.ProposalEffects
 	findings []governance.Finding
 	// recorded are the types of events and signals that someone recorded.
-	recorded map[warehouse.RecordedType]bool
+	recorded map[feed.RecordedType]bool
 }
 
 func (b *Builder) readProposals(
 	ctx context.Context, refs []record.RefHash,
 ) ([]proposal, error) {
-	records, err := b.Warehouse.Proposals(ctx, refs)
+	records, err := records.Proposals(ctx, b.Warehouse, refs)
 	if err != nil {
 		return nil, err
 	}
-	states, err := b.Warehouse.PublishedStates(ctx, refs)
+	states, err := counts.PublishedStates(ctx, b.Warehouse, refs)
 	if err != nil {
 		return nil, err
 	}
-	recorded, err := warehouse.NewFeed(b.Warehouse).RecordedTypes(ctx, refs)
+	recorded, err := feed.NewFeed(b.Warehouse).RecordedTypes(ctx, refs)
 	if err != nil {
 		return nil, err
 	}
-	turnouts, err := warehouse.NewFeed(b.Warehouse).EarlierTurnouts(ctx, refs)
+	turnouts, err := feed.NewFeed(b.Warehouse).EarlierTurnouts(ctx, refs)
 	if err != nil {
 		return nil, err
 	}
-	byRef := make(map[record.RefHash]warehouse.ProposalState, len(states))
+	byRef := make(map[record.RefHash]counts.ProposalState, len(states))
 	for _, state := range states {
 		byRef[state.Ref] = state
 	}
@@ -161,14 +165,14 @@ func (b *Builder) readProposals(
 // readBallotTimes adds what depends on when ballots were cast. Many ballots are read in the
 // background.
 func (b *Builder) readBallotTimes(ctx context.Context, proposals []proposal) error {
-	var ended, reached []warehouse.Vote
+	var ended, reached []feed.Vote
 	var ballots uint64
 	for _, p := range proposals {
 		ballots += p.state.Votes
 		if p.isLeftOut() {
 			continue
 		}
-		vote := warehouse.Vote{
+		vote := feed.Vote{
 			Ref: p.record.Ref, Choices: p.state.Choices, Bounds: p.state.Bounds,
 		}
 		if p.record.EndAt != nil {
@@ -180,14 +184,14 @@ func (b *Builder) readBallotTimes(ctx context.Context, proposals []proposal) err
 			reached = append(reached, vote)
 		}
 	}
-	if ballots >= warehouse.SortedCopyThreshold {
+	if ballots >= pages.SortedCopyThreshold {
 		ctx = warehouse.InBackground(ctx)
 	}
-	tallies, err := warehouse.NewFeed(b.Warehouse).InterimTallies(ctx, ended, windows())
+	tallies, err := feed.NewFeed(b.Warehouse).InterimTallies(ctx, ended, windows())
 	if err != nil {
 		return err
 	}
-	times, err := warehouse.NewFeed(b.Warehouse).QuorumTimes(ctx, reached)
+	times, err := feed.NewFeed(b.Warehouse).QuorumTimes(ctx, reached)
 	if err != nil {
 		return err
 	}
@@ -211,7 +215,7 @@ func (p proposal) hasFlag(flag governance.QualityFlag) bool {
 
 // isRecorded reports whether someone recorded an event or signal of a type.
 func (p proposal) isRecorded(eventType string) bool {
-	return p.recorded[warehouse.RecordedType{
+	return p.recorded[feed.RecordedType{
 		Ref: p.record.Ref, DAOID: p.state.Identity.DAOID, Type: eventType,
 	}]
 }

@@ -3,7 +3,8 @@ package feed
 import (
 	"pnyx/governance"
 	"pnyx/governance/rules"
-	"pnyx/warehouse"
+	"pnyx/warehouse/feed"
+	"pnyx/warehouse/records"
 )
 
 // event is something that happened to an item, or will happen at a time that is set.
@@ -19,7 +20,7 @@ type event struct {
 
 // milestones returns the first known times of the events that upstream states, by type
 // of event.
-func milestones(p warehouse.Proposal) map[string]*governance.Timestamp {
+func milestones(p records.Proposal) map[string]*governance.Timestamp {
 	types := map[string]string{
 		"created": rules.ProposalCreated, "activated": rules.VotingStarted, "extended": rules.VotingExtended,
 		"queued": rules.ProposalQueued, "executed": rules.ProposalExecuted,
@@ -147,8 +148,8 @@ func (p proposal) closedEarly() bool {
 
 // eventRows returns the rows of the proposal's events, without those that someone
 // recorded. discovered states when the stored ones were discovered, which stays.
-func (p proposal) eventRows(discovered map[string]governance.Timestamp) []warehouse.FeedEvent {
-	var rows []warehouse.FeedEvent
+func (p proposal) eventRows(discovered map[string]governance.Timestamp) []feed.FeedEvent {
+	var rows []feed.FeedEvent
 	facts := p.facts()
 	for _, e := range p.events() {
 		if p.isRecorded(e.eventType) {
@@ -168,7 +169,7 @@ func (p proposal) eventRows(discovered map[string]governance.Timestamp) []wareho
 // it happened.
 func eventRow(
 	e event, daoID, itemKey string, discovered map[string]governance.Timestamp,
-) warehouse.FeedEvent {
+) feed.FeedEvent {
 	id := governance.EventID(daoID, e.eventType, itemKey)
 	discoveredAt, stored := discovered[id]
 	if !stored {
@@ -178,7 +179,7 @@ func eventRow(
 	if e.at != nil {
 		at = *e.at
 	}
-	return warehouse.FeedEvent{EventRow: governance.EventRow{
+	return feed.FeedEvent{EventRow: governance.EventRow{
 		Event: governance.Event{
 			EventID: id, EventType: governance.EventType(e.eventType), EventTimeMs: at, EventTimeConfidence: e.confidence, DAOID: daoID,
 		},

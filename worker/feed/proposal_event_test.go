@@ -9,8 +9,10 @@ import (
 
 	"pnyx/governance"
 	"pnyx/governance/rules"
-	"pnyx/warehouse"
+	"pnyx/warehouse/counts"
+	"pnyx/warehouse/feed"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 var now = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
@@ -21,7 +23,7 @@ func in(hours int) *governance.Timestamp {
 	return &stamp
 }
 
-func snapshotProposal(change func(*record.Proposal)) warehouse.Proposal {
+func snapshotProposal(change func(*record.Proposal)) records.Proposal {
 	p := record.Proposal{
 		ProposalRef: record.ProposalRef{Provider: governance.Snapshot, ExternalID: "0x1"},
 		SourceID:    "dao.eth", Title: "Title", Body: "Body", VoteType: governance.SingleChoice,
@@ -30,10 +32,10 @@ func snapshotProposal(change func(*record.Proposal)) warehouse.Proposal {
 	if change != nil {
 		change(&p)
 	}
-	return warehouse.Proposal{Proposal: p, Ref: p.Hash()}
+	return records.Proposal{Proposal: p, Ref: p.Hash()}
 }
 
-func governorProposal(state string, change func(*record.Proposal)) warehouse.Proposal {
+func governorProposal(state string, change func(*record.Proposal)) records.Proposal {
 	return snapshotProposal(func(p *record.Proposal) {
 		p.Provider, p.State = governance.Tally, state
 		if change != nil {
@@ -44,7 +46,7 @@ func governorProposal(state string, change func(*record.Proposal)) warehouse.Pro
 
 // eventsOf returns the events of a proposal by type, each as its confidence and its hours
 // from now.
-func eventsOf(r warehouse.Proposal, change func(*proposal)) map[string]string {
+func eventsOf(r records.Proposal, change func(*proposal)) map[string]string {
 	r.ObservedAt = governance.TimestampOf(now)
 	p := proposal{record: r, state: stateOf(r)}
 	if change != nil {
@@ -64,7 +66,7 @@ func TestEventsAreDerivedFromTimesStatesAndMilestones(t *testing.T) {
 		return record.Milestone{Type: milestoneType, At: at}
 	}
 	for name, c := range map[string]struct {
-		proposal warehouse.Proposal
+		proposal records.Proposal
 		change   func(*proposal)
 		want     map[string]string
 	}{
@@ -142,7 +144,7 @@ func TestEventsAreDerivedFromTimesStatesAndMilestones(t *testing.T) {
 		},
 		"quorum reached on a day": {
 			snapshotProposal(nil),
-			func(p *proposal) { p.quorumTime = &warehouse.QuorumTime{At: *in(-30), DayOnly: true} },
+			func(p *proposal) { p.quorumTime = &feed.QuorumTime{At: *in(-30), DayOnly: true} },
 			map[string]string{
 				"proposal_created": "derived -48", "voting_started": "exact -48", "voting_ended": "exact -24", "quorum_reached": "day -30",
 			},
@@ -150,7 +152,7 @@ func TestEventsAreDerivedFromTimesStatesAndMilestones(t *testing.T) {
 		"the end was recorded by someone": {
 			snapshotProposal(nil),
 			func(p *proposal) {
-				p.recorded = map[warehouse.RecordedType]bool{
+				p.recorded = map[feed.RecordedType]bool{
 					{Ref: p.record.Ref, DAOID: "dao", Type: "voting_ended"}:       true,
 					{Ref: p.record.Ref, DAOID: "another", Type: "voting_started"}: true,
 				}
@@ -185,10 +187,10 @@ func TestEventKeepsTheTimeOfItsFirstDiscovery(t *testing.T) {
 }
 
 // stateOf returns the published state of a proposal without ballots.
-func stateOf(p warehouse.Proposal) warehouse.ProposalState {
+func stateOf(p records.Proposal) counts.ProposalState {
 	identity := governance.Identity{DAOID: "dao", Provider: p.Provider, ExternalID: p.ExternalID}
 	outcome, _ := p.Provider.StatedOutcome(p.State, p.UpstreamStatus)
-	return warehouse.ProposalState{
+	return counts.ProposalState{
 		Ref: p.Ref, Key: identity.ProposalKey(), Identity: identity, SourceID: p.SourceID, Outcome: outcome, Revision: 1,
 	}
 }

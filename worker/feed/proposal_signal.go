@@ -10,7 +10,7 @@ import (
 
 	"pnyx/governance"
 	"pnyx/governance/rules"
-	"pnyx/warehouse"
+	"pnyx/warehouse/feed"
 )
 
 // windows returns how long before the end of voting the deadline, quorum and close-race
@@ -19,9 +19,9 @@ func windows() []time.Duration {
 	return []time.Duration{rules.ReminderWindow, rules.QuorumWindow, rules.RaceWindow}
 }
 
-func (p proposal) signalRows() ([]warehouse.FeedSignal, error) {
+func (p proposal) signalRows() ([]feed.FeedSignal, error) {
 	facts := p.facts()
-	var rows []warehouse.FeedSignal
+	var rows []feed.FeedSignal
 	for _, rule := range rules.SignalRules() {
 		hit, found := rule.OnVote(facts)
 		if !found || p.isRecorded(rule.Type) {
@@ -41,13 +41,13 @@ func (p proposal) signalRows() ([]warehouse.FeedSignal, error) {
 // signalRow turns what a rule found in an item into a signal.
 func signalRow(
 	rule rules.SignalRule, hit rules.RuleHit, daoID, itemKey string,
-) (warehouse.FeedSignal, error) {
+) (feed.FeedSignal, error) {
 	evidence, err := json.Marshal(hit.Evidence)
 	if err != nil {
-		return warehouse.FeedSignal{}, fmt.Errorf("encode the evidence of %s: %w", rule.Type, err)
+		return feed.FeedSignal{}, fmt.Errorf("encode the evidence of %s: %w", rule.Type, err)
 	}
 	score := max(0, min(hit.Score, 100))
-	row := warehouse.FeedSignal{SignalRow: governance.SignalRow{
+	row := feed.FeedSignal{SignalRow: governance.SignalRow{
 		Signal: governance.Signal{
 			SignalID: governance.SignalID(daoID, rule.Type, itemKey), SignalType: governance.SignalType(rule.Type),
 			Priority: rules.PriorityOf(score), Actionability: rule.Actionability, DAOID: daoID,

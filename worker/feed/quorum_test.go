@@ -8,7 +8,7 @@ import (
 
 	"pnyx/governance"
 	"pnyx/governance/rules"
-	"pnyx/warehouse"
+	"pnyx/warehouse/feed"
 	"pnyx/warehouse/record"
 )
 
@@ -27,7 +27,7 @@ func counted(change func(*record.Proposal), basis governance.Basis, powers ...in
 	for i, power := range powers {
 		amount := decimal.NewFromInt(power)
 		s.Scores, s.TotalPower = append(s.Scores, governance.Score{Votes: 20, Power: amount}), s.TotalPower.Add(amount)
-		p.interim = append(p.interim, warehouse.InterimTally{
+		p.interim = append(p.interim, feed.InterimTally{
 			Choice: s.Choices[i].Key, Votes: []uint64{20, 20, 20}, Powers: []decimal.Decimal{amount, amount, amount},
 			Largest: amount, LargestVoter: "0xa",
 		})
@@ -86,7 +86,7 @@ func TestSignalsFollowTheQuorumOfTheContract(t *testing.T) {
 				t.Fatal(err)
 			}
 			has := func(signal string) bool {
-				return slices.ContainsFunc(rows, func(r warehouse.FeedSignal) bool { return string(r.SignalType) == signal })
+				return slices.ContainsFunc(rows, func(r feed.FeedSignal) bool { return string(r.SignalType) == signal })
 			}
 			for _, signal := range c.want {
 				if !has(signal) {
@@ -136,7 +136,7 @@ func TestEventsFollowTheQuorumOfTheContract(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := slices.ContainsFunc(c.p.eventRows(nil), func(e warehouse.FeedEvent) bool { return e.EventType == rules.QuorumReached })
+			got := slices.ContainsFunc(c.p.eventRows(nil), func(e feed.FeedEvent) bool { return e.EventType == rules.QuorumReached })
 			if got != c.want {
 				t.Errorf("got %t, want %t", got, c.want)
 			}

@@ -6,7 +6,7 @@ import (
 
 	"pnyx/governance"
 	"pnyx/governance/rules"
-	"pnyx/warehouse"
+	"pnyx/warehouse/feed"
 	"pnyx/warehouse/record"
 )
 
@@ -14,11 +14,11 @@ import (
 // they are, or were, about: what someone recorded replaces what is derived.
 func (b *Builder) processRecorded(ctx context.Context) error {
 	for ctx.Err() == nil {
-		events, err := warehouse.NewFeed(b.Warehouse).PendingEvents(ctx, b.rulesVersion)
+		events, err := feed.NewFeed(b.Warehouse).PendingEvents(ctx, b.rulesVersion)
 		if err != nil {
 			return err
 		}
-		signals, err := warehouse.NewFeed(b.Warehouse).PendingSignals(ctx, b.rulesVersion)
+		signals, err := feed.NewFeed(b.Warehouse).PendingSignals(ctx, b.rulesVersion)
 		if err != nil {
 			return err
 		}
@@ -35,19 +35,19 @@ func (b *Builder) processRecorded(ctx context.Context) error {
 // processRecordedBatch writes some recorded events and signals as they are, and processes
 // the proposals they are about.
 func (b *Builder) processRecordedBatch(
-	ctx context.Context, events []warehouse.RecordedEvent, signals []warehouse.RecordedSignal,
+	ctx context.Context, events []feed.RecordedEvent, signals []feed.RecordedSignal,
 ) error {
 	if _, err := b.nextRevision(ctx); err != nil {
 		return err
 	}
-	var progress []warehouse.FeedProgress
+	var progress []feed.FeedProgress
 	for _, event := range events {
 		progress = append(progress, event.FeedProgress)
 	}
 	for _, signal := range signals {
 		progress = append(progress, signal.FeedProgress)
 	}
-	items := make([]warehouse.FeedItem, len(progress))
+	items := make([]feed.FeedItem, len(progress))
 	for i, p := range progress {
 		items[i] = p.Item
 	}
@@ -75,14 +75,14 @@ func (b *Builder) processRecordedBatch(
 	if err := b.processProposals(ctx, rows.subjects()); err != nil {
 		return err
 	}
-	return warehouse.NewFeed(b.Warehouse).WriteProgress(ctx, b.rulesVersion, progress)
+	return feed.NewFeed(b.Warehouse).WriteProgress(ctx, b.rulesVersion, progress)
 }
 
 // recordedEvent returns the row of a recorded event. It is not discovered before it
 // happened.
-func recordedEvent(recorded warehouse.RecordedEvent) warehouse.FeedEvent {
+func recordedEvent(recorded feed.RecordedEvent) feed.FeedEvent {
 	e := recorded.Event
-	row := warehouse.FeedEvent{Item: recorded.Item, EventRow: governance.EventRow{
+	row := feed.FeedEvent{Item: recorded.Item, EventRow: governance.EventRow{
 		Event: governance.Event{
 			EventID: e.ID, EventType: governance.EventType(e.Type),
 			EventTimeMs: e.At, EventTimeConfidence: governance.Confidence(e.Confidence),
@@ -97,9 +97,9 @@ func recordedEvent(recorded warehouse.RecordedEvent) warehouse.FeedEvent {
 	return row
 }
 
-func recordedSignal(recorded warehouse.RecordedSignal) warehouse.FeedSignal {
+func recordedSignal(recorded feed.RecordedSignal) feed.FeedSignal {
 	s := recorded.Signal
-	row := warehouse.FeedSignal{Item: recorded.Item, Surfaces: s.Surfaces, SignalRow: governance.SignalRow{
+	row := feed.FeedSignal{Item: recorded.Item, Surfaces: s.Surfaces, SignalRow: governance.SignalRow{
 		Signal: governance.Signal{
 			SignalID: s.ID, SignalType: governance.SignalType(s.Type),
 			Priority: rules.PriorityOf(int(s.Score)), Actionability: s.Actionability,

@@ -5,14 +5,15 @@ import (
 
 	"pnyx/governance"
 	"pnyx/governance/rules"
-	"pnyx/warehouse"
+	"pnyx/warehouse/feed"
+	"pnyx/warehouse/records"
 )
 
 // processTopics processes the forum topics that have changed or belong to another DAO
 // now, batch by batch.
-func (b *Builder) processTopics(ctx context.Context, catalog warehouse.Catalog) error {
+func (b *Builder) processTopics(ctx context.Context, catalog records.Catalog) error {
 	// A forum that changes hands, or its place among its DAO's forums, makes its topics pending.
-	var forums []warehouse.Forum
+	var forums []records.Forum
 	for source := range catalog.Owner {
 		if source.Provider.IsForum() {
 			forums = append(forums, catalog.Forum(source.ID))
@@ -20,7 +21,7 @@ func (b *Builder) processTopics(ctx context.Context, catalog warehouse.Catalog) 
 	}
 	for ctx.Err() == nil {
 		b.AwaitFullPublication(ctx)
-		topics, err := warehouse.NewFeed(b.Warehouse).PendingTopics(ctx, b.rulesVersion, forums)
+		topics, err := feed.NewFeed(b.Warehouse).PendingTopics(ctx, b.rulesVersion, forums)
 		if err != nil || len(topics) == 0 {
 			return err
 		}
@@ -34,14 +35,14 @@ func (b *Builder) processTopics(ctx context.Context, catalog warehouse.Catalog) 
 // processTopicBatch derives and writes the events and signals of some topics. A hidden
 // topic has none, so that its former ones are removed.
 func (b *Builder) processTopicBatch(
-	ctx context.Context, catalog warehouse.Catalog, topics []warehouse.FeedTopic,
+	ctx context.Context, catalog records.Catalog, topics []feed.FeedTopic,
 ) error {
 	now, err := b.nextRevision(ctx)
 	if err != nil {
 		return err
 	}
-	items := make([]warehouse.FeedItem, len(topics))
-	progress := make([]warehouse.FeedProgress, len(topics))
+	items := make([]feed.FeedItem, len(topics))
+	progress := make([]feed.FeedProgress, len(topics))
 	for i, topic := range topics {
 		items[i], progress[i] = topic.Item, topic.FeedProgress
 	}
@@ -65,12 +66,12 @@ func (b *Builder) processTopicBatch(
 	if err := b.write(ctx, rows); err != nil {
 		return err
 	}
-	return warehouse.NewFeed(b.Warehouse).WriteProgress(ctx, b.rulesVersion, progress)
+	return feed.NewFeed(b.Warehouse).WriteProgress(ctx, b.rulesVersion, progress)
 }
 
 func topicEvent(
-	t warehouse.FeedTopic, key string, discovered map[string]governance.Timestamp,
-) warehouse.FeedEvent {
+	t feed.FeedTopic, key string, discovered map[string]governance.Timestamp,
+) feed.FeedEvent {
 	e := event{rules.ForumTopicCreated, t.CreatedAt, governance.ExactTime, t.DiscoveredAt}
 	if e.at == nil {
 		e.confidence = governance.DiscoveredTime
@@ -82,9 +83,9 @@ func topicEvent(
 	return row
 }
 
-func topicSignals(t warehouse.FeedTopic, key string) ([]warehouse.FeedSignal, error) {
+func topicSignals(t feed.FeedTopic, key string) ([]feed.FeedSignal, error) {
 	facts := rules.TopicActivity{Title: t.Title, Posts: t.Posts, CreatedAt: t.CreatedAt, LastPostAt: t.UpdatedAt}
-	var rows []warehouse.FeedSignal
+	var rows []feed.FeedSignal
 	for _, rule := range rules.SignalRules() {
 		hit, found := rule.OnTopic(facts)
 		if !found {

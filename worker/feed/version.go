@@ -9,7 +9,8 @@ import (
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
-	"pnyx/warehouse"
+	"pnyx/warehouse/feed"
+	"pnyx/warehouse/records"
 )
 
 // showVisible changes the versions of the lists in which rows became visible since the
@@ -33,16 +34,16 @@ func (b *Builder) showVisible(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var changes map[string]warehouse.DAOChanges
+	var changes map[string]feed.DAOChanges
 	if b.visibleThrough == 0 {
 		changes, err = b.resume(ctx, now)
 	} else {
-		changes, err = warehouse.NewFeed(b.Warehouse).BecameVisible(ctx, b.visibleThrough, now)
+		changes, err = feed.NewFeed(b.Warehouse).BecameVisible(ctx, b.visibleThrough, now)
 	}
 	if err != nil {
 		return err
 	}
-	next, err := warehouse.NewFeed(b.Warehouse).NextVisible(ctx, now)
+	next, err := feed.NewFeed(b.Warehouse).NextVisible(ctx, now)
 	if err != nil {
 		return err
 	}
@@ -70,7 +71,7 @@ func (b *Builder) checkFullRevision(ctx context.Context) error {
 // resume returns the changes that the term before, or what failed, has not told: lists of DAOs
 // of which nothing changed keep their versions, and callers their copies. Where Redis has lost what
 // was told, the warehouse knows it; where it may have lost versions, all lists change.
-func (b *Builder) resume(ctx context.Context, now governance.Timestamp) (map[string]warehouse.DAOChanges, error) {
+func (b *Builder) resume(ctx context.Context, now governance.Timestamp) (map[string]feed.DAOChanges, error) {
 	state, err := b.Store.FeedState(ctx)
 	lost := errors.Is(err, cache.ErrMiss)
 	if lost {
@@ -85,21 +86,21 @@ func (b *Builder) resume(ctx context.Context, now governance.Timestamp) (map[str
 	} else if err != nil {
 		return nil, err
 	}
-	changes := map[string]warehouse.DAOChanges{}
+	changes := map[string]feed.DAOChanges{}
 	if lost || state.FullRevision != 0 && state.FullRevision != b.fullRevision {
 		if changes, err = b.allLists(ctx); err != nil {
 			return nil, err
 		}
 	}
-	written, err := warehouse.NewFeed(b.Warehouse).ChangedSince(ctx, state.Revision)
+	written, err := feed.NewFeed(b.Warehouse).ChangedSince(ctx, state.Revision)
 	if err != nil {
 		return nil, err
 	}
-	visible, err := warehouse.NewFeed(b.Warehouse).BecameVisible(ctx, state.VisibleThrough, now)
+	visible, err := feed.NewFeed(b.Warehouse).BecameVisible(ctx, state.VisibleThrough, now)
 	if err != nil {
 		return nil, err
 	}
-	for _, missed := range []map[string]warehouse.DAOChanges{written, visible} {
+	for _, missed := range []map[string]feed.DAOChanges{written, visible} {
 		for daoID, rows := range missed {
 			all := changes[daoID]
 			all.Events, all.Signals = all.Events || rows.Events, all.Signals || rows.Signals
@@ -110,11 +111,11 @@ func (b *Builder) resume(ctx context.Context, now governance.Timestamp) (map[str
 	return changes, nil
 }
 
-func (b *Builder) allLists(ctx context.Context) (map[string]warehouse.DAOChanges, error) {
-	catalog, err := b.Warehouse.Catalog(ctx)
-	changes := map[string]warehouse.DAOChanges{"": {Events: true, Signals: true}}
+func (b *Builder) allLists(ctx context.Context) (map[string]feed.DAOChanges, error) {
+	catalog, err := records.ReadCatalog(ctx, b.Warehouse)
+	changes := map[string]feed.DAOChanges{"": {Events: true, Signals: true}}
 	for id := range catalog.DAOs {
-		changes[id] = warehouse.DAOChanges{Events: true, Signals: true}
+		changes[id] = feed.DAOChanges{Events: true, Signals: true}
 	}
 	return changes, err
 }
@@ -123,13 +124,13 @@ func (b *Builder) allLists(ctx context.Context) (map[string]warehouse.DAOChanges
 // of signals show the name, but do not store it. A name that is not published yet waits for the call
 // after its publication, as pages show the published name. Redis knows which names the builder before
 // has shown.
-func (b *Builder) showRenamed(ctx context.Context, catalog warehouse.Catalog) (err error) {
+func (b *Builder) showRenamed(ctx context.Context, catalog records.Catalog) (err error) {
 	if b.daoNames == nil {
 		if b.daoNames, err = b.Store.FeedNames(ctx); err != nil {
 			return err
 		}
 	}
-	renamed, names := map[string]warehouse.DAOChanges{}, map[string]string{}
+	renamed, names := map[string]feed.DAOChanges{}, map[string]string{}
 	for id, dao := range catalog.DAOs {
 		shown, known := b.daoNames[id]
 		if known {
@@ -143,7 +144,7 @@ func (b *Builder) showRenamed(ctx context.Context, catalog warehouse.Catalog) (e
 			return err
 		}
 		if err == nil && row.Name == dao.Name {
-			renamed[id] = warehouse.DAOChanges{Events: true, Signals: true}
+			renamed[id] = feed.DAOChanges{Events: true, Signals: true}
 			names[id] = dao.Name
 		}
 	}
@@ -166,7 +167,7 @@ func (b *Builder) showRenamed(ctx context.Context, catalog warehouse.Catalog) (e
 // setVersions changes the versions of the lists that have changed, by DAO id, and those
 // of the lists of all DAOs. It announces them.
 func (b *Builder) setVersions(
-	ctx context.Context, changes map[string]warehouse.DAOChanges,
+	ctx context.Context, changes map[string]feed.DAOChanges,
 ) error {
 	if len(changes) == 0 {
 		return nil

@@ -10,13 +10,13 @@ import (
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
-	"pnyx/warehouse"
+	"pnyx/warehouse/pages"
 	"pnyx/warehouse/record"
 )
 
 func (p *page) ballots(ctx context.Context, q query.Ballots) (cache.View, error) {
 	var detail governance.ProposalRow
-	var rows []warehouse.LatestBallot
+	var rows []pages.LatestBallot
 	there, err := p.fromSortedCopy(ctx, q.Scope(), func(generation uint64) (err error) {
 		if generation != 0 {
 			var reading errgroup.Group // a copy is read without knowing the proposal
@@ -24,14 +24,14 @@ func (p *page) ballots(ctx context.Context, q query.Ballots) (cache.View, error)
 				detail, err = p.proposalDetail(ctx, q.Proposal)
 				return err
 			})
-			rows, err = p.Warehouse.ListBallots(ctx, warehouse.BallotSource{Generation: generation}, q)
+			rows, err = pages.ListBallots(ctx, p.Warehouse, pages.BallotSource{Generation: generation}, q)
 			return errors.Join(err, reading.Wait())
 		}
 		if detail, err = p.proposalDetail(ctx, q.Proposal); err != nil {
 			return err
 		}
 		ref := record.ProposalRef{Provider: detail.Identity.Provider, ExternalID: detail.Identity.ExternalID}
-		rows, err = p.Warehouse.ListBallots(ctx, warehouse.BallotSource{Ref: ref.Hash()}, q)
+		rows, err = pages.ListBallots(ctx, p.Warehouse, pages.BallotSource{Ref: ref.Hash()}, q)
 		return err
 	})
 	if err != nil || !there {
@@ -99,7 +99,7 @@ func choicesOf(choices []governance.Choice, bounds governance.ChoiceBounds) vote
 }
 
 // ballotRows returns ballots as callers see them.
-func ballotRows(rows []warehouse.LatestBallot, choices voteChoices) []governance.Ballot {
+func ballotRows(rows []pages.LatestBallot, choices voteChoices) []governance.Ballot {
 	page := make([]governance.Ballot, len(rows))
 	type choice struct {
 		label   string

@@ -18,7 +18,7 @@ import (
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
-	"pnyx/warehouse"
+	"pnyx/warehouse/pages"
 	"pnyx/warehouse/record"
 )
 
@@ -79,11 +79,11 @@ func (p *page) ballotExport(ctx context.Context, q query.BallotExport) (cache.Vi
 	if of.summary, err = p.setBallotCoverage(ctx, q.Proposal); err != nil {
 		return cache.View{}, err
 	}
-	published, err := p.Warehouse.PublishedBallots(ctx, of.ref, of.key)
+	published, err := pages.PublishedBallotsOf(ctx, p.Warehouse, of.ref, of.key)
 	if err != nil {
 		return cache.View{}, err
 	}
-	if published.Votes < warehouse.SortedCopyThreshold {
+	if published.Votes < pages.SortedCopyThreshold {
 		return p.smallExport(ctx, of)
 	}
 	generation, err := p.chooseCopy(ctx, of, published.Generation)
@@ -93,7 +93,7 @@ func (p *page) ballotExport(ctx context.Context, q query.BallotExport) (cache.Vi
 	if generation == 0 || generation != version.Generation {
 		p.head.Revision-- // stale after manifestTTL: no publication tells that the next copy is there
 	}
-	copied, err := p.Warehouse.CopiedBallots(ctx, generation)
+	copied, err := pages.CountCopiedBallots(ctx, p.Warehouse, generation)
 	if err != nil {
 		return cache.View{}, err
 	}
@@ -132,7 +132,7 @@ func (p *page) isExported(ctx context.Context, of exported, generation uint64) (
 	if slices.ContainsFunc(exports, func(e cache.Export) bool { return e.Proposal == of.key && e.Generation == generation }) {
 		return true, nil
 	}
-	published, err := p.Warehouse.PublishedBallots(ctx, of.ref, of.key)
+	published, err := pages.PublishedBallotsOf(ctx, p.Warehouse, of.ref, of.key)
 	return published.Generation == generation, err
 }
 
@@ -162,7 +162,7 @@ func generationOf(revision string) uint64 {
 // smallExport exports ballots that are read at once: their bytes are what the revision
 // names.
 func (p *page) smallExport(ctx context.Context, of exported) (cache.View, error) {
-	rows, err := p.Warehouse.ExportBallots(ctx, warehouse.BallotSource{Ref: of.ref}, 1, query.ExportRows+1)
+	rows, err := pages.ExportBallots(ctx, p.Warehouse, pages.BallotSource{Ref: of.ref}, 1, query.ExportRows+1)
 	if err != nil {
 		return cache.View{}, err
 	}
@@ -189,7 +189,7 @@ func (p *page) smallExport(ctx context.Context, of exported) (cache.View, error)
 }
 
 // contentRevision names ballots by their bytes.
-func (e exported) contentRevision(rows []warehouse.LatestBallot) (string, error) {
+func (e exported) contentRevision(rows []pages.LatestBallot) (string, error) {
 	var text bytes.Buffer
 	err := writeBallots(&text, query.ExportNDJSON, rows, e.choices)
 	return "b" + shortDigest(text.Bytes(), 16), err
@@ -223,19 +223,19 @@ func (p *page) ballotPart(ctx context.Context, q query.BallotPart) (cache.View, 
 
 // exportedRows reads the ballots of a part; none where they are not those that the revision
 // names.
-func (p *page) exportedRows(ctx context.Context, of exported, q query.BallotPart) ([]warehouse.LatestBallot, error) {
-	at := warehouse.BallotSource{Ref: of.ref, Generation: generationOf(q.Revision)}
+func (p *page) exportedRows(ctx context.Context, of exported, q query.BallotPart) ([]pages.LatestBallot, error) {
+	at := pages.BallotSource{Ref: of.ref, Generation: generationOf(q.Revision)}
 	if at.Generation != 0 {
 		known, err := p.isExported(ctx, of, at.Generation)
 		if err != nil || !known || q.Revision != of.copyRevision(at.Generation) {
 			return nil, err
 		}
-		return p.Warehouse.ExportBallots(ctx, at, q.Part, query.ExportRows)
+		return pages.ExportBallots(ctx, p.Warehouse, at, q.Part, query.ExportRows)
 	}
 	if q.Part != 1 {
 		return nil, nil
 	}
-	rows, err := p.Warehouse.ExportBallots(ctx, at, q.Part, query.ExportRows+1)
+	rows, err := pages.ExportBallots(ctx, p.Warehouse, at, q.Part, query.ExportRows+1)
 	if err != nil {
 		return nil, err
 	}

@@ -7,12 +7,12 @@ import (
 
 	"pnyx/governance"
 	"pnyx/governance/query"
-	"pnyx/warehouse"
+	"pnyx/warehouse/pages"
 )
 
 // writeBallots writes ballots in a format.
 func writeBallots(
-	w io.Writer, format query.ExportFormat, rows []warehouse.LatestBallot, choices voteChoices,
+	w io.Writer, format query.ExportFormat, rows []pages.LatestBallot, choices voteChoices,
 ) error {
 	to := newRowWriter[governance.ExportedBallot](w, format)
 	if format == query.ExportCSV {

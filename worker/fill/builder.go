@@ -10,6 +10,7 @@ import (
 	"pnyx/governance"
 	"pnyx/governance/query"
 	"pnyx/warehouse"
+	"pnyx/warehouse/pages"
 )
 
 type builder func(context.Context, *page, cache.PageRequest) (cache.View, error)
@@ -62,7 +63,7 @@ func kindsOfPages() map[query.Kind]kindOfPage {
 		query.KindVoterVotes:       {build(byName((*page).voterVotes, func(q *query.VoterVotes) *query.Voter { return &q.Voter })), maxSet, setsTogether, gatherTime},
 		query.KindProposals:        {build((*page).proposals), maxSet, setsTogether, gatherTime},
 		query.KindResolve:          {build((*page).resolve), 1, setsAlone, 0},
-		query.KindTopics:           {listed((*warehouse.Warehouse).ListTopics), 1, setsAlone, 0},
+		query.KindTopics:           {listed(pages.ListTopics), 1, setsAlone, 0},
 		query.KindEvents:           {build((*page).events), 1, setsAlone, 0},
 		query.KindSignals:          {build((*page).signals), 1, setsAlone, 0},
 	}
@@ -87,14 +88,14 @@ func build[Query query.Page](read func(*page, context.Context, Query) (cache.Vie
 // A scope without a version has had nothing published yet: the first publication of it
 // sets one, which makes the page stale.
 func listed[Query query.Page, Row any](
-	read func(*warehouse.Warehouse, context.Context, Query) ([]Row, error),
+	read func(context.Context, *warehouse.Warehouse, Query) ([]Row, error),
 ) builder {
 	return build(func(p *page, ctx context.Context, q Query) (cache.View, error) {
 		version, _, err := p.version(ctx, q.Scope())
 		if err != nil {
 			return cache.View{}, err
 		}
-		rows, err := read(p.Warehouse, ctx, q)
+		rows, err := read(ctx, p.Warehouse, q)
 		if err != nil {
 			return cache.View{}, err
 		}

@@ -16,7 +16,8 @@ import (
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
-	"pnyx/warehouse"
+	"pnyx/warehouse/counts"
+	"pnyx/warehouse/pages"
 	"pnyx/warehouse/record"
 )
 
@@ -46,7 +47,7 @@ func (p *page) daoExport(ctx context.Context, q query.DAOExport) (cache.View, er
 // exportPlan divides the rows of a DAO into units and these into parts.
 type exportPlan struct {
 	*page
-	rows warehouse.DAORows
+	rows pages.DAORows
 	// daoID and daoName are the DAO's.
 	daoID, daoName string
 	// changed are the keys of an export of changes, by kind; nil selects all.
@@ -74,7 +75,7 @@ func (p *page) planExport(ctx context.Context, q query.DAOExport) (export cache.
 	}
 	export.DAOID, export.Revision = q.DAOID, governance.CountOf(head.Last.Time*1000)
 	own := *p // its head is not the manifest's
-	plan := exportPlan{page: &own, rows: warehouse.NewDAORows(p.Warehouse, q.DAOID), daoID: q.DAOID, daoName: dao.Name}
+	plan := exportPlan{page: &own, rows: pages.NewDAORows(p.Warehouse, q.DAOID), daoID: q.DAOID, daoName: dao.Name}
 	if q.Since != 0 {
 		export.Since = new(governance.CountOf(uint64(q.Since)))                                                                     //nolint:gosec // not negative
 		if export.Oldest, err = plan.selectChanges(ctx, uint64(q.Since)/1000, head.Last.Time); err != nil || export.Oldest != nil { //nolint:gosec // not negative
@@ -100,7 +101,7 @@ func (p *page) planExport(ctx context.Context, q query.DAOExport) (export cache.
 // selectChanges restricts the plan to what has changed after a place in the log of changes, and up
 // to another one. Where the log does not have that place, it returns where the log begins.
 func (p *exportPlan) selectChanges(ctx context.Context, after, until uint64) (oldest *governance.Timestamp, err error) {
-	log, err := warehouse.NewChangeLog(p.Warehouse).Position(ctx, warehouse.LogPosition)
+	log, err := counts.NewChangeLog(p.Warehouse).Position(ctx, counts.LogPosition)
 	if err != nil {
 		return nil, err
 	}
@@ -146,14 +147,14 @@ func (p *exportPlan) addProposals(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	proposals = slices.DeleteFunc(proposals, func(found warehouse.DAOProposal) bool {
+	proposals = slices.DeleteFunc(proposals, func(found pages.DAOProposal) bool {
 		return !p.selects(governance.ProposalRows, string(found.Key))
 	})
 	for chunk := range slices.Chunk(proposals, exportChunk) {
 		keys := make([]governance.ProposalKey, len(chunk))
 		var small []record.RefHash
 		for i, proposal := range chunk {
-			if keys[i] = proposal.Key; proposal.Votes < warehouse.SortedCopyThreshold {
+			if keys[i] = proposal.Key; proposal.Votes < pages.SortedCopyThreshold {
 				small = append(small, proposal.Ref)
 			}
 		}
@@ -180,12 +181,12 @@ func (p *exportPlan) addProposals(ctx context.Context) error {
 
 // addBallots adds the ballots of a proposal: those of a large one from its sorted copy.
 func (p *exportPlan) addBallots(
-	ctx context.Context, of warehouse.DAOProposal, choices voteChoices, version warehouse.BallotsVersion,
+	ctx context.Context, of pages.DAOProposal, choices voteChoices, version pages.BallotsVersion,
 ) error {
 	unit := cache.ExportUnit{Kind: governance.BallotRows, Key: string(of.Key), Ref: of.Ref, Final: of.Final}
 	votes := version.Votes
-	if of.Votes >= warehouse.SortedCopyThreshold {
-		copied, err := p.Warehouse.CopiedBallots(ctx, of.Generation)
+	if of.Votes >= pages.SortedCopyThreshold {
+		copied, err := pages.CountCopiedBallots(ctx, p.Warehouse, of.Generation)
 		if err != nil {
 			return err
 		}

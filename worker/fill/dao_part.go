@@ -13,7 +13,7 @@ import (
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
-	"pnyx/warehouse"
+	"pnyx/warehouse/pages"
 	"pnyx/warehouse/record"
 )
 
@@ -50,7 +50,7 @@ func (p *page) daoPart(ctx context.Context, q query.DAOPart) (cache.View, error)
 // partWriter writes the rows of a part.
 type partWriter struct {
 	*page
-	rows  warehouse.DAORows
+	rows  pages.DAORows
 	daoID string
 	units []cache.ExportUnit
 	// since and until are the places in the log of changes that select events; zero for all.
@@ -61,7 +61,7 @@ type partWriter struct {
 // findPart finds the units of a part in the manifest that is stored, or else in the current one;
 // none where it is in neither.
 func (p *page) findPart(ctx context.Context, q query.DAOPart) (*partWriter, error) {
-	part := &partWriter{page: p, rows: warehouse.NewDAORows(p.Warehouse, q.DAOID), daoID: q.DAOID}
+	part := &partWriter{page: p, rows: pages.NewDAORows(p.Warehouse, q.DAOID), daoID: q.DAOID}
 	whole := query.DAOExport{DAOID: q.DAOID, Since: q.Since}
 	var export cache.DAOExport
 	stored, _, err := p.Store.Page(ctx, cache.NewPageRequest(whole))
@@ -154,7 +154,7 @@ func (w *partWriter) writeProposals(ctx context.Context, units []cache.ExportUni
 	if err != nil {
 		return err
 	}
-	ballots, versions := map[record.RefHash][]warehouse.LatestBallot{}, map[record.RefHash]warehouse.BallotsVersion{}
+	ballots, versions := map[record.RefHash][]pages.LatestBallot{}, map[record.RefHash]pages.BallotsVersion{}
 	if len(small) > 0 {
 		if ballots, err = w.rows.Ballots(ctx, small, rows+1); err != nil {
 			return err
@@ -185,16 +185,16 @@ func (w *partWriter) writeProposals(ctx context.Context, units []cache.ExportUni
 
 // writeBallots writes ballots of a proposal: small ones as they were read, others of a sorted copy.
 func (w *partWriter) writeBallots(
-	ctx context.Context, unit cache.ExportUnit, choices voteChoices, rows []warehouse.LatestBallot, version warehouse.BallotsVersion,
+	ctx context.Context, unit cache.ExportUnit, choices voteChoices, rows []pages.LatestBallot, version pages.BallotsVersion,
 ) (err error) {
 	votes := version.Votes
 	if unit.Generation != 0 {
-		copied, err := w.Warehouse.CopiedBallots(ctx, unit.Generation)
+		copied, err := pages.CountCopiedBallots(ctx, w.Warehouse, unit.Generation)
 		if err != nil {
 			return err
 		}
-		at := warehouse.BallotSource{Ref: unit.Ref, Generation: unit.Generation}
-		if rows, err = w.Warehouse.ExportBallots(ctx, at, unit.Slice+1, query.DAOPartRows); err != nil {
+		at := pages.BallotSource{Ref: unit.Ref, Generation: unit.Generation}
+		if rows, err = pages.ExportBallots(ctx, w.Warehouse, at, unit.Slice+1, query.DAOPartRows); err != nil {
 			return err
 		}
 		votes = copied.Votes

@@ -8,6 +8,7 @@ import (
 	"pnyx/governance"
 	"pnyx/governance/query"
 	"pnyx/warehouse"
+	"pnyx/warehouse/pages"
 )
 
 // delegates builds a page of a DAO's delegates. It has no version: tokens state power in most blocks.
@@ -20,7 +21,7 @@ func (p *page) delegates(ctx context.Context, q query.Delegates) (cache.View, er
 	} else if err != nil {
 		return cache.View{}, err
 	}
-	list := named(p, warehouse.ListDelegates, func(d *governance.Delegate) []shown { return []shown{{d.VoterIdentity, &d.VoterName}} })
+	list := named(p, pages.ListDelegates, func(d *governance.Delegate) []shown { return []shown{{d.VoterIdentity, &d.VoterName}} })
 	rows, err := list(ctx, p.Warehouse, q)
 	if err != nil {
 		return cache.View{}, err
@@ -29,14 +30,14 @@ func (p *page) delegates(ctx context.Context, q query.Delegates) (cache.View, er
 }
 
 func (p *page) voterDelegations(ctx context.Context, q query.VoterDelegations) (cache.View, error) {
-	list := named(p, warehouse.ListVoterDelegations, func(d *governance.VoterDelegation) []shown {
+	list := named(p, pages.ListVoterDelegations, func(d *governance.VoterDelegation) []shown {
 		return []shown{{d.Delegator, &d.DelegatorName}, {d.Delegate, &d.DelegateName}}
 	})
 	return ofVoter(ctx, p, q, q.Voter, list)
 }
 
 func (p *page) openVotes(ctx context.Context, q query.OpenVotes) (cache.View, error) {
-	return ofVoter(ctx, p, q, q.Voter, warehouse.ListOpenVotes)
+	return ofVoter(ctx, p, q, q.Voter, pages.ListOpenVotes)
 }
 
 // ofVoter builds a page of what a query selects of a voter. Without rows, either it selects none, or
@@ -54,14 +55,14 @@ func ofVoter[Query, Row any](
 	if len(rows) > 0 {
 		return cache.NewView(p.head, rows)
 	}
-	profile, err := p.Warehouse.VoterProfile(ctx, string(voter))
+	profile, err := pages.VoterProfile(ctx, p.Warehouse, string(voter))
 	if err != nil {
 		return cache.View{}, err
 	}
 	if profile.DAOs == nil {
 		every := query.VoterDelegations{Voter: voter}
 		every.Limit = 1
-		if found, err := warehouse.ListVoterDelegations(ctx, p.Warehouse, every); err != nil || len(found) == 0 {
+		if found, err := pages.ListVoterDelegations(ctx, p.Warehouse, every); err != nil || len(found) == 0 {
 			return p.absent(), err
 		}
 	}

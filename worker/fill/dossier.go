@@ -12,6 +12,7 @@ import (
 	"pnyx/governance"
 	"pnyx/governance/query"
 	"pnyx/warehouse"
+	"pnyx/warehouse/pages"
 	"pnyx/warehouse/record"
 	"pnyx/worker/dossier"
 )
@@ -62,9 +63,9 @@ func (p *page) dossier(ctx context.Context, q query.Dossier) (cache.View, error)
 }
 
 // invalidIn returns what reports whether a ballot of a vote is invalid, as in the vote summary.
-func invalidIn(of governance.ProposalRow) func(warehouse.CountedBallot) bool {
+func invalidIn(of governance.ProposalRow) func(pages.CountedBallot) bool {
 	choices := choicesOf(of.Choices, of.Bounds)
-	return func(b warehouse.CountedBallot) bool {
+	return func(b pages.CountedBallot) bool {
 		return choices.bounds.Most > 0 && len(b.Choices) > 0 && (!choices.bounds.Allow(len(b.Choices), len(b.Shares) > 0) ||
 			slices.ContainsFunc(b.Choices, func(key string) bool {
 				_, exists := choices.labels[key]
@@ -78,17 +79,19 @@ const maxSharedBallots = 2000
 
 // readFacts reads the records that a dossier rests on; there is false if the proposal is gone.
 func (p *page) readFacts(ctx context.Context, f *dossier.Facts) (there bool, err error) {
-	read := func(ctx context.Context, of []*dossier.Facts) ([]*dossier.Facts, error) {
-		return of, dossier.Read(ctx, p.Warehouse, of)
+	read := func(ctx context.Context, w *warehouse.Warehouse, of []*dossier.Facts) ([]*dossier.Facts, error) {
+		return of, dossier.Read(ctx, w, of)
 	}
 	held, err := strconv.ParseUint(string(f.Votes.Held.Votes), 10, 64)
 	if err != nil {
 		return false, fmt.Errorf("count the ballots of %s: %w", f.Detail.ProposalKey, err)
 	}
 	if held > maxSharedBallots {
-		_, err = warehouse.Alone(ctx, func(ctx context.Context) ([]*dossier.Facts, error) { return read(ctx, []*dossier.Facts{f}) })
+		_, err = warehouse.Alone(ctx, func(ctx context.Context) ([]*dossier.Facts, error) {
+			return read(ctx, p.Warehouse, []*dossier.Facts{f})
+		})
 	} else {
-		_, err = warehouse.Share(ctx, "dossiers", f, read)
+		_, err = warehouse.Share(ctx, p.Warehouse, "dossiers", f, read)
 	}
 	return f.Proposal.Ref != record.RefHash{}, err
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
-	"pnyx/warehouse"
+	"pnyx/warehouse/pages"
 )
 
 func TestADossierGivesInvalidBallotsToNoChoice(t *testing.T) {
@@ -19,17 +19,17 @@ func TestADossierGivesInvalidBallotsToNoChoice(t *testing.T) {
 	shares := []decimal.Decimal{decimal.NewFromInt(1), decimal.NewFromInt(2)}
 	for name, c := range map[string]struct {
 		of      governance.ProposalRow
-		ballot  warehouse.CountedBallot
+		ballot  pages.CountedBallot
 		invalid bool
 	}{
-		"one choice":                 {vote(governance.Basic), warehouse.CountedBallot{Choices: []string{"2"}}, false},
-		"several for one":            {vote(governance.Basic), warehouse.CountedBallot{Choices: []string{"2", "1"}}, true},
-		"one that does not exist":    {vote(governance.Approval), warehouse.CountedBallot{Choices: []string{"1", "3"}}, true},
-		"nothing":                    {vote(governance.Approval), warehouse.CountedBallot{}, false},
-		"a ranking of a part":        {vote(governance.RankedChoice), warehouse.CountedBallot{Choices: []string{"1"}}, true},
-		"shares":                     {vote(governance.Weighted), warehouse.CountedBallot{Choices: []string{"1", "2"}, Shares: shares}, false},
-		"several without shares":     {vote(governance.Weighted), warehouse.CountedBallot{Choices: []string{"1", "2"}}, true},
-		"upstream states no choices": {governance.ProposalRow{}, warehouse.CountedBallot{Choices: []string{"1", "9"}}, false},
+		"one choice":                 {vote(governance.Basic), pages.CountedBallot{Choices: []string{"2"}}, false},
+		"several for one":            {vote(governance.Basic), pages.CountedBallot{Choices: []string{"2", "1"}}, true},
+		"one that does not exist":    {vote(governance.Approval), pages.CountedBallot{Choices: []string{"1", "3"}}, true},
+		"nothing":                    {vote(governance.Approval), pages.CountedBallot{}, false},
+		"a ranking of a part":        {vote(governance.RankedChoice), pages.CountedBallot{Choices: []string{"1"}}, true},
+		"shares":                     {vote(governance.Weighted), pages.CountedBallot{Choices: []string{"1", "2"}, Shares: shares}, false},
+		"several without shares":     {vote(governance.Weighted), pages.CountedBallot{Choices: []string{"1", "2"}}, true},
+		"upstream states no choices": {governance.ProposalRow{}, pages.CountedBallot{Choices: []string{"1", "9"}}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

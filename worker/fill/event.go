@@ -9,6 +9,7 @@ import (
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
+	"pnyx/warehouse/feed"
 )
 
 // unversionedTTL is how long a page without a version is fresh: the page of a DAO that does
@@ -20,7 +21,7 @@ func (p *page) events(ctx context.Context, q query.Events) (cache.View, error) {
 	if err != nil {
 		return cache.View{}, err
 	}
-	rows, err := p.Warehouse.ListEvents(ctx, q, shown)
+	rows, err := feed.ListEvents(ctx, p.Warehouse, q, shown)
 	if err != nil {
 		return cache.View{}, err
 	}

@@ -8,6 +8,7 @@ import (
 	"pnyx/governance"
 	"pnyx/governance/query"
 	"pnyx/warehouse"
+	"pnyx/warehouse/records"
 )
 
 // shown is the place of a name beside an identity.
@@ -23,7 +24,7 @@ func (p *page) setNames(ctx context.Context, places []shown) error {
 	for i, at := range places {
 		voters[i] = at.identity
 	}
-	names, err := warehouse.VoterNames(ctx, p.Warehouse, voters)
+	names, err := records.VoterNames(ctx, p.Warehouse, voters)
 	for _, at := range places {
 		*at.name = names[at.identity]
 	}
@@ -62,7 +63,7 @@ func byName[Query any](
 		if err != nil || !view.Absent || !strings.Contains(name, ".") {
 			return view, err
 		}
-		identity, err := warehouse.VoterNamed(ctx, p.Warehouse, name)
+		identity, err := records.VoterNamed(ctx, p.Warehouse, name)
 		if err != nil || identity == "" {
 			return view, err
 		}

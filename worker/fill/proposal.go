@@ -7,7 +7,7 @@ import (
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
-	"pnyx/warehouse"
+	"pnyx/warehouse/pages"
 	"pnyx/worker/backoff"
 )
 
@@ -17,7 +17,7 @@ const publicationPause = 20 * time.Millisecond
 
 func (p *page) proposals(ctx context.Context, q query.Proposals) (cache.View, error) {
 	return p.fromList(ctx, q.Scope(), func() (any, error) {
-		rows, err := p.Warehouse.ListProposals(ctx, q)
+		rows, err := pages.ListProposals(ctx, p.Warehouse, q)
 		return ProposalRows(rows, q.Order), err
 	})
 }
@@ -72,7 +72,7 @@ func (p *page) revision(ctx context.Context, scope query.Scope) (uint64, error) 
 }
 
 // ProposalRows returns proposals as callers see them, with their places in an order.
-func ProposalRows(proposals []warehouse.ListedProposal, order query.ProposalOrder) []cache.ProposalRow {
+func ProposalRows(proposals []pages.ListedProposal, order query.ProposalOrder) []cache.ProposalRow {
 	rows := make([]cache.ProposalRow, len(proposals))
 	for i, p := range proposals {
 		rows[i] = cache.ProposalRow{

@@ -9,6 +9,7 @@ import (
 	"pnyx/governance"
 	"pnyx/governance/query"
 	"pnyx/warehouse"
+	"pnyx/warehouse/pages"
 )
 
 // resolve builds the candidates that a query may mean.
@@ -47,7 +48,7 @@ func (r *resolution) addPage(ctx context.Context, url string) error {
 	if err != nil || name == "" || len(r.candidates) > 0 {
 		return err
 	}
-	found, err := r.warehouse.ProposalsLinked(ctx, name, r.query)
+	found, err := pages.ProposalsLinked(ctx, r.warehouse, name, r.query)
 	for _, p := range found {
 		r.add(p, governance.Match{Type: governance.MatchURL, MatchedFields: []governance.MatchedField{governance.MatchedSourceURL}})
 	}
@@ -56,7 +57,7 @@ func (r *resolution) addPage(ctx context.Context, url string) error {
 
 func (r *resolution) addNamed(ctx context.Context, match governance.MatchType, text string, fields ...governance.MatchedField) error {
 	for _, field := range fields {
-		found, err := r.warehouse.ProposalsNamed(ctx, warehouse.ProposalName{Field: field, Text: text}, r.query)
+		found, err := pages.ProposalsNamed(ctx, r.warehouse, pages.ProposalName{Field: field, Text: text}, r.query)
 		if err != nil {
 			return err
 		}
@@ -64,7 +65,7 @@ func (r *resolution) addNamed(ctx context.Context, match governance.MatchType, t
 			var matched []governance.MatchedField
 			names := p.Names()
 			for _, other := range fields {
-				if slices.Contains(names, warehouse.ProposalName{Field: other, Text: text}) {
+				if slices.Contains(names, pages.ProposalName{Field: other, Text: text}) {
 					matched = append(matched, other)
 				}
 			}
@@ -84,7 +85,7 @@ func (r *resolution) addTitled(ctx context.Context, text string) error {
 	if rest.Limit == 0 || utf8.RuneCountInString(text) < query.MinPartialTitle {
 		return nil
 	}
-	found, err := r.warehouse.ProposalsTitled(ctx, rest)
+	found, err := pages.ProposalsTitled(ctx, r.warehouse, rest)
 	if err != nil {
 		return err
 	}
@@ -95,7 +96,7 @@ func (r *resolution) addTitled(ctx context.Context, text string) error {
 }
 
 // add adds a candidate, unless it is one already or there are enough.
-func (r *resolution) add(p warehouse.ListedProposal, match governance.Match) {
+func (r *resolution) add(p pages.ListedProposal, match governance.Match) {
 	known := slices.ContainsFunc(r.candidates, func(c governance.ProposalCandidate) bool { return c.ProposalKey == p.Key })
 	if known || len(r.candidates) == r.query.Limit {
 		return

@@ -23,7 +23,9 @@ import (
 	"pnyx/test/env"
 	"pnyx/warehouse"
 	"pnyx/warehouse/importer"
+	"pnyx/warehouse/pages"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 	"pnyx/worker"
 	"pnyx/worker/fill"
 )
@@ -40,9 +42,9 @@ type site struct {
 	log       *bytes.Buffer
 	redis     redis.UniversalClient
 	random    *rand.Rand
-	proposals []warehouse.ListedProposal
+	proposals []pages.ListedProposal
 	// cast are ballots of the data, by their proposals.
-	cast map[governance.ProposalKey][]warehouse.LatestBallot
+	cast map[governance.ProposalKey][]pages.LatestBallot
 }
 
 func newSite(t *testing.T) *site {
@@ -55,7 +57,7 @@ func newSite(t *testing.T) *site {
 	t.Cleanup(func() { store.Close() })
 	s := &site{
 		T: t, warehouse: env.Warehouse(t), store: store, log: &bytes.Buffer{}, redis: env.RedisClient(t, url),
-		random: rand.New(rand.NewPCG(1, 2)), cast: map[governance.ProposalKey][]warehouse.LatestBallot{},
+		random: rand.New(rand.NewPCG(1, 2)), cast: map[governance.ProposalKey][]pages.LatestBallot{},
 	}
 	s.filler = fill.New(fill.Options{
 		Warehouse: s.warehouse, Store: store, Timeout: time.Minute,
@@ -72,13 +74,13 @@ func newSite(t *testing.T) *site {
 	s.publish()
 	all := query.Proposals{Order: query.ProposalsByCreation}
 	all.Limit = query.LongPage
-	if s.proposals, err = s.warehouse.ListProposals(t.Context(), all); err != nil {
+	if s.proposals, err = pages.ListProposals(t.Context(), s.warehouse, all); err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range s.proposals[:40] {
 		ballots := query.Ballots{Proposal: p.Key, Order: query.BallotsByPower}
 		ballots.Limit = query.LongPage
-		if s.cast[p.Key], err = s.warehouse.ListBallots(t.Context(), warehouse.BallotSource{Ref: p.Ref}, ballots); err != nil {
+		if s.cast[p.Key], err = pages.ListBallots(t.Context(), s.warehouse, pages.BallotSource{Ref: p.Ref}, ballots); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -122,7 +124,7 @@ func (s *site) change() {
 			}
 		}
 	}
-	rewritten := func(p warehouse.ListedProposal, source string, withdrawn bool) *record.Proposal {
+	rewritten := func(p pages.ListedProposal, source string, withdrawn bool) *record.Proposal {
 		return &record.Proposal{
 			ProposalRef: record.ProposalRef{Provider: p.Identity.Provider, ExternalID: p.Identity.ExternalID},
 			SourceID:    source, Title: p.Title, Choices: []string{"Yes", "No"}, CreatedAt: p.CreatedAt, EndAt: p.EndAt, Withdrawn: withdrawn,
@@ -135,9 +137,9 @@ func (s *site) change() {
 		}
 	}
 	withdrawn = append(withdrawn, rewritten(s.proposals[0], s.proposals[0].SourceID, true), rewritten(s.proposals[1], other, false))
-	for _, records := range [][]record.Record{recast, withdrawn} {
-		run := warehouse.Import{ID: uuid.New(), ObservedAt: time.Now().UTC().Truncate(time.Millisecond)}
-		if _, err := s.warehouse.Append(s.Context(), run, records); err != nil {
+	for _, all := range [][]record.Record{recast, withdrawn} {
+		run := records.Import{ID: uuid.New(), ObservedAt: time.Now().UTC().Truncate(time.Millisecond)}
+		if _, err := records.Append(s.Context(), s.warehouse, run, all); err != nil {
 			s.Fatal(err)
 		}
 	}
@@ -156,7 +158,7 @@ func (s *site) limit() int {
 	return []int{query.ShortPage, query.LongPage, 3}[s.random.IntN(3)]
 }
 
-func (s *site) proposal() warehouse.ListedProposal { return s.proposals[s.random.IntN(40)] }
+func (s *site) proposal() pages.ListedProposal { return s.proposals[s.random.IntN(40)] }
 
 func (s *site) voter() query.Voter {
 	if cast := s.cast[s.proposal().Key]; len(cast) > 0 && s.random.IntN(8) > 0 {

@@ -9,6 +9,8 @@ import (
 	"pnyx/governance/query"
 	"pnyx/governance/rules"
 	"pnyx/warehouse"
+	"pnyx/warehouse/feed"
+	"pnyx/warehouse/records"
 )
 
 func (p *page) signals(ctx context.Context, q query.Signals) (cache.View, error) {
@@ -23,7 +25,7 @@ func (p *page) signals(ctx context.Context, q query.Signals) (cache.View, error)
 			asOf = *q.After.AsOf
 		}
 	}
-	rows, err := p.Warehouse.ListSignals(ctx, q, shown, asOf)
+	rows, err := feed.ListSignals(ctx, p.Warehouse, q, shown, asOf)
 	if err != nil {
 		return cache.View{}, err
 	}
@@ -49,7 +51,7 @@ func NameSignals(ctx context.Context, store *cache.Store, w *warehouse.Warehouse
 		voters[i] = rules.SignalVoter(signal.Signal)
 	}
 	named := slices.DeleteFunc(slices.Clone(voters), func(voter string) bool { return voter == "" })
-	names, err := warehouse.VoterNames(ctx, w, named)
+	names, err := records.VoterNames(ctx, w, named)
 	if err != nil {
 		return err
 	}

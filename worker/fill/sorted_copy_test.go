@@ -18,7 +18,9 @@ import (
 	"pnyx/governance/query"
 	"pnyx/test/env"
 	"pnyx/warehouse"
+	"pnyx/warehouse/pages"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 	"pnyx/worker/fill"
 )
 
@@ -85,11 +87,11 @@ func (w *walked) ballot(i int, power int64) *record.Ballot {
 // publish writes ballots, and sorts all of them as a generation that is current from then on.
 func (w *walked) publish(generation uint64, ballots ...record.Record) {
 	w.Helper()
-	run := warehouse.Import{ID: uuid.New(), ObservedAt: time.Now().UTC().Truncate(time.Millisecond)}
-	_, err := w.warehouse.Append(w.Context(), run, ballots)
-	sorted := warehouse.SortedCopy{Kind: warehouse.BallotCopy, Subject: string(walkedKey), Ref: walkedRef.Hash()}
+	run := records.Import{ID: uuid.New(), ObservedAt: time.Now().UTC().Truncate(time.Millisecond)}
+	_, err := records.Append(w.Context(), w.warehouse, run, ballots)
+	sorted := pages.SortedCopy{Kind: pages.BallotCopy, Subject: string(walkedKey), Ref: walkedRef.Hash()}
 	writer := w.store.NewWriter(generation)
-	err = errors.Join(err, w.warehouse.BuildSortedCopy(w.Context(), sorted, generation),
+	err = errors.Join(err, pages.BuildSortedCopy(w.Context(), w.warehouse, sorted, generation),
 		writer.SetVersion(w.Context(), query.Ballots{Proposal: walkedKey}.Scope(), generation), writer.Flush(w.Context()))
 	if err != nil {
 		w.Fatal(err)
@@ -129,7 +131,7 @@ func (w *walked) counted(order query.BallotOrder) (voters []string) {
 	w.Helper()
 	q := query.Ballots{Proposal: walkedKey, Order: order}
 	q.Limit = 2 * walkedBallots
-	rows, err := w.warehouse.ListBallots(w.Context(), warehouse.BallotSource{Ref: walkedRef.Hash()}, q)
+	rows, err := pages.ListBallots(w.Context(), w.warehouse, pages.BallotSource{Ref: walkedRef.Hash()}, q)
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
+	"pnyx/warehouse/pages"
 )
 
 // voterTTL is how long the pages of a voter are fresh. A publication changes too many
@@ -19,7 +20,7 @@ const voterTTL = 5 * time.Second
 func (p *page) voters(ctx context.Context, q query.Voters) (cache.View, error) {
 	var rows []governance.DAOVoter
 	there, err := p.fromSortedCopy(ctx, q.Scope(), func(generation uint64) (err error) {
-		rows, err = p.Warehouse.ListVoters(ctx, q, generation)
+		rows, err = pages.ListVoters(ctx, p.Warehouse, q, generation)
 		return err
 	})
 	if err != nil || !there {
@@ -67,7 +68,7 @@ func (p *page) profile(ctx context.Context, q query.Profile) (cache.View, error)
 	if err := p.setPublishedHead(ctx, voterTTL); err != nil {
 		return cache.View{}, err
 	}
-	profile, err := p.Warehouse.VoterProfile(ctx, string(q.Voter))
+	profile, err := pages.VoterProfile(ctx, p.Warehouse, string(q.Voter))
 	if err != nil {
 		return cache.View{}, err
 	}
@@ -87,13 +88,13 @@ func (p *page) voterVotes(ctx context.Context, q query.VoterVotes) (cache.View, 
 	if err := p.setPublishedHead(ctx, voterTTL); err != nil {
 		return cache.View{}, err
 	}
-	rows, err := p.Warehouse.ListVoterVotes(ctx, q)
+	rows, err := pages.ListVoterVotes(ctx, p.Warehouse, q)
 	if err != nil {
 		return cache.View{}, err
 	}
 	if len(rows) == 0 {
 		// Either the query selects none of the voter's votes, or there is no such voter.
-		profile, err := p.Warehouse.VoterProfile(ctx, string(q.Voter))
+		profile, err := pages.VoterProfile(ctx, p.Warehouse, string(q.Voter))
 		if err != nil || profile.DAOs == nil {
 			return p.absent(), err
 		}

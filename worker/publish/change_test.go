@@ -16,6 +16,7 @@ import (
 	"pnyx/governance/query"
 	"pnyx/test/env"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 func TestChangesComeAfterTheListsThatShowThem(t *testing.T) {
@@ -171,7 +172,7 @@ func (b *beforeCommand) ProcessPipelineHook(next redis.ProcessPipelineHook) redi
 // one takes over.
 func (e *electorate) dieAfterTopics() {
 	e.t.Helper()
-	catalog, err := e.publisher.Warehouse.Catalog(e.t.Context())
+	catalog, err := records.ReadCatalog(e.t.Context(), e.publisher.Warehouse)
 	if err != nil {
 		e.t.Fatal(err)
 	}

@@ -5,7 +5,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"pnyx/warehouse"
+	"pnyx/warehouse/counts"
+	"pnyx/warehouse/pages"
 	"pnyx/warehouse/record"
 )
 
@@ -22,8 +23,8 @@ type chunk struct {
 	evaluations []evaluation
 	// published are the states that were published before, but of withdrawn proposals, and
 	// listed the versions that lists show.
-	published map[record.RefHash]warehouse.ProposalState
-	listed    map[record.RefHash]warehouse.ListedVersion
+	published map[record.RefHash]counts.ProposalState
+	listed    map[record.RefHash]pages.ListedVersion
 }
 
 // divide splits proposals into groups of at most proposalBatchSize proposals and maxSize

@@ -9,13 +9,13 @@ import (
 
 	"pnyx/governance"
 	"pnyx/governance/rules"
-	"pnyx/warehouse"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 // conflictCase is a proposal and the warnings and flag that its figures lead to.
 type conflictCase struct {
-	proposal warehouse.Proposal
+	proposal records.Proposal
 	ballots  ballots
 	want     []governance.WarningCode
 	flagged  bool
@@ -56,7 +56,7 @@ func checkConflicts(t *testing.T, cases map[string]conflictCase) {
 func TestStatedFiguresAreComparedWithBallots(t *testing.T) {
 	t.Parallel()
 	stored := counted(map[string]string{"1": "10", "2": "0.000000000000000001"})
-	stated := func(votes uint64, total string, scores ...string) warehouse.Proposal {
+	stated := func(votes uint64, total string, scores ...string) records.Proposal {
 		return snapshotProposal(func(p *record.Proposal) {
 			p.StatedVotes, p.Choices = &votes, []string{"Red", "Blue"}
 			if total != "" {
@@ -88,10 +88,10 @@ func TestStatedFiguresAreComparedWithBallots(t *testing.T) {
 
 func TestContradictingStatesYieldWarnings(t *testing.T) {
 	t.Parallel()
-	status := func(state, status string) warehouse.Proposal {
+	status := func(state, status string) records.Proposal {
 		return snapshotProposal(func(p *record.Proposal) { p.State, p.UpstreamStatus, p.EndAt = state, status, in(24) })
 	}
-	seen := func(p warehouse.Proposal, hours int) warehouse.Proposal {
+	seen := func(p records.Proposal, hours int) records.Proposal {
 		p.ObservedAt = *in(hours)
 		return p
 	}
@@ -116,7 +116,7 @@ func TestStatedOutcomeIsComparedWithVotes(t *testing.T) {
 	won := counted(map[string]string{"1": "10", "2": "1"})
 	lost := counted(map[string]string{"1": "1", "2": "10"})
 	governor := counted(map[string]string{"for": "10", "against": "1", "abstain": "0"})
-	status := func(status string) warehouse.Proposal {
+	status := func(status string) records.Proposal {
 		return snapshotProposal(func(p *record.Proposal) { p.UpstreamStatus = status })
 	}
 	quorum := func(p *record.Proposal) { p.Quorum = power("11") }

@@ -11,7 +11,8 @@ import (
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
-	"pnyx/warehouse"
+	"pnyx/warehouse/counts"
+	"pnyx/warehouse/pages"
 )
 
 type daoPublication struct {
@@ -19,7 +20,7 @@ type daoPublication struct {
 	// previouslyLagging is Input.Lagging. The participation in these DAOs was counted at the
 	// same time as the proposals, of ranged ones by ranges.
 	previouslyLagging map[string]bool
-	counted           map[string]warehouse.Participation
+	counted           map[string]counts.Participation
 	ranged            map[string]bool
 	committedAt       time.Time
 	// voteCoverage is the coverage of every DAO by id. It is nil until all of them were summed up
@@ -57,11 +58,11 @@ func (d *daoPublication) publish(ctx context.Context, daos map[string]bool) erro
 // publication of a term sums all of them up.
 func (d *daoPublication) totals(
 	ctx context.Context, ids []string,
-) (totals map[string]warehouse.DAOTotals, err error) {
+) (totals map[string]counts.DAOTotals, err error) {
 	if d.voteCoverage != nil && len(ids) <= daoBatchSize {
-		totals, err = d.Warehouse.DAOTotalsOf(ctx, ids)
+		totals, err = counts.DAOTotalsOf(ctx, d.Warehouse, ids)
 	} else {
-		totals, err = d.Warehouse.DAOTotals(ctx)
+		totals, err = counts.AllDAOTotals(ctx, d.Warehouse)
 		ids = slices.Collect(maps.Keys(d.catalog.DAOs))
 		d.voteCoverage = make(map[string]governance.VoteCoverage, len(ids))
 	}
@@ -74,8 +75,8 @@ func (d *daoPublication) totals(
 // participationOf counts the ballots of DAOs that are not counted yet.
 func (d *daoPublication) participationOf(
 	ctx context.Context, ids []string,
-) (map[string]warehouse.Participation, error) {
-	known := map[string]warehouse.Participation{}
+) (map[string]counts.Participation, error) {
+	known := map[string]counts.Participation{}
 	var uncounted []string
 	for _, id := range ids {
 		// The ranges of a DAO are dropped when a proposal comes or leaves.
@@ -85,10 +86,10 @@ func (d *daoPublication) participationOf(
 			uncounted = append(uncounted, id)
 		}
 	}
-	var found map[string]warehouse.Participation
+	var found map[string]counts.Participation
 	var err error
 	if d.everything {
-		found, err = d.Warehouse.StoredParticipation(ctx, uncounted)
+		found, err = counts.StoredParticipation(ctx, d.Warehouse, uncounted)
 	} else {
 		found, _, err = d.participation(ctx, uncounted)
 	}
@@ -102,7 +103,7 @@ func (d *daoPublication) participationOf(
 func (d *daoPublication) writeGlobalStatus(ctx context.Context) error {
 	global := newGlobalStatus()
 	for id, dao := range d.catalog.DAOs {
-		e := evaluateDAO(dao, d.catalog, warehouse.DAOTotals{})
+		e := evaluateDAO(dao, d.catalog, counts.DAOTotals{})
 		if votes, known := d.voteCoverage[id]; known {
 			e.votes = votes
 		}
@@ -114,7 +115,7 @@ func (d *daoPublication) writeGlobalStatus(ctx context.Context) error {
 // publishDAO writes one DAO. If its proposals do not sum to its ballots, the detail keeps
 // its previous numbers, or is withheld where there are none, and the DAO is lagging.
 func (d *daoPublication) publishDAO(
-	ctx context.Context, id string, totals warehouse.DAOTotals, participation warehouse.Participation,
+	ctx context.Context, id string, totals counts.DAOTotals, participation counts.Participation,
 ) error {
 	dao, exists := d.catalog.DAOs[id]
 	if !exists {
@@ -220,7 +221,7 @@ func (d *daoPublication) writeDetail(ctx context.Context, e daoEvaluation) error
 // setVoterVersion changes the version of the DAO's ranking of voters. That of a large DAO
 // changes when its sorted copy is built.
 func (d *daoPublication) setVoterVersion(ctx context.Context, e daoEvaluation) error {
-	if e.totals.Votes >= warehouse.SortedCopyThreshold {
+	if e.totals.Votes >= pages.SortedCopyThreshold {
 		return d.writer.InitVersion(ctx, query.Voters{DAOID: e.dao.ID}.Scope())
 	}
 	return d.writer.SetVersion(ctx, query.Voters{DAOID: e.dao.ID}.Scope(), 0)

@@ -6,16 +6,17 @@ import (
 	"slices"
 
 	"pnyx/governance"
-	"pnyx/warehouse"
+	"pnyx/warehouse/counts"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 type daoEvaluation struct {
-	dao warehouse.CatalogDAO
+	dao records.CatalogDAO
 	// totals are sums over the states of proposals, and participation is counted from
 	// ballots.
-	totals        warehouse.DAOTotals
-	participation warehouse.Participation
+	totals        counts.DAOTotals
+	participation counts.Participation
 	// withheld is set when totals and participation do not match and no previous numbers
 	// exist.
 	withheld bool
@@ -38,7 +39,7 @@ type daoEvaluation struct {
 // evaluateDAO computes a DAO from the sums over its proposals and what is known of its
 // sources. The caller adds participation.
 func evaluateDAO(
-	dao warehouse.CatalogDAO, catalog warehouse.Catalog, totals warehouse.DAOTotals,
+	dao records.CatalogDAO, catalog records.Catalog, totals counts.DAOTotals,
 ) daoEvaluation {
 	e := daoEvaluation{dao: dao, totals: totals, sourceTypes: []governance.Provider{}}
 	var voted, flagged int
@@ -69,7 +70,7 @@ func evaluateDAO(
 // addSource adds how following a source goes, and how new its records are. It was read completely
 // when everything that upstream had was last read; one of files alone is as of the time that the
 // import states, or else as of its newest record.
-func (e *daoEvaluation) addSource(ref record.SourceRef, source warehouse.CatalogSource) {
+func (e *daoEvaluation) addSource(ref record.SourceRef, source records.CatalogSource) {
 	status := governance.SourceStatus{State: governance.SourceImported, SourceType: ref.Provider, SourceID: ref.ID}
 	if source.Follow != nil {
 		status = source.Follow.Status
@@ -99,7 +100,7 @@ func (e *daoEvaluation) addSource(ref record.SourceRef, source warehouse.Catalog
 // daoCoverage returns Complete when every source was read to its end and all it states is held,
 // Backfilling when a source that never was has records or is followed, and Partial when some sources
 // have no records, lack some, or upstream does not have them.
-func daoCoverage(dao warehouse.CatalogDAO, catalog warehouse.Catalog) governance.Coverage {
+func daoCoverage(dao records.CatalogDAO, catalog records.Catalog) governance.Coverage {
 	var synced, begun int
 	whole := true
 	for _, ref := range dao.Sources {
@@ -125,22 +126,22 @@ func daoCoverage(dao warehouse.CatalogDAO, catalog warehouse.Catalog) governance
 }
 
 // isMissing reports whether upstream does not have a source: no more of it is on its way.
-func isMissing(source warehouse.CatalogSource) bool {
+func isMissing(source records.CatalogSource) bool {
 	return source.Follow != nil && source.Follow.Status.State == governance.SourceMissing
 }
 
 // isWhole reports whether nothing is known that a source states and that is not held.
-func isWhole(source warehouse.CatalogSource) bool {
+func isWhole(source records.CatalogSource) bool {
 	return !isFollowed(source) || source.Follow.Lacks == ""
 }
 
-func isFollowed(source warehouse.CatalogSource) bool {
+func isFollowed(source records.CatalogSource) bool {
 	return source.Follow != nil && source.Follow.Status.State != governance.SourceOff
 }
 
 // isSynced reports whether a source was read to its end. For one that is followed, that is
 // all of its past, whatever files have brought before.
-func isSynced(ref record.SourceRef, source warehouse.CatalogSource) bool {
+func isSynced(ref record.SourceRef, source records.CatalogSource) bool {
 	if isFollowed(source) {
 		return source.Follow.Complete
 	}
@@ -152,7 +153,7 @@ func isSynced(ref record.SourceRef, source warehouse.CatalogSource) bool {
 
 // daoVoteCoverage covers the proposals that have started: VotesReady when each has all its
 // ballots, VotesUnavailable when none has any.
-func daoVoteCoverage(t warehouse.DAOTotals) governance.VoteCoverage {
+func daoVoteCoverage(t counts.DAOTotals) governance.VoteCoverage {
 	switch {
 	case t.Counts.Total == 0, t.Started > 0 && t.Ready == 0:
 		return governance.VotesUnavailable

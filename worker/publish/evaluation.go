@@ -7,20 +7,22 @@ import (
 
 	"pnyx/governance"
 	"pnyx/governance/rules"
-	"pnyx/warehouse"
+	"pnyx/warehouse/counts"
+	"pnyx/warehouse/pages"
+	"pnyx/warehouse/records"
 )
 
 // evaluation is everything that is computed for one proposal. It is made by a pure
 // function; views, states and list rows are made from it.
 type evaluation struct {
-	proposal  warehouse.Proposal
+	proposal  records.Proposal
 	identity  governance.Identity
 	key       governance.ProposalKey
 	lifecycle governance.Lifecycle
 	outcome   governance.Outcome
 	result    voteResult
 	// ballots are the sums that result was computed from.
-	ballots warehouse.VoteTotals
+	ballots counts.VoteTotals
 	flags   []governance.QualityFlag
 	// conflicts are those between upstream's figures and stored ballots, and those between
 	// two of upstream's statements.
@@ -32,7 +34,7 @@ type evaluation struct {
 }
 
 // evaluate computes a proposal at a moment of the warehouse's clock.
-func evaluate(p warehouse.Proposal, daoID string, ballots ballots, now time.Time) evaluation {
+func evaluate(p records.Proposal, daoID string, ballots ballots, now time.Time) evaluation {
 	stamp := governance.TimestampOf(now)
 	e := evaluation{
 		proposal: p,
@@ -57,7 +59,7 @@ func evaluate(p warehouse.Proposal, daoID string, ballots ballots, now time.Time
 // it. A final state from upstream overrides the times, the times override any other
 // state.
 func lifecycleOf(
-	p warehouse.Proposal, now governance.Timestamp,
+	p records.Proposal, now governance.Timestamp,
 ) (lifecycle governance.Lifecycle, changesAt *governance.Timestamp) {
 	switch {
 	case governance.IsVoteOver(p.State, p.UpstreamStatus):
@@ -106,7 +108,7 @@ func (e *evaluation) deriveOutcome() governance.Outcome {
 
 // updatedAt returns upstream's time of the last change. Where upstream states none, it is
 // the latest of the proposal's own times that has passed.
-func updatedAt(p warehouse.Proposal, now governance.Timestamp) *governance.Timestamp {
+func updatedAt(p records.Proposal, now governance.Timestamp) *governance.Timestamp {
 	if p.UpdatedAt != nil {
 		return p.UpdatedAt
 	}
@@ -194,13 +196,13 @@ func (e *evaluation) summary() governance.VoteSummary {
 
 // state returns the row from which sums over proposals, and their events and signals, are
 // made.
-func (e *evaluation) state(revision uint64) warehouse.ProposalState {
+func (e *evaluation) state(revision uint64) counts.ProposalState {
 	p := e.proposal
 	flags := make([]string, len(e.flags))
 	for i, flag := range e.flags {
 		flags[i] = string(flag)
 	}
-	state := warehouse.ProposalState{
+	state := counts.ProposalState{
 		Ref: p.Ref, Key: e.key, Identity: e.identity, SourceID: p.SourceID,
 		Lifecycle: e.lifecycle, Outcome: e.outcome, Coverage: e.result.coverage,
 		VoteReady: e.result.ready(), Votes: e.ballots.Votes, Power: e.ballots.Power,
@@ -231,22 +233,22 @@ func (e *evaluation) state(revision uint64) warehouse.ProposalState {
 
 // votesByMonth returns the ballots by month, and how many are in no month as far as is known. A
 // ballot without a time is in the month of its vote where the vote began and ended in one.
-func (e *evaluation) votesByMonth() (months map[warehouse.Month]uint64, undated uint64) {
+func (e *evaluation) votesByMonth() (months map[counts.Month]uint64, undated uint64) {
 	start, end, undated := e.proposal.StartAt, e.proposal.EndAt, e.ballots.Undated
-	if undated == 0 || start == nil || end == nil || *end < *start || warehouse.MonthOf(*start) != warehouse.MonthOf(*end) {
+	if undated == 0 || start == nil || end == nil || *end < *start || counts.MonthOf(*start) != counts.MonthOf(*end) {
 		return e.ballots.VotedIn, undated
 	}
 	months = maps.Clone(e.ballots.VotedIn)
 	if months == nil {
-		months = map[warehouse.Month]uint64{}
+		months = map[counts.Month]uint64{}
 	}
-	months[warehouse.MonthOf(*start)] += undated
+	months[counts.MonthOf(*start)] += undated
 	return months, 0
 }
 
-func (e *evaluation) listed(revision uint64) warehouse.ListedProposal {
+func (e *evaluation) listed(revision uint64) pages.ListedProposal {
 	p := e.proposal
-	row := warehouse.ListedProposal{
+	row := pages.ListedProposal{
 		Ref: p.Ref, Key: e.key, Identity: e.identity, SourceID: p.SourceID,
 		Title: p.Title, SourceURL: p.SourceURL, DiscussionURL: p.DiscussionURL, ProposerID: p.ProposerID,
 		Lifecycle: e.lifecycle, Outcome: e.outcome, Coverage: e.result.coverage, Flagged: p.Flagged,

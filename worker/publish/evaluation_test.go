@@ -10,8 +10,9 @@ import (
 
 	"pnyx/governance"
 	"pnyx/governance/rules"
-	"pnyx/warehouse"
+	"pnyx/warehouse/counts"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 var now = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
@@ -22,7 +23,7 @@ func in(hours int) *governance.Timestamp {
 	return &stamp
 }
 
-func snapshotProposal(change func(*record.Proposal)) warehouse.Proposal {
+func snapshotProposal(change func(*record.Proposal)) records.Proposal {
 	p := record.Proposal{
 		ProposalRef: record.ProposalRef{Provider: governance.Snapshot, ExternalID: "0x1"},
 		SourceID:    "dao.eth", Title: "Title", Body: "Body", VoteType: governance.SingleChoice,
@@ -31,10 +32,10 @@ func snapshotProposal(change func(*record.Proposal)) warehouse.Proposal {
 	if change != nil {
 		change(&p)
 	}
-	return warehouse.Proposal{Proposal: p, Ref: p.Hash()}
+	return records.Proposal{Proposal: p, Ref: p.Hash()}
 }
 
-func governorProposal(state string, change func(*record.Proposal)) warehouse.Proposal {
+func governorProposal(state string, change func(*record.Proposal)) records.Proposal {
 	return snapshotProposal(func(p *record.Proposal) {
 		p.Provider, p.State = governance.Tally, state
 		if change != nil {
@@ -45,7 +46,7 @@ func governorProposal(state string, change func(*record.Proposal)) warehouse.Pro
 
 // counted returns a tally of one ballot a choice, with these powers.
 func counted(powers map[string]string) ballots {
-	t := warehouse.VoteTotals{Choices: map[string]governance.Score{}, RootSums: map[string]decimal.Decimal{}}
+	t := counts.VoteTotals{Choices: map[string]governance.Score{}, RootSums: map[string]decimal.Decimal{}}
 	for key, text := range powers {
 		power := decimal.RequireFromString(text)
 		t.Choices[key] = governance.Score{Votes: 1, Power: power}
@@ -64,7 +65,7 @@ func power(text string) *decimal.Decimal {
 func TestLifecycleFollowsUpstreamThenTheClock(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		proposal warehouse.Proposal
+		proposal records.Proposal
 		want     governance.Lifecycle
 		changes  *governance.Timestamp
 	}{
@@ -109,7 +110,7 @@ func TestOutcomeIsStatedOrDerivedOrUnknown(t *testing.T) {
 	forWins := counted(map[string]string{"1": "10", "2": "9.999999999999999999"})
 	governor := counted(map[string]string{"for": "10", "against": "3", "abstain": "2"})
 	for name, c := range map[string]struct {
-		proposal warehouse.Proposal
+		proposal records.Proposal
 		ballots  ballots
 		want     governance.Outcome
 	}{
@@ -292,24 +293,24 @@ func TestDAOCoverageFollowsItsSources(t *testing.T) {
 	t.Parallel()
 	space := record.SourceRef{Provider: governance.Snapshot, ID: "dao.eth"}
 	forum := record.SourceRef{Provider: governance.Discourse, ID: "forum.dao.org"}
-	synced := warehouse.CatalogSource{Proposals: 1, ProposalsSyncedAt: in(-1)}
+	synced := records.CatalogSource{Proposals: 1, ProposalsSyncedAt: in(-1)}
 	for name, c := range map[string]struct {
-		sources map[record.SourceRef]warehouse.CatalogSource
+		sources map[record.SourceRef]records.CatalogSource
 		want    governance.Coverage
 	}{
 		"no records":              {nil, governance.CoverageUnavailable},
-		"one of two missing":      {map[record.SourceRef]warehouse.CatalogSource{space: synced}, governance.Partial},
-		"one not read to its end": {map[record.SourceRef]warehouse.CatalogSource{space: synced, forum: {Topics: 1}}, governance.Backfilling},
-		"both read to their end":  {map[record.SourceRef]warehouse.CatalogSource{space: synced, forum: {TopicsSyncedAt: in(-1)}}, governance.Complete},
-		"one lacks something": {map[record.SourceRef]warehouse.CatalogSource{
-			space: {Proposals: 1, Follow: &warehouse.SourceFollow{Complete: true, Lacks: "3 logs of events that are not known"}}, forum: {TopicsSyncedAt: in(-1)},
+		"one of two missing":      {map[record.SourceRef]records.CatalogSource{space: synced}, governance.Partial},
+		"one not read to its end": {map[record.SourceRef]records.CatalogSource{space: synced, forum: {Topics: 1}}, governance.Backfilling},
+		"both read to their end":  {map[record.SourceRef]records.CatalogSource{space: synced, forum: {TopicsSyncedAt: in(-1)}}, governance.Complete},
+		"one lacks something": {map[record.SourceRef]records.CatalogSource{
+			space: {Proposals: 1, Follow: &records.SourceFollow{Complete: true, Lacks: "3 logs of events that are not known"}}, forum: {TopicsSyncedAt: in(-1)},
 		}, governance.Partial},
-		"ballots alone are no end": {map[record.SourceRef]warehouse.CatalogSource{space: {Proposals: 1, BallotsSyncedAt: in(-1)}}, governance.Backfilling},
+		"ballots alone are no end": {map[record.SourceRef]records.CatalogSource{space: {Proposals: 1, BallotsSyncedAt: in(-1)}}, governance.Backfilling},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			dao := warehouse.CatalogDAO{ID: "dao", Sources: []record.SourceRef{space, forum}}
-			if got := daoCoverage(dao, warehouse.Catalog{Sources: c.sources}); got != c.want {
+			dao := records.CatalogDAO{ID: "dao", Sources: []record.SourceRef{space, forum}}
+			if got := daoCoverage(dao, records.Catalog{Sources: c.sources}); got != c.want {
 				t.Errorf("got %s, want %s", got, c.want)
 			}
 		})
@@ -331,7 +332,7 @@ func TestDAOVoteCoverageFollowsStartedProposals(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			totals := warehouse.DAOTotals{Started: c.started, Ready: c.ready, Covered: c.covered}
+			totals := counts.DAOTotals{Started: c.started, Ready: c.ready, Covered: c.covered}
 			totals.Counts.Total = c.total
 			if got := daoVoteCoverage(totals); got != c.want {
 				t.Errorf("got %s, want %s", got, c.want)

@@ -4,7 +4,9 @@ import (
 	"context"
 
 	"pnyx/cache"
+	"pnyx/warehouse/counts"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 // writeEvidence writes the evidence views of proposals: provenance, conflicts, and the analysis
@@ -16,7 +18,7 @@ func (p *proposalPublication) writeEvidence(
 	for i, e := range evaluations {
 		refs[i], hashes[i] = e.proposal.ProposalRef, e.proposal.Ref
 	}
-	analyses, err := p.Warehouse.Evidence(ctx, refs)
+	analyses, err := records.Evidence(ctx, p.Warehouse, refs)
 	if err != nil {
 		return err
 	}
@@ -24,7 +26,7 @@ func (p *proposalPublication) writeEvidence(
 	if err != nil {
 		return err
 	}
-	corrections, err := p.Warehouse.Corrections(ctx, hashes)
+	corrections, err := counts.Corrections(ctx, p.Warehouse, hashes)
 	if err != nil {
 		return err
 	}

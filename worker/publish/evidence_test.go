@@ -9,12 +9,13 @@ import (
 
 	"pnyx/governance"
 	"pnyx/governance/rules"
-	"pnyx/warehouse"
+	"pnyx/warehouse/counts"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 // sources returns where the evidence says that each field came from.
-func sources(p warehouse.Proposal, ballots ballots) map[string]governance.Provenance {
+func sources(p records.Proposal, ballots ballots) map[string]governance.Provenance {
 	p.ObservedAt = *in(-10)
 	a := evaluate(p, "dao", ballots, now)
 	found := map[string]governance.Provenance{}
@@ -59,7 +60,7 @@ func TestProvenanceNamesTheStatementThatDecided(t *testing.T) {
 	t.Parallel()
 	votes := counted(map[string]string{"1": "2", "2": "1"})
 	for name, c := range map[string]struct {
-		proposal warehouse.Proposal
+		proposal records.Proposal
 		field    string
 		want     string
 	}{
@@ -113,14 +114,14 @@ func TestAnEndBeforeTheStartIsFlagged(t *testing.T) {
 func TestFlagsDescribeTheBallots(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		change func(*warehouse.VoteTotals)
+		change func(*counts.VoteTotals)
 		flag   governance.QualityFlag
 	}{
-		"no ballots": {func(tally *warehouse.VoteTotals) { *tally = warehouse.VoteTotals{} }, rules.BallotsMissing},
-		"recast":     {func(tally *warehouse.VoteTotals) { tally.Recast = true }, rules.RecastsPresent},
-		"undated":    {func(tally *warehouse.VoteTotals) { tally.Undated = 1 }, rules.BallotsUndated},
-		"day only":   {func(tally *warehouse.VoteTotals) { tally.DayOnly = 1 }, rules.BallotsDayOnly},
-		"rounded":    {func(tally *warehouse.VoteTotals) { tally.Rounded = 1 }, rules.PowerRounded},
+		"no ballots": {func(tally *counts.VoteTotals) { *tally = counts.VoteTotals{} }, rules.BallotsMissing},
+		"recast":     {func(tally *counts.VoteTotals) { tally.Recast = true }, rules.RecastsPresent},
+		"undated":    {func(tally *counts.VoteTotals) { tally.Undated = 1 }, rules.BallotsUndated},
+		"day only":   {func(tally *counts.VoteTotals) { tally.DayOnly = 1 }, rules.BallotsDayOnly},
+		"rounded":    {func(tally *counts.VoteTotals) { tally.Rounded = 1 }, rules.PowerRounded},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -10,8 +10,9 @@ import (
 
 	"pnyx/cache"
 	"pnyx/governance"
-	"pnyx/warehouse"
+	"pnyx/warehouse/counts"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 // followInterval is the time between two checks of how following sources goes.
@@ -21,7 +22,7 @@ const followInterval = 5 * time.Second
 type followTerm struct {
 	// catalog is the one that was published last, with the state of each source; nil before
 	// the term's first publication.
-	catalog *warehouse.Catalog
+	catalog *records.Catalog
 	// checkedAt is the warehouse's time of the last check.
 	checkedAt time.Time
 	// covered holds the sources whose coverage has changed, until a publication has their
@@ -56,13 +57,13 @@ func (t *leaderTerm) followChanges(ctx context.Context, now time.Time) ([]record
 		return f.covered, nil
 	}
 	f.checkedAt = now
-	follows, err := t.publisher.Warehouse.SourceFollows(ctx, now)
+	follows, err := records.SourceFollows(ctx, t.publisher.Warehouse, now)
 	f.any = len(follows) > 0
 	if err != nil || len(follows) == 0 && f.catalog == nil {
 		return f.covered, err
 	}
 	if f.catalog == nil {
-		catalog, err := t.publisher.Warehouse.Catalog(ctx)
+		catalog, err := records.ReadCatalog(ctx, t.publisher.Warehouse)
 		if err != nil {
 			return f.covered, err
 		}
@@ -107,13 +108,13 @@ func (t *leaderTerm) publishStatuses(ctx context.Context, now time.Time, daoIDs 
 	r.writer = t.publisher.Store.NewWriter(r.revision)
 	global := newGlobalStatus()
 	for _, dao := range r.catalog.DAOs {
-		global.add(evaluateDAO(dao, r.catalog, warehouse.DAOTotals{}).dataStatus())
+		global.add(evaluateDAO(dao, r.catalog, counts.DAOTotals{}).dataStatus())
 	}
 	if err := r.replaceStatus(ctx, "", global.dataStatus()); err != nil {
 		return err
 	}
 	for _, id := range daoIDs {
-		status := evaluateDAO(r.catalog.DAOs[id], r.catalog, warehouse.DAOTotals{}).dataStatus()
+		status := evaluateDAO(r.catalog.DAOs[id], r.catalog, counts.DAOTotals{}).dataStatus()
 		if err := r.replaceStatus(ctx, id, status); err != nil {
 			return err
 		}

@@ -6,24 +6,25 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pnyx/governance"
-	"pnyx/warehouse"
+	"pnyx/warehouse/counts"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 func TestAnImportIsNoSync(t *testing.T) {
 	t.Parallel()
 	space := record.SourceRef{Provider: governance.Snapshot, ID: "dao.eth"}
-	imported := warehouse.CatalogSource{Proposals: 1, ProposalsSyncedAt: in(0), NewestRecordAt: in(-10)}
+	imported := records.CatalogSource{Proposals: 1, ProposalsSyncedAt: in(0), NewestRecordAt: in(-10)}
 	stated := imported
 	stated.AsOf = in(-5)
 	unfinished := imported
 	unfinished.ProposalsSyncedAt = nil
 	followed := imported
-	followed.Follow = &warehouse.SourceFollow{Complete: true, Status: governance.SourceStatus{
+	followed.Follow = &records.SourceFollow{Complete: true, Status: governance.SourceStatus{
 		SourceType: space.Provider, SourceID: space.ID, State: governance.SourceLive, ReadThroughAt: in(-20), LastSuccessAt: in(-1),
 	}}
 	for name, c := range map[string]struct {
-		source warehouse.CatalogSource
+		source records.CatalogSource
 		want   *governance.Timestamp
 		fresh  governance.SourceFreshness
 	}{
@@ -34,9 +35,9 @@ func TestAnImportIsNoSync(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			dao := warehouse.CatalogDAO{ID: "dao", Sources: []record.SourceRef{space}}
-			catalog := warehouse.Catalog{Sources: map[record.SourceRef]warehouse.CatalogSource{space: c.source}}
-			got := evaluateDAO(dao, catalog, warehouse.DAOTotals{}).dataStatus()
+			dao := records.CatalogDAO{ID: "dao", Sources: []record.SourceRef{space}}
+			catalog := records.Catalog{Sources: map[record.SourceRef]records.CatalogSource{space: c.source}}
+			got := evaluateDAO(dao, catalog, counts.DAOTotals{}).dataStatus()
 			if diff := cmp.Diff(c.want, got.LatestSuccessfulSync.GovernanceAt); diff != "" {
 				t.Errorf("latest sync (-want +got):\n%s", diff)
 			}

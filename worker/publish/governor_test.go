@@ -9,14 +9,14 @@ import (
 
 	"pnyx/governance"
 	"pnyx/governance/rules"
-	"pnyx/warehouse"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 const governorID = "eip155:1:0x21df544947ba3e8b3c32561399e88b52dc8b28aa"
 
 // chainProposal returns a closed proposal that was read from a chain.
-func chainProposal(state string, change func(*record.Proposal)) warehouse.Proposal {
+func chainProposal(state string, change func(*record.Proposal)) records.Proposal {
 	return snapshotProposal(func(p *record.Proposal) {
 		p.Provider, p.SourceID, p.ExternalID, p.State = governance.Governor, governorID, governorID+"/85", state
 		if change != nil {
@@ -74,7 +74,7 @@ func TestVoteWithDividedBallotsIsDecidedOnAGovernorAlone(t *testing.T) {
 	t.Parallel()
 	weighted := func(p *record.Proposal) { p.VoteType, p.Quorum = governance.Weighted, power("3") }
 	for name, c := range map[string]struct {
-		proposal warehouse.Proposal
+		proposal records.Proposal
 		votes    map[string]string
 		want     governance.Outcome
 	}{
@@ -107,7 +107,7 @@ func TestProvenanceNamesBlockOrMessage(t *testing.T) {
 	votes := counted(map[string]string{"for": "2"})
 	block, message := "eip155:1 block 19000000 0x6b27", "hub.snapshot.org message 0xf833"
 	for name, c := range map[string]struct {
-		proposal warehouse.Proposal
+		proposal records.Proposal
 		source   string
 		want     *string
 	}{

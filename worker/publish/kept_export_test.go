@@ -20,7 +20,7 @@ import (
 	"pnyx/governance"
 	"pnyx/governance/query"
 	"pnyx/test/env"
-	"pnyx/warehouse"
+	"pnyx/warehouse/pages"
 	"pnyx/warehouse/record"
 	"pnyx/worker/fill"
 )
@@ -40,10 +40,10 @@ type exportLab struct {
 func newExportLab(t *testing.T) *exportLab {
 	t.Helper()
 	e := newElectorate(t, 1)
-	e.publisher.rangedFrom = 10 * warehouse.SortedCopyThreshold
+	e.publisher.rangedFrom = 10 * pages.SortedCopyThreshold
 	l := &exportLab{electorate: e, redis: env.RedisClient(t, e.redisURL), ref: e.proposals[0]}
 	l.key = governance.Identity{DAOID: "space-0", Provider: governance.Snapshot, ExternalID: l.ref.ExternalID}.ProposalKey()
-	l.vote(warehouse.SortedCopyThreshold)
+	l.vote(pages.SortedCopyThreshold)
 	filler := fill.New(fill.Options{
 		Warehouse: e.publisher.Warehouse, Store: e.publisher.Store, Timeout: time.Minute,
 		Logger: e.publisher.Logger, Metrics: prometheus.NewRegistry(),
@@ -80,23 +80,23 @@ func (l *exportLab) vote(voters int) {
 func (l *exportLab) buildCopy(begun time.Time, switched bool) uint64 {
 	l.t.Helper()
 	w, generation := l.publisher.Warehouse, uint64(begun.UnixMicro())
-	stale, err := w.StaleSortedCopies(l.t.Context())
+	stale, err := pages.StaleSortedCopies(l.t.Context(), w)
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	i := slices.IndexFunc(stale, func(c warehouse.SortedCopy) bool { return c.Subject == string(l.key) })
+	i := slices.IndexFunc(stale, func(c pages.SortedCopy) bool { return c.Subject == string(l.key) })
 	if i < 0 {
 		l.t.Fatalf("got stale copies %+v, want that of the proposal", stale)
 	}
 	sorted := stale[i]
 	sorted.Generation = generation
-	if err := w.BuildSortedCopy(l.t.Context(), sorted, generation); err != nil {
+	if err := pages.BuildSortedCopy(l.t.Context(), w, sorted, generation); err != nil {
 		l.t.Fatal(err)
 	}
 	if !switched {
 		return generation
 	}
-	if err := w.SwitchSortedCopy(l.t.Context(), sorted); err != nil {
+	if err := pages.SwitchSortedCopy(l.t.Context(), w, sorted); err != nil {
 		l.t.Fatal(err)
 	}
 	if _, err := l.publisher.setCopyVersion(l.t.Context(), sorted); err != nil {
@@ -112,7 +112,7 @@ func (l *exportLab) afterDrop(generations ...uint64) []uint64 {
 		l.t.Fatal(err)
 	}
 	return slices.DeleteFunc(generations, func(generation uint64) bool {
-		copied, err := l.publisher.Warehouse.CopiedBallots(l.t.Context(), generation)
+		copied, err := pages.CountCopiedBallots(l.t.Context(), l.publisher.Warehouse, generation)
 		if err != nil {
 			l.t.Fatal(err)
 		}

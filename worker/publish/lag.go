@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"pnyx/telemetry"
-	"pnyx/warehouse"
+	"pnyx/warehouse/pages"
 )
 
 // daoClass groups DAOs by their number of ballots, which decides how long it takes to
@@ -31,7 +31,7 @@ func daoClassOf(ballots uint64) daoClass {
 	switch {
 	case ballots < maxSmallDAO:
 		return smallDAO
-	case ballots < warehouse.SortedCopyThreshold:
+	case ballots < pages.SortedCopyThreshold:
 		return mediumDAO
 	}
 	return largeDAO

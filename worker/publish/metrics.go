@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"pnyx/telemetry"
-	"pnyx/warehouse"
+	"pnyx/warehouse/pages"
 )
 
 // metrics are the metrics of a Publisher. Their names are an interface of the service: alerts
@@ -66,7 +66,7 @@ func newMetrics(registerer prometheus.Registerer) metrics {
 			"Recounts that differed from what was published. The recount replaced it."),
 		recounts: telemetry.Histogram(registerer, telemetry.Work("pnyx_publish_recount_duration_seconds", "Duration of recounts of large proposals and DAOs.")),
 	}
-	for _, kind := range []warehouse.SortedCopyKind{warehouse.BallotCopy, warehouse.VoterCopy} {
+	for _, kind := range []pages.SortedCopyKind{pages.BallotCopy, pages.VoterCopy} {
 		m.sortedCopies.WithLabelValues(string(kind))
 	}
 	return m

@@ -4,23 +4,23 @@ import (
 	"slices"
 
 	"pnyx/governance"
-	"pnyx/warehouse"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 // mirrors are the proposals of Governors that other providers state too. What a DAO has
 // from a Governor itself counts once: its mirrors are not published.
 type mirrors struct {
 	// of are the mirrors of a Governor's proposal, in the same DAO.
-	of map[record.RefHash][]warehouse.Mirror
+	of map[record.RefHash][]records.Mirror
 	// original is the proposal that supersedes a mirror.
 	original map[record.RefHash]record.RefHash
 }
 
 // newMirrors selects the mirrors that are superseded: the DAO has the proposal of the
 // Governor as well, and it is not withdrawn.
-func newMirrors(found []warehouse.Mirror, catalog warehouse.Catalog) mirrors {
-	m := mirrors{of: map[record.RefHash][]warehouse.Mirror{}, original: map[record.RefHash]record.RefHash{}}
+func newMirrors(found []records.Mirror, catalog records.Catalog) mirrors {
+	m := mirrors{of: map[record.RefHash][]records.Mirror{}, original: map[record.RefHash]record.RefHash{}}
 	for _, mirror := range found {
 		owner := catalog.OwnerOf(record.SourceRef{Provider: governance.Governor, ID: mirror.Governor})
 		if mirror.OriginalWithdrawn || owner != catalog.OwnerOf(record.SourceRef{Provider: mirror.Provider, ID: mirror.SourceID}) {
@@ -56,7 +56,7 @@ func (m mirrors) replaceIn(counterparts map[record.RefHash][]record.RefHash) {
 
 // namesOf returns the names that links to a Governor's proposal have because Tally shows it
 // too: in the organizations of its DAO under the number on chain, and as its mirrors.
-func (m mirrors) namesOf(p warehouse.Proposal, dao warehouse.CatalogDAO) []string {
+func (m mirrors) namesOf(p records.Proposal, dao records.CatalogDAO) []string {
 	var names []string
 	for _, mirror := range m.of[p.Ref] {
 		names = append(names, mirror.Provider.LinkNames(mirror.SourceID, mirror.ExternalID, mirror.SourceURL)...)

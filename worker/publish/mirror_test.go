@@ -7,22 +7,22 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pnyx/governance"
-	"pnyx/warehouse"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
-func mirrorOf(original, mirror byte, withdrawn bool) warehouse.Mirror {
-	return warehouse.Mirror{
+func mirrorOf(original, mirror byte, withdrawn bool) records.Mirror {
+	return records.Mirror{
 		Ref: record.RefHash{mirror}, Original: record.RefHash{original}, Governor: governorID, OriginalWithdrawn: withdrawn,
 		Provider: governance.Tally, SourceID: "harbor", ExternalID: "2085", SourceURL: "https://www.tally.xyz/gov/harbor/proposal/85",
 	}
 }
 
 // catalogOf returns a catalog in which a DAO has sources.
-func catalogOf(daos map[string][]record.SourceRef) warehouse.Catalog {
-	c := warehouse.Catalog{DAOs: map[string]warehouse.CatalogDAO{}, Owner: map[record.SourceRef]string{}}
+func catalogOf(daos map[string][]record.SourceRef) records.Catalog {
+	c := records.Catalog{DAOs: map[string]records.CatalogDAO{}, Owner: map[record.SourceRef]string{}}
 	for id, sources := range daos {
-		c.DAOs[id] = warehouse.CatalogDAO{ID: id, Sources: sources}
+		c.DAOs[id] = records.CatalogDAO{ID: id, Sources: sources}
 		for _, source := range sources {
 			c.Owner[source] = id
 		}
@@ -46,7 +46,7 @@ func TestMirrorIsSupersededInItsDAO(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			m := newMirrors([]warehouse.Mirror{mirrorOf(1, 2, c.withdrawn)}, catalogOf(c.daos))
+			m := newMirrors([]records.Mirror{mirrorOf(1, 2, c.withdrawn)}, catalogOf(c.daos))
 			if got := m.isSuperseded(record.RefHash{2}); got != c.want || m.isSuperseded(record.RefHash{1}) {
 				t.Errorf("got %t, want %t, and never the original", got, c.want)
 			}
@@ -71,10 +71,10 @@ func TestOriginalTakesThePlaceOfItsMirrorAmongCounterparts(t *testing.T) {
 func TestGovernorProposalHasTheNamesOfItsPagesAtTally(t *testing.T) {
 	t.Parallel()
 	p := chainProposal("executed", nil)
-	dao := warehouse.CatalogDAO{Sources: []record.SourceRef{
+	dao := records.CatalogDAO{Sources: []record.SourceRef{
 		{Provider: governance.Governor, ID: governorID}, {Provider: governance.Tally, ID: "Wharf"}, {Provider: governance.Snapshot, ID: "a.eth"},
 	}}
-	m := mirrors{of: map[record.RefHash][]warehouse.Mirror{p.Ref: {{
+	m := mirrors{of: map[record.RefHash][]records.Mirror{p.Ref: {{
 		Provider: governance.Tally, SourceID: "harbor", ExternalID: "2085", SourceURL: "https://www.tally.xyz/gov/harbor/proposal/85",
 	}}}}
 	names := m.namesOf(p, dao)

@@ -4,14 +4,14 @@ import (
 	"context"
 
 	"pnyx/governance/query"
-	"pnyx/warehouse"
+	"pnyx/warehouse/records"
 )
 
 // publishNames makes the pages stale that show names which batches have changed: ballots, and rankings and
 // signals of DAOs. Pages of voters and delegates are stale after each publication. The log of changes tells no names:
 // one of an active voter is in the ballots of thousands of proposals, whose own answers stay as they are.
-func (r *run) publishNames(ctx context.Context, batches []warehouse.CommittedBatch) error {
-	subjects, err := warehouse.NamedSubjects(ctx, r.Warehouse, batches)
+func (r *run) publishNames(ctx context.Context, batches []records.CommittedBatch) error {
+	subjects, err := records.NamedSubjects(ctx, r.Warehouse, batches)
 	if err != nil {
 		return err
 	}

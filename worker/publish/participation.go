@@ -4,18 +4,20 @@ import (
 	"context"
 	"sync"
 
-	"pnyx/warehouse"
+	"pnyx/warehouse/counts"
+	"pnyx/warehouse/pages"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 // daoRangedFrom is the number of votes from which the participation in a DAO is kept by range:
 // a range takes some granules of each of its proposals, or the other votes of its voters. Below,
 // counting all ballots takes less.
-const daoRangedFrom = 10 * warehouse.SortedCopyThreshold
+const daoRangedFrom = 10 * pages.SortedCopyThreshold
 
 // daoVoters keeps the participation in large DAOs by range of voters.
 type daoVoters struct {
-	*rangeSums[string, warehouse.Participation]
+	*rangeSums[string, counts.Participation]
 
 	mu sync.Mutex
 	// daoOf has the DAO of each proposal of a DAO that is, or was, counted by ranges.
@@ -23,14 +25,14 @@ type daoVoters struct {
 }
 
 func newDAOVoters() *daoVoters {
-	equal := func(a, b warehouse.Participation) bool { return a == b }
+	equal := func(a, b counts.Participation) bool { return a == b }
 	return &daoVoters{
-		rangeSums: newRangeSums[string](warehouse.SumParticipation, equal), daoOf: map[record.RefHash]string{},
+		rangeSums: newRangeSums[string](counts.SumParticipation, equal), daoOf: map[record.RefHash]string{},
 	}
 }
 
 // touchBallots notes what batches change, before it is counted.
-func (d *daoVoters) touchBallots(changes warehouse.ChangeSet) {
+func (d *daoVoters) touchBallots(changes records.ChangeSet) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for ref := range changes.Proposals {
@@ -101,12 +103,12 @@ func (d *daoVoters) forget() {
 // participation returns the participation in DAOs. ranged are those counted by ranges.
 func (p *Publisher) participation(
 	ctx context.Context, daoIDs []string,
-) (found map[string]warehouse.Participation, ranged map[string]bool, err error) {
-	return sumsOf(ctx, p.voters.rangeSums, daoIDs, p.Warehouse.RangeParticipation, p.Warehouse.Participation)
+) (found map[string]counts.Participation, ranged map[string]bool, err error) {
+	return sumsOf(ctx, p.Warehouse, p.voters.rangeSums, daoIDs, counts.RangeParticipation, counts.ParticipationOf)
 }
 
 // wantParticipation makes the participation in a large DAO be kept by range.
-func (p *Publisher) wantParticipation(daoID string, counted warehouse.Participation, urgent bool) {
+func (p *Publisher) wantParticipation(daoID string, counted counts.Participation, urgent bool) {
 	if counted.Votes >= p.daoRangedFrom {
 		p.voters.want(daoID, urgent)
 	}

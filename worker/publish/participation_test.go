@@ -12,19 +12,21 @@ import (
 
 	"pnyx/cache"
 	"pnyx/governance"
+	"pnyx/warehouse/counts"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 // checkDAOs compares the participation that is counted by ranges, and the one that is
 // published, with a count of all ballots. It returns how many DAOs are counted by ranges.
 func (e *electorate) checkDAOs() (ranged int) {
 	e.t.Helper()
-	catalog, err := e.publisher.Warehouse.Catalog(e.t.Context())
+	catalog, err := records.ReadCatalog(e.t.Context(), e.publisher.Warehouse)
 	if err != nil {
 		e.t.Fatal(err)
 	}
 	ids := slices.Sorted(maps.Keys(catalog.DAOs))
-	whole, err := e.publisher.Warehouse.Participation(e.t.Context(), ids)
+	whole, err := counts.ParticipationOf(e.t.Context(), e.publisher.Warehouse, ids)
 	if err != nil {
 		e.t.Fatal(err)
 	}

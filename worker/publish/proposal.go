@@ -11,8 +11,10 @@ import (
 	"pnyx/governance"
 	"pnyx/governance/query"
 	"pnyx/governance/rules"
-	"pnyx/warehouse"
+	"pnyx/warehouse/counts"
+	"pnyx/warehouse/pages"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 type proposalPublication struct {
@@ -31,7 +33,7 @@ type proposalPublication struct {
 // publish evaluates the proposals chunk by chunk, and writes each chunk while the next
 // ones are read.
 func (p *proposalPublication) publish(ctx context.Context, refs []record.RefHash) error {
-	casts, err := p.Warehouse.Casts(ctx, slices.DeleteFunc(slices.Clone(refs), p.totals.has))
+	casts, err := records.Casts(ctx, p.Warehouse, slices.DeleteFunc(slices.Clone(refs), p.totals.has))
 	if err != nil {
 		return err
 	}
@@ -58,17 +60,17 @@ func (p *proposalPublication) readChunk(
 		return err
 	})
 	group.Go(func() (err error) {
-		states, err := p.Warehouse.PublishedStates(ctx, refs)
+		states, err := counts.PublishedStates(ctx, p.Warehouse, refs)
 		if err != nil {
 			return err
 		}
-		c.published = make(map[record.RefHash]warehouse.ProposalState, len(states))
+		c.published = make(map[record.RefHash]counts.ProposalState, len(states))
 		for _, state := range states {
 			if state.Identity.DAOID != "" {
 				c.published[state.Ref] = state
 			}
 		}
-		c.listed, err = p.Warehouse.ListedVersions(ctx, refs)
+		c.listed, err = pages.ListedVersions(ctx, p.Warehouse, refs)
 		return err
 	})
 	return c, group.Wait()
@@ -79,16 +81,16 @@ func (p *proposalPublication) readChunk(
 func (p *proposalPublication) evaluate(
 	ctx context.Context, refs []record.RefHash,
 ) ([]evaluation, error) {
-	var proposals []warehouse.Proposal
-	var totals map[record.RefHash]warehouse.VoteTotals
+	var proposals []records.Proposal
+	var totals map[record.RefHash]counts.VoteTotals
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
-		proposals, err = p.Warehouse.Proposals(groupCtx, refs)
+		proposals, err = records.Proposals(groupCtx, p.Warehouse, refs)
 		return err
 	})
 	group.Go(func() (err error) {
 		if p.everything {
-			totals, err = p.Warehouse.StoredVoteTotals(groupCtx, refs)
+			totals, err = counts.StoredVoteTotals(groupCtx, p.Warehouse, refs)
 		} else {
 			totals, err = p.voteTotals(groupCtx, refs)
 		}
@@ -98,7 +100,7 @@ func (p *proposalPublication) evaluate(
 		return nil, err
 	}
 	evaluations := make([]evaluation, 0, len(proposals))
-	preferencesOf := func(proposal warehouse.Proposal) uint64 {
+	preferencesOf := func(proposal records.Proposal) uint64 {
 		return preferences(proposal, totals[proposal.Ref])
 	}
 	for _, group := range divide(proposals, preferencesOf, maxPreferences) {
@@ -108,7 +110,7 @@ func (p *proposalPublication) evaluate(
 				grouped = append(grouped, proposal.Ref)
 			}
 		}
-		groups, err := p.Warehouse.Rankings(ctx, grouped)
+		groups, err := counts.Rankings(ctx, p.Warehouse, grouped)
 		if err != nil {
 			return nil, err
 		}
@@ -243,7 +245,7 @@ func (p *proposalPublication) keepPrevious(
 	if !wasPublished {
 		return nil
 	}
-	return p.Warehouse.AddQualityFlag(ctx, e.proposal.Ref, rules.TotalsDisagree, p.revision)
+	return counts.AddQualityFlag(ctx, p.Warehouse, e.proposal.Ref, rules.TotalsDisagree, p.revision)
 }
 
 // writeViews writes the detail and the vote summary of a proposal, and changes the
@@ -260,7 +262,7 @@ func (p *proposalPublication) writeViews(ctx context.Context, e *evaluation) err
 	if err := p.writer.SetPayload(ctx, cache.VoteSummaryKey(e.key), head, e.summary()); err != nil {
 		return err
 	}
-	if e.ballots.Votes >= warehouse.SortedCopyThreshold {
+	if e.ballots.Votes >= pages.SortedCopyThreshold {
 		// Pages stay at their version until the copy that they are read from is built
 		// again.
 		return p.writer.InitVersion(ctx, query.Ballots{Proposal: e.key}.Scope())
@@ -290,12 +292,12 @@ func (p *proposalPublication) writeStates(
 	if len(counted) == 0 {
 		return nil
 	}
-	states := make([]warehouse.ProposalState, len(counted))
-	links := make([]warehouse.ProposalLink, len(counted))
+	states := make([]counts.ProposalState, len(counted))
+	links := make([]counts.ProposalLink, len(counted))
 	for i, e := range counted {
 		states[i], links[i] = p.stateOf(e), e.link()
 	}
-	if err := p.Warehouse.WriteProposalStates(ctx, states); err != nil {
+	if err := counts.WriteProposalStates(ctx, p.Warehouse, states); err != nil {
 		return err
 	}
 	return p.writeLinks(ctx, refs, links)

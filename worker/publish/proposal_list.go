@@ -9,7 +9,7 @@ import (
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
-	"pnyx/warehouse"
+	"pnyx/warehouse/pages"
 	"pnyx/warehouse/record"
 	"pnyx/worker/fill"
 )
@@ -31,7 +31,7 @@ type proposalList struct {
 	// writing is set once rows have been written.
 	writing bool
 	// rows wait to be written.
-	rows []warehouse.ListedProposal
+	rows []pages.ListedProposal
 	// changed holds the DAOs whose pages are outdated, and moved the rows that differ, with
 	// their DAOs.
 	changed map[string]bool
@@ -56,7 +56,7 @@ func (r *run) newProposalList(ctx context.Context, everything bool) (*proposalLi
 // add adds the row of a proposal of a DAO if it differs from the listed one, by fingerprint:
 // a new ballot leaves the list unchanged.
 func (l *proposalList) add(
-	ctx context.Context, daoID string, row warehouse.ListedProposal, listed map[record.RefHash]warehouse.ListedVersion,
+	ctx context.Context, daoID string, row pages.ListedProposal, listed map[record.RefHash]pages.ListedVersion,
 ) error {
 	fingerprint, err := row.Fingerprint()
 	if err != nil {
@@ -94,7 +94,7 @@ func (l *proposalList) write(ctx context.Context) error {
 			return err
 		}
 	}
-	err := l.Warehouse.WriteListed(ctx, l.rows)
+	err := pages.WriteListed(ctx, l.Warehouse, l.rows)
 	l.rows = l.rows[:0]
 	return err
 }
@@ -144,7 +144,7 @@ func (l *proposalList) writeCommonPages(ctx context.Context) error {
 		q.Limit = query.ShortPage
 		reading := q
 		reading.ReadAhead()
-		rows, err := l.Warehouse.ListProposals(ctx, reading)
+		rows, err := pages.ListProposals(ctx, l.Warehouse, reading)
 		if err != nil {
 			return err
 		}
@@ -156,7 +156,7 @@ func (l *proposalList) writeCommonPages(ctx context.Context) error {
 }
 
 func (l *proposalList) writeFirstPages(ctx context.Context, daoIDs []string) error {
-	first, err := l.Warehouse.FirstProposals(ctx, daoIDs, query.ShortPage+1)
+	first, err := pages.FirstProposals(ctx, l.Warehouse, daoIDs, query.ShortPage+1)
 	if err != nil {
 		return err
 	}
@@ -175,7 +175,7 @@ func (l *proposalList) writeFirstPages(ctx context.Context, daoIDs []string) err
 	return nil
 }
 
-func (l *proposalList) writePage(ctx context.Context, q query.Proposals, rows []warehouse.ListedProposal) error {
+func (l *proposalList) writePage(ctx context.Context, q query.Proposals, rows []pages.ListedProposal) error {
 	view, err := cache.NewView(l.head(), fill.ProposalRows(rows, q.Order))
 	if err != nil {
 		return err

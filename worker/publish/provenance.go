@@ -5,8 +5,9 @@ import (
 	"strings"
 
 	"pnyx/governance"
-	"pnyx/warehouse"
+	"pnyx/warehouse/counts"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 // evidence returns the payload of the proposal's evidence view, without an analysis.
@@ -81,12 +82,12 @@ type origin struct {
 
 // recordOf returns the record of a proposal. The id of a Governor's proposal begins with
 // its source, which is not repeated.
-func recordOf(p warehouse.Proposal) origin {
+func recordOf(p records.Proposal) origin {
 	id := strings.TrimPrefix(p.ExternalID, p.SourceID+"/")
 	return origin{name: p.SourceID + "/proposals/" + id, statedBy: p.Origin, observedAt: p.ObservedAt}
 }
 
-func (o origin) votes(ballots warehouse.VoteTotals) origin {
+func (o origin) votes(ballots counts.VoteTotals) origin {
 	return origin{name: o.name + "/votes", observedAt: ballots.ObservedAt}
 }
 

@@ -12,8 +12,8 @@ import (
 
 	"pnyx/cache"
 	"pnyx/governance"
-	"pnyx/warehouse"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 // Input is what one publication is made from. Publish does not change it.
@@ -30,7 +30,7 @@ type Input struct {
 	// Scope is Everything or Changes.
 	Scope Scope
 	// Batches are those that the scope covers.
-	Batches []warehouse.CommittedBatch
+	Batches []records.CommittedBatch
 	// Lagging holds the DAOs that kept previous numbers in the publication before. Their
 	// ballots are counted at the same moment as the proposals, so that records which land
 	// meanwhile cannot make the two differ again.
@@ -54,7 +54,7 @@ type Result struct {
 	// VoteCoverage is the next publication's Input.VoteCoverage.
 	VoteCoverage map[string]governance.VoteCoverage
 	// Catalog is the one that was published, as far as WrittenDAOs goes.
-	Catalog warehouse.Catalog
+	Catalog records.Catalog
 	// WrittenDAOs holds the DAOs whose data status was written.
 	WrittenDAOs map[string]bool
 	// Written is what was written to Redis. Its last part is not announced yet.
@@ -114,7 +114,7 @@ func (p *Publisher) Publish(ctx context.Context, in Input) (Result, error) {
 		return Result{}, err
 	}
 	if len(work.proposals) > 0 {
-		if r.catalog, err = p.Warehouse.WithNewestBallots(ctx, r.catalog); err != nil {
+		if r.catalog, err = records.WithNewestBallots(ctx, p.Warehouse, r.catalog); err != nil {
 			return Result{}, err
 		}
 	}
@@ -163,7 +163,7 @@ type run struct {
 	// writer buffers what is written to Redis. One goroutine uses it at a time.
 	writer *cache.Writer
 	// catalog holds every source that the records of the publication name.
-	catalog warehouse.Catalog
+	catalog records.Catalog
 	// everything and untold are as in workload.
 	everything bool
 	untold     *untold
@@ -244,7 +244,7 @@ func (r *run) hasView(ctx context.Context, key cache.Key) (bool, error) {
 func (p *Publisher) reportUnbalanced(
 	ctx context.Context, err error, subject slog.Attr, at time.Time, refs []record.RefHash, sources []record.SourceRef,
 ) {
-	arriving, unknown := p.Warehouse.Arriving(ctx, refs, sources, at)
+	arriving, unknown := records.Arriving(ctx, p.Warehouse, refs, sources, at)
 	if unknown == nil && arriving {
 		p.Logger.LogAttrs(ctx, slog.LevelDebug, "sums are counted again, records arrive", subject, slog.Any("reason", err))
 		return

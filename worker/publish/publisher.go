@@ -34,6 +34,8 @@ import (
 	"pnyx/cache"
 	"pnyx/telemetry"
 	"pnyx/warehouse"
+	"pnyx/warehouse/counts"
+	"pnyx/warehouse/pages"
 	"pnyx/warehouse/record"
 	"pnyx/worker/backoff"
 	"pnyx/worker/changelog"
@@ -92,13 +94,13 @@ type Publisher struct {
 	// full is the publication of everything, if one runs.
 	full fullPublication
 	// totals are the totals of large proposals, and corrections what differed from a recount.
-	totals *rangeSums[record.RefHash, warehouse.VoteTotals]
+	totals *rangeSums[record.RefHash, counts.VoteTotals]
 	// voters have the participation in large DAOs.
 	voters      *daoVoters
 	corrections *corrections
 	// uncorrected are the published states of proposals whose records were arriving when they
 	// were published again: what follows is compared with these.
-	uncorrected map[record.RefHash]warehouse.ProposalState
+	uncorrected map[record.RefHash]counts.ProposalState
 	// daosFirst says whose turn it is to be recounted; Recount alone uses it.
 	daosFirst bool
 	// rangedFrom is the number of ballots from which a proposal is large: its totals are kept
@@ -113,10 +115,10 @@ func New(o Options) *Publisher {
 	return &Publisher{
 		Options: o, metrics: newMetrics(o.Metrics),
 		committed: make(chan struct{}, 1), copiesPending: make(chan struct{}, 1),
-		totals: newRangeSums[record.RefHash](warehouse.SumTotals, warehouse.VoteTotals.Equal),
+		totals: newRangeSums[record.RefHash](counts.SumTotals, counts.VoteTotals.Equal),
 		voters: newDAOVoters(), corrections: newCorrections(),
-		uncorrected: map[record.RefHash]warehouse.ProposalState{},
-		rangedFrom:  warehouse.SortedCopyThreshold, daoRangedFrom: daoRangedFrom, votersPerRange: votersPerRange,
+		uncorrected: map[record.RefHash]counts.ProposalState{},
+		rangedFrom:  pages.SortedCopyThreshold, daoRangedFrom: daoRangedFrom, votersPerRange: votersPerRange,
 		recountInterval: recountInterval, recountOverlap: commitOverlap,
 	}
 }

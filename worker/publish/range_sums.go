@@ -10,7 +10,9 @@ import (
 
 	"pnyx/governance"
 	"pnyx/warehouse"
+	"pnyx/warehouse/counts"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 // rangeSums keeps the sums of large subjects (proposals or DAOs) by range of voters. A
@@ -63,7 +65,7 @@ func (s *rangedSubject[S]) precedence() int {
 
 // partition has the sum of each range, and which of them are stale.
 type partition[S any] struct {
-	ranges []warehouse.VoterRange
+	ranges []counts.VoterRange
 	sums   []S
 	stale  map[int]bool
 }
@@ -85,7 +87,7 @@ func newRangeSums[K comparable, S any](add func([]S) S, equal func(a, b S) bool)
 
 // rangeOf returns the place of the range that a voter is in.
 func (p *partition[S]) rangeOf(voter string) int {
-	after, _ := slices.BinarySearchFunc(p.ranges, voter, func(r warehouse.VoterRange, voter string) int {
+	after, _ := slices.BinarySearchFunc(p.ranges, voter, func(r counts.VoterRange, voter string) int {
 		if r.From <= voter {
 			return -1
 		}
@@ -147,7 +149,7 @@ func (r *rangeSums[K, S]) want(key K, urgent bool) {
 // the subject has to be counted whole: it is not among the subjects, or was not counted yet,
 // or most of it is stale.
 func (r *rangeSums[K, S]) total(
-	key K, count func([]warehouse.VoterRange) ([]S, error),
+	key K, count func([]counts.VoterRange) ([]S, error),
 ) (sum S, ok bool, err error) {
 	sums, stale := r.staleOf(key)
 	if sums == nil {
@@ -158,7 +160,7 @@ func (r *rangeSums[K, S]) total(
 		return sum, false, nil
 	}
 	if len(stale) > 0 {
-		ranges := make([]warehouse.VoterRange, len(stale))
+		ranges := make([]counts.VoterRange, len(stale))
 		for i, place := range stale {
 			ranges[i] = sums.ranges[place]
 		}
@@ -232,8 +234,8 @@ func (r *rangeSums[K, S]) next(before time.Time) (key K, count *wholeCount, ok b
 // compared, and neither are the ranges of pending voters, who have records that no
 // publication has read; all reports that every voter may be one.
 func (r *rangeSums[K, S]) done(
-	key K, count *wholeCount, ranges []warehouse.VoterRange, sums []S, pending map[string]bool, all bool, now time.Time,
-) (wrong []warehouse.VoterRange) {
+	key K, count *wholeCount, ranges []counts.VoterRange, sums []S, pending map[string]bool, all bool, now time.Time,
+) (wrong []counts.VoterRange) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	subject := r.subjects[key]
@@ -255,8 +257,8 @@ func (r *rangeSums[K, S]) done(
 // stale in neither.
 func (r *rangeSums[K, S]) compare(
 	previous, next *partition[S], pending map[string]bool,
-) (wrong []warehouse.VoterRange) {
-	places := make(map[warehouse.VoterRange]int, len(previous.ranges))
+) (wrong []counts.VoterRange) {
+	places := make(map[counts.VoterRange]int, len(previous.ranges))
 	for place, voters := range previous.ranges {
 		places[voters] = place
 	}
@@ -294,17 +296,20 @@ const (
 	rangesPerStatement = 128
 )
 
+// countOfRanges counts ranges of a subject.
+type countOfRanges[K, S any] func(ctx context.Context, w *warehouse.Warehouse, key K, ranges []counts.VoterRange) ([]S, error)
+
 // sumsOf returns the sums of subjects: of those that are kept by range the ranges that changed
 // are counted, and of all others all ballots. ranged are those counted by ranges.
 func sumsOf[K comparable, S any](
-	ctx context.Context, kept *rangeSums[K, S], keys []K, count func(context.Context, K, []warehouse.VoterRange) ([]S, error),
-	countWhole func(context.Context, []K) (map[K]S, error),
+	ctx context.Context, w *warehouse.Warehouse, kept *rangeSums[K, S], keys []K, count countOfRanges[K, S],
+	countWhole func(context.Context, *warehouse.Warehouse, []K) (map[K]S, error),
 ) (found map[K]S, ranged map[K]bool, err error) {
 	found, ranged = map[K]S{}, map[K]bool{}
 	var whole []K
 	for _, key := range keys {
-		sum, ok, err := kept.total(key, func(ranges []warehouse.VoterRange) ([]S, error) {
-			return countRanges(ctx, key, ranges, rangesPerStatement, count)
+		sum, ok, err := kept.total(key, func(ranges []counts.VoterRange) ([]S, error) {
+			return countRanges(ctx, w, key, ranges, rangesPerStatement, count)
 		})
 		switch {
 		case err != nil:
@@ -318,7 +323,7 @@ func sumsOf[K comparable, S any](
 	if len(whole) == 0 {
 		return found, ranged, nil
 	}
-	counted, err := countWhole(ctx, whole)
+	counted, err := countWhole(ctx, w, whole)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -329,20 +334,19 @@ func sumsOf[K comparable, S any](
 // voteTotals returns the vote totals of proposals.
 func (p *Publisher) voteTotals(
 	ctx context.Context, refs []record.RefHash,
-) (map[record.RefHash]warehouse.VoteTotals, error) {
-	found, ranged, err := sumsOf(ctx, p.totals, refs, p.Warehouse.RangeTotals, p.Warehouse.VoteTotals)
+) (map[record.RefHash]counts.VoteTotals, error) {
+	found, ranged, err := sumsOf(ctx, p.Warehouse, p.totals, refs, counts.RangeTotals, counts.VoteTotalsOf)
 	p.metrics.ranged.Add(float64(len(ranged)))
 	return found, err
 }
 
 // countRanges counts ranges of a subject by statements of a few each.
 func countRanges[K, S any](
-	ctx context.Context, key K, ranges []warehouse.VoterRange, perStatement int,
-	count func(context.Context, K, []warehouse.VoterRange) ([]S, error),
+	ctx context.Context, w *warehouse.Warehouse, key K, ranges []counts.VoterRange, perStatement int, count countOfRanges[K, S],
 ) ([]S, error) {
 	sums := make([]S, 0, len(ranges))
 	for some := range slices.Chunk(ranges, perStatement) {
-		counted, err := count(ctx, key, some)
+		counted, err := count(ctx, w, key, some)
 		if err != nil {
 			return nil, err
 		}
@@ -366,7 +370,7 @@ func (p *Publisher) forgetSums() {
 }
 
 // touch notes what batches change, before it is counted.
-func (p *Publisher) touch(changes warehouse.ChangeSet) {
+func (p *Publisher) touch(changes records.ChangeSet) {
 	p.voters.touchBallots(changes)
 	for ref := range changes.Proposals {
 		if changes.Voters == nil {

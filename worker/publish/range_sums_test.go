@@ -14,7 +14,7 @@ import (
 
 	"pnyx/governance"
 	"pnyx/test/env"
-	"pnyx/warehouse"
+	"pnyx/warehouse/counts"
 )
 
 // cast is a stored ballot: the latest version of one vote id.
@@ -53,7 +53,7 @@ func (a cast) counts(b cast) bool {
 }
 
 // totals counts the voters of a range, by the definition.
-func (s *ballotStore) totals(r warehouse.VoterRange) warehouse.VoteTotals {
+func (s *ballotStore) totals(r counts.VoterRange) counts.VoteTotals {
 	latest, casts := map[string]cast{}, map[string]int{}
 	for _, c := range s.casts {
 		if c.withdrawn || c.voter < r.From || r.Until != "" && c.voter >= r.Until {
@@ -64,21 +64,21 @@ func (s *ballotStore) totals(r warehouse.VoterRange) warehouse.VoteTotals {
 			latest[c.voter] = c
 		}
 	}
-	var parts []warehouse.VoteTotals
+	var parts []counts.VoteTotals
 	for voter, c := range latest {
 		power := decimal.New(c.power, -18)
-		t := warehouse.VoteTotals{
+		t := counts.VoteTotals{
 			Votes: 1, Power: power, SupportingPower: power, LastVotedAt: c.votedAt, Recast: casts[voter] > 1,
 			Choices: map[string]governance.Score{c.choice: {Votes: 1, Power: power}},
 		}
 		if c.votedAt == nil {
 			t.Undated = 1
 		} else {
-			t.VotedIn = map[warehouse.Month]uint64{warehouse.Month(202600 + *c.votedAt): 1}
+			t.VotedIn = map[counts.Month]uint64{counts.Month(202600 + *c.votedAt): 1}
 		}
 		parts = append(parts, t)
 	}
-	return warehouse.SumTotals(parts)
+	return counts.SumTotals(parts)
 }
 
 // begin opens a batch that changes some voters' ballots at random: first votes, recasts,
@@ -116,7 +116,7 @@ func (s *ballotStore) write(random *rand.Rand) {
 	s.open, s.pending = slices.Delete(s.open, place, place+1), append(s.pending, b)
 }
 
-// pendingVoters is what Warehouse.PendingVoters returns.
+// pendingVoters is what records.PendingVoters returns.
 func (s *ballotStore) pendingVoters() (voters map[string]bool, all bool) {
 	voters = map[string]bool{}
 	for _, b := range slices.Concat(s.open, s.pending) {
@@ -144,18 +144,18 @@ type history struct {
 	seed   uint64
 	random *rand.Rand
 	store  *ballotStore
-	sums   *rangeSums[string, warehouse.VoteTotals]
+	sums   *rangeSums[string, counts.VoteTotals]
 	// publishing are the batches that the current publication has read; nil for none.
 	// touched and counted tell how far it is.
 	publishing       []*journaled
 	touched, counted bool
 	// sum is what it has counted, and published the sum of the last one that was completed.
-	sum, published warehouse.VoteTotals
+	sum, published counts.VoteTotals
 	// counting is the count that runs in the background, of which the first len(parts)
 	// ranges are counted.
 	counting *wholeCount
-	ranges   []warehouse.VoterRange
-	parts    []warehouse.VoteTotals
+	ranges   []counts.VoterRange
+	parts    []counts.VoteTotals
 	log      []string
 }
 
@@ -163,7 +163,7 @@ func newHistory(t *testing.T, seed uint64) *history {
 	t.Helper()
 	return &history{
 		t: t, seed: seed, random: rand.New(rand.NewPCG(seed, 84)), store: &ballotStore{casts: map[string]cast{}},
-		sums: newRangeSums[string](warehouse.SumTotals, warehouse.VoteTotals.Equal),
+		sums: newRangeSums[string](counts.SumTotals, counts.VoteTotals.Equal),
 	}
 }
 
@@ -231,9 +231,9 @@ func (h *history) publish() {
 }
 
 // count computes the sum that a publication writes.
-func (h *history) count() warehouse.VoteTotals {
-	sum, ok, err := h.sums.total("p", func(ranges []warehouse.VoterRange) ([]warehouse.VoteTotals, error) {
-		parts := make([]warehouse.VoteTotals, len(ranges))
+func (h *history) count() counts.VoteTotals {
+	sum, ok, err := h.sums.total("p", func(ranges []counts.VoterRange) ([]counts.VoteTotals, error) {
+		parts := make([]counts.VoteTotals, len(ranges))
 		for i, r := range ranges {
 			parts[i] = h.store.totals(r)
 		}
@@ -243,14 +243,14 @@ func (h *history) count() warehouse.VoteTotals {
 		h.t.Fatal(err)
 	}
 	if !ok {
-		sum = h.store.totals(warehouse.VoterRange{})
+		sum = h.store.totals(counts.VoterRange{})
 		h.sums.want("p", false)
 	}
 	return sum
 }
 
-func (h *history) check(got warehouse.VoteTotals) {
-	if want := h.store.totals(warehouse.VoterRange{}); !want.Equal(got) {
+func (h *history) check(got counts.VoteTotals) {
+	if want := h.store.totals(counts.VoterRange{}); !want.Equal(got) {
 		h.t.Fatalf("seed %d after %s: got other totals than of all ballots (-want +got):\n%s",
 			h.seed, strings.Join(h.log, ", "), cmp.Diff(want, got))
 	}
@@ -267,7 +267,7 @@ func (h *history) advance() {
 	switch {
 	case h.counting == nil:
 		if _, count, ok := h.sums.next(time.Unix(1, 0)); ok {
-			h.counting, h.ranges, h.parts = count, warehouse.RangesOf(starts(h.random)), nil
+			h.counting, h.ranges, h.parts = count, counts.RangesOf(starts(h.random)), nil
 		}
 	case len(h.parts) < len(h.ranges):
 		for range 1 + h.random.IntN(len(h.ranges)) {
@@ -328,14 +328,14 @@ func TestRecountFindsWrongSum(t *testing.T) {
 	h := newHistory(t, 1)
 	h.store.casts["v1"] = cast{voter: "0x3", voteID: "v1", choice: "1", power: 5}
 	h.store.casts["v2"] = cast{voter: "0x7", voteID: "v2", choice: "1", power: 7}
-	ranges := warehouse.RangesOf([]string{"0x5"})
-	recount := func(pending map[string]bool, all bool) []warehouse.VoterRange {
+	ranges := counts.RangesOf([]string{"0x5"})
+	recount := func(pending map[string]bool, all bool) []counts.VoterRange {
 		t.Helper()
 		_, count, ok := h.sums.next(time.Unix(1, 0))
 		if !ok {
 			t.Fatal("got no subject to count, want one that has changed")
 		}
-		sums := []warehouse.VoteTotals{h.store.totals(ranges[0]), h.store.totals(ranges[1])}
+		sums := []counts.VoteTotals{h.store.totals(ranges[0]), h.store.totals(ranges[1])}
 		return h.sums.done("p", count, ranges, sums, pending, all, time.Time{})
 	}
 	h.count()
@@ -345,7 +345,7 @@ func TestRecountFindsWrongSum(t *testing.T) {
 	for name, c := range map[string]struct {
 		pending map[string]bool
 		all     bool
-		want    []warehouse.VoterRange
+		want    []counts.VoterRange
 	}{
 		"without a batch":                           {nil, false, ranges[1:]},
 		"with a pending batch of another range":     {map[string]bool{"0x3": true}, false, ranges[1:]},
@@ -361,7 +361,7 @@ func TestRecountFindsWrongSum(t *testing.T) {
 		if diff := cmp.Diff(c.want, recount(c.pending, c.all)); diff != "" {
 			t.Errorf("a ballot that changes %s (-want +got):\n%s", name, diff)
 		}
-		if got, want := h.count(), h.store.totals(warehouse.VoterRange{}); !want.Equal(got) {
+		if got, want := h.count(), h.store.totals(counts.VoterRange{}); !want.Equal(got) {
 			t.Errorf("a ballot that changes %s: got %s after the recount, want %s", name, got.Power, want.Power)
 		}
 	}
@@ -381,15 +381,15 @@ func TestSubjectThatIsMostlyStaleIsCountedWhole(t *testing.T) {
 		h.sums.reset()
 		h.sums.want("p", false)
 		_, count, _ := h.sums.next(time.Unix(1, 0))
-		ranges := warehouse.RangesOf(between)
-		h.sums.done("p", count, ranges, make([]warehouse.VoteTotals, len(ranges)), nil, false, time.Time{})
+		ranges := counts.RangesOf(between)
+		h.sums.done("p", count, ranges, make([]counts.VoteTotals, len(ranges)), nil, false, time.Time{})
 		voters := map[string]bool{}
 		for _, voter := range between[:c.touched] {
 			voters[voter] = true
 		}
 		h.sums.touch("p", voters)
-		_, got, err := h.sums.total("p", func(ranges []warehouse.VoterRange) ([]warehouse.VoteTotals, error) {
-			return make([]warehouse.VoteTotals, len(ranges)), nil
+		_, got, err := h.sums.total("p", func(ranges []counts.VoterRange) ([]counts.VoteTotals, error) {
+			return make([]counts.VoteTotals, len(ranges)), nil
 		})
 		if err != nil || got != c.want {
 			t.Errorf("%s: got ranges used %v, %v, want %v", name, got, err, c.want)
@@ -403,7 +403,7 @@ func TestVotesThatGoOnAreCountedFirst(t *testing.T) {
 	t.Parallel()
 	add := func(counts []int) int { return len(counts) }
 	sums := newRangeSums[string](add, func(a, b int) bool { return a == b })
-	oneRange := warehouse.RangesOf(nil)
+	oneRange := counts.RangesOf(nil)
 	recount := func(now time.Time) string {
 		key, count, ok := sums.next(now)
 		if !ok {
@@ -417,7 +417,7 @@ func TestVotesThatGoOnAreCountedFirst(t *testing.T) {
 	}
 	change := func(key string) {
 		sums.touch(key, map[string]bool{"0x1": true})
-		count := func(ranges []warehouse.VoterRange) ([]int, error) { return make([]int, len(ranges)), nil }
+		count := func(ranges []counts.VoterRange) ([]int, error) { return make([]int, len(ranges)), nil }
 		if _, ok, err := sums.total(key, count); !ok || err != nil {
 			t.Errorf("%s has no sums: %v", key, err)
 		}

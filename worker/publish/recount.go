@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"pnyx/warehouse"
+	"pnyx/warehouse/counts"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 const (
@@ -87,33 +89,33 @@ type recounted[K comparable, S any] struct {
 	sums *rangeSums[K, S]
 	// proposals returns those that a subject's ballots are on, and starts divides their voters.
 	proposals func(context.Context, K) ([]record.RefHash, error)
-	starts    func(ctx context.Context, key K, size uint64) ([]string, error)
-	count     func(context.Context, K, []warehouse.VoterRange) ([]S, error)
+	starts    func(ctx context.Context, w *warehouse.Warehouse, key K, size uint64) ([]string, error)
+	count     countOfRanges[K, S]
 	// difference and name report a subject whose sums were wrong, which correct has published again.
 	difference string
 	name       func(K) slog.Attr
 	correct    func(K)
 }
 
-func (p *Publisher) recountedProposals() recounted[record.RefHash, warehouse.VoteTotals] {
-	return recounted[record.RefHash, warehouse.VoteTotals]{
+func (p *Publisher) recountedProposals() recounted[record.RefHash, counts.VoteTotals] {
+	return recounted[record.RefHash, counts.VoteTotals]{
 		p.totals, func(_ context.Context, ref record.RefHash) ([]record.RefHash, error) {
 			return []record.RefHash{ref}, nil
 		},
-		p.Warehouse.RangeStarts, p.Warehouse.RangeTotals, "published totals differ from a recount, which replaces them",
+		counts.RangeStarts, counts.RangeTotals, "published totals differ from a recount, which replaces them",
 		func(ref record.RefHash) slog.Attr { return slog.String("proposal_ref", hex.EncodeToString(ref[:])) }, p.corrections.add,
 	}
 }
 
-func (p *Publisher) recountedDAOs() recounted[string, warehouse.Participation] {
+func (p *Publisher) recountedDAOs() recounted[string, counts.Participation] {
 	proposals := func(ctx context.Context, id string) ([]record.RefHash, error) {
-		refs, err := p.Warehouse.DAOProposals(ctx, id)
+		refs, err := counts.DAOProposals(ctx, p.Warehouse, id)
 		p.voters.setProposals(id, refs)
 		return refs, err
 	}
-	return recounted[string, warehouse.Participation]{
+	return recounted[string, counts.Participation]{
 		p.voters.rangeSums, proposals,
-		p.Warehouse.DAORangeStarts, p.Warehouse.RangeParticipation, "published participation differs from a recount, which replaces it",
+		counts.DAORangeStarts, counts.RangeParticipation, "published participation differs from a recount, which replaces it",
 		func(id string) slog.Attr { return slog.String("dao_id", id) }, p.corrections.addDAO,
 	}
 }
@@ -138,12 +140,12 @@ func recount[K comparable, S any](ctx context.Context, p *Publisher, of recounte
 	if err != nil {
 		return err
 	}
-	starts, err := of.starts(ctx, key, p.votersPerRange)
+	starts, err := of.starts(ctx, p.Warehouse, key, p.votersPerRange)
 	if err != nil {
 		return err
 	}
-	ranges := warehouse.RangesOf(starts)
-	sums, err := countRanges(ctx, key, ranges, rangesPerRecount, of.count)
+	ranges := counts.RangesOf(starts)
+	sums, err := countRanges(ctx, p.Warehouse, key, ranges, rangesPerRecount, of.count)
 	if err != nil {
 		return err
 	}
@@ -164,14 +166,14 @@ func recount[K comparable, S any](ctx context.Context, p *Publisher, of recounte
 }
 
 // pendingVoters returns the voters of proposals in batches that no publication has read, as
-// Warehouse.PendingVoters does.
+// records.PendingVoters does.
 func (p *Publisher) pendingVoters(ctx context.Context, refs []record.RefHash) (voters map[string]bool, all bool, err error) {
 	published, err := p.Store.PublicationState(ctx)
 	if err != nil {
 		return nil, false, err
 	}
 	read := time.UnixMicro(published.CommittedThrough).Add(-p.recountOverlap)
-	return p.Warehouse.PendingVoters(ctx, refs, read)
+	return records.PendingVoters(ctx, p.Warehouse, refs, read)
 }
 
 // corrections are the proposals and DAOs whose published sums differed from a recount. They

@@ -18,8 +18,9 @@ import (
 	"pnyx/governance"
 	"pnyx/governance/rules"
 	"pnyx/test/env"
-	"pnyx/warehouse"
+	"pnyx/warehouse/counts"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 	"pnyx/worker/changelog"
 )
 
@@ -81,10 +82,10 @@ func voteTypes() []governance.VoteType {
 	}
 }
 
-func (e *electorate) append(records []record.Record) {
+func (e *electorate) append(all []record.Record) {
 	e.t.Helper()
-	run := warehouse.Import{ID: uuid.New(), ObservedAt: time.Now().UTC().Truncate(time.Millisecond)}
-	if _, err := e.publisher.Warehouse.Append(e.t.Context(), run, records); err != nil {
+	run := records.Import{ID: uuid.New(), ObservedAt: time.Now().UTC().Truncate(time.Millisecond)}
+	if _, err := records.Append(e.t.Context(), e.publisher.Warehouse, run, all); err != nil {
 		e.t.Fatal(err)
 	}
 }
@@ -173,15 +174,15 @@ func (e *electorate) check() {
 	for i, proposal := range e.proposals {
 		refs[i] = proposal.Hash()
 	}
-	whole, err := e.publisher.Warehouse.VoteTotals(e.t.Context(), refs)
+	whole, err := counts.VoteTotalsOf(e.t.Context(), e.publisher.Warehouse, refs)
 	if err != nil {
 		e.t.Fatal(err)
 	}
-	states, err := e.publisher.Warehouse.PublishedStates(e.t.Context(), refs)
+	states, err := counts.PublishedStates(e.t.Context(), e.publisher.Warehouse, refs)
 	if err != nil {
 		e.t.Fatal(err)
 	}
-	published := map[record.RefHash]warehouse.ProposalState{}
+	published := map[record.RefHash]counts.ProposalState{}
 	for _, state := range states {
 		published[state.Ref] = state
 	}
@@ -191,8 +192,8 @@ func (e *electorate) check() {
 	}
 	for i, ref := range refs {
 		// A sum of one has an empty map where the whole count has none.
-		want := warehouse.SumTotals([]warehouse.VoteTotals{whole[ref]})
-		got := warehouse.SumTotals([]warehouse.VoteTotals{ranged[ref]})
+		want := counts.SumTotals([]counts.VoteTotals{whole[ref]})
+		got := counts.SumTotals([]counts.VoteTotals{ranged[ref]})
 		if !want.Equal(got) {
 			e.t.Fatalf("%s: got %+v by ranges, want %+v", e.proposals[i].ExternalID, got, want)
 		}
@@ -302,7 +303,7 @@ func TestRecountReplacesWrongTotals(t *testing.T) {
 	}
 	e.step()
 	e.check()
-	states, err := e.publisher.Warehouse.PublishedStates(t.Context(), []record.RefHash{ref})
+	states, err := counts.PublishedStates(t.Context(), e.publisher.Warehouse, []record.RefHash{ref})
 	if err != nil || len(states) != 1 || !slices.Contains(states[0].QualityFlags, string(rules.TotalsRecounted)) {
 		t.Errorf("got %+v, %v, want a state flagged %s", states, err, rules.TotalsRecounted)
 	}

@@ -12,21 +12,22 @@ import (
 
 	"pnyx/governance"
 	"pnyx/governance/rules"
-	"pnyx/warehouse"
+	"pnyx/warehouse/counts"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 // correctedResult is a published result and the one that follows it.
 type correctedResult struct {
-	was, is     warehouse.ProposalState
+	was, is     counts.ProposalState
 	evaluation  *evaluation
-	corrections []warehouse.Correction
+	corrections []counts.Correction
 }
 
 // recordCorrections compares final results with those that were published before, and writes
 // what differs. While records of a proposal arrive, it waits for the result that they come to.
 func (p *proposalPublication) recordCorrections(
-	ctx context.Context, published map[record.RefHash]warehouse.ProposalState, counted []*evaluation,
+	ctx context.Context, published map[record.RefHash]counts.ProposalState, counted []*evaluation,
 ) error {
 	var refs []record.RefHash
 	var changed []correctedResult
@@ -47,15 +48,15 @@ func (p *proposalPublication) recordCorrections(
 	if len(refs) == 0 {
 		return nil
 	}
-	earlier, err := p.Warehouse.Corrections(ctx, refs)
+	earlier, err := counts.Corrections(ctx, p.Warehouse, refs)
 	if err != nil {
 		return err
 	}
-	anyArrive, err := p.Warehouse.Arriving(ctx, refs, nil, p.at)
+	anyArrive, err := records.Arriving(ctx, p.Warehouse, refs, nil, p.at)
 	if err != nil {
 		return err
 	}
-	var corrections []warehouse.Correction
+	var corrections []counts.Correction
 	for _, c := range changed {
 		ref := c.was.Ref
 		// What follows a correction is one, too.
@@ -65,7 +66,7 @@ func (p *proposalPublication) recordCorrections(
 		}
 		arrives := anyArrive
 		if arrives {
-			if arrives, err = p.Warehouse.Arriving(ctx, []record.RefHash{ref}, nil, p.at); err != nil {
+			if arrives, err = records.Arriving(ctx, p.Warehouse, []record.RefHash{ref}, nil, p.at); err != nil {
 				return err
 			}
 		}
@@ -75,12 +76,12 @@ func (p *proposalPublication) recordCorrections(
 		}
 		corrections = append(corrections, c.corrections...)
 	}
-	return p.Warehouse.WriteCorrections(ctx, corrections)
+	return counts.WriteCorrections(ctx, p.Warehouse, corrections)
 }
 
 // correctedBy returns what differs between a published result of a vote and the one that follows
 // it: nothing unless both are final.
-func (p *proposalPublication) correctedBy(was warehouse.ProposalState, e *evaluation) (c correctedResult) {
+func (p *proposalPublication) correctedBy(was counts.ProposalState, e *evaluation) (c correctedResult) {
 	if !isFinal(was) {
 		return c
 	}
@@ -99,7 +100,7 @@ func (p *proposalPublication) correctedBy(was warehouse.ProposalState, e *evalua
 			f.field == winnerField && is.Outcome == governance.Canceled {
 			continue
 		}
-		c.corrections = append(c.corrections, warehouse.Correction{
+		c.corrections = append(c.corrections, counts.Correction{
 			Ref: was.Ref, FromRevision: was.Revision, Revision: p.revision, Correction: governance.Correction{
 				Field: f.field, From: *f.text, To: next.text, At: governance.TimestampOf(p.at), Reason: correctionReason(was, is),
 			},
@@ -109,17 +110,17 @@ func (p *proposalPublication) correctedBy(was warehouse.ProposalState, e *evalua
 }
 
 // isFinal reports whether a published result belongs to a vote which is over.
-func isFinal(s warehouse.ProposalState) bool {
+func isFinal(s counts.ProposalState) bool {
 	return s.Lifecycle == governance.Closed && s.VoteReady && s.Settled && !hasFlag(s, rules.Provisional)
 }
 
-func hasFlag(s warehouse.ProposalState, flag governance.QualityFlag) bool {
+func hasFlag(s counts.ProposalState, flag governance.QualityFlag) bool {
 	return slices.Contains(s.QualityFlags, string(flag))
 }
 
 // correctionReason returns why a result changed. Where ballots and statement have both changed,
 // what the new result is made of decides.
-func correctionReason(was, is warehouse.ProposalState) governance.CorrectionReason {
+func correctionReason(was, is counts.ProposalState) governance.CorrectionReason {
 	known := was.StatedFingerprint != 0
 	late := was.Votes != is.Votes || !was.Power.Equal(is.Power) || known && broughtBallots(was, is)
 	restated := known && was.StatedFingerprint != is.StatedFingerprint
@@ -136,7 +137,7 @@ func correctionReason(was, is warehouse.ProposalState) governance.CorrectionReas
 
 // broughtBallots reports whether an import after the import of the newest ballot of a result brought
 // others.
-func broughtBallots(was, is warehouse.ProposalState) bool {
+func broughtBallots(was, is counts.ProposalState) bool {
 	return is.BallotsObservedAt != nil && (was.BallotsObservedAt == nil || *is.BallotsObservedAt > *was.BallotsObservedAt)
 }
 
@@ -162,14 +163,14 @@ func (p *proposalPublication) wasWhole(c correctedResult) bool {
 }
 
 // stateOf returns the state of a proposal, with whether its result is confirmed.
-func (p *proposalPublication) stateOf(e *evaluation) warehouse.ProposalState {
+func (p *proposalPublication) stateOf(e *evaluation) counts.ProposalState {
 	state, follow := e.state(p.revision), p.sourceOf(e).Follow
 	state.Confirmed = isFinal(state) && (state.Basis == governance.UpstreamBasis || e.proposal.StatedVotes != nil ||
 		follow != nil && follow.Complete)
 	return state
 }
 
-func (p *proposalPublication) sourceOf(e *evaluation) warehouse.CatalogSource {
+func (p *proposalPublication) sourceOf(e *evaluation) records.CatalogSource {
 	return p.catalog.Sources[record.SourceRef{Provider: e.proposal.Provider, ID: e.proposal.SourceID}]
 }
 
@@ -187,7 +188,7 @@ type figure struct {
 }
 
 // figuresOf returns the figures of a final result.
-func figuresOf(s warehouse.ProposalState) []figure {
+func figuresOf(s counts.ProposalState) []figure {
 	power := func(field string, amount decimal.Decimal) figure {
 		return figure{field: field, text: new(string(governance.DecimalOf(amount))), power: &amount}
 	}
@@ -228,7 +229,7 @@ func (f figure) differs(next figure, provider governance.Provider, sameBasis boo
 }
 
 // statedFingerprint is the fingerprint of what upstream states of a vote and its result; never zero.
-func statedFingerprint(p warehouse.Proposal) uint64 {
+func statedFingerprint(p records.Proposal) uint64 {
 	stated, _ := json.Marshal([]any{ //nolint:errchkjson // plain values
 		p.State, p.UpstreamStatus, p.StatedVotes, p.StatedScores, p.StatedScoresTotal, p.StatedChoiceVotes, p.ScoresState,
 		p.QuorumRaw, p.Quorum, p.QuorumType, p.QuorumChoices, p.VoteType, p.Choices, p.StartAt, p.EndAt, p.Provisional,

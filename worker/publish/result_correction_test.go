@@ -6,7 +6,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
-	"pnyx/warehouse"
+	"pnyx/warehouse/counts"
 	"pnyx/warehouse/record"
 )
 
@@ -22,7 +22,7 @@ func TestACorrectionStatesWhatChangedTheResult(t *testing.T) {
 	unchanged := func(*record.Proposal) {}
 	p := &proposalPublication{run: &run{revision: 2, at: now}}
 	for name, c := range map[string]struct {
-		was  func(*warehouse.ProposalState)
+		was  func(*counts.ProposalState)
 		is   *evaluation
 		want map[string]governance.CorrectionReason
 	}{
@@ -31,20 +31,20 @@ func TestACorrectionStatesWhatChangedTheResult(t *testing.T) {
 			"totals.votes": governance.LateBallots, "totals.votingPower": governance.LateBallots, "choices.2.votingPower": governance.LateBallots,
 		}},
 		"a rule": {
-			func(s *warehouse.ProposalState) { s.TotalPower = decimal.NewFromInt(3) }, final(unchanged, map[string]string{"1": "2"}),
+			func(s *counts.ProposalState) { s.TotalPower = decimal.NewFromInt(3) }, final(unchanged, map[string]string{"1": "2"}),
 			map[string]governance.CorrectionReason{"totals.votingPower": governance.NewRule},
 		},
 		"a rule since a version without fingerprints": {
-			func(s *warehouse.ProposalState) { s.TotalPower, s.StatedFingerprint = decimal.NewFromInt(3), 0 },
+			func(s *counts.ProposalState) { s.TotalPower, s.StatedFingerprint = decimal.NewFromInt(3), 0 },
 			final(unchanged, map[string]string{"1": "2"}),
 			map[string]governance.CorrectionReason{"totals.votingPower": governance.NewRule},
 		},
 		"a result that was not final": {
-			func(s *warehouse.ProposalState) { s.TotalPower, s.Settled = decimal.NewFromInt(3), false },
+			func(s *counts.ProposalState) { s.TotalPower, s.Settled = decimal.NewFromInt(3), false },
 			final(unchanged, map[string]string{"1": "2"}), nil,
 		},
 		"execution": {
-			func(s *warehouse.ProposalState) { s.Outcome = governance.Passed },
+			func(s *counts.ProposalState) { s.Outcome = governance.Passed },
 			final(func(p *record.Proposal) { p.UpstreamStatus = "executed" }, map[string]string{"1": "2"}), nil,
 		},
 	} {

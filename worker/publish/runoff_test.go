@@ -10,11 +10,12 @@ import (
 
 	"pnyx/governance"
 	"pnyx/governance/rules"
-	"pnyx/warehouse"
+	"pnyx/warehouse/counts"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
-func rankedProposal(choices ...string) warehouse.Proposal {
+func rankedProposal(choices ...string) records.Proposal {
 	return snapshotProposal(func(p *record.Proposal) {
 		p.VoteType, p.Choices = governance.RankedChoice, choices
 	})
@@ -22,7 +23,7 @@ func rankedProposal(choices ...string) warehouse.Proposal {
 
 // rankedBy returns ballots that each rank all choices up to a number.
 func rankedBy(votes uint64, choices int) ballots {
-	b := ballots{totals: warehouse.VoteTotals{Votes: votes, Choices: map[string]governance.Score{}}}
+	b := ballots{totals: counts.VoteTotals{Votes: votes, Choices: map[string]governance.Score{}}}
 	for i := range choices {
 		b.totals.Choices[strconv.Itoa(i+1)] = governance.Score{Votes: votes}
 	}

@@ -9,7 +9,9 @@ import (
 
 	"pnyx/cache"
 	"pnyx/warehouse"
+	"pnyx/warehouse/counts"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 // Scope is what a publication covers: Everything or Changes.
@@ -24,7 +26,7 @@ type workload struct {
 	// untold is what the log of changes is to tell; nil for all that is published.
 	untold *untold
 	// catalog is read after the records that name its sources, so that it has them all.
-	catalog warehouse.Catalog
+	catalog records.Catalog
 	// proposals are ordered by reference.
 	proposals []record.RefHash
 	// counterparts are the same proposals at other providers, and mirrors the mirrors of Governors'
@@ -66,20 +68,20 @@ func (e Everything) load(
 		}
 		work.untold, work.topics = newUntold(changes), changes.topics
 	}
-	if work.proposals, err = p.Warehouse.AllProposals(ctx); err != nil {
+	if work.proposals, err = records.AllProposals(ctx, p.Warehouse); err != nil {
 		return work, err
 	}
-	if work.topics.all, err = p.Warehouse.AllTopics(ctx); err != nil {
+	if work.topics.all, err = records.AllTopics(ctx, p.Warehouse); err != nil {
 		return work, err
 	}
-	if work.counterparts, err = p.Warehouse.Counterparts(ctx, nil); err != nil {
+	if work.counterparts, err = counts.Counterparts(ctx, p.Warehouse, nil); err != nil {
 		return work, err
 	}
-	all, err := p.Warehouse.Mirrors(ctx, nil)
+	all, err := records.Mirrors(ctx, p.Warehouse, nil)
 	if err != nil {
 		return work, err
 	}
-	if work.catalog, err = p.Warehouse.Catalog(ctx); err != nil {
+	if work.catalog, err = records.ReadCatalog(ctx, p.Warehouse); err != nil {
 		return work, err
 	}
 	if e.Untold != nil { // forums may have come since
@@ -117,7 +119,7 @@ func (c Changes) load(
 		topics: topicScope{forums: map[string]bool{}, relinked: c.AllForums, since: c.Since},
 	}
 	maps.Copy(work.daos, lagging)
-	if work.catalog, err = p.Warehouse.Catalog(ctx); err != nil {
+	if work.catalog, err = records.ReadCatalog(ctx, p.Warehouse); err != nil {
 		return work, err
 	}
 	if c.AllForums {
@@ -137,7 +139,7 @@ func (c Changes) load(
 				return work, err
 			}
 		}
-		moved, err := p.Warehouse.ProposalsMoved(ctx, source, daoID, work.catalog.Sources[source].Flagged)
+		moved, err := counts.ProposalsMoved(ctx, p.Warehouse, source, daoID, work.catalog.Sources[source].Flagged)
 		if err != nil {
 			return work, err
 		}
@@ -155,7 +157,7 @@ func (c Changes) load(
 }
 
 // claimedDAO returns the DAO that a source was by itself before another one claimed it.
-func claimedDAO(catalog warehouse.Catalog, source record.SourceRef) (id string, claimed bool) {
+func claimedDAO(catalog records.Catalog, source record.SourceRef) (id string, claimed bool) {
 	_, exists := catalog.DAOs[source.ID]
 	return source.ID, !exists
 }
@@ -166,17 +168,17 @@ func claimedDAO(catalog warehouse.Catalog, source record.SourceRef) (id string, 
 func (w *workload) addRelated(
 	ctx context.Context, from *warehouse.Warehouse, proposals map[record.RefHash]bool,
 ) (err error) {
-	var found []warehouse.Mirror
+	var found []records.Mirror
 	for known := 0; len(proposals) > known; {
 		known = len(proposals)
 		refs := slices.Collect(maps.Keys(proposals))
-		if w.counterparts, err = from.Counterparts(ctx, refs); err != nil {
+		if w.counterparts, err = counts.Counterparts(ctx, from, refs); err != nil {
 			return err
 		}
 		for ref := range w.counterparts {
 			proposals[ref] = true
 		}
-		if found, err = from.Mirrors(ctx, refs); err != nil {
+		if found, err = records.Mirrors(ctx, from, refs); err != nil {
 			return err
 		}
 		for _, mirror := range found {
@@ -190,7 +192,7 @@ func (w *workload) addRelated(
 
 type topicScope struct {
 	// all is set in a publication of everything, and then complete.
-	all []warehouse.TopicRef
+	all []records.TopicRef
 	// forums are the hosts whose topics are compared with what is published of them.
 	forums map[string]bool
 	// relinked adds the topics whose links to proposals have changed since a revision.
@@ -204,7 +206,7 @@ func (s *topicScope) addForum(source record.SourceRef) {
 	}
 }
 
-func (s *topicScope) addForums(catalog warehouse.Catalog) {
+func (s *topicScope) addForums(catalog records.Catalog) {
 	for source := range catalog.Sources {
 		s.addForum(source)
 	}

@@ -11,7 +11,10 @@ import (
 	"pnyx/governance"
 	"pnyx/governance/query"
 	"pnyx/warehouse"
+	"pnyx/warehouse/counts"
+	"pnyx/warehouse/pages"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 	"pnyx/worker/backoff"
 )
 
@@ -31,7 +34,7 @@ const (
 // runs concurrently with Run. Errors are logged and retried.
 func (p *Publisher) MaintainSortedCopies(ctx context.Context) {
 	var dropped time.Time
-	var current []warehouse.SortedCopy
+	var current []pages.SortedCopy
 	announced := false
 	for ctx.Err() == nil {
 		p.AwaitFullPublication(ctx)
@@ -75,7 +78,7 @@ func (p *Publisher) buildSortedCopies(ctx context.Context) error {
 	if p.isPublishingEverything(ctx) {
 		return nil
 	}
-	stale, err := p.Warehouse.StaleSortedCopies(ctx)
+	stale, err := pages.StaleSortedCopies(ctx, p.Warehouse)
 	if err != nil {
 		return err
 	}
@@ -92,30 +95,30 @@ func (p *Publisher) buildSortedCopies(ctx context.Context) error {
 
 // buildSortedCopy builds a new generation of a copy, makes it the current one, and changes
 // the version of the pages that are read from it.
-func (p *Publisher) buildSortedCopy(ctx context.Context, sorted warehouse.SortedCopy) error {
+func (p *Publisher) buildSortedCopy(ctx context.Context, sorted pages.SortedCopy) error {
 	began := time.Now()
 	now, err := p.Warehouse.Now(ctx)
 	if err != nil {
 		return err
 	}
 	generation := max(uint64(now.UnixMicro()), sorted.Generation+1)
-	if err := p.Warehouse.BuildSortedCopy(warehouse.InBackground(ctx), sorted, generation); err != nil {
+	if err := pages.BuildSortedCopy(warehouse.InBackground(ctx), p.Warehouse, sorted, generation); err != nil {
 		return err
 	}
-	matches, err := p.Warehouse.MatchesPublished(ctx, sorted, generation)
+	matches, err := pages.MatchesPublished(ctx, p.Warehouse, sorted, generation)
 	if err != nil {
 		return err
 	}
 	if !matches {
 		// Most likely ballots have landed meanwhile. The copy stays pending, and is built
 		// again.
-		catalog, err := p.Warehouse.Catalog(ctx)
+		catalog, err := records.ReadCatalog(ctx, p.Warehouse)
 		p.reportUnbalanced(ctx, errUnbalanced, slog.String("dao_id", sorted.Subject), time.UnixMicro(int64(sorted.Revision)), //nolint:gosec // a time
 			[]record.RefHash{sorted.Ref}, catalog.DAOs[sorted.Subject].Sources)
 		return err
 	}
 	sorted.Generation = generation
-	if err := p.Warehouse.SwitchSortedCopy(ctx, sorted); err != nil {
+	if err := pages.SwitchSortedCopy(ctx, p.Warehouse, sorted); err != nil {
 		return err
 	}
 	written, err := p.setCopyVersion(ctx, sorted)
@@ -136,9 +139,9 @@ func (p *Publisher) buildSortedCopy(ctx context.Context, sorted warehouse.Sorted
 
 // setCopyVersion makes a copy the one that pages are read from, and returns what was
 // written for that.
-func (p *Publisher) setCopyVersion(ctx context.Context, sorted warehouse.SortedCopy) (*cache.Writer, error) {
+func (p *Publisher) setCopyVersion(ctx context.Context, sorted pages.SortedCopy) (*cache.Writer, error) {
 	scope := query.Scope{Kind: query.KindBallots, Subject: sorted.Subject}
-	if sorted.Kind == warehouse.VoterCopy {
+	if sorted.Kind == pages.VoterCopy {
 		scope.Kind = query.KindVoters
 	}
 	writer := p.Store.NewWriter(sorted.Revision)
@@ -153,12 +156,12 @@ func (p *Publisher) setCopyVersion(ctx context.Context, sorted warehouse.SortedC
 
 // announceCopies adds the proposals and DAOs of copies to the stream of changes: their pages
 // have changed.
-func (p *Publisher) announceCopies(ctx context.Context, copies ...warehouse.SortedCopy) error {
+func (p *Publisher) announceCopies(ctx context.Context, copies ...pages.SortedCopy) error {
 	var refs []record.RefHash
 	for _, sorted := range copies {
 		refs = append(refs, sorted.Ref)
 	}
-	identities, err := p.Warehouse.PublishedIdentities(ctx, refs)
+	identities, err := counts.PublishedIdentities(ctx, p.Warehouse, refs)
 	if err != nil {
 		return err
 	}
@@ -169,7 +172,7 @@ func (p *Publisher) announceCopies(ctx context.Context, copies ...warehouse.Sort
 			ChangedAt: governance.TimestampOf(time.UnixMicro(int64(sorted.Generation))), //nolint:gosec // a time
 			Revision:  governance.CountOf(sorted.Revision),
 		}
-		if sorted.Kind == warehouse.BallotCopy {
+		if sorted.Kind == pages.BallotCopy {
 			change.Kind, change.DAOID = governance.ProposalChange, identities[sorted.Ref].DAOID
 		}
 		changes = append(changes, change)
@@ -182,13 +185,13 @@ func (p *Publisher) announceCopies(ctx context.Context, copies ...warehouse.Sort
 // ones. It writes all versions again first: one that was not written at its time must not
 // name a copy that is gone.
 func (p *Publisher) dropSortedCopies(
-	ctx context.Context, previous []warehouse.SortedCopy,
-) (current []warehouse.SortedCopy, err error) {
+	ctx context.Context, previous []pages.SortedCopy,
+) (current []pages.SortedCopy, err error) {
 	now, err := p.Warehouse.Now(ctx)
 	if err != nil {
 		return previous, err
 	}
-	if current, err = p.Warehouse.CurrentSortedCopies(ctx); err != nil {
+	if current, err = pages.CurrentSortedCopies(ctx, p.Warehouse); err != nil {
 		return previous, err
 	}
 	for _, sorted := range current {
@@ -202,7 +205,7 @@ func (p *Publisher) dropSortedCopies(
 	}
 	kept := slices.Concat(previous, current)
 	for _, export := range exports {
-		kept = append(kept, warehouse.SortedCopy{Generation: export.Generation})
+		kept = append(kept, pages.SortedCopy{Generation: export.Generation})
 	}
-	return current, p.Warehouse.DropOldSortedCopies(ctx, kept, now.Add(-minCopyAge))
+	return current, pages.DropOldSortedCopies(ctx, p.Warehouse, kept, now.Add(-minCopyAge))
 }

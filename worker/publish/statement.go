@@ -6,8 +6,8 @@ import (
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
-	"pnyx/warehouse"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 // statement is what upstream states of a vote as a whole.
@@ -24,7 +24,7 @@ type statement struct {
 
 // statementOf returns what upstream states of a vote with some choices; nil where it does
 // not state the total power.
-func statementOf(p warehouse.Proposal, choices int) *statement {
+func statementOf(p records.Proposal, choices int) *statement {
 	s := &statement{votes: p.StatedVotes, final: p.HasFinalScores()}
 	if choices > 0 && len(p.StatedScores) == choices {
 		s.scores = p.StatedScores
@@ -55,7 +55,7 @@ func givesPowerOnce(v governance.VoteType) bool {
 //
 // Once a vote is over, a final statement that differs from the ballots decides, and one that
 // is not final is of no use. Before, a statement of less than the ballots lags behind them.
-func (c *voteResult) basis(p warehouse.Proposal, over bool) governance.Basis {
+func (c *voteResult) basis(p records.Proposal, over bool) governance.Basis {
 	s := c.stated
 	noneCast := p.StatedVotes != nil && *p.StatedVotes == 0 || p.Provider.HasEveryBallot()
 	switch {
@@ -79,13 +79,13 @@ func (c *voteResult) votesDiffer() bool {
 
 // totalDiffers compares the total power, with and without ballots that support no choice:
 // upstream has counted them at some times and not at others.
-func (c *voteResult) totalDiffers(p warehouse.Proposal) bool {
+func (c *voteResult) totalDiffers(p records.Proposal) bool {
 	return c.stated != nil && differ(p.Provider, c.stated.power, c.held.Power) && differ(p.Provider, c.stated.power, c.supporting)
 }
 
 // scoresThatDiffer returns the positions of the choices whose stated score is not the one that
 // the ballots come to.
-func (c *voteResult) scoresThatDiffer(p warehouse.Proposal) []int {
+func (c *voteResult) scoresThatDiffer(p records.Proposal) []int {
 	if c.stated == nil {
 		return nil
 	}
@@ -94,7 +94,7 @@ func (c *voteResult) scoresThatDiffer(p warehouse.Proposal) []int {
 
 // scoresUnlike returns the positions of the choices whose score is not the one that the ballots
 // come to; none where the ballots have no scores, or there are not as many.
-func (c *voteResult) scoresUnlike(p warehouse.Proposal, scores []decimal.Decimal) (positions []int) {
+func (c *voteResult) scoresUnlike(p records.Proposal, scores []decimal.Decimal) (positions []int) {
 	if len(scores) != len(c.counted) {
 		return nil
 	}
@@ -108,7 +108,7 @@ func (c *voteResult) scoresUnlike(p warehouse.Proposal, scores []decimal.Decimal
 
 // coverageOf compares the ballots held with what upstream states: their number, or else their
 // power. Of an unreadable one no power is held.
-func (c *voteResult) coverageOf(p warehouse.Proposal) governance.Coverage {
+func (c *voteResult) coverageOf(p records.Proposal) governance.Coverage {
 	missing := p.StatedVotes != nil && *p.StatedVotes > c.held.Votes
 	if p.StatedVotes == nil {
 		missing = c.stated != nil && c.stated.power.GreaterThan(c.held.Power) && c.totalDiffers(p)

@@ -10,13 +10,13 @@ import (
 
 	"pnyx/governance"
 	"pnyx/governance/rules"
-	"pnyx/warehouse"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 // stating returns what upstream states of a basic vote that is over: its scores are separated by
 // spaces, and the total is their sum unless it is given.
-func stating(state, votes, total, scores string, change ...func(*record.Proposal)) warehouse.Proposal {
+func stating(state, votes, total, scores string, change ...func(*record.Proposal)) records.Proposal {
 	return snapshotProposal(func(p *record.Proposal) {
 		p.VoteType, p.State, p.ScoresState, p.QuorumRaw, p.Quorum = governance.Basic, "closed", state, "40", power("40")
 		if votes != "" {
@@ -73,7 +73,7 @@ func TestTotalsAreThoseOfOneBasis(t *testing.T) {
 	open := func(p *record.Proposal) { p.State, p.EndAt = "active", in(1) }
 	ranked := func(p *record.Proposal) { p.VoteType, p.Quorum = governance.Copeland, nil }
 	for name, c := range map[string]struct {
-		proposal warehouse.Proposal
+		proposal records.Proposal
 		ballots  ballots
 		want     string
 	}{

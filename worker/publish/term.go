@@ -16,7 +16,10 @@ import (
 	"pnyx/cache/accounts"
 	"pnyx/governance"
 	"pnyx/warehouse"
+	stored "pnyx/warehouse/accounts"
+	"pnyx/warehouse/counts"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 const (
@@ -159,7 +162,7 @@ func (t *leaderTerm) isQuiet(pulse warehouse.Pulse) bool {
 // and states less of what it has.
 func (t *leaderTerm) restoredFrom(ctx context.Context) (string, error) {
 	if t.restored == nil {
-		at, err := t.publisher.Warehouse.LastBackup(ctx, warehouse.BackupRestored)
+		at, err := records.LastBackup(ctx, t.publisher.Warehouse, records.BackupRestored)
 		if err != nil {
 			return "", err
 		}
@@ -249,14 +252,14 @@ func (t *leaderTerm) commitAbandoned(ctx context.Context, now time.Time) error {
 		return nil
 	}
 	t.checkedAbandoned = now
-	return t.publisher.Warehouse.CommitAbandoned(ctx)
+	return records.CommitAbandoned(ctx, t.publisher.Warehouse)
 }
 
 func (t *leaderTerm) publishAll(ctx context.Context, now time.Time, runIDs string) error {
 	ctx, span := t.publisher.Tracer.StartRoot(ctx, "publish everything", trace.SpanKindInternal)
 	defer span.End()
 	defer t.publisher.full.begin()()
-	key, err := warehouse.NewAccounts(t.publisher.Warehouse).SigningKey(ctx, "cursor")
+	key, err := stored.NewAccounts(t.publisher.Warehouse).SigningKey(ctx, "cursor")
 	if err != nil {
 		return err
 	}
@@ -275,7 +278,7 @@ func (t *leaderTerm) publishAll(ctx context.Context, now time.Time, runIDs strin
 	if told.Position != nil {
 		since = readFrom(told.Position.CommittedThrough, now)
 	}
-	batches, err := t.publisher.Warehouse.CommittedBatches(ctx, since)
+	batches, err := records.CommittedBatches(ctx, t.publisher.Warehouse, since)
 	if err != nil {
 		return err
 	}
@@ -322,7 +325,7 @@ func (t *leaderTerm) publishAll(ctx context.Context, now time.Time, runIDs strin
 // batches and the clock have changed since the last publication that Redis may have lost. It is empty
 // before the first publication.
 func (t *leaderTerm) untold(
-	ctx context.Context, position *warehouse.ChangePosition, batches []warehouse.CommittedBatch, since, now time.Time,
+	ctx context.Context, position *counts.ChangePosition, batches []records.CommittedBatch, since, now time.Time,
 ) (*Changes, error) {
 	untold := &Changes{Proposals: map[record.RefHash]bool{}, Sources: map[record.SourceRef]bool{}}
 	if position == nil {
@@ -333,12 +336,12 @@ func (t *leaderTerm) untold(
 		maps.Copy(untold.Proposals, batch.Changes.Proposals)
 		maps.Copy(untold.Sources, batch.Changes.Sources)
 	}
-	due, err := t.publisher.Warehouse.ProposalsDue(ctx, now)
+	due, err := counts.ProposalsDue(ctx, t.publisher.Warehouse, now)
 	if err != nil {
 		return nil, err
 	}
 	// A publication that was cut off has left none due.
-	turned, err := warehouse.NewChangeLog(t.publisher.Warehouse).Turned(ctx, since, now)
+	turned, err := counts.NewChangeLog(t.publisher.Warehouse).Turned(ctx, since, now)
 	for _, ref := range slices.Concat(due, turned) {
 		untold.Proposals[ref] = true
 	}
@@ -372,7 +375,7 @@ func (t *leaderTerm) publishWithheld(ctx context.Context, in Input, result Resul
 			return in, result, err
 		}
 		t.lagging, t.voteCoverage, t.checkedForums = result.Lagging, result.VoteCoverage, true
-		in = t.inputOf(pulse.Now, batches, warehouse.NewChangeSet())
+		in = t.inputOf(pulse.Now, batches, records.NewChangeSet())
 		if result, err = t.publishBatches(ctx, in, batches); err != nil {
 			return in, result, err
 		}
@@ -386,7 +389,7 @@ func (t *leaderTerm) publishChanges(ctx context.Context, pulse warehouse.Pulse) 
 	if err != nil {
 		return err
 	}
-	due, err := t.publisher.Warehouse.ProposalsDue(ctx, now)
+	due, err := counts.ProposalsDue(ctx, t.publisher.Warehouse, now)
 	if err != nil {
 		return err
 	}
@@ -400,7 +403,7 @@ func (t *leaderTerm) publishChanges(ctx context.Context, pulse warehouse.Pulse) 
 		return err
 	}
 	if len(batches) == 0 && len(due) == 0 && len(t.lagging) == 0 && len(follows) == 0 && t.checkedForums {
-		if t.nextDue, err = t.publisher.Warehouse.NextDue(ctx, now); err != nil {
+		if t.nextDue, err = counts.NextDue(ctx, t.publisher.Warehouse, now); err != nil {
 			return err
 		}
 		t.quiet = pulse
@@ -409,7 +412,7 @@ func (t *leaderTerm) publishChanges(ctx context.Context, pulse warehouse.Pulse) 
 	t.quiet = warehouse.Pulse{}
 	ctx, span := t.publisher.Tracer.StartRoot(ctx, "publish changes", trace.SpanKindInternal)
 	defer span.End()
-	changed := warehouse.NewChangeSet()
+	changed := records.NewChangeSet()
 	for _, ref := range due {
 		changed.Proposals[ref] = true
 	}
@@ -425,7 +428,7 @@ func (t *leaderTerm) publishChanges(ctx context.Context, pulse warehouse.Pulse) 
 }
 
 // inputOf returns the input of a publication of batches, and of what else has changed.
-func (t *leaderTerm) inputOf(now time.Time, batches []warehouse.CommittedBatch, changed warehouse.ChangeSet) Input {
+func (t *leaderTerm) inputOf(now time.Time, batches []records.CommittedBatch, changed records.ChangeSet) Input {
 	var committedAt time.Time
 	for _, batch := range batches {
 		if committedAt.IsZero() || batch.CommittedAt.Before(committedAt) {
@@ -447,7 +450,7 @@ func (t *leaderTerm) inputOf(now time.Time, batches []warehouse.CommittedBatch, 
 
 // publishBatches publishes an input of inputOf. It is not the current publication yet: see
 // commit.
-func (t *leaderTerm) publishBatches(ctx context.Context, in Input, batches []warehouse.CommittedBatch) (Result, error) {
+func (t *leaderTerm) publishBatches(ctx context.Context, in Input, batches []records.CommittedBatch) (Result, error) {
 	result, err := t.publisher.Publish(ctx, in)
 	if err != nil {
 		return Result{}, fmt.Errorf("publish %d batches: %w", len(batches), err)
@@ -459,7 +462,7 @@ func (t *leaderTerm) publishBatches(ctx context.Context, in Input, batches []war
 	return result, nil
 }
 
-func (t *leaderTerm) markProcessed(batches []warehouse.CommittedBatch) {
+func (t *leaderTerm) markProcessed(batches []records.CommittedBatch) {
 	for _, batch := range batches {
 		t.processed[batch.ID] = batch.CommittedAt
 	}
@@ -475,16 +478,16 @@ func readFrom(committedThrough int64, now time.Time) time.Time {
 // unprocessed returns the committed batches that are not published yet.
 func (t *leaderTerm) unprocessed(
 	ctx context.Context, now time.Time,
-) ([]warehouse.CommittedBatch, error) {
+) ([]records.CommittedBatch, error) {
 	since := readFrom(t.published.CommittedThrough, now)
-	batches, err := t.publisher.Warehouse.CommittedBatches(ctx, since)
+	batches, err := records.CommittedBatches(ctx, t.publisher.Warehouse, since)
 	if err != nil {
 		return nil, err
 	}
 	maps.DeleteFunc(t.processed, func(_ uuid.UUID, committedAt time.Time) bool {
 		return committedAt.Before(since)
 	})
-	return slices.DeleteFunc(batches, func(b warehouse.CommittedBatch) bool {
+	return slices.DeleteFunc(batches, func(b records.CommittedBatch) bool {
 		_, processed := t.processed[b.ID]
 		return processed
 	}), nil
@@ -499,7 +502,7 @@ func (t *leaderTerm) commit(ctx context.Context, in Input, result Result, token 
 	t.voteCoverage = result.VoteCoverage
 	t.checkedForums = true
 	t.publisher.metrics.observe(in, result)
-	told := warehouse.ChangePosition{CommittedThrough: in.At.UnixMicro(), Revision: in.Revision, LaggingDAOs: t.published.LaggingDAOs}
+	told := counts.ChangePosition{CommittedThrough: in.At.UnixMicro(), Revision: in.Revision, LaggingDAOs: t.published.LaggingDAOs}
 	if err := t.publisher.Changes.Advance(ctx, told); err != nil {
 		return err
 	}

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"pnyx/governance"
-	"pnyx/warehouse"
+	"pnyx/warehouse/counts"
 )
 
 func (e daoEvaluation) timelines() []governance.Timeline {
@@ -18,7 +18,7 @@ func (e daoEvaluation) timelines() []governance.Timeline {
 
 // buckets returns one bucket for each month from the first with a value to the last.
 // Months without a value have zero.
-func buckets(counts map[warehouse.Month]uint64) []governance.TimelineBucket {
+func buckets(counts map[counts.Month]uint64) []governance.TimelineBucket {
 	filled := []governance.TimelineBucket{}
 	if len(counts) == 0 {
 		return filled
@@ -34,7 +34,7 @@ func buckets(counts map[warehouse.Month]uint64) []governance.TimelineBucket {
 }
 
 // next returns the following month; months are numbers like 202601.
-func next(month warehouse.Month) warehouse.Month {
+func next(month counts.Month) counts.Month {
 	if month%100 == 12 {
 		return month + 100 - 11
 	}

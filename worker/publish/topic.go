@@ -9,7 +9,8 @@ import (
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
-	"pnyx/warehouse"
+	"pnyx/warehouse/counts"
+	"pnyx/warehouse/records"
 )
 
 // topicBatchSize is how many topics are evaluated together: their posts are in memory at
@@ -28,8 +29,8 @@ type topicPublication struct {
 	// differing are those that differ from what is published of them, in a publication of
 	// everything that does not tell all; former is what was published of every topic. A topic that
 	// changes after differing was read differs from that.
-	differing map[warehouse.TopicRef]bool
-	former    map[warehouse.TopicRef]warehouse.PublishedTopic
+	differing map[records.TopicRef]bool
+	former    map[records.TopicRef]counts.PublishedTopic
 }
 
 // publish writes the topics of a scope. Redis is written before the states in the
@@ -57,36 +58,36 @@ func (t *topicPublication) publish(ctx context.Context, scope topicScope) error 
 // changed lists the topics to publish, each once.
 func (t *topicPublication) changed(
 	ctx context.Context, scope topicScope,
-) ([]warehouse.TopicRef, error) {
+) ([]records.TopicRef, error) {
 	if t.everything && t.untold == nil {
 		return scope.all, nil
 	}
-	var refs []warehouse.TopicRef
+	var refs []records.TopicRef
 	if len(scope.forums) > 0 {
 		forums, err := t.forums(ctx, scope)
 		if err != nil {
 			return nil, err
 		}
-		if refs, err = t.Warehouse.TopicsChanged(ctx, forums, TopicRulesVersion, scope.since); err != nil {
+		if refs, err = records.TopicsChanged(ctx, t.Warehouse, forums, TopicRulesVersion, scope.since); err != nil {
 			return nil, err
 		}
 	}
 	if scope.relinked {
-		linked, err := t.Warehouse.TopicsLinked(ctx, scope.since)
+		linked, err := records.TopicsLinked(ctx, t.Warehouse, scope.since)
 		if err != nil {
 			return nil, err
 		}
 		refs = append(refs, linked...)
 	}
 	if t.everything {
-		t.differing = make(map[warehouse.TopicRef]bool, len(refs))
-		t.former = make(map[warehouse.TopicRef]warehouse.PublishedTopic, len(scope.all))
+		t.differing = make(map[records.TopicRef]bool, len(refs))
+		t.former = make(map[records.TopicRef]counts.PublishedTopic, len(scope.all))
 		for _, ref := range refs {
 			t.differing[ref] = true
 		}
 		return scope.all, nil
 	}
-	slices.SortFunc(refs, func(a, b warehouse.TopicRef) int {
+	slices.SortFunc(refs, func(a, b records.TopicRef) int {
 		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.ExternalID, b.ExternalID))
 	})
 	return slices.Compact(refs), nil
@@ -96,8 +97,8 @@ func (t *topicPublication) changed(
 // published topics: no record of their own tells that.
 func (t *topicPublication) forums(
 	ctx context.Context, scope topicScope,
-) ([]warehouse.Forum, error) {
-	published, err := t.Warehouse.PublishedForums(ctx)
+) ([]records.Forum, error) {
+	published, err := counts.PublishedForums(ctx, t.Warehouse)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +108,7 @@ func (t *topicPublication) forums(
 			hosts[former.Host] = true
 		}
 	}
-	forums := make([]warehouse.Forum, 0, len(hosts))
+	forums := make([]records.Forum, 0, len(hosts))
 	for host := range hosts {
 		forum := t.catalog.Forum(host)
 		t.daos[forum.DAOID] = true
@@ -117,8 +118,8 @@ func (t *topicPublication) forums(
 }
 
 // retract removes the views of topics that moved to another key.
-func (t *topicPublication) retract(ctx context.Context, refs []warehouse.TopicRef) error {
-	published, err := t.Warehouse.PublishedTopics(ctx, refs)
+func (t *topicPublication) retract(ctx context.Context, refs []records.TopicRef) error {
+	published, err := counts.PublishedTopics(ctx, t.Warehouse, refs)
 	if err != nil {
 		return err
 	}
@@ -140,7 +141,7 @@ func (t *topicPublication) retract(ctx context.Context, refs []warehouse.TopicRe
 }
 
 func (t *topicPublication) write(ctx context.Context, evaluations []topicEvaluation) error {
-	states := make([]warehouse.TopicState, len(evaluations))
+	states := make([]counts.TopicState, len(evaluations))
 	for i := range evaluations {
 		e := &evaluations[i]
 		t.daos[e.identity.DAOID] = true
@@ -153,14 +154,14 @@ func (t *topicPublication) write(ctx context.Context, evaluations []topicEvaluat
 		return err
 	}
 	t.published += len(states)
-	return t.Warehouse.WriteTopicStates(ctx, states)
+	return counts.WriteTopicStates(ctx, t.Warehouse, states)
 }
 
 // evaluate reads topics with the proposals that they are linked to, and evaluates them.
 func (t *topicPublication) evaluate(
-	ctx context.Context, refs []warehouse.TopicRef,
+	ctx context.Context, refs []records.TopicRef,
 ) ([]topicEvaluation, error) {
-	topics, err := t.Warehouse.Topics(ctx, refs)
+	topics, err := records.Topics(ctx, t.Warehouse, refs)
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +172,7 @@ func (t *topicPublication) evaluate(
 		names = append(names, evaluations[i].name)
 		links = append(links, evaluations[i].post.Links...)
 	}
-	proposals, err := t.Warehouse.LinkedProposals(ctx, names, links)
+	proposals, err := counts.LinkedProposals(ctx, t.Warehouse, names, links)
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +183,7 @@ func (t *topicPublication) evaluate(
 }
 
 // noteTopic notes a topic that is to be told.
-func (t *topicPublication) noteTopic(ref warehouse.TopicRef, identity governance.Identity) {
+func (t *topicPublication) noteTopic(ref records.TopicRef, identity governance.Identity) {
 	if t.differing == nil || t.differing[ref] {
 		t.noteChange(governance.TopicChange, string(identity.TopicKey()), identity.DAOID)
 	}

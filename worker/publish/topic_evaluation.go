@@ -5,11 +5,12 @@ import (
 
 	"pnyx/governance"
 	"pnyx/governance/rules"
-	"pnyx/warehouse"
+	"pnyx/warehouse/counts"
+	"pnyx/warehouse/records"
 )
 
 type topicEvaluation struct {
-	topic    warehouse.Topic
+	topic    records.Topic
 	identity governance.Identity
 	// post is the first post as text, with the names of what it links to.
 	post governance.Post
@@ -25,7 +26,7 @@ type topicEvaluation struct {
 
 // evaluateTopic computes a topic, except for what depends on its links. It drops the HTML
 // of the post, so that a batch holds only text.
-func evaluateTopic(topic warehouse.Topic, forum warehouse.Forum) topicEvaluation {
+func evaluateTopic(topic records.Topic, forum records.Forum) topicEvaluation {
 	e := topicEvaluation{
 		topic:    topic,
 		identity: forum.TopicIdentity(topic.ExternalID),
@@ -38,7 +39,7 @@ func evaluateTopic(topic warehouse.Topic, forum warehouse.Forum) topicEvaluation
 
 // link selects the topic's proposals from those that any topic of the batch is linked
 // with, and computes the relevance. proposals are in the order in which they are shown.
-func (e *topicEvaluation) link(proposals []warehouse.ProposalLink) {
+func (e *topicEvaluation) link(proposals []counts.ProposalLink) {
 	e.related = []governance.RelatedProposal{}
 	for _, proposal := range proposals {
 		linked := slices.ContainsFunc(proposal.Names, func(name string) bool {
@@ -105,12 +106,12 @@ func (e *topicEvaluation) tags() []string {
 
 // state returns what the warehouse stores of the evaluation. The versions of the record
 // and of the rules show later whether the topic has to be published again.
-func (e *topicEvaluation) state(revision uint64) warehouse.TopicState {
+func (e *topicEvaluation) state(revision uint64) counts.TopicState {
 	proposals := make([]string, len(e.related))
 	for i, related := range e.related {
 		proposals[i] = string(related.ProposalKey)
 	}
-	return warehouse.TopicState{
+	return counts.TopicState{
 		TopicRef: e.topic.Ref(), Row: e.row(), Related: e.relevant, Visible: e.topic.Visible,
 		Replies: e.replies(), Posts: e.topic.Posts, Likes: e.topic.Likes, Views: e.topic.Views,
 		Name: e.name, Links: e.post.Links, Proposals: proposals,

@@ -7,12 +7,13 @@ import (
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
-	"pnyx/warehouse"
+	"pnyx/warehouse/counts"
+	"pnyx/warehouse/records"
 )
 
 // needsGroups reports whether the ballots of a vote are read in groups: a run-off needs them, and
 // without them ballots that upstream calls invalid cannot be told from the others.
-func needsGroups(p warehouse.Proposal, t warehouse.VoteTotals) bool {
+func needsGroups(p records.Proposal, t counts.VoteTotals) bool {
 	choices, derived := choicesOf(p, t)
 	switch {
 	case p.VoteType == governance.RankedChoice:
@@ -24,7 +25,7 @@ func needsGroups(p warehouse.Proposal, t warehouse.VoteTotals) bool {
 }
 
 // namesSeveral reports whether ballots for one choice name several: without power, they balance.
-func namesSeveral(p warehouse.Proposal, t warehouse.VoteTotals) bool {
+func namesSeveral(p records.Proposal, t counts.VoteTotals) bool {
 	votes := uint64(0)
 	for _, choice := range t.Choices {
 		votes += choice.Votes
@@ -34,7 +35,7 @@ func namesSeveral(p warehouse.Proposal, t warehouse.VoteTotals) bool {
 
 // preferences counts the choices that the ballots of a vote that is read in groups name. All
 // other votes have none.
-func preferences(p warehouse.Proposal, t warehouse.VoteTotals) (count uint64) {
+func preferences(p records.Proposal, t counts.VoteTotals) (count uint64) {
 	if !needsGroups(p, t) {
 		return 0
 	}
@@ -46,7 +47,7 @@ func preferences(p warehouse.Proposal, t warehouse.VoteTotals) (count uint64) {
 
 // validBallots returns the ballots that upstream calls valid: what they support. Votes and power
 // stay the totals of all ballots. invalid reports whether there are others. Without groups, all count.
-func validBallots(p warehouse.Proposal, b ballots, bounds governance.ChoiceBounds) (valid ballots, invalid bool, err error) {
+func validBallots(p records.Proposal, b ballots, bounds governance.ChoiceBounds) (valid ballots, invalid bool, err error) {
 	if b.groups == nil || bounds.Most == 0 {
 		return b, false, nil
 	}
@@ -72,7 +73,7 @@ func validBallots(p warehouse.Proposal, b ballots, bounds governance.ChoiceBound
 }
 
 // namesOther reports whether some choices are others than upstream states.
-func namesOther(p warehouse.Proposal, keys []string) bool {
+func namesOther(p records.Proposal, keys []string) bool {
 	return slices.ContainsFunc(keys, func(key string) bool {
 		for i := range p.Choices {
 			if p.Provider.ChoiceKey(i) == key {

@@ -10,8 +10,8 @@ import (
 
 	"pnyx/governance"
 	"pnyx/governance/rules"
-	"pnyx/warehouse"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
 )
 
 // grouped returns ballots of a power and a list of choices each, as the warehouse counts them:
@@ -42,19 +42,19 @@ func grouped(casts ...string) (b ballots) {
 
 func TestInvalidBallotsCountAsUpstreamCountsThem(t *testing.T) {
 	t.Parallel()
-	voting := func(v governance.VoteType, total, scores string) warehouse.Proposal {
+	voting := func(v governance.VoteType, total, scores string) records.Proposal {
 		return stating("final", "4", total, scores, func(p *record.Proposal) {
 			p.VoteType, p.Quorum, p.Choices = v, nil, []string{"A", "B", "C"}
 		})
 	}
-	unstated := func(v governance.VoteType) warehouse.Proposal {
+	unstated := func(v governance.VoteType) records.Proposal {
 		return stating("", "", "", "", func(p *record.Proposal) {
 			p.VoteType, p.Quorum, p.Choices = v, nil, []string{"A", "B", "C"}
 			p.StatedScores = []decimal.Decimal{}
 		})
 	}
 	for name, c := range map[string]struct {
-		proposal warehouse.Proposal
+		proposal records.Proposal
 		casts    string
 		want     string
 		invalid  bool

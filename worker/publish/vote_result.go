@@ -12,7 +12,8 @@ import (
 
 	"pnyx/governance"
 	"pnyx/governance/rules"
-	"pnyx/warehouse"
+	"pnyx/warehouse/counts"
+	"pnyx/warehouse/records"
 )
 
 // errUnbalanced means that sums do not match their parts.
@@ -28,7 +29,7 @@ const maxPreferences = 10_000_000
 const maxDerivedChoices = 100
 
 type ballots struct {
-	totals warehouse.VoteTotals
+	totals counts.VoteTotals
 	// groups are all of them by the choices that they name, of a vote that needs groups and names
 	// at most maxPreferences choices.
 	groups []governance.Ranking
@@ -46,7 +47,7 @@ type voteResult struct {
 	// held are the sums of the ballots that count, supporting is the power of those that
 	// support any choice, and counted are the scores that they come to, in the order of
 	// choices; nil where only upstream can compute them.
-	held       warehouse.VoteTotals
+	held       counts.VoteTotals
 	supporting decimal.Decimal
 	counted    []governance.Score
 	// stated is what upstream states of the vote; nil for nothing.
@@ -74,7 +75,7 @@ func (c *voteResult) ready() bool { return c.from != "" }
 // countVotes returns the result of a vote, which may be over. Snapshot has not always called
 // ballots that rank a part only invalid, and does not say since when: where it states no scores,
 // or other ones, and the scores with these ballots are not refuted, they count.
-func countVotes(p warehouse.Proposal, b ballots, over bool) voteResult {
+func countVotes(p records.Proposal, b ballots, over bool) voteResult {
 	bounds := p.Provider.ChoiceBounds(p.VoteType, len(p.Choices))
 	c := countWithin(p, b, over, bounds)
 	if p.VoteType != governance.RankedChoice || len(p.StatedScores) > 0 && len(c.scoresUnlike(p, p.StatedScores)) == 0 {
@@ -88,7 +89,7 @@ func countVotes(p warehouse.Proposal, b ballots, over bool) voteResult {
 }
 
 // countWithin returns the result of a vote in which the ballots within some bounds are valid.
-func countWithin(p warehouse.Proposal, b ballots, over bool, bounds governance.ChoiceBounds) voteResult {
+func countWithin(p records.Proposal, b ballots, over bool, bounds governance.ChoiceBounds) voteResult {
 	c := voteResult{held: b.totals, bounds: bounds}
 	var derived bool
 	c.choices, derived = choicesOf(p, c.held)
@@ -144,7 +145,7 @@ func (c *voteResult) takeStatement() {
 }
 
 func ballotFlags(
-	t warehouse.VoteTotals, coverage governance.Coverage,
+	t counts.VoteTotals, coverage governance.Coverage,
 ) []governance.QualityFlag {
 	return raised(map[governance.QualityFlag]bool{
 		rules.BallotsMissing: coverage == governance.CoverageUnavailable,
@@ -165,7 +166,7 @@ func raised(flags map[governance.QualityFlag]bool) []governance.QualityFlag {
 // from the ballots and from the scores, which derived reports: all positions up to the last.
 // A basic vote has three.
 func choicesOf(
-	p warehouse.Proposal, t warehouse.VoteTotals,
+	p records.Proposal, t counts.VoteTotals,
 ) (choices []governance.Choice, derived bool) {
 	choices = []governance.Choice{}
 	for i, label := range p.Choices {
@@ -186,7 +187,7 @@ func choicesOf(
 
 // strayPower returns the power that ballots give to choices that do not exist. Ballots on
 // several choices are in it with what they give to these.
-func strayPower(p warehouse.Proposal, t warehouse.VoteTotals, choices []governance.Choice) (power decimal.Decimal) {
+func strayPower(p records.Proposal, t counts.VoteTotals, choices []governance.Choice) (power decimal.Decimal) {
 	if !givesPowerOnce(p.VoteType) {
 		return power
 	}
@@ -199,7 +200,7 @@ func strayPower(p warehouse.Proposal, t warehouse.VoteTotals, choices []governan
 }
 
 // hasStray reports whether ballots name choices that do not exist.
-func hasStray(t warehouse.VoteTotals, choices []governance.Choice) bool {
+func hasStray(t counts.VoteTotals, choices []governance.Choice) bool {
 	for key := range t.Choices {
 		if !hasChoice(choices, key) {
 			return true
@@ -213,7 +214,7 @@ func hasChoice(choices []governance.Choice, key string) bool {
 }
 
 // unstatedKeys returns the keys of the choices that ballots and scores imply.
-func unstatedKeys(p warehouse.Proposal, t warehouse.VoteTotals) []string {
+func unstatedKeys(p records.Proposal, t counts.VoteTotals) []string {
 	keys := slices.SortedFunc(maps.Keys(t.Choices), governance.CompareChoiceKeys)
 	last := len(p.StatedScores)
 	if len(keys) > 0 {
@@ -233,7 +234,7 @@ func unstatedKeys(p warehouse.Proposal, t warehouse.VoteTotals) []string {
 // scoresOf computes the scores of the ballots by choice key. It returns false where only
 // upstream can compute them.
 func scoresOf(
-	p warehouse.Proposal, b ballots, choices []governance.Choice,
+	p records.Proposal, b ballots, choices []governance.Choice,
 ) (scores map[string]governance.Score, ok bool) {
 	switch p.VoteType {
 	case governance.SingleChoice, governance.Basic, governance.Approval, governance.Weighted, "":
@@ -250,7 +251,7 @@ func scoresOf(
 // quadraticScores computes the scores of a quadratic vote from the sums of square roots
 // that the warehouse computes.
 func quadraticScores(
-	p warehouse.Proposal, t warehouse.VoteTotals, choices []governance.Choice,
+	p records.Proposal, t counts.VoteTotals, choices []governance.Choice,
 ) map[string]governance.Score {
 	roots := make([]decimal.Decimal, len(choices))
 	for i, choice := range choices {
@@ -280,7 +281,7 @@ func (c *voteResult) choiceTotals() []governance.ChoiceTotal {
 
 // checkBalance compares the sum over all choices with the ballots, for the vote types in
 // which each ballot divides its power. The two come from different reads.
-func checkBalance(p warehouse.Proposal, t warehouse.VoteTotals) error {
+func checkBalance(p records.Proposal, t counts.VoteTotals) error {
 	if !givesPowerOnce(p.VoteType) {
 		return nil
 	}
@@ -296,7 +297,7 @@ func checkBalance(p warehouse.Proposal, t warehouse.VoteTotals) error {
 
 // setQuorum compares the totals with the quorum, where there is one. Ballots that are missing
 // may reach a quorum that those held do not.
-func (c *voteResult) setQuorum(p warehouse.Proposal) {
+func (c *voteResult) setQuorum(p records.Proposal) {
 	needed := p.NeededQuorum()
 	if !c.ready() || needed == nil || c.scores == nil && len(p.CountedChoices()) > 0 {
 		return
@@ -320,7 +321,7 @@ func (c *voteResult) setQuorum(p warehouse.Proposal) {
 }
 
 // decide returns the outcome of a vote that is over; it is unknown where no rule tells.
-func (c *voteResult) decide(p warehouse.Proposal) governance.Outcome {
+func (c *voteResult) decide(p records.Proposal) governance.Outcome {
 	// A Governor always has a quorum. Where none is stated, it is unknown.
 	known := p.Quorum != nil || !p.Provider.AlwaysHasQuorum()
 	if !known || !c.settled || c.scores == nil || !p.Provider.DecidesByMajority(p.VoteType) {

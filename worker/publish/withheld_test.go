@@ -9,7 +9,7 @@ import (
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/test/env"
-	"pnyx/warehouse"
+	"pnyx/warehouse/pages"
 	"pnyx/warehouse/record"
 )
 
@@ -54,7 +54,7 @@ func TestFirstPublicationOfAFormatCountsAgainWhatItWithholds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			e := newElectorate(t, 1)
-			e.publisher.rangedFrom = warehouse.SortedCopyThreshold
+			e.publisher.rangedFrom = pages.SortedCopyThreshold
 			e.append([]record.Record{e.mismatched(4)})
 			e.begin()
 			if served {
@@ -81,7 +81,7 @@ func TestFirstPublicationOfAFormatCountsAgainWhatItWithholds(t *testing.T) {
 func TestKeptNumbersAreFreshNoLongerThanTheyAreKnownToBe(t *testing.T) {
 	t.Parallel()
 	e := newElectorate(t, 1)
-	e.publisher.rangedFrom = warehouse.SortedCopyThreshold
+	e.publisher.rangedFrom = pages.SortedCopyThreshold
 	before := e.detail()
 	e.append([]record.Record{e.mismatched(4)})
 	e.takeOver()

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"pnyx/governance"
-	"pnyx/warehouse"
+	"pnyx/warehouse/accounts"
 	"pnyx/worker/fill"
 )
 
@@ -42,7 +42,7 @@ type messageBody struct {
 
 // bodies returns the bodies of messages as they are now, by id. What left the feed has none.
 func (d *Deliverer) bodies(ctx context.Context, ids []string) (map[string]messageBody, error) {
-	events, signals, err := warehouse.NewAccounts(d.Warehouse).MessageRows(ctx, ids)
+	events, signals, err := accounts.NewAccounts(d.Warehouse).MessageRows(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -75,10 +75,10 @@ func (d *Deliverer) bodies(ctx context.Context, ids []string) (map[string]messag
 }
 
 // Test sends a message of TestType to an endpoint now, and returns how that went.
-func (s *Sender) Test(ctx context.Context, e warehouse.Webhook, now time.Time) (warehouse.WebhookAttempt, error) {
+func (s *Sender) Test(ctx context.Context, e accounts.Webhook, now time.Time) (accounts.WebhookAttempt, error) {
 	body, err := payload{TestType, governance.TimestampOf(now), map[string]string{"endpointId": e.ID}}.encode()
 	if err != nil {
-		return warehouse.WebhookAttempt{}, err
+		return accounts.WebhookAttempt{}, err
 	}
 	attempt := s.send(ctx, e, message{"test_" + rand.Text(), TestType, body}, now)
 	attempt.Attempt = 1

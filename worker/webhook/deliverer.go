@@ -25,6 +25,7 @@ import (
 	"pnyx/cache"
 	"pnyx/telemetry"
 	"pnyx/warehouse"
+	"pnyx/warehouse/accounts"
 )
 
 const (
@@ -176,12 +177,12 @@ func (t *term) queueNew(ctx context.Context) error {
 	case t.queued == 0:
 		t.queued = through - overlap.Microseconds()
 	}
-	endpoints := make([]warehouse.Webhook, 0, len(t.receivers))
+	endpoints := make([]accounts.Webhook, 0, len(t.receivers))
 	for _, r := range t.receivers {
 		endpoints = append(endpoints, *r.endpoint.Load())
 	}
-	queued, err := queueFor(ctx, t.Warehouse, warehouse.MessageQuery{
-		After: t.queued, Through: through, Since: time.UnixMicro(through).Add(-warehouse.MaxMessageAge),
+	queued, err := queueFor(ctx, t.Warehouse, accounts.MessageQuery{
+		After: t.queued, Through: through, Since: time.UnixMicro(through).Add(-accounts.MaxMessageAge),
 	}, endpoints, waiting(t.Now()))
 	for id := range queued {
 		t.receivers[id].wake()
@@ -199,7 +200,7 @@ func (t *term) refresh(ctx context.Context) error {
 	if err != nil || len(t.receivers) == 0 && pulse.Quiet(t.pulse) {
 		return err
 	}
-	endpoints, err := warehouse.NewAccounts(t.Warehouse).Webhooks(ctx)
+	endpoints, err := accounts.NewAccounts(t.Warehouse).Webhooks(ctx)
 	if err != nil {
 		return err
 	}
@@ -250,7 +251,7 @@ func (t *term) refresh(ctx context.Context) error {
 
 // validTokens returns the ids of the tokens that may have endpoints.
 func (t *term) validTokens(ctx context.Context) (map[string]bool, error) {
-	tokens, err := warehouse.NewAccounts(t.Warehouse).Tokens(ctx)
+	tokens, err := accounts.NewAccounts(t.Warehouse).Tokens(ctx)
 	valid := make(map[string]bool, len(tokens))
 	for _, token := range tokens {
 		valid[token.ID] = CheckToken(token, t.Now()) == nil
@@ -260,7 +261,7 @@ func (t *term) validTokens(ctx context.Context) (map[string]bool, error) {
 
 // keep starts the goroutine of an endpoint, or gives it what was changed. What its queue
 // lacks is searched for at the beginning, and from time to time.
-func (t *term) keep(ctx context.Context, e warehouse.Webhook) error {
+func (t *term) keep(ctx context.Context, e accounts.Webhook) error {
 	r, running := t.receivers[e.ID]
 	if running {
 		r.endpoint.Store(&e)
@@ -288,20 +289,20 @@ func (t *term) keep(ctx context.Context, e warehouse.Webhook) error {
 }
 
 // sweep queues everything that the feed shows and the queue of an endpoint lacks.
-func (t *term) sweep(ctx context.Context, e warehouse.Webhook) error {
+func (t *term) sweep(ctx context.Context, e accounts.Webhook) error {
 	q, _, err := allSince(ctx, t.Warehouse, time.Time{})
 	if err != nil {
 		return err
 	}
 	q.UnqueuedFor = e.ID
-	_, err = queueFor(ctx, t.Warehouse, q, []warehouse.Webhook{e}, waiting(t.Now()))
+	_, err = queueFor(ctx, t.Warehouse, q, []accounts.Webhook{e}, waiting(t.Now()))
 	return err
 }
 
 // checkQueues wakes the endpoints that have something due, from any process, and empties
 // the queues of those that are off or removed.
 func (t *term) checkQueues(ctx context.Context) error {
-	queues, err := warehouse.NewAccounts(t.Warehouse).WebhookQueues(ctx)
+	queues, err := accounts.NewAccounts(t.Warehouse).WebhookQueues(ctx)
 	if err != nil {
 		return err
 	}
@@ -311,10 +312,10 @@ func (t *term) checkQueues(ctx context.Context) error {
 		r, active := t.receivers[id]
 		switch {
 		case !active:
-			if err := warehouse.NewAccounts(t.Warehouse).DropDeliveries(ctx, id); err != nil {
+			if err := accounts.NewAccounts(t.Warehouse).DropDeliveries(ctx, id); err != nil {
 				return err
 			}
-			t.deliveries.WithLabelValues(string(warehouse.MessageDropped)).Add(float64(queue.Messages))
+			t.deliveries.WithLabelValues(string(accounts.MessageDropped)).Add(float64(queue.Messages))
 			continue
 		case !queue.DueAt.After(now):
 			r.wake()
@@ -326,13 +327,13 @@ func (t *term) checkQueues(ctx context.Context) error {
 }
 
 // disable turns an endpoint off. The next refresh empties its queue.
-func (d *Deliverer) disable(ctx context.Context, e warehouse.Webhook, reason string) error {
+func (d *Deliverer) disable(ctx context.Context, e accounts.Webhook, reason string) error {
 	// Off is what was turned off at or after it was turned on, by whichever clock.
 	e.DisabledAt, e.Reason, e.FailingSince = d.Now(), reason, time.Time{}
 	if e.DisabledAt.Before(e.EnabledAt) {
 		e.DisabledAt = e.EnabledAt
 	}
-	if err := warehouse.NewAccounts(d.Warehouse).PutWebhookState(ctx, e); err != nil {
+	if err := accounts.NewAccounts(d.Warehouse).PutWebhookState(ctx, e); err != nil {
 		return err
 	}
 	d.Logger.LogAttrs(ctx, slog.LevelError, "webhook turned off",

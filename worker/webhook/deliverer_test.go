@@ -14,7 +14,7 @@ import (
 
 	"pnyx/governance/rules"
 	"pnyx/test/env"
-	"pnyx/warehouse"
+	"pnyx/warehouse/accounts"
 )
 
 // startDeliverer runs a leader's deliverer, and returns how to end its term.
@@ -63,7 +63,7 @@ func TestWebhookGetsItsTypesAndDAOsAlone(t *testing.T) {
 	l := newLab(t)
 	in := newInbox(t, nil)
 	e := l.add(in.URL, "signal.*", "event."+rules.VotingEnded)
-	other := warehouse.Webhook{ID: NewID(), TokenID: "token", URL: in.URL, Types: []string{"*"}, DAOIDs: []string{"another"}, Secret: NewSecret(), CreatedAt: time.Now()}
+	other := accounts.Webhook{ID: NewID(), TokenID: "token", URL: in.URL, Types: []string{"*"}, DAOIDs: []string{"another"}, Secret: NewSecret(), CreatedAt: time.Now()}
 	l.put(other)
 	l.event("p1_a", rules.VotingStarted, 3)
 	want := []string{l.event("p1_a", rules.VotingEnded, 2), l.signal("p1_a", 1)}
@@ -188,7 +188,7 @@ func TestWebhookThatFailsForFiveDaysIsTurnedOff(t *testing.T) {
 	if waiting := l.waiting(e.ID); waiting != 0 || len(term.receivers) != 0 {
 		t.Errorf("got %d messages in the queue and %d receivers, want none", waiting, len(term.receivers))
 	}
-	if attempts, err := warehouse.NewAccounts(l.warehouse).WebhookAttempts(t.Context(), e.ID, 100); err != nil || len(attempts) != len(in.messages()) {
+	if attempts, err := accounts.NewAccounts(l.warehouse).WebhookAttempts(t.Context(), e.ID, 100); err != nil || len(attempts) != len(in.messages()) {
 		t.Errorf("got %d attempts in the log, %v, want %d", len(attempts), err, len(in.messages()))
 	}
 }
@@ -230,7 +230,7 @@ func TestWebhookOfARevokedTokenIsTurnedOff(t *testing.T) {
 	in := newInbox(t, nil)
 	e := l.add(in.URL)
 	l.event("p1_a", rules.VotingEnded, 1)
-	if err := warehouse.NewAccounts(l.warehouse).RevokeToken(t.Context(), "token"); err != nil {
+	if err := accounts.NewAccounts(l.warehouse).RevokeToken(t.Context(), "token"); err != nil {
 		t.Fatal(err)
 	}
 	term := l.startTerm()
@@ -276,14 +276,14 @@ func TestQueueIsReadInParts(t *testing.T) {
 	l := newLab(t)
 	in := newInbox(t, nil)
 	e := l.add(in.URL)
-	var queued []warehouse.Delivery
+	var queued []accounts.Delivery
 	for i := range 3 * batchSize {
-		queued = append(queued, warehouse.Delivery{
+		queued = append(queued, accounts.Delivery{
 			EndpointID: e.ID, MessageID: "evt_" + string(rune('a'+i%26)) + string(rune('a'+i/26)), MessageType: "event." + rules.VotingEnded, Subject: "p1_a",
-			HappenedAt: time.Now(), State: warehouse.MessageWaiting, QueuedAt: time.Now(), DueAt: time.Now(),
+			HappenedAt: time.Now(), State: accounts.MessageWaiting, QueuedAt: time.Now(), DueAt: time.Now(),
 		})
 	}
-	if err := warehouse.NewAccounts(l.warehouse).WriteDeliveries(t.Context(), queued); err != nil {
+	if err := accounts.NewAccounts(l.warehouse).WriteDeliveries(t.Context(), queued); err != nil {
 		t.Fatal(err)
 	}
 	r := l.startTerm().newReceiver(l.stored(e.ID))
@@ -303,11 +303,11 @@ func TestQueuesAreReadTogetherAndKeptApart(t *testing.T) {
 	l := newLab(t)
 	term := l.newDeliverer(l.deliverer.Store).newTerm()
 	now := time.Now()
-	var rows []warehouse.Delivery
+	var rows []accounts.Delivery
 	queue := func(endpoint, message, subject string, due time.Time) {
-		rows = append(rows, warehouse.Delivery{
+		rows = append(rows, accounts.Delivery{
 			EndpointID: endpoint, MessageID: message, MessageType: "event." + rules.VotingEnded, Subject: subject,
-			HappenedAt: now, State: warehouse.MessageWaiting, QueuedAt: now, DueAt: due,
+			HappenedAt: now, State: accounts.MessageWaiting, QueuedAt: now, DueAt: due,
 		})
 	}
 	a, b := l.event("p1_a", rules.VotingEnded, 2), l.event("p1_b", rules.VotingEnded, 1)
@@ -320,7 +320,7 @@ func TestQueuesAreReadTogetherAndKeptApart(t *testing.T) {
 	for i := range batchSize + 1 {
 		queue("wh_many", "gone_"+strconv.Itoa(i), "p1_c", now)
 	}
-	if err := warehouse.NewAccounts(l.warehouse).WriteDeliveries(t.Context(), rows); err != nil {
+	if err := accounts.NewAccounts(l.warehouse).WriteDeliveries(t.Context(), rows); err != nil {
 		t.Fatal(err)
 	}
 	endpoints := []string{"wh_both", "wh_waits", "wh_many", "wh_none"}
@@ -429,10 +429,10 @@ func TestOperatorSeesTheLastOutcomeOfEachEndpoint(t *testing.T) {
 	var status atomic.Int32
 	in := newInbox(t, func(w http.ResponseWriter, _ *http.Request, _ int) { w.WriteHeader(int(status.Load())) })
 	e, silent := l.add(in.URL), l.add(in.URL)
-	outcome := func() warehouse.WebhookOutcome {
+	outcome := func() accounts.WebhookOutcome {
 		t.Helper()
 		l.deliver(l.startTerm(), e.ID)
-		outcomes, err := warehouse.NewAccounts(l.warehouse).WebhookOutcomes(t.Context())
+		outcomes, err := accounts.NewAccounts(l.warehouse).WebhookOutcomes(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -21,6 +21,8 @@ import (
 	"pnyx/governance/rules"
 	"pnyx/test/env"
 	"pnyx/warehouse"
+	"pnyx/warehouse/accounts"
+	"pnyx/warehouse/feed"
 	"pnyx/warehouse/record"
 )
 
@@ -56,7 +58,7 @@ func newLab(t *testing.T) *lab {
 	if err := writer.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := warehouse.NewAccounts(l.warehouse).PutToken(t.Context(), warehouse.Token{
+	if err := accounts.NewAccounts(l.warehouse).PutToken(t.Context(), accounts.Token{
 		ID: "token", Name: "A", Plan: "developer", Scopes: []string{string(access.V2Standard)}, CreatedAt: time.Now(),
 	}); err != nil {
 		t.Fatal(err)
@@ -87,23 +89,23 @@ func (l *lab) pass(by time.Duration) {
 }
 
 // add adds an endpoint as the command does.
-func (l *lab) add(url string, types ...string) warehouse.Webhook {
+func (l *lab) add(url string, types ...string) accounts.Webhook {
 	l.t.Helper()
 	if len(types) == 0 {
 		types = []string{"*"}
 	}
-	e := warehouse.Webhook{ID: NewID(), TokenID: "token", URL: url, Types: types, Secret: NewSecret(), CreatedAt: time.Now()}
+	e := accounts.Webhook{ID: NewID(), TokenID: "token", URL: url, Types: types, Secret: NewSecret(), CreatedAt: time.Now()}
 	l.put(e)
 	return e
 }
 
-func (l *lab) put(e warehouse.Webhook) {
+func (l *lab) put(e accounts.Webhook) {
 	l.t.Helper()
 	if err := PassOver(l.t.Context(), l.warehouse, e); err != nil {
 		l.t.Fatal(err)
 	}
 	e.EnabledAt = time.Now()
-	if err := warehouse.NewAccounts(l.warehouse).PutWebhook(l.t.Context(), e, false); err != nil {
+	if err := accounts.NewAccounts(l.warehouse).PutWebhook(l.t.Context(), e, false); err != nil {
 		l.t.Fatal(err)
 	}
 }
@@ -114,7 +116,7 @@ func (l *lab) event(proposal, eventType string, minutesAgo int) string {
 	l.t.Helper()
 	at := governance.TimestampOf(time.Now().Add(-time.Duration(minutesAgo) * time.Minute))
 	l.items++
-	row := warehouse.FeedEvent{Item: record.RefHash{l.items}, EventRow: governance.EventRow{
+	row := feed.FeedEvent{Item: record.RefHash{l.items}, EventRow: governance.EventRow{
 		Event: governance.Event{
 			EventID: governance.EventID("dao", eventType, proposal), EventType: governance.EventType(eventType), EventTimeMs: at,
 			EventTimeConfidence: governance.ExactTime, DAOID: "dao", ItemType: governance.ProposalItem,
@@ -122,7 +124,7 @@ func (l *lab) event(proposal, eventType string, minutesAgo int) string {
 		},
 		DiscoveredAt: at,
 	}}
-	if _, err := warehouse.NewFeed(l.warehouse).ReplaceEvents(l.t.Context(), l.revision(), nil, []warehouse.FeedEvent{row}); err != nil {
+	if _, err := feed.NewFeed(l.warehouse).ReplaceEvents(l.t.Context(), l.revision(), nil, []feed.FeedEvent{row}); err != nil {
 		l.t.Fatal(err)
 	}
 	return row.EventID
@@ -139,7 +141,7 @@ func (l *lab) signalUntil(proposal string, minutesAgo int, deadline *time.Time) 
 	l.t.Helper()
 	l.items++
 	signalType := rules.SignalTypeNames()[0]
-	row := warehouse.FeedSignal{Item: record.RefHash{l.items}, SignalRow: governance.SignalRow{
+	row := feed.FeedSignal{Item: record.RefHash{l.items}, SignalRow: governance.SignalRow{
 		Signal: governance.Signal{
 			SignalID: governance.SignalID("dao", signalType, proposal), SignalType: governance.SignalType(signalType), DAOID: "dao",
 			Priority: rules.PriorityOf(80), Title: "T", Summary: "S", Severity: "info", Actionability: "vote",
@@ -150,7 +152,7 @@ func (l *lab) signalUntil(proposal string, minutesAgo int, deadline *time.Time) 
 	if deadline != nil {
 		row.DeadlineAtMs = new(governance.TimestampOf(*deadline))
 	}
-	if _, err := warehouse.NewFeed(l.warehouse).ReplaceSignals(l.t.Context(), l.revision(), nil, []warehouse.FeedSignal{row}); err != nil {
+	if _, err := feed.NewFeed(l.warehouse).ReplaceSignals(l.t.Context(), l.revision(), nil, []feed.FeedSignal{row}); err != nil {
 		l.t.Fatal(err)
 	}
 	return row.SignalID
@@ -183,9 +185,9 @@ func (l *lab) startTerm() *term {
 }
 
 // stored returns an endpoint as the warehouse has it.
-func (l *lab) stored(id string) warehouse.Webhook {
+func (l *lab) stored(id string) accounts.Webhook {
 	l.t.Helper()
-	endpoints, err := warehouse.NewAccounts(l.warehouse).Webhooks(l.t.Context())
+	endpoints, err := accounts.NewAccounts(l.warehouse).Webhooks(l.t.Context())
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -195,7 +197,7 @@ func (l *lab) stored(id string) warehouse.Webhook {
 		}
 	}
 	l.t.Fatalf("no endpoint %s", id)
-	return warehouse.Webhook{}
+	return accounts.Webhook{}
 }
 
 // deliver sends everything that is due to an endpoint as a leader does that begins now, and
@@ -227,7 +229,7 @@ func (l *lab) drain(r *receiver) {
 // waiting returns the number of messages in the queue of an endpoint.
 func (l *lab) waiting(id string) uint64 {
 	l.t.Helper()
-	queues, err := warehouse.NewAccounts(l.warehouse).WebhookQueues(l.t.Context())
+	queues, err := accounts.NewAccounts(l.warehouse).WebhookQueues(l.t.Context())
 	if err != nil {
 		l.t.Fatal(err)
 	}

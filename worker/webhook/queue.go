@@ -8,6 +8,7 @@ import (
 
 	"pnyx/governance/rules"
 	"pnyx/warehouse"
+	"pnyx/warehouse/accounts"
 )
 
 // pageSize bounds the messages that are read, and the deliveries that are written, together.
@@ -36,16 +37,16 @@ func CheckTypes(patterns []string) error {
 // queueFor queues messages of the feed for endpoints, each as row says, and returns by
 // endpoint how many there were.
 func queueFor(
-	ctx context.Context, w *warehouse.Warehouse, q warehouse.MessageQuery, endpoints []warehouse.Webhook, row warehouse.Delivery,
+	ctx context.Context, w *warehouse.Warehouse, q accounts.MessageQuery, endpoints []accounts.Webhook, row accounts.Delivery,
 ) (map[string]int, error) {
 	queued, q := map[string]int{}, q
 	q.Limit = pageSize
 	for {
-		messages, err := warehouse.NewAccounts(w).Messages(ctx, q)
+		messages, err := accounts.NewAccounts(w).Messages(ctx, q)
 		if err != nil {
 			return queued, err
 		}
-		var rows []warehouse.Delivery
+		var rows []accounts.Delivery
 		for _, e := range endpoints {
 			for _, m := range messages {
 				if e.Wants(m.Type, m.DAOID) {
@@ -55,13 +56,13 @@ func queueFor(
 				}
 			}
 			if len(rows) >= writeSize {
-				if err := warehouse.NewAccounts(w).WriteDeliveries(ctx, rows); err != nil {
+				if err := accounts.NewAccounts(w).WriteDeliveries(ctx, rows); err != nil {
 					return queued, err
 				}
 				rows = rows[:0]
 			}
 		}
-		if err := warehouse.NewAccounts(w).WriteDeliveries(ctx, rows); err != nil || len(messages) < pageSize {
+		if err := accounts.NewAccounts(w).WriteDeliveries(ctx, rows); err != nil || len(messages) < pageSize {
 			return queued, err
 		}
 		q.Last = messages[len(messages)-1]
@@ -70,23 +71,23 @@ func queueFor(
 
 // waiting is the state of a message that is queued now. A state that is there already
 // stays.
-func waiting(now time.Time) warehouse.Delivery {
-	return warehouse.Delivery{State: warehouse.MessageWaiting, QueuedAt: now, DueAt: now}
+func waiting(now time.Time) accounts.Delivery {
+	return accounts.Delivery{State: accounts.MessageWaiting, QueuedAt: now, DueAt: now}
 }
 
 // allSince selects what is in the feed now and is not older than a time.
-func allSince(ctx context.Context, w *warehouse.Warehouse, since time.Time) (warehouse.MessageQuery, time.Time, error) {
+func allSince(ctx context.Context, w *warehouse.Warehouse, since time.Time) (accounts.MessageQuery, time.Time, error) {
 	now, err := w.Now(ctx)
-	if oldest := now.Add(-warehouse.MaxMessageAge); since.Before(oldest) {
+	if oldest := now.Add(-accounts.MaxMessageAge); since.Before(oldest) {
 		since = oldest
 	}
-	return warehouse.MessageQuery{Through: now.UnixMicro(), Since: since}, now, err
+	return accounts.MessageQuery{Through: now.UnixMicro(), Since: since}, now, err
 }
 
 // PassOver makes an endpoint that is about to be added, or turned on, receive nothing of
 // what is in the feed already.
-func PassOver(ctx context.Context, w *warehouse.Warehouse, e warehouse.Webhook) error {
-	if err := warehouse.NewAccounts(w).DropDeliveries(ctx, e.ID); err != nil {
+func PassOver(ctx context.Context, w *warehouse.Warehouse, e accounts.Webhook) error {
+	if err := accounts.NewAccounts(w).DropDeliveries(ctx, e.ID); err != nil {
 		return err
 	}
 	q, now, err := allSince(ctx, w, time.Time{})
@@ -94,15 +95,15 @@ func PassOver(ctx context.Context, w *warehouse.Warehouse, e warehouse.Webhook) 
 		return err
 	}
 	q.UnqueuedFor = e.ID
-	_, err = queueFor(ctx, w, q, []warehouse.Webhook{e}, warehouse.Delivery{
-		State: warehouse.MessageBefore, QueuedAt: now, DueAt: now, Version: 1,
+	_, err = queueFor(ctx, w, q, []accounts.Webhook{e}, accounts.Delivery{
+		State: accounts.MessageBefore, QueuedAt: now, DueAt: now, Version: 1,
 	})
 	return err
 }
 
 // Replay queues messages for an endpoint again, whatever became of them: one by its id, or
 // all since a time. It returns how many there are.
-func Replay(ctx context.Context, w *warehouse.Warehouse, e warehouse.Webhook, since time.Time, id string) (int, error) {
+func Replay(ctx context.Context, w *warehouse.Warehouse, e accounts.Webhook, since time.Time, id string) (int, error) {
 	q, now, err := allSince(ctx, w, since)
 	if err != nil {
 		return 0, err
@@ -110,6 +111,6 @@ func Replay(ctx context.Context, w *warehouse.Warehouse, e warehouse.Webhook, si
 	q.ID = id
 	row := waiting(now)
 	row.Version = uint64(now.UnixMicro())
-	queued, err := queueFor(ctx, w, q, []warehouse.Webhook{e}, row)
+	queued, err := queueFor(ctx, w, q, []accounts.Webhook{e}, row)
 	return queued[e.ID], err
 }

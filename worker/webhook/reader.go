@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"pnyx/warehouse"
+	"pnyx/warehouse/accounts"
 )
 
 const (
@@ -17,7 +17,7 @@ const (
 
 // dueMessage is a message that an endpoint should get now.
 type dueMessage struct {
-	warehouse.Delivery
+	accounts.Delivery
 
 	// messageBody has no text for what left the feed.
 	messageBody
@@ -90,7 +90,7 @@ func (r *reader) answer(ctx context.Context, reads []dueRead) {
 
 // due reads what endpoints should get now, by endpoint.
 func (r *reader) due(ctx context.Context, endpointIDs []string) (map[string][]dueMessage, error) {
-	deliveries, err := warehouse.NewAccounts(r.Warehouse).DueDeliveries(ctx, endpointIDs, r.Now(), batchSize)
+	deliveries, err := accounts.NewAccounts(r.Warehouse).DueDeliveries(ctx, endpointIDs, r.Now(), batchSize)
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"pnyx/warehouse"
+	"pnyx/warehouse/accounts"
 	"pnyx/worker/backoff"
 )
 
@@ -15,7 +15,7 @@ import (
 type receiver struct {
 	term *term
 	// endpoint is what its operator set. A refresh replaces it.
-	endpoint atomic.Pointer[warehouse.Webhook]
+	endpoint atomic.Pointer[accounts.Webhook]
 	// failingSince is the first failure since the last success; zero for none.
 	failingSince time.Time
 	// swept is when what its queue lacks was last searched for.
@@ -31,7 +31,7 @@ type receiver struct {
 	ended chan struct{}
 }
 
-func (t *term) newReceiver(e warehouse.Webhook) *receiver {
+func (t *term) newReceiver(e accounts.Webhook) *receiver {
 	r := &receiver{term: t, swept: time.Now(), woken: make(chan struct{}, 1), ended: make(chan struct{})}
 	r.endpoint.Store(&e)
 	if e.Failing() {
@@ -119,7 +119,7 @@ func (r *receiver) deliver(ctx context.Context) (int, error) {
 			return len(due), context.Cause(ctx) // what was cut off is sent again
 		}
 		recorded = append(recorded, r.term.recorder.record(ctx, outcome))
-		if outcome.delivery.State == warehouse.MessageWaiting {
+		if outcome.delivery.State == accounts.MessageWaiting {
 			failed[delivery.Subject] = true
 			if at := outcome.delivery.DueAt; r.next.IsZero() || at.Before(r.next) {
 				r.next = at
@@ -146,18 +146,18 @@ func (r *receiver) attempt(ctx context.Context, due dueMessage) outcome {
 	d.Version++
 	switch {
 	case now.Sub(d.QueuedAt) >= maxAge, due.deadline != nil && !due.deadline.Time().After(now):
-		d.State = warehouse.MessageExpired
+		d.State = accounts.MessageExpired
 		return outcome{delivery: d}
 	case due.text == nil:
-		d.State = warehouse.MessageWithdrawn
+		d.State = accounts.MessageWithdrawn
 		return outcome{delivery: d}
 	}
 	sent := r.term.Sender.send(ctx, *r.endpoint.Load(), message{d.MessageID, d.MessageType, due.text}, now)
 	attempt := sent.WebhookAttempt
 	d.Attempts++
 	attempt.Attempt = d.Attempts
-	if d.State = warehouse.MessageDelivered; attempt.Error != "" {
-		d.State = warehouse.MessageWaiting
+	if d.State = accounts.MessageDelivered; attempt.Error != "" {
+		d.State = accounts.MessageWaiting
 		pause := pauseAfter(d.Attempts)
 		if sent.pause > 0 {
 			pause, r.resumeAt = sent.pause, r.term.Now().Add(sent.pause)
@@ -175,9 +175,9 @@ func (r *receiver) attempt(ctx context.Context, due dueMessage) outcome {
 // a 410 or maxFailing of failures.
 func (r *receiver) judge(ctx context.Context, o outcome) error {
 	now, failing := r.term.Now(), !r.failingSince.IsZero()
-	failed := o.delivery.State == warehouse.MessageWaiting
+	failed := o.delivery.State == accounts.MessageWaiting
 	switch {
-	case o.delivery.State == warehouse.MessageDelivered && failing:
+	case o.delivery.State == accounts.MessageDelivered && failing:
 		return r.setFailing(ctx, time.Time{})
 	case failed && o.attempt.Status == http.StatusGone:
 		return r.turnOff(ctx, "it answered 410 Gone")
@@ -193,7 +193,7 @@ func (r *receiver) judge(ctx context.Context, o outcome) error {
 func (r *receiver) setFailing(ctx context.Context, since time.Time) error {
 	e := *r.endpoint.Load()
 	e.FailingSince = since
-	err := warehouse.NewAccounts(r.term.Warehouse).PutWebhookState(ctx, e)
+	err := accounts.NewAccounts(r.term.Warehouse).PutWebhookState(ctx, e)
 	if err == nil {
 		r.failingSince = since
 	}

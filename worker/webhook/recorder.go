@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"pnyx/warehouse"
+	"pnyx/warehouse/accounts"
 	"pnyx/worker/backoff"
 )
 
@@ -19,9 +19,9 @@ const (
 
 // outcome is what became of a message.
 type outcome struct {
-	delivery warehouse.Delivery
+	delivery accounts.Delivery
 	// attempt is nil where nothing was sent.
-	attempt *warehouse.WebhookAttempt
+	attempt *accounts.WebhookAttempt
 }
 
 // queuedOutcome is an outcome with the channel that is closed once it is written.
@@ -93,8 +93,8 @@ func take[T any](queue <-chan T, first T, most int) []T {
 
 // write writes outcomes, and repeats it until that succeeds or ctx ends.
 func (r *recorder) write(ctx context.Context, outcomes []queuedOutcome) {
-	deliveries := make([]warehouse.Delivery, len(outcomes))
-	var attempts []warehouse.WebhookAttempt
+	deliveries := make([]accounts.Delivery, len(outcomes))
+	var attempts []accounts.WebhookAttempt
 	for i, o := range outcomes {
 		deliveries[i] = o.delivery
 		if o.attempt != nil {
@@ -102,7 +102,7 @@ func (r *recorder) write(ctx context.Context, outcomes []queuedOutcome) {
 		}
 	}
 	for {
-		err := warehouse.NewAccounts(r.Warehouse).WriteDeliveries(ctx, deliveries)
+		err := accounts.NewAccounts(r.Warehouse).WriteDeliveries(ctx, deliveries)
 		if err == nil {
 			break
 		}
@@ -113,12 +113,12 @@ func (r *recorder) write(ctx context.Context, outcomes []queuedOutcome) {
 		backoff.Wait(ctx, backoff.Jitter(backoff.Max))
 	}
 	// The log may lack what failed here: the queue does not go by it.
-	if err := warehouse.NewAccounts(r.Warehouse).WriteWebhookAttempts(ctx, attempts); err != nil && ctx.Err() == nil {
+	if err := accounts.NewAccounts(r.Warehouse).WriteWebhookAttempts(ctx, attempts); err != nil && ctx.Err() == nil {
 		r.failed(ctx, "attempts of webhooks not logged", err)
 	}
 	for _, o := range outcomes {
 		name := string(o.delivery.State)
-		if o.delivery.State == warehouse.MessageWaiting {
+		if o.delivery.State == accounts.MessageWaiting {
 			name = "failed"
 		}
 		r.deliveries.WithLabelValues(name).Inc()

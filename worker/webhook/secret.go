@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"pnyx/warehouse"
+	"pnyx/warehouse/accounts"
 )
 
 const (
@@ -34,7 +34,7 @@ func NewSecret() string {
 
 // signatures returns the header webhook-signature of a message: one signature by the
 // secret, and one by the previous secret while that is valid.
-func signatures(e warehouse.Webhook, id string, now time.Time, body []byte) (string, error) {
+func signatures(e accounts.Webhook, id string, now time.Time, body []byte) (string, error) {
 	secrets := []string{e.Secret}
 	if e.PreviousSecret != "" && now.Before(e.PreviousUntil) {
 		secrets = append(secrets, e.PreviousSecret)

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"pnyx/follow/fetch"
-	"pnyx/warehouse"
+	"pnyx/warehouse/accounts"
 )
 
 const (
@@ -117,16 +117,16 @@ type message struct {
 
 // sending is an attempt, with how long the receiver asks to be left alone; zero for not.
 type sending struct {
-	warehouse.WebhookAttempt
+	accounts.WebhookAttempt
 
 	pause time.Duration
 }
 
 // send posts a message and returns how that went. The caller numbers the attempt.
-func (s *Sender) send(ctx context.Context, e warehouse.Webhook, m message, now time.Time) sending {
+func (s *Sender) send(ctx context.Context, e accounts.Webhook, m message, now time.Time) sending {
 	began := time.Now()
 	status, header, err := s.post(ctx, e, m, now)
-	attempt := sending{WebhookAttempt: warehouse.WebhookAttempt{
+	attempt := sending{WebhookAttempt: accounts.WebhookAttempt{
 		EndpointID: e.ID, MessageID: m.id, MessageType: m.kind, At: now, Status: uint16(status), //nolint:gosec // three digits
 		DurationMS: uint32(time.Since(began).Milliseconds()), //nolint:gosec // at most sendTimeout
 	}}
@@ -146,7 +146,7 @@ func (s *Sender) send(ctx context.Context, e warehouse.Webhook, m message, now t
 
 // post returns status and header of the answer.
 func (s *Sender) post(
-	ctx context.Context, e warehouse.Webhook, m message, now time.Time,
+	ctx context.Context, e accounts.Webhook, m message, now time.Time,
 ) (status int, header http.Header, err error) {
 	if len(m.body) > maxBody {
 		return 0, nil, fmt.Errorf("the message has %d bytes, at most %d are sent", len(m.body), maxBody)

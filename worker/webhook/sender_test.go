@@ -23,12 +23,12 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 
 	"pnyx/follow/fetch"
-	"pnyx/warehouse"
+	"pnyx/warehouse/accounts"
 )
 
 // endpointAt returns an endpoint with a secret of its own.
-func endpointAt(url string) warehouse.Webhook {
-	return warehouse.Webhook{ID: "wh_test", URL: url, Types: []string{"*"}, Secret: NewSecret()}
+func endpointAt(url string) accounts.Webhook {
+	return accounts.Webhook{ID: "wh_test", URL: url, Types: []string{"*"}, Secret: NewSecret()}
 }
 
 // dialerTo returns a dialer that finds the same addresses for each name.
@@ -378,7 +378,7 @@ func TestTypesOfMessages(t *testing.T) {
 			t.Errorf("%v: got no error", patterns)
 		}
 	}
-	e := warehouse.Webhook{Types: []string{"signal.*", "event.voting_ended"}}
+	e := accounts.Webhook{Types: []string{"signal.*", "event.voting_ended"}}
 	for messageType, want := range map[string]bool{"signal.a": true, "event.voting_ended": true, "event.voting_ended_early": false, "event.created": false, TestType: false} {
 		if got := e.Wants(messageType, "dao"); got != want {
 			t.Errorf("%s: got %v, want %v", messageType, got, want)

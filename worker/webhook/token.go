@@ -6,12 +6,12 @@ import (
 	"time"
 
 	"pnyx/access"
-	"pnyx/warehouse"
+	"pnyx/warehouse/accounts"
 )
 
 // CheckToken returns an error unless a token may have endpoints at a time: it is valid, and
 // opens the lists of events and signals.
-func CheckToken(t warehouse.Token, now time.Time) error {
+func CheckToken(t accounts.Token, now time.Time) error {
 	caller := access.Caller{}
 	for _, scope := range t.Scopes {
 		caller.Scopes = append(caller.Scopes, access.Scope(scope))

@@ -1,0 +1,76 @@
+package accounts
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"pnyx/warehouse"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+)
+
+// Token is a partner token as stored: never the token itself.
+type Token struct {
+	// ID identifies the token and is part of it.
+	ID string `ch:"token_id"`
+	// Name is the partner's name.
+	Name string
+	// Plan is the plan whose limits apply.
+	Plan string
+	// Limits replace the plan's limits: requests a month, then requests a minute and
+	// burst of the standard and of the detail bucket. Empty for the plan's limits.
+	Limits []uint32
+	// Scopes are the scopes that the token grants.
+	Scopes []string
+	// Hash is the SHA-256 of the token.
+	Hash [32]byte `ch:"verifier"`
+	// PreviousHash is the SHA-256 of the token before its last rotation; zero if the
+	// token has not been rotated.
+	PreviousHash [32]byte `ch:"previous_verifier"`
+	// PreviousUntil is the end of the validity of PreviousHash; zero or the Unix epoch if
+	// the token has not been rotated.
+	PreviousUntil time.Time
+	// CreatedAt is the time at which the token was issued.
+	CreatedAt time.Time
+	// ExpiresAt is the time at which the token expires; nil for never.
+	ExpiresAt *time.Time
+	// RevokedAt is nil for a valid token. PutToken does not write it; see RevokeToken.
+	RevokedAt *time.Time
+}
+
+// Accounts is what a warehouse holds of callers: tokens, usage, payments, webhooks and keys. What it
+// holds is written at once, and no batch has it.
+type Accounts struct{ w *warehouse.Warehouse }
+
+// NewAccounts returns the accounts of a warehouse.
+func NewAccounts(w *warehouse.Warehouse) Accounts { return Accounts{w} }
+
+// Tokens returns every token, revoked ones included, oldest first.
+func (a Accounts) Tokens(ctx context.Context) ([]Token, error) {
+	return warehouse.Find[Token](ctx, a.w, "read tokens", sqlText("token_list"))
+}
+
+// PutToken writes a token or a new version of it.
+func (a Accounts) PutToken(ctx context.Context, t Token) error {
+	if t.Limits == nil {
+		t.Limits = []uint32{}
+	}
+	if t.PreviousUntil.IsZero() {
+		t.PreviousUntil = time.Unix(0, 0)
+	}
+	return warehouse.InsertRows(ctx, a.w, `INSERT INTO tokens (token_id, name, plan, scopes, verifier,
+		previous_verifier, previous_until, limits, created_at, expires_at)`, "write token "+t.ID, []Token{t},
+		func(insert driver.Batch, t Token) error {
+			return insert.Append(t.ID, t.Name, t.Plan, warehouse.NonNilTexts(t.Scopes), string(t.Hash[:]), string(t.PreviousHash[:]),
+				t.PreviousUntil, t.Limits, t.CreatedAt, t.ExpiresAt)
+		})
+}
+
+// RevokeToken revokes a token. No later PutToken undoes it.
+func (a Accounts) RevokeToken(ctx context.Context, id string) error {
+	if err := a.w.Conn.Exec(ctx, sqlText("token_revoke"), id); err != nil {
+		return fmt.Errorf("revoke token %s: %w", id, err)
+	}
+	return nil
+}

@@ -1,0 +1,60 @@
+package accounts
+
+import (
+	"context"
+	"time"
+
+	"pnyx/warehouse"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+)
+
+// WebhookAttempt is one attempt to deliver a message.
+type WebhookAttempt struct {
+	// EndpointID is the endpoint, and MessageID the message.
+	EndpointID, MessageID string
+	// MessageType is the type of the message.
+	MessageType string
+	// At is when the attempt began.
+	At time.Time
+	// Attempt counts the attempts to deliver the message, from 1.
+	Attempt uint32
+	// Status is the HTTP status of the answer; 0 for none.
+	Status uint16
+	// DurationMS is how long the attempt took, in milliseconds.
+	DurationMS uint32 `ch:"duration_ms"`
+	// Error is why the attempt failed; empty for a success.
+	Error string
+}
+
+// WriteWebhookAttempts adds attempts to the log, which keeps them for 30 days.
+func (a Accounts) WriteWebhookAttempts(ctx context.Context, attempts []WebhookAttempt) error {
+	return warehouse.InsertRows(ctx, a.w, `INSERT INTO webhook_attempts (endpoint_id, at, message_id, message_type, attempt,
+		status, duration_ms, error)`, "write attempts of webhooks", attempts,
+		func(insert driver.Batch, a WebhookAttempt) error {
+			return insert.Append(a.EndpointID, a.At, a.MessageID, a.MessageType, a.Attempt, a.Status, a.DurationMS, a.Error)
+		})
+}
+
+// WebhookAttempts returns the last attempts of an endpoint, newest first.
+func (a Accounts) WebhookAttempts(ctx context.Context, endpointID string, limit uint64) ([]WebhookAttempt, error) {
+	return warehouse.Find[WebhookAttempt](ctx, a.w, "read attempts of webhook "+endpointID, sqlText("webhook_attempt_list"),
+		clickhouse.Named("endpoint", endpointID), clickhouse.Named("limit", limit))
+}
+
+// WebhookOutcome is what the log of 30 days says of an endpoint.
+type WebhookOutcome struct {
+	// EndpointID is the endpoint.
+	EndpointID string
+	// SucceededAt is when the last attempt that was accepted began; the Unix epoch for none.
+	SucceededAt time.Time
+	// LastError is why the last attempt failed; empty if it was accepted.
+	LastError string
+}
+
+// WebhookOutcomes returns what the log says of each endpoint that is in it, by endpoint.
+func (a Accounts) WebhookOutcomes(ctx context.Context) (map[string]WebhookOutcome, error) {
+	outcomes, err := warehouse.Find[WebhookOutcome](ctx, a.w, "read the outcomes of webhooks", sqlText("webhook_attempt_outcomes"))
+	return warehouse.Keyed(outcomes, err, func(outcome WebhookOutcome) (string, WebhookOutcome) { return outcome.EndpointID, outcome })
+}

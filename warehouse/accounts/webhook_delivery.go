@@ -1,0 +1,182 @@
+package accounts
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"pnyx/governance"
+	"pnyx/governance/rules"
+	"pnyx/warehouse"
+	"pnyx/warehouse/feed"
+)
+
+// MessageState is what became of a message to an endpoint.
+type MessageState string
+
+// The states of a message.
+const (
+	// MessageWaiting is in the queue.
+	MessageWaiting MessageState = "waiting"
+	// MessageDelivered was accepted.
+	MessageDelivered MessageState = "delivered"
+	// MessageExpired was queued for too long, or beyond the deadline of its signal.
+	MessageExpired MessageState = "expired"
+	// MessageDropped was in the queue when the endpoint was turned off.
+	MessageDropped MessageState = "dropped"
+	// MessageWithdrawn left the feed before it was delivered.
+	MessageWithdrawn MessageState = "withdrawn"
+	// MessageBefore was in the feed when the endpoint was added.
+	MessageBefore MessageState = "before"
+)
+
+const (
+	// MaxMessageAge is how long ago something may have happened to be sent. Deliveries are
+	// kept twice as long, so that none is queued again.
+	MaxMessageAge = 30 * 24 * time.Hour
+	// maxBodyAge bounds how far back the rows of messages are looked for. It is beyond what
+	// deliveries are kept.
+	maxBodyAge = 4 * MaxMessageAge
+)
+
+// Message is an event or a signal that endpoints may receive.
+type Message struct {
+	// ID is the id of the event or signal.
+	ID string `ch:"message_id"`
+	// Type is event. or signal. with its type.
+	Type string `ch:"message_type"`
+	// DAOID is its DAO.
+	DAOID string
+	// Subject is the key of its proposal, or else its DAO: messages about one are sent in
+	// order.
+	Subject string
+	// HappenedAt is the time of the event, or the detection of the signal.
+	HappenedAt time.Time
+}
+
+// MessageQuery selects messages. They come in order of time, then id.
+type MessageQuery struct {
+	// After and Through bound when a message was written or became visible, in microseconds:
+	// later than After, and not later than Through.
+	After, Through int64
+	// Since is the earliest time of a message.
+	Since time.Time
+	// UnqueuedFor leaves out what this endpoint has in its queue, in whatever state; empty
+	// for nothing.
+	UnqueuedFor string
+	// ID selects one message; empty for all.
+	ID string
+	// Last is the last message of the page before; its zero value begins.
+	Last Message
+	// Limit bounds the number of messages.
+	Limit uint64
+}
+
+// Messages returns the messages of the feed that q selects.
+func (a Accounts) Messages(ctx context.Context, q MessageQuery) ([]Message, error) {
+	lastAt := int64(-1)
+	if q.Last.ID != "" {
+		lastAt = q.Last.HappenedAt.UnixMilli()
+	}
+	return warehouse.Find[Message](ctx, a.w, "read messages of the feed", sqlText("webhook_delivery_messages"),
+		clickhouse.Named("after", q.After), clickhouse.Named("through", q.Through),
+		clickhouse.Named("since", unixMilliseconds(q.Since)), clickhouse.Named("endpoint", q.UnqueuedFor),
+		clickhouse.Named("message", q.ID), clickhouse.Named("last_at", lastAt), clickhouse.Named("last_id", q.Last.ID),
+		clickhouse.Named("limit", q.Limit))
+}
+
+// Delivery is a message to an endpoint, and what became of it.
+type Delivery struct {
+	// EndpointID is the endpoint, and MessageID the message.
+	EndpointID, MessageID string
+	// MessageType is the type of the message.
+	MessageType string
+	// Subject is what the message is about; see Message.
+	Subject string
+	// HappenedAt is the time of the event, or the detection of the signal.
+	HappenedAt time.Time
+	// State is what became of it.
+	State MessageState
+	// Attempts is the number of failed attempts.
+	Attempts uint32
+	// QueuedAt is when it was queued.
+	QueuedAt time.Time
+	// DueAt is the time of the next attempt.
+	DueAt time.Time
+	// Version orders the states, the latest counts: 0 as it is queued, the time in
+	// microseconds as it is queued again, and one more with each outcome.
+	Version uint64
+}
+
+// WriteDeliveries writes states of deliveries. Writing a state again changes nothing.
+func (a Accounts) WriteDeliveries(ctx context.Context, deliveries []Delivery) error {
+	operation := fmt.Sprintf("write %d deliveries", len(deliveries))
+	return warehouse.InsertRows(ctx, a.w, sqlText("webhook_delivery_insert"), operation, deliveries, func(insert driver.Batch, d Delivery) error {
+		return insert.Append(d.EndpointID, d.MessageID, d.MessageType, d.Subject, d.HappenedAt, string(d.State),
+			d.Attempts, d.QueuedAt, d.DueAt, d.Version)
+	})
+}
+
+// DueDeliveries returns the first messages that each of some endpoints should get at a time:
+// up to limit for each, in order.
+func (a Accounts) DueDeliveries(
+	ctx context.Context, endpointIDs []string, now time.Time, limit uint64,
+) ([]Delivery, error) {
+	return warehouse.Find[Delivery](ctx, a.w, fmt.Sprintf("read the queues of %d webhooks", len(endpointIDs)),
+		sqlText("webhook_delivery_due"), clickhouse.Named("endpoints", endpointIDs),
+		clickhouse.Named("now", now.UnixMilli()), clickhouse.Named("limit", limit))
+}
+
+// Queue is what waits for an endpoint.
+type Queue struct {
+	// EndpointID is the endpoint.
+	EndpointID string
+	// Messages is the number of messages that wait.
+	Messages uint64
+	// OldestAt is when the oldest of them was queued.
+	OldestAt time.Time
+	// DueAt is the time of the next attempt.
+	DueAt time.Time
+}
+
+// WebhookQueues returns the queues that are not empty, by endpoint.
+func (a Accounts) WebhookQueues(ctx context.Context) (map[string]Queue, error) {
+	queues, err := warehouse.Find[Queue](ctx, a.w, "read the queues of webhooks", sqlText("webhook_delivery_waiting"))
+	return warehouse.Keyed(queues, err, func(queue Queue) (string, Queue) { return queue.EndpointID, queue })
+}
+
+// DropDeliveries takes what waits for an endpoint out of its queue.
+func (a Accounts) DropDeliveries(ctx context.Context, endpointID string) error {
+	if err := a.w.Conn.Exec(ctx, sqlText("webhook_delivery_drop"), clickhouse.Named("endpoint", endpointID)); err != nil {
+		return fmt.Errorf("empty the queue of webhook %s: %w", endpointID, err)
+	}
+	return nil
+}
+
+// MessageRows returns the rows of messages, as the lists of events and signals have them
+// but for the names of DAOs, by id. What left the feed is missing.
+func (a Accounts) MessageRows(
+	ctx context.Context, ids []string,
+) (events map[string]governance.EventRow, signals map[string]governance.SignalRow, err error) {
+	since := clickhouse.Named("since", time.Now().Add(-maxBodyAge).UnixMilli())
+	found, err := warehouse.Find[governance.EventRow](ctx, a.w, "read events to send",
+		feed.EventRows+sqlText("webhook_delivery_events"), since, clickhouse.Named("ids", ids))
+	if err != nil {
+		return nil, nil, err
+	}
+	events = make(map[string]governance.EventRow, len(found))
+	for _, row := range found {
+		events[row.EventID] = row
+	}
+	detected, err := warehouse.Find[governance.SignalRow](ctx, a.w, "read signals to send", sqlText("webhook_delivery_signals"),
+		since, clickhouse.Named("ids", ids))
+	signals = make(map[string]governance.SignalRow, len(detected))
+	for _, row := range detected {
+		row.Priority = rules.PriorityOf(row.Priority.Score)
+		signals[row.SignalID] = row
+	}
+	return events, signals, err
+}

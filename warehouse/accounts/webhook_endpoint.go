@@ -1,0 +1,88 @@
+package accounts
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"pnyx/warehouse"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+)
+
+// Webhook is a receiver of events and signals, and what is known about it.
+type Webhook struct {
+	// ID identifies the endpoint.
+	ID string `ch:"endpoint_id"`
+	// TokenID is the partner token that the endpoint belongs to.
+	TokenID string `ch:"token_id"`
+	// URL is where messages are posted to.
+	URL string `ch:"url"`
+	// Types are the types of messages that it receives: event.voting_ended, signal.* or *.
+	Types []string
+	// DAOIDs are the DAOs that it receives messages of; none for all.
+	DAOIDs []string `ch:"dao_ids"`
+	// Secret signs messages: whsec_ and a key in base64.
+	Secret string
+	// PreviousSecret signs them too until PreviousUntil; empty if there is none.
+	PreviousSecret string
+	// PreviousUntil is when the secret before the last rotation ceases.
+	PreviousUntil time.Time
+	// CreatedAt is when the endpoint was added.
+	CreatedAt time.Time
+	// EnabledAt is when it was added or last turned on.
+	EnabledAt time.Time
+	// DisabledAt is when it was last turned off; before EnabledAt if it is on.
+	DisabledAt time.Time
+	// Reason is why it was turned off, in words.
+	Reason string
+	// FailingSince is the first failure since the last success; the Unix epoch for none.
+	FailingSince time.Time
+}
+
+// Active reports whether the endpoint is on.
+func (e Webhook) Active() bool { return e.DisabledAt.Before(e.EnabledAt) }
+
+// Failing reports whether the last attempt of an endpoint failed.
+func (e Webhook) Failing() bool { return e.FailingSince.Unix() > 0 }
+
+// Wants reports whether the endpoint receives messages of a type about a DAO.
+func (e Webhook) Wants(messageType, daoID string) bool {
+	return (len(e.DAOIDs) == 0 || slices.Contains(e.DAOIDs, daoID)) &&
+		slices.ContainsFunc(e.Types, func(pattern string) bool {
+			prefix, all := strings.CutSuffix(pattern, "*")
+			return pattern == messageType || all && strings.HasPrefix(messageType, prefix)
+		})
+}
+
+// Webhooks returns the endpoints that are not removed, oldest first.
+func (a Accounts) Webhooks(ctx context.Context) ([]Webhook, error) {
+	return warehouse.Find[Webhook](ctx, a.w, "read webhooks", sqlText("webhook_endpoint_list"))
+}
+
+// PutWebhook writes an endpoint or a new version of it; removed ones are not listed.
+func (a Accounts) PutWebhook(ctx context.Context, e Webhook, removed bool) error {
+	return warehouse.InsertRows(ctx, a.w, `INSERT INTO webhook_endpoints (endpoint_id, token_id, url, types, dao_ids, secret,
+		previous_secret, previous_until, created_at, enabled_at, removed)`, "write webhook "+e.ID, []Webhook{e},
+		func(insert driver.Batch, e Webhook) error {
+			return insert.Append(e.ID, e.TokenID, e.URL, e.Types, warehouse.NonNilTexts(e.DAOIDs), e.Secret,
+				e.PreviousSecret, sinceEpoch(e.PreviousUntil), e.CreatedAt, e.EnabledAt, removed)
+		})
+}
+
+// PutWebhookState writes DisabledAt, Reason and FailingSince of an endpoint.
+func (a Accounts) PutWebhookState(ctx context.Context, e Webhook) error {
+	return warehouse.InsertRows(ctx, a.w, `INSERT INTO webhook_states (endpoint_id, disabled_at, reason, failing_since, version)`,
+		"write the state of webhook "+e.ID, []Webhook{e}, func(insert driver.Batch, e Webhook) error {
+			return insert.Append(e.ID, sinceEpoch(e.DisabledAt), e.Reason, sinceEpoch(e.FailingSince), uint64(time.Now().UnixMicro()))
+		})
+}
+
+// sinceEpoch returns the Unix epoch in place of the zero time, which no column holds.
+func sinceEpoch(t time.Time) time.Time {
+	if t.IsZero() {
+		return time.Unix(0, 0)
+	}
+	return t
+}

@@ -1,0 +1,36 @@
+package counts
+
+import (
+	"context"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"pnyx/governance"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+// Correction is one change of a published result.
+type Correction struct {
+	governance.Correction
+	// Ref identifies the proposal.
+	Ref record.RefHash `ch:"proposal_ref"`
+	// FromRevision is the revision of the publication that was corrected, and Revision of the
+	// publication that corrected it.
+	FromRevision, Revision uint64
+}
+
+// WriteCorrections writes corrections. One of the same field of the same publication is
+// replaced.
+func WriteCorrections(ctx context.Context, w *warehouse.Warehouse, corrections []Correction) error {
+	return warehouse.InsertRows(ctx, w, sqlText("correction_insert"), "write corrections", corrections,
+		func(insert driver.Batch, c Correction) error {
+			return insert.Append(string(c.Ref[:]), c.FromRevision, c.Field, c.From, c.To, string(c.Reason), c.At.Time(), c.Revision)
+		})
+}
+
+// Corrections returns the newest corrections of each proposal, at most 100, newest first.
+func Corrections(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) (map[record.RefHash][]Correction, error) {
+	rows, err := warehouse.FindRefs[Correction](ctx, w, "read corrections", sqlText("correction_by_ref"), refs)
+	return warehouse.Grouped(rows, err, func(c Correction) (record.RefHash, Correction) { return c.Ref, c })
+}

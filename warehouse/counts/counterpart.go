@@ -1,0 +1,41 @@
+package counts
+
+import (
+	"context"
+	"slices"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+// Counterparts returns, for each proposal that has one, the same proposal at another
+// provider: one of the two links the page of the other. It considers the pairs that
+// include one of refs, or all pairs when refs is nil. Pairs appear in both directions.
+func Counterparts(
+	ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash,
+) (map[record.RefHash][]record.RefHash, error) {
+	counterparts := map[record.RefHash][]record.RefHash{}
+	if refs != nil {
+		linked, err := hasCounterparts(ctx, w, refs)
+		if err != nil || !linked {
+			return counterparts, err
+		}
+	}
+	type pair struct{ Linking, Linked record.RefHash }
+	pairs, err := warehouse.FindRefs[pair](ctx, w, "find counterparts of proposals", sqlText("counterpart"), refs,
+		clickhouse.Named("every", refs == nil))
+	for _, p := range pairs {
+		counterparts[p.Linking] = append(counterparts[p.Linking], p.Linked)
+		counterparts[p.Linked] = append(counterparts[p.Linked], p.Linking)
+	}
+	return counterparts, err
+}
+
+// hasCounterparts reports whether any of the proposals links another or is linked. Nearly
+// always none is, and this query takes a fraction of the time that finding pairs takes.
+func hasCounterparts(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) (bool, error) {
+	found, err := warehouse.FindRefs[bool](ctx, w, "find links of proposals", sqlText("counterpart_any"), refs)
+	return slices.Contains(found, true), err
+}

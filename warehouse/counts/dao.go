@@ -1,0 +1,122 @@
+package counts
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/shopspring/decimal"
+
+	"pnyx/governance"
+	"pnyx/warehouse"
+)
+
+// DAOTotals sums the published states of a DAO's proposals.
+type DAOTotals struct {
+	// Counts is the number of proposals by lifecycle.
+	Counts governance.ProposalCounts
+	// Outcomes is the number of proposals by outcome.
+	Outcomes governance.Outcomes
+	// Votes is the number of ballots that count.
+	Votes uint64 `ch:"total_votes"`
+	// Power is the sum of the voting power of these ballots.
+	Power decimal.Decimal `ch:"total_power"`
+	// Started counts the proposals on which votes are expected. Of these, Ready have
+	// ballots and Covered have every one that upstream has.
+	Started, Ready, Covered uint64
+	// CreatedAt is the latest known creation time of a proposal; nil if none is known.
+	CreatedAt *governance.Timestamp `ch:"latest_created_at"`
+	// VotedAt is the latest known time of a ballot; nil if none is known.
+	VotedAt *governance.Timestamp `ch:"latest_voted_at"`
+	// CreatedIn counts proposals by month of creation, VotedIn ballots by month of vote.
+	CreatedIn, VotedIn map[Month]uint64 `ch:"-"`
+	// Uncreated counts the proposals, and Undated the ballots, that are in no month as far as is
+	// known.
+	Uncreated, Undated uint64
+}
+
+// Month is a month of a year, UTC, as the number YYYYMM.
+type Month uint32
+
+// MonthOf returns the month of a time.
+func MonthOf(at governance.Timestamp) Month {
+	year, month, _ := at.Time().UTC().Date()
+	return Month(year*100 + int(month)) //nolint:gosec // years have four digits
+}
+
+// AllDAOTotals returns the totals of every DAO by id. DAOs without proposals are missing.
+func AllDAOTotals(ctx context.Context, w *warehouse.Warehouse) (map[string]DAOTotals, error) {
+	rows, err := w.Conn.Query(ctx, fmt.Sprintf(sqlText("dao_totals"), "proposal_states FINAL"))
+	return selectTotals(rows, err, "sum DAOs")
+}
+
+// DAOTotalsOf is AllDAOTotals for some DAOs. It reads the proposals of these alone.
+func DAOTotalsOf(ctx context.Context, w *warehouse.Warehouse, daoIDs []string) (map[string]DAOTotals, error) {
+	sql := fmt.Sprintf(sqlText("dao_totals"), sqlText("dao_totals_states"))
+	rows, err := QueryDAOs(ctx, w, sql, daoIDs)
+	return selectTotals(rows, err, fmt.Sprintf("sum %d DAOs", len(daoIDs)))
+}
+
+func selectTotals(result driver.Rows, err error, operation string) (map[string]DAOTotals, error) {
+	type row struct {
+		DAOID string
+		DAOTotals
+		CreatedMonths, VotedMonths []uint32
+		CreatedCounts, VotedCounts []uint64
+	}
+	rows, err := warehouse.SelectRows[row](result, err, operation)
+	totals := make(map[string]DAOTotals, len(rows))
+	for _, r := range rows {
+		r.CreatedIn = joinMonths(r.CreatedMonths, r.CreatedCounts)
+		r.VotedIn = joinMonths(r.VotedMonths, r.VotedCounts)
+		totals[r.DAOID] = r.DAOTotals
+	}
+	return totals, err
+}
+
+// Participation counts who voted on a DAO's published proposals.
+type Participation struct {
+	// UniqueVoters counts the voters with a ballot on any of the proposals.
+	UniqueVoters uint64
+	// Votes counts the pairs of voter and proposal with a ballot.
+	Votes uint64
+}
+
+// ParticipationOf returns the participation of the DAOs by id. DAOs without ballots are
+// missing.
+func ParticipationOf(ctx context.Context, w *warehouse.Warehouse, daoIDs []string) (map[string]Participation, error) {
+	type row struct {
+		DAOID string
+		Participation
+	}
+	result, err := QueryDAOs(ctx, w, sqlText("dao_participation"), daoIDs)
+	rows, err := warehouse.SelectRows[row](result, err, fmt.Sprintf("count the voters of %d DAOs", len(daoIDs)))
+	return warehouse.Keyed(rows, err, func(r row) (string, Participation) { return r.DAOID, r.Participation })
+}
+
+// QueryDAOs runs a query over the external table "wanted_daos".
+func QueryDAOs(ctx context.Context, w *warehouse.Warehouse, sql string, daoIDs []string, args ...any) (driver.Rows, error) {
+	wanted, err := warehouse.ExternalTable("wanted_daos", daoIDs,
+		func(id string) []any { return []any{id} }, warehouse.TextColumn("dao_id"))
+	return w.QueryWith(ctx, wanted, err, sql, args...)
+}
+
+// splitMonths returns counts by month as parallel arrays, the form of their columns.
+func splitMonths(found map[Month]uint64) (months []uint32, counts []uint64) {
+	months, counts = []uint32{}, []uint64{}
+	for _, month := range slices.Sorted(maps.Keys(found)) {
+		months, counts = append(months, uint32(month)), append(counts, found[month])
+	}
+	return months, counts
+}
+
+// joinMonths is the reverse of splitMonths.
+func joinMonths(months []uint32, counts []uint64) map[Month]uint64 {
+	found := make(map[Month]uint64, len(months))
+	for i, month := range months {
+		found[Month(month)] = counts[i]
+	}
+	return found
+}

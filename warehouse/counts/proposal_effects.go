@@ -1,0 +1,48 @@
+package counts
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+// ProposalEffects are what the actions of a proposal come to, and the findings about them.
+type ProposalEffects struct {
+	// ProposalRef is the proposal.
+	ProposalRef record.RefHash
+	// Effects and Findings are JSON arrays; empty texts for none.
+	Effects, Findings string
+}
+
+// ReplaceProposalEffects writes the effects of proposals that have changed, at a revision. Of a
+// proposal that has none there is a row without, if there was one with some.
+func ReplaceProposalEffects(ctx context.Context, w *warehouse.Warehouse, revision uint64, of []ProposalEffects) error {
+	refs := make([]record.RefHash, len(of))
+	for i := range of {
+		refs[i] = of[i].ProposalRef
+	}
+	operation := fmt.Sprintf("replace the effects of %d proposals", len(of))
+	rows, err := warehouse.FindRefs[ProposalEffects](ctx, w, operation, sqlText("proposal_effects_by_ref"), refs)
+	if err != nil {
+		return err
+	}
+	stored := map[record.RefHash]ProposalEffects{}
+	for _, row := range rows {
+		stored[row.ProposalRef] = row
+	}
+	var changed []ProposalEffects
+	for _, one := range of {
+		// The zero value stands for what was never stored.
+		if before := stored[one.ProposalRef]; before.Effects != one.Effects || before.Findings != one.Findings {
+			changed = append(changed, one)
+		}
+	}
+	return warehouse.InsertRows(ctx, w, "INSERT INTO proposal_effects (proposal_ref, effects, findings, revision)", operation, changed,
+		func(insert driver.Batch, p ProposalEffects) error {
+			return insert.Append(string(p.ProposalRef[:]), p.Effects, p.Findings, revision)
+		})
+}

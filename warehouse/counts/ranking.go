@@ -1,0 +1,94 @@
+package counts
+
+import (
+	"context"
+	"fmt"
+	"maps"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/shopspring/decimal"
+
+	"pnyx/governance"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+// Rankings returns the ballots of the proposals in groups, one for each list of choices. Proposals without ballots are missing.
+func Rankings(
+	ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash,
+) (map[record.RefHash][]governance.Ranking, error) {
+	if len(refs) == 0 {
+		return map[record.RefHash][]governance.Ranking{}, nil
+	}
+	rankings, err := rankings(ctx, w, refs)
+	if err != nil {
+		return nil, fmt.Errorf("read the ranked ballots of %d proposals: %w", len(refs), err)
+	}
+	return rankings, nil
+}
+
+// rankings compares only the rows of repeated voters where it can; see pickedTotals.
+func rankings(
+	ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash,
+) (map[record.RefHash][]governance.Ranking, error) {
+	voters, err := readRepeatedVoters(ctx, w, refs)
+	if err != nil {
+		return nil, err
+	}
+	if voters.tooMany() {
+		return MergedRankings(ctx, w, refs)
+	}
+	rows, err := queryCounted(ctx, w, "ranking", refs, voters)
+	rankings, single, err := selectRankings(rows, err)
+	if err != nil {
+		return nil, err
+	}
+	changed := voters.changedDuringRead(single)
+	if len(changed) == 0 {
+		return rankings, nil
+	}
+	merged, err := MergedRankings(ctx, w, changed)
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(rankings, merged)
+	return rankings, nil
+}
+
+func MergedRankings(
+	ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash,
+) (map[record.RefHash][]governance.Ranking, error) {
+	rows, err := queryMerged(ctx, w, "ranking", refs)
+	rankings, _, err := selectRankings(rows, err)
+	return rankings, err
+}
+
+// selectRankings reads the rankings by proposal, and for each proposal the number of rows
+// of voters with a single row.
+func selectRankings(result driver.Rows, err error) (
+	rankings map[record.RefHash][]governance.Ranking, single map[record.RefHash]uint64, _ error,
+) {
+	type row struct {
+		Ref     record.RefHash `ch:"proposal_ref"`
+		Choices []string
+		Votes   uint64
+		Power   decimal.Decimal
+		Shares  []decimal.Decimal
+		Roots   []decimal.Decimal
+		Single  uint64
+	}
+	rows, err := warehouse.SelectRows[row](result, err, "read rankings")
+	rankings, single = map[record.RefHash][]governance.Ranking{}, map[record.RefHash]uint64{}
+	for _, r := range rows {
+		ranking := governance.Ranking{Choices: r.Choices, Votes: r.Votes, Power: r.Power}
+		if len(r.Shares) > 0 {
+			ranking.Shares = r.Shares
+		}
+		if len(r.Roots) > 0 {
+			ranking.Roots = r.Roots
+		}
+		rankings[r.Ref] = append(rankings[r.Ref], ranking)
+		single[r.Ref] += r.Single
+	}
+	return rankings, single, err
+}

@@ -1,0 +1,180 @@
+package counts
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/cespare/xxhash/v2"
+	"github.com/shopspring/decimal"
+
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+// stored is what was counted of ballots with a fingerprint.
+type stored[V any] struct {
+	fingerprint uint64
+	value       V
+}
+
+// storedSums are sums over ballots, by key, that are counted again only when the ballots have
+// changed.
+type storedSums[K comparable, V any] struct {
+	// fingerprints returns the fingerprint of each key which has ballots.
+	fingerprints func(ctx context.Context, w *warehouse.Warehouse, keys []K) (map[K]uint64, error)
+	read         func(ctx context.Context, w *warehouse.Warehouse, keys []K) (map[K]stored[V], error)
+	count        func(ctx context.Context, w *warehouse.Warehouse, keys []K) (map[K]V, error)
+	write        func(ctx context.Context, w *warehouse.Warehouse, counted map[K]V, fingerprints map[K]uint64) error
+}
+
+// get returns the stored sums whose ballots are unchanged, and counts and stores all others.
+func (s storedSums[K, V]) get(ctx context.Context, w *warehouse.Warehouse, keys []K) (map[K]V, error) {
+	if len(keys) == 0 {
+		return map[K]V{}, nil
+	}
+	// Read before the ballots are counted: a sum with ballots that land meanwhile does not match
+	// the next time.
+	now, err := s.fingerprints(ctx, w, keys)
+	if err != nil {
+		return nil, err
+	}
+	before, err := s.read(ctx, w, keys)
+	if err != nil {
+		return nil, err
+	}
+	sums := make(map[K]V, len(now))
+	var changed []K
+	for key, fingerprint := range now {
+		if found, exists := before[key]; exists && found.fingerprint == fingerprint {
+			sums[key] = found.value
+		} else {
+			changed = append(changed, key)
+		}
+	}
+	if len(changed) == 0 {
+		return sums, nil
+	}
+	counted, err := s.count(ctx, w, changed)
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(sums, counted)
+	return sums, s.write(ctx, w, counted, now)
+}
+
+// fingerprintOf returns a fingerprint of statements.
+func fingerprintOf(statements ...string) driver.NamedValue {
+	hash := xxhash.New()
+	for _, name := range statements {
+		_, _ = hash.WriteString(sqlText(name)) // never fails
+	}
+	return clickhouse.Named("statement", hash.Sum64())
+}
+
+// StoredVoteTotals is VoteTotalsOf for a publication of everything: it counts the proposals alone
+// whose ballots have changed since it last counted them.
+func StoredVoteTotals(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) (map[record.RefHash]VoteTotals, error) {
+	return storedSums[record.RefHash, VoteTotals]{
+		ballotFingerprints, storedTotals, VoteTotalsOf, storeTotals,
+	}.get(ctx, w, refs)
+}
+
+// ballotFingerprints returns the fingerprint of each proposal that has ballots.
+func ballotFingerprints(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) (map[record.RefHash]uint64, error) {
+	type row struct {
+		Ref         record.RefHash `ch:"proposal_ref"`
+		Fingerprint uint64
+	}
+	rows, err := warehouse.FindRefs[row](ctx, w, fmt.Sprintf("compare the ballots of %d proposals", len(refs)),
+		sqlText("stored_sums_ballots"), refs, fingerprintOf("vote_totals", "counted_ballots",
+			"counted_ballots_merged", "counted_ballots_repeated", "counted_ballots_voter_hash", "counted_ballots_malformed"))
+	return warehouse.Keyed(rows, err, func(r row) (record.RefHash, uint64) { return r.Ref, r.Fingerprint })
+}
+
+func storedTotals(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) (map[record.RefHash]stored[VoteTotals], error) {
+	type row struct {
+		Ref         record.RefHash `ch:"proposal_ref"`
+		Fingerprint uint64
+		voteTotalsRow
+	}
+	rows, err := warehouse.FindRefs[row](ctx, w, "read stored vote totals", sqlText("stored_sums_totals"), refs)
+	return warehouse.Keyed(rows, err, func(r row) (record.RefHash, stored[VoteTotals]) {
+		return r.Ref, stored[VoteTotals]{r.Fingerprint, r.totals()}
+	})
+}
+
+func storeTotals(
+	ctx context.Context, w *warehouse.Warehouse, counted map[record.RefHash]VoteTotals, fingerprints map[record.RefHash]uint64,
+) error {
+	operation := fmt.Sprintf("store the vote totals of %d proposals", len(counted))
+	refs := slices.Collect(maps.Keys(counted))
+	return warehouse.InsertRows(ctx, w, sqlText("stored_sums_totals_insert"), operation, refs, func(insert driver.Batch, ref record.RefHash) error {
+		t := counted[ref]
+		choices, roots := slices.Sorted(maps.Keys(t.Choices)), slices.Sorted(maps.Keys(t.RootSums))
+		if t.Malformed > 0 {
+			choices = append(choices, malformedKey)
+		}
+		votes, powers := make([]uint64, len(choices)), make([]decimal.Decimal, len(choices))
+		for i, key := range choices {
+			votes[i], powers[i] = t.Choices[key].Votes, t.Choices[key].Power
+		}
+		if last := len(choices) - 1; t.Malformed > 0 {
+			votes[last] = t.Malformed
+		}
+		rootSums := make([]decimal.Decimal, len(roots))
+		for i, key := range roots {
+			rootSums[i] = t.RootSums[key]
+		}
+		months, counts := splitMonths(t.VotedIn)
+		return insert.Append(
+			string(ref[:]), fingerprints[ref], t.Votes, t.Power, t.SupportingPower,
+			warehouse.NonNilTexts(choices), votes, powers, warehouse.NonNilTexts(roots), rootSums,
+			warehouse.TimeOrNull(t.LastVotedAt), t.Undated, t.DayOnly, t.Rounded, months, counts, t.ObservedAt.Time(), t.Recast)
+	})
+}
+
+// StoredParticipation is ParticipationOf for a publication of everything: it counts the DAOs alone
+// whose ballots have changed since it last counted them.
+func StoredParticipation(ctx context.Context, w *warehouse.Warehouse, daoIDs []string) (map[string]Participation, error) {
+	return storedSums[string, Participation]{
+		daoFingerprints, storedParticipation, ParticipationOf, storeParticipation,
+	}.get(ctx, w, daoIDs)
+}
+
+// daoFingerprints returns the fingerprint of each DAO that has ballots.
+func daoFingerprints(ctx context.Context, w *warehouse.Warehouse, daoIDs []string) (map[string]uint64, error) {
+	type row struct {
+		DAOID       string
+		Fingerprint uint64
+	}
+	result, err := QueryDAOs(ctx, w, sqlText("stored_sums_ballots_of_daos"), daoIDs, fingerprintOf("dao_participation"))
+	rows, err := warehouse.SelectRows[row](result, err, fmt.Sprintf("compare the ballots of %d DAOs", len(daoIDs)))
+	return warehouse.Keyed(rows, err, func(r row) (string, uint64) { return r.DAOID, r.Fingerprint })
+}
+
+func storedParticipation(ctx context.Context, w *warehouse.Warehouse, daoIDs []string) (map[string]stored[Participation], error) {
+	type row struct {
+		DAOID       string
+		Fingerprint uint64
+		Participation
+	}
+	result, err := QueryDAOs(ctx, w, sqlText("stored_sums_participation"), daoIDs)
+	rows, err := warehouse.SelectRows[row](result, err, "read stored participation")
+	return warehouse.Keyed(rows, err, func(r row) (string, stored[Participation]) {
+		return r.DAOID, stored[Participation]{r.Fingerprint, r.Participation}
+	})
+}
+
+func storeParticipation(
+	ctx context.Context, w *warehouse.Warehouse, counted map[string]Participation, fingerprints map[string]uint64,
+) error {
+	operation := fmt.Sprintf("store the participation in %d DAOs", len(counted))
+	ids := slices.Collect(maps.Keys(counted))
+	return warehouse.InsertRows(ctx, w, sqlText("stored_sums_participation_insert"), operation, ids, func(insert driver.Batch, id string) error {
+		return insert.Append(id, fingerprints[id], counted[id].UniqueVoters, counted[id].Votes)
+	})
+}

@@ -1,0 +1,194 @@
+package feed
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"pnyx/governance"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
+)
+
+// feedBatchSize is how many topics or recorded entries one read of the pending items
+// returns at most.
+const feedBatchSize = 20_000
+
+// FeedItem identifies what rows of the feed are derived from: a proposal by its
+// reference, a topic, or a recorded event or signal.
+type FeedItem = record.RefHash
+
+// FeedProgress is the revision up to which the feed includes an item.
+type FeedProgress struct {
+	// Item is the item.
+	Item FeedItem
+	// DAOID is the DAO that the item belongs to.
+	DAOID string
+	// Revision is the item's: of the published state of a proposal, of the record of
+	// anything else.
+	Revision uint64
+	// Context is a hash of what else the rows follow from: the turnouts of the votes before a
+	// vote, or the prefix of a topic's id; zero for nothing.
+	Context uint64
+}
+
+// Feed is what events and signals are derived from, and the events and signals themselves.
+type Feed struct{ w *warehouse.Warehouse }
+
+// NewFeed returns the feed of a warehouse.
+func NewFeed(w *warehouse.Warehouse) Feed { return Feed{w} }
+
+// WriteProgress records up to which revision the feed includes the items, as derived
+// by a rules version.
+func (f Feed) WriteProgress(ctx context.Context, rulesVersion uint64, items []FeedProgress) error {
+	return warehouse.InsertRows(ctx, f.w, "INSERT INTO feed_progress (item, dao_id, rules_version, revision, context)",
+		fmt.Sprintf("write feed progress of %d items", len(items)), items, func(insert driver.Batch, p FeedProgress) error {
+			return insert.Append(string(p.Item[:]), p.DAOID, rulesVersion, p.Revision, p.Context)
+		})
+}
+
+// PendingProposals returns the proposals that the feed does not include at their
+// published revision and this rules version, those with the fewest ballots first.
+func (f Feed) PendingProposals(ctx context.Context, rulesVersion uint64) ([]ProposalSize, error) {
+	return warehouse.Find[ProposalSize](ctx, f.w, "list pending proposals of the feed", sqlText("feed_pending_proposals"),
+		clickhouse.Named("rules_version", rulesVersion))
+}
+
+// FeedTopic is a topic with what the feed derives events from.
+type FeedTopic struct {
+	FeedProgress
+	record.Topic
+	// DiscoveredAt is when the warehouse first had the topic.
+	DiscoveredAt governance.Timestamp
+}
+
+// PendingTopics returns some topics of forums that the feed does not include at their
+// revision, DAO, identity and this rules version.
+func (f Feed) PendingTopics(ctx context.Context, rulesVersion uint64, forums []records.Forum) ([]FeedTopic, error) {
+	owners, err := warehouse.ExternalTable("forum_owners", forums,
+		func(f records.Forum) []any { return []any{f.Host, f.DAOID, f.IDPrefix} }, warehouse.TextColumn("host"), warehouse.TextColumn("dao_id"), warehouse.TextColumn("id_prefix"))
+	rows, err := f.w.QueryWith(ctx, owners, err, sqlText("feed_pending_topics"),
+		clickhouse.Named("rules_version", rulesVersion), clickhouse.Named("limit", feedBatchSize))
+	return warehouse.SelectRows[FeedTopic](rows, err, "list pending topics of the feed")
+}
+
+// RecordedEvent is an event that upstream recorded.
+type RecordedEvent struct {
+	FeedProgress
+	// Event is the record.
+	Event record.Event
+	// DiscoveredAt is when the warehouse first had the event.
+	DiscoveredAt governance.Timestamp
+}
+
+// PendingEvents returns some recorded events that the feed does not include at their
+// revision, DAO and this rules version. What is about a withdrawn proposal has no DAO.
+func (f Feed) PendingEvents(ctx context.Context, rulesVersion uint64) ([]RecordedEvent, error) {
+	type row struct {
+		RecordedEvent
+		EventID, EventType, Provider, ExternalID string
+		EventTime                                governance.Timestamp
+	}
+	rows, err := warehouse.Find[row](ctx, f.w, "list pending events of the feed", sqlText("feed_pending_events"),
+		clickhouse.Named("rules_version", rulesVersion), clickhouse.Named("limit", feedBatchSize))
+	events := make([]RecordedEvent, len(rows))
+	for i, r := range rows {
+		e := r.RecordedEvent
+		e.Event.ID, e.Event.Type, e.Event.At = r.EventID, r.EventType, r.EventTime
+		e.Event.DAOID, e.Event.Proposal = e.DAOID, records.JoinProposal(r.Provider, r.ExternalID)
+		events[i] = e
+	}
+	return events, err
+}
+
+// RecordedSignal is a signal that upstream recorded.
+type RecordedSignal struct {
+	FeedProgress
+	// Signal is the record.
+	Signal record.Signal
+}
+
+// PendingSignals returns some recorded signals that the feed does not include at their
+// revision, DAO and this rules version. What is about a withdrawn proposal has no DAO.
+func (f Feed) PendingSignals(ctx context.Context, rulesVersion uint64) ([]RecordedSignal, error) {
+	type row struct {
+		RecordedSignal
+		SignalID, SignalType, Provider, ExternalID string
+	}
+	rows, err := warehouse.Find[row](ctx, f.w, "list pending signals of the feed", sqlText("feed_pending_signals"),
+		clickhouse.Named("rules_version", rulesVersion), clickhouse.Named("limit", feedBatchSize))
+	signals := make([]RecordedSignal, len(rows))
+	for i, r := range rows {
+		s := r.RecordedSignal
+		s.Signal.ID, s.Signal.Type = r.SignalID, r.SignalType
+		s.Signal.DAOID, s.Signal.Proposal = s.DAOID, records.JoinProposal(r.Provider, r.ExternalID)
+		signals[i] = s
+	}
+	return signals, err
+}
+
+// RecordedType is a type of event or signal that upstream recorded about a proposal. The
+// feed does not derive that type for the proposal again.
+type RecordedType struct {
+	// Ref is the proposal.
+	Ref record.RefHash `ch:"proposal_ref"`
+	// DAOID is the DAO that the record names, and Type the type of event or signal.
+	DAOID, Type string
+}
+
+// RecordedTypes returns the types recorded about the proposals.
+func (f Feed) RecordedTypes(ctx context.Context, refs []record.RefHash) (map[RecordedType]bool, error) {
+	types, err := warehouse.FindRefs[RecordedType](ctx, f.w, "read the types recorded about proposals", sqlText("feed_recorded_types"), refs)
+	return warehouse.Keyed(types, err, func(recorded RecordedType) (RecordedType, bool) { return recorded, true })
+}
+
+// DAOChanges names the lists of a DAO that show new rows.
+type DAOChanges struct {
+	// Events and Signals are true for a list with new rows.
+	Events, Signals bool
+	// EventIDs and SignalIDs identify the rows that are new, different or gone.
+	EventIDs, SignalIDs []string
+}
+
+// BecameVisible returns the changes by DAO from rows of the feed whose time is later than
+// after and not later than until: lists do not show rows of the future.
+func (f Feed) BecameVisible(ctx context.Context, after, until governance.Timestamp) (map[string]DAOChanges, error) {
+	rows, err := f.w.Conn.Query(ctx, sqlText("feed_became_visible"),
+		clickhouse.Named("after", int64(after)), clickhouse.Named("until", int64(until)))
+	return selectDAOChanges(rows, err, "list rows of the feed that became visible")
+}
+
+// ChangedSince returns the changes by DAO of rows of the feed that were written after a
+// revision.
+func (f Feed) ChangedSince(ctx context.Context, revision uint64) (map[string]DAOChanges, error) {
+	rows, err := f.w.Conn.Query(ctx, sqlText("feed_changed_since"), clickhouse.Named("revision", revision))
+	return selectDAOChanges(rows, err, "list rows of the feed that were written since a revision")
+}
+
+func selectDAOChanges(result driver.Rows, err error, operation string) (map[string]DAOChanges, error) {
+	type row struct {
+		DAOID     string
+		EventIDs  []string `ch:"event_ids"`
+		SignalIDs []string `ch:"signal_ids"`
+	}
+	rows, err := warehouse.SelectRows[row](result, err, operation)
+	changes := make(map[string]DAOChanges, len(rows))
+	for _, r := range rows {
+		changes[r.DAOID] = DAOChanges{
+			Events: len(r.EventIDs) > 0, EventIDs: r.EventIDs,
+			Signals: len(r.SignalIDs) > 0, SignalIDs: r.SignalIDs,
+		}
+	}
+	return changes, err
+}
+
+// NextVisible returns when the next row of the feed becomes visible after a time; zero for
+// none.
+func (f Feed) NextVisible(ctx context.Context, after governance.Timestamp) (governance.Timestamp, error) {
+	next, err := warehouse.FindValue[int64](ctx, f.w, "read when the next row of the feed becomes visible",
+		sqlText("feed_next_visible"), clickhouse.Named("after", int64(after)))
+	return governance.Timestamp(next), err
+}

@@ -1,0 +1,150 @@
+package feed
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/ext"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/shopspring/decimal"
+
+	"pnyx/governance"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+// ProposalSize is a proposal with its number of ballots, the measure of the work to
+// derive its feed rows.
+type ProposalSize struct {
+	// Ref is the proposal.
+	Ref record.RefHash `ch:"proposal_ref"`
+	// Votes is the number of the proposal's ballots.
+	Votes uint64
+}
+
+// Turnout is a vote, with the turnouts of the votes before it.
+type Turnout struct {
+	ProposalSize
+	// EarlierVotes and EarlierPowers are the ballots, and their voting power, of up to ten
+	// votes of the same source that ended before it began.
+	EarlierVotes  []uint64
+	EarlierPowers []decimal.Decimal
+	// Context is a hash of both, as in FeedProgress.
+	Context uint64
+}
+
+// LaterVotes returns the votes, other than refs, of which the feed takes other turnouts for the
+// usual ones than those there are: one of refs came to them, left them, or has another turnout.
+func (f Feed) LaterVotes(ctx context.Context, refs []record.RefHash) ([]ProposalSize, error) {
+	later, err := f.turnouts(ctx, refs, true)
+	sizes := make([]ProposalSize, len(later))
+	for i, turnout := range later {
+		sizes[i] = turnout.ProposalSize
+	}
+	return sizes, err
+}
+
+// EarlierTurnouts returns the votes among refs by proposal.
+func (f Feed) EarlierTurnouts(ctx context.Context, refs []record.RefHash) (map[record.RefHash]Turnout, error) {
+	turnouts, err := f.turnouts(ctx, refs, false)
+	return warehouse.Keyed(turnouts, err, func(turnout Turnout) (record.RefHash, Turnout) { return turnout.Ref, turnout })
+}
+
+func (f Feed) turnouts(ctx context.Context, refs []record.RefHash, later bool) ([]Turnout, error) {
+	return warehouse.FindRefs[Turnout](ctx, f.w, "read turnouts", sqlText("feed_votes_turnouts"), refs, clickhouse.Named("later", later))
+}
+
+// Vote is a proposal whose ballots are read in order of time.
+type Vote struct {
+	// Ref is the proposal.
+	Ref record.RefHash
+	// EndAt is the end of the proposal's voting period.
+	EndAt governance.Timestamp
+	// Quorum is the voting power that it needs; zero for none.
+	Quorum decimal.Decimal
+	// QuorumChoices are the choices that count towards the quorum; none stands for all.
+	QuorumChoices []string
+	// Choices are the choices that upstream states, Bounds say which of them a valid ballot names.
+	Choices []governance.Choice
+	Bounds  governance.ChoiceBounds
+}
+
+// InterimTally is what one choice had received some time before the end of voting.
+type InterimTally struct {
+	// Choice is the key of the choice; empty for ballots that support none.
+	Choice string `ch:"supported"`
+	// Votes has one entry for each window: the number of ballots cast before its
+	// beginning.
+	Votes []uint64
+	// Powers has one entry for each window: the voting power of these ballots.
+	Powers []decimal.Decimal
+	// Largest is the voting power of the largest ballot for the choice.
+	Largest decimal.Decimal
+	// LargestVoter is the normalized identity of the voter who cast the largest ballot.
+	LargestVoter string
+}
+
+// InterimTallies returns the tallies of each vote by choice. Each window begins that long
+// before the end of voting. A ballot without a time counts as the earliest.
+func (f Feed) InterimTallies(
+	ctx context.Context, votes []Vote, windows []time.Duration,
+) (map[record.RefHash][]InterimTally, error) {
+	type row struct {
+		Ref record.RefHash `ch:"proposal_ref"`
+		InterimTally
+	}
+	if len(votes) == 0 {
+		return map[record.RefHash][]InterimTally{}, nil
+	}
+	milliseconds := make([]int64, len(windows))
+	for i, window := range windows {
+		milliseconds[i] = window.Milliseconds()
+	}
+	result, err := f.queryVotes(ctx, "feed_votes_interim", votes, clickhouse.Named("windows", milliseconds))
+	rows, err := warehouse.SelectRows[row](result, err, "read interim tallies")
+	return warehouse.Grouped(rows, err, func(r row) (record.RefHash, InterimTally) { return r.Ref, r.InterimTally })
+}
+
+// QuorumTime is when a vote reached its quorum.
+type QuorumTime struct {
+	// At is the time of the ballot that reached the quorum.
+	At governance.Timestamp `ch:"reached_at"`
+	// DayOnly is true if only the day of that ballot is known. At is then midnight UTC.
+	DayOnly bool
+	// DiscoveredAt is when the warehouse first had that ballot.
+	DiscoveredAt governance.Timestamp
+}
+
+// QuorumTimes returns when each vote reached its quorum, by the ballots that count in
+// order of time. Votes that did not reach it are missing.
+func (f Feed) QuorumTimes(ctx context.Context, votes []Vote) (map[record.RefHash]QuorumTime, error) {
+	type row struct {
+		Ref record.RefHash `ch:"proposal_ref"`
+		QuorumTime
+	}
+	if len(votes) == 0 {
+		return map[record.RefHash]QuorumTime{}, nil
+	}
+	result, err := f.queryVotes(ctx, "feed_votes_quorum", votes)
+	rows, err := warehouse.SelectRows[row](result, err, "find when quorums were reached")
+	return warehouse.Keyed(rows, err, func(r row) (record.RefHash, QuorumTime) { return r.Ref, r.QuorumTime })
+}
+
+// queryVotes runs the named query over the external table "wanted_votes".
+func (f Feed) queryVotes(ctx context.Context, name string, votes []Vote, args ...any) (driver.Rows, error) {
+	wanted, err := warehouse.ExternalTable("wanted_votes", votes, func(vote Vote) []any {
+		keys := make([]string, len(vote.Choices))
+		for i, choice := range vote.Choices {
+			keys[i] = choice.Key
+		}
+		return []any{
+			string(vote.Ref[:]), int64(vote.EndAt), vote.Quorum.String(), warehouse.NonNilTexts(vote.QuorumChoices),
+			keys, int64(vote.Bounds.Least), int64(vote.Bounds.Most), vote.Bounds.Divides,
+		}
+	}, ext.Column("proposal_ref", "FixedString(16)"), ext.Column("end_ms", "Int64"), warehouse.TextColumn("quorum"),
+		ext.Column("quorum_choices", "Array(String)"), ext.Column("choice_keys", "Array(String)"),
+		ext.Column("least_choices", "Int64"), ext.Column("most_choices", "Int64"), ext.Column("divides", "Bool"))
+	return f.w.QueryWith(ctx, wanted, err, fmt.Sprintf(sqlText(name), sqlText("feed_votes_invalid")), args...)
+}

@@ -1,0 +1,14 @@
+// Package feed holds the rows of events and signals, and reads what they are made from.
+package feed
+
+import (
+	"embed"
+
+	"pnyx/warehouse"
+)
+
+//go:embed sql
+var sqlFiles embed.FS
+
+// sqlText returns the text of sql/<name>.sql.
+func sqlText(name string) string { return warehouse.SQLText(sqlFiles, name) }

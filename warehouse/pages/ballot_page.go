@@ -1,0 +1,183 @@
+package pages
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/shopspring/decimal"
+
+	"pnyx/governance"
+	"pnyx/governance/query"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+// LatestBallot is a ballot that counts. It lacks its label, which takes the proposal's
+// choices.
+type LatestBallot struct {
+	governance.Ballot
+	// RawChoice is the published choice as compact JSON.
+	RawChoice string
+}
+
+// shownReason is the reason of a ballot as governance.Ballot has it, and noReason none: the
+// projection that histories read lacks it.
+const (
+	shownReason = "if(lengthUTF8(reason) > 1000, concat(substringUTF8(reason, 1, 999), '…'), reason)"
+	noReason    = "''"
+)
+
+// BallotSource says where to read a proposal's ballots: in a sorted copy or in the table
+// itself.
+type BallotSource struct {
+	// Ref is the proposal.
+	Ref record.RefHash
+	// Generation is the generation of the sorted copy; zero reads the table itself.
+	Generation uint64
+}
+
+// ListBallots returns the first q.Limit ballots after q.After, in the order of q.
+// Several pages of proposals with few ballots are read together if ctx is of a Set.
+func ListBallots(ctx context.Context, w *warehouse.Warehouse, at BallotSource, q query.Ballots) ([]LatestBallot, error) {
+	if at.Generation == 0 && warehouse.InSet(ctx) {
+		page, err := warehouse.Share(ctx, w, "ballots", ballotRequest{at.Ref, q}, smallBallotPages)
+		if err != nil || page != nil {
+			return page, err
+		}
+	}
+	return warehouse.Alone(ctx, func(ctx context.Context) ([]LatestBallot, error) { return listBallots(ctx, w, at, q) })
+}
+
+// listBallots is ListBallots for one page.
+func listBallots(ctx context.Context, w *warehouse.Warehouse, at BallotSource, q query.Ballots) ([]LatestBallot, error) {
+	if q.After == nil {
+		return ballotPage(ctx, w, at, orderOf(q), q.Limit, nil)
+	}
+	after, err := positionOf(q)
+	if err != nil {
+		return nil, err
+	}
+	return ballotPage(ctx, w, at, orderOf(q), q.Limit, &after)
+}
+
+func orderOf(q query.Ballots) ballotOrder {
+	if q.Order == query.BallotsByTime {
+		return byTime()
+	}
+	return byPower()
+}
+
+// positionOf returns the position that a page begins after.
+func positionOf(q query.Ballots) (keyset, error) {
+	if q.Order == query.BallotsByTime {
+		return keyset{strconv.FormatInt(warehouse.TimeOrUnknown(q.After.At).UnixMilli(), 10), q.After.Voter}, nil
+	}
+	power, err := decimal.NewFromString(string(q.After.Power))
+	if err != nil {
+		return keyset{}, fmt.Errorf("%s: position: %w", readBallots, err)
+	}
+	return keyset{power.String(), q.After.Voter}, nil
+}
+
+// ballotOrder is the value by which ballots are sorted, descending. Ballots with the same
+// value are sorted by voter, descending.
+type ballotOrder struct {
+	// column is the column of the value in sorted_ballots and ballot_page_all, and place
+	// is the expression for the same value in the table.
+	column, place string
+	// value is the expression that parses the bound parameter {value}, and text is the
+	// expression that formats a value of the order as that parameter.
+	value, text string
+	// settings are the settings of a statement on a sorted copy.
+	settings string
+}
+
+func byPower() ballotOrder {
+	return ballotOrder{
+		column: "power", place: "power", value: "toDecimal256({value:String}, 18)", text: "place",
+		settings: oneThread + ", " + noProjection,
+	}
+}
+
+func byTime() ballotOrder {
+	return ballotOrder{
+		column: "voted_at", place: "ifNull(voted_at, " + warehouse.UnknownTimeSQL + ")",
+		value: "fromUnixTimestamp64Milli({value:Int64}, 'UTC')", text: "toUnixTimestamp64Milli(place)",
+		settings: oneThread,
+	}
+}
+
+// beyond returns the condition for ballots after a position. It is written as two ranges of
+// the primary key, so that a page reads a few granules however many ballots have equal
+// power. A comparison of pairs would scan all ballots.
+func (o ballotOrder) beyond() string {
+	return fmt.Sprintf("(%[1]s < %[2]s OR %[1]s = %[2]s AND voter < {voter:String})", o.column, o.value)
+}
+
+type keyset struct{ Text, Voter string }
+
+func (b keyset) args() []any {
+	return []any{clickhouse.Named("value", b.Text), clickhouse.Named("voter", b.Voter)}
+}
+
+// ballotPage reads one page after a position.
+func ballotPage(
+	ctx context.Context, w *warehouse.Warehouse, at BallotSource, order ballotOrder, limit int, after *keyset,
+) ([]LatestBallot, error) {
+	switch {
+	case after == nil && at.Generation == 0:
+		return firstBallots(ctx, w, at, order, limit)
+	case after == nil:
+		return ballotRange(ctx, w, at, order, "1", limit)
+	}
+	return ballotRange(ctx, w, at, order, order.beyond(), limit, after.args()...)
+}
+
+// ballotRange reads the ballots that satisfy a condition.
+func ballotRange(
+	ctx context.Context, w *warehouse.Warehouse, at BallotSource, order ballotOrder, condition string, limit int, args ...any,
+) ([]LatestBallot, error) {
+	return selectBallots(ctx, w, rangeSQL(at, order, condition), at, limit, args...)
+}
+
+// rangeSQL returns the query for ballots that satisfy a condition. Its text consists of
+// constants of this file, and every value is bound.
+func rangeSQL(at BallotSource, order ballotOrder, condition string) string {
+	if at.Generation == 0 {
+		return fmt.Sprintf(sqlText("ballot_page"), shownReason, "("+sqlText("ballot_page_all")+")", condition, order.column)
+	}
+	// The whole key of a copy or of its projection: without the generation, ClickHouse sorts
+	// all rows of the projection beyond the position where a limit is above 1,000.
+	return fmt.Sprintf(sqlText("ballot_page"), "shown_reason", "sorted_ballots",
+		"generation = {generation:UInt64} AND "+condition, "generation DESC, "+order.column) + order.settings
+}
+
+// oneThread limits a statement that reads a few granules to one thread. A second thread
+// would read more granules, and takes time to wake.
+const oneThread = "SETTINGS max_threads = 1"
+
+// noProjection keeps a statement to the table itself. Near the top of a copy, where all rows
+// are beyond the position, ClickHouse prefers the projection by time, and sorts it.
+const noProjection = "optimize_use_projections = 0"
+
+// readBallots begins the errors of these statements.
+const readBallots = "read a page of ballots"
+
+func selectBallots(
+	ctx context.Context, w *warehouse.Warehouse, sql string, at BallotSource, limit int, args ...any,
+) ([]LatestBallot, error) {
+	rows, err := queryBallots(ctx, w, sql, at, limit, args...)
+	return warehouse.SelectRows[LatestBallot](rows, err, readBallots)
+}
+
+func queryBallots(
+	ctx context.Context, w *warehouse.Warehouse, sql string, at BallotSource, limit int, args ...any,
+) (driver.Rows, error) {
+	args = append(args, clickhouse.Named("limit", limit), clickhouse.Named("generation", at.Generation),
+		clickhouse.Named("ref", hex.EncodeToString(at.Ref[:])), warehouse.BindUnknownTime())
+	return w.Conn.Query(ctx, sql, args...)
+}

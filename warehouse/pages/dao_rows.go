@@ -1,0 +1,158 @@
+package pages
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+
+	"pnyx/governance"
+	"pnyx/warehouse"
+	"pnyx/warehouse/feed"
+	"pnyx/warehouse/record"
+)
+
+const (
+	daoProposalsSQL = `SELECT
+    proposal_key,
+    proposal_ref,
+    votes,
+    lifecycle = 'closed' AND coverage = 'complete' AS final,
+    copied.generation AS generation
+FROM
+(
+    SELECT proposal_key, proposal_ref, votes, lifecycle, coverage, end_at
+    FROM proposal_states FINAL
+    WHERE dao_id = {dao:String}
+) AS state
+GLOBAL LEFT JOIN
+(
+    SELECT
+        subject,
+        max(generation) AS generation
+    FROM sorted_copies FINAL
+    WHERE kind = 'ballots'
+    GROUP BY subject
+) AS copied ON copied.subject = state.proposal_key
+ORDER BY
+    final DESC,
+    end_at NULLS FIRST,
+    proposal_key`
+	daoEventsSQL = feed.EventRows + `WHERE basis = 'eventTime'
+    AND at >= fromUnixTimestamp64Milli({from:Int64}, 'UTC')
+    AND at < fromUnixTimestamp64Milli({to:Int64}, 'UTC')
+    AND dao_id = {dao:String}
+ORDER BY
+    at,
+    event_id`
+	// One row a voter first: a voter counts once.
+	daoBallotVersionsSQL = `SELECT
+    proposal_ref,
+    count() AS votes,
+    groupBitXor(casts) AS hash
+FROM
+(
+    SELECT
+        proposal_ref,
+        voter,
+        groupBitXor(sipHash64(voter, vote_id, version)) AS casts
+    FROM ballots FINAL
+    WHERE proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)
+        AND NOT withdrawn
+    GROUP BY
+        proposal_ref,
+        voter
+)
+GROUP BY proposal_ref
+SETTINGS optimize_aggregation_in_order = 1`
+)
+
+// DAORows reads all rows of one DAO, for its export.
+type DAORows struct {
+	w     *warehouse.Warehouse
+	daoID string
+}
+
+// NewDAORows returns the rows of a DAO.
+func NewDAORows(w *warehouse.Warehouse, daoID string) DAORows { return DAORows{w, daoID} }
+
+// DAOProposal is a published proposal of a DAO.
+type DAOProposal struct {
+	// Key and Ref identify it.
+	Key governance.ProposalKey `ch:"proposal_key"`
+	Ref record.RefHash         `ch:"proposal_ref"`
+	// Votes is the number of its ballots.
+	Votes uint64
+	// Final says that its vote is over and all of its ballots are held.
+	Final bool
+	// Generation is the current sorted copy of its ballots; zero for none.
+	Generation uint64
+}
+
+// Proposals returns the published proposals: first the final ones, the first that ended first.
+func (d DAORows) Proposals(ctx context.Context) ([]DAOProposal, error) {
+	return warehouse.Find[DAOProposal](ctx, d.w, "list the proposals of "+d.daoID, daoProposalsSQL, clickhouse.Named("dao", d.daoID))
+}
+
+// Topics returns the keys of the visible topics, the oldest first.
+func (d DAORows) Topics(ctx context.Context) ([]governance.TopicKey, error) {
+	return warehouse.Find[governance.TopicKey](ctx, d.w, "list the topics of "+d.daoID,
+		"SELECT topic_key FROM topic_states FINAL WHERE dao_id = {dao:String} AND visible ORDER BY created_at, topic_key",
+		clickhouse.Named("dao", d.daoID))
+}
+
+// Events calls yield with the events from a time up to, and without, another one, the first first.
+// They lack the name of the DAO.
+func (d DAORows) Events(ctx context.Context, from, to time.Time, yield func(governance.EventRow) error) error {
+	rows, err := d.w.Conn.Query(ctx, daoEventsSQL, clickhouse.Named("dao", d.daoID),
+		clickhouse.Named("from", from.UnixMilli()), clickhouse.Named("to", to.UnixMilli()))
+	return warehouse.EachRow(rows, err, "read the events of "+d.daoID, yield)
+}
+
+// Changes returns the keys in the log of changes after a place and up to another one, in
+// milliseconds.
+func (d DAORows) Changes(ctx context.Context, epoch, after, until uint64) ([]governance.Change, error) {
+	return warehouse.Find[governance.Change](ctx, d.w, "list the changes of "+d.daoID, "SELECT DISTINCT kind, key FROM changes "+
+		"WHERE epoch = {epoch:UInt64} AND at_ms > {after:UInt64} AND at_ms <= {until:UInt64} AND dao_id = {dao:String} ORDER BY kind, key",
+		clickhouse.Named("epoch", epoch), clickhouse.Named("after", after), clickhouse.Named("until", until),
+		clickhouse.Named("dao", d.daoID))
+}
+
+// BallotsVersion identifies the ballots of a proposal that count.
+type BallotsVersion struct {
+	// Ref is the proposal.
+	Ref record.RefHash `ch:"proposal_ref"`
+	// Votes is their number.
+	Votes uint64
+	// Hash differs when one of the casts does.
+	Hash uint64
+}
+
+// BallotVersions returns the versions of the ballots of proposals; those without any are missing.
+func (d DAORows) BallotVersions(ctx context.Context, refs []record.RefHash) (map[record.RefHash]BallotsVersion, error) {
+	rows, err := d.w.QueryRefs(ctx, daoBallotVersionsSQL, refs)
+	versions := make(map[record.RefHash]BallotsVersion, len(refs))
+	err = warehouse.EachRow(rows, err, "compare the ballots of "+d.daoID, func(v BallotsVersion) error {
+		versions[v.Ref] = v
+		return nil
+	})
+	return versions, err
+}
+
+// Ballots returns the ballots of proposals, each proposal's by power; at most limit in all.
+func (d DAORows) Ballots(ctx context.Context, refs []record.RefHash, limit int) (map[record.RefHash][]LatestBallot, error) {
+	type row struct {
+		LatestBallot
+		Ref record.RefHash `ch:"proposal_ref"`
+	}
+	counting := countingBallots("proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)")
+	sql := fmt.Sprintf(sqlText("ballot_page"), "proposal_ref, "+shownReason, "("+counting+")", "1", "proposal_ref, power")
+	rows, err := d.w.QueryRefs(ctx, sql, refs, warehouse.BindUnknownTime(), clickhouse.Named("limit", limit))
+	ballots := make(map[record.RefHash][]LatestBallot, len(refs))
+	err = warehouse.EachRow(rows, err, "read the ballots of "+d.daoID, func(r row) error {
+		ballots[r.Ref] = append(ballots[r.Ref], r.LatestBallot)
+		return nil
+	})
+	return ballots, err
+}

@@ -1,0 +1,240 @@
+package pages
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/shopspring/decimal"
+
+	"pnyx/governance"
+	"pnyx/governance/query"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
+)
+
+// delegateRow is what is held of a delegate in one scope.
+type delegateRow struct {
+	Rank            uint64
+	Scope, Delegate string
+	Power           *decimal.Decimal
+	Delegators      *uint64
+}
+
+// delegated returns the row as a part of answers. supplies are by token.
+func (r *delegateRow) delegated(supplies map[string]decimal.Decimal) (power governance.DelegatedPower) {
+	power.DelegationScope = governance.ScopeOf(r.Scope)
+	if r.Power != nil {
+		power.VotingPower = new(governance.DecimalOf(*r.Power))
+		if supply := supplies[r.Scope]; supply.IsPositive() {
+			power.ShareOfSupply = new(governance.QuorumProgress(*r.Power, supply))
+		}
+	}
+	if r.Delegators != nil {
+		power.Delegators = new(governance.CountOf(*r.Delegators))
+	}
+	return power
+}
+
+// ListDelegates returns the first q.Limit delegates of a DAO after q.After. A DAO without a token or
+// a space of which something is held has none.
+func ListDelegates(ctx context.Context, w *warehouse.Warehouse, q query.Delegates) ([]governance.Delegate, error) {
+	scopes, err := records.ReadDelegationScopes(ctx, w)
+	if err != nil || len(scopes.ByDAO[q.DAOID]) == 0 {
+		return []governance.Delegate{}, err
+	}
+	votes, err := latestVotes(ctx, w, q.DAOID)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := delegatePage(ctx, w, q, scopes, votes)
+	if err != nil {
+		return nil, err
+	}
+	supplies, err := tokenSupplies(ctx, w, scopes.ByDAO[q.DAOID])
+	if err != nil {
+		return nil, err
+	}
+	type activity struct {
+		Voter      string
+		Cast       uint64
+		LastVoteAt *governance.Timestamp
+	}
+	voters := make([]string, len(rows))
+	for i, r := range rows {
+		voters[i] = r.Delegate
+	}
+	found, err := warehouse.FindRefs[activity](ctx, w, "read how often delegates voted", sqlText("delegate_activity"), votes,
+		clickhouse.Named("voters", voters), clickhouse.Named("dao", q.DAOID))
+	byVoter := map[string]activity{}
+	for _, a := range found {
+		byVoter[a.Voter] = a
+	}
+	delegates := make([]governance.Delegate, len(rows))
+	for i, r := range rows {
+		power, of := r.delegated(supplies), byVoter[r.Delegate]
+		delegates[i] = governance.Delegate{
+			Rank: r.Rank, VoterIdentity: r.Delegate, DelegationScope: power.DelegationScope,
+			VotingPower: power.VotingPower, Delegators: power.Delegators, ShareOfSupply: power.ShareOfSupply,
+			BallotsOfLast50: governance.BallotsOfLast{Cast: governance.CountOf(of.Cast), Of: governance.CountOf(uint64(len(votes)))},
+			LastVoteAt:      of.LastVoteAt,
+		}
+	}
+	return delegates, err
+}
+
+// latestVotes returns the latest votes of a DAO that are over and of which ballots are held.
+func latestVotes(ctx context.Context, w *warehouse.Warehouse, daoID string) ([]record.RefHash, error) {
+	return warehouse.Find[record.RefHash](ctx, w, fmt.Sprintf("read the latest votes of %q", daoID), sqlText("delegate_votes"),
+		clickhouse.Named("dao", daoID), clickhouse.Named("limit", governance.LastVotes))
+}
+
+// delegateOrders are what the orders compare; NULL where it is not known.
+func delegateOrders() map[query.DelegateOrder]string {
+	return map[query.DelegateOrder]string{
+		query.DelegatesByPower: "power", query.DelegatesByDelegators: "delegators", query.DelegatesByActivity: "cast",
+	}
+}
+
+func delegatePage(
+	ctx context.Context, w *warehouse.Warehouse, q query.Delegates, scopes records.DelegationScopes, votes []record.RefHash,
+) ([]delegateRow, error) {
+	const inScopes = "scope IN {scopes:Array(String)}"
+	args := []any{
+		clickhouse.Named("scopes", scopes.ByDAO[q.DAOID]), clickhouse.Named("counted", append([]string{}, scopes.Counted...)),
+		clickhouse.Named("limit", q.Limit),
+	}
+	votesCast := ""
+	if q.Order == query.DelegatesByActivity {
+		votesCast = " GLOBAL LEFT JOIN (SELECT voter, uniqExact(proposal_ref) AS cast FROM ballots FINAL " +
+			"WHERE NOT withdrawn AND proposal_ref IN (SELECT proposal_ref FROM wanted_proposals) GROUP BY voter) AS voting ON now.delegate = voting.voter"
+	}
+	condition := "1"
+	if at := q.After; at != nil {
+		value, unknown := decimal.Zero, uint8(1)
+		if at.Value != nil {
+			read, err := decimal.NewFromString(string(*at.Value))
+			if err != nil {
+				return nil, fmt.Errorf("read a page of delegates: position: %w", err)
+			}
+			value, unknown = read.Neg(), 0
+		}
+		condition = "(isNull(descending), ifNull(descending, toDecimal256(0, 18)), delegate, scope) > " +
+			"({unknown:UInt8}, toDecimal256({value:String}, 18), {delegate:String}, {where:String})"
+		args = append(args, clickhouse.Named("unknown", unknown), clickhouse.Named("value", value.String()),
+			clickhouse.Named("delegate", at.Delegate), clickhouse.Named("where", at.Where))
+	}
+	sql := fmt.Sprintf(sqlText("delegate_page"), delegateOrders()[q.Order],
+		fmt.Sprintf(sqlText("delegate_now"), inScopes, inScopes, "1"), votesCast, condition)
+	return warehouse.FindRefs[delegateRow](ctx, w, "read a page of delegates", sql, votes, args...)
+}
+
+// tokenSupplies returns the latest supplies of some tokens, without the tokens of which none is held.
+func tokenSupplies(ctx context.Context, w *warehouse.Warehouse, tokens []string) (map[string]decimal.Decimal, error) {
+	const sql = "SELECT toString(scope) AS scope, argMax(supply, place) AS supply FROM token_supply FINAL " +
+		"WHERE scope IN {tokens:Array(String)} AND NOT withdrawn GROUP BY scope"
+	type row struct {
+		Scope  string
+		Supply decimal.Decimal
+	}
+	rows, err := warehouse.Find[row](ctx, w, "read the supplies of tokens", sql, clickhouse.Named("tokens", tokens))
+	return warehouse.Keyed(rows, err, func(r row) (string, decimal.Decimal) { return r.Scope, r.Supply })
+}
+
+// DelegatedPowerOf returns what a voter may vote with for others now, by DAO, token and registry.
+func DelegatedPowerOf(ctx context.Context, w *warehouse.Warehouse, voter string) ([]governance.DelegatedPower, error) {
+	return warehouse.Share(ctx, w, "delegated power", voter, delegatedPowers)
+}
+
+// delegateRows returns what voters hold now in each token and space.
+func delegateRows(ctx context.Context, w *warehouse.Warehouse, voters []string) ([]delegateRow, error) {
+	const ofVoters = "delegate IN {voters:Array(String)}"
+	sql := fmt.Sprintf(sqlText("delegate_now"), ofVoters,
+		"(scope, delegator) GLOBAL IN (SELECT scope, delegator FROM delegations WHERE hasAny(delegates, {voters:Array(String)}))", ofVoters)
+	return warehouse.Find[delegateRow](ctx, w, "read the delegated power of voters",
+		"SELECT scope, delegate, power, toNullable(delegators) AS delegators FROM ("+sql+")",
+		clickhouse.Named("voters", voters))
+}
+
+// delegatedPowers is DelegatedPowerOf for several voters.
+func delegatedPowers(ctx context.Context, w *warehouse.Warehouse, voters []string) ([][]governance.DelegatedPower, error) {
+	rows, err := delegateRows(ctx, w, voters)
+	powers := make([][]governance.DelegatedPower, len(voters))
+	if err != nil || len(rows) == 0 {
+		return powers, err
+	}
+	scopes, err := records.ReadDelegationScopes(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	held := map[string]bool{}
+	for _, r := range rows {
+		held[r.Scope] = true
+	}
+	supplies, err := tokenSupplies(ctx, w, slices.Collect(maps.Keys(held)))
+	if err != nil {
+		return nil, err
+	}
+	byVoter := map[string][]governance.DelegatedPower{}
+	for _, r := range rows {
+		if !slices.Contains(scopes.Counted, r.Scope) {
+			r.Delegators = nil
+		}
+		power := r.delegated(supplies)
+		for _, id := range scopes.Daos[r.Scope] {
+			power.DAOID = &id
+			byVoter[r.Delegate] = append(byVoter[r.Delegate], power)
+		}
+		if len(scopes.Daos[r.Scope]) == 0 {
+			byVoter[r.Delegate] = append(byVoter[r.Delegate], power)
+		}
+	}
+	for i, voter := range voters {
+		powers[i] = byVoter[voter]
+		slices.SortFunc(powers[i], func(a, b governance.DelegatedPower) int {
+			return cmp.Or(cmp.Compare(warehouse.TextOrEmpty(a.DAOID), warehouse.TextOrEmpty(b.DAOID)), cmp.Compare(a.DelegationScope.String(), b.DelegationScope.String()))
+		})
+	}
+	return powers, nil
+}
+
+// ListVoterDelegations returns the first q.Limit delegations of a voter after q.After that q selects.
+func ListVoterDelegations(ctx context.Context, w *warehouse.Warehouse, q query.VoterDelegations) ([]governance.VoterDelegation, error) {
+	scopes, err := records.ReadDelegationScopes(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	args := []any{
+		clickhouse.Named("voter", string(q.Voter)), clickhouse.Named("limit", q.Limit),
+		clickhouse.Named("all", warehouse.BoolNumber(q.DAOID == "")), clickhouse.Named("scopes", append([]string{}, scopes.ByDAO[q.DAOID]...)),
+		clickhouse.Named("given", warehouse.BoolNumber(q.Direction != query.DelegationsReceived)),
+		clickhouse.Named("received", warehouse.BoolNumber(q.Direction != query.DelegationsGiven)),
+	}
+	condition := "1"
+	if at := q.After; at != nil {
+		condition = "(-ifNull(toUnixTimestamp64Milli(since), -1), scope, delegator, delegate) > " +
+			"({since:Int64}, {where:String}, {delegator:String}, {delegate:String})"
+		args = append(args, clickhouse.Named("since", -orderedTime(at.Since)), clickhouse.Named("where", at.Where),
+			clickhouse.Named("delegator", at.Delegator), clickhouse.Named("delegate", at.Delegate))
+	}
+	type row struct {
+		Scope, Delegator, Delegate string
+		Share                      decimal.Decimal
+		Since                      *governance.Timestamp
+		SinceBlock                 uint64
+	}
+	rows, err := warehouse.Find[row](ctx, w, "read a page of delegations", fmt.Sprintf(sqlText("delegate_delegations"), condition), args...)
+	delegations := make([]governance.VoterDelegation, len(rows))
+	for i, r := range rows {
+		delegations[i] = governance.VoterDelegation{
+			DAOIDs: append([]string{}, scopes.Daos[r.Scope]...), DelegationScope: governance.ScopeOf(r.Scope),
+			Delegator: r.Delegator, Delegate: r.Delegate, Share: governance.DecimalOf(r.Share),
+			Since: r.Since, SinceBlock: governance.CountOf(r.SinceBlock),
+		}
+	}
+	return delegations, err
+}

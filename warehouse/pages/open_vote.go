@@ -1,0 +1,187 @@
+package pages
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/shopspring/decimal"
+
+	"pnyx/governance"
+	"pnyx/governance/query"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+	"pnyx/warehouse/records"
+)
+
+// maxOpenVotes bounds the open votes of the DAOs of one voter.
+const maxOpenVotes = 5000
+
+// openVote is an open vote in a DAO in which a voter may have power.
+type openVote struct {
+	Ref            record.RefHash
+	Key            governance.ProposalKey
+	DAOID          string
+	Provider       governance.Provider
+	SourceID       string
+	StartAt, EndAt *governance.Timestamp
+}
+
+// powerPlace is a token and a time of which the power of a voter is asked.
+type powerPlace struct {
+	token string
+	start governance.Timestamp
+}
+
+// ListOpenVotes returns the first q.Limit open votes after q.After in which a voter has power and has
+// not voted. Power counts where the token of a Governor states it as of the start of the vote. Where it
+// does not, a vote is listed without power if the voter has voted with power in the DAO, or others
+// delegate to the voter there.
+func ListOpenVotes(ctx context.Context, w *warehouse.Warehouse, q query.OpenVotes) ([]governance.OpenVote, error) {
+	voter := string(q.Voter)
+	cast, err := votesOf(ctx, w, voter)
+	if err != nil {
+		return nil, err
+	}
+	scopes, err := records.ReadDelegationScopes(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	powers, err := delegateRows(ctx, w, []string{voter})
+	if err != nil {
+		return nil, err
+	}
+	voted, likely, asked := map[record.RefHash]bool{}, map[string]bool{}, map[string]bool{}
+	for _, v := range cast {
+		voted[v.Ref] = true
+		if v.Power.IsPositive() {
+			likely[v.DAOID], asked[v.DAOID] = true, true
+		}
+	}
+	for _, p := range powers {
+		for _, id := range scopes.Daos[p.Scope] {
+			asked[id] = true
+		}
+	}
+	if q.DAOID != "" {
+		asked = map[string]bool{q.DAOID: asked[q.DAOID]}
+	}
+	maps.DeleteFunc(asked, func(_ string, is bool) bool { return !is })
+	votes := []governance.OpenVote{}
+	if len(asked) == 0 {
+		return votes, nil
+	}
+	open, err := warehouse.Find[openVote](ctx, w, "read the open votes of DAOs", sqlText("open_vote_pending"),
+		clickhouse.Named("daos", slices.Collect(maps.Keys(asked))), clickhouse.Named("limit", maxOpenVotes))
+	if err != nil {
+		return nil, err
+	}
+	open = slices.DeleteFunc(open, func(v openVote) bool { return voted[v.Ref] || !isAfter(q.After, v) })
+	if len(open) == 0 {
+		return votes, nil
+	}
+	delegated, err := delegatedBy(ctx, w, voter, scopes)
+	if err != nil {
+		return nil, err
+	}
+	known, err := powersAt(ctx, w, voter, open, scopes)
+	if err != nil {
+		return nil, err
+	}
+	var refs []record.RefHash
+	for _, v := range open {
+		vote := governance.OpenVote{DAOID: v.DAOID, EndAt: v.EndAt, PowerBasis: governance.PowerUnknown, AsDelegate: delegated[v.DAOID]}
+		vote.Proposal.ProposalKey = v.Key
+		power, stated := known[placeOf(v, scopes)]
+		switch {
+		case stated && !power.IsPositive(), !stated && !likely[v.DAOID] && !delegated[v.DAOID]:
+			continue
+		case stated:
+			vote.VotingPower, vote.PowerBasis = new(governance.DecimalOf(power)), governance.PowerAtStart
+		}
+		if votes, refs = append(votes, vote), append(refs, v.Ref); len(votes) == q.Limit {
+			break
+		}
+	}
+	titles, err := titles(ctx, w, refs)
+	for i := range votes {
+		votes[i].Proposal.Title = titles[refs[i]]
+	}
+	return votes, err
+}
+
+// isAfter reports whether a vote comes after a position in the order of deadlines.
+func isAfter(at *query.OpenVotePosition, v openVote) bool {
+	if at == nil {
+		return true
+	}
+	const never = 1<<63 - 1
+	deadline := func(end *governance.Timestamp) int64 {
+		if end == nil {
+			return never
+		}
+		return int64(*end)
+	}
+	return cmp.Or(cmp.Compare(deadline(v.EndAt), deadline(at.EndAt)), cmp.Compare(v.Key, at.Proposal)) > 0
+}
+
+// placeOf returns the token that a vote counts and the time as of which it does; the zero place where
+// either is not known. Strategies of Snapshot count what no token states alone.
+func placeOf(v openVote, scopes records.DelegationScopes) powerPlace {
+	if v.StartAt == nil || v.Provider == governance.Snapshot {
+		return powerPlace{}
+	}
+	if token := scopes.OfSource[record.SourceRef{Provider: v.Provider, ID: v.SourceID}]; token != "" {
+		return powerPlace{token, *v.StartAt}
+	}
+	tokens := slices.DeleteFunc(slices.Clone(scopes.ByDAO[v.DAOID]), func(scope string) bool { return strings.Contains(scope, "/") })
+	if len(tokens) != 1 {
+		return powerPlace{}
+	}
+	return powerPlace{tokens[0], *v.StartAt}
+}
+
+// powersAt returns the power of a voter as of the starts of votes, where a token states it.
+func powersAt(
+	ctx context.Context, w *warehouse.Warehouse, voter string, open []openVote, scopes records.DelegationScopes,
+) (map[powerPlace]decimal.Decimal, error) {
+	places := map[powerPlace]bool{}
+	for _, v := range open {
+		places[placeOf(v, scopes)] = true
+	}
+	delete(places, powerPlace{})
+	known := map[powerPlace]decimal.Decimal{}
+	if len(places) == 0 {
+		return known, nil
+	}
+	tokens, starts := make([]string, 0, len(places)), make([]int64, 0, len(places))
+	for at := range places {
+		tokens, starts = append(tokens, at.token), append(starts, int64(at.start))
+	}
+	type row struct {
+		Scope string
+		Start int64
+		Power decimal.Decimal
+	}
+	rows, err := warehouse.Find[row](ctx, w, "read the power of a voter at the start of votes", sqlText("open_vote_power_at"),
+		clickhouse.Named("voter", voter), clickhouse.Named("scopes", tokens), clickhouse.Named("starts", starts))
+	for _, r := range rows {
+		known[powerPlace{r.Scope, governance.Timestamp(r.Start)}] = r.Power
+	}
+	return known, err
+}
+
+// delegatedBy returns the DAOs in which others delegate to a voter now.
+func delegatedBy(ctx context.Context, w *warehouse.Warehouse, voter string, scopes records.DelegationScopes) (map[string]bool, error) {
+	rows, err := warehouse.Find[string](ctx, w, "read where others delegate to a voter", sqlText("open_vote_others"), clickhouse.Named("voter", voter))
+	daos := map[string]bool{}
+	for _, scope := range rows {
+		for _, id := range scopes.Daos[scope] {
+			daos[id] = true
+		}
+	}
+	return daos, err
+}

@@ -1,0 +1,15 @@
+// Package pages reads lists and details on demand: pages of proposals, ballots, voters, delegates and
+// topics, the sorted copies that they are read from, and what a dossier rests on.
+package pages
+
+import (
+	"embed"
+
+	"pnyx/warehouse"
+)
+
+//go:embed sql
+var sqlFiles embed.FS
+
+// sqlText returns the text of sql/<name>.sql.
+func sqlText(name string) string { return warehouse.SQLText(sqlFiles, name) }

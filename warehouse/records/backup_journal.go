@@ -1,0 +1,35 @@
+package records
+
+import (
+	"context"
+	"time"
+
+	"pnyx/warehouse"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+)
+
+// Kinds of entries of RecordBackup.
+const (
+	// BackupMade is a backup that was completed.
+	BackupMade = "backup"
+	// BackupRestored is a restore of this warehouse.
+	BackupRestored = "restore"
+)
+
+// RecordBackup records that a backup was made or restored.
+func RecordBackup(ctx context.Context, w *warehouse.Warehouse, kind, name string, rows, bytes uint64) error {
+	return warehouse.InsertRows(ctx, w, "INSERT INTO backups (kind, name, row_count, bytes)", "record "+kind,
+		[]string{name}, func(insert driver.Batch, name string) error {
+			return insert.Append(kind, name, rows, bytes)
+		})
+}
+
+// LastBackup returns when an entry of a kind was last recorded; the zero time for never.
+func LastBackup(ctx context.Context, w *warehouse.Warehouse, kind string) (time.Time, error) {
+	last, err := warehouse.FindValue[time.Time](ctx, w, "read the last "+kind, "SELECT max(finished_at) FROM backups WHERE kind = ?", kind)
+	if last.UnixMicro() == 0 { // of no rows
+		return time.Time{}, err
+	}
+	return last, err
+}

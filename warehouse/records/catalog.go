@@ -1,0 +1,254 @@
+package records
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"pnyx/governance"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+// Catalog maps sources to DAOs and describes the records of each source.
+type Catalog struct {
+	// DAOs has the declared DAOs by id, and one for every source that none of them claims.
+	DAOs map[string]CatalogDAO
+	// Owner maps each known source to the id of its DAO.
+	Owner map[record.SourceRef]string
+	// Sources describes each known source.
+	Sources map[record.SourceRef]CatalogSource
+	// ObservedAt is the start of the newest completed sync; nil without any.
+	ObservedAt *governance.Timestamp
+}
+
+// CatalogDAO is one DAO of the catalog.
+type CatalogDAO struct {
+	// ID is the DAO's id in the API.
+	ID string
+	// Name is the declared name, or else the name of its only source.
+	Name string
+	// Sources are those that it claims, in the order of its declaration.
+	Sources []record.SourceRef
+}
+
+// CatalogSource describes the records of one source.
+type CatalogSource struct {
+	// Name is the source's own name; empty where upstream states none.
+	Name string
+	// Flagged is true for a space that its provider marks as spam.
+	Flagged bool
+	// Proposals counts its proposals, Topics the visible topics of a forum.
+	Proposals, Topics uint64
+	// LatestTopicAt is the time of the last activity in a visible topic.
+	LatestTopicAt *governance.Timestamp
+	// ProposalsSyncedAt, BallotsSyncedAt and TopicsSyncedAt are the starts of the last
+	// imports that read upstream to its end; nil for never.
+	ProposalsSyncedAt, BallotsSyncedAt, TopicsSyncedAt *governance.Timestamp
+	// FirstImportEndedAt is when the first import of its proposals ended; nil for never.
+	FirstImportEndedAt *governance.Timestamp
+	// AsOf is the time that the last import states; nil where it states none.
+	AsOf *governance.Timestamp
+	// NewestRecordAt is the newest past time at which a proposal or topic was created or updated,
+	// and NewestBallotAt that at which a published ballot was cast; nil where none is known.
+	NewestRecordAt, NewestBallotAt *governance.Timestamp
+	// Follow says how following the source goes; nil for one that is not followed.
+	Follow *SourceFollow
+}
+
+// OwnerOf returns the id of the DAO that a source belongs to. A source that the catalog
+// does not know is a DAO of its own.
+func (c Catalog) OwnerOf(source record.SourceRef) string {
+	if id, known := c.Owner[source]; known {
+		return id
+	}
+	return c.ownID(source)
+}
+
+// ownID returns the id of the DAO that a source is by itself: its own, or with the provider
+// where another DAO has that one. Equal ids do not make a source part of a DAO.
+func (c Catalog) ownID(source record.SourceRef) string {
+	id := source.ID
+	for _, taken := c.DAOs[id]; taken; _, taken = c.DAOs[id] {
+		id = string(source.Provider) + ":" + id
+	}
+	return id
+}
+
+// Forum returns the forum of a host. Each forum numbers its own topics, so the number
+// alone identifies a topic only in the first forum that a DAO names; in every other one
+// it is prefixed with the host.
+func (c Catalog) Forum(host string) Forum {
+	source := record.SourceRef{Provider: governance.Discourse, ID: host}
+	f := Forum{Host: host, DAOID: c.OwnerOf(source)}
+	for _, of := range c.DAOs[f.DAOID].Sources {
+		if of == source {
+			return f
+		}
+		if of.Provider.IsForum() {
+			f.IDPrefix = host + "/"
+		}
+	}
+	return f
+}
+
+// Know adds the followed sources that a DAO claims and that have no record yet.
+func (c *Catalog) Know(follows map[record.SourceRef]SourceFollow) {
+	for ref := range follows {
+		_, claimed := c.Owner[ref]
+		if _, known := c.Sources[ref]; claimed && !known {
+			c.Sources[ref] = CatalogSource{}
+		}
+	}
+}
+
+// SetFollows sets how following each known source goes.
+func (c *Catalog) SetFollows(follows map[record.SourceRef]SourceFollow) {
+	c.Know(follows)
+	for ref, source := range c.Sources {
+		source.Follow = nil
+		if follow, followed := follows[ref]; followed {
+			source.Follow = &follow
+		}
+		c.Sources[ref] = source
+	}
+}
+
+// ReadCatalog reads the catalog.
+func ReadCatalog(ctx context.Context, w *warehouse.Warehouse) (Catalog, error) {
+	c := Catalog{
+		DAOs:    map[string]CatalogDAO{},
+		Owner:   map[record.SourceRef]string{},
+		Sources: map[record.SourceRef]CatalogSource{},
+	}
+	if err := readSources(ctx, w, &c); err != nil {
+		return Catalog{}, err
+	}
+	if err := readNewestBallots(ctx, w, c); err != nil {
+		return Catalog{}, err
+	}
+	if err := readDAOs(ctx, w, &c); err != nil {
+		return Catalog{}, err
+	}
+	follows, err := SourceFollows(ctx, w, time.Now())
+	if err != nil {
+		return Catalog{}, err
+	}
+	c.SetFollows(follows)
+	c.addUnclaimedSources()
+	return c, nil
+}
+
+// DeclaredDAOs reads the part of the catalog that DAOs declare: no unclaimed sources, and
+// nothing of Sources.
+func DeclaredDAOs(ctx context.Context, w *warehouse.Warehouse) (Catalog, error) {
+	c := Catalog{DAOs: map[string]CatalogDAO{}, Owner: map[record.SourceRef]string{}}
+	return c, readDAOs(ctx, w, &c)
+}
+
+// WithNewestBallots returns the catalog with the newest ballots that are published by now.
+func WithNewestBallots(ctx context.Context, w *warehouse.Warehouse, c Catalog) (Catalog, error) {
+	c.Sources = maps.Clone(c.Sources)
+	return c, readNewestBallots(ctx, w, c)
+}
+
+// readNewestBallots sets the newest ballots of the sources of a catalog.
+func readNewestBallots(ctx context.Context, w *warehouse.Warehouse, c Catalog) error {
+	type row struct {
+		record.SourceRef
+		SourceID       string
+		NewestBallotAt *governance.Timestamp
+	}
+	rows, err := warehouse.Find[row](ctx, w, "read the newest ballots of sources", sqlText("catalog_newest_ballots"))
+	for _, r := range rows {
+		ref := record.SourceRef{Provider: r.Provider, ID: r.SourceID}
+		if source, known := c.Sources[ref]; known {
+			source.NewestBallotAt = r.NewestBallotAt
+			c.Sources[ref] = source
+		}
+	}
+	return err
+}
+
+func readSources(ctx context.Context, w *warehouse.Warehouse, c *Catalog) error {
+	type row struct {
+		record.SourceRef
+		SourceID string
+		CatalogSource
+	}
+	rows, err := warehouse.Find[row](ctx, w, "read sources", sqlText("catalog_sources"))
+	for _, r := range rows {
+		s := r.CatalogSource
+		c.Sources[record.SourceRef{Provider: r.Provider, ID: r.SourceID}] = s
+		for _, at := range []*governance.Timestamp{s.ProposalsSyncedAt, s.BallotsSyncedAt, s.TopicsSyncedAt} {
+			c.ObservedAt = governance.Later(c.ObservedAt, at)
+		}
+	}
+	return err
+}
+
+// readDAOs fills DAOs and the Owner of the sources that they claim.
+func readDAOs(ctx context.Context, w *warehouse.Warehouse, c *Catalog) error {
+	type row struct {
+		DAOID, Name     string
+		SourceProviders []string
+		SourceIDs       []string `ch:"source_ids"`
+	}
+	rows, err := warehouse.Find[row](ctx, w, "read DAOs", sqlText("catalog_daos"))
+	for _, r := range rows {
+		dao := CatalogDAO{ID: r.DAOID, Name: r.Name}
+		for _, source := range joinRefs(r.SourceProviders, r.SourceIDs) {
+			dao.claim(c, source)
+		}
+		c.DAOs[dao.ID] = dao
+	}
+	return err
+}
+
+// claim gives a source to the DAO unless an earlier DAO, in order of ids, has it: a
+// source belongs to one DAO.
+func (d *CatalogDAO) claim(c *Catalog, source record.SourceRef) {
+	if _, taken := c.Owner[source]; taken {
+		return
+	}
+	c.Owner[source] = d.ID
+	d.Sources = append(d.Sources, source)
+}
+
+// addUnclaimedSources adds a DAO for every source that no DAO claims.
+func (c *Catalog) addUnclaimedSources() {
+	for _, source := range c.sortedSources() {
+		if _, claimed := c.Owner[source]; claimed {
+			continue
+		}
+		id := c.ownID(source)
+		c.DAOs[id] = CatalogDAO{ID: id, Name: cmp.Or(c.Sources[source].Name, source.ID), Sources: []record.SourceRef{source}}
+		c.Owner[source] = id
+	}
+}
+
+// sortedSources returns the keys of Sources in order of provider and id.
+func (c *Catalog) sortedSources() []record.SourceRef {
+	sources := make([]record.SourceRef, 0, len(c.Sources))
+	for source := range c.Sources {
+		sources = append(sources, source)
+	}
+	slices.SortFunc(sources, func(a, b record.SourceRef) int {
+		return cmp.Or(cmp.Compare(a.Provider, b.Provider), cmp.Compare(a.ID, b.ID))
+	})
+	return sources
+}
+
+// Empty reports whether the warehouse has neither DAOs nor proposals nor topics.
+func Empty(ctx context.Context, w *warehouse.Warehouse) (bool, error) {
+	count, err := warehouse.FindValue[uint64](ctx, w, "count the records of the warehouse", sqlText("catalog_count"))
+	return count == 0, err
+}
+
+// Synced reports whether an import has ever read a source completely.
+func Synced(ctx context.Context, w *warehouse.Warehouse) (bool, error) {
+	count, err := warehouse.FindValue[uint64](ctx, w, "count the synced sources", sqlText("catalog_synced"))
+	return count > 0, err
+}

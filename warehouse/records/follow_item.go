@@ -1,0 +1,47 @@
+package records
+
+import (
+	"context"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"pnyx/governance"
+	"pnyx/warehouse"
+)
+
+// FollowedItem is what a follower remembers of one upstream item between polls.
+type FollowedItem struct {
+	// Upstream, Provider, SourceID and ItemID are the key.
+	Upstream string
+	Provider governance.Provider
+	SourceID string
+	ItemID   string
+	// Note is JSON in the form of the provider.
+	Note string
+}
+
+// FollowedItems returns the items of an upstream.
+func FollowedItems(ctx context.Context, w *warehouse.Warehouse, upstream string) ([]FollowedItem, error) {
+	rows, err := w.Conn.Query(ctx, sqlText("follow_item"), upstream)
+	type row struct {
+		FollowedItem
+
+		Version uint64
+	}
+	stored, err := warehouse.SelectRows[row](rows, err, "read followed items")
+	items := make([]FollowedItem, len(stored))
+	for i, r := range stored {
+		items[i] = r.FollowedItem
+		w.FollowVersion.Seen(r.Version)
+	}
+	return items, err
+}
+
+// WriteFollowedItems writes items. A later one replaces an earlier one with the same key.
+func WriteFollowedItems(ctx context.Context, w *warehouse.Warehouse, items []FollowedItem) error {
+	return warehouse.InsertRows(ctx, w, "INSERT INTO followed_items (upstream, provider, source_id, item_id, note, version)", "write followed items",
+		items, func(insert driver.Batch, item FollowedItem) error {
+			return insert.Append(item.Upstream, string(item.Provider), item.SourceID, item.ItemID, item.Note,
+				w.FollowVersion.Next())
+		})
+}

@@ -1,0 +1,113 @@
+package records
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/shopspring/decimal"
+
+	"pnyx/governance"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+// HeldProposal is what a follower compares with an upstream's list of proposals.
+type HeldProposal struct {
+	record.ProposalRef
+	// SourceID is the id of the space or organization.
+	SourceID string
+	// UpdatedAt, StartAt and EndAt are as stated; nil where unknown.
+	UpdatedAt, StartAt, EndAt *governance.Timestamp
+	// StatedVotes is the number of ballots that upstream states; nil for none.
+	StatedVotes *uint64
+	// StatedTotal is the sum of all scores that upstream states; nil for none.
+	StatedTotal *decimal.Decimal
+	// Flagged is true for spam, and Withdrawn for what upstream has deleted.
+	Flagged, Withdrawn bool
+	// Origin names what states the proposal.
+	Origin string
+}
+
+// HeldProposals returns the latest version of the proposals of some sources of a provider,
+// oldest first: those that end after a time, or all for the zero time. Withdrawn ones are
+// among them.
+func HeldProposals(
+	ctx context.Context, w *warehouse.Warehouse, provider governance.Provider, sourceIDs []string, endsAfter time.Time,
+) ([]HeldProposal, error) {
+	return warehouse.Find[HeldProposal](ctx, w, "read the proposals held of followed sources", sqlText("held_proposal"),
+		string(provider), sourceIDs, max(endsAfter.Unix(), 0))
+}
+
+// HeldSources returns the source of each proposal that is held, withdrawn ones included.
+func HeldSources(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) (map[record.RefHash]record.SourceRef, error) {
+	type row struct {
+		Ref      record.RefHash `ch:"proposal_ref"`
+		Provider governance.Provider
+		SourceID string
+	}
+	if len(refs) == 0 {
+		return map[record.RefHash]record.SourceRef{}, nil
+	}
+	rows, err := warehouse.FindRefs[row](ctx, w, fmt.Sprintf("read the sources of %d proposals", len(refs)), sqlText("held_proposal_source"), refs)
+	return warehouse.Keyed(rows, err, func(r row) (record.RefHash, record.SourceRef) {
+		return r.Ref, record.SourceRef{Provider: r.Provider, ID: r.SourceID}
+	})
+}
+
+// HeldBallots yields the ballots of a proposal that are not withdrawn, superseded ones
+// included, in order of voter and id. It holds none of them in memory. An error of yield
+// ends the reading and is returned.
+func HeldBallots(
+	ctx context.Context, w *warehouse.Warehouse, proposal record.ProposalRef, yield func(record.Ballot) error,
+) error {
+	rows, err := w.QueryRefs(ctx, sqlText("held_ballot"), []record.RefHash{proposal.Hash()})
+	return warehouse.EachRow(rows, err, "read the ballots held of a proposal", func(b record.Ballot) error {
+		b.Proposal = proposal
+		return yield(b)
+	})
+}
+
+// HeldVoters counts the voters with a ballot that is not withdrawn on each proposal;
+// proposals without any are missing.
+func HeldVoters(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) (map[record.RefHash]uint64, error) {
+	type row struct {
+		Ref    record.RefHash `ch:"proposal_ref"`
+		Voters uint64
+	}
+	rows, err := warehouse.FindRefs[row](ctx, w, fmt.Sprintf("count the voters held of %d proposals", len(refs)), sqlText("held_ballot_voters"), refs)
+	return warehouse.Keyed(rows, err, func(r row) (record.RefHash, uint64) { return r.Ref, r.Voters })
+}
+
+// HeldTopics returns the records of a forum's topics as they were written last, withdrawn
+// ones included, in order of their text. Unknown topics are left out. The first posts are
+// read only for whole records.
+func HeldTopics(ctx context.Context, w *warehouse.Warehouse, host string, ids []string, whole bool) ([]record.Topic, error) {
+	body := "''"
+	if whole {
+		body = "body_html"
+	}
+	rows, err := queryForumTopics(ctx, w, fmt.Sprintf(sqlText("held_topic"), body), host, ids)
+	return warehouse.SelectRows[record.Topic](rows, err, fmt.Sprintf("read the records of %d topics of %s", len(ids), host))
+}
+
+// VisibleTopics returns the numbers of a forum's topics that it showed when they were
+// written last, created since a time, except for some.
+func VisibleTopics(ctx context.Context, w *warehouse.Warehouse, host string, since time.Time, except []string) ([]string, error) {
+	rows, err := queryForumTopics(ctx, w, sqlText("held_topic_visible"), host, except,
+		clickhouse.Named("host", host), clickhouse.Named("since", since.UnixMilli()))
+	return warehouse.SelectRows[string](rows, err, "list the visible topics of "+host)
+}
+
+// queryForumTopics is QueryTopics for topics of one forum.
+func queryForumTopics(
+	ctx context.Context, w *warehouse.Warehouse, sql, host string, ids []string, args ...any,
+) (driver.Rows, error) {
+	refs := make([]TopicRef, len(ids))
+	for i, id := range ids {
+		refs[i] = TopicRef{Host: host, ExternalID: id}
+	}
+	return QueryTopics(ctx, w, sql, refs, args...)
+}

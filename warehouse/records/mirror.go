@@ -1,0 +1,33 @@
+package records
+
+import (
+	"context"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+
+	"pnyx/governance"
+	"pnyx/warehouse"
+	"pnyx/warehouse/record"
+)
+
+// Mirror is a Governor's proposal as another provider states it. The warehouse has the
+// proposal of the Governor too.
+type Mirror struct {
+	// Ref identifies the mirror among all providers, and Original the proposal of the
+	// Governor.
+	Ref      record.RefHash `ch:"proposal_ref"`
+	Original record.RefHash
+	// Provider, SourceID, ExternalID and SourceURL identify the mirror.
+	Provider                        governance.Provider
+	SourceID, ExternalID, SourceURL string
+	// Governor is the id of the Governor as a source.
+	Governor string
+	// OriginalWithdrawn is true if the proposal of the Governor was withdrawn.
+	OriginalWithdrawn bool
+}
+
+// Mirrors returns the mirrors that are among refs or whose original is, or all mirrors
+// when refs is nil. Withdrawn ones are left out.
+func Mirrors(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) ([]Mirror, error) {
+	return warehouse.FindRefs[Mirror](ctx, w, "find mirrors of Governors' proposals", sqlText("mirror"), refs, clickhouse.Named("every", refs == nil))
+}

@@ -1,0 +1,83 @@
+package records
+
+import (
+	"fmt"
+	"strings"
+
+	chcolumn "github.com/ClickHouse/clickhouse-go/v2/lib/column"
+
+	"pnyx/warehouse/record"
+)
+
+// table describes how the records of one kind are stored.
+type table struct {
+	kind record.Kind
+	// keys are the columns of the sorting key with their types. They precede the other
+	// columns; record.Record.Key returns their values.
+	keys []column
+	// columns are the other columns, without the provenance.
+	columns []string
+	// values appends the values of columns for a record.
+	values func(into []any, r record.Record) ([]any, error)
+}
+
+type column struct {
+	name string
+	kind chcolumn.Type
+}
+
+// provenanceColumns are the last columns of every table of records; see
+// migrations/0001_sources.sql.
+const provenanceColumns = "fingerprint, version, discovered_at, observed_at, import_id"
+
+func tableOf(kind record.Kind) (table, error) {
+	for _, t := range []table{
+		daoTable(), sourceTable(), categoryTable(), proposalTable(), ballotTable(), topicTable(), eventTable(), signalTable(), evidenceTable(),
+		actionTable(), delegationTable(), delegatePowerTable(), tokenSupplyTable(), observationTable(), nameTable(),
+	} {
+		if t.kind == kind {
+			return t, nil
+		}
+	}
+	return table{}, fmt.Errorf("no table for records of kind %q", kind)
+}
+
+// insertSQL returns the statement that appends rows.
+func (t table) insertSQL() string {
+	columns := append(t.keyNames(), t.columns...)
+	return fmt.Sprintf("INSERT INTO %s (%s, %s)", t.kind, strings.Join(columns, ", "), provenanceColumns)
+}
+
+// storedVersionsSQL returns the query for the latest versions under the keys of the
+// external table "batch_keys".
+func (t table) storedVersionsSQL() string {
+	keys := strings.Join(t.keyNames(), ", ")
+	return fmt.Sprintf(sqlText("record_table_versions"), keys, t.kind, keys, keys, keys)
+}
+
+// knownKeysSQL returns the query for the values in the external table "batch_keys" that
+// are the first value of a stored key.
+func (t table) knownKeysSQL() string {
+	first := t.keys[0].name
+	return fmt.Sprintf(sqlText("record_table_known_keys"), first, t.kind, first, first)
+}
+
+func (t table) keyNames() []string {
+	names := make([]string, len(t.keys))
+	for i, key := range t.keys {
+		names[i] = key.name
+	}
+	return names
+}
+
+// valuesOf adapts the values of one type of record. A record of another type is a programming
+// error, which Append returns.
+func valuesOf[R record.Record](values func(into []any, r R) ([]any, error)) func([]any, record.Record) ([]any, error) {
+	return func(into []any, r record.Record) ([]any, error) {
+		typed, ok := r.(R)
+		if !ok {
+			return nil, fmt.Errorf("record of kind %s is a %T", r.Kind(), r)
+		}
+		return values(into, typed)
+	}
+}
