@@ -90,7 +90,7 @@ func TestValuesAreBoundNotFormatted(t *testing.T) {
 	verbs, fragment := regexp.MustCompile(`%[^\s]`), regexp.MustCompile(`^%(s|\[)`)
 	quoted := regexp.MustCompile(`'[^'\n]*%(s|\[\d\]s)[^'\n]*'`)
 	for _, file := range statements(t) {
-		text, err := os.ReadFile(file) //nolint:gosec // of this package
+		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -111,7 +111,7 @@ func TestSubqueriesOverTablesAreGlobal(t *testing.T) {
 	t.Parallel()
 	texts := map[string]string{}
 	for _, file := range statements(t) {
-		text, err := os.ReadFile(file) //nolint:gosec // of this package
+		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -56,6 +56,7 @@ func TextOrEmpty[Text ~string](text *Text) string {
 	return string(*text)
 }
 
+// BoolNumber returns 1 for true: a parameter of a statement is no Bool.
 func BoolNumber(b bool) uint8 {
 	if b {
 		return 1
@@ -70,6 +71,7 @@ var unknownTime = time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC) //nolint:gocheckno
 // UnknownTimeSQL is unknownTime in SQL, where BindUnknownTime is among the parameters.
 const UnknownTimeSQL = "{no_time:DateTime64(3, 'UTC')}"
 
+// BindUnknownTime returns the parameter that UnknownTimeSQL names.
 func BindUnknownTime() driver.NamedValue {
 	return clickhouse.Named("no_time", unknownTime.Format(time.DateTime))
 }

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"pnyx/warehouse"
-
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"pnyx/warehouse"
 )
 
 // Token is a partner token as stored: never the token itself.

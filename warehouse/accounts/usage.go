@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
-	"pnyx/warehouse"
-
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"pnyx/warehouse"
 )
 
 // Usage counts the requests of a token on one route on one day.

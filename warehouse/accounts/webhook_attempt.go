@@ -4,10 +4,10 @@ import (
 	"context"
 	"time"
 
-	"pnyx/warehouse"
-
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"pnyx/warehouse"
 )
 
 // WebhookAttempt is one attempt to deliver a message.

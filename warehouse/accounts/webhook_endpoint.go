@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"pnyx/warehouse"
-
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"pnyx/warehouse"
 )
 
 // Webhook is a receiver of events and signals, and what is known about it.

@@ -55,6 +55,7 @@ func rankings(
 	return rankings, nil
 }
 
+// MergedRankings reads rankings from the merged table.
 func MergedRankings(
 	ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash,
 ) (map[record.RefHash][]governance.Ranking, error) {

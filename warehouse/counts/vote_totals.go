@@ -85,6 +85,7 @@ func pickedTotals(
 	return totals, changed, nil
 }
 
+// MergedTotals counts ballots in the merged table.
 func MergedTotals(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) (map[record.RefHash]VoteTotals, error) {
 	rows, err := queryMerged(ctx, w, "vote_totals", refs)
 	totals, _, err := selectVoteTotals(rows, err)

@@ -5,9 +5,9 @@ import (
 	"encoding/hex"
 	"fmt"
 
-	"pnyx/warehouse"
-
 	"github.com/ClickHouse/clickhouse-go/v2"
+
+	"pnyx/warehouse"
 )
 
 // rowsPerBallot is how many rows are read for each ballot of a first page: most voters

@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
-	"pnyx/warehouse"
-
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"pnyx/warehouse"
 )
 
 // Kinds of entries of RecordBackup.

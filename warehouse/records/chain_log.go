@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"pnyx/warehouse"
-
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"pnyx/warehouse"
 )
 
 // ChainLog is a log of a followed Governor or of its timelock, as published.
