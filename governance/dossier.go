@@ -39,7 +39,7 @@ type Dossier struct {
 	Effects DossierEffects `json:"effects"`
 	// Findings are what should worry a reader, the severest first.
 	Findings []Finding `json:"findings"`
-	// HighestSeverity is that of the first finding that is not info; null without one. Unknown stands beside high.
+	// HighestSeverity is the severity of the first finding that is not info; null without one. Unknown stands beside high.
 	HighestSeverity *Severity `json:"highestSeverity"`
 	// FindingCounts is the number of findings by severity.
 	FindingCounts map[Severity]int `json:"findingCounts"`
@@ -333,8 +333,8 @@ type DossierParty struct {
 	Block          *Decimal `json:"block"`
 	// PaidBy is the DAO's last executed proposal that paid it; null for none.
 	PaidBy *ProposalKey `json:"paidBy"`
-	// Proposals is the number of its own proposals in the DAO before this one, Ballots that of the votes on which it
-	// cast some, which ended before this one was proposed.
+	// Proposals is the number of its own proposals in the DAO before this one, Ballots the number of the votes
+	// with a ballot of its own that ended before this one was proposed.
 	Proposals Decimal `json:"proposals"`
 	Ballots   Decimal `json:"ballots"`
 }
@@ -442,7 +442,7 @@ type DossierPermission struct {
 	Action string `json:"action"`
 	// Change is granted or taken.
 	Change string `json:"change"`
-	// Kind is that of the call, On the called contract, What the role or function, To whom it is given or taken.
+	// Kind is the kind of the call, On the called contract, What the role or function, To whom it is given or taken.
 	Kind string  `json:"kind"`
 	On   string  `json:"on"`
 	What string  `json:"what"`

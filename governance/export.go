@@ -71,8 +71,8 @@ func ExportRowKinds() []ExportRowKind {
 	return []ExportRowKind{ProposalRows, BallotRows, TopicRows, EventRows}
 }
 
-// DAOExportRow is a row of an export of a DAO: of the members from Proposal on, it has those of its
-// kind.
+// DAOExportRow is a row of an export of a DAO: of the members from Proposal on, it has the members of
+// its kind.
 type DAOExportRow struct {
 	// Kind is the kind of the row.
 	Kind ExportRowKind `json:"kind"`

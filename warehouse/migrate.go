@@ -105,7 +105,7 @@ type appliedSchema struct {
 const accessDenied = 497
 
 // errSchemaOutdated reports a schema that is missing or belongs to another version.
-var errSchemaOutdated = errors.New("warehouse schema is not that of this version")
+var errSchemaOutdated = errors.New("the warehouse has the schema of another version")
 
 // errSchemaTooNew reports the schema of a version that has removed what this one reads.
 var errSchemaTooNew = errors.New("the warehouse has the schema of a later version, and this version would answer wrongly from it: " +

@@ -13,7 +13,7 @@ const exampleContact = "you@example.org"
 // crossCheck refuses values that are valid alone and contradict others.
 func (p *parser) crossCheck(file File) {
 	if file.Contact == exampleContact {
-		p.refuse("contact", "%s is that of the example: put in how operators of upstream systems reach you", exampleContact)
+		p.refuse("contact", "%s is from the example: put in how operators of upstream systems reach you", exampleContact)
 	}
 	for id, chain := range file.Chains {
 		path := "chains." + string(id)

@@ -16,7 +16,7 @@ func TestTheExampleIsValidAndNeedsNoKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	environ := func(string) (string, bool) { return "", false }
-	if _, err := sources.Parse("f", text, environ); err == nil || !strings.Contains(err.Error(), "contact: you@example.org is that of the example") {
+	if _, err := sources.Parse("f", text, environ); err == nil || !strings.Contains(err.Error(), "contact: you@example.org is from the example") {
 		t.Errorf("got %v, want the example's contact refused", err)
 	}
 	file, err := sources.Parse("f", bytes.Replace(text, []byte("you@example.org"), []byte("ops@example.net"), 1), environ)

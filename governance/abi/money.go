@@ -12,7 +12,7 @@ type Payment struct {
 	From, To string
 }
 
-// argument returns the first argument with one of the names, those of tuples included.
+// argument returns the first argument with one of the names, in tuples as well.
 func argument(arguments []Argument, names ...string) (*Argument, bool) {
 	for i := range arguments {
 		for _, name := range names {

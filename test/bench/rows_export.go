@@ -319,7 +319,7 @@ func (x *export) memory(ctx context.Context) (float64, error) {
 	return (after - before) / 1e6, errors.Join(reset, errBefore, err, errAfter)
 }
 
-// compared returns the seconds that an export takes, whose ballots must be those of the whole walk.
+// compared returns the seconds that an export takes, whose ballots must equal the whole walk.
 func (x *export) compared(ctx context.Context) (float64, error) {
 	exported, err := x.parts(ctx)
 	if err != nil {

@@ -118,7 +118,7 @@ func unaskedPages(ctx context.Context, e *Environment, base string) (Load, error
 }
 
 // whileImporting compares answers of an instance while much is imported into it, on the proposals that it
-// has, with those of before.
+// has, with answers before.
 func whileImporting(
 	ctx context.Context, e *Environment, rate float64, loadOf func(context.Context, *Environment, string) (Load, error),
 ) (Sides, error) {

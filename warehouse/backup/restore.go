@@ -15,7 +15,7 @@ var (
 	// ErrNotEmpty reports that a warehouse to restore into has rows.
 	ErrNotEmpty = errors.New("the warehouse is not empty")
 	// ErrDiffers reports that restored rows are not those that were backed up.
-	ErrDiffers = errors.New("the restored rows are not those of the manifest")
+	ErrDiffers = errors.New("the restored rows differ from the manifest")
 )
 
 // Verify restores a backup, the newest for no name, to a database of its own beside the

@@ -90,8 +90,8 @@ type PowerSpan struct {
 	Changes uint64
 }
 
-// PowerSpans returns the spans of a token from that of a block on in which powers change, or did in
-// blocks that were replaced.
+// PowerSpans returns the spans of a token, from the span of a block on, in which powers change or did so
+// in blocks that were replaced.
 func PowerSpans(ctx context.Context, w *warehouse.Warehouse, scope string, block uint64) ([]PowerSpan, error) {
 	return warehouse.Find[PowerSpan](ctx, w, "list the spans of a token", sqlText("feed_token_spans"), clickhouse.Named("scope", scope),
 		clickhouse.Named("block", block), clickhouse.Named("span", uint64(feedSpan)))

@@ -164,8 +164,8 @@ type Moment struct {
 	Begins bool
 }
 
-// NewVoters counts the voters of each proposal that begins who have no ballot on those of the same DAO that ended
-// before it began.
+// NewVoters counts the voters of each proposal that begins who have no ballot on a proposal of the same DAO that
+// ended before.
 func NewVoters(ctx context.Context, w *warehouse.Warehouse, moments []Moment) (map[record.RefHash]uint64, error) {
 	table, err := warehouse.ExternalTable("wanted_moments", moments, func(m Moment) []any {
 		return []any{string(m.Ref[:]), m.DAOID, int64(m.At), m.Begins}
@@ -214,8 +214,8 @@ type DelegatedPower struct {
 	SilentPower decimal.Decimal
 	// Gained and Lost are the sums of what delegates had more and less than when the proposal was created.
 	Gained, Lost decimal.Decimal
-	// Differing is the number of voters whose ballots have another power than the token states, Undated that of
-	// statements without a time. The sums are not all of the token unless both are 0.
+	// Differing is the number of voters whose ballots have another power than the token states, Undated the
+	// number of statements without a time. The sums are not all of the token unless both are 0.
 	Differing, Undated uint64
 	// Supply is the token's; nil if none is stored of a time before.
 	Supply *decimal.Decimal

@@ -285,7 +285,7 @@ func votedProposals(ctx context.Context, w *warehouse.Warehouse, refs []record.R
 }
 
 // titles returns the titles of the proposals; nil for one without a title. The row of a proposal
-// follows its results: until then, its title is that of its record.
+// follows its results: until then, its title comes from its record.
 func titles(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) (map[record.RefHash]*string, error) {
 	type row struct {
 		Ref   record.RefHash `ch:"proposal_ref"`

@@ -27,7 +27,7 @@ func tokenSupplyTable() table {
 }
 
 // placedTable describes a table whose keys end with a place, with columns of its own before
-// those of the place.
+// the columns of the place.
 func placedTable[R record.Record](
 	kind record.Kind, keys, columns []string, values func(into []any, r R) ([]any, *record.Placed),
 ) table {

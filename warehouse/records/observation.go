@@ -35,7 +35,7 @@ type Observation struct {
 	ObservedAt governance.Timestamp
 }
 
-// Observations returns what nodes showed of proposals, without those of which nothing is stored.
+// Observations returns what nodes showed of proposals, by proposal; a proposal of which nothing is stored is missing.
 func Observations(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) (map[record.RefHash]Observation, error) {
 	type row struct {
 		ProposalRef                    record.RefHash

@@ -232,7 +232,7 @@ func (f *format) parse(l *line, text []byte) (parsed record.Record, reason strin
 	}
 	parsed = f.read(in)
 	if l.reason == "" && found == nil {
-		l.reason = fmt.Sprintf("has fields %s; want those of a %s: %s", fieldNames(in), f.name, f.fields)
+		l.reason = fmt.Sprintf("has fields %s; want the fields of a %s: %s", fieldNames(in), f.name, f.fields)
 	}
 	if l.reason != "" {
 		return nil, l.reason

@@ -32,7 +32,7 @@ func TestSnapshotSpaceBecomesASource(t *testing.T) {
 		},
 		{
 			"of no known shape", `{"id":"harbor.eth","colour":"blue"}`,
-			`has fields id, colour; want those of a Snapshot space: id, name, network, symbol`,
+			`has fields id, colour; want the fields of a Snapshot space: id, name, network, symbol`,
 		},
 	})
 }

@@ -113,7 +113,7 @@ func argumentsOf(arguments []abi.Argument) []governance.DossierArgument {
 	return list
 }
 
-// nativeDecimals are those of the native money of EVM chains.
+// nativeDecimals are the decimals of the native money of EVM chains.
 const nativeDecimals = 18
 
 func (c *composer) transferOf(chain string, p abi.Payment) governance.DossierTransfer {

@@ -55,7 +55,7 @@ func pay(t *testing.T, to string, units int) record.Action {
 	return call(t, usdc, "transfer(address,uint256)", to, fmt.Sprintf("%x", units))
 }
 
-// facts are those of a vote of 100 hours that passed: 80 for, 20 against.
+// facts are the facts of a vote of 100 hours that passed: 80 for, 20 against.
 func facts(body string, actions ...record.Action) dossier.Facts {
 	stated, needed := uint64(len(actions)), decimal.NewFromInt(50)
 	reached, basis := true, governance.BallotsBasis

@@ -202,7 +202,7 @@ func overlap(k pages.KnownProposal, detail governance.ProposalDetail) bool {
 	return k.StartAt != nil && k.EndAt != nil && detail.StartAt != nil && detail.EndAt != nil && *k.StartAt < *detail.EndAt && *detail.StartAt < *k.EndAt
 }
 
-// wholeDays returns the whole days of a span; those of a topic opened later are negative.
+// wholeDays returns the whole days of a span; negative for a topic that was opened later.
 func wholeDays(span governance.Timestamp) *governance.Decimal {
 	return decimalOf(decimal.NewFromInt(int64(span / day)))
 }

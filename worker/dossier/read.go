@@ -130,7 +130,7 @@ func ReadActions(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error
 	return readAround(ctx, w, of)
 }
 
-// readKnown reads the proposals of the DAOs, and those of the proposers elsewhere.
+// readKnown reads the proposals of the DAOs, and other proposals of the proposers.
 func readKnown(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error {
 	var daoIDs, proposers []string
 	for _, f := range of {

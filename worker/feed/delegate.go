@@ -23,7 +23,7 @@ const (
 	journalKept = 25 * 24 * time.Hour
 	// maxTokenAge is how old the progress of a token gets before it is written again.
 	maxTokenAge = 24 * time.Hour
-	// maxPowerChanges bounds the changes that are read together, but for those of one span.
+	// maxPowerChanges bounds the changes that are read together; one span may have more.
 	maxPowerChanges = 100_000
 )
 

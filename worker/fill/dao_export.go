@@ -179,7 +179,7 @@ func (p *exportPlan) addProposals(ctx context.Context) error {
 	return nil
 }
 
-// addBallots adds the ballots of a proposal: those of a large one from its sorted copy.
+// addBallots adds the ballots of a proposal, from its sorted copy if there is one.
 func (p *exportPlan) addBallots(
 	ctx context.Context, of pages.DAOProposal, choices voteChoices, version pages.BallotsVersion,
 ) error {

@@ -74,7 +74,7 @@ func invalidIn(of governance.ProposalRow) func(pages.CountedBallot) bool {
 	}
 }
 
-// maxSharedBallots is how many ballots a vote has at most whose records are read together with those of others.
+// maxSharedBallots is how many ballots a vote has at most whose records are read together with other votes.
 const maxSharedBallots = 2000
 
 // readFacts reads the records that a dossier rests on; there is false if the proposal is gone.

@@ -61,7 +61,7 @@ type Hub struct {
 	switches  Switches
 	spaces    map[string]*space
 	proposals map[string]*proposal
-	// names are those of profiles, by voter.
+	// names are the names of profiles, by voter.
 	names    map[string]string
 	log      []message
 	mci      int64

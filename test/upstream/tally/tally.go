@@ -27,7 +27,7 @@ type Tally struct {
 	switches      Switches
 	organizations []*organization
 	proposals     []*proposal
-	// names are those of accounts, by address.
+	// names are the names of accounts, by address.
 	names    map[string]string
 	lastID   uint64
 	requests map[string]int
