@@ -70,7 +70,7 @@ func TestRetryWaitsForSchemaOfAnotherUser(t *testing.T) {
 
 func TestEveryTableEngineIsGrantedInTheDocumentation(t *testing.T) {
 	t.Parallel()
-	guide, err := os.ReadFile("../docs/production.md")
+	grants, err := os.ReadFile("../observe/parts.sql")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,8 +86,8 @@ func TestEveryTableEngineIsGrantedInTheDocumentation(t *testing.T) {
 	}
 	slices.Sort(engines)
 	for _, engine := range slices.Compact(engines) {
-		if !strings.Contains(string(guide), "TABLE ENGINE ON "+engine) {
-			t.Errorf("docs/production.md does not grant TABLE ENGINE ON %s to the owner of the schema", engine)
+		if !strings.Contains(string(grants), "TABLE ENGINE ON "+engine) {
+			t.Errorf("observe/parts.sql does not grant TABLE ENGINE ON %s to the owner of the schema", engine)
 		}
 	}
 }

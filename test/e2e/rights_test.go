@@ -33,10 +33,10 @@ type servers struct {
 	warehouse func(user string) string
 }
 
-// documented are the statements of docs/production.md that give rights to users of ClickHouse.
+// documented are the statements of observe/parts.sql that give rights to users of ClickHouse.
 func documented(t *testing.T) (grants []string) {
 	t.Helper()
-	text, err := os.ReadFile("../../docs/production.md")
+	text, err := os.ReadFile("../../observe/parts.sql")
 	if err != nil {
 		t.Fatal(err)
 	}
