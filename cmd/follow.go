@@ -166,7 +166,7 @@ func declareDAOs(ctx context.Context, opened *warehouse.Warehouse, file sources.
 		return nil, err
 	}
 	records, conflicts := file.Records(declared)
-	names, err := warehouse.HeldNames(ctx, opened, governance.NameOfFile)
+	names, err := warehouse.HeldNames(ctx, opened, governance.NameOfFile, "")
 	if err != nil {
 		return conflicts, err
 	}

@@ -126,15 +126,15 @@ func selectVoters(ctx context.Context, w *Warehouse, sql string, args ...any) ([
 	return find[string](ctx, w, "read of whom to ask for names", sql, args...)
 }
 
-// HeldNames returns the names that a source states itself, without those of imports.
-func HeldNames(ctx context.Context, w *Warehouse, source governance.NameSource) ([]record.Name, error) {
-	const sql = "SELECT voter, origin, name FROM names FINAL WHERE source = {source:String} AND origin = '' AND NOT withdrawn"
-	result, err := w.conn.Query(ctx, sql, clickhouse.Named("source", string(source)))
-	type row struct{ Voter, Origin, Name string }
+// HeldNames returns the names of a source and an origin: a forum, or none.
+func HeldNames(ctx context.Context, w *Warehouse, source governance.NameSource, origin string) ([]record.Name, error) {
+	const sql = "SELECT voter, name FROM names FINAL WHERE source = {source:String} AND origin = {origin:String} AND NOT withdrawn"
+	result, err := w.conn.Query(ctx, sql, clickhouse.Named("source", string(source)), clickhouse.Named("origin", origin))
+	type row struct{ Voter, Name string }
 	rows, err := selectRows[row](result, err, "read the names of a source")
 	names := make([]record.Name, len(rows))
 	for i, r := range rows {
-		names[i] = record.Name{Voter: r.Voter, Source: source, Origin: r.Origin, Name: r.Name}
+		names[i] = record.Name{Voter: r.Voter, Source: source, Origin: origin, Name: r.Name}
 	}
 	return names, err
 }

@@ -92,17 +92,11 @@ func (l *Ledger) Payment(call string) map[string]any {
 }
 
 // Behave changes how "verify" or "settle" answers; nil makes it honest again.
-func (l *Ledger) Behave(call string, how Behaviour) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.behaviour[call] = how
-}
+func (l *Ledger) Behave(call string, how Behaviour) { l.locked(func() { l.behaviour[call] = how }) }
 
 // At stops the clock of the facilitator at a time.
 func (l *Ledger) At(moment time.Time) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.now = func() time.Time { return moment }
+	l.locked(func() { l.now = func() time.Time { return moment } })
 }
 
 // HangUp breaks the connections to the facilitator.
@@ -111,17 +105,19 @@ func (l *Ledger) HangUp() {
 }
 
 // Cancel uses an authorization up without a transfer.
-func (l *Ledger) Cancel(a Authorization) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.used[a.Nonce] = true
-}
+func (l *Ledger) Cancel(a Authorization) { l.locked(func() { l.used[a.Nonce] = true }) }
 
 // Submit transfers the tokens of an authorization, as any account may.
 func (l *Ledger) Submit(a Authorization) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.transfer(a)
+}
+
+func (l *Ledger) locked(change func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	change()
 }
 
 // request is the body of a request to the facilitator.

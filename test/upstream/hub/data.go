@@ -118,11 +118,7 @@ func (h *Hub) AddSpace(s Space) {
 }
 
 // SetName sets the name in the profile of a voter.
-func (h *Hub) SetName(voter, name string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.names[voter] = name
-}
+func (h *Hub) SetName(voter, name string) { h.locked(func() { h.names[voter] = name }) }
 
 // Propose publishes a proposal and returns its id.
 func (h *Hub) Propose(p Proposal) string {
@@ -201,11 +197,7 @@ func (h *Hub) Flag(id string) {
 }
 
 // FlagSpace marks a space as spam, or no longer. Nothing is logged.
-func (h *Hub) FlagSpace(id string, flagged bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.spaces[id].flagged = flagged
-}
+func (h *Hub) FlagSpace(id string, flagged bool) { h.locked(func() { h.spaces[id].flagged = flagged }) }
 
 // Delete deletes a proposal. The message does not name it.
 func (h *Hub) Delete(id string) {
@@ -216,11 +208,7 @@ func (h *Hub) Delete(id string) {
 }
 
 // Restore undoes Delete, as after trouble in the hub's database. Nothing is logged.
-func (h *Hub) Restore(id string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.proposals[id].hidden = false
-}
+func (h *Hub) Restore(id string) { h.locked(func() { h.proposals[id].hidden = false }) }
 
 // DeleteSpace deletes a space and all that it has.
 func (h *Hub) DeleteSpace(id string) {
@@ -250,17 +238,11 @@ func (h *Hub) SetPower(proposal, voter, power string) {
 
 // Break makes a row of a vote unreadable, or readable again: its page cannot be answered.
 func (h *Hub) Break(proposal, voter string, broken bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.proposals[proposal].votes[strings.ToLower(voter)].broken = broken
+	h.locked(func() { h.proposals[proposal].votes[strings.ToLower(voter)].broken = broken })
 }
 
 // Reveal publishes the choices of a shutter proposal.
-func (h *Hub) Reveal(proposal string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.proposals[proposal].revealed = true
-}
+func (h *Hub) Reveal(proposal string) { h.locked(func() { h.proposals[proposal].revealed = true }) }
 
 // Finalize states final scores. Powers by voter change before, without a trace.
 func (h *Hub) Finalize(proposal string, powers map[string]string) {
@@ -276,17 +258,13 @@ func (h *Hub) Finalize(proposal string, powers map[string]string) {
 
 // Log writes a message of any kind.
 func (h *Hub) Log(kind, id, space string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.write(kind, id, space, address("someone"))
+	h.locked(func() { h.write(kind, id, space, address("someone")) })
 }
 
 // SwapLast makes the last message visible only after a time, although its number is lower
 // than those that follow.
 func (h *Hub) SwapLast(hidden time.Duration) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.log[len(h.log)-1].visibleAt = h.clock.Now().Add(hidden)
+	h.locked(func() { h.log[len(h.log)-1].visibleAt = h.clock.Now().Add(hidden) })
 }
 
 // MCI returns the number of the last message.
@@ -294,6 +272,12 @@ func (h *Hub) MCI() int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.mci
+}
+
+func (h *Hub) locked(change func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	change()
 }
 
 func (h *Hub) write(kind, id, space, signer string) {
