@@ -106,7 +106,11 @@ const votersAsked = " SELECT voter FROM (SELECT voter FROM ballots WHERE NOT wit
 	"SELECT proposal_ref FROM proposal_states FINAL WHERE NOT flagged AND votes > 0 AND ({provider:String} = '' OR provider = {provider:String}) " +
 	"ORDER BY end_at DESC NULLS LAST LIMIT 50 BY dao_id LIMIT 500) ORDER BY power DESC LIMIT 100 BY proposal_ref " +
 	"UNION ALL SELECT delegate AS voter FROM (SELECT scope, delegate, argMax(power, place) AS held FROM delegate_power FINAL WHERE NOT withdrawn " +
-	"GROUP BY scope, delegate ORDER BY held DESC LIMIT 200 BY scope)) WHERE match(voter, '^0x[0-9a-f]{40}$')"
+	"GROUP BY scope, delegate ORDER BY held DESC LIMIT 200 BY scope)) WHERE " + askable
+
+// askable voters have an address: of an EVM chain, or, for Snapshot, of Starknet. Snapshot refuses all that
+// are asked for together with another.
+const askable = "(match(voter, '^0x[0-9a-f]{40}$') OR {source:String} = 'snapshot' AND match(voter, '^0x0[0-7][0-9a-f]{62}$'))"
 
 // Nameless returns voters of whom the source was never asked, in order of identity.
 func Nameless(ctx context.Context, w *Warehouse, s NameSearch) ([]string, error) {
@@ -118,7 +122,7 @@ func Nameless(ctx context.Context, w *Warehouse, s NameSearch) ([]string, error)
 
 // AskedForNames returns voters after one, in order of identity, of whom the source was asked before.
 func AskedForNames(ctx context.Context, w *Warehouse, s NameSearch, after string) ([]string, error) {
-	const sql = "SELECT voter FROM names FINAL WHERE source = {source:String} AND voter > {after:String} ORDER BY voter LIMIT {limit:UInt64}"
+	const sql = "SELECT voter FROM names FINAL WHERE source = {source:String} AND voter > {after:String} AND " + askable + " ORDER BY voter LIMIT {limit:UInt64}"
 	return selectVoters(ctx, w, sql, clickhouse.Named("source", string(s.Source)), clickhouse.Named("after", after), clickhouse.Named("limit", s.Limit))
 }
 

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"pnyx/governance/abi"
 )
 
 // Ledger is a token contract with a facilitator and an RPC endpoint before it.
@@ -100,9 +102,7 @@ func (l *Ledger) At(moment time.Time) {
 }
 
 // HangUp breaks the connections to the facilitator.
-func (l *Ledger) HangUp() {
-	l.facilitator.CloseClientConnections()
-}
+func (l *Ledger) HangUp() { l.facilitator.CloseClientConnections() }
 
 // Cancel uses an authorization up without a transfer.
 func (l *Ledger) Cancel(a Authorization) { l.locked(func() { l.used[a.Nonce] = true }) }
@@ -210,7 +210,7 @@ func (l *Ledger) settle(asked request) any {
 }
 
 func (l *Ledger) transfer(a Authorization) string {
-	hash := "0x" + hex.EncodeToString(keccak([]byte(a.From), []byte(a.Nonce)))
+	hash := "0x" + hex.EncodeToString(abi.Keccak([]byte(a.From), []byte(a.Nonce)))
 	l.used[a.Nonce] = true
 	l.transfers = append(l.transfers, Transfer{Authorization: a, Hash: hash})
 	return hash
@@ -252,7 +252,7 @@ func boolNumber(value bool) int {
 }
 
 // Topics of the events.
-func topic(event string) string { return "0x" + hex.EncodeToString(keccak([]byte(event))) }
+func topic(event string) string { return "0x" + hex.EncodeToString(abi.Keccak([]byte(event))) }
 
 // events returns the use of the authorization whose nonce the filter holds.
 func (l *Ledger) events(filter string) []any {

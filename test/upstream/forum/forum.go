@@ -102,7 +102,9 @@ func (f *Forum) Requests(path string) int {
 }
 
 // SetUser adds a user, or changes what the field AddressField of a user states.
-func (f *Forum) SetUser(name, address string) { f.Switch(func(*Switches) { f.addresses[name] = address }) }
+func (f *Forum) SetUser(name, address string) {
+	f.Switch(func(*Switches) { f.addresses[name] = address })
+}
 
 // AddCategory adds a category, below another or with 0 at the top, and returns its number.
 func (f *Forum) AddCategory(name string, parent int) int {

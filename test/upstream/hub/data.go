@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/crypto/sha3"
+	"pnyx/governance/abi"
 )
 
 const (
@@ -117,6 +117,9 @@ func (h *Hub) AddSpace(s Space) {
 	h.write("settings", h.newID("settings"), s.ID, address("admin"))
 }
 
+// BrokenName is a name in a profile that cannot be answered.
+const BrokenName = "{}"
+
 // SetName sets the name in the profile of a voter.
 func (h *Hub) SetName(voter, name string) { h.locked(func() { h.names[voter] = name }) }
 
@@ -152,7 +155,7 @@ func (h *Hub) Cast(v Vote) (string, error) {
 		return "", fmt.Errorf("%w: the signer's clock is wrong", errRefused)
 	}
 	voter := strings.ToLower(v.Voter)
-	v.Voter = checksummed(voter)
+	v.Voter = abi.Checksummed(voter)
 	cast := &vote{Vote: v, id: h.newID("vote"), created: v.Created.Unix()}
 	if held := p.votes[voter]; held != nil && (held.created > cast.created || held.created == cast.created && held.id > cast.id) {
 		return "", ErrVotedLater
@@ -309,9 +312,7 @@ func (h *Hub) rows(list string, where map[string]any) (rows []row) {
 		}
 	case "users":
 		for id, name := range h.names {
-			if wanted(id) {
-				rows = append(rows, row{"id": id, "name": name})
-			}
+			rows = append(rows, row{"id": spelled(id), "name": name, "broken": name == BrokenName})
 		}
 	case "proposals":
 		for id, p := range h.proposals {
@@ -437,22 +438,8 @@ func (p *proposal) encrypted() bool { return p.Privacy == "shutter" && !p.reveal
 // address returns an address made of a name.
 func address(name string) string {
 	sum := sha256.Sum256([]byte(name))
-	return checksummed("0x" + hex.EncodeToString(sum[:20]))
+	return abi.Checksummed("0x" + hex.EncodeToString(sum[:20]))
 }
 
 // Voter returns the address of a voter, with its checksum, made of a name.
 func Voter(name string) string { return address(name) }
-
-// checksummed returns an address with its EIP-55 checksum.
-func checksummed(address string) string {
-	digits := []byte(strings.ToLower(address[2:]))
-	keccak := sha3.NewLegacyKeccak256()
-	keccak.Write(digits)
-	hash := hex.EncodeToString(keccak.Sum(nil))
-	for i, digit := range digits {
-		if digit >= 'a' && hash[i] > '7' {
-			digits[i] = digit - 'a' + 'A'
-		}
-	}
-	return "0x" + string(digits)
-}
