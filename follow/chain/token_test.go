@@ -223,6 +223,7 @@ func TestSuppliesAreWrittenWhenTheyChange(t *testing.T) {
 	f.delegations = true
 	f.chain.Create(tokenAddress, 1)
 	f.chain.Answer(tokenAddress, "totalSupply()", nil, uint64(5_000_000_000_000_000_000))
+	f.chain.Answer(tokenAddress, "getVotes(address)", []any{account(2)}, uint64(1_000_000_000_000_000_000))
 	f.chain.Mine(votesOf(account(2), 1_000_000_000_000_000_000))
 	f.chain.MineEmpty(20)
 	f.start()
