@@ -49,9 +49,10 @@ type follower struct {
 	// clockEndpoints are endpoints of the chain whose blocks the Governor's clock counts.
 	clockEndpoints []http.Handler
 	governors      []chain.Governor
-	// delegations has tokens followed, and registries are followed too.
+	// delegations has tokens followed, further ones among them, and registries are followed too.
 	delegations bool
 	registries  []chain.Registry
+	tokens      []string
 	// nameRegistry has names read.
 	nameRegistry string
 	finality     uint64
@@ -79,7 +80,7 @@ func (f *follower) start() {
 	f.t.Helper()
 	client := fetch.New(fetch.Options{UserAgent: "test", Clock: f.clock, Logger: slog.New(slog.DiscardHandler)})
 	options := chain.Options{
-		ChainID: fakeChain, Clock: f.clock, Governors: f.governors, Delegations: f.delegations, Registries: f.registries, NameRegistry: f.nameRegistry, Finality: f.finality, Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
+		ChainID: fakeChain, Clock: f.clock, Governors: f.governors, Delegations: f.delegations, Registries: f.registries, Tokens: f.tokens, NameRegistry: f.nameRegistry, Finality: f.finality, Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
 	}
 	hosts := func(endpoints []http.Handler) (hosts []*fetch.Host) {
 		for _, endpoint := range endpoints {
