@@ -2,7 +2,6 @@ package chain_test
 
 import (
 	"fmt"
-	"math/big"
 	"net/http"
 	"strings"
 	"testing"
@@ -51,8 +50,7 @@ func (f *follower) wantViews(t *testing.T, view env.EVMView) {
 			}
 			var got, wanted [3]string
 			for i, side := range []string{governance.GovernorAgainst, governance.GovernorFor, governance.GovernorAbstain} {
-				units, _ := new(big.Int).SetString(want.Votes[i], 10)
-				wanted[i] = decimal.NewFromBigInt(units, -g.Decimals).String()
+				wanted[i] = units(want.Votes[i], g.Decimals).String()
 				got[i] = totals[ref].Choices[side].Power.String()
 				if len(p.StatedScores) == 3 {
 					got[i] = p.StatedScores[[]int{1, 0, 2}[i]].String()
@@ -70,23 +68,21 @@ func (f *follower) wantTokens(t *testing.T, view env.EVMView, supply bool) {
 	t.Helper()
 	for _, token := range view.Tokens {
 		scope := chain.SourceID(fakeChain, token.Address)
-		units, _ := new(big.Int).SetString(token.Supply, 10)
-		total := decimal.NewFromBigInt(units, -token.Decimals)
 		delegators := map[string]int{}
 		for _, a := range token.Accounts {
 			delegators[strings.ToLower(a.Delegate)]++
 		}
 		for _, a := range token.Accounts {
 			voter, power, holders := strings.ToLower(a.Voter), "?", "?"
-			if units, known := new(big.Int).SetString(a.Votes, 10); known {
-				power = decimal.NewFromBigInt(units, -token.Decimals).String()
+			if a.Votes != "" {
+				power = units(a.Votes, token.Decimals).String()
 			}
 			if a.Delegate != "" {
 				holders = fmt.Sprint(delegators[voter])
 			}
 			want := power + " of " + holders
 			if supply {
-				want += fmt.Sprintf(" which is %s", governance.QuorumProgress(decimal.RequireFromString(power), total))
+				want += fmt.Sprintf(" which is %s", governance.QuorumProgress(decimal.RequireFromString(power), units(token.Supply, token.Decimals)))
 			}
 			held, err := warehouse.DelegatedPowerOf(t.Context(), f.warehouse, voter)
 			if err != nil {

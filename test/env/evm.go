@@ -45,7 +45,7 @@ type EVMView struct {
 // delegates, which are zero for none. Both are empty where they cannot be known.
 type EVMToken struct {
 	Name, Address string
-	Decimals      int32
+	Decimals      uint8
 	Supply        string
 	Accounts      []struct{ Voter, Votes, Delegate string }
 }
@@ -53,7 +53,7 @@ type EVMToken struct {
 // EVMGovernor is a contract with its proposals.
 type EVMGovernor struct {
 	Name, Address string
-	Decimals      int32
+	Decimals      uint8
 	Proposals     []EVMProposal
 }
 
