@@ -198,7 +198,6 @@ func (d *delegating) ranking(order query.DelegateOrder) []governance.Delegate {
 
 func TestARankingOfDelegatesIsAPlainCount(t *testing.T) {
 	t.Parallel()
-	env.SkipShort(t, "an engine")
 	for seed := range uint64(3) {
 		w := open(t)
 		d := draw(rand.New(rand.NewPCG(seed, 43)))
@@ -287,7 +286,6 @@ func (d *delegating) wantDelegations(t *testing.T, w *warehouse.Warehouse) {
 
 func TestDelegationsAreWrittenOnce(t *testing.T) {
 	t.Parallel()
-	env.SkipShort(t, "an engine")
 	w := open(t)
 	d := draw(rand.New(rand.NewPCG(1, 1)))
 	var placed []record.Record
@@ -307,7 +305,6 @@ func TestDelegationsAreWrittenOnce(t *testing.T) {
 
 func TestADAOWithoutTokensHasNoDelegates(t *testing.T) {
 	t.Parallel()
-	env.SkipShort(t, "an engine")
 	w := open(t)
 	appendAll(t, w, &record.Delegation{Placed: record.Placed{Scope: tokenA, Block: 1}, Delegator: "0x1", Delegates: []string{"0x2"}})
 	q := query.Delegates{DAOID: "dao", Order: query.DelegatesByPower}
@@ -323,7 +320,6 @@ func TestADAOWithoutTokensHasNoDelegates(t *testing.T) {
 
 func TestAnalystsReadDelegations(t *testing.T) {
 	t.Parallel()
-	env.SkipShort(t, "an engine")
 	instance := env.SharedEngine(t)
 	database := env.MigratedDatabase(t, instance)
 	conn := env.ConnectWarehouse(t, instance.URL(database))
@@ -362,7 +358,6 @@ func TestAnalystsReadDelegations(t *testing.T) {
 // The delegated power at a snapshot equals a plain count, on random statements and ballots.
 func TestDelegatedAt(t *testing.T) {
 	t.Parallel()
-	env.SkipShort(t, "an engine")
 	const created, snapshot = 20_000, 30_000
 	for seed := range uint64(4) {
 		rng := rand.New(rand.NewPCG(seed, 48))

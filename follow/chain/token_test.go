@@ -149,7 +149,6 @@ func drawStatements(rng *rand.Rand) (logs []fake.Log) {
 
 func TestDelegationsAreThoseOfTheStandingBlocks(t *testing.T) {
 	t.Parallel()
-	env.SkipShort(t, "an engine")
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprint("history ", seed), func(t *testing.T) {
 			t.Parallel()
@@ -200,7 +199,6 @@ func TestDelegationsAreThoseOfTheStandingBlocks(t *testing.T) {
 
 func TestStatementsThatAnAnswerLacksAreMended(t *testing.T) {
 	t.Parallel()
-	env.SkipShort(t, "an engine")
 	f := newFollower(t)
 	f.delegations = true
 	f.chain.Create(tokenAddress, 1)
@@ -218,7 +216,6 @@ func TestStatementsThatAnAnswerLacksAreMended(t *testing.T) {
 
 func TestSuppliesAreWrittenWhenTheyChange(t *testing.T) {
 	t.Parallel()
-	env.SkipShort(t, "an engine")
 	f := newFollower(t)
 	f.delegations = true
 	f.chain.Create(tokenAddress, 1)
@@ -245,7 +242,6 @@ func TestSuppliesAreWrittenWhenTheyChange(t *testing.T) {
 // A follower that begins after a vote has the supply at its snapshot, and asks for it once.
 func TestSuppliesAtSnapshotsOfThePastAreRead(t *testing.T) {
 	t.Parallel()
-	env.SkipShort(t, "an engine")
 	f := newFollower(t)
 	f.delegations = true
 	f.chain.Create(tokenAddress, 1)
@@ -267,7 +263,6 @@ func TestSuppliesAtSnapshotsOfThePastAreRead(t *testing.T) {
 
 func TestStatedPowersReplaceThoseThatLogsDoNotComeTo(t *testing.T) {
 	t.Parallel()
-	env.SkipShort(t, "an engine")
 	f := newFollower(t)
 	f.delegations = true
 	f.clock = clock.Stepping(startOfFake().Add(100 * fake.BlockTime))
