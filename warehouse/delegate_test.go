@@ -199,29 +199,33 @@ func (d *delegating) ranking(order query.DelegateOrder) []governance.Delegate {
 func TestARankingOfDelegatesIsAPlainCount(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(3) {
-		w := open(t)
-		d := draw(rand.New(rand.NewPCG(seed, 43)))
-		d.publish(t, w)
-		for _, order := range []query.DelegateOrder{query.DelegatesByPower, query.DelegatesByDelegators, query.DelegatesByActivity} {
-			q := query.Delegates{DAOID: "dao", Order: order}
-			q.Limit = 7
-			var got []governance.Delegate
-			for {
-				page, err := warehouse.ListDelegates(t.Context(), w, q)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if got = append(got, page...); len(page) < q.Limit {
-					break
-				}
-				q.After = new(q.PositionOf(page[len(page)-1]))
-			}
-			if diff := cmp.Diff(d.ranking(order), got); diff != "" {
-				t.Errorf("seed %d by %s (-want +got):\n%s", seed, order, diff)
-			}
-		}
-		d.wantDelegations(t, w)
+		rankingIsAPlainCount(t, open(t), seed)
 	}
+}
+
+func rankingIsAPlainCount(t *testing.T, w *warehouse.Warehouse, seed uint64) {
+	t.Helper()
+	d := draw(rand.New(rand.NewPCG(seed, 43)))
+	d.publish(t, w)
+	for _, order := range []query.DelegateOrder{query.DelegatesByPower, query.DelegatesByDelegators, query.DelegatesByActivity} {
+		q := query.Delegates{DAOID: "dao", Order: order}
+		q.Limit = 7
+		var got []governance.Delegate
+		for {
+			page, err := warehouse.ListDelegates(t.Context(), w, q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got = append(got, page...); len(page) < q.Limit {
+				break
+			}
+			q.After = new(q.PositionOf(page[len(page)-1]))
+		}
+		if diff := cmp.Diff(d.ranking(order), got); diff != "" {
+			t.Errorf("seed %d by %s (-want +got):\n%s", seed, order, diff)
+		}
+	}
+	d.wantDelegations(t, w)
 }
 
 // wantDelegations compares what applies to each voter with a plain reading.
