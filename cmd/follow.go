@@ -167,7 +167,7 @@ func declareDAOs(ctx context.Context, opened *warehouse.Warehouse, file sources.
 		return nil, err
 	}
 	all, conflicts := file.Records(declared)
-	names, err := records.HeldNames(ctx, opened, governance.NameOfFile)
+	names, err := records.HeldNames(ctx, opened, governance.NameOfFile, "")
 	if err != nil {
 		return conflicts, err
 	}

@@ -15,7 +15,6 @@ import (
 
 func TestADAOGetsItsFollowedSourcesBackAfterAnImport(t *testing.T) {
 	t.Parallel()
-	env.SkipShort(t, "the engine")
 	opened := env.Warehouse(t)
 	file := parsed(t, "contact: a\ndaos:\n- {id: harbor, name: Harbor, snapshot: [harbor.eth]}\n")
 	space := record.SourceRef{Provider: governance.Snapshot, ID: "harbor.eth"}

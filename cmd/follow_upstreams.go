@@ -159,7 +159,7 @@ func (u *upstreams) addForums(file sources.File, add addUpstream) {
 			add("discourse:"+string(name), settings, func() follow.Upstream {
 				return forum.New(forum.Options{
 					Name: string(name), Host: u.host(address, settings.Rate, forum.Pace(settings.APIKey != "")),
-					Key: string(settings.APIKey), User: string(settings.APIUser),
+					Key: string(settings.APIKey), User: string(settings.APIUser), AddressField: string(settings.AddressField),
 				})
 			})
 		}

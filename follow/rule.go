@@ -191,6 +191,9 @@ func (j *Journal) refuseScope(scope string) error {
 
 // refuseName refuses a name of another source than the upstream.
 func (j *Journal) refuseName(n *record.Name) error {
+	if n.Source == governance.NameOfForum {
+		return j.refuseSource(record.SourceRef{Provider: governance.Discourse, ID: n.Origin})
+	}
 	system, _, _ := strings.Cut(j.upstream, ":")
 	source := map[string]governance.NameSource{
 		"eip155": governance.NameOfENS, "tally": governance.NameOfTally, "snapshot": governance.NameOfSnapshot,

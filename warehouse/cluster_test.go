@@ -36,6 +36,10 @@ func TestTwoShards(t *testing.T) {
 			t.Helper()
 			checkMigration(t, shards[0])
 		}},
+		{"rank delegates like one server", func(t *testing.T, shards [2]warehouse.Options) {
+			t.Helper()
+			rankingIsAPlainCount(t, openAt(t, shards[0]), 1)
+		}},
 		{"derive the feed like one server", func(t *testing.T, shards [2]warehouse.Options) {
 			t.Helper()
 			sharded := openAt(t, shards[0])

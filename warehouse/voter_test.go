@@ -46,7 +46,6 @@ func readTogether(t *testing.T, reads ...func(context.Context) error) uint64 {
 
 func TestASetReadsTheRowsOfItsPages(t *testing.T) {
 	t.Parallel()
-	env.SkipShort(t, "an engine")
 	w, url := openURL(t)
 	const proposals, voters, members = 200, 500, 16
 	generated(t, url, proposals, voters)
@@ -97,7 +96,6 @@ func TestASetReadsTheRowsOfItsPages(t *testing.T) {
 // ballots of many other voters too.
 func TestAHistoryDecompressesFewBlocks(t *testing.T) {
 	t.Parallel()
-	env.SkipShort(t, "an engine")
 	w, url := openURL(t)
 	generated(t, url, 10, 10_000)
 	var decompressed atomic.Int64
@@ -122,7 +120,6 @@ func TestAHistoryDecompressesFewBlocks(t *testing.T) {
 
 func TestAHistoryShowsTheLatestTitles(t *testing.T) {
 	t.Parallel()
-	env.SkipShort(t, "an engine")
 	w := open(t)
 	appendAll(t, w, &record.Proposal{ProposalRef: ref("p"), SourceID: "dao", Title: "after"})
 	appendAll(t, w, ballot("p", "0xa", "v", "1", "1", at("2026-01-01T00:00:00Z")))
@@ -150,7 +147,6 @@ func TestAHistoryShowsTheLatestTitles(t *testing.T) {
 // The row of a proposal is written after its state.
 func TestAVotersProposalsHaveTitlesBeforeTheirRows(t *testing.T) {
 	t.Parallel()
-	env.SkipShort(t, "an engine")
 	w := open(t)
 	var states []counts.ProposalState
 	for id, lifecycle := range map[string]governance.Lifecycle{"voted": governance.Closed, "open": governance.Active} {
@@ -178,7 +174,6 @@ func TestAVotersProposalsHaveTitlesBeforeTheirRows(t *testing.T) {
 
 func TestAHistoryHasProposalsWithoutTitles(t *testing.T) {
 	t.Parallel()
-	env.SkipShort(t, "an engine")
 	w := open(t)
 	appendAll(t, w, &record.Proposal{ProposalRef: ref("p"), SourceID: "dao"}, ballot("p", "0xa", "v", "1", "1", at("2026-01-01T00:00:00Z")))
 	identity := governance.Identity{DAOID: "dao", Provider: governance.Snapshot}
@@ -201,7 +196,6 @@ func TestAHistoryHasProposalsWithoutTitles(t *testing.T) {
 
 func TestAVoterWithManyBallotsIsReadCompletely(t *testing.T) {
 	t.Parallel()
-	env.SkipShort(t, "an engine")
 	w, url := openURL(t)
 	const ballots = pages.MaxSharedVotes + 1
 	generated(t, url, ballots, 2)

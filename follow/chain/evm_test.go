@@ -2,7 +2,6 @@ package chain_test
 
 import (
 	"fmt"
-	"math/big"
 	"net/http"
 	"strings"
 	"testing"
@@ -53,8 +52,7 @@ func (f *follower) wantViews(t *testing.T, view env.EVMView) {
 			}
 			var got, wanted [3]string
 			for i, side := range []string{governance.GovernorAgainst, governance.GovernorFor, governance.GovernorAbstain} {
-				units, _ := new(big.Int).SetString(want.Votes[i], 10)
-				wanted[i] = decimal.NewFromBigInt(units, -g.Decimals).String()
+				wanted[i] = units(want.Votes[i], g.Decimals).String()
 				got[i] = totals[ref].Choices[side].Power.String()
 				if len(p.StatedScores) == 3 {
 					got[i] = p.StatedScores[[]int{1, 0, 2}[i]].String()
@@ -72,19 +70,21 @@ func (f *follower) wantTokens(t *testing.T, view env.EVMView, supply bool) {
 	t.Helper()
 	for _, token := range view.Tokens {
 		scope := chain.SourceID(fakeChain, token.Address)
-		units, _ := new(big.Int).SetString(token.Supply, 10)
-		total := decimal.NewFromBigInt(units, -token.Decimals)
 		delegators := map[string]int{}
 		for _, a := range token.Accounts {
 			delegators[strings.ToLower(a.Delegate)]++
 		}
 		for _, a := range token.Accounts {
-			units, _ := new(big.Int).SetString(a.Votes, 10)
-			power := decimal.NewFromBigInt(units, -token.Decimals)
-			voter := strings.ToLower(a.Voter)
-			want := fmt.Sprintf("%s of %d", power, delegators[voter])
+			voter, power, holders := strings.ToLower(a.Voter), "?", "?"
+			if a.Votes != "" {
+				power = units(a.Votes, token.Decimals).String()
+			}
+			if a.Delegate != "" {
+				holders = fmt.Sprint(delegators[voter])
+			}
+			want := power + " of " + holders
 			if supply {
-				want += fmt.Sprintf(" which is %s", governance.QuorumProgress(power, total))
+				want += fmt.Sprintf(" which is %s", governance.QuorumProgress(decimal.RequireFromString(power), units(token.Supply, token.Decimals)))
 			}
 			held, err := pages.DelegatedPowerOf(t.Context(), f.warehouse, voter)
 			if err != nil {
@@ -98,10 +98,7 @@ func (f *follower) wantTokens(t *testing.T, view env.EVMView, supply bool) {
 				if p.DelegationScope.String() != scope {
 					continue
 				}
-				got = "?"
-				if p.VotingPower != nil && p.Delegators != nil {
-					got = fmt.Sprintf("%s of %s", *p.VotingPower, *p.Delegators)
-				}
+				got = textOf(p.VotingPower) + " of " + textOf(p.Delegators)
 				if supply && p.ShareOfSupply != nil {
 					got += fmt.Sprintf(" which is %s", *p.ShareOfSupply)
 				}
@@ -111,6 +108,14 @@ func (f *follower) wantTokens(t *testing.T, view env.EVMView, supply bool) {
 			}
 		}
 	}
+}
+
+// textOf returns a number, or a question mark where it is not known.
+func textOf(number *governance.Decimal) string {
+	if number == nil {
+		return "?"
+	}
+	return string(*number)
 }
 
 // wantNames asks for names, and fails the test unless the first accounts have these.
@@ -148,7 +153,7 @@ const silent = "modules"
 
 func TestLongContractsOfEachKindAreFollowedAsTheyCount(t *testing.T) {
 	t.Parallel()
-	evm, view := env.StartEVM(t, fmt.Sprint(fakeChain))
+	evm, view := env.StartEVM(t, "play", fmt.Sprint(fakeChain))
 	f := newFollower(t)
 	f.endpoints, f.governors = []http.Handler{evm.Node}, nil
 	for _, g := range view.Governors {
@@ -188,4 +193,25 @@ func TestLongContractsOfEachKindAreFollowedAsTheyCount(t *testing.T) {
 		scratch.wantTokens(t, view, true)
 		scratch.wantNames(t, view, "", "quay.eth", "qu\u0430y.eth ?", "", "")
 	})
+}
+
+func TestLongPowersOfEscrowsAreTheContractsOwnOrUnknown(t *testing.T) {
+	t.Parallel()
+	evm, view := env.StartEVM(t, "escrow", fmt.Sprint(fakeChain))
+	f := newFollower(t)
+	f.endpoints, f.governors = []http.Handler{evm.Node}, []chain.Governor{{Address: view.Governors[0].Address}}
+	for _, escrow := range view.Tokens {
+		f.tokens = append(f.tokens, escrow.Address)
+	}
+	f.clock, f.delegations = clock.Stepping(time.Unix(view.Time, 0)), true
+	f.start()
+	f.poll("tip", "backfill", "final", "state")
+	for f.wantTokens(t, view, false); evm.Steps > 0 && !t.Failed(); f.wantTokens(t, view, false) {
+		view = evm.Play()
+		f.clock.Step(time.Unix(view.Time, 0).Sub(f.clock.Now()))
+		f.poll("tip", "final", "state")
+	}
+	if t.Failed() {
+		t.Fatalf("with %d steps left", evm.Steps)
+	}
 }

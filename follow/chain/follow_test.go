@@ -39,21 +39,25 @@ const (
 // startOfFake is the time of the first block, long enough ago that no vote is to come.
 func startOfFake() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) }
 
-// follower follows a fake chain into a warehouse of its own.
+// follower follows a chain into a warehouse of its own.
 type follower struct {
 	t         *testing.T
+	chainID   uint64
 	chain     *fake.Chain
 	warehouse *warehouse.Warehouse
 	journal   *follow.Journal
 	upstream  *chain.Chain
 	lanes     map[string]follow.Lane
 	endpoints []http.Handler
+	// urls are further endpoints.
+	urls []string
 	// clockEndpoints are endpoints of the chain whose blocks the Governor's clock counts.
 	clockEndpoints []http.Handler
 	governors      []chain.Governor
-	// delegations has tokens followed, and registries are followed too.
+	// delegations has tokens followed, further ones among them, and registries are followed too.
 	delegations bool
 	registries  []chain.Registry
+	tokens      []string
 	// nameRegistry has names read.
 	nameRegistry string
 	finality     uint64
@@ -72,7 +76,7 @@ func newFollower(t *testing.T) *follower {
 	c.Answer(tokenAddress, "decimals()", nil, uint64(18))
 	c.Answer(tokenAddress, "symbol()", nil, "HRB")
 	return &follower{
-		t: t, chain: c, warehouse: env.Warehouse(t), endpoints: []http.Handler{c}, governors: []chain.Governor{{Address: governorAddress}},
+		t: t, chainID: fakeChain, chain: c, warehouse: env.Warehouse(t), endpoints: []http.Handler{c}, governors: []chain.Governor{{Address: governorAddress}},
 	}
 }
 
@@ -81,13 +85,16 @@ func (f *follower) start() {
 	f.t.Helper()
 	client := fetch.New(fetch.Options{UserAgent: "test", Clock: f.clock, Logger: slog.New(slog.DiscardHandler)})
 	options := chain.Options{
-		ChainID: fakeChain, Clock: f.clock, Governors: f.governors, Delegations: f.delegations, Registries: f.registries, NameRegistry: f.nameRegistry, Finality: f.finality, Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
+		ChainID: f.chainID, Clock: f.clock, Governors: f.governors, Delegations: f.delegations, Registries: f.registries, Tokens: f.tokens, NameRegistry: f.nameRegistry, Finality: f.finality, Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
 	}
-	hosts := func(endpoints []http.Handler) (hosts []*fetch.Host) {
+	hosts := func(endpoints []http.Handler, urls ...string) (hosts []*fetch.Host) {
 		for _, endpoint := range endpoints {
 			server := httptest.NewServer(endpoint)
 			f.t.Cleanup(server.Close)
-			address, err := url.Parse(server.URL)
+			urls = append(urls, server.URL)
+		}
+		for _, text := range urls {
+			address, err := url.Parse(text)
 			if err != nil {
 				f.t.Fatal(err)
 			}
@@ -95,7 +102,7 @@ func (f *follower) start() {
 		}
 		return hosts
 	}
-	options.Endpoints, options.ClockEndpoints = hosts(f.endpoints), hosts(f.clockEndpoints)
+	options.Endpoints, options.ClockEndpoints = hosts(f.endpoints, f.urls...), hosts(f.clockEndpoints)
 	f.upstream = chain.New(options)
 	journal, err := follow.OpenJournal(f.t.Context(), f.warehouse, f.upstream.ID(), f.upstream.Sources(), nil)
 	if err != nil {

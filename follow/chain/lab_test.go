@@ -3,21 +3,14 @@ package chain_test
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 	"math/big"
-	"net/url"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/shopspring/decimal"
 
-	"pnyx/follow"
 	"pnyx/follow/chain"
-	"pnyx/follow/fetch"
 	"pnyx/test/env"
-	"pnyx/warehouse"
 	"pnyx/warehouse/counts"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
@@ -27,88 +20,46 @@ const labChain = 31337
 
 // labFollower follows the lab into a warehouse of its own.
 type labFollower struct {
-	lab       *env.ChainLab
-	warehouse *warehouse.Warehouse
-	journal   *follow.Journal
-	lanes     map[string]follow.Lane
-	governors []env.LabGovernor
-	urls      []string
+	*follower
+
+	lab *env.ChainLab
 }
 
-func followLab(t *testing.T, lab *env.ChainLab, urls ...string) *labFollower {
+func followLab(t *testing.T, lab *env.ChainLab, urls ...string) labFollower {
 	t.Helper()
-	f := &labFollower{lab: lab, warehouse: env.Warehouse(t), governors: lab.Expected(), urls: urls}
-	f.restart(t)
+	f := labFollower{&follower{t: t, chainID: labChain, warehouse: env.Warehouse(t), urls: urls}, lab}
+	for _, g := range lab.Expected() {
+		f.governors = append(f.governors, chain.Governor{Address: g.Address})
+	}
+	f.start()
 	return f
 }
 
-// restart begins as a new process does: with what the warehouse knows.
-func (f *labFollower) restart(t *testing.T) {
-	t.Helper()
-	client := fetch.New(fetch.Options{UserAgent: "test", Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
-	options := chain.Options{ChainID: labChain, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)), Metrics: prometheus.NewRegistry()}
-	for _, address := range f.urls {
-		parsed, err := url.Parse(address)
-		if err != nil {
-			t.Fatal(err)
-		}
-		options.Endpoints = append(options.Endpoints, client.Host(parsed, fetch.Pace{Requests: 10_000, Burst: 1_000, Per: time.Second}))
+// run runs all lanes until they have nothing more to read. Failures are retried, as the loop does.
+func (f labFollower) run() {
+	f.t.Helper()
+	for _, lane := range []string{"backfill", "tip", "final", "state"} {
+		env.Until(f.t, func() error { return f.tryPoll(lane) })
 	}
-	for _, g := range f.governors {
-		options.Governors = append(options.Governors, chain.Governor{Address: g.Address})
-	}
-	upstream := chain.New(options)
-	journal, err := follow.OpenJournal(t.Context(), f.warehouse, upstream.ID(), upstream.Sources(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.journal, f.lanes = journal, map[string]follow.Lane{}
-	for _, lane := range upstream.Lanes(journal) {
-		f.lanes[lane.Name] = lane
-	}
-}
-
-// run runs a lane until it has nothing more to read. Failures are retried, as the loop does.
-func (f *labFollower) run(t *testing.T, names ...string) {
-	t.Helper()
-	for _, name := range names {
-		env.Until(t, func() error {
-			for {
-				more, err := f.lanes[name].Run(t.Context())
-				if err != nil || !more {
-					return err
-				}
-			}
-		})
-	}
-}
-
-func (f *labFollower) cursors(t *testing.T) []records.FollowCursor {
-	t.Helper()
-	cursors, err := records.FollowCursors(t.Context(), f.warehouse, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cursors
 }
 
 // check compares all that was followed with what the lab expects.
-func (f *labFollower) check(t *testing.T) {
-	t.Helper()
-	if wrong := f.differences(t); len(wrong) > 0 {
-		t.Error(strings.Join(wrong, "\n"))
+func (f labFollower) check() {
+	f.t.Helper()
+	if wrong := f.differences(); len(wrong) > 0 {
+		f.t.Error(strings.Join(wrong, "\n"))
 	}
 }
 
-func (f *labFollower) differences(t *testing.T) (wrong []string) {
-	t.Helper()
-	all, err := records.AllProposals(t.Context(), f.warehouse)
+func (f labFollower) differences() (wrong []string) {
+	f.t.Helper()
+	all, err := records.AllProposals(f.t.Context(), f.warehouse)
 	if err != nil {
-		t.Fatal(err)
+		f.t.Fatal(err)
 	}
-	held, err := records.Proposals(t.Context(), f.warehouse, all)
+	held, err := records.Proposals(f.t.Context(), f.warehouse, all)
 	if err != nil {
-		t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	found := map[string]records.Proposal{}
 	for _, p := range held {
@@ -126,7 +77,7 @@ func (f *labFollower) differences(t *testing.T) (wrong []string) {
 				continue
 			}
 			delete(found, id)
-			for _, difference := range f.compare(t, g, want, got) {
+			for _, difference := range f.compare(g, want, got) {
 				say("%s %q: %s", g.Name, got.Title, difference)
 			}
 		}
@@ -142,8 +93,8 @@ func units(text string, decimals uint8) decimal.Decimal {
 	return decimal.NewFromBigInt(n, -int32(decimals))
 }
 
-func (f *labFollower) compare(t *testing.T, g env.LabGovernor, want env.LabProposal, got records.Proposal) (wrong []string) {
-	t.Helper()
+func (f labFollower) compare(g env.LabGovernor, want env.LabProposal, got records.Proposal) (wrong []string) {
+	f.t.Helper()
 	say := func(what string, got, want any) {
 		wrong = append(wrong, fmt.Sprintf("got %s %v, want %v", what, got, want))
 	}
@@ -161,9 +112,9 @@ func (f *labFollower) compare(t *testing.T, g env.LabGovernor, want env.LabPropo
 	} else if g.Clock == "timestamp" && (fmt.Sprint(got.StartAt.Time().Unix()) != want.Start || fmt.Sprint(got.EndAt.Time().Unix()) != want.End) {
 		say("times", got.StartAt, want.Start)
 	}
-	totals, err := counts.VoteTotalsOf(t.Context(), f.warehouse, []record.RefHash{got.Ref})
+	totals, err := counts.VoteTotalsOf(f.t.Context(), f.warehouse, []record.RefHash{got.Ref})
 	if err != nil {
-		t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	for side, text := range want.Tally {
 		if power := totals[got.Ref].Choices[side].Power; !power.Equal(units(text, g.Decimals)) {
@@ -181,22 +132,26 @@ func TestLongTheLabIsFollowedThroughFailingEndpoints(t *testing.T) {
 	lab := env.StartChainLab(t)
 	t.Run("from nothing", func(t *testing.T) {
 		f := followLab(t, lab, lab.URL)
-		f.run(t, everyLane()...)
-		f.check(t)
-		f.restart(t)
-		f.run(t, everyLane()...)
-		f.check(t)
+		f.run()
+		f.check()
+		f.start()
+		f.run()
+		f.check()
 	})
 	t.Run("logs three blocks behind the head", func(t *testing.T) {
 		lab.Control(usual())
 		lab.Control(map[string]any{"lag": 3})
 		f := followLab(t, lab, lab.ProxyURL)
-		f.run(t, everyLane()...)
+		f.run()
 		lab.Mine(12)
-		f.run(t, everyLane()...)
-		f.check(t)
+		f.run()
+		f.check()
 		var gaps uint64
-		for _, cursor := range f.cursors(t) {
+		cursors, err := records.FollowCursors(t.Context(), f.warehouse, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, cursor := range cursors {
 			gaps += cursor.Gaps
 		}
 		if gaps == 0 {
@@ -228,8 +183,8 @@ func TestLongTheLabIsFollowedThroughFailingEndpoints(t *testing.T) {
 			lab.Control(knobs)
 			f := followLab(t, lab, lab.ProxyURL)
 			env.Until(t, func() error {
-				f.run(t, everyLane()...)
-				if wrong := f.differences(t); len(wrong) > 0 {
+				f.run()
+				if wrong := f.differences(); len(wrong) > 0 {
 					lab.Mine(12) // the second look at the last blocks comes when they are final
 					return errors.New(strings.Join(wrong, "\n"))
 				}
@@ -241,15 +196,15 @@ func TestLongTheLabIsFollowedThroughFailingEndpoints(t *testing.T) {
 		lab.Control(usual())
 		lab.Control(map[string]any{"prune": 500})
 		f := followLab(t, lab, lab.ProxyURL, lab.URL)
-		f.run(t, everyLane()...)
-		f.check(t)
+		f.run()
+		f.check()
 	})
 	t.Run("an endpoint that hangs, with another one", func(t *testing.T) {
 		lab.Control(usual())
 		lab.Control(map[string]any{"hang": 0.02})
 		f := followLab(t, lab, lab.ProxyURL, lab.URL)
-		f.run(t, everyLane()...)
-		f.check(t)
+		f.run()
+		f.check()
 	})
 }
 
@@ -257,25 +212,24 @@ func TestLongTheLabIsFollowedThroughReorganizations(t *testing.T) {
 	t.Parallel()
 	lab := env.StartChainLab(t)
 	f, stopped := followLab(t, lab, lab.URL), followLab(t, lab, lab.URL)
-	f.run(t, everyLane()...)
+	f.run()
 	lab.Script("reorg", "prepare")
-	f.run(t, everyLane()...)
-	f.check(t)
-	stopped.run(t, everyLane()...)
-	stopped.check(t)
+	f.run()
+	f.check()
+	stopped.run()
+	stopped.check()
 	for _, step := range []string{"apply", "shrink"} {
 		lab.Script("reorg", step)
-		f.run(t, everyLane()...)
-		f.check(t)
+		f.run()
+		f.check()
 	}
 	t.Run("while nobody followed", func(t *testing.T) {
-		stopped.restart(t)
-		stopped.run(t, everyLane()...)
-		stopped.check(t)
+		stopped.t = t
+		stopped.start()
+		stopped.run()
+		stopped.check()
 	})
 }
-
-func everyLane() []string { return []string{"backfill", "tip", "final", "state"} }
 
 // usual is how the RPC in front of the lab behaves when nothing fails.
 func usual() map[string]any {

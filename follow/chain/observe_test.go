@@ -78,7 +78,7 @@ func outlineOf(s *governance.DossierSimulation) string {
 // Nodes simulate what a proposal executes as they can; what succeeded and fails later is told as both.
 func TestLongProposalsAreSimulated(t *testing.T) {
 	t.Parallel()
-	evm, _ := env.StartEVM(t, fmt.Sprint(fakeChain))
+	evm, _ := env.StartEVM(t, "play", fmt.Sprint(fakeChain))
 	evm.Play() // proposes
 	view := evm.Play()
 	at := 0

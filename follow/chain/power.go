@@ -14,28 +14,43 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// askPowersEvery is the time between two questions to a token for the powers of its first delegates.
-const askPowersEvery = time.Hour
+const (
+	// askPowersEvery is the time between two questions to a token for the powers of its first delegates.
+	askPowersEvery = time.Hour
+	// maxSilentAsked is of how many delegates a token is asked whose powers change without a log.
+	maxSilentAsked = 100
+	// lastInBlock orders what a contract states as of a block after the logs of that block.
+	lastInBlock = math.MaxUint32
+)
 
-// lastInBlock orders what a contract states as of a block after the logs of that block.
-const lastInBlock = math.MaxUint32
+// askedPowers says what a token was asked last for powers.
+type askedPowers struct {
+	at    time.Time
+	block uint64
+	// differed is true if its logs did not come to the answers, and silent if they did not twice in a row:
+	// locked votes lose power without a log.
+	differed, silent bool
+}
 
 // readPowers asks each token, by the hour, for the powers of its first delegates as of the final block, and
-// writes those that its logs do not come to: locked votes lose power without a log.
+// writes those that its logs do not come to. Then it asks at the next final block again: a log that was
+// missed is not missed twice.
 func (c tokens) readPowers(ctx context.Context) error {
 	final, now := c.at().final, c.Clock.Now()
 	var records []record.Record
 	for _, g := range c.governors {
-		if g.delegating == nil || g.delegating.registry || final.Number == 0 ||
-			c.backfillCursor(g).State != governance.SourceLive || now.Sub(g.delegating.askedAt) < askPowersEvery {
+		if g.delegating == nil || g.delegating.registry || final.Number <= g.delegating.asked.block ||
+			c.backfillCursor(g).State != governance.SourceLive || now.Sub(g.delegating.asked.at) < askPowersEvery {
 			continue
 		}
-		differing, err := c.powersUnlike(ctx, g, final)
+		stated, err := c.statedPowers(ctx, g, final)
 		if err != nil {
 			return err
 		}
-		g.delegating.askedAt = now
-		records = append(records, differing...)
+		if asked := &g.delegating.asked; !asked.differed || asked.silent {
+			asked.at = now
+		}
+		records = append(records, stated...)
 	}
 	if len(records) == 0 {
 		return nil
@@ -44,32 +59,27 @@ func (c tokens) readPowers(ctx context.Context) error {
 	return err
 }
 
-// powersUnlike returns the powers of the first delegates of a token that its contract states otherwise
-// than they are held as of a block.
-func (c tokens) powersUnlike(ctx context.Context, g *governor, as block) (records []record.Record, err error) {
-	held, err := feed.FirstPowers(ctx, c.journal.Warehouse, g.source.ID, as.Number+1, govrules.FirstDelegates)
+// statedPowers returns the powers of the first delegates of a token that its contract states otherwise than
+// they are held as of a block. Of a silent token it returns all that are stated, and the power of the zero
+// address, which is none: what was stated in an earlier block is not known any more.
+func (c tokens) statedPowers(ctx context.Context, g *governor, as block) ([]record.Record, error) {
+	asked, count := &g.delegating.asked, govrules.FirstDelegates
+	if asked.silent {
+		count = maxSilentAsked
+	}
+	held, err := feed.FirstPowers(ctx, c.journal.Warehouse, g.source.ID, as.Number+1, count)
 	if err != nil || len(held) == 0 {
 		return nil, err
 	}
-	// Tokens made before OpenZeppelin's have the second method.
-	methods := make([]method, 0, 2*len(held))
-	for _, signature := range []string{"getVotes(address)", "getCurrentVotes(address)"} {
-		for _, h := range held {
-			delegate, _ := new(big.Int).SetString(h.Delegate, 0)
-			methods = append(methods, method{to: g.address, signature: signature, args: []*big.Int{delegate}, result: "uint256"})
-		}
-	}
-	stated, there, err := c.client.askAt(ctx, hexOf(as.Number), methods...)
+	answers, there, err := c.askPowers(ctx, g, held, as)
 	if err != nil || !there {
 		return nil, err
 	}
 	known, placed := g.known(), c.placedAt(g, as)
 	placed.LogIndex = lastInBlock
+	var all, differing []record.Record
 	for i, h := range held {
-		units, is := stated[i].(*big.Int)
-		if !is {
-			units, is = stated[len(held)+i].(*big.Int)
-		}
+		units, is := answers[i].(*big.Int)
 		if !is {
 			continue
 		}
@@ -78,12 +88,41 @@ func (c tokens) powersUnlike(ctx context.Context, g *governor, as block) (record
 			c.journal.Reject(record.SourceRef{}, "power", fmt.Errorf("%s of %s: %w", h.Delegate, g.source.ID, err))
 			continue
 		}
-		if power.Equal(h.Power) {
+		stated := &record.DelegatePower{Placed: placed, Delegate: h.Delegate, Power: power}
+		if all = append(all, stated); power.Equal(h.Power) {
 			continue
 		}
+		differing = append(differing, stated)
 		c.Logger.LogAttrs(ctx, slog.LevelInfo, "token states another power than its logs, writing the stated one", slog.String("token", g.source.ID),
 			slog.String("delegate", h.Delegate), slog.String("stated", power.String()), slog.String("held", h.Power.String()))
-		records = append(records, &record.DelegatePower{Placed: placed, Delegate: h.Delegate, Power: power})
 	}
-	return records, nil
+	differs := len(differing) > 0 || len(all) == 0 // a token that states no power vouches for none
+	asked.block, asked.silent, asked.differed = as.Number, asked.silent || asked.differed && differs, differs
+	if !asked.silent {
+		return differing, nil
+	}
+	return append(all, &record.DelegatePower{Placed: placed, Delegate: zeroAddress}), nil
+}
+
+// askPowers asks a token for the powers of delegates as of a block. Tokens made before OpenZeppelin's have
+// the second method.
+func (c tokens) askPowers(ctx context.Context, g *governor, of []feed.PowerChange, as block) (answers []any, held bool, err error) {
+	answers = make([]any, len(of))
+	for _, signature := range []string{"getVotes(address)", "getCurrentVotes(address)"} {
+		var methods []method
+		var at []int
+		for i, h := range of {
+			if delegate, is := new(big.Int).SetString(h.Delegate, 0); is && answers[i] == nil {
+				at, methods = append(at, i), append(methods, method{to: g.address, signature: signature, args: []*big.Int{delegate}, result: "uint256"})
+			}
+		}
+		stated, held, err := c.client.askAt(ctx, hexOf(as.Number), methods...)
+		if err != nil || !held {
+			return nil, false, err
+		}
+		for i, value := range stated {
+			answers[at[i]] = value
+		}
+	}
+	return answers, true, nil
 }

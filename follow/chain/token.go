@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 	"unicode/utf8"
 
 	"github.com/shopspring/decimal"
@@ -32,8 +31,7 @@ type delegating struct {
 	spaces   map[string]bool
 	// supply is the last that was written; Chain.writing guards it.
 	supply string
-	// askedAt is when the contract was last asked for powers.
-	askedAt time.Time
+	asked  askedPowers
 }
 
 // statementKind is what an event of a token or a registry states.

@@ -150,7 +150,6 @@ func drawStatements(rng *rand.Rand) (logs []fake.Log) {
 
 func TestDelegationsAreThoseOfTheStandingBlocks(t *testing.T) {
 	t.Parallel()
-	env.SkipShort(t, "an engine")
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprint("history ", seed), func(t *testing.T) {
 			t.Parallel()
@@ -201,7 +200,6 @@ func TestDelegationsAreThoseOfTheStandingBlocks(t *testing.T) {
 
 func TestStatementsThatAnAnswerLacksAreMended(t *testing.T) {
 	t.Parallel()
-	env.SkipShort(t, "an engine")
 	f := newFollower(t)
 	f.delegations = true
 	f.chain.Create(tokenAddress, 1)
@@ -219,11 +217,11 @@ func TestStatementsThatAnAnswerLacksAreMended(t *testing.T) {
 
 func TestSuppliesAreWrittenWhenTheyChange(t *testing.T) {
 	t.Parallel()
-	env.SkipShort(t, "an engine")
 	f := newFollower(t)
 	f.delegations = true
 	f.chain.Create(tokenAddress, 1)
 	f.chain.Answer(tokenAddress, "totalSupply()", nil, uint64(5_000_000_000_000_000_000))
+	f.chain.Answer(tokenAddress, "getVotes(address)", []any{account(2)}, uint64(1_000_000_000_000_000_000))
 	f.chain.Mine(votesOf(account(2), 1_000_000_000_000_000_000))
 	f.chain.MineEmpty(20)
 	f.start()
@@ -245,7 +243,6 @@ func TestSuppliesAreWrittenWhenTheyChange(t *testing.T) {
 // A follower that begins after a vote has the supply at its snapshot, and asks for it once.
 func TestSuppliesAtSnapshotsOfThePastAreRead(t *testing.T) {
 	t.Parallel()
-	env.SkipShort(t, "an engine")
 	f := newFollower(t)
 	f.delegations = true
 	f.chain.Create(tokenAddress, 1)
@@ -267,7 +264,6 @@ func TestSuppliesAtSnapshotsOfThePastAreRead(t *testing.T) {
 
 func TestStatedPowersReplaceThoseThatLogsDoNotComeTo(t *testing.T) {
 	t.Parallel()
-	env.SkipShort(t, "an engine")
 	f := newFollower(t)
 	f.delegations = true
 	f.clock = clock.Stepping(startOfFake().Add(100 * fake.BlockTime))

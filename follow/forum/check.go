@@ -57,6 +57,12 @@ func (f *Forum) Check(ctx context.Context) []follow.Check {
 		stated.Version, stated.Title, stated.topics(), max(stated.Stats.Posts, stated.Stats.OldPosts))
 	const day = 24 * 60 * 60
 	polls := day/int(logInterval.Seconds()) + day/int(watchInterval.Seconds()) + day/int(categoriesInterval.Seconds())
+	if f.AddressField != "" {
+		polls += 24 * (1 + 2*directoryPages)
+		if _, err := f.addressField(ctx); err != nil {
+			check.Problem = err.Error()
+		}
+	}
 	const perPage = 30
 	young, lastWeek := int(min(stated.Stats.Young, maxStated)), int(min(stated.Stats.LastWeek, maxStated))
 	check.RequestsPerDay = polls + int(min(stated.topics(), maxStated)/perPage) + 1 + young*int(sweepAfter/youngAfter)

@@ -37,6 +37,7 @@ type fixture struct {
 	clock     *clock.Clock
 	address   *url.URL
 	key       string
+	field     string
 	warehouse *warehouse.Warehouse
 	journal   *follow.Journal
 	followed  *forum.Forum
@@ -95,7 +96,7 @@ func (f *fixture) restart() {
 	f.t.Helper()
 	client := fetch.New(fetch.Options{UserAgent: "pnyx (ops@example.org)", Clock: f.clock})
 	f.followed = forum.New(forum.Options{
-		Name: host, Host: client.Host(f.address, forum.Pace(f.key != "")), Key: f.key, User: "pnyx", Clock: f.clock,
+		Name: host, Host: client.Host(f.address, forum.Pace(f.key != "")), Key: f.key, User: "pnyx", AddressField: f.field, Clock: f.clock,
 	})
 	var err error
 	if f.journal, err = follow.OpenJournal(f.t.Context(), f.warehouse, f.followed.ID(), f.followed.Sources(), f.clock); err != nil {

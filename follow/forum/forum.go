@@ -33,6 +33,8 @@ type Options struct {
 	// Key and User are an API key and the user it acts as; empty for a public forum, whose
 	// answers may then be a minute old.
 	Key, User string
+	// AddressField is the user field that states an address, whose voter is named after the user; empty for none.
+	AddressField string
 	// Clock is nil for the system's.
 	Clock *clock.Clock
 }
@@ -110,6 +112,7 @@ func (f *Forum) Lanes(journal *follow.Journal) []follow.Lane {
 		{Name: laneBackfill, Interval: categoriesInterval, Run: l.backfill},
 		{Name: laneSweep, Interval: dueInterval, Run: l.sweep},
 		{Name: laneMissing, Interval: dueInterval, Run: l.lookForMissing},
+		{Name: follow.LaneNames, Interval: categoriesInterval, Run: l.readNames},
 	}
 	for i := range all {
 		all[i].Source = f.Sources()[0]

@@ -2,7 +2,9 @@ package hub
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 
 	"pnyx/follow"
 	"pnyx/follow/fetch"
@@ -16,21 +18,35 @@ func namesLane(p *poller) follow.Lane {
 	return asking.Lane()
 }
 
-// profiles asks for the names in the profiles of users.
+// profiles asks for the names in the profiles of users. Where a profile takes the others along, it asks for
+// each half of the users: whoever is asked for by id is on every page.
 func (p *poller) profiles(ctx context.Context, users []string) (map[string]record.Name, error) {
-	got, err := p.list(ctx, "users", "users", map[string]any{"ids": users}, 0, maxIn)
-	if err != nil {
-		return nil, err
-	}
 	names := map[string]record.Name{}
-	for _, row := range got.rows {
-		var user struct {
-			ID   string `json:"id"`
-			Name string `json:"name"`
+	got, err := p.ask(ctx, "users", map[string]any{"ids": users})
+	if errors.As(err, new(*rowError)) {
+		if len(users) == 1 {
+			return names, nil
 		}
-		if err := fetch.Decode(row, &user); err != nil {
-			return nil, fmt.Errorf("read a profile: %w", err)
+		for _, half := range [][]string{users[:len(users)/2], users[len(users)/2:]} {
+			more, err := p.profiles(ctx, half)
+			if err != nil {
+				return nil, err
+			}
+			maps.Copy(names, more)
 		}
+		return names, nil
+	}
+	var rows []struct {
+		ID   string `json:"id"`
+		Name string `json:"name"`
+	}
+	if err == nil {
+		err = fetch.Decode(got["users"], &rows)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read profiles: %w", err)
+	}
+	for _, user := range rows {
 		names[governance.VoterIdentity(user.ID)] = record.Name{Name: user.Name}
 	}
 	return names, nil

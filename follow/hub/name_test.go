@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"pnyx/governance"
+	fake "pnyx/test/upstream/hub"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
 )
@@ -15,18 +16,21 @@ import (
 func TestNamesOfProfilesAreReadAndRefreshed(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	ada, bea := "0x"+strings.Repeat("a", 40), "0x"+strings.Repeat("b", 40)
-	var powers []record.Record
-	for _, delegate := range []string{ada, bea, "0xshort"} {
-		powers = append(powers, &record.DelegatePower{Placed: record.Placed{Scope: "eip155:1:0xa"}, Delegate: delegate})
+	ada, bea, broken := "0x"+strings.Repeat("a", 40), "0x"+strings.Repeat("b", 40), "0x"+strings.Repeat("c", 40)
+	stark := "0x0" + strings.Repeat("5", 63)
+	all := []record.Record{&record.Name{Voter: "imported.eth", Source: governance.NameOfSnapshot, Name: "Imported"}} // no address
+	for _, delegate := range []string{ada, bea, broken, stark, "0xshort"} {
+		all = append(all, &record.DelegatePower{Placed: record.Placed{Scope: "eip155:1:0xa"}, Delegate: delegate})
 	}
-	if _, err := records.Append(t.Context(), f.warehouse, records.Import{ID: uuid.New(), ObservedAt: start}, powers); err != nil {
+	if _, err := records.Append(t.Context(), f.warehouse, records.Import{ID: uuid.New(), ObservedAt: start}, all); err != nil {
 		t.Fatal(err)
 	}
+	f.hub.SetName(stark, "Starla")
+	f.hub.SetName(broken, fake.BrokenName)
 	want := func(names ...string) {
 		t.Helper()
 		f.run("names", "names", "names")
-		for i, voter := range []string{ada, bea} {
+		for i, voter := range []string{ada, bea, broken, stark} {
 			got, err := records.VoterNames(t.Context(), f.warehouse, []string{voter})
 			if err != nil {
 				t.Fatal(err)
@@ -37,17 +41,18 @@ func TestNamesOfProfilesAreReadAndRefreshed(t *testing.T) {
 		}
 	}
 	f.hub.SetName(ada, "Ada")
-	want("Ada", "")
+	want("Ada", "", "", "Starla")
 	f.hub.SetName(ada, "")
 	f.hub.SetName(bea, strings.Repeat("b", governance.MaxName+1))
 	f.restart()
 	before := f.hub.Requests()["users"]
-	want("Ada", "")
+	want("Ada", "", "", "Starla")
 	if got := f.hub.Requests()["users"]; got != before {
 		t.Errorf("got %d requests within days, want none", got-before)
 	}
 	f.clock.Step(4 * 24 * time.Hour)
-	want("", "")
+	f.hub.SetName(broken, "Mended")
+	want("", "", "Mended", "Starla")
 	foreign := []record.Record{&record.Name{Voter: bea, Source: governance.NameOfENS, Name: "bea.eth", Verified: true}}
 	if counts, err := f.journal.Commit(t.Context(), foreign); err != nil || counts.New > 0 {
 		t.Errorf("got %v, %v for a name of another source, want it refused", counts, err)

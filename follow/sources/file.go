@@ -65,7 +65,7 @@ type Tally struct {
 	// APIKey authorizes the requests.
 	APIKey Secret `yaml:"apiKey" doc:"API key."`
 	// Rate is the number of requests a minute; 0 is 54, a little less than a key may send.
-	Rate Number `yaml:"requestsPerMinute" doc:"Requests a minute; by default 54, a little less than a key may send."`
+	Rate Number `yaml:"requestsPerMinute" doc:"Requests a minute; by default 54."`
 }
 
 // Forum is how a Discourse forum is reached.
@@ -78,6 +78,8 @@ type Forum struct {
 	APIUser Text `yaml:"apiUser" doc:"User that the API key belongs to."`
 	// Rate is the number of requests a minute; 0 is the default.
 	Rate Number `yaml:"requestsPerMinute" doc:"Requests a minute; by default 90, with a key 50."`
+	// AddressField is the user field that states an address; empty for none.
+	AddressField Text `yaml:"addressField" doc:"User field with an address, read hourly: where one user alone states an address, the username is an unverified name of that voter."`
 }
 
 // DAO is a DAO to follow.
@@ -91,7 +93,7 @@ type DAO struct {
 	// Governors are its Governor contracts.
 	Governors []Governor `yaml:"governors" doc:"Its Governor contracts: an id, or an id with timelock and first block."`
 	// Tokens are its tokens beside the tokens of its Governors.
-	Tokens []GovernorID `yaml:"tokens" doc:"Further tokens whose delegations are followed, eip155:CHAIN:ADDRESS each, on chains with a followed Governor; those of its Governors need no entry."`
+	Tokens []GovernorID `yaml:"tokens" doc:"Further tokens whose delegations are followed, eip155:CHAIN:ADDRESS each, on chains with a followed Governor."`
 	// Forums are the hosts of its forums.
 	Forums []Host `yaml:"forums" doc:"Hosts of its Discourse forums, such as discuss.ens.domains."`
 	// Tally are the slugs of its organizations.
@@ -107,7 +109,7 @@ type Governor struct {
 	// Token is the contract that votes are counted in; empty where the Governor says.
 	Token Contract `yaml:"token" doc:"Address of its token, where the Governor does not say: its decimals scale all amounts."`
 	// FirstBlock is the block in which it was created; 0 where the node finds out.
-	FirstBlock Number `yaml:"firstBlock" doc:"Block in which the contract was created; needed where no endpoint is an archive, to read no blocks in vain."`
+	FirstBlock Number `yaml:"firstBlock" doc:"Block in which the contract was created; needed where no endpoint is an archive."`
 }
 
 // Load reads and parses a sources file. environ looks up environment variables.

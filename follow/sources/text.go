@@ -105,7 +105,7 @@ func (c ChainID) Number() uint64 {
 type Contract string
 
 func (c *Contract) read(text string, _ func(string) (string, bool)) error {
-	return set(c, strings.ToLower(text), isAddress(text))
+	return set(c, strings.ToLower(text), abi.IsValidAddress(text))
 }
 
 func (*Contract) form() string { return "0x and " + digits }
@@ -113,22 +113,12 @@ func (*Contract) form() string { return "0x and " + digits }
 // digits says which digits an address has.
 const digits = "40 hexadecimal digits, not all of them 0, and with the right checksum where letters of both cases are among them"
 
-// isAddress reports whether a text is an address other than zero. Letters of both cases are a
-// checksum, as EIP-55 has it.
-func isAddress(text string) bool {
-	if !abi.IsAddress(text) || strings.Trim(text[2:], "0") == "" {
-		return false
-	}
-	lower := strings.ToLower(text[2:])
-	return text[2:] == lower || text[2:] == strings.ToUpper(lower) || text == abi.Checksummed(text)
-}
-
 // GovernorID is a chain, a colon and the address of a contract, in lower case.
 type GovernorID string
 
 func (g *GovernorID) read(text string, _ func(string) (string, bool)) error {
 	ofChain := regexp.MustCompile(`^eip155:[1-9]\d{0,17}:`).MatchString(text)
-	return set(g, strings.ToLower(text), ofChain && isAddress(text[strings.LastIndexByte(text, ':')+1:]))
+	return set(g, strings.ToLower(text), ofChain && abi.IsValidAddress(text[strings.LastIndexByte(text, ':')+1:]))
 }
 
 func (*GovernorID) form() string {

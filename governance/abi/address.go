@@ -22,6 +22,16 @@ func IsAddress(text string) bool {
 	return prefixed && len(digits) == 40 && strings.Trim(digits, "0123456789abcdefABCDEF") == ""
 }
 
+// IsValidAddress reports whether a text is an address other than zero. Letters of both cases are a
+// checksum, as EIP-55 has it.
+func IsValidAddress(text string) bool {
+	if !IsAddress(text) || strings.Trim(text[2:], "0") == "" {
+		return false
+	}
+	lower := strings.ToLower(text[2:])
+	return text[2:] == lower || text[2:] == strings.ToUpper(lower) || text == Checksummed(text)
+}
+
 // Checksummed returns an address with its EIP-55 checksum: a letter is upper case where the hash
 // of the lower-case address has a digit above 7.
 func Checksummed(address string) string {

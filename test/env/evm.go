@@ -14,7 +14,7 @@ import (
 )
 
 // EVM is a chain on this machine with contracts of OpenZeppelin, Compound and our own, of each kind
-// of Governor one. The programs in test/upstream/evm compile, deploy and play them.
+// of Governor one, or escrows of votes. The programs in test/upstream/evm compile, deploy and play them.
 type EVM struct {
 	// Node answers JSON-RPC.
 	Node http.Handler
@@ -42,10 +42,10 @@ type EVMView struct {
 }
 
 // EVMToken is a token with what it says of accounts: their votes now, in smallest units, and their
-// delegates, which are zero for none.
+// delegates, which are zero for none. Both are empty where they cannot be known.
 type EVMToken struct {
 	Name, Address string
-	Decimals      int32
+	Decimals      uint8
 	Supply        string
 	Accounts      []struct{ Voter, Votes, Delegate string }
 }
@@ -53,7 +53,7 @@ type EVMToken struct {
 // EVMGovernor is a contract with its proposals.
 type EVMGovernor struct {
 	Name, Address string
-	Decimals      int32
+	Decimals      uint8
 	Proposals     []EVMProposal
 }
 
@@ -69,8 +69,8 @@ type EVMProposal struct {
 	EndAt int64
 }
 
-// StartEVM starts a chain. Where node, npm or a package is missing, the test is skipped.
-func StartEVM(tb testing.TB, chainID string) (*EVM, EVMView) {
+// StartEVM starts a chain that "play" or "escrow" plays. Where node, npm or a package is missing, the test is skipped.
+func StartEVM(tb testing.TB, program, chainID string) (*EVM, EVMView) {
 	tb.Helper()
 	Long(tb)
 	dir := npmInstalled(tb, "evm", filepath.Join(Root(tb), "test", "upstream", "evm"))
@@ -79,7 +79,7 @@ func StartEVM(tb testing.TB, chainID string) (*EVM, EVMView) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	command := exec.Command(Program(tb, "node", ""), filepath.Join(dir, "play.mjs"), port, chainID) //nolint:noctx,gosec // the end of its input ends it
+	command := exec.Command(Program(tb, "node", ""), filepath.Join(dir, program+".mjs"), port, chainID) //nolint:noctx,gosec // the end of its input ends it
 	command.Env = append(os.Environ(), "HOME="+chainHome(tb))
 	var failed Buffer
 	command.Stderr = &failed

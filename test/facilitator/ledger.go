@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"pnyx/governance/abi"
 )
 
 // Ledger is a token contract with a facilitator and an RPC endpoint before it.
@@ -92,36 +94,30 @@ func (l *Ledger) Payment(call string) map[string]any {
 }
 
 // Behave changes how "verify" or "settle" answers; nil makes it honest again.
-func (l *Ledger) Behave(call string, how Behaviour) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.behaviour[call] = how
-}
+func (l *Ledger) Behave(call string, how Behaviour) { l.locked(func() { l.behaviour[call] = how }) }
 
 // At stops the clock of the facilitator at a time.
 func (l *Ledger) At(moment time.Time) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.now = func() time.Time { return moment }
+	l.locked(func() { l.now = func() time.Time { return moment } })
 }
 
 // HangUp breaks the connections to the facilitator.
-func (l *Ledger) HangUp() {
-	l.facilitator.CloseClientConnections()
-}
+func (l *Ledger) HangUp() { l.facilitator.CloseClientConnections() }
 
 // Cancel uses an authorization up without a transfer.
-func (l *Ledger) Cancel(a Authorization) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.used[a.Nonce] = true
-}
+func (l *Ledger) Cancel(a Authorization) { l.locked(func() { l.used[a.Nonce] = true }) }
 
 // Submit transfers the tokens of an authorization, as any account may.
 func (l *Ledger) Submit(a Authorization) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.transfer(a)
+}
+
+func (l *Ledger) locked(change func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	change()
 }
 
 // request is the body of a request to the facilitator.
@@ -214,7 +210,7 @@ func (l *Ledger) settle(asked request) any {
 }
 
 func (l *Ledger) transfer(a Authorization) string {
-	hash := "0x" + hex.EncodeToString(keccak([]byte(a.From), []byte(a.Nonce)))
+	hash := "0x" + hex.EncodeToString(abi.Keccak([]byte(a.From), []byte(a.Nonce)))
 	l.used[a.Nonce] = true
 	l.transfers = append(l.transfers, Transfer{Authorization: a, Hash: hash})
 	return hash
@@ -256,7 +252,7 @@ func boolNumber(value bool) int {
 }
 
 // Topics of the events.
-func topic(event string) string { return "0x" + hex.EncodeToString(keccak([]byte(event))) }
+func topic(event string) string { return "0x" + hex.EncodeToString(abi.Keccak([]byte(event))) }
 
 // events returns the use of the authorization whose nonce the filter holds.
 func (l *Ledger) events(filter string) []any {

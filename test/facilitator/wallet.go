@@ -22,10 +22,10 @@ import (
 	"github.com/decred/dcrd/dcrec/secp256k1/v4"
 	"github.com/decred/dcrd/dcrec/secp256k1/v4/ecdsa"
 	"github.com/prometheus/client_golang/prometheus"
-	"golang.org/x/crypto/sha3"
 
 	"pnyx/access/x402"
 	"pnyx/cache/accounts"
+	"pnyx/governance/abi"
 )
 
 // patience bounds what a gate waits for. Nothing takes as long when all is well.
@@ -192,35 +192,27 @@ func recoverSigner(signature string, digest []byte) (string, error) {
 }
 
 func addressOf(key *secp256k1.PublicKey) string {
-	return "0x" + hex.EncodeToString(keccak(key.SerializeUncompressed()[1:])[12:])
+	return "0x" + hex.EncodeToString(abi.Keccak(key.SerializeUncompressed()[1:])[12:])
 }
 
 // Digest returns the EIP-712 hash of an authorization under the terms.
 func Digest(a Authorization, terms map[string]any) []byte {
 	extra, _ := terms["extra"].(map[string]any)
 	chainID, _ := strings.CutPrefix(text(terms, "network"), "eip155:")
-	domain := keccak(
-		keccak([]byte("EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)")),
-		keccak([]byte(text(extra, "name"))), keccak([]byte(text(extra, "version"))),
+	domain := abi.Keccak(
+		abi.Keccak([]byte("EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)")),
+		abi.Keccak([]byte(text(extra, "name"))), abi.Keccak([]byte(text(extra, "version"))),
 		number(chainID), address(text(terms, "asset")))
-	message := keccak(
-		keccak([]byte("TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)")),
+	message := abi.Keccak(
+		abi.Keccak([]byte("TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)")),
 		address(a.From), address(a.To), number(a.Value), number(a.ValidAfter), number(a.ValidBefore), word(a.Nonce))
-	return keccak([]byte{0x19, 0x01}, domain, message)
+	return abi.Keccak([]byte{0x19, 0x01}, domain, message)
 }
 
 // text returns a member that is a text.
 func text(object map[string]any, name string) string {
 	value, _ := object[name].(string)
 	return value
-}
-
-func keccak(parts ...[]byte) []byte {
-	hash := sha3.NewLegacyKeccak256()
-	for _, part := range parts {
-		hash.Write(part)
-	}
-	return hash.Sum(nil)
 }
 
 func number(decimal string) []byte {

@@ -63,7 +63,9 @@ func (*Delegation) Kind() Kind { return KindDelegation }
 // Key returns the scope, the holder and the place.
 func (d *Delegation) Key() Key { return Key{d.Scope, d.Delegator, d.place()} }
 
-// DelegatePower is the voting power of a delegate from a block on, as the token states it.
+// DelegatePower is the voting power of a delegate from a block on, as the token states it. One of the zero
+// address, after all logs of a block, says that powers of earlier blocks are not known any more: the token
+// changes them without a log.
 type DelegatePower struct {
 	Placed
 	// Delegate is who votes with the power.

@@ -107,7 +107,11 @@ const votersAsked = " SELECT voter FROM (SELECT voter FROM ballots WHERE NOT wit
 	"SELECT proposal_ref FROM proposal_states FINAL WHERE NOT flagged AND votes > 0 AND ({provider:String} = '' OR provider = {provider:String}) " +
 	"ORDER BY end_at DESC NULLS LAST LIMIT 50 BY dao_id LIMIT 500) ORDER BY power DESC LIMIT 100 BY proposal_ref " +
 	"UNION ALL SELECT delegate AS voter FROM (SELECT scope, delegate, argMax(power, place) AS held FROM delegate_power FINAL WHERE NOT withdrawn " +
-	"GROUP BY scope, delegate ORDER BY held DESC LIMIT 200 BY scope)) WHERE match(voter, '^0x[0-9a-f]{40}$')"
+	"GROUP BY scope, delegate ORDER BY held DESC LIMIT 200 BY scope)) WHERE " + askable
+
+// askable voters have an address: of an EVM chain, or, for Snapshot, of Starknet. Snapshot refuses all that
+// are asked for together with another.
+const askable = "(match(voter, '^0x[0-9a-f]{40}$') OR {source:String} = 'snapshot' AND match(voter, '^0x0[0-7][0-9a-f]{62}$'))"
 
 // Nameless returns voters of whom the source was never asked, in order of identity.
 func Nameless(ctx context.Context, w *warehouse.Warehouse, s NameSearch) ([]string, error) {
@@ -119,7 +123,7 @@ func Nameless(ctx context.Context, w *warehouse.Warehouse, s NameSearch) ([]stri
 
 // AskedForNames returns voters after one, in order of identity, of whom the source was asked before.
 func AskedForNames(ctx context.Context, w *warehouse.Warehouse, s NameSearch, after string) ([]string, error) {
-	const sql = "SELECT voter FROM names FINAL WHERE source = {source:String} AND voter > {after:String} ORDER BY voter LIMIT {limit:UInt64}"
+	const sql = "SELECT voter FROM names FINAL WHERE source = {source:String} AND voter > {after:String} AND " + askable + " ORDER BY voter LIMIT {limit:UInt64}"
 	return selectVoters(ctx, w, sql, clickhouse.Named("source", string(s.Source)), clickhouse.Named("after", after), clickhouse.Named("limit", s.Limit))
 }
 
@@ -127,15 +131,15 @@ func selectVoters(ctx context.Context, w *warehouse.Warehouse, sql string, args 
 	return warehouse.Find[string](ctx, w, "read of whom to ask for names", sql, args...)
 }
 
-// HeldNames returns the names that a source states itself, without those of imports.
-func HeldNames(ctx context.Context, w *warehouse.Warehouse, source governance.NameSource) ([]record.Name, error) {
-	const sql = "SELECT voter, origin, name FROM names FINAL WHERE source = {source:String} AND origin = '' AND NOT withdrawn"
-	result, err := w.Conn.Query(ctx, sql, clickhouse.Named("source", string(source)))
-	type row struct{ Voter, Origin, Name string }
+// HeldNames returns the names of a source and an origin: a forum, or none.
+func HeldNames(ctx context.Context, w *warehouse.Warehouse, source governance.NameSource, origin string) ([]record.Name, error) {
+	const sql = "SELECT voter, name FROM names FINAL WHERE source = {source:String} AND origin = {origin:String} AND NOT withdrawn"
+	result, err := w.Conn.Query(ctx, sql, clickhouse.Named("source", string(source)), clickhouse.Named("origin", origin))
+	type row struct{ Voter, Name string }
 	rows, err := warehouse.SelectRows[row](result, err, "read the names of a source")
 	names := make([]record.Name, len(rows))
 	for i, r := range rows {
-		names[i] = record.Name{Voter: r.Voter, Source: source, Origin: r.Origin, Name: r.Name}
+		names[i] = record.Name{Voter: r.Voter, Source: source, Origin: origin, Name: r.Name}
 	}
 	return names, err
 }

@@ -16,24 +16,34 @@ SELECT
     power AS voting_power,
     block AS block_number,
     at AS stated_at,
-    place = max(place) OVER (PARTITION BY scope, delegate) AS is_current
+    is_current
 FROM
 (
     SELECT
-        toString(scope) AS scope,
-        delegate,
-        place,
-        power,
-        block,
-        at,
-        withdrawn
-    FROM $data.delegate_power
-    WHERE version < (SELECT ifNull(minOrNull(first_version), toUInt64(-1)) FROM $data.batches FINAL WHERE sealed = 0)
-    ORDER BY
-        scope,
-        delegate,
-        place,
-        version DESC
-    LIMIT 1 BY scope, delegate, place
+        *,
+        -- The power of the zero address after a block's logs says that older ones are not known any more.
+        delegate = '0x0000000000000000000000000000000000000000' AND substring(place, 9, 4) = '\xff\xff\xff\xff' AS asked,
+        place = max(place) OVER (PARTITION BY scope, delegate)
+            AND (power = 0 OR block >= maxIf(block, asked) OVER (PARTITION BY scope)) AS is_current
+    FROM
+    (
+        SELECT
+            toString(scope) AS scope,
+            delegate,
+            place,
+            power,
+            block,
+            at,
+            withdrawn
+        FROM $data.delegate_power
+        WHERE version < (SELECT ifNull(minOrNull(first_version), toUInt64(-1)) FROM $data.batches FINAL WHERE sealed = 0)
+        ORDER BY
+            scope,
+            delegate,
+            place,
+            version DESC
+        LIMIT 1 BY scope, delegate, place
+    )
+    WHERE NOT withdrawn
 )
-WHERE NOT withdrawn;
+WHERE NOT asked;

@@ -36,7 +36,6 @@ type voted struct {
 // Dossiers that are read together rest on what each rests on alone: on votes of the same DAO, that ended before, without spam.
 func TestDossiersAreReadTogetherAsAlone(t *testing.T) {
 	t.Parallel()
-	env.SkipShort(t, "an engine")
 	w, err := warehouse.Open(t.Context(), warehouse.Options{
 		URL: env.DatabaseURL(t), QueryTimeout: 2 * time.Minute, MaxMemory: 2 << 30, Logger: slog.New(slog.DiscardHandler),
 	})

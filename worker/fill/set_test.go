@@ -263,7 +263,6 @@ func (s *site) fill(requests []cache.PageRequest, size int) map[cache.Key]page {
 
 func TestSetsGiveWhatSinglePagesGive(t *testing.T) {
 	t.Parallel()
-	env.SkipShort(t, "an engine")
 	s := newSite(t)
 	kinds := map[string]func() query.Page{
 		"ballots": s.ballots, "profiles": s.profile, "histories": s.votes, "lists": s.list,

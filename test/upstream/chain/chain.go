@@ -109,11 +109,7 @@ func (c *Chain) append(logs []Log) uint64 {
 }
 
 // Pace sets the time between two blocks, whole seconds, before there is a second one.
-func (c *Chain) Pace(between time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.pace = between
-}
+func (c *Chain) Pace(between time.Duration) { c.locked(func() { c.pace = between }) }
 
 // Standing returns the logs of the blocks that stand, in their order.
 func (c *Chain) Standing() (logs []Log) {
@@ -181,17 +177,15 @@ func (c *Chain) Branch() (restore func()) {
 }
 
 // Shrink removes the last blocks, as a node does that goes back.
-func (c *Chain) Shrink(depth int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.blocks = c.blocks[:len(c.blocks)-depth]
-}
+func (c *Chain) Shrink(depth int) { c.locked(func() { c.blocks = c.blocks[:len(c.blocks)-depth] }) }
 
 // Fail sets how the RPC fails from now on.
-func (c *Chain) Fail(faults Faults) {
+func (c *Chain) Fail(faults Faults) { c.locked(func() { c.faults = faults }) }
+
+func (c *Chain) locked(change func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.faults = faults
+	change()
 }
 
 // answerFrom is what a call returns from a block on; empty for nothing: it reverts.
@@ -235,9 +229,7 @@ func (c *Chain) answer(contract, signature string, args, results []any, isChange
 
 // Create gives a contract code from a block on.
 func (c *Chain) Create(contract string, number uint64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.created[strings.ToLower(contract)] = number
+	c.locked(func() { c.created[strings.ToLower(contract)] = number })
 }
 
 // Calls returns how often a method was called.

@@ -6,17 +6,13 @@ import (
 	"math/big"
 	"strings"
 
-	"golang.org/x/crypto/sha3"
+	"pnyx/governance/abi"
 )
 
 const wordBytes = 32
 
 // Keccak returns the Keccak-256 hash of a text in hexadecimal.
-func Keccak(text string) string {
-	hash := sha3.NewLegacyKeccak256()
-	hash.Write([]byte(text)) // a hash never fails
-	return "0x" + hex.EncodeToString(hash.Sum(nil))
-}
+func Keccak(text string) string { return "0x" + hex.EncodeToString(abi.Keccak([]byte(text))) }
 
 // Emit returns a log of an event: its signature, how many of its first parameters are
 // indexed, and their values: uint64, *big.Int, an address or bytes32 in hexadecimal as

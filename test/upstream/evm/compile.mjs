@@ -27,7 +27,7 @@ export function compiled() {
   const delegate = "legacy/GovernorBravoDelegateV1.sol", delegator = "Governance/GovernorBravoDelegator.sol";
   const files = [delegate, "legacy/GovernorBravoInterfaces.sol", delegator, "Governance/GovernorBravoInterfaces.sol"];
   const old = build(require("solc-0.5"), Object.fromEntries(files.map((f) => [f, read(venus + f)])), "istanbul", (name) => ({ contents: read(venus + name) }));
-  const kinds = { Against: "V5", Fractional: "V5", Dynamic: "V5", Late: "V5", Super: "V5", Overridable: "V5", Token: "V5", TimeToken: "V5", Modules: "Own", Before: "Own", Names: "Own" };
+  const kinds = { Against: "V5", Fractional: "V5", Dynamic: "V5", Late: "V5", Super: "V5", Overridable: "V5", Token: "V5", TimeToken: "V5", Modules: "Own", Before: "Own", Names: "Own", Escrow: "Own", TokenEscrow: "Own" };
   const all = Object.fromEntries(Object.entries(kinds).map(([name, of]) => [name, now(`${of}.sol`, name)]));
   for (const of of ["V49", "V46"]) for (const name of ["Token", "Simple"]) all[`${name}${of}`] = now(`${of}.sol`, name);
   all.Bravo = old(delegate, "GovernorBravoDelegateV1");

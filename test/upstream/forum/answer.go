@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +19,8 @@ const (
 	postsPage = 50
 	// chunk is the number of posts in a topic's answer.
 	chunk = 20
+	// lastDirectoryPage is the last page of users, and AddressField what everybody sees of them.
+	lastDirectoryPage, AddressField = 10, "Ethereum address"
 	// timeLayout is the time format of Discourse.
 	timeLayout = "2006-01-02T15:04:05.000Z"
 )
@@ -47,6 +51,11 @@ func (f *Forum) answer(r *http.Request) (body any, location string, err error) {
 		return object{"category_list": object{"categories": f.categoriesBelow(0)}}, "", nil
 	case "/about":
 		return f.about(), "", nil
+	case "/site":
+		return object{"user_fields": []object{{"id": 3, "name": AddressField, "show_on_profile": true}, {"id": 4, "name": "Legal name"}}}, "", nil
+	case "/directory_items":
+		items, err := f.directory(query)
+		return object{"directory_items": items, "meta": object{"total_rows_directory_items": len(f.addresses)}}, "", err
 	}
 	parts := strings.Split(strings.TrimPrefix(path, "/t/"), "/")
 	if len(parts) == 2 && parts[1] == "posts" {
@@ -214,6 +223,32 @@ func (f *Forum) categoriesBelow(parent int) []object {
 		}
 	}
 	return found
+}
+
+// directory returns a page of users, those first who state an address, in the order of these.
+func (f *Forum) directory(query url.Values) ([]object, error) {
+	page, _ := strconv.Atoi(query.Get("page")) // no number is 0, as there
+	if page > lastDirectoryPage || query.Get("period") != "all" || query.Get("order") != AddressField || query.Get("user_field_ids") != "3" {
+		return nil, failure{http.StatusBadRequest, "invalid_parameters"}
+	}
+	names := slices.SortedFunc(maps.Keys(f.addresses), func(a, b string) int {
+		order := cmp.Compare(f.addresses[b], f.addresses[a])
+		if query.Has("asc") {
+			order = -order
+		}
+		return cmp.Or(rank(f.addresses[b] != "")-rank(f.addresses[a] != ""), order, cmp.Compare(a, b))
+	})
+	items := []object{}
+	for _, name := range names[min(page*postsPage, len(names)):min((page+1)*postsPage, len(names))] {
+		fields, address := object{}, f.addresses[name]
+		if address != "" && f.switches.TextTags {
+			fields["3"] = address
+		} else if address != "" {
+			fields["3"] = object{"value": []string{address}, "searchable": false}
+		}
+		items = append(items, object{"user": object{"username": name, "user_fields": fields}})
+	}
+	return items, nil
 }
 
 func (f *Forum) about() object {

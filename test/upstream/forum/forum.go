@@ -23,6 +23,7 @@ type Forum struct {
 	categories []category
 	topics     []*topic
 	posts      []*post
+	addresses  map[string]string // what users state, by name
 	requests   map[string]int
 	clients    map[string][]time.Time
 	cached     map[string]cached
@@ -32,7 +33,7 @@ type Forum struct {
 type Switches struct {
 	// OldPosts makes posts.json answer windows of 50 ids, as old versions do.
 	OldPosts bool
-	// TextTags makes tags texts, as in old versions.
+	// TextTags makes tags and user fields texts, as in old versions.
 	TextTags bool
 	// Limited turns the limits of requests on, and Cached the cache of anonymous answers.
 	Limited, Cached bool
@@ -83,7 +84,7 @@ type post struct {
 
 // New returns a forum without topics that goes by a clock.
 func New(now func() time.Time) *Forum {
-	return &Forum{now: now, requests: map[string]int{}, clients: map[string][]time.Time{}, cached: map[string]cached{}}
+	return &Forum{now: now, addresses: map[string]string{}, requests: map[string]int{}, clients: map[string][]time.Time{}, cached: map[string]cached{}}
 }
 
 // Switch changes what the forum does.
@@ -98,6 +99,11 @@ func (f *Forum) Requests(path string) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.requests[path]
+}
+
+// SetUser adds a user, or changes what the field AddressField of a user states.
+func (f *Forum) SetUser(name, address string) {
+	f.Switch(func(*Switches) { f.addresses[name] = address })
 }
 
 // AddCategory adds a category, below another or with 0 at the top, and returns its number.

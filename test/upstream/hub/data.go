@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/crypto/sha3"
+	"pnyx/governance/abi"
 )
 
 const (
@@ -117,12 +117,11 @@ func (h *Hub) AddSpace(s Space) {
 	h.write("settings", h.newID("settings"), s.ID, address("admin"))
 }
 
+// BrokenName is a name in a profile that cannot be answered.
+const BrokenName = "{}"
+
 // SetName sets the name in the profile of a voter.
-func (h *Hub) SetName(voter, name string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.names[voter] = name
-}
+func (h *Hub) SetName(voter, name string) { h.locked(func() { h.names[voter] = name }) }
 
 // Propose publishes a proposal and returns its id.
 func (h *Hub) Propose(p Proposal) string {
@@ -156,7 +155,7 @@ func (h *Hub) Cast(v Vote) (string, error) {
 		return "", fmt.Errorf("%w: the signer's clock is wrong", errRefused)
 	}
 	voter := strings.ToLower(v.Voter)
-	v.Voter = checksummed(voter)
+	v.Voter = abi.Checksummed(voter)
 	cast := &vote{Vote: v, id: h.newID("vote"), created: v.Created.Unix()}
 	if held := p.votes[voter]; held != nil && (held.created > cast.created || held.created == cast.created && held.id > cast.id) {
 		return "", ErrVotedLater
@@ -201,11 +200,7 @@ func (h *Hub) Flag(id string) {
 }
 
 // FlagSpace marks a space as spam, or no longer. Nothing is logged.
-func (h *Hub) FlagSpace(id string, flagged bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.spaces[id].flagged = flagged
-}
+func (h *Hub) FlagSpace(id string, flagged bool) { h.locked(func() { h.spaces[id].flagged = flagged }) }
 
 // Delete deletes a proposal. The message does not name it.
 func (h *Hub) Delete(id string) {
@@ -216,11 +211,7 @@ func (h *Hub) Delete(id string) {
 }
 
 // Restore undoes Delete, as after trouble in the hub's database. Nothing is logged.
-func (h *Hub) Restore(id string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.proposals[id].hidden = false
-}
+func (h *Hub) Restore(id string) { h.locked(func() { h.proposals[id].hidden = false }) }
 
 // DeleteSpace deletes a space and all that it has.
 func (h *Hub) DeleteSpace(id string) {
@@ -250,17 +241,11 @@ func (h *Hub) SetPower(proposal, voter, power string) {
 
 // Break makes a row of a vote unreadable, or readable again: its page cannot be answered.
 func (h *Hub) Break(proposal, voter string, broken bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.proposals[proposal].votes[strings.ToLower(voter)].broken = broken
+	h.locked(func() { h.proposals[proposal].votes[strings.ToLower(voter)].broken = broken })
 }
 
 // Reveal publishes the choices of a shutter proposal.
-func (h *Hub) Reveal(proposal string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.proposals[proposal].revealed = true
-}
+func (h *Hub) Reveal(proposal string) { h.locked(func() { h.proposals[proposal].revealed = true }) }
 
 // Finalize states final scores. Powers by voter change before, without a trace.
 func (h *Hub) Finalize(proposal string, powers map[string]string) {
@@ -276,17 +261,13 @@ func (h *Hub) Finalize(proposal string, powers map[string]string) {
 
 // Log writes a message of any kind.
 func (h *Hub) Log(kind, id, space string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.write(kind, id, space, address("someone"))
+	h.locked(func() { h.write(kind, id, space, address("someone")) })
 }
 
 // SwapLast makes the last message visible only after a time, although its number is lower
 // than those that follow.
 func (h *Hub) SwapLast(hidden time.Duration) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.log[len(h.log)-1].visibleAt = h.clock.Now().Add(hidden)
+	h.locked(func() { h.log[len(h.log)-1].visibleAt = h.clock.Now().Add(hidden) })
 }
 
 // MCI returns the number of the last message.
@@ -294,6 +275,12 @@ func (h *Hub) MCI() int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.mci
+}
+
+func (h *Hub) locked(change func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	change()
 }
 
 func (h *Hub) write(kind, id, space, signer string) {
@@ -325,9 +312,7 @@ func (h *Hub) rows(list string, where map[string]any) (rows []row) {
 		}
 	case "users":
 		for id, name := range h.names {
-			if wanted(id) {
-				rows = append(rows, row{"id": id, "name": name})
-			}
+			rows = append(rows, row{"id": spelled(id), "name": name, "broken": name == BrokenName})
 		}
 	case "proposals":
 		for id, p := range h.proposals {
@@ -453,22 +438,8 @@ func (p *proposal) encrypted() bool { return p.Privacy == "shutter" && !p.reveal
 // address returns an address made of a name.
 func address(name string) string {
 	sum := sha256.Sum256([]byte(name))
-	return checksummed("0x" + hex.EncodeToString(sum[:20]))
+	return abi.Checksummed("0x" + hex.EncodeToString(sum[:20]))
 }
 
 // Voter returns the address of a voter, with its checksum, made of a name.
 func Voter(name string) string { return address(name) }
-
-// checksummed returns an address with its EIP-55 checksum.
-func checksummed(address string) string {
-	digits := []byte(strings.ToLower(address[2:]))
-	keccak := sha3.NewLegacyKeccak256()
-	keccak.Write(digits)
-	hash := hex.EncodeToString(keccak.Sum(nil))
-	for i, digit := range digits {
-		if digit >= 'a' && hash[i] > '7' {
-			digits[i] = digit - 'a' + 'A'
-		}
-	}
-	return "0x" + string(digits)
-}

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"pnyx/governance/abi"
 )
 
 // row is an item as the hub states it: strings, numbers, lists and nested rows.
@@ -35,18 +37,25 @@ func schema() map[string]map[string]string {
 	}
 }
 
-// filters names the fields by which each list can be filtered.
-func filters(list string) []string {
-	return map[string][]string{
-		"spaces":    {"id"},
-		"proposals": {"id", "space", "author", "created", "updated", "start", "end", "scores_state", "state", "flagged"},
-		"votes":     {"id", "space", "voter", "proposal", "created", "vp"},
-		"users":     {"id"},
-		"messages":  {"mci", "id", "type", "space", "address", "timestamp"},
-	}[list]
+// filters has the conditions of each list, without those that nothing asks for.
+func filters(list string) *regexp.Regexp {
+	const compared = `(_in|_gte?|_lte?)?`
+	return regexp.MustCompile("^(" + map[string]string{
+		"spaces":    `id(_in)?|created` + compared,
+		"proposals": `(id|space|author|type|scores_state)(_in)?|(created|updated|start|end)` + compared + `|state|flagged`,
+		"votes":     `(id|space|voter|proposal|vp_state)(_in)?|(created|vp)` + compared,
+		"users":     `(id|ipfs)(_in)?|created` + compared,
+		"messages":  `(id|type|space|address)(_in)?|(mci|timestamp)` + compared,
+	}[list] + ")$")
 }
 
-var addressText = regexp.MustCompile(`^0x[0-9a-fA-F]{40}$`)
+// addressText is an address of an EVM chain, or of Starknet, or empty.
+var addressText = regexp.MustCompile(`^0x([0-9a-fA-F]{40}|0[0-7][0-9a-fA-F]{62})$|^$`)
+
+func isNoAddress(value any) bool {
+	text, _ := value.(string) // another value is no condition
+	return !addressText.MatchString(text)
+}
 
 // addressLength is the length of an address. No id has it.
 const addressLength = 42
@@ -91,11 +100,7 @@ func validate(field selection, list string) error {
 	}
 	where, _ := field.args["where"].(map[string]any)
 	for name := range where {
-		base, _, _ := strings.Cut(name, "_")
-		if strings.HasPrefix(name, "scores_state") {
-			base = "scores_state"
-		}
-		if !slices.Contains(filters(list), base) {
+		if !filters(list).MatchString(name) {
 			return invalid("Field %q is not defined by type \"Where\".", name)
 		}
 	}
@@ -122,30 +127,33 @@ func validate(field selection, list string) error {
 func (h *Hub) list(root selection, list string) ([]row, error) {
 	first, skip := number(root.args["first"], 20), number(root.args["skip"], 0)
 	where, _ := root.args["where"].(map[string]any)
-	refusal := func(name string, limit int) error {
-		return &gqlError{
-			status: http.StatusInternalServerError, Path: []any{root.name},
-			Message: fmt.Sprintf("The `%s` argument must not be greater than %d", name, limit),
-		}
+	refusal := func(format string, args ...any) error {
+		return &gqlError{status: http.StatusInternalServerError, Path: []any{root.name}, Message: fmt.Sprintf(format, args...)}
 	}
+	const tooMany = "The `%s` argument must not be greater than %d"
 	switch {
 	case first > maxFirst:
-		return nil, refusal("first", maxFirst)
+		return nil, refusal(tooMany, "first", maxFirst)
 	case skip > maxSkip:
-		return nil, refusal("skip", maxSkip)
+		return nil, refusal(tooMany, "skip", maxSkip)
 	case first < 0 || skip < 0:
-		return nil, &gqlError{status: http.StatusInternalServerError, Path: []any{root.name}, Message: "The `first` argument must not be negative"}
+		return nil, refusal("The `first` argument must be positive")
 	}
 	for name, bound := range where {
 		limit := maxIn
 		if list == "proposals" && name == "space_in" {
 			limit = maxSpaces
 		}
-		if values, is := bound.([]any); is && len(values) > limit {
-			return nil, refusal(name, limit)
+		values, is := bound.([]any)
+		if !is {
+			values = []any{bound}
 		}
-		if voter, is := bound.(string); is && name == "voter" && !addressText.MatchString(voter) {
-			return nil, &gqlError{status: http.StatusInternalServerError, Path: []any{root.name}, Message: "invalid address"}
+		field := strings.TrimSuffix(name, "_in")
+		switch {
+		case len(values) > limit:
+			return nil, refusal(tooMany, name, limit)
+		case (field == "voter" || list == "users" && field == "id") && slices.ContainsFunc(values, isNoAddress):
+			return nil, refusal("Invalid addresses in %s", field)
 		}
 	}
 	if list == "votes" && where["space_in"] != nil && h.switches.NoSpaceVotes {
@@ -157,7 +165,23 @@ func (h *Hub) list(root selection, list string) ([]row, error) {
 	found := slices.DeleteFunc(h.rows(list, where), func(r row) bool { return !matches(r, where) })
 	sortRows(found, list, root.args)
 	found = found[min(int(skip), len(found)):]
-	return found[:min(int(first), len(found))], nil
+	found = found[:min(int(first), len(found))]
+	if list == "users" && len(where) == 1 { // whoever is asked for by id alone is answered, beyond any page
+		for id := range idsOf(where) {
+			if id = spelled(id); !slices.ContainsFunc(found, func(r row) bool { return r["id"] == id }) {
+				found = append(found, row{"id": id})
+			}
+		}
+	}
+	return found, nil
+}
+
+// spelled returns an address as the hub does: with a checksum where it is of an EVM chain.
+func spelled(address string) string {
+	if len(address) == addressLength {
+		return abi.Checksummed(address)
+	}
+	return strings.ToLower(address)
 }
 
 // matches reports whether a row satisfies each condition. Falsy bounds are left out.

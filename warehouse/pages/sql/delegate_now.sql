@@ -1,8 +1,10 @@
--- The delegates who have power or delegators now. power is NULL where none is stated.
+-- The delegates who have power or delegators now. power is NULL where none is stated, and of a token whose
+-- power changes without a log where it was stated before the token was asked last. The power of the zero
+-- address after a block's logs says so.
 SELECT
     scope,
     delegate,
-    max(stated) AS power,
+    if(max(stated) > 0 AND max(stated_in) < max(asked_in), NULL, max(stated)) AS power,
     sum(holders) AS delegators
 FROM
 (
@@ -10,6 +12,7 @@ FROM
         toString(scope) AS scope,
         delegate,
         toNullable(argMax(power, place)) AS stated,
+        argMax(block, place) AS stated_in,
         0 AS holders
     FROM delegate_power FINAL
     WHERE NOT withdrawn AND %[1]s
@@ -23,6 +26,7 @@ FROM
         scope,
         delegate,
         NULL,
+        0,
         count()
     FROM
     (
@@ -40,8 +44,19 @@ FROM
     GROUP BY
         scope,
         delegate
-)
+) AS held
+GLOBAL LEFT JOIN
+(
+    SELECT
+        toString(scope) AS scope,
+        max(block) AS asked_in
+    FROM delegate_power FINAL
+    WHERE NOT withdrawn
+        AND delegate = '0x0000000000000000000000000000000000000000'
+        AND substring(place, 9, 4) = '\xff\xff\xff\xff'
+    GROUP BY scope
+) AS asked USING (scope)
 GROUP BY
     scope,
     delegate
-HAVING power > 0 OR delegators > 0
+HAVING max(stated) > 0 OR delegators > 0

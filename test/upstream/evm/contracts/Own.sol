@@ -77,3 +77,91 @@ contract Names {
         return bytes(name[node]).length > 0 || addr[node] != address(0) ? address(this) : address(0);
     }
 }
+
+/// An escrow of votes, as Curve's with delegates: the power of a lock falls to nothing until its end, and no
+/// log says so. A lock without an end keeps its power.
+contract Escrow {
+    event DelegateChanged(address indexed delegator, address indexed fromDelegate, address indexed toDelegate);
+    event DelegateVotesChanged(address indexed delegate, uint256 previousVotes, uint256 newVotes);
+
+    uint8 public constant decimals = 18;
+    uint256 private constant MAXTIME = 4 * 365 days;
+    struct Lock {
+        uint256 value;
+        uint256 end;
+    }
+    mapping(address => Lock) private locks;
+    mapping(address => address) public delegates;
+    mapping(address => address[]) private delegators;
+    address[] private holders;
+
+    function lock(address holder, uint256 value, uint256 end) public {
+        if (delegates[holder] == address(0)) {
+            holders.push(holder);
+            move(holder, holder);
+        }
+        uint256 before = getVotes(delegates[holder]);
+        locks[holder] = Lock(value, end);
+        emit DelegateVotesChanged(delegates[holder], before, getVotes(delegates[holder]));
+    }
+
+    function lockMany(uint160 first, uint160 count, uint256 end) external {
+        for (uint160 i = first; i < first + count; i++) lock(address(i), uint256(i) * 1e12, end);
+    }
+
+    function delegate(address to) external {
+        address from = delegates[msg.sender];
+        (uint256 less, uint256 more) = (getVotes(from), getVotes(to));
+        move(msg.sender, to);
+        emit DelegateVotesChanged(from, less, getVotes(from));
+        emit DelegateVotesChanged(to, more, getVotes(to));
+    }
+
+    function move(address holder, address to) private {
+        address[] storage left = delegators[delegates[holder]];
+        for (uint256 i = 0; i < left.length; i++) {
+            if (left[i] == holder) {
+                left[i] = left[left.length - 1];
+                left.pop();
+            }
+        }
+        emit DelegateChanged(holder, delegates[holder], to);
+        delegates[holder] = to;
+        delegators[to].push(holder);
+    }
+
+    function powerOf(address holder) private view returns (uint256) {
+        Lock storage l = locks[holder];
+        if (l.end == 0) return l.value;
+        return l.end <= block.timestamp ? 0 : l.value * (l.end - block.timestamp) / MAXTIME;
+    }
+
+    function getVotes(address to) public view returns (uint256 power) {
+        for (uint256 i = 0; i < delegators[to].length; i++) power += powerOf(delegators[to][i]);
+    }
+
+    function totalSupply() external view returns (uint256 power) {
+        for (uint256 i = 0; i < holders.length; i++) power += powerOf(holders[i]);
+    }
+}
+
+/// An escrow whose locks are tokens that delegate to each other, as Velodrome's: no account has power without
+/// one of its tokens.
+contract TokenEscrow {
+    event DelegateChanged(address indexed delegator, uint256 indexed fromDelegate, uint256 indexed toDelegate);
+    event DelegateVotesChanged(address indexed delegate, uint256 previousBalance, uint256 newBalance);
+
+    uint8 public constant decimals = 18;
+    uint256 public constant totalSupply = 5e18;
+    mapping(uint256 => uint256) public delegates;
+
+    function delegate(uint256 from, uint256 to) external {
+        emit DelegateChanged(msg.sender, delegates[from], to);
+        emit DelegateVotesChanged(msg.sender, 0, 5e18);
+        delegates[from] = to;
+    }
+
+    function getVotes(address, uint256 id) external view returns (uint256) {
+        return delegates[id] == 0 ? 5e18 : 0;
+    }
+}
