@@ -1890,9 +1890,10 @@ type ExportPartFormats struct {
 	Parquet string `json:"parquet"` // Apache Parquet.
 }
 
-// DAOExportRow is a row of a part; of the members proposal to event it has those of its kind. A row
-// of a proposal replaces the proposal with all of its ballots, which follow. CSV and Parquet have
-// the same members as columns, lists as JSON, and powers as texts. An addition to the contract.
+// DAOExportRow is a row of a part; of the members proposal to event it has the members of its kind.
+// A row of a proposal replaces the proposal with all of its ballots, which follow. CSV and Parquet
+// have the same members as columns, lists as JSON, and powers as texts. An addition to the
+// contract.
 type DAOExportRow struct {
 	Kind     string            `json:"kind"`               // What the row is.
 	Key      string            `json:"key"`                // The proposal's key, for its ballots too, the topic's key or the event's id.
@@ -2280,10 +2281,10 @@ type DossierSum struct {
 type DossierPermission struct {
 	Action string  `json:"action"` // The JSON pointer of the call.
 	Change string  `json:"change"` // Granted or taken.
-	Kind   string  `json:"kind"`   // kind is that of the call, on the called contract, what the role or function, to whom it is given or taken.
-	On     string  `json:"on"`     // kind is that of the call, on the called contract, what the role or function, to whom it is given or taken.
-	What   string  `json:"what"`   // kind is that of the call, on the called contract, what the role or function, to whom it is given or taken.
-	To     *string `json:"to"`     // kind is that of the call, on the called contract, what the role or function, to whom it is given or taken.
+	Kind   string  `json:"kind"`   // kind is the kind of the call, on the called contract, what the role or function, to whom it is given or taken.
+	On     string  `json:"on"`     // kind is the kind of the call, on the called contract, what the role or function, to whom it is given or taken.
+	What   string  `json:"what"`   // kind is the kind of the call, on the called contract, what the role or function, to whom it is given or taken.
+	To     *string `json:"to"`     // kind is the kind of the call, on the called contract, what the role or function, to whom it is given or taken.
 }
 
 // DossierSetting is a setting that an action changes.

@@ -1971,7 +1971,7 @@ class ExportPartFormats(TypedDict):
 
 
 class DAOExportRow(TypedDict):
-    """A row of a part; of the members proposal to event it has those of its kind. A row of a
+    """A row of a part; of the members proposal to event it has the members of its kind. A row of a
     proposal replaces the proposal with all of its ballots, which follow. CSV and Parquet have the
     same members as columns, lists as JSON, and powers as texts. An addition to the contract.
     """
@@ -2741,20 +2741,20 @@ class DossierPermission(TypedDict):
     change: str
     """Granted or taken."""
     kind: str
-    """kind is that of the call, on the called contract, what the role or function, to whom it is
-    given or taken.
+    """kind is the kind of the call, on the called contract, what the role or function, to whom it
+    is given or taken.
     """
     on: str
-    """kind is that of the call, on the called contract, what the role or function, to whom it is
-    given or taken.
+    """kind is the kind of the call, on the called contract, what the role or function, to whom it
+    is given or taken.
     """
     what: str
-    """kind is that of the call, on the called contract, what the role or function, to whom it is
-    given or taken.
+    """kind is the kind of the call, on the called contract, what the role or function, to whom it
+    is given or taken.
     """
     to: str | None
-    """kind is that of the call, on the called contract, what the role or function, to whom it is
-    given or taken.
+    """kind is the kind of the call, on the called contract, what the role or function, to whom it
+    is given or taken.
     """
 
 

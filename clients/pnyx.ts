@@ -1940,9 +1940,9 @@ export interface ExportPartFormats {
 }
 
 /**
- * A row of a part; of the members proposal to event it has those of its kind. A row of a proposal
- * replaces the proposal with all of its ballots, which follow. CSV and Parquet have the same
- * members as columns, lists as JSON, and powers as texts. An addition to the contract.
+ * A row of a part; of the members proposal to event it has the members of its kind. A row of a
+ * proposal replaces the proposal with all of its ballots, which follow. CSV and Parquet have the
+ * same members as columns, lists as JSON, and powers as texts. An addition to the contract.
  */
 export interface DAOExportRow {
   /** What the row is. */
@@ -2712,22 +2712,22 @@ export interface DossierPermission {
   /** Granted or taken. */
   change: string;
   /**
-   * kind is that of the call, on the called contract, what the role or function, to whom it is
+   * kind is the kind of the call, on the called contract, what the role or function, to whom it is
    * given or taken.
    */
   kind: string;
   /**
-   * kind is that of the call, on the called contract, what the role or function, to whom it is
+   * kind is the kind of the call, on the called contract, what the role or function, to whom it is
    * given or taken.
    */
   on: string;
   /**
-   * kind is that of the call, on the called contract, what the role or function, to whom it is
+   * kind is the kind of the call, on the called contract, what the role or function, to whom it is
    * given or taken.
    */
   what: string;
   /**
-   * kind is that of the call, on the called contract, what the role or function, to whom it is
+   * kind is the kind of the call, on the called contract, what the role or function, to whom it is
    * given or taken.
    */
   to: string | null;

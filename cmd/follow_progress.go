@@ -35,7 +35,7 @@ func logBackfills(ctx context.Context, opened *warehouse.Warehouse, logger *slog
 	}
 }
 
-// backfill sums up the lanes of an upstream that read its past.
+// backfill sums up the pollers of an upstream that read its past.
 type backfill struct {
 	sources     int
 	done, total uint64

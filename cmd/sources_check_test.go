@@ -13,10 +13,10 @@ import (
 // checked is an upstream that is asked what its sources are, and nothing else.
 type checked []follow.Check
 
-func (c checked) ID() string                           { return "checked" }
-func (c checked) Sources() []record.SourceRef          { return nil }
-func (c checked) Lanes(*follow.Journal) []follow.Lane  { return nil }
-func (c checked) Check(context.Context) []follow.Check { return c }
+func (c checked) ID() string                              { return "checked" }
+func (c checked) Sources() []record.SourceRef             { return nil }
+func (c checked) Pollers(*follow.Journal) []follow.Poller { return nil }
+func (c checked) Check(context.Context) []follow.Check    { return c }
 
 func TestCheckGroupsWhatDoesNotAnswerAndCountsTheRest(t *testing.T) {
 	t.Parallel()

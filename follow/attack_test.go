@@ -107,7 +107,7 @@ func TestAttackRefusedItemsAreCountedAndSomeKept(t *testing.T) {
 func TestAttackAListWithoutEndIsFailingAtOnce(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.start(&scripted{"hub", map[string]laneFunc{"sweep": func(context.Context, *follow.Journal) (bool, error) {
+	b.start(&scripted{"hub", map[string]pollerFunc{"sweep": func(context.Context, *follow.Journal) (bool, error) {
 		return false, fmt.Errorf("the hub: %w", follow.ErrEndless)
 	}}})
 	b.awaitStates("hub", map[string]governance.SourceState{"/sweep": governance.SourceFailing})

@@ -18,8 +18,8 @@ func (j *Journal) Write(ctx context.Context, all bool) error {
 	return writePending(ctx, j.Warehouse, all, j)
 }
 
-// Succeed notes that a lane has polled.
-func (j *Journal) Succeed(lane Lane) { j.succeeded(lane) }
+// Succeed notes that a poller has polled.
+func (j *Journal) Succeed(poller Poller) { j.succeeded(poller) }
 
 // Rejected counts the items that were rejected.
 func (j *Journal) Rejected() uint64 { return j.rejects.counted }

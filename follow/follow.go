@@ -1,12 +1,12 @@
 // Package follow keeps the warehouse current with live upstream systems.
 //
 // An [Upstream] is one system that is polled: a Snapshot hub, a chain, a forum or a Tally
-// endpoint, with all the sources that are followed there. It has lanes: kinds of polling,
-// each with a cursor of its own. A [Journal] writes what a lane finds, and moves its cursor
+// endpoint, with all the sources that are followed there. It has pollers: kinds of polling,
+// each with a cursor of its own. A [Journal] writes what a poller finds, and moves its cursor
 // only when the records are committed. A crash in between reads again what is already
 // there, which changes nothing.
 //
-// A [Follower] runs the lanes of the upstreams that it leads. One follower leads an
+// A [Follower] runs the pollers of the upstreams that it leads. One follower leads an
 // upstream at a time, by a lease.
 package follow
 
@@ -18,11 +18,11 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// ErrStopped is returned by a lane that must not go on before a person decides. Its text
-// says what to decide. The lane runs again after a restart or a change of the sources.
+// ErrStopped is returned by a poller that must not go on before a person decides. Its text
+// says what to decide. The poller runs again after a restart or a change of the sources.
 var ErrStopped = errors.New("halted, operator action required")
 
-// ErrEndless is returned by a lane whose upstream lists more than there can be, or the same
+// ErrEndless is returned by a poller whose upstream lists more than there can be, or the same
 // again and again. What was listed is kept, and the rest is not read.
 var ErrEndless = errors.New("the list has no end")
 
@@ -33,19 +33,19 @@ type Upstream interface {
 	ID() string
 	// Sources are what is followed there, as the records name them. They do not change.
 	Sources() []record.SourceRef
-	// Lanes returns what is polled. The follower runs each lane on its own, until the
+	// Pollers returns what is polled. The follower runs each poller on its own, until the
 	// lease is lost.
-	Lanes(journal *Journal) []Lane
+	Pollers(journal *Journal) []Poller
 	// Check asks the upstream what each of its sources is and holds. It writes nothing.
 	Check(ctx context.Context) []Check
 }
 
-// Lane is one kind of polling.
-type Lane struct {
-	// Source is the source whose cursors it moves. It is empty for a lane of several
+// Poller is one kind of polling.
+type Poller struct {
+	// Source is the source whose cursors it moves. It is empty for a poller of several
 	// sources.
 	Source record.SourceRef
-	// Name is the lane of the cursors that it moves: log, watch, close, sweep, tip, final,
+	// Name is the poller of the cursors that it moves: log, watch, close, sweep, tip, final,
 	// backfill.
 	Name string
 	// Interval is the time from the start of one run to the start of the next.

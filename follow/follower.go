@@ -28,7 +28,7 @@ const (
 	standbyInterval = 5 * time.Second
 	// endTimeout bounds the last write of cursors and the release of the lease.
 	endTimeout = 5 * time.Second
-	// maxRuns bounds the lanes that poll at the same time. It is high, because most of them
+	// maxRuns bounds the pollers that poll at the same time. It is high, because most of them
 	// wait for their upstream.
 	maxRuns = 256
 	// maxBackfills bounds how many of them read the past, and maxBackfillsOfUpstream
@@ -47,13 +47,13 @@ type Options struct {
 	Store *cache.Store
 	// Clock is nil for the system's.
 	Clock *clock.Clock
-	// Logger receives a line when an upstream is led, and when a lane fails or works again.
+	// Logger receives a line when an upstream is led, and when a poller fails or works again.
 	Logger *slog.Logger
 	// Metrics registers the follower's metrics.
 	Metrics prometheus.Registerer
 }
 
-// Follower runs the lanes of upstreams. Any number of processes may each run one: a lease
+// Follower runs the pollers of upstreams. Any number of processes may each run one: a lease
 // decides which of them polls an upstream.
 type Follower struct {
 	Options
@@ -61,7 +61,7 @@ type Follower struct {
 	metrics *metrics
 	// leaseTTL and standbyInterval are the constants, except in tests.
 	leaseTTL, standbyInterval time.Duration
-	// runs and backfills are the free places for lanes that poll.
+	// runs and backfills are the free places for pollers that poll.
 	runs, backfills chan struct{}
 	// openings are the free places for journals that are opened.
 	openings chan struct{}
@@ -190,7 +190,7 @@ func (f *Follower) follow(ctx context.Context, u Upstream) {
 	}
 }
 
-// lead acquires the lease and runs the lanes for as long as it is held. It returns the
+// lead acquires the lease and runs the pollers for as long as it is held. It returns the
 // cause of the end: cache.ErrNotLeader when another process leads.
 func (f *Follower) lead(ctx context.Context, u Upstream, lease *cache.Lease) error {
 	if err := lease.Acquire(ctx); err != nil {
@@ -210,8 +210,8 @@ func (f *Follower) lead(ctx context.Context, u Upstream, lease *cache.Lease) err
 		journal.keep(u.Sources())
 		f.open(u.ID(), journal)
 		places := make(chan struct{}, maxBackfillsOfUpstream)
-		for _, lane := range u.Lanes(journal) {
-			r := laneRun{Follower: f, lane: lane, journal: journal, places: places}
+		for _, poller := range u.Pollers(journal) {
+			r := pollerRun{Follower: f, poller: poller, journal: journal, places: places}
 			running.Go(func() { r.run(ctx) })
 		}
 	}

@@ -28,24 +28,24 @@ func harbor() record.SourceRef {
 	return record.SourceRef{Provider: governance.Snapshot, ID: "harbor.eth"}
 }
 
-// scripted is an upstream with one lane for each function.
+// scripted is an upstream with one poller for each function.
 type scripted struct {
-	id    string
-	lanes map[string]func(ctx context.Context, j *follow.Journal) (more bool, err error)
+	id      string
+	pollers map[string]func(ctx context.Context, j *follow.Journal) (more bool, err error)
 }
 
 func (u *scripted) ID() string                           { return u.id }
 func (u *scripted) Sources() []record.SourceRef          { return []record.SourceRef{harbor()} }
 func (u *scripted) Check(context.Context) []follow.Check { return nil }
 
-func (u *scripted) Lanes(j *follow.Journal) (lanes []follow.Lane) {
-	for name, run := range u.lanes {
-		lanes = append(lanes, follow.Lane{
+func (u *scripted) Pollers(j *follow.Journal) (pollers []follow.Poller) {
+	for name, run := range u.pollers {
+		pollers = append(pollers, follow.Poller{
 			Name: name, Interval: time.Minute,
 			Run: func(ctx context.Context) (bool, error) { return run(ctx, j) },
 		})
 	}
-	return lanes
+	return pollers
 }
 
 // bench is a warehouse and a Redis that followers share.
@@ -102,7 +102,7 @@ func (b bench) awaitCount(what string, count *atomic.Int64, n int64) {
 	})
 }
 
-// states returns the states of the upstream's lanes once they are as wanted.
+// states returns the states of the upstream's pollers once they are as wanted.
 func (b bench) awaitStates(upstream string, want map[string]governance.SourceState) {
 	b.Helper()
 	env.Until(b, func() error {
@@ -112,8 +112,8 @@ func (b bench) awaitStates(upstream string, want map[string]governance.SourceSta
 		}
 		got := map[string]governance.SourceState{}
 		for _, c := range cursors {
-			if c.Lane != records.FollowSource {
-				got[c.SourceID+"/"+c.Lane] = c.State
+			if c.Poller != records.FollowSource {
+				got[c.SourceID+"/"+c.Poller] = c.State
 			}
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -123,10 +123,10 @@ func (b bench) awaitStates(upstream string, want map[string]governance.SourceSta
 	})
 }
 
-type laneFunc = func(context.Context, *follow.Journal) (bool, error)
+type pollerFunc = func(context.Context, *follow.Journal) (bool, error)
 
-// counting is a lane that does nothing else.
-func counting(count *atomic.Int64) laneFunc {
+// counting is a poller that does nothing else.
+func counting(count *atomic.Int64) pollerFunc {
 	return func(context.Context, *follow.Journal) (bool, error) {
 		count.Add(1)
 		return false, nil
@@ -138,9 +138,9 @@ func TestOneFollowerPollsAnUpstream(t *testing.T) {
 
 	b := newBench(t)
 	var first, second atomic.Int64
-	_, stop := b.start(&scripted{"hub", map[string]laneFunc{"log": counting(&first)}})
+	_, stop := b.start(&scripted{"hub", map[string]pollerFunc{"log": counting(&first)}})
 	b.awaitCount("polls of the first", &first, 3)
-	b.start(&scripted{"hub", map[string]laneFunc{"log": counting(&second)}})
+	b.start(&scripted{"hub", map[string]pollerFunc{"log": counting(&second)}})
 	b.awaitCount("polls of the first", &first, first.Load()+3)
 	if got := second.Load(); got != 0 {
 		t.Errorf("the second polled %d times beside the first, want 0", got)
@@ -153,14 +153,14 @@ func TestOneFollowerPollsAnUpstream(t *testing.T) {
 	}
 }
 
-func TestLanesStopWhenTheLeaseIsLost(t *testing.T) {
+func TestPollersStopWhenTheLeaseIsLost(t *testing.T) {
 	t.Parallel()
 
 	b := newBench(t)
 	var begun, ended atomic.Int64
 	f, _ := b.start()
 	f.Hasten(200*time.Millisecond, 20*time.Millisecond)
-	f.Set(&scripted{"hub", map[string]laneFunc{"log": func(ctx context.Context, _ *follow.Journal) (bool, error) {
+	f.Set(&scripted{"hub", map[string]pollerFunc{"log": func(ctx context.Context, _ *follow.Journal) (bool, error) {
 		begun.Add(1)
 		<-ctx.Done()
 		ended.Add(1)
@@ -178,12 +178,12 @@ func TestLanesStopWhenTheLeaseIsLost(t *testing.T) {
 	b.awaitCount("polls that ended", &ended, 1)
 }
 
-func TestFailingLaneLeavesTheOthersAlone(t *testing.T) {
+func TestFailingPollerLeavesTheOthersAlone(t *testing.T) {
 	t.Parallel()
 
 	b := newBench(t)
 	var good, failed, panicked atomic.Int64
-	b.start(&scripted{"hub", map[string]laneFunc{
+	b.start(&scripted{"hub", map[string]pollerFunc{
 		"log": counting(&good),
 		"watch": func(context.Context, *follow.Journal) (bool, error) {
 			failed.Add(1)
@@ -202,12 +202,12 @@ func TestFailingLaneLeavesTheOthersAlone(t *testing.T) {
 	})
 }
 
-func TestLimitedLaneWaits(t *testing.T) {
+func TestLimitedPollerWaits(t *testing.T) {
 	t.Parallel()
 
 	b := newBench(t)
 	var polls atomic.Int64
-	b.start(&scripted{"hub", map[string]laneFunc{"log": func(_ context.Context, j *follow.Journal) (bool, error) {
+	b.start(&scripted{"hub", map[string]pollerFunc{"log": func(_ context.Context, j *follow.Journal) (bool, error) {
 		polls.Add(1)
 		return false, fmt.Errorf("poll: %w", &fetch.LimitedError{Host: "hub", Until: j.Clock.Now().Add(1000 * time.Hour)})
 	}}})
@@ -217,13 +217,13 @@ func TestLimitedLaneWaits(t *testing.T) {
 	}
 }
 
-func TestStoppedLaneWaitsForAPerson(t *testing.T) {
+func TestStoppedPollerWaitsForAPerson(t *testing.T) {
 	t.Parallel()
 
 	b := newBench(t)
 	var polls, other atomic.Int64
 	hub := func() *scripted {
-		return &scripted{"chain", map[string]laneFunc{
+		return &scripted{"chain", map[string]pollerFunc{
 			"log": counting(&other),
 			"tip": func(context.Context, *follow.Journal) (bool, error) {
 				polls.Add(1)
@@ -233,7 +233,7 @@ func TestStoppedLaneWaitsForAPerson(t *testing.T) {
 	}
 	f, _ := b.start(hub())
 	b.awaitStates("chain", map[string]governance.SourceState{"/log": governance.SourceLive, "/tip": governance.SourceFailing})
-	b.awaitCount("polls of the other lane", &other, other.Load()+3)
+	b.awaitCount("polls of the other poller", &other, other.Load()+3)
 	if got := polls.Load(); got != 1 {
 		t.Errorf("polled %d times, want once", got)
 	}
@@ -247,7 +247,7 @@ func TestPastIsReadWithoutPauses(t *testing.T) {
 	b := newBench(t)
 	const all = 500
 	var pages atomic.Int64
-	hub := &scripted{"hub", map[string]laneFunc{"backfill": func(ctx context.Context, j *follow.Journal) (bool, error) {
+	hub := &scripted{"hub", map[string]pollerFunc{"backfill": func(ctx context.Context, j *follow.Journal) (bool, error) {
 		cursor := j.Cursor(harbor(), "backfill")
 		cursor.Done, cursor.Total, cursor.State = uint64(min(pages.Add(1), all)), all, governance.SourceBackfilling
 		if cursor.Done == cursor.Total {
@@ -268,12 +268,12 @@ func TestUpstreamThatIsRemovedIsOff(t *testing.T) {
 
 	b := newBench(t)
 	var polls atomic.Int64
-	f, _ := b.start(&scripted{"hub", map[string]laneFunc{"log": counting(&polls)}})
+	f, _ := b.start(&scripted{"hub", map[string]pollerFunc{"log": counting(&polls)}})
 	b.awaitCount("polls", &polls, 2)
 	f.Set()
 	b.awaitStates("hub", map[string]governance.SourceState{"/log": governance.SourceOff})
 	polls.Store(0)
-	f.Set(&scripted{"hub", map[string]laneFunc{"log": counting(&polls)}})
+	f.Set(&scripted{"hub", map[string]pollerFunc{"log": counting(&polls)}})
 	b.awaitCount("polls after it is back", &polls, 2)
 	b.awaitStates("hub", map[string]governance.SourceState{"/log": governance.SourceLive})
 }
@@ -291,7 +291,7 @@ func TestSourceThatIsRemovedIsOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	var polls atomic.Int64
-	b.start(&scripted{"hub", map[string]laneFunc{"log": counting(&polls)}})
+	b.start(&scripted{"hub", map[string]pollerFunc{"log": counting(&polls)}})
 	b.awaitStates("hub", map[string]governance.SourceState{
 		"/log": governance.SourceLive, "gone.eth/backfill": governance.SourceOff, "harbor.eth/backfill": governance.SourceLive,
 	})

@@ -17,13 +17,13 @@ import (
 )
 
 const (
-	// healthInterval is the time between two writes of what the lanes of all upstreams have
+	// healthInterval is the time between two writes of what the pollers of all upstreams have
 	// reported.
 	healthInterval = 2 * time.Second
 	// beatInterval is how often cursors are written of which only the position or the time
 	// of the last success has changed.
 	beatInterval = 15 * time.Second
-	// lateIntervals is for how many intervals a lane may have no success before it is
+	// lateIntervals is for how many intervals a poller may have no success before it is
 	// behind, and minLate the least time before that.
 	lateIntervals, minLate = 3, 30 * time.Second
 )
@@ -41,13 +41,13 @@ const (
 
 // entry is a cursor in memory.
 type entry struct {
-	// cursor has the state that its lane set, and else is as it will be written.
+	// cursor has the state that its poller set, and else is as it will be written.
 	cursor records.FollowCursor
-	// trouble overrides the state of the lane when it is set.
+	// trouble overrides the state of the poller when it is set.
 	trouble governance.SourceState
-	// interval is the lane's interval; 0 when no lane is registered.
+	// interval is the poller's interval; 0 when no poller is registered.
 	interval time.Duration
-	// since is when the lane was registered.
+	// since is when the poller was registered.
 	since   time.Time
 	pending changeOf
 }
@@ -70,7 +70,7 @@ func newEntry(cursor records.FollowCursor) *entry {
 // maxAhead is how far a clock of upstream may be ahead of ours.
 const maxAhead = 15 * time.Minute
 
-// move takes over what the lane sets of a cursor. A time of upstream that has not come yet,
+// move takes over what the poller sets of a cursor. A time of upstream that has not come yet,
 // or lies before all of them, is not believed: it would hide any lag, and may be none that
 // can be written.
 func (e *entry) move(to records.FollowCursor, now time.Time) {
@@ -78,7 +78,7 @@ func (e *entry) move(to records.FollowCursor, now time.Time) {
 	if at := to.UpstreamAt; at != nil && (at.Unix() < 0 || at.After(now.Add(maxAhead))) {
 		to.UpstreamAt = from.UpstreamAt
 	}
-	to.Upstream, to.Provider, to.SourceID, to.Lane = from.Upstream, from.Provider, from.SourceID, from.Lane
+	to.Upstream, to.Provider, to.SourceID, to.Poller = from.Upstream, from.Provider, from.SourceID, from.Poller
 	to.SucceededAt, to.FailedAt, to.RetryAt, to.Failures = from.SucceededAt, from.FailedAt, from.RetryAt, from.Failures
 	switch {
 	case to.Failures > 0:
@@ -86,7 +86,7 @@ func (e *entry) move(to records.FollowCursor, now time.Time) {
 	case to.State == governance.SourceBehind, to.State == governance.SourceFailing, to.State == governance.SourceMissing:
 		to.Error = record.Clip(to.Error, maxReason)
 	default:
-		to.Error = "" // what the lane said while it was behind
+		to.Error = "" // what the poller said while it was behind
 	}
 	to.State = cmp.Or(to.State, governance.SourceLive)
 	e.cursor = to
@@ -108,7 +108,7 @@ func (e *entry) stored() records.FollowCursor {
 	return cursor
 }
 
-// state sets what overrides the state of the lane.
+// state sets what overrides the state of the poller.
 func (e *entry) state(trouble governance.SourceState) {
 	if e.trouble != trouble {
 		e.trouble, e.pending = trouble, urgent
@@ -128,7 +128,7 @@ func (e *entry) isLate(now time.Time) bool {
 }
 
 // lag is the time since everything that upstream had was read: since the last success of a
-// lane that is at the end, and otherwise since the time of the newest item.
+// poller that is at the end, and otherwise since the time of the newest item.
 func (e *entry) lag(now time.Time) time.Duration {
 	at := e.since
 	if c := e.cursor; c.State != governance.SourceBackfilling && c.State != governance.SourceBehind && c.SucceededAt != nil {
@@ -139,19 +139,19 @@ func (e *entry) lag(now time.Time) time.Duration {
 	return max(0, now.Sub(at))
 }
 
-// register notes that a lane runs.
-func (j *Journal) register(lane Lane) {
+// register notes that a poller runs.
+func (j *Journal) register(poller Poller) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	e := j.entry(keyOf(lane.Source, lane.Name))
-	e.interval, e.since = lane.Interval, j.Clock.Now()
+	e := j.entry(keyOf(poller.Source, poller.Name))
+	e.interval, e.since = poller.Interval, j.Clock.Now()
 }
 
-// succeeded notes that a lane has polled.
-func (j *Journal) succeeded(lane Lane) {
+// succeeded notes that a poller has polled.
+func (j *Journal) succeeded(poller Poller) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	e := j.entry(keyOf(lane.Source, lane.Name))
+	e := j.entry(keyOf(poller.Source, poller.Name))
 	e.pending = max(e.pending, moved)
 	if e.cursor.Failures > 0 || e.cursor.SucceededAt == nil {
 		e.cursor.Failures, e.cursor.Error, e.cursor.RetryAt, e.pending = 0, "", nil, urgent
@@ -161,11 +161,11 @@ func (j *Journal) succeeded(lane Lane) {
 	e.state("")
 }
 
-// failed notes that a lane could not poll. retryAt is nil when it is not tried again.
-func (j *Journal) failed(lane Lane, err error, retryAt *time.Time) {
+// failed notes that a poller could not poll. retryAt is nil when it is not tried again.
+func (j *Journal) failed(poller Poller, err error, retryAt *time.Time) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	e := j.entry(keyOf(lane.Source, lane.Name))
+	e := j.entry(keyOf(poller.Source, poller.Name))
 	now := j.Clock.Now()
 	c := &e.cursor
 	c.FailedAt, c.RetryAt, c.Error, c.Failures = &now, retryAt, record.Clip(err.Error(), maxReason), c.Failures+1
@@ -180,7 +180,7 @@ func (j *Journal) failed(lane Lane, err error, retryAt *time.Time) {
 }
 
 // keep notes in the cursors of sources that are not among sources that they are off, and in
-// all others that they are not. Every source has a cursor, before its first lane moves one.
+// all others that they are not. Every source has a cursor, before its first poller moves one.
 func (j *Journal) keep(sources []record.SourceRef) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -200,7 +200,7 @@ func (j *Journal) keep(sources []record.SourceRef) {
 }
 
 // pending returns the entries that are to be written; all says that the less urgent ones
-// are too. Lanes that are late are noted first.
+// are too. Pollers that are late are noted first.
 func (j *Journal) pending(all bool) (due []*entry) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -216,7 +216,7 @@ func (j *Journal) pending(all bool) (due []*entry) {
 	return due
 }
 
-// writeHealth writes what lanes have reported until ctx ends.
+// writeHealth writes what pollers have reported until ctx ends.
 func (f *Follower) writeHealth(ctx context.Context) {
 	beat, failures := time.Now(), 0
 	for backoff.Wait(ctx, healthInterval); ctx.Err() == nil; backoff.Wait(ctx, healthInterval) {

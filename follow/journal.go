@@ -12,7 +12,7 @@ import (
 	"pnyx/warehouse/records"
 )
 
-// Journal writes what the lanes of one upstream find, and holds their cursors. It is safe
+// Journal writes what the pollers of one upstream find, and holds their cursors. It is safe
 // for concurrent use.
 type Journal struct {
 	// Warehouse receives the records.
@@ -38,14 +38,14 @@ type Journal struct {
 // cursorKey names a cursor. Those of all sources of the upstream have no source.
 type cursorKey struct {
 	source record.SourceRef
-	lane   string
+	poller string
 }
 
-func keyOf(source record.SourceRef, lane string) cursorKey {
+func keyOf(source record.SourceRef, poller string) cursorKey {
 	if source.ID == "" {
 		source = record.SourceRef{}
 	}
-	return cursorKey{source, lane}
+	return cursorKey{source, poller}
 }
 
 // OpenJournal reads the cursors of an upstream, at which some sources are followed.
@@ -62,7 +62,7 @@ func OpenJournal(
 		return nil, err
 	}
 	for _, cursor := range stored {
-		j.cursors[keyOf(cursor.Source(), cursor.Lane)] = newEntry(cursor)
+		j.cursors[keyOf(cursor.Source(), cursor.Poller)] = newEntry(cursor)
 	}
 	return j, nil
 }
@@ -75,12 +75,12 @@ func newJournal(upstream string, sources []record.SourceRef, c *clock.Clock) *Jo
 	return j
 }
 
-// Cursor returns the cursor of a lane, for one source or, with an empty ID, for all sources
+// Cursor returns the cursor of a poller, for one source or, with an empty ID, for all sources
 // of the upstream. It is empty before the first Commit.
-func (j *Journal) Cursor(source record.SourceRef, lane string) records.FollowCursor {
+func (j *Journal) Cursor(source record.SourceRef, poller string) records.FollowCursor {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.entry(keyOf(source, lane)).cursor
+	return j.entry(keyOf(source, poller)).cursor
 }
 
 // entry returns the entry of a key, a new one if there is none. The caller holds mu.
@@ -88,7 +88,7 @@ func (j *Journal) entry(key cursorKey) *entry {
 	e, known := j.cursors[key]
 	if !known {
 		e = &entry{cursor: records.FollowCursor{
-			Upstream: j.upstream, Provider: key.source.Provider, SourceID: key.source.ID, Lane: key.lane,
+			Upstream: j.upstream, Provider: key.source.Provider, SourceID: key.source.ID, Poller: key.poller,
 			Covered: []records.Interval{},
 		}}
 		j.cursors[key] = e
@@ -98,8 +98,8 @@ func (j *Journal) entry(key cursorKey) *entry {
 
 // Commit writes records of any kinds as one batch, and when it is committed, moves cursors.
 // Records that the upstream may not state are kept as rejected instead.
-// Of a cursor, it takes what its lane sets: the position, what is covered, the state, the
-// counts, the time at upstream, and of a lane that is behind the reason as its error. The
+// Of a cursor, it takes what its poller sets: the position, what is covered, the state, the
+// counts, the time at upstream, and of a poller that is behind the reason as its error. The
 // follower sets the rest.
 func (j *Journal) Commit(
 	ctx context.Context, all []record.Record, cursors ...records.FollowCursor,
@@ -142,7 +142,7 @@ func (j *Journal) move(ctx context.Context, cursors []records.FollowCursor, wait
 	j.mu.Lock()
 	moved, now := make([]*entry, len(cursors)), j.Clock.Now()
 	for i, cursor := range cursors {
-		moved[i] = j.entry(keyOf(cursor.Source(), cursor.Lane))
+		moved[i] = j.entry(keyOf(cursor.Source(), cursor.Poller))
 		moved[i].move(cursor, now)
 	}
 	j.mu.Unlock()

@@ -143,7 +143,7 @@ func TestCommitLeavesHealthToTheFollower(t *testing.T) {
 
 	journal := openJournal(t, env.Warehouse(t))
 	before := journal.Cursor(record.SourceRef{}, "tip")
-	journal.Succeed(follow.Lane{Name: "tip"})
+	journal.Succeed(follow.Poller{Name: "tip"})
 	before.Position = "1"
 	if _, err := journal.Commit(t.Context(), nil, before); err != nil {
 		t.Fatal(err)

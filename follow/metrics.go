@@ -21,9 +21,9 @@ type metrics struct {
 func newMetrics(registerer prometheus.Registerer, f *Follower) *metrics {
 	telemetry.Register(registerer, newCollector(f))
 	return &metrics{
-		failures: telemetry.Counters(registerer, "pnyx_follow_failures_total", "Polls of followed upstreams that failed.", "upstream", "lane"),
+		failures: telemetry.Counters(registerer, "pnyx_follow_failures_total", "Polls of followed upstreams that failed.", "upstream", "poller"),
 		runs: telemetry.Histograms(registerer, telemetry.Work("pnyx_follow_run_duration_seconds",
-			"Duration of the polls of followed upstreams that succeeded."), "lane"),
+			"Duration of the polls of followed upstreams that succeeded."), "poller"),
 	}
 }
 
@@ -31,7 +31,7 @@ func newMetrics(registerer prometheus.Registerer, f *Follower) *metrics {
 type collector struct {
 	follower *Follower
 
-	leading, lag, lanes, progress, gaps, withdrawn, reorgs, rejected *prometheus.Desc
+	leading, lag, pollers, progress, gaps, withdrawn, reorgs, rejected *prometheus.Desc
 }
 
 func newCollector(f *Follower) *collector {
@@ -42,8 +42,8 @@ func newCollector(f *Follower) *collector {
 		follower: f,
 		leading:  about("pnyx_follow_leading", "1 for each upstream that this process follows."),
 		lag: about("pnyx_follow_lag_seconds",
-			"Time since everything that the upstream had was read, by lane.", "lane"),
-		lanes: about("pnyx_follow_lanes", "Lanes of followed sources, by state.", "state"),
+			"Time since everything that the upstream had was read, by poller.", "poller"),
+		pollers: about("pnyx_follow_pollers", "Pollers of followed sources, by state.", "state"),
 		progress: about("pnyx_follow_backfill_ratio",
 			"Share of the past that has been read, over the sources whose size is known."),
 		gaps:      about("pnyx_follow_gaps_total", "Items that only a second look found."),
@@ -56,7 +56,7 @@ func newCollector(f *Follower) *collector {
 
 // Describe implements prometheus.Collector.
 func (c *collector) Describe(to chan<- *prometheus.Desc) {
-	for _, about := range []*prometheus.Desc{c.leading, c.lag, c.lanes, c.progress, c.gaps, c.withdrawn, c.reorgs, c.rejected} {
+	for _, about := range []*prometheus.Desc{c.leading, c.lag, c.pollers, c.progress, c.gaps, c.withdrawn, c.reorgs, c.rejected} {
 		to <- about
 	}
 }
@@ -76,7 +76,7 @@ func (c *collector) collect(to chan<- prometheus.Metric, j *Journal) {
 	states, lags := map[governance.SourceState]int{}, map[string]time.Duration{}
 	j.mu.Lock()
 	for key, e := range j.cursors {
-		if key.lane == records.FollowSource {
+		if key.poller == records.FollowSource {
 			continue
 		}
 		cursor := e.stored()
@@ -84,17 +84,17 @@ func (c *collector) collect(to chan<- prometheus.Metric, j *Journal) {
 		done, total = done+min(cursor.Done, cursor.Total), total+cursor.Total
 		gaps, withdrawn, reorgs = gaps+cursor.Gaps, withdrawn+cursor.Withdrawn, reorgs+cursor.Reorgs
 		if e.interval > 0 {
-			lags[key.lane] = max(lags[key.lane], e.lag(j.Clock.Now()))
+			lags[key.poller] = max(lags[key.poller], e.lag(j.Clock.Now()))
 		}
 	}
 	rejected := j.rejects.counted
 	j.mu.Unlock()
 	send(c.leading, prometheus.GaugeValue, 1)
-	for lane, lag := range lags {
-		send(c.lag, prometheus.GaugeValue, lag.Seconds(), lane)
+	for poller, lag := range lags {
+		send(c.lag, prometheus.GaugeValue, lag.Seconds(), poller)
 	}
 	for _, state := range governance.SourceStates() {
-		send(c.lanes, prometheus.GaugeValue, float64(states[state]), string(state))
+		send(c.pollers, prometheus.GaugeValue, float64(states[state]), string(state))
 	}
 	if total > 0 {
 		send(c.progress, prometheus.GaugeValue, float64(done)/float64(total))

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// LaneNames is the lane of names.
-	LaneNames = "names"
+	// PollerNames is the poller of names.
+	PollerNames = "names"
 	// namesInterval is the time between two looks for voters without a name.
 	namesInterval = time.Hour
 	// refreshAfter is the time from the beginning of one round of all known names to the next.
@@ -24,7 +24,7 @@ const (
 // of days for all others.
 type Names struct {
 	Journal *Journal
-	// Source and Provider are as in warehouse.NameSearch; Provider is of the lane's cursor too.
+	// Source and Provider are as in warehouse.NameSearch; Provider is of the poller's cursor too.
 	Source   governance.NameSource
 	Provider governance.Provider
 	// Ask returns what upstream states of some voters, at most 100. A voter who is missing has no name.
@@ -35,20 +35,20 @@ type Names struct {
 	refreshing bool
 }
 
-// round is the position of the lane.
+// round is the position of the poller.
 type round struct {
 	// Began is when the round began, in seconds; After the last voter, empty when the round is complete.
 	Began int64  `json:"began"`
 	After string `json:"after"`
 }
 
-// Lane returns the lane.
-func (n *Names) Lane() Lane {
-	return Lane{Name: LaneNames, Interval: namesInterval, Run: n.run}
+// Poller returns the poller.
+func (n *Names) Poller() Poller {
+	return Poller{Name: PollerNames, Interval: namesInterval, Run: n.run}
 }
 
 func (n *Names) run(ctx context.Context) (more bool, err error) {
-	cursor := n.Journal.Cursor(record.SourceRef{Provider: n.Provider}, LaneNames)
+	cursor := n.Journal.Cursor(record.SourceRef{Provider: n.Provider}, PollerNames)
 	var at round
 	if err := cursor.ReadPosition(&at); err != nil {
 		return false, err

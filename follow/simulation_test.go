@@ -109,13 +109,13 @@ func startSimulation(t *testing.T, size simulatedSize) (s *simulation, url strin
 		s.time.end()
 		<-ended
 	})
-	lanes := 0
+	pollers := 0
 	for _, u := range upstreams {
-		lanes += len(u.Lanes(&follow.Journal{}))
+		pollers += len(u.Pollers(&follow.Journal{}))
 	}
-	env.Until(t, func() error { // every lane waits for its first poll
-		if got := s.time.waiting(); got < lanes {
-			return fmt.Errorf("got %d lanes that wait, want %d", got, lanes)
+	env.Until(t, func() error { // every poller waits for its first poll
+		if got := s.time.waiting(); got < pollers {
+			return fmt.Errorf("got %d pollers that wait, want %d", got, pollers)
 		}
 		return nil
 	})

@@ -46,8 +46,8 @@ func TestDataStatusTellsHowFollowingGoes(t *testing.T) {
 		t.Helper()
 		space := records.FollowCursor{Upstream: "hub", Provider: source.Provider, SourceID: source.ID, State: governance.SourceLive}
 		past := space
-		past.Lane, past.State, past.Done, past.Total = records.FollowBackfill, backfill, done, 40
-		polls := records.FollowCursor{Upstream: "hub", Lane: "log", State: log, UpstreamAt: &at, SucceededAt: &at}
+		past.Poller, past.State, past.Done, past.Total = records.FollowBackfill, backfill, done, 40
+		polls := records.FollowCursor{Upstream: "hub", Poller: "log", State: log, UpstreamAt: &at, SucceededAt: &at}
 		if err := records.WriteFollowCursors(t.Context(), h.warehouse, []records.FollowCursor{space, past, polls}); err != nil {
 			t.Fatal(err)
 		}
@@ -89,7 +89,7 @@ func TestDataStatusTellsHowFollowingGoes(t *testing.T) {
 	want.Sources = []governance.SourceStatus{status}
 	retry := at.Add(time.Minute)
 	polls := records.FollowCursor{
-		Upstream: "hub", Lane: "log", State: governance.SourceFailing, UpstreamAt: &at, SucceededAt: &at, FailedAt: &at,
+		Upstream: "hub", Poller: "log", State: governance.SourceFailing, UpstreamAt: &at, SucceededAt: &at, FailedAt: &at,
 		Failures: 4, Error: "status 502", RetryAt: &retry,
 	}
 	next := governance.TimestampOf(retry)
@@ -119,8 +119,8 @@ func TestPublicationOfOneDAOLeavesNoOtherBehind(t *testing.T) {
 		t.Helper()
 		cursor := records.FollowCursor{Upstream: "hub", Provider: quiet.Provider, SourceID: quiet.ID, State: governance.SourceLive}
 		past := cursor
-		past.Lane, past.State, past.Done, past.Total = records.FollowBackfill, backfill, done, 40
-		polls := records.FollowCursor{Upstream: "hub", Lane: "log", State: governance.SourceLive, UpstreamAt: &at, SucceededAt: &at}
+		past.Poller, past.State, past.Done, past.Total = records.FollowBackfill, backfill, done, 40
+		polls := records.FollowCursor{Upstream: "hub", Poller: "log", State: governance.SourceLive, UpstreamAt: &at, SucceededAt: &at}
 		if err := records.WriteFollowCursors(t.Context(), h.warehouse, []records.FollowCursor{cursor, past, polls}); err != nil {
 			t.Fatal(err)
 		}

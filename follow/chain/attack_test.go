@@ -44,7 +44,7 @@ func TestAttackATipBeyondTheChainGoesBack(t *testing.T) {
 	}
 }
 
-func TestAttackAFinalBlockBeyondTheChainStopsTheLane(t *testing.T) {
+func TestAttackAFinalBlockBeyondTheChainStopsThePoller(t *testing.T) {
 	t.Parallel()
 	f := present(t)
 	f.chain.MineEmpty(3000)
@@ -100,7 +100,7 @@ func TestAttackABlockWithAnotherNumberIsRefused(t *testing.T) {
 	f.poll("backfill", "tip")
 	f.chain.MineEmpty(1)
 	lies.Store(true)
-	_, _ = f.lanes["tip"].Run(t.Context()) // refused
+	_, _ = f.pollers["tip"].Run(t.Context()) // refused
 	lies.Store(false)
 	f.chain.Mine(voted(ada, 1, 5e17))
 	_ = f.tryPoll("tip")

@@ -6,7 +6,7 @@
 // any more is written once more as withdrawn. So votes in parts add up, milestones are a
 // set, and a reorganization is logs of replaced blocks withdrawn and others appended.
 //
-// Four lanes read a chain, and a fifth asks for names. tip reads each new block. final reads blocks again once they are
+// Four pollers read a chain, and a fifth asks for names. tip reads each new block. final reads blocks again once they are
 // final, from another endpoint where there is one, and mends what the first look missed.
 // backfill reads the past of each Governor, the newest blocks first, each twice. state asks
 // contracts for what changes without a log, and compares the votes of proposals that have
@@ -33,12 +33,12 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// Lanes of a chain, as cursors name them.
+// Pollers of a chain, as cursors name them.
 const (
-	laneTip      = "tip"
-	laneFinal    = "final"
-	laneBackfill = "backfill"
-	laneState    = "state"
+	pollerTip      = "tip"
+	pollerFinal    = "final"
+	pollerBackfill = "backfill"
+	pollerState    = "state"
 )
 
 const (
@@ -112,16 +112,16 @@ type Chain struct {
 	governors   []*governor
 	metrics     *metrics
 
-	// journal is set by Lanes.
+	// journal is set by Pollers.
 	journal *follow.Journal
 
-	// observed is when proposals were last asked about; only the lane of states uses it.
+	// observed is when proposals were last asked about; only the poller of states uses it.
 	observed map[record.RefHash]time.Time
 
 	// unsure is true while what is held may lack something that noteLacking has not said.
 	unsure atomic.Bool
 
-	// writing orders what lanes write: logs, and the records computed from them.
+	// writing orders what pollers write: logs, and the records computed from them.
 	writing sync.Mutex
 	// began is true once position holds what the warehouse knows. Both, and the notes of
 	// Governors, are guarded by mu.
@@ -159,8 +159,8 @@ func (c *Chain) Sources() (sources []record.SourceRef) {
 	return sources
 }
 
-// Lanes returns the lanes of the chain; see the package comment.
-func (c *Chain) Lanes(journal *follow.Journal) []follow.Lane {
+// Pollers returns the pollers of the chain; see the package comment.
+func (c *Chain) Pollers(journal *follow.Journal) []follow.Poller {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.journal, c.began = journal, false
@@ -169,20 +169,20 @@ func (c *Chain) Lanes(journal *follow.Journal) []follow.Lane {
 	if interval == 0 {
 		interval = defaultInterval
 	}
-	lanes := []follow.Lane{
-		{Name: laneTip, Interval: interval, Run: c.lane(c.pollTip)},
-		{Name: laneFinal, Interval: finalInterval, Run: c.lane(c.pollFinal)},
-		{Name: laneBackfill, Interval: backfillInterval, Run: c.lane(c.pollBackfill)},
-		{Name: laneState, Interval: stateInterval, Run: c.lane(c.pollState)},
+	pollers := []follow.Poller{
+		{Name: pollerTip, Interval: interval, Run: c.poller(c.pollTip)},
+		{Name: pollerFinal, Interval: finalInterval, Run: c.poller(c.pollFinal)},
+		{Name: pollerBackfill, Interval: backfillInterval, Run: c.poller(c.pollBackfill)},
+		{Name: pollerState, Interval: stateInterval, Run: c.poller(c.pollState)},
 	}
 	if c.NameRegistry != "" {
-		lanes = append(lanes, names{c}.lane(journal))
+		pollers = append(pollers, names{c}.poller(journal))
 	}
-	return lanes
+	return pollers
 }
 
-// lane returns a lane's Run: it begins the chain, then polls.
-func (c *Chain) lane(poll func(context.Context) (bool, error)) func(context.Context) (bool, error) {
+// poller returns a poller's Run: it begins the chain, then polls.
+func (c *Chain) poller(poll func(context.Context) (bool, error)) func(context.Context) (bool, error) {
 	return func(ctx context.Context) (bool, error) {
 		if err := c.begin(ctx); err != nil {
 			return false, fmt.Errorf("%s: %w", c.ID(), err)

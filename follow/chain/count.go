@@ -99,14 +99,14 @@ func (c *Chain) noteCount(ctx context.Context, p ended, stated *[3]*big.Int, agr
 // uncounted returns some proposals whose last blocks are final and whose votes were not
 // compared with the contract's count. Those of a Governor whose past is not read wait.
 func (c *Chain) uncounted() (due []ended) {
-	final := c.cursor(laneFinal).UpstreamAt
+	final := c.cursor(pollerFinal).UpstreamAt
 	if final == nil {
 		return nil
 	}
 	c.writing.Lock()
 	defer c.writing.Unlock()
 	for _, g := range c.governors {
-		if c.journal.Cursor(g.source, laneBackfill).State != governance.SourceLive {
+		if c.journal.Cursor(g.source, pollerBackfill).State != governance.SourceLive {
 			continue
 		}
 		for id, n := range g.notes {
@@ -167,7 +167,7 @@ func (c *Chain) readVotesAgain(ctx context.Context, p ended) error {
 	if !known {
 		return nil
 	}
-	final, cursor := c.at().final.Number, c.cursor(laneState)
+	final, cursor := c.at().final.Number, c.cursor(pollerState)
 	var got blocks
 	var end uint64
 	for first := stated.created.BlockNumber; end == 0 || got.last < end; first = got.last + 1 {

@@ -94,9 +94,9 @@ func TestVotesAreCountedOnceTheirBlocksAreFinalAndThePastIsRead(t *testing.T) {
 			f.chain.Mine(voted(ada, 1, 500))
 			f.chain.MineEmpty(120)
 			f.poll("tip")
-			for _, lane := range []string{"backfill", "final"} {
-				if lane != missing {
-					f.poll(lane)
+			for _, poller := range []string{"backfill", "final"} {
+				if poller != missing {
+					f.poll(poller)
 				}
 			}
 			f.poll("state")

@@ -123,7 +123,7 @@ func (f *follower) wantNames(t *testing.T, view env.EVMView, want ...string) {
 	t.Helper()
 	for more := true; more; {
 		var err error
-		if more, err = f.lanes[follow.LaneNames].Run(t.Context()); err != nil {
+		if more, err = f.pollers[follow.PollerNames].Run(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -34,7 +34,7 @@ func (c *Chain) pollFinal(ctx context.Context) (more bool, err error) {
 	if final.number() <= at.final.Number || final.number() > at.tip.Number {
 		return false, nil
 	}
-	cursor := c.cursor(laneFinal)
+	cursor := c.cursor(pollerFinal)
 	var got blocks
 	last := final.number()
 	for look := range maxLooks {
@@ -98,7 +98,7 @@ func (c *Chain) lookAgain(
 // finalize moves the final block: proposals without a log above it are no longer
 // provisional.
 func (c *Chain) finalize(ctx context.Context, to header, cursor records.FollowCursor) error {
-	moved := c.moved(laneFinal, to)
+	moved := c.moved(pollerFinal, to)
 	moved.Gaps, moved.Withdrawn = cursor.Gaps, cursor.Withdrawn
 	var settled []records.ChainLogKey
 	c.mu.Lock()

@@ -47,7 +47,7 @@ type follower struct {
 	warehouse *warehouse.Warehouse
 	journal   *follow.Journal
 	upstream  *chain.Chain
-	lanes     map[string]follow.Lane
+	pollers   map[string]follow.Poller
 	endpoints []http.Handler
 	// urls are further endpoints.
 	urls []string
@@ -108,13 +108,13 @@ func (f *follower) start() {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	f.journal, f.lanes = journal, map[string]follow.Lane{}
-	for _, lane := range f.upstream.Lanes(journal) {
-		f.lanes[lane.Name] = lane
+	f.journal, f.pollers = journal, map[string]follow.Poller{}
+	for _, poller := range f.upstream.Pollers(journal) {
+		f.pollers[poller.Name] = poller
 	}
 }
 
-// poll runs lanes until they have nothing more to read.
+// poll runs pollers until they have nothing more to read.
 func (f *follower) poll(names ...string) {
 	f.t.Helper()
 	if err := f.tryPoll(names...); err != nil {
@@ -127,7 +127,7 @@ func (f *follower) tryPoll(names ...string) error {
 	for _, name := range names {
 		for more := true; more; {
 			var err error
-			if more, err = f.lanes[name].Run(f.t.Context()); err != nil {
+			if more, err = f.pollers[name].Run(f.t.Context()); err != nil {
 				return err
 			}
 		}
@@ -312,13 +312,13 @@ func TestTheHeadMayGoBackWithoutAReorganization(t *testing.T) {
 	}
 }
 
-func TestAReplacedFinalBlockStopsTheLanesUntilAPersonDecides(t *testing.T) {
+func TestAReplacedFinalBlockStopsThePollersUntilAPersonDecides(t *testing.T) {
 	t.Parallel()
 	f := atTip(t)
 	f.chain.Reorganize(15, slices.Repeat([][]fake.Log{nil}, 40)...)
-	for _, lane := range []string{"tip", "final"} {
-		if err := f.tryPoll(lane); !errors.Is(err, follow.ErrStopped) {
-			t.Errorf("%s: got %v, want the lane to stop", lane, err)
+	for _, poller := range []string{"tip", "final"} {
+		if err := f.tryPoll(poller); !errors.Is(err, follow.ErrStopped) {
+			t.Errorf("%s: got %v, want the poller to stop", poller, err)
 		}
 	}
 }
@@ -573,13 +573,13 @@ func TestAnEndpointThatFailsIsLeftForTheNext(t *testing.T) {
 	}
 }
 
-func TestAnEndpointOfAnotherChainStopsTheLanes(t *testing.T) {
+func TestAnEndpointOfAnotherChainStopsThePollers(t *testing.T) {
 	t.Parallel()
 	f := newFollower(t)
 	f.endpoints = []http.Handler{fake.New(fakeChain+1, startOfFake(), fakeFinality)}
 	f.start()
 	if err := f.tryPoll("tip"); !errors.Is(err, follow.ErrStopped) {
-		t.Errorf("got %v, want the lane to stop", err)
+		t.Errorf("got %v, want the poller to stop", err)
 	}
 }
 
@@ -625,7 +625,7 @@ func TestAWriteThatWasInterruptedIsCompleted(t *testing.T) {
 	f.wantPower([3]int64{500, 0, 0}, 1)
 }
 
-func TestLanesThatRunConcurrentlyEndInTheSameState(t *testing.T) {
+func TestPollersThatRunConcurrentlyEndInTheSameState(t *testing.T) {
 	t.Parallel()
 	f := newFollower(t)
 	f.chain.MineEmpty(30)
@@ -634,7 +634,7 @@ func TestLanesThatRunConcurrentlyEndInTheSameState(t *testing.T) {
 		f.chain.Mine(voted(fake.Hex(fake.Keccak(string(rune(i))))[:42], i%3, 1))
 	}
 	f.start()
-	env.Concurrently(t, len(f.lanes), 40, func(n int) error {
+	env.Concurrently(t, len(f.pollers), 40, func(n int) error {
 		if n%4 == 0 {
 			f.chain.Mine(voted(fake.Hex(fake.Keccak(string(rune(1_000 + n))))[:42], 1, 1))
 		}

@@ -253,9 +253,9 @@ func TestWhoFollowedLiveAndWhoStartsFromNothingHoldTheSame(t *testing.T) {
 				if h.random.IntN(10) == 0 {
 					f.start()
 				}
-				for _, lane := range []string{"tip", "final", "state"} {
+				for _, poller := range []string{"tip", "final", "state"} {
 					if h.random.IntN(3) > 0 {
-						f.poll(lane)
+						f.poll(poller)
 					}
 				}
 			}

@@ -35,11 +35,11 @@ func followLab(t *testing.T, lab *env.ChainLab, urls ...string) labFollower {
 	return f
 }
 
-// run runs all lanes until they have nothing more to read. Failures are retried, as the loop does.
+// run runs all pollers until they have nothing more to read. Failures are retried, as the loop does.
 func (f labFollower) run() {
 	f.t.Helper()
-	for _, lane := range []string{"backfill", "tip", "final", "state"} {
-		env.Until(f.t, func() error { return f.tryPoll(lane) })
+	for _, poller := range []string{"backfill", "tip", "final", "state"} {
+		env.Until(f.t, func() error { return f.tryPoll(poller) })
 	}
 }
 

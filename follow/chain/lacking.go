@@ -36,7 +36,7 @@ func (c *Chain) sayLacking(ctx context.Context) error {
 	}
 	var changed []records.FollowCursor
 	for _, g := range c.governors[:len(c.Governors)] {
-		cursor := c.journal.Cursor(g.source, laneBackfill)
+		cursor := c.journal.Cursor(g.source, pollerBackfill)
 		if cursor.State != governance.SourceLive {
 			continue // what its past has may still be read
 		}

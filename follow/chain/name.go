@@ -19,12 +19,12 @@ import (
 // if the name's own record leads back to the address.
 type names struct{ *Chain }
 
-// lane returns the lane that asks for names.
-func (c names) lane(journal *follow.Journal) follow.Lane {
+// poller returns the poller that asks for names.
+func (c names) poller(journal *follow.Journal) follow.Poller {
 	asking := &follow.Names{Journal: journal, Source: governance.NameOfENS, Provider: governance.Governor, Ask: c.primaryNames}
-	lane := asking.Lane()
-	lane.Run = c.Chain.lane(lane.Run)
-	return lane
+	poller := asking.Poller()
+	poller.Run = c.Chain.poller(poller.Run)
+	return poller
 }
 
 // primaryNames returns the primary names of addresses as of the final block. An address whose name is not
@@ -93,7 +93,7 @@ func (c names) resolve(ctx context.Context, block string, nodes []*big.Int, sign
 	return results, nil
 }
 
-// askNames is askAt; a block that no endpoint has is an error, which the lane retries at a later one.
+// askNames is askAt; a block that no endpoint has is an error, which the poller retries at a later one.
 func (c names) askNames(ctx context.Context, block string, methods []method) ([]any, error) {
 	if len(methods) == 0 {
 		return nil, nil

@@ -220,7 +220,7 @@ func (c *Chain) consult(ctx context.Context, g *governor, proposals []proposal) 
 // every caller at any time. Where no endpoint has the state of that block, the present one is as
 // good unless the contract has changed since: then the one that was known before stays.
 func (c *Chain) setFinalQuorum(ctx context.Context, g *governor, p proposal, n *note, before string) error {
-	if !n.lacksFinalQuorum(c.cursor(laneFinal).UpstreamAt) || p.created.BlockNumber > c.at().final.Number {
+	if !n.lacksFinalQuorum(c.cursor(pollerFinal).UpstreamAt) || p.created.BlockNumber > c.at().final.Number {
 		return nil
 	}
 	id, _ := new(big.Int).SetString(p.id, 10)

@@ -45,13 +45,13 @@ type block struct {
 func (h header) block() block { return block{h.number(), h.Hash} }
 
 // cursor returns the cursor that all Governors of the chain share.
-func (c *Chain) cursor(lane string) records.FollowCursor {
-	return c.journal.Cursor(record.SourceRef{Provider: governance.Governor}, lane)
+func (c *Chain) cursor(poller string) records.FollowCursor {
+	return c.journal.Cursor(record.SourceRef{Provider: governance.Governor}, poller)
 }
 
-// moved returns the cursor of a lane at a block.
-func (c *Chain) moved(lane string, to header) records.FollowCursor {
-	cursor := c.cursor(lane)
+// moved returns the cursor of a poller at a block.
+func (c *Chain) moved(poller string, to header) records.FollowCursor {
+	cursor := c.cursor(poller)
 	at := to.at()
 	cursor.SetPosition(to.block())
 	cursor.State, cursor.UpstreamAt = governance.SourceLive, &at
@@ -145,7 +145,7 @@ func (c *Chain) identify(ctx context.Context) error {
 // firstFinal returns the final block at which reading begins: the cursor's, or the
 // present one. A present one becomes the cursor before anything is read.
 func (c *Chain) firstFinal(ctx context.Context) (final block, err error) {
-	if cursor := c.cursor(laneFinal); cursor.Position != "" {
+	if cursor := c.cursor(pollerFinal); cursor.Position != "" {
 		return final, cursor.ReadPosition(&final)
 	}
 	var now header
@@ -164,7 +164,7 @@ func (c *Chain) firstFinal(ctx context.Context) (final block, err error) {
 	}); err != nil {
 		return block{}, err
 	}
-	_, err = c.journal.Commit(ctx, nil, c.moved(laneFinal, now))
+	_, err = c.journal.Commit(ctx, nil, c.moved(pollerFinal, now))
 	return now.block(), err
 }
 

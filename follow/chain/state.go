@@ -18,7 +18,7 @@ const abandonedAfter = 30 * 24 * time.Hour
 func (c *Chain) pollState(ctx context.Context) (more bool, err error) {
 	var due []records.ChainLogKey
 	now := c.Clock.Now()
-	final := c.cursor(laneFinal).UpstreamAt
+	final := c.cursor(pollerFinal).UpstreamAt
 	c.writing.Lock()
 	for _, g := range c.governors {
 		for id, n := range g.notes {

@@ -118,7 +118,7 @@ func (c *Chain) atHead(cursor records.FollowCursor, head header) records.FollowC
 // noteStandstill says so when the newest head of all endpoints has become too old, or when
 // blocks below it cannot be read for as long.
 func (c *Chain) noteStandstill(ctx context.Context, newest header) error {
-	before := c.cursor(laneTip)
+	before := c.cursor(pollerTip)
 	cursor := c.atHead(before, newest)
 	read := c.at().tip.Number
 	if at := before.UpstreamAt; newest.number() > read && cursor.State == governance.SourceLive && at != nil && newest.at().Sub(*at) > maxHeadAge {
@@ -133,7 +133,7 @@ func (c *Chain) noteStandstill(ctx context.Context, newest header) error {
 }
 
 // ancestor returns the highest held block that still stands, and by how many blocks the tip
-// is above it; depth is 0 if no held block up to the head was replaced. It stops the lane if
+// is above it; depth is 0 if no held block up to the head was replaced. It stops the poller if
 // even the final block was.
 func (c *Chain) ancestor(ctx context.Context, e *endpoint, at position, head header) (found block, depth uint64, err error) {
 	var numbers []uint64
@@ -187,7 +187,7 @@ func (c *Chain) readAbove(ctx context.Context, e *endpoint, at position, head he
 			return false, err
 		}
 	}
-	cursor := c.atHead(c.moved(laneTip, got.end), head)
+	cursor := c.atHead(c.moved(pollerTip, got.end), head)
 	cursor.Reorgs += at.reorgs
 	if err := c.write(ctx, change{logs: got.logs, stale: stale, withdrawn: held, also: touched(held), final: at.final.Number}, cursor); err != nil {
 		return false, err

@@ -124,9 +124,9 @@ func (c tokens) delegatingAt(address string) *governor {
 // backfillCursor returns the cursor of the past of a contract. Tokens and registries are no sources.
 func (c *Chain) backfillCursor(g *governor) records.FollowCursor {
 	if g.delegating == nil {
-		return c.journal.Cursor(g.source, laneBackfill)
+		return c.journal.Cursor(g.source, pollerBackfill)
 	}
-	return c.cursor(laneBackfill + " " + g.address)
+	return c.cursor(pollerBackfill + " " + g.address)
 }
 
 // statementRows returns the logs of tokens and registries as rows. Their key has the topic of the event
@@ -311,7 +311,7 @@ func (c tokens) readSupplies(ctx context.Context) error {
 // placedAt is where a contract states what it was asked as of the final block.
 func (c tokens) placedAt(g *governor, final block) record.Placed {
 	placed := record.Placed{Scope: g.source.ID, Block: final.Number, BlockHash: final.Hash}
-	if at := c.cursor(laneFinal).UpstreamAt; at != nil {
+	if at := c.cursor(pollerFinal).UpstreamAt; at != nil {
 		placed.At = new(governance.TimestampOf(*at))
 	}
 	return placed

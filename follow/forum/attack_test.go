@@ -88,7 +88,7 @@ func TestAttackTopicsThatNeverEndAreLeft(t *testing.T) {
 	pages := 0
 	for more := true; more; pages++ {
 		var err error
-		if more, err = f.lanes["backfill"].Run(t.Context()); err != nil && !errors.Is(err, follow.ErrEndless) {
+		if more, err = f.pollers["backfill"].Run(t.Context()); err != nil && !errors.Is(err, follow.ErrEndless) {
 			t.Fatal(err)
 		}
 	}

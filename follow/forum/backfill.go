@@ -15,9 +15,9 @@ type backfillPosition struct {
 }
 
 // backfill reads a page of all topics, newest first, and fetches those that are not held.
-func (l *lanes) backfill(ctx context.Context) (bool, error) {
+func (l *pollers) backfill(ctx context.Context) (bool, error) {
 	var at backfillPosition
-	cursor := l.cursor(laneBackfill, &at)
+	cursor := l.cursor(pollerBackfill, &at)
 	if at.Done {
 		return false, nil
 	}
@@ -46,8 +46,8 @@ func (l *lanes) backfill(ctx context.Context) (bool, error) {
 }
 
 // isBackfilled reports whether the past has been read.
-func (l *lanes) isBackfilled() bool {
+func (l *pollers) isBackfilled() bool {
 	var at backfillPosition
-	l.cursor(laneBackfill, &at)
+	l.cursor(pollerBackfill, &at)
 	return at.Done
 }

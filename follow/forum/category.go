@@ -16,12 +16,12 @@ import (
 const maxCategoryLevels, maxCategories = 8, 10_000
 
 // readCategories writes the names of all categories, and which of them are restricted.
-func (l *lanes) readCategories(ctx context.Context) (bool, error) {
+func (l *pollers) readCategories(ctx context.Context) (bool, error) {
 	all, err := l.categories(ctx)
 	if err != nil {
 		return false, err
 	}
-	if err := l.move(ctx, all, l.cursor(laneCategories, new(struct{})), struct{}{}); err != nil {
+	if err := l.move(ctx, all, l.cursor(pollerCategories, new(struct{})), struct{}{}); err != nil {
 		return false, err
 	}
 	restricted, err := records.RestrictedCategories(ctx, l.journal.Warehouse, l.Name)
@@ -33,7 +33,7 @@ func (l *lanes) readCategories(ctx context.Context) (bool, error) {
 
 // restrictedCategories returns the categories that not everybody may read. The first time it
 // reads all, so that no topic of one is read before. Without a key the forum shows none.
-func (l *lanes) restrictedCategories(ctx context.Context) (map[string]bool, error) {
+func (l *pollers) restrictedCategories(ctx context.Context) (map[string]bool, error) {
 	if l.Key == "" {
 		return nil, nil //nolint:nilnil // none
 	}
@@ -46,7 +46,7 @@ func (l *lanes) restrictedCategories(ctx context.Context) (map[string]bool, erro
 }
 
 // categories asks for all categories.
-func (l *lanes) categories(ctx context.Context) ([]record.Record, error) {
+func (l *pollers) categories(ctx context.Context) ([]record.Record, error) {
 	const path = "/categories.json?include_subcategories=true"
 	var said struct {
 		List *struct {
@@ -64,7 +64,7 @@ func (l *lanes) categories(ctx context.Context) ([]record.Record, error) {
 
 // takeCategories reads categories and those below them, one level after another: each level
 // is read again with all that it contains.
-func (l *lanes) takeCategories(level []json.RawMessage) (records []record.Record, err error) {
+func (l *pollers) takeCategories(level []json.RawMessage) (records []record.Record, err error) {
 	for depth := 0; len(level) > 0; depth++ {
 		if depth == maxCategoryLevels {
 			return nil, fmt.Errorf("categories of %s are nested more than %d deep", l.Name, maxCategoryLevels)

@@ -188,9 +188,9 @@ func TestPagesOfOthersAreFailuresOfThePollAndChangeNothing(t *testing.T) {
 			f.clock.Step(25 * time.Hour)
 			f.restart()
 			f.Switch(fault)
-			for _, lane := range []string{"log", "watch", "categories", "sweep"} {
-				if err := f.try(t.Context(), lane); err == nil {
-					t.Errorf("lane %s: got no error", lane)
+			for _, poller := range []string{"log", "watch", "categories", "sweep"} {
+				if err := f.try(t.Context(), poller); err == nil {
+					t.Errorf("poller %s: got no error", poller)
 				}
 			}
 			f.clock.Step(2 * time.Hour)
@@ -243,7 +243,7 @@ func TestAnInvalidTopicIsCountedAndTheOthersGoOn(t *testing.T) {
 	f.wantTruth()
 }
 
-// TestACrashAnywhereLosesNothing stops all lanes at each request of a day with each kind of
+// TestACrashAnywhereLosesNothing stops all pollers at each request of a day with each kind of
 // change, and goes on after a restart.
 func TestACrashAnywhereLosesNothing(t *testing.T) {
 	t.Parallel()
@@ -272,8 +272,8 @@ func TestACrashAnywhereLosesNothing(t *testing.T) {
 			var ctx context.Context
 			ctx, f.crash = context.WithCancel(t.Context())
 			f.crashAt.Store(n)
-			for _, lane := range order() {
-				if err := f.try(ctx, lane); err != nil {
+			for _, poller := range order() {
+				if err := f.try(ctx, poller); err != nil {
 					break
 				}
 			}

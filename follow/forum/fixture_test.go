@@ -28,7 +28,7 @@ import (
 // host is the forum's name in tests.
 const host = "forum.harbor.example"
 
-// fixture is a followed forum. Both sides go by one clock, which moves only when a lane
+// fixture is a followed forum. Both sides go by one clock, which moves only when a poller
 // waits or the test says so.
 type fixture struct {
 	*upstream.Forum
@@ -41,7 +41,7 @@ type fixture struct {
 	warehouse *warehouse.Warehouse
 	journal   *follow.Journal
 	followed  *forum.Forum
-	lanes     map[string]follow.Lane
+	pollers   map[string]follow.Poller
 
 	// answers counts what the forum answered, by status. crashAt is the number of requests
 	// until crash is called; below 1 is never.
@@ -102,43 +102,43 @@ func (f *fixture) restart() {
 	if f.journal, err = follow.OpenJournal(f.t.Context(), f.warehouse, f.followed.ID(), f.followed.Sources(), f.clock); err != nil {
 		f.t.Fatal(err)
 	}
-	f.lanes = map[string]follow.Lane{}
-	for _, lane := range f.followed.Lanes(f.journal) {
-		f.lanes[lane.Name] = lane
+	f.pollers = map[string]follow.Poller{}
+	for _, poller := range f.followed.Pollers(f.journal) {
+		f.pollers[poller.Name] = poller
 	}
 }
 
-// order is the order in which lanes of equal time run.
+// order is the order in which pollers of equal time run.
 func order() []string { return []string{"categories", "log", "watch", "backfill", "sweep", "missing"} }
 
-// run runs a lane until it has nothing more to do.
-func (f *fixture) run(lanes ...string) {
+// run runs a poller until it has nothing more to do.
+func (f *fixture) run(pollers ...string) {
 	f.t.Helper()
-	for _, lane := range lanes {
-		if err := f.try(f.t.Context(), lane); err != nil {
-			f.t.Fatalf("lane %s: %v", lane, err)
+	for _, poller := range pollers {
+		if err := f.try(f.t.Context(), poller); err != nil {
+			f.t.Fatalf("poller %s: %v", poller, err)
 		}
 	}
 }
 
-func (f *fixture) try(ctx context.Context, lane string) error {
+func (f *fixture) try(ctx context.Context, poller string) error {
 	for {
-		more, err := f.lanes[lane].Run(ctx)
+		more, err := f.pollers[poller].Run(ctx)
 		if err != nil || !more {
 			return err
 		}
 	}
 }
 
-// follow runs all lanes at their intervals for a time.
+// follow runs all pollers at their intervals for a time.
 func (f *fixture) follow(span time.Duration) {
 	f.t.Helper()
 	next := map[string]time.Time{}
 	for end := f.clock.Now().Add(span); f.clock.Now().Before(end); f.clock.Step(time.Second) {
-		for _, lane := range order() {
-			if now := f.clock.Now(); !now.Before(next[lane]) {
-				next[lane] = now.Add(f.lanes[lane].Interval)
-				f.run(lane)
+		for _, poller := range order() {
+			if now := f.clock.Now(); !now.Before(next[poller]) {
+				next[poller] = now.Add(f.pollers[poller].Interval)
+				f.run(poller)
 			}
 		}
 	}
@@ -172,8 +172,8 @@ func (f *fixture) wantTruth() {
 	}
 }
 
-func (f *fixture) cursor(lane string) records.FollowCursor {
-	return f.journal.Cursor(record.SourceRef{Provider: governance.Discourse, ID: host}, lane)
+func (f *fixture) cursor(poller string) records.FollowCursor {
+	return f.journal.Cursor(record.SourceRef{Provider: governance.Discourse, ID: host}, poller)
 }
 
 // topic returns a held topic.

@@ -3,7 +3,7 @@
 // A forum has no log of changes. New posts are read by their ids, changed topics are found
 // in the list of latest activity, and a daily sweep of all topics finds the rest: edits,
 // moves, deletions. Every topic that has changed is fetched whole and becomes a record;
-// a lane's cursor moves when the records are committed.
+// a poller's cursor moves when the records are committed.
 package forum
 
 import (
@@ -55,7 +55,7 @@ func (f *Forum) Sources() []record.SourceRef {
 	return []record.SourceRef{{Provider: governance.Discourse, ID: f.Name}}
 }
 
-// The intervals of the lanes. The last two look every few minutes whether something is due.
+// The intervals of the pollers. The last two look every few minutes whether something is due.
 const (
 	logInterval        = 30 * time.Second
 	watchInterval      = time.Minute
@@ -72,12 +72,12 @@ func Pace(keyed bool) fetch.Pace {
 	return fetch.Pace{Requests: 90, Burst: 10, Per: time.Minute}
 }
 
-// pause is between two requests of a lane that is in no hurry. It leaves a third of the
+// pause is between two requests of a poller that is in no hurry. It leaves a third of the
 // pace to the others: without a key, it is a second.
 func (f *Forum) pause() time.Duration { return f.Host.Interval() * 3 / 2 }
 
-// lanes is the state that the lanes share while the forum is led.
-type lanes struct {
+// pollers is the state that the pollers share while the forum is led.
+type pollers struct {
 	*Forum
 
 	journal *follow.Journal
@@ -98,21 +98,21 @@ type lanes struct {
 	// restricted are the categories that not everybody may read; nil until they were read.
 	restricted atomic.Pointer[map[string]bool]
 
-	// missing guards the cursor of lane missing, to which all lanes add.
+	// missing guards the cursor of poller missing, to which all pollers add.
 	missing sync.Mutex
 }
 
-// Lanes implements follow.Upstream.
-func (f *Forum) Lanes(journal *follow.Journal) []follow.Lane {
-	l := &lanes{Forum: f, journal: journal, seen: map[string]listedState{}}
-	all := []follow.Lane{
-		{Name: laneLog, Interval: logInterval, Run: l.readPosts},
-		{Name: laneWatch, Interval: watchInterval, Run: l.watchLatest},
-		{Name: laneCategories, Interval: categoriesInterval, Run: l.readCategories},
-		{Name: laneBackfill, Interval: categoriesInterval, Run: l.backfill},
-		{Name: laneSweep, Interval: dueInterval, Run: l.sweep},
-		{Name: laneMissing, Interval: dueInterval, Run: l.lookForMissing},
-		{Name: follow.LaneNames, Interval: categoriesInterval, Run: l.readNames},
+// Pollers implements follow.Upstream.
+func (f *Forum) Pollers(journal *follow.Journal) []follow.Poller {
+	l := &pollers{Forum: f, journal: journal, seen: map[string]listedState{}}
+	all := []follow.Poller{
+		{Name: pollerLog, Interval: logInterval, Run: l.readPosts},
+		{Name: pollerWatch, Interval: watchInterval, Run: l.watchLatest},
+		{Name: pollerCategories, Interval: categoriesInterval, Run: l.readCategories},
+		{Name: pollerBackfill, Interval: categoriesInterval, Run: l.backfill},
+		{Name: pollerSweep, Interval: dueInterval, Run: l.sweep},
+		{Name: pollerMissing, Interval: dueInterval, Run: l.lookForMissing},
+		{Name: follow.PollerNames, Interval: categoriesInterval, Run: l.readNames},
 	}
 	for i := range all {
 		all[i].Source = f.Sources()[0]
@@ -120,20 +120,20 @@ func (f *Forum) Lanes(journal *follow.Journal) []follow.Lane {
 	return all
 }
 
-// The lanes of a forum.
+// The pollers of a forum.
 const (
-	laneLog        = "log"
-	laneWatch      = "watch"
-	laneCategories = "categories"
-	laneBackfill   = "backfill"
-	laneSweep      = "sweep"
-	laneMissing    = "missing"
+	pollerLog        = "log"
+	pollerWatch      = "watch"
+	pollerCategories = "categories"
+	pollerBackfill   = "backfill"
+	pollerSweep      = "sweep"
+	pollerMissing    = "missing"
 )
 
-// cursor returns the cursor of a lane and reads its position. A position that does not
-// decode is an empty one: the lane begins anew.
-func (l *lanes) cursor(lane string, position any) records.FollowCursor {
-	cursor := l.journal.Cursor(l.Sources()[0], lane)
+// cursor returns the cursor of a poller and reads its position. A position that does not
+// decode is an empty one: the poller begins anew.
+func (l *pollers) cursor(poller string, position any) records.FollowCursor {
+	cursor := l.journal.Cursor(l.Sources()[0], poller)
 	if err := cursor.ReadPosition(position); err != nil {
 		cursor.Position = ""
 	}
@@ -141,7 +141,7 @@ func (l *lanes) cursor(lane string, position any) records.FollowCursor {
 }
 
 // move commits records, and then a cursor with a new position.
-func (l *lanes) move(
+func (l *pollers) move(
 	ctx context.Context, records []record.Record, cursor records.FollowCursor, position any,
 ) error {
 	cursor.SetPosition(position)

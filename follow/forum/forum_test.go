@@ -19,7 +19,7 @@ func TestAForumIsReadFromItsNewestTopicOn(t *testing.T) {
 		f.Reply(topic, "bob", "<p>two</p>")
 		f.clock.Step(time.Minute)
 	}
-	if more, err := f.lanes["backfill"].Run(t.Context()); err != nil || !more {
+	if more, err := f.pollers["backfill"].Run(t.Context()); err != nil || !more {
 		t.Fatalf("got more %t, %v; want more pages", more, err)
 	}
 	if got := f.shown(); len(got) != 30 || got[0].ExternalID != "36" {
@@ -239,7 +239,7 @@ func TestATopicThatMovedToAnEarlierPageIsFoundBySweepAndCounted(t *testing.T) {
 		f.AddTopic(1, fmt.Sprint("Topic ", i+1), "ada", "<p>one</p>")
 		f.clock.Step(time.Hour)
 	}
-	if _, err := f.lanes["backfill"].Run(t.Context()); err != nil {
+	if _, err := f.pollers["backfill"].Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	f.Delete(40) // topic 10 moves to the page that has been read

@@ -113,7 +113,7 @@ func (f *Forum) list(ctx context.Context, order string, page int) (topics []list
 }
 
 // list reads a page of topics of the whole forum. Topics of restricted categories are withheld.
-func (l *lanes) list(ctx context.Context, order string, page int) (topics []listed, more bool, err error) {
+func (l *pollers) list(ctx context.Context, order string, page int) (topics []listed, more bool, err error) {
 	restricted, err := l.restrictedCategories(ctx)
 	if err != nil {
 		return nil, false, err
@@ -128,7 +128,7 @@ func (l *lanes) list(ctx context.Context, order string, page int) (topics []list
 }
 
 // held returns the records of listed topics by their ids, without texts.
-func (l *lanes) held(ctx context.Context, topics []listed) (map[string]*record.Topic, error) {
+func (l *pollers) held(ctx context.Context, topics []listed) (map[string]*record.Topic, error) {
 	byID := make(map[string]*record.Topic, len(topics))
 	if len(topics) == 0 {
 		return byID, nil

@@ -21,7 +21,7 @@ type missingPosition struct {
 }
 
 // suspect notes that topics are gone. They are withdrawn if they still are within an hour.
-func (l *lanes) suspect(ctx context.Context, gone []string) error {
+func (l *pollers) suspect(ctx context.Context, gone []string) error {
 	if len(gone) == 0 {
 		return nil
 	}
@@ -32,7 +32,7 @@ func (l *lanes) suspect(ctx context.Context, gone []string) error {
 		return err
 	}
 	at := missingPosition{Since: map[string]time.Time{}}
-	cursor := l.cursor(laneMissing, &at)
+	cursor := l.cursor(pollerMissing, &at)
 	before := len(at.Since)
 	for _, t := range held {
 		if _, known := at.Since[t.ExternalID]; !known && !t.Withdrawn {
@@ -47,11 +47,11 @@ func (l *lanes) suspect(ctx context.Context, gone []string) error {
 
 // lookForMissing asks again for topics that were missed, every ten minutes, and withdraws those
 // that are still gone in the end.
-func (l *lanes) lookForMissing(ctx context.Context) (bool, error) {
+func (l *pollers) lookForMissing(ctx context.Context) (bool, error) {
 	l.missing.Lock()
 	defer l.missing.Unlock()
 	at := missingPosition{Since: map[string]time.Time{}, Asked: map[string]time.Time{}}
-	cursor := l.cursor(laneMissing, &at)
+	cursor := l.cursor(pollerMissing, &at)
 	now := l.Clock.Now()
 	var due []string
 	for id, since := range at.Since {

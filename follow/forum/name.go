@@ -25,9 +25,9 @@ type namesPosition struct {
 }
 
 // readNames names voters after the users who state their addresses, and takes back what is stated no longer.
-func (l *lanes) readNames(ctx context.Context) (bool, error) {
+func (l *pollers) readNames(ctx context.Context) (bool, error) {
 	var at namesPosition
-	cursor := l.cursor(follow.LaneNames, &at)
+	cursor := l.cursor(follow.PollerNames, &at)
 	if l.AddressField == "" && at.Field == "" {
 		return false, nil
 	}
@@ -57,7 +57,7 @@ func (l *lanes) readNames(ctx context.Context) (bool, error) {
 // usersByAddress returns the names of users by the address that their field states. An address that several
 // users state is nobody's: anybody may write it. The directory is read from both ends, which is twice what
 // it shows.
-func (l *lanes) usersByAddress(ctx context.Context) (map[string]string, error) {
+func (l *pollers) usersByAddress(ctx context.Context) (map[string]string, error) {
 	users, seen := map[string]string{}, map[string]bool{}
 	if l.AddressField == "" {
 		return users, nil

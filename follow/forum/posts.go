@@ -51,9 +51,9 @@ type newPosts struct {
 }
 
 // readPosts fetches the topics with posts above the cursor.
-func (l *lanes) readPosts(ctx context.Context) (bool, error) {
+func (l *pollers) readPosts(ctx context.Context) (bool, error) {
 	var at logPosition
-	cursor := l.cursor(laneLog, &at)
+	cursor := l.cursor(pollerLog, &at)
 	posts, left, top, err := l.postsAbove(ctx, at.Post)
 	if err != nil {
 		return false, err
@@ -129,7 +129,7 @@ func (l *lanes) readPosts(ctx context.Context) (bool, error) {
 // is true if there are more below than one run reads. With 0, for a forum that has not been
 // followed yet, it is the newest window: a backfill reads the past. top is the newest of all
 // posts; 0 for none.
-func (l *lanes) postsAbove(ctx context.Context, known fetch.Count) (posts []post, left bool, top fetch.Count, err error) {
+func (l *pollers) postsAbove(ctx context.Context, known fetch.Count) (posts []post, left bool, top fetch.Count, err error) {
 	path, before := "/posts.json", fetch.Count(0)
 	for range maxWindows {
 		var window struct {
@@ -171,7 +171,7 @@ const maxBack = 1000
 
 // plausible refuses the posts of a window that are further above the others, or above what
 // was read, than any post is: none that followed would be read.
-func (l *lanes) plausible(window []post, known fetch.Count) []post {
+func (l *pollers) plausible(window []post, known fetch.Count) []post {
 	posts := slices.SortedFunc(slices.Values(window), func(a, b post) int { return cmp.Compare(a.ID, b.ID) })
 	for i, p := range posts {
 		before := known
@@ -193,8 +193,8 @@ func (l *lanes) plausible(window []post, known fetch.Count) []post {
 const maxTopicID = 1<<63 - 1
 
 // leftSince reports whether posts were left to a sweep that begins after a time.
-func (l *lanes) leftSince(swept time.Time) bool {
+func (l *pollers) leftSince(swept time.Time) bool {
 	var at logPosition
-	l.cursor(laneLog, &at)
+	l.cursor(pollerLog, &at)
 	return at.Left.After(swept)
 }

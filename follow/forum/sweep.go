@@ -19,7 +19,7 @@ const (
 	youngFor = 30 * 24 * time.Hour
 	// queueSize is how many topics a run fetches.
 	queueSize = 100
-	// arrivalTime is how long the other lanes have to find a new topic before it counts
+	// arrivalTime is how long the other pollers have to find a new topic before it counts
 	// as a gap.
 	arrivalTime = 10 * time.Minute
 )
@@ -33,9 +33,9 @@ type sweepPosition struct {
 // sweep compares a page of all topics with what is held, once a day, from the oldest on. It
 // goes on after an error where it stopped. After the last page it fetches what is held and
 // was on no page. In between, it fetches young topics again.
-func (l *lanes) sweep(ctx context.Context) (bool, error) {
+func (l *pollers) sweep(ctx context.Context) (bool, error) {
 	var at sweepPosition
-	cursor := l.cursor(laneSweep, &at)
+	cursor := l.cursor(pollerSweep, &at)
 	now := l.Clock.Now()
 	switch {
 	case !l.isBackfilled():
@@ -84,7 +84,7 @@ func (l *lanes) sweep(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// queued are topics that the lane fetches before all else, and the position after them.
+// queued are topics that the poller fetches before all else, and the position after them.
 type queued struct {
 	topics []string
 	then   sweepPosition
@@ -92,7 +92,7 @@ type queued struct {
 
 // queueVisible queues the topics that are held as visible and were created since a time,
 // except for some.
-func (l *lanes) queueVisible(ctx context.Context, since time.Time, except []string, then sweepPosition) error {
+func (l *pollers) queueVisible(ctx context.Context, since time.Time, except []string, then sweepPosition) error {
 	topics, err := records.VisibleTopics(ctx, l.journal.Warehouse, l.Name, since, except)
 	if err == nil {
 		l.queued = &queued{topics, then}
@@ -101,7 +101,7 @@ func (l *lanes) queueVisible(ctx context.Context, since time.Time, except []stri
 }
 
 // fetchQueued fetches some of the queued topics.
-func (l *lanes) fetchQueued(ctx context.Context, cursor records.FollowCursor, at sweepPosition) (bool, error) {
+func (l *pollers) fetchQueued(ctx context.Context, cursor records.FollowCursor, at sweepPosition) (bool, error) {
 	some := l.queued.topics[:min(queueSize, len(l.queued.topics))]
 	if err := l.fetchAll(ctx, some); err != nil {
 		return false, err
@@ -113,8 +113,8 @@ func (l *lanes) fetchQueued(ctx context.Context, cursor records.FollowCursor, at
 }
 
 // compare fetches the listed topics that differ from what is held, and writes changed likes
-// and views without asking again. gaps counts those that no other lane has found in time.
-func (l *lanes) compare(ctx context.Context, topics []listed) (gaps uint64, err error) {
+// and views without asking again. gaps counts those that no other poller has found in time.
+func (l *pollers) compare(ctx context.Context, topics []listed) (gaps uint64, err error) {
 	held, err := l.held(ctx, topics)
 	if err != nil {
 		return 0, err
@@ -148,7 +148,7 @@ func (l *lanes) compare(ctx context.Context, topics []listed) (gaps uint64, err 
 }
 
 // fetchAll fetches topics without hurry, and suspects those that are gone.
-func (l *lanes) fetchAll(ctx context.Context, ids []string) error {
+func (l *pollers) fetchAll(ctx context.Context, ids []string) error {
 	found, err := l.fetch(ctx, ids, l.pause())
 	if err != nil {
 		return err

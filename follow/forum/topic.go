@@ -29,7 +29,7 @@ type fetched struct {
 }
 
 // fetch fetches topics whole, and commits their records. Between two of them it pauses.
-func (l *lanes) fetch(ctx context.Context, ids []string, pause time.Duration) (fetched, error) {
+func (l *pollers) fetch(ctx context.Context, ids []string, pause time.Duration) (fetched, error) {
 	found := fetched{old: map[string]fetch.Count{}}
 	for chunk := range slices.Chunk(ids, commitSize) {
 		var records []record.Record
@@ -66,7 +66,7 @@ func (l *lanes) fetch(ctx context.Context, ids []string, pause time.Duration) (f
 }
 
 // read appends the record of an item to records. An item that is no record is kept aside.
-func (l *lanes) read(format source.Format, id string, text []byte, records []record.Record) []record.Record {
+func (l *pollers) read(format source.Format, id string, text []byte, records []record.Record) []record.Record {
 	if read := l.journal.Read(follow.Asked{Format: format, Source: l.Sources()[0], ItemID: id}, text); read != nil {
 		records = append(records, read)
 	}
@@ -75,7 +75,7 @@ func (l *lanes) read(format source.Format, id string, text []byte, records []rec
 
 // take returns the held records of topics with a change; topics that are not held, and
 // those that the change leaves as they are, are left out.
-func (l *lanes) take(ctx context.Context, ids []string, change func(*record.Topic)) ([]record.Record, error) {
+func (l *pollers) take(ctx context.Context, ids []string, change func(*record.Topic)) ([]record.Record, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}

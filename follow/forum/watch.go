@@ -18,9 +18,9 @@ type watchPosition struct {
 }
 
 // watchLatest fetches the topics whose entries in the list of latest activity have changed.
-func (l *lanes) watchLatest(ctx context.Context) (bool, error) {
+func (l *pollers) watchLatest(ctx context.Context) (bool, error) {
 	var at watchPosition
-	cursor := l.cursor(laneWatch, &at)
+	cursor := l.cursor(pollerWatch, &at)
 	next, seen := watchPosition{map[string]int64{}}, map[string]listedState{}
 	for page := range maxWatchPages {
 		topics, more, err := l.list(ctx, "activity", page)
@@ -80,7 +80,7 @@ func (p watchPosition) left(topics []listed, more bool) (ids []string) {
 
 // fetchBumped fetches the topics of a page whose entries differ from the last time, and
 // from what is held, and those that have left.
-func (l *lanes) fetchBumped(ctx context.Context, topics []listed, ids []string, at watchPosition) (fetched, error) {
+func (l *pollers) fetchBumped(ctx context.Context, topics []listed, ids []string, at watchPosition) (fetched, error) {
 	var changed []listed
 	for _, t := range topics {
 		if l.seen[t.id] != t.state() {

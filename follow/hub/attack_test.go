@@ -117,8 +117,8 @@ func TestAttackAHubWritesIntoNoOtherSpace(t *testing.T) {
 				return answer
 			})
 			for range 3 {
-				for _, lane := range []string{"backfill", "log", "watch", "close", "sweep"} {
-					_, _ = f.lanes[lane].Run(t.Context()) // an answer may be refused as a whole
+				for _, poller := range []string{"backfill", "log", "watch", "close", "sweep"} {
+					_, _ = f.pollers[poller].Run(t.Context()) // an answer may be refused as a whole
 				}
 				f.clock.Step(25 * time.Hour)
 			}
@@ -243,7 +243,7 @@ func TestAttackAListThatNeverEndsIsLeftAndSaysSo(t *testing.T) {
 			n, n)
 	})
 	f.clock.Step(25 * time.Hour)
-	_, err := f.lanes["sweep"].Run(t.Context())
+	_, err := f.pollers["sweep"].Run(t.Context())
 	if pages := asked.Load(); pages == 0 || pages > 1000 {
 		t.Errorf("got %d pages, want an end", pages)
 	}
@@ -263,7 +263,7 @@ func TestAttackVotesThatNeverEndAreLeftAndSaySo(t *testing.T) {
 	})
 	for more := true; more; {
 		var err error
-		if more, err = f.lanes["backfill"].Run(t.Context()); err != nil {
+		if more, err = f.pollers["backfill"].Run(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -44,27 +44,27 @@ type backfillPosition struct {
 }
 
 // backfilled reports whether the past of a space is read.
-func (p *poller) backfilled(space string) (bool, error) {
+func (p *reader) backfilled(space string) (bool, error) {
 	var at backfillPosition
-	err := p.spaceCursor(space, backfillLane).ReadPosition(&at)
+	err := p.spaceCursor(space, backfillPoller).ReadPosition(&at)
 	return at.Phase == done, err
 }
 
 // backfillDue reports whether the backfill will read the votes of an item.
-func (p *poller) backfillDue(id string, i *item) bool {
+func (p *reader) backfillDue(id string, i *item) bool {
 	backfilled, err := p.backfilled(i.space)
 	return err == nil && !backfilled && i.Walked == 0 && !p.walked[id]
 }
 
 // backfill reads the past: the proposals of all spaces, then the votes, those on open
 // proposals first. Each run reads one page.
-func (p *poller) backfill(ctx context.Context) (more bool, err error) {
+func (p *reader) backfill(ctx context.Context) (more bool, err error) {
 	if p.filling == nil {
 		next, more, err := p.backfillStep(ctx)
 		if err != nil || next == nil {
 			return more && err == nil, err
 		}
-		p.filling = p.newWalk(backfillLane, *next)
+		p.filling = p.newWalk(backfillPoller, *next)
 	}
 	w := p.filling
 	if more, err := w.step(ctx); more || err != nil {
@@ -73,7 +73,7 @@ func (p *poller) backfill(ctx context.Context) (more bool, err error) {
 	p.filling = nil
 	p.turn.Lock()
 	defer p.turn.Unlock()
-	cursor := p.spaceCursor(w.space, backfillLane)
+	cursor := p.spaceCursor(w.space, backfillPoller)
 	cursor.Done = min(cursor.Done+min(w.stated, maxWalked), cursor.Total)
 	_, err = p.commit(ctx, cursor, findings{})
 	return true, err
@@ -81,7 +81,7 @@ func (p *poller) backfill(ctx context.Context) (more bool, err error) {
 
 // backfillStep reads a space or a page of proposals, or returns the proposal whose votes
 // are next. It returns false when everything is read.
-func (p *poller) backfillStep(ctx context.Context) (next *due, more bool, err error) {
+func (p *reader) backfillStep(ctx context.Context) (next *due, more bool, err error) {
 	p.turn.Lock()
 	defer p.turn.Unlock()
 	if err := p.startLog(ctx); err != nil {
@@ -93,7 +93,7 @@ func (p *poller) backfillStep(ctx context.Context) (next *due, more bool, err er
 			continue
 		}
 		var at backfillPosition
-		if err := p.spaceCursor(space, backfillLane).ReadPosition(&at); err != nil {
+		if err := p.spaceCursor(space, backfillPoller).ReadPosition(&at); err != nil {
 			return nil, false, err
 		}
 		byPhase[at.Phase] = append(byPhase[at.Phase], space)
@@ -111,7 +111,7 @@ func (p *poller) backfillStep(ctx context.Context) (next *due, more bool, err er
 }
 
 // describe reads what the spaces are.
-func (p *poller) describe(ctx context.Context, spaces []string) error {
+func (p *reader) describe(ctx context.Context, spaces []string) error {
 	spaces = spaces[:min(len(spaces), maxIn)]
 	var f findings
 	if err := p.readSpaces(ctx, &f, spaces); err != nil {
@@ -122,7 +122,7 @@ func (p *poller) describe(ctx context.Context, spaces []string) error {
 		if _, missing := p.missing[space]; missing {
 			continue
 		}
-		cursor := p.spaceCursor(space, backfillLane)
+		cursor := p.spaceCursor(space, backfillPoller)
 		cursor.SetPosition(backfillPosition{Phase: listing})
 		cursor.State = governance.SourceBackfilling
 		p.explain(&cursor)
@@ -134,8 +134,8 @@ func (p *poller) describe(ctx context.Context, spaces []string) error {
 
 // backfillProposals reads the next page of a space's proposals, newest first. Proposals of
 // equal time may fill several pages.
-func (p *poller) backfillProposals(ctx context.Context, space string) error {
-	cursor := p.spaceCursor(space, backfillLane)
+func (p *reader) backfillProposals(ctx context.Context, space string) error {
+	cursor := p.spaceCursor(space, backfillPoller)
 	var at backfillPosition
 	if err := cursor.ReadPosition(&at); err != nil {
 		return err
@@ -196,7 +196,7 @@ func ofSpace(space string) func(proposalHead) error {
 // nextVotes returns the next proposal whose votes are to be read: an open one of any
 // space, else one of the first space of which votes are missing after a page by page reading of
 // the space. It returns nil after a page, and after the last of a space.
-func (p *poller) nextVotes(ctx context.Context, spaces []string) (*due, error) {
+func (p *reader) nextVotes(ctx context.Context, spaces []string) (*due, error) {
 	now := p.Clock.Now()
 	for id, i := range p.items {
 		if now.Before(i.end) && slices.Contains(spaces, i.space) && i.Walked == 0 && !p.walked[id] {
@@ -204,7 +204,7 @@ func (p *poller) nextVotes(ctx context.Context, spaces []string) (*due, error) {
 		}
 	}
 	space := spaces[0]
-	cursor := p.spaceCursor(space, backfillLane)
+	cursor := p.spaceCursor(space, backfillPoller)
 	var before backfillPosition
 	if err := cursor.ReadPosition(&before); err != nil {
 		return nil, err
@@ -224,7 +224,7 @@ func (p *poller) nextVotes(ctx context.Context, spaces []string) (*due, error) {
 			return &next, nil
 		}
 	}
-	cursor = p.spaceCursor(space, backfillLane)
+	cursor = p.spaceCursor(space, backfillPoller)
 	cursor.SetPosition(backfillPosition{Phase: done, Cut: before.Cut})
 	cursor.State, cursor.Done, cursor.UpstreamAt = governance.SourceLive, cursor.Total, &now
 	p.queueSpace = ""
@@ -235,7 +235,7 @@ func (p *poller) nextVotes(ctx context.Context, spaces []string) (*due, error) {
 // readSpaceVotes reads the next page of the votes of a space, whatever they are on, oldest
 // first. Where the hub refuses that, or cannot answer all of a page, and where it saves nothing,
 // the votes are read poll by poll.
-func (p *poller) readSpaceVotes(ctx context.Context, cursor records.FollowCursor, at backfillPosition) error {
+func (p *reader) readSpaceVotes(ctx context.Context, cursor records.FollowCursor, at backfillPosition) error {
 	space, apart := cursor.SourceID, uint64(0)
 	if p.pagedSpace != space {
 		held, err := records.HeldProposals(ctx, p.journal.Warehouse, governance.Snapshot, []string{space}, time.Time{})
@@ -298,7 +298,7 @@ func (p *poller) readSpaceVotes(ctx context.Context, cursor records.FollowCursor
 
 // fillQueue lists the proposals of a space whose votes were not read yet, newest first,
 // and how many votes that makes. One that is long over without a vote has none to read.
-func (p *poller) fillQueue(ctx context.Context, space string) error {
+func (p *reader) fillQueue(ctx context.Context, space string) error {
 	held, err := records.HeldProposals(ctx, p.journal.Warehouse, governance.Snapshot, []string{space}, time.Time{})
 	if err != nil {
 		return err
@@ -307,7 +307,7 @@ func (p *poller) fillQueue(ctx context.Context, space string) error {
 	if err != nil {
 		return err
 	}
-	cursor := p.spaceCursor(space, backfillLane)
+	cursor := p.spaceCursor(space, backfillPoller)
 	var at backfillPosition
 	if err := cursor.ReadPosition(&at); err != nil {
 		return err

@@ -40,7 +40,7 @@ func TestBackfillGoesOnAfterARestartAndSaysHowFarItIs(t *testing.T) {
 	for more := true; more; steps++ {
 		f.restart()
 		var err error
-		if more, err = f.lanes["backfill"].Run(t.Context()); err != nil {
+		if more, err = f.pollers["backfill"].Run(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		cursor := f.cursor("harbor.eth", "backfill")
@@ -74,7 +74,7 @@ func TestVotesOnOpenProposalsAreReadFirst(t *testing.T) {
 		f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("ada"), Created: start.Add(-2 * time.Hour)})
 	}
 	for f.hub.Requests()["votes"] == 0 {
-		if _, err := f.lanes["backfill"].Run(t.Context()); err != nil {
+		if _, err := f.pollers["backfill"].Run(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -93,7 +93,7 @@ func TestChangesDuringTheBackfillAreNotLost(t *testing.T) {
 	}
 	for n, more := 0, true; more; n++ {
 		var err error
-		if more, err = f.lanes["backfill"].Run(t.Context()); err != nil {
+		if more, err = f.pollers["backfill"].Run(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		f.cast(fake.Vote{Proposal: id, Voter: fake.Voter(fmt.Sprint("meanwhile", n)), Created: start.Add(-24 * time.Hour)})
@@ -222,7 +222,7 @@ func TestVotesOfASpaceAreReadAcrossItsPolls(t *testing.T) {
 			f.restart()
 		}
 		var err error
-		if more, err = f.lanes["backfill"].Run(t.Context()); err != nil {
+		if more, err = f.pollers["backfill"].Run(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}

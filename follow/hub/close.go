@@ -9,9 +9,9 @@ import (
 
 // walkClosed reads all votes of the proposals whose scores are final, and again an hour and
 // a day later: powers change in place, and votes of the last minute reach the log late.
-// Encrypted votes are read until none is left. It also makes the walks that other lanes
+// Encrypted votes are read until none is left. It also makes the walks that other pollers
 // ask for, and withdraws what was deleted. Each run reads one page.
-func (p *poller) walkClosed(ctx context.Context) (more bool, err error) {
+func (p *reader) walkClosed(ctx context.Context) (more bool, err error) {
 	if err := p.nextWalk(ctx); err != nil || p.walking == nil {
 		return false, err
 	}
@@ -29,7 +29,7 @@ func (p *poller) walkClosed(ctx context.Context) (more bool, err error) {
 
 // nextWalk sets walking to the next walk, if none is in progress. Between two walks it
 // withdraws what was deleted.
-func (p *poller) nextWalk(ctx context.Context) error {
+func (p *reader) nextWalk(ctx context.Context) error {
 	p.turn.Lock()
 	defer p.turn.Unlock()
 	if err := p.load(ctx); err != nil || p.walking != nil {
@@ -45,7 +45,7 @@ func (p *poller) nextWalk(ctx context.Context) error {
 		}
 	}
 	slices.SortFunc(closed, func(a, b due) int { return strings.Compare(a.id, b.id) })
-	p.enqueue(closeLane, closed)
+	p.enqueue(closePoller, closed)
 	if err := errors.Join(p.lookForSpaces(ctx), p.readSpacesAgain(ctx)); err != nil {
 		return err
 	}

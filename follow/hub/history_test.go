@@ -88,18 +88,18 @@ func (h *history) votes(id string) string {
 	return ""
 }
 
-// follow runs a lane, or is killed and starts again.
+// follow runs a poller, or is killed and starts again.
 func (h *history) follow() {
-	lanes := []string{"log", "log", "log", "watch", "close", "backfill", "sweep"}
+	pollers := []string{"log", "log", "log", "watch", "close", "backfill", "sweep"}
 	if h.random.IntN(12) == 0 {
 		h.restart()
 	}
-	if _, err := h.lanes[lanes[h.random.IntN(len(lanes))]].Run(h.Context()); err != nil {
+	if _, err := h.pollers[pollers[h.random.IntN(len(pollers))]].Run(h.Context()); err != nil {
 		h.Fatal(err)
 	}
 }
 
-// checkHistory acts at random while lanes run in any order and processes die. When all
+// checkHistory acts at random while pollers run in any order and processes die. When all
 // polls are final, what is held is what the hub has, and what a follower holds that starts from
 // nothing then. Such a one lacks what the hub has forgotten: casts that were replaced, what was
 // deleted, and which message stated a proposal.

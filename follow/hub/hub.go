@@ -1,7 +1,7 @@
 // Package hub follows the spaces of a Snapshot hub.
 //
 // The hub's log of messages tells what arrives, by a number that only grows. Much changes
-// without a message: powers, scores, encrypted choices. Other lanes read again what is
+// without a message: powers, scores, encrypted choices. Other pollers read again what is
 // open, what has closed, and slowly everything.
 package hub
 
@@ -25,7 +25,7 @@ import (
 // maxFiltered is the number of spaces up to which the log is filtered by them.
 const maxFiltered = 100
 
-// The intervals of the lanes.
+// The intervals of the pollers.
 const (
 	logInterval, watchInterval, closeInterval, backfillInterval = 10 * time.Second, 10 * time.Second, 10 * time.Second, 10 * time.Second
 	// lookInterval is between two looks at all watched proposals. Those that ended within
@@ -80,26 +80,26 @@ func (h *Hub) Sources() []record.SourceRef {
 	return refs
 }
 
-// Lanes implements follow.Upstream.
-func (h *Hub) Lanes(journal *follow.Journal) []follow.Lane {
-	p := &poller{Hub: h, journal: journal}
-	return []follow.Lane{
-		{Name: logLane, Interval: logInterval, Run: p.pollLog},
-		{Name: watchLane, Interval: watchInterval, Run: p.watch},
-		{Name: closeLane, Interval: closeInterval, Run: p.walkClosed},
-		{Name: sweepLane, Interval: max(minSweepPause, sweepInterval/time.Duration(2*max(1, len(h.Spaces)))), Run: p.sweep},
-		{Name: backfillLane, Interval: backfillInterval, Run: p.backfill},
-		namesLane(p),
+// Pollers implements follow.Upstream.
+func (h *Hub) Pollers(journal *follow.Journal) []follow.Poller {
+	p := &reader{Hub: h, journal: journal}
+	return []follow.Poller{
+		{Name: logPoller, Interval: logInterval, Run: p.pollLog},
+		{Name: watchPoller, Interval: watchInterval, Run: p.watch},
+		{Name: closePoller, Interval: closeInterval, Run: p.walkClosed},
+		{Name: sweepPoller, Interval: max(minSweepPause, sweepInterval/time.Duration(2*max(1, len(h.Spaces)))), Run: p.sweep},
+		{Name: backfillPoller, Interval: backfillInterval, Run: p.backfill},
+		namesPoller(p),
 	}
 }
 
-// The names of the lanes.
+// The names of the pollers.
 const (
-	logLane, watchLane, closeLane, sweepLane, backfillLane = "log", "watch", "close", "sweep", "backfill"
+	logPoller, watchPoller, closePoller, sweepPoller, backfillPoller = "log", "watch", "close", "sweep", "backfill"
 )
 
-// poller is what the lanes share while this process leads the hub.
-type poller struct {
+// reader is what the pollers share while this process leads the hub.
+type reader struct {
 	*Hub
 
 	journal *follow.Journal
@@ -129,9 +129,9 @@ type poller struct {
 	missed        uint64
 	// lookedAt is when all watched proposals were last looked at.
 	lookedAt time.Time
-	// walks are the walks that lanes have asked for and that wait for their turn.
+	// walks are the walks that pollers have asked for and that wait for their turn.
 	walks []*walk
-	// walking and filling are the walks in progress of the lanes close and backfill.
+	// walking and filling are the walks in progress of the pollers close and backfill.
 	walking, filling *walk
 	// queue are the proposals of queueSpace whose votes the backfill has not read, and paged
 	// the proposals of pagedSpace that are held.
@@ -140,19 +140,19 @@ type poller struct {
 	queueSpace, pagedSpace string
 }
 
-// findings are what one request or walk found, for the cursor of its lane. rejected counts
+// findings are what one request or walk found, for the cursor of its poller. rejected counts
 // what is no record.
 type findings struct {
 	records                   []record.Record
 	gaps, withdrawn, rejected uint64
 }
 
-// commit writes findings and moves the cursor of a lane. After an error everything is
+// commit writes findings and moves the cursor of a poller. After an error everything is
 // loaded again: what is remembered as written may not be.
-func (p *poller) commit(ctx context.Context, cursor records.FollowCursor, f findings) (records.Counts, error) {
+func (p *reader) commit(ctx context.Context, cursor records.FollowCursor, f findings) (records.Counts, error) {
 	cursor.Gaps += f.gaps
 	cursor.Withdrawn += f.withdrawn
-	if cursor.Lane == backfillLane {
+	if cursor.Poller == backfillPoller {
 		p.explain(&cursor)
 	}
 	counts, err := p.journal.Commit(ctx, f.records, cursor)
@@ -166,7 +166,7 @@ func (p *poller) commit(ctx context.Context, cursor records.FollowCursor, f find
 type hole struct{ space, text string }
 
 // explain says in the cursor of a space what keeps it from being complete.
-func (p *poller) explain(cursor *records.FollowCursor) {
+func (p *reader) explain(cursor *records.FollowCursor) {
 	reason := ""
 	for id, h := range p.holes {
 		if h.space == cursor.SourceID {
@@ -191,14 +191,14 @@ func (p *poller) explain(cursor *records.FollowCursor) {
 	}
 }
 
-// sharedCursor returns the cursor of a lane for all spaces.
-func (p *poller) sharedCursor(lane string) records.FollowCursor {
-	return p.journal.Cursor(record.SourceRef{Provider: governance.Snapshot}, lane)
+// sharedCursor returns the cursor of a poller for all spaces.
+func (p *reader) sharedCursor(poller string) records.FollowCursor {
+	return p.journal.Cursor(record.SourceRef{Provider: governance.Snapshot}, poller)
 }
 
-// spaceCursor returns the cursor of a lane for one space.
-func (p *poller) spaceCursor(space, lane string) records.FollowCursor {
-	return p.journal.Cursor(sourceRef(space), lane)
+// spaceCursor returns the cursor of a poller for one space.
+func (p *reader) spaceCursor(space, poller string) records.FollowCursor {
+	return p.journal.Cursor(sourceRef(space), poller)
 }
 
 func sourceRef(space string) record.SourceRef {
@@ -211,7 +211,7 @@ func proposalRef(id string) record.ProposalRef {
 
 // read adds the record of an item to the findings. It returns nil for an item that is none,
 // or not what was asked for.
-func (p *poller) read(f *findings, asked follow.Asked, row json.RawMessage) record.Record {
+func (p *reader) read(f *findings, asked follow.Asked, row json.RawMessage) record.Record {
 	read := p.journal.Read(asked, row)
 	if read == nil {
 		f.rejected++
@@ -222,7 +222,7 @@ func (p *poller) read(f *findings, asked follow.Asked, row json.RawMessage) reco
 }
 
 // reject keeps an item of a space, or with "" of the hub, that is no record.
-func (p *poller) reject(f *findings, space, id string, reason error) {
+func (p *reader) reject(f *findings, space, id string, reason error) {
 	f.rejected++
 	if !p.follows(space) {
 		space = ""

@@ -93,7 +93,7 @@ func (i *item) watched(now time.Time) bool {
 }
 
 // load reads what was remembered and what is held, once.
-func (p *poller) load(ctx context.Context) error {
+func (p *reader) load(ctx context.Context) error {
 	if p.loaded {
 		return nil
 	}
@@ -137,7 +137,7 @@ func (p *poller) load(ctx context.Context) error {
 }
 
 // recall takes what was remembered of a space or a proposal.
-func (p *poller) recall(s records.FollowedItem, n note) error {
+func (p *reader) recall(s records.FollowedItem, n note) error {
 	if s.ItemID == "" {
 		if n.Missing > 0 {
 			p.missing[s.SourceID] = absence{time.Unix(n.Missing, 0), time.Unix(max(n.Missing, n.Looked), 0), n.Near}
@@ -162,7 +162,7 @@ func (p *poller) recall(s records.FollowedItem, n note) error {
 }
 
 // adopt makes a held proposal an item.
-func (p *poller) adopt(h records.HeldProposal, i *item) {
+func (p *reader) adopt(h records.HeldProposal, i *item) {
 	if i == nil {
 		i = &item{space: h.SourceID}
 		p.items[h.ExternalID] = i
@@ -174,7 +174,7 @@ func (p *poller) adopt(h records.HeldProposal, i *item) {
 }
 
 // saveNotes writes the notes that changed.
-func (p *poller) saveNotes(ctx context.Context) error {
+func (p *reader) saveNotes(ctx context.Context) error {
 	var rows []records.FollowedItem
 	for id, i := range p.items {
 		if i.changed {
@@ -195,7 +195,7 @@ func (p *poller) saveNotes(ctx context.Context) error {
 }
 
 // noteRow is a note as it is stored. The note of a space has no id.
-func (p *poller) noteRow(space, id string, n note) records.FollowedItem {
+func (p *reader) noteRow(space, id string, n note) records.FollowedItem {
 	text, _ := json.Marshal(n) //nolint:errchkjson // numbers and texts alone
 	return records.FollowedItem{
 		Upstream: p.ID(), Provider: governance.Snapshot, SourceID: space, ItemID: id, Note: string(text),

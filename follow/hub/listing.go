@@ -24,7 +24,7 @@ const (
 // listing reads the heads of all proposals of a space. It may be trusted to be whole if
 // every page could be answered, and if it is not empty or the space states that it has no
 // proposals.
-func (p *poller) listing(ctx context.Context, space string) (heads map[string]proposalHead, trusted bool, err error) {
+func (p *reader) listing(ctx context.Context, space string) (heads map[string]proposalHead, trusted bool, err error) {
 	heads, trusted = map[string]proposalHead{}, true
 	from, skip, rows := int64(0), 0, 0
 	for more := true; more; {
@@ -68,7 +68,7 @@ func (p *poller) listing(ctx context.Context, space string) (heads map[string]pr
 // takeDeletions withdraws at once what messages state to be deleted. They do not name the
 // proposal: it is what a whole listing of the space lacks and what cannot be asked for either.
 // Where that is more than was deleted, a second look decides.
-func (p *poller) takeDeletions(ctx context.Context, f *findings, space string, most int) error {
+func (p *reader) takeDeletions(ctx context.Context, f *findings, space string, most int) error {
 	_, _, gone, err := p.findDeleted(ctx, space)
 	if err != nil || len(gone) == 0 || len(gone) > most {
 		return err
@@ -82,7 +82,7 @@ func (p *poller) takeDeletions(ctx context.Context, f *findings, space string, m
 
 // findDeleted notes the held proposals of a space that the hub does not list any more. It
 // returns what is listed, what is held and what is gone.
-func (p *poller) findDeleted(
+func (p *reader) findDeleted(
 	ctx context.Context, space string,
 ) (_ map[string]proposalHead, _ map[string]records.HeldProposal, gone []string, err error) {
 	heads, trusted, err := p.listing(ctx, space)
@@ -108,7 +108,7 @@ func (p *poller) findDeleted(
 }
 
 // miss notes that a proposal was not found.
-func (p *poller) miss(id string) {
+func (p *reader) miss(id string) {
 	if i := p.items[id]; i.Missing == 0 {
 		i.Missing, i.changed = p.Clock.Now().Unix(), true
 	}
@@ -116,7 +116,7 @@ func (p *poller) miss(id string) {
 
 // withdrawDeleted withdraws the proposals that were missing a minute ago and that a whole
 // listing of their space lacks now.
-func (p *poller) withdrawDeleted(ctx context.Context) error {
+func (p *reader) withdrawDeleted(ctx context.Context) error {
 	now := p.Clock.Now()
 	bySpace := map[string][]string{}
 	for id, i := range p.items {

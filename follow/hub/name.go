@@ -12,15 +12,15 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// namesLane returns the lane that asks for the names of profiles.
-func namesLane(p *poller) follow.Lane {
+// namesPoller returns the poller that asks for the names of profiles.
+func namesPoller(p *reader) follow.Poller {
 	asking := &follow.Names{Journal: p.journal, Source: governance.NameOfSnapshot, Provider: governance.Snapshot, Ask: p.profiles}
-	return asking.Lane()
+	return asking.Poller()
 }
 
 // profiles asks for the names in the profiles of users. Where a profile takes the others along, it asks for
 // each half of the users: whoever is asked for by id is on every page.
-func (p *poller) profiles(ctx context.Context, users []string) (map[string]record.Name, error) {
+func (p *reader) profiles(ctx context.Context, users []string) (map[string]record.Name, error) {
 	names := map[string]record.Name{}
 	got, err := p.ask(ctx, "users", map[string]any{"ids": users})
 	if errors.As(err, new(*rowError)) {

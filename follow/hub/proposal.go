@@ -45,7 +45,7 @@ const (
 
 // readProposals asks for proposals by id, adds those that changed to the findings, and
 // returns what it found of them. origins are what states those that are no items.
-func (p *poller) readProposals(ctx context.Context, f *findings, ids []string, origins map[string]string) (map[string]proposalHead, error) {
+func (p *reader) readProposals(ctx context.Context, f *findings, ids []string, origins map[string]string) (map[string]proposalHead, error) {
 	found := map[string]proposalHead{}
 	for batch := range slices.Chunk(ids, maxIn) {
 		got, err := p.list(ctx, "proposals", "proposals", map[string]any{"ids": batch}, 0, maxIn)
@@ -67,7 +67,7 @@ var errNotAsked = fmt.Errorf("%w: it was not asked for", follow.ErrForeign)
 
 // takeProposals adds the changed ones of some proposals to the findings, and all to found.
 // What is not of a followed space, and what check refuses, is none of them.
-func (p *poller) takeProposals(
+func (p *reader) takeProposals(
 	f *findings, rows []json.RawMessage, check func(proposalHead) error, origins map[string]string, found map[string]proposalHead,
 ) {
 	for _, row := range rows {
@@ -106,7 +106,7 @@ func (p *poller) takeProposals(
 }
 
 // checkSpace refuses what is of a space that is not followed.
-func (p *poller) checkSpace(space reference) error {
+func (p *reader) checkSpace(space reference) error {
 	if p.follows(space.ID) {
 		return nil
 	}
@@ -114,7 +114,7 @@ func (p *poller) checkSpace(space reference) error {
 }
 
 // checkItem refuses a proposal that is known as one of another space.
-func (p *poller) checkItem(head proposalHead) error {
+func (p *reader) checkItem(head proposalHead) error {
 	if i := p.items[head.ID]; i != nil && i.space != head.Space.ID {
 		return fmt.Errorf("%w: it is known as a proposal of %q", follow.ErrForeign, i.space)
 	}
@@ -123,7 +123,7 @@ func (p *poller) checkItem(head proposalHead) error {
 
 // track takes what a proposal states into its item. It makes one for a proposal that may
 // still change, and returns nil for others.
-func (p *poller) track(head proposalHead) *item {
+func (p *reader) track(head proposalHead) *item {
 	now, end := p.Clock.Now(), time.Unix(int64(head.End), 0)
 	i := p.items[head.ID]
 	known := i != nil

@@ -72,7 +72,7 @@ func withSpellings(ids []string) []string {
 
 // readSpaces adds spaces to the findings. It notes those that the hub does not know. One that
 // it had known is asked for once more by itself.
-func (p *poller) readSpaces(ctx context.Context, f *findings, ids []string) error {
+func (p *reader) readSpaces(ctx context.Context, f *findings, ids []string) error {
 	for batch := range slices.Chunk(ids, maxIn) {
 		asked := withSpellings(batch)
 		got, err := p.ask(ctx, "spaces", map[string]any{"ids": asked})
@@ -102,15 +102,15 @@ func (p *poller) readSpaces(ctx context.Context, f *findings, ids []string) erro
 }
 
 // wasKnown reports whether the hub has answered a space before.
-func (p *poller) wasKnown(space string) bool {
+func (p *reader) wasKnown(space string) bool {
 	var at backfillPosition
-	err := p.spaceCursor(space, backfillLane).ReadPosition(&at)
+	err := p.spaceCursor(space, backfillPoller).ReadPosition(&at)
 	return err == nil && at.Phase != describing
 }
 
 // noteSpaces notes which of the spaces that were asked for the hub knows. Found may have
 // others.
-func (p *poller) noteSpaces(ctx context.Context, asked []string, found map[string]bool) error {
+func (p *reader) noteSpaces(ctx context.Context, asked []string, found map[string]bool) error {
 	var exist []string
 	for _, id := range slices.Concat(p.Spaces, slices.Sorted(maps.Keys(found))) {
 		_, missing := p.missing[id]
@@ -141,12 +141,12 @@ func (p *poller) noteSpaces(ctx context.Context, asked []string, found map[strin
 			p.Logger.WarnContext(ctx, "space is missing", slog.String("upstream", p.ID()), slog.String("space", id),
 				slog.String("reason", p.missingText(id, before.near)))
 		} else if found[id] {
-			sweep := p.spaceCursor(id, sweepLane)
+			sweep := p.spaceCursor(id, sweepPoller)
 			sweep.SetPosition(sweepPosition{}) // what was withdrawn is read again
 			cursors = append(cursors, sweep)
 		}
 		notes = append(notes, p.noteRow(id, "", n))
-		cursor := p.spaceCursor(id, backfillLane)
+		cursor := p.spaceCursor(id, backfillPoller)
 		p.explain(&cursor)
 		cursors = append(cursors, cursor)
 	}
@@ -162,7 +162,7 @@ func (p *poller) noteSpaces(ctx context.Context, asked []string, found map[strin
 
 // takeSpaces adds the spaces of an answer to the findings, and returns which of those that
 // were asked for are among them.
-func (p *poller) takeSpaces(f *findings, answer json.RawMessage, asked []string) (map[string]bool, error) {
+func (p *reader) takeSpaces(f *findings, answer json.RawMessage, asked []string) (map[string]bool, error) {
 	var rows []json.RawMessage
 	if err := fetch.Decode(answer, &rows); err != nil {
 		return nil, fmt.Errorf("read spaces of %s: %w", p.Host.Name(), err)
@@ -188,7 +188,7 @@ func (p *poller) takeSpaces(f *findings, answer json.RawMessage, asked []string)
 
 // findSpace asks for one space and notes whether the hub knows it: nil for a space that is
 // missing.
-func (p *poller) findSpace(ctx context.Context, id string) (*spaceHead, error) {
+func (p *reader) findSpace(ctx context.Context, id string) (*spaceHead, error) {
 	got, err := p.ask(ctx, "space", map[string]any{"id": id})
 	if err != nil {
 		return nil, err
@@ -208,7 +208,7 @@ func (p *poller) findSpace(ctx context.Context, id string) (*spaceHead, error) {
 // lookForSpaces asks once more for the spaces that the hub did not know, all at once, after
 // pauses that grow to a day. What is held of one that it had known is withdrawn at the
 // second look.
-func (p *poller) lookForSpaces(ctx context.Context) error {
+func (p *reader) lookForSpaces(ctx context.Context) error {
 	now := p.Clock.Now()
 	var due []string
 	for _, id := range slices.Sorted(maps.Keys(p.missing)) {
@@ -229,7 +229,7 @@ func (p *poller) lookForSpaces(ctx context.Context) error {
 	if err := p.readSpaces(ctx, &f, due); err != nil {
 		return err
 	}
-	if _, err := p.commit(ctx, p.sharedCursor(closeLane), f); err != nil {
+	if _, err := p.commit(ctx, p.sharedCursor(closePoller), f); err != nil {
 		return err
 	}
 	for _, id := range due {
@@ -244,7 +244,7 @@ func (p *poller) lookForSpaces(ctx context.Context) error {
 }
 
 // readSpacesAgain reads all spaces in turn: nothing else states that one is spam.
-func (p *poller) readSpacesAgain(ctx context.Context) error {
+func (p *reader) readSpacesAgain(ctx context.Context) error {
 	now := p.Clock.Now()
 	if p.spacesReadAt.IsZero() {
 		p.spacesReadAt = now
@@ -262,7 +262,7 @@ func (p *poller) readSpacesAgain(ctx context.Context) error {
 	if err := p.readSpaces(ctx, &f, known); err != nil {
 		return err
 	}
-	if _, err := p.commit(ctx, p.sharedCursor(closeLane), f); err != nil {
+	if _, err := p.commit(ctx, p.sharedCursor(closePoller), f); err != nil {
 		return err
 	}
 	p.spacesReadAt = now
@@ -271,7 +271,7 @@ func (p *poller) readSpacesAgain(ctx context.Context) error {
 
 // withdrawSpace withdraws what is held of a space that is missing, if the hub answers none by
 // its id either.
-func (p *poller) withdrawSpace(ctx context.Context, id string) error {
+func (p *reader) withdrawSpace(ctx context.Context, id string) error {
 	held, err := records.HeldProposals(ctx, p.journal.Warehouse, governance.Snapshot, []string{id}, time.Time{})
 	if err != nil {
 		return err
@@ -292,7 +292,7 @@ func (p *poller) withdrawSpace(ctx context.Context, id string) error {
 }
 
 // withdrawProposals withdraws proposals of a space that are held.
-func (p *poller) withdrawProposals(ctx context.Context, space string, ids []string) error {
+func (p *reader) withdrawProposals(ctx context.Context, space string, ids []string) error {
 	for batch := range slices.Chunk(ids, maxIn) {
 		held, err := records.Proposals(ctx, p.journal.Warehouse, hashes(batch))
 		if err != nil {
@@ -306,7 +306,7 @@ func (p *poller) withdrawProposals(ctx context.Context, space string, ids []stri
 				f.withdrawn++
 			}
 		}
-		if _, err := p.commit(ctx, p.spaceCursor(space, backfillLane), f); err != nil {
+		if _, err := p.commit(ctx, p.spaceCursor(space, backfillPoller), f); err != nil {
 			return err
 		}
 		var notes []records.FollowedItem

@@ -107,8 +107,8 @@ func TestWithdrawalsCountForTheirOwnSpace(t *testing.T) {
 	f.run("watch", "close")
 	follows := map[string]uint64{}
 	for _, space := range f.spaces {
-		for _, lane := range []string{"log", "watch", "close", "sweep", "backfill"} {
-			follows[space] += f.cursor(space, lane).Withdrawn + f.cursor("", lane).Withdrawn
+		for _, poller := range []string{"log", "watch", "close", "sweep", "backfill"} {
+			follows[space] += f.cursor(space, poller).Withdrawn + f.cursor("", poller).Withdrawn
 		}
 	}
 	if follows["harbor.eth"] != 0 || follows["other.eth"] != 1 {

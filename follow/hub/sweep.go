@@ -22,7 +22,7 @@ type sweepPosition struct {
 
 // sweep compares the list of all proposals of one space with what is held: the space whose
 // last sweep is the longest ago, if that is a day.
-func (p *poller) sweep(ctx context.Context) (more bool, err error) {
+func (p *reader) sweep(ctx context.Context) (more bool, err error) {
 	p.turn.Lock()
 	defer p.turn.Unlock()
 	if err := p.load(ctx); err != nil {
@@ -32,7 +32,7 @@ func (p *poller) sweep(ctx context.Context) (more bool, err error) {
 	oldest := now.Add(-sweepInterval).Unix() + 1
 	for _, candidate := range p.Spaces {
 		var position sweepPosition
-		if err := p.spaceCursor(candidate, sweepLane).ReadPosition(&position); err != nil {
+		if err := p.spaceCursor(candidate, sweepPoller).ReadPosition(&position); err != nil {
 			return false, err
 		}
 		backfilled, err := p.backfilled(candidate)
@@ -50,8 +50,8 @@ func (p *poller) sweep(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	p.enqueue(sweepLane, walks)
-	cursor := p.spaceCursor(space, sweepLane)
+	p.enqueue(sweepPoller, walks)
+	cursor := p.spaceCursor(space, sweepPoller)
 	cursor.SetPosition(sweepPosition{now.Unix()})
 	cursor.UpstreamAt = &now
 	_, err = p.commit(ctx, cursor, findings{})
@@ -60,7 +60,7 @@ func (p *poller) sweep(ctx context.Context) (more bool, err error) {
 
 // sweepSpace reads the proposals of a space that differ from those held, notes those that
 // are gone, and returns those whose votes are of another number than held.
-func (p *poller) sweepSpace(ctx context.Context, space string) ([]due, error) {
+func (p *reader) sweepSpace(ctx context.Context, space string) ([]due, error) {
 	heads, held, _, err := p.findDeleted(ctx, space)
 	if err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func (p *poller) sweepSpace(ctx context.Context, space string) ([]due, error) {
 		p.loaded = false
 		return nil, err
 	}
-	if _, err := p.commit(ctx, p.spaceCursor(space, sweepLane), f); err != nil {
+	if _, err := p.commit(ctx, p.spaceCursor(space, sweepPoller), f); err != nil {
 		return nil, err
 	}
 	voters, err := records.HeldVoters(ctx, p.journal.Warehouse, hashes(ids))

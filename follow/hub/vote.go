@@ -28,7 +28,7 @@ func (v voteHead) waits() bool { return len(v.Choice) > 0 && v.Choice[0] == '"' 
 
 // takeVotes adds votes of followed spaces to the findings and returns what it read of
 // them; what check refuses is left out. Encrypted ones are no ballots yet.
-func (p *poller) takeVotes(f *findings, rows []json.RawMessage, check func(voteHead) error) (heads []voteHead) {
+func (p *reader) takeVotes(f *findings, rows []json.RawMessage, check func(voteHead) error) (heads []voteHead) {
 	for _, row := range rows {
 		var head voteHead
 		if malformed := fetch.Decode(row, &head); malformed != nil {
@@ -51,7 +51,7 @@ func (p *poller) takeVotes(f *findings, rows []json.RawMessage, check func(voteH
 
 // readVotes asks for votes by id. Those that are not found any more were replaced by a
 // later vote of the voter, or deleted.
-func (p *poller) readVotes(ctx context.Context, f *findings, ids []string) ([]voteHead, error) {
+func (p *reader) readVotes(ctx context.Context, f *findings, ids []string) ([]voteHead, error) {
 	var heads []voteHead
 	for batch := range slices.Chunk(ids, maxIn) {
 		got, err := p.list(ctx, "votes", "votes", map[string]any{"ids": batch}, 0, maxIn)

@@ -29,9 +29,9 @@ const (
 // walk reads all votes of a proposal. The proposal may have any number of votes: a walk
 // remembers 24 bytes for each.
 type walk struct {
-	*poller
+	*reader
 
-	lane, space, id string
+	poller, space, id string
 	// stated is the number of votes that the proposal stated.
 	stated  uint64
 	started time.Time
@@ -60,8 +60,8 @@ type votedAt struct {
 func compareVoters(a, b votedAt) int { return cmp.Compare(a.voter, b.voter) }
 
 // newWalk returns a walk over the votes of a proposal that states their number.
-func (p *poller) newWalk(lane string, d due) *walk {
-	return &walk{poller: p, lane: lane, space: d.space, id: d.id, stated: d.votes, started: p.Clock.Now()}
+func (p *reader) newWalk(poller string, d due) *walk {
+	return &walk{reader: p, poller: poller, space: d.space, id: d.id, stated: d.votes, started: p.Clock.Now()}
 }
 
 // step reads a page, and after the last one withdraws what the hub does not have any more.
@@ -140,7 +140,7 @@ func (w *walk) most() uint64 { return min(2*min(w.stated, maxWalked)+minWalked, 
 // followed are gaps of the log, unless they are revealed only now.
 func (w *walk) commitPage(ctx context.Context, f findings) error {
 	counts, err := w.commit(ctx, w.cursor(), f)
-	if i := w.items[w.id]; err != nil || w.lane == backfillLane || counts.New == 0 || i != nil && i.reveals() {
+	if i := w.items[w.id]; err != nil || w.poller == backfillPoller || counts.New == 0 || i != nil && i.reveals() {
 		return err
 	}
 	_, err = w.commit(ctx, w.cursor(), findings{gaps: counts.New})
@@ -148,7 +148,7 @@ func (w *walk) commitPage(ctx context.Context, f findings) error {
 }
 
 // cursor is the space's cursor, which counts what the walk finds.
-func (w *walk) cursor() records.FollowCursor { return w.spaceCursor(w.space, backfillLane) }
+func (w *walk) cursor() records.FollowCursor { return w.spaceCursor(w.space, backfillPoller) }
 
 // advance moves to the next page, whose predecessor ended at a time.
 func (w *walk) advance(ctx context.Context, last int64) error {
@@ -206,7 +206,7 @@ func (w *walk) finish(ctx context.Context) error {
 	if err := w.noteHoles(ctx); err != nil {
 		return err
 	}
-	if w.walked != nil && w.lane == backfillLane {
+	if w.walked != nil && w.poller == backfillPoller {
 		w.walked[w.id] = true
 	}
 	return records.WriteFollowedItems(ctx, w.journal.Warehouse, []records.FollowedItem{w.noteRow(i.space, w.id, i.note)})
@@ -232,7 +232,7 @@ func (w *walk) noteHoles(ctx context.Context) error {
 	if w.hole != "" {
 		w.holes[w.id] = hole{w.space, w.hole}
 	}
-	_, err := w.commit(ctx, w.spaceCursor(w.space, backfillLane), findings{})
+	_, err := w.commit(ctx, w.spaceCursor(w.space, backfillPoller), findings{})
 	return err
 }
 

@@ -91,7 +91,7 @@ func TestHubInTroubleIsAskedLessNotMore(t *testing.T) {
 	f.hub.Set(func(s *fake.Switches) { s.Trouble = 1000 })
 	before := f.hub.Requests()[""]
 	for range 20 {
-		_, err := f.lanes["log"].Run(t.Context())
+		_, err := f.pollers["log"].Run(t.Context())
 		if err == nil || !strings.Contains(err.Error(), "request failed") {
 			t.Fatalf("got %v, want what the hub says", err)
 		}
@@ -117,7 +117,7 @@ func TestWalkGoesOnWhereTheLimitStoppedIt(t *testing.T) {
 	limited := 0
 	for more := true; more; {
 		var err error
-		more, err = f.lanes["backfill"].Run(t.Context())
+		more, err = f.pollers["backfill"].Run(t.Context())
 		if stopped, is := errors.AsType[*fetch.LimitedError](err); is {
 			limited, more = limited+1, true
 			f.clock.Step(stopped.Until.Sub(f.clock.Now()))
@@ -137,7 +137,7 @@ func TestWrongKeyIsSaidToBeWrong(t *testing.T) {
 	f := newFixture(t)
 	f.hub.Set(func(s *fake.Switches) { s.Keys = map[string]int{"good": 10} })
 	f.upstream.APIKey = "bad-and-secret"
-	_, err := f.lanes["backfill"].Run(t.Context())
+	_, err := f.pollers["backfill"].Run(t.Context())
 	if got := fmt.Sprint(err); !contains(got, "API key is refused") || contains(got, "secret") {
 		t.Errorf("got %q, want the reason without the key", got)
 	}

@@ -16,25 +16,25 @@ type due struct {
 
 // watch reads the proposals that are open or whose scores are not final: what they state
 // changes without a message.
-func (p *poller) watch(ctx context.Context) (more bool, err error) {
+func (p *reader) watch(ctx context.Context) (more bool, err error) {
 	p.turn.Lock()
 	defer p.turn.Unlock()
 	return false, p.look(ctx)
 }
 
-// enqueue asks for walks, which the lane close makes one after another.
-func (p *poller) enqueue(lane string, dues []due) {
+// enqueue asks for walks, which the poller close makes one after another.
+func (p *reader) enqueue(poller string, dues []due) {
 	for _, d := range dues {
 		waits := func(w *walk) bool { return w.id == d.id }
 		if !slices.ContainsFunc(p.walks, waits) && (p.walking == nil || p.walking.id != d.id) {
-			p.walks = append(p.walks, p.newWalk(lane, d))
+			p.walks = append(p.walks, p.newWalk(poller, d))
 		}
 	}
 }
 
 // look reads the watched proposals, notes what is gone, and asks for walks over those that
 // lack votes.
-func (p *poller) look(ctx context.Context) error {
+func (p *reader) look(ctx context.Context) error {
 	if err := p.load(ctx); err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func (p *poller) look(ctx context.Context) error {
 			}
 		}
 		if len(f.records) > 0 {
-			if _, err := p.commit(ctx, p.sharedCursor(watchLane), f); err != nil {
+			if _, err := p.commit(ctx, p.sharedCursor(watchPoller), f); err != nil {
 				return err
 			}
 		}
@@ -70,7 +70,7 @@ func (p *poller) look(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		p.enqueue(watchLane, walks)
+		p.enqueue(watchPoller, walks)
 		p.lookedAt = now
 	}
 	return p.saveNotes(ctx)
@@ -79,7 +79,7 @@ func (p *poller) look(ctx context.Context) error {
 // lacking returns the proposals for which fewer votes are held than were stated at the
 // previous look. Encrypted votes are read when the scores are final. A number held above
 // that stated is none to act on: large polls state theirs late.
-func (p *poller) lacking(ctx context.Context, ids []string) ([]due, error) {
+func (p *reader) lacking(ctx context.Context, ids []string) ([]due, error) {
 	behind := map[string]*item{}
 	for _, id := range ids {
 		i := p.items[id]

@@ -42,7 +42,7 @@ type fixture struct {
 	spaces    []string
 	upstream  *hub.Hub
 	journal   *follow.Journal
-	lanes     map[string]follow.Lane
+	pollers   map[string]follow.Poller
 }
 
 // newFixture returns a hub with the space harbor.eth, of which nothing is read.
@@ -78,9 +78,9 @@ func (f *fixture) restart() {
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.lanes = map[string]follow.Lane{}
-	for _, lane := range f.upstream.Lanes(f.journal) {
-		f.lanes[lane.Name] = lane
+	f.pollers = map[string]follow.Poller{}
+	for _, poller := range f.upstream.Pollers(f.journal) {
+		f.pollers[poller.Name] = poller
 	}
 }
 
@@ -113,13 +113,13 @@ func (f *fixture) stored() map[string]record.Proposal {
 	return stored
 }
 
-// run runs lanes until they have nothing more to do.
-func (f *fixture) run(lanes ...string) {
+// run runs pollers until they have nothing more to do.
+func (f *fixture) run(pollers ...string) {
 	f.Helper()
-	for _, name := range lanes {
+	for _, name := range pollers {
 		for more := true; more; {
 			var err error
-			if more, err = f.lanes[name].Run(f.Context()); err != nil {
+			if more, err = f.pollers[name].Run(f.Context()); err != nil {
 				f.Fatalf("%s: %v", name, err)
 			}
 		}
@@ -233,9 +233,9 @@ func (f *fixture) agree() {
 	}
 }
 
-// cursor returns the cursor of a lane, of one space or with "" of all.
-func (f *fixture) cursor(space, lane string) records.FollowCursor {
-	return f.journal.Cursor(record.SourceRef{Provider: governance.Snapshot, ID: space}, lane)
+// cursor returns the cursor of a poller, of one space or with "" of all.
+func (f *fixture) cursor(space, poller string) records.FollowCursor {
+	return f.journal.Cursor(record.SourceRef{Provider: governance.Snapshot, ID: space}, poller)
 }
 
 // rejected counts the items of harbor.eth that were no records.

@@ -84,8 +84,8 @@ func TestAttackAnEndpointWritesIntoNoOtherOrganization(t *testing.T) {
 				return answer
 			})
 			for range 3 {
-				for _, lane := range order() {
-					_ = f.try(t.Context(), lane) // an answer may be refused as a whole
+				for _, poller := range order() {
+					_ = f.try(t.Context(), poller) // an answer may be refused as a whole
 				}
 			}
 			found, err := records.Proposals(t.Context(), f.warehouse, []record.RefHash{foreign.Hash()})

@@ -31,7 +31,7 @@ func (o *organization) backfill(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	var at backfillPosition
-	cursor := o.cursor(laneBackfill, &at)
+	cursor := o.cursor(pollerBackfill, &at)
 	more := true
 	switch {
 	case o.walk == nil && o.Clock.Now().Sub(at.Swept) >= sweepAfter:
@@ -115,7 +115,7 @@ func (o *organization) walked(ctx context.Context, w *walk) error {
 	}})
 }
 
-// progress sets the state of the lane and how many proposals have their votes read.
+// progress sets the state of the poller and how many proposals have their votes read.
 func (o *organization) progress(cursor *records.FollowCursor, at backfillPosition) {
 	cursor.State = governance.SourceBackfilling
 	if at.Done {

@@ -27,7 +27,7 @@ import (
 )
 
 // fixture is a followed organization. Both sides go by one clock, which moves only when a
-// lane waits or the test says so.
+// poller waits or the test says so.
 type fixture struct {
 	*upstream.Tally
 
@@ -38,7 +38,7 @@ type fixture struct {
 	warehouse *warehouse.Warehouse
 	journal   *follow.Journal
 	followed  *tally.Tally
-	lanes     map[string]follow.Lane
+	pollers   map[string]follow.Poller
 
 	// refused counts answers with status 429. crashAt is the number of requests until crash
 	// is called; below 1 is never.
@@ -87,28 +87,28 @@ func (f *fixture) restart() {
 	if f.journal, err = follow.OpenJournal(f.t.Context(), f.warehouse, f.followed.ID(), f.followed.Sources(), f.clock); err != nil {
 		f.t.Fatal(err)
 	}
-	f.lanes = map[string]follow.Lane{}
-	for _, lane := range f.followed.Lanes(f.journal) {
-		f.lanes[lane.Name] = lane
+	f.pollers = map[string]follow.Poller{}
+	for _, poller := range f.followed.Pollers(f.journal) {
+		f.pollers[poller.Name] = poller
 	}
 }
 
-// order is the order in which the tests run the lanes.
+// order is the order in which the tests run the pollers.
 func order() []string { return []string{"log", "watch", "backfill"} }
 
-// run runs lanes until they have nothing more to do.
-func (f *fixture) run(lanes ...string) {
+// run runs pollers until they have nothing more to do.
+func (f *fixture) run(pollers ...string) {
 	f.t.Helper()
-	for _, lane := range lanes {
-		if err := f.try(f.t.Context(), lane); err != nil {
-			f.t.Fatalf("lane %s: %v", lane, err)
+	for _, poller := range pollers {
+		if err := f.try(f.t.Context(), poller); err != nil {
+			f.t.Fatalf("poller %s: %v", poller, err)
 		}
 	}
 }
 
-func (f *fixture) try(ctx context.Context, lane string) error {
+func (f *fixture) try(ctx context.Context, poller string) error {
 	for {
-		more, err := f.lanes[lane].Run(ctx)
+		more, err := f.pollers[poller].Run(ctx)
 		if err != nil || !more {
 			return err
 		}
@@ -158,6 +158,6 @@ func (f *fixture) wantTruth() {
 	}
 }
 
-func (f *fixture) cursor(lane string) records.FollowCursor {
-	return f.journal.Cursor(record.SourceRef{Provider: governance.Tally, ID: "harbor"}, lane)
+func (f *fixture) cursor(poller string) records.FollowCursor {
+	return f.journal.Cursor(record.SourceRef{Provider: governance.Tally, ID: "harbor"}, poller)
 }

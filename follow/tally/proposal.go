@@ -100,7 +100,7 @@ func (h head) withCreation(text json.RawMessage) (json.RawMessage, error) {
 
 func isNull(text json.RawMessage) bool { return text == nil || string(text) == "null" }
 
-// taken is what a lane has taken from answers.
+// taken is what a poller has taken from answers.
 type taken struct {
 	records []record.Record
 	changes map[string]func(*note)
@@ -209,7 +209,7 @@ func (o *organization) readNewest(ctx context.Context) (bool, error) {
 	if err := o.load(ctx); err != nil {
 		return false, err
 	}
-	cursor := o.cursor(laneLog, new(struct{}))
+	cursor := o.cursor(pollerLog, new(struct{}))
 	first, before := cursor.Position == "", cursor
 	for after, pages := "", 1; ; pages++ {
 		if pages > maxPages {
@@ -247,8 +247,8 @@ func (o *organization) readOpen(ctx context.Context) (bool, error) {
 	if err := o.load(ctx); err != nil {
 		return false, err
 	}
-	cursor := o.cursor(laneWatch, new(struct{}))
-	if cursor.Position == "" { // it may run before the other lane at first
+	cursor := o.cursor(pollerWatch, new(struct{}))
+	if cursor.Position == "" { // it may run before the other poller at first
 		if _, err := o.readNewest(ctx); err != nil {
 			return false, err
 		}

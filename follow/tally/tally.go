@@ -50,11 +50,11 @@ func Pace() fetch.Pace {
 // pollInterval is the time between two polls of the newest and of the open proposals.
 const pollInterval = time.Minute
 
-// The lanes of an organization.
+// The pollers of an organization.
 const (
-	laneLog      = "log"
-	laneWatch    = "watch"
-	laneBackfill = "backfill"
+	pollerLog      = "log"
+	pollerWatch    = "watch"
+	pollerBackfill = "backfill"
 )
 
 // ID implements follow.Upstream.
@@ -69,14 +69,14 @@ func (t *Tally) Sources() []record.SourceRef {
 	return refs
 }
 
-// Lanes implements follow.Upstream.
-func (t *Tally) Lanes(journal *follow.Journal) (all []follow.Lane) {
+// Pollers implements follow.Upstream.
+func (t *Tally) Pollers(journal *follow.Journal) (all []follow.Poller) {
 	for _, ref := range t.Sources() {
 		o := &organization{Tally: t, journal: journal, source: ref}
 		all = append(all,
-			follow.Lane{Source: ref, Name: laneLog, Interval: pollInterval, Run: o.readNewest},
-			follow.Lane{Source: ref, Name: laneWatch, Interval: pollInterval, Run: o.readOpen},
-			follow.Lane{Source: ref, Name: laneBackfill, Interval: pollInterval, Run: o.backfill})
+			follow.Poller{Source: ref, Name: pollerLog, Interval: pollInterval, Run: o.readNewest},
+			follow.Poller{Source: ref, Name: pollerWatch, Interval: pollInterval, Run: o.readOpen},
+			follow.Poller{Source: ref, Name: pollerBackfill, Interval: pollInterval, Run: o.backfill})
 	}
 	return all
 }
@@ -88,7 +88,7 @@ type organization struct {
 	journal *follow.Journal
 	source  record.SourceRef
 
-	// mu guards what the lanes share.
+	// mu guards what the pollers share.
 	mu sync.Mutex
 	// id is the organization's id; empty before the first request.
 	id string
@@ -99,7 +99,7 @@ type organization struct {
 	// behind is true if the endpoint says that it lags behind the chain.
 	behind bool
 
-	// What follows belongs to lane backfill alone. after is the cursor of the walk over
+	// What follows belongs to poller backfill alone. after is the cursor of the walk over
 	// all proposals, and walk that over the votes of one.
 	after string
 	walk  *walk
@@ -157,16 +157,16 @@ func (o *organization) describe(ctx context.Context) (found record.Record, id st
 	return found, said.ID, nil
 }
 
-// cursor returns the cursor of a lane and reads its position.
-func (o *organization) cursor(lane string, position any) records.FollowCursor {
-	cursor := o.journal.Cursor(o.source, lane)
+// cursor returns the cursor of a poller and reads its position.
+func (o *organization) cursor(poller string, position any) records.FollowCursor {
+	cursor := o.journal.Cursor(o.source, poller)
 	if err := cursor.ReadPosition(position); err != nil {
-		cursor.Position = "" // the lane begins anew
+		cursor.Position = "" // the poller begins anew
 	}
 	return cursor
 }
 
-// state is the state of a lane which has read everything there is.
+// state is the state of a poller which has read everything there is.
 func (o *organization) state() governance.SourceState {
 	o.mu.Lock()
 	defer o.mu.Unlock()

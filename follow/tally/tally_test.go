@@ -46,7 +46,7 @@ func TestAnOrganizationIsReadWholeFromItsNewestProposalOn(t *testing.T) {
 	if got, _ := f.held(); len(got) != 20 {
 		t.Errorf("got %d proposals at first, want the newest page", len(got))
 	}
-	if _, err := f.lanes["backfill"].Run(t.Context()); err != nil {
+	if _, err := f.pollers["backfill"].Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if got := f.cursor("backfill"); got.State != governance.SourceBackfilling || got.Done >= got.Total {
@@ -173,17 +173,17 @@ func TestAnEndpointThatIsBehindSaysSo(t *testing.T) {
 	f.SetStatus(id, "canceled")
 	f.Vote(id, "0xBB", "for", "1")
 	f.run("log", "watch")
-	for _, lane := range []string{"log", "watch"} {
-		if got := f.cursor(lane).State; got != governance.SourceBehind {
-			t.Errorf("lane %s: got %s, want behind", lane, got)
+	for _, poller := range []string{"log", "watch"} {
+		if got := f.cursor(poller).State; got != governance.SourceBehind {
+			t.Errorf("poller %s: got %s, want behind", poller, got)
 		}
 	}
 	f.Switch(func(s *upstream.Switches) { s.Behind = false })
 	f.run(order()...)
 	f.wantTruth()
-	for _, lane := range order() {
-		if got := f.cursor(lane).State; got != governance.SourceLive {
-			t.Errorf("lane %s: got %s, want live", lane, got)
+	for _, poller := range order() {
+		if got := f.cursor(poller).State; got != governance.SourceLive {
+			t.Errorf("poller %s: got %s, want live", poller, got)
 		}
 	}
 }
@@ -251,10 +251,10 @@ func TestFailuresOfTheEndpointChangeNothing(t *testing.T) {
 			f.run(order()...)
 			f.Switch(test.fault)
 			f.clock.Step(day)
-			for _, lane := range order() {
-				err := f.try(t.Context(), lane)
+			for _, poller := range order() {
+				err := f.try(t.Context(), poller)
 				if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "secret") {
-					t.Errorf("lane %s: got %v, want %q", lane, err, test.want)
+					t.Errorf("poller %s: got %v, want %q", poller, err, test.want)
 				}
 			}
 			f.wantTruth()
@@ -273,12 +273,12 @@ func TestAnUnknownCursorBeginsTheWalkAnew(t *testing.T) {
 	for _, id := range ids {
 		f.SetStatus(id, "executed")
 	}
-	if _, err := f.lanes["backfill"].Run(t.Context()); err != nil {
+	if _, err := f.pollers["backfill"].Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	f.Switch(func(s *upstream.Switches) { s.ForgetsCursors = true })
 	for range 3 {
-		if _, err := f.lanes["backfill"].Run(t.Context()); err == nil {
+		if _, err := f.pollers["backfill"].Run(t.Context()); err == nil {
 			t.Fatal("got no error for an unknown cursor")
 		}
 	}
@@ -300,7 +300,7 @@ func TestNodesOfOtherTypesAreLeftOut(t *testing.T) {
 	}
 }
 
-// TestACrashAnywhereLosesNothing stops all lanes at each request of a poll with each kind of
+// TestACrashAnywhereLosesNothing stops all pollers at each request of a poll with each kind of
 // change, and goes on after a restart.
 func TestACrashAnywhereLosesNothing(t *testing.T) {
 	t.Parallel()
@@ -321,8 +321,8 @@ func TestACrashAnywhereLosesNothing(t *testing.T) {
 			var ctx context.Context
 			ctx, f.crash = context.WithCancel(t.Context())
 			f.crashAt.Store(n)
-			for _, lane := range order() {
-				if err := f.try(ctx, lane); err != nil {
+			for _, poller := range order() {
+				if err := f.try(ctx, poller); err != nil {
 					break
 				}
 			}

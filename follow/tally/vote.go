@@ -18,7 +18,7 @@ import (
 
 const (
 	// maxNewPages bounds the pages of new votes in one poll of a proposal. Beyond, all its
-	// votes are read by the lane that has the time.
+	// votes are read by the poller that has the time.
 	maxNewPages = 5
 	// recountAfter is the time between two readings of all votes of an open proposal.
 	recountAfter = time.Hour

@@ -2,11 +2,10 @@ package main
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 )
 
 // nodeRows measures memory and disk space after the load of all other rows.
@@ -72,16 +71,9 @@ func (e *Environment) flood(ctx context.Context, base string) error {
 
 // redisMemory returns the memory of Redis, in bytes.
 func (e *Environment) redisMemory(ctx context.Context) (float64, error) {
-	info, err := e.store.Info(ctx, "memory").Result()
-	if err != nil {
-		return 0, err
-	}
-	for line := range strings.Lines(info) {
-		if value, is := strings.CutPrefix(strings.TrimSpace(line), "used_memory:"); is {
-			return strconv.ParseFloat(value, 64)
-		}
-	}
-	return 0, fmt.Errorf("redis reports no used_memory: %.100s", info)
+	info := e.store.InfoMap(ctx, "memory")
+	bytes, err := strconv.ParseFloat(info.Item("Memory", "used_memory"), 64)
+	return bytes, errors.Join(info.Err(), err)
 }
 
 // diskBytes returns the disk space of the warehouse's tables.

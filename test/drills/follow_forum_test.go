@@ -124,21 +124,21 @@ func (f *drilledForum) differ(d *followed) error {
 	return nil
 }
 
-// sweepNow makes the waits of the lanes that read everything again seem to be over: a day
+// sweepNow makes the waits of the pollers that read everything again seem to be over: a day
 // for edits, moves and deletions that nothing tells of, and an hour until what is gone is
 // withdrawn.
 func (f *drilledForum) sweepNow(d *followed) {
 	d.tb.Helper()
 	d.later("sweep")
 	env.Within(d.tb, settleTimeout, func() error {
-		position := strings.Join(d.followers[0].Column("SELECT position FROM follows FINAL WHERE lane = 'missing'"), "")
+		position := strings.Join(d.followers[0].Column("SELECT position FROM follows FINAL WHERE poller = 'missing'"), "")
 		var held []int
 		for _, id := range f.deleted {
 			if !strings.Contains(position, fmt.Sprintf(`"%d":`, id)) {
 				held = append(held, id)
 			}
 		}
-		swept := d.followers[0].Column("SELECT position FROM follows FINAL WHERE lane = 'sweep' AND upstream LIKE 'discourse:%' AND position LIKE '%\"swept\":\"2020%'")
+		swept := d.followers[0].Column("SELECT position FROM follows FINAL WHERE poller = 'sweep' AND upstream LIKE 'discourse:%' AND position LIKE '%\"swept\":\"2020%'")
 		if len(swept) > 0 {
 			return errors.New("the forum is not swept yet")
 		}

@@ -246,16 +246,16 @@ func (f *followed) killFollowers() {
 	}
 }
 
-// later ends the followers, lets the waits of a lane of the forum seem to be over, and starts
+// later ends the followers, lets the waits of a poller of the forum seem to be over, and starts
 // them again.
-func (f *followed) later(lane string) {
+func (f *followed) later(poller string) {
 	f.tb.Helper()
 	f.handOvers++
 	f.killFollowers()
 	env.Within(f.tb, settleTimeout, func() error { // the last fault may have killed the engine
 		return f.followers[0].Warehouse().Exec(f.tb.Context(), `INSERT INTO follows
 			SELECT * REPLACE (replaceRegexpAll(position, '"20[0-9]{2}-', '"2020-') AS position, version + 1 AS version)
-			FROM follows FINAL WHERE upstream LIKE 'discourse:%' AND lane = '`+lane+`'`)
+			FROM follows FINAL WHERE upstream LIKE 'discourse:%' AND poller = '`+poller+`'`)
 	})
 	for _, follower := range f.followers {
 		follower.Start()

@@ -25,7 +25,7 @@ const (
 	liveRecords = 8
 	// liveThink bounds the time between two changes, and between two looks.
 	liveThink = 2 * time.Second
-	// liveTimeout bounds the wait for the last states: lanes poll once a minute, and wait
+	// liveTimeout bounds the wait for the last states: pollers poll once a minute, and wait
 	// longer after errors.
 	liveTimeout   = 4 * time.Minute
 	liveForumHost = "forum.harbor.example"

@@ -159,7 +159,7 @@ func knowsItsMetrics(t *testing.T, families map[string]*dto.MetricFamily) {
 	// Metrics of payments exist only where payments are accepted, the backups' after one,
 	// and the followers' where there is a sources file.
 	elsewhere := []string{
-		"pnyx_follow_sources_valid", "pnyx_follow_leading", "pnyx_follow_lanes", "pnyx_follow_lag_seconds", "pnyx_follow_gaps_total",
+		"pnyx_follow_sources_valid", "pnyx_follow_leading", "pnyx_follow_pollers", "pnyx_follow_lag_seconds", "pnyx_follow_gaps_total",
 		"pnyx_follow_withdrawn_total", "pnyx_follow_rejected_total", "pnyx_follow_reorgs_total", "pnyx_follow_failures_total", "pnyx_follow_backfill_ratio",
 		"pnyx_follow_requests_total",
 		"pnyx_backup_last_success_timestamp_seconds", "pnyx_payments_total", "pnyx_payment_replays_total", "pnyx_facilitator_duration_seconds",

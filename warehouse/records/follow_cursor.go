@@ -18,19 +18,19 @@ type Interval struct {
 	First, Last uint64
 }
 
-// FollowCursor says how far one lane has read a source.
+// FollowCursor says how far one poller has read a source.
 type FollowCursor struct {
-	// Upstream, Provider, SourceID and Lane are the key. SourceID is empty in a cursor that
+	// Upstream, Provider, SourceID and Poller are the key. SourceID is empty in a cursor that
 	// all sources of the upstream share.
 	Upstream string
 	Provider governance.Provider
 	SourceID string
-	Lane     string
-	// Position is the cursor as JSON, in the form of the lane.
+	Poller   string
+	// Position is the cursor as JSON, in the form of the poller.
 	Position string
 	// Covered are the ranges that a backfill has read, ordered, none touching another.
 	Covered []Interval
-	// State is the lane's state, which is never stale.
+	// State is the poller's state, which is never stale.
 	State governance.SourceState
 	// Done and Total count what a backfill has read and will read; zero where unknown.
 	Done, Total uint64
@@ -61,7 +61,7 @@ func (c FollowCursor) ReadPosition(at any) error {
 		return nil
 	}
 	if err := json.Unmarshal([]byte(c.Position), at); err != nil {
-		return fmt.Errorf("read the position of lane %s of %s: %w", c.Lane, c.Upstream, err)
+		return fmt.Errorf("read the position of poller %s of %s: %w", c.Poller, c.Upstream, err)
 	}
 	return nil
 }
@@ -100,7 +100,7 @@ func WriteFollowCursors(ctx context.Context, w *warehouse.Warehouse, cursors []F
 			for i, interval := range c.Covered {
 				covered[i] = []any{interval.First, interval.Last}
 			}
-			return insert.Append(c.Upstream, string(c.Provider), c.SourceID, c.Lane, c.Position, covered, string(c.State), c.Done, c.Total,
+			return insert.Append(c.Upstream, string(c.Provider), c.SourceID, c.Poller, c.Position, covered, string(c.State), c.Done, c.Total,
 				c.UpstreamAt, c.SucceededAt, c.FailedAt, c.RetryAt, c.Failures, c.Error, c.Gaps, c.Withdrawn, c.Reorgs, c.Lacks,
 				w.FollowVersion.Next())
 		})

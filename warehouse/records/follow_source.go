@@ -12,15 +12,15 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// FollowBackfill is the lane that reads the past, and FollowSource the lane of the cursor
+// FollowBackfill is the poller that reads the past, and FollowSource the poller of the cursor
 // which says at which upstream a source is followed. The latter is never polled.
 const (
 	FollowBackfill = "backfill"
 	FollowSource   = ""
 )
 
-// staleAfter is how long after the last success of any of its lanes a source counts as not polled.
-// Every upstream has a lane that polls each minute.
+// staleAfter is how long after the last success of any of its pollers a source counts as not polled.
+// Every upstream has a poller that polls each minute.
 const staleAfter = 5 * time.Minute
 
 // SourceFollow says how following one source goes.
@@ -32,12 +32,12 @@ type SourceFollow struct {
 	// Lacks says what the source states and is not held; empty for nothing. Callers of the API
 	// get no more than that there is something.
 	Lacks string
-	// Position is the cursor of the lane that has read furthest, as JSON.
+	// Position is the cursor of the poller that has read furthest, as JSON.
 	Position string
 	// LatestReject says which item was refused last, and why; empty for none. Callers of the
 	// API do not get it.
 	LatestReject string
-	// Error is what the last lane in trouble says of it; empty for none. Callers of the API
+	// Error is what the last poller in trouble says of it; empty for none. Callers of the API
 	// do not get it.
 	Error string
 }
@@ -65,7 +65,7 @@ func SourceFollows(ctx context.Context, w *warehouse.Warehouse, at time.Time) (m
 	for _, c := range cursors {
 		upstreams[c.Source()] = c.Upstream
 	}
-	// What is of no source counts for each source of its upstream, as its lanes do.
+	// What is of no source counts for each source of its upstream, as its pollers do.
 	for _, r := range rejected {
 		source := record.SourceRef{Provider: r.Provider, ID: r.SourceID}
 		for of := range follows {
@@ -91,11 +91,11 @@ func (f *SourceFollow) lack(what string) {
 	}
 }
 
-// sourceFollows evaluates cursors. The lanes of an upstream that have no source count for
+// sourceFollows evaluates cursors. The pollers of an upstream that have no source count for
 // each of its sources.
 func sourceFollows(cursors []FollowCursor, at time.Time) map[record.SourceRef]SourceFollow {
 	shared := map[string][]FollowCursor{}
-	lanes := map[record.SourceRef][]FollowCursor{}
+	pollers := map[record.SourceRef][]FollowCursor{}
 	for _, c := range cursors {
 		if c.SourceID == "" {
 			shared[c.Upstream] = append(shared[c.Upstream], c)
@@ -105,28 +105,28 @@ func sourceFollows(cursors []FollowCursor, at time.Time) map[record.SourceRef]So
 		switch {
 		case c.SourceID == "":
 			continue
-		case c.Lane == FollowSource:
-			lanes[c.Source()] = append(lanes[c.Source()], shared[c.Upstream]...)
+		case c.Poller == FollowSource:
+			pollers[c.Source()] = append(pollers[c.Source()], shared[c.Upstream]...)
 		default:
 			c = withHealth(c, shared[c.Upstream])
 		}
-		lanes[c.Source()] = append(lanes[c.Source()], c)
+		pollers[c.Source()] = append(pollers[c.Source()], c)
 	}
 	follows := map[record.SourceRef]SourceFollow{}
-	for source, cursors := range lanes {
+	for source, cursors := range pollers {
 		follows[source] = evaluateSource(source, cursors, at)
 	}
 	return follows
 }
 
-// withHealth returns the cursor of one source with how its lane fares, where one lane polls
+// withHealth returns the cursor of one source with how its poller fares, where one poller polls
 // all sources.
 func withHealth(c FollowCursor, shared []FollowCursor) FollowCursor {
-	for _, lane := range shared {
-		if lane.Lane == c.Lane && c.SucceededAt == nil {
-			c.SucceededAt = lane.SucceededAt
-			if c.State == governance.SourceLive && c.Lane != FollowBackfill {
-				c.State = lane.State
+	for _, poller := range shared {
+		if poller.Poller == c.Poller && c.SucceededAt == nil {
+			c.SucceededAt = poller.SucceededAt
+			if c.State == governance.SourceLive && c.Poller != FollowBackfill {
+				c.State = poller.State
 			}
 		}
 	}
@@ -159,13 +159,13 @@ func evaluateSource(source record.SourceRef, cursors []FollowCursor, at time.Tim
 	return f
 }
 
-// sourceEvaluation is what the lanes of one source add up to.
+// sourceEvaluation is what the pollers of one source add up to.
 type sourceEvaluation struct {
 	status   governance.SourceStatus
 	progress governance.BackfillProgress
-	// read and unread say that there are lanes of the past that are done, and that are not.
+	// read and unread say that there are pollers of the past that are done, and that are not.
 	read, unread bool
-	// off says that the source is not followed, and stopped that a lane waits for a person.
+	// off says that the source is not followed, and stopped that a poller waits for a person.
 	off, stopped bool
 	// position, trouble and lacks are as in SourceFollow.
 	position, trouble, lacks string
@@ -173,7 +173,7 @@ type sourceEvaluation struct {
 
 func (e *sourceEvaluation) add(c FollowCursor) {
 	s := &e.status
-	if c.Lane == FollowSource {
+	if c.Poller == FollowSource {
 		e.off = c.State == governance.SourceOff
 		return
 	}
@@ -182,10 +182,10 @@ func (e *sourceEvaluation) add(c FollowCursor) {
 	s.Withdrawn += c.Withdrawn
 	s.Reorganizations += c.Reorgs
 	s.LastSuccessAt = governance.Later(s.LastSuccessAt, governance.OptionalTimestamp(c.SucceededAt))
-	if c.Lane == FollowBackfill && c.SourceID != "" {
+	if c.Poller == FollowBackfill && c.SourceID != "" {
 		e.addBackfill(c)
 	}
-	// A lane that is off for a while belongs to a source that is back.
+	// A poller that is off for a while belongs to a source that is back.
 	if c.State != governance.SourceOff && rankOf(c.State) > rankOf(s.State) {
 		s.State = c.State
 	}
@@ -197,7 +197,7 @@ func (e *sourceEvaluation) add(c FollowCursor) {
 		s.NextAttemptAt = retry
 	}
 	if c.Error != "" {
-		e.trouble = c.Lane + ": " + c.Error
+		e.trouble = c.Poller + ": " + c.Error
 	}
 	through := governance.Later(s.ReadThroughAt, readThrough(c))
 	if c.Position != "" && (e.position == "" || through != s.ReadThroughAt) {
@@ -216,10 +216,10 @@ func (e *sourceEvaluation) addBackfill(c FollowCursor) {
 	}
 }
 
-// readThrough returns the time up to which a lane that looks for what is new has read
+// readThrough returns the time up to which a poller that looks for what is new has read
 // everything: the time of its last success when it is at the end.
 func readThrough(c FollowCursor) *governance.Timestamp {
-	switch c.Lane {
+	switch c.Poller {
 	case FollowBackfill, "sweep", "final":
 		return nil
 	}

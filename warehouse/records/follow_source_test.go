@@ -19,15 +19,15 @@ func before(seconds int) *time.Time {
 	return &at
 }
 
-// lanes returns the cursors of a followed space whose past is read and whose log was polled
+// pollers returns the cursors of a followed space whose past is read and whose log was polled
 // four seconds ago, as change leaves them.
-func lanes(change func(lane map[string]*FollowCursor)) []FollowCursor {
-	log := FollowCursor{Upstream: "hub", Lane: "log", State: governance.SourceLive, UpstreamAt: before(600), SucceededAt: before(4)}
-	watch := FollowCursor{Upstream: "hub", Lane: "watch", State: governance.SourceLive, SucceededAt: before(30), Gaps: 2}
-	sweep := FollowCursor{Upstream: "hub", Lane: "sweep", State: governance.SourceLive, SucceededAt: before(1), UpstreamAt: before(1)}
-	source := FollowCursor{Upstream: "hub", Provider: governance.Snapshot, SourceID: "harbor.eth", Lane: FollowSource, State: governance.SourceLive}
+func pollers(change func(poller map[string]*FollowCursor)) []FollowCursor {
+	log := FollowCursor{Upstream: "hub", Poller: "log", State: governance.SourceLive, UpstreamAt: before(600), SucceededAt: before(4)}
+	watch := FollowCursor{Upstream: "hub", Poller: "watch", State: governance.SourceLive, SucceededAt: before(30), Gaps: 2}
+	sweep := FollowCursor{Upstream: "hub", Poller: "sweep", State: governance.SourceLive, SucceededAt: before(1), UpstreamAt: before(1)}
+	source := FollowCursor{Upstream: "hub", Provider: governance.Snapshot, SourceID: "harbor.eth", Poller: FollowSource, State: governance.SourceLive}
 	backfill := source
-	backfill.Lane, backfill.Done, backfill.Total, backfill.Gaps = FollowBackfill, 40, 40, 1
+	backfill.Poller, backfill.Done, backfill.Total, backfill.Gaps = FollowBackfill, 40, 40, 1
 	all := map[string]*FollowCursor{"log": &log, "watch": &watch, "sweep": &sweep, "backfill": &backfill, "source": &source}
 	if change != nil {
 		change(all)
@@ -35,52 +35,52 @@ func lanes(change func(lane map[string]*FollowCursor)) []FollowCursor {
 	return []FollowCursor{log, watch, sweep, source, backfill}
 }
 
-func TestSourceStateIsTheWorstOfItsLanes(t *testing.T) {
+func TestSourceStateIsTheWorstOfItsPollers(t *testing.T) {
 	t.Parallel()
 
 	for name, c := range map[string]struct {
-		change   func(lane map[string]*FollowCursor)
+		change   func(poller map[string]*FollowCursor)
 		want     governance.SourceState
 		through  *time.Time
 		complete bool
 	}{
 		"everything is well": {nil, governance.SourceLive, before(4), true},
-		"the past is not read": {func(lane map[string]*FollowCursor) {
-			lane["backfill"].State, lane["backfill"].Done = governance.SourceBackfilling, 10
+		"the past is not read": {func(poller map[string]*FollowCursor) {
+			poller["backfill"].State, poller["backfill"].Done = governance.SourceBackfilling, 10
 		}, governance.SourceBackfilling, before(4), false},
-		"the size of the past is unknown": {func(lane map[string]*FollowCursor) {
-			lane["backfill"].State, lane["backfill"].Done, lane["backfill"].Total = governance.SourceBackfilling, 0, 0
+		"the size of the past is unknown": {func(poller map[string]*FollowCursor) {
+			poller["backfill"].State, poller["backfill"].Done, poller["backfill"].Total = governance.SourceBackfilling, 0, 0
 		}, governance.SourceBackfilling, before(4), false},
-		"no lane has read the past yet": {func(lane map[string]*FollowCursor) {
-			lane["backfill"].Lane = "state"
+		"no poller has read the past yet": {func(poller map[string]*FollowCursor) {
+			poller["backfill"].Poller = "state"
 		}, governance.SourceBackfilling, before(4), false},
-		"the log fails": {func(lane map[string]*FollowCursor) {
-			lane["log"].State, lane["log"].Failures = governance.SourceFailing, 9
+		"the log fails": {func(poller map[string]*FollowCursor) {
+			poller["log"].State, poller["log"].Failures = governance.SourceFailing, 9
 		}, governance.SourceFailing, before(600), true},
-		"upstream allows nothing while the past is read": {func(lane map[string]*FollowCursor) {
-			lane["backfill"].State, lane["backfill"].Done, lane["log"].State = governance.SourceBackfilling, 10, governance.SourceLimited
+		"upstream allows nothing while the past is read": {func(poller map[string]*FollowCursor) {
+			poller["backfill"].State, poller["backfill"].Done, poller["log"].State = governance.SourceBackfilling, 10, governance.SourceLimited
 		}, governance.SourceLimited, before(600), false},
-		"nobody polls": {func(lane map[string]*FollowCursor) {
+		"nobody polls": {func(poller map[string]*FollowCursor) {
 			for _, name := range []string{"log", "watch", "sweep"} {
-				lane[name].SucceededAt = before(301)
+				poller[name].SucceededAt = before(301)
 			}
 		}, governance.SourceStale, before(301), true},
-		"the source is off": {func(lane map[string]*FollowCursor) {
-			lane["source"].State, lane["backfill"].State = governance.SourceOff, governance.SourceOff
+		"the source is off": {func(poller map[string]*FollowCursor) {
+			poller["source"].State, poller["backfill"].State = governance.SourceOff, governance.SourceOff
 		}, governance.SourceOff, before(4), true},
-		"one lane reads for each source and fares well": {func(lane map[string]*FollowCursor) {
-			lane["log"].SourceID, lane["log"].Provider, lane["log"].SucceededAt = "harbor.eth", governance.Snapshot, nil
-			lane["watch"].Lane = "log"
+		"one poller reads for each source and fares well": {func(poller map[string]*FollowCursor) {
+			poller["log"].SourceID, poller["log"].Provider, poller["log"].SucceededAt = "harbor.eth", governance.Snapshot, nil
+			poller["watch"].Poller = "log"
 		}, governance.SourceLive, before(30), true},
-		"one lane reads for each source and fails": {func(lane map[string]*FollowCursor) {
-			lane["log"].SourceID, lane["log"].Provider, lane["log"].SucceededAt = "harbor.eth", governance.Snapshot, nil
-			lane["watch"].Lane, lane["watch"].State = "log", governance.SourceFailing
+		"one poller reads for each source and fails": {func(poller map[string]*FollowCursor) {
+			poller["log"].SourceID, poller["log"].Provider, poller["log"].SucceededAt = "harbor.eth", governance.Snapshot, nil
+			poller["watch"].Poller, poller["watch"].State = "log", governance.SourceFailing
 		}, governance.SourceFailing, before(600), true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			source := record.SourceRef{Provider: governance.Snapshot, ID: "harbor.eth"}
-			got := sourceFollows(lanes(c.change), noon)[source]
+			got := sourceFollows(pollers(c.change), noon)[source]
 			if got.Status.State != c.want || got.Complete != c.complete {
 				t.Errorf("got %s, complete %t, want %s, %t", got.Status.State, got.Complete, c.want, c.complete)
 			}
@@ -91,7 +91,7 @@ func TestSourceStateIsTheWorstOfItsLanes(t *testing.T) {
 				t.Errorf("got progress %+v", got.Status.Backfill)
 			}
 			if got.Status.Gaps != 3 {
-				t.Errorf("got %d gaps, want the sum over the lanes, 3", got.Status.Gaps)
+				t.Errorf("got %d gaps, want the sum over the pollers, 3", got.Status.Gaps)
 			}
 		})
 	}
@@ -100,9 +100,9 @@ func TestSourceStateIsTheWorstOfItsLanes(t *testing.T) {
 func TestReasonNamesNothingOfTheError(t *testing.T) {
 	t.Parallel()
 
-	cursors := lanes(func(lane map[string]*FollowCursor) {
-		lane["log"].State, lane["log"].Failures, lane["log"].RetryAt = governance.SourceFailing, 1, nil
-		lane["log"].Error = "https://rpc.example.org/key-123: status 500"
+	cursors := pollers(func(poller map[string]*FollowCursor) {
+		poller["log"].State, poller["log"].Failures, poller["log"].RetryAt = governance.SourceFailing, 1, nil
+		poller["log"].Error = "https://rpc.example.org/key-123: status 500"
 	})
 	got := sourceFollows(cursors, noon)[record.SourceRef{Provider: governance.Snapshot, ID: "harbor.eth"}].Status
 	if got.Reason == nil || *got.Reason != "following has stopped until an operator decides" {

@@ -2,7 +2,7 @@ SELECT
     upstream,
     provider,
     source_id,
-    lane,
+    lane AS poller,
     position,
     arrayMap(interval -> interval.1, covered) AS covered_first,
     arrayMap(interval -> interval.2, covered) AS covered_last,

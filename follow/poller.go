@@ -13,22 +13,22 @@ import (
 )
 
 const (
-	// maxStagger bounds the time within which the lanes of an upstream start.
+	// maxStagger bounds the time within which the pollers of an upstream start.
 	maxStagger = 2 * time.Second
 	// minRetryPause and maxRetryPause bound the pause after a failure, which doubles each
-	// time. A lane whose interval is longer pauses for at most its interval.
+	// time. A poller whose interval is longer pauses for at most its interval.
 	minRetryPause, maxRetryPause = time.Second, time.Minute
 	// maxRunTime ends a run that hangs.
 	maxRunTime = time.Hour
 )
 
-// errPanicked is the failure of a lane that panicked; the log has the cause.
+// errPanicked is the failure of a poller that panicked; the log has the cause.
 var errPanicked = errors.New("internal error")
 
-// laneRun runs one lane while its upstream is led.
-type laneRun struct {
+// pollerRun runs one poller while its upstream is led.
+type pollerRun struct {
 	*Follower
-	lane    Lane
+	poller  Poller
 	journal *Journal
 	// places are those for backfills of the upstream.
 	places chan struct{}
@@ -36,10 +36,10 @@ type laneRun struct {
 	failures int
 }
 
-// run polls at every interval until ctx ends or the lane stops itself.
-func (r *laneRun) run(ctx context.Context) {
-	r.journal.register(r.lane)
-	pause, more := min(r.lane.Interval, maxStagger), false
+// run polls at every interval until ctx ends or the poller stops itself.
+func (r *pollerRun) run(ctx context.Context) {
+	r.journal.register(r.poller)
+	pause, more := min(r.poller.Interval, maxStagger), false
 	pause = rand.N(pause + 1) //nolint:gosec // no secret
 	for r.Clock.Wait(ctx, pause) == nil {
 		began := r.Clock.Now()
@@ -49,16 +49,16 @@ func (r *laneRun) run(ctx context.Context) {
 		case ctx.Err() != nil:
 			return
 		case errors.Is(err, ErrStopped):
-			r.journal.failed(r.lane, err, nil)
+			r.journal.failed(r.poller, err, nil)
 			r.Logger.LogAttrs(ctx, slog.LevelError, "poller halted, operator action required", r.attrs(err)...)
 			return
 		case err != nil:
 			pause = r.fail(ctx, err)
 		default:
 			r.succeed(ctx)
-			r.metrics.runs.WithLabelValues(r.lane.Name).Observe(r.Clock.Now().Sub(began).Seconds())
-			// A little earlier than asked, so that lanes do not poll in step.
-			pause = r.lane.Interval - rand.N(r.lane.Interval/10+1) - r.Clock.Now().Sub(began) //nolint:gosec // no secret
+			r.metrics.runs.WithLabelValues(r.poller.Name).Observe(r.Clock.Now().Sub(began).Seconds())
+			// A little earlier than asked, so that pollers do not poll in step.
+			pause = r.poller.Interval - rand.N(r.poller.Interval/10+1) - r.Clock.Now().Sub(began) //nolint:gosec // no secret
 			if more {
 				pause = 0
 			}
@@ -66,8 +66,8 @@ func (r *laneRun) run(ctx context.Context) {
 	}
 }
 
-// once polls when there is a place. backfill says that the lane reads the past.
-func (r *laneRun) once(ctx context.Context, backfill bool) (more bool, err error) {
+// once polls when there is a place. backfill says that the poller reads the past.
+func (r *pollerRun) once(ctx context.Context, backfill bool) (more bool, err error) {
 	free := []chan struct{}{r.runs}
 	if backfill {
 		free = []chan struct{}{r.places, r.backfills}
@@ -84,46 +84,46 @@ func (r *laneRun) once(ctx context.Context, backfill bool) (more bool, err error
 	defer cancel()
 	defer func() {
 		if cause := recover(); cause != nil {
-			r.Logger.LogAttrs(ctx, slog.LevelError, "lane panicked",
+			r.Logger.LogAttrs(ctx, slog.LevelError, "poller panicked",
 				append(r.attrs(nil), slog.Any("panic", cause), slog.String("stack", string(debug.Stack())))...)
 			err = errPanicked
 		}
 	}()
-	return r.lane.Run(ctx)
+	return r.poller.Run(ctx)
 }
 
-func (r *laneRun) succeed(ctx context.Context) {
+func (r *pollerRun) succeed(ctx context.Context) {
 	if r.failures > 0 {
-		r.Logger.LogAttrs(ctx, slog.LevelInfo, "lane works again", r.attrs(nil)...)
+		r.Logger.LogAttrs(ctx, slog.LevelInfo, "poller works again", r.attrs(nil)...)
 	}
 	r.failures = 0
-	r.journal.succeeded(r.lane)
+	r.journal.succeeded(r.poller)
 }
 
 // fail notes a failure and returns the pause before the next attempt.
-func (r *laneRun) fail(ctx context.Context, err error) time.Duration {
+func (r *pollerRun) fail(ctx context.Context, err error) time.Duration {
 	now := r.Clock.Now()
-	longest := max(maxRetryPause, r.lane.Interval)
+	longest := max(maxRetryPause, r.poller.Interval)
 	pause := min(minRetryPause<<min(r.failures, 20), longest)
 	pause = backoff.Jitter(pause)
 	if limited, ok := errors.AsType[*fetch.LimitedError](err); ok {
 		pause = max(limited.Until.Sub(now), minRetryPause)
 	}
 	r.failures++
-	r.metrics.failures.WithLabelValues(r.journal.upstream, r.lane.Name).Inc()
+	r.metrics.failures.WithLabelValues(r.journal.upstream, r.poller.Name).Inc()
 	if r.failures == 1 {
-		r.Logger.LogAttrs(ctx, slog.LevelWarn, "lane failed, retrying", r.attrs(err)...)
+		r.Logger.LogAttrs(ctx, slog.LevelWarn, "poller failed, retrying", r.attrs(err)...)
 	}
 	retryAt := now.Add(pause)
-	r.journal.failed(r.lane, err, &retryAt)
+	r.journal.failed(r.poller, err, &retryAt)
 	return pause
 }
 
-// attrs are the attributes of every log line about the lane.
-func (r *laneRun) attrs(err error) []slog.Attr {
-	attrs := []slog.Attr{slog.String("upstream", r.journal.upstream), slog.String("lane", r.lane.Name)}
-	if r.lane.Source.ID != "" {
-		attrs = append(attrs, slog.String("source", r.lane.Source.ID))
+// attrs are the attributes of every log line about the poller.
+func (r *pollerRun) attrs(err error) []slog.Attr {
+	attrs := []slog.Attr{slog.String("upstream", r.journal.upstream), slog.String("poller", r.poller.Name)}
+	if r.poller.Source.ID != "" {
+		attrs = append(attrs, slog.String("source", r.poller.Source.ID))
 	}
 	if err != nil {
 		attrs = append(attrs, slog.Int("failures", r.failures), slog.Any("error", err))
