@@ -140,7 +140,7 @@ func (p *programs) prepare(t *testing.T, name, text string) []string {
 	path := filepath.Join(p.dir, name)
 	switch p.language {
 	case client.TypeScript:
-		p.write(t, "modules.d.ts", "declare module \"node:fs\";\ndeclare module \"node:path\";\n")
+		p.write(t, "modules.d.ts", `declare module "node:fs"; declare module "node:path"; declare module "node:sqlite";`)
 		p.write(t, name+".ts", text)
 		p.compile(t)
 		return []string{"node", path + ".js"}

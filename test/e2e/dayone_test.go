@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -32,7 +31,7 @@ type dayOne struct {
 	language client.Language
 	plan     string
 	began    time.Time
-	// copied is what the example keeps, exports the folder of its Parquet.
+	// copied is the SQLite database that the example keeps, exports the folder of its Parquet.
 	copied, exports string
 	alerts          *mailbox
 	// requests counts its requests, and refused the 429 among them.
@@ -45,7 +44,7 @@ func (i *instance) startDayOne(t *testing.T, language client.Language, plan stri
 	t.Helper()
 	issued := issueToken(t, i.Environ, "--name", string(language), "--plan", plan, "--scopes", "v2:paid:plus")
 	i.awaitToken(issued.Token)
-	p, dir := newPrograms(t, language), t.TempDir()
+	dir := t.TempDir()
 	d := &dayOne{
 		instance: i, language: language, plan: plan, began: time.Now(),
 		copied: filepath.Join(dir, "copy"), exports: filepath.Join(dir, "parquet"), alerts: newMailbox(t),
@@ -68,33 +67,39 @@ func (i *instance) startDayOne(t *testing.T, language client.Language, plan stri
 	}
 	server := httptest.NewServer(proxy)
 	t.Cleanup(server.Close)
-	program := append(p.prepare(t, "dayone", exampleOf(t, language, "dayone")), server.URL, "a.eth", d.copied, "1", d.exports)
+	program := append(prepareDayOne(t, language), server.URL, "a.eth", d.copied, "1", d.exports)
 	env.NewProcess(t, program[0], []string{"PNYX_TOKEN=" + issued.Token}, program[1:]...).Start()
 	return d
 }
 
+// prepareDayOne compiles the example, and returns the command that runs it.
+func prepareDayOne(t *testing.T, language client.Language) []string {
+	t.Helper()
+	if language == client.Go {
+		return []string{buildExample(t, "dayone")}
+	}
+	p := newPrograms(t, language)
+	command := p.prepare(t, "dayone", exampleOf(t, language, "dayone"))
+	if language == client.TypeScript && exec.CommandContext(t.Context(), "node", "-e", `require("node:sqlite")`).Run() != nil {
+		compiled, errRead := os.ReadFile(command[1])
+		p.write(t, "dayone.js", strings.Replace(string(compiled), "node:sqlite", "@photostructure/sqlite", 1))
+		modules, errPath := filepath.Abs("npm/node_modules")
+		if err := errors.Join(errRead, errPath, os.Symlink(modules, filepath.Join(p.dir, "node_modules"))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return command
+}
+
 // held is what the copy has, by kind and key.
 func (d *dayOne) held() (map[string]any, error) {
-	var lines []string
-	if d.language == client.Python {
-		const read = "import sqlite3, sys\nfor (row,) in sqlite3.connect(sys.argv[1]).execute('SELECT data FROM rows'): print(row)"
-		out, err := exec.CommandContext(d.TB.Context(), "python3", "-c", read, d.copied).Output()
-		if err != nil {
-			return nil, fmt.Errorf("read the copy: %w", err)
-		}
-		lines = strings.Split(strings.TrimSpace(string(out)), "\n")
-	} else if err := filepath.WalkDir(d.copied, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || filepath.Dir(path) == d.copied {
-			return err
-		}
-		text, err := os.ReadFile(path)
-		lines = append(lines, string(text))
-		return err
-	}); err != nil {
-		return nil, err
+	const read = "import sqlite3, sys\nfor (row,) in sqlite3.connect(sys.argv[1]).execute('SELECT data FROM rows'): print(row)"
+	out, err := exec.CommandContext(d.TB.Context(), "python3", "-c", read, d.copied).Output()
+	if err != nil {
+		return nil, fmt.Errorf("read the copy: %w", err)
 	}
 	held := map[string]any{}
-	for _, line := range lines {
+	for line := range strings.Lines(string(out)) {
 		var row struct {
 			Kind, Key string
 			Ballot    *struct{ VoterIdentity string }
