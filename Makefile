@@ -143,6 +143,11 @@ test-mirror: engine redis nginx ## Let docs/examples/mirror follow the changes w
 	  PNYX_TEST_MIRROR_REPORT=$(CURDIR)/test/results/mirror.md \
 	  $(GO) test -count=1 -v -timeout 48h -run 'TestMirror$$' ./test/drills
 
+.PHONY: test-day-one
+test-day-one: FOR := 1h
+test-day-one: engine redis npm ## Let the day-one programs keep copies, exports and alerts of a DAO that changes for FOR=1h, with restarts
+	@$(TESTED) PNYX_TEST_LONG=1 PNYX_TEST_DAY_ONE=$(FOR) $(GO) test -count=1 -v -timeout 24h -run '^TestLongDayOne$$' ./test/e2e
+
 .PHONY: test-mutations
 test-mutations: engine redis nginx ## Try each model of histories on a Pnyx with a fault in its code, which it has to find
 	@test/histories/mutations/run.sh $(MUTATIONS)

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -168,13 +167,16 @@ func (d *dayOne) wantExported() {
 func (d *dayOne) wantAlerts(t *testing.T) {
 	t.Helper()
 	env.Until(t, func() error {
-		events := rowsOf(t, d.instance, "/v2/events?daoId=a.eth&"+thisWeek(), "eventId")
-		missing := maps.Clone(events)
+		events, err := d.Walk("/v2/events?daoId=a.eth&"+thisWeek(), 200)
+		missing := map[string]bool{}
+		for _, event := range events {
+			missing[idOf(t, event, "eventId")] = true
+		}
 		for _, alert := range d.alerts.got() {
 			delete(missing, alert.ID)
 		}
-		if len(events) < 3 || len(missing) > 0 {
-			return fmt.Errorf("%s: %d of %d events did not come: %s", d.language, len(missing), len(events), missing)
+		if err != nil || len(events) < 3 || len(missing) > 0 {
+			return fmt.Errorf("%s: %d of %d events did not come: %v, %w", d.language, len(missing), len(events), missing, err)
 		}
 		return nil
 	})
@@ -208,14 +210,47 @@ func (i *instance) wantChangesAfter(cursor string, keys ...string) {
 	})
 }
 
+// dayOneChanges are the changes of a round: the service restarts, once in order and once killed, both
+// times with the Redis in it.
+func (i *instance) dayOneChanges(round int) []func() {
+	voter, open, over := 30+2*round, fmt.Sprint("open", round), fmt.Sprint("over", round)
+	return []func(){
+		func() {},
+		func() { i.ImportLines(castBallots("two", voter, voter+1)...) },
+		func() { // a restart
+			i.Stop()
+			i.ImportLines(castBallots("two", voter+1, voter+2)...)
+			i.Start()
+			i.ready()
+		},
+		func() { i.ImportLines(voteUntil(open, "T", "active", 20*time.Hour)) },
+		func() { // a crash, as the ballot is being published
+			i.ImportLines(recentBallot(open, 1, 1, "10.000000000000000001"))
+			i.Kill()
+			i.ImportLines(recentBallot(open, 2, 2, "3"))
+			i.Start()
+			i.ready()
+		},
+		func() {
+			i.ImportLines(recentVote(over, "T"))
+			i.ImportLines(recentBallot(over, 1, 1, "7"))
+		},
+	}
+}
+
 // TestLongDayOne lets the programs keep copies of a DAO, with exports and alerts, while it changes
-// and the service restarts: once in order and once killed, both times with the Redis in it.
+// and the service restarts: for a round, or for rounds until PNYX_TEST_DAY_ONE has passed.
 func TestLongDayOne(t *testing.T) {
 	env.Long(t)
 	t.Parallel()
 	env.Program(t, "redis-server", "PNYX_TEST_REQUIRE_REDIS")
 	if _, err := os.Stat("npm/node_modules/.package-lock.json"); err != nil {
 		t.Skip("no DuckDB: make npm")
+	}
+	began := time.Now()
+	fresh, err := time.ParseDuration("0s" + os.Getenv("PNYX_TEST_DAY_ONE"))
+	if err != nil {
+		t.Fatal(err)
 	}
 	i := startShared(t, []string{"PNYX_WEBHOOK_RECEIVERS=private"}, "serve").ready()
 	i.ImportLines(goodSpace)
@@ -237,36 +272,17 @@ func TestLongDayOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	cursor := *answer.Meta.Page.NextCursor
-	for _, change := range []func(){
-		func() {},
-		func() { i.ImportLines(castBallots("two", 30, 31)...) },
-		func() { // a restart
-			i.Stop()
-			i.ImportLines(castBallots("two", 31, 32)...)
-			i.Start()
-			i.ready()
-		},
-		func() { i.ImportLines(voteUntil("open", "T", "active", 20*time.Hour)) },
-		func() { // a crash, as the ballot is being published
-			i.ImportLines(recentBallot("open", 1, 1, "10.000000000000000001"))
-			i.Kill()
-			i.ImportLines(recentBallot("open", 2, 2, "3"))
-			i.Start()
-			i.ready()
-		},
-		func() {
-			i.ImportLines(recentVote("over", "T"))
-			i.ImportLines(recentBallot("over", 1, 1, "7"))
-		},
-	} {
-		change()
-		i.AwaitPublished()
-		for _, program := range running {
-			program.wantWalked()
-			program.wantExported()
+	for round := 0; round == 0 || time.Since(began) < fresh; round++ {
+		for _, change := range i.dayOneChanges(round) {
+			change()
+			i.AwaitPublished()
+			for _, program := range running {
+				program.wantWalked()
+				program.wantExported()
+			}
 		}
+		i.wantChangesAfter(cursor, proposalKey("a.eth", "two"), proposalKey("a.eth", fmt.Sprint("open", round)), proposalKey("a.eth", fmt.Sprint("over", round)))
 	}
-	i.wantChangesAfter(cursor, proposalKey("a.eth", "two"), proposalKey("a.eth", "open"), proposalKey("a.eth", "over"))
 	for _, program := range running {
 		program.wantAlerts(t)
 		exports, err := filepath.Glob(program.exports + "/*")
