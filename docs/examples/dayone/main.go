@@ -44,7 +44,10 @@ func main() {
 				exported = revision
 			}
 		}
-		log.Print(revision, " ", err) // after an error the next round goes on from there
+		log.Print(revision)
+		if err != nil {
+			log.Print(err) // the next round goes on from there
+		}
 	}
 }
 
