@@ -66,28 +66,9 @@ func (i *instance) startDayOne(t *testing.T, language client.Language, plan stri
 	}
 	server := httptest.NewServer(proxy)
 	t.Cleanup(server.Close)
-	program := append(prepareDayOne(t, language), server.URL, "a.eth", d.copied, "1", d.exports)
+	program := append(newPrograms(t, language).prepare(t, examples, "dayone"), server.URL, "a.eth", d.copied, "1", d.exports)
 	env.NewProcess(t, program[0], []string{"PNYX_TOKEN=" + issued.Token}, program[1:]...).Start()
 	return d
-}
-
-// prepareDayOne compiles the example, and returns the command that runs it.
-func prepareDayOne(t *testing.T, language client.Language) []string {
-	t.Helper()
-	if language == client.Go {
-		return []string{buildExample(t, "dayone")}
-	}
-	p := newPrograms(t, language)
-	command := p.prepare(t, "dayone", exampleOf(t, language, "dayone"))
-	if language == client.TypeScript && exec.CommandContext(t.Context(), "node", "-e", `require("node:sqlite")`).Run() != nil {
-		compiled, errRead := os.ReadFile(command[1])
-		p.write(t, "dayone.js", strings.Replace(string(compiled), "node:sqlite", "@photostructure/sqlite", 1))
-		modules, errPath := filepath.Abs("npm/node_modules")
-		if err := errors.Join(errRead, errPath, os.Symlink(modules, filepath.Join(p.dir, "node_modules"))); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return command
 }
 
 // held is what the copy has, by kind and key.

@@ -21,7 +21,7 @@ type mirrorProgram struct {
 func buildExample(tb testing.TB, name string) string {
 	tb.Helper()
 	path := filepath.Join(tb.TempDir(), name)
-	build := exec.CommandContext(tb.Context(), "go", "build", "-C", "../../docs/examples/"+name, "-o", path, ".")
+	build := exec.CommandContext(tb.Context(), "go", "build", "-C", filepath.Join(examples, name), "-o", path, ".")
 	if out, err := build.CombinedOutput(); err != nil {
 		tb.Fatalf("build the example: %v: %s", err, out)
 	}
