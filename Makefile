@@ -143,6 +143,11 @@ test-mirror: engine redis nginx ## Let docs/examples/mirror follow the changes w
 	  PNYX_TEST_MIRROR_REPORT=$(CURDIR)/test/results/mirror.md \
 	  $(GO) test -count=1 -v -timeout 48h -run 'TestMirror$$' ./test/drills
 
+.PHONY: test-day-one
+test-day-one: FOR := 1h
+test-day-one: engine redis npm ## Let the day-one programs keep copies, exports and alerts of a DAO that changes for FOR=1h, with restarts
+	@$(TESTED) PNYX_TEST_LONG=1 PNYX_TEST_DAY_ONE=$(FOR) $(GO) test -count=1 -v -timeout 24h -run '^TestLongDayOne$$' ./test/e2e
+
 .PHONY: test-mutations
 test-mutations: engine redis nginx ## Try each model of histories on a Pnyx with a fault in its code, which it has to find
 	@test/histories/mutations/run.sh $(MUTATIONS)
@@ -227,7 +232,7 @@ lint: weight ## Run the linters
 	@[ -x $(LINT) ] && $(LINT) version 2>/dev/null | grep -q '$(LINT_VERSION:v%=%)' || \
 	  { echo "building golangci-lint $(LINT_VERSION)"; \
 	    $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION); }
-	@for module in . test/bench k8s/check; do (cd $$module && $(LINT) run -c $(CURDIR)/.golangci.yml ./...) || exit 1; done
+	@for module in . test/bench docs/examples/dayone k8s/check; do (cd $$module && $(LINT) run -c $(CURDIR)/.golangci.yml ./...) || exit 1; done
 
 GOVULNCHECK := $(shell $(GO) env GOPATH)/bin/govulncheck
 

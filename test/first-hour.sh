@@ -40,14 +40,15 @@ partner() {
     fail "the new token opens nothing"
 }
 
-# Files of one's own are imported, and a first question has the right answer.
+# Files of one's own are imported, and a first question has the right answer. Upstream may state
+# more votes than the ballots that are held.
 analyst() {
   make build engine
   bin/pnyx generate --seed 7 --daos 2 --proposals 30 --ballots 3000 --largest 500 files
   bin/pnyx import files
-  counted=$(bin/pnyx sql --format TSV 'SELECT sum(votes) FROM vote_summaries')
+  counted=$(bin/pnyx sql --format TSV 'SELECT sum(held_votes) FROM vote_summaries')
   cast=$(bin/pnyx sql --format TSV 'SELECT count() FROM ballots')
-  [ "$counted" = "$cast" ] && [ "$cast" -gt 2000 ] || fail "results have $counted votes, and there are $cast ballots"
+  [ "$counted" = "$cast" ] && [ "$cast" -gt 2000 ] || fail "results hold $counted votes, and there are $cast ballots"
 }
 
 # Prometheus scrapes, and the panels of both dashboards have data.

@@ -69,7 +69,7 @@ def main(url: str, dao: str, file: str, seconds: str = "1800", parquet: str = ""
             if parquet and revision != exported:
                 export(pnyx, dao, Path(parquet))
                 exported = revision
-        except (PnyxError, OSError, HTTPException) as error:
+        except (PnyxError, OSError, HTTPException, sqlite3.OperationalError) as error:
             print(error, file=sys.stderr)  # the next round goes on from there
         time.sleep(float(seconds))
 

@@ -1,47 +1,48 @@
-// Keeps a copy of a DAO in a folder: dayone.ts URL DAO FOLDER [SECONDS [PARQUET]].
+// Keeps a copy of a DAO in SQLite: dayone.ts URL DAO FILE [SECONDS [PARQUET]].
 // It asks for what has changed every half an hour, or after other SECONDS, and writes each revision
 // into the folder PARQUET, too. Powers are decimals in texts.
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite"; // Node 20 has it as the package @photostructure/sqlite
 import { Pnyx, type DAOExportRow } from "./pnyx.ts";
 
-const [url = "", dao = "", folder = "", seconds = "1800", parquet = ""] = process.argv.slice(2);
+const [url = "", dao = "", file = "", seconds = "1800", parquet = ""] = process.argv.slice(2);
 const pnyx = new Pnyx(url, { token: process.env.PNYX_TOKEN });
-
-/** Where rows of a kind are, or what a key has; no name leads out of the folder. */
-const at = (...names: string[]) => join(folder, ...names.map((name) => encodeURIComponent(name).replaceAll(".", "%2E")));
-
-/** Replaces a file: it is the old one or the new one when the program is killed. */
-function write(path: string, text: string): void {
-  mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(join(folder, "unfinished"), text);
-  renameSync(join(folder, "unfinished"), path);
-}
-
-function read(path: string): string {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    return "";
-  }
-}
+const db = new DatabaseSync(file);
+db.exec(`
+PRAGMA busy_timeout = 5000; -- others may read it meanwhile
+CREATE TABLE IF NOT EXISTS copy (one INTEGER PRIMARY KEY CHECK (one = 1), revision TEXT);
+CREATE TABLE IF NOT EXISTS rows (kind TEXT, key TEXT, voter TEXT, data TEXT, PRIMARY KEY (kind, key, voter)) WITHOUT ROWID;
+CREATE VIEW IF NOT EXISTS ballots AS SELECT key AS proposal_key, voter,
+    json_extract(data, '$.ballot.choice.label') AS choice, json_extract(data, '$.ballot.votingPower') AS voting_power FROM rows WHERE kind = 'ballot';
+`);
+const dropBallots = db.prepare("DELETE FROM rows WHERE kind = 'ballot' AND key = ?");
+const drop = db.prepare("DELETE FROM rows WHERE kind = ? AND key = ?");
+const put = db.prepare("INSERT OR REPLACE INTO rows VALUES (?, ?, ?, ?)");
 
 /** Replaces what has the key of a row; a proposal with all of its ballots, which follow. */
 function apply(row: DAOExportRow): void {
-  if (row.kind === "proposal") rmSync(at("ballot", row.key), { recursive: true, force: true });
-  const path = row.ballot ? at("ballot", row.key, row.ballot.voterIdentity) : at(row.kind, row.key);
-  if (row.removed) rmSync(path, { recursive: true, force: true });
-  else write(path, JSON.stringify(row));
+  if (row.kind === "proposal") dropBallots.run(row.key);
+  if (row.removed) drop.run(row.kind, row.key);
+  else put.run(row.kind, row.key, row.ballot?.voterIdentity ?? "", JSON.stringify(row));
 }
 
-/** Reads what the copy lacks, and returns its revision. It may apply rows a second time. */
+/** Reads what the copy lacks, a transaction a part, and returns its revision. */
 async function refresh(): Promise<string> {
-  for await (const part of pnyx.mirror(dao, read(at("revision")))) {
-    if (part.anew) for (const old of ["revision", "."]) rmSync(join(folder, old), { recursive: true, force: true });
-    for (const row of part.rows) apply(row);
-    write(at("revision"), part.revision);
+  let revision = String(db.prepare("SELECT revision FROM copy").get()?.revision ?? "");
+  for await (const part of pnyx.mirror(dao, revision)) {
+    db.exec("BEGIN");
+    try {
+      if (part.anew) db.exec("DELETE FROM rows");
+      for (const row of part.rows) apply(row);
+      db.prepare("INSERT OR REPLACE INTO copy VALUES (1, ?)").run(part.revision);
+      db.exec("COMMIT");
+    } finally {
+      if (db.isTransaction) db.exec("ROLLBACK");
+    }
+    revision = part.revision;
   }
-  return read(at("revision"));
+  return revision;
 }
 
 /** Writes all of the DAO as Parquet, a file a part, into a folder named by the revision. */

@@ -2,7 +2,6 @@ package e2e_test
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -51,11 +50,7 @@ func TestClientsAreNotRefused(t *testing.T) {
 func paceWith(t *testing.T, language client.Language, url, token, key string) string {
 	t.Helper()
 	if language != client.Go {
-		source, err := os.ReadFile("testdata/pace" + language.File()[len("pnyx"):])
-		if err != nil {
-			t.Fatal(err)
-		}
-		return newPrograms(t, language).runOne(t, "pace", string(source), token, url, key)
+		return newPrograms(t, language).runOne(t, "testdata", "pace", token, url, key)
 	}
 	c, lines := pnyx.New(url, pnyx.WithToken(token)), make(chan string, 30)
 	var group sync.WaitGroup

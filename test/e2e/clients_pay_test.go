@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"testing"
 
 	"pnyx/access/x402"
@@ -78,10 +77,5 @@ func payWith(t *testing.T, language client.Language, wallet *facilitator.Wallet,
 		}
 		return string(text)
 	}
-	source, err := os.ReadFile("testdata/pay" + language.File()[len("pnyx"):])
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := newPrograms(t, language)
-	return p.runOne(t, "pay", string(source), "", url, signer, dao)
+	return newPrograms(t, language).runOne(t, "testdata", "pay", "", url, signer, dao)
 }

@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -23,6 +24,8 @@ import (
 const (
 	// clientsFolder has the clients.
 	clientsFolder = "../../clients"
+	// examples has the programs that documents name.
+	examples = "../../docs/examples"
 	// largeVote is how many ballots the largest proposal of these tests has at least, when
 	// those that were recast are left out.
 	largeVote = 10_000
@@ -127,31 +130,40 @@ func (p *programs) compile(t *testing.T) {
 	p.exec(t, "", compiler, "--project", p.dir)
 }
 
-// runOne runs one program with a token and arguments, and returns what it prints.
-func (p *programs) runOne(t *testing.T, name, text, token string, args ...string) string {
+// runOne runs a program with a token and arguments, and returns what it prints.
+func (p *programs) runOne(t *testing.T, folder, name, token string, args ...string) string {
 	t.Helper()
-	command := append(p.prepare(t, name, text), args...)
+	command := append(p.prepare(t, folder, name), args...)
 	return p.exec(t, token, command[0], command[1:]...)
 }
 
-// prepare writes and compiles a program, and returns the command that runs it.
-func (p *programs) prepare(t *testing.T, name, text string) []string {
+// prepare compiles a program of a folder, and returns the command that runs it.
+func (p *programs) prepare(t *testing.T, folder, name string) []string {
 	t.Helper()
-	path := filepath.Join(p.dir, name)
-	switch p.language {
-	case client.TypeScript:
-		p.write(t, "modules.d.ts", "declare module \"node:fs\";\ndeclare module \"node:path\";\n")
-		p.write(t, name+".ts", text)
-		p.compile(t)
-		return []string{"node", path + ".js"}
-	case client.Python:
-		p.write(t, name+".py", text)
-		return []string{"python3", path + ".py"}
-	case client.Go:
+	if p.language == client.Go {
+		return []string{buildExample(t, name)}
 	}
-	p.write(t, "main.go", strings.Replace(text, `"pnyx/clients"`, strconv.Quote(client.GoModule), 1))
-	p.exec(t, "", "go", "build", "-o", name, ".")
-	return []string{path}
+	file := name + filepath.Ext(p.language.File())
+	text, err := os.ReadFile(filepath.Join(folder, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.write(t, file, string(text))
+	if p.language == client.Python {
+		return []string{"python3", filepath.Join(p.dir, file)}
+	}
+	p.write(t, "modules.d.ts", `declare module "node:fs"; declare module "node:path"; declare module "node:sqlite";`)
+	p.compile(t)
+	path := filepath.Join(p.dir, name+".js")
+	if exec.CommandContext(t.Context(), "node", "-e", `require("node:sqlite")`).Run() != nil { // Node 20
+		compiled, errRead := os.ReadFile(path)
+		p.write(t, name+".js", strings.Replace(string(compiled), "node:sqlite", "@photostructure/sqlite", 1))
+		modules, errPath := filepath.Abs("npm/node_modules")
+		if err := errors.Join(errRead, errPath, os.Symlink(modules, filepath.Join(p.dir, "node_modules"))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return []string{"node", path}
 }
 
 // exec runs a command in the folder, and returns what it prints.
@@ -219,7 +231,7 @@ func TestLongClientsReadWhatHTTPReads(t *testing.T) {
 		t.Run("example in "+string(language), func(t *testing.T) {
 			t.Parallel()
 			requireClient(t, language)
-			got := newPrograms(t, language).runOne(t, "ballots", exampleOf(t, language, "ballots"), token, i.URL, values["title"])
+			got := newPrograms(t, language).runOne(t, examples, "ballots", token, i.URL, values["title"])
 			if !env.SameJSON(json.RawMessage(got), counts) {
 				t.Errorf("got %s, want %s", got, counts)
 			}
@@ -267,20 +279,6 @@ func (i *instance) countChoices(t *testing.T, title string) json.RawMessage {
 		t.Fatal(err)
 	}
 	return text
-}
-
-// exampleOf reads an example in a language.
-func exampleOf(t *testing.T, language client.Language, name string) string {
-	t.Helper()
-	path := "../../docs/examples/" + name
-	if language == client.Go {
-		path += "/main"
-	}
-	text, err := os.ReadFile(path + filepath.Ext(language.File()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
 }
 
 // clientToken issues a token that opens every route, and waits until it does.

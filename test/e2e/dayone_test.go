@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -32,7 +30,7 @@ type dayOne struct {
 	language client.Language
 	plan     string
 	began    time.Time
-	// copied is what the example keeps, exports the folder of its Parquet.
+	// copied is the SQLite database that the example keeps, exports the folder of its Parquet.
 	copied, exports string
 	alerts          *mailbox
 	// requests counts its requests, and refused the 429 among them.
@@ -45,7 +43,7 @@ func (i *instance) startDayOne(t *testing.T, language client.Language, plan stri
 	t.Helper()
 	issued := issueToken(t, i.Environ, "--name", string(language), "--plan", plan, "--scopes", "v2:paid:plus")
 	i.awaitToken(issued.Token)
-	p, dir := newPrograms(t, language), t.TempDir()
+	dir := t.TempDir()
 	d := &dayOne{
 		instance: i, language: language, plan: plan, began: time.Now(),
 		copied: filepath.Join(dir, "copy"), exports: filepath.Join(dir, "parquet"), alerts: newMailbox(t),
@@ -68,33 +66,20 @@ func (i *instance) startDayOne(t *testing.T, language client.Language, plan stri
 	}
 	server := httptest.NewServer(proxy)
 	t.Cleanup(server.Close)
-	program := append(p.prepare(t, "dayone", exampleOf(t, language, "dayone")), server.URL, "a.eth", d.copied, "1", d.exports)
+	program := append(newPrograms(t, language).prepare(t, examples, "dayone"), server.URL, "a.eth", d.copied, "1", d.exports)
 	env.NewProcess(t, program[0], []string{"PNYX_TOKEN=" + issued.Token}, program[1:]...).Start()
 	return d
 }
 
 // held is what the copy has, by kind and key.
 func (d *dayOne) held() (map[string]any, error) {
-	var lines []string
-	if d.language == client.Python {
-		const read = "import sqlite3, sys\nfor (row,) in sqlite3.connect(sys.argv[1]).execute('SELECT data FROM rows'): print(row)"
-		out, err := exec.CommandContext(d.TB.Context(), "python3", "-c", read, d.copied).Output()
-		if err != nil {
-			return nil, fmt.Errorf("read the copy: %w", err)
-		}
-		lines = strings.Split(strings.TrimSpace(string(out)), "\n")
-	} else if err := filepath.WalkDir(d.copied, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || filepath.Dir(path) == d.copied {
-			return err
-		}
-		text, err := os.ReadFile(path)
-		lines = append(lines, string(text))
-		return err
-	}); err != nil {
-		return nil, err
+	const read = "import sqlite3, sys\nfor (row,) in sqlite3.connect(sys.argv[1]).execute('SELECT data FROM rows'): print(row)"
+	out, err := exec.CommandContext(d.TB.Context(), "python3", "-c", read, d.copied).Output()
+	if err != nil {
+		return nil, fmt.Errorf("read the copy: %w", err)
 	}
 	held := map[string]any{}
-	for _, line := range lines {
+	for line := range strings.Lines(string(out)) {
 		var row struct {
 			Kind, Key string
 			Ballot    *struct{ VoterIdentity string }
@@ -163,13 +148,16 @@ func (d *dayOne) wantExported() {
 func (d *dayOne) wantAlerts(t *testing.T) {
 	t.Helper()
 	env.Until(t, func() error {
-		events := rowsOf(t, d.instance, "/v2/events?daoId=a.eth&"+thisWeek(), "eventId")
-		missing := maps.Clone(events)
+		events, err := d.Walk("/v2/events?daoId=a.eth&"+thisWeek(), 200)
+		missing := map[string]bool{}
+		for _, event := range events {
+			missing[idOf(t, event, "eventId")] = true
+		}
 		for _, alert := range d.alerts.got() {
 			delete(missing, alert.ID)
 		}
-		if len(events) < 3 || len(missing) > 0 {
-			return fmt.Errorf("%s: %d of %d events did not come: %s", d.language, len(missing), len(events), missing)
+		if err != nil || len(events) < 3 || len(missing) > 0 {
+			return fmt.Errorf("%s: %d of %d events did not come: %v, %w", d.language, len(missing), len(events), missing, err)
 		}
 		return nil
 	})
@@ -203,14 +191,47 @@ func (i *instance) wantChangesAfter(cursor string, keys ...string) {
 	})
 }
 
+// dayOneChanges are the changes of a round: the service restarts, once in order and once killed, both
+// times with the Redis in it.
+func (i *instance) dayOneChanges(round int) []func() {
+	voter, open, over := 30+2*round, fmt.Sprint("open", round), fmt.Sprint("over", round)
+	return []func(){
+		func() {},
+		func() { i.ImportLines(castBallots("two", voter, voter+1)...) },
+		func() { // a restart
+			i.Stop()
+			i.ImportLines(castBallots("two", voter+1, voter+2)...)
+			i.Start()
+			i.ready()
+		},
+		func() { i.ImportLines(voteUntil(open, "T", "active", 20*time.Hour)) },
+		func() { // a crash, as the ballot is being published
+			i.ImportLines(recentBallot(open, 1, 1, "10.000000000000000001"))
+			i.Kill()
+			i.ImportLines(recentBallot(open, 2, 2, "3"))
+			i.Start()
+			i.ready()
+		},
+		func() {
+			i.ImportLines(recentVote(over, "T"))
+			i.ImportLines(recentBallot(over, 1, 1, "7"))
+		},
+	}
+}
+
 // TestLongDayOne lets the programs keep copies of a DAO, with exports and alerts, while it changes
-// and the service restarts: once in order and once killed, both times with the Redis in it.
+// and the service restarts: for a round, or for rounds until PNYX_TEST_DAY_ONE has passed.
 func TestLongDayOne(t *testing.T) {
 	env.Long(t)
 	t.Parallel()
 	env.Program(t, "redis-server", "PNYX_TEST_REQUIRE_REDIS")
 	if _, err := os.Stat("npm/node_modules/.package-lock.json"); err != nil {
 		t.Skip("no DuckDB: make npm")
+	}
+	began := time.Now()
+	fresh, err := time.ParseDuration("0s" + os.Getenv("PNYX_TEST_DAY_ONE"))
+	if err != nil {
+		t.Fatal(err)
 	}
 	i := startShared(t, []string{"PNYX_WEBHOOK_RECEIVERS=private"}, "serve").ready()
 	i.ImportLines(goodSpace)
@@ -232,36 +253,17 @@ func TestLongDayOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	cursor := *answer.Meta.Page.NextCursor
-	for _, change := range []func(){
-		func() {},
-		func() { i.ImportLines(castBallots("two", 30, 31)...) },
-		func() { // a restart
-			i.Stop()
-			i.ImportLines(castBallots("two", 31, 32)...)
-			i.Start()
-			i.ready()
-		},
-		func() { i.ImportLines(voteUntil("open", "T", "active", 20*time.Hour)) },
-		func() { // a crash, as the ballot is being published
-			i.ImportLines(recentBallot("open", 1, 1, "10.000000000000000001"))
-			i.Kill()
-			i.ImportLines(recentBallot("open", 2, 2, "3"))
-			i.Start()
-			i.ready()
-		},
-		func() {
-			i.ImportLines(recentVote("over", "T"))
-			i.ImportLines(recentBallot("over", 1, 1, "7"))
-		},
-	} {
-		change()
-		i.AwaitPublished()
-		for _, program := range running {
-			program.wantWalked()
-			program.wantExported()
+	for round := 0; round == 0 || time.Since(began) < fresh; round++ {
+		for _, change := range i.dayOneChanges(round) {
+			change()
+			i.AwaitPublished()
+			for _, program := range running {
+				program.wantWalked()
+				program.wantExported()
+			}
 		}
+		i.wantChangesAfter(cursor, proposalKey("a.eth", "two"), proposalKey("a.eth", fmt.Sprint("open", round)), proposalKey("a.eth", fmt.Sprint("over", round)))
 	}
-	i.wantChangesAfter(cursor, proposalKey("a.eth", "two"), proposalKey("a.eth", "open"), proposalKey("a.eth", "over"))
 	for _, program := range running {
 		program.wantAlerts(t)
 		exports, err := filepath.Glob(program.exports + "/*")

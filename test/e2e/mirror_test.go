@@ -17,15 +17,15 @@ type mirrorProgram struct {
 	path, token string
 }
 
-// buildMirror compiles the example.
-func (i *instance) buildMirror() mirrorProgram {
-	i.TB.Helper()
-	path := filepath.Join(i.TB.TempDir(), "mirror")
-	build := exec.CommandContext(i.TB.Context(), "go", "build", "-o", path, "pnyx/docs/examples/mirror")
+// buildExample compiles an example in Go where it is, and returns the path of the program.
+func buildExample(tb testing.TB, name string) string {
+	tb.Helper()
+	path := filepath.Join(tb.TempDir(), name)
+	build := exec.CommandContext(tb.Context(), "go", "build", "-C", filepath.Join(examples, name), "-o", path, ".")
 	if out, err := build.CombinedOutput(); err != nil {
-		i.TB.Fatalf("build the example: %v: %s", err, out)
+		tb.Fatalf("build the example: %v: %s", err, out)
 	}
-	return mirrorProgram{instance: i, path: path, token: i.clientToken()}
+	return path
 }
 
 // follow runs the program on a folder, and waits until it has read everything once.
@@ -66,7 +66,7 @@ func TestLongMirrorEqualsACrawl(t *testing.T) {
 	i := startShared(t, []string{"REDIS_URL=" + redis.URL}, "serve").ready()
 	i.Import(env.GeneratedDataSet(t, "--daos", "6", "--proposals", "60", "--ballots", "3000", "--largest", "600", "--seed", "1"))
 	i.AwaitPublished()
-	mirror, folder := i.buildMirror(), t.TempDir()
+	mirror, folder := mirrorProgram{instance: i, path: buildExample(t, "mirror"), token: i.clientToken()}, t.TempDir()
 	mirror.follow(folder)
 	for seed, step := range []struct {
 		name   string

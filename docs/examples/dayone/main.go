@@ -1,92 +1,67 @@
-// Command dayone keeps a copy of a DAO in a folder: dayone URL DAO FOLDER [SECONDS [PARQUET]]. It
-// asks for what has changed every half an hour, or after other SECONDS, and writes each revision into
-// the folder PARQUET, too. Powers are decimals in texts.
+// Command dayone keeps a copy of a DAO in SQLite: dayone URL DAO FILE [SECONDS [PARQUET]]. It asks for
+// what has changed every half an hour, or after other SECONDS, and writes each revision into the folder
+// PARQUET, too. Powers are decimals in texts.
 package main
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
-	"io/fs"
 	"log"
-	"net/url"
 	"os"
 	"path"
 	"strconv"
 	"time"
 
+	_ "modernc.org/sqlite"
+
 	pnyx "pnyx/clients" // in a module of your own: the folder of pnyx.go
 )
 
+const schema = `
+CREATE TABLE IF NOT EXISTS copy (one INTEGER PRIMARY KEY CHECK (one = 1), revision TEXT);
+CREATE TABLE IF NOT EXISTS rows (kind TEXT, key TEXT, voter TEXT, data TEXT, PRIMARY KEY (kind, key, voter)) WITHOUT ROWID;
+CREATE VIEW IF NOT EXISTS ballots AS SELECT key AS proposal_key, voter,
+    json_extract(data, '$.ballot.choice.label') AS choice, json_extract(data, '$.ballot.votingPower') AS voting_power FROM rows WHERE kind = 'ballot';
+`
+
 func main() {
-	args, exported := append(os.Args[1:], "1800"), ""
+	ctx, args, exported := context.Background(), append(os.Args[1:], "1800"), ""
 	client := pnyx.New(args[0], pnyx.WithToken(os.Getenv("PNYX_TOKEN")))
 	pause, errPause := time.ParseDuration(args[3] + "s")
-	folder, err := open(args[2])
-	if err = errors.Join(errPause, err); err != nil {
+	db, err := sql.Open("sqlite", args[2]+"?_pragma=busy_timeout(5000)") // others may read it meanwhile
+	if err = errors.Join(errPause, err); err == nil {
+		_, err = db.ExecContext(ctx, schema)
+	}
+	if err != nil {
 		log.Fatal(err)
 	}
 	for ; ; time.Sleep(pause) { //nolint:forbidigo // it has nothing else to do
-		revision, err := refresh(client, args[1], folder)
+		revision, err := refresh(ctx, client, args[1], db)
 		if err == nil && len(os.Args) > 5 && revision != exported {
-			if err = export(client, args[1], os.Args[5]); err == nil {
+			if err = export(ctx, client, args[1], os.Args[5]); err == nil {
 				exported = revision
 			}
 		}
-		log.Print(revision, " ", err) // after an error the next round goes on from there
-	}
-}
-
-// open makes a folder. No name that a server sends leads out of it.
-func open(name string) (*os.Root, error) {
-	err := os.MkdirAll(name, 0o750) //nolint:gosec // as the caller says
-	folder, failed := os.OpenRoot(name)
-	return folder, errors.Join(err, failed)
-}
-
-// export writes all of a DAO as Parquet, a file a part, into a folder named by the revision.
-func export(client *pnyx.Client, dao, parquet string) error {
-	folder, err := open(parquet)
-	if err != nil {
-		return err
-	}
-	manifest, err := client.DAOExport(context.Background(), dao, nil)
-	if err != nil {
-		return err
-	}
-	for i, part := range manifest.Data.Parts {
-		columns, err := client.DAOExportPart(context.Background(), dao, part.Digest, &pnyx.DAOExportPartParams{Format: pnyx.ExportFormatParquet})
+		log.Print(revision)
 		if err != nil {
-			return err
-		}
-		if err := write(folder, path.Join(manifest.Data.Revision, strconv.Itoa(i+1)+".parquet"), columns); err != nil {
-			return err
+			log.Print(err) // the next round goes on from there
 		}
 	}
-	return nil
 }
 
-// refresh reads what the copy lacks, and returns its revision. It may apply rows a second time.
-func refresh(client *pnyx.Client, dao string, folder *os.Root) (revision string, err error) {
-	held, err := folder.ReadFile("revision")
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+// refresh reads what the copy lacks, a transaction a part, and returns its revision.
+func refresh(ctx context.Context, client *pnyx.Client, dao string, db *sql.DB) (revision string, err error) {
+	err = db.QueryRowContext(ctx, "SELECT revision FROM copy").Scan(&revision)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return "", err
 	}
-	for part, err := range client.Mirror(context.Background(), dao, string(held)) {
-		if err == nil && part.Anew {
-			for _, name := range []string{"revision", "proposal", "ballot", "topic", "event"} {
-				err = errors.Join(err, folder.RemoveAll(name))
-			}
+	for part, err := range client.Mirror(ctx, dao, revision) {
+		if err == nil {
+			err = apply(ctx, db, part)
 		}
 		if err != nil {
-			return revision, err
-		}
-		for _, row := range part.Rows {
-			if err := apply(folder, row); err != nil {
-				return revision, err
-			}
-		}
-		if err := write(folder, "revision", []byte(part.Revision)); err != nil {
 			return revision, err
 		}
 		revision = part.Revision
@@ -94,23 +69,68 @@ func refresh(client *pnyx.Client, dao string, folder *os.Root) (revision string,
 	return revision, nil
 }
 
-// apply replaces what has the key of a row; a proposal with all of its ballots, which follow.
-func apply(folder *os.Root, row pnyx.DAOExportRow) (err error) {
-	file := path.Join(row.Kind, url.PathEscape(row.Key))
-	if row.Kind == "proposal" {
-		err = folder.RemoveAll(path.Join("ballot", url.PathEscape(row.Key)))
-	} else if row.Ballot != nil {
-		file = path.Join(file, url.PathEscape(row.Ballot.VoterIdentity))
+// apply commits a part. A row replaces what has its key, a proposal with all of its ballots, which follow.
+func apply(ctx context.Context, db *sql.DB, part *pnyx.MirrorPart) error {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
 	}
-	if row.Removed {
-		return errors.Join(err, folder.RemoveAll(file))
+	defer func() { _ = tx.Rollback() }() // does nothing after Commit
+	write := func(statement string, values ...any) {
+		if err == nil {
+			_, err = tx.ExecContext(ctx, statement, values...)
+		}
 	}
-	text, failed := json.Marshal(row)
-	return errors.Join(err, failed, write(folder, file, text))
+	if part.Anew {
+		write("DELETE FROM rows")
+	}
+	for _, row := range part.Rows {
+		voter := ""
+		if row.Ballot != nil {
+			voter = row.Ballot.VoterIdentity
+		}
+		if row.Kind == "proposal" {
+			write("DELETE FROM rows WHERE kind = 'ballot' AND key = ?", row.Key)
+		}
+		if row.Removed {
+			write("DELETE FROM rows WHERE kind = ? AND key = ?", row.Kind, row.Key)
+		} else if data, failed := json.Marshal(row); failed != nil {
+			return failed
+		} else {
+			write("INSERT OR REPLACE INTO rows VALUES (?, ?, ?, ?)", row.Kind, row.Key, voter, string(data))
+		}
+	}
+	write("INSERT OR REPLACE INTO copy VALUES (1, ?)", part.Revision)
+	if err != nil {
+		return err
+	}
+	return tx.Commit()
 }
 
-// write replaces a file: it is the old one or the new one when the program is killed.
-func write(folder *os.Root, file string, text []byte) error {
-	return errors.Join(folder.MkdirAll(path.Dir(file), 0o750),
-		folder.WriteFile("unfinished", text, 0o600), folder.Rename("unfinished", file))
+// export writes all of a DAO as Parquet, a file a part, into a folder named by the revision. No name
+// that a server sends leads out of the folder.
+func export(ctx context.Context, client *pnyx.Client, dao, parquet string) error {
+	manifest, err := client.DAOExport(ctx, dao, nil)
+	if err != nil {
+		return err
+	}
+	err = os.MkdirAll(parquet, 0o750) //nolint:gosec // as the caller says
+	folder, failed := os.OpenRoot(parquet)
+	if err = errors.Join(err, failed); err != nil {
+		return err
+	}
+	defer folder.Close()
+	if err := folder.MkdirAll(manifest.Data.Revision, 0o750); err != nil {
+		return err
+	}
+	for i, part := range manifest.Data.Parts {
+		columns, err := client.DAOExportPart(ctx, dao, part.Digest, &pnyx.DAOExportPartParams{Format: pnyx.ExportFormatParquet})
+		if err != nil {
+			return err
+		}
+		if err := folder.WriteFile(path.Join(manifest.Data.Revision, strconv.Itoa(i+1)+".parquet"), columns, 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
 }
