@@ -32,6 +32,7 @@ GRANT SELECT, INSERT ON pnyx.followed_items* TO pnyx_follow;
 GRANT SELECT, INSERT ON pnyx.chain_logs* TO pnyx_follow;
 GRANT SELECT, INSERT ON pnyx.follow_rejects* TO pnyx_follow;
 GRANT SELECT ON pnyx.schema_migrations* TO pnyx_records, pnyx_follow;
+GRANT SELECT ON pnyx.proposal_states* TO pnyx_follow;
 GRANT SELECT ON pnyx.ballots* TO pnyx_pages;
 GRANT SELECT ON pnyx.sorted_ballots* TO pnyx_pages;
 GRANT SELECT ON pnyx.sorted_voters* TO pnyx_pages;

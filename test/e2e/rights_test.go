@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -33,14 +34,15 @@ type servers struct {
 	warehouse func(user string) string
 }
 
-// documented are the statements of observe/parts.sql that give rights to users of ClickHouse.
+// documented are the statements of observe/parts.sql and docs/production.md that give rights to users of ClickHouse.
 func documented(t *testing.T) (grants []string) {
 	t.Helper()
-	text, err := os.ReadFile("../../observe/parts.sql")
-	if err != nil {
+	parts, err := os.ReadFile("../../observe/parts.sql")
+	backup, failed := os.ReadFile("../../docs/production.md")
+	if err := errors.Join(err, failed); err != nil {
 		t.Fatal(err)
 	}
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(string(parts) + string(backup)) {
 		if line = strings.TrimSpace(line); strings.HasPrefix(line, "GRANT ") && strings.Contains(line, "TO pnyx") {
 			grants = append(grants, strings.TrimSuffix(line, ";"))
 		}
@@ -132,6 +134,12 @@ func TestAttackUsersOfTheWarehouseMayDoWhatTheirPartDoes(t *testing.T) {
 		return err
 	})
 	owner := env.ConnectWarehouse(t, s.warehouse("pnyx_owner"))
+	env.Until(t, func() error {
+		if state := env.Column(t, owner, "SELECT concat(state, ' ', error) FROM follows FINAL WHERE lane = 'names'"); !slices.Equal(state, []string{"live "}) {
+			return fmt.Errorf("got the names of the hub %q, want them live", state)
+		}
+		return nil
+	})
 	var large string
 	env.Until(t, func() error {
 		found := env.Column(t, owner, "SELECT subject FROM sorted_copies WHERE kind = 'ballots'")
