@@ -17,7 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"pnyx/worker/backoff"
+	"pnyx/backoff"
 )
 
 // adminTimeout bounds reading a request from the admin listener, and half of writing the

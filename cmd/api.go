@@ -12,12 +12,12 @@ import (
 	"pnyx/access"
 	"pnyx/api"
 	"pnyx/api/doc"
+	"pnyx/backoff"
 	"pnyx/cache"
 	"pnyx/cache/accounts"
 	"pnyx/explore"
 	"pnyx/mcp"
 	"pnyx/ratelimit"
-	"pnyx/worker/backoff"
 )
 
 // apiGCPercent is GOGC of an API node, which keeps its copies of answers and allocates little

@@ -13,13 +13,13 @@ import (
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
+	"pnyx/backoff"
 	"pnyx/follow"
 	"pnyx/follow/sources"
 	"pnyx/governance"
 	"pnyx/telemetry"
 	"pnyx/warehouse"
 	"pnyx/warehouse/records"
-	"pnyx/worker/backoff"
 )
 
 // followCommand follows live sources alone. Like a worker, it needs CLICKHOUSE_URL and

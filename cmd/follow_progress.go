@@ -6,10 +6,10 @@ import (
 	"log/slog"
 	"time"
 
+	"pnyx/backoff"
 	"pnyx/governance"
 	"pnyx/warehouse"
 	"pnyx/warehouse/records"
-	"pnyx/worker/backoff"
 )
 
 const (

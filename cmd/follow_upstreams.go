@@ -10,9 +10,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"pnyx/fetch"
 	"pnyx/follow"
 	"pnyx/follow/chain"
-	"pnyx/follow/fetch"
 	"pnyx/follow/forum"
 	"pnyx/follow/hub"
 	"pnyx/follow/sources"

@@ -11,12 +11,12 @@ import (
 	"syscall"
 	"time"
 
+	"pnyx/backoff"
 	"pnyx/cache"
 	"pnyx/cache/embedded"
 	"pnyx/config"
 	"pnyx/warehouse"
 	"pnyx/warehouse/engine"
-	"pnyx/worker/backoff"
 )
 
 const (

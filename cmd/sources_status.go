@@ -20,12 +20,12 @@ import (
 	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
 
+	"pnyx/backoff"
 	"pnyx/config"
 	"pnyx/governance"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
-	"pnyx/worker/backoff"
 )
 
 const (

@@ -12,12 +12,12 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"pnyx/backoff"
 	"pnyx/cache"
-	"pnyx/follow/clock"
+	"pnyx/clock"
 	"pnyx/governance"
 	"pnyx/warehouse"
 	"pnyx/warehouse/records"
-	"pnyx/worker/backoff"
 )
 
 const (

@@ -13,9 +13,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"pnyx/cache"
+	"pnyx/clock"
+	"pnyx/fetch"
 	"pnyx/follow"
-	"pnyx/follow/clock"
-	"pnyx/follow/fetch"
 	"pnyx/governance"
 	"pnyx/test/env"
 	"pnyx/warehouse"

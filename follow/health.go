@@ -8,12 +8,12 @@ import (
 	"slices"
 	"time"
 
-	"pnyx/follow/fetch"
+	"pnyx/backoff"
+	"pnyx/fetch"
 	"pnyx/governance"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
-	"pnyx/worker/backoff"
 )
 
 const (

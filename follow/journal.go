@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"pnyx/follow/clock"
+	"pnyx/clock"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"

@@ -10,7 +10,7 @@ import (
 	"pnyx/warehouse/records"
 )
 
-// metrics are the metrics of a follower. Requests are counted by follow/fetch.
+// metrics are the metrics of a follower. Requests are counted by package fetch.
 type metrics struct {
 	// failures counts failed polls.
 	failures *prometheus.CounterVec

@@ -8,8 +8,8 @@ import (
 	"runtime/debug"
 	"time"
 
-	"pnyx/follow/fetch"
-	"pnyx/worker/backoff"
+	"pnyx/backoff"
+	"pnyx/fetch"
 )
 
 const (

@@ -15,10 +15,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"pnyx/clock"
+	"pnyx/fetch"
 	"pnyx/follow"
 	"pnyx/follow/chain"
-	"pnyx/follow/clock"
-	"pnyx/follow/fetch"
 	"pnyx/follow/forum"
 	"pnyx/follow/hub"
 	fakechain "pnyx/test/upstream/chain"

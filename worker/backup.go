@@ -7,10 +7,10 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"pnyx/backoff"
 	"pnyx/telemetry"
 	"pnyx/warehouse"
 	"pnyx/warehouse/records"
-	"pnyx/worker/backoff"
 )
 
 // backupInterval is the time between two looks for a new backup.

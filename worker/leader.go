@@ -10,10 +10,10 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"pnyx/backoff"
 	"pnyx/cache"
 	"pnyx/telemetry"
 	"pnyx/warehouse"
-	"pnyx/worker/backoff"
 	"pnyx/worker/changelog"
 	"pnyx/worker/feed"
 	"pnyx/worker/publish"

@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"pnyx/clock"
 	"pnyx/follow"
-	"pnyx/follow/clock"
 	"pnyx/test/env"
 	fake "pnyx/test/upstream/chain"
 	"pnyx/warehouse/counts"

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"pnyx/fetch"
 	"pnyx/follow"
-	"pnyx/follow/fetch"
 )
 
 const day = 24 * time.Hour

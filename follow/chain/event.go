@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"pnyx/follow/fetch"
+	"pnyx/fetch"
 	"pnyx/governance"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"

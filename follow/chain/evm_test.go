@@ -9,9 +9,9 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"pnyx/clock"
 	"pnyx/follow"
 	"pnyx/follow/chain"
-	"pnyx/follow/clock"
 	"pnyx/governance"
 	"pnyx/test/env"
 	"pnyx/warehouse/counts"

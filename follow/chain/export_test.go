@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"pnyx/fetch"
 	"pnyx/follow"
-	"pnyx/follow/fetch"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
 )

@@ -15,10 +15,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/shopspring/decimal"
 
+	"pnyx/clock"
+	"pnyx/fetch"
 	"pnyx/follow"
 	"pnyx/follow/chain"
-	"pnyx/follow/clock"
-	"pnyx/follow/fetch"
 	"pnyx/governance"
 	"pnyx/test/env"
 	fake "pnyx/test/upstream/chain"

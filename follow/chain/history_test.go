@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"pnyx/follow/clock"
+	"pnyx/clock"
 	"pnyx/governance"
 	"pnyx/test/env"
 	fake "pnyx/test/upstream/chain"

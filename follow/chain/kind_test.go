@@ -8,7 +8,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"pnyx/follow/clock"
+	"pnyx/clock"
 	"pnyx/governance"
 	fake "pnyx/test/upstream/chain"
 	"pnyx/warehouse/records"

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"pnyx/follow/fetch"
+	"pnyx/fetch"
 	"pnyx/governance"
 	"pnyx/warehouse/records"
 )

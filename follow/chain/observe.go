@@ -9,7 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"pnyx/follow/fetch"
+	"pnyx/fetch"
 	"pnyx/governance"
 	"pnyx/governance/abi"
 	"pnyx/warehouse/record"

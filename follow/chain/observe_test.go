@@ -13,8 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"pnyx/clock"
 	"pnyx/follow/chain"
-	"pnyx/follow/clock"
 	"pnyx/governance"
 	"pnyx/test/env"
 	"pnyx/warehouse/record"

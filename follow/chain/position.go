@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	"pnyx/fetch"
 	"pnyx/follow"
-	"pnyx/follow/fetch"
 	"pnyx/governance"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"

@@ -13,8 +13,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"pnyx/follow/clock"
-	"pnyx/follow/fetch"
+	"pnyx/clock"
+	"pnyx/fetch"
 )
 
 const (

@@ -8,7 +8,7 @@ import (
 	"math/big"
 	"strings"
 
-	"pnyx/follow/fetch"
+	"pnyx/fetch"
 	"pnyx/governance"
 	"pnyx/governance/abi"
 	"pnyx/warehouse/record"

@@ -11,8 +11,8 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"pnyx/clock"
 	"pnyx/follow/chain"
-	"pnyx/follow/clock"
 	"pnyx/governance/query"
 	"pnyx/test/env"
 	fake "pnyx/test/upstream/chain"

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"pnyx/follow/fetch"
+	"pnyx/fetch"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
 	"pnyx/warehouse/source"

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"pnyx/fetch"
 	"pnyx/follow"
-	"pnyx/follow/fetch"
 )
 
 // about is what a forum says of itself. Older versions name the counts in the singular.

@@ -13,9 +13,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"pnyx/clock"
+	"pnyx/fetch"
 	"pnyx/follow"
-	"pnyx/follow/clock"
-	"pnyx/follow/fetch"
 	"pnyx/follow/forum"
 	"pnyx/governance"
 	"pnyx/test/env"

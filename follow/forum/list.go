@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"pnyx/fetch"
 	"pnyx/follow"
-	"pnyx/follow/fetch"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
 	"pnyx/warehouse/source"

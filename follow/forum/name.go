@@ -7,8 +7,8 @@ import (
 	"net/url"
 	"strings"
 
+	"pnyx/fetch"
 	"pnyx/follow"
-	"pnyx/follow/fetch"
 	"pnyx/governance"
 	"pnyx/governance/abi"
 	"pnyx/warehouse/record"

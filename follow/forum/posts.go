@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"pnyx/follow/fetch"
+	"pnyx/fetch"
 	"pnyx/governance"
 )
 

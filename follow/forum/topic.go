@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"time"
 
+	"pnyx/fetch"
 	"pnyx/follow"
-	"pnyx/follow/fetch"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
 	"pnyx/warehouse/source"

@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"net/http"
 
-	"pnyx/follow/fetch"
+	"pnyx/fetch"
 )
 
 const (

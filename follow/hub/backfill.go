@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"pnyx/follow/fetch"
+	"pnyx/fetch"
 	"pnyx/governance"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"pnyx/fetch"
 	"pnyx/follow"
-	"pnyx/follow/fetch"
 	"pnyx/governance"
 )
 

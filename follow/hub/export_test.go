@@ -5,8 +5,8 @@ import (
 	"log/slog"
 	"time"
 
+	"pnyx/fetch"
 	"pnyx/follow"
-	"pnyx/follow/fetch"
 	"pnyx/warehouse/record"
 )
 

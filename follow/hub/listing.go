@@ -7,8 +7,8 @@ import (
 	"log/slog"
 	"time"
 
+	"pnyx/fetch"
 	"pnyx/follow"
-	"pnyx/follow/fetch"
 	"pnyx/governance"
 	"pnyx/warehouse/records"
 )

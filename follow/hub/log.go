@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"pnyx/fetch"
 	"pnyx/follow"
-	"pnyx/follow/fetch"
 	"pnyx/governance"
 )
 

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"maps"
 
+	"pnyx/fetch"
 	"pnyx/follow"
-	"pnyx/follow/fetch"
 	"pnyx/governance"
 	"pnyx/warehouse/record"
 )

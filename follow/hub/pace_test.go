@@ -6,8 +6,8 @@ import (
 	"net/url"
 	"testing"
 
-	"pnyx/follow/clock"
-	"pnyx/follow/fetch"
+	"pnyx/clock"
+	"pnyx/fetch"
 	"pnyx/follow/hub"
 	fake "pnyx/test/upstream/hub"
 )

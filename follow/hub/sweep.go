@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"pnyx/follow/fetch"
+	"pnyx/fetch"
 	"pnyx/governance"
 	"pnyx/warehouse/records"
 )

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"pnyx/follow/fetch"
+	"pnyx/fetch"
 	fake "pnyx/test/upstream/hub"
 )
 

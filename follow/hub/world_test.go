@@ -16,9 +16,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/shopspring/decimal"
 
+	"pnyx/clock"
+	"pnyx/fetch"
 	"pnyx/follow"
-	"pnyx/follow/clock"
-	"pnyx/follow/fetch"
 	"pnyx/follow/hub"
 	"pnyx/governance"
 	"pnyx/test/env"

@@ -5,7 +5,7 @@ import (
 	"context"
 	"time"
 
-	"pnyx/follow/clock"
+	"pnyx/clock"
 )
 
 // watchInterval is the time between two looks at a sources file.

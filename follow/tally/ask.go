@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"net/http"
 
+	"pnyx/fetch"
 	"pnyx/follow"
-	"pnyx/follow/fetch"
 )
 
 //go:embed queries/*.graphql

@@ -3,8 +3,8 @@ package tally
 import (
 	"context"
 
+	"pnyx/fetch"
 	"pnyx/follow"
-	"pnyx/follow/fetch"
 	"pnyx/governance"
 	"pnyx/warehouse/record"
 )

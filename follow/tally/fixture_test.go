@@ -14,9 +14,9 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"pnyx/clock"
+	"pnyx/fetch"
 	"pnyx/follow"
-	"pnyx/follow/clock"
-	"pnyx/follow/fetch"
 	"pnyx/follow/tally"
 	"pnyx/governance"
 	"pnyx/test/env"

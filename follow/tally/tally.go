@@ -13,9 +13,9 @@ import (
 	"sync"
 	"time"
 
+	"pnyx/clock"
+	"pnyx/fetch"
 	"pnyx/follow"
-	"pnyx/follow/clock"
-	"pnyx/follow/fetch"
 	"pnyx/governance"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"

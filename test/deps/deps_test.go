@@ -38,13 +38,11 @@ func floors() [][]string {
 		{"worker/webhook"},
 		{"follow/chain", "follow/forum", "follow/hub", "follow/tally"},
 		{"follow"},
-		{"follow/fetch", "follow/sources"},
-		{"follow/clock"},
+		{"follow/sources"},
 		{"worker/account", "worker/feed", "worker/publish"},
 		{"worker/changelog"},
 		{"worker/fill"},
 		{"worker/dossier"},
-		{"worker/backoff"},
 		{"access", "warehouse/backup", "warehouse/importer"},
 		{"access/x402", "ratelimit"},
 		{"warehouse/accounts", "warehouse/pages"},
@@ -55,7 +53,8 @@ func floors() [][]string {
 		{"warehouse/record"},
 		{"governance/query"},
 		{"governance/rules"},
-		{"governance", "governance/abi", "telemetry", "config", "edge/purge", "clients", "docs"},
+		{"fetch"},
+		{"governance", "governance/abi", "clock", "backoff", "telemetry", "config", "edge/purge", "clients", "docs"},
 	}
 }
 

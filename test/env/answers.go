@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"pnyx/follow/clock"
-	"pnyx/follow/fetch"
+	"pnyx/clock"
+	"pnyx/fetch"
 )
 
 // Answers is an upstream host that answers the same to all requests, without a network.

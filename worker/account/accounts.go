@@ -15,11 +15,11 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"pnyx/backoff"
 	"pnyx/cache"
 	"pnyx/cache/accounts"
 	"pnyx/telemetry"
 	"pnyx/warehouse"
-	"pnyx/worker/backoff"
 )
 
 const (

@@ -8,12 +8,12 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"pnyx/backoff"
 	"pnyx/cache/accounts"
 	"pnyx/governance"
 	"pnyx/telemetry"
 	"pnyx/warehouse"
 	stored "pnyx/warehouse/accounts"
-	"pnyx/worker/backoff"
 )
 
 const (

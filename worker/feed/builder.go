@@ -19,13 +19,13 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"pnyx/backoff"
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/rules"
 	"pnyx/warehouse"
 	"pnyx/warehouse/feed"
 	"pnyx/warehouse/records"
-	"pnyx/worker/backoff"
 	"pnyx/worker/changelog"
 )
 

@@ -14,11 +14,11 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"pnyx/backoff"
 	"pnyx/cache"
 	"pnyx/governance/query"
 	"pnyx/telemetry"
 	"pnyx/warehouse"
-	"pnyx/worker/backoff"
 )
 
 const (

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"pnyx/backoff"
 	"pnyx/cache"
-	"pnyx/worker/backoff"
 )
 
 // heartbeats keep the requests of a set from being enqueued again while they are in work.

@@ -4,11 +4,11 @@ import (
 	"context"
 	"time"
 
+	"pnyx/backoff"
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
 	"pnyx/warehouse/pages"
-	"pnyx/worker/backoff"
 )
 
 // publicationPause is the pause between two checks whether the publication that is

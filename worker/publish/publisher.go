@@ -31,13 +31,13 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"pnyx/backoff"
 	"pnyx/cache"
 	"pnyx/telemetry"
 	"pnyx/warehouse"
 	"pnyx/warehouse/counts"
 	"pnyx/warehouse/pages"
 	"pnyx/warehouse/record"
-	"pnyx/worker/backoff"
 	"pnyx/worker/changelog"
 )
 

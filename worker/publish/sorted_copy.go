@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"pnyx/backoff"
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
@@ -15,7 +16,6 @@ import (
 	"pnyx/warehouse/pages"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
-	"pnyx/worker/backoff"
 )
 
 const (

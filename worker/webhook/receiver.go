@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"pnyx/backoff"
 	"pnyx/warehouse/accounts"
-	"pnyx/worker/backoff"
 )
 
 // receiver is an endpoint that is on.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
+	"pnyx/backoff"
 	"pnyx/warehouse/accounts"
-	"pnyx/worker/backoff"
 )
 
 const (

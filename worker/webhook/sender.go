@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"time"
 
-	"pnyx/follow/fetch"
+	"pnyx/fetch"
 	"pnyx/warehouse/accounts"
 )
 

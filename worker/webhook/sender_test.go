@@ -22,7 +22,7 @@ import (
 
 	"golang.org/x/net/dns/dnsmessage"
 
-	"pnyx/follow/fetch"
+	"pnyx/fetch"
 	"pnyx/warehouse/accounts"
 )
 

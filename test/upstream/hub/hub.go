@@ -15,7 +15,7 @@ import (
 	"sync"
 	"time"
 
-	"pnyx/follow/clock"
+	"pnyx/clock"
 )
 
 const (

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"pnyx/follow/clock"
+	"pnyx/clock"
 	"pnyx/test/upstream/hub"
 )
 

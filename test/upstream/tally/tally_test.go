@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"pnyx/follow/clock"
+	"pnyx/clock"
 	"pnyx/test/upstream/tally"
 )
 

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"pnyx/follow/fetch"
+	"pnyx/fetch"
 )
 
 func TestARequestIsSentAsItIs(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"pnyx/follow/fetch"
+	"pnyx/fetch"
 )
 
 // answered is what the tests decode.

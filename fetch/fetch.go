@@ -20,7 +20,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"pnyx/follow/clock"
+	"pnyx/clock"
 )
 
 const (

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"pnyx/follow/fetch"
+	"pnyx/fetch"
 )
 
 func TestARedirectWithinTheHostIsFollowedWithItsKeys(t *testing.T) {

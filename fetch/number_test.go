@@ -3,7 +3,7 @@ package fetch_test
 import (
 	"testing"
 
-	"pnyx/follow/fetch"
+	"pnyx/fetch"
 )
 
 func TestNumbersAndTimesOfAnswersAreReadInAnyNotation(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"pnyx/follow/clock"
+	"pnyx/clock"
 )
 
 func TestSteppingClockMovesOnlyWhenSomebodyWaits(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"pnyx/follow/fetch"
+	"pnyx/fetch"
 )
 
 // requestsOf returns the number of requests with an outcome.

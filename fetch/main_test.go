@@ -10,8 +10,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"pnyx/follow/clock"
-	"pnyx/follow/fetch"
+	"pnyx/clock"
+	"pnyx/fetch"
 )
 
 // start is the time at which the clocks of the tests begin.
