@@ -213,7 +213,7 @@ wrk:
 	@command -v wrk >/dev/null || $$([ "$$(id -u)" = 0 ] || echo sudo) sh -c 'apt-get update -qq && apt-get install -y -qq wrk >/dev/null'
 
 .PHONY: npm
-npm: api/doc/npm/node_modules/.package-lock.json mcp/e2e/node_modules/.package-lock.json worker/webhook/npm/node_modules/.package-lock.json test/e2e/npm/node_modules/.package-lock.json
+npm: reference/npm/node_modules/.package-lock.json mcp/e2e/node_modules/.package-lock.json worker/webhook/npm/node_modules/.package-lock.json test/e2e/npm/node_modules/.package-lock.json
 
 %/node_modules/.package-lock.json: %/package-lock.json
 	@command -v npm >/dev/null || { echo "no npm: tests with packages of npm are skipped"; exit 0; }; \
@@ -225,7 +225,7 @@ k8s-check: ## Build manifests and chart, and hold them against Kubernetes' types
 
 .PHONY: openapi-lint
 openapi-lint: npm ## Lint the OpenAPI document, and make a client of it
-	@cd api/doc/npm && npm run -s lint && npm run -s client
+	@cd reference/npm && npm run -s lint && npm run -s client
 
 .PHONY: lint
 lint: weight ## Run the linters

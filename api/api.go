@@ -2,7 +2,7 @@
 // holds, and never reads the warehouse.
 //
 // Routes is the table of routes; registration, parsing, validation, access control,
-// caching and the documents of package doc follow from it. New returns a node, Watch
+// caching and the documents of package reference follow from it. New returns a node, Watch
 // keeps it up to date, and Serve answers connections. A handler returns an answer or an
 // error; API.serve puts answers into envelopes, and API.writeError errors.
 package api
@@ -79,7 +79,7 @@ type Options struct {
 	Tracer *telemetry.Tracer
 	// Prices are the prices of paid routes.
 	Prices routes.Prices
-	// Documents are what there is to read about the API; doc.Documents makes them.
+	// Documents are what there is to read about the API; reference.Documents makes them.
 	Documents []Document
 	// PurgeEnabled says that each publication purges shared caches. Only then do they keep
 	// answers for longer, and only then are the tags sent that they are purged by.

@@ -12,12 +12,12 @@ import (
 
 	"pnyx/access"
 	"pnyx/access/x402"
-	"pnyx/api/doc"
 	"pnyx/api/routes"
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
 	"pnyx/ratelimit"
+	"pnyx/reference"
 	"pnyx/test/env"
 )
 
@@ -202,7 +202,7 @@ func TestStaleAnswerHasAnotherETag(t *testing.T) {
 // tabled is what the table says of a route; an empty cell of purged answers says the same as the one before.
 func tabled(t *testing.T, id string) (control, purged, missing string) {
 	t.Helper()
-	table, err := doc.CachingTable()
+	table, err := reference.CachingTable()
 	if err != nil {
 		t.Fatal(err)
 	}

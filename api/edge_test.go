@@ -12,9 +12,9 @@ import (
 	"pnyx/access"
 	"pnyx/api"
 	"pnyx/api/apierror"
-	"pnyx/api/doc"
 	"pnyx/cache"
 	"pnyx/ratelimit"
+	"pnyx/reference"
 )
 
 // askAsEdge asks for permission, on behalf of a caller with some headers.
@@ -179,7 +179,7 @@ func TestAttackClockOfAStrangerIsIgnored(t *testing.T) {
 func TestPathsListsEveryDocument(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
-	for _, path := range doc.Paths() {
+	for _, path := range reference.Paths() {
 		if got := n.get(path); got.status != http.StatusOK || !strings.HasPrefix(got.header.Get("Cache-Control"), "public") {
 			t.Errorf("%s: got %d %v, want a document for all", path, got.status, got.header)
 		}

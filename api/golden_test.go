@@ -14,8 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"pnyx/api/doc/openapi"
 	"pnyx/api/routes"
+	"pnyx/reference/openapi"
 	"pnyx/test/openapitest"
 )
 

@@ -21,12 +21,12 @@ import (
 	"pnyx/access"
 	"pnyx/api"
 	"pnyx/api/apierror"
-	"pnyx/api/doc"
 	"pnyx/api/routes"
 	"pnyx/cache"
 	"pnyx/cache/accounts"
 	"pnyx/governance"
 	"pnyx/ratelimit"
+	"pnyx/reference"
 	"pnyx/test/apinode"
 	"pnyx/test/env"
 	"pnyx/test/facilitator"
@@ -118,7 +118,7 @@ func startNode(t *testing.T, s settings) *node {
 	}
 	options := api.Options{
 		Store: n.store, RequestTimeout: cmp.Or(s.timeout, soon), StaleAfter: staleAfter, Prices: samplePrices(), PurgeEnabled: s.purged,
-		Documents: doc.Documents(doc.Node{Prices: samplePrices()}),
+		Documents: reference.Documents(reference.Node{Prices: samplePrices()}),
 		Logger:    slog.New(slog.NewJSONHandler(n.log, nil)), Metrics: n.registry, Log: s.log,
 	}
 	s.setAccess(t, &options)

@@ -11,13 +11,13 @@ import (
 
 	"pnyx/access"
 	"pnyx/api"
-	"pnyx/api/doc"
 	"pnyx/backoff"
 	"pnyx/cache"
 	"pnyx/cache/accounts"
 	"pnyx/explore"
 	"pnyx/mcp"
 	"pnyx/ratelimit"
+	"pnyx/reference"
 )
 
 // apiGCPercent is GOGC of an API node, which keeps its copies of answers and allocates little
@@ -64,7 +64,7 @@ func (n *node) startAPI(store *cache.Store, redisURL string) (*api.API, error) {
 	if err != nil {
 		return nil, err
 	}
-	documents := slices.Concat(doc.Documents(doc.Node{Prices: prices, PublicURL: n.cfg.API.PublicURL}), explore.Documents())
+	documents := slices.Concat(reference.Documents(reference.Node{Prices: prices, PublicURL: n.cfg.API.PublicURL}), explore.Documents())
 	served := api.New(api.Options{
 		Store:          store,
 		RequestTimeout: n.cfg.API.RequestTimeout,

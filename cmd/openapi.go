@@ -8,11 +8,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"pnyx/api"
-	"pnyx/api/doc"
-	"pnyx/api/doc/client"
 	"pnyx/config"
 	"pnyx/follow/sources"
 	"pnyx/governance/rules"
+	"pnyx/reference"
+	"pnyx/reference/client"
 	"pnyx/warehouse"
 )
 
@@ -33,7 +33,7 @@ func openapiCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				text, err := doc.OpenAPI(doc.Node{Prices: prices, PublicURL: s.cfg.API.PublicURL})
+				text, err := reference.OpenAPI(reference.Node{Prices: prices, PublicURL: s.cfg.API.PublicURL})
 				if err != nil {
 					return err
 				}
@@ -59,8 +59,8 @@ func renewDocs(dir string) error {
 	if err != nil {
 		return err
 	}
-	node := doc.Node{Prices: prices, PublicURL: cfg.API.PublicURL}
-	document, err := doc.OpenAPI(node)
+	node := reference.Node{Prices: prices, PublicURL: cfg.API.PublicURL}
+	document, err := reference.OpenAPI(node)
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func renewDocs(dir string) error {
 	path := filepath.Join(dir, "agent-v2.json")
 	before, err := os.ReadFile(path) //nolint:gosec // the folder that the caller names
 	if err == nil {
-		if err := doc.CheckVersion(before, document); err != nil {
+		if err := reference.CheckVersion(before, document); err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
 	}
@@ -79,11 +79,11 @@ func renewDocs(dir string) error {
 		"agent-v2.json": document, "rules.md": rules.Rulebook(), "schema.md": schema,
 	}
 	// What callers get as files of their own stands beside the folder of the documents.
-	if files[filepath.Join("..", api.PathRegistry)], err = doc.RegistryEntry(node); err != nil {
+	if files[filepath.Join("..", api.PathRegistry)], err = reference.RegistryEntry(node); err != nil {
 		return err
 	}
 	for _, language := range client.Languages() {
-		if files[filepath.Join("..", language.Path())], err = doc.Client(node, language); err != nil {
+		if files[filepath.Join("..", language.Path())], err = reference.Client(node, language); err != nil {
 			return err
 		}
 	}
@@ -97,11 +97,11 @@ func renewDocs(dir string) error {
 
 // renewTables writes the generated tables of documents that are otherwise written by hand.
 func renewTables(dir string) error {
-	caching, err := doc.CachingTable()
+	caching, err := reference.CachingTable()
 	if err != nil {
 		return err
 	}
-	plans, err := doc.PlanTable()
+	plans, err := reference.PlanTable()
 	if err != nil {
 		return err
 	}

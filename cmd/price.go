@@ -9,12 +9,12 @@ import (
 	"github.com/shopspring/decimal"
 
 	"pnyx/access/x402"
-	"pnyx/api/doc"
 	"pnyx/api/routes"
 	"pnyx/cache"
 	"pnyx/cache/accounts"
 	"pnyx/config"
 	"pnyx/governance"
+	"pnyx/reference"
 )
 
 // openGate returns the gate that takes payments for single requests, or nil where
@@ -31,7 +31,7 @@ func openGate(cfg config.Config, store *cache.Store, logger *slog.Logger, metric
 	}
 	var discovery func(routeID, path string) any
 	if settings.Bazaar == "on" {
-		discovery = doc.Discovery(cfg.API.PublicURL)
+		discovery = reference.Discovery(cfg.API.PublicURL)
 	}
 	gate, err := x402.New(x402.Options{
 		Terms: x402.Terms{

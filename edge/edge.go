@@ -24,9 +24,9 @@ import (
 	"pnyx/access"
 	"pnyx/access/x402"
 	"pnyx/api"
-	"pnyx/api/doc"
 	"pnyx/api/routes"
 	"pnyx/mcp"
+	"pnyx/reference"
 )
 
 // Options configures an edge.
@@ -141,9 +141,9 @@ func (o Options) facts() (facts, error) {
 		HeaderTimeout:   api.HeaderTimeout,
 		VariablePayment: headers(x402.HeaderPayment)[0].Variable,
 		RequestID:       api.RequestIDPattern(),
-		Routes:          routeLabels(routes.All(), doc.Paths()), RouteNone: api.RouteNone,
+		Routes:          routeLabels(routes.All(), reference.Paths()), RouteNone: api.RouteNone,
 	}
-	f.URLPatterns, f.Parameters = urlPatterns(routes.All(), doc.Paths())
+	f.URLPatterns, f.Parameters = urlPatterns(routes.All(), reference.Paths())
 	f.Free = freePattern(f.URLPatterns)
 	f.AdminHosts = adminHosts(o.AdminListen)
 	f.LogPercent = logPercent(o.LogSample)

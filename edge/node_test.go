@@ -22,12 +22,12 @@ import (
 	"pnyx/access"
 	"pnyx/api"
 	"pnyx/api/apierror"
-	"pnyx/api/doc"
 	"pnyx/api/routes"
 	"pnyx/cache"
 	"pnyx/cache/accounts"
 	"pnyx/governance"
 	"pnyx/ratelimit"
+	"pnyx/reference"
 	"pnyx/test/env"
 	"pnyx/test/facilitator"
 )
@@ -79,7 +79,7 @@ func startNodeOn(tb testing.TB, url string, ledger *facilitator.Ledger) *node {
 	logger := slog.New(slog.DiscardHandler)
 	options := api.Options{
 		Store: store, RequestTimeout: soon, StaleAfter: time.Hour, Prices: prices(), Logger: logger, Metrics: n.registry,
-		Documents: doc.Documents(doc.Node{Prices: prices()}),
+		Documents: reference.Documents(reference.Node{Prices: prices()}),
 		Tokens:    access.NewTokenCache(accounts.New(store), time.Time{}), Internal: access.NewInternalTokens([]string{internalToken}),
 		Limiter:   ratelimit.New(ratelimit.Options{Pipeline: pipeline, Logger: logger, Metrics: n.registry}),
 		Addresses: ratelimit.NewIPLimiter(freeRate, []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, n.registry), Meter: access.NewMeter(accounts.New(store), logger),

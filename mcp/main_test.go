@@ -8,8 +8,8 @@ import (
 
 	"pnyx/access"
 	"pnyx/api/apierror"
-	"pnyx/api/doc"
 	"pnyx/mcp"
+	"pnyx/reference"
 	"pnyx/test/apinode"
 )
 
@@ -43,7 +43,7 @@ func startNode(t testing.TB, s apinode.Settings) *node { //nolint:thelper // as 
 	s.Sample = apinode.Sample{Views: sampleViews(), DAOs: sampleDAOs, Kinds: sampleKinds(), Page: samplePage}
 	prices := apinode.Prices()
 	prices.PayPerRequest = s.Payments != nil
-	s.Documents = doc.Documents(doc.Node{Prices: prices})
+	s.Documents = reference.Documents(reference.Node{Prices: prices})
 	s.Mount = func(mounted *apinode.Node) error {
 		n.tools = mcp.New(mcp.Options{
 			Node: mounted.API, PublicURL: "https://api.example.org", Origins: []string{"https://app.example.org"},

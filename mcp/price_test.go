@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"pnyx/api"
-	"pnyx/api/doc"
 	"pnyx/api/routes"
+	"pnyx/reference"
 	"pnyx/test/apinode"
 	"pnyx/test/facilitator"
 )
@@ -30,7 +30,7 @@ func TestPricesAreShownWherePaymentsAreTaken(t *testing.T) {
 				"greeting": n.post(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18"}}`).Body,
 				"token":    n.callAs("get_dao", `{"daoId":"dao-000","timeline":"true"}`, "x-service-api-token", "wrong").Content[0].Text,
 			}
-			for _, path := range doc.Paths() {
+			for _, path := range reference.Paths() {
 				if !strings.HasPrefix(path, "/clients/") && !strings.HasPrefix(path, "/docs/guides/") && !strings.HasSuffix(path, ".js") && path != "/docs/meta.pricing.md" {
 					texts[path] = withoutPricingRoute(t, path, n.Send(http.MethodGet, path, "", nil).Body)
 				}

@@ -207,7 +207,7 @@ const minPasses = 15
 // where that is missing.
 func (b *Tab) WantAccessible() {
 	b.t.Helper()
-	script, err := os.ReadFile(filepath.Join(env.Root(b.t), "api/doc/npm/node_modules/axe-core/axe.min.js"))
+	script, err := os.ReadFile(filepath.Join(env.Root(b.t), "reference/npm/node_modules/axe-core/axe.min.js"))
 	if err != nil {
 		b.t.Skipf("no axe-core: make npm (%v)", err)
 	}

@@ -6,8 +6,8 @@ import (
 	"sync"
 	"testing"
 
-	"pnyx/api/doc/client"
 	pnyx "pnyx/clients"
+	"pnyx/reference/client"
 	"pnyx/test/env"
 )
 

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"pnyx/access/x402"
-	"pnyx/api/doc/client"
 	pnyx "pnyx/clients"
+	"pnyx/reference/client"
 	"pnyx/test/env"
 	"pnyx/test/facilitator"
 )

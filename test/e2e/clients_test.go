@@ -14,10 +14,10 @@ import (
 	"testing"
 	"time"
 
-	"pnyx/api/doc/client"
 	"pnyx/api/param"
 	"pnyx/api/routes"
 	"pnyx/governance"
+	"pnyx/reference/client"
 	"pnyx/test/env"
 )
 

@@ -12,9 +12,9 @@ import (
 	"testing"
 
 	"pnyx/access"
-	"pnyx/api/doc/openapi"
 	"pnyx/api/param"
 	"pnyx/api/routes"
+	"pnyx/reference/openapi"
 	"pnyx/test/env"
 	"pnyx/test/openapitest"
 )

@@ -18,8 +18,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"pnyx/api/doc/client"
 	"pnyx/governance"
+	"pnyx/reference/client"
 	"pnyx/test/env"
 )
 

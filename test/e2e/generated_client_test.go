@@ -15,7 +15,7 @@ import (
 )
 
 // clientFolder is where a client is generated from the OpenAPI document; see client.ts.
-const clientFolder = "../../api/doc/npm"
+const clientFolder = "../../reference/npm"
 
 // clientTime bounds the build and the run of the client.
 const clientTime = 10 * time.Minute

@@ -6,7 +6,7 @@ budget=$(realpath "${1:-$(dirname "$0")/budget.txt}")
 cd "$(dirname "$0")/../.."
 go_files() { git ls-files '*.go'; }
 lines() { xargs cat | wc -l; }
-documents() { git ls-files '*.md' | grep -vE '^(docs/adr/|api/doc/templates/|test/results/)'; }
+documents() { git ls-files '*.md' | grep -vE '^(docs/adr/|reference/templates/|test/results/)'; }
 {
   echo shipped "$(go_files | grep -vE '_test\.go$|^(test|demo)/' | xargs grep -L '^// Code generated' | lines)"
   echo tests "$(go_files | grep '_test\.go$' | lines)"

@@ -98,7 +98,7 @@ test("the published client pays for answers", async (t) => {
   });
 
   await t.test("through the client that the node serves", async (t) => {
-    const compiler = "../../../api/doc/npm/node_modules/typescript/lib/typescript.js";
+    const compiler = "../../../reference/npm/node_modules/typescript/lib/typescript.js";
     const { default: typescript } = await import(compiler).catch(() => ({}));
     if (!typescript) return t.skip("no TypeScript compiler: make npm");
     const { outputText } = typescript.transpileModule(await (await fetch(`${base}/clients/pnyx.ts`)).text(), {

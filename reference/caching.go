@@ -1,0 +1,86 @@
+package reference
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"pnyx/api/apierror"
+	"pnyx/api/httpcache"
+	"pnyx/api/routes"
+)
+
+// cachingRow is what caches may keep of answers with one freshness, as Markdown.
+type cachingRow struct {
+	// What lists the routes and other answers.
+	What string
+	// Kept and Purged are the Cache-Control of answers with data, without and with
+	// purges, and Missing of a 404. Each is empty where there is none.
+	Kept, Purged, Missing string
+	// Reason is why the numbers are what they are.
+	Reason string
+}
+
+// CachingTable returns, as Markdown, the Cache-Control of every route with the reason for
+// its numbers.
+func CachingTable() ([]byte, error) {
+	documents, unknown := httpcache.Document(), httpcache.UnknownPath()
+	var rows []cachingRow
+	for _, route := range routes.All() {
+		rows = addRow(rows, cachingRow{
+			What: quoted(route.ID), Kept: answerControl(route, route.Fresh.SMaxAge), Purged: answerControl(route, route.Fresh.PurgedSMaxAge),
+			Missing: missingControl(route), Reason: route.Fresh.Reason,
+		})
+	}
+	kept := quoted(documents.Public(documents.SMaxAge))
+	rows = append(rows,
+		cachingRow{What: "every document, and ways to it", Kept: kept, Purged: kept, Reason: documents.Reason},
+		cachingRow{What: "no such path", Missing: quoted(unknown.Public(unknown.SMaxAge)), Reason: unknown.Reason})
+	for i := len(rows) - 1; i > 0; i-- {
+		if rows[i].Reason == rows[i-1].Reason {
+			rows[i].Reason = "as above"
+		}
+	}
+	return render("caching.md", map[string]any{"Rows": rows, "Missing": httpcache.Missing().Reason, "Paid": httpcache.PrivateNoStore})
+}
+
+// addRow adds a row, to the one that differs from it only in what it is about if there is one.
+func addRow(rows []cachingRow, row cachingRow) []cachingRow {
+	for i, other := range rows {
+		other.What = row.What
+		if other == row {
+			rows[i].What += ", " + row.What
+			return rows
+		}
+	}
+	return append(rows, row)
+}
+
+// answerControl is the Cache-Control of a route's answers with data, in caches that
+// keep them for shared.
+func answerControl(route routes.Route, shared time.Duration) string {
+	switch {
+	case route.TokenOnly:
+		return quoted(httpcache.PrivateNoStore)
+	case route.Paid():
+		return quoted(route.Fresh.Private())
+	}
+	return quoted(route.Fresh.Public(shared))
+}
+
+// missingControl is the Cache-Control of a route's 404; empty where it has none.
+func missingControl(route routes.Route) string {
+	fresh := httpcache.Missing()
+	switch {
+	case !slices.Contains(route.Codes(), apierror.CodeNotFound):
+		return ""
+	case route.Paid():
+		return quoted(fresh.Private())
+	}
+	return quoted(fresh.Public(fresh.SMaxAge))
+}
+
+// quoted lists values as Markdown code.
+func quoted(values ...string) string {
+	return "`" + strings.Join(values, "`, `") + "`"
+}

@@ -1,0 +1,40 @@
+package reference
+
+import (
+	"pnyx/api"
+	"pnyx/reference/client"
+)
+
+// Client returns the client of the API in a language, in one file, as a node serves it.
+func Client(node Node, language client.Language) ([]byte, error) {
+	document, err := describeAPI(node)
+	if err != nil {
+		return nil, err
+	}
+	return client.Source(language, document)
+}
+
+// clients returns the clients that a node serves.
+func clients(node Node) []api.Document {
+	var documents []api.Document
+	for _, language := range client.Languages() {
+		documents = append(documents, api.Document{
+			Path: language.Path(), ContentType: mediaType(language) + "; charset=utf-8",
+			Render: func() ([]byte, error) { return Client(node, language) },
+		})
+	}
+	return documents
+}
+
+// mediaType returns the media type of source code in a language. Deno imports a client from
+// its address if the type is TypeScript's.
+func mediaType(language client.Language) string {
+	switch language {
+	case client.TypeScript:
+		return "application/typescript"
+	case client.Python:
+		return "text/x-python"
+	case client.Go:
+	}
+	return "text/x-go"
+}

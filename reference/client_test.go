@@ -1,0 +1,45 @@
+package reference_test
+
+import (
+	"strings"
+	"testing"
+
+	"pnyx/api"
+	"pnyx/reference"
+	"pnyx/reference/client"
+)
+
+func TestNodeServesClientsAndSaysWhere(t *testing.T) {
+	t.Parallel()
+	const base = "https://api.example.org"
+	texts, types := map[string]string{}, map[string]string{}
+	for _, document := range reference.Documents(reference.Node{Prices: defaultPrices(), PublicURL: base}) {
+		if document.Render == nil { // made anew for each request
+			continue
+		}
+		text, err := document.Render()
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[document.Path], types[document.Path] = string(text), document.ContentType
+	}
+	for _, language := range client.Languages() {
+		t.Run(string(language), func(t *testing.T) {
+			t.Parallel()
+			path := language.Path()
+			for _, want := range []string{base + path, "surface " + api.SurfaceVersion} {
+				if head := texts[path][:min(1000, len(texts[path]))]; !strings.Contains(head, want) {
+					t.Errorf("%s: got no %q in\n%s", path, want, head)
+				}
+			}
+			if got := types[path]; !strings.HasSuffix(got, "; charset=utf-8") || strings.HasPrefix(got, "text/html") {
+				t.Errorf("%s: got type %s, want a type of source code", path, got)
+			}
+			for _, document := range []string{api.PathLLMs, api.PathCatalog, api.PathOpenAPI} {
+				if !strings.Contains(texts[document], path) {
+					t.Errorf("%s: got no %s", document, path)
+				}
+			}
+		})
+	}
+}

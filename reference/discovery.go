@@ -1,0 +1,148 @@
+package reference
+
+import (
+	"net/url"
+	"strings"
+
+	"pnyx/api/param"
+	"pnyx/api/routes"
+	"pnyx/reference/openapi"
+)
+
+// maxDiscoveryPath bounds the path of a request that is described: the terms then fit
+// the 4 KiB that proxies allow the headers of an answer by default.
+const maxDiscoveryPath = 256
+
+// discovery is the value of the extension "bazaar" of x402: a paid route as indexes of
+// paid resources list it.
+type discovery struct {
+	// RouteTemplate is the path with the names of its parameters, under which an index
+	// lists all values of them; empty for a path without parameters.
+	RouteTemplate string `json:"routeTemplate,omitempty"`
+	// Info is a request that works.
+	Info discoveryInfo `json:"info"`
+	// Schema is the JSON Schema of Info.
+	Schema openapi.Members[any] `json:"schema"`
+}
+
+type discoveryInfo struct {
+	// Input is the request.
+	Input discoveryInput `json:"input"`
+	// Output says what the answer is.
+	Output struct {
+		// Type is the format of the answer, always json.
+		Type string `json:"type"`
+	} `json:"output"`
+}
+
+type discoveryInput struct {
+	// Type is the protocol, always http, and Method the HTTP method.
+	Type   string `json:"type"`
+	Method string `json:"method"`
+	// QueryParams and PathParams are values of parameters by name.
+	QueryParams map[string]any    `json:"queryParams,omitempty"`
+	PathParams  map[string]string `json:"pathParams,omitempty"`
+}
+
+// Discovery returns the function that describes requests of paid routes to indexes of paid
+// resources (x402.Terms). The parameters in the path come from the request, and the parameters of
+// the query the examples of the route table. A request with a long path has none, so
+// that the header of the terms stays short; nor has one for a part of a file, which nobody
+// looks for in an index.
+func Discovery(publicURL string) func(routeID, path string) any {
+	var base string
+	if address, err := url.Parse(publicURL); err == nil {
+		base = strings.TrimSuffix(address.Path, "/")
+	}
+	paid := map[string]discovery{}
+	for _, route := range routes.All() {
+		if route.Paid() && route.Media == nil {
+			paid[route.ID] = describeForIndexes(base, route)
+		}
+	}
+	return func(routeID, path string) any {
+		described, found := paid[routeID]
+		if !found || len(path) > maxDiscoveryPath {
+			return nil
+		}
+		described.Info.Input.PathParams = pathValues(strings.TrimPrefix(described.RouteTemplate, base), path)
+		return described
+	}
+}
+
+// pathValues returns the parameters of a path as they are spelled in it; nil for none.
+func pathValues(template, path string) map[string]string {
+	var values map[string]string
+	parts := strings.Split(path, "/")
+	for i, name := range strings.Split(template, "/") {
+		if name, is := strings.CutPrefix(name, ":"); is && i < len(parts) {
+			if values == nil {
+				values = map[string]string{}
+			}
+			values[name] = parts[i]
+		}
+	}
+	return values
+}
+
+// describeForIndexes describes a route, except for the parameters in the path.
+func describeForIndexes(base string, route routes.Route) discovery {
+	var described discovery
+	described.Info.Input = discoveryInput{Type: "http", Method: "GET", QueryParams: map[string]any{}}
+	described.Info.Output.Type = "json"
+	closed := false
+	input := &openapi.Schema{Type: "object", Required: []string{"type", "method"}, AdditionalProperties: &closed}
+	input.Properties.Add("type", &openapi.Schema{Type: "string", Enum: []string{"http"}})
+	input.Properties.Add("method", &openapi.Schema{Type: "string", Enum: []string{"GET"}})
+	query, inPath := &openapi.Schema{Type: "object"}, &openapi.Schema{Type: "object"}
+	for _, one := range route.Params {
+		schema, into := discoverySchema(one), query
+		if one.In == param.InPath {
+			into = inPath
+			described.RouteTemplate = base + route.Path
+		}
+		into.Properties.Add(one.Name, schema)
+		if one.Required || one.In == param.InPath {
+			into.Required = append(into.Required, one.Name)
+		}
+		if one.In == param.InQuery && (one.Required || one.Sample) {
+			described.Info.Input.QueryParams[one.Name] = discoveryExample(one)
+		}
+	}
+	if len(query.Properties) > 0 {
+		input.Properties.Add("queryParams", query)
+	}
+	if len(inPath.Properties) > 0 {
+		input.Properties.Add("pathParams", inPath)
+		input.Required = append(input.Required, "pathParams")
+	}
+	if len(query.Required) > 0 {
+		input.Required = append(input.Required, "queryParams")
+	}
+	output := &openapi.Schema{Type: "object", Required: []string{"type"}}
+	output.Properties.Add("type", &openapi.Schema{Type: "string"})
+	properties := openapi.Members[*openapi.Schema]{{Name: "input", Value: input}, {Name: "output", Value: output}}
+	described.Schema = openapi.Members[any]{
+		{Name: "$schema", Value: "https://json-schema.org/draft/2020-12/schema"},
+		{Name: "type", Value: "object"},
+		{Name: "properties", Value: properties},
+		{Name: "required", Value: []string{"input"}},
+	}
+	return described
+}
+
+// discoverySchema returns the schema of a parameter. A list is the text that a request has,
+// since an index knows no other form of it.
+func discoverySchema(one param.Param) *openapi.Schema {
+	if one.Kind == param.EnumList {
+		return &openapi.Schema{Type: "string", Description: one.Allowed()}
+	}
+	return paramSchema(&openapi.Schemas{}, one)
+}
+
+func discoveryExample(one param.Param) any {
+	if one.Kind == param.EnumList {
+		return one.Example
+	}
+	return paramExample(one)
+}

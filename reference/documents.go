@@ -1,0 +1,120 @@
+// Package reference makes the documents about the API from its table of routes and error
+// codes: what a node serves (Documents: the OpenAPI description, the reference for
+// people, llms.txt, the API catalog) and what `make docs` writes to the repository
+// (OpenAPI, Decisions, CachingTable).
+//
+// Package api does not know this package: a command hands Documents to api.New.
+package reference
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"text/template"
+
+	"github.com/gofiber/fiber/v2"
+
+	"pnyx/api"
+	"pnyx/api/apierror"
+	"pnyx/api/routes"
+	"pnyx/page"
+	"pnyx/ratelimit"
+)
+
+// Node is what the documents say of the node that serves them.
+type Node struct {
+	// Prices are what routes cost.
+	Prices routes.Prices
+	// PublicURL is the address that callers see; empty for the address that a document was
+	// asked for at.
+	PublicURL string
+}
+
+// base is what paths are put after to be addresses.
+func (n Node) base() string { return strings.TrimSuffix(n.PublicURL, "/") }
+
+// Documents returns everything there is to read about the API as a node serves it. Each
+// document is rendered when it is requested first.
+func Documents(node Node) []api.Document {
+	openAPI := sync.OnceValues(func() ([]byte, error) { return compactOpenAPI(node) })
+	documents := []api.Document{
+		{Path: api.PathOpenAPI, ContentType: fiber.MIMEApplicationJSON, Render: openAPI},
+		{Path: api.PathOpenAPIAlias, ContentType: fiber.MIMEApplicationJSON, Render: openAPI},
+		{
+			Path: api.PathLLMs, ContentType: fiber.MIMETextPlainCharsetUTF8,
+			Render: func() ([]byte, error) { return agentsGuide(node) },
+		},
+		{
+			Path: api.PathCatalog, ContentType: mimeLinkset,
+			Render: func() ([]byte, error) { return catalog(node) },
+		},
+		{
+			Path: api.PathRegistry, ContentType: fiber.MIMEApplicationJSON,
+			Render: func() ([]byte, error) { return RegistryEntry(node) },
+		},
+		{Path: api.PathRobots, ContentType: fiber.MIMETextPlainCharsetUTF8, Render: robots},
+	}
+	return slices.Concat(documents, []api.Document{home()}, guides(), routePages(node), clients(node), page.Documents(), reference(node))
+}
+
+// Paths returns the paths of the documents that are the same for every caller: all but the
+// first page, which only browsers get.
+func Paths() []string {
+	var paths []string
+	for _, document := range Documents(Node{}) {
+		if document.Path != api.PathHome {
+			paths = append(paths, document.Path)
+		}
+	}
+	return paths
+}
+
+// codes are the errors that the node may answer with.
+func (n Node) codes() []api.CodeInfo { return api.Codes(n.Prices.PayPerRequest) }
+
+// codesOf are the errors that the node may answer with on a route.
+func (n Node) codesOf(route routes.Route) []apierror.Code {
+	return slices.DeleteFunc(route.Codes(), func(code apierror.Code) bool { return code.OfPayments() && !n.Prices.PayPerRequest })
+}
+
+// plans are the plans of tokens and, where payments are taken, of payers.
+func (n Node) plans() []ratelimit.PlanDescription {
+	return slices.DeleteFunc(ratelimit.DescribePlans(), func(plan ratelimit.PlanDescription) bool {
+		return plan.Name == string(ratelimit.PayPerRequest) && !n.Prices.PayPerRequest
+	})
+}
+
+// guideText returns what holds for all routes, as Markdown; with a table of the given errors.
+func guideText(node Node, codes []api.CodeInfo) ([]byte, error) {
+	plans, err := render("plans.md", node.plans())
+	if err != nil {
+		return nil, err
+	}
+	return render("guide.md", map[string]any{
+		"Codes": codes, "Plans": string(plans), "PayPerRequest": node.Prices.PayPerRequest,
+	})
+}
+
+// PlanTable returns the limits of every plan, as Markdown.
+func PlanTable() ([]byte, error) { return render("plans.md", ratelimit.DescribePlans()) }
+
+// templates are the texts of the documents, with the tables to be filled in.
+//
+//go:embed templates
+var templates embed.FS
+
+// render fills in a template.
+func render(name string, data any) ([]byte, error) {
+	parsed, err := template.ParseFS(templates, "templates/"+name)
+	if err != nil {
+		return nil, fmt.Errorf("parse template %s: %w", name, err)
+	}
+	var text bytes.Buffer
+	if err := parsed.Execute(&text, data); err != nil {
+		return nil, fmt.Errorf("render %s: %w", name, err)
+	}
+	return text.Bytes(), nil
+}

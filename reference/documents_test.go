@@ -1,0 +1,472 @@
+package reference_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pnyx/api"
+	"pnyx/api/apierror"
+	"pnyx/api/routes"
+	"pnyx/governance"
+	"pnyx/governance/rules"
+	"pnyx/ratelimit"
+	"pnyx/reference"
+	"pnyx/reference/client"
+	"pnyx/reference/openapi"
+	"pnyx/test/openapitest"
+)
+
+// defaultPrices are the prices of the default settings, which the published document has.
+func defaultPrices() routes.Prices {
+	prices := routes.Prices{Token: "USDC", Network: "eip155:8453", Paid: map[string]governance.Decimal{}}
+	for _, route := range routes.All() {
+		switch route.Tier {
+		case routes.Standard:
+			prices.Paid[route.ID] = "0.001"
+		case routes.Plus:
+			prices.Paid[route.ID] = "0.005"
+		case routes.Free:
+		}
+	}
+	return prices
+}
+
+// openAPI returns the OpenAPI document.
+func openAPI(t *testing.T) []byte {
+	t.Helper()
+	text, err := reference.OpenAPI(reference.Node{Prices: defaultPrices()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// renderDocument renders a document without examples of a node.
+func renderDocument(d api.Document) ([]byte, error) {
+	if d.RenderExamples != nil {
+		return d.RenderExamples(api.Examples{})
+	}
+	return d.Render()
+}
+
+// document returns what a node with default settings serves at a path.
+func document(t *testing.T, path string) []byte {
+	t.Helper()
+	documents := reference.Documents(reference.Node{Prices: defaultPrices(), PublicURL: "https://api.example.org/"})
+	i := slices.IndexFunc(documents, func(d api.Document) bool { return d.Path == path })
+	if i < 0 {
+		t.Fatalf("got no document at %s, want one", path)
+	}
+	text, err := renderDocument(documents[i])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// A page of a route is for a language model that reads it alone.
+func TestEachRouteHasAShortPage(t *testing.T) {
+	t.Parallel()
+	const most = 2560 // 800 tokens of 3.2 bytes
+	for _, route := range routes.All() {
+		t.Run(route.ID, func(t *testing.T) {
+			t.Parallel()
+			page := string(document(t, "/docs/"+route.ID+".md"))
+			if len(page) > most {
+				t.Errorf("got a page of %d bytes, want at most %d", len(page), most)
+			}
+			if len(route.Title) > 40 || !strings.HasPrefix(page, "# "+route.Title+"\n") {
+				t.Errorf("got %.60q, want a title of at most 40 characters", page)
+			}
+			for _, param := range route.Params {
+				if !strings.Contains(page, "| `"+param.Name+"`") {
+					t.Errorf("got no parameter %s, want all", param.Name)
+				}
+			}
+		})
+	}
+}
+
+func TestDocumentIsTheSameAtBothAddressesAndHasNoWhiteSpace(t *testing.T) {
+	t.Parallel()
+	text := document(t, api.PathOpenAPI)
+	if !bytes.Equal(text, document(t, api.PathOpenAPIAlias)) {
+		t.Error("got another document at the alias, want the same")
+	}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, text); err != nil || compact.Len() != len(text) {
+		t.Errorf("got %d bytes, %v, want the %d without white space", len(text), err, compact.Len())
+	}
+	if !strings.Contains(string(text), `"servers":[{"url":"https://api.example.org"`) {
+		t.Error("got another server, want the public address")
+	}
+}
+
+// What generated clients stumbled over stays mended.
+func TestDocumentSuitsGeneratedClients(t *testing.T) {
+	t.Parallel()
+	for _, on := range []bool{false, true} {
+		prices := defaultPrices()
+		prices.PayPerRequest = on
+		text, err := reference.OpenAPI(reference.Node{Prices: prices})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var document struct {
+			Paths map[string]struct {
+				Get struct {
+					OperationID string
+					Summary     string
+					Security    []map[string][]string
+					Payment     *struct {
+						Protocols []string
+						Price     string
+					} `json:"x-payment-info"`
+					Tier      string `json:"x-tier"`
+					Responses map[string]struct {
+						Headers map[string]any
+						Links   map[string]struct {
+							OperationID string
+							Parameters  map[string]string
+						}
+					}
+				}
+			}
+			Components struct {
+				Schemas         map[string]json.RawMessage
+				SecuritySchemes map[string]any
+			}
+		}
+		if err := json.Unmarshal(text, &document); err != nil {
+			t.Fatal(err)
+		}
+		if len(document.Components.SecuritySchemes) != 1 {
+			t.Errorf("got %d security schemes, want the token alone: a payment is no key", len(document.Components.SecuritySchemes))
+		}
+		for _, name := range []string{"ErrorCode", "GovernanceEvent", "CandidateMatch", "PageInfo", "EventType", "SignalType", "PriorityBand", "MatchType"} {
+			if document.Components.Schemas[name] == nil {
+				t.Errorf("got no schema %s, want one", name)
+			}
+		}
+		for _, text := range []string{`"additionalProperties"`, "joined by commas"} {
+			if strings.Contains(string(openAPI(t)), text) {
+				t.Errorf("got %s in the document, want none", text)
+			}
+		}
+		for path, item := range document.Paths {
+			get, paid := item.Get, item.Get.Tier != string(routes.Free)
+			if (get.Payment != nil) != (paid && on) || get.Payment != nil && get.Payment.Price != "0.001" && get.Payment.Price != "0.005" {
+				t.Errorf("%s, payments %t: got %+v, want what a payment costs where it is taken", path, on, get.Payment)
+			}
+			if want := map[bool]int{false: 1, true: 2}[on]; paid && len(get.Security) != want {
+				t.Errorf("%s, payments %t: got security %v, want %d alternatives", path, on, get.Security, want)
+			}
+			if len(get.Responses["200"].Headers) > 6 {
+				t.Errorf("%s: got %d headers, want those that a client reads", path, len(get.Responses["200"].Headers))
+			}
+			for name, link := range get.Responses["200"].Links {
+				if name == "next" && (link.OperationID != get.OperationID || link.Parameters["cursor"] != "$response.body#/meta/page/nextCursor") {
+					t.Errorf("%s: got %+v, want the next page", path, link)
+				}
+			}
+		}
+		if links := document.Paths["/v2/proposals/{proposalKey}"].Get.Responses["200"].Links; links["votes"].OperationID != "proposals.votes" ||
+			links["evidence"].Parameters["proposalKey"] != "$request.path.proposalKey" {
+			t.Errorf("links of a proposal: got %+v, want its ballots and evidence", links)
+		}
+	}
+}
+
+func TestPublishedDocumentsAreUpToDate(t *testing.T) {
+	t.Parallel()
+	for file, render := range map[string]func() ([]byte, error){
+		"agent-v2.json":  func() ([]byte, error) { return reference.OpenAPI(reference.Node{Prices: defaultPrices()}) },
+		"../server.json": func() ([]byte, error) { return reference.RegistryEntry(reference.Node{}) },
+		"rules.md":       func() ([]byte, error) { return rules.Rulebook(), nil },
+
+		"../clients/pnyx.ts": func() ([]byte, error) {
+			return reference.Client(reference.Node{Prices: defaultPrices()}, client.TypeScript)
+		},
+		"../clients/pnyx.py": func() ([]byte, error) {
+			return reference.Client(reference.Node{Prices: defaultPrices()}, client.Python)
+		},
+		"../clients/pnyx.go": func() ([]byte, error) { return reference.Client(reference.Node{Prices: defaultPrices()}, client.Go) },
+	} {
+		t.Run(file, func(t *testing.T) {
+			t.Parallel()
+			published, err := os.ReadFile(filepath.Join("../docs", file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			rendered, err := render()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(published), string(rendered)); diff != "" {
+				t.Errorf("run make docs (-published +rendered):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestDocumentsSayWhetherPaymentPerRequestIsOn(t *testing.T) {
+	t.Parallel()
+	for _, on := range []bool{false, true} {
+		prices := defaultPrices()
+		prices.PayPerRequest = on
+		for _, document := range reference.Documents(reference.Node{Prices: prices}) {
+			if document.Path != api.PathLLMs && document.Path != api.PathOpenAPI {
+				continue
+			}
+			text, err := renderDocument(document)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if off := strings.Contains(string(text), "off on this node"); off == on {
+				t.Errorf("%s, with payments %t: says that they are off: %t", document.Path, on, off)
+			}
+			offered := strings.Contains(string(text), "[plus, 0.005 USDC]") || strings.Contains(string(text), "or 0.005 USDC a request")
+			if offered != on {
+				t.Errorf("%s, with payments %t: a route is offered for USDC: %t", document.Path, on, offered)
+			}
+		}
+	}
+}
+
+func TestHandwrittenDocumentsHaveThePresentTables(t *testing.T) {
+	t.Parallel()
+	for file, render := range map[string]func() ([]byte, error){"production.md": reference.CachingTable, "partners.md": reference.PlanTable} {
+		text, err := os.ReadFile(filepath.Join("../docs", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		table, err := render()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(text), string(table)) {
+			t.Errorf("docs/%s is out of date, run make docs: want\n%s", file, table)
+		}
+	}
+}
+
+func TestDocumentsListThePlans(t *testing.T) {
+	t.Parallel()
+	llms := document(t, api.PathLLMs)
+	for _, plan := range ratelimit.DescribePlans() {
+		if plan.Name == string(ratelimit.PayPerRequest) {
+			if strings.Contains(string(llms)+string(openAPI(t)), plan.Name) {
+				t.Errorf("a node without payments lists %s", plan.Name)
+			}
+			continue
+		}
+		row := "| `" + plan.Name + "` | " + plan.Month + " | " + plan.Standard + " | " + plan.Detail + " |"
+		if !strings.Contains(string(openAPI(t)), row) {
+			t.Errorf("the OpenAPI document lacks %s", row)
+		}
+		if line := "- " + plan.Name + ": "; !strings.Contains(string(llms), line) || !strings.Contains(string(llms), plan.Standard) {
+			t.Errorf("llms.txt lacks %s", line)
+		}
+	}
+}
+
+func TestChangedSurfaceNeedsAnotherVersion(t *testing.T) {
+	t.Parallel()
+	before := openAPI(t)
+	for _, test := range []struct {
+		name, old, with string
+		refused         bool
+	}{
+		{"nothing", "", "", false},
+		{"the bound of a parameter", `"maximum": 100`, `"maximum": 99`, true},
+		{"the name of a parameter", `"name": "hasVoteData"`, `"name": "hasVotes"`, true},
+		{"a field", `"uniqueVoters"`, `"voters"`, true},
+		{"a field named summary", `"summary": {`, `"abstract": {`, true},
+		{"an enumeration", `"executed"`, `"enacted"`, true},
+		{"a path", `"/v2/daos"`, `"/v2/organizations"`, true},
+		{"a description", "exact to the last digit", "exact", false},
+		{"a price", `"amount": "0.005"`, `"amount": "0.006"`, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			after := string(before)
+			if test.old != "" {
+				after = strings.ReplaceAll(after, test.old, test.with)
+			}
+			if got := errors.Is(reference.CheckVersion(before, []byte(after)), reference.ErrSameVersion); got != test.refused {
+				t.Errorf("got refused %t, want %t", got, test.refused)
+			}
+			raised := strings.Replace(after, `"version": "`, `"version": "9`, 1)
+			if err := reference.CheckVersion(before, []byte(raised)); err != nil {
+				t.Errorf("under another version: got %v, want no error", err)
+			}
+		})
+	}
+}
+
+func TestDocumentDescribesPublicRoutesOnly(t *testing.T) {
+	t.Parallel()
+	text := openAPI(t)
+	var document struct {
+		Paths map[string]map[string]struct {
+			OperationID string `json:"operationId"`
+			Tier        string `json:"x-tier"`
+			Bucket      string `json:"x-bucket"`
+			Security    []map[string][]string
+			Parameters  []struct{ Name, In string }
+		}
+	}
+	if err := json.Unmarshal(text, &document); err != nil {
+		t.Fatal(err)
+	}
+	for _, internal := range []string{"internal-token", "/metrics", "/healthz", "/readyz", "clickhouse", "redis", "v1:"} {
+		if strings.Contains(strings.ToLower(string(text)), internal) {
+			t.Errorf("the document contains %q", internal)
+		}
+	}
+	if got, want := len(document.Paths), len(routes.All()); got != want {
+		t.Errorf("got %d paths, want %d", got, want)
+	}
+	for _, route := range routes.All() {
+		t.Run(route.ID, func(t *testing.T) {
+			t.Parallel()
+			operation := document.Paths[openapi.PathTemplate(route.Path)]["get"]
+			if operation.OperationID != route.ID || operation.Tier != string(route.Tier) || operation.Bucket != string(route.Bucket()) {
+				t.Errorf("got %+v, want the id, tier and bucket of the route", operation)
+			}
+			if got, want := len(operation.Parameters), len(route.Params); got != want {
+				t.Errorf("got %d parameters, want %d", got, want)
+			}
+			if got, want := len(operation.Security) > 0, route.Paid() || route.TokenOnly; got != want {
+				t.Errorf("got security %t, want %t", got, want)
+			}
+		})
+	}
+}
+
+func TestEveryTypeAndFieldIsDescribed(t *testing.T) {
+	t.Parallel()
+	for _, route := range routes.All() {
+		if route.Returns == nil {
+			t.Errorf("%s: got no type of data, want one in the table of routes", route.ID)
+		}
+	}
+	schemas, err := reference.Schemas()
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields, types := maps.Clone(schemas.Descriptions.Fields), maps.Clone(schemas.Descriptions.Types)
+	for _, component := range schemas.Components() {
+		if delete(types, component.Name); component.Value.Description == "" {
+			t.Errorf("got no description of %s, want it in descriptions.json", component.Name)
+		}
+		for _, property := range component.Value.Properties {
+			key := component.Name + "." + property.Name
+			if _, own := schemas.Descriptions.Fields[key]; !own {
+				key = property.Name
+			}
+			if delete(fields, key); property.Value.Description == "" {
+				t.Errorf("got no description of %s.%s, want it in descriptions.json", component.Name, property.Name)
+			}
+		}
+	}
+	if len(fields)+len(types) > 0 {
+		t.Errorf("got descriptions of %v and %v, which no answer has", fields, types)
+	}
+}
+
+func TestExamplesMatchTheirSchemas(t *testing.T) {
+	t.Parallel()
+	text := openAPI(t)
+	type content map[string]struct {
+		Example  json.RawMessage
+		Examples map[string]struct{ Value json.RawMessage }
+	}
+	var document struct {
+		Paths map[string]struct {
+			Get struct {
+				Responses map[string]struct{ Content content }
+			}
+		}
+		Components struct {
+			Responses map[string]struct{ Content content }
+		}
+	}
+	if err := json.Unmarshal(text, &document); err != nil {
+		t.Fatal(err)
+	}
+	contract := openapitest.New(t, text)
+	for path, item := range document.Paths {
+		t.Run(path, func(t *testing.T) {
+			t.Parallel()
+			body, isJSON := item.Get.Responses["200"].Content["application/json"]
+			if !isJSON {
+				return // a file
+			}
+			example := body.Example
+			if err := contract.Check(path, 200, nil, example); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	var shown []string
+	for _, response := range document.Components.Responses {
+		for code, example := range response.Content["application/json"].Examples {
+			shown = append(shown, code)
+			t.Run(code, func(t *testing.T) {
+				t.Parallel()
+				status := 500
+				if code == string(apierror.CodeValidation) {
+					status = 400
+				}
+				if err := contract.Check("/v2/daos", status, nil, example.Value); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+	for _, info := range api.Codes(false) {
+		if info.Code != apierror.CodeMethodNotAllowed && !slices.Contains(shown, string(info.Code)) {
+			t.Errorf("%s %s: got no example, want one", strconv.Itoa(info.Status), info.Code)
+		}
+	}
+}
+
+// The dossiers of the documents are what the schema says.
+func TestDossiersMatchTheirSchema(t *testing.T) {
+	t.Parallel()
+	contract := openapitest.New(t, openAPI(t))
+	paths, err := filepath.Glob("../docs/examples/dossiers/*.json")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("got no dossiers (%v)", err)
+	}
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		check := func(text []byte) error {
+			body := fmt.Appendf(nil, `{"data":{"proposal":{"proposalKey":"p1_f_XfJz_6yGy1gCgoSU2qbg","title":null,"sourceUrl":null},"provenance":[],"intelligence":%s,`+
+				`"qualityFlags":[],"warnings":[],"corrections":[]},"meta":{"requestId":"4bf92f35-77b3-4da6-a3ce-929d0e0e4736","generatedAt":"2026-01-31T12:00:00.000Z",`+
+				`"dataAsOf":"2026-01-31T12:00:00.000Z","readiness":{"status":"ready"}}}`, bytes.ReplaceAll(text, []byte(`"p1_earlier"`), []byte(`"p1_f_XfJz_6yGy1gCgoSU2qbg"`)))
+			return contract.Check("/v2/proposals/{proposalKey}/evidence", 200, nil, body)
+		}
+		if err := check(text); err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+		if check(bytes.Replace(text, []byte(`"marginPower"`), []byte(`"margin"`), 1)) == nil {
+			t.Errorf("%s: a dossier without a field is accepted", path)
+		}
+	}
+}

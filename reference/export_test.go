@@ -1,0 +1,22 @@
+package reference
+
+import (
+	"pnyx/api/routes"
+	"pnyx/reference/openapi"
+)
+
+// Schemas returns the schemas of all answers.
+func Schemas() (*openapi.Schemas, error) {
+	schemas, err := newSchemas()
+	if err != nil {
+		return nil, err
+	}
+	addEnvelopes(schemas)
+	for _, route := range routes.All() {
+		envelopeSchema(schemas, route)
+	}
+	return schemas, nil
+}
+
+// MarkdownHTML returns Markdown as HTML.
+func MarkdownHTML(text string) string { return string(markdownHTML(text)) }

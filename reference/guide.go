@@ -1,0 +1,179 @@
+package reference
+
+import (
+	"bytes"
+	"fmt"
+	"html/template"
+	"regexp"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/yuin/goldmark/parser"
+
+	"pnyx/api"
+	"pnyx/docs"
+	"pnyx/page"
+)
+
+// Guide is a guide that a node serves: at Path as a page, at Path and ".md" as Markdown.
+type Guide struct {
+	// Name is its name, and About says in a few words what it is about.
+	Name, About string
+	// sections are the titles of the sections of the guide for partners that it consists of; none for
+	// a file of its name.
+	sections []string
+}
+
+// wholeGuide is the guide whose sections are guides, too.
+const wholeGuide = "partners"
+
+// Guides lists the guides.
+func Guides() []Guide {
+	return []Guide{
+		{Name: wholeGuide, About: "from a token to a mirror: limits, changes, exports, webhooks, clients, tools"},
+		{Name: "changes", About: "what was published since, and a mirror", sections: []string{"Changes, and a mirror"}},
+		{Name: "export", About: "a whole DAO, and all ballots of a vote", sections: []string{"A whole DAO", "All ballots of a vote"}},
+		{Name: "webhooks", About: "events and signals as messages", sections: []string{"Webhooks"}},
+		{Name: "rules", About: "how events and signals are worked out"},
+		{Name: "analysts", About: "questions in SQL: how to ask, limits, settings, other programs"},
+		{Name: "schema", About: "the views for SQL"},
+	}
+}
+
+// Path is where the page is.
+func (g Guide) Path() string { return api.PathDocs + "/guides/" + g.Name }
+
+// guideLinks are served paths by the files that guides link to.
+func guideLinks(extension string) map[string]string {
+	paths := map[string]string{"agent-v2.json": api.PathOpenAPI, "../server.json": api.PathRegistry}
+	for _, guide := range Guides() {
+		paths[guide.Name+".md"] = guide.Path() + extension
+	}
+	return paths
+}
+
+var (
+	// markdownLink is a link in a line of Markdown: its text, file and fragment.
+	markdownLink = regexp.MustCompile(`\[([^\]]+)\]\(([^)#\s]*)(#[^)\s]*)?\)`)
+	// markdownComment is a line for the tests of the documents.
+	markdownComment = regexp.MustCompile(`(?m)^<!--.*-->\n+`)
+)
+
+// text returns the guide as Markdown. Links to what is served lead there, to guides with an
+// extension; of a link to another file of the repository the text is left.
+func (g Guide) text(extension string) (string, error) {
+	name, within := g.Name, ""
+	if len(g.sections) > 0 {
+		name, within = wholeGuide, Guide{Name: wholeGuide}.Path()+extension
+	}
+	file, err := docs.Guides.ReadFile(name + ".md")
+	if err != nil {
+		return "", fmt.Errorf("read the guide %s: %w", g.Name, err)
+	}
+	text, err := g.cut(string(file))
+	if err != nil {
+		return "", err
+	}
+	paths, fenced := guideLinks(extension), false
+	lines := strings.Split(markdownComment.ReplaceAllString(text, ""), "\n")
+	for i, line := range lines {
+		if strings.HasPrefix(line, "```") {
+			fenced = !fenced
+		}
+		if fenced || strings.HasPrefix(line, "    ") {
+			continue
+		}
+		lines[i] = markdownLink.ReplaceAllStringFunc(line, func(link string) string {
+			part := markdownLink.FindStringSubmatch(link)
+			path, served := paths[part[2]]
+			if local, is := strings.CutPrefix(part[2], "http://127.0.0.1:8080"); is {
+				path, served = local, true
+			}
+			switch {
+			case part[2] == "":
+				return "[" + part[1] + "](" + within + part[3] + ")"
+			case served:
+				return "[" + part[1] + "](" + path + part[3] + ")"
+			case strings.HasPrefix(part[2], "https://"):
+				return link
+			}
+			return part[1]
+		})
+	}
+	return strings.Join(lines, "\n"), nil
+}
+
+// cut returns the sections of a guide, each as a text with a title, or the text if it has none.
+func (g Guide) cut(text string) (string, error) {
+	var all []string
+	for _, title := range g.sections {
+		_, rest, found := strings.Cut(text, "\n## "+title+"\n")
+		if !found {
+			return "", fmt.Errorf("the guide %s has no section %q", wholeGuide, title)
+		}
+		section, _, _ := strings.Cut(rest, "\n## ")
+		mark := "##"
+		if len(all) == 0 {
+			mark = "#"
+		}
+		all = append(all, mark+" "+title+"\n"+section)
+	}
+	if len(all) == 0 {
+		return text, nil
+	}
+	return strings.Join(all, "\n"), nil
+}
+
+// guides returns the guides as pages for people, and as Markdown for agents.
+func guides() []api.Document {
+	var documents []api.Document
+	for _, guide := range Guides() {
+		documents = append(documents,
+			api.Document{
+				Path: guide.Path(), ContentType: fiber.MIMETextHTMLCharsetUTF8, Header: page.Header(), Render: guide.page,
+			},
+			api.Document{Path: guide.Path() + ".md", ContentType: mimeMarkdown, Render: func() ([]byte, error) {
+				text, err := guide.text(".md")
+				return []byte(text), err
+			}},
+		)
+	}
+	return documents
+}
+
+// page renders the guide as a page.
+func (g Guide) page() ([]byte, error) {
+	text, err := g.text("")
+	if err != nil {
+		return nil, err
+	}
+	var content bytes.Buffer
+	if err := converter(parser.WithAutoHeadingID()).Convert([]byte(text), &content); err != nil {
+		return nil, fmt.Errorf("render the guide %s: %w", g.Name, err)
+	}
+	title, _, _ := strings.Cut(strings.TrimPrefix(text, "# "), "\n")
+	return renderText(page.Page{Title: title, Description: "A guide: " + g.About + ".", Data: map[string]any{
+		"Content": template.HTML(content.String()), "Markdown": g.Path() + ".md", //nolint:gosec // of our Markdown, without HTML
+	}})
+}
+
+// home returns the first page of a node for people.
+func home() api.Document {
+	return api.Document{
+		Path: api.PathHome, ContentType: fiber.MIMETextHTMLCharsetUTF8, Header: page.Header(),
+		Render: func() ([]byte, error) {
+			return renderText(page.Page{
+				Title: "DAO governance data", Description: "Governance data of DAOs over HTTP.", Data: map[string]any{"Guides": Guides()},
+			})
+		},
+	}
+}
+
+// renderText renders a page of text.
+func renderText(shown page.Page) ([]byte, error) {
+	parsed, err := page.New(referenceFiles, nil, "files/text.html")
+	if err != nil {
+		return nil, err
+	}
+	return page.Render(parsed, shown)
+}

@@ -1,0 +1,126 @@
+package reference
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	"pnyx/api"
+	"pnyx/api/param"
+	"pnyx/api/routes"
+	"pnyx/mcp"
+	"pnyx/ratelimit"
+	"pnyx/reference/client"
+	"pnyx/reference/openapi"
+)
+
+// mimeLinkset is the form of an API catalog (RFC 9264, RFC 9727).
+const mimeLinkset = `application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"`
+
+// agentsGuide returns /llms.txt: what a language model needs to use the API.
+func agentsGuide(node Node) ([]byte, error) {
+	type route struct {
+		// ID, Path and Summary describe the route. Price is its tier and, where
+		// payments are taken, the price of one request. Parameters lists its query parameters; empty for
+		// none.
+		ID, Path, Summary, Price, Parameters string
+	}
+	data := struct {
+		// PathOpenAPI, PathPricing and PathMCP are the paths of the document, of the prices
+		// and of the tools.
+		PathOpenAPI, PathPricing, PathMCP string
+		// Guides are the guides that the node serves.
+		Guides []Guide
+		// Clients are the paths of the clients.
+		Clients []string
+		// Base is the public address of the API; empty where it is not known.
+		Base string
+		// Routes are all routes, in the order of documents.
+		Routes []route
+		// Plans are the plans of partner tokens, and the plan of payments.
+		Plans []ratelimit.PlanDescription
+		// PayPerRequest says whether the node takes payments for single requests.
+		PayPerRequest bool
+		// Codes are the error codes of the API.
+		Codes []api.CodeInfo
+	}{
+		Base: node.base(), PathOpenAPI: api.PathOpenAPI, PathPricing: routes.PathPricing, PathMCP: mcp.Path, Codes: node.codes(),
+		Guides: Guides(), Plans: node.plans(), PayPerRequest: node.Prices.PayPerRequest,
+	}
+	for _, language := range client.Languages() {
+		data.Clients = append(data.Clients, language.Path())
+	}
+	for _, r := range routes.All() {
+		data.Routes = append(data.Routes, route{
+			ID: r.ID, Path: r.Path, Summary: r.Summary, Price: priceLabel(r, node.Prices), Parameters: paramList(r),
+		})
+	}
+	return render("llms.txt", data)
+}
+
+// priceLabel is the tier of a route, and what it costs where payments are taken.
+func priceLabel(route routes.Route, prices routes.Prices) string {
+	if !route.Paid() {
+		return "[free]"
+	}
+	if !prices.PayPerRequest {
+		return fmt.Sprintf("[%s]", route.Tier)
+	}
+	return fmt.Sprintf("[%s, %s %s]", route.Tier, prices.Of(route), prices.Token)
+}
+
+// paramList lists the query parameters of a route, with their allowed values.
+func paramList(route routes.Route) string {
+	var named []string
+	for _, one := range route.Params {
+		if one.In == param.InPath {
+			continue
+		}
+		text := one.Name + " (" + one.Allowed()
+		if one.Required {
+			text += "; required"
+		}
+		if one.Default != "" {
+			text += "; default " + one.Default
+		}
+		named = append(named, text+")")
+	}
+	return strings.Join(named, ", ")
+}
+
+// catalog returns the API catalog of RFC 9727: the addresses of the API, and of what
+// describes it. Paths with parameters are left to the OpenAPI document.
+func catalog(node Node) ([]byte, error) {
+	type link struct {
+		// Href is the address of the target, relative where the API's address is not known.
+		Href string `json:"href"`
+		// Type is the media type of the target; empty for unknown.
+		Type string `json:"type,omitempty"`
+	}
+	var items []link
+	for _, route := range routes.All() {
+		if !strings.Contains(route.Path, ":") {
+			items = append(items, link{Href: node.base() + route.Path, Type: fiber.MIMEApplicationJSON})
+		}
+	}
+	guide := []link{{Href: node.base() + api.PathLLMs, Type: fiber.MIMETextPlain}}
+	related := make([]link, 0, len(client.Languages()))
+	for _, language := range client.Languages() {
+		related = append(related, link{Href: node.base() + language.Path(), Type: mediaType(language)})
+	}
+	tools := openapi.Members[any]{{Name: "anchor", Value: node.base() + mcp.Path}, {Name: "service-doc", Value: guide}}
+	text, err := json.MarshalIndent(map[string]any{"linkset": []any{openapi.Members[any]{
+		{Name: "anchor", Value: node.base() + api.PathPrefix},
+		{Name: "item", Value: items},
+		{Name: "service-desc", Value: []link{{Href: node.base() + api.PathOpenAPI, Type: fiber.MIMEApplicationJSON}}},
+		{Name: "service-doc", Value: []link{{Href: node.base() + api.PathDocs, Type: fiber.MIMETextHTML}, {Href: node.base() + api.PathLLMs, Type: fiber.MIMETextPlain}}},
+		{Name: "related", Value: related},
+		{Name: "service-meta", Value: []link{{Href: node.base() + routes.PathPricing, Type: fiber.MIMEApplicationJSON}}},
+	}, tools}}, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("encode the API catalog: %w", err)
+	}
+	return append(text, '\n'), nil
+}

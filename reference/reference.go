@@ -1,0 +1,376 @@
+package reference
+
+import (
+	"bytes"
+	"cmp"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	"pnyx/api"
+	"pnyx/api/param"
+	"pnyx/api/routes"
+	"pnyx/mcp"
+	"pnyx/page"
+	"pnyx/reference/client"
+	"pnyx/reference/openapi"
+)
+
+// Paths of the files of the reference.
+const (
+	pathReferenceStyle  = api.PathDocs + "/reference.css"
+	pathReferenceScript = api.PathDocs + "/reference.js"
+)
+
+//go:embed files
+var referenceFiles embed.FS
+
+// reference returns the reference for people, and the files that it loads.
+func reference(node Node) []api.Document {
+	return append(page.Files(referenceFiles, "files", pathReferenceStyle, pathReferenceScript), api.Document{
+		Path: api.PathDocs, ContentType: fiber.MIMETextHTMLCharsetUTF8, Header: page.Header(),
+		RenderExamples: func(examples api.Examples) ([]byte, error) { return renderReference(node, examples) },
+	})
+}
+
+// referencePage is what the template of the reference shows.
+type referencePage struct {
+	// Version is the version of the HTTP interface, and Count the number of routes.
+	Version string
+	Count   int
+	// PayPerRequest says whether the node takes payments for single requests, and Live
+	// whether the examples are of its own data.
+	PayPerRequest, Live bool
+	// Guide is what holds for all routes, and Guides are the guides beside the reference.
+	Guide  template.HTML
+	Guides []Guide
+	// Groups are the routes by noun, Webhooks what is sent, and Codes the errors.
+	Groups   []referenceGroup
+	Webhooks referenceWebhooks
+	Codes    []referenceCode
+}
+
+// referenceWebhooks is what the reference shows of webhooks.
+type referenceWebhooks struct {
+	openapi.Tag
+
+	// Headers are the headers of each message, Messages the kinds of messages, and Example is the
+	// body of one.
+	Headers  []referenceField
+	Messages []referenceMessage
+	Example  string
+}
+
+// referenceMessage is one kind of message.
+type referenceMessage struct {
+	// Title names it, and Summary says when it is sent.
+	Title   string
+	Summary template.HTML
+}
+
+// referenceGroup is the routes of one noun.
+type referenceGroup struct {
+	openapi.Tag
+
+	// Routes are in the order of documents.
+	Routes []referenceRoute
+}
+
+// referenceRoute is one route.
+type referenceRoute struct {
+	// Route has the id, the title and the path.
+	routes.Route
+
+	// Summary describes the answer, and Cost what a request costs and where it counts.
+	Summary template.HTML
+	Cost    template.HTML
+	// Token says that a request needs credentials.
+	Token bool
+	// Needed are the parameters that a request has to give, and Optional the others.
+	Needed, Optional []referenceParam
+	// AnswerTitle says what Fields are the fields of.
+	AnswerTitle string
+	Fields      []referenceField
+	// Page is the path of the route's page as Markdown.
+	Page string
+	// Snippets are requests as code, and Example is an answer.
+	Snippets []referenceSnippet
+	Example  string
+}
+
+// referenceParam is one parameter, with its value in the form.
+type referenceParam struct {
+	param.Param
+
+	// ID is unique on the page. Value is what the form begins with, and Placeholder what it
+	// shows while there is no value. Example is a value that works.
+	ID, Value, Placeholder, Example string
+	// Values are all values there are; nil for a text.
+	Values []string
+	// Required and InPath say where a request has to give the parameter.
+	Required, InPath bool
+}
+
+// referenceField is one field of an answer.
+type referenceField struct {
+	// Path is the name of the field, after the names of the objects that it is in. Type is its
+	// type in words.
+	Path, Type string
+	// Description is what the field means.
+	Description template.HTML
+}
+
+// referenceSnippet is a request as code.
+type referenceSnippet struct{ Language, Title, Text string }
+
+// referenceCode is one error.
+type referenceCode struct {
+	api.CodeInfo
+
+	// Example is an error as it is sent.
+	Example string
+}
+
+// renderReference renders the reference of a node.
+func renderReference(node Node, examples api.Examples) ([]byte, error) {
+	parsed, err := page.New(referenceFiles, template.FuncMap{"anchor": anchor}, "files/reference.html")
+	if err != nil {
+		return nil, err
+	}
+	shown := referencePage{
+		Version: api.SurfaceVersion, Count: len(routes.All()), PayPerRequest: node.Prices.PayPerRequest, Live: examples != api.Examples{},
+		Guides: Guides(),
+	}
+	guide, err := guideText(node, nil)
+	if err != nil {
+		return nil, err
+	}
+	shown.Guide = markdownHTML(string(guide))
+	schemas, err := newSchemas()
+	if err != nil {
+		return nil, err
+	}
+	addEnvelopes(schemas)
+	for _, route := range routes.All() {
+		tag := tagOf(route)
+		at := slices.IndexFunc(shown.Groups, func(g referenceGroup) bool { return g.Name == tag.Name })
+		if at < 0 {
+			at, shown.Groups = len(shown.Groups), append(shown.Groups, referenceGroup{Tag: tag})
+		}
+		described, err := describeForPeople(node, schemas, route, examples)
+		if err != nil {
+			return nil, err
+		}
+		shown.Groups[at].Routes = append(shown.Groups[at].Routes, described)
+	}
+	if shown.Webhooks, err = webhooksForPeople(schemas); err != nil {
+		return nil, err
+	}
+	for _, info := range node.codes() {
+		example, err := indented(info.Example.Envelope("4bf92f35-77b3-4da6-a3ce-929d0e0e4736"))
+		if err != nil {
+			return nil, err
+		}
+		shown.Codes = append(shown.Codes, referenceCode{info, example})
+	}
+	return page.Render(parsed, page.Page{
+		Title: "API reference", Description: "Governance data of DAOs over HTTP: every route, parameter, field and error, to try.",
+		Path: api.PathDocs, Styles: []string{pathReferenceStyle}, Scripts: []string{pathReferenceScript}, Data: shown,
+	})
+}
+
+// anchor returns the id of a heading.
+func anchor(heading string) string {
+	return strings.ReplaceAll(strings.ToLower(heading), " ", "-")
+}
+
+// describeForPeople returns what the reference shows of a route.
+func describeForPeople(node Node, schemas *openapi.Schemas, route routes.Route, examples api.Examples) (referenceRoute, error) {
+	shown := referenceRoute{
+		Route: route, Summary: inlineHTML(route.Summary), Cost: inlineHTML(costOf(route, node.Prices)),
+		Token: route.Paid() || route.TokenOnly, Page: pathOfPage(route),
+	}
+	for _, param := range route.Params {
+		described := describeInput(route, param, examples)
+		if described.Required || param.Sample {
+			shown.Needed = append(shown.Needed, described)
+		} else {
+			shown.Optional = append(shown.Optional, described)
+		}
+	}
+	data := schemas.Of(reflect.TypeOf(route.Returns))
+	shown.Fields = fieldsOf(schemas.Components(), data, "", nil)
+	shown.AnswerTitle = fmt.Sprintf("Answer: %d fields of data", len(shown.Fields))
+	if data.Items != nil {
+		shown.AnswerTitle = fmt.Sprintf("Answer: %d fields of each row of data", len(shown.Fields))
+	}
+	var err error
+	if shown.Snippets, err = snippets(node, route, examples); err != nil {
+		return referenceRoute{}, err
+	}
+	shown.Example, err = indented(exampleAnswer(schemas, route))
+	return shown, err
+}
+
+// webhooksForPeople returns what the reference shows of webhooks.
+func webhooksForPeople(schemas *openapi.Schemas) (shown referenceWebhooks, err error) {
+	shown.Tag = webhookTag()
+	for _, header := range webhookHeaders() {
+		shown.Headers = append(shown.Headers, referenceField{Path: header.Name, Description: inlineHTML(header.Description)})
+	}
+	for _, hook := range webhooks() {
+		shown.Messages = append(shown.Messages, referenceMessage{hook.Title, inlineHTML(hook.Summary)})
+	}
+	shown.Example, err = indented(exampleMessage(schemas, webhooks()[0]))
+	return shown, err
+}
+
+// describeInput returns a parameter as the form of its route shows it.
+func describeInput(route routes.Route, one param.Param, examples api.Examples) referenceParam {
+	shown := referenceParam{
+		Param: one, Example: examples.Of(one), ID: route.ID + "-" + one.Name, InPath: one.In == param.InPath, Required: one.Required || one.In == param.InPath,
+	}
+	switch {
+	case shown.Required || one.Sample:
+		shown.Value = shown.Example
+	case one.Kind == param.Boolean:
+		shown.Values = []string{"true", "false"}
+	case one.Default != "":
+		shown.Placeholder = one.Default
+	default:
+		shown.Placeholder = shown.Example
+	}
+	if one.Kind == param.Enum {
+		shown.Values = one.Enum
+	}
+	return shown
+}
+
+// costOf says what a request to a route costs, and which bucket counts it.
+func costOf(route routes.Route, prices routes.Prices) string {
+	switch {
+	case route.TokenOnly:
+		return fmt.Sprintf("Free, with a token. Counts in the `%s` bucket.", route.Bucket())
+	case !route.Paid():
+		return fmt.Sprintf("Free. Counts in the `%s` bucket.", route.Bucket())
+	case prices.PayPerRequest:
+		return fmt.Sprintf("Tier `%s`: one answer of a token's month, or %s %s. Counts in the `%s` bucket.",
+			route.Tier, prices.Of(route), prices.Token, route.Bucket())
+	}
+	return fmt.Sprintf("Tier `%s`: one answer of a token's month. Counts in the `%s` bucket.", route.Tier, route.Bucket())
+}
+
+// snippets returns the example of a request in every language.
+func snippets(node Node, route routes.Route, examples api.Examples) ([]referenceSnippet, error) {
+	base := cmp.Or(node.base(), "http://127.0.0.1:8080")
+	curl := "curl '" + base + sampleTarget(route, examples) + "'"
+	if route.Paid() || route.TokenOnly {
+		curl += " \\\n  -H \"x-service-api-token: $TOKEN\""
+	}
+	all := []referenceSnippet{{"curl", "curl", curl}}
+	values := map[string]string{}
+	for _, one := range route.Params {
+		if one.In == param.InPath || one.Required || one.Sample {
+			values[one.Name] = examples.Of(one)
+		}
+	}
+	for _, language := range client.Languages() {
+		text, err := client.Snippet(language, base, route, values)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, referenceSnippet{strings.ToLower(string(language)), string(language), strings.TrimSpace(text)})
+	}
+	name, arguments := mcp.ExampleCall(route.ID, values)
+	if name == "" {
+		return all, nil // no tool reads the route
+	}
+	call, err := indented(openapi.Members[any]{
+		{Name: "jsonrpc", Value: "2.0"},
+		{Name: "id", Value: 1},
+		{Name: "method", Value: "tools/call"},
+		{Name: "params", Value: openapi.Members[any]{{Name: "name", Value: name}, {Name: "arguments", Value: arguments}}},
+	})
+	return append(all, referenceSnippet{"mcp", "MCP", call}), err
+}
+
+// indented returns a value as JSON for people.
+func indented(value any) (string, error) {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(value); err != nil {
+		return "", fmt.Errorf("encode as JSON: %w", err)
+	}
+	return strings.TrimSpace(text.String()), nil
+}
+
+// fieldsOf lists the fields of a schema, fields of objects inside it after the object's own.
+// within are the components that the schema is inside of.
+func fieldsOf(components openapi.Members[*openapi.Schema], schema *openapi.Schema, path string, within []string) []referenceField {
+	object, name := resolve(components, schema)
+	if object.Items != nil {
+		if path != "" {
+			path += "[]"
+		}
+		return fieldsOf(components, object.Items, path, within)
+	}
+	if slices.Contains(within, name) {
+		return nil
+	}
+	var all []referenceField
+	for _, property := range object.Properties {
+		inner := strings.TrimPrefix(path+"."+property.Name, ".")
+		all = append(all, referenceField{inner, typeInWords(components, property.Value), inlineHTML(property.Value.Description)})
+		all = append(all, fieldsOf(components, property.Value, inner, append(slices.Clone(within), name))...)
+	}
+	return all
+}
+
+// resolve returns the schema that another refers to, or is when it is not null, and the
+// name of the component; empty for a schema in place.
+func resolve(components openapi.Members[*openapi.Schema], schema *openapi.Schema) (resolved *openapi.Schema, name string) {
+	if len(schema.AnyOf) > 0 {
+		schema = schema.AnyOf[0]
+	}
+	if name = schema.Component(); name == "" {
+		return schema, ""
+	}
+	resolved, _ = components.Get(name)
+	return resolved, name
+}
+
+// typeInWords says what values a schema allows.
+func typeInWords(components openapi.Members[*openapi.Schema], schema *openapi.Schema) string {
+	resolved, _ := resolve(components, schema)
+	null := ""
+	kind, plain := resolved.Type.(string)
+	if kinds, is := resolved.Type.([]string); is {
+		kind, plain = kinds[0], true
+	}
+	if len(schema.AnyOf) > 0 || reflect.TypeOf(resolved.Type) == reflect.TypeFor[[]string]() {
+		null = " or null"
+	}
+	switch {
+	case !plain:
+		return "any JSON"
+	case kind == "array":
+		return "list of " + typeInWords(components, resolved.Items) + null
+	case len(resolved.Enum) > 0:
+		return "one of " + strings.Join(resolved.Enum, ", ") + null
+	case resolved.Format == "decimal":
+		return "decimal text" + null
+	case resolved.Format == "date-time":
+		return "time" + null
+	case kind == "string":
+		return "text" + null
+	}
+	return kind + null
+}

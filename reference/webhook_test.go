@@ -1,0 +1,94 @@
+package reference_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"pnyx/api"
+	"pnyx/test/openapitest"
+)
+
+// described is a reference to a schema.
+type described struct {
+	Ref string `json:"$ref"`
+}
+
+func TestWebhooksDescribeTheRowsOfTheLists(t *testing.T) {
+	t.Parallel()
+	text := openAPI(t)
+	var document struct {
+		Webhooks map[string]struct {
+			Post struct {
+				Parameters []struct {
+					Name, In string
+					Required bool
+				}
+				RequestBody struct {
+					Content map[string]struct {
+						Example json.RawMessage
+						Schema  struct {
+							Properties struct{ Data described }
+						}
+					}
+				}
+				Responses map[string]any
+			}
+		}
+		Paths map[string]struct {
+			Get struct {
+				Responses map[string]struct {
+					Content map[string]struct {
+						Schema struct {
+							Properties struct {
+								Data struct{ Items described }
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal(text, &document); err != nil {
+		t.Fatal(err)
+	}
+	contract := openapitest.New(t, text)
+	for name, list := range map[string]string{"event": "/v2/events", "signal": "/v2/signals", "test": ""} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			post := document.Webhooks[name].Post
+			body := post.RequestBody.Content["application/json"]
+			if err := contract.CheckMessage(name, body.Example); err != nil {
+				t.Error(err)
+			}
+			row := document.Paths[list].Get.Responses["200"].Content["application/json"].Schema.Properties.Data.Items.Ref
+			if got := body.Schema.Properties.Data.Ref; got != row {
+				t.Errorf("data: got %q, want the row of the list, %q", got, row)
+			}
+			var headers []string
+			for _, header := range post.Parameters {
+				if header.In != "header" || !header.Required {
+					t.Errorf("%s: got in %s, required %t, want a header that is always there", header.Name, header.In, header.Required)
+				}
+				headers = append(headers, header.Name)
+			}
+			if got, want := strings.Join(headers, " "), "webhook-id webhook-timestamp webhook-signature"; got != want {
+				t.Errorf("headers: got %s, want %s", got, want)
+			}
+			if post.Responses["2XX"] == nil || post.Responses["410"] == nil {
+				t.Errorf("got responses %v, want 2XX and 410", post.Responses)
+			}
+		})
+	}
+}
+
+func TestReadersAreToldOfWebhooks(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]string{
+		api.PathDocs: `<code>webhook-signature</code>`, api.PathLLMs: "webhooks in the OpenAPI document",
+	} {
+		if text := string(document(t, path)); !strings.Contains(text, want) {
+			t.Errorf("%s: got no %q, want it there", path, want)
+		}
+	}
+}
