@@ -16,8 +16,10 @@ const (
 	// maxLimited bounds how long a host may forbid requests: a header that says a month does
 	// not stop following for a month.
 	maxLimited = 10 * time.Minute
-	// minLimited is the pause after a 429 that states none. It doubles each time.
+	// minLimited is the pause after a refusal that states none. It doubles unless manyPassed requests have
+	// passed since the pause before: where a few do, the host may refuse one kind of request alone.
 	minLimited = 5 * time.Second
+	manyPassed = 10
 )
 
 // gate lets requests to one host pass at its pace, and none while the host forbids them.
@@ -30,9 +32,10 @@ type gate struct {
 	mu    sync.Mutex
 	pace  *rate.Limiter
 	until time.Time
-	// refusals counts the answers in a row with status 429 that state no time.
-	refusals int
-	stated   *Allowance
+	// refusals counts the pauses in a row that no answer stated, passed the requests since the last of them
+	// that were not refused.
+	refusals, passed int
+	stated           *Allowance
 }
 
 // setPace changes how often the host may be asked.
@@ -95,11 +98,19 @@ func (g *gate) note(ctx context.Context, answer Response, accepted bool, said st
 	case limited && !stated && reset > 0:
 		pause = reset
 	case limited && !stated && !accepted:
+		if now.Before(g.until) { // it was sent before the gate was closed
+			return &LimitedError{Host: g.host, Until: g.until, Said: said}
+		}
+		if g.passed >= manyPassed {
+			g.refusals = max(g.refusals-1, 0)
+		}
 		pause = minLimited << min(g.refusals, 8)
-		g.refusals++
+		g.refusals, g.passed = g.refusals+1, 0
 	case limited, answer.Status == http.StatusServiceUnavailable:
 	default:
-		pause = 0
+		if pause = 0; !now.Before(g.until) {
+			g.passed++
+		}
 		// Some requests pass while others are refused: only a while without a refusal counts.
 		if now.Sub(g.until) >= minLimited<<min(g.refusals, 8) {
 			g.refusals = 0

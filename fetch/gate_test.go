@@ -121,6 +121,27 @@ func TestRefusalsWithoutATimePauseLongerEachTime(t *testing.T) {
 	}
 }
 
+func TestAHostThatLetsManyPassIsLeftForNoLongerEachTime(t *testing.T) {
+	t.Parallel()
+	var requests atomic.Int64
+	f := serve(t, "", func(w http.ResponseWriter, _ *http.Request) {
+		if requests.Add(1)%12 == 0 {
+			w.WriteHeader(http.StatusTooManyRequests)
+		}
+	})
+	for range 6 {
+		for range 11 {
+			_, _ = f.get(t.Context())
+		}
+		_, err := f.get(t.Context())
+		limited, ok := errors.AsType[*fetch.LimitedError](err)
+		if !ok || limited.Until.Sub(f.clock.Now()) != 5*time.Second {
+			t.Fatalf("got %v, want a pause of five seconds", err)
+		}
+		f.clock.Step(5 * time.Second)
+	}
+}
+
 func TestCallersOfOneHostShareItsLimit(t *testing.T) {
 	t.Parallel()
 	f := serve(t, "/a", func(w http.ResponseWriter, _ *http.Request) {
