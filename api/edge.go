@@ -162,6 +162,8 @@ func edgeBodyKey(r *routes.Request, found *rendered, readiness governance.Readin
 	var digest []byte
 	if found.file != nil {
 		digest = found.file.Digest
+	} else if found.byContent {
+		digest = []byte(etagOf(r, found))
 	}
 	var asOf governance.Timestamp
 	if found.view.Revision == 0 {

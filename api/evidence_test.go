@@ -45,12 +45,18 @@ func TestAnalysisKeepsEveryDigit(t *testing.T) {
 func TestADossierIsMadeAfterItsCallerHasLeft(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
-	if got := n.get(evidencePath(countedKey)).body; !strings.Contains(got, `"status":"pending"`) {
-		t.Fatalf("got %s, want pending", got)
+	pending := n.get(evidencePath(countedKey))
+	if !strings.Contains(pending.body, `"status":"pending"`) {
+		t.Fatalf("got %s, want pending", pending.body)
 	}
 	fills, err := n.store.DequeueFills(t.Context(), routes.PageKinds(), cache.Newest, func(query.Kind) int { return 1 }, time.Second)
 	if err != nil || !fills[0].Kept || time.Now().After(fills[0].Deadline.Time()) {
 		t.Fatalf("got %+v, %v, want a request that is kept", fills, err)
+	}
+	other := newNode(t)
+	other.analyze()
+	if made := other.get(evidencePath(countedKey)); made.header.Get("ETag") == pending.header.Get("ETag") {
+		t.Errorf("got the ETag %s for both answers", pending.header.Get("ETag"))
 	}
 }
 

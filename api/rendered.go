@@ -55,9 +55,9 @@ type rendered struct {
 	// page is set for lists, and hint is Meta.Hint.
 	page *routes.Page
 	hint string
-	// nodeLocal says that no publication changes the answer. dated, live and empty are as in
+	// nodeLocal says that no publication changes the answer. dated, byContent, live and empty are as in
 	// answer.
-	nodeLocal, dated, live, empty bool
+	nodeLocal, dated, byContent, live, empty bool
 	// head holds the headers of writeHead, and metaTail the text of Meta.appendData for the
 	// readiness of view. Only local copies have them.
 	head     *fasthttp.ResponseHeader
@@ -83,7 +83,7 @@ func render(found routes.Answer) (*rendered, error) {
 	view.Payload = nil
 	r := &rendered{
 		data: bytes.TrimSuffix(text.Bytes(), []byte("\n")), view: view, page: found.Page, hint: found.Hint,
-		layer: found.Source.Layer(), nodeLocal: found.NodeLocal, dated: found.Dated, live: found.Live, empty: found.Empty,
+		layer: found.Source.Layer(), nodeLocal: found.NodeLocal, dated: found.Dated, byContent: found.ByContent, live: found.Live, empty: found.Empty,
 	}
 	if found.NodeLocal {
 		r.layer = httpcache.LayerLocal
@@ -118,16 +118,17 @@ func (r *rendered) isOutdated(changed func(cache.Tag) bool) bool {
 // etagOf returns the ETag of an answer: its revision and the canonical request. It is
 // weak, since the id and time of the request in the body differ. A node-local answer has
 // no revision, nor has a page of what is not published yet, as after a flush of Redis, and time
-// changes a dated one within a revision: these are identified by their content.
+// changes a dated one within a revision: these are identified by their content, as answers are that
+// say so.
 func etagOf(r *routes.Request, found *rendered) string {
 	revision := found.view.Revision
-	if found.nodeLocal || found.dated || revision == 0 {
+	if found.nodeLocal || found.dated || found.byContent || revision == 0 {
 		content := xxhash.New()
 		_, _ = content.Write(found.data) // it never fails
 		if found.page != nil && found.page.NextCursor != nil {
 			_, _ = content.WriteString(*found.page.NextCursor)
 		}
-		if found.dated {
+		if found.dated || found.byContent {
 			_, _ = content.WriteString(strconv.FormatUint(revision, 36))
 		}
 		revision = content.Sum64()

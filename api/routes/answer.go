@@ -31,6 +31,9 @@ type Answer struct {
 	NodeLocal bool
 	// Dated says that the answer changes as time passes, from view.FreshUntil on.
 	Dated bool
+	// ByContent says that answers of one revision differ: a dossier is pending before it is there, and
+	// rests on more than its own proposal.
+	ByContent bool
 	// Live says that the next request may get more, so that no cache keeps the answer, and
 	// empty that it has no rows and costs nothing.
 	Live, Empty bool

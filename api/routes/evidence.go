@@ -31,7 +31,7 @@ func (b *Backend) evidence(ctx context.Context, _ *Request, p proposalParams) (A
 	if err != nil {
 		return Answer{}, err
 	}
-	found := Answer{View: view, Source: httpcache.SourceRedis}
+	found := Answer{View: view, Source: httpcache.SourceRedis, ByContent: true}
 	computed, from, err := b.dossier(ctx, p.Key)
 	if err == nil {
 		err = computed.Decode(&evidence.Intelligence)
