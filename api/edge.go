@@ -163,7 +163,7 @@ func edgeBodyKey(r *routes.Request, found *rendered, readiness governance.Readin
 	if found.file != nil {
 		digest = found.file.Digest
 	} else if found.byContent {
-		digest = []byte(etagOf(r, found))
+		digest = []byte(found.etag)
 	}
 	var asOf governance.Timestamp
 	if found.view.Revision == 0 {
