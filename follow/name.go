@@ -24,7 +24,7 @@ const (
 // of days for all others.
 type Names struct {
 	Journal *Journal
-	// Source and Provider are as in warehouse.NameSearch; Provider is of the poller's cursor too.
+	// Source and Provider are as in records.NameSearch; Provider is of the poller's cursor too.
 	Source   governance.NameSource
 	Provider governance.Provider
 	// Ask returns what upstream states of some voters, at most 100. A voter who is missing has no name.

@@ -33,7 +33,7 @@ func FeedTokens(ctx context.Context, w *warehouse.Warehouse) ([]FeedToken, error
 	}
 	scopes, err := records.ReadDelegationScopes(ctx, w)
 	for i := range tokens {
-		tokens[i].DAOs = scopes.Daos[tokens[i].Scope]
+		tokens[i].DAOs = scopes.DAOs[tokens[i].Scope]
 	}
 	return tokens, err
 }

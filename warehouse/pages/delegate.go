@@ -185,11 +185,11 @@ func delegatedPowers(ctx context.Context, w *warehouse.Warehouse, voters []strin
 			r.Delegators = nil
 		}
 		power := r.delegated(supplies)
-		for _, id := range scopes.Daos[r.Scope] {
+		for _, id := range scopes.DAOs[r.Scope] {
 			power.DAOID = &id
 			byVoter[r.Delegate] = append(byVoter[r.Delegate], power)
 		}
-		if len(scopes.Daos[r.Scope]) == 0 {
+		if len(scopes.DAOs[r.Scope]) == 0 {
 			byVoter[r.Delegate] = append(byVoter[r.Delegate], power)
 		}
 	}
@@ -231,7 +231,7 @@ func ListVoterDelegations(ctx context.Context, w *warehouse.Warehouse, q query.V
 	delegations := make([]governance.VoterDelegation, len(rows))
 	for i, r := range rows {
 		delegations[i] = governance.VoterDelegation{
-			DAOIDs: append([]string{}, scopes.Daos[r.Scope]...), DelegationScope: governance.ScopeOf(r.Scope),
+			DAOIDs: append([]string{}, scopes.DAOs[r.Scope]...), DelegationScope: governance.ScopeOf(r.Scope),
 			Delegator: r.Delegator, Delegate: r.Delegate, Share: governance.DecimalOf(r.Share),
 			Since: r.Since, SinceBlock: governance.CountOf(r.SinceBlock),
 		}

@@ -62,7 +62,7 @@ func ListOpenVotes(ctx context.Context, w *warehouse.Warehouse, q query.OpenVote
 		}
 	}
 	for _, p := range powers {
-		for _, id := range scopes.Daos[p.Scope] {
+		for _, id := range scopes.DAOs[p.Scope] {
 			asked[id] = true
 		}
 	}
@@ -179,7 +179,7 @@ func delegatedBy(ctx context.Context, w *warehouse.Warehouse, voter string, scop
 	rows, err := warehouse.Find[string](ctx, w, "read where others delegate to a voter", sqlText("open_vote_others"), clickhouse.Named("voter", voter))
 	daos := map[string]bool{}
 	for _, scope := range rows {
-		for _, id := range scopes.Daos[scope] {
+		for _, id := range scopes.DAOs[scope] {
 			daos[id] = true
 		}
 	}

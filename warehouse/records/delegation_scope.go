@@ -12,12 +12,12 @@ import (
 
 // DelegationScopes says which DAOs use which tokens and spaces of registries.
 type DelegationScopes struct {
-	// byDAO has the tokens and spaces by DAO, ofSource the token of a Governor.
+	// ByDAO has the tokens and spaces by DAO, OfSource the token of a Governor.
 	ByDAO    map[string][]string
 	OfSource map[record.SourceRef]string
-	// daos is the reverse of byDAO.
-	Daos map[string][]string
-	// counted are the scopes of which delegations are held.
+	// DAOs is the reverse of ByDAO.
+	DAOs map[string][]string
+	// Counted are the scopes of which delegations are held.
 	Counted []string
 }
 
@@ -32,7 +32,7 @@ func ReadDelegationScopes(ctx context.Context, w *warehouse.Warehouse) (Delegati
 	if err != nil {
 		return DelegationScopes{}, err
 	}
-	s := DelegationScopes{ByDAO: map[string][]string{}, OfSource: map[record.SourceRef]string{}, Daos: map[string][]string{}}
+	s := DelegationScopes{ByDAO: map[string][]string{}, OfSource: map[record.SourceRef]string{}, DAOs: map[string][]string{}}
 	owners := map[record.SourceRef]string{}
 	for _, r := range rows {
 		source := record.SourceRef{Provider: governance.Provider(r.Provider), ID: r.SourceID}
@@ -55,7 +55,7 @@ func ReadDelegationScopes(ctx context.Context, w *warehouse.Warehouse) (Delegati
 			s.add(owners[record.SourceRef{Provider: governance.Snapshot, ID: space}], scope)
 		}
 	}
-	for _, all := range []map[string][]string{s.ByDAO, s.Daos} {
+	for _, all := range []map[string][]string{s.ByDAO, s.DAOs} {
 		for _, of := range all {
 			slices.Sort(of)
 		}
@@ -68,5 +68,5 @@ func (s *DelegationScopes) add(daoID, scope string) {
 		return
 	}
 	s.ByDAO[daoID] = append(s.ByDAO[daoID], scope)
-	s.Daos[scope] = append(s.Daos[scope], daoID)
+	s.DAOs[scope] = append(s.DAOs[scope], daoID)
 }

@@ -29,7 +29,7 @@ type evaluation struct {
 	conflicts []governance.Warning
 	// linkNames are the names that links to the proposal have.
 	linkNames []string
-	// createdAt, updatedAt and nextChangeAt are as in warehouse.ProposalState.
+	// createdAt, updatedAt and nextChangeAt are as in counts.ProposalState.
 	createdAt, updatedAt, nextChangeAt *governance.Timestamp
 }
 
