@@ -131,22 +131,19 @@ func PowersBetween(ctx context.Context, w *warehouse.Warehouse, scope string, fi
 		clickhouse.Named("scope", scope), clickhouse.Named("first", first), clickhouse.Named("end", end), clickhouse.Named("others", others),
 	}
 	ctx = warehouse.InBackground(ctx)
-	rows, err := w.Conn.Query(ctx, sqlText("feed_token_powers"), args...)
-	if h.Changes, err = warehouse.SelectRows[PowerChange](rows, err, "read the powers that change in blocks"); err != nil || len(h.Changes) == 0 {
+	h.Changes, err = warehouse.Find[PowerChange](ctx, w, "read the powers that change in blocks", sqlText("feed_token_powers"), args...)
+	if err != nil || len(h.Changes) == 0 {
 		return h, err
 	}
-	rows, err = w.Conn.Query(ctx, sqlText("feed_token_before"), args...)
-	if h.Before, err = warehouse.SelectRows[PowerChange](rows, err, "read the powers before blocks"); err != nil {
+	if h.Before, err = warehouse.Find[PowerChange](ctx, w, "read the powers before blocks", sqlText("feed_token_before"), args...); err != nil {
 		return h, err
 	}
-	rows, err = w.Conn.Query(ctx, sqlText("feed_token_supplies"), args...)
-	h.Supplies, err = warehouse.SelectRows[TokenSupplyAt](rows, err, "read the supplies in blocks")
+	h.Supplies, err = warehouse.Find[TokenSupplyAt](ctx, w, "read the supplies in blocks", sqlText("feed_token_supplies"), args...)
 	return h, err
 }
 
 // FirstPowers returns the powers of the first delegates of a token before a block, in order of delegate.
 func FirstPowers(ctx context.Context, w *warehouse.Warehouse, scope string, end uint64, count int) ([]PowerChange, error) {
-	rows, err := w.Conn.Query(warehouse.InBackground(ctx), sqlText("feed_token_before"),
+	return warehouse.Find[PowerChange](warehouse.InBackground(ctx), w, "read the first delegates of a token", sqlText("feed_token_before"),
 		clickhouse.Named("scope", scope), clickhouse.Named("first", end), clickhouse.Named("end", end), clickhouse.Named("others", count))
-	return warehouse.SelectRows[PowerChange](rows, err, "read the first delegates of a token")
 }

@@ -22,13 +22,12 @@ type FollowedItem struct {
 
 // FollowedItems returns the items of an upstream.
 func FollowedItems(ctx context.Context, w *warehouse.Warehouse, upstream string) ([]FollowedItem, error) {
-	rows, err := w.Conn.Query(ctx, sqlText("follow_item"), upstream)
 	type row struct {
 		FollowedItem
 
 		Version uint64
 	}
-	stored, err := warehouse.SelectRows[row](rows, err, "read followed items")
+	stored, err := warehouse.Find[row](ctx, w, "read followed items", sqlText("follow_item"), upstream)
 	items := make([]FollowedItem, len(stored))
 	for i, r := range stored {
 		items[i] = r.FollowedItem

@@ -134,12 +134,10 @@ func selectVoters(ctx context.Context, w *warehouse.Warehouse, sql string, args 
 // HeldNames returns the names of a source and an origin: a forum, or none.
 func HeldNames(ctx context.Context, w *warehouse.Warehouse, source governance.NameSource, origin string) ([]record.Name, error) {
 	const sql = "SELECT voter, name FROM names FINAL WHERE source = {source:String} AND origin = {origin:String} AND NOT withdrawn"
-	result, err := w.Conn.Query(ctx, sql, clickhouse.Named("source", string(source)), clickhouse.Named("origin", origin))
-	type row struct{ Voter, Name string }
-	rows, err := warehouse.SelectRows[row](result, err, "read the names of a source")
-	names := make([]record.Name, len(rows))
-	for i, r := range rows {
-		names[i] = record.Name{Voter: r.Voter, Source: source, Origin: origin, Name: r.Name}
+	names, err := warehouse.Find[record.Name](ctx, w, "read the names of a source", sql,
+		clickhouse.Named("source", string(source)), clickhouse.Named("origin", origin))
+	for i := range names {
+		names[i].Source, names[i].Origin = source, origin
 	}
 	return names, err
 }
