@@ -17,6 +17,11 @@ import (
 	"pnyx/warehouse/records"
 )
 
+// saysUnknown selects the powers of the zero address after the logs of a block: the token changes powers
+// without a log, and what it stated in earlier blocks is not known any more. The view delegate_power has
+// the same condition.
+const saysUnknown = `delegate = '0x0000000000000000000000000000000000000000' AND substring(place, 9, 4) = '\xff\xff\xff\xff'`
+
 // delegateRow is what is held of a delegate in one scope.
 type delegateRow struct {
 	Rank            uint64
@@ -129,7 +134,7 @@ func delegatePage(
 			clickhouse.Named("delegate", at.Delegate), clickhouse.Named("where", at.Where))
 	}
 	sql := fmt.Sprintf(sqlText("delegate_page"), delegateOrders()[q.Order],
-		fmt.Sprintf(sqlText("delegate_now"), inScopes, inScopes, "1"), votesCast, condition)
+		fmt.Sprintf(sqlText("delegate_now"), inScopes, inScopes, "1", saysUnknown, inScopes), votesCast, condition)
 	return warehouse.FindRefs[delegateRow](ctx, w, "read a page of delegates", sql, votes, args...)
 }
 
@@ -154,7 +159,7 @@ func DelegatedPowerOf(ctx context.Context, w *warehouse.Warehouse, voter string)
 func delegateRows(ctx context.Context, w *warehouse.Warehouse, voters []string) ([]delegateRow, error) {
 	const ofVoters = "delegate IN {voters:Array(String)}"
 	sql := fmt.Sprintf(sqlText("delegate_now"), ofVoters,
-		"(scope, delegator) GLOBAL IN (SELECT scope, delegator FROM delegations WHERE hasAny(delegates, {voters:Array(String)}))", ofVoters)
+		"(scope, delegator) GLOBAL IN (SELECT scope, delegator FROM delegations WHERE hasAny(delegates, {voters:Array(String)}))", ofVoters, saysUnknown, "1")
 	return warehouse.Find[delegateRow](ctx, w, "read the delegated power of voters",
 		"SELECT scope, delegate, power, toNullable(delegators) AS delegators FROM ("+sql+")",
 		clickhouse.Named("voters", voters))

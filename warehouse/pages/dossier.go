@@ -225,7 +225,8 @@ type DelegatedPower struct {
 func DelegatedAt(
 	ctx context.Context, w *warehouse.Warehouse, token string, ref record.RefHash, created, snapshot governance.Timestamp,
 ) (of DelegatedPower, err error) {
-	found, err := warehouse.FindRefs[DelegatedPower](ctx, w, "read the delegated power of a dossier", sqlText("dossier_delegated"),
+	found, err := warehouse.FindRefs[DelegatedPower](ctx, w, "read the delegated power of a dossier",
+		fmt.Sprintf(sqlText("dossier_delegated"), saysUnknown),
 		[]record.RefHash{ref}, clickhouse.Named("token", token),
 		clickhouse.Named("created", int64(created)), clickhouse.Named("snapshot", int64(snapshot)))
 	if len(found) > 0 {

@@ -3,6 +3,7 @@ package pages
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -166,7 +167,8 @@ func powersAt(
 		Start int64
 		Power decimal.Decimal
 	}
-	rows, err := warehouse.Find[row](ctx, w, "read the power of a voter at the start of votes", sqlText("open_vote_power_at"),
+	rows, err := warehouse.Find[row](ctx, w, "read the power of a voter at the start of votes",
+		fmt.Sprintf(sqlText("open_vote_power_at"), saysUnknown),
 		clickhouse.Named("voter", voter), clickhouse.Named("scopes", tokens), clickhouse.Named("starts", starts))
 	for _, r := range rows {
 		known[powerPlace{r.Scope, governance.Timestamp(r.Start)}] = r.Power

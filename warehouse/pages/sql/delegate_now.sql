@@ -1,6 +1,5 @@
 -- The delegates who have power or delegators now. power is NULL where none is stated, and of a token whose
--- power changes without a log where it was stated before the token was asked last. The power of the zero
--- address after a block's logs says so.
+-- power changes without a log where it was stated before the token was asked last.
 SELECT
     scope,
     delegate,
@@ -52,8 +51,8 @@ GLOBAL LEFT JOIN
         max(block) AS asked_in
     FROM delegate_power FINAL
     WHERE NOT withdrawn
-        AND delegate = '0x0000000000000000000000000000000000000000'
-        AND substring(place, 9, 4) = '\xff\xff\xff\xff'
+        AND %[4]s
+        AND %[5]s
     GROUP BY scope
 ) AS asked USING (scope)
 GROUP BY

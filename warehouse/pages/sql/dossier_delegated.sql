@@ -1,5 +1,5 @@
 -- The power of a token's delegates at the snapshot of a vote, beside the ballots, and how it moved
--- since the proposal. A token whose power changes without a log, see delegate_now, counts as undated.
+-- since the proposal. A token whose power changes without a log counts as undated.
 SELECT
     sum(at_snapshot) AS power,
     countIf(at_snapshot > 0 AND isNull(cast_power)) AS silent,
@@ -28,7 +28,7 @@ FROM
             argMaxIf(power, place, at <= fromUnixTimestamp64Milli({snapshot:Int64})) AS later,
             argMaxIf(power, place, at <= fromUnixTimestamp64Milli({created:Int64})) AS earlier,
             CAST(NULL AS Nullable(Decimal(76, 18))) AS cast_in,
-            countIf(isNull(at) OR delegate = '0x0000000000000000000000000000000000000000' AND substring(place, 9, 4) = '\xff\xff\xff\xff') AS without_time
+            countIf(isNull(at) OR %s) AS without_time
         FROM delegate_power FINAL
         WHERE scope = {token:String} AND NOT withdrawn
         GROUP BY delegate

@@ -1,5 +1,4 @@
--- The power of a delegate at some times, by token, without tokens whose power changes without a log: see
--- delegate_now.
+-- The power of a delegate at some times, by token, without tokens whose power changes without a log.
 SELECT
     scope,
     start,
@@ -18,8 +17,8 @@ FROM
         AND scope GLOBAL NOT IN (
             SELECT scope
             FROM delegate_power
-            WHERE delegate = '0x0000000000000000000000000000000000000000'
-                AND substring(place, 9, 4) = '\xff\xff\xff\xff'
+            WHERE scope IN {scopes:Array(String)}
+                AND %s
         )
 )
 ARRAY JOIN
