@@ -171,7 +171,7 @@ func NewVoters(ctx context.Context, w *warehouse.Warehouse, moments []Moment) (m
 		return []any{string(m.Ref[:]), m.DAOID, int64(m.At), m.Begins}
 	}, ext.Column("proposal_ref", "FixedString(16)"), warehouse.TextColumn("dao_id"), ext.Column("moment", "Int64"), ext.Column("begins", "Bool"))
 	result, err := w.QueryWith(ctx, table, err, fmt.Sprintf(sqlText("dossier_new_voters"), countingBallots(
-		"proposal_ref IN (SELECT proposal_ref FROM wanted_moments WHERE NOT begins) AND voter GLOBAL IN ("+
+		"proposal_ref IN (SELECT proposal_ref FROM wanted_moments) AND voter GLOBAL IN ("+
 			"SELECT voter FROM ballots WHERE proposal_ref IN (SELECT proposal_ref FROM wanted_moments WHERE begins))")), warehouse.BindUnknownTime())
 	type row struct {
 		ProposalRef record.RefHash
