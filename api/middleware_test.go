@@ -77,7 +77,7 @@ func TestOPTIONSListsMethodsAndHeaders(t *testing.T) {
 	n.wantFailure(n.ask(http.MethodOptions, "/v2/brief", nil), http.StatusNotFound, apierror.CodeNotFound)
 }
 
-func TestLongURLsAreRejected(t *testing.T) {
+func TestURLsThatAreTooLongAreRejected(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	base := "/v2/daos?cursor="
@@ -88,7 +88,7 @@ func TestLongURLsAreRejected(t *testing.T) {
 	n.wantFailure(n.get(base+strings.Repeat("x", 8192-len(base))), http.StatusBadRequest, apierror.CodeValidation)
 }
 
-func TestLongMethodIsTruncated(t *testing.T) {
+func TestMethodThatIsTooLongIsTruncated(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	got := n.wantFailure(n.ask(strings.Repeat("A", 500), "/v2/daos", nil), http.StatusMethodNotAllowed, apierror.CodeMethodNotAllowed)

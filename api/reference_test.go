@@ -53,7 +53,7 @@ func textOf(b *browser.Tab, selector string) string {
 	return browser.Value[string](b, fmt.Sprintf(`document.querySelector(%q).innerText`, selector))
 }
 
-func TestReferenceSendsRequests(t *testing.T) {
+func TestLongReferenceSendsRequests(t *testing.T) {
 	t.Parallel()
 	for _, width := range referenceWidths() {
 		t.Run(fmt.Sprint(width), func(t *testing.T) {
@@ -78,7 +78,7 @@ func TestReferenceSendsRequests(t *testing.T) {
 	}
 }
 
-func TestReferenceExplainsErrorsAndTurnsPages(t *testing.T) {
+func TestLongReferenceExplainsErrorsAndTurnsPages(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	b := openReference(t, n, referenceWidthDesk)
@@ -106,7 +106,7 @@ func TestReferenceExplainsErrorsAndTurnsPages(t *testing.T) {
 	b.WantQuiet(n.base, "status of 400")
 }
 
-func TestReferenceShowsNumbersToTheLastDigit(t *testing.T) {
+func TestLongReferenceShowsNumbersToTheLastDigit(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	n.analyze()
@@ -123,7 +123,7 @@ func TestReferenceShowsNumbersToTheLastDigit(t *testing.T) {
 		css("proposals.evidence", ".tree details:not([open]) > summary"), css("proposals.evidence", ".tree")))
 }
 
-func TestReferenceSendsTheTokenToThisServerAlone(t *testing.T) {
+func TestLongReferenceSendsTheTokenToThisServerAlone(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	b := openReference(t, n, referenceWidthDesk)
@@ -149,7 +149,7 @@ func TestReferenceSendsTheTokenToThisServerAlone(t *testing.T) {
 	b.WantQuiet(n.base, "status of 402", "status of 401")
 }
 
-func TestReferenceSearchFindsWhatItDescribes(t *testing.T) {
+func TestLongReferenceSearchFindsWhatItDescribes(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	b := openReference(t, n, referenceWidthDesk)
@@ -186,7 +186,7 @@ func TestReferenceSearchFindsWhatItDescribes(t *testing.T) {
 	}
 }
 
-func TestReferenceCopiesExamples(t *testing.T) {
+func TestLongReferenceCopiesExamples(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	b := openReference(t, n, referenceWidthDesk)
@@ -217,7 +217,7 @@ func TestReferenceCopiesExamples(t *testing.T) {
 	b.WantQuiet(n.base)
 }
 
-func TestReferenceMenuFollowsTheScroll(t *testing.T) {
+func TestLongReferenceMenuFollowsTheScroll(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	b := openReference(t, n, referenceWidthDesk)
@@ -230,7 +230,7 @@ func TestReferenceMenuFollowsTheScroll(t *testing.T) {
 	}
 }
 
-func TestReferenceIsCompleteWithoutScript(t *testing.T) {
+func TestLongReferenceIsCompleteWithoutScript(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	for _, width := range referenceWidths() {
@@ -261,7 +261,7 @@ func TestReferenceIsCompleteWithoutScript(t *testing.T) {
 	}
 }
 
-func TestReferenceIsAccessible(t *testing.T) {
+func TestLongReferenceIsAccessible(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	for _, width := range referenceWidths() {
@@ -281,7 +281,7 @@ func TestReferenceIsAccessible(t *testing.T) {
 	}
 }
 
-func TestReferencePrintsWhatIsFoldedOnTheScreen(t *testing.T) {
+func TestLongReferencePrintsWhatIsFoldedOnTheScreen(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	b := openReference(t, n, referenceWidthPhone)
@@ -298,7 +298,7 @@ func TestReferencePrintsWhatIsFoldedOnTheScreen(t *testing.T) {
 	b.WantNoOverflow()
 }
 
-func TestReferenceIsSmall(t *testing.T) {
+func TestLongReferenceIsSmall(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	b := openReference(t, n, referenceWidthDesk)

@@ -29,9 +29,9 @@ func shows(selector string) string {
 	return fmt.Sprintf(`!document.querySelector("#main[aria-busy], .box") && !!document.querySelector(%q)`, selector)
 }
 
-// TestPagesInABrowser opens each page with a token in a real browser: it fits the window, is
+// TestLongPagesInABrowser opens each page with a token in a real browser: it fits the window, is
 // accessible, obeys its policy, and sends the token nowhere but to its own addresses.
-func TestPagesInABrowser(t *testing.T) {
+func TestLongPagesInABrowser(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	token := n.admit(access.V2All, ample())
@@ -63,8 +63,8 @@ func TestPagesInABrowser(t *testing.T) {
 	}
 }
 
-// TestTokenOpensAndClosesThePage enters a token and removes it.
-func TestTokenOpensAndClosesThePage(t *testing.T) {
+// TestLongTokenOpensAndClosesThePage enters a token and removes it.
+func TestLongTokenOpensAndClosesThePage(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	token := n.admit(access.V2All, ample())
@@ -83,7 +83,7 @@ func TestTokenOpensAndClosesThePage(t *testing.T) {
 	b.WantQuiet(n.Base)
 }
 
-func TestFreePartsNeedNoScript(t *testing.T) {
+func TestLongFreePartsNeedNoScript(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	b := browser.Open(t, 390, 900)
@@ -101,7 +101,7 @@ func TestFreePartsNeedNoScript(t *testing.T) {
 	b.WantQuiet(n.Base)
 }
 
-func TestALinkMayBringATokenThatNoServerSees(t *testing.T) {
+func TestLongALinkMayBringATokenThatNoServerSees(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	token := n.admit(access.V2All, ample())
@@ -119,9 +119,9 @@ func TestALinkMayBringATokenThatNoServerSees(t *testing.T) {
 	b.WantQuiet(n.Base)
 }
 
-// TestDossierInABrowser reads the dossier of a proposal on a phone, in both schemes, and on paper: what it does, what is
+// TestLongDossierInABrowser reads the dossier of a proposal on a phone, in both schemes, and on paper: what it does, what is
 // found, who decided, what is not known, and on what all of it rests.
-func TestDossierInABrowser(t *testing.T) {
+func TestLongDossierInABrowser(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	token := n.admit(access.V2All, ample())

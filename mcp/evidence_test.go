@@ -10,7 +10,7 @@ import (
 
 // A dossier of a proposal with many actions takes no more than agents read: what is left out of
 // it is its longest parts.
-func TestLongEvidenceIsConcise(t *testing.T) {
+func TestEvidenceIsConcise(t *testing.T) {
 	t.Parallel()
 	evidence := func(actions, findings int) string {
 		return fmt.Sprintf(`{"proposal":{"title":"a"},"provenance":[],"intelligence":{"status":"available","dossier":{"summary":"It pays.",`+

@@ -305,7 +305,7 @@ func TestConciseRowsHaveValuesOfFullOnes(t *testing.T) {
 	}
 }
 
-func TestLongTextsComeInParts(t *testing.T) {
+func TestTextsComeInParts(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	for name, c := range map[string]struct{ tool, arguments, want string }{

@@ -119,7 +119,7 @@ func TestSchemaForIndexesHasBoundsAndEnumerations(t *testing.T) {
 	}
 }
 
-func TestLongPathIsNotDescribedToIndexes(t *testing.T) {
+func TestPathThatIsTooLongIsNotDescribedToIndexes(t *testing.T) {
 	t.Parallel()
 	all := routes.All()
 	route := all[slices.IndexFunc(all, func(r routes.Route) bool { return r.ID == "voters.votes" })]

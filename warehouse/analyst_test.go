@@ -151,7 +151,6 @@ func TestAnalystOfAServerThatRefusesSaysWhyOnce(t *testing.T) {
 // TestLongAnalystsMayAskAnythingOfAnyColumn asks with the optimizer settings that analysts have.
 func TestLongAnalystsMayAskAnythingOfAnyColumn(t *testing.T) {
 	t.Parallel()
-	env.Long(t)
 	instance := env.SharedEngine(t)
 	database := env.MigratedDatabase(t, instance)
 	generated(t, instance.URL(database), 3, 5)

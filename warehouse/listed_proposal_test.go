@@ -235,7 +235,7 @@ func checkProposalSets(t *testing.T, w *warehouse.Warehouse) {
 	}
 }
 
-func TestPagesOfProposalsHaveEachCurrentRowOnceInOrder(t *testing.T) {
+func TestLongPagesOfProposalsHaveEachCurrentRowOnceInOrder(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	checkProposalWalks(t, w)

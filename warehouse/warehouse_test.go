@@ -24,6 +24,8 @@ import (
 	"pnyx/warehouse/records"
 )
 
+func TestMain(m *testing.M) { env.Main(m) }
+
 // open gives a test a warehouse of its own on the shared engine.
 func open(t *testing.T) *warehouse.Warehouse {
 	t.Helper()

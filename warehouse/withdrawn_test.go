@@ -97,7 +97,6 @@ func TestWithdrawnBallotsCountNowhere(t *testing.T) {
 
 func TestLongHistoriesOfWithdrawalsEqualAModel(t *testing.T) {
 	t.Parallel()
-	env.Long(t)
 	compareWithModel(t, 3, 20)
 }
 

@@ -22,6 +22,8 @@ import (
 	"pnyx/worker/fill"
 )
 
+func TestMain(m *testing.M) { env.Main(m) }
+
 const (
 	// soon bounds every step of these tests. Nothing waits for it when all is well.
 	soon = time.Minute

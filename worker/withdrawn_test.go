@@ -235,14 +235,8 @@ func checkWithdrawals(t *testing.T, seed uint64, changes, checks int) {
 	}
 }
 
-func TestWithdrawnRecordsLeaveNoTrace(t *testing.T) {
-	t.Parallel()
-	checkWithdrawals(t, 1, 6, 3)
-}
-
 func TestLongHistoriesOfWithdrawnRecordsLeaveNoTrace(t *testing.T) {
 	t.Parallel()
-	env.Long(t)
 	for seed := range uint64(2) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()

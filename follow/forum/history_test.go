@@ -40,7 +40,6 @@ func (f *fixture) actAtRandom(random *rand.Rand, topics *int) {
 // lacks what the forum has forgotten: topics that were deleted or hidden.
 func TestLiveIsFromNothing(t *testing.T) {
 	t.Parallel()
-	env.Long(t)
 	for seed := range uint64(3) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			t.Parallel()

@@ -93,7 +93,7 @@ func TestNamesAreOfAFieldThatEverybodySees(t *testing.T) {
 	}
 }
 
-func TestNamesOfALargeDirectoryAreReadFromBothEnds(t *testing.T) {
+func TestLongNamesOfALargeDirectoryAreReadFromBothEnds(t *testing.T) {
 	t.Parallel()
 
 	f := newFixture(t)

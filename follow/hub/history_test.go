@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"pnyx/test/env"
 	fake "pnyx/test/upstream/hub"
 )
 
@@ -147,7 +146,6 @@ func TestAnyHistoryEndsInTheTruth(t *testing.T) {
 
 func TestLongHistoriesEndInTheTruth(t *testing.T) {
 	t.Parallel()
-	env.Long(t)
 
 	for seed := range uint64(3) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {

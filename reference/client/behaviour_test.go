@@ -20,6 +20,8 @@ import (
 	"pnyx/test/env"
 )
 
+func TestMain(m *testing.M) { env.Main(m) }
+
 // told is what each client makes of a node that behaves in a way.
 const told = `busy: ens uniswap
 missing: NOT_FOUND 404 there is no DAO r2 {"daoId":"nobody"} -
@@ -234,8 +236,8 @@ func (n *node) want(t *testing.T, printed string) {
 	}
 }
 
-// TestTypeScriptClientWaitsAndFails compiles the client and a program, and runs it.
-func TestTypeScriptClientWaitsAndFails(t *testing.T) {
+// TestLongTypeScriptClientWaitsAndFails compiles the client and a program, and runs it.
+func TestLongTypeScriptClientWaitsAndFails(t *testing.T) {
 	t.Parallel()
 	compiler := typeScriptCompiler(t)
 	n, p := newNode(t), program{dir: t.TempDir()}
@@ -246,8 +248,8 @@ func TestTypeScriptClientWaitsAndFails(t *testing.T) {
 	n.want(t, p.run(t, nil, "node", "behaviour.js", n.url))
 }
 
-// TestPythonClientWaitsAndFails checks a program, and runs it.
-func TestPythonClientWaitsAndFails(t *testing.T) {
+// TestLongPythonClientWaitsAndFails checks a program, and runs it.
+func TestLongPythonClientWaitsAndFails(t *testing.T) {
 	t.Parallel()
 	python := env.Program(t, "python3", "PNYX_TEST_REQUIRE_MYPY")
 	n, p := newNode(t), program{dir: t.TempDir()}
@@ -258,7 +260,7 @@ func TestPythonClientWaitsAndFails(t *testing.T) {
 	n.want(t, p.run(t, nil, python, "behaviour.py", n.url))
 }
 
-func TestGoClientWaitsAndFails(t *testing.T) {
+func TestLongGoClientWaitsAndFails(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	var printed strings.Builder

@@ -93,7 +93,7 @@ func typeScriptCompiler(t *testing.T) string {
 	return compiler
 }
 
-func TestTypeScriptClientAndSnippetsCompile(t *testing.T) {
+func TestLongTypeScriptClientAndSnippetsCompile(t *testing.T) {
 	t.Parallel()
 	compiler := typeScriptCompiler(t)
 	p := newProgram(t, client.TypeScript, "pnyx.ts", func(n int) string { return fmt.Sprintf("snippet%d.ts", n) })
@@ -109,14 +109,14 @@ func TestTypeScriptClientAndSnippetsCompile(t *testing.T) {
 	p.run(t, nil, compiler, "--project", p.dir)
 }
 
-func TestPythonClientAndSnippetsCompile(t *testing.T) {
+func TestLongPythonClientAndSnippetsCompile(t *testing.T) {
 	t.Parallel()
 	mypy := env.Program(t, "mypy", "PNYX_TEST_REQUIRE_MYPY")
 	p := newProgram(t, client.Python, "pnyx.py", func(n int) string { return fmt.Sprintf("snippet%d.py", n) })
 	p.run(t, nil, mypy, append([]string{"--strict", "--python-version", "3.11", "--no-error-summary", "pnyx.py"}, p.files...)...)
 }
 
-func TestGoClientAndSnippetsCompile(t *testing.T) {
+func TestLongGoClientAndSnippetsCompile(t *testing.T) {
 	t.Parallel()
 	env.SkipShort(t, "the Go compiler")
 	p := newProgram(t, client.Go, "pnyx/pnyx.go", func(n int) string { return fmt.Sprintf("snippet%d/main.go", n) })

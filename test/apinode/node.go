@@ -38,6 +38,7 @@ const (
 // Main runs the tests of a package whose nodes leave nothing running.
 func Main(m *testing.M) {
 	env.QuietRedis()
+	env.SkipLong()
 	goleak.VerifyTestMain(m, env.RedisLeftover(),
 		// It keeps the Date header of every server of the process, and never ends.
 		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"),

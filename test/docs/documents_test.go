@@ -12,7 +12,6 @@ func TestMain(m *testing.M) { env.Main(m) }
 
 func TestLongDocumentsShowWhatCommandsPrint(t *testing.T) {
 	t.Parallel()
-	env.Long(t)
 	for _, d := range documents(t) {
 		if !d.run() {
 			continue

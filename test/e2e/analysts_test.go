@@ -17,7 +17,7 @@ import (
 // question is a query of docs/analysts.md with the answer below it.
 var question = regexp.MustCompile("(?s)```sql\n(.*?)```\n(?:\n```text\n(.*?)```\n)?")
 
-func TestAnalystsReadWhatTheAPIServes(t *testing.T) { //nolint:tparallel // the subtests read one instance
+func TestLongAnalystsReadWhatTheAPIServes(t *testing.T) { //nolint:tparallel // the subtests read one instance
 	t.Parallel()
 	i := startShared(t, nil, "serve").ready()
 	i.Import(env.GeneratedDataSet(t, "--seed", "1", "--now", "2026-01-01T00:00:00Z",

@@ -11,9 +11,9 @@ import (
 	"pnyx/test/env"
 )
 
-// TestClientsAreNotRefused lets each client read with ten threads and a token that allows five
+// TestLongClientsAreNotRefused lets each client read with ten threads and a token that allows five
 // and ten requests at once. The node refuses none, and all answers are right.
-func TestClientsAreNotRefused(t *testing.T) {
+func TestLongClientsAreNotRefused(t *testing.T) {
 	t.Parallel()
 	env.RequireEngine(t)
 	i := startShared(t, nil, "serve", "--demo").ready()

@@ -30,9 +30,9 @@ func (p payer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(paid)
 }
 
-// TestClientsPayPerRequest lets each client read a paid route without a token, over a
+// TestLongClientsPayPerRequest lets each client read a paid route without a token, over a
 // transport that pays. Each pays once.
-func TestClientsPayPerRequest(t *testing.T) {
+func TestLongClientsPayPerRequest(t *testing.T) {
 	t.Parallel()
 	env.RequireEngine(t)
 	ledger := facilitator.NewLedger(t)

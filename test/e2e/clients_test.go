@@ -200,7 +200,6 @@ func requireClient(t *testing.T, language client.Language) {
 // TestLongClientsReadWhatHTTPReads runs the program that documents show for each route, in each
 // language, and compares what it prints with the answers over HTTP. One list has 10,000 rows.
 func TestLongClientsReadWhatHTTPReads(t *testing.T) {
-	env.Long(t)
 	t.Parallel()
 	env.RequireEngine(t)
 	i := startShared(t, nil, "serve").ready()

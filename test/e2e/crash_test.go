@@ -61,7 +61,7 @@ func (i *instance) importing(data string) *env.Process {
 	return running
 }
 
-func TestImportAfterACrashGivesTheRightAnswers(t *testing.T) {
+func TestLongImportAfterACrashGivesTheRightAnswers(t *testing.T) {
 	t.Parallel()
 	env.RequireEngine(t)
 	data := env.DataSet(t, 8_000)

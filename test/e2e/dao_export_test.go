@@ -171,7 +171,7 @@ func (e *exporter) awaitExport(i *instance, daoID string) (export governance.DAO
 	return export, held
 }
 
-func TestExportOfADAO(t *testing.T) {
+func TestLongExportOfADAO(t *testing.T) {
 	t.Parallel()
 	env.RequireEngine(t)
 	i := startShared(t, []string{"REDIS_URL=" + env.Redis(t).URL}, "serve").ready()
@@ -338,8 +338,8 @@ func checkDAOForms(t *testing.T, e *exporter, part governance.DAOExportPart) {
 	e.get(part.Formats.NDJSON, http.StatusNotModified, "If-None-Match", whole.Header.Get("Etag"))
 }
 
-// TestDeltaOfADAO keeps a mirror up to date by what changed since its revision, also after restarts.
-func TestDeltaOfADAO(t *testing.T) {
+// TestLongDeltaOfADAO keeps a mirror up to date by what changed since its revision, also after restarts.
+func TestLongDeltaOfADAO(t *testing.T) {
 	t.Parallel()
 	env.RequireEngine(t)
 	environ := []string{"CLICKHOUSE_URL=" + env.DatabaseURL(t), "REDIS_URL=" + env.Redis(t).URL}

@@ -222,7 +222,6 @@ func (i *instance) dayOneChanges(round int) []func() {
 // TestLongDayOne lets the programs keep copies of a DAO, with exports and alerts, while it changes
 // and the service restarts: for a round, or for rounds until PNYX_TEST_DAY_ONE has passed.
 func TestLongDayOne(t *testing.T) {
-	env.Long(t)
 	t.Parallel()
 	env.Program(t, "redis-server", "PNYX_TEST_REQUIRE_REDIS")
 	if _, err := os.Stat("npm/node_modules/.package-lock.json"); err != nil {

@@ -30,7 +30,7 @@ func embeddedRedis(t *testing.T, dataDir string) redis.UniversalClient {
 	return env.RedisClient(t, string(address))
 }
 
-func TestServeOutlivesItsRedisServerAndTakesItAlong(t *testing.T) {
+func TestLongServeOutlivesItsRedisServerAndTakesItAlong(t *testing.T) {
 	t.Parallel()
 	env.RequireEngine(t)
 	env.Program(t, "redis-server", "PNYX_TEST_REQUIRE_REDIS")

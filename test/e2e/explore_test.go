@@ -23,9 +23,9 @@ func issueReader(t *testing.T, i *instance) (token string) {
 	return token
 }
 
-// TestExplorerLeadsFromADAOToAVoter follows the links of the pages in a browser, on the
+// TestLongExplorerLeadsFromADAOToAVoter follows the links of the pages in a browser, on the
 // demonstration.
-func TestExplorerLeadsFromADAOToAVoter(t *testing.T) {
+func TestLongExplorerLeadsFromADAOToAVoter(t *testing.T) {
 	t.Parallel()
 	i := startShared(t, nil, "serve", "--demo").ready()
 	token := issueReader(t, i)
@@ -61,8 +61,8 @@ func largestVote(t *testing.T, i *instance) (largest string) {
 	return largest
 }
 
-// TestPicturesOfTheExplorer renews its pictures in docs/pictures, for `make pictures`.
-func TestPicturesOfTheExplorer(t *testing.T) {
+// TestLongPicturesOfTheExplorer renews its pictures in docs/pictures, for `make pictures`.
+func TestLongPicturesOfTheExplorer(t *testing.T) {
 	t.Parallel()
 	dir := os.Getenv("PNYX_TEST_PICTURES")
 	if dir == "" {

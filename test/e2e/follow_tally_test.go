@@ -56,7 +56,6 @@ func tallyDiffers(i *instance, upstream *tally.Tally) error {
 // decimals, and after a restart what happened meanwhile.
 func TestLongTallyIsFollowedFromNothing(t *testing.T) {
 	t.Parallel()
-	env.Long(t)
 
 	upstream := tally.New(time.Now)
 	upstream.Switch(func(s *tally.Switches) { s.Key = "tally-s3cret" })

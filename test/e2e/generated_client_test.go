@@ -20,9 +20,9 @@ const clientFolder = "../../reference/npm"
 // clientTime bounds the build and the run of the client.
 const clientTime = 10 * time.Minute
 
-// TestGeneratedClientReadsEveryList compiles clients of two generators from the published
+// TestLongGeneratedClientReadsEveryList compiles clients of two generators from the published
 // OpenAPI document. They read a page of each list with a token.
-func TestGeneratedClientReadsEveryList(t *testing.T) {
+func TestLongGeneratedClientReadsEveryList(t *testing.T) {
 	t.Parallel()
 	env.RequireEngine(t)
 	if _, err := os.Stat(clientFolder + "/node_modules/.package-lock.json"); err != nil {
@@ -59,7 +59,6 @@ const maxGoClientLines = 420
 // document. It is short, and reads a page of each list with a token.
 func TestLongGeneratedGoClientReadsEveryList(t *testing.T) {
 	t.Parallel()
-	env.Long(t)
 	env.RequireEngine(t)
 	base, token := nodeForClients(t)
 	ctx, cancel := context.WithTimeout(t.Context(), clientTime)

@@ -113,7 +113,7 @@ func gzipped(t *testing.T, text string) []byte {
 	return zipped.Bytes()
 }
 
-func TestImportWithoutAnInstanceIsPublished(t *testing.T) {
+func TestLongImportWithoutAnInstanceIsPublished(t *testing.T) {
 	t.Parallel()
 	env.RequireEngine(t)
 	data := env.DataSet(t, 1_000)
@@ -142,7 +142,7 @@ func TestImportWithoutAnInstanceIsPublished(t *testing.T) {
 	}
 }
 
-func TestImportPublishesOnlyWhatChanged(t *testing.T) {
+func TestLongImportPublishesOnlyWhatChanged(t *testing.T) {
 	t.Parallel()
 	env.RequireEngine(t)
 	data := env.DataSet(t, 4_000)
@@ -180,19 +180,9 @@ func TestImportPublishesOnlyWhatChanged(t *testing.T) {
 	}
 }
 
-func TestImportReportsAFullDiskAndContinuesLater(t *testing.T) {
-	checkFullDisk(t, 3_000)
-}
-
 func TestLongImportReportsAFullDiskAndContinuesLater(t *testing.T) {
-	env.Long(t)
-	checkFullDisk(t, 60_000)
-}
-
-func checkFullDisk(t *testing.T, ballots int) {
-	t.Helper()
 	env.RequireEngine(t)
-	data := env.DataSet(t, ballots)
+	data := env.DataSet(t, 60_000)
 	dir := t.TempDir()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=24m"); err != nil {
 		t.Skipf("needs a file system of its own size: %v", err)

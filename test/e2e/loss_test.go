@@ -26,7 +26,6 @@ type lossCase struct{ warehouse, redis bool }
 // since: imports, tokens, usage, payments, webhooks. It then runs the commands of
 // docs/production.md in their order, and compares what is left with what the document says.
 func TestLongEverythingIsLost(t *testing.T) {
-	env.Long(t)
 	t.Parallel()
 	for name, c := range map[string]lossCase{
 		"Redis is lost, too": {warehouse: true, redis: true}, "Redis outlives the warehouse": {warehouse: true},

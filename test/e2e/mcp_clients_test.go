@@ -23,9 +23,9 @@ const (
 // requests that call no tool.
 var anyNumber = []string{"PNYX_FREE_RATE=0"}
 
-// TestOfficialMCPClientsCallEveryTool lists and calls all tools with the clients that are
+// TestLongOfficialMCPClientsCallEveryTool lists and calls all tools with the clients that are
 // published for TypeScript, of both eras, over HTTP and through pnyx mcp.
-func TestOfficialMCPClientsCallEveryTool(t *testing.T) {
+func TestLongOfficialMCPClientsCallEveryTool(t *testing.T) {
 	t.Parallel()
 	requireMCPClients(t)
 	i := startShared(t, anyNumber, "serve", "--demo").ready()
@@ -36,7 +36,6 @@ func TestOfficialMCPClientsCallEveryTool(t *testing.T) {
 // TestLongMCPResultsAreAsShortAsModelsNeed counts the tokens of what tools answer over a
 // large data set, row by row.
 func TestLongMCPResultsAreAsShortAsModelsNeed(t *testing.T) {
-	env.Long(t)
 	t.Parallel()
 	requireMCPClients(t)
 	i := startShared(t, anyNumber, "serve").ready()

@@ -108,8 +108,8 @@ func (token withToken) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r) //nolint:wrapcheck // nothing to add
 }
 
-// TestAgentsAnswerWithFewCalls lets the official client read what two questions need.
-func TestAgentsAnswerWithFewCalls(t *testing.T) {
+// TestLongAgentsAnswerWithFewCalls lets the official client read what two questions need.
+func TestLongAgentsAnswerWithFewCalls(t *testing.T) {
 	t.Parallel()
 	i := startShared(t, anyNumber, "serve").ready()
 	i.Import(env.GeneratedDataSet(t))

@@ -61,7 +61,6 @@ func (m mirrorProgram) wantEqual(folder string) {
 
 func TestLongMirrorEqualsACrawl(t *testing.T) {
 	t.Parallel()
-	env.Long(t)
 	redis := env.Redis(t)
 	i := startShared(t, []string{"REDIS_URL=" + redis.URL}, "serve").ready()
 	i.Import(env.GeneratedDataSet(t, "--daos", "6", "--proposals", "60", "--ballots", "3000", "--largest", "600", "--seed", "1"))

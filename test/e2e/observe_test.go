@@ -218,7 +218,6 @@ func TestEveryAlertIsInTheRunbook(t *testing.T) {
 
 func TestLongAlertsFire(t *testing.T) {
 	t.Parallel()
-	env.Long(t)
 	promtool := env.Program(t, "promtool", "")
 	for _, args := range [][]string{{"check", "rules", "../../observe/rules.yml"}, {"test", "rules", "../../observe/rules_test.yml"}} {
 		if out, err := exec.CommandContext(t.Context(), promtool, args...).CombinedOutput(); err != nil {

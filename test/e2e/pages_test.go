@@ -106,7 +106,7 @@ func (i *instance) awaitPage(path string, limit int, cursor string) (page env.Pa
 	return page
 }
 
-func TestFlushedRedisNeverLeadsToWrongAnswers(t *testing.T) {
+func TestLongFlushedRedisNeverLeadsToWrongAnswers(t *testing.T) {
 	t.Parallel()
 	checkFlushes(t, 40, 3)
 }
@@ -168,7 +168,7 @@ func (i *instance) mixedPaths() (paths []string) {
 	return paths
 }
 
-func TestAnswersTurnStaleWithoutAWorker(t *testing.T) {
+func TestLongAnswersTurnStaleWithoutAWorker(t *testing.T) {
 	t.Parallel()
 	env.RequireEngine(t)
 	redis, warehouse := "REDIS_URL="+env.Redis(t).URL, "CLICKHOUSE_URL="+env.DatabaseURL(t)

@@ -156,7 +156,6 @@ func TestProcessKilledDuringSettlementChargesOnce(t *testing.T) {
 
 func TestLongProcessKilledBeforeItsAnswerChargesNothing(t *testing.T) {
 	t.Parallel()
-	env.Long(t)
 	s := startPaidService(t)
 	header := s.sign()
 	reached := make(chan struct{})

@@ -118,14 +118,13 @@ func callTool(t *testing.T, i *instance, message, token string) error {
 	return nil
 }
 
-func TestEveryExampleOfTheReferenceAnswers(t *testing.T) {
+func TestLongEveryExampleOfTheReferenceAnswers(t *testing.T) {
 	t.Parallel()
 	wantExamplesAnswer(t, startShared(t, nil, "serve", "--demo").ready())
 }
 
 func TestLongEveryExampleOfTheReferenceAnswersOnImportedData(t *testing.T) {
 	t.Parallel()
-	env.Long(t)
 	t.Run("generated", func(t *testing.T) {
 		t.Parallel()
 		i := startShared(t, nil, "serve").ready()

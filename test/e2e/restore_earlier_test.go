@@ -20,7 +20,6 @@ import (
 // is migrated, with the tables of the earlier version that are left in it. Restored, it gives the
 // answers of the earlier version.
 func TestLongBackupOfAnEarlierSchemaIsRestored(t *testing.T) {
-	env.Long(t)
 	t.Parallel()
 	env.RequireEngine(t)
 	var want recordedUpgrade

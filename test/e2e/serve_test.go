@@ -88,7 +88,7 @@ func TestDemoAnswersAndSurvivesARestart(t *testing.T) {
 	}
 }
 
-func TestDemoThatWasKilledWhileItLoadedIsLoadedAtTheNextStart(t *testing.T) {
+func TestLongDemoThatWasKilledWhileItLoadedIsLoadedAtTheNextStart(t *testing.T) {
 	t.Parallel()
 	url := env.DatabaseURL(t)
 	environ := []string{"CLICKHOUSE_URL=" + url, "PNYX_IMPORT_BATCH=100"}
@@ -149,7 +149,7 @@ func TestDataFolderHasOneOwner(t *testing.T) {
 	}
 }
 
-func TestRolesRunInSeparateProcesses(t *testing.T) {
+func TestLongRolesRunInSeparateProcesses(t *testing.T) {
 	t.Parallel()
 	env.RequireEngine(t)
 	redis := env.Redis(t)

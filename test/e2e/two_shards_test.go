@@ -21,7 +21,6 @@ import (
 // one engine and into one of two shards, while both are served, and compares all answers
 // about every DAO, proposal, topic and voter. Then a shard stops.
 func TestLongTwoShardsAnswerAsOneServer(t *testing.T) {
-	env.Long(t)
 	env.RequireEngine(t)
 	data := env.DataSet(t, 110_000)
 	slow := []string{"PNYX_LEASE_TTL=5s", "PNYX_STALE_AFTER=1m"}

@@ -63,10 +63,10 @@ type recordedToken struct {
 	Used string
 }
 
-// TestUpgradeKeepsAnswersTokensAndQuotas restores the warehouse and the Redis of an earlier
+// TestLongUpgradeKeepsAnswersTokensAndQuotas restores the warehouse and the Redis of an earlier
 // version, migrates them, and runs every role on them: answers, tokens, quotas and payments
 // are the earlier version's.
-func TestUpgradeKeepsAnswersTokensAndQuotas(t *testing.T) { //nolint:tparallel // usage is read before it grows
+func TestLongUpgradeKeepsAnswersTokensAndQuotas(t *testing.T) { //nolint:tparallel // usage is read before it grows
 	t.Parallel()
 	env.RequireEngine(t)
 	var want recordedUpgrade

@@ -72,15 +72,14 @@ type LabVote struct {
 // test.
 func StartChainLab(tb testing.TB) *ChainLab {
 	tb.Helper()
-	Long(tb)
 	source := os.Getenv("PNYX_TEST_CHAIN_LAB")
 	if source == "" {
 		tb.Skip("needs PNYX_TEST_CHAIN_LAB, a folder with the chain lab")
 	}
-	lab := &ChainLab{tb: tb, dir: npmInstalled(tb, "chain-lab", source), run: tb.TempDir()}
+	lab := &ChainLab{tb: tb, dir: NPMInstalled(tb, "chain-lab", source), run: tb.TempDir()}
 	port, proxy := Free(tb), Free(tb)
 	lab.URL, lab.ProxyURL = "http://127.0.0.1:"+port, "http://127.0.0.1:"+proxy
-	lab.environ = []string{"LAB_RUN=" + lab.run, "LAB_PORT=" + port, "LAB_PROXY_PORT=" + proxy, "HOME=" + chainHome(tb)}
+	lab.environ = []string{"LAB_RUN=" + lab.run, "LAB_PORT=" + port, "LAB_PROXY_PORT=" + proxy, "HOME=" + ChainHome(tb)}
 	tb.Cleanup(func() { lab.Script("down") })
 	// Compiling the contracts takes most of the start; the result is kept for the next lab.
 	lab.copyCompiled(lab.dir, lab.run)
@@ -97,9 +96,9 @@ func StartChainLab(tb testing.TB) *ChainLab {
 	return lab
 }
 
-// chainHome is the home folder of a chain: below it, the chain keeps gigabytes of past states and leaves them there.
+// ChainHome is the home folder of a chain: below it, the chain keeps gigabytes of past states and leaves them there.
 // The folder is removed once the chain ends.
-func chainHome(tb testing.TB) string {
+func ChainHome(tb testing.TB) string {
 	tb.Helper()
 	home, err := os.MkdirTemp("", "pnyx-test-chain-") //nolint:usetesting // removed once the chain no longer writes
 	if err != nil {
@@ -109,9 +108,9 @@ func chainHome(tb testing.TB) string {
 	return home
 }
 
-// npmInstalled copies a folder and installs its packages, once on this machine for its package.json. Without npm or
+// NPMInstalled copies a folder and installs its packages, once on this machine for its package.json. Without npm or
 // its packages, the test is skipped.
-func npmInstalled(tb testing.TB, name, source string) string {
+func NPMInstalled(tb testing.TB, name, source string) string {
 	tb.Helper()
 	npm := Program(tb, "npm", "")
 	dir := filepath.Join(os.TempDir(), fmt.Sprintf("pnyx-test-%s-%d", name, os.Getuid()))

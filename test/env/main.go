@@ -3,6 +3,7 @@ package env
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"sync"
@@ -15,6 +16,7 @@ import (
 // of the shared engine. It does not return.
 func Main(m *testing.M, checks ...func() error) {
 	QuietRedis()
+	SkipLong()
 	status := m.Run()
 	ctx, cancel := context.WithTimeout(context.Background(), soon)
 	err := errors.Join(StopEngine(ctx), removeSharedFolder())
@@ -30,6 +32,13 @@ func Main(m *testing.M, checks ...func() error) {
 		fmt.Fprintf(os.Stderr, "log of the shared engine:\n%s", log[max(0, len(log)-shownOutput):])
 	}
 	os.Exit(status)
+}
+
+// SkipLong leaves out the tests named TestLong…, unless PNYX_TEST_LONG is set; Main calls it.
+func SkipLong() {
+	if !IsLong() {
+		_ = flag.Set("test.skip", "^TestLong")
+	}
 }
 
 // sharedFolder returns a folder that all tests of the process share. Main removes it.

@@ -46,15 +46,8 @@ func Binary(tb testing.TB) string {
 	return path
 }
 
-// Long skips a test that takes long, unless PNYX_TEST_LONG is set: `make test-long` sets it.
-func Long(tb testing.TB) {
-	tb.Helper()
-	if !IsLong() {
-		tb.Skip("PNYX_TEST_LONG is not set: make test-long runs the long tests")
-	}
-}
-
-// IsLong reports whether PNYX_TEST_LONG is set, for tests whose sizes depend on it.
+// IsLong reports whether PNYX_TEST_LONG is set: `make test-long` sets it. Without it, some
+// sizes are smaller; see SkipLong.
 func IsLong() bool {
 	return os.Getenv("PNYX_TEST_LONG") != ""
 }

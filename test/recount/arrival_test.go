@@ -120,7 +120,6 @@ func TestCursorsStayRightWhileBallotsArrive(t *testing.T) {
 // TestLongLargeProposalIsWalkedWhileBallotsArrive reads a proposal whose pages come from
 // sorted copies. The copies are replaced between two pages.
 func TestLongLargeProposalIsWalkedWhileBallotsArrive(t *testing.T) {
-	env.Long(t)
 	env.RequireEngine(t)
 	data := filepath.Join(t.TempDir(), "data")
 	if out, status := env.Run(t, nil, "generate", "--now", "2026-06-01T00:00:00Z", "--daos", "3", "--proposals", "12",

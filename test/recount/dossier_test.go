@@ -15,8 +15,8 @@ import (
 	"pnyx/test/env"
 )
 
-// TestGeneratedDossiersEqualARecount compares every number of every dossier with a recount.
-func TestGeneratedDossiersEqualARecount(t *testing.T) {
+// TestLongGeneratedDossiersEqualARecount compares every number of every dossier with a recount.
+func TestLongGeneratedDossiersEqualARecount(t *testing.T) {
 	t.Parallel()
 	dir := env.DataSet(t, 2_000)
 	d := dossiersOf(t, dir)

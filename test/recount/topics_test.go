@@ -32,9 +32,9 @@ func TestTopicsOfRealDataEqualTheFiles(t *testing.T) {
 	checkTopics(t, dir, "daos.ndjson", "discourse", filepath.Join("tally", "proposals.ndjson.gz"), filepath.Join("snapshot", "proposals.ndjson.gz"))
 }
 
-// TestGeneratedTopicsEqualTheFiles does so with forums that have hidden topics, and
+// TestLongGeneratedTopicsEqualTheFiles does so with forums that have hidden topics, and
 // posts that link proposals.
-func TestGeneratedTopicsEqualTheFiles(t *testing.T) {
+func TestLongGeneratedTopicsEqualTheFiles(t *testing.T) {
 	t.Parallel()
 	checkTopics(t, env.DataSet(t, 2_000), ".")
 }

@@ -254,7 +254,6 @@ func TestBackupOfAWarehouseThatBeganWithAnEarlierVersionIsRestored(t *testing.T)
 }
 
 func TestLongEveryShardIsBackedUpAndRestored(t *testing.T) {
-	env.Long(t)
 	shards, others := env.EngineShards(t), env.EngineShards(t)
 	o := options(shards[0].Instance().URL("pnyx"))
 	o.Cluster = engine.ClusterName

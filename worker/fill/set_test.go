@@ -261,7 +261,7 @@ func (s *site) fill(requests []cache.PageRequest, size int) map[cache.Key]page {
 	return pages
 }
 
-func TestSetsGiveWhatSinglePagesGive(t *testing.T) {
+func TestLongSetsGiveWhatSinglePagesGive(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	kinds := map[string]func() query.Page{

@@ -13,7 +13,6 @@ import (
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
-	"pnyx/test/env"
 	"pnyx/warehouse/counts"
 )
 
@@ -308,7 +307,6 @@ func TestHistoriesEndEqualToRecount(t *testing.T) {
 
 func TestLongHistoriesEndEqualToRecount(t *testing.T) {
 	t.Parallel()
-	env.Long(t)
 	checkHistories(t, 100_000)
 }
 

@@ -24,6 +24,8 @@ import (
 	"pnyx/worker/changelog"
 )
 
+func TestMain(m *testing.M) { env.Main(m) }
+
 // electorate publishes the proposals of two DAOs, counted by ranges of a few voters.
 type electorate struct {
 	t         *testing.T
@@ -273,7 +275,6 @@ func TestRangedTotalsFollowBatches(t *testing.T) {
 
 func TestLongRangedTotalsFollowBatches(t *testing.T) {
 	t.Parallel()
-	env.Long(t)
 	newElectorate(t, 40).play(12)
 }
 

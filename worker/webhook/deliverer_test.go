@@ -13,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pnyx/governance/rules"
-	"pnyx/test/env"
 	"pnyx/warehouse/accounts"
 )
 
@@ -462,7 +461,6 @@ func TestOperatorSeesTheLastOutcomeOfEachEndpoint(t *testing.T) {
 
 func TestLongRunningWorkerFindsNewEndpointsAndReplays(t *testing.T) {
 	t.Parallel()
-	env.Long(t)
 	l := newLab(t)
 	l.startDeliverer()
 	in := newInbox(t, nil)
