@@ -129,10 +129,24 @@ func (l *Leader) lead(ctx context.Context) error {
 	return errors.Join(context.Cause(ctx), l.lease.Release(release))
 }
 
+// settleTerms is how often Settle leads: a busy machine may renew a lease too late.
+const settleTerms = 3
+
 // Settle leads until everything in the warehouse is published and in the feed, where no
 // worker runs. lagging are the DAOs that keep previous numbers, because their records
 // contradict each other. What is cut off is completed by the next worker, or call.
 func (l *Leader) Settle(ctx context.Context) (lagging []string, err error) {
+	for range settleTerms {
+		lagging, err = l.settleTerm(ctx)
+		if !errors.Is(err, cache.ErrNotLeader) && !errors.Is(err, cache.ErrUnavailable) || ctx.Err() != nil {
+			break
+		}
+	}
+	return lagging, err
+}
+
+// settleTerm is one term of Settle. The error is why the lease was lost, if it was.
+func (l *Leader) settleTerm(ctx context.Context) (lagging []string, err error) {
 	// The lease of a worker that was killed lasts until it expires.
 	patient, stop := context.WithTimeout(ctx, 2*l.LeaseTTL)
 	defer stop()
@@ -145,11 +159,14 @@ func (l *Leader) Settle(ctx context.Context) (lagging []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
+	held, cancel := context.WithCancelCause(ctx)
 	var renewing sync.WaitGroup
-	renewing.Go(func() { cancel(l.lease.Hold(ctx)) })
-	if lagging, err = l.publisher.Settle(ctx); err == nil {
-		err = l.feed.Settle(ctx)
+	renewing.Go(func() { cancel(l.lease.Hold(held)) })
+	if lagging, err = l.publisher.Settle(held); err == nil {
+		err = l.feed.Settle(held)
+	}
+	if err != nil && held.Err() != nil && ctx.Err() == nil {
+		err = fmt.Errorf("the lease is lost: %w", context.Cause(held))
 	}
 	cancel(err)
 	renewing.Wait()
