@@ -80,17 +80,20 @@ TESTED   = PNYX_TEST_BINARY=$(CURDIR)/$(BIN) PNYX_TEST_REQUIRE_ENGINE=1 \
 PARALLEL := 3
 
 .PHONY: test
-test: engine redis browser npm mypy nginx ## Run the tests on the real engine and a real Redis
+test: engine redis npm nginx ## Run the tests on the real engine and a real Redis; test-long has the others
 	@$(TESTED) $(GO) test -vet=off -p $(PARALLEL) -parallel $(PARALLEL) -timeout 30m ./...
 
-# The race detector takes twice the time: it runs where a test's name says that things run
-# at the same time, and in the long tests.
+# The race detector takes twice the time: it runs where a test's name says that things run at the
+# same time, and in the long tests, but for those of other processes.
 CONCURRENT := Test(Long|[A-Za-z]*(Concurren|AtOnce|While|Together))
+PROCESSES  := ./explore ./reference/client ./test/e2e ./test/recount
+LONG        = $(TESTED) PNYX_TEST_LONG=1 $(GO) test -vet=off -p $(PARALLEL) -parallel $(PARALLEL) -timeout 30m -run '^$(CONCURRENT)'
 
 .PHONY: test-long
-test-long: engine redis browser npm mypy nginx ## Run what takes long (large data, crashes, two shards, a full disk) and, with the race detector, what runs concurrently
-	@$(TESTED) PNYX_TEST_LONG=1 $(GO) test -vet=off $(RACE) -parallel $(PARALLEL) -timeout 30m -run '^$(CONCURRENT)' \
-	  $$(grep -rlE --include='*_test.go' --exclude-dir=node_modules --exclude-dir=bench --exclude-dir=k8s '^func $(CONCURRENT)' . | xargs -n1 dirname | sort -u)
+test-long: engine redis browser npm mypy nginx ## Run what takes long (browsers, other languages, large data, crashes, upgrades), and with the race detector what runs concurrently
+	@$(LONG) $(PROCESSES)
+	@$(LONG) $(RACE) $$(grep -rlE --include='*_test.go' --exclude-dir=node_modules --exclude-dir=bench --exclude-dir=k8s '^func $(CONCURRENT)' . \
+	  | xargs -n1 dirname | sort -u | grep -vxF "$$(printf '%s\n' $(PROCESSES))")
 
 .PHONY: test-fast
 test-fast: ## Run the tests that need neither engine nor server: half a minute, once they are compiled
@@ -173,10 +176,6 @@ flood: engine redis ## Flood a node beside honest callers, fail where these noti
 .PHONY: test-edge
 test-edge: nginx ## Let a hundred thousand requests and changes interleave at the edge
 	@PNYX_TEST_REQUIRE_NGINX=1 PNYX_TEST_EDGE_STEPS=100000 $(GO) test -count 1 -timeout 60m -v -run Interleaving ./edge
-
-.PHONY: bench-edge
-bench-edge: nginx wrk redis ## Compare the edge, free and paid, with nginx serving the same bytes as a file
-	@PNYX_TEST_REQUIRE_NGINX=1 PNYX_TEST_EDGE_BENCH=1 $(GO) test -count 1 -v -run TestHitThroughputAgainstStaticFile ./edge
 
 .PHONY: redis
 redis:
@@ -302,7 +301,7 @@ pictures: engine browser ## Renew the pictures of /explore in docs/pictures
 	@$(TESTED) PNYX_TEST_PICTURES=$(CURDIR)/docs/pictures $(GO) test -count=1 -run TestPicturesOf ./test/e2e
 
 .PHONY: bench
-bench: engine bench-tools ## Compare with baselines, and write test/results/bench.md (half an hour; BENCH=quick: ten minutes)
+bench: engine bench-tools nginx ## Compare with baselines, and write test/results/bench.md (half an hour; BENCH=quick: ten minutes)
 	@cd test/bench && $(BUILD) -mod=mod -o ../../bin/pnyx-bench .
 	@bin/pnyx-bench $(if $(filter quick,$(BENCH)),-quick) $(BENCH_FLAGS)
 

@@ -21,7 +21,7 @@ import (
 )
 
 // wantViews fails the test unless what is held of each Governor is what its contract says.
-func (f *follower) wantViews(t *testing.T, view env.EVMView) {
+func (f *follower) wantViews(t *testing.T, view evmView) {
 	t.Helper()
 	states := []string{"pending", "active", "canceled", "defeated", "succeeded", "queued", "expired", "executed"}
 	for _, g := range view.Governors {
@@ -66,7 +66,7 @@ func (f *follower) wantViews(t *testing.T, view env.EVMView) {
 }
 
 // wantTokens fails the test unless the delegations and the power that are held are what each token says.
-func (f *follower) wantTokens(t *testing.T, view env.EVMView, supply bool) {
+func (f *follower) wantTokens(t *testing.T, view evmView, supply bool) {
 	t.Helper()
 	for _, token := range view.Tokens {
 		scope := chain.SourceID(fakeChain, token.Address)
@@ -119,7 +119,7 @@ func textOf(number *governance.Decimal) string {
 }
 
 // wantNames asks for names, and fails the test unless the first accounts have these.
-func (f *follower) wantNames(t *testing.T, view env.EVMView, want ...string) {
+func (f *follower) wantNames(t *testing.T, view evmView, want ...string) {
 	t.Helper()
 	for more := true; more; {
 		var err error
@@ -153,7 +153,7 @@ const silent = "modules"
 
 func TestLongContractsOfEachKindAreFollowedAsTheyCount(t *testing.T) {
 	t.Parallel()
-	evm, view := env.StartEVM(t, "play", fmt.Sprint(fakeChain))
+	evm, view := startEVM(t, "play", fmt.Sprint(fakeChain))
 	f := newFollower(t)
 	f.endpoints, f.governors = []http.Handler{evm.Node}, nil
 	for _, g := range view.Governors {
@@ -197,7 +197,7 @@ func TestLongContractsOfEachKindAreFollowedAsTheyCount(t *testing.T) {
 
 func TestLongPowersOfEscrowsAreTheContractsOwnOrUnknown(t *testing.T) {
 	t.Parallel()
-	evm, view := env.StartEVM(t, "escrow", fmt.Sprint(fakeChain))
+	evm, view := startEVM(t, "escrow", fmt.Sprint(fakeChain))
 	f := newFollower(t)
 	f.endpoints, f.governors = []http.Handler{evm.Node}, []chain.Governor{{Address: view.Governors[0].Address}}
 	for _, escrow := range view.Tokens {

@@ -16,7 +16,6 @@ import (
 	"pnyx/clock"
 	"pnyx/follow/chain"
 	"pnyx/governance"
-	"pnyx/test/env"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
 )
@@ -78,7 +77,7 @@ func outlineOf(s *governance.DossierSimulation) string {
 // Nodes simulate what a proposal executes as they can; what succeeded and fails later is told as both.
 func TestLongProposalsAreSimulated(t *testing.T) {
 	t.Parallel()
-	evm, _ := env.StartEVM(t, "play", fmt.Sprint(fakeChain))
+	evm, _ := startEVM(t, "play", fmt.Sprint(fakeChain))
 	evm.Play() // proposes
 	view := evm.Play()
 	at := 0

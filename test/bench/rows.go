@@ -5,6 +5,7 @@ package main
 func Rows() []Row {
 	var rows []Row
 	rows = append(rows, httpRows()...)
+	rows = append(rows, edgeRows()...)
 	rows = append(rows, mcpRows()...)
 	rows = append(rows, pageRows()...)
 	rows = append(rows, ballotRows()...)

@@ -1,4 +1,4 @@
-package env
+package chain_test
 
 import (
 	"bufio"
@@ -11,11 +11,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"pnyx/test/env"
 )
 
-// EVM is a chain on this machine with contracts of OpenZeppelin, Compound and our own, of each kind
+// evmChain is a chain on this machine with contracts of OpenZeppelin, Compound and our own, of each kind
 // of Governor one, or escrows of votes. The programs in test/upstream/evm compile, deploy and play them.
-type EVM struct {
+type evmChain struct {
 	// Node answers JSON-RPC.
 	Node http.Handler
 	// Steps is how many steps are left to be played.
@@ -26,14 +28,14 @@ type EVM struct {
 	out *bufio.Scanner
 }
 
-// EVMView is what the contracts say of themselves after a step.
-type EVMView struct {
+// evmView is what the contracts say of themselves after a step.
+type evmView struct {
 	// Time is the time of the newest block, in seconds.
 	Time int64
 	// Steps is how many steps there are, in the first view.
 	Steps     int
-	Governors []EVMGovernor
-	Tokens    []EVMToken
+	Governors []evmGovernor
+	Tokens    []evmToken
 	// Names are accounts with primary names in a registry of names.
 	Names struct {
 		Registry string
@@ -41,24 +43,24 @@ type EVMView struct {
 	}
 }
 
-// EVMToken is a token with what it says of accounts: their votes now, in smallest units, and their
+// evmToken is a token with what it says of accounts: their votes now, in smallest units, and their
 // delegates, which are zero for none. Both are empty where they cannot be known.
-type EVMToken struct {
+type evmToken struct {
 	Name, Address string
 	Decimals      uint8
 	Supply        string
 	Accounts      []struct{ Voter, Votes, Delegate string }
 }
 
-// EVMGovernor is a contract with its proposals.
-type EVMGovernor struct {
+// evmGovernor is a contract with its proposals.
+type evmGovernor struct {
 	Name, Address string
 	Decimals      uint8
-	Proposals     []EVMProposal
+	Proposals     []evmProposal
 }
 
-// EVMProposal is what a contract says of a proposal.
-type EVMProposal struct {
+// evmProposal is what a contract says of a proposal.
+type evmProposal struct {
 	ID    string
 	State int
 	// Votes are against, for, abstain, and Quorum is as of the end of voting, or of the head before;
@@ -69,19 +71,18 @@ type EVMProposal struct {
 	EndAt int64
 }
 
-// StartEVM starts a chain that "play" or "escrow" plays. Where node, npm or a package is missing, the test is skipped.
-func StartEVM(tb testing.TB, program, chainID string) (*EVM, EVMView) {
+// startEVM starts a chain that "play" or "escrow" plays. Where node, npm or a package is missing, the test is skipped.
+func startEVM(tb testing.TB, program, chainID string) (*evmChain, evmView) {
 	tb.Helper()
-	Long(tb)
-	dir := npmInstalled(tb, "evm", filepath.Join(Root(tb), "test", "upstream", "evm"))
-	port := Free(tb)
+	dir := env.NPMInstalled(tb, "evm", filepath.Join(env.Root(tb), "test", "upstream", "evm"))
+	port := env.Free(tb)
 	node, err := url.Parse("http://127.0.0.1:" + port)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	command := exec.Command(Program(tb, "node", ""), filepath.Join(dir, program+".mjs"), port, chainID) //nolint:noctx,gosec // the end of its input ends it
-	command.Env = append(os.Environ(), "HOME="+chainHome(tb))
-	var failed Buffer
+	command := exec.Command(env.Program(tb, "node", ""), filepath.Join(dir, program+".mjs"), port, chainID) //nolint:noctx,gosec // the end of its input ends it
+	command.Env = append(os.Environ(), "HOME="+env.ChainHome(tb))
+	var failed env.Buffer
 	command.Stderr = &failed
 	in, err := command.StdinPipe()
 	if err != nil {
@@ -100,7 +101,7 @@ func StartEVM(tb testing.TB, program, chainID string) (*EVM, EVMView) {
 			tb.Errorf("the EVM: %v\n%s", err, failed.String())
 		}
 	})
-	e := &EVM{Node: httputil.NewSingleHostReverseProxy(node), tb: tb, in: in, out: bufio.NewScanner(out)}
+	e := &evmChain{Node: httputil.NewSingleHostReverseProxy(node), tb: tb, in: in, out: bufio.NewScanner(out)}
 	e.out.Buffer(nil, 1<<20)
 	view := e.read()
 	e.Steps = view.Steps
@@ -108,7 +109,7 @@ func StartEVM(tb testing.TB, program, chainID string) (*EVM, EVMView) {
 }
 
 // Play plays the next step.
-func (e *EVM) Play() EVMView {
+func (e *evmChain) Play() evmView {
 	e.tb.Helper()
 	e.Steps--
 	if _, err := io.WriteString(e.in, "next\n"); err != nil {
@@ -117,7 +118,7 @@ func (e *EVM) Play() EVMView {
 	return e.read()
 }
 
-func (e *EVM) read() (view EVMView) {
+func (e *evmChain) read() (view evmView) {
 	e.tb.Helper()
 	if !e.out.Scan() {
 		e.tb.Fatalf("the EVM ended: %v", e.out.Err())

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// roundTrip is the delay between an edge and its nodes in another place, there and back.
+const roundTrip = time.Millisecond
+
+// edgeRows compare answers that the edge holds with nginx serving as many bytes as a file.
+func edgeRows() []Row {
+	row := func(id, name string, least float64, hot hotRoute) Row {
+		return Row{
+			ID: id, Name: name + " at the edge", Baseline: "nginx, a static file", Unit: "requests/s", Ratio: AtLeast(least), Rounds: 7, Quick: 3,
+			Prepare: func(ctx context.Context, e *Environment) (Sides, error) {
+				url, header, size, err := e.atEdge(ctx, hot, 0)
+				if err != nil {
+					return Sides{}, err
+				}
+				static, err := e.NginxBaseline(ctx, size)
+				return Sides{Pnyx: e.Saturate(url, header), Baseline: e.Saturate(static, nil)}, err
+			},
+		}
+	}
+	return []Row{
+		row("edge-free", "hot free route", 0.75, (*Environment).hotFree),
+		row("edge-paid", "hot paid route", 0.25, (*Environment).hotPaid),
+		{
+			ID: "edge-paid-far", Name: "hot paid route at the edge, 1 ms from its node: p99 at half of saturation", Unit: "ms",
+			Value: AtMost(6), Rounds: 3, Quick: 1,
+			Prepare: func(ctx context.Context, e *Environment) (Sides, error) {
+				url, header, _, err := e.atEdge(ctx, (*Environment).hotPaid, roundTrip)
+				if err != nil {
+					return Sides{}, err
+				}
+				rate, err := e.saturate(ctx, url, header)
+				load := Load{URLs: []string{url}, Header: header, Saturation: rate}
+				far := Latency{Prepare: func(context.Context, *Environment) (Load, error) { return load, nil }}
+				return Sides{Pnyx: func(ctx context.Context) (float64, error) {
+					result, err := far.run(ctx, e, 10*time.Second)
+					if result.Failed > 0 {
+						err = errors.Join(err, fmt.Errorf("%d of %d requests failed", result.Failed, result.Count))
+					}
+					return result.P99, err
+				}}, err
+			},
+		},
+	}
+}
+
+// atEdge starts an edge before the node, so far away, and returns a route there that it holds.
+func (e *Environment) atEdge(ctx context.Context, hot hotRoute, far time.Duration) (url string, header http.Header, size int, err error) {
+	url, header, _, err = hot(e, ctx)
+	if err != nil {
+		return "", nil, 0, err
+	}
+	origin := strings.TrimPrefix(e.apiBase, "http://")
+	if far > 0 {
+		if origin, err = e.delayed(origin, far/2); err != nil {
+			return "", nil, 0, err
+		}
+	}
+	listen, admin, err := freeAddresses()
+	if err != nil {
+		return "", nil, 0, err
+	}
+	url = strings.Replace(url, e.apiBase, "http://"+listen, 1)
+	err = e.Start(ctx, Program{
+		Name: "pnyx edge", Args: []string{e.Pnyx, "edge"}, Cores: e.ServeCores,
+		Env: append(e.common(), "PNYX_EDGE_ORIGIN=http://"+origin, "PNYX_EDGE_LISTEN="+listen, "PNYX_EDGE_ADMIN_LISTEN="+admin, "PNYX_EDGE_DIR="+e.Dir+"/edge"),
+	}, func() (err error) { size, err = sizeOfAnswer(ctx, url, header); return err })
+	return url, header, size, err
+}
+
+// delayed passes connections on to an address; bytes arrive later by a delay.
+func (e *Environment) delayed(to string, by time.Duration) (address string, err error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // loopback
+	if err != nil {
+		return "", err
+	}
+	e.Undo(listener.Close)
+	go func() {
+		for {
+			near, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			far, err := net.Dial("tcp", to) //nolint:noctx // loopback
+			if err != nil {
+				near.Close()
+				continue
+			}
+			go passOn(far, near, by)
+			go passOn(near, far, by)
+		}
+	}()
+	return listener.Addr().String(), nil
+}
+
+// passOn copies bytes that arrive later by a delay.
+func passOn(to io.WriteCloser, from io.Reader, by time.Duration) {
+	type packet struct {
+		due  time.Time
+		data []byte
+	}
+	packets := make(chan packet, 1024)
+	go func() {
+		defer to.Close()
+		for p := range packets {
+			wait(time.Until(p.due))
+			_, _ = to.Write(p.data) // a reader that is gone ends the other direction
+		}
+	}()
+	defer close(packets)
+	for {
+		data := make([]byte, 16<<10)
+		n, err := from.Read(data)
+		if n > 0 {
+			packets <- packet{time.Now().Add(by), data[:n]}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
