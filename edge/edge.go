@@ -7,6 +7,7 @@
 package edge
 
 import (
+	"crypto/rand"
 	_ "embed"
 	"fmt"
 	"io"
@@ -107,7 +108,9 @@ type facts struct {
 	HeaderTimeout             string
 	VariablePayment           string
 	RequestID                 string
-	Failures                  []failure
+	// Prefix starts the ids of requests, which other edges do not use.
+	Prefix   string
+	Failures []failure
 	// AdminHosts matches the hosts that the admin listener answers to.
 	AdminHosts string
 	// LogPercent is the part of requests that are logged though they did not fail; empty for none.
@@ -141,6 +144,7 @@ func (o Options) facts() (facts, error) {
 		HeaderTimeout:   api.HeaderTimeout,
 		VariablePayment: headers(x402.HeaderPayment)[0].Variable,
 		RequestID:       api.RequestIDPattern(),
+		Prefix:          rand.Text()[:8],
 		Routes:          routeLabels(routes.All(), reference.Paths()), RouteNone: api.RouteNone,
 	}
 	f.URLPatterns, f.Parameters = urlPatterns(routes.All(), reference.Paths())

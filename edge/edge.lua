@@ -158,9 +158,9 @@ end
 
 -- answered sets the Age of a response from the cache, and records one that was
 -- revalidated in the background. It replaces a response that is older than bound by 503.
-function edge.answered(name)
+function edge.answered()
     if ngx.is_subrequest then
-        known:set(name, true, usable())
+        known:set(ngx.var.cache_name, true, usable())
         return
     end
     local status = ngx.var.upstream_cache_status

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -34,22 +33,27 @@ func edgeRows() []Row {
 		row("edge-paid", "hot paid route", 0.25, (*Environment).hotPaid),
 		{
 			ID: "edge-paid-far", Name: "hot paid route at the edge, 1 ms from its node: p99 at half of saturation", Unit: "ms",
-			Value: AtMost(6), Rounds: 3, Quick: 1,
+			Baseline: "the node at this rate", Value: AtMost(6), Rounds: 3, Quick: 1,
 			Prepare: func(ctx context.Context, e *Environment) (Sides, error) {
 				url, header, _, err := e.atEdge(ctx, (*Environment).hotPaid, roundTrip)
 				if err != nil {
 					return Sides{}, err
 				}
 				rate, err := e.saturate(ctx, url, header)
-				load := Load{URLs: []string{url}, Header: header, Saturation: rate}
-				far := Latency{Prepare: func(context.Context, *Environment) (Load, error) { return load, nil }}
-				return Sides{Pnyx: func(ctx context.Context) (float64, error) {
-					result, err := far.run(ctx, e, 10*time.Second)
-					if result.Failed > 0 {
-						err = errors.Join(err, fmt.Errorf("%d of %d requests failed", result.Failed, result.Count))
+				p99 := func(url string) Measure {
+					load := Latency{Prepare: func(context.Context, *Environment) (Load, error) {
+						return Load{URLs: []string{url}, Header: header, Saturation: rate}, nil
+					}}
+					return func(ctx context.Context) (float64, error) {
+						result, err := load.run(ctx, e, 10*time.Second)
+						if result.Failed > 0 {
+							err = errors.Join(err, fmt.Errorf("%d of %d requests failed", result.Failed, result.Count))
+						}
+						return result.P99, err
 					}
-					return result.P99, err
-				}}, err
+				}
+				direct, _, _, errDirect := e.hotPaid(ctx)
+				return Sides{Pnyx: p99(url), Baseline: p99(direct)}, errors.Join(err, errDirect)
 			},
 		},
 	}
@@ -92,20 +96,19 @@ func (e *Environment) delayed(to string, by time.Duration) (address string, err 
 			if err != nil {
 				return
 			}
-			far, err := net.Dial("tcp", to) //nolint:noctx // loopback
-			if err != nil {
+			if far, err := net.Dial("tcp", to); err == nil { //nolint:noctx // loopback
+				go passOn(far, near, by)
+				go passOn(near, far, by)
+			} else {
 				near.Close()
-				continue
 			}
-			go passOn(far, near, by)
-			go passOn(near, far, by)
 		}
 	}()
 	return listener.Addr().String(), nil
 }
 
 // passOn copies bytes that arrive later by a delay.
-func passOn(to io.WriteCloser, from io.Reader, by time.Duration) {
+func passOn(to, from net.Conn, by time.Duration) {
 	type packet struct {
 		due  time.Time
 		data []byte
@@ -119,14 +122,10 @@ func passOn(to io.WriteCloser, from io.Reader, by time.Duration) {
 		}
 	}()
 	defer close(packets)
-	for {
+	for err := error(nil); err == nil; {
+		var n int
 		data := make([]byte, 16<<10)
-		n, err := from.Read(data)
-		if n > 0 {
-			packets <- packet{time.Now().Add(by), data[:n]}
-		}
-		if err != nil {
-			return
-		}
+		n, err = from.Read(data)
+		packets <- packet{time.Now().Add(by), data[:n]}
 	}
 }

@@ -46,8 +46,7 @@ func Binary(tb testing.TB) string {
 	return path
 }
 
-// IsLong reports whether PNYX_TEST_LONG is set: `make test-long` sets it. Without it, some
-// sizes are smaller; see SkipLong.
+// IsLong reports whether PNYX_TEST_LONG is set, as by `make test-long`: some sizes are larger then.
 func IsLong() bool {
 	return os.Getenv("PNYX_TEST_LONG") != ""
 }
