@@ -50,7 +50,9 @@ func TestSettleCompletesWhatWasCutOff(t *testing.T) {
 	// A lease that another worker takes and lets expire is taken again.
 	var once sync.Once
 	if err := settle(t.Context(), func(int, int) {
-		once.Do(func() { h.redis.Set(t.Context(), string(cache.Namespace)+"{worker}:lease", "another", 200*time.Millisecond) })
+		once.Do(func() {
+			h.redis.Set(t.Context(), string(cache.Namespace)+"{worker}:lease", "another", 200*time.Millisecond)
+		})
 	}); err != nil {
 		t.Fatal(err)
 	}

@@ -42,8 +42,8 @@ type Facts struct {
 	Known []pages.KnownProposal
 	// Strongest are the DAO's strongest voters of the year.
 	Strongest []pages.StrongVoter
-	// NewVoters have never voted in the DAO before.
-	NewVoters uint64
+	// Returning is how many of the voters have voted in the DAO before.
+	Returning uint64
 	// Delegated is the power of the token's delegates at the snapshot; nil while there is none, or no token is known.
 	Delegated *pages.DelegatedPower
 	// Topics are the linked topics.
@@ -72,6 +72,8 @@ type composer struct {
 	end governance.Timestamp
 	// byPower are the ballots, the largest first.
 	byPower []pages.CountedBallot
+	// lead is how the lead changed; nil until it is asked for.
+	lead *lead
 	// earlier are the DAO's last ended proposals before end, at most maxCompared, without this one.
 	earlier []pages.KnownProposal
 	text    statedText

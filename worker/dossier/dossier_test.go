@@ -88,6 +88,7 @@ func facts(body string, actions ...record.Action) dossier.Facts {
 		count := governance.CountOf(uint64(i + 1))
 		f.Votes.Totals.UniqueVoters = &count
 	}
+	f.Returning = uint64(len(f.Ballots))
 	earlier := pages.KnownProposal{
 		Ref: record.RefHash{1}, Key: "p1_earlier", DAOID: "harbor", Title: "Pay the auditors of the harbor", ProposerID: "0xada", Lifecycle: governance.Closed,
 		Outcome: governance.Passed, VoteReady: true, Votes: 2, CreatedAt: at(-900), StartAt: at(-890), EndAt: at(-790),
@@ -247,7 +248,7 @@ func TestPayloadThatIsNotKnown(t *testing.T) {
 func TestNumbersOfAVote(t *testing.T) {
 	t.Parallel()
 	f := facts("text", pay(t, recipient, 1))
-	f.Recasts, f.NewVoters = pages.Recasts{Recasts: 2, SideChanges: 1}, 3
+	f.Recasts, f.Returning = pages.Recasts{Recasts: 2, SideChanges: 1}, 1
 	f.Strongest = []pages.StrongVoter{{Voter: "0xz", Power: decimal.NewFromInt(900)}, {Voter: "0xa", Power: decimal.NewFromInt(80)}}
 	d, _ := compose(t, f)
 	text := func(parts ...any) string {

@@ -72,7 +72,7 @@ func Read(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error {
 		}
 		beside, ctx := errgroup.WithContext(ctx)
 		beside.Go(func() error { return readStrongest(ctx, w, of) })
-		beside.Go(func() error { return readNewVoters(ctx, w, of) })
+		beside.Go(func() error { return readReturning(ctx, w, of) })
 		beside.Go(func() error { return readTopics(ctx, w, of) })
 		beside.Go(func() error { return readAround(ctx, w, of) })
 		return beside.Wait()
@@ -196,28 +196,38 @@ func readStrongest(ctx context.Context, w *warehouse.Warehouse, of []*Facts) err
 	return nil
 }
 
-// readNewVoters counts the voters who have never voted in the DAO before the vote began.
-func readNewVoters(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error {
+// readReturning counts the voters who have voted in the DAO before the vote began.
+func readReturning(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error {
 	var moments []pages.Moment
 	began, ended := map[record.RefHash]bool{}, map[string]bool{} // ended is by DAO
+	latest := map[string]governance.Timestamp{}                  // beginning, by DAO
+	for _, f := range of {
+		if daoID := f.Detail.Identity.DAOID; f.Detail.StartAt != nil {
+			latest[daoID] = max(latest[daoID], *f.Detail.StartAt)
+		}
+	}
 	for _, f := range of {
 		if f.Detail.StartAt == nil || began[f.Proposal.Ref] {
 			continue
 		}
 		began[f.Proposal.Ref] = true
 		daoID := f.Detail.Identity.DAOID
-		moments = append(moments, pages.Moment{Ref: f.Proposal.Ref, DAOID: daoID, At: *f.Detail.StartAt, Begins: true})
+		begins := pages.Moment{Ref: f.Proposal.Ref, DAOID: daoID, At: *f.Detail.StartAt, Begins: true}
+		if own := slices.IndexFunc(f.Known, func(k pages.KnownProposal) bool { return k.Ref == begins.Ref }); own >= 0 {
+			begins.Votes = f.Known[own].Votes
+		}
+		moments = append(moments, begins)
 		if ended[daoID] {
 			continue
 		}
 		ended[daoID] = true
-		for _, k := range f.endedIn(math.MinInt64, math.MaxInt64) {
-			moments = append(moments, pages.Moment{Ref: k.Ref, DAOID: daoID, At: *k.EndAt})
+		for _, k := range f.endedIn(math.MinInt64, latest[daoID]-1) {
+			moments = append(moments, pages.Moment{Ref: k.Ref, DAOID: daoID, At: *k.EndAt, Votes: k.Votes})
 		}
 	}
-	counts, err := pages.NewVoters(ctx, w, moments)
+	counts, err := pages.ReturningVoters(ctx, w, moments)
 	for _, f := range of {
-		f.NewVoters = counts[f.Proposal.Ref]
+		f.Returning = counts[f.Proposal.Ref]
 	}
 	return err
 }

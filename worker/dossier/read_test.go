@@ -142,8 +142,8 @@ func TestDossiersAreReadTogetherAsAlone(t *testing.T) {
 	if want := (dossier.AddressHistory{Ballots: 2, Proposals: 2}); f.Histories[a] != want {
 		t.Errorf("got history %+v of the recipient, want %+v", f.Histories[a], want)
 	}
-	if f.NewVoters != 1 || f.Recasts != (pages.Recasts{Recasts: 1, SideChanges: 1}) || len(f.Ballots) != 3 || len(f.Known) != 4 {
-		t.Errorf("got %d new voters, %+v, %d ballots, %d known", f.NewVoters, f.Recasts, len(f.Ballots), len(f.Known))
+	if f.Returning != 2 || f.Recasts != (pages.Recasts{Recasts: 1, SideChanges: 1}) || len(f.Ballots) != 3 || len(f.Known) != 4 {
+		t.Errorf("got %d returning voters, %+v, %d ballots, %d known", f.Returning, f.Recasts, len(f.Ballots), len(f.Known))
 	}
 	var before []governance.ProposalKey
 	for _, earlier := range f.Before {

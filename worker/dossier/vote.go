@@ -106,14 +106,7 @@ func (c *composer) decideByBallots(margin decimal.Decimal) {
 			votesRoute(c.Detail.ProposalKey))
 		return
 	}
-	race := newRace(c.Votes.Choices)
-	leader := ""
-	for _, b := range c.Ballots {
-		race.add(b)
-		if now := race.leader(); now != leader {
-			leader, d.DecidedAt = now, b.VotedAt
-		}
-	}
+	d.DecidedAt = c.race().decidedAt
 }
 
 // votesRoute is where the ballots are listed.
@@ -137,44 +130,80 @@ func (c *composer) countDeciding(margin decimal.Decimal) {
 	}
 }
 
-// race holds the power of choices while ballots come in.
-type race struct {
-	keys   []string
-	powers map[string]decimal.Decimal
+// lead is how the lead changed while ballots came in.
+type lead struct {
+	// decidedAt is when the last leader came to lead, changes how often another choice did.
+	decidedAt *governance.Timestamp
+	changes   int
+	// atLastTenth led when the last tenth of the vote began; empty for a tie. swing is by how much the distance of the
+	// first two has changed since.
+	atLastTenth string
+	swing       decimal.Decimal
 }
 
-func newRace(choices []governance.ChoiceTotal) *race {
-	r := &race{powers: map[string]decimal.Decimal{}}
-	for _, choice := range choices {
-		r.keys = append(r.keys, choice.Key)
+// race counts the ballots in order of time.
+func (c *composer) race() *lead {
+	if c.lead != nil {
+		return c.lead
 	}
-	return r
-}
-
-func (r *race) add(b pages.CountedBallot) {
-	for i, key := range supported(b) {
-		power := b.Power
-		if len(b.Shares) == len(b.Choices) {
-			power = b.Shares[i]
+	c.lead = &lead{}
+	places, powers := map[string]int{}, make([]decimal.Decimal, len(c.Votes.Choices))
+	for i, choice := range c.Votes.Choices {
+		places[choice.Key] = i
+	}
+	early := 0 // ballots before the last tenth
+	if start, end := c.Detail.StartAt, c.Detail.EndAt; start != nil && end != nil {
+		early = castBefore(c.Ballots, tenth(*start, *end, 9))
+	}
+	distance := func() decimal.Decimal {
+		if c.d.Decision.Leader == nil {
+			return decimal.Zero
 		}
-		r.powers[key] = r.powers[key].Add(power)
+		return powers[places[c.d.Decision.Leader.Key]].Sub(powers[places[c.d.Decision.RunnerUp.Key]])
 	}
+	leader, last, before := -1, -1, decimal.Zero // last is the last that was not a tie
+	for n, b := range c.Ballots {
+		for i, key := range supported(b) {
+			place, is := places[key]
+			switch {
+			case !is:
+			case len(b.Shares) == len(b.Choices):
+				powers[place] = powers[place].Add(b.Shares[i])
+			default:
+				powers[place] = powers[place].Add(b.Power)
+			}
+		}
+		now := first(powers)
+		if now != leader {
+			leader, c.lead.decidedAt = now, b.VotedAt
+		}
+		if now >= 0 && now != last {
+			if last >= 0 {
+				c.lead.changes++
+			}
+			last = now
+		}
+		if n+1 == early {
+			before = distance()
+			if now >= 0 {
+				c.lead.atLastTenth = c.Votes.Choices[now].Key
+			}
+		}
+	}
+	c.lead.swing = distance().Sub(before)
+	return c.lead
 }
 
-// leader returns the choice with the most power; empty for a tie.
-func (r *race) leader() string {
-	leader, tied := "", true
-	most := decimal.Zero
-	for _, key := range r.keys {
-		switch order := r.powers[key].Cmp(most); {
+// first returns the place of the largest power; -1 for a tie.
+func first(powers []decimal.Decimal) int {
+	leader, most := -1, decimal.Zero
+	for i, power := range powers {
+		switch order := power.Cmp(most); {
 		case order > 0:
-			leader, most, tied = key, r.powers[key], false
+			leader, most = i, power
 		case order == 0:
-			tied = true
+			leader = -1
 		}
-	}
-	if tied {
-		return ""
 	}
 	return leader
 }
@@ -263,8 +292,9 @@ func (c *composer) participate() {
 	if p.MedianVoters = median(voters); p.Voters != nil {
 		p.Rank = &rank
 	}
-	if c.whole() && c.Detail.StartAt != nil {
-		count := governance.CountOf(c.NewVoters)
+	// A ballot that is withdrawn while the records are read may be missing.
+	if voters := uint64(len(c.Ballots)); c.whole() && c.Detail.StartAt != nil && c.Returning <= voters {
+		count := governance.CountOf(voters - c.Returning)
 		p.NewVoters = &count
 	}
 }
@@ -319,7 +349,7 @@ func (c *composer) concentrate() {
 		if sum = sum.Add(b.Power); nakamoto == 0 && sum.Mul(decimal.NewFromInt(2)).GreaterThan(total) {
 			nakamoto = i + 1
 		}
-		weighted = weighted.Add(b.Power.Mul(decimal.NewFromInt(int64(n - i)))) // the place in ascending order
+		weighted = weighted.Add(sum) // each power as often as its place in ascending order
 		if i+1 < len(tops) {
 			tops[i+1] = *percent(sum, total)
 		}
@@ -353,23 +383,24 @@ func (c *composer) run() {
 		return governance.DossierPeriod{Ballots: *countOf(len(ballots)), VotingPower: governance.DecimalOf(power)}
 	}
 	const forever = governance.Timestamp(1 << 62)
-	span := *end - *start
-	edge := func(tenth governance.Timestamp) governance.Timestamp { return *start + span*tenth/10 }
-	for tenth := range governance.Timestamp(10) {
-		from, to := edge(tenth), edge(tenth+1)
-		if tenth == 0 {
+	for n := range governance.Timestamp(10) {
+		from, to := tenth(*start, *end, n), tenth(*start, *end, n+1)
+		if n == 0 {
 			from = 0
 		}
-		if tenth == 9 {
+		if n == 9 {
 			to = forever
 		}
 		course.Tenths = append(course.Tenths, within(from, to))
 	}
 	course.FirstHour, course.LastHour = within(0, *start+hour), within(*end-hour, forever)
-	course.LastTenPercent = within(edge(9), forever)
-	c.changesOfLead(course, edge(9))
+	course.LastTenPercent = within(tenth(*start, *end, 9), forever)
+	c.changesOfLead(course)
 	c.d.Course = course
 }
+
+// tenth returns when a tenth of a vote begins, from 0.
+func tenth(start, end, n governance.Timestamp) governance.Timestamp { return start + (end-start)*n/10 }
 
 // castBefore returns how many of the ballots, in order of time, were cast before a time.
 func castBefore(ballots []pages.CountedBallot, at governance.Timestamp) int {
@@ -401,32 +432,16 @@ func byTime(ballots []pages.CountedBallot) []pages.CountedBallot {
 }
 
 // changesOfLead counts how often another choice came to lead, and looks at the last tenth.
-func (c *composer) changesOfLead(course *governance.DossierCourse, lastTenth governance.Timestamp) {
+func (c *composer) changesOfLead(course *governance.DossierCourse) {
 	if !c.adds() {
 		c.unknown("missing_data", "how often the lead changed", "in this voting system some of the ballots have no leader", votesRoute(c.Detail.ProposalKey))
 		return
 	}
-	race, leader, changes := newRace(c.Votes.Choices), "", 0
-	final, second := c.d.Decision.Leader, c.d.Decision.RunnerUp
-	lead := decimal.Zero
-	atLastTenth := ""
-	for _, b := range c.Ballots {
-		race.add(b)
-		if now := race.leader(); now != "" && now != leader {
-			if leader != "" {
-				changes++
-			}
-			leader = now
-		}
-		if *b.VotedAt < lastTenth {
-			if atLastTenth = race.leader(); final != nil {
-				lead = race.powers[final.Key].Sub(race.powers[second.Key])
-			}
-		}
-	}
-	course.LeaderChanges, course.LateLeaderChange = &changes, new(final != nil && atLastTenth != "" && atLastTenth != final.Key)
+	went, final := c.race(), c.d.Decision.Leader
+	course.LeaderChanges = &went.changes
+	course.LateLeaderChange = new(final != nil && went.atLastTenth != "" && went.atLastTenth != final.Key)
 	if final != nil {
-		course.LateSwingPower = signed(decimalOf(race.powers[final.Key].Sub(race.powers[second.Key]).Sub(lead)))
+		course.LateSwingPower = signed(decimalOf(went.swing))
 	}
 }
 

@@ -9,6 +9,3 @@ SELECT
     voted_day_only
 FROM latest_ballots
 WHERE proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)
-ORDER BY
-    latest_ballots.power DESC,
-    voter

@@ -1,4 +1,4 @@
--- The voters of proposals who voted on none that ended before these began. One pass serves both
+-- The voters of proposals who voted on one that ended before these began. One pass serves both
 -- sides: a voter's first end of a vote in a DAO, and the beginnings of the votes with a ballot.
 SELECT
     began.1 AS proposal_ref,
@@ -17,6 +17,6 @@ FROM
         dao_id,
         voter
 )
-WHERE end_at IS NULL OR end_at >= began.2
+WHERE end_at < began.2
 GROUP BY proposal_ref
 SETTINGS max_threads = 1
