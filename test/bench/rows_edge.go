@@ -19,7 +19,7 @@ func edgeRows() []Row {
 		return Row{
 			ID: id, Name: name + " at the edge", Baseline: "nginx, a static file", Unit: "requests/s", Ratio: AtLeast(least), Rounds: 7, Quick: 3,
 			Prepare: func(ctx context.Context, e *Environment) (Sides, error) {
-				url, header, size, err := e.atEdge(ctx, hot, 0)
+				url, header, size, err := atEdge(ctx, e, hot, 0)
 				if err != nil {
 					return Sides{}, err
 				}
@@ -35,7 +35,7 @@ func edgeRows() []Row {
 			ID: "edge-paid-far", Name: "hot paid route at the edge, 1 ms from its node: p99 at half of saturation", Unit: "ms",
 			Baseline: "the node at this rate", Value: AtMost(6), Rounds: 3, Quick: 1,
 			Prepare: func(ctx context.Context, e *Environment) (Sides, error) {
-				url, header, _, err := e.atEdge(ctx, (*Environment).hotPaid, roundTrip)
+				url, header, _, err := atEdge(ctx, e, (*Environment).hotPaid, roundTrip)
 				if err != nil {
 					return Sides{}, err
 				}
@@ -60,14 +60,14 @@ func edgeRows() []Row {
 }
 
 // atEdge starts an edge before the node, so far away, and returns a route there that it holds.
-func (e *Environment) atEdge(ctx context.Context, hot hotRoute, far time.Duration) (url string, header http.Header, size int, err error) {
+func atEdge(ctx context.Context, e *Environment, hot hotRoute, far time.Duration) (url string, header http.Header, size int, err error) {
 	url, header, _, err = hot(e, ctx)
 	if err != nil {
 		return "", nil, 0, err
 	}
 	origin := strings.TrimPrefix(e.apiBase, "http://")
 	if far > 0 {
-		if origin, err = e.delayed(origin, far/2); err != nil {
+		if origin, err = delayed(e, origin, far/2); err != nil {
 			return "", nil, 0, err
 		}
 	}
@@ -84,7 +84,7 @@ func (e *Environment) atEdge(ctx context.Context, hot hotRoute, far time.Duratio
 }
 
 // delayed passes connections on to an address; bytes arrive later by a delay.
-func (e *Environment) delayed(to string, by time.Duration) (address string, err error) {
+func delayed(e *Environment, to string, by time.Duration) (address string, err error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // loopback
 	if err != nil {
 		return "", err
