@@ -80,7 +80,7 @@ func startEVM(tb testing.TB, program, chainID string) (*evmChain, evmView) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	command := exec.Command(env.Program(tb, "node", ""), filepath.Join(dir, program+".mjs"), port, chainID) //nolint:gosec // the end of its input ends it
+	command := exec.Command(env.Program(tb, "node", ""), filepath.Join(dir, program+".mjs"), port, chainID) // the end of its input ends it
 	command.Env = append(os.Environ(), "HOME="+env.ChainHome(tb))
 	var failed env.Buffer
 	command.Stderr = &failed
