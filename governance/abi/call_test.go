@@ -17,6 +17,7 @@ import (
 const (
 	alice = "0x00000000000000000000000000000000000000a1"
 	bob   = "0x00000000000000000000000000000000000000b2"
+	carol = "0x00000000000000000000000000000000000000c3"
 )
 
 // call returns the data of a call of a known function with arguments as texts.
@@ -155,12 +156,29 @@ func TestDecodes(t *testing.T) {
 	}
 }
 
-// Functions that send native money name no token.
-func TestNativePayments(t *testing.T) {
-	for _, function := range []string{"transferNative(address,uint256)", "sendETH(address,uint256)", "withdrawEther(address,uint256)"} {
-		d := Decode(Call{Target: alice, Value: "0", Data: call(t, function, of(bob, "7")...)})
-		if got, want := d.Payments(), (Payment{Amount: "7", To: bob}); len(got) != 1 || got[0] != want {
-			t.Errorf("%s pays %+v, want %+v", function, got, want)
+// Functions that send native money name no token, and hand on what comes with the call.
+func TestPayments(t *testing.T) {
+	native := []Payment{{Amount: "7", To: bob}}
+	tuple := []Argument{{Items: of(alice, bob, "7", carol)}}
+	for _, test := range []struct {
+		function  string
+		value     string
+		arguments []Argument
+		want      []Payment
+	}{
+		{"transferNative(address,uint256)", "0", of(bob, "7"), native},
+		{"sendETH(address,uint256)", "0", of(bob, "7"), native},
+		{"withdrawEther(address,uint256)", "0", of(bob, "7"), native},
+		{"transfer(address,address,uint256)", "0", of("0x"+strings.Repeat("e", 40), bob, "7"), native},
+		{"disperseEther(address[],uint256[])", "7", []Argument{{Items: of(bob)}, {Items: of("7")}}, native},
+		{"transferFrom((address,address,uint160,address)[])", "0", []Argument{{Items: tuple}}, []Payment{{Token: carol, Amount: "7", From: alice, To: bob}}},
+		{"executeAllowanceTransfer(address,address,address,uint96,address,uint96,address,bytes)", "0",
+			of(alice, carol, bob, "7", carol, "0", carol, "0x"), []Payment{{Token: carol, Amount: "7", From: alice, To: bob}}},
+		{"depositTransaction(address,uint256,uint64,bool,bytes)", "0", of(bob, "7", "1", "false", "0x"), nil},
+	} {
+		d := Decode(Call{Target: alice, Value: test.value, Data: call(t, test.function, test.arguments...)})
+		if diff := cmp.Diff(test.want, d.Payments()); diff != "" {
+			t.Errorf("%s: %s", test.function, diff)
 		}
 	}
 }
