@@ -178,6 +178,7 @@ func TestFindingsOfActions(t *testing.T) {
 	}{
 		"a budget that matches its text":         {stated, []record.Action{pay(t, recipient, 25_000_000_000)}, nil},
 		"a budget in thousands":                  {"We pay 25k USDC to " + recipient, []record.Action{pay(t, recipient, 25_000_000_000)}, nil},
+		"a budget without a space":               {"We pay 25,000USDC to " + recipient, []record.Action{pay(t, recipient, 25_000_000_000)}, nil},
 		"a hundred times of what is stated":      {stated, []record.Action{pay(t, recipient, 2_500_000_000_000)}, []string{rules.AmountMagnitude}},
 		"an amount that nobody stated":           {stated, []record.Action{pay(t, recipient, 777_000_000)}, []string{rules.AmountUnstated}},
 		"a recipient that nobody stated":         {stated, []record.Action{pay(t, stranger, 25_000_000_000)}, []string{rules.RecipientUnstated}},
