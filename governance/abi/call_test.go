@@ -138,6 +138,19 @@ func TestDecodes(t *testing.T) {
 			[]string{"bridge sendTxToL1", ">eip155:1 timelock schedule", ">>eip155:1 bridge (address,address", ">>>eip155:42161 transfer(address,uint256)"},
 		},
 		{
+			"an upgrade of ZKsync",
+			Call{Target: alice, Value: "0", Data: call(t, "execute(((address,uint256,bytes)[],address,bytes32))", Argument{Items: []Argument{
+				{Items: []Argument{{Items: of(bob, "7", bytesOf(pay))}}}, {Value: alice}, {Value: "0x" + strings.Repeat("00", 32)},
+			}})},
+			[]string{"upgrade execute(((address,uint256,bytes)[],address,bytes32))", "> transfer transfer(address,uint256)"},
+		},
+		{
+			"a message to Unichain, by Hyperlane",
+			Call{Target: alice, Value: "0", Data: call(t, "callRemote(uint32,(bytes32,uint256,bytes)[])", Argument{Value: "130"},
+				Argument{Items: []Argument{{Items: of("0x"+strings.Repeat("0", 24)+bob[2:], "0", bytesOf(pay))}}})},
+			[]string{"bridge callRemote", ">eip155:130 transfer transfer(address,uint256)"},
+		},
+		{
 			"a message to Polygon",
 			Call{Chain: "eip155:1", Target: "0xfe5e5D361b2ad62c541bAb87C45a0B9B018389a2", Value: "0", Data: call(t,
 				"sendMessageToChild(address,bytes)", of(bob, bytesOf(message(t, pay)))...)},

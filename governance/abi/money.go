@@ -86,10 +86,16 @@ func (d *Decoded) moved() (payments []Payment) {
 	if to == "" || amount == "" && d.Kind == Bridge {
 		return payments
 	}
-	if len(to) > 42 { // an address in 32 bytes
-		to = "0x" + to[len(to)-40:]
+	return append(payments, Payment{Token: token, Amount: amount, From: d.Argument("from"), To: short(to)})
+}
+
+// short returns an address of 20 bytes that is written in 32.
+func short(address string) string {
+	const prefix, digits = len("0x"), 40
+	if len(address) <= prefix+digits {
+		return address
 	}
-	return append(payments, Payment{Token: token, Amount: amount, From: d.Argument("from"), To: to})
+	return "0x" + address[len(address)-digits:]
 }
 
 // token returns the token that a call moves: an argument, or the called contract; empty for
