@@ -187,6 +187,7 @@ func TestPayments(t *testing.T) {
 		{"transferFrom((address,address,uint160,address)[])", "0", []Argument{{Items: tuple}}, []Payment{{Token: carol, Amount: "7", From: alice, To: bob}}},
 		{"executeAllowanceTransfer(address,address,address,uint96,address,uint96,address,bytes)", "0",
 			of(alice, carol, bob, "7", carol, "0", carol, "0x"), []Payment{{Token: carol, Amount: "7", From: alice, To: bob}}},
+		{"mintTo(address,uint256)", "0", of(bob, "7"), nil},
 		{"depositTransaction(address,uint256,uint64,bool,bytes)", "0", of(bob, "7", "1", "false", "0x"), nil},
 	} {
 		d := Decode(Call{Target: alice, Value: test.value, Data: call(t, test.function, test.arguments...)})

@@ -54,10 +54,10 @@ func (d *Decoded) Payments() (payments []Payment) {
 	return payments
 }
 
-// moved returns the money that a function moves.
+// moved returns the money that a function moves. What is minted leaves nobody.
 func (d *Decoded) moved() (payments []Payment) {
 	name, _, isCall := strings.Cut(d.Function, "(")
-	if !isCall || d.Kind != Transfer && d.Kind != Stream && d.Kind != MintBurn && d.Kind != Bridge || name == "mint" {
+	if !isCall || d.Kind != Transfer && d.Kind != Stream && d.Kind != Bridge || name == "mint" {
 		return nil
 	}
 	token := d.token()
