@@ -226,7 +226,7 @@ func quorumOf(proposal governance.ProposalDetail, summary governance.VoteSummary
 		return decimal.Zero, nil, false
 	}
 	provider := proposal.Identity.Provider
-	needed, err := governance.ParseUnits(summary.Quorum.Raw)
+	needed, _, err := governance.ParseUnits(summary.Quorum.Raw, governance.PowerScale)
 	if !provider.IsOnchain() {
 		needed, _, err = governance.ParsePower(summary.Quorum.Raw)
 	}

@@ -58,6 +58,11 @@ func ParsePower(text string) (power decimal.Decimal, rounded bool, err error) {
 	if err != nil {
 		return decimal.Zero, false, err
 	}
+	return powerOf(exact, text)
+}
+
+// powerOf returns a number that a text states as voting power.
+func powerOf(exact decimal.Decimal, text string) (power decimal.Decimal, rounded bool, err error) {
 	if exact.IsNegative() {
 		return decimal.Zero, false, fmt.Errorf("%w: %q", ErrNegative, clip(text))
 	}
@@ -78,24 +83,17 @@ func toPowerScale(exact decimal.Decimal) (power decimal.Decimal, rounded bool) {
 	return power, !power.Equal(exact)
 }
 
-// ParseUnits reads an integer amount in a token's smallest unit, of which
-// 10^PowerScale make one, and returns it as voting power.
-func ParseUnits(text string) (decimal.Decimal, error) {
+// ParseUnits reads an integer amount in the smallest unit of a token with some decimals, and
+// returns it as voting power, as ParsePower does.
+func ParseUnits(text string, decimals int32) (power decimal.Decimal, rounded bool, err error) {
 	units, err := parseNumber(text)
+	if err == nil && !units.IsInteger() && !units.IsNegative() {
+		err = fmt.Errorf("%w of smallest units: %q", ErrNotANumber, clip(text))
+	}
 	if err != nil {
-		return decimal.Zero, err
+		return decimal.Zero, false, err
 	}
-	if units.IsNegative() {
-		return decimal.Zero, fmt.Errorf("%w: %q", ErrNegative, clip(text))
-	}
-	if !units.IsInteger() {
-		return decimal.Zero, fmt.Errorf("%w of smallest units: %q", ErrNotANumber, clip(text))
-	}
-	power := units.Shift(-PowerScale)
-	if power.NumDigits()+int(power.Exponent()) > maxPowerDigits {
-		return decimal.Zero, fmt.Errorf("%w: %q", ErrTooLarge, clip(text))
-	}
-	return power, nil
+	return powerOf(units.Shift(-decimals), text)
 }
 
 // ParseWhole reads a whole number from 0 in any notation: 5, 5.0 and 5e0 are one number. The

@@ -147,7 +147,7 @@ func TestParsePowerDoesNoArithmeticOnHostileExponents(t *testing.T) {
 	for _, text := range []string{"1e2147483647", "1e-2147483647", "0e2147483647", "9e999999999", "9e-999999999"} {
 		for range 100 {
 			_, _, _ = governance.ParsePower(text) // only that it ends matters here
-			_, _ = governance.ParseUnits(text)
+			_, _, _ = governance.ParseUnits(text, governance.PowerScale)
 		}
 	}
 }
@@ -180,7 +180,7 @@ func TestParseUnitsReadsSmallestUnits(t *testing.T) {
 	} {
 		t.Run(text, func(t *testing.T) {
 			t.Parallel()
-			got, err := governance.ParseUnits(text)
+			got, _, err := governance.ParseUnits(text, governance.PowerScale)
 			if err != nil || governance.DecimalOf(got) != want {
 				t.Errorf("got %s, %v, want %s", got, err, want)
 			}
@@ -204,7 +204,7 @@ func TestParseUnitsRefuses(t *testing.T) {
 	} {
 		t.Run(text, func(t *testing.T) {
 			t.Parallel()
-			if got, err := governance.ParseUnits(text); !errors.Is(err, want) || !got.IsZero() {
+			if got, _, err := governance.ParseUnits(text, governance.PowerScale); !errors.Is(err, want) || !got.IsZero() {
 				t.Errorf("got %s, %v, want error %v", got, err, want)
 			}
 		})

@@ -58,7 +58,7 @@ func statesOfVotes() map[string]stateOfVote {
 		"succeeded": {true, Passed}, "queued": {true, Passed}, "pendingexecution": {true, Passed},
 		"executed": {true, Executed}, "callexecuted": {true, Executed}, "crosschainexecuted": {true, Executed},
 		"defeated": {true, Failed}, "expired": {true, Failed},
-		"canceled": {true, Canceled},
+		"canceled": {true, Canceled}, "cancelled": {true, Canceled}, "vetoed": {true, Canceled},
 	}
 }
 

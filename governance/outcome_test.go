@@ -141,7 +141,7 @@ func TestWordsForTheStateOfAVote(t *testing.T) {
 	}
 	for word, want := range map[string]governance.Outcome{
 		"callexecuted": governance.Executed, "crosschainexecuted": governance.Executed, "pendingexecution": governance.Passed,
-		"expired": governance.Failed, "canceled": governance.Canceled,
+		"expired": governance.Failed, "canceled": governance.Canceled, "cancelled": governance.Canceled, "vetoed": governance.Canceled,
 	} {
 		if got, known := governance.Tally.StatedOutcome(word, ""); !known || got != want || !governance.IsVoteOver(word, "") {
 			t.Errorf("%s: got %s, want %s and over", word, got, want)

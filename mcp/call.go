@@ -140,7 +140,9 @@ func texts(arguments json.RawMessage, params []param.Param) (map[string]string, 
 		case !ok:
 			problems = append(problems, problemWith(name, params))
 		case given1:
-			given[name] = asWritten(text, name, params)
+			if text, given1 = asWritten(text, name, params); given1 {
+				given[name] = text
+			}
 		}
 	}
 	return given, problems, true
@@ -166,26 +168,26 @@ func textOf(value json.RawMessage) (text string, given, ok bool) {
 }
 
 // asWritten returns a text as its parameter wants it: clients write 5.0 for an integer, and a list
-// as the text of its JSON.
-func asWritten(text, name string, params []param.Param) string {
+// as the text of its JSON. An empty list is not given.
+func asWritten(text, name string, params []param.Param) (wanted string, given bool) {
 	at := slices.IndexFunc(params, func(p param.Param) bool { return p.Name == name })
 	if at < 0 {
-		return text
+		return text, true
 	}
 	switch params[at].Kind {
 	case param.Integer:
 		number, err := decimal.NewFromString(text)
 		if err == nil && number.Exponent() >= -maxZeros && number.Exponent() <= maxZeros && number.IsInteger() {
-			return number.String()
+			return number.String(), true
 		}
 	case param.EnumList:
 		var list []string
-		if json.Unmarshal([]byte(text), &list) == nil && len(list) > 0 {
-			return strings.Join(list, ",")
+		if json.Unmarshal([]byte(text), &list) == nil && list != nil {
+			return strings.Join(list, ","), len(list) > 0
 		}
 	case param.Text, param.Voter, param.Boolean, param.Enum, param.Instant, param.Month, param.Cursor, param.ProposalKey, param.TopicKey:
 	}
-	return text
+	return text, true
 }
 
 // maxZeros bounds the zeros of a number that is read as an integer.

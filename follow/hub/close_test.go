@@ -47,7 +47,7 @@ func TestVotesOfTheLastMinuteAreReadWhenScoresAreFinal(t *testing.T) {
 	f.fill()
 	f.hub.Set(func(s *fake.Switches) { s.LogDelay = 10 * time.Minute })
 	f.clock.Step(start.Add(2 * time.Minute).Sub(f.clock.Now()))
-	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("ada")})
+	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("ada"), Choice: `"2"`}) // a text, and not encrypted
 	f.clock.Step(time.Minute)
 	f.hub.Finalize(id, nil)
 	f.run("log", "watch", "close")

@@ -50,8 +50,9 @@ func (*Text) form() string { return "a text of at most 200 bytes in one line" }
 type Identifier string
 
 func (i *Identifier) read(text string, _ func(string) (string, bool)) error {
-	allowed := regexp.MustCompile(`^[\w.:\p{L}\p{M}\p{N}\p{So}\x{200d}\x{1f3fb}-\x{1f3ff}-]+$`).MatchString(text)
-	return set(i, text, allowed && len(text) <= maxTextBytes)
+	// Emoji are symbols, three marks, and what joins them: keycaps, and tags in flags.
+	allowed := regexp.MustCompile(`^(?:[\w.:\p{L}\p{M}\p{N}\p{S}‼⁉〰\x{200d}\x{e0020}-\x{e007f}-]|[#*]\x{fe0f}?\x{20e3})+$`).MatchString(text)
+	return set(i, text, allowed && len(text) <= maxTextBytes && !strings.ContainsAny(text, "+<=>^`|~"))
 }
 
 func (*Identifier) form() string {

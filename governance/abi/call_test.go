@@ -17,6 +17,7 @@ import (
 const (
 	alice = "0x00000000000000000000000000000000000000a1"
 	bob   = "0x00000000000000000000000000000000000000b2"
+	carol = "0x00000000000000000000000000000000000000c3"
 )
 
 // call returns the data of a call of a known function with arguments as texts.
@@ -137,6 +138,19 @@ func TestDecodes(t *testing.T) {
 			[]string{"bridge sendTxToL1", ">eip155:1 timelock schedule", ">>eip155:1 bridge (address,address", ">>>eip155:42161 transfer(address,uint256)"},
 		},
 		{
+			"an upgrade of ZKsync",
+			Call{Target: alice, Value: "0", Data: call(t, "execute(((address,uint256,bytes)[],address,bytes32))", Argument{Items: []Argument{
+				{Items: []Argument{{Items: of(bob, "7", bytesOf(pay))}}}, {Value: alice}, {Value: "0x" + strings.Repeat("00", 32)},
+			}})},
+			[]string{"upgrade execute(((address,uint256,bytes)[],address,bytes32))", "> transfer transfer(address,uint256)"},
+		},
+		{
+			"a message to Unichain, by Hyperlane",
+			Call{Target: alice, Value: "0", Data: call(t, "callRemote(uint32,(bytes32,uint256,bytes)[])", Argument{Value: "130"},
+				Argument{Items: []Argument{{Items: of("0x"+strings.Repeat("0", 24)+bob[2:], "0", bytesOf(pay))}}})},
+			[]string{"bridge callRemote", ">eip155:130 transfer transfer(address,uint256)"},
+		},
+		{
 			"a message to Polygon",
 			Call{Chain: "eip155:1", Target: "0xfe5e5D361b2ad62c541bAb87C45a0B9B018389a2", Value: "0", Data: call(t,
 				"sendMessageToChild(address,bytes)", of(bob, bytesOf(message(t, pay)))...)},
@@ -155,12 +169,30 @@ func TestDecodes(t *testing.T) {
 	}
 }
 
-// Functions that send native money name no token.
-func TestNativePayments(t *testing.T) {
-	for _, function := range []string{"transferNative(address,uint256)", "sendETH(address,uint256)", "withdrawEther(address,uint256)"} {
-		d := Decode(Call{Target: alice, Value: "0", Data: call(t, function, of(bob, "7")...)})
-		if got, want := d.Payments(), (Payment{Amount: "7", To: bob}); len(got) != 1 || got[0] != want {
-			t.Errorf("%s pays %+v, want %+v", function, got, want)
+// Functions that send native money name no token, and hand on what comes with the call.
+func TestPayments(t *testing.T) {
+	native := []Payment{{Amount: "7", To: bob}}
+	tuple := []Argument{{Items: of(alice, bob, "7", carol)}}
+	for _, test := range []struct {
+		function  string
+		value     string
+		arguments []Argument
+		want      []Payment
+	}{
+		{"transferNative(address,uint256)", "0", of(bob, "7"), native},
+		{"sendETH(address,uint256)", "0", of(bob, "7"), native},
+		{"withdrawEther(address,uint256)", "0", of(bob, "7"), native},
+		{"transfer(address,address,uint256)", "0", of("0x"+strings.Repeat("e", 40), bob, "7"), native},
+		{"disperseEther(address[],uint256[])", "7", []Argument{{Items: of(bob)}, {Items: of("7")}}, native},
+		{"transferFrom((address,address,uint160,address)[])", "0", []Argument{{Items: tuple}}, []Payment{{Token: carol, Amount: "7", From: alice, To: bob}}},
+		{"executeAllowanceTransfer(address,address,address,uint96,address,uint96,address,bytes)", "0",
+			of(alice, carol, bob, "7", carol, "0", carol, "0x"), []Payment{{Token: carol, Amount: "7", From: alice, To: bob}}},
+		{"mintTo(address,uint256)", "0", of(bob, "7"), nil},
+		{"depositTransaction(address,uint256,uint64,bool,bytes)", "0", of(bob, "7", "1", "false", "0x"), nil},
+	} {
+		d := Decode(Call{Target: alice, Value: test.value, Data: call(t, test.function, test.arguments...)})
+		if diff := cmp.Diff(test.want, d.Payments()); diff != "" {
+			t.Errorf("%s: %s", test.function, diff)
 		}
 	}
 }

@@ -13,8 +13,9 @@ import (
 type inner struct {
 	form string
 	// target, value, data and signature are the places of arguments, or in "each" of fields of a
-	// tuple; -1 for none. list is the place of the array of tuples.
-	list, target, value, data, signature int
+	// tuple; -1 for none. list is the place of the array of tuples, and within that of the tuple
+	// around it.
+	within, list, target, value, data, signature int
 	// crosses is true for a message to another chain. numbering and chain say where its chain
 	// is stated; chain is the place of an argument, or -1 for the chain behind the target.
 	crosses   bool
@@ -24,7 +25,7 @@ type inner struct {
 
 // parseInner reads "form(parameters)@chain".
 func parseInner(text string, inputs []parameter) (inner, error) {
-	in := inner{list: -1, target: -1, value: -1, data: -1, signature: -1, chain: -1}
+	in := inner{within: -1, list: -1, target: -1, value: -1, data: -1, signature: -1, chain: -1}
 	if text == "" {
 		return in, nil
 	}
@@ -41,10 +42,16 @@ func parseInner(text string, inputs []parameter) (inner, error) {
 	in.chain = place(inputs, chain, &err)
 	fields := inputs
 	if array, rest, found := strings.Cut(list, ";"); found {
-		if in.list = place(inputs, array, &err); err != nil {
+		if around, name, nested := strings.Cut(array, "."); nested {
+			if in.within = place(inputs, around, &err); err != nil {
+				return in, err
+			}
+			fields, array = inputs[in.within].of.fields, name
+		}
+		if in.list = place(fields, array, &err); err != nil {
 			return in, err
 		}
-		fields, list = inputs[in.list].of.element.fields, rest
+		fields, list = fields[in.list].of.element.fields, rest
 	}
 	names := append(strings.Split(list, ","), "", "", "")
 	switch form {
@@ -91,6 +98,9 @@ func (in *inner) calls(outer Call, arguments []Argument) (calls []Call, ok bool)
 		calls, ok = in.own(outer, arguments), true
 	case "each":
 		ok = true
+		if in.within >= 0 {
+			arguments = arguments[in.within].Items
+		}
 		for _, tuple := range arguments[in.list].Items {
 			calls = append(calls, in.callOf(tuple.Items))
 		}
@@ -146,7 +156,7 @@ func (in *inner) parallel(arguments []Argument) (calls []Call, ok bool) {
 
 // callOf returns the call that arguments or fields of a tuple state.
 func (in *inner) callOf(fields []Argument) Call {
-	call := Call{Target: fields[in.target].Value, Value: "0", Data: fields[in.data].content}
+	call := Call{Target: short(fields[in.target].Value), Value: "0", Data: fields[in.data].content}
 	if in.value >= 0 {
 		call.Value = fields[in.value].Value
 	}

@@ -1,6 +1,9 @@
 package abi
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Payment is money that a call moves, as the call states it.
 type Payment struct {
@@ -41,34 +44,62 @@ func (d *Decoded) Argument(names ...string) string {
 }
 
 // Payments returns the money that a call moves itself, without the calls inside: native money
-// with the call, and tokens that the function moves.
+// with the call, unless the function hands it on, and tokens that the function moves.
 func (d *Decoded) Payments() (payments []Payment) {
-	if d.Value != "0" && d.Value != "" && len(d.Calls) == 0 {
-		payments = append(payments, Payment{Amount: d.Value, To: d.Target})
+	payments = d.moved()
+	handsOn := slices.ContainsFunc(payments, func(p Payment) bool { return p.Token == "" })
+	if d.Value != "0" && d.Value != "" && len(d.Calls) == 0 && !handsOn {
+		payments = append([]Payment{{Amount: d.Value, To: d.Target}}, payments...)
 	}
-	if d.Function == "" || d.Kind != Transfer && d.Kind != Stream && d.Kind != MintBurn && d.Kind != Bridge {
-		return payments
+	return payments
+}
+
+// moved returns the money that a function moves. What is minted leaves nobody.
+func (d *Decoded) moved() (payments []Payment) {
+	name, _, isCall := strings.Cut(d.Function, "(")
+	if !isCall || d.Kind != Transfer && d.Kind != Stream && d.Kind != Bridge || name == "mint" {
+		return nil
 	}
-	recipients, amounts, token := d.lists()
+	token := d.token()
+	var recipients, amounts []Argument
+	for i := range d.Arguments {
+		switch a := &d.Arguments[i]; {
+		case a.Name == "recipients":
+			recipients = a.Items
+		case a.Name == "amounts":
+			amounts = a.Items
+		case strings.HasPrefix(a.Type, "(") && strings.HasSuffix(a.Type, "]"):
+			for _, part := range a.Items {
+				to, hasTo := argument(part.Items, "to")
+				amount, hasAmount := argument(part.Items, "amount")
+				if hasTo && hasAmount {
+					inside := Decoded{Call: Call{Target: token}, Arguments: part.Items}
+					payments = append(payments, Payment{Token: inside.token(), Amount: amount.Value, From: inside.Argument("from"), To: to.Value})
+				}
+			}
+		}
+	}
 	for i := range min(len(recipients), len(amounts)) {
 		payments = append(payments, Payment{Token: token, Amount: amounts[i].Value, To: recipients[i].Value})
 	}
-	to := d.Argument("to", "recipient")
-	if to == "" || strings.HasPrefix(d.Function, "mint(") {
+	to, amount := d.Argument("to", "recipient"), d.Argument("amount", "cliffAmount")
+	if to == "" || amount == "" && d.Kind == Bridge {
 		return payments
 	}
-	if len(to) > 42 { // an address in 32 bytes
-		to = "0x" + to[len(to)-40:]
-	}
-	amount := d.Argument("amount", "cliffAmount")
-	if !strings.Contains(d.Function, "(") || amount == "" && d.Kind == Bridge {
-		return payments
-	}
-	return append(payments, Payment{Token: d.token(), Amount: amount, From: d.Argument("from"), To: to})
+	return append(payments, Payment{Token: token, Amount: amount, From: d.Argument("from"), To: short(to)})
 }
 
-// token returns the token that a call moves: an argument, or the called contract. Functions that
-// send native money have neither.
+// short returns an address of 20 bytes that is written in 32.
+func short(address string) string {
+	const prefix, digits = len("0x"), 40
+	if len(address) <= prefix+digits {
+		return address
+	}
+	return "0x" + address[len(address)-digits:]
+}
+
+// token returns the token that a call moves: an argument, or the called contract; empty for
+// native money.
 func (d *Decoded) token() string {
 	name, _, _ := strings.Cut(d.Function, "(")
 	for _, native := range []string{"eth", "ether", "native", "bnb"} {
@@ -76,21 +107,12 @@ func (d *Decoded) token() string {
 			return ""
 		}
 	}
-	if token := d.Argument("token", "asset", "l1Token", "localToken"); token != "" {
-		return token
+	token := d.Argument("token", "asset", "l1Token", "localToken")
+	switch token {
+	case "":
+		return d.Target
+	case "0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee", "0x0000000000000000000000000000000000000000": // stand for native money
+		return ""
 	}
-	return d.Target
-}
-
-// lists returns the parallel lists of recipients and amounts of a function that pays many.
-func (d *Decoded) lists() (recipients, amounts []Argument, token string) {
-	for _, a := range d.Arguments {
-		switch a.Name {
-		case "recipients":
-			recipients = a.Items
-		case "amounts":
-			amounts = a.Items
-		}
-	}
-	return recipients, amounts, d.token()
+	return token
 }

@@ -8,6 +8,8 @@ import (
 	"math/big"
 	"strings"
 
+	"github.com/shopspring/decimal"
+
 	"pnyx/governance"
 	"pnyx/governance/abi"
 	"pnyx/warehouse/record"
@@ -121,18 +123,30 @@ func (c *looseCall) action() (a *record.Action, ok bool) {
 	}
 	target := string(cmp.Or(c.To, c.Target))
 	data, isHex := unhex(string(cmp.Or(c.Data, c.Calldata, "0x")))
-	value, isNumber := new(big.Int).SetString(string(cmp.Or(c.Value, "0")), 0)
-	if !isHex || !isNumber || !record.IsWei(value.String()) || !abi.IsAddress(target) || len(c.Signature) > record.MaxSignature {
+	value, isNumber := wholeNumber(string(cmp.Or(c.Value, "0")))
+	if !isHex || !isNumber || !record.IsWei(value) || !abi.IsAddress(target) || len(c.Signature) > record.MaxSignature {
 		return nil, false
 	}
 	a = &record.Action{
-		Chain: chainOf(c.ChainID), Target: strings.ToLower(target), Value: value.String(), Signature: string(c.Signature), Calldata: data,
+		Chain: chainOf(c.ChainID), Target: strings.ToLower(target), Value: value, Signature: string(c.Signature), Calldata: data,
 		Delegate: c.Operation == "1",
 	}
 	if len(data)%32 == 4 { // the data has the selector: the signature only explains it
 		a.Signature = ""
 	}
 	return a, true
+}
+
+// wholeNumber returns a whole number in decimal: 0x10, 16, 016 and 1.6e1 are one number.
+func wholeNumber(text string) (number string, ok bool) {
+	if digits, is := strings.CutPrefix(text, "0x"); is {
+		whole, ok := new(big.Int).SetString(digits, 16)
+		return whole.String(), ok
+	}
+	exact, err := decimal.NewFromString(text)
+	const most = 256 // of decimal places, before or after the point
+	ok = err == nil && len(text) <= most && exact.Exponent() <= most && exact.Exponent() >= -most && exact.IsInteger()
+	return exact.Truncate(0).String(), ok
 }
 
 // chainOf returns a chain as eip155:<number>; empty for what is none.

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"math"
@@ -60,9 +61,9 @@ func readTallyProposal(in object) record.Record {
 		proposal.VotingToken = chain + ":" + address
 	}
 	decimals := readDecimals(in)
-	if _, err := governance.ParseUnits(in.get("quorum").numberText()); errors.Is(err, governance.ErrTooLarge) {
+	if _, _, err := governance.ParseUnits(in.get("quorum").numberText(), decimals); errors.Is(err, governance.ErrTooLarge) {
 		proposal.QuorumRaw = in.get("quorum").numberText() // unreachable
-	} else if quorum := in.get("quorum").baseUnits(decimals); quorum != nil {
+	} else if quorum, _ := in.get("quorum").baseUnits(decimals); quorum != nil {
 		proposal.QuorumRaw, proposal.Quorum = in.get("quorum").numberText(), quorum
 	}
 	readVoteStats(in.get("voteStats"), decimals, proposal)
@@ -110,7 +111,7 @@ func readVoteStats(stats value, decimals int32, proposal *record.Proposal) {
 		if at < 0 {
 			continue
 		}
-		if score := in.get("votesCount").baseUnits(decimals); score != nil {
+		if score, _ := in.get("votesCount").baseUnits(decimals); score != nil {
 			if proposal.StatedScores == nil {
 				proposal.StatedScores = make([]decimal.Decimal, len(choices))
 			}
@@ -158,10 +159,12 @@ func readTallyVote(in object) record.Record {
 		Reason:  in.get("reason").text(),
 	}
 	choice := in.get("type")
+	choice.json = bytes.ToLower(choice.json) // in any letter case, as in voteStats
 	ballot.ChoiceKey = oneOf(choice, governorChoices()...)
 	ballot.Choices, ballot.RawChoice = []string{ballot.ChoiceKey}, string(choice.json)
-	if power := in.get("amount").required(typeString).baseUnits(readDecimals(in.get("proposal").object())); power != nil {
-		ballot.Power = *power
+	decimals := readDecimals(in.get("proposal").object())
+	if power, rounded := in.get("amount").required(typeString).baseUnits(decimals); power != nil {
+		ballot.Power, ballot.PowerRounded = *power, rounded
 	}
 	return ballot
 }

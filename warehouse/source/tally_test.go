@@ -1,6 +1,7 @@
 package source_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/shopspring/decimal"
@@ -134,14 +135,20 @@ func TestTallyAmountsAreInTheTokensOwnUnit(t *testing.T) {
 			Power: *number(power), Choices: []string{"for"}, ChoiceKey: "for", RawChoice: `"for"`,
 		}
 	}
+	rounded := ballot("0.000000000000000002")
+	rounded.PowerRounded = true
 	checkRecords(t, "Tally vote", []recordTest{
 		{"no decimals", vote("0"), ballot("1500000")},
 		{"six", vote("6"), ballot("1.5")},
 		{"eighteen", vote("18"), ballot("0.0000000000015")},
 		{"not stated", vote("null"), ballot("0.0000000000015")},
+		{"in another letter case", strings.Replace(vote("6"), `"for"`, `"For"`, 1), ballot("1.5")},
+		{"more than power has", vote("24"), rounded},
 	})
 	checkRejections(t, "Tally vote", []rejectionTest{
-		{"more than can be counted", vote("19"), `proposal.governor.token.decimals is 19; want at most 18 decimals`},
+		{"more than a number has", vote("78"), `proposal.governor.token.decimals is 78; want at most 77 decimals`},
+		{"more whole tokens than can be counted", strings.Replace(vote("0"), "1500000", strings.Repeat("9", 41), 1),
+			`amount is refused: more than 40 digits before the decimal point: "` + strings.Repeat("9", 41) + `"; want a whole number of smallest units from 0`},
 	})
 	checkRecords(t, "Tally proposal", []recordTest{{
 		"a proposal", `{"id":"harbor-17","organization":{"slug":"harbor"},"metadata":{},"quorum":"2000000","governor":{"token":{"decimals":6}},` +

@@ -260,19 +260,22 @@ func (v value) power() (power *decimal.Decimal, rounded bool) {
 }
 
 // baseUnits returns an amount in the smallest unit of a token with some decimals as voting
-// power, or nil if the value is absent. Upstream states such amounts as strings.
-func (v value) baseUnits(decimals int32) *decimal.Decimal {
+// power, or nil if the value is absent, and whether it is rounded. Upstream states such amounts
+// as strings.
+func (v value) baseUnits(decimals int32) (power *decimal.Decimal, rounded bool) {
 	if v.absent() {
-		return nil
+		return nil, false
 	}
-	read, err := governance.ParseUnits(v.numberText())
+	read, rounded, err := governance.ParseUnits(v.numberText(), decimals)
 	if err != nil {
 		v.reject("is refused: %v; want a whole number of smallest units from 0", err)
-		return nil
+		return nil, false
 	}
-	read = read.Shift(governance.PowerScale - decimals)
-	return &read
+	return &read, rounded
 }
+
+// maxTokenDecimals bounds the decimals of a token: the greatest number of 256 bits has 78 digits.
+const maxTokenDecimals = 77
 
 // tokenDecimals returns the decimals of a token; governance.PowerScale where none are stated.
 func (v value) tokenDecimals() int32 {
@@ -280,8 +283,8 @@ func (v value) tokenDecimals() int32 {
 	switch {
 	case stated == nil:
 		return governance.PowerScale
-	case *stated > governance.PowerScale:
-		v.rejectUnlike(fmt.Sprintf("at most %d decimals", governance.PowerScale))
+	case *stated > maxTokenDecimals:
+		v.rejectUnlike(fmt.Sprintf("at most %d decimals", maxTokenDecimals))
 		return governance.PowerScale
 	}
 	return int32(*stated)

@@ -177,25 +177,28 @@ func TestFindingsOfActions(t *testing.T) {
 		actions []record.Action
 		want    []string
 	}{
-		"a budget that matches its text":        {stated, []record.Action{pay(t, recipient, 25_000_000_000)}, nil},
-		"a budget in thousands":                 {"We pay 25k USDC to " + recipient, []record.Action{pay(t, recipient, 25_000_000_000)}, nil},
-		"a hundred times of what is stated":     {stated, []record.Action{pay(t, recipient, 2_500_000_000_000)}, []string{rules.AmountMagnitude}},
-		"an amount that nobody stated":          {stated, []record.Action{pay(t, recipient, 777_000_000)}, []string{rules.AmountUnstated}},
-		"a recipient that nobody stated":        {stated, []record.Action{pay(t, stranger, 25_000_000_000)}, []string{rules.RecipientUnstated}},
-		"an administrator":                      {stated, []record.Action{call(t, governor, "grantRole(bytes32,address)", zero, stranger)}, []string{rules.RoleMoved}},
-		"an owner":                              {stated, []record.Action{call(t, governor, "transferOwnership(address)", stranger)}, []string{rules.RoleMoved}},
-		"an upgrade":                            {stated, []record.Action{call(t, governor, "upgradeTo(address)", stranger)}, []string{rules.Upgraded}},
-		"a shorter delay":                       {stated, []record.Action{call(t, governor, "updateDelay(uint256)", zero)}, []string{rules.SettingChanged}},
-		"no guardian":                           {stated, []record.Action{call(t, governor, "_burnVetoPower()")}, []string{rules.GuardianRemoved}},
-		"any amount":                            {stated, []record.Action{call(t, usdc, "approve(address,uint256)", stranger, strings.Repeat("f", 64))}, []string{rules.ApprovedWithout}},
-		"an allowance":                          {stated, []record.Action{call(t, usdc, "approve(address,uint256)", stranger, "7")}, nil},
-		"code of a stranger":                    {stated, []record.Action{{Chain: "eip155:1", Target: stranger, Value: "0", Delegate: true}}, []string{rules.DelegateCalled}},
-		"a call that nobody can decode":         {stated, []record.Action{{Chain: "eip155:1", Target: stranger, Value: "0", Calldata: []byte{1, 2, 3, 4}}}, []string{rules.PayloadUndecoded}},
-		"money with a call nobody can decode":   {"We pay 5 to " + stranger, []record.Action{{Chain: "eip155:1", Target: stranger, Value: "5000000000000000000", Calldata: []byte{1, 2, 3, 4}}}, []string{rules.PayloadUndecoded, rules.NativeUndecoded}},
-		"a payment inside a batch of a Safe":    {stated, []record.Action{batch(t, pay(t, recipient, 2_500_000_000_000), call(t, governor, "grantRole(bytes32,address)", zero, stranger))}, []string{rules.RoleMoved, rules.AmountMagnitude}},
-		"nothing":                               {stated, nil, []string{rules.SignallingOnly}},
-		"native money as the text says":         {"We send 1.5 ETH to " + recipient, []record.Action{{Chain: "eip155:1", Target: recipient, Value: "1500000000000000000"}}, nil},
-		"an amount of a token without decimals": {stated, []record.Action{call(t, governor, "transfer(address,uint256)", recipient, "7")}, nil},
+		"a budget that matches its text":         {stated, []record.Action{pay(t, recipient, 25_000_000_000)}, nil},
+		"a budget in thousands":                  {"We pay 25k USDC to " + recipient, []record.Action{pay(t, recipient, 25_000_000_000)}, nil},
+		"a budget without a space":               {"We pay 25,000USDC to " + recipient, []record.Action{pay(t, recipient, 25_000_000_000)}, nil},
+		"a hundred times of what is stated":      {stated, []record.Action{pay(t, recipient, 2_500_000_000_000)}, []string{rules.AmountMagnitude}},
+		"an amount that nobody stated":           {stated, []record.Action{pay(t, recipient, 777_000_000)}, []string{rules.AmountUnstated}},
+		"a recipient that nobody stated":         {stated, []record.Action{pay(t, stranger, 25_000_000_000)}, []string{rules.RecipientUnstated}},
+		"an administrator":                       {stated, []record.Action{call(t, governor, "grantRole(bytes32,address)", zero, stranger)}, []string{rules.RoleMoved}},
+		"an owner":                               {stated, []record.Action{call(t, governor, "transferOwnership(address)", stranger)}, []string{rules.RoleMoved}},
+		"an upgrade":                             {stated, []record.Action{call(t, governor, "upgradeTo(address)", stranger)}, []string{rules.Upgraded}},
+		"a shorter delay":                        {stated, []record.Action{call(t, governor, "updateDelay(uint256)", zero)}, []string{rules.SettingChanged}},
+		"no guardian":                            {stated, []record.Action{call(t, governor, "_burnVetoPower()")}, []string{rules.GuardianRemoved}},
+		"any amount":                             {stated, []record.Action{call(t, usdc, "approve(address,uint256)", stranger, strings.Repeat("f", 64))}, []string{rules.ApprovedWithout}},
+		"any amount of a token of the treasury":  {stated, []record.Action{call(t, governor, "approve(address,address,uint256)", usdc, stranger, strings.Repeat("f", 64))}, []string{rules.ApprovedWithout}},
+		"an allowance that anybody may use late": {stated, []record.Action{call(t, usdc, "permit(address,address,uint256,uint256,uint8,bytes32,bytes32)", governor, stranger, "7", strings.Repeat("f", 64), zero, zero, zero)}, nil},
+		"an allowance":                           {stated, []record.Action{call(t, usdc, "approve(address,uint256)", stranger, "7")}, nil},
+		"code of a stranger":                     {stated, []record.Action{{Chain: "eip155:1", Target: stranger, Value: "0", Delegate: true}}, []string{rules.DelegateCalled}},
+		"a call that nobody can decode":          {stated, []record.Action{{Chain: "eip155:1", Target: stranger, Value: "0", Calldata: []byte{1, 2, 3, 4}}}, []string{rules.PayloadUndecoded}},
+		"money with a call nobody can decode":    {"We pay 5 to " + stranger, []record.Action{{Chain: "eip155:1", Target: stranger, Value: "5000000000000000000", Calldata: []byte{1, 2, 3, 4}}}, []string{rules.PayloadUndecoded, rules.NativeUndecoded}},
+		"a payment inside a batch of a Safe":     {stated, []record.Action{batch(t, pay(t, recipient, 2_500_000_000_000), call(t, governor, "grantRole(bytes32,address)", zero, stranger))}, []string{rules.RoleMoved, rules.AmountMagnitude}},
+		"nothing":                                {stated, nil, []string{rules.SignallingOnly}},
+		"native money as the text says":          {"We send 1.5 ETH to " + recipient, []record.Action{{Chain: "eip155:1", Target: recipient, Value: "1500000000000000000"}}, nil},
+		"an amount of a token without decimals":  {stated, []record.Action{call(t, governor, "transfer(address,uint256)", recipient, "7")}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -205,6 +208,9 @@ func TestFindingsOfActions(t *testing.T) {
 			slices.Sort(test.want)
 			if !slices.Equal(got, test.want) {
 				t.Errorf("got %v, want %v", got, test.want)
+			}
+			if slices.Equal(got, []string{rules.ApprovedWithout}) && d.Findings[0].Sentence != stranger+" may spend any amount of "+usdc+"." {
+				t.Error(d.Findings[0].Sentence)
 			}
 		})
 	}

@@ -149,12 +149,38 @@ func (c finder) findPower(a *governance.DossierAction, pointer string, found fun
 	case (kind == abi.GovernanceSetting || kind == abi.Timelock) && len(a.Calls) == 0 && mentions("delay", "period", "quorum", "threshold", "vot"):
 		c.findSetting(a, pointer, found)
 	case kind == abi.Approval:
-		for i, argument := range a.Arguments {
-			if argument.Unlimited || argument.Name != nil && *argument.Name == "approved" && *argument.Value == "true" {
-				found(rules.ApprovedWithout, fmt.Sprintf("/arguments/%d", i), *a.Arguments[0].Value, a.Target.Address)
+		if field := withoutLimit(a.Arguments, "/arguments"); field != "" {
+			spender, token := a.Target.Address, a.Target.Address
+			for _, permission := range c.d.Effects.Permissions {
+				if permission.Action == pointer && permission.To != nil {
+					spender = *permission.To
+				}
 			}
+			for _, argument := range a.Arguments {
+				if argument.Name != nil && argument.Value != nil && (*argument.Name == "token" || *argument.Name == "asset") {
+					token = *argument.Value
+				}
+			}
+			found(rules.ApprovedWithout, field, spender, token)
 		}
 	}
+}
+
+// withoutLimit returns the JSON pointer of the argument that allows any amount; empty for none.
+func withoutLimit(arguments []governance.DossierArgument, pointer string) string {
+	for i, a := range arguments {
+		at, name := fmt.Sprintf("%s/%d", pointer, i), ""
+		if a.Name != nil {
+			name = *a.Name
+		}
+		if a.Unlimited && (name == "" || name == "amount") || (name == "approved" || name == "allowed") && a.Value != nil && *a.Value == "true" {
+			return at
+		}
+		if inside := withoutLimit(a.Items, at+"/items"); inside != "" {
+			return inside
+		}
+	}
+	return ""
 }
 
 // findSetting compares a setting with the value before.

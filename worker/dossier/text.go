@@ -32,8 +32,8 @@ func textOf(f Facts) statedText {
 		text.WriteString("\n" + t.Title + "\n" + t.BodyHTML)
 	}
 	s := statedText{lower: strings.ToLower(text.String()[:min(text.Len(), maxText)])}
-	withoutAddresses := hexWord.ReplaceAllString(s.lower, " ")
-	for _, match := range number.FindAllStringSubmatch(withoutAddresses, -1) {
+	plain := gluedUnit.ReplaceAllString(hexWord.ReplaceAllString(s.lower, " "), "$1 $2")
+	for _, match := range number.FindAllStringSubmatch(plain, -1) {
 		digits := strings.NewReplacer(",", "", "'", "", " ", "", "_", "").Replace(match[1])
 		n, err := decimal.NewFromString(digits + match[2])
 		if err != nil || len(digits) > 80 {
@@ -54,6 +54,9 @@ func textOf(f Facts) statedText {
 
 // hexWord matches addresses and hashes, whose digits are no amounts.
 var hexWord = regexp.MustCompile(`0x[0-9a-f]+`)
+
+// gluedUnit matches a unit right behind a number, as in 25,000usdc.
+var gluedUnit = regexp.MustCompile(`(\d)([a-z]{3,})`)
 
 // states says what the text states of a payment; nil parts cannot be told.
 func (s statedText) states(target string, t governance.DossierTransfer) *governance.DossierInText {

@@ -53,7 +53,7 @@ func (h *Hub) Truth() Truth {
 		of := ProposalTruth{Space: p.Space, Title: p.Title, Flagged: p.flagged, Votes: map[string]VoteTruth{}}
 		for voter, v := range p.votes {
 			text, _ := json.Marshal(power(v.Power))
-			of.Votes[voter] = VoteTruth{ID: v.id, Choice: v.Choice, Power: string(text), Created: v.created}
+			of.Votes[voter] = VoteTruth{ID: v.id, Choice: strings.Trim(v.Choice, `"`), Power: string(text), Created: v.created}
 		}
 		if p.encrypted() {
 			of.Encrypted, of.Votes = len(of.Votes), map[string]VoteTruth{}
