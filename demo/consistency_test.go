@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"html"
 	"maps"
-	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -16,7 +15,10 @@ import (
 
 	"pnyx/demo"
 	"pnyx/governance"
+	"pnyx/test/env"
 )
+
+func TestMain(m *testing.M) { env.Main(m) }
 
 // TestDataIsConsistent checks the invariants of a data set that is large enough to have
 // every defect.
@@ -443,16 +445,7 @@ func TestNamesAndTextsAreDistinct(t *testing.T) {
 // TestLongNamesAndTextsAreNotCopies has more DAOs than there are short names, so that some
 // have to share one.
 func TestLongNamesAndTextsAreNotCopies(t *testing.T) {
-	long(t)
 	checkNamesAndTexts(t, 2_000, 2_600)
-}
-
-// long skips a test that takes long, unless PNYX_TEST_LONG is set.
-func long(t *testing.T) {
-	t.Helper()
-	if os.Getenv("PNYX_TEST_LONG") == "" {
-		t.Skip("PNYX_TEST_LONG is not set: make test-long runs the long tests")
-	}
 }
 
 func checkNamesAndTexts(t *testing.T, daos, proposals int) {
@@ -491,7 +484,6 @@ func TestSizesHaveHeavyTails(t *testing.T) {
 }
 
 func TestLongSizesHaveHeavyTails(t *testing.T) {
-	long(t)
 	checkSizes(t, demo.Options{Seed: 3, DAOs: 45, Proposals: 1_200, Ballots: 40_000, Largest: 8_000, Now: now})
 }
 

@@ -15,9 +15,7 @@ import (
 	"pnyx/worker/changelog"
 )
 
-func TestMain(m *testing.M) {
-	env.Main(m)
-}
+func TestMain(m *testing.M) { env.Main(m) }
 
 // bench is a log with its copy. state is published, so that the copy may be read.
 type bench struct {

@@ -81,70 +81,28 @@ func TestTotalsAreThoseOfOneBasis(t *testing.T) {
 			stating("final", "33", "", "1000 101 0"), three,
 			"upstream 33 1101 (1000 101 0), held 3 15, partial, quorum 27.525 true, passed, won by 1 899 81.65%",
 		},
-		"none held": {
-			stating("final", "33", "", "1000 101 0"),
-			ballots{},
-			"upstream 33 1101 (1000 101 0), held 0 0, unavailable, quorum 27.525 true, passed, won by 1 899 81.65%",
-		},
-		"only totals are stated": {
-			stating("", "33", "30", ""),
-			ballots{},
-			"upstream 33 30 (), held 0 0, unavailable, quorum 0.75 false, unknown",
-		},
-		"totals are stated, a part is held": {
-			stating("", "33", "50", ""), three,
-			"upstream 33 50 (), held 3 15, partial, quorum 1.25 true, unknown",
-		},
-		"the number of votes is not stated": {
-			stating("final", "", "", "100 50 0"), three,
-			"upstream ? 150 (100 50 0), held 3 15, partial, quorum 3.75 true, passed, won by 1 50 33.33%",
-		},
-		"all agrees": {
-			stating("final", "3", "15", "10 3 2"), three,
-			"ballots 3 15 (10 3 2), held 3 15, complete, quorum 0.375 false, failed, won by 1 7 46.66%",
-		},
-		"one score differs": {
-			stating("final", "3", "15", "3 10 2"), three,
-			"upstream 3 15 (3 10 2), held 3 15, complete, quorum 0.375 false, failed, won by 2 7 46.66%",
-		},
-		"fewer votes are stated": {
-			stating("final", "2", "13", "10 3 0"), three,
-			"upstream 2 13 (10 3 0), held 3 15, complete, quorum 0.325 false, failed, won by 1 7 53.84%",
-		},
-		"scores pending after the end": {
-			stating("pending", "3", "", "1 5 0"), three,
-			"ballots 3 15 (10 3 2), held 3 15, complete, quorum 0.375 false, unknown",
-		},
-		"scores pending after the end, none held": {
-			stating("pending", "3", "60", "0 0 0"), ballots{}, "none (), held 0 0, unavailable, unknown",
-		},
-		"scores invalid": {
-			stating("invalid", "3", "0", "0 0 0"), three,
-			"ballots 3 15 (10 3 2), held 3 15, complete, quorum 0.375 false, unknown",
-		},
+		"none held":                               {stating("final", "33", "", "1000 101 0"), ballots{}, "upstream 33 1101 (1000 101 0), held 0 0, unavailable, quorum 27.525 true, passed, won by 1 899 81.65%"},
+		"only totals are stated":                  {stating("", "33", "30", ""), ballots{}, "upstream 33 30 (), held 0 0, unavailable, quorum 0.75 false, unknown"},
+		"totals are stated, a part is held":       {stating("", "33", "50", ""), three, "upstream 33 50 (), held 3 15, partial, quorum 1.25 true, unknown"},
+		"the number of votes is not stated":       {stating("final", "", "", "100 50 0"), three, "upstream ? 150 (100 50 0), held 3 15, partial, quorum 3.75 true, passed, won by 1 50 33.33%"},
+		"all agrees":                              {stating("final", "3", "15", "10 3 2"), three, "ballots 3 15 (10 3 2), held 3 15, complete, quorum 0.375 false, failed, won by 1 7 46.66%"},
+		"one score differs":                       {stating("final", "3", "15", "3 10 2"), three, "upstream 3 15 (3 10 2), held 3 15, complete, quorum 0.375 false, failed, won by 2 7 46.66%"},
+		"fewer votes are stated":                  {stating("final", "2", "13", "10 3 0"), three, "upstream 2 13 (10 3 0), held 3 15, complete, quorum 0.325 false, failed, won by 1 7 53.84%"},
+		"scores pending after the end":            {stating("pending", "3", "", "1 5 0"), three, "ballots 3 15 (10 3 2), held 3 15, complete, quorum 0.375 false, unknown"},
+		"scores pending after the end, none held": {stating("pending", "3", "60", "0 0 0"), ballots{}, "none (), held 0 0, unavailable, unknown"},
+		"scores invalid":                          {stating("invalid", "3", "0", "0 0 0"), three, "ballots 3 15 (10 3 2), held 3 15, complete, quorum 0.375 false, unknown"},
 		"a statement of while the vote was open": {
 			stating("", "3", "", "10 3 2", func(p *record.Proposal) { p.State = "active" }), three,
 			"ballots 3 15 (10 3 2), held 3 15, complete, quorum 0.375 false, unknown",
 		},
-		"pending zeros that only upstream counts": {
-			stating("pending", "3", "0", "0 0 0", ranked), three, "ballots 3 15 (), held 3 15, complete, unknown",
-		},
+		"pending zeros that only upstream counts": {stating("pending", "3", "0", "0 0 0", ranked), three, "ballots 3 15 (), held 3 15, complete, unknown"},
 		"copeland, a partial ballot left out of the total": {
 			stating("final", "3", "10", "6.6 3.4 0", ranked), three,
 			"upstream 3 10 (6.6 3.4 0), held 3 15, complete, unknown, won by 1 3.2 32%",
 		},
-		"open, upstream states more": {
-			stating("pending", "5", "", "50 3 2", open), three,
-			"upstream 5 55 (50 3 2), held 3 15, partial, quorum 1.375 true, unknown",
-		},
-		"open, upstream lags": {
-			stating("pending", "2", "", "10 3 0", open), three,
-			"ballots 3 15 (10 3 2), held 3 15, complete, quorum 0.375 false, unknown",
-		},
-		"partial ballots without a statement": {
-			stating("", "33", "", ""), three,
-			"ballots 3 15 (10 3 2), held 3 15, partial, quorum 0.375, unknown",
-		},
+		"open, upstream states more":          {stating("pending", "5", "", "50 3 2", open), three, "upstream 5 55 (50 3 2), held 3 15, partial, quorum 1.375 true, unknown"},
+		"open, upstream lags":                 {stating("pending", "2", "", "10 3 0", open), three, "ballots 3 15 (10 3 2), held 3 15, complete, quorum 0.375 false, unknown"},
+		"partial ballots without a statement": {stating("", "33", "", ""), three, "ballots 3 15 (10 3 2), held 3 15, partial, quorum 0.375, unknown"},
 		"partial ballots that reach the quorum": {
 			stating("", "33", "", "", func(p *record.Proposal) { p.Quorum = power("15") }), three,
 			"ballots 3 15 (10 3 2), held 3 15, partial, quorum 1 true, unknown",
@@ -153,18 +111,12 @@ func TestTotalsAreThoseOfOneBasis(t *testing.T) {
 			stating("final", "3", "80.001", "60 20 0"), stray,
 			"ballots 3 80.001 (60 20 0), held 3 80.001, complete, quorum 2.000025 true, passed, won by 1 40 49.99%",
 		},
-		"a stray ballot without a statement": {
-			stating("", "", "", ""), stray,
-			"ballots 3 80.001 (60 20 0), held 3 80.001, complete, quorum 2.000025 true, passed, won by 1 40 49.99%",
-		},
+		"a stray ballot without a statement": {stating("", "", "", ""), stray, "ballots 3 80.001 (60 20 0), held 3 80.001, complete, quorum 2.000025 true, passed, won by 1 40 49.99%"},
 		"a quorum of zero is none": {
 			stating("final", "3", "15", "10 3 2", func(p *record.Proposal) { p.QuorumRaw, p.Quorum = "0", power("0") }), three,
 			"ballots 3 15 (10 3 2), held 3 15, complete, passed, won by 1 7 46.66%",
 		},
-		"a tie": {
-			stating("final", "2", "10", "5 5 0"), counted(map[string]string{"1": "5", "2": "5"}),
-			"ballots 2 10 (5 5 0), held 2 10, complete, quorum 0.25 false, failed, tie 0 0%",
-		},
+		"a tie": {stating("final", "2", "10", "5 5 0"), counted(map[string]string{"1": "5", "2": "5"}), "ballots 2 10 (5 5 0), held 2 10, complete, quorum 0.25 false, failed, tie 0 0%"},
 		"a rejection that is not exceeded": {
 			stating("final", "2", "45", "5 40 0", func(p *record.Proposal) { p.QuorumType = governance.QuorumOfRejection }),
 			counted(map[string]string{"1": "5", "2": "40"}),
