@@ -133,11 +133,17 @@ type StrongVoter struct {
 // strongest is how many strong voters a dossier names.
 const strongest = 10
 
-// StrongestVoters returns the ten voters with the most power over each list of proposals. The voters with the largest
-// ballots tell what the tenth has at least, and this who can have as much: few.
-func StrongestVoters(ctx context.Context, w *warehouse.Warehouse, lists [][]record.RefHash) ([][]StrongVoter, error) {
+// fewVotes is how many votes, in all lists, are summed sooner than searched.
+const fewVotes = 300_000
+
+// StrongestVoters returns the ten voters with the most power over each list of proposals. Where the lists have many
+// votes, the voters with the largest ballots tell what the tenth has at least, and this who can have as much: few.
+func StrongestVoters(ctx context.Context, w *warehouse.Warehouse, lists [][]record.RefHash, votes uint64) ([][]StrongVoter, error) {
 	mean := make([]decimal.Decimal, len(lists))
-	first, err := strongestOf(ctx, w, lists, mean, "dossier_strong_first")
+	if votes <= fewVotes {
+		return strongestOf(ctx, w, lists, mean, "")
+	}
+	first, err := strongestOf(ctx, w, lists, mean, " AND voter GLOBAL IN ("+sqlText("dossier_strong_first")+")")
 	if err != nil {
 		return nil, err
 	}
@@ -146,10 +152,10 @@ func StrongestVoters(ctx context.Context, w *warehouse.Warehouse, lists [][]reco
 			mean[i], _ = of[strongest-1].Power.QuoRem(decimal.NewFromInt(int64(len(lists[i]))), governance.PowerScale)
 		}
 	}
-	return strongestOf(ctx, w, lists, mean, "dossier_strong_others")
+	return strongestOf(ctx, w, lists, mean, " AND voter GLOBAL IN ("+sqlText("dossier_strong_others")+")")
 }
 
-// strongestOf returns the strongest of the voters that a statement selects.
+// strongestOf returns the strongest of the voters that a condition selects.
 func strongestOf(
 	ctx context.Context, w *warehouse.Warehouse, lists [][]record.RefHash, mean []decimal.Decimal, candidates string,
 ) ([][]StrongVoter, error) {
@@ -171,7 +177,7 @@ func strongestOf(
 		return []any{uint32(l.list), string(l.ref[:]), mean[l.list].String()} //nolint:gosec // a set is small
 	}, ext.Column("list", "UInt32"), ext.Column("proposal_ref", "FixedString(16)"), warehouse.TextColumn("mean"))
 	result, err := w.QueryWith(ctx, table, err, fmt.Sprintf(sqlText("dossier_strongest"), countingBallots(
-		"proposal_ref IN (SELECT proposal_ref FROM wanted_lists) AND voter GLOBAL IN ("+sqlText(candidates)+")")), warehouse.BindUnknownTime())
+		"proposal_ref IN (SELECT proposal_ref FROM wanted_lists)"+candidates)), warehouse.BindUnknownTime())
 	type row struct {
 		List uint32
 		StrongVoter

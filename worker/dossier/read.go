@@ -170,23 +170,25 @@ func readDelegated(ctx context.Context, w *warehouse.Warehouse, of []*Facts) err
 // readStrongest ranks the voters of each DAO over the year before a vote ended.
 func readStrongest(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error {
 	var lists [][]record.RefHash
+	var votes uint64
 	places := map[string]int{} // of equal lists
 	list := make([]int, len(of))
 	for i, f := range of {
 		var refs []record.RefHash
 		var key strings.Builder
+		var own uint64
 		for _, k := range f.endedIn(End(f.Detail, f.AsOf)-governance.Timestamp(year.Milliseconds()), End(f.Detail, f.AsOf)) {
-			refs = append(refs, k.Ref)
+			refs, own = append(refs, k.Ref), own+k.Votes
 			key.Write(k.Ref[:])
 		}
 		place, is := places[key.String()]
 		if !is {
-			place, lists = len(lists), append(lists, refs)
+			place, lists, votes = len(lists), append(lists, refs), votes+own
 			places[key.String()] = place
 		}
 		list[i] = place
 	}
-	strongest, err := pages.StrongestVoters(ctx, w, lists)
+	strongest, err := pages.StrongestVoters(ctx, w, lists, votes)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -157,5 +159,29 @@ func TestDossiersAreReadTogetherAsAlone(t *testing.T) {
 	}
 	if got := f.Strongest[0]; got.Voter != a || len(f.Strongest) != 3 {
 		t.Errorf("got strongest %+v", f.Strongest)
+	}
+}
+
+// The strongest voters are the same whether all are summed or those who can be among them.
+func TestStrongestVotersAreFoundByABound(t *testing.T) {
+	t.Parallel()
+	w, random := env.Warehouse(t), rand.New(rand.NewPCG(1, 1))
+	var list []record.Record
+	lists := make([][]record.RefHash, 3)
+	for p := range 12 {
+		ref := record.ProposalRef{Provider: governance.Snapshot, ExternalID: fmt.Sprint("p", p)}
+		lists[0], lists[1+p%2] = append(lists[0], ref.Hash()), append(lists[1+p%2], ref.Hash())
+		for v := range 300 {
+			power := decimal.New(random.Int64N(1_000)*random.Int64N(1_000), -3)
+			list = append(list, &record.Ballot{Proposal: ref, VoteID: fmt.Sprint(v), Voter: fmt.Sprint("v", random.IntN(60)), Power: power, VotedAt: at(v)})
+		}
+	}
+	if _, err := records.Append(t.Context(), w, records.Import{ID: uuid.New(), ObservedAt: time.Now().UTC().Truncate(time.Millisecond)}, list); err != nil {
+		t.Fatal(err)
+	}
+	all, err := pages.StrongestVoters(t.Context(), w, lists, 0)
+	found, errBound := pages.StrongestVoters(t.Context(), w, lists, math.MaxUint64)
+	if diff := cmp.Diff(all, found); diff != "" || err != nil || errBound != nil || len(all[1]) != 10 {
+		t.Errorf("%v %v (-all +found):\n%s", err, errBound, diff)
 	}
 }
