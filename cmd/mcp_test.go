@@ -175,11 +175,8 @@ func TestMCPAnswersWhatTheNodeDoesNot(t *testing.T) {
 			func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>sign in</html>") },
 			"HTTP 200 OK: want an answer of MCP, got 20 bytes",
 		},
-		"nothing": {func(http.ResponseWriter, *http.Request) {}, "HTTP 200 OK: want an answer of MCP, got 0 bytes"},
-		"accepted": {
-			func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) },
-			"HTTP 202 Accepted: want an answer of MCP",
-		},
+		"nothing":  {func(http.ResponseWriter, *http.Request) {}, "HTTP 200 OK: want an answer of MCP, got 0 bytes"},
+		"accepted": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) }, "HTTP 202 Accepted: want an answer of MCP"},
 		"a redirect": {
 			func(w http.ResponseWriter, r *http.Request) {
 				http.Redirect(w, r, "http://127.0.0.1:1/mcp", http.StatusPermanentRedirect)

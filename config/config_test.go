@@ -198,10 +198,7 @@ func TestCrossChecksNameBothSettings(t *testing.T) {
 			map[string]string{"PNYX_EDGE_LISTEN": "127.0.0.1:8001"},
 			`PNYX_EDGE_ADMIN_LISTEN="127.0.0.1:8001": must not share a port with PNYX_EDGE_LISTEN=127.0.0.1:8001`,
 		},
-		"a cluster of no server": {
-			map[string]string{"CLICKHOUSE_CLUSTER": "two"},
-			`CLICKHOUSE_CLUSTER="two": needs a server in CLICKHOUSE_URL=`,
-		},
+		"a cluster of no server": {map[string]string{"CLICKHOUSE_CLUSTER": "two"}, `CLICKHOUSE_CLUSTER="two": needs a server in CLICKHOUSE_URL=`},
 		"purges of nothing known": {
 			map[string]string{"PNYX_PURGE_URL": "https://pnyx:hunter2@a"},
 			`PNYX_PURGE_URL="https://pnyx:***@a": needs a kind of cache in PNYX_PURGE_KIND=`,
@@ -214,10 +211,7 @@ func TestCrossChecksNameBothSettings(t *testing.T) {
 			map[string]string{"PNYX_CACHE_TIMEOUT": "5s"},
 			`PNYX_CACHE_TIMEOUT="5s": must stay below PNYX_REQUEST_TIMEOUT=5s`,
 		},
-		"stale before the lease ends": {
-			map[string]string{"PNYX_STALE_AFTER": "2s"},
-			`PNYX_STALE_AFTER="2s": must exceed PNYX_LEASE_TTL=2s`,
-		},
+		"stale before the lease ends": {map[string]string{"PNYX_STALE_AFTER": "2s"}, `PNYX_STALE_AFTER="2s": must exceed PNYX_LEASE_TTL=2s`},
 		"stale between two publishes": {
 			map[string]string{"PNYX_PUBLISH_INTERVAL": "15s"},
 			`PNYX_STALE_AFTER="15s": must exceed PNYX_PUBLISH_INTERVAL=15s`,

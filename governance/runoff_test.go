@@ -32,11 +32,7 @@ func TestInstantRunoff(t *testing.T) {
 		{"no ballots", nil, map[string]int64{}},
 		{"a ballot that ranks nothing", []governance.Ranking{ranked("", 5)}, map[string]int64{}},
 		{"one choice", []governance.Ranking{ranked("1", 5)}, map[string]int64{"1": 5}},
-		{
-			"two choices need no majority",
-			[]governance.Ranking{ranked("1>2", 3), ranked("2>1", 3)},
-			map[string]int64{"1": 3, "2": 3},
-		},
+		{"two choices need no majority", []governance.Ranking{ranked("1>2", 3), ranked("2>1", 3)}, map[string]int64{"1": 3, "2": 3}},
 		{
 			"a majority at once ends it with everyone still standing",
 			[]governance.Ranking{ranked("1", 6), ranked("2>3", 3), ranked("3>2", 2)},
@@ -47,11 +43,7 @@ func TestInstantRunoff(t *testing.T) {
 			[]governance.Ranking{ranked("1", 4), ranked("2", 3), ranked("3>2", 2)},
 			map[string]int64{"1": 4, "2": 5},
 		},
-		{
-			"half is no majority",
-			[]governance.Ranking{ranked("1", 4), ranked("2", 3), ranked("3>2", 1)},
-			map[string]int64{"1": 4, "2": 4},
-		},
+		{"half is no majority", []governance.Ranking{ranked("1", 4), ranked("2", 3), ranked("3>2", 1)}, map[string]int64{"1": 4, "2": 4}},
 		{
 			"a ballot passes over choices that are struck out",
 			[]governance.Ranking{ranked("1", 5), ranked("2", 4), ranked("3>4>2", 2), ranked("4>3>2", 1)},

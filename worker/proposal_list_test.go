@@ -177,10 +177,7 @@ func TestProposalsAreResolvedByURLIDAndTitle(t *testing.T) { //nolint:tparallel 
 		want string
 	}{
 		{query.Resolve{URL: "https://snapshot.box/#/s:dao.eth/proposal/" + id}, id + " url_exact [sourceUrl]; "},
-		{
-			query.Resolve{URL: "forum.example.org/t/12"},
-			"other url_exact [discussionUrl]; " + id + " url_exact [discussionUrl]; ",
-		},
+		{query.Resolve{URL: "forum.example.org/t/12"}, "other url_exact [discussionUrl]; " + id + " url_exact [discussionUrl]; "},
 		{query.Resolve{URL: "https://tally.xyz/gov/gov/proposal/93?x=y"}, "7001 url_exact [sourceUrl]; "},
 		{query.Resolve{URL: "https://www.tally.xyz/gov/gov/proposal/7001"}, "7001 url_exact [sourceUrl]; "},
 		{query.Resolve{ExternalID: "7001"}, "7001 external_id_exact [externalId]; "},

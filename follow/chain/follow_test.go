@@ -657,6 +657,12 @@ func TestCheckSaysWhatTheContractIs(t *testing.T) {
 	}
 }
 
+// tip reads the tip and returns how that went.
+func (f *follower) tip() records.FollowCursor {
+	f.poll("tip")
+	return f.journal.Cursor(record.SourceRef{Provider: governance.Governor}, "tip")
+}
+
 func TestAHeadThatStandsStillIsBehind(t *testing.T) {
 	t.Parallel()
 	f := newFollower(t)
@@ -664,19 +670,15 @@ func TestAHeadThatStandsStillIsBehind(t *testing.T) {
 	f.clock = clock.Stepping(startOfFake().Add(31 * fake.BlockTime))
 	f.chain.MineEmpty(30)
 	f.start()
-	tip := func() records.FollowCursor {
-		f.poll("tip")
-		return f.journal.Cursor(record.SourceRef{Provider: governance.Governor}, "tip")
-	}
-	if got := tip(); got.State != governance.SourceLive {
+	if got := f.tip(); got.State != governance.SourceLive {
 		t.Errorf("got %s at a fresh head, want live", got.State)
 	}
 	f.clock.Step(2 * time.Minute)
-	if got := tip(); got.State != governance.SourceBehind || !strings.Contains(got.Error, "stands still") {
+	if got := f.tip(); got.State != governance.SourceBehind || !strings.Contains(got.Error, "stands still") {
 		t.Errorf("got %s (%s) at a head that is two minutes old, want behind", got.State, got.Error)
 	}
 	f.chain.MineEmpty(10)
-	if got := tip(); got.State != governance.SourceLive || got.Error != "" {
+	if got := f.tip(); got.State != governance.SourceLive || got.Error != "" {
 		t.Errorf("got %s (%s) after the chain went on, want live", got.State, got.Error)
 	}
 }
@@ -708,24 +710,20 @@ func TestAHeadWithoutBlocksIsFailing(t *testing.T) {
 	f.clock = clock.Stepping(startOfFake().Add(31 * fake.BlockTime))
 	f.chain.MineEmpty(30)
 	f.start()
-	tip := func() records.FollowCursor {
-		f.poll("tip")
-		return f.journal.Cursor(record.SourceRef{Provider: governance.Governor}, "tip")
-	}
-	if got := tip(); got.State != governance.SourceLive {
+	if got := f.tip(); got.State != governance.SourceLive {
 		t.Fatalf("got %s at a fresh head, want live", got.State)
 	}
 	f.chain.Fail(fake.Faults{Hollow: 30})
 	for range 9 {
 		f.chain.MineEmpty(1)
 		f.clock.Step(fake.BlockTime)
-		tip()
+		f.tip()
 	}
-	if got := tip(); got.State != governance.SourceFailing || !strings.Contains(got.Error, "no endpoint has the blocks after 30") {
+	if got := f.tip(); got.State != governance.SourceFailing || !strings.Contains(got.Error, "no endpoint has the blocks after 30") {
 		t.Errorf("got %s %q after 108 s without blocks, want failing", got.State, got.Error)
 	}
 	f.chain.Fail(fake.Faults{})
-	if got := tip(); got.State != governance.SourceLive || got.Error != "" {
+	if got := f.tip(); got.State != governance.SourceLive || got.Error != "" {
 		t.Errorf("got %s %q, want live again", got.State, got.Error)
 	}
 }

@@ -18,10 +18,7 @@ func TestAWindowWithOneEndIsAYearLong(t *testing.T) {
 	yearAfter := governance.TimestampOf(at.Time().AddDate(1, 0, 0))
 	for name, c := range map[string]struct{ given, want query.Proposals }{
 		"no window has no time": {query.Proposals{Time: query.ProposalEndAt}, query.Proposals{}},
-		"only an end": {
-			query.Proposals{Time: query.ProposalEndAt, To: &at},
-			query.Proposals{Time: query.ProposalEndAt, From: &yearBefore, To: &at},
-		},
+		"only an end":           {query.Proposals{Time: query.ProposalEndAt, To: &at}, query.Proposals{Time: query.ProposalEndAt, From: &yearBefore, To: &at}},
 		"only a beginning": {
 			query.Proposals{Time: query.ProposalEndAt, From: &at},
 			query.Proposals{Time: query.ProposalEndAt, From: &at, To: &yearAfter},

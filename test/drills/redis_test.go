@@ -17,10 +17,7 @@ func redisDrills() []drill {
 			name: "Redis killed", fault: "SIGKILL; started again, empty, after 5 s", lasts: 5 * time.Second,
 			breaks: func(s *deployment) func() { s.redis.Kill(); return s.redis.Restart },
 		},
-		{
-			name: "Redis flushed", fault: "FLUSHALL",
-			breaks: func(s *deployment) func() { s.redis.do("FLUSHALL"); return nil },
-		},
+		{name: "Redis flushed", fault: "FLUSHALL", breaks: func(s *deployment) func() { s.redis.do("FLUSHALL"); return nil }},
 		{
 			name: "Redis paused", fault: "SIGSTOP for 8 s: connections stay, nothing is answered", lasts: 8 * time.Second,
 			breaks: func(s *deployment) func() { s.redis.Pause(); return s.redis.Resume },

@@ -117,11 +117,7 @@ func TestModelsFindWhatIsAlteredInARecordedHistory(t *testing.T) {
 			func(o *Operation) bool { return o.Kind == Deliver },
 			func(_ History, o *Operation) { o.Kind = Follow },
 		},
-		{
-			"a copy lacks the last change", "changes",
-			func(o *Operation) bool { return o.Kind == Copy },
-			func(_ History, o *Operation) { o.Casts-- },
-		},
+		{"a copy lacks the last change", "changes", func(o *Operation) bool { return o.Kind == Copy }, func(_ History, o *Operation) { o.Casts-- }},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -62,10 +62,7 @@ func TestSnapshotProposalBecomesAProposal(t *testing.T) {
 				UpstreamID: "d-1", UpstreamType: "grant", UpstreamStatus: "enacted",
 			},
 		},
-		{
-			"nothing stated", `{"id":"0xAB","space":{"id":"harbor.eth"}}`,
-			&record.Proposal{ProposalRef: ref, SourceID: "harbor.eth"},
-		},
+		{"nothing stated", `{"id":"0xAB","space":{"id":"harbor.eth"}}`, &record.Proposal{ProposalRef: ref, SourceID: "harbor.eth"}},
 		{
 			"a null among scores costs the scores", `{"id":"0xAB","space":{"id":"harbor.eth"},"scores":[60,null,0],"scores_total":60,"votes":3,"quorumType":"default"}`,
 			&record.Proposal{ProposalRef: ref, SourceID: "harbor.eth", StatedScoresTotal: number("60"), StatedVotes: &votes},

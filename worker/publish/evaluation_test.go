@@ -72,21 +72,15 @@ func TestLifecycleFollowsUpstreamThenTheClock(t *testing.T) {
 		"before the start": {snapshotProposal(func(p *record.Proposal) { p.StartAt, p.EndAt = in(1), in(2) }), governance.Pending, in(1)},
 		"between":          {snapshotProposal(func(p *record.Proposal) { p.StartAt, p.EndAt = in(-1), in(2) }), governance.Active, in(2)},
 		"at the end":       {snapshotProposal(func(p *record.Proposal) { p.EndAt = in(0) }), governance.Closed, nil},
-		"upstream says active but the end has passed": {
-			snapshotProposal(func(p *record.Proposal) { p.State = "active" }), governance.Closed, nil,
-		},
-		"upstream closed it early": {
-			snapshotProposal(func(p *record.Proposal) { p.State, p.EndAt = "closed", in(2) }), governance.Closed, nil,
-		},
+		"upstream says active but the end has passed": {snapshotProposal(func(p *record.Proposal) { p.State = "active" }), governance.Closed, nil},
+		"upstream closed it early":                    {snapshotProposal(func(p *record.Proposal) { p.State, p.EndAt = "closed", in(2) }), governance.Closed, nil},
 		"canceled before the start": {
 			governorProposal("canceled", func(p *record.Proposal) { p.StartAt, p.EndAt = in(1), in(2) }), governance.Closed, nil,
 		},
 		"no times, upstream says active": {
 			governorProposal("active", func(p *record.Proposal) { p.StartAt, p.EndAt = nil, nil }), governance.Active, nil,
 		},
-		"neither times nor state": {
-			snapshotProposal(func(p *record.Proposal) { p.StartAt, p.EndAt = nil, nil }), governance.Closed, nil,
-		},
+		"neither times nor state": {snapshotProposal(func(p *record.Proposal) { p.StartAt, p.EndAt = nil, nil }), governance.Closed, nil},
 		"an unknown word before the end": {
 			governorProposal("reconsidered", func(p *record.Proposal) { p.StartAt, p.EndAt = in(-1), in(2) }), governance.Active, in(2),
 		},
@@ -132,9 +126,7 @@ func TestOutcomeIsStatedOrDerivedOrUnknown(t *testing.T) {
 		"decentraland finished": {snapshotProposal(func(p *record.Proposal) { p.UpstreamStatus = "finished" }), forWins, governance.Unknown},
 		"for has more":          {snapshotProposal(nil), forWins, governance.Passed},
 		"a tie fails":           {snapshotProposal(nil), counted(map[string]string{"1": "1", "2": "1"}), governance.Failed},
-		"quorum missed": {
-			snapshotProposal(func(p *record.Proposal) { p.Quorum = power("20") }), forWins, governance.Failed,
-		},
+		"quorum missed":         {snapshotProposal(func(p *record.Proposal) { p.Quorum = power("20") }), forWins, governance.Failed},
 		"everybody's power counts towards Snapshot's quorum": {
 			snapshotProposal(func(p *record.Proposal) { p.Quorum = power("19.999999999999999999") }), forWins, governance.Passed,
 		},
@@ -144,12 +136,10 @@ func TestOutcomeIsStatedOrDerivedOrUnknown(t *testing.T) {
 			}), forWins, governance.Failed,
 		},
 		"partial ballots, no scores": {snapshotProposal(func(p *record.Proposal) { p.StatedVotes = new(uint64(50)) }), forWins, governance.Unknown},
-		"labels that say nothing": {
-			snapshotProposal(func(p *record.Proposal) { p.Choices = []string{"Red", "Blue"} }), forWins, governance.Unknown,
-		},
-		"a type without a winner":  {snapshotProposal(func(p *record.Proposal) { p.VoteType = governance.Approval }), forWins, governance.Unknown},
-		"still open":               {snapshotProposal(func(p *record.Proposal) { p.EndAt = in(1) }), forWins, governance.Unknown},
-		"no ballot, none expected": {snapshotProposal(func(p *record.Proposal) { p.StatedVotes = new(uint64(0)) }), ballots{}, governance.Failed},
+		"labels that say nothing":    {snapshotProposal(func(p *record.Proposal) { p.Choices = []string{"Red", "Blue"} }), forWins, governance.Unknown},
+		"a type without a winner":    {snapshotProposal(func(p *record.Proposal) { p.VoteType = governance.Approval }), forWins, governance.Unknown},
+		"still open":                 {snapshotProposal(func(p *record.Proposal) { p.EndAt = in(1) }), forWins, governance.Unknown},
+		"no ballot, none expected":   {snapshotProposal(func(p *record.Proposal) { p.StatedVotes = new(uint64(0)) }), ballots{}, governance.Failed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

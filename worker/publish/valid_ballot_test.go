@@ -59,9 +59,7 @@ func TestInvalidBallotsCountAsUpstreamCountsThem(t *testing.T) {
 		want     string
 		invalid  bool
 	}{
-		"rankings of a part": {
-			voting(governance.RankedChoice, "125", "40 35 0"), "40 1,2,3;35 2,1,3;30 3;20 3,2", "ballots 4 125 (40 35 0)", true,
-		},
+		"rankings of a part": {voting(governance.RankedChoice, "125", "40 35 0"), "40 1,2,3;35 2,1,3;30 3;20 3,2", "ballots 4 125 (40 35 0)", true},
 		"all rank everything": {
 			voting(governance.RankedChoice, "125", "75 0 50"), "40 1,2,3;35 2,1,3;30 3,1,2;20 3,2,1", "ballots 4 125 (75 0 50)", false,
 		},
@@ -74,25 +72,13 @@ func TestInvalidBallotsCountAsUpstreamCountsThem(t *testing.T) {
 		"rankings of a part that upstream left out, no total": {
 			voting(governance.RankedChoice, "", "40 35 0"), "40 1,2,3;35 2,1,3;30 3;20 3,2", "ballots 4 125 (40 35 0)", true,
 		},
-		"rankings of a part, no scores": {
-			unstated(governance.RankedChoice), "40 1,2,3;35 2,1,3;30 3;20 3,2", "ballots 4 125 (75 0 50)", false,
-		},
-		"approval, one choice does not exist": {
-			voting(governance.Approval, "25", "10 10 0"), "10 1,2;5 ;7 ;3 1,4", "ballots 4 25 (10 10 0)", true,
-		},
-		"approval, no scores": {unstated(governance.Approval), "10 1,2;5 ;3 1,4", "ballots 3 18 (10 10 0)", true},
-		"weights, one choice does not exist": {
-			voting(governance.Weighted, "30", "5 5 0"), "10 1=,2=;20 1=,7=", "", true,
-		},
-		"quadratic, one choice does not exist": {
-			unstated(governance.Quadratic), "10 1=,2=;20 1=,7=", "ballots 2 30 (5 5 0)", true,
-		},
-		"a list where one choice is wanted": {
-			voting(governance.Basic, "120", "60 20 0"), "60 1;20 2;30 1,2;10 4", "ballots 4 120 (60 20 0)", true,
-		},
-		"one stray ballot": {
-			voting(governance.Basic, "", "60 20 0"), "60 1;20 2;0.001 4;0.001 7", "ballots 4 80.002 (60 20 0)", true,
-		},
+		"rankings of a part, no scores":        {unstated(governance.RankedChoice), "40 1,2,3;35 2,1,3;30 3;20 3,2", "ballots 4 125 (75 0 50)", false},
+		"approval, one choice does not exist":  {voting(governance.Approval, "25", "10 10 0"), "10 1,2;5 ;7 ;3 1,4", "ballots 4 25 (10 10 0)", true},
+		"approval, no scores":                  {unstated(governance.Approval), "10 1,2;5 ;3 1,4", "ballots 3 18 (10 10 0)", true},
+		"weights, one choice does not exist":   {voting(governance.Weighted, "30", "5 5 0"), "10 1=,2=;20 1=,7=", "", true},
+		"quadratic, one choice does not exist": {unstated(governance.Quadratic), "10 1=,2=;20 1=,7=", "ballots 2 30 (5 5 0)", true},
+		"a list where one choice is wanted":    {voting(governance.Basic, "120", "60 20 0"), "60 1;20 2;30 1,2;10 4", "ballots 4 120 (60 20 0)", true},
+		"one stray ballot":                     {voting(governance.Basic, "", "60 20 0"), "60 1;20 2;0.001 4;0.001 7", "ballots 4 80.002 (60 20 0)", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
