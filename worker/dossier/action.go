@@ -238,13 +238,15 @@ func counted(n int, noun string) string {
 
 // moneyInWords states an amount with its token.
 func moneyInWords(t governance.DossierTransfer) string {
-	amount, unit := "an unstated amount", "native money"
+	amount, unit := "an unstated amount of", "native money"
 	if t.Amount != nil {
 		amount = string(*t.Amount)
 	}
 	switch {
 	case t.Symbol != nil:
 		unit = *t.Symbol
+	case t.Token != nil && t.Amount == nil:
+		unit = *t.Token
 	case t.Token != nil && t.Decimals != nil:
 		unit = "of the token " + *t.Token
 	case t.Token != nil:

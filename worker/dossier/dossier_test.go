@@ -183,6 +183,7 @@ func TestFindingsOfActions(t *testing.T) {
 		"an amount that nobody stated":           {stated, []record.Action{pay(t, recipient, 777_000_000)}, []string{rules.AmountUnstated}},
 		"a recipient that nobody stated":         {stated, []record.Action{pay(t, stranger, 25_000_000_000)}, []string{rules.RecipientUnstated}},
 		"an administrator":                       {stated, []record.Action{call(t, governor, "grantRole(bytes32,address)", zero, stranger)}, []string{rules.RoleMoved}},
+		"a minter":                               {stated, []record.Action{call(t, usdc, "setMinter(address,bool)", stranger, "1")}, []string{rules.RoleMoved}},
 		"an owner":                               {stated, []record.Action{call(t, governor, "transferOwnership(address)", stranger)}, []string{rules.RoleMoved}},
 		"an upgrade":                             {stated, []record.Action{call(t, governor, "upgradeTo(address)", stranger)}, []string{rules.Upgraded}},
 		"a shorter delay":                        {stated, []record.Action{call(t, governor, "updateDelay(uint256)", zero)}, []string{rules.SettingChanged}},
@@ -436,6 +437,10 @@ func TestSummaries(t *testing.T) {
 		"a payment": {
 			facts(text, pay(t, recipient, 25_000_000_000)), nil,
 			"It moves 25000 USDC to " + recipient + ". It passed. For led by 60 % of all power. The quorum is reached.",
+		},
+		"a token of which there is one": {
+			facts(text, call(t, governor, "safeTransferFrom(address,address,uint256)", stranger, recipient, "7")), nil,
+			"It moves an unstated amount of " + governor + " to " + recipient + ". It passed. For led by 60 % of all power. The quorum is reached.",
 		},
 		"several effects": {
 			facts(text, pay(t, recipient, 25_000_000_000), pay(t, stranger, 25_000_000_000), grant, call(t, governor, "updateDelay(uint256)", "0")), nil,
