@@ -216,6 +216,17 @@ func TestFindingsOfActions(t *testing.T) {
 	}
 }
 
+func TestPowerIsTaken(t *testing.T) {
+	t.Parallel()
+	for _, a := range []record.Action{
+		call(t, governor, "setGuard(address)", "0"), call(t, governor, "setMinter(address,bool)", stranger, "0"), call(t, governor, "cancelDefaultAdminTransfer()"),
+	} {
+		if d, _ := compose(t, facts("text", a)); d.Effects.Permissions[0].Change != "taken" {
+			t.Errorf("got %+v", d.Effects.Permissions)
+		}
+	}
+}
+
 // batch is a multisend of calls.
 func batch(t *testing.T, calls ...record.Action) record.Action {
 	t.Helper()
