@@ -47,13 +47,10 @@ func TestParsePowerReadsEveryFormOfNumber(t *testing.T) {
 		"0e99999999999999999999":                  "0",
 		"0.000e-99999999999999999999":             "0",
 	} {
-		t.Run(text, func(t *testing.T) {
-			t.Parallel()
-			got, rounded, err := governance.ParsePower(text)
-			if err != nil || rounded || governance.DecimalOf(got) != want {
-				t.Errorf("got %s, rounded %t, %v, want %s, not rounded", got, rounded, err, want)
-			}
-		})
+		got, rounded, err := governance.ParsePower(text)
+		if err != nil || rounded || governance.DecimalOf(got) != want {
+			t.Errorf("%q: got %s, rounded %t, %v, want %s, not rounded", text, got, rounded, err, want)
+		}
 	}
 }
 
@@ -71,72 +68,34 @@ func TestParsePowerRoundsHalfUpAtEighteenPlaces(t *testing.T) {
 		"1e-99999999999999999999":  "0",
 		"123e-9223372036854775808": "0",
 	} {
-		t.Run(text, func(t *testing.T) {
-			t.Parallel()
-			got, rounded, err := governance.ParsePower(text)
-			if err != nil || !rounded || governance.DecimalOf(got) != want {
-				t.Errorf("got %s, rounded %t, %v, want %s, rounded", got, rounded, err, want)
-			}
-		})
+		got, rounded, err := governance.ParsePower(text)
+		if err != nil || !rounded || governance.DecimalOf(got) != want {
+			t.Errorf("%q: got %s, rounded %t, %v, want %s, rounded", text, got, rounded, err, want)
+		}
 	}
 }
 
 func TestParsePowerRefuses(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]error{
-		"-1":      governance.ErrNegative,
-		"-0.5":    governance.ErrNegative,
-		"-1e-300": governance.ErrNegative,
-		"-1e300":  governance.ErrNegative,
-
-		"1e40":                         governance.ErrTooLarge,
-		"1e300":                        governance.ErrTooLarge,
-		"1e999999999":                  governance.ErrTooLarge,
-		"0.001e9223372036854775807":    governance.ErrTooLarge,
-		"1e99999999999999999999":       governance.ErrTooLarge,
-		"1" + strings.Repeat("0", 40):  governance.ErrTooLarge,
-		strings.Repeat("9", 40) + ".9": nil, // one digit less than the next
-		// Rounding makes the forty-first digit.
-		strings.Repeat("9", 40) + ".9999999999999999999": governance.ErrTooLarge,
-
-		"":                       governance.ErrNotANumber,
-		" ":                      governance.ErrNotANumber,
-		" 1":                     governance.ErrNotANumber,
-		"1 ":                     governance.ErrNotANumber,
-		"1\n":                    governance.ErrNotANumber,
-		"+":                      governance.ErrNotANumber,
-		"-":                      governance.ErrNotANumber,
-		".":                      governance.ErrNotANumber,
-		"--1":                    governance.ErrNotANumber,
-		".-5":                    governance.ErrNotANumber,
-		"1.+5":                   governance.ErrNotANumber,
-		"1.2.3":                  governance.ErrNotANumber,
-		"1,5":                    governance.ErrNotANumber,
-		"1_000":                  governance.ErrNotANumber,
-		"0x10":                   governance.ErrNotANumber,
-		"e5":                     governance.ErrNotANumber,
-		"1e":                     governance.ErrNotANumber,
-		"1e+":                    governance.ErrNotANumber,
-		"1e5.0":                  governance.ErrNotANumber,
-		"1e5e5":                  governance.ErrNotANumber,
-		"1e_5":                   governance.ErrNotANumber,
-		"NaN":                    governance.ErrNotANumber,
-		"Infinity":               governance.ErrNotANumber,
-		"null":                   governance.ErrNotANumber,
-		"٣":                      governance.ErrNotANumber,
-		"\x00":                   governance.ErrNotANumber,
-		strings.Repeat("0", 257): governance.ErrNotANumber,
+	almost := strings.Repeat("9", 40) + ".9"
+	for want, texts := range map[error][]string{
+		nil:                    {almost},
+		governance.ErrNegative: {"-1", "-0.5", "-1e-300", "-1e300"},
+		governance.ErrTooLarge: {
+			"1e40", "1e300", "1e999999999", "0.001e9223372036854775807", "1e99999999999999999999", "1" + strings.Repeat("0", 40),
+			almost + strings.Repeat("9", 18), // rounding makes the forty-first digit
+		},
+		governance.ErrNotANumber: {
+			"", " ", " 1", "1 ", "1\n", "+", "-", ".", "--1", ".-5", "1.+5", "1.2.3", "1,5", "1_000", "0x10", "e5", "1e", "1e+", "1e5.0", "1e5e5",
+			"1e_5", "NaN", "Infinity", "null", "٣", "\x00", strings.Repeat("0", 257),
+		},
 	} {
-		t.Run(text, func(t *testing.T) {
-			t.Parallel()
+		for _, text := range texts {
 			got, rounded, err := governance.ParsePower(text)
-			if !errors.Is(err, want) {
-				t.Errorf("got error %v, want %v", err, want)
+			if !errors.Is(err, want) || want != nil && (!got.IsZero() || rounded) {
+				t.Errorf("%q: got %s, rounded %t, %v, want error %v and nothing beside it", text, got, rounded, err, want)
 			}
-			if want != nil && (!got.IsZero() || rounded) {
-				t.Errorf("got %s, rounded %t beside the error, want nothing", got, rounded)
-			}
-		})
+		}
 	}
 }
 
@@ -178,36 +137,25 @@ func TestParseUnitsReadsSmallestUnits(t *testing.T) {
 		"-0":                        "0",
 		"340282366920938463463.e-0": "340.282366920938463463",
 	} {
-		t.Run(text, func(t *testing.T) {
-			t.Parallel()
-			got, _, err := governance.ParseUnits(text, governance.PowerScale)
-			if err != nil || governance.DecimalOf(got) != want {
-				t.Errorf("got %s, %v, want %s", got, err, want)
-			}
-		})
+		got, _, err := governance.ParseUnits(text, governance.PowerScale)
+		if err != nil || governance.DecimalOf(got) != want {
+			t.Errorf("%q: got %s, %v, want %s", text, got, err, want)
+		}
 	}
 }
 
 func TestParseUnitsRefuses(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]error{
-		"":                            governance.ErrNotANumber,
-		"0.5":                         governance.ErrNotANumber,
-		"1e-1":                        governance.ErrNotANumber,
-		"1e-300":                      governance.ErrNotANumber,
-		"1e-99999999999":              governance.ErrNotANumber,
-		"ten":                         governance.ErrNotANumber,
-		"-1":                          governance.ErrNegative,
-		"1e58":                        governance.ErrTooLarge,
-		"1e99999999999":               governance.ErrTooLarge,
-		"1" + strings.Repeat("0", 58): governance.ErrTooLarge,
+	for want, texts := range map[error][]string{
+		governance.ErrNotANumber: {"", "0.5", "1e-1", "1e-300", "1e-99999999999", "ten"},
+		governance.ErrNegative:   {"-1"},
+		governance.ErrTooLarge:   {"1e58", "1e99999999999", "1" + strings.Repeat("0", 58)},
 	} {
-		t.Run(text, func(t *testing.T) {
-			t.Parallel()
+		for _, text := range texts {
 			if got, _, err := governance.ParseUnits(text, governance.PowerScale); !errors.Is(err, want) || !got.IsZero() {
-				t.Errorf("got %s, %v, want error %v", got, err, want)
+				t.Errorf("%q: got %s, %v, want error %v", text, got, err, want)
 			}
-		})
+		}
 	}
 }
 

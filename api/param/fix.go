@@ -25,9 +25,13 @@ func (p Param) Fix(given string) string {
 		}
 	case Enum, EnumList:
 		return p.fixEnum(given)
+	case Instant:
+		if at, found := meantInstant(given); found {
+			return "did you mean " + p.with(at.String()) + "?"
+		}
 	case Cursor:
 		return "start again without cursor, and go on with the nextCursor of each page"
-	case Text, ProposalKey, TopicKey, Voter, Instant, Month:
+	case Text, ProposalKey, TopicKey, Voter, Month:
 	}
 	return "give " + p.Allowed() + p.forExample()
 }

@@ -3,6 +3,9 @@ package param
 import (
 	"slices"
 	"strings"
+	"time"
+
+	"pnyx/governance"
 )
 
 // meantParameters are names that callers know from other APIs, with the parameters that they
@@ -60,4 +63,26 @@ func MeantValue(word string, set []string) string {
 		}
 	}
 	return ""
+}
+
+// meantInstant returns the time that a text stands for: seconds or milliseconds since 1970, a time
+// without its zone or with a space, or one whose + was not escaped and arrives as a space.
+func meantInstant(text string) (at governance.Timestamp, found bool) {
+	if at, err := governance.ParseUnix(text); err == nil {
+		return at, true
+	}
+	const day, zone = len(time.DateOnly), len("+00:00")
+	form := []byte(strings.ToUpper(text))
+	if len(form) > day && form[day] == ' ' {
+		form[day] = 'T'
+	}
+	if sign := len(form) - zone; sign > day && form[sign] == ' ' {
+		form[sign] = '+'
+	}
+	for _, end := range []string{"", "Z", ":00Z"} {
+		if at, err := governance.ParseTimestamp(string(form) + end); err == nil {
+			return at, true
+		}
+	}
+	return 0, false
 }

@@ -1,6 +1,8 @@
 package source
 
 import (
+	"strings"
+
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
@@ -29,13 +31,13 @@ func readSnapshotProposal(in object) record.Record {
 		ProposerID:     governance.VoterIdentity(in.get("author").text()),
 		SourceURL:      in.get("link").text(),
 		DiscussionURL:  in.get("discussion").text(),
-		VoteType:       governance.VoteType(in.get("type").text()),
-		State:          in.get("state").text(),
+		VoteType:       governance.VoteType(strings.ToLower(in.get("type").text())),
+		State:          strings.ToLower(in.get("state").text()),
 		Choices:        in.get("choices").texts(),
 		CreatedAt:      in.get("created").time(),
 		UpdatedAt:      in.get("updated").time(),
 		StatedScores:   readScores(in.get("scores")),
-		ScoresState:    in.get("scores_state").text(),
+		ScoresState:    strings.ToLower(in.get("scores_state").text()),
 		StatedVotes:    in.get("votes").count(),
 		Flagged:        in.get("flagged").boolOr(false),
 		UpstreamID:     in.get("source_id").text(),

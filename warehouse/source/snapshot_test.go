@@ -45,9 +45,9 @@ func TestSnapshotProposalBecomesAProposal(t *testing.T) {
 	checkRecords(t, "Snapshot proposal", []recordTest{
 		{
 			"all stated", `{"id":"0xAB","space":{"id":"harbor.eth"},"author":"0xFEed","created":1700000000,"updated":1700000060,` +
-				`"start":1700003600,"end":1700090000,"start_day":"2020-01-01","type":"approval","title":" Budget\n","body":"  One\r\nTwo\n",` +
-				`"discussion":" https://forum.example.org/t/1 ","choices":["Yes "," No"],"quorum":1e3,"state":"closed",` +
-				`"link":"https://snapshot.example/0xAB","scores":[30.5,2.5e-1],"scores_total":30.75,"scores_state":"pending","votes":3,"flagged":true,` +
+				`"start":1700003600,"end":1700090000,"start_day":"2020-01-01","type":"Approval","title":" Budget\n","body":"  One\r\nTwo\n",` +
+				`"discussion":" https://forum.example.org/t/1 ","choices":["Yes "," No"],"quorum":1e3,"state":"CLOSED",` +
+				`"link":"https://snapshot.example/0xAB","scores":[30.5,2.5e-1],"scores_total":30.75,"scores_state":"Pending","votes":3,"flagged":true,` +
 				`"quorumType":"rejection",` +
 				`"source_id":"d-1","source_type":"grant","source_status":"enacted"}`,
 			&record.Proposal{

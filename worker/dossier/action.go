@@ -159,15 +159,14 @@ func (c *composer) addPower(d *abi.Decoded, pointer string) {
 		if d.Kind == abi.Safe && len(d.Calls) > 0 || name == "" {
 			return
 		}
-		change := "granted"
-		if takes(name) || d.Argument("approved", "enabled", "allowed") == "false" || d.Kind == abi.Approval && d.Argument("amount") == "0" {
+		change, to := "granted", d.Receiver()
+		if takes(name) || to != "" && strings.Trim(to, "0x") == "" || d.Argument("approved", "enabled", "allowed") == "false" || d.Kind == abi.Approval && d.Argument("amount") == "0" {
 			change = "taken"
 		}
 		what := d.Function
 		if role := d.Argument("role", "roleKey", "permission"); role != "" {
 			what += " " + role
 		}
-		to := d.Receiver()
 		c.d.Effects.Permissions = append(c.d.Effects.Permissions, governance.DossierPermission{
 			Action: pointer, Change: change, Kind: string(d.Kind), On: d.Target, What: what, To: governance.OptionalText(to),
 		})
@@ -238,13 +237,15 @@ func counted(n int, noun string) string {
 
 // moneyInWords states an amount with its token.
 func moneyInWords(t governance.DossierTransfer) string {
-	amount, unit := "an unstated amount", "native money"
+	amount, unit := "an unstated amount of", "native money"
 	if t.Amount != nil {
 		amount = string(*t.Amount)
 	}
 	switch {
 	case t.Symbol != nil:
 		unit = *t.Symbol
+	case t.Token != nil && t.Amount == nil:
+		unit = *t.Token
 	case t.Token != nil && t.Decimals != nil:
 		unit = "of the token " + *t.Token
 	case t.Token != nil:

@@ -184,6 +184,7 @@ func TestFindingsOfActions(t *testing.T) {
 		"an amount that nobody stated":           {stated, []record.Action{pay(t, recipient, 777_000_000)}, []string{rules.AmountUnstated}},
 		"a recipient that nobody stated":         {stated, []record.Action{pay(t, stranger, 25_000_000_000)}, []string{rules.RecipientUnstated}},
 		"an administrator":                       {stated, []record.Action{call(t, governor, "grantRole(bytes32,address)", zero, stranger)}, []string{rules.RoleMoved}},
+		"a minter":                               {stated, []record.Action{call(t, usdc, "setMinter(address,bool)", stranger, "1")}, []string{rules.RoleMoved}},
 		"an owner":                               {stated, []record.Action{call(t, governor, "transferOwnership(address)", stranger)}, []string{rules.RoleMoved}},
 		"an upgrade":                             {stated, []record.Action{call(t, governor, "upgradeTo(address)", stranger)}, []string{rules.Upgraded}},
 		"a shorter delay":                        {stated, []record.Action{call(t, governor, "updateDelay(uint256)", zero)}, []string{rules.SettingChanged}},
@@ -213,6 +214,17 @@ func TestFindingsOfActions(t *testing.T) {
 				t.Error(d.Findings[0].Sentence)
 			}
 		})
+	}
+}
+
+func TestPowerIsTaken(t *testing.T) {
+	t.Parallel()
+	for _, a := range []record.Action{
+		call(t, governor, "setGuard(address)", "0"), call(t, governor, "setMinter(address,bool)", stranger, "0"), call(t, governor, "cancelDefaultAdminTransfer()"),
+	} {
+		if d, _ := compose(t, facts("text", a)); d.Effects.Permissions[0].Change != "taken" {
+			t.Errorf("got %+v", d.Effects.Permissions)
+		}
 	}
 }
 
@@ -437,6 +449,10 @@ func TestSummaries(t *testing.T) {
 		"a payment": {
 			facts(text, pay(t, recipient, 25_000_000_000)), nil,
 			"It moves 25000 USDC to " + recipient + ". It passed. For led by 60 % of all power. The quorum is reached.",
+		},
+		"a token of which there is one": {
+			facts(text, call(t, governor, "safeTransferFrom(address,address,uint256)", stranger, recipient, "7")), nil,
+			"It moves an unstated amount of " + governor + " to " + recipient + ". It passed. For led by 60 % of all power. The quorum is reached.",
 		},
 		"several effects": {
 			facts(text, pay(t, recipient, 25_000_000_000), pay(t, stranger, 25_000_000_000), grant, call(t, governor, "updateDelay(uint256)", "0")), nil,
