@@ -185,8 +185,11 @@ func TestPayments(t *testing.T) {
 		{"transfer(address,address,uint256)", "0", of("0x"+strings.Repeat("e", 40), bob, "7"), native},
 		{"disperseEther(address[],uint256[])", "7", []Argument{{Items: of(bob)}, {Items: of("7")}}, native},
 		{"transferFrom((address,address,uint160,address)[])", "0", []Argument{{Items: tuple}}, []Payment{{Token: carol, Amount: "7", From: alice, To: bob}}},
-		{"executeAllowanceTransfer(address,address,address,uint96,address,uint96,address,bytes)", "0",
-			of(alice, carol, bob, "7", carol, "0", carol, "0x"), []Payment{{Token: carol, Amount: "7", From: alice, To: bob}}},
+		{
+			"executeAllowanceTransfer(address,address,address,uint96,address,uint96,address,bytes)", "0",
+			of(alice, carol, bob, "7", carol, "0", carol, "0x"),
+			[]Payment{{Token: carol, Amount: "7", From: alice, To: bob}},
+		},
 		{"mintTo(address,uint256)", "0", of(bob, "7"), nil},
 		{"depositTransaction(address,uint256,uint64,bool,bytes)", "0", of(bob, "7", "1", "false", "0x"), nil},
 	} {

@@ -144,9 +144,11 @@ func wholeNumber(text string) (number string, ok bool) {
 		return whole.String(), ok
 	}
 	exact, err := decimal.NewFromString(text)
-	const most = 256 // of decimal places, before or after the point
-	ok = err == nil && len(text) <= most && exact.Exponent() <= most && exact.Exponent() >= -most && exact.IsInteger()
-	return exact.Truncate(0).String(), ok
+	const most = 256 // of digits, before or after the point
+	if err != nil || len(text) > most || exact.Exponent() > most || exact.Exponent() < -most || !exact.IsInteger() {
+		return "", false
+	}
+	return exact.Truncate(0).String(), true
 }
 
 // chainOf returns a chain as eip155:<number>; empty for what is none.

@@ -147,8 +147,10 @@ func TestTallyAmountsAreInTheTokensOwnUnit(t *testing.T) {
 	})
 	checkRejections(t, "Tally vote", []rejectionTest{
 		{"more than a number has", vote("78"), `proposal.governor.token.decimals is 78; want at most 77 decimals`},
-		{"more whole tokens than can be counted", strings.Replace(vote("0"), "1500000", strings.Repeat("9", 41), 1),
-			`amount is refused: more than 40 digits before the decimal point: "` + strings.Repeat("9", 41) + `"; want a whole number of smallest units from 0`},
+		{
+			"more whole tokens than can be counted", strings.Replace(vote("0"), "1500000", strings.Repeat("9", 41), 1),
+			`amount is refused: more than 40 digits before the decimal point: "` + strings.Repeat("9", 41) + `"; want a whole number of smallest units from 0`,
+		},
 	})
 	checkRecords(t, "Tally proposal", []recordTest{{
 		"a proposal", `{"id":"harbor-17","organization":{"slug":"harbor"},"metadata":{},"quorum":"2000000","governor":{"token":{"decimals":6}},` +
