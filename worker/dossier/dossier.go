@@ -72,8 +72,8 @@ type composer struct {
 	end governance.Timestamp
 	// byPower are the ballots, the largest first.
 	byPower []pages.CountedBallot
-	// lead is how the lead changed; nil until it is asked for.
-	lead *lead
+	// race is how the vote went; nil where that is not known.
+	race *race
 	// earlier are the DAO's last ended proposals before end, at most maxCompared, without this one.
 	earlier []pages.KnownProposal
 	text    statedText

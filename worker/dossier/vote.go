@@ -23,6 +23,7 @@ func (c *composer) vote() {
 		c.byPower = slices.SortedFunc(slices.Values(c.Ballots), largestFirst)
 	}
 	c.Ballots = byTime(c.Ballots)
+	c.race = raceOf(c)
 	c.decide()
 	c.participate()
 	c.concentrate()
@@ -101,12 +102,12 @@ func (c *composer) decideByBallots(margin decimal.Decimal) {
 	} else {
 		c.countDeciding(margin)
 	}
-	if !counted || !c.adds() || !c.dated() {
+	if !counted || c.race == nil {
 		c.unknown("missing_data", "when the vote was decided", "ballots or their times are missing, or rankings decide",
 			votesRoute(c.Detail.ProposalKey))
 		return
 	}
-	d.DecidedAt = c.race().decidedAt
+	d.DecidedAt = c.race.since
 }
 
 // votesRoute is where the ballots are listed.
@@ -130,79 +131,78 @@ func (c *composer) countDeciding(margin decimal.Decimal) {
 	}
 }
 
-// lead is how the lead changed while ballots came in.
-type lead struct {
-	// decidedAt is when the last leader came to lead, changes how often another choice did.
-	decidedAt *governance.Timestamp
-	changes   int
-	// atLastTenth led when the last tenth of the vote began; empty for a tie. swing is by how much the distance of the
-	// first two has changed since.
-	atLastTenth string
-	swing       decimal.Decimal
+// race is the power of choices while ballots come in.
+type race struct {
+	keys   []string
+	powers []decimal.Decimal // of keys
+	// leader has the most power since a time; it is empty for a tie.
+	leader string
+	since  *governance.Timestamp
+	// last is the last leader before a tie, changes counts how often another choice came to lead.
+	last    string
+	changes int
+	// early and earlyLeader are powers and leader when the last tenth of the vote begins.
+	early       []decimal.Decimal
+	earlyLeader string
 }
 
-// race counts the ballots in order of time.
-func (c *composer) race() *lead {
-	if c.lead != nil {
-		return c.lead
+// raceOf runs the race; nil unless all ballots and their times are known, and scores are sums.
+func raceOf(c *composer) *race {
+	if !c.whole() || !c.adds() || !c.dated() {
+		return nil
 	}
-	c.lead = &lead{}
-	places, powers := map[string]int{}, make([]decimal.Decimal, len(c.Votes.Choices))
-	for i, choice := range c.Votes.Choices {
-		places[choice.Key] = i
+	r := &race{powers: make([]decimal.Decimal, len(c.Votes.Choices))}
+	for _, choice := range c.Votes.Choices {
+		r.keys = append(r.keys, choice.Key)
 	}
-	early := 0 // ballots before the last tenth
-	if start, end := c.Detail.StartAt, c.Detail.EndAt; start != nil && end != nil {
-		early = castBefore(c.Ballots, tenth(*start, *end, 9))
+	early := 0
+	if c.Detail.StartAt != nil && c.Detail.EndAt != nil {
+		early = castBefore(c.Ballots, tenthOf(*c.Detail.StartAt, *c.Detail.EndAt, 9))
 	}
-	distance := func() decimal.Decimal {
-		if c.d.Decision.Leader == nil {
-			return decimal.Zero
-		}
-		return powers[places[c.d.Decision.Leader.Key]].Sub(powers[places[c.d.Decision.RunnerUp.Key]])
-	}
-	leader, last, before := -1, -1, decimal.Zero // last is the last that was not a tie
-	for n, b := range c.Ballots {
-		for i, key := range supported(b) {
-			place, is := places[key]
-			switch {
-			case !is:
-			case len(b.Shares) == len(b.Choices):
-				powers[place] = powers[place].Add(b.Shares[i])
-			default:
-				powers[place] = powers[place].Add(b.Power)
-			}
-		}
-		now := first(powers)
-		if now != leader {
-			leader, c.lead.decidedAt = now, b.VotedAt
-		}
-		if now >= 0 && now != last {
-			if last >= 0 {
-				c.lead.changes++
-			}
-			last = now
-		}
-		if n+1 == early {
-			before = distance()
-			if now >= 0 {
-				c.lead.atLastTenth = c.Votes.Choices[now].Key
-			}
-		}
-	}
-	c.lead.swing = distance().Sub(before)
-	return c.lead
+	r.run(c.Ballots[:early])
+	r.early, r.earlyLeader = slices.Clone(r.powers), r.leader
+	r.run(c.Ballots[early:])
+	return r
 }
 
-// first returns the place of the largest power; -1 for a tie.
-func first(powers []decimal.Decimal) int {
-	leader, most := -1, decimal.Zero
-	for i, power := range powers {
-		switch order := power.Cmp(most); {
+func (r *race) run(ballots []pages.CountedBallot) {
+	for i := range ballots {
+		b := &ballots[i]
+		choices := supported(*b)
+		for at, key := range choices {
+			power := b.Power
+			if len(b.Shares) == len(b.Choices) {
+				power = b.Shares[at]
+			}
+			if place := slices.Index(r.keys, key); place >= 0 {
+				r.powers[place] = r.powers[place].Add(power)
+			}
+		}
+		if len(choices) == 1 && choices[0] == r.leader && len(b.Shares) == 0 && !b.Power.IsNegative() {
+			continue // the leader leads by more
+		}
+		leader := r.first()
+		if leader != r.leader {
+			r.leader, r.since = leader, b.VotedAt
+		}
+		if leader != "" && leader != r.last {
+			if r.last != "" {
+				r.changes++
+			}
+			r.last = leader
+		}
+	}
+}
+
+// first returns the choice with the most power; empty for a tie.
+func (r *race) first() string {
+	leader, most := "", decimal.Zero
+	for i, key := range r.keys {
+		switch order := r.powers[i].Cmp(most); {
 		case order > 0:
-			leader, most = i, power
+			leader, most = key, r.powers[i]
 		case order == 0:
-			leader = -1
+			leader = ""
 		}
 	}
 	return leader
@@ -219,6 +219,7 @@ func (c *composer) addQuorum() {
 	q := &governance.DossierQuorum{Needed: governance.DecimalOf(*needed), Reached: c.Votes.Quorum.Reached}
 	c.d.Decision.Quorum = q
 	sum := decimal.Zero
+	met := !sum.LessThan(*needed)
 	for _, b := range c.Ballots {
 		counted := decimal.Zero
 		for i, key := range supported(b) {
@@ -233,8 +234,9 @@ func (c *composer) addQuorum() {
 		if c.d.Decision.QuorumChoices == nil {
 			counted = b.Power
 		}
-		before := sum
-		if sum = sum.Add(counted); before.LessThan(*needed) && !sum.LessThan(*needed) && c.dated() && c.whole() {
+		before := met
+		sum = sum.Add(counted)
+		if met = !sum.LessThan(*needed); met && !before && c.dated() && c.whole() {
 			q.MetBy = c.ballot(b)
 		}
 	}
@@ -383,24 +385,26 @@ func (c *composer) run() {
 		return governance.DossierPeriod{Ballots: *countOf(len(ballots)), VotingPower: governance.DecimalOf(power)}
 	}
 	const forever = governance.Timestamp(1 << 62)
-	for n := range governance.Timestamp(10) {
-		from, to := tenth(*start, *end, n), tenth(*start, *end, n+1)
-		if n == 0 {
+	for tenth := range governance.Timestamp(10) {
+		from, to := tenthOf(*start, *end, tenth), tenthOf(*start, *end, tenth+1)
+		if tenth == 0 {
 			from = 0
 		}
-		if n == 9 {
+		if tenth == 9 {
 			to = forever
 		}
 		course.Tenths = append(course.Tenths, within(from, to))
 	}
 	course.FirstHour, course.LastHour = within(0, *start+hour), within(*end-hour, forever)
-	course.LastTenPercent = within(tenth(*start, *end, 9), forever)
+	course.LastTenPercent = course.Tenths[9]
 	c.changesOfLead(course)
 	c.d.Course = course
 }
 
-// tenth returns when a tenth of a vote begins, from 0.
-func tenth(start, end, n governance.Timestamp) governance.Timestamp { return start + (end-start)*n/10 }
+// tenthOf returns when a tenth of a vote begins, counted from 0.
+func tenthOf(start, end, number governance.Timestamp) governance.Timestamp {
+	return start + (end-start)*number/10
+}
 
 // castBefore returns how many of the ballots, in order of time, were cast before a time.
 func castBefore(ballots []pages.CountedBallot, at governance.Timestamp) int {
@@ -431,17 +435,18 @@ func byTime(ballots []pages.CountedBallot) []pages.CountedBallot {
 	return ordered
 }
 
-// changesOfLead counts how often another choice came to lead, and looks at the last tenth.
+// changesOfLead tells how often another choice came to lead, and looks at the last tenth.
 func (c *composer) changesOfLead(course *governance.DossierCourse) {
-	if !c.adds() {
+	r := c.race
+	if r == nil {
 		c.unknown("missing_data", "how often the lead changed", "in this voting system some of the ballots have no leader", votesRoute(c.Detail.ProposalKey))
 		return
 	}
-	went, final := c.race(), c.d.Decision.Leader
-	course.LeaderChanges = &went.changes
-	course.LateLeaderChange = new(final != nil && went.atLastTenth != "" && went.atLastTenth != final.Key)
+	final, second := c.d.Decision.Leader, c.d.Decision.RunnerUp
+	course.LeaderChanges, course.LateLeaderChange = &r.changes, new(final != nil && r.earlyLeader != "" && r.earlyLeader != final.Key)
 	if final != nil {
-		course.LateSwingPower = signed(decimalOf(went.swing))
+		first, next := slices.Index(r.keys, final.Key), slices.Index(r.keys, second.Key)
+		course.LateSwingPower = signed(decimalOf(r.powers[first].Sub(r.powers[next]).Sub(r.early[first].Sub(r.early[next]))))
 	}
 }
 
@@ -454,8 +459,8 @@ func (c *composer) rankVoters() {
 	}
 	for _, strong := range c.Strongest {
 		of := governance.DossierStrongVoter{VoterIdentity: strong.Voter, YearPower: governance.DecimalOf(strong.Power)}
-		if at := slices.IndexFunc(c.Ballots, func(b pages.CountedBallot) bool { return b.Voter == strong.Voter }); at >= 0 {
-			of.Ballot = c.ballot(c.Ballots[at])
+		if at := slices.IndexFunc(c.byPower, func(b pages.CountedBallot) bool { return b.Voter == strong.Voter }); at >= 0 {
+			of.Ballot = c.ballot(c.byPower[at])
 		}
 		v.Strongest = append(v.Strongest, of)
 	}
