@@ -207,10 +207,6 @@ nginx:
 	  echo "installing nginx for the edge"; \
 	  $$([ "$$(id -u)" = 0 ] || echo sudo) sh -c 'apt-get update -qq && apt-get install -y -qq nginx libnginx-mod-http-lua >/dev/null'; }
 
-.PHONY: wrk
-wrk:
-	@command -v wrk >/dev/null || $$([ "$$(id -u)" = 0 ] || echo sudo) sh -c 'apt-get update -qq && apt-get install -y -qq wrk >/dev/null'
-
 .PHONY: npm
 npm: reference/npm/node_modules/.package-lock.json mcp/e2e/node_modules/.package-lock.json worker/webhook/npm/node_modules/.package-lock.json test/e2e/npm/node_modules/.package-lock.json
 
@@ -278,7 +274,7 @@ alerts-check: ## Check the alert rules and try each of them (needs promtool, of 
 .PHONY: docs-check
 docs-check: engine redis nginx ## Run every command of the documents, and compare what it prints with what they show
 	@$(TESTED) PNYX_TEST_LONG=1 $(GO) test -count=1 ./test/docs
-	@$(TESTED) $(GO) test -count=1 -run TestAnalysts ./test/e2e
+	@$(TESTED) PNYX_TEST_LONG=1 $(GO) test -count=1 -run TestLongAnalysts ./test/e2e
 
 .PHONY: alerts-soak
 alerts-soak: engine redis nginx ## Run Prometheus beside healthy deployments for half an hour (ALERTS=5m for less): no alert fires, all panels show

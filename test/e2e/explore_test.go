@@ -61,8 +61,8 @@ func largestVote(t *testing.T, i *instance) (largest string) {
 	return largest
 }
 
-// TestLongPicturesOfTheExplorer renews its pictures in docs/pictures, for `make pictures`.
-func TestLongPicturesOfTheExplorer(t *testing.T) {
+// TestPicturesOfTheExplorer renews its pictures in docs/pictures, for `make pictures`.
+func TestPicturesOfTheExplorer(t *testing.T) {
 	t.Parallel()
 	dir := os.Getenv("PNYX_TEST_PICTURES")
 	if dir == "" {
