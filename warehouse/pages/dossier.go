@@ -1,12 +1,8 @@
 package pages
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"math"
-	"slices"
-	"strings"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/ext"
@@ -36,7 +32,8 @@ type CountedBallot struct {
 	VotedDayOnly bool
 }
 
-// DossierBallots returns the ballots on each of some proposals that count, the largest first, then in order of voter.
+// DossierBallots returns the ballots on each of some proposals that count, in any order: ClickHouse takes long to sort
+// a large vote.
 func DossierBallots(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) (map[record.RefHash][]CountedBallot, error) {
 	type row struct {
 		ProposalRef record.RefHash
@@ -48,40 +45,7 @@ func DossierBallots(ctx context.Context, w *warehouse.Warehouse, refs []record.R
 		ballots[r.ProposalRef] = append(ballots[r.ProposalRef], r.CountedBallot)
 		return nil
 	})
-	for ref, of := range ballots {
-		ballots[ref] = largestFirst(of)
-	}
 	return ballots, err
-}
-
-// largestFirst orders ballots by power, then by voter. ClickHouse takes five times as long for a large vote.
-func largestFirst(ballots []CountedBallot) []CountedBallot {
-	type place struct {
-		whole int64 // part of the power
-		at    int
-	}
-	places, ordered := make([]place, len(ballots)), make([]CountedBallot, len(ballots))
-	for i := range ballots {
-		places[i] = place{wholePart(ballots[i].Power), i}
-	}
-	slices.SortFunc(places, func(a, b place) int {
-		if a.whole != b.whole {
-			return cmp.Compare(b.whole, a.whole)
-		}
-		return cmp.Or(ballots[b.at].Power.Cmp(ballots[a.at].Power), strings.Compare(ballots[a.at].Voter, ballots[b.at].Voter))
-	})
-	for i, p := range places {
-		ordered[i] = ballots[p.at]
-	}
-	return ordered
-}
-
-// wholePart returns the part of a power before the point, or the largest number below it that there is.
-func wholePart(power decimal.Decimal) int64 {
-	if largest := decimal.NewFromInt(math.MaxInt64); power.GreaterThan(largest) {
-		return math.MaxInt64
-	}
-	return power.IntPart()
 }
 
 // Recasts are the casts on a proposal that later ones of the same voters replaced.

@@ -39,7 +39,7 @@ func Read(ctx context.Context, w *warehouse.Warehouse, of []*Facts) error {
 	group.Go(func() error {
 		ballots, err := pages.DossierBallots(ctx, w, refs)
 		for _, f := range of {
-			f.Ballots = ballots[f.Proposal.Ref]
+			f.Ballots = byPower(ballots[f.Proposal.Ref])
 		}
 		return err
 	})

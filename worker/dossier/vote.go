@@ -16,11 +16,8 @@ import (
 // vote fills in the parts that follow from ballots.
 func (c *composer) vote() {
 	c.byPower = c.Ballots
-	largestFirst := func(a, b pages.CountedBallot) int {
-		return cmp.Or(b.Power.Cmp(a.Power), cmp.Compare(a.Voter, b.Voter))
-	}
 	if !slices.IsSortedFunc(c.byPower, largestFirst) { // as they are read
-		c.byPower = slices.SortedFunc(slices.Values(c.Ballots), largestFirst)
+		c.byPower = byPower(c.Ballots)
 	}
 	c.Ballots = byTime(c.Ballots)
 	c.race = raceOf(c)
@@ -412,27 +409,50 @@ func castBefore(ballots []pages.CountedBallot, at governance.Timestamp) int {
 	return n
 }
 
-// byTime returns ballots in order of time, then of voter. It moves times instead of ballots.
+// byTime returns ballots in order of time, then of voter.
 func byTime(ballots []pages.CountedBallot) []pages.CountedBallot {
+	return ordered(ballots, func(b *pages.CountedBallot) int64 { return int64(timeOf(*b)) },
+		func(a, b pages.CountedBallot) int { return strings.Compare(a.Voter, b.Voter) })
+}
+
+// byPower returns ballots in the order of largestFirst.
+func byPower(ballots []pages.CountedBallot) []pages.CountedBallot {
+	largest := decimal.NewFromInt(math.MaxInt64)
+	return ordered(ballots, func(b *pages.CountedBallot) int64 {
+		if b.Power.GreaterThan(largest) {
+			return -math.MaxInt64
+		}
+		return -b.Power.IntPart()
+	}, largestFirst)
+}
+
+// largestFirst orders ballots by power, the largest first, then by voter.
+func largestFirst(a, b pages.CountedBallot) int {
+	return cmp.Or(b.Power.Cmp(a.Power), strings.Compare(a.Voter, b.Voter))
+}
+
+// ordered returns ballots in order of a key, and those with equal ones as ties says. It moves keys instead of ballots.
+func ordered(
+	ballots []pages.CountedBallot, key func(*pages.CountedBallot) int64, ties func(a, b pages.CountedBallot) int,
+) []pages.CountedBallot {
 	type cast struct {
-		at    governance.Timestamp
+		key   int64
 		place int
 	}
-	casts := make([]cast, len(ballots))
+	casts, moved := make([]cast, len(ballots)), make([]pages.CountedBallot, len(ballots))
 	for i := range ballots {
-		casts[i] = cast{timeOf(ballots[i]), i}
+		casts[i] = cast{key(&ballots[i]), i}
 	}
 	slices.SortFunc(casts, func(a, b cast) int {
-		if a.at != b.at {
-			return cmp.Compare(a.at, b.at)
+		if a.key != b.key {
+			return cmp.Compare(a.key, b.key)
 		}
-		return strings.Compare(ballots[a.place].Voter, ballots[b.place].Voter)
+		return ties(ballots[a.place], ballots[b.place])
 	})
-	ordered := make([]pages.CountedBallot, len(ballots))
 	for i, c := range casts {
-		ordered[i] = ballots[c.place]
+		moved[i] = ballots[c.place]
 	}
-	return ordered
+	return moved
 }
 
 // changesOfLead tells how often another choice came to lead, and looks at the last tenth.
