@@ -6,11 +6,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	"pnyx/fetch"
 	"pnyx/follow"
-	"pnyx/governance"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/source"
 )
@@ -25,12 +23,8 @@ type voteHead struct {
 	Space    reference       `json:"space"`
 }
 
-// waits reports whether the choice is encrypted: a text that is no number. It changes in place
-// when it is revealed.
-func (v voteHead) waits() bool {
-	_, _, err := governance.ParsePower(strings.Trim(string(v.Choice), `"`))
-	return len(v.Choice) > 0 && v.Choice[0] == '"' && err != nil
-}
+// waits reports whether the choice is encrypted. It changes in place when it is revealed.
+func (v voteHead) waits() bool { return source.IsEncrypted(v.Choice) }
 
 // takeVotes adds votes of followed spaces to the findings and returns what it read of
 // them; what check refuses is left out. Encrypted ones are no ballots yet.

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"strconv"
@@ -24,7 +25,7 @@ func readChoice(choice value, ballot *record.Ballot) {
 	case typeNumber, typeString:
 		if key, exists := choice.choiceNumber(); exists {
 			ballot.RawChoice, ballot.ChoiceKey, ballot.Choices = key, key, []string{key}
-		} else if _, _, err := governance.ParsePower(choice.numberText()); err != nil && typeOf(choice.json) == typeString {
+		} else if IsEncrypted(choice.json) {
 			choice.reject("is encrypted; import again after it is revealed")
 		}
 	case typeArray:
@@ -34,6 +35,16 @@ func readChoice(choice value, ballot *record.Ballot) {
 	default:
 		choice.reject("is %s; want a number, an array or an object", typeOf(choice.json))
 	}
+}
+
+// IsEncrypted reports whether a choice, in JSON, is encrypted: a text that is no number.
+func IsEncrypted(choice []byte) bool {
+	var text string
+	if typeOf(choice) != typeString || json.Unmarshal(choice, &text) != nil {
+		return false
+	}
+	_, _, err := governance.ParsePower(text)
+	return err != nil
 }
 
 // choiceNumber returns the key of a choice, and whether there can be such a choice. Equal
