@@ -50,9 +50,10 @@ func (*Text) form() string { return "a text of at most 200 bytes in one line" }
 type Identifier string
 
 func (i *Identifier) read(text string, _ func(string) (string, bool)) error {
-	// Emoji are symbols, three marks, and what joins them: keycaps, and tags in flags.
-	allowed := regexp.MustCompile(`^(?:[\w.:\p{L}\p{M}\p{N}\p{S}‼⁉〰\x{200d}\x{e0020}-\x{e007f}-]|[#*]\x{fe0f}?\x{20e3})+$`).MatchString(text)
-	return set(i, text, allowed && len(text) <= maxTextBytes && !strings.ContainsAny(text, "+<=>^`|~"))
+	// Emoji are symbols, a dozen signs of other kinds, tones of skin, and what joins them: keycaps, and tags in flags.
+	allowed := regexp.MustCompile(`^(?:[\w.:\p{L}\p{M}\p{N}\p{So}\p{Sc}‼⁉〰〽↔⤴⤵◻-◾\x{1f3fb}-\x{1f3ff}\x{200d}\x{e0020}-\x{e007f}-]|` +
+		`[#*]\x{fe0f}?\x{20e3})+$`).MatchString(text)
+	return set(i, text, allowed && len(text) <= maxTextBytes)
 }
 
 func (*Identifier) form() string {
