@@ -60,7 +60,7 @@ func StartEngine(tb testing.TB, analystGrants ...string) engine.Instance {
 }
 
 // SharedEngine runs one engine for all tests of the process and returns it. It ends, and
-// its folder is removed, with StopEngine or else with the process. It skips the test
+// its folder is removed, with Main or else with the process. It skips the test
 // when there is none.
 func SharedEngine(tb testing.TB) engine.Instance {
 	tb.Helper()
@@ -70,12 +70,6 @@ func SharedEngine(tb testing.TB) engine.Instance {
 		tb.Fatal(err)
 	}
 	return instance
-}
-
-// StopEngine ends the engine that SharedEngine has started, if any. A TestMain needs it
-// only when it looks for leaked goroutines after the tests.
-func StopEngine(ctx context.Context) error {
-	return shared.stop(ctx)
 }
 
 // EngineDatabase creates a database with a name of its own and returns the name. It is

@@ -19,7 +19,7 @@ func Main(m *testing.M, checks ...func() error) {
 	SkipLong()
 	status := m.Run()
 	ctx, cancel := context.WithTimeout(context.Background(), soon)
-	err := errors.Join(StopEngine(ctx), removeSharedFolder())
+	err := errors.Join(shared.stop(ctx), removeSharedFolder())
 	cancel()
 	for _, check := range checks {
 		err = errors.Join(err, check())
