@@ -38,17 +38,18 @@ SELECT
     if(invalid, NULL, nullIf(state.choice_labels[indexOf(state.choice_keys, toString(ballot.choice_key))], '')) AS choice_label,
     if(invalid, [], arrayMap(choice -> toString(choice), ballot.choices)) AS choice_keys,
     if(invalid, [], if(empty(ballot.shares), arrayMap(choice -> ballot.power, ballot.choices), ballot.shares)) AS choice_voting_powers,
-    notEmpty(state.choice_keys) AND notEmpty(
-        multiIf(
-            startsWith(ballot.raw_choice, '"'), [],
-            startsWith(ballot.raw_choice, '['), JSONExtractArrayRaw(ballot.raw_choice),
-            startsWith(ballot.raw_choice, '{'), arrayFilter(
-                key -> NOT match(JSONExtractRaw(ballot.raw_choice, key), '^"?-?0*\\.?0*([eE].*)?"?$'), JSONExtractKeys(ballot.raw_choice)
-            ),
-            [ballot.raw_choice]
-        ) AS named
-    ) AND (
-        NOT hasAll(state.choice_keys, named)
+    notEmpty(state.choice_keys) AND NOT match(ballot.raw_choice, '^("|$)') AND (
+        NOT hasAll(
+            state.choice_keys,
+            multiIf(
+                startsWith(ballot.raw_choice, '['), JSONExtractArrayRaw(ballot.raw_choice),
+                startsWith(ballot.raw_choice, '{'), arrayFilter(
+                    key -> NOT match(JSONExtractRaw(ballot.raw_choice, key), '^"?-?0*\\.?0*([eE].*)?"?$'), JSONExtractKeys(ballot.raw_choice)
+                ),
+                [ballot.raw_choice]
+            ) AS named
+        )
+        OR startsWith(ballot.raw_choice, '{') AND empty(named)
         OR length(arrayDistinct(named)) != length(named)
         OR state.most_choices > 0 AND NOT (length(named) BETWEEN state.least_choices AND state.most_choices)
         OR state.divides_power AND startsWith(ballot.raw_choice, '[') AND length(named) > 1

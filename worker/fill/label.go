@@ -39,8 +39,9 @@ func describeBallot(raw string, choices voteChoices) (label string, invalid bool
 				keys = append(keys, key)
 			}
 		}
+		invalid = len(keys) == 0
 	}
-	invalid = invalid || len(keys) > 0 && !choices.bounds.Allow(len(keys), weights != nil)
+	invalid = invalid || (len(keys) > 0 || list != nil) && !choices.bounds.Allow(len(keys), weights != nil)
 	for _, key := range keys {
 		if _, stated := labels[key]; !stated {
 			invalid = true

@@ -23,8 +23,8 @@ func TestBallotsOfChoicesThatDoNotExistAreInvalid(t *testing.T) {
 	}
 	for bounds, want := range map[governance.ChoiceBounds]map[string]bool{
 		{Most: 1}:                {"1": false, "[1]": false, "[1,2]": true, "0": true, "1.5": true, "-1": true},
-		{Least: 3, Most: 3}:      {"[1,2,3]": false, "[3,2]": true, "[3]": true, "2": true, "[1,2,2]": true, "[1,2,4]": true, "[]": false},
-		{Most: 3, Divides: true}: {"[1,2]": true, "[1]": false, `{"1":1,"2":1}`: false, `{"1":1,"7":0}`: false, `{"1":1,"7":"0.0"}`: false, `{"7":1}`: true},
+		{Least: 3, Most: 3}:      {"[1,2,3]": false, "[3,2]": true, "[3]": true, "2": true, "[1,2,2]": true, "[1,2,4]": true, "[]": true},
+		{Most: 3, Divides: true}: {"[1,2]": true, "[1]": false, `{"1":1,"2":1}`: false, `{"1":1,"7":0}`: false, `{"1":1,"7":"0.0"}`: false, `{"7":1}`: true, `{}`: true, `{"1":0}`: true},
 		{Most: 3}:                {"[1,2]": false, "[]": false, `{"1":1,"3":0}`: false, `{"0":1}`: true, `{"for":1}`: true, `"for"`: false},
 	} {
 		for raw, want := range want {

@@ -59,6 +59,7 @@ func validBallots(p records.Proposal, b ballots, bounds governance.ChoiceBounds)
 		votes, power = votes+group.Votes, power.Add(group.Power)
 		switch {
 		case len(group.Choices) == 0:
+			invalid = invalid || bounds.Least > 0
 		case !bounds.Allow(len(group.Choices), group.Shares != nil), namesOther(p, group.Choices):
 			invalid = true
 		default:
