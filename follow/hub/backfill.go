@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,8 +15,12 @@ import (
 	"pnyx/warehouse/records"
 )
 
-// proposalsPage is the number of proposals, with their texts, in one page of a backfill.
-const proposalsPage = 100
+const (
+	// proposalsPage is the number of proposals, with their texts, in one page of a backfill.
+	proposalsPage = 100
+	// fewVotes are read of the first space before other spaces are listed.
+	fewVotes = 5 * maxFirst
+)
 
 // The phases of a space's backfill.
 const (
@@ -57,7 +62,7 @@ func (p *reader) backfillDue(id string, i *item) bool {
 }
 
 // backfill reads the past: the proposals of all spaces, then the votes, those on open
-// proposals first. Each run reads one page.
+// proposals first. Each run reads one page. One space with few votes is read before all others.
 func (p *reader) backfill(ctx context.Context) (more bool, err error) {
 	if p.filling == nil {
 		next, more, err := p.backfillStep(ctx)
@@ -87,7 +92,7 @@ func (p *reader) backfillStep(ctx context.Context) (next *due, more bool, err er
 	if err := p.startLog(ctx); err != nil {
 		return nil, false, err
 	}
-	byPhase := map[string][]string{}
+	byPhase, listed := map[string][]string{}, map[string]int{}
 	for _, space := range p.Spaces {
 		if _, missing := p.missing[space]; missing {
 			continue
@@ -96,15 +101,23 @@ func (p *reader) backfillStep(ctx context.Context) (next *due, more bool, err er
 		if err := p.spaceCursor(space, backfillPoller).ReadPosition(&at); err != nil {
 			return nil, false, err
 		}
-		byPhase[at.Phase] = append(byPhase[at.Phase], space)
+		byPhase[at.Phase], listed[space] = append(byPhase[at.Phase], space), at.Listed
 	}
-	switch {
+	// Small spaces come first: most DAOs are whole soon. One is before others are listed.
+	votes := func(space string) uint64 { return p.spaceCursor(space, backfillPoller).Total }
+	slices.SortStableFunc(byPhase[counting], func(a, b string) int { return cmp.Compare(votes(a), votes(b)) })
+	slices.SortStableFunc(byPhase[listing], func(a, b string) int { return cmp.Compare(listed[a], listed[b]) })
+	counted := byPhase[counting]
+	switch first := len(byPhase[done]) == 0 && len(counted) > 0 && votes(counted[0]) <= fewVotes; {
 	case len(byPhase[describing]) > 0:
 		return nil, true, p.describe(ctx, byPhase[describing])
+	case first:
+		next, err := p.nextVotes(ctx, counted[:1])
+		return next, true, err
 	case len(byPhase[listing]) > 0:
 		return nil, true, p.backfillProposals(ctx, byPhase[listing][0])
-	case len(byPhase[counting]) > 0:
-		next, err := p.nextVotes(ctx, byPhase[counting])
+	case len(counted) > 0:
+		next, err := p.nextVotes(ctx, counted)
 		return next, true, err
 	}
 	return nil, false, nil

@@ -66,20 +66,20 @@ func TestBackfillGoesOnAfterARestartAndSaysHowFarItIs(t *testing.T) {
 func TestVotesOnOpenProposalsAreReadFirst(t *testing.T) {
 	t.Parallel()
 
-	f := newFixture(t, "first.eth", "second.eth")
-	past := func(p *fake.Proposal) { p.End = start.Add(-time.Hour) }
-	closed := f.open(past)
-	open := f.open(func(p *fake.Proposal) { p.Space = "second.eth" })
-	for _, id := range []string{closed, open} {
+	f := newFixture(t, "first.eth", "second.eth", "third.eth")
+	in := func(space string, end time.Duration) string {
+		id := f.open(func(p *fake.Proposal) { p.Space, p.End = space, start.Add(end) })
 		f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("ada"), Created: start.Add(-2 * time.Hour)})
+		return id
 	}
-	for f.hub.Requests()["votes"] == 0 {
+	whole, closed, open := in("first.eth", -time.Hour), in("second.eth", -time.Hour), in("third.eth", time.Hour)
+	for f.hub.Requests()["votes"] < 2 {
 		if _, err := f.pollers["backfill"].Run(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if held := f.held(); len(held[open].Votes) != 1 || len(held[closed].Votes) != 0 {
-		t.Errorf("got %v, want the votes on the open proposal first", held)
+	if held := f.held(); len(held[whole].Votes) != 1 || len(held[open].Votes) != 1 || len(held[closed].Votes) != 0 {
+		t.Errorf("got %v, want the first space whole, and then the votes on the open proposal", held)
 	}
 }
 

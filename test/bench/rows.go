@@ -19,5 +19,6 @@ func Rows() []Row {
 	rows = append(rows, idleRows()...)
 	rows = append(rows, serveRows()...)
 	rows = append(rows, mirrorRows()...)
+	rows = append(rows, followRows()...)
 	return rows
 }

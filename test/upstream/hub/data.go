@@ -321,18 +321,19 @@ func (h *Hub) rows(list string, where map[string]any) (rows []row) {
 			}
 		}
 	case "votes":
+		spaces, from := where["space_in"], number(where["created_gte"], 0)
 		for p := range maps.Values(h.proposals) {
 			proposal := where["proposal"]
-			if !h.visible(p) || proposal != nil && proposal != "" && proposal != p.id {
+			if !h.visible(p) || proposal != nil && proposal != "" && proposal != p.id || spaces != nil && !holds(p.Space, "_in", spaces) {
 				continue
 			}
 			var of, in row
 			for v := range maps.Values(p.votes) {
-				if !wanted(v.id) {
+				if !wanted(v.id) || float64(v.created) < from {
 					continue
 				}
 				if of == nil {
-					of, in = h.proposalRow(p), h.spaceRow(h.spaces[p.Space])
+					of, in = h.proposalRow(p), row{"id": p.Space}
 				}
 				rows = append(rows, p.voteRow(v, of, in))
 			}
