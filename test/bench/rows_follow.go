@@ -91,8 +91,8 @@ func (f *following) row(
 	}
 }
 
-// follow starts an instance that follows the sources of a file, from nothing.
-func (e *Environment) follow(sources string) (*served, error) {
+// startFollowing starts an instance that follows the sources of a file, from nothing.
+func startFollowing(e *Environment, sources string) (*served, error) {
 	dir, err := e.temporary("follow-")
 	if err != nil {
 		return nil, err
@@ -111,7 +111,7 @@ func (e *Environment) follow(sources string) (*served, error) {
 // until follows the DAOs of a file until all are whole.
 func (f *following) until(ctx context.Context, e *Environment, sources string, votes map[string]int) error {
 	began := time.Now()
-	s, err := e.follow(sources)
+	s, err := startFollowing(e, sources)
 	if err != nil {
 		return err
 	}
@@ -268,7 +268,7 @@ func followDelegations(ctx context.Context, e *Environment) (Sides, error) {
 	}()
 	return Sides{
 		Pnyx: func(ctx context.Context) (float64, error) {
-			s, err := e.follow(governorSources(server.URL, 60_000))
+			s, err := startFollowing(e, governorSources(server.URL, 60_000))
 			if err != nil {
 				return 0, err
 			}
@@ -282,7 +282,7 @@ func followDelegations(ctx context.Context, e *Environment) (Sides, error) {
 				return err
 			})
 			rate := delegationEvents / time.Since(began).Seconds()
-			return rate, errors.Join(err, e.delegationFigures(ctx, s))
+			return rate, errors.Join(err, delegationFigures(ctx, e, s))
 		},
 		Baseline: func(ctx context.Context) (float64, error) {
 			began := time.Now()
@@ -304,7 +304,7 @@ func followDelegations(ctx context.Context, e *Environment) (Sides, error) {
 }
 
 // delegationFigures logs what the delegations of an instance take on disk, and how long their pages take.
-func (e *Environment) delegationFigures(ctx context.Context, s *served) error {
+func delegationFigures(ctx context.Context, e *Environment, s *served) error {
 	instance, err := engine.Find(s.dir)
 	if err != nil {
 		return err
