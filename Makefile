@@ -112,8 +112,8 @@ test-x402: engine ## Let the published x402 client pay, over HTTP and MCP and a 
 
 FOR := 10m
 .PHONY: test-sources
-test-sources: engine redis ## Follow Tally, and a chain of real contracts with reorganizations (PNYX_TEST_CHAIN_LAB=folder)
-	@$(TESTED) PNYX_TEST_LONG=1 $(GO) test -parallel 6 -timeout 30m -v -run '^TestLong(Tally|TheLab)' ./test/e2e ./follow/chain
+test-sources: engine redis ## Follow a hub, Tally and a forum, and a chain of real contracts with reorganizations (PNYX_TEST_CHAIN_LAB=folder)
+	@$(TESTED) PNYX_TEST_LONG=1 $(GO) test -parallel 6 -timeout 30m -v -run '^TestLong(Upstreams|TheLab)' ./test/e2e ./follow/chain
 
 .PHONY: follow-drill
 follow-drill: engine redis ## Kill followers, engine and Redis and break a hub, a chain and a forum that are followed, for FOR=10m (SEED=… repeats one): nothing is lost

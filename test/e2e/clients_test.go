@@ -405,3 +405,14 @@ func maxLimit(route routes.Route) int {
 	}
 	return 0
 }
+
+// buildExample compiles an example in Go where it is, and returns the path of the program.
+func buildExample(tb testing.TB, name string) string {
+	tb.Helper()
+	path := filepath.Join(tb.TempDir(), name)
+	build := exec.CommandContext(tb.Context(), "go", "build", "-C", filepath.Join(examples, name), "-o", path, ".")
+	if out, err := build.CombinedOutput(); err != nil {
+		tb.Fatalf("build the example: %v: %s", err, out)
+	}
+	return path
+}

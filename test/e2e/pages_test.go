@@ -3,9 +3,7 @@ package e2e_test
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -104,42 +102,6 @@ func (i *instance) awaitPage(path string, limit int, cursor string) (page env.Pa
 		return err
 	})
 	return page
-}
-
-func TestLongFlushedRedisNeverLeadsToWrongAnswers(t *testing.T) {
-	t.Parallel()
-	checkFlushes(t, 40, 3)
-}
-
-// checkFlushes flushes Redis repeatedly, during a publication and after it, while callers
-// read. Each response must be the right answer or a 503. The data has many DAOs, so that
-// for a time some are published and others are not.
-func checkFlushes(t *testing.T, daos, flushes int) {
-	t.Helper()
-	env.RequireEngine(t)
-	redis := env.Redis(t)
-	i := startShared(t, []string{
-		"REDIS_URL=" + redis.URL, "PNYX_LEASE_TTL=1s", "PNYX_REQUEST_TIMEOUT=5s", "PNYX_CACHE_TIMEOUT=4s", "PNYX_LIMIT_TIMEOUT=4s",
-	}, "serve").ready()
-	i.Import(env.GeneratedDataSet(t, "--now", "2026-06-01T00:00:00Z", "--daos", strconv.Itoa(daos),
-		"--proposals", strconv.Itoa(daos+50), "--ballots", strconv.Itoa(40*daos), "--largest", strconv.Itoa(7*daos)))
-	i.AwaitPublished()
-	k := recordedAnswers{paths: i.mixedPaths()}
-	k.record(t, i)
-	client := env.RedisClient(t, redis.URL)
-	k.during(t, i, "Redis is flushed again and again", func(o *outcomes) {
-		for n := range flushes {
-			answered, refused := o.counts()
-			env.FlushRedis(t, client)
-			env.Until(t, func() error { // the flush is seen, and every other one is repaired
-				nowAnswered, nowRefused := o.counts()
-				if nowRefused == refused || n%2 == 1 && nowAnswered < answered+len(k.paths) {
-					return errors.New("no answer shows the flush, or the publication after it")
-				}
-				return nil
-			})
-		}
-	})
 }
 
 // mixedPaths returns a few paths of every kind of answer, with pages in the middle of

@@ -154,30 +154,6 @@ func TestProcessKilledDuringSettlementChargesOnce(t *testing.T) {
 	}
 }
 
-func TestLongProcessKilledBeforeItsAnswerChargesNothing(t *testing.T) {
-	t.Parallel()
-	s := startPaidService(t)
-	header := s.sign()
-	reached := make(chan struct{})
-	s.ledger.Behave("verify", func(_ http.ResponseWriter, r *http.Request, _ func() any) {
-		s.ledger.Behave("verify", nil)
-		close(reached)
-		<-r.Context().Done()
-	})
-	over, killed := make(chan struct{}), *s
-	go func() {
-		defer close(over)
-		_ = killed.payUntil(reached, header) // no answer comes
-	}()
-	<-reached
-	s.restart()
-	<-over
-	if got := len(s.ledger.Transfers()); got != 0 {
-		t.Fatalf("charged %d times without an answer, want 0", got)
-	}
-	s.wantAnsweredOnce(header)
-}
-
 // wantLedger checks the payments in the ledger.
 func (s *paidService) wantLedger() {
 	s.TB.Helper()

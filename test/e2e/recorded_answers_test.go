@@ -70,13 +70,6 @@ func (o *outcomes) ask(i *instance, path string, want json.RawMessage) {
 	}
 }
 
-// counts returns the numbers of right answers and of refusals so far.
-func (o *outcomes) counts() (answered, refused int) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.answered, o.refused
-}
-
 // during requests all paths repeatedly while a fault is active, and until all are
 // answered again. Each response must be the recorded answer or a 503.
 func (k recordedAnswers) during(t *testing.T, i *instance, what string, happen func(o *outcomes)) {

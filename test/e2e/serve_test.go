@@ -149,29 +149,6 @@ func TestDataFolderHasOneOwner(t *testing.T) {
 	}
 }
 
-func TestLongRolesRunInSeparateProcesses(t *testing.T) {
-	t.Parallel()
-	env.RequireEngine(t)
-	redis := env.Redis(t)
-	dir := t.TempDir()
-	everything := start(t, dir, nil, "serve").ready()
-	url := env.EmbeddedURL(t, dir)
-	environ := []string{"REDIS_URL=" + redis.URL, "CLICKHOUSE_URL=" + url}
-	start(t, t.TempDir(), environ, "worker")
-	node := start(t, t.TempDir(), environ[:1], "api").ready()
-	env.WriteLines(t, filepath.Join(dir, "in", "spaces.ndjson"), `{"id":"a.eth","name":"A","network":"1","symbol":"A"}`)
-	if out, status := env.Run(t, everything.Environ, "import", filepath.Join(dir, "in")); status != 0 {
-		t.Fatalf("import: status %d: %s", status, out)
-	}
-	env.Until(t, func() error {
-		status, body, err := env.Fetch(node.URL + "/v2/daos/a.eth")
-		if status != http.StatusOK {
-			return fmt.Errorf("%d %w %s", status, err, body)
-		}
-		return nil
-	})
-}
-
 func TestRolesNameTheMissingServer(t *testing.T) {
 	t.Parallel()
 	closed := env.FreeAddress(t)
