@@ -6,7 +6,6 @@ func Rows() []Row {
 	var rows []Row
 	rows = append(rows, httpRows()...)
 	rows = append(rows, edgeRows()...)
-	rows = append(rows, mcpRows()...)
 	rows = append(rows, pageRows()...)
 	rows = append(rows, ballotRows()...)
 	rows = append(rows, exportRows()...)
