@@ -451,23 +451,25 @@ func TestTheQuorumIsReadOnceTheStartIsPast(t *testing.T) {
 	}
 }
 
+// aboveSeven refuses ranges of more than seven blocks.
+func aboveSeven(refusal fake.Refusal) fake.Faults {
+	return fake.Faults{Logs: func(first, last uint64) *fake.Refusal {
+		if last-first+1 <= 7 {
+			return nil
+		}
+		return &refusal
+	}}
+}
+
 func TestAPastIsReadTwiceWhateverTheEndpointRefuses(t *testing.T) {
 	t.Parallel()
 	for name, faults := range map[string]fake.Faults{
 		"nothing": {},
 		"batches": {NoBatches: true}, "the tag finalized": {NoFinal: true}, "times of logs": {NoTimes: true}, "old state": {Pruned: true},
-		"ranges above 7 blocks": {Logs: func(first, last uint64) *fake.Refusal {
-			if last-first+1 <= 7 {
-				return nil
-			}
-			return &fake.Refusal{Status: http.StatusBadRequest, Code: -32602, Message: "exceed maximum block range: 7"}
-		}},
-		"ranges above 7 blocks, in no known words": {Logs: func(first, last uint64) *fake.Refusal {
-			if last-first+1 <= 7 {
-				return nil
-			}
-			return &fake.Refusal{Code: -32005, Message: "block range too large"}
-		}},
+		"ranges above 7 blocks":             aboveSeven(fake.Refusal{Status: http.StatusBadRequest, Code: -32602, Message: "exceed maximum block range: 7"}),
+		"wide ranges, without a number":     aboveSeven(fake.Refusal{Code: -32005, Message: "block range too large"}),
+		"wide ranges, in no words for them": aboveSeven(fake.Refusal{Code: -32602, Message: "invalid params"}),
+		"two addresses at once":             {Addresses: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -745,16 +747,21 @@ func TestAnEndpointIsAskedLessAfterALimit(t *testing.T) {
 			f.start()
 			f.poll("tip")
 			f.chain.Mine(voted(ada, 1, 500))
-			asked := 0
-			f.chain.Fail(fake.Faults{Logs: func(uint64, uint64) *fake.Refusal { asked++; return &refusal }})
+			f.chain.MineEmpty(7)
+			var asked []uint64 // blocks
+			f.chain.Fail(fake.Faults{Logs: func(first, last uint64) *fake.Refusal { asked = append(asked, last-first+1); return &refusal }})
 			for range 30 {
 				if err := f.tryPoll("tip"); err == nil || !strings.Contains(err.Error(), "allows no more requests") {
 					t.Fatalf("got %v, want the limit", err)
 				}
 				f.clock.Step(time.Second)
 			}
-			if asked > 3 {
-				t.Errorf("got %d requests in 30 s, want at most three", asked)
+			want := []uint64{8, 4, 2} // what is no limit on the rate may be one on the range
+			if name == "by a code" {
+				want = []uint64{8, 8, 8}
+			}
+			if !slices.Equal(asked, want) {
+				t.Errorf("got ranges of %d blocks in 30 s, want three requests %v", asked, want)
 			}
 		})
 	}

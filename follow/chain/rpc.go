@@ -23,6 +23,8 @@ const (
 	requestTimeout = 20 * time.Second
 	// maxBatch bounds the calls of one batch. Providers refuse batches above 50 to 1000.
 	maxBatch = 50
+	// maxAddresses bounds the addresses of one eth_getLogs.
+	maxAddresses = 500
 )
 
 // call is one JSON-RPC call and what came of it.
@@ -43,13 +45,15 @@ type rpcError struct {
 }
 
 // Error implements error.
-func (e *rpcError) Error() string { return fmt.Sprintf("%s (%d)", fetch.Clip(e.Message), e.Code) }
+func (e *rpcError) Error() string { return fmt.Sprintf("%s (%d)", fetch.Clip(e.text()), e.Code) }
 
 // endpoint is one JSON-RPC endpoint of a chain.
 type endpoint struct {
 	host *fetch.Host
 	// span is the number of blocks of the next eth_getLogs, at most widest.
 	span, widest atomic.Uint64
+	// addresses is the number of addresses that one eth_getLogs names at most.
+	addresses atomic.Int64
 	// single is true after the endpoint refused a batch.
 	single atomic.Bool
 }
@@ -68,6 +72,7 @@ func newClient(hosts []*fetch.Host, c *clock.Clock, sent func(string)) *client {
 		e := &endpoint{host: host}
 		e.span.Store(firstSpan)
 		e.widest.Store(maxSpan)
+		e.addresses.Store(maxAddresses)
 		all.endpoints = append(all.endpoints, e)
 	}
 	return all

@@ -49,6 +49,8 @@ type Refusal struct {
 type Faults struct {
 	// Logs refuses eth_getLogs of some ranges; nil, or a nil result, refuses none.
 	Logs func(first, last uint64) *Refusal
+	// Addresses is how many addresses eth_getLogs may name; 0 for any number.
+	Addresses int
 	// Forget leaves logs out of answers.
 	Forget func(number uint64) bool
 	// Lacks is the number of the last blocks of which the RPC has neither headers nor logs.
@@ -407,6 +409,9 @@ func (c *Chain) logs(raw json.RawMessage) (any, *Refusal) {
 	}
 	if err := json.Unmarshal(raw, &filter); err != nil {
 		return nil, &Refusal{Code: -32602, Message: err.Error()}
+	}
+	if most := c.faults.Addresses; most > 0 && len(filter.Address) > most {
+		return nil, &Refusal{Code: -32602, Message: "Please, specify less number of addresses"}
 	}
 	first, last := numberOf(filter.FromBlock), numberOf(filter.ToBlock)
 	if c.faults.Logs != nil {
