@@ -42,6 +42,7 @@ func TestParamsDivideAVoteWhereTheContractSaysSo(t *testing.T) {
 	}{
 		"in parts, against":        {"support=bravo&quorum=for,abstain&params=fractional", 0, [3]int64{220, 100, 50}},
 		"in parts, nothing":        {"support=bravo&quorum=for,abstain&params=fractional", 255, [3]int64{220, 100, 50}},
+		"in parts, for first":      {"support=bravo&quorum=bravo&params=fractional", 0, [3]int64{170, 150, 50}},
 		"not in parts, in favour":  {"support=bravo&quorum=for,abstain", 1, [3]int64{370, 0, 0}},
 		"to a module, abstaining":  {"support=bravo&quorum=for,abstain&params=modules", 2, [3]int64{70, 0, 300}},
 		"a mode that is not known": {"", 0, [3]int64{70, 300, 0}},
