@@ -3,6 +3,7 @@ package chain
 import (
 	"context"
 	"math/big"
+	"net/url"
 	"reflect"
 	"slices"
 	"strings"
@@ -108,6 +109,9 @@ func countedSides(choices []string) (sides []string) {
 func (r *rules) setMode(counting string, constantQuorum bool) {
 	if constantQuorum {
 		r.QuorumChoices = []string{governance.GovernorFor}
+	}
+	if plain, err := url.QueryUnescape(counting); err == nil {
+		counting = plain // it has the form of a query
 	}
 	for part := range strings.SplitSeq(counting, "&") {
 		key, value, _ := strings.Cut(part, "=")
