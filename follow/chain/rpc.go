@@ -174,9 +174,10 @@ func limitOf(body []byte, calls int) string {
 	if err != nil {
 		return ""
 	}
-	whole := calls > 1 && len(answers) == 1 && !bytes.HasPrefix(bytes.TrimSpace(body), []byte("["))
+	whole := calls > 1 && len(answers) == 1
 	for _, a := range answers {
-		if a.Error != nil && (a.Error.isLimit() || !whole && !a.Error.isUnderstood()) {
+		isOfBatch := whole && a.Error != nil && strings.Contains(strings.ToLower(a.Error.text()), "batch")
+		if a.Error != nil && !isOfBatch && (a.Error.isLimit() || !whole && !a.Error.isUnderstood()) {
 			return a.Error.Error()
 		}
 	}
@@ -184,12 +185,15 @@ func limitOf(body []byte, calls int) string {
 }
 
 // parseAnswers reads the answer to a number of calls: an array, or an object. It is
-// errBatchRefused when a batch is answered by one error.
+// errBatchRefused when a batch is answered by one error, which geth puts into an array.
 func parseAnswers(body []byte, calls int) ([]answer, error) {
 	var answers []answer
 	if bytes.HasPrefix(bytes.TrimSpace(body), []byte("[")) {
 		if err := fetch.Decode(body, &answers); err != nil {
 			return nil, fmt.Errorf("read the answer to %d calls: %w", calls, err)
+		}
+		if calls > 1 && len(answers) == 1 && answers[0].Error != nil {
+			return nil, errBatchRefused
 		}
 		return answers, nil
 	}

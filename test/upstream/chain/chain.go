@@ -63,6 +63,8 @@ type Faults struct {
 	// NoBatches refuses batches, NoFinal the tag finalized, NoTimes leaves the times out of
 	// logs.
 	NoBatches, NoFinal, NoTimes bool
+	// GethLimit refuses batches as geth does, by an error for the first call.
+	GethLimit bool
 	// MaxLogs cuts answers without a word; 0 cuts none.
 	MaxLogs int
 	// NoCalls fails eth_call with an error of the server.
@@ -294,6 +296,11 @@ func (c *Chain) serve(w http.ResponseWriter, r *http.Request, faults *Faults) {
 	if c.faults.NoBatches {
 		refused := Refusal{Code: -32600, Message: "batch requests are not allowed"}
 		write(w, http.StatusOK, refused.answer(json.RawMessage("null")))
+		return
+	}
+	if c.faults.GethLimit {
+		refused := Refusal{Code: -32600, Message: "batch limit exceeded"}
+		write(w, http.StatusOK, []any{refused.answer(batch[0].ID)})
 		return
 	}
 	answers := make([]map[string]any, len(batch))
