@@ -465,7 +465,7 @@ func TestAPastIsReadTwiceWhateverTheEndpointRefuses(t *testing.T) {
 	t.Parallel()
 	for name, faults := range map[string]fake.Faults{
 		"nothing": {},
-		"batches": {NoBatches: true}, "batches, as geth does": {GethLimit: true}, "the tag finalized": {NoFinal: true}, "times of logs": {NoTimes: true}, "old state": {Pruned: true},
+		"batches": {Batches: `{"id":null,"error":{"code":-32600,"message":"batch requests are not allowed"}}`}, "batches, as geth does": {Batches: `[{"id":1,"error":{"code":-32600,"message":"batch limit exceeded"}}]`}, "the tag finalized": {NoFinal: true}, "times of logs": {NoTimes: true}, "old state": {Pruned: true},
 		"ranges above 7 blocks":             aboveSeven(fake.Refusal{Status: http.StatusBadRequest, Code: -32602, Message: "exceed maximum block range: 7"}),
 		"wide ranges, without a number":     aboveSeven(fake.Refusal{Code: -32005, Message: "block range too large"}),
 		"wide ranges, in no words for them": aboveSeven(fake.Refusal{Code: -32602, Message: "invalid params"}),

@@ -60,11 +60,10 @@ type Faults struct {
 	// HeadBack is the number of blocks by which the head goes back, although the RPC has
 	// them.
 	HeadBack uint64
-	// NoBatches refuses batches, NoFinal the tag finalized, NoTimes leaves the times out of
-	// logs.
-	NoBatches, NoFinal, NoTimes bool
-	// GethLimit refuses batches as geth does, by an error for the first call.
-	GethLimit bool
+	// Batches is the answer to every batch; empty for the answers to its calls.
+	Batches string
+	// NoFinal refuses the tag finalized, NoTimes leaves the times out of logs.
+	NoFinal, NoTimes bool
 	// MaxLogs cuts answers without a word; 0 cuts none.
 	MaxLogs int
 	// NoCalls fails eth_call with an error of the server.
@@ -293,14 +292,8 @@ func (c *Chain) serve(w http.ResponseWriter, r *http.Request, faults *Faults) {
 		write(w, status, answer)
 		return
 	}
-	if c.faults.NoBatches {
-		refused := Refusal{Code: -32600, Message: "batch requests are not allowed"}
-		write(w, http.StatusOK, refused.answer(json.RawMessage("null")))
-		return
-	}
-	if c.faults.GethLimit {
-		refused := Refusal{Code: -32600, Message: "batch limit exceeded"}
-		write(w, http.StatusOK, []any{refused.answer(batch[0].ID)})
+	if answer := c.faults.Batches; answer != "" {
+		write(w, http.StatusOK, json.RawMessage(answer))
 		return
 	}
 	answers := make([]map[string]any, len(batch))
