@@ -33,6 +33,8 @@ type note struct {
 	// while it lets vote although the end has passed: the end is not known then.
 	State   string `json:",omitempty"`
 	Overdue bool   `json:",omitempty"`
+	// Elsewhere is true if the clock counts the blocks of a chain that is not named: no time is known.
+	Elsewhere bool `json:",omitempty"`
 	// Executed is the execution by the timelock of a proposal whose Governor did not notice;
 	// nil for none. Undated is true while no log of the timelock says when it was.
 	Executed *record.Milestone `json:",omitempty"`
@@ -207,6 +209,10 @@ func (c *Chain) consult(ctx context.Context, g *governor, proposals []proposal) 
 		head := c.cursor(pollerTip).UpstreamAt
 		n.Overdue = n.State == governance.UpstreamActive && head != nil && n.End.Settled && n.End.At != nil && n.End.At.Time().Add(countDelay).Before(*head)
 		said = said[3:]
+		if isElsewhere := c.countsElsewhere(p, n, seconds); isElsewhere != n.Elsewhere {
+			n.Elsewhere = isElsewhere
+			c.unsure.Store(true)
+		}
 		if asked[i] {
 			n.setQuorum(said[:quorumWays], p.id, c.Clock.Now())
 			said = said[quorumWays:]
@@ -216,6 +222,17 @@ func (c *Chain) consult(ctx context.Context, g *governor, proposals []proposal) 
 		}
 	}
 	return renewed, nil
+}
+
+// countsElsewhere reports whether the start of a vote is no block of this chain, the clock's by its
+// settings: it is before the block that created the proposal, or to come although voting has begun.
+func (c *Chain) countsElsewhere(p proposal, n *note, seconds bool) bool {
+	if c.clockClient != c.client || seconds {
+		return false
+	}
+	began := n.State != "" && !slices.Contains([]string{governance.UpstreamPending, "canceled"}, n.State)
+	return p.start.Cmp(new(big.Int).SetUint64(p.created.BlockNumber)) < 0 ||
+		began && p.start.Cmp(new(big.Int).SetUint64(c.at().tip.Number+maxBelow)) > 0
 }
 
 // statedEnd returns the end that a contract states, which it may move without an event: as the
@@ -271,7 +288,7 @@ func (c *Chain) setFinalQuorum(ctx context.Context, g *governor, p proposal, n *
 // lacksFinalQuorum reports whether voting ended up to a final time, and the quorum is not the
 // one as of that end.
 func (n *note) lacksFinalQuorum(final *time.Time) bool {
-	return n.End.Settled && n.End.At != nil && !n.Overdue && final != nil && !n.End.At.Time().After(*final) && n.QuorumEnd != n.End.Value
+	return n.End.Settled && n.End.At != nil && !n.Overdue && !n.Elsewhere && final != nil && !n.End.At.Time().After(*final) && n.QuorumEnd != n.End.Value
 }
 
 // endOf returns the block in which voting on a proposal ended.
