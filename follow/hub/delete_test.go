@@ -1,11 +1,16 @@
 package hub_test
 
 import (
+	"encoding/json"
+	"fmt"
 	"maps"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"testing"
 	"time"
 
+	"pnyx/governance"
 	fake "pnyx/test/upstream/hub"
 )
 
@@ -80,6 +85,66 @@ func TestDeletedProposalIsWithdrawnAfterASecondLook(t *testing.T) {
 			f.run("sweep", "watch", "close")
 			f.agree()
 		})
+	}
+}
+
+// withhold answers as a hub does to a key without access to what was created before a year ago.
+func withhold(from *fake.Hub) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		cutoff := start.AddDate(-1, 0, 0).Unix()
+		whole := httptest.NewRecorder()
+		from.ServeHTTP(whole, r)
+		var answer struct {
+			Data map[string]any `json:"data"`
+		}
+		if err := json.Unmarshal(whole.Body.Bytes(), &answer); err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		for root, value := range answer.Data {
+			if rows, is := value.([]any); is {
+				answer.Data[root] = slices.DeleteFunc(rows, func(row any) bool {
+					created, is := row.(map[string]any)["created"].(float64)
+					return is && int64(created) < cutoff
+				})
+			}
+		}
+		w.Header().Set("X-Historical-Data-Access", "restricted")
+		w.Header().Set("X-Historical-Data-Cutoff", fmt.Sprint(cutoff))
+		_ = json.NewEncoder(w).Encode(answer)
+	})
+}
+
+func TestWhatAHubWithholdsIsNotDeleted(t *testing.T) {
+	t.Parallel()
+
+	f := newFixture(t)
+	f.open()
+	for title, end := range map[string]time.Time{"Old": start.AddDate(-2, 0, 7), "Old and open": start.AddDate(0, 0, 7)} {
+		id := f.open(func(p *fake.Proposal) {
+			p.Title, p.Created, p.Start, p.End = title, start.AddDate(-2, 0, 0), start.AddDate(-2, 0, 0), end
+		})
+		if end.After(start) {
+			f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("ada")})
+		}
+	}
+	f.fill()
+	f.server.Config.Handler = withhold(f.hub)
+	late := f.fromNothing()
+	late.fill()
+	if got, cursor := late.held(), late.cursor("harbor.eth", "backfill"); len(got) != 1 || cursor.State != governance.SourceBehind || !contains(cursor.Error, "withholds") {
+		t.Errorf("got %d proposals, %s %q, want the new one, and the others said to be withheld", len(got), cursor.State, cursor.Error)
+	}
+	for range 3 {
+		f.run("log", "sweep", "watch", "close")
+		f.clock.Step(25 * time.Hour)
+	}
+	f.agree()
+	f.server.Config.Handler = f.hub
+	late.run("sweep", "watch", "close")
+	late.agree()
+	if got := late.cursor("harbor.eth", "backfill"); got.State != governance.SourceLive || got.Error != "" {
+		t.Errorf("got %s %q once nothing is withheld, want live", got.State, got.Error)
 	}
 }
 

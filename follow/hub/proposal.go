@@ -12,6 +12,7 @@ import (
 
 	"pnyx/fetch"
 	"pnyx/follow"
+	"pnyx/governance"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/source"
 )
@@ -136,6 +137,7 @@ func (p *reader) track(head proposalHead) *item {
 		p.items[head.ID] = i
 	}
 	i.end, i.previous, i.votes = end, i.votes, uint64(head.Votes)
+	i.created = new(governance.TimestampOf(time.Unix(int64(head.Created), 0)))
 	if shutter := head.Privacy == encryptedVotes; shutter && !i.Shutter {
 		i.Shutter, i.changed = true, true
 	}
