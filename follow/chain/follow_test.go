@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/shopspring/decimal"
 
@@ -187,6 +188,15 @@ func atTip(t *testing.T) *follower {
 	return f
 }
 
+// withVote is atTip with a proposal and a vote in blocks that are not read.
+func withVote(t *testing.T) *follower {
+	t.Helper()
+	f := atTip(t)
+	f.chain.Mine(created(1, 22, 1_000))
+	f.chain.Mine(voted(ada, 1, 500))
+	return f
+}
+
 // gaps returns the sum of the gaps in the cursors.
 func (f *follower) count(of func(records.FollowCursor) uint64) (sum uint64) {
 	f.t.Helper()
@@ -212,9 +222,7 @@ func voted(voter fake.Hex, support, power uint64) fake.Log {
 
 func TestAVoteShowsAfterItsBlockAndIsProvisionalUntilItIsFinal(t *testing.T) {
 	t.Parallel()
-	f := atTip(t)
-	f.chain.Mine(created(1, 22, 1_000))
-	f.chain.Mine(voted(ada, 1, 500))
+	f := withVote(t)
 	f.poll("tip")
 	f.wantPower([3]int64{500, 0, 0}, 1)
 	got, _ := f.proposal("1")
@@ -251,9 +259,7 @@ func TestReorganizationsWithdrawWhatTheyRemove(t *testing.T) {
 
 func TestAReorganizationBackToTheOldBranchRestoresItsVotes(t *testing.T) {
 	t.Parallel()
-	f := atTip(t)
-	f.chain.Mine(created(1, 22, 1_000))
-	f.chain.Mine(voted(ada, 1, 500))
+	f := withVote(t)
 	f.poll("tip")
 	old := f.chain.Branch()
 	f.chain.Reorganize(1, nil, nil)
@@ -272,9 +278,7 @@ func TestAReorganizationBackToTheOldBranchRestoresItsVotes(t *testing.T) {
 
 func TestAReorganizationDuringAStandstillIsFoundAtTheStart(t *testing.T) {
 	t.Parallel()
-	f := atTip(t)
-	f.chain.Mine(created(1, 22, 1_000))
-	f.chain.Mine(voted(ada, 1, 500))
+	f := withVote(t)
 	f.poll("tip")
 	f.chain.Reorganize(1, []fake.Log{voted(bob, 1, 9)}, nil)
 	f.start()
@@ -291,12 +295,7 @@ func TestTheHeadMayGoBackWithoutAReorganization(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := newFollower(t)
-			f.chain.MineEmpty(20)
-			f.start()
-			f.poll("tip")
-			f.chain.Mine(created(1, 22, 1_000))
-			f.chain.Mine(voted(ada, 1, 500))
+			f := withVote(t)
 			f.chain.Mine()
 			f.poll("tip")
 			back(f.chain)
@@ -342,9 +341,7 @@ func TestTheSecondLookMendsWhatTheFirstMissedAndCountsIt(t *testing.T) {
 
 func TestASecondLookThatMissesALogRemovesNothing(t *testing.T) {
 	t.Parallel()
-	f := atTip(t)
-	f.chain.Mine(created(1, 22, 1_000))
-	f.chain.Mine(voted(ada, 1, 500))
+	f := withVote(t)
 	f.chain.MineEmpty(2 * fakeFinality)
 	f.poll("tip")
 	f.chain.Fail(fake.Faults{Forget: func(number uint64) bool { return number == 22 }})
@@ -417,37 +414,24 @@ func TestAProposalExecutedAroundTheGovernorIsFoundAndDated(t *testing.T) {
 	}
 }
 
-func TestTimesOfBlocksToComeAreEstimatedAndCorrectedWhenMined(t *testing.T) {
+func TestTimesOfBlocksToComeAreEstimatedAndTheQuorumIsReadOnceTheStartIsPast(t *testing.T) {
 	t.Parallel()
 	f := atTip(t)
 	f.chain.Mine(created(1, 30, 40))
-	f.poll("tip")
-	got, _ := f.proposal("1")
-	want := startOfFake().Add(40 * fake.BlockTime)
-	if got.EndAt == nil || !got.EndAt.Time().Equal(want) {
-		t.Errorf("got estimated end %v, want %v", got.EndAt, want)
-	}
-	f.chain.MineEmpty(60)
-	f.poll("tip", "state")
-	if got, _ := f.proposal("1"); got.EndAt == nil || !got.EndAt.Time().Equal(want) {
-		t.Errorf("got end %v, want %v", got.EndAt, want)
-	}
-}
-
-func TestTheQuorumIsReadOnceTheStartIsPast(t *testing.T) {
-	t.Parallel()
-	f := atTip(t)
-	f.chain.Mine(created(1, 30, 40))
-	f.poll("tip")
-	if got, _ := f.proposal("1"); got.Quorum != nil {
-		t.Errorf("got quorum %v, want none before the start", got.Quorum)
-	}
-	f.chain.Answer(governorAddress, "quorum(uint256)", []any{uint64(30)}, uint64(4_000))
-	f.chain.MineEmpty(20)
-	f.poll("tip", "state")
-	got, _ := f.proposal("1")
-	if got.Quorum == nil || !got.Quorum.Equal(decimal.New(4_000, -18)) || !slices.Equal(got.QuorumChoices, []string{"for", "abstain"}) {
-		t.Errorf("got quorum %v of %v, want 4000 smallest units of for and abstain", got.Quorum, got.QuorumChoices)
+	for _, at := range []struct {
+		blocks int
+		quorum *decimal.Decimal
+	}{{0, nil}, {60, new(decimal.New(4_000, -18))}} {
+		f.chain.MineEmpty(at.blocks)
+		f.poll("tip", "state")
+		got, _ := f.proposal("1")
+		if want := startOfFake().Add(40 * fake.BlockTime); got.EndAt == nil || !got.EndAt.Time().Equal(want) {
+			t.Errorf("%d blocks later: got end %v, want %v", at.blocks, got.EndAt, want)
+		}
+		if diff := gocmp.Diff(at.quorum, got.Quorum); diff != "" || !slices.Equal(got.QuorumChoices, []string{"for", "abstain"}) {
+			t.Errorf("%d blocks later: got another quorum of %v: %s", at.blocks, got.QuorumChoices, diff)
+		}
+		f.chain.Answer(governorAddress, "quorum(uint256)", []any{uint64(30)}, uint64(4_000))
 	}
 }
 
@@ -612,9 +596,7 @@ func TestAttackATimelockThatEmitsVotesIsNotBelieved(t *testing.T) {
 
 func TestAWriteThatWasInterruptedIsCompleted(t *testing.T) {
 	t.Parallel()
-	f := atTip(t)
-	f.chain.Mine(created(1, 22, 1_000))
-	f.chain.Mine(voted(ada, 1, 500))
+	f := withVote(t)
 	// The logs are written, and then the contract cannot be asked: nothing is committed.
 	f.chain.Fail(fake.Faults{NoCalls: true})
 	if err := f.tryPoll("tip"); err == nil {

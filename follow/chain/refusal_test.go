@@ -10,6 +10,9 @@ import (
 func TestRefusalsOfRangesAreUnderstood(t *testing.T) {
 	t.Parallel()
 	const asked = 20_000
+	if got, _ := chain.RefusedSpan(&chain.RPCError{Message: "Block range limit exceeded"}, 10_000); got != 100 {
+		t.Errorf("got %d blocks of Chainstack after 10,000 were refused, want 100", got)
+	}
 	for name, tt := range map[string]struct {
 		code int64
 		text string
@@ -60,14 +63,6 @@ func TestRefusalsOfRangesAreUnderstood(t *testing.T) {
 				t.Errorf("got %d blocks, known %t, want %d and no other class", got, known, tt.want)
 			}
 		})
-	}
-}
-
-func TestChainstackAllowsAHundredBlocksInTheEnd(t *testing.T) {
-	t.Parallel()
-	refused := &chain.RPCError{Code: -32000, Message: "Block range limit exceeded"}
-	if got, _ := chain.RefusedSpan(refused, 10_000); got != 100 {
-		t.Errorf("got %d blocks after 10,000 were refused, want 100", got)
 	}
 }
 

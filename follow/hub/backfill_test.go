@@ -39,10 +39,7 @@ func TestBackfillGoesOnAfterARestartAndSaysHowFarItIs(t *testing.T) {
 	steps := 0
 	for more := true; more; steps++ {
 		f.restart()
-		var err error
-		if more, err = f.pollers["backfill"].Run(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		more = f.step("backfill")
 		cursor := f.cursor("harbor.eth", "backfill")
 		if cursor.State == governance.SourceLive && cursor.Done < cursor.Total {
 			t.Fatalf("step %d: got state %s with %d of %d read", steps, cursor.State, cursor.Done, cursor.Total)
@@ -74,9 +71,7 @@ func TestVotesOnOpenProposalsAreReadFirst(t *testing.T) {
 		f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("ada"), Created: start.Add(-2 * time.Hour)})
 	}
 	for f.hub.Requests()["votes"] == 0 {
-		if _, err := f.pollers["backfill"].Run(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		f.step("backfill")
 	}
 	if held := f.held(); len(held[open].Votes) != 1 || len(held[closed].Votes) != 0 {
 		t.Errorf("got %v, want the votes on the open proposal first", held)
@@ -92,10 +87,7 @@ func TestChangesDuringTheBackfillAreNotLost(t *testing.T) {
 		f.cast(fake.Vote{Proposal: id, Voter: fake.Voter(fmt.Sprint(v))})
 	}
 	for n, more := 0, true; more; n++ {
-		var err error
-		if more, err = f.pollers["backfill"].Run(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		more = f.step("backfill")
 		f.cast(fake.Vote{Proposal: id, Voter: fake.Voter(fmt.Sprint("meanwhile", n)), Created: start.Add(-24 * time.Hour)})
 		f.open(func(p *fake.Proposal) { p.Title = fmt.Sprint("Meanwhile ", n) })
 	}
@@ -221,10 +213,7 @@ func TestVotesOfASpaceAreReadAcrossItsPolls(t *testing.T) {
 		if steps%2 == 0 {
 			f.restart()
 		}
-		var err error
-		if more, err = f.pollers["backfill"].Run(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		more = f.step("backfill")
 	}
 	f.agree()
 	if got := f.hub.Requests(); got["votes"] != 3 {
