@@ -11,7 +11,6 @@ import (
 
 func TestProposalsOfOneSecondFillSeveralPages(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	for i := range 215 {
 		f.open(func(p *fake.Proposal) {
@@ -25,7 +24,6 @@ func TestProposalsOfOneSecondFillSeveralPages(t *testing.T) {
 
 func TestBackfillGoesOnAfterARestartAndSaysHowFarItIs(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	for i := range 4 {
 		id := f.open(func(p *fake.Proposal) {
@@ -62,7 +60,6 @@ func TestBackfillGoesOnAfterARestartAndSaysHowFarItIs(t *testing.T) {
 
 func TestVotesOnOpenProposalsAreReadFirst(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t, "first.eth", "second.eth")
 	past := func(p *fake.Proposal) { p.End = start.Add(-time.Hour) }
 	closed := f.open(past)
@@ -80,7 +77,6 @@ func TestVotesOnOpenProposalsAreReadFirst(t *testing.T) {
 
 func TestChangesDuringTheBackfillAreNotLost(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	id := f.open()
 	for v := range 5 {
@@ -97,7 +93,6 @@ func TestChangesDuringTheBackfillAreNotLost(t *testing.T) {
 
 func TestSweepFindsWhatNothingElseDoes(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	ago := func(p *fake.Proposal) {
 		p.Created, p.Start, p.End = start.AddDate(0, -3, 0), start.AddDate(0, -3, 1), start.AddDate(0, 0, 1)
@@ -130,7 +125,6 @@ func TestSweepFindsWhatNothingElseDoes(t *testing.T) {
 
 func TestSweepFindsPowersThatChangedAtTheSameNumberOfVotes(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	past := func(p *fake.Proposal) { p.End = start.Add(-30 * 24 * time.Hour) }
 	id := f.open(func(p *fake.Proposal) { p.Created, p.Start = start.AddDate(0, -3, 0), start.AddDate(0, -3, 1) })
@@ -152,7 +146,6 @@ func TestSweepFindsPowersThatChangedAtTheSameNumberOfVotes(t *testing.T) {
 
 func TestSpaceThatTheHubDoesNotHaveIsSaidToBeMissing(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	f.spaces = append(f.spaces, "nobody.eth")
 	f.restart()
@@ -167,7 +160,6 @@ func TestSpaceThatTheHubDoesNotHaveIsSaidToBeMissing(t *testing.T) {
 
 func TestCheckSaysWhatASpaceHasAndCosts(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	id := f.open()
 	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("ada")})
@@ -205,7 +197,6 @@ func (f *fixture) polled(polls, voters int) (ids []string) {
 
 func TestVotesOfASpaceAreReadAcrossItsPolls(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	f.polled(60, 40)
 	steps := 0
@@ -264,7 +255,6 @@ func TestVotesAreReadPollByPollWhereASpaceCannotBePaged(t *testing.T) {
 
 func TestPastIsReadAndThenTheLog(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	id := f.open()
 	for _, name := range []string{"ada", "bo", "cy"} {

@@ -16,7 +16,6 @@ import (
 
 func TestDeletionThatTheLogStatesIsWithdrawn(t *testing.T) {
 	t.Parallel()
-
 	for name, alone := range map[string]bool{"at once beside another proposal": false, "after a look if it is the only one": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -40,7 +39,6 @@ func TestDeletionThatTheLogStatesIsWithdrawn(t *testing.T) {
 
 func TestMoreThanTheLogStatesDeletedWaitsForASecondLook(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	for _, title := range []string{"Renew", "Renew again", "Mistake"} {
 		f.open(func(p *fake.Proposal) { p.Title = title })
@@ -62,7 +60,6 @@ func TestMoreThanTheLogStatesDeletedWaitsForASecondLook(t *testing.T) {
 
 func TestDeletedProposalIsWithdrawnAfterASecondLook(t *testing.T) {
 	t.Parallel()
-
 	for _, open := range []bool{true, false} {
 		name := "an open one"
 		if !open {
@@ -124,7 +121,6 @@ func withhold(from *fake.Hub) http.Handler {
 
 func TestWhatAHubWithholdsIsNotDeleted(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	f.open()
 	for title, end := range map[string]time.Time{"Old": start.AddDate(-2, 0, 7), "Old and open": start.AddDate(0, 0, 7)} {
@@ -157,7 +153,6 @@ func TestWhatAHubWithholdsIsNotDeleted(t *testing.T) {
 
 func TestEmptyAnswersWithdrawNothing(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	id := f.open()
 	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("ada")})
@@ -176,7 +171,6 @@ func TestEmptyAnswersWithdrawNothing(t *testing.T) {
 
 func TestDeletedSpaceIsWithdrawnTenMinutesLater(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t, "harbor.eth", "other.eth")
 	f.open()
 	f.open(func(p *fake.Proposal) { p.Space = "other.eth" })
