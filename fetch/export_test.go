@@ -12,7 +12,7 @@ func (c *Client) Impatient(limit time.Duration) {
 
 // Pauses returns what the headers Retry-After and RateLimit-Reset mean.
 func Pauses(header http.Header, now time.Time) (after, reset time.Duration) {
-	after, _ = retryAfter(header, now)
+	after, _ = RetryAfter(header, now, maxLimited)
 	return after, resetIn(header.Get("RateLimit-Reset"), now)
 }
 

@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"strconv"
@@ -92,7 +93,7 @@ func (g *gate) note(ctx context.Context, answer Response, accepted bool, said st
 	defer g.mu.Unlock()
 	now := g.client.Clock.Now()
 	spent, reset := g.state(now, answer.Header)
-	pause, stated := retryAfter(answer.Header, now)
+	pause, stated := RetryAfter(answer.Header, now, maxLimited)
 	limited := answer.Status == http.StatusTooManyRequests || said != ""
 	switch {
 	case limited && !stated && reset > 0:
@@ -164,14 +165,17 @@ func (g *gate) allowance() (stated Allowance, known bool) {
 	return *g.stated, true
 }
 
-// retryAfter reads Retry-After: seconds, or a date.
-func retryAfter(header http.Header, now time.Time) (pause time.Duration, stated bool) {
+// RetryAfter reads Retry-After: seconds, or a date in any zone. A pause is at most a bound.
+func RetryAfter(header http.Header, now time.Time, most time.Duration) (pause time.Duration, stated bool) {
 	text := strings.TrimSpace(header.Get("Retry-After"))
-	if seconds, err := strconv.ParseFloat(text, 64); err == nil && seconds >= 0 {
-		return time.Duration(min(seconds, maxLimited.Seconds()) * float64(time.Second)), true
+	// A number that is too large for a float is infinite.
+	if seconds, err := strconv.ParseFloat(text, 64); (err == nil || errors.Is(err, strconv.ErrRange)) && seconds >= 0 {
+		return time.Duration(min(seconds, most.Seconds()) * float64(time.Second)), true
 	}
-	if at, err := http.ParseTime(text); err == nil {
-		return min(max(at.Sub(now), 0), maxLimited), true
+	for _, layout := range []string{http.TimeFormat, time.RFC1123, time.RFC1123Z, time.RFC850, time.ANSIC, time.RFC3339} {
+		if at, err := time.Parse(layout, text); err == nil {
+			return min(max(at.Sub(now), 0), most), true
+		}
 	}
 	return 0, false
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // NameSource says who states the name of a voter.
@@ -58,21 +60,62 @@ func PreferredName(names []VoterName) *VoterName {
 }
 
 // IsSuspectName reports whether a name of a voter may look like another: it has characters that are not
-// seen or that reverse the text, letters of scripts that no language mixes, or the form of an address.
+// seen, that reverse the text or that stand for plain letters, letters of scripts that no language mixes, or
+// the form of an address, whole or cut.
 func IsSuspectName(name string) bool {
-	if address := strings.ToLower(strings.TrimSpace(name)); strings.HasPrefix(address, "0x") {
-		return true
-	}
-	scripts := map[string]bool{}
-	for _, r := range name {
-		if r != ' ' && !unicode.IsGraphic(r) || unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Zs, r) && r != ' ' || r == unicode.ReplacementChar {
+	const digits = "0123456789abcdef.\u2026*"
+	if address := strings.ToLower(strings.TrimSpace(name)); strings.HasPrefix(address, "0x") || strings.HasPrefix(address, "ox") {
+		const shortest = 6
+		if len(address) >= shortest && strings.Trim(address[2:], digits) == "" {
 			return true
 		}
-		if unicode.IsLetter(r) {
+	}
+	scripts, before := map[string]bool{}, rune(0)
+	for _, r := range WithoutJoiners(name) {
+		if isUnseen(r, before) || isForm(r) {
+			return true
+		}
+		if before = r; unicode.IsLetter(r) {
 			scripts[scriptOf(r)] = true
 		}
 	}
 	return !isWritten(scripts)
+}
+
+// isUnseen reports whether a character behind another is not seen, or not as what it is.
+func isUnseen(r, before rune) bool {
+	const blankBraille = '\u2800'
+	switch {
+	case r == ' ':
+		return false
+	case unicode.Is(unicode.Variation_Selector, r): // it chooses the form of an emoji
+		return unicode.IsLetter(before)
+	}
+	return !unicode.IsGraphic(r) || unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Zs, r) || r == unicode.ReplacementChar ||
+		r == blankBraille || unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r)
+}
+
+// isForm reports whether a character is another form of a letter or digit of ASCII.
+func isForm(r rune) bool {
+	plain := norm.NFKC.String(string(r))
+	return r > unicode.MaxASCII && strings.ContainsFunc(plain, func(p rune) bool {
+		return p <= unicode.MaxASCII && (unicode.IsLetter(p) || unicode.IsDigit(p))
+	})
+}
+
+// WithoutJoiners leaves out the joiners that make one emoji of several.
+func WithoutJoiners(name string) string {
+	const joiner = '\u200d'
+	runes := []rune(name)
+	var kept []rune
+	for i, r := range runes {
+		joins := r == joiner && i > 0 && i+1 < len(runes) && unicode.IsSymbol(runes[i+1]) &&
+			(unicode.IsSymbol(runes[i-1]) || unicode.Is(unicode.Variation_Selector, runes[i-1]))
+		if !joins {
+			kept = append(kept, r)
+		}
+	}
+	return string(kept)
 }
 
 // scriptOf returns the script of a letter; "Common" for one of none.

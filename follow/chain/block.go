@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -131,16 +132,17 @@ type filter struct {
 	delegating []string
 }
 
-// calls returns the requests for the logs of a range: without an address, one would get all.
-func (f filter) calls(first, last uint64) (calls []*call) {
+// calls returns the requests for the logs of a range, each of some addresses at most: without an
+// address, one would get all.
+func (f filter) calls(first, last uint64, most int) (calls []*call) {
 	of := func(addresses []string) map[string]any {
 		return map[string]any{"address": addresses, "fromBlock": hexOf(first), "toBlock": hexOf(last)}
 	}
-	if len(f.addresses) > 0 {
-		calls = append(calls, &call{method: "eth_getLogs", params: []any{of(f.addresses)}})
+	for some := range slices.Chunk(f.addresses, most) {
+		calls = append(calls, &call{method: "eth_getLogs", params: []any{of(some)}})
 	}
-	if len(f.delegating) > 0 {
-		logs := of(f.delegating)
+	for some := range slices.Chunk(f.delegating, most) {
+		logs := of(some)
 		logs["topics"] = [][]string{statementTopics()}
 		calls = append(calls, &call{method: "eth_getLogs", params: []any{logs}})
 	}
@@ -168,7 +170,7 @@ func (c *client) read(ctx context.Context, e *endpoint, f filter, first, last ui
 				got.last = first + span - 1
 			}
 		}
-		logs := f.calls(got.first, got.last)
+		logs := f.calls(got.first, got.last, int(e.addresses.Load()))
 		// The header of the last block tells that the endpoint has got there: without it, an
 		// empty answer means nothing.
 		end := headerCall(hexOf(got.last))
@@ -176,9 +178,13 @@ func (c *client) read(ctx context.Context, e *endpoint, f filter, first, last ui
 		if errors.Is(err, fetch.ErrTooLarge) && len(logs) > 0 {
 			logs[0].err = &rpcError{Message: "response size exceeded"}
 		} else if err != nil {
+			e.doubt(err, got.last-got.first+1)
 			return blocks{}, err
 		}
 		if refused := firstRefusal(logs); refused != nil {
+			if e.split(refused, f) {
+				continue
+			}
 			if err := e.narrow(refused, got.last-got.first+1); err != nil {
 				return blocks{}, fmt.Errorf("read the logs of blocks %d to %d: %w", got.first, got.last, err)
 			}
@@ -214,15 +220,39 @@ func (e *endpoint) narrow(refused *rpcError, asked uint64) error {
 	if refused.isAhead() {
 		return fmt.Errorf("%w: %w", errBehind, refused)
 	}
-	span, known := refusedSpan(refused, asked)
-	if !known || refused.isPruned() || asked == 1 {
+	if !refused.isOfRange() || asked == 1 {
 		return refused
 	}
-	if _, stated := statedSpan(refused.Message, asked); stated && span < asked {
+	span, known := refusedSpan(refused, asked)
+	if !known {
+		span = asked / 2
+	}
+	if _, stated := statedSpan(refused.text(), asked); stated && span < asked {
 		e.widest.Store(min(e.widest.Load(), max(span, 1)))
 	}
 	e.span.Store(max(span, 1))
 	return nil
+}
+
+// split has each request name fewer addresses after a refusal of their number.
+func (e *endpoint) split(refused *rpcError, of filter) bool {
+	most := min(e.addresses.Load(), int64(max(len(of.addresses), len(of.delegating))))
+	if most == 1 || !addressText.MatchString(refused.text()) {
+		return false
+	}
+	e.addresses.Store(most / 2)
+	return true
+}
+
+// doubt takes a smaller span for the next request after an error that may be of the range: a
+// limit that says nothing about a rate, a status for what is too large or takes too long.
+func (e *endpoint) doubt(err error, asked uint64) {
+	limited, isLimited := errors.AsType[*fetch.LimitedError](err)
+	answered, isAnswered := errors.AsType[*fetch.StatusError](err)
+	if isLimited && limited.Said != "" && !rateText.MatchString(limited.Said) ||
+		isAnswered && (answered.Status == http.StatusRequestEntityTooLarge || answered.Status == http.StatusGatewayTimeout) {
+		e.span.Store(max(asked/2, 1))
+	}
 }
 
 // widen lets the span grow after a success.

@@ -110,7 +110,7 @@ func (c *Chain) uncounted() (due []ended) {
 			continue
 		}
 		for id, n := range g.notes {
-			isOver := n.End.Settled && n.End.At != nil && n.End.At.Time().Add(countDelay).Before(*final)
+			isOver := n.End.Settled && n.End.At != nil && !n.Overdue && !n.Elsewhere && n.End.At.Time().Add(countDelay).Before(*final)
 			if isOver && !n.Counted && n.Recounts < maxRecounts && len(due) < maxBatch/2 {
 				due = append(due, ended{g, id, n})
 			}

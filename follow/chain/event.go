@@ -194,11 +194,15 @@ func (e *event) readParts(params []byte) {
 
 // powers returns the power of a vote by side. A contract that counts in parts takes them from
 // the params whatever the support is; elsewhere they count only where the support is no side.
-func (e *event) powers(inParts bool) [3]*big.Int {
-	if e.parts != nil && (inParts || e.sides == [3]*big.Int{}) {
-		return *e.parts
+func (e *event) powers(of rules) [3]*big.Int {
+	switch parts := e.parts; {
+	case parts == nil, !of.InParts && e.sides != [3]*big.Int{}:
+		return e.sides
+	case of.ForFirst != nil && *of.ForFirst:
+		return [3]*big.Int{parts[1], parts[0], parts[2]}
+	default:
+		return *parts
 	}
-	return e.sides
 }
 
 // topics returns the topics of the events of some kinds, ordered.

@@ -61,7 +61,7 @@ type Parsed struct {
 func Parse(logTopics []string, data string) (Parsed, error) {
 	e, err := parse(logTopics, data)
 	p := Parsed{Proposal: e.proposal, Voter: e.voter, Text: e.text}
-	for i, side := range e.powers(false) {
+	for i, side := range e.powers(rules{}) {
 		if side != nil {
 			p.Sides[i] = side.String()
 		}

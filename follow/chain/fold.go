@@ -146,8 +146,8 @@ func (p *proposal) pass(kind string, l records.ChainLog) {
 
 // foldBallot computes a voter's ballot from the logs of the votes. Parts add up. It is not
 // known while a vote is missing from which others take power: a backfill reads the newest
-// blocks first. With inParts the contract divides votes by their params.
-func foldBallot(inParts bool, logs []records.ChainLog) (b ballot, known bool) {
+// blocks first.
+func foldBallot(of rules, logs []records.ChainLog) (b ballot, known bool) {
 	logs, b.withdrawn = live(logs)
 	for i := range b.sides {
 		b.sides[i] = new(big.Int)
@@ -158,7 +158,7 @@ func foldBallot(inParts bool, logs []records.ChainLog) (b ballot, known bool) {
 		if err != nil {
 			continue // stored logs have been decoded
 		}
-		sides := e.powers(inParts)
+		sides := e.powers(of)
 		for i, side := range sides {
 			switch {
 			case side == nil:

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/shopspring/decimal"
 
@@ -187,6 +188,15 @@ func atTip(t *testing.T) *follower {
 	return f
 }
 
+// withVote is atTip with a proposal and a vote in blocks that are not read.
+func withVote(t *testing.T) *follower {
+	t.Helper()
+	f := atTip(t)
+	f.chain.Mine(created(1, 22, 1_000))
+	f.chain.Mine(voted(ada, 1, 500))
+	return f
+}
+
 // gaps returns the sum of the gaps in the cursors.
 func (f *follower) count(of func(records.FollowCursor) uint64) (sum uint64) {
 	f.t.Helper()
@@ -212,9 +222,7 @@ func voted(voter fake.Hex, support, power uint64) fake.Log {
 
 func TestAVoteShowsAfterItsBlockAndIsProvisionalUntilItIsFinal(t *testing.T) {
 	t.Parallel()
-	f := atTip(t)
-	f.chain.Mine(created(1, 22, 1_000))
-	f.chain.Mine(voted(ada, 1, 500))
+	f := withVote(t)
 	f.poll("tip")
 	f.wantPower([3]int64{500, 0, 0}, 1)
 	got, _ := f.proposal("1")
@@ -251,9 +259,7 @@ func TestReorganizationsWithdrawWhatTheyRemove(t *testing.T) {
 
 func TestAReorganizationBackToTheOldBranchRestoresItsVotes(t *testing.T) {
 	t.Parallel()
-	f := atTip(t)
-	f.chain.Mine(created(1, 22, 1_000))
-	f.chain.Mine(voted(ada, 1, 500))
+	f := withVote(t)
 	f.poll("tip")
 	old := f.chain.Branch()
 	f.chain.Reorganize(1, nil, nil)
@@ -272,9 +278,7 @@ func TestAReorganizationBackToTheOldBranchRestoresItsVotes(t *testing.T) {
 
 func TestAReorganizationDuringAStandstillIsFoundAtTheStart(t *testing.T) {
 	t.Parallel()
-	f := atTip(t)
-	f.chain.Mine(created(1, 22, 1_000))
-	f.chain.Mine(voted(ada, 1, 500))
+	f := withVote(t)
 	f.poll("tip")
 	f.chain.Reorganize(1, []fake.Log{voted(bob, 1, 9)}, nil)
 	f.start()
@@ -291,12 +295,7 @@ func TestTheHeadMayGoBackWithoutAReorganization(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := newFollower(t)
-			f.chain.MineEmpty(20)
-			f.start()
-			f.poll("tip")
-			f.chain.Mine(created(1, 22, 1_000))
-			f.chain.Mine(voted(ada, 1, 500))
+			f := withVote(t)
 			f.chain.Mine()
 			f.poll("tip")
 			back(f.chain)
@@ -342,9 +341,7 @@ func TestTheSecondLookMendsWhatTheFirstMissedAndCountsIt(t *testing.T) {
 
 func TestASecondLookThatMissesALogRemovesNothing(t *testing.T) {
 	t.Parallel()
-	f := atTip(t)
-	f.chain.Mine(created(1, 22, 1_000))
-	f.chain.Mine(voted(ada, 1, 500))
+	f := withVote(t)
 	f.chain.MineEmpty(2 * fakeFinality)
 	f.poll("tip")
 	f.chain.Fail(fake.Faults{Forget: func(number uint64) bool { return number == 22 }})
@@ -417,57 +414,46 @@ func TestAProposalExecutedAroundTheGovernorIsFoundAndDated(t *testing.T) {
 	}
 }
 
-func TestTimesOfBlocksToComeAreEstimatedAndCorrectedWhenMined(t *testing.T) {
+func TestTimesOfBlocksToComeAreEstimatedAndTheQuorumIsReadOnceTheStartIsPast(t *testing.T) {
 	t.Parallel()
 	f := atTip(t)
 	f.chain.Mine(created(1, 30, 40))
-	f.poll("tip")
-	got, _ := f.proposal("1")
-	want := startOfFake().Add(40 * fake.BlockTime)
-	if got.EndAt == nil || !got.EndAt.Time().Equal(want) {
-		t.Errorf("got estimated end %v, want %v", got.EndAt, want)
-	}
-	f.chain.MineEmpty(60)
-	f.poll("tip", "state")
-	if got, _ := f.proposal("1"); got.EndAt == nil || !got.EndAt.Time().Equal(want) {
-		t.Errorf("got end %v, want %v", got.EndAt, want)
+	for _, at := range []struct {
+		blocks int
+		quorum *decimal.Decimal
+	}{{0, nil}, {60, new(decimal.New(4_000, -18))}} {
+		f.chain.MineEmpty(at.blocks)
+		f.poll("tip", "state")
+		got, _ := f.proposal("1")
+		if want := startOfFake().Add(40 * fake.BlockTime); got.EndAt == nil || !got.EndAt.Time().Equal(want) {
+			t.Errorf("%d blocks later: got end %v, want %v", at.blocks, got.EndAt, want)
+		}
+		if diff := gocmp.Diff(at.quorum, got.Quorum); diff != "" || !slices.Equal(got.QuorumChoices, []string{"for", "abstain"}) {
+			t.Errorf("%d blocks later: got another quorum of %v: %s", at.blocks, got.QuorumChoices, diff)
+		}
+		f.chain.Answer(governorAddress, "quorum(uint256)", []any{uint64(30)}, uint64(4_000))
 	}
 }
 
-func TestTheQuorumIsReadOnceTheStartIsPast(t *testing.T) {
-	t.Parallel()
-	f := atTip(t)
-	f.chain.Mine(created(1, 30, 40))
-	f.poll("tip")
-	if got, _ := f.proposal("1"); got.Quorum != nil {
-		t.Errorf("got quorum %v, want none before the start", got.Quorum)
-	}
-	f.chain.Answer(governorAddress, "quorum(uint256)", []any{uint64(30)}, uint64(4_000))
-	f.chain.MineEmpty(20)
-	f.poll("tip", "state")
-	got, _ := f.proposal("1")
-	if got.Quorum == nil || !got.Quorum.Equal(decimal.New(4_000, -18)) || !slices.Equal(got.QuorumChoices, []string{"for", "abstain"}) {
-		t.Errorf("got quorum %v of %v, want 4000 smallest units of for and abstain", got.Quorum, got.QuorumChoices)
-	}
+// aboveSeven refuses ranges of more than seven blocks.
+func aboveSeven(refusal fake.Refusal) fake.Faults {
+	return fake.Faults{Logs: func(first, last uint64) *fake.Refusal {
+		if last-first+1 <= 7 {
+			return nil
+		}
+		return &refusal
+	}}
 }
 
 func TestAPastIsReadTwiceWhateverTheEndpointRefuses(t *testing.T) {
 	t.Parallel()
 	for name, faults := range map[string]fake.Faults{
 		"nothing": {},
-		"batches": {NoBatches: true}, "the tag finalized": {NoFinal: true}, "times of logs": {NoTimes: true}, "old state": {Pruned: true},
-		"ranges above 7 blocks": {Logs: func(first, last uint64) *fake.Refusal {
-			if last-first+1 <= 7 {
-				return nil
-			}
-			return &fake.Refusal{Status: http.StatusBadRequest, Code: -32602, Message: "exceed maximum block range: 7"}
-		}},
-		"ranges above 7 blocks, in no known words": {Logs: func(first, last uint64) *fake.Refusal {
-			if last-first+1 <= 7 {
-				return nil
-			}
-			return &fake.Refusal{Code: -32005, Message: "block range too large"}
-		}},
+		"batches": {Batches: `{"id":null,"error":{"code":-32600,"message":"batch requests are not allowed"}}`}, "batches, as geth does": {Batches: `[{"id":1,"error":{"code":-32600,"message":"batch limit exceeded"}}]`}, "the tag finalized": {NoFinal: true}, "times of logs": {NoTimes: true}, "old state": {Pruned: true},
+		"ranges above 7 blocks":             aboveSeven(fake.Refusal{Status: http.StatusBadRequest, Code: -32602, Message: "exceed maximum block range: 7"}),
+		"wide ranges, without a number":     aboveSeven(fake.Refusal{Code: -32005, Message: "block range too large"}),
+		"wide ranges, in no words for them": aboveSeven(fake.Refusal{Code: -32602, Message: "invalid params"}),
+		"two addresses at once":             {Addresses: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -610,9 +596,7 @@ func TestAttackATimelockThatEmitsVotesIsNotBelieved(t *testing.T) {
 
 func TestAWriteThatWasInterruptedIsCompleted(t *testing.T) {
 	t.Parallel()
-	f := atTip(t)
-	f.chain.Mine(created(1, 22, 1_000))
-	f.chain.Mine(voted(ada, 1, 500))
+	f := withVote(t)
 	// The logs are written, and then the contract cannot be asked: nothing is committed.
 	f.chain.Fail(fake.Faults{NoCalls: true})
 	if err := f.tryPoll("tip"); err == nil {
@@ -745,16 +729,21 @@ func TestAnEndpointIsAskedLessAfterALimit(t *testing.T) {
 			f.start()
 			f.poll("tip")
 			f.chain.Mine(voted(ada, 1, 500))
-			asked := 0
-			f.chain.Fail(fake.Faults{Logs: func(uint64, uint64) *fake.Refusal { asked++; return &refusal }})
+			f.chain.MineEmpty(7)
+			var asked []uint64 // blocks
+			f.chain.Fail(fake.Faults{Logs: func(first, last uint64) *fake.Refusal { asked = append(asked, last-first+1); return &refusal }})
 			for range 30 {
 				if err := f.tryPoll("tip"); err == nil || !strings.Contains(err.Error(), "allows no more requests") {
 					t.Fatalf("got %v, want the limit", err)
 				}
 				f.clock.Step(time.Second)
 			}
-			if asked > 3 {
-				t.Errorf("got %d requests in 30 s, want at most three", asked)
+			want := []uint64{8, 4, 2} // what is no limit on the rate may be one on the range
+			if name == "by a code" {
+				want = []uint64{8, 8, 8}
+			}
+			if !slices.Equal(asked, want) {
+				t.Errorf("got ranges of %d blocks in 30 s, want three requests %v", asked, want)
 			}
 		})
 	}

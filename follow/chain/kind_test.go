@@ -42,6 +42,7 @@ func TestParamsDivideAVoteWhereTheContractSaysSo(t *testing.T) {
 	}{
 		"in parts, against":        {"support=bravo&quorum=for,abstain&params=fractional", 0, [3]int64{220, 100, 50}},
 		"in parts, nothing":        {"support=bravo&quorum=for,abstain&params=fractional", 255, [3]int64{220, 100, 50}},
+		"in parts, for first":      {"support=bravo&quorum=bravo&params=fractional", 0, [3]int64{170, 150, 50}},
 		"not in parts, in favour":  {"support=bravo&quorum=for,abstain", 1, [3]int64{370, 0, 0}},
 		"to a module, abstaining":  {"support=bravo&quorum=for,abstain&params=modules", 2, [3]int64{70, 0, 300}},
 		"a mode that is not known": {"", 0, [3]int64{70, 300, 0}},
@@ -58,7 +59,7 @@ func TestTheContractSaysWhichSidesCountTowardsTheQuorum(t *testing.T) {
 	t.Parallel()
 	for counted, want := range map[string][]string{
 		"against,for,abstain": {"for", "against", "abstain"}, "for,abstain,against": {"for", "against", "abstain"},
-		"for,abstain": {"for", "abstain"}, "for": {"for"}, "against": {"against"},
+		"for%2Cabstain": {"for", "abstain"}, "for": {"for"}, "against": {"against"},
 	} {
 		t.Run(counted, func(t *testing.T) {
 			t.Parallel()
@@ -79,6 +80,10 @@ func TestAMovedEndIsTheEnd(t *testing.T) {
 		"without an event": func(f *follower) {
 			f.chain.Answer(governorAddress, "proposalDeadline(uint256)", []any{uint64(1)}, uint64(90))
 		},
+		"in the proposal's struct": func(f *follower) {
+			f.chain.Answer(governorAddress, "proposals(uint256)", []any{uint64(1)}, uint64(1), ada, uint64(0), uint64(22), uint64(90), uint64(0), uint64(0), uint64(0), uint64(0), uint64(0))
+		},
+		"for nobody to see": func(f *follower) { f.chain.MineEmpty(120) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -86,10 +91,11 @@ func TestAMovedEndIsTheEnd(t *testing.T) {
 			f.chain.Answer(governorAddress, "state(uint256)", []any{uint64(1)}, uint64(1))
 			f.poll("state")
 			move(f)
-			f.poll("tip", "state")
+			f.poll("tip", "final", "state")
+			got, _ := f.proposal("1")
 			want := startOfFake().Add(90 * fake.BlockTime)
-			if got, _ := f.proposal("1"); got.EndAt == nil || !got.EndAt.Time().Equal(want) {
-				t.Errorf("got end %v, want %v", got.EndAt, want)
+			if isKnown := name != "for nobody to see"; isKnown != (got.EndAt != nil) || isKnown && !got.EndAt.Time().Equal(want) {
+				t.Errorf("got end %v, want %v where it is known", got.EndAt, want)
 			}
 		})
 	}

@@ -54,7 +54,7 @@ func (c *Chain) sayLacking(ctx context.Context) error {
 
 // lacks says what of a Governor is not held; empty for nothing.
 func (c *Chain) lacks(g *governor, unread []records.UnreadChainLog) string {
-	modes := c.unknownModes(g)
+	modes, elsewhere := c.unknownModes(g)
 	var events, proposals, lacks []string
 	var logs, votes uint64
 	for _, u := range unread {
@@ -72,23 +72,30 @@ func (c *Chain) lacks(g *governor, unread []records.UnreadChainLog) string {
 	if votes > 0 {
 		lacks = append(lacks, fmt.Sprintf("%d logs about %d proposals that no known event creates: %s", votes, len(proposals), named(proposals)))
 	}
+	if elsewhere > 0 {
+		lacks = append(lacks, fmt.Sprintf("the times of %d proposals, which count the blocks of another chain: name it as clockChain", elsewhere))
+	}
 	if len(modes) > 0 {
 		lacks = append(lacks, fmt.Sprintf("%d counting modes are not known: %s", len(modes), named(modes)))
 	}
 	return strings.Join(lacks, "; ")
 }
 
-// unknownModes returns the counting modes of a Governor's proposals with a word that is not known.
-func (c *Chain) unknownModes(g *governor) (modes []string) {
+// unknownModes returns the counting modes of a Governor's proposals with a word that is not known, and of
+// how many the clock is not known.
+func (c *Chain) unknownModes(g *governor) (modes []string, elsewhere int) {
 	c.writing.Lock()
 	defer c.writing.Unlock()
 	for _, n := range g.notes {
+		if n.Elsewhere && !n.Withdrawn {
+			elsewhere++
+		}
 		if n.Rules != nil && !n.Withdrawn && n.Rules.UnknownMode != "" {
 			modes = append(modes, strconv.Quote(fetch.Clip(n.Rules.UnknownMode)))
 		}
 	}
 	slices.Sort(modes)
-	return slices.Compact(modes)
+	return slices.Compact(modes), elsewhere
 }
 
 // named lists the first of some names.

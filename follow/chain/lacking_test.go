@@ -42,6 +42,7 @@ func TestWhatAGovernorStatesAndIsNotHeldIsNamed(t *testing.T) {
 		"a vote without a proposal":  {"", []fake.Log{voted(ada, 1, 5), voted(bob, 1, 6)}, []string{"2 logs about 1 proposals", "creates: 1"}},
 		"an end without a proposal":  {"", []fake.Log{fake.Emit(governorAddress, "ProposalExecuted(uint256)", 0, uint64(9))}, []string{"creates: 9"}},
 		"a mode that is not known":   {"support=ranked&quorum=for", []fake.Log{created(1, 22, 60)}, []string{`modes are not known: "support=ranked&quorum=for"`}},
+		"a clock of another chain":   {"", []fake.Log{created(1, 5, 60)}, []string{"times of 1 proposals", "clockChain"}},
 		"params that are not known":  {"support=bravo&quorum=for&params=delegated", []fake.Log{created(1, 22, 60)}, []string{"counting mode"}},
 		"the mode of fractions":      {"support=bravo,fractional&quorum=for,abstain&params=fractional", []fake.Log{created(1, 22, 60)}, nil},
 		"the mode of overrides":      {"support=bravo,override&quorum=for,abstain&overridable=true", []fake.Log{created(1, 22, 60)}, nil},
@@ -58,6 +59,9 @@ func TestWhatAGovernorStatesAndIsNotHeldIsNamed(t *testing.T) {
 				if !strings.Contains(got, want) {
 					t.Errorf("got %q, want %q in it", got, want)
 				}
+			}
+			if p, _ := f.proposal("1"); strings.Contains(got, "clockChain") && (p.StartAt != nil || p.EndAt != nil) {
+				t.Errorf("got a vote from %v to %v, want no times", p.StartAt, p.EndAt)
 			}
 			f.start()
 			if again := f.lacks(); again != got {

@@ -117,6 +117,7 @@ func nodeOf(name string) *big.Int {
 // isNormal reports whether a name is in normal form: another spelling is another node, and may look the same.
 func isNormal(name string) bool {
 	profile := idna.New(idna.MapForLookup(), idna.StrictDomainName(false), idna.Transitional(false))
+	name = governance.WithoutJoiners(name)
 	normal, err := profile.ToUnicode(name)
-	return err == nil && normal == name && !strings.Contains("."+name+".", "..")
+	return err == nil && normal == name && !strings.Contains("."+name+".", "..") && !strings.Contains(name, " ")
 }

@@ -29,8 +29,12 @@ type note struct {
 	Quorum      string `json:",omitempty"`
 	QuorumKnown bool   `json:",omitempty"`
 	QuorumEnd   string `json:",omitempty"`
-	// State is the state that the contract states; empty where it states none.
-	State string `json:",omitempty"`
+	// State is the state that the contract states; empty where it states none. Overdue is true
+	// while it lets vote although the end has passed: the end is not known then.
+	State   string `json:",omitempty"`
+	Overdue bool   `json:",omitempty"`
+	// Elsewhere is true if the clock counts the blocks of a chain that is not named: no time is known.
+	Elsewhere bool `json:",omitempty"`
 	// Executed is the execution by the timelock of a proposal whose Governor did not notice;
 	// nil for none. Undated is true while no log of the timelock says when it was.
 	Executed *record.Milestone `json:",omitempty"`
@@ -184,7 +188,8 @@ func (c *Chain) consult(ctx context.Context, g *governor, proposals []proposal) 
 		g.note(p.id).Withdrawn, before[i] = p.withdrawn, g.note(p.id).Quorum
 		id, _ := new(big.Int).SetString(p.id, 10)
 		methods = append(methods, method{g.address, "state(uint256)", []*big.Int{id}, "uint256"},
-			method{g.address, "proposalDeadline(uint256)", []*big.Int{id}, "uint256"})
+			method{g.address, "proposalDeadline(uint256)", []*big.Int{id}, "uint256"},
+			method{g.address, "proposals(uint256)", []*big.Int{id}, "words"})
 		if asked[i] = g.note(p.id).asksQuorum(c.Clock.Now()); asked[i] {
 			ways := quorumMethods(g.address, id, p.start)
 			methods = append(methods, ways[:]...)
@@ -195,16 +200,19 @@ func (c *Chain) consult(ctx context.Context, g *governor, proposals []proposal) 
 		return nil, err
 	}
 	for i, p := range proposals {
-		n, end := g.note(p.id), p.end
-		if deadline, ok := said[1].(*big.Int); ok && deadline.Sign() > 0 {
-			end = deadline // a contract may move it without an event
-		}
+		n, end := g.note(p.id), p.statedEnd(said[1], said[2])
 		seconds := g.rulesOf(p.id).Seconds
 		if err := errors.Join(c.settle(ctx, &n.Start, p.start, seconds, &now), c.settle(ctx, &n.End, end, seconds, &now)); err != nil {
 			return nil, err
 		}
 		n.setState(said[0])
-		said = said[2:]
+		head := c.cursor(pollerTip).UpstreamAt
+		n.Overdue = n.State == governance.UpstreamActive && head != nil && n.End.Settled && n.End.At != nil && n.End.At.Time().Add(countDelay).Before(*head)
+		said = said[3:]
+		if isElsewhere := c.countsElsewhere(p, n, seconds); isElsewhere != n.Elsewhere {
+			n.Elsewhere = isElsewhere
+			c.unsure.Store(true)
+		}
 		if asked[i] {
 			n.setQuorum(said[:quorumWays], p.id, c.Clock.Now())
 			said = said[quorumWays:]
@@ -214,6 +222,33 @@ func (c *Chain) consult(ctx context.Context, g *governor, proposals []proposal) 
 		}
 	}
 	return renewed, nil
+}
+
+// countsElsewhere reports whether the start of a vote is no block of this chain, the clock's by its
+// settings: it is before the block that created the proposal, or to come although voting has begun.
+func (c *Chain) countsElsewhere(p proposal, n *note, seconds bool) bool {
+	if c.clockClient != c.client || seconds {
+		return false
+	}
+	began := n.State != "" && !slices.Contains([]string{governance.UpstreamPending, "canceled"}, n.State)
+	return p.start.Cmp(new(big.Int).SetUint64(p.created.BlockNumber)) < 0 ||
+		began && p.start.Cmp(new(big.Int).SetUint64(c.at().tip.Number+maxBelow)) > 0
+}
+
+// statedEnd returns the end that a contract states, which it may move without an event: as the
+// deadline, or in the struct of the proposal, where the end follows the start.
+func (p proposal) statedEnd(deadline, parts any) *big.Int {
+	if end, ok := deadline.(*big.Int); ok && end.Sign() > 0 {
+		return end
+	}
+	const first = 3 // before are id, proposer, and a number
+	words, _ := parts.([]*big.Int)
+	for i := first; i+1 < len(words); i++ {
+		if words[i].Cmp(p.start) == 0 && words[i+1].Cmp(p.start) > 0 {
+			return words[i+1]
+		}
+	}
+	return p.end
 }
 
 // setFinalQuorum takes the quorum as of the block in which voting ended, which is the same for
@@ -253,7 +288,7 @@ func (c *Chain) setFinalQuorum(ctx context.Context, g *governor, p proposal, n *
 // lacksFinalQuorum reports whether voting ended up to a final time, and the quorum is not the
 // one as of that end.
 func (n *note) lacksFinalQuorum(final *time.Time) bool {
-	return n.End.Settled && n.End.At != nil && final != nil && !n.End.At.Time().After(*final) && n.QuorumEnd != n.End.Value
+	return n.End.Settled && n.End.At != nil && !n.Overdue && !n.Elsewhere && final != nil && !n.End.At.Time().After(*final) && n.QuorumEnd != n.End.Value
 }
 
 // endOf returns the block in which voting on a proposal ended.

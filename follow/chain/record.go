@@ -35,6 +35,12 @@ func (g *governor) proposalRecord(chain string, p proposal, provisional bool) (r
 		Origin:      fmt.Sprintf("%s block %d %s", chain, p.created.BlockNumber, p.created.BlockHash),
 		Provisional: provisional, QuorumChoices: counts.QuorumChoices, OnchainID: ref.ExternalID, Withdrawn: p.withdrawn,
 	}
+	if n.Overdue || n.Elsewhere {
+		r.EndAt = nil
+	}
+	if n.Elsewhere {
+		r.StartAt = nil
+	}
 	p.setActions(r)
 	g.addTimelock(r, p)
 	if n.Executed != nil {

@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"encoding/json"
 	"errors"
 	"regexp"
 	"strconv"
@@ -30,30 +31,45 @@ const (
 //
 //nolint:gochecknoglobals // tables
 var (
-	limitText = regexp.MustCompile(`(?i)\brate\b|count exceeded|too many requests|request limit|compute units|capacity|quota|throttl|\blimit exceeded`)
+	rateText  = regexp.MustCompile(`(?i)\brate\b|request count|too many requests|request limit|compute units|capacity|quota|throttl`)
+	limitText = regexp.MustCompile(`(?i)count exceeded|\blimit exceeded|` + rateText.String())
 	hexRange  = regexp.MustCompile(`(?i)\[0x([0-9a-f]+), ?0x([0-9a-f]+)\]`)
 	decRange  = regexp.MustCompile(`(?i)retry with the range (\d+)-(\d+)`)
 	maxBlocks = []*regexp.Regexp{
-		regexp.MustCompile(`(?i)limited to (?:a )?([\d,]+) (?:block|range)`),
+		regexp.MustCompile(`(?i)limited to (?:a |0 - )?([\d,]+) (?:block|range)`),
 		regexp.MustCompile(`(?i)max(?:imum)?(?: block)? range:? ([\d,]+)`),
 		regexp.MustCompile(`(?i)maximum is set to ([\d,]+)`),
 		regexp.MustCompile(`(?i)up to a ([\d,]+) block range`),
 		regexp.MustCompile(`(?i)ranges over ([\d,]+) blocks`),
 		regexp.MustCompile(`(?i)max is (\d+k) blocks`),
+		regexp.MustCompile(`(?i)(?:requested blocks is|blocks distance:|too wide \(maximum) ([\d,]+)`),
+		regexp.MustCompile(`(?i)(?:at most|for more than) ([\d,]+) blocks`),
 	}
 	halved = regexp.MustCompile(`(?i)exceeds? (?:max|limit|the max)|(?:range|size|results?|logs|blocks) [a-z ]*exceed|exceed[a-z ]* (?:range|size|results?|logs|blocks)|` +
-		`too (?:large|wide|big|many)|response size|time(?:d ?)?out|query returned more than|no backend is currently healthy`)
+		`too (?:large|wide|big|many)|response size|time(?:d ?)?out|deadline exceeded|query returned more than|no backend is currently healthy`)
 	prunedText = regexp.MustCompile(`(?i)missing trie node|history has been pruned|state is not available|old data not available`)
 	// stateText are the words for the state of an old block that is gone.
 	stateText = regexp.MustCompile(`(?i)\bstate\b.{0,80}(?:unavailable|not (?:be )?(?:available|found)|pruned|discarded|indexed)|(?:no|historical) state|\barchive\b|` +
 		`is pruned|out ?of ?range ?error|distance to target block|metadata is not found`)
-	aheadText    = regexp.MustCompile(`(?i)invalid block range params|unknown block|header not found|block not found|beyond (?:the )?head`)
-	revertedText = regexp.MustCompile(`(?i)revert|invalid opcode|invalid jump|out of gas|stack underflow`)
-	fundsText    = regexp.MustCompile(`(?i)insufficient (?:funds|balance)`)
+	aheadText = regexp.MustCompile(`(?i)invalid block range params|unknown block|header not found|block not found|` +
+		`(?:beyond|greater than) (?:the |current |latest )*(?:head|block|executed)|blocks? .{0,80}cannot be found`)
+	revertedText = regexp.MustCompile(`(?i)revert|invalid ?(?:fe)?opcode|(?:invalid|bad) (?:jump|instruction)|out of gas|stack underflow|vm execution error`)
+	// addressText are the words for too many addresses in one filter.
+	addressText = regexp.MustCompile(`(?i)(?:less number of|fewer|too many|max(?:imum)?(?: number of)?) addresses`)
+	fundsText   = regexp.MustCompile(`(?i)insufficient (?:funds|balance)`)
 	// unsupportedText are the words for a method that the endpoint does not have.
 	unsupportedText = regexp.MustCompile(`(?i)method.{0,80}(?:not found|not supported|not available|not allowed|unknown|disabled|does not exist)|unsupported method`)
 	unknownTag      = regexp.MustCompile(`(?i)invalid block tag|tag.*not supported|finalized.*not|unknown block tag`)
 )
+
+// text is what the error says: some nodes say it in its data alone.
+func (e *rpcError) text() string {
+	var data string
+	if json.Unmarshal(e.Data, &data) != nil || data == "" || strings.HasPrefix(data, "0x") {
+		return e.Message
+	}
+	return e.Message + ": " + data
+}
 
 // isLimit reports a limit on the rate, not on the range: by a code that says so, or by words
 // that name no range.
@@ -62,8 +78,8 @@ func (e *rpcError) isLimit() bool {
 	case 429, -32007, -32016, -32029: // Alchemy, QuickNode, Base, Moralis
 		return true
 	}
-	if limitText.MatchString(e.Message) {
-		_, stated := statedSpan(e.Message, maxSpan)
+	if limitText.MatchString(e.text()) {
+		_, stated := statedSpan(e.text(), maxSpan)
 		return !stated
 	}
 	_, ofRange := refusedSpan(e, maxSpan)
@@ -78,34 +94,39 @@ func (e *rpcError) isUnderstood() bool {
 		return true
 	}
 	_, ofRange := refusedSpan(e, maxSpan)
-	return ofRange || e.isPruned() || stateText.MatchString(e.Message) || e.isAhead() || e.isFailure() || e.isUnsupported() || e.isUnknownTag()
+	return ofRange || e.isPruned() || stateText.MatchString(e.text()) || e.isAhead() || e.isFailure() || e.isUnsupported() || e.isUnknownTag()
+}
+
+// isOfRange reports whether a refusal of logs may be one of their range, whatever its words.
+func (e *rpcError) isOfRange() bool {
+	return !e.isPruned() && !stateText.MatchString(e.text()) && !e.isUnsupported()
 }
 
 // isPruned reports that the endpoint keeps neither the state nor the logs so far back.
-func (e *rpcError) isPruned() bool { return prunedText.MatchString(e.Message) }
+func (e *rpcError) isPruned() bool { return prunedText.MatchString(e.text()) }
 
 // isAhead reports that the endpoint does not have the block yet, or no longer.
-func (e *rpcError) isAhead() bool { return aheadText.MatchString(e.Message) }
+func (e *rpcError) isAhead() bool { return aheadText.MatchString(e.text()) }
 
 // isReverted reports that the contract refused a call: what is asked for does not exist.
-func (e *rpcError) isReverted() bool { return e.Code == 3 || revertedText.MatchString(e.Message) }
+func (e *rpcError) isReverted() bool { return e.Code == 3 || revertedText.MatchString(e.text()) }
 
 // isFailure reports that executing a call fails, for a reason of the contract or for want of money.
-func (e *rpcError) isFailure() bool { return e.isReverted() || fundsText.MatchString(e.Message) }
+func (e *rpcError) isFailure() bool { return e.isReverted() || fundsText.MatchString(e.text()) }
 
 // isUnsupported reports that the endpoint does not know the method.
 func (e *rpcError) isUnsupported() bool {
-	return e.Code == -32601 || unsupportedText.MatchString(e.Message)
+	return e.Code == -32601 || unsupportedText.MatchString(e.text())
 }
 
 // isUnknownTag reports that the endpoint knows no final block.
-func (e *rpcError) isUnknownTag() bool { return unknownTag.MatchString(e.Message) }
+func (e *rpcError) isUnknownTag() bool { return unknownTag.MatchString(e.text()) }
 
 // refusedSpan returns how many blocks to ask for after asked were refused; known is false
 // for an error that says nothing about the range.
 func refusedSpan(e *rpcError, asked uint64) (span uint64, known bool) {
-	span, known = statedSpan(e.Message, asked)
-	if !known && !halved.MatchString(e.Message) {
+	span, known = statedSpan(e.text(), asked)
+	if !known && !halved.MatchString(e.text()) {
 		return 0, false
 	}
 	if span == 0 || span >= asked {

@@ -1,6 +1,7 @@
 package chain_test
 
 import (
+	"strings"
 	"testing"
 
 	"pnyx/follow/chain"
@@ -9,6 +10,9 @@ import (
 func TestRefusalsOfRangesAreUnderstood(t *testing.T) {
 	t.Parallel()
 	const asked = 20_000
+	if got, _ := chain.RefusedSpan(&chain.RPCError{Message: "Block range limit exceeded"}, 10_000); got != 100 {
+		t.Errorf("got %d blocks of Chainstack after 10,000 were refused, want 100", got)
+	}
 	for name, tt := range map[string]struct {
 		code int64
 		text string
@@ -17,6 +21,14 @@ func TestRefusalsOfRangesAreUnderstood(t *testing.T) {
 		"Alchemy":                    {-32602, "Log response size exceeded. You can make eth_getLogs requests with up to a 2K block range and no limit on the response size, or you can request any block range with a cap of 10K logs in the response. Based on your parameters and the response size limit, this block range should work: [0x10, 0x73]", 100},
 		"Infura":                     {-32005, "query returned more than 10000 results. Try with this block range [0x10, 0x73].", 100},
 		"zkSync":                     {-32602, "Query returned more than 10000 results. Try with this block range [0x1, 0x64].", 100},
+		"Nethermind":                 {-32602, `invalid params: "Query returned more than 50000 results. Try with this block range [0x10, 0x73]."`, 100},
+		"1RPC, in other words":       {-32602, "eth_getLogs is limited to 0 - 50 blocks range", 50},
+		"thirdweb":                   {-32005, "Log response size exceeded. Maximum allowed number of requested blocks is 1000", 1_000},
+		"Cronos":                     {-32000, "maximum [from, to] blocks distance: 2000", 2_000},
+		"Moonbeam":                   {-32603, "block range is too wide (maximum 1024)", 1_024},
+		"Coinbase":                   {-32602, "please limit the query to at most 1,000 blocks", 1_000},
+		"POKT":                       {-32064, "You cannot query logs for more than 10000 blocks at once.", 10_000},
+		"a backend that takes long":  {-32001, "backend deadline exceeded", asked / 2},
 		"Infura without a range":     {-32005, "query returned more than 10000 results", asked / 2},
 		"QuickNode":                  {-32614, "eth_getLogs is limited to a 10,000 range", 10_000},
 		"1RPC":                       {-32000, "eth_getLogs is limited to 9000 block", 9_000},
@@ -41,20 +53,16 @@ func TestRefusalsOfRangesAreUnderstood(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			refused := &chain.RPCError{Code: tt.code, Message: tt.text}
+			message, data, _ := strings.Cut(tt.text, ": \"")
+			refused := &chain.RPCError{Code: tt.code, Message: message}
+			if data != "" {
+				refused.Data = []byte(`"` + data)
+			}
 			got, known := chain.RefusedSpan(refused, asked)
 			if !known || got != tt.want || chain.IsLimit(refused) || chain.IsAhead(refused) || chain.IsPruned(refused) {
 				t.Errorf("got %d blocks, known %t, want %d and no other class", got, known, tt.want)
 			}
 		})
-	}
-}
-
-func TestChainstackAllowsAHundredBlocksInTheEnd(t *testing.T) {
-	t.Parallel()
-	refused := &chain.RPCError{Code: -32000, Message: "Block range limit exceeded"}
-	if got, _ := chain.RefusedSpan(refused, 10_000); got != 100 {
-		t.Errorf("got %d blocks after 10,000 were refused, want 100", got)
 	}
 }
 
@@ -69,6 +77,9 @@ func TestOtherRefusalsAreNotAboutTheRange(t *testing.T) {
 		"pruned logs":              {4444, "history has been pruned for this block", chain.IsPruned},
 		"beyond the head":          {-32000, "invalid block range params", chain.IsAhead},
 		"a replaced hash":          {-32000, "unknown block", chain.IsAhead},
+		"beyond geth's head":       {-32602, "block range extends beyond current head block", chain.IsAhead},
+		"beyond Erigon's head":     {-32000, "requested block range [4096, 8192] is beyond latest executed block 4000 (node is still syncing)", chain.IsAhead},
+		"beyond Nethermind's head": {-32000, "One of the blocks specified in filter (fromBlock, toBlock or blockHash) cannot be found.", chain.IsAhead},
 		"a header not found":       {-32000, "header not found", chain.IsAhead},
 		"a limit on the rate":      {-32005, "daily request count exceeded, request rate limited", chain.IsLimit},
 		"a limit in another words": {429, "Too many requests", chain.IsLimit},

@@ -23,6 +23,8 @@ const (
 	requestTimeout = 20 * time.Second
 	// maxBatch bounds the calls of one batch. Providers refuse batches above 50 to 1000.
 	maxBatch = 50
+	// maxAddresses bounds the addresses of one eth_getLogs.
+	maxAddresses = 500
 )
 
 // call is one JSON-RPC call and what came of it.
@@ -43,13 +45,15 @@ type rpcError struct {
 }
 
 // Error implements error.
-func (e *rpcError) Error() string { return fmt.Sprintf("%s (%d)", fetch.Clip(e.Message), e.Code) }
+func (e *rpcError) Error() string { return fmt.Sprintf("%s (%d)", fetch.Clip(e.text()), e.Code) }
 
 // endpoint is one JSON-RPC endpoint of a chain.
 type endpoint struct {
 	host *fetch.Host
 	// span is the number of blocks of the next eth_getLogs, at most widest.
 	span, widest atomic.Uint64
+	// addresses is the number of addresses that one eth_getLogs names at most.
+	addresses atomic.Int64
 	// single is true after the endpoint refused a batch.
 	single atomic.Bool
 }
@@ -68,6 +72,7 @@ func newClient(hosts []*fetch.Host, c *clock.Clock, sent func(string)) *client {
 		e := &endpoint{host: host}
 		e.span.Store(firstSpan)
 		e.widest.Store(maxSpan)
+		e.addresses.Store(maxAddresses)
 		all.endpoints = append(all.endpoints, e)
 	}
 	return all
@@ -169,9 +174,10 @@ func limitOf(body []byte, calls int) string {
 	if err != nil {
 		return ""
 	}
-	whole := calls > 1 && len(answers) == 1 && !bytes.HasPrefix(bytes.TrimSpace(body), []byte("["))
+	whole := calls > 1 && len(answers) == 1
 	for _, a := range answers {
-		if a.Error != nil && (a.Error.isLimit() || !whole && !a.Error.isUnderstood()) {
+		isOfBatch := whole && a.Error != nil && strings.Contains(strings.ToLower(a.Error.text()), "batch")
+		if a.Error != nil && !isOfBatch && (a.Error.isLimit() || !whole && !a.Error.isUnderstood()) {
 			return a.Error.Error()
 		}
 	}
@@ -179,12 +185,15 @@ func limitOf(body []byte, calls int) string {
 }
 
 // parseAnswers reads the answer to a number of calls: an array, or an object. It is
-// errBatchRefused when a batch is answered by one error.
+// errBatchRefused when a batch is answered by one error, which geth puts into an array.
 func parseAnswers(body []byte, calls int) ([]answer, error) {
 	var answers []answer
 	if bytes.HasPrefix(bytes.TrimSpace(body), []byte("[")) {
 		if err := fetch.Decode(body, &answers); err != nil {
 			return nil, fmt.Errorf("read the answer to %d calls: %w", calls, err)
+		}
+		if calls > 1 && len(answers) == 1 && answers[0].Error != nil {
+			return nil, errBatchRefused
 		}
 		return answers, nil
 	}

@@ -3,6 +3,7 @@ package chain
 import (
 	"context"
 	"math/big"
+	"net/url"
 	"reflect"
 	"slices"
 	"strings"
@@ -26,14 +27,18 @@ type rules struct {
 	Seconds bool
 	// QuorumChoices are the choices that count towards the quorum; nil where unknown.
 	QuorumChoices []string
-	// InParts is true if a voter may divide power.
-	InParts bool
+	// InParts is true if a voter may divide power, ForFirst if the parts begin with those in favour.
+	InParts  bool
+	ForFirst *bool `json:",omitempty"`
 	// UnknownMode is the counting mode if a word of it is not known; empty else. With
 	// UnknownSides it is unknown what supports a proposal, with UnknownQuorum what counts
 	// towards the quorum.
 	UnknownMode                 string
 	UnknownSides, UnknownQuorum bool
 }
+
+// outdated reports rules that were learned before the order of parts was.
+func (r *rules) outdated() bool { return r.InParts && r.ForFirst == nil }
 
 // amount returns smallest units as voting power.
 func (r *rules) amount(units *big.Int) (power decimal.Decimal, rounded bool, err error) {
@@ -52,7 +57,7 @@ func (g *governor) rulesOf(id string) rules {
 // its records were made with.
 func (c *Chain) learnRules(ctx context.Context, g *governor, p proposal) (changed bool, err error) {
 	n, block := g.note(p.id), p.created.BlockNumber
-	if n.Rules != nil && n.Rules.Block == block {
+	if n.Rules != nil && n.Rules.Block == block && !n.Rules.outdated() {
 		return false, nil
 	}
 	before := g.rulesOf(p.id)
@@ -105,6 +110,9 @@ func (r *rules) setMode(counting string, constantQuorum bool) {
 	if constantQuorum {
 		r.QuorumChoices = []string{governance.GovernorFor}
 	}
+	if plain, err := url.QueryUnescape(counting); err == nil {
+		counting = plain // it has the form of a query
+	}
 	for part := range strings.SplitSeq(counting, "&") {
 		key, value, _ := strings.Cut(part, "=")
 		var known bool
@@ -128,5 +136,9 @@ func (r *rules) setMode(counting string, constantQuorum bool) {
 		if !known {
 			r.UnknownMode = counting
 		}
+	}
+	if r.InParts {
+		// ScopeLift's contracts stated them so as long as they had this quorum.
+		r.ForFirst = new(strings.Contains(counting, "quorum=bravo"))
 	}
 }

@@ -226,9 +226,7 @@ func (g *governor) statement(l records.ChainLog) (record.Record, error) {
 
 func delegationTo(placed record.Placed, holder, delegate string) *record.Delegation {
 	d := &record.Delegation{Placed: placed, Delegator: holder}
-	if delegate != zeroAddress {
-		d.Delegates = []string{delegate}
-	}
+	d.Add(delegate, nil)
 	return d
 }
 
@@ -258,8 +256,9 @@ func delegationOf(placed record.Placed, holder string, data []byte) (*record.Del
 			return nil, fmt.Errorf("%w: parts above %d", errLayout, partsOfWhole)
 		}
 		text, _ := delegate.(string) // decoded as an address
-		d.Delegates = append(d.Delegates, text)
-		d.Shares = append(d.Shares, decimal.NewFromBigInt(part, -4))
+		if part.Sign() > 0 {
+			d.Add(text, new(decimal.NewFromBigInt(part, -4)))
+		}
 	}
 	return d, nil
 }

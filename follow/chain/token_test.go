@@ -25,6 +25,7 @@ const (
 	tokenScope      = "eip155:7:" + tokenAddress
 	registryScope   = "eip155:7:" + registryAddress + "/"
 
+	nobody          = "0x0000000000000000000000000000000000000000"
 	delegateChanged = "DelegateChanged(address,address,address)"
 	votesChanged    = "DelegateVotesChanged(address,uint256,uint256)"
 	partsChanged    = "DelegateChanged(address,(address,uint96)[],(address,uint96)[])"
@@ -46,7 +47,7 @@ func spaceID(space string) fake.Hex {
 
 // delegateTo is a log with which a holder delegates; to nobody without a delegate.
 func delegateTo(holder fake.Hex, to ...fake.Hex) fake.Log {
-	delegate, names := fake.Hex("0x"+strings.Repeat("0", 40)), []string{}
+	delegate, names := fake.Hex(nobody), []string{}
 	if len(to) > 0 {
 		delegate, names = to[0], []string{string(to[0]) + " 1"}
 	}
@@ -61,14 +62,18 @@ func votesOf(delegate fake.Hex, units uint64) fake.Log {
 	return l
 }
 
-// split is a log with which a holder delegates a quarter and a half.
+// split is a log with which a holder delegates a quarter, maybe to nobody, and a half.
 func split(holder, quarter, half fake.Hex) fake.Log {
 	word := func(n uint64) string { return fmt.Sprintf("%064x", n) }
 	address := func(a fake.Hex) string { return strings.Repeat("0", 24) + string(a[2:]) }
 	data := word(64) + word(96) + word(0) + word(2) + address(quarter) + word(2_500) + address(half) + word(5_000)
+	delegates := []string{string(half) + " 0.5"}
+	if quarter != nobody {
+		delegates = append(delegates, string(quarter)+" 0.25")
+	}
 	return fake.Log{
 		Address: tokenAddress, Topics: []string{fake.Keccak(partsChanged), "0x" + address(holder)}, Data: "0x" + data,
-		Note: stated{scope: tokenScope, holder: string(holder), delegates: []string{string(quarter) + " 0.25", string(half) + " 0.5"}},
+		Note: stated{scope: tokenScope, holder: string(holder), delegates: delegates},
 	}
 }
 
@@ -141,7 +146,7 @@ func drawStatements(rng *rand.Rand) (logs []fake.Log) {
 	for range rng.IntN(3) {
 		logs = append(logs, []fake.Log{
 			delegateTo(one(), one()), delegateTo(one()), votesOf(one(), 100_000_000_000_000_001+uint64(rng.IntN(7))*100_000_000_000_000_000), votesOf(one(), 0),
-			split(one(), account(8), one()), inSpace("dao.eth", one(), one()), inSpace("dao.eth", one()), inSpace("other.eth", one(), one()),
+			split(one(), []fake.Hex{account(8), nobody}[rng.IntN(2)], one()), inSpace("dao.eth", one(), one()), inSpace("dao.eth", one()), inSpace("other.eth", one(), one()),
 			fake.Emit(tokenAddress, "Transfer(address,address,uint256)", 2, one(), one(), uint64(5)),
 		}[rng.IntN(9)])
 	}

@@ -237,7 +237,7 @@ func (c *Chain) recordsOf(
 		if key.Governor != g.address || key.Voter == "" {
 			continue
 		}
-		b, known := foldBallot(g.rulesOf(key.ProposalID).InParts, logs)
+		b, known := foldBallot(g.rulesOf(key.ProposalID), logs)
 		if !known {
 			continue
 		}

@@ -15,7 +15,6 @@ import (
 
 func TestAForumIsAskedWithinItsLimits(t *testing.T) {
 	t.Parallel()
-
 	for name, key := range map[string]string{"without a key": "", "with a key": "secret"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -37,7 +36,6 @@ func TestAForumIsAskedWithinItsLimits(t *testing.T) {
 
 func TestAForumThatRefusesIsLeftAloneUntilItSaysSo(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	f.AddTopic(1, "Renew", "ada", "<p>one</p>")
 	f.Switch(func(s *upstream.Switches) { s.Limited = true })
@@ -60,7 +58,6 @@ func TestAForumThatRefusesIsLeftAloneUntilItSaysSo(t *testing.T) {
 
 func TestANameWithAContactIsNoCrawlers(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	f.AddTopic(1, "Renew", "ada", "<p>one</p>")
 	f.Switch(func(s *upstream.Switches) { s.CrawlerRequests = 1 })
@@ -70,7 +67,6 @@ func TestANameWithAContactIsNoCrawlers(t *testing.T) {
 
 func TestAnAnswerFromTheCacheIsAskedForAgain(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	topic := f.AddTopic(1, "Renew", "ada", "<p>one</p>")
 	f.run("log")
@@ -97,7 +93,6 @@ func TestAnAnswerFromTheCacheIsAskedForAgain(t *testing.T) {
 
 func TestAChangeThatTheCacheHidesIsSeenLater(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	topic := f.AddTopic(1, "Renew", "ada", "<p>one</p>")
 	f.run("log", "watch")
@@ -116,7 +111,6 @@ func TestAChangeThatTheCacheHidesIsSeenLater(t *testing.T) {
 
 func TestChangesReachTheRecordsInTime(t *testing.T) {
 	t.Parallel()
-
 	for _, test := range []struct {
 		name, key string
 		lag       time.Duration
@@ -146,7 +140,6 @@ func TestChangesReachTheRecordsInTime(t *testing.T) {
 
 func TestAQuietForumIsAskedByThePollsAlone(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	for i := range 40 {
 		f.AddTopic(1, fmt.Sprint("Topic ", i+1), "ada", "<p>one</p>")
@@ -169,7 +162,6 @@ func TestAQuietForumIsAskedByThePollsAlone(t *testing.T) {
 
 func TestPagesOfOthersAreFailuresOfThePollAndChangeNothing(t *testing.T) {
 	t.Parallel()
-
 	for name, fault := range map[string]func(*upstream.Switches){
 		"HTML under 200": func(s *upstream.Switches) { s.Challenge = 200 },
 		"HTML under 403": func(s *upstream.Switches) { s.Challenge = 403 },
@@ -209,7 +201,6 @@ func TestPagesOfOthersAreFailuresOfThePollAndChangeNothing(t *testing.T) {
 
 func TestARenamedTopicIsFollowedToItsSlug(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	f.Switch(func(s *upstream.Switches) { s.Slugs = true })
 	topic := f.AddTopic(1, "Renew", "ada", "<p>one</p>")
@@ -225,7 +216,6 @@ func TestARenamedTopicIsFollowedToItsSlug(t *testing.T) {
 
 func TestAnInvalidTopicIsCountedAndTheOthersGoOn(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	for i := range 3 {
 		f.AddTopic(1, fmt.Sprint("Topic ", i+1), "ada", "<p>one</p>")
@@ -292,7 +282,6 @@ func TestACrashAnywhereLosesNothing(t *testing.T) {
 
 func TestCheckSaysWhatAForumHoldsAndCosts(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	for i := range 65 {
 		f.AddTopic(1, fmt.Sprint("Topic ", i+1), "ada", "<p>one</p>")

@@ -12,7 +12,6 @@ import (
 
 func TestAForumIsReadFromItsNewestTopicOn(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	for i := range 65 {
 		topic := f.AddTopic(1, fmt.Sprint("Topic ", i+1), "ada", "<p>one</p>", "budget", "grants")
@@ -41,7 +40,6 @@ func TestAForumIsReadFromItsNewestTopicOn(t *testing.T) {
 
 func TestNewPostsAreReadByTheirIDs(t *testing.T) {
 	t.Parallel()
-
 	for name, old := range map[string]bool{"new version": false, "old version, windows of ids": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -69,7 +67,6 @@ func TestNewPostsAreReadByTheirIDs(t *testing.T) {
 
 func TestMorePostsThanARunReadsAreLeftToTheSweep(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	f.Switch(func(s *upstream.Switches) { s.OldPosts = true })
 	old := f.AddTopic(1, "Renew", "ada", "<p>one</p>")
@@ -89,7 +86,6 @@ func TestMorePostsThanARunReadsAreLeftToTheSweep(t *testing.T) {
 
 func TestChangesWithoutAPostAreSeenInTheLatestActivity(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	f.AddCategory("Grants", 0)
 	topics := make([]int, 8)
@@ -127,7 +123,6 @@ func TestChangesWithoutAPostAreSeenInTheLatestActivity(t *testing.T) {
 
 func TestABumpWhileNobodyFollowedIsSeen(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	topic := f.AddTopic(1, "Renew", "ada", "<p>one</p>")
 	f.AddTopic(1, "Budget", "ada", "<p>one</p>")
@@ -142,7 +137,6 @@ func TestABumpWhileNobodyFollowedIsSeen(t *testing.T) {
 
 func TestATopicThatLeavesTheFirstPageIsSeen(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	for i := range 40 {
 		f.AddTopic(1, fmt.Sprint("Topic ", i+1), "ada", "<p>one</p>")
@@ -166,7 +160,6 @@ func TestATopicThatLeavesTheFirstPageIsSeen(t *testing.T) {
 
 func TestPinnedTopicsDoNotEndTheReadingOfActivity(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	for i := range 40 {
 		f.AddTopic(1, fmt.Sprint("Topic ", i+1), "ada", "<p>one</p>")
@@ -186,7 +179,6 @@ func TestPinnedTopicsDoNotEndTheReadingOfActivity(t *testing.T) {
 
 func TestEditsOfYoungTopicsAreFoundWithinAnHour(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	old := f.AddTopic(1, "Old", "ada", "<p>one</p>")
 	f.clock.Step(31 * 24 * time.Hour)
@@ -209,7 +201,6 @@ func TestEditsOfYoungTopicsAreFoundWithinAnHour(t *testing.T) {
 
 func TestLikesAndViewsFollowDailyWithoutARequestEach(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	var reply int
 	for i := range 35 {
@@ -233,7 +224,6 @@ func TestLikesAndViewsFollowDailyWithoutARequestEach(t *testing.T) {
 
 func TestATopicThatMovedToAnEarlierPageIsFoundBySweepAndCounted(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	for i := range 40 {
 		f.AddTopic(1, fmt.Sprint("Topic ", i+1), "ada", "<p>one</p>")
@@ -255,7 +245,6 @@ func TestATopicThatMovedToAnEarlierPageIsFoundBySweepAndCounted(t *testing.T) {
 
 func TestADeletedTopicIsWithdrawnWhenItIsStillGoneWithinAnHour(t *testing.T) {
 	t.Parallel()
-
 	for name, gone := range map[string]bool{"404": false, "410": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -298,7 +287,6 @@ func TestADeletedTopicIsWithdrawnWhenItIsStillGoneWithinAnHour(t *testing.T) {
 
 func TestATopicThatComesBackWithinTheHourStays(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	f.AddTopic(1, "Renew", "ada", "<p>one</p>")
 	topic := f.AddTopic(1, "Grants", "ada", "<p>one</p>")
@@ -317,7 +305,6 @@ func TestATopicThatComesBackWithinTheHourStays(t *testing.T) {
 
 func TestPrivateAndUnlistedTopicsAreNotVisible(t *testing.T) {
 	t.Parallel()
-
 	for _, test := range []struct {
 		name       string
 		hide, show func(f *fixture, id int)
@@ -350,7 +337,6 @@ func TestPrivateAndUnlistedTopicsAreNotVisible(t *testing.T) {
 
 func TestHiddenPostsThatAreShownLaterCount(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	topic := f.AddTopic(1, "Renew", "ada", "<p>one</p>")
 	hidden := f.Reply(topic, "bob", "<p>two</p>")
@@ -364,7 +350,6 @@ func TestHiddenPostsThatAreShownLaterCount(t *testing.T) {
 
 func TestCategoriesAndTheirNamesFollowHourly(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	f.AddCategory("Grants", 1)
 	f.AddTopic(2, "Renew", "ada", "<p>one</p>")
@@ -388,7 +373,6 @@ func TestCategoriesAndTheirNamesFollowHourly(t *testing.T) {
 
 func TestTagsInEitherFormAreTheSame(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	f.AddTopic(1, "Renew", "ada", "<p>one</p>", "budget", "grants")
 	f.Switch(func(s *upstream.Switches) { s.TextTags = true })

@@ -39,7 +39,6 @@ func (f *fixture) wantNames(field string, want names) {
 
 func TestUsersNameTheVotersWhoseAddressesTheyState(t *testing.T) {
 	t.Parallel()
-
 	ones, twos, letters := "0x"+strings.Repeat("1", 40), "0x"+strings.Repeat("2", 40), "0x"+strings.Repeat("a", 40)
 	for name, old := range map[string]bool{"new version": false, "old version, a text": true} {
 		t.Run(name, func(t *testing.T) {
@@ -74,7 +73,6 @@ func TestUsersNameTheVotersWhoseAddressesTheyState(t *testing.T) {
 
 func TestNamesAreOfAFieldThatEverybodySees(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	for _, field := range []string{upstream.AddressField, "Legal name", "Missing"} { // there are no users at first
 		f.field = field
@@ -95,7 +93,6 @@ func TestNamesAreOfAFieldThatEverybodySees(t *testing.T) {
 
 func TestLongNamesOfALargeDirectoryAreReadFromBothEnds(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	want := names{}
 	for i := range 1200 {

@@ -10,7 +10,6 @@ import (
 // TestAKeyWidensNothing follows with a key to which the forum shows everything.
 func TestAKeyWidensNothing(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	f.key = "k3y"
 	f.Switch(func(s *upstream.Switches) { s.Staff = true })

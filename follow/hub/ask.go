@@ -8,8 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
+	"time"
 
 	"pnyx/fetch"
+	"pnyx/governance"
 )
 
 const (
@@ -96,6 +99,13 @@ func (h *Hub) send(ctx context.Context, body []byte) (answer, error) {
 	if err != nil {
 		return nil, err
 	}
+	if response.Header.Get("X-Historical-Data-Access") == "restricted" {
+		before, err := strconv.ParseInt(response.Header.Get("X-Historical-Data-Cutoff"), 10, 64)
+		if err != nil || before <= 0 {
+			before = h.Clock.Now().Unix()
+		}
+		h.withheld.Store(before)
+	}
 	var got struct {
 		said
 
@@ -119,6 +129,14 @@ func (h *Hub) send(ctx context.Context, body []byte) (answer, error) {
 		return nil, broken
 	}
 	return nil, &refusedError{fetch.Clip(first.Message)}
+}
+
+// isWithheld reports whether the last answers lack what was created at a time, nil for unknown, whether or
+// not it is there.
+func (h *Hub) isWithheld(created *governance.Timestamp) bool {
+	const moves = 24 * time.Hour // as time passes
+	before := h.withheld.Load()
+	return before > 0 && (created == nil || created.Time().Before(time.Unix(before, 0).Add(moves)))
 }
 
 // page is one page of a list.

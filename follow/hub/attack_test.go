@@ -261,12 +261,7 @@ func TestAttackVotesThatNeverEndAreLeftAndSaySo(t *testing.T) {
 		return fmt.Sprintf(`{"id":"0x%x","voter":"0x%040x","created":%d,"choice":"0x","vp":1,"reason":"","proposal":{"id":"`+id+`"},"space":{"id":"harbor.eth"}}`,
 			n, n, n)
 	})
-	for more := true; more; {
-		var err error
-		if more, err = f.pollers["backfill"].Run(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
+	f.run("backfill")
 	if pages := asked.Load(); pages > 200 {
 		t.Errorf("got %d pages for a proposal that states one vote", pages)
 	}

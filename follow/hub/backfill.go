@@ -46,6 +46,8 @@ type backfillPosition struct {
 	// Listed is the number of proposals that were listed. Cut is true if that were too many.
 	Listed int  `json:"listed,omitempty"`
 	Cut    bool `json:"cut,omitempty"`
+	// Withheld is the time before which the hub withheld the proposals; 0 for none.
+	Withheld int64 `json:"withheld,omitempty"`
 }
 
 // backfilled reports whether the past of a space is read.
@@ -157,6 +159,7 @@ func (p *reader) backfillProposals(ctx context.Context, space string) error {
 	if at.Until > 0 {
 		variables["until"] = at.Until
 	}
+	p.withheld.Store(0) // the answer says so again
 	got, err := p.list(ctx, "proposals", "proposals", variables, at.Skip, proposalsPage)
 	if err != nil {
 		return err
@@ -178,7 +181,7 @@ func (p *reader) backfillProposals(ctx context.Context, space string) error {
 	at.Listed += len(got.rows)
 	switch {
 	case !got.full:
-		at = backfillPosition{Phase: counting}
+		at = backfillPosition{Phase: counting, Withheld: p.withheld.Load()}
 	case at.Listed >= maxListed:
 		at = backfillPosition{Phase: counting, Cut: true}
 	case at.Until == 0 || oldest < at.Until:
@@ -238,7 +241,7 @@ func (p *reader) nextVotes(ctx context.Context, spaces []string) (*due, error) {
 		}
 	}
 	cursor = p.spaceCursor(space, backfillPoller)
-	cursor.SetPosition(backfillPosition{Phase: done, Cut: before.Cut})
+	cursor.SetPosition(backfillPosition{Phase: done, Cut: before.Cut, Withheld: before.Withheld})
 	cursor.State, cursor.Done, cursor.UpstreamAt = governance.SourceLive, cursor.Total, &now
 	p.queueSpace = ""
 	_, err := p.commit(ctx, cursor, findings{})
@@ -263,10 +266,10 @@ func (p *reader) readSpaceVotes(ctx context.Context, cursor records.FollowCursor
 			}
 		}
 	}
-	cut := at.Cut
+	cut, withheld := at.Cut, at.Withheld
 	if at.Began == 0 {
 		if apart <= cursor.Total/maxFirst+1 { // each poll by itself takes no more pages
-			cursor.SetPosition(backfillPosition{Phase: counting, Cut: cut, Each: true})
+			cursor.SetPosition(backfillPosition{Phase: counting, Cut: cut, Withheld: withheld, Each: true})
 			_, err := p.commit(ctx, cursor, findings{})
 			return err
 		}
@@ -302,7 +305,7 @@ func (p *reader) readSpaceVotes(ctx context.Context, cursor records.FollowCursor
 	default:
 		at.Skip += maxFirst // beyond maxSkip all are holes
 	}
-	at.Phase, at.Cut = counting, cut
+	at.Phase, at.Cut, at.Withheld = counting, cut, withheld
 	cursor.Done = min(cursor.Done+fresh, cursor.Total)
 	cursor.SetPosition(at)
 	_, err = p.commit(ctx, cursor, f)

@@ -11,7 +11,6 @@ import (
 
 func TestProposalsOfOneSecondFillSeveralPages(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	for i := range 215 {
 		f.open(func(p *fake.Proposal) {
@@ -25,7 +24,6 @@ func TestProposalsOfOneSecondFillSeveralPages(t *testing.T) {
 
 func TestBackfillGoesOnAfterARestartAndSaysHowFarItIs(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	for i := range 4 {
 		id := f.open(func(p *fake.Proposal) {
@@ -39,10 +37,7 @@ func TestBackfillGoesOnAfterARestartAndSaysHowFarItIs(t *testing.T) {
 	steps := 0
 	for more := true; more; steps++ {
 		f.restart()
-		var err error
-		if more, err = f.pollers["backfill"].Run(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		more = f.step("backfill")
 		cursor := f.cursor("harbor.eth", "backfill")
 		if cursor.State == governance.SourceLive && cursor.Done < cursor.Total {
 			t.Fatalf("step %d: got state %s with %d of %d read", steps, cursor.State, cursor.Done, cursor.Total)
@@ -65,7 +60,6 @@ func TestBackfillGoesOnAfterARestartAndSaysHowFarItIs(t *testing.T) {
 
 func TestVotesOnOpenProposalsAreReadFirst(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t, "first.eth", "second.eth", "third.eth")
 	in := func(space string, end time.Duration) string {
 		id := f.open(func(p *fake.Proposal) { p.Space, p.End = space, start.Add(end) })
@@ -74,9 +68,7 @@ func TestVotesOnOpenProposalsAreReadFirst(t *testing.T) {
 	}
 	whole, closed, open := in("first.eth", -time.Hour), in("second.eth", -time.Hour), in("third.eth", time.Hour)
 	for f.hub.Requests()["votes"] < 2 {
-		if _, err := f.pollers["backfill"].Run(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		f.step("backfill")
 	}
 	if held := f.held(); len(held[whole].Votes) != 1 || len(held[open].Votes) != 1 || len(held[closed].Votes) != 0 {
 		t.Errorf("got %v, want the first space whole, and then the votes on the open proposal", held)
@@ -85,17 +77,13 @@ func TestVotesOnOpenProposalsAreReadFirst(t *testing.T) {
 
 func TestChangesDuringTheBackfillAreNotLost(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	id := f.open()
 	for v := range 5 {
 		f.cast(fake.Vote{Proposal: id, Voter: fake.Voter(fmt.Sprint(v))})
 	}
 	for n, more := 0, true; more; n++ {
-		var err error
-		if more, err = f.pollers["backfill"].Run(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		more = f.step("backfill")
 		f.cast(fake.Vote{Proposal: id, Voter: fake.Voter(fmt.Sprint("meanwhile", n)), Created: start.Add(-24 * time.Hour)})
 		f.open(func(p *fake.Proposal) { p.Title = fmt.Sprint("Meanwhile ", n) })
 	}
@@ -105,7 +93,6 @@ func TestChangesDuringTheBackfillAreNotLost(t *testing.T) {
 
 func TestSweepFindsWhatNothingElseDoes(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	ago := func(p *fake.Proposal) {
 		p.Created, p.Start, p.End = start.AddDate(0, -3, 0), start.AddDate(0, -3, 1), start.AddDate(0, 0, 1)
@@ -138,7 +125,6 @@ func TestSweepFindsWhatNothingElseDoes(t *testing.T) {
 
 func TestSweepFindsPowersThatChangedAtTheSameNumberOfVotes(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	past := func(p *fake.Proposal) { p.End = start.Add(-30 * 24 * time.Hour) }
 	id := f.open(func(p *fake.Proposal) { p.Created, p.Start = start.AddDate(0, -3, 0), start.AddDate(0, -3, 1) })
@@ -160,7 +146,6 @@ func TestSweepFindsPowersThatChangedAtTheSameNumberOfVotes(t *testing.T) {
 
 func TestSpaceThatTheHubDoesNotHaveIsSaidToBeMissing(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	f.spaces = append(f.spaces, "nobody.eth")
 	f.restart()
@@ -175,7 +160,6 @@ func TestSpaceThatTheHubDoesNotHaveIsSaidToBeMissing(t *testing.T) {
 
 func TestCheckSaysWhatASpaceHasAndCosts(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	id := f.open()
 	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("ada")})
@@ -213,7 +197,6 @@ func (f *fixture) polled(polls, voters int) (ids []string) {
 
 func TestVotesOfASpaceAreReadAcrossItsPolls(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	f.polled(60, 40)
 	steps := 0
@@ -221,10 +204,7 @@ func TestVotesOfASpaceAreReadAcrossItsPolls(t *testing.T) {
 		if steps%2 == 0 {
 			f.restart()
 		}
-		var err error
-		if more, err = f.pollers["backfill"].Run(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		more = f.step("backfill")
 	}
 	f.agree()
 	if got := f.hub.Requests(); got["votes"] != 3 {
@@ -275,7 +255,6 @@ func TestVotesAreReadPollByPollWhereASpaceCannotBePaged(t *testing.T) {
 
 func TestPastIsReadAndThenTheLog(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	id := f.open()
 	for _, name := range []string{"ada", "bo", "cy"} {

@@ -10,7 +10,6 @@ import (
 
 func TestFinalPowersAreReadAtOnceAndAnHourAndADayLater(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	id := f.open()
 	ada := fake.Voter("ada")
@@ -41,7 +40,6 @@ func TestFinalPowersAreReadAtOnceAndAnHourAndADayLater(t *testing.T) {
 
 func TestVotesOfTheLastMinuteAreReadWhenScoresAreFinal(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	id := f.open(func(p *fake.Proposal) { p.End = start.Add(2 * time.Minute) })
 	f.fill()
@@ -56,7 +54,6 @@ func TestVotesOfTheLastMinuteAreReadWhenScoresAreFinal(t *testing.T) {
 
 func TestEncryptedVotesAreReadUntilTheyAreRevealed(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	id := f.open(func(p *fake.Proposal) { p.Privacy = "shutter" })
 	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("ada"), Choice: "2", Power: "5"})

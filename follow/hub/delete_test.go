@@ -1,29 +1,44 @@
 package hub_test
 
 import (
+	"encoding/json"
+	"fmt"
 	"maps"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"testing"
 	"time"
 
+	"pnyx/governance"
 	fake "pnyx/test/upstream/hub"
 )
 
-func TestDeletionThatTheLogStatesIsWithdrawnAtOnce(t *testing.T) {
+func TestDeletionThatTheLogStatesIsWithdrawn(t *testing.T) {
 	t.Parallel()
-
-	f := newFixture(t)
-	id := f.open()
-	f.open(func(p *fake.Proposal) { p.Title = "Renew again" })
-	f.fill()
-	f.hub.Delete(id)
-	f.run("log")
-	f.agree()
+	for name, alone := range map[string]bool{"at once beside another proposal": false, "after a look if it is the only one": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			id := f.open()
+			if !alone {
+				f.open(func(p *fake.Proposal) { p.Title = "Renew again" })
+			}
+			f.fill()
+			f.hub.Delete(id)
+			f.run("log")
+			if alone {
+				f.run("watch", "close")
+				f.clock.Step(time.Minute)
+				f.run("watch", "close")
+			}
+			f.agree()
+		})
+	}
 }
 
 func TestMoreThanTheLogStatesDeletedWaitsForASecondLook(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	for _, title := range []string{"Renew", "Renew again", "Mistake"} {
 		f.open(func(p *fake.Proposal) { p.Title = title })
@@ -45,7 +60,6 @@ func TestMoreThanTheLogStatesDeletedWaitsForASecondLook(t *testing.T) {
 
 func TestDeletedProposalIsWithdrawnAfterASecondLook(t *testing.T) {
 	t.Parallel()
-
 	for _, open := range []bool{true, false} {
 		name := "an open one"
 		if !open {
@@ -83,22 +97,62 @@ func TestDeletedProposalIsWithdrawnAfterASecondLook(t *testing.T) {
 	}
 }
 
-func TestOnlyProposalOfASpaceIsWithdrawn(t *testing.T) {
-	t.Parallel()
+// withhold answers as a hub does to a key without access to what was created before a year ago.
+func withhold(from *fake.Hub) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		cutoff, whole := start.AddDate(-1, 0, 0).Unix(), httptest.NewRecorder()
+		from.ServeHTTP(whole, r)
+		var answer map[string]map[string][]map[string]any
+		if json.Unmarshal(whole.Body.Bytes(), &answer) != nil { // no lists
+			_, _ = w.Write(whole.Body.Bytes())
+			return
+		}
+		for root, rows := range answer["data"] {
+			answer["data"][root] = slices.DeleteFunc(rows, func(row map[string]any) bool {
+				created, is := row["created"].(float64)
+				return is && int64(created) < cutoff
+			})
+		}
+		w.Header().Set("X-Historical-Data-Access", "restricted")
+		w.Header().Set("X-Historical-Data-Cutoff", fmt.Sprint(cutoff))
+		_ = json.NewEncoder(w).Encode(answer)
+	})
+}
 
+func TestWhatAHubWithholdsIsNotDeleted(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
-	id := f.open()
+	f.open()
+	for title, end := range map[string]time.Time{"Old": start.AddDate(-2, 0, 7), "Old and open": start.AddDate(0, 0, 7)} {
+		id := f.open(func(p *fake.Proposal) {
+			p.Title, p.Created, p.Start, p.End = title, start.AddDate(-2, 0, 0), start.AddDate(-2, 0, 0), end
+		})
+		if end.After(start) {
+			f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("ada")})
+		}
+	}
 	f.fill()
-	f.hub.Delete(id)
-	f.run("log", "watch", "close")
-	f.clock.Step(time.Minute)
-	f.run("watch", "close")
+	f.server.Config.Handler = withhold(f.hub)
+	late := f.fromNothing()
+	late.fill()
+	if got, cursor := late.held(), late.cursor("harbor.eth", "backfill"); len(got) != 1 || cursor.State != governance.SourceBehind || !contains(cursor.Error, "withholds") {
+		t.Errorf("got %d proposals, %s %q, want the new one, and the others said to be withheld", len(got), cursor.State, cursor.Error)
+	}
+	for range 3 {
+		f.run("log", "sweep", "watch", "close")
+		f.clock.Step(25 * time.Hour)
+	}
 	f.agree()
+	f.server.Config.Handler = f.hub
+	late.run("sweep", "watch", "close")
+	late.agree()
+	if got := late.cursor("harbor.eth", "backfill"); got.State != governance.SourceLive || got.Error != "" {
+		t.Errorf("got %s %q once nothing is withheld, want live", got.State, got.Error)
+	}
 }
 
 func TestEmptyAnswersWithdrawNothing(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	id := f.open()
 	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("ada")})
@@ -117,7 +171,6 @@ func TestEmptyAnswersWithdrawNothing(t *testing.T) {
 
 func TestDeletedSpaceIsWithdrawnTenMinutesLater(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t, "harbor.eth", "other.eth")
 	f.open()
 	f.open(func(p *fake.Proposal) { p.Space = "other.eth" })

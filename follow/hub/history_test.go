@@ -140,13 +140,11 @@ func checkHistory(t *testing.T, seed uint64, steps int) {
 
 func TestAnyHistoryEndsInTheTruth(t *testing.T) {
 	t.Parallel()
-
 	checkHistory(t, 0, 60)
 }
 
 func TestLongHistoriesEndInTheTruth(t *testing.T) {
 	t.Parallel()
-
 	for seed := range uint64(3) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			t.Parallel()

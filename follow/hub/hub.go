@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"pnyx/clock"
@@ -63,6 +64,10 @@ type Options struct {
 // Hub is a hub as one upstream. It is safe for concurrent use.
 type Hub struct {
 	Options
+
+	// withheld is the time in seconds before which the last restricted answer has nothing, because the key
+	// has no access to the past; 0 for an answer that has all.
+	withheld atomic.Int64
 }
 
 // New returns a hub.
@@ -173,9 +178,13 @@ func (p *reader) explain(cursor *records.FollowCursor) {
 			reason = fmt.Sprintf("proposal %s: %s", fetch.Clip(id), h.text)
 		}
 	}
-	var at backfillPosition
-	if err := cursor.ReadPosition(&at); err == nil && at.Cut {
+	var before backfillPosition
+	err := cursor.ReadPosition(&before)
+	if err == nil && before.Cut {
 		reason = fmt.Sprintf("%s lists more than %d proposals of %s", p.Host.Name(), maxListed, cursor.SourceID)
+	}
+	if err == nil && before.Withheld > 0 {
+		reason = fmt.Sprintf("%s withholds what was created before %s: it asks for an API key with access to the past", p.Host.Name(), at(before.Withheld))
 	}
 	gone, missing := p.missing[cursor.SourceID]
 	switch {
@@ -184,7 +193,7 @@ func (p *reader) explain(cursor *records.FollowCursor) {
 	case reason != "":
 		cursor.State, cursor.Error = governance.SourceBehind, reason
 	case cursor.State != governance.SourceBehind && cursor.State != governance.SourceMissing:
-	case at.Phase == done:
+	case before.Phase == done:
 		cursor.State = governance.SourceLive
 	default:
 		cursor.State = governance.SourceBackfilling

@@ -49,7 +49,9 @@ type item struct {
 
 	space, origin string
 	end           time.Time
-	encrypted     bool
+	// created is nil where it is not known.
+	created   *governance.Timestamp
+	encrypted bool
 	// content is a hash of the proposal as written last; 0 for unknown.
 	content uint64
 	// votes is the number of votes stated at the last look, previous that at the look
@@ -167,7 +169,7 @@ func (p *reader) adopt(h records.HeldProposal, i *item) {
 		i = &item{space: h.SourceID}
 		p.items[h.ExternalID] = i
 	}
-	i.origin = h.Origin
+	i.origin, i.created = h.Origin, h.CreatedAt
 	if h.EndAt != nil {
 		i.end = h.EndAt.Time()
 	}

@@ -26,6 +26,7 @@ const (
 // proposals.
 func (p *reader) listing(ctx context.Context, space string) (heads map[string]proposalHead, trusted bool, err error) {
 	heads, trusted = map[string]proposalHead{}, true
+	p.withheld.Store(0) // the first page says so again
 	from, skip, rows := int64(0), 0, 0
 	for more := true; more; {
 		variables := map[string]any{"spaces": []string{space}, "from": from}
@@ -100,18 +101,24 @@ func (p *reader) findDeleted(
 			if p.items[h.ExternalID] == nil {
 				p.adopt(h, nil)
 			}
-			p.miss(h.ExternalID)
-			gone = append(gone, h.ExternalID)
+			if p.miss(h.ExternalID) {
+				gone = append(gone, h.ExternalID)
+			}
 		}
 	}
 	return heads, held, gone, p.saveNotes(ctx)
 }
 
-// miss notes that a proposal was not found.
-func (p *reader) miss(id string) {
-	if i := p.items[id]; i.Missing == 0 {
+// miss notes that a proposal was not found, unless the hub withholds it.
+func (p *reader) miss(id string) bool {
+	i := p.items[id]
+	if p.isWithheld(i.created) {
+		return false
+	}
+	if i.Missing == 0 {
 		i.Missing, i.changed = p.Clock.Now().Unix(), true
 	}
+	return true
 }
 
 // withdrawDeleted withdraws the proposals that were missing a minute ago and that a whole
@@ -137,10 +144,10 @@ func (p *reader) withdrawDeleted(ctx context.Context) error {
 		}
 		var gone []string
 		for _, id := range ids {
-			if _, listed := heads[id]; !listed {
-				gone = append(gone, id)
-			} else {
+			if _, listed := heads[id]; listed || p.isWithheld(p.items[id].created) {
 				p.items[id].Missing, p.items[id].changed = 0, true
+			} else {
+				gone = append(gone, id)
 			}
 		}
 		if err := p.withdrawProposals(ctx, space, gone); err != nil {

@@ -17,7 +17,6 @@ import (
 
 func TestVoteSignedDaysAgoIsRead(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	id := f.open()
 	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("ada")})
@@ -30,7 +29,6 @@ func TestVoteSignedDaysAgoIsRead(t *testing.T) {
 
 func TestMessageThatShowsAfterAGreaterNumberIsRead(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	id := f.open()
 	f.fill()
@@ -55,7 +53,6 @@ func TestMessageThatShowsAfterAGreaterNumberIsRead(t *testing.T) {
 
 func TestLogIsReadAgainFromAMinuteBefore(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	id := f.open()
 	f.fill()
@@ -83,7 +80,6 @@ func TestLogIsReadAgainFromAMinuteBefore(t *testing.T) {
 
 func TestLogOfThousandsIsReadPageByPage(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	id := f.open()
 	f.fill()
@@ -106,7 +102,6 @@ func TestLogOfThousandsIsReadPageByPage(t *testing.T) {
 
 func TestRecastCountsOnceAndTheFormerBallotStays(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	id := f.open()
 	ada := fake.Voter("ada")
@@ -128,7 +123,6 @@ func TestRecastCountsOnceAndTheFormerBallotStays(t *testing.T) {
 
 func TestVoteOnAProposalThatIsNotHeldBringsTheProposal(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	f.fill()
 	id := f.open()
@@ -140,7 +134,6 @@ func TestVoteOnAProposalThatIsNotHeldBringsTheProposal(t *testing.T) {
 
 func TestChangesOfAProposalAreRead(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	coming := f.open(func(p *fake.Proposal) { p.Start, p.End = start.Add(time.Hour), start.Add(2*time.Hour) })
 	spam := f.open(func(p *fake.Proposal) { p.Title = "Free tokens" })
@@ -155,7 +148,6 @@ func TestChangesOfAProposalAreRead(t *testing.T) {
 
 func TestProposalNamesTheMessageThatStatesIt(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	f.fill()
 	id := f.open()
@@ -188,7 +180,6 @@ func TestProposalNamesTheMessageThatStatesIt(t *testing.T) {
 
 func TestAboveAHundredSpacesTheLogHasNoFilter(t *testing.T) {
 	t.Parallel()
-
 	spaces := make([]string, 101)
 	for i := range spaces {
 		spaces[i] = fmt.Sprintf("space%d.eth", i)
@@ -210,7 +201,6 @@ func TestAboveAHundredSpacesTheLogHasNoFilter(t *testing.T) {
 
 func TestItemThatIsNoRecordIsCountedAndPassedOver(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	id := f.open()
 	f.fill()
@@ -227,7 +217,6 @@ func TestItemThatIsNoRecordIsCountedAndPassedOver(t *testing.T) {
 
 func TestItemOfAnotherShapeIsCountedAndPassedOver(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	odd := f.open(func(p *fake.Proposal) { p.Title = "odd" })
 	id := f.open()
@@ -268,7 +257,6 @@ func TestItemOfAnotherShapeIsCountedAndPassedOver(t *testing.T) {
 
 func TestFirstMessagesOfAnEmptyHubAreRead(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	f.fill()
 	id := f.open()
@@ -281,7 +269,6 @@ func TestFirstMessagesOfAnEmptyHubAreRead(t *testing.T) {
 
 func TestReadingAgainWritesNothing(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	id := f.open()
 	for i := range 30 {

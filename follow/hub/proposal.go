@@ -6,12 +6,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/cespare/xxhash/v2"
 
 	"pnyx/fetch"
 	"pnyx/follow"
+	"pnyx/governance"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/source"
 )
@@ -40,7 +42,7 @@ type reference struct {
 // finalScores and encryptedVotes are values of scores_state and privacy.
 const (
 	finalScores    = "final"
-	encryptedVotes = "shutter"
+	encryptedVotes = "shutter" // and shutter-elgamal, for good
 )
 
 // readProposals asks for proposals by id, adds those that changed to the findings, and
@@ -136,10 +138,12 @@ func (p *reader) track(head proposalHead) *item {
 		p.items[head.ID] = i
 	}
 	i.end, i.previous, i.votes = end, i.votes, uint64(head.Votes)
-	if shutter := head.Privacy == encryptedVotes; shutter && !i.Shutter {
+	i.created = new(governance.TimestampOf(time.Unix(int64(head.Created), 0)))
+	shutter := strings.HasPrefix(head.Privacy, encryptedVotes)
+	if shutter && !i.Shutter {
 		i.Shutter, i.changed = true, true
 	}
-	i.encrypted = head.Privacy == encryptedVotes && head.ScoresState != finalScores
+	i.encrypted = shutter && head.ScoresState != finalScores
 	if i.Missing > 0 {
 		i.Missing, i.changed = 0, true
 	}

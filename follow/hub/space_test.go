@@ -13,7 +13,6 @@ import (
 
 func TestMissingSpacesAreAskedForAtOnceWithGrowingPauses(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	id := f.open()
 	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("ada")})
@@ -51,7 +50,6 @@ func TestMissingSpacesAreAskedForAtOnceWithGrowingPauses(t *testing.T) {
 
 func TestDroppedSpaceIsSaidAtOnce(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t, "harbor.eth", "other.eth")
 	f.open()
 	f.fill()
@@ -72,7 +70,6 @@ func TestDroppedSpaceIsSaidAtOnce(t *testing.T) {
 
 func TestFlaggedSpacesAreReadWithinADay(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t, "harbor.eth", "other.eth")
 	f.open()
 	f.fill()
@@ -95,7 +92,6 @@ func TestFlaggedSpacesAreReadWithinADay(t *testing.T) {
 
 func TestWithdrawalsCountForTheirOwnSpace(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t, "harbor.eth", "other.eth")
 	f.open()
 	id := f.open(func(p *fake.Proposal) { p.Space = "other.eth" })

@@ -65,13 +65,18 @@ func (p *reader) sweepSpace(ctx context.Context, space string) ([]due, error) {
 	if err != nil {
 		return nil, err
 	}
+	backfill := p.spaceCursor(space, backfillPoller)
+	var past backfillPosition
+	if err := backfill.ReadPosition(&past); err != nil {
+		return nil, err
+	}
 	origins := map[string]string{}
 	var ids, changed []string
 	rescored := map[string]bool{}
 	late := p.Clock.Now().Add(-arrivalTime).Unix()
 	for id, head := range heads {
 		ids = append(ids, id)
-		if _, known := held[id]; !known && int64(head.Created) < late {
+		if _, known := held[id]; !known && int64(head.Created) < late && int64(head.Created) >= past.Withheld {
 			p.missed++
 		}
 		if h, known := held[id]; !known || differs(h, head) {
@@ -86,7 +91,13 @@ func (p *reader) sweepSpace(ctx context.Context, space string) ([]due, error) {
 		p.loaded = false
 		return nil, err
 	}
-	if _, err := p.commit(ctx, p.spaceCursor(space, sweepPoller), f); err != nil {
+	cursor := p.spaceCursor(space, sweepPoller)
+	if past.Withheld > 0 && p.withheld.Load() == 0 { // the key has access since
+		past.Withheld = 0
+		cursor = backfill
+		cursor.SetPosition(past)
+	}
+	if _, err := p.commit(ctx, cursor, f); err != nil {
 		return nil, err
 	}
 	voters, err := records.HeldVoters(ctx, p.journal.Warehouse, hashes(ids))

@@ -243,7 +243,7 @@ func (w *walk) withdrawMissing(ctx context.Context) error {
 	var ids []string
 	err := records.HeldBallots(ctx, w.journal.Warehouse, proposalRef(w.id), func(b record.Ballot) error {
 		_, found := slices.BinarySearch(w.ids, xxhash.Sum64String(b.VoteID))
-		if !found && !w.supersedes(b) && len(ids) < maxMissing {
+		if !found && !w.supersedes(b) && !w.isWithheld(b.VotedAt) && len(ids) < maxMissing {
 			missing[b.VoteID] = b
 			ids = append(ids, b.VoteID)
 		}

@@ -13,7 +13,6 @@ import (
 
 func TestBurstInAFewSecondsIsReadWhole(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	id := f.open()
 	for second, votes := range []int{1200, 1249, 1200} {
@@ -30,7 +29,6 @@ func TestBurstInAFewSecondsIsReadWhole(t *testing.T) {
 
 func TestMoreVotesInASecondThanTheHubShowsAreSaidToBeMissing(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	id := f.open()
 	if err := f.hub.Burst(id, 6100, start); err != nil {
@@ -56,7 +54,6 @@ func TestMoreVotesInASecondThanTheHubShowsAreSaidToBeMissing(t *testing.T) {
 
 func TestRowThatBreaksItsPageCostsOnlyItself(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	id := f.open()
 	if err := f.hub.Burst(id, 1500, start); err != nil {
@@ -83,7 +80,6 @@ func TestRowThatBreaksItsPageCostsOnlyItself(t *testing.T) {
 
 func TestHubInTroubleIsAskedLessNotMore(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	id := f.open()
 	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("ada")})
@@ -107,7 +103,6 @@ func TestHubInTroubleIsAskedLessNotMore(t *testing.T) {
 
 func TestWalkGoesOnWhereTheLimitStoppedIt(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	id := f.open()
 	if err := f.hub.Burst(id, 3000, start); err != nil {
@@ -133,7 +128,6 @@ func TestWalkGoesOnWhereTheLimitStoppedIt(t *testing.T) {
 
 func TestWrongKeyIsSaidToBeWrong(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	f.hub.Set(func(s *fake.Switches) { s.Keys = map[string]int{"good": 10} })
 	f.upstream.APIKey = "bad-and-secret"
@@ -147,7 +141,6 @@ func TestWrongKeyIsSaidToBeWrong(t *testing.T) {
 
 func TestVotesThatTheLogNeverBringsAreGaps(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	id := f.open()
 	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("ada")})
@@ -169,7 +162,6 @@ func TestVotesThatTheLogNeverBringsAreGaps(t *testing.T) {
 
 func TestScoresStatedLateAreNoFault(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	f.hub.Set(func(s *fake.Switches) { s.LateRescoring = 5 })
 	id := f.open()
@@ -194,7 +186,6 @@ func TestScoresStatedLateAreNoFault(t *testing.T) {
 
 func TestVoteThatIsGoneIsWithdrawnAfterASecondLook(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	id := f.open()
 	for _, name := range []string{"ada", "bo"} {

@@ -118,12 +118,19 @@ func (f *fixture) run(pollers ...string) {
 	f.Helper()
 	for _, name := range pollers {
 		for more := true; more; {
-			var err error
-			if more, err = f.pollers[name].Run(f.Context()); err != nil {
-				f.Fatalf("%s: %v", name, err)
-			}
+			more = f.step(name)
 		}
 	}
+}
+
+// step runs a poller once.
+func (f *fixture) step(poller string) (more bool) {
+	f.Helper()
+	more, err := f.pollers[poller].Run(f.Context())
+	if err != nil {
+		f.Fatalf("%s: %v", poller, err)
+	}
+	return more
 }
 
 // fill reads the past, and steps over the minute in which the log is read again.

@@ -53,7 +53,7 @@ type Hub struct {
 	// URL is its GraphQL endpoint; empty for Snapshot's own.
 	URL Address `yaml:"url" doc:"GraphQL endpoint; by default https://hub.snapshot.org/graphql."`
 	// APIKey is empty for keyless requests.
-	APIKey Secret `yaml:"apiKey" doc:"API key; without one, the hub allows an address 100 requests a minute."`
+	APIKey Secret `yaml:"apiKey" doc:"API key; without one, the hub allows an address 100 requests a minute, and may withhold what is older than a year."`
 	// Rate is the number of requests a minute; 0 is the default.
 	Rate Number `yaml:"requestsPerMinute" doc:"Requests a minute; by default 90, with a key 300."`
 }

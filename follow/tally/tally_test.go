@@ -33,7 +33,6 @@ func (f *fixture) propose(proposals, votes int) (ids []string) {
 
 func TestAnOrganizationIsReadWholeFromItsNewestProposalOn(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	ids := f.propose(25, 2)
 	for _, id := range ids[:24] {
@@ -62,7 +61,6 @@ func TestAnOrganizationIsReadWholeFromItsNewestProposalOn(t *testing.T) {
 
 func TestNewProposalsAreReadUntilOneIsKnown(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	f.propose(2, 1)
 	f.run(order()...)
@@ -79,7 +77,6 @@ func TestNewProposalsAreReadUntilOneIsKnown(t *testing.T) {
 
 func TestAStatusChangesWithoutATrace(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	ids := f.propose(3, 2)
 	f.run(order()...)
@@ -105,7 +102,6 @@ func TestAStatusChangesWithoutATrace(t *testing.T) {
 
 func TestNewVotesAreReadUntilOneIsKnown(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	id := f.propose(1, 70)[0]
 	f.run(order()...)
@@ -131,7 +127,6 @@ func TestNewVotesAreReadUntilOneIsKnown(t *testing.T) {
 
 func TestAPendingVoteCountsWhenItBecomesPlain(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	id := f.propose(1, 3)[0]
 	pending := f.Vote(id, "0xBB", "pendingagainst", "9")
@@ -150,7 +145,6 @@ func TestAPendingVoteCountsWhenItBecomesPlain(t *testing.T) {
 
 func TestDraftsWaitUntilTheyAreOnTheChain(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	draft := f.Draft("harbor", "Budget")
 	f.propose(25, 0)
@@ -165,7 +159,6 @@ func TestDraftsWaitUntilTheyAreOnTheChain(t *testing.T) {
 
 func TestAnEndpointThatIsBehindSaysSo(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	id := f.propose(1, 2)[0]
 	f.run(order()...)
@@ -190,7 +183,6 @@ func TestAnEndpointThatIsBehindSaysSo(t *testing.T) {
 
 func TestAVoteThatWasTakenBackIsWithdrawnAtTheClose(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	id := f.propose(1, 30)[0]
 	dropped := f.Vote(id, "0xBB", "for", "9")
@@ -213,7 +205,6 @@ func TestAVoteThatWasTakenBackIsWithdrawnAtTheClose(t *testing.T) {
 
 func TestAnEndpointIsAskedOnceASecondAndSaysWhenThatIsTooSlow(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	f.Switch(func(s *upstream.Switches) { s.Limited = true })
 	f.propose(60, 0)
@@ -235,7 +226,6 @@ func TestAnEndpointIsAskedOnceASecondAndSaysWhenThatIsTooSlow(t *testing.T) {
 
 func TestFailuresOfTheEndpointChangeNothing(t *testing.T) {
 	t.Parallel()
-
 	for _, test := range []struct {
 		name, want string
 		fault      func(*upstream.Switches)
@@ -267,7 +257,6 @@ func TestFailuresOfTheEndpointChangeNothing(t *testing.T) {
 
 func TestAnUnknownCursorBeginsTheWalkAnew(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	ids := f.propose(45, 0)
 	for _, id := range ids {
@@ -289,7 +278,6 @@ func TestAnUnknownCursorBeginsTheWalkAnew(t *testing.T) {
 
 func TestNodesOfOtherTypesAreLeftOut(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	f.Switch(func(s *upstream.Switches) { s.Others = true })
 	f.propose(3, 1)
@@ -304,7 +292,6 @@ func TestNodesOfOtherTypesAreLeftOut(t *testing.T) {
 // change, and goes on after a restart.
 func TestACrashAnywhereLosesNothing(t *testing.T) {
 	t.Parallel()
-
 	for n := int64(1); n <= 19; n += 2 {
 		t.Run(fmt.Sprint("request ", n), func(t *testing.T) {
 			t.Parallel()
@@ -338,7 +325,6 @@ func TestACrashAnywhereLosesNothing(t *testing.T) {
 
 func TestCheckSaysWhatAnOrganizationHoldsAndCosts(t *testing.T) {
 	t.Parallel()
-
 	f := newFixture(t)
 	f.propose(45, 0)
 	want := follow.Check{

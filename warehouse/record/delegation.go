@@ -3,6 +3,7 @@ package record
 import (
 	"encoding/binary"
 	"encoding/hex"
+	"slices"
 	"strings"
 
 	"github.com/shopspring/decimal"
@@ -55,6 +56,22 @@ type Delegation struct {
 	// Shares are the parts of the delegates, which add up to at most 1; empty for a single delegate
 	// with everything.
 	Shares []decimal.Decimal
+}
+
+// Add adds a delegate with a part, or with everything for nil. The zero address votes for nobody, and a
+// delegate who is named again has both parts.
+func (d *Delegation) Add(delegate string, part *decimal.Decimal) {
+	at := slices.Index(d.Delegates, delegate)
+	switch {
+	case strings.Trim(delegate, "0") == "x":
+	case at < 0:
+		d.Delegates = append(d.Delegates, delegate)
+		if part != nil {
+			d.Shares = append(d.Shares, *part)
+		}
+	case part != nil:
+		d.Shares[at] = d.Shares[at].Add(*part)
+	}
 }
 
 // Kind returns KindDelegation.

@@ -19,8 +19,8 @@ type HeldProposal struct {
 	record.ProposalRef
 	// SourceID is the id of the space or organization.
 	SourceID string
-	// UpdatedAt, StartAt and EndAt are as stated; nil where unknown.
-	UpdatedAt, StartAt, EndAt *governance.Timestamp
+	// CreatedAt, UpdatedAt, StartAt and EndAt are as stated; nil where unknown.
+	CreatedAt, UpdatedAt, StartAt, EndAt *governance.Timestamp
 	// StatedVotes is the number of ballots that upstream states; nil for none.
 	StatedVotes *uint64
 	// StatedTotal is the sum of all scores that upstream states; nil for none.

@@ -97,14 +97,14 @@ func TestCanonicalLineHasOptionalFields(t *testing.T) {
 			},
 		},
 		{
-			"delegation in parts at a registry", `{"record":"delegation","version":1,"registry":"eip155:1:0x469788fE6E9E9681C6ebF3bF78e7Fd26Fc015446","space":"harbor.eth","delegator":"0xA1","delegates":[{"delegate":"0xD1","share":"0.25"},{"delegate":"0xd2","share":0.5}],"block":7,"withdrawn":true}`,
+			"delegation in parts at a registry", `{"record":"delegation","version":1,"registry":"eip155:1:0x469788fE6E9E9681C6ebF3bF78e7Fd26Fc015446","space":"harbor.eth","delegator":"0xA1","delegates":[{"delegate":"0xD1","share":"0.25"},{"delegate":"0xd2","share":0.4},{"delegate":"0x0000","share":0.1},{"delegate":"0xd2","share":0.1}],"block":7,"withdrawn":true}`,
 			&record.Delegation{
 				Placed:    record.Placed{Scope: "eip155:1:0x469788fe6e9e9681c6ebf3bf78e7fd26fc015446/harbor.eth", Block: 7, Withdrawn: true},
 				Delegator: "0xa1", Delegates: []string{"0xd1", "0xd2"}, Shares: []decimal.Decimal{decimal.RequireFromString("0.25"), decimal.RequireFromString("0.5")},
 			},
 		},
 		{
-			"end of a delegation", `{"record":"delegation","version":1,"token":"eip155:1:0xc18360217d8f7ab5e7c516566761ea12ce7f9d72","delegator":"0xa1","delegate":null,"block":7}`,
+			"end of a delegation", `{"record":"delegation","version":1,"token":"eip155:1:0xc18360217d8f7ab5e7c516566761ea12ce7f9d72","delegator":"0xa1","delegate":"0x0000000000000000000000000000000000000000","block":7}`,
 			&record.Delegation{Placed: record.Placed{Scope: "eip155:1:0xc18360217d8f7ab5e7c516566761ea12ce7f9d72", Block: 7}, Delegator: "0xa1"},
 		},
 		{

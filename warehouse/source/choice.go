@@ -1,6 +1,7 @@
 package source
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -31,14 +32,22 @@ func readChoice(choice value, ballot *record.Ballot) {
 	case typeArray:
 		readChoices(choice, ballot)
 	case typeObject:
+		if IsEncrypted(choice.json) {
+			choice.reject("is encrypted for good; only the totals of the vote become known")
+			return
+		}
 		readWeights(choice, ballot)
 	default:
 		choice.reject("is %s; want a number, an array or an object", typeOf(choice.json))
 	}
 }
 
-// IsEncrypted reports whether a choice, in JSON, is encrypted: a text that is no number.
+// IsEncrypted reports whether a choice, in JSON, is encrypted: a text that is no number, or an object with
+// the ciphertexts of a vote that stays private.
 func IsEncrypted(choice []byte) bool {
+	if typeOf(choice) == typeObject && bytes.Contains(choice, []byte(`"ciphertexts"`)) {
+		return true
+	}
 	var text string
 	if typeOf(choice) != typeString || json.Unmarshal(choice, &text) != nil {
 		return false

@@ -15,7 +15,7 @@ func readDelegation(in object) *record.Delegation {
 	parts := in.get("delegates")
 	if parts.absent() {
 		if stated := in.get("delegate"); !stated.absent() {
-			d.Delegates = []string{readHolder(stated)}
+			d.Add(readHolder(stated), nil)
 		}
 		return d
 	}
@@ -23,8 +23,7 @@ func readDelegation(in object) *record.Delegation {
 	for part := range parts.objects() {
 		share := part.get("share")
 		if power, rounded := share.power(); power != nil && !rounded && power.IsPositive() {
-			d.Delegates = append(d.Delegates, readHolder(part.get("delegate")))
-			d.Shares = append(d.Shares, *power)
+			d.Add(readHolder(part.get("delegate")), power)
 			sum = sum.Add(*power)
 			continue
 		}

@@ -111,10 +111,21 @@ func readTags(list value) []string {
 	return tags
 }
 
-// readFirstPost returns the HTML of the first post; empty if there is none.
+// readFirstPost returns the HTML of the first post; empty if it is not there, or hidden: the forum then
+// states a notice in its place, and to those with a key what nobody else may read.
 func readFirstPost(posts value) string {
 	for post := range posts.objects() {
-		return post.get("cooked").multiline()
+		if number := post.get("post_number"); !number.absent() && number.numericID() != "1" {
+			continue
+		}
+		isShown := post.get("deleted_at").absent()
+		for _, mark := range []string{"hidden", "cooked_hidden", "user_deleted"} {
+			isShown = isShown && !post.get(mark).boolOr(false)
+		}
+		if isShown {
+			return post.get("cooked").multiline()
+		}
+		return ""
 	}
 	return ""
 }

@@ -49,6 +49,8 @@ func TestDiscourseTopicBecomesATopic(t *testing.T) {
 		{"of a kind that nobody knows", `{"id":7,"title":"Budget","posts_count":0,"archetype":"draft"}`, &record.Topic{Host: forum, ExternalID: "7", Withdrawn: true}},
 		{"restricted", `{"id":7,"title":"Budget","posts_count":0,"read_restricted":true}`, &record.Topic{Host: forum, ExternalID: "7", Withdrawn: true}},
 		{"a banner", `{"id":7,"posts_count":0,"archetype":"banner","deleted_at":null}`, &record.Topic{Host: forum, ExternalID: "7", Visible: true}},
+		{"hidden, in order from the last", `{"id":7,"posts_count":2,"post_stream":{"posts":[{"post_number":2,"cooked":"b"},{"post_number":1,"cooked":"a","cooked_hidden":true}]}}`, &record.Topic{Host: forum, ExternalID: "7", Visible: true, Posts: 2}},
+		{"from the second post on", `{"id":7,"posts_count":2,"post_stream":{"posts":[{"post_number":2,"cooked":"b"}]}}`, &record.Topic{Host: forum, ExternalID: "7", Visible: true, Posts: 2}},
 		{"no posts", `{"id":7,"posts_count":0,"post_stream":{"posts":[]}}`, &record.Topic{Host: forum, ExternalID: "7", Visible: true}},
 	})
 	checkRejections(t, "Discourse topic", []rejectionTest{

@@ -239,6 +239,7 @@ func TestInvalidSnapshotVoteIsRejectedWithItsField(t *testing.T) {
 		{"no choice", `{"id":"v","proposal":{"id":"p"},"voter":"0x1","vp":1}`, `choice is missing; want a number, an array or an object`},
 		{"choice a boolean", vote("true", "1"), `choice is a boolean; want a number, an array or an object`},
 		{"choice encrypted", vote(`"0x04ab"`, "1"), `choice is encrypted; import again after it is revealed`},
+		{"choice encrypted for good", vote(`{"v":1,"ciphertexts":[{"c1":"0x1","c2":"0x2"}]}`, "1"), `choice is encrypted for good; only the totals of the vote become known`},
 		{"weight negative", vote(`{"1":1,"2":-3}`, "1"), `choice.2 is refused: negative: "-3"; want a number from 0`},
 		{"weight null", vote(`{"1":null}`, "1"), `choice.1 is null; want a number`},
 		{"weight stated twice", vote(`{"1":5,"1":2}`, "1"), `choice has field "1" twice`},

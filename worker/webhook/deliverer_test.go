@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -508,11 +509,12 @@ func TestPauseThatAReceiverAsksFor(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 	for text, want := range map[string]time.Duration{
-		"": 0, "soon": 0, "-1": 0, "0": minAsked, " 90 ": 90 * time.Second, "99999999999999": maxAsked,
+		"": 0, "soon": 0, "-1": 0, "0": minAsked, " 90 ": 90 * time.Second, "99999999999999": maxAsked, strings.Repeat("9", 30): maxAsked, "90.5": 90500 * time.Millisecond,
 		now.Add(time.Minute).Format(http.TimeFormat): time.Minute, now.Add(-time.Minute).Format(http.TimeFormat): minAsked,
-		now.Add(time.Hour * 1000).Format(http.TimeFormat): maxAsked,
+		now.Add(time.Hour * 1000).Format(http.TimeFormat): maxAsked, now.Add(time.Minute).Format(time.RFC1123): time.Minute,
+		now.Add(time.Minute).In(time.FixedZone("", 3600)).Format(time.RFC1123Z): time.Minute, now.Add(time.Minute).Format(time.RFC3339): time.Minute,
 	} {
-		if got := askedPause(text, now); got != want {
+		if got := askedPause(http.Header{"Retry-After": {text}}, now); got != want {
 			t.Errorf("%q: got %v, want %v", text, got, want)
 		}
 	}

@@ -3,9 +3,9 @@ package webhook
 import (
 	"math/rand/v2"
 	"net/http"
-	"strconv"
-	"strings"
 	"time"
+
+	"pnyx/fetch"
 )
 
 const (
@@ -32,14 +32,11 @@ func pauseAfter(failures uint32) time.Duration {
 	return pause + rand.N(time.Duration(jitter*float64(pause))) //nolint:gosec // no secret
 }
 
-// askedPause reads Retry-After, which is seconds or a date. It is zero for anything else.
-func askedPause(text string, now time.Time) time.Duration {
-	text = strings.TrimSpace(text)
-	if seconds, err := strconv.ParseUint(text, 10, 64); err == nil {
-		return max(minAsked, time.Duration(min(seconds, uint64(maxAsked/time.Second)))*time.Second)
+// askedPause is what Retry-After asks for, zero for nothing.
+func askedPause(header http.Header, now time.Time) time.Duration {
+	pause, stated := fetch.RetryAfter(header, now, maxAsked)
+	if !stated {
+		return 0
 	}
-	if at, err := http.ParseTime(text); err == nil {
-		return min(max(at.Sub(now), minAsked), maxAsked)
-	}
-	return 0
+	return max(pause, minAsked)
 }

@@ -131,7 +131,7 @@ func (s *Sender) send(ctx context.Context, e accounts.Webhook, m message, now ti
 		DurationMS: uint32(time.Since(began).Milliseconds()), //nolint:gosec // at most sendTimeout
 	}}
 	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
-		attempt.pause = askedPause(header.Get("Retry-After"), now)
+		attempt.pause = askedPause(header, now)
 	}
 	switch {
 	case err != nil:
@@ -175,9 +175,8 @@ func (s *Sender) post(
 		return 0, nil, err
 	}
 	defer answer.Body.Close()
-	// The answer is read so that the connection can be used again; its text is of no use.
-	if _, err := io.Copy(io.Discard, io.LimitReader(answer.Body, maxAnswer)); err != nil {
-		return answer.StatusCode, answer.Header, fmt.Errorf("read the answer: %w", err)
-	}
+	// The answer is read so that the connection can be used again; its text is of no use, and its
+	// status counts even if the rest is cut off.
+	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, maxAnswer))
 	return answer.StatusCode, answer.Header, nil
 }

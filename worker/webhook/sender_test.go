@@ -247,7 +247,13 @@ func TestAttackAnswerThatIsCompressed(t *testing.T) {
 
 func TestReceiverThatHangsIsCutOff(t *testing.T) {
 	t.Parallel()
-	in := newInbox(t, func(_ http.ResponseWriter, r *http.Request, _ int) { <-r.Context().Done() })
+	in := newInbox(t, func(w http.ResponseWriter, r *http.Request, earlier int) {
+		if earlier > 0 { // it accepts, and never ends its answer
+			w.WriteHeader(http.StatusAccepted)
+			_ = http.NewResponseController(w).Flush()
+		}
+		<-r.Context().Done()
+	})
 	sender := NewSender(true)
 	if sender.client.Timeout != 15*time.Second {
 		t.Errorf("got a limit of %v, want 15s", sender.client.Timeout)
@@ -256,6 +262,10 @@ func TestReceiverThatHangsIsCutOff(t *testing.T) {
 	attempt := sender.send(t.Context(), endpointAt(in.URL), message{"evt_1", TestType, []byte("{}")}, time.Now())
 	if attempt.Status != 0 || !strings.Contains(attempt.Error, "exceeded") {
 		t.Errorf("got status %d, error %q, want a timeout", attempt.Status, attempt.Error)
+	}
+	attempt = sender.send(t.Context(), endpointAt(in.URL), message{"evt_2", TestType, []byte("{}")}, time.Now())
+	if attempt.Status != http.StatusAccepted || attempt.Error != "" {
+		t.Errorf("got status %d, error %q, want it accepted", attempt.Status, attempt.Error)
 	}
 }
 

@@ -49,6 +49,8 @@ type Refusal struct {
 type Faults struct {
 	// Logs refuses eth_getLogs of some ranges; nil, or a nil result, refuses none.
 	Logs func(first, last uint64) *Refusal
+	// Addresses is how many addresses eth_getLogs may name; 0 for any number.
+	Addresses int
 	// Forget leaves logs out of answers.
 	Forget func(number uint64) bool
 	// Lacks is the number of the last blocks of which the RPC has neither headers nor logs.
@@ -58,9 +60,10 @@ type Faults struct {
 	// HeadBack is the number of blocks by which the head goes back, although the RPC has
 	// them.
 	HeadBack uint64
-	// NoBatches refuses batches, NoFinal the tag finalized, NoTimes leaves the times out of
-	// logs.
-	NoBatches, NoFinal, NoTimes bool
+	// Batches is the answer to every batch; empty for the answers to its calls.
+	Batches string
+	// NoFinal refuses the tag finalized, NoTimes leaves the times out of logs.
+	NoFinal, NoTimes bool
 	// MaxLogs cuts answers without a word; 0 cuts none.
 	MaxLogs int
 	// NoCalls fails eth_call with an error of the server.
@@ -289,9 +292,8 @@ func (c *Chain) serve(w http.ResponseWriter, r *http.Request, faults *Faults) {
 		write(w, status, answer)
 		return
 	}
-	if c.faults.NoBatches {
-		refused := Refusal{Code: -32600, Message: "batch requests are not allowed"}
-		write(w, http.StatusOK, refused.answer(json.RawMessage("null")))
+	if answer := c.faults.Batches; answer != "" {
+		write(w, http.StatusOK, json.RawMessage(answer))
 		return
 	}
 	answers := make([]map[string]any, len(batch))
@@ -407,6 +409,9 @@ func (c *Chain) logs(raw json.RawMessage) (any, *Refusal) {
 	}
 	if err := json.Unmarshal(raw, &filter); err != nil {
 		return nil, &Refusal{Code: -32602, Message: err.Error()}
+	}
+	if most := c.faults.Addresses; most > 0 && len(filter.Address) > most {
+		return nil, &Refusal{Code: -32602, Message: "Please, specify less number of addresses"}
 	}
 	first, last := numberOf(filter.FromBlock), numberOf(filter.ToBlock)
 	if c.faults.Logs != nil {

@@ -49,7 +49,7 @@ func TestEachFaultOfTheChainHasASwitch(t *testing.T) {
 		"head back":     {chain.Faults{HeadBack: 2}, latest, `"number":"0x8"`},
 		"lacks blocks":  {chain.Faults{Lacks: 2}, logsRequest(), `"result":[]`},
 		"no final":      {chain.Faults{NoFinal: true}, final, "invalid block tag"},
-		"no batches":    {chain.Faults{NoBatches: true}, "[" + latest + "]", "batch requests are not allowed"},
+		"no batches":    {chain.Faults{Batches: `{"a":"refusal"}`}, "[" + latest + "]", "refusal"},
 		"forgets":       {chain.Faults{Forget: func(uint64) bool { return true }}, logsRequest(), `"result":[]`},
 		"refuses":       {chain.Faults{Logs: func(uint64, uint64) *chain.Refusal { return &chain.Refusal{Code: 35, Message: "no"} }}, logsRequest(), `"code":35`},
 		"other methods": {chain.Faults{}, `{"jsonrpc":"2.0","id":1,"method":"eth_mine","params":[]}`, "does not exist"},

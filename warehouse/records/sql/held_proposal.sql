@@ -2,6 +2,7 @@ SELECT
     provider,
     source_id,
     external_id,
+    created_at,
     updated_at,
     start_at,
     end_at,
