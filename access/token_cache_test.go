@@ -46,11 +46,7 @@ type tokenTest struct {
 func newTokenTest(t *testing.T, launchedAt time.Time, records ...access.Token) *tokenTest {
 	t.Helper()
 	url := env.EmbeddedRedis(t)
-	store, err := cache.Open(url, soon)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { store.Close() })
+	store := env.Store(t, url)
 	d := &tokenTest{T: t, url: url, store: accounts.New(store), cache: access.NewTokenCache(accounts.New(store), launchedAt)}
 	cache.Client(store.Conn()).AddHook(&d.reads)
 	if len(records) > 0 {
@@ -236,11 +232,7 @@ func TestAttackUnknownTokensShareReads(t *testing.T) {
 // A node's poll of what is published takes the revision of the tokens along.
 func TestTokensAreReadWhenAPollFindsAnotherRevision(t *testing.T) {
 	t.Parallel()
-	store, err := cache.Open(env.EmbeddedRedis(t), soon)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { store.Close() })
+	store := env.Store(t, env.EmbeddedRedis(t))
 	copied := access.NewTokenCache(accounts.New(store), time.Time{})
 	if err := accounts.New(store).SetTokens(t.Context(), 7, nil); err != nil {
 		t.Fatal(err)
@@ -264,11 +256,7 @@ func TestTokensAreReadWhenAPollFindsAnotherRevision(t *testing.T) {
 
 func TestRecheckEndsWithItsContext(t *testing.T) {
 	t.Parallel()
-	store, err := cache.Open(env.EmbeddedRedis(t), soon)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { store.Close() })
+	store := env.Store(t, env.EmbeddedRedis(t))
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
 	stopped := access.NewTokenCache(accounts.New(store), time.Time{}) // nothing reads

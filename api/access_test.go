@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -331,40 +330,6 @@ func TestUsageDescribesTheTokenOfTheRequest(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-func TestIPAddressIsRateLimitedOnFreeRoutes(t *testing.T) {
-	t.Parallel()
-	var clock atomic.Int64
-	n := startNode(t, settings{
-		freeRate: 6, clock: func() time.Time { return noon.Add(time.Duration(clock.Load())) },
-		trusted: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")},
-	})
-	from := func(hops ...string) answer {
-		t.Helper()
-		return n.askAs(http.MethodGet, "/v2/daos", http.Header{"X-Forwarded-For": {strings.Join(hops, ", ")}})
-	}
-	for range 2 {
-		got := from("192.0.2.1")
-		if got.status != http.StatusOK || got.header.Get("RateLimit-Policy") != `"free";q=2;w=20` {
-			t.Errorf("got %d %v, want an answer with the policy", got.status, got.header)
-		}
-	}
-	got := from("192.0.2.1")
-	if details := n.wantLimited(got, apierror.CodeRateLimited); details.Bucket != "free" || got.header.Get("Retry-After") != "10" {
-		t.Errorf("got %+v, Retry-After %s, want the bucket of free routes and 10 s", details, got.header.Get("Retry-After"))
-	}
-	n.wantLimited(from("198.51.100.7", "192.0.2.1"), apierror.CodeRateLimited) // what stands before is hearsay
-	if got := from("192.0.2.1", "198.51.100.7"); got.status != http.StatusOK {
-		t.Errorf("another address: got %d, want 200", got.status)
-	}
-	if got := n.get("/v2/daos"); got.status != http.StatusOK {
-		t.Errorf("an internal caller: got %d, want 200", got.status)
-	}
-	clock.Add(int64(10 * time.Second))
-	if got := from("192.0.2.1"); got.status != http.StatusOK {
-		t.Errorf("ten seconds later: got %d, want 200", got.status)
 	}
 }
 

@@ -110,7 +110,7 @@ func startNode(t *testing.T, s settings) *node {
 		s.clock = func() time.Time { return noon }
 	}
 	n := &node{
-		T: t, redisURL: s.redisURL, store: openStore(t, s.redisURL),
+		T: t, redisURL: s.redisURL, store: env.Store(t, s.redisURL),
 		registry: prometheus.NewRegistry(), log: &env.Buffer{},
 	}
 	if !s.unpublished {
@@ -187,16 +187,6 @@ func (t *node) waitWatched() {
 		}
 		return nil
 	})
-}
-
-func openStore(t *testing.T, redisURL string) *cache.Store {
-	t.Helper()
-	store, err := cache.Open(redisURL, soon)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { store.Close() })
-	return store
 }
 
 // watch follows the state of publication until the end of the test.

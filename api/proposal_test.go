@@ -102,17 +102,6 @@ func TestProposalCursorLeadsToTheRowsAfterTheLast(t *testing.T) {
 	}
 }
 
-func TestEmptyProposalListIsAnArray(t *testing.T) {
-	t.Parallel()
-	n := newNode(t)
-	q := firstProposals()
-	q.DAOID = "nobody"
-	n.writePage(q, []cache.ProposalRow{})
-	if got := string(n.wantSuccess("/v2/proposals?daoId=nobody").Data); got != "[]" {
-		t.Errorf("got %s, want []", got)
-	}
-}
-
 func TestInvalidProposalParametersAreRejected(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)

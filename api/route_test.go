@@ -186,11 +186,7 @@ const hotPath = "/v2/daos/uniswap"
 func newHandler(f *testing.F) fasthttp.RequestHandler {
 	f.Helper()
 	url := env.EmbeddedRedis(f)
-	store, err := cache.Open(url, soon)
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Cleanup(func() { store.Close() })
+	store := env.Store(f, url)
 	view, err := cache.NewView(cache.View{DataAsOf: dataAsOf, Readiness: governance.Ready}, uniswapDetail())
 	if err != nil {
 		f.Fatal(err)

@@ -120,17 +120,6 @@ func TestTopicCursorsContinueInTheirOrder(t *testing.T) {
 	}
 }
 
-func TestEmptyTopicListIsAnArray(t *testing.T) {
-	t.Parallel()
-	n, q := newNode(t), firstTopics(query.TopicsByUpdate)
-	q.DAOID = "nobody"
-	n.writePage(q, titled())
-	got := n.wantTitles("/v2/forum-topics?daoId=nobody")
-	if string(got.Data) != "[]" || got.Meta.Page.HasMore || got.Meta.Page.Limit != 25 {
-		t.Errorf("got %s and %+v, want an empty list", got.Data, got.Meta.Page)
-	}
-}
-
 func TestInvalidTopicParametersAreRejected(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)

@@ -31,11 +31,7 @@ func TestARedisThatDeniesINFOCountsNoErrors(t *testing.T) {
 // wantNoErrors asks a server for what it denies, and wants no error in the metrics.
 func wantNoErrors(t *testing.T, url string) {
 	t.Helper()
-	store, err := cache.Open(url, soon)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { store.Close() })
+	store := env.Store(t, url)
 	registry := prometheus.NewRegistry()
 	store.Instrument(cache.Instruments{Client: "worker", Metrics: registry})
 	if _, err := store.Standing(t.Context()); err != nil {

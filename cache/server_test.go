@@ -12,11 +12,7 @@ import (
 // check opens a store and has its servers checked.
 func check(t *testing.T, url string) error {
 	t.Helper()
-	store, err := cache.Open(url, soon)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { store.Close() })
+	store := env.Store(t, url)
 	return store.CheckServers(t.Context())
 }
 

@@ -14,11 +14,7 @@ import (
 
 func openEmbedded(t *testing.T) *cache.Store {
 	t.Helper()
-	store, err := cache.Open(env.EmbeddedRedis(t), soon)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { store.Close() })
+	store := env.Store(t, env.EmbeddedRedis(t))
 	return store
 }
 

@@ -3,12 +3,10 @@ package cmd
 import (
 	"log/slog"
 	"testing"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"pnyx/access/x402"
-	"pnyx/cache"
 	"pnyx/config"
 	"pnyx/test/env"
 	"pnyx/test/facilitator"
@@ -16,11 +14,7 @@ import (
 
 func TestTermsAreDescribedToIndexesOnlyWhereTheSettingIsOn(t *testing.T) {
 	t.Parallel()
-	store, err := cache.Open(env.EmbeddedRedis(t), time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = store.Close() })
+	store := env.Store(t, env.EmbeddedRedis(t))
 	for _, c := range []struct {
 		setting, url string
 		want         bool

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -18,7 +17,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pnyx/demo"
-	"pnyx/warehouse/source"
 )
 
 // golden is the hash of the decompressed files of the options small. It changes with the
@@ -27,15 +25,6 @@ const golden = "43b9943fb124c13daa4d7b3e1c2a747ee0787bea7f533f37fa09671cd6020d0d
 
 func small() demo.Options {
 	return demo.Options{Seed: 7, DAOs: 9, Proposals: 60, Ballots: 2_500, Largest: 600, Now: now}
-}
-
-func TestSameOptionsGiveTheSameBytes(t *testing.T) {
-	t.Parallel()
-	first, _ := write(t, small())
-	second, _ := write(t, small())
-	if diff := cmp.Diff(hashes(t, first, os.ReadFile), hashes(t, second, os.ReadFile)); diff != "" {
-		t.Errorf("got other files the second time (-first +second):\n%s", diff)
-	}
 }
 
 func TestOtherSeedsGiveOtherData(t *testing.T) {
@@ -187,44 +176,6 @@ func daoOfSources(d data) map[string][]string {
 		add("discourse", host)
 	}
 	return all
-}
-
-func TestReadersAcceptEveryLine(t *testing.T) {
-	t.Parallel()
-	dir, summary := write(t, demo.Demo(now))
-	files, problems := source.Find([]string{dir})
-	if len(problems) > 0 {
-		t.Fatalf("got problems %v, want none", problems)
-	}
-	read := 0
-	for _, file := range files {
-		read += readAll(t, file)
-	}
-	if want := summary.Ballots + summary.Proposals + summary.OnChain + summary.Topics; read < want {
-		t.Errorf("got %d records, want more than the %d of ballots, proposals and topics", read, want)
-	}
-}
-
-// readAll reads a file to its end and returns how many records it holds.
-func readAll(t *testing.T, file source.File) int {
-	t.Helper()
-	reader, err := source.Open(file, source.Limits{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := reader.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
-	for read := 0; ; read++ {
-		if _, err := reader.Next(); err != nil {
-			if !errors.Is(err, io.EOF) {
-				t.Errorf("got %v from %s, want records to its end", err, file.Path)
-			}
-			return read
-		}
-	}
 }
 
 func TestInvalidOptionsAreRejected(t *testing.T) {

@@ -145,7 +145,7 @@ func (n *node) publish(which int) uint64 {
 			n.Fatal(err)
 		}
 	}
-	if err := errors.Join(writer.Flush(context.Background()), n.announce(revision)); err != nil {
+	if err := errors.Join(writer.Flush(context.Background()), env.Announce(context.Background(), n.store, revision)); err != nil {
 		n.Fatal(err)
 	}
 	n.revision.Store(revision)
@@ -154,23 +154,6 @@ func (n *node) publish(which int) uint64 {
 
 // title returns the title that responses of a revision contain.
 func title(revision uint64) string { return fmt.Sprintf("revision %d.", revision) }
-
-func (n *node) announce(revision uint64) error {
-	ctx := context.Background()
-	lease := n.store.NewLease(time.Hour)
-	if err := lease.Acquire(ctx); err != nil {
-		return err
-	}
-	token, err := lease.BeginFullPublication(ctx)
-	if err != nil {
-		return err
-	}
-	_, changes := env.AddChanges(ctx, n.store)
-	return errors.Join(changes, lease.SetPublicationState(ctx, cache.PublicationState{
-		Revision: revision, CommittedThrough: time.Now().UnixMicro(), HeartbeatAt: governance.TimestampOf(time.Now()),
-		CursorKey: []byte("sixteen bytes or more"),
-	}, token), lease.Release(ctx))
-}
 
 // partner is a caller with a token.
 type partner struct {

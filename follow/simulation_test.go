@@ -11,7 +11,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"pnyx/cache"
 	"pnyx/follow"
 	"pnyx/test/env"
 	"pnyx/warehouse"
@@ -81,11 +80,7 @@ func startSimulation(t *testing.T, size simulatedSize) (s *simulation, url strin
 	t.Helper()
 	instance := env.SharedEngine(t)
 	url = instance.URL(env.MigratedDatabase(t, instance))
-	store, err := cache.Open(env.EmbeddedRedis(t), time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = store.Close() })
+	store := env.Store(t, env.EmbeddedRedis(t))
 	w, err := warehouse.Open(t.Context(), warehouse.Options{URL: url, QueryTimeout: time.Minute, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 
 	"pnyx/api/apierror"
@@ -199,36 +198,6 @@ func TestRefusedSettlementSendsTheReason(t *testing.T) {
 	if !strings.Contains(string(got.Meta["x402/payment-response"]), `"errorReason":"insufficient_funds"`) {
 		t.Errorf("got the receipt %s, want the reason", got.Meta["x402/payment-response"])
 	}
-}
-
-func TestConcurrentCallsWithOnePaymentGetOneAnswer(t *testing.T) {
-	t.Parallel()
-	n := newTill(t)
-	payment := n.sign(oneProposal)
-	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_proposal","arguments":` + oneProposal + `,"_meta":{"x402/payment":` + payment + `}}}`
-	var mu sync.Mutex
-	var calling sync.WaitGroup
-	answers := map[string]bool{}
-	for range 12 {
-		calling.Go(func() {
-			got, err := n.TrySend(http.MethodPost, "/mcp", body, headers())
-			mu.Lock()
-			defer mu.Unlock()
-			switch {
-			case err != nil:
-				t.Error(err)
-			case strings.Contains(got.Body, `"data":`):
-				answers[got.Body] = true
-			case !strings.Contains(got.Body, string(apierror.CodePaymentInProgress)) && !strings.Contains(got.Body, string(apierror.CodeRateLimited)):
-				t.Errorf("got %d %.300s, want the answer or that it is in progress", got.Status, got.Body)
-			}
-		})
-	}
-	calling.Wait()
-	if len(answers) != 1 {
-		t.Errorf("got %d different answers, want one", len(answers))
-	}
-	n.wantTransfers(1)
 }
 
 // with returns the till for a subtest.

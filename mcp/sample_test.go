@@ -75,28 +75,20 @@ func samplePage(request cache.PageRequest) (payload any, known bool, err error) 
 	switch request.Kind {
 	case query.KindBallots:
 		var q query.Ballots
-		if err := request.Decode(&q); err != nil {
-			return nil, false, err
-		}
-		return apinode.Cut(ballots(), q.After, q.Limit, func(b governance.Ballot, p query.BallotPosition) bool { return b.VoterIdentity == p.Voter }), q.Proposal == sampleKey, nil
+		err := request.Decode(&q)
+		return apinode.Cut(ballots(), q.After, q.Limit, func(b governance.Ballot, p query.BallotPosition) bool { return b.VoterIdentity == p.Voter }), q.Proposal == sampleKey, err
 	case query.KindProposals:
 		var q query.Proposals
-		if err := request.Decode(&q); err != nil {
-			return nil, false, err
-		}
-		return apinode.Cut(proposals(), q.After, q.Limit, func(r cache.ProposalRow, p query.ProposalPosition) bool { return r.Position.Key == p.Key }), true, nil
+		err := request.Decode(&q)
+		return apinode.Cut(proposals(), q.After, q.Limit, func(r cache.ProposalRow, p query.ProposalPosition) bool { return r.Position.Key == p.Key }), true, err
 	case query.KindSignals:
 		var q query.Signals
-		if err := request.Decode(&q); err != nil {
-			return nil, false, err
-		}
-		return apinode.Cut(signals(), q.After, q.Limit, func(s governance.SignalRow, p query.SignalPosition) bool { return s.SignalID == p.ID }), true, nil
+		err := request.Decode(&q)
+		return apinode.Cut(signals(), q.After, q.Limit, func(s governance.SignalRow, p query.SignalPosition) bool { return s.SignalID == p.ID }), true, err
 	case query.KindEvents:
 		var q query.Events
-		if err := request.Decode(&q); err != nil {
-			return nil, false, err
-		}
-		return apinode.Cut(eventsOf(q.DAOID), q.After, q.Limit, func(e governance.EventRow, p query.EventPosition) bool { return e.EventID == p.ID }), true, nil
+		err := request.Decode(&q)
+		return apinode.Cut(eventsOf(q.DAOID), q.After, q.Limit, func(e governance.EventRow, p query.EventPosition) bool { return e.EventID == p.ID }), true, err
 	case query.KindVoters:
 		return []governance.DAOVoter{{Rank: 1, VoterIdentity: sampleVoter, VoterAddress: new(sampleVoter), TotalVotingPower: "7.5"}}, true, nil
 	case query.KindTopics:

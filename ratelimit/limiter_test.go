@@ -11,7 +11,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"pnyx/cache"
 	"pnyx/cache/accounts"
 	"pnyx/ratelimit"
 	"pnyx/test/env"
@@ -182,11 +181,7 @@ func TestARedisThatLostItsCountIsLiftedToTheJournal(t *testing.T) {
 	t.Parallel()
 	url := env.Redis(t).URL
 	limiter := newLimiter(t, url, soon, false)
-	store, err := cache.Open(url, soon)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { store.Close() })
+	store := env.Store(t, url)
 	r := ratelimit.Request{Caller: "a", Limits: slow(100, 10), Bucket: ratelimit.Detail}
 	takeConcurrently(t, 1, 7, r, limiter)
 	env.FlushRedis(t, env.RedisClient(t, url))

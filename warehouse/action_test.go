@@ -86,11 +86,7 @@ func TestAnalystsReadActions(t *testing.T) {
 	instance := env.SharedEngine(t)
 	database := env.MigratedDatabase(t, instance)
 	conn := env.ConnectWarehouse(t, instance.URL(database))
-	w, err := warehouse.Open(t.Context(), warehouse.Options{URL: instance.URL(database)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = w.Close() })
+	w := openAt(t, warehouse.Options{URL: instance.URL(database)})
 	p := &record.Proposal{ProposalRef: ref("p"), SourceID: "s"}
 	p.SetActions(2, []*record.Action{payment(t, 1), payment(t, 2)})
 	appendAll(t, w, p)

@@ -177,9 +177,7 @@ func participationAgrees(t *testing.T, w *warehouse.Warehouse) {
 		})
 		states[p].Identity.DAOID = "dao"
 	}
-	if err := counts.WriteProposalStates(t.Context(), w, states); err != nil {
-		t.Fatal(err)
-	}
+	writeStates(t, w, states...)
 	checkParticipation(t, w, counts.Participation{UniqueVoters: 30, Votes: 600})
 }
 
@@ -192,9 +190,7 @@ func sumsAgree(t *testing.T, w *warehouse.Warehouse) {
 		moving := counts.ProposalState{Ref: ref("moving").Hash(), Votes: 7, Power: decimal.Zero, Revision: uint64(revision) + 2}
 		staying := counts.ProposalState{Ref: ref("staying").Hash(), Votes: 1, Power: decimal.Zero, Revision: uint64(revision) + 2}
 		moving.Identity.DAOID, staying.Identity.DAOID = daos[at], daos[1]
-		if err := counts.WriteProposalStates(t.Context(), w, []counts.ProposalState{moving, staying}); err != nil {
-			t.Fatal(err)
-		}
+		writeStates(t, w, moving, staying)
 		all, err := counts.AllDAOTotals(t.Context(), w)
 		if err != nil {
 			t.Fatal(err)

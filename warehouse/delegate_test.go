@@ -115,9 +115,7 @@ func (d *delegating) publish(t *testing.T, w *warehouse.Warehouse) {
 		Ref: ref("of the Governor").Hash(), Key: "p1_g", Power: decimal.Zero, Revision: 1,
 		Identity: governance.Identity{DAOID: "dao", Provider: governance.Governor}, SourceID: "g", Lifecycle: governance.Pending,
 	})
-	if err := counts.WriteProposalStates(t.Context(), w, states); err != nil {
-		t.Fatal(err)
-	}
+	writeStates(t, w, states...)
 }
 
 // isUnknown reports whether the power of a delegate was stated before the token was asked last.

@@ -56,9 +56,7 @@ func laterVotesHaveAnotherTurnout(t *testing.T, w *warehouse.Warehouse) {
 	// include states what the feed includes: these states.
 	include := func(states []counts.ProposalState) {
 		t.Helper()
-		if err := counts.WriteProposalStates(t.Context(), w, states); err != nil {
-			t.Fatal(err)
-		}
+		writeStates(t, w, states...)
 		var refs []record.RefHash
 		for _, state := range states {
 			refs = append(refs, state.Ref)
@@ -103,9 +101,7 @@ func laterVotesHaveAnotherTurnout(t *testing.T, w *warehouse.Warehouse) {
 			changed := states[1]
 			changed.Revision++
 			test.change(&changed)
-			if err := counts.WriteProposalStates(t.Context(), w, []counts.ProposalState{changed}); err != nil {
-				t.Fatal(err)
-			}
+			writeStates(t, w, changed)
 			later, err := feed.NewFeed(w).LaterVotes(t.Context(), []record.RefHash{changed.Ref})
 			if err != nil {
 				t.Fatal(err)

@@ -39,7 +39,7 @@ func checkMigration(t *testing.T, o warehouse.Options) {
 		}
 	}
 	migrate(warehouse.EarlierFiles, math.MaxInt)
-	conn := raw(t, o.URL)
+	conn := env.ConnectWarehouse(t, o.URL)
 	tables := fillTables(t, conn)
 	before := map[string]string{}
 	for _, table := range tables {
@@ -137,9 +137,7 @@ func TestChoicesWithoutNumbersHaveZerosForEarlierVersions(t *testing.T) {
 		{Ref: record.RefHash{2}, Choices: choices, Scores: unstated, Revision: 1},
 		{Ref: record.RefHash{3}, Choices: choices, HasChoiceVotes: true, Revision: 1},
 	}
-	if err := counts.WriteProposalStates(t.Context(), w, states); err != nil {
-		t.Fatal(err)
-	}
+	writeStates(t, w, states...)
 	got, err := counts.PublishedStates(t.Context(), w, []record.RefHash{{1}, {2}, {3}})
 	if err != nil || len(got) != len(states) {
 		t.Fatalf("got %d states: %v", len(got), err)

@@ -235,9 +235,7 @@ func TestRangeOfALargeDAOReadsFewRows(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := counts.WriteProposalStates(t.Context(), w, states); err != nil {
-		t.Fatal(err)
-	}
+	writeStates(t, w, states...)
 	starts, err := counts.DAORangeStarts(t.Context(), w, "dao", size)
 	if err != nil {
 		t.Fatal(err)

@@ -75,9 +75,7 @@ func TestCopyOfAnEarlierFormatIsBuiltAgain(t *testing.T) {
 		Ref: ref("a").Hash(), Key: "a", Votes: copied, Power: decimal.Zero, Revision: 1,
 		Identity: governance.Identity{DAOID: "dao", Provider: governance.Snapshot, ExternalID: "a"},
 	}
-	if err := counts.WriteProposalStates(t.Context(), w, []counts.ProposalState{state}); err != nil {
-		t.Fatal(err)
-	}
+	writeStates(t, w, state)
 	if err := raw(t, url).Exec(t.Context(), "INSERT INTO sorted_copies (kind, subject, generation, revision) VALUES ('ballots', 'a', 7, 1), ('voters', 'dao', 7, 1)"); err != nil {
 		t.Fatal(err)
 	}
@@ -100,9 +98,7 @@ func TestCopiesFollowAWithdrawnProposal(t *testing.T) {
 	}
 	stale := func(states ...counts.ProposalState) (subjects []string) {
 		t.Helper()
-		if err := counts.WriteProposalStates(t.Context(), w, states); err != nil {
-			t.Fatal(err)
-		}
+		writeStates(t, w, states...)
 		copies, err := pages.StaleSortedCopies(t.Context(), w)
 		if err != nil {
 			t.Fatal(err)

@@ -102,7 +102,5 @@ func publishInDAOs(t *testing.T, w *warehouse.Warehouse, daoOf map[string]string
 			Identity: governance.Identity{DAOID: dao, Provider: governance.Snapshot, ExternalID: name},
 		})
 	}
-	if err := counts.WriteProposalStates(t.Context(), w, states); err != nil {
-		t.Fatal(err)
-	}
+	writeStates(t, w, states...)
 }

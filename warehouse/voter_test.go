@@ -157,9 +157,7 @@ func TestAVotersProposalsHaveTitlesBeforeTheirRows(t *testing.T) {
 		})
 	}
 	appendAll(t, w, ballot("voted", "0xa", "v", "1", "1", at("2026-01-01T00:00:00Z")))
-	if err := counts.WriteProposalStates(t.Context(), w, states); err != nil {
-		t.Fatal(err)
-	}
+	writeStates(t, w, states...)
 	history, pending := query.VoterVotes{Voter: "0xa"}, query.OpenVotes{Voter: "0xa"}
 	history.Limit, pending.Limit = 1, 1
 	votes, err := pages.ListVoterVotes(t.Context(), w, history)
@@ -245,7 +243,7 @@ func TestStoredVotersGetTheSpellingOfTheirIdentity(t *testing.T) {
 			t.Fatal(err)
 		}
 		var votes []struct{ Vote string }
-		if err := raw(t, url).Select(t.Context(), &votes, "SELECT concat(vote_id, ' ', voter) AS Vote FROM latest_ballots ORDER BY vote_id"); err != nil {
+		if err := env.ConnectWarehouse(t, url).Select(t.Context(), &votes, "SELECT concat(vote_id, ' ', voter) AS Vote FROM latest_ballots ORDER BY vote_id"); err != nil {
 			t.Fatal(err)
 		}
 		if got, want := fmt.Sprint(votes), "[{b "+padded+"} {c "+padded+"} {d 0xfeed}]"; got != want {

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
@@ -58,16 +57,7 @@ func openAt(t *testing.T, o warehouse.Options) *warehouse.Warehouse {
 // raw opens a plain connection, to look behind the warehouse's back.
 func raw(t *testing.T, url string) driver.Conn {
 	t.Helper()
-	options, err := clickhouse.ParseDSN(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	conn, err := clickhouse.Open(options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { conn.Close() })
-	return conn
+	return env.ConnectWarehouse(t, url)
 }
 
 func newRun() records.Import {
@@ -81,6 +71,13 @@ func appendAll(t *testing.T, w *warehouse.Warehouse, all ...record.Record) recor
 		t.Fatal(err)
 	}
 	return counts
+}
+
+func writeStates(t *testing.T, w *warehouse.Warehouse, states ...counts.ProposalState) {
+	t.Helper()
+	if err := counts.WriteProposalStates(t.Context(), w, states); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func ref(id string) record.ProposalRef {

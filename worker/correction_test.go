@@ -90,9 +90,7 @@ func TestLateBallotsCorrectAFinalResult(t *testing.T) {
 
 	// Neither a flush nor another worker makes more of them, or fewer.
 	stop()
-	if err := h.redis.FlushAll(t.Context()).Err(); err != nil {
-		t.Fatal(err)
-	}
+	env.FlushRedis(t, h.redis)
 	h.startLeader(prometheus.NewRegistry())
 	h.wantCorrections(key, "2", want...)
 }

@@ -118,9 +118,7 @@ func voteAt(voter, power, choice string, at int) *record.Ballot {
 
 func TestEventsFollowChangesOfTheirProposal(t *testing.T) {
 	t.Parallel()
-	h := newHarness(t)
-	h.startLeader(h.metrics)
-	h.startFiller()
+	h := newWorker(t)
 	h.append(votedBetween("a", -100, -50))
 	h.waitForEvents("dao.eth", "voting_ended exact -50", "voting_started exact -100", "proposal_created exact -101")
 
@@ -145,9 +143,7 @@ func TestEventsFollowChangesOfTheirProposal(t *testing.T) {
 
 func TestQuorumTimeFollowsTheOrderOfVotes(t *testing.T) {
 	t.Parallel()
-	h := newHarness(t)
-	h.startLeader(h.metrics)
-	h.startFiller()
+	h := newWorker(t)
 	p := votedBetween("a", -100, -50)
 	p.Quorum = new(decimal.RequireFromString("10"))
 	h.append(p, voteAt("0x3", "4", "1", -60), voteAt("0x1", "3", "2", -90), voteAt("0x2", "3", "1", -80))
@@ -191,9 +187,7 @@ func TestFutureEventsAreHiddenUntilTheyHappen(t *testing.T) {
 
 func TestRecordedEventsReplaceDerivedOnes(t *testing.T) {
 	t.Parallel()
-	h := newHarness(t)
-	h.startLeader(h.metrics)
-	h.startFiller()
+	h := newWorker(t)
 	about := &record.ProposalRef{Provider: governance.Snapshot, ExternalID: "a"}
 	h.append(votedBetween("a", -100, -50))
 	h.waitForSignals("dao.eth", "proposal_deadline_reminder 50", "voting_opened 40", "voting_opens_soon 35")
@@ -222,9 +216,7 @@ func TestRecordedEventsReplaceDerivedOnes(t *testing.T) {
 
 func TestSignalsUseTheBallotsCastBeforeTheirWindow(t *testing.T) {
 	t.Parallel()
-	h := newHarness(t)
-	h.startLeader(h.metrics)
-	h.startFiller()
+	h := newWorker(t)
 	p := votedBetween("a", -200, -50)
 	p.Quorum = new(decimal.RequireFromString("100"))
 	h.append(p,
@@ -244,9 +236,7 @@ func TestSignalsUseTheBallotsCastBeforeTheirWindow(t *testing.T) {
 // The vote summary gives an invalid ballot to no choice: it leads in no signal.
 func TestSignalsGiveInvalidBallotsToNoChoice(t *testing.T) {
 	t.Parallel()
-	h := newHarness(t)
-	h.startLeader(h.metrics)
-	h.startFiller()
+	h := newWorker(t)
 	several := voteAt("0x6", "70", "1", -140)
 	several.Choices, several.RawChoice = []string{"1", "2"}, "[1,2]"
 	stray := voteAt("0x7", "70", "1", -140)
@@ -292,9 +282,7 @@ func (h *harness) eventsVersion(daoID string) uint64 {
 
 func TestOtherDAOsKeepTheirListVersions(t *testing.T) {
 	t.Parallel()
-	h := newHarness(t)
-	h.startLeader(h.metrics)
-	h.startFiller()
+	h := newWorker(t)
 	other := votedBetween("b", -100, -50)
 	other.SourceID = "other.eth"
 	h.append(votedBetween("a", -100, -50), other)
@@ -335,9 +323,7 @@ func TestNextBuilderChangesOnlyTheListsOfWhatIsNew(t *testing.T) {
 
 func TestVisibleTopicsYieldEventsAndSignals(t *testing.T) {
 	t.Parallel()
-	h := newHarness(t)
-	h.startLeader(h.metrics)
-	h.startFiller()
+	h := newWorker(t)
 	topic := func(id string, posts uint64, visible bool) *record.Topic {
 		return &record.Topic{
 			Host: "forum.example", ExternalID: id, Title: "Topic " + id, Slug: "topic", Posts: posts, Visible: visible,
@@ -355,15 +341,11 @@ func TestVisibleTopicsYieldEventsAndSignals(t *testing.T) {
 
 func TestEventsSurviveARedisFlush(t *testing.T) {
 	t.Parallel()
-	h := newHarness(t)
-	h.startLeader(h.metrics)
-	h.startFiller()
+	h := newWorker(t)
 	h.append(votedBetween("a", -100, -50))
 	want := []string{"voting_ended exact -50", "voting_started exact -100", "proposal_created exact -101"}
 	h.waitForEvents("dao.eth", want...)
-	if err := h.redis.FlushAll(t.Context()).Err(); err != nil {
-		t.Fatal(err)
-	}
+	env.FlushRedis(t, h.redis)
 	env.Until(h.t, func() error {
 		_, err := h.store.Version(t.Context(), query.Events{DAOID: "dao.eth"}.Scope())
 		return err
@@ -376,9 +358,7 @@ func TestEventsSurviveARedisFlush(t *testing.T) {
 
 func TestItemsOfOtherRulesAreProcessedAgain(t *testing.T) {
 	t.Parallel()
-	h := newHarness(t)
-	h.startLeader(h.metrics)
-	h.startFiller()
+	h := newWorker(t)
 	p := votedBetween("a", -100, -50)
 	h.append(p)
 	h.waitForEvents("dao.eth", "voting_ended exact -50", "voting_started exact -100", "proposal_created exact -101")
@@ -422,9 +402,7 @@ func TestItemsOfOtherRulesAreProcessedAgain(t *testing.T) {
 
 func TestTopicsWithTheSameNumberInTwoForumsAreTwoEvents(t *testing.T) {
 	t.Parallel()
-	h := newHarness(t)
-	h.startLeader(h.metrics)
-	h.startFiller()
+	h := newWorker(t)
 	sources := []record.SourceRef{
 		{Provider: governance.Discourse, ID: "forum.example"}, {Provider: governance.Discourse, ID: "old.example"},
 	}
@@ -467,9 +445,7 @@ func TestEventsShowDAONamesAfterARedisFlush(t *testing.T) {
 	env.Until(h.t, showsName)
 	stop()
 
-	if err := h.redis.FlushAll(t.Context()).Err(); err != nil {
-		t.Fatal(err)
-	}
+	env.FlushRedis(t, h.redis)
 	if err := showsName(); err == nil {
 		t.Error("got events before anything is published")
 	}

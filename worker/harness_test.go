@@ -46,14 +46,19 @@ func newHarness(t *testing.T) *harness {
 	return newHarnessOn(t, env.EmbeddedRedis(t))
 }
 
+// newWorker is newHarness with a leader and a filler that run.
+func newWorker(t *testing.T) *harness {
+	t.Helper()
+	h := newHarness(t)
+	h.startLeader(h.metrics)
+	h.startFiller()
+	return h
+}
+
 // newHarnessOn is newHarness with a Redis that runs already.
 func newHarnessOn(t *testing.T, redisURL string) *harness {
 	t.Helper()
-	store, err := cache.Open(redisURL, soon)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { store.Close() })
+	store := env.Store(t, redisURL)
 	return &harness{
 		t: t, warehouse: env.Warehouse(t), store: store, redis: env.RedisClient(t, redisURL), metrics: prometheus.NewRegistry(),
 	}

@@ -87,9 +87,7 @@ func TestListFollowsPublication(t *testing.T) {
 	h.waitForList(former)
 	h.waitForList(all, "a", "c", "b")
 
-	if err := h.redis.FlushAll(t.Context()).Err(); err != nil {
-		t.Fatal(err)
-	}
+	env.FlushRedis(t, h.redis)
 	h.waitForList(claiming, "a", "c", "b")
 	h.waitForList(all, "a", "c", "b")
 }

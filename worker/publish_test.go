@@ -67,9 +67,7 @@ func TestFlushedRedisIsRepublished(t *testing.T) {
 	h.startLeader(h.metrics)
 	key := keyOf("dao.eth", "a")
 	h.waitForVotes(key, "1")
-	if err := h.redis.FlushAll(t.Context()).Err(); err != nil {
-		t.Fatal(err)
-	}
+	env.FlushRedis(t, h.redis)
 	h.waitForVotes(key, "1")
 	h.waitForPublication()
 }
@@ -222,6 +220,21 @@ func TestClaimedSourceMovesToItsDAO(t *testing.T) {
 	})
 }
 
+// mismatch casts a ballot whose parts are not its power, and waits until that is counted.
+func (h *harness) mismatch() *record.Ballot {
+	h.t.Helper()
+	twice := vote("a", "0x2", "5")
+	twice.Shares = []decimal.Decimal{decimal.NewFromInt(4)}
+	h.append(twice)
+	env.Until(h.t, func() error {
+		if n := counterValue(h.t, h.metrics, "pnyx_publish_unbalanced_total"); n == 0 {
+			return errors.New("no mismatch was counted")
+		}
+		return nil
+	})
+	return twice
+}
+
 func TestMismatchedSumsKeepPreviousNumbers(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
@@ -230,16 +243,7 @@ func TestMismatchedSumsKeepPreviousNumbers(t *testing.T) {
 	key := keyOf("dao.eth", "a")
 	good := h.waitForVotes(key, "1")
 
-	// The parts of a ballot are not its power.
-	twice := vote("a", "0x2", "5")
-	twice.Shares = []decimal.Decimal{decimal.NewFromInt(4)}
-	h.append(twice)
-	env.Until(h.t, func() error {
-		if n := counterValue(t, h.metrics, "pnyx_publish_unbalanced_total"); n == 0 {
-			return errors.New("no mismatch was counted")
-		}
-		return nil
-	})
+	twice := h.mismatch()
 	if _, view, err := h.summary(key); err != nil || view.Revision != good.Revision {
 		t.Errorf("got revision %d (%v), want %d kept", view.Revision, err, good.Revision)
 	}
@@ -276,18 +280,8 @@ func TestMismatchedSumsAreWithheldAfterAFlush(t *testing.T) {
 	h.startLeader(h.metrics)
 	key := keyOf("dao.eth", "a")
 	h.waitForVotes(key, "1")
-	twice := vote("a", "0x2", "5")
-	twice.Shares = []decimal.Decimal{decimal.NewFromInt(4)}
-	h.append(twice)
-	env.Until(h.t, func() error {
-		if n := counterValue(t, h.metrics, "pnyx_publish_unbalanced_total"); n == 0 {
-			return errors.New("no mismatch was counted")
-		}
-		return nil
-	})
-	if err := h.redis.FlushAll(t.Context()).Err(); err != nil {
-		t.Fatal(err)
-	}
+	h.mismatch()
+	env.FlushRedis(t, h.redis)
 	h.waitForPublication()
 
 	if summary, view, err := h.summary(key); err != nil || summary.Totals != nil || view.Readiness != governance.ReadinessUnavailable {

@@ -326,9 +326,7 @@ func TestTopicsSurviveARedisFlush(t *testing.T) {
 	h.startLeader(h.metrics)
 	h.waitForTopic(topicKey("a.example", "999"), anyTopic)
 	h.waitForTopicVersion("a.example", 0)
-	if err := h.redis.FlushAll(t.Context()).Err(); err != nil {
-		t.Fatal(err)
-	}
+	env.FlushRedis(t, h.redis)
 	h.waitForPublication()
 	for i := range topics {
 		if _, _, err := h.topic(topicKey("a.example", strconv.Itoa(i+1))); err != nil {

@@ -14,7 +14,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"pnyx/access/x402"
-	"pnyx/cache"
 	"pnyx/cache/accounts"
 	"pnyx/governance"
 	"pnyx/test/env"
@@ -68,11 +67,7 @@ func newFixture(t *testing.T, settings ...setting) *fixture {
 // newFixtureAt is another node beside the first.
 func newFixtureAt(t *testing.T, redis string, ledger *facilitator.Ledger, settings ...setting) *fixture {
 	t.Helper()
-	opened, err := cache.Open(redis, testTimeout)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = opened.Close() })
+	opened := env.Store(t, redis)
 	store := accounts.New(opened)
 	if err := store.RestorePayments(t.Context(), nil); err != nil {
 		t.Fatal(err)

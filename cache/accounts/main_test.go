@@ -3,7 +3,6 @@ package accounts_test
 import (
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/goleak"
@@ -12,9 +11,6 @@ import (
 	"pnyx/cache/accounts"
 	"pnyx/test/env"
 )
-
-// timeout bounds every operation. Tests that pass do not wait for it.
-const timeout = time.Minute
 
 func TestMain(m *testing.M) {
 	env.QuietRedis()
@@ -34,11 +30,7 @@ type fixture struct {
 
 func newFixture(t *testing.T, url string) *fixture {
 	t.Helper()
-	opened, err := cache.Open(url, timeout)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { opened.Close() })
+	opened := env.Store(t, url)
 	return &fixture{T: t, store: accounts.New(opened), cache: opened, raw: env.RedisClient(t, url)}
 }
 

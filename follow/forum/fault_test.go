@@ -22,9 +22,7 @@ func TestAForumIsAskedWithinItsLimits(t *testing.T) {
 			f.key = key
 			f.restart()
 			f.Switch(func(s *upstream.Switches) { s.Limited, s.Cached = true, true })
-			for i := range 150 {
-				f.AddTopic(1, fmt.Sprint("Topic ", i+1), "ada", "<p>one</p>")
-			}
+			f.addTopics(150, 0)
 			f.follow(10 * time.Minute)
 			f.wantTruth()
 			if got := f.answers[429].Load(); got != 0 {
@@ -121,9 +119,7 @@ func TestChangesReachTheRecordsInTime(t *testing.T) {
 			f.key = test.key
 			f.restart()
 			f.Switch(func(s *upstream.Switches) { s.Limited, s.Cached = true, true })
-			for i := range 40 {
-				f.AddTopic(1, fmt.Sprint("Topic ", i+1), "ada", "<p>one</p>")
-			}
+			f.addTopics(40, 0)
 			f.follow(5 * time.Minute)
 			for i := range 10 {
 				topic := f.AddTopic(1, fmt.Sprint("New ", i+1), "ada", "<p>one</p>")
@@ -141,9 +137,7 @@ func TestChangesReachTheRecordsInTime(t *testing.T) {
 func TestAQuietForumIsAskedByThePollsAlone(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	for i := range 40 {
-		f.AddTopic(1, fmt.Sprint("Topic ", i+1), "ada", "<p>one</p>")
-	}
+	f.addTopics(40, 0)
 	f.clock.Step(60 * 24 * time.Hour)
 	f.follow(30 * time.Minute)
 	f.wantTruth()
@@ -217,9 +211,7 @@ func TestARenamedTopicIsFollowedToItsSlug(t *testing.T) {
 func TestAnInvalidTopicIsCountedAndTheOthersGoOn(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	for i := range 3 {
-		f.AddTopic(1, fmt.Sprint("Topic ", i+1), "ada", "<p>one</p>")
-	}
+	f.addTopics(3, 0)
 	f.Switch(func(s *upstream.Switches) { s.Broken = 2 })
 	f.run("backfill", "watch", "watch", "log")
 	if got := len(f.shown()); got != 2 {
@@ -246,16 +238,14 @@ func TestACrashAnywhereLosesNothing(t *testing.T) {
 		t.Run(fmt.Sprint("request ", n), func(t *testing.T) {
 			t.Parallel()
 			f := newFixture(t)
-			for i := range 32 {
-				f.AddTopic(1, fmt.Sprint("Topic ", i+1), "ada", "<p>one</p>")
-			}
+			f.addTopics(32, 0)
 			f.run(order()...)
 			f.AddTopic(1, "New", "ada", "<p>one</p>")
 			f.Reply(1, "bob", "<p>two</p>")
 			f.Retitle(2, "Renamed")
 			f.Delete(3)
 			f.Hide(4)
-			f.Unlist(5)
+			f.Unlist(5, true)
 			f.EditFirst(6, "<p>edited</p>")
 			f.Like(7, 2)
 			f.clock.Step(24 * time.Hour)
@@ -283,9 +273,7 @@ func TestACrashAnywhereLosesNothing(t *testing.T) {
 func TestCheckSaysWhatAForumHoldsAndCosts(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	for i := range 65 {
-		f.AddTopic(1, fmt.Sprint("Topic ", i+1), "ada", "<p>one</p>")
-	}
+	f.addTopics(65, 0)
 	got := f.followed.Check(t.Context())[0]
 	if want := `Discourse 3.5.0 forum "Harbor Forum", 65 topics, 65 posts`; got.Is != want || got.Source != host || got.Problem != "" {
 		t.Errorf("got %+v, want that it is %s", got, want)

@@ -3,6 +3,7 @@ package forum_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -66,6 +67,14 @@ func newFixture(t *testing.T) *fixture {
 	f.AddCategory("Proposals", 0)
 	f.restart()
 	return f
+}
+
+// addTopics adds topics of one post, with a time between two.
+func (f *fixture) addTopics(count int, between time.Duration) {
+	for i := range count {
+		f.AddTopic(1, fmt.Sprint("Topic ", i+1), "ada", "<p>one</p>")
+		f.clock.Step(between)
+	}
 }
 
 // statusWriter notes the status of an answer.

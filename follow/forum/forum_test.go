@@ -138,10 +138,7 @@ func TestABumpWhileNobodyFollowedIsSeen(t *testing.T) {
 func TestATopicThatLeavesTheFirstPageIsSeen(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	for i := range 40 {
-		f.AddTopic(1, fmt.Sprint("Topic ", i+1), "ada", "<p>one</p>")
-		f.clock.Step(time.Second)
-	}
+	f.addTopics(40, time.Second)
 	post := f.Reply(1, "bob", "<p>two</p>")
 	f.run("backfill", "watch")
 	f.wantTruth()
@@ -161,10 +158,7 @@ func TestATopicThatLeavesTheFirstPageIsSeen(t *testing.T) {
 func TestPinnedTopicsDoNotEndTheReadingOfActivity(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	for i := range 40 {
-		f.AddTopic(1, fmt.Sprint("Topic ", i+1), "ada", "<p>one</p>")
-		f.clock.Step(time.Second)
-	}
+	f.addTopics(40, time.Second)
 	f.Pin(1)
 	f.run("backfill", "watch")
 	f.clock.Step(time.Hour)
@@ -225,10 +219,7 @@ func TestLikesAndViewsFollowDailyWithoutARequestEach(t *testing.T) {
 func TestATopicThatMovedToAnEarlierPageIsFoundBySweepAndCounted(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	for i := range 40 {
-		f.AddTopic(1, fmt.Sprint("Topic ", i+1), "ada", "<p>one</p>")
-		f.clock.Step(time.Hour)
-	}
+	f.addTopics(40, time.Hour)
 	if _, err := f.pollers["backfill"].Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -310,7 +301,7 @@ func TestPrivateAndUnlistedTopicsAreNotVisible(t *testing.T) {
 		hide, show func(f *fixture, id int)
 	}{
 		{"private", func(f *fixture, id int) { f.Hide(id) }, nil},
-		{"unlisted", func(f *fixture, id int) { f.Unlist(id) }, func(f *fixture, id int) { f.List(id) }},
+		{"unlisted", func(f *fixture, id int) { f.Unlist(id, true) }, func(f *fixture, id int) { f.Unlist(id, false) }},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -340,10 +331,10 @@ func TestHiddenPostsThatAreShownLaterCount(t *testing.T) {
 	f := newFixture(t)
 	topic := f.AddTopic(1, "Renew", "ada", "<p>one</p>")
 	hidden := f.Reply(topic, "bob", "<p>two</p>")
-	f.HidePost(hidden)
+	f.HidePost(hidden, true)
 	f.Reply(f.AddTopic(1, "Budget", "ada", "<p>one</p>"), "bob", "<p>two</p>")
 	f.run("log", "backfill", "watch")
-	f.ShowPost(hidden) // its id is below the cursor
+	f.HidePost(hidden, false) // its id is below the cursor
 	f.run("log", "watch")
 	f.wantTruth()
 }

@@ -27,8 +27,8 @@ func (f *fixture) actAtRandom(random *rand.Rand, topics *int) {
 		func() { f.Close(id) },
 		func() { f.Archive(id) },
 		func() { f.Hide(id) },
-		func() { f.Unlist(id) },
-		func() { f.List(id) },
+		func() { f.Unlist(id, true) },
+		func() { f.Unlist(id, false) },
 		func() { f.Delete(id) },
 		func() { f.Restore(id) },
 	}

@@ -160,9 +160,7 @@ func TestSpaceThatTheHubDoesNotHaveIsSaidToBeMissing(t *testing.T) {
 
 func TestCheckSaysWhatASpaceHasAndCosts(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t)
-	id := f.open()
-	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("ada")})
+	f, _ := newVote(t)
 	f.upstream.Spaces = []string{"harbor.eth", "nobody.eth"}
 	checks := f.upstream.Check(t.Context())
 	if len(checks) != 2 || checks[0].Is != "Snapshot space Harbor, 1 proposals, 1 votes" || checks[0].Problem != "" {

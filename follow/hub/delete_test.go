@@ -153,9 +153,7 @@ func TestWhatAHubWithholdsIsNotDeleted(t *testing.T) {
 
 func TestEmptyAnswersWithdrawNothing(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t)
-	id := f.open()
-	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("ada")})
+	f, _ := newVote(t)
 	f.fill()
 	f.hub.Delete(f.open(func(p *fake.Proposal) { p.Title = "Mistake" }))
 	f.hub.Set(func(s *fake.Switches) { s.Empty = true })

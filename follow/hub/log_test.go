@@ -17,9 +17,7 @@ import (
 
 func TestVoteSignedDaysAgoIsRead(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t)
-	id := f.open()
-	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("ada")})
+	f, id := newVote(t)
 	f.fill()
 	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("bo"), Created: f.clock.Now().Add(-6 * 24 * time.Hour)})
 	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("cy"), Created: f.clock.Now().Add(5 * time.Minute)})

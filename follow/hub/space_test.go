@@ -13,9 +13,7 @@ import (
 
 func TestMissingSpacesAreAskedForAtOnceWithGrowingPauses(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t)
-	id := f.open()
-	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("ada")})
+	f, _ := newVote(t)
 	for i := range 60 {
 		f.spaces = append(f.spaces, fmt.Sprintf("Nobody%d.eth", i))
 	}

@@ -80,9 +80,7 @@ func TestRowThatBreaksItsPageCostsOnlyItself(t *testing.T) {
 
 func TestHubInTroubleIsAskedLessNotMore(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t)
-	id := f.open()
-	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("ada")})
+	f, id := newVote(t)
 	f.fill()
 	f.hub.Set(func(s *fake.Switches) { s.Trouble = 1000 })
 	before := f.hub.Requests()[""]
@@ -141,9 +139,7 @@ func TestWrongKeyIsSaidToBeWrong(t *testing.T) {
 
 func TestVotesThatTheLogNeverBringsAreGaps(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t)
-	id := f.open()
-	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("ada")})
+	f, id := newVote(t)
 	f.fill()
 	f.hub.Set(func(s *fake.Switches) { s.LogDelay = 365 * 24 * time.Hour })
 	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("bo")})

@@ -62,6 +62,15 @@ func newFixture(t *testing.T, spaces ...string) *fixture {
 	return f
 }
 
+// newVote is newFixture with an open proposal, on which ada has voted.
+func newVote(t *testing.T) (f *fixture, proposal string) {
+	t.Helper()
+	f = newFixture(t)
+	proposal = f.open()
+	f.cast(fake.Vote{Proposal: proposal, Voter: fake.Voter("ada")})
+	return f, proposal
+}
+
 // restart is what a new process does: everything that is not in the warehouse is lost.
 func (f *fixture) restart() {
 	f.Helper()

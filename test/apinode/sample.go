@@ -60,23 +60,7 @@ func (n *Node) publish() {
 		n.Fatal(err)
 	}
 	n.Tokens()
-	lease := n.Store.NewLease(time.Hour)
-	if err := lease.Acquire(ctx); err != nil {
-		n.Fatal(err)
-	}
-	token, err := lease.BeginFullPublication(ctx)
-	if err != nil {
-		n.Fatal(err)
-	}
-	if err := lease.SetPublicationState(ctx, cache.PublicationState{
-		Revision: 1, CommittedThrough: time.Now().UnixMicro(), HeartbeatAt: governance.TimestampOf(time.Now()), CursorKey: []byte("sixteen bytes or more"),
-	}, token); err != nil {
-		n.Fatal(err)
-	}
-	if _, err := env.AddChanges(ctx, n.Store); err != nil {
-		n.Fatal(err)
-	}
-	if err := lease.Release(ctx); err != nil {
+	if err := env.Announce(ctx, n.Store, 1); err != nil {
 		n.Fatal(err)
 	}
 }

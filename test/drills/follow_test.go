@@ -44,16 +44,8 @@ type followed struct {
 // TestFollow kills followers, the engine and Redis, and lets upstream systems fail, at
 // random moments while people vote and write. In the end the API states what they do.
 func TestFollow(t *testing.T) {
-	length, err := time.ParseDuration(gate(t, "PNYX_TEST_FOLLOW", "make follow-drill"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	seed, err := strconv.ParseUint(os.Getenv("PNYX_TEST_SEED"), 10, 64)
-	if err != nil {
-		seed = uint64(time.Now().UnixNano())
-	}
-	t.Logf("PNYX_TEST_SEED=%d", seed)
-	f := newFollowed(t, rand.New(rand.NewPCG(seed, 0)))
+	length := lasting(t, "PNYX_TEST_FOLLOW", "make follow-drill")
+	f := newFollowed(t, rand.New(rand.NewPCG(newSeed(t), 0)))
 	t.Logf("the past shows after %s", f.agree())
 	f.logIdle(max(time.Minute, length/10))
 	stop := f.change()

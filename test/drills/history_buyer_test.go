@@ -68,7 +68,7 @@ func (r *historyRun) pay(base string, payment *historyPayment, client int) reply
 	}
 	q := r.poll.questions()[0]
 	return r.request(o, base, headers, func(a *reply, o *histories.Operation) error {
-		if !r.charged(payment.nonce) {
+		if !charged(r.ledger, payment.nonce) {
 			return fmt.Errorf("an answer that nobody was charged for")
 		}
 		if a.header.Get(x402.HeaderReceipt) == "" {
@@ -78,16 +78,6 @@ func (r *historyRun) pay(base string, payment *historyPayment, client int) reply
 	}, http.StatusPaymentRequired, http.StatusConflict, http.StatusGatewayTimeout)
 }
 
-// charged reports whether the money of a payment has moved.
-func (r *historyRun) charged(nonce string) bool {
-	for _, transfer := range r.ledger.Transfers() {
-		if transfer.Authorization.Nonce == nonce {
-			return true
-		}
-	}
-	return false
-}
-
 // settle sends what was charged and not answered until it is, and records all transfers.
 func (b *buyer) settle(r *historyRun) {
 	r.tb.Helper()
@@ -95,7 +85,7 @@ func (b *buyer) settle(r *historyRun) {
 	env.Within(r.tb, recoveryTimeout, func() error {
 		b.send(r, random, -1)
 		for _, payment := range b.pending {
-			if r.charged(payment.nonce) {
+			if charged(r.ledger, payment.nonce) {
 				return fmt.Errorf("payment %s was charged and is not answered", payment.nonce)
 			}
 		}

@@ -43,6 +43,15 @@ func breakage(name string, lasts time.Duration, breaks func(r *historyRun, rando
 	return historyFault{Breakage: histories.Breakage{Name: name, Lasts: lasts}, breaks: breaks}
 }
 
+// between returns a fault that begins and ends with a call.
+func between(name string, lasts time.Duration, calls func(r *historyRun) (breaks, mend func())) historyFault {
+	return breakage(name, lasts, func(r *historyRun, _ *rand.Rand) func() {
+		breaks, mend := calls(r)
+		breaks()
+		return mend
+	})
+}
+
 // ofRedis marks faults that keep a process from Redis or empty it.
 func ofRedis(faults ...historyFault) []historyFault {
 	for i := range faults {
@@ -85,14 +94,8 @@ func processFaults() []historyFault {
 			r.signalEngine(syscall.SIGSTOP)
 			return func() { r.signalEngine(syscall.SIGCONT) }
 		}),
-		breakage("workers are cut off from the engine", 6*time.Second, func(r *historyRun, _ *rand.Rand) func() {
-			r.workerToEngine.close()
-			return r.workerToEngine.open
-		}),
-		breakage("the facilitator is away", 6*time.Second, func(r *historyRun, _ *rand.Rand) func() {
-			r.apiToFacilitator.close()
-			return r.apiToFacilitator.open
-		}),
+		between("workers are cut off from the engine", 6*time.Second, func(r *historyRun) (breaks, mend func()) { return r.workerToEngine.close, r.workerToEngine.open }),
+		between("the facilitator is away", 6*time.Second, func(r *historyRun) (breaks, mend func()) { return r.apiToFacilitator.close, r.apiToFacilitator.open }),
 		breakage("the facilitator charges and does not say so", 8*time.Second, func(r *historyRun, _ *rand.Rand) func() {
 			r.ledger.Behave("settle", func(_ http.ResponseWriter, request *http.Request, honest func() any) {
 				honest()
@@ -106,31 +109,16 @@ func processFaults() []historyFault {
 // redisFaults break a single Redis, and the ways to it.
 func redisFaults() []historyFault {
 	return ofRedis(
-		breakage("Redis is killed and comes back empty", 4*time.Second, func(r *historyRun, _ *rand.Rand) func() {
-			r.redis.Kill()
-			return r.redis.Restart
-		}),
+		between("Redis is killed and comes back empty", 4*time.Second, func(r *historyRun) (breaks, mend func()) { return r.redis.Kill, r.redis.Restart }),
 		breakage("Redis is flushed", 0, func(r *historyRun, _ *rand.Rand) func() { r.redis.do("FLUSHALL"); return nil }),
-		breakage("Redis hangs", 6*time.Second, func(r *historyRun, _ *rand.Rand) func() {
-			r.redis.Pause()
-			return r.redis.Resume
-		}),
-		breakage("nodes are cut off from Redis", 5*time.Second, func(r *historyRun, _ *rand.Rand) func() {
-			r.apiToRedis.close()
-			return r.apiToRedis.open
-		}),
-		breakage("nodes hear nothing from Redis", 5*time.Second, func(r *historyRun, _ *rand.Rand) func() {
-			r.apiToRedis.swallow()
-			return r.apiToRedis.mend
-		}),
+		between("Redis hangs", 6*time.Second, func(r *historyRun) (breaks, mend func()) { return r.redis.Pause, r.redis.Resume }),
+		between("nodes are cut off from Redis", 5*time.Second, func(r *historyRun) (breaks, mend func()) { return r.apiToRedis.close, r.apiToRedis.open }),
+		between("nodes hear nothing from Redis", 5*time.Second, func(r *historyRun) (breaks, mend func()) { return r.apiToRedis.swallow, r.apiToRedis.mend }),
 		breakage("nodes hear late from Redis", 6*time.Second, func(r *historyRun, _ *rand.Rand) func() {
 			r.apiToRedis.delay(400 * time.Millisecond)
 			return r.apiToRedis.mend
 		}),
-		breakage("workers hear nothing from Redis", 12*time.Second, func(r *historyRun, _ *rand.Rand) func() {
-			r.workerToRedis.swallow()
-			return r.workerToRedis.mend
-		}),
+		between("workers hear nothing from Redis", 12*time.Second, func(r *historyRun) (breaks, mend func()) { return r.workerToRedis.swallow, r.workerToRedis.mend }),
 	)
 }
 

@@ -63,14 +63,7 @@ type historyRun struct {
 // PNYX_TEST_HISTORY_FAULTS is how many times something breaks in each. PNYX_TEST_HISTORY_BUILD
 // is the version of the program: it keeps each result, and renews test/results/histories.md.
 func TestHistories(t *testing.T) {
-	length, err := time.ParseDuration(gate(t, "PNYX_TEST_HISTORIES", "make test-histories"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	seed, err := strconv.ParseUint(os.Getenv("PNYX_TEST_SEED"), 10, 64)
-	if err != nil {
-		seed = uint64(time.Now().Unix())
-	}
+	length, seed := lasting(t, "PNYX_TEST_HISTORIES", "make test-histories"), newSeed(t)
 	events, err := strconv.Atoi(os.Getenv("PNYX_TEST_HISTORY_FAULTS"))
 	if err != nil {
 		events = historyEvents

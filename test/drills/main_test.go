@@ -2,7 +2,9 @@ package drills
 
 import (
 	"os"
+	"strconv"
 	"testing"
+	"time"
 )
 
 func TestMain(m *testing.M) {
@@ -21,4 +23,25 @@ func gate(t *testing.T, variable, target string) string {
 		t.Skipf("takes minutes: run %s", target)
 	}
 	return value
+}
+
+// lasting is gate for a test that goes on for as long as its variable says.
+func lasting(t *testing.T, variable, target string) time.Duration {
+	t.Helper()
+	length, err := time.ParseDuration(gate(t, variable, target))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return length
+}
+
+// newSeed returns PNYX_TEST_SEED, or another seed each second.
+func newSeed(t *testing.T) uint64 {
+	t.Helper()
+	seed, err := strconv.ParseUint(os.Getenv("PNYX_TEST_SEED"), 10, 64)
+	if err != nil {
+		seed = uint64(time.Now().Unix())
+	}
+	t.Logf("PNYX_TEST_SEED=%d", seed)
+	return seed
 }

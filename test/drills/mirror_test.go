@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -59,15 +58,7 @@ type mirrorResult struct {
 // moments between, and in the end. PNYX_TEST_SEED plays the imports and faults of a seed
 // again. It writes what it found to the file that PNYX_TEST_MIRROR_REPORT names.
 func TestMirror(t *testing.T) {
-	length, err := time.ParseDuration(gate(t, "PNYX_TEST_MIRROR", "make test-mirror"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	seed, err := strconv.ParseUint(os.Getenv("PNYX_TEST_SEED"), 10, 64)
-	if err != nil {
-		seed = uint64(time.Now().Unix())
-	}
-	t.Logf("SEED=%d", seed)
+	length, seed := lasting(t, "PNYX_TEST_MIRROR", "make test-mirror"), newSeed(t)
 	d := newMirrorDrill(t, seed)
 	ctx, stop := context.WithCancel(context.Background())
 	t.Cleanup(func() { stop(); d.clients.Wait() })
@@ -247,13 +238,13 @@ func (d *mirrorDrill) wantEqual() {
 				return err
 			}
 			d.follow(n.base, fresh).Kill()
-			want, err := env.MirrorFiles(fresh)
-			got, of := env.MirrorFiles(d.folder)
+			want, err := mirrorFiles(fresh)
+			got, of := mirrorFiles(d.folder)
 			if err := errors.Join(err, of); err != nil || len(want) == 0 {
 				return fmt.Errorf("read everything: %d files, %w", len(want), err)
 			}
 			d.result.files = len(want)
-			return env.MirrorDifferences(got, want)
+			return mirrorDifferences(got, want)
 		})
 		d.result.comparisons++
 	}

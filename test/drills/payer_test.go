@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
@@ -94,7 +95,7 @@ func (p *payer) send(base string, bought *purchase) (answered bool) {
 		}
 		answered = true
 		p.bought++
-		if !p.charged(bought) {
+		if !charged(p.ledger, bought.nonce) {
 			return fmt.Errorf("an answer that nobody was charged for (nonce %s)", bought.nonce)
 		}
 		if r.header.Get(x402.HeaderReceipt) == "" {
@@ -106,13 +107,8 @@ func (p *payer) send(base string, bought *purchase) (answered bool) {
 }
 
 // charged reports whether the money of a payment has moved.
-func (p *payer) charged(bought *purchase) bool {
-	for _, t := range p.ledger.Transfers() {
-		if t.Authorization.Nonce == bought.nonce {
-			return true
-		}
-	}
-	return false
+func charged(ledger *facilitator.Ledger, nonce string) bool {
+	return slices.ContainsFunc(ledger.Transfers(), func(t facilitator.Transfer) bool { return t.Authorization.Nonce == nonce })
 }
 
 // settle sees to it that everything that was charged is answered.
@@ -134,7 +130,7 @@ func (p *payer) settle(base string) {
 // owed are the payments that were charged and not answered.
 func (p *payer) owed() (owed []*purchase) {
 	for _, bought := range p.pending {
-		if p.charged(bought) {
+		if charged(p.ledger, bought.nonce) {
 			owed = append(owed, bought)
 		}
 	}

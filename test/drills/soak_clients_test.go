@@ -40,7 +40,7 @@ func buyAndForget(r *historyRun, random *rand.Rand, client int) {
 	const most = 5
 	r.buyer.buy(r, random, client)
 	if b := r.buyer; len(b.pending) > most {
-		old := slices.DeleteFunc(slices.Clone(b.pending[:len(b.pending)-most]), func(p *historyPayment) bool { return !r.charged(p.nonce) })
+		old := slices.DeleteFunc(slices.Clone(b.pending[:len(b.pending)-most]), func(p *historyPayment) bool { return !charged(r.ledger, p.nonce) })
 		b.pending = append(old, b.pending[len(b.pending)-most:]...)
 	}
 }

@@ -60,10 +60,7 @@ type soak struct {
 // minutes. No answer is wrong, and nothing grows beyond its bound. It writes what it saw to
 // the file that PNYX_TEST_SOAK_REPORT names.
 func TestSoak(t *testing.T) {
-	lasts, err := time.ParseDuration(gate(t, "PNYX_TEST_SOAK", "make soak"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	lasts := lasting(t, "PNYX_TEST_SOAK", "make soak")
 	s := openSoak(t)
 	ctx, stop := context.WithCancel(context.Background())
 	s.ctx = ctx
@@ -108,14 +105,10 @@ func (s *soak) run(lasts time.Duration, stop func()) {
 // openSoak opens the deployment, and waits until it shows everything.
 func openSoak(t *testing.T) *soak {
 	t.Helper()
-	seed, err := strconv.ParseUint(os.Getenv("PNYX_TEST_SEED"), 10, 64)
-	if err != nil {
-		seed = uint64(time.Now().Unix())
-	}
-	t.Logf("PNYX_TEST_SEED=%d", seed)
-	dir := t.TempDir()
+	seed, dir := newSeed(t), t.TempDir()
 	w := &dataset{data: filepath.Join(dir, "warehouse"), ballots: soakBallots}
 	if text := os.Getenv("PNYX_TEST_SOAK_BALLOTS"); text != "" {
+		var err error
 		if w.ballots, err = strconv.Atoi(text); err != nil {
 			t.Fatal(err)
 		}

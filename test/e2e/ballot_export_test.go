@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -262,15 +261,10 @@ type exportEdge struct {
 
 func startExportEdge(t *testing.T, node *instance) exportEdge {
 	t.Helper()
-	env.Nginx(t)
-	listen := env.FreeAddress(t)
-	edge := start(t, t.TempDir(), []string{
-		"PNYX_EDGE_LISTEN=" + listen, "PNYX_EDGE_ADMIN_LISTEN=" + env.FreeAddress(t), "PNYX_EDGE_ORIGIN=" + node.URL,
-		"PNYX_EDGE_DIR=" + filepath.Join(t.TempDir(), "edge"),
-	}, "edge")
+	edge, base := startEdge(t, node)
 	issued := issueToken(t, node.Environ, "--name", "ACME", "--plan", "custom", "--scopes", "v2:paid:plus",
 		"--limits", "9000,60000,10000,60000,10000")
-	return exportEdge{edge, "http://" + listen, issued.Token}
+	return exportEdge{edge, base, issued.Token}
 }
 
 // exporter downloads through the edge.

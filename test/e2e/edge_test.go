@@ -13,18 +13,13 @@ import (
 func TestEdgeServesWhatIsImported(t *testing.T) {
 	t.Parallel()
 	env.RequireEngine(t)
-	env.Nginx(t)
 	dir := t.TempDir()
 	origin := startShared(t, nil, "serve").ready()
-	listen := env.FreeAddress(t)
-	before := start(t, t.TempDir(), []string{
-		"PNYX_EDGE_LISTEN=" + listen, "PNYX_EDGE_ADMIN_LISTEN=" + env.FreeAddress(t), "PNYX_EDGE_ORIGIN=" + origin.URL,
-		"PNYX_EDGE_DIR=" + filepath.Join(t.TempDir(), "edge"),
-	}, "edge")
+	before, base := startEdge(t, origin)
 	want := func(path string, status int) {
 		t.Helper()
 		env.Until(t, func() error {
-			got, body, err := env.Fetch("http://" + listen + path)
+			got, body, err := env.Fetch(base + path)
 			if err == nil && got != status {
 				err = fmt.Errorf("GET %s at the edge: got %d %s, want %d", path, got, body, status)
 			}

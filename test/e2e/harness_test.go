@@ -4,9 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net/http"
-	"slices"
+	"path/filepath"
 	"strconv"
 	"testing"
 
@@ -34,6 +33,19 @@ func startShared(tb testing.TB, environ []string, args ...string) *instance {
 	tb.Helper()
 	env.RequireEngine(tb)
 	return start(tb, tb.TempDir(), append([]string{"CLICKHOUSE_URL=" + env.DatabaseURL(tb)}, environ...), args...)
+}
+
+// startEdge runs an edge before a node, and returns it with its address.
+func startEdge(t *testing.T, node *instance) (edge *instance, base string) {
+	t.Helper()
+	env.Nginx(t)
+	listen, admin := env.FreeAddress(t), env.FreeAddress(t)
+	edge = start(t, t.TempDir(), []string{
+		"PNYX_EDGE_LISTEN=" + listen, "PNYX_EDGE_ADMIN_LISTEN=" + admin, "PNYX_EDGE_ORIGIN=" + node.URL,
+		"PNYX_EDGE_DIR=" + filepath.Join(t.TempDir(), "edge"),
+	}, "edge")
+	edge.AdminURL = "http://" + admin
+	return edge, "http://" + listen
 }
 
 // ready waits until everything has been published once.
@@ -75,19 +87,6 @@ func (i *instance) compareAnswer(path string, want json.RawMessage) (answered bo
 		return false, env.DiffJSON(want, data)
 	}
 	return true, ""
-}
-
-// reportWrong fails the test with the first of the differences, by path.
-func reportWrong(t *testing.T, wrong map[string]string) {
-	t.Helper()
-	const shown = 20
-	for n, path := range slices.Sorted(maps.Keys(wrong)) {
-		if n == shown {
-			t.Errorf("%d answers are wrong, %d more than shown", len(wrong), len(wrong)-n)
-			return
-		}
-		t.Errorf("GET %s (-want +got):\n%s", path, wrong[path])
-	}
 }
 
 // proposalKey is the key of a proposal of Snapshot.

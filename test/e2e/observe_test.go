@@ -38,18 +38,11 @@ func (i *instance) metrics() map[string]*dto.MetricFamily {
 }
 
 // edgeMetrics reads the metrics of an edge in front of the instance, by name.
-func (i *instance) edgeMetrics() map[string]*dto.MetricFamily {
-	i.TB.Helper()
-	env.Nginx(i.TB)
-	edge := *i
-	listen, admin := env.FreeAddress(i.TB), env.FreeAddress(i.TB)
-	edge.Pnyx = &env.Pnyx{TB: i.TB, AdminURL: "http://" + admin}
-	env.NewProcess(i.TB, env.Binary(i.TB), []string{
-		"PNYX_EDGE_LISTEN=" + listen, "PNYX_EDGE_ADMIN_LISTEN=" + admin,
-		"PNYX_EDGE_ORIGIN=" + i.URL, "PNYX_EDGE_DIR=" + i.TB.TempDir(),
-	}, "edge").Start()
-	env.Until(i.TB, func() error { // it counts what it has answered
-		_, _, err := env.Fetch("http://" + listen + "/v2/daos")
+func (i *instance) edgeMetrics(t *testing.T) map[string]*dto.MetricFamily {
+	t.Helper()
+	edge, base := startEdge(t, i)
+	env.Until(t, func() error { // it counts what it has answered
+		_, _, err := env.Fetch(base + "/v2/daos")
 		if err == nil && edge.metrics()["pnyx_edge_requests_total"] == nil {
 			err = errors.New("no request is counted yet")
 		}
@@ -133,7 +126,7 @@ func TestMetricsFollowConventionsAndHaveBoundedLabels(t *testing.T) {
 	if len(was) > 2500 {
 		t.Errorf("got %d series, too many for a hundred pods", len(was))
 	}
-	maps.Copy(after, i.edgeMetrics())
+	maps.Copy(after, i.edgeMetrics(t))
 	lint(t, after)
 	knowsItsMetrics(t, after)
 }

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
-	"time"
 
 	"pnyx/test/env"
 )
@@ -42,39 +42,12 @@ func (k recordedAnswers) holds(t *testing.T, i *instance) {
 	}
 }
 
-// outcomes counts responses by outcome. It is safe for concurrent use.
-type outcomes struct {
-	mu                sync.Mutex
-	answered, refused int
-	wrong             map[string]string
-	// first and last are the times of refusals.
-	first, last time.Time
-}
-
-// ask requests a path and counts the outcome.
-func (o *outcomes) ask(i *instance, path string, want json.RawMessage) {
-	answered, difference := i.compareAnswer(path, want)
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	switch {
-	case difference != "":
-		o.wrong[path] = difference
-	case answered:
-		o.answered++
-	default:
-		o.refused++
-		o.last = time.Now()
-		if o.first.IsZero() {
-			o.first = o.last
-		}
-	}
-}
-
-// during requests all paths repeatedly while a fault is active, and until all are
-// answered again. Each response must be the recorded answer or a 503.
-func (k recordedAnswers) during(t *testing.T, i *instance, what string, happen func(o *outcomes)) {
+// during requests all paths repeatedly while a fault is active, and until all are answered
+// again. Each response must be the recorded answer or a 503.
+func (k recordedAnswers) during(t *testing.T, i *instance, happen func()) {
 	t.Helper()
-	o := &outcomes{wrong: map[string]string{}}
+	var answered atomic.Int64
+	var wrong sync.Map // the differences, by path
 	var asking sync.WaitGroup
 	stop := make(chan struct{})
 	end := sync.OnceFunc(func() {
@@ -89,22 +62,25 @@ func (k recordedAnswers) during(t *testing.T, i *instance, what string, happen f
 				case <-stop:
 					return
 				default:
-					o.ask(i, k.paths[n], k.want[n])
+				}
+				ready, difference := i.compareAnswer(k.paths[n], k.want[n])
+				if difference != "" {
+					wrong.Store(k.paths[n], difference)
+				} else if ready {
+					answered.Add(1)
 				}
 			}
 		})
 	}
-	began := time.Now()
-	happen(o)
-	happened := time.Now()
+	happen()
 	k.holds(t, i)
-	held := time.Now()
 	end()
-	t.Logf("%s, in %.1f s: %d right answers, %d refusals within %.1f s, %d wrong answers; all answered again after %.1f s", what,
-		happened.Sub(began).Seconds(), o.answered, o.refused, o.last.Sub(o.first).Seconds(), len(o.wrong), held.Sub(happened).Seconds())
-	reportWrong(t, o.wrong)
-	if o.answered == 0 {
-		t.Errorf("%s: got no answer, want some", what)
+	wrong.Range(func(path, difference any) bool {
+		t.Errorf("GET %s (-want +got):\n%s", path, difference)
+		return true
+	})
+	if answered.Load() == 0 {
+		t.Error("got no answer, want some")
 	}
 }
 

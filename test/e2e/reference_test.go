@@ -122,20 +122,3 @@ func TestLongEveryExampleOfTheReferenceAnswers(t *testing.T) {
 	t.Parallel()
 	wantExamplesAnswer(t, startShared(t, nil, "serve", "--demo").ready())
 }
-
-func TestLongEveryExampleOfTheReferenceAnswersOnImportedData(t *testing.T) {
-	t.Parallel()
-	t.Run("generated", func(t *testing.T) {
-		t.Parallel()
-		i := startShared(t, nil, "serve").ready()
-		env.MustRun(t, i.Environ, "import", env.DataSet(t, 5_000))
-		wantExamplesAnswer(t, i)
-	})
-	t.Run("real", func(t *testing.T) {
-		t.Parallel()
-		dir := env.RealData(t)
-		i := startShared(t, nil, "serve").ready()
-		env.MustRun(t, i.Environ, "import", dir)
-		wantExamplesAnswer(t, i)
-	})
-}

@@ -114,28 +114,6 @@ func TestLongDemoThatWasKilledWhileItLoadedIsLoadedAtTheNextStart(t *testing.T) 
 	}
 }
 
-func TestServeWithoutDemoLoadsNothing(t *testing.T) {
-	t.Parallel()
-	env.RequireEngine(t)
-	i := start(t, t.TempDir(), nil, "serve").ready()
-	var daos []json.RawMessage
-	i.Get("/v2/daos", &daos)
-	if len(daos) != 0 {
-		t.Errorf("got %d DAOs, want none", len(daos))
-	}
-	status, body, err := env.Fetch(i.URL + "/v2/daos/uniswap")
-	if status != http.StatusNotFound || !strings.Contains(string(body), "NOT_FOUND") {
-		t.Errorf("got %d %v %s, want 404 NOT_FOUND", status, err, body)
-	}
-	status, metrics, err := env.Fetch(i.AdminURL + "/metrics")
-	if status != http.StatusOK || !strings.Contains(string(metrics), "pnyx_worker_leading 1") {
-		t.Errorf("metrics: got %d %v, want pnyx_worker_leading 1 among them", status, err)
-	}
-	if status, _, err := env.Fetch(i.AdminURL + "/healthz"); status != http.StatusOK {
-		t.Errorf("healthz: got %d %v", status, err)
-	}
-}
-
 func TestDataFolderHasOneOwner(t *testing.T) {
 	t.Parallel()
 	env.RequireEngine(t)
@@ -186,21 +164,6 @@ func TestWorkerWaitsForItsWarehouseAndLogsIt(t *testing.T) {
 			}
 			return nil
 		})
-	}
-}
-
-func TestAPINodeWithoutRedisAnswers503(t *testing.T) {
-	t.Parallel()
-	node := start(t, t.TempDir(), []string{"REDIS_URL=redis://" + env.FreeAddress(t)}, "api")
-	env.Until(t, func() error {
-		status, body, err := env.Fetch(node.URL + "/v2/daos")
-		if status != http.StatusServiceUnavailable || !strings.Contains(string(body), "UNAVAILABLE") {
-			return fmt.Errorf("got %d %w %s, want 503 UNAVAILABLE", status, err, body)
-		}
-		return nil
-	})
-	if status, _, _ := env.Fetch(node.AdminURL + "/readyz"); status != http.StatusServiceUnavailable {
-		t.Errorf("readyz: got %d, want 503", status)
 	}
 }
 

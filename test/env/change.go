@@ -2,10 +2,29 @@ package env
 
 import (
 	"context"
+	"errors"
+	"time"
 
 	"pnyx/cache"
 	"pnyx/governance"
 )
+
+// Announce states that everything is published at a revision, as the leader of a new worker does.
+func Announce(ctx context.Context, store *cache.Store, revision uint64) error {
+	lease := store.NewLease(time.Hour)
+	if err := lease.Acquire(ctx); err != nil {
+		return err
+	}
+	token, err := lease.BeginFullPublication(ctx)
+	if err != nil {
+		return err
+	}
+	_, changes := AddChanges(ctx, store)
+	return errors.Join(changes, lease.SetPublicationState(ctx, cache.PublicationState{
+		Revision: revision, CommittedThrough: time.Now().UnixMicro(), HeartbeatAt: governance.TimestampOf(time.Now()),
+		CursorKey: []byte("sixteen bytes or more"),
+	}, token), lease.Release(ctx))
+}
 
 // AddChanges adds rows to the stream of changes, and begins it where there is none, as a worker
 // does that has written them to its log. It returns how many rows the stream has.

@@ -23,6 +23,17 @@ func RedisClient(tb testing.TB, url string) redis.UniversalClient {
 	return client
 }
 
+// Store opens the Redis at a URL until the end of tb.
+func Store(tb testing.TB, url string) *cache.Store {
+	tb.Helper()
+	store, err := cache.Open(url, soon)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { store.Close() })
+	return store
+}
+
 // FlushRedis empties the Redis behind a client.
 func FlushRedis(tb testing.TB, client redis.UniversalClient) {
 	tb.Helper()

@@ -123,15 +123,7 @@ func (l *Ledger) locked(change func()) {
 // request is the body of a request to the facilitator.
 type request struct {
 	// PaymentPayload is the payment to verify or settle.
-	PaymentPayload struct {
-		// Payload is what the scheme adds to the payment.
-		Payload struct {
-			// Signature signs the authorization, in hexadecimal digits after 0x.
-			Signature string `json:"signature"`
-			// Authorization is the message that is signed.
-			Authorization Authorization `json:"authorization"`
-		} `json:"payload"`
-	} `json:"paymentPayload"`
+	PaymentPayload Payment `json:"paymentPayload"`
 	// PaymentRequirements are the terms that the payment has to meet.
 	PaymentRequirements map[string]any `json:"paymentRequirements"`
 }

@@ -121,12 +121,15 @@ type Payment struct {
 	// Accepted is the terms that the payer accepts.
 	Accepted map[string]any `json:"accepted"`
 	// Payload is what the scheme adds to the payment.
-	Payload struct {
-		// Signature signs the authorization, in hexadecimal digits after 0x.
-		Signature string `json:"signature"`
-		// Authorization is the message that is signed.
-		Authorization Authorization `json:"authorization"`
-	} `json:"payload"`
+	Payload Payload `json:"payload"`
+}
+
+// Payload is an authorization with its signature.
+type Payload struct {
+	// Signature signs the authorization, in hexadecimal digits after 0x.
+	Signature string `json:"signature"`
+	// Authorization is the message that is signed.
+	Authorization Authorization `json:"authorization"`
 }
 
 // Header returns the payment as the value of its header.

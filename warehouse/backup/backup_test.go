@@ -207,6 +207,20 @@ func wantMigrated(t *testing.T, o warehouse.Options, ballots int) {
 	}
 }
 
+// wantRestored backs up ballots, and restores them into another database.
+func (s *source) wantRestored() {
+	s.t.Helper()
+	s.vote("one", 5)
+	o := s.to(s.t.TempDir())
+	create(s.t, o)
+	empty := options(env.EmptyDatabaseURL(s.t))
+	o.Archive = openArchive(s.t, empty)
+	if _, err := backup.Restore(s.t.Context(), o, ""); err != nil {
+		s.t.Fatal(err)
+	}
+	wantMigrated(s.t, empty, 5)
+}
+
 // A version that has come back after a later one makes backups of tables that the later one
 // has changed, and restores them with its own views.
 func TestBackupAfterARollbackIsRestored(t *testing.T) {
@@ -215,15 +229,7 @@ func TestBackupAfterARollbackIsRestored(t *testing.T) {
 	if err := later.Exec(t.Context(), "INSERT INTO schema_migrations (fingerprint, number) VALUES ('later', 9999)"); err != nil {
 		t.Fatal(err)
 	}
-	s.vote("one", 5)
-	o := s.to(t.TempDir())
-	create(t, o)
-	empty := options(env.EmptyDatabaseURL(t))
-	o.Archive = openArchive(t, empty)
-	if _, err := backup.Restore(t.Context(), o, ""); err != nil {
-		t.Fatal(err)
-	}
-	wantMigrated(t, empty, 5)
+	s.wantRestored()
 }
 
 // A warehouse that began with 0.1.0 has tables of it, and others in another form than a new one.
@@ -242,15 +248,7 @@ func TestBackupOfAWarehouseThatBeganWithAnEarlierVersionIsRestored(t *testing.T)
 		}
 	}
 	s := openSource(t, options(url))
-	s.vote("one", 5)
-	o := s.to(t.TempDir())
-	create(t, o)
-	empty := options(env.EmptyDatabaseURL(t))
-	o.Archive = openArchive(t, empty)
-	if _, err := backup.Restore(t.Context(), o, ""); err != nil {
-		t.Fatal(err)
-	}
-	wantMigrated(t, empty, 5)
+	s.wantRestored()
 }
 
 func TestLongEveryShardIsBackedUpAndRestored(t *testing.T) {

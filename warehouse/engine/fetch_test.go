@@ -86,23 +86,6 @@ func TestFetchUnpacksTheLibraryOnce(t *testing.T) {
 	}
 }
 
-func TestFetchReplacesADamagedLibrary(t *testing.T) {
-	r := newRegistry(t, map[string]string{"package/libchdb.so": "the library"})
-	path, err := r.fetch(t.Context(), r.integrity)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Truncate(path, 3); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := r.fetch(t.Context(), r.integrity); err != nil {
-		t.Fatal(err)
-	}
-	if content, err := os.ReadFile(path); err != nil || string(content) != "the library" {
-		t.Errorf("library: got %q, %v, want its content", content, err)
-	}
-}
-
 func TestConcurrentFetchesDownloadOnce(t *testing.T) {
 	r := newRegistry(t, map[string]string{"package/libchdb.so": "the library"})
 	var fetches sync.WaitGroup

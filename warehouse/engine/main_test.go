@@ -71,16 +71,7 @@ func stop(t *testing.T, e *engine.Engine) {
 // open connects to an instance.
 func open(t *testing.T, dsn string) clickhouse.Conn {
 	t.Helper()
-	options, err := clickhouse.ParseDSN(dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	conn, err := clickhouse.Open(options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { conn.Close() })
-	return conn
+	return env.ConnectWarehouse(t, dsn)
 }
 
 // run executes statements in order.

@@ -5,18 +5,13 @@ import (
 	"testing"
 	"time"
 
-	"pnyx/cache"
 	"pnyx/cache/accounts"
 	"pnyx/test/env"
 )
 
 func TestTokensReadBeforeTheLastPublicationAreNotPublished(t *testing.T) {
 	t.Parallel()
-	store, err := cache.Open(env.EmbeddedRedis(t), time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { store.Close() })
+	store := env.Store(t, env.EmbeddedRedis(t))
 	a := &Accounts{store: accounts.New(store)}
 	read := time.Now()
 	seen := uint64(read.Add(-time.Minute).UnixMicro())

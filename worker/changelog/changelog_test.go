@@ -28,11 +28,7 @@ type bench struct {
 func newBench(t *testing.T) *bench {
 	t.Helper()
 	url := env.EmbeddedRedis(t)
-	store, err := cache.Open(url, time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { store.Close() })
+	store := env.Store(t, url)
 	return &bench{t, env.Warehouse(t), store, url}
 }
 

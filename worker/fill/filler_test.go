@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"slices"
 	"strings"
@@ -21,13 +22,14 @@ import (
 	"pnyx/test/env"
 )
 
+// newFiller returns a filler without a warehouse.
+func newFiller(store *cache.Store, timeout time.Duration, log io.Writer) *Filler {
+	return New(Options{Store: store, Timeout: timeout, Logger: slog.New(slog.NewTextHandler(log, nil)), Metrics: prometheus.NewRegistry()})
+}
+
 func TestAPageIsReadAgainWhenItsCopyIsReplacedMeanwhile(t *testing.T) {
 	t.Parallel()
-	store, err := cache.Open(env.EmbeddedRedis(t), time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { store.Close() })
+	store := env.Store(t, env.EmbeddedRedis(t))
 	replace := func(revision, generation uint64) {
 		writer := store.NewWriter(revision)
 		if err := writer.SetVersion(t.Context(), query.Ballots{Proposal: "p1_large"}.Scope(), generation); err != nil {
@@ -62,15 +64,9 @@ func TestAPageIsReadAgainWhenItsCopyIsReplacedMeanwhile(t *testing.T) {
 
 func TestPagesThatWaitForAPublicationToAnEmptyRedisLogOneLine(t *testing.T) {
 	t.Parallel()
-	store, err := cache.Open(env.EmbeddedRedis(t), time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { store.Close() })
+	store := env.Store(t, env.EmbeddedRedis(t))
 	var log bytes.Buffer
-	filler := New(Options{
-		Store: store, Timeout: time.Minute, Logger: slog.New(slog.NewTextHandler(&log, nil)), Metrics: prometheus.NewRegistry(),
-	})
+	filler := newFiller(store, time.Minute, &log)
 	deadline := governance.TimestampOf(time.Now().Add(time.Hour))
 	for _, voter := range []query.Voter{"0x1", "0x2", "0x3"} {
 		filler.fill(t.Context(), []cache.Fill{{Page: cache.NewPageRequest(query.Profile{Voter: voter}), Deadline: deadline}}, func() {})
@@ -82,11 +78,7 @@ func TestPagesThatWaitForAPublicationToAnEmptyRedisLogOneLine(t *testing.T) {
 
 func TestAPageThatWasStoredMeanwhileIsNotMadeAgain(t *testing.T) {
 	t.Parallel()
-	store, err := cache.Open(env.EmbeddedRedis(t), time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { store.Close() })
+	store := env.Store(t, env.EmbeddedRedis(t))
 	wanted := query.Ballots{Proposal: "p1_large"}
 	request := cache.NewPageRequest(wanted)
 	writer := store.NewWriter(7)
@@ -95,9 +87,7 @@ func TestAPageThatWasStoredMeanwhileIsNotMadeAgain(t *testing.T) {
 	}
 	var log bytes.Buffer
 	// Without a warehouse, a page that is made fails, and that is logged.
-	filler := New(Options{
-		Store: store, Timeout: time.Minute, Logger: slog.New(slog.NewTextHandler(&log, nil)), Metrics: prometheus.NewRegistry(),
-	})
+	filler := newFiller(store, time.Minute, &log)
 	for _, c := range []struct {
 		revision uint64
 		made     bool
@@ -147,14 +137,8 @@ func TestWhenThereIsTooMuchToDoTheNewestRequestsAreAnswered(t *testing.T) {
 // for ever.
 func TestAKeptPageIsMadeAfterTheDeadlineAndTheTimeout(t *testing.T) {
 	t.Parallel()
-	store, err := cache.Open(env.EmbeddedRedis(t), time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { store.Close() })
-	filler := New(Options{
-		Store: store, Timeout: time.Nanosecond, Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
-	})
+	store := env.Store(t, env.EmbeddedRedis(t))
+	filler := newFiller(store, time.Nanosecond, io.Discard)
 	made := 0
 	filler.kinds[query.KindDossier] = kindOfPage{build: func(ctx context.Context, p *page, _ cache.PageRequest) (cache.View, error) {
 		made++
@@ -181,14 +165,8 @@ func TestAKeptPageIsMadeAfterTheDeadlineAndTheTimeout(t *testing.T) {
 
 func TestAPageThatCannotBeMadeFailsNoOtherOfItsSet(t *testing.T) {
 	t.Parallel()
-	store, err := cache.Open(env.EmbeddedRedis(t), time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { store.Close() })
-	filler := New(Options{
-		Store: store, Timeout: time.Minute, Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
-	})
+	store := env.Store(t, env.EmbeddedRedis(t))
+	filler := newFiller(store, time.Minute, io.Discard)
 	bad := cache.NewPageRequest(query.Profile{Voter: "bad"}).Key()
 	var built sync.Map
 	filler.kinds[query.KindProfile] = kindOfPage{build: func(_ context.Context, p *page, r cache.PageRequest) (cache.View, error) {

@@ -52,11 +52,7 @@ func (h lateHeartbeat) ProcessPipelineHook(next redis.ProcessPipelineHook) redis
 func TestAttackALateHeartbeatDoesNotHoldACompletedPage(t *testing.T) {
 	t.Parallel()
 	url := env.EmbeddedRedis(t)
-	store, err := cache.Open(url, time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { store.Close() })
+	store := env.Store(t, url)
 	hook := lateHeartbeat{make(chan struct{}), make(chan struct{}), make(chan struct{})}
 	cache.Client(store.Conn()).AddHook(hook)
 	filler := New(Options{

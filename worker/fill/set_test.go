@@ -50,11 +50,7 @@ type site struct {
 func newSite(t *testing.T) *site {
 	t.Helper()
 	url := env.EmbeddedRedis(t)
-	store, err := cache.Open(url, time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { store.Close() })
+	store := env.Store(t, url)
 	s := &site{
 		T: t, warehouse: env.Warehouse(t), store: store, log: &bytes.Buffer{}, redis: env.RedisClient(t, url),
 		random: rand.New(rand.NewPCG(1, 2)), cast: map[governance.ProposalKey][]pages.LatestBallot{},
@@ -65,7 +61,7 @@ func newSite(t *testing.T) *site {
 	})
 	generated := env.GeneratedDataSet(t, "--now", "2026-06-01T00:00:00Z", "--daos", "5", "--proposals", "60",
 		"--ballots", "5000", "--largest", "2500")
-	_, err = importer.Run(t.Context(), []string{generated}, importer.Options{
+	_, err := importer.Run(t.Context(), []string{generated}, importer.Options{
 		Warehouse: s.warehouse, BatchSize: 10_000, RejectsDir: t.TempDir(), TolerateRejects: true, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {

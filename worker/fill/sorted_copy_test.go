@@ -44,18 +44,14 @@ type walked struct {
 func newWalked(t *testing.T) *walked {
 	t.Helper()
 	env.SkipShort(t, "an engine")
-	store, err := cache.Open(env.EmbeddedRedis(t), time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { store.Close() })
+	store := env.Store(t, env.EmbeddedRedis(t))
 	w := &walked{T: t, warehouse: env.Warehouse(t), store: store}
 	w.filler = fill.New(fill.Options{
 		Warehouse: w.warehouse, Store: store, Timeout: time.Minute,
 		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)), Metrics: prometheus.NewRegistry(),
 	})
 	writer := store.NewWriter(1)
-	err = errors.Join(writer.SetPayload(t.Context(), cache.ProposalDetailKey(walkedKey), cache.View{}, governance.ProposalDetail{
+	err := errors.Join(writer.SetPayload(t.Context(), cache.ProposalDetailKey(walkedKey), cache.View{}, governance.ProposalDetail{
 		ProposalKey: walkedKey, Choices: []governance.Choice{{Key: "1", Label: "For"}, {Key: "2", Label: "Against"}},
 		Identity: governance.Identity{Provider: walkedRef.Provider, ExternalID: walkedRef.ExternalID},
 	}), writer.Flush(t.Context()))

@@ -43,11 +43,7 @@ type electorate struct {
 func newElectorate(t *testing.T, ofEachType int) *electorate {
 	t.Helper()
 	url := env.EmbeddedRedis(t)
-	store, err := cache.Open(url, time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { store.Close() })
+	store := env.Store(t, url)
 	lease := store.NewLease(time.Hour)
 	if err := lease.Acquire(t.Context()); err != nil {
 		t.Fatal(err)

@@ -1,7 +1,6 @@
 package webhook
 
 import (
-	"bytes"
 	"context"
 	"net/http"
 	"slices"
@@ -72,29 +71,6 @@ func TestWebhookGetsItsTypesAndDAOsAlone(t *testing.T) {
 	l.deliver(term, other.ID)
 	if diff := cmp.Diff(want, in.ids()); diff != "" {
 		t.Errorf("messages (-want +got):\n%s", diff)
-	}
-}
-
-func TestWebhookBodyHasTheRowOfTheList(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	in := newInbox(t, nil)
-	e := l.add(in.URL)
-	id := l.signal("p1_a", 1)
-	l.event("p1_a", rules.VotingEnded, 2)
-	l.deliver(l.startTerm(), e.ID)
-	got := in.messages()
-	if len(got) != 2 || got[1].ID != id {
-		t.Fatalf("got %d messages, want an event and a signal", len(got))
-	}
-	// As text: a name with characters that encoders escape, and a number with a last zero.
-	for i, want := range []string{`"daoName":"The <DAO>"`, `"evidence":{"share":0.10}`} {
-		if !bytes.Contains(got[i].Body, []byte(want)) {
-			t.Errorf("message %d: got %s, want %s in it", i, got[i].Body, want)
-		}
-	}
-	if want := `{"type":"event.voting_ended","timestamp":"`; !bytes.HasPrefix(got[0].Body, []byte(want)) {
-		t.Errorf("got %s, want it to begin with %s", got[0].Body, want)
 	}
 }
 

@@ -45,11 +45,7 @@ func newLab(t *testing.T) *lab {
 	if testing.Short() {
 		t.Skip("needs the engine, which -short leaves out")
 	}
-	store, err := cache.Open(env.EmbeddedRedis(t), time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { store.Close() })
+	store := env.Store(t, env.EmbeddedRedis(t))
 	l := &lab{t: t, warehouse: env.Warehouse(t)}
 	writer := store.NewWriter(1)
 	if err := writer.SetDAO(t.Context(), cache.View{Revision: 1}, governance.DAOListItem{DAOID: "dao", Name: "The <DAO>"}); err != nil {

@@ -88,23 +88,22 @@ func New(now func() time.Time) *Forum {
 }
 
 // Switch changes what the forum does.
-func (f *Forum) Switch(change func(*Switches)) {
+func (f *Forum) Switch(change func(*Switches)) { f.locked(func() { change(&f.switches) }) }
+
+func (f *Forum) locked(do func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	change(&f.switches)
+	do()
 }
 
 // Requests returns how many requests a path has had, refused ones included.
-func (f *Forum) Requests(path string) int {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.requests[path]
+func (f *Forum) Requests(path string) (requests int) {
+	f.locked(func() { requests = f.requests[path] })
+	return requests
 }
 
 // SetUser adds a user, or changes what the field AddressField of a user states.
-func (f *Forum) SetUser(name, address string) {
-	f.Switch(func(*Switches) { f.addresses[name] = address })
-}
+func (f *Forum) SetUser(name, address string) { f.locked(func() { f.addresses[name] = address }) }
 
 // AddCategory adds a category, below another or with 0 at the top, and returns its number.
 func (f *Forum) AddCategory(name string, parent int) int {
@@ -116,9 +115,7 @@ func (f *Forum) AddCategory(name string, parent int) int {
 
 // Restrict makes a category readable for staff alone, or for everybody.
 func (f *Forum) Restrict(id int, restricted bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.categories[id-1].restricted = restricted
+	f.locked(func() { f.categories[id-1].restricted = restricted })
 }
 
 func (f *Forum) restricted(t *topic) bool {
@@ -127,9 +124,7 @@ func (f *Forum) restricted(t *topic) bool {
 
 // RenameCategory renames a category.
 func (f *Forum) RenameCategory(id int, name string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.categories[id-1].name = name
+	f.locked(func() { f.categories[id-1].name = name })
 }
 
 // AddTopic adds a topic with its first post and returns its number.
@@ -169,11 +164,9 @@ func (f *Forum) add(t *topic, author, cooked string) *post {
 
 // EditFirst changes the first post of a topic. It raises no id and bumps nothing.
 func (f *Forum) EditFirst(id int, cooked string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	first := f.topics[id-1].posts[0]
-	first.cooked, first.updated = cooked, f.now()
-	first.version++
+	f.change(id, func(t *topic) {
+		t.posts[0].cooked, t.posts[0].updated, t.posts[0].version = cooked, f.now(), t.posts[0].version+1
+	})
 }
 
 // Bump puts a topic on top of the latest activity, as the edit of its last post does.
@@ -182,11 +175,8 @@ func (f *Forum) Bump(id int) { f.change(id, func(t *topic) { t.bumped = f.now() 
 // DeletePost deletes a post. The time of the topic's last bump goes back.
 func (f *Forum) DeletePost(id int) { f.show(id, func(p *post) { p.deleted = true }) }
 
-// HidePost hides a post until ShowPost.
-func (f *Forum) HidePost(id int) { f.show(id, func(p *post) { p.hidden = true }) }
-
-// ShowPost shows a hidden post.
-func (f *Forum) ShowPost(id int) { f.show(id, func(p *post) { p.hidden = false }) }
+// HidePost hides a post, or shows it again.
+func (f *Forum) HidePost(id int, hidden bool) { f.show(id, func(p *post) { p.hidden = hidden }) }
 
 func (f *Forum) show(id int, change func(*post)) {
 	f.mu.Lock()
@@ -198,24 +188,16 @@ func (f *Forum) show(id int, change func(*post)) {
 }
 
 // Like adds likes to a post.
-func (f *Forum) Like(id, likes int) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.posts[id-1].likes += likes
-}
+func (f *Forum) Like(id, likes int) { f.locked(func() { f.posts[id-1].likes += likes }) }
 
 // View adds views to a topic.
 func (f *Forum) View(id, views int) { f.change(id, func(t *topic) { t.views += views }) }
 
 // Retitle renames a topic, which changes its slug.
-func (f *Forum) Retitle(id int, title string) {
-	f.change(id, func(t *topic) { t.title = title })
-}
+func (f *Forum) Retitle(id int, title string) { f.change(id, func(t *topic) { t.title = title }) }
 
 // Move moves a topic to a category.
-func (f *Forum) Move(id, category int) {
-	f.change(id, func(t *topic) { t.category = category })
-}
+func (f *Forum) Move(id, category int) { f.change(id, func(t *topic) { t.category = category }) }
 
 // Tag gives a topic tags.
 func (f *Forum) Tag(id int, tags ...string) { f.change(id, func(t *topic) { t.tags = tags }) }
@@ -229,11 +211,8 @@ func (f *Forum) Archive(id int) { f.change(id, func(t *topic) { t.archived = tru
 // Pin pins a topic.
 func (f *Forum) Pin(id int) { f.change(id, func(t *topic) { t.pinned = true }) }
 
-// Unlist takes a topic out of the lists, and List puts it back.
-func (f *Forum) Unlist(id int) { f.change(id, func(t *topic) { t.unlisted = true }) }
-
-// List puts an unlisted topic back into the lists.
-func (f *Forum) List(id int) { f.change(id, func(t *topic) { t.unlisted = false }) }
+// Unlist takes a topic out of the lists, or puts it back.
+func (f *Forum) Unlist(id int, unlisted bool) { f.change(id, func(t *topic) { t.unlisted = unlisted }) }
 
 // Hide makes a topic private.
 func (f *Forum) Hide(id int) { f.change(id, func(t *topic) { t.private = true }) }
@@ -244,11 +223,7 @@ func (f *Forum) Delete(id int) { f.change(id, func(t *topic) { t.deleted = true 
 // Restore brings a deleted topic back.
 func (f *Forum) Restore(id int) { f.change(id, func(t *topic) { t.deleted = false }) }
 
-func (f *Forum) change(id int, change func(*topic)) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	change(f.topics[id-1])
-}
+func (f *Forum) change(id int, change func(*topic)) { f.locked(func() { change(f.topics[id-1]) }) }
 
 // Truth returns the topics that a follower must show, in order of their numbers as text.
 func (f *Forum) Truth(host string) []record.Topic {

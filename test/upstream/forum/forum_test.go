@@ -180,7 +180,7 @@ func TestPostWindowsOfNewAndOldVersions(t *testing.T) {
 	f.Message(120) // 3 to 122
 	f.Reply(topic, "bob", "three")
 	f.DeletePost(f.Reply(topic, "bob", "four"))
-	f.HidePost(f.Reply(topic, "bob", "five"))
+	f.HidePost(f.Reply(topic, "bob", "five"), true)
 	for _, test := range []struct {
 		name, path string
 		old        bool
@@ -200,7 +200,7 @@ func TestPostWindowsOfNewAndOldVersions(t *testing.T) {
 			}
 		})
 	}
-	f.ShowPost(125)
+	f.HidePost(125, false)
 	f.Switch(func(s *forum.Switches) { s.OldPosts = false })
 	if got := f.posts("/posts.json"); got[0] != 125 {
 		t.Errorf("got %v, want the post that is shown again", got)

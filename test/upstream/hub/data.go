@@ -193,10 +193,10 @@ func (h *Hub) Update(id, title string, at time.Time) error {
 
 // Flag marks a proposal as spam. Its time of update stays.
 func (h *Hub) Flag(id string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.proposals[id].flagged = true
-	h.write("flag-proposal", h.newID("flag"), h.proposals[id].Space, address("admin"))
+	h.change(id, func(p *proposal) {
+		p.flagged = true
+		h.write("flag-proposal", h.newID("flag"), p.Space, address("admin"))
+	})
 }
 
 // FlagSpace marks a space as spam, or no longer. Nothing is logged.
@@ -204,10 +204,10 @@ func (h *Hub) FlagSpace(id string, flagged bool) { h.locked(func() { h.spaces[id
 
 // Delete deletes a proposal. The message does not name it.
 func (h *Hub) Delete(id string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.proposals[id].hidden = true
-	h.write("delete-proposal", h.newID("delete"), h.proposals[id].Space, h.proposals[id].author)
+	h.change(id, func(p *proposal) {
+		p.hidden = true
+		h.write("delete-proposal", h.newID("delete"), p.Space, p.author)
+	})
 }
 
 // Restore undoes Delete, as after trouble in the hub's database. Nothing is logged.
@@ -222,21 +222,13 @@ func (h *Hub) DeleteSpace(id string) {
 }
 
 // RemoveVote takes a vote away, as moderation of the hub does. Nothing is logged.
-func (h *Hub) RemoveVote(proposal, voter string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	p := h.proposals[proposal]
-	delete(p.votes, strings.ToLower(voter))
-	p.dirty = true
+func (h *Hub) RemoveVote(id, voter string) {
+	h.change(id, func(p *proposal) { delete(p.votes, strings.ToLower(voter)); p.dirty = true })
 }
 
 // SetPower changes the power of a vote in place: a delegation was overridden.
-func (h *Hub) SetPower(proposal, voter, power string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	p := h.proposals[proposal]
-	p.votes[strings.ToLower(voter)].Power = power
-	p.dirty = true
+func (h *Hub) SetPower(id, voter, power string) {
+	h.change(id, func(p *proposal) { p.votes[strings.ToLower(voter)].Power, p.dirty = power, true })
 }
 
 // Break makes a row of a vote unreadable, or readable again: its page cannot be answered.
@@ -271,10 +263,13 @@ func (h *Hub) SwapLast(hidden time.Duration) {
 }
 
 // MCI returns the number of the last message.
-func (h *Hub) MCI() int64 {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.mci
+func (h *Hub) MCI() (mci int64) {
+	h.locked(func() { mci = h.mci })
+	return mci
+}
+
+func (h *Hub) change(id string, change func(*proposal)) {
+	h.locked(func() { change(h.proposals[id]) })
 }
 
 func (h *Hub) locked(change func()) {

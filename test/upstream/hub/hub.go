@@ -80,11 +80,7 @@ func New(c *clock.Clock) *Hub {
 }
 
 // Set changes the switches.
-func (h *Hub) Set(change func(*Switches)) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	change(&h.switches)
-}
+func (h *Hub) Set(change func(*Switches)) { h.locked(func() { change(&h.switches) }) }
 
 // Requests returns how often each root field was asked for, and the number of requests
 // under "".
