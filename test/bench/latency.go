@@ -98,9 +98,6 @@ type drive struct {
 	// once ends the load when each request was sent once.
 	once  bool
 	conns []net.Conn
-	// refusals, unless nil, has the refused requests, which count neither as answered nor as
-	// failed.
-	refusals *refusals
 	// failure is the first failed response.
 	failure atomic.Pointer[string]
 }
@@ -204,9 +201,6 @@ func (d *drive) send(ctx context.Context, conn net.Conn, p pace) (*hdrhistogram.
 		}
 		if err := answer.Read(reader); err != nil {
 			return taken, failed, fmt.Errorf("receive: %w", err)
-		}
-		if d.refusals.add(&answer, time.Since(p.due)) {
-			continue
 		}
 		if answer.StatusCode() != http.StatusOK {
 			failed++

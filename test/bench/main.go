@@ -93,9 +93,7 @@ func (o options) bench(ctx context.Context) (err error) {
 	e.Niceness = o.nice
 	defer func() { err = errors.Join(err, e.Close()) }()
 	report := Report{Began: time.Now(), Quick: o.quick, Size: sizeOf(o.quick), Machine: thisMachine(o.root)}
-	problems := errors.Join(
-		o.compare(ctx, e, &report), o.latencies(ctx, e, &report), o.overloads(ctx, e, &report),
-	)
+	problems := errors.Join(o.compare(ctx, e, &report), o.latencies(ctx, e, &report))
 	report.Took = time.Since(report.Began)
 	return errors.Join(problems, o.write(report))
 }
@@ -143,17 +141,6 @@ func (o options) latencies(ctx context.Context, e *Environment, report *Report) 
 			fmt.Fprintf(e.Log, "  %s requests/s: p50 %.2f, p99 %.2f, p99.9 %.2f, longest %.2f ms\n",
 				figure(result.Rate), result.P50, result.P99, result.P999, result.Max)
 			report.Latencies = append(report.Latencies, result)
-		}
-		return err
-	})
-}
-
-func (o options) overloads(ctx context.Context, e *Environment, report *Report) error {
-	return measured(o, e, coldKinds(), func(k coldKind) (id, title string) { return "overload-" + k.id, "overload: " + k.name }, func(k coldKind) error {
-		result, err := e.overload(ctx, k)
-		if err == nil {
-			fmt.Fprintf(e.Log, "  %+v\n", result)
-			report.Overloads = append(report.Overloads, result)
 		}
 		return err
 	})

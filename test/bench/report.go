@@ -21,11 +21,9 @@ type Report struct {
 	Quick bool
 	// Size is the size of the data set.
 	Size Size
-	// Results has one entry for each measured row, Latencies for each measured load, and Overloads
-	// for each kind of pages that nobody asked for before.
+	// Results has one entry for each measured row, and Latencies for each measured load.
 	Results   []Result
 	Latencies []LatencyResult
-	Overloads []OverloadResult
 }
 
 // Machine describes the hardware and software that figures were measured with.
@@ -71,7 +69,6 @@ with %[11]d.%[12]s
 		r.Size.Ballots, r.Size.Proposals, r.Size.DAOs, r.Size.Largest, r.quickNote())
 	r.markdownRatios(out)
 	r.markdownLatencies(out)
-	r.markdownOverloads(out)
 }
 
 func (r Report) quickNote() string {
@@ -142,25 +139,6 @@ In milliseconds; they include the delay of the load generator, which the plain F
 	for _, l := range r.Latencies {
 		fmt.Fprintf(out, "| %s | %s | %s | %s | %s | %s | %d of %d |\n",
 			l.Name, figure(l.Rate), figure(l.P50), figure(l.P99), figure(l.P999), figure(l.Max), l.Failed, l.Count)
-	}
-	fmt.Fprintln(out)
-}
-
-func (r Report) markdownOverloads(out io.Writer) {
-	if len(r.Overloads) == 0 {
-		return
-	}
-	fmt.Fprintf(out, `## At twice what the worker can do
-
-Distinct pages that nobody asked for before, requested for %s at %d times the rate that 64 callers get, on schedule. *Refused* are 503
-with `+"`Retry-After`"+`; *failed* is any other answer. Milliseconds from when a request was due.
-
-| what | requests/s | pages/s | p50 | p99 | max | refused | p99 of these | failed |
-|---|---:|---:|---:|---:|---:|---:|---:|---:|
-`, fillLength, overloadFactor)
-	for _, o := range r.Overloads {
-		fmt.Fprintf(out, "| %s | %s | %s | %s | %s | %s | %d of %d | %s | %d |\n", o.Name, figure(o.Offered), figure(o.Served),
-			figure(o.P50), figure(o.P99), figure(o.Max), o.Refused, o.Count, figure(o.RefusedP99), o.Failed)
 	}
 	fmt.Fprintln(out)
 }

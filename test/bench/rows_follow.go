@@ -145,12 +145,12 @@ func followHub(ctx context.Context, e *Environment, f *following) error {
 	upstream.Set(func(s *hub.Switches) { s.Limit = hubLimit })
 	server := httptest.NewServer(upstream)
 	e.Undo(func() error { server.Close(); return nil })
-	file := fmt.Sprintf("contact: ops@example.org\nsnapshot: {url: %s/graphql}\ndaos:\n", server.URL)
+	file := []string{fmt.Sprintf("contact: ops@example.org\nsnapshot: {url: %s/graphql}\ndaos:", server.URL)}
 	now := time.Now()
 	for n := range spacesOfHub {
 		id := fmt.Sprintf("space%d", n)
 		space := id + ".eth"
-		file += fmt.Sprintf("- {id: %s, name: Space %d, snapshot: [%s]}\n", id, n, space)
+		file = append(file, fmt.Sprintf("- {id: %s, name: Space %d, snapshot: [%s]}", id, n, space))
 		upstream.AddSpace(hub.Space{ID: space, Name: id, Network: "1", Symbol: "SPC"})
 		proposals := proposalsOfHub / 4 / (n + 1)
 		for p := range proposals {
@@ -172,7 +172,7 @@ func followHub(ctx context.Context, e *Environment, f *following) error {
 			votes[id] += each
 		}
 	}
-	err := f.until(ctx, e, file, votes)
+	err := f.until(ctx, e, strings.Join(file, "\n"), votes)
 	f.requests = float64(upstream.Requests()[""])
 	fmt.Fprintf(e.Log, "  %v\n", upstream.Requests())
 	return err
@@ -221,7 +221,7 @@ func followGovernor(ctx context.Context, e *Environment, f *following) error {
 		if number := block / governorInterval; block%governorInterval == 1 {
 			logs = append(logs, proposed(number+1, block))
 		} else if place := block % governorInterval; place > 1 && place <= voters+1 {
-			power := new(big.Int).Mul(big.NewInt(int64(place)), big.NewInt(1_000_000_000_000_000_007)) //nolint:gosec // small
+			power := new(big.Int).Mul(big.NewInt(int64(place)), big.NewInt(1_000_000_000_000_000_007))
 			logs = append(logs, chain.Emit(governorAddress, "VoteCast(address,uint256,uint8,uint256,string)", 1,
 				chain.Hex(fmt.Sprintf("0x%040x", place)), number+1, place%3, power, ""))
 		}
@@ -323,8 +323,10 @@ func delegationFigures(ctx context.Context, e *Environment, s *served) error {
 		}
 		fmt.Fprintf(e.Log, "  %s: %d rows, %.0f bytes a row\n", table, rows, float64(size)/float64(max(rows, 1)))
 	}
-	for _, path := range []string{"/v2/daos/harbor/delegates?limit=50", "/v2/daos/harbor/delegates?limit=49&order=delegators",
-		"/v2/voters/" + string("0xd"+strings.Repeat("0", 38)+"1") + "/delegations?limit=50"} {
+	for _, path := range []string{
+		"/v2/daos/harbor/delegates?limit=50", "/v2/daos/harbor/delegates?limit=49&order=delegators",
+		fmt.Sprintf("/v2/voters/0xd%039x/delegations?limit=50", 1),
+	} {
 		began := time.Now()
 		status, _, err := get(ctx, s.base+path, e.internal())
 		if err != nil {
