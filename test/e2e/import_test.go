@@ -155,9 +155,7 @@ func TestLongImportReportsAFullDiskAndContinuesLater(t *testing.T) {
 	// Earlier data must survive.
 	before := filepath.Join(t.TempDir(), "spaces.ndjson")
 	env.WriteLines(t, before, goodSpace)
-	if out, status := env.Run(t, environ, "import", before); status != 0 {
-		t.Fatalf("import: status %d: %s", status, out)
-	}
+	env.MustRun(t, environ, "import", before)
 	filler := filepath.Join(dir, "filler")
 	fill(t, filler)
 	out, status := env.Run(t, environ, "import", data)
@@ -171,9 +169,7 @@ func TestLongImportReportsAFullDiskAndContinuesLater(t *testing.T) {
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT, "size=512m"); err != nil {
 		t.Fatal(err)
 	}
-	if out, status := env.Run(t, environ, "import", data); status != 0 {
-		t.Fatalf("import after freeing space: status %d: %s", status, out)
-	}
+	env.MustRun(t, environ, "import", data)
 	want := undisturbed(t, data)
 	options := env.EngineOptions(t)
 	options.DataDir = dir

@@ -12,9 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
-	"pnyx/cache"
 	"pnyx/test/env"
 	"pnyx/test/facilitator"
 )
@@ -377,12 +375,7 @@ func (l *loss) awaitInLedger(hash string) {
 
 func (l *loss) revision() uint64 {
 	l.TB.Helper()
-	store, err := cache.Open(l.redis.URL, time.Minute)
-	if err != nil {
-		l.TB.Fatal(err)
-	}
-	defer store.Close()
-	published, err := store.PublicationState(l.TB.Context())
+	published, err := env.Store(l.TB, l.redis.URL).PublicationState(l.TB.Context())
 	if err != nil {
 		l.TB.Fatal(err)
 	}
