@@ -84,7 +84,7 @@ func TestRowThatBreaksItsPageCostsOnlyItself(t *testing.T) {
 func TestHubInTroubleIsAskedLessNotMore(t *testing.T) {
 	t.Parallel()
 
-	f, id := newVote(t)
+	f, _ := newVote(t)
 	f.fill()
 	f.hub.Set(func(s *fake.Switches) { s.Trouble = 1000 })
 	before := f.hub.Requests()[""]

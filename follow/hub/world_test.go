@@ -2,7 +2,6 @@ package hub_test
 
 import (
 	"cmp"
-	"encoding/json"
 	"log/slog"
 	"maps"
 	"net/http/httptest"
@@ -267,9 +266,7 @@ func (f *fixture) note(id string) (n note) {
 	}
 	for _, i := range items {
 		if i.ItemID == id {
-			if err := json.Unmarshal([]byte(i.Note), &n); err != nil {
-				f.Fatal(err)
-			}
+			env.Decode(f, []byte(i.Note), &n)
 		}
 	}
 	return n

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -75,19 +74,14 @@ func checkRejects(t *testing.T, dir string) {
 	if err != nil || len(files) != 1 {
 		t.Fatalf("got %v (%v), want one rejects file", files, err)
 	}
-	text, err := os.ReadFile(files[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := env.ReadFile(t, files[0])
 	want := map[string]string{"proposals.ndjson:2": "JSON", "bad.ndjson:2": "negative", "bad.ndjson:3": "longer than"}
 	for line := range bytes.Lines(text) {
 		var rejected struct {
 			File, Reason, Text string
 			Line               int
 		}
-		if err := json.Unmarshal(line, &rejected); err != nil {
-			t.Fatal(err)
-		}
+		env.Decode(t, line, &rejected)
 		at := fmt.Sprintf("%s:%d", filepath.Base(rejected.File), rejected.Line)
 		reason, expected := want[at]
 		if !expected || !strings.Contains(rejected.Reason, reason) || rejected.Text == "" {

@@ -260,10 +260,7 @@ const serveCommand = "bin/pnyx serve"
 // lossCommands are the commands of the document, in their order.
 func lossCommands(tb testing.TB) (commands []string) {
 	tb.Helper()
-	text, err := os.ReadFile("../../docs/production.md")
-	if err != nil {
-		tb.Fatal(err)
-	}
+	text := env.ReadFile(tb, "../../docs/production.md")
 	_, section, _ := strings.Cut(string(text), "\n## Everything is lost\n")
 	section, _, _ = strings.Cut(section, "\n## ")
 	for line := range strings.Lines(section) {

@@ -3,7 +3,6 @@ package e2e_test
 import (
 	"fmt"
 	"net/http"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -167,9 +166,7 @@ func TestSQLCommandReadsOnly(t *testing.T) {
 	env.RequireEngine(t)
 	dir := t.TempDir()
 	secret := filepath.Join(dir, "secret.txt")
-	if err := os.WriteFile(secret, []byte("hidden"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	env.WriteFile(t, secret, "hidden")
 	file := filepath.Join(dir, "query.sql")
 	env.WriteLines(t, file, "-- a comment", "SELECT 3 + 4 AS seven;")
 	data := filepath.Join(dir, "data")

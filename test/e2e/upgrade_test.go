@@ -328,13 +328,8 @@ func readFixture(t *testing.T, name string, value any) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
 	unzipFile(t, filepath.Join(upgradeFixture, name), path)
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, value); err != nil {
-		t.Fatal(err)
-	}
+	text := env.ReadFile(t, path)
+	env.Decode(t, text, value)
 }
 
 func unzipFile(t *testing.T, from, to string) {
