@@ -165,6 +165,14 @@ func (f *fixture) cast(v fake.Vote) string {
 	return id
 }
 
+// burst casts votes of new voters in one second.
+func (f *fixture) burst(proposal string, votes int, at time.Time) {
+	f.Helper()
+	if err := f.hub.Burst(proposal, votes, at); err != nil {
+		f.Fatal(err)
+	}
+}
+
 // held is what the warehouse has, in the form of the hub's truth.
 func (f *fixture) held() map[string]fake.ProposalTruth {
 	f.Helper()
