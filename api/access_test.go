@@ -1,7 +1,6 @@
 package api_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/netip"
@@ -203,9 +202,7 @@ func (t *node) wantLimited(got answer, code apierror.Code) limitDetails {
 	t.Helper()
 	failed := t.wantFailure(got, http.StatusTooManyRequests, code)
 	var details limitDetails
-	if err := json.Unmarshal(failed.Error.Details, &details); err != nil {
-		t.Fatal(err)
-	}
+	env.Decode(t, failed.Error.Details, &details)
 	if details.Remaining == nil || *details.Remaining != 0 || details.ResetAt.Before(noon) {
 		t.Errorf("details of a refusal: got %s", failed.Error.Details)
 	}
@@ -244,9 +241,7 @@ func TestAnswersCarryRateLimitHeaders(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal([]byte(n.askWith(http.MethodGet, "/v2/meta/usage", token).body), &usage); err != nil {
-		t.Fatal(err)
-	}
+	env.Decode(t, []byte(n.askWith(http.MethodGet, "/v2/meta/usage", token).body), &usage)
 	for i, want := range []time.Duration{0, 6 * time.Second} { // one is full, the other empty
 		got := usage.Data.Buckets[i]
 		if after := got.ResetAt.Sub(noon).Round(time.Millisecond); after != want {
@@ -304,9 +299,7 @@ func TestOnlyAnswersWithDataCountTowardsTheQuota(t *testing.T) {
 			Month struct{ Month, Limit, Used, Remaining string }
 		}
 	}
-	if err := json.Unmarshal([]byte(n.askWith(http.MethodGet, "/v2/meta/usage", token).body), &usage); err != nil {
-		t.Fatal(err)
-	}
+	env.Decode(t, []byte(n.askWith(http.MethodGet, "/v2/meta/usage", token).body), &usage)
 	if month := usage.Data.Month; month.Month != "2024-03" || month.Limit != "2" || month.Used != "2" || month.Remaining != "0" {
 		t.Errorf("usage: got %+v, want 2 of 2 used", month)
 	}

@@ -82,9 +82,7 @@ func TestProposalDetailLinksToItsEvidence(t *testing.T) {
 	var evidence struct {
 		Proposal governance.EvidenceProposal
 	}
-	if err := json.Unmarshal(n.wantSuccess(detail.Related.Evidence).Data, &evidence); err != nil {
-		t.Fatal(err)
-	}
+	env.Decode(t, n.wantSuccess(detail.Related.Evidence).Data, &evidence)
 	if evidence.Proposal.ProposalKey != countedKey {
 		t.Errorf("got evidence on %s, want on %s", evidence.Proposal.ProposalKey, countedKey)
 	}

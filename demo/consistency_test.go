@@ -140,9 +140,7 @@ func choicesOf(t *testing.T, choice json.RawMessage) []int {
 		return several
 	}
 	var weights map[int]int
-	if err := json.Unmarshal(choice, &weights); err != nil {
-		t.Fatal(err)
-	}
+	env.Decode(t, choice, &weights)
 	return slices.Collect(maps.Keys(weights))
 }
 

@@ -2,10 +2,6 @@ package demo
 
 import (
 	"testing"
-
-	"github.com/shopspring/decimal"
-
-	"pnyx/governance"
 )
 
 func TestPowerIsCountedAsPublished(t *testing.T) {
@@ -38,30 +34,5 @@ func TestPowerIsCountedAsPublished(t *testing.T) {
 				t.Errorf("counted: got %s, want %s", got, test.counted)
 			}
 		})
-	}
-}
-
-func TestDrawnPowersSumExactly(t *testing.T) {
-	t.Parallel()
-	rng := newRandom()
-	var sum amount
-	want := decimal.Zero
-	for i := range 20_000 {
-		rng.seed(1, i)
-		drawn := drawPower(rng, unsigned(i%200))
-		read, _, err := governance.ParsePower(string(drawn.append(nil)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := string(drawn.rounded().append(nil)); got != read.String() {
-			t.Fatalf("got %s counted, want %s", got, read)
-		}
-		sum, want = sum.plus(drawn.rounded()), want.Add(read)
-	}
-	if got := string(sum.append(nil)); got != want.String() {
-		t.Errorf("got a sum of %s, want %s", got, want)
-	}
-	if got := sum.baseUnitsText(); got != want.Shift(18).String() {
-		t.Errorf("got a sum of %s base units, want %s", got, want.Shift(18))
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -296,10 +295,7 @@ func TestAttackAnalystReadsGovernanceAndNoSecrets(t *testing.T) {
 // The statements for a server of the operator's own equal the embedded engine's.
 func TestStatementsGrantWhatAnalystsMayRead(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../observe/analyst.sql")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := env.ReadFile(t, "../observe/analyst.sql")
 	var got []string
 	for line := range strings.Lines(string(text)) {
 		grant, found := strings.CutSuffix(strings.TrimSpace(line), " TO analyst;")
@@ -317,10 +313,7 @@ func TestStatementsGrantWhatAnalystsMayRead(t *testing.T) {
 
 func TestComposeGrantsWhatAnalystsMayRead(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../observe/analyst.xml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := env.ReadFile(t, "../observe/analyst.xml")
 	var got []string
 	for line := range strings.Lines(string(text)) {
 		if _, after, found := strings.Cut(line, "<query>GRANT "); found {

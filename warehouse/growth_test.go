@@ -41,9 +41,7 @@ func writeProposals(t *testing.T, url string) {
 		"listed_proposals": "proposal_ref, proposal_key, dao_id, provider, lifecycle, outcome, created_at, updated_at, end_at, revision",
 	} {
 		insert := fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM "+manyProposals, table, columns, columns, others)
-		if err := conn.Exec(t.Context(), insert); err != nil {
-			t.Fatal(err)
-		}
+		mustExec(t, conn, insert)
 	}
 }
 
@@ -116,9 +114,7 @@ func TestExistingRowsGetNewProjections(t *testing.T) {
 	t.Parallel()
 	url := env.EmptyDatabaseURL(t) // its schema changes
 	w := openAt(t, warehouse.Options{URL: url})
-	if err := raw(t, url).Exec(t.Context(), "ALTER TABLE listed_proposals DROP PROJECTION by_creation"); err != nil {
-		t.Fatal(err)
-	}
+	mustExec(t, raw(t, url), "ALTER TABLE listed_proposals DROP PROJECTION by_creation")
 	writeProposals(t, url)
 	if err := w.Migrate(t.Context()); err != nil {
 		t.Fatal(err)

@@ -45,9 +45,7 @@ func TestPulseChangesWithEveryCommit(t *testing.T) {
 		t.Errorf("got %+v after %+v, want it to be quiet", again, before)
 	}
 	commit("b.eth")
-	if err := conn.Exec(t.Context(), "OPTIMIZE TABLE batches FINAL"); err != nil {
-		t.Fatal(err)
-	}
+	mustExec(t, conn, "OPTIMIZE TABLE batches FINAL")
 	after := pulse()
 	if after.Quiet(before) {
 		t.Errorf("got %+v after a commit and a merge, want another than %+v", after, before)
@@ -55,9 +53,7 @@ func TestPulseChangesWithEveryCommit(t *testing.T) {
 	if told != 2 {
 		t.Errorf("told of %d commits, want 2", told)
 	}
-	if err := conn.Exec(t.Context(), "INSERT INTO token_revocations (token_id) VALUES ('a')"); err != nil {
-		t.Fatal(err)
-	}
+	mustExec(t, conn, "INSERT INTO token_revocations (token_id) VALUES ('a')")
 	if got := pulse(); got.Quiet(after) {
 		t.Errorf("got %+v after a revocation, want another than %+v", got, after)
 	}

@@ -107,9 +107,7 @@ func TestRangeOfManyBallotsReadsFewRows(t *testing.T) {
 	insert := fmt.Sprintf(`INSERT INTO ballots (proposal_ref, voter, vote_id, provider, external_id, power, choices, choice_key, version)
 		SELECT unhex('%s'), concat('0x', lower(hex(sipHash128(number)))), toString(number), 'snapshot', 'large', 1.5,
 			[toString(1 + number %% 3)], toString(1 + number %% 3), 1 FROM numbers(%d)`, hexOf(hash), ballots)
-	if err := raw(t, url).Exec(t.Context(), insert); err != nil {
-		t.Fatal(err)
-	}
+	mustExec(t, raw(t, url), insert)
 	starts, err := counts.RangeStarts(t.Context(), w, hash, size)
 	if err != nil {
 		t.Fatal(err)
@@ -231,9 +229,7 @@ func TestRangeOfALargeDAOReadsFewRows(t *testing.T) {
 		insert := fmt.Sprintf(`INSERT INTO ballots (proposal_ref, voter, vote_id, provider, external_id, power, choices, choice_key, version)
 			SELECT unhex('%s'), concat('0x', lower(hex(sipHash128(number)))), toString(number), 'snapshot', 'large-%d', 1.5, ['1'], '1', 1
 			FROM numbers(%d)`, hexOf(hash), p, voters)
-		if err := raw(t, url).Exec(t.Context(), insert); err != nil {
-			t.Fatal(err)
-		}
+		mustExec(t, raw(t, url), insert)
 	}
 	writeStates(t, w, states...)
 	starts, err := counts.DAORangeStarts(t.Context(), w, "dao", size)

@@ -44,9 +44,7 @@ func TestBatchThatEndsBetweenTwoKindsIsCompletedByTheNext(t *testing.T) {
 	t.Parallel()
 	w, url := openURL(t)
 	conn := raw(t, url)
-	if err := conn.Exec(t.Context(), "ALTER TABLE ballots ADD CONSTRAINT crash CHECK 0"); err != nil {
-		t.Fatal(err)
-	}
+	mustExec(t, conn, "ALTER TABLE ballots ADD CONSTRAINT crash CHECK 0")
 	all := []record.Record{
 		ballot("p", "0xa", "v1", "1", "1", nil), &record.Proposal{ProposalRef: ref("p"), SourceID: "space.eth"},
 	}
@@ -56,9 +54,7 @@ func TestBatchThatEndsBetweenTwoKindsIsCompletedByTheNext(t *testing.T) {
 	if batches, err := records.CommittedBatches(t.Context(), w, time.Now().Add(-time.Minute)); err != nil || len(batches) != 1 {
 		t.Fatalf("got %d batches (%v), want the one that failed", len(batches), err)
 	}
-	if err := conn.Exec(t.Context(), "ALTER TABLE ballots DROP CONSTRAINT crash"); err != nil {
-		t.Fatal(err)
-	}
+	mustExec(t, conn, "ALTER TABLE ballots DROP CONSTRAINT crash")
 	if got, want := appendAll(t, w, all...), (records.Counts{New: 1, Unchanged: 1}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
@@ -92,15 +88,11 @@ func TestBatchOfManyBlocksIsStoredAsAWhole(t *testing.T) {
 	for name, at := range map[string]int{"first": 0, "second": records.MaxBlockRows, "last": count - 1} {
 		invalid := slices.Clone(batch)
 		invalid[at] = ballot("p", "invalid", "v", "1", "1", nil)
-		if err := conn.Exec(t.Context(), "ALTER TABLE ballots ADD CONSTRAINT valid CHECK voter != 'invalid'"); err != nil {
-			t.Fatal(err)
-		}
+		mustExec(t, conn, "ALTER TABLE ballots ADD CONSTRAINT valid CHECK voter != 'invalid'")
 		if _, err := records.Append(t.Context(), w, newRun(), invalid); err == nil || errors.Is(err, warehouse.ErrUnreachable) {
 			t.Errorf("%s block: got error %v, want that of the constraint", name, err)
 		}
-		if err := conn.Exec(t.Context(), "ALTER TABLE ballots DROP CONSTRAINT valid"); err != nil {
-			t.Fatal(err)
-		}
+		mustExec(t, conn, "ALTER TABLE ballots DROP CONSTRAINT valid")
 		invalid[at] = ballot("p", "0x", "v", "1", "1e70", nil) // more digits than the column has
 		if _, err := records.Append(t.Context(), w, newRun(), invalid); err == nil || errors.Is(err, warehouse.ErrUnreachable) {
 			t.Errorf("%s block: got error %v, want that of the driver", name, err)

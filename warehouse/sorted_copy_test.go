@@ -76,9 +76,7 @@ func TestCopyOfAnEarlierFormatIsBuiltAgain(t *testing.T) {
 		Identity: governance.Identity{DAOID: "dao", Provider: governance.Snapshot, ExternalID: "a"},
 	}
 	writeStates(t, w, state)
-	if err := raw(t, url).Exec(t.Context(), "INSERT INTO sorted_copies (kind, subject, generation, revision) VALUES ('ballots', 'a', 7, 1), ('voters', 'dao', 7, 1)"); err != nil {
-		t.Fatal(err)
-	}
+	mustExec(t, raw(t, url), "INSERT INTO sorted_copies (kind, subject, generation, revision) VALUES ('ballots', 'a', 7, 1), ('voters', 'dao', 7, 1)")
 	copies, err := pages.StaleSortedCopies(t.Context(), w)
 	if err != nil || len(copies) != 2 || copies[0].Generation != 7 {
 		t.Errorf("got %v (%v), want both copies of generation 7", copies, err)

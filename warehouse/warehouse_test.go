@@ -60,6 +60,13 @@ func raw(t *testing.T, url string) driver.Conn {
 	return env.ConnectWarehouse(t, url)
 }
 
+func mustExec(t *testing.T, conn driver.Conn, sql string, args ...any) {
+	t.Helper()
+	if err := conn.Exec(t.Context(), sql, args...); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func newRun() records.Import {
 	return records.Import{ID: uuid.New(), ObservedAt: time.Now().UTC().Truncate(time.Millisecond)}
 }
@@ -396,9 +403,7 @@ func TestFailedBatchIsClosed(t *testing.T) {
 		"INSERT INTO batches (batch_id, sealed) VALUES (generateUUIDv4(), 0)",
 		"ALTER TABLE ballots DROP COLUMN reason SETTINGS alter_sync = 2", // the insert fails
 	} {
-		if err := conn.Exec(t.Context(), sql); err != nil {
-			t.Fatal(err)
-		}
+		mustExec(t, conn, sql)
 	}
 	if _, err := records.Append(t.Context(), w, newRun(), []record.Record{ballot("p", "0xa", "v1", "1", "1", nil)}); err == nil {
 		t.Fatal("the insert did not fail")
@@ -419,9 +424,7 @@ func TestRecordsOfDeadImportArePartOfNextBatch(t *testing.T) {
 	appendAll(t, w, b)
 	conn := raw(t, url)
 	// As if the import had died between its write and its commit.
-	if err := conn.Exec(t.Context(), "ALTER TABLE batches DELETE WHERE sealed = 1 SETTINGS mutations_sync = 1"); err != nil {
-		t.Fatal(err)
-	}
+	mustExec(t, conn, "ALTER TABLE batches DELETE WHERE sealed = 1 SETTINGS mutations_sync = 1")
 	if got := appendAll(t, w, b); got.Unchanged != 1 {
 		t.Errorf("got %+v, want the ballot unchanged", got)
 	}

@@ -204,10 +204,7 @@ func TestAPaymentThatSomebodyElseSubmittedBuysTheAnswer(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, withChain)
 	payment := f.pay()
-	charge, err := f.Begin(t.Context(), request(), payment.Header())
-	if err != nil {
-		t.Fatal(err)
-	}
+	charge := f.mustBegin(payment.Header())
 	hash := f.ledger.Submit(payment.Payload.Authorization)
 	if err := charge.Settle(t.Context(), body("answer")); err != nil {
 		t.Fatal(err)
@@ -232,13 +229,10 @@ func TestAnAuthorizationCancelledAfterItWasVerifiedBuysNothing(t *testing.T) {
 			t.Parallel()
 			f := newFixture(t, c.settings...)
 			payment := f.pay()
-			charge, err := f.Begin(t.Context(), request(), payment.Header())
-			if err != nil {
-				t.Fatal(err)
-			}
+			charge := f.mustBegin(payment.Header())
 			f.ledger.Cancel(payment.Payload.Authorization)
 			f.wantRefused(charge.Settle(t.Context(), body("answer")), c.kind, c.reason)
-			_, err = f.buy(payment.Header(), request(), "answer")
+			_, err := f.buy(payment.Header(), request(), "answer")
 			f.wantRefused(err, c.kind, c.reason)
 			f.wantCharged(0)
 		})
@@ -282,10 +276,7 @@ func TestADeathAfterTheSettlementLosesNoAnswer(t *testing.T) {
 			redis, ledger := env.EmbeddedRedis(t), facilitator.NewLedger(t)
 			dying, other := newFixtureAt(t, redis, ledger, settings...), newFixtureAt(t, redis, ledger, settings...)
 			header := dying.pay().Header()
-			charge, err := dying.Begin(t.Context(), request(), header)
-			if err != nil {
-				t.Fatal(err)
-			}
+			charge := dying.mustBegin(header)
 			reached, over := make(chan struct{}), make(chan struct{})
 			ledger.Behave("settle", func(_ http.ResponseWriter, r *http.Request, honest func() any) {
 				honest()
@@ -298,7 +289,7 @@ func TestADeathAfterTheSettlementLosesNoAnswer(t *testing.T) {
 			}()
 			<-reached
 			ledger.Behave("settle", nil)
-			_, err = other.buy(header, request(), "second")
+			_, err := other.buy(header, request(), "second")
 			other.wantRefused(err, x402.InProgress, "")
 			other.endLeases()
 			other.wantBought(header, "second", "first")

@@ -42,10 +42,7 @@ func (f *fixture) flush(ledger []governance.Payment) {
 func inSettlement(t *testing.T, a *fixture, during func(header string)) (string, error) {
 	t.Helper()
 	header := a.pay().Header()
-	charge, err := a.Begin(t.Context(), request(), header)
-	if err != nil {
-		t.Fatal(err)
-	}
+	charge := a.mustBegin(header)
 	reached, answer := make(chan struct{}), make(chan struct{})
 	a.ledger.Behave("settle", func(w http.ResponseWriter, _ *http.Request, honest func() any) {
 		reply := honest()
@@ -90,10 +87,7 @@ func TestAttackAFlushDuringASettlementKeepsTheTransaction(t *testing.T) {
 			if last.State != governance.PaymentSettled || last.Transaction != hash {
 				t.Errorf("ledger: got %s with transaction %q, want settled with %s", last.State, last.Transaction, hash)
 			}
-			charge, err := b.Begin(t.Context(), request(), header)
-			if err != nil {
-				t.Fatal(err)
-			}
+			charge := b.mustBegin(header)
 			if !strings.Contains(decoded(t, charge.Receipt()), hash) {
 				t.Errorf("receipt %s does not name %s", decoded(t, charge.Receipt()), hash)
 			}

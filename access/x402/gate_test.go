@@ -101,6 +101,16 @@ func (f *fixture) Begin(ctx context.Context, r x402.Request, header string) (*x4
 	return f.Gate.Begin(ctx, r, payment)
 }
 
+// mustBegin is Begin for a payment of the request of tests that is right.
+func (f *fixture) mustBegin(header string) *x402.Charge {
+	f.tb.Helper()
+	charge, err := f.Begin(f.tb.Context(), request(), header)
+	if err != nil {
+		f.tb.Fatal(err)
+	}
+	return charge
+}
+
 // pay returns a header for the request of tests.
 func (f *fixture) pay() facilitator.Payment {
 	return f.wallet.Pay(f.Challenge(request()).Challenge.Header())
@@ -171,10 +181,7 @@ func (f *fixture) ledgerStates() []governance.PaymentState {
 func TestAPaymentBuysOneAnswer(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	charge, err := f.Begin(t.Context(), request(), f.pay().Header())
-	if err != nil {
-		t.Fatal(err)
-	}
+	charge := f.mustBegin(f.pay().Header())
 	f.wantCharged(0)
 	if charge.Payer() != f.wallet.Address() {
 		t.Errorf("payer: got %s, want %s", charge.Payer(), f.wallet.Address())

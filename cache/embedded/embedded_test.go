@@ -139,9 +139,7 @@ func TestClosedServerKeepsItsContentForOneStart(t *testing.T) {
 		t.Errorf("got log %s, want no warning", log)
 	}
 	want(r, client, "value")
-	if err := os.WriteFile(filepath.Join(dir, embedded.SavedName), []byte("REDIS0009 and what is no content"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	env.WriteFile(t, filepath.Join(dir, embedded.SavedName), "REDIS0009 and what is no content")
 	r, client, log = start(t, dir)
 	want(r, client, "")
 	if !strings.Contains(log.String(), "starting it empty") {
@@ -189,9 +187,7 @@ func TestSocketThatAKilledProcessLeftIsReplaced(t *testing.T) {
 	t.Parallel()
 	needServer(t)
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, embedded.SocketName), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	env.WriteFile(t, filepath.Join(dir, embedded.SocketName), "")
 	_, client, _ := start(t, dir)
 	if err := client.Ping(t.Context()).Err(); err != nil {
 		t.Error(err)

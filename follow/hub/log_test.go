@@ -82,9 +82,7 @@ func TestLogOfThousandsIsReadPageByPage(t *testing.T) {
 	id := f.open()
 	f.fill()
 	for second := range 3 {
-		if err := f.hub.Burst(id, []int{1200, 1249, 1200}[second], f.clock.Now().Add(time.Duration(second)*time.Second)); err != nil {
-			t.Fatal(err)
-		}
+		f.burst(id, []int{1200, 1249, 1200}[second], f.clock.Now().Add(time.Duration(second)*time.Second))
 	}
 	asked := f.hub.Requests()
 	f.run("log")

@@ -16,9 +16,7 @@ func TestBurstInAFewSecondsIsReadWhole(t *testing.T) {
 	f := newFixture(t)
 	id := f.open()
 	for second, votes := range []int{1200, 1249, 1200} {
-		if err := f.hub.Burst(id, votes, start.Add(time.Duration(second)*time.Second)); err != nil {
-			t.Fatal(err)
-		}
+		f.burst(id, votes, start.Add(time.Duration(second)*time.Second))
 	}
 	f.run("backfill")
 	f.agree()
@@ -31,9 +29,7 @@ func TestMoreVotesInASecondThanTheHubShowsAreSaidToBeMissing(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	id := f.open()
-	if err := f.hub.Burst(id, 6100, start); err != nil {
-		t.Fatal(err)
-	}
+	f.burst(id, 6100, start)
 	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("late"), Created: start.Add(time.Minute)})
 	f.run("backfill")
 	held := f.held()[id].Votes
@@ -56,9 +52,7 @@ func TestRowThatBreaksItsPageCostsOnlyItself(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	id := f.open()
-	if err := f.hub.Burst(id, 1500, start); err != nil {
-		t.Fatal(err)
-	}
+	f.burst(id, 1500, start)
 	broken := []string{fake.Voter("x"), fake.Voter("y")}
 	for _, voter := range broken {
 		f.cast(fake.Vote{Proposal: id, Voter: voter, Created: start})
@@ -103,9 +97,7 @@ func TestWalkGoesOnWhereTheLimitStoppedIt(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	id := f.open()
-	if err := f.hub.Burst(id, 3000, start); err != nil {
-		t.Fatal(err)
-	}
+	f.burst(id, 3000, start)
 	f.hub.Set(func(s *fake.Switches) { s.Limit = 2 })
 	limited := 0
 	for more := true; more; {

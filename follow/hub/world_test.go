@@ -2,7 +2,6 @@ package hub_test
 
 import (
 	"cmp"
-	"encoding/json"
 	"log/slog"
 	"maps"
 	"net/http/httptest"
@@ -173,6 +172,14 @@ func (f *fixture) cast(v fake.Vote) string {
 	return id
 }
 
+// burst casts votes of new voters in one second.
+func (f *fixture) burst(proposal string, votes int, at time.Time) {
+	f.Helper()
+	if err := f.hub.Burst(proposal, votes, at); err != nil {
+		f.Fatal(err)
+	}
+}
+
 // held is what the warehouse has, in the form of the hub's truth.
 func (f *fixture) held() map[string]fake.ProposalTruth {
 	f.Helper()
@@ -274,9 +281,7 @@ func (f *fixture) note(id string) (n note) {
 	}
 	for _, i := range items {
 		if i.ItemID == id {
-			if err := json.Unmarshal([]byte(i.Note), &n); err != nil {
-				f.Fatal(err)
-			}
+			env.Decode(f, []byte(i.Note), &n)
 		}
 	}
 	return n

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -414,10 +413,7 @@ func (f before) RoundTrip(r *http.Request) (*http.Response, error) {
 func (p program) copy(t *testing.T, paths ...string) {
 	t.Helper()
 	for _, path := range paths {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := env.ReadFile(t, path)
 		p.write(t, filepath.Base(path), string(text))
 	}
 }

@@ -32,10 +32,7 @@ type program struct {
 func newProgram(t *testing.T, language client.Language, path string, name func(n int) string) program {
 	t.Helper()
 	p := program{dir: t.TempDir()}
-	source, err := os.ReadFile("../../clients/" + language.File())
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := env.ReadFile(t, "../../clients/"+language.File())
 	p.write(t, path, string(source))
 	for _, route := range routes.All() {
 		all := map[string]string{}
@@ -60,9 +57,7 @@ func (p program) write(t *testing.T, path, text string) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	env.WriteFile(t, path, text)
 }
 
 // run runs a program in the folder, and returns what it prints.

@@ -53,10 +53,7 @@ func TestLinksLeadSomewhere(t *testing.T) {
 				if anchor == "" {
 					continue
 				}
-				content, err := os.ReadFile(path)
-				if err != nil {
-					t.Fatal(err)
-				}
+				content := env.ReadFile(t, path)
 				text = string(content)
 			}
 			if !slices.Contains(anchors(text), anchor) {
@@ -83,10 +80,7 @@ func TestSettingsInDocumentsExist(t *testing.T) {
 
 func TestMakeTargetsInDocumentsExist(t *testing.T) {
 	t.Parallel()
-	makefile, err := os.ReadFile(root + "/Makefile")
-	if err != nil {
-		t.Fatal(err)
-	}
+	makefile := env.ReadFile(t, root+"/Makefile")
 	known := map[string]bool{}
 	for _, match := range rules.FindAllStringSubmatch(string(makefile), -1) {
 		known[match[1]] = true

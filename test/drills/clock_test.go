@@ -2,8 +2,6 @@ package drills
 
 import (
 	"time"
-
-	"pnyx/test/env"
 )
 
 const hour = time.Hour
@@ -39,6 +37,6 @@ func clockDrills() []drill {
 // setClock sets the clock of a process wrong; mend sets it right.
 func (s *deployment) setClock(pid int, by time.Duration) (mend func()) {
 	s.tb.Helper()
-	env.SetClock(s.tb, pid, by)
-	return func() { env.SetClock(s.tb, pid, 0) }
+	setProcessClock(s.tb, pid, by)
+	return func() { setProcessClock(s.tb, pid, 0) }
 }

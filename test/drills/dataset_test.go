@@ -127,9 +127,7 @@ func (s *deployment) issue() (id, token string) {
 	var issued struct{ ID, Token string }
 	out := s.must("token", "issue", "--name", "drills", "--plan", "custom", "--scopes", "v2:paid:*",
 		"--limits", "900000000,600000,200000,600000,200000", "--json")
-	if err := json.Unmarshal([]byte(out), &issued); err != nil {
-		s.tb.Fatal(err)
-	}
+	env.Decode(s.tb, []byte(out), &issued)
 	return issued.ID, issued.Token
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -95,9 +94,7 @@ func newFollowed(t *testing.T, random *rand.Rand) *followed {
 		// By the contact, upstream systems tell the followers apart.
 		file := filepath.Join(dir, fmt.Sprintf("sources%d.yaml", i))
 		text := followedSources(fmt.Sprintf("follower%d@example.org", i), daos, f.gateways[0].url, f.gateways[1].url, f.gateways[2].url, f.gateways[3].url)
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		env.WriteFile(t, file, text)
 		environ = append([]string{"PNYX_SOURCES=" + file}, shared...)
 		f.followers[i] = start("follow")
 	}
@@ -140,10 +137,7 @@ func cpuTimes(tb testing.TB, pids []int) (used []time.Duration) {
 	tb.Helper()
 	const tick = 10 * time.Millisecond // on Linux, whatever the kernel's own
 	for _, pid := range pids {
-		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-		if err != nil {
-			tb.Fatal(err)
-		}
+		text := env.ReadFile(tb, fmt.Sprintf("/proc/%d/stat", pid))
 		fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
 		user, errUser := strconv.Atoi(fields[11])
 		system, errSystem := strconv.Atoi(fields[12])

@@ -35,10 +35,7 @@ type prometheus struct {
 func startPrometheus(tb testing.TB, targets []string) *prometheus {
 	tb.Helper()
 	dir, listen := tb.TempDir(), env.FreeAddress(tb)
-	configuration, err := os.ReadFile(filepath.Join(observeDir, "prometheus.yml"))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	configuration := env.ReadFile(tb, filepath.Join(observeDir, "prometheus.yml"))
 	const usual = `targets: ["127.0.0.1:8081"]`
 	if !strings.Contains(string(configuration), "- "+usual) {
 		tb.Fatalf("prometheus.yml has no %s", usual)
@@ -47,10 +44,7 @@ func startPrometheus(tb testing.TB, targets []string) *prometheus {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	rules, err := os.ReadFile(filepath.Join(observeDir, "rules.yml"))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	rules := env.ReadFile(tb, filepath.Join(observeDir, "rules.yml"))
 	err = errors.Join(
 		os.WriteFile(filepath.Join(dir, "prometheus.yml"), []byte(strings.Replace(string(configuration), usual, "targets: "+string(listed), 1)), 0o600),
 		os.WriteFile(filepath.Join(dir, "rules.yml"), rules, 0o600),

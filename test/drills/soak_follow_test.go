@@ -3,7 +3,6 @@ package drills
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -74,9 +73,7 @@ func startUpstreams(t *testing.T, random *rand.Rand) *soakUpstreams {
 func (s *soak) startFollower() {
 	s.tb.Helper()
 	file := filepath.Join(s.dir, "sources.yaml")
-	if err := os.WriteFile(file, []byte(s.upstreams.sources), 0o600); err != nil {
-		s.tb.Fatal(err)
-	}
+	env.WriteFile(s.tb, file, s.upstreams.sources)
 	s.follower = s.node("follow", "PNYX_SOURCES="+file, "SOAK_TALLY_KEY=soak")
 	s.follower.Start()
 	s.follower.ready()

@@ -54,11 +54,7 @@ func startTwoNodes(t *testing.T, environ ...string) *twoNodes {
 // pnyx runs a command that must succeed, and returns what it printed.
 func (a *twoNodes) pnyx(args ...string) string {
 	a.Helper()
-	out, status := env.Run(a, a.first.Environ, args...)
-	if status != 0 {
-		a.Fatalf("pnyx %v: %s", args, out)
-	}
-	return out
+	return env.MustRun(a, a.first.Environ, args...)
 }
 
 // issuedToken is a new token as a command prints it.

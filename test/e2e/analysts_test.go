@@ -1,7 +1,6 @@
 package e2e_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"regexp"
@@ -38,10 +37,7 @@ func TestLongAnalystsReadWhatTheAPIServes(t *testing.T) { //nolint:tparallel // 
 // checkQuestions compares the answers in docs/analysts.md, of the data set it names, with those
 // of the command. PNYX_TEST_UPDATE=1 updates them.
 func (i *instance) checkQuestions(t *testing.T) {
-	text, err := os.ReadFile("../../docs/analysts.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := env.ReadFile(t, "../../docs/analysts.md")
 	asked := 0
 	renewed := question.ReplaceAllStringFunc(string(text), func(block string) string {
 		asked++
@@ -62,9 +58,7 @@ func (i *instance) checkQuestions(t *testing.T) {
 	if os.Getenv("PNYX_TEST_UPDATE") == "" {
 		t.Fatalf("docs/analysts.md differs from the warehouse's answers (PNYX_TEST_UPDATE=1 updates it):\n%s", renewed)
 	}
-	if err := os.WriteFile("../../docs/analysts.md", []byte(renewed), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	env.WriteFile(t, "../../docs/analysts.md", renewed)
 }
 
 func (i *instance) compareParticipation(t *testing.T) {
@@ -186,9 +180,7 @@ func (i *instance) compareBallots(t *testing.T) {
 				VoteID, VoterIdentity, VotingPower                string
 				VoterAddress, ChoiceKey, VotedAt, TransactionHash *string
 			}
-			if err := json.Unmarshal(row, &b); err != nil {
-				t.Fatal(err)
-			}
+			env.Decode(t, row, &b)
 			want = append(want, strings.Join([]string{
 				b.VoteID, b.VoterIdentity, given(b.VoterAddress), given(b.ChoiceKey),
 				b.VotingPower, given(b.VotedAt), given(b.TransactionHash),

@@ -43,10 +43,7 @@ type programs struct {
 func newPrograms(t *testing.T, language client.Language) *programs {
 	t.Helper()
 	p := &programs{dir: t.TempDir(), language: language}
-	source, err := os.ReadFile(filepath.Join(clientsFolder, language.File()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := env.ReadFile(t, filepath.Join(clientsFolder, language.File()))
 	if language == client.Go {
 		p.write(t, "pnyx/pnyx.go", string(source))
 		p.write(t, "go.mod", "module "+strings.TrimSuffix(client.GoModule, "/pnyx")+"\n\ngo 1.23\n")
@@ -62,9 +59,7 @@ func (p *programs) write(t *testing.T, path, text string) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	env.WriteFile(t, path, text)
 }
 
 // add adds the program of a route.
@@ -144,10 +139,7 @@ func (p *programs) prepare(t *testing.T, folder, name string) []string {
 		return []string{buildExample(t, name)}
 	}
 	file := name + filepath.Ext(p.language.File())
-	text, err := os.ReadFile(filepath.Join(folder, file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := env.ReadFile(t, filepath.Join(folder, file))
 	p.write(t, file, string(text))
 	if p.language == client.Python {
 		return []string{"python3", filepath.Join(p.dir, file)}
@@ -268,9 +260,7 @@ func (i *instance) countChoices(t *testing.T, title string) json.RawMessage {
 	counts := map[string]int{}
 	for _, row := range rows {
 		var ballot struct{ Choice struct{ Label string } }
-		if err := json.Unmarshal(row, &ballot); err != nil {
-			t.Fatal(err)
-		}
+		env.Decode(t, row, &ballot)
 		counts[ballot.Choice.Label]++
 	}
 	text, err := json.Marshal(counts)

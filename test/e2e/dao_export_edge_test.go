@@ -96,9 +96,7 @@ func checkExportByPayment(t *testing.T, edge exportEdge, direct *exporter, expor
 	wallet := facilitator.NewWallet(t)
 	_, body := e.get("/v2/meta/pricing", http.StatusOK)
 	var pricing governance.Pricing
-	if err := json.Unmarshal(body, &struct{ Data any }{&pricing}); err != nil {
-		t.Fatal(err)
-	}
+	env.Decode(t, body, &struct{ Data any }{&pricing})
 	prices := map[string]governance.RoutePrice{}
 	for _, route := range pricing.Routes {
 		prices[route.RouteID] = route

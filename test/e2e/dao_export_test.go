@@ -71,9 +71,7 @@ func applied(tb testing.TB, held map[string]string, rows []string) map[string]st
 	}
 	for _, line := range rows {
 		var row governance.DAOExportRow
-		if err := json.Unmarshal([]byte(line), &row); err != nil {
-			tb.Fatal(err)
-		}
+		env.Decode(tb, []byte(line), &row)
 		key := string(row.Kind) + " " + row.Key
 		if row.Kind == governance.BallotRows {
 			key += " " + row.Ballot.VoterIdentity
@@ -313,9 +311,7 @@ func checkDAOForms(t *testing.T, e *exporter, part governance.DAOExportPart) {
 	cell := func(record []string, name string) string { return record[slices.Index(records[0], name)] }
 	for i, line := range lines {
 		var row governance.DAOExportRow
-		if err := json.Unmarshal(line, &row); err != nil {
-			t.Fatal(err)
-		}
+		env.Decode(t, line, &row)
 		got, record := table[i], records[i+1]
 		if got.Kind != string(row.Kind) || got.Key != row.Key || cell(record, "key") != row.Key ||
 			(got.Proposal == nil) != (row.Proposal == nil) || (got.Ballot == nil) != (row.Ballot == nil) || (got.Event == nil) != (row.Event == nil) {

@@ -3,7 +3,6 @@ package e2e_test
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"regexp"
 	"strconv"
 	"strings"
@@ -45,14 +44,9 @@ func expand(sql string, daos []string) string {
 
 // checkDashboard asks what every panel of the dashboard for analysts asks.
 func (i *instance) checkDashboard(t *testing.T) {
-	text, err := os.ReadFile("../../observe/analysts.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := env.ReadFile(t, "../../observe/analysts.json")
 	var board dashboard
-	if err := json.Unmarshal(text, &board); err != nil {
-		t.Fatal(err)
-	}
+	env.Decode(t, text, &board)
 	ask := func(sql string) (a answer) {
 		t.Helper()
 		out, status := env.Run(t, i.Environ, "sql", "--format", "JSONCompact", sql)

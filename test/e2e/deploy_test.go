@@ -209,10 +209,7 @@ func TestDeploymentLetsPaymentsEnd(t *testing.T) {
 // TestImageStageThatFetchesTheEngineHasNpm: no test builds images, and the engine comes by npm.
 func TestImageStageThatFetchesTheEngineHasNpm(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../../Dockerfile")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := env.ReadFile(t, "../../Dockerfile")
 	fetches := 0
 	for stage := range strings.SplitSeq(string(text), "\nFROM ") {
 		if strings.Contains(stage, "bin/pnyx engine") {

@@ -31,9 +31,7 @@ func TestEdgeServesWhatIsImported(t *testing.T) {
 	// The edge does not accept the internal token of a node.
 	want("/v2/proposals", http.StatusPaymentRequired)
 	env.WriteLines(t, filepath.Join(dir, "in", "spaces.ndjson"), `{"id":"a.eth","name":"A","network":"1","symbol":"A"}`)
-	if out, status := env.Run(t, origin.Environ, "import", filepath.Join(dir, "in")); status != 0 {
-		t.Fatalf("import: status %d: %s", status, out)
-	}
+	env.MustRun(t, origin.Environ, "import", filepath.Join(dir, "in"))
 	want("/v2/daos/a.eth", http.StatusOK)
 	before.Stop()
 	if code := before.ExitCode(); code != 0 || strings.Contains(before.Output.String(), env.InternalToken) {

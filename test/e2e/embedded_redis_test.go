@@ -23,10 +23,7 @@ import (
 // embeddedRedis connects to the Redis of a running serve.
 func embeddedRedis(t *testing.T, dataDir string) redis.UniversalClient {
 	t.Helper()
-	address, err := os.ReadFile(filepath.Join(dataDir, "redis.url"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	address := env.ReadFile(t, filepath.Join(dataDir, "redis.url"))
 	return env.RedisClient(t, string(address))
 }
 

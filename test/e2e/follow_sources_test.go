@@ -3,7 +3,6 @@ package e2e_test
 import (
 	"fmt"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -43,9 +42,7 @@ func sourcesFile(hubURL string, spaces ...string) string {
 
 func writeSources(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	env.WriteFile(t, path, text)
 }
 
 func TestAChangedSourcesFileIsFollowedWithoutARestart(t *testing.T) {

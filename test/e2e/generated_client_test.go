@@ -76,10 +76,7 @@ func TestLongGeneratedGoClientReadsEveryList(t *testing.T) {
 		t.Fatal(err)
 	}
 	goTool("tool", "oapi-codegen", "-generate", "types,client", "-package", "build", "-o", "build/client.go", "../../docs/agent-v2.json")
-	source, err := os.ReadFile(goClientFolder + "/build/client.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := env.ReadFile(t, goClientFolder+"/build/client.go")
 	described := len(routes.All()) + 3 // kinds of webhooks
 	if lines := bytes.Count(source, []byte("\n")); lines > maxGoClientLines*described {
 		t.Errorf("the client has %d lines for %d routes and webhooks, want at most %d for one", lines, described, maxGoClientLines)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -75,19 +74,14 @@ func checkRejects(t *testing.T, dir string) {
 	if err != nil || len(files) != 1 {
 		t.Fatalf("got %v (%v), want one rejects file", files, err)
 	}
-	text, err := os.ReadFile(files[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := env.ReadFile(t, files[0])
 	want := map[string]string{"proposals.ndjson:2": "JSON", "bad.ndjson:2": "negative", "bad.ndjson:3": "longer than"}
 	for line := range bytes.Lines(text) {
 		var rejected struct {
 			File, Reason, Text string
 			Line               int
 		}
-		if err := json.Unmarshal(line, &rejected); err != nil {
-			t.Fatal(err)
-		}
+		env.Decode(t, line, &rejected)
 		at := fmt.Sprintf("%s:%d", filepath.Base(rejected.File), rejected.Line)
 		reason, expected := want[at]
 		if !expected || !strings.Contains(rejected.Reason, reason) || rejected.Text == "" {
@@ -155,9 +149,7 @@ func TestLongImportReportsAFullDiskAndContinuesLater(t *testing.T) {
 	// Earlier data must survive.
 	before := filepath.Join(t.TempDir(), "spaces.ndjson")
 	env.WriteLines(t, before, goodSpace)
-	if out, status := env.Run(t, environ, "import", before); status != 0 {
-		t.Fatalf("import: status %d: %s", status, out)
-	}
+	env.MustRun(t, environ, "import", before)
 	filler := filepath.Join(dir, "filler")
 	fill(t, filler)
 	out, status := env.Run(t, environ, "import", data)
@@ -171,9 +163,7 @@ func TestLongImportReportsAFullDiskAndContinuesLater(t *testing.T) {
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT, "size=512m"); err != nil {
 		t.Fatal(err)
 	}
-	if out, status := env.Run(t, environ, "import", data); status != 0 {
-		t.Fatalf("import after freeing space: status %d: %s", status, out)
-	}
+	env.MustRun(t, environ, "import", data)
 	want := undisturbed(t, data)
 	options := env.EngineOptions(t)
 	options.DataDir = dir

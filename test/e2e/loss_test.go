@@ -12,9 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
-	"pnyx/cache"
 	"pnyx/test/env"
 	"pnyx/test/facilitator"
 )
@@ -262,10 +260,7 @@ const serveCommand = "bin/pnyx serve"
 // lossCommands are the commands of the document, in their order.
 func lossCommands(tb testing.TB) (commands []string) {
 	tb.Helper()
-	text, err := os.ReadFile("../../docs/production.md")
-	if err != nil {
-		tb.Fatal(err)
-	}
+	text := env.ReadFile(tb, "../../docs/production.md")
 	_, section, _ := strings.Cut(string(text), "\n## Everything is lost\n")
 	section, _, _ = strings.Cut(section, "\n## ")
 	for line := range strings.Lines(section) {
@@ -377,12 +372,7 @@ func (l *loss) awaitInLedger(hash string) {
 
 func (l *loss) revision() uint64 {
 	l.TB.Helper()
-	store, err := cache.Open(l.redis.URL, time.Minute)
-	if err != nil {
-		l.TB.Fatal(err)
-	}
-	defer store.Close()
-	published, err := store.PublicationState(l.TB.Context())
+	published, err := env.Store(l.TB, l.redis.URL).PublicationState(l.TB.Context())
 	if err != nil {
 		l.TB.Fatal(err)
 	}

@@ -1,12 +1,10 @@
 package e2e_test
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"net/http"
-	"os"
 	"os/exec"
 	"regexp"
 	"slices"
@@ -159,10 +157,7 @@ func knowsItsMetrics(t *testing.T, families map[string]*dto.MetricFamily) {
 	}
 	name := regexp.MustCompile(`\b(pnyx|go|process)_[a-z0-9_]+\b`)
 	for _, file := range []string{"../../observe/rules.yml", "../../observe/rules_test.yml", "../../observe/dashboard.json", "../../docs/runbook.md"} {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := env.ReadFile(t, file)
 		for _, used := range name.FindAllString(string(text), -1) {
 			base := used
 			for _, suffix := range []string{"_bucket", "_count", "_sum"} {
@@ -179,18 +174,9 @@ func knowsItsMetrics(t *testing.T, families map[string]*dto.MetricFamily) {
 
 func TestEveryAlertIsInTheRunbook(t *testing.T) {
 	t.Parallel()
-	rules, err := os.ReadFile("../../observe/rules.yml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	runbook, err := os.ReadFile("../../docs/runbook.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	tests, err := os.ReadFile("../../observe/rules_test.yml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	rules := env.ReadFile(t, "../../observe/rules.yml")
+	runbook := env.ReadFile(t, "../../docs/runbook.md")
+	tests := env.ReadFile(t, "../../observe/rules_test.yml")
 	alerts := regexp.MustCompile(`alert: (\w+)`).FindAllStringSubmatch(string(rules), -1)
 	for _, alert := range alerts {
 		name := alert[1]
@@ -223,11 +209,7 @@ func TestLogHasNoSecrets(t *testing.T) {
 	t.Parallel()
 	env.RequireEngine(t)
 	i := startShared(t, []string{"PNYX_FREE_RATE=0", "PNYX_LOG_SAMPLE=1", "PNYX_LOG_FORMAT=json"}, "serve").ready()
-	out, status := env.Run(t, i.Environ, "token", "issue", "--name", "ACME", "--plan", "business", "--scopes", "v2:paid:*")
-	issued := regexp.MustCompile(`pnyx_\w+`).FindString(out)
-	if status != 0 || issued == "" {
-		t.Fatalf("issue a token: status %d: %s", status, out)
-	}
+	issued := issueToken(t, i.Environ, "--name", "ACME", "--plan", "business", "--scopes", "v2:paid:*").Token
 	const forged = "pnyx_abcdefgh_0123456789012345678901234567890123456789"
 	secrets := []string{env.InternalToken, issued, forged}
 	path := "/v2/proposals?limit=3"
@@ -265,9 +247,7 @@ func TestLogHasNoSecrets(t *testing.T) {
 		t.Fatalf("got no log line about %s in %v, want one", path, lines)
 	}
 	var line map[string]any
-	if err := json.Unmarshal([]byte(logged[len(logged)-1]), &line); err != nil {
-		t.Fatal(err)
-	}
+	env.Decode(t, []byte(logged[len(logged)-1]), &line)
 	for _, name := range []string{"time", "level", "request_id", "method", "route", "status", "duration_ms", "bytes", "layer", "token_id", "plan"} {
 		if _, there := line[name]; !there {
 			t.Errorf("%v lacks %s", line, name)

@@ -245,10 +245,7 @@ func (s *servers) wantRefused() {
 // The users of compose.yaml have the rights of the documents.
 func TestComposeGrantsWhatTheDocumentsGrant(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../../observe/parts.xml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := env.ReadFile(t, "../../observe/parts.xml")
 	want := rightsOf(documented(t))
 	for _, user := range []string{"pnyx", "pnyx_follow"} {
 		_, after, _ := strings.Cut(string(text), "<"+user+">")

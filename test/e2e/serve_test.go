@@ -1,10 +1,8 @@
 package e2e_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -51,11 +49,7 @@ func TestDemoAnswersAndSurvivesARestart(t *testing.T) {
 	} else if status, body := first.statusOf(with[2], with[1]); status != http.StatusOK {
 		t.Errorf("with the printed token: %d %s", status, body)
 	}
-	out, status := env.Run(t, first.Environ, "token", "issue", "--json", "--name", "ACME", "--plan", "business", "--scopes", "v2:paid:*")
-	var issued issuedToken
-	if err := json.Unmarshal([]byte(out), &issued); err != nil || status != 0 {
-		t.Fatalf("token issue: status %d, %v in %s", status, err, out)
-	}
+	issued := issueToken(t, first.Environ, "--name", "ACME", "--plan", "business", "--scopes", "v2:paid:*")
 	if status, body := first.statusOf("/v2/meta/usage", issued.Token); status == http.StatusUnauthorized {
 		t.Errorf("a token that was just issued, on an embedded Redis: %d %s", status, body)
 	}
@@ -172,9 +166,7 @@ func TestSQLCommandReadsOnly(t *testing.T) {
 	env.RequireEngine(t)
 	dir := t.TempDir()
 	secret := filepath.Join(dir, "secret.txt")
-	if err := os.WriteFile(secret, []byte("hidden"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	env.WriteFile(t, secret, "hidden")
 	file := filepath.Join(dir, "query.sql")
 	env.WriteLines(t, file, "-- a comment", "SELECT 3 + 4 AS seven;")
 	data := filepath.Join(dir, "data")

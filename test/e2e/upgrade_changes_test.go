@@ -30,9 +30,7 @@ func TestUpgradeTellsWhatChanged(t *testing.T) {
 	}
 	i.ready()
 	var issued issuedToken
-	if err := json.Unmarshal([]byte(run("token", "issue", "--json", "--name", "ACME", "--plan", "developer", "--scopes", "v2:paid:standard")), &issued); err != nil {
-		t.Fatal(err)
-	}
+	env.Decode(t, []byte(run("token", "issue", "--json", "--name", "ACME", "--plan", "developer", "--scopes", "v2:paid:standard")), &issued)
 	run("webhook", "add", "--token-id", issued.ID, "--url", mail.url, "--types", "*")
 	run("import", data)
 	i.AwaitPublished()

@@ -1,7 +1,6 @@
 package e2e_test
 
 import (
-	"compress/gzip"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -329,34 +328,13 @@ func readFixture(t *testing.T, name string, value any) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
 	unzipFile(t, filepath.Join(upgradeFixture, name), path)
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, value); err != nil {
-		t.Fatal(err)
-	}
+	text := env.ReadFile(t, path)
+	env.Decode(t, text, value)
 }
 
 func unzipFile(t *testing.T, from, to string) {
 	t.Helper()
-	packed, err := os.Open(from)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer packed.Close()
-	reader, err := gzip.NewReader(packed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	file, err := os.Create(to)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	if _, err := file.ReadFrom(reader); err != nil {
-		t.Fatal(err)
-	}
+	runTool(t, "sh", "-c", "gzip -dc "+from+" > "+to)
 }
 
 func writeFixture(t *testing.T, record recordedUpgrade, dataDir, dump string) {

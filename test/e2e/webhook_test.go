@@ -8,7 +8,6 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -119,9 +118,7 @@ func thisWeek() string {
 func idOf(tb testing.TB, row json.RawMessage, name string) string {
 	tb.Helper()
 	var members map[string]any
-	if err := json.Unmarshal(row, &members); err != nil {
-		tb.Fatal(err)
-	}
+	env.Decode(tb, row, &members)
 	return fmt.Sprint(members[name])
 }
 
@@ -177,9 +174,7 @@ func TestWebhooksOfAFileAreAddedTogether(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "partners.ndjson")
 	write := func(text string) {
 		t.Helper()
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		env.WriteFile(t, file, text)
 	}
 	write(line(issued.ID, "https://a.example.org/x") + line("nobody", "https://b.example.org/x") + line(issued.ID, "ftp://c"))
 	out, status := env.Run(t, i.Environ, "webhook", "add", "--file", file)

@@ -3,6 +3,7 @@ package env
 import (
 	"bytes"
 	"encoding/json"
+	"testing"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -19,6 +20,14 @@ func Plain(value any) (p any) {
 		return err
 	}
 	return p
+}
+
+// Decode reads a JSON text that must be valid.
+func Decode(tb testing.TB, text []byte, into any) {
+	tb.Helper()
+	if err := json.Unmarshal(text, into); err != nil {
+		tb.Fatalf("%v in %s", err, text)
+	}
 }
 
 // DiffJSON compares two values as JSON has them; "" for equal values.

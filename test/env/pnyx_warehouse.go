@@ -19,9 +19,25 @@ func WriteLines(tb testing.TB, path string, lines ...string) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
 		tb.Fatal(err)
 	}
-	if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
+	WriteFile(tb, path, strings.Join(lines, "\n")+"\n")
+}
+
+// WriteFile writes a file in a folder that there is.
+func WriteFile(tb testing.TB, path, text string) {
+	tb.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		tb.Fatal(err)
 	}
+}
+
+// ReadFile reads a file that there must be.
+func ReadFile(tb testing.TB, path string) []byte {
+	tb.Helper()
+	text, err := os.ReadFile(path) //nolint:gosec // a test names it
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return text
 }
 
 // Import imports a file or folder of source files into the warehouse of the process.

@@ -268,9 +268,7 @@ func (w *walkUnderWay) check(t *testing.T, order string, first []string) {
 	var last ballotRow
 	for n, row := range w.rows {
 		var b ballotRow
-		if err := json.Unmarshal(row, &b); err != nil {
-			t.Fatal(err)
-		}
+		env.Decode(t, row, &b)
 		seen[b.VoteID+","+b.VotingPower]++
 		if n > 0 && !b.follows(last, order) {
 			t.Errorf("by %s, row %d: %s comes after\n%s", order, n, row, w.rows[n-1])
@@ -312,9 +310,7 @@ func brief(t *testing.T, rows []json.RawMessage) (ballots []string) {
 	t.Helper()
 	for _, row := range rows {
 		var b ballotRow
-		if err := json.Unmarshal(row, &b); err != nil {
-			t.Fatal(err)
-		}
+		env.Decode(t, row, &b)
 		ballots = append(ballots, b.VoteID+","+b.VotingPower)
 	}
 	return ballots

@@ -387,9 +387,7 @@ func (r *recounted) eventsAt(t *testing.T, path string) (events []eventRow) {
 	}
 	for _, row := range rows {
 		var event eventRow
-		if err := json.Unmarshal(row, &event); err != nil {
-			t.Fatal(err)
-		}
+		env.Decode(t, row, &event)
 		events = append(events, event)
 	}
 	return events

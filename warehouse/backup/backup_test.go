@@ -236,10 +236,7 @@ func TestBackupAfterARollbackIsRestored(t *testing.T) {
 func TestBackupOfAWarehouseThatBeganWithAnEarlierVersionIsRestored(t *testing.T) {
 	url := env.EmptyDatabaseURL(t)
 	conn := env.ConnectWarehouse(t, url)
-	text, err := os.ReadFile("../earlier/0015.sql")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := env.ReadFile(t, "../earlier/0015.sql")
 	for statement := range strings.SplitSeq(string(text), ";\n") {
 		if strings.Contains(statement, "CREATE TABLE") {
 			if err := conn.Exec(t.Context(), statement); err != nil {

@@ -2,7 +2,6 @@ package engine_test
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -45,9 +44,7 @@ func TestAnalystHasNoOtherPermission(t *testing.T) {
 		"INSERT INTO other.secret VALUES ('canary')", "CREATE TABLE pnyx_views.secret AS other.secret",
 		"INSERT INTO pnyx_views.secret VALUES ('canary')", "SYSTEM FLUSH LOGS")
 	file := filepath.Join(t.TempDir(), "secret.txt")
-	if err := os.WriteFile(file, []byte("canary"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	env.WriteFile(t, file, "canary")
 
 	conn := open(t, instance.AnalystURL(engine.AnalystDatabase))
 	for _, statement := range []string{

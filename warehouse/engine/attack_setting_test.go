@@ -36,9 +36,7 @@ func newAttacker(t *testing.T, address, user, password string) *attacker {
 	t.Helper()
 	a := &attacker{address: address, user: user, password: password, requests: new(atomic.Int64)}
 	a.target, a.created = filepath.Join(t.TempDir(), "secret.txt"), filepath.Join(t.TempDir(), "created")
-	if err := os.WriteFile(a.target, []byte("canary ${x:CSV}"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	env.WriteFile(t, a.target, "canary ${x:CSV}")
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { a.requests.Add(1) }))
 	t.Cleanup(server.Close)
 	a.elsewhere = server.URL

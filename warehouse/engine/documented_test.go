@@ -60,10 +60,7 @@ func TestDocumentedProfileIsThatOfTheEngine(t *testing.T) {
 	t.Parallel()
 	for name, part := range documented() {
 		path := filepath.Join("..", "..", name)
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := env.ReadFile(t, path)
 		before, rest, found := bytes.Cut(text, []byte(part.from))
 		got, after, ends := bytes.Cut(rest, []byte(part.to))
 		if !found || !ends {
@@ -87,10 +84,7 @@ func TestDocumentedProfileIsThatOfTheEngine(t *testing.T) {
 // server, and lets the engine parse the statements that make it.
 func TestAttackDocumentedUser(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../../observe/analyst.xml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := env.ReadFile(t, "../../observe/analyst.xml")
 	options := env.EngineOptions(t)
 	folder := filepath.Join(options.DataDir, "engine", "users.d")
 	if err := os.MkdirAll(folder, 0o700); err != nil {
@@ -98,9 +92,7 @@ func TestAttackDocumentedUser(t *testing.T) {
 	}
 	user := strings.NewReplacer("<analyst>", "<documented>", "</analyst>", "</documented>", "<profile>analyst<", "<profile>documented<",
 		`<password from_env="ANALYST_PASSWORD"/>`, "<password>of-a-test</password>").Replace(string(text))
-	if err := os.WriteFile(filepath.Join(folder, "documented.xml"), []byte(user), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	env.WriteFile(t, filepath.Join(folder, "documented.xml"), user)
 	i := start(t, options).Instance()
 	a := newAttacker(t, i.HTTPAddr, "documented", "of-a-test")
 	a.check(t)
@@ -114,10 +106,7 @@ func TestAttackDocumentedUser(t *testing.T) {
 			t.Errorf("%s: got %q, %v, want %q", query, got, err, want)
 		}
 	}
-	statements, err := os.ReadFile("../../observe/analyst.sql")
-	if err != nil {
-		t.Fatal(err)
-	}
+	statements := env.ReadFile(t, "../../observe/analyst.sql")
 	owner := &attacker{address: i.HTTPAddr, user: i.User, password: i.Password}
 	for statement := range strings.SplitSeq(comments.ReplaceAllString(string(statements), ""), ";") {
 		if statement = strings.TrimSpace(statement); statement == "" {

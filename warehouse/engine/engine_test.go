@@ -166,9 +166,7 @@ func TestPortInUseIsNamed(t *testing.T) {
 func TestUnusableLibraryIsExplained(t *testing.T) {
 	t.Parallel()
 	garbage := filepath.Join(t.TempDir(), "libchdb.so")
-	if err := os.WriteFile(garbage, []byte("no library"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	env.WriteFile(t, garbage, "no library")
 	for name, path := range map[string]string{
 		"missing": filepath.Join(t.TempDir(), "nowhere.so"),
 		"garbage": garbage,

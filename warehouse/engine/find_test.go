@@ -40,9 +40,7 @@ func TestFindIgnoresFilesOfACrashedEngine(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			for _, file := range files {
-				if err := os.WriteFile(filepath.Join(dir, file), []byte(`{"ownerPid":1,"tcpAddr":"127.0.0.1:1"}`), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				env.WriteFile(t, filepath.Join(dir, file), `{"ownerPid":1,"tcpAddr":"127.0.0.1:1"}`)
 			}
 			if got, err := engine.Find(dir); !errors.Is(err, engine.ErrNotRunning) {
 				t.Errorf("find: got %+v, %v, want ErrNotRunning", got, err)
@@ -57,9 +55,7 @@ func TestFindDoesNotBlock(t *testing.T) {
 	options.Program = engine.Program{ClickHouse: filepath.Join(t.TempDir(), "clickhouse")}
 	script(t, options.Program.ClickHouse, "exec sleep infinity")
 	stale := filepath.Join(options.DataDir, "engine.json")
-	if err := os.WriteFile(stale, []byte(`{"ownerPid":1,"tcpAddr":"127.0.0.1:1"}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	env.WriteFile(t, stale, `{"ownerPid":1,"tcpAddr":"127.0.0.1:1"}`)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() {

@@ -87,9 +87,7 @@ func TestAttackWritableLibraryIsNotLoaded(t *testing.T) {
 				t.Fatal(err)
 			}
 			path := filepath.Join(dir, "libchdb.so")
-			if err := os.WriteFile(path, []byte("a library"), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			env.WriteFile(t, path, "a library")
 			if err := share(path); err != nil {
 				t.Fatal(err)
 			}
@@ -114,9 +112,7 @@ func TestAttackReplacedLibraryIsDownloadedAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path, []byte("bad library"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	env.WriteFile(t, path, "bad library")
 	if _, err := r.fetch(t.Context(), r.integrity); err != nil {
 		t.Fatal(err)
 	}

@@ -18,9 +18,7 @@ func TestLocateReturnsTheConfiguredLibrary(t *testing.T) {
 	if got, err := engine.Locate(t.Context(), engine.LocateOptions{Library: path}); err == nil || !strings.Contains(err.Error(), path) {
 		t.Errorf("missing: got %+v, %v, want an error that names %s", got, err, path)
 	}
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	env.WriteFile(t, path, "")
 	got, err := engine.Locate(t.Context(), engine.LocateOptions{Library: path})
 	if want := (engine.Program{Library: path}); err != nil || got != want {
 		t.Errorf("present: got %+v, %v, want %+v", got, err, want)

@@ -5,7 +5,6 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"os"
 	"path/filepath"
 	"sync/atomic"
 	"testing"
@@ -35,9 +34,7 @@ func TestImportOutlastsACutAtItsStatements(t *testing.T) {
 			t.Parallel()
 			folder := t.TempDir()
 			for file, text := range map[string]string{"votes.ndjson": votes, "proposals.ndjson": proposals} {
-				if err := os.WriteFile(filepath.Join(folder, file), []byte(text), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				env.WriteFile(t, filepath.Join(folder, file), text)
 			}
 			instance := env.SharedEngine(t)
 			database := env.MigratedDatabase(t, instance)

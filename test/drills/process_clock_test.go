@@ -1,6 +1,7 @@
-package env
+package drills
 
 import (
+	"bufio"
 	"bytes"
 	"debug/elf"
 	"encoding/binary"
@@ -8,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -15,21 +17,23 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"pnyx/test/env"
 )
 
-// SetClock sets the wall clock of a running process wrong by whole seconds, or right again
+// setProcessClock sets the wall clock of a running process wrong by whole seconds, or right again
 // with 0. Monotonic clocks are not affected, as when an operator or NTP sets a clock. A
 // process that has ended is left alone; one that starts again has the right time.
 //
 // Programs read the time with functions that the kernel maps into each process, the vDSO.
-// SetClock replaces them in that one process, whose program stays as it is: Go's runtime and
+// setProcessClock replaces them in that one process, whose program stays as it is: Go's runtime and
 // the C library use them alike.
-func SetClock(tb testing.TB, pid int, by time.Duration) {
+func setProcessClock(tb testing.TB, pid int, by time.Duration) {
 	tb.Helper()
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
 		tb.Skip("sets clocks on linux/amd64 only")
 	}
-	err := setClock(tb, pid, by)
+	err := replaceClock(tb, pid, by)
 	if errors.Is(err, fs.ErrPermission) {
 		tb.Skip("this machine does not let a test write into the memory of its own processes")
 	}
@@ -38,7 +42,7 @@ func SetClock(tb testing.TB, pid int, by time.Duration) {
 	}
 }
 
-func setClock(tb testing.TB, pid int, by time.Duration) error {
+func replaceClock(tb testing.TB, pid int, by time.Duration) error {
 	tb.Helper()
 	memory, err := os.OpenFile(fmt.Sprintf("/proc/%d/mem", pid), os.O_RDWR, 0) //nolint:gosec // of /proc
 	if err != nil {
@@ -204,7 +208,7 @@ func (v *vdso) replace(tb testing.TB, pid int, memory *os.File) error {
 		}
 		defer syscall.Kill(pid, syscall.SIGCONT) //nolint:errcheck // it may have been killed
 	}
-	Until(tb, func() error {
+	env.Until(tb, func() error {
 		if stopped, err := areStopped(pid); err == nil && !stopped {
 			return errors.New("it runs on")
 		}
@@ -234,4 +238,66 @@ func areStopped(pid int) (bool, error) {
 		}
 	}
 	return true, nil
+}
+
+const printsTheTime = "PNYX_TEST_PRINTS_THE_TIME"
+
+// TestPrintsTheTime is a program for TestSetProcessClockMovesWhatAProcessReads: for each line that it
+// reads, it prints the time and how long it runs.
+func TestPrintsTheTime(t *testing.T) {
+	if os.Getenv(printsTheTime) == "" {
+		t.Skip("is a part of another test")
+	}
+	began := time.Now()
+	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+		fmt.Printf("time %d %d\n", time.Now().Unix(), int(time.Since(began).Hours()))
+	}
+}
+
+func TestSetProcessClockMovesWhatAProcessReads(t *testing.T) {
+	redis := env.Redis(t)
+	client := env.RedisClient(t, redis.URL)
+	program := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestPrintsTheTime$")
+	program.Env = append(os.Environ(), printsTheTime+"=1")
+	in, err := program.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := program.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := program.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	for _, by := range []time.Duration{0, 100 * time.Hour, -100 * time.Hour, 0} {
+		setProcessClock(t, redis.PID(), by)
+		setProcessClock(t, program.Process.Pid, by)
+		before := time.Now().Add(by)
+		there := client.Time(t.Context()).Val()
+		fmt.Fprintln(in)
+		for lines.Scan() && !strings.HasPrefix(lines.Text(), "time ") { //nolint:revive // the framework prints, too
+		}
+		after := time.Now().Add(by)
+		words := strings.Fields(lines.Text())
+		if len(words) != 3 {
+			t.Fatalf("got %q, want a time", lines.Text())
+		}
+		seconds, err := strconv.ParseInt(words[1], 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if seconds < before.Unix() || seconds > after.Unix() || words[2] != "0" {
+			t.Errorf("wrong by %s: a program in Go reads %d and runs for %s hours, want from %d to %d, and 0", by, seconds, words[2], before.Unix(), after.Unix())
+		}
+		if there.Before(before.Add(-time.Second)) || there.After(after.Add(time.Second)) {
+			t.Errorf("wrong by %s: Redis reads %s, want from %s to %s", by, there, before, after)
+		}
+	}
+	in.Close()
+	if err := program.Wait(); err != nil {
+		t.Error(err)
+	}
+	setProcessClock(t, program.Process.Pid, time.Hour) // it has ended
 }
