@@ -46,6 +46,9 @@ func Decode(text []byte, into any) error {
 	return nil
 }
 
+// Part is a part of an answer that Decode leaves unchecked: it is decoded by another Decode.
+type Part struct{ json.RawMessage }
+
 // errNoJSON ends a check: the standard library says after it what is no JSON.
 var errNoJSON = errors.New("no JSON")
 
@@ -63,6 +66,13 @@ func (c *checker) value(into reflect.Type, depth int) error {
 		return fmt.Errorf("the answer has more than %d values", maxValues)
 	case depth > maxDepth:
 		return fmt.Errorf("the answer nests deeper than %d levels", maxDepth)
+	}
+	if into == reflect.TypeFor[Part]() {
+		var part json.RawMessage
+		if c.decoder.Decode(&part) != nil {
+			return errNoJSON
+		}
+		return nil
 	}
 	token, err := c.decoder.Token()
 	if err != nil {

@@ -122,7 +122,7 @@ type request struct {
 
 type answer struct {
 	ID     json.RawMessage `json:"id"`
-	Result json.RawMessage `json:"result"`
+	Result fetch.Part      `json:"result"`
 	Error  *rpcError       `json:"error"`
 }
 
@@ -145,16 +145,19 @@ func (c *client) send(ctx context.Context, e *endpoint, calls []*call) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	got, err := e.host.Do(ctx, fetch.Request{
+	var answers []answer
+	var unread error
+	if _, err := e.host.Do(ctx, fetch.Request{
 		Method: http.MethodPost, Header: http.Header{"Content-Type": {"application/json"}}, Body: body, Accepts: isRefusal,
-		Limit: func(body []byte) string { return limitOf(body, len(calls)) },
-	})
-	if err != nil {
+		Limit: func(body []byte) string {
+			answers, unread = parseAnswers(body, len(calls))
+			return limitOf(answers, len(calls))
+		},
+	}); err != nil {
 		return err
 	}
-	answers, err := parseAnswers(got.Body, len(calls))
-	if err != nil {
-		return err
+	if unread != nil {
+		return unread
 	}
 	return assign(calls, answers)
 }
@@ -167,13 +170,9 @@ func isRefusal(status int, body []byte) bool {
 		slices.ContainsFunc(answers, func(a answer) bool { return a.Error != nil })
 }
 
-// limitOf returns what an answer to calls says of a limit on requests; empty for nothing. An
+// limitOf returns what the answers to calls say of a limit on requests; empty for nothing. An
 // unknown refusal counts as one. An error for a whole batch may refuse batches.
-func limitOf(body []byte, calls int) string {
-	answers, err := parseAnswers(body, 1)
-	if err != nil {
-		return ""
-	}
+func limitOf(answers []answer, calls int) string {
 	whole := calls > 1 && len(answers) == 1
 	for _, a := range answers {
 		isOfBatch := whole && a.Error != nil && strings.Contains(strings.ToLower(a.Error.text()), "batch")
@@ -193,7 +192,7 @@ func parseAnswers(body []byte, calls int) ([]answer, error) {
 			return nil, fmt.Errorf("read the answer to %d calls: %w", calls, err)
 		}
 		if calls > 1 && len(answers) == 1 && answers[0].Error != nil {
-			return nil, errBatchRefused
+			return answers, errBatchRefused
 		}
 		return answers, nil
 	}
@@ -202,7 +201,7 @@ func parseAnswers(body []byte, calls int) ([]answer, error) {
 		return nil, fmt.Errorf("read the answer: %w", err)
 	}
 	if calls > 1 {
-		return nil, errBatchRefused
+		return answers, errBatchRefused
 	}
 	return answers, nil
 }
@@ -224,7 +223,7 @@ func assign(calls []*call, answers []answer) error {
 		case found.Error != nil:
 			call.err, call.result = found.Error, nil
 		default:
-			call.err, call.result = nil, found.Result
+			call.err, call.result = nil, found.Result.RawMessage
 		}
 	}
 	return nil
