@@ -149,24 +149,35 @@ func TestAttackEveryRequestTakesFromTheBucketOfTheAddress(t *testing.T) {
 		header       http.Header
 		status       int
 	}{
-		"home of programs":      {"GET", "/", nil, http.StatusNotFound},
-		"reference":             {"GET", "/docs", nil, http.StatusOK},
-		"page of a route":       {"GET", "/docs/daos.list.md", nil, http.StatusOK},
-		"description":           {"GET", "/openapi/agent-v2.json", nil, http.StatusOK},
-		"alias":                 {"GET", "/openapi.json", nil, http.StatusOK},
-		"guide":                 {"GET", "/llms.txt", nil, http.StatusOK},
-		"guide, not modified":   {"GET", "/llms.txt", http.Header{"If-None-Match": {"*"}}, http.StatusNotModified},
-		"headers of the guide":  {"HEAD", "/llms.txt", nil, http.StatusOK},
-		"robots":                {"GET", "/robots.txt", nil, http.StatusOK},
-		"catalog":               {"GET", "/.well-known/api-catalog", nil, http.StatusOK},
-		"preflight":             {"OPTIONS", "/v2/daos", nil, http.StatusNoContent},
-		"preflight of a text":   {"OPTIONS", "/docs", nil, http.StatusNoContent},
-		"free route":            {"GET", "/v2/daos", nil, http.StatusOK},
-		"free route, headers":   {"HEAD", "/v2/daos", nil, http.StatusOK},
-		"encoded body":          {"POST", "/v2/daos", http.Header{"Content-Encoding": {"br"}}, http.StatusUnsupportedMediaType},
-		"paid, without payment": {"GET", detailPath, nil, http.StatusPaymentRequired},
-		"paid, headers":         {"HEAD", detailPath, nil, http.StatusPaymentRequired},
-		"long negotiation":      {"GET", "/v2/daos", http.Header{"Accept": {strings.Repeat("a/b,", 1000)}}, http.StatusRequestHeaderFieldsTooLarge},
+		"home of programs":           {"GET", "/", nil, http.StatusNotFound},
+		"reference":                  {"GET", "/docs", nil, http.StatusOK},
+		"page of a route":            {"GET", "/docs/daos.list.md", nil, http.StatusOK},
+		"description":                {"GET", "/openapi/agent-v2.json", nil, http.StatusOK},
+		"alias":                      {"GET", "/openapi.json", nil, http.StatusOK},
+		"guide":                      {"GET", "/llms.txt", nil, http.StatusOK},
+		"guide, not modified":        {"GET", "/llms.txt", http.Header{"If-None-Match": {"*"}}, http.StatusNotModified},
+		"headers of the guide":       {"HEAD", "/llms.txt", nil, http.StatusOK},
+		"robots":                     {"GET", "/robots.txt", nil, http.StatusOK},
+		"catalog":                    {"GET", "/.well-known/api-catalog", nil, http.StatusOK},
+		"preflight":                  {"OPTIONS", "/v2/daos", nil, http.StatusNoContent},
+		"preflight of a text":        {"OPTIONS", "/docs", nil, http.StatusNoContent},
+		"free route":                 {"GET", "/v2/daos", nil, http.StatusOK},
+		"free route, headers":        {"HEAD", "/v2/daos", nil, http.StatusOK},
+		"encoded body":               {"POST", "/v2/daos", http.Header{"Content-Encoding": {"br"}}, http.StatusUnsupportedMediaType},
+		"paid, without payment":      {"GET", detailPath, nil, http.StatusPaymentRequired},
+		"paid, headers":              {"HEAD", detailPath, nil, http.StatusPaymentRequired},
+		"long negotiation":           {"GET", "/v2/daos", http.Header{"Accept": {strings.Repeat("a/b,", 1000)}}, http.StatusRequestHeaderFieldsTooLarge},
+		"wrong parameter":            {"GET", "/v2/daos?x=1", nil, http.StatusBadRequest},
+		"wrong parameter, paid":      {"GET", detailPath + "?x=1", nil, http.StatusBadRequest},
+		"unknown path":               {"GET", "/v2/brief", nil, http.StatusNotFound},
+		"unknown id":                 {"GET", "/v2/daos/nobody", nil, http.StatusNotFound},
+		"known method":               {"POST", "/v2/daos", nil, http.StatusMethodNotAllowed},
+		"unknown method":             {"BREW", "/v2/daos", nil, http.StatusMethodNotAllowed},
+		"invalid token":              {"GET", detailPath, http.Header{access.HeaderToken: {"pnyx_1"}}, http.StatusUnauthorized},
+		"invalid internal token":     {"GET", detailPath, http.Header{access.HeaderInternal: {"x"}}, http.StatusUnauthorized},
+		"missing token":              {"GET", "/v2/meta/usage", nil, http.StatusUnauthorized},
+		"long address":               {"GET", "/v2/daos?x=" + strings.Repeat("x", 8<<10), nil, http.StatusRequestURITooLong},
+		"edge without internal word": {"GET", api.PathAuthorize + detailPath, nil, http.StatusNotFound},
 	} {
 		address++
 		own := fmt.Sprintf("192.0.2.%d", address)
@@ -177,13 +188,15 @@ func TestAttackEveryRequestTakesFromTheBucketOfTheAddress(t *testing.T) {
 					t.Fatalf("request %d: got %d %.300s, want %d", i+1, got.status, got.body, want)
 				}
 				if got.status == http.StatusTooManyRequests && asked.method != http.MethodHead {
-					n.with(t).wantLimited(got, apierror.CodeRateLimited)
+					if details := n.with(t).wantLimited(got, apierror.CodeRateLimited); details.Bucket != "free" || got.header.Get("Retry-After") == "" {
+						t.Errorf("got %+v %v, want the free bucket and when to come back", details, got.header)
+					}
 				}
 			}
 		})
 	}
 	for range 5 { // internal callers are not limited
-		for _, path := range []string{"/docs", "/llms.txt", "/v2/brief"} {
+		for _, path := range []string{"/docs", "/llms.txt", "/v2/brief", "/v2/daos?x=1"} {
 			if got := n.get(path); got.status == http.StatusTooManyRequests {
 				t.Fatalf("%s: got %d, want an answer for an internal caller", path, got.status)
 			}

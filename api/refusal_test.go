@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"pnyx/access"
-	"pnyx/api"
 	"pnyx/api/apierror"
 	"pnyx/ratelimit"
 )
@@ -74,49 +73,6 @@ func refusedNode(t *testing.T) (n *node, from func(address, method, path string,
 		}
 		header.Set("X-Forwarded-For", address)
 		return n.askAs(method, path, header)
-	}
-}
-
-func TestAttackRefusalsEmptyTheBucketOfTheAddress(t *testing.T) {
-	t.Parallel()
-	n, from := refusedNode(t)
-	address := 0
-	for name, refused := range map[string]struct {
-		method, path string
-		header       http.Header
-		status       int
-	}{
-		"wrong parameter":            {"GET", "/v2/daos?x=1", nil, http.StatusBadRequest},
-		"wrong parameter, paid":      {"GET", detailPath + "?x=1", nil, http.StatusBadRequest},
-		"unknown path":               {"GET", "/v2/brief", nil, http.StatusNotFound},
-		"unknown id":                 {"GET", "/v2/daos/nobody", nil, http.StatusNotFound},
-		"known method":               {"POST", "/v2/daos", nil, http.StatusMethodNotAllowed},
-		"unknown method":             {"BREW", "/v2/daos", nil, http.StatusMethodNotAllowed},
-		"invalid token":              {"GET", detailPath, http.Header{access.HeaderToken: {"pnyx_1"}}, http.StatusUnauthorized},
-		"invalid internal token":     {"GET", detailPath, http.Header{access.HeaderInternal: {"x"}}, http.StatusUnauthorized},
-		"missing token":              {"GET", "/v2/meta/usage", nil, http.StatusUnauthorized},
-		"long address":               {"GET", "/v2/daos?x=" + strings.Repeat("x", 8<<10), nil, http.StatusRequestURITooLong},
-		"edge without internal word": {"GET", api.PathAuthorize + detailPath, nil, http.StatusNotFound},
-	} {
-		address++
-		own := fmt.Sprintf("192.0.2.%d", address)
-		t.Run(name, func(t *testing.T) {
-			for i, want := range []int{refused.status, refused.status, http.StatusTooManyRequests} {
-				got := from(own, refused.method, refused.path, refused.header)
-				if got.status != want {
-					t.Fatalf("request %d: got %d %s, want %d", i+1, got.status, got.body, want)
-				}
-			}
-			got := from(own, refused.method, refused.path, refused.header)
-			if details := n.with(t).wantLimited(got, apierror.CodeRateLimited); details.Bucket != "free" || got.header.Get("Retry-After") == "" {
-				t.Errorf("got %+v %v, want the free bucket and when to come back", details, got.header)
-			}
-		})
-	}
-	// Internal callers are not limited.
-	for range 5 {
-		n.wantFailure(n.get("/v2/brief"), http.StatusNotFound, apierror.CodeNotFound)
-		n.wantFailure(n.get("/v2/daos?x=1"), http.StatusBadRequest, apierror.CodeValidation)
 	}
 }
 

@@ -14,21 +14,13 @@ import (
 	"pnyx/test/browser"
 )
 
-// issueReader issues a token that opens every route, and waits until it is accepted.
-func issueReader(t *testing.T, i *instance) (token string) {
-	t.Helper()
-	i.AwaitPublished()
-	token = issueToken(t, i.Environ, "--name", "visitor", "--plan", "custom", "--scopes", "v2:paid:*").Token
-	i.awaitToken(token)
-	return token
-}
-
 // TestLongExplorerLeadsFromADAOToAVoter follows the links of the pages in a browser, on the
 // demonstration.
 func TestLongExplorerLeadsFromADAOToAVoter(t *testing.T) {
 	t.Parallel()
 	i := startShared(t, nil, "serve", "--demo").ready()
-	token := issueReader(t, i)
+	i.AwaitPublished()
+	token := i.clientToken()
 	b := browser.Open(t, 1440, 900)
 	b.Open(i.URL + explore.Path)
 	b.Do(chromedp.Click(chromedp.CSS("tbody a")), chromedp.WaitVisible(chromedp.CSS("#outcomes")), chromedp.SendKeys(chromedp.CSS("#token"), token))
@@ -70,7 +62,8 @@ func TestPicturesOfTheExplorer(t *testing.T) {
 	}
 	const maxBytes = 150 << 10
 	i := startShared(t, nil, "serve", "--demo").ready()
-	token := issueReader(t, i)
+	i.AwaitPublished()
+	token := i.clientToken()
 	address := i.URL + explore.Path + "/proposals/" + largestVote(t, i)
 	b := browser.Open(t, 1100, 1250)
 	b.Open(address)
