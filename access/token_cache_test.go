@@ -19,10 +19,6 @@ import (
 	"pnyx/test/env"
 )
 
-// soon is how long anything in these tests may take. Nothing waits for it when
-// all is well.
-const soon = time.Minute
-
 var noon = time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
 
 func TestMain(m *testing.M) {

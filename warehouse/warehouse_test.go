@@ -60,9 +60,9 @@ func raw(t *testing.T, url string) driver.Conn {
 	return env.ConnectWarehouse(t, url)
 }
 
-func mustExec(t *testing.T, conn driver.Conn, sql string, args ...any) {
+func mustExec(t *testing.T, conn driver.Conn, sql string) {
 	t.Helper()
-	if err := conn.Exec(t.Context(), sql, args...); err != nil {
+	if err := conn.Exec(t.Context(), sql); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -126,7 +126,7 @@ func mirrorFiles(folder string) (map[string]string, error) {
 		if err != nil {
 			return err
 		}
-		text, err := os.ReadFile(path) //nolint:gosec // a folder of the test
+		text, err := os.ReadFile(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}

@@ -44,7 +44,7 @@ func setProcessClock(tb testing.TB, pid int, by time.Duration) {
 
 func replaceClock(tb testing.TB, pid int, by time.Duration) error {
 	tb.Helper()
-	memory, err := os.OpenFile(fmt.Sprintf("/proc/%d/mem", pid), os.O_RDWR, 0) //nolint:gosec // of /proc
+	memory, err := os.OpenFile(fmt.Sprintf("/proc/%d/mem", pid), os.O_RDWR, 0)
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func replaceClock(tb testing.TB, pid int, by time.Duration) error {
 			return err
 		}
 	}
-	offset := uint64(int64(by.Seconds())) //nolint:gosec // the sum wraps around
+	offset := uint64(int64(by.Seconds()))
 	_, err = memory.WriteAt(binary.LittleEndian.AppendUint64(nil, offset), v.at(v.room))
 	return err
 }
@@ -117,7 +117,7 @@ type vdso struct {
 
 // readVDSO reads the library of a process.
 func readVDSO(pid int, memory *os.File) (v vdso, err error) {
-	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid)) //nolint:gosec // of /proc
+	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
 	if err != nil {
 		return v, err
 	}
@@ -148,7 +148,7 @@ func readVDSO(pid int, memory *os.File) (v vdso, err error) {
 	}
 	end := 0
 	for _, section := range library.Sections {
-		end = max(end, int(section.Offset+section.FileSize)) //nolint:gosec // two pages
+		end = max(end, int(section.Offset+section.FileSize))
 	}
 	// Behind the sections is their table.
 	v.room = (end + int(binary.LittleEndian.Uint16(v.image[58:]))*int(binary.LittleEndian.Uint16(v.image[60:])) + 2*clockSlot) &^ (clockSlot - 1)
@@ -158,7 +158,7 @@ func readVDSO(pid int, memory *os.File) (v vdso, err error) {
 	for _, function := range clockFunctions() {
 		for _, symbol := range symbols {
 			if symbol.Name == function.name {
-				v.entries = append(v.entries, int(symbol.Value)) //nolint:gosec // two pages
+				v.entries = append(v.entries, int(symbol.Value))
 			}
 		}
 	}
@@ -176,7 +176,7 @@ func (v *vdso) slot(function int) int { return v.room + clockSlot*(1+function) }
 // jump is what the entry of a function becomes.
 func (v *vdso) jump(function int) []byte {
 	distance := v.slot(function) - v.entries[function] - jumpSize
-	return binary.LittleEndian.AppendUint32([]byte{0xe9}, uint32(distance)) //nolint:gosec // two pages
+	return binary.LittleEndian.AppendUint32([]byte{0xe9}, uint32(distance))
 }
 
 func (v *vdso) isReplaced() bool {
@@ -195,7 +195,7 @@ func (v *vdso) replace(tb testing.TB, pid int, memory *os.File) error {
 	for i, function := range clockFunctions() {
 		code := bytes.Clone(function.code)
 		distance := v.room - v.slot(i) - function.offset - 4
-		binary.LittleEndian.PutUint32(code[function.offset:], uint32(distance)) //nolint:gosec // two pages
+		binary.LittleEndian.PutUint32(code[function.offset:], uint32(distance))
 		if _, err := memory.WriteAt(code, v.at(v.slot(i))); err != nil {
 			return err
 		}
@@ -229,7 +229,7 @@ func areStopped(pid int) (bool, error) {
 		return false, errors.Join(err, syscall.ESRCH)
 	}
 	for _, path := range threads {
-		text, err := os.ReadFile(path) //nolint:gosec // of /proc
+		text, err := os.ReadFile(path)
 		if err != nil {
 			continue // the thread has ended
 		}
