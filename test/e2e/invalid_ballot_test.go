@@ -23,7 +23,9 @@ func TestEveryInvalidBallotRaisesTheFlag(t *testing.T) {
 		{"single-choice", "[1,2]", "0", true},
 		{"basic", "0", "1", true},
 		{"weighted", `{"0":1,"1":1}`, "1", true},
-		{"weighted", `{"1":0}`, "1", false},
+		{"weighted", `{"1":0}`, "1", true},
+		{"quadratic", "{}", "0", true},
+		{"copeland", "[]", "0", true},
 		{"weighted", `{"1":1,"7":0}`, "1", false}, // a weight of zero names nothing
 		{"weighted", "[1,2]", "1", true},
 		{"quadratic", "[1,2]", "1", true},
