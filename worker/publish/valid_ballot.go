@@ -42,7 +42,7 @@ func preferences(p records.Proposal, t counts.VoteTotals) (count uint64) {
 	for _, choice := range t.Choices {
 		count += choice.Votes
 	}
-	return count
+	return max(count, min(t.Votes, 1)) // one that names nothing is in a group, too
 }
 
 // validBallots returns the ballots that upstream calls valid: what they support. Votes and power
