@@ -50,6 +50,11 @@ type backfillPosition struct {
 	Withheld int64 `json:"withheld,omitempty"`
 }
 
+// in returns the beginning of a phase, with what keeps the space from being complete.
+func (at backfillPosition) in(phase string) backfillPosition {
+	return backfillPosition{Phase: phase, Cut: at.Cut, Withheld: at.Withheld}
+}
+
 // backfilled reports whether the past of a space is read.
 func (p *reader) backfilled(space string) (bool, error) {
 	var at backfillPosition
@@ -94,29 +99,30 @@ func (p *reader) backfillStep(ctx context.Context) (next *due, more bool, err er
 	if err := p.startLog(ctx); err != nil {
 		return nil, false, err
 	}
-	byPhase, listed := map[string][]string{}, map[string]int{}
+	byPhase, listed, votes := map[string][]string{}, map[string]int{}, map[string]uint64{}
 	for _, space := range p.Spaces {
 		if _, missing := p.missing[space]; missing {
 			continue
 		}
 		var at backfillPosition
-		if err := p.spaceCursor(space, backfillPoller).ReadPosition(&at); err != nil {
+		cursor := p.spaceCursor(space, backfillPoller)
+		if err := cursor.ReadPosition(&at); err != nil {
 			return nil, false, err
 		}
-		byPhase[at.Phase], listed[space] = append(byPhase[at.Phase], space), at.Listed
+		byPhase[at.Phase], listed[space], votes[space] = append(byPhase[at.Phase], space), at.Listed, cursor.Total
 	}
 	// Small spaces come first: most DAOs are whole soon. One is before others are listed.
-	votes := func(space string) uint64 { return p.spaceCursor(space, backfillPoller).Total }
-	slices.SortStableFunc(byPhase[counting], func(a, b string) int { return cmp.Compare(votes(a), votes(b)) })
+	slices.SortStableFunc(byPhase[counting], func(a, b string) int { return cmp.Compare(votes[a], votes[b]) })
 	slices.SortStableFunc(byPhase[listing], func(a, b string) int { return cmp.Compare(listed[a], listed[b]) })
 	counted := byPhase[counting]
-	switch first := len(byPhase[done]) == 0 && len(counted) > 0 && votes(counted[0]) <= fewVotes; {
+	first := len(byPhase[done]) == 0 && len(counted) > 0 && votes[counted[0]] <= fewVotes
+	if first {
+		counted = counted[:1]
+	}
+	switch {
 	case len(byPhase[describing]) > 0:
 		return nil, true, p.describe(ctx, byPhase[describing])
-	case first:
-		next, err := p.nextVotes(ctx, counted[:1])
-		return next, true, err
-	case len(byPhase[listing]) > 0:
+	case len(byPhase[listing]) > 0 && !first:
 		return nil, true, p.backfillProposals(ctx, byPhase[listing][0])
 	case len(counted) > 0:
 		next, err := p.nextVotes(ctx, counted)
@@ -241,7 +247,7 @@ func (p *reader) nextVotes(ctx context.Context, spaces []string) (*due, error) {
 		}
 	}
 	cursor = p.spaceCursor(space, backfillPoller)
-	cursor.SetPosition(backfillPosition{Phase: done, Cut: before.Cut, Withheld: before.Withheld})
+	cursor.SetPosition(before.in(done))
 	cursor.State, cursor.Done, cursor.UpstreamAt = governance.SourceLive, cursor.Total, &now
 	p.queueSpace = ""
 	_, err := p.commit(ctx, cursor, findings{})
@@ -266,10 +272,11 @@ func (p *reader) readSpaceVotes(ctx context.Context, cursor records.FollowCursor
 			}
 		}
 	}
-	cut, withheld := at.Cut, at.Withheld
+	each := at.in(counting)
+	each.Each = true
 	if at.Began == 0 {
 		if apart <= cursor.Total/maxFirst+1 { // each poll by itself takes no more pages
-			cursor.SetPosition(backfillPosition{Phase: counting, Cut: cut, Withheld: withheld, Each: true})
+			cursor.SetPosition(each)
 			_, err := p.commit(ctx, cursor, findings{})
 			return err
 		}
@@ -297,7 +304,7 @@ func (p *reader) readSpaceVotes(ctx context.Context, cursor records.FollowCursor
 	p.takeVotes(&f, rows, func(voteHead) error { return nil })
 	switch {
 	case err != nil, got.holes > 0:
-		at = backfillPosition{Each: true} // as if nothing of them was read
+		at = each // as if nothing of them was read
 	case !got.full:
 		at.Each = true
 	case last > at.From:
@@ -305,7 +312,6 @@ func (p *reader) readSpaceVotes(ctx context.Context, cursor records.FollowCursor
 	default:
 		at.Skip += maxFirst // beyond maxSkip all are holes
 	}
-	at.Phase, at.Cut, at.Withheld = counting, cut, withheld
 	cursor.Done = min(cursor.Done+fresh, cursor.Total)
 	cursor.SetPosition(at)
 	_, err = p.commit(ctx, cursor, f)
