@@ -110,8 +110,8 @@ func (c *Chain) uncounted() (due []ended) {
 			continue
 		}
 		for id, n := range g.notes {
-			isOver := n.End.Settled && n.End.At != nil && !n.Overdue && !n.Elsewhere && n.End.At.Time().Add(countDelay).Before(*final)
-			if isOver && !n.Counted && n.Recounts < maxRecounts && len(due) < maxBatch/2 {
+			end := n.knownEnd()
+			if end != nil && end.Time().Add(countDelay).Before(*final) && !n.Counted && n.Recounts < maxRecounts && len(due) < maxBatch/2 {
 				due = append(due, ended{g, id, n})
 			}
 		}

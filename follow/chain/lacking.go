@@ -54,7 +54,7 @@ func (c *Chain) sayLacking(ctx context.Context) error {
 
 // lacks says what of a Governor is not held; empty for nothing.
 func (c *Chain) lacks(g *governor, unread []records.UnreadChainLog) string {
-	modes, elsewhere := c.unknownModes(g)
+	modes, elsewhere := c.unknownRules(g)
 	var events, proposals, lacks []string
 	var logs, votes uint64
 	for _, u := range unread {
@@ -81,9 +81,9 @@ func (c *Chain) lacks(g *governor, unread []records.UnreadChainLog) string {
 	return strings.Join(lacks, "; ")
 }
 
-// unknownModes returns the counting modes of a Governor's proposals with a word that is not known, and of
+// unknownRules returns the counting modes of a Governor's proposals with a word that is not known, and of
 // how many the clock is not known.
-func (c *Chain) unknownModes(g *governor) (modes []string, elsewhere int) {
+func (c *Chain) unknownRules(g *governor) (modes []string, elsewhere int) {
 	c.writing.Lock()
 	defer c.writing.Unlock()
 	for _, n := range g.notes {

@@ -288,7 +288,16 @@ func (c *Chain) setFinalQuorum(ctx context.Context, g *governor, p proposal, n *
 // lacksFinalQuorum reports whether voting ended up to a final time, and the quorum is not the
 // one as of that end.
 func (n *note) lacksFinalQuorum(final *time.Time) bool {
-	return n.End.Settled && n.End.At != nil && !n.Overdue && !n.Elsewhere && final != nil && !n.End.At.Time().After(*final) && n.QuorumEnd != n.End.Value
+	end := n.knownEnd()
+	return end != nil && final != nil && !end.Time().After(*final) && n.QuorumEnd != n.End.Value
+}
+
+// knownEnd returns the end of voting by its block or time; nil where it is estimated, or not the end.
+func (n *note) knownEnd() *governance.Timestamp {
+	if !n.End.Settled || n.Overdue || n.Elsewhere {
+		return nil
+	}
+	return n.End.At
 }
 
 // endOf returns the block in which voting on a proposal ended.
