@@ -18,8 +18,6 @@ import (
 	"pnyx/governance"
 	"pnyx/test/upstream/chain"
 	"pnyx/test/upstream/hub"
-	"pnyx/warehouse"
-	"pnyx/warehouse/engine"
 )
 
 // followRows measures how long upstream systems are followed from nothing until everything is stored.
@@ -305,11 +303,7 @@ func followDelegations(ctx context.Context, e *Environment) (Sides, error) {
 
 // delegationFigures logs what the delegations of an instance take on disk, and how long their pages take.
 func delegationFigures(ctx context.Context, e *Environment, s *served) error {
-	instance, err := engine.Find(s.dir)
-	if err != nil {
-		return err
-	}
-	conn, err := connect(instance.URL(warehouse.DefaultDatabase))
+	conn, err := connectTo(s.dir)
 	if err != nil {
 		return err
 	}

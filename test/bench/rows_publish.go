@@ -10,6 +10,7 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
+	"pnyx/warehouse"
 	"pnyx/warehouse/engine"
 )
 
@@ -249,6 +250,15 @@ func ballotRate(ctx context.Context, url string, took time.Duration) (float64, e
 		return 0, fmt.Errorf("count what was imported: %w", err)
 	}
 	return float64(held) / took.Seconds(), nil
+}
+
+// connectTo connects to the engine that runs on a folder.
+func connectTo(dir string) (driver.Conn, error) {
+	instance, err := engine.Find(dir)
+	if err != nil {
+		return nil, err
+	}
+	return connect(instance.URL(warehouse.DefaultDatabase))
 }
 
 // connect opens a connection to a database of an engine.

@@ -9,7 +9,6 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
-	"pnyx/warehouse"
 	"pnyx/warehouse/engine"
 )
 
@@ -56,11 +55,7 @@ func (e *Environment) grow(ctx context.Context, dir string, from, to int) error 
 	if err := process.until(ctx, func() error { _, err := engine.Find(dir); return err }); err != nil {
 		return err
 	}
-	instance, err := engine.Find(dir)
-	if err != nil {
-		return err
-	}
-	conn, err := connect(instance.URL(warehouse.DefaultDatabase))
+	conn, err := connectTo(dir)
 	if err != nil {
 		return err
 	}
