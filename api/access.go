@@ -6,18 +6,56 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/gofiber/fiber/v2"
 
 	"pnyx/access"
+	"pnyx/access/x402"
 	"pnyx/api/apierror"
 	"pnyx/api/routes"
 	"pnyx/ratelimit"
 )
 
+// admission decides which requests are answered: by their token, by a payment, or by the address of
+// their client. It counts the answers, and it knows whom to believe as an edge.
+type admission struct {
+	tokens    *access.TokenCache
+	internal  access.InternalTokens
+	limiter   *ratelimit.Limiter
+	addresses *ratelimit.IPLimiter
+	// freePolicy is the RateLimit-Policy of free routes; empty when they are not limited.
+	freePolicy string
+	meter      *access.Meter
+	payments   *x402.Gate
+	timeout    time.Duration
+	now        func() time.Time
+}
+
+func newAdmission(o Options, now func() time.Time) *admission {
+	a := &admission{
+		tokens: o.Tokens, internal: o.Internal, limiter: o.Limiter, addresses: o.Addresses, meter: o.Meter, payments: o.Payments,
+		timeout: o.RequestTimeout, now: now,
+	}
+	if rate, bounded := o.Addresses.Rate(); bounded {
+		a.freePolicy = string(appendPolicy(nil, ratelimit.Free, rate))
+	}
+	return a
+}
+
+// watch follows tokens and payments, and writes usage counters, until ctx ends.
+func (a *admission) watch(ctx context.Context, watching *sync.WaitGroup) {
+	watching.Go(func() { a.tokens.Run(ctx) })
+	watching.Go(func() { a.meter.Run(ctx) })
+	if a.payments != nil {
+		watching.Go(func() { a.payments.Run(ctx) })
+	}
+}
+
 // authenticate finds out who sends the request. Invalid credentials are noted, not
 // refused: they matter only on routes that need some.
-func (a *API) authenticate(c *fiber.Ctx, s *requestState) {
+func (a *admission) authenticate(c *fiber.Ctx, s *requestState) {
 	if token := c.Get(access.HeaderInternal); token != "" {
 		if s.internal = a.internal.Accepts(token); !s.internal {
 			s.credentialErr = access.ErrUnauthorized
@@ -39,7 +77,7 @@ func (s *requestState) requireScope() error {
 
 // authorize decides whether a request with valid parameters is answered, and applies
 // the limits of its caller.
-func (a *API) authorize(c *fiber.Ctx, s *requestState, r *routes.Request) error {
+func (a *admission) authorize(c *fiber.Ctx, s *requestState, r *routes.Request) error {
 	if err := a.recheckToken(c, s); err != nil {
 		return err
 	}
@@ -73,7 +111,7 @@ func (a *API) authorize(c *fiber.Ctx, s *requestState, r *routes.Request) error 
 // recheckToken looks once more for a token that the node does not know, where one is
 // needed: it may have been issued a moment ago. The bucket of the address is taken from
 // first, so that guessing is slow.
-func (a *API) recheckToken(c *fiber.Ctx, s *requestState) error {
+func (a *admission) recheckToken(c *fiber.Ctx, s *requestState) error {
 	needed := s.route.TokenOnly || s.route.Paid() && !s.internal
 	if !needed || !errors.Is(s.credentialErr, access.ErrUnknownToken) {
 		return nil
@@ -100,7 +138,7 @@ func (s *requestState) requireToken() error {
 }
 
 // limitIP takes from the bucket of the client's IP address.
-func (a *API) limitIP(c *fiber.Ctx, s *requestState) error {
+func (a *admission) limitIP(c *fiber.Ctx, s *requestState) error {
 	s.limited = true
 	s.address = a.addresses.Take(peerOf(c), forwardedFor(c), s.now)
 	if s.address.Allowed {
@@ -112,7 +150,7 @@ func (a *API) limitIP(c *fiber.Ctx, s *requestState) error {
 
 // limitToken takes from the bucket and the monthly quota of a token, as far as limits
 // has them.
-func (a *API) limitToken(ctx context.Context, s *requestState, limits ratelimit.Limits) error {
+func (a *admission) limitToken(ctx context.Context, s *requestState, limits ratelimit.Limits) error {
 	now := s.now
 	s.limited = true
 	grant := &s.grant
@@ -134,7 +172,7 @@ func (a *API) limitToken(ctx context.Context, s *requestState, limits ratelimit.
 // finishAccounting sets the headers about limits once the answer is known, refunds what
 // an answer without data took from the quota, and counts the answer for its token. The
 // 200 to a HEAD counts like one to a GET, because its headers describe the data.
-func (a *API) finishAccounting(c *fiber.Ctx, s *requestState) {
+func (a *admission) finishAccounting(c *fiber.Ctx, s *requestState) {
 	if s.route == nil {
 		return
 	}

@@ -101,22 +101,15 @@ type API struct {
 	// routes are keyed by id.
 	routes map[string]*routes.Route
 	// mounted holds the bounds of bodies to mounted paths, in bytes.
-	mounted   map[string]int
-	tokens    *access.TokenCache
-	internal  access.InternalTokens
-	limiter   *ratelimit.Limiter
-	addresses *ratelimit.IPLimiter
-	// freePolicy is the RateLimit-Policy of free routes; empty when they are not limited.
-	freePolicy   string
-	meter        *access.Meter
-	payments     *x402.Gate
+	mounted      map[string]int
+	admission    *admission
 	purgeEnabled bool
 	timeout      time.Duration
 	log          *requestLog
 	metrics      *metrics
 	tracer       *telemetry.Tracer
 	draining     atomic.Bool
-	exampleCache exampleCache
+	examples     *exampleCache
 	now          func() time.Time
 }
 
@@ -125,12 +118,6 @@ func New(o Options) *API {
 	a := &API{
 		store:       o.Store,
 		publication: newPublicationWatcher(o.Store, o.StaleAfter),
-		tokens:      o.Tokens,
-		internal:    o.Internal,
-		limiter:     o.Limiter,
-		addresses:   o.Addresses,
-		meter:       o.Meter,
-		payments:    o.Payments,
 
 		purgeEnabled: o.PurgeEnabled,
 		timeout:      o.RequestTimeout,
@@ -140,25 +127,24 @@ func New(o Options) *API {
 		now:          time.Now,
 		routes:       map[string]*routes.Route{},
 		mounted:      map[string]int{},
-		exampleCache: exampleCache{timeout: min(examplesTimeout, o.RequestTimeout)},
 	}
-	if rate, bounded := o.Addresses.Rate(); bounded {
-		a.freePolicy = string(appendPolicy(nil, ratelimit.Free, rate))
-	}
+	now := func() time.Time { return a.now() }
+	a.admission = newAdmission(o, now)
 	localBytes := cmp.Or(o.LocalBytes, defaultLocalBytes)
 	a.held = newHeldCopies(localBytes / heldShare)
 	a.local = newLocalCopies(localBytes-localBytes/heldShare, httpcache.LocalTTL)
 	a.reads = &joinedReads{joined: a.metrics.joined, pending: map[readKey]*pendingRead{}}
 	a.publication.changed = a.local.drop
 	a.changes, a.streamTimes = newChangeTail(o.Store, a.local.drop, o.Metrics), defaultStreamTimes()
-	a.publication.polled, a.publication.joined = a.changes.poll, []cache.Read{a.tokens.Check()}
-	a.publication.republished = a.meter.RewriteAll
+	a.publication.polled, a.publication.joined = a.changes.poll, []cache.Read{o.Tokens.Check()}
+	a.publication.republished = o.Meter.RewriteAll
 	a.compressor = httpcache.NewCompressor()
 	a.backend = &routes.Backend{
 		Store: o.Store, Published: a.publication.latest.Load, HeldChanges: a.changes.read,
-		Limiter: o.Limiter, Prices: o.Prices, Misses: a.metrics.misses, Now: func() time.Time { return a.now() },
+		Limiter: o.Limiter, Prices: o.Prices, Misses: a.metrics.misses, Now: now,
 	}
 	a.backend.Pages = routes.NewPages(o.Store, a.backend.Revision, o.RequestTimeout, o.Tracer, o.Metrics)
+	a.examples = &exampleCache{backend: a.backend, routes: a.routes, now: now, timeout: min(examplesTimeout, o.RequestTimeout)}
 	a.publication.registerMetrics(o.Metrics)
 	a.app = fiber.New(fiber.Config{
 		AppName:               "Pnyx",
@@ -192,11 +178,7 @@ func (a *API) Watch(ctx context.Context) {
 	var watching sync.WaitGroup
 	watching.Go(func() { a.publication.run(ctx) })
 	watching.Go(func() { a.backend.Pages.Run(ctx) })
-	watching.Go(func() { a.tokens.Run(ctx) })
-	watching.Go(func() { a.meter.Run(ctx) })
-	if a.payments != nil {
-		watching.Go(func() { a.payments.Run(ctx) })
-	}
+	a.admission.watch(ctx, &watching)
 	watching.Wait()
 }
 
@@ -211,7 +193,7 @@ func (a *API) Ready(ctx context.Context) error {
 	if a.publication.latest.Load() == nil {
 		return errors.New("the publication state is not read yet")
 	}
-	if err := a.tokens.Ready(); err != nil {
+	if err := a.admission.tokens.Ready(); err != nil {
 		return fmt.Errorf("the tokens are not read yet: %w", err)
 	}
 	return nil
@@ -239,8 +221,8 @@ func (a *API) Shutdown(ctx context.Context) error {
 	a.Drain()
 	defer a.local.close()
 	defer a.held.close()
-	if a.payments != nil {
-		defer a.payments.Close()
+	if a.admission.payments != nil {
+		defer a.admission.payments.Close()
 	}
 	if err := a.app.ShutdownWithContext(ctx); err != nil {
 		return fmt.Errorf("shut down the API: %w", err)
@@ -255,13 +237,13 @@ func (a *API) serve(route routes.Route) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		s := stateOf(c)
 		s.route, s.metrics, s.now = &route, series, a.now()
-		a.authenticate(c, s)
+		a.admission.authenticate(c, s)
 		r, err := route.Parse(c)
 		if err != nil {
 			return err
 		}
 		defer s.releasePayment(c)
-		if err := a.authorize(c, s, r); err != nil {
+		if err := a.admission.authorize(c, s, r); err != nil {
 			return err
 		}
 		if purchased, repeated := s.purchasedAnswer(); repeated {

@@ -103,7 +103,7 @@ func (a *API) setCacheControl(c *fiber.Ctx, s *requestState, found *rendered) {
 		if lifetime != found.lifetime {
 			setHeader(c, fiber.HeaderCacheControl, s.route.Fresh.Public(lifetime))
 		}
-		a.setAccelExpires(c, lifetime) // after Cache-Control: nginx obeys the last of the two
+		a.admission.setAccelExpires(c, lifetime) // after Cache-Control: nginx obeys the last of the two
 	}
 }
 

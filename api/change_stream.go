@@ -79,7 +79,7 @@ func (a *API) streamChanges(c *fiber.Ctx, s *requestState, r *routes.Request) er
 		id: strings.Clone(s.requestID(c)), token: strings.Clone(c.Get(access.HeaderToken)), request: r,
 		times: a.streamTimes, leave: leave, state: requestState{route: s.route, internal: s.internal},
 	}
-	if limit, stated := a.edgeTimeout(c); stated {
+	if limit, stated := a.admission.edgeTimeout(c); stated {
 		stream.times.quiet = min(stream.times.quiet, max(minQuiet, limit/3))
 	}
 	stream.ends = time.Now().Add(stream.times.life)

@@ -29,7 +29,7 @@ func (a *API) awaitChanges(c *fiber.Ctx, s *requestState, r *routes.Request, fou
 		s.waited = time.Since(began)
 		leave()
 	}()
-	deadline := time.NewTimer(a.edgeBound(c, time.Duration(params.Wait)*time.Second))
+	deadline := time.NewTimer(a.admission.edgeBound(c, time.Duration(params.Wait)*time.Second))
 	defer deadline.Stop()
 	for {
 		grown := a.changes.growth()
@@ -58,7 +58,7 @@ func (a *API) loadHeld(ctx context.Context, r *routes.Request) (*rendered, error
 }
 
 // edgeBound shortens a wait to what an edge waits for an answer.
-func (a *API) edgeBound(c *fiber.Ctx, wait time.Duration) time.Duration {
+func (a *admission) edgeBound(c *fiber.Ctx, wait time.Duration) time.Duration {
 	if limit, stated := a.edgeTimeout(c); stated {
 		return max(0, min(wait, limit-a.timeout))
 	}

@@ -150,7 +150,7 @@ func (a *API) registerDocuments(documents []Document) {
 		send := func(c *fiber.Ctx) error {
 			examples := Examples{}
 			if document.RenderExamples != nil {
-				examples = a.examples(c.UserContext())
+				examples = a.examples.get(c.UserContext())
 			}
 			d, err := render(examples)
 			if err != nil {

@@ -68,7 +68,7 @@ const (
 
 // rewriteEdgeRequest turns a request for permission into the request that it is about.
 // Without a valid internal token it is left unchanged, and gets a 404.
-func (a *API) rewriteEdgeRequest(request *fasthttp.RequestCtx, s *requestState) {
+func (a *admission) rewriteEdgeRequest(request *fasthttp.RequestCtx, s *requestState) {
 	uri := request.RequestURI()
 	if !bytes.HasPrefix(uri, []byte(PathAuthorize+"/")) {
 		return
@@ -83,7 +83,7 @@ func (a *API) rewriteEdgeRequest(request *fasthttp.RequestCtx, s *requestState) 
 }
 
 // setEdgeTimeout tells an edge how long the node may work on a payment.
-func (a *API) setEdgeTimeout(request *fasthttp.RequestCtx, s *requestState) {
+func (a *admission) setEdgeTimeout(request *fasthttp.RequestCtx, s *requestState) {
 	if s.fromEdge && a.payments != nil {
 		request.Response.Header.Set(HeaderTimeout, strconv.FormatInt(a.payments.MaxDuration().Milliseconds(), 10))
 	}
@@ -137,7 +137,7 @@ func setBodyExpiry(c *fiber.Ctx, s *requestState, r *routes.Request, found *rend
 // setAccelExpires tells an edge until when, by the edge's clock, to keep an answer that is
 // the same for all callers. nginx may keep one up to a second longer than Cache-Control says. Only a
 // trusted proxy may state the time, because a cache obeys the result.
-func (a *API) setAccelExpires(c *fiber.Ctx, lifetime time.Duration) {
+func (a *admission) setAccelExpires(c *fiber.Ctx, lifetime time.Duration) {
 	clock := c.Get(HeaderTime)
 	if clock == "" || !a.isTrusted(c) {
 		return
@@ -176,7 +176,7 @@ func edgeBodyKey(r *routes.Request, found *rendered, readiness governance.Readin
 
 // edgeTimeout returns how long an edge waits for the answer, if there is an edge: nothing to
 // maxEdgeTimeout. An unreadable one belongs to an edge that does not wait.
-func (a *API) edgeTimeout(c *fiber.Ctx) (limit time.Duration, stated bool) {
+func (a *admission) edgeTimeout(c *fiber.Ctx) (limit time.Duration, stated bool) {
 	text := c.Get(HeaderTimeout)
 	if text == "" || !stateOf(c).fromEdge && !a.isTrusted(c) {
 		return 0, false
@@ -198,7 +198,7 @@ type EdgeFailure struct {
 
 // checkEdgeTimeout returns why a payment is not taken: the edge that passes it on would
 // give up before it is settled, and could not tell the caller what became of it.
-func (a *API) checkEdgeTimeout(c *fiber.Ctx) error {
+func (a *admission) checkEdgeTimeout(c *fiber.Ctx) error {
 	waits, stated := a.edgeTimeout(c)
 	needed := a.payments.MaxDuration()
 	if !stated || waits >= needed {

@@ -84,30 +84,33 @@ type exampleCache struct {
 	revision   uint64
 	// timeout bounds a search.
 	timeout time.Duration
+	// backend and routes answer it.
+	backend *routes.Backend
+	routes  map[string]*routes.Route
+	now     func() time.Time
 }
 
-// examples returns examples for documents: from the last search, or from a new one if
+// get returns examples for documents: from the last search, or from a new one if
 // something was published since. While nothing was found, it returns none.
-func (a *API) examples(ctx context.Context) Examples {
-	kept := &a.exampleCache
-	kept.mu.Lock()
-	defer kept.mu.Unlock()
-	revision, now := a.backend.Revision(), a.now()
-	if revision == kept.revision || !kept.searchedAt.IsZero() && now.Sub(kept.searchedAt) < examplesInterval {
-		return kept.found
+func (e *exampleCache) get(ctx context.Context) Examples {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	revision, now := e.backend.Revision(), e.now()
+	if revision == e.revision || !e.searchedAt.IsZero() && now.Sub(e.searchedAt) < examplesInterval {
+		return e.found
 	}
-	ctx, cancel := context.WithTimeout(ctx, kept.timeout)
+	ctx, cancel := context.WithTimeout(ctx, e.timeout)
 	defer cancel()
-	kept.searchedAt, kept.revision = now, 0
-	if found, err := a.findExamples(ctx); err == nil {
-		kept.found, kept.revision = found, revision
+	e.searchedAt, e.revision = now, 0
+	if found, err := e.find(ctx); err == nil {
+		e.found, e.revision = found, revision
 	}
-	return kept.found
+	return e.found
 }
 
-// findExamples searches for a ballot, and for what is around it.
-func (a *API) findExamples(ctx context.Context) (Examples, error) {
-	daos, err := rowsOf[governance.DAOListItem](ctx, a, "daos.list", map[string]string{"hasVoteData": "true"})
+// find searches for a ballot, and for what is around it.
+func (e *exampleCache) find(ctx context.Context) (Examples, error) {
+	daos, err := rowsOf[governance.DAOListItem](ctx, e, "daos.list", map[string]string{"hasVoteData": "true"})
 	if err != nil {
 		return Examples{}, err
 	}
@@ -115,22 +118,22 @@ func (a *API) findExamples(ctx context.Context) (Examples, error) {
 		return cmp.Compare(strconv.FormatBool(b.HasForumData), strconv.FormatBool(a.HasForumData))
 	})
 	for _, dao := range daos[:min(exampleDAOs, len(daos))] {
-		found, err := a.exampleBallot(ctx, dao)
+		found, err := e.ballot(ctx, dao)
 		if errors.Is(err, errNoExample) {
 			continue
 		}
 		if err != nil {
 			return Examples{}, err
 		}
-		found.Topic, err = a.exampleTopic(ctx, dao.DAOID)
+		found.Topic, err = e.topic(ctx, dao.DAOID)
 		return found, err
 	}
 	return Examples{}, errNoExample
 }
 
-// exampleBallot returns the last ballot of the largest voter of a DAO, as examples.
-func (a *API) exampleBallot(ctx context.Context, dao governance.DAOListItem) (Examples, error) {
-	voters, err := rowsOf[governance.DAOVoter](ctx, a, "daos.voters", map[string]string{"daoId": dao.DAOID, "limit": "1"})
+// ballot returns the last ballot of the largest voter of a DAO, as examples.
+func (e *exampleCache) ballot(ctx context.Context, dao governance.DAOListItem) (Examples, error) {
+	voters, err := rowsOf[governance.DAOVoter](ctx, e, "daos.voters", map[string]string{"daoId": dao.DAOID, "limit": "1"})
 	if err != nil {
 		return Examples{}, err
 	}
@@ -138,7 +141,7 @@ func (a *API) exampleBallot(ctx context.Context, dao governance.DAOListItem) (Ex
 		return Examples{}, errNoExample
 	}
 	found := Examples{DAOID: dao.DAOID, Voter: voters[0].VoterIdentity}
-	ballots, err := rowsOf[governance.VoterVote](ctx, a, "voters.votes", map[string]string{
+	ballots, err := rowsOf[governance.VoterVote](ctx, e, "voters.votes", map[string]string{
 		"voterIdentity": found.Voter, "daoId": dao.DAOID, "limit": "1",
 	})
 	if err != nil {
@@ -158,10 +161,10 @@ func (a *API) exampleBallot(ctx context.Context, dao governance.DAOListItem) (Ex
 	return found, nil
 }
 
-// exampleTopic returns a topic of a DAO, or else of any; empty for none.
-func (a *API) exampleTopic(ctx context.Context, daoID string) (governance.TopicKey, error) {
+// topic returns a topic of a DAO, or else of any; empty for none.
+func (e *exampleCache) topic(ctx context.Context, daoID string) (governance.TopicKey, error) {
 	for _, texts := range []map[string]string{{"daoId": daoID, "limit": "1"}, {"limit": "1"}} {
-		topics, err := rowsOf[governance.ForumTopic](ctx, a, "forum-topics.list", texts)
+		topics, err := rowsOf[governance.ForumTopic](ctx, e, "forum-topics.list", texts)
 		if err != nil {
 			return "", err
 		}
@@ -174,13 +177,13 @@ func (a *API) exampleTopic(ctx context.Context, daoID string) (governance.TopicK
 
 // rowsOf returns the rows that a list answers with, as its handler reads them from the
 // cache. The read is not charged.
-func rowsOf[Row any](ctx context.Context, a *API, routeID string, texts map[string]string) ([]Row, error) {
-	route := a.routes[routeID]
+func rowsOf[Row any](ctx context.Context, e *exampleCache, routeID string, texts map[string]string) ([]Row, error) {
+	route := e.routes[routeID]
 	r, err := route.ParseTexts(texts, nil, 0)
 	if err != nil {
 		return nil, err
 	}
-	found, err := route.Answer(a.backend, ctx, r)
+	found, err := route.Answer(e.backend, ctx, r)
 	if err != nil {
 		return nil, err
 	}

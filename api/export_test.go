@@ -156,4 +156,4 @@ func ParseRange(header string, size int) (first, last int, part bool, err error)
 }
 
 // SetExamplesTimeout bounds the search for examples.
-func (a *API) SetExamplesTimeout(timeout time.Duration) { a.exampleCache.timeout = timeout }
+func (a *API) SetExamplesTimeout(timeout time.Duration) { a.examples.timeout = timeout }

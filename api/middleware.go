@@ -146,12 +146,12 @@ func (a *API) wrapHandler(next fasthttp.RequestHandler) fasthttp.RequestHandler 
 			return
 		}
 		s := acquireState(request)
-		a.rewriteEdgeRequest(request, s)
+		a.admission.rewriteEdgeRequest(request, s)
 		defer func() {
 			if a.draining.Load() {
 				request.SetConnectionClose()
 			}
-			a.setEdgeTimeout(request, s)
+			a.admission.setEdgeTimeout(request, s)
 			releaseState(s)
 		}()
 		if slices.Contains(fiber.DefaultMethods, string(request.Method())) {

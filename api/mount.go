@@ -51,5 +51,5 @@ func NoteTool(c *fiber.Ctx, tool string, outcome apierror.Code) {
 // Refuse returns the error to send for a request to a mounted path that is refused before
 // a route is read: the given one, or 429 when too many of the client's were.
 func (a *API) Refuse(c *fiber.Ctx, refused *apierror.Error) *apierror.Error {
-	return a.limitRefusal(c, stateOf(c), refused)
+	return a.admission.limitRefusal(c, stateOf(c), refused)
 }

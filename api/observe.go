@@ -27,7 +27,7 @@ func (a *API) observe(c *fiber.Ctx, handler fiber.Handler) error {
 			return err
 		}
 	}
-	a.finishAccounting(c, stateOf(c))
+	a.admission.finishAccounting(c, stateOf(c))
 	// What a request waits for because it asks to is no latency.
 	a.report(c, a.metrics.of(c), span, began.Add(stateOf(c).waited))
 	return nil
@@ -47,7 +47,7 @@ func (a *API) guard(c *fiber.Ctx, handler fiber.Handler) (err error) {
 	if err := handler(c); err != nil {
 		return err
 	}
-	if err := a.limitAnswer(c, stateOf(c)); err != nil {
+	if err := a.admission.limitAnswer(c, stateOf(c)); err != nil {
 		c.Response().Reset() // nothing of the answer may be sent
 		return err
 	}
@@ -89,13 +89,13 @@ func (a *API) trace(c *fiber.Ctx) telemetry.Span {
 	if a.tracer == nil {
 		return telemetry.Span{}
 	}
-	ctx, span := a.tracer.StartServer(c.UserContext(), headerCarrier{&c.Request().Header}, a.isTrusted(c))
+	ctx, span := a.tracer.StartServer(c.UserContext(), headerCarrier{&c.Request().Header}, a.admission.isTrusted(c))
 	c.SetUserContext(ctx)
 	return span
 }
 
 // isTrusted reports whether the caller is internal or a trusted proxy.
-func (a *API) isTrusted(c *fiber.Ctx) bool {
+func (a *admission) isTrusted(c *fiber.Ctx) bool {
 	return a.addresses.TrustsProxy(peerOf(c)) || a.internal.Accepts(c.Get(access.HeaderInternal))
 }
 

@@ -18,7 +18,7 @@ import (
 
 // authorizePayment authorizes a request by its payment. HEAD gets the challenge that
 // GET would get: there is no body to pay for.
-func (a *API) authorizePayment(c *fiber.Ctx, s *requestState, r *routes.Request) error {
+func (a *admission) authorizePayment(c *fiber.Ctx, s *requestState, r *routes.Request) error {
 	if a.payments == nil {
 		return tokenRequired(*s.route)
 	}
@@ -32,7 +32,7 @@ func (a *API) authorizePayment(c *fiber.Ctx, s *requestState, r *routes.Request)
 
 // beginPayment begins the payment of a request with the header that it has, and applies the
 // limits of the payer.
-func (a *API) beginPayment(c *fiber.Ctx, s *requestState, request x402.Request) error {
+func (a *admission) beginPayment(c *fiber.Ctx, s *requestState, request x402.Request) error {
 	header := strings.Clone(c.Get(x402.HeaderPayment))
 	if header == "" || c.Method() == fiber.MethodHead {
 		return paymentError(*s.route, a.payments.Challenge(request))
@@ -62,7 +62,7 @@ func (a *API) beginPayment(c *fiber.Ctx, s *requestState, request x402.Request) 
 
 // limitPayment takes from a bucket for payments of the client's IP address, before Redis
 // or the facilitator hears of the payment.
-func (a *API) limitPayment(c *fiber.Ctx, s *requestState, bucket ratelimit.Bucket) error {
+func (a *admission) limitPayment(c *fiber.Ctx, s *requestState, bucket ratelimit.Bucket) error {
 	s.limited = true
 	decision := a.addresses.TakePayment(bucket, peerOf(c), forwardedFor(c), s.now)
 	if decision.Allowed {
@@ -72,7 +72,7 @@ func (a *API) limitPayment(c *fiber.Ctx, s *requestState, bucket ratelimit.Bucke
 }
 
 // limitPayer takes from the bucket of the paying address.
-func (a *API) limitPayer(c *fiber.Ctx, s *requestState) error {
+func (a *admission) limitPayer(c *fiber.Ctx, s *requestState) error {
 	now := a.now()
 	s.limited = true
 	grant := &s.grant

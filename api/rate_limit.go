@@ -32,7 +32,7 @@ const monthPolicy = "month"
 // request, of its token or of the client's address, and what is left of them. Answers for
 // everyone have them too: they are of the caller whose request reached the node, and caches
 // do not store them.
-func (a *API) setLimitHeaders(c *fiber.Ctx, s *requestState) {
+func (a *admission) setLimitHeaders(c *fiber.Ctx, s *requestState) {
 	var room [2][128]byte
 	switch {
 	case s.internal:

@@ -97,7 +97,7 @@ func (r *Reader) Read(routeID string) *Read {
 	s.id = r.RequestID()
 	s.reader = r
 	s.route, s.metrics, s.now = route, a.metrics.routes[route.Path], a.now()
-	a.authenticate(read.c, s)
+	a.admission.authenticate(read.c, s)
 	r.reads = append(r.reads, read)
 	return read
 }
@@ -184,7 +184,7 @@ func (r *Reader) Authorize(p Purchase) error {
 		if p.Payment != "" {
 			read.c.Request().Header.Set(x402.HeaderPayment, p.Payment)
 		}
-		if err := r.api.authorize(read.c, read.state, read.request); err != nil {
+		if err := r.api.admission.authorize(read.c, read.state, read.request); err != nil {
 			return read.Refuse(err)
 		}
 	}
@@ -213,7 +213,7 @@ func (r *Reader) takeTogether() {
 func (r *Reader) pay(c *fiber.Ctx, s *requestState) error {
 	if r.charge != nil {
 		s.charge = r.charge
-		return r.api.limitPayer(c, s)
+		return r.api.admission.limitPayer(c, s)
 	}
 	var paid []string
 	for _, read := range r.reads {
@@ -221,7 +221,7 @@ func (r *Reader) pay(c *fiber.Ctx, s *requestState) error {
 			paid = append(paid, read.state.route.ID)
 		}
 	}
-	err := r.api.beginPayment(c, s, x402.Request{
+	err := r.api.admission.beginPayment(c, s, x402.Request{
 		RouteID: strings.Join(paid, "+"), URL: r.purchase.Resource, Description: r.purchase.Description, Canonical: r.purchase.Canonical,
 	})
 	r.charge = s.charge
@@ -312,12 +312,12 @@ func (r *Reader) End(delivered bool) {
 func (r *Read) end(delivered bool) {
 	a, s := r.reader.api, r.state
 	if s.err != nil || r.answered && delivered {
-		a.finishAccounting(r.c, s)
+		a.admission.finishAccounting(r.c, s)
 		a.record(r.c, s.metrics, telemetry.Span{}, time.Since(r.began))
 		return
 	}
 	if s.decided && s.grant.Allowed() {
-		a.limiter.Refund(context.WithoutCancel(r.c.UserContext()), &s.grant)
+		a.admission.limiter.Refund(context.WithoutCancel(r.c.UserContext()), &s.grant)
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 // limitRefusal takes from a bucket for a request that is refused before one was asked: of
 // the token on a paid route, else of the client's IP address. It returns the error to
 // send, which is 429 once the bucket is empty. A refusal uses nothing of the month.
-func (a *API) limitRefusal(c *fiber.Ctx, s *requestState, refused *apierror.Error) *apierror.Error {
+func (a *admission) limitRefusal(c *fiber.Ctx, s *requestState, refused *apierror.Error) *apierror.Error {
 	var err error
 	if !s.limited && !s.internal && s.caller != nil && s.route.Paid() {
 		limits := s.caller.EffectiveLimits()
@@ -31,7 +31,7 @@ func (a *API) limitRefusal(c *fiber.Ctx, s *requestState, refused *apierror.Erro
 
 // limitAnswer takes from the bucket of the client's IP address for a request that no bucket
 // was asked for, whatever its answer is. Internal callers are not limited.
-func (a *API) limitAnswer(c *fiber.Ctx, s *requestState) error {
+func (a *admission) limitAnswer(c *fiber.Ctx, s *requestState) error {
 	if s.limited || s.internal || s.route == nil && a.internal.Accepts(c.Get(access.HeaderInternal)) {
 		return nil
 	}

@@ -44,7 +44,7 @@ func toError(c *fiber.Ctx, err error) *apierror.Error {
 // writeError sends an error in its envelope. No other function does.
 func (a *API) writeError(c *fiber.Ctx, err error) error {
 	s := stateOf(c)
-	e := a.limitRefusal(c, s, toError(c, err))
+	e := a.admission.limitRefusal(c, s, toError(c, err))
 	s.err = e
 	if s.route != nil {
 		setVary(c, s)
