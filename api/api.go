@@ -27,6 +27,7 @@ import (
 	"pnyx/access"
 	"pnyx/access/x402"
 	"pnyx/api/httpcache"
+	"pnyx/api/joined"
 	"pnyx/api/routes"
 	"pnyx/api/wire"
 	"pnyx/cache"
@@ -96,10 +97,11 @@ type API struct {
 	held        *heldCopies
 	changes     *changeTail
 	streamTimes streamTimes
-	reads       *joinedReads
+	reads       *joined.Reads[*rendered]
 	compressor  *httpcache.Compressor
 	// routes are keyed by id.
 	routes map[string]*routes.Route
+	parsed *routes.Parsed
 	// mounted holds the bounds of bodies to mounted paths, in bytes.
 	mounted      map[string]int
 	admission    *admission
@@ -126,6 +128,7 @@ func New(o Options) *API {
 		metrics:      newMetrics(o.Metrics),
 		now:          time.Now,
 		routes:       map[string]*routes.Route{},
+		parsed:       routes.NewParsed(),
 		mounted:      map[string]int{},
 	}
 	now := func() time.Time { return a.now() }
@@ -133,7 +136,7 @@ func New(o Options) *API {
 	localBytes := cmp.Or(o.LocalBytes, defaultLocalBytes)
 	a.held = newHeldCopies(localBytes / heldShare)
 	a.local = newLocalCopies(localBytes-localBytes/heldShare, httpcache.LocalTTL)
-	a.reads = &joinedReads{joined: a.metrics.joined, pending: map[readKey]*pendingRead{}}
+	a.reads = joined.NewReads[*rendered](a.metrics.joined)
 	a.publication.changed = a.local.drop
 	a.changes, a.streamTimes = newChangeTail(o.Store, a.local.drop, o.Metrics), defaultStreamTimes()
 	a.publication.polled, a.publication.joined = a.changes.poll, []cache.Read{o.Tokens.Check()}
@@ -238,7 +241,7 @@ func (a *API) serve(route routes.Route) fiber.Handler {
 		s := stateOf(c)
 		s.route, s.metrics, s.now = &route, series, a.now()
 		a.admission.authenticate(c, s)
-		r, err := route.Parse(c)
+		r, err := a.parsed.Parse(&route, c)
 		if err != nil {
 			return err
 		}
@@ -322,7 +325,7 @@ func (a *API) getAnswer(c *fiber.Ctx, s *requestState, r *routes.Request) (*rend
 func (a *API) loadAnswer(ctx context.Context, s *requestState, r *routes.Request) (*rendered, error) {
 	if r.Route.Account == nil {
 		begun := a.local.begin()
-		return a.reads.join(ctx, readKey{r.Name, begun}, func() (*rendered, error) { return a.readAnswer(ctx, r, begun) })
+		return a.reads.Join(ctx, joined.Key{Name: r.Name, Drops: begun}, func() (*rendered, error) { return a.readAnswer(ctx, r, begun) })
 	}
 	found, err := r.Route.Account(a.backend, ctx, s.caller)
 	if err != nil {

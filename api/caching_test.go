@@ -12,6 +12,8 @@ import (
 
 	"pnyx/access"
 	"pnyx/access/x402"
+	"pnyx/api"
+	"pnyx/api/apierror"
 	"pnyx/api/routes"
 	"pnyx/cache"
 	"pnyx/governance"
@@ -411,5 +413,86 @@ func (t *node) wantKept(name string, request http.Header, got answer, status int
 	}
 	if status >= 400 && status != http.StatusNotFound && read.private {
 		t.Errorf("%s: got %q, which a cache may keep", name, got.header.Get("Cache-Control"))
+	}
+}
+
+// wantUnchanged checks that the caller is told to use what it has.
+func (t *node) wantUnchanged(got answer, etag string) {
+	t.Helper()
+	if got.status != http.StatusNotModified || got.body != "" || got.header.Get("Etag") != etag {
+		t.Errorf("got %d %q, ETag %s, want 304 of %s without a body", got.status, got.body, got.header.Get("Etag"), etag)
+	}
+}
+
+// A page that is made before anything of its scope is published, as after a flush of Redis,
+// has no revision: two that differ may not share an ETag.
+func TestPagesWithoutARevisionHaveTheETagOfTheirContent(t *testing.T) {
+	t.Parallel()
+	const path = "/v2/forum-topics?daoId=nobody&limit=2"
+	etags := map[string]string{}
+	for name, rows := range map[string][]governance.ForumTopic{
+		"none": titled(), "a": titled("a"), "two": titled("a", "b"), "more than two": titled("a", "b", "c"),
+	} {
+		view, err := cache.NewView(cache.View{DataAsOf: dataAsOf, Readiness: governance.Ready}, rows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := newNode(t)
+		n.fillPages(view)
+		got := n.get(path)
+		etag := got.header.Get("Etag")
+		if other, again := etags[etag]; got.status != http.StatusOK || etag == "" || again {
+			t.Errorf("%s: got %d, ETag %s, want one that differs from %q's", name, got.status, etag, other)
+		}
+		etags[etag] = name
+	}
+}
+
+func Test304CostsNoQuota(t *testing.T) {
+	t.Parallel()
+	n := newTill(t)
+	token := n.admitsTwiceAMonth()
+	etag := n.askWith(http.MethodGet, paidPath, token).header.Get("Etag")
+	for range 3 {
+		n.wantUnchanged(n.askAs(http.MethodGet, paidPath, http.Header{access.HeaderToken: {token}, "If-None-Match": {etag}}), etag)
+	}
+	if got := n.askWith(http.MethodGet, paidPath, token); got.status != http.StatusOK {
+		t.Errorf("the second of two answers a month: got %d", got.status)
+	}
+
+	n.wantFailure(n.askAs(http.MethodGet, paidPath, http.Header{"If-None-Match": {etag}}), http.StatusPaymentRequired, apierror.CodePaymentRequired)
+	payment := n.sign(paidPath)
+	n.wantUnchanged(n.askAs(http.MethodGet, paidPath, http.Header{x402.HeaderPayment: {payment}, "If-None-Match": {etag}}), etag)
+	n.wantCharged(0)
+	if got := n.with(payment, paidPath); got.status != http.StatusOK {
+		t.Errorf("the payment is lost: %d %s", got.status, got.body)
+	}
+	n.wantCharged(1)
+}
+
+// TestACompressedAnswerIsTheAnswer asks for an answer that is compressed once for all
+// callers, with ids of every length: what unpacks is what others get, to the last byte.
+func TestACompressedAnswerIsTheAnswer(t *testing.T) {
+	t.Parallel()
+	n := startNode(t, settings{prepare: (*api.API).KeepCopies})
+	var many []governance.DAOListItem
+	for i := range 60 {
+		many = append(many, daos(strings.Repeat("d", i+1))...)
+	}
+	n.writeDAOs(3, many...)
+	n.api.ForgetCopies()
+	for _, path := range []string{"/v2/daos?limit=7", "/v2/daos?limit=60", "/v2/daos?limit=100"} { // with a cursor, in one write, in more
+		t.Run(path, func(t *testing.T) {
+			n.with(t).get(path) // from then on the node has a copy
+			for _, id := range []string{"a", strings.Repeat("b", 26), strings.Repeat("c", 64)} {
+				header := http.Header{api.HeaderRequestID: {id}}
+				want := n.with(t).askAs(http.MethodGet, path, header)
+				header.Set("Accept-Encoding", "gzip")
+				got := n.with(t).askAs(http.MethodGet, path, header)
+				if unpacked(t, got.header.Get("Content-Encoding"), got.body) != want.body || got.header.Get("Content-Encoding") != "gzip" {
+					t.Errorf("id %s: got %q, want %s in gzip", id, got.body, want.body)
+				}
+			}
+		})
 	}
 }

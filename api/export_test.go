@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/valyala/fasthttp"
 
 	"pnyx/api/httpcache"
@@ -121,29 +120,6 @@ func MetaTexts(id string, made, asOf governance.Timestamp, status governance.Rea
 func (a *API) KeepCopies() {
 	a.local.close()
 	a.local = newLocalCopies(0, time.Hour)
-}
-
-// JoinedReads are the reads of a node that requests share.
-type JoinedReads struct{ joinedReads }
-
-// NewJoinedReads returns reads that none has begun.
-func NewJoinedReads() *JoinedReads {
-	return &JoinedReads{joinedReads{joined: prometheus.NewCounter(prometheus.CounterOpts{}), pending: map[readKey]*pendingRead{}}}
-}
-
-// Join returns the data that read returns, for the copies after so many drops.
-func (j *JoinedReads) Join(ctx context.Context, name string, drops uint64, read func() ([]byte, error)) ([]byte, error) {
-	found, err := j.join(ctx, readKey{name, drops}, func() (*rendered, error) {
-		data, err := read()
-		if err != nil {
-			return nil, err
-		}
-		return &rendered{data: data}, nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	return found.data, nil
 }
 
 // ParseRange reads a Range header; part is false for the whole file.

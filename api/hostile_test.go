@@ -1,13 +1,20 @@
 package api_test
 
 import (
+	"bufio"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/valyala/fasthttp"
+
 	"pnyx/access"
+	"pnyx/access/x402"
 	"pnyx/api"
 	"pnyx/api/apierror"
 )
@@ -248,4 +255,100 @@ func TestAttackTrailersAreRefused(t *testing.T) {
 			}
 		})
 	}
+}
+
+// answersTo sends bytes over one connection and returns the statuses of all answers, and
+// whether the node closed the connection. What it keeps open is asked once more.
+func (t *node) answersTo(bytes string) (statuses []int, closed bool) {
+	t.Helper()
+	reader := t.send(bytes)
+	for {
+		response, err := http.ReadResponse(reader, nil)
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return statuses, true
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.Copy(io.Discard, response.Body); err != nil {
+			t.Fatal(err)
+		}
+		response.Body.Close()
+		if statuses = append(statuses, response.StatusCode); len(statuses) == 2 {
+			return statuses, false
+		}
+	}
+}
+
+func TestAttackRequestsOfTwoLengthsAreRefusedAndTheConnectionClosed(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	const smuggled = "GET /llms.txt HTTP/1.1\r\nHost: pnyx\r\n\r\n"
+	for name, lines := range map[string]string{
+		"length and chunks":         "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+		"chunks and length":         "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n",
+		"two lengths":               "Content-Length: 5\r\nContent-Length: 0\r\n\r\n",
+		"one length twice":          "Content-Length: 0\r\ncontent-length: 0\r\n\r\n",
+		"chunks twice":              "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+		"unknown encoding":          "Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n",
+		"identity":                  "Transfer-Encoding: identity\r\n\r\n",
+		"lines without returns":     "Content-Length: 5\nTransfer-Encoding: chunked\n\r\n0\r\n\r\n",
+		"folded line":               "X-A: b\r\n Content-Length: 5\r\n\r\n",
+		"carriage return in a line": "X-A: b\rContent-Length: 5\r\n\r\n",
+		"zero byte":                 "X-A: b\x00\r\n\r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			statuses, closed := n.with(t).answersTo("POST /v2/daos HTTP/1.1\r\nHost: pnyx\r\n" + lines + smuggled)
+			if len(statuses) != 1 || statuses[0] != http.StatusBadRequest || !closed {
+				t.Errorf("got %v, closed %t, want 400 alone and the end of the connection", statuses, closed)
+			}
+		})
+	}
+	for name, target := range map[string]string{"space": "/v2/daos /x", "control character": "/v2/daos?\x01"} {
+		t.Run(name, func(t *testing.T) {
+			statuses, closed := n.with(t).answersTo("GET " + target + " HTTP/1.1\r\nHost: pnyx\r\n\r\n" + smuggled)
+			if len(statuses) != 1 || statuses[0] != http.StatusBadRequest || !closed {
+				t.Errorf("got %v, closed %t, want 400 alone and the end of the connection", statuses, closed)
+			}
+		})
+	}
+	for name, lines := range map[string]string{"length": "Content-Length: 1\r\n\r\nx", "chunks": "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"} {
+		t.Run("one "+name, func(t *testing.T) {
+			if statuses, _ := n.with(t).answersTo("GET /v2/daos HTTP/1.1\r\nHost: pnyx\r\n" + lines + smuggled); len(statuses) != 2 || statuses[1] != http.StatusOK {
+				t.Errorf("got %v, want two answers", statuses)
+			}
+		})
+	}
+}
+
+// FuzzRequest answers whatever arrives on a connection: never with a fault of the node, and
+// with JSON or a document.
+func FuzzRequest(f *testing.F) {
+	for _, lines := range []string{
+		"", "Accept-Encoding: gzip;q=0.5, br\r\n", "If-None-Match: W/\"a\", *\r\n", "Range: bytes=0-9\r\nIf-Range: a\r\n", "Accept: text/event-stream, */*;q=0.1\r\n",
+		"X-Request-Id: a\r\nX-Forwarded-For: 192.0.2.1, ::1\r\nX-Forwarded-For: x\r\n", api.HeaderTimeout + ": -9\r\n" + api.HeaderTime + ": 1.5\r\n" + api.HeaderFill + ": x\r\n",
+		access.HeaderToken + ": pnyx_a\r\nAuthorization: Bearer x\r\n", access.HeaderInternal + ": x\r\n", x402.HeaderPayment + ": e30=\r\n",
+		"Content-Encoding: br\r\n", "Content-Type: multipart/form-data; boundary=b\r\nContent-Length: 3\r\n", "Transfer-Encoding: chunked\r\nTrailer: A\r\n",
+		"X-A: b\r\n c\r\n", "Last-Event-ID: x\r\n", "traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01\r\n", "Expect: 100-continue\r\nContent-Length: 1\r\n",
+	} {
+		for _, line := range []string{"GET " + hotPath, "POST /v2/daos", "GET /v2/changes?wait=1", "OPTIONS /", "BREW /x"} {
+			f.Add(line+" HTTP/1.1\r\nHost: api.example.com\r\n"+lines+"\r\n", "0\r\n\r\nabc")
+		}
+	}
+	handler := newHandler(f)
+	f.Fuzz(func(t *testing.T, head, body string) {
+		var c fasthttp.RequestCtx
+		c.Init(&fasthttp.Request{}, nil, nil)
+		if err := c.Request.ReadLimitBody(bufio.NewReader(strings.NewReader(head+body)), 4<<10); err != nil {
+			return // the server answers what it cannot read
+		}
+		handler(&c)
+		status := c.Response.StatusCode()
+		if status == http.StatusInternalServerError {
+			t.Fatalf("got %d %s for %q", status, c.Response.Body(), head)
+		}
+		if status >= http.StatusBadRequest && !json.Valid(c.Response.Body()) {
+			t.Errorf("got %d %q for %q, want JSON", status, c.Response.Body(), head)
+		}
+	})
 }

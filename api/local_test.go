@@ -1,10 +1,19 @@
 package api_test
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"pnyx/api"
 	"pnyx/cache"
+	"pnyx/cache/embedded"
+	"pnyx/governance"
 	"pnyx/test/env"
 )
 
@@ -175,5 +184,123 @@ func TestNodesReceiveWhatAPublicationChanged(t *testing.T) {
 	got := <-received
 	if got.Number != before+1 || len(got.Tags) != 1 || got.Tags[0] != cache.DAOTag("ens") {
 		t.Errorf("got %+v, want notification %d, of ens", got, before+1)
+	}
+}
+
+// loneNode returns a node with a clock that can be moved, and what stops its Redis for good.
+func loneNode(t *testing.T) (n *node, passed *atomic.Int64, stopRedis func()) {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	t.Cleanup(stop)
+	url, err := embedded.StartInProcess(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	passed = new(atomic.Int64)
+	n = startNode(t, settings{redisURL: url, clock: func() time.Time { return noon.Add(time.Duration(passed.Load())) }})
+	return n, passed, func() {
+		stop()
+		env.Until(n, func() error {
+			if n.store.Ping(t.Context()) == nil {
+				return errors.New("a Redis that was stopped answers")
+			}
+			return nil
+		})
+		n.api.ForgetCopies()
+	}
+}
+
+func TestFreeAnswersOutliveRedis(t *testing.T) {
+	t.Parallel()
+	n, passed, stopRedis := loneNode(t)
+	free := []string{"/v2/daos", "/v2/daos?limit=2", "/v2/daos/uniswap", "/v2/meta/data-status", "/v2/meta/data-status?daoId=uniswap"}
+	before := map[string]success{}
+	for _, path := range free {
+		before[path] = n.wantSuccess(path)
+	}
+	n.wantSuccess(summaryPath(countedKey))
+	stopRedis()
+	for _, path := range free {
+		for range 2 { // read, and from the copy of a moment
+			got := n.wantSuccess(path)
+			if string(got.Data) != string(before[path].Data) || got.Meta.DataAsOf != dataAsOf || got.Meta.Readiness.Status != governance.Stale {
+				t.Errorf("GET %s without Redis: got %s %+v, want what it was, stale", path, got.Data, got.Meta)
+			}
+		}
+	}
+	n.wantUnavailable("/v2/daos/ens")               // never asked for
+	n.wantUnavailable(summaryPath(countedKey))      // paid
+	n.wantUnavailable("/v2/daos?hasForumData=true") // another page
+
+	passed.Store(int64(time.Hour))
+	n.api.ForgetCopies()
+	got := n.get("/v2/daos/uniswap")
+	const control = "public, max-age=1, s-maxage=1, stale-while-revalidate=1, stale-if-error=82800"
+	if got.header.Get("Cache-Control") != control || got.header.Get("Cache-Status") != "pnyx-node; hit; detail=stale" {
+		t.Errorf("an hour later: got %v, want %s, and a stale copy", got.header, control)
+	}
+	if again := n.ask(http.MethodGet, "/v2/daos/uniswap", http.Header{"If-None-Match": {got.header.Get("ETag")}}); again.status != http.StatusNotModified {
+		t.Errorf("its ETag again: got %d, want 304", again.status)
+	}
+	passed.Store(int64(24 * time.Hour))
+	n.api.ForgetCopies()
+	n.wantUnavailable("/v2/daos/uniswap")
+}
+
+func TestWhatIsGoneIsNotHeld(t *testing.T) {
+	t.Parallel()
+	n, _, stopRedis := loneNode(t)
+	n.wantSuccess("/v2/daos/uniswap")
+	writer := n.store.NewWriter(2)
+	if err := errors.Join(writer.RemoveView(t.Context(), cache.DAODetailKey("uniswap")), writer.Flush(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	n.api.ForgetCopies()
+	if got := n.get("/v2/daos/uniswap"); got.status != http.StatusNotFound {
+		t.Fatalf("a DAO that was removed: got %d, want 404", got.status)
+	}
+	stopRedis()
+	n.wantUnavailable("/v2/daos/uniswap")
+}
+
+// It is not parallel: it takes the machine for itself.
+func TestAThousandCallersOfAColdAnswerShareItsRead(t *testing.T) {
+	// few allow for callers that arrive after the others, or before a publication that the
+	// node learns of meanwhile.
+	const callers, few = 1000, 10
+	redis := env.Redis(t)
+	n := startNode(t, settings{redisURL: redis.URL})
+	n.client.Timeout = 10 * soon // the node gives up first
+	monitored := redis.Monitor()
+	redis.Pause()
+	var calling sync.WaitGroup
+	for range callers {
+		calling.Go(func() {
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, n.base+hotPath, http.NoBody)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			response, err := n.client.Do(request)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			response.Body.Close()
+			if response.StatusCode != http.StatusOK {
+				t.Errorf("got %d, want 200", response.StatusCode)
+			}
+		})
+	}
+	env.Until(t, func() error {
+		if got := n.counts("pnyx_cache_joined_reads_total")[""]; got < callers-few {
+			return fmt.Errorf("%v callers wait for another, want %d", got, callers-few)
+		}
+		return nil
+	})
+	redis.Resume()
+	calling.Wait()
+	if got := monitored(string(cache.DAODetailKey("uniswap"))); len(got) == 0 || len(got) > few {
+		t.Errorf("got %d reads, want 1 to %d: %q", len(got), few, got)
 	}
 }

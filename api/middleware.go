@@ -81,6 +81,9 @@ const maxNegotiationBytes = 1 << 10
 
 // limitNegotiation rejects headers longer than maxNegotiationBytes with 431.
 func limitNegotiation(c *fiber.Ctx) error {
+	if len(c.Request().Header.RawHeaders()) <= maxNegotiationBytes {
+		return nil
+	}
 	for _, name := range []string{fiber.HeaderAccept, fiber.HeaderAcceptEncoding} {
 		if got := len(c.Get(name)); got > maxNegotiationBytes {
 			return &apierror.Error{

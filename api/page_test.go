@@ -1,17 +1,24 @@
 package api_test
 
 import (
+	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"pnyx/api"
+	"pnyx/api/routes"
 	"pnyx/cache"
 	"pnyx/governance"
+	"pnyx/governance/query"
 )
 
 // page is what one answer of the DAO list says.
@@ -200,5 +207,67 @@ func TestCursorsOfAnotherNodeWithTheSameKeyAreGood(t *testing.T) {
 	cursor := first.page("/v2/daos?limit=1").next
 	if got := second.page("/v2/daos?limit=1&cursor=" + cursor).ids; len(got) != 1 || got[0] != "uniswap" {
 		t.Errorf("second page, of another node: got %v, want uniswap", got)
+	}
+}
+
+func TestMetaEncodesAsEncodingJSONDoes(t *testing.T) {
+	t.Parallel()
+	cursor := "EDuh5eTB9Cmn-_"
+	for name, page := range map[string]*routes.Page{
+		"no list": nil, "the last page": {Limit: 25}, "a page": {Limit: 500, HasMore: true, NextCursor: &cursor},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, want, err := api.MetaTexts("4bf92f35-77b3", governance.TimestampOf(noon), dataAsOf, governance.Stale, page)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got != want {
+				t.Errorf("got %s, want %s", got, want)
+			}
+		})
+	}
+}
+
+// fillPages completes every fill that the node enqueues with one view, until the test ends.
+func (t *node) fillPages(view cache.View) {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	var filling sync.WaitGroup
+	filling.Go(func() {
+		for ctx.Err() == nil {
+			fills, err := t.store.DequeueFills(ctx, routes.PageKinds(), cache.Oldest, func(query.Kind) int { return 1 }, time.Second)
+			if errors.Is(err, cache.ErrNoFill) || ctx.Err() != nil {
+				continue
+			}
+			if err == nil {
+				err = t.store.CompleteFills(ctx, []cache.CompletedFill{{Page: fills[0].Page, View: &view}})[0]
+			}
+			if err != nil && ctx.Err() == nil {
+				t.Error(err)
+				return
+			}
+		}
+	})
+	t.Cleanup(func() {
+		stop()
+		filling.Wait()
+	})
+}
+
+// The worker's clock may be behind, or the page may take longer to make than it stays fresh.
+func TestPageThatHasExpiredWhenItIsMadeIsAnswered(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	expired := governance.TimestampOf(time.Now().Add(-time.Minute))
+	view, err := cache.NewView(
+		cache.View{DataAsOf: dataAsOf, Readiness: governance.Ready, FreshUntil: &expired}, []governance.EventRow{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.fillPages(view)
+	got := n.get("/v2/events?daoId=nobody&from=2026-01-01&to=2026-02-01")
+	if got.status != http.StatusOK {
+		t.Errorf("got %d %s, want 200 with the page that was made", got.status, got.body)
 	}
 }
