@@ -101,7 +101,7 @@ func TestPageThatIsMadeAgainIsTheSameBodyAtTheEdge(t *testing.T) {
 			t.Fatal(err)
 		}
 		change(&view)
-		if err := n.store.CompleteFills(t.Context(), []cache.CompletedFill{{Page: request, View: &view}})[0]; err != nil {
+		if err := n.store.Fills().Complete(t.Context(), []cache.CompletedFill{{Page: request, View: &view}})[0]; err != nil {
 			t.Fatal(err)
 		}
 		n.api.ForgetCopies()

@@ -64,7 +64,7 @@ func (t *node) publishParts() {
 	}
 	records := firstPart()
 	records.Format = query.ExportCSV
-	err = errors.Join(t.store.CompleteFills(t.Context(), []cache.CompletedFill{
+	err = errors.Join(t.store.Fills().Complete(t.Context(), []cache.CompletedFill{
 		{Page: cache.NewPageRequest(firstPart()), View: &view}, {Page: cache.NewPageRequest(records), View: &view},
 	})...)
 	if err != nil {
@@ -89,11 +89,11 @@ func TestAnExportIsMadeAfterItsCallerHasLeft(t *testing.T) {
 	for _, path := range []string{partPath, "/v2/daos/a.eth/export", "/v2/daos/a.eth/export/digest"} {
 		answered := make(chan int, 1)
 		go func() { answered <- n.get(path).status }()
-		fills, err := n.store.DequeueFills(t.Context(), routes.PageKinds(), cache.Newest, func(query.Kind) int { return 1 }, time.Minute)
+		fills, err := n.store.Fills().Dequeue(t.Context(), routes.PageKinds(), cache.Newest, func(query.Kind) int { return 1 }, time.Minute)
 		if err != nil || !fills[0].Kept {
 			t.Fatalf("%s: got %+v, %v, want a request that is kept", path, fills, err)
 		}
-		if errs := n.store.CompleteFills(t.Context(), []cache.CompletedFill{{Page: fills[0].Page, Failed: true}}); errs[0] != nil {
+		if errs := n.store.Fills().Complete(t.Context(), []cache.CompletedFill{{Page: fills[0].Page, Failed: true}}); errs[0] != nil {
 			t.Fatal(errs[0])
 		}
 		if status := <-answered; status != http.StatusServiceUnavailable {

@@ -236,12 +236,12 @@ func (t *node) fillPages(view cache.View) {
 	var filling sync.WaitGroup
 	filling.Go(func() {
 		for ctx.Err() == nil {
-			fills, err := t.store.DequeueFills(ctx, routes.PageKinds(), cache.Oldest, func(query.Kind) int { return 1 }, time.Second)
+			fills, err := t.store.Fills().Dequeue(ctx, routes.PageKinds(), cache.Oldest, func(query.Kind) int { return 1 }, time.Second)
 			if errors.Is(err, cache.ErrNoFill) || ctx.Err() != nil {
 				continue
 			}
 			if err == nil {
-				err = t.store.CompleteFills(ctx, []cache.CompletedFill{{Page: fills[0].Page, View: &view}})[0]
+				err = t.store.Fills().Complete(ctx, []cache.CompletedFill{{Page: fills[0].Page, View: &view}})[0]
 			}
 			if err != nil && ctx.Err() == nil {
 				t.Error(err)

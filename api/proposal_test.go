@@ -231,7 +231,7 @@ func TestADossierIsMadeAfterItsCallerHasLeft(t *testing.T) {
 	if !strings.Contains(pending.body, `"status":"pending"`) {
 		t.Fatalf("got %s, want pending", pending.body)
 	}
-	fills, err := n.store.DequeueFills(t.Context(), routes.PageKinds(), cache.Newest, func(query.Kind) int { return 1 }, time.Second)
+	fills, err := n.store.Fills().Dequeue(t.Context(), routes.PageKinds(), cache.Newest, func(query.Kind) int { return 1 }, time.Second)
 	if err != nil || !fills[0].Kept || time.Now().After(fills[0].Deadline.Time()) {
 		t.Fatalf("got %+v, %v, want a request that is kept", fills, err)
 	}

@@ -4,7 +4,7 @@
 // A worker that holds the [Lease] writes with a [Writer]. Every write is monotonic: a
 // script never lets an older revision replace a newer one, so workers that overlap for
 // a moment do no harm. API nodes read with [Store.View], [Store.Page] and
-// [Store.DAOPage], and request pages that are not stored with [Store.EnqueueFill].
+// [Store.DAOPage], and request pages that are not stored with [Fills.Enqueue].
 // Everything here can be rebuilt from the warehouse: Redis may be flushed at any time.
 // What cannot be rebuilt that easily is in package accounts.
 //

@@ -86,9 +86,18 @@ var rotateFills = redis.NewScript(`
 redis.call('RPUSH', KEYS[1], ARGV[1])
 return redis.call('LPOP', KEYS[1])`)
 
-// EnqueueFill requests a page unless it is pending. The error is ErrQueueFull or
+// Fills are the queues of requests for pages.
+type Fills struct {
+	store *Store
+	conn  Conn
+}
+
+// Fills returns the queues of requests for pages.
+func (s *Store) Fills() Fills { return Fills{s, s.conn} }
+
+// Enqueue requests a page unless it is pending. The error is ErrQueueFull or
 // ErrUnavailable.
-func (s *Store) EnqueueFill(ctx context.Context, f Fill) error {
+func (s Fills) Enqueue(ctx context.Context, f Fill) error {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
 	f.EnqueuedAt = governance.TimestampOf(time.Now())
@@ -118,11 +127,11 @@ const (
 	Newest QueueEnd = "newest"
 )
 
-// DequeueFills waits up to timeout for a request of one of the kinds, whose first has
+// Dequeue waits up to timeout for a request of one of the kinds, whose first has
 // precedence, and takes requests of the same kind that are queued with it, up to limit of the
 // kind: it does not wait for more than one, and calls limit as soon as it has that one. The
 // wait ends with ctx. The error is ErrNoFill or ErrUnavailable.
-func (s *Store) DequeueFills(
+func (s Fills) Dequeue(
 	ctx context.Context, kinds []query.Kind, end QueueEnd, limit func(query.Kind) int, timeout time.Duration,
 ) ([]Fill, error) {
 	pop, popMore := Client(s.conn).BLPop, Client(s.conn).LPopCount
@@ -145,7 +154,7 @@ func (s *Store) DequeueFills(
 	}
 	fills := decodeFills(reply[1:])
 	if end == Newest && len(fills) > 0 && fills[0].Kept {
-		fills = swapForOldest(ctx, s, reply[0], reply[1], fills)
+		fills = swapForOldest(ctx, s.store, reply[0], reply[1], fills)
 	}
 	if more := limit(kindOfQueue(reply[0])) - 1; more > 0 {
 		fills = append(fills, popFills(ctx, popMore, reply[0], more)...)
@@ -168,10 +177,10 @@ func swapForOldest(ctx context.Context, s *Store, queue, request string, newest 
 	return decodeFills([]string{oldest})
 }
 
-// wakeDequeue ends the wait of a DequeueFills whose context has ended, by an entry of a queue
+// wakeDequeue ends the wait of a Dequeue whose context has ended, by an entry of a queue
 // of its own. A client that closed its connection instead would lose the request that Redis
 // sends at that moment.
-func (s *Store) wakeDequeue(ended context.Context, wake Key) {
+func (s Fills) wakeDequeue(ended context.Context, wake Key) {
 	ctx, cancel := s.conn.WithTimeout(context.WithoutCancel(ended))
 	defer cancel()
 	// Without the entry the wait ends with its timeout.
@@ -182,8 +191,8 @@ func (s *Store) wakeDequeue(ended context.Context, wake Key) {
 	})
 }
 
-// DequeueMoreFills takes up to limit requests of a kind that are queued now.
-func (s *Store) DequeueMoreFills(ctx context.Context, kind query.Kind, end QueueEnd, limit int) []Fill {
+// DequeueMore takes up to limit requests of a kind that are queued now.
+func (s Fills) DequeueMore(ctx context.Context, kind query.Kind, end QueueEnd, limit int) []Fill {
 	pop := Client(s.conn).LPopCount
 	if end == Newest {
 		pop = Client(s.conn).RPopCount
@@ -220,9 +229,9 @@ func fillQueueKeys(kinds []query.Kind) []string {
 	return keys
 }
 
-// RequeueFills puts requests back at the end of their queue that they were taken from, in
-// the order in which DequeueFills returned them.
-func (s *Store) RequeueFills(ctx context.Context, fills []Fill, end QueueEnd) error {
+// Requeue puts requests back at the end of their queue that they were taken from, in
+// the order in which Dequeue returned them.
+func (s Fills) Requeue(ctx context.Context, fills []Fill, end QueueEnd) error {
 	_, err := Client(s.conn).Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for _, f := range slices.Backward(fills) {
 			request, err := msgpack.Marshal(&f)
@@ -240,9 +249,9 @@ func (s *Store) RequeueFills(ctx context.Context, fills []Fill, end QueueEnd) er
 	return WrapError(err)
 }
 
-// HeartbeatFills keeps requests pending while a worker fills their pages. Before the first
+// Heartbeat keeps requests pending while a worker fills their pages. Before the first
 // heartbeat, the marks end at the deadlines of the requests.
-func (s *Store) HeartbeatFills(ctx context.Context, fills []Fill) error {
+func (s Fills) Heartbeat(ctx context.Context, fills []Fill) error {
 	_, err := Client(s.conn).Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for _, f := range fills {
 			pipe.Set(ctx, string(pendingKey(f.Page.Key())), "1", pendingTTL)
@@ -252,8 +261,8 @@ func (s *Store) HeartbeatFills(ctx context.Context, fills []Fill) error {
 	return WrapError(err)
 }
 
-// FillQueueLength returns how many requests are in the longest queue of the kinds.
-func (s *Store) FillQueueLength(ctx context.Context, kinds []query.Kind) (longest int64, err error) {
+// Length returns how many requests are in the longest queue of the kinds.
+func (s Fills) Length(ctx context.Context, kinds []query.Kind) (longest int64, err error) {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
 	lengths, err := Client(s.conn).Pipelined(ctx, func(pipe redis.Pipeliner) error {
@@ -282,12 +291,12 @@ type CompletedFill struct {
 	Failed bool
 }
 
-// CompleteFills stores the pages of requests, tells all waiting nodes that they are done, and
+// Complete stores the pages of requests, tells all waiting nodes that they are done, and
 // returns an error for each.
 //
 // All that is one round trip. Where the servers of a Cluster take theirs in another order, a
 // node that is told too early requests the page again and finds it stored.
-func (s *Store) CompleteFills(ctx context.Context, fills []CompletedFill) []error {
+func (s Fills) Complete(ctx context.Context, fills []CompletedFill) []error {
 	errs := make([]error, len(fills))
 	set, told := make([]*redis.Cmd, len(fills)), make([]*redis.IntCmd, len(fills))
 	_, _ = Client(s.conn).Pipelined(ctx, func(pipe redis.Pipeliner) error { // each command has its own error
@@ -315,7 +324,7 @@ func (s *Store) CompleteFills(ctx context.Context, fills []CompletedFill) []erro
 	}
 	if len(lost) > 0 {
 		// They were told of a page that is not stored, and may request it again until then.
-		_ = s.CompleteFills(ctx, lost)
+		_ = s.Complete(ctx, lost)
 	}
 	return errs
 }
@@ -351,10 +360,10 @@ func queueMessageOf(ctx context.Context, pipe redis.Pipeliner, f CompletedFill) 
 // failedPrefix starts the message about a fill that failed.
 const failedPrefix = "!"
 
-// SubscribeFills calls done for every completed fill, until ctx ends. Messages sent
+// Subscribe calls done for every completed fill, until ctx ends. Messages sent
 // while the connection is down are lost, so nodes that wait for a page also poll.
-func (s *Store) SubscribeFills(ctx context.Context, done func(key Key, failed bool)) {
-	s.subscribe(ctx, fillDoneChannel, func() {}, func(message string) {
+func (s Fills) Subscribe(ctx context.Context, done func(key Key, failed bool)) {
+	s.store.subscribe(ctx, fillDoneChannel, func() {}, func(message string) {
 		key, failed := strings.CutPrefix(message, failedPrefix)
 		done(Key(key), failed)
 	})

@@ -21,7 +21,7 @@ func TestRequestsAreTakenFromEitherEndOfTheQueue(t *testing.T) {
 			Page:     cache.NewPageRequest(query.Profile{Voter: voter}),
 			Deadline: governance.TimestampOf(time.Now().Add(time.Minute)),
 		}
-		if err := store.EnqueueFill(t.Context(), wanted); err != nil {
+		if err := store.Fills().Enqueue(t.Context(), wanted); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -29,7 +29,7 @@ func TestRequestsAreTakenFromEitherEndOfTheQueue(t *testing.T) {
 		end  cache.QueueEnd
 		want query.Voter
 	}{{cache.Newest, "third"}, {cache.Oldest, "first"}, {cache.Oldest, "second"}} {
-		got, err := store.DequeueFills(t.Context(), []query.Kind{query.KindProfile}, c.end, one, time.Second)
+		got, err := store.Fills().Dequeue(t.Context(), []query.Kind{query.KindProfile}, c.end, one, time.Second)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,13 +45,13 @@ func TestKeptRequestsAreTakenInTheirOrderFromEitherEnd(t *testing.T) {
 	store := openEmbedded(t)
 	for _, proposal := range []governance.ProposalKey{"p1_first", "p1_second", "p1_third"} {
 		wanted := cache.Fill{Page: cache.NewPageRequest(query.Dossier{Proposal: proposal}), Kept: true}
-		if err := store.EnqueueFill(t.Context(), wanted); err != nil {
+		if err := store.Fills().Enqueue(t.Context(), wanted); err != nil {
 			t.Fatal(err)
 		}
 	}
 	requeued := false
 	for _, want := range []governance.ProposalKey{"p1_first", "p1_first", "p1_second", "p1_third"} {
-		got, err := store.DequeueFills(t.Context(), []query.Kind{query.KindDossier}, cache.Newest, one, time.Second)
+		got, err := store.Fills().Dequeue(t.Context(), []query.Kind{query.KindDossier}, cache.Newest, one, time.Second)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -63,7 +63,7 @@ func TestKeptRequestsAreTakenInTheirOrderFromEitherEnd(t *testing.T) {
 			continue
 		}
 		requeued = true
-		if err := store.RequeueFills(t.Context(), got, cache.Newest); err != nil {
+		if err := store.Fills().Requeue(t.Context(), got, cache.Newest); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -79,7 +79,7 @@ func TestAWaitForRequestsEndsWithItsContext(t *testing.T) {
 			ctx, stop := context.WithCancel(t.Context())
 			ended := make(chan error)
 			go func() {
-				_, err := store.DequeueFills(ctx, []query.Kind{query.KindProfile}, end, one, time.Hour)
+				_, err := store.Fills().Dequeue(ctx, []query.Kind{query.KindProfile}, end, one, time.Hour)
 				ended <- err
 			}()
 			stop()
@@ -100,7 +100,7 @@ func TestRequestsOfOneKindAreTakenTogether(t *testing.T) {
 		query.Profile{Voter: "0x1"}, query.Ballots{Proposal: "p1_a"}, query.Profile{Voter: "0x2"}, query.Profile{Voter: "0x3"},
 	} {
 		wanted := cache.Fill{Page: cache.NewPageRequest(page), Deadline: governance.TimestampOf(time.Now().Add(time.Minute))}
-		if err := store.EnqueueFill(t.Context(), wanted); err != nil {
+		if err := store.Fills().Enqueue(t.Context(), wanted); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -108,7 +108,7 @@ func TestRequestsOfOneKindAreTakenTogether(t *testing.T) {
 	two := func(query.Kind) int { return 2 }
 	take := func(end cache.QueueEnd, want ...query.Page) []cache.Fill {
 		t.Helper()
-		got, err := store.DequeueFills(t.Context(), both, end, two, time.Second)
+		got, err := store.Fills().Dequeue(t.Context(), both, end, two, time.Second)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -129,7 +129,7 @@ func TestRequestsOfOneKindAreTakenTogether(t *testing.T) {
 		if end == cache.Newest {
 			first = query.Profile{Voter: "0x3"}
 		}
-		if err := store.RequeueFills(t.Context(), take(end, first, second), end); err != nil {
+		if err := store.Fills().Requeue(t.Context(), take(end, first, second), end); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -142,7 +142,7 @@ func TestAFullQueueOfOneKindTakesRequestsOfOthers(t *testing.T) {
 	t.Parallel()
 	store := openEmbedded(t)
 	enqueue := func(page query.Page) error {
-		return store.EnqueueFill(t.Context(), cache.Fill{
+		return store.Fills().Enqueue(t.Context(), cache.Fill{
 			Page: cache.NewPageRequest(page), Deadline: governance.TimestampOf(time.Now().Add(time.Minute)),
 		})
 	}
@@ -157,7 +157,7 @@ func TestAFullQueueOfOneKindTakesRequestsOfOthers(t *testing.T) {
 	if err := enqueue(query.Ballots{Proposal: "p1_a"}); err != nil {
 		t.Errorf("got %v for another kind, want it queued", err)
 	}
-	length, err := store.FillQueueLength(t.Context(), []query.Kind{query.KindProfile, query.KindBallots})
+	length, err := store.Fills().Length(t.Context(), []query.Kind{query.KindProfile, query.KindBallots})
 	if err != nil || length != cache.MaxQueuedFills {
 		t.Errorf("got %d requests in the longest queue, %v, want %d", length, err, cache.MaxQueuedFills)
 	}

@@ -37,7 +37,7 @@ func (h *harness) dossier(key governance.ProposalKey, right func(governance.Doss
 		}
 		if !right(d) { // nodes ask again once it has expired
 			again := cache.Fill{Page: cache.NewPageRequest(query.Dossier{Proposal: key}), Deadline: governance.TimestampOf(time.Now().Add(soon))}
-			return errors.Join(errNotYet, h.store.EnqueueFill(h.t.Context(), again))
+			return errors.Join(errNotYet, h.store.Fills().Enqueue(h.t.Context(), again))
 		}
 		return nil
 	})

@@ -26,7 +26,7 @@ func (h *harness) readFeedPage(q query.Page, rows any) error {
 	request := cache.NewPageRequest(q)
 	view, version, err := h.store.Page(h.t.Context(), request)
 	if errors.Is(err, cache.ErrMiss) || err == nil && view.Revision < version.Revision {
-		err = errors.Join(errors.New("the page is not made yet"), h.store.EnqueueFill(h.t.Context(), cache.Fill{Page: request, Deadline: governance.TimestampOf(time.Now().Add(soon))}))
+		err = errors.Join(errors.New("the page is not made yet"), h.store.Fills().Enqueue(h.t.Context(), cache.Fill{Page: request, Deadline: governance.TimestampOf(time.Now().Add(soon))}))
 	}
 	if err != nil {
 		return err

@@ -28,7 +28,7 @@ func (h *harness) readView(q query.Page, payload any) (cache.View, error) {
 	if err == nil && !view.Absent && view.IsFresh(version.Revision) {
 		return view, view.Decode(payload)
 	}
-	if requestErr := h.store.EnqueueFill(h.t.Context(), cache.Fill{Page: r, Deadline: governance.TimestampOf(time.Now().Add(soon))}); requestErr != nil {
+	if requestErr := h.store.Fills().Enqueue(h.t.Context(), cache.Fill{Page: r, Deadline: governance.TimestampOf(time.Now().Add(soon))}); requestErr != nil {
 		return cache.View{}, requestErr
 	}
 	return cache.View{}, fmt.Errorf("the page is not fresh: revision %d, version %d (%w)", view.Revision, version.Revision, err)

@@ -327,7 +327,7 @@ func TestCachesAreToldOfAWithdrawnProposal(t *testing.T) {
 		if err == nil && version == (cache.Version{}) && view.Absent {
 			return nil
 		}
-		err = errors.Join(err, h.store.EnqueueFill(t.Context(), cache.Fill{
+		err = errors.Join(err, h.store.Fills().Enqueue(t.Context(), cache.Fill{
 			Page: request, Deadline: governance.TimestampOf(time.Now().Add(soon)),
 		}))
 		return errors.Join(fmt.Errorf("got %+v at version %d, want an absent page", view, version.Revision), err)

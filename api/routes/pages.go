@@ -68,7 +68,7 @@ func NewPages(
 // Run passes completion messages of fills to the requests that wait for them, until ctx
 // ends.
 func (p *Pages) Run(ctx context.Context) {
-	p.store.SubscribeFills(ctx, func(key cache.Key, failed bool) {
+	p.store.Fills().Subscribe(ctx, func(key cache.Key, failed bool) {
 		p.mu.Lock()
 		done := p.waiting[key]
 		p.mu.Unlock()
@@ -177,7 +177,7 @@ func (p *Pages) await(ctx context.Context, wanted cache.Fill) (cache.View, error
 		deadline = deadline.Add(keptFor)
 	}
 	wanted.Deadline = governance.TimestampOf(deadline)
-	if err := p.store.EnqueueFill(ctx, wanted); err != nil {
+	if err := p.store.Fills().Enqueue(ctx, wanted); err != nil {
 		return cache.View{}, apierror.Unavailable(err)
 	}
 	ticker := time.NewTicker(fillPollInterval)
@@ -199,7 +199,7 @@ func (p *Pages) await(ctx context.Context, wanted cache.Fill) (cache.View, error
 		case failed:
 			return cache.View{}, apierror.Unavailable(errFillFailed)
 		case err == nil, errors.Is(err, cache.ErrMiss):
-			_ = p.store.EnqueueFill(ctx, wanted) // does nothing while the fill is pending
+			_ = p.store.Fills().Enqueue(ctx, wanted) // does nothing while the fill is pending
 		}
 	}
 }

@@ -20,8 +20,11 @@ type past struct {
 	Last uint64 `json:"last"`
 }
 
+// backfiller is the poller of the past.
+type backfiller struct{ *Chain }
+
 // beginBackfills gives each Governor that has none yet a backfill up to the final block.
-func (c *Chain) beginBackfills(ctx context.Context, final block) error {
+func (c backfiller) beginBackfills(ctx context.Context, final block) error {
 	var cursors []records.FollowCursor
 	for _, g := range c.governors {
 		cursor := c.backfillCursor(g)
@@ -49,7 +52,7 @@ func (c *Chain) beginBackfills(ctx context.Context, final block) error {
 
 // backfilled returns the lowest block up to which a backfill of the chain reads, at most
 // last.
-func (c *Chain) backfilled(last uint64) (uint64, error) {
+func (c backfiller) backfilled(last uint64) (uint64, error) {
 	for _, g := range c.governors {
 		if cursor := c.backfillCursor(g); cursor.Position != "" {
 			var p past
@@ -70,7 +73,7 @@ type gap struct {
 
 // pollBackfill reads the newest range that a Governor lacks, together with all Governors
 // that lack it too.
-func (c *Chain) pollBackfill(ctx context.Context) (more bool, err error) {
+func (c backfiller) pollBackfill(ctx context.Context) (more bool, err error) {
 	var gaps []gap
 	for _, g := range c.governors {
 		p, err := c.past(ctx, g)
@@ -99,7 +102,7 @@ func (c *Chain) pollBackfill(ctx context.Context) (more bool, err error) {
 
 // past returns the blocks to read for a Governor. The first time it searches for the block
 // of the contract's creation.
-func (c *Chain) past(ctx context.Context, g *governor) (past, error) {
+func (c backfiller) past(ctx context.Context, g *governor) (past, error) {
 	cursor := c.backfillCursor(g)
 	var p past
 	if err := cursor.ReadPosition(&p); err != nil {
@@ -127,7 +130,7 @@ func (c *Chain) past(ctx context.Context, g *governor) (past, error) {
 
 // isLate reports whether a contract had code before its first block as configured. Endpoints
 // without the state of old blocks say nothing about it.
-func (c *Chain) isLate(ctx context.Context, g *governor) (late bool, err error) {
+func (c backfiller) isLate(ctx context.Context, g *governor) (late bool, err error) {
 	if g.FirstBlock == nil || *g.FirstBlock == 0 {
 		return false, nil
 	}
@@ -144,7 +147,7 @@ func (c *Chain) isLate(ctx context.Context, g *governor) (late bool, err error) 
 
 // creation searches for the block at which a contract has code first; 0 where no endpoint
 // keeps the state of old blocks.
-func (c *Chain) creation(ctx context.Context, g *governor, last uint64) (first uint64, err error) {
+func (c backfiller) creation(ctx context.Context, g *governor, last uint64) (first uint64, err error) {
 	err = c.client.each(ctx, 0, func(e *endpoint) error {
 		low, high := uint64(0), last // no code at low, code at high
 		for low < high {
@@ -170,7 +173,7 @@ func (c *Chain) creation(ctx context.Context, g *governor, last uint64) (first u
 
 // readPast reads the end of a range, as much as the endpoint allows, and reads it again
 // until a look has nothing new.
-func (c *Chain) readPast(ctx context.Context, governors []*governor, first, last uint64) error {
+func (c backfiller) readPast(ctx context.Context, governors []*governor, first, last uint64) error {
 	f := filterOf(governors)
 	var got blocks
 	if err := c.client.each(ctx, 0, func(e *endpoint) (err error) {
@@ -210,7 +213,7 @@ const minCut = 10
 // readAgain reads a range once more that had some logs, adds what is new, and returns how
 // much that is. An endpoint may cut answers at a number of logs without a word: the range is
 // read in halves, and a half with as many logs as the whole in halves of its own.
-func (c *Chain) readAgain(
+func (c backfiller) readAgain(
 	ctx context.Context, f filter, look int, first, last uint64, logs int, got *blocks,
 ) (added uint64, err error) {
 	step := last - first + 1
@@ -254,7 +257,7 @@ func (b *blocks) add(again blocks) (added uint64) {
 }
 
 // covered returns the cursor of a Governor's backfill after a range was read.
-func (c *Chain) covered(g *governor, first, last uint64) records.FollowCursor {
+func (c backfiller) covered(g *governor, first, last uint64) records.FollowCursor {
 	cursor := c.backfillCursor(g)
 	cursor.Covered = follow.Cover(cursor.Covered, records.Interval{First: first, Last: last})
 	if g.delegating != nil {

@@ -170,9 +170,9 @@ func (c *Chain) Pollers(journal *follow.Journal) []follow.Poller {
 		interval = defaultInterval
 	}
 	pollers := []follow.Poller{
-		{Name: pollerTip, Interval: interval, Run: c.poller(c.pollTip)},
+		{Name: pollerTip, Interval: interval, Run: c.poller(tip{c}.pollTip)},
 		{Name: pollerFinal, Interval: finalInterval, Run: c.poller(c.pollFinal)},
-		{Name: pollerBackfill, Interval: backfillInterval, Run: c.poller(c.pollBackfill)},
+		{Name: pollerBackfill, Interval: backfillInterval, Run: c.poller(backfiller{c}.pollBackfill)},
 		{Name: pollerState, Interval: stateInterval, Run: c.poller(c.pollState)},
 	}
 	if c.NameRegistry != "" {

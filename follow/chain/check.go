@@ -73,7 +73,7 @@ func (c *Chain) describe(ctx context.Context, g *governor) (is, problem string, 
 	}
 	known := g.known()
 	is = strings.Join(append(known.words(), fmt.Sprintf("head %d, final %d", head.number(), final.number())), ", ")
-	if late, err := c.isLate(ctx, g); late || err != nil {
+	if late, err := (backfiller{c}).isLate(ctx, g); late || err != nil {
 		return is, fmt.Sprintf("firstBlock %d is too late: the contract was there before", *g.FirstBlock), err
 	}
 	code, err := c.client.ask(ctx, method{to: g.address, signature: "votingPeriod()", result: "uint256"})

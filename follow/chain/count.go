@@ -31,10 +31,13 @@ type ended struct {
 	*note
 }
 
+// counter compares votes with the contracts' own counts.
+type counter struct{ *Chain }
+
 // countEnded compares the votes that are held on proposals that have ended with the
 // contract's own count, once for each proposal. Where they differ, it reads the blocks of
 // the proposal again, from one endpoint after another.
-func (c *Chain) countEnded(ctx context.Context) error {
+func (c counter) countEnded(ctx context.Context) error {
 	due := c.uncounted()
 	if len(due) == 0 {
 		return nil
@@ -74,7 +77,7 @@ func (c *Chain) countEnded(ctx context.Context) error {
 
 // noteCount writes that a proposal was compared with the contract's count. One that differs is
 // what upstream states of the proposal, until the votes held agree.
-func (c *Chain) noteCount(ctx context.Context, p ended, stated *[3]*big.Int, agrees bool) error {
+func (c counter) noteCount(ctx context.Context, p ended, stated *[3]*big.Int, agrees bool) error {
 	before := p.Stated
 	c.writing.Lock()
 	p.Counted, p.Stated = agrees, nil
@@ -93,12 +96,12 @@ func (c *Chain) noteCount(ctx context.Context, p ended, stated *[3]*big.Int, agr
 	}
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	return c.saveNotes(ctx, p.governor, []proposal{{id: p.id}})
+	return consultant{c.Chain}.saveNotes(ctx, p.governor, []proposal{{id: p.id}})
 }
 
 // uncounted returns some proposals whose last blocks are final and whose votes were not
 // compared with the contract's count. Those of a Governor whose past is not read wait.
-func (c *Chain) uncounted() (due []ended) {
+func (c counter) uncounted() (due []ended) {
 	final := c.cursor(pollerFinal).UpstreamAt
 	if final == nil {
 		return nil
@@ -158,7 +161,7 @@ func (p ended) agrees(stated [3]*big.Int, held counts.VoteTotals) bool {
 
 // readVotesAgain reads the blocks from a proposal's creation to its end and mends what is
 // held of them.
-func (c *Chain) readVotesAgain(ctx context.Context, p ended) error {
+func (c counter) readVotesAgain(ctx context.Context, p ended) error {
 	logs, err := records.ChainLogsAbout(ctx, c.journal.Warehouse, c.ChainID, []records.ChainLogKey{{Governor: p.address, ProposalID: p.id}})
 	if err != nil {
 		return err
@@ -189,7 +192,7 @@ func (c *Chain) readVotesAgain(ctx context.Context, p ended) error {
 
 // blockAt returns the first block between two that is not before a time, the last one if
 // there is none.
-func (c *Chain) blockAt(ctx context.Context, e *endpoint, at time.Time, first, last uint64) (uint64, error) {
+func (c counter) blockAt(ctx context.Context, e *endpoint, at time.Time, first, last uint64) (uint64, error) {
 	for first < last {
 		const parts = 16
 		var numbers []uint64

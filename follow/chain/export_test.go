@@ -80,7 +80,7 @@ func Answered(ctx context.Context, host *fetch.Host, address string) []record.Re
 	c.client.endpoints[0].single.Store(true)
 	g := c.governors[0]
 	_ = c.probe(ctx, g)
-	_, _ = c.clockNow(ctx)
+	_, _ = consultant{c}.clockNow(ctx)
 	got, err := c.client.read(ctx, c.client.endpoints[0], filterOf(c.governors), 1, 1, false, true)
 	if err != nil {
 		got.logs = nil

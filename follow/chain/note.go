@@ -87,8 +87,11 @@ const (
 	estimateTolerance = time.Minute
 )
 
+// consultant asks contracts what their logs do not say, and keeps the answers as notes.
+type consultant struct{ *Chain }
+
 // clockNow reads the head of the chain whose blocks the Governors' clocks count.
-func (c *Chain) clockNow(ctx context.Context) (now clockNow, err error) {
+func (c consultant) clockNow(ctx context.Context) (now clockNow, err error) {
 	err = c.clockClient.each(ctx, 0, func(e *endpoint) error {
 		latest := headerCall("latest")
 		if err := c.clockClient.do(ctx, e, latest); err != nil {
@@ -115,7 +118,7 @@ func (c *Chain) clockNow(ctx context.Context) (now clockNow, err error) {
 }
 
 // settle gives a moment its time: the block's, or an estimate for a future block.
-func (c *Chain) settle(ctx context.Context, m *moment, value *big.Int, seconds bool, now *clockNow) error {
+func (c consultant) settle(ctx context.Context, m *moment, value *big.Int, seconds bool, now *clockNow) error {
 	if m.Value == value.String() && m.Settled {
 		return nil
 	}
@@ -172,7 +175,7 @@ func (m *moment) estimate(before moment, ahead uint64, now clockNow) {
 
 // consult asks the contract about proposals: rules, state, quorum, times. It returns the ids of
 // those whose rules are others than their records were made with.
-func (c *Chain) consult(ctx context.Context, g *governor, proposals []proposal) (renewed []string, err error) {
+func (c consultant) consult(ctx context.Context, g *governor, proposals []proposal) (renewed []string, err error) {
 	var now clockNow
 	var methods []method
 	// asked is true where the contract is asked for the quorum, before is the one that was known.
@@ -226,7 +229,7 @@ func (c *Chain) consult(ctx context.Context, g *governor, proposals []proposal) 
 
 // countsElsewhere reports whether the start of a vote is no block of this chain, the clock's by its
 // settings: it is before the block that created the proposal, or to come although voting has begun.
-func (c *Chain) countsElsewhere(p proposal, n *note, seconds bool) bool {
+func (c consultant) countsElsewhere(p proposal, n *note, seconds bool) bool {
 	if c.clockClient != c.client || seconds {
 		return false
 	}
@@ -254,7 +257,7 @@ func (p proposal) statedEnd(deadline, parts any) *big.Int {
 // setFinalQuorum takes the quorum as of the block in which voting ended, which is the same for
 // every caller at any time. Where no endpoint has the state of that block, the present one is as
 // good unless the contract has changed since: then the one that was known before stays.
-func (c *Chain) setFinalQuorum(ctx context.Context, g *governor, p proposal, n *note, before string) error {
+func (c consultant) setFinalQuorum(ctx context.Context, g *governor, p proposal, n *note, before string) error {
 	if !n.lacksFinalQuorum(c.cursor(pollerFinal).UpstreamAt) || p.created.BlockNumber > c.at().final.Number {
 		return nil
 	}
@@ -301,12 +304,12 @@ func (n *note) knownEnd() *governance.Timestamp {
 }
 
 // endOf returns the block in which voting on a proposal ended.
-func (c *Chain) endOf(ctx context.Context, e *endpoint, g *governor, p proposal, n *note) (uint64, error) {
+func (c consultant) endOf(ctx context.Context, e *endpoint, g *governor, p proposal, n *note) (uint64, error) {
 	created := p.created.BlockNumber
 	if end, ok := new(big.Int).SetString(n.End.Value, 10); ok && !g.rulesOf(p.id).Seconds && c.clockClient == c.client {
 		return max(end.Uint64(), created), nil // a settled one is the number of a block
 	}
-	return c.blockAt(ctx, e, n.End.At.Time(), created, c.at().final.Number)
+	return counter{c.Chain}.blockAt(ctx, e, n.End.At.Time(), created, c.at().final.Number)
 }
 
 func (n *note) setState(said any) {
@@ -360,7 +363,7 @@ func (n *note) hasStarted(now time.Time) bool {
 
 // findExecution dates the execution of a proposal that the timelock executed without its
 // Governor: the operation that was scheduled just before the proposal was queued.
-func (c *Chain) findExecution(ctx context.Context, g *governor, p proposal, n *note) error {
+func (c consultant) findExecution(ctx context.Context, g *governor, p proposal, n *note) error {
 	n.Executed, n.Undated = nil, n.State == "executed" && p.reached != "executed" && p.queued != nil
 	if !n.Undated {
 		return nil
@@ -397,7 +400,7 @@ func (g *governor) note(id string) *note {
 }
 
 // loadNotes reads the notes of all Governors.
-func (c *Chain) loadNotes(ctx context.Context) error {
+func (c consultant) loadNotes(ctx context.Context) error {
 	items, err := records.FollowedItems(ctx, c.journal.Warehouse, c.ID())
 	if err != nil {
 		return err
@@ -417,7 +420,7 @@ func (c *Chain) loadNotes(ctx context.Context) error {
 }
 
 // saveNotes writes the notes of some proposals.
-func (c *Chain) saveNotes(ctx context.Context, g *governor, proposals []proposal) error {
+func (c consultant) saveNotes(ctx context.Context, g *governor, proposals []proposal) error {
 	items := make([]records.FollowedItem, len(proposals))
 	for i, p := range proposals {
 		text, err := json.Marshal(g.note(p.id))

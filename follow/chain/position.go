@@ -86,14 +86,14 @@ func (c *Chain) begin(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := c.loadNotes(ctx); err != nil {
+	if err := (consultant{c}).loadNotes(ctx); err != nil {
 		return err
 	}
 	final, err := c.firstFinal(ctx)
 	if err != nil {
 		return err
 	}
-	if err := c.beginBackfills(ctx, final); err != nil {
+	if err := (backfiller{c}).beginBackfills(ctx, final); err != nil {
 		return err
 	}
 	logged, err := records.LastChainLog(ctx, c.journal.Warehouse, c.ChainID)
@@ -154,7 +154,7 @@ func (c *Chain) firstFinal(ctx context.Context) (final block, err error) {
 			return err
 		}
 		// A backfill that has begun ends where the first process began to read.
-		number, err := c.backfilled(now.number())
+		number, err := backfiller{c}.backfilled(now.number())
 		if err != nil || number == now.number() {
 			return err
 		}

@@ -17,9 +17,12 @@ import (
 // are missing.
 const maxHeadAge = time.Minute
 
+// tip is the poller of blocks that are not final.
+type tip struct{ *Chain }
+
 // pollTip reads the blocks above the tip, one range a call. Where an endpoint has none for
 // long, it asks the next.
-func (c *Chain) pollTip(ctx context.Context) (more bool, err error) {
+func (c tip) pollTip(ctx context.Context) (more bool, err error) {
 	var newest header
 	err = c.client.each(ctx, 0, func(e *endpoint) error {
 		more, err = c.readTip(ctx, e, &newest)
@@ -32,7 +35,7 @@ func (c *Chain) pollTip(ctx context.Context) (more bool, err error) {
 	return more, err
 }
 
-func (c *Chain) readTip(ctx context.Context, e *endpoint, newest *header) (more bool, err error) {
+func (c tip) readTip(ctx context.Context, e *endpoint, newest *header) (more bool, err error) {
 	at := c.at()
 	latest, again := headerCall("latest"), headerCall(hexOf(at.tip.Number))
 	if err := c.client.do(ctx, e, latest, again); err != nil {
@@ -89,16 +92,16 @@ const maxBelow = 1000
 
 // isFarBelow reports whether a head of the present is so far below a block that was read
 // that no delay explains it.
-func (c *Chain) isFarBelow(head header, read block) bool {
+func (c tip) isFarBelow(head header, read block) bool {
 	return head.number()+maxBelow < read.Number && !c.isOld(head)
 }
 
 // isOld reports whether a head says that the endpoint or the chain stands still. An endpoint
 // that has stopped answers as readily as any other.
-func (c *Chain) isOld(head header) bool { return c.Clock.Now().Sub(head.at()) > maxHeadAge }
+func (c tip) isOld(head header) bool { return c.Clock.Now().Sub(head.at()) > maxHeadAge }
 
 // unlessOld returns errBehind for an old head: another endpoint may have a newer one.
-func (c *Chain) unlessOld(head header) error {
+func (c tip) unlessOld(head header) error {
 	if c.isOld(head) {
 		return errBehind
 	}
@@ -106,7 +109,7 @@ func (c *Chain) unlessOld(head header) error {
 }
 
 // atHead sets the state of the tip's cursor by the newest block.
-func (c *Chain) atHead(cursor records.FollowCursor, head header) records.FollowCursor {
+func (c tip) atHead(cursor records.FollowCursor, head header) records.FollowCursor {
 	cursor.State = governance.SourceLive
 	if c.isOld(head) {
 		cursor.State = governance.SourceBehind
@@ -117,7 +120,7 @@ func (c *Chain) atHead(cursor records.FollowCursor, head header) records.FollowC
 
 // noteStandstill says so when the newest head of all endpoints has become too old, or when
 // blocks below it cannot be read for as long.
-func (c *Chain) noteStandstill(ctx context.Context, newest header) error {
+func (c tip) noteStandstill(ctx context.Context, newest header) error {
 	before := c.cursor(pollerTip)
 	cursor := c.atHead(before, newest)
 	read := c.at().tip.Number
@@ -135,7 +138,7 @@ func (c *Chain) noteStandstill(ctx context.Context, newest header) error {
 // ancestor returns the highest held block that still stands, and by how many blocks the tip
 // is above it; depth is 0 if no held block up to the head was replaced. It stops the poller if
 // even the final block was.
-func (c *Chain) ancestor(ctx context.Context, e *endpoint, at position, head header) (found block, depth uint64, err error) {
+func (c tip) ancestor(ctx context.Context, e *endpoint, at position, head header) (found block, depth uint64, err error) {
 	var numbers []uint64
 	for _, b := range at.held {
 		if b.Number <= head.number() {
@@ -166,7 +169,7 @@ func (c *Chain) ancestor(ctx context.Context, e *endpoint, at position, head hea
 }
 
 // readAbove reads the next range above the tip.
-func (c *Chain) readAbove(ctx context.Context, e *endpoint, at position, head header) (more bool, err error) {
+func (c tip) readAbove(ctx context.Context, e *endpoint, at position, head header) (more bool, err error) {
 	got, err := c.client.read(ctx, e, filterOf(c.governors), at.tip.Number+1, head.number(), false, true)
 	if err != nil {
 		return false, err

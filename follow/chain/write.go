@@ -70,7 +70,7 @@ func (c *Chain) write(ctx context.Context, ch change, cursors ...records.FollowC
 		return err
 	}
 	for _, g := range c.governors {
-		if err := c.saveNotes(ctx, g, consulted[g]); err != nil {
+		if err := (consultant{c}).saveNotes(ctx, g, consulted[g]); err != nil {
 			return err
 		}
 	}
@@ -153,7 +153,7 @@ func (c *Chain) compute(
 				consulted[g] = append(consulted[g], p)
 			}
 		}
-		renewed, err := c.consult(ctx, g, consulted[g])
+		renewed, err := consultant{c}.consult(ctx, g, consulted[g])
 		if err != nil {
 			return nil, nil, err
 		}

@@ -68,9 +68,12 @@ func (p *reader) backfillDue(id string, i *item) bool {
 	return err == nil && !backfilled && i.Walked == 0 && !p.walked[id]
 }
 
+// backfiller is the poller of the past.
+type backfiller struct{ *reader }
+
 // backfill reads the past: the proposals of all spaces, then the votes, those on open
 // proposals first. Each run reads one page. One space with few votes is read before all others.
-func (p *reader) backfill(ctx context.Context) (more bool, err error) {
+func (p backfiller) backfill(ctx context.Context) (more bool, err error) {
 	if p.filling == nil {
 		next, more, err := p.backfillStep(ctx)
 		if err != nil || next == nil {
@@ -93,10 +96,10 @@ func (p *reader) backfill(ctx context.Context) (more bool, err error) {
 
 // backfillStep reads a space or a page of proposals, or returns the proposal whose votes
 // are next. It returns false when everything is read.
-func (p *reader) backfillStep(ctx context.Context) (next *due, more bool, err error) {
+func (p backfiller) backfillStep(ctx context.Context) (next *due, more bool, err error) {
 	p.turn.Lock()
 	defer p.turn.Unlock()
-	if err := p.startLog(ctx); err != nil {
+	if err := (messageLog{p.reader}).startLog(ctx); err != nil {
 		return nil, false, err
 	}
 	byPhase, listed, votes := map[string][]string{}, map[string]int{}, map[string]uint64{}
@@ -132,7 +135,7 @@ func (p *reader) backfillStep(ctx context.Context) (next *due, more bool, err er
 }
 
 // describe reads what the spaces are.
-func (p *reader) describe(ctx context.Context, spaces []string) error {
+func (p backfiller) describe(ctx context.Context, spaces []string) error {
 	spaces = spaces[:min(len(spaces), maxIn)]
 	var f findings
 	if err := p.readSpaces(ctx, &f, spaces); err != nil {
@@ -155,7 +158,7 @@ func (p *reader) describe(ctx context.Context, spaces []string) error {
 
 // backfillProposals reads the next page of a space's proposals, newest first. Proposals of
 // equal time may fill several pages.
-func (p *reader) backfillProposals(ctx context.Context, space string) error {
+func (p backfiller) backfillProposals(ctx context.Context, space string) error {
 	cursor := p.spaceCursor(space, backfillPoller)
 	var at backfillPosition
 	if err := cursor.ReadPosition(&at); err != nil {
@@ -218,7 +221,7 @@ func ofSpace(space string) func(proposalHead) error {
 // nextVotes returns the next proposal whose votes are to be read: an open one of any
 // space, else one of the first space of which votes are missing after a page by page reading of
 // the space. It returns nil after a page, and after the last of a space.
-func (p *reader) nextVotes(ctx context.Context, spaces []string) (*due, error) {
+func (p backfiller) nextVotes(ctx context.Context, spaces []string) (*due, error) {
 	now := p.Clock.Now()
 	for id, i := range p.items {
 		if now.Before(i.end) && slices.Contains(spaces, i.space) && i.Walked == 0 && !p.walked[id] {
@@ -257,7 +260,7 @@ func (p *reader) nextVotes(ctx context.Context, spaces []string) (*due, error) {
 // readSpaceVotes reads the next page of the votes of a space, whatever they are on, oldest
 // first. Where the hub refuses that, or cannot answer all of a page, and where it saves nothing,
 // the votes are read poll by poll.
-func (p *reader) readSpaceVotes(ctx context.Context, cursor records.FollowCursor, at backfillPosition) error {
+func (p backfiller) readSpaceVotes(ctx context.Context, cursor records.FollowCursor, at backfillPosition) error {
 	space, apart := cursor.SourceID, uint64(0)
 	if p.pagedSpace != space {
 		held, err := records.HeldProposals(ctx, p.journal.Warehouse, governance.Snapshot, []string{space}, time.Time{})
@@ -320,7 +323,7 @@ func (p *reader) readSpaceVotes(ctx context.Context, cursor records.FollowCursor
 
 // fillQueue lists the proposals of a space whose votes were not read yet, newest first,
 // and how many votes that makes. One that is long over without a vote has none to read.
-func (p *reader) fillQueue(ctx context.Context, space string) error {
+func (p backfiller) fillQueue(ctx context.Context, space string) error {
 	held, err := records.HeldProposals(ctx, p.journal.Warehouse, governance.Snapshot, []string{space}, time.Time{})
 	if err != nil {
 		return err

@@ -7,11 +7,14 @@ import (
 	"strings"
 )
 
+// closer is the poller of the votes whose scores are final.
+type closer struct{ *reader }
+
 // walkClosed reads all votes of the proposals whose scores are final, and again an hour and
 // a day later: powers change in place, and votes of the last minute reach the log late.
 // Encrypted votes are read until none is left. It also makes the walks that other pollers
 // ask for, and withdraws what was deleted. Each run reads one page.
-func (p *reader) walkClosed(ctx context.Context) (more bool, err error) {
+func (p closer) walkClosed(ctx context.Context) (more bool, err error) {
 	if err := p.nextWalk(ctx); err != nil || p.walking == nil {
 		return false, err
 	}
@@ -29,7 +32,7 @@ func (p *reader) walkClosed(ctx context.Context) (more bool, err error) {
 
 // nextWalk sets walking to the next walk, if none is in progress. Between two walks it
 // withdraws what was deleted.
-func (p *reader) nextWalk(ctx context.Context) error {
+func (p closer) nextWalk(ctx context.Context) error {
 	p.turn.Lock()
 	defer p.turn.Unlock()
 	if err := p.load(ctx); err != nil || p.walking != nil {

@@ -89,11 +89,11 @@ func (h *Hub) Sources() []record.SourceRef {
 func (h *Hub) Pollers(journal *follow.Journal) []follow.Poller {
 	p := &reader{Hub: h, journal: journal}
 	return []follow.Poller{
-		{Name: logPoller, Interval: logInterval, Run: p.pollLog},
-		{Name: watchPoller, Interval: watchInterval, Run: p.watch},
-		{Name: closePoller, Interval: closeInterval, Run: p.walkClosed},
-		{Name: sweepPoller, Interval: max(minSweepPause, sweepInterval/time.Duration(2*max(1, len(h.Spaces)))), Run: p.sweep},
-		{Name: backfillPoller, Interval: backfillInterval, Run: p.backfill},
+		{Name: logPoller, Interval: logInterval, Run: messageLog{p}.pollLog},
+		{Name: watchPoller, Interval: watchInterval, Run: watcher{p}.watch},
+		{Name: closePoller, Interval: closeInterval, Run: closer{p}.walkClosed},
+		{Name: sweepPoller, Interval: max(minSweepPause, sweepInterval/time.Duration(2*max(1, len(h.Spaces)))), Run: sweeper{p}.sweep},
+		{Name: backfillPoller, Interval: backfillInterval, Run: backfiller{p}.backfill},
 		namesPoller(p),
 	}
 }

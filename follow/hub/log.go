@@ -40,9 +40,12 @@ type message struct {
 	Timestamp int64  `json:"timestamp"`
 }
 
+// messageLog is the poller of the hub's log.
+type messageLog struct{ *reader }
+
 // pollLog reads the messages after the cursor. Numbers may be missing, and may show later
 // than greater ones: the cursor stays a minute behind, and what is known is skipped.
-func (p *reader) pollLog(ctx context.Context) (more bool, err error) {
+func (p messageLog) pollLog(ctx context.Context) (more bool, err error) {
 	p.turn.Lock()
 	defer p.turn.Unlock()
 	if err := p.startLog(ctx); err != nil {
@@ -97,7 +100,7 @@ func (p *reader) pollLog(ctx context.Context) (more bool, err error) {
 }
 
 // readLog reads the messages after a number, and the number of the newest; 0 for none.
-func (p *reader) readLog(ctx context.Context, after int64) (messages []message, newest int64, err error) {
+func (p messageLog) readLog(ctx context.Context, after int64) (messages []message, newest int64, err error) {
 	got, err := p.ask(ctx, "messages", map[string]any{"after": after, "spaces": p.filter(), "first": maxFirst})
 	if err != nil {
 		return nil, 0, err
@@ -111,7 +114,7 @@ func (p *reader) readLog(ctx context.Context, after int64) (messages []message, 
 
 // newestOf returns the number of the newest message of an answer that may follow on one that
 // was read; 0 for none.
-func (p *reader) newestOf(got answer, known int64) (newest int64, err error) {
+func (p messageLog) newestOf(got answer, known int64) (newest int64, err error) {
 	var last []message
 	if err := fetch.Decode(got["newest"], &last); err != nil {
 		return 0, fmt.Errorf("read the newest messages of %s: %w", p.Host.Name(), err)
@@ -128,7 +131,7 @@ func (p *reader) newestOf(got answer, known int64) (newest int64, err error) {
 
 // plausible refuses messages whose numbers do not grow, or leave out more than any log does,
 // after one that was read: none that followed would be read.
-func (p *reader) plausible(f *findings, messages []message, after int64) []message {
+func (p messageLog) plausible(f *findings, messages []message, after int64) []message {
 	for i, m := range messages {
 		if m.MCI > after && (after == 0 || m.MCI-after <= maxJump) {
 			after = m.MCI
@@ -145,7 +148,7 @@ func (p *reader) plausible(f *findings, messages []message, after int64) []messa
 
 // goBack returns the position from which the log is read again, and forgets what was read
 // of it after that.
-func (p *reader) goBack(newest int64) int64 {
+func (p messageLog) goBack(newest int64) int64 {
 	position := max(0, newest-logOverlap)
 	maps.DeleteFunc(p.seen, func(mci int64, _ time.Time) bool { return mci > position })
 	return position
@@ -153,7 +156,7 @@ func (p *reader) goBack(newest int64) int64 {
 
 // startLog sets the cursor, once, a little before the newest message: what is older is
 // read by the backfill.
-func (p *reader) startLog(ctx context.Context) error {
+func (p messageLog) startLog(ctx context.Context) error {
 	if err := p.load(ctx); err != nil {
 		return err
 	}
@@ -176,7 +179,7 @@ func (p *reader) startLog(ctx context.Context) error {
 
 // remember notes messages as read and returns the new position: the greatest number first
 // seen a minute ago.
-func (p *reader) remember(position int64, fresh []message, now time.Time) int64 {
+func (p messageLog) remember(position int64, fresh []message, now time.Time) int64 {
 	for _, m := range fresh {
 		p.seen[m.MCI] = now
 	}
@@ -193,7 +196,7 @@ func (p *reader) remember(position int64, fresh []message, now time.Time) int64 
 }
 
 // takeMessages reads what messages are about.
-func (p *reader) takeMessages(ctx context.Context, f *findings, messages []message) error {
+func (p messageLog) takeMessages(ctx context.Context, f *findings, messages []message) error {
 	var votes, proposals []string
 	stated := map[string]message{} // messages by the id of what they state
 	spaces, changed, deletions := map[string]bool{}, map[string]bool{}, map[string]int{}
@@ -250,7 +253,7 @@ func (p *reader) takeMessages(ctx context.Context, f *findings, messages []messa
 }
 
 // readAndAdopt reads proposals, and gives the items among them what states them.
-func (p *reader) readAndAdopt(ctx context.Context, f *findings, ids []string, origins map[string]string) error {
+func (p messageLog) readAndAdopt(ctx context.Context, f *findings, ids []string, origins map[string]string) error {
 	if _, err := p.readProposals(ctx, f, ids, origins); err != nil {
 		return err
 	}

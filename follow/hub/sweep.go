@@ -20,9 +20,12 @@ type sweepPosition struct {
 	Swept int64 `json:"swept"`
 }
 
+// sweeper is the poller that finds what the others missed.
+type sweeper struct{ *reader }
+
 // sweep compares the list of all proposals of one space with what is held: the space whose
 // last sweep is the longest ago, if that is a day.
-func (p *reader) sweep(ctx context.Context) (more bool, err error) {
+func (p sweeper) sweep(ctx context.Context) (more bool, err error) {
 	p.turn.Lock()
 	defer p.turn.Unlock()
 	if err := p.load(ctx); err != nil {
@@ -60,7 +63,7 @@ func (p *reader) sweep(ctx context.Context) (more bool, err error) {
 
 // sweepSpace reads the proposals of a space that differ from those held, notes those that
 // are gone, and returns those whose votes are of another number than held.
-func (p *reader) sweepSpace(ctx context.Context, space string) ([]due, error) {
+func (p sweeper) sweepSpace(ctx context.Context, space string) ([]due, error) {
 	heads, held, _, err := p.findDeleted(ctx, space)
 	if err != nil {
 		return nil, err

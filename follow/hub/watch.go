@@ -14,9 +14,12 @@ type due struct {
 	votes     uint64
 }
 
+// watcher is the poller of the proposals that may still change.
+type watcher struct{ *reader }
+
 // watch reads the proposals that are open or whose scores are not final: what they state
 // changes without a message.
-func (p *reader) watch(ctx context.Context) (more bool, err error) {
+func (p watcher) watch(ctx context.Context) (more bool, err error) {
 	p.turn.Lock()
 	defer p.turn.Unlock()
 	return false, p.look(ctx)
@@ -34,7 +37,7 @@ func (p *reader) enqueue(poller string, dues []due) {
 
 // look reads the watched proposals, notes what is gone, and asks for walks over those that
 // lack votes.
-func (p *reader) look(ctx context.Context) error {
+func (p watcher) look(ctx context.Context) error {
 	if err := p.load(ctx); err != nil {
 		return err
 	}
@@ -79,7 +82,7 @@ func (p *reader) look(ctx context.Context) error {
 // lacking returns the proposals for which fewer votes are held than were stated at the
 // previous look. Encrypted votes are read when the scores are final. A number held above
 // that stated is none to act on: large polls state theirs late.
-func (p *reader) lacking(ctx context.Context, ids []string) ([]due, error) {
+func (p watcher) lacking(ctx context.Context, ids []string) ([]due, error) {
 	behind := map[string]*item{}
 	for _, id := range ids {
 		i := p.items[id]

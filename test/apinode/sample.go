@@ -69,7 +69,7 @@ func (n *Node) publish() {
 func (n *Node) work(ctx context.Context) {
 	one := func(query.Kind) int { return 1 }
 	for ctx.Err() == nil {
-		fills, err := n.Store.DequeueFills(ctx, n.sample.Kinds, cache.Oldest, one, time.Second)
+		fills, err := n.Store.Fills().Dequeue(ctx, n.sample.Kinds, cache.Oldest, one, time.Second)
 		if err != nil {
 			continue // nothing to do, or a Redis that a busy machine keeps waiting: nodes ask again
 		}
@@ -92,5 +92,5 @@ func (n *Node) fill(ctx context.Context, request cache.PageRequest) {
 		n.Errorf("view of %s: %v", request.Kind, err)
 		return
 	}
-	_ = n.Store.CompleteFills(ctx, []cache.CompletedFill{{Page: request, View: &view}}) // nodes ask again, as above
+	_ = n.Store.Fills().Complete(ctx, []cache.CompletedFill{{Page: request, View: &view}}) // nodes ask again, as above
 }

@@ -121,7 +121,7 @@ func (f *Filler) dequeue(ctx context.Context, end cache.QueueEnd) ([]cache.Fill,
 		received()
 		return f.setSize(kind)
 	}
-	return f.Store.DequeueFills(ctx, kinds, end, limit, dequeueTimeout)
+	return f.Store.Fills().Dequeue(ctx, kinds, end, limit, dequeueTimeout)
 }
 
 // answer answers requests of one kind with those that arrive until their turn comes. It puts
@@ -137,10 +137,10 @@ func (f *Filler) answer(ctx context.Context, fills []cache.Fill, end cache.Queue
 	defer f.Warehouse.Serve()()
 	if turn.waits() {
 		// Without this heartbeat the marks end at the deadlines of the requests.
-		_ = f.Store.HeartbeatFills(ctx, fills)
+		_ = f.Store.Fills().Heartbeat(ctx, fills)
 	}
 	if more := f.setSize(kind) - len(fills); turn.gather(ctx) && more > 0 {
-		fills = append(fills, f.Store.DequeueMoreFills(ctx, kind, end, more)...)
+		fills = append(fills, f.Store.Fills().DequeueMore(ctx, kind, end, more)...)
 	}
 	f.fill(ctx, fills, turn.endReading)
 	return true
@@ -150,7 +150,7 @@ func (f *Filler) answer(ctx context.Context, fills []cache.Fill, end cache.Queue
 func (f *Filler) setSize(kind query.Kind) int { return f.kinds[kind].setSize }
 
 func (f *Filler) requeue(ctx context.Context, fills []cache.Fill, end cache.QueueEnd) {
-	if err := f.Store.RequeueFills(ctx, fills, end); err != nil {
+	if err := f.Store.Fills().Requeue(ctx, fills, end); err != nil {
 		f.Logger.LogAttrs(ctx, slog.LevelWarn, "requeue failed, callers request the pages again", slog.Any("error", err))
 	}
 }
@@ -181,7 +181,7 @@ func isTooLate(fill cache.Fill, now time.Time) bool {
 // measureQueue updates the metric of the queue's length until ctx ends.
 func (f *Filler) measureQueue(ctx context.Context) {
 	for ctx.Err() == nil {
-		if queued, err := f.Store.FillQueueLength(ctx, slices.Collect(maps.Keys(f.kinds))); err == nil {
+		if queued, err := f.Store.Fills().Length(ctx, slices.Collect(maps.Keys(f.kinds))); err == nil {
 			f.metrics.queued.Set(float64(queued))
 		}
 		backoff.Wait(ctx, queueLengthInterval)

@@ -95,7 +95,7 @@ func TestAPageThatWasStoredMeanwhileIsNotMadeAgain(t *testing.T) {
 		t.Run(fmt.Sprintf("revision %d", c.revision), func(t *testing.T) {
 			log.Reset()
 			filler.unpublishedLogged.Store(0)
-			if err := errors.Join(store.CompleteFills(t.Context(), []cache.CompletedFill{{Page: request, View: &cache.View{Revision: c.revision}}})...); err != nil {
+			if err := errors.Join(store.Fills().Complete(t.Context(), []cache.CompletedFill{{Page: request, View: &cache.View{Revision: c.revision}}})...); err != nil {
 				t.Fatal(err)
 			}
 			filler.fill(t.Context(), []cache.Fill{{Page: request, Deadline: governance.TimestampOf(time.Now().Add(time.Hour))}}, func() {})

@@ -56,7 +56,7 @@ func (h *heartbeats) start(ctx context.Context) {
 				return
 			}
 			h.next = time.Now().Add(heartbeatInterval)
-			if err := h.Store.HeartbeatFills(ctx, h.fills); err != nil && ctx.Err() == nil {
+			if err := h.Store.Fills().Heartbeat(ctx, h.fills); err != nil && ctx.Err() == nil {
 				h.Logger.LogAttrs(ctx, slog.LevelWarn, "heartbeats of fills not sent, retrying", slog.Any("error", err))
 			}
 		}

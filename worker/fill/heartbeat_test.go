@@ -28,7 +28,7 @@ func (h lateHeartbeat) DialHook(next redis.DialHook) redis.DialHook { return nex
 func (h lateHeartbeat) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
 
 // ProcessPipelineHook holds the heartbeat back, which is the only pipeline that begins with
-// SET, and waits for the one of CompleteFills, which stores the page first.
+// SET, and waits for the one of Fills.Complete, which stores the page first.
 func (h lateHeartbeat) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
 		switch cmds[0].Name() {

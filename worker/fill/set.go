@@ -119,7 +119,7 @@ func (s *set) finish(ctx context.Context, beating *heartbeats, results []result)
 		}
 	}
 	beating.end(ctx, completed)
-	errs := s.Store.CompleteFills(ctx, completed)
+	errs := s.Store.Fills().Complete(ctx, completed)
 	for i, r := range results {
 		if r.err == nil {
 			r.err = errs[i]

@@ -214,7 +214,7 @@ func (l *exportLab) read(q query.Page) (found cache.View) {
 		if err == nil {
 			return nil
 		}
-		enqueued := l.publisher.Store.EnqueueFill(l.t.Context(), cache.Fill{
+		enqueued := l.publisher.Store.Fills().Enqueue(l.t.Context(), cache.Fill{
 			Page: request, Deadline: governance.TimestampOf(time.Now().Add(time.Minute)),
 		})
 		return fmt.Errorf("the page is not made yet: %w, %w", err, enqueued)

@@ -36,8 +36,11 @@ type failure struct {
 
 func (e failure) Error() string { return e.kind }
 
+// answers are what the forum says.
+type answers struct{ *Forum }
+
 // answer returns the answer to a path and query, a failure, or a redirect's location.
-func (f *Forum) answer(r *http.Request) (body any, location string, err error) {
+func (f answers) answer(r *http.Request) (body any, location string, err error) {
 	query := r.URL.Query()
 	path := strings.TrimSuffix(r.URL.Path, ".json")
 	switch path {
@@ -69,7 +72,7 @@ func (f *Forum) answer(r *http.Request) (body any, location string, err error) {
 	return f.whole(t), "", err
 }
 
-func (f *Forum) find(id string) (*topic, error) {
+func (f answers) find(id string) (*topic, error) {
 	n, err := strconv.Atoi(id)
 	switch {
 	case err != nil || n < 1 || n > len(f.topics):
@@ -87,7 +90,7 @@ func (f *Forum) find(id string) (*topic, error) {
 }
 
 // latestPosts returns the posts before an id, newest first; 0 is after the newest.
-func (f *Forum) latestPosts(before int) []object {
+func (f answers) latestPosts(before int) []object {
 	low := 0
 	if f.switches.OldPosts {
 		if before == 0 {
@@ -116,7 +119,7 @@ func (p *post) json() object {
 }
 
 // latest returns a page of listed topics. Pinned ones come first in the order of activity.
-func (f *Forum) latest(order string, ascending bool, page int) object {
+func (f answers) latest(order string, ascending bool, page int) object {
 	listed := slices.DeleteFunc(slices.Clone(f.topics), func(t *topic) bool {
 		return t.deleted || t.private || t.unlisted || f.restricted(t) && !f.switches.Staff
 	})
@@ -153,7 +156,7 @@ func rank(first bool) int {
 }
 
 // facts returns what lists and topics say alike.
-func (f *Forum) facts(t *topic) object {
+func (f answers) facts(t *topic) object {
 	tags := []any{}
 	for i, tag := range t.tags {
 		if f.switches.TextTags {
@@ -176,7 +179,7 @@ func (f *Forum) facts(t *topic) object {
 }
 
 // whole returns a topic with its first posts.
-func (f *Forum) whole(t *topic) object {
+func (f answers) whole(t *topic) object {
 	if t == nil {
 		return nil
 	}
@@ -200,7 +203,7 @@ func (f *Forum) whole(t *topic) object {
 	return item
 }
 
-func (f *Forum) chosen(t *topic, ids []string) []object {
+func (f answers) chosen(t *topic, ids []string) []object {
 	posts := []object{}
 	if t == nil {
 		return posts
@@ -213,7 +216,7 @@ func (f *Forum) chosen(t *topic, ids []string) []object {
 	return posts
 }
 
-func (f *Forum) categoriesBelow(parent int) []object {
+func (f answers) categoriesBelow(parent int) []object {
 	found := []object{}
 	for _, c := range f.categories {
 		if c.parent == parent && (!c.restricted || f.switches.Staff) {
@@ -226,7 +229,7 @@ func (f *Forum) categoriesBelow(parent int) []object {
 }
 
 // directory returns a page of users, those first who state an address, in the order of these.
-func (f *Forum) directory(query url.Values) ([]object, error) {
+func (f answers) directory(query url.Values) ([]object, error) {
 	page, _ := strconv.Atoi(query.Get("page")) // no number is 0, as there
 	if page > lastDirectoryPage || query.Get("period") != "all" || query.Get("order") != AddressField || query.Get("user_field_ids") != "3" {
 		return nil, failure{http.StatusBadRequest, "invalid_parameters"}
@@ -251,7 +254,7 @@ func (f *Forum) directory(query url.Values) ([]object, error) {
 	return items, nil
 }
 
-func (f *Forum) about() object {
+func (f answers) about() object {
 	topics, young := 0, 0
 	for _, t := range f.topics {
 		if !t.deleted && !t.private {
@@ -265,7 +268,7 @@ func (f *Forum) about() object {
 	}}
 }
 
-func (f *Forum) write(w http.ResponseWriter, status int, body any) {
+func (f answers) write(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(body) // a client that left needs nothing

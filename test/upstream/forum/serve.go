@@ -67,15 +67,15 @@ func (f *Forum) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (f *Forum) serve(w http.ResponseWriter, r *http.Request) {
-	body, location, err := f.answer(r)
+	body, location, err := answers{f}.answer(r)
 	var failed failure
 	switch {
 	case errors.As(err, &failed):
-		f.write(w, failed.status, object{"errors": []string{"The requested URL or resource could not be found."}, "error_type": failed.kind})
+		answers{f}.write(w, failed.status, object{"errors": []string{"The requested URL or resource could not be found."}, "error_type": failed.kind})
 	case location != "":
 		http.Redirect(w, r, location, http.StatusMovedPermanently) //nolint:gosec // to its own topic
 	default:
-		f.write(w, http.StatusOK, body)
+		answers{f}.write(w, http.StatusOK, body)
 	}
 }
 
