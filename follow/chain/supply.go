@@ -7,19 +7,17 @@ import (
 	"math/big"
 	"slices"
 	"strings"
+	"time"
 
 	"pnyx/warehouse/record"
 )
 
-// readPastSupplies asks tokens, once a proposal, for their supply at the block of its snapshot, and writes
-// it: a follower that came later has not read the supply of that time. A token without
-// getPastTotalSupply states none. Of a clock that counts seconds, or blocks of another chain, the block is not known.
+// readPastSupplies asks tokens, once a proposal, for their supply at its snapshot, and writes it: a follower
+// that came later has not read the supply of that time. A token without getPastTotalSupply states
+// none. Of a clock that counts blocks of another chain, the block is not known.
 func (c tokens) readPastSupplies(ctx context.Context) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	if c.clockClient != c.client {
-		return nil
-	}
 	for _, g := range c.governors {
 		token := c.delegatingAt(strings.ToLower(g.known().token))
 		if g.delegating != nil || token == nil || token.delegating.registry {
@@ -50,28 +48,49 @@ func (c tokens) readSuppliesAt(ctx context.Context, g, token *governor) error {
 	for i, p := range asked {
 		n := g.note(p.id)
 		n.SupplyAsked = n.Start.Value
-		placed := record.Placed{Scope: token.source.ID, Block: p.start.Uint64(), LogIndex: lastInBlock, At: n.Start.At}
-		if supply := c.supplyOf(token, said[i], placed); supply != nil {
-			records = append(records, supply)
+		supply := c.supplyOf(token, said[i], record.Placed{Scope: token.source.ID, Block: p.start.Uint64(), LogIndex: lastInBlock, At: n.Start.At})
+		if supply == nil {
+			continue
 		}
+		if g.rulesOf(p.id).Seconds {
+			if supply.Block, err = c.lastBlockOf(ctx, p.start.Uint64()); err != nil {
+				return err
+			}
+		}
+		records = append(records, supply)
 	}
 	if len(records) > 0 {
 		if _, err := c.journal.Commit(ctx, records); err != nil {
 			return err
 		}
 	}
-	return c.saveNotes(ctx, g, asked)
+	return consultant{c.Chain}.saveNotes(ctx, g, asked)
 }
 
-// supplyLacking returns some proposals with a snapshot at a final block for which the token was not asked,
+// lastBlockOf returns the last block that is not after a second, of which a later block is final.
+func (c tokens) lastBlockOf(ctx context.Context, second uint64) (number uint64, err error) {
+	err = c.client.each(ctx, 0, func(e *endpoint) (err error) {
+		number, err = counter{c.Chain}.blockAt(ctx, e, time.Unix(int64(second)+1, 0), 1, c.at().final.Number) //nolint:gosec // a date that has passed
+		return err
+	})
+	return number - 1, err
+}
+
+// supplyLacking returns some proposals with a snapshot below the final block for which the token was not asked,
 // with their starts alone.
 func (c tokens) supplyLacking(g *governor) (asked []proposal) {
-	final := c.at().final.Number
+	final, finalAt := c.at().final.Number, c.cursor(pollerFinal).UpstreamAt
 	for _, id := range slices.Sorted(maps.Keys(g.notes)) {
 		n := g.notes[id]
 		start, ok := new(big.Int).SetString(n.Start.Value, 10)
-		if n.Withdrawn || !n.Start.Settled || n.SupplyAsked == n.Start.Value || g.rulesOf(id).Seconds ||
-			!ok || !start.IsUint64() || start.Uint64() >= final {
+		if n.Withdrawn || !n.Start.Settled || n.SupplyAsked == n.Start.Value || !ok || !start.IsUint64() {
+			continue
+		}
+		if g.rulesOf(id).Seconds {
+			if finalAt == nil || n.Start.At == nil || !n.Start.At.Time().Before(*finalAt) {
+				continue
+			}
+		} else if c.clockClient != c.client || start.Uint64() >= final {
 			continue
 		}
 		if asked = append(asked, proposal{id: id, start: start}); len(asked) == maxBatch {

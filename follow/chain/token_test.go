@@ -248,13 +248,30 @@ func TestSuppliesAreWrittenWhenTheyChange(t *testing.T) {
 // A follower that begins after a vote has the supply at its snapshot, and asks for it once.
 func TestSuppliesAtSnapshotsOfThePastAreRead(t *testing.T) {
 	t.Parallel()
-	f := newFollower(t)
+	second := func(block uint64) uint64 {
+		return uint64(startOfFake().Add(time.Duration(block) * fake.BlockTime).Unix())
+	}
+	t.Run("a clock of blocks", func(t *testing.T) {
+		t.Parallel()
+		testPastSupplies(t, newFollower(t), func(block uint64) uint64 { return block })
+	})
+	t.Run("a clock of seconds", func(t *testing.T) {
+		t.Parallel()
+		f := newFollower(t)
+		f.chain.Answer(governorAddress, "CLOCK_MODE()", nil, "mode=timestamp")
+		testPastSupplies(t, f, second)
+	})
+}
+
+// testPastSupplies follows a vote whose snapshot is at block 22, when the clock shows clock(22).
+func testPastSupplies(t *testing.T, f *follower, clock func(uint64) uint64) {
+	t.Helper()
 	f.delegations = true
 	f.chain.Create(tokenAddress, 1)
-	f.chain.Answer(tokenAddress, "getPastTotalSupply(uint256)", []any{uint64(22)}, uint64(4_000_000_000_000_000_000))
+	f.chain.Answer(tokenAddress, "getPastTotalSupply(uint256)", []any{clock(22)}, uint64(4_000_000_000_000_000_000))
 	f.chain.Answer(tokenAddress, "totalSupply()", nil, uint64(5_000_000_000_000_000_000))
 	f.chain.MineEmpty(20)
-	f.chain.Mine(created(1, 22, 1_000), created(2, 24, 1_000), votesOf(account(2), 1_000_000_000_000_000_000))
+	f.chain.Mine(created(1, clock(22), clock(1_000)), created(2, clock(24), clock(1_000)), votesOf(account(2), 1_000_000_000_000_000_000))
 	f.chain.MineEmpty(fakeFinality + 5)
 	for range 2 { // processes
 		f.start()
@@ -263,7 +280,7 @@ func TestSuppliesAtSnapshotsOfThePastAreRead(t *testing.T) {
 		if got := found.Supplies; err != nil || len(got) != 2 || got[0].Block != 22 || got[0].Supply.String() != "4" || got[1].Supply.String() != "5" {
 			t.Errorf("got supplies %+v and %v, want 4 at block 22 and 5 later", got, err)
 		}
-		f.chain.Change(tokenAddress, "getPastTotalSupply(uint256)", []any{uint64(22)}, uint64(9_000_000_000_000_000_000))
+		f.chain.Change(tokenAddress, "getPastTotalSupply(uint256)", []any{clock(22)}, uint64(9_000_000_000_000_000_000))
 	}
 }
 
