@@ -2,10 +2,11 @@ package records
 
 import (
 	"context"
-	"slices"
+	"fmt"
 	"strings"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/google/uuid"
 
 	"pnyx/governance"
@@ -23,24 +24,45 @@ func nameTable() table {
 	}
 }
 
-// VoterNames returns the names of some voters, with the reads of a set in one statement; a voter of whom
-// none is known is missing.
+// VoterNames returns the names of some voters; a voter of whom none is known is missing.
 func VoterNames(ctx context.Context, w *warehouse.Warehouse, voters []string) (map[string]*governance.VoterName, error) {
-	if len(voters) == 0 && !warehouse.InSet(ctx) {
+	if len(voters) == 0 {
 		return map[string]*governance.VoterName{}, nil
 	}
-	return warehouse.Share(ctx, w, "names", voters, voterNames)
+	wanted, err := warehouse.ExternalTable("wanted_voters", voters, func(voter string) []any { return []any{voter} }, warehouse.TextColumn("voter"))
+	return voterNames(w.QueryWith(ctx, wanted, err, fmt.Sprintf(namesOf, "voter IN (SELECT voter FROM wanted_voters)")))
 }
 
-func voterNames(ctx context.Context, w *warehouse.Warehouse, lists [][]string) ([]map[string]*governance.VoterName, error) {
-	const sql = "SELECT voter, name, toString(source) AS source, verified FROM names FINAL " +
-		"WHERE voter IN (SELECT voter FROM wanted_voters) AND NOT withdrawn AND name != '' ORDER BY voter, origin"
+// AllVoterNames returns the names of all voters.
+func AllVoterNames(ctx context.Context, w *warehouse.Warehouse) (map[string]*governance.VoterName, error) {
+	return voterNames(w.Conn.Query(ctx, fmt.Sprintf(namesOf, "true")))
+}
+
+// NamesState identifies what is stored of names.
+type NamesState struct {
+	// Rows is the number of rows; Hash is a sum over them.
+	Rows, Hash uint64
+}
+
+// NamesStateOf returns the state of the stored names.
+func NamesStateOf(ctx context.Context, w *warehouse.Warehouse) (state NamesState, err error) {
+	const sql = "SELECT count() AS rows, sum(cityHash64(voter, fingerprint, version)) AS hash FROM names"
+	rows, err := warehouse.Find[NamesState](ctx, w, "read the state of names", sql)
+	if len(rows) > 0 {
+		state = rows[0]
+	}
+	return state, err
+}
+
+// namesOf reads the names of the voters that satisfy a condition.
+const namesOf = "SELECT voter, name, toString(source) AS source, verified FROM names FINAL " +
+	"WHERE %s AND NOT withdrawn AND name != '' ORDER BY voter, origin"
+
+func voterNames(result driver.Rows, err error) (map[string]*governance.VoterName, error) {
 	type row struct {
 		Voter, Name, Source string
 		Verified            bool
 	}
-	wanted, err := warehouse.ExternalTable("wanted_voters", slices.Concat(lists...), func(voter string) []any { return []any{voter} }, warehouse.TextColumn("voter"))
-	result, err := w.QueryWith(ctx, wanted, err, sql)
 	rows, err := warehouse.SelectRows[row](result, err, "read the names of voters")
 	stated := map[string][]governance.VoterName{}
 	for _, r := range rows {
@@ -54,7 +76,7 @@ func voterNames(ctx context.Context, w *warehouse.Warehouse, lists [][]string) (
 			names[voter] = name
 		}
 	}
-	return slices.Repeat([]map[string]*governance.VoterName{names}, len(lists)), err
+	return names, err
 }
 
 // VoterNamed returns the voter whose verified name is given in any case; empty for none. Of several, of

@@ -68,6 +68,7 @@ type Filler struct {
 	metrics fillMetrics
 	kinds   map[query.Kind]kindOfPage
 	turns   *turns
+	names   heldNames
 	// unpublishedLogged is when logFailure last logged that Redis is empty, in
 	// nanoseconds since 1970.
 	unpublishedLogged atomic.Int64

@@ -24,7 +24,7 @@ func (p *page) setNames(ctx context.Context, places []shown) error {
 	for i, at := range places {
 		voters[i] = at.identity
 	}
-	names, err := records.VoterNames(ctx, p.Warehouse, voters)
+	names, err := warehouse.Share(ctx, p.Warehouse, "names", voters, p.names.read)
 	for _, at := range places {
 		*at.name = names[at.identity]
 	}
