@@ -172,24 +172,23 @@ func (in *inner) own(outer Call, arguments []Argument) (calls []Call) {
 	return calls
 }
 
-// delegates begins the names of arguments that say whether code runs in the caller's name.
-const delegates = "withDelegateCall"
+// saysHow reports whether an argument with a name says if code runs in the caller's name.
+func saysHow(name string) bool { return name == "operation" || strings.EqualFold(name, "withDelegateCall") }
 
 // parallel returns calls whose parts are in arrays of one length.
 func (in *inner) parallel(outer Call, arguments []Argument) (calls []Call, ok bool) {
 	columns := make([]Argument, len(arguments))
 	for i := range arguments[in.target].Items {
 		for at := range arguments {
-			delegate := strings.EqualFold(arguments[at].Name, delegates+"s")
-			if !delegate && !slices.Contains([]int{in.target, in.value, in.data, in.signature}, at) {
+			name := strings.TrimSuffix(arguments[at].Name, "s")
+			if !saysHow(name) && !slices.Contains([]int{in.target, in.value, in.data, in.signature}, at) {
 				continue
 			}
 			if len(arguments[at].Items) != len(arguments[in.target].Items) {
 				return nil, false
 			}
-			if columns[at] = arguments[at].Items[i]; delegate {
-				columns[at].Name = delegates
-			}
+			columns[at] = arguments[at].Items[i]
+			columns[at].Name = name
 		}
 		calls = append(calls, in.callOf(outer, columns))
 	}
@@ -212,7 +211,7 @@ func (in *inner) callOf(outer Call, fields []Argument) Call {
 		call.Signature = fields[in.signature].Value
 	}
 	for _, field := range fields {
-		if field.Name == "operation" && field.Value != "0" || strings.EqualFold(field.Name, delegates) && field.Value == "true" {
+		if saysHow(field.Name) && field.Value != "0" && field.Value != "false" {
 			call.Operation = DelegateCall
 		}
 	}
