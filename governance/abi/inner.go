@@ -15,7 +15,7 @@ type inner struct {
 	// list is the path of the array of tuples in "each", or of the tuple that a call is in; empty
 	// for none. target, value, data, signature and fee are the places of arguments, or of fields
 	// of the tuple; -1 for none.
-	list                                 []int
+	list                                []int
 	target, value, data, signature, fee int
 	// carries is true for a call that gets the money of the outer call, less the fee.
 	carries bool
@@ -173,7 +173,9 @@ func (in *inner) own(outer Call, arguments []Argument) (calls []Call) {
 }
 
 // saysHow reports whether an argument with a name says if code runs in the caller's name.
-func saysHow(name string) bool { return name == "operation" || strings.EqualFold(name, "withDelegateCall") }
+func saysHow(name string) bool {
+	return name == "operation" || strings.EqualFold(name, "withDelegateCall")
+}
 
 // parallel returns calls whose parts are in arrays of one length.
 func (in *inner) parallel(outer Call, arguments []Argument) (calls []Call, ok bool) {
