@@ -85,6 +85,10 @@ func TestDecodes(t *testing.T) {
 	}{
 		{"a payment", Call{Target: bob, Value: "7"}, []string{"transfer  7"}},
 		{"an unknown function", Call{Target: bob, Value: "0", Data: []byte{1, 2, 3, 4}}, []string{"? 0x01020304"}},
+		{"data of three bytes", Call{Target: bob, Value: "0", Data: []byte{1, 2, 3}}, []string{"? shorter than a selector"}},
+		{"an address with high bytes", Call{Target: bob, Value: "0", Data: slices.Concat(pay[:4], []byte{1}, pay[5:])}, []string{"? no address"}},
+		{"a truth value of two", Call{Target: bob, Value: "0", Signature: "f(bool)", Data: word(length256(2))}, []string{"? no bool"}},
+		{"a number beyond its type", Call{Target: bob, Value: "0", Signature: "f(int8)", Data: word(length256(-129))}, []string{"? no int8"}},
 		{"a token's transfer", Call{Target: alice, Value: "0", Data: pay}, []string{"transfer transfer(address,uint256) " + bob + " 2500"}},
 		{
 			"a stated signature",
