@@ -7,6 +7,7 @@ package abi
 import (
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -119,7 +120,12 @@ func (t *table) candidates(call Call) (fit []*function, arguments []Argument, re
 		if err != nil {
 			return nil, nil, "the stated signature " + err.Error()
 		}
-		functions = []*function{f}
+		// The selector of the text decides what runs: a name may be chosen to have the selector
+		// of a known function.
+		others := slices.DeleteFunc(slices.Clone(t.functions[SelectorOf(call.Signature)]), func(o *function) bool { return o == f })
+		if functions = append(others, f); f.kind != Other {
+			slices.Reverse(functions)
+		}
 	case len(data) >= len(Selector{}):
 		functions, data = t.functions[Selector(data)], data[len(Selector{}):]
 		if reason = "bytes are not encoded as the function declares"; len(functions) == 0 {

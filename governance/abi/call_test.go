@@ -85,6 +85,10 @@ func TestDecodes(t *testing.T) {
 	}{
 		{"a payment", Call{Target: bob, Value: "7"}, []string{"transfer  7"}},
 		{"an unknown function", Call{Target: bob, Value: "0", Data: []byte{1, 2, 3, 4}}, []string{"? 0x01020304"}},
+		{"data of three bytes", Call{Target: bob, Value: "0", Data: []byte{1, 2, 3}}, []string{"? shorter than a selector"}},
+		{"an address with high bytes", Call{Target: bob, Value: "0", Data: slices.Concat(pay[:4], []byte{1}, pay[5:])}, []string{"? no address"}},
+		{"a truth value of two", Call{Target: bob, Value: "0", Signature: "f(bool)", Data: word(length256(2))}, []string{"? no bool"}},
+		{"a number beyond its type", Call{Target: bob, Value: "0", Signature: "f(int8)", Data: word(length256(-129))}, []string{"? no int8"}},
 		{"a token's transfer", Call{Target: alice, Value: "0", Data: pay}, []string{"transfer transfer(address,uint256) " + bob + " 2500"}},
 		{
 			"a stated signature",
@@ -153,8 +157,50 @@ func TestDecodes(t *testing.T) {
 		{
 			"a message to Polygon",
 			Call{Chain: "eip155:1", Target: "0xfe5e5D361b2ad62c541bAb87C45a0B9B018389a2", Value: "0", Data: call(t,
-				"sendMessageToChild(address,bytes)", of(bob, bytesOf(message(t, pay)))...)},
+				"sendMessageToChild(address,bytes)", of(bob, bytesOf(layout(t, "(address[],uint256[],string[],bytes[])", one(alice), one("0"), one(""), one(bytesOf(pay)))))...)},
 			[]string{"bridge sendMessageToChild", ">eip155:137 bridge (address[],uint256[],string[],bytes[])", ">>eip155:137 transfer(address,uint256)"},
+		},
+		{
+			"a message that names its receiver alone",
+			Call{Chain: "eip155:1284", Target: alice, Value: "0", Data: call(t, "publishMessage(uint32,bytes,uint8)", of("1", bytesOf(layout(t,
+				"(address,address[],uint256[],bytes[])", Argument{Value: "0x8b621804a7637b781e2BbD58e256a591F2dF7d51"}, one(alice), one("0"), one(bytesOf(pay)))), "200")...)},
+			[]string{"bridge publishMessage", ">eip155:8453 transfer transfer(address,uint256)"},
+		},
+		{
+			"an upgrade that ZKsync sends",
+			Call{Chain: "eip155:324", Target: "0x0000000000000000000000000000000000008008", Value: "0", Data: call(t, "sendToL1(bytes)", of(bytesOf(layout(t,
+				"(((address,uint256,bytes)[],address,bytes32))", Argument{Items: []Argument{
+					{Items: []Argument{{Items: of(bob, "7", bytesOf(pay))}}}, {Value: alice}, {Value: "0x" + strings.Repeat("00", 32)},
+				}})))...)},
+			[]string{"bridge sendToL1", ">eip155:1 transfer transfer(address,uint256)"},
+		},
+		{
+			"a message that fits no layout",
+			Call{Target: alice, Value: "0", Data: call(t, "sendToL1(bytes)", of(bytesOf(pay))...)},
+			[]string{"? the calls inside"},
+		},
+		{
+			"a call in a tuple",
+			Call{Target: alice, Value: "9", Data: call(t, "requestL2TransactionDirect((uint256,uint256,address,uint256,bytes,uint256,uint256,bytes[],address))",
+				Argument{Items: append(of("324", "9", bob, "7", bytesOf(pay), "1", "1"), Argument{}, Argument{Value: alice})})},
+			[]string{"bridge requestL2TransactionDirect", ">eip155:324 transfer transfer(address,uint256)"},
+		},
+		{
+			"the money of a message, less its fee",
+			Call{Chain: "eip155:1", Target: "0xd19d4b5d358258f05d7b411e21a1460d11b0876f", Value: "9", Data: call(t,
+				"sendMessage(address,uint256,bytes)", of(bob, "2", "0x")...)},
+			[]string{"bridge sendMessage", ">eip155:59144 transfer 7"},
+		},
+		{
+			"parallel calls whose code runs in the caller's name",
+			Call{Target: alice, Value: "0", Data: call(t, "queue(address[],uint256[],string[],bytes[],bool[])",
+				one(bob), one("0"), one(""), one(bytesOf(pay)), one("true"))},
+			[]string{"timelock queue", "> delegatecall transfer transfer(address,uint256)"},
+		},
+		{
+			"a stated name that has the selector of a known function",
+			Call{Target: alice, Value: "0", Signature: "many_msg_babbage(bytes1)", Data: pay[4:]},
+			[]string{"transfer transfer(address,uint256) " + bob + " 2500"},
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -192,6 +238,15 @@ func TestPayments(t *testing.T) {
 		},
 		{"mintTo(address,uint256)", "0", of(bob, "7"), nil},
 		{"depositTransaction(address,uint256,uint64,bool,bytes)", "0", of(bob, "7", "1", "false", "0x"), nil},
+		{"sendMessage(address,bytes,uint32)", "7", of(bob, "0x", "1"), nil},
+		{"bridgeETHTo(address,uint32,bytes)", "7", of(bob, "1", "0x"), native},
+		{"depositETH(address,address,uint16)", "7", of(carol, bob, "0"), native},
+		{"withdraw(address,uint256,uint32,bytes)", "0", of(carol, "7", "1", "0x"), []Payment{{Token: carol, Amount: "7", To: alice}}},
+		{
+			"createRetryableTicket(address,uint256,uint256,address,address,uint256,uint256,bytes)", "9",
+			of(bob, "2", "1", alice, alice, "1", "1", "0x"),
+			[]Payment{{Amount: "7", To: alice}},
+		},
 	} {
 		d := Decode(Call{Target: alice, Value: test.value, Data: call(t, test.function, test.arguments...)})
 		if diff := cmp.Diff(test.want, d.Payments()); diff != "" {
@@ -239,14 +294,18 @@ func ticket(t *testing.T) []parameter {
 	return nil
 }
 
-func message(t *testing.T, pay []byte) []byte {
+// layout returns a message without a selector.
+func layout(t *testing.T, types string, arguments ...Argument) []byte {
 	t.Helper()
-	_, inputs, _, err := parseSignature("(address[],uint256[],string[],bytes[])")
+	_, inputs, _, err := parseSignature(types)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return encode(inputs, []Argument{{Items: of(alice)}, {Items: of("0")}, {Items: of("")}, {Items: of(bytesOf(pay))}})
+	return encode(inputs, arguments)
 }
+
+// one is an array with one element.
+func one(value string) Argument { return Argument{Items: of(value)} }
 
 // A proposal may nest batches in each other without end: what is decoded is bounded, and what
 // is left out is counted.

@@ -12,20 +12,23 @@ import (
 // inner says which calls the arguments of a function are; see functions.txt.
 type inner struct {
 	form string
-	// target, value, data and signature are the places of arguments, or in "each" of fields of a
-	// tuple; -1 for none. list is the place of the array of tuples, and within that of the tuple
-	// around it.
-	within, list, target, value, data, signature int
+	// list is the path of the array of tuples in "each", or of the tuple that a call is in; empty
+	// for none. target, value, data, signature and fee are the places of arguments, or of fields
+	// of the tuple; -1 for none.
+	list                                []int
+	target, value, data, signature, fee int
+	// carries is true for a call that gets the money of the outer call, less the fee.
+	carries bool
 	// crosses is true for a message to another chain. numbering and chain say where its chain
-	// is stated; chain is the place of an argument, or -1 for the chain behind the target.
+	// is stated; chain is the path of an argument, empty for the chain behind the target.
 	crosses   bool
 	numbering string
-	chain     int
+	chain     []int
 }
 
 // parseInner reads "form(parameters)@chain".
 func parseInner(text string, inputs []parameter) (inner, error) {
-	in := inner{within: -1, list: -1, target: -1, value: -1, data: -1, signature: -1, chain: -1}
+	in := inner{target: -1, value: -1, data: -1, signature: -1, fee: -1}
 	if text == "" {
 		return in, nil
 	}
@@ -39,28 +42,29 @@ func parseInner(text string, inputs []parameter) (inner, error) {
 	if numbering, name, found := strings.Cut(chain, ":"); found {
 		in.numbering, chain = numbering, name
 	}
-	in.chain = place(inputs, chain, &err)
+	in.chain, _ = pathOf(inputs, chain, &err)
 	fields := inputs
-	if array, rest, found := strings.Cut(list, ";"); found {
-		if around, name, nested := strings.Cut(array, "."); nested {
-			if in.within = place(inputs, around, &err); err != nil {
-				return in, err
-			}
-			fields, array = inputs[in.within].of.fields, name
-		}
-		if in.list = place(fields, array, &err); err != nil {
+	if tuples, rest, found := strings.Cut(list, ";"); found {
+		var of *valueType
+		if in.list, of = pathOf(inputs, tuples, &err); err != nil {
 			return in, err
 		}
-		fields, list = fields[in.list].of.element.fields, rest
+		if fields, list = of.fields, rest; of.form == formArray {
+			fields = of.element.fields
+		}
 	}
 	names := append(strings.Split(list, ","), "", "", "")
 	switch form {
-	case "multisend", "self", "script":
+	case "multisend", "self", "script", "payload":
 		in.data = place(fields, names[0], &err)
-	case "delegate", "message":
+	case "delegate":
 		in.target, in.data = place(fields, names[0], &err), place(fields, names[1], &err)
 	case "call", "calls", "each":
-		in.target, in.value = place(fields, names[0], &err), place(fields, names[1], &err)
+		value, fee, _ := strings.Cut(names[1], "-")
+		if in.carries = value == "msg.value"; in.carries {
+			value = ""
+		}
+		in.target, in.value, in.fee = place(fields, names[0], &err), place(fields, value, &err), place(fields, fee, &err)
 		in.data, in.signature = place(fields, names[2], &err), place(fields, names[3], &err)
 	default:
 		err = fmt.Errorf("%q is no form of calls", form)
@@ -80,6 +84,29 @@ func place(list []parameter, name string, err *error) int {
 	return at
 }
 
+// pathOf returns the positions of a parameter and of the tuples around it, by their names with
+// points between, and its type.
+func pathOf(list []parameter, names string, err *error) (path []int, of *valueType) {
+	for name := range strings.SplitSeq(names, ".") {
+		at := place(list, name, err)
+		if at < 0 {
+			return nil, nil
+		}
+		path, of = append(path, at), list[at].of
+		list = of.fields
+	}
+	return path, of
+}
+
+// argumentAt returns the argument at a path.
+func argumentAt(arguments []Argument, path []int) (a Argument) {
+	for _, at := range path {
+		a = arguments[at]
+		arguments = a.Items
+	}
+	return a
+}
+
 // calls returns the calls inside a decoded call; ok is false if they are not coded as the
 // function declares.
 func (in *inner) calls(outer Call, arguments []Argument) (calls []Call, ok bool) {
@@ -87,9 +114,20 @@ func (in *inner) calls(outer Call, arguments []Argument) (calls []Call, ok bool)
 	if in.crosses {
 		chain = in.chainOf(outer, arguments)
 	}
+	parts := arguments
+	if len(in.list) > 0 {
+		parts = argumentAt(arguments, in.list).Items
+	}
 	switch in.form {
 	case "":
 		return nil, true
+	case "payload":
+		// Whoever reads the message makes the calls, so that they are the calls of this one.
+		fit, decoded, _ := known().candidates(Call{Data: arguments[in.data].content, message: true})
+		if len(fit) == 0 || fit[0].signature[0] != '(' {
+			return nil, false
+		}
+		return fit[0].inner.calls(Call{Chain: chain}, decoded)
 	case "multisend":
 		calls, ok = unpack(arguments[in.data].content)
 	case "script":
@@ -98,26 +136,24 @@ func (in *inner) calls(outer Call, arguments []Argument) (calls []Call, ok bool)
 		calls, ok = in.own(outer, arguments), true
 	case "each":
 		ok = true
-		if in.within >= 0 {
-			arguments = arguments[in.within].Items
-		}
-		for _, tuple := range arguments[in.list].Items {
-			calls = append(calls, in.callOf(tuple.Items))
+		for _, tuple := range parts {
+			calls = append(calls, in.callOf(outer, tuple.Items))
 		}
 	case "calls":
-		calls, ok = in.parallel(arguments)
+		calls, ok = in.parallel(outer, arguments)
 	default:
-		call := in.callOf(arguments)
+		call := in.callOf(outer, parts)
 		if ok = true; in.form == "delegate" {
 			call.Operation = DelegateCall
 		}
-		if call.message = in.form == "message" || in.crosses; in.form != "delegate" || len(call.Data) > 0 {
+		// No code runs at the zero address, and the data of a creation is no call.
+		runs := len(call.Data) > 0 || strings.Trim(call.Target, "0x") != ""
+		if creates, is := argument(parts, "isCreation"); (!is || creates.Value == "false") && (in.form != "delegate" || runs) {
 			calls = []Call{call}
 		}
 	}
 	for i := range calls {
-		calls[i].Chain = chain
-		calls[i].message = calls[i].message || in.crosses
+		calls[i].Chain, calls[i].message = chain, in.crosses
 	}
 	return calls, ok
 }
@@ -136,36 +172,48 @@ func (in *inner) own(outer Call, arguments []Argument) (calls []Call) {
 	return calls
 }
 
+// saysHow reports whether an argument with a name says if code runs in the caller's name.
+func saysHow(name string) bool {
+	return name == "operation" || strings.EqualFold(name, "withDelegateCall")
+}
+
 // parallel returns calls whose parts are in arrays of one length.
-func (in *inner) parallel(arguments []Argument) (calls []Call, ok bool) {
+func (in *inner) parallel(outer Call, arguments []Argument) (calls []Call, ok bool) {
 	columns := make([]Argument, len(arguments))
 	for i := range arguments[in.target].Items {
-		for _, at := range []int{in.target, in.value, in.data, in.signature} {
-			if at < 0 {
+		for at := range arguments {
+			name := strings.TrimSuffix(arguments[at].Name, "s")
+			if !saysHow(name) && !slices.Contains([]int{in.target, in.value, in.data, in.signature}, at) {
 				continue
 			}
 			if len(arguments[at].Items) != len(arguments[in.target].Items) {
 				return nil, false
 			}
 			columns[at] = arguments[at].Items[i]
+			columns[at].Name = name
 		}
-		calls = append(calls, in.callOf(columns))
+		calls = append(calls, in.callOf(outer, columns))
 	}
 	return calls, true
 }
 
 // callOf returns the call that arguments or fields of a tuple state.
-func (in *inner) callOf(fields []Argument) Call {
-	call := Call{Target: short(fields[in.target].Value), Value: "0", Data: fields[in.data].content}
+func (in *inner) callOf(outer Call, fields []Argument) Call {
+	call := Call{Target: strings.ToLower(short(fields[in.target].Value)), Value: "0", Data: fields[in.data].content}
 	if in.value >= 0 {
 		call.Value = fields[in.value].Value
+	}
+	if in.carries {
+		call.Value = outer.Value
+	}
+	if in.fee >= 0 {
+		call.Value = remaining(call.Value, fields[in.fee].Value)
 	}
 	if in.signature >= 0 {
 		call.Signature = fields[in.signature].Value
 	}
 	for _, field := range fields {
-		if field.Name == "operation" && field.Value == "1" ||
-			strings.EqualFold(field.Name, "withDelegatecall") && field.Value == "true" {
+		if saysHow(field.Name) && field.Value != "0" && field.Value != "false" {
 			call.Operation = DelegateCall
 		}
 	}
@@ -176,11 +224,11 @@ func (in *inner) callOf(fields []Argument) Call {
 func (in *inner) chainOf(outer Call, arguments []Argument) string {
 	switch {
 	case in.numbering == "chain":
-		return "eip155:" + arguments[in.chain].Value
+		return "eip155:" + argumentAt(arguments, in.chain).Value
 	case in.numbering != "":
-		return known().bridges[[2]string{in.numbering, arguments[in.chain].Value}]
-	case in.chain >= 0:
-		return known().bridges[[2]string{outer.Chain, arguments[in.chain].Value}]
+		return known().bridges[[2]string{in.numbering, argumentAt(arguments, in.chain).Value}]
+	case len(in.chain) > 0:
+		return known().bridges[[2]string{outer.Chain, argumentAt(arguments, in.chain).Value}]
 	}
 	return known().bridges[[2]string{outer.Chain, outer.Target}]
 }

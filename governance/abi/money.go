@@ -1,6 +1,7 @@
 package abi
 
 import (
+	"math/big"
 	"slices"
 	"strings"
 )
@@ -44,14 +45,32 @@ func (d *Decoded) Argument(names ...string) string {
 }
 
 // Payments returns the money that a call moves itself, without the calls inside: native money
-// with the call, unless the function hands it on, and tokens that the function moves.
+// with the call, unless the function or a call inside hands it on, and tokens that the function
+// moves.
 func (d *Decoded) Payments() (payments []Payment) {
 	payments = d.moved()
 	handsOn := slices.ContainsFunc(payments, func(p Payment) bool { return p.Token == "" })
-	if d.Value != "0" && d.Value != "" && len(d.Calls) == 0 && !handsOn {
-		payments = append([]Payment{{Amount: d.Value, To: d.Target}}, payments...)
+	kept := d.Value
+	for i := range d.Calls {
+		kept = remaining(kept, d.Calls[i].Value)
+	}
+	if kept != "0" && kept != "" && !handsOn {
+		payments = append([]Payment{{Amount: kept, To: d.Target}}, payments...)
 	}
 	return payments
+}
+
+// remaining returns what is left of an amount, at least nothing. What is no number stays.
+func remaining(of, taken string) string {
+	rest, isNumber := new(big.Int).SetString(of, 10)
+	less, isNumber2 := new(big.Int).SetString(taken, 10)
+	if !isNumber || !isNumber2 {
+		return of
+	}
+	if rest.Sub(rest, less).Sign() < 0 {
+		return "0"
+	}
+	return rest.String()
 }
 
 // moved returns the money that a function moves. What is minted leaves nobody.
@@ -83,7 +102,14 @@ func (d *Decoded) moved() (payments []Payment) {
 		payments = append(payments, Payment{Token: token, Amount: amounts[i].Value, To: recipients[i].Value})
 	}
 	to, amount := d.Argument("to", "recipient"), d.Argument("amount", "cliffAmount")
-	if to == "" || amount == "" && d.Kind == Bridge {
+	isBridge := d.Kind == Bridge
+	if amount == "" && d.Value != "0" && d.Value != "" && len(d.Calls) == 0 && (isBridge || token == "") {
+		token, amount = "", d.Value
+	}
+	if isBridge && to == "" && token != d.Target {
+		to = d.Target
+	}
+	if to == "" || isBridge && amount == "" && (token == "" || token == d.Target) {
 		return payments
 	}
 	return append(payments, Payment{Token: token, Amount: amount, From: d.Argument("from"), To: short(to)})

@@ -196,7 +196,7 @@ func valueOf(a abi.Argument) string {
 
 // takes reports whether a function takes power away, by its name.
 func takes(name string) bool {
-	takers := []string{"revoke", "renounce", "remove", "deny", "disable", "nope", "diss", "unauthorize", "burnVeto", "decrease", "lockdown", "delete", "cancel", "blacklist"}
+	takers := []string{"revoke", "renounce", "remove", "unregister", "unSet", "deny", "disable", "nope", "diss", "unauthorize", "burnVeto", "decrease", "lockdown", "delete", "cancel", "blacklist"}
 	return slices.ContainsFunc(takers, func(prefix string) bool { return strings.HasPrefix(strings.TrimLeft(name, "_"), prefix) })
 }
 

@@ -186,6 +186,8 @@ func TestFindingsOfActions(t *testing.T) {
 		"an administrator":                       {stated, []record.Action{call(t, governor, "grantRole(bytes32,address)", zero, stranger)}, []string{rules.RoleMoved}},
 		"a minter":                               {stated, []record.Action{call(t, usdc, "setMinter(address,bool)", stranger, "1")}, []string{rules.RoleMoved}},
 		"an owner":                               {stated, []record.Action{call(t, governor, "transferOwnership(address)", stranger)}, []string{rules.RoleMoved}},
+		"a controller of names":                  {stated, []record.Action{call(t, governor, "addController(address)", stranger)}, []string{rules.RoleMoved}},
+		"another executor":                       {stated, []record.Action{call(t, governor, "updateTimelock(address)", stranger)}, []string{rules.RoleMoved}},
 		"an upgrade":                             {stated, []record.Action{call(t, governor, "upgradeTo(address)", stranger)}, []string{rules.Upgraded}},
 		"a shorter delay":                        {stated, []record.Action{call(t, governor, "updateDelay(uint256)", zero)}, []string{rules.SettingChanged}},
 		"no guardian":                            {stated, []record.Action{call(t, governor, "_burnVetoPower()")}, []string{rules.GuardianRemoved}},
