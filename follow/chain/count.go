@@ -96,7 +96,7 @@ func (c counter) noteCount(ctx context.Context, p ended, stated *[3]*big.Int, ag
 	}
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	return consultant{c.Chain}.saveNotes(ctx, p.governor, []proposal{{id: p.id}})
+	return consultant(c).saveNotes(ctx, p.governor, []proposal{{id: p.id}})
 }
 
 // uncounted returns some proposals whose last blocks are final and whose votes were not

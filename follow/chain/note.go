@@ -309,7 +309,7 @@ func (c consultant) endOf(ctx context.Context, e *endpoint, g *governor, p propo
 	if end, ok := new(big.Int).SetString(n.End.Value, 10); ok && !g.rulesOf(p.id).Seconds && c.clockClient == c.client {
 		return max(end.Uint64(), created), nil // a settled one is the number of a block
 	}
-	return counter{c.Chain}.blockAt(ctx, e, n.End.At.Time(), created, c.at().final.Number)
+	return counter(c).blockAt(ctx, e, n.End.At.Time(), created, c.at().final.Number)
 }
 
 func (n *note) setState(said any) {

@@ -64,13 +64,13 @@ func (c tokens) readSuppliesAt(ctx context.Context, g, token *governor) error {
 			return err
 		}
 	}
-	return consultant{c.Chain}.saveNotes(ctx, g, asked)
+	return consultant(c).saveNotes(ctx, g, asked)
 }
 
 // lastBlockOf returns the last block that is not after a second, of which a later block is final.
 func (c tokens) lastBlockOf(ctx context.Context, second uint64) (number uint64, err error) {
 	err = c.client.each(ctx, 0, func(e *endpoint) (err error) {
-		number, err = counter{c.Chain}.blockAt(ctx, e, time.Unix(int64(second)+1, 0), 1, c.at().final.Number) //nolint:gosec // a date that has passed
+		number, err = counter(c).blockAt(ctx, e, time.Unix(int64(second)+1, 0), 1, c.at().final.Number) //nolint:gosec // a date that has passed
 		return err
 	})
 	return number - 1, err

@@ -99,7 +99,7 @@ func (p backfiller) backfill(ctx context.Context) (more bool, err error) {
 func (p backfiller) backfillStep(ctx context.Context) (next *due, more bool, err error) {
 	p.turn.Lock()
 	defer p.turn.Unlock()
-	if err := (messageLog{p.reader}).startLog(ctx); err != nil {
+	if err := messageLog(p).startLog(ctx); err != nil {
 		return nil, false, err
 	}
 	byPhase, listed, votes := map[string][]string{}, map[string]int{}, map[string]uint64{}

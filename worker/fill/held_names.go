@@ -31,7 +31,7 @@ func (h *heldNames) read(ctx context.Context, w *warehouse.Warehouse, lists [][]
 	if err != nil {
 		return nil, err
 	}
-	names := (map[string]*governance.VoterName)(nil)
+	var names map[string]*governance.VoterName
 	switch at := h.latest.Load(); {
 	case state.Rows > maxHeldNames:
 		names, err = records.VoterNames(ctx, w, slices.Concat(lists...))
