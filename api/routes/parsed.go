@@ -6,9 +6,9 @@ import (
 	"github.com/maypok86/otter/v2"
 )
 
-// Bounds of Parsed: some megabytes.
+// Bounds of Parsed: a megabyte.
 const (
-	maxParsed      = 4096
+	maxParsed      = 1024
 	maxParsedBytes = 256
 )
 
