@@ -2,8 +2,8 @@
 //
 // A setting is a field of one of the groups below. The field is its only description: its
 // tags hold the variable's name, default, unit and documentation, and its type says
-// whether it is a secret. Validation, the output of `pnyx config` and the table in the
-// README are derived from it.
+// whether it is a secret. Validation, the output of `pnyx config` and the table in
+// docs/settings.md are derived from it.
 //
 // A variable that is set but empty counts as not set. Load reads the environment; Settings
 // lists all settings.
