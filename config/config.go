@@ -20,7 +20,7 @@ import (
 )
 
 // Config is every setting of pnyx, grouped by the part that reads it. The names of the
-// groups are those in the output of `pnyx config` and in the README.
+// groups are those in the output of `pnyx config` and in docs/settings.md.
 type Config struct {
 	// API holds the settings of the API's listeners.
 	API API
