@@ -91,7 +91,7 @@ func (t *node) publishEverything(revision uint64) {
 		{query.BallotExport{Proposal: countedKey}, governance.BallotExport{Revision: "c1-x", Votes: "20001", VotingPower: "1.5"}},
 		{firstPart(), exampleFile(t.T)},
 		{query.DAOExport{DAOID: "uniswap"}, cache.DAOExport{DAOExport: governance.DAOExport{DAOID: "uniswap", Parts: []governance.DAOExportPart{{Digest: "abc"}}}}},
-		{query.DAOPart{DAOID: "uniswap", Digest: "abc", Format: query.ExportNDJSON}, exampleFile(t.T)},
+		{query.DAOPart{DAOID: "uniswap", Digest: "abc", Format: governance.ExportNDJSON}, exampleFile(t.T)},
 		{query.Topics{
 			Order: query.TopicsByUpdate, MinReplies: 3, Paging: firstPage[query.TopicPosition](),
 		}, []governance.ForumTopic{}},

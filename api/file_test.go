@@ -34,7 +34,7 @@ const (
 )
 
 func firstPart() query.BallotPart {
-	return query.BallotPart{Proposal: countedKey, Revision: "c1-x", Part: 1, Format: query.ExportNDJSON}
+	return query.BallotPart{Proposal: countedKey, Revision: "c1-x", Part: 1, Format: governance.ExportNDJSON}
 }
 
 // exampleText is a text that is longer than any buffer.
@@ -63,7 +63,7 @@ func (t *node) publishParts() {
 		t.Fatal(err)
 	}
 	records := firstPart()
-	records.Format = query.ExportCSV
+	records.Format = governance.ExportCSV
 	err = errors.Join(t.store.Fills().Complete(t.Context(), []cache.CompletedFill{
 		{Page: cache.NewPageRequest(firstPart()), View: &view}, {Page: cache.NewPageRequest(records), View: &view},
 	})...)
@@ -147,13 +147,13 @@ func TestPartIsSentAsItIsKept(t *testing.T) {
 				if got.status != http.StatusOK || got.body != body || got.header.Get("Content-Encoding") != want.encoding ||
 					got.header.Get("Etag") != etag || got.header.Get("Repr-Digest") != digest || got.header.Get("Unencoded-Digest") != unencoded ||
 					got.header.Get("Accept-Ranges") != "bytes" ||
-					got.header.Get("Content-Length") != strconv.Itoa(len(want.body)) || got.header.Get("Content-Type") != routes.MIMENDJSON {
+					got.header.Get("Content-Length") != strconv.Itoa(len(want.body)) || got.header.Get("Content-Type") != governance.ExportNDJSON.Media() {
 					t.Errorf("%s: got %d, %d bytes, %v, want %d bytes, %s", method, got.status, len(got.body), got.header, len(want.body), etag)
 				}
 			}
 		})
 	}
-	if got := n.ask(http.MethodGet, csvPath, plain()); got.header.Get("Content-Type") != routes.MIMECSV || got.body != exampleText {
+	if got := n.ask(http.MethodGet, csvPath, plain()); got.header.Get("Content-Type") != governance.ExportCSV.Media() || got.body != exampleText {
 		t.Errorf("CSV: got %d bytes of %s", len(got.body), got.header.Get("Content-Type"))
 	}
 }
@@ -285,7 +285,7 @@ func TestPaymentBuysAPartAndTheRestOfIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	rest := pay(http.StatusPartialContent, "Range", "bytes=10-", "If-Range", first.header.Get("Etag"))
-	if rest.body != exampleText[10:] || rest.header.Get("Content-Type") != routes.MIMENDJSON {
+	if rest.body != exampleText[10:] || rest.header.Get("Content-Type") != governance.ExportNDJSON.Media() {
 		t.Errorf("the rest: got %d bytes, %v", len(rest.body), rest.header)
 	}
 	if whole := pay(http.StatusOK, "Accept-Encoding", "gzip"); whole.body != string(exampleFile(t).Gzip) {

@@ -797,7 +797,7 @@ type BallotsParams struct {
 
 // BallotExportPartParams are the parameters of BallotExportPart. Those that are zero are not given.
 type BallotExportPartParams struct {
-	Format ExportFormat `query:"format"` // One JSON object a line, as the list of ballots has it, comma-separated values, or Apache Parquet. Default: ndjson.
+	Format ExportFormat `query:"format"` // The format of the rows. Default: ndjson.
 }
 
 // DAOExportParams are the parameters of DAOExport. Those that are zero are not given.
@@ -808,7 +808,7 @@ type DAOExportParams struct {
 // DAOExportPartParams are the parameters of DAOExportPart. Those that are zero are not given.
 type DAOExportPartParams struct {
 	Since  int          `query:"since"`  // The same as for the manifest.
-	Format ExportFormat `query:"format"` // One JSON object a line, comma-separated values, or Apache Parquet. Default: ndjson.
+	Format ExportFormat `query:"format"` // The format of the rows. Default: ndjson.
 }
 
 // ForumTopicsParams are the parameters of ForumTopics. Those that are zero are not given.
@@ -944,8 +944,7 @@ const (
 	BallotOrderTime  BallotOrder = "time"
 )
 
-// ExportFormat is one JSON object a line, as the list of ballots has it, comma-separated values, or
-// Apache Parquet.
+// ExportFormat is the format of the rows.
 type ExportFormat string
 
 // The values of ExportFormat. A later version of the API may have more.

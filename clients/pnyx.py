@@ -511,8 +511,7 @@ class Pnyx:
 
         GET /v2/proposals/:proposalKey/votes/export/:revision/:part, tier plus. The file is application/x-ndjson or text/csv; charset=utf-8; header=present or application/vnd.apache.parquet.
 
-        format: One JSON object a line, as the list of ballots has it, comma-separated values, or
-            Apache Parquet. Default: ndjson.
+        format: The format of the rows. Default: ndjson.
         """
         return self._read(_path("/v2/proposals/{}/votes/export/{}/{}", proposal_key, revision, part), "detail", {"format": format}).body
 
@@ -539,7 +538,7 @@ class Pnyx:
         GET /v2/daos/:daoId/export/:part, tier plus. The file is application/x-ndjson or text/csv; charset=utf-8; header=present or application/vnd.apache.parquet.
 
         since: The same as for the manifest.
-        format: One JSON object a line, comma-separated values, or Apache Parquet. Default: ndjson.
+        format: The format of the rows. Default: ndjson.
         """
         return self._read(_path("/v2/daos/{}/export/{}", dao_id, part), "detail", {"since": since, "format": format}).body
 
@@ -869,8 +868,7 @@ BallotOrder = Literal["power", "time"]
 """Highest power first, or newest first."""
 
 ExportFormat = Literal["ndjson", "csv", "parquet"]
-"""One JSON object a line, as the list of ballots has it, comma-separated values, or Apache Parquet.
-"""
+"""The format of the rows."""
 
 TopicOrder = Literal["updatedDesc", "createdDesc", "repliesDesc"]
 """Last updated first, newest first, or most replies first."""

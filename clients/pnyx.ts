@@ -689,10 +689,7 @@ export interface BallotsParams {
 
 /** The parameters of `ballotExportPart`. */
 export interface BallotExportPartParams {
-  /**
-   * One JSON object a line, as the list of ballots has it, comma-separated values, or Apache
-   * Parquet. Default: ndjson.
-   */
+  /** The format of the rows. Default: ndjson. */
   format?: ExportFormat | undefined;
 }
 
@@ -706,7 +703,7 @@ export interface DAOExportParams {
 export interface DAOExportPartParams {
   /** The same as for the manifest. */
   since?: number | undefined;
-  /** One JSON object a line, comma-separated values, or Apache Parquet. Default: ndjson. */
+  /** The format of the rows. Default: ndjson. */
   format?: ExportFormat | undefined;
 }
 
@@ -856,9 +853,7 @@ export type ProposalOrder =
 /** Highest power first, or newest first. */
 export type BallotOrder = "power" | "time";
 
-/**
- * One JSON object a line, as the list of ballots has it, comma-separated values, or Apache Parquet.
- */
+/** The format of the rows. */
 export type ExportFormat = "ndjson" | "csv" | "parquet";
 
 /** Last updated first, newest first, or most replies first. */

@@ -2,8 +2,8 @@
 //
 // A setting is a field of one of the groups below. The field is its only description: its
 // tags hold the variable's name, default, unit and documentation, and its type says
-// whether it is a secret. Validation, the output of `pnyx config` and the table in the
-// README are derived from it.
+// whether it is a secret. Validation, the output of `pnyx config` and the table in
+// docs/settings.md are derived from it.
 //
 // A variable that is set but empty counts as not set. Load reads the environment; Settings
 // lists all settings.
@@ -20,7 +20,7 @@ import (
 )
 
 // Config is every setting of pnyx, grouped by the part that reads it. The names of the
-// groups are those in the output of `pnyx config` and in the README.
+// groups are those in the output of `pnyx config` and in docs/settings.md.
 type Config struct {
 	// API holds the settings of the API's listeners.
 	API API

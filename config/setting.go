@@ -22,7 +22,7 @@ type Setting struct {
 	Default string
 	// Unit is what the value counts, or the forms it may have.
 	Unit string
-	// Doc is one sentence for the README.
+	// Doc is one sentence for docs/settings.md.
 	Doc string
 	// Secret says that the value may contain a password.
 	Secret bool

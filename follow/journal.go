@@ -35,7 +35,7 @@ type Journal struct {
 	cursors map[cursorKey]*entry
 }
 
-// cursorKey names a cursor. Those of all sources of the upstream have no source.
+// cursorKey names a cursor. A cursor that all sources of the upstream share has no source.
 type cursorKey struct {
 	source record.SourceRef
 	poller string

@@ -40,6 +40,31 @@ type DAOExportPart struct {
 	Formats ExportPartFormats `json:"formats"`
 }
 
+// ExportFormat is the form of the rows of a part. Package fill writes each.
+type ExportFormat string
+
+// The formats.
+const (
+	ExportNDJSON  ExportFormat = "ndjson"
+	ExportCSV     ExportFormat = "csv"
+	ExportParquet ExportFormat = "parquet"
+)
+
+// ExportFormats lists all formats, in the order of documents.
+func ExportFormats() []ExportFormat { return []ExportFormat{ExportNDJSON, ExportCSV, ExportParquet} }
+
+// Media returns the media type of the format.
+func (f ExportFormat) Media() string {
+	switch f {
+	case ExportCSV:
+		return "text/csv; charset=utf-8; header=present"
+	case ExportParquet:
+		return "application/vnd.apache.parquet"
+	case ExportNDJSON:
+	}
+	return "application/x-ndjson"
+}
+
 // ExportPartFormats are the paths of a part, one a format.
 type ExportPartFormats struct {
 	// NDJSON has one JSON object a line.
@@ -48,6 +73,11 @@ type ExportPartFormats struct {
 	CSV string `json:"csv"`
 	// Parquet is a file of Apache Parquet.
 	Parquet string `json:"parquet"`
+}
+
+// PartFormats returns the paths of a part: path with the name of each format behind it.
+func PartFormats(path string) ExportPartFormats {
+	return ExportPartFormats{NDJSON: path + string(ExportNDJSON), CSV: path + string(ExportCSV), Parquet: path + string(ExportParquet)}
 }
 
 // ExportRowKind is the kind of a row of an export.

@@ -62,7 +62,7 @@ func statesOfVotes() map[string]stateOfVote {
 	}
 }
 
-// IsKnownState reports whether the meaning of an upstream state is known. That of none is.
+// IsKnownState reports whether the meaning of an upstream state is known. An empty state is known.
 func IsKnownState(state string) bool {
 	_, known := statesOfVotes()[state]
 	return known || state == ""

@@ -2,6 +2,7 @@ package governance
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 
 	"github.com/shopspring/decimal"
@@ -25,6 +26,9 @@ const (
 
 // Providers returns every upstream system.
 func Providers() []Provider { return []Provider{Snapshot, Tally, Governor, Discourse} }
+
+// ProposalProviders returns the upstream systems that publish proposals.
+func ProposalProviders() []Provider { return slices.DeleteFunc(Providers(), Provider.IsForum) }
 
 // Choice keys of a Governor.
 const (

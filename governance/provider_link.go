@@ -55,9 +55,9 @@ func (p Provider) ProposalURL(sourceID, externalID string) string {
 		return address{host: "snapshot.org", hash: &route{path: []string{source, "proposal", id}}}.String()
 	case Tally:
 		return address{host: governorHost, route: route{path: []string{"gov", source, "proposal", id}}}.String()
-	case Governor, Discourse:
+	default:
+		return ""
 	}
-	return ""
 }
 
 // LinkNames returns the names (see LinkedProposal) that links to a proposal may have:
@@ -78,7 +78,7 @@ func (p Provider) LinkNames(sourceID, externalID, sourceURL string) []string {
 		for _, id := range p.ExternalIDs(externalID)[1:] {
 			names = append(names, governorName(sourceID, id))
 		}
-	case Discourse:
+	default: // nothing links to it by another name than its address
 	}
 	slices.Sort(names)
 	return slices.Compact(names)

@@ -148,9 +148,9 @@ func isStatusQuo(words []string) bool {
 	return false
 }
 
-// Verdicts returns the verdicts of the choices of a vote. Those of a basic vote go by position,
-// as on Snapshot, whatever their labels say. Where one choice says that nothing is done, and one
-// other says what ("Extend", "Don't extend"), that one approves.
+// Verdicts returns the verdicts of the choices of a vote. A basic vote goes by position, as on
+// Snapshot, whatever the labels say. Where one choice says that nothing is done, and one other
+// says what ("Extend", "Don't extend"), the other approves.
 func Verdicts(v VoteType, choices []Choice) []Verdict {
 	verdicts := make([]Verdict, len(choices))
 	count := map[Verdict]int{}

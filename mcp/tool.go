@@ -23,8 +23,8 @@ type tool struct {
 	Rows, MaxRows int
 	// Concise is what a row keeps unless the call asks for all of it; nil for no choice.
 	Concise shape
-	// Extra are arguments that no route has. Those of textParams come with Text, and the metric of
-	// the timeline with Timeline.
+	// Extra are arguments that no route has. Text adds the arguments of textParams, and Timeline
+	// the metric of the timeline.
 	Extra          []param.Param
 	Text, Timeline bool
 	// Window says that from and to may be left out: for the last seven days.

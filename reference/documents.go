@@ -1,7 +1,7 @@
 // Package reference makes the documents about the API from its table of routes and error
 // codes: what a node serves (Documents: the OpenAPI description, the reference for
 // people, llms.txt, the API catalog) and what `make docs` writes to the repository
-// (OpenAPI, Decisions, CachingTable).
+// (OpenAPI, CachingTable, PlanTable).
 //
 // Package api does not know this package: a command hands Documents to api.New.
 package reference

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -233,6 +234,28 @@ func checkProposalSets(t *testing.T, w *warehouse.Warehouse) {
 			}
 		}
 	}
+}
+
+// A set that fails is read again page by page: nothing but this test tells that sets lack a column.
+func TestSetsOfPagesKnowEveryFilter(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	at := governance.Timestamp(86_400_000)
+	q := query.Proposals{
+		DAOID: "dao-0", Provider: "snapshot", Proposer: "0x1", Lifecycles: governance.Lifecycles(), Outcomes: governance.AllOutcomes(),
+		Flagged: new(true), Time: query.ProposalEndAt, From: &at, To: &at, Order: query.ProposalsByUpdate,
+	}
+	q.Limit, q.After = 1, &query.ProposalPosition{Key: "p1_a"}
+	for field, value := range reflect.ValueOf(q).Fields() {
+		if value.IsZero() && field.Name != "Title" { // pages with a title are read alone
+			t.Errorf("%s has no value in this test: give it one", field.Name)
+		}
+	}
+	read := func(ctx context.Context) error {
+		_, err := pages.ListProposals(ctx, w, q)
+		return err
+	}
+	readTogether(t, read, read)
 }
 
 func TestLongPagesOfProposalsHaveEachCurrentRowOnceInOrder(t *testing.T) {

@@ -40,7 +40,7 @@ func InSet(ctx context.Context) bool {
 	return set != nil
 }
 
-// With returns a context for the reads of a member. Those of a nil Set are not shared.
+// With returns a context for the reads of a member. A nil Set shares no reads.
 func (s *Set) With(ctx context.Context) context.Context {
 	return context.WithValue(ctx, setContextKey{}, s)
 }

@@ -8,6 +8,9 @@
 //   - fill makes pages that API nodes request;
 //   - account publishes tokens and stores usage and payments in the warehouse.
 //
+// Package changelog adds what publish and feed have written to the log of changes. Package dossier
+// computes dossiers for fill and feed.
+//
 // Any number of workers may run at once. publish, feed and webhook run in the one that holds the
 // lease (see Leader), fill and account in all of them.
 package worker

@@ -167,7 +167,7 @@ func (t *priceTable) extensions(r Request) map[string]any {
 	return map[string]any{"bazaar": described}
 }
 
-// offer returns the price of a request and how it is paid. That of several routes is the
+// offer returns the price of a request and how it is paid. A request of several routes costs the
 // sum of their prices.
 func (t *priceTable) offer(r Request) (price string, offered Requirements) {
 	if offered, one := t.byRoute[r.RouteID]; one {

@@ -7,13 +7,6 @@ import (
 	"pnyx/cache"
 )
 
-// Media types of files.
-const (
-	MIMENDJSON  = "application/x-ndjson"
-	MIMECSV     = "text/csv; charset=utf-8; header=present"
-	MIMEParquet = "application/vnd.apache.parquet"
-)
-
 // Answer is what a handler returns.
 type Answer struct {
 	// Data becomes the member data of the envelope.

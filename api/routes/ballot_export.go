@@ -31,7 +31,7 @@ func exportRoutes() []Route {
 			Title: "Download a part of a ballot export",
 			Summary: "Up to 20,000 ballots, the highest power first, one a line as the list of ballots has it. " +
 				"A download that was interrupted continues with Range.",
-			Returns: governance.ExportedBallot{}, Media: []string{MIMENDJSON, MIMECSV, MIMEParquet}, Fresh: httpcache.Part(),
+			Returns: governance.ExportedBallot{}, Media: exportMedia(), Fresh: httpcache.Part(),
 		}, handler[query.BallotPart]{
 			tags:   func(q query.BallotPart) []cache.Tag { return []cache.Tag{cache.ProposalTag(q.Proposal)} },
 			answer: (*Backend).ballotPart,
@@ -72,11 +72,18 @@ func (b *Backend) ballotPart(ctx context.Context, _ *Request, q query.BallotPart
 	return exportFile(ctx, b, cache.NewPageRequest(q), q.Format, ExportPath(q.Proposal))
 }
 
+// exportMedia lists the media types of parts.
+func exportMedia() []string {
+	var media []string
+	for _, format := range governance.ExportFormats() {
+		media = append(media, format.Media())
+	}
+	return media
+}
+
 // exportFile answers with a part of an export, whose manifest has a path.
-func exportFile(ctx context.Context, b *Backend, page cache.PageRequest, format query.ExportFormat, manifest string) (Answer, error) {
-	f := &File{Media: map[query.ExportFormat]string{
-		query.ExportNDJSON: MIMENDJSON, query.ExportCSV: MIMECSV, query.ExportParquet: MIMEParquet,
-	}[format]}
+func exportFile(ctx context.Context, b *Backend, page cache.PageRequest, format governance.ExportFormat, manifest string) (Answer, error) {
+	f := &File{Media: format.Media()}
 	answer, err := readPageOf(ctx, b, page, &f.File, ExportGone(manifest))
 	answer.File = f
 	return answer, err

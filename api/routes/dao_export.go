@@ -32,7 +32,7 @@ func daoExportRoutes() []Route {
 			ID: "daos.export-part", Path: pathDAOExport + "/:part", Tier: Plus, Addition: true,
 			Title:   "Download a part of a DAO's export",
 			Summary: "Up to 50,000 rows. A download that was interrupted continues with Range.",
-			Returns: governance.DAOExportRow{}, Media: []string{MIMENDJSON, MIMECSV, MIMEParquet}, Fresh: httpcache.Part(),
+			Returns: governance.DAOExportRow{}, Media: exportMedia(), Fresh: httpcache.Part(),
 		}, handler[query.DAOPart]{
 			tags: func(q query.DAOPart) []cache.Tag { return []cache.Tag{cache.DAOTag(q.DAOID)} },
 			answer: func(b *Backend, ctx context.Context, _ *Request, q query.DAOPart) (Answer, error) {
@@ -58,10 +58,7 @@ func daoExport(ctx context.Context, b *Backend, q query.DAOExport) (Answer, erro
 		if export.Since != nil {
 			path += "since=" + string(*export.Since) + "&"
 		}
-		path += "format="
-		part.Formats = governance.ExportPartFormats{
-			NDJSON: path + string(query.ExportNDJSON), CSV: path + string(query.ExportCSV), Parquet: path + string(query.ExportParquet),
-		}
+		part.Formats = governance.PartFormats(path + "format=")
 	}
 	answer.Data = export.DAOExport
 	return answer, nil

@@ -24,16 +24,6 @@ func (BallotExport) Kind() Kind { return KindBallotExport }
 // Scope implements Page.
 func (BallotExport) Scope() Scope { return Scope{} }
 
-// ExportFormat is the form of a part of an export.
-type ExportFormat string
-
-// The forms: JSON values in lines, comma-separated values, and Apache Parquet.
-const (
-	ExportNDJSON  ExportFormat = "ndjson"
-	ExportCSV     ExportFormat = "csv"
-	ExportParquet ExportFormat = "parquet"
-)
-
 // BallotPart selects one part of an export. It never becomes stale: the revision names its
 // ballots.
 type BallotPart struct {
@@ -44,7 +34,7 @@ type BallotPart struct {
 	// Part is the number of the part.
 	Part int `param:"part" in:"path" min:"1" max:"10000" doc:"The number of the part, from 1." example:"1"`
 	// Format is the form of the rows.
-	Format ExportFormat `param:"format" default:"ndjson" doc:"One JSON object a line, as the list of ballots has it, comma-separated values, or Apache Parquet." example:"csv"`
+	Format governance.ExportFormat `param:"format" default:"ndjson" doc:"The format of the rows." example:"csv"`
 }
 
 // Kind implements Page.

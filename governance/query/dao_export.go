@@ -1,5 +1,7 @@
 package query
 
+import "pnyx/governance"
+
 // The kinds of DAOExport and DAOPart.
 const (
 	KindDAOExport Kind = "dao-export"
@@ -32,7 +34,7 @@ type DAOPart struct {
 	// Since is the manifest's.
 	Since int `param:"since" min:"1" max:"9007199254740991" doc:"The same as for the manifest." example:"1790000000000000"`
 	// Format is the form of the rows.
-	Format ExportFormat `param:"format" default:"ndjson" doc:"One JSON object a line, comma-separated values, or Apache Parquet." example:"parquet"`
+	Format governance.ExportFormat `param:"format" default:"ndjson" doc:"The format of the rows." example:"parquet"`
 }
 
 // Kind implements Page.

@@ -28,8 +28,8 @@ func Values(field reflect.Type) []string {
 		return texts([]DelegationDirection{DelegationsGiven, DelegationsReceived})
 	case reflect.TypeFor[governance.ExportRowKind]():
 		return texts(governance.ExportRowKinds())
-	case reflect.TypeFor[ExportFormat]():
-		return texts([]ExportFormat{ExportNDJSON, ExportCSV, ExportParquet})
+	case reflect.TypeFor[governance.ExportFormat]():
+		return texts(governance.ExportFormats())
 	case reflect.TypeFor[EventTime]():
 		return texts([]EventTime{EventTimeOccurred, EventTimeDiscovered})
 	case reflect.TypeFor[governance.EventType]():

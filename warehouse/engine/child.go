@@ -30,8 +30,8 @@ const (
 	pipeFD = 4
 )
 
-// The first argument of a child says what it runs. That of a library may be followed by a
-// colon and its SHA-256.
+// The first argument of a child says what it runs. After kindLibrary, a colon and the library's
+// SHA-256 may follow.
 const (
 	kindLibrary = "library"
 	kindProgram = "program"

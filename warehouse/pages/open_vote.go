@@ -130,9 +130,9 @@ func isAfter(at *query.OpenVotePosition, v openVote) bool {
 }
 
 // placeOf returns the token that a vote counts and the time as of which it does; the zero place where
-// either is not known. Strategies of Snapshot count what no token states alone.
+// either is not known. Off the chain, strategies count what no token states alone.
 func placeOf(v openVote, scopes records.DelegationScopes) powerPlace {
-	if v.StartAt == nil || v.Provider == governance.Snapshot {
+	if v.StartAt == nil || !v.Provider.IsOnchain() {
 		return powerPlace{}
 	}
 	if token := scopes.OfSource[record.SourceRef{Provider: v.Provider, ID: v.SourceID}]; token != "" {

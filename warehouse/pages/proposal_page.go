@@ -139,6 +139,7 @@ func (s *selection) add(condition string, args ...any) {
 	s.conditions, s.args = append(s.conditions, condition), append(s.args, args...)
 }
 
+// addProposals selects what a filter selects, by columns that sql/proposal_page_set.sql has too.
 func (s *selection) addProposals(q query.Proposals) {
 	s.addEqual("dao_id", q.DAOID)
 	s.addEqual("provider", q.Provider)

@@ -126,7 +126,7 @@ func readProposalRef(stated value) record.ProposalRef {
 		return record.ProposalRef{}
 	}
 	in := stated.object()
-	provider := oneOf(in.get("provider"), governance.Snapshot, governance.Tally, governance.Governor)
+	provider := oneOf(in.get("provider"), governance.ProposalProviders()...)
 	id := in.get("externalId")
 	if provider != governance.Governor {
 		return record.ProposalRef{Provider: provider, ExternalID: id.identifier()}

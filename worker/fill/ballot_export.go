@@ -191,7 +191,7 @@ func (p *page) smallExport(ctx context.Context, of exported) (cache.View, error)
 // contentRevision names ballots by their bytes.
 func (e exported) contentRevision(rows []pages.LatestBallot) (string, error) {
 	var text bytes.Buffer
-	err := writeBallots(&text, query.ExportNDJSON, rows, e.choices)
+	err := writeBallots(&text, governance.ExportNDJSON, rows, e.choices)
 	return "b" + shortDigest(text.Bytes(), 16), err
 }
 

@@ -12,10 +12,10 @@ import (
 
 // writeBallots writes ballots in a format.
 func writeBallots(
-	w io.Writer, format query.ExportFormat, rows []pages.LatestBallot, choices voteChoices,
+	w io.Writer, format governance.ExportFormat, rows []pages.LatestBallot, choices voteChoices,
 ) error {
 	to := newRowWriter[governance.ExportedBallot](w, format)
-	if format == query.ExportCSV {
+	if format == governance.ExportCSV {
 		to = csvRows[governance.ExportedBallot](w, ballotFields()...)
 	}
 	for chunk := range slices.Chunk(rows, query.LongPage) { // labels of all rows may be large

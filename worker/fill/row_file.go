@@ -16,13 +16,12 @@ import (
 
 	"pnyx/cache"
 	"pnyx/governance"
-	"pnyx/governance/query"
 )
 
 // compressRows makes the file that write writes. The text as a whole is never in memory.
-func compressRows(format query.ExportFormat, write func(io.Writer) error) (cache.File, error) {
+func compressRows(format governance.ExportFormat, write func(io.Writer) error) (cache.File, error) {
 	level := gzip.DefaultCompression
-	if format == query.ExportParquet {
+	if format == governance.ExportParquet {
 		level = gzip.NoCompression // its columns are compressed
 	}
 	var compressed bytes.Buffer
@@ -60,13 +59,13 @@ type rowWriter[Row any] struct {
 	flush func() error
 }
 
-func newRowWriter[Row any](w io.Writer, format query.ExportFormat) rowWriter[Row] {
+func newRowWriter[Row any](w io.Writer, format governance.ExportFormat) rowWriter[Row] {
 	switch format {
-	case query.ExportCSV:
+	case governance.ExportCSV:
 		return csvRows[Row](w)
-	case query.ExportParquet:
+	case governance.ExportParquet:
 		return parquetRows[Row](w)
-	case query.ExportNDJSON:
+	case governance.ExportNDJSON:
 	}
 	encoder := json.NewEncoder(w) // ends each value with a line feed
 	encoder.SetEscapeHTML(false)

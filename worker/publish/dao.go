@@ -218,8 +218,8 @@ func (d *daoPublication) writeDetail(ctx context.Context, e daoEvaluation) error
 	return d.writer.SetView(ctx, key, view)
 }
 
-// setVoterVersion changes the version of the DAO's ranking of voters. That of a large DAO
-// changes when its sorted copy is built.
+// setVoterVersion changes the version of the DAO's ranking of voters. In a large DAO, the version
+// changes when the sorted copy is built.
 func (d *daoPublication) setVoterVersion(ctx context.Context, e daoEvaluation) error {
 	if e.totals.Votes >= pages.SortedCopyThreshold {
 		return d.writer.InitVersion(ctx, query.Voters{DAOID: e.dao.ID}.Scope())

@@ -132,7 +132,7 @@ func (l *exportLab) manifest() (export governance.BallotExport) {
 // part returns the text of the first part of an export; nil where it is gone.
 func (l *exportLab) part(revision string) []byte {
 	l.t.Helper()
-	view := l.read(query.BallotPart{Proposal: l.key, Revision: revision, Part: 1, Format: query.ExportNDJSON})
+	view := l.read(query.BallotPart{Proposal: l.key, Revision: revision, Part: 1, Format: governance.ExportNDJSON})
 	if view.Absent {
 		return nil
 	}

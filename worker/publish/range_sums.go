@@ -355,8 +355,8 @@ func countRanges[K, S any](
 	return sums, nil
 }
 
-// wantTotals makes the totals of a large proposal be kept by range. Those of a ranked vote
-// are not: its last round follows from all ballots.
+// wantTotals makes the totals of a large proposal be kept by range, unless its vote is ranked: the
+// last round follows from all ballots.
 func (p *Publisher) wantTotals(e *evaluation, urgent bool) {
 	if e.ballots.Votes >= p.rangedFrom && e.proposal.VoteType != governance.RankedChoice && !e.proposal.Withdrawn {
 		p.totals.want(e.proposal.Ref, urgent)

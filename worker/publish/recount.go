@@ -200,8 +200,8 @@ func (c *corrections) addDAO(id string) {
 	c.daos[id] = true
 }
 
-// take returns the proposals and DAOs to publish again. Those of a publication that fails are
-// published with everything else that the next term finds.
+// take returns the proposals and DAOs to publish again. When a publication fails, the next term
+// publishes them with everything else that it finds.
 func (c *corrections) take() (refs []record.RefHash, daoIDs []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

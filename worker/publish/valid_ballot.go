@@ -18,7 +18,7 @@ func needsGroups(p records.Proposal, t counts.VoteTotals) bool {
 	switch {
 	case p.VoteType == governance.RankedChoice:
 		return true
-	case derived || p.Provider != governance.Snapshot:
+	case derived || p.Provider.IsOnchain():
 		return false
 	}
 	return p.VoteType == governance.Copeland || checkBalance(p, t) != nil || hasStray(t, choices) || namesSeveral(p, t)

@@ -1,4 +1,5 @@
--- The rows of several pages of one shape, by their versions alone.
+-- The rows of several pages of one shape, by their versions alone. The inner query has every
+-- column that a filter may compare; ClickHouse reads those alone that one does.
 SELECT
     page,
     proposal_ref,
@@ -10,9 +11,12 @@ FROM
         proposal_key,
         dao_id,
         provider,
+        source_id,
+        external_id,
         proposer_id,
         lifecycle,
         outcome,
+        coverage,
         flagged,
         created_at,
         updated_at,
