@@ -124,9 +124,17 @@ func (s *Server) advice(failed *apierror.Error) string {
 }
 
 // texts returns the arguments as the texts that a query has, and problems with those that
-// are none. It reports false for arguments that are no object.
+// are none. It reports false for arguments that are no object: some clients send its JSON as a text.
 func texts(arguments json.RawMessage, params []param.Param) (map[string]string, []param.Problem, bool) {
 	given, problems := map[string]string{}, []param.Problem(nil)
+	if len(arguments) > 0 && arguments[0] == '"' {
+		var text string
+		_ = json.Unmarshal(arguments, &text) // it is a text
+		arguments = json.RawMessage(strings.TrimSpace(text))
+		if _, problem := distinct(arguments); problem != "" {
+			return nil, nil, false
+		}
+	}
 	if len(arguments) == 0 || string(arguments) == "null" {
 		return given, nil, true
 	}

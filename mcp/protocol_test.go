@@ -117,7 +117,7 @@ func TestAcceptedOriginsAndHosts(t *testing.T) {
 		"a listed origin":   {"Origin", "https://app.example.org"},
 		"the request's own": {"Origin", n.Base},
 		"the public host":   {"Host", "api.example.org"},
-		"localhost":         {"Host", "localhost:1234"},
+		"localhost":         {"Host", "LocalHost:1234"},
 		"a foreign session": {"Mcp-Session-Id", "of-another-server"},
 		"a charset":         {"Content-Type", "application/json; charset=utf-8"},
 	} {
