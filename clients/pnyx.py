@@ -17,6 +17,7 @@ import random
 import re
 import threading
 import time
+import zlib
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -65,7 +66,10 @@ def send(request: Request, timeout: float) -> Response:
         headers = {name.lower(): value for name, value in answer.headers.items()}
         body = answer.read()
     if headers.get("content-encoding") == "gzip":
-        body = gzip.decompress(body)
+        try:
+            body = gzip.decompress(body)
+        except (EOFError, zlib.error) as error:
+            raise OSError("the answer was cut off") from error
     return Response(answer.status, headers, body)
 
 
