@@ -75,6 +75,7 @@ func TestLinkedIDIsOneThatNoOtherProposalHas(t *testing.T) {
 		"https://vote.optimism.io/proposals/" + number:                                  number,
 		"https://agora.ensdao.org/proposals/" + number + "?tab=votes":                   number,
 		"https://vote.example.org/#/proposal/" + strings.ToUpper(hexID)[:2] + hexID[2:]: hexID,
+		"[vote](https://snapshot.org/#/a.eth/proposal/" + hexID + ").":                  hexID,
 		"https://testnet.snapshot.org/#/a.eth/proposal/" + hexID + "/votes":             hexID,
 		"https://snapshot.example.org/a.eth/proposal/" + cidID:                          cidID,
 		"https://vote.uniswapfoundation.org/proposals/93":                               "",

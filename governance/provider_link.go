@@ -134,6 +134,7 @@ func LinkedID(text string) string {
 		path = at.hash.path
 	}
 	for _, part := range slices.Backward(path) {
+		part = strings.Trim(part, `<>()[]{}"'.,;:!`) // what a text puts around an address
 		if snapshotID.MatchString(part) || hashedNumber.MatchString(part) {
 			return NormalizeExternalID(part)
 		}
