@@ -1021,8 +1021,8 @@ class Meta(TypedDict):
     the contract.
     """
     hint: NotRequired[str]
-    """Why there may be fewer rows than expected: the DAO that they are selected by does not exist.
-    Absent otherwise. An addition to the contract.
+    """Why there may be fewer rows than expected: the DAO or the provider that they are selected by
+    does not exist. Absent otherwise. An addition to the contract.
     """
 
 
@@ -1044,8 +1044,8 @@ class ListMeta(TypedDict):
     page: PageInfo
     """Which part of the list it is."""
     hint: NotRequired[str]
-    """Why there may be fewer rows than expected: the DAO that they are selected by does not exist.
-    Absent otherwise. An addition to the contract.
+    """Why there may be fewer rows than expected: the DAO or the provider that they are selected by
+    does not exist. Absent otherwise. An addition to the contract.
     """
 
 

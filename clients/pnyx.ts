@@ -1016,8 +1016,8 @@ export interface Meta {
    */
   voteCoverageStatus?: Open<VoteCoverage>;
   /**
-   * Why there may be fewer rows than expected: the DAO that they are selected by does not exist.
-   * Absent otherwise. An addition to the contract.
+   * Why there may be fewer rows than expected: the DAO or the provider that they are selected by
+   * does not exist. Absent otherwise. An addition to the contract.
    */
   hint?: string;
 }
@@ -1040,8 +1040,8 @@ export interface ListMeta {
   /** Which part of the list it is. */
   page: PageInfo;
   /**
-   * Why there may be fewer rows than expected: the DAO that they are selected by does not exist.
-   * Absent otherwise. An addition to the contract.
+   * Why there may be fewer rows than expected: the DAO or the provider that they are selected by
+   * does not exist. Absent otherwise. An addition to the contract.
    */
   hint?: string;
 }
