@@ -48,7 +48,7 @@ func readTallyProposal(in object) record.Record {
 		Choices:       []string{"For", "Against", "Abstain"},
 		CreatedAt:     in.get("createdAt").time(),
 		StartAt:       in.get("start").object().get("timestamp").time(),
-		EndAt:         in.get("end").object().get("timestamp").time(),
+		EndAt:         in.get("end").object().get("timestamp").endTime(),
 		Milestones:    readMilestones(in.get("events")),
 	}
 	proposal.CreatedAt = governance.FirstKnown(proposal.CreatedAt, createdAt(proposal.Milestones), in.get("block").object().get("timestamp").time())

@@ -60,7 +60,7 @@ func TestTallyProposalBecomesAProposal(t *testing.T) {
 		},
 		{
 			"stated by the events and the chain alone", `{"id":"harbor-17","onchainId":"17","organization":{"slug":"harbor"},"metadata":{},"proposer":null,"creator":{"address":"0xFEed"},` +
-				`"start":{"timestamp":"0001-01-01T00:00:00Z"},"events":[{"type":"created","block":null,"createdAt":"2026-01-01T00:00:00Z"}]}`,
+				`"start":{"timestamp":"0001-01-01T00:00:00Z"},"end":{"timestamp":"9999-12-31T23:59:59Z"},"events":[{"type":"created","block":null,"createdAt":"2026-01-01T00:00:00Z"}]}`,
 			&record.Proposal{
 				ProposalRef: ref, SourceID: "harbor", ProposerID: "0xfeed", SourceURL: "https://www.tally.xyz/gov/harbor/proposal/17",
 				VoteType: governance.SingleChoice, Choices: governor, CreatedAt: moment("2026-01-01"),

@@ -32,6 +32,17 @@ func (v value) time() *governance.Timestamp {
 	return &at
 }
 
+// endTime is time for the end of a vote. One after the last year is no end: contracts state it as the
+// greatest number that they have.
+func (v value) endTime() *governance.Timestamp {
+	if typeOf(v.json) == typeString {
+		if at, err := time.Parse(time.RFC3339, v.text()); err == nil && at.Year() > governance.MaxYear {
+			return nil
+		}
+	}
+	return v.time()
+}
+
 // requiredTime is time for one that has to be stated.
 func (v value) requiredTime() governance.Timestamp {
 	if at := v.required(typeString).time(); at != nil {
