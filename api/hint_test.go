@@ -25,6 +25,12 @@ func TestFilterByAnUnknownDAONamesTheNearest(t *testing.T) {
 	if got := n.get("/v2/forum-topics"); strings.Contains(got.body, `"hint"`) {
 		t.Errorf("got %s, want no hint", got.body)
 	}
+	q.DAOID, q.Provider = "", "Discourse"
+	n.writePage(q, titled())
+	const provider = `"hint":"there is no provider \"Discourse\", only snapshot, tally, governor, discourse; did you mean \"discourse\"?"`
+	if got := n.get("/v2/forum-topics?provider=Discourse"); got.status != http.StatusOK || !strings.Contains(got.body, provider) {
+		t.Errorf("got %d %s, want %s", got.status, got.body, provider)
+	}
 	if got := n.get("/v2/daos/uniswp"); got.status != http.StatusNotFound || !strings.Contains(got.body, `"nearest":"uniswap"`) {
 		t.Errorf("got %d %s, want the nearest id", got.status, got.body)
 	}

@@ -16,6 +16,9 @@ import (
 	"pnyx/ratelimit"
 )
 
+// headerFormerPayment is the header of a payment in version 1 of the protocol.
+const headerFormerPayment = "X-PAYMENT"
+
 // authorizePayment authorizes a request by its payment. HEAD gets the challenge that
 // GET would get: there is no body to pay for.
 func (a *admission) authorizePayment(c *fiber.Ctx, s *requestState, r *routes.Request) error {
@@ -35,7 +38,11 @@ func (a *admission) authorizePayment(c *fiber.Ctx, s *requestState, r *routes.Re
 func (a *admission) beginPayment(c *fiber.Ctx, s *requestState, request x402.Request) error {
 	header := strings.Clone(c.Get(x402.HeaderPayment))
 	if header == "" || c.Method() == fiber.MethodHead {
-		return paymentError(*s.route, a.payments.Challenge(request))
+		refusal := a.payments.Challenge(request)
+		if c.Get(headerFormerPayment) != "" {
+			refusal.Message = headerFormerPayment + " is of version 1 of x402, and version 2 is spoken here; " + refusal.Message
+		}
+		return paymentError(*s.route, refusal)
 	}
 	if err := a.checkEdgeTimeout(c); err != nil {
 		return err

@@ -139,6 +139,8 @@ func TestWrongParametersComeWithWhatToDo(t *testing.T) {
 		"/v2/voters/0x1/votes?from=2026-02-01T05:30:00+05:30": "did you mean from=2026-02-01T00:00:00.000Z?",
 		"/v2/voters/0x1/votes?from=2026-02-01%2000:00":        "did you mean from=2026-02-01T00:00:00.000Z?",
 		"/v2/voters/0x1/votes?from=1769904000":                "did you mean from=2026-02-01T00:00:00.000Z?",
+		"/v2/voters/0x1/votes?from=20260201":                  "did you mean from=2026-02-01T00:00:00.000Z?",
+		"/v2/voters/0x1/votes?from=2026-02":                   "did you mean from=2026-02-01T00:00:00.000Z?",
 		"/v2/voters/0x1/votes?from=2026-02-01&to=yesterday":   "give an RFC 3339 time, or a date for midnight UTC, for example to=2026-07-01",
 	} {
 		problems := n.wantProblems(path)

@@ -1349,7 +1349,7 @@ type Meta struct {
 	DataAsOf           Timestamp      `json:"dataAsOf"`                     // When the data was computed: everything imported by then is in it.
 	Readiness          ReadinessState `json:"readiness"`                    // Data readiness.
 	VoteCoverageStatus VoteCoverage   `json:"voteCoverageStatus,omitempty"` // Share of upstream's ballots stored; only in answers that are made of ballots. An addition to the contract.
-	Hint               string         `json:"hint,omitempty"`               // Why there may be fewer rows than expected: the DAO that they are selected by does not exist. Absent otherwise. An addition to the contract.
+	Hint               string         `json:"hint,omitempty"`               // Why there may be fewer rows than expected: the DAO or the provider that they are selected by does not exist. Absent otherwise. An addition to the contract.
 }
 
 // ListMeta is what an answer with one page of a list is.
@@ -1360,7 +1360,7 @@ type ListMeta struct {
 	Readiness          ReadinessState `json:"readiness"`                    // Data readiness.
 	VoteCoverageStatus VoteCoverage   `json:"voteCoverageStatus,omitempty"` // Share of upstream's ballots stored; only in answers that are made of ballots. An addition to the contract.
 	Page               PageInfo       `json:"page"`                         // Which part of the list it is.
-	Hint               string         `json:"hint,omitempty"`               // Why there may be fewer rows than expected: the DAO that they are selected by does not exist. Absent otherwise. An addition to the contract.
+	Hint               string         `json:"hint,omitempty"`               // Why there may be fewer rows than expected: the DAO or the provider that they are selected by does not exist. Absent otherwise. An addition to the contract.
 }
 
 // ReadinessState is data readiness.

@@ -17,6 +17,7 @@ import random
 import re
 import threading
 import time
+import zlib
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -65,7 +66,10 @@ def send(request: Request, timeout: float) -> Response:
         headers = {name.lower(): value for name, value in answer.headers.items()}
         body = answer.read()
     if headers.get("content-encoding") == "gzip":
-        body = gzip.decompress(body)
+        try:
+            body = gzip.decompress(body)
+        except (EOFError, zlib.error) as error:
+            raise OSError("the answer was cut off") from error
     return Response(answer.status, headers, body)
 
 
@@ -1015,8 +1019,8 @@ class Meta(TypedDict):
     the contract.
     """
     hint: NotRequired[str]
-    """Why there may be fewer rows than expected: the DAO that they are selected by does not exist.
-    Absent otherwise. An addition to the contract.
+    """Why there may be fewer rows than expected: the DAO or the provider that they are selected by
+    does not exist. Absent otherwise. An addition to the contract.
     """
 
 
@@ -1038,8 +1042,8 @@ class ListMeta(TypedDict):
     page: PageInfo
     """Which part of the list it is."""
     hint: NotRequired[str]
-    """Why there may be fewer rows than expected: the DAO that they are selected by does not exist.
-    Absent otherwise. An addition to the contract.
+    """Why there may be fewer rows than expected: the DAO or the provider that they are selected by
+    does not exist. Absent otherwise. An addition to the contract.
     """
 
 

@@ -1011,8 +1011,8 @@ export interface Meta {
    */
   voteCoverageStatus?: Open<VoteCoverage>;
   /**
-   * Why there may be fewer rows than expected: the DAO that they are selected by does not exist.
-   * Absent otherwise. An addition to the contract.
+   * Why there may be fewer rows than expected: the DAO or the provider that they are selected by
+   * does not exist. Absent otherwise. An addition to the contract.
    */
   hint?: string;
 }
@@ -1035,8 +1035,8 @@ export interface ListMeta {
   /** Which part of the list it is. */
   page: PageInfo;
   /**
-   * Why there may be fewer rows than expected: the DAO that they are selected by does not exist.
-   * Absent otherwise. An addition to the contract.
+   * Why there may be fewer rows than expected: the DAO or the provider that they are selected by
+   * does not exist. Absent otherwise. An addition to the contract.
    */
   hint?: string;
 }

@@ -104,8 +104,12 @@ func checkKey(text, prefix string) error {
 }
 
 // VoterIdentity returns the canonical spelling of a voter: hexadecimal addresses in lower
-// case, those longer than 40 digits with all 64 that Starknet has, any other text unchanged.
+// case, without a chain before it, those longer than 40 digits with all 64 that Starknet has, any
+// other text unchanged.
 func VoterIdentity(text string) string {
+	if strings.HasPrefix(text, chainPrefix) && IsGovernorID(strings.ToLower(text)) {
+		text = text[strings.LastIndexByte(text, ':')+1:]
+	}
 	text = lowerHexadecimal(text)
 	digits, found := strings.CutPrefix(text, "0x")
 	if missing := starknetDigits - len(digits); found && missing > 0 && len(digits) > ethereumDigits &&

@@ -68,6 +68,25 @@ func TestLinkedProposalKnowsEveryForm(t *testing.T) {
 	}
 }
 
+func TestLinkedIDIsOneThatNoOtherProposalHas(t *testing.T) {
+	t.Parallel()
+	const number = "46514799174839131952937755475635933411907395382311347042580299316635260952272"
+	for address, want := range map[string]string{
+		"https://vote.optimism.io/proposals/" + number:                                  number,
+		"https://agora.ensdao.org/proposals/" + number + "?tab=votes":                   number,
+		"https://vote.example.org/#/proposal/" + strings.ToUpper(hexID)[:2] + hexID[2:]: hexID,
+		"[vote](https://snapshot.org/#/a.eth/proposal/" + hexID + ").":                  hexID,
+		"https://testnet.snapshot.org/#/a.eth/proposal/" + hexID + "/votes":             hexID,
+		"https://snapshot.example.org/a.eth/proposal/" + cidID:                          cidID,
+		"https://vote.uniswapfoundation.org/proposals/93":                               "",
+		"https://gov.optimism.io/t/slug/1234":                                           "", "https://etherscan.io/address/0x" + strings.Repeat("ab", 20): "",
+	} {
+		if got := governance.LinkedID(address); got != want {
+			t.Errorf("%s: got %q, want %q", address, got, want)
+		}
+	}
+}
+
 func TestLinkedProposalRejectsOtherURLs(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{

@@ -14,12 +14,19 @@ var snapshotHosts = map[string]bool{
 	"snapshot.org": true, "snapshot.page": true, "snapshot.box": true, "v1.snapshot.box": true,
 }
 
-// governorHost is the site that shows the proposals of Governors.
-const governorHost = "tally.xyz"
+// governorHost is the site that shows the proposals of Governors, and formerGovernorHost its address
+// before.
+const governorHost, formerGovernorHost = "tally.xyz", "withtally.com"
 
 // snapshotID matches the id of a Snapshot proposal: a hash, in hexadecimal or as a
 // content id of IPFS.
 var snapshotID = regexp.MustCompile(`^(?i:0x[0-9a-f]{64})$|^Qm[1-9A-HJ-NP-Za-km-z]{44}$|^baf[a-z2-7]{56}$`)
+
+// hashedNumber matches the number of a Governor's proposal that is a hash. Others count from 1.
+var hashedNumber = regexp.MustCompile(`^[1-9][0-9]{60,77}$`)
+
+// chainPrefix begins the ids of accounts, and of Governors, on chains of Ethereum's kind.
+const chainPrefix = "eip155:"
 
 // allDigits matches a number.
 var allDigits = regexp.MustCompile(`^[0-9]+$`)
@@ -43,6 +50,16 @@ func (p Provider) ExternalIDs(externalID string) []string {
 		return []string{externalID, number}
 	}
 	return []string{externalID}
+}
+
+// KnownIDs returns the ids by which a search finds a proposal: ExternalIDs, and the number on chain
+// in the address of a page at Tally, whose own ids are others.
+func (p Provider) KnownIDs(externalID, sourceURL string) []string {
+	ids := p.ExternalIDs(externalID)
+	if id := LinkedID(sourceURL); p == Tally && id != "" {
+		ids = append(ids, id)
+	}
+	return ids
 }
 
 // ProposalURL returns the canonical address (see CanonicalURL) of a proposal's page at
@@ -95,9 +112,31 @@ func LinkedProposal(text string) string {
 		if parts := at.hash.path; len(parts) == 3 && parts[1] == "proposal" {
 			return snapshotName(parts[2])
 		}
-	case at.host == governorHost:
-		if parts := at.path; len(parts) == 4 && parts[0] == "gov" && parts[2] == "proposal" {
-			return governorName(parts[1], parts[3])
+	case at.isGovernorPage() && len(at.path) == 4:
+		return governorName(at.path[1], at.path[3])
+	}
+	return ""
+}
+
+// isGovernorPage reports whether an address is the page of a Governor's proposal.
+func (a address) isGovernorPage() bool {
+	return (a.host == governorHost || a.host == formerGovernorHost) && len(a.path) >= 4 &&
+		(a.path[0] == "gov" || a.path[0] == "governance") && a.path[2] == "proposal"
+}
+
+// LinkedID returns the id of the proposal that an address of any site ends in, "" where it ends in
+// none that no other proposal has: a hash of Snapshot, or a number of a Governor that is one. DAOs show
+// their proposals on sites of their own.
+func LinkedID(text string) string {
+	at := parseAddress(text)
+	path := at.path
+	if at.hash != nil {
+		path = at.hash.path
+	}
+	for _, part := range slices.Backward(path) {
+		part = strings.Trim(part, `<>()[]{}"'.,;:!`) // what a text puts around an address
+		if snapshotID.MatchString(part) || hashedNumber.MatchString(part) {
+			return NormalizeExternalID(part)
 		}
 	}
 	return ""
@@ -156,7 +195,7 @@ func (a address) knownPage() string {
 			path = a.hash.path
 		}
 		return snapshotPage(path)
-	case a.host == governorHost && len(path) >= 4 && path[0] == "gov" && path[2] == "proposal":
+	case a.isGovernorPage():
 		return Tally.ProposalURL(path[1], path[3])
 	case a.hash == nil && len(path) >= 2 && path[0] == "t":
 		return a.topicPage()
@@ -179,12 +218,14 @@ func snapshotPage(path []string) string {
 // topicPage knows Discourse's forms t/<id> and t/<slug>/<id>, both with or without a
 // post number; the canonical form has the id alone.
 func (a address) topicPage() string {
-	id := a.path[1]
+	id := strings.TrimSuffix(a.path[1], ".json")
 	if !allDigits.MatchString(id) {
-		if len(a.path) < 3 || !allDigits.MatchString(a.path[2]) {
+		if len(a.path) < 3 {
 			return ""
 		}
-		id = a.path[2]
+		if id = strings.TrimSuffix(a.path[2], ".json"); !allDigits.MatchString(id) {
+			return ""
+		}
 	}
 	return address{host: a.host, route: route{path: []string{"t", id}}}.String()
 }

@@ -23,11 +23,15 @@ func NormalizeTitle(title string) string {
 	return strings.Join(strings.Fields(folded), " ")
 }
 
-// NormalizeExternalID returns an id in the form in which ids are compared: hexadecimal ones
-// in lower case. In others, such as the base58 ids of older Snapshot proposals, the case
-// matters.
+// NormalizeExternalID returns an id in the form in which ids are compared: hexadecimal ones, and
+// Governors' with their address, in lower case. In others, such as the base58 ids of older Snapshot
+// proposals, the case matters.
 func NormalizeExternalID(id string) string {
-	return lowerHexadecimal(strings.TrimSpace(id))
+	id = strings.TrimSpace(id)
+	if lower := strings.ToLower(id); strings.HasPrefix(lower, chainPrefix) {
+		return lower
+	}
+	return lowerHexadecimal(id)
 }
 
 // GroupDigits puts a comma between each three digits of a whole number.

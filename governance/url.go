@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"golang.org/x/net/idna"
 )
 
 // trackingParameters say where a reader came from, not what is read. All that begin
@@ -88,6 +90,11 @@ func canonicalHost(text string) string {
 	}
 	if host == "" {
 		return text
+	}
+	if strings.Contains(host, "xn--") { // an address shows the letters, or their code
+		if letters, err := idna.ToUnicode(host); err == nil {
+			return letters
+		}
 	}
 	return host
 }

@@ -35,12 +35,14 @@ func TestCanonicalURLIsTheSameForOnePage(t *testing.T) {
 			"https://www.tally.xyz/gov/uniswap/proposal/93",
 			"https://tally.xyz/gov/uniswap/proposal/93?govId=eip155:1:0x408ED6354d4973f66138C91495F2f2FCbd8724C3",
 			"tally.xyz/gov/Uniswap/proposal/93/#votes",
+			"https://www.withtally.com/governance/uniswap/proposal/93",
 		},
 		"forum.balancer.fi/t/3056": {
 			"https://forum.balancer.fi/t/proposal-whitelist-the-aave-mainnet-reserve-factor-for-balancer-s-voteescrow/3056",
 			"https://forum.balancer.fi/t/whatever/3056/12?u=somebody",
 			"https://forum.balancer.fi/t/3056",
 			"https://forum.balancer.fi/t/3056/12#reply",
+			"https://forum.balancer.fi/t/whatever/3056.json?page=2",
 		},
 		"example.org/a%20b/c?x=1&y=2%2F3": {
 			"https://example.org/a%20b/c?x=1&y=2/3",
@@ -51,6 +53,7 @@ func TestCanonicalURLIsTheSameForOnePage(t *testing.T) {
 		"example.org#/route?tab=1":       {"https://example.org/#/route/?tab=1", "https://example.org#!/route?utm_medium=m&tab=1"},
 		"docs.google.com/document/d/AbC": {"https://docs.google.com/document/d/AbC#heading=h.1"},
 		"ipfs://qm/a":                    {"ipfs://Qm/a", "IPFS://QM/a/"},
+		"форум.example.org/a":            {"https://xn--l1adgmc.example.org/a", "https://ФОРУМ.example.org/a/"},
 		"":                               {"", " ", "https://", "/"},
 	} {
 		t.Run(canonical, func(t *testing.T) {
@@ -130,7 +133,7 @@ func TestNormalizeTitleIgnoresCaseCompositionAndSpace(t *testing.T) {
 
 func TestNormalizeExternalIDLowersHexadecimalOnly(t *testing.T) {
 	t.Parallel()
-	for id, want := range map[string]string{"0xAB": "0xab", " 0Xab ": "0xab", cidID: cidID, "uniswap-0.1": "uniswap-0.1"} {
+	for id, want := range map[string]string{"0xAB": "0xab", " 0Xab ": "0xab", "eip155:1:0xAB/93": "eip155:1:0xab/93", cidID: cidID, "uniswap-0.1": "uniswap-0.1"} {
 		t.Run(id, func(t *testing.T) {
 			t.Parallel()
 			if got := governance.NormalizeExternalID(id); got != want {

@@ -11,14 +11,15 @@ func TestArgumentsAreReadAsClientsWriteThem(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	for arguments, want := range map[string]bool{
-		`{"limit":5.0}`: true, `{"limit":"5.0"}`: true, `{"limit":5e0}`: true, `{"limit":5.5}`: false, `{"limit":1e400}`: false, `{"limit":1e-400}`: false,
+		`{"limit":5.0}`: true, `{"limit":"5.0"}`: true, `{"limit":5e0}`: true, `"{\"limit\":5}"`: true, `{"limit":5.5}`: false, `{"limit":1e400}`: false, `{"limit":1e-400}`: false,
+		`{"lifecycleStatus":"active, closed"}`: true, `{"flagged":"True"}`: true, `{"flagged":"yes"}`: false,
 		`{"lifecycleStatus":"[\"closed\"]"}`: true, `{"lifecycleStatus":"[\"active\", \"closed\"]"}`: true, `{"lifecycleStatus":"[\"none\"]"}`: false, `{"lifecycleStatus":"[1]"}`: false, `{"lifecycleStatus":"[]"}`: true,
 	} {
 		got := n.callAs("find_proposals", arguments, asInternal()...)
 		if got.IsError == want {
 			t.Errorf("%s: got %s", arguments, got.StructuredContent)
 		}
-		if strings.Contains(arguments, `"limit"`) && want && decode[envelope](t, string(got.StructuredContent)).Meta.Page.Limit != 5 {
+		if strings.Contains(arguments, `limit`) && want && decode[envelope](t, string(got.StructuredContent)).Meta.Page.Limit != 5 {
 			t.Errorf("%s: got %s, want 5 rows", arguments, got.StructuredContent)
 		}
 	}

@@ -108,7 +108,7 @@ func (s *Server) failureOf(failed *apierror.Error, requestID string) result {
 	if terms := failed.Headers[x402.HeaderRequired]; terms != "" {
 		return paymentRequired(failed, requestID, terms)
 	}
-	text := strings.TrimSpace(string(failed.Code)+": "+failed.Message+". "+s.advice(failed)) + " (request " + requestID + ")"
+	text := strings.TrimSpace(string(failed.Code)+": "+apierror.Sentence(failed.Message)+" "+s.advice(failed)) + " (request " + requestID + ")"
 	members := appendString([]byte(`"isError":true,"content":[{"type":"text","text":`), text)
 	members = append(append(members, `}],"structuredContent":`...), encode(failed.Envelope(requestID))...)
 	return result{members: members}
@@ -124,9 +124,17 @@ func (s *Server) advice(failed *apierror.Error) string {
 }
 
 // texts returns the arguments as the texts that a query has, and problems with those that
-// are none. It reports false for arguments that are no object.
+// are none. It reports false for arguments that are no object: some clients send its JSON as a text.
 func texts(arguments json.RawMessage, params []param.Param) (map[string]string, []param.Problem, bool) {
 	given, problems := map[string]string{}, []param.Problem(nil)
+	if len(arguments) > 0 && arguments[0] == '"' {
+		var text string
+		_ = json.Unmarshal(arguments, &text) // it is a text
+		arguments = json.RawMessage(strings.TrimSpace(text))
+		if _, problem := distinct(arguments); problem != "" {
+			return nil, nil, false
+		}
+	}
 	if len(arguments) == 0 || string(arguments) == "null" {
 		return given, nil, true
 	}
@@ -185,7 +193,10 @@ func asWritten(text, name string, params []param.Param) (wanted string, given bo
 		if json.Unmarshal([]byte(text), &list) == nil && list != nil {
 			return strings.Join(list, ","), len(list) > 0
 		}
-	case param.Text, param.Voter, param.Boolean, param.Enum, param.Instant, param.Month, param.Cursor, param.ProposalKey, param.TopicKey:
+		return strings.ReplaceAll(text, ", ", ","), true
+	case param.Boolean:
+		return strings.ToLower(text), true
+	case param.Text, param.Voter, param.Enum, param.Instant, param.Month, param.Cursor, param.ProposalKey, param.TopicKey:
 	}
 	return text, true
 }

@@ -79,7 +79,7 @@ func New(o Options) *Server {
 	for _, address := range append([]string{o.PublicURL}, o.Origins...) {
 		if parsed, err := url.Parse(address); err == nil && parsed.Host != "" {
 			s.origins[parsed.Scheme+"://"+parsed.Host] = true
-			s.hosts[parsed.Hostname()] = true
+			s.hosts[strings.ToLower(parsed.Hostname())] = true
 		}
 	}
 	tools := allTools()
@@ -148,7 +148,7 @@ func (s *Server) isOwnHost(host string) bool {
 	if port := strings.LastIndexByte(host, ':'); port > strings.LastIndexByte(host, ']') {
 		name = host[:port]
 	}
-	name = strings.Trim(name, "[]")
+	name = strings.ToLower(strings.Trim(name, "[]"))
 	if name == "localhost" || s.hosts[name] {
 		return true
 	}

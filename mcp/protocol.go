@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -51,6 +52,9 @@ type message struct {
 	ID      json.RawMessage `json:"id"`
 	Method  *string         `json:"method"`
 	Params  params          `json:"params"`
+	// Result and Error are a response's.
+	Result json.RawMessage `json:"result"`
+	Error  json.RawMessage `json:"error"`
 }
 
 // params are the parameters of all methods.
@@ -133,11 +137,11 @@ func parse(body []byte) (message, *rpcError) {
 	if body = bytes.TrimSpace(body); len(body) > 0 && body[0] == '[' && json.Valid(body) {
 		return m, invalid(CodeInvalidRequest, "batches are not supported: send one message a request")
 	}
-	if err := json.Unmarshal(body, &m); err != nil {
-		if json.Valid(body) {
+	if err := json.Unmarshal(body, &m); err != nil || !utf8.Valid(body) { // the answer repeats the id
+		if json.Valid(body) && utf8.Valid(body) {
 			return message{}, invalid(CodeInvalidRequest, "the body is not a JSON-RPC message: method and names are strings, params and _meta objects")
 		}
-		return message{}, invalid(CodeParse, "the body is not JSON")
+		return message{}, invalid(CodeParse, "the body is not JSON in UTF-8")
 	}
 	if problem := nameProblem(body); problem != "" {
 		return message{}, invalid(CodeInvalidRequest, problem)
@@ -149,6 +153,8 @@ func parse(body []byte) (message, *rpcError) {
 	case id != nil && id[0] != '"' && id[0] != '-' && (id[0] < '0' || id[0] > '9'):
 		m.ID = nil
 		return m, invalid(CodeInvalidRequest, "id must be a string or a number; a notification has none")
+	case m.Method == nil && m.Result == nil && m.Error == nil:
+		return m, invalid(CodeInvalidRequest, "method is missing")
 	case m.Method == nil:
 		m.ID = nil // a response to a request that was never sent
 	}

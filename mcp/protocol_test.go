@@ -46,6 +46,8 @@ func TestRequestsThatAreNoMessagesAreRefused(t *testing.T) {
 		"a method that is none":  {http.MethodPost, `{"jsonrpc":"2.0","id":1,"method":7}`, nil, http.StatusBadRequest, -32600},
 		"parameters in a list":   {http.MethodPost, `{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}`, nil, http.StatusBadRequest, -32600},
 		"no JSON":                {http.MethodPost, "{", nil, http.StatusBadRequest, -32700},
+		"no method":              {http.MethodPost, `{"jsonrpc":"2.0","id":1}`, nil, http.StatusBadRequest, -32600},
+		"no UTF-8":               {http.MethodPost, `{"jsonrpc":"2.0","id":"` + "\xff" + `","method":"ping"}`, nil, http.StatusBadRequest, -32700},
 		"no body":                {http.MethodPost, "", nil, http.StatusBadRequest, -32700},
 		"deep JSON":              {http.MethodPost, strings.Repeat("[", 20_000), nil, http.StatusBadRequest, -32700},
 		"a form":                 {http.MethodPost, ping, []string{"Content-Type", "application/x-www-form-urlencoded"}, http.StatusUnsupportedMediaType, 0},
@@ -117,7 +119,7 @@ func TestAcceptedOriginsAndHosts(t *testing.T) {
 		"a listed origin":   {"Origin", "https://app.example.org"},
 		"the request's own": {"Origin", n.Base},
 		"the public host":   {"Host", "api.example.org"},
-		"localhost":         {"Host", "localhost:1234"},
+		"localhost":         {"Host", "LocalHost:1234"},
 		"a foreign session": {"Mcp-Session-Id", "of-another-server"},
 		"a charset":         {"Content-Type", "application/json; charset=utf-8"},
 	} {

@@ -166,7 +166,12 @@ func TestProposalsAreResolvedByURLIDAndTitle(t *testing.T) { //nolint:tparallel 
 		ProposalRef: record.ProposalRef{Provider: governance.Tally, ExternalID: "7001"}, SourceID: "gov",
 		SourceURL: "https://www.tally.xyz/gov/gov/proposal/93",
 	}
-	h.append(created(one, 1000), created(other, 2000), governor)
+	const number = "46514799174839131952937755475635933411907395382311347042580299316635260952272"
+	hashed := &record.Proposal{
+		ProposalRef: record.ProposalRef{Provider: governance.Tally, ExternalID: "7002"}, SourceID: "gov",
+		SourceURL: "https://www.tally.xyz/gov/gov/proposal/" + number,
+	}
+	h.append(created(one, 1000), created(other, 2000), governor, hashed)
 	h.startLeader(h.metrics)
 	h.startFiller()
 	for _, c := range []struct {
@@ -178,6 +183,9 @@ func TestProposalsAreResolvedByURLIDAndTitle(t *testing.T) { //nolint:tparallel 
 		{query.Resolve{URL: "forum.example.org/t/12"}, "other url_exact [discussionUrl]; " + id + " url_exact [discussionUrl]; "},
 		{query.Resolve{URL: "https://tally.xyz/gov/gov/proposal/93?x=y"}, "7001 url_exact [sourceUrl]; "},
 		{query.Resolve{URL: "https://www.tally.xyz/gov/gov/proposal/7001"}, "7001 url_exact [sourceUrl]; "},
+		{query.Resolve{URL: "https://www.withtally.com/governance/gov/proposal/7001"}, "7001 url_exact [sourceUrl]; "},
+		{query.Resolve{URL: "https://vote.example.org/proposals/" + number}, "7002 external_id_exact [externalId]; "},
+		{query.Resolve{URL: "https://vote.example.org/#/proposal/" + id}, id + " external_id_exact [externalId]; "},
 		{query.Resolve{ExternalID: "7001"}, "7001 external_id_exact [externalId]; "},
 		{query.Resolve{ExternalID: "7001", Provider: "snapshot"}, ""},
 		{query.Resolve{Title: "fund the guild"}, id + " title_exact [title]; other title_contains [title]; "},

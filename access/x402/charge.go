@@ -96,21 +96,21 @@ func (c *Charge) enter(ctx context.Context, known governance.Payment, mine bool,
 
 // resumeExpired continues a payment that no longer matches the terms, but did when it was
 // first sent.
-func (c *Charge) resumeExpired(ctx context.Context, id, fingerprint, reason string) (*Charge, error) {
+func (c *Charge) resumeExpired(ctx context.Context, p Payment, id string) (*Charge, error) {
 	known, err := c.gate.store.Payment(ctx, id)
 	if errors.Is(err, cache.ErrUnavailable) {
 		return nil, unavailable(err)
 	}
-	if err != nil || known.Header != fingerprint || known.State == governance.PaymentClaimed {
-		return nil, c.gate.require(c.request, reason)
+	if err != nil || known.Header != p.fingerprint || known.State == governance.PaymentClaimed {
+		return nil, c.gate.mismatch(c.request, p)
 	}
 	if known.State != governance.PaymentSettling {
-		return c.enter(ctx, known, false, fingerprint)
+		return c.enter(ctx, known, false, p.fingerprint)
 	}
 	taken, err := c.gate.store.LeasePayment(ctx, id, c.lease)
 	switch {
 	case err == nil:
-		return c.enter(ctx, taken, true, fingerprint)
+		return c.enter(ctx, taken, true, p.fingerprint)
 	case errors.Is(err, accounts.ErrPaymentLeased):
 		return nil, inProgress()
 	}

@@ -2,6 +2,7 @@ package x402
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -146,7 +147,7 @@ func readVerified(answered []byte, good bool) (verdict, error) {
 	if err := json.Unmarshal(answered, &reply); err != nil || reply.IsValid == nil || *reply.IsValid && !good {
 		return verdict{}, errUnusable
 	}
-	return verdict{yes: *reply.IsValid, reason: reply.InvalidReason}, nil
+	return verdict{yes: *reply.IsValid, reason: bounded(reply.InvalidReason, "unexpected_verify_error")}, nil
 }
 
 // readSettled parses an answer to settle. A success without the hash of a transaction is
@@ -163,5 +164,13 @@ func readSettled(answered []byte, good bool) (verdict, error) {
 	if *reply.Success && (!good || !transactionForm.MatchString(reply.Transaction)) {
 		return verdict{}, errUnusable
 	}
-	return verdict{yes: *reply.Success, reason: reply.ErrorReason, transaction: reply.Transaction}, nil
+	return verdict{yes: *reply.Success, reason: bounded(reply.ErrorReason, "unexpected_settle_error"), transaction: reply.Transaction}, nil
+}
+
+// maxReasonBytes bounds a reason: it goes into headers, which proxies bound.
+const maxReasonBytes = 200
+
+// bounded returns a reason of a facilitator, or the protocol's code where it gives none.
+func bounded(reason, none string) string {
+	return cmp.Or(governance.Shorten(strings.ToValidUTF8(reason, ""), maxReasonBytes), none)
 }

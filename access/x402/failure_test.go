@@ -142,6 +142,20 @@ func TestAFacilitatorThatLiesAboutAPaymentGetsNoAnswerOut(t *testing.T) {
 	f.wantCharged(1)
 }
 
+func TestAReasonOfTheFacilitatorIsBounded(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for reason, want := range map[string]string{"": "unexpected_verify_error", strings.Repeat("x", 1<<16): strings.Repeat("x", 200) + "…"} {
+		f.ledger.Behave("verify", func(w http.ResponseWriter, _ *http.Request, _ func() any) {
+			fmt.Fprintf(w, `{"isValid":false,"invalidReason":%q}`, reason)
+		})
+		_, err := f.buy(f.pay().Header(), request(), "answer")
+		if refusal := f.wantRefused(err, x402.Required, want); len(refusal.Challenge.Header()) > 4<<10 {
+			t.Errorf("the terms take %d bytes of a header", len(refusal.Challenge.Header()))
+		}
+	}
+}
+
 func TestASuccessWithoutATransactionIsNoAnswer(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -1,7 +1,6 @@
 package x402
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -10,11 +9,13 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"pnyx/cache/accounts"
+	"pnyx/governance"
 )
 
 // Options configures a Gate.
@@ -123,6 +124,16 @@ func (g *Gate) require(r Request, reason string) *RefusedError {
 	return &RefusedError{Kind: Required, Reason: reason, Message: messageOf(reason), Challenge: &challenge}
 }
 
+// mismatch returns the refusal of a payment that does not fit the terms.
+func (g *Gate) mismatch(r Request, p Payment) *RefusedError {
+	refusal := g.require(r, p.mismatch)
+	if p.mismatch == reasonNoMatch {
+		refusal.Message = strconv.Quote(governance.Shorten("accepted."+differing(p.accepted, refusal.Challenge.Accepts[0]), maxReasonBytes)) +
+			" is not as offered; " + refusal.Message
+	}
+	return refusal
+}
+
 // Read returns the payment in a header. It sends no request. The error is a RefusedError: the
 // header is malformed, or the payer has not signed the payment.
 func (g *Gate) Read(r Request, header string) (Payment, error) {
@@ -133,7 +144,10 @@ func (g *Gate) Read(r Request, header string) (Payment, error) {
 	_, offered := g.prices.offer(r)
 	p.mismatch = p.match(offered, g.now())
 	if !p.NeedsContract() && !p.payload.isSigned(offered) {
-		return Payment{}, g.require(r, cmp.Or(p.mismatch, reasonSignature))
+		if p.mismatch != "" {
+			return Payment{}, g.mismatch(r, p)
+		}
+		return Payment{}, g.require(r, reasonSignature)
 	}
 	return p, nil
 }
@@ -148,7 +162,7 @@ func (g *Gate) Begin(ctx context.Context, r Request, p Payment) (*Charge, error)
 		lease: accounts.PaymentLease{Owner: rand.Text(), TTL: g.lease},
 	}
 	if p.mismatch != "" {
-		return c.resumeExpired(ctx, p.id(offered), p.fingerprint, p.mismatch)
+		return c.resumeExpired(ctx, p, p.id(offered))
 	}
 	claim, err := g.prices.claimOf(p, r, g.now())
 	if err != nil {

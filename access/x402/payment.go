@@ -6,8 +6,10 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"maps"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -147,7 +149,7 @@ const (
 func (p *Payment) match(r Requirements, now time.Time) string {
 	auth := p.payload.Authorization
 	switch {
-	case !accepts(p.accepted, r):
+	case differing(p.accepted, r) != "":
 		return reasonNoMatch
 	case !strings.EqualFold(auth.To, r.PayTo):
 		return reasonRecipient
@@ -162,29 +164,28 @@ func (p *Payment) match(r Requirements, now time.Time) string {
 	return ""
 }
 
-// accepts reports whether the accepted terms are the offered ones: equal in every field,
-// except for additional fields in extra.
-func accepts(accepted map[string]any, r Requirements) bool {
-	offered, err := generic(r)
-	if err != nil {
-		return false
-	}
+// differing names the field in which the accepted terms are not the offered ones; empty where all
+// are equal, except for additional fields in extra.
+func differing(accepted map[string]any, r Requirements) string {
+	offered, _ := generic(r) // a struct of texts and numbers
 	extra, _ := accepted["extra"].(map[string]any)
 	ours, _ := offered["extra"].(map[string]any)
 	for name, value := range ours {
 		if !reflect.DeepEqual(extra[name], value) {
-			return false
+			return "extra." + name
 		}
 	}
-	if len(accepted) != len(offered) {
-		return false
-	}
-	for name, value := range offered {
-		if name != "extra" && !reflect.DeepEqual(accepted[name], value) {
-			return false
+	for _, name := range slices.Sorted(maps.Keys(offered)) {
+		if name != "extra" && !reflect.DeepEqual(accepted[name], offered[name]) {
+			return name
 		}
 	}
-	return true
+	for name := range accepted {
+		if _, known := offered[name]; !known {
+			return name
+		}
+	}
+	return ""
 }
 
 // generic returns the JSON object of a value.

@@ -108,6 +108,9 @@ func unavailable(cause error) *RefusedError {
 
 // messageOf returns the message for a reason, with what the caller should do.
 func messageOf(reason string) string {
+	if isUsed(reason) {
+		reason = reasonUsed
+	}
 	switch reason {
 	case reasonRequired:
 		return "this endpoint requires payment: sign a payment for the terms in the PAYMENT-REQUIRED header and send it as PAYMENT-SIGNATURE"

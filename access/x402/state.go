@@ -2,7 +2,7 @@ package x402
 
 import (
 	"errors"
-	"strings"
+	"regexp"
 	"time"
 
 	"pnyx/governance"
@@ -117,10 +117,12 @@ func refused(p governance.Payment, reason string) governance.Payment {
 	return p
 }
 
+// usedForm matches the reasons that facilitators give for a used nonce, and the token's contract
+// itself: "authorization is used or canceled".
+var usedForm = regexp.MustCompile(`(?i)(nonce|authorization).*[^a-z]used|^duplicate_settlement$`)
+
 // isUsed reports whether a reason means that the nonce is used.
-func isUsed(reason string) bool {
-	return strings.Contains(reason, "nonce_already_used") || reason == "duplicate_settlement"
-}
+func isUsed(reason string) bool { return usedForm.MatchString(reason) }
 
 // nextCheck returns when an unresolved settlement is checked next. The interval doubles
 // with each attempt.

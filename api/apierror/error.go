@@ -55,13 +55,24 @@ func (e *Error) Problems() []param.Problem {
 	return details.Problems
 }
 
-// Advice says what is allowed and when to try again, in sentences; empty where only the code
-// says what to do, see CodeInfo.Fix.
+// Sentence ends a text with a full stop, unless it ends with a question mark.
+func Sentence(text string) string {
+	if strings.HasSuffix(text, "?") {
+		return text
+	}
+	return text + "."
+}
+
+// Advice says what is allowed, how to mend the request and when to try again, in sentences; empty
+// where only the code says what to do, see CodeInfo.Fix.
 func (e *Error) Advice() string {
 	var sentences []string
 	for _, problem := range e.Problems() {
-		if problem.Allowed != "" {
+		if !strings.Contains(problem.Message, problem.Allowed) {
 			sentences = append(sentences, strings.TrimSpace(problem.Parameter+" may be "+problem.Allowed)+".")
+		}
+		if fix := problem.Fix; fix != "" && fix != "give "+problem.Allowed {
+			sentences = append(sentences, Sentence(strings.ToUpper(fix[:1])+fix[1:]))
 		}
 	}
 	if e.RetryAfter > 0 {

@@ -14,6 +14,7 @@ import (
 //nolint:gochecknoglobals // a constant that Go cannot write as one
 var meantParameters = map[string][]string{
 	"status": {"lifecycleStatus"}, "state": {"lifecycleStatus"}, "phase": {"lifecycleStatus"}, "lifecycle": {"lifecycleStatus"},
+	"isactive": {"lifecycleStatus"}, "active": {"lifecycleStatus"},
 	"result": {"outcome"}, "verdict": {"outcome"},
 	"dao": {"daoId"}, "space": {"daoId"}, "org": {"daoId"}, "organization": {"daoId"}, "spaceid": {"daoId"},
 	"author": {"proposerId"}, "proposer": {"proposerId"}, "creator": {"proposerId"},
@@ -65,9 +66,20 @@ func MeantValue(word string, set []string) string {
 	return ""
 }
 
-// meantInstant returns the time that a text stands for: seconds or milliseconds since 1970, a time
-// without its zone or with a space, or one whose + was not escaped and arrives as a space.
+// meantLayouts are other spellings of days, months and years, which may be numbers.
+func meantLayouts() []string {
+	return []string{"20060102", "20060102T150405Z0700", "2006-1-2", "2006/1/2", "2006-01", "2006"}
+}
+
+// meantInstant returns the time that a text stands for: a day in another spelling, seconds or
+// milliseconds since 1970, a time without its zone or with a space, or one whose + was not escaped and arrives as a space.
 func meantInstant(text string) (at governance.Timestamp, found bool) {
+	for _, layout := range meantLayouts() {
+		if at, err := time.Parse(layout, text); err == nil {
+			meant, err := governance.ParseTimestamp(at.Format(time.RFC3339))
+			return meant, err == nil
+		}
+	}
 	if at, err := governance.ParseUnix(text); err == nil {
 		return at, true
 	}

@@ -33,10 +33,25 @@ func (b *Backend) HintOf(ctx context.Context, r *Request, found Answer) (string,
 		return "", nil
 	}
 	hint, err := hintOfDAO(ctx, b, r.daoFilter())
+	if hint == "" && err == nil {
+		hint = hintOfProvider(r.valueOf(func(p param.Param) bool { return p.Name == "provider" }))
+	}
 	if q, is := r.Params.(*query.Resolve); is && hint == "" && err == nil {
 		return hintOfResolve(ctx, b, *q), nil
 	}
 	return hint, err
+}
+
+// hintOfProvider names the upstream system that is nearest to one that does not exist.
+func hintOfProvider(given string) string {
+	var known []string
+	for _, provider := range governance.Providers() {
+		known = append(known, string(provider))
+	}
+	if given == "" || slices.Contains(known, given) {
+		return ""
+	}
+	return fmt.Sprintf("there is no provider %q, only %s%s", given, strings.Join(known, ", "), didYouMean(param.Nearest(given, known)))
 }
 
 // hintOfDAO names the DAO that is nearest to one that does not exist.

@@ -1,6 +1,7 @@
 package tally
 
 import (
+	"bytes"
 	"context"
 	"embed"
 	"encoding/json"
@@ -34,45 +35,93 @@ type queryError struct{ message string }
 // Error implements error.
 func (e *queryError) Error() string { return e.message }
 
-// ask sends a query from queries/ with its input and returns the value of its root field.
-func (t *Tally) ask(ctx context.Context, name string, input map[string]any) (json.RawMessage, error) {
+// queryVotes is the query for votes.
+const queryVotes = "votes"
+
+// answer is the value of the root field of an answer. incomplete has what went wrong with nodes
+// of a page, by their index: what they lack is unknown.
+type answer struct {
+	value      json.RawMessage
+	incomplete map[int]error
+}
+
+// ask sends a query from queries/ with its input. Votes have two names in the versions of the
+// API, each of which refuses the other's.
+func (t *Tally) ask(ctx context.Context, name string, input map[string]any) (answer, error) {
 	text, err := queries.ReadFile("queries/" + name + ".graphql")
 	if err != nil {
-		return nil, err
+		return answer{}, err
 	}
-	body, err := json.Marshal(map[string]any{"query": string(text), "variables": map[string]any{"i": input}})
+	earlier := name == queryVotes && t.earlier.Load()
+	got, status, err := t.send(ctx, name, namedVotes(text, earlier), input)
+	if status == http.StatusUnprocessableEntity && name == queryVotes {
+		if again, _, retried := t.send(ctx, name, namedVotes(text, !earlier), input); retried == nil {
+			t.earlier.Store(!earlier)
+			return again, nil
+		}
+	}
+	return got, err
+}
+
+func namedVotes(query []byte, earlier bool) []byte {
+	if earlier {
+		return bytes.Replace(query, []byte("on OnchainVote"), []byte("on Vote"), 1)
+	}
+	return query
+}
+
+// send sends the text of a query. The status is that of an answer that is understood.
+func (t *Tally) send(ctx context.Context, name string, query []byte, input map[string]any) (answer, int, error) {
+	body, err := json.Marshal(map[string]any{"query": string(query), "variables": map[string]any{"i": input}})
 	if err != nil {
-		return nil, err
+		return answer{}, 0, err
 	}
-	var got struct {
+	var said struct {
 		Data   map[string]json.RawMessage `json:"data"`
 		Errors []struct {
 			Message string `json:"message"`
+			Path    []any  `json:"path"`
 		} `json:"errors"`
 	}
-	answer, err := t.Host.Do(ctx, fetch.Request{
+	response, err := t.Host.Do(ctx, fetch.Request{
 		Method: http.MethodPost, Body: body,
 		Header:  http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json"}, "Api-Key": {t.APIKey}},
 		Accepts: func(status int, _ []byte) bool { return status == http.StatusUnprocessableEntity },
 	})
 	if failed, is := errors.AsType[*fetch.StatusError](err); is &&
 		(failed.Status == http.StatusUnauthorized || failed.Status == http.StatusForbidden) {
-		return nil, fmt.Errorf("the API key is refused: %w", err)
+		return answer{}, 0, fmt.Errorf("the API key is refused: %w", err)
 	}
 	if err != nil {
-		return nil, err
+		return answer{}, 0, err
 	}
-	if err := fetch.Decode(answer.Body, &got); err != nil {
-		return nil, fmt.Errorf("%s to query %s: %w", t.Host.Name(), name, err)
+	if err := fetch.Decode(response.Body, &said); err != nil {
+		return answer{}, 0, fmt.Errorf("%s to query %s: %w", t.Host.Name(), name, err)
 	}
-	if len(got.Errors) > 0 {
-		return nil, fmt.Errorf("%s refuses query %s: %w", t.Host.Name(), name, &queryError{fetch.Clip(got.Errors[0].Message)})
+	got := answer{value: said.Data[name], incomplete: map[int]error{}}
+	isNone := isNull(got.value)
+	for _, e := range said.Errors {
+		err := fmt.Errorf("%s refuses query %s: %w", t.Host.Name(), name, &queryError{fetch.Clip(e.Message)})
+		node, is := nodeOf(e.Path)
+		if isNone || !is {
+			return answer{}, response.Status, err
+		}
+		got.incomplete[node] = err
 	}
-	value := got.Data[name]
-	if len(value) == 0 || string(value) == "null" {
-		return nil, fmt.Errorf("answer of %s to query %s has no data", t.Host.Name(), name)
+	if isNone {
+		return answer{}, response.Status, fmt.Errorf("answer of %s to query %s has no data", t.Host.Name(), name)
 	}
-	return value, nil
+	return got, response.Status, nil
+}
+
+// nodeOf returns the index of the node of a page that the path of an error leads to.
+func nodeOf(path []any) (index int, is bool) {
+	const atIndex = 2 // proposals, nodes, index
+	if len(path) <= atIndex || path[1] != "nodes" {
+		return 0, false
+	}
+	number, is := path[atIndex].(float64)
+	return int(number), is
 }
 
 // page is one page of nodes.
@@ -80,10 +129,16 @@ type page struct {
 	nodes []json.RawMessage
 	// after is the cursor of the next page; empty at the end.
 	after string
+	// short is true of a page with fewer nodes than were asked for: most lists end there, but
+	// nodes may have been left out of it.
+	short bool
+	// unread are the ids of the nodes that were rejected.
+	unread []string
 }
 
-// page asks for a page of proposals or votes, newest first.
-func (t *Tally) page(ctx context.Context, name string, filters map[string]any, after string) (page, error) {
+// page asks for a page of proposals or votes, newest first. Nodes of which something could not
+// be read at upstream are rejected: what is held of them stays.
+func (o *organization) page(ctx context.Context, name string, filters map[string]any, after string) (page, error) {
 	input := map[string]any{
 		"filters": filters, "page": map[string]any{"limit": maxPage},
 		"sort": map[string]any{"sortBy": "id", "isDescending": true},
@@ -91,7 +146,7 @@ func (t *Tally) page(ctx context.Context, name string, filters map[string]any, a
 	if after != "" {
 		input["page"] = map[string]any{"limit": maxPage, "afterCursor": after}
 	}
-	text, err := t.ask(ctx, name, input)
+	answered, err := o.ask(ctx, name, input)
 	if err != nil {
 		return page{}, err
 	}
@@ -101,17 +156,33 @@ func (t *Tally) page(ctx context.Context, name string, filters map[string]any, a
 			LastCursor string `json:"lastCursor"`
 		} `json:"pageInfo"`
 	}
-	switch err := fetch.Decode(text, &said); {
+	switch err := fetch.Decode(answered.value, &said); {
 	case err != nil || said.PageInfo == nil:
-		return page{}, fmt.Errorf("answer of %s to query %s is no page", t.Host.Name(), name)
+		return page{}, fmt.Errorf("answer of %s to query %s is no page", o.Host.Name(), name)
 	case len(said.Nodes) > maxPage:
-		return page{}, fmt.Errorf("%s answers %d nodes of %s where %d were asked for", t.Host.Name(), len(said.Nodes), name, maxPage)
+		return page{}, fmt.Errorf("%s answers %d nodes of %s where %d were asked for", o.Host.Name(), len(said.Nodes), name, maxPage)
+	case len(said.Nodes) == 0:
+		return page{short: true}, nil
 	case after != "" && said.PageInfo.LastCursor == after:
-		return page{}, fmt.Errorf("%w: %s answers the same page of %s again", follow.ErrEndless, t.Host.Name(), name)
+		return page{}, fmt.Errorf("%w: %s answers the same page of %s again", follow.ErrEndless, o.Host.Name(), name)
 	}
-	got := page{nodes: said.Nodes, after: said.PageInfo.LastCursor}
-	if len(got.nodes) < maxPage {
-		got.after = ""
+	got := page{after: said.PageInfo.LastCursor, short: len(said.Nodes) < maxPage}
+	for i, node := range said.Nodes {
+		if err := answered.incomplete[i]; err != nil {
+			got.unread = append(got.unread, idOf(node))
+			o.journal.Reject(o.source, idOf(node), err)
+			continue
+		}
+		got.nodes = append(got.nodes, node)
 	}
 	return got, nil
+}
+
+// idOf returns the id of a node; empty for one without.
+func idOf(node json.RawMessage) string {
+	var said struct {
+		ID string `json:"id"`
+	}
+	_ = json.Unmarshal(node, &said) // a node that is no object has none
+	return said.ID
 }

@@ -52,7 +52,10 @@ func (o *organization) backfill(ctx context.Context) (bool, error) {
 			return false, o.startOver(err)
 		}
 		cursor.Withdrawn += withdrawn
-		if done {
+		switch {
+		case done && o.walk.unread: // once more, later
+			o.refused[o.walk.proposal], o.walk = o.Clock.Now(), nil
+		case done:
 			if err := o.walked(ctx, o.walk); err != nil {
 				return false, err
 			}
@@ -76,11 +79,7 @@ func (o *organization) sweep(ctx context.Context, at *backfillPosition) error {
 	if err != nil {
 		return o.startOver(err)
 	}
-	found, err := o.take(got.nodes...)
-	if err != nil {
-		return err
-	}
-	if err := o.keep(ctx, found); err != nil {
+	if err := o.keep(ctx, o.take(got.nodes...)); err != nil {
 		return err
 	}
 	if o.after = got.after; o.after == "" {
@@ -99,6 +98,9 @@ func (o *organization) startOver(err error) error {
 		return err
 	}
 	if o.refusals++; o.refusals == maxRefusals {
+		if o.walk != nil { // another proposal's may go on
+			o.refused[o.walk.proposal] = o.Clock.Now()
+		}
 		o.after, o.pages, o.walk, o.refusals = "", 0, nil, 0
 	}
 	return err

@@ -14,22 +14,19 @@ import (
 func Answered(ctx context.Context, host *fetch.Host) (records []record.Record) {
 	o := &organization{
 		Tally: New(Options{Host: host, Slugs: []string{"harbor"}}), journal: &follow.Journal{},
-		source: record.SourceRef{Provider: governance.Tally, ID: "harbor"}, notes: map[string]note{}, seen: map[string]uint64{},
+		source: record.SourceRef{Provider: governance.Tally, ID: "harbor"}, notes: map[string]note{}, seen: map[string]uint64{}, behind: map[string]bool{},
 	}
 	if found, _, err := o.describe(ctx); err == nil {
 		records = append(records, found)
 	}
 	if got, err := o.page(ctx, "proposals", nil, ""); err == nil {
-		found, _ := o.take(got.nodes...)
-		records = append(records, found.records...)
+		records = append(records, o.take(got.nodes...).records...)
 	}
 	if text, err := o.askProposal(ctx, "1"); err == nil {
-		found, _ := o.take(text)
-		records = append(records, found.records...)
+		records = append(records, o.take(text).records...)
 	}
 	if got, err := o.page(ctx, "votes", nil, ""); err == nil {
-		found, _ := o.takeVotes("1", got.nodes)
-		records = append(records, found.records...)
+		records = append(records, o.takeVotes("1", got.nodes).records...)
 	}
 	return records
 }

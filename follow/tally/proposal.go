@@ -3,10 +3,12 @@ package tally
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/maphash"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"pnyx/fetch"
@@ -60,42 +62,14 @@ func (n note) isVoting() bool {
 
 // head is what following takes of a proposal.
 type head struct {
-	ID        string          `json:"id"`
-	OnchainID string          `json:"onchainId"`
-	Status    string          `json:"status"`
-	CreatedAt json.RawMessage `json:"createdAt"`
+	ID        string `json:"id"`
+	OnchainID string `json:"onchainId"`
+	Status    string `json:"status"`
 	Governor  struct {
-		IsBehind   bool `json:"isBehind"`
-		IsIndexing bool `json:"isIndexing"`
+		ID         string `json:"id"`
+		IsBehind   bool   `json:"isBehind"`
+		IsIndexing bool   `json:"isIndexing"`
 	} `json:"governor"`
-	Events []struct {
-		Type      string          `json:"type"`
-		CreatedAt json.RawMessage `json:"createdAt"`
-		Block     struct {
-			Timestamp json.RawMessage `json:"timestamp"`
-		} `json:"block"`
-	} `json:"events"`
-}
-
-// withCreation returns a proposal with the time of its event "created" as createdAt, which
-// the API does not state.
-func (h head) withCreation(text json.RawMessage) (json.RawMessage, error) {
-	for _, e := range h.Events {
-		at := e.Block.Timestamp
-		if isNull(at) {
-			at = e.CreatedAt
-		}
-		if e.Type != "created" || isNull(at) || !isNull(h.CreatedAt) {
-			continue
-		}
-		var fields map[string]json.RawMessage
-		if err := fetch.Decode(text, &fields); err != nil {
-			return nil, err
-		}
-		fields["createdAt"] = at
-		return json.Marshal(fields)
-	}
-	return text, nil
 }
 
 func isNull(text json.RawMessage) bool { return text == nil || string(text) == "null" }
@@ -113,33 +87,34 @@ type taken struct {
 
 // take reads proposals. Those that have not changed since the last answer, and nodes of
 // other types, are left out; of drafts, only a note is kept.
-func (o *organization) take(nodes ...json.RawMessage) (taken, error) {
+func (o *organization) take(nodes ...json.RawMessage) taken {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	got := taken{changes: map[string]func(*note){}, hashes: map[string]uint64{}}
 	for _, text := range nodes {
 		var h head
-		if err := fetch.Decode(text, &h); err != nil {
-			return got, fmt.Errorf("read a proposal of %s: %w", o.source.ID, err)
+		err := fetch.Decode(text, &h)
+		if err != nil {
+			h.ID = idOf(text)
 		}
 		if h.ID == "" {
 			continue
 		}
 		n, known := o.notes[h.ID]
-		got.known = got.known || known && !n.Draft
-		o.behind = h.Governor.IsBehind || h.Governor.IsIndexing
+		got.known = got.known || err == nil && known && !n.Draft
+		o.behind[h.Governor.ID] = h.Governor.IsBehind || h.Governor.IsIndexing
 		hash := maphash.Bytes(hashSeed, text)
 		if o.seen[h.ID] == hash {
 			continue
 		}
 		got.hashes[h.ID] = hash
-		if h.OnchainID == "" {
-			got.changes[h.ID] = func(n *note) { n.State, n.Draft = h.Status, true }
+		switch {
+		case err != nil:
+			o.journal.Reject(o.source, h.ID, fmt.Errorf("read a proposal: %w", err))
 			continue
-		}
-		text, err := h.withCreation(text)
-		if err != nil {
-			return got, fmt.Errorf("read a proposal of %s: %w", o.source.ID, err)
+		case h.OnchainID == "":
+			got.changes[h.ID] = func(n *note) { n.State, n.Draft = strings.ToLower(h.Status), true }
+			continue
 		}
 		read := o.journal.Read(follow.Asked{Format: source.TallyProposal, Source: o.source, ItemID: h.ID}, text)
 		proposal, is := read.(*record.Proposal)
@@ -151,13 +126,13 @@ func (o *organization) take(nodes ...json.RawMessage) (taken, error) {
 		}
 		got.records = append(got.records, proposal)
 		got.changes[h.ID] = func(n *note) {
-			n.State, n.Draft, n.End, n.Stated = h.Status, false, proposal.EndAt, 0
+			n.State, n.Draft, n.End, n.Stated = proposal.State, false, proposal.EndAt, 0
 			if proposal.StatedVotes != nil {
 				n.Stated = *proposal.StatedVotes
 			}
 		}
 	}
-	return got, nil
+	return got
 }
 
 // hashSeed is of the process: hashes are not kept.
@@ -209,6 +184,9 @@ func (o *organization) readNewest(ctx context.Context) (bool, error) {
 	if err := o.load(ctx); err != nil {
 		return false, err
 	}
+	o.mu.Lock()
+	clear(o.behind) // Governors may have left the newest page
+	o.mu.Unlock()
 	cursor := o.cursor(pollerLog, new(struct{}))
 	first, before := cursor.Position == "", cursor
 	for after, pages := "", 1; ; pages++ {
@@ -219,10 +197,7 @@ func (o *organization) readNewest(ctx context.Context) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		found, err := o.take(got.nodes...)
-		if err != nil {
-			return false, err
-		}
+		found := o.take(got.nodes...)
 		if at := found.newest; at != nil && (cursor.UpstreamAt == nil || at.Time().After(*cursor.UpstreamAt)) {
 			created := at.Time()
 			cursor.UpstreamAt = &created
@@ -255,21 +230,19 @@ func (o *organization) readOpen(ctx context.Context) (bool, error) {
 	}
 	began := o.Clock.Now()
 	open := o.choose(func(n note) bool { return n.isOpen(began) })
+	var refused error
 	for _, id := range open {
-		text, err := o.askProposal(ctx, id)
+		err := o.readOne(ctx, id)
+		if errors.As(err, new(*queryError)) { // the others are read all the same
+			refused = err
+			continue
+		}
 		if err != nil {
 			return false, err
 		}
-		found, err := o.take(text)
-		if err != nil {
-			return false, err
-		}
-		if err := o.keep(ctx, found); err != nil {
-			return false, err
-		}
-		if err := o.readNewVotes(ctx, id); err != nil {
-			return false, err
-		}
+	}
+	if refused != nil {
+		return false, refused
 	}
 	cursor.Position, cursor.State, cursor.Error = "{}", o.state(), ""
 	if took := o.Clock.Now().Sub(began); took > pollInterval {
@@ -280,19 +253,31 @@ func (o *organization) readOpen(ctx context.Context) (bool, error) {
 	return false, err
 }
 
+// readOne reads a proposal and its new votes.
+func (o *organization) readOne(ctx context.Context, id string) error {
+	text, err := o.askProposal(ctx, id)
+	if err != nil {
+		return err
+	}
+	if err := o.keep(ctx, o.take(text)); err != nil {
+		return err
+	}
+	return o.readNewVotes(ctx, id)
+}
+
 // askProposal asks for a proposal. An answer with another one is an error.
 func (o *organization) askProposal(ctx context.Context, id string) (json.RawMessage, error) {
-	text, err := o.ask(ctx, "proposal", map[string]any{"id": id})
+	answered, err := o.ask(ctx, "proposal", map[string]any{"id": id})
 	if err != nil {
 		return nil, err
 	}
 	var said struct {
 		ID string `json:"id"`
 	}
-	if err := fetch.Decode(text, &said); err != nil || said.ID != id {
+	if err := fetch.Decode(answered.value, &said); err != nil || said.ID != id {
 		return nil, fmt.Errorf("answer of %s to proposal %s is another one, or none", o.Host.Name(), id)
 	}
-	return text, nil
+	return answered.value, nil
 }
 
 // choose returns the ids of the proposals whose notes a rule chooses, newest first.

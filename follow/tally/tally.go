@@ -10,7 +10,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"pnyx/clock"
@@ -37,10 +40,13 @@ type Options struct {
 // Tally is an endpoint as one upstream. It is safe for concurrent use.
 type Tally struct {
 	Options
+
+	// earlier is true if the endpoint knows votes by their earlier name.
+	earlier atomic.Bool
 }
 
 // New returns an endpoint.
-func New(o Options) *Tally { return &Tally{o} }
+func New(o Options) *Tally { return &Tally{Options: o} }
 
 // Pace is how often an endpoint may be asked: a little less than once a second.
 func Pace() fetch.Pace {
@@ -72,7 +78,7 @@ func (t *Tally) Sources() []record.SourceRef {
 // Pollers implements follow.Upstream.
 func (t *Tally) Pollers(journal *follow.Journal) (all []follow.Poller) {
 	for _, ref := range t.Sources() {
-		o := &organization{Tally: t, journal: journal, source: ref}
+		o := &organization{Tally: t, journal: journal, source: ref, behind: map[string]bool{}, refused: map[string]time.Time{}}
 		all = append(all,
 			follow.Poller{Source: ref, Name: pollerLog, Interval: pollInterval, Run: o.readNewest},
 			follow.Poller{Source: ref, Name: pollerWatch, Interval: pollInterval, Run: o.readOpen},
@@ -96,8 +102,9 @@ type organization struct {
 	notes map[string]note
 	// seen are hashes of the last answer for each proposal.
 	seen map[string]uint64
-	// behind is true if the endpoint says that it lags behind the chain.
-	behind bool
+	// behind is true of the Governors, by their ids, of which the endpoint says that it lags behind
+	// their chain.
+	behind map[string]bool
 
 	// What follows belongs to poller backfill alone. after is the cursor of the walk over
 	// all proposals, and walk that over the votes of one.
@@ -107,6 +114,8 @@ type organization struct {
 	pages int
 	// refusals counts the pages that were refused in a row.
 	refusals int
+	// refused is when the walks over the votes of proposals were refused.
+	refused map[string]time.Time
 }
 
 // load asks for the organization and reads what is remembered of its proposals, once.
@@ -140,17 +149,17 @@ func (o *organization) load(ctx context.Context) error {
 
 // describe asks for the organization and returns its record and its id.
 func (o *organization) describe(ctx context.Context) (found record.Record, id string, err error) {
-	text, err := o.ask(ctx, "organization", map[string]any{"slug": o.source.ID})
+	answered, err := o.ask(ctx, "organization", map[string]any{"slug": o.source.ID})
 	if err != nil {
 		return nil, "", err
 	}
 	var said struct {
 		ID string `json:"id"`
 	}
-	if err := fetch.Decode(text, &said); err != nil || said.ID == "" {
+	if err := fetch.Decode(answered.value, &said); err != nil || said.ID == "" {
 		return nil, "", fmt.Errorf("answer of %s for organization %s has no id", o.Host.Name(), o.source.ID)
 	}
-	found = o.journal.Read(follow.Asked{Format: source.TallyOrganization, Source: o.source, ItemID: o.source.ID}, text)
+	found = o.journal.Read(follow.Asked{Format: source.TallyOrganization, Source: o.source, ItemID: o.source.ID}, answered.value)
 	if found == nil {
 		return nil, "", fmt.Errorf("answer of %s for organization %s is another's, or none", o.Host.Name(), o.source.ID)
 	}
@@ -170,7 +179,7 @@ func (o *organization) cursor(poller string, position any) records.FollowCursor 
 func (o *organization) state() governance.SourceState {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.behind {
+	if slices.Contains(slices.Collect(maps.Values(o.behind)), true) {
 		return governance.SourceBehind
 	}
 	return governance.SourceLive
@@ -181,13 +190,13 @@ func (t *Tally) Check(ctx context.Context) []follow.Check {
 	checks := make([]follow.Check, len(t.Slugs))
 	for i, slug := range t.Slugs {
 		checks[i] = follow.Check{Source: slug, Limit: "about 1 request a second for a key"}
-		text, err := t.ask(ctx, "organization", map[string]any{"slug": slug})
+		answered, err := t.ask(ctx, "organization", map[string]any{"slug": slug})
 		var said struct {
 			Name           string      `json:"name"`
 			ProposalsCount fetch.Count `json:"proposalsCount"`
 		}
 		if err == nil {
-			err = fetch.Decode(text, &said)
+			err = fetch.Decode(answered.value, &said)
 		}
 		if err != nil {
 			checks[i].Problem, checks[i].Silent = err.Error(), !errors.As(err, new(*queryError))

@@ -1,6 +1,7 @@
 package tally_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"strings"
@@ -274,6 +275,72 @@ func TestAnUnknownCursorBeginsTheWalkAnew(t *testing.T) {
 	f.Switch(func(s *upstream.Switches) { s.ForgetsCursors = false })
 	f.run("backfill")
 	f.wantTruth()
+}
+
+func TestAListEndsWithItsLastNode(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.Switch(func(s *upstream.Switches) { s.ShortPages = true })
+	for _, id := range f.propose(45, 1) {
+		f.SetStatus(id, "executed")
+	}
+	id := f.propose(1, 45)[0]
+	f.run(order()...)
+	f.SetStatus(id, "executed")
+	f.run("watch", "backfill")
+	f.wantTruth()
+}
+
+func TestVotesHaveTwoNames(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	id := f.propose(1, 2)[0]
+	for _, earlier := range []bool{true, false} {
+		f.Switch(func(s *upstream.Switches) { s.EarlierVotes = earlier })
+		f.Vote(id, fmt.Sprintf("0xE%t", earlier), "for", "1")
+		f.run(order()...)
+		f.wantTruth()
+	}
+}
+
+func TestWhatOneProposalLacksHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	ids, lying := f.propose(3, 2), f.tamper()
+	f.run(order()...)
+	before, _ := f.held()
+	f.Vote(ids[0], "0xDD", "for", "9")
+	f.Vote(ids[2], "0xDD", "for", "9")
+	lying.Change(func(asked string, answer []byte) []byte {
+		switch {
+		case strings.Contains(asked, "ProposalsInput!"): // of the newest, ids[2]
+			return append([]byte(`{"errors":[{"message":"no data","path":["proposals","nodes",0,"voteStats"]}],`), answer[1:]...)
+		case strings.Contains(asked, "ProposalInput!") && strings.Contains(asked, ids[2]):
+			return []byte(`{"errors":[{"message":"not found"}],"data":null}`)
+		}
+		return answer
+	})
+	f.run("log")
+	if err := f.try(t.Context(), "watch"); err == nil || !strings.Contains(err.Error(), "not found") {
+		t.Errorf("got %v, want what was refused", err)
+	}
+	proposals, ballots := f.held()
+	if len(ballots) != 7 || *proposals[0].StatedVotes != 3 || !cmp.Equal(proposals[2], before[2]) {
+		t.Errorf("got %d ballots and %+v, want 7 and the last proposal as it was", len(ballots), proposals)
+	}
+	if got := env.Rejected(t, f.warehouse, f.followed.Sources()[0]); got != 1 {
+		t.Errorf("got %d rejected, want one", got)
+	}
+	lying.Change(func(_ string, answer []byte) []byte { return answer })
+	f.run(order()...)
+	f.wantTruth()
+	lying.Change(func(_ string, answer []byte) []byte { // the first Governor of two
+		return bytes.Replace(answer, []byte(`aa","isBehind":false`), []byte(`cc","isBehind":true`), 1)
+	})
+	f.run("log")
+	if got := f.cursor("log").State; got != governance.SourceBehind {
+		t.Errorf("got %s with one of two Governors behind", got)
+	}
 }
 
 func TestNodesOfOtherTypesAreLeftOut(t *testing.T) {

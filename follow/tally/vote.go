@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,7 +38,7 @@ type votes struct {
 
 // takeVotes reads votes on a proposal. Pending ones, which become plain when they arrive from another
 // chain, and nodes of other types are left out.
-func (o *organization) takeVotes(proposal string, nodes []json.RawMessage) (got votes, err error) {
+func (o *organization) takeVotes(proposal string, nodes []json.RawMessage) (got votes) {
 	for _, text := range nodes {
 		var said struct {
 			ID       string `json:"id"`
@@ -50,9 +51,11 @@ func (o *organization) takeVotes(proposal string, nodes []json.RawMessage) (got 
 			} `json:"voter"`
 		}
 		if err := fetch.Decode(text, &said); err != nil {
-			return got, fmt.Errorf("read a vote of %s: %w", o.source.ID, err)
+			got.ids = append(got.ids, idOf(text))
+			o.journal.Reject(o.source, idOf(text), fmt.Errorf("read a vote: %w", err))
+			continue
 		}
-		if said.ID == "" || strings.HasPrefix(said.Type, "pending") {
+		if said.ID == "" || strings.HasPrefix(strings.ToLower(said.Type), "pending") {
 			continue
 		}
 		if said.Proposal.ID != proposal {
@@ -70,7 +73,7 @@ func (o *organization) takeVotes(proposal string, nodes []json.RawMessage) (got 
 			got.records = append(got.records, &record.Name{Voter: b.Voter, Source: governance.NameOfTally, Name: *said.Voter.Name})
 		}
 	}
-	return got, nil
+	return got
 }
 
 // readNewVotes reads the votes of a proposal whose stated number has changed, newest first
@@ -83,14 +86,11 @@ func (o *organization) readNewVotes(ctx context.Context, id string) error {
 	}
 	newest, reached, after := n.Newest, false, ""
 	for range maxNewPages {
-		got, err := o.page(ctx, "votes", map[string]any{"proposalId": id}, after)
+		got, err := o.page(ctx, queryVotes, map[string]any{"proposalId": id}, after)
 		if err != nil {
 			return err
 		}
-		found, err := o.takeVotes(id, got.nodes)
-		if err != nil {
-			return err
-		}
+		found := o.takeVotes(id, got.nodes)
 		if _, err := o.journal.Commit(ctx, found.records); err != nil {
 			return err
 		}
@@ -100,7 +100,7 @@ func (o *organization) readNewVotes(ctx context.Context, id string) error {
 			}
 			reached = reached || n.Newest != "" && compareIDs(vote, n.Newest) <= 0
 		}
-		if after = got.after; reached || after == "" {
+		if after = got.after; reached || got.short || after == "" {
 			reached = true
 			break
 		}
@@ -146,6 +146,8 @@ type walk struct {
 	after  string
 	seen   map[string]bool
 	pages  int
+	// unread is true if upstream could not answer a vote whole.
+	unread bool
 }
 
 // most is the number of pages after which a walk ends without an end of the list. Votes may
@@ -168,6 +170,7 @@ func (o *organization) nextWalk() *walk {
 		}
 		return n.Walked == nil || *n.Walked != n.Stated || !n.Closed
 	})
+	due = slices.DeleteFunc(due, func(id string) bool { return now.Sub(o.refused[id]) < recountAfter })
 	if len(due) == 0 {
 		return nil
 	}
@@ -182,20 +185,19 @@ func (o *organization) step(ctx context.Context, w *walk) (done bool, withdrawn 
 		o.walk = nil
 		return false, 0, o.endless("votes", w.proposal, w.most())
 	}
-	got, err := o.page(ctx, "votes", map[string]any{"proposalId": w.proposal}, w.after)
+	got, err := o.page(ctx, queryVotes, map[string]any{"proposalId": w.proposal}, w.after)
 	if err != nil {
 		return false, 0, err
 	}
-	found, err := o.takeVotes(w.proposal, got.nodes)
-	if err != nil {
-		return false, 0, err
-	}
-	for _, id := range found.ids {
+	found := o.takeVotes(w.proposal, got.nodes)
+	w.unread = w.unread || len(got.unread) > 0
+	for _, id := range append(found.ids, got.unread...) {
 		w.first = cmp.Or(w.first, id)
 		w.seen[id] = true
 	}
 	records := found.records
-	if got.after == "" {
+	last := got.after == "" || got.short && uint64(len(w.seen)) >= w.stated
+	if last {
 		gone, err := o.gone(ctx, w)
 		if err != nil {
 			return false, 0, err
@@ -206,7 +208,7 @@ func (o *organization) step(ctx context.Context, w *walk) (done bool, withdrawn 
 		return false, 0, err
 	}
 	w.after = got.after
-	return got.after == "", withdrawn, nil
+	return last, withdrawn, nil
 }
 
 // gone returns the held votes that a walk has not seen, withdrawn. A walk that saw fewer

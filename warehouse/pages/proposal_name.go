@@ -38,7 +38,7 @@ func (p ListedProposal) Names() []ProposalName {
 		{governance.MatchedDiscussionURL, governance.CanonicalURL(p.DiscussionURL)},
 		{governance.MatchedTitle, governance.NormalizeTitle(p.Title)},
 	}
-	for _, id := range p.Identity.Provider.ExternalIDs(p.Identity.ExternalID) {
+	for _, id := range p.Identity.Provider.KnownIDs(p.Identity.ExternalID, p.SourceURL) {
 		names = append(names, ProposalName{governance.MatchedExternalID, governance.NormalizeExternalID(id)})
 	}
 	// The address derived from the ids is always a name, even if upstream states another.

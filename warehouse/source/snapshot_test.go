@@ -203,6 +203,13 @@ func TestSnapshotVoteBecomesABallot(t *testing.T) {
 			}),
 		},
 		{
+			"a day in place of the time", `{"id":"v-1","proposal":{"id":"0xAB"},"voter":"0xFEed","created":"2023-11-14","choice":1,"vp":10}`,
+			ballot(func(b *record.Ballot) {
+				supports("1", "1")(b)
+				b.VotedAt, b.VotedDayOnly, b.Reason = moment("2023-11-14"), true, ""
+			}),
+		},
+		{
 			"no time known", `{"id":"v-1","proposal":{"id":"0xAB"},"voter":"0xFEed","choice":1,"vp":10}`,
 			ballot(func(b *record.Ballot) {
 				supports("1", "1")(b)

@@ -35,11 +35,12 @@ func readTallyOrganization(in object) record.Record {
 func readTallyProposal(in object) record.Record {
 	metadata := in.get("metadata").object()
 	proposal := &record.Proposal{
-		ProposalRef:   record.ProposalRef{Provider: governance.Tally, ExternalID: in.get("id").identifier()},
-		SourceID:      in.get("organization").object().get("slug").identifier(),
-		Title:         metadata.get("title").text(),
-		Body:          metadata.get("description").multiline(),
-		ProposerID:    governance.VoterIdentity(in.get("proposer").object().get("address").text()),
+		ProposalRef: record.ProposalRef{Provider: governance.Tally, ExternalID: in.get("id").identifier()},
+		SourceID:    in.get("organization").object().get("slug").identifier(),
+		Title:       metadata.get("title").text(),
+		Body:        metadata.get("description").multiline(),
+		ProposerID: governance.VoterIdentity(cmp.Or(
+			in.get("proposer").object().get("address").text(), in.get("creator").object().get("address").text())),
 		DiscussionURL: cmp.Or(metadata.get("discourseURL").text(), metadata.get("snapshotURL").text()),
 		SnapshotURL:   metadata.get("snapshotURL").text(),
 		VoteType:      governance.SingleChoice,
@@ -47,9 +48,10 @@ func readTallyProposal(in object) record.Record {
 		Choices:       []string{"For", "Against", "Abstain"},
 		CreatedAt:     in.get("createdAt").time(),
 		StartAt:       in.get("start").object().get("timestamp").time(),
-		EndAt:         in.get("end").object().get("timestamp").time(),
+		EndAt:         in.get("end").object().get("timestamp").endTime(),
 		Milestones:    readMilestones(in.get("events")),
 	}
+	proposal.CreatedAt = governance.FirstKnown(proposal.CreatedAt, createdAt(proposal.Milestones), in.get("block").object().get("timestamp").time())
 	proposal.Withdrawn = proposal.State == "draft" // it is not on the chain
 	proposal.SourceURL = tallyURL(proposal.SourceID, cmp.Or(in.get("onchainId").text(), proposal.ExternalID))
 	governor, number := strings.ToLower(in.get("governor").object().get("id").text()), in.get("onchainId").text()
@@ -66,11 +68,19 @@ func readTallyProposal(in object) record.Record {
 	} else if quorum, _ := in.get("quorum").baseUnits(decimals); quorum != nil {
 		proposal.QuorumRaw, proposal.Quorum = in.get("quorum").numberText(), quorum
 	}
+	if kind := strings.ToLower(in.get("governor").object().get("type").text()); slices.Contains(forAloneGovernors(), kind) {
+		proposal.QuorumChoices = []string{governance.GovernorFor}
+	}
 	readVoteStats(in.get("voteStats"), decimals, proposal)
 	if calls := in.get("executableCalls"); typeOf(calls.json) == typeArray {
 		proposal.SetActions(executableCalls(calls))
 	}
 	return proposal
+}
+
+// forAloneGovernors are Tally's words for contracts whose quorum counts the votes for alone.
+func forAloneGovernors() []string {
+	return []string{"governoralpha", "governorbravo", "nounsfork", "aave"}
 }
 
 // isDecimal reports whether a text is a number of 256 bits in digits. It is part of an id.
@@ -94,11 +104,20 @@ func readMilestones(events value) []record.Milestone {
 	for in := range events.objects() {
 		milestones = append(milestones, record.Milestone{
 			Type:   strings.ToLower(in.get("type").text()),
-			At:     in.get("block").object().get("timestamp").time(),
+			At:     governance.FirstKnown(in.get("block").object().get("timestamp").time(), in.get("createdAt").time()),
 			TxHash: in.get("txHash").text(),
 		})
 	}
 	return milestones
+}
+
+// createdAt returns the time of the creation among milestones; nil for none.
+func createdAt(milestones []record.Milestone) *governance.Timestamp {
+	at := slices.IndexFunc(milestones, func(m record.Milestone) bool { return m.Type == "created" })
+	if at < 0 {
+		return nil
+	}
+	return milestones[at].At
 }
 
 // readVoteStats sets the scores and the number of ballots that Tally states. It skips

@@ -59,6 +59,15 @@ func TestTallyProposalBecomesAProposal(t *testing.T) {
 			},
 		},
 		{
+			"stated by the events and the chain alone", `{"id":"harbor-17","onchainId":"17","organization":{"slug":"harbor"},"metadata":{},"proposer":null,"creator":{"address":"0xFEed"},` +
+				`"start":{"timestamp":"0001-01-01T00:00:00Z"},"end":{"timestamp":"9999-12-31T23:59:59Z"},"events":[{"type":"created","block":null,"createdAt":"2026-01-01T00:00:00Z"}]}`,
+			&record.Proposal{
+				ProposalRef: ref, SourceID: "harbor", ProposerID: "0xfeed", SourceURL: "https://www.tally.xyz/gov/harbor/proposal/17",
+				VoteType: governance.SingleChoice, Choices: governor, CreatedAt: moment("2026-01-01"),
+				Milestones: []record.Milestone{{Type: "created", At: moment("2026-01-01")}},
+			},
+		},
+		{
 			"nothing stated", `{"id":"harbor-17","onchainId":null,"organization":{"slug":"harbor"},"metadata":null,"voteStats":null,"events":null,"proposer":{"address":null},"end":{"timestamp":null}}`,
 			&record.Proposal{
 				ProposalRef: ref, SourceID: "harbor", SourceURL: "https://www.tally.xyz/gov/harbor/proposal/harbor-17",
@@ -153,12 +162,12 @@ func TestTallyAmountsAreInTheTokensOwnUnit(t *testing.T) {
 		},
 	})
 	checkRecords(t, "Tally proposal", []recordTest{{
-		"a proposal", `{"id":"harbor-17","organization":{"slug":"harbor"},"metadata":{},"quorum":"2000000","governor":{"token":{"decimals":6}},` +
+		"a proposal", `{"id":"harbor-17","organization":{"slug":"harbor"},"metadata":{},"quorum":"2000000","governor":{"type":"governorbravo","token":{"decimals":6}},` +
 			`"voteStats":[{"type":"for","votesCount":"1500000"}]}`,
 		&record.Proposal{
 			ProposalRef: record.ProposalRef{Provider: governance.Tally, ExternalID: "harbor-17"}, SourceID: "harbor",
 			SourceURL: "https://www.tally.xyz/gov/harbor/proposal/harbor-17", VoteType: governance.SingleChoice,
-			Choices: []string{"For", "Against", "Abstain"}, QuorumRaw: "2000000", Quorum: number("2"),
+			Choices: []string{"For", "Against", "Abstain"}, QuorumRaw: "2000000", Quorum: number("2"), QuorumChoices: []string{governance.GovernorFor},
 			StatedScores: []decimal.Decimal{*number("1.5"), *number("0"), *number("0")},
 		},
 	}})

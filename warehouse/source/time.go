@@ -2,10 +2,14 @@ package source
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"pnyx/governance"
 )
+
+// noTime is how programs in Go, such as Tally's, write a time that they do not know.
+const noTime = "0001-01-01T00:00:00Z"
 
 // time returns a time stated since 1970, or as an RFC 3339 string, or nil.
 func (v value) time() *governance.Timestamp {
@@ -13,6 +17,9 @@ func (v value) time() *governance.Timestamp {
 		return nil
 	}
 	text := v.numberText()
+	if text == noTime {
+		return nil
+	}
 	at, err := governance.ParseUnix(text)
 	if err != nil && typeOf(v.json) == typeString {
 		at, err = governance.ParseTimestamp(text)
@@ -23,6 +30,17 @@ func (v value) time() *governance.Timestamp {
 		return nil
 	}
 	return &at
+}
+
+// endTime is time for the end of a vote. One after the last year is no end: contracts state it as the
+// greatest number that they have.
+func (v value) endTime() *governance.Timestamp {
+	if typeOf(v.json) == typeString {
+		if at, err := time.Parse(time.RFC3339, v.text()); err == nil && at.Year() > governance.MaxYear {
+			return nil
+		}
+	}
+	return v.time()
 }
 
 // requiredTime is time for one that has to be stated.
@@ -49,9 +67,12 @@ func (v value) day() *governance.Timestamp {
 // timeOrDay returns a stated time. If there is none it returns midnight UTC of the stated day,
 // and dayOnly.
 func timeOrDay(time, day value) (at *governance.Timestamp, dayOnly bool) {
-	if at = time.time(); at != nil {
-		return at, false
+	if at = time.time(); at != nil { // a day may be stated as a time, too
+		return at, typeOf(time.json) == typeString && isDay(time.text())
 	}
 	at = day.day()
 	return at, at != nil
 }
+
+// isDay reports whether the text of a time is that of a day.
+func isDay(text string) bool { return len(text) == len("2006-01-02") && strings.Contains(text, "-") }

@@ -24,6 +24,7 @@ func milestones(p records.Proposal) map[string]*governance.Timestamp {
 	types := map[string]string{
 		"created": rules.ProposalCreated, "activated": rules.VotingStarted, "extended": rules.VotingExtended,
 		"queued": rules.ProposalQueued, "executed": rules.ProposalExecuted,
+		"callexecuted": rules.ProposalExecuted, "crosschainexecuted": rules.ProposalExecuted,
 		"canceled": rules.ProposalCanceled, "cancelled": rules.ProposalCanceled, "vetoed": rules.ProposalCanceled,
 		"expired": rules.ProposalExpired,
 	}

@@ -115,6 +115,14 @@ func TestEventsAreDerivedFromTimesStatesAndMilestones(t *testing.T) {
 				"proposal_created": "derived -48", "voting_started": "exact -48", "voting_ended": "exact -24", "proposal_canceled": "exact -5",
 			},
 		},
+		"executed on another chain": {
+			governorProposal("crosschainexecuted", func(p *record.Proposal) {
+				p.Milestones = []record.Milestone{milestone("crosschainexecuted", in(-5))}
+			}), func(p *proposal) { p.state.Outcome = governance.Executed },
+			map[string]string{
+				"proposal_created": "derived -48", "voting_started": "exact -48", "voting_ended": "exact -24", "proposal_executed": "exact -5",
+			},
+		},
 		"expired, which no log states": {
 			governorProposal("expired", func(p *record.Proposal) { p.Milestones = []record.Milestone{milestone("queued", in(-20))} }), nil,
 			map[string]string{

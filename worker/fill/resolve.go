@@ -41,16 +41,19 @@ func (r *resolution) search(ctx context.Context) error {
 }
 
 // addPage adds the proposals of a page, or of its discussion. Where there are none, the
-// page may belong to a proposal at another provider than the one that it is read from.
+// page may belong to a proposal at another provider than the one that it is read from, or be on
+// another site, which shows the proposal under its id.
 func (r *resolution) addPage(ctx context.Context, url string) error {
 	err := r.addNamed(ctx, governance.MatchURL, url, governance.MatchedSourceURL, governance.MatchedDiscussionURL)
-	name := governance.LinkedProposal(url)
-	if err != nil || name == "" || len(r.candidates) > 0 {
-		return err
+	if name := governance.LinkedProposal(url); err == nil && name != "" && len(r.candidates) == 0 {
+		var found []pages.ListedProposal
+		found, err = pages.ProposalsLinked(ctx, r.warehouse, name, r.query)
+		for _, p := range found {
+			r.add(p, governance.Match{Type: governance.MatchURL, MatchedFields: []governance.MatchedField{governance.MatchedSourceURL}})
+		}
 	}
-	found, err := pages.ProposalsLinked(ctx, r.warehouse, name, r.query)
-	for _, p := range found {
-		r.add(p, governance.Match{Type: governance.MatchURL, MatchedFields: []governance.MatchedField{governance.MatchedSourceURL}})
+	if id := governance.LinkedID(url); err == nil && id != "" && len(r.candidates) == 0 {
+		return r.addNamed(ctx, governance.MatchExternalID, id, governance.MatchedExternalID)
 	}
 	return err
 }

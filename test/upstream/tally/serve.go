@@ -68,7 +68,7 @@ func (t *Tally) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer(w, http.StatusOK, nil, "internal system error")
 		return
 	}
-	if unknown := unknownField(asked.Query); unknown != "" {
+	if unknown := t.unknownField(asked.Query); unknown != "" {
 		answer(w, http.StatusUnprocessableEntity, nil, fmt.Sprintf("Cannot query field %q", unknown))
 		return
 	}
@@ -100,12 +100,13 @@ func answer(w http.ResponseWriter, status int, data any, problem string) {
 }
 
 // unknownField returns a word of a query that is no field, argument or type of the API.
-func unknownField(query string) string {
-	known := strings.Fields(`query i on input Proposal Vote Block BlocklessTimestamp ProposalsInput ProposalInput VotesInput OrganizationInput
+func (t *Tally) unknownField(query string) string {
+	known := strings.Fields(`query i on input Proposal Block BlocklessTimestamp ProposalsInput ProposalInput VotesInput OrganizationInput
 		organization proposals proposal votes nodes pageInfo lastCursor firstCursor count id onchainId status quorum createdAt metadata title
-		description discourseURL snapshotURL governor isBehind isIndexing token decimals slug name proposalsCount proposer address start end
+		description discourseURL snapshotURL governor isBehind isIndexing token decimals slug name proposalsCount proposer creator address start end
 		timestamp events type txHash block voteStats votesCount votersCount amount reason isBridged voter executableCalls target value calldata
 		signature chainId`)
+	known = append(known, map[bool]string{true: "Vote", false: "OnchainVote"}[t.switches.EarlierVotes])
 	for _, word := range regexp.MustCompile(`[A-Za-z]\w*`).FindAllString(query, -1) {
 		if !slices.Contains(known, word) {
 			return word
@@ -180,6 +181,10 @@ func (t *Tally) page(filter string, nodes []object, in input) (value any, proble
 	}
 	nodes = nodes[:min(len(nodes), perPage, max(in.Page.Limit, 1))]
 	info := object{"firstCursor": "", "lastCursor": "", "count": 0}
+	if t.switches.ShortPages {
+		nodes = nodes[:min(len(nodes), perPage-1)]
+		info["lastCursor"] = in.Page.AfterCursor
+	}
 	if len(nodes) > 0 {
 		info["lastCursor"] = base64.StdEncoding.EncodeToString([]byte(filter + ";" + idOf(nodes[len(nodes)-1])))
 	}

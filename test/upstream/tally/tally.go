@@ -49,6 +49,10 @@ type Switches struct {
 	Others bool
 	// ForgetsCursors makes every cursor unknown.
 	ForgetsCursors bool
+	// EarlierVotes gives votes the name that they had before.
+	EarlierVotes bool
+	// ShortPages leaves pages short before their list ends, where the last cursor is given again.
+	ShortPages bool
 }
 
 type organization struct {
