@@ -448,6 +448,22 @@ func TestPagesWithoutARevisionHaveTheETagOfTheirContent(t *testing.T) {
 	}
 }
 
+// A publication may come in between the reads of a DAO and of its sources: the first answer of its revision
+// then has a DAO of before.
+func TestADAOHasTheETagOfItsContent(t *testing.T) {
+	t.Parallel()
+	n, head, detail := newNode(t), cache.View{Readiness: governance.Ready}, uniswapDetail()
+	n.write(9, head, map[cache.Key]any{cache.DataStatusKey("uniswap"): uniswapStatus()})
+	between := n.get("/v2/daos/uniswap")
+	detail.ProposalCounts.Total++
+	n.write(9, head, map[cache.Key]any{cache.DAODetailKey("uniswap"): detail})
+	n.api.ForgetCopies()
+	after := n.get("/v2/daos/uniswap")
+	if got := after.header.Get("Etag"); got == "" || got == between.header.Get("Etag") {
+		t.Errorf("got ETag %s for two DAOs", got)
+	}
+}
+
 func Test304CostsNoQuota(t *testing.T) {
 	t.Parallel()
 	n := newTill(t)

@@ -48,7 +48,8 @@ func (b *Backend) daoDetail(ctx context.Context, _ *Request, p daoParams) (Answe
 	if err != nil {
 		return Answer{}, err
 	}
-	// How following goes is published more often than what the DAO's records add up to.
+	// How following goes is published more often than what the DAO's records add up to. The two are read one
+	// after the other, and a publication may come in between.
 	var status governance.DataStatus
 	unstated := apierror.NotFound("daoId", p.DAOID) // by an earlier version
 	switch sources, err := b.view(ctx, cache.DataStatusKey(p.DAOID), &status, unstated); {
@@ -60,7 +61,7 @@ func (b *Backend) daoDetail(ctx context.Context, _ *Request, p daoParams) (Answe
 	for _, source := range status.Sources {
 		detail.Sources = append(detail.Sources, source.Freshness())
 	}
-	return Answer{Data: detail, View: view, Source: httpcache.SourceRedis}, err
+	return Answer{Data: detail, View: view, Source: httpcache.SourceRedis, ByContent: true}, err
 }
 
 // listDAOs answers GET /v2/daos.
