@@ -60,7 +60,8 @@ func everyRoute() map[string]spelling {
 	}
 }
 
-// publishEverything publishes what each request of everyRoute is answered from.
+// publishEverything publishes what each request of everyRoute is answered from. No worker runs: a
+// request for a page that is not published here waits until its client gives up.
 func (t *node) publishEverything(revision uint64) {
 	t.Helper()
 	t.write(revision, cache.View{Readiness: governance.Ready}, map[cache.Key]any{

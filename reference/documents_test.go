@@ -84,7 +84,7 @@ func TestEachRouteHasAShortPage(t *testing.T) {
 			t.Parallel()
 			page := string(document(t, "/docs/"+route.ID+".md"))
 			if len(page) > most {
-				t.Errorf("got a page of %d bytes, want at most %d", len(page), most)
+				t.Errorf("got a page of %d bytes, want at most %d: shorten what its parameters say", len(page), most)
 			}
 			if len(route.Title) > 40 || !strings.HasPrefix(page, "# "+route.Title+"\n") {
 				t.Errorf("got %.60q, want a title of at most 40 characters", page)
