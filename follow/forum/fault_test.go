@@ -225,6 +225,20 @@ func TestAnInvalidTopicIsCountedAndTheOthersGoOn(t *testing.T) {
 	f.wantTruth()
 }
 
+func TestATopicThatTheForumFailsToAnswerHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.addTopics(3, 0)
+	f.Switch(func(s *upstream.Switches) { s.Failing = 2 })
+	f.run("backfill", "watch", "log")
+	if got, rejected := len(f.shown()), env.Rejected(t, f.warehouse, f.followed.Sources()[0]); got != 2 || rejected == 0 {
+		t.Errorf("got %d topics and %d rejected, want the two others and the third", got, rejected)
+	}
+	f.Switch(func(s *upstream.Switches) { s.Failing = 0 })
+	f.run("watch")
+	f.wantTruth()
+}
+
 // TestACrashAnywhereLosesNothing stops all pollers at each request of a day with each kind of
 // change, and goes on after a restart.
 func TestACrashAnywhereLosesNothing(t *testing.T) {

@@ -55,7 +55,7 @@ func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	c := clock.Stepping(time.Date(2026, 3, 4, 9, 0, 0, 0, time.UTC))
 	f := &fixture{Forum: upstream.New(c.Now), t: t, clock: c, warehouse: env.Warehouse(t), answers: map[int]*atomic.Int64{}}
-	for _, status := range []int{200, 301, 403, 404, 410, 429, 502, 503} {
+	for _, status := range []int{200, 301, 403, 404, 410, 429, 500, 502, 503} {
 		f.answers[status] = &atomic.Int64{}
 	}
 	server := httptest.NewServer(http.HandlerFunc(f.serve))

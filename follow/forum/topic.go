@@ -3,6 +3,7 @@ package forum
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -26,19 +27,28 @@ type fetched struct {
 	// old are the topics whose answers came from the forum's cache and may be a minute
 	// old, with the number of the newest post that each answer knows.
 	old map[string]fetch.Count
+	// failed are the topics that the forum failed to answer.
+	failed map[string]bool
 }
 
-// fetch fetches topics whole, and commits their records. Between two of them it pauses.
+// fetch fetches topics whole, and commits their records. Between two of them it pauses. A topic that
+// the forum fails to answer is rejected: it holds up no other, and is asked for again.
 func (l *pollers) fetch(ctx context.Context, ids []string, pause time.Duration) (fetched, error) {
-	found := fetched{old: map[string]fetch.Count{}}
+	found, failed := fetched{old: map[string]fetch.Count{}, failed: map[string]bool{}}, false
 	for chunk := range slices.Chunk(ids, commitSize) {
 		var records []record.Record
 		var private []string
 		for _, id := range chunk {
 			answer, err := l.topic(ctx, id)
+			if refused, is := errors.AsType[*fetch.StatusError](err); is && refused.Status == http.StatusInternalServerError && !failed {
+				failed, found.failed[id] = true, true // a second one in a row is the forum's
+				l.journal.Reject(l.Sources()[0], id, err)
+				continue
+			}
 			if err != nil {
 				return found, err
 			}
+			failed = false
 			switch answer.status {
 			case http.StatusForbidden:
 				private = append(private, id)

@@ -54,13 +54,18 @@ func (t *Tally) ask(ctx context.Context, name string, input map[string]any) (ans
 	}
 	earlier := name == queryVotes && t.earlier.Load()
 	got, status, err := t.send(ctx, name, namedVotes(text, earlier), input)
-	if status == http.StatusUnprocessableEntity && name == queryVotes {
+	if isInvalid(status, nil) && name == queryVotes {
 		if again, _, retried := t.send(ctx, name, namedVotes(text, !earlier), input); retried == nil {
 			t.earlier.Store(!earlier)
 			return again, nil
 		}
 	}
 	return got, err
+}
+
+// isInvalid reports whether a status is that of a query which the API does not understand.
+func isInvalid(status int, _ []byte) bool {
+	return status == http.StatusUnprocessableEntity || status == http.StatusBadRequest
 }
 
 func namedVotes(query []byte, earlier bool) []byte {
@@ -86,7 +91,7 @@ func (t *Tally) send(ctx context.Context, name string, query []byte, input map[s
 	response, err := t.Host.Do(ctx, fetch.Request{
 		Method: http.MethodPost, Body: body,
 		Header:  http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json"}, "Api-Key": {t.APIKey}},
-		Accepts: func(status int, _ []byte) bool { return status == http.StatusUnprocessableEntity },
+		Accepts: isInvalid,
 	})
 	if failed, is := errors.AsType[*fetch.StatusError](err); is &&
 		(failed.Status == http.StatusUnauthorized || failed.Status == http.StatusForbidden) {

@@ -1,6 +1,7 @@
 package tally
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -93,9 +94,9 @@ func (o *organization) take(nodes ...json.RawMessage) taken {
 	got := taken{changes: map[string]func(*note){}, hashes: map[string]uint64{}}
 	for _, text := range nodes {
 		var h head
-		err := fetch.Decode(text, &h)
+		err, hash := fetch.Decode(text, &h), maphash.Bytes(hashSeed, text)
 		if err != nil {
-			h.ID = idOf(text)
+			h.ID = cmp.Or(idOf(text), fmt.Sprintf("node %x", hash))
 		}
 		if h.ID == "" {
 			continue
@@ -103,7 +104,6 @@ func (o *organization) take(nodes ...json.RawMessage) taken {
 		n, known := o.notes[h.ID]
 		got.known = got.known || err == nil && known && !n.Draft
 		o.behind[h.Governor.ID] = h.Governor.IsBehind || h.Governor.IsIndexing
-		hash := maphash.Bytes(hashSeed, text)
 		if o.seen[h.ID] == hash {
 			continue
 		}

@@ -334,6 +334,13 @@ func TestWhatOneProposalLacksHoldsUpNoOther(t *testing.T) {
 	lying.Change(func(_ string, answer []byte) []byte { return answer })
 	f.run(order()...)
 	f.wantTruth()
+	lying.Change(func(_ string, answer []byte) []byte {
+		return withNodes(answer, "proposals", `{"id":7}`, "null", "{}")
+	})
+	f.run("log")
+	if got := env.Rejected(t, f.warehouse, f.followed.Sources()[0]); got != 1 {
+		t.Errorf("got %d rejected, want the node that is no proposal", got)
+	}
 	lying.Change(func(_ string, answer []byte) []byte { // the first Governor of two
 		return bytes.Replace(answer, []byte(`aa","isBehind":false`), []byte(`cc","isBehind":true`), 1)
 	})

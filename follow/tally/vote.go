@@ -34,6 +34,8 @@ func compareIDs(a, b string) int {
 type votes struct {
 	records []record.Record
 	ids     []string
+	// unread are the ids of votes that are none, as far as they state one.
+	unread []string
 }
 
 // takeVotes reads votes on a proposal. Pending ones, which become plain when they arrive from another
@@ -51,7 +53,7 @@ func (o *organization) takeVotes(proposal string, nodes []json.RawMessage) (got 
 			} `json:"voter"`
 		}
 		if err := fetch.Decode(text, &said); err != nil {
-			got.ids = append(got.ids, idOf(text))
+			got.unread = append(got.unread, idOf(text))
 			o.journal.Reject(o.source, idOf(text), fmt.Errorf("read a vote: %w", err))
 			continue
 		}
@@ -191,7 +193,7 @@ func (o *organization) step(ctx context.Context, w *walk) (done bool, withdrawn 
 	}
 	found := o.takeVotes(w.proposal, got.nodes)
 	w.unread = w.unread || len(got.unread) > 0
-	for _, id := range append(found.ids, got.unread...) {
+	for _, id := range slices.Concat(found.ids, found.unread, got.unread) {
 		w.first = cmp.Or(w.first, id)
 		w.seen[id] = true
 	}

@@ -69,6 +69,9 @@ func (f answers) answer(r *http.Request) (body any, location string, err error) 
 	if err == nil && f.switches.Slugs && (len(parts) == 1 || parts[0] != slug(t.title)) {
 		return nil, fmt.Sprintf("/t/%s/%d.json", slug(t.title), t.id), nil
 	}
+	if err == nil && f.switches.Failing == t.id {
+		err = failure{http.StatusInternalServerError, "internal"}
+	}
 	return f.whole(t), "", err
 }
 

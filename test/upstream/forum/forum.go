@@ -53,8 +53,9 @@ type Switches struct {
 	Rebuilding bool
 	// Staff answers everything, as to the key of an administrator.
 	Staff bool
-	// Broken names a topic whose JSON has a text for a number; 0 is none.
-	Broken int
+	// Broken names a topic whose JSON has a text for a number, and Failing one that is answered with
+	// status 500; 0 is none.
+	Broken, Failing int
 }
 
 type category struct {
