@@ -208,8 +208,9 @@ func (u *upgrade) play(what string, happen func()) {
 	happen()
 	u.recovered(time.Now())
 	wait(u.tb.Context(), calmPeriod)
+	by := time.Now() // further ones end meanwhile
 	for _, n := range u.apis {
-		env.Within(u.tb, recoveryTimeout, func() error { return u.showsEnded(n) })
+		env.Within(u.tb, recoveryTimeout, func() error { return u.showsEnded(n, by) })
 	}
 	after := u.load.tally()
 	if after.wrong+after.broken > 0 {
@@ -226,11 +227,10 @@ func (u *upgrade) play(what string, happen func()) {
 		time.Since(began).Seconds()))
 }
 
-// showsEnded reports whether a node shows each vote as ended that has.
-func (u *upgrade) showsEnded(n *node) error {
-	now := time.Now()
+// showsEnded reports whether a node shows each vote as ended that has by a time.
+func (u *upgrade) showsEnded(n *node, by time.Time) error {
 	for key, ends := range u.ending {
-		if ends.After(now) {
+		if ends.After(by) {
 			continue
 		}
 		r := ask(n.base+"/v2/proposals/"+string(key), u.dataset.headers())
