@@ -87,7 +87,7 @@ func VerdictOf(label string) Verdict {
 // plainLabel returns a label in lower case, without ornaments and what is in parentheses at its
 // end.
 func plainLabel(label string) string {
-	label = strings.ToLower(strings.NewReplacer("’", "'", "`", "'").Replace(label))
+	label = strings.ToLower(strings.ReplaceAll(strings.ReplaceAll(label, "’", "'"), "`", "'"))
 	if at := strings.LastIndex(label, "("); at > 0 && strings.HasSuffix(strings.TrimSpace(label), ")") {
 		label = label[:at]
 	}
