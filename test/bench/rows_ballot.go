@@ -222,10 +222,10 @@ func (e *Environment) votes(ctx context.Context, summary string) (int, error) {
 		return 0, err
 	}
 	var found struct {
-		Data struct{ Totals struct{ Votes string } }
+		Data struct{ Held struct{ Votes string } } // totals may be upstream's
 	}
 	if err := json.Unmarshal(body, &found); err != nil || status != http.StatusOK {
 		return 0, errors.Join(fmt.Errorf("%s answers %d: %.300s", summary, status, body), err)
 	}
-	return strconv.Atoi(found.Data.Totals.Votes)
+	return strconv.Atoi(found.Data.Held.Votes)
 }
