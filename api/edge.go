@@ -174,6 +174,11 @@ func edgeBodyKey(r *routes.Request, found *rendered, readiness governance.Readin
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
+// isTrusted reports whether the caller is internal or a trusted proxy.
+func (a *admission) isTrusted(c *fiber.Ctx) bool {
+	return a.addresses.TrustsProxy(peerOf(c)) || a.internal.Accepts(c.Get(access.HeaderInternal))
+}
+
 // edgeTimeout returns how long an edge waits for the answer, if there is an edge: nothing to
 // maxEdgeTimeout. An unreadable one belongs to an edge that does not wait.
 func (a *admission) edgeTimeout(c *fiber.Ctx) (limit time.Duration, stated bool) {
@@ -186,6 +191,14 @@ func (a *admission) edgeTimeout(c *fiber.Ctx) (limit time.Duration, stated bool)
 		return 0, true
 	}
 	return min(time.Duration(milliseconds)*time.Millisecond, maxEdgeTimeout), true
+}
+
+// edgeBound shortens a wait to what an edge waits for an answer.
+func (a *admission) edgeBound(c *fiber.Ctx, wait time.Duration) time.Duration {
+	if limit, stated := a.edgeTimeout(c); stated {
+		return max(0, min(wait, limit-a.timeout))
+	}
+	return wait
 }
 
 // EdgeFailure is an error that an edge sends itself, equal to a node's error.

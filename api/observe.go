@@ -9,7 +9,6 @@ import (
 	"github.com/valyala/fasthttp"
 	"go.opentelemetry.io/otel/attribute"
 
-	"pnyx/access"
 	"pnyx/telemetry"
 )
 
@@ -92,11 +91,6 @@ func (a *API) trace(c *fiber.Ctx) telemetry.Span {
 	ctx, span := a.tracer.StartServer(c.UserContext(), headerCarrier{&c.Request().Header}, a.admission.isTrusted(c))
 	c.SetUserContext(ctx)
 	return span
-}
-
-// isTrusted reports whether the caller is internal or a trusted proxy.
-func (a *admission) isTrusted(c *fiber.Ctx) bool {
-	return a.addresses.TrustsProxy(peerOf(c)) || a.internal.Accepts(c.Get(access.HeaderInternal))
 }
 
 // setSpanAttributes describes the request and its answer in the span.

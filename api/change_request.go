@@ -67,14 +67,6 @@ func (a *API) loadHeld(ctx context.Context, r *routes.Request) (*rendered, error
 	return a.loadAnswer(ctx, nil, r)
 }
 
-// edgeBound shortens a wait to what an edge waits for an answer.
-func (a *admission) edgeBound(c *fiber.Ctx, wait time.Duration) time.Duration {
-	if limit, stated := a.edgeTimeout(c); stated {
-		return max(0, min(wait, limit-a.timeout))
-	}
-	return wait
-}
-
 // MIMEEventStream is the media type of a stream of changes.
 const MIMEEventStream = "text/event-stream"
 
