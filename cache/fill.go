@@ -87,18 +87,15 @@ redis.call('RPUSH', KEYS[1], ARGV[1])
 return redis.call('LPOP', KEYS[1])`)
 
 // Fills are the queues of requests for pages.
-type Fills struct {
-	store *Store
-	conn  Conn
-}
+type Fills struct{ store *Store }
 
 // Fills returns the queues of requests for pages.
-func (s *Store) Fills() Fills { return Fills{s, s.conn} }
+func (s *Store) Fills() Fills { return Fills{s} }
 
 // Enqueue requests a page unless it is pending. The error is ErrQueueFull or
 // ErrUnavailable.
 func (s Fills) Enqueue(ctx context.Context, f Fill) error {
-	ctx, cancel := s.conn.WithTimeout(ctx)
+	ctx, cancel := s.store.conn.WithTimeout(ctx)
 	defer cancel()
 	f.EnqueuedAt = governance.TimestampOf(time.Now())
 	request, err := msgpack.Marshal(&f)
@@ -108,7 +105,7 @@ func (s Fills) Enqueue(ctx context.Context, f Fill) error {
 	// A queued request stays pending as long as a caller waits for it.
 	ttl := max(pendingTTL, time.Until(f.Deadline.Time()))
 	keys := []string{string(fillQueueKey(f.Page.Kind)), string(pendingKey(f.Page.Key()))}
-	reply, err := enqueueFill.Run(ctx, Client(s.conn), keys, MaxQueuedFills, ttl.Milliseconds(), request).Int()
+	reply, err := enqueueFill.Run(ctx, Client(s.store.conn), keys, MaxQueuedFills, ttl.Milliseconds(), request).Int()
 	if err != nil {
 		return WrapError(err)
 	}
@@ -134,14 +131,14 @@ const (
 func (s Fills) Dequeue(
 	ctx context.Context, kinds []query.Kind, end QueueEnd, limit func(query.Kind) int, timeout time.Duration,
 ) ([]Fill, error) {
-	pop, popMore := Client(s.conn).BLPop, Client(s.conn).LPopCount
+	pop, popMore := Client(s.store.conn).BLPop, Client(s.store.conn).LPopCount
 	if end == Newest {
-		pop, popMore = Client(s.conn).BRPop, Client(s.conn).RPopCount
+		pop, popMore = Client(s.store.conn).BRPop, Client(s.store.conn).RPopCount
 	}
 	wake := fillWakeKey(rand.Text())
 	defer context.AfterFunc(ctx, func() { s.wakeDequeue(ctx, wake) })()
 	// A Redis that does not answer is given up before the client would.
-	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout+s.conn.Timeout)
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout+s.store.conn.Timeout)
 	defer cancel()
 	reply, err := pop(bounded, timeout, append(fillQueueKeys(kinds), string(wake))...).Result()
 	switch {
@@ -181,10 +178,10 @@ func swapForOldest(ctx context.Context, s *Store, queue, request string, newest 
 // of its own. A client that closed its connection instead would lose the request that Redis
 // sends at that moment.
 func (s Fills) wakeDequeue(ended context.Context, wake Key) {
-	ctx, cancel := s.conn.WithTimeout(context.WithoutCancel(ended))
+	ctx, cancel := s.store.conn.WithTimeout(context.WithoutCancel(ended))
 	defer cancel()
 	// Without the entry the wait ends with its timeout.
-	_, _ = Client(s.conn).Pipelined(ctx, func(pipe redis.Pipeliner) error {
+	_, _ = Client(s.store.conn).Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		pipe.RPush(ctx, string(wake), "")
 		pipe.Expire(ctx, string(wake), wakeTTL)
 		return nil
@@ -193,9 +190,9 @@ func (s Fills) wakeDequeue(ended context.Context, wake Key) {
 
 // DequeueMore takes up to limit requests of a kind that are queued now.
 func (s Fills) DequeueMore(ctx context.Context, kind query.Kind, end QueueEnd, limit int) []Fill {
-	pop := Client(s.conn).LPopCount
+	pop := Client(s.store.conn).LPopCount
 	if end == Newest {
-		pop = Client(s.conn).RPopCount
+		pop = Client(s.store.conn).RPopCount
 	}
 	return popFills(ctx, pop, string(fillQueueKey(kind)), limit)
 }
@@ -232,7 +229,7 @@ func fillQueueKeys(kinds []query.Kind) []string {
 // Requeue puts requests back at the end of their queue that they were taken from, in
 // the order in which Dequeue returned them.
 func (s Fills) Requeue(ctx context.Context, fills []Fill, end QueueEnd) error {
-	_, err := Client(s.conn).Pipelined(ctx, func(pipe redis.Pipeliner) error {
+	_, err := Client(s.store.conn).Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for _, f := range slices.Backward(fills) {
 			request, err := msgpack.Marshal(&f)
 			if err != nil {
@@ -252,7 +249,7 @@ func (s Fills) Requeue(ctx context.Context, fills []Fill, end QueueEnd) error {
 // Heartbeat keeps requests pending while a worker fills their pages. Before the first
 // heartbeat, the marks end at the deadlines of the requests.
 func (s Fills) Heartbeat(ctx context.Context, fills []Fill) error {
-	_, err := Client(s.conn).Pipelined(ctx, func(pipe redis.Pipeliner) error {
+	_, err := Client(s.store.conn).Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for _, f := range fills {
 			pipe.Set(ctx, string(pendingKey(f.Page.Key())), "1", pendingTTL)
 		}
@@ -263,9 +260,9 @@ func (s Fills) Heartbeat(ctx context.Context, fills []Fill) error {
 
 // Length returns how many requests are in the longest queue of the kinds.
 func (s Fills) Length(ctx context.Context, kinds []query.Kind) (longest int64, err error) {
-	ctx, cancel := s.conn.WithTimeout(ctx)
+	ctx, cancel := s.store.conn.WithTimeout(ctx)
 	defer cancel()
-	lengths, err := Client(s.conn).Pipelined(ctx, func(pipe redis.Pipeliner) error {
+	lengths, err := Client(s.store.conn).Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for _, key := range fillQueueKeys(kinds) {
 			pipe.LLen(ctx, key)
 		}
@@ -299,7 +296,7 @@ type CompletedFill struct {
 func (s Fills) Complete(ctx context.Context, fills []CompletedFill) []error {
 	errs := make([]error, len(fills))
 	set, told := make([]*redis.Cmd, len(fills)), make([]*redis.IntCmd, len(fills))
-	_, _ = Client(s.conn).Pipelined(ctx, func(pipe redis.Pipeliner) error { // each command has its own error
+	_, _ = Client(s.store.conn).Pipelined(ctx, func(pipe redis.Pipeliner) error { // each command has its own error
 		for i, f := range fills {
 			if f.View != nil {
 				set[i], errs[i] = queuePageOf(ctx, pipe, f)
