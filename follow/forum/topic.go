@@ -31,6 +31,12 @@ type fetched struct {
 	failed map[string]bool
 }
 
+// lacks reports whether a topic is to be fetched again: the forum's cache was behind, or the forum failed.
+func (f fetched) lacks(id string) bool {
+	_, isOld := f.old[id]
+	return isOld || f.failed[id]
+}
+
 // fetch fetches topics whole, and commits their records. Between two of them it pauses. A topic that
 // the forum fails to answer is rejected: it holds up no other, and is asked for again.
 func (l *pollers) fetch(ctx context.Context, ids []string, pause time.Duration) (fetched, error) {

@@ -37,13 +37,13 @@ func (l *pollers) watchLatest(ctx context.Context) (bool, error) {
 		}
 		if page == 0 {
 			for _, id := range left {
-				if _, isOld := found.old[id]; isOld || found.failed[id] {
+				if found.lacks(id) {
 					next.Bumped[id] = at.Bumped[id]
 				}
 			}
 			for _, t := range topics {
-				if _, isOld := found.old[t.id]; isOld || found.failed[t.id] {
-					next.Bumped[t.id] = at.Bumped[t.id] // the cache of the forum is behind, or it failed: again next time
+				if found.lacks(t.id) {
+					next.Bumped[t.id] = at.Bumped[t.id] // again next time
 					continue
 				}
 				next.Bumped[t.id], seen[t.id] = t.bumped.UnixMilli(), t.state()
