@@ -82,3 +82,25 @@ func ImportanceOf(eventType string, confidence governance.Confidence, attention 
 	}
 	return score
 }
+
+// EventOfMilestone returns the type of the event that a milestone of a proposal is, by upstream's word in
+// lower case; empty for a word that is none.
+func EventOfMilestone(word string) string {
+	switch word {
+	case "created":
+		return ProposalCreated
+	case "activated":
+		return VotingStarted
+	case "extended":
+		return VotingExtended
+	case "queued":
+		return ProposalQueued
+	case "executed", "callexecuted", "crosschainexecuted":
+		return ProposalExecuted
+	case "canceled", "cancelled", "vetoed":
+		return ProposalCanceled
+	case "expired":
+		return ProposalExpired
+	}
+	return ""
+}

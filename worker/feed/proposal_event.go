@@ -21,18 +21,11 @@ type event struct {
 // milestones returns the first known times of the events that upstream states, by type
 // of event.
 func milestones(p records.Proposal) map[string]*governance.Timestamp {
-	types := map[string]string{
-		"created": rules.ProposalCreated, "activated": rules.VotingStarted, "extended": rules.VotingExtended,
-		"queued": rules.ProposalQueued, "executed": rules.ProposalExecuted,
-		"callexecuted": rules.ProposalExecuted, "crosschainexecuted": rules.ProposalExecuted,
-		"canceled": rules.ProposalCanceled, "cancelled": rules.ProposalCanceled, "vetoed": rules.ProposalCanceled,
-		"expired": rules.ProposalExpired,
-	}
 	// Upstream can state a milestone several times, as when a vote is extended twice.
 	first := map[string]*governance.Timestamp{}
 	for _, milestone := range p.Milestones {
-		eventType, known := types[milestone.Type]
-		if known && milestone.At != nil && (first[eventType] == nil || *milestone.At < *first[eventType]) {
+		eventType := rules.EventOfMilestone(milestone.Type)
+		if eventType != "" && milestone.At != nil && (first[eventType] == nil || *milestone.At < *first[eventType]) {
 			first[eventType] = milestone.At
 		}
 	}

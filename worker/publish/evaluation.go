@@ -115,7 +115,7 @@ func updatedAt(p records.Proposal, now governance.Timestamp) *governance.Timesta
 	latest := p.CreatedAt
 	passed := []*governance.Timestamp{p.StartAt, p.EndAt}
 	for _, milestone := range p.Milestones {
-		if slices.Contains([]string{"executed", "callexecuted", "crosschainexecuted", "canceled", "cancelled", "vetoed"}, milestone.Type) {
+		if slices.Contains([]string{rules.ProposalExecuted, rules.ProposalCanceled}, rules.EventOfMilestone(milestone.Type)) {
 			passed = append(passed, milestone.At)
 		}
 	}
