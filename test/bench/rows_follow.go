@@ -42,7 +42,7 @@ func followRows() []Row {
 			}),
 		},
 		{
-			ID: "follow-delegations", Name: "following a token of a million delegation events from nothing", Baseline: "reading its logs once, storing nothing",
+			ID: "follow-delegations", Name: "following a token of ten million delegation events (quick: one million) from nothing", Baseline: "reading its logs once, storing nothing",
 			Unit: "events/s", Rounds: 1, Prepare: followDelegations,
 		},
 	}
@@ -57,8 +57,8 @@ const (
 	openOf = 100
 	// governorBlocks, governorProposals and governorVotes are the size of the Governor.
 	governorBlocks, governorProposals, governorVotes = 500_000, 400, 200_000
-	// delegationEvents is the number of events of the token.
-	delegationEvents = 1_000_000
+	// delegationEvents is the number of events of the token, and quickEvents that of a quick run.
+	delegationEvents, quickEvents = 10_000_000, 1_000_000
 	// blocksPerRequest is how many blocks a node reads for one request.
 	blocksPerRequest = 10_000
 )
@@ -237,6 +237,10 @@ func followGovernor(ctx context.Context, e *Environment, f *following) error {
 // followDelegations measures until the oldest event of a token shows, the past being read from its end.
 func followDelegations(ctx context.Context, e *Environment) (Sides, error) {
 	const oldest = "0x00000000000000000000000000000000000000ee"
+	events := uint64(delegationEvents)
+	if e.Quick {
+		events = quickEvents
+	}
 	c := followedChain()
 	delegate := func(n uint64) chain.Hex { return chain.Hex(fmt.Sprintf("0xd%039x", n%20_000)) }
 	for block := uint64(1); block < governorBlocks; block++ {
@@ -245,8 +249,8 @@ func followDelegations(ctx context.Context, e *Environment) (Sides, error) {
 			logs = append(logs, proposed(1, block),
 				chain.Emit(tokenAddress, "DelegateChanged(address,address,address)", 3, chain.Hex(oldest), chain.Hex("0x0"), delegate(0)))
 		}
-		for n := range uint64(delegationEvents / governorBlocks / 2) {
-			n += block * delegationEvents / governorBlocks / 2
+		for n := range events / governorBlocks / 2 {
+			n += block * events / governorBlocks / 2
 			logs = append(logs,
 				chain.Emit(tokenAddress, "DelegateChanged(address,address,address)", 3, chain.Hex(fmt.Sprintf("0xe%039x", n%1_000_000)), delegate(n), delegate(n/3)),
 				chain.Emit(tokenAddress, "DelegateVotesChanged(address,uint256,uint256)", 1, delegate(n/3), n, n+1))
@@ -279,7 +283,7 @@ func followDelegations(ctx context.Context, e *Environment) (Sides, error) {
 				}
 				return err
 			})
-			rate := delegationEvents / time.Since(began).Seconds()
+			rate := float64(events) / time.Since(began).Seconds()
 			return rate, errors.Join(err, delegationFigures(ctx, e, s))
 		},
 		Baseline: func(ctx context.Context) (float64, error) {
@@ -296,7 +300,7 @@ func followDelegations(ctx context.Context, e *Environment) (Sides, error) {
 					return 0, err
 				}
 			}
-			return delegationEvents / time.Since(began).Seconds(), nil
+			return float64(events) / time.Since(began).Seconds(), nil
 		},
 	}, nil
 }
