@@ -8,8 +8,9 @@ require (
 	github.com/go-redis/redis_rate/v10 v10.0.1
 	github.com/gofiber/fiber/v2 v2.52.15
 	github.com/redis/go-redis/v9 v9.23.0
-	github.com/valyala/fasthttp v1.78.0
 	github.com/shopspring/decimal v1.6.0
+	github.com/valyala/fasthttp v1.78.0
+	golang.org/x/sync v0.24.0
 	pnyx v0.0.0
 )
 
@@ -66,7 +67,6 @@ require (
 	go.uber.org/goleak v1.3.0 // indirect
 	golang.org/x/crypto v0.58.0 // indirect
 	golang.org/x/net v0.62.0 // indirect
-	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/text v0.43.0 // indirect
 	golang.org/x/time v0.16.0 // indirect

@@ -117,7 +117,7 @@ func measured[Item any](o options, e *Environment, items []Item, describe func(I
 
 // compare measures the rows.
 func (o options) compare(ctx context.Context, e *Environment, report *Report) error {
-	rows := slices.DeleteFunc(Rows(), func(row Row) bool { return row.rounds(o.quick) == 0 })
+	rows := slices.DeleteFunc(Rows(&report.Importing), func(row Row) bool { return row.rounds(o.quick) == 0 })
 	return measured(o, e, rows, func(row Row) (id, title string) { return row.ID, row.Name + " (" + row.ID + ")" }, func(row Row) error {
 		result, err := row.run(ctx, e, e.Log)
 		if err == nil {

@@ -24,6 +24,8 @@ type Report struct {
 	// Results has one entry for each measured row, and Latencies for each measured load.
 	Results   []Result
 	Latencies []LatencyResult
+	// Importing is drawn.
+	Importing importing `json:"-"`
 }
 
 // Machine describes the hardware and software that figures were measured with.
@@ -69,6 +71,7 @@ with %[11]d.%[12]s
 		r.Size.Ballots, r.Size.Proposals, r.Size.DAOs, r.Size.Largest, r.quickNote())
 	r.markdownRatios(out)
 	r.markdownLatencies(out)
+	r.Importing.markdown(out)
 }
 
 func (r Report) quickNote() string {

@@ -1,0 +1,202 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/HdrHistogram/hdrhistogram-go"
+	"golang.org/x/sync/errgroup"
+)
+
+const (
+	// importedAtOnce is how many ballots are imported into a running instance, the largest vote
+	// having a fifth of them.
+	importedAtOnce = 1_000_000
+	// afterImport is how many seconds after an import an instance is still measured, and beforeImport before.
+	afterImport, beforeImport = 30, 15
+	// callers is how many connections send each load.
+	callers = 8
+)
+
+// importRates are the rates of answers that were asked for before, and of pages that nobody asked for, a second.
+var importRates = [...]float64{200, 10}
+
+// importing is one run of an instance while much is imported into it. It serves two rows and a chart.
+type importing struct {
+	// quiet and busy are the response times before and since, of each load.
+	quiet, busy [len(importRates)]*hdrhistogram.Histogram
+	moments     []moment
+}
+
+// moment is one second of the run.
+type moment struct {
+	// slowest are the slowest answers of each load in milliseconds, and cores is the processor time of the instance in
+	// seconds.
+	slowest [len(importRates)]float64
+	cores   float64
+	// stored counts the ballots in the warehouse, and published the votes of published proposals.
+	stored, published uint64
+}
+
+// row returns what prepares the row of a load.
+func (i *importing) row(load int) func(context.Context, *Environment) (Sides, error) {
+	return func(ctx context.Context, e *Environment) (Sides, error) {
+		if i.moments == nil {
+			if err := i.run(ctx, e); err != nil {
+				return Sides{}, err
+			}
+		}
+		p99 := func(taken *hdrhistogram.Histogram) Measure {
+			return func(context.Context) (float64, error) { return inMilliseconds(taken.ValueAtQuantile(99)), nil }
+		}
+		return Sides{Pnyx: p99(i.busy[load]), Baseline: p99(i.quiet[load])}, nil
+	}
+}
+
+// run imports into an instance that has all proposals and a few ballots.
+func (i *importing) run(ctx context.Context, e *Environment) error {
+	few, errFew := e.Generate(ctx, Size{DAOs: 50, Proposals: 1000, Ballots: importedAtOnce / 20, Largest: importedAtOnce / 100})
+	data, errData := e.Generate(ctx, Size{DAOs: 50, Proposals: 1000, Ballots: importedAtOnce, Largest: importedAtOnce / 5})
+	dir, err := e.temporary("import-")
+	if err := errors.Join(errFew, errData, err); err != nil {
+		return err
+	}
+	if _, err = e.Run(ctx, e.importOf(few, filepath.Join(dir, "data"))); err != nil {
+		return err
+	}
+	s, err := e.serve(ctx, dir)
+	if err != nil {
+		return err
+	}
+	conn, err := connectTo(s.dir)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	drives, err := importLoads(ctx, e, s.base)
+	if err != nil {
+		return err
+	}
+	wait(idleSettle)
+	for range beforeImport {
+		if err := i.second(ctx, e, s, conn, drives, &i.quiet); err != nil {
+			return err
+		}
+	}
+	imported := make(chan error, 1)
+	go func() { _, err := e.Run(ctx, e.importOf(data, s.dir)); imported <- err }()
+	for left := afterImport; left > 0; {
+		if err := i.second(ctx, e, s, conn, drives, &i.busy); err != nil {
+			return err
+		}
+		select {
+		case err := <-imported:
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(e.Log, "  imported in %d s\n", len(i.moments)-beforeImport)
+			imported = nil
+		default:
+			if imported == nil {
+				left--
+			}
+		}
+	}
+	return nil
+}
+
+// importLoads connects the loads. The pages are asked for once each.
+func importLoads(ctx context.Context, e *Environment, base string) (drives [len(importRates)]*drive, err error) {
+	_, text, err := get(ctx, base+"/v2/proposals?limit=100", e.internal())
+	var listed struct {
+		Data []struct{ ProposalKey string }
+	}
+	if err := errors.Join(err, json.Unmarshal(text, &listed)); err != nil {
+		return drives, fmt.Errorf("list proposals: %w", err)
+	}
+	loads := [...]Load{{URLs: []string{base + "/v2/daos?limit=20", base + "/v2/meta/data-status", base + "/v2/meta/pricing"}}, {Header: e.internal()}}
+	for limit := 500; limit > 400; limit-- {
+		for _, p := range listed.Data {
+			loads[1].URLs = append(loads[1].URLs, base+"/v2/proposals/"+p.ProposalKey+"/votes?limit="+strconv.Itoa(limit))
+		}
+	}
+	for n, load := range loads {
+		if drives[n], err = newDrive(load, callers); err != nil {
+			return drives, err
+		}
+		e.Undo(func() error { drives[n].close(); return nil })
+	}
+	return drives, nil
+}
+
+// second sends the loads for a second. An answer that fails is an error.
+func (i *importing) second(
+	ctx context.Context, e *Environment, s *served, conn driver.Conn, drives [len(importRates)]*drive, all *[len(importRates)]*hdrhistogram.Histogram,
+) error {
+	before, err := treeTicks(s.process.command.Process.Pid)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	var m moment
+	group, groupCtx := errgroup.WithContext(ctx)
+	for n, d := range drives {
+		group.Go(func() error {
+			taken, failed, err := d.run(groupCtx, importRates[n], time.Second)
+			m.slowest[n] = inMilliseconds(taken.Max())
+			if all[n] == nil {
+				all[n] = taken
+			} else {
+				all[n].Merge(taken)
+			}
+			if failed > 0 {
+				err = errors.Join(err, fmt.Errorf("%d failed, the first with %s", failed, *d.failure.Load()))
+			}
+			return err
+		})
+	}
+	err = group.Wait()
+	took := time.Since(began).Seconds()
+	after, failed := treeTicks(s.process.command.Process.Pid)
+	for name, ticks := range after {
+		m.cores += (ticks - before[name]) / ticksPerSecond / took
+	}
+	counted := conn.QueryRow(ctx, "SELECT (SELECT count() FROM ballots), (SELECT toUInt64(sum(total_votes)) FROM proposal_states FINAL)").Scan(&m.stored, &m.published)
+	i.moments = append(i.moments, m)
+	return errors.Join(err, failed, counted)
+}
+
+// markdown writes the chart.
+func (i *importing) markdown(out io.Writer) {
+	if len(i.moments) == 0 {
+		return
+	}
+	fmt.Fprintf(out, `## A million ballots imported into a running service
+
+The import begins after %d seconds. Beside the answers, lines are: %[2]sslowest answer%[2]s of each second (the higher line: pages that nobody
+asked for before), and %[2]sballots%[2]s in the warehouse and in published proposals, in thousands.
+
+`, beforeImport, "`")
+	chart := func(axis string, of ...func(moment) float64) {
+		fmt.Fprintf(out, "```mermaid\nxychart-beta\n  x-axis \"seconds\" 0 --> %d\n  y-axis %q\n", len(i.moments), axis)
+		for _, of := range of {
+			points := make([]string, len(i.moments))
+			for n, m := range i.moments {
+				points[n] = strconv.FormatFloat(of(m), 'f', 2, 64)
+			}
+			fmt.Fprintf(out, "  line [%s]\n", strings.Join(points, ", "))
+		}
+		fmt.Fprint(out, "```\n\n")
+	}
+	chart("cores of the service", func(m moment) float64 { return m.cores })
+	chart("slowest answer, ms", func(m moment) float64 { return m.slowest[0] }, func(m moment) float64 { return m.slowest[1] })
+	chart("ballots, thousands", func(m moment) float64 { return float64(m.stored) / 1000 }, func(m moment) float64 { return float64(m.published) / 1000 })
+}
