@@ -22,16 +22,19 @@ import (
 	"pnyx/warehouse/engine"
 )
 
+// baselineStarter starts the programs that Pnyx is compared with.
+type baselineStarter struct{ *Environment }
+
 // FiberBaseline starts a minimal Fiber server on the serving core and returns its URL. It
 // answers any method with size bytes. If redisURL is not empty, each request first takes from a
 // bucket in Redis.
-func (e *Environment) FiberBaseline(ctx context.Context, size int, redisURL string) (string, error) {
+func (e baselineStarter) FiberBaseline(ctx context.Context, size int, redisURL string) (string, error) {
 	return e.fiber(ctx, "-size", strconv.Itoa(size), "-redis", redisURL)
 }
 
 // CompressingBaseline starts a Fiber server like FiberBaseline's that answers with a
 // text, compressed by Fiber's own middleware where the caller accepts it.
-func (e *Environment) CompressingBaseline(ctx context.Context, text []byte) (string, error) {
+func (e baselineStarter) CompressingBaseline(ctx context.Context, text []byte) (string, error) {
 	file := filepath.Join(e.Dir, "answer.json")
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		return "", err
@@ -40,7 +43,7 @@ func (e *Environment) CompressingBaseline(ctx context.Context, text []byte) (str
 }
 
 // fiber starts a minimal Fiber server with further arguments.
-func (e *Environment) fiber(ctx context.Context, args ...string) (string, error) {
+func (e baselineStarter) fiber(ctx context.Context, args ...string) (string, error) {
 	executable, err := os.Executable()
 	if err != nil {
 		return "", err
@@ -113,7 +116,7 @@ func baselineHandler(body []byte, redisURL string) (fiber.Handler, error) {
 
 // NginxBaseline starts nginx with one worker process on the serving core and returns the
 // URL of a file of size bytes.
-func (e *Environment) NginxBaseline(ctx context.Context, size int) (string, error) {
+func (e baselineStarter) NginxBaseline(ctx context.Context, size int) (string, error) {
 	listen, err := freeAddress()
 	if err != nil {
 		return "", err

@@ -258,7 +258,7 @@ func (e *Environment) API(ctx context.Context) (string, *Process, error) {
 	if err != nil {
 		return "", nil, err
 	}
-	_, err = e.copied(ctx, largest)
+	_, err = pageMeter{e}.copied(ctx, largest)
 	return e.apiBase, e.api, err
 }
 

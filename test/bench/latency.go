@@ -66,7 +66,7 @@ func (l Latency) run(ctx context.Context, e *Environment, length time.Duration) 
 		return LatencyResult{}, fmt.Errorf("prepare %s: %w", l.ID, err)
 	}
 	if l.Publishing {
-		stop := e.keepPublishing(ctx)
+		stop := latencyMeter{e}.keepPublishing(ctx)
 		defer stop()
 	}
 	drive, err := newDrive(load, connections)

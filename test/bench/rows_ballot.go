@@ -24,16 +24,16 @@ func ballotRows() []Row {
 			Value: AtMost(0.5), Rounds: 7, Quick: 3,
 			Prepare: func(ctx context.Context, e *Environment) (Sides, error) {
 				small, err := e.smallProposal(ctx)
-				return Sides{Pnyx: func(ctx context.Context) (float64, error) { return e.arrival(ctx, small) }}, err
+				return Sides{Pnyx: func(ctx context.Context) (float64, error) { return arrivalMeter{e}.arrival(ctx, small) }}, err
 			},
 		},
 		{
 			ID: "incremental", Name: "ballot on the largest proposal → in its summary", Unit: "s",
 			Baseline: "a plain statement that counts its ballots once", Value: AtMost(0.6), Rounds: 5, Quick: 2,
 			Prepare: func(ctx context.Context, e *Environment) (Sides, error) {
-				largest, statement, err := e.countOfLargest(ctx)
+				largest, statement, err := arrivalMeter{e}.countOfLargest(ctx)
 				return Sides{
-					Pnyx:     func(ctx context.Context) (float64, error) { return e.rangedArrival(ctx, largest) },
+					Pnyx:     func(ctx context.Context) (float64, error) { return arrivalMeter{e}.rangedArrival(ctx, largest) },
 					Baseline: func(ctx context.Context) (float64, error) { return timeStatements(ctx, e.conn, statement) },
 				}, err
 			},
@@ -43,18 +43,21 @@ func ballotRows() []Row {
 			Baseline: "the first ballot after a start of the worker, which is counted with all others", Unit: "s",
 			Value: AtMost(1.2), Rounds: 3, Quick: 1,
 			Prepare: func(ctx context.Context, e *Environment) (Sides, error) {
-				largest, _, err := e.countOfLargest(ctx)
+				largest, _, err := arrivalMeter{e}.countOfLargest(ctx)
 				return Sides{
-					Pnyx:     func(ctx context.Context) (float64, error) { return e.slowestArrival(ctx, largest, 10) },
-					Baseline: func(ctx context.Context) (float64, error) { return e.firstArrival(ctx, largest) },
+					Pnyx:     func(ctx context.Context) (float64, error) { return arrivalMeter{e}.slowestArrival(ctx, largest, 10) },
+					Baseline: func(ctx context.Context) (float64, error) { return arrivalMeter{e}.firstArrival(ctx, largest) },
 				}, err
 			},
 		},
 	}
 }
 
+// arrivalMeter measures how soon ballots count.
+type arrivalMeter struct{ *Environment }
+
 // countOfLargest returns the largest proposal, and the statement that counts its ballots.
-func (e *Environment) countOfLargest(ctx context.Context) (Proposal, string, error) {
+func (e arrivalMeter) countOfLargest(ctx context.Context) (Proposal, string, error) {
 	if _, _, err := e.API(ctx); err != nil {
 		return Proposal{}, "", err
 	}
@@ -73,7 +76,7 @@ const (
 )
 
 // firstArrival restarts the worker and returns the seconds of the first ballot after it.
-func (e *Environment) firstArrival(ctx context.Context, p Proposal) (float64, error) {
+func (e arrivalMeter) firstArrival(ctx context.Context, p Proposal) (float64, error) {
 	if err := e.worker.stop(); err != nil {
 		return 0, err
 	}
@@ -92,7 +95,7 @@ func (e *Environment) firstArrival(ctx context.Context, p Proposal) (float64, er
 const rangedAttempts = 5
 
 // rangedArrival returns the seconds of a ballot that is counted with its range of voters.
-func (e *Environment) rangedArrival(ctx context.Context, p Proposal) (float64, error) {
+func (e arrivalMeter) rangedArrival(ctx context.Context, p Proposal) (float64, error) {
 	for range rangedAttempts {
 		recounts, errRecounts := e.workerMetric(ctx, recountsMetric)
 		before, errBefore := e.workerMetric(ctx, rangedMetric)
@@ -110,7 +113,7 @@ func (e *Environment) rangedArrival(ctx context.Context, p Proposal) (float64, e
 
 // recounted waits until the worker has made more recounts than so many: one of a proposal, and
 // one of its DAO if this is large.
-func (e *Environment) recounted(ctx context.Context, before float64) error {
+func (e arrivalMeter) recounted(ctx context.Context, before float64) error {
 	began := time.Now()
 	if err := e.workerAbove(ctx, recountsMetric, before); err != nil {
 		return err
@@ -124,7 +127,7 @@ func (e *Environment) recounted(ctx context.Context, before float64) error {
 	return nil
 }
 
-func (e *Environment) slowestArrival(ctx context.Context, p Proposal, ballots int) (slowest float64, err error) {
+func (e arrivalMeter) slowestArrival(ctx context.Context, p Proposal, ballots int) (slowest float64, err error) {
 	for range ballots {
 		took, err := e.rangedArrival(ctx, p)
 		if err != nil {
@@ -136,7 +139,7 @@ func (e *Environment) slowestArrival(ctx context.Context, p Proposal, ballots in
 }
 
 // workerAbove waits until a metric of the worker is above a number.
-func (e *Environment) workerAbove(ctx context.Context, name string, number float64) error {
+func (e arrivalMeter) workerAbove(ctx context.Context, name string, number float64) error {
 	return e.worker.until(ctx, func() error {
 		value, err := e.workerMetric(ctx, name)
 		if err == nil && value <= number {
@@ -147,7 +150,7 @@ func (e *Environment) workerAbove(ctx context.Context, name string, number float
 }
 
 // workerMetric returns a metric of the worker that has no labels.
-func (e *Environment) workerMetric(ctx context.Context, name string) (float64, error) {
+func (e arrivalMeter) workerMetric(ctx context.Context, name string) (float64, error) {
 	status, body, err := get(ctx, e.workerAdmin+"/metrics", nil)
 	if err != nil || status != http.StatusOK {
 		return 0, errors.Join(fmt.Errorf("metrics of the worker: status %d", status), err)
@@ -162,7 +165,7 @@ func (e *Environment) workerMetric(ctx context.Context, name string) (float64, e
 
 // arrival imports a ballot of a new voter and returns the time until it is counted, in
 // seconds. The time includes the start of the import command.
-func (e *Environment) arrival(ctx context.Context, p Proposal) (float64, error) {
+func (e arrivalMeter) arrival(ctx context.Context, p Proposal) (float64, error) {
 	base, _, err := e.API(ctx)
 	if err != nil {
 		return 0, err
@@ -187,7 +190,7 @@ func (e *Environment) arrival(ctx context.Context, p Proposal) (float64, error) 
 }
 
 // importText imports lines of a source file, and returns when that began.
-func (e *Environment) importText(ctx context.Context, lines string, environ []string, niceness int) (began time.Time, err error) {
+func (e arrivalMeter) importText(ctx context.Context, lines string, environ []string, niceness int) (began time.Time, err error) {
 	path := filepath.Join(e.Dir, "lines.ndjson")
 	if err := os.WriteFile(path, []byte(lines), 0o600); err != nil {
 		return began, err
@@ -198,14 +201,14 @@ func (e *Environment) importText(ctx context.Context, lines string, environ []st
 }
 
 // newBallot returns a ballot of a new voter in the format of Snapshot.
-func (e *Environment) newBallot(p Proposal) string {
+func (e arrivalMeter) newBallot(p Proposal) string {
 	e.ballots++
 	return snapshotBallot(p, strconv.FormatInt(time.Now().UnixNano()+int64(e.ballots), 16), 1)
 }
 
 // changedBallot returns the ballot of the same voter each time, with another power: the
 // proposal changes, and gets no more ballots however often that is measured.
-func (e *Environment) changedBallot(p Proposal) string {
+func (e arrivalMeter) changedBallot(p Proposal) string {
 	e.ballots++
 	return snapshotBallot(p, "c4a49ed", 1+e.ballots)
 }
@@ -216,7 +219,7 @@ func snapshotBallot(p Proposal, name string, power int) string {
 }
 
 // votes returns the number of votes in a summary.
-func (e *Environment) votes(ctx context.Context, summary string) (int, error) {
+func (e arrivalMeter) votes(ctx context.Context, summary string) (int, error) {
 	status, body, err := get(ctx, summary, e.internal())
 	if err != nil {
 		return 0, err

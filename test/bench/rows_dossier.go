@@ -49,7 +49,7 @@ func dossiers(ctx context.Context, e *Environment, condition string, count, call
 		return Sides{}, errors.Join(fmt.Errorf("find proposals: got %d", len(proposals)), err)
 	}
 	return Sides{Pnyx: func(ctx context.Context) (float64, error) {
-		if err := e.forgetPages(ctx); err != nil {
+		if err := (pageMeter{e}).forgetPages(ctx); err != nil {
 			return 0, err
 		}
 		var working sync.WaitGroup

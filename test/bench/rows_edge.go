@@ -23,7 +23,7 @@ func edgeRows() []Row {
 				if err != nil {
 					return Sides{}, err
 				}
-				static, err := e.NginxBaseline(ctx, size)
+				static, err := baselineStarter{e}.NginxBaseline(ctx, size)
 				return Sides{Pnyx: e.Saturate(url, header), Baseline: e.Saturate(static, nil)}, err
 			},
 		}

@@ -79,7 +79,7 @@ func exportOfVote(ctx context.Context, e *Environment) (*export, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = e.copied(ctx, largest)
+	_, err = pageMeter{e}.copied(ctx, largest)
 	votes := "/v2/proposals/" + largest.Key + "/votes"
 	return &export{environment: e, node: node, base: base, manifest: votes + "/export", votes: []string{votes}}, err
 }
@@ -140,7 +140,7 @@ func (x *export) begin(ctx context.Context) (*download, error) {
 	if x.environment.api != x.node {
 		return x.download(), nil
 	}
-	return x.download(), x.environment.forgetPages(ctx)
+	return x.download(), pageMeter{x.environment}.forgetPages(ctx)
 }
 
 // fetch returns the text of an answer, which is sent compressed if it is long.

@@ -46,7 +46,9 @@ func fillRows() []Row {
 			row := Row{
 				ID: kind.row(callers), Name: fmt.Sprintf("distinct cold pages, %d callers: %s", callers, kind.name),
 				Baseline: "plain Fiber handler, constant body", Unit: "requests/s", Rounds: 3,
-				Prepare: func(ctx context.Context, e *Environment) (Sides, error) { return e.coldFills(ctx, kind, callers) },
+				Prepare: func(ctx context.Context, e *Environment) (Sides, error) {
+					return fillMeter{e}.coldFills(ctx, kind, callers)
+				},
 			}
 			if callers == connections {
 				row.Value, row.Quick = AtLeast(1000), 1
@@ -57,9 +59,12 @@ func fillRows() []Row {
 	return rows
 }
 
+// fillMeter measures distinct pages for many callers.
+type fillMeter struct{ *Environment }
+
 // coldFills compares pages that are not in Redis with a handler that returns as many bytes. They
 // are read from tables whose parts are merged, as they are some hours after an import.
-func (e *Environment) coldFills(ctx context.Context, kind coldKind, callers int) (Sides, error) {
+func (e fillMeter) coldFills(ctx context.Context, kind coldKind, callers int) (Sides, error) {
 	load, err := e.coldLoadOf(ctx, kind)
 	if err == nil {
 		err = e.mergeParts(ctx, "ballots", "proposal_states")
@@ -71,10 +76,10 @@ func (e *Environment) coldFills(ctx context.Context, kind coldKind, callers int)
 	if err != nil {
 		return Sides{}, err
 	}
-	baseline, err := e.FiberBaseline(ctx, size, "")
+	baseline, err := baselineStarter{e.Environment}.FiberBaseline(ctx, size, "")
 	measure := func(load Load, cold bool) Measure {
 		return func(ctx context.Context) (float64, error) {
-			if err := e.forgetPages(ctx); err != nil {
+			if err := (pageMeter{e.Environment}).forgetPages(ctx); err != nil {
 				return 0, err
 			}
 			return e.closedLoad(ctx, load, callers, cold)
@@ -85,7 +90,7 @@ func (e *Environment) coldFills(ctx context.Context, kind coldKind, callers int)
 }
 
 // mergeParts merges the parts of tables.
-func (e *Environment) mergeParts(ctx context.Context, tables ...string) error {
+func (e fillMeter) mergeParts(ctx context.Context, tables ...string) error {
 	for _, table := range tables {
 		if err := e.conn.Exec(ctx, "OPTIMIZE TABLE "+table+" FINAL SETTINGS optimize_skip_merged_partitions = 1"); err != nil {
 			return fmt.Errorf("merge the parts of %s: %w", table, err)
@@ -95,7 +100,7 @@ func (e *Environment) mergeParts(ctx context.Context, tables ...string) error {
 }
 
 // coldLoadOf returns requests for distinct pages of a kind.
-func (e *Environment) coldLoadOf(ctx context.Context, kind coldKind) (load Load, err error) {
+func (e fillMeter) coldLoadOf(ctx context.Context, kind coldKind) (load Load, err error) {
 	base, _, err := e.API(ctx)
 	if err != nil {
 		return load, err
@@ -121,7 +126,7 @@ func (e *Environment) coldLoadOf(ctx context.Context, kind coldKind) (load Load,
 
 // closedLoad returns the requests per second that callers get who each send the next request
 // when the last is answered. A cold load ends when it has requested each page once.
-func (e *Environment) closedLoad(ctx context.Context, load Load, callers int, cold bool) (float64, error) {
+func (e fillMeter) closedLoad(ctx context.Context, load Load, callers int, cold bool) (float64, error) {
 	drive, err := newDrive(load, callers)
 	if err != nil {
 		return 0, err

@@ -31,12 +31,12 @@ func httpRows() []Row {
 	return []Row{
 		row("hot-free", free, "plain Fiber handler, constant body", AtLeast(0.75), 7, 3, (*Environment).hotFree,
 			func(ctx context.Context, e *Environment, size int) (Measure, error) {
-				baseline, err := e.FiberBaseline(ctx, size, "")
+				baseline, err := baselineStarter{e}.FiberBaseline(ctx, size, "")
 				return e.Saturate(baseline, nil), err
 			}),
 		row("hot-free-nginx", free, "nginx, a static file", Bound{}, 3, 1, (*Environment).hotFree,
 			func(ctx context.Context, e *Environment, size int) (Measure, error) {
-				static, err := e.NginxBaseline(ctx, size)
+				static, err := baselineStarter{e}.NginxBaseline(ctx, size)
 				return e.Saturate(static, nil), err
 			}),
 		{
@@ -51,14 +51,14 @@ func httpRows() []Row {
 				if err != nil {
 					return Sides{}, err
 				}
-				baseline, err := e.CompressingBaseline(ctx, text)
+				baseline, err := baselineStarter{e}.CompressingBaseline(ctx, text)
 				accepts := http.Header{"Accept-Encoding": {"gzip"}}
 				return Sides{Pnyx: e.Saturate(url, accepts), Baseline: e.Saturate(baseline, accepts)}, err
 			},
 		},
 		row("hot-paid", paid, "plain Fiber handler, one redis_rate Allow, pipelined", AtLeast(0.9), 7, 3, (*Environment).hotPaid,
 			func(ctx context.Context, e *Environment, size int) (Measure, error) {
-				baseline, err := e.FiberBaseline(ctx, size, e.url)
+				baseline, err := baselineStarter{e}.FiberBaseline(ctx, size, e.url)
 				return e.Saturate(baseline, nil), err
 			}),
 		row("hot-paid-redis", paid, "redis-benchmark GET, not pipelined", Bound{}, 3, 1, (*Environment).hotPaid,

@@ -35,7 +35,7 @@ func hotLoad(id string, hot hotRoute) func(context.Context, *Environment) (Load,
 		if err != nil {
 			return Load{}, err
 		}
-		rate, err := e.saturation(id, func() (float64, error) { return e.Saturate(url, header)(ctx) })
+		rate, err := latencyMeter{e}.saturation(id, func() (float64, error) { return e.Saturate(url, header)(ctx) })
 		return Load{URLs: []string{url}, Header: header, Saturation: rate}, err
 	}
 }
@@ -51,23 +51,23 @@ func fiberLoad(ctx context.Context, e *Environment) (Load, error) {
 	if err != nil {
 		return Load{}, err
 	}
-	url, err := e.FiberBaseline(ctx, size, "")
+	url, err := baselineStarter{e}.FiberBaseline(ctx, size, "")
 	load.URLs = []string{url}
 	return load, err
 }
 
 // coldLoad requests deep pages of the largest proposal that are not in any cache.
 func coldLoad(ctx context.Context, e *Environment) (Load, error) {
-	urls, err := e.coldPages(ctx)
+	urls, err := latencyMeter{e}.coldPages(ctx)
 	if err != nil {
 		return Load{}, err
 	}
 	load := Load{URLs: urls, Header: e.internal()}
-	load.Saturation, err = e.saturation("cold", func() (float64, error) { return e.closedLoad(ctx, load, coldConcurrency, false) })
+	load.Saturation, err = latencyMeter{e}.saturation("cold", func() (float64, error) { return fillMeter{e}.closedLoad(ctx, load, coldConcurrency, false) })
 	if err != nil {
 		return Load{}, err
 	}
-	return load, e.forgetPages(ctx)
+	return load, pageMeter{e}.forgetPages(ctx)
 }
 
 const (
@@ -77,12 +77,15 @@ const (
 	coldWanted = 600
 )
 
+// latencyMeter measures answers at a fixed rate.
+type latencyMeter struct{ *Environment }
+
 // coldPages returns pages in random order, none of them stored.
-func (e *Environment) coldPages(ctx context.Context) ([]string, error) {
+func (e latencyMeter) coldPages(ctx context.Context) ([]string, error) {
 	if len(e.coldURLs) > 0 {
-		return e.coldURLs, e.forgetPages(ctx)
+		return e.coldURLs, pageMeter{e.Environment}.forgetPages(ctx)
 	}
-	walk, err := e.newWalk(ctx, "power", shortWalk, 1)
+	walk, err := pageMeter{e.Environment}.newWalk(ctx, "power", shortWalk, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -93,11 +96,11 @@ func (e *Environment) coldPages(ctx context.Context) ([]string, error) {
 		}
 	}
 	rand.Shuffle(len(e.coldURLs), func(i, j int) { e.coldURLs[i], e.coldURLs[j] = e.coldURLs[j], e.coldURLs[i] }) //nolint:gosec // not secret
-	return e.coldURLs, e.forgetPages(ctx)
+	return e.coldURLs, pageMeter{e.Environment}.forgetPages(ctx)
 }
 
 // saturation returns the median of a row. If the row was not measured, it measures once.
-func (e *Environment) saturation(id string, measure func() (float64, error)) (float64, error) {
+func (e latencyMeter) saturation(id string, measure func() (float64, error)) (float64, error) {
 	if rate, known := e.saturations[id]; known {
 		return rate, nil
 	}
@@ -114,7 +117,7 @@ const changedBatchSize = 500
 // keepPublishing changes ballots on many proposals until stop is called, so that the
 // worker always has data to publish. stop waits for the last import: the embedded
 // engine restarts when a client disconnects while it sends.
-func (e *Environment) keepPublishing(ctx context.Context) (stop func()) {
+func (e latencyMeter) keepPublishing(ctx context.Context) (stop func()) {
 	stopped := make(chan struct{})
 	var publishing sync.WaitGroup
 	publishing.Go(func() {
@@ -137,16 +140,16 @@ func (e *Environment) keepPublishing(ctx context.Context) (stop func()) {
 }
 
 // touch changes a ballot on each of many proposals.
-func (e *Environment) touch(ctx context.Context) error {
+func (e latencyMeter) touch(ctx context.Context) error {
 	proposals, err := e.proposals(ctx, "provider = 'snapshot' AND votes > 0 ORDER BY proposal_key", changedBatchSize)
 	if err != nil {
 		return err
 	}
 	var lines strings.Builder
 	for _, p := range proposals {
-		lines.WriteString(e.changedBallot(p) + "\n")
+		lines.WriteString(arrivalMeter{e.Environment}.changedBallot(p) + "\n")
 	}
-	_, err = e.importText(ctx, lines.String(), e.warehouseEnv(), e.Niceness)
+	_, err = arrivalMeter{e.Environment}.importText(ctx, lines.String(), e.warehouseEnv(), e.Niceness)
 	return err
 }
 
@@ -155,7 +158,7 @@ func (e *Environment) touch(ctx context.Context) error {
 const publishedPattern = "pnyx:*:{worker}:publication"
 
 // republish makes the worker publish everything once.
-func (e *Environment) republish(ctx context.Context) error {
+func (e latencyMeter) republish(ctx context.Context) error {
 	keys, err := e.store.Keys(ctx, publishedPattern).Result()
 	if err != nil || len(keys) != 1 {
 		return errors.Join(fmt.Errorf("find the key of the publication state: %d keys", len(keys)), err)

@@ -17,7 +17,7 @@ func nodeRows() []Row {
 			Prepare: func(ctx context.Context, e *Environment) (Sides, error) {
 				base, node, err := e.API(ctx)
 				return Sides{Pnyx: func(ctx context.Context) (float64, error) {
-					if err := e.flood(ctx, base); err != nil {
+					if err := (nodeMeter{e}).flood(ctx, base); err != nil {
 						return 0, err
 					}
 					bytes, err := node.peakMemory()
@@ -29,7 +29,7 @@ func nodeRows() []Row {
 			ID: "redis-memory", Name: "Redis memory per published proposal", Unit: "KB", Rounds: 1, Quick: 1,
 			Prepare: func(ctx context.Context, e *Environment) (Sides, error) {
 				return Sides{Pnyx: func(ctx context.Context) (float64, error) {
-					bytes, err := e.redisMemory(ctx)
+					bytes, err := nodeMeter{e}.redisMemory(ctx)
 					return bytes / 1e3 / float64(e.data.Size.Proposals), err
 				}}, e.Published(ctx)
 			},
@@ -39,7 +39,7 @@ func nodeRows() []Row {
 			Prepare: func(ctx context.Context, e *Environment) (Sides, error) {
 				_, _, err := e.Warehouse(ctx)
 				return Sides{Pnyx: func(ctx context.Context) (float64, error) {
-					bytes, err := e.diskBytes(ctx)
+					bytes, err := nodeMeter{e}.diskBytes(ctx)
 					return float64(bytes) / float64(e.data.Size.Ballots), err
 				}}, err
 			},
@@ -57,8 +57,11 @@ request = function()
 end
 `
 
+// nodeMeter measures what a node takes.
+type nodeMeter struct{ *Environment }
+
 // flood sends the requests of floodScript from many connections.
-func (e *Environment) flood(ctx context.Context, base string) error {
+func (e nodeMeter) flood(ctx context.Context, base string) error {
 	script := filepath.Join(e.Dir, "flood.lua")
 	if err := os.WriteFile(script, []byte(floodScript), 0o600); err != nil {
 		return err
@@ -70,14 +73,14 @@ func (e *Environment) flood(ctx context.Context, base string) error {
 }
 
 // redisMemory returns the memory of Redis, in bytes.
-func (e *Environment) redisMemory(ctx context.Context) (float64, error) {
+func (e nodeMeter) redisMemory(ctx context.Context) (float64, error) {
 	info := e.store.InfoMap(ctx, "memory")
 	bytes, err := strconv.ParseFloat(info.Item("Memory", "used_memory"), 64)
 	return bytes, errors.Join(info.Err(), err)
 }
 
 // diskBytes returns the disk space of the warehouse's tables.
-func (e *Environment) diskBytes(ctx context.Context) (bytes uint64, err error) {
+func (e nodeMeter) diskBytes(ctx context.Context) (bytes uint64, err error) {
 	err = e.conn.QueryRow(ctx, "SELECT sum(bytes_on_disk) FROM system.parts WHERE active AND database = currentDatabase()").Scan(&bytes)
 	return bytes, err
 }

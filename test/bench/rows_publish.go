@@ -61,24 +61,24 @@ func fullPublish(ctx context.Context, e *Environment) (Sides, error) {
 	if _, _, err := e.API(ctx); err != nil {
 		return Sides{}, err
 	}
-	if err := e.mergeParts(ctx, "ballots", "proposal_states"); err != nil {
+	if err := (fillMeter{e}).mergeParts(ctx, "ballots", "proposal_states"); err != nil {
 		return Sides{}, err
 	}
-	if err := e.touch(ctx); err != nil {
+	if err := (latencyMeter{e}).touch(ctx); err != nil {
 		return Sides{}, err
 	}
 	return Sides{
 		Pnyx: func(ctx context.Context) (float64, error) {
-			if err := e.awaitQuiet(); err != nil {
+			if err := (publishMeter{e}).awaitQuiet(); err != nil {
 				return 0, err
 			}
 			wait(restOfWorker)
 			began := time.Now()
-			err := e.republish(ctx)
+			err := latencyMeter{e}.republish(ctx)
 			return time.Since(began).Seconds(), err
 		},
 		Baseline: func(ctx context.Context) (float64, error) {
-			if err := e.awaitQuiet(); err != nil {
+			if err := (publishMeter{e}).awaitQuiet(); err != nil {
 				return 0, err
 			}
 			return timeStatements(ctx, e.conn, readOnce()...)
@@ -86,9 +86,12 @@ func fullPublish(ctx context.Context, e *Environment) (Sides, error) {
 	}, nil
 }
 
+// publishMeter measures the worker, and imports.
+type publishMeter struct{ *Environment }
+
 // awaitQuiet waits until the engine has done what follows from the last publication: events,
 // signals and sorted copies.
-func (e *Environment) awaitQuiet() error {
+func (e publishMeter) awaitQuiet() error {
 	var before float64
 	for began := time.Now(); time.Since(began) < maxQuietWait; wait(time.Second) {
 		ticks, err := treeTicks(e.engine.command.Process.Pid)
@@ -125,7 +128,9 @@ func firstPublish(ctx context.Context, e *Environment) (Sides, error) {
 		return Sides{}, err
 	}
 	return Sides{
-		Pnyx: func(ctx context.Context) (float64, error) { return e.serveUntilReady(ctx, "CLICKHOUSE_URL="+url) },
+		Pnyx: func(ctx context.Context) (float64, error) {
+			return publishMeter{e}.serveUntilReady(ctx, "CLICKHOUSE_URL="+url)
+		},
 		Baseline: func(ctx context.Context) (float64, error) {
 			address, err := freeAddress()
 			if err != nil {
@@ -135,7 +140,7 @@ func firstPublish(ctx context.Context, e *Environment) (Sides, error) {
 			if err != nil {
 				return 0, err
 			}
-			took, err := e.serveUntilReady(ctx, "CLICKHOUSE_URL="+url, "REDIS_URL=redis://"+address)
+			took, err := publishMeter{e}.serveUntilReady(ctx, "CLICKHOUSE_URL="+url, "REDIS_URL=redis://"+address)
 			return took, errors.Join(err, server.stop())
 		},
 	}, nil
@@ -143,7 +148,7 @@ func firstPublish(ctx context.Context, e *Environment) (Sides, error) {
 
 // serveUntilReady starts an instance with some settings, and returns how long it takes to
 // be ready, in seconds.
-func (e *Environment) serveUntilReady(ctx context.Context, settings ...string) (float64, error) {
+func (e publishMeter) serveUntilReady(ctx context.Context, settings ...string) (float64, error) {
 	began := time.Now()
 	s, err := e.serveAt(filepath.Join(e.Dir, "unused"), settings)
 	if err != nil {
@@ -161,7 +166,7 @@ func importBallots(ctx context.Context, e *Environment) (Sides, error) {
 	if err != nil {
 		return Sides{}, err
 	}
-	instance, err := e.emptyEngine(ctx, filepath.Join(e.Dir, "import"))
+	instance, err := publishMeter{e}.emptyEngine(ctx, filepath.Join(e.Dir, "import"))
 	if err != nil {
 		return Sides{}, err
 	}
@@ -173,13 +178,17 @@ func importBallots(ctx context.Context, e *Environment) (Sides, error) {
 		return fmt.Sprintf("import_%d_%d", began, round)
 	}
 	return Sides{
-		Pnyx:     func(ctx context.Context) (float64, error) { return e.importInto(ctx, instance.URL(fresh()), files) },
-		Baseline: func(ctx context.Context) (float64, error) { return e.insertInto(ctx, instance.URL(fresh()), files) },
+		Pnyx: func(ctx context.Context) (float64, error) {
+			return publishMeter{e}.importInto(ctx, instance.URL(fresh()), files)
+		},
+		Baseline: func(ctx context.Context) (float64, error) {
+			return publishMeter{e}.insertInto(ctx, instance.URL(fresh()), files)
+		},
 	}, nil
 }
 
 // emptyEngine starts an engine without data. It stops with the row.
-func (e *Environment) emptyEngine(ctx context.Context, dir string) (engine.Instance, error) {
+func (e publishMeter) emptyEngine(ctx context.Context, dir string) (engine.Instance, error) {
 	err := e.Start(ctx, e.engineAt(dir), func() error { _, err := engine.Find(dir); return err })
 	if err != nil {
 		return engine.Instance{}, err
@@ -188,7 +197,7 @@ func (e *Environment) emptyEngine(ctx context.Context, dir string) (engine.Insta
 }
 
 // importInto imports files and returns the rate in ballots per second.
-func (e *Environment) importInto(ctx context.Context, url, files string) (float64, error) {
+func (e publishMeter) importInto(ctx context.Context, url, files string) (float64, error) {
 	if err := e.createTables(ctx, url, files); err != nil {
 		return 0, err
 	}
@@ -201,7 +210,7 @@ func (e *Environment) importInto(ctx context.Context, url, files string) (float6
 }
 
 // createTables creates the tables of a database, by an import of other records.
-func (e *Environment) createTables(ctx context.Context, url, files string) error {
+func (e publishMeter) createTables(ctx context.Context, url, files string) error {
 	_, err := e.Run(ctx, Program{
 		Args: []string{e.Pnyx, "import", "--tolerate-rejects", filepath.Join(filepath.Dir(files), "spaces.ndjson.gz")},
 		Env:  append(e.common(), "CLICKHOUSE_URL="+url),
@@ -210,7 +219,7 @@ func (e *Environment) createTables(ctx context.Context, url, files string) error
 }
 
 // insertInto makes the engine insert the same files into the same table with one statement.
-func (e *Environment) insertInto(ctx context.Context, url, files string) (float64, error) {
+func (e publishMeter) insertInto(ctx context.Context, url, files string) (float64, error) {
 	if err := e.createTables(ctx, url, files); err != nil {
 		return 0, err
 	}

@@ -75,7 +75,7 @@ func (e *Environment) webhooks(ctx context.Context) (*webhooks, error) {
 	if err := errors.Join(os.RemoveAll(h.dir), os.MkdirAll(h.dir, 0o750)); err != nil {
 		return nil, err
 	}
-	instance, err := e.emptyEngine(ctx, filepath.Join(h.dir, "warehouse"))
+	instance, err := publishMeter{e}.emptyEngine(ctx, filepath.Join(h.dir, "warehouse"))
 	if err != nil {
 		return nil, err
 	}
@@ -190,7 +190,7 @@ func (h *webhooks) startWorker(ctx context.Context) error {
 
 // importLines imports lines of a source file.
 func (h *webhooks) importLines(ctx context.Context, lines ...string) error {
-	_, err := h.environment.importText(ctx, strings.Join(lines, "\n")+"\n", append(h.environment.common(), "CLICKHOUSE_URL="+h.url), 0)
+	_, err := arrivalMeter{h.environment}.importText(ctx, strings.Join(lines, "\n")+"\n", append(h.environment.common(), "CLICKHOUSE_URL="+h.url), 0)
 	return err
 }
 

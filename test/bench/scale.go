@@ -123,12 +123,12 @@ func measureAt(ctx context.Context, pnyx, dir string, before *Dataset, millions 
 		return p, nil, err
 	}
 	defer func() { err = errors.Join(err, e.Close()) }()
-	if data, err = e.grown(ctx, before, millions); err != nil {
+	if data, err = (scaleMeter{e}).grown(ctx, before, millions); err != nil {
 		return p, nil, err
 	}
 	e.data = data
 	for _, step := range []func(context.Context, *Point) error{
-		e.measurePublish, e.measureSizes, e.measureArrivals, e.measurePages, e.measureImport, e.measureMemory,
+		scaleMeter{e}.measurePublish, scaleMeter{e}.measureSizes, scaleMeter{e}.measureArrivals, scaleMeter{e}.measurePages, scaleMeter{e}.measureImport, scaleMeter{e}.measureMemory,
 	} {
 		if err := step(ctx, &p); err != nil {
 			return p, data, err
@@ -138,8 +138,11 @@ func measureAt(ctx context.Context, pnyx, dir string, before *Dataset, millions 
 	return p, data, nil
 }
 
+// scaleMeter measures a warehouse as it grows.
+type scaleMeter struct{ *Environment }
+
 // measurePublish times the first publication into an empty Redis.
-func (e *Environment) measurePublish(ctx context.Context, p *Point) error {
+func (e scaleMeter) measurePublish(ctx context.Context, p *Point) error {
 	_, _, errWarehouse := e.Warehouse(ctx)
 	_, errRedis := e.Redis(ctx)
 	if err := errors.Join(errWarehouse, errRedis); err != nil {
@@ -164,20 +167,20 @@ func (e *Environment) measurePublish(ctx context.Context, p *Point) error {
 }
 
 // measureSizes counts the ballots, proposals and DAOs in the warehouse.
-func (e *Environment) measureSizes(ctx context.Context, p *Point) error {
-	disk, err := e.diskBytes(ctx)
+func (e scaleMeter) measureSizes(ctx context.Context, p *Point) error {
+	disk, err := nodeMeter{e.Environment}.diskBytes(ctx)
 	p.DiskBytes = float64(disk)
 	return errors.Join(err, e.conn.QueryRow(ctx, `SELECT sum(votes), count(), uniqExact(dao_id), max(votes) FROM proposal_states FINAL`).
 		Scan(&p.Ballots, &p.Proposals, &p.DAOs, &p.Largest))
 }
 
-func (e *Environment) measureArrivals(ctx context.Context, p *Point) error {
+func (e scaleMeter) measureArrivals(ctx context.Context, p *Point) error {
 	small, errSmall := e.smallProposal(ctx)
 	largest, errLargest := e.largestProposal(ctx)
 	if err := errors.Join(errSmall, errLargest); err != nil {
 		return err
 	}
-	smalls, err := arrivals(ctx, small, arrivalRounds, e.arrival)
+	smalls, err := arrivals(ctx, small, arrivalRounds, arrivalMeter{e.Environment}.arrival)
 	if err != nil {
 		return err
 	}
@@ -186,10 +189,10 @@ func (e *Environment) measureArrivals(ctx context.Context, p *Point) error {
 	if p.WorkerMemory, err = e.worker.peakMemory(); err != nil {
 		return err
 	}
-	if p.First, err = e.firstArrival(ctx, largest); err != nil {
+	if p.First, err = (arrivalMeter{e.Environment}).firstArrival(ctx, largest); err != nil {
 		return err
 	}
-	ranged, err := arrivals(ctx, largest, rangedRounds, e.rangedArrival)
+	ranged, err := arrivals(ctx, largest, rangedRounds, arrivalMeter{e.Environment}.rangedArrival)
 	if err != nil {
 		return err
 	}
@@ -224,7 +227,7 @@ const importedBallots = 50_000
 
 // measureImport imports ballots of new voters on the largest proposal, where each new
 // ballot is compared with the most existing ones.
-func (e *Environment) measureImport(ctx context.Context, p *Point) error {
+func (e scaleMeter) measureImport(ctx context.Context, p *Point) error {
 	largest, err := e.largestProposal(ctx)
 	if err != nil {
 		return err
@@ -236,26 +239,26 @@ func (e *Environment) measureImport(ctx context.Context, p *Point) error {
 		fmt.Fprintf(&lines, `{"id":"probe-%d","proposal":{"id":%q},"space":{"id":%q},"voter":"0x%040x","created":%d,"choice":1,"vp":1}`+"\n",
 			id, largest.ExternalID, largest.Source, id, now.Unix())
 	}
-	began, err := e.importText(ctx, lines.String(), e.warehouseEnv(), 0)
+	began, err := arrivalMeter{e.Environment}.importText(ctx, lines.String(), e.warehouseEnv(), 0)
 	p.Import = importedBallots / time.Since(began).Seconds()
 	return err
 }
 
 // measureMemory reads peak memory, so it runs after all other measurements.
-func (e *Environment) measureMemory(ctx context.Context, p *Point) error {
+func (e scaleMeter) measureMemory(ctx context.Context, p *Point) error {
 	peak, err := e.worker.peakMemory()
 	if err != nil {
 		return err
 	}
 	p.WorkerMemory = max(p.WorkerMemory, peak)
-	p.RedisBytes, err = e.redisMemory(ctx)
+	p.RedisBytes, err = nodeMeter{e.Environment}.redisMemory(ctx)
 	return err
 }
 
 // walkPages is the number of pages that a walk reads.
 const walkPages = 20
 
-func (e *Environment) measurePages(ctx context.Context, p *Point) error {
+func (e scaleMeter) measurePages(ctx context.Context, p *Point) error {
 	largest, err := e.largestProposal(ctx)
 	if err != nil {
 		return err
@@ -282,7 +285,7 @@ func (e *Environment) measurePages(ctx context.Context, p *Point) error {
 }
 
 // walkList reads pages one after the other and returns the milliseconds of each.
-func (e *Environment) walkList(ctx context.Context, path string) (times []float64, err error) {
+func (e scaleMeter) walkList(ctx context.Context, path string) (times []float64, err error) {
 	base, _, err := e.API(ctx)
 	if err != nil {
 		return nil, err

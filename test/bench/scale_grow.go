@@ -20,7 +20,7 @@ func baseSize() Size {
 }
 
 // grown returns a warehouse with a number of million ballots, made from the previous one.
-func (e *Environment) grown(ctx context.Context, before *Dataset, millions int) (*Dataset, error) {
+func (e scaleMeter) grown(ctx context.Context, before *Dataset, millions int) (*Dataset, error) {
 	dir := filepath.Join(e.Dir, fmt.Sprintf("%dM", millions))
 	size := baseSize()
 	size.Ballots, size.Proposals, size.DAOs = millions*size.Ballots, millions*size.Proposals, millions*size.DAOs
@@ -34,7 +34,7 @@ func (e *Environment) grown(ctx context.Context, before *Dataset, millions int) 
 			if err != nil {
 				return err
 			}
-			if err := base.load(ctx, e); err != nil {
+			if err := base.load(ctx, e.Environment); err != nil {
 				return err
 			}
 			before = base
@@ -46,7 +46,7 @@ func (e *Environment) grown(ctx context.Context, before *Dataset, millions int) 
 	})
 }
 
-func (e *Environment) grow(ctx context.Context, dir string, from, to int) error {
+func (e scaleMeter) grow(ctx context.Context, dir string, from, to int) error {
 	process, err := e.launch(e.engineAt(dir))
 	if err != nil {
 		return err
