@@ -51,7 +51,7 @@ func fillRows() []Row {
 				},
 			}
 			if callers == connections {
-				row.Value, row.Quick = AtLeast(1000), 1
+				row.Value, row.Quick = AtLeast(800), 1
 			}
 			rows = append(rows, row)
 		}
