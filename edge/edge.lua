@@ -101,10 +101,72 @@ function edge.enter(name, timeout)
     end
 end
 
+-- A worker keeps whole responses of at most largest bytes that were hits twice in the current second. nginx
+-- counts whole seconds, so they stay hits until it ends, and a plain request needs no other decision.
+local largest = 16384
+local copies, hits = lrucache.new(1000), lrucache.new(10000)
+
+-- copied sends the copy of a response; it returns false without one.
+local function copied(var)
+    local copy = copies:get(var.plain)
+    if not copy or copy.second ~= ngx.time() then
+        return false
+    end
+    local header, headers = ngx.header, copy.headers
+    for i = 1, #headers, 2 do
+        header[headers[i]] = headers[i + 1]
+    end
+    var.cached = "HIT"
+    ngx.print(copy.body)
+    ngx.exit(ngx.HTTP_OK)
+    return true
+end
+
+-- copy keeps a response, of which body_filter adds the parts, if it is a hit for the second time in this second.
+local function copy(var)
+    local plain, second = var.plain, ngx.time()
+    if plain == "" or ngx.status ~= ngx.HTTP_OK or #plain > longest then
+        return
+    end
+    if hits:get(plain) ~= second then
+        hits:set(plain, second)
+        return
+    end
+    local headers = {}
+    for name, value in pairs(ngx.resp.get_headers(0, true)) do
+        local lower = name:lower()
+        if lower ~= "connection" and lower ~= "transfer-encoding" then
+            table.insert(headers, name)
+            table.insert(headers, value)
+        end
+    end
+    ngx.ctx.copy = {second = second, headers = headers, parts = {}, size = 0}
+    var.copying = "1"
+end
+
+-- copy_body adds a part of the body of a response that is copied.
+function edge.copy_body()
+    if ngx.var.copying == "" then
+        return
+    end
+    local kept, part, last = ngx.ctx.copy, ngx.arg[1], ngx.arg[2]
+    kept.size = kept.size + #part
+    if kept.size <= largest then
+        table.insert(kept.parts, part)
+        if last then
+            kept.body = table.concat(kept.parts)
+            copies:set(ngx.var.plain, kept)
+        end
+    end
+end
+
 -- free names a free response, and passes requests for it as enter does. A URL that is not
 -- recognised is not cached.
 function edge.free(timeout)
     local var = ngx.var
+    if copied(var) then
+        return
+    end
     if var.conditional ~= "" then
         edge.prepare()
     end
@@ -179,6 +241,9 @@ function edge.answered()
         return ngx.exit(ngx.HTTP_SERVICE_UNAVAILABLE)
     end
     ngx.header["Age"] = age
+    if status == "HIT" then
+        copy(ngx.var)
+    end
 end
 
 package.loaded.pnyx = edge

@@ -1,11 +1,14 @@
 package edge_test
 
 import (
+	"compress/gzip"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -112,6 +115,63 @@ func TestConcurrentMissesReachTheOriginOnce(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A worker of nginx answers with a copy of its own what it has hit twice in a second.
+func TestRepeatedHitsEqualTheFirst(t *testing.T) {
+	t.Parallel()
+	o := newOrigin(t, func(w http.ResponseWriter, r *http.Request) {
+		for name, value := range map[string]string{"Cache-Control": "public, s-maxage=3600", "ETag": `"1"`, "Vary": "Accept-Encoding", "Content-Type": "text/plain"} {
+			w.Header().Set(name, value)
+		}
+		body := io.Writer(w)
+		if r.Header.Get("Accept-Encoding") == "gzip" {
+			w.Header().Set("Content-Encoding", "gzip")
+			zip := gzip.NewWriter(w)
+			defer zip.Close()
+			body = zip
+		}
+		repeat := 1
+		if r.URL.Path == "/v2/daos/large" {
+			repeat = 10_000 // no copy is made
+		}
+		fmt.Fprint(body, strings.Repeat(r.URL.Path, repeat))
+	})
+	e := startEdge(t, o.URL)
+	for _, path := range []string{"/v2/daos/small", "/v2/daos/large"} {
+		for _, encoding := range []string{"identity", "gzip"} {
+			read := func(method string, headers ...string) answer {
+				got, err := e.try(method, path, append(headers, "Accept-Encoding", encoding)...)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, own := range []string{"Age", "X-Request-Id", "Cache-Status", "Date"} {
+					got.header.Del(own)
+				}
+				return got
+			}
+			read(http.MethodGet)
+			first := read(http.MethodGet)
+			if first.status != http.StatusOK || !strings.HasPrefix(first.body, path) {
+				t.Fatalf("%s in %s: got %d %v", path, encoding, first.status, first.header)
+			}
+			for range 50 {
+				if got := read(http.MethodGet); !reflect.DeepEqual(got, first) {
+					t.Fatalf("%s in %s, again: got %d %v, want %v", path, encoding, got.status, got.header, first.header)
+				}
+			}
+			if got := read(http.MethodHead); got.body != "" || !reflect.DeepEqual(got.header, first.header) {
+				t.Errorf("HEAD %s in %s: got %v, want %v", path, encoding, got.header, first.header)
+			}
+			if got := read(http.MethodGet, "If-None-Match", `"1"`); got.status != http.StatusNotModified || got.body != "" {
+				t.Errorf("%s in %s, held already: got %d", path, encoding, got.status)
+			}
+		}
+	}
+	e.wantMetrics(map[string]float64{
+		"pnyx_edge_requests_total cache=miss route=daos.detail status=200": 4, "pnyx_edge_requests_total cache=hit route=daos.detail status=200": 4 * 52,
+		"pnyx_edge_requests_total cache=hit route=daos.detail status=304": 4,
+	})
 }
 
 func TestStaleResponsesAreServedWhileTheOriginFails(t *testing.T) {

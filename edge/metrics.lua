@@ -36,8 +36,8 @@ local reasons = {"unreachable", "timeout", "status"}
 -- observe counts a duration, in seconds, in the histogram name.
 local function observe(name, seconds)
     local bucket = #bounds + 1
-    for i, bound in ipairs(bounds) do
-        if seconds <= bound then
+    for i = 1, #bounds do
+        if seconds <= bounds[i] then
             bucket = i
             break
         end
@@ -70,6 +70,9 @@ end
 function metrics.count()
     local var = ngx.var
     local cache, statuses = var.upstream_cache_status, var.upstream_status
+    if var.cached ~= "" then
+        cache = var.cached -- a copy
+    end
     if cache == "STALE" and not statuses then
         cache = "UPDATING" -- no node has failed: this request has begun a renewal
     end

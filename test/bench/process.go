@@ -20,7 +20,7 @@ import (
 
 const (
 	// startTimeout is the maximum time until a started process answers.
-	startTimeout = 10 * time.Minute
+	startTimeout = 30 * time.Minute
 	// stopTimeout is the maximum time until a process exits after SIGTERM.
 	stopTimeout = 30 * time.Second
 )
