@@ -17,12 +17,17 @@ import (
 	"pnyx/worker/dossier"
 )
 
-// dossierTTL is how long a dossier is fresh after something is published. It rests on more than
-// its own proposal.
-const dossierTTL = 10 * time.Second
+// dossierTTL is how long a dossier is fresh at least after something is published. It rests on more than its own
+// proposal. One of a large vote is fresh for dossierRest times as long as it took, so that a caller who reads it again
+// and again keeps no worker busy.
+const (
+	dossierTTL  = 10 * time.Second
+	dossierRest = 10
+)
 
 // dossier builds what is computed about a proposal for its evidence.
 func (p *page) dossier(ctx context.Context, q query.Dossier) (cache.View, error) {
+	began := time.Now()
 	if err := p.setPublishedHead(ctx, dossierTTL); err != nil {
 		return cache.View{}, err
 	}
@@ -59,6 +64,8 @@ func (p *page) dossier(ctx context.Context, q query.Dossier) (cache.View, error)
 	if err != nil {
 		return cache.View{}, err
 	}
+	until := governance.TimestampOf(time.Now().Add(max(dossierTTL, dossierRest*time.Since(began))))
+	p.head.FreshUntil = &until
 	return cache.NewView(p.head, intelligence)
 }
 
