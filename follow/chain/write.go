@@ -153,7 +153,7 @@ func (c *Chain) compute(
 				consulted[g] = append(consulted[g], p)
 			}
 		}
-		renewed, err := consultant{c}.consult(ctx, g, consulted[g])
+		renewed, err := consultant{c}.consult(ctx, g, consulted[g], !ch.consult)
 		if err != nil {
 			return nil, nil, err
 		}
