@@ -86,26 +86,40 @@ func changed(f *follower, method string, change func(result any) any) {
 	f.endpoints = []http.Handler{lying}
 }
 
-func TestAttackABlockWithAnotherNumberIsRefused(t *testing.T) {
+func TestAttackAnAnswerThatStatesNothingOrAnotherBlockIsRefused(t *testing.T) {
 	t.Parallel()
-	f := present(t)
-	var lies atomic.Bool
-	changed(f, "eth_getBlockByNumber", func(result any) any {
-		if h, is := result.(map[string]any); is && lies.Load() {
-			h["number"] = "0x7fffffffffffffff"
-		}
-		return result
-	})
-	f.start()
-	f.poll("backfill", "tip")
-	f.chain.MineEmpty(1)
-	lies.Store(true)
-	_, _ = f.pollers["tip"].Run(t.Context()) // refused
-	lies.Store(false)
-	f.chain.Mine(voted(ada, 1, 5e17))
-	_ = f.tryPoll("tip")
-	if _, votes := f.power("1"); votes != 1 {
-		t.Errorf("got %d votes, want 1", votes)
+	for method, lie := range map[string]func(result any) any{
+		"eth_getBlockByNumber": func(result any) any {
+			if h, is := result.(map[string]any); is {
+				h["number"] = "0x7fffffffffffffff"
+			}
+			return result
+		},
+		"eth_getLogs": func(any) any { return nil },
+	} {
+		t.Run(method, func(t *testing.T) {
+			t.Parallel()
+			f := present(t)
+			var lies atomic.Bool
+			changed(f, method, func(result any) any {
+				if lies.Load() {
+					return lie(result)
+				}
+				return result
+			})
+			f.start()
+			f.poll("backfill", "tip")
+			f.chain.Mine(voted(ada, 1, 5e17))
+			lies.Store(true)
+			if _, err := f.pollers["tip"].Run(t.Context()); err == nil {
+				t.Error("got no error")
+			}
+			lies.Store(false)
+			_ = f.tryPoll("tip")
+			if _, votes := f.power("1"); votes != 1 {
+				t.Errorf("got %d votes, want 1", votes)
+			}
+		})
 	}
 }
 
@@ -118,12 +132,14 @@ func TestAttackLogsThatWereNotAskedForAreRefused(t *testing.T) {
 		for _, l := range logs[:min(len(logs), 1)] {
 			for field, value := range map[string]any{
 				"address": "0x00000000000000000000000000000000000000ee", "topics": []any{"0x" + strings.Repeat("ab", 32)}, "blockNumber": "0xffffff",
-				"blockHash": strings.Repeat("x", 1000), "transactionHash": strings.Repeat("y", 1000), "logIndex": "0xffffffffffffffff",
+				"blockHash": strings.Repeat("x", 1000), "transactionHash": strings.Repeat("y", 1000), "logIndex": "0xffffffffffffffff", "none": nil,
 			} {
 				text, _ := json.Marshal(l)
 				var copied map[string]any
 				_ = json.Unmarshal(text, &copied)
-				copied[field] = value
+				if copied[field] = value; value == nil {
+					delete(copied, "logIndex")
+				}
 				logs = append(logs, copied)
 			}
 		}

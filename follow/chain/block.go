@@ -29,9 +29,11 @@ func (h header) at() time.Time { return time.Unix(int64(h.Time), 0).UTC() } //no
 // number returns the number of the block.
 func (h header) number() uint64 { return uint64(h.Number) }
 
+const headerMethod = "eth_getBlockByNumber"
+
 // headerCall asks for the header of a block: a tag, or a number in hexadecimal.
 func headerCall(block string) *call {
-	return &call{method: "eth_getBlockByNumber", params: []any{block, false}}
+	return &call{method: headerMethod, params: []any{block, false}}
 }
 
 // header returns the header that a call got; errBehind where the endpoint has no such
@@ -107,8 +109,16 @@ type chainLog struct {
 	BlockNumber quantity  `json:"blockNumber"`
 	BlockTime   *quantity `json:"blockTimestamp"`
 	TxHash      string    `json:"transactionHash"`
-	Index       quantity  `json:"logIndex"`
+	LogIndex    *quantity `json:"logIndex"`
 	Removed     bool      `json:"removed"`
+}
+
+// index returns the number of the log in its block; one beyond all where none is stated.
+func (l *chainLog) index() uint64 {
+	if l.LogIndex == nil {
+		return maxIndex + 1
+	}
+	return uint64(*l.LogIndex)
 }
 
 // blocks is a range of blocks that was read.
@@ -152,7 +162,7 @@ func (f filter) calls(first, last uint64, most int) (calls []*call) {
 // refuseForeign keeps the logs that were not asked for as rejected.
 func (c *Chain) refuseForeign(got blocks) {
 	for _, l := range got.foreign {
-		c.journal.Reject(record.SourceRef{}, fmt.Sprintf("block %d log %d", l.BlockNumber, l.Index),
+		c.journal.Reject(record.SourceRef{}, fmt.Sprintf("block %d log %d", l.BlockNumber, l.index()),
 			fmt.Errorf("%w: a log of %q was not asked for", follow.ErrForeign, fetch.Clip(l.Address)))
 	}
 }
@@ -267,7 +277,7 @@ func (f filter) isAsked(l chainLog, got *blocks) bool {
 	return number >= got.first && number <= got.last && len(l.Topics) > 0 &&
 		(slices.Contains(f.addresses, address) || slices.Contains(f.delegating, address) && statements()[l.Topics[0]] != 0) &&
 		len(l.Topics) <= maxTopics &&
-		isHash(l.BlockHash) && isHash(l.TxHash) && l.Index <= maxIndex && !slices.ContainsFunc(l.Topics, isNoHash) &&
+		isHash(l.BlockHash) && isHash(l.TxHash) && l.index() <= maxIndex && !slices.ContainsFunc(l.Topics, isNoHash) &&
 		(l.BlockTime == nil || *l.BlockTime <= maxBlockTime)
 }
 
@@ -276,13 +286,9 @@ func isNoHash(text string) bool { return !isHash(text) }
 // complete drops what was not asked for, gives each log the time of its block, and compares
 // hashes.
 func (c *client) complete(ctx context.Context, e *endpoint, f filter, got *blocks, recent bool) error {
-	type place struct {
-		hash  string
-		index quantity
-	}
 	seen := map[place]bool{}
 	got.logs = slices.DeleteFunc(got.logs, func(l chainLog) bool {
-		at := place{l.BlockHash, l.Index}
+		at := place{l.BlockHash, l.index()}
 		again := seen[at]
 		seen[at] = true
 		switch {
