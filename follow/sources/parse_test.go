@@ -88,6 +88,7 @@ func TestAFileIsRefusedWithTheLineAndWhatIsAllowed(t *testing.T) {
 		"two documents":               {"contact: a" + dao + "---\ncontact: b\n", "more than one document"},
 		"an unknown key":              {"contact: a\nchain: {}" + dao, ":2: chain: is not a key; want one of contact, chains, snapshot, tally, forums, names, daos"},
 		"a key twice":                 {"contact: a\ncontact: b" + dao, ":2: contact: is a second time the key of line 1"},
+		"a key in two spellings":      {"contact: a\nnames:\n  \"0x21df544947ba3e8b3c32561399e88b52dc8b2823\": A\n  \"0x21dF544947ba3E8b3c32561399E88B52Dc8b2823\": B" + dao, ":4: names.0x21dF544947ba3E8b3c32561399E88B52Dc8b2823: is there in another spelling"},
 		"a missing key":               {"contact: a\n", ":1: needs daos"},
 		"no value":                    {"contact:" + dao, ":1: contact: want a text"},
 		"a text for a list":           {"contact: a\ndaos: b\n", ":2: daos: want a list"},
