@@ -88,22 +88,29 @@ func changed(f *follower, method string, change func(result any) any) {
 
 func TestAttackAnAnswerThatStatesNothingOrAnotherBlockIsRefused(t *testing.T) {
 	t.Parallel()
-	for method, lie := range map[string]func(result any) any{
-		"eth_getBlockByNumber": func(result any) any {
+	with := func(field string, value any) func(any) any {
+		return func(result any) any {
 			if h, is := result.(map[string]any); is {
-				h["number"] = "0x7fffffffffffffff"
+				h[field] = value
 			}
 			return result
-		},
-		"eth_getLogs": func(any) any { return nil },
+		}
+	}
+	for name, test := range map[string]struct {
+		method string
+		lie    func(result any) any
+	}{
+		"another block":        {"eth_getBlockByNumber", with("number", "0x7fffffffffffffff")},
+		"a block without time": {"eth_getBlockByNumber", with("timestamp", "0x0")},
+		"null for logs":        {"eth_getLogs", func(any) any { return nil }},
 	} {
-		t.Run(method, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := present(t)
 			var lies atomic.Bool
-			changed(f, method, func(result any) any {
+			changed(f, test.method, func(result any) any {
 				if lies.Load() {
-					return lie(result)
+					return test.lie(result)
 				}
 				return result
 			})
@@ -129,6 +136,9 @@ func TestAttackLogsThatWereNotAskedForAreRefused(t *testing.T) {
 	f.chain.Mine(voted(ada, 1, 5e17))
 	changed(f, "eth_getLogs", func(result any) any {
 		logs, _ := result.([]any)
+		for _, l := range logs {
+			l.(map[string]any)["blockTimestamp"] = "0x0"
+		}
 		for _, l := range logs[:min(len(logs), 1)] {
 			for field, value := range map[string]any{
 				"address": "0x00000000000000000000000000000000000000ee", "topics": []any{"0x" + strings.Repeat("ab", 32)}, "blockNumber": "0xffffff",
@@ -151,8 +161,8 @@ func TestAttackLogsThatWereNotAskedForAreRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(stored) != 2 {
-		t.Errorf("got %d logs, want the proposal and the vote", len(stored))
+	if len(stored) != 2 || stored[0].BlockAt.Before(startOfFake()) {
+		t.Errorf("got logs %v, want the proposal and the vote, with their times", stored)
 	}
 	if n := env.Rejected(t, f.warehouse, f.upstream.Sources()[0]); n == 0 {
 		t.Error("nothing says that logs were refused")

@@ -58,6 +58,8 @@ func (c *call) header() (header, error) {
 		return header{}, fmt.Errorf("block %s: the endpoint answers block %d", asked, found.number())
 	case found.number() > maxBlock || found.Time > maxBlockTime:
 		return header{}, fmt.Errorf("block %s: number %d and time %d are beyond any chain", asked, found.number(), found.Time)
+	case found.Time == 0 && found.number() > 0:
+		return header{}, fmt.Errorf("block %s: the endpoint states no time", asked)
 	case !isHash(found.Hash):
 		return header{}, fmt.Errorf("block %s: %q is no hash", asked, fetch.Clip(found.Hash))
 	}
@@ -302,7 +304,7 @@ func (c *client) complete(ctx context.Context, e *endpoint, f filter, got *block
 	})
 	var wanted []uint64
 	for _, l := range got.logs {
-		if number := uint64(l.BlockNumber); (recent || l.BlockTime == nil) && number != got.last && !slices.Contains(wanted, number) {
+		if number := uint64(l.BlockNumber); (recent || l.BlockTime == nil || *l.BlockTime == 0) && number != got.last && !slices.Contains(wanted, number) {
 			wanted = append(wanted, number)
 		}
 	}
@@ -321,8 +323,8 @@ func (c *client) complete(ctx context.Context, e *endpoint, f filter, got *block
 		if known && h.Hash != l.BlockHash {
 			return fmt.Errorf("block %d has hash %s and logs of %s: %w", l.BlockNumber, fetch.Clip(h.Hash), fetch.Clip(l.BlockHash), errReplaced)
 		}
-		if l.BlockTime == nil {
-			l.BlockTime = &h.Time
+		if known {
+			l.BlockTime = &h.Time // some nodes state 0 in logs
 		}
 	}
 	return nil
