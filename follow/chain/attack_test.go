@@ -86,16 +86,18 @@ func changed(f *follower, method string, change func(result any) any) {
 	f.endpoints = []http.Handler{lying}
 }
 
+// with changes a field of an object.
+func with(field string, value any) func(any) any {
+	return func(result any) any {
+		if h, is := result.(map[string]any); is {
+			h[field] = value
+		}
+		return result
+	}
+}
+
 func TestAttackAnAnswerThatStatesNothingOrAnotherBlockIsRefused(t *testing.T) {
 	t.Parallel()
-	with := func(field string, value any) func(any) any {
-		return func(result any) any {
-			if h, is := result.(map[string]any); is {
-				h[field] = value
-			}
-			return result
-		}
-	}
 	for name, test := range map[string]struct {
 		method string
 		lie    func(result any) any
@@ -137,7 +139,7 @@ func TestAttackLogsThatWereNotAskedForAreRefused(t *testing.T) {
 	changed(f, "eth_getLogs", func(result any) any {
 		logs, _ := result.([]any)
 		for _, l := range logs {
-			l.(map[string]any)["blockTimestamp"] = "0x0"
+			with("blockTimestamp", "0x0")(l)
 		}
 		for _, l := range logs[:min(len(logs), 1)] {
 			for field, value := range map[string]any{
