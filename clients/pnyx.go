@@ -2167,7 +2167,7 @@ type DossierAction struct {
 	Index        int               `json:"index"`        // The place among the actions, or among the calls inside another.
 	Chain        *string           `json:"chain"`        // Where it runs; null if unknown.
 	Target       DossierAddress    `json:"target"`       // What is called.
-	Operation    string            `json:"operation"`    // Call or delegatecall.
+	Operation    string            `json:"operation"`    // Call, delegatecall, or undetermined where contracts differ in what the function does.
 	Kind         string            `json:"kind"`         // Kind says what the function is for.
 	Function     *string           `json:"function"`     // The signature; null for a plain payment and for what is not decoded.
 	Selector     *string           `json:"selector"`     // Selector begins the calldata; null for a stated signature or no data.

@@ -2523,7 +2523,7 @@ class DossierAction(TypedDict):
     target: DossierAddress
     """What is called."""
     operation: str
-    """Call or delegatecall."""
+    """Call, delegatecall, or undetermined where contracts differ in what the function does."""
     kind: str
     """Kind says what the function is for."""
     function: str | None

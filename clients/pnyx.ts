@@ -2489,7 +2489,7 @@ export interface DossierAction {
   chain: string | null;
   /** What is called. */
   target: DossierAddress;
-  /** Call or delegatecall. */
+  /** Call, delegatecall, or undetermined where contracts differ in what the function does. */
   operation: string;
   /** Kind says what the function is for. */
   kind: string;

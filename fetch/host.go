@@ -64,6 +64,8 @@ type Response struct {
 	Status int
 	// Header has the answer's headers.
 	Header http.Header
+	// Path is the path of the address that answered, after redirects.
+	Path string
 	// Body is the whole answer, not compressed.
 	Body []byte
 }
@@ -186,7 +188,7 @@ func (h *Host) send(ctx context.Context, r Request) (Response, error) {
 	case err != nil:
 		return Response{}, h.connectionError("read the answer of", err, request)
 	}
-	return Response{Status: answer.StatusCode, Header: answer.Header, Body: body}, nil
+	return Response{Status: answer.StatusCode, Header: answer.Header, Path: answer.Request.URL.Path, Body: body}, nil
 }
 
 // read reads an answer of up to maxBodyBytes. The transport has decompressed it, so that

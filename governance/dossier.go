@@ -285,7 +285,7 @@ type DossierAction struct {
 	Chain *string `json:"chain"`
 	// Target is what is called.
 	Target DossierAddress `json:"target"`
-	// Operation is call or delegatecall.
+	// Operation is call, delegatecall, or undetermined where contracts differ in what the function does.
 	Operation string `json:"operation"`
 	// Kind says what the function is for.
 	Kind string `json:"kind"`

@@ -68,6 +68,9 @@ func IsKnownState(state string) bool {
 	return known || state == ""
 }
 
+// OutcomeOfState returns the outcome that an upstream state states; empty for none.
+func OutcomeOfState(state string) Outcome { return statesOfVotes()[state].outcome }
+
 // IsOpenState reports whether an upstream state says that a vote is to come or under way.
 func IsOpenState(state string) bool {
 	return state != "" && IsKnownState(state) && !statesOfVotes()[state].over

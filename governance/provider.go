@@ -144,7 +144,7 @@ func (p Provider) OutcomeField() string {
 // states it by the proposal's state, Snapshot only by the DAO's own status.
 func (p Provider) StatedOutcome(state, daoStatus string) (outcome Outcome, known bool) {
 	if p.IsOnchain() {
-		outcome = statesOfVotes()[state].outcome
+		outcome = OutcomeOfState(state)
 		return cmp.Or(outcome, Unknown), outcome != ""
 	}
 	return DAOStatusOutcome(daoStatus)

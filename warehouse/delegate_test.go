@@ -323,6 +323,31 @@ func TestADAOWithoutTokensHasNoDelegates(t *testing.T) {
 	}
 }
 
+func TestDelegationsOfEarlierVersionsToTheZeroAddressAreToNobody(t *testing.T) {
+	t.Parallel()
+	o := warehouse.Options{URL: env.DatabaseURL(t)}
+	w := openAt(t, o)
+	nobody, quarter := "0x"+strings.Repeat("0", 40), decimal.RequireFromString("0.25")
+	placed := record.Placed{Scope: tokenA, Block: 1}
+	appendAll(t, w, &record.Delegation{Placed: placed, Delegator: "0x1", Delegates: []string{nobody}},
+		&record.Delegation{Placed: placed, Delegator: "0x2", Delegates: []string{nobody, "0x3"}, Shares: []decimal.Decimal{quarter, quarter}})
+	if err := warehouse.MigrateWith(t.Context(), o, warehouse.MigrationFiles, math.MaxInt); err != nil {
+		t.Fatal(err)
+	}
+	for voter, want := range map[string]string{"0x1": "[]", "0x2": "[0x3 0.25]", "0x3": "[0x3 0.25]", governance.VoterIdentity(nobody): "[]"} {
+		q := query.VoterDelegations{Voter: query.Voter(voter)}
+		q.Limit = 9
+		list, err := pages.ListVoterDelegations(t.Context(), w, q)
+		got := []string{}
+		for _, d := range list {
+			got = append(got, d.Delegate+" "+string(d.Share))
+		}
+		if err != nil || fmt.Sprint(got) != want {
+			t.Errorf("%s: got %v and %v, want %s", voter, got, err, want)
+		}
+	}
+}
+
 func TestAnalystsReadDelegations(t *testing.T) {
 	t.Parallel()
 	instance := env.SharedEngine(t)

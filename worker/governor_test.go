@@ -65,9 +65,7 @@ func ballotOn(p *record.Proposal, voter string, at int, sides map[string]string)
 		b.Choices, b.ChoiceKey, b.RawChoice = keys, keys[0], `"`+keys[0]+`"`
 		return b
 	}
-	if err := b.SetWeights(keys, powers); err != nil {
-		panic(err)
-	}
+	b.SetWeights(keys, powers)
 	raw, err := json.Marshal(sides)
 	if err != nil {
 		panic(err)

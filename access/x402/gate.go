@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -128,8 +129,7 @@ func (g *Gate) require(r Request, reason string) *RefusedError {
 func (g *Gate) mismatch(r Request, p Payment) *RefusedError {
 	refusal := g.require(r, p.mismatch)
 	if p.mismatch == reasonNoMatch {
-		refusal.Message = strconv.Quote(governance.Shorten("accepted."+differing(p.accepted, refusal.Challenge.Accepts[0]), maxReasonBytes)) +
-			" is not as offered; " + refusal.Message
+		refusal.Message = strconv.Quote(governance.Shorten(strings.Join(p.differing, ", "), maxReasonBytes)) + " is not as offered; " + refusal.Message
 	}
 	return refusal
 }
@@ -142,7 +142,7 @@ func (g *Gate) Read(r Request, header string) (Payment, error) {
 		return Payment{}, refusal
 	}
 	_, offered := g.prices.offer(r)
-	p.mismatch = p.match(offered, g.now())
+	p.match(offered, g.now())
 	if !p.NeedsContract() && !p.payload.isSigned(offered) {
 		if p.mismatch != "" {
 			return Payment{}, g.mismatch(r, p)

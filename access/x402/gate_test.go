@@ -239,7 +239,7 @@ func TestPaymentsThatDoNotFitTheTermsAreRefusedWithoutAskingAnybody(t *testing.T
 		"window":    {func(p *facilitator.Payment) { p.Accepted["maxTimeoutSeconds"] = 3600 }, "No matching payment requirements"},
 		"addition":  {func(p *facilitator.Payment) { p.Accepted["more"] = "x" }, "No matching payment requirements"},
 		"domain": {func(p *facilitator.Payment) {
-			p.Accepted["extra"] = map[string]any{"name": "USD Coin", "version": "2"}
+			p.Accepted["extra"] = map[string]any{"name": "USD Coin", "version": "1"}
 		}, "No matching payment requirements"},
 		"to":       {func(p *facilitator.Payment) { p.Payload.Authorization.To = f.wallet.Address() }, "invalid_exact_evm_recipient_mismatch"},
 		"less":     {func(p *facilitator.Payment) { p.Payload.Authorization.Value = "4999" }, "invalid_exact_evm_payload_authorization_value_mismatch"},
@@ -255,6 +255,8 @@ func TestPaymentsThatDoNotFitTheTermsAreRefusedWithoutAskingAnybody(t *testing.T
 			refusal, is := errors.AsType[*x402.RefusedError](err)
 			if !is || refusal.Kind != x402.Required || refusal.Reason != c.reason || strings.HasPrefix(c.reason, "No ") != strings.HasPrefix(refusal.Message, `"accepted.`) {
 				t.Errorf("%s: got %v, want %s", name, err, c.reason)
+			} else if name == "domain" && !strings.HasPrefix(refusal.Message, `"accepted.extra.name, accepted.extra.version" is not`) {
+				t.Errorf("the message names not each field that differs: %s", refusal.Message)
 			}
 		})
 	}

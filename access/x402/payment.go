@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
-	"maps"
 	"reflect"
 	"regexp"
 	"slices"
@@ -51,8 +50,10 @@ type Payment struct {
 	payload  exactPayload
 	// fingerprint is the hash of the header.
 	fingerprint string
-	// mismatch is why the payment does not fit the present terms; empty if it does.
-	mismatch string
+	// mismatch is why the payment does not fit the present terms; empty if it does. differing are the
+	// fields in which the accepted terms are not these.
+	mismatch  string
+	differing []string
 
 	validAfter, validBefore time.Time
 }
@@ -144,48 +145,48 @@ const (
 	clockSlack = 10 * time.Minute
 )
 
-// match returns the error code of a payment that does not match the terms; empty for one
-// that does.
-func (p *Payment) match(r Requirements, now time.Time) string {
+// match sets why the payment does not match the terms, if it does not.
+func (p *Payment) match(r Requirements, now time.Time) {
 	auth := p.payload.Authorization
+	p.differing = differing(p.accepted, r)
 	switch {
-	case differing(p.accepted, r) != "":
-		return reasonNoMatch
+	case len(p.differing) > 0:
+		p.mismatch = reasonNoMatch
 	case !strings.EqualFold(auth.To, r.PayTo):
-		return reasonRecipient
+		p.mismatch = reasonRecipient
 	case auth.Value != r.Amount:
-		return reasonValue
+		p.mismatch = reasonValue
 	case p.validBefore.Before(now.Add(minValidity)),
 		p.validBefore.After(now.Add(time.Duration(r.MaxTimeoutSeconds)*time.Second + clockSlack)):
-		return reasonValidBefore
+		p.mismatch = reasonValidBefore
 	case p.validAfter.After(now):
-		return reasonValidAfter
+		p.mismatch = reasonValidAfter
 	}
-	return ""
 }
 
-// differing names the field in which the accepted terms are not the offered ones; empty where all
-// are equal, except for additional fields in extra.
-func differing(accepted map[string]any, r Requirements) string {
+// differing returns the fields, in order, in which the accepted terms are not the offered ones;
+// additional fields in extra are none.
+func differing(accepted map[string]any, r Requirements) (fields []string) {
 	offered, _ := generic(r) // a struct of texts and numbers
 	extra, _ := accepted["extra"].(map[string]any)
 	ours, _ := offered["extra"].(map[string]any)
 	for name, value := range ours {
 		if !reflect.DeepEqual(extra[name], value) {
-			return "extra." + name
+			fields = append(fields, "accepted.extra."+name)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(offered)) {
-		if name != "extra" && !reflect.DeepEqual(accepted[name], offered[name]) {
-			return name
+	for name, value := range offered {
+		if name != "extra" && !reflect.DeepEqual(accepted[name], value) {
+			fields = append(fields, "accepted."+name)
 		}
 	}
 	for name := range accepted {
 		if _, known := offered[name]; !known {
-			return name
+			fields = append(fields, "accepted."+name)
 		}
 	}
-	return ""
+	slices.Sort(fields)
+	return fields
 }
 
 // generic returns the JSON object of a value.

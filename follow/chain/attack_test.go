@@ -86,26 +86,49 @@ func changed(f *follower, method string, change func(result any) any) {
 	f.endpoints = []http.Handler{lying}
 }
 
-func TestAttackABlockWithAnotherNumberIsRefused(t *testing.T) {
-	t.Parallel()
-	f := present(t)
-	var lies atomic.Bool
-	changed(f, "eth_getBlockByNumber", func(result any) any {
-		if h, is := result.(map[string]any); is && lies.Load() {
-			h["number"] = "0x7fffffffffffffff"
+// with changes a field of an object.
+func with(field string, value any) func(any) any {
+	return func(result any) any {
+		if h, is := result.(map[string]any); is {
+			h[field] = value
 		}
 		return result
-	})
-	f.start()
-	f.poll("backfill", "tip")
-	f.chain.MineEmpty(1)
-	lies.Store(true)
-	_, _ = f.pollers["tip"].Run(t.Context()) // refused
-	lies.Store(false)
-	f.chain.Mine(voted(ada, 1, 5e17))
-	_ = f.tryPoll("tip")
-	if _, votes := f.power("1"); votes != 1 {
-		t.Errorf("got %d votes, want 1", votes)
+	}
+}
+
+func TestAttackAnAnswerThatStatesNothingOrAnotherBlockIsRefused(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		method string
+		lie    func(result any) any
+	}{
+		"another block":        {"eth_getBlockByNumber", with("number", "0x7fffffffffffffff")},
+		"a block without time": {"eth_getBlockByNumber", with("timestamp", "0x0")},
+		"null for logs":        {"eth_getLogs", func(any) any { return nil }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := present(t)
+			var lies atomic.Bool
+			changed(f, test.method, func(result any) any {
+				if lies.Load() {
+					return test.lie(result)
+				}
+				return result
+			})
+			f.start()
+			f.poll("backfill", "tip")
+			f.chain.Mine(voted(ada, 1, 5e17))
+			lies.Store(true)
+			if _, err := f.pollers["tip"].Run(t.Context()); err == nil {
+				t.Error("got no error")
+			}
+			lies.Store(false)
+			_ = f.tryPoll("tip")
+			if _, votes := f.power("1"); votes != 1 {
+				t.Errorf("got %d votes, want 1", votes)
+			}
+		})
 	}
 }
 
@@ -115,15 +138,20 @@ func TestAttackLogsThatWereNotAskedForAreRefused(t *testing.T) {
 	f.chain.Mine(voted(ada, 1, 5e17))
 	changed(f, "eth_getLogs", func(result any) any {
 		logs, _ := result.([]any)
+		for _, l := range logs {
+			with("blockTimestamp", "0x0")(l)
+		}
 		for _, l := range logs[:min(len(logs), 1)] {
 			for field, value := range map[string]any{
 				"address": "0x00000000000000000000000000000000000000ee", "topics": []any{"0x" + strings.Repeat("ab", 32)}, "blockNumber": "0xffffff",
-				"blockHash": strings.Repeat("x", 1000), "transactionHash": strings.Repeat("y", 1000), "logIndex": "0xffffffffffffffff",
+				"blockHash": strings.Repeat("x", 1000), "transactionHash": strings.Repeat("y", 1000), "logIndex": "0xffffffffffffffff", "none": nil,
 			} {
 				text, _ := json.Marshal(l)
 				var copied map[string]any
 				_ = json.Unmarshal(text, &copied)
-				copied[field] = value
+				if copied[field] = value; value == nil {
+					delete(copied, "logIndex")
+				}
 				logs = append(logs, copied)
 			}
 		}
@@ -135,8 +163,8 @@ func TestAttackLogsThatWereNotAskedForAreRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(stored) != 2 {
-		t.Errorf("got %d logs, want the proposal and the vote", len(stored))
+	if len(stored) != 2 || stored[0].BlockAt.Before(startOfFake()) {
+		t.Errorf("got logs %v, want the proposal and the vote, with their times", stored)
 	}
 	if n := env.Rejected(t, f.warehouse, f.upstream.Sources()[0]); n == 0 {
 		t.Error("nothing says that logs were refused")

@@ -245,10 +245,10 @@ func (c backfiller) readAgain(
 func (b *blocks) add(again blocks) (added uint64) {
 	known := map[place]bool{}
 	for _, l := range b.logs {
-		known[place{l.BlockHash, uint64(l.Index)}] = true
+		known[place{l.BlockHash, l.index()}] = true
 	}
 	for _, l := range again.logs {
-		if !known[place{l.BlockHash, uint64(l.Index)}] {
+		if !known[place{l.BlockHash, l.index()}] {
 			b.logs = append(b.logs, l)
 			added++
 		}

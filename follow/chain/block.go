@@ -29,9 +29,11 @@ func (h header) at() time.Time { return time.Unix(int64(h.Time), 0).UTC() } //no
 // number returns the number of the block.
 func (h header) number() uint64 { return uint64(h.Number) }
 
+const headerMethod = "eth_getBlockByNumber"
+
 // headerCall asks for the header of a block: a tag, or a number in hexadecimal.
 func headerCall(block string) *call {
-	return &call{method: "eth_getBlockByNumber", params: []any{block, false}}
+	return &call{method: headerMethod, params: []any{block, false}}
 }
 
 // header returns the header that a call got; errBehind where the endpoint has no such
@@ -56,6 +58,8 @@ func (c *call) header() (header, error) {
 		return header{}, fmt.Errorf("block %s: the endpoint answers block %d", asked, found.number())
 	case found.number() > maxBlock || found.Time > maxBlockTime:
 		return header{}, fmt.Errorf("block %s: number %d and time %d are beyond any chain", asked, found.number(), found.Time)
+	case found.Time == 0 && found.number() > 0:
+		return header{}, fmt.Errorf("block %s: the endpoint states no time", asked)
 	case !isHash(found.Hash):
 		return header{}, fmt.Errorf("block %s: %q is no hash", asked, fetch.Clip(found.Hash))
 	}
@@ -107,8 +111,16 @@ type chainLog struct {
 	BlockNumber quantity  `json:"blockNumber"`
 	BlockTime   *quantity `json:"blockTimestamp"`
 	TxHash      string    `json:"transactionHash"`
-	Index       quantity  `json:"logIndex"`
+	LogIndex    *quantity `json:"logIndex"`
 	Removed     bool      `json:"removed"`
+}
+
+// index returns the number of the log in its block; one beyond all where none is stated.
+func (l *chainLog) index() uint64 {
+	if l.LogIndex == nil {
+		return maxIndex + 1
+	}
+	return uint64(*l.LogIndex)
 }
 
 // blocks is a range of blocks that was read.
@@ -152,7 +164,7 @@ func (f filter) calls(first, last uint64, most int) (calls []*call) {
 // refuseForeign keeps the logs that were not asked for as rejected.
 func (c *Chain) refuseForeign(got blocks) {
 	for _, l := range got.foreign {
-		c.journal.Reject(record.SourceRef{}, fmt.Sprintf("block %d log %d", l.BlockNumber, l.Index),
+		c.journal.Reject(record.SourceRef{}, fmt.Sprintf("block %d log %d", l.BlockNumber, l.index()),
 			fmt.Errorf("%w: a log of %q was not asked for", follow.ErrForeign, fetch.Clip(l.Address)))
 	}
 }
@@ -267,7 +279,7 @@ func (f filter) isAsked(l chainLog, got *blocks) bool {
 	return number >= got.first && number <= got.last && len(l.Topics) > 0 &&
 		(slices.Contains(f.addresses, address) || slices.Contains(f.delegating, address) && statements()[l.Topics[0]] != 0) &&
 		len(l.Topics) <= maxTopics &&
-		isHash(l.BlockHash) && isHash(l.TxHash) && l.Index <= maxIndex && !slices.ContainsFunc(l.Topics, isNoHash) &&
+		isHash(l.BlockHash) && isHash(l.TxHash) && l.index() <= maxIndex && !slices.ContainsFunc(l.Topics, isNoHash) &&
 		(l.BlockTime == nil || *l.BlockTime <= maxBlockTime)
 }
 
@@ -276,13 +288,9 @@ func isNoHash(text string) bool { return !isHash(text) }
 // complete drops what was not asked for, gives each log the time of its block, and compares
 // hashes.
 func (c *client) complete(ctx context.Context, e *endpoint, f filter, got *blocks, recent bool) error {
-	type place struct {
-		hash  string
-		index quantity
-	}
 	seen := map[place]bool{}
 	got.logs = slices.DeleteFunc(got.logs, func(l chainLog) bool {
-		at := place{l.BlockHash, l.Index}
+		at := place{l.BlockHash, l.index()}
 		again := seen[at]
 		seen[at] = true
 		switch {
@@ -296,7 +304,7 @@ func (c *client) complete(ctx context.Context, e *endpoint, f filter, got *block
 	})
 	var wanted []uint64
 	for _, l := range got.logs {
-		if number := uint64(l.BlockNumber); (recent || l.BlockTime == nil) && number != got.last && !slices.Contains(wanted, number) {
+		if number := uint64(l.BlockNumber); (recent || l.BlockTime == nil || *l.BlockTime == 0) && number != got.last && !slices.Contains(wanted, number) {
 			wanted = append(wanted, number)
 		}
 	}
@@ -315,8 +323,8 @@ func (c *client) complete(ctx context.Context, e *endpoint, f filter, got *block
 		if known && h.Hash != l.BlockHash {
 			return fmt.Errorf("block %d has hash %s and logs of %s: %w", l.BlockNumber, fetch.Clip(h.Hash), fetch.Clip(l.BlockHash), errReplaced)
 		}
-		if l.BlockTime == nil {
-			l.BlockTime = &h.Time
+		if known {
+			l.BlockTime = &h.Time // some nodes state 0 in logs
 		}
 	}
 	return nil

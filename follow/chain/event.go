@@ -221,7 +221,7 @@ func storedLog(chainID uint64, governor string, l chainLog, e event) records.Cha
 	at := header{Time: *l.BlockTime}
 	return records.ChainLog{
 		ChainLogKey: records.ChainLogKey{Governor: governor, ProposalID: e.proposal, Voter: e.voter},
-		ChainID:     chainID, BlockNumber: uint64(l.BlockNumber), BlockHash: l.BlockHash, LogIndex: uint32(l.Index), //nolint:gosec // a block has fewer
+		ChainID:     chainID, BlockNumber: uint64(l.BlockNumber), BlockHash: l.BlockHash, LogIndex: uint32(l.index()), //nolint:gosec // a block has fewer
 		Address: strings.ToLower(l.Address), TxHash: l.TxHash, BlockAt: at.at(), Topics: l.Topics, Data: l.Data,
 	}
 }

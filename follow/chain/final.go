@@ -83,7 +83,7 @@ func (c *Chain) lookAgain(
 		known[placeOf(l)] = !l.Withdrawn
 	}
 	missed := slices.DeleteFunc(slices.Clone(got.logs), func(l chainLog) bool {
-		return known[place{l.BlockHash, uint64(l.Index)}] || !c.isKept(l)
+		return known[place{l.BlockHash, l.index()}] || !c.isKept(l)
 	})
 	if gaps := uint64(len(missed) + len(stale)); gaps > 0 {
 		c.Logger.LogAttrs(ctx, slog.LevelWarn, "the second look at blocks differs", slog.Uint64("chain", c.ChainID),

@@ -121,6 +121,11 @@ func TestAQuorumThatChangesIsReadUntilVotingIsOver(t *testing.T) {
 			t.Errorf("in state %d: got quorum %v, want %v", step.state, got.Quorum, want)
 		}
 	}
+	before := f.chain.Calls("eth_call")
+	say(succeeded, 40)
+	if got := f.chain.Calls("eth_call") - before; got != 1 {
+		t.Errorf("got %d calls about a vote that is over, want that of its state", got)
+	}
 }
 
 // hashed is an id that cannot be a time.

@@ -33,6 +33,8 @@ type note struct {
 	// while it lets vote although the end has passed: the end is not known then.
 	State   string `json:",omitempty"`
 	Overdue bool   `json:",omitempty"`
+	// Deadline is true if the contract states the end as a deadline: its struct is not asked for.
+	Deadline bool `json:",omitempty"`
 	// Elsewhere is true if the clock counts the blocks of a chain that is not named: no time is known.
 	Elsewhere bool `json:",omitempty"`
 	// Executed is the execution by the timelock of a proposal whose Governor did not notice;
@@ -173,13 +175,15 @@ func (m *moment) estimate(before moment, ahead uint64, now clockNow) {
 	}
 }
 
-// consult asks the contract about proposals: rules, state, quorum, times. It returns the ids of
-// those whose rules are others than their records were made with.
-func (c consultant) consult(ctx context.Context, g *governor, proposals []proposal) (renewed []string, err error) {
+// consult asks the contract about proposals: rules, state, quorum, times. Once voting is over, the end
+// moves with a log alone: logged is true after one. It returns the ids of those whose rules are
+// others than their records were made with.
+func (c consultant) consult(ctx context.Context, g *governor, proposals []proposal, logged bool) (renewed []string, err error) {
 	var now clockNow
 	var methods []method
-	// asked is true where the contract is asked for the quorum, before is the one that was known.
-	asked, before := make([]bool, len(proposals)), make([]string, len(proposals))
+	// asked and moves are true where the contract is asked for the quorum and for the end, before is the
+	// quorum that was known.
+	asked, moves, before := make([]bool, len(proposals)), make([]bool, len(proposals)), make([]string, len(proposals))
 	for i, p := range proposals {
 		changed, err := c.learnRules(ctx, g, p)
 		if err != nil {
@@ -188,12 +192,17 @@ func (c consultant) consult(ctx context.Context, g *governor, proposals []propos
 		if changed {
 			renewed = append(renewed, p.id)
 		}
-		g.note(p.id).Withdrawn, before[i] = p.withdrawn, g.note(p.id).Quorum
+		n := g.note(p.id)
+		n.Withdrawn, before[i] = p.withdrawn, n.Quorum
 		id, _ := new(big.Int).SetString(p.id, 10)
-		methods = append(methods, method{g.address, "state(uint256)", []*big.Int{id}, "uint256"},
-			method{g.address, "proposalDeadline(uint256)", []*big.Int{id}, "uint256"},
-			method{g.address, "proposals(uint256)", []*big.Int{id}, "words"})
-		if asked[i] = g.note(p.id).asksQuorum(c.Clock.Now()); asked[i] {
+		methods = append(methods, method{g.address, "state(uint256)", []*big.Int{id}, "uint256"})
+		if moves[i] = logged || n.End.Value == "" || n.State == "" || governance.IsOpenState(n.State); moves[i] {
+			methods = append(methods, method{g.address, "proposalDeadline(uint256)", []*big.Int{id}, "uint256"})
+		}
+		if moves[i] && !n.Deadline {
+			methods = append(methods, method{g.address, "proposals(uint256)", []*big.Int{id}, "words"})
+		}
+		if asked[i] = n.asksQuorum(c.Clock.Now()); asked[i] {
 			ways := quorumMethods(g.address, id, p.start)
 			methods = append(methods, ways[:]...)
 		}
@@ -202,16 +211,27 @@ func (c consultant) consult(ctx context.Context, g *governor, proposals []propos
 	if err != nil {
 		return nil, err
 	}
+	next := func(isAsked bool) (value any) {
+		if isAsked {
+			value, said = said[0], said[1:]
+		}
+		return value
+	}
 	for i, p := range proposals {
-		n, end := g.note(p.id), p.statedEnd(said[1], said[2])
+		n, state := g.note(p.id), next(true)
+		end, _ := new(big.Int).SetString(n.End.Value, 10)
+		if moves[i] {
+			deadline := next(true)
+			end = p.statedEnd(deadline, next(!n.Deadline))
+			n.Deadline = endIn(deadline) != nil
+		}
 		seconds := g.rulesOf(p.id).Seconds
 		if err := errors.Join(c.settle(ctx, &n.Start, p.start, seconds, &now), c.settle(ctx, &n.End, end, seconds, &now)); err != nil {
 			return nil, err
 		}
-		n.setState(said[0])
+		n.setState(state)
 		head := c.cursor(pollerTip).UpstreamAt
 		n.Overdue = n.State == governance.UpstreamActive && head != nil && n.End.Settled && n.End.At != nil && n.End.At.Time().Add(countDelay).Before(*head)
-		said = said[3:]
 		if isElsewhere := c.countsElsewhere(p, n, seconds); isElsewhere != n.Elsewhere {
 			n.Elsewhere = isElsewhere
 			c.unsure.Store(true)
@@ -241,7 +261,7 @@ func (c consultant) countsElsewhere(p proposal, n *note, seconds bool) bool {
 // statedEnd returns the end that a contract states, which it may move without an event: as the
 // deadline, or in the struct of the proposal, where the end follows the start.
 func (p proposal) statedEnd(deadline, parts any) *big.Int {
-	if end, ok := deadline.(*big.Int); ok && end.Sign() > 0 {
+	if end := endIn(deadline); end != nil {
 		return end
 	}
 	const first = 3 // before are id, proposer, and a number
@@ -252,6 +272,14 @@ func (p proposal) statedEnd(deadline, parts any) *big.Int {
 		}
 	}
 	return p.end
+}
+
+// endIn returns the end that a contract states as the deadline; nil for none.
+func endIn(deadline any) *big.Int {
+	if end, ok := deadline.(*big.Int); ok && end.Sign() > 0 {
+		return end
+	}
+	return nil
 }
 
 // setFinalQuorum takes the quorum as of the block in which voting ended, which is the same for

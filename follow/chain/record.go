@@ -155,7 +155,8 @@ func (g *governor) ballotRecord(b ballot) (r *record.Ballot, left error) {
 			return r, fmt.Errorf("encode vote %s: %w", r.VoteID, err)
 		}
 		r.RawChoice = string(text)
-		return r, r.SetWeights(keys, weights)
+		r.SetWeights(keys, weights)
+		return r, nil
 	}
 	r.ChoiceKey = governorSides()[b.side]
 	if len(keys) == 1 {

@@ -217,8 +217,10 @@ func assign(calls []*call, answers []answer) error {
 		if found == nil && len(calls) == 1 && len(answers) == 1 && answers[0].Error != nil {
 			found = &answers[0] // an error may come without the id of its call
 		}
+		// A block that is not there is null, and so may be what a node cannot do. Any other result is none.
+		mayBeNull := call.method == headerMethod || call.method == simulateMethod
 		switch {
-		case found == nil:
+		case found == nil, found.Error == nil && !mayBeNull && string(found.Result.RawMessage) == "null":
 			return fmt.Errorf("%s: the answer has no result for call %d of %d", call.method, i+1, len(calls))
 		case found.Error != nil:
 			call.err, call.result = found.Error, nil

@@ -95,6 +95,11 @@ func readTogether(s *governance.DossierSimulation, c *call, count int) bool {
 	if err := fetch.Decode(c.result, &blocks); err != nil || len(blocks) != 1 || len(blocks[0].Calls) != count {
 		return false
 	}
+	for _, of := range blocks[0].Calls {
+		if of.Status != "0x0" && of.Status != "0x1" {
+			return false
+		}
+	}
 	s.Method, s.Result = new(simulateMethod), governance.SimulationSucceeds
 	for i, of := range blocks[0].Calls {
 		gas := governance.CountOf(uint64(of.GasUsed))

@@ -86,7 +86,7 @@ func (c *Chain) decodeAll(logs []chainLog) (rows []records.ChainLog) {
 				continue
 			}
 			if err != nil {
-				c.journal.Reject(g.source, fmt.Sprintf("block %d log %d", l.BlockNumber, l.Index), err)
+				c.journal.Reject(g.source, fmt.Sprintf("block %d log %d", l.BlockNumber, l.index()), err)
 			}
 			if e.kind == eventParameters || e.kind == eventUpgraded {
 				g.outdate(e.kind, uint64(l.BlockNumber))
@@ -153,7 +153,7 @@ func (c *Chain) compute(
 				consulted[g] = append(consulted[g], p)
 			}
 		}
-		renewed, err := consultant{c}.consult(ctx, g, consulted[g])
+		renewed, err := consultant{c}.consult(ctx, g, consulted[g], !ch.consult)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -262,7 +262,7 @@ func (c *Chain) isProvisional(g *governor, p proposal, final uint64) bool {
 func (c *Chain) stale(ctx context.Context, e *endpoint, got blocks, held []records.ChainLog) ([]records.ChainLog, error) {
 	read := map[place]bool{}
 	for _, l := range got.logs {
-		read[place{l.BlockHash, uint64(l.Index)}] = true
+		read[place{l.BlockHash, l.index()}] = true
 	}
 	missing := slices.DeleteFunc(slices.Clone(held), func(l records.ChainLog) bool { return l.Withdrawn || read[placeOf(l)] })
 	var unknown []uint64

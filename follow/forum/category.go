@@ -56,7 +56,7 @@ func (l *pollers) categories(ctx context.Context) ([]record.Record, error) {
 	if _, err := l.get(ctx, path, &said); err != nil {
 		return nil, err
 	}
-	if said.List == nil {
+	if said.List == nil || said.List.Categories == nil {
 		return nil, fmt.Errorf("answer of %s to %s %w", l.Name, path, errNoForum)
 	}
 	return l.takeCategories(said.List.Categories)

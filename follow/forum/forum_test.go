@@ -236,11 +236,13 @@ func TestATopicThatMovedToAnEarlierPageIsFoundBySweepAndCounted(t *testing.T) {
 
 func TestADeletedTopicIsWithdrawnWhenItIsStillGoneWithinAnHour(t *testing.T) {
 	t.Parallel()
-	for name, gone := range map[string]bool{"404": false, "410": true} {
+	for name, gone := range map[string]func(*upstream.Switches){
+		"404": func(*upstream.Switches) {}, "410": func(s *upstream.Switches) { s.Gone = true }, "merged": func(s *upstream.Switches) { s.Merged = true },
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := newFixture(t)
-			f.Switch(func(s *upstream.Switches) { s.Gone = gone })
+			f.Switch(gone)
 			f.AddTopic(1, "Renew", "ada", "<p>one</p>")
 			topic := f.AddTopic(1, "Spam", "eve", "<p>one</p>")
 			f.run("backfill", "sweep")

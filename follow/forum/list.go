@@ -81,7 +81,7 @@ func (f *Forum) list(ctx context.Context, order string, page int) (topics []list
 		return nil, false, err
 	}
 	switch {
-	case said.List == nil:
+	case said.List == nil || said.List.Topics == nil:
 		return nil, false, fmt.Errorf("answer of %s to %s %w", f.Name, path, errNoForum)
 	case page >= maxPages:
 		return nil, false, fmt.Errorf("%w: %s has more than %d pages of topics", follow.ErrEndless, f.Name, maxPages)

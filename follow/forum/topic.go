@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"time"
@@ -46,7 +47,8 @@ func (l *pollers) fetch(ctx context.Context, ids []string, pause time.Duration) 
 		var private []string
 		for _, id := range chunk {
 			answer, err := l.topic(ctx, id)
-			if refused, is := errors.AsType[*fetch.StatusError](err); is && refused.Status == http.StatusInternalServerError && !failed {
+			refused, is := errors.AsType[*fetch.StatusError](err)
+			if ofTopic := is && refused.Status == http.StatusInternalServerError || errors.Is(err, errElsewhere); ofTopic && !failed {
 				failed, found.failed[id] = true, true // a second one in a row is the forum's
 				l.journal.Reject(l.Sources()[0], id, err)
 				continue
@@ -121,7 +123,13 @@ type topicAnswer struct {
 	old     bool
 }
 
-// topic asks for a topic.
+// errElsewhere reports a topic whose address leads to what is no topic.
+var errElsewhere = errors.New("the topic's address leads elsewhere")
+
+// topicPath matches the path of a topic, with its number.
+var topicPath = regexp.MustCompile(`/t/(?:[^/]+/)?(\d+)(?:/\d+)?(?:\.json)?$`)
+
+// topic asks for a topic. One whose address leads to another topic was merged into that, and is gone.
 func (f *Forum) topic(ctx context.Context, id string) (topicAnswer, error) {
 	var said struct {
 		ID      fetch.Count     `json:"id"`
@@ -129,7 +137,12 @@ func (f *Forum) topic(ctx context.Context, id string) (topicAnswer, error) {
 		Posts   json.RawMessage `json:"post_stream"`
 	}
 	answer, err := f.get(ctx, "/t/"+id+".json", &said)
+	at := topicPath.FindStringSubmatch(answer.Path)
 	switch {
+	case answer.Path != "" && at == nil:
+		return topicAnswer{}, fmt.Errorf("%w: topic %s of %s, %s", errElsewhere, id, f.Name, fetch.Clip(answer.Path))
+	case at != nil && at[1] != id:
+		return topicAnswer{status: http.StatusGone}, nil
 	case err != nil:
 		return topicAnswer{}, err
 	case answer.Status == http.StatusOK && (text(said.ID) != id || len(said.Posts) == 0):

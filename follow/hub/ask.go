@@ -58,6 +58,11 @@ func (h *Hub) ask(ctx context.Context, name string, variables map[string]any) (a
 		return nil, err
 	}
 	got, err := h.send(ctx, body)
+	for _, value := range got {
+		if name != "space" && string(value) == "null" { // a space that is not there is, and no list
+			err = errors.New("a list is null")
+		}
+	}
 	if err != nil && !errors.As(err, new(*rowError)) {
 		err = fmt.Errorf("ask %s for %s: %w", h.Host.Name(), name, err)
 	}

@@ -2,6 +2,9 @@ package hub_test
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -147,11 +150,14 @@ func TestSweepFindsPowersThatChangedAtTheSameNumberOfVotes(t *testing.T) {
 func TestSpaceThatTheHubDoesNotHaveIsSaidToBeMissing(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.spaces = append(f.spaces, "nobody.eth")
+	missing := map[string]string{"nobody.eth": "has no space nobody.eth", "sn:0x" + strings.Repeat("7", 64): "Snapshot X"}
+	f.spaces = slices.AppendSeq(f.spaces, maps.Keys(missing))
 	f.restart()
 	f.run("backfill")
-	if got := f.cursor("nobody.eth", "backfill"); got.State != governance.SourceMissing || !contains(got.Error, "has no space nobody.eth") {
-		t.Errorf("got %s %q, want what is wrong", got.State, got.Error)
+	for space, want := range missing {
+		if got := f.cursor(space, "backfill"); got.State != governance.SourceMissing || !contains(got.Error, want) {
+			t.Errorf("got %s %q, want what is wrong", got.State, got.Error)
+		}
 	}
 	if got := f.cursor("harbor.eth", "backfill").State; got != governance.SourceLive {
 		t.Errorf("got %s, want the other space live", got)

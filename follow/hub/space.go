@@ -46,9 +46,15 @@ type absence struct {
 	near string
 }
 
+// contractDigits are the digits of an address; those of Starknet have more.
+const contractDigits = 40
+
 // missingText says that the hub does not have a space.
 func (h *Hub) missingText(space, near string) string {
 	text := fmt.Sprintf("%s has no space %s", h.Host.Name(), space)
+	if _, address, _ := strings.Cut(":"+space, ":0x"); len(address) >= contractDigits {
+		return text + ": spaces that are contracts, those of Snapshot X, are not followed"
+	}
 	if near != "" {
 		text += "; did you mean " + near + "?"
 	}

@@ -2,6 +2,7 @@ package sources
 
 import (
 	"fmt"
+	"slices"
 
 	"pnyx/governance"
 	"pnyx/warehouse/record"
@@ -19,6 +20,9 @@ func (p *parser) crossCheck(file File) {
 		path := "chains." + string(id)
 		if len(chain.RPC) == 0 {
 			p.refuse(path+".rpc", "is empty: want at least one endpoint")
+		}
+		if len(slices.Compact(slices.Sorted(slices.Values(chain.RPC)))) < len(chain.RPC) {
+			p.refuse(path+".rpc", "has an endpoint twice: the second look wants another one")
 		}
 		if _, known := file.Chains[chain.ClockChain]; chain.ClockChain != "" && !known {
 			p.refuse(path+".clockChain", "%s is not one of chains", chain.ClockChain)

@@ -153,6 +153,9 @@ func (p *parser) table(path string, node *yaml.Node, into reflect.Value) {
 		at := path + "." + key.Value
 		p.read(at, key, name)
 		p.read(at, value, entry)
+		if into.MapIndex(name).IsValid() {
+			p.refuse(at, "is there in another spelling, too")
+		}
 		into.SetMapIndex(name, entry)
 	}
 }

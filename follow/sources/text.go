@@ -139,8 +139,8 @@ func (g GovernorID) Address() string { return string(g[len(g.Chain())+1:]) }
 type Host string
 
 func (h *Host) read(text string, _ func(string) (string, bool)) error {
-	text = strings.ToLower(text)
-	return set(h, text, regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]{0,250}[a-z0-9])?(:\d{1,5})?$`).MatchString(text))
+	text = strings.TrimSuffix(strings.ToLower(text), ":443")
+	return set(h, text, len(text) <= maxTextBytes && regexp.MustCompile(`^[a-z0-9]+([.-]+[a-z0-9]+)*(:[1-9]\d{0,4})?$`).MatchString(text) && !strings.Contains(text, ".."))
 }
 
 func (*Host) form() string {

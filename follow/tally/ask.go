@@ -162,7 +162,7 @@ func (o *organization) page(ctx context.Context, name string, filters map[string
 		} `json:"pageInfo"`
 	}
 	switch err := fetch.Decode(answered.value, &said); {
-	case err != nil || said.PageInfo == nil:
+	case err != nil || said.PageInfo == nil || said.Nodes == nil:
 		return page{}, fmt.Errorf("answer of %s to query %s is no page", o.Host.Name(), name)
 	case len(said.Nodes) > maxPage:
 		return page{}, fmt.Errorf("%s answers %d nodes of %s where %d were asked for", o.Host.Name(), len(said.Nodes), name, maxPage)

@@ -53,7 +53,7 @@ func (n note) isOpen(now time.Time) bool {
 	case outcome == governance.Passed, !governance.IsKnownState(n.State):
 		return n.End == nil || now.Sub(n.End.Time()) < openFor
 	}
-	return n.Draft
+	return n.Draft && !governance.IsVoteOver(n.State, "")
 }
 
 // isVoting reports whether votes may still arrive.

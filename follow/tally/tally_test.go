@@ -147,15 +147,21 @@ func TestAPendingVoteCountsWhenItBecomesPlain(t *testing.T) {
 func TestDraftsWaitUntilTheyAreOnTheChain(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	draft := f.Draft("harbor", "Budget")
+	draft, dropped := f.Draft("harbor", "Budget"), f.Draft("harbor", "Dropped")
 	f.propose(25, 0)
 	f.run(order()...)
 	f.wantTruth()
 	f.restart()
+	f.SetStatus(dropped, "archived")
 	f.Submit(draft)
 	f.Vote(draft, "0xAA", "for", "1")
 	f.run("watch")
 	f.wantTruth()
+	before := f.Requests("proposal")
+	f.run("watch")
+	if got := f.Requests("proposal") - before; got != 26 {
+		t.Errorf("got %d polls of proposals, want none of the archived draft", got)
+	}
 }
 
 func TestAnEndpointThatIsBehindSaysSo(t *testing.T) {

@@ -14,10 +14,12 @@ import (
 // Operation says in whose name code runs.
 type Operation string
 
-// The operations. DelegateCall runs the target's code in the name of the caller.
+// The operations. DelegateCall runs the target's code in the name of the caller. Undetermined is one of
+// the two: contracts differ in what the function does.
 const (
 	PlainCall    Operation = "call"
 	DelegateCall Operation = "delegatecall"
+	Undetermined Operation = "undetermined"
 )
 
 const (
@@ -116,7 +118,7 @@ func (t *table) candidates(call Call) (fit []*function, arguments []Argument, re
 	data, functions := call.Data, []*function(nil)
 	switch {
 	case call.Signature != "":
-		f, err := t.stated(call.Signature)
+		f, err := t.stated(call)
 		if err != nil {
 			return nil, nil, "the stated signature " + err.Error()
 		}
@@ -135,6 +137,10 @@ func (t *table) candidates(call Call) (fit []*function, arguments []Argument, re
 		reason = "data is shorter than a selector"
 	}
 	for _, f := range functions {
+		isKnown := slices.ContainsFunc(fit, func(other *function) bool { return other.signature == f.signature })
+		if isKnown || !f.appliesTo(call) {
+			continue
+		}
 		decoded, err := decodeAll(f.inputs, data)
 		if err != nil {
 			reason = err.Error() + ": " + f.signature
@@ -145,7 +151,7 @@ func (t *table) candidates(call Call) (fit []*function, arguments []Argument, re
 		}
 	}
 	for _, f := range t.layouts {
-		if len(fit) > 0 || call.Signature != "" || f.target != call.Target && (f.target != "" || !call.message) {
+		if len(fit) > 0 || call.Signature != "" || !f.appliesTo(call) || len(f.targets) == 0 && !call.message {
 			continue
 		}
 		if decoded, err := decodeAll(f.inputs, call.Data); err == nil {

@@ -23,7 +23,7 @@ const (
 // call returns the data of a call of a known function with arguments as texts.
 func call(t *testing.T, signature string, arguments ...Argument) []byte {
 	t.Helper()
-	f, err := known().stated(signature)
+	f, err := known().stated(Call{Signature: signature})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,8 +119,13 @@ func TestDecodes(t *testing.T) {
 		},
 		{
 			"code in the name of the caller",
-			Call{Target: alice, Value: "0", Data: call(t, "execute(address,bytes)", of(bob, bytesOf(pay))...)},
+			Call{Target: "0xCF57572261c7c2BCF21ffD220ea7d1a27D40A827", Value: "0", Data: call(t, "execute(address,bytes)", of(bob, bytesOf(pay))...)},
 			[]string{"batch execute(address,bytes)", "> delegatecall transfer transfer(address,uint256)"},
+		},
+		{
+			"code that contracts call, or run in their own name",
+			Call{Target: alice, Value: "0", Signature: "execute(address,bytes)", Data: call(t, "execute(address,bytes)", of(bob, bytesOf(pay))...)[4:]},
+			[]string{"batch execute(address,bytes)", "> undetermined transfer transfer(address,uint256)"},
 		},
 		{
 			"an upgrade with a call",
@@ -286,7 +291,7 @@ func containsAll(text, words string) bool {
 func ticket(t *testing.T) []parameter {
 	t.Helper()
 	for _, f := range known().layouts {
-		if f.target != "" {
+		if len(f.targets) > 0 {
 			return f.inputs
 		}
 	}

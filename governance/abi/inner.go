@@ -57,7 +57,7 @@ func parseInner(text string, inputs []parameter) (inner, error) {
 	switch form {
 	case "multisend", "self", "script", "payload":
 		in.data = place(fields, names[0], &err)
-	case "delegate":
+	case "delegate", "either":
 		in.target, in.data = place(fields, names[0], &err), place(fields, names[1], &err)
 	case "call", "calls", "each":
 		value, fee, _ := strings.Cut(names[1], "-")
@@ -143,12 +143,13 @@ func (in *inner) calls(outer Call, arguments []Argument) (calls []Call, ok bool)
 		calls, ok = in.parallel(outer, arguments)
 	default:
 		call := in.callOf(outer, parts)
-		if ok = true; in.form == "delegate" {
-			call.Operation = DelegateCall
+		operation, inOwnName := map[string]Operation{"delegate": DelegateCall, "either": Undetermined}[in.form]
+		if ok = true; inOwnName {
+			call.Operation = operation
 		}
 		// No code runs at the zero address, and the data of a creation is no call.
 		runs := len(call.Data) > 0 || strings.Trim(call.Target, "0x") != ""
-		if creates, is := argument(parts, "isCreation"); (!is || creates.Value == "false") && (in.form != "delegate" || runs) {
+		if creates, is := argument(parts, "isCreation"); (!is || creates.Value == "false") && (!inOwnName || runs) {
 			calls = []Call{call}
 		}
 	}

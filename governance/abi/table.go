@@ -47,9 +47,14 @@ type function struct {
 	kind      Kind
 	signature string // canonical
 	inputs    []parameter
-	// target is the only address that the row applies to; empty for all.
-	target string
-	inner  inner
+	// targets are the only addresses that the row applies to; none for all.
+	targets []string
+	inner   inner
+}
+
+// appliesTo reports whether a call may be one of the function.
+func (f *function) appliesTo(call Call) bool {
+	return len(f.targets) == 0 || slices.Contains(f.targets, call.Target)
 }
 
 // table has the functions by selector, and the layouts of messages without one.
@@ -98,12 +103,15 @@ func rows(file string) func(func(string) bool) {
 func (t *table) add(row string) error {
 	kind, rest, _ := strings.Cut(row, " ")
 	rest, form, _ := strings.Cut(rest, " -> ")
-	signature, target, _ := strings.Cut(rest, " for ")
+	signature, targets, restricted := strings.Cut(rest, " for ")
 	name, inputs, canonical, err := parseSignature(signature)
 	if err != nil {
 		return err
 	}
-	f := &function{kind: Kind(kind), signature: canonical, inputs: inputs, target: target}
+	f := &function{kind: Kind(kind), signature: canonical, inputs: inputs}
+	if restricted {
+		f.targets = strings.Split(targets, ",")
+	}
 	if f.inner, err = parseInner(form, inputs); err != nil {
 		return err
 	}
@@ -112,10 +120,11 @@ func (t *table) add(row string) error {
 		return nil
 	}
 	of := SelectorOf(canonical)
-	if slices.ContainsFunc(t.functions[of], func(other *function) bool { return other.signature == canonical }) {
+	if !restricted && slices.ContainsFunc(t.functions[of], func(other *function) bool { return other.signature == canonical }) {
 		return fmt.Errorf("%s is there twice", canonical)
 	}
 	t.functions[of] = append(t.functions[of], f)
+	slices.SortStableFunc(t.functions[of], func(a, b *function) int { return len(b.targets) - len(a.targets) })
 	return nil
 }
 
@@ -124,15 +133,15 @@ func SelectorOf(signature string) Selector {
 	return Selector(Keccak([]byte(signature))[:len(Selector{})])
 }
 
-// stated returns the function with a signature that a contract states: the row of the table,
+// stated returns the function with the signature that a contract states: the row of the table,
 // which has names and a kind, or one without.
-func (t *table) stated(text string) (*function, error) {
-	_, inputs, canonical, err := parseSignature(text)
+func (t *table) stated(call Call) (*function, error) {
+	_, inputs, canonical, err := parseSignature(call.Signature)
 	if err != nil {
 		return nil, err
 	}
 	for _, f := range t.functions[SelectorOf(canonical)] {
-		if f.signature == canonical {
+		if f.signature == canonical && f.appliesTo(call) {
 			return f, nil
 		}
 	}

@@ -86,21 +86,14 @@ func ImportanceOf(eventType string, confidence governance.Confidence, attention 
 // EventOfMilestone returns the type of the event that a milestone of a proposal is, by upstream's word in
 // lower case; empty for a word that is none.
 func EventOfMilestone(word string) string {
-	switch word {
-	case "created":
-		return ProposalCreated
-	case "activated":
-		return VotingStarted
-	case "extended":
-		return VotingExtended
-	case "queued":
-		return ProposalQueued
-	case "executed", "callexecuted", "crosschainexecuted":
+	switch governance.OutcomeOfState(word) {
+	case governance.Executed:
 		return ProposalExecuted
-	case "canceled", "cancelled", "vetoed":
+	case governance.Canceled:
 		return ProposalCanceled
-	case "expired":
-		return ProposalExpired
+	default:
+		return map[string]string{
+			"created": ProposalCreated, "activated": VotingStarted, "extended": VotingExtended, "queued": ProposalQueued, "expired": ProposalExpired,
+		}[word]
 	}
-	return ""
 }

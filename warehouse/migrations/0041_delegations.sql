@@ -71,3 +71,20 @@ ALTER TABLE daos ADD COLUMN IF NOT EXISTS tokens Array(String);
 
 -- shard by: cityHash64(source_id)
 ALTER TABLE sources ADD COLUMN IF NOT EXISTS token String;
+
+-- The zero address is nobody. Delegations of earlier versions that name it are written again without it.
+-- shard by: cityHash64(scope)
+INSERT INTO delegations
+SELECT * EXCEPT kept REPLACE (
+    arrayFilter((delegate, keeps) -> keeps, delegates, kept) AS delegates,
+    arrayFilter((share, keeps) -> keeps, shares, arrayResize(kept, length(shares))) AS shares,
+    version + 1 AS version
+)
+FROM
+(
+    SELECT
+        *,
+        arrayMap(delegate -> NOT match(delegate, '^0x0*$'), delegates) AS kept
+    FROM delegations FINAL
+    WHERE has(kept, 0) AND NOT withdrawn
+);

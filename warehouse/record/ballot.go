@@ -2,8 +2,6 @@ package record
 
 import (
 	"encoding/json"
-	"errors"
-	"fmt"
 
 	"github.com/shopspring/decimal"
 
@@ -51,25 +49,19 @@ type Ballot struct {
 	Withdrawn bool `msgpack:",omitempty"`
 }
 
-// ErrNegativeWeight reports a choice with a weight below zero.
-var ErrNegativeWeight = errors.New("negative weight")
-
 // SetWeights sets Choices, Shares, Roots and ChoiceKey of a weighted ballot from choice
-// keys in order of position and their weights. It skips choices of weight zero. Power
-// must be set before. The error is ErrNegativeWeight.
-func (b *Ballot) SetWeights(keys []string, weights []decimal.Decimal) error {
+// keys in order of position and their weights. It skips choices of weight zero. Weights
+// must not be negative, and Power must be set before.
+func (b *Ballot) SetWeights(keys []string, weights []decimal.Decimal) {
 	var supported []decimal.Decimal
 	for i, weight := range weights {
-		if weight.IsNegative() {
-			return fmt.Errorf("%w %s for choice %s", ErrNegativeWeight, weight, keys[i])
-		}
 		if weight.IsPositive() {
 			b.Choices = append(b.Choices, keys[i])
 			supported = append(supported, weight)
 		}
 	}
 	if len(supported) == 0 {
-		return nil
+		return
 	}
 	b.ChoiceKey = b.Choices[governance.LargestIndex(supported)]
 	b.Shares = governance.SplitByWeight(b.Power, supported)
@@ -79,7 +71,6 @@ func (b *Ballot) SetWeights(keys []string, weights []decimal.Decimal) error {
 		part, _ := b.Power.Mul(weight).QuoRem(whole, 2*governance.PowerScale)
 		b.Roots[i] = governance.SquareRoot(part)
 	}
-	return nil
 }
 
 // Unreadable is the key of what an unreadable ballot supports: none of a proposal's choices.

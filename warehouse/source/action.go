@@ -236,17 +236,22 @@ func (p *safePlan) executor() looseText {
 	return cmp.Or(p.SafeAddress, p.RealityAddress, p.UmaAddress)
 }
 
-// calls returns the calls of all batches. A batch is a list of calls, or an object with one.
+// calls returns the calls of all batches. A batch is a list of calls, an object with one, or a call.
 func (p *safePlan) calls(readable *bool) (calls []looseCall) {
 	for _, text := range p.Batches {
 		var batch struct {
+			looseCall
+
 			Transactions []looseCall `json:"transactions"`
 		}
 		err := json.Unmarshal(text, &batch.Transactions)
 		if typeOf(text) == typeObject {
 			err = json.Unmarshal(text, &batch)
 		}
-		*readable = *readable && err == nil
+		if batch.To != "" && batch.Transactions == nil {
+			batch.Transactions = []looseCall{batch.looseCall}
+		}
+		*readable = *readable && err == nil && batch.Transactions != nil
 		calls = append(calls, batch.Transactions...)
 	}
 	return append(calls, p.Transactions...)

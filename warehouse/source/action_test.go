@@ -52,6 +52,8 @@ func TestProposalsBringTheirCalls(t *testing.T) {
 		"another plugin":                  {fmt.Sprintf(snapshot, `,"plugins":{"poap":{"safes":3}}`), count(0), nil},
 		"SafeSnap":                        {fmt.Sprintf(snapshot, `,"plugins":{"safeSnap":{"safes":[{"network":"100","umaAddress":"`+safe+`","txs":[[{"to":"`+token+`","value":"005","data":"","operation":"1"}]]}]}}`), count(1), []*record.Action{ofSafe}},
 		"SafeSnap with named batches":     {fmt.Sprintf(snapshot, `,"plugins":{"safeSnap":{"safes":[{"network":100,"umaAddress":"`+safe+`","txs":[{"hash":"0x1","transactions":[{"to":"`+token+`","value":"0x5","data":"0x","operation":1}]}]}]}}`), count(1), []*record.Action{ofSafe}},
+		"SafeSnap with calls for batches": {fmt.Sprintf(snapshot, `,"plugins":{"safeSnap":{"safes":[{"network":100,"umaAddress":"`+safe+`","txs":[{"to":"`+token+`","value":"5","data":"0x","operation":"1"}]}]}}`), count(1), []*record.Action{ofSafe}},
+		"a batch without calls":           {fmt.Sprintf(snapshot, `,"plugins":{"safeSnap":{"safes":[{"network":"1","txs":[{"hash":"0x1"}]}]}}`), count(1), nil},
 		"oSnap":                           {fmt.Sprintf(snapshot, `,"plugins":{"oSnap":{"safes":[{"network":"100","safeAddress":"`+safe+`","transactions":[{"type":"raw","formatted":["`+token+`",1,"0.5e1","0x"]}]}]}}`), count(1), []*record.Action{ofSafe}},
 		"oSnap with one Safe":             {fmt.Sprintf(snapshot, `,"plugins":{"oSnap":{"safe":{"network":"100","safeAddress":"`+safe+`","transactions":[{"to":"`+token+`","operation":1,"value":"5","data":"0x"}]}}}`), count(1), []*record.Action{ofSafe}},
 		"a plan that cannot be read":      {fmt.Sprintf(snapshot, `,"plugins":{"safeSnap":{"safes":7}}`), count(1), nil},

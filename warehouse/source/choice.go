@@ -93,14 +93,18 @@ func isChoiceNumber(key string) bool {
 	return err == nil && n >= 1 && n <= maxChoiceNumber && strconv.FormatUint(n, 10) == key
 }
 
-// readWeights sets a ballot's weights by choice.
+// readWeights sets a ballot's weights by choice. One with a weight below zero supports none, as
+// upstream counts it.
 func readWeights(choice value, ballot *record.Ballot) {
 	weights := map[string]decimal.Decimal{}
 	for field := range choice.object().fields() {
 		if !isChoiceNumber(field.name) {
 			return
 		}
-		weight, _ := field.required(typeNumber).power()
+		if strings.HasPrefix(field.required(typeNumber).numberText(), "-") {
+			return
+		}
+		weight, _ := field.power()
 		if weight == nil {
 			return
 		}
@@ -111,7 +115,5 @@ func readWeights(choice value, ballot *record.Ballot) {
 	for i, key := range keys {
 		ordered[i] = weights[key]
 	}
-	if err := ballot.SetWeights(keys, ordered); err != nil {
-		choice.reject("is refused: %v", err)
-	}
+	ballot.SetWeights(keys, ordered)
 }

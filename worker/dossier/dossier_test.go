@@ -380,7 +380,7 @@ func TestFindingsOfAVote(t *testing.T) {
 			f.OpenedAt = map[record.RefHash]governance.Timestamp{f.Known[0].Ref: *at(-890 - 13*24)}
 		}, rules.NoDiscussion},
 		"an execution": {func(f *dossier.Facts) {
-			f.Proposal.Milestones = []record.Milestone{{Type: "executed", At: at(150), TxHash: "0x9"}}
+			f.Proposal.Milestones = []record.Milestone{{Type: "callexecuted", At: at(150), TxHash: "0x9"}}
 		}, rules.ConfirmedByRecord},
 	} {
 		t.Run(name, func(t *testing.T) {

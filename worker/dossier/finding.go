@@ -114,8 +114,8 @@ func (c finder) findInAction(a *governance.DossierAction, pointer string) {
 			found(rules.NativeUndecoded, "/value", a.Target.Address)
 		}
 	}
-	if a.Operation == string(abi.DelegateCall) && !isBatchOfSafe(a) {
-		found(rules.DelegateCalled, "/operation", a.Target.Address)
+	if a.Operation != string(abi.PlainCall) && !isBatchOfSafe(a) {
+		found(rules.DelegateCalled, "/operation", a.Target.Address, map[bool]string{true: "runs", false: "may run"}[a.Operation == string(abi.DelegateCall)])
 	}
 	c.findPower(a, pointer, found)
 	for i := range a.Calls {

@@ -6,6 +6,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
+	"pnyx/governance/rules"
 	"pnyx/warehouse/pages"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
@@ -54,13 +55,15 @@ func (c *composer) process() {
 func (c *composer) milestones() {
 	p := &c.d.Process
 	for _, m := range c.Proposal.Milestones {
-		switch m.Type {
-		case "extended":
+		switch rules.EventOfMilestone(m.Type) {
+		case rules.VotingExtended:
 			p.Extended = true
-		case "queued":
+		case rules.ProposalQueued:
 			p.QueuedAt = m.At
-		case "executed":
+		case rules.ProposalExecuted:
 			p.ExecutedAt = m.At
+		}
+		switch m.Type {
 		case record.ExecutableMilestone:
 			p.ExecutableAt = m.At
 		case record.ExpiresMilestone:

@@ -35,11 +35,12 @@ func describeBallot(raw string, choices voteChoices) (label string, invalid bool
 		invalid = len(slices.Compact(slices.Sorted(slices.Values(keys)))) < len(keys)
 	case json.Unmarshal([]byte(raw), &weights) == nil:
 		for key, weight := range weights { // a weight of zero names nothing
-			if share, err := decimal.NewFromString(strings.Trim(string(weight), `"`)); err != nil || !share.IsZero() {
+			share, err := decimal.NewFromString(strings.Trim(string(weight), `"`))
+			if invalid = invalid || share.IsNegative(); err != nil || !share.IsZero() {
 				keys = append(keys, key)
 			}
 		}
-		invalid = len(keys) == 0
+		invalid = invalid || len(keys) == 0
 	}
 	invalid = invalid || (len(keys) > 0 || list != nil) && !choices.bounds.Allow(len(keys), weights != nil)
 	for _, key := range keys {

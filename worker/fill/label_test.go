@@ -11,7 +11,7 @@ func TestBallotsOfChoicesThatDoNotExistAreInvalid(t *testing.T) {
 	labels := map[string]string{"1": "A", "2": "B", "3": "C"}
 	for raw, want := range map[string]string{
 		"4": "4 invalid", "1": "A", "[1,4]": "[1,4] invalid", "[1,1]": "[1,1] invalid", "[]": "None", "[3,1]": "C, A",
-		`{"1":1,"5":2}`: `{"1":1,"5":2} invalid`, `{"1":1,"2":1}`: "50% for A, 50% for B", `"for"`: "Choice for",
+		`{"1":1,"5":2}`: `{"1":1,"5":2} invalid`, `{"1":1,"2":-1}`: `{"1":1,"2":-1} invalid`, `{"1":1,"2":1}`: "50% for A, 50% for B", `"for"`: "Choice for",
 	} {
 		label, invalid := describeBallot(raw, voteChoices{labels: labels})
 		if invalid {

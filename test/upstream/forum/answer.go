@@ -66,6 +66,9 @@ func (f answers) answer(r *http.Request) (body any, location string, err error) 
 		return object{"post_stream": object{"posts": f.chosen(t, query["post_ids[]"])}}, "", err
 	}
 	t, err := f.find(parts[len(parts)-1])
+	if err != nil && f.switches.Merged {
+		return nil, "/t/renew/1", nil
+	}
 	if err == nil && f.switches.Slugs && (len(parts) == 1 || parts[0] != slug(t.title)) {
 		return nil, fmt.Sprintf("/t/%s/%d.json", slug(t.title), t.id), nil
 	}

@@ -40,8 +40,8 @@ type Switches struct {
 	// CrawlerRequests is how many requests clients that look like crawlers may send a
 	// minute; 0 is as many as others.
 	CrawlerRequests int
-	// Gone makes deleted topics answer 410, not 404.
-	Gone bool
+	// Gone makes deleted topics answer 410, not 404, and Merged lead to the first topic.
+	Gone, Merged bool
 	// Slugs redirects a topic's number to its address with the slug.
 	Slugs bool
 	// MovedTo is the address that the forum moved to; everything is redirected there.
