@@ -70,7 +70,7 @@ func TestOPTIONSListsMethodsAndHeaders(t *testing.T) {
 		for name, want := range map[string]string{
 			"Allow":                        "GET, HEAD, OPTIONS",
 			"Access-Control-Allow-Methods": "GET, HEAD, OPTIONS",
-			"Access-Control-Allow-Headers": "X-Service-Api-Token, PAYMENT-SIGNATURE, If-None-Match, Range, If-Range, Last-Event-ID, X-Request-Id",
+			"Access-Control-Allow-Headers": "X-Service-Api-Token, PAYMENT-SIGNATURE, X-PAYMENT, Access-Control-Expose-Headers, If-None-Match, Range, If-Range, Last-Event-ID, X-Request-Id",
 			"Access-Control-Allow-Origin":  "*",
 		} {
 			if value := got.header.Get(name); value != want {
