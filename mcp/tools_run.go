@@ -41,7 +41,7 @@ func listEvents(c *call) ([]byte, error) {
 		return nil, err
 	}
 	read, answer, cursor, limit, out := reads[0], answers[0], c.args["cursor"], answers[0].Meta.Page.Limit, 0
-	for range eventPages {
+	for pages := 1; ; pages++ {
 		all := elements(answer.Data)
 		kept := slices.DeleteFunc(slices.Clone(all), isDiscovered)
 		array, fitting := c.shape().fit(kept, maxStructured-metaRoom)
@@ -57,7 +57,7 @@ func listEvents(c *call) ([]byte, error) {
 		}
 		answer.Data, out = array, out+len(all)-len(kept)
 		next := answer.Meta.Page.NextCursor
-		if len(kept) > 0 || next == nil {
+		if len(kept) > 0 || next == nil || pages >= eventPages {
 			break
 		}
 		cursor = *next
@@ -73,7 +73,7 @@ func listEvents(c *call) ([]byte, error) {
 	return envelope(answer.Data, answer.Meta), nil
 }
 
-// eventPages bounds the pages that one call passes over.
+// eventPages bounds the pages that one call reads.
 const eventPages = 10
 
 // isDiscovered reports whether the own time of an event is unknown.
