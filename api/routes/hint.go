@@ -60,6 +60,12 @@ func hintOfDAO(ctx context.Context, b *Backend, daoID string) (string, error) {
 		return "", nil
 	}
 	_, err := b.Store.DAORow(ctx, daoID)
+	if errors.Is(err, cache.ErrMiss) { // as every DAO after a flush of Redis, until all are published
+		if _, unpublished := b.Store.PublicationState(ctx); unpublished != nil {
+			return "", nil
+		}
+		_, err = b.Store.DAORow(ctx, daoID)
+	}
 	if !errors.Is(err, cache.ErrMiss) {
 		return "", nil
 	}
@@ -75,9 +81,12 @@ func hintOfDAO(ctx context.Context, b *Backend, daoID string) (string, error) {
 func hintOfResolve(ctx context.Context, b *Backend, q query.Resolve) string {
 	ctx, cancel := context.WithTimeout(ctx, nearWait)
 	defer cancel()
-	text := governance.NormalizeTitle(q.Title)
-	if text == "" {
+	if q.Title == "" {
 		return "no proposal is known by that; a part of its title finds it with title"
+	}
+	text := governance.NormalizeTitle(q.Title)
+	if utf8.RuneCountInString(text) < query.MinPartialTitle {
+		return fmt.Sprintf("no proposal has that as its title; a part of a title has %d characters or more", query.MinPartialTitle)
 	}
 	words := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	slices.SortStableFunc(words, func(a, b string) int { return utf8.RuneCountInString(b) - utf8.RuneCountInString(a) })
