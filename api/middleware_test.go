@@ -122,6 +122,8 @@ func TestAnswersAreCompressedInAnAcceptedEncoding(t *testing.T) {
 		"identity, gzip;q=0.5":        "",
 		"deflate":                     "",
 		"br;q=0.1, gzip;q=0.2, *;q=0": "gzip",
+		"gzip;q=0, *;q=0.5":           "zstd",
+		"GZIP;Q=0.5":                  "gzip",
 	} {
 		t.Run(accept, func(t *testing.T) {
 			header := http.Header{"X-Request-Id": {"same"}}
