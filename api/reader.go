@@ -336,7 +336,7 @@ func ParseArguments(params []param.Param, given map[string]string, problems []pa
 		switch {
 		case wrong[one.Name]:
 		case found && text == "":
-			problems = append(problems, param.Empty(one.Name))
+			problems = append(problems, one.Empty())
 		default:
 			value, problem := one.Read(given)
 			if problem != nil {
