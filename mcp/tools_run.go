@@ -312,7 +312,8 @@ func getVoter(c *call) ([]byte, error) {
 		return nil, err
 	}
 	data.add("votes", votes)
-	return envelope(data.end(), meta), nil
+	answers[0].Meta = meta
+	return envelope(data.end(), combined(answers)), nil
 }
 
 // getStatus answers with the state of the data, the prices and, for a token, its usage.
