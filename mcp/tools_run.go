@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"pnyx/api"
+	"pnyx/api/param"
 	"pnyx/api/routes"
 	"pnyx/governance"
 	"pnyx/governance/query"
@@ -151,6 +153,10 @@ func getDAO(c *call) ([]byte, error) {
 	routes := []string{routeDAO}
 	if c.args[argTimeline] != "" {
 		routes = append(routes, routeTimeline)
+	} else if month := cmp.Or(c.args["fromMonth"], c.args["toMonth"]); month != "" {
+		return nil, c.reader.Read(routeDAO).Refuse(api.ArgumentError(param.Problem{
+			Parameter: argTimeline, Message: "is required with fromMonth or toMonth", Allowed: "one of " + strings.Join(governance.TimelineMetrics(), ", "),
+		}))
 	}
 	_, answers, err := c.get(routes...)
 	if err != nil {
