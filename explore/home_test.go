@@ -65,8 +65,8 @@ func TestOpenVotesOfADAOAreACalendarAndAFeed(t *testing.T) {
 	if again := n.send(http.MethodGet, "/explore/daos/dao-000/votes.atom", "If-None-Match", feed.Header.Get("ETag")); again.Status != http.StatusNotModified {
 		t.Errorf("again: got %d, want 304", again.Status)
 	}
-	if got := n.send(http.MethodGet, "/explore/daos/nobody/votes.ics"); got.Status != http.StatusNotFound {
-		t.Errorf("of no DAO: got %d, want 404", got.Status)
+	if got := n.send(http.MethodGet, "/explore/daos/nobody/votes.ics"); got.Status != http.StatusNotFound || got.Header.Get("Cache-Control") != "public, max-age=1, s-maxage=1" {
+		t.Errorf("of no DAO: got %d, %v, want 404 for as long as of a route", got.Status, got.Header)
 	}
 }
 
