@@ -2,7 +2,6 @@ package api_test
 
 import (
 	"net/http"
-	"net/url"
 	"strings"
 	"testing"
 
@@ -63,13 +62,14 @@ func TestUnmatchedResolveSaysWhatIsNear(t *testing.T) {
 	n.writePage(nearProposals("fund"), []cache.ProposalRow{row(unknownKey, "Fund a party"), row(countedKey, "Fund the treasury in May")})
 	n.writePage(query.Resolve{Title: "v4", Limit: query.MaxCandidates}, none)
 	n.writePage(query.Resolve{URL: "example.org/x", Limit: query.MaxCandidates}, none)
+	n.writePage(query.Resolve{ExternalID: "0xab", DAOID: "uniswap", Limit: query.MaxCandidates}, none)
 	for parameters, want := range map[string]string{
 		"title=Fund the treasurry in May": `near is \"Fund the treasury in May\" (` + string(countedKey) + `)`,
 		"title=V4":                        `no proposal has that as its title; a part of a title has 3 characters or more`,
-		"url=https://example.org/x":       `a part of its title finds it with title`,
+		"url=https://example.org/x":       `"no proposal has that url or externalId; url takes an address, externalId an id`,
+		"externalId=0xAB&daoId=uniswap":   `no proposal that daoId and provider select has that url or externalId`,
 	} {
-		name, value, _ := strings.Cut(parameters, "=")
-		got := n.get("/v2/proposals/resolve?" + name + "=" + url.QueryEscape(value))
+		got := n.get("/v2/proposals/resolve?" + strings.ReplaceAll(parameters, " ", "%20"))
 		if got.status != http.StatusOK || !strings.Contains(got.body, `"candidates":[]`) || !strings.Contains(got.body, want) {
 			t.Errorf("%s: got %d %s, want no candidates and %s", parameters, got.status, got.body, want)
 		}
