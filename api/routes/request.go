@@ -12,6 +12,7 @@ import (
 
 	"pnyx/api/apierror"
 	"pnyx/api/param"
+	"pnyx/governance"
 )
 
 // Request is a request to a route, with parsed parameters. It is immutable, so that all
@@ -83,6 +84,14 @@ func (r *Request) set(i int, given map[string]string, params reflect.Value) *par
 // Cursor returns the cursor of the request; empty for none.
 func (r *Request) Cursor() string {
 	return r.valueOf(func(p param.Param) bool { return p.Kind == param.Cursor })
+}
+
+// Media returns the media type of the file that the request is for; empty for a JSON envelope.
+func (r *Request) Media() string {
+	if r.Route.Media == nil {
+		return ""
+	}
+	return governance.ExportFormat(r.valueOf(func(p param.Param) bool { return p.Name == "format" })).Media()
 }
 
 // daoFilter returns the DAO that rows are selected by; empty for none.
