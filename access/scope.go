@@ -62,13 +62,13 @@ func (c *Caller) HasScope(needed Scope) bool {
 	return slices.ContainsFunc(c.Scopes, func(s Scope) bool { return s.includes(needed) })
 }
 
-// effectiveScopes adds all of v2 to a v1 token that was issued before the launch of v2,
+// EffectiveScopes adds all of v2 to the scopes of a v1 token that was issued before the launch of v2,
 // once v2 is launched.
-func effectiveScopes(t *Token, launchedAt, now time.Time) []Scope {
+func EffectiveScopes(own []Scope, issuedAt, launchedAt, now time.Time) []Scope {
 	launched := !launchedAt.IsZero() && !now.Before(launchedAt)
-	ofV1 := slices.ContainsFunc(t.Scopes, func(s Scope) bool { return strings.HasPrefix(string(s), "v1:") })
-	if !launched || !ofV1 || !t.CreatedAt.Before(launchedAt) || slices.Contains(t.Scopes, V2All) {
-		return t.Scopes
+	ofV1 := slices.ContainsFunc(own, func(s Scope) bool { return strings.HasPrefix(string(s), "v1:") })
+	if !launched || !ofV1 || !issuedAt.Before(launchedAt) || slices.Contains(own, V2All) {
+		return own
 	}
-	return append(slices.Clone(t.Scopes), V2All)
+	return append(slices.Clone(own), V2All)
 }

@@ -169,7 +169,7 @@ func (c *TokenCache) Authenticate(text string, now time.Time) (*Caller, error) {
 	valid := token.accepts(HashToken(text), now)
 	switch {
 	case valid && known:
-		return &Caller{Token: token, Scopes: effectiveScopes(token, c.launchedAt, now)}, nil
+		return &Caller{Token: token, Scopes: EffectiveScopes(token.Scopes, token.CreatedAt, c.launchedAt, now)}, nil
 	case !c.upToDate.Load():
 		return nil, ErrTokensUnavailable
 	}

@@ -121,18 +121,19 @@ func (a *API) setMissingKeys(c *fiber.Ctx, r *routes.Request, err error) {
 
 // errorCacheControl returns the Cache-Control of an error. Only a 404 may be cached; the
 // 404 of a paid route was paid for, and only its caller may cache it.
-func errorCacheControl(c *fiber.Ctx, s *requestState, status int) string {
+func errorCacheControl(c *fiber.Ctx, s *requestState, e *apierror.Error) string {
 	reads := c.Method() == fiber.MethodGet || c.Method() == fiber.MethodHead
-	if status != http.StatusNotFound || !reads {
+	if e.Status != http.StatusNotFound || !reads {
 		return httpcache.NoStore
 	}
+	_, unknown := e.Details.(apierror.PathDetails)
 	switch {
-	case s.route == nil:
+	case unknown:
 		fresh := httpcache.UnknownPath()
 		return fresh.Public(fresh.SMaxAge)
 	case s.charge != nil:
 		return httpcache.PrivateNoStore
-	case s.route.Paid():
+	case s.route != nil && s.route.Paid():
 		return httpcache.Missing().Private()
 	}
 	fresh := httpcache.Missing()

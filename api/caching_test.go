@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -451,7 +452,7 @@ func TestPagesWithoutARevisionHaveTheETagOfTheirContent(t *testing.T) {
 
 // A publication may come in between the reads of a DAO and of its sources: the first answer of its revision
 // then has a DAO of before.
-func TestADAOHasTheETagOfItsContent(t *testing.T) {
+func TestADAOAndItsStatusHaveTheETagOfTheirContent(t *testing.T) {
 	t.Parallel()
 	n, head, detail := newNode(t), cache.View{Readiness: governance.Ready}, uniswapDetail()
 	n.write(9, head, map[cache.Key]any{cache.DataStatusKey("uniswap"): uniswapStatus()})
@@ -462,6 +463,15 @@ func TestADAOHasTheETagOfItsContent(t *testing.T) {
 	after := n.get("/v2/daos/uniswap")
 	if got := after.header.Get("Etag"); got == "" || got == between.header.Get("Etag") {
 		t.Errorf("got ETag %s for two DAOs", got)
+	}
+	lagging := func(at time.Time) string {
+		n, status := startNode(t, settings{clock: func() time.Time { return at }}), uniswapStatus()
+		status.Sources = []governance.SourceStatus{{ReadThroughAt: ago(60)}}
+		n.write(9, head, map[cache.Key]any{cache.DataStatusKey("uniswap"): status})
+		return n.get("/v2/meta/data-status?daoId=uniswap").header.Get("Etag")
+	}
+	if got := lagging(noon); got == "" || got == lagging(noon.Add(time.Second)) {
+		t.Errorf("got ETag %s for two lags", got)
 	}
 }
 

@@ -140,7 +140,7 @@ func (d *renderedDocument) send(c *fiber.Ctx) error {
 // acceptsGzip reports whether the caller accepts gzip at all, even if it prefers
 // another encoding: the gzipped text exists already, at the best compression.
 func acceptsGzip(c *fiber.Ctx) bool {
-	return c.Get(fiber.HeaderAcceptEncoding) != "" && c.AcceptsEncodings(httpcache.Gzip) == httpcache.Gzip
+	return httpcache.PreferredOf(c, httpcache.Gzip) == httpcache.Gzip
 }
 
 // registerDocuments registers the documents, and the redirects to PathDocs.

@@ -200,7 +200,7 @@ func (a *API) writeError(c *fiber.Ctx, err error) error {
 		setVary(c, s)
 	}
 	setErrorHeaders(c, e)
-	c.Set(fiber.HeaderCacheControl, errorCacheControl(c, s, e.Status))
+	c.Set(fiber.HeaderCacheControl, errorCacheControl(c, s, e))
 	return writeJSON(c, e.Status, e.Envelope(s.requestID(c)))
 }
 

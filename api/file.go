@@ -51,7 +51,7 @@ func representationOf(c *fiber.Ctx, f *routes.File) (*representation, error) {
 	if c.Method() == fiber.MethodGet {
 		ranges = c.Get(fiber.HeaderRange)
 	}
-	compressed := ranges == "" && c.Get(fiber.HeaderAcceptEncoding) != "" && c.AcceptsEncodings(httpcache.Gzip, "identity") == httpcache.Gzip
+	compressed := ranges == "" && httpcache.PreferredOf(c, httpcache.Gzip, "identity") == httpcache.Gzip
 	r := &representation{File: f, compressed: compressed}
 	r.size, r.digest = f.Size, f.Digest
 	if r.compressed {

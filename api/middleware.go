@@ -28,9 +28,10 @@ const corsMaxAge = "86400"
 // HeaderServerTiming holds how long the answer took.
 const HeaderServerTiming = "Server-Timing"
 
-// corsAllowHeaders lists the request headers that cross-origin scripts may send.
-const corsAllowHeaders = access.HeaderToken + ", " + x402.HeaderPayment + ", " +
-	fiber.HeaderIfNoneMatch + ", " + fiber.HeaderRange + ", " + fiber.HeaderIfRange + ", " + HeaderLastEventID + ", " + HeaderRequestID
+// corsAllowHeaders lists the request headers that cross-origin scripts may send. The published x402 client
+// sends a header of answers with each payment.
+const corsAllowHeaders = access.HeaderToken + ", " + x402.HeaderPayment + ", " + headerFormerPayment + ", " +
+	fiber.HeaderAccessControlExposeHeaders + ", " + fiber.HeaderIfNoneMatch + ", " + fiber.HeaderRange + ", " + fiber.HeaderIfRange + ", " + HeaderLastEventID + ", " + HeaderRequestID
 
 // setCommonHeaders sets the headers of every answer.
 func setCommonHeaders(c *fiber.Ctx, s *requestState) {

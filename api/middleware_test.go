@@ -70,7 +70,7 @@ func TestOPTIONSListsMethodsAndHeaders(t *testing.T) {
 		for name, want := range map[string]string{
 			"Allow":                        "GET, HEAD, OPTIONS",
 			"Access-Control-Allow-Methods": "GET, HEAD, OPTIONS",
-			"Access-Control-Allow-Headers": "X-Service-Api-Token, PAYMENT-SIGNATURE, If-None-Match, Range, If-Range, Last-Event-ID, X-Request-Id",
+			"Access-Control-Allow-Headers": "X-Service-Api-Token, PAYMENT-SIGNATURE, X-PAYMENT, Access-Control-Expose-Headers, If-None-Match, Range, If-Range, Last-Event-ID, X-Request-Id",
 			"Access-Control-Allow-Origin":  "*",
 		} {
 			if value := got.header.Get(name); value != want {
@@ -122,6 +122,8 @@ func TestAnswersAreCompressedInAnAcceptedEncoding(t *testing.T) {
 		"identity, gzip;q=0.5":        "",
 		"deflate":                     "",
 		"br;q=0.1, gzip;q=0.2, *;q=0": "gzip",
+		"gzip;q=0, *;q=0.5":           "zstd",
+		"GZIP;Q=0.5":                  "gzip",
 	} {
 		t.Run(accept, func(t *testing.T) {
 			header := http.Header{"X-Request-Id": {"same"}}

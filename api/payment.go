@@ -29,7 +29,7 @@ func (a *admission) authorizePayment(c *fiber.Ctx, s *requestState, r *routes.Re
 		return s.reader.pay(c, s)
 	}
 	return a.beginPayment(c, s, x402.Request{
-		RouteID: s.route.ID, URL: strings.Clone(c.Path()), Description: s.route.Summary, Canonical: r.Canonical(),
+		RouteID: s.route.ID, URL: strings.Clone(c.Path()), Description: s.route.Summary, MIMEType: r.Media(), Canonical: r.Canonical(),
 	})
 }
 

@@ -108,6 +108,10 @@ func TestPaidRouteSendsPaymentTerms(t *testing.T) {
 	if vary := got.header.Get("Vary"); !strings.Contains(vary, x402.HeaderPayment) {
 		t.Errorf("vary: got %q", vary)
 	}
+	file := n.wantUnsold(n.askAs(http.MethodGet, partPath+"?format=parquet", nil), http.StatusPaymentRequired, apierror.CodePaymentRequired)
+	if details := string(file.Error.Details); !strings.Contains(details, `"mimeType":"application/vnd.apache.parquet"`) {
+		t.Errorf("a part of an export: got %s, want its media type", details)
+	}
 	former := n.wantUnsold(n.askAs(http.MethodGet, paidPath, http.Header{"X-Payment": {"e30="}}), http.StatusPaymentRequired, apierror.CodePaymentRequired)
 	if !strings.Contains(former.Error.Message, "version 2 is spoken here") {
 		t.Errorf("a payment of version 1: got %q", former.Error.Message)

@@ -144,7 +144,7 @@ func copyCredentials(from, to *fasthttp.RequestHeader) {
 	}
 	const scheme = "Bearer "
 	if bearer := from.Peek(fiber.HeaderAuthorization); len(to.Peek(access.HeaderToken)) == 0 &&
-		len(bearer) > len(scheme) && string(bearer[:len(scheme)]) == scheme {
+		len(bearer) > len(scheme) && strings.EqualFold(string(bearer[:len(scheme)]), scheme) {
 		to.SetBytesV(access.HeaderToken, bearer[len(scheme):])
 	}
 	for _, value := range from.PeekAll(fiber.HeaderXForwardedFor) {
@@ -336,7 +336,7 @@ func ParseArguments(params []param.Param, given map[string]string, problems []pa
 		switch {
 		case wrong[one.Name]:
 		case found && text == "":
-			problems = append(problems, param.Empty(one.Name))
+			problems = append(problems, one.Empty())
 		default:
 			value, problem := one.Read(given)
 			if problem != nil {

@@ -22,6 +22,7 @@ from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from http.client import HTTPException
 from io import BytesIO
 from typing import Any, Generic, Literal, NamedTuple, NotRequired, TypedDict, TypeVar
 from urllib.error import HTTPError
@@ -62,14 +63,14 @@ def send(request: Request, timeout: float) -> Response:
         answer = _opener.open(request, timeout=timeout)
     except HTTPError as error:
         answer = error
-    with answer:
-        headers = {name.lower(): value for name, value in answer.headers.items()}
-        body = answer.read()
-    if headers.get("content-encoding") == "gzip":
-        try:
+    try:
+        with answer:
+            headers = {name.lower(): value for name, value in answer.headers.items()}
+            body = answer.read()
+        if headers.get("content-encoding") == "gzip":
             body = gzip.decompress(body)
-        except (EOFError, zlib.error) as error:
-            raise OSError("the answer was cut off") from error
+    except (EOFError, zlib.error, HTTPException) as error:
+        raise OSError("the answer was cut off") from error
     return Response(answer.status, headers, body)
 
 
@@ -109,14 +110,13 @@ class PnyxError(Exception):
     """An answer that is not data."""
 
     def __init__(self, response: Response, body: dict[str, Any]) -> None:
-        error = body.get("error") or {}
+        error, meta = (part if isinstance(part := body.get(name), dict) else {} for name in ("error", "meta"))
         self.message: str = error.get("message") or "the answer is not one of Pnyx"
         """Says what is wrong."""
         self.code: ErrorCode | str = error.get("code") or "HTTP_ERROR"
         """Names the kind of error; HTTP_ERROR for an answer that is not one of Pnyx, as from a proxy."""
         self.status = response.status
         """The HTTP status."""
-        meta = body.get("meta") or {}
         self.request_id = str(meta.get("requestId") or response.headers.get("x-request-id", ""))
         """Finds the request in the log of the node."""
         self.details: dict[str, Any] = error.get("details") or {}
@@ -770,7 +770,7 @@ class Pnyx:
     def _get(self, path: str, bucket: str, params: dict[str, object]) -> dict[str, Any]:
         response = self._read(path, bucket, params)
         body = _decode(response.body)
-        if "data" not in body:
+        if not {"data", "meta"} <= body.keys():
             raise PnyxError(response, {})
         return {"data": body["data"], "meta": body["meta"]}
 

@@ -42,6 +42,8 @@ type webhookAdmin struct {
 	warehouse *warehouse.Warehouse
 	// sender checks addresses, and sends tests.
 	sender *webhook.Sender
+	// v2LaunchedAt is as in webhook.Options.
+	v2LaunchedAt time.Time
 }
 
 // webhookTask runs a command on the webhooks of the warehouse, which it opens and closes.
@@ -50,7 +52,7 @@ func webhookTask(
 ) func(*cobra.Command, []string) error {
 	return warehouseTask(reachExisting, func(cmd *cobra.Command, args []string, s *session, opened *warehouse.Warehouse) error {
 		sender := webhook.NewSender(s.cfg.Webhook.Receivers == config.PrivateReceivers)
-		return run(cmd, args, webhookAdmin{opened, sender})
+		return run(cmd, args, webhookAdmin{opened, sender, s.cfg.Access.V2Launch.Time()})
 	})
 }
 
@@ -151,7 +153,7 @@ func (a webhookAdmin) check(ctx context.Context, e accounts.Webhook) error {
 	}
 	token, err := tokenAdmin{warehouse: a.warehouse}.find(ctx, e.TokenID)
 	if err == nil {
-		err = webhook.CheckToken(token, time.Now())
+		err = webhook.CheckToken(token, a.v2LaunchedAt, time.Now())
 	}
 	if err != nil {
 		return fmt.Errorf("--token: %w", err)

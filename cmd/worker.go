@@ -52,7 +52,7 @@ func (n *node) startWorker(opened *warehouse.Warehouse, url string, fillsOnly bo
 		}
 		options.PublishInterval, options.LeaseTTL, options.Purge = n.cfg.Worker.PublishInterval, n.cfg.Worker.LeaseTTL, purger
 		options.BackupScheduled = n.cfg.Backup.Scheduled == "on"
-		options.PrivateReceivers = n.cfg.Webhook.Receivers == config.PrivateReceivers
+		options.PrivateReceivers, options.V2LaunchedAt = n.cfg.Webhook.Receivers == config.PrivateReceivers, n.cfg.Access.V2Launch.Time()
 	}
 	store, err := n.openStore(context.Background(), url, workerRedisTimeout)
 	if err != nil {

@@ -20,7 +20,7 @@ type Access struct {
 	Internal Secrets `env:"PNYX_INTERNAL_TOKEN" unit:"token[,token]" doc:"Token of internal callers, which are neither limited nor metered; two during a rotation; empty: there are none."`
 	// V2Launch is the launch of v2; empty means that it is not launched, and a time in
 	// the future that it is not launched yet.
-	V2Launch Moment `env:"PNYX_V2_LAUNCHED_AT" unit:"timestamp" doc:"When v2 was launched: from then on tokens of v1 issued before carry v2:paid:*; empty: not yet."`
+	V2Launch Moment `env:"PNYX_V2_LAUNCHED_AT" unit:"timestamp" doc:"When v2 was launched: from then on tokens of v1 issued before carry v2:paid:*; empty: not yet. Set it for API and worker alike."`
 	// LimitScope is "global" for buckets in Redis, or "process" for buckets of each node.
 	LimitScope string `env:"RATELIMIT_SCOPE" envDefault:"global" unit:"global|process" doc:"Whether API nodes share rate limit buckets, or each has its own. They always share monthly quotas."`
 	// LimitTimeout bounds the check of one rate limit in Redis; it is above 0 and below

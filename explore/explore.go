@@ -192,7 +192,7 @@ func (x *explorer) errorPage(failed *apierror.Error, requestID string) shown {
 		title = "The address is wrong"
 	}
 	return shown{view: viewError, title: title, description: title, data: failure{
-		Code: string(failed.Code), Message: failed.Message, Fix: x.advice(failed), RequestID: requestID,
+		Code: string(failed.Code), Message: apierror.Sentence(failed.Message), Fix: x.advice(failed), RequestID: requestID,
 		Title: title, Trail: []crumb{{Text: title}},
 	}}
 }

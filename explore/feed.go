@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode"
 
 	ics "github.com/arran4/golang-ical"
 	"github.com/gofiber/fiber/v2"
@@ -76,11 +77,21 @@ func (o openVotes) url(p governance.ProposalListItem) string {
 	return o.site + address(pathProposal, string(p.ProposalKey), nil)
 }
 
+// plain returns a text without control characters, which lines of a calendar may not have.
+func plain(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, text)
+}
+
 // renderCalendar returns a calendar in the form of RFC 5545, with the end of each vote.
 func renderCalendar(o openVotes) ([]byte, error) {
 	calendar := ics.NewCalendarFor("Pnyx")
-	calendar.SetName("Votes of " + o.dao.Name)
-	calendar.SetXWRCalName("Votes of " + o.dao.Name)
+	calendar.SetName(plain("Votes of " + o.dao.Name))
+	calendar.SetXWRCalName(plain("Votes of " + o.dao.Name))
 	calendar.SetUrl(o.self)
 	for _, vote := range o.votes {
 		if vote.EndAt == nil {
@@ -88,9 +99,8 @@ func renderCalendar(o openVotes) ([]byte, error) {
 		}
 		event := calendar.AddEvent(string(vote.ProposalKey) + "@pnyx")
 		event.SetDtStampTime(o.asOf)
-		event.SetStartAt(vote.EndAt.Time().UTC())
-		event.SetEndAt(vote.EndAt.Time().UTC())
-		event.SetSummary("Vote ends: " + titled(vote.Title, vote.ProposalKey))
+		event.SetStartAt(vote.EndAt.Time().UTC()) // without an end, which would have to be later
+		event.SetSummary(plain("Vote ends: " + titled(vote.Title, vote.ProposalKey)))
 		event.SetURL(o.url(vote))
 	}
 	return []byte(calendar.Serialize(ics.WithNewLine("\r\n"))), nil
@@ -113,13 +123,28 @@ type atomLink struct {
 	Href string `xml:"href,attr"`
 }
 
-// atomEntry is one vote. Its time is the time of the data that it comes from.
+// atomEntry is one vote.
 type atomEntry struct {
 	ID      string   `xml:"id"`
 	Title   string   `xml:"title"`
 	Updated string   `xml:"updated"`
 	Link    atomLink `xml:"link"`
 	Summary string   `xml:"summary"`
+}
+
+// changedAt is when an entry last changed: with the creation of its proposal, and the beginning of its vote.
+// Ballots change the data, but no entry.
+func (o openVotes) changedAt(p governance.ProposalListItem) time.Time {
+	var last *governance.Timestamp
+	for _, at := range []*governance.Timestamp{p.CreatedAt, p.StartAt} {
+		if at != nil && !at.Time().After(o.asOf) {
+			last = governance.Later(last, at)
+		}
+	}
+	if last == nil {
+		return o.asOf
+	}
+	return last.Time()
 }
 
 // renderFeed returns an Atom feed.
@@ -135,7 +160,7 @@ func renderFeed(o openVotes) ([]byte, error) {
 			summary = "Voting is " + string(vote.LifecycleStatus) + " and ends " + vote.EndAt.Time().UTC().Format(time.RFC3339) + "."
 		}
 		feed.Entries = append(feed.Entries, atomEntry{
-			ID: o.url(vote), Title: titled(vote.Title, vote.ProposalKey), Updated: asOf, Link: atomLink{"alternate", o.url(vote)}, Summary: summary,
+			ID: o.url(vote), Title: titled(vote.Title, vote.ProposalKey), Updated: o.changedAt(vote).Format(time.RFC3339), Link: atomLink{"alternate", o.url(vote)}, Summary: summary,
 		})
 	}
 	text, err := xml.MarshalIndent(feed, "", " ")

@@ -47,6 +47,9 @@ func TestOpenVotesOfADAOAreACalendarAndAFeed(t *testing.T) {
 	if err != nil || got.Status != http.StatusOK || got.Header.Get("Content-Type") != "text/calendar; charset=utf-8" {
 		t.Fatalf("got %d %v %v %s, want a calendar", got.Status, got.Header, err, got.Body)
 	}
+	if text := strings.ReplaceAll(got.Body, "\r\n", "\n"); strings.Contains(text, "\r") || strings.Contains(text, "DTEND") {
+		t.Errorf("got control characters, or an end that is not after the beginning: %q", text)
+	}
 	if events := calendar.Events(); len(events) != 1 { // the other one has no end
 		t.Errorf("got %d events, want 1: %s", len(events), got.Body)
 	} else if ends, err := events[0].GetStartAt(); err != nil || !ends.Equal(openEnd.Time().Truncate(time.Second)) {
@@ -56,18 +59,20 @@ func TestOpenVotesOfADAOAreACalendarAndAFeed(t *testing.T) {
 	}
 	feed := n.send(http.MethodGet, "/explore/daos/dao-000/votes.atom")
 	if feed.Header.Get("Content-Type") != "application/atom+xml; charset=utf-8" || strings.Count(feed.Body, "<entry>") != 2 ||
-		strings.Contains(feed.Body, "<script>") {
+		strings.Contains(feed.Body, "<script>") || !strings.Contains(feed.Body, "<updated>2026-03-04T05:06:07Z</updated>") {
 		t.Errorf("got %v %s, want a feed with two votes", feed.Header, feed.Body)
 	}
 	if again := n.send(http.MethodGet, "/explore/daos/dao-000/votes.atom", "If-None-Match", feed.Header.Get("ETag")); again.Status != http.StatusNotModified {
 		t.Errorf("again: got %d, want 304", again.Status)
 	}
-	if got := n.send(http.MethodGet, "/explore/daos/nobody/votes.ics"); got.Status != http.StatusNotFound {
-		t.Errorf("of no DAO: got %d, want 404", got.Status)
+	if got := n.send(http.MethodGet, "/explore/daos/nobody/votes.ics"); got.Status != http.StatusNotFound || got.Header.Get("Cache-Control") != "public, max-age=1, s-maxage=1" {
+		t.Errorf("of no DAO: got %d, %v, want 404 for as long as of a route", got.Status, got.Header)
 	}
 }
 
-// openEnd is the end of the vote that is open.
+// openStart and openEnd are the beginning and the end of the vote that is open.
+var openStart = governance.TimestampOf(time.Date(2026, time.March, 4, 5, 6, 7, 0, time.UTC))
+
 var openEnd = governance.TimestampOf(time.Now().Add(48 * time.Hour))
 
 // openKey and emptyKey are open votes, of which emptyKey has no ballots and no end.
@@ -77,7 +82,7 @@ var openKey, emptyKey = earlierKey(1001), earlierKey(1002)
 func openVotes() []governance.ProposalListItem {
 	identity := governance.Identity{DAOID: "dao-000", Provider: sampleProvider}
 	return []governance.ProposalListItem{
-		{ProposalKey: openKey, Identity: identity, Title: new(hostileTitle), EndAt: new(openEnd), LifecycleStatus: governance.Active},
+		{ProposalKey: openKey, Identity: identity, Title: new(hostileTitle + "\rX:\x00"), StartAt: new(openStart), EndAt: new(openEnd), LifecycleStatus: governance.Active},
 		{ProposalKey: emptyKey, Identity: identity, LifecycleStatus: governance.Active},
 	}
 }

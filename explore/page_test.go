@@ -348,7 +348,7 @@ func TestErrorsArePages(t *testing.T) {
 			if got.Status != want.status || !strings.Contains(got.Body, "<code>"+string(want.code)+"</code>") || !strings.Contains(got.Body, want.text) {
 				t.Errorf("got %d %s, want %d %s %q", got.Status, got.Body, want.status, want.code, want.text)
 			}
-			if !strings.Contains(got.Body, "<code>the-id</code>") || got.Header.Get("Content-Type") != "text/html; charset=utf-8" {
+			if strings.Contains(got.Body, "details.") || !strings.Contains(got.Body, "<code>the-id</code>") || got.Header.Get("Content-Type") != "text/html; charset=utf-8" {
 				t.Errorf("got %s %s, want a page with the request's id", got.Header.Get("Content-Type"), got.Body)
 			}
 		})

@@ -141,13 +141,16 @@ func (v *visit) boxOf(route routes.Route, failed *apierror.Error) *box {
 		b.Price, b.Token = string(prices.Of(route)), prices.Token
 	}
 	if failed != nil {
-		b.Code, b.Message, b.Fix = string(failed.Code), failed.Message, v.explorer.advice(failed)
+		b.Code, b.Message, b.Fix = string(failed.Code), apierror.Sentence(failed.Message), v.explorer.advice(failed)
 	}
 	return b
 }
 
-// advice says what a visitor can do about an error.
+// advice says what a visitor can do about an error. Of some codes it names members of the JSON, which no page has.
 func (x *explorer) advice(failed *apierror.Error) string {
+	if failed.Code == apierror.CodeValidation || failed.Code == apierror.CodeNotFound {
+		return failed.Advice()
+	}
 	return cmp.Or(failed.Advice(), api.InfoOf(failed.Code, x.prices.PayPerRequest).Fix)
 }
 

@@ -82,6 +82,9 @@ func TestEventsThatWereMerelyDiscoveredAreLeftOutAndCounted(t *testing.T) {
 	if rows, hint, next := list(`{"daoId":"dao-001","limit":30,"cursor":"` + *next + `"}`); rows != 5 || !strings.HasPrefix(hint, "5 events") || next != nil {
 		t.Errorf("got %d rows with %q, want 5 and 5 left out", rows, hint)
 	}
+	if rows, hint, next := list(`{"daoId":"dao-001","limit":2}`); rows != 0 || !strings.HasPrefix(hint, "20 events") || next == nil {
+		t.Errorf("got %d rows with %q, want none of ten pages that are all left out, and a cursor", rows, hint)
+	}
 	for _, arguments := range []string{`{"daoId":"dao-001","discovered":true,"limit":30}`, `{"daoId":"dao-001","timeBasis":"discoveredTime","limit":30}`} {
 		if rows, hint, _ := list(arguments); rows != 30 || hint != "" {
 			t.Errorf("%s: got %d rows with %q, want all", arguments, rows, hint)

@@ -21,6 +21,7 @@ import (
 	"pnyx/api"
 	"pnyx/api/apierror"
 	"pnyx/api/param"
+	"pnyx/governance"
 	"pnyx/telemetry"
 )
 
@@ -116,8 +117,9 @@ func (s *Server) failureOf(failed *apierror.Error, requestID string) result {
 
 // advice says what a model can do about an error.
 func (s *Server) advice(failed *apierror.Error) string {
-	// Where payments are not taken, the message says so, and there are no terms to pay by.
-	if failed.Code == apierror.CodePaymentRequired {
+	// Where payments are not taken, the message says so, and there are no terms to pay by. A malformed payment
+	// has no problems that the code's fix leads to, and a parameter's problems are in the text.
+	if failed.Code == apierror.CodePaymentRequired || failed.Code == apierror.CodeValidation {
 		return failed.Advice()
 	}
 	return cmp.Or(failed.Advice(), api.InfoOf(failed.Code, s.payments).Fix)
@@ -234,10 +236,11 @@ func (c *call) chooseWindow() {
 		return
 	}
 	end := c.server.now().UTC().Truncate(time.Hour).Add(time.Hour)
-	if chosen, cursor, is := strings.Cut(c.args["cursor"], windowEnd); is {
-		if unix, err := strconv.ParseInt(chosen, 10, 64); err == nil {
-			end = time.Unix(unix, 0).UTC()
-			c.args["cursor"] = cursor
+	if chosen, cursor, is := strings.Cut(c.args["cursor"], windowEnd); is && cursor != "" {
+		// What was altered stays a cursor of no list.
+		unix, _ := strconv.ParseInt(chosen, 10, 64)
+		if at, err := governance.TimestampOfUnix(unix); err == nil && at.Time().After(time.UnixMilli(0).Add(defaultWindow)) {
+			end, c.args["cursor"] = at.Time(), cursor
 		}
 	}
 	c.window = strconv.FormatInt(end.Unix(), 10)

@@ -27,7 +27,7 @@ func (t *node) admit(month int64) []string {
 		ID: id, Plan: ratelimit.Custom, Scopes: []access.Scope{access.V2All}, Hash: access.HashToken(token), CreatedAt: time.Now(),
 		Limits: &ratelimit.Limits{Month: month, Standard: ample, Detail: ample},
 	})
-	header := []string{"Authorization", "Bearer " + token}
+	header := []string{"Authorization", "bearer " + token} // the scheme is in any case
 	env.Until(t, func() error {
 		if t.used(header) == "" {
 			return errors.New("the token is not known")

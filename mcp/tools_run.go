@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"pnyx/api"
+	"pnyx/api/param"
 	"pnyx/api/routes"
 	"pnyx/governance"
 	"pnyx/governance/query"
@@ -41,7 +43,7 @@ func listEvents(c *call) ([]byte, error) {
 		return nil, err
 	}
 	read, answer, cursor, limit, out := reads[0], answers[0], c.args["cursor"], answers[0].Meta.Page.Limit, 0
-	for range eventPages {
+	for pages := 1; ; pages++ {
 		all := elements(answer.Data)
 		kept := slices.DeleteFunc(slices.Clone(all), isDiscovered)
 		array, fitting := c.shape().fit(kept, maxStructured-metaRoom)
@@ -57,7 +59,7 @@ func listEvents(c *call) ([]byte, error) {
 		}
 		answer.Data, out = array, out+len(all)-len(kept)
 		next := answer.Meta.Page.NextCursor
-		if len(kept) > 0 || next == nil {
+		if len(kept) > 0 || next == nil || pages >= eventPages {
 			break
 		}
 		cursor = *next
@@ -73,7 +75,7 @@ func listEvents(c *call) ([]byte, error) {
 	return envelope(answer.Data, answer.Meta), nil
 }
 
-// eventPages bounds the pages that one call passes over.
+// eventPages bounds the pages that one call reads.
 const eventPages = 10
 
 // isDiscovered reports whether the own time of an event is unknown.
@@ -151,6 +153,10 @@ func getDAO(c *call) ([]byte, error) {
 	routes := []string{routeDAO}
 	if c.args[argTimeline] != "" {
 		routes = append(routes, routeTimeline)
+	} else if month := cmp.Or(c.args["fromMonth"], c.args["toMonth"]); month != "" {
+		return nil, c.reader.Read(routeDAO).Refuse(api.ArgumentError(param.Problem{
+			Parameter: argTimeline, Message: "is required with fromMonth or toMonth", Allowed: "one of " + strings.Join(governance.TimelineMetrics(), ", "),
+		}))
 	}
 	_, answers, err := c.get(routes...)
 	if err != nil {
@@ -312,7 +318,8 @@ func getVoter(c *call) ([]byte, error) {
 		return nil, err
 	}
 	data.add("votes", votes)
-	return envelope(data.end(), meta), nil
+	answers[0].Meta = meta
+	return envelope(data.end(), combined(answers)), nil
 }
 
 // getStatus answers with the state of the data, the prices and, for a token, its usage.

@@ -155,7 +155,7 @@ func answerContent(schemas *openapi.Schemas, route routes.Route) (content openap
 	for _, media := range route.Media {
 		mime, _, _ := strings.Cut(media, ";")
 		content.Add(mime, &openapi.MediaType{Schema: &openapi.Schema{
-			Type: "string", Description: fmt.Sprintf("One `%s` a line.", row),
+			Type: "string", Description: fmt.Sprintf("One `%s` a row.", row),
 		}})
 	}
 	return content

@@ -50,7 +50,7 @@ func NewLeader(o Options) *Leader {
 		errors:  telemetry.Counter(o.Metrics, "pnyx_publish_errors_total", "Publications that were interrupted by an error."),
 	}
 	l.webhooks = webhook.New(webhook.Options{
-		Warehouse: o.Warehouse, Store: o.Store, Sender: webhook.NewSender(o.PrivateReceivers), Now: time.Now,
+		Warehouse: o.Warehouse, Store: o.Store, Sender: webhook.NewSender(o.PrivateReceivers), V2LaunchedAt: o.V2LaunchedAt, Now: time.Now,
 		Logger: o.Logger, Metrics: o.Metrics,
 	})
 	changes := changelog.New(changelog.Options{

@@ -50,6 +50,8 @@ type Options struct {
 	Purge func(tags []cache.Tag)
 	// PrivateReceivers allows webhooks at private addresses; see webhook.NewSender.
 	PrivateReceivers bool
+	// V2LaunchedAt is as in webhook.Options.
+	V2LaunchedAt time.Time
 	// BackupScheduled says that backups are made by themselves.
 	BackupScheduled bool
 	// Progress is called while proposals are published; see publish.Options.

@@ -103,8 +103,8 @@ type Request struct {
 	RouteID string
 	// URL is the resource in the challenge: a path of the service, or an address.
 	URL string
-	// Description says in the challenge what the resource is.
-	Description string
+	// Description says in the challenge what the resource is, and MIMEType its media type; empty for JSON.
+	Description, MIMEType string
 	// Canonical is the canonical form of what is requested, with its parameters.
 	Canonical string
 }

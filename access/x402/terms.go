@@ -1,6 +1,7 @@
 package x402
 
 import (
+	"cmp"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -149,7 +150,7 @@ func (t *priceTable) challenge(r Request, reason string) Challenge {
 	_, offered := t.offer(r)
 	return Challenge{
 		X402Version: version, Error: reason,
-		Resource: Resource{URL: address, Description: r.Description, MIMEType: "application/json"},
+		Resource: Resource{URL: address, Description: r.Description, MIMEType: cmp.Or(r.MIMEType, "application/json")},
 		Accepts:  []Requirements{offered}, Extensions: extensions,
 	}
 }

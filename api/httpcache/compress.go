@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/andybalholm/brotli"
@@ -91,11 +93,36 @@ func Encode(e encoder, text []byte) ([]byte, error) {
 	return body.Bytes(), nil
 }
 
-// NegotiateEncoding returns the encoding that the caller prefers; empty for a request
-// without Accept-Encoding.
-func NegotiateEncoding(c *fiber.Ctx) string {
-	if c.Get(fiber.HeaderAcceptEncoding) == "" {
-		return ""
+// NegotiateEncoding returns the encoding that the caller prefers; empty where it accepts none.
+func NegotiateEncoding(c *fiber.Ctx) string { return PreferredOf(c, Gzip, "zstd", "br", "identity") }
+
+// PreferredOf returns which of some encodings the caller prefers, the first of equals; empty where it
+// accepts none. Fiber would send gzip for "gzip;q=0, *".
+func PreferredOf(c *fiber.Ctx, encodings ...string) (preferred string) {
+	accepted, most := strings.ToLower(c.Get(fiber.HeaderAcceptEncoding)), 0.0
+	for _, encoding := range encodings {
+		if weight := weightOf(accepted, encoding); weight > most {
+			preferred, most = encoding, weight
+		}
 	}
-	return c.AcceptsEncodings(Gzip, "zstd", "br", "identity")
+	return preferred
+}
+
+// weightOf returns the weight of an encoding in Accept-Encoding: its own, or else that of "*".
+func weightOf(accepted, encoding string) (weight float64) {
+	for item := range strings.SplitSeq(accepted, ",") {
+		name, parameter, _ := strings.Cut(item, ";")
+		if name = strings.TrimSpace(name); name != encoding && name != "*" {
+			continue
+		}
+		stated, err := strconv.ParseFloat(strings.TrimPrefix(strings.TrimSpace(parameter), "q="), 64)
+		if err != nil {
+			stated = 1
+		}
+		if name == encoding {
+			return stated
+		}
+		weight = stated
+	}
+	return weight
 }

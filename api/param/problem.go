@@ -19,9 +19,12 @@ type Problem struct {
 }
 
 // Empty returns the problem with a parameter without a value.
-func Empty(name string) Problem {
+func (p Param) Empty() Problem {
+	if p.Required {
+		return Problem{Parameter: p.Name, Message: "is empty", Allowed: p.Allowed(), Fix: "give a value, for example " + p.sample()}
+	}
 	return Problem{
-		Parameter: name, Message: "is empty", Allowed: "a value, or leave the parameter out",
-		Fix: "leave " + name + " out, or give it a value",
+		Parameter: p.Name, Message: "is empty", Allowed: "a value, or leave the parameter out",
+		Fix: "leave " + p.Name + " out, or give it a value",
 	}
 }

@@ -25,7 +25,7 @@ type Answer struct {
 	// Dated says that the answer changes as time passes, from view.FreshUntil on.
 	Dated bool
 	// ByContent says that answers of one revision may differ: a dossier is pending before it is there, and
-	// rests on more than its own proposal; a DAO consists of two views.
+	// rests on more than its own proposal; a DAO consists of two views; lags grow.
 	ByContent bool
 	// Live says that the next request may get more, so that no cache keeps the answer, and
 	// empty that it has no rows and costs nothing.

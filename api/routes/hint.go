@@ -60,6 +60,12 @@ func hintOfDAO(ctx context.Context, b *Backend, daoID string) (string, error) {
 		return "", nil
 	}
 	_, err := b.Store.DAORow(ctx, daoID)
+	if errors.Is(err, cache.ErrMiss) { // as every DAO after a flush of Redis, until all are published
+		if _, unpublished := b.Store.PublicationState(ctx); unpublished != nil {
+			return "", nil //nolint:nilerr // an answer without rows is one
+		}
+		_, err = b.Store.DAORow(ctx, daoID)
+	}
 	if !errors.Is(err, cache.ErrMiss) {
 		return "", nil
 	}
@@ -75,9 +81,15 @@ func hintOfDAO(ctx context.Context, b *Backend, daoID string) (string, error) {
 func hintOfResolve(ctx context.Context, b *Backend, q query.Resolve) string {
 	ctx, cancel := context.WithTimeout(ctx, nearWait)
 	defer cancel()
-	text := governance.NormalizeTitle(q.Title)
-	if text == "" {
-		return "no proposal is known by that; a part of its title finds it with title"
+	none, text := "no proposal", governance.NormalizeTitle(q.Title)
+	if q.DAOID != "" || q.Provider != "" {
+		none += " that daoId and provider select"
+	}
+	switch {
+	case q.Title == "":
+		return none + " has that url or externalId; url takes an address, externalId an id, and title a part of a title"
+	case utf8.RuneCountInString(text) < query.MinPartialTitle:
+		return fmt.Sprintf("%s has that as its title; a part of a title has %d characters or more", none, query.MinPartialTitle)
 	}
 	words := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	slices.SortStableFunc(words, func(a, b string) int { return utf8.RuneCountInString(b) - utf8.RuneCountInString(a) })
@@ -96,10 +108,10 @@ func hintOfResolve(ctx context.Context, b *Backend, q query.Resolve) string {
 			return ""
 		}
 		if row := nearestTitle(text, rows); row != nil {
-			return fmt.Sprintf("no proposal has that in its title; near is %q (%s)", *row.Title, row.ProposalKey)
+			return fmt.Sprintf("%s has that in its title; near is %q (%s)", none, *row.Title, row.ProposalKey)
 		}
 	}
-	return "no proposal has that in its title, nor one of its longest words; give another part of it"
+	return none + " has that in its title, nor one of its longest words; give another part of it"
 }
 
 const (

@@ -29,10 +29,7 @@ func metaRoutes() []Route {
 			Title:   "Get the state of the data",
 			Summary: "How fresh and how complete the data is, as a whole or of one DAO.",
 			Returns: governance.DataStatus{}, Fresh: httpcache.Status(),
-		}, handler[statusParams]{tags: statusParams.tags, answer: viewOf(
-			func(p statusParams) cache.Key { return cache.DataStatusKey(p.DAOID) },
-			func(p statusParams) *apierror.Error { return apierror.NotFound("daoId", p.DAOID) }, stateLags,
-		)}),
+		}, handler[statusParams]{tags: statusParams.tags, answer: dataStatus}),
 		handle(Route{
 			ID: "meta.usage", Path: "/v2/meta/usage", Tier: Free, Addition: true, TokenOnly: true,
 			Title:   "Get your token's usage",
@@ -62,6 +59,17 @@ func (p statusParams) tags() []cache.Tag {
 		return []cache.Tag{cache.StatusTag}
 	}
 	return []cache.Tag{cache.DAOTag(p.DAOID)}
+}
+
+// dataStatus answers GET /v2/meta/data-status. Lags grow while nothing is published: what has
+// stopped would else be 304 with the lag that it had.
+func dataStatus(b *Backend, ctx context.Context, r *Request, p statusParams) (Answer, error) {
+	found, err := viewOf(
+		func(p statusParams) cache.Key { return cache.DataStatusKey(p.DAOID) },
+		func(p statusParams) *apierror.Error { return apierror.NotFound("daoId", p.DAOID) }, stateLags,
+	)(b, ctx, r, p)
+	found.ByContent = true
+	return found, err
 }
 
 // stateLags sets how far sources lag at the time of the answer.

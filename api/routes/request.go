@@ -12,6 +12,7 @@ import (
 
 	"pnyx/api/apierror"
 	"pnyx/api/param"
+	"pnyx/governance"
 )
 
 // Request is a request to a route, with parsed parameters. It is immutable, so that all
@@ -85,6 +86,14 @@ func (r *Request) Cursor() string {
 	return r.valueOf(func(p param.Param) bool { return p.Kind == param.Cursor })
 }
 
+// Media returns the media type of the file that the request is for; empty for a JSON envelope.
+func (r *Request) Media() string {
+	if r.Route.Media == nil {
+		return ""
+	}
+	return governance.ExportFormat(r.valueOf(func(p param.Param) bool { return p.Name == "format" })).Media()
+}
+
 // daoFilter returns the DAO that rows are selected by; empty for none.
 func (r *Request) daoFilter() string {
 	return r.valueOf(func(p param.Param) bool { return p.Name == "daoId" && p.In != param.InPath && !p.MustExist })
@@ -149,23 +158,19 @@ func (r *Route) given(c *fiber.Ctx) (texts map[string]string, problems []param.P
 // nil for none.
 func (r *Route) checkQuery(name string, values []string) *param.Problem {
 	known := r.queryNames()
+	at := slices.IndexFunc(r.Params, func(p param.Param) bool { return p.Name == name && p.In == param.InQuery })
 	switch {
-	case !slices.Contains(known, name):
+	case at < 0:
 		return r.nameMeant(param.Unknown(name, values[0], known), name, values[0])
-	case len(values) > 1 && !r.isList(name):
+	case len(values) > 1 && r.Params[at].Kind != param.EnumList:
 		return &param.Problem{
 			Parameter: name, Given: strings.Join(values, ", "), Message: "is given more than once", Allowed: "one value",
-			Fix: r.fixRepeated(name),
+			Fix: "give " + name + " once",
 		}
 	case slices.Contains(values, ""):
-		return new(param.Empty(name))
+		return new(r.Params[at].Empty())
 	}
 	return nil
-}
-
-// isList reports whether a parameter takes several values.
-func (r *Route) isList(name string) bool {
-	return slices.ContainsFunc(r.Params, func(p param.Param) bool { return p.Name == name && p.Kind == param.EnumList })
 }
 
 func (r *Route) queryNames() []string {
@@ -176,16 +181,6 @@ func (r *Route) queryNames() []string {
 		}
 	}
 	return names
-}
-
-// fixRepeated returns how to correct a repeated parameter.
-func (r *Route) fixRepeated(name string) string {
-	for _, one := range r.Params {
-		if one.Name == name && one.Kind == param.EnumList {
-			return "give " + name + " once, with the values joined by commas"
-		}
-	}
-	return "give " + name + " once"
 }
 
 // plainValue matches a value that is shown to a caller as it came.

@@ -31,6 +31,7 @@ proxy: HTTP_ERROR 503 the answer is not one of Pnyx p1 {} 0
 not pnyx: HTTP_ERROR 200 the answer is not one of Pnyx  {} -
 moved: HTTP_ERROR 302 the answer is not one of Pnyx  {} -
 hangs: no answer
+cut: no answer
 newer: everything very ready
 parameters: 7
 escaped: ens
@@ -58,6 +59,7 @@ var asked = `/busy/v2/daos?hasVoteData=false&limit=100
 /proxy/v2/daos?hasVoteData=false&limit=100
 /page/v2/daos/ens
 /moved/v2/daos?hasVoteData=false&limit=100
+/cut/v2/daos?hasVoteData=false&limit=100
 /newer/v2/meta/data-status?daoId=a+b%2Bc
 /parameters/v2/proposals?from=2026-01-01T00%3A00%3A00%2B02%3A00&limit=7&outcome=passed%2Cexecuted
 /escaped/v2/daos/a%2Fb%20%3F%23%25%C3%BC
@@ -126,6 +128,9 @@ func (n *node) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch base {
 	case "moved":
 		http.Redirect(w, r, "/elsewhere", http.StatusFound)
+	case "cut":
+		w.Header().Set("Content-Length", "100") // more than comes
+		fmt.Fprint(w, `{"data":[`)
 	case "page":
 		fmt.Fprint(w, "<html>Log in to the network</html>")
 	default:
@@ -177,7 +182,7 @@ func (n *node) answer(w http.ResponseWriter, r *http.Request, base string, nth i
 	case base == "proxy":
 		w.Header().Set("Retry-After", "0")
 		w.Header().Set("X-Request-Id", "p1")
-		http.Error(w, "<h1>no backend</h1>", http.StatusServiceUnavailable)
+		http.Error(w, `{"error":"no backend","meta":"none"}`, http.StatusServiceUnavailable)
 	case base == "newer":
 		fmt.Fprint(w, `{"data":{"coverageStatus":"everything"},"meta":{"readiness":{"status":"very ready"}}}`)
 	case base == "parameters":
@@ -314,6 +319,7 @@ func TestLongGoClientWaitsAndFails(t *testing.T) {
 	tell("not pnyx", name(at("page"), "ens"))
 	tell("moved", ids(at("moved")))
 	tell("hangs", ids(at("hangs", pnyx.WithTimeout(100*time.Millisecond))))
+	tell("cut", ids(at("cut")))
 	tell("newer", func(ctx context.Context) (string, error) {
 		answer, err := at("newer").DataStatus(ctx, &pnyx.DataStatusParams{DAOID: "a b+c"})
 		if err != nil {

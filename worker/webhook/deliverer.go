@@ -50,6 +50,8 @@ type Options struct {
 	Store *cache.Store
 	// Sender posts the messages.
 	Sender *Sender
+	// V2LaunchedAt is the launch of v2, with which tokens of v1 get its scopes; zero for none.
+	V2LaunchedAt time.Time
 	// Now is the clock that attempts go by.
 	Now func() time.Time
 	// Logger receives errors, and which endpoints are turned off.
@@ -254,7 +256,7 @@ func (t *term) validTokens(ctx context.Context) (map[string]bool, error) {
 	tokens, err := accounts.NewAccounts(t.Warehouse).Tokens(ctx)
 	valid := make(map[string]bool, len(tokens))
 	for _, token := range tokens {
-		valid[token.ID] = CheckToken(token, t.Now()) == nil
+		valid[token.ID] = CheckToken(token, t.V2LaunchedAt, t.Now()) == nil
 	}
 	return valid, err
 }

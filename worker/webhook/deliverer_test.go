@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"pnyx/access"
 	"pnyx/governance/rules"
 	"pnyx/warehouse/accounts"
 )
@@ -202,6 +203,14 @@ func TestWebhookThatIsGoneIsTurnedOffAtOnce(t *testing.T) {
 
 func TestWebhookOfARevokedTokenIsTurnedOff(t *testing.T) {
 	t.Parallel()
+	launch := time.Now()
+	ofV1 := accounts.Token{Scopes: []string{string(access.V1All)}, CreatedAt: launch.Add(-time.Hour)}
+	if err := CheckToken(ofV1, launch, launch); err != nil {
+		t.Errorf("a token of v1 once v2 is launched: got %v, want it to have the scopes of v2", err)
+	}
+	if err := CheckToken(ofV1, time.Time{}, launch); err == nil {
+		t.Error("a token of v1 may have webhooks before v2 is launched")
+	}
 	l := newLab(t)
 	in := newInbox(t, nil)
 	e := l.add(in.URL)

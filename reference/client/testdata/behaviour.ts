@@ -54,6 +54,7 @@ await tell("proxy", () => ids(at("proxy")));
 await tell("not pnyx", async () => (await at("page").dao("ens")).data.name);
 await tell("moved", () => ids(at("moved")));
 await tell("hangs", () => ids(at("hangs", { timeout: 100 })));
+await tell("cut", () => ids(at("cut")));
 await tell("newer", async () => {
   const { data, meta } = await at("newer").dataStatus({ daoId: "a b+c" });
   return `${data.coverageStatus} ${meta.readiness.status}`;
