@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"sync"
 	"testing"
 	"time"
 
@@ -24,16 +23,9 @@ import (
 
 // startAccounts runs the accounts of a worker, and returns how to stop them.
 func (h *harness) startAccounts() (stop func()) {
-	accounts := account.New(account.Options{
+	return h.run(account.New(account.Options{
 		Warehouse: h.warehouse, Store: h.store, Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
-	})
-	ctx, cancel := context.WithCancel(context.Background())
-	var running sync.WaitGroup
-	running.Go(func() { accounts.Run(ctx) })
-	return sync.OnceFunc(func() {
-		cancel()
-		running.Wait()
-	})
+	}).Run)
 }
 
 // putToken stores a new token, and returns it with its secret.
@@ -52,13 +44,7 @@ func (h *harness) putToken(name string) (t stored.Token, raw string) {
 func (h *harness) startTokenCache() *access.TokenCache {
 	h.t.Helper()
 	tokens := access.NewTokenCache(accounts.New(h.store), time.Time{})
-	ctx, cancel := context.WithCancel(context.Background())
-	var running sync.WaitGroup
-	running.Go(func() { tokens.Run(ctx) })
-	h.t.Cleanup(func() {
-		cancel()
-		running.Wait()
-	})
+	h.run(tokens.Run)
 	return tokens
 }
 
@@ -74,8 +60,8 @@ func (h *harness) authenticates(tokens *access.TokenCache, raw string, want erro
 func TestRevocationSurvivesALaterVersionOfTheToken(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
-	defer h.startAccounts()()
-	defer h.startAccounts()() // two workers at once
+	h.startAccounts()
+	h.startAccounts() // two workers at once
 	tokens := h.startTokenCache()
 	token, raw := h.putToken("a")
 	env.Until(h.t, h.authenticates(tokens, raw, nil))
@@ -102,7 +88,6 @@ func TestUsageIsStoredOnceWhenSentTwice(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	stop := h.startAccounts()
-	defer stop()
 	token, _ := h.putToken("a")
 	now := time.Now()
 	// Two nodes count requests, and send their counters when they stop.
@@ -161,12 +146,8 @@ func (h *harness) checkUsage(day time.Time, want []stored.Usage) error {
 // checkUsageView checks the usage that a token's owner can read.
 func (h *harness) checkUsageView(tokenID string, now time.Time) {
 	h.t.Helper()
-	view, err := h.store.View(h.t.Context(), cache.UsageKey(tokenID))
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	var month access.MonthUsage
-	if err := view.Decode(&month); err != nil || month.Month != now.UTC().Format("2006-01") || len(month.Days) != 2 || month.Days[0].Charged != 7 {
+	month, _, err := read[access.MonthUsage](h, cache.UsageKey(tokenID))
+	if err != nil || month.Month != now.UTC().Format("2006-01") || len(month.Days) != 2 || month.Days[0].Charged != 7 {
 		h.t.Errorf("published usage: got %+v, %v", month, err)
 	}
 }

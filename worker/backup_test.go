@@ -1,10 +1,7 @@
 package worker_test
 
 import (
-	"context"
 	"errors"
-	"fmt"
-	"log/slog"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -23,22 +20,7 @@ func TestRestoredWarehouseIsPublishedInFull(t *testing.T) {
 	if err := records.RecordBackup(t.Context(), h.warehouse, records.BackupRestored, "20260101T000000Z", 1, 1); err != nil {
 		t.Fatal(err)
 	}
-	stop := h.startLeader(h.metrics)
-	env.Until(t, func() error {
-		now, err := h.store.PublicationState(t.Context())
-		if err == nil && (now.LastFullRevision <= before.Revision || now.Revision < now.LastFullRevision) {
-			err = fmt.Errorf("got a full publication at %d, want one after %d", now.LastFullRevision, before.Revision)
-		}
-		return err
-	})
-	stop()
-	full := h.waitForPublication().LastFullRevision
-	h.append(vote("a", "0x2", "5"))
-	h.startLeader(h.metrics)
-	h.waitForVotes(keyOf("dao.eth", "a"), "2")
-	if now := h.waitForPublication(); now.LastFullRevision != full {
-		t.Errorf("got a full publication at %d, want none after %d", now.LastFullRevision, full)
-	}
+	h.publishedInFull(before, func() error { return nil })
 }
 
 func TestLastBackupIsAMetricOnceThereIsOne(t *testing.T) {
@@ -77,20 +59,8 @@ func TestLastBackupIsAMetricOnceThereIsOne(t *testing.T) {
 // startWorker runs all parts of a worker until the end of the test.
 func (h *harness) startWorker() *prometheus.Registry {
 	h.t.Helper()
-	metrics := prometheus.NewRegistry()
-	w := worker.New(worker.Options{
-		Warehouse: h.warehouse, Store: h.store, PublishInterval: soon, LeaseTTL: leaseTTL, FillTimeout: soon,
-		Logger: slog.New(slog.DiscardHandler), Metrics: metrics,
-	})
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		w.Run(ctx)
-	}()
-	h.t.Cleanup(func() {
-		cancel()
-		<-done
-	})
+	o, metrics := h.options(), prometheus.NewRegistry()
+	o.Metrics = metrics
+	h.run(worker.New(o).Run)
 	return metrics
 }

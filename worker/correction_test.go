@@ -2,7 +2,6 @@ package worker_test
 
 import (
 	"fmt"
-	"log/slog"
 	"testing"
 	"time"
 
@@ -14,7 +13,6 @@ import (
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/test/env"
-	"pnyx/warehouse"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
 )
@@ -34,17 +32,15 @@ func (h *harness) endImport(of ...record.SourceRef) {
 func (h *harness) corrections(key governance.ProposalKey, votes governance.Decimal) []governance.Correction {
 	h.t.Helper()
 	publishedAt := h.waitForVotes(key, votes).DataAsOf
+	var evidence governance.Evidence
 	env.Until(h.t, func() error {
-		view, err := h.store.View(h.t.Context(), cache.EvidenceKey(key))
+		found, view, err := read[governance.Evidence](h, cache.EvidenceKey(key))
 		if err == nil && view.DataAsOf < publishedAt {
 			err = fmt.Errorf("got evidence as of %s, want %s", view.DataAsOf, publishedAt)
 		}
+		evidence = found
 		return err
 	})
-	evidence, err := h.evidence(key)
-	if err != nil {
-		h.t.Fatal(err)
-	}
 	for i := range evidence.Corrections {
 		if evidence.Corrections[i].At == 0 {
 			h.t.Error("a correction has no time")
@@ -172,25 +168,18 @@ func TestTheFirstBallotsOfAVoteAreNoCorrection(t *testing.T) {
 func TestRecordsThatArriveAreOneCorrection(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
-	url := env.DatabaseURL(t)
-	opened, err := warehouse.Open(t.Context(), warehouse.Options{URL: url, QueryTimeout: soon, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer opened.Close()
-	h.warehouse = opened
 	batch, hash := uuid.New(), proposal("a").Hash()
 	setSealed := func(sealed uint8) {
 		t.Helper()
 		const sql = "INSERT INTO batches (batch_id, import_id, sealed, proposals) VALUES (?, generateUUIDv4(), ?, [?])"
-		if err := env.ConnectWarehouse(t, url).Exec(t.Context(), sql, batch, sealed, string(hash[:])); err != nil {
+		if err := env.ConnectWarehouse(t, h.url).Exec(t.Context(), sql, batch, sealed, string(hash[:])); err != nil {
 			t.Fatal(err)
 		}
 	}
 	key := keyOf("dao.eth", "a")
 	h.append(proposal("a"), vote("a", "0x1", "1"))
 	h.endImport()
-	stop := h.startLeader(h.metrics)
+	h.startLeader(h.metrics)
 	h.wantCorrections(key, "1")
 	setSealed(0)
 	h.append(vote("a", "0x2", "1"))
@@ -201,5 +190,4 @@ func TestRecordsThatArriveAreOneCorrection(t *testing.T) {
 		correction(governance.LateBallots, "choices.1.votingPower", "1", "3"),
 		correction(governance.LateBallots, "totals.votes", "1", "3"),
 		correction(governance.LateBallots, "totals.votingPower", "1", "3"))
-	stop()
 }

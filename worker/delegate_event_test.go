@@ -16,7 +16,6 @@ import (
 
 	"pnyx/governance"
 	"pnyx/test/env"
-	"pnyx/warehouse"
 	"pnyx/warehouse/record"
 )
 
@@ -30,15 +29,8 @@ type powerBook struct {
 
 func newPowerBook(t *testing.T) *powerBook {
 	t.Helper()
-	url := env.DatabaseURL(t)
-	opened, err := warehouse.Open(t.Context(), warehouse.Options{URL: url})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { opened.Close() })
 	h := newHarness(t)
-	h.warehouse = opened
-	return &powerBook{h, env.ConnectWarehouse(t, url), map[record.Key]record.DelegatePower{}, map[record.Key]record.TokenSupply{}}
+	return &powerBook{h, env.ConnectWarehouse(t, h.url), map[record.Key]record.DelegatePower{}, map[record.Key]record.TokenSupply{}}
 }
 
 // state writes records as one batch.

@@ -124,15 +124,7 @@ func TestADossierFollowsItsRecords(t *testing.T) {
 func TestASensitiveActionIsASignal(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
-	instance := env.SharedEngine(t)
-	database := env.MigratedDatabase(t, instance)
-	conn := env.ConnectWarehouse(t, instance.URL(database))
-	opened, err := warehouse.Open(t.Context(), warehouse.Options{URL: instance.URL(database)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = opened.Close() })
-	h.warehouse = opened
+	conn := env.ConnectWarehouse(t, h.url)
 	h.startLeader(h.metrics)
 	h.startFiller()
 	write := func(call string, change func(*record.Proposal)) {
@@ -160,7 +152,7 @@ func TestASensitiveActionIsASignal(t *testing.T) {
 	if rows[0].DetectedAt != hour(-2) || rows[0].DeadlineAtMs == nil || *rows[0].DeadlineAtMs != hour(40) {
 		t.Errorf("got it at %s until %v", rows[0].DetectedAt, rows[0].DeadlineAtMs)
 	}
-	views := warehouse.ViewsDatabase(database)
+	views := warehouse.ViewsDatabase(env.Column(t, conn, "SELECT currentDatabase()")[0])
 	for view, want := range map[string]string{
 		"findings": "role_moved high grantRole(bytes32,address) changes who has power over 0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48. ['/actions/0/function']",
 		"effects":  "permission 0x" + strings.Repeat("c3", 20) + " 0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48 granted",

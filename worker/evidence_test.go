@@ -2,40 +2,25 @@ package worker_test
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"testing"
 	"time"
 
-	"github.com/shopspring/decimal"
-
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/rules"
-	"pnyx/test/env"
 	"pnyx/warehouse/record"
 )
 
-func (h *harness) evidence(key governance.ProposalKey) (evidence governance.Evidence, err error) {
-	view, err := h.store.View(h.t.Context(), cache.EvidenceKey(key))
-	if err == nil {
-		err = view.Decode(&evidence)
-	}
+func (h *harness) evidence(key governance.ProposalKey) (governance.Evidence, error) {
+	evidence, _, err := read[governance.Evidence](h, cache.EvidenceKey(key))
 	return evidence, err
 }
 
 // waitForEvidence waits until right returns true for a proposal's evidence.
 func (h *harness) waitForEvidence(key governance.ProposalKey, right func(governance.Evidence) bool) governance.Evidence {
 	h.t.Helper()
-	var found governance.Evidence
-	env.Until(h.t, func() error {
-		evidence, err := h.evidence(key)
-		if err == nil && !right(evidence) {
-			err = fmt.Errorf("got %+v", evidence)
-		}
-		found = evidence
-		return err
-	})
+	found, _ := waitFor(h, cache.EvidenceKey(key), right)
 	return found
 }
 
@@ -77,47 +62,6 @@ func TestLaterAnalysisReplacesAnEarlierOne(t *testing.T) {
 	h.waitForEvidence(late, func(e governance.Evidence) bool { return string(e.Intelligence.Dossier) == `{"score":0.10}` })
 }
 
-func TestRecastsAreFlaggedButCorrectionsAreNot(t *testing.T) {
-	t.Parallel()
-	h := newHarness(t)
-	corrected := vote("a", "0x1", "2")
-	recast := vote("b", "0x1", "1")
-	recast.VoteID = "recast"
-	h.append(proposal("a"), vote("a", "0x1", "1"), corrected, proposal("b"), vote("b", "0x1", "1"), recast)
-	h.startLeader(h.metrics)
-	for name, c := range map[string]struct {
-		proposalID string
-		flagged    bool
-	}{
-		"second version of a cast": {"a", false},
-		"second cast of a voter":   {"b", true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			got := h.waitForEvidence(keyOf("dao.eth", c.proposalID), anyEvidence)
-			if slices.Contains(got.QualityFlags, rules.RecastsPresent) != c.flagged {
-				t.Errorf("got flags %v, want %s: %t", got.QualityFlags, rules.RecastsPresent, c.flagged)
-			}
-		})
-	}
-}
-
-func TestEvidenceMovesWithItsProposal(t *testing.T) {
-	t.Parallel()
-	h := newHarness(t)
-	h.append(proposal("a"), analysis("a", `{}`))
-	h.startLeader(h.metrics)
-	h.waitForEvidence(keyOf("dao.eth", "a"), hasAnalysis)
-	h.append(&record.DAO{ID: "dao", Name: "The DAO", Sources: []record.SourceRef{{Provider: governance.Snapshot, ID: "dao.eth"}}})
-	h.waitForEvidence(keyOf("dao", "a"), hasAnalysis)
-	env.Until(h.t, func() error {
-		if _, err := h.evidence(keyOf("dao.eth", "a")); !errors.Is(err, cache.ErrMiss) {
-			return fmt.Errorf("got %w for the former key, want a miss", err)
-		}
-		return nil
-	})
-}
-
 func titleDiffers(e governance.Evidence) bool {
 	return slices.ContainsFunc(e.Warnings, func(w governance.Warning) bool { return w.Code == rules.TitleDiffers })
 }
@@ -156,18 +100,4 @@ func TestProposalIsComparedWithItsCounterpart(t *testing.T) {
 	renamed.Title, renamed.DiscussionURL = "Repeal", mirrored.DiscussionURL
 	h.append(renamed)
 	h.waitForEvidence(keyOf("dao.eth", "0xcc"), titleDiffers)
-}
-
-func TestMismatchedSumsAreFlaggedInEvidence(t *testing.T) {
-	t.Parallel()
-	h := newHarness(t)
-	h.append(proposal("a"), vote("a", "0x1", "1"))
-	h.startLeader(h.metrics)
-	h.waitForVotes(keyOf("dao.eth", "a"), "1")
-	twice := vote("a", "0x2", "5")
-	twice.Shares = []decimal.Decimal{decimal.NewFromInt(4)}
-	h.append(twice)
-	h.waitForEvidence(keyOf("dao.eth", "a"), func(e governance.Evidence) bool {
-		return slices.Contains(e.QualityFlags, rules.TotalsDisagree)
-	})
 }

@@ -1,18 +1,14 @@
 package worker_test
 
 import (
-	"errors"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/shopspring/decimal"
 
-	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
 	"pnyx/governance/rules"
@@ -21,7 +17,6 @@ import (
 	"pnyx/warehouse/feed"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
-	"pnyx/worker"
 )
 
 // settledFeed is a feed that is complete after each import, and what it derives from.
@@ -38,18 +33,6 @@ type settledFeed struct {
 func newSettledFeed(t *testing.T, seed uint64) *settledFeed {
 	t.Helper()
 	return &settledFeed{harness: newHarness(t), random: rand.New(rand.NewPCG(seed, 17))}
-}
-
-// settle publishes everything and completes the feed, as the next leader does.
-func (f *settledFeed) settle() {
-	f.t.Helper()
-	_, err := worker.NewLeader(worker.Options{
-		Warehouse: f.warehouse, Store: f.store, PublishInterval: 50 * time.Millisecond, LeaseTTL: leaseTTL,
-		Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
-	}).Settle(f.t.Context())
-	if err != nil {
-		f.t.Fatal(err)
-	}
 }
 
 // listed is what the feed has of a DAO, and since which revisions.
@@ -78,15 +61,6 @@ func (f *settledFeed) list(daoID string) (all listed) {
 	}
 	all.EventsVersion, all.SignalsVersion = f.version(events.Scope()), f.version(signals.Scope())
 	return all
-}
-
-func (f *settledFeed) version(scope query.Scope) uint64 {
-	f.t.Helper()
-	found, err := f.store.Version(f.t.Context(), scope)
-	if err != nil && !isMiss(err) {
-		f.t.Fatal(err)
-	}
-	return found.Revision
 }
 
 // forget makes every item pending, as other rules do.
@@ -218,7 +192,7 @@ func (f *settledFeed) begin() {
 		}
 	}
 	f.appendBatch(records...)
-	f.settle()
+	f.settle("")
 }
 
 // change imports one change of a DAO that is not the quiet one, and says which.
@@ -306,7 +280,7 @@ func TestForumsThatChangePlacesKeepTheEventsOfTheirTopics(t *testing.T) {
 	}
 	f.append(dao)
 	f.appendBatch(topics...)
-	f.settle()
+	f.settle("")
 	titles := func() map[string]string {
 		t.Helper()
 		all := f.list("one")
@@ -322,14 +296,14 @@ func TestForumsThatChangePlacesKeepTheEventsOfTheirTopics(t *testing.T) {
 	before := titles()
 	dao.Sources = []record.SourceRef{sources[1], sources[0]}
 	f.append(dao)
-	f.settle()
+	f.settle("")
 	after := titles()
 	if after["forum.one"] == before["forum.one"] || after["forum.two"] == before["forum.two"] || after["forum.one"] == after["forum.two"] {
 		t.Errorf("got the events %v, before %v, want those of the new identities", after, before)
 	}
 	settled := f.list("one")
 	f.forget()
-	f.settle()
+	f.settle("")
 	if diff := cmp.Diff(settled, f.list("one")); diff != "" {
 		t.Errorf("derived again (-before +after):\n%s", diff)
 	}
@@ -354,16 +328,16 @@ func TestSettledFeedIsWhatItIsDerivedAs(t *testing.T) {
 				for range 1 + f.random.IntN(3) {
 					changed = append(changed, f.change())
 					if f.random.IntN(2) == 0 {
-						f.settle()
+						f.settle("")
 					}
 				}
-				f.settle()
+				f.settle("")
 				if diff := cmp.Diff(quiet, f.list("quiet")); diff != "" {
 					t.Fatalf("after %q: the quiet DAO (-before +after):\n%s", changed, diff)
 				}
 				settled := f.listAll()
 				f.forget()
-				f.settle()
+				f.settle("")
 				if diff := cmp.Diff(settled, f.listAll()); diff != "" {
 					t.Fatalf("after %q: derived again (-before +after):\n%s", changed, diff)
 				}
@@ -379,5 +353,3 @@ func feedSeeds() int {
 	}
 	return 1
 }
-
-func isMiss(err error) bool { return errors.Is(err, cache.ErrMiss) }

@@ -76,11 +76,7 @@ func (h *harness) wantFlagged() {
 	p.Flagged = true
 	h.keep(&p)
 	h.settle("")
-	var detail governance.ProposalDetail
-	view, err := h.store.View(h.t.Context(), cache.ProposalDetailKey(keyOf("dao.eth", "second")))
-	if err == nil {
-		err = view.Decode(&detail)
-	}
+	detail, _, err := read[governance.ProposalDetail](h, cache.ProposalDetailKey(keyOf("dao.eth", "second")))
 	if err != nil || !detail.Flagged {
 		h.t.Errorf("detail: got flagged %t (%v), want true", detail.Flagged, err)
 	}

@@ -67,7 +67,7 @@ func TestAttackForgedPublicationStateIsReplaced(t *testing.T) {
 func TestAttackForgedTokensAreReplaced(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
-	defer h.startAccounts()()
+	h.startAccounts()
 	tokens := h.startTokenCache()
 	_, honest := h.putToken("honest")
 	env.Until(h.t, h.authenticates(tokens, honest, nil))

@@ -25,11 +25,7 @@ func TestNewestRecordsAreThoseOfThisPublication(t *testing.T) {
 	b.VotedAt = &cast
 	h.keep(b)
 	h.settle("")
-	var status governance.DataStatus
-	view, err := h.store.View(t.Context(), cache.DataStatusKey("dao"))
-	if err == nil {
-		err = view.Decode(&status)
-	}
+	status, _, err := read[governance.DataStatus](h, cache.DataStatusKey("dao"))
 	if err != nil {
 		t.Fatal(err)
 	}

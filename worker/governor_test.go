@@ -114,32 +114,16 @@ func TestVotesInPartsAreCountedExactly(t *testing.T) {
 	t.Run("a ballot shows all of its parts", func(t *testing.T) {
 		q := query.Ballots{Proposal: key, Order: query.BallotsByPower}
 		q.Limit = query.ShortPage
-		want := []string{"0x3 abstain Abstain", "0x2 for 0% for Abstain, 20% for Against, 80% for For", "0x1 for For"}
-		env.Until(t, func() error {
-			var rows []governance.Ballot
-			err := h.readPage(q, &rows)
-			var got []string
-			for _, row := range rows {
-				got = append(got, fmt.Sprintf("%s %s %s", row.VoterIdentity, *row.ChoiceKey, row.Choice.Label))
-			}
-			if diff := cmp.Diff(want, got); err == nil && diff != "" {
-				err = fmt.Errorf("ballots (-want +got):\n%s", diff)
-			}
-			return err
-		})
+		waitForRows(h, q, func(row governance.Ballot) string {
+			return fmt.Sprintf("%s %s %s", row.VoterIdentity, *row.ChoiceKey, row.Choice.Label)
+		},
+			"0x3 abstain Abstain", "0x2 for 0% for Abstain, 20% for Against, 80% for For", "0x1 for For")
 	})
 	t.Run("a voter's history shows them too", func(t *testing.T) {
 		q := query.VoterVotes{Voter: "0x2"}
 		q.Limit = query.ShortPage
-		env.Until(t, func() error {
-			var rows []governance.VoterVote
-			err := h.readPage(q, &rows)
-			if err == nil && (len(rows) != 1 || rows[0].Choice.Label != "0% for Abstain, 20% for Against, 80% for For" ||
-				rows[0].VotingPower != "250") {
-				err = fmt.Errorf("got %+v, want one vote with its parts", rows)
-			}
-			return err
-		})
+		waitForRows(h, q, func(row governance.VoterVote) string { return fmt.Sprint(row.VotingPower, " ", row.Choice.Label) },
+			"250 0% for Abstain, 20% for Against, 80% for For")
 	})
 	t.Run("the quorum is reached by the parts that count", func(t *testing.T) {
 		h.waitForEvents("harbor", "voting_ended exact -50", "quorum_reached derived -180", "voting_started exact -200", "proposal_created exact -201")
@@ -196,46 +180,30 @@ func TestSignalsUseThePartsOfDividedBallots(t *testing.T) {
 	titled("Port")
 }
 
-func TestGovernorProposalIsResolvedByItsIDsAndItsPageAtTally(t *testing.T) { //nolint:tparallel // its subtests share a publication
+func TestGovernorProposalIsResolvedByItsIDsAndItsPagesAtTally(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
-	p := chainProposal("85", "executed", -100, -50)
-	h.append(governorDAO(), p, chainProposal("86", "active", -10, 50))
+	onchain, _, onchainRecords, mirrorRecords := bothWithBallots()
+	dao := governorDAO()
+	dao.Sources = append(dao.Sources, record.SourceRef{Provider: governance.Tally, ID: "Wharf"})
+	h.append(append(append([]record.Record{dao, chainProposal("86", "active", -10, 50)}, mirrorRecords...), onchainRecords...)...)
 	h.startLeader(h.metrics)
 	h.startFiller()
-	byID, byURL := string(governance.MatchExternalID)+" [externalId]", string(governance.MatchURL)+" [sourceUrl]"
-	for _, c := range []struct {
-		filter query.Resolve
-		want   string
-	}{
-		{query.Resolve{ExternalID: p.ExternalID}, byID},
-		{query.Resolve{ExternalID: "85"}, byID},
-		{query.Resolve{ExternalID: "85", Provider: "tally"}, ""},
-		{query.Resolve{ExternalID: "5"}, ""},
-		{query.Resolve{URL: "https://www.tally.xyz/gov/harbor/proposal/85"}, byURL},
-		{query.Resolve{URL: "tally.xyz/gov/Harbor/proposal/85?utm_source=x"}, byURL},
-		{query.Resolve{URL: "https://www.tally.xyz/gov/" + governorID + "/proposal/85"}, byURL},
-		{query.Resolve{URL: "https://www.tally.xyz/gov/wharf/proposal/85"}, ""},
-		{query.Resolve{URL: "https://www.tally.xyz/gov/harbor/proposal/85", DAOID: "wharf"}, ""},
+	byID, byURL := []string{onchain.ExternalID + " external_id_exact [externalId]"}, []string{onchain.ExternalID + " url_exact [sourceUrl]"}
+	for filter, want := range map[query.Resolve][]string{
+		{ExternalID: onchain.ExternalID}:                                      byID,
+		{ExternalID: "85"}:                                                    byID,
+		{ExternalID: "85", Provider: "tally"}:                                 nil,
+		{ExternalID: "5"}:                                                     nil,
+		{URL: "https://www.tally.xyz/gov/harbor/proposal/85"}:                 byURL,
+		{URL: "https://www.tally.xyz/gov/harbor/proposal/2085"}:               byURL, // the id of its mirror
+		{URL: "tally.xyz/gov/Harbor/proposal/85?utm_source=x"}:                byURL,
+		{URL: "https://www.tally.xyz/gov/wharf/proposal/85"}:                  byURL,
+		{URL: "https://www.tally.xyz/gov/" + governorID + "/proposal/85"}:     byURL,
+		{URL: "https://www.tally.xyz/gov/quay/proposal/85"}:                   nil,
+		{URL: "https://www.tally.xyz/gov/harbor/proposal/85", DAOID: "wharf"}: nil,
 	} {
-		t.Run(fmt.Sprintf("%+v", c.filter), func(t *testing.T) {
-			env.Until(t, func() error {
-				var found []governance.ProposalCandidate
-				if err := h.readPage(c.filter.Canonical(), &found); err != nil {
-					return err
-				}
-				got := ""
-				for _, candidate := range found {
-					if got += fmt.Sprintf("%s %v", candidate.Match.Type, candidate.Match.MatchedFields); candidate.Identity.ExternalID != p.ExternalID {
-						got += " of " + candidate.Identity.ExternalID
-					}
-				}
-				if got != c.want {
-					return fmt.Errorf("got %q, want %q", got, c.want)
-				}
-				return nil
-			})
-		})
+		h.waitForResolved(filter, want...)
 	}
 }
 

@@ -1,7 +1,6 @@
 package worker_test
 
 import (
-	"errors"
 	"fmt"
 	"testing"
 
@@ -21,17 +20,9 @@ func (h *harness) onlyOne(shown, hidden *record.Proposal) {
 	h.t.Helper()
 	here, there := keyAt(shown.Provider, shown.ExternalID), keyAt(hidden.Provider, hidden.ExternalID)
 	h.waitForVotes(here, "2")
+	h.waitForNone(cache.ProposalDetailKey(there), cache.VoteSummaryKey(there), cache.EvidenceKey(there))
 	env.Until(h.t, func() error {
-		for _, key := range []cache.Key{cache.ProposalDetailKey(there), cache.VoteSummaryKey(there), cache.EvidenceKey(there)} {
-			if _, err := h.store.View(h.t.Context(), key); !errors.Is(err, cache.ErrMiss) {
-				return fmt.Errorf("got %w for %s of the other one, want a miss", err, key)
-			}
-		}
-		var detail governance.DAODetail
-		view, err := h.store.View(h.t.Context(), cache.DAODetailKey("harbor"))
-		if err == nil {
-			err = view.Decode(&detail)
-		}
+		detail, _, err := read[governance.DAODetail](h, cache.DAODetailKey("harbor"))
 		want := governance.Participation{UniqueVoters: "2", TotalVotes: "2", TotalVotingPower: "12.5"}
 		if diff := cmp.Diff(want, detail.Participation); err == nil && (diff != "" || detail.ProposalCounts.Total != 1) {
 			err = fmt.Errorf("got %d proposals, want 1; participation (-want +got):\n%s", detail.ProposalCounts.Total, diff)
@@ -151,26 +142,5 @@ func TestProposalThatLinksAMirrorIsComparedWithTheGovernors(t *testing.T) {
 	other := h.waitForEvidence(want, anyEvidence)
 	if len(other.Warnings) != 1 || other.Warnings[0].Details["provider"] != string(governance.Snapshot) {
 		t.Errorf("got warnings %v, want none about the mirror", other.Warnings)
-	}
-}
-
-func TestPageOfAMirrorLeadsToTheGovernorsProposal(t *testing.T) { //nolint:tparallel // its subtests share a publication
-	t.Parallel()
-	h := newHarness(t)
-	onchain, _, onchainRecords, mirrorRecords := bothWithBallots()
-	h.append(append(append([]record.Record{governorDAO()}, mirrorRecords...), onchainRecords...)...)
-	h.startLeader(h.metrics)
-	h.startFiller()
-	for _, page := range []string{"https://www.tally.xyz/gov/harbor/proposal/85", "https://www.tally.xyz/gov/harbor/proposal/2085"} {
-		t.Run(page, func(t *testing.T) {
-			env.Until(t, func() error {
-				var found []governance.ProposalCandidate
-				err := h.readPage(query.Resolve{URL: page}.Canonical(), &found)
-				if err == nil && (len(found) != 1 || found[0].Identity.ExternalID != onchain.ExternalID) {
-					err = fmt.Errorf("got %+v, want the Governor's proposal", found)
-				}
-				return err
-			})
-		})
 	}
 }

@@ -40,23 +40,29 @@ func inOrder(q query.Proposals) query.Proposals {
 	return q
 }
 
-// waitForList waits until a list has the proposals with these ids, in this order.
-func (h *harness) waitForList(q query.Proposals, want ...string) {
+// waitForRows waits until a page that is not older than its version shows these rows.
+func waitForRows[T any](h *harness, q query.Page, show func(T) string, want ...string) {
 	h.t.Helper()
 	env.Until(h.t, func() error {
-		var rows []cache.ProposalRow
+		var rows []T
 		if err := h.readPage(q, &rows); err != nil {
 			return err
 		}
 		got := []string{}
 		for _, row := range rows {
-			got = append(got, row.Item.Identity.ExternalID)
+			got = append(got, show(row))
 		}
 		if diff := cmp.Diff(append([]string{}, want...), got); diff != "" {
 			return fmt.Errorf("%+v (-want +got):\n%s", q, diff)
 		}
 		return nil
 	})
+}
+
+// waitForList waits until a list has the proposals with these ids, in this order.
+func (h *harness) waitForList(q query.Proposals, want ...string) {
+	h.t.Helper()
+	waitForRows(h, q, func(row cache.ProposalRow) string { return row.Item.Identity.ExternalID }, want...)
 }
 
 func created(p *record.Proposal, seconds int64) *record.Proposal {
@@ -155,7 +161,7 @@ func TestNoPageIsMadeWhileTheListIsWritten(t *testing.T) {
 	h.waitForList(inOrder(query.Proposals{}), "b", "a")
 }
 
-func TestProposalsAreResolvedByURLIDAndTitle(t *testing.T) { //nolint:tparallel // its subtests share a publication
+func TestProposalsAreResolvedByURLIDAndTitle(t *testing.T) {
 	t.Parallel()
 	const id = "0x538c49304ef485ba4ea09ebce3dfd0548e6e230b5d338b2ba428928e3848f912"
 	h := newHarness(t)
@@ -174,40 +180,29 @@ func TestProposalsAreResolvedByURLIDAndTitle(t *testing.T) { //nolint:tparallel 
 	h.append(created(one, 1000), created(other, 2000), governor, hashed)
 	h.startLeader(h.metrics)
 	h.startFiller()
-	for _, c := range []struct {
-		filter query.Resolve
-		// want are the candidates with their matches, each followed by a semicolon.
-		want string
-	}{
-		{query.Resolve{URL: "https://snapshot.box/#/s:dao.eth/proposal/" + id}, id + " url_exact [sourceUrl]; "},
-		{query.Resolve{URL: "forum.example.org/t/12"}, "other url_exact [discussionUrl]; " + id + " url_exact [discussionUrl]; "},
-		{query.Resolve{URL: "https://tally.xyz/gov/gov/proposal/93?x=y"}, "7001 url_exact [sourceUrl]; "},
-		{query.Resolve{URL: "https://www.tally.xyz/gov/gov/proposal/7001"}, "7001 url_exact [sourceUrl]; "},
-		{query.Resolve{URL: "https://www.withtally.com/governance/gov/proposal/7001"}, "7001 url_exact [sourceUrl]; "},
-		{query.Resolve{URL: "https://vote.example.org/proposals/" + number}, "7002 external_id_exact [externalId]; "},
-		{query.Resolve{URL: "https://vote.example.org/#/proposal/" + id}, id + " external_id_exact [externalId]; "},
-		{query.Resolve{ExternalID: "7001"}, "7001 external_id_exact [externalId]; "},
-		{query.Resolve{ExternalID: "7001", Provider: "snapshot"}, ""},
-		{query.Resolve{Title: "fund the guild"}, id + " title_exact [title]; other title_contains [title]; "},
-		{query.Resolve{Title: "fund the guild", DAOID: "nobody"}, ""},
-		{query.Resolve{Title: "fu"}, ""},
-		{query.Resolve{Title: "%"}, ""},
+	for filter, want := range map[query.Resolve][]string{
+		{URL: "https://snapshot.box/#/s:dao.eth/proposal/" + id}:        {id + " url_exact [sourceUrl]"},
+		{URL: "forum.example.org/t/12"}:                                 {"other url_exact [discussionUrl]", id + " url_exact [discussionUrl]"},
+		{URL: "https://tally.xyz/gov/gov/proposal/93?x=y"}:              {"7001 url_exact [sourceUrl]"},
+		{URL: "https://www.tally.xyz/gov/gov/proposal/7001"}:            {"7001 url_exact [sourceUrl]"},
+		{URL: "https://www.withtally.com/governance/gov/proposal/7001"}: {"7001 url_exact [sourceUrl]"},
+		{URL: "https://vote.example.org/proposals/" + number}:           {"7002 external_id_exact [externalId]"},
+		{URL: "https://vote.example.org/#/proposal/" + id}:              {id + " external_id_exact [externalId]"},
+		{ExternalID: "7001"}:                                            {"7001 external_id_exact [externalId]"},
+		{ExternalID: "7001", Provider: "snapshot"}:                      nil,
+		{Title: "fund the guild"}:                                       {id + " title_exact [title]", "other title_contains [title]"},
+		{Title: "fund the guild", DAOID: "nobody"}:                      nil,
+		{Title: "fu"}: nil,
+		{Title: "%"}:  nil,
 	} {
-		t.Run(fmt.Sprintf("%+v", c.filter), func(t *testing.T) {
-			env.Until(t, func() error {
-				var candidates []governance.ProposalCandidate
-				if err := h.readPage(c.filter.Canonical(), &candidates); err != nil {
-					return err
-				}
-				got := ""
-				for _, found := range candidates {
-					got += fmt.Sprintf("%s %s %v; ", found.Identity.ExternalID, found.Match.Type, found.Match.MatchedFields)
-				}
-				if got != c.want {
-					return fmt.Errorf("got %q, want %q", got, c.want)
-				}
-				return nil
-			})
-		})
+		h.waitForResolved(filter, want...)
 	}
+}
+
+// waitForResolved waits until a search has these candidates with their matches.
+func (h *harness) waitForResolved(filter query.Resolve, want ...string) {
+	h.t.Helper()
+	waitForRows(h, filter.Canonical(), func(found governance.ProposalCandidate) string {
+		return fmt.Sprintf("%s %s %v", found.Identity.ExternalID, found.Match.Type, found.Match.MatchedFields)
+	}, want...)
 }

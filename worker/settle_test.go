@@ -2,12 +2,9 @@ package worker_test
 
 import (
 	"context"
-	"log/slog"
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
 
 	"pnyx/cache"
 	"pnyx/warehouse/counts"
@@ -19,10 +16,9 @@ func TestSettleCompletesWhatWasCutOff(t *testing.T) {
 	h := newHarness(t)
 	h.append(proposal("a"), vote("a", "0x1", "1"), proposal("b"), vote("b", "0x2", "2"))
 	settle := func(ctx context.Context, progress func(int, int)) error {
-		_, err := worker.NewLeader(worker.Options{
-			Warehouse: h.warehouse, Store: h.store, PublishInterval: 50 * time.Millisecond, LeaseTTL: leaseTTL,
-			Progress: progress, Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
-		}).Settle(ctx)
+		o := h.options()
+		o.Progress = progress
+		_, err := worker.NewLeader(o).Settle(ctx)
 		return err
 	}
 	if n, err := counts.UnpublishedProposals(t.Context(), h.warehouse); err != nil || n != 2 {

@@ -41,13 +41,9 @@ func TestBallotsWithoutATimeAreInTheMonthOfTheirVoteOrUndated(t *testing.T) {
 			DAOID: "dao.eth", Metric: governance.ProposalsCreated, Undated: "0", Buckets: []governance.TimelineBucket{{Month: "2026-02", Value: "4"}},
 		},
 	} {
-		var got governance.Timeline
-		view, err := h.store.View(t.Context(), cache.TimelineKey("dao.eth", metric))
-		if err != nil || view.Decode(&got) != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
+		got, _, err := read[governance.Timeline](h, cache.TimelineKey("dao.eth", metric))
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("%v (-want +got):\n%s", err, diff)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package worker_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -23,11 +24,10 @@ func TestProposalWithoutATitleHasOneEverywhere(t *testing.T) {
 	h.startLeader(h.metrics)
 	h.startFiller()
 	key := keyOf("dao.eth", "a")
-	summary := h.waitForVotes(key, "1")
-	var stated governance.VoteSummary
-	var detail governance.ProposalDetail
-	view, err := h.store.View(t.Context(), cache.ProposalDetailKey(key))
-	if err != nil || view.Decode(&detail) != nil || summary.Decode(&stated) != nil {
+	h.waitForVotes(key, "1")
+	stated, _, err := h.summary(key)
+	detail, _, errDetail := read[governance.ProposalDetail](h, cache.ProposalDetailKey(key))
+	if err := errors.Join(err, errDetail); err != nil {
 		t.Fatal(err)
 	}
 	var rows []cache.ProposalRow

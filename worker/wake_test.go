@@ -2,12 +2,8 @@ package worker_test
 
 import (
 	"context"
-	"log/slog"
-	"sync"
 	"testing"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
 
 	"pnyx/worker"
 )
@@ -21,17 +17,9 @@ func TestLeaderPublishesWhatItIsToldOf(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	leader := worker.NewLeader(worker.Options{
-		Warehouse: h.warehouse, Store: h.store, PublishInterval: time.Hour, LeaseTTL: leaseTTL,
-		Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
-	})
-	ctx, cancel := context.WithCancel(t.Context())
-	var running sync.WaitGroup
-	running.Go(func() { leader.Run(ctx) })
-	t.Cleanup(func() {
-		cancel()
-		running.Wait()
-	})
+	o := h.options()
+	o.PublishInterval = time.Hour
+	h.run(worker.NewLeader(o).Run)
 	h.waitForPublication()
 	h.append(proposal("a"), vote("a", "0x1", "1"))
 	h.waitForVotes(keyOf("dao.eth", "a"), "1")

@@ -5,14 +5,11 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/uuid"
-	"github.com/prometheus/client_golang/prometheus"
 
 	"pnyx/cache"
 	"pnyx/governance"
@@ -22,7 +19,6 @@ import (
 	"pnyx/warehouse/feed"
 	"pnyx/warehouse/pages"
 	"pnyx/warehouse/record"
-	"pnyx/warehouse/records"
 	"pnyx/worker"
 )
 
@@ -33,9 +29,7 @@ var observed = time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)
 // keep writes records as one batch, observed at the same time as all others.
 func (h *harness) keep(all ...record.Record) {
 	h.t.Helper()
-	if _, err := records.Append(h.t.Context(), h.warehouse, records.Import{ID: uuid.New(), ObservedAt: observed}, all); err != nil {
-		h.t.Fatal(err)
-	}
+	h.appendObserved(observed, all...)
 }
 
 // settle publishes what is pending. The publication is cut off at one of its steps first:
@@ -45,10 +39,7 @@ func (h *harness) settle(cutOff string) {
 	attempt := func(cutOff string) error {
 		ctx, cancel := context.WithCancel(h.t.Context())
 		defer cancel()
-		o := worker.Options{
-			Warehouse: h.warehouse, Store: h.store, PublishInterval: 50 * time.Millisecond, LeaseTTL: leaseTTL,
-			Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
-		}
+		o := h.options()
 		switch cutOff {
 		case "before the states":
 			o.Purge = func([]cache.Tag) { cancel() }
@@ -297,16 +288,13 @@ func TestCachesAreToldOfAWithdrawnProposal(t *testing.T) {
 	p.Withdrawn = true
 	h.keep(p)
 	told := map[cache.Tag]bool{}
-	_, err := worker.NewLeader(worker.Options{
-		Warehouse: h.warehouse, Store: h.store, PublishInterval: 50 * time.Millisecond, LeaseTTL: leaseTTL,
-		Purge: func(tags []cache.Tag) {
-			for _, tag := range tags {
-				told[tag] = true
-			}
-		},
-		Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
-	}).Settle(t.Context())
-	if err != nil {
+	o := h.options()
+	o.Purge = func(tags []cache.Tag) {
+		for _, tag := range tags {
+			told[tag] = true
+		}
+	}
+	if _, err := worker.NewLeader(o).Settle(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for name, scope := range map[string]query.Scope{
