@@ -67,6 +67,10 @@ func TestStatedFiguresAreComparedWithBallots(t *testing.T) {
 			}
 		})
 	}
+	ofGovernor := counted(map[string]string{"for": "10", "against": "3"})
+	contract := func(scores ...string) records.Proposal {
+		return chainProposal("executed", func(p *record.Proposal) { p.StatedScores = stated(0, "", scores...).StatedScores })
+	}
 	blank := counted(map[string]string{"1": "10"})
 	blank.totals.Votes, blank.totals.Power = 2, decimal.NewFromInt(15)
 	checkConflicts(t, map[string]conflictCase{
@@ -82,6 +86,8 @@ func TestStatedFiguresAreComparedWithBallots(t *testing.T) {
 		"no ballots stored":          {stated(3, "99"), ballots{}, nil, false},
 		"blank ballots in the total": {stated(2, "15"), blank, nil, false},
 		"blank ballots left out":     {stated(2, "10"), blank, nil, false},
+		"a contract's own sums":      {contract("10", "3", "0"), ofGovernor, nil, false},
+		"a contract has a vote more": {contract("10", "4", "0"), ofGovernor, []governance.WarningCode{rules.ScoresDiffer}, true},
 		"neither with nor without":   {stated(2, "12"), blank, []governance.WarningCode{rules.TotalDiffers}, true},
 	})
 }

@@ -153,22 +153,6 @@ func TestAGovernorsStatementCountsToTheLastDigit(t *testing.T) {
 	}
 }
 
-func TestVotesAgainstReachTheQuorumOfAGovernorThatCountsThem(t *testing.T) {
-	t.Parallel()
-	votes := counted(map[string]string{"for": "30", "against": "20", "abstain": "10"})
-	for quorum, want := range map[string]string{"": "quorum 0.8 false", "for,against,abstain": "quorum 1.2 true", "for": "quorum 0.6 false", "against": "quorum 0.4 false"} {
-		p := chainProposal("succeeded", func(p *record.Proposal) {
-			p.QuorumRaw, p.Quorum = "50", power("50")
-			if quorum != "" {
-				p.QuorumChoices = strings.Split(quorum, ",")
-			}
-		})
-		if got := said(evaluate(p, "dao", votes, now)); !strings.Contains(got, want) || !strings.Contains(got, "passed") {
-			t.Errorf("counted are %q: got %s, want %s and passed", quorum, got, want)
-		}
-	}
-}
-
 func TestTotalsOfUpstreamAreFlagged(t *testing.T) {
 	t.Parallel()
 	open := evaluate(stating("pending", "5", "", "50 3 2", func(p *record.Proposal) { p.State, p.EndAt = "active", in(1) }), "dao", ballots{}, now)

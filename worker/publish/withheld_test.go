@@ -25,18 +25,6 @@ func (e *electorate) mismatched(part int64) *record.Ballot {
 	}
 }
 
-// begin empties Redis and begins a new term.
-func (e *electorate) begin() {
-	e.t.Helper()
-	if err := env.RedisClient(e.t, e.redisURL).FlushAll(e.t.Context()).Err(); err != nil {
-		e.t.Fatal(err)
-	}
-	if err := e.publisher.Lease.Acquire(e.t.Context()); err != nil {
-		e.t.Fatal(err)
-	}
-	e.takeOver()
-}
-
 func (e *electorate) detail() cache.View {
 	e.t.Helper()
 	view, err := e.publisher.Store.View(e.t.Context(), cache.DAODetailKey("space-0"))
@@ -56,7 +44,7 @@ func TestFirstPublicationOfAFormatCountsAgainWhatItWithholds(t *testing.T) {
 			e := newElectorate(t, 1)
 			e.publisher.rangedFrom = pages.SortedCopyThreshold
 			e.append([]record.Record{e.mismatched(4)})
-			e.begin()
+			e.flush()
 			if served {
 				if err := env.RedisClient(t, e.redisURL).Set(t.Context(), previousState, "state", 0).Err(); err != nil {
 					t.Fatal(err)
