@@ -16,7 +16,6 @@ import (
 	"pnyx/governance/query"
 	"pnyx/governance/rules"
 	"pnyx/test/env"
-	"pnyx/warehouse/counts"
 	"pnyx/warehouse/feed"
 	"pnyx/warehouse/record"
 )
@@ -327,18 +326,11 @@ func TestItemsOfOtherRulesAreProcessedAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	states, err := counts.PublishedStates(t.Context(), h.warehouse, items)
-	if err != nil {
-		t.Fatal(err)
-	}
 	// The state that rules without events would leave.
 	if _, err := feed.NewFeed(h.warehouse).ReplaceEvents(t.Context(), uint64(time.Now().UnixMicro()), stored, nil); err != nil {
 		t.Fatal(err)
 	}
-	progress := []feed.FeedProgress{{Item: items[0], DAOID: "dao.eth", Revision: states[0].Revision}}
-	if err := feed.NewFeed(h.warehouse).WriteProgress(t.Context(), rules.FeedRulesVersion()+1, progress); err != nil {
-		t.Fatal(err)
-	}
+	h.forget()
 	// The next publication wakes the builder.
 	other := votedBetween("b", -100, -50)
 	other.SourceID = "other.eth"
