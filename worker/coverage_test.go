@@ -34,8 +34,7 @@ func TestEveryAnswerStatesWhichBallotsAreHeld(t *testing.T) {
 	spam := over("spam", 1)
 	spam.Flagged, spam.StatedScores = true, []decimal.Decimal{decimal.NewFromInt(9), decimal.Zero}
 	h.append(append(records, vote("part", "0x1", "6"), vote("all", "0x1", "6"), vote("spam", "0x1", "9"))...)
-	h.startLeader(h.metrics)
-	h.startFiller()
+	h.start()
 	for id, want := range map[string]string{
 		"none":     "unavailable unavailable, 0 of 3 ballots with 0 of 9 by upstream",
 		"part":     "ready partial, 1 of 3 ballots with 6 of 9 by upstream",

@@ -244,9 +244,7 @@ func TestMovesOfTheFirstDelegatesAreTold(t *testing.T) {
 
 func TestMovesOfDelegatesAreListed(t *testing.T) {
 	t.Parallel()
-	h := newHarness(t)
-	h.startFiller()
-	h.startLeader(nil)
+	h := newWorker(t)
 	h.append(harbor("harbor", harborToken), supplied(1000, 1), held("0xd1", 125, 10, 1, 1), held("0xd1", 0, 20, 1, 1))
 	env.Until(t, func() error {
 		var rows []governance.EventRow

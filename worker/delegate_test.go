@@ -51,9 +51,7 @@ func onGovernor(id string, end int) *record.Proposal {
 
 func TestOpenVotesAreThoseWithPowerAndWithoutABallot(t *testing.T) {
 	t.Parallel()
-	h := newHarness(t)
-	h.startFiller()
-	h.startLeader(nil)
+	h := newWorker(t)
 	offChain := proposal("off chain")
 	offChain.StartAt, offChain.EndAt, offChain.State = inMinutes(-60), inMinutes(30), "active"
 	voted := &record.Ballot{

@@ -87,8 +87,7 @@ func TestADossierFollowsItsRecords(t *testing.T) {
 		earlier, own, old, discussion, vote("earlier", "0x1", "1", 5, 1),
 		vote("own", "0x1", "2", 1, 201), vote("own", "0x1", "1", 1, 202), vote("own", "0x2", "2", 2, 203), vote("own", "0x3", "1", 3, 204),
 	)
-	h.startLeader(h.metrics)
-	h.startFiller()
+	h.start()
 	key := keyOf("dao", "own")
 	d := h.dossier(key, func(d governance.Dossier) bool {
 		return len(d.Process.Topics) == 1 && d.Process.MedianDiscussionDays != nil && d.Participation.Compared == 1 && d.Course != nil
@@ -125,8 +124,7 @@ func TestASensitiveActionIsASignal(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	conn := env.ConnectWarehouse(t, h.url)
-	h.startLeader(h.metrics)
-	h.startFiller()
+	h.start()
 	write := func(call string, change func(*record.Proposal)) {
 		data, err := hex.DecodeString(call)
 		if err != nil {

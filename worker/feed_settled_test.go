@@ -1,6 +1,7 @@
 package worker_test
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -42,23 +43,25 @@ type listed struct {
 }
 
 // list returns everything of a DAO, including what is to come.
-func (f *settledFeed) list(daoID string) (all listed) {
+func (f *settledFeed) list(daoID string) listed {
 	f.t.Helper()
-	ever := hour(10_000)
-	events := query.Events{DAOID: daoID, From: new(hour(-10_000)), To: &ever, Basis: query.EventTimeOccurred}
-	signals := query.Signals{
-		DAOID: daoID, From: events.From, To: &ever, Surface: governance.AgentSurface, Order: query.SignalsByDetection,
-	}
+	events, signals := f.feedOf(daoID)
+	return listed{events, signals, f.version(query.Events{DAOID: daoID}.Scope()), f.version(query.Signals{DAOID: daoID}.Scope())}
+}
+
+// feedOf returns all events and signals of a DAO, those to come included.
+func (h *harness) feedOf(daoID string) (all []governance.EventRow, shown []governance.SignalRow) {
+	h.t.Helper()
+	begin, ever := governance.Timestamp(1), hour(10_000)
+	events := query.Events{DAOID: daoID, From: &begin, To: &ever, Basis: query.EventTimeOccurred}
+	signals := query.Signals{DAOID: daoID, From: &begin, To: &ever, Surface: governance.AgentSurface, Order: query.SignalsByDetection}
 	events.Limit, signals.Limit = 10_000, 10_000
-	var err error
-	if all.Events, err = feed.ListEvents(f.t.Context(), f.warehouse, events, ever); err != nil {
-		f.t.Fatal(err)
+	all, err := feed.ListEvents(h.t.Context(), h.warehouse, events, ever)
+	shown, errSignals := feed.ListSignals(h.t.Context(), h.warehouse, signals, ever, ever)
+	if err := errors.Join(err, errSignals); err != nil {
+		h.t.Fatal(err)
 	}
-	if all.Signals, err = feed.ListSignals(f.t.Context(), f.warehouse, signals, ever, ever); err != nil {
-		f.t.Fatal(err)
-	}
-	all.EventsVersion, all.SignalsVersion = f.version(events.Scope()), f.version(signals.Scope())
-	return all
+	return all, shown
 }
 
 // forget makes every item pending, as other rules do.

@@ -88,8 +88,7 @@ func TestVotesInPartsAreCountedExactly(t *testing.T) {
 		ballotOn(p, "0x1", -190, map[string]string{"for": "100.000000000000000001"}),
 		ballotOn(p, "0x2", -180, map[string]string{"for": "199.999999999999999999", "against": "50", "abstain": "0.000000000000000001"}),
 		ballotOn(p, "0x3", -170, map[string]string{"abstain": "1000"}))
-	h.startLeader(h.metrics)
-	h.startFiller()
+	h.start()
 	key := keyAt(governance.Governor, p.ExternalID)
 	h.waitForVotes(key, "3")
 
@@ -153,8 +152,7 @@ func TestSignalsUseThePartsOfDividedBallots(t *testing.T) {
 	for n := range 4 {
 		h.append(ballotOn(p, fmt.Sprintf("0x0%d", n), -50, map[string]string{"against": "0"}))
 	}
-	h.startLeader(h.metrics)
-	h.startFiller()
+	h.start()
 	h.waitForSignals("harbor",
 		"proposal_deadline_reminder 65", // the quorum was not reached by then
 		"late_swing 49",                 // 126 of 200 on the last day: 65 + 63 × 0.3, of ten ballots
@@ -189,8 +187,7 @@ func TestGovernorProposalIsResolvedByItsIDsAndItsPagesAtTally(t *testing.T) {
 	dao := governorDAO()
 	dao.Sources = append(dao.Sources, record.SourceRef{Provider: governance.Tally, ID: "Wharf"})
 	h.append(append(append([]record.Record{dao, chainProposal("86", "active", -10, 50)}, mirrorRecords...), onchainRecords...)...)
-	h.startLeader(h.metrics)
-	h.startFiller()
+	h.start()
 	byID, byURL := []string{onchain.ExternalID + " external_id_exact [externalId]"}, []string{onchain.ExternalID + " url_exact [sourceUrl]"}
 	for filter, want := range map[query.Resolve][]string{
 		{ExternalID: onchain.ExternalID}:                                      byID,
@@ -295,8 +292,7 @@ func TestMirrorComesBackWhenTheGovernorWithdraws(t *testing.T) {
 	h := newHarness(t)
 	onchain, mirror, onchainRecords, mirrorRecords := bothWithBallots()
 	h.append(append(append([]record.Record{governorDAO()}, onchainRecords...), mirrorRecords...)...)
-	h.startLeader(h.metrics)
-	h.startFiller()
+	h.start()
 	h.onlyOne(onchain, mirror)
 
 	withdrawn := *onchain

@@ -54,9 +54,14 @@ func newHarness(t *testing.T) *harness {
 func newWorker(t *testing.T) *harness {
 	t.Helper()
 	h := newHarness(t)
+	h.start()
+	return h
+}
+
+// start runs a leader and a filler until the end of the test.
+func (h *harness) start() {
 	h.startLeader(h.metrics)
 	h.startFiller()
-	return h
 }
 
 // newHarnessOn is newHarness with a Redis that runs already.

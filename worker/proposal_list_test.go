@@ -179,8 +179,7 @@ func TestProposalsAreResolvedByURLIDAndTitle(t *testing.T) {
 		SourceURL: "https://www.tally.xyz/gov/gov/proposal/" + number,
 	}
 	h.append(created(one, 1000), created(other, 2000), governor, hashed)
-	h.startLeader(h.metrics)
-	h.startFiller()
+	h.start()
 	for filter, want := range map[query.Resolve][]string{
 		{URL: "https://snapshot.box/#/s:dao.eth/proposal/" + id}:        {id + " url_exact [sourceUrl]"},
 		{URL: "forum.example.org/t/12"}:                                 {"other url_exact [discussionUrl]", id + " url_exact [discussionUrl]"},
@@ -218,8 +217,7 @@ func TestProposalWithoutATitleHasOneEverywhere(t *testing.T) {
 	ballot := vote("a", "0x1", "1")
 	ballot.Reason = "Costs too much."
 	h.append(untitled, ballot)
-	h.startLeader(h.metrics)
-	h.startFiller()
+	h.start()
 	key := keyOf("dao.eth", "a")
 	h.waitForVotes(key, "1")
 	stated, _, err := h.summary(key)

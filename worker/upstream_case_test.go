@@ -50,8 +50,7 @@ func TestOddRecordsAreAnsweredAsUpstreamShowsThem(t *testing.T) { //nolint:tpara
 		records = append(records, read)
 	}
 	h.appendBatch(records...)
-	h.startLeader(h.metrics)
-	h.startFiller()
+	h.start()
 	h.waitForPublication()
 	for id, want := range map[string]string{
 		"pending-zeros":    "unknown, none",

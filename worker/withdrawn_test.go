@@ -17,7 +17,6 @@ import (
 	"pnyx/governance/query"
 	"pnyx/governance/rules"
 	"pnyx/test/env"
-	"pnyx/warehouse/feed"
 	"pnyx/warehouse/pages"
 	"pnyx/warehouse/record"
 	"pnyx/worker"
@@ -98,13 +97,10 @@ func (h *harness) answers(proposals []string) map[string]string {
 		q.Limit = paging
 		answers["list "+string(order)] = h.list(pages.ListProposals(ctx, h.warehouse, q))
 	}
-	events, voters, votes := anyTimeEvents("dao.eth"), query.Voters{DAOID: "dao.eth"}, query.VoterVotes{Voter: "0x1"}
-	events.From, events.To = new(governance.TimestampOf(observed.AddDate(-1, 0, 0))), new(governance.TimestampOf(observed.AddDate(1, 0, 0)))
-	voters.Limit, votes.Limit, events.Limit = paging, paging, 500
-	answers["events"] = h.list(feed.ListEvents(ctx, h.warehouse, events, *events.To))
-	signals := query.Signals{DAOID: "dao.eth", From: events.From, To: events.To, Order: query.SignalsByDetection, Surface: "agent"}
-	signals.Limit = 500
-	answers["signals"] = h.list(feed.ListSignals(ctx, h.warehouse, signals, *events.To, *events.To))
+	voters, votes := query.Voters{DAOID: "dao.eth"}, query.VoterVotes{Voter: "0x1"}
+	voters.Limit, votes.Limit = paging, paging
+	events, signals := h.feedOf("dao.eth")
+	answers["events"], answers["signals"] = h.list(events, nil), h.list(signals, nil)
 	answers["voters"] = h.list(pages.ListVoters(ctx, h.warehouse, voters, 0))
 	answers["votes of one"] = h.list(pages.ListVoterVotes(ctx, h.warehouse, votes))
 	answers["profile"] = h.list(pages.VoterProfile(ctx, h.warehouse, "0x1"))
