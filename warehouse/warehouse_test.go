@@ -190,32 +190,24 @@ func TestOneBallotPerVoterCounts(t *testing.T) {
 	w := open(t)
 	early, late := at("2026-01-01T00:00:00Z"), at("2026-01-02T00:00:00Z")
 	for _, c := range []struct {
-		name, proposal string
-		casts          []record.Record
-		want           string
+		proposal, first, second string
+		firstAt, secondAt       *governance.Timestamp
+		want                    string
 	}{
-		{"the later one", "later", []record.Record{
-			ballot("later", "0xa", "v1", "1", "1", late), ballot("later", "0xa", "v2", "2", "1", early),
-		}, "1"},
-		{"a dated one before an undated one", "dated", []record.Record{
-			ballot("dated", "0xa", "v1", "1", "1", early), ballot("dated", "0xa", "v2", "2", "1", nil),
-		}, "1"},
-		{"of equal times the greater id", "equal", []record.Record{
-			ballot("equal", "0xa", "v9", "1", "1", early), ballot("equal", "0xa", "v10", "2", "1", early),
-		}, "1"},
-		{"without times the greater id", "undated", []record.Record{
-			ballot("undated", "0xa", "va", "1", "1", nil), ballot("undated", "0xa", "vb", "2", "1", nil),
-		}, "2"},
+		{"the later one", "v1", "v2", late, early, "1"},
+		{"a dated one before an undated one", "v1", "v2", early, nil, "1"},
+		{"of equal times the greater id", "v9", "v10", early, early, "1"},
+		{"without times the greater id", "va", "vb", nil, nil, "2"},
 	} {
-		appendAll(t, w, c.casts...)
+		appendAll(t, w, ballot(c.proposal, "0xa", c.first, "1", "1", c.firstAt), ballot(c.proposal, "0xa", c.second, "2", "1", c.secondAt))
 		got := tally(t, w, c.proposal)
 		if got.Votes != 1 || got.Choices[c.want].Votes != 1 {
-			t.Errorf("%s: got %d votes, choices %v, want one vote for %s", c.name, got.Votes, got.Choices, c.want)
+			t.Errorf("%s: got %d votes, choices %v, want one vote for %s", c.proposal, got.Votes, got.Choices, c.want)
 		}
 	}
 	// A correction of the cast that counted lets the other one count.
-	appendAll(t, w, ballot("later", "0xa", "v1", "1", "1", at("2025-12-31T00:00:00Z")))
-	if got := tally(t, w, "later"); got.Choices["2"].Votes != 1 {
+	appendAll(t, w, ballot("the later one", "0xa", "v1", "1", "1", at("2025-12-31T00:00:00Z")))
+	if got := tally(t, w, "the later one"); got.Choices["2"].Votes != 1 {
 		t.Errorf("after the correction: got %v, want one vote for 2", got.Choices)
 	}
 }
