@@ -8,8 +8,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"pnyx/governance"
 	"pnyx/test/env"
-	"pnyx/warehouse"
+	"pnyx/warehouse/counts"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
 )
@@ -83,22 +84,14 @@ func TestTooManyActionsAreCounted(t *testing.T) {
 
 func TestAnalystsReadActions(t *testing.T) {
 	t.Parallel()
-	instance := env.SharedEngine(t)
-	database := env.MigratedDatabase(t, instance)
-	conn := env.ConnectWarehouse(t, instance.URL(database))
-	w := openAt(t, warehouse.Options{URL: instance.URL(database)})
+	w, conn := openViews(t)
 	p := &record.Proposal{ProposalRef: ref("p"), SourceID: "s"}
 	p.SetActions(2, []*record.Action{payment(t, 1), payment(t, 2)})
 	appendAll(t, w, p)
 	p.SetActions(1, []*record.Action{payment(t, 1)})
 	appendAll(t, w, p)
-	hash := p.Hash()
-	if err := conn.Exec(t.Context(), "INSERT INTO proposal_states (proposal_ref, proposal_key, dao_id, revision) VALUES (unhex(?), 'p1_k', 'd', 1)",
-		hex.EncodeToString(hash[:])); err != nil {
-		t.Fatal(err)
-	}
-	got := env.Column(t, conn, fmt.Sprintf("SELECT concat(proposal_key, ' ', toString(action_index), ' ', operation, ' ', kind, ' ', function, ' ', arguments) FROM %s.proposal_actions",
-		warehouse.ViewsDatabase(database)))
+	writeStates(t, w, counts.ProposalState{Ref: p.Hash(), Key: "p1_k", Identity: governance.Identity{DAOID: "d"}, Revision: 1})
+	got := env.Column(t, conn, "SELECT concat(proposal_key, ' ', toString(action_index), ' ', operation, ' ', kind, ' ', function, ' ', arguments) FROM proposal_actions")
 	want := `p1_k 0 delegatecall transfer transfer(address,uint256) ` +
 		`[{"name":"to","type":"address","value":"` + payee + `","items":null},{"name":"amount","type":"uint256","value":"1","items":null}]`
 	if len(got) != 1 || got[0] != want {

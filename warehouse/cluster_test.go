@@ -19,7 +19,6 @@ import (
 	"pnyx/warehouse/records"
 )
 
-// startShards runs two engines that know each other as the shards of a cluster.
 // TestTwoShards runs every test of a cluster on the same two shards, each with a database
 // of its own: starting engines takes longer than the tests.
 func TestTwoShards(t *testing.T) {

@@ -19,7 +19,6 @@ import (
 	"pnyx/warehouse/counts"
 	"pnyx/warehouse/pages"
 	"pnyx/warehouse/record"
-	"pnyx/warehouse/records"
 )
 
 const (
@@ -211,17 +210,12 @@ func rankingIsAPlainCount(t *testing.T, w *warehouse.Warehouse, seed uint64) {
 	for _, order := range []query.DelegateOrder{query.DelegatesByPower, query.DelegatesByDelegators, query.DelegatesByActivity} {
 		q := query.Delegates{DAOID: "dao", Order: order}
 		q.Limit = 7
-		var got []governance.Delegate
-		for {
-			page, err := pages.ListDelegates(t.Context(), w, q)
-			if err != nil {
-				t.Fatal(err)
+		got := walk(t, q.Limit, func(after *governance.Delegate) ([]governance.Delegate, error) {
+			if after != nil {
+				q.After = new(q.PositionOf(*after))
 			}
-			if got = append(got, page...); len(page) < q.Limit {
-				break
-			}
-			q.After = new(q.PositionOf(page[len(page)-1]))
-		}
+			return pages.ListDelegates(t.Context(), w, q)
+		})
 		if diff := cmp.Diff(d.ranking(order), got); diff != "" {
 			t.Errorf("seed %d by %s (-want +got):\n%s", seed, order, diff)
 		}
@@ -229,37 +223,37 @@ func rankingIsAPlainCount(t *testing.T, w *warehouse.Warehouse, seed uint64) {
 	d.wantDelegations(t, w)
 }
 
+// said are the delegations that apply, each with its share and its block.
+func (d *delegating) said(of func(delegator, delegate string) bool) (said []string) {
+	for key, c := range d.current {
+		for i, delegate := range c.Delegates {
+			share := "1"
+			if len(c.Shares) > 0 {
+				share = c.Shares[i].String()
+			}
+			if of(c.Delegator, delegate) {
+				said = append(said, fmt.Sprint(key[0], " ", c.Delegator, " ", delegate, " ", share, " ", c.Block))
+			}
+		}
+	}
+	return said
+}
+
 // wantDelegations compares what applies to each voter with a plain reading.
 func (d *delegating) wantDelegations(t *testing.T, w *warehouse.Warehouse) {
 	t.Helper()
 	for _, voter := range []string{"0x03", "0xf04", "0xnone"} {
-		var want []string
-		for key, c := range d.current {
-			for i, delegate := range c.Delegates {
-				share := "1"
-				if len(c.Shares) > 0 {
-					share = c.Shares[i].String()
-				}
-				if c.Delegator == voter || delegate == voter {
-					want = append(want, fmt.Sprint(key[0], " ", c.Delegator, " ", delegate, " ", share, " ", c.Block))
-				}
-			}
-		}
+		want := d.said(func(delegator, delegate string) bool { return delegator == voter || delegate == voter })
 		var got []string
 		q := query.VoterDelegations{Voter: query.Voter(voter), DAOID: "dao"}
 		q.Limit = 4
-		for {
-			page, err := pages.ListVoterDelegations(t.Context(), w, q)
-			if err != nil {
-				t.Fatal(err)
+		for _, row := range walk(t, q.Limit, func(after *governance.VoterDelegation) ([]governance.VoterDelegation, error) {
+			if after != nil {
+				q.After = new(q.PositionOf(*after))
 			}
-			for _, row := range page {
-				got = append(got, fmt.Sprint(row.DelegationScope.String(), " ", row.Delegator, " ", row.Delegate, " ", row.Share, " ", row.SinceBlock))
-			}
-			if len(page) < q.Limit {
-				break
-			}
-			q.After = new(q.PositionOf(page[len(page)-1]))
+			return pages.ListVoterDelegations(t.Context(), w, q)
+		}) {
+			got = append(got, fmt.Sprint(row.DelegationScope.String(), " ", row.Delegator, " ", row.Delegate, " ", row.Share, " ", row.SinceBlock))
 		}
 		slices.Sort(want)
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -286,25 +280,6 @@ func (d *delegating) wantDelegations(t *testing.T, w *warehouse.Warehouse) {
 	}
 	if len(got) > 0 {
 		t.Errorf("also got %+v", got)
-	}
-}
-
-func TestDelegationsAreWrittenOnce(t *testing.T) {
-	t.Parallel()
-	w := open(t)
-	d := draw(rand.New(rand.NewPCG(1, 1)))
-	var placed []record.Record
-	for _, r := range d.records {
-		if r.Kind() == record.KindDelegation || r.Kind() == record.KindDelegatePower || r.Kind() == record.KindTokenSupply {
-			placed = append(placed, r)
-		}
-	}
-	count := uint64(len(placed))
-	if got, want := appendAll(t, w, placed...), (records.Counts{New: count}); got != want {
-		t.Errorf("got %+v, want %+v", got, want)
-	}
-	if got, want := appendAll(t, w, placed...), (records.Counts{Unchanged: count}); got != want {
-		t.Errorf("again got %+v, want %+v", got, want)
 	}
 }
 
@@ -350,21 +325,12 @@ func TestDelegationsOfEarlierVersionsToTheZeroAddressAreToNobody(t *testing.T) {
 
 func TestAnalystsReadDelegations(t *testing.T) {
 	t.Parallel()
-	instance := env.SharedEngine(t)
-	database := env.MigratedDatabase(t, instance)
-	conn := env.ConnectWarehouse(t, instance.URL(database))
-	w := openAt(t, warehouse.Options{URL: instance.URL(database)})
+	w, conn := openViews(t)
 	d := draw(rand.New(rand.NewPCG(9, 43)))
 	d.publish(t, w)
-	var want []string
-	for key, c := range d.current {
-		for i, delegate := range c.Delegates {
-			share := "1"
-			if len(c.Shares) > 0 {
-				share = c.Shares[i].String()
-			}
-			want = append(want, fmt.Sprint("dao ", key[0], " ", key[1], " ", delegate, " ", share))
-		}
+	want := d.said(func(string, string) bool { return true })
+	for i := range want {
+		want[i] = "dao " + want[i]
 	}
 	for key, p := range d.power {
 		if !d.isUnknown(key) {
@@ -372,12 +338,11 @@ func TestAnalystsReadDelegations(t *testing.T) {
 		}
 	}
 	want = append(want, "dao "+tokenA+" of 1000")
-	views := warehouse.ViewsDatabase(database)
-	got := env.Column(t, conn, fmt.Sprintf(`SELECT concat(dao_id, ' ', scope, ' ', said) FROM %[1]s.dao_scopes INNER JOIN (
-		SELECT scope, concat(delegator_identity, ' ', assumeNotNull(delegate_identity), ' ', toString(assumeNotNull(share))) AS said
-		FROM %[1]s.delegations WHERE is_current AND delegate_identity IS NOT NULL
-		UNION ALL SELECT scope, concat(delegate_identity, ' has ', toString(voting_power)) FROM %[1]s.delegate_power WHERE is_current
-		UNION ALL SELECT scope, concat('of ', toString(supply)) FROM %[1]s.token_supply WHERE is_current) AS held USING (scope)`, views))
+	got := env.Column(t, conn, `SELECT concat(dao_id, ' ', scope, ' ', said) FROM dao_scopes INNER JOIN (
+		SELECT scope, concat(delegator_identity, ' ', assumeNotNull(delegate_identity), ' ', toString(assumeNotNull(share)), ' ', toString(block_number)) AS said
+		FROM delegations WHERE is_current AND delegate_identity IS NOT NULL
+		UNION ALL SELECT scope, concat(delegate_identity, ' has ', toString(voting_power)) FROM delegate_power WHERE is_current
+		UNION ALL SELECT scope, concat('of ', toString(supply)) FROM token_supply WHERE is_current) AS held USING (scope)`)
 	slices.Sort(want)
 	slices.Sort(got)
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -389,22 +354,23 @@ func TestAnalystsReadDelegations(t *testing.T) {
 func TestDelegatedAt(t *testing.T) {
 	t.Parallel()
 	const created, snapshot = 20_000, 30_000
+	w := open(t)
 	for seed := range uint64(4) {
-		rng := rand.New(rand.NewPCG(seed, 48))
+		rng, token, proposal := rand.New(rand.NewPCG(seed, 48)), fmt.Sprintf("eip155:1:0x%040x", seed), fmt.Sprint("p", seed)
 		latest, before := map[string]*record.DelegatePower{}, map[string]*record.DelegatePower{}
-		records := []record.Record{&record.TokenSupply{Placed: record.Placed{Scope: tokenA, Block: 3, At: new(governance.Timestamp(3000))}, Supply: decimal.NewFromInt(900)}}
+		records := []record.Record{&record.TokenSupply{Placed: record.Placed{Scope: token, Block: 3, At: new(governance.Timestamp(3000))}, Supply: decimal.NewFromInt(900)}}
 		for i := range 200 {
 			block := 1 + rng.IntN(40)
 			r := &record.DelegatePower{
 				Placed: record.Placed{
-					Scope: []string{tokenA, tokenB}[rng.IntN(2)], Block: uint64(block), LogIndex: uint32(i), At: new(governance.Timestamp(block * 1000)),
+					Scope: []string{token, tokenB}[rng.IntN(2)], Block: uint64(block), LogIndex: uint32(i), At: new(governance.Timestamp(block * 1000)),
 					BlockHash: fmt.Sprintf("0x%064x", i), Withdrawn: rng.IntN(5) == 0,
 				},
 				Delegate: fmt.Sprintf("0x%02d", rng.IntN(20)), Power: decimal.New(int64(rng.IntN(50)), -1),
 			}
 			records = append(records, r)
 			for limit, into := range map[governance.Timestamp]map[string]*record.DelegatePower{created: before, snapshot: latest} {
-				if of := into[r.Delegate]; r.Scope == tokenA && !r.Withdrawn && *r.At <= limit && (of == nil || r.Block >= of.Block) {
+				if of := into[r.Delegate]; r.Scope == token && !r.Withdrawn && *r.At <= limit && (of == nil || r.Block >= of.Block) {
 					into[r.Delegate] = r
 				}
 			}
@@ -425,11 +391,10 @@ func TestDelegatedAt(t *testing.T) {
 				continue
 			}
 			want.Differing += uint64(cast - 1)
-			records = append(records, ballot("p", delegate, delegate, "1", r.Power.Add(decimal.NewFromInt(int64(cast-1))).String(), new(governance.Timestamp(31_000))))
+			records = append(records, ballot(proposal, delegate, delegate, "1", r.Power.Add(decimal.NewFromInt(int64(cast-1))).String(), new(governance.Timestamp(31_000))))
 		}
-		w := open(t)
 		appendAll(t, w, records...)
-		got, err := pages.DelegatedAt(t.Context(), w, tokenA, ref("p").Hash(), created, snapshot)
+		got, err := pages.DelegatedAt(t.Context(), w, token, ref(proposal).Hash(), created, snapshot)
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("seed %d: %v (-want +got):\n%s", seed, err, diff)
 		}

@@ -91,9 +91,7 @@ func fillTables(t *testing.T, conn driver.Conn) (tables []string) {
 		structure := strings.ReplaceAll(strings.Join(f.Structure, ", "), "'", `\'`)
 		sql := fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM generateRandom('%s', %d, 4, 2) LIMIT 20",
 			f.Table, strings.Join(f.Columns, ", "), values, structure, n+1)
-		if err := conn.Exec(t.Context(), sql); err != nil {
-			t.Fatalf("%s: %v", sql, err)
-		}
+		mustExec(t, conn, sql)
 		tables = append(tables, f.Table)
 	}
 	if len(tables) < 20 {
@@ -127,8 +125,7 @@ func contents(t *testing.T, conn driver.Conn, table string) string {
 // earlier version reads as many votes and powers as there are keys.
 func TestChoicesWithoutNumbersHaveZerosForEarlierVersions(t *testing.T) {
 	t.Parallel()
-	url := env.DatabaseURL(t)
-	w := openAt(t, warehouse.Options{URL: url})
+	w, url := openURL(t)
 	choices := []governance.Choice{{Key: "1", Label: "A"}, {Key: "2", Label: "B"}}
 	scores := []governance.Score{{Votes: 3, Power: decimal.New(5, 0)}, {Votes: 1, Power: decimal.New(2, 0)}}
 	unstated := []governance.Score{{Power: decimal.New(5, 0)}, {Power: decimal.New(2, 0)}}

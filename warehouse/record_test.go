@@ -33,8 +33,20 @@ func TestRecordsOfSeveralKindsAreOneBatch(t *testing.T) {
 	if diff := cmp.Diff(want, batches[0].Changes.Proposals); diff != "" {
 		t.Errorf("changed proposals (-want +got):\n%s", diff)
 	}
-	if len(batches[0].Changes.Sources) != 1 {
-		t.Errorf("got sources %v, want the forum", batches[0].Changes.Sources)
+	forum := record.SourceRef{Provider: governance.Discourse, ID: topic.Host}
+	if err := records.MarkSynced(t.Context(), w, newRun(), record.KindTopic, []record.SourceRef{forum}); err != nil {
+		t.Fatal(err)
+	}
+	if batches, err = records.CommittedBatches(t.Context(), w, time.Now().Add(-time.Minute)); err != nil || len(batches) != 2 {
+		t.Fatalf("got %d batches (%v), want the end of the import, too", len(batches), err)
+	}
+	for _, batch := range batches {
+		if len(batch.Changes.Sources) != 1 || !batch.Changes.Sources[forum] {
+			t.Errorf("got sources %v, want the forum", batch.Changes.Sources)
+		}
+	}
+	if later, err := records.CommittedBatches(t.Context(), w, time.Now().Add(time.Minute)); err != nil || len(later) != 0 {
+		t.Errorf("got %d batches committed in the future (%v), want none", len(later), err)
 	}
 }
 
@@ -44,6 +56,7 @@ func TestBatchThatEndsBetweenTwoKindsIsCompletedByTheNext(t *testing.T) {
 	t.Parallel()
 	w, url := openURL(t)
 	conn := raw(t, url)
+	mustExec(t, conn, "INSERT INTO batches (batch_id, sealed) VALUES (generateUUIDv4(), 0)") // of an import that died
 	mustExec(t, conn, "ALTER TABLE ballots ADD CONSTRAINT crash CHECK 0")
 	all := []record.Record{
 		ballot("p", "0xa", "v1", "1", "1", nil), &record.Proposal{ProposalRef: ref("p"), SourceID: "space.eth"},
@@ -51,8 +64,11 @@ func TestBatchThatEndsBetweenTwoKindsIsCompletedByTheNext(t *testing.T) {
 	if _, err := records.Append(t.Context(), w, newRun(), all); err == nil {
 		t.Fatal("got no error, want that of the ballots")
 	}
-	if batches, err := records.CommittedBatches(t.Context(), w, time.Now().Add(-time.Minute)); err != nil || len(batches) != 1 {
-		t.Fatalf("got %d batches (%v), want the one that failed", len(batches), err)
+	if open, err := records.OpenBatches(t.Context(), w); err != nil || open != 1 {
+		t.Errorf("got %d open batches (%v), want the other one alone", open, err)
+	}
+	if batches, err := records.CommittedBatches(t.Context(), w, time.Now().Add(-time.Minute)); err != nil || len(batches) != 1 || !batches[0].Changes.Proposals[ref("p").Hash()] {
+		t.Fatalf("got %+v (%v), want the one that failed", batches, err)
 	}
 	mustExec(t, conn, "ALTER TABLE ballots DROP CONSTRAINT crash")
 	if got, want := appendAll(t, w, all...), (records.Counts{New: 1, Unchanged: 1}); got != want {

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ClickHouse/clickhouse-go/v2"
-
 	"pnyx/test/env"
 	"pnyx/warehouse"
 	"pnyx/warehouse/engine"
@@ -26,19 +24,9 @@ func openAs(t *testing.T, url string) (*warehouse.Warehouse, error) {
 // execute runs statements as the user who may do everything.
 func execute(t *testing.T, instance engine.Instance, statements ...string) {
 	t.Helper()
-	options, err := clickhouse.ParseDSN(instance.URL(warehouse.DefaultDatabase))
-	if err != nil {
-		t.Fatal(err)
-	}
-	conn, err := clickhouse.Open(options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
+	conn := raw(t, instance.URL(warehouse.DefaultDatabase))
 	for _, statement := range statements {
-		if err := conn.Exec(t.Context(), statement); err != nil {
-			t.Fatalf("%s: %v", statement, err)
-		}
+		mustExec(t, conn, statement)
 	}
 }
 
@@ -48,25 +36,56 @@ func readerURL(instance engine.Instance) string {
 	return instance.URL(warehouse.DefaultDatabase)
 }
 
-func TestAnEarlierVersionLeavesTheSchemaOfALaterOne(t *testing.T) {
+// The schema of one warehouse, as its owner and a user who may only read find it.
+func TestSchemaIsThatOfTheLatestVersion(t *testing.T) {
 	t.Parallel()
 	instance := env.StartEngine(t, "SELECT ON pnyx.*")
-	reader := readerURL(instance)
-	url := instance.URL(warehouse.DefaultDatabase)
+	// The analyst, past the proxy that knows no other database than the views.
+	reader, url := readerURL(instance), instance.URL(warehouse.DefaultDatabase)
+	opens := func(step, url string) {
+		t.Helper()
+		if _, err := openAs(t, url); err != nil {
+			t.Fatalf("%s: %v", step, err)
+		}
+	}
+	isTold := func(step string) {
+		t.Helper()
+		if _, err := openAs(t, reader); err == nil || !strings.Contains(err.Error(), "pnyx migrate") {
+			t.Errorf("%s: for a user who may not change it, got %v, want what to do about it", step, err)
+		}
+	}
+	if _, err := openAs(t, reader); err == nil {
+		t.Fatal("a warehouse without a schema opens for a user who may not make one")
+	}
 	owner, err := openAs(t, url)
 	if err != nil {
 		t.Fatal(err)
 	}
+	opens("the schema is up to date", reader)
+	execute(t, instance, "TRUNCATE TABLE schema_migrations")
+	isTold("a schema of another version")
+	execute(t, instance, "DROP VIEW latest_ballots")
+	if err := owner.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	execute(t, instance, "SELECT 1 FROM latest_ballots LIMIT 1")
+	opens("after a migration", reader)
+
+	execute(t, instance, "CREATE OR REPLACE VIEW latest_ballots AS SELECT * FROM ballots WHERE 0",
+		"INSERT INTO schema_migrations (fingerprint, applied_at) VALUES ('earlier', now64(3) + 1)")
+	isTold("after an earlier version")
+	opens("after an earlier version", url)
+	if got := latestBallotsView(t, url); strings.Contains(got, "WHERE 0") {
+		t.Errorf("got the view %s of the earlier version, want it replaced", got)
+	}
+
 	execute(t, instance, "CREATE OR REPLACE VIEW latest_ballots AS SELECT * FROM ballots WHERE 9999",
 		"INSERT INTO schema_migrations (fingerprint, number) VALUES ('later', 9999)")
 	if err := owner.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for name, url := range map[string]string{"owner": url, "reader": reader} {
-		if _, err := openAs(t, url); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
+	opens("after a later version", url)
+	opens("after a later version", reader)
 	if got := latestBallotsView(t, url); !strings.Contains(got, "WHERE 9999") {
 		t.Errorf("got the view %s, want that of the later version", got)
 	}
@@ -82,60 +101,9 @@ func TestAnEarlierVersionLeavesTheSchemaOfALaterOne(t *testing.T) {
 	}
 }
 
-func TestTheSchemaIsMigratedAgainAfterAnEarlierVersion(t *testing.T) {
-	t.Parallel()
-	instance := env.StartEngine(t, "SELECT ON pnyx.*")
-	url := instance.URL(warehouse.DefaultDatabase)
-	if _, err := openAs(t, url); err != nil {
-		t.Fatal(err)
-	}
-	execute(t, instance, "CREATE OR REPLACE VIEW latest_ballots AS SELECT * FROM ballots WHERE 0",
-		"INSERT INTO schema_migrations (fingerprint, applied_at) VALUES ('earlier', now64(3) + 1)")
-	reader := readerURL(instance)
-	if _, err := openAs(t, reader); err == nil || !strings.Contains(err.Error(), "pnyx migrate") {
-		t.Errorf("for a user who may not: got %v, want what to do about it", err)
-	}
-	if _, err := openAs(t, url); err != nil {
-		t.Fatal(err)
-	}
-	if got := latestBallotsView(t, url); strings.Contains(got, "WHERE 0") {
-		t.Errorf("got the view %s of the earlier version, want it replaced", got)
-	}
-}
-
 // latestBallotsView is the definition of a view that migrations replace.
 func latestBallotsView(t *testing.T, url string) string {
 	t.Helper()
 	return env.Column(t, env.ConnectWarehouse(t, url),
 		"SELECT create_table_query FROM system.tables WHERE database = currentDatabase() AND name = 'latest_ballots'")[0]
-}
-
-func TestOnlyMigrationNeedsRightToChangeSchema(t *testing.T) {
-	t.Parallel()
-	instance := env.StartEngine(t, "SELECT ON pnyx.*")
-	// The analyst, past the proxy that knows no other database than the views.
-	reader := readerURL(instance)
-	if _, err := openAs(t, reader); err == nil {
-		t.Fatal("a warehouse without a schema opens for a user who may not make one")
-	}
-	owner, err := openAs(t, instance.URL(warehouse.DefaultDatabase))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := openAs(t, reader); err != nil {
-		t.Errorf("the schema is up to date: %v", err)
-	}
-	execute(t, instance, "TRUNCATE TABLE schema_migrations")
-	_, err = openAs(t, reader)
-	if err == nil || !strings.Contains(err.Error(), "pnyx migrate") {
-		t.Errorf("a schema of another version: got %v, want what to do about it", err)
-	}
-	execute(t, instance, "DROP VIEW latest_ballots")
-	if err := owner.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	execute(t, instance, "SELECT 1 FROM latest_ballots LIMIT 1")
-	if _, err := openAs(t, reader); err != nil {
-		t.Errorf("after a migration: %v", err)
-	}
 }

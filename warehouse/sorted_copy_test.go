@@ -71,15 +71,19 @@ func TestPageOfSortedCopyReadsFewRows(t *testing.T) {
 func TestCopyOfAnEarlierFormatIsBuiltAgain(t *testing.T) {
 	t.Parallel()
 	w, url := openURL(t)
-	state := counts.ProposalState{
-		Ref: ref("a").Hash(), Key: "a", Votes: copied, Power: decimal.Zero, Revision: 1,
-		Identity: governance.Identity{DAOID: "dao", Provider: governance.Snapshot, ExternalID: "a"},
-	}
-	writeStates(t, w, state)
+	writeStates(t, w, large("a", 1))
 	mustExec(t, raw(t, url), "INSERT INTO sorted_copies (kind, subject, generation, revision) VALUES ('ballots', 'a', 7, 1), ('voters', 'dao', 7, 1)")
 	copies, err := pages.StaleSortedCopies(t.Context(), w)
 	if err != nil || len(copies) != 2 || copies[0].Generation != 7 {
 		t.Errorf("got %v (%v), want both copies of generation 7", copies, err)
+	}
+}
+
+// large is a proposal with enough ballots for a copy.
+func large(id string, revision uint64) counts.ProposalState {
+	return counts.ProposalState{
+		Ref: ref(id).Hash(), Key: governance.ProposalKey(id), Votes: copied, Power: decimal.Zero, Revision: revision,
+		Identity: governance.Identity{DAOID: "dao", Provider: governance.Snapshot, ExternalID: id},
 	}
 }
 
@@ -88,12 +92,6 @@ func voterNumber(i int) string { return fmt.Sprintf("0x%06d", i) }
 func TestCopiesFollowAWithdrawnProposal(t *testing.T) {
 	t.Parallel()
 	w := open(t)
-	large := func(id string, revision uint64) counts.ProposalState {
-		return counts.ProposalState{
-			Ref: ref(id).Hash(), Key: governance.ProposalKey(id), Votes: copied, Power: decimal.Zero, Revision: revision,
-			Identity: governance.Identity{DAOID: "dao", Provider: governance.Snapshot, ExternalID: id},
-		}
-	}
 	stale := func(states ...counts.ProposalState) (subjects []string) {
 		t.Helper()
 		writeStates(t, w, states...)

@@ -115,23 +115,19 @@ func wantPages(
 	t *testing.T, w *warehouse.Warehouse, q query.Topics, want []counts.TopicState,
 ) {
 	t.Helper()
-	var got, all []governance.ForumTopic
+	read := 0
+	var all []governance.ForumTopic
 	for _, s := range want {
 		all = append(all, s.Row)
 	}
-	for {
-		page, err := pages.ListTopics(t.Context(), w, q)
-		if err != nil {
-			t.Fatal(err)
+	got := walk(t, q.Limit, func(after *governance.ForumTopic) ([]governance.ForumTopic, error) {
+		if after != nil {
+			read += q.Limit
+			_, position := placeOf(q.Order, want[read-1])
+			q.After = &position
 		}
-		got = append(got, page...)
-		if len(page) < q.Limit {
-			break
-		}
-		last := want[len(got)-1]
-		_, position := placeOf(q.Order, last)
-		q.After = &position
-	}
+		return pages.ListTopics(t.Context(), w, q)
+	})
 	if diff := gocmp.Diff(all, got); diff != "" {
 		t.Errorf("%+v (-want +got):\n%s", q, diff)
 	}

@@ -101,9 +101,7 @@ func generated(t *testing.T, url string, proposals, voters int) {
 			toDateTime64(1700000000 + number %% 2, 3, 'UTC'), 1
 		FROM numbers(2 * %[1]d * %[2]d)`,
 	} {
-		if err := conn.Exec(t.Context(), fmt.Sprintf(sql, proposals, voters)); err != nil {
-			t.Fatalf("%s: %v", sql, err)
-		}
+		mustExec(t, conn, fmt.Sprintf(sql, proposals, voters))
 	}
 }
 
@@ -146,12 +144,7 @@ func TestViewsLeaveOutWhatIsNotCommitted(t *testing.T) {
 	generated(t, instance.URL(database), 3, 5)
 	conn := env.ConnectWarehouse(t, instance.URL(database))
 	numbers := func() string { return sums(t, conn, database) }
-	write := func(sql string) {
-		t.Helper()
-		if err := conn.Exec(t.Context(), sql); err != nil {
-			t.Fatal(err)
-		}
-	}
+	write := func(sql string) { mustExec(t, conn, sql) }
 	before := numbers()
 	write("INSERT INTO batches (batch_id, sealed, first_version) VALUES ('00000000-0000-0000-0000-000000000001', 0, 1000)")
 	write(`INSERT INTO ballots (proposal_ref, voter, vote_id, power, choice_key, voted_at, version)
@@ -201,9 +194,7 @@ func TestConditionsOnAProposalReadItsBallotsAlone(t *testing.T) {
 
 func TestAnalystsReadWhatABallotMeans(t *testing.T) {
 	t.Parallel()
-	instance := env.SharedEngine(t)
-	database := env.MigratedDatabase(t, instance)
-	w := openAt(t, warehouse.Options{URL: instance.URL(database)})
+	w, conn := openViews(t)
 	cast := func(proposal, id, raw string, choices ...string) *record.Ballot {
 		b := ballot(proposal, "0x"+id, id, strings.Join(choices, ""), "10", nil)
 		b.Choices, b.RawChoice = choices, raw
@@ -228,12 +219,8 @@ func TestAnalystsReadWhatABallotMeans(t *testing.T) {
 		}
 		return s
 	}
-	if err := counts.WriteProposalStates(t.Context(), w, []counts.ProposalState{
-		state("basic", governance.Basic, "Sí", "Hmm", "Ni idea"), state("weighted", governance.Weighted, "A", "B"), state("ranked", governance.RankedChoice, "A", "B"),
-	}); err != nil {
-		t.Fatal(err)
-	}
-	conn := env.ConnectWarehouse(t, instance.URL(warehouse.ViewsDatabase(database)))
+	writeStates(t, w,
+		state("basic", governance.Basic, "Sí", "Hmm", "Ni idea"), state("weighted", governance.Weighted, "A", "B"), state("ranked", governance.RankedChoice, "A", "B"))
 	got := env.Column(t, conn, `SELECT concat(vote_id, ' ', ifNull(verdict, '-'), ' ', if(invalid, 'invalid', 'valid'), ' ', toString(choice_voting_powers))
 		FROM ballots ORDER BY vote_id`)
 	want := []string{
@@ -247,23 +234,11 @@ func TestAnalystsReadWhatABallotMeans(t *testing.T) {
 
 func TestAnalystsReadTheLargestAndTheLatestPowerOfAVoter(t *testing.T) {
 	t.Parallel()
-	instance := env.SharedEngine(t)
-	database := env.MigratedDatabase(t, instance)
-	w := openAt(t, warehouse.Options{URL: instance.URL(database)})
+	w, conn := openViews(t)
 	early, late := governance.Timestamp(1000), governance.Timestamp(2000)
 	appendAll(t, w, ballot("a", "0x1", "1", "1", "5", &late), ballot("b", "0x1", "2", "1", "7", &early), ballot("c", "0x1", "3", "1", "9", nil),
 		ballot("a", "0x2", "4", "1", "3", nil))
-	var states []counts.ProposalState
-	for _, id := range []string{"a", "b", "c"} {
-		s := counts.ProposalState{Ref: ref(id).Hash(), Revision: 1}
-		s.Identity = governance.Identity{DAOID: "dao", Provider: governance.Snapshot, ExternalID: id}
-		s.Key = s.Identity.ProposalKey()
-		states = append(states, s)
-	}
-	if err := counts.WriteProposalStates(t.Context(), w, states); err != nil {
-		t.Fatal(err)
-	}
-	conn := env.ConnectWarehouse(t, instance.URL(warehouse.ViewsDatabase(database)))
+	publishInDAOs(t, w, map[string]string{"a": "dao", "b": "dao", "c": "dao"})
 	for _, view := range []string{"voters", "voter_daos"} {
 		got := env.Column(t, conn, `SELECT concat(voter_identity, ' ', toString(largest_voting_power), ' ', ifNull(toString(latest_voting_power), '-'), ' ',
 			toString(undated_votes)) FROM `+view+` ORDER BY voter_identity`)

@@ -6,11 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/fstest"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
@@ -20,7 +23,6 @@ import (
 	"pnyx/warehouse/counts"
 	"pnyx/warehouse/pages"
 	"pnyx/warehouse/record"
-	"pnyx/warehouse/records"
 )
 
 // readTogether runs the reads as one set and returns how many rows their statements read.
@@ -118,77 +120,55 @@ func TestAHistoryDecompressesFewBlocks(t *testing.T) {
 	}
 }
 
-func TestAHistoryShowsTheLatestTitles(t *testing.T) {
+// The row of a proposal is written after its state.
+func TestAVotersProposalsHaveTheirLatestTitles(t *testing.T) {
 	t.Parallel()
 	w := open(t)
-	appendAll(t, w, &record.Proposal{ProposalRef: ref("p"), SourceID: "dao", Title: "after"})
-	appendAll(t, w, ballot("p", "0xa", "v", "1", "1", at("2026-01-01T00:00:00Z")))
-	err := counts.WriteProposalStates(t.Context(), w, []counts.ProposalState{{
-		Ref: ref("p").Hash(), Key: "p", Power: decimal.Zero, Revision: 1,
-		Identity: governance.Identity{DAOID: "dao", Provider: governance.Snapshot},
-	}})
-	if err != nil {
+	row := func(id, title string, revision uint64) pages.ListedProposal {
+		p := listed("dao", id, title, revision)
+		p.Key = governance.ProposalKey(id)
+		return p
+	}
+	var states []counts.ProposalState
+	want := map[string]string{"renamed": "after", "without a row": "stated", "without a title": "", "open": "to vote on"}
+	for id, title := range want {
+		appendAll(t, w, &record.Proposal{ProposalRef: ref(id), SourceID: "dao", Title: title})
+		state := counts.ProposalState{
+			Ref: ref(id).Hash(), Key: governance.ProposalKey(id), Power: decimal.Zero, Revision: 1, Lifecycle: governance.Closed,
+			Identity: governance.Identity{DAOID: "dao", Provider: governance.Snapshot},
+		}
+		if id == "open" {
+			state.Lifecycle = governance.Active
+		} else {
+			appendAll(t, w, ballot(id, "0xa", "v", "1", "1", at("2026-01-01T00:00:00Z")))
+		}
+		states = append(states, state)
+	}
+	writeStates(t, w, states...)
+	for _, p := range []pages.ListedProposal{row("renamed", "before", 1), row("renamed", "after", 2), row("without a title", "", 1)} {
+		writeListed(t, w, p)
+	}
+	history, pending := query.VoterVotes{Voter: "0xa"}, query.OpenVotes{Voter: "0xa"}
+	history.Limit, pending.Limit = 9, 9
+	votes, err := pages.ListVoterVotes(t.Context(), w, history)
+	open, errOpen := pages.ListOpenVotes(t.Context(), w, pending)
+	if err := errors.Join(err, errOpen); err != nil {
 		t.Fatal(err)
 	}
-	for i, title := range []string{"before", "after"} {
-		row := pages.ListedProposal{Ref: ref("p").Hash(), Key: "p", Title: title, Revision: uint64(i + 1)}
-		if err := pages.WriteListed(t.Context(), w, []pages.ListedProposal{row}); err != nil {
-			t.Fatal(err)
+	got := map[string]string{}
+	show := func(key governance.ProposalKey, title *string) {
+		if got[string(key)] = ""; title != nil {
+			got[string(key)] = *title
 		}
 	}
-	q := query.VoterVotes{Voter: "0xa"}
-	q.Limit = 1
-	votes, err := pages.ListVoterVotes(t.Context(), w, q)
-	if err != nil || len(votes) != 1 || votes[0].Proposal.Title == nil || *votes[0].Proposal.Title != "after" {
-		t.Errorf("got %+v and %v, want one vote on a proposal with the title after", votes, err)
+	for _, vote := range votes {
+		show(vote.Proposal.ProposalKey, vote.Proposal.Title)
 	}
-}
-
-// The row of a proposal is written after its state.
-func TestAVotersProposalsHaveTitlesBeforeTheirRows(t *testing.T) {
-	t.Parallel()
-	w := open(t)
-	var states []counts.ProposalState
-	for id, lifecycle := range map[string]governance.Lifecycle{"voted": governance.Closed, "open": governance.Active} {
-		appendAll(t, w, &record.Proposal{ProposalRef: ref(id), SourceID: "dao", Title: "Title of " + id})
-		states = append(states, counts.ProposalState{
-			Ref: ref(id).Hash(), Key: governance.ProposalKey(id), Power: decimal.Zero, Revision: 1, Lifecycle: lifecycle,
-			Identity: governance.Identity{DAOID: "dao", Provider: governance.Snapshot},
-		})
+	for _, vote := range open {
+		show(vote.Proposal.ProposalKey, vote.Proposal.Title)
 	}
-	appendAll(t, w, ballot("voted", "0xa", "v", "1", "1", at("2026-01-01T00:00:00Z")))
-	writeStates(t, w, states...)
-	history, pending := query.VoterVotes{Voter: "0xa"}, query.OpenVotes{Voter: "0xa"}
-	history.Limit, pending.Limit = 1, 1
-	votes, err := pages.ListVoterVotes(t.Context(), w, history)
-	if err != nil || len(votes) != 1 || votes[0].Proposal.Title == nil || *votes[0].Proposal.Title != "Title of voted" {
-		t.Errorf("got %+v and %v, want one vote with a title", votes, err)
-	}
-	open, err := pages.ListOpenVotes(t.Context(), w, pending)
-	if err != nil || len(open) != 1 || open[0].Proposal.Title == nil || *open[0].Proposal.Title != "Title of open" {
-		t.Errorf("got %+v and %v, want one open vote with a title", open, err)
-	}
-}
-
-func TestAHistoryHasProposalsWithoutTitles(t *testing.T) {
-	t.Parallel()
-	w := open(t)
-	appendAll(t, w, &record.Proposal{ProposalRef: ref("p"), SourceID: "dao"}, ballot("p", "0xa", "v", "1", "1", at("2026-01-01T00:00:00Z")))
-	identity := governance.Identity{DAOID: "dao", Provider: governance.Snapshot}
-	err := errors.Join(
-		counts.WriteProposalStates(t.Context(), w, []counts.ProposalState{{
-			Ref: ref("p").Hash(), Key: "p", Power: decimal.Zero, Revision: 1, Identity: identity,
-		}}),
-		pages.WriteListed(t.Context(), w, []pages.ListedProposal{listed("dao", "p", "", 1)}),
-	)
-	if err != nil {
-		t.Fatal(err)
-	}
-	q := query.VoterVotes{Voter: "0xa"}
-	q.Limit = 1
-	votes, err := pages.ListVoterVotes(t.Context(), w, q)
-	if err != nil || len(votes) != 1 || votes[0].Proposal.Title != nil {
-		t.Errorf("got %+v and %v, want one vote on a proposal without a title", votes, err)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("titles (-want +got):\n%s", diff)
 	}
 }
 
@@ -227,26 +207,17 @@ func TestStoredVotersGetTheSpellingOfTheirIdentity(t *testing.T) {
 	const short, padded = "0x57a157a157a157a157a157a157a157a157a157a157a157a157a157a157a19bc",
 		"0x057a157a157a157a157a157a157a157a157a157a157a157a157a157a157a19bc"
 	w, url := openURL(t)
-	cast := func(proposal, vote, voter string, at governance.Timestamp) *record.Ballot {
-		return &record.Ballot{
-			Proposal: record.ProposalRef{Provider: governance.Snapshot, ExternalID: proposal}, VoteID: vote, Voter: voter,
-			Power: decimal.NewFromInt(60), Choices: []string{"1"}, ChoiceKey: "1", RawChoice: "1", VotedAt: &at,
-		}
-	}
-	if _, err := records.Append(t.Context(), w, newRun(), []record.Record{
-		cast("0x1", "a", short, 1000), cast("0x1", "b", padded, 2000), cast("0x2", "c", short, 1000), cast("0x2", "d", "0xfeed", 1000),
-	}); err != nil {
-		t.Fatal(err)
-	}
+	early, late := at("2026-01-01"), at("2026-01-02")
+	appendAll(t, w, ballot("0x1", short, "a", "1", "60", early), ballot("0x1", padded, "b", "1", "60", late),
+		ballot("0x2", short, "c", "1", "60", early), ballot("0x2", "0xfeed", "d", "1", "60", early))
+	const name = "migrations/0035_voters.sql"
+	migration := fstest.MapFS{name: {Data: env.ReadFile(t, name)}}
 	for range 2 {
-		if err := warehouse.MigrateWith(t.Context(), warehouse.Options{URL: url}, warehouse.MigrationFiles, math.MaxInt); err != nil {
+		if err := warehouse.MigrateWith(t.Context(), warehouse.Options{URL: url}, migration, math.MaxInt); err != nil {
 			t.Fatal(err)
 		}
-		var votes []struct{ Vote string }
-		if err := env.ConnectWarehouse(t, url).Select(t.Context(), &votes, "SELECT concat(vote_id, ' ', voter) AS Vote FROM latest_ballots ORDER BY vote_id"); err != nil {
-			t.Fatal(err)
-		}
-		if got, want := fmt.Sprint(votes), "[{b "+padded+"} {c "+padded+"} {d 0xfeed}]"; got != want {
+		got := env.Column(t, raw(t, url), "SELECT concat(vote_id, ' ', voter) FROM latest_ballots ORDER BY vote_id")
+		if want := []string{"b " + padded, "c " + padded, "d 0xfeed"}; !slices.Equal(got, want) {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}

@@ -1,11 +1,14 @@
 package warehouse_test
 
 import (
+	"bytes"
+	"encoding/hex"
 	"errors"
+	"io"
 	"log/slog"
 	"net"
+	"net/url"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -54,6 +57,14 @@ func openAt(t *testing.T, o warehouse.Options) *warehouse.Warehouse {
 	return w
 }
 
+// openViews is openURL with a connection to the views that analysts read.
+func openViews(t *testing.T) (w *warehouse.Warehouse, views driver.Conn) {
+	t.Helper()
+	instance := env.SharedEngine(t)
+	database := env.MigratedDatabase(t, instance)
+	return openAt(t, warehouse.Options{URL: instance.URL(database)}), raw(t, instance.URL(warehouse.ViewsDatabase(database)))
+}
+
 // raw opens a plain connection, to look behind the warehouse's back.
 func raw(t *testing.T, url string) driver.Conn {
 	t.Helper()
@@ -63,7 +74,7 @@ func raw(t *testing.T, url string) driver.Conn {
 func mustExec(t *testing.T, conn driver.Conn, sql string) {
 	t.Helper()
 	if err := conn.Exec(t.Context(), sql); err != nil {
-		t.Fatal(err)
+		t.Fatalf("%s: %v", sql, err)
 	}
 }
 
@@ -84,6 +95,22 @@ func writeStates(t *testing.T, w *warehouse.Warehouse, states ...counts.Proposal
 	t.Helper()
 	if err := counts.WriteProposalStates(t.Context(), w, states); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// walk reads a list to its end, in pages of a size. read reads the page after a row, the first for nil.
+func walk[Row any](t *testing.T, limit int, read func(after *Row) ([]Row, error)) (all []Row) {
+	t.Helper()
+	var last *Row
+	for {
+		page, err := read(last)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all = append(all, page...); len(page) < limit {
+			return all
+		}
+		last = &page[len(page)-1]
 	}
 }
 
@@ -163,32 +190,24 @@ func TestOneBallotPerVoterCounts(t *testing.T) {
 	w := open(t)
 	early, late := at("2026-01-01T00:00:00Z"), at("2026-01-02T00:00:00Z")
 	for _, c := range []struct {
-		name, proposal string
-		casts          []record.Record
-		want           string
+		proposal, first, second string
+		firstAt, secondAt       *governance.Timestamp
+		want                    string
 	}{
-		{"the later one", "later", []record.Record{
-			ballot("later", "0xa", "v1", "1", "1", late), ballot("later", "0xa", "v2", "2", "1", early),
-		}, "1"},
-		{"a dated one before an undated one", "dated", []record.Record{
-			ballot("dated", "0xa", "v1", "1", "1", early), ballot("dated", "0xa", "v2", "2", "1", nil),
-		}, "1"},
-		{"of equal times the greater id", "equal", []record.Record{
-			ballot("equal", "0xa", "v9", "1", "1", early), ballot("equal", "0xa", "v10", "2", "1", early),
-		}, "1"},
-		{"without times the greater id", "undated", []record.Record{
-			ballot("undated", "0xa", "va", "1", "1", nil), ballot("undated", "0xa", "vb", "2", "1", nil),
-		}, "2"},
+		{"the later one", "v1", "v2", late, early, "1"},
+		{"a dated one before an undated one", "v1", "v2", early, nil, "1"},
+		{"of equal times the greater id", "v9", "v10", early, early, "1"},
+		{"without times the greater id", "va", "vb", nil, nil, "2"},
 	} {
-		appendAll(t, w, c.casts...)
+		appendAll(t, w, ballot(c.proposal, "0xa", c.first, "1", "1", c.firstAt), ballot(c.proposal, "0xa", c.second, "2", "1", c.secondAt))
 		got := tally(t, w, c.proposal)
 		if got.Votes != 1 || got.Choices[c.want].Votes != 1 {
-			t.Errorf("%s: got %d votes, choices %v, want one vote for %s", c.name, got.Votes, got.Choices, c.want)
+			t.Errorf("%s: got %d votes, choices %v, want one vote for %s", c.proposal, got.Votes, got.Choices, c.want)
 		}
 	}
 	// A correction of the cast that counted lets the other one count.
-	appendAll(t, w, ballot("later", "0xa", "v1", "1", "1", at("2025-12-31T00:00:00Z")))
-	if got := tally(t, w, "later"); got.Choices["2"].Votes != 1 {
+	appendAll(t, w, ballot("the later one", "0xa", "v1", "1", "1", at("2025-12-31T00:00:00Z")))
+	if got := tally(t, w, "the later one"); got.Choices["2"].Votes != 1 {
 		t.Errorf("after the correction: got %v, want one vote for 2", got.Choices)
 	}
 }
@@ -308,6 +327,10 @@ func TestEveryKindOfRecordCanBeAppended(t *testing.T) {
 		&record.Signal{ID: "s", Type: "close_race", DAOID: "d", Evidence: "{}", DetectedAt: *at("2026-01-01")},
 		&record.Evidence{Proposal: about, GeneratedAt: *at("2026-01-01"), Dossier: "{}", SourceRefs: "[]", Warnings: "[]"},
 		&record.Action{Proposal: about, Chain: "eip155:1", Target: "0x1", Value: "0"},
+		&record.Delegation{Placed: record.Placed{Scope: tokenA, Block: 1}, Delegator: "0xa", Delegates: []string{"0xb"}},
+		&record.DelegatePower{Placed: record.Placed{Scope: tokenA, Block: 1}, Delegate: "0xb", Power: decimal.NewFromInt(1)},
+		&record.TokenSupply{Placed: record.Placed{Scope: tokenA, Block: 1}, Supply: decimal.NewFromInt(1)},
+		&record.Name{Voter: "0xb", Source: governance.NameOfENS, Name: "b.eth", Verified: true},
 	} {
 		if got, want := appendAll(t, w, r), (records.Counts{New: 1}); got != want {
 			t.Errorf("%s: got %+v, want %+v", r.Kind(), got, want)
@@ -338,44 +361,13 @@ func TestBallotsWaitForTheirProposal(t *testing.T) {
 	}
 }
 
-func TestAppendIsJournalled(t *testing.T) {
-	t.Parallel()
-	w := open(t)
-	source := record.SourceRef{Provider: governance.Discourse, ID: "forum.d.org"}
-	appendAll(t, w, ballot("a", "0xa", "v1", "1", "1", nil), ballot("b", "0xa", "v1", "1", "1", nil))
-	appendAll(t, w, &record.Topic{Host: source.ID, ExternalID: "1"})
-	if err := records.MarkSynced(t.Context(), w, newRun(), record.KindTopic, []record.SourceRef{source}); err != nil {
-		t.Fatal(err)
-	}
-	batches, err := records.CommittedBatches(t.Context(), w, time.Now().Add(-time.Minute))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(batches) != 3 {
-		t.Fatalf("got %d batches, want 3", len(batches))
-	}
-	wantProposals := map[record.RefHash]bool{ref("a").Hash(): true, ref("b").Hash(): true}
-	if diff := cmp.Diff(wantProposals, batches[0].Changes.Proposals); diff != "" {
-		t.Errorf("changed proposals (-want +got):\n%s", diff)
-	}
-	for _, batch := range batches[1:] {
-		if !batch.Changes.Sources[source] {
-			t.Errorf("got sources %v, want %v", batch.Changes.Sources, source)
-		}
-	}
-	later, err := records.CommittedBatches(t.Context(), w, time.Now().Add(time.Minute))
-	if err != nil || len(later) != 0 {
-		t.Errorf("got %d batches committed in the future (%v), want none", len(later), err)
-	}
-}
-
 func TestAbandonedBatchIsCommitted(t *testing.T) {
 	t.Parallel()
 	w, url := openURL(t)
 	hash := ref("p").Hash()
 	for _, age := range []string{"10 MINUTE", "1 SECOND"} {
 		err := raw(t, url).Exec(t.Context(), "INSERT INTO batches (batch_id, import_id, sealed, changed_at, proposals) "+
-			"SELECT generateUUIDv4(1), generateUUIDv4(2), 0, now64(6) - INTERVAL "+age+", [unhex(?)]", strings.ToUpper(hexOf(hash)))
+			"SELECT generateUUIDv4(1), generateUUIDv4(2), 0, now64(6) - INTERVAL "+age+", [unhex(?)]", hexOf(hash))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -389,29 +381,6 @@ func TestAbandonedBatchIsCommitted(t *testing.T) {
 	}
 	if len(batches) != 1 || !batches[0].Changes.Proposals[hash] {
 		t.Errorf("got %+v, want the one abandoned batch", batches)
-	}
-}
-
-// TestFailedBatchIsClosed also counts the open one before, which died.
-func TestFailedBatchIsClosed(t *testing.T) {
-	t.Parallel()
-	url := env.EmptyDatabaseURL(t)
-	w, conn := openAt(t, warehouse.Options{URL: url}), raw(t, url)
-	for _, sql := range []string{
-		"INSERT INTO batches (batch_id, sealed) VALUES (generateUUIDv4(), 0)",
-		"ALTER TABLE ballots DROP COLUMN reason SETTINGS alter_sync = 2", // the insert fails
-	} {
-		mustExec(t, conn, sql)
-	}
-	if _, err := records.Append(t.Context(), w, newRun(), []record.Record{ballot("p", "0xa", "v1", "1", "1", nil)}); err == nil {
-		t.Fatal("the insert did not fail")
-	}
-	if open, err := records.OpenBatches(t.Context(), w); err != nil || open != 1 {
-		t.Errorf("got %d open batches (%v), want the other one alone", open, err)
-	}
-	batches, err := records.CommittedBatches(t.Context(), w, time.Now().Add(-time.Minute))
-	if err != nil || len(batches) != 1 || !batches[0].Changes.Proposals[ref("p").Hash()] {
-		t.Errorf("got %+v (%v), want the failed batch", batches, err)
 	}
 }
 
@@ -435,15 +404,7 @@ func TestRecordsOfDeadImportArePartOfNextBatch(t *testing.T) {
 	}
 }
 
-func hexOf(hash record.RefHash) string {
-	const digits = "0123456789abcdef"
-	var text strings.Builder
-	for _, b := range hash {
-		text.WriteByte(digits[b>>4])
-		text.WriteByte(digits[b&15])
-	}
-	return text.String()
-}
+func hexOf(hash record.RefHash) string { return hex.EncodeToString(hash[:]) }
 
 func TestCatalogGivesEverySourceToOneDAO(t *testing.T) {
 	t.Parallel()
@@ -521,23 +482,6 @@ func TestSigningKeyIsCreatedOnce(t *testing.T) {
 	}
 }
 
-func TestConcurrentOpensMigrateOnce(t *testing.T) {
-	t.Parallel()
-	url := env.EmptyDatabaseURL(t)
-	var opening sync.WaitGroup
-	for range 4 {
-		opening.Go(func() {
-			w, err := warehouse.Open(t.Context(), warehouse.Options{URL: url, Logger: slog.New(slog.DiscardHandler)})
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			w.Close()
-		})
-	}
-	opening.Wait()
-}
-
 func TestHTTPProtocol(t *testing.T) {
 	t.Parallel()
 	instance := env.SharedEngine(t)
@@ -587,5 +531,82 @@ func TestQueriesAreBounded(t *testing.T) {
 	_, err = counts.VoteTotalsOf(t.Context(), bounded, []record.RefHash{ref("p").Hash()})
 	if err == nil || !strings.Contains(err.Error(), "rows") {
 		t.Errorf("got %v, want an error about the limit on rows", err)
+	}
+}
+
+func TestCatalogKnowsTheNewestPastRecordOfASource(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	dated := func(id, created, updated string) *record.Proposal {
+		p := &record.Proposal{ProposalRef: ref(id), SourceID: "dao.eth", CreatedAt: at(created)}
+		if updated != "" {
+			p.UpdatedAt = at(updated)
+		}
+		return p
+	}
+	appendAll(t, w, dated("a", "2024-01-01T00:00:00Z", "2024-02-01T00:00:00Z"), dated("b", "2024-01-15T00:00:00Z", ""), dated("c", "2099-01-01T00:00:00Z", ""))
+	space := record.SourceRef{Provider: governance.Snapshot, ID: "dao.eth"}
+	run := records.Import{ID: uuid.New(), ObservedAt: time.Now().UTC().Truncate(time.Millisecond), AsOf: at("2024-03-01T00:00:00Z")}
+	if err := records.MarkSynced(t.Context(), w, run, record.KindProposal, []record.SourceRef{space}); err != nil {
+		t.Fatal(err)
+	}
+	catalog, err := records.ReadCatalog(t.Context(), w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := catalog.Sources[space]
+	if diff := cmp.Diff([]*governance.Timestamp{at("2024-03-01T00:00:00Z"), at("2024-02-01T00:00:00Z")}, []*governance.Timestamp{got.AsOf, got.NewestRecordAt}); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// aging forwards connections to a ClickHouse server, which greets as version 25.8.
+func aging(t *testing.T, address string) (forward string) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	serve := func(client net.Conn) {
+		defer client.Close()
+		server, err := net.Dial("tcp", address)
+		if err != nil {
+			return
+		}
+		defer server.Close()
+		go func() { _, _ = io.Copy(server, client) }()
+		hello := make([]byte, 4096)
+		n, _ := server.Read(hello)
+		if at := bytes.Index(hello[:n], []byte("ClickHouse")); at > 0 {
+			copy(hello[at+len("ClickHouse"):], []byte{25, 8})
+		}
+		_, _ = client.Write(hello[:n])
+		_, _ = io.Copy(client, server)
+	}
+	go func() {
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go serve(client)
+		}
+	}()
+	return listener.Addr().String()
+}
+
+func TestAnOldClickHouseIsRefused(t *testing.T) {
+	t.Parallel()
+	address, err := url.Parse(env.DatabaseURL(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	address.Host = aging(t, address.Host)
+	_, err = warehouse.Open(t.Context(), warehouse.Options{
+		URL: address.String(), QueryTimeout: time.Minute, MaxMemory: 1 << 30, Logger: slog.New(slog.DiscardHandler),
+	})
+	if err == nil || !strings.Contains(err.Error(), "is ClickHouse 25.8; want at least 26.7") {
+		t.Errorf("got %v, want that the server is too old", err)
 	}
 }

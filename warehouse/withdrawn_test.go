@@ -39,12 +39,12 @@ const (
 
 func proposalName(n int) string { return fmt.Sprintf("p%d", n) }
 
-// next writes a few versions of random casts as one batch. Times are few, so that many are
+// next writes versions of random casts as one batch. Times are few, so that many are
 // equal.
-func (h *withdrawals) next() {
+func (h *withdrawals) next(count int) {
 	h.t.Helper()
 	batch := map[string]record.Record{}
-	for range 1 + h.random.IntN(6) {
+	for range count {
 		proposal, voter := proposalName(h.random.IntN(withdrawalProposals)), fmt.Sprintf("0x%02d", h.random.IntN(withdrawalVoters))
 		id := fmt.Sprintf("%s-%s-%d", proposal, voter, h.random.IntN(3))
 		var b record.Ballot
@@ -61,9 +61,7 @@ func (h *withdrawals) next() {
 	}
 	appendAll(h.t, h.warehouse, slices.Collect(maps.Values(batch))...)
 	if h.random.IntN(3) == 0 {
-		if err := h.conn.Exec(h.t.Context(), "OPTIMIZE TABLE ballots FINAL"); err != nil {
-			h.t.Fatal(err)
-		}
+		mustExec(h.t, h.conn, "OPTIMIZE TABLE ballots FINAL")
 	}
 }
 
@@ -82,6 +80,23 @@ func (h *withdrawals) counting(proposal string) (latest map[string]*record.Ballo
 	return latest, held
 }
 
+func supersedes(a, b *record.Ballot) bool {
+	return cmp.Or(cmp.Compare(stamp(a), stamp(b)), cmp.Compare(a.VoteID, b.VoteID)) > 0
+}
+
+// stamp is the time of a ballot; without one it is before all others.
+func stamp(b *record.Ballot) governance.Timestamp {
+	if b.VotedAt == nil {
+		return -1
+	}
+	return *b.VotedAt
+}
+
+// firstBallots selects the first ballots in an order.
+func firstBallots(order query.BallotOrder, limit int) query.Ballots {
+	return query.Ballots{Order: order, Paging: query.Paging[query.BallotPosition]{Limit: limit}}
+}
+
 func sumPower(ballots map[string]*record.Ballot) decimal.Decimal {
 	sum := decimal.Zero
 	for _, b := range ballots {
@@ -92,7 +107,7 @@ func sumPower(ballots map[string]*record.Ballot) decimal.Decimal {
 
 func TestWithdrawnBallotsCountNowhere(t *testing.T) {
 	t.Parallel()
-	compareWithModel(t, 1, 6)
+	compareWithModel(t, 1, 8)
 }
 
 func TestLongHistoriesOfWithdrawalsEqualAModel(t *testing.T) {
@@ -113,8 +128,12 @@ func compareWithModel(t *testing.T, histories uint64, batches int) {
 				database: env.Column(t, conn, "SELECT currentDatabase()")[0], casts: map[string]*record.Ballot{},
 			}
 			h.publishProposals()
-			for range batches {
-				h.next()
+			for n := range batches {
+				count := 1 + h.random.IntN(6)
+				if n > batches*2/3 { // most casts there are, with many in one place of an order
+					count = 80
+				}
+				h.next(count)
 				h.check()
 			}
 		})
@@ -200,25 +219,30 @@ func (h *withdrawals) checkTotals(proposal string, latest map[string]*record.Bal
 // checkPages holds pages from the table and from a sorted copy against the model.
 func (h *withdrawals) checkPages(proposal string, latest map[string]*record.Ballot) {
 	h.t.Helper()
-	want := slices.SortedFunc(maps.Values(latest), func(a, b *record.Ballot) int {
-		return cmp.Or(b.Power.Cmp(a.Power), cmp.Compare(b.Voter, a.Voter))
-	})
+	inOrder := map[query.BallotOrder]func(a, b *record.Ballot) int{
+		query.BallotsByPower: func(a, b *record.Ballot) int { return b.Power.Cmp(a.Power) },
+		query.BallotsByTime:  func(a, b *record.Ballot) int { return cmp.Compare(stamp(b), stamp(a)) },
+	}
 	sorted := pages.SortedCopy{Kind: pages.BallotCopy, Subject: proposal, Ref: ref(proposal).Hash()}
 	generation := h.random.Uint64N(1 << 40)
 	if err := pages.BuildSortedCopy(h.t.Context(), h.warehouse, sorted, generation); err != nil {
 		h.t.Fatal(err)
 	}
 	for _, source := range []pages.BallotSource{{Ref: sorted.Ref}, {Ref: sorted.Ref, Generation: generation}} {
-		for _, limit := range []int{1, 50} {
-			page, err := pages.ListBallots(h.t.Context(), h.warehouse, source, firstBallots(query.BallotsByPower, limit))
-			if err != nil {
-				h.t.Fatal(err)
-			}
-			same := func(got pages.LatestBallot, b *record.Ballot) bool {
-				return got.VoteID == b.VoteID && got.VotingPower == governance.DecimalOf(b.Power)
-			}
-			if !slices.EqualFunc(page, want[:min(limit, len(want))], same) {
-				h.t.Errorf("%s, generation %d: got %+v, want the first %d of %+v", proposal, source.Generation, page, limit, want)
+		for order, compare := range inOrder {
+			want := slices.SortedFunc(maps.Values(latest), func(a, b *record.Ballot) int { return cmp.Or(compare(a, b), cmp.Compare(b.Voter, a.Voter)) })
+			for _, limit := range []int{1, 2, 50} {
+				page, err := pages.ListBallots(h.t.Context(), h.warehouse, source, firstBallots(order, limit))
+				if err != nil {
+					h.t.Fatal(err)
+				}
+				same := func(got pages.LatestBallot, b *record.Ballot) bool {
+					return got.VoterIdentity == b.Voter && got.VoteID == b.VoteID && got.VotingPower == governance.DecimalOf(b.Power) &&
+						(got.VotedAt == nil) == (b.VotedAt == nil)
+				}
+				if !slices.EqualFunc(page, want[:min(limit, len(want))], same) {
+					h.t.Errorf("%s by %s, generation %d: got %+v, want the first %d of %+v", proposal, order, source.Generation, page, limit, want)
+				}
 			}
 		}
 	}
@@ -282,6 +306,28 @@ func (h *withdrawals) checkViews(voters, votes, superseded int) {
 	}
 }
 
+func TestSupersededBallotsDoNotDisplaceOthersFromFirstPage(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	early, late := at("2026-01-01T00:00:00Z"), at("2026-01-02T00:00:00Z")
+	var records []record.Record
+	for n := range 30 {
+		records = append(records, ballot("p", "0xa", fmt.Sprintf("early-%d", n), "1", "1000", early))
+	}
+	records = append(records, ballot("p", "0xa", "late", "1", "1", late))
+	for n := range 9 {
+		records = append(records, ballot("p", fmt.Sprintf("0xb%d", n), fmt.Sprintf("b%d", n), "1", fmt.Sprint(10+n), early))
+	}
+	appendAll(t, w, records...)
+	page, err := pages.ListBallots(t.Context(), w, pages.BallotSource{Ref: ref("p").Hash()}, firstBallots(query.BallotsByPower, 3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(page) != 3 || page[0].VoterIdentity != "0xb8" || page[2].VotingPower != "16" {
+		t.Errorf("got %+v, want the three most powerful of those whose ballots count", page)
+	}
+}
+
 func TestViewsLeaveOutWithdrawnProposals(t *testing.T) {
 	t.Parallel()
 	opened, url := openURL(t)
@@ -299,9 +345,7 @@ func TestViewsLeaveOutWithdrawnProposals(t *testing.T) {
 	}
 	states[0].Undated = 3
 	states[1].WithdrawnFrom, states[1].Identity.DAOID = "dao", ""
-	if err := counts.WriteProposalStates(t.Context(), opened, states); err != nil {
-		t.Fatal(err)
-	}
+	writeStates(t, opened, states...)
 	views := warehouse.ViewsDatabase(env.Column(t, conn, "SELECT currentDatabase()")[0])
 	for view, want := range map[string]string{
 		"proposals": "1", "vote_summaries": "1", "ballots": "1", "votes": "1", "voters": "1", "dao_voters": "1", "daos": "1",

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/vmihailenco/msgpack/v5"
 
 	"pnyx/access"
 	"pnyx/cache"
@@ -24,16 +24,9 @@ import (
 
 // startAccounts runs the accounts of a worker, and returns how to stop them.
 func (h *harness) startAccounts() (stop func()) {
-	accounts := account.New(account.Options{
+	return h.run(account.New(account.Options{
 		Warehouse: h.warehouse, Store: h.store, Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
-	})
-	ctx, cancel := context.WithCancel(context.Background())
-	var running sync.WaitGroup
-	running.Go(func() { accounts.Run(ctx) })
-	return sync.OnceFunc(func() {
-		cancel()
-		running.Wait()
-	})
+	}).Run)
 }
 
 // putToken stores a new token, and returns it with its secret.
@@ -52,13 +45,7 @@ func (h *harness) putToken(name string) (t stored.Token, raw string) {
 func (h *harness) startTokenCache() *access.TokenCache {
 	h.t.Helper()
 	tokens := access.NewTokenCache(accounts.New(h.store), time.Time{})
-	ctx, cancel := context.WithCancel(context.Background())
-	var running sync.WaitGroup
-	running.Go(func() { tokens.Run(ctx) })
-	h.t.Cleanup(func() {
-		cancel()
-		running.Wait()
-	})
+	h.run(tokens.Run)
 	return tokens
 }
 
@@ -74,8 +61,8 @@ func (h *harness) authenticates(tokens *access.TokenCache, raw string, want erro
 func TestRevocationSurvivesALaterVersionOfTheToken(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
-	defer h.startAccounts()()
-	defer h.startAccounts()() // two workers at once
+	h.startAccounts()
+	h.startAccounts() // two workers at once
 	tokens := h.startTokenCache()
 	token, raw := h.putToken("a")
 	env.Until(h.t, h.authenticates(tokens, raw, nil))
@@ -102,7 +89,6 @@ func TestUsageIsStoredOnceWhenSentTwice(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	stop := h.startAccounts()
-	defer stop()
 	token, _ := h.putToken("a")
 	now := time.Now()
 	// Two nodes count requests, and send their counters when they stop.
@@ -161,12 +147,84 @@ func (h *harness) checkUsage(day time.Time, want []stored.Usage) error {
 // checkUsageView checks the usage that a token's owner can read.
 func (h *harness) checkUsageView(tokenID string, now time.Time) {
 	h.t.Helper()
-	view, err := h.store.View(h.t.Context(), cache.UsageKey(tokenID))
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	var month access.MonthUsage
-	if err := view.Decode(&month); err != nil || month.Month != now.UTC().Format("2006-01") || len(month.Days) != 2 || month.Days[0].Charged != 7 {
+	month, _, err := read[access.MonthUsage](h, cache.UsageKey(tokenID))
+	if err != nil || month.Month != now.UTC().Format("2006-01") || len(month.Days) != 2 || month.Days[0].Charged != 7 {
 		h.t.Errorf("published usage: got %+v, %v", month, err)
 	}
+}
+
+// Thirty nodes that serve four hundred tokens have 12,000 counters, and each request
+// writes its counter again.
+func TestAttackMoreCountersThanOneBatchAreAllWritten(t *testing.T) {
+	t.Parallel()
+	for name, redisURL := range map[string]func(*testing.T) string{
+		"embedded Redis": func(t *testing.T) string { t.Helper(); return env.EmbeddedRedis(t) },
+		"Redis server":   func(t *testing.T) string { t.Helper(); return env.Redis(t).URL },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHarnessOn(t, redisURL(t))
+			h.countersReachTheWarehouse()
+		})
+	}
+}
+
+func (h *harness) countersReachTheWarehouse() {
+	h.t.Helper()
+	const nodes, tokens = 30, 400
+	store := accounts.New(h.store)
+	day := time.Now().UTC().Truncate(24 * time.Hour)
+	var written uint64
+	// write is what the nodes do once a second: every total has grown since.
+	write := func() {
+		h.t.Helper()
+		written++
+		for node := range nodes {
+			counters := make([]accounts.UsageCounter, tokens)
+			for token := range counters {
+				usage := access.Usage{
+					Session: fmt.Sprintf("node%d", node), TokenID: fmt.Sprintf("token%d", token),
+					Day: day.Format(time.DateOnly), Route: fmt.Sprintf("route%d", node),
+					Counters: access.Counters{Requests: written, OK: written, Charged: written},
+				}
+				value, err := msgpack.Marshal(usage)
+				if err != nil {
+					h.t.Fatal(err)
+				}
+				counters[token] = accounts.UsageCounter{Field: usage.Session + "|" + usage.TokenID, Value: string(value)}
+			}
+			if err := store.WriteCounters(h.t.Context(), counters); err != nil {
+				h.t.Fatal(err)
+			}
+		}
+	}
+	check := func(want func(charged uint64) bool) error {
+		usage, err := stored.NewAccounts(h.warehouse).UsageBetween(h.t.Context(), day, day, nil)
+		if err != nil {
+			return err
+		}
+		right := 0
+		for _, u := range usage {
+			if want(u.Charged) {
+				right++
+			}
+		}
+		if right != nodes*tokens {
+			err = fmt.Errorf("got %d of %d counters written", right, nodes*tokens)
+		}
+		return err
+	}
+	stop := h.startAccounts()
+	// Every total of every node arrives at some value, although all change all the time.
+	env.Until(h.t, func() error {
+		write()
+		return check(func(charged uint64) bool { return charged > 0 })
+	})
+	// A worker that dies in between loses nothing: the next one writes the rest.
+	stop()
+	write()
+	h.startAccounts()
+	env.Until(h.t, func() error {
+		return check(func(charged uint64) bool { return charged == written })
+	})
 }

@@ -11,7 +11,6 @@ import (
 
 	"pnyx/cache"
 	"pnyx/governance"
-	"pnyx/governance/query"
 	"pnyx/test/env"
 	"pnyx/warehouse/feed"
 	"pnyx/warehouse/record"
@@ -31,21 +30,24 @@ type changeMirror struct {
 // newChangeMirror begins at the end of the stream, with a look at everything.
 func (h *harness) newChangeMirror(everything map[string]string) *changeMirror {
 	h.t.Helper()
-	slice, err := h.store.Changes(h.t.Context(), cache.ChangeID{}, 1)
+	slice := h.changes(cache.ChangeID{}, 100)
+	return &changeMirror{h, slice.Last, slice.State.ChangesEpoch, everything}
+}
+
+func (h *harness) changes(after cache.ChangeID, limit int) cache.ChangeSlice {
+	h.t.Helper()
+	slice, err := h.store.Changes(h.t.Context(), after, limit)
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	return &changeMirror{h, slice.Last, slice.State.ChangesEpoch, everything}
+	return slice
 }
 
 // follow reads the stream to its end, and what it names.
 func (m *changeMirror) follow() {
 	m.t.Helper()
 	for more := true; more; {
-		slice, err := m.store.Changes(m.t.Context(), m.after, 10)
-		if err != nil {
-			m.t.Fatal(err)
-		}
+		slice := m.changes(m.after, 10)
 		if slice.State.ChangesEpoch != m.epoch || m.after.Before(slice.First) {
 			m.t.Fatalf("the stream begins at %v in epoch %d, want %v in %d", slice.First, slice.State.ChangesEpoch, m.after, m.epoch)
 		}
@@ -79,14 +81,10 @@ func (h *harness) look(kind governance.ChangeKind, key, daoID string) map[string
 		view := cache.TopicDetailKey(governance.TopicKey(key))
 		seen[string(view)] = h.payload(view)
 	case governance.EventChange, governance.SignalChange:
-		from, to := new(governance.TimestampOf(observed.AddDate(-1, 0, 0))), new(governance.TimestampOf(observed.AddDate(1, 0, 0)))
-		events, signals := query.Events{DAOID: daoID, From: from, To: to, Basis: query.EventTimeOccurred},
-			query.Signals{DAOID: daoID, From: from, To: to, Order: query.SignalsByDetection, Surface: "agent"}
-		events.Limit, signals.Limit = 500, 500
-		if kind == governance.EventChange {
-			seen["events "+daoID] = h.list(feed.ListEvents(h.t.Context(), h.warehouse, events, *to))
+		if events, signals := h.feedOf(daoID); kind == governance.EventChange {
+			seen["events "+daoID] = h.list(events, nil)
 		} else {
-			seen["signals "+daoID] = h.list(feed.ListSignals(h.t.Context(), h.warehouse, signals, *to, *to))
+			seen["signals "+daoID] = h.list(signals, nil)
 		}
 	}
 	return seen
@@ -137,13 +135,7 @@ func TestARestoreOfABackupBeginsTheChangesAnew(t *testing.T) {
 	h.settle("")
 	h.keep(vote("a", "0x2", "1"))
 	h.settle("")
-	read := func() cache.ChangeSlice {
-		slice, err := h.store.Changes(t.Context(), cache.ChangeID{}, 100)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return slice
-	}
+	read := func() cache.ChangeSlice { return h.changes(cache.ChangeID{}, 100) }
 	before := read()
 	if len(before.Rows) == 0 {
 		t.Fatal("got no rows before the restore")
@@ -216,10 +208,7 @@ func TestChangesOfAFeedThatWasCutOffAreAddedByTheNextLeader(t *testing.T) {
 	p := dated("a", 1)
 	h.keep(p, vote("a", "0x1", "1"))
 	h.settle("")
-	begin, err := h.store.Changes(t.Context(), cache.ChangeID{}, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	begin := h.changes(cache.ChangeID{}, 100)
 	items := []feed.FeedItem{p.Hash()}
 	stored, err := feed.NewFeed(h.warehouse).StoredEvents(t.Context(), items)
 	if err != nil || len(stored) == 0 {
@@ -231,10 +220,7 @@ func TestChangesOfAFeedThatWasCutOffAreAddedByTheNextLeader(t *testing.T) {
 	}
 	h.settle("")
 	env.Until(t, func() error {
-		slice, err := h.store.Changes(t.Context(), begin.Last, 100)
-		if err != nil {
-			return err
-		}
+		slice := h.changes(begin.Last, 100)
 		got := map[string]bool{}
 		for _, row := range slice.Rows {
 			got[string(row.Kind)+" "+row.Key] = true

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
 	"pnyx/cache"
@@ -33,8 +34,7 @@ func TestEveryAnswerStatesWhichBallotsAreHeld(t *testing.T) {
 	spam := over("spam", 1)
 	spam.Flagged, spam.StatedScores = true, []decimal.Decimal{decimal.NewFromInt(9), decimal.Zero}
 	h.append(append(records, vote("part", "0x1", "6"), vote("all", "0x1", "6"), vote("spam", "0x1", "9"))...)
-	h.startLeader(h.metrics)
-	h.startFiller()
+	h.start()
 	for id, want := range map[string]string{
 		"none":     "unavailable unavailable, 0 of 3 ballots with 0 of 9 by upstream",
 		"part":     "ready partial, 1 of 3 ballots with 6 of 9 by upstream",
@@ -90,5 +90,43 @@ func TestEveryAnswerStatesWhichBallotsAreHeld(t *testing.T) {
 	timeline, err := h.store.View(t.Context(), cache.TimelineKey("dao.eth", governance.VotesCast))
 	if err != nil || timeline.VoteCoverage != governance.VotesPartial {
 		t.Errorf("the timeline: got %q, %v, want %q", timeline.VoteCoverage, err, governance.VotesPartial)
+	}
+}
+
+func TestBallotsWithoutATimeAreInTheMonthOfTheirVoteOrUndated(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	during := func(id, start, end string) *record.Proposal {
+		p := proposal(id)
+		for at, text := range map[**governance.Timestamp]string{&p.StartAt: start, &p.EndAt: end} {
+			if parsed, err := governance.ParseTimestamp(text); err == nil {
+				*at = &parsed
+			}
+		}
+		return p
+	}
+	dated := vote("within", "0x3", "1")
+	at := governance.Timestamp(1767225600000) // 2026-01-01
+	dated.VotedAt = &at
+	h.appendBatch(
+		during("within", "2026-02-01", "2026-02-28"), during("across", "2026-02-01", "2026-03-01"), during("open", "2026-02-01", ""),
+		during("reversed", "2026-02-20", "2026-02-10"),
+		vote("within", "0x1", "1"), vote("within", "0x2", "1"), dated, vote("across", "0x1", "1"), vote("open", "0x1", "1"), vote("reversed", "0x1", "1"),
+	)
+	h.startLeader(h.metrics)
+	h.waitForPublication()
+	for metric, want := range map[string]governance.Timeline{
+		governance.VotesCast: {
+			DAOID: "dao.eth", Metric: governance.VotesCast, Undated: "3",
+			Buckets: []governance.TimelineBucket{{Month: "2026-01", Value: "1"}, {Month: "2026-02", Value: "2"}},
+		},
+		governance.ProposalsCreated: {
+			DAOID: "dao.eth", Metric: governance.ProposalsCreated, Undated: "0", Buckets: []governance.TimelineBucket{{Month: "2026-02", Value: "4"}},
+		},
+	} {
+		got, _, err := read[governance.Timeline](h, cache.TimelineKey("dao.eth", metric))
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("%v (-want +got):\n%s", err, diff)
+		}
 	}
 }

@@ -16,7 +16,6 @@ import (
 
 	"pnyx/governance"
 	"pnyx/test/env"
-	"pnyx/warehouse"
 	"pnyx/warehouse/record"
 )
 
@@ -30,15 +29,8 @@ type powerBook struct {
 
 func newPowerBook(t *testing.T) *powerBook {
 	t.Helper()
-	url := env.DatabaseURL(t)
-	opened, err := warehouse.Open(t.Context(), warehouse.Options{URL: url})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { opened.Close() })
 	h := newHarness(t)
-	h.warehouse = opened
-	return &powerBook{h, env.ConnectWarehouse(t, url), map[record.Key]record.DelegatePower{}, map[record.Key]record.TokenSupply{}}
+	return &powerBook{h, env.ConnectWarehouse(t, h.url), map[record.Key]record.DelegatePower{}, map[record.Key]record.TokenSupply{}}
 }
 
 // state writes records as one batch.
@@ -252,9 +244,7 @@ func TestMovesOfTheFirstDelegatesAreTold(t *testing.T) {
 
 func TestMovesOfDelegatesAreListed(t *testing.T) {
 	t.Parallel()
-	h := newHarness(t)
-	h.startFiller()
-	h.startLeader(nil)
+	h := newWorker(t)
 	h.append(harbor("harbor", harborToken), supplied(1000, 1), held("0xd1", 125, 10, 1, 1), held("0xd1", 0, 20, 1, 1))
 	env.Until(t, func() error {
 		var rows []governance.EventRow

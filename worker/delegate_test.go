@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
 	"pnyx/cache"
@@ -52,9 +51,7 @@ func onGovernor(id string, end int) *record.Proposal {
 
 func TestOpenVotesAreThoseWithPowerAndWithoutABallot(t *testing.T) {
 	t.Parallel()
-	h := newHarness(t)
-	h.startFiller()
-	h.startLeader(nil)
+	h := newWorker(t)
 	offChain := proposal("off chain")
 	offChain.StartAt, offChain.EndAt, offChain.State = inMinutes(-60), inMinutes(30), "active"
 	voted := &record.Ballot{
@@ -75,29 +72,18 @@ func TestOpenVotesAreThoseWithPowerAndWithoutABallot(t *testing.T) {
 	h.waitForPublication()
 	wantVotes := func(voter query.Voter, want ...string) {
 		t.Helper()
-		env.Until(t, func() error {
-			var rows []governance.OpenVote
-			q := query.OpenVotes{Voter: voter}
-			q.Limit = query.ShortPage
-			if _, err := h.readView(q, &rows); err != nil {
-				return err
+		q := query.OpenVotes{Voter: voter}
+		q.Limit = query.ShortPage
+		waitForRows(h, q, func(row governance.OpenVote) string {
+			amount, title := "?", "untitled"
+			if row.Proposal.Title != nil { // its row is written after its state
+				title = *row.Proposal.Title
 			}
-			var got []string
-			for _, row := range rows {
-				amount, title := "?", "untitled"
-				if row.Proposal.Title != nil { // its row is written after its state
-					title = *row.Proposal.Title
-				}
-				if row.VotingPower != nil {
-					amount = string(*row.VotingPower)
-				}
-				got = append(got, fmt.Sprint(title, " ", amount, " ", row.PowerBasis, " ", row.AsDelegate))
+			if row.VotingPower != nil {
+				amount = string(*row.VotingPower)
 			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				return fmt.Errorf("%s (-want +got):\n%s", voter, diff)
-			}
-			return nil
-		})
+			return fmt.Sprint(title, " ", amount, " ", row.PowerBasis, " ", row.AsDelegate)
+		}, want...)
 	}
 	wantVotes("0xd1", "Vote 2 5.5 start true", "off chain ? unknown true", "Vote 1 5.5 start true")
 	wantVotes("0xd3", "Vote 2 ? unknown true", "off chain ? unknown true", "Vote 1 ? unknown true")
@@ -112,22 +98,9 @@ func TestOpenVotesAreThoseWithPowerAndWithoutABallot(t *testing.T) {
 		}
 		return err
 	})
-	env.Until(t, func() error {
-		var rows []governance.Delegate
-		q := query.Delegates{DAOID: "harbor", Order: query.DelegatesByPower}
-		q.Limit = query.ShortPage
-		if _, err := h.readView(q, &rows); err != nil {
-			return err
-		}
-		var got []string
-		for _, row := range rows {
-			got = append(got, row.VoterIdentity)
-		}
-		if diff := cmp.Diff([]string{"0xd1", "0xd4", "0xd3"}, got); diff != "" {
-			return fmt.Errorf("delegates (-want +got):\n%s", diff)
-		}
-		return nil
-	})
+	ranking := query.Delegates{DAOID: "harbor", Order: query.DelegatesByPower}
+	ranking.Limit = query.ShortPage
+	waitForRows(h, ranking, func(row governance.Delegate) string { return row.VoterIdentity }, "0xd1", "0xd4", "0xd3")
 	asked := power("0x"+strings.Repeat("0", 40), "0", 21, -20) // its powers change without a log
 	asked.LogIndex = math.MaxUint32
 	h.appendBatch(asked)

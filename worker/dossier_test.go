@@ -87,8 +87,7 @@ func TestADossierFollowsItsRecords(t *testing.T) {
 		earlier, own, old, discussion, vote("earlier", "0x1", "1", 5, 1),
 		vote("own", "0x1", "2", 1, 201), vote("own", "0x1", "1", 1, 202), vote("own", "0x2", "2", 2, 203), vote("own", "0x3", "1", 3, 204),
 	)
-	h.startLeader(h.metrics)
-	h.startFiller()
+	h.start()
 	key := keyOf("dao", "own")
 	d := h.dossier(key, func(d governance.Dossier) bool {
 		return len(d.Process.Topics) == 1 && d.Process.MedianDiscussionDays != nil && d.Participation.Compared == 1 && d.Course != nil
@@ -124,17 +123,8 @@ func TestADossierFollowsItsRecords(t *testing.T) {
 func TestASensitiveActionIsASignal(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
-	instance := env.SharedEngine(t)
-	database := env.MigratedDatabase(t, instance)
-	conn := env.ConnectWarehouse(t, instance.URL(database))
-	opened, err := warehouse.Open(t.Context(), warehouse.Options{URL: instance.URL(database)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = opened.Close() })
-	h.warehouse = opened
-	h.startLeader(h.metrics)
-	h.startFiller()
+	conn := env.ConnectWarehouse(t, h.url)
+	h.start()
 	write := func(call string, change func(*record.Proposal)) {
 		data, err := hex.DecodeString(call)
 		if err != nil {
@@ -160,7 +150,7 @@ func TestASensitiveActionIsASignal(t *testing.T) {
 	if rows[0].DetectedAt != hour(-2) || rows[0].DeadlineAtMs == nil || *rows[0].DeadlineAtMs != hour(40) {
 		t.Errorf("got it at %s until %v", rows[0].DetectedAt, rows[0].DeadlineAtMs)
 	}
-	views := warehouse.ViewsDatabase(database)
+	views := warehouse.ViewsDatabase(env.Column(t, conn, "SELECT currentDatabase()")[0])
 	for view, want := range map[string]string{
 		"findings": "role_moved high grantRole(bytes32,address) changes who has power over 0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48. ['/actions/0/function']",
 		"effects":  "permission 0x" + strings.Repeat("c3", 20) + " 0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48 granted",

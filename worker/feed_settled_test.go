@@ -3,25 +3,19 @@ package worker_test
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/shopspring/decimal"
 
-	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
 	"pnyx/governance/rules"
 	"pnyx/test/env"
-	"pnyx/warehouse/counts"
 	"pnyx/warehouse/feed"
 	"pnyx/warehouse/record"
-	"pnyx/warehouse/records"
-	"pnyx/worker"
 )
 
 // settledFeed is a feed that is complete after each import, and what it derives from.
@@ -40,18 +34,6 @@ func newSettledFeed(t *testing.T, seed uint64) *settledFeed {
 	return &settledFeed{harness: newHarness(t), random: rand.New(rand.NewPCG(seed, 17))}
 }
 
-// settle publishes everything and completes the feed, as the next leader does.
-func (f *settledFeed) settle() {
-	f.t.Helper()
-	_, err := worker.NewLeader(worker.Options{
-		Warehouse: f.warehouse, Store: f.store, PublishInterval: 50 * time.Millisecond, LeaseTTL: leaseTTL,
-		Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
-	}).Settle(f.t.Context())
-	if err != nil {
-		f.t.Fatal(err)
-	}
-}
-
 // listed is what the feed has of a DAO, and since which revisions.
 type listed struct {
 	Events         []governance.EventRow
@@ -61,87 +43,33 @@ type listed struct {
 }
 
 // list returns everything of a DAO, including what is to come.
-func (f *settledFeed) list(daoID string) (all listed) {
+func (f *settledFeed) list(daoID string) listed {
 	f.t.Helper()
-	ever := hour(10_000)
-	events := query.Events{DAOID: daoID, From: new(hour(-10_000)), To: &ever, Basis: query.EventTimeOccurred}
-	signals := query.Signals{
-		DAOID: daoID, From: events.From, To: &ever, Surface: governance.AgentSurface, Order: query.SignalsByDetection,
-	}
-	events.Limit, signals.Limit = 10_000, 10_000
-	var err error
-	if all.Events, err = feed.ListEvents(f.t.Context(), f.warehouse, events, ever); err != nil {
-		f.t.Fatal(err)
-	}
-	if all.Signals, err = feed.ListSignals(f.t.Context(), f.warehouse, signals, ever, ever); err != nil {
-		f.t.Fatal(err)
-	}
-	all.EventsVersion, all.SignalsVersion = f.version(events.Scope()), f.version(signals.Scope())
-	return all
+	events, signals := f.feedOf(daoID)
+	return listed{events, signals, f.version(query.Events{DAOID: daoID}.Scope()), f.version(query.Signals{DAOID: daoID}.Scope())}
 }
 
-func (f *settledFeed) version(scope query.Scope) uint64 {
-	f.t.Helper()
-	found, err := f.store.Version(f.t.Context(), scope)
-	if err != nil && !isMiss(err) {
-		f.t.Fatal(err)
+// feedOf returns all events and signals of a DAO, those to come included.
+func (h *harness) feedOf(daoID string) (all []governance.EventRow, shown []governance.SignalRow) {
+	h.t.Helper()
+	begin, ever := governance.Timestamp(1), hour(10_000)
+	events := query.Events{DAOID: daoID, From: &begin, To: &ever, Basis: query.EventTimeOccurred}
+	signals := query.Signals{DAOID: daoID, From: &begin, To: &ever, Surface: governance.AgentSurface, Order: query.SignalsByDetection}
+	events.Limit, signals.Limit = 10_000, 10_000
+	all, err := feed.ListEvents(h.t.Context(), h.warehouse, events, ever)
+	shown, errSignals := feed.ListSignals(h.t.Context(), h.warehouse, signals, ever, ever)
+	if err := errors.Join(err, errSignals); err != nil {
+		h.t.Fatal(err)
 	}
-	return found.Revision
+	return all, shown
 }
 
 // forget makes every item pending, as other rules do.
-func (f *settledFeed) forget() {
-	f.t.Helper()
-	ctx, other := f.t.Context(), rules.FeedRulesVersion()+1
-	proposals, err := feed.NewFeed(f.warehouse).PendingProposals(ctx, other)
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	refs := make([]record.RefHash, len(proposals))
-	for i, proposal := range proposals {
-		refs[i] = proposal.Ref
-	}
-	states, err := counts.PublishedStates(ctx, f.warehouse, refs)
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	var progress []feed.FeedProgress
-	for _, state := range states {
-		progress = append(progress, feed.FeedProgress{Item: state.Ref, DAOID: state.Identity.DAOID, Revision: state.Revision})
-	}
-	catalog, err := records.ReadCatalog(ctx, f.warehouse)
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	var forums []records.Forum
-	for source := range catalog.Owner {
-		if source.Provider.IsForum() {
-			forums = append(forums, catalog.Forum(source.ID))
-		}
-	}
-	topics, err := feed.NewFeed(f.warehouse).PendingTopics(ctx, other, forums)
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	for _, topic := range topics {
-		progress = append(progress, topic.FeedProgress)
-	}
-	events, err := feed.NewFeed(f.warehouse).PendingEvents(ctx, other)
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	for _, event := range events {
-		progress = append(progress, event.FeedProgress)
-	}
-	signals, err := feed.NewFeed(f.warehouse).PendingSignals(ctx, other)
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	for _, signal := range signals {
-		progress = append(progress, signal.FeedProgress)
-	}
-	if err := feed.NewFeed(f.warehouse).WriteProgress(ctx, other, progress); err != nil {
-		f.t.Fatal(err)
+func (h *harness) forget() {
+	h.t.Helper()
+	const sql = "ALTER TABLE feed_progress UPDATE rules_version = rules_version + 1 WHERE 1 SETTINGS mutations_sync = 1"
+	if err := env.ConnectWarehouse(h.t, h.url).Exec(h.t.Context(), sql); err != nil {
+		h.t.Fatal(err)
 	}
 }
 
@@ -218,7 +146,7 @@ func (f *settledFeed) begin() {
 		}
 	}
 	f.appendBatch(records...)
-	f.settle()
+	f.settle("")
 }
 
 // change imports one change of a DAO that is not the quiet one, and says which.
@@ -306,7 +234,7 @@ func TestForumsThatChangePlacesKeepTheEventsOfTheirTopics(t *testing.T) {
 	}
 	f.append(dao)
 	f.appendBatch(topics...)
-	f.settle()
+	f.settle("")
 	titles := func() map[string]string {
 		t.Helper()
 		all := f.list("one")
@@ -322,14 +250,14 @@ func TestForumsThatChangePlacesKeepTheEventsOfTheirTopics(t *testing.T) {
 	before := titles()
 	dao.Sources = []record.SourceRef{sources[1], sources[0]}
 	f.append(dao)
-	f.settle()
+	f.settle("")
 	after := titles()
 	if after["forum.one"] == before["forum.one"] || after["forum.two"] == before["forum.two"] || after["forum.one"] == after["forum.two"] {
 		t.Errorf("got the events %v, before %v, want those of the new identities", after, before)
 	}
 	settled := f.list("one")
 	f.forget()
-	f.settle()
+	f.settle("")
 	if diff := cmp.Diff(settled, f.list("one")); diff != "" {
 		t.Errorf("derived again (-before +after):\n%s", diff)
 	}
@@ -354,16 +282,16 @@ func TestSettledFeedIsWhatItIsDerivedAs(t *testing.T) {
 				for range 1 + f.random.IntN(3) {
 					changed = append(changed, f.change())
 					if f.random.IntN(2) == 0 {
-						f.settle()
+						f.settle("")
 					}
 				}
-				f.settle()
+				f.settle("")
 				if diff := cmp.Diff(quiet, f.list("quiet")); diff != "" {
 					t.Fatalf("after %q: the quiet DAO (-before +after):\n%s", changed, diff)
 				}
 				settled := f.listAll()
 				f.forget()
-				f.settle()
+				f.settle("")
 				if diff := cmp.Diff(settled, f.listAll()); diff != "" {
 					t.Fatalf("after %q: derived again (-before +after):\n%s", changed, diff)
 				}
@@ -379,5 +307,3 @@ func feedSeeds() int {
 	}
 	return 1
 }
-
-func isMiss(err error) bool { return errors.Is(err, cache.ErrMiss) }

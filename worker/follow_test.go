@@ -1,7 +1,6 @@
 package worker_test
 
 import (
-	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -11,7 +10,6 @@ import (
 
 	"pnyx/cache"
 	"pnyx/governance"
-	"pnyx/test/env"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
 )
@@ -19,20 +17,19 @@ import (
 // awaitStatus waits until the data status of a DAO, or with "" the global one, is as wanted.
 func (h *harness) awaitStatus(daoID string, want governance.DataStatus) {
 	h.t.Helper()
-	env.Until(h.t, func() error {
-		view, err := h.store.View(h.t.Context(), cache.DataStatusKey(daoID))
-		if err != nil {
-			return err
-		}
-		var got governance.DataStatus
-		if err := view.Decode(&got); err != nil {
-			return err
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			return errors.New(diff)
-		}
-		return nil
-	})
+	waitFor(h, cache.DataStatusKey(daoID), func(got governance.DataStatus) bool { return cmp.Equal(want, got) })
+}
+
+// follow writes how following a space goes: its past, of which so many of 40 are read, and the log.
+func (h *harness) follow(source record.SourceRef, backfill governance.SourceState, done uint64, at time.Time) {
+	h.t.Helper()
+	space := records.FollowCursor{Upstream: "hub", Provider: source.Provider, SourceID: source.ID, State: governance.SourceLive}
+	past := space
+	past.Poller, past.State, past.Done, past.Total = records.FollowBackfill, backfill, done, 40
+	polls := records.FollowCursor{Upstream: "hub", Poller: "log", State: governance.SourceLive, UpstreamAt: &at, SucceededAt: &at}
+	if err := records.WriteFollowCursors(h.t.Context(), h.warehouse, []records.FollowCursor{space, past, polls}); err != nil {
+		h.t.Fatal(err)
+	}
 }
 
 func TestDataStatusTellsHowFollowingGoes(t *testing.T) {
@@ -42,16 +39,6 @@ func TestDataStatusTellsHowFollowingGoes(t *testing.T) {
 	source := record.SourceRef{Provider: governance.Snapshot, ID: "harbor.eth"}
 	h.append(&record.Source{SourceRef: source, Name: "Harbor"}, &record.DAO{ID: "other", Name: "Other"})
 	at := time.Now().UTC().Truncate(time.Millisecond)
-	write := func(backfill, log governance.SourceState, done uint64) {
-		t.Helper()
-		space := records.FollowCursor{Upstream: "hub", Provider: source.Provider, SourceID: source.ID, State: governance.SourceLive}
-		past := space
-		past.Poller, past.State, past.Done, past.Total = records.FollowBackfill, backfill, done, 40
-		polls := records.FollowCursor{Upstream: "hub", Poller: "log", State: log, UpstreamAt: &at, SucceededAt: &at}
-		if err := records.WriteFollowCursors(t.Context(), h.warehouse, []records.FollowCursor{space, past, polls}); err != nil {
-			t.Fatal(err)
-		}
-	}
 	reason := func(state governance.SourceState) *string { return state.Reason(false) }
 	stamp := governance.TimestampOf(at)
 	daoID := source.ID
@@ -65,19 +52,19 @@ func TestDataStatusTellsHowFollowingGoes(t *testing.T) {
 		Scope: governance.ScopeDAO, DAOID: &daoID, CoverageStatus: governance.Backfilling,
 		VoteCoverageStatus: governance.VotesUnavailable, Sources: []governance.SourceStatus{status},
 	}
-	write(governance.SourceBackfilling, governance.SourceLive, 10)
+	h.follow(source, governance.SourceBackfilling, 10, at)
 	h.startLeader(prometheus.NewRegistry())
 	h.awaitStatus(daoID, want)
 
 	status.Backfill = &governance.BackfillProgress{Done: 30, Total: 40}
 	want.Sources = []governance.SourceStatus{status}
-	write(governance.SourceBackfilling, governance.SourceLive, 30)
+	h.follow(source, governance.SourceBackfilling, 30, at)
 	h.awaitStatus(daoID, want)
 
 	status.Backfill, status.State, status.Reason = nil, governance.SourceLive, nil
 	want.Sources, want.CoverageStatus = []governance.SourceStatus{status}, governance.Complete
 	want.LatestSuccessfulSync.GovernanceAt = &stamp
-	write(governance.SourceLive, governance.SourceLive, 40)
+	h.follow(source, governance.SourceLive, 40, at)
 	h.awaitStatus(daoID, want)
 	h.awaitStatus("", governance.DataStatus{
 		Scope: governance.ScopeGlobal, LatestSuccessfulSync: want.LatestSuccessfulSync,
@@ -115,51 +102,54 @@ func TestPublicationOfOneDAOLeavesNoOtherBehind(t *testing.T) {
 	busy := record.SourceRef{Provider: governance.Snapshot, ID: "orchard.eth"}
 	h.append(&record.Source{SourceRef: quiet, Name: "Harbor"}, &record.Source{SourceRef: busy, Name: "Orchard"})
 	at := time.Now().UTC().Truncate(time.Millisecond)
-	write := func(backfill governance.SourceState, done uint64) {
-		t.Helper()
-		cursor := records.FollowCursor{Upstream: "hub", Provider: quiet.Provider, SourceID: quiet.ID, State: governance.SourceLive}
-		past := cursor
-		past.Poller, past.State, past.Done, past.Total = records.FollowBackfill, backfill, done, 40
-		polls := records.FollowCursor{Upstream: "hub", Poller: "log", State: governance.SourceLive, UpstreamAt: &at, SucceededAt: &at}
-		if err := records.WriteFollowCursors(t.Context(), h.warehouse, []records.FollowCursor{cursor, past, polls}); err != nil {
-			t.Fatal(err)
-		}
-	}
 	await := func(want governance.Coverage, done uint64) {
 		t.Helper()
-		env.Until(t, func() error {
-			view, err := h.store.View(t.Context(), cache.DataStatusKey(quiet.ID))
-			if err != nil {
-				return err
-			}
-			var status governance.DataStatus
-			if err := view.Decode(&status); err != nil {
-				return err
-			}
-			if status.CoverageStatus != want {
-				return fmt.Errorf("coverage %s, want %s", status.CoverageStatus, want)
-			}
-			if backfill := status.Sources[0].Backfill; backfill != nil && backfill.Done != done {
-				return fmt.Errorf("%d done, want %d", backfill.Done, done)
-			}
+		waitFor(h, cache.DataStatusKey(quiet.ID), func(s governance.DataStatus) bool {
 			row, err := h.store.DAORow(t.Context(), quiet.ID)
-			if err == nil && row.CoverageStatus != want {
-				err = fmt.Errorf("the list says %s, want %s", row.CoverageStatus, want)
-			}
-			return err
+			return s.CoverageStatus == want && (s.Sources[0].Backfill == nil || s.Sources[0].Backfill.Done == done) && err == nil && row.CoverageStatus == want
 		})
 	}
-	write(governance.SourceBackfilling, 10)
+	h.follow(quiet, governance.SourceBackfilling, 10, at)
 	h.startLeader(prometheus.NewRegistry())
 	await(governance.Backfilling, 10)
 	// A check of sources has just seen this, and the next one is seconds away.
-	write(governance.SourceBackfilling, 20)
+	h.follow(quiet, governance.SourceBackfilling, 20, at)
 	await(governance.Backfilling, 20)
 
 	// Several publications of the other DAO, so that one of them reads the new state.
-	write(governance.SourceLive, 40)
+	h.follow(quiet, governance.SourceLive, 40, at)
 	for name := range 5 {
 		h.append(&record.Source{SourceRef: busy, Name: fmt.Sprint("Orchard ", name)})
 	}
 	await(governance.Complete, 40)
+}
+
+// TestNewestRecordsAreThoseOfThisPublication imports a vote on a proposal of one of the two sources
+// of a DAO: the publication that shows the vote states its time.
+func TestNewestRecordsAreThoseOfThisPublication(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	first, second := dated("first", 10), dated("second", 10)
+	second.SourceID = "other.eth"
+	h.keep(&record.DAO{ID: "dao", Name: "DAO", Sources: []record.SourceRef{
+		{Provider: governance.Snapshot, ID: "dao.eth"}, {Provider: governance.Snapshot, ID: "other.eth"},
+	}}, first, second)
+	h.settle("")
+	cast := governance.TimestampOf(observed.Add(-time.Hour))
+	b := vote("second", "0x1", "3")
+	b.VotedAt = &cast
+	h.keep(b)
+	h.settle("")
+	status, _, err := read[governance.DataStatus](h, cache.DataStatusKey("dao"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, source := range status.Sources {
+		if got := source.NewestRecordAt; source.SourceID == "other.eth" && (got == nil || *got != cast) {
+			t.Errorf("got newest record %v of other.eth, want the vote's time %v", got, cast)
+		}
+	}
+	if len(status.Sources) != 2 {
+		t.Errorf("got sources %v, want two", status.Sources)
+	}
 }

@@ -11,10 +11,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
+	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
 	"pnyx/governance/rules"
 	"pnyx/test/env"
+	"pnyx/warehouse/pages"
 	"pnyx/warehouse/record"
 )
 
@@ -84,8 +86,7 @@ func TestVotesInPartsAreCountedExactly(t *testing.T) {
 		ballotOn(p, "0x1", -190, map[string]string{"for": "100.000000000000000001"}),
 		ballotOn(p, "0x2", -180, map[string]string{"for": "199.999999999999999999", "against": "50", "abstain": "0.000000000000000001"}),
 		ballotOn(p, "0x3", -170, map[string]string{"abstain": "1000"}))
-	h.startLeader(h.metrics)
-	h.startFiller()
+	h.start()
 	key := keyAt(governance.Governor, p.ExternalID)
 	h.waitForVotes(key, "3")
 
@@ -112,32 +113,16 @@ func TestVotesInPartsAreCountedExactly(t *testing.T) {
 	t.Run("a ballot shows all of its parts", func(t *testing.T) {
 		q := query.Ballots{Proposal: key, Order: query.BallotsByPower}
 		q.Limit = query.ShortPage
-		want := []string{"0x3 abstain Abstain", "0x2 for 0% for Abstain, 20% for Against, 80% for For", "0x1 for For"}
-		env.Until(t, func() error {
-			var rows []governance.Ballot
-			err := h.readPage(q, &rows)
-			var got []string
-			for _, row := range rows {
-				got = append(got, fmt.Sprintf("%s %s %s", row.VoterIdentity, *row.ChoiceKey, row.Choice.Label))
-			}
-			if diff := cmp.Diff(want, got); err == nil && diff != "" {
-				err = fmt.Errorf("ballots (-want +got):\n%s", diff)
-			}
-			return err
-		})
+		waitForRows(h, q, func(row governance.Ballot) string {
+			return fmt.Sprintf("%s %s %s", row.VoterIdentity, *row.ChoiceKey, row.Choice.Label)
+		},
+			"0x3 abstain Abstain", "0x2 for 0% for Abstain, 20% for Against, 80% for For", "0x1 for For")
 	})
 	t.Run("a voter's history shows them too", func(t *testing.T) {
 		q := query.VoterVotes{Voter: "0x2"}
 		q.Limit = query.ShortPage
-		env.Until(t, func() error {
-			var rows []governance.VoterVote
-			err := h.readPage(q, &rows)
-			if err == nil && (len(rows) != 1 || rows[0].Choice.Label != "0% for Abstain, 20% for Against, 80% for For" ||
-				rows[0].VotingPower != "250") {
-				err = fmt.Errorf("got %+v, want one vote with its parts", rows)
-			}
-			return err
-		})
+		waitForRows(h, q, func(row governance.VoterVote) string { return fmt.Sprint(row.VotingPower, " ", row.Choice.Label) },
+			"250 0% for Abstain, 20% for Against, 80% for For")
 	})
 	t.Run("the quorum is reached by the parts that count", func(t *testing.T) {
 		h.waitForEvents("harbor", "voting_ended exact -50", "quorum_reached derived -180", "voting_started exact -200", "proposal_created exact -201")
@@ -165,8 +150,7 @@ func TestSignalsUseThePartsOfDividedBallots(t *testing.T) {
 	for n := range 4 {
 		h.append(ballotOn(p, fmt.Sprintf("0x0%d", n), -50, map[string]string{"against": "0"}))
 	}
-	h.startLeader(h.metrics)
-	h.startFiller()
+	h.start()
 	h.waitForSignals("harbor",
 		"proposal_deadline_reminder 65", // the quorum was not reached by then
 		"late_swing 49",                 // 126 of 200 on the last day: 65 + 63 × 0.3, of ten ballots
@@ -194,46 +178,29 @@ func TestSignalsUseThePartsOfDividedBallots(t *testing.T) {
 	titled("Port")
 }
 
-func TestGovernorProposalIsResolvedByItsIDsAndItsPageAtTally(t *testing.T) { //nolint:tparallel // its subtests share a publication
+func TestGovernorProposalIsResolvedByItsIDsAndItsPagesAtTally(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
-	p := chainProposal("85", "executed", -100, -50)
-	h.append(governorDAO(), p, chainProposal("86", "active", -10, 50))
-	h.startLeader(h.metrics)
-	h.startFiller()
-	byID, byURL := string(governance.MatchExternalID)+" [externalId]", string(governance.MatchURL)+" [sourceUrl]"
-	for _, c := range []struct {
-		filter query.Resolve
-		want   string
-	}{
-		{query.Resolve{ExternalID: p.ExternalID}, byID},
-		{query.Resolve{ExternalID: "85"}, byID},
-		{query.Resolve{ExternalID: "85", Provider: "tally"}, ""},
-		{query.Resolve{ExternalID: "5"}, ""},
-		{query.Resolve{URL: "https://www.tally.xyz/gov/harbor/proposal/85"}, byURL},
-		{query.Resolve{URL: "tally.xyz/gov/Harbor/proposal/85?utm_source=x"}, byURL},
-		{query.Resolve{URL: "https://www.tally.xyz/gov/" + governorID + "/proposal/85"}, byURL},
-		{query.Resolve{URL: "https://www.tally.xyz/gov/wharf/proposal/85"}, ""},
-		{query.Resolve{URL: "https://www.tally.xyz/gov/harbor/proposal/85", DAOID: "wharf"}, ""},
+	onchain, _, onchainRecords, mirrorRecords := bothWithBallots()
+	dao := governorDAO()
+	dao.Sources = append(dao.Sources, record.SourceRef{Provider: governance.Tally, ID: "Wharf"})
+	h.append(append(append([]record.Record{dao, chainProposal("86", "active", -10, 50)}, mirrorRecords...), onchainRecords...)...)
+	h.start()
+	byID, byURL := []string{onchain.ExternalID + " external_id_exact [externalId]"}, []string{onchain.ExternalID + " url_exact [sourceUrl]"}
+	for filter, want := range map[query.Resolve][]string{
+		{ExternalID: onchain.ExternalID}:                                      byID,
+		{ExternalID: "85"}:                                                    byID,
+		{ExternalID: "85", Provider: "tally"}:                                 nil,
+		{ExternalID: "5"}:                                                     nil,
+		{URL: "https://www.tally.xyz/gov/harbor/proposal/85"}:                 byURL,
+		{URL: "https://www.tally.xyz/gov/harbor/proposal/2085"}:               byURL, // the id of its mirror
+		{URL: "tally.xyz/gov/Harbor/proposal/85?utm_source=x"}:                byURL,
+		{URL: "https://www.tally.xyz/gov/wharf/proposal/85"}:                  byURL,
+		{URL: "https://www.tally.xyz/gov/" + governorID + "/proposal/85"}:     byURL,
+		{URL: "https://www.tally.xyz/gov/quay/proposal/85"}:                   nil,
+		{URL: "https://www.tally.xyz/gov/harbor/proposal/85", DAOID: "wharf"}: nil,
 	} {
-		t.Run(fmt.Sprintf("%+v", c.filter), func(t *testing.T) {
-			env.Until(t, func() error {
-				var found []governance.ProposalCandidate
-				if err := h.readPage(c.filter.Canonical(), &found); err != nil {
-					return err
-				}
-				got := ""
-				for _, candidate := range found {
-					if got += fmt.Sprintf("%s %v", candidate.Match.Type, candidate.Match.MatchedFields); candidate.Identity.ExternalID != p.ExternalID {
-						got += " of " + candidate.Identity.ExternalID
-					}
-				}
-				if got != c.want {
-					return fmt.Errorf("got %q, want %q", got, c.want)
-				}
-				return nil
-			})
-		})
+		h.waitForResolved(filter, want...)
 	}
 }
 
@@ -249,5 +216,135 @@ func TestGovernorProposalWithoutVotesIsReady(t *testing.T) {
 	got := h.waitForEvidence(key, anyEvidence)
 	if diff := cmp.Diff([]governance.QualityFlag{rules.BodyMissing, rules.TitleMissing}, got.QualityFlags); diff != "" {
 		t.Errorf("flags of a proposal with an empty description (-want +got):\n%s", diff)
+	}
+}
+
+// onlyOne checks that one of two proposals is published, and all sums are sums of its two
+// ballots.
+func (h *harness) onlyOne(shown, hidden *record.Proposal) {
+	h.t.Helper()
+	here, there := keyAt(shown.Provider, shown.ExternalID), keyAt(hidden.Provider, hidden.ExternalID)
+	h.waitForVotes(here, "2")
+	h.waitForNone(cache.ProposalDetailKey(there), cache.VoteSummaryKey(there), cache.EvidenceKey(there))
+	env.Until(h.t, func() error {
+		detail, _, err := read[governance.DAODetail](h, cache.DAODetailKey("harbor"))
+		want := governance.Participation{UniqueVoters: "2", TotalVotes: "2", TotalVotingPower: "12.5"}
+		if diff := cmp.Diff(want, detail.Participation); err == nil && (diff != "" || detail.ProposalCounts.Total != 1) {
+			err = fmt.Errorf("got %d proposals, want 1; participation (-want +got):\n%s", detail.ProposalCounts.Total, diff)
+		}
+		return err
+	})
+	h.waitForList(inOrder(query.Proposals{DAOID: "harbor"}), shown.ExternalID)
+	// Pages of voters are fresh for seconds: these are what they are made from.
+	votes := query.VoterVotes{Voter: "0x1"}
+	votes.Limit = query.ShortPage
+	env.Until(h.t, func() error {
+		of, err := pages.VoterProfile(h.t.Context(), h.warehouse, "0x1")
+		if err != nil {
+			return err
+		}
+		rows, err := pages.ListVoterVotes(h.t.Context(), h.warehouse, votes)
+		if err == nil && (of.VoteCount != "1" || of.TotalVotingPower != "5.5" || len(rows) != 1 || rows[0].Proposal.ProposalKey != here) {
+			err = fmt.Errorf("got %+v and %+v, want one vote", of, rows)
+		}
+		return err
+	})
+	h.waitForEvents("harbor", "voting_ended exact -50", "voting_started exact -100", "proposal_created exact -101")
+}
+
+// bothWithBallots returns the same proposal at its Governor and at Tally, each with the
+// records of the same two votes.
+func bothWithBallots() (onchain, mirror *record.Proposal, onchainRecords, mirrorRecords []record.Record) {
+	onchain, mirror = chainProposal("85", "queued", -100, -50), tallyProposal("2085", "85")
+	mirror.State = onchain.State
+	records := func(p *record.Proposal) []record.Record {
+		return []record.Record{
+			p, ballotOn(p, "0x1", -90, map[string]string{"for": "5.5"}), ballotOn(p, "0x2", -80, map[string]string{"against": "7"}),
+		}
+	}
+	return onchain, mirror, records(onchain), records(mirror)
+}
+
+func TestProposalOfGovernorAndTallyCountsOnce(t *testing.T) {
+	t.Parallel()
+	onchain, mirror, onchainRecords, mirrorRecords := bothWithBallots()
+	for name, first := range map[string][]record.Record{"Tally first": mirrorRecords, "Governor first": onchainRecords} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHarness(t)
+			h.append(append([]record.Record{governorDAO()}, first...)...)
+			h.startLeader(h.metrics)
+			h.startFiller()
+			if first[0] == record.Record(mirror) {
+				h.onlyOne(mirror, onchain)
+			}
+			h.append(onchainRecords...)
+			h.append(mirrorRecords...)
+			h.onlyOne(onchain, mirror)
+		})
+	}
+}
+
+func TestMirrorComesBackWhenTheGovernorWithdraws(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	onchain, mirror, onchainRecords, mirrorRecords := bothWithBallots()
+	h.append(append(append([]record.Record{governorDAO()}, onchainRecords...), mirrorRecords...)...)
+	h.start()
+	h.onlyOne(onchain, mirror)
+
+	withdrawn := *onchain
+	withdrawn.Withdrawn = true
+	h.append(&withdrawn)
+	h.onlyOne(mirror, onchain)
+
+	h.append(onchain)
+	h.onlyOne(onchain, mirror)
+}
+
+func TestMirrorFollowsTheOwnerOfItsGovernor(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	onchain, mirror, onchainRecords, mirrorRecords := bothWithBallots()
+	claiming, alone := governorDAO(), governorDAO()
+	alone.Sources = alone.Sources[1:]
+	h.append(append(append([]record.Record{alone}, onchainRecords...), mirrorRecords...)...)
+	h.startLeader(h.metrics)
+	// Nobody claims the Governor: it is a DAO of its own.
+	own := governance.Identity{DAOID: governorID, Provider: governance.Governor, ExternalID: onchain.ExternalID}.ProposalKey()
+	h.waitForVotes(own, "2")
+	h.waitForVotes(keyAt(mirror.Provider, mirror.ExternalID), "2")
+
+	h.append(claiming)
+	h.startFiller()
+	h.onlyOne(onchain, mirror)
+
+	// The first DAO in order of ids has a source that two claim.
+	h.append(&record.DAO{ID: "anchor", Name: "Anchor", Sources: claiming.Sources[:1]})
+	h.waitForVotes(governance.Identity{DAOID: "anchor", Provider: governance.Governor, ExternalID: onchain.ExternalID}.ProposalKey(), "2")
+	h.waitForVotes(keyAt(mirror.Provider, mirror.ExternalID), "2")
+}
+
+func TestProposalThatLinksAMirrorIsComparedWithTheGovernors(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	onchain, mirror, onchainRecords, mirrorRecords := bothWithBallots()
+	mirror.Title = "Renew"
+	offChain := proposal("0xaa")
+	offChain.Title, offChain.DiscussionURL = "Renew", mirror.SourceURL
+	h.append(governorDAO(), offChain)
+	h.append(mirrorRecords...)
+	h.startLeader(h.metrics)
+	h.waitForEvidence(keyOf("dao.eth", "0xaa"), func(e governance.Evidence) bool { return len(e.Warnings) == 0 })
+
+	h.append(onchainRecords...)
+	got := h.waitForEvidence(keyOf("dao.eth", "0xaa"), titleDiffers)
+	want := keyAt(governance.Governor, onchain.ExternalID)
+	if got.Warnings[0].Details["proposalKey"] != string(want) || len(got.Warnings) != 1 {
+		t.Errorf("got warnings %v, want one, about %s", got.Warnings, want)
+	}
+	other := h.waitForEvidence(want, anyEvidence)
+	if len(other.Warnings) != 1 || other.Warnings[0].Details["provider"] != string(governance.Snapshot) {
+		t.Errorf("got warnings %v, want none about the mirror", other.Warnings)
 	}
 }

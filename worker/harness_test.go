@@ -2,8 +2,10 @@ package worker_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"testing"
 	"time"
 
@@ -14,6 +16,7 @@ import (
 
 	"pnyx/cache"
 	"pnyx/governance"
+	"pnyx/governance/query"
 	"pnyx/test/env"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
@@ -35,6 +38,7 @@ const (
 // harness is a warehouse database and a Redis for one test.
 type harness struct {
 	t         *testing.T
+	url       string // of the database
 	warehouse *warehouse.Warehouse
 	store     *cache.Store
 	redis     redis.UniversalClient
@@ -50,56 +54,74 @@ func newHarness(t *testing.T) *harness {
 func newWorker(t *testing.T) *harness {
 	t.Helper()
 	h := newHarness(t)
+	h.start()
+	return h
+}
+
+// start runs a leader and a filler until the end of the test.
+func (h *harness) start() {
 	h.startLeader(h.metrics)
 	h.startFiller()
-	return h
 }
 
 // newHarnessOn is newHarness with a Redis that runs already.
 func newHarnessOn(t *testing.T, redisURL string) *harness {
 	t.Helper()
-	store := env.Store(t, redisURL)
-	return &harness{
-		t: t, warehouse: env.Warehouse(t), store: store, redis: env.RedisClient(t, redisURL), metrics: prometheus.NewRegistry(),
+	url := env.DatabaseURL(t)
+	opened, err := warehouse.Open(t.Context(), warehouse.Options{URL: url, QueryTimeout: soon, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
 	}
+	t.Cleanup(func() { opened.Close() })
+	return &harness{t, url, opened, env.Store(t, redisURL), env.RedisClient(t, redisURL), prometheus.NewRegistry()}
+}
+
+// options are what every leader of these tests has.
+func (h *harness) options() worker.Options {
+	return worker.Options{
+		Warehouse: h.warehouse, Store: h.store, PublishInterval: 50 * time.Millisecond, LeaseTTL: leaseTTL, FillTimeout: soon,
+		Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
+	}
+}
+
+// run runs a part of a worker until the end of the test, or until stop.
+func (h *harness) run(part func(context.Context)) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { part(ctx) })
+	stop = sync.OnceFunc(func() {
+		cancel()
+		running.Wait()
+	})
+	h.t.Cleanup(stop)
+	return stop
 }
 
 // startLeader runs the leader of a worker, and returns how to stop it.
 func (h *harness) startLeader(metrics prometheus.Registerer) (stop func()) {
-	publisher := worker.NewLeader(worker.Options{
-		Warehouse: h.warehouse, Store: h.store, PublishInterval: 50 * time.Millisecond, LeaseTTL: leaseTTL,
-		Logger: slog.New(slog.DiscardHandler), Metrics: metrics,
-	})
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		publisher.Run(ctx)
-	}()
-	stop = func() {
-		cancel()
-		<-done
-	}
-	h.t.Cleanup(stop)
-	return stop
+	o := h.options()
+	o.Metrics = metrics
+	return h.run(worker.NewLeader(o).Run)
 }
 
 // append writes each record as a batch of its own.
 func (h *harness) append(all ...record.Record) {
 	h.t.Helper()
-	run := records.Import{ID: uuid.New(), ObservedAt: time.Now().UTC().Truncate(time.Millisecond)}
 	for _, r := range all {
-		if _, err := records.Append(h.t.Context(), h.warehouse, run, []record.Record{r}); err != nil {
-			h.t.Fatal(err)
-		}
+		h.appendBatch(r)
 	}
 }
 
 // appendBatch writes records as one batch.
 func (h *harness) appendBatch(all ...record.Record) {
 	h.t.Helper()
-	run := records.Import{ID: uuid.New(), ObservedAt: time.Now().UTC().Truncate(time.Millisecond)}
-	if _, err := records.Append(h.t.Context(), h.warehouse, run, all); err != nil {
+	h.appendObserved(time.Now().UTC().Truncate(time.Millisecond), all...)
+}
+
+// appendObserved is appendBatch with the time at which the records are read upstream.
+func (h *harness) appendObserved(at time.Time, all ...record.Record) {
+	h.t.Helper()
+	if _, err := records.Append(h.t.Context(), h.warehouse, records.Import{ID: uuid.New(), ObservedAt: at}, all); err != nil {
 		h.t.Fatal(err)
 	}
 }
@@ -114,39 +136,66 @@ func (h *harness) waitForPublication() (published cache.PublicationState) {
 	return published
 }
 
-func (h *harness) summary(key governance.ProposalKey) (governance.VoteSummary, cache.View, error) {
-	var summary governance.VoteSummary
-	view, err := h.store.View(h.t.Context(), cache.VoteSummaryKey(key))
-	if err == nil {
-		err = view.Decode(&summary)
+// read returns what a view holds, and the view.
+func read[T any](h *harness, key cache.Key) (value T, view cache.View, err error) {
+	h.t.Helper()
+	if view, err = h.store.View(h.t.Context(), key); err == nil {
+		err = view.Decode(&value)
 	}
-	return summary, view, err
+	return value, view, err
+}
+
+// waitFor waits until right returns true for what a view holds.
+func waitFor[T any](h *harness, key cache.Key, right func(T) bool) (found T, view cache.View) {
+	h.t.Helper()
+	env.Until(h.t, func() (err error) {
+		if found, view, err = read[T](h, key); err == nil && !right(found) {
+			err = fmt.Errorf("got %v", env.Plain(found))
+		}
+		return err
+	})
+	return found, view
+}
+
+// waitForNone waits until nothing is published under some keys.
+func (h *harness) waitForNone(keys ...cache.Key) {
+	h.t.Helper()
+	env.Until(h.t, func() error {
+		for _, key := range keys {
+			if _, err := h.store.View(h.t.Context(), key); !errors.Is(err, cache.ErrMiss) {
+				return fmt.Errorf("got %[2]w for %[1]s, want a miss", key, err)
+			}
+		}
+		return nil
+	})
+}
+
+func (h *harness) summary(key governance.ProposalKey) (governance.VoteSummary, cache.View, error) {
+	return read[governance.VoteSummary](h, cache.VoteSummaryKey(key))
 }
 
 // waitForVotes waits until a proposal's summary states a number of votes.
 func (h *harness) waitForVotes(key governance.ProposalKey, want governance.Decimal) cache.View {
 	h.t.Helper()
-	var found cache.View
-	env.Until(h.t, func() error {
-		summary, view, err := h.summary(key)
-		if err != nil {
-			return err
-		}
-		if summary.Totals == nil || summary.Totals.Votes == nil || *summary.Totals.Votes != want {
-			return fmt.Errorf("got totals %+v, want %s votes", summary.Totals, want)
-		}
-		found = view
-		return nil
+	_, view := waitFor(h, cache.VoteSummaryKey(key), func(s governance.VoteSummary) bool {
+		return s.Totals != nil && s.Totals.Votes != nil && *s.Totals.Votes == want
 	})
-	return found
+	return view
 }
 
-func (h *harness) dao() (detail governance.DAODetail, err error) {
-	view, err := h.store.View(h.t.Context(), cache.DAODetailKey("dao.eth"))
-	if err == nil {
-		err = view.Decode(&detail)
-	}
+func (h *harness) dao() (governance.DAODetail, error) {
+	detail, _, err := read[governance.DAODetail](h, cache.DAODetailKey("dao.eth"))
 	return detail, err
+}
+
+// version returns the revision of a list, 0 for none.
+func (h *harness) version(scope query.Scope) uint64 {
+	h.t.Helper()
+	found, err := h.store.Version(h.t.Context(), scope)
+	if err != nil && !errors.Is(err, cache.ErrMiss) {
+		h.t.Fatal(err)
+	}
+	return found.Revision
 }
 
 // proposal returns a proposal of dao.eth without times.
@@ -172,20 +221,9 @@ func keyOf(dao, proposalID string) governance.ProposalKey {
 
 // startFiller runs a filler until the end of the test.
 func (h *harness) startFiller() {
-	filler := fill.New(fill.Options{
-		Warehouse: h.warehouse, Store: h.store, Timeout: soon,
-		Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
-	})
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		filler.Run(ctx)
-	}()
-	h.t.Cleanup(func() {
-		cancel()
-		<-done
-	})
+	h.run(fill.New(fill.Options{
+		Warehouse: h.warehouse, Store: h.store, Timeout: soon, Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
+	}).Run)
 }
 
 func counterValue(t *testing.T, registry *prometheus.Registry, name string) float64 {

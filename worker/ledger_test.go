@@ -1,10 +1,8 @@
 package worker_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"testing"
 	"time"
 
@@ -15,26 +13,7 @@ import (
 	"pnyx/governance"
 	"pnyx/test/env"
 	stored "pnyx/warehouse/accounts"
-	"pnyx/worker/account"
 )
-
-// startLedger runs a ledger until the end of the test.
-func (h *harness) startLedger() {
-	h.t.Helper()
-	ledger := account.New(account.Options{
-		Warehouse: h.warehouse, Store: h.store, Logger: slog.New(slog.DiscardHandler), Metrics: h.metrics,
-	})
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		ledger.Run(ctx)
-	}()
-	h.t.Cleanup(func() {
-		cancel()
-		<-done
-	})
-}
 
 // paid returns a payment in a state.
 func paid(nonce string, state governance.PaymentState) governance.Payment {
@@ -56,10 +35,28 @@ func paid(nonce string, state governance.PaymentState) governance.Payment {
 	return p
 }
 
+// payments returns what the ledger has.
+func (h *harness) payments(filter stored.PaymentFilter) []governance.Payment {
+	h.t.Helper()
+	payments, err := stored.NewAccounts(h.warehouse).Payments(h.t.Context(), filter)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return payments
+}
+
+// writePayments writes payments to the ledger.
+func (h *harness) writePayments(payments ...governance.Payment) {
+	h.t.Helper()
+	if err := stored.NewAccounts(h.warehouse).WritePayments(h.t.Context(), payments); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
 func TestPaymentsAreRestoredFromTheLedgerAfterAFlush(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
-	h.startLedger()
+	h.startAccounts()
 	ctx := t.Context()
 	lease := accounts.PaymentLease{Owner: "test", TTL: time.Minute}
 	settled, open, refused := paid("0x1", governance.PaymentSettled), paid("0x2", governance.PaymentSettling), paid("0x3", governance.PaymentRefused)
@@ -68,13 +65,7 @@ func TestPaymentsAreRestoredFromTheLedgerAfterAFlush(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	ledger := func() []governance.Payment {
-		payments, err := stored.NewAccounts(h.warehouse).Payments(ctx, stored.PaymentFilter{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return payments
-	}
+	ledger := func() []governance.Payment { return h.payments(stored.PaymentFilter{}) }
 	env.Until(h.t, func() error {
 		queued, err := accounts.New(h.store).QueuedPayments(ctx, 10)
 		if err == nil && len(ledger()) == 3 && len(queued) == 0 {
@@ -121,9 +112,7 @@ func TestLedgerKeepsTheLatestState(t *testing.T) {
 	other.Payer = "0xother"
 	// Neither the order of arrival nor repetition matters.
 	for _, payments := range [][]governance.Payment{{last}, {first, other}, {last}} {
-		if err := stored.NewAccounts(h.warehouse).WritePayments(t.Context(), payments); err != nil {
-			t.Fatal(err)
-		}
+		h.writePayments(payments...)
 	}
 	for name, c := range map[string]struct {
 		filter stored.PaymentFilter
@@ -138,12 +127,8 @@ func TestLedgerKeepsTheLatestState(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			payments, err := stored.NewAccounts(h.warehouse).Payments(t.Context(), c.filter)
-			if err != nil {
-				t.Fatal(err)
-			}
 			var got []string
-			for _, p := range payments {
+			for _, p := range h.payments(c.filter) {
 				got = append(got, p.ID)
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {
@@ -166,13 +151,11 @@ func TestAttackTheLedgerKeepsASettlementAndItsTransaction(t *testing.T) {
 	refused.State, refused.Revision = governance.PaymentRefused, known.Revision+10
 	unknown.State, unknown.Revision = governance.PaymentUnknown, known.Revision+11
 	for _, p := range []governance.Payment{unnamed, known, pending, refused, unknown} {
-		if err := stored.NewAccounts(h.warehouse).WritePayments(t.Context(), []governance.Payment{p}); err != nil {
-			t.Fatal(err)
-		}
+		h.writePayments(p)
 	}
-	got, err := stored.NewAccounts(h.warehouse).Payments(t.Context(), stored.PaymentFilter{})
-	if err != nil || len(got) != 1 {
-		t.Fatalf("got %v, %v, want one payment", got, err)
+	got := h.payments(stored.PaymentFilter{})
+	if len(got) != 1 {
+		t.Fatalf("got %v, want one payment", got)
 	}
 	if got[0].State != governance.PaymentSettled || got[0].Transaction != "0xhash" || got[0].Revision != known.Revision {
 		t.Errorf("got %s, transaction %q, revision %d, want settled with 0xhash at %d",
@@ -198,12 +181,11 @@ func TestPaymentsThatARestoredLedgerLacksAreWrittenFromRedis(t *testing.T) {
 	if err := errors.Join(store.DequeuePayments(ctx, queued), store.RequirePaymentRestore(ctx)); err != nil {
 		t.Fatal(err)
 	}
-	h.startLedger()
+	h.startAccounts()
 	env.Until(t, func() error {
-		got, err := stored.NewAccounts(h.warehouse).Payments(ctx, stored.PaymentFilter{})
-		if err == nil && (len(got) != 1 || got[0].ID != want.ID || got[0].State != governance.PaymentSettled) {
-			err = fmt.Errorf("got %+v in the ledger, want %+v", got, want)
+		if got := h.payments(stored.PaymentFilter{}); len(got) != 1 || got[0].ID != want.ID || got[0].State != governance.PaymentSettled {
+			return fmt.Errorf("got %+v in the ledger, want %+v", got, want)
 		}
-		return err
+		return nil
 	})
 }

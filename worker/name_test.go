@@ -20,9 +20,7 @@ func primaryName(voter, name string) *record.Name {
 
 func TestNamesShowWhereVotersDo(t *testing.T) {
 	t.Parallel()
-	h := newHarness(t)
-	h.startFiller()
-	h.startLeader(nil)
+	h := newWorker(t)
 	h.appendBatch(
 		&record.DAO{ID: "harbor", Name: "Harbor", Sources: []record.SourceRef{{Provider: governance.Snapshot, ID: "dao.eth"}}},
 		proposal("1"), vote("1", "0xd1", "5"), vote("1", "held.eth", "2"),
@@ -77,9 +75,7 @@ func TestNamesShowWhereVotersDo(t *testing.T) {
 
 func TestSignalsNameTheVotersOfTheirTexts(t *testing.T) {
 	t.Parallel()
-	h := newHarness(t)
-	h.startFiller()
-	h.startLeader(h.metrics)
+	h := newWorker(t)
 	const whale = "0xd8da6bf26964af9d7eed9e03e53415d37aa96045"
 	records := []record.Record{votedBetween("a", -200, -50), voteAt(whale, "70", "1", -150)}
 	for i := range 11 {

@@ -1,6 +1,7 @@
 package worker_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -40,23 +41,29 @@ func inOrder(q query.Proposals) query.Proposals {
 	return q
 }
 
-// waitForList waits until a list has the proposals with these ids, in this order.
-func (h *harness) waitForList(q query.Proposals, want ...string) {
+// waitForRows waits until a page that is not older than its version shows these rows.
+func waitForRows[T any](h *harness, q query.Page, show func(T) string, want ...string) {
 	h.t.Helper()
 	env.Until(h.t, func() error {
-		var rows []cache.ProposalRow
+		var rows []T
 		if err := h.readPage(q, &rows); err != nil {
 			return err
 		}
 		got := []string{}
 		for _, row := range rows {
-			got = append(got, row.Item.Identity.ExternalID)
+			got = append(got, show(row))
 		}
 		if diff := cmp.Diff(append([]string{}, want...), got); diff != "" {
 			return fmt.Errorf("%+v (-want +got):\n%s", q, diff)
 		}
 		return nil
 	})
+}
+
+// waitForList waits until a list has the proposals with these ids, in this order.
+func (h *harness) waitForList(q query.Proposals, want ...string) {
+	h.t.Helper()
+	waitForRows(h, q, func(row cache.ProposalRow) string { return row.Item.Identity.ExternalID }, want...)
 }
 
 func created(p *record.Proposal, seconds int64) *record.Proposal {
@@ -155,7 +162,7 @@ func TestNoPageIsMadeWhileTheListIsWritten(t *testing.T) {
 	h.waitForList(inOrder(query.Proposals{}), "b", "a")
 }
 
-func TestProposalsAreResolvedByURLIDAndTitle(t *testing.T) { //nolint:tparallel // its subtests share a publication
+func TestProposalsAreResolvedByURLIDAndTitle(t *testing.T) {
 	t.Parallel()
 	const id = "0x538c49304ef485ba4ea09ebce3dfd0548e6e230b5d338b2ba428928e3848f912"
 	h := newHarness(t)
@@ -172,42 +179,77 @@ func TestProposalsAreResolvedByURLIDAndTitle(t *testing.T) { //nolint:tparallel 
 		SourceURL: "https://www.tally.xyz/gov/gov/proposal/" + number,
 	}
 	h.append(created(one, 1000), created(other, 2000), governor, hashed)
-	h.startLeader(h.metrics)
-	h.startFiller()
-	for _, c := range []struct {
-		filter query.Resolve
-		// want are the candidates with their matches, each followed by a semicolon.
-		want string
-	}{
-		{query.Resolve{URL: "https://snapshot.box/#/s:dao.eth/proposal/" + id}, id + " url_exact [sourceUrl]; "},
-		{query.Resolve{URL: "forum.example.org/t/12"}, "other url_exact [discussionUrl]; " + id + " url_exact [discussionUrl]; "},
-		{query.Resolve{URL: "https://tally.xyz/gov/gov/proposal/93?x=y"}, "7001 url_exact [sourceUrl]; "},
-		{query.Resolve{URL: "https://www.tally.xyz/gov/gov/proposal/7001"}, "7001 url_exact [sourceUrl]; "},
-		{query.Resolve{URL: "https://www.withtally.com/governance/gov/proposal/7001"}, "7001 url_exact [sourceUrl]; "},
-		{query.Resolve{URL: "https://vote.example.org/proposals/" + number}, "7002 external_id_exact [externalId]; "},
-		{query.Resolve{URL: "https://vote.example.org/#/proposal/" + id}, id + " external_id_exact [externalId]; "},
-		{query.Resolve{ExternalID: "7001"}, "7001 external_id_exact [externalId]; "},
-		{query.Resolve{ExternalID: "7001", Provider: "snapshot"}, ""},
-		{query.Resolve{Title: "fund the guild"}, id + " title_exact [title]; other title_contains [title]; "},
-		{query.Resolve{Title: "fund the guild", DAOID: "nobody"}, ""},
-		{query.Resolve{Title: "fu"}, ""},
-		{query.Resolve{Title: "%"}, ""},
+	h.start()
+	for filter, want := range map[query.Resolve][]string{
+		{URL: "https://snapshot.box/#/s:dao.eth/proposal/" + id}:        {id + " url_exact [sourceUrl]"},
+		{URL: "forum.example.org/t/12"}:                                 {"other url_exact [discussionUrl]", id + " url_exact [discussionUrl]"},
+		{URL: "https://tally.xyz/gov/gov/proposal/93?x=y"}:              {"7001 url_exact [sourceUrl]"},
+		{URL: "https://www.tally.xyz/gov/gov/proposal/7001"}:            {"7001 url_exact [sourceUrl]"},
+		{URL: "https://www.withtally.com/governance/gov/proposal/7001"}: {"7001 url_exact [sourceUrl]"},
+		{URL: "https://vote.example.org/proposals/" + number}:           {"7002 external_id_exact [externalId]"},
+		{URL: "https://vote.example.org/#/proposal/" + id}:              {id + " external_id_exact [externalId]"},
+		{ExternalID: "7001"}:                                            {"7001 external_id_exact [externalId]"},
+		{ExternalID: "7001", Provider: "snapshot"}:                      nil,
+		{Title: "fund the guild"}:                                       {id + " title_exact [title]", "other title_contains [title]"},
+		{Title: "fund the guild", DAOID: "nobody"}:                      nil,
+		{Title: "fu"}: nil,
+		{Title: "%"}:  nil,
 	} {
-		t.Run(fmt.Sprintf("%+v", c.filter), func(t *testing.T) {
-			env.Until(t, func() error {
-				var candidates []governance.ProposalCandidate
-				if err := h.readPage(c.filter.Canonical(), &candidates); err != nil {
-					return err
-				}
-				got := ""
-				for _, found := range candidates {
-					got += fmt.Sprintf("%s %s %v; ", found.Identity.ExternalID, found.Match.Type, found.Match.MatchedFields)
-				}
-				if got != c.want {
-					return fmt.Errorf("got %q, want %q", got, c.want)
-				}
-				return nil
-			})
-		})
+		h.waitForResolved(filter, want...)
+	}
+}
+
+// waitForResolved waits until a search has these candidates with their matches.
+func (h *harness) waitForResolved(filter query.Resolve, want ...string) {
+	h.t.Helper()
+	waitForRows(h, filter.Canonical(), func(found governance.ProposalCandidate) string {
+		return fmt.Sprintf("%s %s %v", found.Identity.ExternalID, found.Match.Type, found.Match.MatchedFields)
+	}, want...)
+}
+
+// TestProposalWithoutATitleHasOneEverywhere also checks what rows of lists state beside it, and
+// the reason of a ballot.
+func TestProposalWithoutATitleHasOneEverywhere(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	untitled := created(proposal("a"), 1000)
+	untitled.Title, untitled.Body, untitled.ProposerID = "", "# Of the text\nMore.", "0xaa"
+	ballot := vote("a", "0x1", "1")
+	ballot.Reason = "Costs too much."
+	h.append(untitled, ballot)
+	h.start()
+	key := keyOf("dao.eth", "a")
+	h.waitForVotes(key, "1")
+	stated, _, err := h.summary(key)
+	detail, _, errDetail := read[governance.ProposalDetail](h, cache.ProposalDetailKey(key))
+	if err := errors.Join(err, errDetail); err != nil {
+		t.Fatal(err)
+	}
+	var rows []cache.ProposalRow
+	var history []governance.VoterVote
+	var ballots []governance.Ballot
+	one := query.Paging[query.BallotPosition]{Limit: 10}
+	env.Until(t, func() error { return h.readPage(inOrder(query.Proposals{}), &rows) })
+	env.Until(t, func() error {
+		return h.readPage(query.VoterVotes{Voter: "0x1", Paging: query.Paging[query.VoterVotePosition]{Limit: 10}}, &history)
+	})
+	env.Until(t, func() error {
+		return h.readPage(query.Ballots{Proposal: key, Order: query.BallotsByPower, Paging: one}, &ballots)
+	})
+	if len(rows) != 1 || len(history) != 1 || len(ballots) != 1 {
+		t.Fatalf("got %v, %v and %v, want one of each", rows, history, ballots)
+	}
+	row := rows[0].Item
+	for where, title := range map[string]*string{
+		"detail": detail.Title, "summary": stated.Proposal.Title, "list": row.Title, "history": history[0].Proposal.Title,
+	} {
+		if title == nil || *title != "Of the text" {
+			t.Errorf("%s: got title %v", where, title)
+		}
+	}
+	got := fmt.Sprint(row.CreatedAt, row.StartAt, *row.ProposerID, detail.CreatedAt, detail.UpdatedAt, *detail.VoteType)
+	want := fmt.Sprint(untitled.CreatedAt, untitled.StartAt, "0xaa", untitled.CreatedAt, row.CreatedAt, untitled.VoteType)
+	if got != want || ballots[0].Reason == nil || *ballots[0].Reason != ballot.Reason {
+		t.Errorf("got %s with reason %v, want %s", got, ballots[0].Reason, want)
 	}
 }

@@ -15,7 +15,6 @@ import (
 	"pnyx/governance/query"
 	"pnyx/governance/rules"
 	"pnyx/test/env"
-	"pnyx/warehouse/counts"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
 )
@@ -48,28 +47,6 @@ func TestUnchangedProposalsKeepTheirRevision(t *testing.T) {
 		}
 		return nil
 	})
-}
-
-func TestBallotsAreCountedOnceTheirProposalArrives(t *testing.T) {
-	t.Parallel()
-	h := newHarness(t)
-	h.append(vote("late", "0x1", "1"))
-	h.startLeader(h.metrics)
-	h.waitForPublication()
-	h.append(proposal("late"))
-	h.waitForVotes(keyOf("dao.eth", "late"), "1")
-}
-
-func TestFlushedRedisIsRepublished(t *testing.T) {
-	t.Parallel()
-	h := newHarness(t)
-	h.append(proposal("a"), vote("a", "0x1", "1"))
-	h.startLeader(h.metrics)
-	key := keyOf("dao.eth", "a")
-	h.waitForVotes(key, "1")
-	env.FlushRedis(t, h.redis)
-	h.waitForVotes(key, "1")
-	h.waitForPublication()
 }
 
 func TestCorruptViewIsRepublishedOnRequest(t *testing.T) {
@@ -129,22 +106,6 @@ func TestWritesLostInARedisRestartAreRepublished(t *testing.T) {
 	})
 }
 
-func TestNextLeaderContinuesWithLaterRevisions(t *testing.T) {
-	t.Parallel()
-	h := newHarness(t)
-	h.append(proposal("a"), vote("a", "0x1", "1"))
-	stopFirst := h.startLeader(prometheus.NewRegistry())
-	key := keyOf("dao.eth", "a")
-	first := h.waitForVotes(key, "1")
-	h.startLeader(prometheus.NewRegistry())
-	stopFirst()
-	h.append(vote("a", "0x2", "1"))
-	second := h.waitForVotes(key, "2")
-	if second.Revision <= first.Revision {
-		t.Errorf("got revision %d after %d, want a later one", second.Revision, first.Revision)
-	}
-}
-
 // appendEndingSoon appends a proposal that ends soon, and waits until before returns nil,
 // which has to happen before the end. If it does not, it tries again with a later end.
 func (h *harness) appendEndingSoon(p *record.Proposal, before func() error) {
@@ -198,20 +159,17 @@ func TestProposalClosesWithoutAnImport(t *testing.T) {
 func TestClaimedSourceMovesToItsDAO(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
-	h.append(proposal("a"), vote("a", "0x1", "1"))
+	h.append(proposal("a"), vote("a", "0x1", "1"), analysis("a", `{}`))
 	h.startLeader(h.metrics)
 	former := keyOf("dao.eth", "a")
 	h.waitForVotes(former, "1")
+	h.waitForEvidence(former, hasAnalysis)
 
 	h.append(&record.DAO{ID: "dao", Name: "The DAO", Sources: []record.SourceRef{{Provider: governance.Snapshot, ID: "dao.eth"}}})
 	h.waitForVotes(keyOf("dao", "a"), "1")
+	h.waitForEvidence(keyOf("dao", "a"), hasAnalysis)
+	h.waitForNone(cache.VoteSummaryKey(former), cache.EvidenceKey(former), cache.DAODetailKey("dao.eth"))
 	env.Until(h.t, func() error {
-		if _, _, err := h.summary(former); !errors.Is(err, cache.ErrMiss) {
-			return fmt.Errorf("got %w for the former key, want a miss", err)
-		}
-		if _, err := h.dao(); !errors.Is(err, cache.ErrMiss) {
-			return fmt.Errorf("got %w for the former DAO, want a miss", err)
-		}
 		page, err := h.store.DAOPage(t.Context(), query.DAOs{Paging: query.Paging[query.DAOPosition]{Limit: 10}})
 		if err != nil || len(page.Items) != 1 || page.Items[0].Name != "The DAO" {
 			return fmt.Errorf("got %+v (%w), want one DAO", page.Items, err)
@@ -221,7 +179,7 @@ func TestClaimedSourceMovesToItsDAO(t *testing.T) {
 }
 
 // mismatch casts a ballot whose parts are not its power, and waits until that is counted.
-func (h *harness) mismatch() *record.Ballot {
+func (h *harness) mismatch() {
 	h.t.Helper()
 	twice := vote("a", "0x2", "5")
 	twice.Shares = []decimal.Decimal{decimal.NewFromInt(4)}
@@ -232,7 +190,6 @@ func (h *harness) mismatch() *record.Ballot {
 		}
 		return nil
 	})
-	return twice
 }
 
 func TestMismatchedSumsKeepPreviousNumbers(t *testing.T) {
@@ -243,7 +200,7 @@ func TestMismatchedSumsKeepPreviousNumbers(t *testing.T) {
 	key := keyOf("dao.eth", "a")
 	good := h.waitForVotes(key, "1")
 
-	twice := h.mismatch()
+	h.mismatch()
 	if _, view, err := h.summary(key); err != nil || view.Revision != good.Revision {
 		t.Errorf("got revision %d (%v), want %d kept", view.Revision, err, good.Revision)
 	}
@@ -261,15 +218,8 @@ func TestMismatchedSumsKeepPreviousNumbers(t *testing.T) {
 		return err
 	})
 
-	env.Until(h.t, func() error {
-		states, err := counts.PublishedStates(t.Context(), h.warehouse, []record.RefHash{twice.Proposal.Hash()})
-		if err == nil && (len(states) != 1 || !slices.Contains(states[0].QualityFlags, string(rules.TotalsDisagree))) {
-			err = fmt.Errorf("got states %+v, want one flagged %s", states, rules.TotalsDisagree)
-		}
-		return err
-	})
-	corrected := vote("a", "0x2", "5")
-	h.append(corrected)
+	h.waitForEvidence(key, func(e governance.Evidence) bool { return slices.Contains(e.QualityFlags, rules.TotalsDisagree) })
+	h.append(vote("a", "0x2", "5"))
 	h.waitForVotes(key, "2")
 }
 
@@ -320,6 +270,27 @@ func (h *harness) publishOnce() cache.PublicationState {
 	return h.waitForPublication()
 }
 
+// publishedInFull waits for a publication of everything after a state, which the next leader does not repeat.
+func (h *harness) publishedInFull(before cache.PublicationState, also func() error) {
+	h.t.Helper()
+	stop := h.startLeader(h.metrics)
+	env.Until(h.t, func() error {
+		now, err := h.store.PublicationState(h.t.Context())
+		if err == nil && (now.LastFullRevision <= before.Revision || now.Revision < now.LastFullRevision) {
+			err = fmt.Errorf("got a full publication at %d, want one after %d", now.LastFullRevision, before.Revision)
+		}
+		return errors.Join(err, also())
+	})
+	stop()
+	full := h.waitForPublication().LastFullRevision
+	h.append(vote("a", "0x2", "5"))
+	h.startLeader(prometheus.NewRegistry())
+	h.waitForVotes(keyOf("dao.eth", "a"), "2")
+	if now := h.waitForPublication(); now.LastFullRevision != full {
+		h.t.Errorf("by the next leader: got a full publication at %d, want none after %d", now.LastFullRevision, full)
+	}
+}
+
 // writeState writes the state of a leader with another clock.
 func (h *harness) writeState(published cache.PublicationState) {
 	h.t.Helper()
@@ -351,12 +322,5 @@ func TestFullPublicationSucceedsAfterTheClockWasSetBack(t *testing.T) {
 	if err := h.store.RequestRepublish(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	h.startLeader(prometheus.NewRegistry())
-	env.Until(h.t, func() error {
-		now, err := h.store.PublicationState(t.Context())
-		if err == nil && now.LastFullRevision <= published.Revision {
-			err = fmt.Errorf("got a full publication at revision %d, want one after %d", now.LastFullRevision, published.Revision)
-		}
-		return err
-	})
+	h.publishedInFull(published, func() error { return nil })
 }

@@ -1,8 +1,8 @@
 package worker_test
 
 import (
-	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -35,37 +35,15 @@ func topicKey(dao, id string) governance.TopicKey {
 	return governance.Identity{DAOID: dao, Provider: governance.Discourse, ExternalID: id}.TopicKey()
 }
 
-func (h *harness) topic(key governance.TopicKey) (detail governance.ForumTopicDetail, view cache.View, err error) {
-	view, err = h.store.View(h.t.Context(), cache.TopicDetailKey(key))
-	if err == nil {
-		err = view.Decode(&detail)
-	}
-	return detail, view, err
+func (h *harness) topic(key governance.TopicKey) (governance.ForumTopicDetail, cache.View, error) {
+	return read[governance.ForumTopicDetail](h, cache.TopicDetailKey(key))
 }
 
 // waitForTopic waits until has returns true for a topic's detail.
 func (h *harness) waitForTopic(key governance.TopicKey, has func(governance.ForumTopicDetail) bool) cache.View {
 	h.t.Helper()
-	var found cache.View
-	env.Until(h.t, func() error {
-		detail, view, err := h.topic(key)
-		if err == nil && !has(detail) {
-			err = fmt.Errorf("got %+v", detail)
-		}
-		found = view
-		return err
-	})
-	return found
-}
-
-func (h *harness) waitForNoTopic(key governance.TopicKey) {
-	h.t.Helper()
-	env.Until(h.t, func() error {
-		if _, _, err := h.topic(key); !errors.Is(err, cache.ErrMiss) {
-			return fmt.Errorf("got %[2]w for %[1]s, want a miss", key, err)
-		}
-		return nil
-	})
+	_, view := waitFor(h, cache.TopicDetailKey(key), has)
+	return view
 }
 
 func anyTopic(governance.ForumTopicDetail) bool { return true }
@@ -81,15 +59,12 @@ func (h *harness) waitForTopicList(daoID string, want ...governance.TopicKey) {
 		if err != nil {
 			return err
 		}
-		got := map[governance.TopicKey]bool{}
+		got := []governance.TopicKey{}
 		for _, row := range rows {
-			got[row.TopicKey] = true
+			got = append(got, row.TopicKey)
 		}
-		wanted := map[governance.TopicKey]bool{}
-		for _, key := range want {
-			wanted[key] = true
-		}
-		if diff := cmp.Diff(wanted, got); diff != "" {
+		slices.Sort(got)
+		if diff := cmp.Diff(append([]governance.TopicKey{}, slices.Sorted(slices.Values(want))...), got); diff != "" {
 			return fmt.Errorf("list of %q (-want +got):\n%s", daoID, diff)
 		}
 		return nil
@@ -97,11 +72,7 @@ func (h *harness) waitForTopicList(daoID string, want ...governance.TopicKey) {
 }
 
 func (h *harness) topicVersion(daoID string) uint64 {
-	version, err := h.store.Version(h.t.Context(), query.Topics{DAOID: daoID}.Scope())
-	if err != nil && !errors.Is(err, cache.ErrMiss) {
-		h.t.Fatal(err)
-	}
-	return version.Revision
+	return h.version(query.Topics{DAOID: daoID}.Scope())
 }
 
 // waitForTopicVersion waits until the version of a DAO's topic list is after a revision.
@@ -199,7 +170,7 @@ func TestHiddenTopicIsRemoved(t *testing.T) {
 	hidden := topic("a.example", "1", "one", "")
 	hidden.Visible = false
 	h.append(hidden)
-	h.waitForNoTopic(topicKey("a.example", "1"))
+	h.waitForNone(cache.TopicDetailKey(topicKey("a.example", "1")))
 	h.waitForTopicList("", topicKey("a.example", "2"))
 	h.append(topic("a.example", "1", "one again", ""))
 	h.waitForTopic(topicKey("a.example", "1"), anyTopic)
@@ -217,7 +188,7 @@ func TestTopicsMoveWithAClaimedForum(t *testing.T) {
 
 	h.append(forumDAO("dao", "a.example"))
 	h.waitForTopic(topicKey("dao", "1"), anyTopic)
-	h.waitForNoTopic(topicKey("a.example", "1"))
+	h.waitForNone(cache.TopicDetailKey(topicKey("a.example", "1")))
 	h.waitForTopicList("dao", topicKey("dao", "1"))
 	h.waitForTopicList("a.example")
 	h.waitForTopicVersion("a.example", former)
@@ -246,7 +217,7 @@ func TestTopicsOfTwoForumsHaveDistinctKeys(t *testing.T) {
 	h.append(forumDAO("dao", "a.example", "b.example"))
 	h.waitForTopic(topicKey("dao", "1"), is("in a"))
 	h.waitForTopic(topicKey("dao", "b.example/1"), is("in b"))
-	h.waitForNoTopic(topicKey("dao", "a.example/1"))
+	h.waitForNone(cache.TopicDetailKey(topicKey("dao", "a.example/1")))
 	h.waitForTopicList("dao", topicKey("dao", "1"), topicKey("dao", "b.example/1"))
 	h.append(forumDAO("dao", "b.example", "a.example"))
 	h.waitForTopic(topicKey("dao", "1"), is("in b"))

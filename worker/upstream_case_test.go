@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
 	"pnyx/governance/rules"
@@ -51,8 +50,7 @@ func TestOddRecordsAreAnsweredAsUpstreamShowsThem(t *testing.T) { //nolint:tpara
 		records = append(records, read)
 	}
 	h.appendBatch(records...)
-	h.startLeader(h.metrics)
-	h.startFiller()
+	h.start()
 	h.waitForPublication()
 	for id, want := range map[string]string{
 		"pending-zeros":    "unknown, none",
@@ -116,11 +114,7 @@ func (h *harness) shown(key governance.ProposalKey) (string, error) {
 		}
 	}
 	slices.Sort(odd)
-	view, err := h.store.View(h.t.Context(), cache.EvidenceKey(key))
-	var evidence governance.Evidence
-	if err == nil {
-		err = view.Decode(&evidence)
-	}
+	evidence, err := h.evidence(key)
 	for _, flag := range []governance.QualityFlag{rules.BallotsInvalid, rules.TimesReversed, rules.TotalsDifferUpstream} {
 		if slices.Contains(evidence.QualityFlags, flag) {
 			odd = append(odd, string(flag))

@@ -5,24 +5,20 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/uuid"
-	"github.com/prometheus/client_golang/prometheus"
 
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
 	"pnyx/governance/rules"
 	"pnyx/test/env"
-	"pnyx/warehouse/feed"
 	"pnyx/warehouse/pages"
 	"pnyx/warehouse/record"
-	"pnyx/warehouse/records"
 	"pnyx/worker"
 )
 
@@ -33,9 +29,7 @@ var observed = time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)
 // keep writes records as one batch, observed at the same time as all others.
 func (h *harness) keep(all ...record.Record) {
 	h.t.Helper()
-	if _, err := records.Append(h.t.Context(), h.warehouse, records.Import{ID: uuid.New(), ObservedAt: observed}, all); err != nil {
-		h.t.Fatal(err)
-	}
+	h.appendObserved(observed, all...)
 }
 
 // settle publishes what is pending. The publication is cut off at one of its steps first:
@@ -45,10 +39,7 @@ func (h *harness) settle(cutOff string) {
 	attempt := func(cutOff string) error {
 		ctx, cancel := context.WithCancel(h.t.Context())
 		defer cancel()
-		o := worker.Options{
-			Warehouse: h.warehouse, Store: h.store, PublishInterval: 50 * time.Millisecond, LeaseTTL: leaseTTL,
-			Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
-		}
+		o := h.options()
 		switch cutOff {
 		case "before the states":
 			o.Purge = func([]cache.Tag) { cancel() }
@@ -106,13 +97,10 @@ func (h *harness) answers(proposals []string) map[string]string {
 		q.Limit = paging
 		answers["list "+string(order)] = h.list(pages.ListProposals(ctx, h.warehouse, q))
 	}
-	events, voters, votes := anyTimeEvents("dao.eth"), query.Voters{DAOID: "dao.eth"}, query.VoterVotes{Voter: "0x1"}
-	events.From, events.To = new(governance.TimestampOf(observed.AddDate(-1, 0, 0))), new(governance.TimestampOf(observed.AddDate(1, 0, 0)))
-	voters.Limit, votes.Limit, events.Limit = paging, paging, 500
-	answers["events"] = h.list(feed.ListEvents(ctx, h.warehouse, events, *events.To))
-	signals := query.Signals{DAOID: "dao.eth", From: events.From, To: events.To, Order: query.SignalsByDetection, Surface: "agent"}
-	signals.Limit = 500
-	answers["signals"] = h.list(feed.ListSignals(ctx, h.warehouse, signals, *events.To, *events.To))
+	voters, votes := query.Voters{DAOID: "dao.eth"}, query.VoterVotes{Voter: "0x1"}
+	voters.Limit, votes.Limit = paging, paging
+	events, signals := h.feedOf("dao.eth")
+	answers["events"], answers["signals"] = h.list(events, nil), h.list(signals, nil)
 	answers["voters"] = h.list(pages.ListVoters(ctx, h.warehouse, voters, 0))
 	answers["votes of one"] = h.list(pages.ListVoterVotes(ctx, h.warehouse, votes))
 	answers["profile"] = h.list(pages.VoterProfile(ctx, h.warehouse, "0x1"))
@@ -297,16 +285,13 @@ func TestCachesAreToldOfAWithdrawnProposal(t *testing.T) {
 	p.Withdrawn = true
 	h.keep(p)
 	told := map[cache.Tag]bool{}
-	_, err := worker.NewLeader(worker.Options{
-		Warehouse: h.warehouse, Store: h.store, PublishInterval: 50 * time.Millisecond, LeaseTTL: leaseTTL,
-		Purge: func(tags []cache.Tag) {
-			for _, tag := range tags {
-				told[tag] = true
-			}
-		},
-		Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
-	}).Settle(t.Context())
-	if err != nil {
+	o := h.options()
+	o.Purge = func(tags []cache.Tag) {
+		for _, tag := range tags {
+			told[tag] = true
+		}
+	}
+	if _, err := worker.NewLeader(o).Settle(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for name, scope := range map[string]query.Scope{
@@ -332,4 +317,155 @@ func TestCachesAreToldOfAWithdrawnProposal(t *testing.T) {
 		}))
 		return errors.Join(fmt.Errorf("got %+v at version %d, want an absent page", view, version.Revision), err)
 	})
+}
+
+// ofTheProposal reports whether an answer shows the proposal itself.
+func ofTheProposal(name string) bool {
+	return strings.HasPrefix(name, "second ") || name == "votes of one"
+}
+
+// TestFlaggedProposalCountsNowhere flags a proposal in one warehouse and withdraws it in another:
+// lists, sums, rankings, timelines, events and signals are the same.
+func TestFlaggedProposalCountsNowhere(t *testing.T) {
+	t.Parallel()
+	changed := func(change func(*record.Proposal)) (h *harness, d *deletions, before, after map[string]string) {
+		h, d = newHarness(t), newDeletions(0)
+		h.keep(d.all()...)
+		h.settle("")
+		before = h.answers(d.proposals)
+		p := secondOf(t, d)
+		change(&p)
+		h.keep(&p)
+		h.settle("")
+		return h, d, before, h.answers(d.proposals)
+	}
+	_, _, _, withdrawn := changed(func(p *record.Proposal) { p.Withdrawn = true })
+	h, d, before, flagged := changed(func(p *record.Proposal) { p.Flagged = true })
+	for name, want := range withdrawn {
+		if ofTheProposal(name) {
+			continue
+		}
+		if diff := cmp.Diff(want, flagged[name]); diff != "" {
+			t.Errorf("%s (-without the proposal +with it flagged):\n%s", name, diff)
+		}
+	}
+	for _, name := range []string{"second summary", "votes of one"} {
+		if flagged[name] == "none" || flagged[name] == withdrawn[name] {
+			t.Errorf("%s: got %s, want it to be served", name, flagged[name])
+		}
+	}
+	h.wantFlagged()
+	h.keep(d.records["second"])
+	h.settle("")
+	if diff := cmp.Diff(before, h.answers(d.proposals)); diff != "" {
+		t.Errorf("flagged no more (-before +after):\n%s", diff)
+	}
+}
+
+// secondOf returns a copy of the second proposal.
+func secondOf(t *testing.T, d *deletions) record.Proposal {
+	t.Helper()
+	second, isProposal := d.records["second"].(*record.Proposal)
+	if !isProposal {
+		t.Fatalf("got %T, want a proposal", d.records["second"])
+	}
+	return *second
+}
+
+// wantFlagged finds the second proposal, which is flagged, where it is marked.
+func (h *harness) wantFlagged() {
+	h.t.Helper()
+	detail, _, err := read[governance.ProposalDetail](h, cache.ProposalDetailKey(keyOf("dao.eth", "second")))
+	if err != nil || !detail.Flagged {
+		h.t.Errorf("detail: got flagged %t (%v), want true", detail.Flagged, err)
+	}
+	asked := query.Proposals{DAOID: "dao.eth", Order: query.ProposalsByUpdate, Flagged: new(true)}
+	asked.Limit = 25
+	rows, err := pages.ListProposals(h.t.Context(), h.warehouse, asked)
+	marked := 0
+	for _, row := range rows {
+		if row.Flagged {
+			marked++
+		}
+	}
+	if err != nil || marked != 1 {
+		h.t.Errorf("list with spam: got %d flagged rows of %d (%v), want 1", marked, len(rows), err)
+	}
+	votes := query.VoterVotes{Voter: "0x1"}
+	votes.Limit = 25
+	ballots, err := pages.ListVoterVotes(h.t.Context(), h.warehouse, votes)
+	marked = 0
+	for _, b := range ballots {
+		if b.Proposal.Flagged {
+			marked++
+		}
+	}
+	if err != nil || marked != 1 {
+		h.t.Errorf("history: got %d flagged of %d ballots (%v), want 1", marked, len(ballots), err)
+	}
+}
+
+// TestFlaggedSpaceIsSpam flags a space in one warehouse and all of its proposals in another: but
+// for the DAO itself, what is served is the same.
+func TestFlaggedSpaceIsSpam(t *testing.T) {
+	t.Parallel()
+	space := &record.Source{SourceRef: record.SourceRef{Provider: governance.Snapshot, ID: "dao.eth"}}
+	begin := func() (*harness, *deletions) {
+		h, d := newHarness(t), newDeletions(0)
+		h.keep(append(d.all(), space)...)
+		h.settle("")
+		return h, d
+	}
+	one, d := begin()
+	before := one.answers(d.proposals)
+	spam := *space
+	spam.Flagged = true
+	one.keep(&spam)
+	one.settle("")
+	got := one.answers(d.proposals)
+	one.wantListed("", "dao.eth")
+	one.keep(space)
+	one.settle("")
+	one.wantListed("dao.eth", "dao.eth")
+	if diff := cmp.Diff(before, one.answers(d.proposals)); diff != "" {
+		t.Errorf("flagged no more (-before +after):\n%s", diff)
+	}
+
+	each, d := begin()
+	for _, id := range d.proposals {
+		p, isProposal := d.records[id].(*record.Proposal)
+		if !isProposal {
+			t.Fatalf("got %T, want a proposal", d.records[id])
+		}
+		flagged := *p
+		flagged.Flagged = true
+		each.keep(&flagged)
+	}
+	each.settle("")
+	want := each.answers(d.proposals)
+	mark := hex.EncodeToString([]byte("flagged"))
+	if !strings.Contains(got["dao"], mark) || strings.Contains(want["dao"], mark) {
+		t.Errorf("got %s, want a flagged DAO", got["dao"])
+	}
+	delete(got, "dao")
+	delete(want, "dao")
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-each proposal flagged +the space flagged):\n%s", diff)
+	}
+}
+
+// wantListed checks which DAOs the index lists, without spam and with it.
+func (h *harness) wantListed(plain, withSpam string) {
+	h.t.Helper()
+	for want, q := range map[string]query.DAOs{"plain " + plain: {}, "with spam " + withSpam: {Flagged: new(true)}} {
+		q.Limit = 50
+		page, err := h.store.DAOPage(h.t.Context(), q)
+		var ids []string
+		for _, item := range page.Items {
+			ids = append(ids, item.DAOID)
+		}
+		if got := strings.Join(ids, " "); err != nil || !strings.HasSuffix(want, " "+got) {
+			h.t.Errorf("got DAOs %q (%v), want %s", got, err, want)
+		}
+	}
 }

@@ -17,7 +17,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 
 	"pnyx/test/env"
@@ -31,14 +30,9 @@ const signingKey = "key-canary-0123456789-0123456789-abcdef"
 // attackedStore runs an S3 store, and returns what is in it for an attacker to change.
 func attackedStore(t *testing.T, o *backup.Options) *s3mem.Backend {
 	t.Helper()
-	memory := s3mem.New()
-	if err := memory.CreateBucket("bucket"); err != nil {
-		t.Fatal(err)
-	}
-	server := httptest.NewServer(gofakes3.New(memory).Server())
-	t.Cleanup(server.Close)
 	o.Destination, o.Staging = "s3://bucket/pnyx", filepath.Join(t.TempDir(), "data", "staging")
-	o.S3 = backup.S3{KeyID: "key", Secret: secret, Region: "us-east-1", Endpoint: server.URL}
+	settings, memory := startS3(t)
+	o.S3 = settings
 	return memory
 }
 
@@ -239,26 +233,12 @@ func TestAttackChangedBackupIsRefused(t *testing.T) {
 			return edit(filepath.Join(dir, "shard-1", ".backup"), func(text string) string { return strings.Replace(text, "<uuid>", "<uuid> ", 1) })
 		},
 		"rows": func(dir string) error {
-			path, err := dataFile(dir)
-			if err != nil {
-				return err
-			}
-			return edit(path, func(text string) string { return text[:len(text)-1] + string(text[len(text)-1]^1) })
+			return edit(dataFile(t, dir), func(text string) string { return text[:len(text)-1] + string(text[len(text)-1]^1) })
 		},
 		"longer rows": func(dir string) error {
-			path, err := dataFile(dir)
-			if err != nil {
-				return err
-			}
-			return edit(path, func(text string) string { return text + "more" })
+			return edit(dataFile(t, dir), func(text string) string { return text + "more" })
 		},
-		"no rows": func(dir string) error {
-			path, err := dataFile(dir)
-			if err != nil {
-				return err
-			}
-			return os.Remove(path)
-		},
+		"no rows": func(dir string) error { return os.Remove(dataFile(t, dir)) },
 	} {
 		for _, of := range []string{"the backup", "its base"} {
 			t.Run(name+" of "+of, func(t *testing.T) {
@@ -283,12 +263,13 @@ func TestAttackChangedBackupIsRefused(t *testing.T) {
 }
 
 // dataFile returns a file with rows of ballots.
-func dataFile(dir string) (string, error) {
+func dataFile(t *testing.T, dir string) string {
+	t.Helper()
 	found, err := filepath.Glob(filepath.Join(dir, "shard-1", "data", "*", "ballots", "*", "data.bin"))
-	if err == nil && len(found) == 0 {
-		err = errors.New("no data of ballots")
+	if err != nil || len(found) == 0 {
+		t.Fatalf("no data of ballots: %v", err)
 	}
-	return slices.Concat(found, []string{""})[0], err
+	return found[0]
 }
 
 func edit(path string, change func(text string) string) error {

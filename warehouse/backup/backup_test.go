@@ -126,7 +126,7 @@ func contents(t *testing.T, url string) []string {
 }
 
 // startS3 runs an S3 store with one bucket until the end of the test.
-func startS3(t *testing.T) backup.S3 {
+func startS3(t *testing.T) (backup.S3, *s3mem.Backend) {
 	t.Helper()
 	memory := s3mem.New()
 	if err := memory.CreateBucket("bucket"); err != nil {
@@ -134,7 +134,7 @@ func startS3(t *testing.T) backup.S3 {
 	}
 	server := httptest.NewServer(gofakes3.New(memory).Server())
 	t.Cleanup(server.Close)
-	return backup.S3{KeyID: "key", Secret: secret, Region: "us-east-1", Endpoint: server.URL}
+	return backup.S3{KeyID: "key", Secret: secret, Region: "us-east-1", Endpoint: server.URL}, memory
 }
 
 func TestBackupIsRestoredExactly(t *testing.T) {
@@ -144,7 +144,8 @@ func TestBackupIsRestoredExactly(t *testing.T) {
 			s.vote("one", 5000)
 			o := s.to(filepath.Join(t.TempDir(), "backups"))
 			if inS3 {
-				o.Destination, o.S3, o.Staging = "s3://bucket/of=all/pnyx", startS3(t), filepath.Join(t.TempDir(), "staging")
+				o.Destination, o.Staging = "s3://bucket/of=all/pnyx", filepath.Join(t.TempDir(), "staging")
+				o.S3, _ = startS3(t)
 			}
 			full := create(t, o)
 			s.vote("two", 10)
@@ -207,18 +208,24 @@ func wantMigrated(t *testing.T, o warehouse.Options, ballots int) {
 	}
 }
 
+// restored restores a backup into another database, and returns its options.
+func restored(t *testing.T, o backup.Options) warehouse.Options {
+	t.Helper()
+	empty := options(env.EmptyDatabaseURL(t))
+	o.Archive = openArchive(t, empty)
+	if _, err := backup.Restore(t.Context(), o, ""); err != nil {
+		t.Fatal(err)
+	}
+	return empty
+}
+
 // wantRestored backs up ballots, and restores them into another database.
 func (s *source) wantRestored() {
 	s.t.Helper()
 	s.vote("one", 5)
 	o := s.to(s.t.TempDir())
 	create(s.t, o)
-	empty := options(env.EmptyDatabaseURL(s.t))
-	o.Archive = openArchive(s.t, empty)
-	if _, err := backup.Restore(s.t.Context(), o, ""); err != nil {
-		s.t.Fatal(err)
-	}
-	wantMigrated(s.t, empty, 5)
+	wantMigrated(s.t, restored(s.t, o), 5)
 }
 
 // A version that has come back after a later one makes backups of tables that the later one
@@ -426,15 +433,10 @@ func TestBackupDuringImportIsThatOfAKilledImport(t *testing.T) {
 	}()
 	<-began
 	o := s.to(t.TempDir())
-	made := create(t, o)
+	create(t, o)
 	close(stop)
 	<-stopped
-	empty := options(env.EmptyDatabaseURL(t))
-	o.Archive = openArchive(t, empty)
-	if _, err := backup.Restore(t.Context(), o, made.Name); err != nil {
-		t.Fatal(err)
-	}
-	conn := env.ConnectWarehouse(t, empty.URL)
+	conn := env.ConnectWarehouse(t, restored(t, o).URL)
 	lost := env.Column(t, conn, "SELECT DISTINCT external_id FROM ballots WHERE proposal_ref NOT IN (SELECT arrayJoin(proposals) FROM batches)")
 	if len(lost) > 0 {
 		t.Errorf("got ballots on %q in no batch: they would never be published", lost)

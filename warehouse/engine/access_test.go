@@ -15,8 +15,7 @@ import (
 
 func TestAnalystReadsWhatIsGranted(t *testing.T) {
 	t.Parallel()
-	instance := env.StartEngine(t, "SELECT ON pnyx_views.vote")
-	table(t, instance)
+	instance := common(t).Instance()
 	conn := open(t, instance.AnalystURL(engine.AnalystDatabase))
 	wantCount(t, conn, "SELECT count() FROM vote", 3)
 
@@ -37,8 +36,7 @@ func TestAnalystReadsWhatIsGranted(t *testing.T) {
 // or raise a limit.
 func TestAnalystHasNoOtherPermission(t *testing.T) {
 	t.Parallel()
-	instance := env.StartEngine(t, "SELECT ON pnyx_views.vote")
-	table(t, instance)
+	instance := common(t).Instance()
 	run(t, open(t, instance.URL("default")), "CREATE DATABASE other",
 		"CREATE TABLE other.secret (word String) ENGINE = MergeTree ORDER BY word",
 		"INSERT INTO other.secret VALUES ('canary')", "CREATE TABLE pnyx_views.secret AS other.secret",
@@ -172,7 +170,7 @@ func TestAnalystHasNoOtherPermission(t *testing.T) {
 // has no password.
 func TestInternalUserCannotSignIn(t *testing.T) {
 	t.Parallel()
-	instance := env.StartEngine(t)
+	instance := common(t).Instance()
 	for name, settings := range map[string]clickhouse.Settings{
 		"plain":             nil,
 		"with more allowed": {"max_sessions_for_user": 100},

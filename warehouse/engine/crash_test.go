@@ -2,12 +2,19 @@ package engine_test
 
 import (
 	"bufio"
+	"bytes"
+	"encoding/xml"
 	"errors"
+	"fmt"
+	"io"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"pnyx/test/env"
 	"pnyx/warehouse/engine"
@@ -51,14 +58,22 @@ func TestEngineEndsWithItsOwner(t *testing.T) {
 	}
 }
 
-func TestKilledEngineRestartsOnTheSamePorts(t *testing.T) {
+func TestEngineThatIsKilledAndNotSignalledRestartsOnTheSamePorts(t *testing.T) {
 	t.Parallel()
 	options := env.EngineOptions(t)
 	e := start(t, options)
 	before := e.Instance()
 	table(t, before)
 	conn := open(t, before.URL(engine.AnalystDatabase))
-	wantCount(t, conn, "SELECT count() FROM vote", 3)
+	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} { // of the process group
+		if err := syscall.Kill(before.EnginePID, signal); err != nil {
+			t.Fatal(err)
+		}
+		wantCount(t, conn, "SELECT count() FROM vote", 3)
+	}
+	if got := e.Instance().EnginePID; got != before.EnginePID {
+		t.Errorf("after the signals: got process %d, want %d", got, before.EnginePID)
+	}
 
 	for range 2 {
 		killed := e.Instance().EnginePID
@@ -95,22 +110,6 @@ func TestStopDuringRestart(t *testing.T) {
 	stop(t, e)
 	if err := answers(t, e.Instance()); err == nil {
 		t.Error("engine after stop: got an answer, want none")
-	}
-}
-
-func TestEngineIgnoresSignalsToTheProcessGroup(t *testing.T) {
-	t.Parallel()
-	e := start(t, env.EngineOptions(t))
-	instance := e.Instance()
-	conn := open(t, instance.URL("default"))
-	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
-		if err := syscall.Kill(instance.EnginePID, signal); err != nil {
-			t.Fatal(err)
-		}
-		wantCount(t, conn, "SELECT toUInt64(1)", 1)
-	}
-	if got, want := e.Instance().EnginePID, instance.EnginePID; got != want {
-		t.Errorf("after the signals: got process %d, want %d", got, want)
 	}
 }
 
@@ -173,4 +172,72 @@ func startOwner(t *testing.T, options engine.Options) *exec.Cmd {
 		t.Fatalf("owner: got %q, %v, want ready", line, err)
 	}
 	return owner
+}
+
+func TestBackoffDoublesUpToItsMaximum(t *testing.T) {
+	t.Parallel()
+	for failures, want := range []time.Duration{
+		100 * time.Millisecond, 200 * time.Millisecond, 400 * time.Millisecond, 800 * time.Millisecond,
+		1600 * time.Millisecond, 3200 * time.Millisecond, 6400 * time.Millisecond, engine.MaxBackoff, engine.MaxBackoff,
+	} {
+		t.Run(fmt.Sprintf("after %d failures", failures), func(t *testing.T) {
+			if got := engine.Backoff(failures, 0); got != want {
+				t.Errorf("after %d failures: got %v, want %v", failures, got, want)
+			}
+			if got := engine.Backoff(failures, 1); got != want/2 {
+				t.Errorf("after %d failures, with full jitter: got %v, want %v", failures, got, want/2)
+			}
+		})
+	}
+	if got, want := engine.Backoff(1_000_000, 0), engine.MaxBackoff; got != want {
+		t.Errorf("after a million failures: got %v, want %v", got, want)
+	}
+}
+
+func TestTailKeepsTheLastLines(t *testing.T) {
+	t.Parallel()
+	var writes []string
+	for i := range 20 {
+		writes = append(writes, fmt.Sprintf("line %d\n", i), "3. ? @ 0x000000001c8fa579\n\n")
+	}
+	got := engine.Tail(slog.New(slog.DiscardHandler), append(writes, "cut ", "in two\nunfinished")...)
+	want := "; last output: line 13\nline 14\nline 15\nline 16\nline 17\nline 18\nline 19\ncut in two\nunfinished"
+	if got != want {
+		t.Errorf("tail: got %q, want %q", got, want)
+	}
+	if got := engine.Tail(slog.New(slog.DiscardHandler)); got != "" {
+		t.Errorf("tail without output: got %q, want an empty string", got)
+	}
+}
+
+func TestEngineErrorsAreLogged(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	engine.Tail(slog.New(slog.NewTextHandler(&out, nil)),
+		"2026.11.21 03:30:14.41 [ 1 ] {} <Error> MergeTask: no space left\n", "all is well\n", strings.Repeat("long", 1<<20)+" <Error>\n")
+	if got := out.String(); !strings.Contains(got, "no space left") || strings.Contains(got, "well") || len(got) > 4<<10 {
+		t.Errorf("logged: got %.4096s, want the error and nothing else, at most 4 KiB", got)
+	}
+}
+
+func TestConfigurationIsWellFormed(t *testing.T) {
+	t.Parallel()
+	text, err := engine.ServerConfig(engine.Options{
+		DataDir: "/data & <more>", Password: "<>&\"'", Shards: []string{"[::1]:9000", "a.example:9000"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	decoder := xml.NewDecoder(strings.NewReader(text))
+	for {
+		if _, err = decoder.Token(); err != nil {
+			break
+		}
+	}
+	if !errors.Is(err, io.EOF) {
+		t.Errorf("configuration: got %v, want well-formed XML in\n%s", err, text)
+	}
+	if _, err := engine.ServerConfig(engine.Options{Shards: []string{"no port"}}); err == nil {
+		t.Error("shard without a port: got no error, want one")
+	}
 }

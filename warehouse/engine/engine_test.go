@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"net/netip"
 	"os"
@@ -20,7 +19,7 @@ import (
 
 func TestAnswersOverBothProtocols(t *testing.T) {
 	t.Parallel()
-	instance := env.StartEngine(t)
+	instance := common(t).Instance()
 	conn := open(t, instance.URL("default"))
 	wantCount(t, conn, "SELECT toUInt64(count()) FROM numbers(10)", 10)
 	got, err := overHTTP(t, instance, instance.User, instance.Password, "SELECT currentUser()")
@@ -34,8 +33,7 @@ func TestAnswersOverBothProtocols(t *testing.T) {
 
 func TestQueryLogCountsRowsRead(t *testing.T) {
 	t.Parallel()
-	instance := env.StartEngine(t)
-	table(t, instance)
+	instance := common(t).Instance()
 	conn := open(t, instance.URL(engine.AnalystDatabase))
 	run(t, conn, "SELECT sum(voter) FROM vote SETTINGS log_comment = 'seen'", "SYSTEM FLUSH LOGS")
 	wantCount(t, conn, "SELECT read_rows FROM system.query_log WHERE log_comment = 'seen' AND type = 'QueryFinish'", 3)
@@ -44,26 +42,12 @@ func TestQueryLogCountsRowsRead(t *testing.T) {
 
 func TestQueryLogForgetsAfterThreeHours(t *testing.T) {
 	t.Parallel()
-	conn := open(t, env.StartEngine(t).URL("system"))
+	conn := open(t, common(t).Instance().URL("system"))
 	run(t, conn, "SELECT 1 SETTINGS log_comment = 'new'", "SYSTEM FLUSH LOGS",
 		"INSERT INTO query_log (event_date, event_time, log_comment) SELECT today(), now() - INTERVAL 3 HOUR, 'old'",
 		"OPTIMIZE TABLE query_log FINAL")
 	wantCount(t, conn, "SELECT count() FROM query_log WHERE log_comment = 'old'", 0)
 	wantCount(t, conn, "SELECT count() FROM query_log WHERE log_comment = 'new' AND type = 'QueryFinish'", 1)
-}
-
-func TestQueryLogWorksAfterARestart(t *testing.T) {
-	t.Parallel()
-	options := env.EngineOptions(t)
-	for range 2 {
-		running := start(t, options)
-		conn := open(t, running.Instance().URL("default"))
-		run(t, conn, "SELECT 1 SETTINGS log_comment = 'seen'", "SYSTEM FLUSH LOGS")
-		wantCount(t, conn, "SELECT count() FROM system.query_log WHERE log_comment = 'seen' AND type = 'QueryFinish'", 1)
-		if err := running.Stop(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
 }
 
 func TestMemoryIsBounded(t *testing.T) {
@@ -102,26 +86,26 @@ func TestFolderHasOneEngine(t *testing.T) {
 	}
 }
 
-func TestSecretsAreReadableByTheOwnerOnly(t *testing.T) {
-	t.Parallel()
-	options := env.EngineOptions(t)
-	start(t, options)
-	for _, name := range []string{"engine.json", "engine.lock", "engine/server.xml", "engine/users.xml"} {
-		info, err := os.Stat(filepath.Join(options.DataDir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got, want := info.Mode(), fs.FileMode(0o600); got != want {
-			t.Errorf("%s: got mode %v, want %v", name, got, want)
-		}
-	}
-}
-
 func TestStopUnlocksTheFolder(t *testing.T) {
 	t.Parallel()
 	options := env.EngineOptions(t)
+	logs := func(e *engine.Engine) {
+		t.Helper()
+		conn := open(t, e.Instance().URL("default"))
+		run(t, conn, "SELECT 1 SETTINGS log_comment = 'seen'", "SYSTEM FLUSH LOGS")
+		wantCount(t, conn, "SELECT count() FROM system.query_log WHERE log_comment = 'seen' AND type = 'QueryFinish'", 1)
+	}
 	first := start(t, options)
 	table(t, first.Instance())
+	logs(first)
+	if got, err := engine.Find(options.DataDir); err != nil || got != first.Instance() {
+		t.Errorf("find: got %+v, %v, want %+v", got, err, first.Instance())
+	}
+	for _, name := range []string{"engine.json", "engine.lock", "engine/server.xml", "engine/users.xml"} {
+		if info, err := os.Stat(filepath.Join(options.DataDir, name)); err != nil || info.Mode() != 0o600 {
+			t.Errorf("%s: got %v, %v, want a file that its owner alone reads", name, info, err)
+		}
+	}
 	stop(t, first)
 	stop(t, first)
 	if _, err := engine.Find(options.DataDir); !errors.Is(err, engine.ErrNotRunning) {
@@ -131,6 +115,7 @@ func TestStopUnlocksTheFolder(t *testing.T) {
 		t.Error("engine after stop: got an answer, want none")
 	}
 	second := start(t, options)
+	logs(second)
 	wantCount(t, open(t, second.Instance().URL(engine.AnalystDatabase)), "SELECT count() FROM vote", 3)
 }
 

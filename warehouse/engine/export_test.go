@@ -43,14 +43,12 @@ func ServerConfig(options Options) (string, error) {
 
 // Unexported functions for tests.
 var (
-	Backoff      = backoff
-	ParseVersion = parseVersion
+	Backoff = backoff
 )
 
 // Unexported limits for tests.
 const (
 	MaxBackoff = maxBackoff
-	ChildGrace = childGracePeriod
 	// MaxAnalysts is the bound of the connections to the address of analysts.
 	MaxAnalysts = proxy.MaxConnections
 )

@@ -102,19 +102,31 @@ func TestConcurrentFetchesDownloadOnce(t *testing.T) {
 	}
 }
 
-func TestFetchRejectsAnotherHash(t *testing.T) {
-	r := newRegistry(t, map[string]string{"package/libchdb.so": "the library"})
-	if path, err := r.fetch(t.Context(), "sha512-pinned"); !errors.Is(err, engine.ErrIntegrity) {
-		t.Errorf("got %s, %v, want ErrIntegrity", path, err)
-	}
-	wantFiles(t, r.cache, "fetch.lock")
-}
-
-func TestPlatformPackageIsPinned(t *testing.T) {
-	r := newRegistry(t, map[string]string{"package/libchdb.so": "the library"})
-	_, err := engine.Fetch(t.Context(), engine.FetchOptions{CacheDir: r.cache})
-	if !errors.Is(err, engine.ErrIntegrity) {
-		t.Errorf("got %v, want ErrIntegrity: only linux/amd64 is pinned", err)
+func TestFetchRejectsWhatIsNotPinned(t *testing.T) {
+	good := map[string]string{"package/libchdb.so": "the library"}
+	for name, test := range map[string]struct {
+		files map[string]string
+		fetch func(registry) (string, error)
+		want  string
+	}{
+		"another hash": {good, func(r registry) (string, error) { return r.fetch(t.Context(), "sha512-pinned") }, engine.ErrIntegrity.Error()},
+		"the package of this platform": { // only linux/amd64 is pinned
+			good, func(r registry) (string, error) {
+				return engine.Fetch(t.Context(), engine.FetchOptions{CacheDir: r.cache})
+			}, engine.ErrIntegrity.Error(),
+		},
+		"a tarball without a library": {
+			map[string]string{"package/../../libchdb.so": "outside", "libchdb.so": "elsewhere"},
+			func(r registry) (string, error) { return r.fetch(t.Context(), r.integrity) }, "no library",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRegistry(t, test.files)
+			if path, err := test.fetch(r); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %s, %v, want %s", path, err, test.want)
+			}
+			wantFiles(t, r.cache, "fetch.lock")
+		})
 	}
 }
 
@@ -166,14 +178,6 @@ func TestFetchExplainsFailures(t *testing.T) {
 			wantFiles(t, cache, "fetch.lock")
 		})
 	}
-}
-
-func TestFetchRejectsATarballWithoutLibrary(t *testing.T) {
-	r := newRegistry(t, map[string]string{"package/../../libchdb.so": "outside", "libchdb.so": "elsewhere"})
-	if _, err := r.fetch(t.Context(), r.integrity); err == nil || !strings.Contains(err.Error(), "no library") {
-		t.Errorf("got %v, want it to say that there is no library", err)
-	}
-	wantFiles(t, r.cache, "fetch.lock")
 }
 
 func TestFetchStopsWhenCanceled(t *testing.T) {

@@ -1,12 +1,19 @@
 package engine_test
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
 
 	"pnyx/test/env"
 	"pnyx/warehouse/engine"
@@ -37,10 +44,15 @@ func TestLocateErrorSaysWhatToDo(t *testing.T) {
 
 func TestLocateRejectsAnOldProgram(t *testing.T) {
 	dir := onPath(t)
-	script(t, filepath.Join(dir, "clickhouse"), `echo "ClickHouse local version 25.8.2.29 (official build)."`)
-	_, err := engine.Locate(t.Context(), engine.LocateOptions{CacheDir: t.TempDir()})
-	if !errors.Is(err, engine.ErrNoEngine) || !strings.Contains(err.Error(), "25.8") {
-		t.Errorf("got %v, want ErrNoEngine that names the version", err)
+	for says, want := range map[string]string{
+		"ClickHouse local version 25.8.2.29 (official build).": "25.8", "ClickHouse server version 25.12.1.1.": "25.12",
+		"clickhouse 1": `no version in "clickhouse 1`, "": "no version in",
+	} {
+		script(t, filepath.Join(dir, "clickhouse"), `echo "`+says+`"`)
+		_, err := engine.Locate(t.Context(), engine.LocateOptions{CacheDir: t.TempDir()})
+		if !errors.Is(err, engine.ErrNoEngine) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v, want ErrNoEngine that names the version", says, err)
+		}
 	}
 }
 
@@ -70,24 +82,6 @@ func TestStartRunsAClickHouseProgram(t *testing.T) {
 	}
 }
 
-func TestParseVersion(t *testing.T) {
-	t.Parallel()
-	for output, want := range map[string]string{
-		"ClickHouse local version 26.7.2.1 (official build).": "26.7 <nil>",
-		"ClickHouse server version 25.12.1.1.":                "25.12 <nil>",
-		"clickhouse 1":                                        `0.0 no version in "clickhouse 1"`,
-		"":                                                    `0.0 no version in ""`,
-	} {
-		t.Run(output, func(t *testing.T) {
-			t.Parallel()
-			year, month, err := engine.ParseVersion(output)
-			if got := fmt.Sprintf("%d.%d %v", year, month, err); got != want {
-				t.Errorf("got %s, want %s", got, want)
-			}
-		})
-	}
-}
-
 // onPath returns a folder that is first on the PATH.
 func onPath(t *testing.T) string {
 	t.Helper()
@@ -101,5 +95,108 @@ func script(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text+"\n"), 0o700); err != nil {
 		t.Fatal(err)
+	}
+}
+
+func TestStaticProgramCannotLoadLibraries(t *testing.T) {
+	t.Parallel()
+	env.SkipShort(t, "go list")
+	for tags, loads := range map[string]bool{"": true, "static": false} {
+		t.Run("tags "+tags, func(t *testing.T) {
+			t.Parallel()
+			list := exec.CommandContext(t.Context(), "go", "list", "-deps", "-tags", tags, "pnyx")
+			out, err := list.Output()
+			if err != nil {
+				t.Fatalf("%s: %v", list, err)
+			}
+			if got := strings.Contains(string(out), "github.com/ebitengine/purego"); got != loads {
+				t.Errorf("got purego linked %t, want %t", got, loads)
+			}
+		})
+	}
+}
+
+func TestFindIgnoresFilesOfACrashedEngine(t *testing.T) {
+	t.Parallel()
+	for name, files := range map[string][]string{
+		"no folder":        nil,
+		"address only":     {"engine.json"},
+		"lock only":        {"engine.lock"},
+		"lock and address": {"engine.lock", "engine.json"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			for _, file := range files {
+				env.WriteFile(t, filepath.Join(dir, file), `{"ownerPid":1,"tcpAddr":"127.0.0.1:1"}`)
+			}
+			if got, err := engine.Find(dir); !errors.Is(err, engine.ErrNotRunning) {
+				t.Errorf("find: got %+v, %v, want ErrNotRunning", got, err)
+			}
+		})
+	}
+}
+
+func TestFindDoesNotBlock(t *testing.T) {
+	t.Parallel()
+	options := env.EngineOptions(t)
+	options.Program = engine.Program{ClickHouse: filepath.Join(t.TempDir(), "clickhouse")}
+	script(t, options.Program.ClickHouse, "exec sleep infinity")
+	stale := filepath.Join(options.DataDir, "engine.json")
+	env.WriteFile(t, stale, `{"ownerPid":1,"tcpAddr":"127.0.0.1:1"}`)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() {
+		_, err := engine.Start(ctx, options)
+		ended <- err
+	}()
+	env.Until(t, func() error {
+		found, err := engine.Find(options.DataDir)
+		if !errors.Is(err, engine.ErrInUse) || !strings.Contains(err.Error(), strconv.Itoa(os.Getpid())) {
+			return fmt.Errorf("find during a start: got %+v, %w, want ErrInUse by this process", found, err)
+		}
+		return nil
+	})
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("start: got %v, want canceled", err)
+	}
+	if _, err := engine.Find(options.DataDir); !errors.Is(err, engine.ErrNotRunning) {
+		t.Errorf("find after the start: got %v, want ErrNotRunning and a free folder", err)
+	}
+}
+
+func TestURLsContainTheCredentials(t *testing.T) {
+	t.Parallel()
+	instance := engine.Instance{
+		TCPAddr: "127.0.0.1:9000", User: "pnyx", Password: "a/b@c", AnalystAddr: "127.0.0.1:9100", AnalystUser: "analyst", AnalystPassword: "d:e",
+	}
+	for _, test := range []struct {
+		name, dsn string
+		want      clickhouse.Auth
+	}{
+		{"user", instance.URL("pnyx"), clickhouse.Auth{Database: "pnyx", Username: "pnyx", Password: "a/b@c"}},
+		{"analyst", instance.AnalystURL("pnyx"), clickhouse.Auth{Database: "pnyx", Username: "analyst", Password: "d:e"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			options, err := clickhouse.ParseDSN(test.dsn)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if options.Auth != test.want {
+				t.Errorf("%s: got %+v, want %+v", test.dsn, options.Auth, test.want)
+			}
+		})
+	}
+}
+
+func TestLoggedInstanceShowsNoPassword(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	instance := engine.Instance{TCPAddr: "127.0.0.1:9000", Password: "secret", AnalystPassword: "secret"}
+	slog.New(slog.NewTextHandler(&out, nil)).Info("ready", slog.Any("instance", instance))
+	if got := out.String(); strings.Contains(got, "secret") || !strings.Contains(got, "127.0.0.1:9000") {
+		t.Errorf("logged: got %q, want the address and no password", got)
 	}
 }

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -30,7 +32,55 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 5 && os.Args[1] == ownerCommand {
 		os.Exit(runOwner(os.Args[2], os.Args[3], os.Args[4]))
 	}
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(sharing{m})
+}
+
+// sharing runs tests of which many share one engine, with the table.
+type sharing struct{ *testing.M }
+
+var shared struct {
+	sync.Mutex
+
+	folder string
+	engine *engine.Engine
+}
+
+// Run runs the tests, and then stops the engine.
+func (s sharing) Run() int {
+	status := s.M.Run()
+	if shared.engine != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
+		defer cancel()
+		if err := errors.Join(shared.engine.Stop(ctx), os.RemoveAll(shared.folder)); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+	}
+	return status
+}
+
+// common returns the engine of all tests that leave it and the table as they are.
+func common(t *testing.T) *engine.Engine {
+	t.Helper()
+	options := env.EngineOptions(t)
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.engine == nil {
+		if err := startShared(options); err != nil {
+			t.Fatal(err)
+		}
+		table(t, shared.engine.Instance())
+	}
+	return shared.engine
+}
+
+func startShared(options engine.Options) (err error) {
+	if shared.folder, err = os.MkdirTemp("", "pnyx-engines-"); err != nil {
+		return err
+	}
+	options.DataDir, options.Logger, options.AnalystGrants = shared.folder, slog.New(slog.DiscardHandler), []string{"SELECT ON pnyx_views.vote"}
+	shared.engine, err = engine.Start(context.Background(), options)
+	return err
 }
 
 // runOwner starts an engine, prints "ready", and waits to be killed.

@@ -104,10 +104,7 @@ func TestClientThatLeavesEndsItsQuery(t *testing.T) {
 	} {
 		t.Run(way, func(t *testing.T) {
 			t.Parallel()
-			options := env.EngineOptions(t)
-			options.AnalystGrants = []string{"SELECT ON pnyx_views.vote"}
-			e := start(t, options)
-			table(t, e.Instance())
+			e := common(t)
 			before := e.Instance().EnginePID
 			for name, leave := range ways() {
 				for range 2 {
@@ -135,7 +132,7 @@ func TestClientThatLeavesEndsItsQuery(t *testing.T) {
 // TestIdleClientThatResetsDoesNotHarmTheEngine resets connections over which nothing goes.
 func TestIdleClientThatResetsDoesNotHarmTheEngine(t *testing.T) {
 	t.Parallel()
-	e := start(t, env.EngineOptions(t))
+	e := common(t)
 	before := e.Instance()
 	for range 4 {
 		conn, dialed := openDialed(t, before.URL("default"))
@@ -153,8 +150,7 @@ func TestIdleClientThatResetsDoesNotHarmTheEngine(t *testing.T) {
 
 func TestNobodyButTheAnalystGetsThrough(t *testing.T) {
 	t.Parallel()
-	i := env.StartEngine(t, "SELECT ON pnyx_views.vote")
-	table(t, i)
+	i := common(t).Instance()
 	for name, c := range map[string]struct{ user, password, want string }{
 		"the analyst":                       {i.AnalystUser, i.AnalystPassword, ""},
 		"the analyst with a wrong password": {i.AnalystUser, i.AnalystPassword + "x", "Authentication failed"},
@@ -163,10 +159,19 @@ func TestNobodyButTheAnalystGetsThrough(t *testing.T) {
 		"a user between shards":             {" INTERSERVER SECRET ", "", "only user analyst"},
 		"nobody":                            {"", "", "only user analyst"},
 	} {
-		for way, ask := range map[string]func(engine.Instance, string, string) error{
-			"headers": askByHeader, "basic": askByBasic, "parameters": askByParameters,
+		for way, sign := range map[string]func(request *http.Request, user, password string){
+			"headers": func(r *http.Request, user, password string) {
+				r.Header.Set("X-ClickHouse-User", user)
+				r.Header.Set("X-ClickHouse-Key", password)
+			},
+			"basic": (*http.Request).SetBasicAuth,
+			"parameters": func(r *http.Request, user, password string) {
+				r.URL.RawQuery = url.Values{"user": {user}, "password": {password}}.Encode()
+			},
 		} {
-			err := ask(i, c.user, c.password)
+			request := countVotes(i, nil)
+			sign(request, c.user, c.password)
+			_, err := send(request)
 			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%s, %s: got %v, want an error with %q", name, way, err, c.want)
 			}
@@ -182,26 +187,6 @@ func TestNobodyButTheAnalystGetsThrough(t *testing.T) {
 	if got, err := send(request); err != nil || got != "analyst" {
 		t.Errorf("two users: got %q, %v, want analyst", got, err)
 	}
-}
-
-func askByHeader(i engine.Instance, user, password string) error {
-	request := countVotes(i, nil)
-	request.Header.Set("X-ClickHouse-User", user)
-	request.Header.Set("X-ClickHouse-Key", password)
-	_, err := send(request)
-	return err
-}
-
-func askByBasic(i engine.Instance, user, password string) error {
-	request := countVotes(i, nil)
-	request.SetBasicAuth(user, password)
-	_, err := send(request)
-	return err
-}
-
-func askByParameters(i engine.Instance, user, password string) error {
-	_, err := send(countVotes(i, url.Values{"user": {user}, "password": {password}}))
-	return err
 }
 
 func countVotes(i engine.Instance, parameters url.Values) *http.Request {
@@ -229,7 +214,7 @@ func send(request *http.Request) (string, error) {
 // TestAttackRequestsThatAreNone sends bytes that are no request for analysts.
 func TestAttackRequestsThatAreNone(t *testing.T) {
 	t.Parallel()
-	i := env.StartEngine(t)
+	i := common(t).Instance()
 	for name, text := range map[string]string{
 		"TLS": "\x16\x03\x01\x00\xa5\x01", "the native protocol": "\x00\x03abc\x01", "Redis": "*1\r\n$4\r\nPING\r\n",
 		"a path": "GET /replicas_status HTTP/1.1\r\nHost: a\r\n\r\n", "a page": "GET /play HTTP/1.1\r\nHost: a\r\n\r\n",
@@ -253,7 +238,7 @@ func TestAttackRequestsThatAreNone(t *testing.T) {
 // TestAttackRequestsBesideTheLists sends requests of the analyst that are on no list.
 func TestAttackRequestsBesideTheLists(t *testing.T) {
 	t.Parallel()
-	i := env.StartEngine(t)
+	i := common(t).Instance()
 	request := func(method, query, body string, header ...string) func() (*http.Request, error) {
 		return func() (*http.Request, error) {
 			made, err := http.NewRequestWithContext(t.Context(), method, "http://"+i.AnalystAddr+"/?"+query, strings.NewReader(body))
@@ -391,8 +376,7 @@ func TestAnalystsKeepAddressAndPassword(t *testing.T) {
 
 func TestAnalystNeedsNoDatabase(t *testing.T) {
 	t.Parallel()
-	i := env.StartEngine(t, "SELECT ON "+engine.AnalystDatabase+".vote")
-	table(t, i)
+	i := common(t).Instance()
 	for database, found := range map[string]bool{"": true, "default": true, engine.AnalystDatabase: true, "nothing": false} {
 		parameters := url.Values{"user": {i.AnalystUser}, "password": {i.AnalystPassword}}
 		if database != "" {

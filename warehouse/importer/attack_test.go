@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"pnyx/test/env"
-	"pnyx/warehouse"
 	"pnyx/warehouse/importer"
 )
 
@@ -68,17 +67,14 @@ func importBomb(t *testing.T, text string) (report importer.Report, rejects stri
 	if err := file.Close(); err != nil {
 		t.Fatal(err)
 	}
-	opened, err := warehouse.Open(t.Context(), warehouse.Options{URL: env.DatabaseURL(t), Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer opened.Close()
 	rejects = t.TempDir()
 	report, err = importer.Run(t.Context(), []string{path}, importer.Options{
-		Warehouse: opened, BatchSize: 10, RejectsDir: rejects, Logger: slog.New(slog.DiscardHandler),
+		Warehouse: env.Warehouse(t), BatchSize: 10, RejectsDir: rejects, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return report, rejects
 }
+
+func TestMain(m *testing.M) { env.Main(m) }

@@ -1,6 +1,7 @@
 package source_test
 
 import (
+	"flag"
 	"os"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"pnyx/governance"
 	"pnyx/governance/rules"
 	"pnyx/warehouse/record"
+	"pnyx/warehouse/source"
 )
 
 func TestTheDocumentHasAnExampleOfEachCanonicalLine(t *testing.T) {
@@ -173,4 +175,60 @@ func TestInvalidCanonicalLineIsRejectedWithItsField(t *testing.T) {
 		{"power of no amount", `{"record":"delegate_power","version":1,"token":"eip155:1:0xc18360217d8f7ab5e7c516566761ea12ce7f9d72","delegate":"0xd1","block":1}`, `votingPower is missing; want a number from 0`},
 		{"no canonical line", `{"daoId":"harbor","sources":[]}`, `is a DAO in a file of another format; want a canonical record`},
 	})
+}
+
+func TestDAOLineListsSources(t *testing.T) {
+	t.Parallel()
+
+	checkRecords(t, "DAO", []recordTest{
+		{
+			"all stated", `{"daoId":"harbor","name":"Harbor DAO","sources":[{"provider":"snapshot","id":"harbor.eth"},{"provider":"discourse","id":"forum.harbor.example"}]}`,
+			&record.DAO{ID: "harbor", Name: "Harbor DAO", Sources: []record.SourceRef{
+				{Provider: governance.Snapshot, ID: "harbor.eth"},
+				{Provider: governance.Discourse, ID: "forum.harbor.example"},
+			}},
+		},
+		{
+			"a Governor in any case", `{"daoId":"harbor","sources":[{"provider":"governor","id":"eip155:1:0x21DF544947ba3E8b3c32561399E88B52Dc8b28aA"}]}`,
+			&record.DAO{ID: "harbor", Name: "harbor", Sources: []record.SourceRef{
+				{Provider: governance.Governor, ID: "eip155:1:0x21df544947ba3e8b3c32561399e88b52dc8b28aa"},
+			}},
+		},
+		{"no name", `{"daoId":"harbor","name":" ","sources":[]}`, &record.DAO{ID: "harbor", Name: "harbor"}},
+	})
+	checkRejections(t, "DAO", []rejectionTest{
+		{"no id", `{"name":"Harbor","sources":[]}`, `daoId is missing; want a string`},
+		{"other provider", `{"daoId":"harbor","sources":[{"provider":"aragon","id":"x"}]}`, `sources[0].provider is "aragon"; want one of snapshot, tally, governor, discourse`},
+		{"a Governor without a chain", `{"daoId":"harbor","sources":[{"provider":"governor","id":"0x1"}]}`, `sources[0].id is "0x1"; want eip155:<chain>:<address>`},
+		{"source without an id", `{"daoId":"harbor","sources":[{"provider":"tally"}]}`, `sources[0].id is missing; want a string`},
+		{"sources as an object", `{"daoId":"harbor","sources":{}}`, `sources is an object; want an array`},
+	})
+}
+
+var update = flag.Bool("update", false, "write the table of formats into docs/sources.md")
+
+// TestTheDocumentListsTheFormats is not parallel: with -update it writes a file that other
+// tests read.
+func TestTheDocumentListsTheFormats(t *testing.T) {
+	readme, err := os.ReadFile("../../docs/sources.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const begin, end = "### Upstream formats\n\n", "\nThe files of a Discourse forum"
+	before, rest, foundBegin := strings.Cut(string(readme), begin)
+	table, after, foundEnd := strings.Cut(rest, end)
+	if !foundBegin || !foundEnd {
+		t.Fatalf("got docs/sources.md without %q and %q, want both around the table", begin, end)
+	}
+	want := source.FormatTable()
+	if *update {
+		content := before + begin + want + end + after
+		if err := os.WriteFile("../../docs/sources.md", []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if table != want {
+		t.Errorf("got the table\n%s\nwant (run the test with -update)\n%s", table, want)
+	}
 }

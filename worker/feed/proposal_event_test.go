@@ -65,70 +65,51 @@ func TestEventsAreDerivedFromTimesStatesAndMilestones(t *testing.T) {
 	milestone := func(milestoneType string, at *governance.Timestamp) record.Milestone {
 		return record.Milestone{Type: milestoneType, At: at}
 	}
+	// usual are the events of a vote with the times of these tests, with others by type; none for "".
+	usual := func(others ...string) map[string]string {
+		events := map[string]string{"proposal_created": "derived -48", "voting_started": "exact -48", "voting_ended": "exact -24"}
+		for i := 0; i < len(others); i += 2 {
+			if events[others[i]] = others[i+1]; others[i+1] == "" {
+				delete(events, others[i])
+			}
+		}
+		return events
+	}
+	with := func(state string, milestones ...record.Milestone) records.Proposal {
+		return governorProposal(state, func(p *record.Proposal) { p.Milestones = milestones })
+	}
 	for name, c := range map[string]struct {
 		proposal records.Proposal
 		change   func(*proposal)
 		want     map[string]string
 	}{
-		"created at its start": {
-			snapshotProposal(nil), nil,
-			map[string]string{"proposal_created": "derived -48", "voting_started": "exact -48", "voting_ended": "exact -24"},
-		},
-		"created at a stated time": {
-			snapshotProposal(func(p *record.Proposal) { p.CreatedAt = in(-72) }), nil,
-			map[string]string{"proposal_created": "exact -72", "voting_started": "exact -48", "voting_ended": "exact -24"},
-		},
+		"created at its start":     {snapshotProposal(nil), nil, usual()},
+		"created at a stated time": {snapshotProposal(func(p *record.Proposal) { p.CreatedAt = in(-72) }), nil, usual("proposal_created", "exact -72")},
 		"only days are known": {
 			snapshotProposal(func(p *record.Proposal) { p.StartDayOnly, p.EndDayOnly = true, true }), nil,
-			map[string]string{"proposal_created": "day -48", "voting_started": "day -48", "voting_ended": "day -24"},
+			usual("proposal_created", "day -48", "voting_started", "day -48", "voting_ended", "day -24"),
 		},
 		"no time is known": {
 			snapshotProposal(func(p *record.Proposal) { p.StartAt, p.EndAt = nil, nil }), nil,
 			map[string]string{"proposal_created": "discovered 0"},
 		},
-		"executed at an unknown time": {
-			governorProposal("executed", nil), nil,
-			map[string]string{
-				"proposal_created": "derived -48", "voting_started": "exact -48", "voting_ended": "exact -24",
-				"proposal_executed": "discovered 0",
-			},
-		},
+		"executed at an unknown time": {with("executed"), nil, usual("proposal_executed", "discovered 0")},
 		"first of several milestones": {
-			governorProposal("executed", func(p *record.Proposal) {
-				p.Milestones = []record.Milestone{
-					milestone("created", in(-70)), milestone("queued", in(-20)), milestone("queued", in(-21)),
-					milestone("executed", in(-5)), milestone("defeated", in(-4)), milestone("extended", nil),
-				}
-			}), nil,
-			map[string]string{
-				"proposal_created": "exact -70", "voting_started": "exact -48", "voting_ended": "exact -24",
-				"proposal_queued": "exact -21", "proposal_executed": "exact -5",
-			},
+			with("executed", milestone("created", in(-70)), milestone("queued", in(-20)), milestone("queued", in(-21)),
+				milestone("executed", in(-5)), milestone("defeated", in(-4)), milestone("extended", nil)), nil,
+			usual("proposal_created", "exact -70", "proposal_queued", "exact -21", "proposal_executed", "exact -5"),
 		},
 		"estimated until it happens": {
 			governorProposal("active", func(p *record.Proposal) { p.Provider, p.EndAt = governance.Governor, in(10) }), nil,
-			map[string]string{"proposal_created": "derived -48", "voting_started": "exact -48", "voting_ended": "derived 10"},
+			usual("voting_ended", "derived 10"),
 		},
-		"vetoed": {
-			governorProposal("canceled", func(p *record.Proposal) { p.Milestones = []record.Milestone{milestone("vetoed", in(-5))} }), nil,
-			map[string]string{
-				"proposal_created": "derived -48", "voting_started": "exact -48", "voting_ended": "exact -24", "proposal_canceled": "exact -5",
-			},
-		},
+		"vetoed": {with("canceled", milestone("vetoed", in(-5))), nil, usual("proposal_canceled", "exact -5")},
 		"executed on another chain": {
-			governorProposal("crosschainexecuted", func(p *record.Proposal) {
-				p.Milestones = []record.Milestone{milestone("crosschainexecuted", in(-5))}
-			}), func(p *proposal) { p.state.Outcome = governance.Executed },
-			map[string]string{
-				"proposal_created": "derived -48", "voting_started": "exact -48", "voting_ended": "exact -24", "proposal_executed": "exact -5",
-			},
+			with("crosschainexecuted", milestone("crosschainexecuted", in(-5))),
+			func(p *proposal) { p.state.Outcome = governance.Executed }, usual("proposal_executed", "exact -5"),
 		},
 		"expired, which no log states": {
-			governorProposal("expired", func(p *record.Proposal) { p.Milestones = []record.Milestone{milestone("queued", in(-20))} }), nil,
-			map[string]string{
-				"proposal_created": "derived -48", "voting_started": "exact -48", "voting_ended": "exact -24", "proposal_queued": "exact -20",
-				"proposal_expired": "discovered 0",
-			},
+			with("expired", milestone("queued", in(-20))), nil, usual("proposal_queued", "exact -20", "proposal_expired", "discovered 0"),
 		},
 		"canceled before it began": {
 			governorProposal("canceled", func(p *record.Proposal) {
@@ -136,26 +117,13 @@ func TestEventsAreDerivedFromTimesStatesAndMilestones(t *testing.T) {
 			}), nil,
 			map[string]string{"proposal_created": "derived -10", "proposal_canceled": "exact -11"},
 		},
-		"canceled after its end": {
-			governorProposal("canceled", func(p *record.Proposal) { p.Milestones = []record.Milestone{milestone("canceled", in(-23))} }), nil,
-			map[string]string{
-				"proposal_created": "derived -48", "voting_started": "exact -48", "voting_ended": "exact -24", "proposal_canceled": "exact -23",
-			},
-		},
-		"canceled at an unknown time": {
-			governorProposal("canceled", nil), nil,
-			map[string]string{"proposal_created": "derived -48", "voting_started": "exact -48", "proposal_canceled": "discovered 0"},
-		},
+		"canceled after its end":      {with("canceled", milestone("canceled", in(-23))), nil, usual("proposal_canceled", "exact -23")},
+		"canceled at an unknown time": {with("canceled"), nil, usual("voting_ended", "", "proposal_canceled", "discovered 0")},
 		"closed before its end": {
-			snapshotProposal(func(p *record.Proposal) { p.State, p.EndAt = "closed", in(5) }), nil,
-			map[string]string{"proposal_created": "derived -48", "voting_started": "exact -48", "voting_ended": "discovered 0"},
+			snapshotProposal(func(p *record.Proposal) { p.State, p.EndAt = "closed", in(5) }), nil, usual("voting_ended", "discovered 0"),
 		},
 		"quorum reached on a day": {
-			snapshotProposal(nil),
-			func(p *proposal) { p.quorumTime = &feed.QuorumTime{At: *in(-30), DayOnly: true} },
-			map[string]string{
-				"proposal_created": "derived -48", "voting_started": "exact -48", "voting_ended": "exact -24", "quorum_reached": "day -30",
-			},
+			snapshotProposal(nil), func(p *proposal) { p.quorumTime = &feed.QuorumTime{At: *in(-30), DayOnly: true} }, usual("quorum_reached", "day -30"),
 		},
 		"the end was recorded by someone": {
 			snapshotProposal(nil),
@@ -165,7 +133,7 @@ func TestEventsAreDerivedFromTimesStatesAndMilestones(t *testing.T) {
 					{Ref: p.record.Ref, DAOID: "another", Type: "voting_started"}: true,
 				}
 			},
-			map[string]string{"proposal_created": "derived -48", "voting_started": "exact -48"},
+			usual("voting_ended", ""),
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -32,10 +32,7 @@ func TestAPageIsReadAgainWhenItsCopyIsReplacedMeanwhile(t *testing.T) {
 	store := env.Store(t, env.EmbeddedRedis(t))
 	replace := func(revision, generation uint64) {
 		writer := store.NewWriter(revision)
-		if err := writer.SetVersion(t.Context(), query.Ballots{Proposal: "p1_large"}.Scope(), generation); err != nil {
-			t.Fatal(err)
-		}
-		if err := writer.Flush(t.Context()); err != nil {
+		if err := errors.Join(writer.SetVersion(t.Context(), query.Ballots{Proposal: "p1_large"}.Scope(), generation), writer.Flush(t.Context())); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -29,15 +29,9 @@ func TestChangesComeAfterTheListsThatShowThem(t *testing.T) {
 		"cut off after a proposal": func() { e.dieAfter(0) },
 		"cut off after its topics": e.dieAfterTopics,
 	} {
-		e.append([]record.Record{
-			&record.Proposal{
-				ProposalRef: record.ProposalRef{Provider: governance.Snapshot, ExternalID: name}, SourceID: "space-0",
-				Title: name, VoteType: governance.SingleChoice, Choices: []string{"A"},
-			},
-			&record.Topic{Host: "forum.org", ExternalID: name, Title: name, Slug: "slug", Posts: 1, Visible: true},
-		})
+		key := e.propose(name, "space-0", false, &record.Topic{Host: "forum.org", ExternalID: name, Title: name, Slug: "slug", Posts: 1, Visible: true})
 		want := []string{
-			"proposal " + string(governance.Identity{DAOID: "space-0", Provider: governance.Snapshot, ExternalID: name}.ProposalKey()),
+			"proposal " + string(key),
 			"topic " + string(governance.Identity{DAOID: "dao", Provider: governance.Discourse, ExternalID: name}.TopicKey()),
 		}
 		listed := e.noteListed()
@@ -54,38 +48,47 @@ func TestChangesComeAfterTheListsThatShowThem(t *testing.T) {
 func TestChangesTellOfBatchesThatLandWhileEverythingIsPublished(t *testing.T) {
 	t.Parallel()
 	e := newElectorate(t, 1)
-	before, err := e.publisher.Store.Changes(t.Context(), cache.ChangeID{}, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	env.FlushRedis(t, env.RedisClient(t, e.redisURL))
-	if err := e.publisher.Lease.Acquire(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	e.takeOver()
+	before := e.changes(cache.ChangeID{}).Last
+	e.flush()
 	want := map[string]bool{}
 	landing := &beforeCommand{do: func() {
-		id := fmt.Sprint("landed-", len(want))
-		e.append([]record.Record{&record.Proposal{
-			ProposalRef: record.ProposalRef{Provider: governance.Snapshot, ExternalID: id}, SourceID: "space-0",
-			Title: id, VoteType: governance.SingleChoice, Choices: []string{"A"},
-		}})
-		want[string(governance.Identity{DAOID: "space-0", Provider: governance.Snapshot, ExternalID: id}.ProposalKey())] = true
+		want[string(e.propose(fmt.Sprint("landed-", len(want)), "space-0", false))] = true
 	}}
 	cache.Client(e.publisher.Store.Conn()).AddHook(landing)
 	e.step()
 	landing.do = func() {}
 	e.step()
-	told, err := e.publisher.Store.Changes(t.Context(), before.Last, 1000)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, row := range told.Rows {
+	e.wantTold(before, want)
+}
+
+// wantTold checks that each of some keys has a row of changes.
+func (e *electorate) wantTold(since cache.ChangeID, want map[string]bool) {
+	e.t.Helper()
+	for _, row := range e.changes(since).Rows {
 		delete(want, row.Key)
 	}
 	if len(want) > 0 {
-		t.Errorf("got no change of %d proposals, want one of each: %v", len(want), want)
+		e.t.Errorf("got no change of %d subjects, want one of each: %v", len(want), want)
 	}
+}
+
+func (e *electorate) changes(after cache.ChangeID) cache.ChangeSlice {
+	e.t.Helper()
+	slice, err := e.publisher.Store.Changes(e.t.Context(), after, 10_000)
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	return slice
+}
+
+// flush empties Redis while the leader works on, as another one that has just begun.
+func (e *electorate) flush() {
+	e.t.Helper()
+	env.FlushRedis(e.t, env.RedisClient(e.t, e.redisURL))
+	if err := e.publisher.Lease.Acquire(e.t.Context()); err != nil {
+		e.t.Fatal(err)
+	}
+	e.takeOver()
 }
 
 // TestChangesTellOfForumsThatLandWhileEverythingIsPublished imports forums and new states of a topic
@@ -93,11 +96,8 @@ func TestChangesTellOfBatchesThatLandWhileEverythingIsPublished(t *testing.T) {
 func TestChangesTellOfForumsThatLandWhileEverythingIsPublished(t *testing.T) {
 	t.Parallel()
 	e := newElectorate(t, 1)
-	before, err := e.publisher.Store.Changes(t.Context(), cache.ChangeID{}, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := map[string]string{}
+	before := e.changes(cache.ChangeID{}).Last
+	want := map[string]bool{}
 	land := func(title string) {
 		forum, dao := title+".org", "dao-"+title
 		e.append([]record.Record{
@@ -107,17 +107,13 @@ func TestChangesTellOfForumsThatLandWhileEverythingIsPublished(t *testing.T) {
 			&record.Topic{Host: "forum.org", ExternalID: "1", Title: title, Slug: "slug", Posts: 1, Visible: true},
 		})
 		for _, id := range []string{dao, "dao"} {
-			want[string(governance.Identity{DAOID: id, Provider: governance.Discourse, ExternalID: "1"}.TopicKey())] = title
+			want[string(governance.Identity{DAOID: id, Provider: governance.Discourse, ExternalID: "1"}.TopicKey())] = true
 		}
 	}
 	land("first")
 	for range 3 {
 		e.step()
-		env.FlushRedis(t, env.RedisClient(t, e.redisURL))
-		if err := e.publisher.Lease.Acquire(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		e.takeOver()
+		e.flush()
 		var landing sync.WaitGroup
 		published := make(chan struct{})
 		landing.Go(func() {
@@ -135,16 +131,7 @@ func TestChangesTellOfForumsThatLandWhileEverythingIsPublished(t *testing.T) {
 		landing.Wait()
 	}
 	e.step()
-	told, err := e.publisher.Store.Changes(t.Context(), before.Last, 10_000)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, row := range told.Rows {
-		delete(want, row.Key)
-	}
-	if len(want) > 0 {
-		t.Errorf("got no change of %d topics, want one of each: %v", len(want), want)
-	}
+	e.wantTold(before, want)
 }
 
 // beforeCommand is a hook that is called before each command to Redis, once at a time.
@@ -198,13 +185,6 @@ func (e *electorate) noteListed() (listed map[string]bool) {
 		}
 		return found.Revision
 	}
-	read := func(after cache.ChangeID) cache.ChangeSlice {
-		slice, err := e.publisher.Store.Changes(e.t.Context(), after, 1000)
-		if err != nil {
-			e.t.Fatal(err)
-		}
-		return slice
-	}
 	lists := map[governance.ChangeKind]query.Scope{
 		governance.ProposalChange: query.Proposals{}.Scope(), governance.TopicChange: query.Topics{}.Scope(),
 	}
@@ -212,10 +192,10 @@ func (e *electorate) noteListed() (listed map[string]bool) {
 	for kind, scope := range lists {
 		before[kind] = version(scope)
 	}
-	last := read(cache.ChangeID{}).Last
+	last := e.changes(cache.ChangeID{}).Last
 	listed = map[string]bool{}
 	e.noted = func() {
-		slice := read(last)
+		slice := e.changes(last)
 		last = slice.Last
 		for _, row := range slice.Rows {
 			if scope, is := lists[row.Kind]; is && version(scope) > before[row.Kind] {

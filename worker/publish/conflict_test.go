@@ -9,6 +9,7 @@ import (
 
 	"pnyx/governance"
 	"pnyx/governance/rules"
+	"pnyx/warehouse/counts"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
 )
@@ -67,6 +68,10 @@ func TestStatedFiguresAreComparedWithBallots(t *testing.T) {
 			}
 		})
 	}
+	ofGovernor := counted(map[string]string{"for": "10", "against": "3"})
+	contract := func(scores ...string) records.Proposal {
+		return chainProposal("executed", func(p *record.Proposal) { p.StatedScores = stated(0, "", scores...).StatedScores })
+	}
 	blank := counted(map[string]string{"1": "10"})
 	blank.totals.Votes, blank.totals.Power = 2, decimal.NewFromInt(15)
 	checkConflicts(t, map[string]conflictCase{
@@ -82,6 +87,8 @@ func TestStatedFiguresAreComparedWithBallots(t *testing.T) {
 		"no ballots stored":          {stated(3, "99"), ballots{}, nil, false},
 		"blank ballots in the total": {stated(2, "15"), blank, nil, false},
 		"blank ballots left out":     {stated(2, "10"), blank, nil, false},
+		"a contract's own sums":      {contract("10", "3", "0"), ofGovernor, nil, false},
+		"a contract has a vote more": {contract("10", "4", "0"), ofGovernor, []governance.WarningCode{rules.ScoresDiffer}, true},
 		"neither with nor without":   {stated(2, "12"), blank, []governance.WarningCode{rules.TotalDiffers}, true},
 	})
 }
@@ -172,6 +179,66 @@ func TestCounterpartsAreCompared(t *testing.T) {
 			}
 			if !slices.Equal(codes, c.want) {
 				t.Errorf("got %v, want %v", codes, c.want)
+			}
+		})
+	}
+}
+
+func TestACorrectionStatesWhatChangedTheResult(t *testing.T) {
+	t.Parallel()
+	final := func(change func(*record.Proposal), powers map[string]string) *evaluation {
+		e := evaluate(snapshotProposal(func(p *record.Proposal) {
+			p.State = "closed"
+			change(p)
+		}), "dao", counted(powers), now)
+		return &e
+	}
+	unchanged := func(*record.Proposal) {}
+	p := &proposalPublication{run: &run{revision: 2, at: now}}
+	for name, c := range map[string]struct {
+		was  func(*counts.ProposalState)
+		is   *evaluation
+		want map[string]governance.CorrectionReason
+	}{
+		"nothing": {nil, final(unchanged, map[string]string{"1": "2"}), nil},
+		"a ballot": {nil, final(unchanged, map[string]string{"1": "2", "2": "1"}), map[string]governance.CorrectionReason{
+			"totals.votes": governance.LateBallots, "totals.votingPower": governance.LateBallots, "choices.2.votingPower": governance.LateBallots,
+		}},
+		"a rule": {
+			func(s *counts.ProposalState) { s.TotalPower = decimal.NewFromInt(3) }, final(unchanged, map[string]string{"1": "2"}),
+			map[string]governance.CorrectionReason{"totals.votingPower": governance.NewRule},
+		},
+		"a rule since a version without fingerprints": {
+			func(s *counts.ProposalState) { s.TotalPower, s.StatedFingerprint = decimal.NewFromInt(3), 0 },
+			final(unchanged, map[string]string{"1": "2"}),
+			map[string]governance.CorrectionReason{"totals.votingPower": governance.NewRule},
+		},
+		"a result that was not final": {
+			func(s *counts.ProposalState) { s.TotalPower, s.Settled = decimal.NewFromInt(3), false },
+			final(unchanged, map[string]string{"1": "2"}), nil,
+		},
+		"execution": {
+			func(s *counts.ProposalState) { s.Outcome = governance.Passed },
+			final(func(p *record.Proposal) { p.UpstreamStatus = "executed" }, map[string]string{"1": "2"}), nil,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			was := final(unchanged, map[string]string{"1": "2"}).state(1)
+			if c.was != nil {
+				c.was(&was)
+			}
+			got := map[string]governance.CorrectionReason{}
+			for _, found := range p.correctedBy(was, c.is).corrections {
+				got[found.Field] = found.Reason
+			}
+			if len(got) != len(c.want) {
+				t.Errorf("got %v, want %v", got, c.want)
+			}
+			for field, reason := range c.want {
+				if got[field] != reason {
+					t.Errorf("got %q for %s, want %q", got[field], field, reason)
+				}
 			}
 		})
 	}

@@ -212,18 +212,6 @@ func TestChoicesAreDerivedFromBallotsWhereUpstreamStatesNone(t *testing.T) {
 	}
 }
 
-func TestGovernorQuorumExcludesAgainst(t *testing.T) {
-	t.Parallel()
-	votes := counted(map[string]string{"for": "10", "against": "100", "abstain": "2"})
-	a := evaluate(governorProposal("defeated", func(p *record.Proposal) {
-		p.QuorumRaw, p.Quorum = "36000000000000000000", power("36")
-	}), "dao", votes, now)
-	want := &governance.Quorum{Raw: "36000000000000000000", Progress: "0.333333", Reached: new(false), Type: governance.QuorumOfApproval}
-	if diff := cmp.Diff(want, a.summary().Quorum); diff != "" {
-		t.Errorf("quorum (-want +got):\n%s", diff)
-	}
-}
-
 func TestResultThatDoesNotSumToItsBallotsIsUnbalanced(t *testing.T) {
 	t.Parallel()
 	b := counted(map[string]string{"1": "1", "2": "2"})

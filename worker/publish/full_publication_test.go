@@ -2,9 +2,19 @@ package publish
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/redis/go-redis/v9"
+	"github.com/shopspring/decimal"
+
+	"pnyx/cache"
+	"pnyx/governance"
 	"pnyx/test/env"
+	"pnyx/warehouse/pages"
+	"pnyx/warehouse/record"
 )
 
 // Sorted copies, recounts and the feed come after a publication of everything.
@@ -49,5 +59,166 @@ func TestEverythingIsAboutToBePublishedWhileRedisIsEmpty(t *testing.T) {
 	}
 	if !e.publisher.isPublishingEverything(t.Context()) {
 		t.Error("sorted copies are built before anything is published")
+	}
+}
+
+// TestIdlePublisherReadsNothingUntilItIsTold counts statements, because each keeps an idle
+// engine busy.
+func TestIdlePublisherReadsNothingUntilItIsTold(t *testing.T) {
+	t.Parallel()
+	e := newElectorate(t, 1)
+	e.append([]record.Record{e.ballot()})
+	e.step()
+	e.step() // finds nothing more
+	registry := prometheus.NewRegistry()
+	e.publisher.Warehouse.Instrument(registry, nil)
+	statements := func() (sum uint64) {
+		t.Helper()
+		families, err := registry.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, family := range families {
+			for _, metric := range family.GetMetric() {
+				sum += metric.GetHistogram().GetSampleCount()
+			}
+		}
+		return sum
+	}
+	idle := func() {
+		t.Helper()
+		if err := e.term.step(t.Context(), time.Hour); err != nil {
+			t.Fatal(err)
+		}
+	}
+	trips := &roundTrips{}
+	cache.Client(e.publisher.Store.Conn()).AddHook(trips)
+	before := statements()
+	for range 10 {
+		idle()
+	}
+	if got := statements() - before; got != 0 {
+		t.Errorf("got %d statements in 10 idle steps, want 0", got)
+	}
+	if got := trips.count.Load(); got != 20 {
+		t.Errorf("got %d round trips to Redis in 10 idle steps, want 20", got)
+	}
+	published := e.term.published.Revision
+	e.append([]record.Record{e.ballot()})
+	idle()
+	if got := e.term.published.Revision; got != published {
+		t.Errorf("got revision %d without being told of a batch, want %d", got, published)
+	}
+	e.step()
+	if got := e.term.published.Revision; got == published {
+		t.Errorf("got revision %d after being told of a batch, want a later one", got)
+	}
+}
+
+// roundTrips is a hook that counts the round trips of a Redis client.
+type roundTrips struct{ count atomic.Int64 }
+
+func (*roundTrips) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (r *roundTrips) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, command redis.Cmder) error {
+		r.count.Add(1)
+		return next(ctx, command)
+	}
+}
+
+func (r *roundTrips) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, commands []redis.Cmder) error {
+		r.count.Add(1)
+		return next(ctx, commands)
+	}
+}
+
+func TestPublisherIsToldOfABatchThatCameWhileItWorked(t *testing.T) {
+	t.Parallel()
+	p := &Publisher{committed: make(chan struct{}, 1)}
+	p.Wake()
+	if !p.await(t.Context(), time.Hour) {
+		t.Error("got false, want it to be told")
+	}
+	if p.await(t.Context(), time.Nanosecond) {
+		t.Error("got true after the pause, want it not to be told twice")
+	}
+}
+
+// previousState is the key of the state of publication of the version before.
+const previousState = "pnyx:4:{worker}:publication"
+
+// mismatched is a ballot with a part: unless that is its power of 5, the choices of its proposal
+// do not sum to the ballots until its voter votes again.
+func (e *electorate) mismatched(part int64) *record.Ballot {
+	return &record.Ballot{
+		Proposal: e.proposals[0], VoteID: "twice", Voter: "0xtwice", Power: decimal.New(5, 0), Choices: []string{"1"},
+		Shares: []decimal.Decimal{decimal.NewFromInt(part)}, ChoiceKey: "1", RawChoice: "1",
+	}
+}
+
+func (e *electorate) detail() cache.View {
+	e.t.Helper()
+	view, err := e.publisher.Store.View(e.t.Context(), cache.DAODetailKey("space-0"))
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	return view
+}
+
+// While nodes of the version before serve, nodes of this one do not become ready with a DAO
+// withheld whose ballots landed as it was counted.
+func TestFirstPublicationOfAFormatCountsAgainWhatItWithholds(t *testing.T) {
+	t.Parallel()
+	for name, served := range map[string]bool{"the version before serves": true, "nobody serves": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := newElectorate(t, 1)
+			e.publisher.rangedFrom = pages.SortedCopyThreshold
+			e.append([]record.Record{e.mismatched(4)})
+			e.flush()
+			if served {
+				if err := env.RedisClient(t, e.redisURL).Set(t.Context(), previousState, "state", 0).Err(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			e.shown = func() {
+				e.shown = func() {}
+				if _, err := e.publisher.Store.PublicationState(t.Context()); err != nil { // before nodes are ready
+					e.append([]record.Record{e.mismatched(5)})
+				}
+			}
+			e.step()
+			if got := e.detail().IsWithheld(); got == served {
+				t.Errorf("got the DAO withheld: %t, want %t", got, !served)
+			}
+		})
+	}
+}
+
+// What a publication of everything keeps may be of long ago, as the numbers of an earlier version
+// which has come back: it does not say that it is fresh.
+func TestKeptNumbersAreFreshNoLongerThanTheyAreKnownToBe(t *testing.T) {
+	t.Parallel()
+	e := newElectorate(t, 1)
+	e.publisher.rangedFrom = pages.SortedCopyThreshold
+	before := e.detail()
+	e.append([]record.Record{e.mismatched(4)})
+	e.takeOver()
+	pulse, err := e.publisher.Warehouse.Pulse(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.term.publishAll(t.Context(), pulse.Now.Add(time.Hour), "others"); err != nil {
+		t.Fatal(err)
+	}
+	after := e.detail()
+	if after.FreshUntil == nil || *after.FreshUntil != before.DataAsOf || after.DataAsOf != before.DataAsOf {
+		t.Errorf("got numbers of %s, fresh until %v, want both to be %s", after.DataAsOf, after.FreshUntil, before.DataAsOf)
+	}
+	var dao governance.DAODetail
+	if err := after.Decode(&dao); err != nil {
+		t.Errorf("got %v, want the numbers of before", err)
 	}
 }

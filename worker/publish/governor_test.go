@@ -1,14 +1,13 @@
 package publish
 
 import (
-	"slices"
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"pnyx/governance"
-	"pnyx/governance/rules"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
 )
@@ -45,26 +44,20 @@ func TestGovernorStatesDecideTheOutcome(t *testing.T) {
 func TestGovernorQuorumIsCountedByTheProposalsRule(t *testing.T) {
 	t.Parallel()
 	votes := counted(map[string]string{"for": "10", "against": "4", "abstain": "2.000000000000000001"})
-	for name, c := range map[string]struct {
-		choices []string
-		want    governance.Quorum
-		outcome governance.Outcome
-	}{
-		"the provider's rule": {nil, governance.Quorum{Raw: "12", Progress: "1", Reached: new(true), Type: governance.QuorumOfApproval}, governance.Passed},
-		"for and abstain":     {[]string{"for", "abstain"}, governance.Quorum{Raw: "12", Progress: "1", Reached: new(true), Type: governance.QuorumOfApproval}, governance.Passed},
-		"for alone":           {[]string{"for"}, governance.Quorum{Raw: "12", Progress: "0.833333", Reached: new(false), Type: governance.QuorumOfApproval}, governance.Failed},
-		"all":                 {[]string{"for", "against", "abstain"}, governance.Quorum{Raw: "12", Progress: "1.333333", Reached: new(true), Type: governance.QuorumOfApproval}, governance.Passed},
+	for choices, want := range map[string]string{
+		"": "1 true passed", "for,abstain": "1 true passed", "for": "0.833333 false failed", "against": "0.333333 false failed",
+		"for,against,abstain": "1.333333 true passed",
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(choices, func(t *testing.T) {
 			t.Parallel()
 			e := evaluate(chainProposal("", func(p *record.Proposal) {
-				p.QuorumRaw, p.Quorum, p.QuorumChoices = "12", power("12"), c.choices
+				if p.QuorumRaw, p.Quorum = "12", power("12"); choices != "" {
+					p.QuorumChoices = strings.Split(choices, ",")
+				}
 			}), "dao", votes, now)
-			if diff := cmp.Diff(&c.want, e.summary().Quorum); diff != "" {
-				t.Errorf("quorum (-want +got):\n%s", diff)
-			}
-			if e.outcome != c.outcome {
-				t.Errorf("got outcome %s, want %s", e.outcome, c.outcome)
+			q := e.summary().Quorum
+			if got := fmt.Sprint(q.Progress, " ", *q.Reached, " ", e.outcome); got != want || q.Raw != "12" || q.Type != governance.QuorumOfApproval {
+				t.Errorf("got %s of %+v, want %s", got, q, want)
 			}
 		})
 	}
@@ -89,16 +82,6 @@ func TestVoteWithDividedBallotsIsDecidedOnAGovernorAlone(t *testing.T) {
 				t.Errorf("got %s, want %s", got, c.want)
 			}
 		})
-	}
-}
-
-func TestProvisionalProposalIsFlagged(t *testing.T) {
-	t.Parallel()
-	for _, provisional := range []bool{true, false} {
-		e := evaluate(chainProposal("active", func(p *record.Proposal) { p.Provisional = provisional }), "dao", ballots{}, now)
-		if got := slices.Contains(e.flags, rules.Provisional); got != provisional {
-			t.Errorf("provisional %t: got flags %v", provisional, e.flags)
-		}
 	}
 }
 
@@ -127,33 +110,6 @@ func TestProvenanceNamesBlockOrMessage(t *testing.T) {
 				if diff := cmp.Diff(want, got.Origin); diff != "" || !strings.HasPrefix(got.Source, c.source) {
 					t.Errorf("%s: got source %q, want %s…; origin (-want +got):\n%s", field, got.Source, c.source, diff)
 				}
-			}
-		})
-	}
-}
-
-func TestContractsOwnSumsAreComparedWithBallots(t *testing.T) {
-	t.Parallel()
-	votes := counted(map[string]string{"for": "10", "against": "3", "abstain": "2"})
-	for name, c := range map[string]struct {
-		scores []string
-		differ bool
-	}{
-		"equal":        {[]string{"10", "3", "2"}, false},
-		"a vote lacks": {[]string{"10", "4", "2"}, true},
-		"not stated":   {nil, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			e := evaluate(chainProposal("executed", func(p *record.Proposal) {
-				for _, score := range c.scores {
-					p.StatedScores = append(p.StatedScores, *power(score))
-				}
-			}), "dao", votes, now)
-			flagged := slices.Contains(e.flags, rules.TotalsDifferUpstream)
-			warned := slices.ContainsFunc(e.conflicts, func(w governance.Warning) bool { return w.Code == rules.ScoresDiffer })
-			if flagged != c.differ || warned != c.differ {
-				t.Errorf("got flags %v and warnings %v, want both: %t", e.flags, e.conflicts, c.differ)
 			}
 		})
 	}

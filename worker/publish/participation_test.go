@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
-	"github.com/shopspring/decimal"
 
 	"pnyx/cache"
 	"pnyx/governance"
@@ -62,12 +61,8 @@ func TestRecountReplacesWrongParticipation(t *testing.T) {
 	t.Parallel()
 	e := newElectorate(t, 1)
 	e.publisher.recountOverlap = -1 // only open batches are pending
-	for _, voter := range []string{"0xa", "0xb"} {
-		e.append([]record.Record{&record.Ballot{
-			Proposal: e.proposals[0], Voter: voter, VoteID: voter, Power: decimal.NewFromInt(1),
-			Choices: []string{"1"}, ChoiceKey: "1", RawChoice: "1",
-		}})
-	}
+	e.append([]record.Record{castOn(e.proposals[0], "0xa", "a", 1)})
+	e.append([]record.Record{castOn(e.proposals[0], "0xb", "b", 1)})
 	e.step()
 	e.recountAll()
 	id := "space-0"
@@ -101,18 +96,10 @@ func TestRangedParticipationFollowsProposals(t *testing.T) {
 		var records []record.Record
 		for _, voter := range voters {
 			votes++
-			records = append(records, &record.Ballot{
-				Proposal: record.ProposalRef{Provider: governance.Snapshot, ExternalID: proposal},
-				Voter:    voter, VoteID: fmt.Sprint("v", votes), Power: decimal.NewFromInt(1), Choices: []string{"1"}, ChoiceKey: "1", RawChoice: "1",
-			})
+			ref := record.ProposalRef{Provider: governance.Snapshot, ExternalID: proposal}
+			records = append(records, castOn(ref, voter, fmt.Sprint("v", votes), 1))
 		}
 		e.append(records)
-	}
-	propose := func(proposal, space string, withdrawn bool) {
-		e.append([]record.Record{&record.Proposal{
-			ProposalRef: record.ProposalRef{Provider: governance.Snapshot, ExternalID: proposal}, SourceID: space,
-			Title: proposal, VoteType: governance.SingleChoice, Choices: []string{"A", "B"}, Withdrawn: withdrawn,
-		}})
 	}
 	vote("p0", "0xa", "0xb", "0xc")
 	vote("p1", "0xb")
@@ -125,14 +112,14 @@ func TestRangedParticipationFollowsProposals(t *testing.T) {
 	}{
 		{"a vote of somebody else", func() { vote("p0", "0xd") }, true},
 		{"a vote again", func() { vote("p0", "0xd") }, true},
-		{"a new proposal without votes", func() { propose("new", "space-0", false) }, true},
+		{"a new proposal without votes", func() { e.propose("new", "space-0", false) }, true},
 		{"votes on it", func() { vote("new", "0xa", "0xe") }, true},
 		{"votes without a proposal", func() { vote("late", "0xb", "0xf") }, true},
-		{"their proposal", func() { propose("late", "space-0", false) }, false},
-		{"a withdrawn proposal", func() { propose("new", "space-0", true) }, false},
+		{"their proposal", func() { e.propose("late", "space-0", false) }, false},
+		{"a withdrawn proposal", func() { e.propose("new", "space-0", true) }, false},
 		{"a vote on it", func() { vote("new", "0xg") }, true},
-		{"the proposal again", func() { propose("new", "space-0", false) }, false},
-		{"a proposal of another space", func() { propose("late", "space-1", false) }, false},
+		{"the proposal again", func() { e.propose("new", "space-0", false) }, false},
+		{"a proposal of another space", func() { e.propose("late", "space-1", false) }, false},
 		{"a vote on that", func() { vote("late", "0xh") }, true},
 		{"a DAO of both spaces", func() {
 			e.append([]record.Record{&record.DAO{ID: "space-0", Name: "both", Sources: []record.SourceRef{

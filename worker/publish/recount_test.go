@@ -133,6 +133,23 @@ func (e *electorate) recountAll() {
 	}
 }
 
+// castOn is a ballot for the first choice.
+func castOn(proposal record.ProposalRef, voter, id string, power int64) *record.Ballot {
+	return &record.Ballot{
+		Proposal: proposal, Voter: voter, VoteID: id, Power: decimal.NewFromInt(power), Choices: []string{"1"}, ChoiceKey: "1", RawChoice: "1",
+	}
+}
+
+// propose writes a proposal of a space.
+func (e *electorate) propose(id, space string, withdrawn bool, also ...record.Record) governance.ProposalKey {
+	e.t.Helper()
+	e.append(append(also, &record.Proposal{
+		ProposalRef: record.ProposalRef{Provider: governance.Snapshot, ExternalID: id}, SourceID: space,
+		Title: id, VoteType: governance.SingleChoice, Choices: []string{"A", "B"}, Withdrawn: withdrawn,
+	}))
+	return governance.Identity{DAOID: space, Provider: governance.Snapshot, ExternalID: id}.ProposalKey()
+}
+
 // ballot is one of few voters, on any proposal: new, cast again at a later or the same time,
 // corrected, or withdrawn.
 func (e *electorate) ballot() *record.Ballot {
@@ -277,13 +294,7 @@ func TestRecountReplacesWrongTotals(t *testing.T) {
 	t.Parallel()
 	e := newElectorate(t, 1)
 	e.publisher.recountOverlap = -time.Hour // only open batches are pending
-	vote := func(voter string, power int64) *record.Ballot {
-		return &record.Ballot{
-			Proposal: e.proposals[0], Voter: voter, VoteID: "v" + voter, Power: decimal.NewFromInt(power),
-			Choices: []string{"1"}, ChoiceKey: "1", RawChoice: "1",
-		}
-	}
-	e.append([]record.Record{vote("0xa", 1), vote("0xb", 2)})
+	e.append([]record.Record{castOn(e.proposals[0], "0xa", "a", 1), castOn(e.proposals[0], "0xb", "b", 2)})
 	e.step()
 	e.recountAll()
 	ref := e.proposals[0].Hash()

@@ -3,13 +3,16 @@ package publish
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
 	"pnyx/governance/rules"
+	"pnyx/warehouse/counts"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
 )
@@ -153,22 +156,6 @@ func TestAGovernorsStatementCountsToTheLastDigit(t *testing.T) {
 	}
 }
 
-func TestVotesAgainstReachTheQuorumOfAGovernorThatCountsThem(t *testing.T) {
-	t.Parallel()
-	votes := counted(map[string]string{"for": "30", "against": "20", "abstain": "10"})
-	for quorum, want := range map[string]string{"": "quorum 0.8 false", "for,against,abstain": "quorum 1.2 true", "for": "quorum 0.6 false", "against": "quorum 0.4 false"} {
-		p := chainProposal("succeeded", func(p *record.Proposal) {
-			p.QuorumRaw, p.Quorum = "50", power("50")
-			if quorum != "" {
-				p.QuorumChoices = strings.Split(quorum, ",")
-			}
-		})
-		if got := said(evaluate(p, "dao", votes, now)); !strings.Contains(got, want) || !strings.Contains(got, "passed") {
-			t.Errorf("counted are %q: got %s, want %s and passed", quorum, got, want)
-		}
-	}
-}
-
 func TestTotalsOfUpstreamAreFlagged(t *testing.T) {
 	t.Parallel()
 	open := evaluate(stating("pending", "5", "", "50 3 2", func(p *record.Proposal) { p.State, p.EndAt = "active", in(1) }), "dao", ballots{}, now)
@@ -190,5 +177,169 @@ func TestTotalsOfUpstreamAreFlagged(t *testing.T) {
 		if got := slices.Contains(c.e.flags, c.flag); got != c.want {
 			t.Errorf("%s: got flags %v, want %s: %t", name, c.e.flags, c.flag, c.want)
 		}
+	}
+}
+
+// grouped returns ballots of a power and a list of choices each, as the warehouse counts them:
+// "5 2,1". A ballot with weights gives equal parts: "5 2=,1=".
+func grouped(casts ...string) (b ballots) {
+	b.totals.Choices, b.totals.RootSums = map[string]governance.Score{}, map[string]decimal.Decimal{}
+	for _, cast := range casts {
+		text, list, _ := strings.Cut(cast, " ")
+		group := governance.Ranking{Votes: 1, Power: *power(text)}
+		if list != "" {
+			group.Choices = strings.Split(strings.ReplaceAll(list, "=", ""), ",")
+		}
+		if strings.Contains(list, "=") {
+			for range group.Choices {
+				share := group.Power.Div(decimal.NewFromInt(int64(len(group.Choices))))
+				group.Shares, group.Roots = append(group.Shares, share), append(group.Roots, governance.SquareRoot(share))
+			}
+		}
+		b.groups = append(b.groups, group)
+		b.totals.Votes++
+		b.totals.Power = b.totals.Power.Add(group.Power)
+		if len(group.Choices) > 0 {
+			b.totals.Support(group)
+		}
+	}
+	return b
+}
+
+func TestInvalidBallotsCountAsUpstreamCountsThem(t *testing.T) {
+	t.Parallel()
+	voting := func(v governance.VoteType, total, scores string) records.Proposal {
+		return stating("final", "4", total, scores, func(p *record.Proposal) {
+			p.VoteType, p.Quorum, p.Choices = v, nil, []string{"A", "B", "C"}
+		})
+	}
+	unstated := func(v governance.VoteType) records.Proposal {
+		return stating("", "", "", "", func(p *record.Proposal) {
+			p.VoteType, p.Quorum, p.Choices = v, nil, []string{"A", "B", "C"}
+			p.StatedScores = []decimal.Decimal{}
+		})
+	}
+	for name, c := range map[string]struct {
+		proposal records.Proposal
+		casts    string
+		want     string
+		invalid  bool
+	}{
+		"rankings of a part": {voting(governance.RankedChoice, "125", "40 35 0"), "40 1,2,3;35 2,1,3;30 3;20 3,2", "ballots 4 125 (40 35 0)", true},
+		"all rank everything": {
+			voting(governance.RankedChoice, "125", "75 0 50"), "40 1,2,3;35 2,1,3;30 3,1,2;20 3,2,1", "ballots 4 125 (75 0 50)", false,
+		},
+		"rankings of a part that upstream counted": {
+			voting(governance.RankedChoice, "125", "75 0 50"), "40 1,2,3;35 2,1,3;30 3;20 3,2", "ballots 4 125 (75 0 50)", false,
+		},
+		"rankings of a part that upstream counted, no total": {
+			voting(governance.RankedChoice, "", "75 0 50"), "40 1,2,3;35 2,1,3;30 3;20 3,2", "ballots 4 125 (75 0 50)", false,
+		},
+		"rankings of a part that upstream left out, no total": {
+			voting(governance.RankedChoice, "", "40 35 0"), "40 1,2,3;35 2,1,3;30 3;20 3,2", "ballots 4 125 (40 35 0)", true,
+		},
+		"rankings of a part, no scores":        {unstated(governance.RankedChoice), "40 1,2,3;35 2,1,3;30 3;20 3,2", "ballots 4 125 (75 0 50)", false},
+		"approval, one choice does not exist":  {voting(governance.Approval, "25", "10 10 0"), "10 1,2;5 ;7 ;3 1,4", "ballots 4 25 (10 10 0)", true},
+		"approval, no scores":                  {unstated(governance.Approval), "10 1,2;5 ;3 1,4", "ballots 3 18 (10 10 0)", true},
+		"weights, one choice does not exist":   {voting(governance.Weighted, "30", "5 5 0"), "10 1=,2=;20 1=,7=", "", true},
+		"quadratic, one choice does not exist": {unstated(governance.Quadratic), "10 1=,2=;20 1=,7=", "ballots 2 30 (5 5 0)", true},
+		"a list where one choice is wanted":    {voting(governance.Basic, "120", "60 20 0"), "60 1;20 2;30 1,2;10 4", "ballots 4 120 (60 20 0)", true},
+		"one stray ballot":                     {voting(governance.Basic, "", "60 20 0"), "60 1;20 2;0.001 4;0.001 7", "ballots 4 80.002 (60 20 0)", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := grouped(strings.Split(c.casts, ";")...)
+			if !needsGroups(c.proposal, b.totals) {
+				b.groups = nil
+			}
+			e := evaluate(c.proposal, "dao", b, now)
+			if e.result.unbalanced != nil {
+				t.Error(e.result.unbalanced)
+			}
+			if got := said(e); c.want != "" && !strings.HasPrefix(got, c.want+",") {
+				t.Errorf("got %s, want %s", got, c.want)
+			}
+			if got := slices.Contains(e.flags, rules.BallotsInvalid); got != c.invalid {
+				t.Errorf("got flags %v, want ballots_invalid: %t", e.flags, c.invalid)
+			}
+			if slices.Contains(e.flags, rules.TotalsDifferUpstream) && c.want != "" {
+				t.Errorf("got flags %v, want no difference", e.flags)
+			}
+			if len(e.result.choices) != 3 {
+				t.Errorf("got choices %v, want those that upstream states", e.result.choices)
+			}
+		})
+	}
+}
+
+func TestCopelandLeavesRankingsOfAPartOutOfTheTotal(t *testing.T) {
+	t.Parallel()
+	p := stating("final", "3", "10", "6.6 3.4", func(p *record.Proposal) {
+		p.VoteType, p.Quorum, p.Choices = governance.Copeland, nil, []string{"A", "B"}
+	})
+	e := evaluate(p, "dao", grouped("7 1,2", "3 2,1", "90 2"), now)
+	if got, want := said(e), "upstream 3 10 (6.6 3.4), held 3 100, complete"; !strings.HasPrefix(got, want) || slices.Contains(e.flags, rules.TotalsDifferUpstream) {
+		t.Errorf("got %s, %v, want %s", got, e.flags, want)
+	}
+}
+
+func TestGroupsOfOtherBallotsThanTheTotalsAreUnbalanced(t *testing.T) {
+	t.Parallel()
+	b := grouped("10 1,2", "3 1,4")
+	b.totals.Votes++
+	e := evaluate(stating("", "", "", "", func(p *record.Proposal) { p.VoteType = governance.Approval }), "dao", b, now)
+	if e.result.unbalanced == nil {
+		t.Errorf("got %s, want it held back", fmt.Sprint(said(e)))
+	}
+}
+
+func rankedProposal(choices ...string) records.Proposal {
+	return snapshotProposal(func(p *record.Proposal) {
+		p.VoteType, p.Choices = governance.RankedChoice, choices
+	})
+}
+
+// rankedBy returns ballots that each rank all choices up to a number.
+func rankedBy(votes uint64, choices int) ballots {
+	b := ballots{totals: counts.VoteTotals{Votes: votes, Choices: map[string]governance.Score{}}}
+	for i := range choices {
+		b.totals.Choices[strconv.Itoa(i+1)] = governance.Score{Votes: votes}
+	}
+	return b
+}
+
+func TestAttackVoteBeyondTheWorkBudgetIsNotCounted(t *testing.T) {
+	t.Parallel()
+	huge := evaluate(rankedProposal("A", "B", "C"), "dao", rankedBy(20_000_000, 3), now)
+	if !slices.Contains(huge.flags, rules.ScoresUnavailable) || len(huge.result.choiceTotals()) != 0 || *huge.result.votes != 20_000_000 {
+		t.Errorf("got flags %v, choices %v, votes %d, want scores_unavailable, no choices, all votes",
+			huge.flags, huge.result.choiceTotals(), *huge.result.votes)
+	}
+	stated := rankedProposal("A", "B", "C")
+	stated.State, stated.StatedScoresTotal = "closed", power("6")
+	stated.StatedScores = []decimal.Decimal{decimal.NewFromInt(1), decimal.NewFromInt(2), decimal.NewFromInt(3)}
+	huge = evaluate(stated, "dao", rankedBy(20_000_000, 3), now)
+	if slices.Contains(huge.flags, rules.ScoresUnavailable) || len(huge.result.choiceTotals()) != 3 || huge.result.choiceTotals()[2].VotingPower != "3" {
+		t.Errorf("with stated scores: got flags %v, choices %v, want upstream's scores", huge.flags, huge.result.choiceTotals())
+	}
+	usual := evaluate(rankedProposal("A", "B", "C"), "dao", rankedBy(1000, 3), now)
+	if slices.Contains(usual.flags, rules.ScoresUnavailable) {
+		t.Errorf("a usual vote: got flags %v, want no scores_unavailable", usual.flags)
+	}
+}
+
+func TestAttackRankingNamesOnlyStatedChoices(t *testing.T) {
+	t.Parallel()
+	b := grouped("5 65535,400,2", "4 1", "3 9", "2 2,1")
+	got := evaluate(rankedProposal("A", "B"), "dao", b, now)
+	want := []governance.ChoiceTotal{
+		{Key: "1", Label: "A", Votes: new(governance.Decimal("1")), VotingPower: "4"},
+		{Key: "2", Label: "B", Votes: new(governance.Decimal("1")), VotingPower: "2"},
+	}
+	if diff := cmp.Diff(want, got.result.choiceTotals()); diff != "" {
+		t.Errorf("choices (-want +got):\n%s", diff)
+	}
+	if !slices.Contains(got.flags, rules.BallotsInvalid) {
+		t.Errorf("got flags %v, want ballots_invalid", got.flags)
 	}
 }

@@ -48,15 +48,11 @@ func newLab(t *testing.T) *lab {
 	store := env.Store(t, env.EmbeddedRedis(t))
 	l := &lab{t: t, warehouse: env.Warehouse(t)}
 	writer := store.NewWriter(1)
-	if err := writer.SetDAO(t.Context(), cache.View{Revision: 1}, governance.DAOListItem{DAOID: "dao", Name: "The <DAO>"}); err != nil {
-		t.Fatal(err)
-	}
-	if err := writer.Flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := accounts.NewAccounts(l.warehouse).PutToken(t.Context(), accounts.Token{
-		ID: "token", Name: "A", Plan: "developer", Scopes: []string{string(access.V2Standard)}, CreatedAt: time.Now(),
-	}); err != nil {
+	if err := errors.Join(
+		writer.SetDAO(t.Context(), cache.View{Revision: 1}, governance.DAOListItem{DAOID: "dao", Name: "The <DAO>"}), writer.Flush(t.Context()),
+		accounts.NewAccounts(l.warehouse).PutToken(t.Context(), accounts.Token{
+			ID: "token", Name: "A", Plan: "developer", Scopes: []string{string(access.V2Standard)}, CreatedAt: time.Now(),
+		})); err != nil {
 		t.Fatal(err)
 	}
 	l.deliverer = l.newDeliverer(store)
@@ -97,11 +93,9 @@ func (l *lab) add(url string, types ...string) accounts.Webhook {
 
 func (l *lab) put(e accounts.Webhook) {
 	l.t.Helper()
-	if err := PassOver(l.t.Context(), l.warehouse, e); err != nil {
-		l.t.Fatal(err)
-	}
+	err := PassOver(l.t.Context(), l.warehouse, e)
 	e.EnabledAt = time.Now()
-	if err := accounts.NewAccounts(l.warehouse).PutWebhook(l.t.Context(), e, false); err != nil {
+	if err := errors.Join(err, accounts.NewAccounts(l.warehouse).PutWebhook(l.t.Context(), e, false)); err != nil {
 		l.t.Fatal(err)
 	}
 }
@@ -271,6 +265,13 @@ func (in *inbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	answer(w, r, earlier)
+}
+
+// answerWith changes the answer.
+func (in *inbox) answerWith(answer func(w http.ResponseWriter, r *http.Request, earlier int)) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.answer = answer
 }
 
 func (in *inbox) messages() []received {

@@ -1,11 +1,12 @@
 package warehouse_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/uuid"
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
@@ -19,27 +20,19 @@ import (
 func TestHeldIsWhatIsNotWithdrawn(t *testing.T) {
 	t.Parallel()
 
-	w := env.Warehouse(t)
+	w := open(t)
 	end, votes := governance.Timestamp(1_772_700_000_000), uint64(3)
-	ref := record.ProposalRef{Provider: governance.Snapshot, ExternalID: "0xab"}
+	ref := ref("0xab")
 	proposal := &record.Proposal{ProposalRef: ref, SourceID: "harbor.eth", EndAt: &end, StatedVotes: &votes, State: "closed", Origin: "message 1"}
 	ballot := func(voter, id string) *record.Ballot {
-		at := governance.Timestamp(1_772_600_000_000)
-		return &record.Ballot{
-			Proposal: ref, Voter: voter, VoteID: id, Power: decimal.RequireFromString("7.5"), Choices: []string{"1"}, ChoiceKey: "1",
-			RawChoice: "1", VotedAt: &at, Reason: "why not",
-		}
+		b := ballot("0xab", voter, id, "1", "7.5", new(governance.Timestamp(1_772_600_000_000)))
+		b.Reason = "why not"
+		return b
 	}
-	write := func(all ...record.Record) {
-		t.Helper()
-		if _, err := records.Append(t.Context(), w, records.Import{ID: uuid.New(), ObservedAt: time.Now()}, all); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write(proposal, ballot("0xada", "v1"), ballot("0xada", "v2"), ballot("0xbo", "v3"), ballot("0xcy", "v4"))
+	appendAll(t, w, proposal, ballot("0xada", "v1"), ballot("0xada", "v2"), ballot("0xbo", "v3"), ballot("0xcy", "v4"))
 	gone := ballot("0xcy", "v4")
 	gone.Withdrawn = true
-	write(gone)
+	appendAll(t, w, gone)
 
 	var held []record.Ballot
 	err := records.HeldBallots(t.Context(), w, ref, func(b record.Ballot) error {
@@ -82,7 +75,7 @@ func TestHeldIsWhatIsNotWithdrawn(t *testing.T) {
 		t.Errorf("got %v, want none that ends after the end", got)
 	}
 	proposal.Withdrawn = true
-	write(proposal)
+	appendAll(t, w, proposal)
 	wanted[0].Withdrawn = true
 	if diff := cmp.Diff(wanted, list(end.Time())); diff != "" {
 		t.Error(diff)
@@ -92,12 +85,9 @@ func TestHeldIsWhatIsNotWithdrawn(t *testing.T) {
 func TestHeldTopicsAreTheRecordsWrittenLast(t *testing.T) {
 	t.Parallel()
 
-	opened := env.Warehouse(t)
+	opened := open(t)
 	const host = "forum.example.org"
-	at := func(day int) *governance.Timestamp {
-		stamp := governance.TimestampOf(time.Date(2026, 3, day, 0, 0, 0, 0, time.UTC))
-		return &stamp
-	}
+	at := func(day int) *governance.Timestamp { return at(fmt.Sprintf("2026-03-%02d", day)) }
 	topic := func(id string, day int) *record.Topic {
 		return &record.Topic{
 			Host: host, ExternalID: id, Title: "Budget " + id, Slug: "budget", CategoryID: "3", Tags: []string{"grants"},
@@ -108,10 +98,7 @@ func TestHeldTopicsAreTheRecordsWrittenLast(t *testing.T) {
 	old, young, gone, other := topic("1", 1), topic("2", 20), topic("3", 20), topic("2", 20)
 	gone.Visible, gone.Withdrawn, gone.Closed, gone.Archived = false, true, true, true
 	other.Host = "forum.other.example"
-	run := records.Import{ID: uuid.New(), ObservedAt: time.Now()}
-	if _, err := records.Append(t.Context(), opened, run, []record.Record{old, young, gone, other}); err != nil {
-		t.Fatal(err)
-	}
+	appendAll(t, opened, old, young, gone, other)
 
 	t.Run("whole", func(t *testing.T) {
 		held, err := records.HeldTopics(t.Context(), opened, host, []string{"2", "3", "4"}, true)
@@ -155,4 +142,40 @@ func TestHeldTopicsAreTheRecordsWrittenLast(t *testing.T) {
 			})
 		}
 	})
+}
+
+// TestAttackRejectsOfASourceAreBounded rejects more items than are kept with their texts, and
+// one that is longer than what is kept of any.
+func TestAttackRejectsOfASourceAreBounded(t *testing.T) {
+	t.Parallel()
+	w, url := openURL(t)
+	reject := func(ids ...string) {
+		t.Helper()
+		var rejects []records.FollowReject
+		for _, id := range ids {
+			rejects = append(rejects, records.FollowReject{
+				Upstream: "hub", Provider: governance.Snapshot, SourceID: "a.eth", ItemID: id,
+				Reason: strings.Repeat("ä", 5000), Text: strings.Repeat("x", 1<<20), At: time.Now(),
+			})
+		}
+		if err := records.WriteFollowRejects(t.Context(), w, rejects); err != nil {
+			t.Fatal(err)
+		}
+	}
+	reject(strings.Repeat("i", 1<<20))
+	conn := raw(t, url)
+	mustExec(t, conn, "INSERT INTO follow_rejects (upstream, provider, source_id, item_id, at) "+
+		"SELECT 'hub', 'snapshot', 'a.eth', toString(number), now64(3) FROM numbers(2000)")
+	reject("without a text")
+	got := env.Column(t, conn, "SELECT concat(toString(count()), ' ', toString(max(length(item_id))), ' ', toString(max(length(reason))), ' ', "+
+		"toString(max(length(text))), ' ', toString(countIf(item_id = 'without a text' AND text = ''))) FROM follow_rejects")[0]
+	if want := "2002 256 1024 4096 1"; got != want {
+		t.Errorf("got %s, want %s: rows, and the longest of what is kept", got, want)
+	}
+	mustExec(t, conn, "INSERT INTO follow_rejects (upstream, provider, source_id, item_id, at) "+
+		"SELECT 'hub', 'snapshot', 'a.eth', concat('more ', toString(number)), now64(3) FROM numbers(102000)")
+	reject("one more")
+	if found := env.Column(t, conn, "SELECT item_id FROM follow_rejects WHERE item_id = 'one more'"); len(found) > 0 {
+		t.Errorf("got %q, want none beyond 100,000", found)
+	}
 }

@@ -2,11 +2,13 @@ package engine_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"mime/multipart"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -123,8 +125,7 @@ func (a *attacker) check(t *testing.T) {
 
 func TestAttackSettingsOfFormats(t *testing.T) {
 	t.Parallel()
-	i := env.StartEngine(t, "SELECT ON pnyx_views.vote")
-	table(t, i)
+	i := common(t).Instance()
 	for name, address := range map[string]string{"the address of analysts": i.AnalystAddr, "the engine itself": i.HTTPAddr} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -138,7 +139,7 @@ func TestAttackSettingsOfFormats(t *testing.T) {
 // that an upgrade brings is closed.
 func TestAttackEverySetting(t *testing.T) {
 	t.Parallel()
-	i := env.StartEngine(t)
+	i := common(t).Instance()
 	direct := &attacker{address: i.HTTPAddr, user: i.AnalystUser, password: i.AnalystPassword}
 	proxied := &attacker{address: i.AnalystAddr, user: i.AnalystUser, password: i.AnalystPassword}
 	listed, err := direct.ask("SELECT name, value, type FROM system.settings ORDER BY name FORMAT TSV", nil)
@@ -226,7 +227,7 @@ func otherValue(value, kind string) string {
 // TestAttackChangeableSettingsKeepTheirBounds sets what may be changed beyond its bounds.
 func TestAttackChangeableSettingsKeepTheirBounds(t *testing.T) {
 	t.Parallel()
-	i := env.StartEngine(t)
+	i := common(t).Instance()
 	a := &attacker{address: i.HTTPAddr, user: i.AnalystUser, password: i.AnalystPassword}
 	for _, setting := range engine.AnalystSettings(engine.AnalystLimits{}) {
 		if setting.Max == "" {
@@ -288,4 +289,97 @@ func TestEngineHasNoSettingsOfThisProcess(t *testing.T) {
 	if err != nil || strings.Contains(string(text), "canary") {
 		t.Errorf("got the environment %q, %v, want none of this process", text, err)
 	}
+}
+
+// packet encodes numbers and texts as the native protocol does.
+func packet(parts ...any) (b []byte) {
+	for _, part := range parts {
+		switch part := part.(type) {
+		case int:
+			b = binary.AppendUvarint(b, uint64(part))
+		case string:
+			b = append(binary.AppendUvarint(b, uint64(len(part))), part...)
+		}
+	}
+	return b
+}
+
+// TestAttackStrayPacketsLeaveTheEngineRunning sends to the engine's own ports what port
+// scanners and clients of other servers send there, and leaves in every way.
+func TestAttackStrayPacketsLeaveTheEngineRunning(t *testing.T) {
+	t.Parallel()
+	i := common(t).Instance()
+	hello := string(packet(0, "a", 23, 1, 54032, "", i.AnalystUser, "wrong"))
+	survives(t, []string{i.TCPAddr, i.HTTPAddr}, map[string]string{
+		"nothing": "", "Redis": "*1\r\n$4\r\nPING\r\n", "TLS": "\x16\x03\x01\x00\xa5\x01", "SSH": "SSH-2.0-OpenSSH_9\r\n",
+		"HTTP": "GET / HTTP/1.1\r\nHost: a\r\n\r\n", "half of HTTP": "POST / HTTP/1.1\r\nContent-Length: 100\r\n\r\nSELE",
+		"a wrong password over HTTP": "GET /?user=analyst&password=a&query=SELECT+1 HTTP/1.1\r\nHost: a\r\n\r\n",
+		"a wrong password":           hello, "half of a hello": hello[:9], "a long word": "\x00\xff\xff\xff\xff\x0f", "a byte": "x",
+	})
+}
+
+// survives sends packets to the engine, leaves in every way, and wants it to answer on.
+func survives(t *testing.T, addresses []string, packets map[string]string) {
+	t.Helper()
+	e := common(t)
+	i := e.Instance()
+	for name, sent := range packets {
+		for _, address := range addresses {
+			for _, leave := range ways() {
+				sendAndLeave(t, address, sent, leave)
+			}
+		}
+		for user, password := range map[string]string{i.User: i.Password, i.AnalystUser: i.AnalystPassword} {
+			if _, err := overHTTP(t, i, user, password, "SELECT 1"); err != nil || e.Instance().EnginePID != i.EnginePID {
+				t.Fatalf("%s: the engine has ended (%v)", name, err)
+			}
+		}
+	}
+	wantCount(t, open(t, i.URL(engine.AnalystDatabase)), "SELECT count() FROM vote", 3)
+}
+
+// sendAndLeave sends bytes, and leaves once the answer begins, or when the engine has ended
+// the connection.
+func sendAndLeave(t *testing.T, address, sent string, leave func(*net.TCPConn) error) {
+	t.Helper()
+	dialed, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn := dialed.(*net.TCPConn) //nolint:errcheck,forcetypeassert // the network is tcp
+	if _, err := io.WriteString(conn, sent); err != nil {
+		t.Fatal(err)
+	}
+	_ = leave(conn) // an error means that the engine was first
+}
+
+// TestAttackMalformedNativeConnections ends a connection to the engine itself at every place
+// at which a client can die, and sends what no client sends.
+func TestAttackMalformedNativeConnections(t *testing.T) {
+	t.Parallel()
+	i := common(t).Instance()
+	const revision = 54032
+	hello := func(revision int, database string) string {
+		return string(packet(0, "a", 23, 1, revision, database, i.AnalystUser, i.AnalystPassword))
+	}
+	info := string(packet(1, "", "", "0.0.0.0:0", 1, "a", "a", "a", 23, 1, revision))
+	greeting, query := hello(revision, engine.AnalystDatabase), func(sql string) string { return string(packet(1, "")) + info + string(packet("", 2, 0, sql)) }
+	ask := query("SELECT 1")
+	survives(t, []string{i.TCPAddr}, map[string]string{
+		"nothing":                      "",
+		"hello":                        greeting,
+		"half a hello":                 greeting[:20],
+		"unknown database":             hello(revision, "nothing"),
+		"old revision":                 hello(1, engine.AnalystDatabase),
+		"future revision":              hello(99999, engine.AnalystDatabase),
+		"unknown packet":               greeting + "\x63",
+		"second hello":                 greeting + greeting,
+		"half a query":                 greeting + ask[:len(ask)/2],
+		"query without data":           greeting + ask,
+		"query with half of its data":  greeting + ask + "\x02\x00",
+		"query with broken data":       greeting + ask + "\x02\x00\x01\xff\xff\xff\xff\xff",
+		"cancel without a query":       greeting + "\x03",
+		"tables status":                greeting + "\x05\x01",
+		"query of a table that is not": greeting + query("SELECT * FROM nothing"),
+	})
 }
