@@ -27,7 +27,7 @@ func (t *node) addChanges(rows ...string) {
 		}
 		changes = append(changes, change)
 	}
-	if _, err := env.AddChanges(t.Context(), t.store, changes...); err != nil {
+	if _, err := env.AddChanges(t.Context(), t.Store, changes...); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -115,7 +115,7 @@ func TestCursorOfChangesExpires(t *testing.T) {
 		},
 		"rows after it are gone": func(n *node) {
 			row := []cache.ChangeRow{{ID: cache.ChangeID{Time: 1 << 60}}}
-			if _, err := n.store.AppendChanges(n.Context(), nil, row); err != nil {
+			if _, err := n.Store.AppendChanges(n.Context(), nil, row); err != nil {
 				n.Fatal(err)
 			}
 		},
@@ -196,7 +196,7 @@ func TestWaitingRequestsAreAnsweredWhenTheNodeDrains(t *testing.T) {
 		answered <- rows
 	}()
 	n.waitHeld(1)
-	n.api.Drain()
+	n.API.Drain()
 	if rows := <-answered; len(rows) > 0 {
 		t.Errorf("got %q, want an answer without rows", rows)
 	}

@@ -2,7 +2,6 @@ package api_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"flag"
 	"net/http"
@@ -190,7 +189,7 @@ func (t *node) publishSamples() {
 	t.writePage(januaryEvents(), eventRows())
 	t.writePage(januarySignals(), signalRows())
 	t.publishExamples()
-	t.publishTokens()
+	t.Tokens()
 	t.setPublished(cache.PublicationState{
 		Revision: 1, CommittedThrough: noon.UnixMicro(),
 		HeartbeatAt: governance.TimestampOf(noon.Add(-time.Second)), CursorKey: []byte(cursorKey),
@@ -201,7 +200,7 @@ func (t *node) publishSamples() {
 func (t *node) write(revision uint64, head cache.View, payloads map[cache.Key]any) {
 	t.Helper()
 	head.DataAsOf = dataAsOf
-	writer := t.store.NewWriter(revision)
+	writer := t.Store.NewWriter(revision)
 	for key, payload := range payloads {
 		view, err := cache.NewView(head, payload)
 		if err != nil {
@@ -219,7 +218,7 @@ func (t *node) write(revision uint64, head cache.View, payloads map[cache.Key]an
 // writeDAOs publishes rows of the list.
 func (t *node) writeDAOs(revision uint64, rows ...governance.DAOListItem) {
 	t.Helper()
-	writer := t.store.NewWriter(revision)
+	writer := t.Store.NewWriter(revision)
 	for _, row := range rows {
 		if err := writer.SetDAO(t.Context(), cache.View{DataAsOf: dataAsOf, Readiness: governance.Ready}, row); err != nil {
 			t.Fatal(err)
@@ -232,17 +231,7 @@ func (t *node) writeDAOs(revision uint64, rows ...governance.DAOListItem) {
 
 func (t *node) setPublished(state cache.PublicationState) {
 	t.Helper()
-	lease := t.store.NewLease(time.Hour)
-	if err := lease.Acquire(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := setPublished(t.Context(), lease, state); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := env.AddChanges(t.Context(), t.store); err != nil {
-		t.Fatal(err)
-	}
-	if err := lease.Release(t.Context()); err != nil {
+	if err := env.AnnounceState(t.Context(), t.Store, state); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -390,13 +379,4 @@ func uncountedSummary() governance.VoteSummary {
 		Held:     governance.HeldTotals{Votes: "0", VotingPower: "0"},
 		Choices:  []governance.ChoiceTotal{}, CoverageStatus: governance.CoverageUnavailable,
 	}
-}
-
-// setPublished publishes as a worker does that has published everything.
-func setPublished(ctx context.Context, lease *cache.Lease, p cache.PublicationState) error {
-	token, err := lease.BeginFullPublication(ctx)
-	if err != nil {
-		return err
-	}
-	return lease.SetPublicationState(ctx, p, token)
 }

@@ -1,11 +1,9 @@
 package api_test
 
 import (
-	"bytes"
 	"compress/gzip"
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"regexp"
@@ -207,11 +205,6 @@ func TestHomeIsAPageForBrowsers(t *testing.T) {
 			t.Errorf("a program: got %q", got.Error.Message)
 		}
 	}
-	guide := n.get("/docs/guides/rules")
-	again := n.ask(http.MethodGet, "/docs/guides/rules", http.Header{"If-None-Match": {guide.header.Get("Etag")}})
-	if guide.status != http.StatusOK || !strings.HasPrefix(guide.header.Get("Cache-Control"), "public") || again.status != http.StatusNotModified {
-		t.Errorf("a guide: got %d, %v, and %d for who has it", guide.status, guide.header, again.status)
-	}
 	if got := n.ask(http.MethodHead, "/docs/guides/rules.md", nil); got.status != http.StatusOK || !strings.HasPrefix(got.header.Get("Content-Type"), "text/markdown") {
 		t.Errorf("HEAD of a guide: got %d %v, want Markdown", got.status, got.header)
 	}
@@ -263,7 +256,7 @@ func TestLLMsTextAndCatalogListEveryRoute(t *testing.T) {
 func TestDocumentsAnswer304(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
-	for _, path := range []string{"/openapi/agent-v2.json", "/llms.txt", "/docs", "/docs/page.js"} {
+	for _, path := range []string{"/openapi/agent-v2.json", "/llms.txt", "/docs", "/docs/page.js", "/docs/guides/rules"} {
 		first := n.get(path)
 		again := n.ask(http.MethodGet, path, http.Header{"If-None-Match": {first.header.Get("ETag")}})
 		if first.status != http.StatusOK || again.status != http.StatusNotModified || again.body != "" {
@@ -343,21 +336,6 @@ func TestAttackRangesAndHeldAnswersOfStrangersLeakNothing(t *testing.T) {
 func TestAttackBombsAreRefusedUnopened(t *testing.T) {
 	t.Parallel()
 	n := newTill(t)
-	var bomb bytes.Buffer
-	zipper := gzip.NewWriter(&bomb)
-	if _, err := zipper.Write(make([]byte, 3<<20)); err != nil {
-		t.Fatal(err)
-	}
-	if err := zipper.Close(); err != nil {
-		t.Fatal(err)
-	}
-	for _, method := range []string{"GET", "POST"} {
-		status, answer := n.raw(fmt.Sprintf("%s /v2/daos?x=1 HTTP/1.1\r\nHost: pnyx\r\nContent-Encoding: gzip\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
-			method, bomb.Len(), bomb.String()))
-		if status < 400 || status >= 500 {
-			t.Errorf("%s of a gzip bomb: got %d %s, want a refusal", method, status, answer)
-		}
-	}
 	for name, text := range map[string]string{
 		"lists":   strings.Repeat("[", 15<<10),
 		"objects": strings.Repeat(`{"a":`, 3<<10),

@@ -124,16 +124,6 @@ func TestHEADIsChallengedAndNeverCharged(t *testing.T) {
 	n.wantCharged(0)
 }
 
-func TestInvalidParametersAreNotCharged(t *testing.T) {
-	t.Parallel()
-	n := newTill(t)
-	payment := n.sign(paidPath)
-	n.wantUnsold(n.with(payment, paidPath+"?limt=3"), http.StatusBadRequest, apierror.CodeValidation)
-	if n.ledger.Calls("verify") > 0 {
-		t.Error("the facilitator was asked")
-	}
-}
-
 func TestPaymentBuysOneAnswer(t *testing.T) {
 	t.Parallel()
 	n := newTill(t)
@@ -196,28 +186,30 @@ func TestConcurrentReplaysOnTwoNodesGetOneAnswer(t *testing.T) {
 	nodes[0].wantCharged(1)
 }
 
-func TestNotFoundIsNotCharged(t *testing.T) {
+func TestRequestsThatFailAreNotCharged(t *testing.T) {
 	t.Parallel()
 	n := newTill(t)
-	missing := "/v2/proposals/" + string(unknownKey)
-	payment := n.sign(missing)
-	n.wantUnsold(n.with(payment, missing), http.StatusNotFound, apierror.CodeNotFound)
-	n.wantCharged(0)
-	if got := n.with(payment, paidPath); got.status != http.StatusOK {
-		t.Errorf("the payment is lost: %d %s", got.status, got.body)
-	}
-}
-
-func TestFailingHandlerChargesNothing(t *testing.T) {
-	t.Parallel()
-	n := newTill(t)
-	n.write(9, cache.View{}, map[cache.Key]any{cache.ProposalDetailKey(countedKey): "no detail"})
-	payment := n.sign(paidPath)
-	got := n.with(payment, paidPath)
-	n.wantUnsold(got, http.StatusServiceUnavailable, apierror.CodeUnavailable)
-	n.wantCharged(0)
-	if again := n.with(payment, paidPath+"/votes/summary"); again.status != http.StatusOK {
-		t.Errorf("the payment is lost: %d %s", again.status, again.body)
+	n.write(9, cache.View{}, map[cache.Key]any{cache.ProposalDetailKey(uncountedKey): "no detail"})
+	for path, want := range map[string]struct {
+		status int
+		code   apierror.Code
+		asked  bool
+	}{
+		paidPath + "?limt=3":                    {http.StatusBadRequest, apierror.CodeValidation, false},
+		"/v2/proposals/" + string(unknownKey):   {http.StatusNotFound, apierror.CodeNotFound, true},
+		"/v2/proposals/" + string(uncountedKey): {http.StatusServiceUnavailable, apierror.CodeUnavailable, true},
+	} {
+		signed, _, _ := strings.Cut(path, "?")
+		payment, before := n.sign(signed), n.ledger.Calls("verify")
+		n.wantUnsold(n.with(payment, path), want.status, want.code)
+		if asked := n.ledger.Calls("verify") > before; asked != want.asked {
+			t.Errorf("%s: the facilitator was asked: %t, want %t", path, asked, want.asked)
+		}
+		charged := len(n.ledger.Transfers())
+		if got := n.with(payment, paidPath); got.status != http.StatusOK {
+			t.Errorf("%s: the payment is lost: %d %s", path, got.status, got.body)
+		}
+		n.wantCharged(charged + 1)
 	}
 }
 
@@ -235,14 +227,6 @@ func TestRefusedPaymentsStateTheReason(t *testing.T) {
 		"less": {
 			n.sign(paidPath, func(a *facilitator.Authorization) { a.Value = "4999" }),
 			http.StatusPaymentRequired, apierror.CodePaymentRequired, "value must equal amount",
-		},
-		"elsewhere": {
-			n.sign(paidPath, func(a *facilitator.Authorization) { a.To = n.wallet.Address() }),
-			http.StatusPaymentRequired, apierror.CodePaymentRequired, "to must equal payTo",
-		},
-		"expired": {
-			n.sign(paidPath, func(a *facilitator.Authorization) { a.ValidBefore = "1000" }),
-			http.StatusPaymentRequired, apierror.CodePaymentRequired, "has expired",
 		},
 		"not yet": {
 			n.sign(paidPath, func(a *facilitator.Authorization) { a.ValidAfter = "99999999999" }),

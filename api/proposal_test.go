@@ -107,29 +107,6 @@ func TestProposalCursorLeadsToTheRowsAfterTheLast(t *testing.T) {
 	}
 }
 
-func TestInvalidProposalParametersAreRejected(t *testing.T) {
-	t.Parallel()
-	n := newNode(t)
-	for parameters, parameter := range map[string]string{
-		"from=2025-01-01&to=2026-01-02":  "to", // 366 days
-		"from=2026-01-02&to=2026-01-01":  "from",
-		"lifecycleStatus=active,running": "lifecycleStatus",
-		"outcome=passed,":                "outcome",
-		"timeField=votedAt":              "timeField",
-		"sort=repliesDesc":               "sort",
-		"limit=101":                      "limit",
-		"limit=0":                        "limit",
-		"includeVotes=true":              "includeVotes",
-		"provider=":                      "provider",
-		"cursor=AAAA":                    "cursor",
-	} {
-		problems := n.wantProblems("/v2/proposals?" + parameters)
-		if len(problems) != 1 || problems[0].Parameter != parameter {
-			t.Errorf("%s: got %+v, want one problem with %s", parameters, problems, parameter)
-		}
-	}
-}
-
 func TestResolveIgnoresSpelling(t *testing.T) {
 	t.Parallel()
 	title := "Deploy"
@@ -231,7 +208,7 @@ func TestADossierIsMadeAfterItsCallerHasLeft(t *testing.T) {
 	if !strings.Contains(pending.body, `"status":"pending"`) {
 		t.Fatalf("got %s, want pending", pending.body)
 	}
-	fills, err := n.store.Fills().Dequeue(t.Context(), routes.PageKinds(), cache.Newest, func(query.Kind) int { return 1 }, time.Second)
+	fills, err := n.Store.Fills().Dequeue(t.Context(), routes.PageKinds(), cache.Newest, func(query.Kind) int { return 1 }, time.Second)
 	if err != nil || !fills[0].Kept || time.Now().After(fills[0].Deadline.Time()) {
 		t.Fatalf("got %+v, %v, want a request that is kept", fills, err)
 	}

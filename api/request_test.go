@@ -382,7 +382,7 @@ func TestAttackARequestIDCannotSmuggleAHeader(t *testing.T) {
 // the test.
 func (t *node) send(bytes string) *bufio.Reader {
 	t.Helper()
-	conn, err := net.Dial("tcp", strings.TrimPrefix(t.base, "http://"))
+	conn, err := net.Dial("tcp", strings.TrimPrefix(t.Base, "http://"))
 	if err != nil {
 		t.Fatal(err)
 	}
