@@ -34,16 +34,8 @@ func (n *node) addChanges(keys ...string) {
 func (n *node) waitHeld(want float64) {
 	n.Helper()
 	env.Until(n, func() error {
-		families, err := n.registry.Gather()
-		if err != nil {
-			return err
-		}
-		for _, family := range families {
-			if family.GetName() == "pnyx_changes_waiting" {
-				if got := family.GetMetric()[0].GetGauge().GetValue(); got != want {
-					return fmt.Errorf("got %v waiting, want %v", got, want)
-				}
-			}
+		if got := env.Counts(n, n.registry, "pnyx_changes_waiting")[""]; got != want {
+			return fmt.Errorf("got %v waiting, want %v", got, want)
 		}
 		return nil
 	})
