@@ -16,10 +16,10 @@ import (
 
 	"pnyx/clock"
 	"pnyx/fetch"
-	"pnyx/follow"
 	"pnyx/follow/tally"
 	"pnyx/governance"
 	"pnyx/test/env"
+	polled "pnyx/test/upstream"
 	upstream "pnyx/test/upstream/tally"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
@@ -30,15 +30,14 @@ import (
 // poller waits or the test says so.
 type fixture struct {
 	*upstream.Tally
+	polled.Polled
 
 	t         *testing.T
 	clock     *clock.Clock
 	address   *url.URL
 	key       string
 	warehouse *warehouse.Warehouse
-	journal   *follow.Journal
 	followed  *tally.Tally
-	pollers   map[string]follow.Poller
 
 	// refused counts answers with status 429. crashAt is the number of requests until crash
 	// is called; below 1 is never.
@@ -83,37 +82,11 @@ func (f *fixture) restart() {
 	f.followed = tally.New(tally.Options{
 		Host: client.Host(f.address, tally.Pace()), APIKey: f.key, Slugs: []string{"harbor"}, Clock: f.clock,
 	})
-	var err error
-	if f.journal, err = follow.OpenJournal(f.t.Context(), f.warehouse, f.followed.ID(), f.followed.Sources(), f.clock); err != nil {
-		f.t.Fatal(err)
-	}
-	f.pollers = map[string]follow.Poller{}
-	for _, poller := range f.followed.Pollers(f.journal) {
-		f.pollers[poller.Name] = poller
-	}
+	f.Polled = polled.Follow(f.t, f.warehouse, f.followed, f.clock)
 }
 
 // order is the order in which the tests run the pollers.
 func order() []string { return []string{"log", "watch", "backfill"} }
-
-// run runs pollers until they have nothing more to do.
-func (f *fixture) run(pollers ...string) {
-	f.t.Helper()
-	for _, poller := range pollers {
-		if err := f.try(f.t.Context(), poller); err != nil {
-			f.t.Fatalf("poller %s: %v", poller, err)
-		}
-	}
-}
-
-func (f *fixture) try(ctx context.Context, poller string) error {
-	for {
-		more, err := f.pollers[poller].Run(ctx)
-		if err != nil || !more {
-			return err
-		}
-	}
-}
 
 // held returns the proposals and ballots that are held and not withdrawn.
 func (f *fixture) held() (proposals []record.Proposal, ballots []record.Ballot) {
@@ -159,5 +132,5 @@ func (f *fixture) wantTruth() {
 }
 
 func (f *fixture) cursor(poller string) records.FollowCursor {
-	return f.journal.Cursor(record.SourceRef{Provider: governance.Tally, ID: "harbor"}, poller)
+	return f.Journal.Cursor(record.SourceRef{Provider: governance.Tally, ID: "harbor"}, poller)
 }

@@ -42,18 +42,18 @@ func TestAnOrganizationIsReadWholeFromItsNewestProposalOn(t *testing.T) {
 	for k := range 45 {
 		f.Vote(ids[0], fmt.Sprintf("0xBB%d", k), "for", "7")
 	}
-	f.run("log")
+	f.Poll("log")
 	if got, _ := f.held(); len(got) != 20 {
 		t.Errorf("got %d proposals at first, want the newest page", len(got))
 	}
-	if _, err := f.pollers["backfill"].Run(t.Context()); err != nil {
+	if _, err := f.Pollers["backfill"].Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if got := f.cursor("backfill"); got.State != governance.SourceBackfilling || got.Done >= got.Total {
 		t.Errorf("got %s, %d of %d; want backfilling", got.State, got.Done, got.Total)
 	}
 	f.restart()
-	f.run(order()...)
+	f.Poll(order()...)
 	f.wantTruth()
 	if got := f.cursor("backfill"); got.State != governance.SourceLive || got.Done != 25 || got.Total != 25 {
 		t.Errorf("got %s, %d of %d; want live, 25 of 25", got.State, got.Done, got.Total)
@@ -64,15 +64,15 @@ func TestNewProposalsAreReadUntilOneIsKnown(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.propose(2, 1)
-	f.run(order()...)
+	f.Poll(order()...)
 	before := f.Requests("proposals")
-	f.run("log", "log")
+	f.Poll("log", "log")
 	if got := f.Requests("proposals") - before; got != 2 {
 		t.Errorf("got %d pages for two polls, want one each", got)
 	}
 	f.restart()
 	f.propose(22, 1)
-	f.run("log", "watch")
+	f.Poll("log", "watch")
 	f.wantTruth()
 }
 
@@ -80,24 +80,24 @@ func TestAStatusChangesWithoutATrace(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	ids := f.propose(3, 2)
-	f.run(order()...)
+	f.Poll(order()...)
 	f.clock.Step(3 * day)
 	f.SetStatus(ids[0], "defeated")
 	f.SetStatus(ids[1], "queued")
 	f.SetStatus(ids[2], "succeeded")
-	f.run("watch")
+	f.Poll("watch")
 	f.wantTruth()
 	f.SetStatus(ids[1], "executed")
-	f.run("watch")
+	f.Poll("watch")
 	f.wantTruth()
 	f.clock.Step(31 * day)
 	before := f.Requests("proposal")
 	f.SetStatus(ids[2], "archived")
-	f.run("watch")
+	f.Poll("watch")
 	if got := f.Requests("proposal"); got != before {
 		t.Errorf("got %d polls of proposals that ended long ago, want none", got-before)
 	}
-	f.run("backfill") // the daily walk
+	f.Poll("backfill") // the daily walk
 	f.wantTruth()
 }
 
@@ -105,16 +105,16 @@ func TestNewVotesAreReadUntilOneIsKnown(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	id := f.propose(1, 70)[0]
-	f.run(order()...)
+	f.Poll(order()...)
 	f.wantTruth()
 	f.Vote(id, "0xBB", "against", "9")
 	before := f.Requests("votes")
-	f.run("watch")
+	f.Poll("watch")
 	f.wantTruth()
 	if got := f.Requests("votes") - before; got != 1 {
 		t.Errorf("got %d pages of votes for one new vote, want one", got)
 	}
-	f.run("watch", "watch")
+	f.Poll("watch", "watch")
 	if got := f.Requests("votes") - before; got != 1 {
 		t.Errorf("got %d more pages of votes without a new vote, want none", got-1)
 	}
@@ -122,7 +122,7 @@ func TestNewVotesAreReadUntilOneIsKnown(t *testing.T) {
 		f.Vote(id, fmt.Sprintf("0xCC%d", k), "for", "1")
 	}
 	f.clock.Step(time.Hour)
-	f.run("watch", "backfill")
+	f.Poll("watch", "backfill")
 	f.wantTruth()
 }
 
@@ -132,15 +132,15 @@ func TestAPendingVoteCountsWhenItBecomesPlain(t *testing.T) {
 	id := f.propose(1, 3)[0]
 	pending := f.Vote(id, "0xBB", "pendingagainst", "9")
 	f.Vote(id, "0xCC", "for", "9")
-	f.run(order()...)
+	f.Poll(order()...)
 	f.wantTruth()
 	for k := range 30 {
 		f.Vote(id, fmt.Sprintf("0xDD%d", k), "for", "1")
 	}
-	f.run("watch")
+	f.Poll("watch")
 	f.Arrive(id, pending) // its id is far below the newest that is known
 	f.clock.Step(time.Hour)
-	f.run("watch", "backfill")
+	f.Poll("watch", "backfill")
 	f.wantTruth()
 }
 
@@ -149,12 +149,12 @@ func TestDraftsWaitUntilTheyAreOnTheChain(t *testing.T) {
 	f := newFixture(t)
 	draft := f.Draft("harbor", "Budget")
 	f.propose(25, 0)
-	f.run(order()...)
+	f.Poll(order()...)
 	f.wantTruth()
 	f.restart()
 	f.Submit(draft)
 	f.Vote(draft, "0xAA", "for", "1")
-	f.run("watch")
+	f.Poll("watch")
 	f.wantTruth()
 }
 
@@ -162,18 +162,18 @@ func TestAnEndpointThatIsBehindSaysSo(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	id := f.propose(1, 2)[0]
-	f.run(order()...)
+	f.Poll(order()...)
 	f.Switch(func(s *upstream.Switches) { s.Behind = true })
 	f.SetStatus(id, "canceled")
 	f.Vote(id, "0xBB", "for", "1")
-	f.run("log", "watch")
+	f.Poll("log", "watch")
 	for _, poller := range []string{"log", "watch"} {
 		if got := f.cursor(poller).State; got != governance.SourceBehind {
 			t.Errorf("poller %s: got %s, want behind", poller, got)
 		}
 	}
 	f.Switch(func(s *upstream.Switches) { s.Behind = false })
-	f.run(order()...)
+	f.Poll(order()...)
 	f.wantTruth()
 	for _, poller := range order() {
 		if got := f.cursor(poller).State; got != governance.SourceLive {
@@ -188,17 +188,17 @@ func TestAVoteThatWasTakenBackIsWithdrawnAtTheClose(t *testing.T) {
 	id := f.propose(1, 30)[0]
 	dropped := f.Vote(id, "0xBB", "for", "9")
 	f.Vote(id, "0xCC", "for", "9")
-	f.run(order()...)
+	f.Poll(order()...)
 	f.wantTruth()
 	f.Drop(id, dropped)
 	f.SetStatus(id, "executed")
-	f.run("watch", "backfill")
+	f.Poll("watch", "backfill")
 	f.wantTruth()
 	if got := f.cursor("backfill").Withdrawn; got != 1 {
 		t.Errorf("got %d withdrawn, want one", got)
 	}
 	before := f.Requests("votes")
-	f.run("backfill")
+	f.Poll("backfill")
 	if got := f.Requests("votes"); got != before {
 		t.Errorf("got %d more pages of votes after the close, want none", got-before)
 	}
@@ -209,8 +209,8 @@ func TestAnEndpointIsAskedOnceASecondAndSaysWhenThatIsTooSlow(t *testing.T) {
 	f := newFixture(t)
 	f.Switch(func(s *upstream.Switches) { s.Limited = true })
 	f.propose(60, 0)
-	f.run(order()...)
-	f.run("watch")
+	f.Poll(order()...)
+	f.Poll("watch")
 	f.wantTruth()
 	if got := f.refused.Load(); got != 0 {
 		t.Errorf("got %d refused requests, want none", got)
@@ -239,11 +239,11 @@ func TestFailuresOfTheEndpointChangeNothing(t *testing.T) {
 			t.Parallel()
 			f := newFixture(t)
 			f.propose(2, 2)
-			f.run(order()...)
+			f.Poll(order()...)
 			f.Switch(test.fault)
 			f.clock.Step(day)
 			for _, poller := range order() {
-				err := f.try(t.Context(), poller)
+				err := f.TryPoll(t.Context(), poller)
 				if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "secret") {
 					t.Errorf("poller %s: got %v, want %q", poller, err, test.want)
 				}
@@ -263,17 +263,17 @@ func TestAnUnknownCursorBeginsTheWalkAnew(t *testing.T) {
 	for _, id := range ids {
 		f.SetStatus(id, "executed")
 	}
-	if _, err := f.pollers["backfill"].Run(t.Context()); err != nil {
+	if _, err := f.Pollers["backfill"].Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	f.Switch(func(s *upstream.Switches) { s.ForgetsCursors = true })
 	for range 3 {
-		if _, err := f.pollers["backfill"].Run(t.Context()); err == nil {
+		if _, err := f.Pollers["backfill"].Run(t.Context()); err == nil {
 			t.Fatal("got no error for an unknown cursor")
 		}
 	}
 	f.Switch(func(s *upstream.Switches) { s.ForgetsCursors = false })
-	f.run("backfill")
+	f.Poll("backfill")
 	f.wantTruth()
 }
 
@@ -285,9 +285,9 @@ func TestAListEndsWithItsLastNode(t *testing.T) {
 		f.SetStatus(id, "executed")
 	}
 	id := f.propose(1, 45)[0]
-	f.run(order()...)
+	f.Poll(order()...)
 	f.SetStatus(id, "executed")
-	f.run("watch", "backfill")
+	f.Poll("watch", "backfill")
 	f.wantTruth()
 }
 
@@ -298,7 +298,7 @@ func TestVotesHaveTwoNames(t *testing.T) {
 	for _, earlier := range []bool{true, false} {
 		f.Switch(func(s *upstream.Switches) { s.EarlierVotes = earlier })
 		f.Vote(id, fmt.Sprintf("0xE%t", earlier), "for", "1")
-		f.run(order()...)
+		f.Poll(order()...)
 		f.wantTruth()
 	}
 }
@@ -307,7 +307,7 @@ func TestWhatOneProposalLacksHoldsUpNoOther(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	ids, lying := f.propose(3, 2), f.tamper()
-	f.run(order()...)
+	f.Poll(order()...)
 	before, _ := f.held()
 	f.Vote(ids[0], "0xDD", "for", "9")
 	f.Vote(ids[2], "0xDD", "for", "9")
@@ -320,8 +320,8 @@ func TestWhatOneProposalLacksHoldsUpNoOther(t *testing.T) {
 		}
 		return answer
 	})
-	f.run("log")
-	if err := f.try(t.Context(), "watch"); err == nil || !strings.Contains(err.Error(), "not found") {
+	f.Poll("log")
+	if err := f.TryPoll(t.Context(), "watch"); err == nil || !strings.Contains(err.Error(), "not found") {
 		t.Errorf("got %v, want what was refused", err)
 	}
 	proposals, ballots := f.held()
@@ -332,19 +332,19 @@ func TestWhatOneProposalLacksHoldsUpNoOther(t *testing.T) {
 		t.Errorf("got %d rejected, want one", got)
 	}
 	lying.Change(func(_ string, answer []byte) []byte { return answer })
-	f.run(order()...)
+	f.Poll(order()...)
 	f.wantTruth()
 	lying.Change(func(_ string, answer []byte) []byte {
 		return withNodes(answer, "proposals", `{"id":7}`, "null", "{}")
 	})
-	f.run("log")
+	f.Poll("log")
 	if got := env.Rejected(t, f.warehouse, f.followed.Sources()[0]); got != 1 {
 		t.Errorf("got %d rejected, want the node that is no proposal", got)
 	}
 	lying.Change(func(_ string, answer []byte) []byte { // the first Governor of two
 		return bytes.Replace(answer, []byte(`aa","isBehind":false`), []byte(`cc","isBehind":true`), 1)
 	})
-	f.run("log")
+	f.Poll("log")
 	if got := f.cursor("log").State; got != governance.SourceBehind {
 		t.Errorf("got %s with one of two Governors behind", got)
 	}
@@ -355,7 +355,7 @@ func TestNodesOfOtherTypesAreLeftOut(t *testing.T) {
 	f := newFixture(t)
 	f.Switch(func(s *upstream.Switches) { s.Others = true })
 	f.propose(3, 1)
-	f.run(order()...)
+	f.Poll(order()...)
 	f.wantTruth()
 	if got := env.Rejected(t, f.warehouse, f.followed.Sources()[0]); got != 0 {
 		t.Errorf("got %d rejected, want none", got)
@@ -372,7 +372,7 @@ func TestACrashAnywhereLosesNothing(t *testing.T) {
 			f := newFixture(t)
 			ids := f.propose(4, 25)
 			pending := f.Vote(ids[3], "0xBB", "pendingfor", "3")
-			f.run(order()...)
+			f.Poll(order()...)
 			f.propose(2, 3)
 			f.Draft("harbor", "Draft")
 			f.SetStatus(ids[0], "executed")
@@ -383,15 +383,15 @@ func TestACrashAnywhereLosesNothing(t *testing.T) {
 			ctx, f.crash = context.WithCancel(t.Context())
 			f.crashAt.Store(n)
 			for _, poller := range order() {
-				if err := f.try(ctx, poller); err != nil {
+				if err := f.TryPoll(ctx, poller); err != nil {
 					break
 				}
 			}
 			f.crashAt.Store(0)
 			f.restart()
-			f.run(order()...)
+			f.Poll(order()...)
 			f.clock.Step(time.Hour)
-			f.run(order()...)
+			f.Poll(order()...)
 			f.wantTruth()
 		})
 	}
@@ -416,7 +416,7 @@ func TestNamesOfAccountsComeWithTheirVotes(t *testing.T) {
 	id := f.propose(1, 1)[0]
 	f.SetName("0xBB", "Bea")
 	f.Vote(id, "0xBB", "for", "9")
-	f.run(order()...)
+	f.Poll(order()...)
 	names, err := records.VoterNames(t.Context(), f.warehouse, []string{"0xbb"})
 	if err != nil {
 		t.Fatal(err)
