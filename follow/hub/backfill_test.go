@@ -18,7 +18,7 @@ func TestProposalsOfOneSecondFillSeveralPages(t *testing.T) {
 			p.Title, p.Created = fmt.Sprint("Renew ", i), p.Created.Add(time.Duration(max(0, i-204))*time.Second)
 		})
 	}
-	f.run("backfill")
+	f.Poll("backfill")
 	f.agree()
 }
 
@@ -87,7 +87,7 @@ func TestChangesDuringTheBackfillAreNotLost(t *testing.T) {
 		f.cast(fake.Vote{Proposal: id, Voter: fake.Voter(fmt.Sprint("meanwhile", n)), Created: start.Add(-24 * time.Hour)})
 		f.open(func(p *fake.Proposal) { p.Title = fmt.Sprint("Meanwhile ", n) })
 	}
-	f.run("log")
+	f.Poll("log")
 	f.agree()
 }
 
@@ -103,10 +103,10 @@ func TestSweepFindsWhatNothingElseDoes(t *testing.T) {
 	}
 	f.fill()
 	f.close(id, nil)
-	f.run("watch", "close")
+	f.Poll("watch", "close")
 	for range 2 {
 		f.clock.Step(24 * time.Hour)
-		f.run("close", "sweep")
+		f.Poll("close", "sweep")
 	}
 	f.agree()
 	f.hub.RemoveVote(id, fake.Voter("1"))
@@ -114,12 +114,12 @@ func TestSweepFindsWhatNothingElseDoes(t *testing.T) {
 	missed := f.open(ago)
 	f.hub.SwapLast(365 * 24 * time.Hour)
 	f.clock.Step(23 * time.Hour)
-	f.run("sweep", "close")
+	f.Poll("sweep", "close")
 	if _, known := f.held()[missed]; known {
 		t.Error("swept twice in a day")
 	}
 	f.clock.Step(time.Hour)
-	f.run("sweep", "close")
+	f.Poll("sweep", "close")
 	f.agree()
 }
 
@@ -133,29 +133,15 @@ func TestSweepFindsPowersThatChangedAtTheSameNumberOfVotes(t *testing.T) {
 	f.cast(fake.Vote{Proposal: id, Voter: ada, Power: "7.5"})
 	f.fill()
 	f.close(id, nil)
-	f.run("watch", "close", "sweep")
+	f.Poll("watch", "close", "sweep")
 	for range 2 {
 		f.clock.Step(24 * time.Hour)
-		f.run("watch", "close", "sweep")
+		f.Poll("watch", "close", "sweep")
 	}
 	f.hub.Finalize(id, map[string]string{ada: "1.25"})
 	f.clock.Step(24 * time.Hour)
-	f.run("sweep", "close")
+	f.Poll("sweep", "close")
 	f.agree()
-}
-
-func TestSpaceThatTheHubDoesNotHaveIsSaidToBeMissing(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t)
-	f.spaces = append(f.spaces, "nobody.eth")
-	f.restart()
-	f.run("backfill")
-	if got := f.cursor("nobody.eth", "backfill"); got.State != governance.SourceMissing || !contains(got.Error, "has no space nobody.eth") {
-		t.Errorf("got %s %q, want what is wrong", got.State, got.Error)
-	}
-	if got := f.cursor("harbor.eth", "backfill").State; got != governance.SourceLive {
-		t.Errorf("got %s, want the other space live", got)
-	}
 }
 
 func TestCheckSaysWhatASpaceHasAndCosts(t *testing.T) {
@@ -212,7 +198,7 @@ func TestVotesOfASpaceAreReadAcrossItsPolls(t *testing.T) {
 		t.Errorf("got %s with %d of %d votes, want all", c.State, c.Done, c.Total)
 	}
 	before := f.hub.Requests()["votes"]
-	f.run("watch", "close")
+	f.Poll("watch", "close")
 	if walked := f.hub.Requests()["votes"] - before; walked > 0 {
 		t.Errorf("got %d walks of polls that were just read", walked)
 	}
@@ -239,7 +225,7 @@ func TestVotesAreReadPollByPollWhereASpaceCannotBePaged(t *testing.T) {
 			f := newFixture(t)
 			polls := f.polled(3, 5)
 			spoil(f, polls)
-			f.run("backfill")
+			f.Poll("backfill")
 			if name == "a burst" {
 				if c := f.cursor("harbor.eth", "backfill"); c.State != governance.SourceBehind || !contains(c.Error, polls[2]) {
 					t.Errorf("got %s %q, want the poll named of which the hub does not show all", c.State, c.Error)
@@ -265,6 +251,6 @@ func TestPastIsReadAndThenTheLog(t *testing.T) {
 	f.fill()
 	f.agree()
 	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("di"), Choice: "2"})
-	f.run("log")
+	f.Poll("log")
 	f.agree()
 }

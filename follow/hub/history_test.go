@@ -93,7 +93,7 @@ func (h *history) follow() {
 	if h.random.IntN(12) == 0 {
 		h.restart()
 	}
-	if _, err := h.pollers[pollers[h.random.IntN(len(pollers))]].Run(h.Context()); err != nil {
+	if _, err := h.Pollers[pollers[h.random.IntN(len(pollers))]].Run(h.Context()); err != nil {
 		h.Fatal(err)
 	}
 }
@@ -117,7 +117,7 @@ func checkHistory(t *testing.T, seed uint64, steps int) {
 		h.follow()
 		h.clock.Step(time.Duration(h.random.IntN(30)) * time.Second)
 	}
-	h.run("backfill")
+	h.Poll("backfill")
 	h.clock.Step(start.AddDate(0, 0, 20).Add(2 * time.Minute).Sub(h.clock.Now()))
 	for _, id := range h.proposals {
 		h.hub.Finalize(id, nil)
@@ -125,13 +125,13 @@ func checkHistory(t *testing.T, seed uint64, steps int) {
 	}
 	h.restart()
 	for range 3 {
-		h.run("log", "watch", "close", "sweep", "close")
+		h.Poll("log", "watch", "close", "sweep", "close")
 		h.clock.Step(24 * time.Hour)
 	}
 	h.agree()
 	late := h.fromNothing()
 	late.fill()
-	late.run("close", "sweep")
+	late.Poll("close", "sweep")
 	late.agree()
 	if diff := cmp.Diff(h.stored(), late.stored()); diff != "" {
 		t.Errorf("-live +from nothing\n%s", diff)

@@ -29,7 +29,7 @@ func TestNamesOfProfilesAreReadAndRefreshed(t *testing.T) {
 	f.hub.SetName(broken, fake.BrokenName)
 	want := func(names ...string) {
 		t.Helper()
-		f.run("names", "names", "names")
+		f.Poll("names", "names", "names")
 		for i, voter := range []string{ada, bea, broken, stark} {
 			got, err := records.VoterNames(t.Context(), f.warehouse, []string{voter})
 			if err != nil {
@@ -54,7 +54,7 @@ func TestNamesOfProfilesAreReadAndRefreshed(t *testing.T) {
 	f.hub.SetName(broken, "Mended")
 	want("", "", "Mended", "Starla")
 	foreign := []record.Record{&record.Name{Voter: bea, Source: governance.NameOfENS, Name: "bea.eth", Verified: true}}
-	if counts, err := f.journal.Commit(t.Context(), foreign); err != nil || counts.New > 0 {
+	if counts, err := f.Journal.Commit(t.Context(), foreign); err != nil || counts.New > 0 {
 		t.Errorf("got %v, %v for a name of another source, want it refused", counts, err)
 	}
 }

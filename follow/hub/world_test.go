@@ -17,10 +17,10 @@ import (
 
 	"pnyx/clock"
 	"pnyx/fetch"
-	"pnyx/follow"
 	"pnyx/follow/hub"
 	"pnyx/governance"
 	"pnyx/test/env"
+	polled "pnyx/test/upstream"
 	fake "pnyx/test/upstream/hub"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
@@ -33,6 +33,7 @@ var start = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 // fixture is a hub that is followed into a warehouse.
 type fixture struct {
 	*testing.T
+	polled.Polled
 
 	hub       *fake.Hub
 	clock     *clock.Clock
@@ -40,8 +41,6 @@ type fixture struct {
 	server    *httptest.Server
 	spaces    []string
 	upstream  *hub.Hub
-	journal   *follow.Journal
-	pollers   map[string]follow.Poller
 }
 
 // newFixture returns a hub with the space harbor.eth, of which nothing is read.
@@ -82,14 +81,7 @@ func (f *fixture) restart() {
 		Host:   client.Host(address, fetch.Pace{Requests: 100_000, Burst: 1000, Per: time.Second}),
 		Spaces: f.spaces, Clock: f.clock, Logger: slog.New(slog.DiscardHandler),
 	})
-	f.journal, err = follow.OpenJournal(f.Context(), f.warehouse, f.upstream.ID(), f.upstream.Sources(), f.clock)
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.pollers = map[string]follow.Poller{}
-	for _, poller := range f.upstream.Pollers(f.journal) {
-		f.pollers[poller.Name] = poller
-	}
+	f.Polled = polled.Follow(f.T, f.warehouse, f.upstream, f.clock)
 }
 
 // fromNothing returns a follower of the same hub that holds nothing yet.
@@ -121,20 +113,10 @@ func (f *fixture) stored() map[string]record.Proposal {
 	return stored
 }
 
-// run runs pollers until they have nothing more to do.
-func (f *fixture) run(pollers ...string) {
-	f.Helper()
-	for _, name := range pollers {
-		for more := true; more; {
-			more = f.step(name)
-		}
-	}
-}
-
 // step runs a poller once.
 func (f *fixture) step(poller string) (more bool) {
 	f.Helper()
-	more, err := f.pollers[poller].Run(f.Context())
+	more, err := f.Pollers[poller].Run(f.Context())
 	if err != nil {
 		f.Fatalf("%s: %v", poller, err)
 	}
@@ -144,9 +126,9 @@ func (f *fixture) step(poller string) (more bool) {
 // fill reads the past, and steps over the minute in which the log is read again.
 func (f *fixture) fill() {
 	f.Helper()
-	f.run("backfill", "log")
+	f.Poll("backfill", "log")
 	f.clock.Step(time.Minute)
-	f.run("log", "watch")
+	f.Poll("log", "watch")
 }
 
 // open publishes a proposal that is open from a week ago until tomorrow.
@@ -258,7 +240,7 @@ func (f *fixture) agree() {
 
 // cursor returns the cursor of a poller, of one space or with "" of all.
 func (f *fixture) cursor(space, poller string) records.FollowCursor {
-	return f.journal.Cursor(record.SourceRef{Provider: governance.Snapshot, ID: space}, poller)
+	return f.Journal.Cursor(record.SourceRef{Provider: governance.Snapshot, ID: space}, poller)
 }
 
 // rejected counts the items of harbor.eth that were no records.
@@ -297,7 +279,5 @@ func (f *fixture) close(id string, powers map[string]string) {
 func proposal(id string) record.ProposalRef {
 	return record.ProposalRef{Provider: governance.Snapshot, ExternalID: id}
 }
-
-func lower(text string) string { return strings.ToLower(text) }
 
 func contains(text, part string) bool { return strings.Contains(text, part) }
