@@ -55,7 +55,8 @@ func TestLiveIsFromNothing(t *testing.T) {
 				}
 				live.follow(time.Duration(1+random.IntN(10)) * time.Minute)
 			}
-			live.follow(26 * time.Hour) // likes, views and edits of old topics are read daily
+			live.clock.Step(24 * time.Hour) // likes, views and edits of old topics are read daily
+			live.follow(2 * time.Hour)
 			live.wantTruth()
 			late := &fixture{
 				Forum: live.Forum, t: t, clock: live.clock, address: live.address, warehouse: env.Warehouse(t), answers: live.answers,
