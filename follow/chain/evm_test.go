@@ -123,7 +123,7 @@ func (f *follower) wantNames(t *testing.T, view evmView, want ...string) {
 	t.Helper()
 	for more := true; more; {
 		var err error
-		if more, err = f.pollers[follow.PollerNames].Run(t.Context()); err != nil {
+		if more, err = f.Pollers[follow.PollerNames].Run(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -162,13 +162,13 @@ func TestLongContractsOfEachKindAreFollowedAsTheyCount(t *testing.T) {
 	f.clock = clock.Stepping(time.Unix(view.Time, 0))
 	f.delegations, f.nameRegistry = true, view.Names.Registry
 	f.start()
-	f.poll("tip", "backfill", "final", "state")
+	f.Poll("tip", "backfill", "final", "state")
 	f.wantTokens(t, view, false)
 	f.wantNames(t, view, "quay.eth", "", "qu\u0430y.eth ?", "", "")
 	for evm.Steps > 0 {
 		view = evm.Play()
 		f.clock.Step(time.Unix(view.Time, 0).Sub(f.clock.Now()))
-		f.poll("tip", "final", "state", "state")
+		f.Poll("tip", "final", "state", "state")
 		shown := view
 		if evm.Steps > 0 { // votes that are moved without an event are found when voting is over
 			shown.Governors = nil
@@ -188,7 +188,7 @@ func TestLongContractsOfEachKindAreFollowedAsTheyCount(t *testing.T) {
 		scratch := *f
 		scratch.t, scratch.warehouse = t, env.Warehouse(t)
 		scratch.start()
-		scratch.poll("tip", "backfill", "final", "state", "state")
+		scratch.Poll("tip", "backfill", "final", "state", "state")
 		scratch.wantViews(t, view)
 		scratch.wantTokens(t, view, true)
 		scratch.wantNames(t, view, "", "quay.eth", "qu\u0430y.eth ?", "", "")
@@ -205,11 +205,11 @@ func TestLongPowersOfEscrowsAreTheContractsOwnOrUnknown(t *testing.T) {
 	}
 	f.clock, f.delegations = clock.Stepping(time.Unix(view.Time, 0)), true
 	f.start()
-	f.poll("tip", "backfill", "final", "state")
+	f.Poll("tip", "backfill", "final", "state")
 	for f.wantTokens(t, view, false); evm.Steps > 0 && !t.Failed(); f.wantTokens(t, view, false) {
 		view = evm.Play()
 		f.clock.Step(time.Unix(view.Time, 0).Sub(f.clock.Now()))
-		f.poll("tip", "final", "state")
+		f.Poll("tip", "final", "state")
 	}
 	if t.Failed() {
 		t.Fatalf("with %d steps left", evm.Steps)

@@ -246,7 +246,7 @@ func TestWhoFollowedLiveAndWhoStartsFromNothingHoldTheSame(t *testing.T) {
 			h := &history{follower: f, random: rand.New(rand.NewPCG(seed, 1)), fraction: 1, timelock: timelockAddress}
 			h.present()
 			f.start()
-			f.poll("backfill")
+			f.Poll("backfill")
 			for range 60 {
 				h.live()
 				h.present()
@@ -255,7 +255,7 @@ func TestWhoFollowedLiveAndWhoStartsFromNothingHoldTheSame(t *testing.T) {
 				}
 				for _, poller := range []string{"tip", "final", "state"} {
 					if h.random.IntN(3) > 0 {
-						f.poll(poller)
+						f.Poll(poller)
 					}
 				}
 			}

@@ -39,7 +39,7 @@ func followLab(t *testing.T, lab *env.ChainLab, urls ...string) labFollower {
 func (f labFollower) run() {
 	f.t.Helper()
 	for _, poller := range []string{"backfill", "tip", "final", "state"} {
-		env.Until(f.t, func() error { return f.tryPoll(poller) })
+		env.Until(f.t, func() error { return f.TryPoll(f.t.Context(), poller) })
 	}
 }
 

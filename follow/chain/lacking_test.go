@@ -16,7 +16,7 @@ import (
 // lacks returns what the followed Governor states and is not held, after its past was read.
 func (f *follower) lacks() string {
 	f.t.Helper()
-	f.poll("tip", "backfill", "final", "state", "backfill")
+	f.Poll("tip", "backfill", "final", "state", "backfill")
 	follows, err := records.SourceFollows(f.t.Context(), f.warehouse, startOfFake())
 	if err != nil {
 		f.t.Fatal(err)
@@ -88,12 +88,14 @@ func TestTheModeSaysWhatCountsTowardsTheQuorum(t *testing.T) {
 	for mode, want := range map[string]string{
 		"support=bravo&quorum=bravo": "for: 4", "support=bravo&quorum=for,abstain": "for,abstain: 4",
 		"support=bravo&quorum=for,members": "for: unknown", "support=bravo&quorum=turnout": ": unknown",
+		"support=bravo&quorum=against,for,abstain": "for,against,abstain: 4", "support=bravo&quorum=for,abstain,against": "for,against,abstain: 4",
+		"support=bravo&quorum=for%2Cabstain": "for,abstain: 4", "support=bravo&quorum=for": "for: 4", "support=bravo&quorum=against": "against: 4",
 	} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
 			f := openPoll(t, mode, created(1, 22, 60))
 			f.chain.Answer(governorAddress, "quorum(uint256)", []any{uint64(22)}, uint64(4))
-			f.poll("state")
+			f.Poll("state")
 			p, _ := f.proposal("1")
 			got := strings.Join(p.QuorumChoices, ",") + ": unknown"
 			if p.Quorum != nil {
@@ -158,7 +160,7 @@ func TestACountThatCannotBeRepresentedKeepsTheProposal(t *testing.T) {
 	f := endedPoll(t)
 	f.chain.Answer(governorAddress, "proposalVotes(uint256)", []any{uint64(1)}, uint64(3), most(), uint64(1))
 	f.chain.Answer(governorAddress, "state(uint256)", []any{uint64(1)}, uint64(4))
-	f.poll("state", "state")
+	f.Poll("state", "state")
 	p, known := f.proposal("1")
 	if !known || len(p.StatedScores) > 0 || p.StatedScoresTotal != nil || p.Title == "" {
 		t.Errorf("got known %t with scores %v, want the proposal without them", known, p.StatedScores)

@@ -92,7 +92,7 @@ func TestLongProposalsAreSimulated(t *testing.T) {
 		f := newFollower(t)
 		f.endpoints, f.governors, f.clock = []http.Handler{node}, []chain.Governor{{Address: super.Address}}, now
 		f.start()
-		f.poll("tip", "backfill", "final", "state", "state")
+		f.Poll("tip", "backfill", "final", "state", "state")
 		return f
 	}
 	seen := func(f *follower) records.Observation {
@@ -130,7 +130,7 @@ func TestLongProposalsAreSimulated(t *testing.T) {
 	}
 	now.Step(time.Unix(view.Time, 0).Add(2 * time.Hour).Sub(now.Now()))
 	for _, n := range nodes {
-		n.f.poll("tip", "final", "state", "state")
+		n.f.Poll("tip", "final", "state", "state")
 		o := seen(n.f)
 		if diff := cmp.Diff(n.after, outlineOf(o.Simulation)); diff != "" {
 			t.Errorf("%s, after: %s", n.name, diff)

@@ -167,7 +167,7 @@ func TestDelegationsAreThoseOfTheStandingBlocks(t *testing.T) {
 				f.chain.Mine(drawStatements(rng)...)
 			}
 			f.start()
-			f.poll("tip", "backfill")
+			f.Poll("tip", "backfill")
 			f.wantDelegations()
 			for range 25 {
 				switch rng.IntN(6) {
@@ -181,23 +181,23 @@ func TestDelegationsAreThoseOfTheStandingBlocks(t *testing.T) {
 				case 1:
 					f.start()
 				case 2:
-					f.poll("final")
+					f.Poll("final")
 				default:
 					f.chain.Mine(drawStatements(rng)...)
 				}
-				f.poll("tip", "tip")
+				f.Poll("tip", "tip")
 				f.wantDelegations()
 				if t.Failed() {
 					return
 				}
 			}
 			f.chain.MineEmpty(fakeFinality + 2)
-			f.poll("tip", "final", "backfill", "state")
+			f.Poll("tip", "final", "backfill", "state")
 			f.wantDelegations()
 			scratch := *f
 			scratch.warehouse = env.Warehouse(t)
 			scratch.start()
-			scratch.poll("tip", "backfill")
+			scratch.Poll("tip", "backfill")
 			scratch.wantDelegations()
 		})
 	}
@@ -210,13 +210,13 @@ func TestStatementsThatAnAnswerLacksAreMended(t *testing.T) {
 	f.chain.Create(tokenAddress, 1)
 	f.chain.MineEmpty(20)
 	f.start()
-	f.poll("tip", "backfill")
+	f.Poll("tip", "backfill")
 	f.chain.Fail(fake.Faults{Forget: func(number uint64) bool { return number == 21 }})
 	f.chain.Mine(delegateTo(account(1), account(2)), votesOf(account(2), 100_000_000_000_000_001))
 	f.chain.MineEmpty(fakeFinality + 1)
-	f.poll("tip")
+	f.Poll("tip")
 	f.chain.Fail(fake.Faults{})
-	f.poll("final")
+	f.Poll("final")
 	f.wantDelegations()
 }
 
@@ -230,7 +230,7 @@ func TestSuppliesAreWrittenWhenTheyChange(t *testing.T) {
 	f.chain.Mine(votesOf(account(2), 1_000_000_000_000_000_000))
 	f.chain.MineEmpty(20)
 	f.start()
-	f.poll("tip", "backfill", "state")
+	f.Poll("tip", "backfill", "state")
 	share := func(want string) {
 		t.Helper()
 		held, err := pages.DelegatedPowerOf(t.Context(), f.warehouse, string(account(2)))
@@ -241,7 +241,7 @@ func TestSuppliesAreWrittenWhenTheyChange(t *testing.T) {
 	share("0.2")
 	f.chain.Change(tokenAddress, "totalSupply()", nil, uint64(10_000_000_000_000_000_000))
 	f.chain.MineEmpty(fakeFinality + 5)
-	f.poll("tip", "final", "state")
+	f.Poll("tip", "final", "state")
 	share("0.1")
 }
 
@@ -275,7 +275,7 @@ func testPastSupplies(t *testing.T, f *follower, clock func(uint64) uint64) {
 	f.chain.MineEmpty(fakeFinality + 5)
 	for range 2 { // processes
 		f.start()
-		f.poll("tip", "backfill", "final", "state", "state")
+		f.Poll("tip", "backfill", "final", "state", "state")
 		found, err := feed.PowersBetween(t.Context(), f.warehouse, tokenScope, 0, 1_000, 1)
 		if got := found.Supplies; err != nil || len(got) != 2 || got[0].Block != 22 || got[0].Supply.String() != "4" || got[1].Supply.String() != "5" {
 			t.Errorf("got supplies %+v and %v, want 4 at block 22 and 5 later", got, err)
@@ -295,15 +295,15 @@ func TestStatedPowersReplaceThoseThatLogsDoNotComeTo(t *testing.T) {
 	f.chain.Mine(votesOf(account(1), 300_000_000_000_000_003), votesOf(account(2), 100_000_000_000_000_001), votesOf(account(3), 100_000_000_000_000_007))
 	f.chain.MineEmpty(fakeFinality + 5)
 	f.start()
-	f.poll("tip", "backfill", "final", "state")
+	f.Poll("tip", "backfill", "final", "state")
 	f.wantDelegations()
 	// A lock ends without a log. Its holder has a new log later, whose power is what counts.
 	f.chain.Change(tokenAddress, "getVotes(address)", []any{account(1)}, uint64(200_000_000_000_000_000))
 	f.chain.MineEmpty(fakeFinality + 5)
-	f.poll("tip", "final", "state")
+	f.Poll("tip", "final", "state")
 	f.wantDelegations() // asked by the hour
 	f.clock.Step(time.Hour)
-	f.poll("state")
+	f.Poll("state")
 	power := func(want string) {
 		t.Helper()
 		held, err := pages.DelegatedPowerOf(t.Context(), f.warehouse, string(account(1)))
@@ -313,6 +313,6 @@ func TestStatedPowersReplaceThoseThatLogsDoNotComeTo(t *testing.T) {
 	}
 	power("0.2")
 	f.chain.Mine(votesOf(account(1), 250_000_000_000_000_000))
-	f.poll("tip")
+	f.Poll("tip")
 	power("0.25")
 }
