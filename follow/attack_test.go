@@ -1,7 +1,6 @@
 package follow_test
 
 import (
-	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -102,13 +101,4 @@ func TestAttackRefusedItemsAreCountedAndSomeKept(t *testing.T) {
 	if at := journal.Cursor(mine, "backfill").UpstreamAt; at != nil {
 		t.Errorf("got that all is read until %s", at)
 	}
-}
-
-func TestAttackAListWithoutEndIsFailingAtOnce(t *testing.T) {
-	t.Parallel()
-	b := newBench(t)
-	b.start(&scripted{"hub", map[string]pollerFunc{"sweep": func(context.Context, *follow.Journal) (bool, error) {
-		return false, fmt.Errorf("the hub: %w", follow.ErrEndless)
-	}}})
-	b.awaitStates("hub", map[string]governance.SourceState{"/sweep": governance.SourceFailing})
 }

@@ -182,7 +182,7 @@ func TestFailingPollerLeavesTheOthersAlone(t *testing.T) {
 	t.Parallel()
 
 	b := newBench(t)
-	var good, failed, panicked atomic.Int64
+	var good, failed, panicked, endless atomic.Int64
 	b.start(&scripted{"hub", map[string]pollerFunc{
 		"log": counting(&good),
 		"watch": func(context.Context, *follow.Journal) (bool, error) {
@@ -193,12 +193,19 @@ func TestFailingPollerLeavesTheOthersAlone(t *testing.T) {
 			panicked.Add(1)
 			panic("index out of range")
 		},
+		"backfill": func(ctx context.Context, _ *follow.Journal) (bool, error) { // fails once, and is failing at once
+			if endless.Add(1) > 1 {
+				<-ctx.Done()
+			}
+			return false, fmt.Errorf("the hub: %w", follow.ErrEndless)
+		},
 	}})
 	b.awaitCount("failures", &failed, 3)
 	b.awaitCount("panics", &panicked, 3)
 	b.awaitCount("polls", &good, 3)
 	b.awaitStates("hub", map[string]governance.SourceState{
 		"/log": governance.SourceLive, "/watch": governance.SourceFailing, "/sweep": governance.SourceFailing,
+		"/backfill": governance.SourceFailing,
 	})
 }
 
