@@ -90,53 +90,63 @@ func inSpace(space string, holder fake.Hex, to ...fake.Hex) fake.Log {
 	return l
 }
 
-// wantDelegations compares what is held of all accounts with what the standing blocks state.
-func (f *follower) wantDelegations() {
-	f.t.Helper()
-	current, powers := map[string][]string{}, map[string]string{}
+// stated returns what the standing blocks state of each account, in order.
+func (f *follower) stated() map[string][]string {
+	current := map[[2]string][]string{}
 	for _, l := range f.chain.Standing() {
 		if s, is := l.Note.(stated); is && s.power != "" {
-			powers[s.scope+" "+s.holder] = s.power
+			current[[2]string{s.holder, s.scope + " has"}] = []string{s.power + "e-18"}
 		} else if is {
-			current[s.scope+" "+s.holder] = s.delegates
+			current[[2]string{s.holder, s.scope + " ->"}] = s.delegates
 		}
 	}
-	var want, got []string
-	for key, delegates := range current {
-		for _, d := range delegates {
-			want = append(want, key+" -> "+d)
-		}
-	}
-	for key, power := range powers {
-		if power != "0" {
-			want = append(want, key+" has "+power+"e-18")
-		}
-	}
-	for n := range 10 {
-		voter := string(account(n))
-		q := query.VoterDelegations{Voter: query.Voter(voter), Direction: query.DelegationsGiven}
-		q.Limit = 100
-		given, err := pages.ListVoterDelegations(f.t.Context(), f.warehouse, q)
-		if err != nil {
-			f.t.Fatal(err)
-		}
-		for _, d := range given {
-			got = append(got, fmt.Sprintf("%s %s -> %s %s", d.DelegationScope.String(), d.Delegator, d.Delegate, d.Share))
-		}
-		held, err := pages.DelegatedPowerOf(f.t.Context(), f.warehouse, voter)
-		if err != nil {
-			f.t.Fatal(err)
-		}
-		for _, p := range held {
-			if p.VotingPower != nil && *p.VotingPower != "0" {
-				got = append(got, fmt.Sprintf("%s %s has %se-18", p.DelegationScope.String(), voter, strings.TrimLeft(strings.TrimPrefix(string(*p.VotingPower), "0."), "0")))
+	all := map[string][]string{}
+	for key, values := range current {
+		for _, value := range values {
+			if value != "0e-18" {
+				all[key[0]] = append(all[key[0]], key[1]+" "+value)
 			}
 		}
 	}
-	slices.Sort(want)
+	for _, lines := range all {
+		slices.Sort(lines)
+	}
+	return all
+}
+
+// wantDelegations compares what is held of all accounts with what the standing blocks state.
+func (f *follower) wantDelegations() {
+	f.t.Helper()
+	all := f.stated()
+	for n := range 10 {
+		f.wantStated(string(account(n)), all[string(account(n))])
+	}
+}
+
+func (f *follower) wantStated(voter string, want []string) {
+	f.t.Helper()
+	var got []string
+	q := query.VoterDelegations{Voter: query.Voter(voter), Direction: query.DelegationsGiven}
+	q.Limit = 100
+	given, err := pages.ListVoterDelegations(f.t.Context(), f.warehouse, q)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	for _, d := range given {
+		got = append(got, fmt.Sprintf("%s -> %s %s", d.DelegationScope.String(), d.Delegate, d.Share))
+	}
+	held, err := pages.DelegatedPowerOf(f.t.Context(), f.warehouse, voter)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	for _, p := range held {
+		if p.VotingPower != nil && *p.VotingPower != "0" {
+			got = append(got, fmt.Sprintf("%s has %se-18", p.DelegationScope.String(), strings.TrimLeft(strings.TrimPrefix(string(*p.VotingPower), "0."), "0")))
+		}
+	}
 	slices.Sort(got)
 	if diff := gocmp.Diff(want, got); diff != "" {
-		f.t.Errorf("delegations and power (-want +got):\n%s", diff)
+		f.t.Errorf("delegations and power of %s (-want +got):\n%s", voter, diff)
 	}
 }
 
@@ -169,6 +179,7 @@ func TestDelegationsAreThoseOfTheStandingBlocks(t *testing.T) {
 			f.start()
 			f.Poll("tip", "backfill")
 			f.wantDelegations()
+			last := f.stated()
 			for range 25 {
 				switch rng.IntN(6) {
 				case 0:
@@ -186,8 +197,13 @@ func TestDelegationsAreThoseOfTheStandingBlocks(t *testing.T) {
 					f.chain.Mine(drawStatements(rng)...)
 				}
 				f.Poll("tip", "tip")
-				f.wantDelegations()
-				if t.Failed() {
+				all := f.stated()
+				for n := range 10 { // those of whom something changed, and some others
+					if voter := string(account(n)); !slices.Equal(all[voter], last[voter]) || rng.IntN(8) == 0 {
+						f.wantStated(voter, all[voter])
+					}
+				}
+				if last = all; t.Failed() {
 					return
 				}
 			}
