@@ -1,7 +1,6 @@
 package api_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/netip"
@@ -377,9 +376,7 @@ func TestAttackManyWrongParametersGetAShortAnswer(t *testing.T) {
 		Problems []problem
 		Omitted  int
 	}
-	if err := json.Unmarshal(got.Error.Details, &details); err != nil {
-		t.Fatal(err)
-	}
+	env.Decode(t, got.Error.Details, &details)
 	if len(details.Problems) != 20 || details.Omitted != names-20 || !strings.HasSuffix(got.Error.Message, fmt.Sprintf("; and %d more", names-20)) {
 		t.Errorf("got %d problems and %d omitted, %s, want 20 and %d", len(details.Problems), details.Omitted, got.Error.Message, names-20)
 	}

@@ -104,17 +104,10 @@ func (t *node) publishEverything(revision uint64) {
 		{januaryEvents(), eventRows()},
 		{januarySignals(), signalRows()},
 	} {
-		view, err := cache.NewView(cache.View{DataAsOf: dataAsOf, Readiness: governance.Ready}, page.payload)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := writer.SetPage(t.Context(), cache.NewPageRequest(page.query), view); err != nil {
-			t.Fatal(err)
-		}
+		view := env.Must(cache.NewView(cache.View{DataAsOf: dataAsOf, Readiness: governance.Ready}, page.payload))(t)
+		env.MustDo(t, writer.SetPage(t.Context(), cache.NewPageRequest(page.query), view))
 	}
-	if err := writer.Flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, writer.Flush(t.Context()))
 	t.API.ForgetCopies()
 }
 
@@ -205,10 +198,7 @@ func TestStaleAnswerHasAnotherETag(t *testing.T) {
 // tabled is what the table says of a route; an empty cell of purged answers says the same as the one before.
 func tabled(t *testing.T, id string) (control, purged, missing string) {
 	t.Helper()
-	table, err := reference.CachingTable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := env.Must(reference.CachingTable())(t)
 	for line := range strings.Lines(string(table)) {
 		cells := strings.Split(line, " | ")
 		if len(cells) != 5 || !strings.Contains(cells[0], "`"+id+"`") {
@@ -419,10 +409,7 @@ func TestPagesWithoutARevisionHaveTheETagOfTheirContent(t *testing.T) {
 	for name, rows := range map[string][]governance.ForumTopic{
 		"none": titled(), "a": titled("a"), "two": titled("a", "b"), "more than two": titled("a", "b", "c"),
 	} {
-		view, err := cache.NewView(cache.View{DataAsOf: dataAsOf, Readiness: governance.Ready}, rows)
-		if err != nil {
-			t.Fatal(err)
-		}
+		view := env.Must(cache.NewView(cache.View{DataAsOf: dataAsOf, Readiness: governance.Ready}, rows))(t)
 		n := newNode(t)
 		n.fillPages(view)
 		got := n.get(path)

@@ -42,10 +42,7 @@ type event struct {
 // stream opens a stream, as a caller with some headers.
 func (t *node) stream(path string, header http.Header) *changeEvents {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, t.Base+path, http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
+	request := env.Must(http.NewRequestWithContext(t.Context(), http.MethodGet, t.Base+path, http.NoBody))(t)
 	if request.Header = header.Clone(); header == nil {
 		request.Header = http.Header{access.HeaderInternal: {internalToken}}
 	}
@@ -90,10 +87,7 @@ func (e *changeEvents) next() (got event, err error) {
 // wantRows reads one event, which has some rows.
 func (e *changeEvents) wantRows(want ...string) {
 	e.Helper()
-	got, err := e.next()
-	if err != nil {
-		e.Fatal(err)
-	}
+	got := env.Must(e.next())(e)
 	if rows := e.rows(got); !slices.Equal(rows, want) {
 		e.Errorf("got %q, want %q", rows, want)
 	}
@@ -154,10 +148,7 @@ func TestStreamTellsWhereItBeginsAndThatItLives(t *testing.T) {
 	n := startNode(t, settings{prepare: func(a *api.API) { a.SetStreamTimes(soon, time.Millisecond, soon) }})
 	events := n.stream("/v2/changes", nil)
 	for comments := 0; comments < 3; {
-		line, err := events.lines.ReadString('\n')
-		if err != nil {
-			t.Fatal(err)
-		}
+		line := env.Must(events.lines.ReadString('\n'))(t)
 		if strings.HasPrefix(line, ":") {
 			comments++
 		}
@@ -198,10 +189,7 @@ func TestStreamWaitsForTheBucket(t *testing.T) {
 		n.addChanges(want[i])
 	}
 	for len(got) < len(want) {
-		one, err := events.next()
-		if err != nil {
-			t.Fatal(err)
-		}
+		one := env.Must(events.next())(t)
 		got = append(got, events.rows(one)...)
 	}
 	if !slices.Equal(got, want) {
@@ -267,9 +255,7 @@ func TestAttackStreamToASlowReaderEnds(t *testing.T) {
 	for i := range rows {
 		rows[i] = governance.Change{Kind: governance.TopicChange, Key: fmt.Sprint(i, strings.Repeat("x", 20_000)), Revision: "1"}
 	}
-	if _, err := env.AddChanges(t.Context(), n.Store, rows...); err != nil {
-		t.Fatal(err)
-	}
+	env.Must(env.AddChanges(t.Context(), n.Store, rows...))(t)
 	n.waitHeld(0)
 }
 

@@ -15,6 +15,7 @@ import (
 	"pnyx/cache"
 	"pnyx/ratelimit"
 	"pnyx/reference"
+	"pnyx/test/env"
 )
 
 // askAsEdge asks for permission, on behalf of a caller with some headers.
@@ -193,10 +194,7 @@ func TestPathsListsEveryDocument(t *testing.T) {
 // rawHead is the head of an answer, in the order in which it was sent.
 func (t *node) rawHead(path, header string) string {
 	t.Helper()
-	text, err := io.ReadAll(t.send("GET " + path + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n" + header + "\r\n\r\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := env.Must(io.ReadAll(t.send("GET " + path + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n" + header + "\r\n\r\n")))(t)
 	head, _, _ := strings.Cut(string(text), "\r\n\r\n")
 	return head
 }

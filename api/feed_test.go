@@ -8,11 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"pnyx/governance"
 	"pnyx/governance/query"
 	"pnyx/governance/rules"
+	"pnyx/test/env"
 )
 
 // firstPage selects the first page of a list, in the size that nodes request.
@@ -208,9 +207,7 @@ func TestInvalidListParametersAreRejected(t *testing.T) {
 				named = append(named, problem.Parameter)
 			}
 			slices.Sort(named)
-			if diff := cmp.Diff(parameters, named); diff != "" {
-				t.Errorf("problems (-want +got):\n%s", diff)
-			}
+			env.WantSame(t, "problems", parameters, named)
 		})
 	}
 }

@@ -73,9 +73,7 @@ func TestAnswersMatchGoldenFiles(t *testing.T) {
 			}
 			file := filepath.Join("testdata", name+".json")
 			if *update {
-				if err := os.WriteFile(file, text.Bytes(), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				env.MustDo(t, os.WriteFile(file, text.Bytes(), 0o600))
 				return
 			}
 			want, err := os.ReadFile(file)
@@ -83,19 +81,14 @@ func TestAnswersMatchGoldenFiles(t *testing.T) {
 				t.Errorf("%s: %v", path, err)
 				return
 			}
-			if diff := cmp.Diff(string(want), text.String()); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", path, diff)
-			}
+			env.WantSame(t, path, string(want), text.String())
 		})
 	}
 }
 
 func TestEveryGoldenFileIsUsed(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob(filepath.Join("testdata", "*.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := env.Must(filepath.Glob(filepath.Join("testdata", "*.json")))(t)
 	if len(files) != len(goldens()) {
 		t.Errorf("got %d files, want %d", len(files), len(goldens()))
 	}
@@ -202,17 +195,10 @@ func (t *node) write(revision uint64, head cache.View, payloads map[cache.Key]an
 	head.DataAsOf = dataAsOf
 	writer := t.Store.NewWriter(revision)
 	for key, payload := range payloads {
-		view, err := cache.NewView(head, payload)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := writer.SetView(t.Context(), key, view); err != nil {
-			t.Fatal(err)
-		}
+		view := env.Must(cache.NewView(head, payload))(t)
+		env.MustDo(t, writer.SetView(t.Context(), key, view))
 	}
-	if err := writer.Flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, writer.Flush(t.Context()))
 }
 
 // writeDAOs publishes rows of the list.
@@ -220,20 +206,14 @@ func (t *node) writeDAOs(revision uint64, rows ...governance.DAOListItem) {
 	t.Helper()
 	writer := t.Store.NewWriter(revision)
 	for _, row := range rows {
-		if err := writer.SetDAO(t.Context(), cache.View{DataAsOf: dataAsOf, Readiness: governance.Ready}, row); err != nil {
-			t.Fatal(err)
-		}
+		env.MustDo(t, writer.SetDAO(t.Context(), cache.View{DataAsOf: dataAsOf, Readiness: governance.Ready}, row))
 	}
-	if err := writer.Flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, writer.Flush(t.Context()))
 }
 
 func (t *node) setPublished(state cache.PublicationState) {
 	t.Helper()
-	if err := env.AnnounceState(t.Context(), t.Store, state); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, env.AnnounceState(t.Context(), t.Store, state))
 }
 
 // ago is a moment some seconds before noon.

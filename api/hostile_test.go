@@ -17,6 +17,7 @@ import (
 	"pnyx/access/x402"
 	"pnyx/api"
 	"pnyx/api/apierror"
+	"pnyx/test/env"
 )
 
 // A request whose body would have to be decoded is refused on every path, before anything
@@ -255,9 +256,7 @@ func (t *node) answersTo(bytes string) (statuses []int, closed bool) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := io.Copy(io.Discard, response.Body); err != nil {
-			t.Fatal(err)
-		}
+		env.Must(io.Copy(io.Discard, response.Body))(t)
 		response.Body.Close()
 		if statuses = append(statuses, response.StatusCode); len(statuses) == 2 {
 			return statuses, false

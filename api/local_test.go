@@ -118,9 +118,7 @@ func TestPollFindsLostNotifications(t *testing.T) {
 	if copies.Poll(t.Context(), n.Store); !copies.Has("ens") {
 		t.Error("a poll that finds nothing new drops copies")
 	}
-	if err := n.Store.Notify(t.Context(), tagsOfDetail("uniswap")); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, n.Store.Notify(t.Context(), tagsOfDetail("uniswap")))
 	if copies.Poll(t.Context(), n.Store); copies.Has("ens") {
 		t.Error("a notification that was never received leaves copies")
 	}
@@ -128,9 +126,7 @@ func TestPollFindsLostNotifications(t *testing.T) {
 	if copies.Poll(t.Context(), n.Store); !copies.Has("ens") {
 		t.Error("the same notification is missed twice")
 	}
-	if err := n.Store.Notify(t.Context(), tagsOfDetail("uniswap")); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, n.Store.Notify(t.Context(), tagsOfDetail("uniswap")))
 	_, number, err := n.Store.PublicationProgress(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -140,10 +136,7 @@ func TestPollFindsLostNotifications(t *testing.T) {
 		t.Error("a notification that was received counts as missed")
 	}
 	// A worker of an earlier version does not count its notifications.
-	published, err := n.Store.PublicationState(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	published := env.Must(n.Store.PublicationState(t.Context()))(t)
 	published.Revision++
 	n.setPublished(published)
 	if copies.Poll(t.Context(), n.Store); copies.Has("ens") {
@@ -175,12 +168,8 @@ func TestNodesReceiveWhatAPublicationChanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	writer := n.Store.NewWriter(2)
-	if err := writer.RemoveView(t.Context(), cache.DAODetailKey("ens")); err != nil {
-		t.Fatal(err)
-	}
-	if err := n.Store.Notify(t.Context(), writer.Changed()); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, writer.RemoveView(t.Context(), cache.DAODetailKey("ens")))
+	env.MustDo(t, n.Store.Notify(t.Context(), writer.Changed()))
 	got := <-received
 	if got.Number != before+1 || len(got.Tags) != 1 || got.Tags[0] != cache.DAOTag("ens") {
 		t.Errorf("got %+v, want notification %d, of ens", got, before+1)
@@ -192,10 +181,7 @@ func loneNode(t *testing.T) (n *node, passed *atomic.Int64, stopRedis func()) {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	t.Cleanup(stop)
-	url, err := embedded.StartInProcess(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	url := env.Must(embedded.StartInProcess(ctx))(t)
 	passed = new(atomic.Int64)
 	n = startNode(t, settings{redisURL: url, clock: func() time.Time { return noon.Add(time.Duration(passed.Load())) }})
 	return n, passed, func() {
@@ -252,9 +238,7 @@ func TestWhatIsGoneIsNotHeld(t *testing.T) {
 	n, _, stopRedis := loneNode(t)
 	n.wantSuccess("/v2/daos/uniswap")
 	writer := n.Store.NewWriter(2)
-	if err := errors.Join(writer.RemoveView(t.Context(), cache.DAODetailKey("uniswap")), writer.Flush(t.Context())); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, errors.Join(writer.RemoveView(t.Context(), cache.DAODetailKey("uniswap")), writer.Flush(t.Context())))
 	n.API.ForgetCopies()
 	if got := n.get("/v2/daos/uniswap"); got.status != http.StatusNotFound {
 		t.Fatalf("a DAO that was removed: got %d, want 404", got.status)

@@ -21,6 +21,7 @@ import (
 	"pnyx/api/param"
 	"pnyx/api/routes"
 	"pnyx/governance"
+	"pnyx/test/env"
 )
 
 func TestCrossOriginRequestsAreAllowed(t *testing.T) {
@@ -150,34 +151,23 @@ func unpacked(t *testing.T, encoding, body string) string {
 	reader := io.Reader(strings.NewReader(body))
 	switch encoding {
 	case "gzip":
-		unzipped, err := gzip.NewReader(reader)
-		if err != nil {
-			t.Fatal(err)
-		}
+		unzipped := env.Must(gzip.NewReader(reader))(t)
 		reader = unzipped
 	case "br":
 		reader = brotli.NewReader(reader)
 	case "zstd":
-		unzipped, err := zstd.NewReader(reader)
-		if err != nil {
-			t.Fatal(err)
-		}
+		unzipped := env.Must(zstd.NewReader(reader))(t)
 		defer unzipped.Close()
 		reader = unzipped
 	}
-	text, err := io.ReadAll(reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := env.Must(io.ReadAll(reader))(t)
 	return string(text)
 }
 
 func dataOf(t *testing.T, body string) string {
 	t.Helper()
 	var envelope struct{ Data json.RawMessage }
-	if err := json.Unmarshal([]byte(body), &envelope); err != nil {
-		t.Fatal(err)
-	}
+	env.Decode(t, []byte(body), &envelope)
 	return string(envelope.Data)
 }
 
@@ -237,9 +227,7 @@ func TestLLMsTextAndCatalogListEveryRoute(t *testing.T) {
 	var links struct {
 		Linkset []map[string]json.RawMessage `json:"linkset"`
 	}
-	if err := json.Unmarshal([]byte(catalog.body), &links); err != nil {
-		t.Fatal(err)
-	}
+	env.Decode(t, []byte(catalog.body), &links)
 	for _, relation := range []string{"service-desc", "service-doc", "service-meta", "item"} {
 		var targets []struct{ Href string }
 		if err := json.Unmarshal(links.Linkset[0][relation], &targets); err != nil || len(targets) == 0 {

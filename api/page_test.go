@@ -12,12 +12,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"pnyx/api/routes"
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
+	"pnyx/test/env"
 )
 
 // page is what one answer of the DAO list says.
@@ -81,9 +80,7 @@ func TestLinksAndTheirCursorsWalkTheList(t *testing.T) {
 			}
 			path = target
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("pages of %d (-want +got):\n%s", limit, diff)
-		}
+		env.WantSame(t, fmt.Sprintf("pages of %d", limit), want, got)
 	}
 }
 
@@ -96,18 +93,12 @@ func TestACursorSurvivesNewDAOs(t *testing.T) {
 	second := n.page("/v2/daos?limit=2&coverageStatus=complete&cursor=" + first.next)
 	// Even the row that the cursor stands on may go.
 	writer := n.Store.NewWriter(4)
-	if err := writer.RemoveDAO(t.Context(), cache.View{}, "e"); err != nil {
-		t.Fatal(err)
-	}
-	if err := writer.Flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, writer.RemoveDAO(t.Context(), cache.View{}, "e"))
+	env.MustDo(t, writer.Flush(t.Context()))
 	// The size of a page is no filter.
 	third := n.page("/v2/daos?limit=9&coverageStatus=complete&cursor=" + second.next)
 	for i, want := range [][]string{{"a", "c"}, {"d", "e"}, {"f", "g", "uniswap"}} {
-		if diff := cmp.Diff(want, []page{first, second, third}[i].ids); diff != "" {
-			t.Errorf("page %d (-want +got):\n%s", i+1, diff)
-		}
+		env.WantSame(t, fmt.Sprintf("page %d", i+1), want, []page{first, second, third}[i].ids)
 	}
 }
 

@@ -9,8 +9,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"pnyx/access/x402"
 	"pnyx/api/apierror"
 	"pnyx/cache"
@@ -89,17 +87,12 @@ func TestPaidRouteSendsPaymentTerms(t *testing.T) {
 	n := newTill(t)
 	got := n.askAs(http.MethodGet, paidPath, nil)
 	refusal := n.wantUnsold(got, http.StatusPaymentRequired, apierror.CodePaymentRequired)
-	terms, err := base64.StdEncoding.DecodeString(got.header.Get(x402.HeaderRequired))
-	if err != nil {
-		t.Fatal(err)
-	}
+	terms := env.Must(base64.StdEncoding.DecodeString(got.header.Get(x402.HeaderRequired)))(t)
 	want := `{"x402Version":2,"error":"Payment required","resource":{"url":"https://api.example.org` + paidPath +
 		`","description":"One proposal with its full text.","mimeType":"application/json"},"accepts":[{"scheme":"exact",` +
 		`"network":"eip155:84532","amount":"5000","asset":"0x036CbD53842c5426634e7929541eC2318f3dCF7e","payTo":"` + facilitator.PayTo +
 		`","maxTimeoutSeconds":120,"extra":{"name":"USDC","version":"2"}}]}`
-	if diff := cmp.Diff(want, string(terms)); diff != "" {
-		t.Errorf("challenge (-want +got):\n%s", diff)
-	}
+	env.WantSame(t, "challenge", want, string(terms))
 	for _, part := range []string{`"amount":"5000"`, facilitator.PayTo, `"x402Version":2`, `"scope":"v2:paid:plus"`} {
 		if !strings.Contains(string(refusal.Error.Details), part) {
 			t.Errorf("details %s lack %s", refusal.Error.Details, part)
@@ -319,10 +312,7 @@ func TestPaidRoutesRequireATokenWithoutARecipient(t *testing.T) {
 // paymentKeys returns the keys of payments in the till's Redis.
 func (t *till) paymentKeys() []string {
 	t.Helper()
-	keys, err := env.RedisClient(t, t.redisURL).Keys(t.Context(), "pnyx:*:{payments}:*").Result()
-	if err != nil {
-		t.Fatal(err)
-	}
+	keys := env.Must(env.RedisClient(t, t.redisURL).Keys(t.Context(), "pnyx:*:{payments}:*").Result())(t)
 	var left []string
 	for _, key := range keys {
 		if !strings.HasSuffix(key, ":restored") {

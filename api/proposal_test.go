@@ -83,9 +83,7 @@ func TestProposalParametersSelectThePage(t *testing.T) {
 			n, want := newNode(t), firstProposals()
 			change(&want)
 			n.writePage(want, listedRows())
-			if diff := cmp.Diff([]string{"0xc", "0xb", "0xa"}, n.listedIDs("/v2/proposals?"+parameters)); diff != "" {
-				t.Errorf("rows (-want +got):\n%s", diff)
-			}
+			env.WantSame(t, "rows", []string{"0xc", "0xb", "0xa"}, n.listedIDs("/v2/proposals?"+parameters))
 		})
 	}
 }
@@ -102,9 +100,7 @@ func TestProposalCursorLeadsToTheRowsAfterTheLast(t *testing.T) {
 	if got.Meta.Page == nil || !got.Meta.Page.HasMore || got.Meta.Page.NextCursor == nil {
 		t.Fatalf("got page %+v, want another", got.Meta.Page)
 	}
-	if diff := cmp.Diff([]string{"0xa"}, n.listedIDs("/v2/proposals?limit=2&cursor="+*got.Meta.Page.NextCursor)); diff != "" {
-		t.Errorf("second page (-want +got):\n%s", diff)
-	}
+	env.WantSame(t, "second page", []string{"0xa"}, n.listedIDs("/v2/proposals?limit=2&cursor="+*got.Meta.Page.NextCursor))
 }
 
 func TestResolveIgnoresSpelling(t *testing.T) {

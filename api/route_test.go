@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/valyala/fasthttp"
 
 	"pnyx/access"
@@ -201,14 +200,10 @@ func TestEveryRouteHasAPrice(t *testing.T) {
 		2: limits("100000", "300", "100", "75", "25"), 3: limits("", "60", "20", "20", "8"),
 	} {
 		l.Plan = []string{"developer", "business", "custom", "pay-per-request"}[plan]
-		if diff := cmp.Diff(l, got.Plans[plan]); diff != "" {
-			t.Errorf("plans (-want +got):\n%s", diff)
-		}
+		env.WantSame(t, "plans", l, got.Plans[plan])
 	}
 	got.Plans = nil
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	env.WantSame(t, "prices", want, got)
 	if got.Routes[0].RouteID != "meta.pricing" || got.Routes[0].Paid {
 		t.Errorf("got %+v, want that prices cost nothing", got.Routes[0])
 	}
