@@ -20,14 +20,9 @@ import (
 // dial opens a connection to the edge and sends bytes.
 func (e *nginx) dial(text string) net.Conn {
 	e.Helper()
-	conn, err := net.Dial("tcp", strings.TrimPrefix(e.base, "http://"))
-	if err != nil {
-		e.Fatal(err)
-	}
+	conn := env.Must(net.Dial("tcp", strings.TrimPrefix(e.base, "http://")))(e)
 	e.Cleanup(func() { conn.Close() })
-	if _, err := io.WriteString(conn, text); err != nil {
-		e.Fatal(err)
-	}
+	env.Must(io.WriteString(conn, text))(e)
 	return conn
 }
 
@@ -78,9 +73,7 @@ func TestAttackOnlyHeadersThatNodesReadPassTheEdge(t *testing.T) {
 					headers = append(headers, name, forged)
 				}
 			}
-			if _, err := e.with(t).try(c.method, c.path, headers...); err != nil {
-				t.Fatal(err)
-			}
+			env.Must(e.with(t).try(c.method, c.path, headers...))(t)
 			last := o.last()
 			asks := strings.HasPrefix(last.RequestURI, api.PathAuthorize+"/v2/")
 			if _, fills := c.edge[api.HeaderFill]; c.edge[access.HeaderInternal] != "" && !fills && !asks {

@@ -25,9 +25,7 @@ func (n *node) addChanges(keys ...string) {
 			Kind: governance.ProposalChange, Key: key, DAOID: "a", ChangedAt: governance.TimestampOf(time.Now()), Revision: "1",
 		}
 	}
-	if _, err := env.AddChanges(context.Background(), n.store, changes...); err != nil {
-		n.Fatal(err)
-	}
+	env.Must(env.AddChanges(context.Background(), n.store, changes...))(n)
 }
 
 // waitHeld waits until a number of requests wait at the node.
@@ -108,10 +106,7 @@ func TestStreamsPassTheEdgeAsTheyAreSent(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	alice := n.issue(1000, access.V2All)
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, n.base+"/v2/changes", http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
+	request := env.Must(http.NewRequestWithContext(t.Context(), http.MethodGet, n.base+"/v2/changes", http.NoBody))(t)
 	request.Header = http.Header{http.CanonicalHeaderKey(access.HeaderToken): {alice.token}, "Accept": {"text/event-stream"}, "Accept-Encoding": {"gzip"}}
 	response, err := n.client.Do(request)
 	if err != nil {
@@ -126,10 +121,7 @@ func TestStreamsPassTheEdgeAsTheyAreSent(t *testing.T) {
 		n.waitHeld(1)
 		n.addChanges(key)
 		for {
-			line, err := lines.ReadString('\n')
-			if err != nil {
-				t.Fatal(err)
-			}
+			line := env.Must(lines.ReadString('\n'))(t)
 			if data, is := strings.CutPrefix(line, "data: "); is {
 				if !strings.Contains(data, fmt.Sprintf(`"key":%q`, key)) {
 					t.Errorf("got %s, want the row of %s", data, key)

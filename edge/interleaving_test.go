@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"pnyx/access"
+	"pnyx/test/env"
 )
 
 // fewSteps is the number of random steps, unless PNYX_TEST_EDGE_STEPS sets another.
@@ -60,10 +61,7 @@ func TestConcurrentReadsAreAuthorizedAndCountedExactly(t *testing.T) {
 	}
 	c.steps.Store(fewSteps)
 	if text := os.Getenv("PNYX_TEST_EDGE_STEPS"); text != "" {
-		steps, err := strconv.ParseInt(text, 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		steps := env.Must(strconv.ParseInt(text, 10, 64))(t)
 		c.steps.Store(steps)
 	}
 	seed := rand.Uint64()

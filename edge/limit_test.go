@@ -24,10 +24,7 @@ func TestWorkersOfNginxMayOpenWhatTheyAreConfiguredFor(t *testing.T) {
 		if found == nil {
 			t.Fatalf("nginx.conf has no %s", pattern)
 		}
-		n, err := strconv.Atoi(found[1])
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := env.Must(strconv.Atoi(found[1]))(t)
 		return n
 	}
 	most := number(`worker_rlimit_nofile (\d+);`)

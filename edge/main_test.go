@@ -128,10 +128,7 @@ type answer struct {
 // get requests a path; headers alternate names and values.
 func (e *nginx) get(path string, headers ...string) answer {
 	e.Helper()
-	got, err := e.try(http.MethodGet, path, headers...)
-	if err != nil {
-		e.Fatal(err)
-	}
+	got := env.Must(e.try(http.MethodGet, path, headers...))(e)
 	return got
 }
 

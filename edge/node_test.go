@@ -92,13 +92,9 @@ func (n *node) publish(which int) uint64 {
 	writer := n.store.NewWriter(revision)
 	for key, data := range viewsOf(revision, keys[which]) {
 		head := cache.View{DataAsOf: governance.TimestampOf(time.Now()), Readiness: governance.Ready}
-		if err := writer.SetPayload(context.Background(), key, head, data); err != nil {
-			n.Fatal(err)
-		}
+		env.MustDo(n, writer.SetPayload(context.Background(), key, head, data))
 	}
-	if err := errors.Join(writer.Flush(context.Background()), env.Announce(context.Background(), n.store, revision)); err != nil {
-		n.Fatal(err)
-	}
+	env.MustDo(n, errors.Join(writer.Flush(context.Background()), env.Announce(context.Background(), n.store, revision)))
 	n.revision.Store(revision)
 	return revision
 }

@@ -12,6 +12,7 @@ import (
 	"pnyx/access"
 	"pnyx/mcp"
 	"pnyx/test/apinode"
+	"pnyx/test/env"
 )
 
 // internalTransport sends requests as an internal caller.
@@ -65,10 +66,7 @@ func (t *node) callBySDK(session *sdk.ClientSession, tool *sdk.Tool, arguments s
 // encode returns the JSON of a value.
 func (t *node) encode(value any) json.RawMessage {
 	t.Helper()
-	text, err := json.Marshal(value)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := env.Must(json.Marshal(value))(t)
 	return text
 }
 

@@ -15,6 +15,7 @@ import (
 	"pnyx/access"
 	"pnyx/api/apierror"
 	"pnyx/test/apinode"
+	"pnyx/test/env"
 )
 
 // calls holds a call of each tool that succeeds.
@@ -62,22 +63,11 @@ func (t *node) list() []listedTool {
 // wantSchema holds structuredContent against the schema of a tool.
 func (t *node) wantSchema(tool listedTool, structured json.RawMessage) {
 	t.Helper()
-	schema, err := jsonschema.UnmarshalJSON(bytes.NewReader(tool.OutputSchema))
-	if err != nil {
-		t.Fatal(err)
-	}
+	schema := env.Must(jsonschema.UnmarshalJSON(bytes.NewReader(tool.OutputSchema)))(t)
 	compiler := jsonschema.NewCompiler()
-	if err := compiler.AddResource("mem:///"+tool.Name, schema); err != nil {
-		t.Fatal(err)
-	}
-	compiled, err := compiler.Compile("mem:///" + tool.Name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(structured))
-	if err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, compiler.AddResource("mem:///"+tool.Name, schema))
+	compiled := env.Must(compiler.Compile("mem:///" + tool.Name))(t)
+	value := env.Must(jsonschema.UnmarshalJSON(bytes.NewReader(structured)))(t)
 	if err := compiled.Validate(value); err != nil {
 		t.Errorf("%s: %s does not fit its schema: %v", tool.Name, structured, err)
 	}
@@ -307,9 +297,7 @@ func TestDAOsAreFoundByAPartOfTheirName(t *testing.T) {
 			want = append(want, fmt.Sprintf("dao-%03d", i))
 		}
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("DAOs (-want +got):\n%s", diff)
-	}
+	env.WantSame(t, "DAOs", want, got)
 }
 
 func TestWindowsThatAreLeftOutAreWalkedWithTheirCursor(t *testing.T) {
