@@ -130,10 +130,7 @@ func TestAttackLogsThatWereNotAskedForAreRefused(t *testing.T) {
 	})
 	f.start()
 	f.Poll("backfill", "tip")
-	stored, err := records.ChainLogs(t.Context(), f.warehouse, fakeChain, 0, 1<<40)
-	if err != nil {
-		t.Fatal(err)
-	}
+	stored := env.Must(records.ChainLogs(t.Context(), f.warehouse, fakeChain, 0, 1<<40))(t)
 	if len(stored) != 2 {
 		t.Errorf("got %d logs, want the proposal and the vote", len(stored))
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"pnyx/test/env"
 	fake "pnyx/test/upstream/chain"
 	"pnyx/warehouse/counts"
 	"pnyx/warehouse/record"
@@ -196,10 +197,7 @@ func TestATokenWithoutDecimalsCountsInSmallestUnits(t *testing.T) {
 			f.chain.Mine(created(1, 22, 1_000))
 			f.chain.Mine(voted(ada, 1, 3))
 			f.Poll("tip")
-			totals, err := counts.VoteTotalsOf(t.Context(), f.warehouse, []record.RefHash{f.ref("1")})
-			if err != nil {
-				t.Fatal(err)
-			}
+			totals := env.Must(counts.VoteTotalsOf(t.Context(), f.warehouse, []record.RefHash{f.ref("1")}))(t)
 			if got := totals[f.ref("1")].Power.String(); got != "3" {
 				t.Errorf("got power %s, want 3", got)
 			}

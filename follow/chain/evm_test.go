@@ -28,10 +28,7 @@ func (f *follower) wantViews(t *testing.T, view evmView) {
 		for number, want := range g.Proposals {
 			source := chain.SourceID(fakeChain, g.Address)
 			ref := record.ProposalRef{Provider: governance.Governor, ExternalID: source + "/" + want.ID}.Hash()
-			found, err := records.Proposals(t.Context(), f.warehouse, []record.RefHash{ref})
-			if err != nil {
-				t.Fatal(err)
-			}
+			found := env.Must(records.Proposals(t.Context(), f.warehouse, []record.RefHash{ref}))(t)
 			if len(found) == 0 {
 				t.Errorf("%s %d: got no proposal", g.Name, number)
 				continue
@@ -46,10 +43,7 @@ func (f *follower) wantViews(t *testing.T, view evmView) {
 			if p.QuorumRaw != want.Quorum {
 				t.Errorf("%s %d: got quorum %q, want %q", g.Name, number, p.QuorumRaw, want.Quorum)
 			}
-			totals, err := counts.VoteTotalsOf(t.Context(), f.warehouse, []record.RefHash{ref})
-			if err != nil {
-				t.Fatal(err)
-			}
+			totals := env.Must(counts.VoteTotalsOf(t.Context(), f.warehouse, []record.RefHash{ref}))(t)
 			var got, wanted [3]string
 			for i, side := range []string{governance.GovernorAgainst, governance.GovernorFor, governance.GovernorAbstain} {
 				wanted[i] = units(want.Votes[i], g.Decimals).String()
@@ -86,10 +80,7 @@ func (f *follower) wantTokens(t *testing.T, view evmView, supply bool) {
 			if supply {
 				want += fmt.Sprintf(" which is %s", governance.QuorumProgress(decimal.RequireFromString(power), units(token.Supply, token.Decimals)))
 			}
-			held, err := pages.DelegatedPowerOf(t.Context(), f.warehouse, voter)
-			if err != nil {
-				t.Fatal(err)
-			}
+			held := env.Must(pages.DelegatedPowerOf(t.Context(), f.warehouse, voter))(t)
 			got := "0 of 0"
 			if supply {
 				got += " which is 0"
@@ -129,10 +120,7 @@ func (f *follower) wantNames(t *testing.T, view evmView, want ...string) {
 	}
 	for i := range want {
 		voter := strings.ToLower(view.Names.Accounts[i])
-		names, err := records.VoterNames(t.Context(), f.warehouse, []string{voter})
-		if err != nil {
-			t.Fatal(err)
-		}
+		names := env.Must(records.VoterNames(t.Context(), f.warehouse, []string{voter}))(t)
 		got := ""
 		if name := names[voter]; name != nil {
 			if got = name.Name; name.Suspect {

@@ -95,10 +95,7 @@ func (f *follower) start() {
 			urls = append(urls, server.URL)
 		}
 		for _, text := range urls {
-			address, err := url.Parse(text)
-			if err != nil {
-				f.t.Fatal(err)
-			}
+			address := env.Must(url.Parse(text))(f.t)
 			hosts = append(hosts, client.Host(address, fetch.Pace{Requests: 10_000, Burst: 1_000, Per: time.Second}))
 		}
 		return hosts
@@ -111,10 +108,7 @@ func (f *follower) start() {
 // proposal returns a proposal; known is false for one that is not held or is withdrawn.
 func (f *follower) proposal(id string) (p records.Proposal, known bool) {
 	f.t.Helper()
-	found, err := records.Proposals(f.t.Context(), f.warehouse, []record.RefHash{f.ref(id)})
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	found := env.Must(records.Proposals(f.t.Context(), f.warehouse, []record.RefHash{f.ref(id)}))(f.t)
 	if len(found) == 0 || found[0].Withdrawn {
 		return p, false
 	}
@@ -131,10 +125,7 @@ func (*follower) ref(id string) record.RefHash {
 // abstaining, and the number of ballots.
 func (f *follower) power(id string) (units [3]int64, votes uint64) {
 	f.t.Helper()
-	totals, err := counts.VoteTotalsOf(f.t.Context(), f.warehouse, []record.RefHash{f.ref(id)})
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	totals := env.Must(counts.VoteTotalsOf(f.t.Context(), f.warehouse, []record.RefHash{f.ref(id)}))(f.t)
 	of := totals[f.ref(id)]
 	for i, side := range []string{governance.GovernorFor, governance.GovernorAgainst, governance.GovernorAbstain} {
 		units[i] = of.Choices[side].Power.Shift(18).IntPart()
@@ -172,10 +163,7 @@ func withVote(t *testing.T) *follower {
 // gaps returns the sum of the gaps in the cursors.
 func (f *follower) count(of func(records.FollowCursor) uint64) (sum uint64) {
 	f.t.Helper()
-	cursors, err := records.FollowCursors(f.t.Context(), f.warehouse, "")
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	cursors := env.Must(records.FollowCursors(f.t.Context(), f.warehouse, ""))(f.t)
 	for _, cursor := range cursors {
 		sum += of(cursor)
 	}

@@ -201,20 +201,11 @@ func (f *follower) dump() map[string]string {
 	f.lacks()
 	held := map[string]string{"lacks": f.lacks()}
 	note := func(key string, value any) {
-		text, err := json.MarshalIndent(value, "", " ")
-		if err != nil {
-			f.t.Fatal(err)
-		}
+		text := env.Must(json.MarshalIndent(value, "", " "))(f.t)
 		held[key] = string(text)
 	}
-	refs, err := records.AllProposals(f.t.Context(), f.warehouse)
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	all, err := records.Proposals(f.t.Context(), f.warehouse, refs)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	refs := env.Must(records.AllProposals(f.t.Context(), f.warehouse))(f.t)
+	all := env.Must(records.Proposals(f.t.Context(), f.warehouse, refs))(f.t)
 	for _, p := range all {
 		if p.Withdrawn {
 			continue

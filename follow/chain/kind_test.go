@@ -10,6 +10,7 @@ import (
 
 	"pnyx/clock"
 	"pnyx/governance"
+	"pnyx/test/env"
 	fake "pnyx/test/upstream/chain"
 	"pnyx/warehouse/records"
 )
@@ -141,14 +142,8 @@ func TestAQuorumOfTheProposalPrecedesOneOfATime(t *testing.T) {
 	f.chain.Answer(governorAddress, "quorum(uint256)", []any{uint64(1)}, uint64(8)) // the quorum of block 1
 	f.chain.MineEmpty(30)
 	f.Poll("tip", "state")
-	proposals, err := records.AllProposals(t.Context(), f.warehouse)
-	if err != nil {
-		t.Fatal(err)
-	}
-	held, err := records.Proposals(t.Context(), f.warehouse, proposals)
-	if err != nil {
-		t.Fatal(err)
-	}
+	proposals := env.Must(records.AllProposals(t.Context(), f.warehouse))(t)
+	held := env.Must(records.Proposals(t.Context(), f.warehouse, proposals))(t)
 	got := map[string]string{}
 	for _, p := range held {
 		got[p.Title] = fmt.Sprint(p.Quorum)

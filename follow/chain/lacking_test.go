@@ -8,6 +8,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
+	"pnyx/test/env"
 	fake "pnyx/test/upstream/chain"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
@@ -17,10 +18,7 @@ import (
 func (f *follower) lacks() string {
 	f.t.Helper()
 	f.Poll("tip", "backfill", "final", "state", "backfill")
-	follows, err := records.SourceFollows(f.t.Context(), f.warehouse, startOfFake())
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	follows := env.Must(records.SourceFollows(f.t.Context(), f.warehouse, startOfFake()))(f.t)
 	return follows[f.upstream.Sources()[0]].Lacks
 }
 

@@ -16,6 +16,7 @@ import (
 	"pnyx/clock"
 	"pnyx/follow/chain"
 	"pnyx/governance"
+	"pnyx/test/env"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
 )
@@ -97,10 +98,7 @@ func TestLongProposalsAreSimulated(t *testing.T) {
 	}
 	seen := func(f *follower) records.Observation {
 		ref := record.ProposalRef{Provider: governance.Governor, ExternalID: chain.SourceID(fakeChain, super.Address) + "/" + super.Proposals[0].ID}.Hash()
-		found, err := records.Observations(t.Context(), f.warehouse, []record.RefHash{ref})
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := env.Must(records.Observations(t.Context(), f.warehouse, []record.RefHash{ref}))(t)
 		return found[ref]
 	}
 	const noSimulation, noCalls = "eth_simulateV1", "eth_call from"

@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	gocmp "github.com/google/go-cmp/cmp"
-
 	"pnyx/clock"
 	"pnyx/follow/chain"
 	"pnyx/governance/query"
@@ -128,26 +126,18 @@ func (f *follower) wantStated(voter string, want []string) {
 	var got []string
 	q := query.VoterDelegations{Voter: query.Voter(voter), Direction: query.DelegationsGiven}
 	q.Limit = 100
-	given, err := pages.ListVoterDelegations(f.t.Context(), f.warehouse, q)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	given := env.Must(pages.ListVoterDelegations(f.t.Context(), f.warehouse, q))(f.t)
 	for _, d := range given {
 		got = append(got, fmt.Sprintf("%s -> %s %s", d.DelegationScope.String(), d.Delegate, d.Share))
 	}
-	held, err := pages.DelegatedPowerOf(f.t.Context(), f.warehouse, voter)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	held := env.Must(pages.DelegatedPowerOf(f.t.Context(), f.warehouse, voter))(f.t)
 	for _, p := range held {
 		if p.VotingPower != nil && *p.VotingPower != "0" {
 			got = append(got, fmt.Sprintf("%s has %se-18", p.DelegationScope.String(), strings.TrimLeft(strings.TrimPrefix(string(*p.VotingPower), "0."), "0")))
 		}
 	}
 	slices.Sort(got)
-	if diff := gocmp.Diff(want, got); diff != "" {
-		f.t.Errorf("delegations and power of %s (-want +got):\n%s", voter, diff)
-	}
+	env.WantSame(f.t, fmt.Sprintf("delegations and power of %s", voter), want, got)
 }
 
 // drawStatements returns some logs of the token and the registry, and one that nobody reads.

@@ -82,9 +82,7 @@ func TestAttackTopicsThatNeverEndAreLeft(t *testing.T) {
 	})
 	cursor := f.cursor("backfill")
 	cursor.Position, cursor.State = `{"page":49990}`, governance.SourceBackfilling
-	if _, err := f.Journal.Commit(t.Context(), nil, cursor); err != nil {
-		t.Fatal(err)
-	}
+	env.Must(f.Journal.Commit(t.Context(), nil, cursor))(t)
 	pages := 0
 	for more := true; more; pages++ {
 		var err error

@@ -124,10 +124,7 @@ func (f *fixture) shown() []record.Topic {
 	for i := range ids {
 		ids[i] = strconv.Itoa(i + 1)
 	}
-	held, err := records.HeldTopics(f.t.Context(), f.warehouse, host, ids, true)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	held := env.Must(records.HeldTopics(f.t.Context(), f.warehouse, host, ids, true))(f.t)
 	shown := []record.Topic{}
 	for _, topic := range held {
 		if topic.Visible && !topic.Withdrawn {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"pnyx/governance"
+	"pnyx/test/env"
 	upstream "pnyx/test/upstream/forum"
 	"pnyx/warehouse/records"
 )
@@ -220,9 +221,7 @@ func TestATopicThatMovedToAnEarlierPageIsFoundBySweepAndCounted(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.addTopics(40, time.Hour)
-	if _, err := f.Pollers["backfill"].Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	env.Must(f.Pollers["backfill"].Run(t.Context()))(t)
 	f.Delete(40) // topic 10 moves to the page that has been read
 	f.Poll("backfill")
 	f.Poll("sweep")

@@ -55,9 +55,7 @@ func (f *fixture) holdForeign() {
 		Proposal: proposal(foreign), VoteID: "0xb0", Voter: "0x00000000000000000000000000000000000000aa", Choices: []string{"1"}, ChoiceKey: "1", RawChoice: "1",
 	}
 	held := &record.Proposal{ProposalRef: proposal(foreign), SourceID: "other.eth", Title: "Theirs", Choices: []string{"Yes", "No"}}
-	if _, err := records.Append(f.Context(), f.warehouse, records.Import{ID: uuid.New(), ObservedAt: start}, []record.Record{held, ballot}); err != nil {
-		f.Fatal(err)
-	}
+	env.Must(records.Append(f.Context(), f.warehouse, records.Import{ID: uuid.New(), ObservedAt: start}, []record.Record{held, ballot}))(f)
 }
 
 // wantForeign fails the test unless the foreign proposal and its ballot are as they were.
@@ -70,17 +68,11 @@ func (f *fixture) wantForeign() {
 	if p := held[0]; p.SourceID != "other.eth" || p.Title != "Theirs" || p.Withdrawn {
 		f.Errorf("got source %s, title %q, withdrawn %t: the proposal was taken over", p.SourceID, p.Title, p.Withdrawn)
 	}
-	voters, err := records.HeldVoters(f.Context(), f.warehouse, []record.RefHash{proposal(foreign).Hash()})
-	if err != nil {
-		f.Fatal(err)
-	}
+	voters := env.Must(records.HeldVoters(f.Context(), f.warehouse, []record.RefHash{proposal(foreign).Hash()}))(f)
 	if n := voters[proposal(foreign).Hash()]; n != 1 {
 		f.Errorf("got %d voters of the foreign proposal, want its own", n)
 	}
-	all, err := records.HeldProposals(f.Context(), f.warehouse, governance.Snapshot, []string{"other.eth", "a", "b", "evil.eth"}, time.Time{})
-	if err != nil {
-		f.Fatal(err)
-	}
+	all := env.Must(records.HeldProposals(f.Context(), f.warehouse, governance.Snapshot, []string{"other.eth", "a", "b", "evil.eth"}, time.Time{}))(f)
 	if len(all) != 1 {
 		f.Errorf("got %d proposals in spaces that are not followed, want one", len(all))
 	}
@@ -178,10 +170,7 @@ func TestAttackAnAbsurdNumberDoesNotStopTheLog(t *testing.T) {
 				f.Poll("log")
 				f.clock.Step(time.Minute)
 			}
-			voters, err := records.HeldVoters(t.Context(), f.warehouse, []record.RefHash{proposal(id).Hash()})
-			if err != nil {
-				t.Fatal(err)
-			}
+			voters := env.Must(records.HeldVoters(t.Context(), f.warehouse, []record.RefHash{proposal(id).Hash()}))(t)
 			if voters[proposal(id).Hash()] != 1 {
 				t.Errorf("got no vote after the absurd number, position %s", f.cursor("", "log").Position)
 			}

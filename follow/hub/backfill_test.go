@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"pnyx/governance"
+	"pnyx/test/env"
 	fake "pnyx/test/upstream/hub"
 )
 
@@ -170,9 +171,7 @@ func (f *fixture) polled(polls, voters int) (ids []string) {
 		})
 		for v := range voters {
 			at := start.Add(-4 * 24 * time.Hour).Add(time.Duration(v*polls+i) * time.Second)
-			if _, err := f.hub.Cast(fake.Vote{Proposal: id, Voter: fake.Voter(fmt.Sprint(v)), Choice: "1", Power: "1.5", Created: at}); err != nil {
-				f.Fatal(err)
-			}
+			env.Must(f.hub.Cast(fake.Vote{Proposal: id, Voter: fake.Voter(fmt.Sprint(v)), Choice: "1", Power: "1.5", Created: at}))(f)
 		}
 		ids = append(ids, id)
 	}
@@ -215,9 +214,7 @@ func TestVotesAreReadPollByPollWhereASpaceCannotBePaged(t *testing.T) {
 		"a poll is deleted": func(f *fixture, polls []string) { f.hub.Delete(polls[1]) },
 		"a burst": func(f *fixture, polls []string) {
 			f.spaces = f.spaces[:1]
-			if err := f.hub.Burst(polls[2], 7000, start.Add(-2*24*time.Hour)); err != nil {
-				f.Fatal(err)
-			}
+			env.MustDo(f, f.hub.Burst(polls[2], 7000, start.Add(-2*24*time.Hour)))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"pnyx/test/env"
 	fake "pnyx/test/upstream/hub"
 )
 
@@ -93,9 +94,7 @@ func (h *history) follow() {
 	if h.random.IntN(12) == 0 {
 		h.restart()
 	}
-	if _, err := h.Pollers[pollers[h.random.IntN(len(pollers))]].Run(h.Context()); err != nil {
-		h.Fatal(err)
-	}
+	env.Must(h.Pollers[pollers[h.random.IntN(len(pollers))]].Run(h.Context()))(h)
 }
 
 // checkHistory acts at random while pollers run in any order and processes die. When all

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"pnyx/governance"
+	"pnyx/test/env"
 	fake "pnyx/test/upstream/hub"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
@@ -132,9 +133,7 @@ func TestChangesOfAProposalAreRead(t *testing.T) {
 	coming := f.open(func(p *fake.Proposal) { p.Start, p.End = start.Add(time.Hour), start.Add(2*time.Hour) })
 	spam := f.open(func(p *fake.Proposal) { p.Title = "Free tokens" })
 	f.fill()
-	if err := f.hub.Update(coming, "Renew for a year", start.Add(-time.Hour)); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, f.hub.Update(coming, "Renew for a year", start.Add(-time.Hour)))
 	f.hub.Flag(spam)
 	f.Poll("log")
 	f.agree()
@@ -265,10 +264,7 @@ func TestReadingAgainWritesNothing(t *testing.T) {
 	}
 	f.fill()
 	versions := func() []records.CommittedBatch {
-		batches, err := records.CommittedBatches(t.Context(), f.warehouse, time.Time{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		batches := env.Must(records.CommittedBatches(t.Context(), f.warehouse, time.Time{}))(t)
 		return batches
 	}
 	before := len(versions())

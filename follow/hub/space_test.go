@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"pnyx/governance"
+	"pnyx/test/env"
 	fake "pnyx/test/upstream/hub"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
@@ -92,10 +93,7 @@ func TestFlaggedSpacesAreReadWithinADay(t *testing.T) {
 		f.Poll("close")
 		f.clock.Step(24 * time.Hour)
 		f.Poll("close")
-		catalog, err := records.ReadCatalog(t.Context(), f.warehouse)
-		if err != nil {
-			t.Fatal(err)
-		}
+		catalog := env.Must(records.ReadCatalog(t.Context(), f.warehouse))(t)
 		for id, want := range map[string]bool{"harbor.eth": flagged, "other.eth": false} {
 			if got := catalog.Sources[record.SourceRef{Provider: governance.Snapshot, ID: id}].Flagged; got != want {
 				t.Errorf("%s: got flagged %t, want %t", id, got, want)

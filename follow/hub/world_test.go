@@ -72,10 +72,7 @@ func newVote(t *testing.T) (f *fixture, proposal string) {
 // restart is what a new process does: everything that is not in the warehouse is lost.
 func (f *fixture) restart() {
 	f.Helper()
-	address, err := url.Parse(f.server.URL + "/graphql")
-	if err != nil {
-		f.Fatal(err)
-	}
+	address := env.Must(url.Parse(f.server.URL + "/graphql"))(f)
 	client := fetch.New(fetch.Options{UserAgent: "test", Clock: f.clock, Metrics: prometheus.NewRegistry()})
 	f.upstream = hub.New(hub.Options{
 		Host:   client.Host(address, fetch.Pace{Requests: 100_000, Burst: 1000, Per: time.Second}),
@@ -101,10 +98,7 @@ func (f *fixture) stored() map[string]record.Proposal {
 	for id := range f.hub.Truth().Proposals {
 		refs = append(refs, proposal(id).Hash())
 	}
-	all, err := records.Proposals(f.Context(), f.warehouse, refs)
-	if err != nil {
-		f.Fatal(err)
-	}
+	all := env.Must(records.Proposals(f.Context(), f.warehouse, refs))(f)
 	stored := map[string]record.Proposal{}
 	for _, p := range all {
 		p.Proposal.Origin = ""
@@ -147,28 +141,20 @@ func (f *fixture) open(change ...func(*fake.Proposal)) string {
 func (f *fixture) cast(v fake.Vote) string {
 	f.Helper()
 	v.Choice, v.Power = cmp.Or(v.Choice, "1"), cmp.Or(v.Power, "1")
-	id, err := f.hub.Cast(v)
-	if err != nil {
-		f.Fatal(err)
-	}
+	id := env.Must(f.hub.Cast(v))(f)
 	return id
 }
 
 // burst casts votes of new voters in one second.
 func (f *fixture) burst(proposal string, votes int, at time.Time) {
 	f.Helper()
-	if err := f.hub.Burst(proposal, votes, at); err != nil {
-		f.Fatal(err)
-	}
+	env.MustDo(f, f.hub.Burst(proposal, votes, at))
 }
 
 // held is what the warehouse has, in the form of the hub's truth.
 func (f *fixture) held() map[string]fake.ProposalTruth {
 	f.Helper()
-	all, err := records.HeldProposals(f.Context(), f.warehouse, governance.Snapshot, f.spaces, time.Time{})
-	if err != nil {
-		f.Fatal(err)
-	}
+	all := env.Must(records.HeldProposals(f.Context(), f.warehouse, governance.Snapshot, f.spaces, time.Time{}))(f)
 	all = slices.DeleteFunc(all, func(h records.HeldProposal) bool { return h.Withdrawn })
 	refs := make([]record.RefHash, len(all))
 	for i, h := range all {
@@ -182,10 +168,7 @@ func (f *fixture) held() map[string]fake.ProposalTruth {
 	for _, p := range stored {
 		titles[p.Hash()] = p.Title
 	}
-	voters, err := records.HeldVoters(f.Context(), f.warehouse, refs)
-	if err != nil {
-		f.Fatal(err)
-	}
+	voters := env.Must(records.HeldVoters(f.Context(), f.warehouse, refs))(f)
 	found := map[string]fake.ProposalTruth{}
 	for _, h := range all {
 		truth := fake.ProposalTruth{Space: h.SourceID, Title: titles[h.Hash()], Flagged: h.Flagged, Votes: map[string]fake.VoteTruth{}}
@@ -218,10 +201,7 @@ func (f *fixture) agree() {
 		}
 		p.Encrypted = 0
 		for voter, v := range p.Votes {
-			power, err := decimal.NewFromString(v.Power)
-			if err != nil {
-				f.Fatal(err)
-			}
+			power := env.Must(decimal.NewFromString(v.Power))(f)
 			v.Power = power.String()
 			p.Votes[voter] = v
 		}
@@ -257,10 +237,7 @@ type note struct {
 
 func (f *fixture) note(id string) (n note) {
 	f.Helper()
-	items, err := records.FollowedItems(f.Context(), f.warehouse, f.upstream.ID())
-	if err != nil {
-		f.Fatal(err)
-	}
+	items := env.Must(records.FollowedItems(f.Context(), f.warehouse, f.upstream.ID()))(f)
 	for _, i := range items {
 		if i.ItemID == id {
 			env.Decode(f, []byte(i.Note), &n)

@@ -63,9 +63,7 @@ func TestAttackAnEndpointWritesIntoNoOtherOrganization(t *testing.T) {
 			ballot := &record.Ballot{Proposal: foreign, VoteID: "70", Voter: "0xaa", Choices: []string{"for"}, ChoiceKey: "for", RawChoice: `"for"`}
 			held := &record.Proposal{ProposalRef: foreign, SourceID: "agora", Title: "Theirs"}
 			run := records.Import{ID: uuid.New(), ObservedAt: f.clock.Now()}
-			if _, err := records.Append(t.Context(), f.warehouse, run, []record.Record{held, ballot}); err != nil {
-				t.Fatal(err)
-			}
+			env.Must(records.Append(t.Context(), f.warehouse, run, []record.Record{held, ballot}))(t)
 			lying := f.tamper()
 			proposal := func(id string) string {
 				return fmt.Sprintf(`{"id":%q,"onchainId":"5",%s,"status":"active","metadata":{"title":"Taken","description":""},"governor":{"id":"eip155:1:%s"},`+

@@ -91,10 +91,7 @@ func order() []string { return []string{"log", "watch", "backfill"} }
 // held returns the proposals and ballots that are held and not withdrawn.
 func (f *fixture) held() (proposals []record.Proposal, ballots []record.Ballot) {
 	f.t.Helper()
-	listed, err := records.HeldProposals(f.t.Context(), f.warehouse, governance.Tally, []string{"harbor"}, time.Time{})
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	listed := env.Must(records.HeldProposals(f.t.Context(), f.warehouse, governance.Tally, []string{"harbor"}, time.Time{}))(f.t)
 	var refs []record.RefHash
 	for _, p := range listed {
 		refs = append(refs, p.Hash())
@@ -106,10 +103,7 @@ func (f *fixture) held() (proposals []record.Proposal, ballots []record.Ballot) 
 			f.t.Fatal(err)
 		}
 	}
-	found, err := records.Proposals(f.t.Context(), f.warehouse, refs)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	found := env.Must(records.Proposals(f.t.Context(), f.warehouse, refs))(f.t)
 	for _, p := range found {
 		proposals = append(proposals, p.Proposal)
 	}

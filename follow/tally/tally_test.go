@@ -46,9 +46,7 @@ func TestAnOrganizationIsReadWholeFromItsNewestProposalOn(t *testing.T) {
 	if got, _ := f.held(); len(got) != 20 {
 		t.Errorf("got %d proposals at first, want the newest page", len(got))
 	}
-	if _, err := f.Pollers["backfill"].Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	env.Must(f.Pollers["backfill"].Run(t.Context()))(t)
 	if got := f.cursor("backfill"); got.State != governance.SourceBackfilling || got.Done >= got.Total {
 		t.Errorf("got %s, %d of %d; want backfilling", got.State, got.Done, got.Total)
 	}
@@ -263,9 +261,7 @@ func TestAnUnknownCursorBeginsTheWalkAnew(t *testing.T) {
 	for _, id := range ids {
 		f.SetStatus(id, "executed")
 	}
-	if _, err := f.Pollers["backfill"].Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	env.Must(f.Pollers["backfill"].Run(t.Context()))(t)
 	f.Switch(func(s *upstream.Switches) { s.ForgetsCursors = true })
 	for range 3 {
 		if _, err := f.Pollers["backfill"].Run(t.Context()); err == nil {
@@ -417,10 +413,7 @@ func TestNamesOfAccountsComeWithTheirVotes(t *testing.T) {
 	f.SetName("0xBB", "Bea")
 	f.Vote(id, "0xBB", "for", "9")
 	f.Poll(order()...)
-	names, err := records.VoterNames(t.Context(), f.warehouse, []string{"0xbb"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	names := env.Must(records.VoterNames(t.Context(), f.warehouse, []string{"0xbb"}))(t)
 	want := governance.VoterName{Name: "Bea", Source: governance.NameOfTally}
 	if got := names["0xbb"]; got == nil || *got != want {
 		t.Errorf("got name %v, want %v", got, want)
