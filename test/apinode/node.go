@@ -119,10 +119,7 @@ func Start(tb testing.TB, s Settings) *Node {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	pipeline, err := cache.OpenPipeline(s.RedisURL, Soon)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	pipeline := env.Must(cache.OpenPipeline(s.RedisURL, Soon))(tb)
 	n := &Node{TB: tb, Store: store, Registry: prometheus.NewRegistry(), Logged: &env.Buffer{}, sample: s.Sample}
 	tb.Cleanup(func() { pipeline.Close(); store.Close() })
 	if s.Publish == nil {
@@ -149,9 +146,7 @@ func Start(tb testing.TB, s Settings) *Node {
 	}
 	n.API = api.New(options)
 	if s.Mount != nil {
-		if err := s.Mount(n); err != nil {
-			tb.Fatal(err)
-		}
+		env.MustDo(tb, s.Mount(n))
 	}
 	n.serve(options.Store != nil)
 	if !s.Unready {
@@ -163,10 +158,7 @@ func Start(tb testing.TB, s Settings) *Node {
 // serve answers on a free port, and makes pages, until the end of the test.
 func (n *Node) serve(watches bool) {
 	n.Helper()
-	listener, err := new(net.ListenConfig).Listen(n.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		n.Fatal(err)
-	}
+	listener := env.Must(new(net.ListenConfig).Listen(n.Context(), "tcp", "127.0.0.1:0"))(n)
 	n.Base = "http://" + listener.Addr().String()
 	transport := &http.Transport{DisableCompression: true}
 	n.Client = &http.Client{
@@ -240,13 +232,8 @@ func (n *Node) TrySend(method, path, body string, header http.Header) (Response,
 // Tokens publishes the tokens of partners.
 func (n *Node) Tokens(tokens ...access.Token) {
 	n.Helper()
-	encoded, err := access.EncodeTokens(tokens)
-	if err != nil {
-		n.Fatal(err)
-	}
-	if err := accounts.New(n.Store).SetTokens(n.Context(), uint64(len(tokens))+1, encoded); err != nil {
-		n.Fatal(err)
-	}
+	encoded := env.Must(access.EncodeTokens(tokens))(n)
+	env.MustDo(n, accounts.New(n.Store).SetTokens(n.Context(), uint64(len(tokens))+1, encoded))
 }
 
 // Admit publishes one token with limits, waits until the node knows it, and returns it.

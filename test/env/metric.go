@@ -10,10 +10,7 @@ import (
 // Counts are the values of a counter or gauge by its labels, which are written as "code= route=daos.list".
 func Counts(tb testing.TB, metrics prometheus.Gatherer, name string) map[string]float64 {
 	tb.Helper()
-	families, err := metrics.Gather()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	families := Must(metrics.Gather())(tb)
 	values := map[string]float64{}
 	for _, family := range families {
 		for _, metric := range family.GetMetric() {
