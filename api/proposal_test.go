@@ -160,13 +160,10 @@ const analysis = `"dossier":{"total":1234567890.123456789012345678,"ratio":1.10e
 
 // analyze lets dossiers have the analysis.
 func (t *node) analyze() {
-	view, err := cache.NewView(cache.View{Revision: 1, DataAsOf: dataAsOf, Readiness: governance.Ready}, governance.Intelligence{
+	view := env.Must(cache.NewView(cache.View{Revision: 1, DataAsOf: dataAsOf, Readiness: governance.Ready}, governance.Intelligence{
 		Status: governance.IntelligenceAvailable, Dossier: json.RawMessage(`{"analyses":[{` + analysis + `}]}`),
 		SourceRefs: json.RawMessage("[]"), Warnings: json.RawMessage("[]"),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	t.fillPages(view)
 }
 

@@ -13,11 +13,9 @@ import (
 func TestWorkersOfNginxMayOpenWhatTheyAreConfiguredFor(t *testing.T) {
 	t.Parallel()
 	var text strings.Builder
-	if err := edge.Write(&text, edge.Options{
+	env.MustDo(t, edge.Write(&text, edge.Options{
 		Listen: "127.0.0.1:8000", AdminListen: ":8001", Origin: "http://127.0.0.1:8080", Dir: t.TempDir(), Modules: env.NginxModules,
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	number := func(pattern string) int {
 		t.Helper()
 		found := regexp.MustCompile(pattern).FindStringSubmatch(text.String())

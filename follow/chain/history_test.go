@@ -212,12 +212,10 @@ func (f *follower) dump() map[string]string {
 		}
 		p.ObservedAt = governance.Timestamp(0)
 		note(p.ExternalID, p)
-		if err := records.HeldBallots(f.t.Context(), f.warehouse, p.ProposalRef, func(b record.Ballot) error {
+		env.MustDo(f.t, records.HeldBallots(f.t.Context(), f.warehouse, p.ProposalRef, func(b record.Ballot) error {
 			note(b.VoteID, b)
 			return nil
-		}); err != nil {
-			f.t.Fatal(err)
-		}
+		}))
 	}
 	return held
 }

@@ -113,12 +113,10 @@ func (f *follower) ballots() map[string]record.Ballot {
 	f.t.Helper()
 	held := map[string]record.Ballot{}
 	p, _ := f.proposal("1")
-	if err := records.HeldBallots(f.t.Context(), f.warehouse, p.ProposalRef, func(b record.Ballot) error {
+	env.MustDo(f.t, records.HeldBallots(f.t.Context(), f.warehouse, p.ProposalRef, func(b record.Ballot) error {
 		held[b.Voter] = b
 		return nil
-	}); err != nil {
-		f.t.Fatal(err)
-	}
+	}))
 	return held
 }
 
@@ -173,13 +171,10 @@ func TestARefusedItemOfASourceIsSomethingThatIsNotHeld(t *testing.T) {
 	f := atTip(t)
 	source := f.upstream.Sources()[0]
 	other := record.SourceRef{Provider: governance.Governor, ID: source.ID + "0"}
-	err := records.WriteFollowRejects(t.Context(), f.warehouse, []records.FollowReject{
+	env.MustDo(t, records.WriteFollowRejects(t.Context(), f.warehouse, []records.FollowReject{
 		{Upstream: f.upstream.ID(), Provider: other.Provider, SourceID: other.ID, ItemID: "1", Reason: "cut", At: startOfFake()},
 		{Upstream: f.upstream.ID(), ItemID: "2", Reason: "was not asked for", At: startOfFake()},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if got := f.lacks(); got != "" {
 		t.Errorf("got %q, want nothing: what was refused is of no source, or of another", got)
 	}

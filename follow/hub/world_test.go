@@ -176,16 +176,13 @@ func (f *fixture) held() map[string]fake.ProposalTruth {
 		if voters[h.Hash()] == 0 {
 			continue
 		}
-		err := records.HeldBallots(f.Context(), f.warehouse, h.ProposalRef, func(b record.Ballot) error {
+		env.MustDo(f, records.HeldBallots(f.Context(), f.warehouse, h.ProposalRef, func(b record.Ballot) error {
 			v := fake.VoteTruth{ID: b.VoteID, Choice: b.RawChoice, Power: b.Power.String(), Created: b.VotedAt.Time().Unix()}
 			if before := truth.Votes[b.Voter]; before.Created < v.Created || before.Created == v.Created && before.ID < v.ID {
 				truth.Votes[b.Voter] = v
 			}
 			return nil
-		})
-		if err != nil {
-			f.Fatal(err)
-		}
+		}))
 	}
 	return found
 }

@@ -8,16 +8,14 @@ import (
 
 	"pnyx/follow/sources"
 	"pnyx/governance"
+	"pnyx/test/env"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
 )
 
 func TestADAOKeepsItsSourcesAndGetsThoseOfTheFile(t *testing.T) {
 	t.Parallel()
-	file, err := sources.Parse("f", []byte("contact: a\ndaos:\n- {id: harbor, name: Harbor, snapshot: [new.eth, lone.eth, taken.eth], forums: [f.org]}\n"), environ)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := env.Must(sources.Parse("f", []byte("contact: a\ndaos:\n- {id: harbor, name: Harbor, snapshot: [new.eth, lone.eth, taken.eth], forums: [f.org]}\n"), environ))(t)
 	space := func(id string) record.SourceRef { return record.SourceRef{Provider: governance.Snapshot, ID: id} }
 	forum := record.SourceRef{Provider: governance.Discourse, ID: "f.org"}
 	old := record.SourceRef{Provider: governance.Discourse, ID: "old.org"}

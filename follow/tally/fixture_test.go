@@ -95,13 +95,10 @@ func (f *fixture) held() (proposals []record.Proposal, ballots []record.Ballot) 
 	var refs []record.RefHash
 	for _, p := range listed {
 		refs = append(refs, p.Hash())
-		err := records.HeldBallots(f.t.Context(), f.warehouse, p.ProposalRef, func(b record.Ballot) error {
+		env.MustDo(f.t, records.HeldBallots(f.t.Context(), f.warehouse, p.ProposalRef, func(b record.Ballot) error {
 			ballots = append(ballots, b)
 			return nil
-		})
-		if err != nil {
-			f.t.Fatal(err)
-		}
+		}))
 	}
 	found := env.Must(records.Proposals(f.t.Context(), f.warehouse, refs))(f.t)
 	for _, p := range found {
