@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"pnyx/access"
 	"pnyx/access/x402"
 	"pnyx/api"
@@ -152,9 +150,7 @@ func TestEveryRouteAnswers304UntilItsDataChanges(t *testing.T) {
 			if method == "304" {
 				want["Link"] = got.header.Get("Link") // of the body, which is not sent
 			}
-			if diff := cmp.Diff(want, kept(got.header)); diff != "" {
-				t.Errorf("%s %s (-GET +%s):\n%s", method, asked.canonical, method, diff)
-			}
+			env.WantSame(t, method+" "+asked.canonical, want, kept(got.header))
 		}
 		other := n.get(asked.other)
 		location := asked.canonical

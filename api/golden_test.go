@@ -13,8 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"pnyx/api/routes"
 	"pnyx/cache"
 	"pnyx/governance"
@@ -111,9 +109,7 @@ func TestHEADIsGETWithoutTheBody(t *testing.T) {
 				get.header.Del(differs)
 				head.header.Del(differs)
 			}
-			if diff := cmp.Diff(get.header, head.header); diff != "" {
-				t.Errorf("HEAD %s (-GET +HEAD):\n%s", path, diff)
-			}
+			env.WantSame(t, "HEAD "+path, get.header, head.header)
 		})
 	}
 }

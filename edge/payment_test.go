@@ -77,9 +77,7 @@ func (t *paymentNode) wantUnchanged(path string, headers ...string) answer {
 		byEdge.header.Del(name)
 		byNode.header.Del(name)
 	}
-	if diff := cmp.Diff(byNode, byEdge, cmp.AllowUnexported(answer{})); diff != "" {
-		t.Errorf("GET %s (-the node +the edge):\n%s", path, diff)
-	}
+	env.WantSame(t, "GET "+path+" of the node, and of the edge", byNode, byEdge, cmp.AllowUnexported(answer{}))
 	return byEdge
 }
 

@@ -5,9 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"pnyx/follow"
+	"pnyx/test/env"
 	"pnyx/warehouse/records"
 )
 
@@ -16,13 +15,9 @@ type interval = records.Interval
 func TestIntervalsReachTheLargestNumber(t *testing.T) {
 	t.Parallel()
 	all := []interval{{First: 0, Last: math.MaxUint64}}
-	if diff := cmp.Diff(all, follow.Cover(all, interval{First: 5, Last: 6})); diff != "" {
-		t.Error(diff)
-	}
+	env.WantSame(t, "covered", all, follow.Cover(all, interval{First: 5, Last: 6}))
 	holes := follow.Holes([]interval{{First: 5, Last: math.MaxUint64}}, interval{First: 1, Last: math.MaxUint64})
-	if diff := cmp.Diff([]interval{{First: 1, Last: 4}}, holes); diff != "" {
-		t.Error(diff)
-	}
+	env.WantSame(t, "holes", []interval{{First: 1, Last: 4}}, holes)
 }
 
 // FuzzIntervals compares what is covered, and the holes of the whole between the first two numbers, with a

@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"pnyx/follow"
 	"pnyx/governance"
 	"pnyx/test/env"
@@ -32,9 +30,7 @@ func TestCursorsOutliveTheJournal(t *testing.T) {
 		t.Errorf("got %+v, want one new record", counts)
 	}
 	again := env.Must(follow.OpenJournal(t.Context(), opened, "eip155:1", []record.SourceRef{{Provider: governance.Governor, ID: "eip155:1:0xabc"}}, nil))(t)
-	if diff := cmp.Diff(cursor, again.Cursor(source, "backfill")); diff != "" {
-		t.Error(diff)
-	}
+	env.WantSame(t, "cursor", cursor, again.Cursor(source, "backfill"))
 }
 
 // openJournal opens the journal of chain 1.

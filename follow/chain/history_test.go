@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"pnyx/clock"
 	"pnyx/governance"
 	"pnyx/test/env"
@@ -256,9 +254,7 @@ func TestWhoFollowedLiveAndWhoStartsFromNothingHoldTheSame(t *testing.T) {
 			scratch := *f
 			scratch.warehouse = env.Warehouse(t)
 			scratch.start()
-			if diff := cmp.Diff(scratch.dump(), live); diff != "" {
-				t.Errorf("who starts from nothing (-) and who followed live (+) differ:\n%s", diff)
-			}
+			env.WantSame(t, "who starts from nothing, and who followed live", scratch.dump(), live)
 			if len(live) < 10 || !slices.ContainsFunc(slices.Collect(maps.Keys(live)), func(key string) bool { return strings.Contains(key, "/0x") }) {
 				t.Errorf("got %d records, want proposals and ballots", len(live))
 			}

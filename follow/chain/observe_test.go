@@ -130,9 +130,7 @@ func TestLongProposalsAreSimulated(t *testing.T) {
 	for _, n := range nodes {
 		n.f.Poll("tip", "final", "state", "state")
 		o := seen(n.f)
-		if diff := cmp.Diff(n.after, outlineOf(o.Simulation)); diff != "" {
-			t.Errorf("%s, after: %s", n.name, diff)
-		}
+		env.WantSame(t, n.name+", after", n.after, outlineOf(o.Simulation))
 		if changed := n.before != n.after; changed != (o.Earlier != nil) || changed && outlineOf(o.Earlier) != n.before {
 			t.Errorf("%s: before it was %s, want %s", n.name, outlineOf(o.Earlier), n.before)
 		}

@@ -13,8 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"pnyx/clock"
 	"pnyx/fetch"
 	"pnyx/follow/forum"
@@ -137,9 +135,7 @@ func (f *fixture) shown() []record.Topic {
 // wantTruth fails the test unless what is held is what the forum shows.
 func (f *fixture) wantTruth() {
 	f.t.Helper()
-	if diff := cmp.Diff(f.Truth(host), f.shown()); diff != "" {
-		f.t.Errorf("-forum +held\n%s", diff)
-	}
+	env.WantSame(f.t, "the forum, and what is held", f.Truth(host), f.shown())
 }
 
 func (f *fixture) cursor(poller string) records.FollowCursor {

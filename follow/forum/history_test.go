@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"pnyx/test/env"
 )
 
@@ -63,9 +61,7 @@ func TestLiveIsFromNothing(t *testing.T) {
 			}
 			late.restart()
 			late.follow(2 * time.Hour)
-			if diff := cmp.Diff(live.shown(), late.shown()); diff != "" {
-				t.Errorf("-live +from nothing\n%s", diff)
-			}
+			env.WantSame(t, "who followed live, and who starts from nothing", live.shown(), late.shown())
 		})
 	}
 }

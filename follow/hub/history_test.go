@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"pnyx/test/env"
 	fake "pnyx/test/upstream/hub"
 )
@@ -132,9 +130,7 @@ func checkHistory(t *testing.T, seed uint64, steps int) {
 	late.fill()
 	late.Poll("close", "sweep")
 	late.agree()
-	if diff := cmp.Diff(h.stored(), late.stored()); diff != "" {
-		t.Errorf("-live +from nothing\n%s", diff)
-	}
+	env.WantSame(t, "who followed live, and who starts from nothing", h.stored(), late.stored())
 }
 
 func TestAnyHistoryEndsInTheTruth(t *testing.T) {

@@ -4,8 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"pnyx/follow/sources"
 	"pnyx/governance"
 	"pnyx/test/env"
@@ -32,9 +30,7 @@ func TestADAOKeepsItsSourcesAndGetsThoseOfTheFile(t *testing.T) {
 		ID: "harbor", Name: "Harbor",
 		Sources: []record.SourceRef{old, forum, space("new.eth"), space("lone.eth"), space("taken.eth")},
 	}}
-	if diff := cmp.Diff(want, records); diff != "" {
-		t.Error(diff)
-	}
+	env.WantSame(t, "records", want, records)
 	if conflicts == nil || !strings.Contains(conflicts.Error(), "taken.eth is a source of other") || strings.Contains(conflicts.Error(), "lone") {
 		t.Errorf("got conflicts %v, want that of taken.eth alone", conflicts)
 	}

@@ -11,8 +11,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"pnyx/follow/sources"
 	"pnyx/test/env"
 )
@@ -66,8 +64,6 @@ func TestAChangedFileIsAppliedAndABrokenOneIsNot(t *testing.T) {
 		want := []string{
 			"first", "sources file refused", "second", "warehouse is down", "second", "second", "accepted", "read the sources file",
 		}
-		if diff := cmp.Diff(want, seen); diff != "" {
-			t.Error(diff)
-		}
+		env.WantSame(t, "files seen", want, seen)
 	})
 }

@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"pnyx/clock"
@@ -114,12 +113,8 @@ func (f *fixture) wantTruth() {
 	f.t.Helper()
 	wantProposals, wantBallots := f.Truth()
 	proposals, ballots := f.held()
-	if diff := gocmp.Diff(wantProposals, proposals, cmpopts.EquateEmpty()); diff != "" {
-		f.t.Errorf("proposals: -endpoint +held\n%s", diff)
-	}
-	if diff := gocmp.Diff(wantBallots, ballots, cmpopts.EquateEmpty()); diff != "" {
-		f.t.Errorf("ballots: -endpoint +held\n%s", diff)
-	}
+	env.WantSame(f.t, "proposals", wantProposals, proposals, cmpopts.EquateEmpty())
+	env.WantSame(f.t, "ballots", wantBallots, ballots, cmpopts.EquateEmpty())
 }
 
 func (f *fixture) cursor(poller string) records.FollowCursor {

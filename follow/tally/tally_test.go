@@ -401,9 +401,7 @@ func TestCheckSaysWhatAnOrganizationHoldsAndCosts(t *testing.T) {
 		Source: "harbor", Is: "Tally organization Harbor, 45 proposals", RequestsPerDay: 1440 + 3, RequestsPerDayBusy: 1440 + 3 + 4*1440,
 		Limit: "about 1 request a second for a key",
 	}
-	if diff := cmp.Diff([]follow.Check{want}, f.followed.Check(t.Context())); diff != "" {
-		t.Error(diff)
-	}
+	env.WantSame(t, "check", []follow.Check{want}, f.followed.Check(t.Context()))
 }
 
 func TestNamesOfAccountsComeWithTheirVotes(t *testing.T) {
