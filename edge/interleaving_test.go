@@ -37,9 +37,6 @@ type callers struct {
 	reads   map[partner]*atomic.Int64 // answers that count
 	bodies  sync.Map                  // ETag → title
 	steps   atomic.Int64
-
-	noting sync.Mutex
-	kinds  map[string]int // how often what happened, for the log
 }
 
 // poorMonth is the monthly quota of the partner poor.

@@ -2,6 +2,7 @@ package hub_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -224,7 +225,7 @@ func TestVotesAreReadPollByPollWhereASpaceCannotBePaged(t *testing.T) {
 			spoil(f, polls)
 			f.Poll("backfill")
 			if name == "a burst" {
-				if c := f.cursor("harbor.eth", "backfill"); c.State != governance.SourceBehind || !contains(c.Error, polls[2]) {
+				if c := f.cursor("harbor.eth", "backfill"); c.State != governance.SourceBehind || !strings.Contains(c.Error, polls[2]) {
 					t.Errorf("got %s %q, want the poll named of which the hub does not show all", c.State, c.Error)
 				}
 				return

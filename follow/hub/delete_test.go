@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -135,7 +136,7 @@ func TestWhatAHubWithholdsIsNotDeleted(t *testing.T) {
 	f.server.Config.Handler = withhold(f.hub)
 	late := f.fromNothing()
 	late.fill()
-	if got, cursor := late.held(), late.cursor("harbor.eth", "backfill"); len(got) != 1 || cursor.State != governance.SourceBehind || !contains(cursor.Error, "withholds") {
+	if got, cursor := late.held(), late.cursor("harbor.eth", "backfill"); len(got) != 1 || cursor.State != governance.SourceBehind || !strings.Contains(cursor.Error, "withholds") {
 		t.Errorf("got %d proposals, %s %q, want the new one, and the others said to be withheld", len(got), cursor.State, cursor.Error)
 	}
 	for range 3 {

@@ -2,6 +2,7 @@ package hub_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -25,10 +26,10 @@ func TestMissingSpacesAreAskedForAtOnceWithGrowingPauses(t *testing.T) {
 		t.Errorf("got requests %v, want one for all spaces, and one for the proposals of that which exists", got)
 	}
 	got := f.cursor("Harbor.eth", "backfill")
-	if got.State != governance.SourceMissing || !contains(got.Error, "did you mean harbor.eth?") {
+	if got.State != governance.SourceMissing || !strings.Contains(got.Error, "did you mean harbor.eth?") {
 		t.Errorf("got %s %q, want the id that exists", got.State, got.Error)
 	}
-	if got := f.cursor("Nobody1.eth", "backfill"); got.State != governance.SourceMissing || !contains(got.Error, "has no space Nobody1.eth") {
+	if got := f.cursor("Nobody1.eth", "backfill"); got.State != governance.SourceMissing || !strings.Contains(got.Error, "has no space Nobody1.eth") {
 		t.Errorf("got %s %q, want what is wrong", got.State, got.Error)
 	}
 	if got := f.cursor("harbor.eth", "backfill").State; got != governance.SourceLive {

@@ -43,7 +43,7 @@ func TestMoreVotesInASecondThanTheHubShowsAreSaidToBeMissing(t *testing.T) {
 		t.Errorf("got %+v, want the hole described", note)
 	}
 	f.restart()
-	if got := f.cursor("harbor.eth", "backfill"); !contains(got.Error, "more than 6000 votes at 2026-03-04T12:00:00Z") {
+	if got := f.cursor("harbor.eth", "backfill"); !strings.Contains(got.Error, "more than 6000 votes at 2026-03-04T12:00:00Z") {
 		t.Errorf("got state %s with %q, want what cannot be read", got.State, got.Error)
 	}
 }
@@ -122,7 +122,7 @@ func TestWrongKeyIsSaidToBeWrong(t *testing.T) {
 	f.hub.Set(func(s *fake.Switches) { s.Keys = map[string]int{"good": 10} })
 	f.upstream.APIKey = "bad-and-secret"
 	_, err := f.Pollers["backfill"].Run(t.Context())
-	if got := fmt.Sprint(err); !contains(got, "API key is refused") || contains(got, "secret") {
+	if got := fmt.Sprint(err); !strings.Contains(got, "API key is refused") || strings.Contains(got, "secret") {
 		t.Errorf("got %q, want the reason without the key", got)
 	}
 	f.upstream.APIKey = "good"

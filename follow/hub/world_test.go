@@ -7,7 +7,6 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -110,11 +109,7 @@ func (f *fixture) stored() map[string]record.Proposal {
 // step runs a poller once.
 func (f *fixture) step(poller string) (more bool) {
 	f.Helper()
-	more, err := f.Pollers[poller].Run(f.Context())
-	if err != nil {
-		f.Fatalf("%s: %v", poller, err)
-	}
-	return more
+	return env.Must(f.Pollers[poller].Run(f.Context()))(f)
 }
 
 // fill reads the past, and steps over the minute in which the log is read again.
@@ -253,5 +248,3 @@ func (f *fixture) close(id string, powers map[string]string) {
 func proposal(id string) record.ProposalRef {
 	return record.ProposalRef{Provider: governance.Snapshot, ExternalID: id}
 }
-
-func contains(text, part string) bool { return strings.Contains(text, part) }
