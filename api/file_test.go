@@ -42,12 +42,12 @@ func firstPart() query.BallotPart {
 var exampleText = strings.Repeat(`{"voteId":"1","votingPower":"1.5"}`+"\n", 20_000)
 
 // exampleFile is exampleText as a worker makes it.
-func exampleFile(t testing.TB) cache.File {
-	t.Helper()
+func exampleFile(tb testing.TB) cache.File {
+	tb.Helper()
 	var packed bytes.Buffer
 	zip := gzip.NewWriter(&packed)
-	env.Must(zip.Write([]byte(exampleText)))(t)
-	env.MustDo(t, zip.Close())
+	env.Must(zip.Write([]byte(exampleText)))(tb)
+	env.MustDo(tb, zip.Close())
 	plain, zipped := sha256.Sum256([]byte(exampleText)), sha256.Sum256(packed.Bytes())
 	return cache.File{Gzip: packed.Bytes(), Size: len(exampleText), Digest: plain[:], GzipDigest: zipped[:]}
 }

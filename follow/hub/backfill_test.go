@@ -39,7 +39,7 @@ func TestBackfillGoesOnAfterARestartAndSaysHowFarItIs(t *testing.T) {
 	steps := 0
 	for more := true; more; steps++ {
 		f.restart()
-		more = f.step("backfill")
+		more = f.step()
 		cursor := f.cursor("harbor.eth", "backfill")
 		if cursor.State == governance.SourceLive && cursor.Done < cursor.Total {
 			t.Fatalf("step %d: got state %s with %d of %d read", steps, cursor.State, cursor.Done, cursor.Total)
@@ -70,7 +70,7 @@ func TestVotesOnOpenProposalsAreReadFirst(t *testing.T) {
 	}
 	whole, closed, open := in("first.eth", -time.Hour), in("second.eth", -time.Hour), in("third.eth", time.Hour)
 	for f.hub.Requests()["votes"] < 2 {
-		f.step("backfill")
+		f.step()
 	}
 	if held := f.held(); len(held[whole].Votes) != 1 || len(held[open].Votes) != 1 || len(held[closed].Votes) != 0 {
 		t.Errorf("got %v, want the first space whole, and then the votes on the open proposal", held)
@@ -85,7 +85,7 @@ func TestChangesDuringTheBackfillAreNotLost(t *testing.T) {
 		f.cast(fake.Vote{Proposal: id, Voter: fake.Voter(fmt.Sprint(v))})
 	}
 	for n, more := 0, true; more; n++ {
-		more = f.step("backfill")
+		more = f.step()
 		f.cast(fake.Vote{Proposal: id, Voter: fake.Voter(fmt.Sprint("meanwhile", n)), Created: start.Add(-24 * time.Hour)})
 		f.open(func(p *fake.Proposal) { p.Title = fmt.Sprint("Meanwhile ", n) })
 	}
@@ -188,7 +188,7 @@ func TestVotesOfASpaceAreReadAcrossItsPolls(t *testing.T) {
 		if steps%2 == 0 {
 			f.restart()
 		}
-		more = f.step("backfill")
+		more = f.step()
 	}
 	f.agree()
 	if got := f.hub.Requests(); got["votes"] != 3 {

@@ -106,10 +106,10 @@ func (f *fixture) stored() map[string]record.Proposal {
 	return stored
 }
 
-// step runs a poller once.
-func (f *fixture) step(poller string) (more bool) {
+// step runs the backfill once.
+func (f *fixture) step() (more bool) {
 	f.Helper()
-	return env.Must(f.Pollers[poller].Run(f.Context()))(f)
+	return env.Must(f.Pollers["backfill"].Run(f.Context()))(f)
 }
 
 // fill reads the past, and steps over the minute in which the log is read again.
