@@ -175,7 +175,7 @@ flood: engine redis ## Flood a node beside honest callers, fail where these noti
 
 .PHONY: test-edge
 test-edge: nginx ## Let a hundred thousand requests and changes interleave at the edge
-	@PNYX_TEST_REQUIRE_NGINX=1 PNYX_TEST_EDGE_STEPS=100000 $(GO) test -count 1 -timeout 60m -v -run Interleaving ./edge
+	@PNYX_TEST_REQUIRE_NGINX=1 PNYX_TEST_EDGE_STEPS=100000 $(GO) test -count 1 -timeout 60m -v -run TestConcurrentReadsAreAuthorizedAndCountedExactly ./edge
 
 .PHONY: redis
 redis:

@@ -1,7 +1,6 @@
 package api_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/netip"
@@ -13,7 +12,6 @@ import (
 
 	"pnyx/access"
 	"pnyx/api/apierror"
-	"pnyx/cache/accounts"
 	"pnyx/ratelimit"
 	"pnyx/test/env"
 )
@@ -41,23 +39,11 @@ func (t *node) admitsTwiceAMonth() (token string) {
 	return token
 }
 
-// publishTokens publishes records, as a worker does.
-func (t *node) publishTokens(records ...access.Token) {
-	t.Helper()
-	encoded, err := access.EncodeTokens(records)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := accounts.New(t.store).SetTokens(t.Context(), uint64(len(records))+1, encoded); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // admits publishes records and waits until the node knows them, and that there are no
 // others.
 func (t *node) admits(token string, records ...access.Token) {
 	t.Helper()
-	t.publishTokens(records...)
+	t.Tokens(records...)
 	env.Until(t, func() error {
 		got := t.askWith(http.MethodHead, "/v2/meta/usage", token)
 		if got.status == http.StatusUnauthorized || got.status == http.StatusServiceUnavailable {
@@ -144,7 +130,7 @@ func TestATokenIsAcceptedByTheFirstRequestAfterItIsPublished(t *testing.T) {
 	n.admits(before, record)
 
 	issued, fresh := partner(ratelimit.Business, access.V2All)
-	n.publishTokens(record, issued)
+	n.Tokens(record, issued)
 	if got := n.askWith(http.MethodGet, detailPath, fresh); got.status != http.StatusOK {
 		t.Errorf("a token that was just issued: got %d %s, want 200", got.status, got.body)
 	}
@@ -152,7 +138,7 @@ func TestATokenIsAcceptedByTheFirstRequestAfterItIsPublished(t *testing.T) {
 	after := access.GenerateToken(record.ID)
 	record.PreviousHash, record.PreviousUntil = record.Hash, noon.Add(time.Hour)
 	record.Hash = access.HashToken(after)
-	n.publishTokens(record, issued, issued) // a later revision
+	n.Tokens(record, issued, issued) // a later revision
 	for name, token := range map[string]string{"after": after, "before": before} {
 		if got := n.askWith(http.MethodGet, "/v2/meta/usage", token); got.status != http.StatusOK {
 			t.Errorf("the token %s a rotation: got %d %s, want 200", name, got.status, got.body)
@@ -390,9 +376,7 @@ func TestAttackManyWrongParametersGetAShortAnswer(t *testing.T) {
 		Problems []problem
 		Omitted  int
 	}
-	if err := json.Unmarshal(got.Error.Details, &details); err != nil {
-		t.Fatal(err)
-	}
+	env.Decode(t, got.Error.Details, &details)
 	if len(details.Problems) != 20 || details.Omitted != names-20 || !strings.HasSuffix(got.Error.Message, fmt.Sprintf("; and %d more", names-20)) {
 		t.Errorf("got %d problems and %d omitted, %s, want 20 and %d", len(details.Problems), details.Omitted, got.Error.Message, names-20)
 	}
@@ -438,7 +422,7 @@ func TestAttackRefusalsEmptyTheBucketOfTheToken(t *testing.T) {
 	n, _ := refusedNode(t)
 	record, token := partner(ratelimit.Developer, access.V2All)
 	small, smallToken := partner(ratelimit.Developer, access.V2Standard)
-	n.publishTokens(record, small)
+	n.Tokens(record, small)
 	n.waitAdmitted(token)
 	for name, refused := range map[string]struct {
 		token, path string

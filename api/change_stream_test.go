@@ -25,7 +25,7 @@ import (
 
 // changeEvents are the events of a stream of changes.
 type changeEvents struct {
-	*testing.T
+	testing.TB
 
 	lines *bufio.Reader
 	// id is the id of the last event.
@@ -42,15 +42,12 @@ type event struct {
 // stream opens a stream, as a caller with some headers.
 func (t *node) stream(path string, header http.Header) *changeEvents {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, t.base+path, http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
+	request := env.Must(http.NewRequestWithContext(t.Context(), http.MethodGet, t.Base+path, http.NoBody))(t)
 	if request.Header = header.Clone(); header == nil {
 		request.Header = http.Header{access.HeaderInternal: {internalToken}}
 	}
 	request.Header.Set("Accept", "text/event-stream")
-	response, err := t.client.Do(request)
+	response, err := t.Client.Do(request)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +56,7 @@ func (t *node) stream(path string, header http.Header) *changeEvents {
 		got.Get("Cache-Control") != "private, no-store" || got.Get("X-Accel-Buffering") != "no" {
 		t.Fatalf("%s: got %d %v, want a stream that nobody keeps", path, response.StatusCode, got)
 	}
-	return &changeEvents{T: t.T, lines: bufio.NewReader(response.Body)}
+	return &changeEvents{TB: t.TB, lines: bufio.NewReader(response.Body)}
 }
 
 // next returns the next event; io.EOF after the last one. What has an id and no data is none.
@@ -90,10 +87,7 @@ func (e *changeEvents) next() (got event, err error) {
 // wantRows reads one event, which has some rows.
 func (e *changeEvents) wantRows(want ...string) {
 	e.Helper()
-	got, err := e.next()
-	if err != nil {
-		e.Fatal(err)
-	}
+	got := env.Must(e.next())(e)
 	if rows := e.rows(got); !slices.Equal(rows, want) {
 		e.Errorf("got %q, want %q", rows, want)
 	}
@@ -154,10 +148,7 @@ func TestStreamTellsWhereItBeginsAndThatItLives(t *testing.T) {
 	n := startNode(t, settings{prepare: func(a *api.API) { a.SetStreamTimes(soon, time.Millisecond, soon) }})
 	events := n.stream("/v2/changes", nil)
 	for comments := 0; comments < 3; {
-		line, err := events.lines.ReadString('\n')
-		if err != nil {
-			t.Fatal(err)
-		}
+		line := env.Must(events.lines.ReadString('\n'))(t)
 		if strings.HasPrefix(line, ":") {
 			comments++
 		}
@@ -198,10 +189,7 @@ func TestStreamWaitsForTheBucket(t *testing.T) {
 		n.addChanges(want[i])
 	}
 	for len(got) < len(want) {
-		one, err := events.next()
-		if err != nil {
-			t.Fatal(err)
-		}
+		one := env.Must(events.next())(t)
 		got = append(got, events.rows(one)...)
 	}
 	if !slices.Equal(got, want) {
@@ -218,7 +206,7 @@ func TestAttackStreamOfARevokedTokenEnds(t *testing.T) {
 	others := [2]access.Token{}
 	others[0], _ = partner(ratelimit.Custom, access.V2All)
 	others[1], _ = partner(ratelimit.Custom, access.V2All)
-	n.publishTokens(others[:]...)
+	n.Tokens(others[:]...)
 	env.Until(t, func() error {
 		if got := n.askWith(http.MethodGet, "/v2/changes", token); got.status != http.StatusUnauthorized {
 			return fmt.Errorf("got %d, want that the token is revoked", got.status)
@@ -237,7 +225,7 @@ func TestStreamEnds(t *testing.T) {
 		code apierror.Code
 	}{
 		"after its time":       {time.Millisecond, func(*node) {}, ""},
-		"when the node drains": {soon, func(n *node) { n.api.Drain() }, ""},
+		"when the node drains": {soon, func(n *node) { n.API.Drain() }, ""},
 		"when rows may be missed": {soon, func(n *node) {
 			n.setPublished(cache.PublicationState{Revision: 9, LastFullRevision: 9, ChangesEpoch: 9, CursorKey: []byte(cursorKey)})
 		}, apierror.CodeCursorExpired},
@@ -267,9 +255,7 @@ func TestAttackStreamToASlowReaderEnds(t *testing.T) {
 	for i := range rows {
 		rows[i] = governance.Change{Kind: governance.TopicChange, Key: fmt.Sprint(i, strings.Repeat("x", 20_000)), Revision: "1"}
 	}
-	if _, err := env.AddChanges(t.Context(), n.store, rows...); err != nil {
-		t.Fatal(err)
-	}
+	env.Must(env.AddChanges(t.Context(), n.Store, rows...))(t)
 	n.waitHeld(0)
 }
 
@@ -299,7 +285,7 @@ func TestNodeFollowsChangesWhileSomebodyWaits(t *testing.T) {
 	follows := func(want bool) {
 		t.Helper()
 		env.Until(t, func() error {
-			if got := n.api.FollowsChanges(); got != want {
+			if got := n.API.FollowsChanges(); got != want {
 				return fmt.Errorf("got %v, want %v", got, want)
 			}
 			return nil
@@ -310,8 +296,8 @@ func TestNodeFollowsChangesWhileSomebodyWaits(t *testing.T) {
 	follows(true)
 	n.addChanges("proposal a dao")
 	events.wantRows("proposal a dao")
-	n.client.CloseIdleConnections()
-	n.api.Drain()
+	n.Client.CloseIdleConnections()
+	n.API.Drain()
 	events.wantEnd()
 	follows(false)
 }

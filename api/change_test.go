@@ -22,14 +22,10 @@ func (t *node) addChanges(rows ...string) {
 	var changes []governance.Change
 	for _, row := range rows {
 		change := governance.Change{ChangedAt: dataAsOf, Revision: "7"}
-		if _, err := fmt.Sscan(row, &change.Kind, &change.Key, &change.DAOID); err != nil {
-			t.Fatal(err)
-		}
+		env.Must(fmt.Sscan(row, &change.Kind, &change.Key, &change.DAOID))(t)
 		changes = append(changes, change)
 	}
-	if _, err := env.AddChanges(t.Context(), t.store, changes...); err != nil {
-		t.Fatal(err)
-	}
+	env.Must(env.AddChanges(t.Context(), t.Store, changes...))(t)
 }
 
 // changes returns the rows of a page, as addChanges takes them, and the page.
@@ -115,9 +111,7 @@ func TestCursorOfChangesExpires(t *testing.T) {
 		},
 		"rows after it are gone": func(n *node) {
 			row := []cache.ChangeRow{{ID: cache.ChangeID{Time: 1 << 60}}}
-			if _, err := n.store.AppendChanges(n.Context(), nil, row); err != nil {
-				n.Fatal(err)
-			}
+			env.Must(n.Store.AppendChanges(n.Context(), nil, row))(n)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -196,7 +190,7 @@ func TestWaitingRequestsAreAnsweredWhenTheNodeDrains(t *testing.T) {
 		answered <- rows
 	}()
 	n.waitHeld(1)
-	n.api.Drain()
+	n.API.Drain()
 	if rows := <-answered; len(rows) > 0 {
 		t.Errorf("got %q, want an answer without rows", rows)
 	}

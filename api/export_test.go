@@ -2,17 +2,12 @@ package api
 
 import (
 	"context"
-	"encoding/json"
-	"math"
 	"testing"
 	"time"
 
 	"github.com/valyala/fasthttp"
 
-	"pnyx/api/httpcache"
-	"pnyx/api/routes"
 	"pnyx/cache"
-	"pnyx/governance"
 )
 
 // SetClock replaces the clock of a node that does not serve yet.
@@ -85,36 +80,8 @@ func (c *Copies) Poll(ctx context.Context, store *cache.Store) {
 	c.polled = c.watcher.poll(ctx, c.polled)
 }
 
-// ForgetForGood ends what a node that never served runs in the background.
-func (a *API) ForgetForGood() {
-	a.local.close()
-	a.held.close()
-}
-
 // Handler answers requests without a socket.
 func (a *API) Handler() fasthttp.RequestHandler { return a.wrapHandler(a.app.Handler()) }
-
-// AllocationsOfNoting is how much memory is asked for to count a healthy answer of a
-// route, and to begin its trace where none are made.
-func (a *API) AllocationsOfNoting(path string) float64 {
-	c := a.app.AcquireCtx(&fasthttp.RequestCtx{})
-	defer a.app.ReleaseCtx(c)
-	*stateOf(c) = requestState{route: &routes.Route{}, queried: true, layer: httpcache.LayerLocal, readiness: governance.Ready}
-	best := math.Inf(1) // the node does more than that beside
-	for range 20 {
-		best = min(best, testing.AllocsPerRun(50, func() {
-			a.record(c, a.metrics.routes[path], a.trace(c), time.Millisecond)
-		}))
-	}
-	return best
-}
-
-// MetaTexts returns a meta as answers have it, and as encoding/json writes it.
-func MetaTexts(id string, made, asOf governance.Timestamp, status governance.Readiness, p *routes.Page) (written, encoded string, err error) {
-	m := Meta{RequestID: id, GeneratedAt: made, DataAsOf: asOf, Readiness: ReadinessState{status}, VoteCoverageStatus: governance.VotesPartial, Page: p}
-	text, err := json.Marshal(m)
-	return string(m.Append(nil)), string(text), err
-}
 
 // KeepCopies makes the copies of a node that does not serve yet last.
 func (a *API) KeepCopies() {

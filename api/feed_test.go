@@ -8,11 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"pnyx/governance"
 	"pnyx/governance/query"
 	"pnyx/governance/rules"
+	"pnyx/test/env"
 )
 
 // firstPage selects the first page of a list, in the size that nodes request.
@@ -72,82 +71,67 @@ func signalRows() []governance.SignalRow {
 	}
 }
 
-func TestEventParametersSelectThePage(t *testing.T) {
+func TestFeedParametersSelectThePage(t *testing.T) {
 	t.Parallel()
-	n := newNode(t)
-	q := januaryEvents()
-	q.DAOID, q.Basis, q.MinImportance = "uniswap", query.EventTimeDiscovered, 40
-	q.Types = []governance.EventType{rules.QuorumReached, rules.VotingEnded}
-	n.writePage(q, eventRows())
-	got := n.get("/v2/events?to=2026-02-01T00:00:00Z&from=2026-01-01&daoId=uniswap&timeBasis=discoveredTime&importanceMin=40&eventType=voting_ended,quorum_reached,voting_ended")
-	if got.status != http.StatusOK || !strings.Contains(got.body, `"eventId":"e1_b"`) {
-		t.Errorf("got %d %s, want the page", got.status, got.body)
-	}
-	if strings.Contains(got.body, "discoveredAt") {
-		t.Errorf("got %s, want only the fields of the contract", got.body)
-	}
-}
-
-func TestSignalParametersSelectThePage(t *testing.T) {
-	t.Parallel()
-	n := newNode(t)
-	q := januarySignals()
-	q.DAOID, q.Surface, q.MinPriority, q.Order = "uniswap", governance.AtlasPriority, 70, query.SignalsByDeadline
-	q.Types = []governance.SignalType{"close_race", "late_swing"}
-	n.writePage(q, signalRows())
-	got := n.get("/v2/signals?to=2026-02-01&from=2026-01-01&daoId=uniswap&sort=deadlineAsc&surface=atlas_priority&priorityMin=70&signalType=late_swing,close_race")
-	if got.status != http.StatusOK || !strings.Contains(got.body, `"signalId":"s1_b"`) {
-		t.Errorf("got %d %s, want the page", got.status, got.body)
-	}
-	if strings.Contains(got.body, "detectedAt") || !strings.Contains(got.body, `"evidence":{"figure":1.10e2}`) {
-		t.Errorf("got %s, want only the fields of the contract, and evidence digit by digit", got.body)
-	}
-}
-
-func TestNextPageOfEventsBeginsAfterTheLastRowShown(t *testing.T) {
-	t.Parallel()
-	event := eventRows()[0]
-	for basis, after := range map[query.EventTime]governance.Timestamp{
-		query.EventTimeOccurred: event.EventTimeMs, query.EventTimeDiscovered: event.DiscoveredAt,
+	n, events, signals := newNode(t), januaryEvents(), januarySignals()
+	events.DAOID, events.Basis, events.MinImportance = "uniswap", query.EventTimeDiscovered, 40
+	events.Types = []governance.EventType{rules.QuorumReached, rules.VotingEnded}
+	n.writePage(events, eventRows())
+	signals.DAOID, signals.Surface, signals.MinPriority, signals.Order = "uniswap", governance.AtlasPriority, 70, query.SignalsByDeadline
+	signals.Types = []governance.SignalType{"close_race", "late_swing"}
+	n.writePage(signals, signalRows())
+	for path, want := range map[string]string{
+		"/v2/events?to=2026-02-01T00:00:00Z&from=2026-01-01&daoId=uniswap&timeBasis=discoveredTime&importanceMin=40&eventType=voting_ended,quorum_reached,voting_ended": `"eventId":"e1_b"`,
+		"/v2/signals?to=2026-02-01&from=2026-01-01&daoId=uniswap&sort=deadlineAsc&surface=atlas_priority&priorityMin=70&signalType=late_swing,close_race":               `"evidence":{"figure":1.10e2}`,
 	} {
-		t.Run(string(basis), func(t *testing.T) {
+		got := n.get(path)
+		if got.status != http.StatusOK || !strings.Contains(got.body, want) {
+			t.Errorf("got %d %s, want the page with %s, digit by digit", got.status, got.body, want)
+		}
+		if strings.Contains(got.body, "discoveredAt") || strings.Contains(got.body, "detectedAt") {
+			t.Errorf("got %s, want only the fields of the contract", got.body)
+		}
+	}
+}
+
+func TestNextPageOfAFeedBeginsAfterTheLastRowShown(t *testing.T) {
+	t.Parallel()
+	event, signal := eventRows()[0], signalRows()[0]
+	// next writes the page after one, and reads both.
+	next := func(order, path string, write func(n *node)) {
+		t.Run(order, func(t *testing.T) {
 			t.Parallel()
-			n, q := newNode(t), januaryEvents()
-			q.Basis = basis
-			n.writePage(q, eventRows())
-			path := "/v2/events?limit=1&from=2026-01-01&to=2026-02-01&timeBasis=" + string(basis)
-			first := n.listed(path)
-			q.After = &query.EventPosition{At: after, ID: "e1_b"}
-			n.writePage(q, []struct{}{})
-			if got := n.listed(path + "&cursor=" + first); got != "" {
+			n := newNode(t)
+			write(n)
+			path += "?limit=1&from=2026-01-01&to=2026-02-01&" + order
+			if got := n.listed(path + "&cursor=" + n.listed(path)); got != "" {
 				t.Errorf("got cursor %q after the last page, want none", got)
 			}
 		})
 	}
-}
-
-func TestNextPageOfSignalsBeginsAfterTheLastRowShown(t *testing.T) {
-	t.Parallel()
-	signal := signalRows()[0]
-	for order, after := range map[query.SignalOrder]*governance.Timestamp{
-		query.SignalsByPriority: &signal.DetectedAt, query.SignalsByDetection: &signal.DetectedAt,
-		query.SignalsByDeadline: signal.DeadlineAtMs,
+	for basis, after := range map[query.EventTime]governance.Timestamp{
+		query.EventTimeOccurred: event.EventTimeMs, query.EventTimeDiscovered: event.DiscoveredAt,
 	} {
-		t.Run(string(order), func(t *testing.T) {
-			t.Parallel()
-			n, q := newNode(t), januarySignals()
+		next("timeBasis="+string(basis), "/v2/events", func(n *node) {
+			q := januaryEvents()
+			q.Basis = basis
+			n.writePage(q, eventRows())
+			q.After = &query.EventPosition{At: after, ID: "e1_b"}
+			n.writePage(q, []struct{}{})
+		})
+	}
+	for order, after := range map[query.SignalOrder]*governance.Timestamp{
+		query.SignalsByPriority: &signal.DetectedAt, query.SignalsByDetection: &signal.DetectedAt, query.SignalsByDeadline: signal.DeadlineAtMs,
+	} {
+		next("sort="+string(order), "/v2/signals", func(n *node) {
+			q := januarySignals()
 			q.Order = order
 			n.writePage(q, signalRows())
-			path := "/v2/signals?limit=1&from=2026-01-01&to=2026-02-01&sort=" + string(order)
-			first := n.listed(path)
 			q.After = &query.SignalPosition{Score: 65, At: after, ID: "s1_b"}
 			if order == query.SignalsByDeadline { // past and to come stay as the first page had them
 				q.After.AsOf = new(dataAsOf)
 			}
 			n.writePage(q, []struct{}{})
-			if got := n.listed(path + "&cursor=" + first); got != "" {
-				t.Errorf("got cursor %q after the last page, want none", got)
-			}
 		})
 	}
 }
@@ -184,28 +168,38 @@ func (t *node) listed(path string) string {
 	return *next
 }
 
-func TestInvalidFeedParametersAreRejected(t *testing.T) {
+func TestInvalidListParametersAreRejected(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	const window = "from=2026-01-01&to=2026-02-01"
 	for path, parameters := range map[string][]string{
 		"/v2/events":                 {"from", "to"},
 		"/v2/events?from=2026-01-01": {"to"},
-		"/v2/events?from=2026-01-01&to=2026-04-01T00:00:00.001Z":     {"to"},
-		"/v2/events?from=2026-01-02&to=2026-01-01":                   {"from"},
-		"/v2/events?" + window + "&eventType=paused":                 {"eventType"},
-		"/v2/events?" + window + "&eventType=voting_ended,":          {"eventType"},
-		"/v2/events?" + window + "&timeBasis=now":                    {"timeBasis"},
-		"/v2/events?" + window + "&importanceMin=101":                {"importanceMin"},
-		"/v2/events?" + window + "&limit=201&importanceMin=-1":       {"importanceMin", "limit"},
-		"/v2/events?" + window + "&sort=priorityDesc":                {"sort"},
-		"/v2/signals?to=2026-01-01":                                  {"from"},
-		"/v2/signals?from=2026-01-01&to=2026-04-01T00:00:01Z":        {"to"},
-		"/v2/signals?" + window + "&signalType=rumour":               {"signalType"},
-		"/v2/signals?" + window + "&surface=wall&sort=loudest":       {"sort", "surface"},
-		"/v2/signals?" + window + "&priorityMin=101&limit=101":       {"limit", "priorityMin"},
-		"/v2/signals?" + window + "&cursor=abc":                      {"cursor"},
-		"/v2/signals?" + window + "&daoId=&timeBasis=discoveredTime": {"daoId", "timeBasis"},
+		"/v2/events?from=2026-01-01&to=2026-04-01T00:00:00.001Z":                                                              {"to"},
+		"/v2/events?from=2026-01-02&to=2026-01-01":                                                                            {"from"},
+		"/v2/events?" + window + "&eventType=paused":                                                                          {"eventType"},
+		"/v2/events?" + window + "&eventType=voting_ended,":                                                                   {"eventType"},
+		"/v2/events?" + window + "&timeBasis=now":                                                                             {"timeBasis"},
+		"/v2/events?" + window + "&importanceMin=101":                                                                         {"importanceMin"},
+		"/v2/events?" + window + "&limit=201&importanceMin=-1":                                                                {"importanceMin", "limit"},
+		"/v2/events?" + window + "&sort=priorityDesc":                                                                         {"sort"},
+		"/v2/signals?to=2026-01-01":                                                                                           {"from"},
+		"/v2/signals?from=2026-01-01&to=2026-04-01T00:00:01Z":                                                                 {"to"},
+		"/v2/signals?" + window + "&signalType=rumour":                                                                        {"signalType"},
+		"/v2/signals?" + window + "&surface=wall&sort=loudest":                                                                {"sort", "surface"},
+		"/v2/signals?" + window + "&priorityMin=101&limit=101":                                                                {"limit", "priorityMin"},
+		"/v2/signals?" + window + "&cursor=abc":                                                                               {"cursor"},
+		"/v2/signals?" + window + "&daoId=&timeBasis=discoveredTime":                                                          {"daoId", "timeBasis"},
+		"/v2/proposals?from=2025-01-01&to=2026-01-02":                                                                         {"to"}, // 366 days
+		"/v2/proposals?from=2026-01-02&to=2026-01-01":                                                                         {"from"},
+		"/v2/proposals?cursor=AAAA":                                                                                           {"cursor"},
+		"/v2/proposals?lifecycleStatus=active,running&timeField=votedAt&sort=repliesDesc&limit=101":                           {"lifecycleStatus", "limit", "sort", "timeField"},
+		"/v2/proposals?outcome=passed,&includeVotes=true&provider=&limit=0":                                                   {"includeVotes", "limit", "outcome", "provider"},
+		"/v2/forum-topics?updatedFrom=2024-01-02&updatedTo=2024-01-01":                                                        {"updatedFrom"},
+		"/v2/forum-topics?cursor=abc":                                                                                         {"cursor"},
+		"/v2/forum-topics?minReplies=-1&sort=updatedAsc&limit=0&governanceRelated=1":                                          {"governanceRelated", "limit", "minReplies", "sort"},
+		"/v2/forum-topics?minReplies=1.5&limit=101&daoId=&provider=&from=2024-01-01":                                          {"daoId", "from", "limit", "minReplies", "provider"},
+		"/v2/forum-topics?minReplies=2147483648&updatedFrom=yesterday&updatedTo=2024-13-01&sort=createdDesc&sort=createdDesc": {"minReplies", "sort", "updatedFrom", "updatedTo"},
 	} {
 		t.Run(path, func(t *testing.T) {
 			var named []string
@@ -213,9 +207,7 @@ func TestInvalidFeedParametersAreRejected(t *testing.T) {
 				named = append(named, problem.Parameter)
 			}
 			slices.Sort(named)
-			if diff := cmp.Diff(parameters, named); diff != "" {
-				t.Errorf("problems (-want +got):\n%s", diff)
-			}
+			env.WantSame(t, "problems", parameters, named)
 		})
 	}
 }

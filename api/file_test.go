@@ -24,6 +24,7 @@ import (
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
+	"pnyx/test/env"
 )
 
 // exportPath, partPath and csvPath are an export, its first part, and that in another format.
@@ -41,16 +42,12 @@ func firstPart() query.BallotPart {
 var exampleText = strings.Repeat(`{"voteId":"1","votingPower":"1.5"}`+"\n", 20_000)
 
 // exampleFile is exampleText as a worker makes it.
-func exampleFile(t *testing.T) cache.File {
-	t.Helper()
+func exampleFile(tb testing.TB) cache.File {
+	tb.Helper()
 	var packed bytes.Buffer
 	zip := gzip.NewWriter(&packed)
-	if _, err := zip.Write([]byte(exampleText)); err != nil {
-		t.Fatal(err)
-	}
-	if err := zip.Close(); err != nil {
-		t.Fatal(err)
-	}
+	env.Must(zip.Write([]byte(exampleText)))(tb)
+	env.MustDo(tb, zip.Close())
 	plain, zipped := sha256.Sum256([]byte(exampleText)), sha256.Sum256(packed.Bytes())
 	return cache.File{Gzip: packed.Bytes(), Size: len(exampleText), Digest: plain[:], GzipDigest: zipped[:]}
 }
@@ -58,18 +55,12 @@ func exampleFile(t *testing.T) cache.File {
 // publishParts publishes exampleFile as a part in both formats.
 func (t *node) publishParts() {
 	t.Helper()
-	view, err := cache.NewView(cache.View{DataAsOf: dataAsOf, Readiness: governance.Ready}, exampleFile(t.T))
-	if err != nil {
-		t.Fatal(err)
-	}
+	view := env.Must(cache.NewView(cache.View{DataAsOf: dataAsOf, Readiness: governance.Ready}, exampleFile(t)))(t)
 	records := firstPart()
 	records.Format = governance.ExportCSV
-	err = errors.Join(t.store.Fills().Complete(t.Context(), []cache.CompletedFill{
+	env.MustDo(t, errors.Join(t.Store.Fills().Complete(t.Context(), []cache.CompletedFill{
 		{Page: cache.NewPageRequest(firstPart()), View: &view}, {Page: cache.NewPageRequest(records), View: &view},
-	})...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	})...))
 }
 
 // plain are headers with which the client gets bytes as they were sent, with more of them in
@@ -94,13 +85,13 @@ func TestAnExportIsMadeAfterItsCallerHasLeft(t *testing.T) {
 		}()
 		// A node that does not listen yet asks again.
 		for waiting := true; waiting; {
-			fills, err := n.store.Fills().Dequeue(t.Context(), routes.PageKinds(), cache.Newest, func(query.Kind) int { return 1 }, time.Second)
+			fills, err := n.Store.Fills().Dequeue(t.Context(), routes.PageKinds(), cache.Newest, func(query.Kind) int { return 1 }, time.Second)
 			switch {
 			case errors.Is(err, cache.ErrNoFill):
 			case err != nil || !fills[0].Kept:
 				t.Fatalf("%s: got %+v, %v, want a request that is kept", path, fills, err)
 			default:
-				if errs := n.store.Fills().Complete(t.Context(), []cache.CompletedFill{{Page: fills[0].Page, Failed: true}}); errs[0] != nil {
+				if errs := n.Store.Fills().Complete(t.Context(), []cache.CompletedFill{{Page: fills[0].Page, Failed: true}}); errs[0] != nil {
 					t.Fatal(errs[0])
 				}
 				asked++
@@ -295,9 +286,7 @@ func TestPaymentBuysAPartAndTheRestOfIt(t *testing.T) {
 	if first.body != exampleText[:10] || first.header.Get(x402.HeaderReceipt) == "" || first.header.Get("Cache-Control") != httpcache.PrivateNoStore {
 		t.Errorf("got %q, %v, want ten bytes and a receipt", first.body, first.header)
 	}
-	if err := cache.Client(n.store.Conn()).Del(t.Context(), string(cache.NewPageRequest(firstPart()).Key())).Err(); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, cache.Client(n.Store.Conn()).Del(t.Context(), string(cache.NewPageRequest(firstPart()).Key())).Err())
 	rest := pay(http.StatusPartialContent, "Range", "bytes=10-", "If-Range", first.header.Get("Etag"))
 	if rest.body != exampleText[10:] || rest.header.Get("Content-Type") != governance.ExportNDJSON.Media() {
 		t.Errorf("the rest: got %d bytes, %v", len(rest.body), rest.header)

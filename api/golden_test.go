@@ -2,7 +2,6 @@ package api_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"flag"
 	"net/http"
@@ -13,8 +12,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"pnyx/api/routes"
 	"pnyx/cache"
@@ -74,9 +71,7 @@ func TestAnswersMatchGoldenFiles(t *testing.T) {
 			}
 			file := filepath.Join("testdata", name+".json")
 			if *update {
-				if err := os.WriteFile(file, text.Bytes(), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				env.MustDo(t, os.WriteFile(file, text.Bytes(), 0o600))
 				return
 			}
 			want, err := os.ReadFile(file)
@@ -84,19 +79,14 @@ func TestAnswersMatchGoldenFiles(t *testing.T) {
 				t.Errorf("%s: %v", path, err)
 				return
 			}
-			if diff := cmp.Diff(string(want), text.String()); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", path, diff)
-			}
+			env.WantSame(t, path, string(want), text.String())
 		})
 	}
 }
 
 func TestEveryGoldenFileIsUsed(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob(filepath.Join("testdata", "*.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := env.Must(filepath.Glob(filepath.Join("testdata", "*.json")))(t)
 	if len(files) != len(goldens()) {
 		t.Errorf("got %d files, want %d", len(files), len(goldens()))
 	}
@@ -119,9 +109,7 @@ func TestHEADIsGETWithoutTheBody(t *testing.T) {
 				get.header.Del(differs)
 				head.header.Del(differs)
 			}
-			if diff := cmp.Diff(get.header, head.header); diff != "" {
-				t.Errorf("HEAD %s (-GET +HEAD):\n%s", path, diff)
-			}
+			env.WantSame(t, "HEAD "+path, get.header, head.header)
 		})
 	}
 }
@@ -190,7 +178,7 @@ func (t *node) publishSamples() {
 	t.writePage(januaryEvents(), eventRows())
 	t.writePage(januarySignals(), signalRows())
 	t.publishExamples()
-	t.publishTokens()
+	t.Tokens()
 	t.setPublished(cache.PublicationState{
 		Revision: 1, CommittedThrough: noon.UnixMicro(),
 		HeartbeatAt: governance.TimestampOf(noon.Add(-time.Second)), CursorKey: []byte(cursorKey),
@@ -201,50 +189,27 @@ func (t *node) publishSamples() {
 func (t *node) write(revision uint64, head cache.View, payloads map[cache.Key]any) {
 	t.Helper()
 	head.DataAsOf = dataAsOf
-	writer := t.store.NewWriter(revision)
+	writer := t.Store.NewWriter(revision)
 	for key, payload := range payloads {
-		view, err := cache.NewView(head, payload)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := writer.SetView(t.Context(), key, view); err != nil {
-			t.Fatal(err)
-		}
+		view := env.Must(cache.NewView(head, payload))(t)
+		env.MustDo(t, writer.SetView(t.Context(), key, view))
 	}
-	if err := writer.Flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, writer.Flush(t.Context()))
 }
 
 // writeDAOs publishes rows of the list.
 func (t *node) writeDAOs(revision uint64, rows ...governance.DAOListItem) {
 	t.Helper()
-	writer := t.store.NewWriter(revision)
+	writer := t.Store.NewWriter(revision)
 	for _, row := range rows {
-		if err := writer.SetDAO(t.Context(), cache.View{DataAsOf: dataAsOf, Readiness: governance.Ready}, row); err != nil {
-			t.Fatal(err)
-		}
+		env.MustDo(t, writer.SetDAO(t.Context(), cache.View{DataAsOf: dataAsOf, Readiness: governance.Ready}, row))
 	}
-	if err := writer.Flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, writer.Flush(t.Context()))
 }
 
 func (t *node) setPublished(state cache.PublicationState) {
 	t.Helper()
-	lease := t.store.NewLease(time.Hour)
-	if err := lease.Acquire(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := setPublished(t.Context(), lease, state); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := env.AddChanges(t.Context(), t.store); err != nil {
-		t.Fatal(err)
-	}
-	if err := lease.Release(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, env.AnnounceState(t.Context(), t.Store, state))
 }
 
 // ago is a moment some seconds before noon.
@@ -390,13 +355,4 @@ func uncountedSummary() governance.VoteSummary {
 		Held:     governance.HeldTotals{Votes: "0", VotingPower: "0"},
 		Choices:  []governance.ChoiceTotal{}, CoverageStatus: governance.CoverageUnavailable,
 	}
-}
-
-// setPublished publishes as a worker does that has published everything.
-func setPublished(ctx context.Context, lease *cache.Lease, p cache.PublicationState) error {
-	token, err := lease.BeginFullPublication(ctx)
-	if err != nil {
-		return err
-	}
-	return lease.SetPublicationState(ctx, p, token)
 }

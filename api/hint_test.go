@@ -37,7 +37,7 @@ func TestFilterByAnUnknownDAONamesTheNearest(t *testing.T) {
 	env.FlushRedis(t, env.RedisClient(t, n.redisURL)) // the DAO may be one of those that are not published again yet
 	q.DAOID, q.Provider = "uniswap", ""
 	n.writePage(q, titled())
-	n.api.ForgetCopies()
+	n.API.ForgetCopies()
 	if got := n.get("/v2/forum-topics?daoId=uniswap"); got.status != http.StatusOK || strings.Contains(got.body, `"hint"`) {
 		t.Errorf("after a flush: got %d %s, want no hint", got.status, got.body)
 	}

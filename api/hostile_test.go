@@ -17,6 +17,7 @@ import (
 	"pnyx/access/x402"
 	"pnyx/api"
 	"pnyx/api/apierror"
+	"pnyx/test/env"
 )
 
 // A request whose body would have to be decoded is refused on every path, before anything
@@ -86,11 +87,11 @@ func TestAttackStreamsDoNotSpinWhateverTheHeaders(t *testing.T) {
 		for _, value := range []string{"-9", "0", "1", "-9223372036854775808", "9223372036854775807", "99999999999999999999", "x", "1.5", " 9"} {
 			t.Run(name+" "+value, func(t *testing.T) {
 				t.Parallel()
-				n := startNode(t, settings{prepare: func(a *api.API) { a.SetStreamTimes(3*time.Second, time.Second, soon) }})
+				n := startNode(t, settings{prepare: func(a *api.API) { a.SetStreamTimes(time.Second/2, time.Second, soon) }})
 				sent := header.Clone()
 				if len(sent) == 0 {
 					record, token := partner("custom", access.V2All)
-					n.publishTokens(record)
+					n.Tokens(record)
 					n.waitAdmitted(token)
 					sent.Set(access.HeaderToken, token)
 				}
@@ -105,8 +106,8 @@ func TestAttackStreamsDoNotSpinWhateverTheHeaders(t *testing.T) {
 						comments++
 					}
 				}
-				if comments > 6 {
-					t.Errorf("got %d signs of life in 3 s, want one a second", comments)
+				if comments > 2 {
+					t.Errorf("got %d signs of life in half a second, want one a second", comments)
 				}
 			})
 		}
@@ -118,31 +119,16 @@ func TestAttackOnlyAnEdgeShortensAWait(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	record, token := partner("custom", access.V2All)
-	n.publishTokens(record)
+	n.Tokens(record)
 	n.waitAdmitted(token)
 	answered := make(chan answer, 1)
 	go func() {
 		answered <- n.askAs(http.MethodGet, "/v2/changes?wait=25", http.Header{access.HeaderToken: {token}, api.HeaderTimeout: {"1"}})
 	}()
 	n.waitHeld(1)
-	n.api.Drain()
+	n.API.Drain()
 	if got := <-answered; got.status != http.StatusOK {
 		t.Errorf("got %d %s, want a page without rows", got.status, got.body)
-	}
-}
-
-// The clock that a proxy passes on may be the caller's.
-func TestAttackTheClockOfAnEdgeIsPlausible(t *testing.T) {
-	t.Parallel()
-	n := newNode(t)
-	for _, value := range []string{"9223372036854775807", "-1", "0", "99999999999"} {
-		got := n.ask(http.MethodGet, "/v2/daos", http.Header{api.HeaderTime: {value}})
-		if expires := got.header.Get("X-Accel-Expires"); expires != "" {
-			t.Errorf("a clock of %s: got %q, want none", value, expires)
-		}
-	}
-	if got := n.ask(http.MethodGet, "/v2/daos", http.Header{api.HeaderTime: {fmt.Sprintf("%d.123", noon.Unix())}}); got.header.Get("X-Accel-Expires") == "" {
-		t.Errorf("got %v, want when the answer expires by the clock of the edge", got.header)
 	}
 }
 
@@ -270,9 +256,7 @@ func (t *node) answersTo(bytes string) (statuses []int, closed bool) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := io.Copy(io.Discard, response.Body); err != nil {
-			t.Fatal(err)
-		}
+		env.Must(io.Copy(io.Discard, response.Body))(t)
 		response.Body.Close()
 		if statuses = append(statuses, response.StatusCode); len(statuses) == 2 {
 			return statuses, false

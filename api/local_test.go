@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"pnyx/access"
 	"pnyx/api"
 	"pnyx/cache"
 	"pnyx/cache/embedded"
@@ -109,50 +109,43 @@ func TestPollFindsLostNotifications(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	copies := api.NewCopies(t)
-	copies.Poll(t.Context(), n.store)
+	copies.Poll(t.Context(), n.Store)
 	keep := func() {
 		t.Helper()
 		copies.Set("ens", tagsOfDetail("ens"), copies.Begin())
 	}
 	keep()
-	if copies.Poll(t.Context(), n.store); !copies.Has("ens") {
+	if copies.Poll(t.Context(), n.Store); !copies.Has("ens") {
 		t.Error("a poll that finds nothing new drops copies")
 	}
-	if err := n.store.Notify(t.Context(), tagsOfDetail("uniswap")); err != nil {
-		t.Fatal(err)
-	}
-	if copies.Poll(t.Context(), n.store); copies.Has("ens") {
+	env.MustDo(t, n.Store.Notify(t.Context(), tagsOfDetail("uniswap")))
+	if copies.Poll(t.Context(), n.Store); copies.Has("ens") {
 		t.Error("a notification that was never received leaves copies")
 	}
 	keep()
-	if copies.Poll(t.Context(), n.store); !copies.Has("ens") {
+	if copies.Poll(t.Context(), n.Store); !copies.Has("ens") {
 		t.Error("the same notification is missed twice")
 	}
-	if err := n.store.Notify(t.Context(), tagsOfDetail("uniswap")); err != nil {
-		t.Fatal(err)
-	}
-	_, number, err := n.store.PublicationProgress(t.Context())
+	env.MustDo(t, n.Store.Notify(t.Context(), tagsOfDetail("uniswap")))
+	_, number, err := n.Store.PublicationProgress(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	copies.Receive(cache.Notification{Number: number, Tags: tagsOfDetail("uniswap")})
-	if copies.Poll(t.Context(), n.store); !copies.Has("ens") {
+	if copies.Poll(t.Context(), n.Store); !copies.Has("ens") {
 		t.Error("a notification that was received counts as missed")
 	}
 	// A worker of an earlier version does not count its notifications.
-	published, err := n.store.PublicationState(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	published := env.Must(n.Store.PublicationState(t.Context()))(t)
 	published.Revision++
 	n.setPublished(published)
-	if copies.Poll(t.Context(), n.store); copies.Has("ens") {
+	if copies.Poll(t.Context(), n.Store); copies.Has("ens") {
 		t.Error("a publication without a notification leaves copies")
 	}
 	keep()
 	env.FlushRedis(t, env.RedisClient(t, n.redisURL))
 	n.setPublished(published)
-	if copies.Poll(t.Context(), n.store); copies.Has("ens") {
+	if copies.Poll(t.Context(), n.Store); copies.Has("ens") {
 		t.Error("a Redis that was flushed leaves copies")
 	}
 }
@@ -162,7 +155,7 @@ func TestNodesReceiveWhatAPublicationChanged(t *testing.T) {
 	n := newNode(t)
 	received := make(chan cache.Notification, 10)
 	connected := make(chan struct{})
-	go n.store.Subscribe(t.Context(), func(got cache.Notification) {
+	go n.Store.Subscribe(t.Context(), func(got cache.Notification) {
 		if got.Number == 0 {
 			close(connected)
 			return
@@ -170,17 +163,13 @@ func TestNodesReceiveWhatAPublicationChanged(t *testing.T) {
 		received <- got
 	})
 	<-connected
-	_, before, err := n.store.PublicationProgress(t.Context())
+	_, before, err := n.Store.PublicationProgress(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	writer := n.store.NewWriter(2)
-	if err := writer.RemoveView(t.Context(), cache.DAODetailKey("ens")); err != nil {
-		t.Fatal(err)
-	}
-	if err := n.store.Notify(t.Context(), writer.Changed()); err != nil {
-		t.Fatal(err)
-	}
+	writer := n.Store.NewWriter(2)
+	env.MustDo(t, writer.RemoveView(t.Context(), cache.DAODetailKey("ens")))
+	env.MustDo(t, n.Store.Notify(t.Context(), writer.Changed()))
 	got := <-received
 	if got.Number != before+1 || len(got.Tags) != 1 || got.Tags[0] != cache.DAOTag("ens") {
 		t.Errorf("got %+v, want notification %d, of ens", got, before+1)
@@ -192,21 +181,18 @@ func loneNode(t *testing.T) (n *node, passed *atomic.Int64, stopRedis func()) {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	t.Cleanup(stop)
-	url, err := embedded.StartInProcess(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	url := env.Must(embedded.StartInProcess(ctx))(t)
 	passed = new(atomic.Int64)
 	n = startNode(t, settings{redisURL: url, clock: func() time.Time { return noon.Add(time.Duration(passed.Load())) }})
 	return n, passed, func() {
 		stop()
 		env.Until(n, func() error {
-			if n.store.Ping(t.Context()) == nil {
+			if n.Store.Ping(t.Context()) == nil {
 				return errors.New("a Redis that was stopped answers")
 			}
 			return nil
 		})
-		n.api.ForgetCopies()
+		n.API.ForgetCopies()
 	}
 }
 
@@ -233,7 +219,7 @@ func TestFreeAnswersOutliveRedis(t *testing.T) {
 	n.wantUnavailable("/v2/daos?hasForumData=true") // another page
 
 	passed.Store(int64(time.Hour))
-	n.api.ForgetCopies()
+	n.API.ForgetCopies()
 	got := n.get("/v2/daos/uniswap")
 	const control = "public, max-age=1, s-maxage=1, stale-while-revalidate=1, stale-if-error=82800"
 	if got.header.Get("Cache-Control") != control || got.header.Get("Cache-Status") != "pnyx-node; hit; detail=stale" {
@@ -243,7 +229,7 @@ func TestFreeAnswersOutliveRedis(t *testing.T) {
 		t.Errorf("its ETag again: got %d, want 304", again.status)
 	}
 	passed.Store(int64(24 * time.Hour))
-	n.api.ForgetCopies()
+	n.API.ForgetCopies()
 	n.wantUnavailable("/v2/daos/uniswap")
 }
 
@@ -251,11 +237,9 @@ func TestWhatIsGoneIsNotHeld(t *testing.T) {
 	t.Parallel()
 	n, _, stopRedis := loneNode(t)
 	n.wantSuccess("/v2/daos/uniswap")
-	writer := n.store.NewWriter(2)
-	if err := errors.Join(writer.RemoveView(t.Context(), cache.DAODetailKey("uniswap")), writer.Flush(t.Context())); err != nil {
-		t.Fatal(err)
-	}
-	n.api.ForgetCopies()
+	writer := n.Store.NewWriter(2)
+	env.MustDo(t, errors.Join(writer.RemoveView(t.Context(), cache.DAODetailKey("uniswap")), writer.Flush(t.Context())))
+	n.API.ForgetCopies()
 	if got := n.get("/v2/daos/uniswap"); got.status != http.StatusNotFound {
 		t.Fatalf("a DAO that was removed: got %d, want 404", got.status)
 	}
@@ -270,28 +254,20 @@ func TestAThousandCallersOfAColdAnswerShareItsRead(t *testing.T) {
 	const callers, few = 1000, 10
 	redis := env.Redis(t)
 	n := startNode(t, settings{redisURL: redis.URL})
-	n.client.Timeout = 10 * soon // the node gives up first
+	n.Client.Timeout = 10 * soon // the node gives up first
 	monitored := redis.Monitor()
 	redis.Pause()
-	var calling sync.WaitGroup
-	for range callers {
-		calling.Go(func() {
-			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, n.base+hotPath, http.NoBody)
-			if err != nil {
-				t.Error(err)
-				return
+	answered := make(chan struct{})
+	go func() {
+		defer close(answered)
+		env.Concurrently(t, callers, callers, func(int) error {
+			got, err := n.TrySend(http.MethodGet, hotPath, "", http.Header{access.HeaderInternal: {internalToken}})
+			if err == nil && got.Status != http.StatusOK {
+				err = fmt.Errorf("got %d, want 200", got.Status)
 			}
-			response, err := n.client.Do(request)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			response.Body.Close()
-			if response.StatusCode != http.StatusOK {
-				t.Errorf("got %d, want 200", response.StatusCode)
-			}
+			return err
 		})
-	}
+	}()
 	env.Until(t, func() error {
 		if got := n.counts("pnyx_cache_joined_reads_total")[""]; got < callers-few {
 			return fmt.Errorf("%v callers wait for another, want %d", got, callers-few)
@@ -299,7 +275,7 @@ func TestAThousandCallersOfAColdAnswerShareItsRead(t *testing.T) {
 		return nil
 	})
 	redis.Resume()
-	calling.Wait()
+	<-answered
 	if got := monitored(string(cache.DAODetailKey("uniswap"))); len(got) == 0 || len(got) > few {
 		t.Errorf("got %d reads, want 1 to %d: %q", len(got), few, got)
 	}

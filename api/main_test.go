@@ -3,29 +3,18 @@ package api_test
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
-	"io"
-	"log/slog"
-	"maps"
-	"net"
 	"net/http"
 	"net/netip"
-	"sync"
 	"testing"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
 
 	"pnyx/access"
 	"pnyx/api"
 	"pnyx/api/apierror"
 	"pnyx/api/routes"
-	"pnyx/cache"
-	"pnyx/cache/accounts"
 	"pnyx/governance"
-	"pnyx/ratelimit"
 	"pnyx/reference"
 	"pnyx/test/apinode"
 	"pnyx/test/env"
@@ -46,23 +35,15 @@ func TestMain(m *testing.M) { apinode.Main(m) }
 
 // node is a test of an API node that serves on a port of its own.
 type node struct {
-	*testing.T
+	*apinode.Node
 
-	base     string
-	api      *api.API
-	store    *cache.Store
 	redisURL string
-	registry *prometheus.Registry
-	log      *env.Buffer
-	client   *http.Client
 }
 
 // with returns the node for a subtest, whose failures are its own.
 func (t *node) with(test *testing.T) *node { //nolint:thelper // the receiver is t
 	test.Helper()
-	same := *t
-	same.T = test
-	return &same
+	return &node{t.With(test), t.redisURL}
 }
 
 // settings say in what a node differs from the usual.
@@ -83,8 +64,6 @@ type settings struct {
 	freeRate int
 	// trusted are the networks whose word on addresses is taken.
 	trusted []netip.Prefix
-	// launchedAt is when v2 was.
-	launchedAt time.Time
 	// log says which requests are logged.
 	log api.LogOptions
 	// purgeEnabled says that shared caches are told of publications.
@@ -109,40 +88,34 @@ func startNode(t *testing.T, s settings) *node {
 	if s.clock == nil {
 		s.clock = func() time.Time { return noon }
 	}
-	n := &node{
-		T: t, redisURL: s.redisURL, store: env.Store(t, s.redisURL),
-		registry: prometheus.NewRegistry(), log: &env.Buffer{},
-	}
-	if !s.unpublished {
-		n.publishSamples()
-	}
-	options := api.Options{
-		Store: n.store, RequestTimeout: cmp.Or(s.timeout, soon), StaleAfter: staleAfter, Prices: samplePrices(), PurgeEnabled: s.purged,
-		Documents: reference.Documents(reference.Node{Prices: samplePrices()}),
-		Logger:    slog.New(slog.NewJSONHandler(n.log, nil)), Metrics: n.registry, Log: s.log,
-	}
-	s.setAccess(t, &options)
-	if s.payments != nil {
-		options.Payments = facilitator.NewGate(t, s.payments, accounts.New(n.store), n.registry, maps.Keys(options.Prices.Paid))
-	}
-	if s.broken {
-		options.Store = nil
-	}
-	n.api = api.New(options)
-	n.api.SetClock(s.clock)
-	n.api.SetExamplesTimeout(soon)
-	if s.readTimeout != 0 {
-		n.api.SetReadTimeout(s.readTimeout)
-	}
-	if s.prepare != nil {
-		s.prepare(n.api)
-	}
-	n.serve()
-	if s.broken {
-		return n
-	}
-	n.watch()
-	if !s.unpublished {
+	n := &node{redisURL: s.redisURL}
+	n.Node = apinode.Start(t, apinode.Settings{
+		RedisURL: s.redisURL, FreeRate: s.freeRate, Trusted: s.trusted, Payments: s.payments, Unready: true,
+		Publish: func(published *apinode.Node) {
+			if n.Node = published; !s.unpublished {
+				n.publishSamples()
+			}
+		},
+		Options: func(o *api.Options) {
+			o.RequestTimeout, o.StaleAfter, o.Prices, o.PurgeEnabled, o.Log = cmp.Or(s.timeout, soon), staleAfter, samplePrices(), s.purged, s.log
+			o.Documents = reference.Documents(reference.Node{Prices: samplePrices()})
+			if s.broken {
+				o.Store = nil
+			}
+		},
+		Mount: func(mounted *apinode.Node) error {
+			mounted.API.SetClock(s.clock)
+			mounted.API.SetExamplesTimeout(soon)
+			if s.readTimeout != 0 {
+				mounted.API.SetReadTimeout(s.readTimeout)
+			}
+			if s.prepare != nil {
+				s.prepare(mounted.API)
+			}
+			return nil
+		},
+	})
+	if !s.unpublished && !s.broken {
 		n.waitWatched()
 	}
 	return n
@@ -150,22 +123,7 @@ func startNode(t *testing.T, s settings) *node {
 
 // internalToken is the token of internal callers of nodes under test. Tests ask as such,
 // unless they are about access.
-const internalToken = "internal-token-of-the-tests-of-the-api"
-
-// setAccess sets the access options: tokens, limits and meters.
-func (s settings) setAccess(tb testing.TB, o *api.Options) {
-	tb.Helper()
-	pipeline, err := cache.OpenPipeline(s.redisURL, soon)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { pipeline.Close() })
-	o.Tokens = access.NewTokenCache(accounts.New(o.Store), s.launchedAt)
-	o.Internal = access.NewInternalTokens([]string{internalToken})
-	o.Limiter = ratelimit.New(ratelimit.Options{Pipeline: pipeline, Logger: o.Logger, Metrics: o.Metrics})
-	o.Addresses = ratelimit.NewIPLimiter(s.freeRate, s.trusted, o.Metrics)
-	o.Meter = access.NewMeter(accounts.New(o.Store), o.Logger)
-}
+const internalToken = apinode.InternalToken
 
 // samplePrices are the prices of the default settings.
 func samplePrices() routes.Prices {
@@ -182,63 +140,11 @@ func samplePrices() routes.Prices {
 func (t *node) waitWatched() {
 	t.Helper()
 	env.Until(t, func() error {
-		if !t.api.Watched() {
+		if !t.API.Watched() {
 			return errors.New("the node does not know the state of publication")
 		}
 		return nil
 	})
-}
-
-// watch follows the state of publication until the end of the test.
-func (t *node) watch() {
-	ctx, stop := context.WithCancel(context.Background())
-	var watching sync.WaitGroup
-	watching.Go(func() { t.api.Watch(ctx) })
-	t.Cleanup(func() {
-		stop()
-		watching.Wait()
-	})
-}
-
-// serve answers on a free port until the end of the test.
-func (t *node) serve() {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.base = "http://" + listener.Addr().String()
-	served := make(chan error, 1)
-	go func() { served <- t.api.Serve(listener) }()
-	transport := &http.Transport{DisableCompression: true}
-	t.client = &http.Client{Transport: transport, Timeout: soon}
-	env.Until(t, func() error { return t.reach() })
-	t.Cleanup(func() {
-		transport.CloseIdleConnections()
-		ctx, cancel := context.WithTimeout(context.Background(), soon)
-		defer cancel()
-		if err := t.api.Shutdown(ctx); err != nil {
-			t.Errorf("shutdown: %v", err)
-		}
-		if err := <-served; err != nil {
-			t.Errorf("serve: got %v, want nil after a shutdown", err)
-		}
-	})
-}
-
-// reach makes sure that the server has begun: Shutdown of one that has not does
-// nothing.
-func (t *node) reach() error {
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, t.base+"/", http.NoBody)
-	if err != nil {
-		return err
-	}
-	request.Header.Set(access.HeaderInternal, internalToken)
-	response, err := t.client.Do(request)
-	if err != nil {
-		return err
-	}
-	return response.Body.Close()
 }
 
 // answer is a response, read to its end.
@@ -268,21 +174,8 @@ func (t *node) ask(method, path string, header http.Header) answer {
 // askAs sends a request without a body, and with no credentials but those given.
 func (t *node) askAs(method, path string, header http.Header) answer {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), method, t.base+path, http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	maps.Copy(request.Header, header)
-	response, err := t.client.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatalf("%s %s: %v", method, path, err)
-	}
-	return answer{status: response.StatusCode, header: response.Header, body: string(body)}
+	got := t.Send(method, path, "", header)
+	return answer{status: got.Status, header: got.Header, body: got.Body}
 }
 
 // success is the envelope of an answer with data.

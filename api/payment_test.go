@@ -9,8 +9,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"pnyx/access/x402"
 	"pnyx/api/apierror"
 	"pnyx/cache"
@@ -89,17 +87,12 @@ func TestPaidRouteSendsPaymentTerms(t *testing.T) {
 	n := newTill(t)
 	got := n.askAs(http.MethodGet, paidPath, nil)
 	refusal := n.wantUnsold(got, http.StatusPaymentRequired, apierror.CodePaymentRequired)
-	terms, err := base64.StdEncoding.DecodeString(got.header.Get(x402.HeaderRequired))
-	if err != nil {
-		t.Fatal(err)
-	}
+	terms := env.Must(base64.StdEncoding.DecodeString(got.header.Get(x402.HeaderRequired)))(t)
 	want := `{"x402Version":2,"error":"Payment required","resource":{"url":"https://api.example.org` + paidPath +
 		`","description":"One proposal with its full text.","mimeType":"application/json"},"accepts":[{"scheme":"exact",` +
 		`"network":"eip155:84532","amount":"5000","asset":"0x036CbD53842c5426634e7929541eC2318f3dCF7e","payTo":"` + facilitator.PayTo +
 		`","maxTimeoutSeconds":120,"extra":{"name":"USDC","version":"2"}}]}`
-	if diff := cmp.Diff(want, string(terms)); diff != "" {
-		t.Errorf("challenge (-want +got):\n%s", diff)
-	}
+	env.WantSame(t, "challenge", want, string(terms))
 	for _, part := range []string{`"amount":"5000"`, facilitator.PayTo, `"x402Version":2`, `"scope":"v2:paid:plus"`} {
 		if !strings.Contains(string(refusal.Error.Details), part) {
 			t.Errorf("details %s lack %s", refusal.Error.Details, part)
@@ -126,16 +119,6 @@ func TestHEADIsChallengedAndNeverCharged(t *testing.T) {
 		t.Errorf("got %d %q, want the challenge of GET without a body", got.status, got.body)
 	}
 	n.wantCharged(0)
-}
-
-func TestInvalidParametersAreNotCharged(t *testing.T) {
-	t.Parallel()
-	n := newTill(t)
-	payment := n.sign(paidPath)
-	n.wantUnsold(n.with(payment, paidPath+"?limt=3"), http.StatusBadRequest, apierror.CodeValidation)
-	if n.ledger.Calls("verify") > 0 {
-		t.Error("the facilitator was asked")
-	}
 }
 
 func TestPaymentBuysOneAnswer(t *testing.T) {
@@ -200,28 +183,30 @@ func TestConcurrentReplaysOnTwoNodesGetOneAnswer(t *testing.T) {
 	nodes[0].wantCharged(1)
 }
 
-func TestNotFoundIsNotCharged(t *testing.T) {
+func TestRequestsThatFailAreNotCharged(t *testing.T) {
 	t.Parallel()
 	n := newTill(t)
-	missing := "/v2/proposals/" + string(unknownKey)
-	payment := n.sign(missing)
-	n.wantUnsold(n.with(payment, missing), http.StatusNotFound, apierror.CodeNotFound)
-	n.wantCharged(0)
-	if got := n.with(payment, paidPath); got.status != http.StatusOK {
-		t.Errorf("the payment is lost: %d %s", got.status, got.body)
-	}
-}
-
-func TestFailingHandlerChargesNothing(t *testing.T) {
-	t.Parallel()
-	n := newTill(t)
-	n.write(9, cache.View{}, map[cache.Key]any{cache.ProposalDetailKey(countedKey): "no detail"})
-	payment := n.sign(paidPath)
-	got := n.with(payment, paidPath)
-	n.wantUnsold(got, http.StatusServiceUnavailable, apierror.CodeUnavailable)
-	n.wantCharged(0)
-	if again := n.with(payment, paidPath+"/votes/summary"); again.status != http.StatusOK {
-		t.Errorf("the payment is lost: %d %s", again.status, again.body)
+	n.write(9, cache.View{}, map[cache.Key]any{cache.ProposalDetailKey(uncountedKey): "no detail"})
+	for path, want := range map[string]struct {
+		status int
+		code   apierror.Code
+		asked  bool
+	}{
+		paidPath + "?limt=3":                    {http.StatusBadRequest, apierror.CodeValidation, false},
+		"/v2/proposals/" + string(unknownKey):   {http.StatusNotFound, apierror.CodeNotFound, true},
+		"/v2/proposals/" + string(uncountedKey): {http.StatusServiceUnavailable, apierror.CodeUnavailable, true},
+	} {
+		signed, _, _ := strings.Cut(path, "?")
+		payment, before := n.sign(signed), n.ledger.Calls("verify")
+		n.wantUnsold(n.with(payment, path), want.status, want.code)
+		if asked := n.ledger.Calls("verify") > before; asked != want.asked {
+			t.Errorf("%s: the facilitator was asked: %t, want %t", path, asked, want.asked)
+		}
+		charged := len(n.ledger.Transfers())
+		if got := n.with(payment, paidPath); got.status != http.StatusOK {
+			t.Errorf("%s: the payment is lost: %d %s", path, got.status, got.body)
+		}
+		n.wantCharged(charged + 1)
 	}
 }
 
@@ -239,14 +224,6 @@ func TestRefusedPaymentsStateTheReason(t *testing.T) {
 		"less": {
 			n.sign(paidPath, func(a *facilitator.Authorization) { a.Value = "4999" }),
 			http.StatusPaymentRequired, apierror.CodePaymentRequired, "value must equal amount",
-		},
-		"elsewhere": {
-			n.sign(paidPath, func(a *facilitator.Authorization) { a.To = n.wallet.Address() }),
-			http.StatusPaymentRequired, apierror.CodePaymentRequired, "to must equal payTo",
-		},
-		"expired": {
-			n.sign(paidPath, func(a *facilitator.Authorization) { a.ValidBefore = "1000" }),
-			http.StatusPaymentRequired, apierror.CodePaymentRequired, "has expired",
 		},
 		"not yet": {
 			n.sign(paidPath, func(a *facilitator.Authorization) { a.ValidAfter = "99999999999" }),
@@ -339,10 +316,7 @@ func TestPaidRoutesRequireATokenWithoutARecipient(t *testing.T) {
 // paymentKeys returns the keys of payments in the till's Redis.
 func (t *till) paymentKeys() []string {
 	t.Helper()
-	keys, err := env.RedisClient(t, t.redisURL).Keys(t.Context(), "pnyx:*:{payments}:*").Result()
-	if err != nil {
-		t.Fatal(err)
-	}
+	keys := env.Must(env.RedisClient(t, t.redisURL).Keys(t.Context(), "pnyx:*:{payments}:*").Result())(t)
 	var left []string
 	for _, key := range keys {
 		if !strings.HasSuffix(key, ":restored") {

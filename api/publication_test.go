@@ -1,7 +1,6 @@
 package api_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -12,7 +11,6 @@ import (
 
 	"pnyx/api/apierror"
 	"pnyx/cache"
-	"pnyx/cache/embedded"
 	"pnyx/governance"
 	"pnyx/test/env"
 )
@@ -71,7 +69,7 @@ func TestViewIsStaleLongAfterFreshUntil(t *testing.T) {
 			n.write(2, cache.View{Readiness: governance.Ready, FreshUntil: &until}, map[cache.Key]any{
 				cache.DAODetailKey("uniswap"): uniswapDetail(),
 			})
-			n.api.ForgetCopies()
+			n.API.ForgetCopies()
 			n.wantReadiness("/v2/daos/uniswap", want)
 			n.wantReadiness("/v2/daos", governance.Ready)
 		})
@@ -85,7 +83,7 @@ func TestAnswersKeepTheReadinessOfTheirView(t *testing.T) {
 		governance.Ready, governance.ReadinessBackfilling, governance.ReadinessUnavailable, governance.Stale,
 	} {
 		n.write(2, cache.View{Readiness: want}, map[cache.Key]any{cache.DAODetailKey("uniswap"): uniswapDetail()})
-		n.api.ForgetCopies()
+		n.API.ForgetCopies()
 		n.wantReadiness("/v2/daos/uniswap", want)
 	}
 }
@@ -121,7 +119,7 @@ func TestBeforeTheFirstPublicationEverythingIsUnavailable(t *testing.T) {
 	for _, path := range append(everyPath(), "/v2/daos/nobody", "/v2/proposals/"+string(unknownKey)) {
 		n.wantUnavailable(path)
 	}
-	if err := n.api.Ready(t.Context()); !errors.Is(err, cache.ErrMiss) {
+	if err := n.API.Ready(t.Context()); !errors.Is(err, cache.ErrMiss) {
 		t.Errorf("ready: got %v, want %v", err, cache.ErrMiss)
 	}
 	// A wrong request is wrong whatever is published.
@@ -129,7 +127,7 @@ func TestBeforeTheFirstPublicationEverythingIsUnavailable(t *testing.T) {
 	n.wantFailure(n.get("/nowhere"), http.StatusNotFound, apierror.CodeNotFound)
 
 	n.publishSamples()
-	env.Until(n, func() error { return n.api.Ready(t.Context()) }) // tokens are known at its next look
+	env.Until(n, func() error { return n.API.Ready(t.Context()) }) // tokens are known at its next look
 	n.wantFailure(n.get("/v2/daos/nobody"), http.StatusNotFound, apierror.CodeNotFound)
 	env.Until(n, func() error { // now its next look
 		if got := n.wantSuccess("/v2/daos").Meta.Readiness.Status; got != governance.Ready {
@@ -180,48 +178,31 @@ func TestWarehouseWithoutDAOsHasAnEmptyList(t *testing.T) {
 
 func TestEverythingIsUnavailableWithoutRedis(t *testing.T) {
 	t.Parallel()
-	ctx, stop := context.WithCancel(context.Background())
-	t.Cleanup(stop)
-	url, err := embedded.StartInProcess(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	n := startNode(t, settings{redisURL: url})
-	stop()
-	env.Until(n, func() error {
-		if err := n.store.Ping(t.Context()); err == nil {
-			return errors.New("a Redis that was stopped answers")
-		}
-		return nil
-	})
+	n, _, stopRedis := loneNode(t)
+	stopRedis()
 	for _, path := range everyPath() {
 		n.wantUnavailable(path)
 	}
-	if err := n.api.Ready(t.Context()); !errors.Is(err, cache.ErrUnavailable) {
+	if err := n.API.Ready(t.Context()); !errors.Is(err, cache.ErrUnavailable) {
 		t.Errorf("ready: got %v, want %v", err, cache.ErrUnavailable)
 	}
-	if log := n.log.String(); !strings.Contains(log, "cache is unavailable") || !strings.Contains(log, `"status":503`) {
+	if log := n.Logged.String(); !strings.Contains(log, "cache is unavailable") || !strings.Contains(log, `"status":503`) {
 		t.Errorf("log: got %s, want the cause of the 503s", log)
 	}
 }
 
-func TestPayloadThatDoesNotDecodeIsUnavailable(t *testing.T) {
+func TestPayloadThatDoesNotDecodeIsUnavailableAndAskedForAgain(t *testing.T) {
 	t.Parallel()
-	n := newNode(t)
-	n.write(2, cache.View{Readiness: governance.Ready}, map[cache.Key]any{cache.DAODetailKey("uniswap"): "no detail"})
-	n.wantUnavailable("/v2/daos/uniswap")
-	if found, err := n.store.Standing(t.Context()); err != nil || !found.RepublishRequested {
-		t.Errorf("got %+v, %v, want it to be asked for again", found, err)
-	}
-}
-
-func TestWithheldViewIsUnavailableWithoutRepublication(t *testing.T) {
-	t.Parallel()
-	n := newNode(t)
-	n.write(2, cache.View{Readiness: governance.Ready}, map[cache.Key]any{cache.DAODetailKey("uniswap"): "withheld"})
-	n.wantUnavailable("/v2/daos/uniswap")
-	if found, err := n.store.Standing(t.Context()); err != nil || found.RepublishRequested {
-		t.Errorf("got %+v, %v, want nothing to be asked for", found, err)
+	for payload, again := range map[string]bool{"no detail": true, "withheld": false} {
+		t.Run(payload, func(t *testing.T) {
+			t.Parallel()
+			n := newNode(t)
+			n.write(2, cache.View{Readiness: governance.Ready}, map[cache.Key]any{cache.DAODetailKey("uniswap"): payload})
+			n.wantUnavailable("/v2/daos/uniswap")
+			if found, err := n.Store.Standing(t.Context()); err != nil || found.RepublishRequested != again {
+				t.Errorf("got %+v, %v, want it to be asked for again: %t", found, err, again)
+			}
+		})
 	}
 }
 
@@ -247,7 +228,7 @@ func TestPanicIsAnInternalError(t *testing.T) {
 		got := n.get(path)
 		failed := n.wantFailure(got, http.StatusInternalServerError, apierror.CodeInternal)
 		n.wantNothingInternal(got)
-		if log := n.log.String(); !strings.Contains(log, "nil pointer") || !strings.Contains(log, failed.Meta.RequestID) {
+		if log := n.Logged.String(); !strings.Contains(log, "nil pointer") || !strings.Contains(log, failed.Meta.RequestID) {
 			t.Errorf("log of %s: got %s, want the cause and the request's id", path, log)
 		}
 	}

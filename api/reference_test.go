@@ -37,7 +37,7 @@ func css(routeID, selector string) string {
 func openReference(t *testing.T, n *node, width int) *browser.Tab {
 	t.Helper()
 	b := browser.Open(t, width, 900)
-	b.Open(n.base + "/docs")
+	b.Open(n.Base + "/docs")
 	b.Until(`document.documentElement.classList.contains("scripted")`)
 	return b
 }
@@ -51,31 +51,6 @@ func sendFrom(b *browser.Tab, routeID string) string {
 // textOf returns the text that the first element of a selector shows.
 func textOf(b *browser.Tab, selector string) string {
 	return browser.Value[string](b, fmt.Sprintf(`document.querySelector(%q).innerText`, selector))
-}
-
-func TestLongReferenceSendsRequests(t *testing.T) {
-	t.Parallel()
-	for _, width := range referenceWidths() {
-		t.Run(fmt.Sprint(width), func(t *testing.T) {
-			t.Parallel()
-			n := newNode(t)
-			b := openReference(t, n, width)
-			if got := sendFrom(b, "daos.list"); got != "200" {
-				t.Errorf("got the status %s, want 200", got)
-			}
-			if got := textOf(b, css("daos.list", ".tree")); !strings.Contains(got, `daoId: "uniswap"`) || !strings.Contains(got, "hasMore: false") {
-				t.Errorf("the answer shows %s, want the DAOs", got)
-			}
-			headers := textOf(b, css("daos.list", ".headers"))
-			for _, name := range []string{"ETag", "X-Request-Id", "Cache-Status"} {
-				if !strings.Contains(headers, name) {
-					t.Errorf("the headers %q lack %s", headers, name)
-				}
-			}
-			b.WantNoOverflow()
-			b.WantQuiet(n.base)
-		})
-	}
 }
 
 func TestLongReferenceExplainsErrorsAndTurnsPages(t *testing.T) {
@@ -103,7 +78,7 @@ func TestLongReferenceExplainsErrorsAndTurnsPages(t *testing.T) {
 	if got := browser.Value[string](b, `document.querySelector(":target").innerText`); !strings.Contains(got, "What to do") {
 		t.Errorf("the link leads to %s, want the error's description", got)
 	}
-	b.WantQuiet(n.base, "status of 400")
+	b.WantQuiet(n.Base, "status of 400")
 }
 
 func TestLongReferenceShowsNumbersToTheLastDigit(t *testing.T) {
@@ -134,7 +109,7 @@ func TestLongReferenceSendsTheTokenToThisServerAlone(t *testing.T) {
 	if got := sendFrom(b, "proposals.detail"); got != "401" {
 		t.Errorf("with an unknown token: got the status %s, want 401", got)
 	}
-	b.Open(n.base + "/docs")
+	b.Open(n.Base + "/docs")
 	if got := browser.Value[string](b, `document.querySelector("#token").value`); got != "pnyx_token" {
 		t.Errorf("after a reload: got the token %q in the box, want the one entered", got)
 	}
@@ -142,11 +117,11 @@ func TestLongReferenceSendsTheTokenToThisServerAlone(t *testing.T) {
 		if strings.Contains(request.URL, "pnyx_token") {
 			t.Errorf("the token is in the address %s", request.URL)
 		}
-		if paid := strings.HasPrefix(request.URL, n.base+"/v2/proposals/"); request.Token != "" && (!paid || request.Token != "pnyx_token") {
+		if paid := strings.HasPrefix(request.URL, n.Base+"/v2/proposals/"); request.Token != "" && (!paid || request.Token != "pnyx_token") {
 			t.Errorf("%s was sent the token %q", request.URL, request.Token)
 		}
 	}
-	b.WantQuiet(n.base, "status of 402", "status of 401")
+	b.WantQuiet(n.Base, "status of 402", "status of 401")
 }
 
 func TestLongReferenceSearchFindsWhatItDescribes(t *testing.T) {
@@ -192,7 +167,7 @@ func TestLongReferenceCopiesExamples(t *testing.T) {
 	b := openReference(t, n, referenceWidthDesk)
 	browser.Value[bool](b, `Object.defineProperty(navigator, "clipboard", {value: {writeText: async (text) => { window.copied = text; }}}) && true`)
 	for language, want := range map[string]string{
-		"curl":       `curl '` + n.base + `/v2/daos/uniswap'`,
+		"curl":       `curl '` + n.Base + `/v2/daos/uniswap'`,
 		"typescript": `new Pnyx(`,
 		"python":     `import`,
 		"go":         `package main`,
@@ -211,10 +186,10 @@ func TestLongReferenceCopiesExamples(t *testing.T) {
 	b.Do(chromedp.Click(chromedp.CSS(css("daos.detail", "[data-copy-page]"))))
 	b.Until(`window.copied.startsWith("# Get a DAO")`)
 	b.Do(chromedp.SetValue(chromedp.CSS(`[id="daos.detail-daoId-value"]`), "o'neill/"), chromedp.SendKeys(chromedp.CSS(`[id="daos.detail-daoId-value"]`), "dao"))
-	if got := browser.Value[string](b, fmt.Sprintf(`document.querySelector(%q).textContent`, css("daos.detail", `[data-language="curl"] code`))); got != `curl '`+n.base+`/v2/daos/o%27neill%2Fdao'` {
+	if got := browser.Value[string](b, fmt.Sprintf(`document.querySelector(%q).textContent`, css("daos.detail", `[data-language="curl"] code`))); got != `curl '`+n.Base+`/v2/daos/o%27neill%2Fdao'` {
 		t.Errorf("the command of another DAO is %s", got)
 	}
-	b.WantQuiet(n.base)
+	b.WantQuiet(n.Base)
 }
 
 func TestLongReferenceMenuFollowsTheScroll(t *testing.T) {
@@ -238,7 +213,7 @@ func TestLongReferenceIsCompleteWithoutScript(t *testing.T) {
 			t.Parallel()
 			b := browser.Open(t, width, 900)
 			b.DisableScripts()
-			b.Open(n.base + "/docs")
+			b.Open(n.Base + "/docs")
 			page := n.get("/docs").body
 			for _, route := range routes.All() {
 				for _, want := range []string{`id="` + route.ID + `"`, `href="#` + route.ID + `"`, route.Path, "/docs/" + route.ID + ".md"} {
@@ -256,7 +231,7 @@ func TestLongReferenceIsCompleteWithoutScript(t *testing.T) {
 			b.Do(chromedp.Click(chromedp.CSS(css("daos.detail", `.tabs label:has([value="python"])`))),
 				chromedp.WaitVisible(chromedp.CSS(css("daos.detail", `[data-language="python"]`))))
 			b.Do(chromedp.WaitNotVisible(chromedp.CSS("#token")), chromedp.WaitNotVisible(chromedp.CSS(css("daos.detail", ".send button"))))
-			b.WantQuiet(n.base)
+			b.WantQuiet(n.Base)
 		})
 	}
 }
@@ -268,7 +243,18 @@ func TestLongReferenceIsAccessible(t *testing.T) {
 		t.Run(fmt.Sprint(width), func(t *testing.T) {
 			t.Parallel()
 			b := openReference(t, n, width)
-			sendFrom(b, "daos.list")
+			if got := sendFrom(b, "daos.list"); got != "200" {
+				t.Errorf("got the status %s, want 200", got)
+			}
+			if got := textOf(b, css("daos.list", ".tree")); !strings.Contains(got, `daoId: "uniswap"`) || !strings.Contains(got, "hasMore: false") {
+				t.Errorf("the answer shows %s, want the DAOs", got)
+			}
+			headers := textOf(b, css("daos.list", ".headers"))
+			for _, name := range []string{"ETag", "X-Request-Id", "Cache-Status"} {
+				if !strings.Contains(headers, name) {
+					t.Errorf("the headers %q lack %s", headers, name)
+				}
+			}
 			sendFrom(b, "proposals.detail")
 			b.Do(chromedp.SendKeys(chromedp.CSS("#search"), "votes"))
 			browser.Value[bool](b, `document.querySelectorAll("details").forEach((box) => { box.open = true; }) ?? true`)
@@ -277,6 +263,7 @@ func TestLongReferenceIsAccessible(t *testing.T) {
 				b.WantAccessible()
 				b.WantNoOverflow()
 			}
+			b.WantQuiet(n.Base, "status of 402")
 		})
 	}
 }
@@ -304,7 +291,7 @@ func TestLongReferenceIsSmall(t *testing.T) {
 	b := openReference(t, n, referenceWidthDesk)
 	script, zipped := 0, 0
 	for _, request := range b.Requests() {
-		path, own := strings.CutPrefix(request.URL, n.base)
+		path, own := strings.CutPrefix(request.URL, n.Base)
 		if !own {
 			continue
 		}

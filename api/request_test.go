@@ -2,7 +2,6 @@ package api_test
 
 import (
 	"bufio"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -13,13 +12,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"pnyx/api/apierror"
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/rules"
+	"pnyx/test/env"
 )
 
 // problem is one of the details of a VALIDATION_ERROR.
@@ -39,9 +38,7 @@ func (t *node) wantProblems(path string) []problem {
 	var details struct {
 		Problems []problem `json:"problems"`
 	}
-	if err := json.Unmarshal(got.Error.Details, &details); err != nil {
-		t.Fatal(err)
-	}
+	env.Decode(t, got.Error.Details, &details)
 	for _, p := range details.Problems {
 		if p.Message == "" || p.Allowed == "" || p.Fix == "" || !strings.Contains(got.Error.Message, p.Message) {
 			t.Errorf("GET %s: problem %+v does not say what is wrong, what is allowed and what to do", path, p)
@@ -107,9 +104,7 @@ func TestWrongParametersAreRefused(t *testing.T) {
 		"/v2/proposals/x/votes/summary":       {"proposalKey", "x", "must be " + aKey, aKey, ""},
 		"/v2/proposals/p1_%0AAAAAAAAAAAAAAAA": {"proposalKey", "p1_\nAAAAAAAAAAAAAAA", "must be " + aKey, aKey, ""},
 	} {
-		if diff := cmp.Diff([]problem{want}, n.wantProblems(path), cmpopts.IgnoreFields(problem{}, "Fix")); diff != "" {
-			t.Errorf("GET %s (-want +got):\n%s", path, diff)
-		}
+		env.WantSame(t, "GET "+path, []problem{want}, n.wantProblems(path), cmpopts.IgnoreFields(problem{}, "Fix"))
 	}
 }
 
@@ -208,9 +203,7 @@ func TestAnUnknownPathLeadsToTheNearestOne(t *testing.T) {
 	} {
 		got := n.wantFailure(n.get(path), http.StatusNotFound, apierror.CodeNotFound)
 		var details struct{ Nearest, Described string }
-		if err := json.Unmarshal(got.Error.Details, &details); err != nil {
-			t.Fatal(err)
-		}
+		env.Decode(t, got.Error.Details, &details)
 		if details.Nearest != want || details.Described != "/openapi/agent-v2.json" || strings.Contains(got.Error.Message, "did you mean") != (want != "") {
 			t.Errorf("GET %s: got %+v, want that %q is near", path, got.Error, want)
 		}
@@ -353,9 +346,7 @@ func TestRequestIDs(t *testing.T) {
 					RequestID string `json:"requestId"`
 				} `json:"meta"`
 			}
-			if err := json.Unmarshal([]byte(got.body), &envelope); err != nil {
-				t.Fatal(err)
-			}
+			env.Decode(t, []byte(got.body), &envelope)
 			id := got.header.Get("X-Request-Id")
 			if id == "" || id != envelope.Meta.RequestID || (id == given) != kept {
 				t.Errorf("GET %s with id %q: got %q in the header, %q in the body, want it kept: %t",
@@ -383,17 +374,10 @@ func TestAttackARequestIDCannotSmuggleAHeader(t *testing.T) {
 // the test.
 func (t *node) send(bytes string) *bufio.Reader {
 	t.Helper()
-	conn, err := net.Dial("tcp", strings.TrimPrefix(t.base, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := env.Must(net.Dial("tcp", strings.TrimPrefix(t.Base, "http://")))(t)
 	t.Cleanup(func() { conn.Close() })
-	if err := conn.SetDeadline(time.Now().Add(soon)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.WriteString(conn, bytes); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, conn.SetDeadline(time.Now().Add(soon)))
+	env.Must(io.WriteString(conn, bytes))(t)
 	return bufio.NewReader(conn)
 }
 
@@ -406,9 +390,7 @@ func (t *node) raw(request string) (status int, answer string) {
 	}
 	defer response.Body.Close()
 	var text strings.Builder
-	if err := response.Write(&text); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, response.Write(&text))
 	return response.StatusCode, text.String()
 }
 

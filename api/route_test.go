@@ -3,16 +3,12 @@ package api_test
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
-	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/valyala/fasthttp"
 
 	"pnyx/access"
@@ -21,6 +17,7 @@ import (
 	"pnyx/api/routes"
 	"pnyx/cache"
 	"pnyx/governance"
+	"pnyx/test/apinode"
 	"pnyx/test/env"
 )
 
@@ -32,8 +29,9 @@ func TestRoutesAreDescribed(t *testing.T) {
 			t.Errorf("%s %s: want an id and a path below /v2 of its own", route.ID, route.Path)
 		}
 		ids[route.ID], paths[route.Path] = true, true
-		if !slices.Contains([]routes.Tier{routes.Free, routes.Standard, routes.Plus}, route.Tier) {
-			t.Errorf("%s: tier %q", route.ID, route.Tier)
+		buckets := map[routes.Tier]routes.Bucket{routes.Free: "free", routes.Standard: "standard", routes.Plus: "detail"}
+		if want, is := buckets[route.Tier]; !is || route.Bucket() != want {
+			t.Errorf("%s: tier %q with the bucket %s, want %s", route.ID, route.Tier, route.Bucket(), want)
 		}
 		if !strings.HasSuffix(route.Summary, ".") {
 			t.Errorf("%s: summary %q is no sentence", route.ID, route.Summary)
@@ -120,24 +118,7 @@ func TestRequestsAreCountedByRouteAndStatus(t *testing.T) {
 // counts are the values of a counter or gauge, by its labels.
 func (t *node) counts(name string) map[string]float64 {
 	t.Helper()
-	families, err := prometheus.Gatherer(t.registry).Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	values := map[string]float64{}
-	for _, family := range families {
-		if family.GetName() != name {
-			continue
-		}
-		for _, metric := range family.GetMetric() {
-			var labels []string
-			for _, label := range metric.GetLabel() {
-				labels = append(labels, label.GetName()+"="+label.GetValue())
-			}
-			values[strings.Join(labels, " ")] = metric.GetCounter().GetValue() + metric.GetGauge().GetValue()
-		}
-	}
-	return values
+	return env.Counts(t, t.Registry, name)
 }
 
 // FuzzParams asks a node for whatever stands behind the host in an address: no
@@ -186,25 +167,10 @@ const hotPath = "/v2/daos/uniswap"
 // hotPath alone is there.
 func newHandler(f *testing.F) fasthttp.RequestHandler {
 	f.Helper()
-	url := env.EmbeddedRedis(f)
-	store := env.Store(f, url)
-	view, err := cache.NewView(cache.View{DataAsOf: dataAsOf, Readiness: governance.Ready}, uniswapDetail())
-	if err != nil {
-		f.Fatal(err)
-	}
-	writer, lease := store.NewWriter(1), store.NewLease(soon)
-	if err := errors.Join(writer.SetView(f.Context(), cache.DAODetailKey("uniswap"), view), writer.Flush(f.Context()),
-		lease.Acquire(f.Context()), setPublished(f.Context(), lease, cache.PublicationState{Revision: 1})); err != nil {
-		f.Fatal(err)
-	}
-	options := api.Options{
-		Store: store, RequestTimeout: 50 * time.Millisecond, StaleAfter: staleAfter,
-		Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
-	}
-	settings{redisURL: url}.setAccess(f, &options)
-	served := api.New(options)
-	f.Cleanup(served.ForgetForGood)
-	return served.Handler()
+	return apinode.Start(f, apinode.Settings{
+		Sample:   apinode.Sample{Views: map[cache.Key]any{cache.DAODetailKey("uniswap"): uniswapDetail()}},
+		Unlogged: true, Options: func(o *api.Options) { o.RequestTimeout = 50 * time.Millisecond },
+	}).API.Handler()
 }
 
 func TestEveryRouteHasAPrice(t *testing.T) {
@@ -234,14 +200,10 @@ func TestEveryRouteHasAPrice(t *testing.T) {
 		2: limits("100000", "300", "100", "75", "25"), 3: limits("", "60", "20", "20", "8"),
 	} {
 		l.Plan = []string{"developer", "business", "custom", "pay-per-request"}[plan]
-		if diff := cmp.Diff(l, got.Plans[plan]); diff != "" {
-			t.Errorf("plans (-want +got):\n%s", diff)
-		}
+		env.WantSame(t, "plans", l, got.Plans[plan])
 	}
 	got.Plans = nil
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	env.WantSame(t, "prices", want, got)
 	if got.Routes[0].RouteID != "meta.pricing" || got.Routes[0].Paid {
 		t.Errorf("got %+v, want that prices cost nothing", got.Routes[0])
 	}
@@ -256,15 +218,5 @@ func TestPricesAreReadyWithoutAWorker(t *testing.T) {
 	}
 	if got := n.wantSuccess("/v2/meta/data-status").Meta.Readiness.Status; got != governance.Stale {
 		t.Errorf("data: got %s, want stale", got)
-	}
-}
-
-func TestBucketsFollowTiers(t *testing.T) {
-	t.Parallel()
-	for _, route := range routes.All() {
-		want := map[routes.Tier]routes.Bucket{routes.Free: "free", routes.Standard: "standard", routes.Plus: "detail"}[route.Tier]
-		if got := route.Bucket(); got != want {
-			t.Errorf("%s: got %s, want %s", route.ID, got, want)
-		}
 	}
 }

@@ -25,25 +25,15 @@ func (n *node) addChanges(keys ...string) {
 			Kind: governance.ProposalChange, Key: key, DAOID: "a", ChangedAt: governance.TimestampOf(time.Now()), Revision: "1",
 		}
 	}
-	if _, err := env.AddChanges(context.Background(), n.store, changes...); err != nil {
-		n.Fatal(err)
-	}
+	env.Must(env.AddChanges(context.Background(), n.store, changes...))(n)
 }
 
 // waitHeld waits until a number of requests wait at the node.
 func (n *node) waitHeld(want float64) {
 	n.Helper()
 	env.Until(n, func() error {
-		families, err := n.registry.Gather()
-		if err != nil {
-			return err
-		}
-		for _, family := range families {
-			if family.GetName() == "pnyx_changes_waiting" {
-				if got := family.GetMetric()[0].GetGauge().GetValue(); got != want {
-					return fmt.Errorf("got %v waiting, want %v", got, want)
-				}
-			}
+		if got := env.Counts(n, n.registry, "pnyx_changes_waiting")[""]; got != want {
+			return fmt.Errorf("got %v waiting, want %v", got, want)
 		}
 		return nil
 	})
@@ -116,10 +106,7 @@ func TestStreamsPassTheEdgeAsTheyAreSent(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	alice := n.issue(1000, access.V2All)
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, n.base+"/v2/changes", http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
+	request := env.Must(http.NewRequestWithContext(t.Context(), http.MethodGet, n.base+"/v2/changes", http.NoBody))(t)
 	request.Header = http.Header{http.CanonicalHeaderKey(access.HeaderToken): {alice.token}, "Accept": {"text/event-stream"}, "Accept-Encoding": {"gzip"}}
 	response, err := n.client.Do(request)
 	if err != nil {
@@ -134,10 +121,7 @@ func TestStreamsPassTheEdgeAsTheyAreSent(t *testing.T) {
 		n.waitHeld(1)
 		n.addChanges(key)
 		for {
-			line, err := lines.ReadString('\n')
-			if err != nil {
-				t.Fatal(err)
-			}
+			line := env.Must(lines.ReadString('\n'))(t)
 			if data, is := strings.CutPrefix(line, "data: "); is {
 				if !strings.Contains(data, fmt.Sprintf(`"key":%q`, key)) {
 					t.Errorf("got %s, want the row of %s", data, key)

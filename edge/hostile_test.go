@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"pnyx/mcp"
+	"pnyx/test/env"
 )
 
 // The edge does not decode bodies, and nodes refuse encoded ones.
@@ -40,10 +41,7 @@ func TestAttackTheAdminListenerOfTheEdgeAnswersNoForeignName(t *testing.T) {
 		"localhost.evil.example": http.StatusMisdirectedRequest,
 	} {
 		for _, path := range []string{"/healthz", "/status", "/metrics", "/nothing"} {
-			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, e.admin+path, http.NoBody)
-			if err != nil {
-				t.Fatal(err)
-			}
+			request := env.Must(http.NewRequestWithContext(t.Context(), http.MethodGet, e.admin+path, http.NoBody))(t)
 			request.Host = host
 			response, err := e.client.Do(request)
 			if err != nil {

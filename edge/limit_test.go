@@ -13,21 +13,16 @@ import (
 func TestWorkersOfNginxMayOpenWhatTheyAreConfiguredFor(t *testing.T) {
 	t.Parallel()
 	var text strings.Builder
-	if err := edge.Write(&text, edge.Options{
+	env.MustDo(t, edge.Write(&text, edge.Options{
 		Listen: "127.0.0.1:8000", AdminListen: ":8001", Origin: "http://127.0.0.1:8080", Dir: t.TempDir(), Modules: env.NginxModules,
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	number := func(pattern string) int {
 		t.Helper()
 		found := regexp.MustCompile(pattern).FindStringSubmatch(text.String())
 		if found == nil {
 			t.Fatalf("nginx.conf has no %s", pattern)
 		}
-		n, err := strconv.Atoi(found[1])
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := env.Must(strconv.Atoi(found[1]))(t)
 		return n
 	}
 	most := number(`worker_rlimit_nofile (\d+);`)

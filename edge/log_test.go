@@ -18,7 +18,7 @@ func TestOnlyFailuresAndASampleAreLogged(t *testing.T) {
 		}
 	})
 	for sample, wantAll := range map[uint64]bool{0: false, 1: true} {
-		e := startEdgeAt(t, o.URL, env.FreeAddress(t), env.FreeAddress(t), func(o *edge.Options) { o.LogSample = sample })
+		e := startEdge(t, o.URL, func(o *edge.Options) { o.LogSample = sample })
 		for _, path := range []string{"/v2/daos/fine", "/v2/daos/broken"} {
 			e.get(path)
 		}

@@ -3,7 +3,6 @@ package edge_test
 import (
 	"compress/gzip"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"pnyx/edge"
+	"pnyx/test/apinode"
 	"pnyx/test/env"
 )
 
@@ -21,7 +21,7 @@ import (
 const soon = 2 * time.Minute
 
 // internalToken is the internal token of the edge under test.
-const internalToken = "internal-token-of-the-tests-of-the-edge"
+const internalToken = apinode.InternalToken
 
 // nginx is an edge under test.
 type nginx struct {
@@ -42,7 +42,7 @@ func (e *nginx) with(tb testing.TB) *nginx {
 	return &same
 }
 
-// untilProcessing waits until the edge processes a number of requests at the same time.
+// untilProcessing waits until the edge has read the headers of so many requests and not answered them yet.
 func (e *nginx) untilProcessing(requests int) {
 	e.Helper()
 	env.Until(e, func() error {
@@ -55,24 +55,17 @@ func (e *nginx) untilProcessing(requests int) {
 		if _, err := fmt.Sscanf(counts, "%d Writing: %d", &reading, &processing); err != nil {
 			return fmt.Errorf("status of the edge: %w: %s", err, body)
 		}
-		if processing--; processing < requests { // one is this request itself
+		if processing--; processing != requests { // one is this request itself
 			return fmt.Errorf("the edge processes %d requests, want %d", processing, requests)
 		}
 		return nil
 	})
 }
 
-// startEdge runs an edge in front of an origin until the end of the test.
-func startEdge(tb testing.TB, origin string) *nginx {
-	tb.Helper()
-	return startEdgeWith(tb, newOptions(tb, origin))
-}
-
-// startEdgeAt runs an edge that listens at the given addresses, with changed options.
-func startEdgeAt(tb testing.TB, origin, listen, admin string, changes ...func(*edge.Options)) *nginx {
+// startEdge runs an edge in front of an origin, with changed options, until the end of the test.
+func startEdge(tb testing.TB, origin string, changes ...func(*edge.Options)) *nginx {
 	tb.Helper()
 	options := newOptions(tb, origin)
-	options.Listen, options.AdminListen = listen, admin
 	for _, change := range changes {
 		change(&options)
 	}
@@ -135,10 +128,7 @@ type answer struct {
 // get requests a path; headers alternate names and values.
 func (e *nginx) get(path string, headers ...string) answer {
 	e.Helper()
-	got, err := e.try(http.MethodGet, path, headers...)
-	if err != nil {
-		e.Fatal(err)
-	}
+	got := env.Must(e.try(http.MethodGet, path, headers...))(e)
 	return got
 }
 
@@ -167,26 +157,4 @@ func (e *nginx) try(method, path string, headers ...string) (answer, error) {
 		return answer{}, fmt.Errorf("%s %s: %w", method, path, err)
 	}
 	return answer{status: response.StatusCode, header: response.Header, body: string(body)}, nil
-}
-
-// together sends a number of concurrent requests for a path.
-func (e *nginx) together(times int, path string) {
-	e.Helper()
-	problems := make(chan error, times)
-	for range times {
-		go func() {
-			got, err := e.try(http.MethodGet, path)
-			if err == nil && got.status != http.StatusOK {
-				err = fmt.Errorf("GET %s: got %d %s", path, got.status, got.body)
-			}
-			problems <- err
-		}()
-	}
-	var all []error
-	for range times {
-		all = append(all, <-problems)
-	}
-	if err := errors.Join(all...); err != nil {
-		e.Error(err)
-	}
 }

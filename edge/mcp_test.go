@@ -12,15 +12,13 @@ import (
 	"pnyx/api"
 	"pnyx/api/apierror"
 	"pnyx/mcp"
+	"pnyx/test/env"
 )
 
 // call posts a body to /mcp; headers alternate names and values.
 func (e *nginx) call(body io.Reader, headers ...string) answer {
 	e.Helper()
-	request, err := http.NewRequest(http.MethodPost, e.base+mcp.Path, body)
-	if err != nil {
-		e.Fatal(err)
-	}
+	request := env.Must(http.NewRequest(http.MethodPost, e.base+mcp.Path, body))(e)
 	request.Header.Set("Content-Type", "application/json")
 	for i := 0; i+1 < len(headers); i += 2 {
 		request.Header.Add(headers[i], headers[i+1])
@@ -30,10 +28,7 @@ func (e *nginx) call(body io.Reader, headers ...string) answer {
 		e.Fatal(err)
 	}
 	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		e.Fatal(err)
-	}
+	text := env.Must(io.ReadAll(response.Body))(e)
 	return answer{status: response.StatusCode, header: response.Header, body: string(text)}
 }
 

@@ -94,10 +94,7 @@ func TestRequestsAreCountedByRouteStatusAndCache(t *testing.T) {
 		"pnyx_edge_origin_errors_total reason=status":                           0,
 		"pnyx_edge_origin_errors_total reason=unreachable":                      0,
 	})
-	samples, err := e.metrics()
-	if err != nil {
-		t.Fatal(err)
-	}
+	samples := env.Must(e.metrics())(t)
 	if _, is := samples["pnyx_edge_connections state=connections"]; is {
 		t.Error("the sum of all connections is shown as a state")
 	}
@@ -171,10 +168,7 @@ func TestAttackCallersAddNoSeries(t *testing.T) {
 		e.get(fmt.Sprintf(`/v2/daos/%d"}%%20%d`, i, i))
 	}
 	e.wantMetrics(map[string]float64{"pnyx_edge_request_duration_seconds count": 600})
-	samples, err := e.metrics()
-	if err != nil {
-		t.Fatal(err)
-	}
+	samples := env.Must(e.metrics())(t)
 	known := map[string]bool{"none": true, "documents": true}
 	for _, route := range routes.All() {
 		known[route.ID] = true

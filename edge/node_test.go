@@ -5,9 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
-	"maps"
-	"net"
 	"net/http"
 	"net/netip"
 	"strconv"
@@ -22,12 +19,12 @@ import (
 	"pnyx/access"
 	"pnyx/api"
 	"pnyx/api/apierror"
-	"pnyx/api/routes"
 	"pnyx/cache"
 	"pnyx/cache/accounts"
 	"pnyx/governance"
 	"pnyx/ratelimit"
 	"pnyx/reference"
+	"pnyx/test/apinode"
 	"pnyx/test/env"
 	"pnyx/test/facilitator"
 )
@@ -58,96 +55,46 @@ const freeRate = 6_000_000
 // startNode runs a node with one DAO and some proposals, and an edge in front of it.
 func startNode(tb testing.TB) *node {
 	tb.Helper()
-	env.Nginx(tb)
-	return startNodeOn(tb, env.EmbeddedRedis(tb), nil)
+	return startPaidNode(tb, nil)
 }
 
-// startNodeOn is startNode on the given Redis. The node takes payments unless ledger is
-// nil.
-func startNodeOn(tb testing.TB, url string, ledger *facilitator.Ledger) *node {
+// startPaidNode is startNode with payments, unless ledger is nil.
+func startPaidNode(tb testing.TB, ledger *facilitator.Ledger) *node {
 	tb.Helper()
-	store, err := cache.Open(url, soon)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	pipeline, err := cache.OpenPipeline(url, soon)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	n := &node{store: store, registry: prometheus.NewRegistry()}
-	n.nginx = &nginx{TB: tb}
-	logger := slog.New(slog.DiscardHandler)
-	options := api.Options{
-		Store: store, RequestTimeout: soon, StaleAfter: time.Hour, Prices: prices(), Logger: logger, Metrics: n.registry,
-		Documents: reference.Documents(reference.Node{Prices: prices()}),
-		Tokens:    access.NewTokenCache(accounts.New(store), time.Time{}), Internal: access.NewInternalTokens([]string{internalToken}),
-		Limiter:   ratelimit.New(ratelimit.Options{Pipeline: pipeline, Logger: logger, Metrics: n.registry}),
-		Addresses: ratelimit.NewIPLimiter(freeRate, []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, n.registry), Meter: access.NewMeter(accounts.New(store), logger),
-	}
-	if ledger != nil {
-		options.Payments = facilitator.NewGate(tb, ledger, accounts.New(store), n.registry, maps.Keys(options.Prices.Paid))
-	}
-	served := api.New(options)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	var running sync.WaitGroup
-	running.Go(func() { served.Watch(ctx) })
-	running.Go(func() { _ = served.Serve(listener) }) // until Shutdown
-	tb.Cleanup(func() {
-		stop()
-		_ = served.Shutdown(context.WithoutCancel(ctx)) // connections of the edge may be open
-		running.Wait()
-		pipeline.Close()
-		store.Close()
+	env.Nginx(tb)
+	served := apinode.Start(tb, apinode.Settings{
+		Sample: apinode.Sample{Views: viewsOf(1, keys...)}, Payments: ledger, Unlogged: true,
+		FreeRate: freeRate, Trusted: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
+		Options: func(o *api.Options) { o.Documents = reference.Documents(reference.Node{Prices: o.Prices}) },
 	})
-	n.publish(0)
-	n.nginx = startEdge(tb, "http://"+listener.Addr().String())
-	n.direct = &nginx{TB: tb, base: "http://" + listener.Addr().String(), client: n.client}
-	n.admit()
-	env.Until(n, func() error { return served.Ready(context.Background()) })
+	n := &node{nginx: startEdge(tb, served.Base), store: served.Store, registry: served.Registry, tokenRevision: 1}
+	n.revision.Store(1)
+	n.direct = &nginx{TB: tb, base: served.Base, client: n.client}
 	return n
 }
 
-func prices() routes.Prices {
-	prices := routes.Prices{Token: "USDC", Network: "eip155:8453", Paid: map[string]governance.Decimal{}}
-	for _, route := range routes.All() {
-		if route.Paid() {
-			prices.Paid[route.ID] = "0.001"
-		}
+// viewsOf are the DAO and some proposals at a revision, which their titles contain.
+func viewsOf(revision uint64, keys ...governance.ProposalKey) map[cache.Key]any {
+	name, body := title(revision), strings.Repeat("x", 1500)
+	views := map[cache.Key]any{cache.DAODetailKey("a"): governance.DAODetail{DAOID: "a", Name: name}}
+	for _, key := range keys {
+		views[cache.ProposalDetailKey(key)] = governance.ProposalDetail{ProposalKey: key, Title: &name, BodyText: &body}
 	}
-	return prices
+	return views
 }
 
-// publish publishes everything, or only the DAO and one proposal, at the next revision,
-// which their titles contain.
+// publish publishes the DAO and one proposal at the next revision.
 func (n *node) publish(which int) uint64 {
 	n.Helper()
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	revision := n.revision.Load() + 1
 	writer := n.store.NewWriter(revision)
-	views := map[cache.Key]any{cache.DAODetailKey("a"): governance.DAODetail{DAOID: "a", Name: title(revision)}}
-	name, body := title(revision), strings.Repeat("x", 1500)
-	for i, key := range keys {
-		if revision == 1 || i == which {
-			views[cache.ProposalDetailKey(key)] = governance.ProposalDetail{ProposalKey: key, Title: &name, BodyText: &body}
-		}
+	for key, data := range viewsOf(revision, keys[which]) {
+		head := cache.View{DataAsOf: governance.TimestampOf(time.Now()), Readiness: governance.Ready}
+		env.MustDo(n, writer.SetPayload(context.Background(), key, head, data))
 	}
-	for key, data := range views {
-		view, err := cache.NewView(cache.View{DataAsOf: governance.TimestampOf(time.Now()), Readiness: governance.Ready}, data)
-		if err != nil {
-			n.Fatal(err)
-		}
-		if err := writer.SetView(context.Background(), key, view); err != nil {
-			n.Fatal(err)
-		}
-	}
-	if err := errors.Join(writer.Flush(context.Background()), env.Announce(context.Background(), n.store, revision)); err != nil {
-		n.Fatal(err)
-	}
+	env.MustDo(n, errors.Join(writer.Flush(context.Background()), env.Announce(context.Background(), n.store, revision)))
 	n.revision.Store(revision)
 	return revision
 }
@@ -234,29 +181,6 @@ func (n *node) read(p partner, path string, headers ...string) answer {
 	return n.get(path, append([]string{access.HeaderToken, p.token}, headers...)...)
 }
 
-// requests returns how many requests of a route the node has answered with 200.
-func (n *node) requests(route string) int {
-	n.Helper()
-	families, err := n.registry.Gather()
-	if err != nil {
-		n.Fatal(err)
-	}
-	total := 0
-	for _, family := range families {
-		if family.GetName() != "pnyx_http_requests_total" {
-			continue
-		}
-		for _, metric := range family.GetMetric() {
-			for _, label := range metric.GetLabel() {
-				if label.GetName() == "route" && label.GetValue() == route {
-					total += int(metric.GetCounter().GetValue())
-				}
-			}
-		}
-	}
-	return total
-}
-
 // titleIn returns the title in a response with data.
 func titleIn(body string) string {
 	var envelope struct {
@@ -304,33 +228,17 @@ func TestStoredResponsesDoNotSayWhatIsLeftOfAnotherCaller(t *testing.T) {
 func TestFreeResponsesAreServedFromTheCache(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	const route, all, atOnce = "/v2/daos/:daoId", 10_000, 16
-	before, began := n.requests(route), time.Now()
-	var left atomic.Int64
-	left.Store(all)
-	problems := make(chan error, atOnce)
-	for range atOnce {
-		go func() {
-			for left.Add(-1) >= 0 {
-				if got, err := n.try(http.MethodGet, "/v2/daos/a"); err != nil || got.status != http.StatusOK {
-					problems <- fmt.Errorf("got %d %w", got.status, err)
-					return
-				}
-			}
-			problems <- nil
-		}()
-	}
-	for range atOnce {
-		if err := <-problems; err != nil {
-			t.Error(err)
+	const all = 10_000
+	env.Concurrently(t, 16, all, func(int) error {
+		if got, err := n.try(http.MethodGet, "/v2/daos/a"); err != nil || got.status != http.StatusOK {
+			return fmt.Errorf("got %d %w", got.status, err)
 		}
-	}
+		return nil
+	})
 	// Revalidation takes about one request a second, however many there are.
-	got := n.requests(route) - before
-	if got > all/20 {
-		t.Errorf("%d requests: got %d at the origin, want next to none", all, got)
+	if got := env.Counts(t, n.registry, "pnyx_http_requests_total")["code= route=daos.detail status=200"]; got == 0 || got > all/20 {
+		t.Errorf("%d requests: got %v at the origin, want some and next to none", all, got)
 	}
-	t.Logf("%d requests in %s: %d at the origin", all, time.Since(began), got)
 }
 
 func TestPublicationReplacesCachedResponses(t *testing.T) {

@@ -28,9 +28,9 @@ func TestAttackAnUnansweredPaymentIsNeverSaidToBeFree(t *testing.T) {
 			t.Run(name+map[bool]string{true: ", no token"}[token == ""], func(t *testing.T) {
 				t.Parallel()
 				o := newOrigin(t, end)
-				options := newOptions(t, o.URL)
-				options.Token, options.PaymentTimeout, options.AnswerTimeout = token, 500*time.Millisecond, 500*time.Millisecond
-				e := startEdgeWith(t, options)
+				e := startEdge(t, o.URL, func(o *edge.Options) {
+					o.Token, o.PaymentTimeout, o.AnswerTimeout = token, 500*time.Millisecond, 500*time.Millisecond
+				})
 				got := e.get(pathOf(0), x402.HeaderPayment, "a payment")
 				e.wantPending(got)
 				if got := e.get(pathOf(0)); got.status != http.StatusServiceUnavailable || strings.Contains(got.body, "payment") {

@@ -34,7 +34,7 @@ func shows(selector string) string {
 func TestLongPagesInABrowser(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
-	token := n.admit(access.V2All, ample())
+	token := n.Admit(ample(), access.V2All)
 	for _, width := range []int{390, 820, 1440} {
 		t.Run(fmt.Sprint(width), func(t *testing.T) {
 			t.Parallel()
@@ -67,7 +67,7 @@ func TestLongPagesInABrowser(t *testing.T) {
 func TestLongTokenOpensAndClosesThePage(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
-	token := n.admit(access.V2All, ample())
+	token := n.Admit(ample(), access.V2All)
 	b := browser.Open(t, 1440, 900)
 	b.Open(n.Base + "/explore/voters/" + sampleVoter)
 	b.Until(`document.querySelectorAll(".box").length === 2 && !document.querySelector("#token").closest("label").hidden`)
@@ -104,7 +104,7 @@ func TestLongFreePartsNeedNoScript(t *testing.T) {
 func TestLongALinkMayBringATokenThatNoServerSees(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
-	token := n.admit(access.V2All, ample())
+	token := n.Admit(ample(), access.V2All)
 	b := browser.Open(t, 820, 900)
 	b.Open(n.Base + "/explore/voters/" + sampleVoter + "#token=" + token)
 	b.Until(shows("#votes ~ .scroll td"))
@@ -124,7 +124,7 @@ func TestLongALinkMayBringATokenThatNoServerSees(t *testing.T) {
 func TestLongDossierInABrowser(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
-	token := n.admit(access.V2All, ample())
+	token := n.Admit(ample(), access.V2All)
 	b := browser.Open(t, 390, 900)
 	b.Open(n.Base + "/explore")
 	b.Do(chromedp.SendKeys(chromedp.CSS("#token"), token))

@@ -32,7 +32,7 @@ func TestTheFirstPageShowsWhatIsGoingOnToEveryone(t *testing.T) {
 	if got := n.send(http.MethodGet, "/v2/proposals"); got.Status != http.StatusPaymentRequired && got.Status != http.StatusUnauthorized {
 		t.Errorf("the paid route itself: got %d, want it to cost", got.Status)
 	}
-	token := n.admit(access.V2All, ample())
+	token := n.Admit(ample(), access.V2All)
 	n.page("/explore", access.HeaderToken, token)
 	if used := n.used(token); used != "0" {
 		t.Errorf("the first page with a token has used %s answers, want none", used)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"pnyx/access"
+	"pnyx/test/env"
 )
 
 func TestPagesWithoutATokenMayBeCached(t *testing.T) {
@@ -88,7 +89,7 @@ func TestFreeRoutesOfAPageAreLimitedByAddress(t *testing.T) {
 func TestRequestsAreCountedAndLogged(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
-	token := n.admit(access.V2All, ample())
+	token := n.Admit(ample(), access.V2All)
 	for path, status := range map[string]int{
 		"/explore/daos": 200, "/explore/daos/nobody": 404, "/explore/proposals/" + string(sampleKey): 200, "/explore/nothing": 404,
 	} {
@@ -96,18 +97,13 @@ func TestRequestsAreCountedAndLogged(t *testing.T) {
 			t.Errorf("GET %s: got %d, want %d", path, got.Status, status)
 		}
 	}
-	for _, series := range []struct {
-		route, status, code string
-		want                float64
-	}{
-		{"explore", "200", "", 2},
-		{"explore", "404", "NOT_FOUND", 2},
-		{"daos.list", "200", "", 1},
-		{"daos.detail", "404", "NOT_FOUND", 1},
-		{"proposals.votes", "200", "", 1},
+	counts := env.Counts(t, n.Registry, "pnyx_http_requests_total")
+	for series, want := range map[string]float64{
+		"code= route=explore status=200": 2, "code=NOT_FOUND route=explore status=404": 2, "code= route=daos.list status=200": 1,
+		"code=NOT_FOUND route=daos.detail status=404": 1, "code= route=proposals.votes status=200": 1,
 	} {
-		if got := n.counter(series.route, series.status, series.code); got != series.want {
-			t.Errorf("%s %s %s: got %v requests, want %v", series.route, series.status, series.code, got, series.want)
+		if got := counts[series]; got != want {
+			t.Errorf("%s: got %v requests, want %v", series, got, want)
 		}
 	}
 	log := n.Logged.String()
@@ -119,28 +115,4 @@ func TestRequestsAreCountedAndLogged(t *testing.T) {
 	if strings.Contains(log, token) || strings.Contains(log, token[:20]) {
 		t.Error("the log has the token")
 	}
-}
-
-// counter returns how many requests were counted.
-func (t *node) counter(route, status, code string) float64 {
-	t.Helper()
-	families, err := t.Registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, family := range families {
-		if family.GetName() != "pnyx_http_requests_total" {
-			continue
-		}
-		for _, series := range family.GetMetric() {
-			labels := map[string]string{}
-			for _, label := range series.GetLabel() {
-				labels[label.GetName()] = label.GetValue()
-			}
-			if labels["route"] == route && labels["status"] == status && labels["code"] == code {
-				return series.GetCounter().GetValue()
-			}
-		}
-	}
-	return 0
 }

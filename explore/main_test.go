@@ -2,18 +2,15 @@ package explore_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"slices"
 	"testing"
-	"time"
 
 	"pnyx/access"
 	"pnyx/explore"
 	"pnyx/page"
 	"pnyx/ratelimit"
 	"pnyx/test/apinode"
-	"pnyx/test/env"
 	"pnyx/test/facilitator"
 )
 
@@ -70,23 +67,6 @@ func (t *node) page(path string, headers ...string) string {
 		t.Fatalf("GET %s: got %d %s %s, want a page", path, got.Status, got.Header.Get("Content-Type"), got.Body)
 	}
 	return got.Body
-}
-
-// admit publishes a token with such limits, and waits until the node knows it.
-func (t *node) admit(scope access.Scope, limits ratelimit.Limits) (token string) {
-	t.Helper()
-	id := access.NewTokenID()
-	token = access.GenerateToken(id)
-	t.Tokens(access.Token{
-		ID: id, Plan: ratelimit.Custom, Scopes: []access.Scope{scope}, Hash: access.HashToken(token), CreatedAt: time.Now(), Limits: &limits,
-	})
-	env.Until(t, func() error {
-		if got := t.send(http.MethodGet, "/v2/meta/usage", access.HeaderToken, token); got.Status != http.StatusOK {
-			return fmt.Errorf("the token is not known: %d", got.Status)
-		}
-		return nil
-	})
-	return token
 }
 
 // ample are limits that no test reaches.

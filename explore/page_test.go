@@ -179,7 +179,7 @@ func TestSearchFindsProposalsAndVoters(t *testing.T) {
 func TestEachRequestIsCountedAsTheRoute(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
-	token := n.admit(access.V2All, ample())
+	token := n.Admit(ample(), access.V2All)
 	used := 0
 	for _, test := range []struct {
 		path, footnote string
@@ -261,12 +261,12 @@ func TestBoxesSayWhatIsWrong(t *testing.T) {
 	t.Run("a token of another tier", func(t *testing.T) {
 		t.Parallel()
 		n := newNode(t)
-		wantBoxes(t, n.page("/explore/daos/dao-000", access.HeaderToken, n.admit(access.V2Standard, ample())), "3 FORBIDDEN")
+		wantBoxes(t, n.page("/explore/daos/dao-000", access.HeaderToken, n.Admit(ample(), access.V2Standard)), "3 FORBIDDEN")
 	})
 	t.Run("an empty bucket", func(t *testing.T) {
 		t.Parallel()
 		n := newNode(t)
-		page := n.page("/explore/proposals/"+string(sampleKey)+"?compare=true", access.HeaderToken, n.admit(access.V2All, limits))
+		page := n.page("/explore/proposals/"+string(sampleKey)+"?compare=true", access.HeaderToken, n.Admit(limits, access.V2All))
 		wantBoxes(t, page, "3 RATE_LIMITED")
 		if !strings.Contains(page, "Try again in ") || strings.Count(page, "13 × ") > 0 {
 			t.Errorf("got %s, want to be told when to try again, once", page)
@@ -277,7 +277,7 @@ func TestBoxesSayWhatIsWrong(t *testing.T) {
 		n := newNode(t)
 		limits := ample()
 		limits.Month = 1
-		wantBoxes(t, n.page("/explore/voters/"+sampleVoter, access.HeaderToken, n.admit(access.V2All, limits)), "1 QUOTA_EXCEEDED")
+		wantBoxes(t, n.page("/explore/voters/"+sampleVoter, access.HeaderToken, n.Admit(limits, access.V2All)), "1 QUOTA_EXCEEDED")
 	})
 }
 

@@ -1,7 +1,6 @@
 package follow_test
 
 import (
-	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -28,9 +27,7 @@ func TestAttackAJournalCommitsWhatItsUpstreamMayStateAlone(t *testing.T) {
 	}
 	theirs := &record.Proposal{ProposalRef: space("theirs"), SourceID: "other.eth", Title: "Theirs"}
 	run := records.Import{ID: uuid.New(), ObservedAt: time.Now()}
-	if _, err := records.Append(t.Context(), opened, run, []record.Record{theirs}); err != nil {
-		t.Fatal(err)
-	}
+	env.Must(records.Append(t.Context(), opened, run, []record.Record{theirs}))(t)
 	withdrawn := *theirs
 	withdrawn.Withdrawn = true
 	for name, c := range map[string]struct {
@@ -62,10 +59,7 @@ func TestAttackAJournalCommitsWhatItsUpstreamMayStateAlone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			journal, err := follow.OpenJournal(t.Context(), opened, "upstream of "+name, []record.SourceRef{mine, governor}, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			journal := env.Must(follow.OpenJournal(t.Context(), opened, "upstream of "+name, []record.SourceRef{mine, governor}, nil))(t)
 			counts, err := journal.Commit(t.Context(), []record.Record{c.record})
 			if err != nil || counts.New+counts.Changed != c.want {
 				t.Errorf("got %+v, %v, want %d written", counts, err, c.want)
@@ -78,10 +72,7 @@ func TestAttackRefusedItemsAreCountedAndSomeKept(t *testing.T) {
 	t.Parallel()
 	opened := env.Warehouse(t)
 	mine := record.SourceRef{Provider: governance.Snapshot, ID: "harbor.eth"}
-	journal, err := follow.OpenJournal(t.Context(), opened, "hub", []record.SourceRef{mine}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	journal := env.Must(follow.OpenJournal(t.Context(), opened, "hub", []record.SourceRef{mine}, nil))(t)
 	cursor := journal.Cursor(mine, "backfill")
 	ahead := time.Now().Add(24 * 365 * time.Hour)
 	cursor.UpstreamAt = &ahead
@@ -89,26 +80,12 @@ func TestAttackRefusedItemsAreCountedAndSomeKept(t *testing.T) {
 	for i := range foreign {
 		foreign[i] = &record.Ballot{Proposal: record.ProposalRef{Provider: governance.Snapshot, ExternalID: "0xf0"}, VoteID: fmt.Sprint(i), Voter: "0x1"}
 	}
-	if _, err := journal.Commit(t.Context(), foreign, cursor); err != nil {
-		t.Fatal(err)
-	}
-	follows, err := records.SourceFollows(t.Context(), opened, time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
+	env.Must(journal.Commit(t.Context(), foreign, cursor))(t)
+	follows := env.Must(records.SourceFollows(t.Context(), opened, time.Now()))(t)
 	if f := follows[mine]; f.Status.Rejected != 1000 || f.LatestReject == "" || journal.Rejected() != 3000 {
 		t.Errorf("got %d kept, the latest %q, and %d counted", f.Status.Rejected, f.LatestReject, journal.Rejected())
 	}
 	if at := journal.Cursor(mine, "backfill").UpstreamAt; at != nil {
 		t.Errorf("got that all is read until %s", at)
 	}
-}
-
-func TestAttackAListWithoutEndIsFailingAtOnce(t *testing.T) {
-	t.Parallel()
-	b := newBench(t)
-	b.start(&scripted{"hub", map[string]pollerFunc{"sweep": func(context.Context, *follow.Journal) (bool, error) {
-		return false, fmt.Errorf("the hub: %w", follow.ErrEndless)
-	}}})
-	b.awaitStates("hub", map[string]governance.SourceState{"/sweep": governance.SourceFailing})
 }

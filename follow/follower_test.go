@@ -64,10 +64,7 @@ func newBench(t *testing.T) bench {
 // start runs a follower, in which an hour passes in a second, until stop.
 func (b bench) start(upstreams ...follow.Upstream) (f *follow.Follower, stop func()) {
 	b.Helper()
-	store, err := cache.Open(b.redis, time.Minute)
-	if err != nil {
-		b.Fatal(err)
-	}
+	store := env.Must(cache.Open(b.redis, time.Minute))(b)
 	f = follow.New(follow.Options{
 		Warehouse: b.warehouse, Store: store, Clock: clock.Faster(3600),
 		Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
@@ -172,9 +169,7 @@ func TestPollersStopWhenTheLeaseIsLost(t *testing.T) {
 	if err != nil || len(leases) != 1 {
 		t.Fatalf("got leases %v (%v), want one", leases, err)
 	}
-	if err := client.Set(t.Context(), leases[0], "another process", time.Hour).Err(); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, client.Set(t.Context(), leases[0], "another process", time.Hour).Err())
 	b.awaitCount("polls that ended", &ended, 1)
 }
 
@@ -182,7 +177,7 @@ func TestFailingPollerLeavesTheOthersAlone(t *testing.T) {
 	t.Parallel()
 
 	b := newBench(t)
-	var good, failed, panicked atomic.Int64
+	var good, failed, panicked, endless atomic.Int64
 	b.start(&scripted{"hub", map[string]pollerFunc{
 		"log": counting(&good),
 		"watch": func(context.Context, *follow.Journal) (bool, error) {
@@ -193,12 +188,19 @@ func TestFailingPollerLeavesTheOthersAlone(t *testing.T) {
 			panicked.Add(1)
 			panic("index out of range")
 		},
+		"backfill": func(ctx context.Context, _ *follow.Journal) (bool, error) { // fails once, and is failing at once
+			if endless.Add(1) > 1 {
+				<-ctx.Done()
+			}
+			return false, fmt.Errorf("the hub: %w", follow.ErrEndless)
+		},
 	}})
 	b.awaitCount("failures", &failed, 3)
 	b.awaitCount("panics", &panicked, 3)
 	b.awaitCount("polls", &good, 3)
 	b.awaitStates("hub", map[string]governance.SourceState{
 		"/log": governance.SourceLive, "/watch": governance.SourceFailing, "/sweep": governance.SourceFailing,
+		"/backfill": governance.SourceFailing,
 	})
 }
 
@@ -282,14 +284,9 @@ func TestSourceThatIsRemovedIsOff(t *testing.T) {
 	t.Parallel()
 
 	b := newBench(t)
-	journal, err := follow.OpenJournal(t.Context(), b.warehouse, "hub", []record.SourceRef{harbor()}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	journal := env.Must(follow.OpenJournal(t.Context(), b.warehouse, "hub", []record.SourceRef{harbor()}, nil))(t)
 	gone := record.SourceRef{Provider: governance.Snapshot, ID: "gone.eth"}
-	if _, err := journal.Commit(t.Context(), nil, journal.Cursor(gone, "backfill"), journal.Cursor(harbor(), "backfill")); err != nil {
-		t.Fatal(err)
-	}
+	env.Must(journal.Commit(t.Context(), nil, journal.Cursor(gone, "backfill"), journal.Cursor(harbor(), "backfill")))(t)
 	var polls atomic.Int64
 	b.start(&scripted{"hub", map[string]pollerFunc{"log": counting(&polls)}})
 	b.awaitStates("hub", map[string]governance.SourceState{

@@ -5,101 +5,78 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"pnyx/follow"
+	"pnyx/test/env"
 	"pnyx/warehouse/records"
 )
 
 type interval = records.Interval
 
-// ranges returns the ranges with the given ends.
-func ranges(ends ...uint64) (all []interval) {
-	for pair := range slices.Chunk(ends, 2) {
-		all = append(all, interval{First: pair[0], Last: pair[1]})
-	}
-	return all
-}
-
-func TestCoverJoinsWhatTouches(t *testing.T) {
+func TestIntervalsReachTheLargestNumber(t *testing.T) {
 	t.Parallel()
-
-	for name, test := range map[string]struct{ covered, added, want []interval }{
-		"the first":      {nil, ranges(5, 9), ranges(5, 9)},
-		"nothing":        {ranges(5, 9), nil, ranges(5, 9)},
-		"apart":          {ranges(5, 9), ranges(11, 12), ranges(5, 9, 11, 12)},
-		"below":          {ranges(5, 9), ranges(1, 3), ranges(1, 3, 5, 9)},
-		"touching":       {ranges(5, 9), ranges(10, 12, 1, 4), ranges(1, 12)},
-		"inside":         {ranges(5, 9), ranges(6, 7), ranges(5, 9)},
-		"across a hole":  {ranges(1, 3, 7, 9), ranges(3, 8), ranges(1, 9)},
-		"from zero":      {ranges(0, 0), ranges(0, 1, 1, 2), ranges(0, 2)},
-		"to the largest": {ranges(0, math.MaxUint64), ranges(5, 6), ranges(0, math.MaxUint64)},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if diff := cmp.Diff(test.want, follow.Cover(test.covered, test.added...)); diff != "" {
-				t.Error(diff)
-			}
-		})
-	}
+	all := []interval{{First: 0, Last: math.MaxUint64}}
+	env.WantSame(t, "covered", all, follow.Cover(all, interval{First: 5, Last: 6}))
+	holes := follow.Holes([]interval{{First: 5, Last: math.MaxUint64}}, interval{First: 1, Last: math.MaxUint64})
+	env.WantSame(t, "holes", []interval{{First: 1, Last: 4}}, holes)
 }
 
-func TestHolesAreWhatIsLeftOut(t *testing.T) {
-	t.Parallel()
-
-	for name, test := range map[string]struct {
-		covered []interval
-		whole   interval
-		want    []interval
-	}{
-		"all of it":        {nil, interval{First: 1, Last: 9}, ranges(1, 9)},
-		"nothing":          {ranges(0, 20), interval{First: 1, Last: 9}, nil},
-		"in the middle":    {ranges(1, 3, 6, 9), interval{First: 1, Last: 9}, ranges(4, 5)},
-		"at both ends":     {ranges(3, 4), interval{First: 1, Last: 9}, ranges(1, 2, 5, 9)},
-		"elsewhere":        {ranges(20, 30), interval{First: 1, Last: 9}, ranges(1, 9)},
-		"up to the last":   {ranges(5, math.MaxUint64), interval{First: 1, Last: math.MaxUint64}, ranges(1, 4)},
-		"overlapping ends": {ranges(0, 2, 8, 12), interval{First: 1, Last: 9}, ranges(3, 7)},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if diff := cmp.Diff(test.want, follow.Holes(test.covered, test.whole)); diff != "" {
-				t.Error(diff)
-			}
-		})
-	}
-}
-
-// FuzzIntervals compares with a set of numbers.
+// FuzzIntervals compares what is covered, and the holes of the whole between the first two numbers, with a
+// set of numbers.
 func FuzzIntervals(f *testing.F) {
-	f.Add([]byte{1, 3, 7, 9, 3, 8})
+	for _, seed := range [][]byte{
+		{0, 255},
+		{0, 255, 5, 9},
+		{0, 20, 5, 9, 11, 12},
+		{0, 20, 5, 9, 1, 3},
+		{0, 255, 5, 9, 10, 12, 1, 4},
+		{0, 20, 5, 9, 6, 7},
+		{0, 20, 1, 3, 7, 9, 3, 8},
+		{0, 255, 0, 0, 0, 1, 1, 2},
+		{1, 9, 0, 20},
+		{1, 9, 1, 3, 6, 9},
+		{1, 9, 3, 4},
+		{1, 9, 20, 30},
+		{1, 9, 0, 2, 8, 12},
+		{0, 255, 250, 255, 0, 3},
+	} {
+		f.Add(seed)
+	}
 	f.Fuzz(func(t *testing.T, ends []byte) {
-		var covered []interval
-		var set [256]bool
+		var pairs []interval
 		for pair := range slices.Chunk(ends, 2) {
-			if len(pair) < 2 {
-				break
+			if len(pair) == 2 {
+				pairs = append(pairs, interval{First: uint64(min(pair[0], pair[1])), Last: uint64(max(pair[0], pair[1]))})
 			}
-			added := interval{First: uint64(min(pair[0], pair[1])), Last: uint64(max(pair[0], pair[1]))}
+		}
+		if len(pairs) == 0 {
+			return
+		}
+		var covered []interval
+		var set, missing [256]bool
+		for _, added := range pairs[1:] {
 			covered = follow.Cover(covered, added)
 			for n := added.First; n <= added.Last; n++ {
 				set[n] = true
 			}
 		}
-		var missing [256]bool
-		for _, hole := range follow.Holes(covered, interval{First: 0, Last: 255}) {
+		for _, hole := range follow.Holes(covered, pairs[0]) {
 			for n := hole.First; n <= hole.Last; n++ {
 				missing[n] = true
 			}
 		}
 		for n := range set {
-			if set[n] == missing[n] {
-				t.Fatalf("%d: covered %t, in a hole %t; %v", n, set[n], missing[n], covered)
+			within := uint64(n) >= pairs[0].First && uint64(n) <= pairs[0].Last
+			if missing[n] != (within && !set[n]) {
+				t.Fatalf("%d of %v: covered %t, in a hole %t; %v", n, pairs[0], set[n], missing[n], covered)
 			}
 		}
 		for i := 1; i < len(covered); i++ {
 			if covered[i].First <= covered[i-1].Last+1 {
 				t.Fatalf("%v touches the next", covered[i-1])
 			}
+		}
+		if together := follow.Cover(nil, pairs[1:]...); !slices.Equal(covered, together) {
+			t.Fatalf("one by one: %v, together: %v", covered, together)
 		}
 	})
 }

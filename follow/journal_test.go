@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"pnyx/follow"
 	"pnyx/governance"
 	"pnyx/test/env"
@@ -20,39 +18,25 @@ func TestCursorsOutliveTheJournal(t *testing.T) {
 	t.Parallel()
 
 	opened := env.Warehouse(t)
-	journal, err := follow.OpenJournal(t.Context(), opened, "eip155:1", []record.SourceRef{{Provider: governance.Governor, ID: "eip155:1:0xabc"}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	journal := env.Must(follow.OpenJournal(t.Context(), opened, "eip155:1", []record.SourceRef{{Provider: governance.Governor, ID: "eip155:1:0xabc"}}, nil))(t)
 	source := record.SourceRef{Provider: governance.Governor, ID: "eip155:1:0xabc"}
 	cursor := journal.Cursor(source, "backfill")
 	at := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 	cursor.Position, cursor.State, cursor.UpstreamAt = `{"number":7}`, governance.SourceBackfilling, &at
 	cursor.Covered = []records.Interval{{First: 1, Last: 5}, {First: 9, Last: 12}}
 	space := &record.Source{SourceRef: source, Name: "Harbor"}
-	counts, err := journal.Commit(t.Context(), []record.Record{space}, cursor)
-	if err != nil {
-		t.Fatal(err)
-	}
+	counts := env.Must(journal.Commit(t.Context(), []record.Record{space}, cursor))(t)
 	if counts.New != 1 {
 		t.Errorf("got %+v, want one new record", counts)
 	}
-	again, err := follow.OpenJournal(t.Context(), opened, "eip155:1", []record.SourceRef{{Provider: governance.Governor, ID: "eip155:1:0xabc"}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(cursor, again.Cursor(source, "backfill")); diff != "" {
-		t.Error(diff)
-	}
+	again := env.Must(follow.OpenJournal(t.Context(), opened, "eip155:1", []record.SourceRef{{Provider: governance.Governor, ID: "eip155:1:0xabc"}}, nil))(t)
+	env.WantSame(t, "cursor", cursor, again.Cursor(source, "backfill"))
 }
 
 // openJournal opens the journal of chain 1.
 func openJournal(t *testing.T, opened *warehouse.Warehouse) *follow.Journal {
 	t.Helper()
-	journal, err := follow.OpenJournal(t.Context(), opened, "eip155:1", []record.SourceRef{{Provider: governance.Governor, ID: "eip155:1:0xabc"}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	journal := env.Must(follow.OpenJournal(t.Context(), opened, "eip155:1", []record.SourceRef{{Provider: governance.Governor, ID: "eip155:1:0xabc"}}, nil))(t)
 	return journal
 }
 
@@ -66,9 +50,7 @@ func TestPositionWithoutRecordsIsWrittenLater(t *testing.T) {
 		t.Helper()
 		cursor := journal.Cursor(record.SourceRef{}, "tip")
 		cursor.Position = position
-		if _, err := journal.Commit(t.Context(), records, cursor); err != nil {
-			t.Fatal(err)
-		}
+		env.Must(journal.Commit(t.Context(), records, cursor))(t)
 	}
 	stored := func() string {
 		t.Helper()
@@ -76,9 +58,7 @@ func TestPositionWithoutRecordsIsWrittenLater(t *testing.T) {
 	}
 	write := func(all bool) {
 		t.Helper()
-		if err := journal.Write(t.Context(), all); err != nil {
-			t.Fatal(err)
-		}
+		env.MustDo(t, journal.Write(t.Context(), all))
 	}
 	steps := []struct {
 		name string
@@ -112,9 +92,7 @@ func TestRejectedItemsCountUntilTheyAreRead(t *testing.T) {
 	source := &record.Source{SourceRef: governor, Name: "Harbor"}
 	commit := func(records ...record.Record) {
 		t.Helper()
-		if _, err := journal.Commit(t.Context(), records, journal.Cursor(governor, "tip")); err != nil {
-			t.Fatal(err)
-		}
+		env.Must(journal.Commit(t.Context(), records, journal.Cursor(governor, "tip")))(t)
 	}
 	rejected := func(want uint64) {
 		t.Helper()
@@ -145,9 +123,7 @@ func TestCommitLeavesHealthToTheFollower(t *testing.T) {
 	before := journal.Cursor(record.SourceRef{}, "tip")
 	journal.Succeed(follow.Poller{Name: "tip"})
 	before.Position = "1"
-	if _, err := journal.Commit(t.Context(), nil, before); err != nil {
-		t.Fatal(err)
-	}
+	env.Must(journal.Commit(t.Context(), nil, before))(t)
 	if journal.Cursor(record.SourceRef{}, "tip").SucceededAt == nil {
 		t.Error("the time of the last success was lost")
 	}

@@ -43,9 +43,7 @@ func TestLagOfEachChange(t *testing.T) {
 					t.Fatalf("%s does not show", change.name)
 				}
 				s.run(quantum)
-				if err := conn.QueryRow(t.Context(), "SELECT count() FROM "+shows, args...).Scan(&count); err != nil {
-					t.Fatal(err)
-				}
+				env.MustDo(t, conn.QueryRow(t.Context(), "SELECT count() FROM "+shows, args...).Scan(&count))
 			}
 			lags = append(lags, s.time.Now().Sub(began).Seconds())
 		}
@@ -65,10 +63,7 @@ func (s *simulation) changes() []upstreamChange {
 		})
 	}
 	cast := func(proposal, voter string) string {
-		id, err := s.hub.Cast(fakehub.Vote{Proposal: proposal, Voter: fakehub.Voter(voter), Choice: "1", Power: "1.5"})
-		if err != nil {
-			s.tb.Fatal(err)
-		}
+		id := env.Must(s.hub.Cast(fakehub.Vote{Proposal: proposal, Voter: fakehub.Voter(voter), Choice: "1", Power: "1.5"}))(s.tb)
 		return id
 	}
 	// ended returns a ballot that the log does not state, on a vote that has just ended.
@@ -91,9 +86,7 @@ func (s *simulation) changes() []upstreamChange {
 				Space: "space1.eth", Title: "draft", Choices: []string{"Yes", "No"}, Created: now, Start: now.Add(time.Hour), End: now.Add(2 * time.Hour),
 			})
 			s.run(time.Minute)
-			if err := s.hub.Update(id, title, s.time.Now()); err != nil {
-				s.tb.Fatal(err)
-			}
+			env.MustDo(s.tb, s.hub.Update(id, title, s.time.Now()))
 			return stored + " AND title = ?", []any{id, title}
 		}},
 		{"hub: a late ballot, from final scores", func(n int) (string, []any) {

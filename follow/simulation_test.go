@@ -25,10 +25,7 @@ func TestThousandDAOs(t *testing.T) {
 	if stated == "" {
 		t.Skip("PNYX_TEST_FOLLOW_SIM is not set: make follow-sim follows a thousand DAOs")
 	}
-	length, err := time.ParseDuration(stated)
-	if err != nil {
-		t.Fatal(err)
-	}
+	length := env.Must(time.ParseDuration(stated))(t)
 	s, url := startSimulation(t, simulatedSize{spaces: 1000, chains: 20, forums: 500})
 	began := time.Now()
 	s.run(time.Hour) // reads the past
@@ -81,10 +78,7 @@ func startSimulation(t *testing.T, size simulatedSize) (s *simulation, url strin
 	instance := env.SharedEngine(t)
 	url = instance.URL(env.MigratedDatabase(t, instance))
 	store := env.Store(t, env.EmbeddedRedis(t))
-	w, err := warehouse.Open(t.Context(), warehouse.Options{URL: url, QueryTimeout: time.Minute, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := env.Must(warehouse.Open(t.Context(), warehouse.Options{URL: url, QueryTimeout: time.Minute, Logger: slog.New(slog.DiscardHandler)}))(t)
 	t.Cleanup(func() { _ = w.Close() })
 	s = newSimulation(t, w, size)
 	f := follow.New(follow.Options{

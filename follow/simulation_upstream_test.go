@@ -21,6 +21,7 @@ import (
 	"pnyx/follow/chain"
 	"pnyx/follow/forum"
 	"pnyx/follow/hub"
+	"pnyx/test/env"
 	fakechain "pnyx/test/upstream/chain"
 	fakeforum "pnyx/test/upstream/forum"
 	fakehub "pnyx/test/upstream/hub"
@@ -183,10 +184,7 @@ const createdEvent = "ProposalCreated(uint256,address,address[],uint256[],string
 func (s *simulation) upstreams() (all []follow.Upstream) {
 	logger := slog.New(slog.DiscardHandler)
 	host := func(pace fetch.Pace, format string, args ...any) *fetch.Host {
-		address, err := url.Parse(fmt.Sprintf(format, args...))
-		if err != nil {
-			s.tb.Fatal(err)
-		}
+		address := env.Must(url.Parse(fmt.Sprintf(format, args...)))(s.tb)
 		return s.client.Host(address, pace)
 	}
 	spaces := make([]string, s.spaces)
@@ -279,10 +277,7 @@ func (s *simulation) voteAtHub() {
 	}
 	for range ballotsAtOnce {
 		s.hubBallots++
-		_, err := s.hub.Cast(fakehub.Vote{Proposal: id, Voter: fakehub.Voter(fmt.Sprint(s.hubBallots)), Choice: "1", Power: "1.5"})
-		if err != nil {
-			s.tb.Fatal(err)
-		}
+		env.Must(s.hub.Cast(fakehub.Vote{Proposal: id, Voter: fakehub.Voter(fmt.Sprint(s.hubBallots)), Choice: "1", Power: "1.5"}))(s.tb)
 	}
 }
 

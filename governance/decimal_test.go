@@ -10,7 +10,7 @@ import (
 	"pnyx/governance"
 )
 
-func TestParsePowerReadsEveryFormOfNumber(t *testing.T) {
+func TestParsePowerReadsEveryFormOfNumberAndRoundsHalfUp(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]governance.Decimal{
 		"0":       "0",
@@ -52,10 +52,7 @@ func TestParsePowerReadsEveryFormOfNumber(t *testing.T) {
 			t.Errorf("%q: got %s, rounded %t, %v, want %s, not rounded", text, got, rounded, err, want)
 		}
 	}
-}
-
-func TestParsePowerRoundsHalfUpAtEighteenPlaces(t *testing.T) {
-	t.Parallel()
+	// It rounds half up at eighteen places.
 	for text, want := range map[string]governance.Decimal{
 		"0.0000000000000000014":    "0.000000000000000001",
 		"0.0000000000000000015":    "0.000000000000000002",
@@ -119,7 +116,7 @@ func TestErrorsOfNumbersStayShort(t *testing.T) {
 	}
 }
 
-func TestParseUnitsReadsSmallestUnits(t *testing.T) {
+func TestParseUnitsReadsSmallestUnitsAlone(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]governance.Decimal{
 		"0":                         "0",
@@ -142,10 +139,6 @@ func TestParseUnitsReadsSmallestUnits(t *testing.T) {
 			t.Errorf("%q: got %s, %v, want %s", text, got, err, want)
 		}
 	}
-}
-
-func TestParseUnitsRefuses(t *testing.T) {
-	t.Parallel()
 	for want, texts := range map[error][]string{
 		governance.ErrNotANumber: {"", "0.5", "1e-1", "1e-300", "1e-99999999999", "ten"},
 		governance.ErrNegative:   {"-1"},
@@ -159,7 +152,7 @@ func TestParseUnitsRefuses(t *testing.T) {
 	}
 }
 
-func TestDecimalOfIsCanonical(t *testing.T) {
+func TestDecimalOfIsCanonicalToTheLastDigit(t *testing.T) {
 	t.Parallel()
 	for _, same := range [][]string{
 		{"0", "0.0", "0e7", "-0", "-0.00", "0e-9"},
@@ -177,10 +170,6 @@ func TestDecimalOfIsCanonical(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestDecimalOfKeepsEveryDigit(t *testing.T) {
-	t.Parallel()
 	// Products and quotients carry more places than voting power does.
 	if got, want := governance.DecimalOf(num("1e-30")), governance.Decimal("0."+strings.Repeat("0", 29)+"1"); got != want {
 		t.Errorf("got %s, want %s", got, want)

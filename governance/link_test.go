@@ -10,7 +10,7 @@ import (
 	"pnyx/governance"
 )
 
-func TestLinkedTopicKnowsEveryForm(t *testing.T) {
+func TestLinkedTopicKnowsEveryFormAndNoOther(t *testing.T) {
 	t.Parallel()
 	want := governance.TopicName("gov.optimism.io", "1234")
 	for _, address := range []string{
@@ -28,10 +28,6 @@ func TestLinkedTopicKnowsEveryForm(t *testing.T) {
 	if got := governance.TopicName("WWW.Gov.Optimism.io", "1234"); got != want {
 		t.Errorf("a host in another spelling: got %q, want %q", got, want)
 	}
-}
-
-func TestLinkedTopicRejectsOtherURLs(t *testing.T) {
-	t.Parallel()
 	for _, address := range []string{
 		"", " ", "none", "https://gov.optimism.io", "https://gov.optimism.io/c/grants/69", "https://gov.optimism.io/t/slug",
 		"https://gov.optimism.io/t/slug/a/1234", "https://gov.optimism.io/t/slug/-1", "https://gov.optimism.io/t/slug/01",
@@ -44,7 +40,7 @@ func TestLinkedTopicRejectsOtherURLs(t *testing.T) {
 	}
 }
 
-func TestLinkedProposalKnowsEveryForm(t *testing.T) {
+func TestLinkedProposalKnowsEveryFormAndNoOther(t *testing.T) {
 	t.Parallel()
 	snapshot := governance.Snapshot.LinkNames("opcollective.eth", "0xAB12", "")
 	tally := governance.Tally.LinkNames("uniswap", "2207450143689540900", "https://www.tally.xyz/gov/uniswap/proposal/93")
@@ -66,6 +62,15 @@ func TestLinkedProposalKnowsEveryForm(t *testing.T) {
 			}
 		})
 	}
+	for _, address := range []string{
+		"", "https://snapshot.org/#/profile/0xab", "https://snapshot.org/#/opcollective.eth", "https://snapshot.org/a/proposal/b",
+		"https://snapshot.org.example/#/a/proposal/b", "https://mysnapshot.org/#/a/proposal/b", "https://tally.xyz/gov/uniswap",
+		"https://tally.xyz/gov/uniswap/delegates/1", "https://gov.optimism.io/t/slug/1", "#/a/proposal/b", "/gov/uniswap/proposal/1",
+	} {
+		if got := governance.LinkedProposal(address); got != "" {
+			t.Errorf("%q: got %q, want none", address, got)
+		}
+	}
 }
 
 func TestLinkedIDIsOneThatNoOtherProposalHas(t *testing.T) {
@@ -83,19 +88,6 @@ func TestLinkedIDIsOneThatNoOtherProposalHas(t *testing.T) {
 	} {
 		if got := governance.LinkedID(address); got != want {
 			t.Errorf("%s: got %q, want %q", address, got, want)
-		}
-	}
-}
-
-func TestLinkedProposalRejectsOtherURLs(t *testing.T) {
-	t.Parallel()
-	for _, address := range []string{
-		"", "https://snapshot.org/#/profile/0xab", "https://snapshot.org/#/opcollective.eth", "https://snapshot.org/a/proposal/b",
-		"https://snapshot.org.example/#/a/proposal/b", "https://mysnapshot.org/#/a/proposal/b", "https://tally.xyz/gov/uniswap",
-		"https://tally.xyz/gov/uniswap/delegates/1", "https://gov.optimism.io/t/slug/1", "#/a/proposal/b", "/gov/uniswap/proposal/1",
-	} {
-		if got := governance.LinkedProposal(address); got != "" {
-			t.Errorf("%q: got %q, want none", address, got)
 		}
 	}
 }

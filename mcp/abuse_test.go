@@ -8,12 +8,8 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
-
-	dto "github.com/prometheus/client_model/go"
 
 	"pnyx/access"
 	"pnyx/mcp"
@@ -21,47 +17,18 @@ import (
 	"pnyx/test/env"
 )
 
-// callAtOnce calls a tool as an internal caller from many clients at once, each of which
-// must get data.
-func (t *node) callAtOnce(callers int, tool, arguments string) (wait func()) {
-	t.Helper()
-	t.Client.Timeout = 10 * soon // the node gives up first
-	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, tool, arguments)
-	var calling sync.WaitGroup
-	for range callers {
-		calling.Go(func() {
-			got, err := t.TrySend(http.MethodPost, mcp.Path, body, headers(asInternal()...))
-			if err != nil || got.Status != http.StatusOK || !strings.Contains(got.Body, `"structuredContent":{"data"`) {
-				t.Errorf("got %d %.300s, %v, want data", got.Status, got.Body, err)
-			}
-		})
-	}
-	return calling.Wait
-}
-
 // The page is not made yet. It is not parallel: it takes the machine for itself.
 func TestAttackManyCallersAtOnceAreAllAnswered(t *testing.T) {
-	newNode(t).callAtOnce(200, "list_signals", `{"from":"2026-07-01","to":"2026-07-08","detail":"full","limit":50}`)()
-}
-
-// Callers that do not read what they asked for keep nobody else from an answer.
-func TestAttackCallersThatDoNotReadHoldNobodyUp(t *testing.T) {
-	t.Parallel()
 	n := newNode(t)
-	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_topic","arguments":{"topicKey":"` + string(sampleTopicKey) + `","textLimit":20000}}}`
-	request := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n%s: %s\r\nContent-Length: %d\r\n\r\n%s",
-		mcp.Path, access.HeaderInternal, apinode.InternalToken, len(body), body)
-	for range 50 {
-		connection, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(n.Base, "http://"))
-		if err != nil {
-			t.Fatal(err)
+	n.Client.Timeout = 10 * soon // the node gives up first
+	const body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_signals","arguments":{"from":"2026-07-01","to":"2026-07-08","detail":"full","limit":50}}}`
+	env.Concurrently(t, 200, 200, func(int) error {
+		got, err := n.TrySend(http.MethodPost, mcp.Path, body, headers(asInternal()...))
+		if err != nil || got.Status != http.StatusOK || !strings.Contains(got.Body, `"structuredContent":{"data"`) {
+			return fmt.Errorf("got %d %.300s, %w, want data", got.Status, got.Body, err)
 		}
-		t.Cleanup(func() { connection.Close() })
-		if _, err := io.WriteString(connection, strings.Repeat(request, 20)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	n.wantData("find_daos", `{}`)
+		return nil
+	})
 }
 
 // pipes is a listener of connections that hold no bytes.
@@ -117,7 +84,7 @@ func TestAttackCallersThatDoNotReadHaveOneAnswerEachInMemory(t *testing.T) {
 		connect()
 	}
 	answered := func() float64 {
-		return n.counts()["pnyx_mcp_calls_total outcome=ok tool=get_topic"]
+		return env.Counts(t, n.Registry, "pnyx_mcp_calls_total")["outcome=ok tool=get_topic"]
 	}
 	env.Until(t, func() error {
 		if got := answered(); got < callers {
@@ -173,33 +140,4 @@ func TestAttackAnswersRepeatLittle(t *testing.T) {
 			}
 		})
 	}
-}
-
-// counts are the values of the node's counters about requests, and the counts of its histograms.
-func (t *node) counts() map[string]float64 {
-	t.Helper()
-	families, err := t.Registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	values := map[string]float64{}
-	for _, family := range families {
-		if !slices.ContainsFunc([]string{"pnyx_http_", "pnyx_mcp_", "pnyx_cache_answers", "pnyx_rate", "pnyx_limit"}, func(prefix string) bool {
-			return strings.HasPrefix(family.GetName(), prefix)
-		}) {
-			continue
-		}
-		for _, metric := range family.GetMetric() {
-			name := family.GetName()
-			for _, label := range metric.GetLabel() {
-				name += " " + label.GetName() + "=" + label.GetValue()
-			}
-			if family.GetType() == dto.MetricType_HISTOGRAM {
-				values[name] = float64(metric.GetHistogram().GetSampleCount())
-			} else {
-				values[name] = metric.GetCounter().GetValue()
-			}
-		}
-	}
-	return values
 }

@@ -11,7 +11,7 @@ func TestArgumentsAreReadAsClientsWriteThem(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	for arguments, want := range map[string]bool{
-		`{"limit":5.0}`: true, `{"limit":"5.0"}`: true, `{"limit":5e0}`: true, `"{\"limit\":5}"`: true, `{"limit":5.5}`: false, `{"limit":1e400}`: false, `{"limit":1e-400}`: false,
+		`null`: true, `{"limit":5.0}`: true, `{"limit":"5.0"}`: true, `{"limit":5e0}`: true, `"{\"limit\":5}"`: true, `{"limit":5.5}`: false, `{"limit":1e400}`: false, `{"limit":1e-400}`: false,
 		`{"lifecycleStatus":"active, closed"}`: true, `{"flagged":"True"}`: true, `{"flagged":"yes"}`: false,
 		`{"lifecycleStatus":"[\"closed\"]"}`: true, `{"lifecycleStatus":"[\"active\", \"closed\"]"}`: true, `{"lifecycleStatus":"[\"none\"]"}`: false, `{"lifecycleStatus":"[1]"}`: false, `{"lifecycleStatus":"[]"}`: true,
 	} {

@@ -16,6 +16,7 @@ import (
 	"pnyx/api/apierror"
 	"pnyx/mcp"
 	"pnyx/test/apinode"
+	"pnyx/test/env"
 )
 
 // bomb is a stream of so many spaces.
@@ -25,12 +26,8 @@ func bomb(tb testing.TB, spaces int, encoders ...func(io.Writer) io.WriteCloser)
 	for _, encoder := range encoders {
 		var out bytes.Buffer
 		w := encoder(&out)
-		if _, err := w.Write(text); err != nil {
-			tb.Fatal(err)
-		}
-		if err := w.Close(); err != nil {
-			tb.Fatal(err)
-		}
+		env.Must(w.Write(text))(tb)
+		env.MustDo(tb, w.Close())
 		text = out.Bytes()
 	}
 	return string(text)
@@ -42,10 +39,7 @@ func TestAttackEncodedBodiesFillNoMemory(t *testing.T) { // not parallel: it mea
 	zip := func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) }
 	flat := func(w io.Writer) io.WriteCloser { return zlib.NewWriter(w) }
 	zstandard := func(w io.Writer) io.WriteCloser {
-		e, err := zstd.NewWriter(w)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := env.Must(zstd.NewWriter(w))(t)
 		return e
 	}
 	const spaces = 64 << 20

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"pnyx/mcp"
+	"pnyx/test/env"
 )
 
 func FuzzTextsAreWrittenAsJSON(f *testing.F) {
@@ -28,10 +29,7 @@ func FuzzPartsOfATextAreTheText(f *testing.F) {
 		if len(text) > 10_000 {
 			t.Skip()
 		}
-		whole, err := json.Marshal(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		whole := env.Must(json.Marshal(text))(t)
 		var read strings.Builder
 		for offset := 0; ; {
 			written := mcp.AppendWindow(whole, offset, limit, room)

@@ -1,11 +1,9 @@
 package mcp_test
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
@@ -15,27 +13,6 @@ import (
 	"pnyx/test/apinode"
 	"pnyx/test/env"
 )
-
-// admit publishes a token with a month of so many answers and buckets that do not refuse,
-// and waits until the node knows it. It returns the header of the token.
-func (t *node) admit(month int64) []string {
-	t.Helper()
-	id := access.NewTokenID()
-	token := access.GenerateToken(id)
-	ample := ratelimit.Rate{PerMinute: 600, Burst: 200}
-	t.Tokens(access.Token{
-		ID: id, Plan: ratelimit.Custom, Scopes: []access.Scope{access.V2All}, Hash: access.HashToken(token), CreatedAt: time.Now(),
-		Limits: &ratelimit.Limits{Month: month, Standard: ample, Detail: ample},
-	})
-	header := []string{"Authorization", "bearer " + token} // the scheme is in any case
-	env.Until(t, func() error {
-		if t.used(header) == "" {
-			return errors.New("the token is not known")
-		}
-		return nil
-	})
-	return header
-}
 
 // used is how many answers of the month the caller has used; empty for an unknown caller.
 func (t *node) used(header []string) string {
@@ -69,7 +46,8 @@ func (t *node) wantCode(code apierror.Code, tool, arguments string, header ...st
 func TestEachRouteCountsTowardsTheMonth(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
-	header := n.admit(5)
+	ample := ratelimit.Rate{PerMinute: 600, Burst: 200}
+	header := []string{"Authorization", "bearer " + n.Admit(ratelimit.Limits{Month: 5, Standard: ample, Detail: ample}, access.V2All)}
 	if got := n.callAs("get_proposal", oneProposal, header...); got.IsError {
 		t.Fatalf("got %s, want the proposal", got.Content[0].Text)
 	}

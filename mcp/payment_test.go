@@ -10,6 +10,7 @@ import (
 
 	"pnyx/api/apierror"
 	"pnyx/test/apinode"
+	"pnyx/test/env"
 	"pnyx/test/facilitator"
 )
 
@@ -46,10 +47,7 @@ func (t *till) sign(arguments string) string {
 	if !terms.IsError {
 		t.Fatalf("got %+v, want the terms", terms)
 	}
-	signed, err := json.Marshal(t.wallet.Pay(base64.StdEncoding.EncodeToString(terms.StructuredContent)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	signed := env.Must(json.Marshal(t.wallet.Pay(base64.StdEncoding.EncodeToString(terms.StructuredContent))))(t)
 	return string(signed)
 }
 
@@ -115,13 +113,8 @@ func TestPaymentBuysOneAnswerToOneCall(t *testing.T) {
 		t.Errorf("got the receipt %s, want it to name %s", first.Meta["x402/payment-response"], hash)
 	}
 	var reordered map[string]any
-	if err := json.Unmarshal([]byte(payment), &reordered); err != nil {
-		t.Fatal(err)
-	}
-	spelled, err := json.MarshalIndent(reordered, " ", "\t")
-	if err != nil {
-		t.Fatal(err)
-	}
+	env.Decode(t, []byte(payment), &reordered)
+	spelled := env.Must(json.MarshalIndent(reordered, " ", "\t"))(t)
 	explicit := strings.Replace(oneProposal, "{", `{"textOffset":0,"include":["votes","text"],`, 1)
 	again := n.paid("get_proposal", explicit, string(spelled))
 	if again.IsError || string(again.StructuredContent) != string(first.StructuredContent) {

@@ -11,6 +11,7 @@ import (
 	"pnyx/api/routes"
 	"pnyx/reference"
 	"pnyx/test/apinode"
+	"pnyx/test/env"
 	"pnyx/test/facilitator"
 )
 
@@ -75,10 +76,7 @@ func withoutPricingRoute(t *testing.T, path, text string) string {
 			delete(document.Components.Schemas, name)
 		}
 		delete(document.Paths, routes.PathPricing)
-		rest, err := json.Marshal(document)
-		if err != nil {
-			t.Fatal(err)
-		}
+		rest := env.Must(json.Marshal(document))(t)
 		return string(rest)
 	}
 	return text

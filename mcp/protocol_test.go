@@ -12,6 +12,7 @@ import (
 
 	"pnyx/mcp"
 	"pnyx/test/apinode"
+	"pnyx/test/env"
 )
 
 // modernMeta is what every request of the revision without a handshake says of itself.
@@ -90,14 +91,9 @@ func TestRequestsThatAreNoMessagesAreRefused(t *testing.T) {
 func TestBodiesOfMoreThan64KBAreRefusedUnread(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
-	connection, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(n.Base, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	connection := env.Must((&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(n.Base, "http://")))(t)
 	defer connection.Close()
-	if err := connection.SetDeadline(time.Now().Add(soon)); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, connection.SetDeadline(time.Now().Add(soon)))
 	fmt.Fprintf(connection, "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n",
 		mcp.Path, mcp.MaxBodyBytes+1)
 	got, err := http.ReadResponse(bufio.NewReader(connection), nil)

@@ -108,24 +108,6 @@ func start(t *testing.T, o purge.Options) sender {
 	return s
 }
 
-// count returns the value of a counter, of one outcome if it has that label.
-func (s sender) count(t *testing.T, name, outcome string) float64 {
-	t.Helper()
-	families, err := s.registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, family := range families {
-		for _, metric := range family.GetMetric() {
-			labels := metric.GetLabel()
-			if family.GetName() == name && (len(labels) == 0 || labels[0].GetValue() == outcome) {
-				return metric.GetCounter().GetValue()
-			}
-		}
-	}
-	return 0
-}
-
 // wantPurged waits until exactly these tags were purged.
 func wantPurged(t *testing.T, c *cdn, want ...string) {
 	t.Helper()
@@ -269,9 +251,8 @@ func TestFailedPurgeIsRetried(t *testing.T) {
 	p := start(t, purge.Options{Kind: purge.Fastly, URLs: []string{c.URL}})
 	p.Purge([]string{"daos"})
 	wantPurged(t, c, "daos")
-	busy, failed := p.count(t, "pnyx_purge_requests_total", "busy"), p.count(t, "pnyx_purge_requests_total", "failed")
-	if busy != 1 || failed != 2 {
-		t.Errorf("got %v busy and %v failed requests, want 1 and 2", busy, failed)
+	if got := env.Counts(t, p.registry, "pnyx_purge_requests_total"); got["outcome=busy"] != 1 || got["outcome=failed"] != 2 {
+		t.Errorf("got requests %v, want 1 busy and 2 failed", got)
 	}
 }
 
@@ -321,7 +302,7 @@ func TestPurgeIsDroppedAfterCachesExpire(t *testing.T) {
 	p := start(t, purge.Options{Kind: purge.Fastly, URLs: []string{c.URL}, Keeps: time.Millisecond})
 	p.Purge([]string{"daos", "data-status"})
 	env.Until(t, func() error {
-		if got := p.count(t, "pnyx_purge_given_up_total", ""); got != 2 {
+		if got := env.Counts(t, p.registry, "pnyx_purge_given_up_total")[""]; got != 2 {
 			return fmt.Errorf("given up: got %v tags, want 2", got)
 		}
 		return nil

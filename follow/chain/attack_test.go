@@ -13,7 +13,6 @@ import (
 	"pnyx/follow"
 	"pnyx/test/env"
 	fake "pnyx/test/upstream/chain"
-	"pnyx/warehouse/counts"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
 )
@@ -32,13 +31,13 @@ func TestAttackATipBeyondTheChainGoesBack(t *testing.T) {
 	t.Parallel()
 	f := present(t)
 	f.start()
-	f.poll("backfill", "tip")
+	f.Poll("backfill", "tip")
 	f.chain.MineEmpty(3000) // that only this endpoint knows
-	f.poll("tip")
+	f.Poll("tip")
 	f.chain.Shrink(3000)
-	f.poll("tip")
+	f.Poll("tip")
 	f.chain.Mine(voted(ada, 1, 5e17))
-	f.poll("tip")
+	f.Poll("tip")
 	if _, votes := f.power("1"); votes != 1 {
 		t.Errorf("got %d votes after the tip was beyond the chain, want 1", votes)
 	}
@@ -49,9 +48,9 @@ func TestAttackAFinalBlockBeyondTheChainStopsThePoller(t *testing.T) {
 	f := present(t)
 	f.chain.MineEmpty(3000)
 	f.start()
-	f.poll("tip")
+	f.Poll("tip")
 	f.chain.Shrink(3000)
-	err := f.tryPoll("tip")
+	err := f.TryPoll(f.t.Context(), "tip")
 	if !errors.Is(err, follow.ErrStopped) {
 		t.Errorf("got %v, want that a person has to decide", err)
 	}
@@ -117,14 +116,14 @@ func TestAttackAnAnswerThatStatesNothingOrAnotherBlockIsRefused(t *testing.T) {
 				return result
 			})
 			f.start()
-			f.poll("backfill", "tip")
+			f.Poll("backfill", "tip")
 			f.chain.Mine(voted(ada, 1, 5e17))
 			lies.Store(true)
-			if _, err := f.pollers["tip"].Run(t.Context()); err == nil {
+			if _, err := f.Pollers["tip"].Run(t.Context()); err == nil {
 				t.Error("got no error")
 			}
 			lies.Store(false)
-			_ = f.tryPoll("tip")
+			_ = f.TryPoll(t.Context(), "tip")
 			if _, votes := f.power("1"); votes != 1 {
 				t.Errorf("got %d votes, want 1", votes)
 			}
@@ -158,11 +157,8 @@ func TestAttackLogsThatWereNotAskedForAreRefused(t *testing.T) {
 		return logs
 	})
 	f.start()
-	f.poll("backfill", "tip")
-	stored, err := records.ChainLogs(t.Context(), f.warehouse, fakeChain, 0, 1<<40)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f.Poll("backfill", "tip")
+	stored := env.Must(records.ChainLogs(t.Context(), f.warehouse, fakeChain, 0, 1<<40))(t)
 	if len(stored) != 2 || stored[0].BlockAt.Before(startOfFake()) {
 		t.Errorf("got logs %v, want the proposal and the vote, with their times", stored)
 	}
@@ -177,7 +173,7 @@ func TestAttackATextWithoutBoundIsLeftOutAndTheVoteCounts(t *testing.T) {
 	f.chain.Mine(fake.Emit(governorAddress, createdEvent, 0, uint64(2), ada, nil, nil, nil, nil, uint64(3), uint64(1000), strings.Repeat("a", 3<<20)))
 	f.chain.Mine(fake.Emit(governorAddress, votedEvent, 1, ada, uint64(2), uint64(1), uint64(5e17), strings.Repeat("b", 3<<20)))
 	f.start()
-	f.poll("backfill", "tip")
+	f.Poll("backfill", "tip")
 	p, known := f.proposal("2")
 	if !known || len(p.Body) > 1<<20 || len(p.Title) > 64<<10 || !strings.Contains(p.Body, "left out") {
 		t.Errorf("got known %t, title of %d and body of %d bytes", known, len(p.Title), len(p.Body))
@@ -196,21 +192,5 @@ func TestAttackATextWithoutBoundIsLeftOutAndTheVoteCounts(t *testing.T) {
 	}
 	if n := env.Rejected(t, f.warehouse, f.upstream.Sources()[0]); n == 0 {
 		t.Error("nothing says that texts were left out")
-	}
-}
-
-func TestAttackATokenWithTooManyDecimalsIsCountedInUnits(t *testing.T) {
-	t.Parallel()
-	f := present(t)
-	f.chain.Answer(tokenAddress, "decimals()", nil, uint64(255))
-	f.chain.Mine(voted(ada, 1, 7))
-	f.start()
-	f.poll("backfill", "tip")
-	totals, err := counts.VoteTotalsOf(t.Context(), f.warehouse, []record.RefHash{f.ref("1")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := totals[f.ref("1")].Choices["for"].Power; got.IntPart() != 7 {
-		t.Errorf("got power %s, want 7 units", got)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"pnyx/test/env"
 	fake "pnyx/test/upstream/chain"
 	"pnyx/warehouse/counts"
 	"pnyx/warehouse/record"
@@ -17,13 +18,13 @@ func endedPoll(t *testing.T) *follower {
 	f := newFollower(t)
 	f.chain.MineEmpty(20)
 	f.start()
-	f.poll("backfill", "tip")
+	f.Poll("backfill", "tip")
 	f.chain.Mine(created(1, 22, 30))
 	f.chain.Mine(voted(ada, 1, 500))
 	inBlock := f.chain.Mine(voted(bob, 1, 7))
 	f.chain.MineEmpty(120) // more than ten minutes
 	f.chain.Fail(fake.Faults{Forget: func(number uint64) bool { return number == inBlock }})
-	f.poll("tip", "final")
+	f.Poll("tip", "final")
 	f.wantPower([3]int64{500, 0, 0}, 1)
 	f.chain.Fail(fake.Faults{})
 	return f
@@ -47,17 +48,17 @@ func TestAVoteThatBothLooksMissedIsFoundByTheContractsCount(t *testing.T) {
 			t.Parallel()
 			f := endedPoll(t)
 			f.chain.Answer(governorAddress, counts.method, []any{uint64(1)}, counts.words...)
-			f.poll("state")
+			f.Poll("state")
 			f.wantPower([3]int64{507, 0, 0}, 2)
 			if got := f.count(gaps); got != 1 {
 				t.Errorf("got %d gaps, want 1", got)
 			}
-			f.poll("state") // compares once more
+			f.Poll("state") // compares once more
 			asked := f.chain.Calls("eth_call")
 			f.start()
-			f.poll("state")
+			f.Poll("state")
 			probed := f.chain.Calls("eth_call")
-			f.poll("state", "state")
+			f.Poll("state", "state")
 			if got := f.chain.Calls("eth_call"); got != probed || asked == 0 {
 				t.Errorf("got %d more calls, want none: the votes agreed", got-probed)
 			}
@@ -70,11 +71,11 @@ func TestAContractThatCountsOtherwiseIsReadAgainThreeTimes(t *testing.T) {
 	f := endedPoll(t)
 	f.chain.Answer(governorAddress, "proposalVotes(uint256)", []any{uint64(1)}, uint64(0), uint64(22), uint64(0))
 	for range 5 {
-		f.poll("state")
+		f.Poll("state")
 	}
 	f.wantPower([3]int64{507, 0, 0}, 2)
 	asked := f.chain.Calls("eth_call")
-	f.poll("state")
+	f.Poll("state")
 	if got := f.chain.Calls("eth_call"); got != asked {
 		t.Errorf("got %d more calls, want none after three times", got-asked)
 	}
@@ -89,21 +90,21 @@ func TestVotesAreCountedOnceTheirBlocksAreFinalAndThePastIsRead(t *testing.T) {
 			f.chain.MineEmpty(20)
 			f.chain.Answer(governorAddress, "proposalVotes(uint256)", []any{uint64(1)}, uint64(0), uint64(500), uint64(0))
 			f.start()
-			f.poll("tip")
+			f.Poll("tip")
 			f.chain.Mine(created(1, 22, 30))
 			f.chain.Mine(voted(ada, 1, 500))
 			f.chain.MineEmpty(120)
-			f.poll("tip")
+			f.Poll("tip")
 			for _, poller := range []string{"backfill", "final"} {
 				if poller != missing {
-					f.poll(poller)
+					f.Poll(poller)
 				}
 			}
-			f.poll("state")
+			f.Poll("state")
 			before := f.chain.Calls("eth_call")
-			f.poll(missing, "state")
+			f.Poll(missing, "state")
 			counted := f.chain.Calls("eth_call")
-			f.poll("state")
+			f.Poll("state")
 			if counted == before || f.chain.Calls("eth_call") != counted {
 				t.Errorf("got %d calls, then %d, then %d, want a count once %s is read", before, counted, f.chain.Calls("eth_call"), missing)
 			}
@@ -126,9 +127,9 @@ func TestAClockOfAnotherChainDatesProposalsByItsBlocks(t *testing.T) {
 	f.chain.MineEmpty(20)
 	other := otherClock(f, 7_500)
 	f.start()
-	f.poll("tip")
+	f.Poll("tip")
 	f.chain.Mine(created(1, 7_400, 7_600))
-	f.poll("tip")
+	f.Poll("tip")
 	want := func(text string) {
 		t.Helper()
 		got, _ := f.proposal("1")
@@ -140,7 +141,7 @@ func TestAClockOfAnotherChainDatesProposalsByItsBlocks(t *testing.T) {
 	}
 	want("estimated")
 	other.MineEmpty(200)
-	f.poll("state")
+	f.Poll("state")
 	want("mined")
 	if got := other.Calls("eth_getLogs"); got != 0 {
 		t.Errorf("got %d requests for logs of the clock's chain, want none", got)
@@ -154,11 +155,11 @@ func TestAClockInSecondsDatesProposalsWithoutAskingForBlocks(t *testing.T) {
 	f.chain.Answer(governorAddress, "CLOCK_MODE()", nil, "mode=timestamp")
 	f.chain.MineEmpty(20)
 	f.start()
-	f.poll("tip")
+	f.Poll("tip")
 	from, until := startOfFake().Add(fake.BlockTime*30), startOfFake().Add(fake.BlockTime*40)
 	f.chain.Answer(governorAddress, "quorum(uint256)", []any{uint64(from.Unix())}, uint64(4_000))
 	f.chain.Mine(created(1, uint64(from.Unix()), uint64(until.Unix())))
-	f.poll("tip")
+	f.Poll("tip")
 	got, _ := f.proposal("1")
 	if got.StartAt == nil || got.EndAt == nil || !got.StartAt.Time().Equal(from) || !got.EndAt.Time().Equal(until) || got.QuorumRaw != "4000" {
 		t.Errorf("got %v to %v with quorum %q, want %v to %v with 4000", got.StartAt, got.EndAt, got.QuorumRaw, from, until)
@@ -170,13 +171,14 @@ func TestAClockInSecondsDatesProposalsWithoutAskingForBlocks(t *testing.T) {
 
 func TestATokenWithoutDecimalsCountsInSmallestUnits(t *testing.T) {
 	t.Parallel()
-	const bare, pieces = "0x00000000000000000000000000000000000000c1", "0x00000000000000000000000000000000000000c2"
+	const bare, pieces, many = "0x00000000000000000000000000000000000000c1", "0x00000000000000000000000000000000000000c2", "0x00000000000000000000000000000000000000c3"
 	erc721 := fake.Hex("0x80ac58cd" + strings.Repeat("0", 56))
 	for name, tt := range map[string]struct {
 		token, problem string
 	}{
 		"a token that says nothing":      {bare, "the decimals of the token are unknown"},
 		"a token that counts pieces":     {pieces, ""},
+		"a token of 255 decimals":        {many, "the decimals of the token are unknown"},
 		"a Governor that names no token": {"", "the decimals of the token are unknown"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -184,20 +186,18 @@ func TestATokenWithoutDecimalsCountsInSmallestUnits(t *testing.T) {
 			f := newFollower(t)
 			f.chain.Answer(governorAddress, "token()", nil, fake.Hex("0x0"))
 			f.chain.Answer(pieces, "supportsInterface(bytes4)", []any{erc721}, uint64(1))
+			f.chain.Answer(many, "decimals()", nil, uint64(255))
 			f.governors[0].Token = tt.token
 			f.chain.MineEmpty(20)
 			f.start()
 			if got := f.upstream.Check(t.Context())[0].Problem; !strings.HasPrefix(got, tt.problem) || (got == "") != (tt.problem == "") {
 				t.Errorf("got problem %q, want %q", got, tt.problem)
 			}
-			f.poll("tip")
+			f.Poll("tip")
 			f.chain.Mine(created(1, 22, 1_000))
 			f.chain.Mine(voted(ada, 1, 3))
-			f.poll("tip")
-			totals, err := counts.VoteTotalsOf(t.Context(), f.warehouse, []record.RefHash{f.ref("1")})
-			if err != nil {
-				t.Fatal(err)
-			}
+			f.Poll("tip")
+			totals := env.Must(counts.VoteTotalsOf(t.Context(), f.warehouse, []record.RefHash{f.ref("1")}))(t)
 			if got := totals[f.ref("1")].Power.String(); got != "3" {
 				t.Errorf("got power %s, want 3", got)
 			}

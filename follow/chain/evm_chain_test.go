@@ -76,25 +76,14 @@ func startEVM(tb testing.TB, program, chainID string) (*evmChain, evmView) {
 	tb.Helper()
 	dir := env.NPMInstalled(tb, "evm", filepath.Join(env.Root(tb), "test", "upstream", "evm"))
 	port := env.Free(tb)
-	node, err := url.Parse("http://127.0.0.1:" + port)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	node := env.Must(url.Parse("http://127.0.0.1:" + port))(tb)
 	command := exec.Command(env.Program(tb, "node", ""), filepath.Join(dir, program+".mjs"), port, chainID) // the end of its input ends it
 	command.Env = append(os.Environ(), "HOME="+env.ChainHome(tb))
 	var failed env.Buffer
 	command.Stderr = &failed
-	in, err := command.StdinPipe()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	out, err := command.StdoutPipe()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	if err := command.Start(); err != nil {
-		tb.Fatal(err)
-	}
+	in := env.Must(command.StdinPipe())(tb)
+	out := env.Must(command.StdoutPipe())(tb)
+	env.MustDo(tb, command.Start())
 	tb.Cleanup(func() {
 		_ = in.Close() // ends it
 		if err := command.Wait(); err != nil {
@@ -112,9 +101,7 @@ func startEVM(tb testing.TB, program, chainID string) (*evmChain, evmView) {
 func (e *evmChain) Play() evmView {
 	e.tb.Helper()
 	e.Steps--
-	if _, err := io.WriteString(e.in, "next\n"); err != nil {
-		e.tb.Fatal(err)
-	}
+	env.Must(io.WriteString(e.in, "next\n"))(e.tb)
 	return e.read()
 }
 

@@ -28,10 +28,7 @@ func (f *follower) wantViews(t *testing.T, view evmView) {
 		for number, want := range g.Proposals {
 			source := chain.SourceID(fakeChain, g.Address)
 			ref := record.ProposalRef{Provider: governance.Governor, ExternalID: source + "/" + want.ID}.Hash()
-			found, err := records.Proposals(t.Context(), f.warehouse, []record.RefHash{ref})
-			if err != nil {
-				t.Fatal(err)
-			}
+			found := env.Must(records.Proposals(t.Context(), f.warehouse, []record.RefHash{ref}))(t)
 			if len(found) == 0 {
 				t.Errorf("%s %d: got no proposal", g.Name, number)
 				continue
@@ -46,10 +43,7 @@ func (f *follower) wantViews(t *testing.T, view evmView) {
 			if p.QuorumRaw != want.Quorum {
 				t.Errorf("%s %d: got quorum %q, want %q", g.Name, number, p.QuorumRaw, want.Quorum)
 			}
-			totals, err := counts.VoteTotalsOf(t.Context(), f.warehouse, []record.RefHash{ref})
-			if err != nil {
-				t.Fatal(err)
-			}
+			totals := env.Must(counts.VoteTotalsOf(t.Context(), f.warehouse, []record.RefHash{ref}))(t)
 			var got, wanted [3]string
 			for i, side := range []string{governance.GovernorAgainst, governance.GovernorFor, governance.GovernorAbstain} {
 				wanted[i] = units(want.Votes[i], g.Decimals).String()
@@ -86,10 +80,7 @@ func (f *follower) wantTokens(t *testing.T, view evmView, supply bool) {
 			if supply {
 				want += fmt.Sprintf(" which is %s", governance.QuorumProgress(decimal.RequireFromString(power), units(token.Supply, token.Decimals)))
 			}
-			held, err := pages.DelegatedPowerOf(t.Context(), f.warehouse, voter)
-			if err != nil {
-				t.Fatal(err)
-			}
+			held := env.Must(pages.DelegatedPowerOf(t.Context(), f.warehouse, voter))(t)
 			got := "0 of 0"
 			if supply {
 				got += " which is 0"
@@ -123,16 +114,13 @@ func (f *follower) wantNames(t *testing.T, view evmView, want ...string) {
 	t.Helper()
 	for more := true; more; {
 		var err error
-		if more, err = f.pollers[follow.PollerNames].Run(t.Context()); err != nil {
+		if more, err = f.Pollers[follow.PollerNames].Run(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for i := range want {
 		voter := strings.ToLower(view.Names.Accounts[i])
-		names, err := records.VoterNames(t.Context(), f.warehouse, []string{voter})
-		if err != nil {
-			t.Fatal(err)
-		}
+		names := env.Must(records.VoterNames(t.Context(), f.warehouse, []string{voter}))(t)
 		got := ""
 		if name := names[voter]; name != nil {
 			if got = name.Name; name.Suspect {
@@ -162,13 +150,13 @@ func TestLongContractsOfEachKindAreFollowedAsTheyCount(t *testing.T) {
 	f.clock = clock.Stepping(time.Unix(view.Time, 0))
 	f.delegations, f.nameRegistry = true, view.Names.Registry
 	f.start()
-	f.poll("tip", "backfill", "final", "state")
+	f.Poll("tip", "backfill", "final", "state")
 	f.wantTokens(t, view, false)
 	f.wantNames(t, view, "quay.eth", "", "qu\u0430y.eth ?", "", "")
 	for evm.Steps > 0 {
 		view = evm.Play()
 		f.clock.Step(time.Unix(view.Time, 0).Sub(f.clock.Now()))
-		f.poll("tip", "final", "state", "state")
+		f.Poll("tip", "final", "state", "state")
 		shown := view
 		if evm.Steps > 0 { // votes that are moved without an event are found when voting is over
 			shown.Governors = nil
@@ -188,7 +176,7 @@ func TestLongContractsOfEachKindAreFollowedAsTheyCount(t *testing.T) {
 		scratch := *f
 		scratch.t, scratch.warehouse = t, env.Warehouse(t)
 		scratch.start()
-		scratch.poll("tip", "backfill", "final", "state", "state")
+		scratch.Poll("tip", "backfill", "final", "state", "state")
 		scratch.wantViews(t, view)
 		scratch.wantTokens(t, view, true)
 		scratch.wantNames(t, view, "", "quay.eth", "qu\u0430y.eth ?", "", "")
@@ -205,11 +193,11 @@ func TestLongPowersOfEscrowsAreTheContractsOwnOrUnknown(t *testing.T) {
 	}
 	f.clock, f.delegations = clock.Stepping(time.Unix(view.Time, 0)), true
 	f.start()
-	f.poll("tip", "backfill", "final", "state")
+	f.Poll("tip", "backfill", "final", "state")
 	for f.wantTokens(t, view, false); evm.Steps > 0 && !t.Failed(); f.wantTokens(t, view, false) {
 		view = evm.Play()
 		f.clock.Step(time.Unix(view.Time, 0).Sub(f.clock.Now()))
-		f.poll("tip", "final", "state")
+		f.Poll("tip", "final", "state")
 	}
 	if t.Failed() {
 		t.Fatalf("with %d steps left", evm.Steps)

@@ -3,7 +3,6 @@ package chain_test
 import (
 	"errors"
 	"log/slog"
-	"math/big"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -22,6 +21,7 @@ import (
 	"pnyx/follow/chain"
 	"pnyx/governance"
 	"pnyx/test/env"
+	polled "pnyx/test/upstream"
 	fake "pnyx/test/upstream/chain"
 	"pnyx/warehouse"
 	"pnyx/warehouse/counts"
@@ -42,13 +42,13 @@ func startOfFake() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC
 
 // follower follows a chain into a warehouse of its own.
 type follower struct {
+	polled.Polled
+
 	t         *testing.T
 	chainID   uint64
 	chain     *fake.Chain
 	warehouse *warehouse.Warehouse
-	journal   *follow.Journal
 	upstream  *chain.Chain
-	pollers   map[string]follow.Poller
 	endpoints []http.Handler
 	// urls are further endpoints.
 	urls []string
@@ -95,54 +95,20 @@ func (f *follower) start() {
 			urls = append(urls, server.URL)
 		}
 		for _, text := range urls {
-			address, err := url.Parse(text)
-			if err != nil {
-				f.t.Fatal(err)
-			}
+			address := env.Must(url.Parse(text))(f.t)
 			hosts = append(hosts, client.Host(address, fetch.Pace{Requests: 10_000, Burst: 1_000, Per: time.Second}))
 		}
 		return hosts
 	}
 	options.Endpoints, options.ClockEndpoints = hosts(f.endpoints, f.urls...), hosts(f.clockEndpoints)
 	f.upstream = chain.New(options)
-	journal, err := follow.OpenJournal(f.t.Context(), f.warehouse, f.upstream.ID(), f.upstream.Sources(), nil)
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	f.journal, f.pollers = journal, map[string]follow.Poller{}
-	for _, poller := range f.upstream.Pollers(journal) {
-		f.pollers[poller.Name] = poller
-	}
-}
-
-// poll runs pollers until they have nothing more to read.
-func (f *follower) poll(names ...string) {
-	f.t.Helper()
-	if err := f.tryPoll(names...); err != nil {
-		f.t.Fatal(err)
-	}
-}
-
-func (f *follower) tryPoll(names ...string) error {
-	f.t.Helper()
-	for _, name := range names {
-		for more := true; more; {
-			var err error
-			if more, err = f.pollers[name].Run(f.t.Context()); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	f.Polled = polled.Follow(f.t, f.warehouse, f.upstream, nil)
 }
 
 // proposal returns a proposal; known is false for one that is not held or is withdrawn.
 func (f *follower) proposal(id string) (p records.Proposal, known bool) {
 	f.t.Helper()
-	found, err := records.Proposals(f.t.Context(), f.warehouse, []record.RefHash{f.ref(id)})
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	found := env.Must(records.Proposals(f.t.Context(), f.warehouse, []record.RefHash{f.ref(id)}))(f.t)
 	if len(found) == 0 || found[0].Withdrawn {
 		return p, false
 	}
@@ -159,10 +125,7 @@ func (*follower) ref(id string) record.RefHash {
 // abstaining, and the number of ballots.
 func (f *follower) power(id string) (units [3]int64, votes uint64) {
 	f.t.Helper()
-	totals, err := counts.VoteTotalsOf(f.t.Context(), f.warehouse, []record.RefHash{f.ref(id)})
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	totals := env.Must(counts.VoteTotalsOf(f.t.Context(), f.warehouse, []record.RefHash{f.ref(id)}))(f.t)
 	of := totals[f.ref(id)]
 	for i, side := range []string{governance.GovernorFor, governance.GovernorAgainst, governance.GovernorAbstain} {
 		units[i] = of.Choices[side].Power.Shift(18).IntPart()
@@ -184,7 +147,7 @@ func atTip(t *testing.T) *follower {
 	f := newFollower(t)
 	f.chain.MineEmpty(20)
 	f.start()
-	f.poll("tip")
+	f.Poll("tip")
 	return f
 }
 
@@ -200,10 +163,7 @@ func withVote(t *testing.T) *follower {
 // gaps returns the sum of the gaps in the cursors.
 func (f *follower) count(of func(records.FollowCursor) uint64) (sum uint64) {
 	f.t.Helper()
-	cursors, err := records.FollowCursors(f.t.Context(), f.warehouse, "")
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	cursors := env.Must(records.FollowCursors(f.t.Context(), f.warehouse, ""))(f.t)
 	for _, cursor := range cursors {
 		sum += of(cursor)
 	}
@@ -223,14 +183,14 @@ func voted(voter fake.Hex, support, power uint64) fake.Log {
 func TestAVoteShowsAfterItsBlockAndIsProvisionalUntilItIsFinal(t *testing.T) {
 	t.Parallel()
 	f := withVote(t)
-	f.poll("tip")
+	f.Poll("tip")
 	f.wantPower([3]int64{500, 0, 0}, 1)
 	got, _ := f.proposal("1")
 	if !got.Provisional || !strings.HasPrefix(got.Origin, "eip155:7 block 21 0x") || got.Title != "Dredge the channel" {
 		t.Errorf("got title %q, provisional %t, origin %q", got.Title, got.Provisional, got.Origin)
 	}
 	f.chain.MineEmpty(2 * fakeFinality)
-	f.poll("tip", "final")
+	f.Poll("tip", "final")
 	if got, _ := f.proposal("1"); got.Provisional {
 		t.Error("got a provisional proposal although its blocks are final")
 	}
@@ -245,9 +205,9 @@ func TestReorganizationsWithdrawWhatTheyRemove(t *testing.T) {
 	f.chain.Mine(created(1, 22, 1_000))
 	f.chain.Mine(voted(ada, 1, 500), voted(bob, 1, 7))
 	f.chain.Mine(created(2, 30, 1_000))
-	f.poll("tip")
+	f.Poll("tip")
 	f.chain.Reorganize(2, []fake.Log{voted(ada, 0, 500)}, nil, nil)
-	f.poll("tip")
+	f.Poll("tip")
 	f.wantPower([3]int64{0, 500, 0}, 1)
 	if _, known := f.proposal("2"); known {
 		t.Error("proposal 2 shows although its block was replaced")
@@ -260,18 +220,18 @@ func TestReorganizationsWithdrawWhatTheyRemove(t *testing.T) {
 func TestAReorganizationBackToTheOldBranchRestoresItsVotes(t *testing.T) {
 	t.Parallel()
 	f := withVote(t)
-	f.poll("tip")
+	f.Poll("tip")
 	old := f.chain.Branch()
 	f.chain.Reorganize(1, nil, nil)
 	other := f.chain.Branch()
 	for range 2 {
 		other()
 		f.chain.Mine()
-		f.poll("tip")
+		f.Poll("tip")
 		f.wantPower([3]int64{}, 0)
 		old()
 		f.chain.MineEmpty(2)
-		f.poll("tip")
+		f.Poll("tip")
 		f.wantPower([3]int64{500, 0, 0}, 1)
 	}
 }
@@ -279,10 +239,10 @@ func TestAReorganizationBackToTheOldBranchRestoresItsVotes(t *testing.T) {
 func TestAReorganizationDuringAStandstillIsFoundAtTheStart(t *testing.T) {
 	t.Parallel()
 	f := withVote(t)
-	f.poll("tip")
+	f.Poll("tip")
 	f.chain.Reorganize(1, []fake.Log{voted(bob, 1, 9)}, nil)
 	f.start()
-	f.poll("tip")
+	f.Poll("tip")
 	f.wantPower([3]int64{9, 0, 0}, 1)
 }
 
@@ -297,13 +257,13 @@ func TestTheHeadMayGoBackWithoutAReorganization(t *testing.T) {
 			t.Parallel()
 			f := withVote(t)
 			f.chain.Mine()
-			f.poll("tip")
+			f.Poll("tip")
 			back(f.chain)
-			f.poll("tip")
+			f.Poll("tip")
 			f.wantPower([3]int64{500, 0, 0}, 1)
 			f.chain.Fail(fake.Faults{})
 			f.chain.MineEmpty(2)
-			f.poll("tip")
+			f.Poll("tip")
 			if got := f.count(func(c records.FollowCursor) uint64 { return c.Reorgs + c.Withdrawn }); got != 0 {
 				t.Errorf("got %d reorganizations and withdrawals, want none", got)
 			}
@@ -316,7 +276,7 @@ func TestAReplacedFinalBlockStopsThePollersUntilAPersonDecides(t *testing.T) {
 	f := atTip(t)
 	f.chain.Reorganize(15, slices.Repeat([][]fake.Log{nil}, 40)...)
 	for _, poller := range []string{"tip", "final"} {
-		if err := f.tryPoll(poller); !errors.Is(err, follow.ErrStopped) {
+		if err := f.TryPoll(f.t.Context(), poller); !errors.Is(err, follow.ErrStopped) {
 			t.Errorf("%s: got %v, want the poller to stop", poller, err)
 		}
 	}
@@ -329,10 +289,10 @@ func TestTheSecondLookMendsWhatTheFirstMissedAndCountsIt(t *testing.T) {
 	f.chain.Mine(created(1, 22, 1_000))
 	f.chain.Mine(voted(ada, 1, 500))
 	f.chain.MineEmpty(2 * fakeFinality)
-	f.poll("tip")
+	f.Poll("tip")
 	f.wantPower([3]int64{}, 0)
 	f.chain.Fail(fake.Faults{})
-	f.poll("final")
+	f.Poll("final")
 	f.wantPower([3]int64{500, 0, 0}, 1)
 	if got := f.count(gaps); got != 1 {
 		t.Errorf("got %d gaps, want 1", got)
@@ -343,9 +303,9 @@ func TestASecondLookThatMissesALogRemovesNothing(t *testing.T) {
 	t.Parallel()
 	f := withVote(t)
 	f.chain.MineEmpty(2 * fakeFinality)
-	f.poll("tip")
+	f.Poll("tip")
 	f.chain.Fail(fake.Faults{Forget: func(number uint64) bool { return number == 22 }})
-	f.poll("final")
+	f.Poll("final")
 	f.wantPower([3]int64{500, 0, 0}, 1)
 }
 
@@ -361,7 +321,7 @@ func TestPartsOfAVoteAddUpAndReductionsSubtract(t *testing.T) {
 	f.chain.Mine(
 		fake.Emit(governorAddress, reducedEvent, 1, bob, uint64(1), uint64(0), uint64(8)),
 		fake.Emit(governorAddress, overriddenVote, 1, fake.Hex("0xd4"), uint64(1), uint64(1), uint64(8), "mine"))
-	f.poll("tip")
+	f.Poll("tip")
 	f.wantPower([3]int64{129, 52, 2}, 3)
 }
 
@@ -374,7 +334,7 @@ func TestMilestonesAreASetAndTheEndIsData(t *testing.T) {
 	f.chain.Mine(canceled)
 	f.chain.Mine(canceled)
 	f.chain.MineEmpty(30)
-	f.poll("tip", "state")
+	f.Poll("tip", "state")
 	got, _ := f.proposal("1")
 	var types []string
 	for _, m := range got.Milestones {
@@ -398,14 +358,14 @@ func TestAProposalExecutedAroundTheGovernorIsFoundAndDated(t *testing.T) {
 		fake.Emit(timelockAddress, "CallScheduled(bytes32,uint256,address,uint256,bytes,bytes32,uint256)", 2,
 			operation, uint64(0), ada, uint64(0), []byte{1}, fake.Hex("0x0"), uint64(60)),
 		fake.Emit(governorAddress, "ProposalQueued(uint256,uint256)", 0, uint64(1), uint64(99)))
-	f.poll("tip")
+	f.Poll("tip")
 	if got, _ := f.proposal("1"); got.State != "queued" {
 		t.Fatalf("got state %s, want queued", got.State)
 	}
 	executedIn := f.chain.Mine(fake.Emit(timelockAddress, "CallExecuted(bytes32,uint256,address,uint256,bytes)", 2,
 		operation, uint64(0), ada, uint64(0), []byte{1}))
 	f.chain.Answer(governorAddress, "state(uint256)", []any{uint64(1)}, uint64(7))
-	f.poll("tip", "state")
+	f.Poll("tip", "state")
 	got, _ := f.proposal("1")
 	at := startOfFake().Add(time.Duration(executedIn) * fake.BlockTime)
 	last := got.Milestones[len(got.Milestones)-1]
@@ -423,7 +383,7 @@ func TestTimesOfBlocksToComeAreEstimatedAndTheQuorumIsReadOnceTheStartIsPast(t *
 		quorum *decimal.Decimal
 	}{{0, nil}, {60, new(decimal.New(4_000, -18))}} {
 		f.chain.MineEmpty(at.blocks)
-		f.poll("tip", "state")
+		f.Poll("tip", "state")
 		got, _ := f.proposal("1")
 		if want := startOfFake().Add(40 * fake.BlockTime); got.EndAt == nil || !got.EndAt.Time().Equal(want) {
 			t.Errorf("%d blocks later: got end %v, want %v", at.blocks, got.EndAt, want)
@@ -468,9 +428,9 @@ func TestAPastIsReadTwiceWhateverTheEndpointRefuses(t *testing.T) {
 			}
 			f.chain.MineEmpty(20)
 			f.start()
-			f.poll("tip", "backfill", "final")
+			f.Poll("tip", "backfill", "final")
 			f.wantPower([3]int64{247, 273, 260}, 40)
-			cursor := f.journal.Cursor(f.upstream.Sources()[0], "backfill")
+			cursor := f.Journal.Cursor(f.upstream.Sources()[0], "backfill")
 			if cursor.State != governance.SourceLive || cursor.Done != cursor.Total || cursor.Total == 0 {
 				t.Errorf("got state %s, %d of %d blocks, want all", cursor.State, cursor.Done, cursor.Total)
 			}
@@ -497,7 +457,7 @@ func TestABackfillFindsWhatAnAnswerCutSilently(t *testing.T) {
 		return true
 	}})
 	f.start()
-	f.poll("tip", "backfill")
+	f.Poll("tip", "backfill")
 	f.wantPower([3]int64{500, 0, 0}, 1)
 	if got := f.count(gaps); got != 1 {
 		t.Errorf("got %d gaps, want 1", got)
@@ -515,7 +475,7 @@ func TestABackfillFindsWhatAnEndpointAlwaysCuts(t *testing.T) {
 	f.chain.MineEmpty(20)
 	f.chain.Fail(fake.Faults{MaxLogs: 12})
 	f.start()
-	f.poll("tip", "backfill")
+	f.Poll("tip", "backfill")
 	f.wantPower([3]int64{40, 0, 0}, 40)
 }
 
@@ -531,16 +491,16 @@ func TestAGovernorThatIsAddedLaterIsBackfilledAlone(t *testing.T) {
 	f.chain.Mine(other)
 	f.chain.MineEmpty(20)
 	f.start()
-	f.poll("tip", "backfill", "final")
-	before := f.journal.Cursor(f.upstream.Sources()[0], "backfill")
+	f.Poll("tip", "backfill", "final")
+	before := f.Journal.Cursor(f.upstream.Sources()[0], "backfill")
 	f.governors = append(f.governors, chain.Governor{Address: added})
 	f.start()
-	f.poll("tip", "backfill", "final")
+	f.Poll("tip", "backfill", "final")
 	all, err := records.AllProposals(t.Context(), f.warehouse)
 	if err != nil || len(all) != 2 {
 		t.Errorf("got %d proposals, %v, want the same id on two Governors", len(all), err)
 	}
-	if after := f.journal.Cursor(f.upstream.Sources()[0], "backfill"); !slices.Equal(after.Covered, before.Covered) {
+	if after := f.Journal.Cursor(f.upstream.Sources()[0], "backfill"); !slices.Equal(after.Covered, before.Covered) {
 		t.Errorf("got covered %v, want %v as before", after.Covered, before.Covered)
 	}
 }
@@ -553,7 +513,7 @@ func TestAnEndpointThatFailsIsLeftForTheNext(t *testing.T) {
 	f.chain.MineEmpty(30)
 	f.chain.Mine(created(1, 32, 1_000))
 	f.start()
-	f.poll("tip", "backfill", "final", "state")
+	f.Poll("tip", "backfill", "final", "state")
 	if _, known := f.proposal("1"); !known {
 		t.Error("proposal 1 is missing")
 	}
@@ -564,7 +524,7 @@ func TestAnEndpointOfAnotherChainStopsThePollers(t *testing.T) {
 	f := newFollower(t)
 	f.endpoints = []http.Handler{fake.New(fakeChain+1, startOfFake(), fakeFinality)}
 	f.start()
-	if err := f.tryPoll("tip"); !errors.Is(err, follow.ErrStopped) {
+	if err := f.TryPoll(f.t.Context(), "tip"); !errors.Is(err, follow.ErrStopped) {
 		t.Errorf("got %v, want the poller to stop", err)
 	}
 }
@@ -577,7 +537,7 @@ func TestAttackABrokenLogIsRejectedAndCountedAndTheWalkGoesOn(t *testing.T) {
 	f.chain.Mine(created(1, 22, 1_000))
 	f.chain.Mine(broken, voted(ada, 1, 500))
 	f.chain.MineEmpty(2 * fakeFinality)
-	f.poll("tip", "final")
+	f.Poll("tip", "final")
 	f.wantPower([3]int64{500, 0, 0}, 1)
 	if got := env.Rejected(t, f.warehouse, f.upstream.Sources()[0]); got != 1 {
 		t.Errorf("got %d rejected logs, want 1", got)
@@ -590,7 +550,7 @@ func TestAttackATimelockThatEmitsVotesIsNotBelieved(t *testing.T) {
 	forged := voted(bob, 1, 7)
 	forged.Address = timelockAddress
 	f.chain.Mine(created(1, 22, 1_000), forged, voted(ada, 1, 500))
-	f.poll("tip")
+	f.Poll("tip")
 	f.wantPower([3]int64{500, 0, 0}, 1)
 }
 
@@ -599,13 +559,13 @@ func TestAWriteThatWasInterruptedIsCompleted(t *testing.T) {
 	f := withVote(t)
 	// The logs are written, and then the contract cannot be asked: nothing is committed.
 	f.chain.Fail(fake.Faults{NoCalls: true})
-	if err := f.tryPoll("tip"); err == nil {
+	if err := f.TryPoll(f.t.Context(), "tip"); err == nil {
 		t.Fatal("got no error although the contract cannot be asked")
 	}
 	f.wantPower([3]int64{}, 0)
 	f.chain.Fail(fake.Faults{})
 	f.start()
-	f.poll("tip")
+	f.Poll("tip")
 	f.wantPower([3]int64{500, 0, 0}, 1)
 }
 
@@ -618,13 +578,13 @@ func TestPollersThatRunConcurrentlyEndInTheSameState(t *testing.T) {
 		f.chain.Mine(voted(fake.Hex(fake.Keccak(string(rune(i))))[:42], i%3, 1))
 	}
 	f.start()
-	env.Concurrently(t, len(f.pollers), 40, func(n int) error {
+	env.Concurrently(t, len(f.Pollers), 40, func(n int) error {
 		if n%4 == 0 {
 			f.chain.Mine(voted(fake.Hex(fake.Keccak(string(rune(1_000 + n))))[:42], 1, 1))
 		}
-		return f.tryPoll([]string{"tip", "final", "backfill", "state"}[n%4])
+		return f.TryPoll(f.t.Context(), []string{"tip", "final", "backfill", "state"}[n%4])
 	})
-	f.poll("backfill", "tip", "final", "state")
+	f.Poll("backfill", "tip", "final", "state")
 	f.wantPower([3]int64{17, 7, 6}, 30)
 }
 
@@ -643,8 +603,8 @@ func TestCheckSaysWhatTheContractIs(t *testing.T) {
 
 // tip reads the tip and returns how that went.
 func (f *follower) tip() records.FollowCursor {
-	f.poll("tip")
-	return f.journal.Cursor(record.SourceRef{Provider: governance.Governor}, "tip")
+	f.Poll("tip")
+	return f.Journal.Cursor(record.SourceRef{Provider: governance.Governor}, "tip")
 }
 
 func TestAHeadThatStandsStillIsBehind(t *testing.T) {
@@ -679,11 +639,11 @@ func TestAnEndpointThatStandsStillIsLeftForAnother(t *testing.T) {
 	f.chain.MineEmpty(14)
 	f.endpoints = []http.Handler{stopped, f.chain}
 	f.start()
-	f.poll("tip", "tip")
+	f.Poll("tip", "tip")
 	if _, known := f.proposal("1"); !known {
 		t.Error("got no proposal, want the one that the second endpoint has")
 	}
-	if got := f.journal.Cursor(record.SourceRef{Provider: governance.Governor}, "tip"); got.State != governance.SourceLive {
+	if got := f.Journal.Cursor(record.SourceRef{Provider: governance.Governor}, "tip"); got.State != governance.SourceLive {
 		t.Errorf("got %s (%s), want live", got.State, got.Error)
 	}
 }
@@ -727,13 +687,13 @@ func TestAnEndpointIsAskedLessAfterALimit(t *testing.T) {
 			f.clock = clock.Stepping(startOfFake().Add(31 * fake.BlockTime))
 			f.chain.MineEmpty(30)
 			f.start()
-			f.poll("tip")
+			f.Poll("tip")
 			f.chain.Mine(voted(ada, 1, 500))
 			f.chain.MineEmpty(7)
 			var asked []uint64 // blocks
 			f.chain.Fail(fake.Faults{Logs: func(first, last uint64) *fake.Refusal { asked = append(asked, last-first+1); return &refusal }})
 			for range 30 {
-				if err := f.tryPoll("tip"); err == nil || !strings.Contains(err.Error(), "allows no more requests") {
+				if err := f.TryPoll(f.t.Context(), "tip"); err == nil || !strings.Contains(err.Error(), "allows no more requests") {
 					t.Fatalf("got %v, want the limit", err)
 				}
 				f.clock.Step(time.Second)
@@ -761,7 +721,7 @@ func TestAFirstBlockThatIsTooLateLosesNothing(t *testing.T) {
 	if got := f.upstream.Check(t.Context()); len(got) != 1 || !strings.Contains(got[0].Problem, "firstBlock 15 is too late") {
 		t.Errorf("got %+v, want the block said to be too late", got)
 	}
-	f.poll("tip", "backfill")
+	f.Poll("tip", "backfill")
 	if _, known := f.proposal("1"); !known {
 		t.Error("the proposal before the block is missing")
 	}
@@ -785,15 +745,14 @@ func TestAQuorumThatNobodyCanReachKeepsTheProposal(t *testing.T) {
 	t.Parallel()
 	f := atTip(t)
 	f.chain.Mine(created(1, 30, 40))
-	most := new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 256), big.NewInt(1))
-	f.chain.Answer(governorAddress, "quorum(uint256)", []any{uint64(30)}, most)
+	f.chain.Answer(governorAddress, "quorum(uint256)", []any{uint64(30)}, most())
 	f.chain.MineEmpty(20)
-	f.poll("tip", "state")
+	f.Poll("tip", "state")
 	got, known := f.proposal("1")
-	if !known || got.Quorum != nil || got.QuorumRaw != most.String() {
+	if !known || got.Quorum != nil || got.QuorumRaw != most().String() {
 		t.Errorf("got quorum %v, %q of a proposal (held %t), want it as published alone", got.Quorum, got.QuorumRaw, known)
 	}
-	f.poll("tip", "state") // which writes what was refused
+	f.Poll("tip", "state") // which writes what was refused
 	source := record.SourceRef{Provider: governance.Governor, ID: chain.SourceID(fakeChain, governorAddress)}
 	if rejected := env.Rejected(t, f.warehouse, source); rejected != 1 {
 		t.Errorf("got %d refused items, want the quorum noted", rejected)

@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"pnyx/clock"
 	"pnyx/governance"
 	"pnyx/test/env"
@@ -201,32 +199,21 @@ func (f *follower) dump() map[string]string {
 	f.lacks()
 	held := map[string]string{"lacks": f.lacks()}
 	note := func(key string, value any) {
-		text, err := json.MarshalIndent(value, "", " ")
-		if err != nil {
-			f.t.Fatal(err)
-		}
+		text := env.Must(json.MarshalIndent(value, "", " "))(f.t)
 		held[key] = string(text)
 	}
-	refs, err := records.AllProposals(f.t.Context(), f.warehouse)
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	all, err := records.Proposals(f.t.Context(), f.warehouse, refs)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	refs := env.Must(records.AllProposals(f.t.Context(), f.warehouse))(f.t)
+	all := env.Must(records.Proposals(f.t.Context(), f.warehouse, refs))(f.t)
 	for _, p := range all {
 		if p.Withdrawn {
 			continue
 		}
 		p.ObservedAt = governance.Timestamp(0)
 		note(p.ExternalID, p)
-		if err := records.HeldBallots(f.t.Context(), f.warehouse, p.ProposalRef, func(b record.Ballot) error {
+		env.MustDo(f.t, records.HeldBallots(f.t.Context(), f.warehouse, p.ProposalRef, func(b record.Ballot) error {
 			note(b.VoteID, b)
 			return nil
-		}); err != nil {
-			f.t.Fatal(err)
-		}
+		}))
 	}
 	return held
 }
@@ -246,7 +233,7 @@ func TestWhoFollowedLiveAndWhoStartsFromNothingHoldTheSame(t *testing.T) {
 			h := &history{follower: f, random: rand.New(rand.NewPCG(seed, 1)), fraction: 1, timelock: timelockAddress}
 			h.present()
 			f.start()
-			f.poll("backfill")
+			f.Poll("backfill")
 			for range 60 {
 				h.live()
 				h.present()
@@ -255,7 +242,7 @@ func TestWhoFollowedLiveAndWhoStartsFromNothingHoldTheSame(t *testing.T) {
 				}
 				for _, poller := range []string{"tip", "final", "state"} {
 					if h.random.IntN(3) > 0 {
-						f.poll(poller)
+						f.Poll(poller)
 					}
 				}
 			}
@@ -267,9 +254,7 @@ func TestWhoFollowedLiveAndWhoStartsFromNothingHoldTheSame(t *testing.T) {
 			scratch := *f
 			scratch.warehouse = env.Warehouse(t)
 			scratch.start()
-			if diff := cmp.Diff(scratch.dump(), live); diff != "" {
-				t.Errorf("who starts from nothing (-) and who followed live (+) differ:\n%s", diff)
-			}
+			env.WantSame(t, "who starts from nothing, and who followed live", scratch.dump(), live)
 			if len(live) < 10 || !slices.ContainsFunc(slices.Collect(maps.Keys(live)), func(key string) bool { return strings.Contains(key, "/0x") }) {
 				t.Errorf("got %d records, want proposals and ballots", len(live))
 			}

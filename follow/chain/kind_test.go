@@ -10,6 +10,7 @@ import (
 
 	"pnyx/clock"
 	"pnyx/governance"
+	"pnyx/test/env"
 	fake "pnyx/test/upstream/chain"
 	"pnyx/warehouse/records"
 )
@@ -25,7 +26,7 @@ func openPoll(t *testing.T, mode string, logs ...fake.Log) *follower {
 	f.start()
 	f.chain.Mine(logs...)
 	f.chain.MineEmpty(2)
-	f.poll("tip")
+	f.Poll("tip")
 	return f
 }
 
@@ -55,22 +56,6 @@ func TestParamsDivideAVoteWhereTheContractSaysSo(t *testing.T) {
 	}
 }
 
-func TestTheContractSaysWhichSidesCountTowardsTheQuorum(t *testing.T) {
-	t.Parallel()
-	for counted, want := range map[string][]string{
-		"against,for,abstain": {"for", "against", "abstain"}, "for,abstain,against": {"for", "against", "abstain"},
-		"for%2Cabstain": {"for", "abstain"}, "for": {"for"}, "against": {"against"},
-	} {
-		t.Run(counted, func(t *testing.T) {
-			t.Parallel()
-			f := openPoll(t, "support=bravo&quorum="+counted, created(1, 22, 1_000))
-			if got, _ := f.proposal("1"); !slices.Equal(got.QuorumChoices, want) {
-				t.Errorf("got %v, want %v", got.QuorumChoices, want)
-			}
-		})
-	}
-}
-
 func TestAMovedEndIsTheEnd(t *testing.T) {
 	t.Parallel()
 	for name, move := range map[string]func(*follower){
@@ -89,9 +74,9 @@ func TestAMovedEndIsTheEnd(t *testing.T) {
 			t.Parallel()
 			f := openPoll(t, "support=bravo&quorum=for", created(1, 22, 60))
 			f.chain.Answer(governorAddress, "state(uint256)", []any{uint64(1)}, uint64(1))
-			f.poll("state")
+			f.Poll("state")
 			move(f)
-			f.poll("tip", "final", "state")
+			f.Poll("tip", "final", "state")
 			got, _ := f.proposal("1")
 			want := startOfFake().Add(90 * fake.BlockTime)
 			if isKnown := name != "for nobody to see"; isKnown != (got.EndAt != nil) || isKnown && !got.EndAt.Time().Equal(want) {
@@ -108,7 +93,7 @@ func TestAQuorumThatChangesIsReadUntilVotingIsOver(t *testing.T) {
 		f.chain.Answer(governorAddress, "state(uint256)", []any{uint64(1)}, state)
 		f.chain.Answer(governorAddress, "quorumVotes(uint256)", []any{uint64(1)}, quorum)
 		f.clock.Step(time.Minute)
-		f.poll("state")
+		f.Poll("state")
 	}
 	f.chain.Answer(governorAddress, "quorumVotes()", nil, uint64(7)) // the least that it can be
 	const active, succeeded = 1, 4
@@ -161,15 +146,9 @@ func TestAQuorumOfTheProposalPrecedesOneOfATime(t *testing.T) {
 	f.chain.Answer(governorAddress, "quorum(uint256)", []any{uint64(22)}, uint64(3))
 	f.chain.Answer(governorAddress, "quorum(uint256)", []any{uint64(1)}, uint64(8)) // the quorum of block 1
 	f.chain.MineEmpty(30)
-	f.poll("tip", "state")
-	proposals, err := records.AllProposals(t.Context(), f.warehouse)
-	if err != nil {
-		t.Fatal(err)
-	}
-	held, err := records.Proposals(t.Context(), f.warehouse, proposals)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f.Poll("tip", "state")
+	proposals := env.Must(records.AllProposals(t.Context(), f.warehouse))(t)
+	held := env.Must(records.Proposals(t.Context(), f.warehouse, proposals))(t)
 	got := map[string]string{}
 	for _, p := range held {
 		got[p.Title] = fmt.Sprint(p.Quorum)
@@ -188,7 +167,7 @@ func TestAVoteThatIsDecidedBeforeItsEndIsOver(t *testing.T) {
 		}
 		f.chain.Answer(governorAddress, "state(uint256)", []any{uint64(1)}, uint64(number))
 		f.clock.Step(time.Minute)
-		f.poll("state")
+		f.Poll("state")
 		if got, _ := f.proposal("1"); got.State != want {
 			t.Errorf("got state %s, want %s", got.State, want)
 		}
@@ -199,7 +178,7 @@ func TestACountOfTheContractIsStatedWhereBallotsDiffer(t *testing.T) {
 	t.Parallel()
 	f := endedPoll(t)
 	f.chain.Answer(governorAddress, "proposalVotes(uint256)", []any{uint64(1)}, uint64(3), uint64(600), uint64(1))
-	f.poll("state")
+	f.Poll("state")
 	wantStated := func(want ...int64) {
 		t.Helper()
 		got, _ := f.proposal("1")
@@ -213,9 +192,9 @@ func TestACountOfTheContractIsStatedWhereBallotsDiffer(t *testing.T) {
 	}
 	wantStated(600, 3, 1)
 	f.start()
-	f.poll("tip", "state")
+	f.Poll("tip", "state")
 	wantStated(600, 3, 1)
 	f.chain.Answer(governorAddress, "proposalVotes(uint256)", []any{uint64(1)}, uint64(0), uint64(507), uint64(0))
-	f.poll("state")
+	f.Poll("state")
 	wantStated()
 }

@@ -39,7 +39,7 @@ func followLab(t *testing.T, lab *env.ChainLab, urls ...string) labFollower {
 func (f labFollower) run() {
 	f.t.Helper()
 	for _, poller := range []string{"backfill", "tip", "final", "state"} {
-		env.Until(f.t, func() error { return f.tryPoll(poller) })
+		env.Until(f.t, func() error { return f.TryPoll(f.t.Context(), poller) })
 	}
 }
 
@@ -53,14 +53,8 @@ func (f labFollower) check() {
 
 func (f labFollower) differences() (wrong []string) {
 	f.t.Helper()
-	all, err := records.AllProposals(f.t.Context(), f.warehouse)
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	held, err := records.Proposals(f.t.Context(), f.warehouse, all)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	all := env.Must(records.AllProposals(f.t.Context(), f.warehouse))(f.t)
+	held := env.Must(records.Proposals(f.t.Context(), f.warehouse, all))(f.t)
 	found := map[string]records.Proposal{}
 	for _, p := range held {
 		if !p.Withdrawn {
@@ -112,10 +106,7 @@ func (f labFollower) compare(g env.LabGovernor, want env.LabProposal, got record
 	} else if g.Clock == "timestamp" && (fmt.Sprint(got.StartAt.Time().Unix()) != want.Start || fmt.Sprint(got.EndAt.Time().Unix()) != want.End) {
 		say("times", got.StartAt, want.Start)
 	}
-	totals, err := counts.VoteTotalsOf(f.t.Context(), f.warehouse, []record.RefHash{got.Ref})
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	totals := env.Must(counts.VoteTotalsOf(f.t.Context(), f.warehouse, []record.RefHash{got.Ref}))(f.t)
 	for side, text := range want.Tally {
 		if power := totals[got.Ref].Choices[side].Power; !power.Equal(units(text, g.Decimals)) {
 			say("power "+side, power, units(text, g.Decimals))
@@ -147,10 +138,7 @@ func TestLongTheLabIsFollowedThroughFailingEndpoints(t *testing.T) {
 		f.run()
 		f.check()
 		var gaps uint64
-		cursors, err := records.FollowCursors(t.Context(), f.warehouse, "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		cursors := env.Must(records.FollowCursors(t.Context(), f.warehouse, ""))(t)
 		for _, cursor := range cursors {
 			gaps += cursor.Gaps
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
+	"pnyx/test/env"
 	fake "pnyx/test/upstream/chain"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
@@ -16,11 +17,8 @@ import (
 // lacks returns what the followed Governor states and is not held, after its past was read.
 func (f *follower) lacks() string {
 	f.t.Helper()
-	f.poll("tip", "backfill", "final", "state", "backfill")
-	follows, err := records.SourceFollows(f.t.Context(), f.warehouse, startOfFake())
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	f.Poll("tip", "backfill", "final", "state", "backfill")
+	follows := env.Must(records.SourceFollows(f.t.Context(), f.warehouse, startOfFake()))(f.t)
 	return follows[f.upstream.Sources()[0]].Lacks
 }
 
@@ -88,12 +86,14 @@ func TestTheModeSaysWhatCountsTowardsTheQuorum(t *testing.T) {
 	for mode, want := range map[string]string{
 		"support=bravo&quorum=bravo": "for: 4", "support=bravo&quorum=for,abstain": "for,abstain: 4",
 		"support=bravo&quorum=for,members": "for: unknown", "support=bravo&quorum=turnout": ": unknown",
+		"support=bravo&quorum=against,for,abstain": "for,against,abstain: 4", "support=bravo&quorum=for,abstain,against": "for,against,abstain: 4",
+		"support=bravo&quorum=for%2Cabstain": "for,abstain: 4", "support=bravo&quorum=for": "for: 4", "support=bravo&quorum=against": "against: 4",
 	} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
 			f := openPoll(t, mode, created(1, 22, 60))
 			f.chain.Answer(governorAddress, "quorum(uint256)", []any{uint64(22)}, uint64(4))
-			f.poll("state")
+			f.Poll("state")
 			p, _ := f.proposal("1")
 			got := strings.Join(p.QuorumChoices, ",") + ": unknown"
 			if p.Quorum != nil {
@@ -113,12 +113,10 @@ func (f *follower) ballots() map[string]record.Ballot {
 	f.t.Helper()
 	held := map[string]record.Ballot{}
 	p, _ := f.proposal("1")
-	if err := records.HeldBallots(f.t.Context(), f.warehouse, p.ProposalRef, func(b record.Ballot) error {
+	env.MustDo(f.t, records.HeldBallots(f.t.Context(), f.warehouse, p.ProposalRef, func(b record.Ballot) error {
 		held[b.Voter] = b
 		return nil
-	}); err != nil {
-		f.t.Fatal(err)
-	}
+	}))
 	return held
 }
 
@@ -158,7 +156,7 @@ func TestACountThatCannotBeRepresentedKeepsTheProposal(t *testing.T) {
 	f := endedPoll(t)
 	f.chain.Answer(governorAddress, "proposalVotes(uint256)", []any{uint64(1)}, uint64(3), most(), uint64(1))
 	f.chain.Answer(governorAddress, "state(uint256)", []any{uint64(1)}, uint64(4))
-	f.poll("state", "state")
+	f.Poll("state", "state")
 	p, known := f.proposal("1")
 	if !known || len(p.StatedScores) > 0 || p.StatedScoresTotal != nil || p.Title == "" {
 		t.Errorf("got known %t with scores %v, want the proposal without them", known, p.StatedScores)
@@ -173,13 +171,10 @@ func TestARefusedItemOfASourceIsSomethingThatIsNotHeld(t *testing.T) {
 	f := atTip(t)
 	source := f.upstream.Sources()[0]
 	other := record.SourceRef{Provider: governance.Governor, ID: source.ID + "0"}
-	err := records.WriteFollowRejects(t.Context(), f.warehouse, []records.FollowReject{
+	env.MustDo(t, records.WriteFollowRejects(t.Context(), f.warehouse, []records.FollowReject{
 		{Upstream: f.upstream.ID(), Provider: other.Provider, SourceID: other.ID, ItemID: "1", Reason: "cut", At: startOfFake()},
 		{Upstream: f.upstream.ID(), ItemID: "2", Reason: "was not asked for", At: startOfFake()},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if got := f.lacks(); got != "" {
 		t.Errorf("got %q, want nothing: what was refused is of no source, or of another", got)
 	}

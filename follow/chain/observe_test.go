@@ -16,6 +16,7 @@ import (
 	"pnyx/clock"
 	"pnyx/follow/chain"
 	"pnyx/governance"
+	"pnyx/test/env"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
 )
@@ -92,15 +93,12 @@ func TestLongProposalsAreSimulated(t *testing.T) {
 		f := newFollower(t)
 		f.endpoints, f.governors, f.clock = []http.Handler{node}, []chain.Governor{{Address: super.Address}}, now
 		f.start()
-		f.poll("tip", "backfill", "final", "state", "state")
+		f.Poll("tip", "backfill", "final", "state", "state")
 		return f
 	}
 	seen := func(f *follower) records.Observation {
 		ref := record.ProposalRef{Provider: governance.Governor, ExternalID: chain.SourceID(fakeChain, super.Address) + "/" + super.Proposals[0].ID}.Hash()
-		found, err := records.Observations(t.Context(), f.warehouse, []record.RefHash{ref})
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := env.Must(records.Observations(t.Context(), f.warehouse, []record.RefHash{ref}))(t)
 		return found[ref]
 	}
 	const noSimulation, noCalls = "eth_simulateV1", "eth_call from"
@@ -130,11 +128,9 @@ func TestLongProposalsAreSimulated(t *testing.T) {
 	}
 	now.Step(time.Unix(view.Time, 0).Add(2 * time.Hour).Sub(now.Now()))
 	for _, n := range nodes {
-		n.f.poll("tip", "final", "state", "state")
+		n.f.Poll("tip", "final", "state", "state")
 		o := seen(n.f)
-		if diff := cmp.Diff(n.after, outlineOf(o.Simulation)); diff != "" {
-			t.Errorf("%s, after: %s", n.name, diff)
-		}
+		env.WantSame(t, n.name+", after", n.after, outlineOf(o.Simulation))
 		if changed := n.before != n.after; changed != (o.Earlier != nil) || changed && outlineOf(o.Earlier) != n.before {
 			t.Errorf("%s: before it was %s, want %s", n.name, outlineOf(o.Earlier), n.before)
 		}

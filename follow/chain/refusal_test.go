@@ -68,6 +68,17 @@ func TestRefusalsOfRangesAreUnderstood(t *testing.T) {
 
 func TestOtherRefusalsAreNotAboutTheRange(t *testing.T) {
 	t.Parallel()
+	for _, text := range []string{ // of state that is gone
+		"missing trie node 00ab (path ) state 0x12 is not available, not found", "historical state 0x12 is not available",
+		"required historical state unavailable (reexec=128)", "historical state not available in path scheme yet", "No state available for block 0x12",
+		"World state unavailable for block", "state at block #19000000 is pruned", "project ID does not have access to archive state",
+		"Archive, Debug and trace requests are not available on your current plan", "distance to target block exceeds maximum proof window",
+		"BlockOutOfRangeError: block height is 3784 but requested was 8", "metadata is not found",
+	} {
+		if refused := (&chain.RPCError{Code: -32000, Message: text}); chain.IsUnknown(refused) || chain.IsLimit(refused) {
+			t.Errorf("%q is taken for a limit", text)
+		}
+	}
 	for name, tt := range map[string]struct {
 		code int64
 		text string
@@ -95,20 +106,5 @@ func TestOtherRefusalsAreNotAboutTheRange(t *testing.T) {
 				t.Errorf("%q is not understood", tt.text)
 			}
 		})
-	}
-}
-
-func TestWordsForStateThatIsGoneAreNoLimit(t *testing.T) {
-	t.Parallel()
-	for _, text := range []string{
-		"missing trie node 00ab (path ) state 0x12 is not available, not found", "historical state 0x12 is not available",
-		"required historical state unavailable (reexec=128)", "historical state not available in path scheme yet", "No state available for block 0x12",
-		"World state unavailable for block", "state at block #19000000 is pruned", "project ID does not have access to archive state",
-		"Archive, Debug and trace requests are not available on your current plan", "distance to target block exceeds maximum proof window",
-		"BlockOutOfRangeError: block height is 3784 but requested was 8", "metadata is not found",
-	} {
-		if refused := (&chain.RPCError{Code: -32000, Message: text}); chain.IsUnknown(refused) || chain.IsLimit(refused) {
-			t.Errorf("%q is taken for a limit", text)
-		}
 	}
 }

@@ -78,10 +78,10 @@ func TestAProposalHasTheRulesOfItsBlock(t *testing.T) {
 			t.Parallel()
 			f := upgradedPoll(t, log)
 			f.start()
-			f.poll("tip", "backfill", "final", "state")
+			f.Poll("tip", "backfill", "final", "state")
 			f.wantRules()
 			f.start()
-			f.poll("tip", "backfill", "final", "state")
+			f.Poll("tip", "backfill", "final", "state")
 			f.wantRules()
 		})
 	}
@@ -93,7 +93,7 @@ func TestRulesOfABlockWhoseStateIsGoneAreNotGuessedAcrossAnUpgrade(t *testing.T)
 	f.chain.Answer(governorAddress, "quorum(uint256)", []any{uint64(22)}, uint64(4))
 	f.chain.Fail(fake.Faults{Pruned: true})
 	f.start()
-	f.poll("tip", "backfill", "final", "state")
+	f.Poll("tip", "backfill", "final", "state")
 	p, _ := f.proposal("1")
 	if want := startOfFake().Add(22 * fake.BlockTime); p.StartAt == nil || !p.StartAt.Time().Equal(want) {
 		t.Errorf("got start %v, want %v: the value is the number of a block", p.StartAt, want)
@@ -115,7 +115,7 @@ func TestAQuorumOfABlockWhoseStateIsGoneIsNotGuessedAcrossAChange(t *testing.T) 
 			f.chain.MineEmpty(20)
 			f.start()
 			if c.live {
-				f.poll("tip", "backfill", "final")
+				f.Poll("tip", "backfill", "final")
 			}
 			f.chain.Mine(createdAt(1, 22, 30))
 			f.chain.Change(governorAddress, "quorum(uint256)", []any{uint64(22)}, uint64(4))
@@ -123,7 +123,7 @@ func TestAQuorumOfABlockWhoseStateIsGoneIsNotGuessedAcrossAChange(t *testing.T) 
 			f.chain.MineEmpty(3)
 			f.chain.Fail(fake.Faults{Pruned: true})
 			if c.live {
-				f.poll("tip", "state")
+				f.Poll("tip", "state")
 			}
 			f.chain.MineEmpty(20)
 			f.chain.Change(governorAddress, "quorum(uint256)", []any{uint64(22)}, uint64(8))
@@ -131,7 +131,7 @@ func TestAQuorumOfABlockWhoseStateIsGoneIsNotGuessedAcrossAChange(t *testing.T) 
 			f.chain.Mine(fake.Emit(governorAddress, "QuorumNumeratorUpdated(uint256,uint256)", 0, uint64(4), uint64(8)))
 			f.chain.MineEmpty(20)
 			f.start()
-			f.poll("tip", "backfill", "final", "state")
+			f.Poll("tip", "backfill", "final", "state")
 			if p, known := f.proposal("1"); !known || p.QuorumRaw != c.want {
 				t.Errorf("got quorum %q (held %t), want %q", p.QuorumRaw, known, c.want)
 			}
@@ -144,18 +144,18 @@ func TestRulesArriveLaterWhereTheEndpointIsBehind(t *testing.T) {
 	f := newFollower(t)
 	f.chain.MineEmpty(20)
 	f.start()
-	f.poll("tip", "backfill")
+	f.Poll("tip", "backfill")
 	f.chain.Mine(createdAt(1, 22, 60))
 	f.chain.Mine(voted(ada, 1, 5e6))
 	f.chain.Change(tokenAddress, "decimals()", nil, uint64(6)) // of the block after
 	f.chain.Fail(fake.Faults{NoState: 21})
 	f.start()
-	f.poll("tip")
+	f.Poll("tip")
 	if got, _ := f.power("1"); got[0] != 5e18 {
 		t.Errorf("got power %v, want the ballot with the decimals of the head", got)
 	}
 	f.chain.Fail(fake.Faults{})
-	f.poll("state")
+	f.Poll("state")
 	if got, _ := f.power("1"); got[0] != 5e6 {
 		t.Errorf("got power %v, want that with the decimals of the block", got)
 	}
@@ -180,12 +180,12 @@ func TestTheQuorumIsThatOfTheEnd(t *testing.T) {
 			}
 			f.chain.MineEmpty(20)
 			f.start()
-			f.poll("tip", "backfill", "final", "state")
+			f.Poll("tip", "backfill", "final", "state")
 			if p, _ := f.proposal("1"); p.QuorumRaw != "20" {
 				t.Errorf("got quorum %q, want 20 as of the end", p.QuorumRaw)
 			}
 			asked := f.chain.Calls("eth_call")
-			f.poll("state")
+			f.Poll("state")
 			if got := f.chain.Calls("eth_call"); got != asked {
 				t.Errorf("got %d more calls, want none", got-asked)
 			}

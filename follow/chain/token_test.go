@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	gocmp "github.com/google/go-cmp/cmp"
-
 	"pnyx/clock"
 	"pnyx/follow/chain"
 	"pnyx/governance/query"
@@ -90,54 +88,56 @@ func inSpace(space string, holder fake.Hex, to ...fake.Hex) fake.Log {
 	return l
 }
 
-// wantDelegations compares what is held of all accounts with what the standing blocks state.
-func (f *follower) wantDelegations() {
-	f.t.Helper()
-	current, powers := map[string][]string{}, map[string]string{}
+// stated returns what the standing blocks state of each account, in order.
+func (f *follower) stated() map[string][]string {
+	current := map[[2]string][]string{}
 	for _, l := range f.chain.Standing() {
 		if s, is := l.Note.(stated); is && s.power != "" {
-			powers[s.scope+" "+s.holder] = s.power
+			current[[2]string{s.holder, s.scope + " has"}] = []string{s.power + "e-18"}
 		} else if is {
-			current[s.scope+" "+s.holder] = s.delegates
+			current[[2]string{s.holder, s.scope + " ->"}] = s.delegates
 		}
 	}
-	var want, got []string
-	for key, delegates := range current {
-		for _, d := range delegates {
-			want = append(want, key+" -> "+d)
-		}
-	}
-	for key, power := range powers {
-		if power != "0" {
-			want = append(want, key+" has "+power+"e-18")
-		}
-	}
-	for n := range 10 {
-		voter := string(account(n))
-		q := query.VoterDelegations{Voter: query.Voter(voter), Direction: query.DelegationsGiven}
-		q.Limit = 100
-		given, err := pages.ListVoterDelegations(f.t.Context(), f.warehouse, q)
-		if err != nil {
-			f.t.Fatal(err)
-		}
-		for _, d := range given {
-			got = append(got, fmt.Sprintf("%s %s -> %s %s", d.DelegationScope.String(), d.Delegator, d.Delegate, d.Share))
-		}
-		held, err := pages.DelegatedPowerOf(f.t.Context(), f.warehouse, voter)
-		if err != nil {
-			f.t.Fatal(err)
-		}
-		for _, p := range held {
-			if p.VotingPower != nil && *p.VotingPower != "0" {
-				got = append(got, fmt.Sprintf("%s %s has %se-18", p.DelegationScope.String(), voter, strings.TrimLeft(strings.TrimPrefix(string(*p.VotingPower), "0."), "0")))
+	all := map[string][]string{}
+	for key, values := range current {
+		for _, value := range values {
+			if value != "0e-18" {
+				all[key[0]] = append(all[key[0]], key[1]+" "+value)
 			}
 		}
 	}
-	slices.Sort(want)
-	slices.Sort(got)
-	if diff := gocmp.Diff(want, got); diff != "" {
-		f.t.Errorf("delegations and power (-want +got):\n%s", diff)
+	for _, lines := range all {
+		slices.Sort(lines)
 	}
+	return all
+}
+
+// wantDelegations compares what is held of all accounts with what the standing blocks state.
+func (f *follower) wantDelegations() {
+	f.t.Helper()
+	all := f.stated()
+	for n := range 10 {
+		f.wantStated(string(account(n)), all[string(account(n))])
+	}
+}
+
+func (f *follower) wantStated(voter string, want []string) {
+	f.t.Helper()
+	var got []string
+	q := query.VoterDelegations{Voter: query.Voter(voter), Direction: query.DelegationsGiven}
+	q.Limit = 100
+	given := env.Must(pages.ListVoterDelegations(f.t.Context(), f.warehouse, q))(f.t)
+	for _, d := range given {
+		got = append(got, fmt.Sprintf("%s -> %s %s", d.DelegationScope.String(), d.Delegate, d.Share))
+	}
+	held := env.Must(pages.DelegatedPowerOf(f.t.Context(), f.warehouse, voter))(f.t)
+	for _, p := range held {
+		if p.VotingPower != nil && *p.VotingPower != "0" {
+			got = append(got, fmt.Sprintf("%s has %se-18", p.DelegationScope.String(), strings.TrimLeft(strings.TrimPrefix(string(*p.VotingPower), "0."), "0")))
+		}
+	}
+	slices.Sort(got)
+	env.WantSame(f.t, fmt.Sprintf("delegations and power of %s", voter), want, got)
 }
 
 // drawStatements returns some logs of the token and the registry, and one that nobody reads.
@@ -167,8 +167,9 @@ func TestDelegationsAreThoseOfTheStandingBlocks(t *testing.T) {
 				f.chain.Mine(drawStatements(rng)...)
 			}
 			f.start()
-			f.poll("tip", "backfill")
+			f.Poll("tip", "backfill")
 			f.wantDelegations()
+			last := f.stated()
 			for range 25 {
 				switch rng.IntN(6) {
 				case 0:
@@ -181,23 +182,28 @@ func TestDelegationsAreThoseOfTheStandingBlocks(t *testing.T) {
 				case 1:
 					f.start()
 				case 2:
-					f.poll("final")
+					f.Poll("final")
 				default:
 					f.chain.Mine(drawStatements(rng)...)
 				}
-				f.poll("tip", "tip")
-				f.wantDelegations()
-				if t.Failed() {
+				f.Poll("tip", "tip")
+				all := f.stated()
+				for n := range 10 { // those of whom something changed, and some others
+					if voter := string(account(n)); !slices.Equal(all[voter], last[voter]) || rng.IntN(8) == 0 {
+						f.wantStated(voter, all[voter])
+					}
+				}
+				if last = all; t.Failed() {
 					return
 				}
 			}
 			f.chain.MineEmpty(fakeFinality + 2)
-			f.poll("tip", "final", "backfill", "state")
+			f.Poll("tip", "final", "backfill", "state")
 			f.wantDelegations()
 			scratch := *f
 			scratch.warehouse = env.Warehouse(t)
 			scratch.start()
-			scratch.poll("tip", "backfill")
+			scratch.Poll("tip", "backfill")
 			scratch.wantDelegations()
 		})
 	}
@@ -210,13 +216,13 @@ func TestStatementsThatAnAnswerLacksAreMended(t *testing.T) {
 	f.chain.Create(tokenAddress, 1)
 	f.chain.MineEmpty(20)
 	f.start()
-	f.poll("tip", "backfill")
+	f.Poll("tip", "backfill")
 	f.chain.Fail(fake.Faults{Forget: func(number uint64) bool { return number == 21 }})
 	f.chain.Mine(delegateTo(account(1), account(2)), votesOf(account(2), 100_000_000_000_000_001))
 	f.chain.MineEmpty(fakeFinality + 1)
-	f.poll("tip")
+	f.Poll("tip")
 	f.chain.Fail(fake.Faults{})
-	f.poll("final")
+	f.Poll("final")
 	f.wantDelegations()
 }
 
@@ -230,7 +236,7 @@ func TestSuppliesAreWrittenWhenTheyChange(t *testing.T) {
 	f.chain.Mine(votesOf(account(2), 1_000_000_000_000_000_000))
 	f.chain.MineEmpty(20)
 	f.start()
-	f.poll("tip", "backfill", "state")
+	f.Poll("tip", "backfill", "state")
 	share := func(want string) {
 		t.Helper()
 		held, err := pages.DelegatedPowerOf(t.Context(), f.warehouse, string(account(2)))
@@ -241,7 +247,7 @@ func TestSuppliesAreWrittenWhenTheyChange(t *testing.T) {
 	share("0.2")
 	f.chain.Change(tokenAddress, "totalSupply()", nil, uint64(10_000_000_000_000_000_000))
 	f.chain.MineEmpty(fakeFinality + 5)
-	f.poll("tip", "final", "state")
+	f.Poll("tip", "final", "state")
 	share("0.1")
 }
 
@@ -275,7 +281,7 @@ func testPastSupplies(t *testing.T, f *follower, clock func(uint64) uint64) {
 	f.chain.MineEmpty(fakeFinality + 5)
 	for range 2 { // processes
 		f.start()
-		f.poll("tip", "backfill", "final", "state", "state")
+		f.Poll("tip", "backfill", "final", "state", "state")
 		found, err := feed.PowersBetween(t.Context(), f.warehouse, tokenScope, 0, 1_000, 1)
 		if got := found.Supplies; err != nil || len(got) != 2 || got[0].Block != 22 || got[0].Supply.String() != "4" || got[1].Supply.String() != "5" {
 			t.Errorf("got supplies %+v and %v, want 4 at block 22 and 5 later", got, err)
@@ -295,15 +301,15 @@ func TestStatedPowersReplaceThoseThatLogsDoNotComeTo(t *testing.T) {
 	f.chain.Mine(votesOf(account(1), 300_000_000_000_000_003), votesOf(account(2), 100_000_000_000_000_001), votesOf(account(3), 100_000_000_000_000_007))
 	f.chain.MineEmpty(fakeFinality + 5)
 	f.start()
-	f.poll("tip", "backfill", "final", "state")
+	f.Poll("tip", "backfill", "final", "state")
 	f.wantDelegations()
 	// A lock ends without a log. Its holder has a new log later, whose power is what counts.
 	f.chain.Change(tokenAddress, "getVotes(address)", []any{account(1)}, uint64(200_000_000_000_000_000))
 	f.chain.MineEmpty(fakeFinality + 5)
-	f.poll("tip", "final", "state")
+	f.Poll("tip", "final", "state")
 	f.wantDelegations() // asked by the hour
 	f.clock.Step(time.Hour)
-	f.poll("state")
+	f.Poll("state")
 	power := func(want string) {
 		t.Helper()
 		held, err := pages.DelegatedPowerOf(t.Context(), f.warehouse, string(account(1)))
@@ -313,6 +319,6 @@ func TestStatedPowersReplaceThoseThatLogsDoNotComeTo(t *testing.T) {
 	}
 	power("0.2")
 	f.chain.Mine(votesOf(account(1), 250_000_000_000_000_000))
-	f.poll("tip")
+	f.Poll("tip")
 	power("0.25")
 }

@@ -31,21 +31,21 @@ func TestAttackAnAbsurdPostDoesNotStopTheLog(t *testing.T) {
 			f := newFixture(t)
 			lying := f.tamper()
 			f.AddTopic(1, "First", "ada", "<p>text</p>")
-			f.run(order()...)
+			f.Poll(order()...)
 			lying.Change(func(asked string, answer []byte) []byte {
 				absurd := fmt.Sprintf(`"latest_posts":[{"id":%d,"topic_id":1,"post_number":1,"created_at":"9999-01-01T00:00:00Z"},`, uint64(math.MaxUint64))
 				return []byte(strings.Replace(string(answer), `"latest_posts":[`, absurd, 1))
 			})
-			f.run("log")
+			f.Poll("log")
 			f.clock.Step(2 * time.Minute)
-			f.run("log")
+			f.Poll("log")
 			if !lasts {
 				lying.Change(func(_ string, answer []byte) []byte { return answer })
-				f.run("log")
+				f.Poll("log")
 			}
 			id := f.AddTopic(1, "Second", "ada", "<p>text</p>")
 			f.clock.Step(2 * time.Minute)
-			f.run("log")
+			f.Poll("log")
 			if got := f.topic(id); got.Title != "Second" {
 				t.Errorf("got %q", got.Title)
 			}
@@ -64,7 +64,7 @@ func TestAttackNestedCategoriesAreRefused(t *testing.T) {
 			nested := strings.Repeat(`{"id":1,"name":"a","slug":"a","subcategory_list":[`, levels) + strings.Repeat("]}", levels)
 			return []byte(`{"category_list":{"categories":[` + nested + `]}}`)
 		})
-		if err := f.try(t.Context(), "categories"); err == nil {
+		if err := f.TryPoll(t.Context(), "categories"); err == nil {
 			t.Errorf("categories of %d levels are read", levels)
 		}
 	}
@@ -82,13 +82,11 @@ func TestAttackTopicsThatNeverEndAreLeft(t *testing.T) {
 	})
 	cursor := f.cursor("backfill")
 	cursor.Position, cursor.State = `{"page":49990}`, governance.SourceBackfilling
-	if _, err := f.journal.Commit(t.Context(), nil, cursor); err != nil {
-		t.Fatal(err)
-	}
+	env.Must(f.Journal.Commit(t.Context(), nil, cursor))(t)
 	pages := 0
 	for more := true; more; pages++ {
 		var err error
-		if more, err = f.pollers["backfill"].Run(t.Context()); err != nil && !errors.Is(err, follow.ErrEndless) {
+		if more, err = f.Pollers["backfill"].Run(t.Context()); err != nil && !errors.Is(err, follow.ErrEndless) {
 			t.Fatal(err)
 		}
 	}
@@ -102,7 +100,7 @@ func TestAttackPostsThatStateNothingOfWhatTheSweepFindsAreFailing(t *testing.T) 
 	f := newFixture(t)
 	lying := f.tamper()
 	f.AddTopic(1, "First", "ada", "<p>text</p>")
-	f.run(order()...)
+	f.Poll(order()...)
 	lying.Change(func(asked string, answer []byte) []byte {
 		if strings.Contains(asked, "/posts.json") {
 			return []byte(`{"latest_posts":[]}`)
@@ -111,12 +109,12 @@ func TestAttackPostsThatStateNothingOfWhatTheSweepFindsAreFailing(t *testing.T) 
 	})
 	f.AddTopic(1, "Unsaid", "ada", "<p>text</p>")
 	f.clock.Step(25 * time.Hour)
-	f.run("sweep", "log")
+	f.Poll("sweep", "log")
 	if cursor := f.cursor("log"); cursor.State != governance.SourceFailing || cursor.Error == "" {
 		t.Errorf("got %s, %q, want failing and why", cursor.State, cursor.Error)
 	}
 	lying.Change(func(_ string, answer []byte) []byte { return answer })
-	f.run("log")
+	f.Poll("log")
 	if cursor := f.cursor("log"); cursor.State != governance.SourceLive || cursor.Error != "" {
 		t.Errorf("got %s, %q after there are posts", cursor.State, cursor.Error)
 	}

@@ -13,25 +13,6 @@ import (
 	upstream "pnyx/test/upstream/forum"
 )
 
-func TestAForumIsAskedWithinItsLimits(t *testing.T) {
-	t.Parallel()
-	for name, key := range map[string]string{"without a key": "", "with a key": "secret"} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			f := newFixture(t)
-			f.key = key
-			f.restart()
-			f.Switch(func(s *upstream.Switches) { s.Limited, s.Cached = true, true })
-			f.addTopics(150, 0)
-			f.follow(10 * time.Minute)
-			f.wantTruth()
-			if got := f.answers[429].Load(); got != 0 {
-				t.Errorf("got %d refused requests, want none", got)
-			}
-		})
-	}
-}
-
 func TestAForumThatRefusesIsLeftAloneUntilItSaysSo(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -42,15 +23,15 @@ func TestAForumThatRefusesIsLeftAloneUntilItSaysSo(t *testing.T) {
 		request.RemoteAddr = "127.0.0.1:1"
 		f.ServeHTTP(httptest.NewRecorder(), request)
 	}
-	until := wantLimited(t, f.try(t.Context(), "log"))
+	until := wantLimited(t, f.TryPoll(t.Context(), "log"))
 	before := f.Requests("/posts.json")
-	wantLimited(t, f.try(t.Context(), "watch"))
-	wantLimited(t, f.try(t.Context(), "log"))
+	wantLimited(t, f.TryPoll(t.Context(), "watch"))
+	wantLimited(t, f.TryPoll(t.Context(), "log"))
 	if got := f.Requests("/posts.json"); got != before || f.Requests("/latest.json") != 0 {
 		t.Error("got a request while none is allowed")
 	}
 	f.clock.Step(until.Sub(f.clock.Now()))
-	f.run("log")
+	f.Poll("log")
 	f.wantTruth()
 }
 
@@ -59,7 +40,7 @@ func TestANameWithAContactIsNoCrawlers(t *testing.T) {
 	f := newFixture(t)
 	f.AddTopic(1, "Renew", "ada", "<p>one</p>")
 	f.Switch(func(s *upstream.Switches) { s.CrawlerRequests = 1 })
-	f.run("log", "watch")
+	f.Poll("log", "watch")
 	f.wantTruth()
 }
 
@@ -67,23 +48,23 @@ func TestAnAnswerFromTheCacheIsAskedForAgain(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	topic := f.AddTopic(1, "Renew", "ada", "<p>one</p>")
-	f.run("log")
+	f.Poll("log")
 	f.Switch(func(s *upstream.Switches) { s.Cached = true })
 	f.Retitle(topic, "Renewed")
-	f.run("watch") // the topic is in the forum's cache from now on
+	f.Poll("watch") // the topic is in the forum's cache from now on
 	f.clock.Step(5 * time.Second)
 	f.Reply(topic, "bob", "<p>two</p>")
-	f.run("log")
+	f.Poll("log")
 	if got := f.topic(topic).Posts; got != 1 {
 		t.Fatalf("got %d posts, want the cached answer", got)
 	}
 	f.restart()
 	f.clock.Step(time.Minute)
-	f.run("log")
+	f.Poll("log")
 	f.wantTruth()
 	before := f.fetches()
 	f.clock.Step(time.Minute)
-	f.run("log")
+	f.Poll("log")
 	if got := f.fetches(); got != before {
 		t.Errorf("got %d topics fetched again, want none", got-before)
 	}
@@ -93,21 +74,21 @@ func TestAChangeThatTheCacheHidesIsSeenLater(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	topic := f.AddTopic(1, "Renew", "ada", "<p>one</p>")
-	f.run("log", "watch")
+	f.Poll("log", "watch")
 	f.Switch(func(s *upstream.Switches) { s.Cached = true })
 	f.Reply(topic, "bob", "<p>two</p>")
-	f.run("log") // the topic is in the forum's cache from now on
+	f.Poll("log") // the topic is in the forum's cache from now on
 	f.Retitle(topic, "Renewed")
-	f.run("watch")
+	f.Poll("watch")
 	if got := f.topic(topic).Title; got != "Renew" {
 		t.Fatalf("got title %q, want the cached answer", got)
 	}
 	f.clock.Step(time.Minute)
-	f.run("watch")
+	f.Poll("watch")
 	f.wantTruth()
 }
 
-func TestChangesReachTheRecordsInTime(t *testing.T) {
+func TestWithinItsLimitsAForumIsReadAndItsChangesReachTheRecordsInTime(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name, key string
@@ -119,9 +100,10 @@ func TestChangesReachTheRecordsInTime(t *testing.T) {
 			f.key = test.key
 			f.restart()
 			f.Switch(func(s *upstream.Switches) { s.Limited, s.Cached = true, true })
-			f.addTopics(40, 0)
-			f.follow(5 * time.Minute)
-			for i := range 10 {
+			f.addTopics(150, 0)
+			f.follow(10 * time.Minute)
+			f.wantTruth()
+			for i := range 5 {
 				topic := f.AddTopic(1, fmt.Sprint("New ", i+1), "ada", "<p>one</p>")
 				f.Reply(i+1, "bob", "<p>two</p>")
 				f.follow(test.lag)
@@ -129,6 +111,9 @@ func TestChangesReachTheRecordsInTime(t *testing.T) {
 				f.Reply(topic, "bob", "<p>two</p>")
 				f.follow(test.lag)
 				f.wantTruth()
+			}
+			if got := f.answers[429].Load(); got != 0 {
+				t.Errorf("got %d refused requests, want none", got)
 			}
 		})
 	}
@@ -175,19 +160,19 @@ func TestPagesOfOthersAreFailuresOfThePollAndChangeNothing(t *testing.T) {
 			f.restart()
 			f.Switch(fault)
 			for _, poller := range []string{"log", "watch", "categories", "sweep"} {
-				if err := f.try(t.Context(), poller); err == nil {
+				if err := f.TryPoll(t.Context(), poller); err == nil {
 					t.Errorf("poller %s: got no error", poller)
 				}
 			}
 			f.clock.Step(2 * time.Hour)
-			f.run("missing")
+			f.Poll("missing")
 			f.wantTruth()
 			if got := env.Rejected(t, f.warehouse, f.followed.Sources()[0]); got != 0 {
 				t.Errorf("got %d rejected, want none", got)
 			}
 			f.Switch(func(s *upstream.Switches) { *s = upstream.Switches{} })
 			f.clock.Step(time.Hour)
-			f.run(order()...)
+			f.Poll(order()...)
 			f.wantTruth()
 		})
 	}
@@ -198,45 +183,39 @@ func TestARenamedTopicIsFollowedToItsSlug(t *testing.T) {
 	f := newFixture(t)
 	f.Switch(func(s *upstream.Switches) { s.Slugs = true })
 	topic := f.AddTopic(1, "Renew", "ada", "<p>one</p>")
-	f.run("log")
+	f.Poll("log")
 	f.wantTruth()
 	f.Retitle(topic, "Renew again")
-	f.run("watch")
+	f.Poll("watch")
 	f.wantTruth()
 	if got := f.answers[301].Load(); got != 2 {
 		t.Errorf("got %d redirects, want one for each reading", got)
 	}
 }
 
-func TestAnInvalidTopicIsCountedAndTheOthersGoOn(t *testing.T) {
+func TestATopicThatCannotBeReadIsCountedAndTheOthersGoOn(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t)
-	f.addTopics(3, 0)
-	f.Switch(func(s *upstream.Switches) { s.Broken = 2 })
-	f.run("backfill", "watch", "watch", "log")
-	if got := len(f.shown()); got != 2 {
-		t.Errorf("got %d topics, want the two valid ones", got)
+	for name, spoil := range map[string]func(*upstream.Switches){
+		"it is invalid":                func(s *upstream.Switches) { s.Broken = 2 },
+		"the forum fails to answer it": func(s *upstream.Switches) { s.Failing = 2 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			f.addTopics(3, 0)
+			f.Switch(spoil)
+			f.Poll("backfill", "watch", "watch", "log")
+			if got := len(f.shown()); got != 2 {
+				t.Errorf("got %d topics, want the two others", got)
+			}
+			if got := env.Rejected(t, f.warehouse, f.followed.Sources()[0]); got != 1 {
+				t.Errorf("got %d rejected, want one", got)
+			}
+			f.Switch(func(s *upstream.Switches) { *s = upstream.Switches{} })
+			f.Poll("watch")
+			f.wantTruth()
+		})
 	}
-	if got := env.Rejected(t, f.warehouse, f.followed.Sources()[0]); got != 1 {
-		t.Errorf("got %d rejected, want one", got)
-	}
-	f.Switch(func(s *upstream.Switches) { s.Broken = 0 })
-	f.run("watch")
-	f.wantTruth()
-}
-
-func TestATopicThatTheForumFailsToAnswerHoldsUpNoOther(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t)
-	f.addTopics(3, 0)
-	f.Switch(func(s *upstream.Switches) { s.Failing = 2 })
-	f.run("backfill", "watch", "log")
-	if got, rejected := len(f.shown()), env.Rejected(t, f.warehouse, f.followed.Sources()[0]); got != 2 || rejected == 0 {
-		t.Errorf("got %d topics and %d rejected, want the two others and the third", got, rejected)
-	}
-	f.Switch(func(s *upstream.Switches) { s.Failing = 0 })
-	f.run("watch")
-	f.wantTruth()
 }
 
 // TestACrashAnywhereLosesNothing stops all pollers at each request of a day with each kind of
@@ -253,7 +232,7 @@ func TestACrashAnywhereLosesNothing(t *testing.T) {
 			t.Parallel()
 			f := newFixture(t)
 			f.addTopics(32, 0)
-			f.run(order()...)
+			f.Poll(order()...)
 			f.AddTopic(1, "New", "ada", "<p>one</p>")
 			f.Reply(1, "bob", "<p>two</p>")
 			f.Retitle(2, "Renamed")
@@ -267,15 +246,15 @@ func TestACrashAnywhereLosesNothing(t *testing.T) {
 			ctx, f.crash = context.WithCancel(t.Context())
 			f.crashAt.Store(n)
 			for _, poller := range order() {
-				if err := f.try(ctx, poller); err != nil {
+				if err := f.TryPoll(ctx, poller); err != nil {
 					break
 				}
 			}
 			f.crashAt.Store(0)
 			f.restart()
-			f.run(order()...)
+			f.Poll(order()...)
 			f.clock.Step(time.Hour)
-			f.run(order()...)
+			f.Poll(order()...)
 			f.wantTruth()
 			if got := f.cursor("missing").Withdrawn; got != 1 {
 				t.Errorf("got %d withdrawn, want one", got)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -12,14 +13,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"pnyx/clock"
 	"pnyx/fetch"
-	"pnyx/follow"
 	"pnyx/follow/forum"
 	"pnyx/governance"
 	"pnyx/test/env"
+	polled "pnyx/test/upstream"
 	upstream "pnyx/test/upstream/forum"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
@@ -33,6 +32,7 @@ const host = "forum.harbor.example"
 // waits or the test says so.
 type fixture struct {
 	*upstream.Forum
+	polled.Polled
 
 	t         *testing.T
 	clock     *clock.Clock
@@ -40,9 +40,7 @@ type fixture struct {
 	key       string
 	field     string
 	warehouse *warehouse.Warehouse
-	journal   *follow.Journal
 	followed  *forum.Forum
-	pollers   map[string]follow.Poller
 
 	// answers counts what the forum answered, by status. crashAt is the number of requests
 	// until crash is called; below 1 is never.
@@ -77,27 +75,17 @@ func (f *fixture) addTopics(count int, between time.Duration) {
 	}
 }
 
-// statusWriter notes the status of an answer.
-type statusWriter struct {
-	http.ResponseWriter
-
-	status int
-}
-
-// WriteHeader implements http.ResponseWriter.
-func (w *statusWriter) WriteHeader(status int) {
-	w.status = status
-	w.ResponseWriter.WriteHeader(status)
-}
-
 func (f *fixture) serve(w http.ResponseWriter, r *http.Request) {
 	if f.crashAt.Add(-1) == 0 {
 		f.crash()
 		panic(http.ErrAbortHandler)
 	}
-	noted := &statusWriter{w, http.StatusOK}
+	noted := httptest.NewRecorder()
 	f.ServeHTTP(noted, r)
-	f.answers[noted.status].Add(1)
+	f.answers[noted.Code].Add(1)
+	maps.Copy(w.Header(), noted.Header())
+	w.WriteHeader(noted.Code)
+	_, _ = w.Write(noted.Body.Bytes()) // a client that left needs nothing
 }
 
 // restart forgets everything that is not in the warehouse.
@@ -107,37 +95,11 @@ func (f *fixture) restart() {
 	f.followed = forum.New(forum.Options{
 		Name: host, Host: client.Host(f.address, forum.Pace(f.key != "")), Key: f.key, User: "pnyx", AddressField: f.field, Clock: f.clock,
 	})
-	var err error
-	if f.journal, err = follow.OpenJournal(f.t.Context(), f.warehouse, f.followed.ID(), f.followed.Sources(), f.clock); err != nil {
-		f.t.Fatal(err)
-	}
-	f.pollers = map[string]follow.Poller{}
-	for _, poller := range f.followed.Pollers(f.journal) {
-		f.pollers[poller.Name] = poller
-	}
+	f.Polled = polled.Follow(f.t, f.warehouse, f.followed, f.clock)
 }
 
 // order is the order in which pollers of equal time run.
 func order() []string { return []string{"categories", "log", "watch", "backfill", "sweep", "missing"} }
-
-// run runs a poller until it has nothing more to do.
-func (f *fixture) run(pollers ...string) {
-	f.t.Helper()
-	for _, poller := range pollers {
-		if err := f.try(f.t.Context(), poller); err != nil {
-			f.t.Fatalf("poller %s: %v", poller, err)
-		}
-	}
-}
-
-func (f *fixture) try(ctx context.Context, poller string) error {
-	for {
-		more, err := f.pollers[poller].Run(ctx)
-		if err != nil || !more {
-			return err
-		}
-	}
-}
 
 // follow runs all pollers at their intervals for a time.
 func (f *fixture) follow(span time.Duration) {
@@ -146,8 +108,8 @@ func (f *fixture) follow(span time.Duration) {
 	for end := f.clock.Now().Add(span); f.clock.Now().Before(end); f.clock.Step(time.Second) {
 		for _, poller := range order() {
 			if now := f.clock.Now(); !now.Before(next[poller]) {
-				next[poller] = now.Add(f.pollers[poller].Interval)
-				f.run(poller)
+				next[poller] = now.Add(f.Pollers[poller].Interval)
+				f.Poll(poller)
 			}
 		}
 	}
@@ -160,10 +122,7 @@ func (f *fixture) shown() []record.Topic {
 	for i := range ids {
 		ids[i] = strconv.Itoa(i + 1)
 	}
-	held, err := records.HeldTopics(f.t.Context(), f.warehouse, host, ids, true)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	held := env.Must(records.HeldTopics(f.t.Context(), f.warehouse, host, ids, true))(f.t)
 	shown := []record.Topic{}
 	for _, topic := range held {
 		if topic.Visible && !topic.Withdrawn {
@@ -176,13 +135,11 @@ func (f *fixture) shown() []record.Topic {
 // wantTruth fails the test unless what is held is what the forum shows.
 func (f *fixture) wantTruth() {
 	f.t.Helper()
-	if diff := cmp.Diff(f.Truth(host), f.shown()); diff != "" {
-		f.t.Errorf("-forum +held\n%s", diff)
-	}
+	env.WantSame(f.t, "the forum, and what is held", f.Truth(host), f.shown())
 }
 
 func (f *fixture) cursor(poller string) records.FollowCursor {
-	return f.journal.Cursor(record.SourceRef{Provider: governance.Discourse, ID: host}, poller)
+	return f.Journal.Cursor(record.SourceRef{Provider: governance.Discourse, ID: host}, poller)
 }
 
 // topic returns a held topic.

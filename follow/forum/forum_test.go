@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"pnyx/governance"
+	"pnyx/test/env"
 	upstream "pnyx/test/upstream/forum"
 	"pnyx/warehouse/records"
 )
@@ -18,7 +19,7 @@ func TestAForumIsReadFromItsNewestTopicOn(t *testing.T) {
 		f.Reply(topic, "bob", "<p>two</p>")
 		f.clock.Step(time.Minute)
 	}
-	if more, err := f.pollers["backfill"].Run(t.Context()); err != nil || !more {
+	if more, err := f.Pollers["backfill"].Run(t.Context()); err != nil || !more {
 		t.Fatalf("got more %t, %v; want more pages", more, err)
 	}
 	if got := f.shown(); len(got) != 30 || got[0].ExternalID != "36" {
@@ -28,7 +29,7 @@ func TestAForumIsReadFromItsNewestTopicOn(t *testing.T) {
 		t.Errorf("got %s, %d of %d; want backfilling, 30 of 65", got.State, got.Done, got.Total)
 	}
 	f.restart()
-	f.run("backfill")
+	f.Poll("backfill")
 	f.wantTruth()
 	if got := f.cursor("backfill"); got.State != governance.SourceLive || got.Done != got.Total {
 		t.Errorf("got %s, %d of %d; want live and all", got.State, got.Done, got.Total)
@@ -46,7 +47,7 @@ func TestNewPostsAreReadByTheirIDs(t *testing.T) {
 			f := newFixture(t)
 			f.Switch(func(s *upstream.Switches) { s.OldPosts = old })
 			first, second := f.AddTopic(1, "Renew", "ada", "<p>one</p>"), f.AddTopic(1, "Budget", "ada", "<p>one</p>")
-			f.run("log")
+			f.Poll("log")
 			f.wantTruth()
 			f.Reply(first, "bob", "<p>two</p>")
 			f.Message(130) // of which whole windows are empty
@@ -54,10 +55,10 @@ func TestNewPostsAreReadByTheirIDs(t *testing.T) {
 			f.Message(1)
 			f.DeletePost(f.Reply(second, "eve", "<p>spam</p>"))
 			f.AddTopic(1, "Grants", "bob", "<p>one</p>")
-			f.run("log")
+			f.Poll("log")
 			f.wantTruth()
 			before := f.fetches()
-			f.run("log")
+			f.Poll("log")
 			if got := f.fetches(); got != before {
 				t.Errorf("got %d topics fetched again, want none", got-before)
 			}
@@ -70,17 +71,17 @@ func TestMorePostsThanARunReadsAreLeftToTheSweep(t *testing.T) {
 	f := newFixture(t)
 	f.Switch(func(s *upstream.Switches) { s.OldPosts = true })
 	old := f.AddTopic(1, "Renew", "ada", "<p>one</p>")
-	f.run("log", "backfill", "sweep")
+	f.Poll("log", "backfill", "sweep")
 	f.Reply(old, "bob", "<p>two</p>")
 	f.Message(1100)
 	f.AddTopic(1, "Grants", "bob", "<p>one</p>")
 	f.clock.Step(time.Minute)
-	f.run("log")
+	f.Poll("log")
 	if got := f.topic(old).Posts; got != 1 {
 		t.Fatalf("got %d posts, want the old topic not read yet", got)
 	}
 	f.restart()
-	f.run("sweep")
+	f.Poll("sweep")
 	f.wantTruth()
 }
 
@@ -94,7 +95,7 @@ func TestChangesWithoutAPostAreSeenInTheLatestActivity(t *testing.T) {
 		f.clock.Step(time.Second)
 	}
 	deleted := f.Reply(topics[6], "bob", "<p>two</p>")
-	f.run("backfill", "log", "watch")
+	f.Poll("backfill", "log", "watch")
 	f.wantTruth()
 	f.clock.Step(time.Minute)
 	for _, test := range []struct {
@@ -112,7 +113,7 @@ func TestChangesWithoutAPostAreSeenInTheLatestActivity(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			before := f.fetches()
 			test.change()
-			f.run("watch", "watch")
+			f.Poll("watch", "watch")
 			f.wantTruth()
 			if got := f.fetches() - before; got != 1 {
 				t.Errorf("got %d topics fetched, want the one that changed, once", got)
@@ -126,12 +127,12 @@ func TestABumpWhileNobodyFollowedIsSeen(t *testing.T) {
 	f := newFixture(t)
 	topic := f.AddTopic(1, "Renew", "ada", "<p>one</p>")
 	f.AddTopic(1, "Budget", "ada", "<p>one</p>")
-	f.run("backfill", "watch")
+	f.Poll("backfill", "watch")
 	f.clock.Step(time.Hour)
 	f.EditFirst(topic, "<p>edited</p>")
 	f.Bump(topic)
 	f.restart()
-	f.run("watch")
+	f.Poll("watch")
 	f.wantTruth()
 }
 
@@ -140,18 +141,18 @@ func TestATopicThatLeavesTheFirstPageIsSeen(t *testing.T) {
 	f := newFixture(t)
 	f.addTopics(40, time.Second)
 	post := f.Reply(1, "bob", "<p>two</p>")
-	f.run("backfill", "watch")
+	f.Poll("backfill", "watch")
 	f.wantTruth()
 	f.DeletePost(post) // which puts the topic on the last page
 	f.Delete(39)
 	f.Hide(38)
 	before := f.fetches()
-	f.run("watch", "watch")
+	f.Poll("watch", "watch")
 	if got := f.fetches() - before; got != 3 {
 		t.Errorf("got %d topics fetched, want the three that left, once", got)
 	}
 	f.clock.Step(time.Hour)
-	f.run("missing")
+	f.Poll("missing")
 	f.wantTruth()
 }
 
@@ -160,14 +161,14 @@ func TestPinnedTopicsDoNotEndTheReadingOfActivity(t *testing.T) {
 	f := newFixture(t)
 	f.addTopics(40, time.Second)
 	f.Pin(1)
-	f.run("backfill", "watch")
+	f.Poll("backfill", "watch")
 	f.clock.Step(time.Hour)
 	for id := 2; id <= 40; id++ {
 		f.Bump(id)
 		f.Retitle(id, fmt.Sprint("Renewed ", id))
 		f.clock.Step(time.Second)
 	}
-	f.run("watch")
+	f.Poll("watch")
 	f.wantTruth()
 }
 
@@ -177,16 +178,16 @@ func TestEditsOfYoungTopicsAreFoundWithinAnHour(t *testing.T) {
 	old := f.AddTopic(1, "Old", "ada", "<p>one</p>")
 	f.clock.Step(31 * 24 * time.Hour)
 	young := f.AddTopic(1, "Young", "ada", "<p>one</p>")
-	f.run("backfill", "sweep")
+	f.Poll("backfill", "sweep")
 	f.EditFirst(young, "<p>edited</p>")
 	asked := f.Requests(fmt.Sprintf("/t/%d.json", old))
 	f.clock.Step(50 * time.Minute)
-	f.run("sweep")
+	f.Poll("sweep")
 	if got := f.topic(young).BodyHTML; got != "<p>one</p>" {
 		t.Errorf("got %s, want the edit not read yet", got)
 	}
 	f.clock.Step(10 * time.Minute)
-	f.run("sweep")
+	f.Poll("sweep")
 	f.wantTruth()
 	if got := f.Requests(fmt.Sprintf("/t/%d.json", old)); got != asked {
 		t.Errorf("got the old topic fetched %d times more, want none", got-asked)
@@ -201,12 +202,12 @@ func TestLikesAndViewsFollowDailyWithoutARequestEach(t *testing.T) {
 		reply = f.Reply(f.AddTopic(1, fmt.Sprint("Topic ", i+1), "ada", "<p>one</p>"), "bob", "<p>two</p>")
 	}
 	f.clock.Step(40 * 24 * time.Hour)
-	f.run("backfill", "sweep")
+	f.Poll("backfill", "sweep")
 	before := f.fetches()
 	f.Like(reply, 3)
 	f.View(1, 9)
 	f.clock.Step(24 * time.Hour)
-	f.run("sweep")
+	f.Poll("sweep")
 	f.wantTruth()
 	if got := f.fetches(); got != before {
 		t.Errorf("got %d topics fetched, want none", got-before)
@@ -220,17 +221,15 @@ func TestATopicThatMovedToAnEarlierPageIsFoundBySweepAndCounted(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.addTopics(40, time.Hour)
-	if _, err := f.pollers["backfill"].Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	env.Must(f.Pollers["backfill"].Run(t.Context()))(t)
 	f.Delete(40) // topic 10 moves to the page that has been read
-	f.run("backfill")
-	f.run("sweep")
+	f.Poll("backfill")
+	f.Poll("sweep")
 	if got := f.cursor("sweep").Gaps; got != 1 {
 		t.Errorf("got %d gaps, want one", got)
 	}
 	f.clock.Step(time.Hour)
-	f.run("missing")
+	f.Poll("missing")
 	f.wantTruth()
 }
 
@@ -245,15 +244,15 @@ func TestADeletedTopicIsWithdrawnWhenItIsStillGoneWithinAnHour(t *testing.T) {
 			f.Switch(gone)
 			f.AddTopic(1, "Renew", "ada", "<p>one</p>")
 			topic := f.AddTopic(1, "Spam", "eve", "<p>one</p>")
-			f.run("backfill", "sweep")
+			f.Poll("backfill", "sweep")
 			f.Delete(topic)
 			f.clock.Step(24 * time.Hour)
-			f.run("sweep", "missing")
+			f.Poll("sweep", "missing")
 			before := f.fetches()
 			for range 9 {
 				f.clock.Step(5 * time.Minute)
 				f.restart()
-				f.run("missing")
+				f.Poll("missing")
 			}
 			if got := f.topic(topic); got.Withdrawn || !got.Visible {
 				t.Error("got the topic withdrawn after 45 minutes, want it looked at further")
@@ -262,7 +261,7 @@ func TestADeletedTopicIsWithdrawnWhenItIsStillGoneWithinAnHour(t *testing.T) {
 				t.Errorf("got %d looks in 45 minutes, want one every ten", looks)
 			}
 			f.clock.Step(5 * time.Minute)
-			f.run("missing")
+			f.Poll("missing")
 			got := f.topic(topic)
 			if !got.Withdrawn || got.Visible || got.Title != "Spam" || got.BodyHTML != "<p>one</p>" {
 				t.Errorf("got %+v, want the topic withdrawn with its last content", got)
@@ -272,7 +271,7 @@ func TestADeletedTopicIsWithdrawnWhenItIsStillGoneWithinAnHour(t *testing.T) {
 			}
 			f.wantTruth()
 			f.Restore(topic)
-			f.run("watch")
+			f.Poll("watch")
 			f.wantTruth()
 		})
 	}
@@ -283,13 +282,13 @@ func TestATopicThatComesBackWithinTheHourStays(t *testing.T) {
 	f := newFixture(t)
 	f.AddTopic(1, "Renew", "ada", "<p>one</p>")
 	topic := f.AddTopic(1, "Grants", "ada", "<p>one</p>")
-	f.run("backfill", "sweep")
+	f.Poll("backfill", "sweep")
 	f.Delete(topic)
 	f.clock.Step(time.Hour)
-	f.run("sweep") // the hourly reading of young topics
+	f.Poll("sweep") // the hourly reading of young topics
 	f.Restore(topic)
 	f.clock.Step(time.Hour)
-	f.run("missing")
+	f.Poll("missing")
 	f.wantTruth()
 	if got := f.cursor("missing"); got.Withdrawn != 0 || got.Position != `{"since":{}}` {
 		t.Errorf("got %d withdrawn, position %s; want none suspected", got.Withdrawn, got.Position)
@@ -311,17 +310,17 @@ func TestPrivateAndUnlistedTopicsAreNotVisible(t *testing.T) {
 			f.AddTopic(1, "Renew", "ada", "<p>one</p>")
 			topic := f.AddTopic(1, "Team", "ada", "<p>one</p>")
 			f.clock.Step(60 * 24 * time.Hour)
-			f.run("backfill", "sweep")
+			f.Poll("backfill", "sweep")
 			test.hide(f, topic)
 			f.clock.Step(24 * time.Hour)
-			f.run("sweep")
+			f.Poll("sweep")
 			f.wantTruth()
 			if got := f.topic(topic); got.Visible || got.Withdrawn != (test.show == nil) || (got.BodyHTML == "") != got.Withdrawn {
 				t.Errorf("got %+v, want a private one withheld, an unlisted one as it was, not visible", got)
 			}
 			if test.show != nil {
 				test.show(f, topic)
-				f.run("watch")
+				f.Poll("watch")
 				f.wantTruth()
 			}
 		})
@@ -335,9 +334,9 @@ func TestHiddenPostsThatAreShownLaterCount(t *testing.T) {
 	hidden := f.Reply(topic, "bob", "<p>two</p>")
 	f.HidePost(hidden, true)
 	f.Reply(f.AddTopic(1, "Budget", "ada", "<p>one</p>"), "bob", "<p>two</p>")
-	f.run("log", "backfill", "watch")
+	f.Poll("log", "backfill", "watch")
 	f.HidePost(hidden, false) // its id is below the cursor
-	f.run("log", "watch")
+	f.Poll("log", "watch")
 	f.wantTruth()
 }
 
@@ -346,7 +345,7 @@ func TestCategoriesAndTheirNamesFollowHourly(t *testing.T) {
 	f := newFixture(t)
 	f.AddCategory("Grants", 1)
 	f.AddTopic(2, "Renew", "ada", "<p>one</p>")
-	f.run("categories", "backfill")
+	f.Poll("categories", "backfill")
 	category := func() string {
 		topics, err := records.Topics(t.Context(), f.warehouse, []records.TopicRef{{Host: host, ExternalID: "1"}})
 		if err != nil || len(topics) != 1 {
@@ -358,7 +357,7 @@ func TestCategoriesAndTheirNamesFollowHourly(t *testing.T) {
 		t.Errorf("got category %q, want the subcategory's name", got)
 	}
 	f.RenameCategory(2, "Funding")
-	f.run("categories")
+	f.Poll("categories")
 	if got := category(); got != "Funding" {
 		t.Errorf("got category %q, want its new name", got)
 	}
@@ -369,12 +368,12 @@ func TestTagsInEitherFormAreTheSame(t *testing.T) {
 	f := newFixture(t)
 	f.AddTopic(1, "Renew", "ada", "<p>one</p>", "budget", "grants")
 	f.Switch(func(s *upstream.Switches) { s.TextTags = true })
-	f.run("backfill", "watch")
+	f.Poll("backfill", "watch")
 	f.wantTruth()
 	before := f.fetches()
 	f.Switch(func(s *upstream.Switches) { s.TextTags = false })
 	f.restart()
-	f.run("watch")
+	f.Poll("watch")
 	f.wantTruth()
 	if got := f.fetches(); got != before {
 		t.Errorf("got %d topics fetched for another form of tags, want none", got-before)

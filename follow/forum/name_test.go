@@ -21,7 +21,7 @@ func (f *fixture) wantNames(field string, want names) {
 	f.t.Helper()
 	f.field = field
 	f.restart()
-	f.run("names")
+	f.Poll("names")
 	held, err := records.HeldNames(f.t.Context(), f.warehouse, governance.NameOfForum, host)
 	got := names{}
 	for _, name := range held {
@@ -62,7 +62,7 @@ func TestUsersNameTheVotersWhoseAddressesTheyState(t *testing.T) {
 			f.SetUser("bob", "")
 			f.wantNames(upstream.AddressField, names{ones: "imposter", twos: "cyd"})
 			f.Switch(func(s *upstream.Switches) { s.Rebuilding = true })
-			if err := f.try(t.Context(), "names"); err == nil {
+			if err := f.TryPoll(t.Context(), "names"); err == nil {
 				t.Error("got names of a forum that is down, want an error")
 			}
 			f.Switch(func(s *upstream.Switches) { s.Rebuilding = false })
@@ -77,7 +77,7 @@ func TestNamesAreOfAFieldThatEverybodySees(t *testing.T) {
 	for _, field := range []string{upstream.AddressField, "Legal name", "Missing"} { // there are no users at first
 		f.field = field
 		f.restart()
-		if err := f.try(t.Context(), "names"); err == nil || !strings.Contains(err.Error(), host) {
+		if err := f.TryPoll(t.Context(), "names"); err == nil || !strings.Contains(err.Error(), host) {
 			t.Errorf("field %s: got %v, want an error that names the forum", field, err)
 		}
 		f.SetUser("ada", "0x"+strings.Repeat("1", 40))
@@ -86,7 +86,7 @@ func TestNamesAreOfAFieldThatEverybodySees(t *testing.T) {
 		&record.Name{Voter: "0xa", Source: governance.NameOfForum, Origin: "other.example", Name: "ada"},
 		&record.Name{Voter: "0xa", Source: governance.NameOfSnapshot, Name: "ada"},
 	}
-	if counts, err := f.journal.Commit(t.Context(), foreign); err != nil || counts.New > 0 {
+	if counts, err := f.Journal.Commit(t.Context(), foreign); err != nil || counts.New > 0 {
 		t.Errorf("got %v, %v for names of other sources, want them refused", counts, err)
 	}
 }

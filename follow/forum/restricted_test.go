@@ -20,7 +20,7 @@ func TestAKeyWidensNothing(t *testing.T) {
 	for range 3 {
 		f.AddTopic(staff, "Salaries", "eve", "<p>secret</p>")
 	}
-	f.run("log", "watch", "backfill", "sweep")
+	f.Poll("log", "watch", "backfill", "sweep")
 	f.wantTruth()
 	for _, secret := range []string{"2", "3", "4"} {
 		if f.Requests("/t/"+secret+".json") > 0 {
@@ -33,15 +33,15 @@ func TestAKeyWidensNothing(t *testing.T) {
 		"deleted": f.Delete, "a private message": f.Hide, "moved": func(id int) { f.Move(id, staff) },
 	} {
 		became[name] = f.AddTopic(1, "Plans "+name, "ada", "<p>secret</p>")
-		f.run("log")
+		f.Poll("log")
 		change(became[name])
 	}
 	late := f.AddCategory("Board", 0)
 	became["of a category that became restricted"] = f.AddTopic(late, "Board", "ada", "<p>secret</p>")
-	f.run("log")
+	f.Poll("log")
 	f.Restrict(late, true)
 	f.clock.Step(time.Hour)
-	f.run("categories", "watch", "sweep")
+	f.Poll("categories", "watch", "sweep")
 	f.wantTruth()
 	for name, id := range became {
 		if got := f.topic(id); !got.Withdrawn || got.Visible || got.Title != "" || got.BodyHTML != "" {
@@ -51,6 +51,6 @@ func TestAKeyWidensNothing(t *testing.T) {
 
 	f.Restrict(late, false)
 	f.clock.Step(24 * time.Hour)
-	f.run("categories", "watch", "sweep")
+	f.Poll("categories", "watch", "sweep")
 	f.wantTruth()
 }

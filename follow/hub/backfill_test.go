@@ -2,13 +2,12 @@ package hub_test
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"pnyx/governance"
+	"pnyx/test/env"
 	fake "pnyx/test/upstream/hub"
 )
 
@@ -21,7 +20,7 @@ func TestProposalsOfOneSecondFillSeveralPages(t *testing.T) {
 			p.Title, p.Created = fmt.Sprint("Renew ", i), p.Created.Add(time.Duration(max(0, i-204))*time.Second)
 		})
 	}
-	f.run("backfill")
+	f.Poll("backfill")
 	f.agree()
 }
 
@@ -40,7 +39,7 @@ func TestBackfillGoesOnAfterARestartAndSaysHowFarItIs(t *testing.T) {
 	steps := 0
 	for more := true; more; steps++ {
 		f.restart()
-		more = f.step("backfill")
+		more = f.step()
 		cursor := f.cursor("harbor.eth", "backfill")
 		if cursor.State == governance.SourceLive && cursor.Done < cursor.Total {
 			t.Fatalf("step %d: got state %s with %d of %d read", steps, cursor.State, cursor.Done, cursor.Total)
@@ -71,7 +70,7 @@ func TestVotesOnOpenProposalsAreReadFirst(t *testing.T) {
 	}
 	whole, closed, open := in("first.eth", -time.Hour), in("second.eth", -time.Hour), in("third.eth", time.Hour)
 	for f.hub.Requests()["votes"] < 2 {
-		f.step("backfill")
+		f.step()
 	}
 	if held := f.held(); len(held[whole].Votes) != 1 || len(held[open].Votes) != 1 || len(held[closed].Votes) != 0 {
 		t.Errorf("got %v, want the first space whole, and then the votes on the open proposal", held)
@@ -86,11 +85,11 @@ func TestChangesDuringTheBackfillAreNotLost(t *testing.T) {
 		f.cast(fake.Vote{Proposal: id, Voter: fake.Voter(fmt.Sprint(v))})
 	}
 	for n, more := 0, true; more; n++ {
-		more = f.step("backfill")
+		more = f.step()
 		f.cast(fake.Vote{Proposal: id, Voter: fake.Voter(fmt.Sprint("meanwhile", n)), Created: start.Add(-24 * time.Hour)})
 		f.open(func(p *fake.Proposal) { p.Title = fmt.Sprint("Meanwhile ", n) })
 	}
-	f.run("log")
+	f.Poll("log")
 	f.agree()
 }
 
@@ -106,10 +105,10 @@ func TestSweepFindsWhatNothingElseDoes(t *testing.T) {
 	}
 	f.fill()
 	f.close(id, nil)
-	f.run("watch", "close")
+	f.Poll("watch", "close")
 	for range 2 {
 		f.clock.Step(24 * time.Hour)
-		f.run("close", "sweep")
+		f.Poll("close", "sweep")
 	}
 	f.agree()
 	f.hub.RemoveVote(id, fake.Voter("1"))
@@ -117,12 +116,12 @@ func TestSweepFindsWhatNothingElseDoes(t *testing.T) {
 	missed := f.open(ago)
 	f.hub.SwapLast(365 * 24 * time.Hour)
 	f.clock.Step(23 * time.Hour)
-	f.run("sweep", "close")
+	f.Poll("sweep", "close")
 	if _, known := f.held()[missed]; known {
 		t.Error("swept twice in a day")
 	}
 	f.clock.Step(time.Hour)
-	f.run("sweep", "close")
+	f.Poll("sweep", "close")
 	f.agree()
 }
 
@@ -136,32 +135,15 @@ func TestSweepFindsPowersThatChangedAtTheSameNumberOfVotes(t *testing.T) {
 	f.cast(fake.Vote{Proposal: id, Voter: ada, Power: "7.5"})
 	f.fill()
 	f.close(id, nil)
-	f.run("watch", "close", "sweep")
+	f.Poll("watch", "close", "sweep")
 	for range 2 {
 		f.clock.Step(24 * time.Hour)
-		f.run("watch", "close", "sweep")
+		f.Poll("watch", "close", "sweep")
 	}
 	f.hub.Finalize(id, map[string]string{ada: "1.25"})
 	f.clock.Step(24 * time.Hour)
-	f.run("sweep", "close")
+	f.Poll("sweep", "close")
 	f.agree()
-}
-
-func TestSpaceThatTheHubDoesNotHaveIsSaidToBeMissing(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t)
-	missing := map[string]string{"nobody.eth": "has no space nobody.eth", "sn:0x" + strings.Repeat("7", 64): "Snapshot X"}
-	f.spaces = slices.AppendSeq(f.spaces, maps.Keys(missing))
-	f.restart()
-	f.run("backfill")
-	for space, want := range missing {
-		if got := f.cursor(space, "backfill"); got.State != governance.SourceMissing || !contains(got.Error, want) {
-			t.Errorf("got %s %q, want what is wrong", got.State, got.Error)
-		}
-	}
-	if got := f.cursor("harbor.eth", "backfill").State; got != governance.SourceLive {
-		t.Errorf("got %s, want the other space live", got)
-	}
 }
 
 func TestCheckSaysWhatASpaceHasAndCosts(t *testing.T) {
@@ -190,9 +172,7 @@ func (f *fixture) polled(polls, voters int) (ids []string) {
 		})
 		for v := range voters {
 			at := start.Add(-4 * 24 * time.Hour).Add(time.Duration(v*polls+i) * time.Second)
-			if _, err := f.hub.Cast(fake.Vote{Proposal: id, Voter: fake.Voter(fmt.Sprint(v)), Choice: "1", Power: "1.5", Created: at}); err != nil {
-				f.Fatal(err)
-			}
+			env.Must(f.hub.Cast(fake.Vote{Proposal: id, Voter: fake.Voter(fmt.Sprint(v)), Choice: "1", Power: "1.5", Created: at}))(f)
 		}
 		ids = append(ids, id)
 	}
@@ -208,7 +188,7 @@ func TestVotesOfASpaceAreReadAcrossItsPolls(t *testing.T) {
 		if steps%2 == 0 {
 			f.restart()
 		}
-		more = f.step("backfill")
+		more = f.step()
 	}
 	f.agree()
 	if got := f.hub.Requests(); got["votes"] != 3 {
@@ -218,7 +198,7 @@ func TestVotesOfASpaceAreReadAcrossItsPolls(t *testing.T) {
 		t.Errorf("got %s with %d of %d votes, want all", c.State, c.Done, c.Total)
 	}
 	before := f.hub.Requests()["votes"]
-	f.run("watch", "close")
+	f.Poll("watch", "close")
 	if walked := f.hub.Requests()["votes"] - before; walked > 0 {
 		t.Errorf("got %d walks of polls that were just read", walked)
 	}
@@ -235,9 +215,7 @@ func TestVotesAreReadPollByPollWhereASpaceCannotBePaged(t *testing.T) {
 		"a poll is deleted": func(f *fixture, polls []string) { f.hub.Delete(polls[1]) },
 		"a burst": func(f *fixture, polls []string) {
 			f.spaces = f.spaces[:1]
-			if err := f.hub.Burst(polls[2], 7000, start.Add(-2*24*time.Hour)); err != nil {
-				f.Fatal(err)
-			}
+			env.MustDo(f, f.hub.Burst(polls[2], 7000, start.Add(-2*24*time.Hour)))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -245,9 +223,9 @@ func TestVotesAreReadPollByPollWhereASpaceCannotBePaged(t *testing.T) {
 			f := newFixture(t)
 			polls := f.polled(3, 5)
 			spoil(f, polls)
-			f.run("backfill")
+			f.Poll("backfill")
 			if name == "a burst" {
-				if c := f.cursor("harbor.eth", "backfill"); c.State != governance.SourceBehind || !contains(c.Error, polls[2]) {
+				if c := f.cursor("harbor.eth", "backfill"); c.State != governance.SourceBehind || !strings.Contains(c.Error, polls[2]) {
 					t.Errorf("got %s %q, want the poll named of which the hub does not show all", c.State, c.Error)
 				}
 				return
@@ -271,6 +249,6 @@ func TestPastIsReadAndThenTheLog(t *testing.T) {
 	f.fill()
 	f.agree()
 	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("di"), Choice: "2"})
-	f.run("log")
+	f.Poll("log")
 	f.agree()
 }

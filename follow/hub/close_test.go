@@ -2,6 +2,7 @@ package hub_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,22 +18,22 @@ func TestFinalPowersAreReadAtOnceAndAnHourAndADayLater(t *testing.T) {
 	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("bo"), Power: "2"})
 	f.fill()
 	f.close(id, map[string]string{ada: "3.25"})
-	f.run("watch", "close")
+	f.Poll("watch", "close")
 	f.agree()
 	for _, pause := range []time.Duration{time.Hour, 23 * time.Hour} {
 		f.hub.SetPower(id, ada, fmt.Sprint(pause.Hours()))
 		f.clock.Step(pause - time.Minute)
-		f.run("watch", "close")
-		if got := f.held()[id].Votes[lower(ada)].Power; got == fmt.Sprint(pause.Hours()) {
+		f.Poll("watch", "close")
+		if got := f.held()[id].Votes[strings.ToLower(ada)].Power; got == fmt.Sprint(pause.Hours()) {
 			t.Errorf("the votes are read before %s", pause)
 		}
 		f.clock.Step(time.Minute)
-		f.run("close")
+		f.Poll("close")
 		f.agree()
 	}
 	asked := f.hub.Requests()["votes"]
 	f.clock.Step(24 * time.Hour)
-	f.run("watch", "close")
+	f.Poll("watch", "close")
 	if got := f.hub.Requests()["votes"]; got != asked {
 		t.Errorf("got %d more requests for votes of a proposal that is settled", got-asked)
 	}
@@ -48,7 +49,7 @@ func TestVotesOfTheLastMinuteAreReadWhenScoresAreFinal(t *testing.T) {
 	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("ada"), Choice: `"2"`}) // a text, and not encrypted
 	f.clock.Step(time.Minute)
 	f.hub.Finalize(id, nil)
-	f.run("log", "watch", "close")
+	f.Poll("log", "watch", "close")
 	f.agree()
 }
 
@@ -59,11 +60,11 @@ func TestEncryptedVotesAreReadUntilTheyAreRevealed(t *testing.T) {
 	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("ada"), Choice: "2", Power: "5"})
 	f.fill()
 	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("bo")})
-	f.run("log")
+	f.Poll("log")
 	asked := f.hub.Requests()["votes"]
 	for range 3 {
 		f.clock.Step(time.Minute)
-		f.run("log", "watch", "close")
+		f.Poll("log", "watch", "close")
 	}
 	if got := f.hub.Requests()["votes"]; got != asked {
 		t.Errorf("got %d requests for votes of an open poll that is encrypted", got-asked)
@@ -72,16 +73,16 @@ func TestEncryptedVotesAreReadUntilTheyAreRevealed(t *testing.T) {
 		t.Errorf("got %v, want neither ballots nor rejections", votes)
 	}
 	f.close(id, nil)
-	f.run("watch", "close")
+	f.Poll("watch", "close")
 	if got := f.note(id).Waiting; got != 2 {
 		t.Errorf("got %d votes waiting, want 2", got)
 	}
 	f.clock.Step(48 * time.Hour)
 	f.restart()
-	f.run("watch", "close")
+	f.Poll("watch", "close")
 	f.hub.Reveal(id)
 	f.clock.Step(6 * time.Hour)
-	f.run("close")
+	f.Poll("close")
 	f.agree()
 	if got := f.note(id).Waiting; got != 0 {
 		t.Errorf("after the reveal: got %d votes waiting, want 0", got)

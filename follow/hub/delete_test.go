@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -26,11 +27,11 @@ func TestDeletionThatTheLogStatesIsWithdrawn(t *testing.T) {
 			}
 			f.fill()
 			f.hub.Delete(id)
-			f.run("log")
+			f.Poll("log")
 			if alone {
-				f.run("watch", "close")
+				f.Poll("watch", "close")
 				f.clock.Step(time.Minute)
-				f.run("watch", "close")
+				f.Poll("watch", "close")
 			}
 			f.agree()
 		})
@@ -49,12 +50,12 @@ func TestMoreThanTheLogStatesDeletedWaitsForASecondLook(t *testing.T) {
 	f.hub.Delete(ids[0])
 	f.hub.Set(func(s *fake.Switches) { s.LogDelay = 0 })
 	f.hub.Delete(ids[1])
-	f.run("log")
+	f.Poll("log")
 	if held := f.held(); len(held) != 3 {
 		t.Errorf("got %d proposals, want all 3 until the second look", len(held))
 	}
 	f.clock.Step(time.Minute)
-	f.run("watch", "close")
+	f.Poll("watch", "close")
 	f.agree()
 }
 
@@ -78,20 +79,20 @@ func TestDeletedProposalIsWithdrawnAfterASecondLook(t *testing.T) {
 			f.fill()
 			f.hub.Set(func(s *fake.Switches) { s.LogDelay = 365 * 24 * time.Hour })
 			f.hub.Delete(id)
-			f.run("log", "sweep", "watch", "close")
+			f.Poll("log", "sweep", "watch", "close")
 			if len(f.held()) != 2 {
 				t.Error("withdrawn at the first look")
 			}
 			f.restart()
 			f.clock.Step(time.Minute)
-			f.run("watch", "close")
+			f.Poll("watch", "close")
 			f.agree()
 			if got := f.cursor("harbor.eth", "backfill").Withdrawn; got != 1 {
 				t.Errorf("got %d withdrawn, want 1", got)
 			}
 			f.hub.Restore(id)
 			f.clock.Step(24 * time.Hour)
-			f.run("sweep", "watch", "close")
+			f.Poll("sweep", "watch", "close")
 			f.agree()
 		})
 	}
@@ -135,16 +136,16 @@ func TestWhatAHubWithholdsIsNotDeleted(t *testing.T) {
 	f.server.Config.Handler = withhold(f.hub)
 	late := f.fromNothing()
 	late.fill()
-	if got, cursor := late.held(), late.cursor("harbor.eth", "backfill"); len(got) != 1 || cursor.State != governance.SourceBehind || !contains(cursor.Error, "withholds") {
+	if got, cursor := late.held(), late.cursor("harbor.eth", "backfill"); len(got) != 1 || cursor.State != governance.SourceBehind || !strings.Contains(cursor.Error, "withholds") {
 		t.Errorf("got %d proposals, %s %q, want the new one, and the others said to be withheld", len(got), cursor.State, cursor.Error)
 	}
 	for range 3 {
-		f.run("log", "sweep", "watch", "close")
+		f.Poll("log", "sweep", "watch", "close")
 		f.clock.Step(25 * time.Hour)
 	}
 	f.agree()
 	f.server.Config.Handler = f.hub
-	late.run("sweep", "watch", "close")
+	late.Poll("sweep", "watch", "close")
 	late.agree()
 	if got := late.cursor("harbor.eth", "backfill"); got.State != governance.SourceLive || got.Error != "" {
 		t.Errorf("got %s %q once nothing is withheld, want live", got.State, got.Error)
@@ -158,30 +159,11 @@ func TestEmptyAnswersWithdrawNothing(t *testing.T) {
 	f.hub.Delete(f.open(func(p *fake.Proposal) { p.Title = "Mistake" }))
 	f.hub.Set(func(s *fake.Switches) { s.Empty = true })
 	for range 15 {
-		f.run("log", "watch", "close", "sweep")
+		f.Poll("log", "watch", "close", "sweep")
 		f.clock.Step(2 * time.Hour)
 	}
 	f.hub.Set(func(s *fake.Switches) { s.Empty = false })
 	f.agree()
-	f.run("log", "watch", "close", "sweep")
-	f.agree()
-}
-
-func TestDeletedSpaceIsWithdrawnTenMinutesLater(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t, "harbor.eth", "other.eth")
-	f.open()
-	f.open(func(p *fake.Proposal) { p.Space = "other.eth" })
-	f.fill()
-	f.hub.DeleteSpace("harbor.eth")
-	f.run("log")
-	f.clock.Step(9 * time.Minute)
-	f.run("log", "watch", "close")
-	if len(f.held()) != 2 {
-		t.Error("withdrawn after nine minutes")
-	}
-	f.restart()
-	f.clock.Step(time.Minute)
-	f.run("watch", "close")
+	f.Poll("log", "watch", "close", "sweep")
 	f.agree()
 }

@@ -6,8 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"pnyx/test/env"
 	fake "pnyx/test/upstream/hub"
 )
 
@@ -93,9 +92,7 @@ func (h *history) follow() {
 	if h.random.IntN(12) == 0 {
 		h.restart()
 	}
-	if _, err := h.pollers[pollers[h.random.IntN(len(pollers))]].Run(h.Context()); err != nil {
-		h.Fatal(err)
-	}
+	env.Must(h.Pollers[pollers[h.random.IntN(len(pollers))]].Run(h.Context()))(h)
 }
 
 // checkHistory acts at random while pollers run in any order and processes die. When all
@@ -117,7 +114,7 @@ func checkHistory(t *testing.T, seed uint64, steps int) {
 		h.follow()
 		h.clock.Step(time.Duration(h.random.IntN(30)) * time.Second)
 	}
-	h.run("backfill")
+	h.Poll("backfill")
 	h.clock.Step(start.AddDate(0, 0, 20).Add(2 * time.Minute).Sub(h.clock.Now()))
 	for _, id := range h.proposals {
 		h.hub.Finalize(id, nil)
@@ -125,17 +122,15 @@ func checkHistory(t *testing.T, seed uint64, steps int) {
 	}
 	h.restart()
 	for range 3 {
-		h.run("log", "watch", "close", "sweep", "close")
+		h.Poll("log", "watch", "close", "sweep", "close")
 		h.clock.Step(24 * time.Hour)
 	}
 	h.agree()
 	late := h.fromNothing()
 	late.fill()
-	late.run("close", "sweep")
+	late.Poll("close", "sweep")
 	late.agree()
-	if diff := cmp.Diff(h.stored(), late.stored()); diff != "" {
-		t.Errorf("-live +from nothing\n%s", diff)
-	}
+	env.WantSame(t, "who followed live, and who starts from nothing", h.stored(), late.stored())
 }
 
 func TestAnyHistoryEndsInTheTruth(t *testing.T) {

@@ -3,13 +3,12 @@ package hub_test
 import (
 	"encoding/json"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
 	"pnyx/governance"
+	"pnyx/test/env"
 	fake "pnyx/test/upstream/hub"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
@@ -21,7 +20,7 @@ func TestVoteSignedDaysAgoIsRead(t *testing.T) {
 	f.fill()
 	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("bo"), Created: f.clock.Now().Add(-6 * 24 * time.Hour)})
 	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("cy"), Created: f.clock.Now().Add(5 * time.Minute)})
-	f.run("log")
+	f.Poll("log")
 	f.agree()
 }
 
@@ -36,11 +35,11 @@ func TestMessageThatShowsAfterAGreaterNumberIsRead(t *testing.T) {
 		if i%3 == 0 {
 			f.hub.SwapLast(50 * time.Second)
 		}
-		f.run("log")
+		f.Poll("log")
 		f.clock.Step(10 * time.Second)
 	}
 	for range 6 {
-		f.run("log")
+		f.Poll("log")
 		f.clock.Step(10 * time.Second)
 	}
 	f.agree()
@@ -57,19 +56,19 @@ func TestLogIsReadAgainFromAMinuteBefore(t *testing.T) {
 	position := func() string { return f.cursor("", "log").Position }
 	before := position()
 	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("ada")})
-	f.run("log")
+	f.Poll("log")
 	if got := position(); got != before {
 		t.Errorf("got position %s, want %s until the message is a minute old", got, before)
 	}
 	f.restart()
 	asked := f.hub.Requests()["votes"]
-	f.run("log")
-	f.run("log")
+	f.Poll("log")
+	f.Poll("log")
 	if got := f.hub.Requests()["votes"] - asked; got != 1 {
 		t.Errorf("got %d requests for votes after a restart, want 1: the message is read again, once", got)
 	}
 	f.clock.Step(time.Minute)
-	f.run("log")
+	f.Poll("log")
 	if got, want := position(), fmt.Sprintf(`{"mci":%d}`, f.hub.MCI()); got != want {
 		t.Errorf("got position %s, want %s", got, want)
 	}
@@ -85,7 +84,7 @@ func TestLogOfThousandsIsReadPageByPage(t *testing.T) {
 		f.burst(id, []int{1200, 1249, 1200}[second], f.clock.Now().Add(time.Duration(second)*time.Second))
 	}
 	asked := f.hub.Requests()
-	f.run("log")
+	f.Poll("log")
 	f.agree()
 	now := f.hub.Requests()
 	if got := now["messages"] - asked["messages"]; got != 8 {
@@ -105,10 +104,10 @@ func TestRecastCountsOnceAndTheFormerBallotStays(t *testing.T) {
 	f.fill()
 	f.cast(fake.Vote{Proposal: id, Voter: ada, Choice: "2"})
 	f.cast(fake.Vote{Proposal: id, Voter: ada, Choice: "1", Power: "9", Created: f.clock.Now().Add(time.Second)})
-	f.run("log")
+	f.Poll("log")
 	f.agree()
 	f.close(id, nil)
-	f.run("watch", "close")
+	f.Poll("watch", "close")
 	f.agree()
 	ballots := 0
 	err := records.HeldBallots(t.Context(), f.warehouse, proposal(id), func(record.Ballot) error { ballots++; return nil })
@@ -124,7 +123,7 @@ func TestVoteOnAProposalThatIsNotHeldBringsTheProposal(t *testing.T) {
 	id := f.open()
 	f.hub.SwapLast(time.Hour) // its own message is far
 	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("ada")})
-	f.run("log")
+	f.Poll("log")
 	f.agree()
 }
 
@@ -134,11 +133,9 @@ func TestChangesOfAProposalAreRead(t *testing.T) {
 	coming := f.open(func(p *fake.Proposal) { p.Start, p.End = start.Add(time.Hour), start.Add(2*time.Hour) })
 	spam := f.open(func(p *fake.Proposal) { p.Title = "Free tokens" })
 	f.fill()
-	if err := f.hub.Update(coming, "Renew for a year", start.Add(-time.Hour)); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, f.hub.Update(coming, "Renew for a year", start.Add(-time.Hour)))
 	f.hub.Flag(spam)
-	f.run("log")
+	f.Poll("log")
 	f.agree()
 }
 
@@ -147,7 +144,7 @@ func TestProposalNamesTheMessageThatStatesIt(t *testing.T) {
 	f := newFixture(t)
 	f.fill()
 	id := f.open()
-	f.run("log")
+	f.Poll("log")
 	origin := func() string {
 		stored, err := records.Proposals(t.Context(), f.warehouse, []record.RefHash{proposal(id).Hash()})
 		if err != nil || len(stored) != 1 {
@@ -160,15 +157,15 @@ func TestProposalNamesTheMessageThatStatesIt(t *testing.T) {
 	}
 	vote := f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("ada")})
 	f.clock.Step(time.Minute)
-	f.run("log", "watch")
+	f.Poll("log", "watch")
 	want := fmt.Sprintf("snapshot message %s (mci %d)", vote, f.hub.MCI())
 	if got := origin(); got != want {
 		t.Errorf("after a vote: got %q, want %q", got, want)
 	}
 	f.clock.Step(2 * time.Minute)
-	f.run("log")
+	f.Poll("log")
 	f.restart()
-	f.run("log", "watch")
+	f.Poll("log", "watch")
 	if got := origin(); got != want {
 		t.Errorf("after a restart: got %q, want %q", got, want)
 	}
@@ -187,7 +184,7 @@ func TestAboveAHundredSpacesTheLogHasNoFilter(t *testing.T) {
 	f.cast(fake.Vote{Proposal: other, Voter: fake.Voter("ada")})
 	id := f.open()
 	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("bo")})
-	f.run("log")
+	f.Poll("log")
 	f.agree()
 	others, err := records.HeldProposals(t.Context(), f.warehouse, governance.Snapshot, []string{"other.eth"}, time.Time{})
 	if err != nil || len(others) != 0 {
@@ -202,7 +199,7 @@ func TestItemThatIsNoRecordIsCountedAndPassedOver(t *testing.T) {
 	f.fill()
 	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("eve"), Choice: "true"})
 	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("ada")})
-	f.run("log")
+	f.Poll("log")
 	if got := f.rejected(); got != 1 {
 		t.Errorf("got %d rejected, want 1", got)
 	}
@@ -218,29 +215,24 @@ func TestItemOfAnotherShapeIsCountedAndPassedOver(t *testing.T) {
 	id := f.open()
 	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("eve"), Reason: "odd"})
 	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("ada")})
-	f.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		recorded := httptest.NewRecorder()
-		f.hub.ServeHTTP(recorded, r)
-		rows := struct{ Data map[string]any }{}
-		if err := json.Unmarshal(recorded.Body.Bytes(), &rows); err != nil {
-			t.Error(err)
+	f.tamper().Change(func(_ string, answer []byte) []byte {
+		var rows struct{ Data map[string][]map[string]any }
+		if json.Unmarshal(answer, &rows) != nil {
+			return answer // it has no lists
 		}
 		for _, list := range rows.Data {
-			listed, _ := list.([]any) // nil for what is no list
-			for _, row := range listed {
-				fields, _ := row.(map[string]any) // a row is an object
-				if fields["reason"] == "odd" {
-					fields["created"] = "now"
+			for _, row := range list {
+				if row["reason"] == "odd" {
+					row["created"] = "now"
 				}
-				if fields["title"] == "odd" {
-					fields["end"] = "never"
+				if row["title"] == "odd" {
+					row["end"] = "never"
 				}
 			}
 		}
-		_ = json.NewEncoder(w).Encode(map[string]any{"data": rows.Data})
-	}))
-	t.Cleanup(f.server.Close)
-	f.restart()
+		text, _ := json.Marshal(map[string]any{"data": rows.Data})
+		return text
+	})
 	f.fill()
 	held := f.held()
 	if _, known := held[odd]; known || len(held[id].Votes) != 1 {
@@ -256,7 +248,7 @@ func TestFirstMessagesOfAnEmptyHubAreRead(t *testing.T) {
 	f := newFixture(t)
 	f.fill()
 	id := f.open()
-	f.run("log")
+	f.Poll("log")
 	f.agree()
 	if cursor := f.cursor("", "log"); !strings.Contains(cursor.Position, "mci") || cursor.UpstreamAt == nil || id == "" {
 		t.Errorf("got %+v, want a position and the time up to which everything is read", cursor)
@@ -272,16 +264,13 @@ func TestReadingAgainWritesNothing(t *testing.T) {
 	}
 	f.fill()
 	versions := func() []records.CommittedBatch {
-		batches, err := records.CommittedBatches(t.Context(), f.warehouse, time.Time{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		batches := env.Must(records.CommittedBatches(t.Context(), f.warehouse, time.Time{}))(t)
 		return batches
 	}
 	before := len(versions())
 	for range 3 {
 		f.restart()
-		f.run("log", "watch", "close", "backfill")
+		f.Poll("log", "watch", "close", "backfill")
 	}
 	if got := len(versions()); got != before {
 		t.Errorf("got %d batches, want %d: nothing has changed", got, before)

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"pnyx/governance"
+	"pnyx/test/env"
 	fake "pnyx/test/upstream/hub"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
@@ -22,19 +23,14 @@ func TestNamesOfProfilesAreReadAndRefreshed(t *testing.T) {
 	for _, delegate := range []string{ada, bea, broken, stark, "0xshort"} {
 		all = append(all, &record.DelegatePower{Placed: record.Placed{Scope: "eip155:1:0xa"}, Delegate: delegate})
 	}
-	if _, err := records.Append(t.Context(), f.warehouse, records.Import{ID: uuid.New(), ObservedAt: start}, all); err != nil {
-		t.Fatal(err)
-	}
+	env.Must(records.Append(t.Context(), f.warehouse, records.Import{ID: uuid.New(), ObservedAt: start}, all))(t)
 	f.hub.SetName(stark, "Starla")
 	f.hub.SetName(broken, fake.BrokenName)
 	want := func(names ...string) {
 		t.Helper()
-		f.run("names", "names", "names")
+		f.Poll("names", "names", "names")
 		for i, voter := range []string{ada, bea, broken, stark} {
-			got, err := records.VoterNames(t.Context(), f.warehouse, []string{voter})
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := env.Must(records.VoterNames(t.Context(), f.warehouse, []string{voter}))(t)
 			if name := got[voter]; names[i] == "" && name != nil || names[i] != "" && (name == nil || name.Name != names[i] || name.Source != governance.NameOfSnapshot || name.Verified) {
 				t.Errorf("%s: got %v, want %q", voter, name, names[i])
 			}
@@ -54,7 +50,7 @@ func TestNamesOfProfilesAreReadAndRefreshed(t *testing.T) {
 	f.hub.SetName(broken, "Mended")
 	want("", "", "Mended", "Starla")
 	foreign := []record.Record{&record.Name{Voter: bea, Source: governance.NameOfENS, Name: "bea.eth", Verified: true}}
-	if counts, err := f.journal.Commit(t.Context(), foreign); err != nil || counts.New > 0 {
+	if counts, err := f.Journal.Commit(t.Context(), foreign); err != nil || counts.New > 0 {
 		t.Errorf("got %v, %v for a name of another source, want it refused", counts, err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"pnyx/clock"
 	"pnyx/fetch"
 	"pnyx/follow/hub"
+	"pnyx/test/env"
 	fake "pnyx/test/upstream/hub"
 )
 
@@ -19,10 +20,7 @@ func TestAtItsPaceABackfillIsNeverRefused(t *testing.T) {
 	upstream.Set(func(s *fake.Switches) { s.Limit = 100 })
 	server := httptest.NewServer(upstream)
 	defer server.Close()
-	address, err := url.Parse(server.URL + "/graphql")
-	if err != nil {
-		t.Fatal(err)
-	}
+	address := env.Must(url.Parse(server.URL + "/graphql"))(t)
 	host := fetch.New(fetch.Options{UserAgent: "test", Clock: now}).Host(address, hub.Pace(false))
 	body := []byte(`{"query":"{spaces{id}}"}`)
 	for n := range 300 {

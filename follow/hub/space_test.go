@@ -2,10 +2,12 @@ package hub_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"pnyx/governance"
+	"pnyx/test/env"
 	fake "pnyx/test/upstream/hub"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
@@ -17,22 +19,31 @@ func TestMissingSpacesAreAskedForAtOnceWithGrowingPauses(t *testing.T) {
 	for i := range 60 {
 		f.spaces = append(f.spaces, fmt.Sprintf("Nobody%d.eth", i))
 	}
-	f.spaces = append(f.spaces, "Harbor.eth")
+	contract := "sn:0x" + strings.Repeat("7", 64)
+	f.spaces = append(f.spaces, "Harbor.eth", contract)
 	f.restart()
-	f.run("backfill")
+	f.Poll("backfill")
 	if got := f.hub.Requests(); got["space"] > 0 || got["spaces"] != 1 || got["proposals"] != 1 {
 		t.Errorf("got requests %v, want one for all spaces, and one for the proposals of that which exists", got)
 	}
 	got := f.cursor("Harbor.eth", "backfill")
-	if got.State != governance.SourceMissing || !contains(got.Error, "did you mean harbor.eth?") {
+	if got.State != governance.SourceMissing || !strings.Contains(got.Error, "did you mean harbor.eth?") {
 		t.Errorf("got %s %q, want the id that exists", got.State, got.Error)
+	}
+	for space, want := range map[string]string{"Nobody1.eth": "has no space Nobody1.eth", contract: "Snapshot X"} {
+		if got := f.cursor(space, "backfill"); got.State != governance.SourceMissing || !strings.Contains(got.Error, want) {
+			t.Errorf("got %s %q, want what is wrong", got.State, got.Error)
+		}
+	}
+	if got := f.cursor("harbor.eth", "backfill").State; got != governance.SourceLive {
+		t.Errorf("got %s, want the other space live", got)
 	}
 	f.agree()
 	f.restart()
 	before := f.hub.Requests()
 	for range 48 * 60 {
 		f.clock.Step(time.Minute)
-		f.run("close")
+		f.Poll("close")
 	}
 	after := f.hub.Requests()
 	if looks := after["spaces"] - before["spaces"]; looks < 10 || looks > 13 || after["space"] > before["space"] {
@@ -40,29 +51,39 @@ func TestMissingSpacesAreAskedForAtOnceWithGrowingPauses(t *testing.T) {
 	}
 	f.hub.AddSpace(fake.Space{ID: "Nobody7.eth", Name: "New"})
 	f.clock.Step(24 * time.Hour)
-	f.run("close", "backfill")
+	f.Poll("close", "backfill")
 	if got := f.cursor("Nobody7.eth", "backfill").State; got != governance.SourceLive {
 		t.Errorf("got %s, want a space live that was made later", got)
 	}
 }
 
-func TestDroppedSpaceIsSaidAtOnce(t *testing.T) {
+func TestDroppedSpaceIsSaidAtOnceAndWithdrawnTenMinutesLater(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, "harbor.eth", "other.eth")
 	f.open()
+	f.open(func(p *fake.Proposal) { p.Space = "other.eth" })
 	f.fill()
 	f.hub.DeleteSpace("harbor.eth")
-	f.run("log")
+	f.Poll("log")
 	if got := f.cursor("harbor.eth", "backfill"); got.State != governance.SourceMissing || got.Error == "" {
 		t.Errorf("got %s %q, want a dropped space missing", got.State, got.Error)
 	}
+	f.clock.Step(9 * time.Minute)
+	f.Poll("log", "watch", "close")
+	if len(f.held()) != 2 {
+		t.Error("withdrawn after nine minutes")
+	}
+	f.restart()
+	f.clock.Step(time.Minute)
+	f.Poll("watch", "close")
+	f.agree()
 	f.hub.AddSpace(fake.Space{ID: "harbor.eth", Name: "Harbor"})
-	f.clock.Step(10 * time.Minute)
-	f.run("close")
+	f.clock.Step(24 * time.Hour)
+	f.Poll("close")
 	if got := f.cursor("harbor.eth", "backfill"); got.State != governance.SourceLive {
 		t.Errorf("got %s %q, want it live when it is back", got.State, got.Error)
 	}
-	f.run("sweep", "close")
+	f.Poll("sweep", "close")
 	f.agree()
 }
 
@@ -73,13 +94,10 @@ func TestFlaggedSpacesAreReadWithinADay(t *testing.T) {
 	f.fill()
 	for _, flagged := range []bool{true, false} {
 		f.hub.FlagSpace("harbor.eth", flagged)
-		f.run("close")
+		f.Poll("close")
 		f.clock.Step(24 * time.Hour)
-		f.run("close")
-		catalog, err := records.ReadCatalog(t.Context(), f.warehouse)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f.Poll("close")
+		catalog := env.Must(records.ReadCatalog(t.Context(), f.warehouse))(t)
 		for id, want := range map[string]bool{"harbor.eth": flagged, "other.eth": false} {
 			if got := catalog.Sources[record.SourceRef{Provider: governance.Snapshot, ID: id}].Flagged; got != want {
 				t.Errorf("%s: got flagged %t, want %t", id, got, want)
@@ -96,9 +114,9 @@ func TestWithdrawalsCountForTheirOwnSpace(t *testing.T) {
 	f.open(func(p *fake.Proposal) { p.Space = "other.eth" })
 	f.fill()
 	f.hub.Delete(id)
-	f.run("log", "watch", "close")
+	f.Poll("log", "watch", "close")
 	f.clock.Step(time.Minute)
-	f.run("watch", "close")
+	f.Poll("watch", "close")
 	follows := map[string]uint64{}
 	for _, space := range f.spaces {
 		for _, poller := range []string{"log", "watch", "close", "sweep", "backfill"} {

@@ -18,7 +18,7 @@ func TestBurstInAFewSecondsIsReadWhole(t *testing.T) {
 	for second, votes := range []int{1200, 1249, 1200} {
 		f.burst(id, votes, start.Add(time.Duration(second)*time.Second))
 	}
-	f.run("backfill")
+	f.Poll("backfill")
 	f.agree()
 	if got := f.hub.Requests()["votes"]; got > 7 {
 		t.Errorf("got %d requests for 3,649 votes in three seconds, want at most 7", got)
@@ -31,7 +31,7 @@ func TestMoreVotesInASecondThanTheHubShowsAreSaidToBeMissing(t *testing.T) {
 	id := f.open()
 	f.burst(id, 6100, start)
 	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("late"), Created: start.Add(time.Minute)})
-	f.run("backfill")
+	f.Poll("backfill")
 	held := f.held()[id].Votes
 	if len(held) != 6001 {
 		t.Errorf("got %d votes, want the 6,000 of the second that the hub shows, and the later one", len(held))
@@ -43,7 +43,7 @@ func TestMoreVotesInASecondThanTheHubShowsAreSaidToBeMissing(t *testing.T) {
 		t.Errorf("got %+v, want the hole described", note)
 	}
 	f.restart()
-	if got := f.cursor("harbor.eth", "backfill"); !contains(got.Error, "more than 6000 votes at 2026-03-04T12:00:00Z") {
+	if got := f.cursor("harbor.eth", "backfill"); !strings.Contains(got.Error, "more than 6000 votes at 2026-03-04T12:00:00Z") {
 		t.Errorf("got state %s with %q, want what cannot be read", got.State, got.Error)
 	}
 }
@@ -58,7 +58,7 @@ func TestRowThatBreaksItsPageCostsOnlyItself(t *testing.T) {
 		f.cast(fake.Vote{Proposal: id, Voter: voter, Created: start})
 		f.hub.Break(id, voter, true)
 	}
-	f.run("backfill")
+	f.Poll("backfill")
 	if held := f.held()[id].Votes; len(held) != 1500 {
 		t.Errorf("got %d votes, want the 1,500 that can be answered", len(held))
 	}
@@ -68,7 +68,7 @@ func TestRowThatBreaksItsPageCostsOnlyItself(t *testing.T) {
 	f.hub.Break(id, broken[0], false)
 	f.hub.Break(id, broken[1], false)
 	f.close(id, nil)
-	f.run("watch", "close")
+	f.Poll("watch", "close")
 	f.agree()
 }
 
@@ -79,7 +79,7 @@ func TestHubInTroubleIsAskedLessNotMore(t *testing.T) {
 	f.hub.Set(func(s *fake.Switches) { s.Trouble = 1000 })
 	before := f.hub.Requests()[""]
 	for range 20 {
-		_, err := f.pollers["log"].Run(t.Context())
+		_, err := f.Pollers["log"].Run(t.Context())
 		if err == nil || !strings.Contains(err.Error(), "request failed") {
 			t.Fatalf("got %v, want what the hub says", err)
 		}
@@ -89,7 +89,7 @@ func TestHubInTroubleIsAskedLessNotMore(t *testing.T) {
 	}
 	f.hub.Set(func(s *fake.Switches) { s.Trouble = 0 })
 	f.clock.Step(time.Minute)
-	f.run("log")
+	f.Poll("log")
 	f.agree()
 }
 
@@ -102,7 +102,7 @@ func TestWalkGoesOnWhereTheLimitStoppedIt(t *testing.T) {
 	limited := 0
 	for more := true; more; {
 		var err error
-		more, err = f.pollers["backfill"].Run(t.Context())
+		more, err = f.Pollers["backfill"].Run(t.Context())
 		if stopped, is := errors.AsType[*fetch.LimitedError](err); is {
 			limited, more = limited+1, true
 			f.clock.Step(stopped.Until.Sub(f.clock.Now()))
@@ -121,12 +121,12 @@ func TestWrongKeyIsSaidToBeWrong(t *testing.T) {
 	f := newFixture(t)
 	f.hub.Set(func(s *fake.Switches) { s.Keys = map[string]int{"good": 10} })
 	f.upstream.APIKey = "bad-and-secret"
-	_, err := f.pollers["backfill"].Run(t.Context())
-	if got := fmt.Sprint(err); !contains(got, "API key is refused") || contains(got, "secret") {
+	_, err := f.Pollers["backfill"].Run(t.Context())
+	if got := fmt.Sprint(err); !strings.Contains(got, "API key is refused") || strings.Contains(got, "secret") {
 		t.Errorf("got %q, want the reason without the key", got)
 	}
 	f.upstream.APIKey = "good"
-	f.run("backfill")
+	f.Poll("backfill")
 }
 
 func TestVotesThatTheLogNeverBringsAreGaps(t *testing.T) {
@@ -136,12 +136,12 @@ func TestVotesThatTheLogNeverBringsAreGaps(t *testing.T) {
 	f.hub.Set(func(s *fake.Switches) { s.LogDelay = 365 * 24 * time.Hour })
 	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("bo")})
 	f.clock.Step(time.Minute)
-	f.run("log", "watch", "close")
+	f.Poll("log", "watch", "close")
 	if held := f.held()[id].Votes; len(held) != 1 {
 		t.Fatalf("got %d votes, want a minute of patience", len(held))
 	}
 	f.clock.Step(time.Minute)
-	f.run("log", "watch", "close")
+	f.Poll("log", "watch", "close")
 	f.agree()
 	if got := f.cursor("harbor.eth", "backfill").Gaps; got != 1 {
 		t.Errorf("got %d gaps, want 1", got)
@@ -160,11 +160,11 @@ func TestScoresStatedLateAreNoFault(t *testing.T) {
 	for i := range 3 {
 		f.cast(fake.Vote{Proposal: id, Voter: fake.Voter(fmt.Sprint("later", i))})
 	}
-	f.run("log")
+	f.Poll("log")
 	asked := f.hub.Requests()["votes"]
 	for range 3 {
 		f.clock.Step(time.Minute)
-		f.run("log", "watch", "close")
+		f.Poll("log", "watch", "close")
 	}
 	f.agree()
 	if got := f.hub.Requests()["votes"] - asked; got != 0 {
@@ -183,17 +183,17 @@ func TestVoteThatIsGoneIsWithdrawnAfterASecondLook(t *testing.T) {
 	f.hub.RemoveVote(id, fake.Voter("bo"))
 	f.close(id, nil)
 	f.hub.Set(func(s *fake.Switches) { s.Empty = true })
-	f.run("close")
+	f.Poll("close")
 	f.hub.Set(func(s *fake.Switches) { s.Empty = false })
-	f.run("watch")
+	f.Poll("watch")
 	f.hub.Set(func(s *fake.Switches) { s.Empty = true })
-	f.run("close")
+	f.Poll("close")
 	if held := f.held()[id].Votes; len(held) != 2 {
 		t.Errorf("got %d votes, want both: an empty walk proves nothing", len(held))
 	}
 	f.hub.Set(func(s *fake.Switches) { s.Empty = false })
 	f.clock.Step(time.Hour)
-	f.run("close")
+	f.Poll("close")
 	f.agree()
 	if got := f.cursor("harbor.eth", "backfill").Withdrawn; got != 1 {
 		t.Errorf("got %d withdrawn, want 1", got)

@@ -7,7 +7,6 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -17,10 +16,10 @@ import (
 
 	"pnyx/clock"
 	"pnyx/fetch"
-	"pnyx/follow"
 	"pnyx/follow/hub"
 	"pnyx/governance"
 	"pnyx/test/env"
+	polled "pnyx/test/upstream"
 	fake "pnyx/test/upstream/hub"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
@@ -33,6 +32,7 @@ var start = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 // fixture is a hub that is followed into a warehouse.
 type fixture struct {
 	*testing.T
+	polled.Polled
 
 	hub       *fake.Hub
 	clock     *clock.Clock
@@ -40,8 +40,6 @@ type fixture struct {
 	server    *httptest.Server
 	spaces    []string
 	upstream  *hub.Hub
-	journal   *follow.Journal
-	pollers   map[string]follow.Poller
 }
 
 // newFixture returns a hub with the space harbor.eth, of which nothing is read.
@@ -73,23 +71,13 @@ func newVote(t *testing.T) (f *fixture, proposal string) {
 // restart is what a new process does: everything that is not in the warehouse is lost.
 func (f *fixture) restart() {
 	f.Helper()
-	address, err := url.Parse(f.server.URL + "/graphql")
-	if err != nil {
-		f.Fatal(err)
-	}
+	address := env.Must(url.Parse(f.server.URL + "/graphql"))(f)
 	client := fetch.New(fetch.Options{UserAgent: "test", Clock: f.clock, Metrics: prometheus.NewRegistry()})
 	f.upstream = hub.New(hub.Options{
 		Host:   client.Host(address, fetch.Pace{Requests: 100_000, Burst: 1000, Per: time.Second}),
 		Spaces: f.spaces, Clock: f.clock, Logger: slog.New(slog.DiscardHandler),
 	})
-	f.journal, err = follow.OpenJournal(f.Context(), f.warehouse, f.upstream.ID(), f.upstream.Sources(), f.clock)
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.pollers = map[string]follow.Poller{}
-	for _, poller := range f.upstream.Pollers(f.journal) {
-		f.pollers[poller.Name] = poller
-	}
+	f.Polled = polled.Follow(f.T, f.warehouse, f.upstream, f.clock)
 }
 
 // fromNothing returns a follower of the same hub that holds nothing yet.
@@ -109,10 +97,7 @@ func (f *fixture) stored() map[string]record.Proposal {
 	for id := range f.hub.Truth().Proposals {
 		refs = append(refs, proposal(id).Hash())
 	}
-	all, err := records.Proposals(f.Context(), f.warehouse, refs)
-	if err != nil {
-		f.Fatal(err)
-	}
+	all := env.Must(records.Proposals(f.Context(), f.warehouse, refs))(f)
 	stored := map[string]record.Proposal{}
 	for _, p := range all {
 		p.Proposal.Origin = ""
@@ -121,32 +106,18 @@ func (f *fixture) stored() map[string]record.Proposal {
 	return stored
 }
 
-// run runs pollers until they have nothing more to do.
-func (f *fixture) run(pollers ...string) {
+// step runs the backfill once.
+func (f *fixture) step() (more bool) {
 	f.Helper()
-	for _, name := range pollers {
-		for more := true; more; {
-			more = f.step(name)
-		}
-	}
-}
-
-// step runs a poller once.
-func (f *fixture) step(poller string) (more bool) {
-	f.Helper()
-	more, err := f.pollers[poller].Run(f.Context())
-	if err != nil {
-		f.Fatalf("%s: %v", poller, err)
-	}
-	return more
+	return env.Must(f.Pollers["backfill"].Run(f.Context()))(f)
 }
 
 // fill reads the past, and steps over the minute in which the log is read again.
 func (f *fixture) fill() {
 	f.Helper()
-	f.run("backfill", "log")
+	f.Poll("backfill", "log")
 	f.clock.Step(time.Minute)
-	f.run("log", "watch")
+	f.Poll("log", "watch")
 }
 
 // open publishes a proposal that is open from a week ago until tomorrow.
@@ -165,28 +136,20 @@ func (f *fixture) open(change ...func(*fake.Proposal)) string {
 func (f *fixture) cast(v fake.Vote) string {
 	f.Helper()
 	v.Choice, v.Power = cmp.Or(v.Choice, "1"), cmp.Or(v.Power, "1")
-	id, err := f.hub.Cast(v)
-	if err != nil {
-		f.Fatal(err)
-	}
+	id := env.Must(f.hub.Cast(v))(f)
 	return id
 }
 
 // burst casts votes of new voters in one second.
 func (f *fixture) burst(proposal string, votes int, at time.Time) {
 	f.Helper()
-	if err := f.hub.Burst(proposal, votes, at); err != nil {
-		f.Fatal(err)
-	}
+	env.MustDo(f, f.hub.Burst(proposal, votes, at))
 }
 
 // held is what the warehouse has, in the form of the hub's truth.
 func (f *fixture) held() map[string]fake.ProposalTruth {
 	f.Helper()
-	all, err := records.HeldProposals(f.Context(), f.warehouse, governance.Snapshot, f.spaces, time.Time{})
-	if err != nil {
-		f.Fatal(err)
-	}
+	all := env.Must(records.HeldProposals(f.Context(), f.warehouse, governance.Snapshot, f.spaces, time.Time{}))(f)
 	all = slices.DeleteFunc(all, func(h records.HeldProposal) bool { return h.Withdrawn })
 	refs := make([]record.RefHash, len(all))
 	for i, h := range all {
@@ -200,10 +163,7 @@ func (f *fixture) held() map[string]fake.ProposalTruth {
 	for _, p := range stored {
 		titles[p.Hash()] = p.Title
 	}
-	voters, err := records.HeldVoters(f.Context(), f.warehouse, refs)
-	if err != nil {
-		f.Fatal(err)
-	}
+	voters := env.Must(records.HeldVoters(f.Context(), f.warehouse, refs))(f)
 	found := map[string]fake.ProposalTruth{}
 	for _, h := range all {
 		truth := fake.ProposalTruth{Space: h.SourceID, Title: titles[h.Hash()], Flagged: h.Flagged, Votes: map[string]fake.VoteTruth{}}
@@ -211,16 +171,13 @@ func (f *fixture) held() map[string]fake.ProposalTruth {
 		if voters[h.Hash()] == 0 {
 			continue
 		}
-		err := records.HeldBallots(f.Context(), f.warehouse, h.ProposalRef, func(b record.Ballot) error {
+		env.MustDo(f, records.HeldBallots(f.Context(), f.warehouse, h.ProposalRef, func(b record.Ballot) error {
 			v := fake.VoteTruth{ID: b.VoteID, Choice: b.RawChoice, Power: b.Power.String(), Created: b.VotedAt.Time().Unix()}
 			if before := truth.Votes[b.Voter]; before.Created < v.Created || before.Created == v.Created && before.ID < v.ID {
 				truth.Votes[b.Voter] = v
 			}
 			return nil
-		})
-		if err != nil {
-			f.Fatal(err)
-		}
+		}))
 	}
 	return found
 }
@@ -236,10 +193,7 @@ func (f *fixture) agree() {
 		}
 		p.Encrypted = 0
 		for voter, v := range p.Votes {
-			power, err := decimal.NewFromString(v.Power)
-			if err != nil {
-				f.Fatal(err)
-			}
+			power := env.Must(decimal.NewFromString(v.Power))(f)
 			v.Power = power.String()
 			p.Votes[voter] = v
 		}
@@ -258,7 +212,7 @@ func (f *fixture) agree() {
 
 // cursor returns the cursor of a poller, of one space or with "" of all.
 func (f *fixture) cursor(space, poller string) records.FollowCursor {
-	return f.journal.Cursor(record.SourceRef{Provider: governance.Snapshot, ID: space}, poller)
+	return f.Journal.Cursor(record.SourceRef{Provider: governance.Snapshot, ID: space}, poller)
 }
 
 // rejected counts the items of harbor.eth that were no records.
@@ -275,10 +229,7 @@ type note struct {
 
 func (f *fixture) note(id string) (n note) {
 	f.Helper()
-	items, err := records.FollowedItems(f.Context(), f.warehouse, f.upstream.ID())
-	if err != nil {
-		f.Fatal(err)
-	}
+	items := env.Must(records.FollowedItems(f.Context(), f.warehouse, f.upstream.ID()))(f)
 	for _, i := range items {
 		if i.ItemID == id {
 			env.Decode(f, []byte(i.Note), &n)
@@ -297,7 +248,3 @@ func (f *fixture) close(id string, powers map[string]string) {
 func proposal(id string) record.ProposalRef {
 	return record.ProposalRef{Provider: governance.Snapshot, ExternalID: id}
 }
-
-func lower(text string) string { return strings.ToLower(text) }
-
-func contains(text, part string) bool { return strings.Contains(text, part) }

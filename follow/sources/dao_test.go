@@ -4,20 +4,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"pnyx/follow/sources"
 	"pnyx/governance"
+	"pnyx/test/env"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
 )
 
 func TestADAOKeepsItsSourcesAndGetsThoseOfTheFile(t *testing.T) {
 	t.Parallel()
-	file, err := sources.Parse("f", []byte("contact: a\ndaos:\n- {id: harbor, name: Harbor, snapshot: [new.eth, lone.eth, taken.eth], forums: [f.org]}\n"), environ)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := env.Must(sources.Parse("f", []byte("contact: a\ndaos:\n- {id: harbor, name: Harbor, snapshot: [new.eth, lone.eth, taken.eth], forums: [f.org]}\n"), environ))(t)
 	space := func(id string) record.SourceRef { return record.SourceRef{Provider: governance.Snapshot, ID: id} }
 	forum := record.SourceRef{Provider: governance.Discourse, ID: "f.org"}
 	old := record.SourceRef{Provider: governance.Discourse, ID: "old.org"}
@@ -34,9 +30,7 @@ func TestADAOKeepsItsSourcesAndGetsThoseOfTheFile(t *testing.T) {
 		ID: "harbor", Name: "Harbor",
 		Sources: []record.SourceRef{old, forum, space("new.eth"), space("lone.eth"), space("taken.eth")},
 	}}
-	if diff := cmp.Diff(want, records); diff != "" {
-		t.Error(diff)
-	}
+	env.WantSame(t, "records", want, records)
 	if conflicts == nil || !strings.Contains(conflicts.Error(), "taken.eth is a source of other") || strings.Contains(conflicts.Error(), "lone") {
 		t.Errorf("got conflicts %v, want that of taken.eth alone", conflicts)
 	}

@@ -8,22 +8,17 @@ import (
 
 	"pnyx/config"
 	"pnyx/follow/sources"
+	"pnyx/test/env"
 )
 
 func TestTheExampleIsValidAndNeedsNoKey(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../../docs/sources.example.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := env.Must(os.ReadFile("../../docs/sources.example.yaml"))(t)
 	environ := func(string) (string, bool) { return "", false }
 	if _, err := sources.Parse("f", text, environ); err == nil || !strings.Contains(err.Error(), "contact: you@example.org is from the example") {
 		t.Errorf("got %v, want the example's contact refused", err)
 	}
-	file, err := sources.Parse("f", bytes.Replace(text, []byte("you@example.org"), []byte("ops@example.net"), 1), environ)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := env.Must(sources.Parse("f", bytes.Replace(text, []byte("you@example.org"), []byte("ops@example.net"), 1), environ))(t)
 	if got := len(file.DAOs); got != 10 {
 		t.Errorf("got %d DAOs, want ten", got)
 	}
@@ -38,14 +33,8 @@ func TestTheExampleIsValidAndNeedsNoKey(t *testing.T) {
 
 func TestTheDocumentDescribesThePresentKeys(t *testing.T) {
 	t.Parallel()
-	document, err := os.ReadFile("../../docs/sources.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := config.UpdateTable(string(document), "sources", sources.Markdown())
-	if err != nil {
-		t.Fatal(err)
-	}
+	document := env.Must(os.ReadFile("../../docs/sources.md"))(t)
+	want := env.Must(config.UpdateTable(string(document), "sources", sources.Markdown()))(t)
 	if string(document) != want {
 		t.Error("the table of keys in docs/sources.md is not the present one: run `make docs`")
 	}

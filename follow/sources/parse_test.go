@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"pnyx/follow/sources"
+	"pnyx/test/env"
 )
 
 // environ is the environment of the tests.
@@ -37,10 +38,7 @@ daos:
 
 func TestACompleteFileIsRead(t *testing.T) {
 	t.Parallel()
-	file, err := sources.Parse("sources.yaml", []byte(complete), environ)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := env.Must(sources.Parse("sources.yaml", []byte(complete), environ))(t)
 	chain := file.Chains["eip155:1"]
 	if got, want := string(chain.RPC[0]), "https://eth.example.org/v2/s3cret"; got != want {
 		t.Errorf("got endpoint %s, want %s", got, want)

@@ -11,18 +11,15 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"pnyx/follow/sources"
+	"pnyx/test/env"
 )
 
 func TestAChangedFileIsAppliedAndABrokenOneIsNot(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "sources.yaml")
 	write := func(text string) {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		env.MustDo(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	write("contact: first\ndaos:\n- {id: a, name: A, snapshot: [a.eth]}\n")
 	synctest.Test(t, func(t *testing.T) {
@@ -60,17 +57,13 @@ func TestAChangedFileIsAppliedAndABrokenOneIsNot(t *testing.T) {
 		pass()
 		fails.Store(false)
 		pass()
-		if err := os.Remove(path); err != nil {
-			t.Fatal(err)
-		}
+		env.MustDo(t, os.Remove(path))
 		pass()
 		stop()
 		synctest.Wait()
 		want := []string{
 			"first", "sources file refused", "second", "warehouse is down", "second", "second", "accepted", "read the sources file",
 		}
-		if diff := cmp.Diff(want, seen); diff != "" {
-			t.Error(diff)
-		}
+		env.WantSame(t, "files seen", want, seen)
 	})
 }

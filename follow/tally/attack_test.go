@@ -63,9 +63,7 @@ func TestAttackAnEndpointWritesIntoNoOtherOrganization(t *testing.T) {
 			ballot := &record.Ballot{Proposal: foreign, VoteID: "70", Voter: "0xaa", Choices: []string{"for"}, ChoiceKey: "for", RawChoice: `"for"`}
 			held := &record.Proposal{ProposalRef: foreign, SourceID: "agora", Title: "Theirs"}
 			run := records.Import{ID: uuid.New(), ObservedAt: f.clock.Now()}
-			if _, err := records.Append(t.Context(), f.warehouse, run, []record.Record{held, ballot}); err != nil {
-				t.Fatal(err)
-			}
+			env.Must(records.Append(t.Context(), f.warehouse, run, []record.Record{held, ballot}))(t)
 			lying := f.tamper()
 			proposal := func(id string) string {
 				return fmt.Sprintf(`{"id":%q,"onchainId":"5",%s,"status":"active","metadata":{"title":"Taken","description":""},"governor":{"id":"eip155:1:%s"},`+
@@ -85,7 +83,7 @@ func TestAttackAnEndpointWritesIntoNoOtherOrganization(t *testing.T) {
 			})
 			for range 3 {
 				for _, poller := range order() {
-					_ = f.try(t.Context(), poller) // an answer may be refused as a whole
+					_ = f.TryPoll(t.Context(), poller) // an answer may be refused as a whole
 				}
 			}
 			found, err := records.Proposals(t.Context(), f.warehouse, []record.RefHash{foreign.Hash()})
@@ -110,7 +108,7 @@ func TestAttackAnotherOrganizationIsNotListed(t *testing.T) {
 		}
 		return answer
 	})
-	if err := f.try(t.Context(), "log"); err == nil {
+	if err := f.TryPoll(t.Context(), "log"); err == nil {
 		t.Error("got no error")
 	}
 	catalog, err := records.ReadCatalog(t.Context(), f.warehouse)
@@ -121,16 +119,16 @@ func TestAttackAnotherOrganizationIsNotListed(t *testing.T) {
 
 func TestAttackPagesThatNeverEndAreLeft(t *testing.T) {
 	t.Parallel()
-	for name, list := range map[string]string{"log": "ProposalsInput!", "backfill": "ProposalsInput!"} {
+	for _, name := range []string{"log", "backfill"} {
 		for _, repeats := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, the same again %t", name, repeats), func(t *testing.T) {
 				t.Parallel()
 				f := newFixture(t)
 				f.Propose("harbor", "Renew", time.Hour)
-				f.run("log")
+				f.Poll("log")
 				var pages atomic.Int64
 				f.tamper().Change(func(asked string, answer []byte) []byte {
-					if !strings.Contains(asked, list) {
+					if !strings.Contains(asked, "ProposalsInput!") {
 						return answer
 					}
 					page := pages.Add(1)
@@ -148,8 +146,8 @@ func TestAttackPagesThatNeverEndAreLeft(t *testing.T) {
 					}
 					return []byte(`{"data":{"proposals":{"nodes":[` + strings.Join(rows, ",") + `],"pageInfo":{"lastCursor":"` + cursor + `"}}}}`)
 				})
-				f.run("log") // the first time it is one page
-				err := f.try(t.Context(), name)
+				f.Poll("log") // the first time it is one page
+				err := f.TryPoll(t.Context(), name)
 				if !errors.Is(err, follow.ErrEndless) {
 					t.Errorf("got %v after %d pages, want that the list has no end", err, pages.Load())
 				}

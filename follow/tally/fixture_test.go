@@ -11,15 +11,14 @@ import (
 	"testing"
 	"time"
 
-	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"pnyx/clock"
 	"pnyx/fetch"
-	"pnyx/follow"
 	"pnyx/follow/tally"
 	"pnyx/governance"
 	"pnyx/test/env"
+	polled "pnyx/test/upstream"
 	upstream "pnyx/test/upstream/tally"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
@@ -30,15 +29,14 @@ import (
 // poller waits or the test says so.
 type fixture struct {
 	*upstream.Tally
+	polled.Polled
 
 	t         *testing.T
 	clock     *clock.Clock
 	address   *url.URL
 	key       string
 	warehouse *warehouse.Warehouse
-	journal   *follow.Journal
 	followed  *tally.Tally
-	pollers   map[string]follow.Poller
 
 	// refused counts answers with status 429. crashAt is the number of requests until crash
 	// is called; below 1 is never.
@@ -83,60 +81,25 @@ func (f *fixture) restart() {
 	f.followed = tally.New(tally.Options{
 		Host: client.Host(f.address, tally.Pace()), APIKey: f.key, Slugs: []string{"harbor"}, Clock: f.clock,
 	})
-	var err error
-	if f.journal, err = follow.OpenJournal(f.t.Context(), f.warehouse, f.followed.ID(), f.followed.Sources(), f.clock); err != nil {
-		f.t.Fatal(err)
-	}
-	f.pollers = map[string]follow.Poller{}
-	for _, poller := range f.followed.Pollers(f.journal) {
-		f.pollers[poller.Name] = poller
-	}
+	f.Polled = polled.Follow(f.t, f.warehouse, f.followed, f.clock)
 }
 
 // order is the order in which the tests run the pollers.
 func order() []string { return []string{"log", "watch", "backfill"} }
 
-// run runs pollers until they have nothing more to do.
-func (f *fixture) run(pollers ...string) {
-	f.t.Helper()
-	for _, poller := range pollers {
-		if err := f.try(f.t.Context(), poller); err != nil {
-			f.t.Fatalf("poller %s: %v", poller, err)
-		}
-	}
-}
-
-func (f *fixture) try(ctx context.Context, poller string) error {
-	for {
-		more, err := f.pollers[poller].Run(ctx)
-		if err != nil || !more {
-			return err
-		}
-	}
-}
-
 // held returns the proposals and ballots that are held and not withdrawn.
 func (f *fixture) held() (proposals []record.Proposal, ballots []record.Ballot) {
 	f.t.Helper()
-	listed, err := records.HeldProposals(f.t.Context(), f.warehouse, governance.Tally, []string{"harbor"}, time.Time{})
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	listed := env.Must(records.HeldProposals(f.t.Context(), f.warehouse, governance.Tally, []string{"harbor"}, time.Time{}))(f.t)
 	var refs []record.RefHash
 	for _, p := range listed {
 		refs = append(refs, p.Hash())
-		err := records.HeldBallots(f.t.Context(), f.warehouse, p.ProposalRef, func(b record.Ballot) error {
+		env.MustDo(f.t, records.HeldBallots(f.t.Context(), f.warehouse, p.ProposalRef, func(b record.Ballot) error {
 			ballots = append(ballots, b)
 			return nil
-		})
-		if err != nil {
-			f.t.Fatal(err)
-		}
+		}))
 	}
-	found, err := records.Proposals(f.t.Context(), f.warehouse, refs)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	found := env.Must(records.Proposals(f.t.Context(), f.warehouse, refs))(f.t)
 	for _, p := range found {
 		proposals = append(proposals, p.Proposal)
 	}
@@ -150,14 +113,10 @@ func (f *fixture) wantTruth() {
 	f.t.Helper()
 	wantProposals, wantBallots := f.Truth()
 	proposals, ballots := f.held()
-	if diff := gocmp.Diff(wantProposals, proposals, cmpopts.EquateEmpty()); diff != "" {
-		f.t.Errorf("proposals: -endpoint +held\n%s", diff)
-	}
-	if diff := gocmp.Diff(wantBallots, ballots, cmpopts.EquateEmpty()); diff != "" {
-		f.t.Errorf("ballots: -endpoint +held\n%s", diff)
-	}
+	env.WantSame(f.t, "proposals", wantProposals, proposals, cmpopts.EquateEmpty())
+	env.WantSame(f.t, "ballots", wantBallots, ballots, cmpopts.EquateEmpty())
 }
 
 func (f *fixture) cursor(poller string) records.FollowCursor {
-	return f.journal.Cursor(record.SourceRef{Provider: governance.Tally, ID: "harbor"}, poller)
+	return f.Journal.Cursor(record.SourceRef{Provider: governance.Tally, ID: "harbor"}, poller)
 }

@@ -42,18 +42,16 @@ func TestAnOrganizationIsReadWholeFromItsNewestProposalOn(t *testing.T) {
 	for k := range 45 {
 		f.Vote(ids[0], fmt.Sprintf("0xBB%d", k), "for", "7")
 	}
-	f.run("log")
+	f.Poll("log")
 	if got, _ := f.held(); len(got) != 20 {
 		t.Errorf("got %d proposals at first, want the newest page", len(got))
 	}
-	if _, err := f.pollers["backfill"].Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	env.Must(f.Pollers["backfill"].Run(t.Context()))(t)
 	if got := f.cursor("backfill"); got.State != governance.SourceBackfilling || got.Done >= got.Total {
 		t.Errorf("got %s, %d of %d; want backfilling", got.State, got.Done, got.Total)
 	}
 	f.restart()
-	f.run(order()...)
+	f.Poll(order()...)
 	f.wantTruth()
 	if got := f.cursor("backfill"); got.State != governance.SourceLive || got.Done != 25 || got.Total != 25 {
 		t.Errorf("got %s, %d of %d; want live, 25 of 25", got.State, got.Done, got.Total)
@@ -64,15 +62,15 @@ func TestNewProposalsAreReadUntilOneIsKnown(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.propose(2, 1)
-	f.run(order()...)
+	f.Poll(order()...)
 	before := f.Requests("proposals")
-	f.run("log", "log")
+	f.Poll("log", "log")
 	if got := f.Requests("proposals") - before; got != 2 {
 		t.Errorf("got %d pages for two polls, want one each", got)
 	}
 	f.restart()
 	f.propose(22, 1)
-	f.run("log", "watch")
+	f.Poll("log", "watch")
 	f.wantTruth()
 }
 
@@ -80,24 +78,24 @@ func TestAStatusChangesWithoutATrace(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	ids := f.propose(3, 2)
-	f.run(order()...)
+	f.Poll(order()...)
 	f.clock.Step(3 * day)
 	f.SetStatus(ids[0], "defeated")
 	f.SetStatus(ids[1], "queued")
 	f.SetStatus(ids[2], "succeeded")
-	f.run("watch")
+	f.Poll("watch")
 	f.wantTruth()
 	f.SetStatus(ids[1], "executed")
-	f.run("watch")
+	f.Poll("watch")
 	f.wantTruth()
 	f.clock.Step(31 * day)
 	before := f.Requests("proposal")
 	f.SetStatus(ids[2], "archived")
-	f.run("watch")
+	f.Poll("watch")
 	if got := f.Requests("proposal"); got != before {
 		t.Errorf("got %d polls of proposals that ended long ago, want none", got-before)
 	}
-	f.run("backfill") // the daily walk
+	f.Poll("backfill") // the daily walk
 	f.wantTruth()
 }
 
@@ -105,16 +103,16 @@ func TestNewVotesAreReadUntilOneIsKnown(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	id := f.propose(1, 70)[0]
-	f.run(order()...)
+	f.Poll(order()...)
 	f.wantTruth()
 	f.Vote(id, "0xBB", "against", "9")
 	before := f.Requests("votes")
-	f.run("watch")
+	f.Poll("watch")
 	f.wantTruth()
 	if got := f.Requests("votes") - before; got != 1 {
 		t.Errorf("got %d pages of votes for one new vote, want one", got)
 	}
-	f.run("watch", "watch")
+	f.Poll("watch", "watch")
 	if got := f.Requests("votes") - before; got != 1 {
 		t.Errorf("got %d more pages of votes without a new vote, want none", got-1)
 	}
@@ -122,7 +120,7 @@ func TestNewVotesAreReadUntilOneIsKnown(t *testing.T) {
 		f.Vote(id, fmt.Sprintf("0xCC%d", k), "for", "1")
 	}
 	f.clock.Step(time.Hour)
-	f.run("watch", "backfill")
+	f.Poll("watch", "backfill")
 	f.wantTruth()
 }
 
@@ -132,15 +130,15 @@ func TestAPendingVoteCountsWhenItBecomesPlain(t *testing.T) {
 	id := f.propose(1, 3)[0]
 	pending := f.Vote(id, "0xBB", "pendingagainst", "9")
 	f.Vote(id, "0xCC", "for", "9")
-	f.run(order()...)
+	f.Poll(order()...)
 	f.wantTruth()
 	for k := range 30 {
 		f.Vote(id, fmt.Sprintf("0xDD%d", k), "for", "1")
 	}
-	f.run("watch")
+	f.Poll("watch")
 	f.Arrive(id, pending) // its id is far below the newest that is known
 	f.clock.Step(time.Hour)
-	f.run("watch", "backfill")
+	f.Poll("watch", "backfill")
 	f.wantTruth()
 }
 
@@ -149,16 +147,16 @@ func TestDraftsWaitUntilTheyAreOnTheChain(t *testing.T) {
 	f := newFixture(t)
 	draft, dropped := f.Draft("harbor", "Budget"), f.Draft("harbor", "Dropped")
 	f.propose(25, 0)
-	f.run(order()...)
+	f.Poll(order()...)
 	f.wantTruth()
 	f.restart()
 	f.SetStatus(dropped, "archived")
 	f.Submit(draft)
 	f.Vote(draft, "0xAA", "for", "1")
-	f.run("watch")
+	f.Poll("watch")
 	f.wantTruth()
 	before := f.Requests("proposal")
-	f.run("watch")
+	f.Poll("watch")
 	if got := f.Requests("proposal") - before; got != 26 {
 		t.Errorf("got %d polls of proposals, want none of the archived draft", got)
 	}
@@ -168,18 +166,18 @@ func TestAnEndpointThatIsBehindSaysSo(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	id := f.propose(1, 2)[0]
-	f.run(order()...)
+	f.Poll(order()...)
 	f.Switch(func(s *upstream.Switches) { s.Behind = true })
 	f.SetStatus(id, "canceled")
 	f.Vote(id, "0xBB", "for", "1")
-	f.run("log", "watch")
+	f.Poll("log", "watch")
 	for _, poller := range []string{"log", "watch"} {
 		if got := f.cursor(poller).State; got != governance.SourceBehind {
 			t.Errorf("poller %s: got %s, want behind", poller, got)
 		}
 	}
 	f.Switch(func(s *upstream.Switches) { s.Behind = false })
-	f.run(order()...)
+	f.Poll(order()...)
 	f.wantTruth()
 	for _, poller := range order() {
 		if got := f.cursor(poller).State; got != governance.SourceLive {
@@ -194,17 +192,17 @@ func TestAVoteThatWasTakenBackIsWithdrawnAtTheClose(t *testing.T) {
 	id := f.propose(1, 30)[0]
 	dropped := f.Vote(id, "0xBB", "for", "9")
 	f.Vote(id, "0xCC", "for", "9")
-	f.run(order()...)
+	f.Poll(order()...)
 	f.wantTruth()
 	f.Drop(id, dropped)
 	f.SetStatus(id, "executed")
-	f.run("watch", "backfill")
+	f.Poll("watch", "backfill")
 	f.wantTruth()
 	if got := f.cursor("backfill").Withdrawn; got != 1 {
 		t.Errorf("got %d withdrawn, want one", got)
 	}
 	before := f.Requests("votes")
-	f.run("backfill")
+	f.Poll("backfill")
 	if got := f.Requests("votes"); got != before {
 		t.Errorf("got %d more pages of votes after the close, want none", got-before)
 	}
@@ -215,8 +213,8 @@ func TestAnEndpointIsAskedOnceASecondAndSaysWhenThatIsTooSlow(t *testing.T) {
 	f := newFixture(t)
 	f.Switch(func(s *upstream.Switches) { s.Limited = true })
 	f.propose(60, 0)
-	f.run(order()...)
-	f.run("watch")
+	f.Poll(order()...)
+	f.Poll("watch")
 	f.wantTruth()
 	if got := f.refused.Load(); got != 0 {
 		t.Errorf("got %d refused requests, want none", got)
@@ -245,11 +243,11 @@ func TestFailuresOfTheEndpointChangeNothing(t *testing.T) {
 			t.Parallel()
 			f := newFixture(t)
 			f.propose(2, 2)
-			f.run(order()...)
+			f.Poll(order()...)
 			f.Switch(test.fault)
 			f.clock.Step(day)
 			for _, poller := range order() {
-				err := f.try(t.Context(), poller)
+				err := f.TryPoll(t.Context(), poller)
 				if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "secret") {
 					t.Errorf("poller %s: got %v, want %q", poller, err, test.want)
 				}
@@ -269,17 +267,15 @@ func TestAnUnknownCursorBeginsTheWalkAnew(t *testing.T) {
 	for _, id := range ids {
 		f.SetStatus(id, "executed")
 	}
-	if _, err := f.pollers["backfill"].Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	env.Must(f.Pollers["backfill"].Run(t.Context()))(t)
 	f.Switch(func(s *upstream.Switches) { s.ForgetsCursors = true })
 	for range 3 {
-		if _, err := f.pollers["backfill"].Run(t.Context()); err == nil {
+		if _, err := f.Pollers["backfill"].Run(t.Context()); err == nil {
 			t.Fatal("got no error for an unknown cursor")
 		}
 	}
 	f.Switch(func(s *upstream.Switches) { s.ForgetsCursors = false })
-	f.run("backfill")
+	f.Poll("backfill")
 	f.wantTruth()
 }
 
@@ -291,9 +287,9 @@ func TestAListEndsWithItsLastNode(t *testing.T) {
 		f.SetStatus(id, "executed")
 	}
 	id := f.propose(1, 45)[0]
-	f.run(order()...)
+	f.Poll(order()...)
 	f.SetStatus(id, "executed")
-	f.run("watch", "backfill")
+	f.Poll("watch", "backfill")
 	f.wantTruth()
 }
 
@@ -304,7 +300,7 @@ func TestVotesHaveTwoNames(t *testing.T) {
 	for _, earlier := range []bool{true, false} {
 		f.Switch(func(s *upstream.Switches) { s.EarlierVotes = earlier })
 		f.Vote(id, fmt.Sprintf("0xE%t", earlier), "for", "1")
-		f.run(order()...)
+		f.Poll(order()...)
 		f.wantTruth()
 	}
 }
@@ -313,7 +309,7 @@ func TestWhatOneProposalLacksHoldsUpNoOther(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	ids, lying := f.propose(3, 2), f.tamper()
-	f.run(order()...)
+	f.Poll(order()...)
 	before, _ := f.held()
 	f.Vote(ids[0], "0xDD", "for", "9")
 	f.Vote(ids[2], "0xDD", "for", "9")
@@ -326,8 +322,8 @@ func TestWhatOneProposalLacksHoldsUpNoOther(t *testing.T) {
 		}
 		return answer
 	})
-	f.run("log")
-	if err := f.try(t.Context(), "watch"); err == nil || !strings.Contains(err.Error(), "not found") {
+	f.Poll("log")
+	if err := f.TryPoll(t.Context(), "watch"); err == nil || !strings.Contains(err.Error(), "not found") {
 		t.Errorf("got %v, want what was refused", err)
 	}
 	proposals, ballots := f.held()
@@ -338,19 +334,19 @@ func TestWhatOneProposalLacksHoldsUpNoOther(t *testing.T) {
 		t.Errorf("got %d rejected, want one", got)
 	}
 	lying.Change(func(_ string, answer []byte) []byte { return answer })
-	f.run(order()...)
+	f.Poll(order()...)
 	f.wantTruth()
 	lying.Change(func(_ string, answer []byte) []byte {
 		return withNodes(answer, "proposals", `{"id":7}`, "null", "{}")
 	})
-	f.run("log")
+	f.Poll("log")
 	if got := env.Rejected(t, f.warehouse, f.followed.Sources()[0]); got != 1 {
 		t.Errorf("got %d rejected, want the node that is no proposal", got)
 	}
 	lying.Change(func(_ string, answer []byte) []byte { // the first Governor of two
 		return bytes.Replace(answer, []byte(`aa","isBehind":false`), []byte(`cc","isBehind":true`), 1)
 	})
-	f.run("log")
+	f.Poll("log")
 	if got := f.cursor("log").State; got != governance.SourceBehind {
 		t.Errorf("got %s with one of two Governors behind", got)
 	}
@@ -361,7 +357,7 @@ func TestNodesOfOtherTypesAreLeftOut(t *testing.T) {
 	f := newFixture(t)
 	f.Switch(func(s *upstream.Switches) { s.Others = true })
 	f.propose(3, 1)
-	f.run(order()...)
+	f.Poll(order()...)
 	f.wantTruth()
 	if got := env.Rejected(t, f.warehouse, f.followed.Sources()[0]); got != 0 {
 		t.Errorf("got %d rejected, want none", got)
@@ -378,7 +374,7 @@ func TestACrashAnywhereLosesNothing(t *testing.T) {
 			f := newFixture(t)
 			ids := f.propose(4, 25)
 			pending := f.Vote(ids[3], "0xBB", "pendingfor", "3")
-			f.run(order()...)
+			f.Poll(order()...)
 			f.propose(2, 3)
 			f.Draft("harbor", "Draft")
 			f.SetStatus(ids[0], "executed")
@@ -389,15 +385,15 @@ func TestACrashAnywhereLosesNothing(t *testing.T) {
 			ctx, f.crash = context.WithCancel(t.Context())
 			f.crashAt.Store(n)
 			for _, poller := range order() {
-				if err := f.try(ctx, poller); err != nil {
+				if err := f.TryPoll(ctx, poller); err != nil {
 					break
 				}
 			}
 			f.crashAt.Store(0)
 			f.restart()
-			f.run(order()...)
+			f.Poll(order()...)
 			f.clock.Step(time.Hour)
-			f.run(order()...)
+			f.Poll(order()...)
 			f.wantTruth()
 		})
 	}
@@ -411,9 +407,7 @@ func TestCheckSaysWhatAnOrganizationHoldsAndCosts(t *testing.T) {
 		Source: "harbor", Is: "Tally organization Harbor, 45 proposals", RequestsPerDay: 1440 + 3, RequestsPerDayBusy: 1440 + 3 + 4*1440,
 		Limit: "about 1 request a second for a key",
 	}
-	if diff := cmp.Diff([]follow.Check{want}, f.followed.Check(t.Context())); diff != "" {
-		t.Error(diff)
-	}
+	env.WantSame(t, "check", []follow.Check{want}, f.followed.Check(t.Context()))
 }
 
 func TestNamesOfAccountsComeWithTheirVotes(t *testing.T) {
@@ -422,11 +416,8 @@ func TestNamesOfAccountsComeWithTheirVotes(t *testing.T) {
 	id := f.propose(1, 1)[0]
 	f.SetName("0xBB", "Bea")
 	f.Vote(id, "0xBB", "for", "9")
-	f.run(order()...)
-	names, err := records.VoterNames(t.Context(), f.warehouse, []string{"0xbb"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f.Poll(order()...)
+	names := env.Must(records.VoterNames(t.Context(), f.warehouse, []string{"0xbb"}))(t)
 	want := governance.VoterName{Name: "Bea", Source: governance.NameOfTally}
 	if got := names["0xbb"]; got == nil || *got != want {
 		t.Errorf("got name %v, want %v", got, want)

@@ -4,11 +4,13 @@ package apinode
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"maps"
 	"net"
 	"net/http"
+	"net/netip"
 	"strings"
 	"sync"
 	"testing"
@@ -46,14 +48,22 @@ func Main(m *testing.M) {
 		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"))
 }
 
-// Settings configure a node. Sample is required.
+// Settings configure a node.
 type Settings struct {
-	// Sample is what the node serves.
+	// Sample is what the node serves; without its kinds no page is made.
 	Sample Sample
+	// Publish publishes something else than the sample.
+	Publish func(*Node)
+	// Options changes the options of the node. One that is Unready does not wait for what is
+	// published, and one without a store watches nothing.
+	Options func(*api.Options)
+	Unready bool
 	// Documents are what it serves besides the routes.
 	Documents []api.Document
 	// FreeRate is what one address may ask of free routes a minute; zero for any number.
 	FreeRate int
+	// Trusted are the networks whose word on addresses is taken.
+	Trusted []netip.Prefix
 	// RedisURL is another Redis than an embedded one of its own.
 	RedisURL string
 	// Unlogged says that requests are not logged.
@@ -109,43 +119,46 @@ func Start(tb testing.TB, s Settings) *Node {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	pipeline, err := cache.OpenPipeline(s.RedisURL, Soon)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	pipeline := env.Must(cache.OpenPipeline(s.RedisURL, Soon))(tb)
 	n := &Node{TB: tb, Store: store, Registry: prometheus.NewRegistry(), Logged: &env.Buffer{}, sample: s.Sample}
 	tb.Cleanup(func() { pipeline.Close(); store.Close() })
-	n.publish()
+	if s.Publish == nil {
+		s.Publish = (*Node).publish
+	}
+	s.Publish(n)
 	options := api.Options{
 		Store: store, RequestTimeout: Soon, StaleAfter: 24 * time.Hour, Prices: Prices(), Documents: s.Documents,
 		Logger: slog.New(slog.NewJSONHandler(n.Logged, nil)), Metrics: n.Registry, Log: api.LogOptions{SampleRate: 1},
 		Tokens:    access.NewTokenCache(accounts.New(store), time.Time{}),
 		Internal:  access.NewInternalTokens([]string{InternalToken}),
 		Meter:     access.NewMeter(accounts.New(store), slog.New(slog.DiscardHandler)),
-		Addresses: ratelimit.NewIPLimiter(s.FreeRate, nil, n.Registry),
+		Addresses: ratelimit.NewIPLimiter(s.FreeRate, s.Trusted, n.Registry),
 	}
 	options.Limiter = ratelimit.New(ratelimit.Options{Pipeline: pipeline, Logger: options.Logger, Metrics: n.Registry})
 	if s.Unlogged {
 		options.Log.SampleRate = 0
 	}
+	if s.Options != nil {
+		s.Options(&options)
+	}
 	if options.Prices.PayPerRequest = s.Payments != nil; s.Payments != nil {
 		options.Payments = facilitator.NewGate(tb, s.Payments, accounts.New(store), n.Registry, maps.Keys(options.Prices.Paid))
 	}
 	n.API = api.New(options)
-	if err := s.Mount(n); err != nil {
-		tb.Fatal(err)
+	if s.Mount != nil {
+		env.MustDo(tb, s.Mount(n))
 	}
-	n.serve()
+	n.serve(options.Store != nil)
+	if !s.Unready {
+		env.Until(n, func() error { return n.API.Ready(n.Context()) })
+	}
 	return n
 }
 
 // serve answers on a free port, and makes pages, until the end of the test.
-func (n *Node) serve() {
+func (n *Node) serve(watches bool) {
 	n.Helper()
-	listener, err := new(net.ListenConfig).Listen(n.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		n.Fatal(err)
-	}
+	listener := env.Must(new(net.ListenConfig).Listen(n.Context(), "tcp", "127.0.0.1:0"))(n)
 	n.Base = "http://" + listener.Addr().String()
 	transport := &http.Transport{DisableCompression: true}
 	n.Client = &http.Client{
@@ -153,8 +166,12 @@ func (n *Node) serve() {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	var running sync.WaitGroup
-	running.Go(func() { n.API.Watch(ctx) })
-	running.Go(func() { n.work(ctx) })
+	if watches {
+		running.Go(func() { n.API.Watch(ctx) })
+	}
+	if len(n.sample.Kinds) > 0 {
+		running.Go(func() { n.work(ctx) })
+	}
 	running.Go(func() {
 		if err := n.API.Serve(listener); err != nil {
 			n.Errorf("serve: %v", err)
@@ -170,7 +187,6 @@ func (n *Node) serve() {
 		stop()
 		running.Wait()
 	})
-	env.Until(n, func() error { return n.API.Ready(n.Context()) })
 	env.Until(n, func() error { // Shutdown of a server that has not begun does nothing
 		_, err := n.TrySend(http.MethodGet, "/", "", http.Header{access.HeaderInternal: {InternalToken}})
 		return err
@@ -216,11 +232,21 @@ func (n *Node) TrySend(method, path, body string, header http.Header) (Response,
 // Tokens publishes the tokens of partners.
 func (n *Node) Tokens(tokens ...access.Token) {
 	n.Helper()
-	encoded, err := access.EncodeTokens(tokens)
-	if err != nil {
-		n.Fatal(err)
-	}
-	if err := accounts.New(n.Store).SetTokens(n.Context(), uint64(len(tokens))+1, encoded); err != nil {
-		n.Fatal(err)
-	}
+	encoded := env.Must(access.EncodeTokens(tokens))(n)
+	env.MustDo(n, accounts.New(n.Store).SetTokens(n.Context(), uint64(len(tokens))+1, encoded))
+}
+
+// Admit publishes one token with limits, waits until the node knows it, and returns it.
+func (n *Node) Admit(limits ratelimit.Limits, scopes ...access.Scope) (token string) {
+	n.Helper()
+	id := access.NewTokenID()
+	token = access.GenerateToken(id)
+	n.Tokens(access.Token{ID: id, Plan: ratelimit.Custom, Scopes: scopes, Hash: access.HashToken(token), CreatedAt: time.Now(), Limits: &limits})
+	env.Until(n, func() error {
+		if got := n.Send(http.MethodGet, "/v2/meta/usage", "", http.Header{access.HeaderToken: {token}}); got.Status != http.StatusOK {
+			return fmt.Errorf("the token is not known: %d", got.Status)
+		}
+		return nil
+	})
+	return token
 }

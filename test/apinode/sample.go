@@ -42,27 +42,16 @@ func (n *Node) publish() {
 	writer := n.Store.NewWriter(1)
 	head := cache.View{Revision: 1, DataAsOf: AsOf, Readiness: governance.Ready}
 	for key, data := range n.sample.Views {
-		view, err := cache.NewView(head, data)
-		if err != nil {
-			n.Fatal(err)
-		}
-		if err := writer.SetView(ctx, key, view); err != nil {
-			n.Fatal(err)
-		}
+		view := env.Must(cache.NewView(head, data))(n)
+		env.MustDo(n, writer.SetView(ctx, key, view))
 	}
 	for i := range n.sample.DAOs {
 		row := governance.DAOListItem{DAOID: fmt.Sprintf("dao-%03d", i), Name: fmt.Sprintf("Name %d of Many", i), CoverageStatus: governance.Complete}
-		if err := writer.SetDAO(ctx, head, row); err != nil {
-			n.Fatal(err)
-		}
+		env.MustDo(n, writer.SetDAO(ctx, head, row))
 	}
-	if err := writer.Flush(ctx); err != nil {
-		n.Fatal(err)
-	}
+	env.MustDo(n, writer.Flush(ctx))
 	n.Tokens()
-	if err := env.Announce(ctx, n.Store, 1); err != nil {
-		n.Fatal(err)
-	}
+	env.MustDo(n, env.Announce(ctx, n.Store, 1))
 }
 
 // work makes pages of the sample until ctx ends.

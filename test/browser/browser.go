@@ -54,15 +54,9 @@ func Open(t *testing.T, width, height int) *Tab {
 	ctx, closeTab := chromedp.NewContext(ctx)
 	t.Cleanup(closeTab)
 	b := &Tab{Context: ctx, t: t, bytes: map[network.RequestID]int{}}
-	if err := chromedp.Listen(ctx, b.listen); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := chromedp.Call(ctx, log.Enable, cdp.Empty{}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := chromedp.Call(ctx, network.Enable, network.EnableParams{}); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, chromedp.Listen(ctx, b.listen))
+	env.Must(chromedp.Call(ctx, log.Enable, cdp.Empty{}))(t)
+	env.Must(chromedp.Call(ctx, network.Enable, network.EnableParams{}))(t)
 	b.Do(chromedp.EmulateViewport(int64(width), int64(height)))
 	return b
 }
@@ -72,9 +66,7 @@ func (b *Tab) Do(steps ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b, patience)
 	defer cancel()
-	if err := chromedp.Do(ctx, steps...); err != nil {
-		b.t.Fatal(err)
-	}
+	env.MustDo(b.t, chromedp.Do(ctx, steps...))
 }
 
 // Open shows the page at an address, once it has loaded.
@@ -86,10 +78,7 @@ func (b *Tab) Open(url string) {
 // Value returns the value of an expression of JavaScript; a promise is waited for.
 func Value[T any](b *Tab, expression string) T {
 	b.t.Helper()
-	value, err := evaluate[T](b, expression)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	value := env.Must(evaluate[T](b, expression))(b.t)
 	return value
 }
 
@@ -129,17 +118,13 @@ func (b *Tab) SetScheme(scheme string) {
 // SetPrint has the page look as on paper.
 func (b *Tab) SetPrint() {
 	b.t.Helper()
-	if _, err := chromedp.Call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"}); err != nil {
-		b.t.Fatal(err)
-	}
+	env.Must(chromedp.Call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"}))(b.t)
 }
 
 // DisableScripts has pages that are opened from now on run no script.
 func (b *Tab) DisableScripts() {
 	b.t.Helper()
-	if _, err := chromedp.Call(b, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {
-		b.t.Fatal(err)
-	}
+	env.Must(chromedp.Call(b, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}))(b.t)
 }
 
 // Requests returns what pages have requested so far.
@@ -245,8 +230,6 @@ func (b *Tab) Picture(path string) (size int) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	if err := os.WriteFile(path, shot.Data, 0o600); err != nil {
-		b.t.Fatal(err)
-	}
+	env.MustDo(b.t, os.WriteFile(path, shot.Data, 0o600))
 	return len(shot.Data)
 }

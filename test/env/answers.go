@@ -28,10 +28,7 @@ func (a *Answers) RoundTrip(r *http.Request) (*http.Response, error) {
 // Host returns the host, which is asked without pauses.
 func (a *Answers) Host(tb testing.TB) *fetch.Host {
 	tb.Helper()
-	address, err := url.Parse("https://upstream.example.org/")
-	if err != nil {
-		tb.Fatal(err)
-	}
+	address := Must(url.Parse("https://upstream.example.org/"))(tb)
 	client := fetch.New(fetch.Options{UserAgent: "test", Transport: a, Clock: clock.Stepping(time.Date(2026, 3, 4, 0, 0, 0, 0, time.UTC))})
 	return client.Host(address, fetch.Pace{Requests: 1_000_000, Burst: 1000, Per: time.Second})
 }

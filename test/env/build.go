@@ -60,10 +60,7 @@ func buildProgram(ctx context.Context, name, importPath string) (string, error) 
 // Root returns the folder of the module under test.
 func Root(tb testing.TB) string {
 	tb.Helper()
-	root, err := moduleRoot()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	root := Must(moduleRoot())(tb)
 	return root
 }
 

@@ -115,9 +115,7 @@ func NPMInstalled(tb testing.TB, name, source string) string {
 	npm := Program(tb, "npm", "")
 	dir := filepath.Join(os.TempDir(), fmt.Sprintf("pnyx-test-%s-%d", name, os.Getuid()))
 	lock := flock.New(dir + ".lock")
-	if err := lock.Lock(); err != nil {
-		tb.Fatal(err)
-	}
+	MustDo(tb, lock.Lock())
 	defer lock.Unlock()                                               //nolint:errcheck // the end of the process unlocks as well
 	recipe, err := os.ReadFile(filepath.Join(source, "package.json")) //nolint:gosec // of the test
 	if err != nil {
@@ -125,9 +123,7 @@ func NPMInstalled(tb testing.TB, name, source string) string {
 	}
 	complete := filepath.Join(dir, "complete")
 	if installed, err := os.ReadFile(complete); err != nil || !bytes.Equal(installed, recipe) { //nolint:gosec // as above
-		if err := os.RemoveAll(dir); err != nil {
-			tb.Fatal(err)
-		}
+		MustDo(tb, os.RemoveAll(dir))
 	}
 	copied := exec.CommandContext(tb.Context(), "cp", "-r", source+"/.", dir) //nolint:gosec // our own words
 	if out, err := copied.CombinedOutput(); err != nil {
@@ -150,10 +146,7 @@ func NPMInstalled(tb testing.TB, name, source string) string {
 // copyCompiled copies the compiled contracts from one folder to another.
 func (l *ChainLab) copyCompiled(from, to string) {
 	l.tb.Helper()
-	files, err := filepath.Glob(filepath.Join(from, "artifacts-*.json"))
-	if err != nil {
-		l.tb.Fatal(err)
-	}
+	files := Must(filepath.Glob(filepath.Join(from, "artifacts-*.json")))(l.tb)
 	for _, file := range files {
 		text, err := os.ReadFile(file) //nolint:gosec // of the test
 		part := filepath.Join(to, fmt.Sprintf("%s.%d", filepath.Base(file), os.Getpid()))
@@ -191,10 +184,7 @@ func (l *ChainLab) Mine(blocks int) {
 // Control changes how the RPC in front of the node fails.
 func (l *ChainLab) Control(knobs map[string]any) {
 	l.tb.Helper()
-	text, err := json.Marshal(knobs)
-	if err != nil {
-		l.tb.Fatal(err)
-	}
+	text := Must(json.Marshal(knobs))(l.tb)
 	answer, err := http.Post(l.ProxyURL+"/control", "application/json", bytes.NewReader(text)) //nolint:noctx // a test
 	if err != nil {
 		l.tb.Fatal(err)
@@ -207,8 +197,6 @@ func (l *ChainLab) Expected() []LabGovernor {
 	l.tb.Helper()
 	text, err := os.ReadFile(filepath.Join(l.run, "expected.json"))
 	var expected struct{ Governors []LabGovernor }
-	if err := errors.Join(err, json.Unmarshal(text, &expected)); err != nil {
-		l.tb.Fatal(err)
-	}
+	MustDo(l.tb, errors.Join(err, json.Unmarshal(text, &expected)))
 	return expected.Governors
 }

@@ -11,6 +11,14 @@ import (
 
 // Announce states that everything is published at a revision, as the leader of a new worker does.
 func Announce(ctx context.Context, store *cache.Store, revision uint64) error {
+	return AnnounceState(ctx, store, cache.PublicationState{
+		Revision: revision, CommittedThrough: time.Now().UnixMicro(), HeartbeatAt: governance.TimestampOf(time.Now()),
+		CursorKey: []byte("sixteen bytes or more"),
+	})
+}
+
+// AnnounceState is Announce with another state.
+func AnnounceState(ctx context.Context, store *cache.Store, published cache.PublicationState) error {
 	lease := store.NewLease(time.Hour)
 	if err := lease.Acquire(ctx); err != nil {
 		return err
@@ -20,10 +28,7 @@ func Announce(ctx context.Context, store *cache.Store, revision uint64) error {
 		return err
 	}
 	_, changes := AddChanges(ctx, store)
-	return errors.Join(changes, lease.SetPublicationState(ctx, cache.PublicationState{
-		Revision: revision, CommittedThrough: time.Now().UnixMicro(), HeartbeatAt: governance.TimestampOf(time.Now()),
-		CursorKey: []byte("sixteen bytes or more"),
-	}, token), lease.Release(ctx))
+	return errors.Join(changes, lease.SetPublicationState(ctx, published, token), lease.Release(ctx))
 }
 
 // AddChanges adds rows to the stream of changes, and begins it where there is none, as a worker

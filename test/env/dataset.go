@@ -42,9 +42,6 @@ func GeneratedDataSet(tb testing.TB, args ...string) string {
 	if !ok {
 		tb.Fatalf("got %T, want a function that makes a data set", made)
 	}
-	dir, err := generate()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	dir := Must(generate())(tb)
 	return dir
 }

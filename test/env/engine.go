@@ -32,10 +32,7 @@ const (
 func EngineOptions(tb testing.TB) engine.Options {
 	tb.Helper()
 	program := located(tb)
-	executable, err := shared.build(tb.Context())
-	if err != nil {
-		tb.Fatal(err)
-	}
+	executable := Must(shared.build(tb.Context()))(tb)
 	return engine.Options{
 		DataDir:    tb.TempDir(),
 		Program:    program,
@@ -51,10 +48,7 @@ func StartEngine(tb testing.TB, analystGrants ...string) engine.Instance {
 	tb.Helper()
 	options := EngineOptions(tb)
 	options.AnalystGrants = analystGrants
-	e, err := engine.Start(tb.Context(), options)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	e := Must(engine.Start(tb.Context(), options))(tb)
 	tb.Cleanup(func() { stop(tb, e) })
 	return e.Instance()
 }
@@ -65,10 +59,7 @@ func StartEngine(tb testing.TB, analystGrants ...string) engine.Instance {
 func SharedEngine(tb testing.TB) engine.Instance {
 	tb.Helper()
 	program := located(tb)
-	instance, err := shared.start(tb.Context(), program)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	instance := Must(shared.start(tb.Context(), program))(tb)
 	return instance
 }
 

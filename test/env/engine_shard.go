@@ -27,10 +27,7 @@ func EngineShards(tb testing.TB) (shards [2]*EngineShard) {
 		addresses = append(addresses, "127.0.0.1:"+port)
 		options := EngineOptions(tb)
 		options.Password = "between-shards"
-		number, err := strconv.Atoi(port)
-		if err != nil {
-			tb.Fatal(err)
-		}
+		number := Must(strconv.Atoi(port))(tb)
 		options.TCPPort = number
 		shards[n] = &EngineShard{DataDir: options.DataDir, tb: tb, options: options}
 	}
@@ -51,9 +48,6 @@ func (s *EngineShard) Stop() { stop(s.tb, s.running) }
 // Start runs the shard again after a Stop.
 func (s *EngineShard) Start() {
 	s.tb.Helper()
-	running, err := engine.Start(s.tb.Context(), s.options)
-	if err != nil {
-		s.tb.Fatal(err)
-	}
+	running := Must(engine.Start(s.tb.Context(), s.options))(s.tb)
 	s.running = running
 }

@@ -29,9 +29,7 @@ func WantLayout(t *testing.T, path string, update *bool, types ...reflect.Type) 
 	}
 	present := slices.Sorted(maps.Keys(lines))
 	if *update {
-		if err := os.WriteFile(filepath.Clean(path), []byte(strings.Join(present, "\n")+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		MustDo(t, os.WriteFile(filepath.Clean(path), []byte(strings.Join(present, "\n")+"\n"), 0o600))
 	}
 	recorded, err := os.ReadFile(filepath.Clean(path))
 	if err != nil {

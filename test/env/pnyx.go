@@ -39,10 +39,7 @@ var builtPnyx = sync.OnceValues(func() (string, error) {
 func Binary(tb testing.TB) string {
 	tb.Helper()
 	SkipShort(tb, "the built program")
-	path, err := builtPnyx()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	path := Must(builtPnyx())(tb)
 	return path
 }
 
@@ -185,9 +182,6 @@ func (p *Pnyx) AwaitProbe(path string, status int, text string) {
 // EmbeddedURL is the address of the embedded warehouse that runs in a data folder.
 func EmbeddedURL(tb testing.TB, dataDir string) string {
 	tb.Helper()
-	instance, err := engine.Find(dataDir)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	instance := Must(engine.Find(dataDir))(tb)
 	return instance.URL("pnyx")
 }

@@ -107,9 +107,7 @@ func Fetch(url string) (status int, body []byte, err error) {
 // Get reads an answer, which must be a success, and decodes its data.
 func (p *Pnyx) Get(path string, data any) {
 	p.TB.Helper()
-	if _, err := p.Read(path, data); err != nil {
-		p.TB.Fatal(err)
-	}
+	Must(p.Read(path, data))(p.TB)
 }
 
 // Ask sends a GET request as an internal caller and decodes the data of the response. Any

@@ -16,18 +16,14 @@ import (
 // WriteLines writes a file of newline-delimited JSON, and the folders above it.
 func WriteLines(tb testing.TB, path string, lines ...string) {
 	tb.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
-		tb.Fatal(err)
-	}
+	MustDo(tb, os.MkdirAll(filepath.Dir(path), 0o750))
 	WriteFile(tb, path, strings.Join(lines, "\n")+"\n")
 }
 
 // WriteFile writes a file in a folder that there is.
 func WriteFile(tb testing.TB, path, text string) {
 	tb.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		tb.Fatal(err)
-	}
+	MustDo(tb, os.WriteFile(path, []byte(text), 0o600))
 }
 
 // ReadFile reads a file that there must be.
@@ -73,14 +69,8 @@ func (p *Pnyx) Warehouse() driver.Conn {
 // ConnectWarehouse connects to a ClickHouse server, until the end of the test.
 func ConnectWarehouse(tb testing.TB, url string) driver.Conn {
 	tb.Helper()
-	options, err := clickhouse.ParseDSN(url)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	conn, err := clickhouse.Open(options)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	options := Must(clickhouse.ParseDSN(url))(tb)
+	conn := Must(clickhouse.Open(options))(tb)
 	tb.Cleanup(func() { conn.Close() })
 	return conn
 }

@@ -38,10 +38,7 @@ var portFolder = sync.OnceValues(func() (string, error) {
 // each time.
 func Free(tb testing.TB) string {
 	tb.Helper()
-	dir, err := portFolder()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	dir := Must(portFolder())(tb)
 	for range ports {
 		port := strconv.Itoa(first + rand.IntN(ports)) //nolint:gosec // no secret
 		lock := flock.New(filepath.Join(dir, port))

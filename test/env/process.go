@@ -55,9 +55,7 @@ func withoutRequests(output string) string {
 // Start runs the program, again after it has ended. The output of all runs is kept.
 func (p *Process) Start() {
 	p.tb.Helper()
-	if err := p.start(); err != nil {
-		p.tb.Fatal(err)
-	}
+	MustDo(p.tb, p.start())
 }
 
 func (p *Process) start() error {

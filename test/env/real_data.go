@@ -16,9 +16,7 @@ func RealData(tb testing.TB) string {
 	}
 	dir := tb.TempDir()
 	for _, name := range []string{"snapshot", "tally", "discourse"} {
-		if err := os.CopyFS(filepath.Join(dir, name), os.DirFS(filepath.Join(from, name))); err != nil {
-			tb.Fatal(err)
-		}
+		MustDo(tb, os.CopyFS(filepath.Join(dir, name), os.DirFS(filepath.Join(from, name))))
 	}
 	const daos = "daos.ndjson"
 	text, err := os.ReadFile(filepath.Join(from, daos)) //nolint:gosec // a folder of the caller's

@@ -19,10 +19,7 @@ func EmbeddedRedis(tb testing.TB) string {
 	tb.Helper()
 	ctx, stop := context.WithCancel(context.WithoutCancel(tb.Context()))
 	tb.Cleanup(stop)
-	url, err := embedded.StartInProcess(ctx)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	url := Must(embedded.StartInProcess(ctx))(tb)
 	return url
 }
 

@@ -15,10 +15,7 @@ import (
 // not, until the end of tb.
 func RedisClient(tb testing.TB, url string) redis.UniversalClient {
 	tb.Helper()
-	client, err := cache.NewClient(url)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	client := Must(cache.NewClient(url))(tb)
 	tb.Cleanup(func() { client.Close() })
 	return client
 }
@@ -26,10 +23,7 @@ func RedisClient(tb testing.TB, url string) redis.UniversalClient {
 // Store opens the Redis at a URL until the end of tb.
 func Store(tb testing.TB, url string) *cache.Store {
 	tb.Helper()
-	store, err := cache.Open(url, soon)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	store := Must(cache.Open(url, soon))(tb)
 	tb.Cleanup(func() { store.Close() })
 	return store
 }

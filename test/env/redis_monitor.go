@@ -14,15 +14,10 @@ import (
 // returns ends that, and returns the commands that contain a text, in their order.
 func (s *RedisServer) Monitor() (commands func(part string) []string) {
 	s.tb.Helper()
-	conn, err := new(net.Dialer).DialContext(s.tb.Context(), "tcp", s.Addr)
-	if err != nil {
-		s.tb.Fatal(err)
-	}
+	conn := Must(new(net.Dialer).DialContext(s.tb.Context(), "tcp", s.Addr))(s.tb)
 	s.tb.Cleanup(func() { conn.Close() })
 	lines := bufio.NewScanner(conn)
-	if err := conn.SetDeadline(time.Now().Add(soon)); err != nil {
-		s.tb.Fatal(err)
-	}
+	MustDo(s.tb, conn.SetDeadline(time.Now().Add(soon)))
 	if _, err := io.WriteString(conn, "MONITOR\r\n"); err != nil || !lines.Scan() || lines.Text() != "+OK" {
 		s.tb.Fatalf("monitor %s: got %q, %v, want +OK", s.Addr, lines.Text(), err)
 	}
@@ -31,9 +26,7 @@ func (s *RedisServer) Monitor() (commands func(part string) []string) {
 		client := s.client()
 		defer client.Close()
 		const end = "the end of the monitor"
-		if err := client.Echo(context.WithoutCancel(s.tb.Context()), end).Err(); err != nil {
-			s.tb.Fatal(err)
-		}
+		MustDo(s.tb, client.Echo(context.WithoutCancel(s.tb.Context()), end).Err())
 		var seen []string
 		for lines.Scan() && !strings.Contains(lines.Text(), end) {
 			seen = append(seen, lines.Text())

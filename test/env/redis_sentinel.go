@@ -50,9 +50,7 @@ func RedisSentinels(tb testing.TB) *RedisSentinelServers {
 	for i := range sentinelNodes {
 		sentinel := newServer(tb, path)
 		sentinel.file = filepath.Join(tb.TempDir(), "sentinel.conf")
-		if err := os.WriteFile(sentinel.file, nil, 0o600); err != nil {
-			tb.Fatal(err)
-		}
+		MustDo(tb, os.WriteFile(sentinel.file, nil, 0o600))
 		sentinel.options = sentinel.options[:2] // an address to bind to, and nothing on keeping data
 		sentinel.start()
 		s.sentinels = append(s.sentinels, sentinel)
@@ -161,9 +159,7 @@ func (s *RedisSentinelServers) setDown(milliseconds int) {
 	for _, sentinel := range s.sentinels {
 		client := s.client(sentinel)
 		defer client.Close()
-		if err := client.Set(context.WithoutCancel(s.tb.Context()), sentinelMaster, "down-after-milliseconds", fmt.Sprint(milliseconds)).Err(); err != nil {
-			s.tb.Fatal(err)
-		}
+		MustDo(s.tb, client.Set(context.WithoutCancel(s.tb.Context()), sentinelMaster, "down-after-milliseconds", fmt.Sprint(milliseconds)).Err())
 	}
 }
 

@@ -65,9 +65,7 @@ func newServer(tb testing.TB, path string, args ...string) *RedisServer {
 func (s *RedisServer) Restart() {
 	s.tb.Helper()
 	s.Kill()
-	if err := s.launch(); err != nil {
-		s.tb.Fatal(err)
-	}
+	MustDo(s.tb, s.launch())
 }
 
 // start launches the server on a free port.

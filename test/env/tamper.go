@@ -26,10 +26,7 @@ func StartTamper(tb testing.TB, honest http.Handler) (*Tamper, *url.URL) {
 	lying := &Tamper{Honest: honest}
 	server := httptest.NewServer(lying)
 	tb.Cleanup(server.Close)
-	address, err := url.Parse(server.URL)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	address := Must(url.Parse(server.URL))(tb)
 	return lying, address
 }
 

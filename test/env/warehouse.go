@@ -20,10 +20,7 @@ const queryTimeout = time.Minute
 // Warehouse opens a database on the shared engine that is tb's alone; see MigratedDatabase.
 func Warehouse(tb testing.TB) *warehouse.Warehouse {
 	tb.Helper()
-	opened, err := openWarehouse(tb.Context(), DatabaseURL(tb))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	opened := Must(openWarehouse(tb.Context(), DatabaseURL(tb)))(tb)
 	tb.Cleanup(func() { opened.Close() })
 	return opened
 }
@@ -91,9 +88,6 @@ func emptyDatabase(ctx context.Context, instance engine.Instance, database strin
 // Rejected counts the items of a followed source that were no valid records.
 func Rejected(tb testing.TB, w *warehouse.Warehouse, source record.SourceRef) uint64 {
 	tb.Helper()
-	follows, err := records.SourceFollows(tb.Context(), w, time.Now())
-	if err != nil {
-		tb.Fatal(err)
-	}
+	follows := Must(records.SourceFollows(tb.Context(), w, time.Now()))(tb)
 	return follows[source].Status.Rejected
 }
