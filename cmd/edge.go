@@ -67,7 +67,18 @@ func writeSecret(path string, write func(io.Writer) error) error {
 	if err := write(&text); err != nil {
 		return err
 	}
-	return os.WriteFile(path, text.Bytes(), 0o600)
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	// A file that was there keeps its mode.
+	if info, failed := file.Stat(); failed != nil || info.Mode().IsRegular() {
+		err = errors.Join(failed, file.Chmod(0o600))
+	}
+	if err == nil {
+		_, err = file.Write(text.Bytes())
+	}
+	return errors.Join(err, file.Close())
 }
 
 // edgeOptions returns the options of the edge by the settings. PaymentTimeout is the timeout of

@@ -174,6 +174,17 @@ func revokeCommand() *cobra.Command {
 	}
 }
 
+// overlapFlag adds the flag --overlap of a rotation: what was valid before stays so for that long.
+func overlapFlag(cmd *cobra.Command, overlap *time.Duration, usage string) {
+	cmd.Flags().DurationVar(overlap, "overlap", 24*time.Hour, usage+", at most a year")
+	cmd.PreRunE = func(*cobra.Command, []string) error {
+		if *overlap < 0 || *overlap > 365*24*time.Hour {
+			return fmt.Errorf("--overlap %s: want a duration from 0s to 8760h", *overlap)
+		}
+		return nil
+	}
+}
+
 // rotateCommand replaces the secret of a token and keeps its record, so that limits and
 // usage continue.
 func rotateCommand() *cobra.Command {
@@ -197,7 +208,7 @@ of the old one, which stays valid for the overlap; a still older one ends at onc
 			return printNewToken(cmd.OutOrStdout(), cmd.ErrOrStderr(), t, raw, asJSON)
 		}),
 	}
-	cmd.Flags().DurationVar(&overlap, "overlap", 24*time.Hour, "how long the old token stays valid")
+	overlapFlag(cmd, &overlap, "how long the old token stays valid")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
 }

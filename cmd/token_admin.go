@@ -53,7 +53,7 @@ func (a tokenAdmin) rotate(ctx context.Context, t *stored.Token, overlap time.Du
 		return "", fmt.Errorf("token %s is revoked", t.ID)
 	}
 	raw = access.GenerateToken(t.ID)
-	t.PreviousHash, t.PreviousUntil = t.Hash, time.Now().Add(max(0, overlap))
+	t.PreviousHash, t.PreviousUntil = t.Hash, time.Now().Add(overlap)
 	t.Hash = access.HashToken(raw)
 	if err := stored.NewAccounts(a.warehouse).PutToken(ctx, *t); err != nil {
 		return "", err
@@ -131,7 +131,10 @@ func parseExpiry(text string) (*time.Time, error) {
 		return nil, nil //nolint:nilnil // the token does not expire
 	}
 	stamp, err := governance.ParseTimestamp(text)
-	if err != nil || !stamp.Time().After(time.Now()) {
+	if err != nil {
+		return nil, fmt.Errorf("--expires: %w", err)
+	}
+	if !stamp.Time().After(time.Now()) {
 		return nil, errors.New("--expires: want a date or RFC 3339 time in the future")
 	}
 	moment := stamp.Time()
@@ -151,7 +154,7 @@ func parseLimits(text, plan string) ([]uint32, error) {
 	for part := range strings.SplitSeq(text, ",") {
 		number, err := strconv.ParseUint(strings.TrimSpace(part), 10, 32)
 		if err != nil || number == 0 {
-			return nil, fmt.Errorf("--limits: %q is not a whole number above 0", part)
+			return nil, fmt.Errorf("--limits: %q is not a whole number from 1 to 4294967295", part)
 		}
 		row = append(row, uint32(number))
 	}

@@ -54,6 +54,9 @@ func webhookLogCommand() *cobra.Command {
 		Args:  cobra.ExactArgs(1),
 		RunE: webhookTask(func(cmd *cobra.Command, args []string, admin webhookAdmin) error {
 			attempts, err := accounts.NewAccounts(admin.warehouse).WebhookAttempts(cmd.Context(), args[0], limit)
+			if err == nil && len(attempts) == 0 { // a removed endpoint keeps its log
+				_, err = admin.find(cmd.Context(), args[0])
+			}
 			if err != nil {
 				return err
 			}
@@ -134,7 +137,7 @@ signatures, one by each secret.`,
 			if err != nil {
 				return err
 			}
-			e.PreviousSecret, e.PreviousUntil = e.Secret, time.Now().Add(max(0, overlap))
+			e.PreviousSecret, e.PreviousUntil = e.Secret, time.Now().Add(overlap)
 			e.Secret = webhook.NewSecret()
 			if err := accounts.NewAccounts(admin.warehouse).PutWebhook(cmd.Context(), e, false); err != nil {
 				return err
@@ -147,6 +150,6 @@ signatures, one by each secret.`,
 			return err
 		}),
 	}
-	cmd.Flags().DurationVar(&overlap, "overlap", 24*time.Hour, "how long the secret before still signs too")
+	overlapFlag(cmd, &overlap, "how long the secret before still signs too")
 	return cmd
 }

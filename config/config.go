@@ -265,7 +265,7 @@ func Parse(environ map[string]string) (Config, error) {
 	valid := make(map[any]field)
 	for _, f := range fields(&c) {
 		if unreadable[f.Name] || !f.Validate() {
-			refused = append(refused, Problem{f.Name, f.masked(environ[f.Name]), "want " + f.allowed()})
+			refused = append(refused, Problem{f.Name, f.masked(environ[f.Name]), f.reason(environ[f.Name])})
 			continue
 		}
 		valid[f.value.Addr().Interface()] = f

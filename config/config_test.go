@@ -97,8 +97,8 @@ func TestInvalidValuesAreReportedWithNameAndRule(t *testing.T) {
 		{"PNYX_REQUEST_TIMEOUT", "30s", "5 0s -5s soon 1d"},
 		{"PNYX_DRAIN_DELAY", "0s, or a duration", "15 -1s soon"},
 		{"PNYX_SHUTDOWN_TIMEOUT", "30s", "20 0"},
-		{"PNYX_PUBLIC_URL", "https://", "example.org ftp://example.org https://"},
-		{"PNYX_MCP_ORIGINS", "https://", "example.org ftp://example.org https:// https://example.org/ https://example.org/app"},
+		{"PNYX_PUBLIC_URL", "https://", "example.org ftp://example.org https:// https://a:b@example.org https://example.org?a"},
+		{"PNYX_MCP_ORIGINS", "without a path", "example.org ftp://example.org https:// https://example.org/ https://example.org/app"},
 		{"PNYX_PURGE_KIND", "fastly, cloudflare or varnish", "nginx Fastly"},
 		{"PNYX_PURGE_URL", "joined by commas", "varnish:80 http://a,,http://b ftp://a"},
 		{"PNYX_PURGE_TOKEN", "visible ASCII", "tökén"},
@@ -123,7 +123,7 @@ func TestInvalidValuesAreReportedWithNameAndRule(t *testing.T) {
 		{"PNYX_LOG_SLOW", "above 0", "0s 1 -1s slow"},
 		{"PNYX_EDGE_LISTEN", "host:port", "8000 a:65536"},
 		{"PNYX_EDGE_ADMIN_LISTEN", "host:port", "8001 :x"},
-		{"PNYX_EDGE_ORIGIN", "http:// or https://", "127.0.0.1:8080 redis://a http://"},
+		{"PNYX_EDGE_ORIGIN", "http:// or https://", "127.0.0.1:8080 redis://a http:// http://a:65536"},
 		{"PNYX_EDGE_CACHE_SIZE", "4GiB", "0 1GB lots"},
 		{"OTEL_SERVICE_NAME", "letters", "a'b a;b"},
 		{"PNYX_SQL_LISTEN", "host:port", "9100 localhost:x"},
@@ -131,8 +131,11 @@ func TestInvalidValuesAreReportedWithNameAndRule(t *testing.T) {
 		{"PNYX_SQL_URL", "http:// or https://", "localhost:8123 clickhouse://a:9000"},
 		{"PNYX_SQL_MAX_ROWS", "whole number", "0 -1 all"},
 		{"CLICKHOUSE_URL", "clickhouse://, tcp://, http:// or https://", "localhost:9000 redis://a:1 http:///db tcp://a:x"},
-		{"REDIS_URL", "redis://, rediss://, unix://, redis+sentinel://, rediss+sentinel://, redis+cluster:// or rediss+cluster://", "a:6379 http://a redis:// redis://a:1,b:2 unix://a unix:///"},
+		{"REDIS_URL", "redis://, rediss://, unix://, redis+sentinel://, rediss+sentinel://, redis+cluster:// or rediss+cluster://", "a:6379 http://a redis:// redis://a:1,b:2 redis://a:65536 unix://a unix:///"},
 		{"CLICKHOUSE_CLUSTER", "letters", "a'b a;b `a`"},
+	}
+	if text := refused(t, map[string]string{"REDIS_URL": "redis://a\n"}).Error(); !strings.Contains(text, "line end") {
+		t.Errorf("got %q, want what a file adds to a secret", text)
 	}
 	for _, test := range tests {
 		for value := range strings.FieldsSeq(test.values) {

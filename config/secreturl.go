@@ -57,6 +57,11 @@ func (u SecretURL) startsWith(schemes []string) bool {
 	if !ok || !slices.Contains(schemes, parsed.Scheme+"://") {
 		return false
 	}
+	for host := range strings.SplitSeq(parsed.Host, ",") {
+		if regexp.MustCompile(`:\d+$`).MatchString(host) && !isAddress(host) { // a port beyond 65535
+			return false
+		}
+	}
 	switch parsed.Scheme {
 	case "unix":
 		return parsed.Host == "" && len(parsed.Path) > 1

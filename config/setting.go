@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // Setting describes one environment variable.
@@ -94,10 +95,22 @@ func (f field) text() string {
 }
 
 func (f field) masked(raw string) string {
-	if f.Secret {
+	switch {
+	case f.Secret:
 		return fmt.Sprint(reflect.ValueOf(raw).Convert(f.value.Type()))
+	case strings.Contains(raw, "://") && strings.Contains(raw, "@"): // a password that does not belong there
+		return SecretURL(raw).String()
 	}
 	return raw
+}
+
+// reason says why a value is refused.
+func (f field) reason(raw string) string {
+	reason := "want " + f.allowed()
+	if strings.TrimSpace(raw) != raw {
+		reason += "; this value begins or ends with a space or a line end"
+	}
+	return reason
 }
 
 // Validate reports whether a value that could be read is also allowed. Empty text always
@@ -129,11 +142,13 @@ func (f field) Validate() bool {
 	case f.Unit == "route=amount,…":
 		return regexp.MustCompile(`^[\w.-]+=\d+(\.\d+)?(,[\w.-]+=\d+(\.\d+)?)*$`).MatchString(text)
 	case f.Unit == "http:// https://":
-		return SecretURL(text).startsWith(strings.Fields(f.Unit))
+		return SecretURL(text).startsWith(strings.Fields(f.Unit)) && !strings.ContainsAny(text, "?@")
 	case f.Unit == "name":
 		return regexp.MustCompile(`^[\w.{}-]+$`).MatchString(text)
 	case strings.Contains(f.Unit, "|"):
 		return slices.Contains(strings.Split(f.Unit, "|"), text)
+	case f.Unit == "path" || f.Unit == "text":
+		return !strings.ContainsFunc(text, unicode.IsControl)
 	}
 	return true
 }
@@ -145,6 +160,18 @@ func (f field) allowed() string {
 		return "host:port with a port up to 65535; 0 takes any free one"
 	case "name":
 		return "letters, digits, _ . - and {macros}"
+	case "path", "text":
+		return "a text without line ends and other control characters"
+	case "https://…":
+		return "origins such as https://app.example.org, without a path, joined by commas"
+	case "eip155:chain id":
+		return "eip155: and the number of a chain, such as eip155:8453"
+	case "route=amount,…":
+		return "ids of routes with decimal amounts, such as daos.timeline=0.1, joined by commas"
+	case "http:// https://":
+		if !f.Secret {
+			return "a URL that begins with http:// or https:// and names a host, without user, password and parameters"
+		}
 	case "duration":
 		return "a duration above 0 such as 500ms, 30s or 5m"
 	case "duration or 0":
@@ -180,7 +207,7 @@ func (f field) allowed() string {
 	case "records", "result rows":
 		return "a whole number from 1 to 2147483647"
 	}
-	if f.Secret || f.Unit == "http:// https://" {
+	if f.Secret {
 		return "a URL that begins with " + oneOf(strings.Fields(f.Unit)) +
 			" and names what to connect to; in its password, percent-encode / ? # and @"
 	}

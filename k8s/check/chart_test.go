@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -292,8 +291,9 @@ func useAddresses(o object, name string) {
 		"to-redis": "redis", "to-clickhouse": "clickhouse", "to-payment": "payment", "backup-to-bucket": "backupBucket", "import-to-object-store": "importBucket",
 	}
 	from := map[string]string{"edge": "callers", "edge-from-gateway": "gateway", "metrics": "prometheus"}
-	if slices.Contains(slices.Collect(maps.Keys(to)), name) {
-		o.at("spec", "egress")["to"] = template(`include "pnyx.blocks" .Values.addresses.%s`, to[name])
+	if key := to[name]; key != "" { // a rule whose list of peers is empty would allow every address
+		o.at("spec")["egress"] = template(`ternary list (list (merge (dict "to" (include "pnyx.blocks" .Values.addresses.%s | fromJsonArray)) %s)) (empty .Values.addresses.%s) | toJson`,
+			key, constant(o.at("spec", "egress")), key)
 	}
 	if value := from[name]; value != "" {
 		rule := o.at("spec", "ingress")

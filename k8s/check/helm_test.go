@@ -109,24 +109,28 @@ func plain(value any) any {
 // files returns the texts that the chart makes of values, in a namespace.
 func files(t *testing.T, namespace, values string) map[string]string {
 	t.Helper()
-	loaded, err := loader.Load(filepath.Join(k8s, "chart"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	given, err := chartutil.ReadValues([]byte(values))
-	if err != nil {
-		t.Fatal(err)
-	}
-	options := chartutil.ReleaseOptions{Name: "any", Namespace: namespace, IsInstall: true}
-	filled, err := chartutil.ToRenderValues(loaded, given, options, chartutil.DefaultCapabilities)
-	if err != nil {
-		t.Fatal(err)
-	}
-	made, err := engine.Render(loaded, filled)
+	made, err := rendered(namespace, values)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return made
+}
+
+func rendered(namespace, values string) (map[string]string, error) {
+	loaded, err := loader.Load(filepath.Join(k8s, "chart"))
+	if err != nil {
+		return nil, err
+	}
+	given, err := chartutil.ReadValues([]byte(values))
+	if err != nil {
+		return nil, err
+	}
+	options := chartutil.ReleaseOptions{Name: "any", Namespace: namespace, IsInstall: true}
+	filled, err := chartutil.ToRenderValues(loaded, given, options, chartutil.DefaultCapabilities)
+	if err != nil {
+		return nil, err
+	}
+	return engine.Render(loaded, filled)
 }
 
 // render returns what the chart makes of values, in a namespace.
@@ -183,8 +187,9 @@ func TestTheChartRendersWhatKustomizeBuilds(t *testing.T) {
 			},
 		},
 		"without any component": {
-			values: "monitoring: {enabled: false}\nbackup: {enabled: false}\nimport: {enabled: false}\nfollow: {enabled: false}\n",
+			values: "monitoring: {enabled: false}\nbackup: {enabled: false}\nimport: {enabled: false}\nfollow: {enabled: false}\naddresses: {payment: []}\n",
 			pairs: []string{
+				"  - path: addresses.yaml\n", "  - path: addresses.yaml\n  - target: {kind: NetworkPolicy, name: to-payment}\n    patch: |-\n      - {op: replace, path: /spec/egress, value: []}\n",
 				"components:\n", "", component + "monitoring\n", "", component + "backup\n", "", component + "import\n", "", component + "import-s3\n", "", component + "follow\n", "",
 				"  - name: sources\n    files: [sources.yaml]\n", "",
 			},
@@ -216,6 +221,19 @@ func TestTheChartRendersWhatKustomizeBuilds(t *testing.T) {
 				t.Errorf("-kustomize +Helm:\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestTheChartRefusesOddValues: what it would drop, or render as something else.
+func TestTheChartRefusesOddValues(t *testing.T) {
+	for _, values := range []string{
+		"image: {tag: 7100000}", "image: {tag: v1/2}", "edgeImage: {digest: 0a}", "settings: {apis: {}}", "settings: {api: {PNYX_LOG_SAMPLE: 50}}",
+		"replicas: {worker: 0}", "replicas: {api: 3}", "monitoring: {enabled: 'false'}", "addresses: {redis: [10.20.1.5]}", "from: {callers: []}",
+		"host: https://api.example.com", "resources: {worker: {limit: {}}}", "backups: {enabled: false}",
+	} {
+		if made, err := rendered("pnyx", values); err == nil {
+			t.Errorf("%s: got %d files", values, len(made))
+		}
 	}
 }
 

@@ -95,7 +95,13 @@ func (s *fileSearch) addFolder(folder string) {
 			s.problems = append(s.problems, err)
 			return nil
 		}
-		if entry.IsDir() || !hasImportName(path) {
+		if entry.IsDir() {
+			return nil
+		}
+		if !hasImportName(path) {
+			if hasImportName(strings.TrimSuffix(path, filepath.Ext(path))) && compressions[strings.ToLower(filepath.Ext(path))] {
+				s.problems = append(s.problems, fmt.Errorf("%s: want a file compressed by gzip, or by nothing", path))
+			}
 			return nil
 		}
 		matched = true
@@ -140,6 +146,9 @@ func resolve(path string) string {
 	}
 	return path
 }
+
+// compressions are endings of files in a folder that would be data if they were compressed by gzip.
+var compressions = map[string]bool{".zst": true, ".zstd": true, ".bz2": true, ".xz": true, ".lz4": true, ".br": true, ".zip": true}
 
 // hasImportName reports whether the name of a file in a folder marks it for import.
 func hasImportName(path string) bool {

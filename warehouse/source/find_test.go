@@ -142,6 +142,7 @@ func TestFindReportsProblemsAndListsTheOtherFiles(t *testing.T) {
 		{"binary", "x.ndjson", "\x00\x01\xff", "first record is not UTF-8 at byte 3; want"},
 		{"gzip cut in its header", "x.ndjson.gz", pack(t, good)[:5], "x.ndjson.gz: file is truncated: unexpected EOF"},
 		{"gzip cut before its first record", "x.ndjson.gz", pack(t, good)[:20], "x.ndjson.gz: line 1: file is truncated: unexpected EOF"},
+		{"another compression", "x.ndjson.zst", "x", "x.ndjson.zst: want a file compressed by gzip"},
 		{"forum without a host", "forum/topics.ndjson", source.SampleLine("Discourse topic"), `topics.ndjson: the folder of a Discourse file must be named after the forum's host (forum.example.org), and "forum" is not a host name`},
 	}
 	for _, test := range tests {
