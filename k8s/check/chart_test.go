@@ -153,7 +153,8 @@ const helpers = `{{/* Made by make docs. */}}
 {{- define "pnyx.image" }}{{ .repository }}{{ with .tag }}:{{ . }}{{ end }}{{ with .digest }}@{{ . }}{{ end }}{{ end }}
 {{- define "pnyx.settings" }}{{ list "HASHES" .Values.settings .Values.follow.sources | toJson | sha256sum | trunc 10 }}{{ end }}
 {{- define "pnyx.migration" }}{{ list "HASHES" .Values.image .Values.settings.worker .Values.resources | toJson | sha256sum | trunc 10 }}{{ end }}
-{{- define "pnyx.blocks" }}{{ $blocks := list }}{{ range . }}{{ $blocks = append $blocks (dict "ipBlock" (dict "cidr" .)) }}{{ end }}{{ toJson $blocks }}{{ end }}
+{{- define "pnyx.egress" }}{{ $to := list }}{{ range .to }}{{ $to = append $to (dict "ipBlock" (dict "cidr" .)) }}{{ end }}
+{{- if $to }}{{ list (dict "ports" .ports "to" $to) | toJson }}{{ else }}[]{{ end }}{{ end }}
 `
 
 // filled returns YAML with the expressions in place of the values that they compute. What looks
@@ -292,8 +293,7 @@ func useAddresses(o object, name string) {
 	}
 	from := map[string]string{"edge": "callers", "edge-from-gateway": "gateway", "metrics": "prometheus"}
 	if key := to[name]; key != "" { // a rule whose list of peers is empty would allow every address
-		o.at("spec")["egress"] = template(`ternary list (list (merge (dict "to" (include "pnyx.blocks" .Values.addresses.%s | fromJsonArray)) %s)) (empty .Values.addresses.%s) | toJson`,
-			key, constant(o.at("spec", "egress")), key)
+		o.at("spec")["egress"] = template(`include "pnyx.egress" (dict "to" .Values.addresses.%s "ports" %s)`, key, constant(o.at("spec", "egress")["ports"]))
 	}
 	if value := from[name]; value != "" {
 		rule := o.at("spec", "ingress")
