@@ -67,7 +67,7 @@ func writeSecret(path string, write func(io.Writer) error) error {
 	if err := write(&text); err != nil {
 		return err
 	}
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600) //nolint:gosec // the operator names it
 	if err != nil {
 		return err
 	}

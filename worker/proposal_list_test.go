@@ -188,12 +188,13 @@ func TestProposalsAreResolvedByURLIDAndTitle(t *testing.T) {
 		{URL: "https://www.withtally.com/governance/gov/proposal/7001"}: {"7001 url_exact [sourceUrl]"},
 		{URL: "https://vote.example.org/proposals/" + number}:           {"7002 external_id_exact [externalId]"},
 		{URL: "https://vote.example.org/#/proposal/" + id}:              {id + " external_id_exact [externalId]"},
-		{ExternalID: "7001"}:                                            {"7001 external_id_exact [externalId]"},
-		{ExternalID: "7001", Provider: "snapshot"}:                      nil,
-		{Title: "fund the guild"}:                                       {id + " title_exact [title]", "other title_contains [title]"},
-		{Title: "fund the guild", DAOID: "nobody"}:                      nil,
-		{Title: "fu"}: nil,
-		{Title: "%"}:  nil,
+
+		{ExternalID: "7001"}:                       {"7001 external_id_exact [externalId]"},
+		{ExternalID: "7001", Provider: "snapshot"}: nil,
+		{Title: "fund the guild"}:                  {id + " title_exact [title]", "other title_contains [title]"},
+		{Title: "fund the guild", DAOID: "nobody"}: nil,
+		{Title: "fu"}:                              nil,
+		{Title: "%"}:                               nil,
 	} {
 		h.waitForResolved(filter, want...)
 	}

@@ -99,7 +99,7 @@ func (s *fileSearch) addFolder(folder string) {
 			return nil
 		}
 		if !hasImportName(path) {
-			if hasImportName(strings.TrimSuffix(path, filepath.Ext(path))) && compressions[strings.ToLower(filepath.Ext(path))] {
+			if isCompressedOtherwise(path) {
 				s.problems = append(s.problems, fmt.Errorf("%s: want a file compressed by gzip, or by nothing", path))
 			}
 			return nil
@@ -147,8 +147,12 @@ func resolve(path string) string {
 	return path
 }
 
-// compressions are endings of files in a folder that would be data if they were compressed by gzip.
-var compressions = map[string]bool{".zst": true, ".zstd": true, ".bz2": true, ".xz": true, ".lz4": true, ".br": true, ".zip": true}
+// isCompressedOtherwise reports whether the name of a file would mark it for import if gzip had compressed it.
+func isCompressedOtherwise(path string) bool {
+	ending := filepath.Ext(path)
+	return slices.Contains([]string{".zst", ".zstd", ".bz2", ".xz", ".lz4", ".br", ".zip"}, strings.ToLower(ending)) &&
+		hasImportName(strings.TrimSuffix(path, ending))
+}
 
 // hasImportName reports whether the name of a file in a folder marks it for import.
 func hasImportName(path string) bool {
