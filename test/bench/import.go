@@ -26,13 +26,16 @@ const (
 	callers = 8
 )
 
-// importRates are the rates of answers that were asked for before, and of pages that nobody asked for, a second.
-var importRates = [...]float64{200, 10}
+// The loads: answers that were asked for before, and pages that nobody asked for. importRates are their rates, in
+// requests a second.
+const importedLoads = 2
+
+func importRates() [importedLoads]float64 { return [...]float64{200, 10} }
 
 // importing is one run of an instance while much is imported into it. It serves two rows and a chart.
 type importing struct {
 	// quiet and busy are the response times before and since, of each load.
-	quiet, busy [len(importRates)]*hdrhistogram.Histogram
+	quiet, busy [importedLoads]*hdrhistogram.Histogram
 	moments     []moment
 }
 
@@ -40,7 +43,7 @@ type importing struct {
 type moment struct {
 	// slowest are the slowest answers of each load in milliseconds, and cores is the processor time of the instance in
 	// seconds.
-	slowest [len(importRates)]float64
+	slowest [importedLoads]float64
 	cores   float64
 	// stored counts the ballots in the warehouse, and published the votes of published proposals.
 	stored, published uint64
@@ -87,14 +90,14 @@ func (i *importing) run(ctx context.Context, e *Environment) error {
 	}
 	wait(idleSettle)
 	for range beforeImport {
-		if err := i.second(ctx, e, s, conn, drives, &i.quiet); err != nil {
+		if err := i.second(ctx, s, conn, drives, &i.quiet); err != nil {
 			return err
 		}
 	}
 	imported := make(chan error, 1)
 	go func() { _, err := e.Run(ctx, e.importOf(data, s.dir)); imported <- err }()
 	for left := afterImport; left > 0; {
-		if err := i.second(ctx, e, s, conn, drives, &i.busy); err != nil {
+		if err := i.second(ctx, s, conn, drives, &i.busy); err != nil {
 			return err
 		}
 		select {
@@ -114,7 +117,7 @@ func (i *importing) run(ctx context.Context, e *Environment) error {
 }
 
 // importLoads connects the loads. The pages are asked for once each.
-func importLoads(ctx context.Context, e *Environment, base string) (drives [len(importRates)]*drive, err error) {
+func importLoads(ctx context.Context, e *Environment, base string) (drives [importedLoads]*drive, err error) {
 	_, text, err := get(ctx, base+"/v2/proposals?limit=100", e.internal())
 	var listed struct {
 		Data []struct{ ProposalKey string }
@@ -139,7 +142,7 @@ func importLoads(ctx context.Context, e *Environment, base string) (drives [len(
 
 // second sends the loads for a second. An answer that fails is an error.
 func (i *importing) second(
-	ctx context.Context, e *Environment, s *served, conn driver.Conn, drives [len(importRates)]*drive, all *[len(importRates)]*hdrhistogram.Histogram,
+	ctx context.Context, s *served, conn driver.Conn, drives [importedLoads]*drive, all *[importedLoads]*hdrhistogram.Histogram,
 ) error {
 	before, err := treeTicks(s.process.command.Process.Pid)
 	if err != nil {
@@ -150,7 +153,7 @@ func (i *importing) second(
 	group, groupCtx := errgroup.WithContext(ctx)
 	for n, d := range drives {
 		group.Go(func() error {
-			taken, failed, err := d.run(groupCtx, importRates[n], time.Second)
+			taken, failed, err := d.run(groupCtx, importRates()[n], time.Second)
 			m.slowest[n] = inMilliseconds(taken.Max())
 			if all[n] == nil {
 				all[n] = taken

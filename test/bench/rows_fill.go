@@ -76,10 +76,10 @@ func (e fillMeter) coldFills(ctx context.Context, kind coldKind, callers int) (S
 	if err != nil {
 		return Sides{}, err
 	}
-	baseline, err := baselineStarter{e.Environment}.FiberBaseline(ctx, size, "")
+	baseline, err := baselineStarter(e).FiberBaseline(ctx, size, "")
 	measure := func(load Load, cold bool) Measure {
 		return func(ctx context.Context) (float64, error) {
-			if err := (pageMeter{e.Environment}).forgetPages(ctx); err != nil {
+			if err := pageMeter(e).forgetPages(ctx); err != nil {
 				return 0, err
 			}
 			return e.closedLoad(ctx, load, callers, cold)

@@ -83,9 +83,9 @@ type latencyMeter struct{ *Environment }
 // coldPages returns pages in random order, none of them stored.
 func (e latencyMeter) coldPages(ctx context.Context) ([]string, error) {
 	if len(e.coldURLs) > 0 {
-		return e.coldURLs, pageMeter{e.Environment}.forgetPages(ctx)
+		return e.coldURLs, pageMeter(e).forgetPages(ctx)
 	}
-	walk, err := pageMeter{e.Environment}.newWalk(ctx, "power", shortWalk, 1)
+	walk, err := pageMeter(e).newWalk(ctx, "power", shortWalk, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func (e latencyMeter) coldPages(ctx context.Context) ([]string, error) {
 		}
 	}
 	rand.Shuffle(len(e.coldURLs), func(i, j int) { e.coldURLs[i], e.coldURLs[j] = e.coldURLs[j], e.coldURLs[i] }) //nolint:gosec // not secret
-	return e.coldURLs, pageMeter{e.Environment}.forgetPages(ctx)
+	return e.coldURLs, pageMeter(e).forgetPages(ctx)
 }
 
 // saturation returns the median of a row. If the row was not measured, it measures once.
@@ -147,9 +147,9 @@ func (e latencyMeter) touch(ctx context.Context) error {
 	}
 	var lines strings.Builder
 	for _, p := range proposals {
-		lines.WriteString(arrivalMeter{e.Environment}.changedBallot(p) + "\n")
+		lines.WriteString(arrivalMeter(e).changedBallot(p) + "\n")
 	}
-	_, err = arrivalMeter{e.Environment}.importText(ctx, lines.String(), e.warehouseEnv(), e.Niceness)
+	_, err = arrivalMeter(e).importText(ctx, lines.String(), e.warehouseEnv(), e.Niceness)
 	return err
 }
 

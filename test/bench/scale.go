@@ -168,7 +168,7 @@ func (e scaleMeter) measurePublish(ctx context.Context, p *Point) error {
 
 // measureSizes counts the ballots, proposals and DAOs in the warehouse.
 func (e scaleMeter) measureSizes(ctx context.Context, p *Point) error {
-	disk, err := nodeMeter{e.Environment}.diskBytes(ctx)
+	disk, err := nodeMeter(e).diskBytes(ctx)
 	p.DiskBytes = float64(disk)
 	return errors.Join(err, e.conn.QueryRow(ctx, `SELECT sum(votes), count(), uniqExact(dao_id), max(votes) FROM proposal_states FINAL`).
 		Scan(&p.Ballots, &p.Proposals, &p.DAOs, &p.Largest))
@@ -180,7 +180,7 @@ func (e scaleMeter) measureArrivals(ctx context.Context, p *Point) error {
 	if err := errors.Join(errSmall, errLargest); err != nil {
 		return err
 	}
-	smalls, err := arrivals(ctx, small, arrivalRounds, arrivalMeter{e.Environment}.arrival)
+	smalls, err := arrivals(ctx, small, arrivalRounds, arrivalMeter(e).arrival)
 	if err != nil {
 		return err
 	}
@@ -189,10 +189,10 @@ func (e scaleMeter) measureArrivals(ctx context.Context, p *Point) error {
 	if p.WorkerMemory, err = e.worker.peakMemory(); err != nil {
 		return err
 	}
-	if p.First, err = (arrivalMeter{e.Environment}).firstArrival(ctx, largest); err != nil {
+	if p.First, err = arrivalMeter(e).firstArrival(ctx, largest); err != nil {
 		return err
 	}
-	ranged, err := arrivals(ctx, largest, rangedRounds, arrivalMeter{e.Environment}.rangedArrival)
+	ranged, err := arrivals(ctx, largest, rangedRounds, arrivalMeter(e).rangedArrival)
 	if err != nil {
 		return err
 	}
@@ -239,7 +239,7 @@ func (e scaleMeter) measureImport(ctx context.Context, p *Point) error {
 		fmt.Fprintf(&lines, `{"id":"probe-%d","proposal":{"id":%q},"space":{"id":%q},"voter":"0x%040x","created":%d,"choice":1,"vp":1}`+"\n",
 			id, largest.ExternalID, largest.Source, id, now.Unix())
 	}
-	began, err := arrivalMeter{e.Environment}.importText(ctx, lines.String(), e.warehouseEnv(), 0)
+	began, err := arrivalMeter(e).importText(ctx, lines.String(), e.warehouseEnv(), 0)
 	p.Import = importedBallots / time.Since(began).Seconds()
 	return err
 }
@@ -251,7 +251,7 @@ func (e scaleMeter) measureMemory(ctx context.Context, p *Point) error {
 		return err
 	}
 	p.WorkerMemory = max(p.WorkerMemory, peak)
-	p.RedisBytes, err = nodeMeter{e.Environment}.redisMemory(ctx)
+	p.RedisBytes, err = nodeMeter(e).redisMemory(ctx)
 	return err
 }
 
