@@ -54,6 +54,7 @@ func (i *importing) row(load int) func(context.Context, *Environment) (Sides, er
 	return func(ctx context.Context, e *Environment) (Sides, error) {
 		if i.moments == nil {
 			if err := i.run(ctx, e); err != nil {
+				*i = importing{}
 				return Sides{}, err
 			}
 		}
@@ -84,11 +85,11 @@ func (i *importing) run(ctx context.Context, e *Environment) error {
 		return err
 	}
 	defer conn.Close()
+	wait(idleSettle)
 	drives, err := importLoads(ctx, e, s.base)
 	if err != nil {
 		return err
 	}
-	wait(idleSettle)
 	for range beforeImport {
 		if err := i.second(ctx, s, conn, drives, &i.quiet); err != nil {
 			return err
@@ -185,7 +186,8 @@ func (i *importing) markdown(out io.Writer) {
 	fmt.Fprintf(out, `## A million ballots imported into a running service
 
 The import begins after %d seconds. Beside the answers, lines are: %[2]sslowest answer%[2]s of each second (the higher line: pages that nobody
-asked for before), and %[2]sballots%[2]s in the warehouse and in published proposals, in thousands.
+asked for before), and %[2]sballots%[2]s in the warehouse and votes of published proposals, in thousands: where ballots are
+missing, upstream states the votes.
 
 `, beforeImport, "`")
 	chart := func(axis string, of ...func(moment) float64) {
