@@ -62,35 +62,30 @@ func TestAttackEmbeddedRedisNeedsThePassword(t *testing.T) {
 
 func TestAttackForgedRevisionIsReplaced(t *testing.T) {
 	t.Parallel()
-	for name, redisURL := range map[string]func(*testing.T) string{
-		"embedded Redis": func(t *testing.T) string { t.Helper(); return env.EmbeddedRedis(t) },
-		"Redis server":   func(t *testing.T) string { t.Helper(); return env.Redis(t).URL },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := newBench(t, redisURL(t), func() {})
-			now := uint64(time.Now().UnixMicro())
-			key := cache.DAODetailKey("uniswap")
-			b.setView(highest, key, "forged")
-			b.setView(now, key, "published")
-			b.wantView(key, "published", now)
+	env.OnEachRedis(t, func(t *testing.T, url string) {
+		t.Helper()
+		b := newBench(t, url, func() {})
+		now := uint64(time.Now().UnixMicro())
+		key := cache.DAODetailKey("uniswap")
+		b.setView(highest, key, "forged")
+		b.setView(now, key, "published")
+		b.wantView(key, "published", now)
 
-			// A worker that is late replaces nothing that another has published since.
-			b.setView(now-uint64(time.Minute.Microseconds()), key, "late")
-			b.wantView(key, "published", now)
-			ahead := now + uint64((30 * time.Minute).Microseconds())
-			b.setView(ahead, key, "by a clock that is ahead")
-			b.setView(now, key, "by a clock that is right")
-			b.wantView(key, "by a clock that is ahead", ahead)
+		// A worker that is late replaces nothing that another has published since.
+		b.setView(now-uint64(time.Minute.Microseconds()), key, "late")
+		b.wantView(key, "published", now)
+		ahead := now + uint64((30 * time.Minute).Microseconds())
+		b.setView(ahead, key, "by a clock that is ahead")
+		b.setView(now, key, "by a clock that is right")
+		b.wantView(key, "by a clock that is ahead", ahead)
 
-			row := governance.DAOListItem{DAOID: "uniswap", Name: "forged"}
-			b.publish(highest, func(w *cache.Writer) error { return w.SetDAO(t.Context(), cache.View{}, row) })
-			row.Name = "Uniswap"
-			b.publish(now, func(w *cache.Writer) error { return w.SetDAO(t.Context(), cache.View{}, row) })
-			page, err := b.store.DAOPage(t.Context(), query.DAOs{Paging: query.Paging[query.DAOPosition]{Limit: 2}})
-			if err != nil || len(page.Items) != 1 || page.Items[0].Name != row.Name || page.View.Revision != now {
-				t.Errorf("index: got %+v, %v, want %q at revision %d", page, err, row.Name, now)
-			}
-		})
-	}
+		row := governance.DAOListItem{DAOID: "uniswap", Name: "forged"}
+		b.publish(highest, func(w *cache.Writer) error { return w.SetDAO(t.Context(), cache.View{}, row) })
+		row.Name = "Uniswap"
+		b.publish(now, func(w *cache.Writer) error { return w.SetDAO(t.Context(), cache.View{}, row) })
+		page, err := b.store.DAOPage(t.Context(), query.DAOs{Paging: query.Paging[query.DAOPosition]{Limit: 2}})
+		if err != nil || len(page.Items) != 1 || page.Items[0].Name != row.Name || page.View.Revision != now {
+			t.Errorf("index: got %+v, %v, want %q at revision %d", page, err, row.Name, now)
+		}
+	})
 }

@@ -122,7 +122,7 @@ local function copied(var)
     return true
 end
 
--- copy keeps a response, of which body_filter adds the parts, if it is a hit for the second time in this second.
+-- copy keeps a response, of which copy_body adds the parts, if it is a hit for the second time in this second.
 local function copy(var)
     local plain, second = var.plain, ngx.time()
     if plain == "" or ngx.status ~= ngx.HTTP_OK or #plain > longest then

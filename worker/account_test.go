@@ -157,16 +157,10 @@ func (h *harness) checkUsageView(tokenID string, now time.Time) {
 // writes its counter again.
 func TestAttackMoreCountersThanOneBatchAreAllWritten(t *testing.T) {
 	t.Parallel()
-	for name, redisURL := range map[string]func(*testing.T) string{
-		"embedded Redis": func(t *testing.T) string { t.Helper(); return env.EmbeddedRedis(t) },
-		"Redis server":   func(t *testing.T) string { t.Helper(); return env.Redis(t).URL },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			h := newHarnessOn(t, redisURL(t))
-			h.countersReachTheWarehouse()
-		})
-	}
+	env.OnEachRedis(t, func(t *testing.T, url string) {
+		t.Helper()
+		newHarnessOn(t, url).countersReachTheWarehouse()
+	})
 }
 
 func (h *harness) countersReachTheWarehouse() {

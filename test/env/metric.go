@@ -13,14 +13,15 @@ func Counts(tb testing.TB, metrics prometheus.Gatherer, name string) map[string]
 	families := Must(metrics.Gather())(tb)
 	values := map[string]float64{}
 	for _, family := range families {
+		if family.GetName() != name {
+			continue
+		}
 		for _, metric := range family.GetMetric() {
 			var labels []string
 			for _, label := range metric.GetLabel() {
 				labels = append(labels, label.GetName()+"="+label.GetValue())
 			}
-			if family.GetName() == name {
-				values[strings.Join(labels, " ")] = metric.GetCounter().GetValue() + metric.GetGauge().GetValue()
-			}
+			values[strings.Join(labels, " ")] = metric.GetCounter().GetValue() + metric.GetGauge().GetValue()
 		}
 	}
 	return values

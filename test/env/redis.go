@@ -19,8 +19,20 @@ func EmbeddedRedis(tb testing.TB) string {
 	tb.Helper()
 	ctx, stop := context.WithCancel(context.WithoutCancel(tb.Context()))
 	tb.Cleanup(stop)
-	url := Must(embedded.StartInProcess(ctx))(tb)
-	return url
+	return Must(embedded.StartInProcess(ctx))(tb)
+}
+
+// OnEachRedis runs a subtest on the embedded Redis, and one on a server.
+func OnEachRedis(t *testing.T, test func(t *testing.T, url string)) {
+	t.Helper()
+	for name, start := range map[string]func(testing.TB) string{
+		"embedded Redis": EmbeddedRedis, "Redis server": func(tb testing.TB) string { tb.Helper(); return Redis(tb).URL },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, start(t))
+		})
+	}
 }
 
 // redisServerPath is the path of the server program; without one, and under -short, tb
