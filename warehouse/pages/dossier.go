@@ -22,27 +22,44 @@ type CountedBallot struct {
 	ChoiceKey string
 	// Choices are the choices that it names, Shares the power that each gets; Shares is empty where each gets all.
 	Choices []string
-	Shares  []decimal.Decimal
+	Shares  []governance.Units
 	// Invalid is true if the ballot supports none of Choices; the warehouse does not tell.
 	Invalid bool
 	// Power is the voting power.
-	Power decimal.Decimal
+	Power governance.Units
 	// VotedAt is nil where unknown; of VotedDayOnly only the day is known.
 	VotedAt      *governance.Timestamp
 	VotedDayOnly bool
 }
 
 // DossierBallots returns the ballots on each of some proposals that count, in any order: ClickHouse takes long to sort
-// a large vote.
+// a large vote. Ballots of one choice share their Choices.
 func DossierBallots(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) (map[record.RefHash][]CountedBallot, error) {
 	type row struct {
-		ProposalRef record.RefHash
-		CountedBallot
+		ProposalRef, Voter, ChoiceKey, Power string
+		Several, Shares                      []string
+		VotedAt                              *governance.Timestamp
+		VotedDayOnly                         bool
 	}
-	ballots := map[record.RefHash][]CountedBallot{}
+	ballots, single := map[record.RefHash][]CountedBallot{}, map[string][]string{}
 	rows, err := w.QueryRefs(ctx, sqlText("dossier_ballots"), refs)
 	err = warehouse.EachRow(rows, err, "read the ballots of dossiers", func(r row) error {
-		ballots[r.ProposalRef] = append(ballots[r.ProposalRef], r.CountedBallot)
+		b := CountedBallot{
+			Voter: r.Voter, ChoiceKey: r.ChoiceKey, Choices: r.Several, Power: governance.StoredUnits(r.Power), VotedAt: r.VotedAt,
+			VotedDayOnly: r.VotedDayOnly,
+		}
+		if r.ChoiceKey != "" && len(r.Several) == 0 {
+			if single[r.ChoiceKey] == nil {
+				single[r.ChoiceKey] = []string{r.ChoiceKey}
+			}
+			b.Choices = single[r.ChoiceKey]
+			b.ChoiceKey = b.Choices[0]
+		}
+		for _, share := range r.Shares {
+			b.Shares = append(b.Shares, governance.StoredUnits(share))
+		}
+		ref := record.RefHash([]byte(r.ProposalRef))
+		ballots[ref] = append(ballots[ref], b)
 		return nil
 	})
 	return ballots, err

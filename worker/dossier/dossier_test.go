@@ -83,7 +83,7 @@ func facts(body string, actions ...record.Action) dossier.Facts {
 		hours         int
 	}{{"0xa", "against", 20, 1}, {"0xb", "for", 30, 20}, {"0xc", "for", 25, 50}, {"0xd", "for", 25, 95}} {
 		f.Ballots = append(f.Ballots, pages.CountedBallot{
-			Voter: b.voter, ChoiceKey: b.choice, Choices: []string{b.choice}, Power: decimal.NewFromInt(b.power), VotedAt: at(b.hours),
+			Voter: b.voter, ChoiceKey: b.choice, Choices: []string{b.choice}, Power: governance.UnitsOf(decimal.NewFromInt(b.power)), VotedAt: at(b.hours),
 		})
 		count := governance.CountOf(uint64(i + 1))
 		f.Votes.Totals.UniqueVoters = &count
@@ -359,7 +359,7 @@ func TestFindingsOfAVote(t *testing.T) {
 			f.Proposal.Quorum = &needed
 		}, rules.LateQuorum},
 		"one voter with more than half of the margin": {func(f *dossier.Facts) {
-			f.Ballots[1].Power, f.Ballots[2].Power = decimal.NewFromInt(35), decimal.NewFromInt(20)
+			f.Ballots[1].Power, f.Ballots[2].Power = governance.UnitsOf(decimal.NewFromInt(35)), governance.UnitsOf(decimal.NewFromInt(20))
 		}, rules.OneVoter},
 		"a vote of a third of the usual time": {func(f *dossier.Facts) { f.Known[0].StartAt = at(-1190) }, rules.ShortVote},
 		"no discussion":                       {func(f *dossier.Facts) { f.Topics = nil }, rules.NoDiscussion},

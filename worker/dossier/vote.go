@@ -115,13 +115,13 @@ func votesRoute(key governance.ProposalKey) string {
 // countDeciding counts the voters whose change of side would have changed the leader.
 func (c *composer) countDeciding(margin decimal.Decimal) {
 	d := &c.d.Decision
-	moved, movers := decimal.Zero, 0
+	needed, moved, movers := governance.UnitsOf(margin), governance.Units{}, 0
 	for _, b := range c.byPower {
 		if b.ChoiceKey != d.Leader.Key {
 			continue
 		}
 		movers++
-		if moved = moved.Add(b.Power.Mul(decimal.NewFromInt(2))); moved.GreaterThan(margin) {
+		if moved = moved.Add(b.Power).Add(b.Power); moved.Cmp(needed) > 0 {
 			d.DecidingVoters = countOf(movers)
 			return
 		}
@@ -131,7 +131,7 @@ func (c *composer) countDeciding(margin decimal.Decimal) {
 // race is the power of choices while ballots come in.
 type race struct {
 	keys   []string
-	powers []decimal.Decimal // of keys
+	powers []governance.Units // of keys
 	// leader has the most power since a time; it is empty for a tie.
 	leader string
 	since  *governance.Timestamp
@@ -139,7 +139,7 @@ type race struct {
 	last    string
 	changes int
 	// early and earlyLeader are powers and leader when the last tenth of the vote begins.
-	early       []decimal.Decimal
+	early       []governance.Units
 	earlyLeader string
 }
 
@@ -148,7 +148,7 @@ func raceOf(c *composer) *race {
 	if !c.whole() || !c.adds() || !c.dated() {
 		return nil
 	}
-	r := &race{powers: make([]decimal.Decimal, len(c.Votes.Choices))}
+	r := &race{powers: make([]governance.Units, len(c.Votes.Choices))}
 	for _, choice := range c.Votes.Choices {
 		r.keys = append(r.keys, choice.Key)
 	}
@@ -175,7 +175,7 @@ func (r *race) run(ballots []pages.CountedBallot) {
 				r.powers[place] = r.powers[place].Add(power)
 			}
 		}
-		if len(choices) == 1 && choices[0] == r.leader && len(b.Shares) == 0 && !b.Power.IsNegative() {
+		if len(choices) == 1 && choices[0] == r.leader && len(b.Shares) == 0 {
 			continue // the leader leads by more
 		}
 		leader := r.first()
@@ -193,7 +193,7 @@ func (r *race) run(ballots []pages.CountedBallot) {
 
 // first returns the choice with the most power; empty for a tie.
 func (r *race) first() string {
-	leader, most := "", decimal.Zero
+	leader, most := "", governance.Units{}
 	for i, key := range r.keys {
 		switch order := r.powers[i].Cmp(most); {
 		case order > 0:
@@ -215,15 +215,15 @@ func (c *composer) addQuorum() {
 	}
 	q := &governance.DossierQuorum{Needed: governance.DecimalOf(*needed), Reached: c.Votes.Quorum.Reached}
 	c.d.Decision.Quorum = q
-	sum := decimal.Zero
-	met := !sum.LessThan(*needed)
-	for _, b := range c.Ballots {
-		counted := decimal.Zero
-		for i, key := range supported(b) {
+	least, sum := governance.UnitsOf(*needed), governance.Units{}
+	met := sum.Cmp(least) >= 0
+	for i := range c.Ballots {
+		b, counted := &c.Ballots[i], governance.Units{}
+		for at, key := range supported(*b) {
 			switch {
 			case !counts(key):
 			case len(b.Shares) == len(b.Choices):
-				counted = counted.Add(b.Shares[i])
+				counted = counted.Add(b.Shares[at])
 			default:
 				counted = b.Power
 			}
@@ -233,11 +233,11 @@ func (c *composer) addQuorum() {
 		}
 		before := met
 		sum = sum.Add(counted)
-		if met = !sum.LessThan(*needed); met && !before && c.dated() && c.whole() {
-			q.MetBy = c.ballot(b)
+		if met = sum.Cmp(least) >= 0; met && !before && c.dated() && c.whole() {
+			q.MetBy = c.ballot(*b)
 		}
 	}
-	q.Counted = governance.DecimalOf(sum)
+	q.Counted = governance.DecimalOf(sum.Decimal())
 	if c.Votes.Basis != nil && *c.Votes.Basis == governance.UpstreamBasis && c.Votes.Totals != nil {
 		q.Counted, q.MetBy = c.upstreamCounted(counts), nil
 	}
@@ -261,10 +261,10 @@ func (c *composer) upstreamCounted(counts func(string) bool) governance.Decimal 
 func (c *composer) ballot(b pages.CountedBallot) *governance.DossierBallot {
 	var share *governance.Decimal
 	if c.Votes.Totals != nil {
-		share = percent(b.Power, powerOf(c.Votes.Totals.VotingPower))
+		share = percent(b.Power.Decimal(), powerOf(c.Votes.Totals.VotingPower))
 	}
 	return &governance.DossierBallot{
-		VoterIdentity: b.Voter, ChoiceKeys: append([]string{}, b.Choices...), VotingPower: governance.DecimalOf(b.Power), SharePercent: share,
+		VoterIdentity: b.Voter, ChoiceKeys: append([]string{}, b.Choices...), VotingPower: governance.DecimalOf(b.Power.Decimal()), SharePercent: share,
 		VotedAt: b.VotedAt,
 	}
 }
@@ -331,33 +331,39 @@ func median(numbers []decimal.Decimal) *governance.Decimal {
 	return decimalOf(middle.RoundBank(places))
 }
 
+// sumOf returns the power of ballots.
+func sumOf(ballots []pages.CountedBallot) (sum governance.Units) {
+	for i := range ballots {
+		sum = sum.Add(ballots[i].Power)
+	}
+	return sum
+}
+
 // concentrate fills in how the power of ballots was distributed.
 func (c *composer) concentrate() {
-	total := decimal.Zero
-	for _, b := range c.Ballots {
-		total = total.Add(b.Power)
-	}
-	if !total.IsPositive() || !c.whole() {
+	total := sumOf(c.Ballots)
+	if total == (governance.Units{}) || !c.whole() {
 		c.unknown("missing_data", "how power was distributed", "ballots are missing, or have no power", "the proposal's page at the provider")
 		return
 	}
-	sum, weighted, nakamoto := decimal.Zero, decimal.Zero, 0
+	var sum, weighted governance.Units
+	nakamoto, all := 0, total.Decimal()
 	var tops [11]governance.Decimal
 	n := len(c.byPower)
-	for i, b := range c.byPower {
-		if sum = sum.Add(b.Power); nakamoto == 0 && sum.Mul(decimal.NewFromInt(2)).GreaterThan(total) {
+	for i := range c.byPower {
+		if sum = sum.Add(c.byPower[i].Power); nakamoto == 0 && sum.Add(sum).Cmp(total) > 0 {
 			nakamoto = i + 1
 		}
 		weighted = weighted.Add(sum) // each power as often as its place in ascending order
 		if i+1 < len(tops) {
-			tops[i+1] = *percent(sum, total)
+			tops[i+1] = *percent(sum.Decimal(), all)
 		}
 	}
 	// 2·Σ i·xᵢ ÷ (n·Σ xᵢ) − (n+1) ÷ n, as one quotient.
-	gini := weighted.Mul(decimal.NewFromInt(2)).Sub(total.Mul(decimal.NewFromInt(int64(n + 1))))
+	gini := weighted.Decimal().Mul(decimal.NewFromInt(2)).Sub(all.Mul(decimal.NewFromInt(int64(n + 1))))
 	c.d.Concentration = &governance.DossierConcentration{
 		LargestPercent: tops[1], Top5Percent: tops[min(5, n)], Top10Percent: tops[min(10, n)], Nakamoto: *countOf(nakamoto),
-		Gini: ratio(gini, total.Mul(decimal.NewFromInt(int64(n)))),
+		Gini: ratio(gini, all.Mul(decimal.NewFromInt(int64(n)))),
 	}
 }
 
@@ -375,11 +381,7 @@ func (c *composer) run() {
 	within := func(from, to governance.Timestamp) governance.DossierPeriod {
 		first := castBefore(c.Ballots, from)
 		ballots := c.Ballots[first:max(first, castBefore(c.Ballots, to))]
-		power := decimal.Zero
-		for _, b := range ballots {
-			power = power.Add(b.Power)
-		}
-		return governance.DossierPeriod{Ballots: *countOf(len(ballots)), VotingPower: governance.DecimalOf(power)}
+		return governance.DossierPeriod{Ballots: *countOf(len(ballots)), VotingPower: governance.DecimalOf(sumOf(ballots).Decimal())}
 	}
 	const forever = governance.Timestamp(1 << 62)
 	for tenth := range governance.Timestamp(10) {
@@ -417,12 +419,11 @@ func byTime(ballots []pages.CountedBallot) []pages.CountedBallot {
 
 // byPower returns ballots in the order of largestFirst.
 func byPower(ballots []pages.CountedBallot) []pages.CountedBallot {
-	largest := decimal.NewFromInt(math.MaxInt64)
 	return ordered(ballots, func(b *pages.CountedBallot) int64 {
-		if b.Power.GreaterThan(largest) {
+		if b.Power[3]|b.Power[2]|b.Power[1]>>31 != 0 {
 			return -math.MaxInt64
 		}
-		return -b.Power.IntPart()
+		return -int64(b.Power[1]<<32 | b.Power[0]>>32) //nolint:gosec // 63 bits
 	}, largestFirst)
 }
 
@@ -466,8 +467,13 @@ func (c *composer) changesOfLead(course *governance.DossierCourse) {
 	course.LeaderChanges, course.LateLeaderChange = &r.changes, new(final != nil && r.earlyLeader != "" && r.earlyLeader != final.Key)
 	if final != nil {
 		first, next := slices.Index(r.keys, final.Key), slices.Index(r.keys, second.Key)
-		course.LateSwingPower = signed(decimalOf(r.powers[first].Sub(r.powers[next]).Sub(r.early[first].Sub(r.early[next]))))
+		course.LateSwingPower = signed(decimalOf(lead(r.powers, first, next).Sub(lead(r.early, first, next))))
 	}
+}
+
+// lead returns by how much a choice leads another.
+func lead(powers []governance.Units, first, next int) decimal.Decimal {
+	return powers[first].Decimal().Sub(powers[next].Decimal())
 }
 
 // rankVoters fills in who decided.

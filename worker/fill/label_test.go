@@ -3,8 +3,6 @@ package fill
 import (
 	"testing"
 
-	"github.com/shopspring/decimal"
-
 	"pnyx/governance"
 	"pnyx/warehouse/pages"
 )
@@ -48,7 +46,7 @@ func TestADossierGivesInvalidBallotsToNoChoice(t *testing.T) {
 		of.Choices = []governance.Choice{{Key: "1"}, {Key: "2"}}
 		return of
 	}
-	shares := []decimal.Decimal{decimal.NewFromInt(1), decimal.NewFromInt(2)}
+	shares := []governance.Units{{1}, {2}}
 	for name, c := range map[string]struct {
 		of      governance.ProposalRow
 		ballot  pages.CountedBallot

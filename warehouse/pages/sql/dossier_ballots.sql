@@ -1,10 +1,11 @@
+-- Most ballots choose one choice, which choice_key names. Powers are the bytes that are stored.
 SELECT
     proposal_ref,
     voter,
     choice_key,
-    choices,
-    shares,
-    power,
+    if(choices = [choice_key], [], choices) AS several,
+    arrayMap(share -> reinterpretAsFixedString(share), shares) AS shares,
+    reinterpretAsFixedString(power) AS power,
     voted_at,
     voted_day_only
 FROM latest_ballots
