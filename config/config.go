@@ -119,7 +119,7 @@ type SQL struct {
 // Cache configures Redis, and the copies that an API node keeps of it.
 type Cache struct {
 	// URL is the address of Redis; empty means one inside the process.
-	URL SecretURL `env:"REDIS_URL" unit:"redis:// rediss:// unix:// redis+sentinel:// rediss+sentinel:// redis+cluster:// rediss+cluster://" doc:"Redis to use: one server, the master that Sentinels name (redis+sentinel://host,host?master=name), or a Cluster (redis+cluster://host,host); rediss uses TLS; empty: a redis-server of its own if one is installed, or else one inside the process."`
+	URL SecretURL `env:"REDIS_URL" unit:"redis:// rediss:// unix:// redis+sentinel:// rediss+sentinel:// redis+cluster:// rediss+cluster://" doc:"Redis to use: one server, the master that Sentinels name, or a Cluster; rediss uses TLS; empty: a redis-server of its own if one is installed, or else one inside the process."`
 	// Timeout bounds one round trip; it is above 0 and below API.RequestTimeout.
 	Timeout time.Duration `env:"PNYX_CACHE_TIMEOUT" envDefault:"100ms" unit:"duration" doc:"Maximum duration of one Redis round trip of the API."`
 	// Local bounds the memory of the copies in one node, in bytes; it is above 0.
@@ -131,7 +131,7 @@ type Worker struct {
 	// PublishInterval is the time between checks for committed batches; it is above 0.
 	PublishInterval time.Duration `env:"PNYX_PUBLISH_INTERVAL" envDefault:"500ms" unit:"duration" doc:"How often the worker checks for what to publish. Batches are announced; after 10 s without a publication an unannounced one may wait 2 s longer."`
 	// LeaseTTL is how long the lease outlives a worker that has died; it is above 0.
-	LeaseTTL time.Duration `env:"PNYX_LEASE_TTL" envDefault:"2s" unit:"duration" doc:"How long the leading worker keeps its lease without renewing it. After a kill another one leads within this time and PNYX_PUBLISH_INTERVAL. Three quarters of it without Redis end the term, and the next leader counts changed large votes whole."`
+	LeaseTTL time.Duration `env:"PNYX_LEASE_TTL" envDefault:"2s" unit:"duration" doc:"How long the leading worker keeps its lease without renewing it. After a kill another one leads within this time and PNYX_PUBLISH_INTERVAL."`
 	// StaleAfter is the age of the worker's heartbeat beyond which answers are stale; it
 	// is above PublishInterval and LeaseTTL.
 	StaleAfter time.Duration `env:"PNYX_STALE_AFTER" envDefault:"15s" unit:"duration" doc:"Answers are marked stale when the worker's last heartbeat is older than this."`
@@ -177,7 +177,7 @@ type Payment struct {
 	// alone set prices.
 	PriceOverrides string `env:"X402_PRICE_OVERRIDES" unit:"route=amount,…" doc:"Prices of single routes, by their ids."`
 	// Bazaar is on or off.
-	Bazaar string `env:"X402_BAZAAR" envDefault:"off" unit:"on|off" doc:"on: the terms over HTTP describe the route, and the facilitator learns with each payment what it is for, so that indexes of paid resources list the routes (x402 extension bazaar). Terms take up to 3.5 KB then, payments a little more."`
+	Bazaar string `env:"X402_BAZAAR" envDefault:"off" unit:"on|off" doc:"on: the terms over HTTP describe the route, and the facilitator learns what a payment is for, so that indexes of paid resources list the routes (x402 extension bazaar). Terms take up to 3.5 KB then."`
 	// Window is the validity that payers are asked to sign for; it is above 0.
 	Window time.Duration `env:"X402_WINDOW" envDefault:"2m" unit:"duration" doc:"How long a payment that is signed now should stay valid."`
 	// VerifyTimeout bounds one verification by the facilitator; it is above 0.

@@ -5,7 +5,7 @@ import "strings"
 // Purge configures the caches in front of the API that the worker purges.
 type Purge struct {
 	// Kind is "fastly", "cloudflare" or "varnish"; empty means that nothing is purged.
-	Kind string `env:"PNYX_PURGE_KIND" unit:"fastly|cloudflare|varnish" doc:"Kind of the caches in front of the API that the worker purges after a publication; empty: none; responses are then cached for two seconds at most, without tags. Set it for API and worker alike."`
+	Kind string `env:"PNYX_PURGE_KIND" unit:"fastly|cloudflare|varnish" doc:"Kind of the caches in front that the worker purges after a publication; empty: none, and answers are cached for two seconds at most. Set it for API and worker alike."`
 	// URLs are the addresses that purges are sent to; the worker needs one where Kind is
 	// set.
 	URLs SecretURLs `env:"PNYX_PURGE_URL" unit:"address[,address]" doc:"Where the worker sends purges: https://api.fastly.com/service/ID/purge, https://api.cloudflare.com/client/v4/zones/ID/purge_cache, or each Varnish."`

@@ -1,7 +1,7 @@
 -- The rights of the users of a ClickHouse server of your own: pnyx_owner migrates, pnyx is the worker,
--- pnyx_records imports, pnyx_follow follows, pnyx_pages are the fillers, which only read. The star after
--- a table includes its part on each node (ClickHouse 24.10 and later); Distributed and system.clusters
--- are for clusters.
+-- pnyx_records imports, pnyx_follow follows, pnyx_pages are the fillers, which only read, pnyx_backup makes
+-- backups, which pnyx_owner verifies and restores. The star after a table includes its part on each node
+-- (ClickHouse 24.10 and later); Distributed and system.clusters are for clusters.
 GRANT ALL ON pnyx.* TO pnyx_owner;
 GRANT ALL ON pnyx_views.* TO pnyx_owner;
 GRANT TABLE ENGINE ON MergeTree, TABLE ENGINE ON ReplacingMergeTree, TABLE ENGINE ON Distributed TO pnyx_owner;
@@ -62,3 +62,15 @@ GRANT SELECT ON pnyx.categories* TO pnyx_pages;
 GRANT SELECT ON pnyx.schema_migrations* TO pnyx_pages;
 GRANT SELECT ON pnyx.latest_ballots TO pnyx_pages;
 GRANT SELECT ON system.clusters TO pnyx_owner, pnyx, pnyx_records, pnyx_follow, pnyx_pages;
+GRANT SELECT ON pnyx.* TO pnyx_backup;
+GRANT INSERT ON pnyx.backups* TO pnyx_backup;
+GRANT TABLE ENGINE ON MergeTree, TABLE ENGINE ON ReplacingMergeTree TO pnyx_backup;
+GRANT ALL ON pnyx_snapshot.* TO pnyx_backup;
+GRANT ALL ON pnyx_restore.* TO pnyx_owner;
+GRANT ALL ON pnyx_verify.* TO pnyx_owner;
+GRANT S3, KILL QUERY ON *.* TO pnyx_owner, pnyx_backup;
+GRANT SELECT ON system.backups TO pnyx_owner, pnyx_backup;
+GRANT SELECT ON system.processes TO pnyx_owner, pnyx_backup;
+GRANT SELECT ON system.tables TO pnyx_owner, pnyx_backup;
+GRANT SELECT ON system.parts TO pnyx_owner, pnyx_backup;
+GRANT SELECT ON system.clusters TO pnyx_backup;

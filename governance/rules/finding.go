@@ -73,11 +73,10 @@ func FindingRuleOf(name string) FindingRule {
 	return FindingRule{Name: name}
 }
 
-// writeFindings writes the table of findings for docs/rules.md.
+// writeFindings writes the list of findings for docs/rules.md.
 func writeFindings(text *strings.Builder) {
-	text.WriteString("\n## Findings\n\nWhat `intelligence.dossier.findings` of evidence says; no score follows.\n\n" +
-		"| rule | version | severity | condition |\n|---|---|---|---|\n")
+	text.WriteString("\n## Findings\n\nWhat `intelligence.dossier.findings` of evidence says, with severity and version of the rule; no score follows.\n\n")
 	for _, rule := range FindingRules() {
-		fmt.Fprintf(text, "| `%s` | %d | %s | %s |\n", rule.Name, rule.Version, rule.Severity, rule.Condition)
+		fmt.Fprintf(text, "- `%s` (%s, %d): %s\n", rule.Name, rule.Severity, rule.Version, rule.Condition)
 	}
 }

@@ -15,13 +15,13 @@ func Rulebook() []byte {
 	writeEventRules(&text)
 	writeSignalRules(&text)
 	text.WriteString("\n## Topics\n\n" + TopicRulesMarkdown())
-	text.WriteString("\n## Quality flags\n\n| flag | meaning |\n|---|---|\n")
+	text.WriteString("\n## Quality flags\n\n")
 	for _, rule := range QualityFlags() {
-		fmt.Fprintf(&text, "| `%s` | %s |\n", rule.Flag, rule.Meaning)
+		fmt.Fprintf(&text, "- `%s`: %s\n", rule.Flag, rule.Meaning)
 	}
-	text.WriteString("\n## Warnings of evidence\n\n| code | field | meaning | details |\n|---|---|---|---|\n")
+	text.WriteString("\n## Warnings of evidence\n\nWith the field, and the details that they state.\n\n")
 	for _, rule := range WarningRules() {
-		fmt.Fprintf(&text, "| `%s` | `%s` | %s | `%s` |\n",
+		fmt.Fprintf(&text, "- `%s` (`%s`): %s `%s`\n",
 			rule.Code, rule.Field, rule.Meaning, strings.Join(rule.Details, "`, `"))
 	}
 	writeFindings(&text)
