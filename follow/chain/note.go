@@ -451,13 +451,7 @@ func (c consultant) loadNotes(ctx context.Context) error {
 func (c consultant) saveNotes(ctx context.Context, g *governor, proposals []proposal) error {
 	items := make([]records.FollowedItem, len(proposals))
 	for i, p := range proposals {
-		text, err := json.Marshal(g.note(p.id))
-		if err != nil {
-			return fmt.Errorf("encode the note of proposal %s: %w", p.id, err)
-		}
-		items[i] = records.FollowedItem{
-			Upstream: c.ID(), Provider: g.source.Provider, SourceID: g.source.ID, ItemID: p.id, Note: string(text),
-		}
+		items[i] = c.journal.Note(g.source, p.id, g.note(p.id))
 	}
 	return records.WriteFollowedItems(ctx, c.journal.Warehouse, items)
 }

@@ -109,9 +109,8 @@ func (p *reader) readSpaces(ctx context.Context, f *findings, ids []string) erro
 
 // wasKnown reports whether the hub has answered a space before.
 func (p *reader) wasKnown(space string) bool {
-	var at backfillPosition
-	err := p.spaceCursor(space, backfillPoller).ReadPosition(&at)
-	return err == nil && at.Phase != describing
+	_, at := p.past(space)
+	return at.Phase != describing
 }
 
 // noteSpaces notes which of the spaces that were asked for the hub knows. Found may have
