@@ -81,6 +81,15 @@ func isHash(text string) bool {
 	return err == nil && len(bytes) == wordBytes
 }
 
+// newest returns the header of the newest block.
+func (c *client) newest(ctx context.Context, e *endpoint) (header, error) {
+	asked := headerCall(latest)
+	if err := c.do(ctx, e, asked); err != nil {
+		return header{}, err
+	}
+	return asked.header()
+}
+
 // headers returns the headers of blocks by number. A block that the endpoint lacks is
 // errBehind.
 func (c *client) headers(ctx context.Context, e *endpoint, numbers []uint64) (map[uint64]header, error) {

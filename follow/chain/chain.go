@@ -133,10 +133,10 @@ type Chain struct {
 // New returns a chain to follow.
 func New(o Options) *Chain {
 	c := &Chain{Options: o, metrics: newMetrics(o), observed: map[record.RefHash]time.Time{}}
-	c.client = newClient(o.Endpoints, o.Clock, c.metrics.request)
+	c.client = newClient(o.Endpoints, o.Clock, c.metrics.requests)
 	c.clockClient = c.client
 	if len(o.ClockEndpoints) > 0 {
-		c.clockClient = newClient(o.ClockEndpoints, o.Clock, c.metrics.request)
+		c.clockClient = newClient(o.ClockEndpoints, o.Clock, c.metrics.requests)
 	}
 	for _, g := range o.Governors {
 		address := strings.ToLower(g.Address)

@@ -51,11 +51,7 @@ func (c *Chain) describe(ctx context.Context, g *governor) (is, problem string, 
 	}
 	var head, final header
 	err = c.client.each(ctx, 0, func(e *endpoint) error {
-		latest := headerCall("latest")
-		if err := c.client.do(ctx, e, latest); err != nil {
-			return err
-		}
-		if head, err = latest.header(); err != nil {
+		if head, err = c.client.newest(ctx, e); err != nil {
 			return err
 		}
 		if final, err = c.finalHeader(ctx, e); err != nil {

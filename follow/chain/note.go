@@ -95,11 +95,7 @@ type consultant struct{ *Chain }
 // clockNow reads the head of the chain whose blocks the Governors' clocks count.
 func (c consultant) clockNow(ctx context.Context) (now clockNow, err error) {
 	err = c.clockClient.each(ctx, 0, func(e *endpoint) error {
-		latest := headerCall("latest")
-		if err := c.clockClient.do(ctx, e, latest); err != nil {
-			return err
-		}
-		if now.head, err = latest.header(); err != nil {
+		if now.head, err = c.clockClient.newest(ctx, e); err != nil {
 			return err
 		}
 		back := min(now.head.number(), paceBlocks)

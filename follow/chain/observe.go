@@ -130,11 +130,7 @@ func (n *note) isExecutable() bool {
 // ask returns what a node says of a proposal as of its newest block.
 func (c observer) ask(ctx context.Context, x *execution) (o *record.Observation, err error) {
 	err = c.client.each(ctx, 0, func(e *endpoint) error {
-		newest := headerCall(latest)
-		if err := c.client.do(ctx, e, newest); err != nil {
-			return err
-		}
-		head, err := newest.header()
+		head, err := c.client.newest(ctx, e)
 		if err != nil {
 			return err
 		}

@@ -3,7 +3,6 @@ package chain
 import (
 	"context"
 	"fmt"
-	"math/big"
 	"slices"
 	"strings"
 	"sync"
@@ -12,6 +11,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
+	"pnyx/governance/abi"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
 )
@@ -48,8 +48,12 @@ const (
 	endsSpace
 )
 
-// partsOfWhole is what the parts of a split delegation add up to at most.
-const partsOfWhole = 10_000
+const (
+	// partsOfWhole is what the parts of a split delegation add up to at most.
+	partsOfWhole = 10_000
+	// maxDelegationBytes bounds the data of a split delegation, which its decoder unfolds.
+	maxDelegationBytes = 1 << 20
+)
 
 // statements returns the kinds by topic. Tokens of OpenZeppelin, Compound, Uniswap and those made after
 // them have the same events.
@@ -232,32 +236,18 @@ func delegationTo(placed record.Placed, holder, delegate string) *record.Delegat
 
 // delegationOf reads the new delegates of a holder who splits: the second of two arrays of address and part.
 func delegationOf(placed record.Placed, holder string, data []byte) (*record.Delegation, error) {
-	offset, err := decodeAt("uint256", data, wordBytes)
+	lists, err := abi.DecodeValues("((address,uint96)[],(address,uint96)[])", data[:min(len(data), maxDelegationBytes)])
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", errLayout, err)
 	}
-	at, ok := offset.(*big.Int)
-	if !ok || !at.IsInt64() || at.Int64() > int64(len(data)-wordBytes) {
-		return nil, fmt.Errorf("%w: the delegates are cut", errLayout)
-	}
-	list := data[at.Int64():]
-	count := new(big.Int).SetBytes(list[:wordBytes])
-	if !count.IsInt64() || count.Int64() > record.MaxDelegates || int(count.Int64()) > (len(list)-wordBytes)/(2*wordBytes) {
-		return nil, fmt.Errorf("%w: %v delegates in %d bytes", errLayout, count, len(list))
-	}
-	d, sum := &record.Delegation{Placed: placed, Delegator: holder}, new(big.Int)
-	for i := range int(count.Int64()) {
-		delegate, err := decodeAt("address", list, wordBytes+2*i*wordBytes)
-		if err != nil {
-			return nil, err
-		}
-		part := new(big.Int).SetBytes(list[2*wordBytes+2*i*wordBytes : 3*wordBytes+2*i*wordBytes])
-		if sum.Add(sum, part).Cmp(big.NewInt(partsOfWhole)) > 0 {
+	d, sum := &record.Delegation{Placed: placed, Delegator: holder}, decimal.Zero
+	for _, stated := range lists[1].Items {
+		part, err := decimal.NewFromString(stated.Items[1].Value)
+		if sum = sum.Add(part); err != nil || sum.GreaterThan(decimal.New(partsOfWhole, 0)) {
 			return nil, fmt.Errorf("%w: parts above %d", errLayout, partsOfWhole)
 		}
-		text, _ := delegate.(string) // decoded as an address
-		if part.Sign() > 0 {
-			d.Add(text, new(decimal.NewFromBigInt(part, -4)))
+		if part.IsPositive() {
+			d.Add(stated.Items[0].Value, new(part.Shift(-4)))
 		}
 	}
 	return d, nil

@@ -200,12 +200,7 @@ func (p backfiller) backfillProposals(ctx context.Context, space string) error {
 
 // ofSpace refuses the proposals of other spaces than one.
 func ofSpace(space string) func(proposalHead) error {
-	return func(head proposalHead) error {
-		if head.Space.ID == space {
-			return nil
-		}
-		return errNotAsked
-	}
+	return func(head proposalHead) error { return refuse(head.Space.ID != space) }
 }
 
 // nextVotes returns the next proposal whose votes are to be read: an open one of any
@@ -314,7 +309,11 @@ func (p backfiller) fillQueue(ctx context.Context, space string) error {
 	if err != nil {
 		return err
 	}
-	voters, err := records.HeldVoters(ctx, p.journal.Warehouse, refs(held))
+	refs := make([]record.RefHash, len(held))
+	for i, h := range held {
+		refs[i] = h.Hash()
+	}
+	voters, err := records.HeldVoters(ctx, p.journal.Warehouse, refs)
 	if err != nil {
 		return err
 	}
@@ -349,13 +348,4 @@ func (p backfiller) fillQueue(ctx context.Context, space string) error {
 		return err
 	}
 	return p.saveNotes(ctx)
-}
-
-// refs returns the keys of held proposals.
-func refs(held []records.HeldProposal) []record.RefHash {
-	all := make([]record.RefHash, len(held))
-	for i, h := range held {
-		all[i] = h.Hash()
-	}
-	return all
 }

@@ -260,13 +260,11 @@ func (w *walk) withdrawMissing(ctx context.Context) error {
 	for _, v := range there {
 		delete(missing, v.ID)
 	}
-	gone := make([]record.Ballot, 0, len(missing))
-	for _, id := range ids {
-		if b, is := missing[id]; is {
-			gone = append(gone, b)
-		}
+	for _, b := range missing {
+		b.Withdrawn = true
+		f.records = append(f.records, &b)
+		f.withdrawn++
 	}
-	withdrawBallots(&f, gone)
 	_, err = w.commit(ctx, w.cursor(), f)
 	return err
 }
