@@ -64,12 +64,8 @@ func GenerateToken(id string) string {
 // malformed text, and does not quote it.
 func ParseToken(token string) (id string, err error) {
 	rest, found := strings.CutPrefix(token, tokenPrefix)
-	if len(token) != tokenLength || !found || rest[idDigits] != '_' {
-		return "", fmt.Errorf("%w: it is malformed", ErrUnauthorized)
-	}
-	body, check := token[:tokenLength-checkDigits], token[tokenLength-checkDigits:]
-	if !isBase62(rest[:idDigits]) || !isBase62(rest[idDigits+1:]) ||
-		checksum(body) != [checkDigits]byte([]byte(check)) {
+	if len(token) != tokenLength || !found || rest[idDigits] != '_' || !isBase62(rest[:idDigits]) || !isBase62(rest[idDigits+1:]) ||
+		checksum(token[:tokenLength-checkDigits]) != [checkDigits]byte([]byte(token[tokenLength-checkDigits:])) {
 		return "", fmt.Errorf("%w: it is malformed", ErrUnauthorized)
 	}
 	return rest[:idDigits], nil

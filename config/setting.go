@@ -163,7 +163,7 @@ var forms = sync.OnceValue(func() map[string]form {
 		"path":             {plain, isPlain},
 		"text":             {plain, isPlain},
 		"https://…":        {"origins such as https://app.example.org, without a path, joined by commas", isOrigins},
-		"eip155:chain id":  {"eip155: and the number of a chain, such as eip155:8453", matches(`^eip155:\d+$`)},
+		"eip155:chain id":  {"eip155: and the number of a chain, such as eip155:8453", matches(`^eip155:[1-9]\d{0,17}$`)},
 		"route=amount,…":   {"ids of routes with decimal amounts, such as daos.timeline=0.1, joined by commas", matches(`^[\w.-]+=\d+(\.\d+)?(,[\w.-]+=\d+(\.\d+)?)*$`)},
 		"http:// https://": {"a URL that begins with http:// or https:// and names a host, without user, password and parameters", isPlainURL},
 		"duration":         {allowed: "a duration above 0 such as 500ms, 30s or 5m"},

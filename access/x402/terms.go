@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"math/big"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -114,9 +113,6 @@ func newPriceTable(terms Terms) (*priceTable, error) {
 	}
 	if strings.EqualFold(terms.PayTo, terms.Token.Asset) {
 		problems = append(problems, errors.New("X402_PAY_TO: is the contract of the token itself; tokens sent there are lost"))
-	}
-	if base, err := url.Parse(terms.PublicURL); err != nil || base.Scheme == "" || base.Host == "" || base.RawQuery != "" {
-		problems = append(problems, fmt.Errorf("PNYX_PUBLIC_URL: %q is not the address of a service such as https://api.example.org", terms.PublicURL))
 	}
 	t := &priceTable{byRoute: map[string]Requirements{}, terms: terms}
 	for _, route := range slices.Sorted(maps.Keys(terms.Prices)) {

@@ -7,7 +7,6 @@ package sources
 
 import (
 	"fmt"
-	"io"
 	"os"
 )
 
@@ -86,14 +85,9 @@ func Load(path string, environ func(string) (string, bool)) (File, error) {
 }
 
 func readFile(path string) ([]byte, error) {
-	opened, err := os.Open(path) //nolint:gosec // the file that the operator names
+	text, err := os.ReadFile(path) //nolint:gosec // the file that the operator names
 	if err != nil {
-		return nil, fmt.Errorf("read the sources file: %w", err)
+		err = fmt.Errorf("read the sources file: %w", err)
 	}
-	defer opened.Close()
-	text, err := io.ReadAll(io.LimitReader(opened, maxFileBytes+1))
-	if err != nil {
-		return nil, fmt.Errorf("read the sources file: %w", err)
-	}
-	return text, nil
+	return text, err
 }
