@@ -14,6 +14,7 @@
 package chain
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -139,13 +140,18 @@ func New(o Options) *Chain {
 		c.clockClient = newClient(o.ClockEndpoints, o.Clock, c.metrics.requests)
 	}
 	for _, g := range o.Governors {
-		address := strings.ToLower(g.Address)
-		c.governors = append(c.governors, &governor{
-			Governor: g, address: address, notes: map[string]*note{}, changes: map[eventKind][]uint64{},
-			source: record.SourceRef{Provider: governance.Governor, ID: SourceID(o.ChainID, address)},
-		})
+		c.add(g, nil)
 	}
 	return c
+}
+
+// add follows a contract; of is nil for a Governor.
+func (c *Chain) add(g Governor, of *delegating) {
+	address := strings.ToLower(g.Address)
+	c.governors = append(c.governors, &governor{
+		Governor: g, address: address, delegating: of, notes: map[string]*note{}, changes: map[eventKind][]uint64{},
+		source: record.SourceRef{Provider: governance.Governor, ID: SourceID(c.ChainID, address)},
+	})
 }
 
 // ID returns eip155:<chain>.
@@ -165,12 +171,8 @@ func (c *Chain) Pollers(journal *follow.Journal) []follow.Poller {
 	defer c.mu.Unlock()
 	c.journal, c.began = journal, false
 	c.unsure.Store(true)
-	interval := c.Interval
-	if interval == 0 {
-		interval = defaultInterval
-	}
 	pollers := []follow.Poller{
-		{Name: pollerTip, Interval: interval, Run: c.poller(tip{c}.pollTip)},
+		{Name: pollerTip, Interval: cmp.Or(c.Interval, defaultInterval), Run: c.poller(tip{c}.pollTip)},
 		{Name: pollerFinal, Interval: finalInterval, Run: c.poller(c.pollFinal)},
 		{Name: pollerBackfill, Interval: backfillInterval, Run: c.poller(backfiller{c}.pollBackfill)},
 		{Name: pollerState, Interval: stateInterval, Run: c.poller(c.pollState)},

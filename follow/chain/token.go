@@ -69,15 +69,6 @@ var statements = sync.OnceValue(func() map[string]statementKind {
 	}
 })
 
-// statementTopics returns the topics of all statements, in order.
-func statementTopics() (topics []string) {
-	for topic := range statements() {
-		topics = append(topics, topic)
-	}
-	slices.Sort(topics)
-	return topics
-}
-
 // tokens are the tokens and registries of a chain, which state who delegates to whom.
 type tokens struct{ *Chain }
 
@@ -105,14 +96,9 @@ func (c tokens) addTokens() {
 }
 
 func (c tokens) addDelegating(address string, of *delegating) {
-	address = strings.ToLower(address)
-	if address == "" || c.delegatingAt(address) != nil {
-		return
+	if address != "" && c.delegatingAt(strings.ToLower(address)) == nil {
+		c.add(Governor{Address: address}, of)
 	}
-	c.governors = append(c.governors, &governor{
-		address: address, delegating: of, notes: map[string]*note{}, changes: map[eventKind][]uint64{},
-		source: record.SourceRef{Provider: governance.Governor, ID: SourceID(c.ChainID, address)},
-	})
 }
 
 // delegatingAt returns the token or registry at an address; nil for none.
@@ -272,10 +258,7 @@ func (c tokens) readSupplies(ctx context.Context) error {
 	defer c.writing.Unlock()
 	final := c.at().final
 	var records []record.Record
-	for _, g := range c.governors {
-		if g.delegating == nil || g.delegating.registry {
-			continue
-		}
+	for _, g := range c.tokens() {
 		said, held, err := c.client.askAt(ctx, hexOf(final.Number), method{to: g.address, signature: "totalSupply()", result: "uint256"})
 		if err != nil {
 			return err
@@ -290,11 +273,13 @@ func (c tokens) readSupplies(ctx context.Context) error {
 		g.delegating.supply = supply.Supply.String()
 		records = append(records, supply)
 	}
-	if len(records) == 0 {
-		return nil
-	}
 	_, err := c.journal.Commit(ctx, records)
 	return err
+}
+
+// tokens returns the followed tokens.
+func (c tokens) tokens() []*governor {
+	return slices.DeleteFunc(slices.Clone(c.governors), func(g *governor) bool { return g.delegating == nil || g.delegating.registry })
 }
 
 // placedAt is where a contract states what it was asked as of the final block.
