@@ -223,12 +223,7 @@ func (p *position) advance(got blocks) {
 	p.tip = got.end.block()
 	p.held = append(p.held, p.tip)
 	if len(p.held) > maxHeld {
-		// Nothing was final for long. With every other block, a reorganization goes back a
-		// little further than it must.
-		thinned := p.held[:1]
-		for i := 2; i < len(p.held)-1; i += 2 {
-			thinned = append(thinned, p.held[i])
-		}
-		p.held = append(thinned, p.tip)
+		// Nothing was final for long. A reorganization deeper than these goes back to the final block.
+		p.held = slices.Delete(p.held, 1, len(p.held)/2)
 	}
 }
