@@ -139,17 +139,6 @@ func (c tokens) isStatement(l chainLog) bool {
 	return statements()[l.Topics[0]] != 0 && c.delegatingAt(strings.ToLower(l.Address)) != nil
 }
 
-// withdrawnStatements returns the held logs that are withdrawn and of tokens or registries: a write
-// that withdrew them may have been interrupted before their records.
-func (c tokens) withdrawnStatements(held []records.ChainLog) (rows []records.ChainLog) {
-	for _, l := range held {
-		if l.Withdrawn && c.delegatingAt(l.Governor) != nil {
-			rows = append(rows, l)
-		}
-	}
-	return rows
-}
-
 // statementRecords returns what rows state. The record of a log of a replaced block is withdrawn; it has
 // another key than the log of the block that stands. What cannot be read is kept as rejected.
 func (c tokens) statementRecords(rows []records.ChainLog) (records []record.Record) {
