@@ -141,7 +141,11 @@ func (t *priceTable) challenge(r Request, reason string) Challenge {
 	var extensions map[string]any
 	if strings.HasPrefix(address, "/") {
 		address = strings.TrimSuffix(t.terms.PublicURL, "/") + address
-		extensions = t.extensions(r)
+		if describe := t.terms.Discovery; describe != nil {
+			if described := describe(r.RouteID, r.URL); described != nil {
+				extensions = map[string]any{"bazaar": described}
+			}
+		}
 	}
 	_, offered := t.offer(r)
 	return Challenge{
@@ -149,19 +153,6 @@ func (t *priceTable) challenge(r Request, reason string) Challenge {
 		Resource: Resource{URL: address, Description: r.Description, MIMEType: cmp.Or(r.MIMEType, "application/json")},
 		Accepts:  []Requirements{offered}, Extensions: extensions,
 	}
-}
-
-// extensions returns the extensions that are offered for a path of the service; nil for
-// none.
-func (t *priceTable) extensions(r Request) map[string]any {
-	if t.terms.Discovery == nil {
-		return nil
-	}
-	described := t.terms.Discovery(r.RouteID, r.URL)
-	if described == nil {
-		return nil
-	}
-	return map[string]any{"bazaar": described}
 }
 
 // offer returns the price of a request and how it is paid. A request of several routes costs the
