@@ -156,7 +156,7 @@ var forms = sync.OnceValue(func() map[string]form {
 	const plain = "a text without line ends and other control characters"
 	const pair = `\s*[\w.-]+=([^,%\s]|%[0-9A-Fa-f]{2})+\s*`
 	// 32 characters of base64 are some 190 bits; a second token is the old or the new one of a rotation.
-	const token = `[!-+\--~]{32,}`
+	const visible = `[!-+\--~]{32,}`
 	return map[string]form{
 		"host:port":        {"host:port with a port up to 65535; 0 takes any free one", isAddress},
 		"name":             {"letters, digits, _ . - and {macros}", matches(`^[\w.{}-]+$`)},
@@ -173,7 +173,7 @@ var forms = sync.OnceValue(func() map[string]form {
 		"places":           {allowed: "a whole number from 1 to 18"},
 		"address":          {"0x and 40 hexadecimal digits", matches(`^0x[0-9a-fA-F]{40}$`)},
 		"amount":           {"a decimal number such as 0.001", matches(`^\d+(\.\d+)?$`)},
-		"token[,token]":    {"one token of 32 or more visible ASCII characters, or two joined by a comma", matches(`^` + token + `(,` + token + `)?$`)},
+		"token[,token]":    {"one token of 32 or more visible ASCII characters, or two joined by a comma", matches(`^` + visible + `(,` + visible + `)?$`)},
 		"token":            {"one token of visible ASCII characters", matches(`^[!-~]*$`)},
 		"address[,address]": {
 			"one or more URLs that begin with http:// or https://, joined by commas; in passwords, percent-encode / ? # and @", areURLs,

@@ -140,18 +140,18 @@ func New(o Options) *Chain {
 		c.clockClient = newClient(o.ClockEndpoints, o.Clock, c.metrics.requests)
 	}
 	for _, g := range o.Governors {
-		c.add(g, nil)
+		c.governors = append(c.governors, newGovernor(o.ChainID, g, nil))
 	}
 	return c
 }
 
-// add follows a contract; of is nil for a Governor.
-func (c *Chain) add(g Governor, of *delegating) {
+// newGovernor returns a contract of a chain; of is nil for a Governor.
+func newGovernor(chainID uint64, g Governor, of *delegating) *governor {
 	address := strings.ToLower(g.Address)
-	c.governors = append(c.governors, &governor{
+	return &governor{
 		Governor: g, address: address, delegating: of, notes: map[string]*note{}, changes: map[eventKind][]uint64{},
-		source: record.SourceRef{Provider: governance.Governor, ID: SourceID(c.ChainID, address)},
-	})
+		source: record.SourceRef{Provider: governance.Governor, ID: SourceID(chainID, address)},
+	}
 }
 
 // ID returns eip155:<chain>.

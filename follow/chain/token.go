@@ -97,7 +97,7 @@ func (c tokens) addTokens() {
 
 func (c tokens) addDelegating(address string, of *delegating) {
 	if address != "" && c.delegatingAt(strings.ToLower(address)) == nil {
-		c.add(Governor{Address: address}, of)
+		c.governors = append(c.governors, newGovernor(c.ChainID, Governor{Address: address}, of))
 	}
 }
 

@@ -91,7 +91,7 @@ func (s *RedisServer) launch() error {
 	}
 	Until(s.tb, func() error {
 		if s.Err() != nil {
-			return nil //nolint:nilerr // the process has ended: there is nothing to wait for, and start returns its error
+			return nil // the process has ended: there is nothing to wait for, and start returns its error
 		}
 		client := s.client()
 		defer client.Close()
