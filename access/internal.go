@@ -1,26 +1,21 @@
 package access
 
-import "crypto/sha256"
-
 // InternalTokens holds the tokens of internal callers: one, or two during a rotation.
-type InternalTokens struct {
-	hashes []TokenHash
-}
+type InternalTokens []TokenHash
 
 // NewInternalTokens returns the set of the given tokens. An empty set accepts no token.
-func NewInternalTokens(tokens []string) InternalTokens {
-	var i InternalTokens
+func NewInternalTokens(tokens []string) (set InternalTokens) {
 	for _, token := range tokens {
-		i.hashes = append(i.hashes, sha256.Sum256([]byte(token)))
+		set = append(set, HashToken(token))
 	}
-	return i
+	return set
 }
 
 // Accepts reports whether a token is in the set. It compares hashes, so the time it takes
 // reveals neither a token nor its length.
 func (i InternalTokens) Accepts(token string) bool {
 	given, accepted := HashToken(token), false
-	for _, hash := range i.hashes {
+	for _, hash := range i {
 		if hash.equal(given) {
 			accepted = true
 		}

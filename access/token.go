@@ -39,15 +39,7 @@ func (h TokenHash) equal(other TokenHash) bool {
 
 // NewTokenID returns a random id.
 func NewTokenID() string {
-	var id strings.Builder
-	for range idDigits {
-		digit, err := rand.Int(rand.Reader, big.NewInt(base62Decimal))
-		if err != nil {
-			panic(err) // the reader never fails
-		}
-		id.WriteByte(base62[digit.Int64()])
-	}
-	return id.String()
+	return rand.Text()[:idDigits]
 }
 
 // GenerateToken returns the text of a new token with an id. It is stored nowhere: only its
@@ -55,7 +47,7 @@ func NewTokenID() string {
 func GenerateToken(id string) string {
 	secret := make([]byte, secretBytes)
 	_, _ = rand.Read(secret) // it never fails
-	text := tokenPrefix + id + "_" + digits(new(big.Int).SetBytes(secret), secretDigits)
+	text := fmt.Sprintf("%s%s_%0*s", tokenPrefix, id, secretDigits, new(big.Int).SetBytes(secret).Text(base62Decimal))
 	check := checksum(text)
 	return text + string(check[:])
 }
@@ -64,12 +56,8 @@ func GenerateToken(id string) string {
 // malformed text, and does not quote it.
 func ParseToken(token string) (id string, err error) {
 	rest, found := strings.CutPrefix(token, tokenPrefix)
-	if len(token) != tokenLength || !found || rest[idDigits] != '_' {
-		return "", fmt.Errorf("%w: it is malformed", ErrUnauthorized)
-	}
-	body, check := token[:tokenLength-checkDigits], token[tokenLength-checkDigits:]
-	if !isBase62(rest[:idDigits]) || !isBase62(rest[idDigits+1:]) ||
-		checksum(body) != [checkDigits]byte([]byte(check)) {
+	if len(token) != tokenLength || !found || rest[idDigits] != '_' || !isBase62(rest[:idDigits]) || !isBase62(rest[idDigits+1:]) ||
+		checksum(token[:tokenLength-checkDigits]) != [checkDigits]byte([]byte(token[tokenLength-checkDigits:])) {
 		return "", fmt.Errorf("%w: it is malformed", ErrUnauthorized)
 	}
 	return rest[:idDigits], nil
@@ -91,15 +79,4 @@ func checksum(text string) (check [checkDigits]byte) {
 		sum /= base62Decimal
 	}
 	return check
-}
-
-// digits formats a number in base 62, in a fixed width.
-func digits(number *big.Int, width int) string {
-	text := make([]byte, width)
-	base, digit := big.NewInt(base62Decimal), new(big.Int)
-	for i := width - 1; i >= 0; i-- {
-		number.DivMod(number, base, digit)
-		text[i] = base62[digit.Int64()]
-	}
-	return string(text)
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/vmihailenco/msgpack/v5"
 
-	"pnyx/cache"
 	"pnyx/cache/accounts"
 )
 
@@ -39,8 +38,6 @@ type TokenCache struct {
 	// upToDate means that the last poll succeeded. Otherwise a token that is not in the
 	// copy may still be valid.
 	upToDate atomic.Bool
-	// checkedAt is when Check last ended; nil for never.
-	checkedAt atomic.Pointer[time.Time]
 	// next is the read of the tokens that has not begun; wake asks Run for it.
 	next atomic.Pointer[tokenRead]
 	wake chan struct{}
@@ -72,10 +69,8 @@ func NewTokenCache(store *accounts.Store, launchedAt time.Time) *TokenCache {
 }
 
 // Run keeps the copy up to date until ctx ends. While Redis is unavailable or has no
-// tokens, the last copy stays. It polls only while no other caller does with Check.
+// tokens, the last copy stays.
 func (c *TokenCache) Run(ctx context.Context) {
-	ticker := time.NewTicker(pollInterval)
-	defer ticker.Stop()
 	for {
 		begun := c.next.Swap(newTokenRead())
 		c.upToDate.Store(c.refresh(ctx) == nil)
@@ -85,47 +80,17 @@ func (c *TokenCache) Run(ctx context.Context) {
 			return
 		case <-time.After(RecheckInterval):
 		}
-		if !c.await(ctx, ticker.C) {
-			return
-		}
-	}
-}
-
-// await waits until the copy is to be refreshed, and returns false when ctx ends.
-func (c *TokenCache) await(ctx context.Context, tick <-chan time.Time) bool {
-	for {
 		select {
 		case <-ctx.Done():
-			return false
+			return
 		case <-c.wake:
-			return true
-		case now := <-tick:
-			if checked := c.checkedAt.Load(); checked == nil || now.Sub(*checked) > pollInterval*3/2 {
-				return true
-			}
+		case <-time.After(pollInterval):
 		}
 	}
 }
 
-// Check is a read for a poll of something else: it finds out whether the copy is up to date,
-// and has Run refresh it where it is not.
-func (c *TokenCache) Check() cache.Read {
-	return c.store.ReadTokensRevision(func(revision uint64, err error) {
-		now := time.Now()
-		c.checkedAt.Store(&now)
-		switch {
-		case err != nil:
-			c.upToDate.Store(false)
-		case revision == c.current.Load().revision:
-			c.upToDate.Store(true)
-		default:
-			c.requestRefresh()
-		}
-	})
-}
-
-// requestRefresh asks Run for a refresh.
-func (c *TokenCache) requestRefresh() {
+// Refresh asks Run to read the tokens now, as after a notification.
+func (c *TokenCache) Refresh() {
 	select {
 	case c.wake <- struct{}{}:
 	default: // Run is asked already
@@ -181,7 +146,7 @@ func (c *TokenCache) Authenticate(text string, now time.Time) (*Caller, error) {
 // read, and wait for it no longer than ctx. The error is Authenticate's.
 func (c *TokenCache) Recheck(ctx context.Context, text string, now time.Time) (*Caller, error) {
 	next := c.next.Load()
-	c.requestRefresh()
+	c.Refresh()
 	select {
 	case <-next.done:
 	case <-ctx.Done():

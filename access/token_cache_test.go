@@ -225,31 +225,6 @@ func TestAttackUnknownTokensShareReads(t *testing.T) {
 	}
 }
 
-// A node's poll of what is published takes the revision of the tokens along.
-func TestTokensAreReadWhenAPollFindsAnotherRevision(t *testing.T) {
-	t.Parallel()
-	store := env.Store(t, env.EmbeddedRedis(t))
-	copied := access.NewTokenCache(accounts.New(store), time.Time{})
-	if err := accounts.New(store).SetTokens(t.Context(), 7, nil); err != nil {
-		t.Fatal(err)
-	}
-	if _, _, err := store.PublicationProgress(t.Context(), copied.Check()); !errors.Is(err, cache.ErrMiss) {
-		t.Fatal(err)
-	}
-	if !copied.AwaitRefresh(t.Context(), nil) {
-		t.Error("got no refresh, want one: the revision has changed")
-	}
-	tick, refreshed := make(chan time.Time), make(chan bool)
-	go func() { refreshed <- copied.AwaitRefresh(t.Context(), tick) }()
-	now := time.Now()
-	tick <- now
-	tick <- now.Add(access.PollInterval) // a poll has just found what there is
-	tick <- now.Add(2 * access.PollInterval)
-	if !<-refreshed {
-		t.Error("got no refresh, want one: the poll has ended")
-	}
-}
-
 func TestRecheckEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	store := env.Store(t, env.EmbeddedRedis(t))

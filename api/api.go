@@ -139,7 +139,10 @@ func New(o Options) *API {
 	a.reads = joined.NewReads[*rendered](a.metrics.joined)
 	a.publication.changed = a.local.drop
 	a.changes, a.streamTimes = newChangeTail(o.Store, a.local.drop, o.Metrics), defaultStreamTimes()
-	a.publication.polled, a.publication.joined = a.changes.poll, []cache.Read{o.Tokens.Check()}
+	a.publication.polled = func(ctx context.Context) {
+		o.Tokens.Refresh()
+		a.changes.poll(ctx)
+	}
 	a.publication.republished = o.Meter.RewriteAll
 	a.compressor = httpcache.NewCompressor()
 	a.backend = &routes.Backend{

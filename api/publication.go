@@ -27,8 +27,6 @@ type publicationWatcher struct {
 	changed func(tags ...cache.Tag)
 	// last is the number of the last notification.
 	last atomic.Uint64
-	// joined are read together with the state.
-	joined []cache.Read
 	// polled is called after each read of the state.
 	polled func(ctx context.Context)
 	// republished is called when everything was published again because Redis lost data.
@@ -86,7 +84,7 @@ func (w *publicationWatcher) receive(n cache.Notification) {
 // returned polled.
 func (w *publicationWatcher) poll(ctx context.Context, polled uint64) uint64 {
 	last := w.last.Load()
-	published, number, err := w.store.PublicationProgress(ctx, w.joined...)
+	published, number, err := w.store.PublicationProgress(ctx)
 	if err != nil {
 		return polled
 	}

@@ -62,10 +62,6 @@ func decodeNotification(message string) Notification {
 	return n
 }
 
-// Read is a read that another one takes along in its round trip: it queues commands, and
-// returns what handles their replies, which it must not wait for.
-type Read func(ctx context.Context, batch Batch) (handle func())
-
 // Batch holds commands that are sent in one round trip. It wraps a redis.Pipeliner: see Conn.
 type Batch struct{ pipe any }
 
@@ -75,23 +71,16 @@ func Queue(b Batch) redis.Pipeliner {
 }
 
 // PublicationProgress returns PublicationState together with the number of the last
-// Notification, zero for none, in one round trip with what is joined.
-func (s *Store) PublicationProgress(ctx context.Context, joined ...Read) (PublicationState, uint64, error) {
+// Notification, zero for none, in one round trip.
+func (s *Store) PublicationProgress(ctx context.Context) (PublicationState, uint64, error) {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
 	var state, number *redis.StringCmd
-	handlers := make([]func(), len(joined))
 	_, _ = Client(s.conn).Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		number = pipe.Get(ctx, string(notificationsKey))
 		state = pipe.Get(ctx, string(publicationKey))
-		for i, read := range joined {
-			handlers[i] = read(ctx, Batch{pipe})
-		}
 		return nil
 	}) // each command has its error
-	for _, handle := range handlers {
-		handle()
-	}
 	count, err := number.Uint64()
 	if err := WrapError(err); err != nil && !errors.Is(err, ErrMiss) {
 		return PublicationState{}, 0, err

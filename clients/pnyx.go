@@ -501,7 +501,7 @@ func read(ctx context.Context, c *Client, bucket, path string, query url.Values)
 	}
 	for attempt, waited := 1, time.Duration(0); ; attempt++ {
 		own := &turn{held: query.Has("wait"), atMost: c.maxWait - waited}
-		body, err := c.send(ctx, address, c.limiters[bucket], own)
+		body, err := send(ctx, c, address, c.limiters[bucket], own)
 		waited += own.waited
 		var failed *Error
 		if !errors.As(err, &failed) || failed.Code != "RATE_LIMITED" && failed.Code != "UNAVAILABLE" || attempt == maxAttempts {
@@ -606,7 +606,7 @@ func (l *limiter) leave(t *turn, answer *http.Response) {
 }
 
 // send sends a request once, when its turn has come.
-func (c *Client) send(ctx context.Context, address string, limiter *limiter, own *turn) ([]byte, error) {
+func send(ctx context.Context, c *Client, address string, limiter *limiter, own *turn) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
 	if err != nil {
 		return nil, fmt.Errorf("pnyx: %w", err)

@@ -1,16 +1,16 @@
 package config
 
-import "strings"
+import (
+	"net/url"
+	"slices"
+	"strings"
+)
 
 // Purge configures the caches in front of the API that the worker purges.
 type Purge struct {
-	// Kind is "fastly", "cloudflare" or "varnish"; empty means that nothing is purged.
-	Kind string `env:"PNYX_PURGE_KIND" unit:"fastly|cloudflare|varnish" doc:"Kind of the caches in front that the worker purges after a publication; empty: none, and answers are cached for two seconds at most. Set it for API and worker alike."`
-	// URLs are the addresses that purges are sent to; the worker needs one where Kind is
-	// set.
-	URLs SecretURLs `env:"PNYX_PURGE_URL" unit:"address[,address]" doc:"Where the worker sends purges: https://api.fastly.com/service/ID/purge, https://api.cloudflare.com/client/v4/zones/ID/purge_cache, or each Varnish."`
-	// Token authorizes purges; it is empty for Varnish.
-	Token Secret `env:"PNYX_PURGE_TOKEN" unit:"token" doc:"Token that authorizes purges at Fastly or Cloudflare; Varnish checks addresses instead."`
+	Kind  string     `env:"PNYX_PURGE_KIND" unit:"fastly|cloudflare|varnish" doc:"Kind of the caches in front that the worker purges after a publication; empty: none, and answers are cached for two seconds at most. Set it for API and worker alike."`
+	URLs  SecretURLs `env:"PNYX_PURGE_URL" unit:"address[,address]" doc:"Where the worker sends purges: https://api.fastly.com/service/ID/purge, https://api.cloudflare.com/client/v4/zones/ID/purge_cache, or each Varnish."`
+	Token Secret     `env:"PNYX_PURGE_TOKEN" unit:"token" doc:"Token that authorizes purges at Fastly or Cloudflare; Varnish checks addresses instead."`
 }
 
 // SecretURLs are URLs, separated by commas, that may contain passwords. They are masked
@@ -39,17 +39,20 @@ func (u SecretURLs) MarshalText() ([]byte, error) {
 	return []byte(u.String()), nil
 }
 
-// Validate reports whether each is a well-formed http or https URL.
-func (u SecretURLs) Validate() bool {
-	for _, address := range u.All() {
-		if !SecretURL(address).startsWith([]string{"http://", "https://"}) {
-			return false
-		}
-	}
-	return true
+// areURLs reports whether each part is a well-formed http or https URL.
+func areURLs(text string) bool {
+	return !slices.ContainsFunc(SecretURLs(text).All(), func(address string) bool {
+		return !SecretURL(address).startsWith([]string{"http://", "https://"})
+	})
 }
 
-// Secret is a token that is never printed.
+// isPlainURL reports whether an http or https URL is well-formed, without user, password and parameters.
+func isPlainURL(text string) bool {
+	return SecretURL(text).startsWith([]string{"http://", "https://"}) && !strings.ContainsAny(text, "?@")
+}
+
+// Secret is a token, or several tokens or name=value pairs that are joined by commas. It is
+// never printed.
 type Secret string
 
 // String returns the mask.
@@ -65,7 +68,20 @@ func (s Secret) MarshalText() ([]byte, error) {
 	return []byte(s.String()), nil
 }
 
-// Validate reports whether the token is of visible ASCII characters.
-func (s Secret) Validate() bool {
-	return !strings.ContainsFunc(string(s), func(r rune) bool { return r <= ' ' || r > '~' })
+// All returns the tokens in plain text.
+func (s Secret) All() []string {
+	if s == "" {
+		return nil
+	}
+	return strings.Split(string(s), ",")
+}
+
+// Map returns the values of pairs by name, which are escaped as in a URL.
+func (s Secret) Map() map[string]string {
+	values := map[string]string{}
+	for _, pair := range s.All() {
+		name, value, _ := strings.Cut(strings.TrimSpace(pair), "=")
+		values[name], _ = url.PathUnescape(value) // validated
+	}
+	return values
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 )
@@ -80,10 +81,7 @@ func fields(c *Config) []field {
 
 // isSecret reports whether values of a type are masked when printed.
 func isSecret(kind reflect.Type) bool {
-	return slices.Contains([]reflect.Type{
-		reflect.TypeFor[SecretURL](), reflect.TypeFor[SecretURLs](), reflect.TypeFor[Secret](), reflect.TypeFor[Secrets](),
-		reflect.TypeFor[Pairs](),
-	}, kind)
+	return slices.Contains([]reflect.Type{reflect.TypeFor[SecretURL](), reflect.TypeFor[SecretURLs](), reflect.TypeFor[Secret]()}, kind)
 }
 
 // text returns the value as it is written in the environment, secrets masked.
@@ -123,93 +121,83 @@ func (f field) Validate() bool {
 		return v > 0
 	case int:
 		return v > 0 || v == 0 && f.Unit == "requests a minute"
-	case interface{ Validate() bool }:
-		return v.Validate()
 	case SecretURL:
 		return v == "" || v.startsWith(strings.Fields(f.Unit))
 	}
-	switch text := f.text(); {
+	text := f.text()
+	if f.Secret { // text is a mask
+		text = f.value.String()
+	}
+	switch valid := forms()[f.Unit].valid; {
 	case text == "":
 		return true
-	case f.Unit == "host:port":
-		return isAddress(text)
-	case f.Unit == "address":
-		return regexp.MustCompile(`^0x[0-9a-fA-F]{40}$`).MatchString(text)
-	case f.Unit == "amount":
-		return regexp.MustCompile(`^\d+(\.\d+)?$`).MatchString(text)
-	case f.Unit == "eip155:chain id":
-		return regexp.MustCompile(`^eip155:\d+$`).MatchString(text)
-	case f.Unit == "route=amount,…":
-		return regexp.MustCompile(`^[\w.-]+=\d+(\.\d+)?(,[\w.-]+=\d+(\.\d+)?)*$`).MatchString(text)
-	case f.Unit == "http:// https://":
-		return SecretURL(text).startsWith(strings.Fields(f.Unit)) && !strings.ContainsAny(text, "?@")
-	case f.Unit == "name":
-		return regexp.MustCompile(`^[\w.{}-]+$`).MatchString(text)
+	case valid != nil:
+		return valid(text)
 	case strings.Contains(f.Unit, "|"):
 		return slices.Contains(strings.Split(f.Unit, "|"), text)
-	case f.Unit == "path" || f.Unit == "text":
-		return !strings.ContainsFunc(text, unicode.IsControl)
 	}
 	return true
 }
 
+// form is how the values of a unit are written.
+type form struct {
+	// allowed describes the values, for callers.
+	allowed string
+	// valid is nil where the type's parser says enough.
+	valid func(text string) bool
+}
+
+// forms returns the forms of units; words joined by | and addresses of databases are not among them.
+//
+//nolint:gochecknoglobals // a table
+var forms = sync.OnceValue(func() map[string]form {
+	matches := func(pattern string) func(string) bool { return regexp.MustCompile(pattern).MatchString }
+	isPlain := func(text string) bool { return !strings.ContainsFunc(text, unicode.IsControl) }
+	const plain = "a text without line ends and other control characters"
+	const pair = `\s*[\w.-]+=([^,%\s]|%[0-9A-Fa-f]{2})+\s*`
+	// 32 characters of base64 are some 190 bits; a second token is the old or the new one of a rotation.
+	const visible = `[!-+\--~]{32,}`
+	return map[string]form{
+		"host:port":        {"host:port with a port up to 65535; 0 takes any free one", isAddress},
+		"name":             {"letters, digits, _ . - and {macros}", matches(`^[\w.{}-]+$`)},
+		"path":             {plain, isPlain},
+		"text":             {plain, isPlain},
+		"https://…":        {"origins such as https://app.example.org, without a path, joined by commas", isOrigins},
+		"eip155:chain id":  {"eip155: and the number of a chain, such as eip155:8453", matches(`^eip155:[1-9]\d{0,17}$`)},
+		"route=amount,…":   {"ids of routes with decimal amounts, such as daos.timeline=0.1, joined by commas", matches(`^[\w.-]+=\d+(\.\d+)?(,[\w.-]+=\d+(\.\d+)?)*$`)},
+		"http:// https://": {"a URL that begins with http:// or https:// and names a host, without user, password and parameters", isPlainURL},
+		"duration":         {allowed: "a duration above 0 such as 500ms, 30s or 5m"},
+		"duration or 0":    {allowed: "0s, or a duration such as 500ms, 30s or 5m"},
+		"bytes":            {allowed: "a size above 0 such as 512KiB, 8MiB or 4GiB"},
+		"rows":             {allowed: "a whole number, 0 for no bound"},
+		"places":           {allowed: "a whole number from 1 to 18"},
+		"address":          {"0x and 40 hexadecimal digits", matches(`^0x[0-9a-fA-F]{40}$`)},
+		"amount":           {"a decimal number such as 0.001", matches(`^\d+(\.\d+)?$`)},
+		"token[,token]":    {"one token of 32 or more visible ASCII characters, or two joined by a comma", matches(`^` + visible + `(,` + visible + `)?$`)},
+		"token":            {"one token of visible ASCII characters", matches(`^[!-~]*$`)},
+		"address[,address]": {
+			"one or more URLs that begin with http:// or https://, joined by commas; in passwords, percent-encode / ? # and @", areURLs,
+		},
+		"timestamp":         {"an RFC 3339 time such as 2026-01-01T00:00:00Z", isTime},
+		"name=value,…":      {"names with values such as api-key=abc, joined by commas; in a value, percent-encode commas, spaces and %", matches(`^` + pair + `(,` + pair + `)*$`)},
+		"ratio":             {"a decimal number from 0 to 1 such as 0.01", matches(`^(0|1|[01]\.0+|0?\.\d+)$`)},
+		"requests":          {allowed: "a whole number, 0 for none"},
+		"requests a minute": {allowed: "a whole number, 0 for any number"},
+		"addresses":         {"addresses and networks such as 10.0.0.0/8,fd00::1, joined by commas", areNetworks},
+		"records":           {allowed: "a whole number from 1 to 2147483647"},
+		"result rows":       {allowed: "a whole number from 1 to 2147483647"},
+	}
+})
+
 // allowed describes the values that Validate and the type's parser accept.
 func (f field) allowed() string {
-	switch f.Unit {
-	case "host:port":
-		return "host:port with a port up to 65535; 0 takes any free one"
-	case "name":
-		return "letters, digits, _ . - and {macros}"
-	case "path", "text":
-		return "a text without line ends and other control characters"
-	case "https://…":
-		return "origins such as https://app.example.org, without a path, joined by commas"
-	case "eip155:chain id":
-		return "eip155: and the number of a chain, such as eip155:8453"
-	case "route=amount,…":
-		return "ids of routes with decimal amounts, such as daos.timeline=0.1, joined by commas"
-	case "http:// https://":
-		if !f.Secret {
-			return "a URL that begins with http:// or https:// and names a host, without user, password and parameters"
-		}
-	case "duration":
-		return "a duration above 0 such as 500ms, 30s or 5m"
-	case "duration or 0":
-		return "0s, or a duration such as 500ms, 30s or 5m"
-	case "bytes":
-		return "a size above 0 such as 512KiB, 8MiB or 4GiB"
-	case "rows":
-		return "a whole number, 0 for no bound"
-	case "places":
-		return "a whole number from 1 to 18"
-	case "address":
-		return "0x and 40 hexadecimal digits"
-	case "amount":
-		return "a decimal number such as 0.001"
-	case "token[,token]":
-		return "one token of 32 or more visible ASCII characters, or two joined by a comma"
-	case "token":
-		return "one token of visible ASCII characters"
-	case "address[,address]":
-		return "one or more URLs that begin with http:// or https://, joined by commas; in passwords, percent-encode / ? # and @"
-	case "timestamp":
-		return "an RFC 3339 time such as 2026-01-01T00:00:00Z"
-	case "name=value,…":
-		return "names with values such as api-key=abc, joined by commas; in a value, percent-encode commas, spaces and %"
-	case "ratio":
-		return "a decimal number from 0 to 1 such as 0.01"
-	case "requests":
-		return "a whole number, 0 for none"
-	case "requests a minute":
-		return "a whole number, 0 for any number"
-	case "addresses":
-		return "addresses and networks such as 10.0.0.0/8,fd00::1, joined by commas"
-	case "records", "result rows":
-		return "a whole number from 1 to 2147483647"
-	}
-	if f.Secret {
+	isURL := f.value.Type() == reflect.TypeFor[SecretURL]()
+	switch form, known := forms()[f.Unit]; {
+	case isURL:
 		return "a URL that begins with " + oneOf(strings.Fields(f.Unit)) +
 			" and names what to connect to; in its password, percent-encode / ? # and @"
+	case known:
+		return form.allowed
 	}
 	return oneOf(strings.Split(f.Unit, "|"))
 }

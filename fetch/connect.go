@@ -15,32 +15,23 @@ import (
 // maxRedirects bounds the redirects of one request.
 const maxRedirects = 5
 
-// timeouts bound the parts of one attempt.
-type timeouts struct {
-	// connect is for the connection and, once more, for TLS. header is from the request to
-	// the first byte of the answer. total is for all, with the body.
-	connect, header, total time.Duration
-}
-
-func defaultTimeouts() timeouts {
-	return timeouts{connect: 5 * time.Second, header: 30 * time.Second, total: time.Minute}
-}
-
 // newHTTPClient returns a client that reaches the configured host of a request wherever it
-// is, and other hosts, to which it is redirected, at public addresses only.
-func newHTTPClient(t timeouts) *http.Client {
+// is, and other hosts, to which it is redirected, at public addresses only. connect bounds the
+// connection and, once more, TLS; header the time from the request to the first byte of the
+// answer; total all, with the body.
+func newHTTPClient(connect, header, total time.Duration) *http.Client {
 	return &http.Client{
-		Timeout:       t.total,
-		Transport:     router{configured: newTransport(t, nil), others: newTransport(t, refusePrivate)},
+		Timeout:       total,
+		Transport:     router{configured: newTransport(connect, header, nil), others: newTransport(connect, header, refusePrivate)},
 		CheckRedirect: checkRedirect,
 	}
 }
 
-func newTransport(t timeouts, control func(network, address string, _ syscall.RawConn) error) *http.Transport {
-	dialer := &net.Dialer{Timeout: t.connect, Control: control}
+func newTransport(connect, header time.Duration, control func(network, address string, _ syscall.RawConn) error) *http.Transport {
+	dialer := &net.Dialer{Timeout: connect, Control: control}
 	return &http.Transport{
 		DialContext: dialer.DialContext, ForceAttemptHTTP2: true,
-		TLSHandshakeTimeout: t.connect, ResponseHeaderTimeout: t.header,
+		TLSHandshakeTimeout: connect, ResponseHeaderTimeout: header,
 		MaxIdleConnsPerHost: 4, MaxConnsPerHost: 16, IdleConnTimeout: 90 * time.Second,
 		MaxResponseHeaderBytes: 64 << 10,
 	}

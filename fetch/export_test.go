@@ -7,7 +7,7 @@ import (
 
 // Impatient lets every attempt end after a moment.
 func (c *Client) Impatient(limit time.Duration) {
-	c.http = newHTTPClient(timeouts{connect: limit, header: limit, total: limit})
+	c.http = newHTTPClient(limit, limit, limit)
 }
 
 // Pauses returns what the headers Retry-After and RateLimit-Reset mean.

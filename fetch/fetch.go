@@ -122,7 +122,7 @@ type Client struct {
 // New returns a Client.
 func New(o Options) *Client {
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
-	client := newHTTPClient(defaultTimeouts())
+	client := newHTTPClient(5*time.Second, 30*time.Second, time.Minute)
 	if o.Transport != nil {
 		client.Transport = o.Transport
 	}

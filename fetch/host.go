@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"maps"
 	"math/rand/v2"
 	"net/http"
@@ -80,7 +81,7 @@ type Response struct {
 func (h *Host) Do(ctx context.Context, r Request) (Response, error) {
 	now := h.client.Clock.Now()
 	if until, last := h.breaker.refuses(now); last != nil {
-		h.client.metrics.count(h.base.Host, outcomeRefused)
+		h.count(outcomeRefused)
 		return Response{}, &UnavailableError{Host: h.base.Host, Until: until, Last: last}
 	}
 	for attempt, pause := 1, minRetryPause; ; attempt, pause = attempt+1, 2*pause {
@@ -104,7 +105,8 @@ func (h *Host) settle(ctx context.Context, err error) {
 		h.breaker.release()
 	case isFailure(err):
 		if until, opened := h.breaker.fail(h.client.Clock.Now(), err); opened {
-			h.client.logUnavailable(ctx, h.base.Host, until, err)
+			h.client.Logger.LogAttrs(ctx, slog.LevelWarn, "upstream host fails, asking it less often",
+				slog.String("host", h.base.Host), slog.Time("until", until), slog.Any("error", err))
 		}
 	default:
 		h.breaker.succeed()
@@ -135,14 +137,14 @@ func isFailure(err error) bool {
 // once sends a request when the gate opens.
 func (h *Host) once(ctx context.Context, r Request) (Response, error) {
 	if err := h.gate.pass(ctx); err != nil {
-		h.client.metrics.count(h.base.Host, outcomeRefused)
+		h.count(outcomeRefused)
 		return Response{}, err
 	}
 	began := time.Now()
 	answer, err := h.send(ctx, r)
-	h.client.metrics.observe(h.base.Host, time.Since(began))
+	h.client.metrics.seconds.WithLabelValues(h.base.Host).Observe(time.Since(began).Seconds())
 	if err != nil {
-		h.client.metrics.count(h.base.Host, outcomeOf(ctx, err))
+		h.count(outcomeOf(ctx, err))
 		return Response{}, err
 	}
 	said := ""
@@ -157,13 +159,13 @@ func (h *Host) once(ctx context.Context, r Request) (Response, error) {
 	limited := h.gate.note(ctx, answer, accepted, limit)
 	switch {
 	case accepted:
-		h.client.metrics.count(h.base.Host, outcomeOK)
+		h.count(outcomeOK)
 		return answer, nil
 	case limited != nil:
-		h.client.metrics.count(h.base.Host, outcomeLimited)
+		h.count(outcomeLimited)
 		return answer, limited
 	}
-	h.client.metrics.count(h.base.Host, outcomeStatus)
+	h.count(outcomeStatus)
 	return answer, &StatusError{Host: h.base.Host, Status: answer.Status, Said: said}
 }
 

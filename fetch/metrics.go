@@ -1,10 +1,6 @@
 package fetch
 
 import (
-	"context"
-	"log/slog"
-	"time"
-
 	"github.com/prometheus/client_golang/prometheus"
 
 	"pnyx/telemetry"
@@ -40,14 +36,7 @@ func newMetrics(registerer prometheus.Registerer) metrics {
 	}
 }
 
-func (m metrics) count(host, outcome string) { m.requests.WithLabelValues(host, outcome).Inc() }
-
-func (m metrics) observe(host string, took time.Duration) {
-	m.seconds.WithLabelValues(host).Observe(took.Seconds())
-}
-
-// logUnavailable says once that a host rests.
-func (c *Client) logUnavailable(ctx context.Context, host string, until time.Time, err error) {
-	c.Logger.LogAttrs(ctx, slog.LevelWarn, "upstream host fails, asking it less often",
-		slog.String("host", host), slog.Time("until", until), slog.Any("error", err))
+// count counts a request by its outcome.
+func (h *Host) count(outcome string) {
+	h.client.metrics.requests.WithLabelValues(h.base.Host, outcome).Inc()
 }

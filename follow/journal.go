@@ -2,6 +2,7 @@ package follow
 
 import (
 	"context"
+	"encoding/json"
 	"sync"
 
 	"github.com/google/uuid"
@@ -81,6 +82,22 @@ func (j *Journal) Cursor(source record.SourceRef, poller string) records.FollowC
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.entry(keyOf(source, poller)).cursor
+}
+
+// At is Cursor, and reads its position. A position that does not decode is an empty one: the
+// poller begins anew.
+func (j *Journal) At(source record.SourceRef, poller string, position any) records.FollowCursor {
+	cursor := j.Cursor(source, poller)
+	if err := cursor.ReadPosition(position); err != nil {
+		cursor.Position = ""
+	}
+	return cursor
+}
+
+// Note returns what is remembered of an item of a source, as it is stored: the JSON of note.
+func (j *Journal) Note(source record.SourceRef, itemID string, note any) records.FollowedItem {
+	text, _ := json.Marshal(note) //nolint:errchkjson // notes are numbers, texts and times
+	return records.FollowedItem{Upstream: j.upstream, Provider: source.Provider, SourceID: source.ID, ItemID: itemID, Note: string(text)}
 }
 
 // entry returns the entry of a key, a new one if there is none. The caller holds mu.

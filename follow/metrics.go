@@ -1,6 +1,7 @@
 package follow
 
 import (
+	"maps"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -19,7 +20,7 @@ type metrics struct {
 }
 
 func newMetrics(registerer prometheus.Registerer, f *Follower) *metrics {
-	telemetry.Register(registerer, newCollector(f))
+	telemetry.Register(registerer, collector{f})
 	return &metrics{
 		failures: telemetry.Counters(registerer, "pnyx_follow_failures_total", "Polls of followed upstreams that failed.", "upstream", "poller"),
 		runs: telemetry.Histograms(registerer, telemetry.Work("pnyx_follow_run_duration_seconds",
@@ -28,49 +29,23 @@ func newMetrics(registerer prometheus.Registerer, f *Follower) *metrics {
 }
 
 // collector states how the upstreams fare that this process leads, as the cursors have it.
-type collector struct {
-	follower *Follower
+type collector struct{ follower *Follower }
 
-	leading, lag, pollers, progress, gaps, withdrawn, reorgs, rejected *prometheus.Desc
-}
-
-func newCollector(f *Follower) *collector {
-	about := func(name, help string, labels ...string) *prometheus.Desc {
-		return prometheus.NewDesc(name, help, append([]string{"upstream"}, labels...), nil)
-	}
-	return &collector{
-		follower: f,
-		leading:  about("pnyx_follow_leading", "1 for each upstream that this process follows."),
-		lag: about("pnyx_follow_lag_seconds",
-			"Time since everything that the upstream had was read, by poller.", "poller"),
-		pollers: about("pnyx_follow_pollers", "Pollers of followed sources, by state.", "state"),
-		progress: about("pnyx_follow_backfill_ratio",
-			"Share of the past that has been read, over the sources whose size is known."),
-		gaps:      about("pnyx_follow_gaps_total", "Items that only a second look found."),
-		withdrawn: about("pnyx_follow_withdrawn_total", "Items that the upstream took back."),
-		reorgs:    about("pnyx_follow_reorgs_total", "Reorganizations of the chain."),
-		rejected: about("pnyx_follow_rejected_total",
-			"Items that were refused: no valid records, or not what the upstream was asked for."),
-	}
-}
-
-// Describe implements prometheus.Collector.
-func (c *collector) Describe(to chan<- *prometheus.Desc) {
-	for _, about := range []*prometheus.Desc{c.leading, c.lag, c.pollers, c.progress, c.gaps, c.withdrawn, c.reorgs, c.rejected} {
-		to <- about
-	}
-}
+// Describe implements prometheus.Collector. It names no metric: which there are depends on what is led.
+func (collector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.
-func (c *collector) Collect(to chan<- prometheus.Metric) {
+func (c collector) Collect(to chan<- prometheus.Metric) {
 	for _, j := range c.follower.opened() {
-		c.collect(to, j)
+		j.collect(to)
 	}
 }
 
-func (c *collector) collect(to chan<- prometheus.Metric, j *Journal) {
-	send := func(about *prometheus.Desc, kind prometheus.ValueType, value float64, labels ...string) {
-		to <- prometheus.MustNewConstMetric(about, kind, value, append([]string{j.upstream}, labels...)...)
+func (j *Journal) collect(to chan<- prometheus.Metric) {
+	send := func(kind prometheus.ValueType, value float64, name, help string, labels prometheus.Labels) {
+		all := prometheus.Labels{"upstream": j.upstream}
+		maps.Copy(all, labels)
+		to <- prometheus.MustNewConstMetric(prometheus.NewDesc(name, help, nil, all), kind, value)
 	}
 	var done, total, gaps, withdrawn, reorgs uint64
 	states, lags := map[governance.SourceState]int{}, map[string]time.Duration{}
@@ -89,18 +64,22 @@ func (c *collector) collect(to chan<- prometheus.Metric, j *Journal) {
 	}
 	rejected := j.rejects.counted
 	j.mu.Unlock()
-	send(c.leading, prometheus.GaugeValue, 1)
+	send(prometheus.GaugeValue, 1, "pnyx_follow_leading", "1 for each upstream that this process follows.", nil)
 	for poller, lag := range lags {
-		send(c.lag, prometheus.GaugeValue, lag.Seconds(), poller)
+		send(prometheus.GaugeValue, lag.Seconds(), "pnyx_follow_lag_seconds",
+			"Time since everything that the upstream had was read, by poller.", prometheus.Labels{"poller": poller})
 	}
 	for _, state := range governance.SourceStates() {
-		send(c.pollers, prometheus.GaugeValue, float64(states[state]), string(state))
+		send(prometheus.GaugeValue, float64(states[state]), "pnyx_follow_pollers", "Pollers of followed sources, by state.",
+			prometheus.Labels{"state": string(state)})
 	}
 	if total > 0 {
-		send(c.progress, prometheus.GaugeValue, float64(done)/float64(total))
+		send(prometheus.GaugeValue, float64(done)/float64(total), "pnyx_follow_backfill_ratio",
+			"Share of the past that has been read, over the sources whose size is known.", nil)
 	}
-	send(c.gaps, prometheus.CounterValue, float64(gaps))
-	send(c.withdrawn, prometheus.CounterValue, float64(withdrawn))
-	send(c.reorgs, prometheus.CounterValue, float64(reorgs))
-	send(c.rejected, prometheus.CounterValue, float64(rejected))
+	send(prometheus.CounterValue, float64(gaps), "pnyx_follow_gaps_total", "Items that only a second look found.", nil)
+	send(prometheus.CounterValue, float64(withdrawn), "pnyx_follow_withdrawn_total", "Items that the upstream took back.", nil)
+	send(prometheus.CounterValue, float64(reorgs), "pnyx_follow_reorgs_total", "Reorganizations of the chain.", nil)
+	send(prometheus.CounterValue, float64(rejected), "pnyx_follow_rejected_total",
+		"Items that were refused: no valid records, or not what the upstream was asked for.", nil)
 }

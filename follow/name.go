@@ -48,11 +48,8 @@ func (n *Names) Poller() Poller {
 }
 
 func (n *Names) run(ctx context.Context) (more bool, err error) {
-	cursor := n.Journal.Cursor(record.SourceRef{Provider: n.Provider}, PollerNames)
 	var at round
-	if err := cursor.ReadPosition(&at); err != nil {
-		return false, err
-	}
+	cursor := n.Journal.At(record.SourceRef{Provider: n.Provider}, PollerNames, &at)
 	if len(n.waiting) == 0 {
 		if err := n.find(ctx, &at); err != nil {
 			return false, err

@@ -48,7 +48,7 @@ func TestTypesHideTheRedisClient(t *testing.T) {
 		}
 	}
 	for _, value := range []any{
-		&cache.Store{}, &cache.Writer{}, &cache.Lease{}, &cache.Pipeline{}, cache.Read(nil),
+		&cache.Store{}, &cache.Writer{}, &cache.Lease{}, &cache.Pipeline{},
 		cache.CompletedFill{},
 		&accounts.Store{}, &ratelimit.Limiter{},
 	} {

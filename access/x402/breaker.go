@@ -3,8 +3,6 @@ package x402
 import (
 	"errors"
 	"fmt"
-	"net/http"
-	"strconv"
 	"sync"
 	"time"
 )
@@ -34,17 +32,6 @@ type busyError struct {
 // Error states how long no call is made.
 func (b *busyError) Error() string {
 	return fmt.Sprintf("it is busy for %s", b.wait)
-}
-
-// busyWait returns how long to wait by the Retry-After header of an answer.
-func busyWait(header string, now time.Time) time.Duration {
-	wait := defaultBusyWait
-	if seconds, err := strconv.ParseUint(header, 10, 16); err == nil {
-		wait = time.Duration(seconds) * time.Second
-	} else if at, err := http.ParseTime(header); err == nil {
-		wait = at.Sub(now)
-	}
-	return min(max(wait, defaultBusyWait), maxBusyWait)
 }
 
 type breaker struct {

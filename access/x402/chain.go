@@ -3,7 +3,6 @@ package x402
 import (
 	"bytes"
 	"context"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -81,8 +80,11 @@ func (c *chain) status(ctx context.Context, p governance.Payment) (chainStatus, 
 	ctx, cancel := context.WithTimeout(ctx, chainTimeout)
 	defer cancel()
 	used, err := c.used(ctx, p)
-	if err != nil || !used {
-		return statusUnusedUnless(err), "", err
+	if err != nil {
+		return statusUnknown, "", err
+	}
+	if !used {
+		return statusUnused, "", nil
 	}
 	uses, err := c.uses(ctx, p)
 	if err != nil {
@@ -104,13 +106,6 @@ func (c *chain) status(ctx context.Context, p governance.Payment) (chainStatus, 
 		}
 	}
 	return statusSpent, "", nil
-}
-
-func statusUnusedUnless(err error) chainStatus {
-	if err != nil {
-		return statusUnknown
-	}
-	return statusUnused
 }
 
 func (c *chain) used(ctx context.Context, p governance.Payment) (bool, error) {
@@ -231,12 +226,9 @@ func padAddress(address string) string {
 // integer parses a hexadecimal number of any length.
 func integer(text string) (*big.Int, error) {
 	digits, found := strings.CutPrefix(text, "0x")
-	if len(digits)%2 == 1 {
-		digits = "0" + digits
-	}
-	raw, err := hex.DecodeString(digits)
-	if !found || err != nil || len(raw) == 0 {
+	number, ok := new(big.Int).SetString(digits, 16)
+	if !found || !ok || strings.ContainsAny(digits, "+-") {
 		return nil, fmt.Errorf("%q is not a hexadecimal number", text)
 	}
-	return new(big.Int).SetBytes(raw), nil
+	return number, nil
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"pnyx/fetch"
 	"pnyx/governance"
 )
 
@@ -125,7 +126,8 @@ func (f *facilitator) post(
 		return verdict{}, fmt.Errorf("%w: %w: %w", errNoAnswer, errBroken, err)
 	}
 	if response.StatusCode == http.StatusTooManyRequests {
-		return verdict{}, fmt.Errorf("%w: %w", errNotSent, &busyError{busyWait(response.Header.Get("Retry-After"), f.now())})
+		wait, _ := fetch.RetryAfter(response.Header, f.now(), maxBusyWait)
+		return verdict{}, fmt.Errorf("%w: %w", errNotSent, &busyError{max(wait, defaultBusyWait)})
 	}
 	reply, err = read(answered, response.StatusCode/100 == 2)
 	if err != nil {

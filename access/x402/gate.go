@@ -5,10 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
-	"fmt"
 	"log/slog"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -65,13 +62,10 @@ func MaxDuration(verify, work, settle time.Duration) time.Duration {
 // because the write must not get lost.
 const storeTimeout = 3 * time.Second
 
-// New returns a gate, or an error that lists all problems of the terms.
+// New returns a gate, or an error that lists all problems of the terms. The forms of single
+// settings are checked before.
 func New(o Options) (*Gate, error) {
 	t, err := newPriceTable(o.Terms)
-	err = errors.Join(err, checkURL("X402_FACILITATOR_URL", o.FacilitatorURL))
-	if o.RPCURL != "" {
-		err = errors.Join(err, checkURL("X402_RPC_URL", o.RPCURL))
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -85,15 +79,6 @@ func New(o Options) (*Gate, error) {
 		g.chain = newChain(o.RPCURL)
 	}
 	return g, nil
-}
-
-// checkURL does not quote a URL, which may contain a password.
-func checkURL(setting, address string) error {
-	parsed, err := url.Parse(address)
-	if err != nil || parsed.Host == "" || parsed.Scheme != "http" && parsed.Scheme != "https" {
-		return fmt.Errorf("%s: want a URL that begins with http:// or https://", setting)
-	}
-	return nil
 }
 
 // Request is a request that is paid for.

@@ -1,7 +1,6 @@
 package x402
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
@@ -167,7 +166,9 @@ func (p *Payment) match(r Requirements, now time.Time) {
 // differing returns the fields, in order, in which the accepted terms are not the offered ones;
 // additional fields in extra are none.
 func differing(accepted map[string]any, r Requirements) (fields []string) {
-	offered, _ := generic(r) // a struct of texts and numbers
+	var offered map[string]any
+	text, _ := json.Marshal(r)         //nolint:errchkjson // a struct of texts and numbers
+	_ = json.Unmarshal(text, &offered) // the same
 	extra, _ := accepted["extra"].(map[string]any)
 	ours, _ := offered["extra"].(map[string]any)
 	for name, value := range ours {
@@ -187,17 +188,6 @@ func differing(accepted map[string]any, r Requirements) (fields []string) {
 	}
 	slices.Sort(fields)
 	return fields
-}
-
-// generic returns the JSON object of a value.
-func generic(value any) (map[string]any, error) {
-	text, err := json.Marshal(value)
-	if err != nil {
-		return nil, err
-	}
-	var object map[string]any
-	err = json.NewDecoder(bytes.NewReader(text)).Decode(&object)
-	return object, err
 }
 
 // settlement returns the request body for a facilitator, to verify and to settle. It is

@@ -118,18 +118,15 @@ func (g *Gate) record(ctx context.Context, p governance.Payment, lease accounts.
 		err = g.save(ctx, step)
 	}
 	g.metrics.payments.WithLabelValues(string(p.State)).Inc()
-	g.logger.LogAttrs(ctx, levelOf(p, err), "payment",
+	level := slog.LevelInfo
+	if err != nil || p.State == governance.PaymentUnknown {
+		level = slog.LevelError
+	}
+	g.logger.LogAttrs(ctx, level, "payment",
 		slog.String("state", string(p.State)), slog.String("payment", p.ID), slog.String("route", p.RouteID),
 		slog.String("amount", p.Amount), slog.String("transaction", p.Transaction),
 		slog.String("reason", p.Reason), slog.Int("attempts", p.Attempts), slog.Any("error", err))
 	return err
-}
-
-func levelOf(p governance.Payment, err error) slog.Level {
-	if err != nil || p.State == governance.PaymentUnknown {
-		return slog.LevelError
-	}
-	return slog.LevelInfo
 }
 
 func (g *Gate) save(ctx context.Context, step accounts.PaymentUpdate) error {

@@ -111,23 +111,17 @@ func messageOf(reason string) string {
 	if isUsed(reason) {
 		reason = reasonUsed
 	}
-	switch reason {
-	case reasonRequired:
-		return "this endpoint requires payment: sign a payment for the terms in the PAYMENT-REQUIRED header and send it as PAYMENT-SIGNATURE"
-	case reasonNoMatch:
-		return "accepted is not one of the offered terms: sign for those, unchanged"
-	case reasonSignature:
-		return "the signature does not match the authorization: sign the EIP-712 message with the account in from, for the domain in extra"
-	case reasonUsed:
-		return "this payment was already used: sign a new one, with a fresh nonce"
-	case reasonRecipient:
-		return "the authorization pays another address: to must equal payTo of the terms"
-	case reasonValue:
-		return "the authorization has another amount: value must equal amount of the terms"
-	case reasonValidBefore:
-		return "the authorization has expired, expires too soon, or is valid for much longer than maxTimeoutSeconds: sign a new one"
-	case reasonValidAfter:
-		return "the authorization is not valid yet: validAfter must be in the past"
+	if message, known := map[string]string{
+		reasonRequired:    "this endpoint requires payment: sign a payment for the terms in the PAYMENT-REQUIRED header and send it as PAYMENT-SIGNATURE",
+		reasonNoMatch:     "accepted is not one of the offered terms: sign for those, unchanged",
+		reasonSignature:   "the signature does not match the authorization: sign the EIP-712 message with the account in from, for the domain in extra",
+		reasonUsed:        "this payment was already used: sign a new one, with a fresh nonce",
+		reasonRecipient:   "the authorization pays another address: to must equal payTo of the terms",
+		reasonValue:       "the authorization has another amount: value must equal amount of the terms",
+		reasonValidBefore: "the authorization has expired, expires too soon, or is valid for much longer than maxTimeoutSeconds: sign a new one",
+		reasonValidAfter:  "the authorization is not valid yet: validAfter must be in the past",
+	}[reason]; known {
+		return message
 	}
 	return "the payment was refused (" + reason + "): nothing was charged; sign a new payment for the offered terms"
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"math/big"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -115,9 +114,6 @@ func newPriceTable(terms Terms) (*priceTable, error) {
 	if strings.EqualFold(terms.PayTo, terms.Token.Asset) {
 		problems = append(problems, errors.New("X402_PAY_TO: is the contract of the token itself; tokens sent there are lost"))
 	}
-	if base, err := url.Parse(terms.PublicURL); err != nil || base.Scheme == "" || base.Host == "" || base.RawQuery != "" {
-		problems = append(problems, fmt.Errorf("PNYX_PUBLIC_URL: %q is not the address of a service such as https://api.example.org", terms.PublicURL))
-	}
 	t := &priceTable{byRoute: map[string]Requirements{}, terms: terms}
 	for _, route := range slices.Sorted(maps.Keys(terms.Prices)) {
 		amount, err := terms.Token.units(terms.Prices[route])
@@ -145,7 +141,11 @@ func (t *priceTable) challenge(r Request, reason string) Challenge {
 	var extensions map[string]any
 	if strings.HasPrefix(address, "/") {
 		address = strings.TrimSuffix(t.terms.PublicURL, "/") + address
-		extensions = t.extensions(r)
+		if describe := t.terms.Discovery; describe != nil {
+			if described := describe(r.RouteID, r.URL); described != nil {
+				extensions = map[string]any{"bazaar": described}
+			}
+		}
 	}
 	_, offered := t.offer(r)
 	return Challenge{
@@ -153,19 +153,6 @@ func (t *priceTable) challenge(r Request, reason string) Challenge {
 		Resource: Resource{URL: address, Description: r.Description, MIMEType: cmp.Or(r.MIMEType, "application/json")},
 		Accepts:  []Requirements{offered}, Extensions: extensions,
 	}
-}
-
-// extensions returns the extensions that are offered for a path of the service; nil for
-// none.
-func (t *priceTable) extensions(r Request) map[string]any {
-	if t.terms.Discovery == nil {
-		return nil
-	}
-	described := t.terms.Discovery(r.RouteID, r.URL)
-	if described == nil {
-		return nil
-	}
-	return map[string]any{"bazaar": described}
 }
 
 // offer returns the price of a request and how it is paid. A request of several routes costs the

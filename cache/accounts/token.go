@@ -48,14 +48,6 @@ func (s *Store) setTokens(ctx context.Context, revision uint64, tokens []byte, c
 	return nil
 }
 
-// ReadTokensRevision returns a read that calls handle with the result of TokensRevision.
-func (s *Store) ReadTokensRevision(handle func(revision uint64, err error)) cache.Read {
-	return func(ctx context.Context, batch cache.Batch) func() {
-		reply := cache.Queue(batch).GetRange(ctx, string(tokensKey), 0, cache.RevisionDigits-1)
-		return func() { handle(tokensRevision(reply)) }
-	}
-}
-
 // tokensRevision decodes the reply to GETRANGE of the revision.
 func tokensRevision(reply *redis.StringCmd) (uint64, error) {
 	text, err := reply.Result()

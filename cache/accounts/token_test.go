@@ -83,13 +83,4 @@ func nodesAreToldOfTokens(t *fixture) {
 			t.Errorf("revision %d: got %d notifications, want %d", step.revision, got, step.want)
 		}
 	}
-	var revision uint64
-	check := t.store.ReadTokensRevision(func(found uint64, err error) {
-		if revision = found; err != nil {
-			t.Error(err)
-		}
-	})
-	if _, _, err := t.cache.PublicationProgress(t.Context(), check); !errors.Is(err, cache.ErrMiss) || revision != 21 {
-		t.Errorf("got revision %d with the state of publication, %v, want 21 and no state", revision, err)
-	}
 }

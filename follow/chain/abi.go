@@ -41,19 +41,16 @@ func decode(types, topics []string, data []byte) (fields, error) {
 		return nil, fmt.Errorf("%w: %d topics for %d parameters", errLayout, len(topics), len(types))
 	}
 	var decoded fields
-	for i, topic := range topics {
-		word, err := unhex(topic)
-		if err != nil {
-			return nil, err
+	for i, kind := range types {
+		from, at := data, (i-len(topics))*wordBytes
+		if i < len(topics) {
+			word, err := unhex(topics[i])
+			if err != nil {
+				return nil, err
+			}
+			from, at = word, 0
 		}
-		value, err := decodeAt(types[i], word, 0)
-		if err != nil {
-			return nil, err
-		}
-		decoded = append(decoded, value)
-	}
-	for i, kind := range types[len(topics):] {
-		value, err := decodeAt(kind, data, i*wordBytes)
+		value, err := decodeAt(kind, from, at)
 		if err != nil {
 			return nil, err
 		}

@@ -117,12 +117,9 @@ func (c backfiller) past(ctx context.Context, g *governor) (past, error) {
 	}
 	first = min(first, p.Last)
 	p.First = &first
-	if g.delegating != nil {
-		cursor.SetPosition(p)
-		_, err = c.journal.Commit(ctx, nil, cursor)
-		return p, err
+	if g.delegating == nil {
+		cursor.Total = p.Last - first + 1
 	}
-	cursor.Total = p.Last - first + 1
 	cursor.SetPosition(p)
 	_, err = c.journal.Commit(ctx, nil, cursor)
 	return p, err
@@ -256,20 +253,13 @@ func (b *blocks) add(again blocks) (added uint64) {
 	return added
 }
 
-// covered returns the cursor of a Governor's backfill after a range was read.
+// covered returns the cursor of a Governor's backfill after a range was read, with what it has
+// read and will read.
 func (c backfiller) covered(g *governor, first, last uint64) records.FollowCursor {
 	cursor := c.backfillCursor(g)
 	cursor.Covered = follow.Cover(cursor.Covered, records.Interval{First: first, Last: last})
-	if g.delegating != nil {
-		return cursor
-	}
-	return counted(cursor)
-}
-
-// counted sets what a backfill has read and will read, and its state.
-func counted(cursor records.FollowCursor) records.FollowCursor {
 	var p past
-	if err := cursor.ReadPosition(&p); err != nil || p.First == nil {
+	if err := cursor.ReadPosition(&p); err != nil || p.First == nil || g.delegating != nil {
 		return cursor
 	}
 	cursor.Done, cursor.Total = 0, p.Last-*p.First+1

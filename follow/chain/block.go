@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -81,6 +82,15 @@ func isHash(text string) bool {
 	return err == nil && len(bytes) == wordBytes
 }
 
+// newest returns the header of the newest block.
+func (c *client) newest(ctx context.Context, e *endpoint) (header, error) {
+	asked := headerCall(latest)
+	if err := c.do(ctx, e, asked); err != nil {
+		return header{}, err
+	}
+	return asked.header()
+}
+
 // headers returns the headers of blocks by number. A block that the endpoint lacks is
 // errBehind.
 func (c *client) headers(ctx context.Context, e *endpoint, numbers []uint64) (map[uint64]header, error) {
@@ -155,7 +165,7 @@ func (f filter) calls(first, last uint64, most int) (calls []*call) {
 	}
 	for some := range slices.Chunk(f.delegating, most) {
 		logs := of(some)
-		logs["topics"] = [][]string{statementTopics()}
+		logs["topics"] = [][]string{slices.Sorted(maps.Keys(statements()))}
 		calls = append(calls, &call{method: "eth_getLogs", params: []any{logs}})
 	}
 	return calls
@@ -279,11 +289,9 @@ func (f filter) isAsked(l chainLog, got *blocks) bool {
 	return number >= got.first && number <= got.last && len(l.Topics) > 0 &&
 		(slices.Contains(f.addresses, address) || slices.Contains(f.delegating, address) && statements()[l.Topics[0]] != 0) &&
 		len(l.Topics) <= maxTopics &&
-		isHash(l.BlockHash) && isHash(l.TxHash) && l.index() <= maxIndex && !slices.ContainsFunc(l.Topics, isNoHash) &&
+		isHash(l.BlockHash) && isHash(l.TxHash) && l.index() <= maxIndex && !slices.ContainsFunc(l.Topics, func(topic string) bool { return !isHash(topic) }) &&
 		(l.BlockTime == nil || *l.BlockTime <= maxBlockTime)
 }
-
-func isNoHash(text string) bool { return !isHash(text) }
 
 // complete drops what was not asked for, gives each log the time of its block, and compares
 // hashes.

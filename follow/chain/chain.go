@@ -14,6 +14,7 @@
 package chain
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -133,19 +134,24 @@ type Chain struct {
 // New returns a chain to follow.
 func New(o Options) *Chain {
 	c := &Chain{Options: o, metrics: newMetrics(o), observed: map[record.RefHash]time.Time{}}
-	c.client = newClient(o.Endpoints, o.Clock, c.metrics.request)
+	c.client = newClient(o.Endpoints, o.Clock, c.metrics.requests)
 	c.clockClient = c.client
 	if len(o.ClockEndpoints) > 0 {
-		c.clockClient = newClient(o.ClockEndpoints, o.Clock, c.metrics.request)
+		c.clockClient = newClient(o.ClockEndpoints, o.Clock, c.metrics.requests)
 	}
 	for _, g := range o.Governors {
-		address := strings.ToLower(g.Address)
-		c.governors = append(c.governors, &governor{
-			Governor: g, address: address, notes: map[string]*note{}, changes: map[eventKind][]uint64{},
-			source: record.SourceRef{Provider: governance.Governor, ID: SourceID(o.ChainID, address)},
-		})
+		c.governors = append(c.governors, newGovernor(o.ChainID, g, nil))
 	}
 	return c
+}
+
+// newGovernor returns a contract of a chain; of is nil for a Governor.
+func newGovernor(chainID uint64, g Governor, of *delegating) *governor {
+	address := strings.ToLower(g.Address)
+	return &governor{
+		Governor: g, address: address, delegating: of, notes: map[string]*note{}, changes: map[eventKind][]uint64{},
+		source: record.SourceRef{Provider: governance.Governor, ID: SourceID(chainID, address)},
+	}
 }
 
 // ID returns eip155:<chain>.
@@ -165,12 +171,8 @@ func (c *Chain) Pollers(journal *follow.Journal) []follow.Poller {
 	defer c.mu.Unlock()
 	c.journal, c.began = journal, false
 	c.unsure.Store(true)
-	interval := c.Interval
-	if interval == 0 {
-		interval = defaultInterval
-	}
 	pollers := []follow.Poller{
-		{Name: pollerTip, Interval: interval, Run: c.poller(tip{c}.pollTip)},
+		{Name: pollerTip, Interval: cmp.Or(c.Interval, defaultInterval), Run: c.poller(tip{c}.pollTip)},
 		{Name: pollerFinal, Interval: finalInterval, Run: c.poller(c.pollFinal)},
 		{Name: pollerBackfill, Interval: backfillInterval, Run: c.poller(backfiller{c}.pollBackfill)},
 		{Name: pollerState, Interval: stateInterval, Run: c.poller(c.pollState)},

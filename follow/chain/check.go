@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -33,10 +34,7 @@ func (c *Chain) Check(ctx context.Context) []follow.Check {
 // requestsPerDay estimates the requests while nothing happens: a poll of the head at each
 // interval and one more for each block, the polls of the final block and of states.
 func (c *Chain) requestsPerDay() int {
-	interval := c.Interval
-	if interval == 0 {
-		interval = defaultInterval
-	}
+	interval := cmp.Or(c.Interval, defaultInterval)
 	const blocksPerDay = int(day / (12 * time.Second))
 	return int(day/interval) + min(int(day/interval), blocksPerDay) + 2*int(day/finalInterval)
 }
@@ -51,11 +49,7 @@ func (c *Chain) describe(ctx context.Context, g *governor) (is, problem string, 
 	}
 	var head, final header
 	err = c.client.each(ctx, 0, func(e *endpoint) error {
-		latest := headerCall("latest")
-		if err := c.client.do(ctx, e, latest); err != nil {
-			return err
-		}
-		if head, err = latest.header(); err != nil {
+		if head, err = c.client.newest(ctx, e); err != nil {
 			return err
 		}
 		if final, err = c.finalHeader(ctx, e); err != nil {

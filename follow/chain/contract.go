@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 
-	"pnyx/fetch"
 	"pnyx/warehouse/record"
 )
 
@@ -152,11 +151,7 @@ func (c *call) value(kind string) (any, error) {
 	if c.err != nil {
 		return nil, c.err
 	}
-	var text string
-	if err := fetch.Decode(c.result, &text); err != nil {
-		return nil, fmt.Errorf("read the result: %w", err)
-	}
-	data, err := unhex(text)
+	data, err := c.bytes()
 	if err != nil {
 		return nil, err
 	}

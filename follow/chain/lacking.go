@@ -45,9 +45,6 @@ func (c *Chain) sayLacking(ctx context.Context) error {
 			changed = append(changed, cursor)
 		}
 	}
-	if len(changed) == 0 {
-		return nil
-	}
 	_, err = c.journal.Commit(ctx, nil, changed...)
 	return err
 }

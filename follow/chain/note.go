@@ -95,11 +95,7 @@ type consultant struct{ *Chain }
 // clockNow reads the head of the chain whose blocks the Governors' clocks count.
 func (c consultant) clockNow(ctx context.Context) (now clockNow, err error) {
 	err = c.clockClient.each(ctx, 0, func(e *endpoint) error {
-		latest := headerCall("latest")
-		if err := c.clockClient.do(ctx, e, latest); err != nil {
-			return err
-		}
-		if now.head, err = latest.header(); err != nil {
+		if now.head, err = c.clockClient.newest(ctx, e); err != nil {
 			return err
 		}
 		back := min(now.head.number(), paceBlocks)
@@ -451,13 +447,7 @@ func (c consultant) loadNotes(ctx context.Context) error {
 func (c consultant) saveNotes(ctx context.Context, g *governor, proposals []proposal) error {
 	items := make([]records.FollowedItem, len(proposals))
 	for i, p := range proposals {
-		text, err := json.Marshal(g.note(p.id))
-		if err != nil {
-			return fmt.Errorf("encode the note of proposal %s: %w", p.id, err)
-		}
-		items[i] = records.FollowedItem{
-			Upstream: c.ID(), Provider: g.source.Provider, SourceID: g.source.ID, ItemID: p.id, Note: string(text),
-		}
+		items[i] = c.journal.Note(g.source, p.id, g.note(p.id))
 	}
 	return records.WriteFollowedItems(ctx, c.journal.Warehouse, items)
 }

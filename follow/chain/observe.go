@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -130,11 +131,7 @@ func (n *note) isExecutable() bool {
 // ask returns what a node says of a proposal as of its newest block.
 func (c observer) ask(ctx context.Context, x *execution) (o *record.Observation, err error) {
 	err = c.client.each(ctx, 0, func(e *endpoint) error {
-		newest := headerCall(latest)
-		if err := c.client.do(ctx, e, newest); err != nil {
-			return err
-		}
-		head, err := newest.header()
+		head, err := c.client.newest(ctx, e)
 		if err != nil {
 			return err
 		}
@@ -189,7 +186,7 @@ func (c observer) addresses(ctx context.Context, e *endpoint, actions []record.A
 	for i, p := range parties {
 		of := calls[i*asked : (i+1)*asked]
 		found[i] = record.ObservedAddress{Address: p.Address, Block: block}
-		if code, known := of[0].bytes(); known {
+		if code, err := of[0].bytes(); err == nil {
 			found[i].Contract = new(len(code) > 0)
 		}
 		found[i].Implementation = addressIn(of[1])
@@ -219,19 +216,21 @@ func (c observer) do(ctx context.Context, e *endpoint, calls []*call) error {
 }
 
 // bytes returns the bytes that a call returned.
-func (c *call) bytes() (data []byte, known bool) {
+func (c *call) bytes() ([]byte, error) {
 	var text string
-	if c.err != nil || c.result == nil || fetch.Decode(c.result, &text) != nil {
-		return nil, false
+	if c.err != nil {
+		return nil, c.err
 	}
-	data, err := unhex(text)
-	return data, err == nil
+	if err := fetch.Decode(c.result, &text); err != nil {
+		return nil, fmt.Errorf("read the result: %w", err)
+	}
+	return unhex(text)
 }
 
 // addressIn returns the address in a word that a call returned; empty for none.
 func addressIn(c *call) string {
-	word, known := c.bytes()
-	if !known || len(word) != wordBytes {
+	word, err := c.bytes()
+	if err != nil || len(word) != wordBytes {
 		return ""
 	}
 	address, err := decodeAt("address", word, 0)

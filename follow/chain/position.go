@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -199,18 +200,7 @@ func (c *Chain) finalHeader(ctx context.Context, e *endpoint) (header, error) {
 
 // finality returns the depth at which a block is final.
 func (c *Chain) finality() uint64 {
-	if c.Finality > 0 {
-		return c.Finality
-	}
-	switch c.ChainID {
-	case 1:
-		return 65
-	case 137:
-		return 200
-	case 42161:
-		return 240
-	}
-	return 30
+	return cmp.Or(c.Finality, map[uint64]uint64{1: 65, 137: 200, 42161: 240}[c.ChainID], 30)
 }
 
 // at returns a copy of the position.
@@ -233,12 +223,7 @@ func (p *position) advance(got blocks) {
 	p.tip = got.end.block()
 	p.held = append(p.held, p.tip)
 	if len(p.held) > maxHeld {
-		// Nothing was final for long. With every other block, a reorganization goes back a
-		// little further than it must.
-		thinned := p.held[:1]
-		for i := 2; i < len(p.held)-1; i += 2 {
-			thinned = append(thinned, p.held[i])
-		}
-		p.held = append(thinned, p.tip)
+		// Nothing was final for long. A reorganization deeper than these goes back to the final block.
+		p.held = slices.Delete(p.held, 1, len(p.held)/2)
 	}
 }

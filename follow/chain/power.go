@@ -38,9 +38,8 @@ type askedPowers struct {
 func (c tokens) readPowers(ctx context.Context) error {
 	final, now := c.at().final, c.Clock.Now()
 	var records []record.Record
-	for _, g := range c.governors {
-		if g.delegating == nil || g.delegating.registry || final.Number <= g.delegating.asked.block ||
-			c.backfillCursor(g).State != governance.SourceLive || now.Sub(g.delegating.asked.at) < askPowersEvery {
+	for _, g := range c.tokens() {
+		if final.Number <= g.delegating.asked.block || c.backfillCursor(g).State != governance.SourceLive || now.Sub(g.delegating.asked.at) < askPowersEvery {
 			continue
 		}
 		stated, err := c.statedPowers(ctx, g, final)
@@ -51,9 +50,6 @@ func (c tokens) readPowers(ctx context.Context) error {
 			asked.at = now
 		}
 		records = append(records, stated...)
-	}
-	if len(records) == 0 {
-		return nil
 	}
 	_, err := c.journal.Commit(ctx, records)
 	return err

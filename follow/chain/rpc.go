@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"pnyx/clock"
 	"pnyx/fetch"
 )
@@ -62,11 +64,11 @@ type endpoint struct {
 type client struct {
 	endpoints []*endpoint
 	clock     *clock.Clock
-	// sent counts requests by method; nil where nothing counts them.
-	sent func(method string)
+	// sent counts calls by method.
+	sent *prometheus.CounterVec
 }
 
-func newClient(hosts []*fetch.Host, c *clock.Clock, sent func(string)) *client {
+func newClient(hosts []*fetch.Host, c *clock.Clock, sent *prometheus.CounterVec) *client {
 	all := &client{clock: c, sent: sent}
 	for _, host := range hosts {
 		e := &endpoint{host: host}
@@ -131,9 +133,7 @@ func (c *client) send(ctx context.Context, e *endpoint, calls []*call) error {
 	requests := make([]request, len(calls))
 	for i, call := range calls {
 		requests[i] = request{"2.0", i + 1, call.method, call.params}
-		if c.sent != nil {
-			c.sent(call.method)
-		}
+		c.sent.WithLabelValues(call.method).Inc()
 	}
 	var content any = requests
 	if len(calls) == 1 {

@@ -59,10 +59,8 @@ func (c tokens) readSuppliesAt(ctx context.Context, g, token *governor) error {
 		}
 		records = append(records, supply)
 	}
-	if len(records) > 0 {
-		if _, err := c.journal.Commit(ctx, records); err != nil {
-			return err
-		}
+	if _, err := c.journal.Commit(ctx, records); err != nil {
+		return err
 	}
 	return consultant(c).saveNotes(ctx, g, asked)
 }

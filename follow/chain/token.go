@@ -3,7 +3,6 @@ package chain
 import (
 	"context"
 	"fmt"
-	"math/big"
 	"slices"
 	"strings"
 	"sync"
@@ -12,6 +11,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
+	"pnyx/governance/abi"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
 )
@@ -48,8 +48,12 @@ const (
 	endsSpace
 )
 
-// partsOfWhole is what the parts of a split delegation add up to at most.
-const partsOfWhole = 10_000
+const (
+	// partsOfWhole is what the parts of a split delegation add up to at most.
+	partsOfWhole = 10_000
+	// maxDelegationBytes bounds the data of a split delegation, which its decoder unfolds.
+	maxDelegationBytes = 1 << 20
+)
 
 // statements returns the kinds by topic. Tokens of OpenZeppelin, Compound, Uniswap and those made after
 // them have the same events.
@@ -64,15 +68,6 @@ var statements = sync.OnceValue(func() map[string]statementKind {
 		keccak("ClearDelegate(address,bytes32,address)"):                         endsSpace,
 	}
 })
-
-// statementTopics returns the topics of all statements, in order.
-func statementTopics() (topics []string) {
-	for topic := range statements() {
-		topics = append(topics, topic)
-	}
-	slices.Sort(topics)
-	return topics
-}
 
 // tokens are the tokens and registries of a chain, which state who delegates to whom.
 type tokens struct{ *Chain }
@@ -101,14 +96,9 @@ func (c tokens) addTokens() {
 }
 
 func (c tokens) addDelegating(address string, of *delegating) {
-	address = strings.ToLower(address)
-	if address == "" || c.delegatingAt(address) != nil {
-		return
+	if address != "" && c.delegatingAt(strings.ToLower(address)) == nil {
+		c.governors = append(c.governors, newGovernor(c.ChainID, Governor{Address: address}, of))
 	}
-	c.governors = append(c.governors, &governor{
-		address: address, delegating: of, notes: map[string]*note{}, changes: map[eventKind][]uint64{},
-		source: record.SourceRef{Provider: governance.Governor, ID: SourceID(c.ChainID, address)},
-	})
 }
 
 // delegatingAt returns the token or registry at an address; nil for none.
@@ -147,17 +137,6 @@ func (c tokens) statementRows(logs []chainLog) (rows []records.ChainLog) {
 
 func (c tokens) isStatement(l chainLog) bool {
 	return statements()[l.Topics[0]] != 0 && c.delegatingAt(strings.ToLower(l.Address)) != nil
-}
-
-// withdrawnStatements returns the held logs that are withdrawn and of tokens or registries: a write
-// that withdrew them may have been interrupted before their records.
-func (c tokens) withdrawnStatements(held []records.ChainLog) (rows []records.ChainLog) {
-	for _, l := range held {
-		if l.Withdrawn && c.delegatingAt(l.Governor) != nil {
-			rows = append(rows, l)
-		}
-	}
-	return rows
 }
 
 // statementRecords returns what rows state. The record of a log of a replaced block is withdrawn; it has
@@ -232,32 +211,18 @@ func delegationTo(placed record.Placed, holder, delegate string) *record.Delegat
 
 // delegationOf reads the new delegates of a holder who splits: the second of two arrays of address and part.
 func delegationOf(placed record.Placed, holder string, data []byte) (*record.Delegation, error) {
-	offset, err := decodeAt("uint256", data, wordBytes)
+	lists, err := abi.DecodeValues("((address,uint96)[],(address,uint96)[])", data[:min(len(data), maxDelegationBytes)])
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", errLayout, err)
 	}
-	at, ok := offset.(*big.Int)
-	if !ok || !at.IsInt64() || at.Int64() > int64(len(data)-wordBytes) {
-		return nil, fmt.Errorf("%w: the delegates are cut", errLayout)
-	}
-	list := data[at.Int64():]
-	count := new(big.Int).SetBytes(list[:wordBytes])
-	if !count.IsInt64() || count.Int64() > record.MaxDelegates || int(count.Int64()) > (len(list)-wordBytes)/(2*wordBytes) {
-		return nil, fmt.Errorf("%w: %v delegates in %d bytes", errLayout, count, len(list))
-	}
-	d, sum := &record.Delegation{Placed: placed, Delegator: holder}, new(big.Int)
-	for i := range int(count.Int64()) {
-		delegate, err := decodeAt("address", list, wordBytes+2*i*wordBytes)
-		if err != nil {
-			return nil, err
-		}
-		part := new(big.Int).SetBytes(list[2*wordBytes+2*i*wordBytes : 3*wordBytes+2*i*wordBytes])
-		if sum.Add(sum, part).Cmp(big.NewInt(partsOfWhole)) > 0 {
+	d, sum := &record.Delegation{Placed: placed, Delegator: holder}, decimal.Zero
+	for _, stated := range lists[1].Items {
+		part, err := decimal.NewFromString(stated.Items[1].Value)
+		if sum = sum.Add(part); err != nil || sum.GreaterThan(decimal.New(partsOfWhole, 0)) {
 			return nil, fmt.Errorf("%w: parts above %d", errLayout, partsOfWhole)
 		}
-		text, _ := delegate.(string) // decoded as an address
-		if part.Sign() > 0 {
-			d.Add(text, new(decimal.NewFromBigInt(part, -4)))
+		if part.IsPositive() {
+			d.Add(stated.Items[0].Value, new(part.Shift(-4)))
 		}
 	}
 	return d, nil
@@ -282,10 +247,7 @@ func (c tokens) readSupplies(ctx context.Context) error {
 	defer c.writing.Unlock()
 	final := c.at().final
 	var records []record.Record
-	for _, g := range c.governors {
-		if g.delegating == nil || g.delegating.registry {
-			continue
-		}
+	for _, g := range c.tokens() {
 		said, held, err := c.client.askAt(ctx, hexOf(final.Number), method{to: g.address, signature: "totalSupply()", result: "uint256"})
 		if err != nil {
 			return err
@@ -300,11 +262,13 @@ func (c tokens) readSupplies(ctx context.Context) error {
 		g.delegating.supply = supply.Supply.String()
 		records = append(records, supply)
 	}
-	if len(records) == 0 {
-		return nil
-	}
 	_, err := c.journal.Commit(ctx, records)
 	return err
+}
+
+// tokens returns the followed tokens.
+func (c tokens) tokens() []*governor {
+	return slices.DeleteFunc(slices.Clone(c.governors), func(g *governor) bool { return g.delegating == nil || g.delegating.registry })
 }
 
 // placedAt is where a contract states what it was asked as of the final block.

@@ -57,7 +57,11 @@ func (c *Chain) write(ctx context.Context, ch change, cursors ...records.FollowC
 		l.Withdrawn = true
 		rows = append(rows, l)
 	}
-	stated = append(stated, tokens{c}.withdrawnStatements(append(rows, ch.withdrawn...))...)
+	for _, l := range slices.Concat(rows, ch.withdrawn) {
+		if l.Withdrawn { // the write that withdrew it may have been interrupted before its record
+			stated = append(stated, l)
+		}
+	}
 	if err := records.WriteChainLogs(ctx, c.journal.Warehouse, rows); err != nil {
 		return err
 	}

@@ -130,14 +130,9 @@ const (
 	pollerMissing    = "missing"
 )
 
-// cursor returns the cursor of a poller and reads its position. A position that does not
-// decode is an empty one: the poller begins anew.
+// cursor returns the cursor of a poller and reads its position.
 func (l *pollers) cursor(poller string, position any) records.FollowCursor {
-	cursor := l.journal.Cursor(l.Sources()[0], poller)
-	if err := cursor.ReadPosition(position); err != nil {
-		cursor.Position = ""
-	}
-	return cursor
+	return l.journal.At(l.Sources()[0], poller, position)
 }
 
 // move commits records, and then a cursor with a new position.

@@ -66,10 +66,14 @@ func facts(t *record.Topic) string {
 	return fmt.Sprintf("%q %q %q %q %d %t %t %t", t.Title, t.Slug, t.CategoryID, tags, t.Posts, t.Closed, t.Archived, t.Visible)
 }
 
-// list returns a page of topics in an order: "activity", "created", or
+// list returns a page of topics of the whole forum in an order: "activity", "created", or
 // "created&ascending=true". Pages are offsets: topics move between them. more is true if
-// there are further pages.
-func (f *Forum) list(ctx context.Context, order string, page int) (topics []listed, more bool, err error) {
+// there are further pages. Topics of restricted categories are withheld.
+func (l *pollers) list(ctx context.Context, order string, page int) (topics []listed, more bool, err error) {
+	restricted, err := l.restrictedCategories(ctx)
+	if err != nil {
+		return nil, false, err
+	}
 	var said struct {
 		List *struct {
 			More   string            `json:"more_topics_url"`
@@ -77,16 +81,16 @@ func (f *Forum) list(ctx context.Context, order string, page int) (topics []list
 		} `json:"topic_list"`
 	}
 	path := fmt.Sprintf("/latest.json?order=%s&page=%d", order, page)
-	if _, err := f.get(ctx, path, &said); err != nil {
+	if _, err := l.get(ctx, path, &said); err != nil {
 		return nil, false, err
 	}
 	switch {
 	case said.List == nil || said.List.Topics == nil:
-		return nil, false, fmt.Errorf("answer of %s to %s %w", f.Name, path, errNoForum)
+		return nil, false, fmt.Errorf("answer of %s to %s %w", l.Name, path, errNoForum)
 	case page >= maxPages:
-		return nil, false, fmt.Errorf("%w: %s has more than %d pages of topics", follow.ErrEndless, f.Name, maxPages)
+		return nil, false, fmt.Errorf("%w: %s has more than %d pages of topics", follow.ErrEndless, l.Name, maxPages)
 	case len(said.List.Topics) > maxPerPage:
-		return nil, false, fmt.Errorf("%s answers %d topics in a page", f.Name, len(said.List.Topics))
+		return nil, false, fmt.Errorf("%s answers %d topics in a page", l.Name, len(said.List.Topics))
 	}
 	for _, raw := range said.List.Topics {
 		var item struct {
@@ -95,36 +99,23 @@ func (f *Forum) list(ctx context.Context, order string, page int) (topics []list
 			Pinned bool        `json:"pinned"`
 		}
 		if err := fetch.Decode(raw, &item); err != nil || item.ID == 0 || item.ID > math.MaxInt64 {
-			return nil, false, fmt.Errorf("entry in the answer of %s to %s %w: %w", f.Name, path, errNoForum, err)
+			return nil, false, fmt.Errorf("entry in the answer of %s to %s %w: %w", l.Name, path, errNoForum, err)
 		}
 		entry := listed{id: text(item.ID), pinned: item.Pinned}
 		if item.Bumped != nil {
 			entry.bumped = *item.Bumped
 		}
-		parsed, err := source.DiscourseTopic.Parse(f.Name, raw)
+		parsed, err := source.DiscourseTopic.Parse(l.Name, raw)
 		if err != nil {
 			entry.problem = err.Error()
+		} else if topic, is := parsed.(*record.Topic); is && restricted[topic.CategoryID] {
+			entry.topic = topic.Withheld()
 		} else {
-			entry.topic, _ = parsed.(*record.Topic)
+			entry.topic = topic
 		}
 		topics = append(topics, entry)
 	}
 	return topics, said.List.More != "" && len(topics) > 0, nil
-}
-
-// list reads a page of topics of the whole forum. Topics of restricted categories are withheld.
-func (l *pollers) list(ctx context.Context, order string, page int) (topics []listed, more bool, err error) {
-	restricted, err := l.restrictedCategories(ctx)
-	if err != nil {
-		return nil, false, err
-	}
-	topics, more, err = l.Forum.list(ctx, order, page)
-	for i, t := range topics {
-		if t.topic != nil && restricted[t.topic.CategoryID] {
-			topics[i].topic = t.topic.Withheld()
-		}
-	}
-	return topics, more, err
 }
 
 // held returns the records of listed topics by their ids, without texts.

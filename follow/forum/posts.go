@@ -102,11 +102,8 @@ func (l *pollers) readPosts(ctx context.Context) (bool, error) {
 	}
 	// The topic with the newest post comes first.
 	ids := slices.SortedFunc(maps.Keys(topics), func(a, b string) int { return cmp.Compare(topics[b].first, topics[a].first) })
-	found, err := l.fetch(ctx, ids, 0)
+	found, err := l.fetchAll(ctx, ids, 0)
 	if err != nil {
-		return false, err
-	}
-	if err := l.suspect(ctx, found.gone); err != nil {
 		return false, err
 	}
 	read := newest.ID

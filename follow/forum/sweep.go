@@ -103,7 +103,7 @@ func (l *pollers) queueVisible(ctx context.Context, since time.Time, except []st
 // fetchQueued fetches some of the queued topics.
 func (l *pollers) fetchQueued(ctx context.Context, cursor records.FollowCursor, at sweepPosition) (bool, error) {
 	some := l.queued.topics[:min(queueSize, len(l.queued.topics))]
-	if err := l.fetchAll(ctx, some); err != nil {
+	if _, err := l.fetchAll(ctx, some, l.pause()); err != nil {
 		return false, err
 	}
 	if l.queued.topics = l.queued.topics[len(some):]; len(l.queued.topics) == 0 {
@@ -144,14 +144,15 @@ func (l *pollers) compare(ctx context.Context, topics []listed) (gaps uint64, er
 	if _, err := l.journal.Commit(ctx, records); err != nil {
 		return 0, err
 	}
-	return gaps, l.fetchAll(ctx, behind)
+	_, err = l.fetchAll(ctx, behind, l.pause())
+	return gaps, err
 }
 
-// fetchAll fetches topics without hurry, and suspects those that are gone.
-func (l *pollers) fetchAll(ctx context.Context, ids []string) error {
-	found, err := l.fetch(ctx, ids, l.pause())
-	if err != nil {
-		return err
+// fetchAll fetches topics, and suspects those that are gone.
+func (l *pollers) fetchAll(ctx context.Context, ids []string, pause time.Duration) (fetched, error) {
+	found, err := l.fetch(ctx, ids, pause)
+	if err == nil {
+		err = l.suspect(ctx, found.gone)
 	}
-	return l.suspect(ctx, found.gone)
+	return found, err
 }

@@ -97,11 +97,7 @@ func (l *pollers) fetchBumped(ctx context.Context, topics []listed, ids []string
 			ids = append(ids, t.id)
 		}
 	}
-	found, err := l.fetch(ctx, ids, 0)
-	if err != nil {
-		return found, err
-	}
-	return found, l.suspect(ctx, found.gone)
+	return l.fetchAll(ctx, ids, 0)
 }
 
 // isBumped reports whether a topic was bumped by something else than the newest post that

@@ -56,16 +56,14 @@ func (at backfillPosition) in(phase string) backfillPosition {
 }
 
 // backfilled reports whether the past of a space is read.
-func (p *reader) backfilled(space string) (bool, error) {
-	var at backfillPosition
-	err := p.spaceCursor(space, backfillPoller).ReadPosition(&at)
-	return at.Phase == done, err
+func (p *reader) backfilled(space string) bool {
+	_, at := p.past(space)
+	return at.Phase == done
 }
 
 // backfillDue reports whether the backfill will read the votes of an item.
 func (p *reader) backfillDue(id string, i *item) bool {
-	backfilled, err := p.backfilled(i.space)
-	return err == nil && !backfilled && i.Walked == 0 && !p.walked[id]
+	return !p.backfilled(i.space) && i.Walked == 0 && !p.walked[id]
 }
 
 // backfiller is the poller of the past.
@@ -107,11 +105,7 @@ func (p backfiller) backfillStep(ctx context.Context) (next *due, more bool, err
 		if _, missing := p.missing[space]; missing {
 			continue
 		}
-		var at backfillPosition
-		cursor := p.spaceCursor(space, backfillPoller)
-		if err := cursor.ReadPosition(&at); err != nil {
-			return nil, false, err
-		}
+		cursor, at := p.past(space)
 		byPhase[at.Phase], listed[space], votes[space] = append(byPhase[at.Phase], space), at.Listed, cursor.Total
 	}
 	// Small spaces come first: most DAOs are whole soon. One is before others are listed.
@@ -159,11 +153,7 @@ func (p backfiller) describe(ctx context.Context, spaces []string) error {
 // backfillProposals reads the next page of a space's proposals, newest first. Proposals of
 // equal time may fill several pages.
 func (p backfiller) backfillProposals(ctx context.Context, space string) error {
-	cursor := p.spaceCursor(space, backfillPoller)
-	var at backfillPosition
-	if err := cursor.ReadPosition(&at); err != nil {
-		return err
-	}
+	cursor, at := p.past(space)
 	variables := map[string]any{"spaces": []string{space}}
 	if at.Until > 0 {
 		variables["until"] = at.Until
@@ -210,12 +200,7 @@ func (p backfiller) backfillProposals(ctx context.Context, space string) error {
 
 // ofSpace refuses the proposals of other spaces than one.
 func ofSpace(space string) func(proposalHead) error {
-	return func(head proposalHead) error {
-		if head.Space.ID == space {
-			return nil
-		}
-		return errNotAsked
-	}
+	return func(head proposalHead) error { return refuse(head.Space.ID != space) }
 }
 
 // nextVotes returns the next proposal whose votes are to be read: an open one of any
@@ -229,11 +214,7 @@ func (p backfiller) nextVotes(ctx context.Context, spaces []string) (*due, error
 		}
 	}
 	space := spaces[0]
-	cursor := p.spaceCursor(space, backfillPoller)
-	var before backfillPosition
-	if err := cursor.ReadPosition(&before); err != nil {
-		return nil, err
-	}
+	cursor, before := p.past(space)
 	if !before.Each {
 		return nil, p.readSpaceVotes(ctx, cursor, before)
 	}
@@ -328,15 +309,15 @@ func (p backfiller) fillQueue(ctx context.Context, space string) error {
 	if err != nil {
 		return err
 	}
-	voters, err := records.HeldVoters(ctx, p.journal.Warehouse, refs(held))
+	refs := make([]record.RefHash, len(held))
+	for i, h := range held {
+		refs[i] = h.Hash()
+	}
+	voters, err := records.HeldVoters(ctx, p.journal.Warehouse, refs)
 	if err != nil {
 		return err
 	}
-	cursor := p.spaceCursor(space, backfillPoller)
-	var at backfillPosition
-	if err := cursor.ReadPosition(&at); err != nil {
-		return err
-	}
+	cursor, at := p.past(space)
 	p.queue, p.queueSpace = nil, space
 	cursor.Done, cursor.Total = 0, 0
 	for _, h := range slices.Backward(held) {
@@ -367,13 +348,4 @@ func (p backfiller) fillQueue(ctx context.Context, space string) error {
 		return err
 	}
 	return p.saveNotes(ctx)
-}
-
-// refs returns the keys of held proposals.
-func refs(held []records.HeldProposal) []record.RefHash {
-	all := make([]record.RefHash, len(held))
-	for i, h := range held {
-		all[i] = h.Hash()
-	}
-	return all
 }

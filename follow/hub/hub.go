@@ -179,11 +179,11 @@ func (p *reader) explain(cursor *records.FollowCursor) {
 		}
 	}
 	var before backfillPosition
-	err := cursor.ReadPosition(&before)
-	if err == nil && before.Cut {
+	_ = cursor.ReadPosition(&before) // as in past
+	if before.Cut {
 		reason = fmt.Sprintf("%s lists more than %d proposals of %s", p.Host.Name(), maxListed, cursor.SourceID)
 	}
-	if err == nil && before.Withheld > 0 {
+	if before.Withheld > 0 {
 		reason = fmt.Sprintf("%s withholds what was created before %s: it asks for an API key with access to the past", p.Host.Name(), at(before.Withheld))
 	}
 	gone, missing := p.missing[cursor.SourceID]
@@ -203,6 +203,12 @@ func (p *reader) explain(cursor *records.FollowCursor) {
 // sharedCursor returns the cursor of a poller for all spaces.
 func (p *reader) sharedCursor(poller string) records.FollowCursor {
 	return p.journal.Cursor(record.SourceRef{Provider: governance.Snapshot}, poller)
+}
+
+// past returns the cursor of the backfill of a space, and its position.
+func (p *reader) past(space string) (cursor records.FollowCursor, at backfillPosition) {
+	cursor = p.journal.At(sourceRef(space), backfillPoller, &at)
+	return cursor, at
 }
 
 // spaceCursor returns the cursor of a poller for one space.

@@ -115,9 +115,7 @@ func (p *reader) load(ctx context.Context) error {
 		if err := json.Unmarshal([]byte(s.Note), &n); err != nil {
 			return err
 		}
-		if err := p.recall(s, n); err != nil {
-			return err
-		}
+		p.recall(s, n)
 	}
 	now := p.Clock.Now()
 	held, err := records.HeldProposals(ctx, p.journal.Warehouse, governance.Snapshot, p.Spaces, now.Add(-watchedAfterEnd))
@@ -139,12 +137,12 @@ func (p *reader) load(ctx context.Context) error {
 }
 
 // recall takes what was remembered of a space or a proposal.
-func (p *reader) recall(s records.FollowedItem, n note) error {
+func (p *reader) recall(s records.FollowedItem, n note) {
 	if s.ItemID == "" {
 		if n.Missing > 0 {
 			p.missing[s.SourceID] = absence{time.Unix(n.Missing, 0), time.Unix(max(n.Missing, n.Looked), 0), n.Near}
 		}
-		return nil
+		return
 	}
 	if n.Lack > 0 {
 		p.lack[s.ItemID] = n.Lack
@@ -152,15 +150,10 @@ func (p *reader) recall(s records.FollowedItem, n note) error {
 	if n.Hole != "" {
 		p.holes[s.ItemID] = hole{s.SourceID, n.Hole}
 	}
-	backfilled, err := p.backfilled(s.SourceID)
-	if err != nil {
-		return err
-	}
-	if n.Walked > 0 && !backfilled {
+	if n.Walked > 0 && !p.backfilled(s.SourceID) {
 		p.walked[s.ItemID] = true
 	}
 	p.items[s.ItemID] = &item{note: n, space: s.SourceID} // without an end: settled, if it is not held as a recent one
-	return nil
 }
 
 // adopt makes a held proposal an item.
@@ -198,10 +191,7 @@ func (p *reader) saveNotes(ctx context.Context) error {
 
 // noteRow is a note as it is stored. The note of a space has no id.
 func (p *reader) noteRow(space, id string, n note) records.FollowedItem {
-	text, _ := json.Marshal(n) //nolint:errchkjson // numbers and texts alone
-	return records.FollowedItem{
-		Upstream: p.ID(), Provider: governance.Snapshot, SourceID: space, ItemID: id, Note: string(text),
-	}
+	return p.journal.Note(sourceRef(space), id, n)
 }
 
 func hashes(ids []string) []record.RefHash {

@@ -11,6 +11,7 @@ import (
 	"pnyx/fetch"
 	"pnyx/follow"
 	"pnyx/governance"
+	"pnyx/warehouse/record"
 )
 
 const (
@@ -51,11 +52,8 @@ func (p messageLog) pollLog(ctx context.Context) (more bool, err error) {
 	if err := p.startLog(ctx); err != nil {
 		return false, err
 	}
-	cursor := p.sharedCursor(logPoller)
 	var position logPosition
-	if err := cursor.ReadPosition(&position); err != nil {
-		return false, err
-	}
+	cursor := p.journal.At(record.SourceRef{Provider: governance.Snapshot}, logPoller, &position)
 	asked, after := p.Clock.Now(), max(position.MCI, p.after)
 	messages, newest, err := p.readLog(ctx, after)
 	if err != nil {

@@ -55,10 +55,7 @@ func (p *reader) readProposals(ctx context.Context, f *findings, ids []string, o
 			return nil, err
 		}
 		p.takeProposals(f, got.rows, func(head proposalHead) error {
-			if !slices.Contains(batch, head.ID) {
-				return errNotAsked
-			}
-			return nil
+			return refuse(!slices.Contains(batch, head.ID))
 		}, origins, found)
 	}
 	return found, nil
@@ -66,6 +63,14 @@ func (p *reader) readProposals(ctx context.Context, f *findings, ids []string, o
 
 // errNotAsked reports an item that the hub was not asked for.
 var errNotAsked = fmt.Errorf("%w: it was not asked for", follow.ErrForeign)
+
+// refuse returns errNotAsked for an item that is foreign.
+func refuse(foreign bool) error {
+	if foreign {
+		return errNotAsked
+	}
+	return nil
+}
 
 // takeProposals adds the changed ones of some proposals to the findings, and all to found.
 // What is not of a followed space, and what check refuses, is none of them.

@@ -109,9 +109,8 @@ func (p *reader) readSpaces(ctx context.Context, f *findings, ids []string) erro
 
 // wasKnown reports whether the hub has answered a space before.
 func (p *reader) wasKnown(space string) bool {
-	var at backfillPosition
-	err := p.spaceCursor(space, backfillPoller).ReadPosition(&at)
-	return err == nil && at.Phase != describing
+	_, at := p.past(space)
+	return at.Phase != describing
 }
 
 // noteSpaces notes which of the spaces that were asked for the hub knows. Found may have
@@ -155,9 +154,6 @@ func (p *reader) noteSpaces(ctx context.Context, asked []string, found map[strin
 		cursor := p.spaceCursor(id, backfillPoller)
 		p.explain(&cursor)
 		cursors = append(cursors, cursor)
-	}
-	if len(notes) == 0 {
-		return nil
 	}
 	if err := records.WriteFollowedItems(ctx, p.journal.Warehouse, notes); err != nil {
 		return err
@@ -228,14 +224,7 @@ func (p *reader) lookForSpaces(ctx context.Context) error {
 			due = append(due, id)
 		}
 	}
-	if len(due) == 0 {
-		return nil
-	}
-	var f findings
-	if err := p.readSpaces(ctx, &f, due); err != nil {
-		return err
-	}
-	if _, err := p.commit(ctx, p.sharedCursor(closePoller), f); err != nil {
+	if err := p.renewSpaces(ctx, due); err != nil {
 		return err
 	}
 	for _, id := range due {
@@ -264,15 +253,21 @@ func (p *reader) readSpacesAgain(ctx context.Context) error {
 			known = append(known, id)
 		}
 	}
+	err := p.renewSpaces(ctx, known)
+	if err == nil {
+		p.spacesReadAt = now
+	}
+	return err
+}
+
+// renewSpaces reads spaces and writes them.
+func (p *reader) renewSpaces(ctx context.Context, ids []string) error {
 	var f findings
-	if err := p.readSpaces(ctx, &f, known); err != nil {
-		return err
+	err := p.readSpaces(ctx, &f, ids)
+	if err == nil && len(ids) > 0 {
+		_, err = p.commit(ctx, p.sharedCursor(closePoller), f)
 	}
-	if _, err := p.commit(ctx, p.sharedCursor(closePoller), f); err != nil {
-		return err
-	}
-	p.spacesReadAt = now
-	return nil
+	return err
 }
 
 // withdrawSpace withdraws what is held of a space that is missing, if the hub answers none by

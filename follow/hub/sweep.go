@@ -35,14 +35,8 @@ func (p sweeper) sweep(ctx context.Context) (more bool, err error) {
 	oldest := now.Add(-sweepInterval).Unix() + 1
 	for _, candidate := range p.Spaces {
 		var position sweepPosition
-		if err := p.spaceCursor(candidate, sweepPoller).ReadPosition(&position); err != nil {
-			return false, err
-		}
-		backfilled, err := p.backfilled(candidate)
-		if err != nil {
-			return false, err
-		}
-		if _, missing := p.missing[candidate]; backfilled && !missing && position.Swept < oldest {
+		p.journal.At(sourceRef(candidate), sweepPoller, &position)
+		if _, missing := p.missing[candidate]; p.backfilled(candidate) && !missing && position.Swept < oldest {
 			space, oldest = candidate, position.Swept
 		}
 	}
@@ -68,11 +62,7 @@ func (p sweeper) sweepSpace(ctx context.Context, space string) ([]due, error) {
 	if err != nil {
 		return nil, err
 	}
-	backfill := p.spaceCursor(space, backfillPoller)
-	var past backfillPosition
-	if err := backfill.ReadPosition(&past); err != nil {
-		return nil, err
-	}
+	backfill, past := p.past(space)
 	origins := map[string]string{}
 	var ids, changed []string
 	rescored := map[string]bool{}

@@ -9,7 +9,6 @@ import (
 
 	"pnyx/fetch"
 	"pnyx/follow"
-	"pnyx/warehouse/record"
 	"pnyx/warehouse/source"
 )
 
@@ -62,20 +61,8 @@ func (p *reader) readVotes(ctx context.Context, f *findings, ids []string) ([]vo
 			p.reject(f, "", batch[0], fmt.Errorf("%d of %d votes cannot be answered by the hub", got.holes, len(batch)))
 		}
 		heads = append(heads, p.takeVotes(f, got.rows, func(head voteHead) error {
-			if head.Proposal.ID == "" || !slices.Contains(batch, head.ID) {
-				return errNotAsked
-			}
-			return nil
+			return refuse(head.Proposal.ID == "" || !slices.Contains(batch, head.ID))
 		})...)
 	}
 	return heads, nil
-}
-
-// withdrawBallots withdraws ballots that are held and that the hub does not have any more.
-func withdrawBallots(f *findings, ballots []record.Ballot) {
-	for _, b := range ballots {
-		b.Withdrawn = true
-		f.records = append(f.records, &b)
-		f.withdrawn++
-	}
 }

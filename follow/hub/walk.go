@@ -1,12 +1,10 @@
 package hub
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/cespare/xxhash/v2"
@@ -27,7 +25,7 @@ const (
 )
 
 // walk reads all votes of a proposal. The proposal may have any number of votes: a walk
-// remembers 24 bytes for each.
+// remembers a hash of each and of its voter.
 type walk struct {
 	*reader
 
@@ -39,10 +37,11 @@ type walk struct {
 	// very second.
 	from int64
 	skip int
-	// ids are hashes of the ids that the pages had, and voters hashes of the voters with the
-	// times of their votes.
-	ids    []uint64
-	voters []votedAt
+	// ids has hashes of the ids that the pages had, and voters hashes of the voters with the
+	// times of their last votes, in seconds. listed counts the votes of all pages.
+	ids    map[uint64]bool
+	voters map[uint64]int64
+	listed uint64
 	// waiting counts the encrypted votes, and rejected those that are no record.
 	waiting, rejected uint64
 	// hole says what cannot be read; empty for nothing.
@@ -51,17 +50,12 @@ type walk struct {
 	read bool
 }
 
-// votedAt is when a voter has voted, in seconds.
-type votedAt struct {
-	voter uint64
-	at    int64
-}
-
-func compareVoters(a, b votedAt) int { return cmp.Compare(a.voter, b.voter) }
-
 // newWalk returns a walk over the votes of a proposal that states their number.
 func (p *reader) newWalk(poller string, d due) *walk {
-	return &walk{reader: p, poller: poller, space: d.space, id: d.id, stated: d.votes, started: p.Clock.Now()}
+	return &walk{
+		reader: p, poller: poller, space: d.space, id: d.id, stated: d.votes, started: p.Clock.Now(),
+		ids: map[uint64]bool{}, voters: map[uint64]int64{},
+	}
 }
 
 // step reads a page, and after the last one withdraws what the hub does not have any more.
@@ -111,9 +105,10 @@ func (w *walk) page(ctx context.Context) (more bool, err error) {
 	})
 	w.rejected += f.rejected
 	last := w.from
+	w.listed += uint64(len(heads))
 	for _, v := range heads {
-		w.ids = append(w.ids, xxhash.Sum64String(v.ID))
-		w.voters = append(w.voters, votedAt{voterHash(v.Voter), int64(v.Created)})
+		voter := voterHash(v.Voter)
+		w.ids[xxhash.Sum64String(v.ID)], w.voters[voter] = true, max(w.voters[voter], int64(v.Created))
 		last = max(last, int64(v.Created))
 		if v.waits() {
 			w.waiting++
@@ -125,7 +120,7 @@ func (w *walk) page(ctx context.Context) (more bool, err error) {
 	switch {
 	case !got.full:
 		return false, nil
-	case uint64(len(w.ids)) > w.most():
+	case w.listed > w.most():
 		return false, w.noteHole(ctx, fmt.Sprintf("the hub lists more than %d votes where the proposal states %d", w.most(), w.stated))
 	}
 	return true, w.advance(ctx, last)
@@ -182,10 +177,6 @@ func (w *walk) noteHole(ctx context.Context, hole string) error {
 
 // finish withdraws what the walk did not find, and notes the walk.
 func (w *walk) finish(ctx context.Context) error {
-	slices.Sort(w.ids)
-	slices.SortFunc(w.voters, func(a, b votedAt) int { return cmp.Or(compareVoters(a, b), cmp.Compare(b.at, a.at)) })
-	w.ids = slices.Compact(w.ids)
-	w.voters = slices.CompactFunc(w.voters, func(a, b votedAt) bool { return a.voter == b.voter })
 	// A walk without any vote proves nothing, unless the proposal states that it has none.
 	if (len(w.ids) > 0 || w.stated == 0) && w.hole == "" {
 		if err := w.withdrawMissing(ctx); err != nil {
@@ -214,8 +205,8 @@ func (w *walk) finish(ctx context.Context) error {
 
 // supersedes reports whether the walk has a later vote of a ballot's voter.
 func (w *walk) supersedes(b record.Ballot) bool {
-	i, voted := slices.BinarySearchFunc(w.voters, votedAt{voter: voterHash(b.Voter)}, compareVoters)
-	return voted && (b.VotedAt == nil || w.voters[i].at > b.VotedAt.Time().Unix())
+	at, voted := w.voters[voterHash(b.Voter)]
+	return voted && (b.VotedAt == nil || at > b.VotedAt.Time().Unix())
 }
 
 // voterHash is the same for an address in any letter case.
@@ -242,8 +233,7 @@ func (w *walk) withdrawMissing(ctx context.Context) error {
 	missing := map[string]record.Ballot{}
 	var ids []string
 	err := records.HeldBallots(ctx, w.journal.Warehouse, proposalRef(w.id), func(b record.Ballot) error {
-		_, found := slices.BinarySearch(w.ids, xxhash.Sum64String(b.VoteID))
-		if !found && !w.supersedes(b) && !w.isWithheld(b.VotedAt) && len(ids) < maxMissing {
+		if !w.ids[xxhash.Sum64String(b.VoteID)] && !w.supersedes(b) && !w.isWithheld(b.VotedAt) && len(ids) < maxMissing {
 			missing[b.VoteID] = b
 			ids = append(ids, b.VoteID)
 		}
@@ -260,13 +250,11 @@ func (w *walk) withdrawMissing(ctx context.Context) error {
 	for _, v := range there {
 		delete(missing, v.ID)
 	}
-	gone := make([]record.Ballot, 0, len(missing))
-	for _, id := range ids {
-		if b, is := missing[id]; is {
-			gone = append(gone, b)
-		}
+	for _, b := range missing {
+		b.Withdrawn = true
+		f.records = append(f.records, &b)
+		f.withdrawn++
 	}
-	withdrawBallots(&f, gone)
 	_, err = w.commit(ctx, w.cursor(), f)
 	return err
 }

@@ -17,14 +17,6 @@ type due struct {
 // watcher is the poller of the proposals that may still change.
 type watcher struct{ *reader }
 
-// watch reads the proposals that are open or whose scores are not final: what they state
-// changes without a message.
-func (p watcher) watch(ctx context.Context) (more bool, err error) {
-	p.turn.Lock()
-	defer p.turn.Unlock()
-	return false, p.look(ctx)
-}
-
 // enqueue asks for walks, which the poller close makes one after another.
 func (p *reader) enqueue(poller string, dues []due) {
 	for _, d := range dues {
@@ -35,11 +27,14 @@ func (p *reader) enqueue(poller string, dues []due) {
 	}
 }
 
-// look reads the watched proposals, notes what is gone, and asks for walks over those that
-// lack votes.
-func (p watcher) look(ctx context.Context) error {
+// watch reads the proposals that are open or whose scores are not final: what they state
+// changes without a message. It notes what is gone, and asks for walks over those that lack
+// votes.
+func (p watcher) watch(ctx context.Context) (more bool, err error) {
+	p.turn.Lock()
+	defer p.turn.Unlock()
 	if err := p.load(ctx); err != nil {
-		return err
+		return false, err
 	}
 	var ids []string
 	now := p.Clock.Now()
@@ -55,28 +50,26 @@ func (p watcher) look(ctx context.Context) error {
 		found, err := p.readProposals(ctx, &f, batch, nil)
 		if err != nil {
 			p.loaded = false
-			return err
+			return false, err
 		}
 		for _, id := range batch {
 			if _, there := found[id]; !there {
 				p.miss(id)
 			}
 		}
-		if len(f.records) > 0 {
-			if _, err := p.commit(ctx, p.sharedCursor(watchPoller), f); err != nil {
-				return err
-			}
+		if _, err := p.commit(ctx, p.sharedCursor(watchPoller), f); err != nil {
+			return false, err
 		}
 	}
 	if all {
 		walks, err := p.lacking(ctx, ids)
 		if err != nil {
-			return err
+			return false, err
 		}
 		p.enqueue(watchPoller, walks)
 		p.lookedAt = now
 	}
-	return p.saveNotes(ctx)
+	return false, p.saveNotes(ctx)
 }
 
 // lacking returns the proposals for which fewer votes are held than were stated at the

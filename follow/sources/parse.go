@@ -64,7 +64,7 @@ func Parse(path string, text []byte, environ func(string) (string, bool)) (File,
 
 // parser reads one file.
 type parser struct {
-	environ  func(string) (string, bool)
+	environ  environ
 	lines    map[string]int // of each value, by path
 	problems []Problem
 }
@@ -108,8 +108,8 @@ func (p *parser) read(path string, node *yaml.Node, into reflect.Value) {
 		p.refuse(path, "aliases are not supported: repeat the value")
 		return
 	}
-	if text, ok := reflect.TypeAssert[scalar](into.Addr()); ok {
-		p.scalar(path, node, text)
+	if form, is := forms()[into.Type()]; is {
+		p.scalar(path, node, into, form)
 		return
 	}
 	switch into.Kind() {
@@ -122,16 +122,18 @@ func (p *parser) read(path string, node *yaml.Node, into reflect.Value) {
 	}
 }
 
-func (p *parser) scalar(path string, node *yaml.Node, into scalar) {
+func (p *parser) scalar(path string, node *yaml.Node, into reflect.Value, of form) {
 	text := node.Value
 	if node.Kind != yaml.ScalarNode || node.ShortTag() == "!!null" {
 		text = "" // which no form allows
 	}
-	switch err := into.read(text, p.environ); {
+	switch value, err := of.read(text, p.environ); {
 	case errors.Is(err, errForm):
-		p.refuse(path, "want %s", into.form())
+		p.refuse(path, "want %s", of.want)
 	case err != nil:
 		p.refuse(path, "%s", err.Error())
+	default:
+		into.Set(reflect.ValueOf(value))
 	}
 }
 

@@ -4,127 +4,138 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"reflect"
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 
 	"pnyx/governance/abi"
 )
 
-// scalar is a value that the file has as text.
-type scalar interface {
-	// read sets the value. The error is errForm for a text of another form, and never
-	// repeats the text, which may be a key.
-	read(text string, environ func(string) (string, bool)) error
-	// form says what is allowed.
-	form() string
+// environ looks up environment variables.
+type environ = func(name string) (string, bool)
+
+// form is how a value is written that the file has as text.
+type form struct {
+	// want says what is allowed.
+	want string
+	// read returns the value of a text. The error is errForm for a text of another form, and
+	// never repeats the text, which may be a key.
+	read func(text string, from environ) (any, error)
 }
 
 // errForm reports a text that does not have the form of its value.
 var errForm = errors.New("has another form")
 
-// set sets a value to a text. The error is errForm for one that is not allowed.
-func set[T ~string](into *T, text string, allowed bool) error {
+// allow returns a value, or errForm where it is not allowed.
+func allow(value any, allowed bool) (any, error) {
 	if !allowed {
-		return errForm
+		return nil, errForm
 	}
-	*into = T(text)
-	return nil
+	return value, nil
 }
 
-// maxTextBytes bounds a name, an id and a contact.
-const maxTextBytes = 200
+const (
+	// maxTextBytes bounds a name, an id and a contact.
+	maxTextBytes = 200
+	// digits says which digits an address has.
+	digits = "40 hexadecimal digits, not all of them 0, and with the right checksum where letters of both cases are among them"
+)
 
-// Text is a text in one line.
-type Text string
-
-func (t *Text) read(text string, _ func(string) (string, bool)) error {
-	return set(t, text, strings.TrimSpace(text) != "" && len(text) <= maxTextBytes && !strings.ContainsFunc(text, unicode.IsControl))
-}
-
-func (*Text) form() string { return "a text of at most 200 bytes in one line" }
-
-// Identifier is an id of a DAO, a space or an organization.
-type Identifier string
-
-func (i *Identifier) read(text string, _ func(string) (string, bool)) error {
+// forms returns the forms of the types below.
+//
+//nolint:gochecknoglobals // a table
+var forms = sync.OnceValue(func() map[reflect.Type]form {
 	// Emoji are symbols, a dozen signs of other kinds, tones of skin, and what joins them: keycaps, and tags in flags.
-	allowed := regexp.MustCompile(`^(?:[\w.:\p{L}\p{M}\p{N}\p{So}\p{Sc}‼⁉〰〽↔⤴⤵◻-◾\x{1f3fb}-\x{1f3ff}\x{200d}\x{e0020}-\x{e007f}-]|` +
-		`[#*]\x{fe0f}?\x{20e3})+$`).MatchString(text)
-	return set(i, text, allowed && len(text) <= maxTextBytes)
-}
+	identifier := regexp.MustCompile(`^(?:[\w.:\p{L}\p{M}\p{N}\p{So}\p{Sc}‼⁉〰〽↔⤴⤵◻-◾\x{1f3fb}-\x{1f3ff}\x{200d}\x{e0020}-\x{e007f}-]|` +
+		`[#*]\x{fe0f}?\x{20e3})+$`)
+	chain := regexp.MustCompile(`^eip155:[1-9]\d{0,17}$`)
+	host := regexp.MustCompile(`^[a-z0-9]+([.-]+[a-z0-9]+)*(:[1-9]\d{0,4})?$`)
+	return map[reflect.Type]form{
+		reflect.TypeFor[Text](): {"a text of at most 200 bytes in one line", func(text string, _ environ) (any, error) {
+			return allow(Text(text), strings.TrimSpace(text) != "" && len(text) <= maxTextBytes && !strings.ContainsFunc(text, unicode.IsControl))
+		}},
+		reflect.TypeFor[Identifier](): {"an id of letters, digits, emoji and . _ : -, at most 200 bytes", func(text string, _ environ) (any, error) {
+			return allow(Identifier(text), identifier.MatchString(text) && len(text) <= maxTextBytes)
+		}},
+		reflect.TypeFor[Number](): {"a whole number", func(text string, _ environ) (any, error) {
+			number, err := strconv.ParseUint(text, 10, 63)
+			return allow(Number(number), err == nil)
+		}},
+		reflect.TypeFor[Duration](): {"a duration from 1s to 1h, such as 4s", func(text string, _ environ) (any, error) {
+			duration, err := time.ParseDuration(text)
+			return allow(Duration(duration), err == nil && duration >= time.Second && duration <= time.Hour)
+		}},
+		reflect.TypeFor[ChainID](): {"a chain such as eip155:1", func(text string, _ environ) (any, error) {
+			return allow(ChainID(text), chain.MatchString(text))
+		}},
+		reflect.TypeFor[Contract](): {"0x and " + digits, func(text string, _ environ) (any, error) {
+			return allow(Contract(strings.ToLower(text)), abi.IsValidAddress(text))
+		}},
+		reflect.TypeFor[GovernorID](): {"a chain such as eip155:1, a colon, and the address of a Governor: 0x and " + digits, func(text string, _ environ) (any, error) {
+			at := max(strings.LastIndexByte(text, ':'), 0)
+			return allow(GovernorID(strings.ToLower(text)), chain.MatchString(text[:at]) && abi.IsValidAddress(text[at+1:]))
+		}},
+		reflect.TypeFor[Host](): {"a host name without https:// and without a path, such as forum.example.org", func(text string, _ environ) (any, error) {
+			text = strings.TrimSuffix(strings.ToLower(text), ":443")
+			return allow(Host(text), len(text) <= maxTextBytes && host.MatchString(text) && !strings.Contains(text, ".."))
+		}},
+		reflect.TypeFor[Secret](): {
+			"${NAME}, an environment variable with the key; the file is no place for secrets", func(text string, from environ) (any, error) {
+				if reference.FindString(text) != text || text == "" {
+					return nil, errForm
+				}
+				key, err := expand(text, from)
+				return Secret(key), err
+			},
+		},
+		reflect.TypeFor[Address](): {"an address that begins with https:// or http://, with ${NAME} in place of keys", readAddress},
+	}
+})
 
-func (*Identifier) form() string {
-	return "an id of letters, digits, emoji and . _ : -, at most 200 bytes"
-}
-
-// Number is a whole number.
-type Number uint64
-
-func (n *Number) read(text string, _ func(string) (string, bool)) error {
-	number, err := strconv.ParseUint(text, 10, 63)
+// readAddress reads the address of a server, in which environment variables are replaced.
+func readAddress(text string, from environ) (any, error) {
+	if hasLiteralKey(text) {
+		return nil, errors.New("has what looks like a key: write ${NAME} and put the key into that environment variable")
+	}
+	expanded, err := expand(text, from)
 	if err != nil {
-		return errForm
+		return nil, err
 	}
-	*n = Number(number)
-	return nil
+	parsed, err := url.Parse(expanded)
+	return allow(Address(expanded), err == nil && (parsed.Scheme == "http" || parsed.Scheme == "https") && parsed.Hostname() != "" && parsed.Fragment == "")
 }
 
-func (*Number) form() string { return "a whole number" }
-
-// Duration is a duration from 1 s to 1 h.
-type Duration time.Duration
-
-func (d *Duration) read(text string, _ func(string) (string, bool)) error {
-	duration, err := time.ParseDuration(text)
-	if err != nil || duration < time.Second || duration > time.Hour {
-		return errForm
-	}
-	*d = Duration(duration)
-	return nil
-}
-
-func (*Duration) form() string { return "a duration from 1s to 1h, such as 4s" }
-
-// ChainID is eip155: and the number of a chain.
-type ChainID string
-
-func (c *ChainID) read(text string, _ func(string) (string, bool)) error {
-	return set(c, text, regexp.MustCompile(`^eip155:[1-9]\d{0,17}$`).MatchString(text))
-}
-
-func (*ChainID) form() string { return "a chain such as eip155:1" }
+type (
+	// Text is a text in one line.
+	Text string
+	// Identifier is an id of a DAO, a space or an organization.
+	Identifier string
+	// Number is a whole number.
+	Number uint64
+	// Duration is a duration from 1 s to 1 h.
+	Duration time.Duration
+	// ChainID is eip155: and the number of a chain.
+	ChainID string
+	// Contract is the address of a contract, in lower case.
+	Contract string
+	// GovernorID is a chain, a colon and the address of a contract, in lower case.
+	GovernorID string
+	// Host is a host name in lower case, with a port where it is not 443.
+	Host string
+	// Secret is a key. The file names the environment variable that has it.
+	Secret string
+	// Address is the address of a server. It may contain keys.
+	Address string
+)
 
 // Number returns the number of the chain.
 func (c ChainID) Number() uint64 {
 	number, _ := strconv.ParseUint(strings.TrimPrefix(string(c), "eip155:"), 10, 64) // validated
 	return number
-}
-
-// Contract is the address of a contract, in lower case.
-type Contract string
-
-func (c *Contract) read(text string, _ func(string) (string, bool)) error {
-	return set(c, strings.ToLower(text), abi.IsValidAddress(text))
-}
-
-func (*Contract) form() string { return "0x and " + digits }
-
-// digits says which digits an address has.
-const digits = "40 hexadecimal digits, not all of them 0, and with the right checksum where letters of both cases are among them"
-
-// GovernorID is a chain, a colon and the address of a contract, in lower case.
-type GovernorID string
-
-func (g *GovernorID) read(text string, _ func(string) (string, bool)) error {
-	ofChain := regexp.MustCompile(`^eip155:[1-9]\d{0,17}:`).MatchString(text)
-	return set(g, strings.ToLower(text), ofChain && abi.IsValidAddress(text[strings.LastIndexByte(text, ':')+1:]))
-}
-
-func (*GovernorID) form() string {
-	return "a chain such as eip155:1, a colon, and the address of a Governor: 0x and " + digits
 }
 
 // Chain returns the chain of the Governor.
@@ -134,34 +145,6 @@ func (g GovernorID) Chain() ChainID {
 
 // Address returns the address of the contract.
 func (g GovernorID) Address() string { return string(g[len(g.Chain())+1:]) }
-
-// Host is a host name in lower case, with a port where it is not 443.
-type Host string
-
-func (h *Host) read(text string, _ func(string) (string, bool)) error {
-	text = strings.TrimSuffix(strings.ToLower(text), ":443")
-	return set(h, text, len(text) <= maxTextBytes && regexp.MustCompile(`^[a-z0-9]+([.-]+[a-z0-9]+)*(:[1-9]\d{0,4})?$`).MatchString(text) && !strings.Contains(text, ".."))
-}
-
-func (*Host) form() string {
-	return "a host name without https:// and without a path, such as forum.example.org"
-}
-
-// Secret is a key. The file names the environment variable that has it.
-type Secret string
-
-func (s *Secret) read(text string, environ func(string) (string, bool)) error {
-	if reference.FindString(text) != text || text == "" {
-		return errForm
-	}
-	key, err := expand(text, environ)
-	*s = Secret(key)
-	return err
-}
-
-func (*Secret) form() string {
-	return "${NAME}, an environment variable with the key; the file is no place for secrets"
-}
 
 // String returns a mask.
 func (s Secret) String() string {
@@ -173,30 +156,6 @@ func (s Secret) String() string {
 
 // MarshalText returns a mask, for log handlers and JSON.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
-
-// Address is the address of a server, in which environment variables are replaced. It may
-// contain keys.
-type Address string
-
-func (a *Address) read(text string, environ func(string) (string, bool)) error {
-	if hasLiteralKey(text) {
-		return errors.New("has what looks like a key: write ${NAME} and put the key into that environment variable")
-	}
-	expanded, err := expand(text, environ)
-	if err != nil {
-		return err
-	}
-	parsed, err := url.Parse(expanded)
-	if err != nil || parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Hostname() == "" || parsed.Fragment != "" {
-		return errForm
-	}
-	*a = Address(expanded)
-	return nil
-}
-
-func (*Address) form() string {
-	return "an address that begins with https:// or http://, with ${NAME} in place of keys"
-}
 
 // String returns the scheme and host alone: all else may be a key.
 func (a Address) String() string {
@@ -222,11 +181,11 @@ func (a Address) URL() *url.URL {
 var reference = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 
 // expand replaces environment variables.
-func expand(text string, environ func(string) (string, bool)) (string, error) {
+func expand(text string, from environ) (string, error) {
 	var missing error
 	expanded := reference.ReplaceAllStringFunc(text, func(match string) string {
 		name := reference.FindStringSubmatch(match)[1]
-		value, _ := environ(name)
+		value, _ := from(name)
 		if value == "" {
 			missing = fmt.Errorf("environment variable %s is not set", name)
 		}

@@ -35,7 +35,11 @@ func (w Watcher) Run(ctx context.Context) {
 	for {
 		text, err := readFile(w.Path)
 		if err == nil && !bytes.Equal(text, applied) {
-			if err = w.apply(ctx, text); err == nil {
+			var file File
+			if file, err = Parse(w.Path, text, w.Environ); err == nil {
+				err = w.Changed(ctx, file)
+			}
+			if err == nil {
 				applied = text
 			}
 		}
@@ -51,12 +55,4 @@ func (w Watcher) Run(ctx context.Context) {
 			return
 		}
 	}
-}
-
-func (w Watcher) apply(ctx context.Context, text []byte) error {
-	file, err := Parse(w.Path, text, w.Environ)
-	if err != nil {
-		return err
-	}
-	return w.Changed(ctx, file)
 }

@@ -162,14 +162,7 @@ func (o *organization) note(ctx context.Context, changes map[string]func(*note))
 	for id, change := range changes {
 		n := o.notes[id]
 		change(&n)
-		changed[id] = n
-		text, err := json.Marshal(n)
-		if err != nil {
-			return err
-		}
-		items = append(items, records.FollowedItem{
-			Upstream: o.ID(), Provider: o.source.Provider, SourceID: o.source.ID, ItemID: id, Note: string(text),
-		})
+		changed[id], items = n, append(items, o.journal.Note(o.source, id, n))
 	}
 	err := records.WriteFollowedItems(ctx, o.journal.Warehouse, items)
 	if err == nil {

@@ -168,11 +168,7 @@ func (o *organization) describe(ctx context.Context) (found record.Record, id st
 
 // cursor returns the cursor of a poller and reads its position.
 func (o *organization) cursor(poller string, position any) records.FollowCursor {
-	cursor := o.journal.Cursor(o.source, poller)
-	if err := cursor.ReadPosition(position); err != nil {
-		cursor.Position = "" // the poller begins anew
-	}
-	return cursor
+	return o.journal.At(o.source, poller, position)
 }
 
 // state is the state of a poller which has read everything there is.

@@ -107,12 +107,13 @@ func (o *organization) readNewVotes(ctx context.Context, id string) error {
 			break
 		}
 	}
-	held, err := o.heldVoters(ctx, id)
+	hash := ref(id).Hash()
+	held, err := records.HeldVoters(ctx, o.journal.Warehouse, []record.RefHash{hash})
 	if err != nil {
 		return err
 	}
 	return o.note(ctx, map[string]func(*note){id: func(now *note) {
-		now.Read, now.Recount = n.Stated, now.Recount || !reached || held != n.Stated
+		now.Read, now.Recount = n.Stated, now.Recount || !reached || held[hash] != n.Stated
 		if compareIDs(newest, now.Newest) > 0 {
 			now.Newest = newest
 		}
@@ -123,13 +124,6 @@ func (o *organization) noted(id string) note {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.notes[id]
-}
-
-// heldVoters counts the voters whose votes on a proposal are held.
-func (o *organization) heldVoters(ctx context.Context, id string) (uint64, error) {
-	hash := ref(id).Hash()
-	voters, err := records.HeldVoters(ctx, o.journal.Warehouse, []record.RefHash{hash})
-	return voters[hash], err
 }
 
 func ref(id string) record.ProposalRef {

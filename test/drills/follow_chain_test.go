@@ -63,7 +63,7 @@ func newDrilledChain() *drilledChain {
 	c.Answer(drilledGovernor, "token()", nil, chain.Hex(drilledToken))
 	c.Answer(drilledToken, "decimals()", nil, uint64(18))
 	for i := range c.endpoints {
-		c.endpoints[i] = c.Endpoint()
+		c.endpoints[i] = c.AnotherEndpoint()
 	}
 	for range 3 {
 		c.propose()

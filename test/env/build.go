@@ -60,8 +60,7 @@ func buildProgram(ctx context.Context, name, importPath string) (string, error) 
 // Root returns the folder of the module under test.
 func Root(tb testing.TB) string {
 	tb.Helper()
-	root := Must(moduleRoot())(tb)
-	return root
+	return Must(moduleRoot())(tb)
 }
 
 // moduleRoot is the folder of the go.mod above the working directory of the test.

@@ -42,6 +42,5 @@ func GeneratedDataSet(tb testing.TB, args ...string) string {
 	if !ok {
 		tb.Fatalf("got %T, want a function that makes a data set", made)
 	}
-	dir := Must(generate())(tb)
-	return dir
+	return Must(generate())(tb)
 }

@@ -31,12 +31,10 @@ const (
 // skips the test when there is no engine.
 func EngineOptions(tb testing.TB) engine.Options {
 	tb.Helper()
-	program := located(tb)
-	executable := Must(shared.build(tb.Context()))(tb)
 	return engine.Options{
 		DataDir:    tb.TempDir(),
-		Program:    program,
-		Executable: executable,
+		Program:    located(tb),
+		Executable: Must(shared.build(tb.Context()))(tb),
 		Logger:     slog.New(slog.NewTextHandler(tb.Output(), nil)),
 		MaxMemory:  maxMemory,
 	}
@@ -58,9 +56,7 @@ func StartEngine(tb testing.TB, analystGrants ...string) engine.Instance {
 // when there is none.
 func SharedEngine(tb testing.TB) engine.Instance {
 	tb.Helper()
-	program := located(tb)
-	instance := Must(shared.start(tb.Context(), program))(tb)
-	return instance
+	return Must(shared.start(tb.Context(), located(tb)))(tb)
 }
 
 // EngineDatabase creates a database with a name of its own and returns the name. It is

@@ -27,8 +27,7 @@ func EngineShards(tb testing.TB) (shards [2]*EngineShard) {
 		addresses = append(addresses, "127.0.0.1:"+port)
 		options := EngineOptions(tb)
 		options.Password = "between-shards"
-		number := Must(strconv.Atoi(port))(tb)
-		options.TCPPort = number
+		options.TCPPort = Must(strconv.Atoi(port))(tb)
 		shards[n] = &EngineShard{DataDir: options.DataDir, tb: tb, options: options}
 	}
 	for _, s := range shards {
@@ -48,6 +47,5 @@ func (s *EngineShard) Stop() { stop(s.tb, s.running) }
 // Start runs the shard again after a Stop.
 func (s *EngineShard) Start() {
 	s.tb.Helper()
-	running := Must(engine.Start(s.tb.Context(), s.options))(s.tb)
-	s.running = running
+	s.running = Must(engine.Start(s.tb.Context(), s.options))(s.tb)
 }

@@ -39,8 +39,7 @@ var builtPnyx = sync.OnceValues(func() (string, error) {
 func Binary(tb testing.TB) string {
 	tb.Helper()
 	SkipShort(tb, "the built program")
-	path := Must(builtPnyx())(tb)
-	return path
+	return Must(builtPnyx())(tb)
 }
 
 // IsLong reports whether PNYX_TEST_LONG is set, as by `make test-long`: some sizes are larger then.

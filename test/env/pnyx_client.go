@@ -2,7 +2,6 @@ package env
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -88,20 +87,23 @@ type Page struct {
 
 // Fetch sends a GET request as an internal caller and reads the response.
 func Fetch(url string) (status int, body []byte, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), maxWait)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	status, _, body, err = fetchAll(url)
+	return status, body, err
+}
+
+func fetchAll(url string) (status int, header http.Header, body []byte, err error) {
+	request, err := http.NewRequest(http.MethodGet, url, http.NoBody) //nolint:noctx // Client has a timeout
 	if err != nil {
-		return 0, nil, err
+		return 0, nil, nil, err
 	}
 	request.Header.Set(access.HeaderInternal, InternalToken)
 	response, err := Client.Do(request)
 	if err != nil {
-		return 0, nil, err
+		return 0, nil, nil, err
 	}
 	defer response.Body.Close()
 	body, err = io.ReadAll(response.Body)
-	return response.StatusCode, body, err
+	return response.StatusCode, response.Header, body, err
 }
 
 // Get reads an answer, which must be a success, and decodes its data.
@@ -113,21 +115,11 @@ func (p *Pnyx) Get(path string, data any) {
 // Ask sends a GET request as an internal caller and decodes the data of the response. Any
 // goroutine may call it.
 func (p *Pnyx) Ask(path string, data any) (r Response, err error) {
-	request, err := http.NewRequest(http.MethodGet, p.URL+path, http.NoBody) //nolint:noctx // Client has a timeout
-	if err != nil {
-		return Response{}, err
-	}
-	request.Header.Set(access.HeaderInternal, InternalToken)
-	response, err := Client.Do(request)
-	if err != nil {
-		return Response{}, err
-	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
+	r.Data = data
+	var text []byte
+	if r.Status, r.Header, text, err = fetchAll(p.URL + path); err != nil {
 		return Response{}, fmt.Errorf("GET %s: %w", path, err)
 	}
-	r.Status, r.Header, r.Data = response.StatusCode, response.Header, data
 	if err := json.Unmarshal(text, &r); err != nil {
 		return Response{}, fmt.Errorf("GET %s: %d %w: %s", path, r.Status, err, text)
 	}

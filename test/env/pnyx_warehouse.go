@@ -2,7 +2,6 @@ package env
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -29,11 +28,7 @@ func WriteFile(tb testing.TB, path, text string) {
 // ReadFile reads a file that there must be.
 func ReadFile(tb testing.TB, path string) []byte {
 	tb.Helper()
-	text, err := os.ReadFile(path) //nolint:gosec // a test names it
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return text
+	return Must(os.ReadFile(path))(tb) //nolint:gosec // a test names it
 }
 
 // Import imports a file or folder of source files into the warehouse of the process.
@@ -113,9 +108,7 @@ func (p *Pnyx) Rows(sql string) (rows []map[string]string) {
 	p.TB.Helper()
 	for line := range strings.Lines(MustRun(p.TB, p.Environ, "sql", "--format", "json", sql)) {
 		row := map[string]string{}
-		if err := json.Unmarshal([]byte(line), &row); err != nil {
-			p.TB.Fatalf("%s: %v", line, err)
-		}
+		Decode(p.TB, []byte(line), &row)
 		rows = append(rows, row)
 	}
 	if len(rows) == 0 {

@@ -1,14 +1,11 @@
 package env
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"testing"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -35,20 +32,14 @@ type RedisServer struct {
 // the test when there is no such program.
 func Redis(tb testing.TB) *RedisServer {
 	tb.Helper()
-	return startRedis(tb)
+	return RestoredRedis(tb, tb.TempDir())
 }
 
 // RestoredRedis is Redis with the dump.rdb of a folder, if there is one; SAVE writes it
 // there.
 func RestoredRedis(tb testing.TB, dir string) *RedisServer {
 	tb.Helper()
-	return startRedis(tb, "--dir", dir)
-}
-
-// startRedis is Redis with further arguments.
-func startRedis(tb testing.TB, args ...string) *RedisServer {
-	tb.Helper()
-	s := newServer(tb, redisServerPath(tb), args...)
+	s := newServer(tb, redisServerPath(tb), "--dir", dir)
 	s.start()
 	return s
 }
@@ -100,34 +91,13 @@ func (s *RedisServer) launch() error {
 	}
 	Until(s.tb, func() error {
 		if s.Err() != nil {
-			return nil //nolint:nilerr // the process has ended: there is nothing to wait for, and start returns its error
+			return nil // the process has ended: there is nothing to wait for, and start returns its error
 		}
-		return ping(context.WithoutCancel(s.tb.Context()), s.Addr)
+		client := s.client()
+		defer client.Close()
+		return client.Ping(context.WithoutCancel(s.tb.Context())).Err()
 	})
 	return s.Err()
-}
-
-// ping checks that the server answers, without a client, which would log every failure.
-func ping(ctx context.Context, addr string) error {
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
-	if err != nil {
-		return fmt.Errorf("ping: %w", err)
-	}
-	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(soon)); err != nil {
-		return fmt.Errorf("ping %s: %w", addr, err)
-	}
-	if _, err := io.WriteString(conn, "PING\r\n"); err != nil {
-		return fmt.Errorf("ping %s: %w", addr, err)
-	}
-	line, err := bufio.NewReader(conn).ReadString('\n')
-	if err != nil {
-		return fmt.Errorf("ping %s: %w", addr, err)
-	}
-	if line != "+PONG\r\n" {
-		return fmt.Errorf("ping %s: got %q", addr, line)
-	}
-	return nil
 }
 
 // client connects to this server alone.

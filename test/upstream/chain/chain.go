@@ -74,8 +74,10 @@ type Faults struct {
 	Pruned bool
 }
 
-// Chain is the chain. It is an http.Handler, safe for concurrent use.
+// Chain is the chain, with an RPC of its own. It is an http.Handler, safe for concurrent use.
 type Chain struct {
+	*Endpoint
+
 	mu       sync.Mutex
 	id       uint64
 	started  uint64
@@ -83,7 +85,7 @@ type Chain struct {
 	pace     time.Duration
 	blocks   []block
 	branch   int
-	faults   Faults
+	faults   Faults // of the endpoint that answers
 	answers  map[string][]answerFrom
 	created  map[string]uint64
 	calls    map[string]int
@@ -96,6 +98,7 @@ func New(id uint64, started time.Time, finality uint64) *Chain {
 		id: id, started: uint64(started.Unix()), finality: finality, pace: BlockTime, //nolint:gosec // after 1970
 		answers: map[string][]answerFrom{}, created: map[string]uint64{}, calls: map[string]int{},
 	}
+	c.Endpoint = c.AnotherEndpoint()
 	c.append(nil)
 	return c
 }
@@ -182,9 +185,6 @@ func (c *Chain) Branch() (restore func()) {
 // Shrink removes the last blocks, as a node does that goes back.
 func (c *Chain) Shrink(depth int) { c.locked(func() { c.blocks = c.blocks[:len(c.blocks)-depth] }) }
 
-// Fail sets how the RPC fails from now on.
-func (c *Chain) Fail(faults Faults) { c.locked(func() { c.faults = faults }) }
-
 func (c *Chain) locked(change func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -250,27 +250,19 @@ type request struct {
 
 // Endpoint is an RPC of a chain with faults of its own. It is an http.Handler.
 type Endpoint struct {
-	chain  *Chain
-	faults Faults
+	chain   *Chain
+	failing Faults
 }
 
-// Endpoint returns one more RPC of the chain.
-func (c *Chain) Endpoint() *Endpoint { return &Endpoint{chain: c} }
+// AnotherEndpoint returns one more RPC of the chain.
+func (c *Chain) AnotherEndpoint() *Endpoint { return &Endpoint{chain: c} }
 
 // Fail sets how the endpoint fails from now on.
-func (e *Endpoint) Fail(faults Faults) {
-	e.chain.mu.Lock()
-	defer e.chain.mu.Unlock()
-	e.faults = faults
-}
-
-// ServeHTTP answers JSON-RPC as [Chain.ServeHTTP] does.
-func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) { e.chain.serve(w, r, &e.faults) }
+func (e *Endpoint) Fail(faults Faults) { e.chain.locked(func() { e.failing = faults }) }
 
 // ServeHTTP answers JSON-RPC. The answers to a batch are in the reverse order.
-func (c *Chain) ServeHTTP(w http.ResponseWriter, r *http.Request) { c.serve(w, r, &c.faults) }
-
-func (c *Chain) serve(w http.ResponseWriter, r *http.Request, faults *Faults) {
+func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	c := e.chain
 	var raw json.RawMessage
 	if err := json.NewDecoder(r.Body).Decode(&raw); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
@@ -278,9 +270,7 @@ func (c *Chain) serve(w http.ResponseWriter, r *http.Request, faults *Faults) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	usual := c.faults
-	c.faults = *faults
-	defer func() { c.faults = usual }()
+	c.faults = e.failing
 	var batch []request
 	if json.Unmarshal(raw, &batch) != nil {
 		var single request

@@ -235,7 +235,7 @@ func (f *Forum) Truth(host string) []record.Topic {
 		if t.deleted || t.private || t.unlisted || f.restricted(t) {
 			continue
 		}
-		shown, created, last := t.shown(), stamp(t.created), stamp(t.last())
+		shown, created, last := t.shown(), governance.TimestampOf(t.created), governance.TimestampOf(t.last())
 		topics = append(topics, record.Topic{
 			Host: host, ExternalID: strconv.Itoa(t.id), Title: t.title, Slug: slug(t.title), CategoryID: strconv.Itoa(t.category),
 			Tags: append([]string{}, t.tags...), Author: t.author, BodyHTML: t.posts[0].cooked,
@@ -272,8 +272,6 @@ func (t *topic) participants() int {
 	}
 	return len(authors)
 }
-
-func stamp(at time.Time) governance.Timestamp { return governance.TimestampOf(at) }
 
 func number(n int) uint64 {
 	if n < 0 {

@@ -114,7 +114,7 @@ func (h *Hub) AddSpace(s Space) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.spaces[s.ID] = &space{Space: s}
-	h.write("settings", h.newID("settings"), s.ID, address("admin"))
+	h.write("settings", h.newID("settings"), s.ID, Voter("admin"))
 }
 
 // BrokenName is a name in a profile that cannot be answered.
@@ -131,7 +131,7 @@ func (h *Hub) Propose(p Proposal) string {
 		p.Created = h.clock.Now()
 	}
 	made := &proposal{
-		Proposal: p, id: h.newID("proposal"), author: address("author" + p.Title), votes: map[string]*vote{},
+		Proposal: p, id: h.newID("proposal"), author: Voter("author" + p.Title), votes: map[string]*vote{},
 		created: p.Created.Unix(), start: p.Start.Unix(), end: p.End.Unix(), scores: make([]float64, len(p.Choices)),
 	}
 	h.proposals[made.id] = made
@@ -169,7 +169,7 @@ func (h *Hub) Cast(v Vote) (string, error) {
 func (h *Hub) Burst(proposal string, count int, at time.Time) error {
 	for i := range count {
 		_, err := h.Cast(Vote{
-			Proposal: proposal, Voter: address(fmt.Sprint("burst", at.Unix(), i)), Choice: "1", Power: fmt.Sprintf("%d.25", i+1), Created: at,
+			Proposal: proposal, Voter: Voter(fmt.Sprint("burst", at.Unix(), i)), Choice: "1", Power: fmt.Sprintf("%d.25", i+1), Created: at,
 		})
 		if err != nil {
 			return err
@@ -195,7 +195,7 @@ func (h *Hub) Update(id, title string, at time.Time) error {
 func (h *Hub) Flag(id string) {
 	h.change(id, func(p *proposal) {
 		p.flagged = true
-		h.write("flag-proposal", h.newID("flag"), p.Space, address("admin"))
+		h.write("flag-proposal", h.newID("flag"), p.Space, Voter("admin"))
 	})
 }
 
@@ -218,7 +218,7 @@ func (h *Hub) DeleteSpace(id string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.spaces[id].deleted = true
-	h.write("delete-space", h.newID("delete-space"), id, address("admin"))
+	h.write("delete-space", h.newID("delete-space"), id, Voter("admin"))
 }
 
 // RemoveVote takes a vote away, as moderation of the hub does. Nothing is logged.
@@ -253,7 +253,7 @@ func (h *Hub) Finalize(proposal string, powers map[string]string) {
 
 // Log writes a message of any kind.
 func (h *Hub) Log(kind, id, space string) {
-	h.locked(func() { h.write(kind, id, space, address("someone")) })
+	h.locked(func() { h.write(kind, id, space, Voter("someone")) })
 }
 
 // SwapLast makes the last message visible only after a time, although its number is lower
@@ -431,11 +431,8 @@ func (p *proposal) voteRow(v *vote, of, in row) row {
 
 func (p *proposal) encrypted() bool { return p.Privacy == "shutter" && !p.revealed }
 
-// address returns an address made of a name.
-func address(name string) string {
+// Voter returns the address of a voter, with its checksum, made of a name.
+func Voter(name string) string {
 	sum := sha256.Sum256([]byte(name))
 	return abi.Checksummed("0x" + hex.EncodeToString(sum[:20]))
 }
-
-// Voter returns the address of a voter, with its checksum, made of a name.
-func Voter(name string) string { return address(name) }

@@ -245,7 +245,7 @@ func (t *Tally) Truth() (proposals []record.Proposal, ballots []record.Ballot) {
 }
 
 func (p *proposal) truth() record.Proposal {
-	created, start, end := stamp(p.created), stamp(p.start), stamp(p.end)
+	created, start, end := governance.TimestampOf(p.created), governance.TimestampOf(p.start), governance.TimestampOf(p.end)
 	calls := uint64(len(p.calls))
 	truth := record.Proposal{
 		StatedActions: &calls,
@@ -257,7 +257,7 @@ func (p *proposal) truth() record.Proposal {
 		OnchainID: governor + "/" + p.onchainID, VotingToken: strings.Replace(token, "/erc20", "", 1),
 	}
 	for _, e := range p.events {
-		at := stamp(e.at)
+		at := governance.TimestampOf(e.at)
 		truth.Milestones = append(truth.Milestones, record.Milestone{Type: e.kind, At: &at, TxHash: "0xc0"})
 	}
 	votes, scores := uint64(0), make([]decimal.Decimal, 3)
@@ -273,7 +273,7 @@ func (p *proposal) truth() record.Proposal {
 }
 
 func (p *proposal) ballot(v *vote) record.Ballot {
-	at := stamp(v.at)
+	at := governance.TimestampOf(v.at)
 	return record.Ballot{
 		Proposal: record.ProposalRef{Provider: governance.Tally, ExternalID: p.id}, VoteID: v.id, Voter: strings.ToLower(v.voter),
 		Power: *p.amount(v.amount), Choices: []string{v.kind}, ChoiceKey: v.kind, RawChoice: strconv.Quote(v.kind),
@@ -285,8 +285,6 @@ func (p *proposal) amount(text string) *decimal.Decimal {
 	amount := decimal.RequireFromString(text).Shift(-p.organization.decimals)
 	return &amount
 }
-
-func stamp(at time.Time) governance.Timestamp { return governance.TimestampOf(at) }
 
 // sums returns the number and the amount of votes by kind, in order of kinds.
 func (p *proposal) sums() []object {
