@@ -93,32 +93,26 @@ func paramList(route routes.Route) string {
 // catalog returns the API catalog of RFC 9727: the addresses of the API, and of what
 // describes it. Paths with parameters are left to the OpenAPI document.
 func catalog(node Node) ([]byte, error) {
-	type link struct {
-		// Href is the address of the target, relative where the API's address is not known.
-		Href string `json:"href"`
-		// Type is the media type of the target; empty for unknown.
-		Type string `json:"type,omitempty"`
-	}
-	var items []link
+	link := func(path, mediaType string) any { return openapi.Object("href", node.base()+path, "type", mediaType) }
+	var items, related []any
 	for _, route := range routes.All() {
 		if !strings.Contains(route.Path, ":") {
-			items = append(items, link{Href: node.base() + route.Path, Type: fiber.MIMEApplicationJSON})
+			items = append(items, link(route.Path, fiber.MIMEApplicationJSON))
 		}
 	}
-	guide := []link{{Href: node.base() + api.PathLLMs, Type: fiber.MIMETextPlain}}
-	related := make([]link, 0, len(client.Languages()))
+	guide := link(api.PathLLMs, fiber.MIMETextPlain)
 	for _, language := range client.Languages() {
-		related = append(related, link{Href: node.base() + language.Path(), Type: mediaType(language)})
+		related = append(related, link(language.Path(), mediaType(language)))
 	}
-	tools := openapi.Members[any]{{Name: "anchor", Value: node.base() + mcp.Path}, {Name: "service-doc", Value: guide}}
-	text, err := json.MarshalIndent(map[string]any{"linkset": []any{openapi.Members[any]{
-		{Name: "anchor", Value: node.base() + api.PathPrefix},
-		{Name: "item", Value: items},
-		{Name: "service-desc", Value: []link{{Href: node.base() + api.PathOpenAPI, Type: fiber.MIMEApplicationJSON}}},
-		{Name: "service-doc", Value: []link{{Href: node.base() + api.PathDocs, Type: fiber.MIMETextHTML}, {Href: node.base() + api.PathLLMs, Type: fiber.MIMETextPlain}}},
-		{Name: "related", Value: related},
-		{Name: "service-meta", Value: []link{{Href: node.base() + routes.PathPricing, Type: fiber.MIMEApplicationJSON}}},
-	}, tools}}, "", "  ")
+	tools := openapi.Object("anchor", node.base()+mcp.Path, "service-doc", []any{guide})
+	text, err := json.MarshalIndent(map[string]any{"linkset": []any{openapi.Object(
+		"anchor", node.base()+api.PathPrefix,
+		"item", items,
+		"service-desc", []any{link(api.PathOpenAPI, fiber.MIMEApplicationJSON)},
+		"service-doc", []any{link(api.PathDocs, fiber.MIMETextHTML), guide},
+		"related", related,
+		"service-meta", []any{link(routes.PathPricing, fiber.MIMEApplicationJSON)},
+	), tools}}, "", "  ")
 	if err != nil {
 		return nil, fmt.Errorf("encode the API catalog: %w", err)
 	}

@@ -291,12 +291,9 @@ func snippets(node Node, route routes.Route, examples api.Examples) ([]reference
 	if name == "" {
 		return all, nil // no tool reads the route
 	}
-	call, err := indented(openapi.Members[any]{
-		{Name: "jsonrpc", Value: "2.0"},
-		{Name: "id", Value: 1},
-		{Name: "method", Value: "tools/call"},
-		{Name: "params", Value: openapi.Members[any]{{Name: "name", Value: name}, {Name: "arguments", Value: arguments}}},
-	})
+	call, err := indented(openapi.Object(
+		"jsonrpc", "2.0", "id", 1, "method", "tools/call", "params", openapi.Object("name", name, "arguments", arguments),
+	))
 	return append(all, referenceSnippet{"mcp", "MCP", call}), err
 }
 

@@ -35,16 +35,8 @@ type Info struct {
 	Summary string `json:"summary,omitempty"`
 	// Description is the guide to the API, as Markdown; empty for none.
 	Description string `json:"description,omitempty"`
-	// License is the license of the API.
-	License License `json:"license"`
-}
-
-// License is the license of the API.
-type License struct {
-	// Name is the name of the license for readers.
-	Name string `json:"name"`
-	// Identifier is the SPDX identifier of the license.
-	Identifier string `json:"identifier"`
+	// License is the license of the API, by name and SPDX identifier.
+	License Members[any] `json:"license"`
 }
 
 // Server is a base address of the paths.
@@ -86,7 +78,7 @@ type Operation struct {
 	// Parameters are those in the path, the query and the headers; empty for none.
 	Parameters []*Parameter `json:"parameters,omitempty"`
 	// RequestBody is the body of the request; nil for none.
-	RequestBody *RequestBody `json:"requestBody,omitempty"`
+	RequestBody Members[any] `json:"requestBody,omitempty"`
 	// Responses are the possible responses by status.
 	Responses Members[*Response] `json:"responses"`
 	// Security lists alternative credentials, each a map from schemes to scopes;
@@ -96,33 +88,13 @@ type Operation struct {
 	XTier string `json:"x-tier,omitempty"`
 	// XBucket is the name of the bucket that counts the requests; empty for none.
 	XBucket string `json:"x-bucket,omitempty"`
-	// XPrice is the price of one request; nil for none.
-	XPrice *Price `json:"x-price,omitempty"`
+	// XPrice is the price of one request, in whole tokens; nil for none.
+	XPrice Members[any] `json:"x-price,omitempty"`
 	// XPaymentInfo is the price of one request as directories of paid APIs read it; nil
 	// where payments are not taken.
-	XPaymentInfo *PaymentInfo `json:"x-payment-info,omitempty"`
+	XPaymentInfo Members[any] `json:"x-payment-info,omitempty"`
 	// XAddition marks an operation that the contract does not have.
 	XAddition bool `json:"x-addition,omitempty"`
-}
-
-// Price is the extension x-price: the price of one request.
-type Price struct {
-	// Amount is the price in whole tokens, as a decimal; "0" for free.
-	Amount string `json:"amount"`
-	// Token is the symbol of the token that payments are made in.
-	Token string `json:"token"`
-	// Network is the chain that payments are settled on.
-	Network string `json:"network"`
-}
-
-// PaymentInfo is the extension x-payment-info: how a request is paid for.
-type PaymentInfo struct {
-	// Protocols are the payment protocols, such as "x402".
-	Protocols []string `json:"protocols"`
-	// PricingMode is "fixed": a request costs the same whatever it asks for.
-	PricingMode string `json:"pricingMode"`
-	// Price is the price of one request in whole tokens, as a decimal.
-	Price string `json:"price"`
 }
 
 // Parameter is one parameter of an operation.
@@ -148,14 +120,6 @@ type Parameter struct {
 	XAddition bool `json:"x-addition,omitempty"`
 }
 
-// RequestBody describes the body of a request.
-type RequestBody struct {
-	// Required says that there is always one.
-	Required bool `json:"required,omitempty"`
-	// Content is the body by media type.
-	Content Members[*MediaType] `json:"content"`
-}
-
 // Response describes a response, or refers to a description.
 type Response struct {
 	// Ref is the reference to a description; empty for a description in place.
@@ -167,7 +131,7 @@ type Response struct {
 	// Content is the body by media type; empty for no body.
 	Content Members[*MediaType] `json:"content,omitempty"`
 	// Links are the operations that can follow, by name; empty for none.
-	Links Members[*Link] `json:"links,omitempty"`
+	Links Members[any] `json:"links,omitempty"`
 }
 
 // Header describes a header of a response, or refers to a description.
@@ -184,16 +148,6 @@ type Header struct {
 	XAddition bool `json:"x-addition,omitempty"`
 }
 
-// Link is an operation whose parameters a response holds.
-type Link struct {
-	// OperationID is the id of the operation.
-	OperationID string `json:"operationId"`
-	// Parameters are runtime expressions by the names of parameters.
-	Parameters Members[string] `json:"parameters"`
-	// Description is when to follow the link, as Markdown.
-	Description string `json:"description"`
-}
-
 // MediaType describes the body of a response.
 type MediaType struct {
 	// Schema is what the body may be.
@@ -201,15 +155,7 @@ type MediaType struct {
 	// Example is one body; nil for none, or where Examples has several.
 	Example any `json:"example,omitempty"`
 	// Examples are several bodies by name; empty for none.
-	Examples Members[*Example] `json:"examples,omitempty"`
-}
-
-// Example is one of several examples.
-type Example struct {
-	// Summary is what the example shows; empty for none.
-	Summary string `json:"summary,omitempty"`
-	// Value is the example as JSON shows it.
-	Value any `json:"value"`
+	Examples Members[any] `json:"examples,omitempty"`
 }
 
 // Components are the parts that references refer to.
@@ -221,17 +167,5 @@ type Components struct {
 	// Headers are the headers of responses by name.
 	Headers Members[*Header] `json:"headers"`
 	// SecuritySchemes are the kinds of credentials by name.
-	SecuritySchemes Members[*SecurityScheme] `json:"securitySchemes"`
-}
-
-// SecurityScheme describes a kind of credentials.
-type SecurityScheme struct {
-	// Type is the kind of scheme that OpenAPI defines, such as "apiKey".
-	Type string `json:"type"`
-	// In is where a request carries the credentials, such as "header".
-	In string `json:"in"`
-	// Name is the name of the header that carries them.
-	Name string `json:"name"`
-	// Description is how to obtain and use the credentials, as Markdown.
-	Description string `json:"description"`
+	SecuritySchemes Members[any] `json:"securitySchemes"`
 }
