@@ -11,7 +11,6 @@ import (
 	"pnyx/api/param"
 	"pnyx/api/routes"
 	"pnyx/mcp"
-	"pnyx/ratelimit"
 	"pnyx/reference/client"
 	"pnyx/reference/openapi"
 )
@@ -27,37 +26,21 @@ func agentsGuide(node Node) ([]byte, error) {
 		// none.
 		ID, Path, Summary, Price, Parameters string
 	}
-	data := struct {
-		// PathOpenAPI, PathPricing and PathMCP are the paths of the document, of the prices
-		// and of the tools.
-		PathOpenAPI, PathPricing, PathMCP string
-		// Guides are the guides that the node serves.
-		Guides []Guide
-		// Clients are the paths of the clients.
-		Clients []string
-		// Base is the public address of the API; empty where it is not known.
-		Base string
-		// Routes are all routes, in the order of documents.
-		Routes []route
-		// Plans are the plans of partner tokens, and the plan of payments.
-		Plans []ratelimit.PlanDescription
-		// PayPerRequest says whether the node takes payments for single requests.
-		PayPerRequest bool
-		// Codes are the error codes of the API.
-		Codes []api.CodeInfo
-	}{
-		Base: node.base(), PathOpenAPI: api.PathOpenAPI, PathPricing: routes.PathPricing, PathMCP: mcp.Path, Codes: node.codes(),
-		Guides: Guides(), Plans: node.plans(), PayPerRequest: node.Prices.PayPerRequest,
-	}
+	var clients []string
 	for _, language := range client.Languages() {
-		data.Clients = append(data.Clients, language.Path())
+		clients = append(clients, language.Path())
 	}
+	var shown []route
 	for _, r := range routes.All() {
-		data.Routes = append(data.Routes, route{
+		shown = append(shown, route{
 			ID: r.ID, Path: r.Path, Summary: r.Summary, Price: priceLabel(r, node.Prices), Parameters: paramList(r),
 		})
 	}
-	return render("llms.txt", data)
+	return render("llms.txt", map[string]any{
+		"Base": node.base(), "PathOpenAPI": api.PathOpenAPI, "PathPricing": routes.PathPricing, "PathMCP": mcp.Path,
+		"Codes": node.codes(), "Guides": Guides(), "Plans": node.plans(), "PayPerRequest": node.Prices.PayPerRequest,
+		"Clients": clients, "Routes": shown,
+	})
 }
 
 // priceLabel is the tier of a route, and what it costs where payments are taken.
