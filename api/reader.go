@@ -17,6 +17,7 @@ import (
 	"pnyx/api/param"
 	"pnyx/api/routes"
 	"pnyx/governance"
+	"pnyx/ratelimit"
 	"pnyx/telemetry"
 )
 
@@ -160,7 +161,7 @@ func (r *Reader) Authorize(p Purchase) error {
 // takeTogether has the first read of a bucket take the tokens of all. Else a caller who waits as he is
 // told has one token, which the first read takes, and never as many as the reads need.
 func (r *Reader) takeTogether() {
-	first := map[routes.Bucket]*requestState{}
+	first := map[ratelimit.Bucket]*requestState{}
 	for _, read := range r.reads {
 		if !read.state.route.Paid() {
 			continue
@@ -179,7 +180,7 @@ func (r *Reader) takeTogether() {
 func (r *Reader) pay(c *fiber.Ctx, s *requestState) error {
 	if r.charge != nil {
 		s.charge = r.charge
-		return r.api.admission.limitPayer(c, s)
+		return r.api.admission.limitCaller(c.UserContext(), s, ratelimit.PayPerRequest.Limits())
 	}
 	var paid []string
 	for _, read := range r.reads {
