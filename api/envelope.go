@@ -35,21 +35,13 @@ func RequestIDPattern() string {
 
 // Meta is the member meta of an answer with data.
 type Meta struct {
-	// RequestID is the id of the request.
-	RequestID string `json:"requestId"`
-	// GeneratedAt is when the answer was made.
-	GeneratedAt governance.Timestamp `json:"generatedAt"`
-	// DataAsOf is when the data was computed: everything imported by then is in it.
-	DataAsOf governance.Timestamp `json:"dataAsOf"`
-	// Readiness is the data readiness.
-	Readiness ReadinessState `json:"readiness"`
-	// VoteCoverageStatus is set for what is made of ballots: how many of the upstream ballots
-	// are held.
+	RequestID          string                  `json:"requestId"`
+	GeneratedAt        governance.Timestamp    `json:"generatedAt"`
+	DataAsOf           governance.Timestamp    `json:"dataAsOf"`
+	Readiness          ReadinessState          `json:"readiness"`
 	VoteCoverageStatus governance.VoteCoverage `json:"voteCoverageStatus,omitempty"`
-	// Page is set for lists.
-	Page *routes.Page `json:"page,omitempty"`
-	// Hint says in words why there may be fewer rows than expected; empty for nothing.
-	Hint string `json:"hint,omitempty"`
+	Page               *routes.Page            `json:"page,omitempty"`
+	Hint               string                  `json:"hint,omitempty"`
 }
 
 // ReadinessState is the data readiness of an answer.
