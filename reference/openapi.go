@@ -178,16 +178,13 @@ func describeAccess(route routes.Route, prices routes.Prices) string {
 // security lists the alternative credentials of a route; none for a free one. A payment
 // answers the 402 of a request without credentials, and is no credential itself.
 func security(route routes.Route, prices routes.Prices) []map[string][]string {
-	if route.TokenOnly {
+	switch {
+	case route.Paid() && prices.PayPerRequest:
+		return []map[string][]string{{"token": {}}, {}}
+	case route.Paid() || route.TokenOnly:
 		return []map[string][]string{{"token": {}}}
 	}
-	switch {
-	case !route.Paid():
-		return []map[string][]string{}
-	case prices.PayPerRequest:
-		return []map[string][]string{{"token": {}}, {}}
-	}
-	return []map[string][]string{{"token": {}}}
+	return []map[string][]string{}
 }
 
 // securitySchemes describes tokens.
