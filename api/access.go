@@ -105,7 +105,7 @@ func (a *admission) authorize(c *fiber.Ctx, s *requestState, r *routes.Request) 
 			s.prepaid, limits.Month = true, 0
 		}
 	}
-	return a.limitToken(c.UserContext(), s, limits)
+	return a.limitCaller(c.UserContext(), s, limits)
 }
 
 // recheckToken looks once more for a token that the node does not know, where one is
@@ -148,23 +148,24 @@ func (a *admission) limitIP(c *fiber.Ctx, s *requestState) error {
 	return rateLimited(string(ratelimit.Free), ratelimit.Free, rate, s.address, s.now)
 }
 
-// limitToken takes from the bucket and the monthly quota of a token, as far as limits
-// has them.
-func (a *admission) limitToken(ctx context.Context, s *requestState, limits ratelimit.Limits) error {
-	now := s.now
-	s.limited = true
-	grant := &s.grant
-	*grant, s.decided = a.limiter.Take(ctx, ratelimit.Request{
-		Caller: s.caller.ID, Limits: limits,
-		Bucket: ratelimit.Bucket(s.route.Bucket()), Further: s.further, Plan: s.caller.Plan,
-	}, now), true
-	s.now = a.now()
+// limitCaller takes from the bucket and the monthly quota of a token or of a paying address, as
+// far as limits has them.
+func (a *admission) limitCaller(ctx context.Context, s *requestState, limits ratelimit.Limits) error {
+	var id string
+	var plan ratelimit.Plan
+	if s.charge != nil {
+		id, plan, s.now = "payer:"+s.charge.Payer(), ratelimit.PayPerRequest, a.now()
+	} else {
+		id, plan = s.caller.ID, s.caller.Plan
+	}
+	now, bucket := s.now, s.route.Bucket()
+	s.grant = a.limiter.Take(ctx, ratelimit.Request{Caller: id, Limits: limits, Bucket: bucket, Further: s.further, Plan: plan}, now)
+	s.limited, s.decided, s.now = true, true, a.now()
 	switch {
-	case grant.Quota.Refused:
-		return quotaExceeded(string(s.caller.Plan), grant.Quota, now)
-	case !grant.Decision.Allowed:
-		bucket := grant.Request.Bucket
-		return rateLimited(string(s.caller.Plan), bucket, grant.Request.Limits.Rate(bucket), grant.Decision, now)
+	case s.grant.Quota.Refused:
+		return quotaExceeded(string(plan), s.grant.Quota, now)
+	case !s.grant.Decision.Allowed:
+		return rateLimited(string(plan), bucket, limits.Rate(bucket), s.grant.Decision, now)
 	}
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -23,11 +24,12 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/singleflight"
 
 	"pnyx/access"
 	"pnyx/access/x402"
+	"pnyx/api/apierror"
 	"pnyx/api/httpcache"
-	"pnyx/api/joined"
 	"pnyx/api/routes"
 	"pnyx/api/wire"
 	"pnyx/cache"
@@ -97,7 +99,7 @@ type API struct {
 	held        *heldCopies
 	changes     *changeTail
 	streamTimes streamTimes
-	reads       *joined.Reads[*rendered]
+	reads       singleflight.Group
 	compressor  *httpcache.Compressor
 	// routes are keyed by id.
 	routes map[string]*routes.Route
@@ -136,7 +138,6 @@ func New(o Options) *API {
 	localBytes := cmp.Or(o.LocalBytes, defaultLocalBytes)
 	a.held = newHeldCopies(localBytes / heldShare)
 	a.local = newLocalCopies(localBytes-localBytes/heldShare, httpcache.LocalTTL)
-	a.reads = joined.NewReads[*rendered](a.metrics.joined)
 	a.publication.changed = a.local.drop
 	a.changes, a.streamTimes = newChangeTail(o.Store, a.local.drop, o.Metrics), defaultStreamTimes()
 	a.publication.polled = func(ctx context.Context) {
@@ -327,14 +328,38 @@ func (a *API) getAnswer(c *fiber.Ctx, s *requestState, r *routes.Request) (*rend
 // like it that reads already. An answer about one token is made for each request.
 func (a *API) loadAnswer(ctx context.Context, s *requestState, r *routes.Request) (*rendered, error) {
 	if r.Route.Account == nil {
-		begun := a.local.begin()
-		return a.reads.Join(ctx, joined.Key{Name: r.Name, Drops: begun}, func() (*rendered, error) { return a.readAnswer(ctx, r, begun) })
+		begun := a.local.begin() // a request after a publication does not join a read that began before it
+		return a.joinRead(ctx, r.Name+"\x00"+strconv.FormatUint(begun, 36), func(ctx context.Context) (*rendered, error) { return a.readAnswer(ctx, r, begun) })
 	}
 	found, err := r.Route.Account(a.backend, ctx, s.caller)
 	if err != nil {
 		return nil, err
 	}
 	return render(found)
+}
+
+// joinRead returns what read returns, which one request calls at a time for a key: a thousand callers
+// of one page would take all connections to Redis, and each would wait for the others. The read goes on
+// when the request that began it gives up. A panic is an error.
+func (a *API) joinRead(ctx context.Context, key string, read func(context.Context) (*rendered, error)) (*rendered, error) {
+	leads := false
+	flight := a.reads.DoChan(key, func() (_ any, err error) {
+		leads = true
+		defer recovered(&err)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.timeout)
+		defer cancel()
+		return read(ctx)
+	})
+	select {
+	case <-ctx.Done():
+		return nil, apierror.Unavailable(ctx.Err())
+	case result := <-flight:
+		if !leads {
+			a.metrics.joined.Inc()
+		}
+		answer, _ := result.Val.(*rendered)
+		return answer, result.Err
+	}
 }
 
 // expiresSoon reports whether an answer changes before a copy of it is dropped.

@@ -232,7 +232,7 @@ func (s *changeStream) charge(found *rendered) (err error) {
 	if err := s.state.requireScope(); err != nil {
 		return err
 	}
-	if err := s.admission.limitToken(s.ctx, &s.state, s.state.caller.EffectiveLimits()); err != nil {
+	if err := s.admission.limitCaller(s.ctx, &s.state, s.state.caller.EffectiveLimits()); err != nil {
 		return err
 	}
 	s.admission.meter.Count(access.Response{

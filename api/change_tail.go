@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -150,12 +151,8 @@ func (t *changeTail) add(slice cache.ChangeSlice) {
 			tags[tag] = true
 		}
 	}
-	list := make([]cache.Tag, 0, len(tags))
-	for tag := range tags {
-		list = append(list, tag)
-	}
-	if len(list) > 0 {
-		t.drop(list...)
+	if len(tags) > 0 {
+		t.drop(slices.Collect(maps.Keys(tags))...)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -1,7 +1,8 @@
 package api
 
 import (
-	"bytes"
+	"encoding/base32"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -34,21 +35,13 @@ func RequestIDPattern() string {
 
 // Meta is the member meta of an answer with data.
 type Meta struct {
-	// RequestID is the id of the request.
-	RequestID string `json:"requestId"`
-	// GeneratedAt is when the answer was made.
-	GeneratedAt governance.Timestamp `json:"generatedAt"`
-	// DataAsOf is when the data was computed: everything imported by then is in it.
-	DataAsOf governance.Timestamp `json:"dataAsOf"`
-	// Readiness is the data readiness.
-	Readiness ReadinessState `json:"readiness"`
-	// VoteCoverageStatus is set for what is made of ballots: how many of the upstream ballots
-	// are held.
+	RequestID          string                  `json:"requestId"`
+	GeneratedAt        governance.Timestamp    `json:"generatedAt"`
+	DataAsOf           governance.Timestamp    `json:"dataAsOf"`
+	Readiness          ReadinessState          `json:"readiness"`
 	VoteCoverageStatus governance.VoteCoverage `json:"voteCoverageStatus,omitempty"`
-	// Page is set for lists.
-	Page *routes.Page `json:"page,omitempty"`
-	// Hint says in words why there may be fewer rows than expected; empty for nothing.
-	Hint string `json:"hint,omitempty"`
+	Page               *routes.Page            `json:"page,omitempty"`
+	Hint               string                  `json:"hint,omitempty"`
 }
 
 // ReadinessState is the data readiness of an answer.
@@ -112,10 +105,13 @@ func (r *rendered) meta(readiness governance.Readiness) Meta {
 	}
 }
 
-// appendMeta appends the members of meta that differ between requests for an answer.
+// appendMeta appends the members of meta that differ between requests for an answer: the same
+// text as encoding/json, which would take longer for it than the rest of a cache hit. Ids need no
+// escapes: they are validated.
 func (s *requestState) appendMeta(text []byte) []byte {
-	meta := Meta{RequestID: s.id, GeneratedAt: governance.TimestampOf(s.now)}
-	return meta.appendRequest(text)
+	text = append(append(text, `{"requestId":"`...), s.id...)
+	text = append(text, `","generatedAt":"`...)
+	return append(governance.TimestampOf(s.now).Append(text), '"')
 }
 
 // typicalMetaBytes holds the meta of most answers, so that it is encoded on the stack.
@@ -144,53 +140,21 @@ func setBody(response *fasthttp.Response, parts ...[]byte) {
 	}
 }
 
-// appendRequest appends the members that differ between requests for an answer. It and
-// appendData append the same text as encoding/json, which would take longer for it than
-// the rest of a cache hit. Only the hint needs escapes: ids are validated, cursors are
-// base64, and everything else is ours.
-func (m Meta) appendRequest(text []byte) []byte {
-	text = append(text, `{"requestId":"`...)
-	text = append(text, m.RequestID...)
-	text = append(text, `","generatedAt":"`...)
-	return append(m.GeneratedAt.Append(text), '"')
-}
-
-// Append appends the JSON of the meta: the same text as encoding/json, whose page may have a
-// cursor of characters that need no escapes.
-func (m Meta) Append(text []byte) []byte { return m.appendData(m.appendRequest(text)) }
-
-// appendData appends the members after the ones of appendRequest, to the end of meta.
+// appendData appends the members after the ones of appendMeta, to the end of meta.
 func (m Meta) appendData(text []byte) []byte {
-	text = append(text, `,"dataAsOf":"`...)
-	text = m.DataAsOf.Append(text)
-	text = append(text, `","readiness":{"status":"`...)
-	text = append(text, m.Readiness.Status...)
-	text = append(text, `"}`...)
-	if m.VoteCoverageStatus != "" {
-		text = append(text, `,"voteCoverageStatus":"`...)
-		text = append(text, m.VoteCoverageStatus...)
-		text = append(text, '"')
-	}
-	if m.Page != nil {
-		text = m.Page.Append(append(text, `,"page":`...))
-	}
-	if m.Hint != "" {
-		hint, _ := json.Marshal(m.Hint) // a text has JSON
-		text = append(append(text, `,"hint":`...), hint...)
-	}
-	return append(text, '}')
+	m.RequestID, m.GeneratedAt = "", 0
+	encoded, _ := json.Marshal(m) // texts, numbers and times have JSON
+	return append(text, encoded[len(`{"requestId":"","generatedAt":"1970-01-01T00:00:00.000Z"`):]...)
 }
 
 // writeJSON sends a value as JSON.
 func writeJSON(c *fiber.Ctx, status int, body any) error {
-	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(body); err != nil {
+	text, err := governance.JSON(body)
+	if err != nil {
 		return fmt.Errorf("encode an answer: %w", err)
 	}
 	setJSONHeaders(c, stateOf(c))
-	return c.Status(status).Send(text.Bytes())
+	return c.Status(status).Send(append(text, '\n'))
 }
 
 // setJSONHeaders sets the headers of every JSON answer.
@@ -199,22 +163,16 @@ func setJSONHeaders(c *fiber.Ctx, s *requestState) {
 	c.Response().Header.SetContentType(fiber.MIMEApplicationJSONCharsetUTF8)
 }
 
-// idAlphabet is the alphabet of base 32.
-const idAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
-
-// requestIDBytes is the length of the ids that newRequestID makes.
+// requestIDBytes is the length of the ids that newRequestID makes: 16 bytes in base 32.
 const requestIDBytes = 26
 
 // newRequestID fills id with random letters and digits. Ids must be unique and fast to
 // make; they are not secret.
 func newRequestID(id *[requestIDBytes]byte) {
-	for half := range 2 {
-		random := rand.Uint64()      //nolint:gosec // not secret
-		for i := range len(id) / 2 { // 13 characters of 5 bits, the last one of 4
-			id[half*len(id)/2+i] = idAlphabet[random%uint64(len(idAlphabet))]
-			random >>= 5
-		}
-	}
+	var random [16]byte
+	binary.NativeEndian.PutUint64(random[:8], rand.Uint64()) //nolint:gosec // not secret
+	binary.NativeEndian.PutUint64(random[8:], rand.Uint64()) //nolint:gosec // not secret
+	base32.StdEncoding.WithPadding(base32.NoPadding).Encode(id[:], random[:])
 }
 
 // validRequestID reports whether RequestIDPattern matches.

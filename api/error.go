@@ -2,7 +2,10 @@ package api
 
 import (
 	"cmp"
+	_ "embed" // codes.json
+	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -32,125 +35,64 @@ type CodeInfo struct {
 	Fix string
 	// Example is an error as it is sent.
 	Example *apierror.Error
+	// DescriptionWithoutPayments and FixWithoutPayments stand in the place of the two where no
+	// payments for single requests are taken; empty where they are the same.
+	DescriptionWithoutPayments, FixWithoutPayments string
 }
 
+// codeRows are the rows of the table of error codes, without examples.
+//
+//go:embed codes.json
+var codeRows []byte
+
 // Codes is the table of error codes of a node. Without payments for single requests it has
-// no code of theirs, and no advice to pay.
+// no code of theirs, and no advice to pay. A row that cannot be read is a mistake that the tests
+// of this package find.
 func Codes(payments bool) []CodeInfo {
-	all := allCodes()
-	if payments {
-		return all
+	var all []CodeInfo
+	if err := json.Unmarshal(codeRows, &all); err != nil {
+		panic(fmt.Sprintf("codes.json: %v", err))
 	}
-	all = slices.DeleteFunc(all, func(info CodeInfo) bool { return info.Code.OfPayments() })
+	if !payments {
+		all = slices.DeleteFunc(all, func(info CodeInfo) bool { return info.Code.OfPayments() })
+	}
+	examples := exampleErrors()
+	if !payments {
+		examples[apierror.CodePaymentRequired] = tokenRequired(exampleRoute())
+	}
 	for i := range all {
-		switch info := &all[i]; info.Code {
-		case apierror.CodePaymentRequired:
-			info.Description, info.Fix = "A paid route was asked without a token.", "Send a token, which the operator issues."
-			info.Example = tokenRequired(routes.Route{ID: "proposals.detail", Tier: routes.Plus})
-		case apierror.CodeUnauthorized:
-			info.Fix = "Send the token as it was issued in x-service-api-token."
-		case apierror.CodeQuotaExceeded:
-			info.Fix = "Wait for the month to end, or change the plan."
-		default:
+		info := &all[i]
+		info.Example = examples[info.Code]
+		if !payments {
+			info.Description = cmp.Or(info.DescriptionWithoutPayments, info.Description)
+			info.Fix = cmp.Or(info.FixWithoutPayments, info.Fix)
 		}
 	}
 	return all
 }
 
-// allCodes is the table of a node that takes payments.
-func allCodes() []CodeInfo {
+func exampleRoute() routes.Route { return routes.Route{ID: "proposals.detail", Tier: routes.Plus} }
+
+// exampleErrors are examples of a node that takes payments.
+func exampleErrors() map[apierror.Code]*apierror.Error {
 	plan, now := ratelimit.Developer, time.Date(2026, time.January, 31, 11, 59, 58, 0, time.UTC)
 	limits, month := plan.Limits(), ratelimit.MonthOf(now)
-	route := routes.Route{ID: "proposals.detail", Tier: routes.Plus}
-	return []CodeInfo{
-		{
-			Code: apierror.CodeValidation, Status: http.StatusBadRequest,
-			Description: "A parameter is unknown, missing, repeated, malformed or out of bounds; all problems are listed at once, up to 20; details.omitted counts the others. " +
-				"The same code comes with 408, 413, 414 and 431 for requests that are too slow or too large, with 415 for a body with a Content-Encoding, and with 416 for a Range after the end.",
-			Fix: "Change what details.problems names. Nothing was charged or counted.",
-			Example: apierror.Validation([]param.Problem{
-				*param.Unknown("limits", "5", []string{"cursor", "limit"}),
-			}, 0),
-		},
-		{
-			Code: apierror.CodeUnauthorized, Status: http.StatusUnauthorized,
-			Description: "The token is malformed, unknown or revoked.",
-			Fix:         "Send the token as it was issued in x-service-api-token, or leave the header out and pay per request.",
-			Example:     credentialError(access.ErrUnauthorized),
-		},
-		{
-			Code: apierror.CodePaymentRequired, Status: http.StatusPaymentRequired,
-			Description: "A paid route was asked without a token or a payment, or the payment was refused.",
-			Fix:         "Pay by the terms in the PAYMENT-REQUIRED header and repeat the request with PAYMENT-SIGNATURE, or send a token.",
-			Example:     paymentError(route, x402.ExampleRefusal(x402.Required)),
-		},
-		{
-			Code: apierror.CodeForbidden, Status: http.StatusForbidden,
-			Description: "The token's scopes do not open this route.",
-			Fix:         "Use a token that has details.scopeNeeded.",
-			Example:     forbidden(access.V2Plus, []access.Scope{access.V2Standard}),
-		},
-		{
-			Code: apierror.CodeNotFound, Status: http.StatusNotFound,
-			Description: "There is no such path, or nothing with the id in it.",
-			Fix:         "Take ids and keys from lists. For a path, details.nearest is the closest one there is.",
-			Example:     apierror.NotFound("daoId", "nobody"),
-		},
-		{
-			Code: apierror.CodeMethodNotAllowed, Status: http.StatusMethodNotAllowed,
-			Description: "The path knows GET, HEAD and OPTIONS only.",
-			Fix:         "Use GET.",
-			Example:     apierror.MethodNotAllowed(http.MethodPost),
-		},
-		{
-			Code: apierror.CodePaymentInProgress, Status: http.StatusConflict,
-			Description: "The same payment is being settled for another request.",
-			Fix:         "Wait for Retry-After, then repeat the request with the same payment.",
-			Example:     paymentError(route, x402.ExampleRefusal(x402.InProgress)),
-		},
-		{
-			Code: apierror.CodeExportGone, Status: http.StatusGone,
-			Description: "The rows that the part's address names cannot be read any more: they changed, or were withdrawn.",
-			Fix:         "Begin again at details.manifest. Of a DAO, parts with digests that you have need not be read again; of ballots, drop the parts of the earlier revision.",
-			Example:     routes.ExportGone(routes.ExportPath("p1_f_XfJz_6yGy1gCgoSU2qbg")),
-		},
-		{
-			Code: apierror.CodeCursorExpired, Status: http.StatusGone,
-			Description: "What comes after the cursor, the time in from or the revision in since is older than seven days or half a million rows, or the service was restored from a backup.",
-			Fix:         "Take a cursor without from, read again what you keep a copy of, and go on with that cursor; or export without since.",
-			Example:     apierror.CursorExpired(governance.TimestampOf(now)),
-		},
-		{
-			Code: apierror.CodeRateLimited, Status: http.StatusTooManyRequests,
-			Description: "The bucket of the caller is empty.",
-			Fix:         "Wait for Retry-After; the RateLimit headers say what is left.",
-			Example: rateLimited(string(plan), ratelimit.Standard, limits.Standard,
-				ratelimit.Decision{RetryAfter: 2 * time.Second}, now),
-		},
-		{
-			Code: apierror.CodeQuotaExceeded, Status: http.StatusTooManyRequests,
-			Description: "The plan's quota of the calendar month (UTC) is used up.",
-			Fix:         "Wait for the month to end, change the plan, or pay per request.",
-			Example:     quotaExceeded(string(plan), ratelimit.Quota{Month: month, Limit: limits.Month, Used: limits.Month}, now),
-		},
-		{
-			Code: apierror.CodeInternal, Status: http.StatusInternalServerError,
-			Description: "An error of the service.",
-			Fix:         "Retry; if it persists, report meta.requestId, which the log of the service has.",
-			Example:     apierror.Internal(nil),
-		},
-		{
-			Code: apierror.CodeUnavailable, Status: http.StatusServiceUnavailable,
-			Description: "The data is not available at the moment: it was not computed yet, or too many requests wait for it.",
-			Fix:         "Wait for Retry-After and try again. Nothing was charged or counted.",
-			Example:     apierror.Unavailable(nil),
-		},
-		{
-			Code: apierror.CodeSettlementPending, Status: http.StatusGatewayTimeout,
-			Description: "The payment was submitted, and whether it was settled is not known yet.",
-			Fix:         "Repeat the request with the same payment: it is never settled twice.",
-			Example:     paymentError(route, x402.ExampleRefusal(x402.Pending)),
-		},
+	refused := func(kind x402.Kind) *apierror.Error { return paymentError(exampleRoute(), x402.ExampleRefusal(kind)) }
+	return map[apierror.Code]*apierror.Error{
+		apierror.CodeValidation:        apierror.Validation([]param.Problem{*param.Unknown("limits", "5", []string{"cursor", "limit"})}, 0),
+		apierror.CodeUnauthorized:      credentialError(access.ErrUnauthorized),
+		apierror.CodePaymentRequired:   refused(x402.Required),
+		apierror.CodeForbidden:         forbidden(access.V2Plus, []access.Scope{access.V2Standard}),
+		apierror.CodeNotFound:          apierror.NotFound("daoId", "nobody"),
+		apierror.CodeMethodNotAllowed:  apierror.MethodNotAllowed(http.MethodPost),
+		apierror.CodePaymentInProgress: refused(x402.InProgress),
+		apierror.CodeExportGone:        routes.ExportGone(routes.ExportPath("p1_f_XfJz_6yGy1gCgoSU2qbg")),
+		apierror.CodeCursorExpired:     apierror.CursorExpired(governance.TimestampOf(now)),
+		apierror.CodeRateLimited:       rateLimited(string(plan), ratelimit.Standard, limits.Standard, ratelimit.Decision{RetryAfter: 2 * time.Second}, now),
+		apierror.CodeQuotaExceeded:     quotaExceeded(string(plan), ratelimit.Quota{Month: month, Limit: limits.Month, Used: limits.Month}, now),
+		apierror.CodeInternal:          apierror.Internal(nil),
+		apierror.CodeUnavailable:       apierror.Unavailable(nil),
+		apierror.CodeSettlementPending: refused(x402.Pending),
 	}
 }
 

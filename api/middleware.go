@@ -68,33 +68,33 @@ func preflight(c *fiber.Ctx) error {
 	return nil
 }
 
-// limitRequest rejects requests with an address or headers that are too long.
-func limitRequest(c *fiber.Ctx) error {
-	if err := limitURL(c); err != nil {
-		return err
-	}
-	return limitNegotiation(c)
-}
-
 // maxNegotiationBytes bounds the headers that say what a caller accepts. Browsers send a
 // tenth of it; sorting them takes a time that grows with the square of their length.
 const maxNegotiationBytes = 1 << 10
 
-// limitNegotiation rejects headers longer than maxNegotiationBytes with 431.
-func limitNegotiation(c *fiber.Ctx) error {
+// limitRequest rejects requests with an address longer than maxURLBytes or with headers longer
+// than maxNegotiationBytes.
+func limitRequest(c *fiber.Ctx) error {
+	if got := len(c.Request().RequestURI()); got > maxURLBytes {
+		return tooLong(http.StatusRequestURITooLong, "address", got, maxURLBytes)
+	}
 	if len(c.Request().Header.RawHeaders()) <= maxNegotiationBytes {
 		return nil
 	}
 	for _, name := range []string{fiber.HeaderAccept, fiber.HeaderAcceptEncoding} {
 		if got := len(c.Get(name)); got > maxNegotiationBytes {
-			return &apierror.Error{
-				Status: http.StatusRequestHeaderFieldsTooLarge, Code: apierror.CodeValidation,
-				Message: fmt.Sprintf("the header %s has %d bytes, at most %d are read", name, got, maxNegotiationBytes),
-				Details: apierror.LengthDetails{Given: got, Allowed: maxNegotiationBytes},
-			}
+			return tooLong(http.StatusRequestHeaderFieldsTooLarge, "header "+name, got, maxNegotiationBytes)
 		}
 	}
 	return nil
+}
+
+func tooLong(status int, what string, got, most int) *apierror.Error {
+	return &apierror.Error{
+		Status: status, Code: apierror.CodeValidation,
+		Message: fmt.Sprintf("the %s has %d bytes, at most %d are read", what, got, most),
+		Details: apierror.LengthDetails{Given: got, Allowed: most},
+	}
 }
 
 // encodedBody is the error of a request with a Content-Encoding, whatever its value: a body
@@ -108,30 +108,11 @@ func encodedBody() *apierror.Error {
 	}
 }
 
-// limitURL rejects request URIs longer than maxURLBytes with 414.
-func limitURL(c *fiber.Ctx) error {
-	if got := len(c.Request().RequestURI()); got > maxURLBytes {
-		return &apierror.Error{
-			Status: http.StatusRequestURITooLong, Code: apierror.CodeValidation,
-			Message: fmt.Sprintf("the address has %d bytes, at most %d are read", got, maxURLBytes),
-			Details: apierror.LengthDetails{Given: got, Allowed: maxURLBytes},
-		}
-	}
-	return nil
-}
-
 // setTiming sets the Server-Timing header, in milliseconds with three decimal places.
 func setTiming(c *fiber.Ctx, duration time.Duration) {
 	var room [32]byte
-	c.Response().Header.SetBytesV(HeaderServerTiming, appendTiming(room[:0], duration))
-}
-
-// appendTiming appends the value of the Server-Timing header.
-func appendTiming(text []byte, duration time.Duration) []byte {
-	text = append(text, "app;dur="...)
-	text = strconv.AppendInt(text, duration.Microseconds()/1000, 10)
-	thousandths := duration.Microseconds() % 1000
-	return append(text, '.', byte('0'+thousandths/100), byte('0'+thousandths/10%10), byte('0'+thousandths%10))
+	text := strconv.AppendFloat(append(room[:0], "app;dur="...), float64(duration.Microseconds())/1000, 'f', 3, 64)
+	c.Response().Header.SetBytesV(HeaderServerTiming, text)
 }
 
 // wrapHandler wraps the handler of Fiber. It rewrites requests of an edge, closes

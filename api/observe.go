@@ -35,11 +35,7 @@ func (a *API) observe(c *fiber.Ctx, handler fiber.Handler) error {
 // guard limits what a request is made of, runs a handler, takes from the bucket of the
 // client's address if nothing else was taken, and compresses the answer. A panic is an error.
 func (a *API) guard(c *fiber.Ctx, handler fiber.Handler) (err error) {
-	defer func() {
-		if cause := recover(); cause != nil {
-			err = fmt.Errorf("panic: %v", cause)
-		}
-	}()
+	defer recovered(&err)
 	if err := limitRequest(c); err != nil {
 		return err
 	}
@@ -51,6 +47,13 @@ func (a *API) guard(c *fiber.Ctx, handler fiber.Handler) (err error) {
 		return err
 	}
 	return a.compressor.Compress(c)
+}
+
+// recovered makes a panic an error.
+func recovered(err *error) {
+	if cause := recover(); cause != nil {
+		*err = fmt.Errorf("panic: %v", cause)
+	}
 }
 
 // handleError answers requests that reach no middleware: those that are malformed, or

@@ -64,7 +64,7 @@ func (a *admission) beginPayment(c *fiber.Ctx, s *requestState, request x402.Req
 		return paymentError(*s.route, err)
 	}
 	s.charge = charge
-	return a.limitPayer(c, s)
+	return a.limitCaller(c.UserContext(), s, ratelimit.PayPerRequest.Limits())
 }
 
 // limitPayment takes from a bucket for payments of the client's IP address, before Redis
@@ -76,23 +76,6 @@ func (a *admission) limitPayment(c *fiber.Ctx, s *requestState, bucket ratelimit
 		return nil
 	}
 	return rateLimited(string(ratelimit.PayPerRequest), bucket, ratelimit.PaymentRate(bucket), decision, s.now)
-}
-
-// limitPayer takes from the bucket of the paying address.
-func (a *admission) limitPayer(c *fiber.Ctx, s *requestState) error {
-	now := a.now()
-	s.limited = true
-	grant := &s.grant
-	*grant, s.decided = a.limiter.Take(c.UserContext(), ratelimit.Request{
-		Caller: "payer:" + s.charge.Payer(), Limits: ratelimit.PayPerRequest.Limits(),
-		Bucket: ratelimit.Bucket(s.route.Bucket()), Further: s.further, Plan: ratelimit.PayPerRequest,
-	}, now), true
-	s.now = a.now()
-	if grant.Decision.Allowed {
-		return nil
-	}
-	bucket := grant.Request.Bucket
-	return rateLimited(string(ratelimit.PayPerRequest), bucket, grant.Request.Limits.Rate(bucket), grant.Decision, now)
 }
 
 // releasePayment makes a payment usable again that was not settled.

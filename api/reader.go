@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -18,6 +17,7 @@ import (
 	"pnyx/api/param"
 	"pnyx/api/routes"
 	"pnyx/governance"
+	"pnyx/ratelimit"
 	"pnyx/telemetry"
 )
 
@@ -28,10 +28,6 @@ type Reader struct {
 	api   *API
 	outer *fiber.Ctx
 	reads []*Read
-	// first is the memory of the first read, and one the memory of a list of one: most readers have
-	// no more.
-	first Read
-	one   [1]*Read
 	// purchase is what is paid for, and charge its payment; nil for none.
 	purchase Purchase
 	charge   *x402.Charge
@@ -49,9 +45,7 @@ type Purchase struct {
 
 // NewReader returns a reader for the caller of a request.
 func (a *API) NewReader(c *fiber.Ctx) *Reader {
-	r := &Reader{api: a, outer: c}
-	r.reads = r.one[:0]
-	return r
+	return &Reader{api: a, outer: c}
 }
 
 // RequestID returns the id of the request, which all reads share.
@@ -60,7 +54,6 @@ func (r *Reader) RequestID() string { return stateOf(r.outer).requestID(r.outer)
 // Read is one GET of a route by a Reader.
 type Read struct {
 	reader *Reader
-	ctx    *fasthttp.RequestCtx
 	c      *fiber.Ctx
 	state  *requestState
 	// texts are the parameters by name, and request is what they mean.
@@ -82,17 +75,14 @@ type Answer struct {
 // Read begins a read of a route by the route's id. The caller is authenticated, and
 // nothing else is done.
 func (r *Reader) Read(routeID string) *Read {
-	a, ctx := r.api, acquireContext()
+	a, ctx := r.api, &fasthttp.RequestCtx{}
+	ctx.Init(&fasthttp.Request{}, nil, nil)
 	route := a.routes[routeID]
 	ctx.SetRemoteAddr(r.outer.Context().RemoteAddr()) //nolint:forbidigo // fasthttp knows the connection
 	ctx.Request.SetRequestURI(route.Path)             // logs have no ids of a path from here
 	copyCredentials(&r.outer.Request().Header, &ctx.Request.Header)
 	s := acquireState(ctx)
-	read := &r.first
-	if read.reader != nil {
-		read = new(Read)
-	}
-	*read = Read{reader: r, ctx: ctx, c: a.app.AcquireCtx(ctx), state: s, began: time.Now()}
+	read := &Read{reader: r, c: a.app.AcquireCtx(ctx), state: s, began: time.Now()}
 	read.c.SetUserContext(r.outer.UserContext())
 	s.id = r.RequestID()
 	s.reader = r
@@ -109,29 +99,6 @@ func (r *Reader) ReadForEveryone(routeID string) *Read {
 	read := r.Read(routeID)
 	read.state.internal, read.state.caller, read.state.credentialErr = true, nil, nil
 	return read
-}
-
-// contexts holds contexts that are not in use.
-//
-//nolint:gochecknoglobals // a pool is a cache of memory
-var contexts = sync.Pool{New: func() any {
-	ctx := &fasthttp.RequestCtx{}
-	ctx.Init(&fasthttp.Request{}, nil, nil)
-	return ctx
-}}
-
-// acquireContext returns the context of a request without a connection, for releaseContext.
-func acquireContext() *fasthttp.RequestCtx {
-	ctx, _ := contexts.Get().(*fasthttp.RequestCtx)
-	return ctx
-}
-
-// releaseContext lets another request use the memory of a context.
-func releaseContext(ctx *fasthttp.RequestCtx) {
-	ctx.Request.Reset()
-	ctx.Response.Reset()
-	ctx.ResetUserValues()
-	contexts.Put(ctx)
 }
 
 // copyCredentials copies the headers that say who the caller is, and how long an edge waits. A partner token may also
@@ -194,7 +161,7 @@ func (r *Reader) Authorize(p Purchase) error {
 // takeTogether has the first read of a bucket take the tokens of all. Else a caller who waits as he is
 // told has one token, which the first read takes, and never as many as the reads need.
 func (r *Reader) takeTogether() {
-	first := map[routes.Bucket]*requestState{}
+	first := map[ratelimit.Bucket]*requestState{}
 	for _, read := range r.reads {
 		if !read.state.route.Paid() {
 			continue
@@ -213,7 +180,7 @@ func (r *Reader) takeTogether() {
 func (r *Reader) pay(c *fiber.Ctx, s *requestState) error {
 	if r.charge != nil {
 		s.charge = r.charge
-		return r.api.admission.limitPayer(c, s)
+		return r.api.admission.limitCaller(c.UserContext(), s, ratelimit.PayPerRequest.Limits())
 	}
 	var paid []string
 	for _, read := range r.reads {
@@ -304,7 +271,6 @@ func (r *Reader) End(delivered bool) {
 		outer.limited = outer.limited || read.state.limited // one bucket is enough
 		r.api.app.ReleaseCtx(read.c)
 		releaseState(read.state)
-		releaseContext(read.ctx)
 	}
 	r.reads = nil
 }

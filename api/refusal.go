@@ -19,7 +19,7 @@ func (a *admission) limitRefusal(c *fiber.Ctx, s *requestState, refused *apierro
 	if !s.limited && !s.internal && s.caller != nil && s.route.Paid() {
 		limits := s.caller.EffectiveLimits()
 		limits.Month = 0
-		err = a.limitToken(c.UserContext(), s, limits)
+		err = a.limitCaller(c.UserContext(), s, limits)
 	} else {
 		err = a.limitAnswer(c, s)
 	}

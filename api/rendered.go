@@ -1,8 +1,6 @@
 package api
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -73,16 +71,14 @@ func render(found routes.Answer) (*rendered, error) {
 	if found.File != nil {
 		return &rendered{file: found.File, layer: found.Source.Layer()}, nil
 	}
-	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(found.Data); err != nil {
+	data, err := governance.JSON(found.Data)
+	if err != nil {
 		return nil, fmt.Errorf("encode an answer: %w", err)
 	}
 	view := found.View
 	view.Payload = nil
 	r := &rendered{
-		data: bytes.TrimSuffix(text.Bytes(), []byte("\n")), view: view, page: found.Page, hint: found.Hint,
+		data: data, view: view, page: found.Page, hint: found.Hint,
 		layer: found.Source.Layer(), nodeLocal: found.NodeLocal, dated: found.Dated, byContent: found.ByContent, live: found.Live, empty: found.Empty,
 	}
 	if found.NodeLocal {

@@ -17,6 +17,7 @@ import (
 	"pnyx/api/routes"
 	"pnyx/cache"
 	"pnyx/governance"
+	"pnyx/ratelimit"
 	"pnyx/test/apinode"
 	"pnyx/test/env"
 )
@@ -29,7 +30,7 @@ func TestRoutesAreDescribed(t *testing.T) {
 			t.Errorf("%s %s: want an id and a path below /v2 of its own", route.ID, route.Path)
 		}
 		ids[route.ID], paths[route.Path] = true, true
-		buckets := map[routes.Tier]routes.Bucket{routes.Free: "free", routes.Standard: "standard", routes.Plus: "detail"}
+		buckets := map[routes.Tier]ratelimit.Bucket{routes.Free: "free", routes.Standard: "standard", routes.Plus: "detail"}
 		if want, is := buckets[route.Tier]; !is || route.Bucket() != want {
 			t.Errorf("%s: tier %q with the bucket %s, want %s", route.ID, route.Tier, route.Bucket(), want)
 		}

@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -21,58 +20,24 @@ const (
 	sentinelPort = "26379"
 )
 
-// endpoint holds the options of one kind of Redis: exactly one field is set.
-type endpoint struct {
-	server    *redis.Options
-	sentinels *redis.FailoverOptions
-	cluster   *redis.ClusterOptions
-}
+// endpoint returns a client of the Redis at a URL. Without ContextTimeoutEnabled a Redis that hangs
+// would delay a request for seconds, whatever the deadline of its context.
+type endpoint func() redis.UniversalClient
 
 // CheckURL returns what is wrong with a Redis URL. It does not connect, and the error does
 // not show the password.
 func CheckURL(redisURL string) error {
-	_, err := parseURL(redisURL)
+	_, err := parseURL(redisURL, nil)
 	return err
 }
 
 // NewClient returns a client for the Redis at a URL; see Open.
 func NewClient(redisURL string) (redis.UniversalClient, error) {
-	e, err := parseURL(redisURL)
+	e, err := parseURL(redisURL, nil)
 	if err != nil {
 		return nil, err
 	}
-	return e.client(), nil
-}
-
-// client returns a client. Without ContextTimeoutEnabled a Redis that hangs would delay a
-// request for seconds, whatever the deadline of its context.
-func (e endpoint) client() redis.UniversalClient {
-	switch {
-	case e.sentinels != nil:
-		e.sentinels.ContextTimeoutEnabled = true
-		return redis.NewFailoverClient(e.sentinels)
-	case e.cluster != nil:
-		e.cluster.ContextTimeoutEnabled = true
-		return redis.NewClusterClient(e.cluster)
-	}
-	e.server.ContextTimeoutEnabled = true
-	return redis.NewClient(e.server)
-}
-
-// bound limits the time of a command, and disables retries.
-func (e endpoint) bound(dial, timeout time.Duration) {
-	const once = -1
-	switch {
-	case e.sentinels != nil:
-		o := e.sentinels
-		o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.MaxRetries = dial, timeout, timeout, once
-	case e.cluster != nil:
-		o := e.cluster
-		o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.MaxRetries = dial, timeout, timeout, once
-	default:
-		o := e.server
-		o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.MaxRetries = dial, timeout, timeout, once
-	}
+	return e(), nil
 }
 
 // Errors of Redis URLs. None quotes the URL: in a malformed one the password may be
@@ -86,28 +51,33 @@ var (
 	errNoDatabase = errors.New("names a database: a Redis Cluster has only one")
 )
 
-// parseURL parses a Redis URL of any kind. go-redis has a parser for each kind, whose
-// errors quote the URL and thus the password.
-func parseURL(redisURL string) (endpoint, error) {
+// parseURL parses a Redis URL of any kind, whose parameters settings replace. go-redis has a
+// parser for each kind, whose errors quote the URL and thus the password.
+func parseURL(redisURL string, settings map[string]string) (endpoint, error) {
 	u, hosts, err := splitURL(redisURL)
 	if err != nil {
-		return endpoint{}, err
+		return nil, err
 	}
 	scheme, kind, _ := strings.Cut(u.Scheme, "+")
 	u.Scheme = scheme
-	if err := checkParameters(u.Query(), kind); err != nil {
-		return endpoint{}, err
+	query := u.Query()
+	if err := checkParameters(query, kind); err != nil {
+		return nil, err
 	}
+	for name, value := range settings {
+		query.Set(name, value)
+	}
+	u.RawQuery = query.Encode()
 	switch {
 	case scheme == "unix" && kind == "" && len(hosts) == 0:
 		return parseServer(u)
 	case scheme != "redis" && scheme != "rediss" || len(hosts) == 0:
-		return endpoint{}, errMalformedURL
+		return nil, errMalformedURL
 	}
 	switch kind {
 	case "":
 		if len(hosts) > 1 {
-			return endpoint{}, errOneHost
+			return nil, errOneHost
 		}
 		return parseServer(u)
 	case "sentinel":
@@ -115,7 +85,7 @@ func parseURL(redisURL string) (endpoint, error) {
 	case "cluster":
 		return parseCluster(u, hosts)
 	}
-	return endpoint{}, errMalformedURL
+	return nil, errMalformedURL
 }
 
 // splitURL is url.Parse for several hosts. The returned URL has the first of them.
@@ -200,9 +170,10 @@ func checkParameters(query url.Values, kind string) error {
 func parseServer(u *url.URL) (endpoint, error) {
 	options, err := redis.ParseURL(u.String())
 	if err != nil {
-		return endpoint{}, errValues
+		return nil, errValues
 	}
-	return endpoint{server: options}, nil
+	options.ContextTimeoutEnabled = true
+	return func() redis.UniversalClient { return redis.NewClient(options) }, nil
 }
 
 // errValues replaces the errors of go-redis about values, which quote them.
@@ -213,7 +184,7 @@ var errValues = errors.New("has a malformed value: want a number as database, du
 func parseSentinels(u *url.URL, hosts []string) (endpoint, error) {
 	query := u.Query()
 	if query.Get("master") == "" {
-		return endpoint{}, errNoMaster
+		return nil, errNoMaster
 	}
 	query.Set("master_name", query.Get("master"))
 	user, password := query.Get("sentinel_username"), query.Get("sentinel_password")
@@ -229,23 +200,23 @@ func parseSentinels(u *url.URL, hosts []string) (endpoint, error) {
 	setHosts(u, query, hosts, sentinelPort)
 	options, err := redis.ParseFailoverURL(u.String())
 	if err != nil {
-		return endpoint{}, errValues
+		return nil, errValues
 	}
-	options.TLSConfig = ownNames(options.TLSConfig)
-	return endpoint{sentinels: options}, nil
+	options.TLSConfig, options.ContextTimeoutEnabled = ownNames(options.TLSConfig), true
+	return func() redis.UniversalClient { return redis.NewFailoverClient(options) }, nil
 }
 
 func parseCluster(u *url.URL, hosts []string) (endpoint, error) {
 	if strings.Trim(u.Path, "/") != "" {
-		return endpoint{}, errNoDatabase
+		return nil, errNoDatabase
 	}
 	setHosts(u, u.Query(), hosts, redisPort)
 	options, err := redis.ParseClusterURL(u.String())
 	if err != nil {
-		return endpoint{}, errValues
+		return nil, errValues
 	}
-	options.TLSConfig = ownNames(options.TLSConfig)
-	return endpoint{cluster: options}, nil
+	options.TLSConfig, options.ContextTimeoutEnabled = ownNames(options.TLSConfig), true
+	return func() redis.UniversalClient { return redis.NewClusterClient(options) }, nil
 }
 
 // setHosts writes the hosts in the form of go-redis: the first as host, the others as

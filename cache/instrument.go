@@ -98,8 +98,19 @@ func (p *Pipeline) Instrument(i Instruments) {
 
 func instrument(client redis.UniversalClient, i Instruments) {
 	client.AddHook(newMeasure(i))
-	connections := telemetry.Register(i.Metrics, newConnections())
-	connections.add(i.Client, client)
+	for state, count := range map[string]func(*redis.PoolStats) uint32{
+		"idle": func(s *redis.PoolStats) uint32 { return s.IdleConns },
+		"busy": func(s *redis.PoolStats) uint32 { return s.TotalConns - min(s.IdleConns, s.TotalConns) },
+	} {
+		telemetry.Register(i.Metrics, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "pnyx_redis_connections", Help: "Connections to Redis, by purpose of the client and state: idle or busy.",
+			ConstLabels: prometheus.Labels{"client": i.Client, "state": state},
+		}, func() float64 { return float64(count(client.PoolStats())) }))
+	}
+	telemetry.Register(i.Metrics, prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Name: "pnyx_redis_pool_timeouts_total", Help: "Commands that got no connection from the pool in time.",
+		ConstLabels: prometheus.Labels{"client": i.Client},
+	}, func() float64 { return float64(client.PoolStats().Timeouts) }))
 }
 
 // measure is a hook of the client that records metrics and traces.

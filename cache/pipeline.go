@@ -26,12 +26,13 @@ type Pipeline struct {
 // OpenPipeline connects to the Redis at a URL, as Open does. The timeout is set on the
 // connection, because the pipeline ignores the deadline of a command that is queued.
 func OpenPipeline(redisURL string, timeout time.Duration) (*Pipeline, error) {
-	e, err := parseURL(redisURL)
+	e, err := parseURL(redisURL, map[string]string{
+		"dial_timeout": pipelineDialTimeout.String(), "read_timeout": timeout.String(), "write_timeout": timeout.String(), "max_retries": "-1",
+	})
 	if err != nil {
 		return nil, err
 	}
-	e.bound(pipelineDialTimeout, timeout)
-	client := e.client()
+	client := e()
 	options := redis.DefaultAutoPipelineOptions()
 	options.MaxQueuedCommands = maxQueuedCommands
 	auto, err := client.AsyncAutoPipelineWithOptions(options)

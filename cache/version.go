@@ -106,14 +106,8 @@ func decodeVersion(text string) (Version, error) {
 // trip. A page of a subject that was removed since is missing. The error is the view's:
 // ErrMiss or ErrUnavailable.
 func (s *Store) Page(ctx context.Context, r PageRequest) (v View, current Version, err error) {
-	ctx, cancel := s.conn.WithTimeout(ctx)
-	defer cancel()
-	var read pageRead
-	_, _ = Client(s.conn).Pipelined(ctx, func(pipe redis.Pipeliner) error { // each command has its own error
-		read = queuePage(ctx, pipe, r)
-		return nil
-	})
-	return read.result()
+	page := s.RequestedPages(ctx, []PageRequest{r})[0]
+	return page.View, page.Version, page.Err
 }
 
 // RequestedPage is a page that a worker is to make, as it is stored before that.

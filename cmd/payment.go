@@ -3,6 +3,7 @@ package cmd
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -80,13 +81,9 @@ func (s *session) listPayments(cmd *cobra.Command, filter accounts.PaymentFilter
 // paymentState returns the state with a name, or an error that lists all names. The
 // empty name gives the empty state, which selects payments of any state.
 func paymentState(name string) (governance.PaymentState, error) {
-	if name == "" {
-		return "", nil
-	}
-	for _, state := range governance.PaymentStates() {
-		if string(state) == name {
-			return state, nil
-		}
+	state := governance.PaymentState(name)
+	if name == "" || slices.Contains(governance.PaymentStates(), state) {
+		return state, nil
 	}
 	return "", fmt.Errorf("--state %s: want %s", name, stateNames())
 }

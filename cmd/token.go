@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -35,6 +36,19 @@ func tokenTask(
 	return warehouseTask(reachExisting, func(cmd *cobra.Command, args []string, s *session, opened *warehouse.Warehouse) error {
 		return run(cmd, args, tokenAdmin{warehouse: opened, cfg: s.cfg, logger: s.logger})
 	})
+}
+
+// named returns a run of a command on what its argument is the id of.
+func named[Admin interface {
+	find(ctx context.Context, id string) (Found, error)
+}, Found any](run func(cmd *cobra.Command, admin Admin, found Found) error) func(*cobra.Command, []string, Admin) error {
+	return func(cmd *cobra.Command, args []string, admin Admin) error {
+		found, err := admin.find(cmd.Context(), args[0])
+		if err != nil {
+			return err
+		}
+		return run(cmd, admin, found)
+	}
 }
 
 // issueCommand creates a token. Its plain text is printed once and cannot be shown
@@ -138,17 +152,13 @@ func showTokenCommand() *cobra.Command {
 		Use:   "show ID",
 		Short: "Show a token as JSON, without its plain text",
 		Args:  cobra.ExactArgs(1),
-		RunE: tokenTask(func(cmd *cobra.Command, args []string, admin tokenAdmin) error {
-			t, err := admin.find(cmd.Context(), args[0])
-			if err != nil {
-				return err
-			}
+		RunE: tokenTask(named(func(cmd *cobra.Command, admin tokenAdmin, t accounts.Token) error {
 			used, err := accounts.NewAccounts(admin.warehouse).LastUsedDays(cmd.Context())
 			if err != nil {
 				return err
 			}
 			return printTokensJSON(cmd.OutOrStdout(), used, t)
-		}),
+		})),
 	}
 }
 
@@ -159,18 +169,14 @@ func revokeCommand() *cobra.Command {
 		Use:   "revoke ID",
 		Short: "Revoke a token for good; API nodes follow within a second",
 		Args:  cobra.ExactArgs(1),
-		RunE: tokenTask(func(cmd *cobra.Command, args []string, admin tokenAdmin) error {
-			t, err := admin.find(cmd.Context(), args[0])
-			if err != nil {
-				return err
-			}
+		RunE: tokenTask(named(func(cmd *cobra.Command, admin tokenAdmin, t accounts.Token) error {
 			if err := accounts.NewAccounts(admin.warehouse).RevokeToken(cmd.Context(), t.ID); err != nil {
 				return err
 			}
 			admin.publish(cmd.Context())
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "revoked %s (%s)\n", t.ID, printable(t.Name))
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "revoked %s (%s)\n", t.ID, printable(t.Name))
 			return err
-		}),
+		})),
 	}
 }
 
@@ -196,17 +202,13 @@ func rotateCommand() *cobra.Command {
 		Long: `Replace a token, and print the new one once. It keeps the id, the limits and the usage
 of the old one, which stays valid for the overlap; a still older one ends at once.`,
 		Args: cobra.ExactArgs(1),
-		RunE: tokenTask(func(cmd *cobra.Command, args []string, admin tokenAdmin) error {
-			t, err := admin.find(cmd.Context(), args[0])
-			if err != nil {
-				return err
-			}
+		RunE: tokenTask(named(func(cmd *cobra.Command, admin tokenAdmin, t accounts.Token) error {
 			raw, err := admin.rotate(cmd.Context(), &t, overlap)
 			if err != nil {
 				return err
 			}
 			return printNewToken(cmd.OutOrStdout(), cmd.ErrOrStderr(), t, raw, asJSON)
-		}),
+		})),
 	}
 	overlapFlag(cmd, &overlap, "how long the old token stays valid")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")

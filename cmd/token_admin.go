@@ -37,13 +37,7 @@ type tokenAdmin struct {
 // the id, the time and the hash of t.
 func (a tokenAdmin) issue(ctx context.Context, t *stored.Token) (raw string, err error) {
 	t.ID, t.CreatedAt = access.NewTokenID(), time.Now().UTC().Truncate(time.Millisecond)
-	raw = access.GenerateToken(t.ID)
-	t.Hash = access.HashToken(raw)
-	if err := stored.NewAccounts(a.warehouse).PutToken(ctx, *t); err != nil {
-		return "", err
-	}
-	a.publish(ctx)
-	return raw, nil
+	return a.renew(ctx, t)
 }
 
 // rotate replaces a token and returns the new one in plain text. The old one stays valid
@@ -52,8 +46,13 @@ func (a tokenAdmin) rotate(ctx context.Context, t *stored.Token, overlap time.Du
 	if t.RevokedAt != nil {
 		return "", fmt.Errorf("token %s is revoked", t.ID)
 	}
-	raw = access.GenerateToken(t.ID)
 	t.PreviousHash, t.PreviousUntil = t.Hash, time.Now().Add(overlap)
+	return a.renew(ctx, t)
+}
+
+// renew stores a token with a new plain text, which it returns.
+func (a tokenAdmin) renew(ctx context.Context, t *stored.Token) (raw string, err error) {
+	raw = access.GenerateToken(t.ID)
 	t.Hash = access.HashToken(raw)
 	if err := stored.NewAccounts(a.warehouse).PutToken(ctx, *t); err != nil {
 		return "", err

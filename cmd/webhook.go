@@ -248,21 +248,17 @@ func enableWebhookCommand() *cobra.Command {
 		Use:   "enable ID",
 		Short: "Turn an endpoint on that was turned off; replay sends what it missed",
 		Args:  cobra.ExactArgs(1),
-		RunE: webhookTask(func(cmd *cobra.Command, args []string, admin webhookAdmin) error {
-			e, err := admin.find(cmd.Context(), args[0])
-			if err != nil {
-				return err
-			}
+		RunE: webhookTask(named(func(cmd *cobra.Command, admin webhookAdmin, e accounts.Webhook) error {
 			if e.Active() {
 				return fmt.Errorf("webhook %s is on", e.ID)
 			}
 			if err := admin.enable(cmd.Context(), e); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "enabled %s; to send what it missed: pnyx webhook replay %s --since %s\n",
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "enabled %s; to send what it missed: pnyx webhook replay %s --since %s\n",
 				e.ID, e.ID, governance.TimestampOf(e.DisabledAt))
 			return err
-		}),
+		})),
 	}
 }
 
@@ -272,16 +268,12 @@ func removeWebhookCommand() *cobra.Command {
 		Use:   "remove ID",
 		Short: "Remove an endpoint for good",
 		Args:  cobra.ExactArgs(1),
-		RunE: webhookTask(func(cmd *cobra.Command, args []string, admin webhookAdmin) error {
-			e, err := admin.find(cmd.Context(), args[0])
-			if err != nil {
-				return err
-			}
+		RunE: webhookTask(named(func(cmd *cobra.Command, admin webhookAdmin, e accounts.Webhook) error {
 			if err := accounts.NewAccounts(admin.warehouse).PutWebhook(cmd.Context(), e, true); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "removed %s (%s)\n", e.ID, printable(e.URL))
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "removed %s (%s)\n", e.ID, printable(e.URL))
 			return err
-		}),
+		})),
 	}
 }

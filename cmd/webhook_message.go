@@ -24,11 +24,7 @@ func testWebhookCommand() *cobra.Command {
 		Use:   "test ID",
 		Short: "Send a message of type pnyx.test now, and print how that went",
 		Args:  cobra.ExactArgs(1),
-		RunE: webhookTask(func(cmd *cobra.Command, args []string, admin webhookAdmin) error {
-			e, err := admin.find(cmd.Context(), args[0])
-			if err != nil {
-				return err
-			}
+		RunE: webhookTask(named(func(cmd *cobra.Command, admin webhookAdmin, e accounts.Webhook) error {
 			attempt, err := admin.sender.Test(cmd.Context(), e, time.Now())
 			if err != nil {
 				return err
@@ -41,7 +37,7 @@ func testWebhookCommand() *cobra.Command {
 				err = errTestFailed
 			}
 			return err
-		}),
+		})),
 	}
 }
 
@@ -132,23 +128,19 @@ func rotateWebhookCommand() *cobra.Command {
 		Long: `Replace the secret, and print the new one once. For the overlap every message has two
 signatures, one by each secret.`,
 		Args: cobra.ExactArgs(1),
-		RunE: webhookTask(func(cmd *cobra.Command, args []string, admin webhookAdmin) error {
-			e, err := admin.find(cmd.Context(), args[0])
-			if err != nil {
-				return err
-			}
+		RunE: webhookTask(named(func(cmd *cobra.Command, admin webhookAdmin, e accounts.Webhook) error {
 			e.PreviousSecret, e.PreviousUntil = e.Secret, time.Now().Add(overlap)
 			e.Secret = webhook.NewSecret()
 			if err := accounts.NewAccounts(admin.warehouse).PutWebhook(cmd.Context(), e, false); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(cmd.ErrOrStderr(), "webhook %s; the secret before is valid until %s UTC; the new one is shown this once:\n",
+			_, err := fmt.Fprintf(cmd.ErrOrStderr(), "webhook %s; the secret before is valid until %s UTC; the new one is shown this once:\n",
 				e.ID, shownTime(e.PreviousUntil))
 			if err == nil {
 				_, err = fmt.Fprintln(cmd.OutOrStdout(), e.Secret)
 			}
 			return err
-		}),
+		})),
 	}
 	overlapFlag(cmd, &overlap, "how long the secret before still signs too")
 	return cmd

@@ -172,17 +172,6 @@ type crumb struct {
 	Text, Href string
 }
 
-// failure is what the page of an error shows.
-type failure struct {
-	// Code and Message come from the error, and Fix is what to do.
-	Code, Message, Fix string
-	// RequestID finds the request in the log.
-	RequestID string
-	// Title is the heading, and Trail leads to the page.
-	Title string
-	Trail []crumb
-}
-
 func (x *explorer) errorPage(failed *apierror.Error, requestID string) shown {
 	title := "Something went wrong"
 	switch failed.Status {
@@ -191,9 +180,9 @@ func (x *explorer) errorPage(failed *apierror.Error, requestID string) shown {
 	case http.StatusBadRequest:
 		title = "The address is wrong"
 	}
-	return shown{view: viewError, title: title, description: title, data: failure{
-		Code: string(failed.Code), Message: apierror.Sentence(failed.Message), Fix: x.advice(failed), RequestID: requestID,
-		Title: title, Trail: []crumb{{Text: title}},
+	return shown{view: viewError, title: title, description: title, data: map[string]any{
+		"Code": failed.Code, "Message": apierror.Sentence(failed.Message), "Fix": x.advice(failed), "RequestID": requestID,
+		"Title": title, "Trail": []crumb{{Text: title}},
 	}}
 }
 

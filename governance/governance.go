@@ -7,5 +7,6 @@
 // Entry points: Identity and its keys, ParsePower, InstantRunoff, Decide, ParsePost,
 // CanonicalURL. Provider is the only place that knows what upstream systems differ in.
 // Derived data (events, signals, relevance, quality flags, warnings) is defined in
-// package rules.
+// package rules. What the fields of shapes mean is in reference/descriptions.json, for
+// all documents; a comment here adds what callers need not know.
 package governance

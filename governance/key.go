@@ -33,12 +33,9 @@ type TopicKey string
 
 // Identity says where a proposal or topic comes from.
 type Identity struct {
-	// DAOID is the DAO it belongs to.
-	DAOID string `json:"daoId" msgpack:"daoId"`
-	// Provider is the upstream system.
-	Provider Provider `json:"provider" msgpack:"provider"`
-	// ExternalID is its id in the upstream system.
-	ExternalID string `json:"externalId" msgpack:"externalId"`
+	DAOID      string   `json:"daoId" msgpack:"daoId"`
+	Provider   Provider `json:"provider" msgpack:"provider"`
+	ExternalID string   `json:"externalId" msgpack:"externalId"`
 }
 
 // ProposalKey returns the key of the proposal with this identity.

@@ -35,12 +35,9 @@ const MaxName = 255
 
 // VoterName is the name of a voter. It stands beside the identity, and replaces it nowhere.
 type VoterName struct {
-	// Name is the name as its source states it.
-	Name string `json:"name" msgpack:"name"`
-	// Source says who states it.
-	Source NameSource `json:"source" msgpack:"source"`
-	// Verified is true for a primary name whose own record leads to the voter.
-	Verified bool `json:"verified" msgpack:"verified"`
+	Name     string     `json:"name" msgpack:"name"`
+	Source   NameSource `json:"source" msgpack:"source"`
+	Verified bool       `json:"verified" msgpack:"verified"`
 	// Suspect is true for a name that may look like another: see IsSuspectName.
 	Suspect bool `json:"suspect" msgpack:"suspect"`
 }

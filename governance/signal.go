@@ -8,27 +8,19 @@ type SignalType string
 // Signal is something that deserves attention: a curated signal in the API contract.
 type Signal struct {
 	// SignalID is the id of the signal, see SignalID.
-	SignalID string `json:"signalId" msgpack:"signalId"`
-	// SignalType is why it deserves attention.
+	SignalID   string     `json:"signalId" msgpack:"signalId"`
 	SignalType SignalType `json:"signalType" msgpack:"signalType"`
-	// Priority is how much attention the signal deserves.
-	Priority Priority `json:"priority" msgpack:"priority"`
+	Priority   Priority   `json:"priority" msgpack:"priority"`
 	// Actionability says what a reader can do; Expired once the deadline has passed.
 	Actionability string `json:"actionability" msgpack:"actionability"`
-	// DAOID is the id of the DAO.
-	DAOID string `json:"daoId" msgpack:"daoId"`
-	// Title is the title.
-	Title string `json:"title" msgpack:"title"`
-	// Summary is a short text for lists.
-	Summary string `json:"summary" msgpack:"summary"`
+	DAOID         string `json:"daoId" msgpack:"daoId"`
+	Title         string `json:"title" msgpack:"title"`
+	Summary       string `json:"summary" msgpack:"summary"`
 	// SourceURL is the address of the page upstream; null where unknown.
-	SourceURL *string `json:"sourceUrl" msgpack:"sourceUrl"`
-	// DeadlineAtMs is when acting on the signal ends; null for no deadline.
-	DeadlineAtMs *Timestamp `json:"deadlineAtMs" msgpack:"deadlineAtMs"`
-	// Severity is info, warning or critical.
-	Severity string `json:"severity" msgpack:"severity"`
-	// ProposalKey is the key of the proposal.
-	ProposalKey *ProposalKey `json:"proposalKey" msgpack:"proposalKey"`
+	SourceURL    *string      `json:"sourceUrl" msgpack:"sourceUrl"`
+	DeadlineAtMs *Timestamp   `json:"deadlineAtMs" msgpack:"deadlineAtMs"`
+	Severity     string       `json:"severity" msgpack:"severity"`
+	ProposalKey  *ProposalKey `json:"proposalKey" msgpack:"proposalKey"`
 	// Evidence is a JSON object: the figures that the signal follows from, kept as
 	// text so that imported numbers keep every digit.
 	Evidence json.RawMessage `json:"evidence" msgpack:"evidence"`
@@ -55,10 +47,8 @@ type PriorityBand string
 
 // Priority is how much a signal deserves attention.
 type Priority struct {
-	// Score is the priority score, 0 to 100.
-	Score int `json:"score" msgpack:"score"`
-	// Band is the name of the score's range.
-	Band PriorityBand `json:"band" msgpack:"band"`
+	Score int          `json:"score" msgpack:"score"`
+	Band  PriorityBand `json:"band" msgpack:"band"`
 }
 
 // Surface is a view of the signals for one kind of delivery.

@@ -73,16 +73,10 @@ func SourceModes() []SourceMode { return []SourceMode{ModeFollowed, ModeImported
 
 // SourceFreshness says how new the records of one source are.
 type SourceFreshness struct {
-	// Provider is the upstream system.
-	Provider Provider `json:"provider" msgpack:"provider"`
-	// ID is the source's id there.
-	ID string `json:"id" msgpack:"id"`
-	// Mode is how its records come here.
-	Mode SourceMode `json:"mode" msgpack:"mode"`
-	// LastSuccessAt is the last poll that succeeded; null where the source is not followed.
-	LastSuccessAt *Timestamp `json:"lastSuccessAt" msgpack:"lastSuccessAt"`
-	// NewestRecordAt is the newest time at which a record was created, cast or updated; null
-	// where no time is known.
+	Provider       Provider   `json:"provider" msgpack:"provider"`
+	ID             string     `json:"id" msgpack:"id"`
+	Mode           SourceMode `json:"mode" msgpack:"mode"`
+	LastSuccessAt  *Timestamp `json:"lastSuccessAt" msgpack:"lastSuccessAt"`
 	NewestRecordAt *Timestamp `json:"newestRecordAt" msgpack:"newestRecordAt"`
 }
 
@@ -95,41 +89,23 @@ func (s SourceStatus) Freshness() SourceFreshness {
 
 // SourceStatus says how following one source goes, and how new its records are.
 type SourceStatus struct {
-	// Provider and ID are SourceType and SourceID by the names that the DAO's detail has.
-	Provider Provider `json:"provider" msgpack:"provider"`
-	ID       string   `json:"id" msgpack:"id"`
-	// Mode is how its records come here.
-	Mode SourceMode `json:"mode" msgpack:"mode"`
-	// NewestRecordAt is the newest time at which a record was created, cast or updated; null
-	// where no time is known.
-	NewestRecordAt *Timestamp `json:"newestRecordAt" msgpack:"newestRecordAt"`
-	// SourceType is the upstream system.
-	SourceType Provider `json:"sourceType" msgpack:"sourceType"`
-	// SourceID is the source's id there.
-	SourceID string `json:"sourceId" msgpack:"sourceId"`
-	// State says how it goes.
-	State SourceState `json:"state" msgpack:"state"`
-	// Reason explains a state other than live.
-	Reason *string `json:"reason" msgpack:"reason"`
-	// ReadThroughAt is the time up to which everything that upstream had then is stored;
-	// null before the first poll.
-	ReadThroughAt *Timestamp `json:"readThroughAt" msgpack:"readThroughAt"`
-	// LagSeconds is the time since ReadThroughAt.
-	LagSeconds *uint64 `json:"lagSeconds" msgpack:"lagSeconds"`
-	// LastSuccessAt is the last poll that succeeded.
-	LastSuccessAt *Timestamp `json:"lastSuccessAt" msgpack:"lastSuccessAt"`
-	// NextAttemptAt is null unless the last poll failed.
-	NextAttemptAt *Timestamp `json:"nextAttemptAt" msgpack:"nextAttemptAt"`
-	// Backfill is how far the past has been read; null when all of it has been.
-	Backfill *BackfillProgress `json:"backfill" msgpack:"backfill"`
-	// Gaps counts the items that only a second look found.
-	Gaps uint64 `json:"gaps" msgpack:"gaps"`
-	// Withdrawn counts the items that upstream took back.
-	Withdrawn uint64 `json:"withdrawn" msgpack:"withdrawn"`
-	// Rejected counts the items of the last 90 days that could not be read.
-	Rejected uint64 `json:"rejected" msgpack:"rejected"`
-	// Reorganizations counts the reorganizations of the chain.
-	Reorganizations uint64 `json:"reorganizations" msgpack:"reorganizations"`
+	Provider        Provider          `json:"provider" msgpack:"provider"`
+	ID              string            `json:"id" msgpack:"id"`
+	Mode            SourceMode        `json:"mode" msgpack:"mode"`
+	NewestRecordAt  *Timestamp        `json:"newestRecordAt" msgpack:"newestRecordAt"`
+	SourceType      Provider          `json:"sourceType" msgpack:"sourceType"`
+	SourceID        string            `json:"sourceId" msgpack:"sourceId"`
+	State           SourceState       `json:"state" msgpack:"state"`
+	Reason          *string           `json:"reason" msgpack:"reason"`
+	ReadThroughAt   *Timestamp        `json:"readThroughAt" msgpack:"readThroughAt"`
+	LagSeconds      *uint64           `json:"lagSeconds" msgpack:"lagSeconds"`
+	LastSuccessAt   *Timestamp        `json:"lastSuccessAt" msgpack:"lastSuccessAt"`
+	NextAttemptAt   *Timestamp        `json:"nextAttemptAt" msgpack:"nextAttemptAt"`
+	Backfill        *BackfillProgress `json:"backfill" msgpack:"backfill"`
+	Gaps            uint64            `json:"gaps" msgpack:"gaps"`
+	Withdrawn       uint64            `json:"withdrawn" msgpack:"withdrawn"`
+	Rejected        uint64            `json:"rejected" msgpack:"rejected"`
+	Reorganizations uint64            `json:"reorganizations" msgpack:"reorganizations"`
 }
 
 // SetLag sets LagSeconds for a time.
@@ -145,16 +121,12 @@ func (s *SourceStatus) SetLag(at time.Time) {
 // BackfillProgress says how much of the past has been read. The unit is the provider's:
 // proposals, topics or blocks.
 type BackfillProgress struct {
-	// Done is what has been read.
-	Done uint64 `json:"done" msgpack:"done"`
-	// Total is all there is; 0 while unknown.
+	Done  uint64 `json:"done" msgpack:"done"`
 	Total uint64 `json:"total" msgpack:"total"`
 }
 
 // SourceCount counts the followed sources with one state.
 type SourceCount struct {
-	// State is the state.
-	State SourceState `json:"state" msgpack:"state"`
-	// Sources is the number of sources.
-	Sources uint64 `json:"sources" msgpack:"sources"`
+	State   SourceState `json:"state" msgpack:"state"`
+	Sources uint64      `json:"sources" msgpack:"sources"`
 }

@@ -98,34 +98,11 @@ func (t Timestamp) Time() time.Time {
 
 // String returns the ISO 8601 form.
 func (t Timestamp) String() string {
-	return string(t.Append(nil))
+	return t.Time().Format(timestampLayout)
 }
 
-// Append appends the ISO 8601 form to a text. It is faster than time.Format, which parses
-// its layout each time.
-func (t Timestamp) Append(text []byte) []byte {
-	moment := t.Time()
-	year, month, day := moment.Date()
-	hour, minute, second := moment.Clock()
-	text = appendDigits(text, year, 4)
-	text = appendDigits(append(text, '-'), int(month), 2)
-	text = appendDigits(append(text, '-'), day, 2)
-	text = appendDigits(append(text, 'T'), hour, 2)
-	text = appendDigits(append(text, ':'), minute, 2)
-	text = appendDigits(append(text, ':'), second, 2)
-	text = appendDigits(append(text, '.'), moment.Nanosecond()/int(time.Millisecond), 3)
-	return append(text, 'Z')
-}
-
-// appendDigits appends the last width digits of a number; width is at most 4.
-func appendDigits(text []byte, number, width int) []byte {
-	text = append(text, "0000"[:width]...)
-	for i := range width {
-		text[len(text)-1-i] = byte('0' + number%10)
-		number /= 10
-	}
-	return text
-}
+// Append appends the ISO 8601 form to a text.
+func (t Timestamp) Append(text []byte) []byte { return t.Time().AppendFormat(text, timestampLayout) }
 
 // MarshalJSON implements json.Marshaler.
 func (t Timestamp) MarshalJSON() ([]byte, error) {

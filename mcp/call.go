@@ -307,14 +307,10 @@ func (c *call) answers(reads []*api.Read) ([]api.Answer, error) {
 	return answers, nil
 }
 
-// typicalMetaBytes holds the meta of most answers and the envelope.
-const typicalMetaBytes = 512
-
 // envelope returns the JSON of data and meta.
 func envelope(data []byte, meta api.Meta) []byte {
-	text := append(make([]byte, 0, len(data)+typicalMetaBytes), `{"data":`...)
-	text = append(append(text, data...), `,"meta":`...)
-	return append(meta.Append(text), '}')
+	about, _ := json.Marshal(meta) // texts, numbers and times have JSON
+	return slices.Concat([]byte(`{"data":`), data, []byte(`,"meta":`), about, []byte("}"))
 }
 
 // object is an object in the making, from values that are JSON.

@@ -3,6 +3,7 @@ package ratelimit
 import (
 	"hash/maphash"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -76,11 +77,11 @@ func (a *IPLimiter) count(b Bucket, d Decision) Decision {
 // addresses before it are unverified claims of that client.
 func (a *IPLimiter) client(peer netip.Addr, forwardedFor string) netip.Addr {
 	address := peer.Unmap()
-	if !a.isTrusted(address) {
+	if !a.TrustsProxy(address) {
 		return address
 	}
 	hops := strings.Split(forwardedFor, ",")
-	for i := len(hops) - 1; i >= 0 && a.isTrusted(address); i-- {
+	for i := len(hops) - 1; i >= 0 && a.TrustsProxy(address); i-- {
 		hop, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
 		if err != nil {
 			break
@@ -92,16 +93,7 @@ func (a *IPLimiter) client(peer netip.Addr, forwardedFor string) netip.Addr {
 
 // TrustsProxy reports whether an address belongs to a trusted proxy.
 func (a *IPLimiter) TrustsProxy(address netip.Addr) bool {
-	return a.isTrusted(address.Unmap())
-}
-
-func (a *IPLimiter) isTrusted(address netip.Addr) bool {
-	for _, network := range a.trusted {
-		if network.Contains(address) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(a.trusted, func(network netip.Prefix) bool { return network.Contains(address.Unmap()) })
 }
 
 // networkOf returns the network of one subscriber: an IPv4 address, or an IPv6 network of

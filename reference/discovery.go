@@ -19,29 +19,19 @@ type discovery struct {
 	// RouteTemplate is the path with the names of its parameters, under which an index
 	// lists all values of them; empty for a path without parameters.
 	RouteTemplate string `json:"routeTemplate,omitempty"`
-	// Info is a request that works.
-	Info discoveryInfo `json:"info"`
+	// Info is a request that works, and the format of its answer.
+	Info struct {
+		Input struct {
+			Type   string `json:"type"`
+			Method string `json:"method"`
+			// QueryParams and PathParams are values of parameters by name.
+			QueryParams map[string]any    `json:"queryParams,omitempty"`
+			PathParams  map[string]string `json:"pathParams,omitempty"`
+		} `json:"input"`
+		Output map[string]string `json:"output"`
+	} `json:"info"`
 	// Schema is the JSON Schema of Info.
 	Schema openapi.Members[any] `json:"schema"`
-}
-
-type discoveryInfo struct {
-	// Input is the request.
-	Input discoveryInput `json:"input"`
-	// Output says what the answer is.
-	Output struct {
-		// Type is the format of the answer, always json.
-		Type string `json:"type"`
-	} `json:"output"`
-}
-
-type discoveryInput struct {
-	// Type is the protocol, always http, and Method the HTTP method.
-	Type   string `json:"type"`
-	Method string `json:"method"`
-	// QueryParams and PathParams are values of parameters by name.
-	QueryParams map[string]any    `json:"queryParams,omitempty"`
-	PathParams  map[string]string `json:"pathParams,omitempty"`
 }
 
 // Discovery returns the function that describes requests of paid routes to indexes of paid
@@ -88,8 +78,8 @@ func pathValues(template, path string) map[string]string {
 // describeForIndexes describes a route, except for the parameters in the path.
 func describeForIndexes(base string, route routes.Route) discovery {
 	var described discovery
-	described.Info.Input = discoveryInput{Type: "http", Method: "GET", QueryParams: map[string]any{}}
-	described.Info.Output.Type = "json"
+	described.Info.Input.Type, described.Info.Input.Method, described.Info.Input.QueryParams = "http", "GET", map[string]any{}
+	described.Info.Output = map[string]string{"type": "json"}
 	closed := false
 	input := &openapi.Schema{Type: "object", Required: []string{"type", "method"}, AdditionalProperties: &closed}
 	input.Properties.Add("type", &openapi.Schema{Type: "string", Enum: []string{"http"}})
@@ -121,13 +111,10 @@ func describeForIndexes(base string, route routes.Route) discovery {
 	}
 	output := &openapi.Schema{Type: "object", Required: []string{"type"}}
 	output.Properties.Add("type", &openapi.Schema{Type: "string"})
-	properties := openapi.Members[*openapi.Schema]{{Name: "input", Value: input}, {Name: "output", Value: output}}
-	described.Schema = openapi.Members[any]{
-		{Name: "$schema", Value: "https://json-schema.org/draft/2020-12/schema"},
-		{Name: "type", Value: "object"},
-		{Name: "properties", Value: properties},
-		{Name: "required", Value: []string{"input"}},
-	}
+	described.Schema = openapi.Object(
+		"$schema", "https://json-schema.org/draft/2020-12/schema", "type", "object",
+		"properties", openapi.Object("input", input, "output", output), "required", []string{"input"},
+	)
 	return described
 }
 

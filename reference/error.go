@@ -32,9 +32,9 @@ func errorResponse(node Node) *openapi.Response {
 			continue
 		}
 		response.Description += fmt.Sprintf(" %d `%s`: %s %s", info.Status, info.Code, info.Description, info.Fix)
-		response.Content[0].Value.Examples.Add(string(info.Code), &openapi.Example{
-			Summary: info.Description, Value: info.Example.Envelope("4bf92f35-77b3-4da6-a3ce-929d0e0e4736"),
-		})
+		response.Content[0].Value.Examples.Add(string(info.Code), openapi.Object(
+			"summary", info.Description, "value", info.Example.Envelope("4bf92f35-77b3-4da6-a3ce-929d0e0e4736"),
+		))
 	}
 	return response
 }

@@ -11,21 +11,22 @@ import (
 
 // links describes the requests that can follow an answer of a route: for the next page,
 // and for routes below its path.
-func links(route routes.Route) openapi.Members[*openapi.Link] {
-	var all openapi.Members[*openapi.Link]
+func links(route routes.Route) (all openapi.Members[any]) {
 	same := pathParameters(route)
 	if route.Paged() {
-		all.Add("next", &openapi.Link{
-			OperationID: route.ID, Parameters: append(slices.Clip(same), openapi.Member[string]{Name: "cursor", Value: "$response.body#/meta/page/nextCursor"}),
-			Description: "The next page, while `meta.page.hasMore` is true. All other parameters stay as they are.",
-		})
+		next := slices.Clone(same)
+		next.Add("cursor", "$response.body#/meta/page/nextCursor")
+		all.Add("next", openapi.Object(
+			"operationId", route.ID, "parameters", next,
+			"description", "The next page, while `meta.page.hasMore` is true. All other parameters stay as they are.",
+		))
 	}
 	if len(same) == 0 {
 		return all
 	}
 	for _, below := range routes.All() {
 		if path.Dir(below.Path) == route.Path {
-			all.Add(path.Base(below.Path), &openapi.Link{OperationID: below.ID, Parameters: same, Description: below.Summary})
+			all.Add(path.Base(below.Path), openapi.Object("operationId", below.ID, "parameters", same, "description", below.Summary))
 		}
 	}
 	return all

@@ -11,7 +11,6 @@ import (
 	"pnyx/api/param"
 	"pnyx/api/routes"
 	"pnyx/mcp"
-	"pnyx/ratelimit"
 	"pnyx/reference/client"
 	"pnyx/reference/openapi"
 )
@@ -27,37 +26,21 @@ func agentsGuide(node Node) ([]byte, error) {
 		// none.
 		ID, Path, Summary, Price, Parameters string
 	}
-	data := struct {
-		// PathOpenAPI, PathPricing and PathMCP are the paths of the document, of the prices
-		// and of the tools.
-		PathOpenAPI, PathPricing, PathMCP string
-		// Guides are the guides that the node serves.
-		Guides []Guide
-		// Clients are the paths of the clients.
-		Clients []string
-		// Base is the public address of the API; empty where it is not known.
-		Base string
-		// Routes are all routes, in the order of documents.
-		Routes []route
-		// Plans are the plans of partner tokens, and the plan of payments.
-		Plans []ratelimit.PlanDescription
-		// PayPerRequest says whether the node takes payments for single requests.
-		PayPerRequest bool
-		// Codes are the error codes of the API.
-		Codes []api.CodeInfo
-	}{
-		Base: node.base(), PathOpenAPI: api.PathOpenAPI, PathPricing: routes.PathPricing, PathMCP: mcp.Path, Codes: node.codes(),
-		Guides: Guides(), Plans: node.plans(), PayPerRequest: node.Prices.PayPerRequest,
-	}
+	var clients []string
 	for _, language := range client.Languages() {
-		data.Clients = append(data.Clients, language.Path())
+		clients = append(clients, language.Path())
 	}
+	var shown []route
 	for _, r := range routes.All() {
-		data.Routes = append(data.Routes, route{
+		shown = append(shown, route{
 			ID: r.ID, Path: r.Path, Summary: r.Summary, Price: priceLabel(r, node.Prices), Parameters: paramList(r),
 		})
 	}
-	return render("llms.txt", data)
+	return render("llms.txt", map[string]any{
+		"Base": node.base(), "PathOpenAPI": api.PathOpenAPI, "PathPricing": routes.PathPricing, "PathMCP": mcp.Path,
+		"Codes": node.codes(), "Guides": Guides(), "Plans": node.plans(), "PayPerRequest": node.Prices.PayPerRequest,
+		"Clients": clients, "Routes": shown,
+	})
 }
 
 // priceLabel is the tier of a route, and what it costs where payments are taken.
@@ -93,32 +76,26 @@ func paramList(route routes.Route) string {
 // catalog returns the API catalog of RFC 9727: the addresses of the API, and of what
 // describes it. Paths with parameters are left to the OpenAPI document.
 func catalog(node Node) ([]byte, error) {
-	type link struct {
-		// Href is the address of the target, relative where the API's address is not known.
-		Href string `json:"href"`
-		// Type is the media type of the target; empty for unknown.
-		Type string `json:"type,omitempty"`
-	}
-	var items []link
+	link := func(path, mediaType string) any { return openapi.Object("href", node.base()+path, "type", mediaType) }
+	var items, related []any
 	for _, route := range routes.All() {
 		if !strings.Contains(route.Path, ":") {
-			items = append(items, link{Href: node.base() + route.Path, Type: fiber.MIMEApplicationJSON})
+			items = append(items, link(route.Path, fiber.MIMEApplicationJSON))
 		}
 	}
-	guide := []link{{Href: node.base() + api.PathLLMs, Type: fiber.MIMETextPlain}}
-	related := make([]link, 0, len(client.Languages()))
+	guide := link(api.PathLLMs, fiber.MIMETextPlain)
 	for _, language := range client.Languages() {
-		related = append(related, link{Href: node.base() + language.Path(), Type: mediaType(language)})
+		related = append(related, link(language.Path(), mediaType(language)))
 	}
-	tools := openapi.Members[any]{{Name: "anchor", Value: node.base() + mcp.Path}, {Name: "service-doc", Value: guide}}
-	text, err := json.MarshalIndent(map[string]any{"linkset": []any{openapi.Members[any]{
-		{Name: "anchor", Value: node.base() + api.PathPrefix},
-		{Name: "item", Value: items},
-		{Name: "service-desc", Value: []link{{Href: node.base() + api.PathOpenAPI, Type: fiber.MIMEApplicationJSON}}},
-		{Name: "service-doc", Value: []link{{Href: node.base() + api.PathDocs, Type: fiber.MIMETextHTML}, {Href: node.base() + api.PathLLMs, Type: fiber.MIMETextPlain}}},
-		{Name: "related", Value: related},
-		{Name: "service-meta", Value: []link{{Href: node.base() + routes.PathPricing, Type: fiber.MIMEApplicationJSON}}},
-	}, tools}}, "", "  ")
+	tools := openapi.Object("anchor", node.base()+mcp.Path, "service-doc", []any{guide})
+	text, err := json.MarshalIndent(map[string]any{"linkset": []any{openapi.Object(
+		"anchor", node.base()+api.PathPrefix,
+		"item", items,
+		"service-desc", []any{link(api.PathOpenAPI, fiber.MIMEApplicationJSON)},
+		"service-doc", []any{link(api.PathDocs, fiber.MIMETextHTML), guide},
+		"related", related,
+		"service-meta", []any{link(routes.PathPricing, fiber.MIMEApplicationJSON)},
+	), tools}}, "", "  ")
 	if err != nil {
 		return nil, fmt.Errorf("encode the API catalog: %w", err)
 	}

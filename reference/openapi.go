@@ -60,7 +60,7 @@ func describeAPI(node Node) (*openapi.Document, error) {
 			Title: "Pnyx", Version: api.SurfaceVersion,
 			Summary:     "Governance data of DAOs: proposals, votes, voters, forum topics, events and signals.",
 			Description: string(guide),
-			License:     openapi.License{Name: "Apache 2.0", Identifier: "Apache-2.0"},
+			License:     openapi.Object("name", "Apache 2.0", "identifier", "Apache-2.0"),
 		},
 		Servers: []openapi.Server{{URL: cmp.Or(node.base(), "/"), Description: "Where this document is served."}},
 	}
@@ -114,12 +114,10 @@ func describeRoute(schemas *openapi.Schemas, route routes.Route, node Node) *ope
 		XTier:       string(route.Tier), XBucket: string(route.Bucket()), XAddition: route.Addition,
 	}
 	if prices.PayPerRequest {
-		operation.XPrice = &openapi.Price{Amount: string(prices.Of(route)), Token: prices.Token, Network: prices.Network}
+		operation.XPrice = openapi.Object("amount", prices.Of(route), "token", prices.Token, "network", prices.Network)
 	}
 	if route.Paid() && prices.PayPerRequest {
-		operation.XPaymentInfo = &openapi.PaymentInfo{
-			Protocols: []string{"x402"}, PricingMode: "fixed", Price: string(prices.Of(route)),
-		}
+		operation.XPaymentInfo = openapi.Object("protocols", []string{"x402"}, "pricingMode", "fixed", "price", prices.Of(route))
 	}
 	for _, param := range route.Params {
 		operation.Parameters = append(operation.Parameters, describeParam(schemas, param))
@@ -180,25 +178,22 @@ func describeAccess(route routes.Route, prices routes.Prices) string {
 // security lists the alternative credentials of a route; none for a free one. A payment
 // answers the 402 of a request without credentials, and is no credential itself.
 func security(route routes.Route, prices routes.Prices) []map[string][]string {
-	if route.TokenOnly {
+	switch {
+	case route.Paid() && prices.PayPerRequest:
+		return []map[string][]string{{"token": {}}, {}}
+	case route.Paid() || route.TokenOnly:
 		return []map[string][]string{{"token": {}}}
 	}
-	switch {
-	case !route.Paid():
-		return []map[string][]string{}
-	case prices.PayPerRequest:
-		return []map[string][]string{{"token": {}}, {}}
-	}
-	return []map[string][]string{{"token": {}}}
+	return []map[string][]string{}
 }
 
 // securitySchemes describes tokens.
-func securitySchemes() openapi.Members[*openapi.SecurityScheme] {
-	return openapi.Members[*openapi.SecurityScheme]{{Name: "token", Value: &openapi.SecurityScheme{
-		Type: "apiKey", In: "header", Name: strings.ToLower(access.HeaderToken),
-		Description: "A partner token, as the operator issued it. Scopes: `v2:paid:standard` opens standard routes, " +
+func securitySchemes() openapi.Members[any] {
+	return openapi.Object("token", openapi.Object(
+		"type", "apiKey", "in", "header", "name", strings.ToLower(access.HeaderToken),
+		"description", "A partner token, as the operator issued it. Scopes: `v2:paid:standard` opens standard routes, "+
 			"`v2:paid:plus` standard and plus routes, `v2:paid:*` everything.",
-	}}}
+	))
 }
 
 // exampleAnswer returns an answer of a route with the examples of its fields.
@@ -216,10 +211,7 @@ func exampleAnswer(schemas *openapi.Schemas, route routes.Route) any {
 			about = append(about, member)
 		}
 	}
-	return openapi.Members[any]{
-		{Name: "data", Value: schemas.Example(reflect.TypeOf(route.Returns))},
-		{Name: "meta", Value: about},
-	}
+	return openapi.Object("data", schemas.Example(reflect.TypeOf(route.Returns)), "meta", about)
 }
 
 // exampleRow returns a row of a file: of rows of several kinds, a ballot.

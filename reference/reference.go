@@ -39,41 +39,6 @@ func reference(node Node) []api.Document {
 	})
 }
 
-// referencePage is what the template of the reference shows.
-type referencePage struct {
-	// Version is the version of the HTTP interface, and Count the number of routes.
-	Version string
-	Count   int
-	// PayPerRequest says whether the node takes payments for single requests, and Live
-	// whether the examples are of its own data.
-	PayPerRequest, Live bool
-	// Guide is what holds for all routes, and Guides are the guides beside the reference.
-	Guide  template.HTML
-	Guides []Guide
-	// Groups are the routes by noun, Webhooks what is sent, and Codes the errors.
-	Groups   []referenceGroup
-	Webhooks referenceWebhooks
-	Codes    []referenceCode
-}
-
-// referenceWebhooks is what the reference shows of webhooks.
-type referenceWebhooks struct {
-	openapi.Tag
-
-	// Headers are the headers of each message, Messages the kinds of messages, and Example is the
-	// body of one.
-	Headers  []referenceField
-	Messages []referenceMessage
-	Example  string
-}
-
-// referenceMessage is one kind of message.
-type referenceMessage struct {
-	// Title names it, and Summary says when it is sent.
-	Title   string
-	Summary template.HTML
-}
-
 // referenceGroup is the routes of one noun.
 type referenceGroup struct {
 	openapi.Tag
@@ -87,9 +52,8 @@ type referenceRoute struct {
 	// Route has the id, the title and the path.
 	routes.Route
 
-	// Summary describes the answer, and Cost what a request costs and where it counts.
-	Summary template.HTML
-	Cost    template.HTML
+	// Cost says what a request costs and where it counts.
+	Cost string
 	// Token says that a request needs credentials.
 	Token bool
 	// Needed are the parameters that a request has to give, and Optional the others.
@@ -123,7 +87,7 @@ type referenceField struct {
 	// type in words.
 	Path, Type string
 	// Description is what the field means.
-	Description template.HTML
+	Description string
 }
 
 // referenceSnippet is a request as code.
@@ -139,49 +103,52 @@ type referenceCode struct {
 
 // renderReference renders the reference of a node.
 func renderReference(node Node, examples api.Examples) ([]byte, error) {
-	parsed, err := page.New(referenceFiles, template.FuncMap{"anchor": anchor}, "files/reference.html")
+	parsed, err := page.New(referenceFiles, template.FuncMap{"anchor": anchor, "inline": inlineHTML}, "files/reference.html")
 	if err != nil {
 		return nil, err
-	}
-	shown := referencePage{
-		Version: api.SurfaceVersion, Count: len(routes.All()), PayPerRequest: node.Prices.PayPerRequest, Live: examples != api.Examples{},
-		Guides: Guides(),
 	}
 	guide, err := guideText(node, nil)
 	if err != nil {
 		return nil, err
 	}
-	shown.Guide = markdownHTML(string(guide))
 	schemas, err := newSchemas()
 	if err != nil {
 		return nil, err
 	}
 	addEnvelopes(schemas)
+	var groups []referenceGroup
 	for _, route := range routes.All() {
 		tag := tagOf(route)
-		at := slices.IndexFunc(shown.Groups, func(g referenceGroup) bool { return g.Name == tag.Name })
+		at := slices.IndexFunc(groups, func(g referenceGroup) bool { return g.Name == tag.Name })
 		if at < 0 {
-			at, shown.Groups = len(shown.Groups), append(shown.Groups, referenceGroup{Tag: tag})
+			at, groups = len(groups), append(groups, referenceGroup{Tag: tag})
 		}
 		described, err := describeForPeople(node, schemas, route, examples)
 		if err != nil {
 			return nil, err
 		}
-		shown.Groups[at].Routes = append(shown.Groups[at].Routes, described)
+		groups[at].Routes = append(groups[at].Routes, described)
 	}
-	if shown.Webhooks, err = webhooksForPeople(schemas); err != nil {
+	message, err := indented(exampleMessage(schemas, webhooks()[0]))
+	if err != nil {
 		return nil, err
 	}
+	var codes []referenceCode
 	for _, info := range node.codes() {
 		example, err := indented(info.Example.Envelope("4bf92f35-77b3-4da6-a3ce-929d0e0e4736"))
 		if err != nil {
 			return nil, err
 		}
-		shown.Codes = append(shown.Codes, referenceCode{info, example})
+		codes = append(codes, referenceCode{info, example})
 	}
 	return page.Render(parsed, page.Page{
 		Title: "API reference", Description: "Governance data of DAOs over HTTP: every route, parameter, field and error, to try.",
-		Path: api.PathDocs, Styles: []string{pathReferenceStyle}, Scripts: []string{pathReferenceScript}, Data: shown,
+		Path: api.PathDocs, Styles: []string{pathReferenceStyle}, Scripts: []string{pathReferenceScript},
+		Data: map[string]any{
+			"Version": api.SurfaceVersion, "Count": len(routes.All()), "PayPerRequest": node.Prices.PayPerRequest, "Live": examples != api.Examples{},
+			"Guide": markdownHTML(string(guide)), "Guides": Guides(), "Groups": groups, "Codes": codes,
+			"WebhookTag": webhookTag(), "WebhookHeaders": webhookHeaders(), "Webhooks": webhooks(), "Message": message,
+		},
 	})
 }
 
@@ -193,7 +160,7 @@ func anchor(heading string) string {
 // describeForPeople returns what the reference shows of a route.
 func describeForPeople(node Node, schemas *openapi.Schemas, route routes.Route, examples api.Examples) (referenceRoute, error) {
 	shown := referenceRoute{
-		Route: route, Summary: inlineHTML(route.Summary), Cost: inlineHTML(costOf(route, node.Prices)),
+		Route: route, Cost: costOf(route, node.Prices),
 		Token: route.Paid() || route.TokenOnly, Page: pathOfPage(route),
 	}
 	for _, param := range route.Params {
@@ -215,19 +182,6 @@ func describeForPeople(node Node, schemas *openapi.Schemas, route routes.Route, 
 		return referenceRoute{}, err
 	}
 	shown.Example, err = indented(exampleAnswer(schemas, route))
-	return shown, err
-}
-
-// webhooksForPeople returns what the reference shows of webhooks.
-func webhooksForPeople(schemas *openapi.Schemas) (shown referenceWebhooks, err error) {
-	shown.Tag = webhookTag()
-	for _, header := range webhookHeaders() {
-		shown.Headers = append(shown.Headers, referenceField{Path: header.Name, Description: inlineHTML(header.Description)})
-	}
-	for _, hook := range webhooks() {
-		shown.Messages = append(shown.Messages, referenceMessage{hook.Title, inlineHTML(hook.Summary)})
-	}
-	shown.Example, err = indented(exampleMessage(schemas, webhooks()[0]))
 	return shown, err
 }
 
@@ -291,12 +245,9 @@ func snippets(node Node, route routes.Route, examples api.Examples) ([]reference
 	if name == "" {
 		return all, nil // no tool reads the route
 	}
-	call, err := indented(openapi.Members[any]{
-		{Name: "jsonrpc", Value: "2.0"},
-		{Name: "id", Value: 1},
-		{Name: "method", Value: "tools/call"},
-		{Name: "params", Value: openapi.Members[any]{{Name: "name", Value: name}, {Name: "arguments", Value: arguments}}},
-	})
+	call, err := indented(openapi.Object(
+		"jsonrpc", "2.0", "id", 1, "method", "tools/call", "params", openapi.Object("name", name, "arguments", arguments),
+	))
 	return append(all, referenceSnippet{"mcp", "MCP", call}), err
 }
 
@@ -328,7 +279,7 @@ func fieldsOf(components openapi.Members[*openapi.Schema], schema *openapi.Schem
 	var all []referenceField
 	for _, property := range object.Properties {
 		inner := strings.TrimPrefix(path+"."+property.Name, ".")
-		all = append(all, referenceField{inner, typeInWords(components, property.Value), inlineHTML(property.Value.Description)})
+		all = append(all, referenceField{inner, typeInWords(components, property.Value), property.Value.Description})
 		all = append(all, fieldsOf(components, property.Value, inner, append(slices.Clone(within), name))...)
 	}
 	return all

@@ -83,9 +83,9 @@ func describeWebhooks(schemas *openapi.Schemas) (items openapi.Members[*openapi.
 	for _, hook := range webhooks() {
 		operation := &openapi.Operation{
 			OperationID: "webhooks." + hook.Name, Tags: []string{webhookTag().Name}, Summary: hook.Title, Description: hook.Summary,
-			RequestBody: &openapi.RequestBody{Required: true, Content: openapi.Members[*openapi.MediaType]{{
-				Name: fiber.MIMEApplicationJSON, Value: &openapi.MediaType{Schema: messageSchema(schemas, hook), Example: exampleMessage(schemas, hook)},
-			}}},
+			RequestBody: openapi.Object("required", true, "content", openapi.Object(
+				fiber.MIMEApplicationJSON, &openapi.MediaType{Schema: messageSchema(schemas, hook), Example: exampleMessage(schemas, hook)},
+			)),
 			Responses: openapi.Members[*openapi.Response]{
 				{Name: "2XX", Value: &openapi.Response{Description: "The message is taken, within 15 seconds. What the answer says is ignored."}},
 				{Name: "410", Value: &openapi.Response{Description: "The receiver is gone: its endpoint is turned off."}},
@@ -133,9 +133,9 @@ func endpointSchema() *openapi.Schema {
 
 // exampleMessage returns the body of a message.
 func exampleMessage(schemas *openapi.Schemas, hook webhook) any {
-	var data any = openapi.Members[any]{{Name: "endpointId", Value: "wh_4f2c81d09ab3e675"}}
+	var data any = openapi.Object("endpointId", "wh_4f2c81d09ab3e675")
 	if hook.Row != nil {
 		data = schemas.Example(reflect.TypeOf(hook.Row))
 	}
-	return openapi.Members[any]{{Name: "type", Value: hook.Example}, {Name: "timestamp", Value: exampleTime}, {Name: "data", Value: data}}
+	return openapi.Object("type", hook.Example, "timestamp", exampleTime, "data", data)
 }

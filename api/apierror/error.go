@@ -209,17 +209,13 @@ func Seconds(d time.Duration) int {
 
 // ErrorEnvelope is the body of every error.
 type ErrorEnvelope struct {
-	// Error is what went wrong.
 	Error ErrorBody `json:"error"`
-	// Meta identifies the request.
-	Meta ErrorMeta `json:"meta"`
+	Meta  ErrorMeta `json:"meta"`
 }
 
 // ErrorBody is what went wrong.
 type ErrorBody struct {
-	// Code is the machine-readable name of the error.
-	Code Code `json:"code"`
-	// Message is the error in words.
+	Code    Code   `json:"code"`
 	Message string `json:"message"`
 	// Details depends on the code; it encodes to a JSON object.
 	Details any `json:"details"`
@@ -227,6 +223,5 @@ type ErrorBody struct {
 
 // ErrorMeta identifies the request that an error answers.
 type ErrorMeta struct {
-	// RequestID is the id of the request.
 	RequestID string `json:"requestId"`
 }

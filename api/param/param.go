@@ -113,63 +113,50 @@ func (p Param) Allowed() string {
 // Parse parses one value. The type of the result depends on the kind: int, bool, []string
 // (sorted, each value once), governance.Timestamp, or string.
 func (p Param) Parse(text string) (any, error) {
+	if value, allowed := p.parse(text); allowed {
+		return value, nil
+	}
+	return nil, fmt.Errorf("must be %s", p.Allowed())
+}
+
+// parse is Parse, with whether the value is allowed.
+func (p Param) parse(text string) (any, bool) {
 	switch p.Kind {
 	case Integer:
 		number, err := strconv.Atoi(text)
-		if err != nil || number < p.Min || number > p.Max || text[0] == '+' {
-			return nil, fmt.Errorf("must be %s", p.Allowed())
-		}
-		return number, nil
+		return number, err == nil && number >= p.Min && number <= p.Max && text[0] != '+'
 	case Boolean:
-		if text != "true" && text != "false" {
-			return nil, fmt.Errorf("must be %s", p.Allowed())
-		}
-		return text == "true", nil
+		return text == "true", text == "true" || text == "false"
 	case Enum:
-		if !slices.Contains(p.Enum, text) {
-			return nil, fmt.Errorf("must be %s", p.Allowed())
-		}
+		return text, slices.Contains(p.Enum, text)
 	case EnumList:
 		chosen := strings.Split(text, ",")
-		for _, one := range chosen {
-			if !slices.Contains(p.Enum, one) {
-				return nil, fmt.Errorf("must be %s", p.Allowed())
-			}
-		}
+		strange := slices.ContainsFunc(chosen, func(one string) bool { return !slices.Contains(p.Enum, one) })
 		slices.Sort(chosen)
-		return slices.Compact(chosen), nil
+		return slices.Compact(chosen), !strange
 	case ProposalKey:
-		if _, err := governance.ParseProposalKey(text); err != nil {
-			return nil, fmt.Errorf("must be %s", p.Allowed())
-		}
+		_, err := governance.ParseProposalKey(text)
+		return text, err == nil
 	case TopicKey:
-		if _, err := governance.ParseTopicKey(text); err != nil {
-			return nil, fmt.Errorf("must be %s", p.Allowed())
-		}
+		_, err := governance.ParseTopicKey(text)
+		return text, err == nil
 	case Instant:
 		stamp, err := governance.ParseTimestamp(text)
-		if err != nil {
-			return nil, fmt.Errorf("must be %s", p.Allowed())
-		}
-		return stamp, nil
+		return stamp, err == nil
 	case Month:
-		if parsed, err := time.Parse(MonthLayout, text); err != nil || parsed.Year() < 1970 || parsed.Year() > governance.MaxYear {
-			return nil, fmt.Errorf("must be %s", p.Allowed())
-		}
+		parsed, err := time.Parse(MonthLayout, text)
+		return text, err == nil && parsed.Year() >= 1970 && parsed.Year() <= governance.MaxYear
 	case Cursor:
-		if len(text) > MaxCursorBytes || !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
-			return nil, fmt.Errorf("must be %s", p.Allowed())
-		}
-	case Text, Voter:
-		if len(text) > MaxTextBytes || !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
-			return nil, fmt.Errorf("must be %s", p.Allowed())
-		}
+		return text, len(text) <= MaxCursorBytes && isText(text)
+	case Voter:
+		return governance.VoterIdentity(text), len(text) <= MaxTextBytes && isText(text)
+	case Text:
 	}
-	if p.Kind == Voter {
-		return governance.VoterIdentity(text), nil
-	}
-	return text, nil
+	return text, len(text) <= MaxTextBytes && isText(text)
 }
+
+// isText reports whether a value is UTF-8 without a zero byte.
+func isText(value string) bool { return utf8.ValidString(value) && !strings.ContainsRune(value, 0) }
 
 // Read returns the value of a parameter among texts by name, or the problem with it. Both
 // are nil for a parameter that is left out.

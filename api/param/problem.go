@@ -9,13 +9,10 @@ type Problem struct {
 	// whole query is wrong.
 	Parameter string `json:"parameter,omitempty"`
 	// Given is the value in the request; a long one is cut.
-	Given string `json:"given,omitempty"`
-	// Message is what is wrong, as a sentence that begins with the parameter.
+	Given   string `json:"given,omitempty"`
 	Message string `json:"message"`
-	// Allowed is what the value may be.
 	Allowed string `json:"allowed"`
-	// Fix is how to correct the request.
-	Fix string `json:"fix"`
+	Fix     string `json:"fix"`
 }
 
 // Empty returns the problem with a parameter without a value.

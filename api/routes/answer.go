@@ -1,8 +1,6 @@
 package routes
 
 import (
-	"strconv"
-
 	"pnyx/api/httpcache"
 	"pnyx/cache"
 )
@@ -51,19 +49,4 @@ type Page struct {
 	HasMore bool `json:"hasMore"`
 	// NextCursor is the cursor of the next page; null on the last one.
 	NextCursor *string `json:"nextCursor"`
-}
-
-// Append appends the same text as encoding/json.
-func (p *Page) Append(text []byte) []byte {
-	text = append(text, `{"limit":`...)
-	text = strconv.AppendInt(text, int64(p.Limit), 10)
-	text = append(text, `,"hasMore":`...)
-	text = strconv.AppendBool(text, p.HasMore)
-	text = append(text, `,"nextCursor":`...)
-	if p.NextCursor == nil {
-		return append(text, `null}`...)
-	}
-	text = append(text, '"')
-	text = append(text, *p.NextCursor...)
-	return append(text, `"}`...)
 }

@@ -29,18 +29,6 @@ const (
 	Plus     = governance.Plus
 )
 
-// Bucket names the limiter that counts the requests of a route.
-type Bucket string
-
-// The buckets.
-const (
-	// FreeBucket counts the requests of an IP address to free routes.
-	FreeBucket = Bucket(ratelimit.Free)
-	// StandardBucket and DetailBucket are two a caller, of the sizes of its plan.
-	StandardBucket = Bucket(ratelimit.Standard)
-	DetailBucket   = Bucket(ratelimit.Detail)
-)
-
 // Route is everything there is to know of an endpoint.
 type Route struct {
 	// ID names the route in prices, metrics and cursors.
@@ -130,15 +118,15 @@ type noParams struct{}
 func (r *Route) Paid() bool { return r.Tier != Free }
 
 // Bucket returns the limiter that counts the requests of the route.
-func (r *Route) Bucket() Bucket {
+func (r *Route) Bucket() ratelimit.Bucket {
 	switch r.Tier {
 	case Standard:
-		return StandardBucket
+		return ratelimit.Standard
 	case Plus:
-		return DetailBucket
+		return ratelimit.Detail
 	case Free:
 	}
-	return FreeBucket
+	return ratelimit.Free
 }
 
 // Paged says whether the route answers with one page of a list.

@@ -16,18 +16,12 @@ import (
 
 // usage is the data of GET /v2/meta/usage: limits and usage of one token.
 type usage struct {
-	// TokenID is the id of the token of the request.
-	TokenID string `json:"tokenId"`
-	// Plan is the plan of the token.
-	Plan ratelimit.Plan `json:"plan"`
-	// Scopes are the effective scopes of the token.
-	Scopes []access.Scope `json:"scopes"`
-	// ExpiresAt is when the token expires; nil for never.
+	TokenID   string                `json:"tokenId"`
+	Plan      ratelimit.Plan        `json:"plan"`
+	Scopes    []access.Scope        `json:"scopes"`
 	ExpiresAt *governance.Timestamp `json:"expiresAt"`
-	// Buckets holds the standard and the detail bucket of the token.
-	Buckets []bucketUsage `json:"buckets"`
-	// Month is the quota of the current month.
-	Month monthUsage `json:"month"`
+	Buckets   []bucketUsage         `json:"buckets"`
+	Month     monthUsage            `json:"month"`
 	// Days holds the usage of the current month by day and route. It lags a few seconds,
 	// until nodes write their counters and the worker publishes them.
 	Days []dayUsage `json:"days"`
@@ -35,15 +29,11 @@ type usage struct {
 
 // bucketUsage is the state of one bucket.
 type bucketUsage struct {
-	// Bucket is the name of the bucket.
-	Bucket ratelimit.Bucket `json:"bucket"`
-	// PerMinute is how many requests a minute are allowed on average.
-	PerMinute string `json:"perMinute"`
+	Bucket    ratelimit.Bucket `json:"bucket"`
+	PerMinute string           `json:"perMinute"`
 	// Limit is the burst: how many requests a full bucket allows without a pause.
-	Limit string `json:"limit"`
-	// Used is how many of them are used at the moment.
-	Used string `json:"used"`
-	// Remaining is how many more requests are allowed without a pause.
+	Limit     string `json:"limit"`
+	Used      string `json:"used"`
 	Remaining string `json:"remaining"`
 	// ResetAt is when one more request is allowed than Remaining says; now, of a full
 	// bucket.
@@ -52,38 +42,26 @@ type bucketUsage struct {
 
 // monthUsage is the state of the month's quota.
 type monthUsage struct {
-	// Month is the month in UTC, as YYYY-MM.
 	Month string `json:"month"`
 	// Limit is how many responses the month includes; "0" for no quota.
 	Limit string `json:"limit"`
-	// Used is how many of them are used or reserved.
-	Used string `json:"used"`
+	Used  string `json:"used"`
 	// Remaining is how many of them are left; "0" without a quota, too.
-	Remaining string `json:"remaining"`
-	// ResetAt is when the month ends and the counter starts at zero again.
-	ResetAt governance.Timestamp `json:"resetAt"`
+	Remaining string               `json:"remaining"`
+	ResetAt   governance.Timestamp `json:"resetAt"`
 }
 
 // dayUsage counts the requests to one route on one day.
 type dayUsage struct {
-	// Day is a date in UTC, as YYYY-MM-DD.
-	Day string `json:"day"`
-	// RouteID is the id of the route.
-	RouteID string `json:"routeId"`
-	// Requests is the number of all responses.
-	Requests string `json:"requests"`
-	// OK is the number of responses with a status below 400 other than 304.
-	OK string `json:"ok"`
-	// NotModified is the number of responses with status 304.
+	Day         string `json:"day"`
+	RouteID     string `json:"routeId"`
+	Requests    string `json:"requests"`
+	OK          string `json:"ok"`
 	NotModified string `json:"notModified"`
-	// Refused is the number of responses with a status from 400 to 499.
-	Refused string `json:"refused"`
-	// Failed is the number of responses with a status from 500 on.
-	Failed string `json:"failed"`
-	// Charged is the number of responses that count towards the quota of the month.
-	Charged string `json:"charged"`
-	// Bytes is the size of all bodies in bytes.
-	Bytes string `json:"bytes"`
+	Refused     string `json:"refused"`
+	Failed      string `json:"failed"`
+	Charged     string `json:"charged"`
+	Bytes       string `json:"bytes"`
 }
 
 // usage answers GET /v2/meta/usage.

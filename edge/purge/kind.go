@@ -65,37 +65,27 @@ func (k Kind) batches(tags []string) [][]string {
 // request returns the request that purges all responses with any of the tags. An empty
 // token sends no credentials. Errors contain no URL.
 func (k Kind) request(ctx context.Context, address, token string, tags []string) (*http.Request, error) {
-	method, body := http.MethodPost, io.Reader(http.NoBody)
-	switch k {
-	case Varnish:
-		method = "PURGE"
-	case Cloudflare:
-		text, err := json.Marshal(map[string][]string{"tags": tags})
-		if err != nil {
-			return nil, err
-		}
-		body = bytes.NewReader(text)
-	case Fastly:
-	}
-	request, err := http.NewRequestWithContext(ctx, method, address, body)
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, http.NoBody)
 	if err != nil {
 		return nil, withoutURL(err)
 	}
-	joined := strings.Join(tags, " ")
 	switch k {
 	case Fastly:
-		request.Header.Set("Surrogate-Key", joined)
+		request.Header.Set("Surrogate-Key", strings.Join(tags, " "))
 		request.Header.Set("Fastly-Soft-Purge", "1")
 		if token != "" {
 			request.Header.Set("Fastly-Key", token)
 		}
 	case Cloudflare:
+		text, _ := json.Marshal(map[string][]string{"tags": tags}) // texts have JSON
+		request.Body, request.ContentLength = io.NopCloser(bytes.NewReader(text)), int64(len(text))
 		request.Header.Set("Content-Type", "application/json")
 		if token != "" {
 			request.Header.Set("Authorization", "Bearer "+token)
 		}
 	case Varnish:
-		request.Header.Set("Xkey", joined)
+		request.Method = "PURGE"
+		request.Header.Set("Xkey", strings.Join(tags, " "))
 	}
 	return request, nil
 }

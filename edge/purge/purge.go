@@ -165,11 +165,9 @@ func (t *target) round(ctx context.Context) error {
 	return nil
 }
 
-// send makes one request, bounded by requestTimeout. Errors contain neither the URL nor
-// the token.
+// send makes one request, which the client bounds by requestTimeout. Errors contain neither the
+// URL nor the token.
 func (t *target) send(ctx context.Context, tags []string) error {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
 	request, err := t.kind.request(ctx, t.url, t.token, tags)
 	if err != nil {
 		return fmt.Errorf("purge request: %w", err)

@@ -78,7 +78,7 @@ func delegateText(delegate string) string { return "Delegate " + oneLine(delegat
 
 func detectDelegateMove(m DelegateMove) RuleHit {
 	hit := RuleHit{
-		DetectedAt: m.At, Score: 35, Severity: SeverityInfo, Title: m.headline(),
+		DetectedAt: m.At, Score: 35, Title: m.headline(),
 		Summary: fmt.Sprintf("Its power was %s before the block and is %s after it.", amountText(m.Before), amountText(m.After)),
 		Evidence: map[string]string{
 			"delegate": m.Delegate, "token": m.Token, "block": string(governance.CountOf(m.Block)), "change": string(m.Change),

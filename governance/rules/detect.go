@@ -37,8 +37,7 @@ func detectDeadline(f VoteFacts) (RuleHit, bool) {
 		at = *f.StartAt
 	}
 	found := RuleHit{
-		DetectedAt: at, DeadlineAt: f.EndAt, Score: f.weighBefore(50), Severity: SeverityInfo,
-		Title:    "Last day to vote: " + titleText(f.Title),
+		DetectedAt: at, DeadlineAt: f.EndAt, Score: f.weighBefore(50),
 		Summary:  "Voting ends on " + hourText(*f.EndAt) + ".",
 		Evidence: map[string]string{"endAt": f.EndAt.String()},
 	}
@@ -82,8 +81,7 @@ func detectOpensSoon(f VoteFacts) (RuleHit, bool) {
 		return RuleHit{}, false
 	}
 	return RuleHit{
-		DetectedAt: at, DeadlineAt: f.StartAt, Score: f.weighBefore(35), Severity: SeverityInfo,
-		Title:    "Voting opens soon: " + titleText(f.Title),
+		DetectedAt: at, DeadlineAt: f.StartAt, Score: f.weighBefore(35),
 		Summary:  "Voting is open from " + hourText(*f.StartAt) + " until " + hourText(*f.EndAt) + ".",
 		Evidence: f.openingEvidence(),
 	}, true
@@ -95,8 +93,7 @@ func detectOpened(f VoteFacts) (RuleHit, bool) {
 		return RuleHit{}, false
 	}
 	return RuleHit{
-		DetectedAt: *f.StartAt, DeadlineAt: f.EndAt, Score: f.weighBefore(40), Severity: SeverityInfo,
-		Title:    "Voting has opened: " + titleText(f.Title),
+		DetectedAt: *f.StartAt, DeadlineAt: f.EndAt, Score: f.weighBefore(40),
 		Summary:  "Voting is open until " + hourText(*f.EndAt) + ".",
 		Evidence: f.openingEvidence(),
 	}, true
@@ -122,9 +119,7 @@ func detectQuorumAtRisk(f VoteFacts) (RuleHit, bool) {
 	}
 	progress := percentOf(standing.Counted, *f.Quorum)
 	return RuleHit{
-		DetectedAt: at, DeadlineAt: f.EndAt, Severity: SeverityWarning,
-		Score: f.weigh(55+points(progress.Mul(decimal.New(35, -2))), standing),
-		Title: "Quorum at risk: " + titleText(f.Title),
+		DetectedAt: at, DeadlineAt: f.EndAt, Score: f.weigh(55+points(progress.Mul(decimal.New(35, -2))), standing),
 		Summary: fmt.Sprintf("12 hours before the end the quorum was %s%% full: %s of %s in voting power.",
 			progress, amountText(standing.Counted), amountText(*f.Quorum)),
 		Evidence: quorumEvidence(standing, *f.Quorum, progress),
@@ -148,9 +143,7 @@ func detectCloseRace(f VoteFacts) (RuleHit, bool) {
 		return RuleHit{}, false
 	}
 	return RuleHit{
-		DetectedAt: at, DeadlineAt: f.EndAt, Severity: SeverityWarning,
-		Score: f.weigh(60+points(decimal.NewFromInt(closeMarginPercent).Sub(ahead.percent).Mul(decimal.NewFromInt(6))), standing),
-		Title: "Close race: " + titleText(f.Title),
+		DetectedAt: at, DeadlineAt: f.EndAt, Score: f.weigh(60+points(decimal.NewFromInt(closeMarginPercent).Sub(ahead.percent).Mul(decimal.NewFromInt(6))), standing),
 		Summary: fmt.Sprintf("6 hours before the end %s led %s by %s%% of all power.",
 			f.label(ahead.first), f.label(ahead.second), ahead.percent),
 		Evidence: f.raceEvidence(standing, ahead),
@@ -190,9 +183,7 @@ func detectContested(f VoteFacts) (RuleHit, bool) {
 			amountText(f.Final.Scores[ahead.first]))
 	}
 	return RuleHit{
-		DetectedAt: *f.EndAt, Severity: SeverityWarning,
-		Score:   f.weigh(50+points(decimal.NewFromInt(closeMarginPercent).Sub(ahead.percent).Mul(decimal.NewFromInt(6))), f.Final),
-		Title:   "Decided by a narrow margin: " + titleText(f.Title),
+		DetectedAt: *f.EndAt, Score: f.weigh(50+points(decimal.NewFromInt(closeMarginPercent).Sub(ahead.percent).Mul(decimal.NewFromInt(6))), f.Final),
 		Summary: summary, Evidence: f.raceEvidence(f.Final, ahead),
 	}, true
 }
@@ -207,9 +198,7 @@ func detectDecisive(f VoteFacts) (RuleHit, bool) {
 	evidence := f.ballotEvidence(ballot, share)
 	evidence["margin"] = ahead.margin.String()
 	return RuleHit{
-		DetectedAt: *f.EndAt, Severity: SeverityWarning,
-		Score: f.weigh(50+points(share.Mul(tenths(5))), f.Final),
-		Title: "One ballot decided: " + titleText(f.Title),
+		DetectedAt: *f.EndAt, Score: f.weigh(50+points(share.Mul(tenths(5))), f.Final),
 		Summary: fmt.Sprintf("%s cast %s for %s: more than its lead of %s over %s.", voterText(ballot.Voter),
 			amountText(ballot.Power), f.label(ahead.first), amountText(ahead.margin), f.label(ahead.second)),
 		Evidence: evidence,
@@ -239,9 +228,7 @@ func detectWhale(f VoteFacts) (RuleHit, bool) {
 		return RuleHit{}, false
 	}
 	return RuleHit{
-		DetectedAt: *f.EndAt, Severity: SeverityInfo,
-		Score: f.weigh(20+points(share.Mul(tenths(5))), f.Final),
-		Title: "One voter weighs heavily: " + titleText(f.Title),
+		DetectedAt: *f.EndAt, Score: f.weigh(20+points(share.Mul(tenths(5))), f.Final),
 		Summary: fmt.Sprintf("%s cast %s%% of all power, %s, for %s.",
 			voterText(largest.Voter), share, amountText(largest.Power), f.label(largest.Choice)),
 		Evidence: f.ballotEvidence(largest, share),
@@ -263,9 +250,7 @@ func detectSwing(f VoteFacts) (RuleHit, bool) {
 	ahead, _ := f.leadingPair(f.Final)
 	late := percentOf(f.Final.Power.Sub(before.Power), f.Final.Power)
 	return RuleHit{
-		DetectedAt: *f.EndAt, Severity: SeverityWarning,
-		Score: f.weigh(65+points(late.Mul(tenths(3))), f.Final),
-		Title: "Turned on the last day: " + titleText(f.Title),
+		DetectedAt: *f.EndAt, Score: f.weigh(65+points(late.Mul(tenths(3))), f.Final),
 		Summary: fmt.Sprintf("%s led until a day before the end; %s came out ahead with %s%% of all power cast on the last day.",
 			f.label(then), f.label(now), late),
 		Evidence: map[string]string{
@@ -299,9 +284,7 @@ func detectQuorumMissed(f VoteFacts) (RuleHit, bool) {
 		return RuleHit{}, false
 	}
 	return RuleHit{
-		DetectedAt: *f.EndAt, Severity: SeverityInfo,
-		Score: f.weigh(25+points(progress.Mul(tenths(5))), f.Final),
-		Title: "Quorum missed: " + titleText(f.Title),
+		DetectedAt: *f.EndAt, Score: f.weigh(25+points(progress.Mul(tenths(5))), f.Final),
 		Summary: fmt.Sprintf("At the end the quorum was %s%% full: %s of %s in voting power.",
 			progress, amountText(f.Final.Counted), amountText(*f.Quorum)),
 		Evidence: quorumEvidence(f.Final, *f.Quorum, progress),
@@ -334,9 +317,7 @@ func detectDrop(f VoteFacts) (RuleHit, bool) {
 		return RuleHit{}, false
 	}
 	return RuleHit{
-		DetectedAt: *f.EndAt, Severity: SeverityInfo,
-		Score: f.weighBefore(30 + points(half.Sub(percent).Mul(tenths(4)))),
-		Title: "Few voted: " + titleText(f.Title),
+		DetectedAt: *f.EndAt, Score: f.weighBefore(30 + points(half.Sub(percent).Mul(tenths(4)))),
 		Summary: fmt.Sprintf("%s; the usual number here is %s.",
 			counted(f.Final.Votes, "ballot was cast", "ballots were cast"), median.Truncate(0)),
 		Evidence: f.turnoutEvidence(median, percent),
@@ -351,9 +332,7 @@ func detectSurge(f VoteFacts) (RuleHit, bool) {
 		return RuleHit{}, false
 	}
 	return RuleHit{
-		DetectedAt: *f.EndAt, Severity: SeverityInfo,
-		Score: f.weighBefore(f.weigh(min(80, 45+5*(points(percent)/100-3)), f.Final)),
-		Title: "Unusually many voted: " + titleText(f.Title),
+		DetectedAt: *f.EndAt, Score: f.weighBefore(f.weigh(min(80, 45+5*(points(percent)/100-3)), f.Final)),
 		Summary: fmt.Sprintf("%s; the usual number here is %s.",
 			counted(f.Final.Votes, "ballot was cast", "ballots were cast"), median.Truncate(0)),
 		Evidence: f.turnoutEvidence(median, percent),
@@ -373,8 +352,7 @@ func detectOverdue(f VoteFacts) (RuleHit, bool) {
 		return RuleHit{}, false
 	}
 	return RuleHit{
-		DetectedAt: at, Severity: SeverityWarning, Score: 70,
-		Title:    "Passed, but not executed: " + titleText(f.Title),
+		DetectedAt: at, Score: 70,
 		Summary:  fmt.Sprintf("The vote ended on %s, and %d days later nothing had been executed.", hourText(*f.EndAt), overdueDays),
 		Evidence: map[string]string{"endAt": f.EndAt.String(), "outcome": string(governance.Passed)},
 	}, true
@@ -392,11 +370,10 @@ func detectBurst(f TopicActivity) (RuleHit, bool) {
 	}
 	hours := uint64(*f.LastPostAt-*f.CreatedAt) / uint64(time.Hour.Milliseconds()) //nolint:gosec // not negative, see above
 	return RuleHit{
-		DetectedAt: *f.LastPostAt, Severity: SeverityInfo,
-		Score:    int(min(75, 35+5*((f.Posts-burstPosts)/10))),
-		Title:    "Lively discussion: " + titleText(f.Title),
-		Summary:  fmt.Sprintf("%s posts within %s of its opening.", countText(f.Posts), counted(max(hours, 1), "hour", "hours")),
-		Evidence: map[string]string{"posts": strconv.FormatUint(f.Posts, 10), "hours": strconv.FormatUint(hours, 10)},
+		DetectedAt: *f.LastPostAt,
+		Score:      int(min(75, 35+5*((f.Posts-burstPosts)/10))),
+		Summary:    fmt.Sprintf("%s posts within %s of its opening.", countText(f.Posts), counted(max(hours, 1), "hour", "hours")),
+		Evidence:   map[string]string{"posts": strconv.FormatUint(f.Posts, 10), "hours": strconv.FormatUint(hours, 10)},
 	}, true
 }
 
@@ -425,8 +402,7 @@ func detectSensitive(f VoteFacts) (RuleHit, bool) {
 		return RuleHit{}, false
 	}
 	hit := RuleHit{
-		DetectedAt: f.ActionsAt, DeadlineAt: f.ActUntil, Severity: SeverityWarning, Score: 50,
-		Title:    "Sensitive action: " + titleText(f.Title),
+		DetectedAt: f.ActionsAt, DeadlineAt: f.ActUntil, Score: 50,
 		Summary:  "What it executes needs a review: " + strings.Join(names, ", ") + ". See the findings of its evidence.",
 		Evidence: map[string]string{"highestSeverity": string(severity), "findings": strings.Join(names, ",")},
 	}

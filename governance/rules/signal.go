@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
 	"hash/fnv"
 
@@ -40,6 +41,9 @@ type SignalRule struct {
 	Version string
 	// Item is the type of item that the rule applies to.
 	Item governance.ItemType
+	// Heading begins titles, before the title of the item; empty for a rule with titles of its own.
+	// Severity is one of SeverityInfo, SeverityWarning and SeverityCritical, unless a hit has its own.
+	Heading, Severity string
 	// Condition, DetectedAt and Scoring describe the rule in words.
 	Condition, DetectedAt, Scoring string
 	// Actionability says what a reader can do about it.
@@ -60,7 +64,7 @@ func (r SignalRule) OnVote(f VoteFacts) (RuleHit, bool) {
 		return RuleHit{}, false
 	}
 	hit, found := r.onVote(f)
-	return r.sign(hit), found
+	return r.complete(hit, f.Title), found
 }
 
 // OnTopic applies the rule to a forum topic, as OnVote does to a vote.
@@ -69,7 +73,7 @@ func (r SignalRule) OnTopic(f TopicActivity) (RuleHit, bool) {
 		return RuleHit{}, false
 	}
 	hit, found := r.onTopic(f)
-	return r.sign(hit), found
+	return r.complete(hit, f.Title), found
 }
 
 // OnDelegate applies the rule to a move of a delegate, as OnVote does to a vote.
@@ -77,12 +81,18 @@ func (r SignalRule) OnDelegate(m DelegateMove) (RuleHit, bool) {
 	if r.onDelegate == nil {
 		return RuleHit{}, false
 	}
-	return r.sign(r.onDelegate(m)), true
+	return r.complete(r.onDelegate(m), ""), true
 }
 
-func (r SignalRule) sign(hit RuleHit) RuleHit {
-	if hit.Evidence != nil {
-		hit.Evidence["rule"], hit.Evidence["ruleVersion"] = r.Type, r.Version
+// complete adds what all hits of the rule have in common, for an item with a title.
+func (r SignalRule) complete(hit RuleHit, title string) RuleHit {
+	if hit.Evidence == nil {
+		return hit
+	}
+	hit.Evidence["rule"], hit.Evidence["ruleVersion"] = r.Type, r.Version
+	hit.Severity = cmp.Or(hit.Severity, r.Severity)
+	if r.Heading != "" {
+		hit.Title = r.Heading + ": " + titleText(title)
 	}
 	return hit
 }

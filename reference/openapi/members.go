@@ -17,6 +17,15 @@ type Member[T any] struct {
 // Members is a JSON object that keeps the order in which its members were added.
 type Members[T any] []Member[T]
 
+// Object returns an object of names, each with the value after it.
+func Object(namesAndValues ...any) (object Members[any]) {
+	for i := 0; i+1 < len(namesAndValues); i += 2 {
+		name, _ := namesAndValues[i].(string)
+		object.Add(name, namesAndValues[i+1])
+	}
+	return object
+}
+
 // Add appends a member.
 func (m *Members[T]) Add(name string, value T) {
 	*m = append(*m, Member[T]{Name: name, Value: value})

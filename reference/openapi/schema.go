@@ -11,50 +11,27 @@ import (
 // Schema is a JSON Schema (2020-12), or a reference to one with a description of its own.
 // The fields are keywords of JSON Schema.
 type Schema struct {
-	// Ref is the reference to a schema among the components; empty for a schema in
-	// place.
-	Ref string `json:"$ref,omitempty"`
-	// Type is the name of a JSON type, or a list of names; nil allows all types.
-	Type any `json:"type,omitempty"`
-	// Description is what the value means, as Markdown; empty for none.
-	Description string `json:"description,omitempty"`
-	// Format is the name of the form of a text; empty for any form.
-	Format string `json:"format,omitempty"`
-	// Pattern is the regular expression that a text matches; empty for any text.
-	Pattern string `json:"pattern,omitempty"`
-	// Enum lists the allowed texts; nil allows all.
-	Enum []string `json:"enum,omitempty"`
-	// Default is the value that holds when none is given; nil for none.
-	Default any `json:"default,omitempty"`
-	// Minimum is the least allowed number; nil for no bound.
-	Minimum *int `json:"minimum,omitempty"`
-	// Maximum is the greatest allowed number; nil for no bound.
-	Maximum *int `json:"maximum,omitempty"`
-	// MinLength is the least length of a text in characters; nil for no bound.
-	MinLength *int `json:"minLength,omitempty"`
-	// MaxLength is the greatest length of a text in characters; nil for no bound.
-	MaxLength *int `json:"maxLength,omitempty"`
-	// MinItems is the least number of elements of a list; nil for no bound.
-	MinItems *int `json:"minItems,omitempty"`
-	// MaxItems is the most; nil for no bound.
-	MaxItems *int `json:"maxItems,omitempty"`
-	// UniqueItems says that no two elements of a list are equal.
-	UniqueItems bool `json:"uniqueItems,omitempty"`
-	// AllOf lists schemas that all hold; nil for none.
-	AllOf []*Schema `json:"allOf,omitempty"`
-	// AnyOf lists schemas of which at least one holds; nil for none.
-	AnyOf []*Schema `json:"anyOf,omitempty"`
-	// Items is the schema of every element of a list; nil allows any.
-	Items *Schema `json:"items,omitempty"`
-	// Properties are the schemas of an object's members by name; nil for none.
-	Properties Members[*Schema] `json:"properties,omitempty"`
-	// Required lists the members that an object has to have; nil for none.
-	Required []string `json:"required,omitempty"`
-	// AdditionalProperties says whether an object may have other members; nil allows
-	// them.
-	AdditionalProperties *bool `json:"additionalProperties,omitempty"`
-	// Examples are values that the schema allows; nil for none.
-	Examples []any `json:"examples,omitempty"`
+	Ref                  string           `json:"$ref,omitempty"`
+	Type                 any              `json:"type,omitempty"`
+	Description          string           `json:"description,omitempty"`
+	Format               string           `json:"format,omitempty"`
+	Pattern              string           `json:"pattern,omitempty"`
+	Enum                 []string         `json:"enum,omitempty"`
+	Default              any              `json:"default,omitempty"`
+	Minimum              *int             `json:"minimum,omitempty"`
+	Maximum              *int             `json:"maximum,omitempty"`
+	MinLength            *int             `json:"minLength,omitempty"`
+	MaxLength            *int             `json:"maxLength,omitempty"`
+	MinItems             *int             `json:"minItems,omitempty"`
+	MaxItems             *int             `json:"maxItems,omitempty"`
+	UniqueItems          bool             `json:"uniqueItems,omitempty"`
+	AllOf                []*Schema        `json:"allOf,omitempty"`
+	AnyOf                []*Schema        `json:"anyOf,omitempty"`
+	Items                *Schema          `json:"items,omitempty"`
+	Properties           Members[*Schema] `json:"properties,omitempty"`
+	Required             []string         `json:"required,omitempty"`
+	AdditionalProperties *bool            `json:"additionalProperties,omitempty"`
+	Examples             []any            `json:"examples,omitempty"`
 }
 
 // Field describes the fields of one name, in all types or in one of them.
