@@ -78,6 +78,15 @@ func Grouped[T any, K comparable, V any](rows []T, err error, pair func(T) (K, V
 	return found, err
 }
 
+// Values returns a value of each row, in their order.
+func Values[T, V any](rows []T, value func(T) V) []V {
+	values := make([]V, len(rows))
+	for i, row := range rows {
+		values[i] = value(row)
+	}
+	return values
+}
+
 // EachRow is SelectRows for results that do not fit into memory. It stops at an error of
 // yield, which it returns as it is.
 func EachRow[T any](rows driver.Rows, err error, operation string, yield func(T) error) error {

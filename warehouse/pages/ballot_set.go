@@ -28,10 +28,7 @@ type ballotRequest struct {
 // smallBallotPages reads pages of several proposals with one statement. The page is nil for
 // a proposal that has too many ballots.
 func smallBallotPages(ctx context.Context, w *warehouse.Warehouse, requests []ballotRequest) ([][]LatestBallot, error) {
-	refs := make([]record.RefHash, len(requests))
-	for i, r := range requests {
-		refs[i] = r.ref
-	}
+	refs := warehouse.Values(requests, func(r ballotRequest) record.RefHash { return r.ref })
 	sql := storedBallots("proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)", "proposal_ref", shownReason)
 	result, err := w.QueryRefs(ctx, sql, refs, clickhouse.Named("most", maxSharedCasts+1))
 	ballots, err := countingBy(result, err, "read the ballots of several proposals", maxSharedCasts,

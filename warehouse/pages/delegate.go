@@ -69,10 +69,7 @@ func ListDelegates(ctx context.Context, w *warehouse.Warehouse, q query.Delegate
 		Cast       uint64
 		LastVoteAt *governance.Timestamp
 	}
-	voters := make([]string, len(rows))
-	for i, r := range rows {
-		voters[i] = r.Delegate
-	}
+	voters := warehouse.Values(rows, func(r delegateRow) string { return r.Delegate })
 	found, err := warehouse.FindRefs[activity](ctx, w, "read how often delegates voted", sqlText("delegate_activity"), votes,
 		clickhouse.Named("voters", voters), clickhouse.Named("dao", q.DAOID))
 	byVoter := map[string]activity{}

@@ -169,10 +169,7 @@ func ListVoterVotes(ctx context.Context, w *warehouse.Warehouse, q query.VoterVo
 	if err != nil || len(votes) == 0 {
 		return nil, err
 	}
-	refs := make([]record.RefHash, len(votes))
-	for i, v := range votes {
-		refs[i] = v.Ref
-	}
+	refs := warehouse.Values(votes, func(v VoterBallot) record.RefHash { return v.Ref })
 	titles, err := warehouse.Share(ctx, w, "titles", refs, warehouse.Together(titles))
 	for i, v := range votes {
 		votes[i].Proposal.Title, votes[i].VotingPower = titles[v.Ref], governance.DecimalOf(v.Power)
@@ -204,10 +201,7 @@ func votesOf(ctx context.Context, w *warehouse.Warehouse, voter string) ([]Voter
 	if err != nil || len(ballots) == 0 {
 		return nil, err
 	}
-	refs := make([]record.RefHash, len(ballots))
-	for i, b := range ballots {
-		refs[i] = b.Ref
-	}
+	refs := warehouse.Values(ballots, func(b VoterBallot) record.RefHash { return b.Ref })
 	proposals, err := warehouse.Share(ctx, w, "voted proposals", refs, warehouse.Together(votedProposals))
 	votes := make([]VoterBallot, 0, len(ballots))
 	for _, b := range ballots {

@@ -17,4 +17,3 @@ func Fingerprint(r Record) (uint64, error) {
 	}
 	return xxhash.Sum64(content), nil
 }
-

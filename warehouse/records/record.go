@@ -248,10 +248,7 @@ func storedFirsts(ctx context.Context, w *warehouse.Warehouse, t table, firsts [
 
 // keyTable returns the external table "batch_keys" with some columns of keys.
 func keyTable(of []column, keys []record.Key) (*ext.Table, error) {
-	columns := make([]func(*ext.Table) error, len(of))
-	for i, key := range of {
-		columns[i] = ext.Column(key.name, key.kind)
-	}
+	columns := warehouse.Values(of, func(key column) func(*ext.Table) error { return ext.Column(key.name, key.kind) })
 	wanted, err := ext.NewTable("batch_keys", columns...)
 	if err != nil {
 		return nil, err

@@ -20,10 +20,7 @@ type shown struct {
 // setNames sets the names beside the identities of a page. They are read when a page is made: a
 // publication of names makes the pages stale that show them.
 func (p *page) setNames(ctx context.Context, places []shown) error {
-	voters := make([]string, len(places))
-	for i, at := range places {
-		voters[i] = at.identity
-	}
+	voters := warehouse.Values(places, func(at shown) string { return at.identity })
 	names, err := warehouse.Share(ctx, p.Warehouse, "names", voters, p.names.read)
 	for _, at := range places {
 		*at.name = names[at.identity]

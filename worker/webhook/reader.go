@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"pnyx/warehouse"
 	"pnyx/warehouse/accounts"
 )
 
@@ -78,10 +79,7 @@ func (r *reader) run(ctx context.Context) {
 }
 
 func (r *reader) answer(ctx context.Context, reads []dueRead) {
-	ids := make([]string, len(reads))
-	for i, read := range reads {
-		ids[i] = read.endpointID
-	}
+	ids := warehouse.Values(reads, func(read dueRead) string { return read.endpointID })
 	due, err := r.due(ctx, ids)
 	for _, read := range reads {
 		read.answer <- dueAnswer{due[read.endpointID], err}
