@@ -72,10 +72,7 @@ func ListDelegates(ctx context.Context, w *warehouse.Warehouse, q query.Delegate
 	voters := warehouse.Values(rows, func(r delegateRow) string { return r.Delegate })
 	found, err := warehouse.FindRefs[activity](ctx, w, "read how often delegates voted", sqlText("delegate_activity"), votes,
 		clickhouse.Named("voters", voters), clickhouse.Named("dao", q.DAOID))
-	byVoter := map[string]activity{}
-	for _, a := range found {
-		byVoter[a.Voter] = a
-	}
+	byVoter, err := warehouse.Keyed(found, err, func(a activity) (string, activity) { return a.Voter, a })
 	delegates := make([]governance.Delegate, len(rows))
 	for i, r := range rows {
 		power, of := r.delegated(supplies), byVoter[r.Delegate]

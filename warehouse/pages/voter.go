@@ -286,10 +286,7 @@ func titles(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) 
 		Title *string
 	}
 	rows, err := warehouse.FindRefs[row](ctx, w, "read titles", sqlText("proposal_title_by_ref"), refs)
-	titles := make(map[record.RefHash]*string, len(rows))
-	for _, r := range rows {
-		titles[r.Ref] = r.Title
-	}
+	titles, err := warehouse.Keyed(rows, err, func(r row) (record.RefHash, *string) { return r.Ref, r.Title })
 	missing := slices.DeleteFunc(slices.Clone(refs), func(ref record.RefHash) bool { _, listed := titles[ref]; return listed })
 	if err != nil || len(missing) == 0 {
 		return titles, err

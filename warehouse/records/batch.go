@@ -143,19 +143,17 @@ func closeBatch(ctx context.Context, w *warehouse.Warehouse, b batch) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
 	for {
-		var running uint64
-		if err := w.Conn.QueryRow(ctx, sqlText("batch_running"), b.id.String()+"-").Scan(&running); err != nil {
-			return fmt.Errorf("close a batch: %w", err)
+		running, err := warehouse.FindValue[uint64](ctx, w, "close a batch", sqlText("batch_running"), b.id.String()+"-")
+		if err != nil {
+			return err
 		}
 		if running == 0 {
 			return commitBatch(ctx, w, b)
 		}
-		timer := time.NewTimer(closePause)
 		select {
 		case <-ctx.Done():
-			timer.Stop()
 			return fmt.Errorf("close a batch: %w", ctx.Err())
-		case <-timer.C:
+		case <-time.After(closePause):
 		}
 	}
 }
