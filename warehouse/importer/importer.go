@@ -143,7 +143,7 @@ func (r *importRun) readFiles(ctx context.Context, files []source.File) error {
 // readFile sends the records of one file to the shards. It reports an unreadable file
 // as a problem; an error stops the import.
 func (r *importRun) readFile(file source.File) error {
-	reader, err := source.Open(file, source.Limits{MaxLineBytes: r.MaxLineBytes})
+	reader, err := source.Open(file, r.MaxLineBytes)
 	if err != nil {
 		r.report.Problems = append(r.report.Problems, err)
 		return nil

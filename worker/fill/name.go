@@ -28,19 +28,6 @@ func (p *page) setNames(ctx context.Context, places []shown) error {
 	return err
 }
 
-// named returns a list whose rows have names.
-func named[Query, Row any](
-	p *page, list func(context.Context, *warehouse.Warehouse, Query) ([]Row, error), places func(*Row) []shown,
-) func(context.Context, *warehouse.Warehouse, Query) ([]Row, error) {
-	return func(ctx context.Context, w *warehouse.Warehouse, q Query) ([]Row, error) {
-		rows, err := list(ctx, w, q)
-		if err != nil {
-			return nil, err
-		}
-		return rows, nameRows(ctx, p, rows, places)
-	}
-}
-
 // nameRows sets the names in rows.
 func nameRows[Row any](ctx context.Context, p *page, rows []Row, places func(*Row) []shown) error {
 	var all []shown

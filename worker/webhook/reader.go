@@ -46,10 +46,6 @@ type reader struct {
 	queue chan dueRead
 }
 
-func newReader(d *Deliverer) *reader {
-	return &reader{d, make(chan dueRead, MaxEndpoints)}
-}
-
 // read returns the first batchSize messages that an endpoint should get now.
 func (r *reader) read(ctx context.Context, endpointID string) ([]dueMessage, error) {
 	answer := make(chan dueAnswer, 1)
