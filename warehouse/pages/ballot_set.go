@@ -70,10 +70,8 @@ func (r ballotRequest) page(ballots []*cast) ([]LatestBallot, error) {
 	}
 	slices.SortFunc(ballots, inOrder)
 	ballots = ballots[:min(r.Limit, len(ballots))]
-	page := make([]LatestBallot, 0, len(ballots))
-	for _, b := range ballots {
+	return warehouse.Values(ballots, func(b *cast) LatestBallot {
 		b.VotingPower, b.VoterAddress = governance.DecimalOf(b.Power), addressOf(b.VoterIdentity)
-		page = append(page, b.LatestBallot)
-	}
-	return page, nil
+		return b.LatestBallot
+	}), nil
 }

@@ -228,10 +228,7 @@ func ballotsOfSome(ctx context.Context, w *warehouse.Warehouse, voters []string)
 		if some && of == nil {
 			continue
 		}
-		ballots[i] = make([]VoterBallot, len(of))
-		for j, c := range of {
-			ballots[i][j] = c.inHistory()
-		}
+		ballots[i] = warehouse.Values(of, (*cast).inHistory)
 	}
 	return ballots, err
 }

@@ -213,8 +213,7 @@ func CommittedBatches(ctx context.Context, w *warehouse.Warehouse, since time.Ti
 		HasNames        bool
 	}
 	rows, err := warehouse.Find[row](ctx, w, "read committed batches", sqlText("batch_committed"), since.UnixMicro())
-	batches := make([]CommittedBatch, len(rows))
-	for i, r := range rows {
+	return warehouse.Values(rows, func(r row) CommittedBatch {
 		b := CommittedBatch{ID: r.BatchID, CommittedAt: r.ChangedAt, Changes: NewChangeSet(), importID: r.ImportID, firstVersion: r.FirstVersion}
 		b.Changes.Names = r.HasNames
 		for _, hash := range r.Proposals {
@@ -229,9 +228,8 @@ func CommittedBatches(ctx context.Context, w *warehouse.Warehouse, since time.Ti
 		if !r.NamesVoters {
 			b.Changes.Voters = nil
 		}
-		batches[i] = b
-	}
-	return batches, err
+		return b
+	}), err
 }
 
 // PendingVoters returns the voters of proposals in batches that are open, or were committed
