@@ -155,7 +155,7 @@ func powersAt(
 	}
 	delete(places, powerPlace{})
 	if len(places) == 0 {
-		return nil, nil
+		return map[powerPlace]decimal.Decimal{}, nil
 	}
 	tokens, starts := make([]string, 0, len(places)), make([]int64, 0, len(places))
 	for at := range places {
