@@ -72,7 +72,7 @@ type reach func(ctx context.Context, s *session) (engine.Instance, error)
 // fails when another process holds the folder.
 func startEngine(ctx context.Context, s *session) (engine.Instance, error) {
 	cfg := s.cfg
-	program, err := engine.Locate(ctx, engine.LocateOptions{Library: cfg.Warehouse.EngineLib})
+	program, err := engine.Locate(engine.LocateOptions{Library: cfg.Warehouse.EngineLib})
 	if err != nil {
 		return engine.Instance{}, err
 	}

@@ -137,7 +137,7 @@ func (a *Archive) tables(ctx context.Context, shard int, database string) ([]str
 }
 
 // Snapshot makes the snapshot of every shard in place of one that was left behind. It
-// returns ErrBackupRunning while a snapshot is being copied. DropSnapshot ends it.
+// returns ErrBackupRunning while a snapshot is being copied. Drop ends it.
 func (a *Archive) Snapshot(ctx context.Context) error {
 	for shard := range a.shards {
 		if err := a.makeSnapshot(ctx, shard); err != nil {
@@ -217,11 +217,6 @@ func (a *Archive) SnapshotBytes(ctx context.Context, shard int) (size uint64, er
 	const sql = "SELECT sum(bytes_on_disk) FROM system.parts WHERE active AND database = ?"
 	err = a.shards[shard].QueryRow(ctx, sql, a.SnapshotDatabase()).Scan(&size)
 	return size, err
-}
-
-// DropSnapshot drops the snapshot of every shard, also after ctx has ended.
-func (a *Archive) DropSnapshot(ctx context.Context) error {
-	return a.Drop(ctx, a.SnapshotDatabase())
 }
 
 // Drop drops a database on every shard, also after ctx has ended.

@@ -61,10 +61,9 @@ func (a *Archive) Restore(
 	if err := a.switchMerges(ctx, shard, database, "STOP"); err != nil {
 		return err
 	}
-	tables := make([]string, len(r.Tables))
-	for i, table := range r.Tables {
-		tables[i] = "TABLE " + QuoteIdentifier(r.Database) + "." + QuoteIdentifier(table) + " AS " + quoted + "." + QuoteIdentifier(table)
-	}
+	tables := Values(r.Tables, func(table string) string {
+		return "TABLE " + QuoteIdentifier(r.Database) + "." + QuoteIdentifier(table) + " AS " + quoted + "." + QuoteIdentifier(table)
+	})
 	sql := "RESTORE " + strings.Join(tables, ", ") + " FROM " + r.From.sql() +
 		" SETTINGS allow_non_empty_tables = 0, allow_different_table_def = 0, allow_different_database_def = 0," +
 		" create_database = 'must-exist', create_table = 'must-exist'"

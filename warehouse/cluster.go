@@ -81,10 +81,11 @@ func (w *Warehouse) clusterNodes(ctx context.Context) ([][]string, error) {
 		return nil, err
 	}
 	defer conn.Close()
-	var nodes []struct {
+	type node struct {
 		Host string `ch:"host_name"`
 		Port uint16 `ch:"port"`
 	}
+	var nodes []node
 	err = conn.Select(ctx, &nodes, sqlText("cluster_nodes"), clickhouse.Named("cluster", w.cluster))
 	if err != nil {
 		return nil, fmt.Errorf("look up cluster %s: %w", w.cluster, err)
@@ -95,11 +96,7 @@ func (w *Warehouse) clusterNodes(ctx context.Context) ([][]string, error) {
 	if w.options.Protocol == clickhouse.HTTP {
 		return nil, errors.New("CLICKHOUSE_CLUSTER needs a native CLICKHOUSE_URL (clickhouse://…)")
 	}
-	addresses := make([][]string, len(nodes))
-	for i, node := range nodes {
-		addresses[i] = []string{fmt.Sprintf("%s:%d", node.Host, node.Port)}
-	}
-	return addresses, nil
+	return Values(nodes, func(n node) []string { return []string{fmt.Sprintf("%s:%d", n.Host, n.Port)} }), nil
 }
 
 func (w *Warehouse) connect(ctx context.Context, addresses []string, database string) (driver.Conn, error) {

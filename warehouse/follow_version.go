@@ -1,7 +1,7 @@
 package warehouse
 
 import (
-	"sync/atomic"
+	"sync"
 	"time"
 )
 
@@ -9,26 +9,21 @@ import (
 // microseconds, and are later than every version read or given before, also when the
 // machine's clock is set back.
 type versionClock struct {
-	latest atomic.Uint64
+	mu     sync.Mutex
+	latest uint64
 }
 
 // Seen notes a version that was read.
 func (c *versionClock) Seen(version uint64) {
-	for {
-		latest := c.latest.Load()
-		if version <= latest || c.latest.CompareAndSwap(latest, version) {
-			return
-		}
-	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.latest = max(c.latest, version)
 }
 
 // Next gives a version.
 func (c *versionClock) Next() uint64 {
-	for {
-		latest := c.latest.Load()
-		version := max(uint64(time.Now().UnixMicro()), latest+1)
-		if c.latest.CompareAndSwap(latest, version) {
-			return version
-		}
-	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.latest = max(uint64(time.Now().UnixMicro()), c.latest+1)
+	return c.latest
 }

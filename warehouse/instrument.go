@@ -71,23 +71,22 @@ func (w *Warehouse) Instrument(metrics prometheus.Registerer, tracer *telemetry.
 // statementMetrics measures statements; nil measures none.
 type statementMetrics struct {
 	tracer   *telemetry.Tracer
-	duration map[operation]prometheus.Observer
-	errors   map[operation]map[errorClass]prometheus.Counter
+	duration *prometheus.HistogramVec
+	errors   *prometheus.CounterVec
 }
 
 func newStatementMetrics(metrics prometheus.Registerer, tracer *telemetry.Tracer) *statementMetrics {
-	duration := telemetry.Histograms(metrics,
-		telemetry.Latency("pnyx_clickhouse_duration_seconds", "How long statements take until their last row is read, by operation."), "operation")
-	failures := telemetry.Counters(metrics, "pnyx_clickhouse_errors_total",
-		"Statements that failed, by operation and reason: timeout, memory, unreachable, server.", "operation", "reason")
 	m := &statementMetrics{
-		tracer: tracer, duration: map[operation]prometheus.Observer{}, errors: map[operation]map[errorClass]prometheus.Counter{},
+		tracer: tracer,
+		duration: telemetry.Histograms(metrics,
+			telemetry.Latency("pnyx_clickhouse_duration_seconds", "How long statements take until their last row is read, by operation."), "operation"),
+		errors: telemetry.Counters(metrics, "pnyx_clickhouse_errors_total",
+			"Statements that failed, by operation and reason: timeout, memory, unreachable, server.", "operation", "reason"),
 	}
 	for _, op := range []operation{opSelect, opInsert, opCommand} {
-		m.duration[op] = duration.WithLabelValues(string(op))
-		m.errors[op] = map[errorClass]prometheus.Counter{}
+		m.duration.WithLabelValues(string(op))
 		for _, reason := range []errorClass{errorTimeout, errorMemory, errorUnreachable, errorServer} {
-			m.errors[op][reason] = failures.WithLabelValues(string(op), string(reason))
+			m.errors.WithLabelValues(string(op), string(reason))
 		}
 	}
 	return m
@@ -123,9 +122,9 @@ func (s runningStatement) end(err error) {
 	if s.measure == nil {
 		return
 	}
-	s.measure.duration[s.operation].Observe(time.Since(s.began).Seconds())
+	s.measure.duration.WithLabelValues(string(s.operation)).Observe(time.Since(s.began).Seconds())
 	if reason := errorClassOf(err); reason != "" {
-		s.measure.errors[s.operation][reason].Inc()
+		s.measure.errors.WithLabelValues(string(s.operation), string(reason)).Inc()
 		s.span.SetError(string(reason))
 	}
 	s.span.End()

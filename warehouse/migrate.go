@@ -86,7 +86,10 @@ func (w *Warehouse) migrate(ctx context.Context, toMigrate func(schemaState) boo
 		if !toMigrate(state) {
 			continue
 		}
-		if err := w.migrateNode(ctx, node, statements, applied); err != nil {
+		// The fingerprint is hexadecimal and needs no escaping.
+		noted := statement{file: "schema_migrations", text: fmt.Sprintf("INSERT INTO schema_migrations (fingerprint, number, oldest) VALUES ('%s', %d, %d)",
+			applied.Fingerprint, applied.Number, applied.Oldest)}
+		if err := w.runStatements(ctx, node, append(slices.Clip(statements), noted)); err != nil {
 			return explainDenied(classifyError(err))
 		}
 	}
@@ -190,22 +193,6 @@ func (w *Warehouse) schemaState(ctx context.Context, addresses []string, own app
 		return schemaCurrent, nil
 	}
 	return schemaMissing, nil
-}
-
-func (w *Warehouse) migrateNode(
-	ctx context.Context, addresses []string, statements []statement, applied appliedSchema,
-) error {
-	if err := w.runStatements(ctx, addresses, statements); err != nil {
-		return err
-	}
-	node, err := w.connect(ctx, addresses, w.options.Auth.Database)
-	if err != nil {
-		return err
-	}
-	defer node.Close()
-	// The fingerprint is hexadecimal and needs no escaping.
-	return node.Exec(ctx, fmt.Sprintf("INSERT INTO schema_migrations (fingerprint, number, oldest) VALUES ('%s', %d, %d)",
-		applied.Fingerprint, applied.Number, applied.Oldest))
 }
 
 func (w *Warehouse) runStatements(ctx context.Context, addresses []string, statements []statement) error {

@@ -49,12 +49,10 @@ func Retry(ctx context.Context, limit time.Duration, logger *slog.Logger, do fun
 		}
 		logger.LogAttrs(ctx, slog.LevelWarn, "warehouse not ready, retrying",
 			slog.Duration("pause", pause), slog.Any("error", err))
-		timer := time.NewTimer(pause/2 + rand.N(pause/2)) //nolint:gosec // jitter is no secret
 		select {
 		case <-ctx.Done():
-			timer.Stop()
 			return errors.Join(err, ctx.Err())
-		case <-timer.C:
+		case <-time.After(pause/2 + rand.N(pause/2)): //nolint:gosec // jitter is no secret
 		}
 		pause = min(2*pause, maxPause)
 	}

@@ -78,6 +78,15 @@ func Grouped[T any, K comparable, V any](rows []T, err error, pair func(T) (K, V
 	return found, err
 }
 
+// Values returns a value of each row, in their order.
+func Values[T, V any](rows []T, value func(T) V) []V {
+	values := make([]V, len(rows))
+	for i, row := range rows {
+		values[i] = value(row)
+	}
+	return values
+}
+
 // EachRow is SelectRows for results that do not fit into memory. It stops at an error of
 // yield, which it returns as it is.
 func EachRow[T any](rows driver.Rows, err error, operation string, yield func(T) error) error {
@@ -173,19 +182,43 @@ func scanTarget(row reflect.Value, index []int) any {
 	}
 	switch p := field.Addr().Interface().(type) {
 	case *governance.Timestamp:
-		return timestampScanner{p}
+		return scanner(func(value any) bool { return scanTime(p, value) })
 	case **governance.Timestamp:
-		return nullTimestampScanner{p}
-	case *record.RefHash:
-		return hashScanner{p}
+		return scanner(func(value any) bool {
+			if moment, is := value.(time.Time); value == nil || is && moment.Equal(unknownTime) {
+				*p = nil
+				return true
+			}
+			*p = new(governance.Timestamp)
+			return scanTime(*p, value)
+		})
+	case *record.RefHash: // of a FixedString(16), or a String of that length
+		return scanner(func(value any) bool {
+			text, is := value.(string)
+			return is && len(text) == len(p) && copy(p[:], text) == len(p)
+		})
 	case *governance.Decimal:
-		return decimalScanner{p}
-	case *int:
-		return intScanner{p}
+		return scanner(func(value any) bool {
+			switch value := value.(type) {
+			case decimal.Decimal:
+				*p = governance.DecimalOf(value)
+			case uint64:
+				*p = governance.CountOf(value)
+			default:
+				return false
+			}
+			return true
+		})
+	case *int: // of a UInt8
+		return scanner(func(value any) bool {
+			number, is := value.(uint8)
+			*p = int(number)
+			return is
+		})
 	case **string:
-		return nullTextScanner[string]{p}
+		return scanner(func(value any) bool { return scanText(p, value) })
 	case **governance.ProposalKey:
-		return nullTextScanner[governance.ProposalKey]{p}
+		return scanner(func(value any) bool { return scanText(p, value) })
 	}
 	if field.Kind() == reflect.String {
 		return field.Addr().Convert(reflect.TypeFor[*string]()).Interface()
@@ -193,88 +226,31 @@ func scanTarget(row reflect.Value, index []int) any {
 	return field.Addr().Interface()
 }
 
-// timestampScanner reads a DateTime64 column.
-type timestampScanner struct{ into *governance.Timestamp }
+// scanner takes a value of a column, nil for NULL, and reports whether it has the type of the field.
+type scanner func(value any) bool
 
 // Scan implements sql.Scanner.
-func (s timestampScanner) Scan(value any) error {
-	moment, ok := value.(time.Time)
-	if !ok {
-		return fmt.Errorf("scan %T into a Timestamp", value)
-	}
-	*s.into = governance.TimestampOf(moment)
-	return nil
-}
-
-// nullTimestampScanner reads a Nullable(DateTime64) column, or one with unknownTime.
-type nullTimestampScanner struct{ into **governance.Timestamp }
-
-// Scan implements sql.Scanner.
-func (s nullTimestampScanner) Scan(value any) error {
-	if moment, is := value.(time.Time); value == nil || is && moment.Equal(unknownTime) {
-		*s.into = nil
-		return nil
-	}
-	*s.into = new(governance.Timestamp)
-	return timestampScanner{*s.into}.Scan(value)
-}
-
-// hashScanner reads a FixedString(16) column, or a String of that length.
-type hashScanner struct{ into *record.RefHash }
-
-// Scan implements sql.Scanner.
-func (s hashScanner) Scan(value any) error {
-	text, ok := value.(string)
-	if !ok || len(text) != len(s.into) {
-		return fmt.Errorf("scan %T into a RefHash", value)
-	}
-	copy(s.into[:], text)
-	return nil
-}
-
-type decimalScanner struct{ into *governance.Decimal }
-
-// Scan implements sql.Scanner.
-func (s decimalScanner) Scan(value any) error {
-	switch value := value.(type) {
-	case decimal.Decimal:
-		*s.into = governance.DecimalOf(value)
-	case uint64:
-		*s.into = governance.CountOf(value)
-	default:
-		return fmt.Errorf("scan %T into a Decimal", value)
+func (s scanner) Scan(value any) error {
+	if !s(value) {
+		return fmt.Errorf("scan %T into a field of another type", value)
 	}
 	return nil
 }
 
-// intScanner reads a UInt8 column.
-type intScanner struct{ into *int }
-
-// Scan implements sql.Scanner.
-func (s intScanner) Scan(value any) error {
-	number, ok := value.(uint8)
-	if !ok {
-		return fmt.Errorf("scan %T into an int", value)
-	}
-	*s.into = int(number)
-	return nil
+func scanTime(into *governance.Timestamp, value any) bool {
+	moment, is := value.(time.Time)
+	*into = governance.TimestampOf(moment)
+	return is
 }
 
-// nullTextScanner reads a column of texts in which NULL or the empty text stands for none.
-type nullTextScanner[Text ~string] struct{ into **Text }
-
-// Scan implements sql.Scanner.
-func (s nullTextScanner[Text]) Scan(value any) error {
-	text, ok := value.(string)
-	if !ok && value != nil {
-		return fmt.Errorf("scan %T into a text", value)
-	}
-	*s.into = nil
+// scanText reads a column in which NULL or the empty text stands for none.
+func scanText[Text ~string](into **Text, value any) bool {
+	text, is := value.(string)
+	*into = nil
 	if text != "" {
-		found := Text(text)
-		*s.into = &found
+		*into = new(Text(text))
 	}
-	return nil
+	return is || value == nil
 }
 
 // InsertRows writes rows as one block, which the server stores as a whole or not at all;

@@ -99,12 +99,10 @@ func (t *turns) yield(ctx context.Context) (threads int, end func()) {
 
 // take takes a place, and reports whether it was free in time.
 func take(ctx context.Context, place chan<- struct{}, most time.Duration) bool {
-	timer := time.NewTimer(most)
-	defer timer.Stop()
 	select {
 	case place <- struct{}{}:
 		return true
-	case <-timer.C:
+	case <-time.After(most):
 	case <-ctx.Done():
 	}
 	return false

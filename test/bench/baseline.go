@@ -166,7 +166,7 @@ func engineCommand(args []string) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	program, err := engine.Locate(ctx, engine.LocateOptions{})
+	program, err := engine.Locate(engine.LocateOptions{})
 	if err != nil {
 		return err
 	}

@@ -154,7 +154,7 @@ func (s *deployment) startEngine(o deploymentOptions) {
 		s.shards = both[:]
 		return
 	}
-	program, err := engine.Locate(ctx, engine.LocateOptions{Library: os.Getenv("PNYX_ENGINE_LIB")})
+	program, err := engine.Locate(engine.LocateOptions{Library: os.Getenv("PNYX_ENGINE_LIB")})
 	if err != nil {
 		s.tb.Skip(err)
 	}

@@ -86,7 +86,7 @@ func located(tb testing.TB) engine.Program {
 	tb.Helper()
 	SkipShort(tb, "the engine")
 	set := os.Getenv("PNYX_ENGINE_LIB")
-	program, err := engine.Locate(tb.Context(), engine.LocateOptions{Library: set})
+	program, err := engine.Locate(engine.LocateOptions{Library: set})
 	if err == nil {
 		return program
 	}

@@ -74,17 +74,15 @@ func (a Accounts) Payments(ctx context.Context, f PaymentFilter) ([]governance.P
 	payer := strings.ToLower(f.Payer)
 	rows, err := warehouse.Find[row](ctx, a.w, "read payments", sqlText("payment_list"), unixMilliseconds(f.ValidAfter),
 		unixMilliseconds(f.Since), string(f.State), string(f.State), payer, payer, f.Limit)
-	payments := make([]governance.Payment, len(rows))
-	for i, r := range rows {
+	return warehouse.Values(rows, func(r row) governance.Payment {
 		p := r.Payment
 		p.Amount, p.Attempts = r.Amount.String(), int(r.Attempts)
 		p.Revision &= 1<<rankShift - 1
 		if len(p.Settlement) == 0 {
 			p.Settlement = nil
 		}
-		payments[i] = p
-	}
-	return payments, err
+		return p
+	}), err
 }
 
 // unixMilliseconds returns the milliseconds of a time; 0 for the zero time, which is

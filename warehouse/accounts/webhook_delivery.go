@@ -164,19 +164,15 @@ func (a Accounts) MessageRows(
 	since := clickhouse.Named("since", time.Now().Add(-maxBodyAge).UnixMilli())
 	found, err := warehouse.Find[governance.EventRow](ctx, a.w, "read events to send",
 		feed.EventRows+sqlText("webhook_delivery_events"), since, clickhouse.Named("ids", ids))
+	events, err = warehouse.Keyed(found, err, func(row governance.EventRow) (string, governance.EventRow) { return row.EventID, row })
 	if err != nil {
 		return nil, nil, err
 	}
-	events = make(map[string]governance.EventRow, len(found))
-	for _, row := range found {
-		events[row.EventID] = row
-	}
 	detected, err := warehouse.Find[governance.SignalRow](ctx, a.w, "read signals to send", sqlText("webhook_delivery_signals"),
 		since, clickhouse.Named("ids", ids))
-	signals = make(map[string]governance.SignalRow, len(detected))
-	for _, row := range detected {
+	signals, err = warehouse.Keyed(detected, err, func(row governance.SignalRow) (string, governance.SignalRow) {
 		row.Priority = rules.PriorityOf(row.Priority.Score)
-		signals[row.SignalID] = row
-	}
+		return row.SignalID, row
+	})
 	return events, signals, err
 }

@@ -133,7 +133,7 @@ func forge(t *testing.T, s *source, o backup.Options, good backup.Manifest, chan
 	bad.Shards = [][]warehouse.TableContent{contents}
 	at := filepath.Join(o.Destination, bad.Name, "shard-1")
 	to := warehouse.Location{Path: at + "/"}
-	if err := errors.Join(s.archive.Backup(t.Context(), 0, to, nil, func(context.Context) {}), s.archive.DropSnapshot(t.Context())); err != nil {
+	if err := errors.Join(s.archive.Backup(t.Context(), 0, to, nil, func(context.Context) {}), s.archive.Drop(t.Context(), s.archive.SnapshotDatabase())); err != nil {
 		t.Fatal(err)
 	}
 	if err := filepath.WalkDir(at, func(_ string, entry fs.DirEntry, err error) error {

@@ -157,7 +157,7 @@ func Create(ctx context.Context, o Options) (made Manifest, err error) {
 		return Manifest{}, err
 	}
 	err = s.copy(ctx, &made, base)
-	err = errors.Join(err, o.Archive.DropSnapshot(ctx), s.clear())
+	err = errors.Join(err, o.Archive.Drop(ctx, made.Database), s.clear())
 	if err != nil {
 		cleanup, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 		defer cancel()

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"pnyx/warehouse"
 )
 
 const (
@@ -146,11 +148,7 @@ func parseFiles(text []byte, name string) (files []storedFile, err error) {
 }
 
 func objectsOf(files []storedFile) []object {
-	objects := make([]object, len(files))
-	for i, file := range files {
-		objects[i] = file.object
-	}
-	return objects
+	return warehouse.Values(files, func(file storedFile) object { return file.object })
 }
 
 func size(files []object) (total int64) {

@@ -62,10 +62,7 @@ type metadata struct {
 
 // metadataOf returns the check of one shard of a backup.
 func metadataOf(m Manifest, shard int) *metadata {
-	names := make([]string, len(m.Shards[shard]))
-	for i, table := range m.Shards[shard] {
-		names[i] = table.Name
-	}
+	names := warehouse.Values(m.Shards[shard], func(table warehouse.TableContent) string { return table.Name })
 	return &metadata{database: warehouse.EscapeForPath(m.Database), tables: names, incremental: m.Base != ""}
 }
 

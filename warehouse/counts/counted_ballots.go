@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"maps"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/ext"
@@ -88,10 +89,43 @@ func queryCounted(
 	return w.Conn.Query(ctx, fmt.Sprintf(sqlText(name), ballots))
 }
 
-// queryMerged runs the named query over the ballots that count. It merges the table while
-// reading, which is slower than queryCounted and correct while ballots arrive.
-func queryMerged(ctx context.Context, w *warehouse.Warehouse, name string, refs []record.RefHash) (driver.Rows, error) {
+// countedRows reads what a query over the ballots that count returns: values by proposal, and for each
+// the number of rows of voters with a single row.
+type countedRows[V any] func(driver.Rows, error) (values map[record.RefHash]V, single map[record.RefHash]uint64, _ error)
+
+// counted reads values of proposals by the named query. It compares only the rows of repeated voters. The
+// table is merged for proposals whose ballots arrived between its two queries, or for all if there are too
+// many repeated voters.
+func counted[V any](ctx context.Context, w *warehouse.Warehouse, name string, refs []record.RefHash, read countedRows[V]) (map[record.RefHash]V, error) {
+	voters, err := readRepeatedVoters(ctx, w, refs)
+	if err != nil {
+		return nil, err
+	}
+	values, changed := map[record.RefHash]V{}, refs
+	if !voters.tooMany() {
+		var single map[record.RefHash]uint64
+		rows, err := queryCounted(ctx, w, name, refs, voters)
+		if values, single, err = read(rows, err); err != nil {
+			return nil, err
+		}
+		changed = voters.changedDuringRead(single)
+	}
+	if len(changed) == 0 {
+		return values, nil
+	}
+	for _, ref := range changed {
+		delete(values, ref)
+	}
+	again, err := merged(ctx, w, name, changed, read)
+	maps.Copy(values, again)
+	return values, err
+}
+
+// merged is counted for the merged table, which is slower, and correct while ballots arrive.
+func merged[V any](ctx context.Context, w *warehouse.Warehouse, name string, refs []record.RefHash, read countedRows[V]) (map[record.RefHash]V, error) {
 	ballots := fmt.Sprintf(sqlText("counted_ballots_merged"), "proposal_ref", sqlText("counted_ballots_malformed"),
 		"proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)")
-	return w.QueryRefs(ctx, fmt.Sprintf(sqlText(name), ballots), refs)
+	rows, err := w.QueryRefs(ctx, fmt.Sprintf(sqlText(name), ballots), refs)
+	values, _, err := read(rows, err)
+	return values, err
 }

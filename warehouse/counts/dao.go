@@ -67,13 +67,11 @@ func selectTotals(result driver.Rows, err error, operation string) (map[string]D
 		CreatedCounts, VotedCounts []uint64
 	}
 	rows, err := warehouse.SelectRows[row](result, err, operation)
-	totals := make(map[string]DAOTotals, len(rows))
-	for _, r := range rows {
+	return warehouse.Keyed(rows, err, func(r row) (string, DAOTotals) {
 		r.CreatedIn = joinMonths(r.CreatedMonths, r.CreatedCounts)
 		r.VotedIn = joinMonths(r.VotedMonths, r.VotedCounts)
-		totals[r.DAOID] = r.DAOTotals
-	}
-	return totals, err
+		return r.DAOID, r.DAOTotals
+	})
 }
 
 // Participation counts who voted on a DAO's published proposals.

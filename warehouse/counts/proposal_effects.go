@@ -21,18 +21,12 @@ type ProposalEffects struct {
 // ReplaceProposalEffects writes the effects of proposals that have changed, at a revision. Of a
 // proposal that has none there is a row without, if there was one with some.
 func ReplaceProposalEffects(ctx context.Context, w *warehouse.Warehouse, revision uint64, of []ProposalEffects) error {
-	refs := make([]record.RefHash, len(of))
-	for i := range of {
-		refs[i] = of[i].ProposalRef
-	}
+	refs := warehouse.Values(of, func(p ProposalEffects) record.RefHash { return p.ProposalRef })
 	operation := fmt.Sprintf("replace the effects of %d proposals", len(of))
 	rows, err := warehouse.FindRefs[ProposalEffects](ctx, w, operation, sqlText("proposal_effects_by_ref"), refs)
+	stored, err := warehouse.Keyed(rows, err, func(row ProposalEffects) (record.RefHash, ProposalEffects) { return row.ProposalRef, row })
 	if err != nil {
 		return err
-	}
-	stored := map[record.RefHash]ProposalEffects{}
-	for _, row := range rows {
-		stored[row.ProposalRef] = row
 	}
 	var changed []ProposalEffects
 	for _, one := range of {

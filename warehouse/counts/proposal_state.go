@@ -146,8 +146,7 @@ func PublishedStates(ctx context.Context, w *warehouse.Warehouse, refs []record.
 		DividesPower             bool
 	}
 	rows, err := warehouse.FindRefs[row](ctx, w, "read published states", sqlText("proposal_state_by_ref"), refs)
-	states := make([]ProposalState, len(rows))
-	for i, r := range rows {
+	return warehouse.Values(rows, func(r row) ProposalState {
 		for c, key := range r.ChoiceKeys {
 			r.Choices = append(r.Choices, governance.Choice{Key: key, Label: r.ChoiceLabels[c]})
 			if r.ChoicesScored {
@@ -158,9 +157,8 @@ func PublishedStates(ctx context.Context, w *warehouse.Warehouse, refs []record.
 			}
 		}
 		r.Bounds = governance.ChoiceBounds{Least: int(r.LeastChoices), Most: int(r.MostChoices), Divides: r.DividesPower}
-		states[i] = r.ProposalState
-	}
-	return states, err
+		return r.ProposalState
+	}), err
 }
 
 // AddQualityFlag adds a quality flag to the published state of a proposal under a new

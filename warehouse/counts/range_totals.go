@@ -100,10 +100,7 @@ func rangeAt(ranges []VoterRange, place uint64) int {
 // primary key, with its parameters and placeOfVoter's. It names each bound, so that each
 // is bound.
 func voterCondition(ranges []VoterRange) (condition string, args []any) {
-	places := make([]uint64, len(ranges))
-	for i, r := range ranges {
-		places[i] = r.place()
-	}
+	places := warehouse.Values(ranges, VoterRange.place)
 	args = []any{clickhouse.Named("places", places), clickhouse.Named("bytes", rangeBytes)}
 	var alternatives []string
 	for i, r := range joined(ranges) {

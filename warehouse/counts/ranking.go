@@ -3,7 +3,6 @@ package counts
 import (
 	"context"
 	"fmt"
-	"maps"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/shopspring/decimal"
@@ -20,48 +19,16 @@ func Rankings(
 	if len(refs) == 0 {
 		return map[record.RefHash][]governance.Ranking{}, nil
 	}
-	rankings, err := rankings(ctx, w, refs)
+	rankings, err := counted(ctx, w, "ranking", refs, selectRankings)
 	if err != nil {
 		return nil, fmt.Errorf("read the ranked ballots of %d proposals: %w", len(refs), err)
 	}
 	return rankings, nil
 }
 
-// rankings compares only the rows of repeated voters where it can; see pickedTotals.
-func rankings(
-	ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash,
-) (map[record.RefHash][]governance.Ranking, error) {
-	voters, err := readRepeatedVoters(ctx, w, refs)
-	if err != nil {
-		return nil, err
-	}
-	if voters.tooMany() {
-		return MergedRankings(ctx, w, refs)
-	}
-	rows, err := queryCounted(ctx, w, "ranking", refs, voters)
-	rankings, single, err := selectRankings(rows, err)
-	if err != nil {
-		return nil, err
-	}
-	changed := voters.changedDuringRead(single)
-	if len(changed) == 0 {
-		return rankings, nil
-	}
-	merged, err := MergedRankings(ctx, w, changed)
-	if err != nil {
-		return nil, err
-	}
-	maps.Copy(rankings, merged)
-	return rankings, nil
-}
-
 // MergedRankings reads rankings from the merged table.
-func MergedRankings(
-	ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash,
-) (map[record.RefHash][]governance.Ranking, error) {
-	rows, err := queryMerged(ctx, w, "ranking", refs)
-	rankings, _, err := selectRankings(rows, err)
-	return rankings, err
+func MergedRankings(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) (map[record.RefHash][]governance.Ranking, error) {
+	return merged(ctx, w, "ranking", refs, selectRankings)
 }
 
 // selectRankings reads the rankings by proposal, and for each proposal the number of rows

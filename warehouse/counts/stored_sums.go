@@ -125,10 +125,7 @@ func storeTotals(
 		if last := len(choices) - 1; t.Malformed > 0 {
 			votes[last] = t.Malformed
 		}
-		rootSums := make([]decimal.Decimal, len(roots))
-		for i, key := range roots {
-			rootSums[i] = t.RootSums[key]
-		}
+		rootSums := warehouse.Values(roots, func(key string) decimal.Decimal { return t.RootSums[key] })
 		months, counts := splitMonths(t.VotedIn)
 		return insert.Append(
 			string(ref[:]), fingerprints[ref], t.Votes, t.Power, t.SupportingPower,

@@ -71,13 +71,11 @@ func PublishedTopics(ctx context.Context, w *warehouse.Warehouse, refs []records
 	}
 	result, err := records.QueryTopics(ctx, w, sqlText("topic_state_identities"), refs)
 	rows, err := warehouse.SelectRows[row](result, err, "read published topics")
-	published := make(map[records.TopicRef]PublishedTopic, len(rows))
-	for _, r := range rows {
-		published[records.TopicRef{Host: r.Host, ExternalID: r.ExternalID}] = PublishedTopic{
+	return warehouse.Keyed(rows, err, func(r row) (records.TopicRef, PublishedTopic) {
+		return records.TopicRef{Host: r.Host, ExternalID: r.ExternalID}, PublishedTopic{
 			governance.Identity{DAOID: r.DAOID, Provider: r.Provider, ExternalID: r.IdentityID}, r.TopicVersion, r.Category,
 		}
-	}
-	return published, err
+	})
 }
 
 // PublishedForums returns the forums as last published, in order. A host appears twice

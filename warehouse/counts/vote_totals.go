@@ -45,51 +45,16 @@ type VoteTotals struct {
 // VoteTotalsOf returns the vote totals of the proposals. Proposals without ballots are
 // missing.
 func VoteTotalsOf(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) (map[record.RefHash]VoteTotals, error) {
-	totals, changed, err := pickedTotals(ctx, w, refs)
+	totals, err := counted(ctx, w, "vote_totals", refs, selectVoteTotals)
 	if err != nil {
 		return nil, fmt.Errorf("count the ballots of %d proposals: %w", len(refs), err)
 	}
-	if len(changed) == 0 {
-		return totals, nil
-	}
-	merged, err := MergedTotals(ctx, w, changed)
-	if err != nil {
-		return nil, fmt.Errorf("count the merged ballots of %d proposals: %w", len(changed), err)
-	}
-	maps.Copy(totals, merged)
 	return totals, nil
-}
-
-// pickedTotals compares only the rows of repeated voters. It leaves to mergedTotals the
-// proposals that it returns as changed: ballots arrived between its two queries, or there
-// are too many repeated voters.
-func pickedTotals(
-	ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash,
-) (totals map[record.RefHash]VoteTotals, changed []record.RefHash, err error) {
-	voters, err := readRepeatedVoters(ctx, w, refs)
-	if err != nil {
-		return nil, nil, err
-	}
-	if voters.tooMany() {
-		return map[record.RefHash]VoteTotals{}, refs, nil
-	}
-	rows, err := queryCounted(ctx, w, "vote_totals", refs, voters)
-	totals, single, err := selectVoteTotals(rows, err)
-	if err != nil {
-		return nil, nil, err
-	}
-	changed = voters.changedDuringRead(single)
-	for _, ref := range changed {
-		delete(totals, ref)
-	}
-	return totals, changed, nil
 }
 
 // MergedTotals counts ballots in the merged table.
 func MergedTotals(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) (map[record.RefHash]VoteTotals, error) {
-	rows, err := queryMerged(ctx, w, "vote_totals", refs)
-	totals, _, err := selectVoteTotals(rows, err)
-	return totals, err
+	return merged(ctx, w, "vote_totals", refs, selectVoteTotals)
 }
 
 // voteTotalsRow is a row of vote_totals.sql without its key.

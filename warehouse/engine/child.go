@@ -4,9 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"os/signal"
-	"strings"
 	"syscall"
 	"time"
 
@@ -30,15 +28,9 @@ const (
 	pipeFD = 4
 )
 
-// The first argument of a child says what it runs. After kindLibrary, a colon and the library's
-// SHA-256 may follow.
-const (
-	kindLibrary = "library"
-	kindProgram = "program"
-)
-
 // RunChild runs the engine in this process and returns the exit status. args are the
-// arguments after ChildCommand, which Start sets.
+// arguments after ChildCommand, which Start sets: the SHA-256 and the path of the library, then the
+// arguments of the engine.
 func RunChild(args []string) int {
 	// Only the parent's pipe ends the engine. Signals that a terminal or a service
 	// manager sends to all processes must not end it while the parent still writes.
@@ -54,23 +46,16 @@ func runChild(args []string) error {
 	if len(args) < 2 {
 		return fmt.Errorf("%s is internal: pnyx starts its engine with it", ChildCommand)
 	}
-	first, path, args := args[0], args[1], args[2:]
-	switch kind, digest, _ := strings.Cut(first, ":"); kind {
-	case kindLibrary:
-		go endWithParent(func() { os.Exit(0) })
-		return runLibrary(path, digest, args)
-	case kindProgram:
-		return runProgram(path, args)
-	}
-	return fmt.Errorf("run engine: unknown kind %q", first)
+	go endWithParent()
+	return runLibrary(args[1], args[0], args[2:])
 }
 
 // endWithParent waits until the parent closes the pipe, gives the engine
-// childGracePeriod to end by itself, and then calls end.
-func endWithParent(end func()) {
+// childGracePeriod to end by itself, and then ends the process.
+func endWithParent() {
 	if parentGone(-1) {
 		<-time.After(childGracePeriod)
-		end()
+		os.Exit(0)
 	}
 }
 
@@ -85,22 +70,4 @@ func parentGone(milliseconds int) bool {
 			return n > 0 && pipe[0].Revents&(unix.POLLHUP|unix.POLLERR|unix.POLLNVAL) != 0
 		}
 	}
-}
-
-// runProgram runs clickhouse local with the input, output, lock and pipe of this process.
-func runProgram(path string, args []string) error {
-	//nolint:gosec,noctx // the program that Locate found; it runs as long as the pipe is open
-	command := exec.Command(path, append([]string{"local"}, args...)...)
-	command.Stdin, command.Stdout, command.Stderr = os.Stdin, os.Stdout, os.Stderr
-	command.ExtraFiles = []*os.File{os.NewFile(lockFD, "engine.lock"), os.NewFile(pipeFD, "pipe")}
-	if err := command.Start(); err != nil {
-		return fmt.Errorf("start engine: %w", err)
-	}
-	go endWithParent(func() {
-		command.Process.Kill() //nolint:errcheck // an error means that it has ended
-	})
-	if err := command.Wait(); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	return nil
 }

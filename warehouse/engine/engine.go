@@ -1,8 +1,8 @@
 // Package engine runs ClickHouse as a child process, so that the service needs no
 // installed warehouse.
 //
-// [Start] runs the engine: ClickHouse in one shared library, which [Fetch] downloads,
-// or an installed clickhouse program, which [Locate] finds. The child listens on two
+// [Start] runs the engine: ClickHouse in one shared library, which [Fetch] downloads and
+// [Locate] finds. The child listens on two
 // loopback ports and is used like any ClickHouse server, by an address, a user and a
 // password (see [Instance]). [RunChild] is the child's side.
 //
@@ -192,12 +192,7 @@ func withDefaults(options Options) (Options, error) {
 		options.Executable = running
 	}
 	// The engine has another working directory, so all paths must be absolute.
-	for _, path := range []*string{
-		&options.DataDir, &options.Executable, &options.Program.Library, &options.Program.ClickHouse,
-	} {
-		if *path == "" {
-			continue
-		}
+	for _, path := range []*string{&options.DataDir, &options.Executable, &options.Program.Library} {
 		absolute, err := filepath.Abs(*path)
 		if err != nil {
 			return options, fmt.Errorf("resolve %s: %w", *path, err)

@@ -42,7 +42,7 @@ func TestAttackReplacedLibraryIsNotLoaded(t *testing.T) {
 		t.Fatal(err)
 	}
 	options := env.EngineOptions(t)
-	if options.Program, err = engine.Locate(t.Context(), engine.LocateOptions{CacheDir: cache}); err != nil {
+	if options.Program, err = engine.Locate(engine.LocateOptions{CacheDir: cache}); err != nil {
 		t.Fatal(err)
 	}
 	started, err := engine.Start(t.Context(), options)

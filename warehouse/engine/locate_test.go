@@ -22,63 +22,21 @@ import (
 func TestLocateReturnsTheConfiguredLibrary(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "libchdb.so")
-	if got, err := engine.Locate(t.Context(), engine.LocateOptions{Library: path}); err == nil || !strings.Contains(err.Error(), path) {
+	if got, err := engine.Locate(engine.LocateOptions{Library: path}); err == nil || !strings.Contains(err.Error(), path) {
 		t.Errorf("missing: got %+v, %v, want an error that names %s", got, err, path)
 	}
 	env.WriteFile(t, path, "")
-	got, err := engine.Locate(t.Context(), engine.LocateOptions{Library: path})
+	got, err := engine.Locate(engine.LocateOptions{Library: path})
 	if want := (engine.Program{Library: path}); err != nil || got != want {
 		t.Errorf("present: got %+v, %v, want %+v", got, err, want)
 	}
 }
 
-// The tests below set the PATH and so cannot be parallel.
-
 func TestLocateErrorSaysWhatToDo(t *testing.T) {
-	t.Setenv("PATH", t.TempDir())
-	_, err := engine.Locate(t.Context(), engine.LocateOptions{CacheDir: t.TempDir()})
+	t.Parallel()
+	_, err := engine.Locate(engine.LocateOptions{CacheDir: t.TempDir()})
 	if !errors.Is(err, engine.ErrNoEngine) || !strings.Contains(err.Error(), "pnyx engine") {
 		t.Errorf("got %v, want ErrNoEngine", err)
-	}
-}
-
-func TestLocateRejectsAnOldProgram(t *testing.T) {
-	dir := onPath(t)
-	for says, want := range map[string]string{
-		"ClickHouse local version 25.8.2.29 (official build).": "25.8", "ClickHouse server version 25.12.1.1.": "25.12",
-		"clickhouse 1": `no version in "clickhouse 1`, "": "no version in",
-	} {
-		script(t, filepath.Join(dir, "clickhouse"), `echo "`+says+`"`)
-		_, err := engine.Locate(t.Context(), engine.LocateOptions{CacheDir: t.TempDir()})
-		if !errors.Is(err, engine.ErrNoEngine) || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: got %v, want ErrNoEngine that names the version", says, err)
-		}
-	}
-}
-
-// TestStartRunsAClickHouseProgram uses a script that behaves like a clickhouse program.
-// It runs the library.
-func TestStartRunsAClickHouseProgram(t *testing.T) {
-	options := env.EngineOptions(t)
-	dir := onPath(t)
-	program := filepath.Join(dir, "clickhouse")
-	script(t, program, fmt.Sprintf(`
-		[ "$1" = local ] || exit 9
-		[ "$2" = --version ] && echo "ClickHouse local version 26.7.2.1." && exit
-		shift
-		exec %s engine-child library %s "$@"`, options.Executable, library(t)))
-
-	located, err := engine.Locate(t.Context(), engine.LocateOptions{CacheDir: t.TempDir()})
-	if want := (engine.Program{ClickHouse: program}); err != nil || located != want {
-		t.Fatalf("locate: got %+v, %v, want %+v", located, err, want)
-	}
-	options.Program = located
-	e := start(t, options)
-	table(t, e.Instance())
-	wantCount(t, open(t, e.Instance().URL(engine.AnalystDatabase)), "SELECT count() FROM vote", 3)
-	stop(t, e)
-	if err := answers(t, e.Instance()); err == nil {
-		t.Error("program after stop: got an answer, want none")
 	}
 }
 
@@ -140,8 +98,8 @@ func TestFindIgnoresFilesOfACrashedEngine(t *testing.T) {
 func TestFindDoesNotBlock(t *testing.T) {
 	t.Parallel()
 	options := env.EngineOptions(t)
-	options.Program = engine.Program{ClickHouse: filepath.Join(t.TempDir(), "clickhouse")}
-	script(t, options.Program.ClickHouse, "exec sleep infinity")
+	options.Executable = filepath.Join(t.TempDir(), "hangs")
+	script(t, options.Executable, "exec sleep infinity")
 	stale := filepath.Join(options.DataDir, "engine.json")
 	env.WriteFile(t, stale, `{"ownerPid":1,"tcpAddr":"127.0.0.1:1"}`)
 	ctx, cancel := context.WithCancel(t.Context())

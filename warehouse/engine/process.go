@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"strings"
@@ -46,14 +45,10 @@ type process struct {
 func startProcess(
 	ctx context.Context, options Options, instance Instance, lock *os.File,
 ) (*process, error) {
-	args, err := arguments(options, instance)
-	if err != nil {
-		return nil, err
-	}
 	p := &process{output: &output{logger: options.Logger}, exited: make(chan struct{})}
 	// The process outlives ctx, which bounds the start only.
 	//nolint:gosec // our own program
-	p.command = exec.CommandContext(context.WithoutCancel(ctx), options.Executable, args...)
+	p.command = exec.CommandContext(context.WithoutCancel(ctx), options.Executable, arguments(options, instance)...)
 	p.command.Dir = layoutOf(options.DataDir).store
 	p.command.Stdout, p.command.Stderr = p.output, p.output
 	// Whatever reads the engine's environment finds no setting of this process. Without a
@@ -96,29 +91,20 @@ func (p *process) start(lock *os.File) error {
 }
 
 // arguments returns the arguments of the child process.
-func arguments(options Options, instance Instance) ([]string, error) {
-	_, tcp, err := net.SplitHostPort(instance.TCPAddr)
-	if err != nil {
-		return nil, fmt.Errorf("engine address: %w", err)
-	}
-	_, http, err := net.SplitHostPort(instance.HTTPAddr)
-	if err != nil {
-		return nil, fmt.Errorf("engine address: %w", err)
-	}
+func arguments(options Options, instance Instance) []string {
 	at := layoutOf(options.DataDir)
-	kind, path := options.Program.childArgs()
 	return []string{
-		ChildCommand, kind, path,
+		ChildCommand, options.Program.Digest, options.Program.Library,
 		"--config-file=" + at.config,
 		"--path=" + at.store,
 		"--listen_host=" + loopback,
-		"--tcp_port=" + tcp,
-		"--http_port=" + http,
+		"--tcp_port=" + strings.TrimPrefix(instance.TCPAddr, loopback+":"),
+		"--http_port=" + strings.TrimPrefix(instance.HTTPAddr, loopback+":"),
 		// For the terminal: neither read it nor draw on it.
 		"--interactive", "--disable_suggestion", "--progress=off", "--progress-table=off",
 		"--enable-progress-table-toggle=0",
 		"--query=" + serverQueries,
-	}, nil
+	}
 }
 
 // watch waits until the process ends and closes exited.
@@ -204,7 +190,7 @@ func (p *process) hangUp() {
 	p.terminal.Close()
 }
 
-// kill kills the process and, if it runs one, the clickhouse program.
+// kill kills the process.
 func (p *process) kill() {
 	p.hangUp()
 	select {

@@ -67,12 +67,10 @@ func backoff(failures int, jitter float64) time.Duration {
 
 // sleep waits for d or until ctx is done. It reports whether ctx is not done.
 func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return false
-	case <-timer.C:
+	case <-time.After(d):
 		return true
 	}
 }

@@ -94,14 +94,11 @@ func (f Feed) PendingEvents(ctx context.Context, rulesVersion uint64) ([]Recorde
 	}
 	rows, err := warehouse.Find[row](ctx, f.w, "list pending events of the feed", sqlText("feed_pending_events"),
 		clickhouse.Named("rules_version", rulesVersion), clickhouse.Named("limit", feedBatchSize))
-	events := make([]RecordedEvent, len(rows))
-	for i, r := range rows {
-		e := r.RecordedEvent
-		e.Event.ID, e.Event.Type, e.Event.At = r.EventID, r.EventType, r.EventTime
-		e.Event.DAOID, e.Event.Proposal = e.DAOID, records.JoinProposal(r.Provider, r.ExternalID)
-		events[i] = e
-	}
-	return events, err
+	return warehouse.Values(rows, func(r row) RecordedEvent {
+		r.Event.ID, r.Event.Type, r.Event.At = r.EventID, r.EventType, r.EventTime
+		r.Event.DAOID, r.Event.Proposal = r.DAOID, records.JoinProposal(r.Provider, r.ExternalID)
+		return r.RecordedEvent
+	}), err
 }
 
 // RecordedSignal is a signal that upstream recorded.
@@ -120,14 +117,11 @@ func (f Feed) PendingSignals(ctx context.Context, rulesVersion uint64) ([]Record
 	}
 	rows, err := warehouse.Find[row](ctx, f.w, "list pending signals of the feed", sqlText("feed_pending_signals"),
 		clickhouse.Named("rules_version", rulesVersion), clickhouse.Named("limit", feedBatchSize))
-	signals := make([]RecordedSignal, len(rows))
-	for i, r := range rows {
-		s := r.RecordedSignal
-		s.Signal.ID, s.Signal.Type = r.SignalID, r.SignalType
-		s.Signal.DAOID, s.Signal.Proposal = s.DAOID, records.JoinProposal(r.Provider, r.ExternalID)
-		signals[i] = s
-	}
-	return signals, err
+	return warehouse.Values(rows, func(r row) RecordedSignal {
+		r.Signal.ID, r.Signal.Type = r.SignalID, r.SignalType
+		r.Signal.DAOID, r.Signal.Proposal = r.DAOID, records.JoinProposal(r.Provider, r.ExternalID)
+		return r.RecordedSignal
+	}), err
 }
 
 // RecordedType is a type of event or signal that upstream recorded about a proposal. The
@@ -175,14 +169,12 @@ func selectDAOChanges(result driver.Rows, err error, operation string) (map[stri
 		SignalIDs []string `ch:"signal_ids"`
 	}
 	rows, err := warehouse.SelectRows[row](result, err, operation)
-	changes := make(map[string]DAOChanges, len(rows))
-	for _, r := range rows {
-		changes[r.DAOID] = DAOChanges{
+	return warehouse.Keyed(rows, err, func(r row) (string, DAOChanges) {
+		return r.DAOID, DAOChanges{
 			Events: len(r.EventIDs) > 0, EventIDs: r.EventIDs,
 			Signals: len(r.SignalIDs) > 0, SignalIDs: r.SignalIDs,
 		}
-	}
-	return changes, err
+	})
 }
 
 // NextVisible returns when the next row of the feed becomes visible after a time; zero for

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/cespare/xxhash/v2"
 	"github.com/vmihailenco/msgpack/v5"
 
@@ -174,28 +175,11 @@ func (f Feed) writeRows(
 	ctx context.Context, statement string, revision uint64,
 	rows []derivedRow, removed []StoredFeedRow, gone func(StoredFeedRow) []any,
 ) error {
-	if len(rows) == 0 && len(removed) == 0 {
-		return nil
-	}
-	insert, err := f.w.Conn.PrepareBatch(ctx, sqlText(statement))
-	if err != nil {
-		return fmt.Errorf("write feed rows: %w", err)
-	}
-	defer insert.Close()
-	for _, row := range rows {
-		if err := insert.Append(append(row.values(), row.fingerprint, revision, uint8(0))...); err != nil {
-			return fmt.Errorf("write feed row %s: %w", row.key.id, err)
-		}
-	}
+	values := warehouse.Values(rows, func(row derivedRow) []any { return append(row.values(), row.fingerprint, revision, uint8(0)) })
 	for _, row := range removed {
-		if err := insert.Append(append(gone(row), uint64(0), revision, uint8(1))...); err != nil {
-			return fmt.Errorf("remove feed row %s: %w", row.ID, err)
-		}
+		values = append(values, append(gone(row), uint64(0), revision, uint8(1)))
 	}
-	if err := insert.Send(); err != nil {
-		return fmt.Errorf("write feed rows: %w", err)
-	}
-	return nil
+	return warehouse.InsertRows(ctx, f.w, sqlText(statement), "write feed rows", values, func(insert driver.Batch, row []any) error { return insert.Append(row...) })
 }
 
 func rowFingerprint(row any) (uint64, error) {

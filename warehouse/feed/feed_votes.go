@@ -39,11 +39,7 @@ type Turnout struct {
 // usual ones than those there are: one of refs came to them, left them, or has another turnout.
 func (f Feed) LaterVotes(ctx context.Context, refs []record.RefHash) ([]ProposalSize, error) {
 	later, err := f.turnouts(ctx, refs, true)
-	sizes := make([]ProposalSize, len(later))
-	for i, turnout := range later {
-		sizes[i] = turnout.ProposalSize
-	}
-	return sizes, err
+	return warehouse.Values(later, func(turnout Turnout) ProposalSize { return turnout.ProposalSize }), err
 }
 
 // EarlierTurnouts returns the votes among refs by proposal.
@@ -98,10 +94,7 @@ func (f Feed) InterimTallies(
 	if len(votes) == 0 {
 		return map[record.RefHash][]InterimTally{}, nil
 	}
-	milliseconds := make([]int64, len(windows))
-	for i, window := range windows {
-		milliseconds[i] = window.Milliseconds()
-	}
+	milliseconds := warehouse.Values(windows, time.Duration.Milliseconds)
 	result, err := f.queryVotes(ctx, "feed_votes_interim", votes, clickhouse.Named("windows", milliseconds))
 	rows, err := warehouse.SelectRows[row](result, err, "read interim tallies")
 	return warehouse.Grouped(rows, err, func(r row) (record.RefHash, InterimTally) { return r.Ref, r.InterimTally })
@@ -135,10 +128,7 @@ func (f Feed) QuorumTimes(ctx context.Context, votes []Vote) (map[record.RefHash
 // queryVotes runs the named query over the external table "wanted_votes".
 func (f Feed) queryVotes(ctx context.Context, name string, votes []Vote, args ...any) (driver.Rows, error) {
 	wanted, err := warehouse.ExternalTable("wanted_votes", votes, func(vote Vote) []any {
-		keys := make([]string, len(vote.Choices))
-		for i, choice := range vote.Choices {
-			keys[i] = choice.Key
-		}
+		keys := warehouse.Values(vote.Choices, func(choice governance.Choice) string { return choice.Key })
 		return []any{
 			string(vote.Ref[:]), int64(vote.EndAt), vote.Quorum.String(), warehouse.NonNilTexts(vote.QuorumChoices),
 			keys, int64(vote.Bounds.Least), int64(vote.Bounds.Most), vote.Bounds.Divides,

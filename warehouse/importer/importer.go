@@ -107,15 +107,9 @@ type importRun struct {
 }
 
 func (r *importRun) importAll(ctx context.Context, files []source.File) error {
-	r.shards = r.startShards(ctx)
-	readErr := r.readFiles(files)
-	if err := r.shards.close(); err != nil {
+	if err := r.readFiles(ctx, files); err != nil {
 		return err
 	}
-	if readErr != nil {
-		return readErr
-	}
-	r.countWritten()
 	if err := r.markSynced(ctx); err != nil {
 		return err
 	}
@@ -125,17 +119,22 @@ func (r *importRun) importAll(ctx context.Context, files []source.File) error {
 	})
 }
 
-// readFiles sends the records of all files to the shards. It flushes between kinds, so
-// that records are written before those that refer to them.
-func (r *importRun) readFiles(files []source.File) error {
+// readFiles sends the records of all files to shards. The shards of one kind end before those of the
+// next begin, so that records are written before those that refer to them.
+func (r *importRun) readFiles(ctx context.Context, files []source.File) error {
 	for i, file := range files {
-		if i > 0 && files[i-1].Kind != file.Kind {
-			if err := r.shards.flush(); err != nil {
-				return err
-			}
+		if i == 0 || files[i-1].Kind != file.Kind {
+			r.shards = r.startShards(ctx)
 		}
-		if err := r.readFile(file); err != nil {
-			return fmt.Errorf("%s: %w", file.Path, err)
+		readErr := r.readFile(file)
+		if readErr == nil && i+1 < len(files) && files[i+1].Kind == file.Kind {
+			continue
+		}
+		if err := r.shards.close(); err != nil {
+			return err
+		}
+		if readErr != nil {
+			return fmt.Errorf("%s: %w", file.Path, readErr)
 		}
 	}
 	return nil
@@ -144,7 +143,7 @@ func (r *importRun) readFiles(files []source.File) error {
 // readFile sends the records of one file to the shards. It reports an unreadable file
 // as a problem; an error stops the import.
 func (r *importRun) readFile(file source.File) error {
-	reader, err := source.Open(file, source.Limits{MaxLineBytes: r.MaxLineBytes})
+	reader, err := source.Open(file, r.MaxLineBytes)
 	if err != nil {
 		r.report.Problems = append(r.report.Problems, err)
 		return nil
@@ -227,14 +226,6 @@ func (f *fileImport) reject(rejected *source.RejectedError, kind record.Kind) er
 	}
 	f.report.RejectsFile, f.report.RejectsKept = f.rejects.path, f.rejects.kept
 	return nil
-}
-
-func (r *importRun) countWritten() {
-	for _, shard := range r.shards.all {
-		for kind, counts := range shard.counts {
-			r.kindReport(kind).Add(counts)
-		}
-	}
 }
 
 func (r *importRun) kindReport(kind record.Kind) *KindReport {

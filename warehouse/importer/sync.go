@@ -31,9 +31,8 @@ func (s sourcesByKind) merge(others sourcesByKind) {
 // called after all records are written.
 func (r *importRun) markSynced(ctx context.Context) error {
 	for kind, sources := range r.synced {
-		refs := slices.Collect(maps.Keys(sources))
 		if err := r.retry(ctx, func() error {
-			return records.MarkSynced(ctx, r.Warehouse, r.run, kind, refs)
+			return records.MarkSynced(ctx, r.Warehouse, r.run, kind, slices.Collect(maps.Keys(sources)))
 		}); err != nil {
 			return err
 		}

@@ -7,7 +7,6 @@ import (
 	"strconv"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
-	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
@@ -137,23 +136,19 @@ func ballotPage(
 	return ballotRange(ctx, w, at, order, order.beyond(), limit, after.args()...)
 }
 
-// ballotRange reads the ballots that satisfy a condition.
+// ballotRange reads the ballots that satisfy a condition. The text of the query consists of constants
+// of this file, and every value is bound.
 func ballotRange(
 	ctx context.Context, w *warehouse.Warehouse, at BallotSource, order ballotOrder, condition string, limit int, args ...any,
 ) ([]LatestBallot, error) {
-	return selectBallots(ctx, w, rangeSQL(at, order, condition), at, limit, args...)
-}
-
-// rangeSQL returns the query for ballots that satisfy a condition. Its text consists of
-// constants of this file, and every value is bound.
-func rangeSQL(at BallotSource, order ballotOrder, condition string) string {
-	if at.Generation == 0 {
-		return fmt.Sprintf(sqlText("ballot_page"), shownReason, "("+sqlText("ballot_page_all")+")", condition, order.column)
+	sql := fmt.Sprintf(sqlText("ballot_page"), shownReason, "("+sqlText("ballot_page_all")+")", condition, order.column)
+	if at.Generation != 0 {
+		// The whole key of a copy or of its projection: without the generation, ClickHouse sorts
+		// all rows of the projection beyond the position where a limit is above 1,000.
+		sql = fmt.Sprintf(sqlText("ballot_page"), "shown_reason", "sorted_ballots",
+			"generation = {generation:UInt64} AND "+condition, "generation DESC, "+order.column) + order.settings
 	}
-	// The whole key of a copy or of its projection: without the generation, ClickHouse sorts
-	// all rows of the projection beyond the position where a limit is above 1,000.
-	return fmt.Sprintf(sqlText("ballot_page"), "shown_reason", "sorted_ballots",
-		"generation = {generation:UInt64} AND "+condition, "generation DESC, "+order.column) + order.settings
+	return selectBallots(ctx, w, sql, at, limit, args...)
 }
 
 // oneThread limits a statement that reads a few granules to one thread. A second thread
@@ -170,14 +165,7 @@ const readBallots = "read a page of ballots"
 func selectBallots(
 	ctx context.Context, w *warehouse.Warehouse, sql string, at BallotSource, limit int, args ...any,
 ) ([]LatestBallot, error) {
-	rows, err := queryBallots(ctx, w, sql, at, limit, args...)
-	return warehouse.SelectRows[LatestBallot](rows, err, readBallots)
-}
-
-func queryBallots(
-	ctx context.Context, w *warehouse.Warehouse, sql string, at BallotSource, limit int, args ...any,
-) (driver.Rows, error) {
 	args = append(args, clickhouse.Named("limit", limit), clickhouse.Named("generation", at.Generation),
 		clickhouse.Named("ref", hex.EncodeToString(at.Ref[:])), warehouse.BindUnknownTime())
-	return w.Conn.Query(ctx, sql, args...)
+	return warehouse.Find[LatestBallot](ctx, w, readBallots, sql, args...)
 }

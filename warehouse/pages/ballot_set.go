@@ -28,10 +28,7 @@ type ballotRequest struct {
 // smallBallotPages reads pages of several proposals with one statement. The page is nil for
 // a proposal that has too many ballots.
 func smallBallotPages(ctx context.Context, w *warehouse.Warehouse, requests []ballotRequest) ([][]LatestBallot, error) {
-	refs := make([]record.RefHash, len(requests))
-	for i, r := range requests {
-		refs[i] = r.ref
-	}
+	refs := warehouse.Values(requests, func(r ballotRequest) record.RefHash { return r.ref })
 	sql := storedBallots("proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)", "proposal_ref", shownReason)
 	result, err := w.QueryRefs(ctx, sql, refs, clickhouse.Named("most", maxSharedCasts+1))
 	ballots, err := countingBy(result, err, "read the ballots of several proposals", maxSharedCasts,
@@ -73,10 +70,8 @@ func (r ballotRequest) page(ballots []*cast) ([]LatestBallot, error) {
 	}
 	slices.SortFunc(ballots, inOrder)
 	ballots = ballots[:min(r.Limit, len(ballots))]
-	page := make([]LatestBallot, 0, len(ballots))
-	for _, b := range ballots {
+	return warehouse.Values(ballots, func(b *cast) LatestBallot {
 		b.VotingPower, b.VoterAddress = governance.DecimalOf(b.Power), addressOf(b.VoterIdentity)
-		page = append(page, b.LatestBallot)
-	}
-	return page, nil
+		return b.LatestBallot
+	}), nil
 }

@@ -131,13 +131,8 @@ type BallotsVersion struct {
 
 // BallotVersions returns the versions of the ballots of proposals; those without any are missing.
 func (d DAORows) BallotVersions(ctx context.Context, refs []record.RefHash) (map[record.RefHash]BallotsVersion, error) {
-	rows, err := d.w.QueryRefs(ctx, daoBallotVersionsSQL, refs)
-	versions := make(map[record.RefHash]BallotsVersion, len(refs))
-	err = warehouse.EachRow(rows, err, "compare the ballots of "+d.daoID, func(v BallotsVersion) error {
-		versions[v.Ref] = v
-		return nil
-	})
-	return versions, err
+	versions, err := warehouse.FindRefs[BallotsVersion](ctx, d.w, "compare the ballots of "+d.daoID, daoBallotVersionsSQL, refs)
+	return warehouse.Keyed(versions, err, func(v BallotsVersion) (record.RefHash, BallotsVersion) { return v.Ref, v })
 }
 
 // Ballots returns the ballots of proposals, each proposal's by power; at most limit in all.
@@ -148,11 +143,6 @@ func (d DAORows) Ballots(ctx context.Context, refs []record.RefHash, limit int) 
 	}
 	counting := countingBallots("proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)")
 	sql := fmt.Sprintf(sqlText("ballot_page"), "proposal_ref, "+shownReason, "("+counting+")", "1", "proposal_ref, power")
-	rows, err := d.w.QueryRefs(ctx, sql, refs, warehouse.BindUnknownTime(), clickhouse.Named("limit", limit))
-	ballots := make(map[record.RefHash][]LatestBallot, len(refs))
-	err = warehouse.EachRow(rows, err, "read the ballots of "+d.daoID, func(r row) error {
-		ballots[r.Ref] = append(ballots[r.Ref], r.LatestBallot)
-		return nil
-	})
-	return ballots, err
+	rows, err := warehouse.FindRefs[row](ctx, d.w, "read the ballots of "+d.daoID, sql, refs, warehouse.BindUnknownTime(), clickhouse.Named("limit", limit))
+	return warehouse.Grouped(rows, err, func(r row) (record.RefHash, LatestBallot) { return r.Ref, r.LatestBallot })
 }

@@ -69,27 +69,19 @@ func ListDelegates(ctx context.Context, w *warehouse.Warehouse, q query.Delegate
 		Cast       uint64
 		LastVoteAt *governance.Timestamp
 	}
-	voters := make([]string, len(rows))
-	for i, r := range rows {
-		voters[i] = r.Delegate
-	}
+	voters := warehouse.Values(rows, func(r delegateRow) string { return r.Delegate })
 	found, err := warehouse.FindRefs[activity](ctx, w, "read how often delegates voted", sqlText("delegate_activity"), votes,
 		clickhouse.Named("voters", voters), clickhouse.Named("dao", q.DAOID))
-	byVoter := map[string]activity{}
-	for _, a := range found {
-		byVoter[a.Voter] = a
-	}
-	delegates := make([]governance.Delegate, len(rows))
-	for i, r := range rows {
+	byVoter, err := warehouse.Keyed(found, err, func(a activity) (string, activity) { return a.Voter, a })
+	return warehouse.Values(rows, func(r delegateRow) governance.Delegate {
 		power, of := r.delegated(supplies), byVoter[r.Delegate]
-		delegates[i] = governance.Delegate{
+		return governance.Delegate{
 			Rank: r.Rank, VoterIdentity: r.Delegate, DelegationScope: power.DelegationScope,
 			VotingPower: power.VotingPower, Delegators: power.Delegators, ShareOfSupply: power.ShareOfSupply,
 			BallotsOfLast50: governance.BallotsOfLast{Cast: governance.CountOf(of.Cast), Of: governance.CountOf(uint64(len(votes)))},
 			LastVoteAt:      of.LastVoteAt,
 		}
-	}
-	return delegates, err
+	}), err
 }
 
 // latestVotes returns the latest votes of a DAO that are over and of which ballots are held.
@@ -233,13 +225,11 @@ func ListVoterDelegations(ctx context.Context, w *warehouse.Warehouse, q query.V
 		SinceBlock                 uint64
 	}
 	rows, err := warehouse.Find[row](ctx, w, "read a page of delegations", fmt.Sprintf(sqlText("delegate_delegations"), condition), args...)
-	delegations := make([]governance.VoterDelegation, len(rows))
-	for i, r := range rows {
-		delegations[i] = governance.VoterDelegation{
+	return warehouse.Values(rows, func(r row) governance.VoterDelegation {
+		return governance.VoterDelegation{
 			DAOIDs: append([]string{}, scopes.DAOs[r.Scope]...), DelegationScope: governance.ScopeOf(r.Scope),
 			Delegator: r.Delegator, Delegate: r.Delegate, Share: governance.DecimalOf(r.Share),
 			Since: r.Since, SinceBlock: governance.CountOf(r.SinceBlock),
 		}
-	}
-	return delegations, err
+	}), err
 }

@@ -154,9 +154,8 @@ func powersAt(
 		places[placeOf(v, scopes)] = true
 	}
 	delete(places, powerPlace{})
-	known := map[powerPlace]decimal.Decimal{}
 	if len(places) == 0 {
-		return known, nil
+		return map[powerPlace]decimal.Decimal{}, nil
 	}
 	tokens, starts := make([]string, 0, len(places)), make([]int64, 0, len(places))
 	for at := range places {
@@ -170,10 +169,9 @@ func powersAt(
 	rows, err := warehouse.Find[row](ctx, w, "read the power of a voter at the start of votes",
 		fmt.Sprintf(sqlText("open_vote_power_at"), saysUnknown),
 		clickhouse.Named("voter", voter), clickhouse.Named("scopes", tokens), clickhouse.Named("starts", starts))
-	for _, r := range rows {
-		known[powerPlace{r.Scope, governance.Timestamp(r.Start)}] = r.Power
-	}
-	return known, err
+	return warehouse.Keyed(rows, err, func(r row) (powerPlace, decimal.Decimal) {
+		return powerPlace{r.Scope, governance.Timestamp(r.Start)}, r.Power
+	})
 }
 
 // delegatedBy returns the DAOs in which others delegate to a voter now.

@@ -73,10 +73,7 @@ func ProposalsLinked(ctx context.Context, w *warehouse.Warehouse, name string, q
 	if err != nil {
 		return nil, err
 	}
-	refs := make([]record.RefHash, len(links))
-	for i, link := range links {
-		refs[i] = link.Ref
-	}
+	refs := warehouse.Values(links, func(link counts.ProposalLink) record.RefHash { return link.Ref })
 	rows, err := listed(ctx, w, refs)
 	var found []ListedProposal
 	for _, link := range links {
@@ -129,10 +126,7 @@ func followIndex(
 		if err != nil {
 			return nil, err
 		}
-		refs := make([]record.RefHash, len(entries))
-		for i, entry := range entries {
-			refs[i] = entry.Ref
-		}
+		refs := warehouse.Values(entries, func(entry indexEntry) record.RefHash { return entry.Ref })
 		rows, err := listed(ctx, w, refs)
 		if err != nil {
 			return nil, err

@@ -292,10 +292,7 @@ func current(ctx context.Context, w *warehouse.Warehouse, read listedRange) (_ [
 		return nil, nil
 	}
 	if read.latest == nil {
-		refs := make([]record.RefHash, len(read.rows))
-		for i, row := range read.rows {
-			refs[i] = row.Ref
-		}
+		refs := warehouse.Values(read.rows, func(row ListedProposal) record.RefHash { return row.Ref })
 		read.latest, err = warehouse.Share(ctx, w, "versions", refs, warehouse.Together(ListedVersions))
 	}
 	seen := map[record.RefHash]bool{}

@@ -41,11 +41,7 @@ func listVersionsOfSet(
 	if err != nil || len(places) == 0 {
 		return found, err
 	}
-	versions := make([]rowVersion, len(places))
-	for i, place := range places {
-		versions[i] = place.rowVersion
-	}
-	rows, latest, err := listedRows(ctx, w, versions)
+	rows, latest, err := listedRows(ctx, w, warehouse.Values(places, func(place row) rowVersion { return place.rowVersion }))
 	for i := range found {
 		found[i].latest = latest
 	}
@@ -97,10 +93,7 @@ type rowVersion struct {
 func listedRows(
 	ctx context.Context, w *warehouse.Warehouse, versions []rowVersion,
 ) (rows map[rowVersion]ListedProposal, latest map[record.RefHash]ListedVersion, err error) {
-	refs := make([]record.RefHash, len(versions))
-	for i, version := range versions {
-		refs[i] = version.Ref
-	}
+	refs := warehouse.Values(versions, func(version rowVersion) record.RefHash { return version.Ref })
 	sql := fmt.Sprintf(sqlText("listed_proposal_rows"), "proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)",
 		"proposal_ref, revision", "1 BY proposal_ref, revision")
 	found, err := warehouse.FindRefs[ListedProposal](ctx, w, "read rows of the list", sql, refs)

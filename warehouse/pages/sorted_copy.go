@@ -102,10 +102,7 @@ func CurrentSortedCopies(ctx context.Context, w *warehouse.Warehouse) ([]SortedC
 // DropOldSortedCopies removes the generations that are not among the current ones and
 // began before a time: replaced ones and interrupted builds.
 func DropOldSortedCopies(ctx context.Context, w *warehouse.Warehouse, current []SortedCopy, before time.Time) error {
-	generations := make([]uint64, len(current))
-	for i, c := range current {
-		generations[i] = c.Generation
-	}
+	generations := warehouse.Values(current, func(c SortedCopy) uint64 { return c.Generation })
 	if err := w.EachNode(ctx, func(node driver.Conn) error {
 		return dropOldSortedCopies(ctx, node, generations, before)
 	}); err != nil {

@@ -169,10 +169,7 @@ func ListVoterVotes(ctx context.Context, w *warehouse.Warehouse, q query.VoterVo
 	if err != nil || len(votes) == 0 {
 		return nil, err
 	}
-	refs := make([]record.RefHash, len(votes))
-	for i, v := range votes {
-		refs[i] = v.Ref
-	}
+	refs := warehouse.Values(votes, func(v VoterBallot) record.RefHash { return v.Ref })
 	titles, err := warehouse.Share(ctx, w, "titles", refs, warehouse.Together(titles))
 	for i, v := range votes {
 		votes[i].Proposal.Title, votes[i].VotingPower = titles[v.Ref], governance.DecimalOf(v.Power)
@@ -204,10 +201,7 @@ func votesOf(ctx context.Context, w *warehouse.Warehouse, voter string) ([]Voter
 	if err != nil || len(ballots) == 0 {
 		return nil, err
 	}
-	refs := make([]record.RefHash, len(ballots))
-	for i, b := range ballots {
-		refs[i] = b.Ref
-	}
+	refs := warehouse.Values(ballots, func(b VoterBallot) record.RefHash { return b.Ref })
 	proposals, err := warehouse.Share(ctx, w, "voted proposals", refs, warehouse.Together(votedProposals))
 	votes := make([]VoterBallot, 0, len(ballots))
 	for _, b := range ballots {
@@ -234,10 +228,7 @@ func ballotsOfSome(ctx context.Context, w *warehouse.Warehouse, voters []string)
 		if some && of == nil {
 			continue
 		}
-		ballots[i] = make([]VoterBallot, len(of))
-		for j, c := range of {
-			ballots[i][j] = c.inHistory()
-		}
+		ballots[i] = warehouse.Values(of, (*cast).inHistory)
 	}
 	return ballots, err
 }
@@ -292,10 +283,7 @@ func titles(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) 
 		Title *string
 	}
 	rows, err := warehouse.FindRefs[row](ctx, w, "read titles", sqlText("proposal_title_by_ref"), refs)
-	titles := make(map[record.RefHash]*string, len(rows))
-	for _, r := range rows {
-		titles[r.Ref] = r.Title
-	}
+	titles, err := warehouse.Keyed(rows, err, func(r row) (record.RefHash, *string) { return r.Ref, r.Title })
 	missing := slices.DeleteFunc(slices.Clone(refs), func(ref record.RefHash) bool { _, listed := titles[ref]; return listed })
 	if err != nil || len(missing) == 0 {
 		return titles, err

@@ -143,19 +143,17 @@ func closeBatch(ctx context.Context, w *warehouse.Warehouse, b batch) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
 	for {
-		var running uint64
-		if err := w.Conn.QueryRow(ctx, sqlText("batch_running"), b.id.String()+"-").Scan(&running); err != nil {
-			return fmt.Errorf("close a batch: %w", err)
+		running, err := warehouse.FindValue[uint64](ctx, w, "close a batch", sqlText("batch_running"), b.id.String()+"-")
+		if err != nil {
+			return err
 		}
 		if running == 0 {
 			return commitBatch(ctx, w, b)
 		}
-		timer := time.NewTimer(closePause)
 		select {
 		case <-ctx.Done():
-			timer.Stop()
 			return fmt.Errorf("close a batch: %w", ctx.Err())
-		case <-timer.C:
+		case <-time.After(closePause):
 		}
 	}
 }
@@ -215,8 +213,7 @@ func CommittedBatches(ctx context.Context, w *warehouse.Warehouse, since time.Ti
 		HasNames        bool
 	}
 	rows, err := warehouse.Find[row](ctx, w, "read committed batches", sqlText("batch_committed"), since.UnixMicro())
-	batches := make([]CommittedBatch, len(rows))
-	for i, r := range rows {
+	return warehouse.Values(rows, func(r row) CommittedBatch {
 		b := CommittedBatch{ID: r.BatchID, CommittedAt: r.ChangedAt, Changes: NewChangeSet(), importID: r.ImportID, firstVersion: r.FirstVersion}
 		b.Changes.Names = r.HasNames
 		for _, hash := range r.Proposals {
@@ -231,9 +228,8 @@ func CommittedBatches(ctx context.Context, w *warehouse.Warehouse, since time.Ti
 		if !r.NamesVoters {
 			b.Changes.Voters = nil
 		}
-		batches[i] = b
-	}
-	return batches, err
+		return b
+	}), err
 }
 
 // PendingVoters returns the voters of proposals in batches that are open, or were committed

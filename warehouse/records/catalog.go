@@ -123,14 +123,10 @@ func ReadCatalog(ctx context.Context, w *warehouse.Warehouse) (Catalog, error) {
 		Owner:   map[record.SourceRef]string{},
 		Sources: map[record.SourceRef]CatalogSource{},
 	}
-	if err := readSources(ctx, w, &c); err != nil {
-		return Catalog{}, err
-	}
-	if err := readNewestBallots(ctx, w, c); err != nil {
-		return Catalog{}, err
-	}
-	if err := readDAOs(ctx, w, &c); err != nil {
-		return Catalog{}, err
+	for _, read := range []func(context.Context, *warehouse.Warehouse, *Catalog) error{readSources, readNewestBallots, readDAOs} {
+		if err := read(ctx, w, &c); err != nil {
+			return Catalog{}, err
+		}
 	}
 	follows, err := SourceFollows(ctx, w, time.Now())
 	if err != nil {
@@ -151,11 +147,11 @@ func DeclaredDAOs(ctx context.Context, w *warehouse.Warehouse) (Catalog, error) 
 // WithNewestBallots returns the catalog with the newest ballots that are published by now.
 func WithNewestBallots(ctx context.Context, w *warehouse.Warehouse, c Catalog) (Catalog, error) {
 	c.Sources = maps.Clone(c.Sources)
-	return c, readNewestBallots(ctx, w, c)
+	return c, readNewestBallots(ctx, w, &c)
 }
 
 // readNewestBallots sets the newest ballots of the sources of a catalog.
-func readNewestBallots(ctx context.Context, w *warehouse.Warehouse, c Catalog) error {
+func readNewestBallots(ctx context.Context, w *warehouse.Warehouse, c *Catalog) error {
 	type row struct {
 		record.SourceRef
 		SourceID       string
@@ -231,14 +227,9 @@ func (c *Catalog) addUnclaimedSources() {
 
 // sortedSources returns the keys of Sources in order of provider and id.
 func (c *Catalog) sortedSources() []record.SourceRef {
-	sources := make([]record.SourceRef, 0, len(c.Sources))
-	for source := range c.Sources {
-		sources = append(sources, source)
-	}
-	slices.SortFunc(sources, func(a, b record.SourceRef) int {
+	return slices.SortedFunc(maps.Keys(c.Sources), func(a, b record.SourceRef) int {
 		return cmp.Or(cmp.Compare(a.Provider, b.Provider), cmp.Compare(a.ID, b.ID))
 	})
-	return sources
 }
 
 // Empty reports whether the warehouse has neither DAOs nor proposals nor topics.

@@ -80,16 +80,14 @@ func FollowCursors(ctx context.Context, w *warehouse.Warehouse, upstream string)
 		CoveredFirst, CoveredLast []uint64
 	}
 	rows, err := warehouse.Find[row](ctx, w, "read the cursors of followed sources", sqlText("follow_cursor"), upstream, upstream)
-	cursors := make([]FollowCursor, len(rows))
-	for i, r := range rows {
+	return warehouse.Values(rows, func(r row) FollowCursor {
 		r.Covered = make([]Interval, len(r.CoveredFirst))
 		for k := range r.CoveredFirst {
 			r.Covered[k] = Interval{r.CoveredFirst[k], r.CoveredLast[k]}
 		}
-		cursors[i] = r.FollowCursor
 		w.FollowVersion.Seen(r.Version)
-	}
-	return cursors, err
+		return r.FollowCursor
+	}), err
 }
 
 // WriteFollowCursors writes cursors. A later one replaces an earlier one with the same key.

@@ -28,12 +28,10 @@ func FollowedItems(ctx context.Context, w *warehouse.Warehouse, upstream string)
 		Version uint64
 	}
 	stored, err := warehouse.Find[row](ctx, w, "read followed items", sqlText("follow_item"), upstream)
-	items := make([]FollowedItem, len(stored))
-	for i, r := range stored {
-		items[i] = r.FollowedItem
+	return warehouse.Values(stored, func(r row) FollowedItem {
 		w.FollowVersion.Seen(r.Version)
-	}
-	return items, err
+		return r.FollowedItem
+	}), err
 }
 
 // WriteFollowedItems writes items. A later one replaces an earlier one with the same key.

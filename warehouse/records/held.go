@@ -105,9 +105,6 @@ func VisibleTopics(ctx context.Context, w *warehouse.Warehouse, host string, sin
 func queryForumTopics(
 	ctx context.Context, w *warehouse.Warehouse, sql, host string, ids []string, args ...any,
 ) (driver.Rows, error) {
-	refs := make([]TopicRef, len(ids))
-	for i, id := range ids {
-		refs[i] = TopicRef{Host: host, ExternalID: id}
-	}
+	refs := warehouse.Values(ids, func(id string) TopicRef { return TopicRef{Host: host, ExternalID: id} })
 	return QueryTopics(ctx, w, sql, refs, args...)
 }

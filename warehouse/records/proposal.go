@@ -83,8 +83,7 @@ func Proposals(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHas
 		MilestoneHashes []string
 	}
 	rows, err := warehouse.FindRefs[row](ctx, w, fmt.Sprintf("read %d proposals", len(refs)), sqlText("proposal_by_ref"), refs)
-	proposals := make([]Proposal, len(rows))
-	for i, r := range rows {
+	return warehouse.Values(rows, func(r row) Proposal {
 		r.StatedScoresTotal = r.StatedTotal
 		r.Title, r.TitleDerived = governance.TitleOrDerived(r.Title, r.Body)
 		if len(r.QuorumChoices) == 0 {
@@ -98,9 +97,8 @@ func Proposals(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHas
 				Type: kind, At: warehouse.TimestampOf(r.MilestoneTimes[m]), TxHash: r.MilestoneHashes[m],
 			})
 		}
-		proposals[i] = r.Proposal
-	}
-	return proposals, err
+		return r.Proposal
+	}), err
 }
 
 // AllProposals returns the reference of every proposal, in order.

@@ -183,10 +183,7 @@ func storedVersions(
 		return known, err
 	}
 	wanted, err := keyTable(t.keys, keys)
-	if err != nil {
-		return nil, err
-	}
-	rows, err := w.Conn.Query(clickhouse.Context(ctx, clickhouse.WithExternalTable(wanted)), t.storedVersionsSQL())
+	rows, err := w.QueryWith(ctx, wanted, err, t.storedVersionsSQL())
 	if err != nil {
 		return nil, err
 	}
@@ -222,36 +219,15 @@ func filterKnown(ctx context.Context, w *warehouse.Warehouse, t table, keys []re
 
 // storedFirsts returns which first values of keys a stored key has.
 func storedFirsts(ctx context.Context, w *warehouse.Warehouse, t table, firsts []string) (map[string]bool, error) {
-	keys := make([]record.Key, len(firsts))
-	for i, first := range firsts {
-		keys[i][0] = first
-	}
-	wanted, err := keyTable(t.keys[:1], keys)
-	if err != nil {
-		return nil, err
-	}
-	rows, err := w.Conn.Query(clickhouse.Context(ctx, clickhouse.WithExternalTable(wanted)), t.knownKeysSQL())
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	stored := map[string]bool{}
-	for rows.Next() {
-		var first string
-		if err := rows.Scan(&first); err != nil {
-			return nil, err
-		}
-		stored[first] = true
-	}
-	return stored, rows.Err()
+	wanted, err := keyTable(t.keys[:1], warehouse.Values(firsts, func(first string) record.Key { return record.Key{first} }))
+	result, err := w.QueryWith(ctx, wanted, err, t.knownKeysSQL())
+	stored, err := warehouse.SelectRows[string](result, err, "look for known keys")
+	return warehouse.Keyed(stored, err, func(first string) (string, bool) { return first, true })
 }
 
 // keyTable returns the external table "batch_keys" with some columns of keys.
 func keyTable(of []column, keys []record.Key) (*ext.Table, error) {
-	columns := make([]func(*ext.Table) error, len(of))
-	for i, key := range of {
-		columns[i] = ext.Column(key.name, key.kind)
-	}
+	columns := warehouse.Values(of, func(key column) func(*ext.Table) error { return ext.Column(key.name, key.kind) })
 	wanted, err := ext.NewTable("batch_keys", columns...)
 	if err != nil {
 		return nil, err

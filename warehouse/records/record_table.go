@@ -6,6 +6,7 @@ import (
 
 	chcolumn "github.com/ClickHouse/clickhouse-go/v2/lib/column"
 
+	"pnyx/warehouse"
 	"pnyx/warehouse/record"
 )
 
@@ -63,11 +64,7 @@ func (t table) knownKeysSQL() string {
 }
 
 func (t table) keyNames() []string {
-	names := make([]string, len(t.keys))
-	for i, key := range t.keys {
-		names[i] = key.name
-	}
-	return names
+	return warehouse.Values(t.keys, func(key column) string { return key.name })
 }
 
 // valuesOf adapts the values of one type of record. A record of another type is a programming

@@ -55,7 +55,7 @@ func TestFindRecognizesEachFormatByItsFirstRecord(t *testing.T) {
 			if files[0].Format != format || files[0].Kind != format.Kind() {
 				t.Errorf("got %q of kind %q, want %q of kind %q", files[0].Format, files[0].Kind, format, format.Kind())
 			}
-			if records, err := readAll(t, files[0], source.Limits{}); err != nil || len(records) != 1 {
+			if records, err := readAll(t, files[0], 0); err != nil || len(records) != 1 {
 				t.Errorf("got %d records and %v, want one", len(records), err)
 			}
 		})

@@ -21,19 +21,12 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// DefaultMaxLineBytes is the default of Limits.MaxLineBytes: 8 MiB, far above the
+// DefaultMaxLineBytes is the default of the maximum length of a line: 8 MiB, far above the
 // longest texts of proposals and forum topics.
 const DefaultMaxLineBytes = 8 << 20
 
 // ballotChunk is how many ballots of a file are allocated at once.
 const ballotChunk = 32
-
-// Limits bound the resources for reading a file.
-type Limits struct {
-	// MaxLineBytes is the maximum length of a line. Longer lines are rejected. 0 or
-	// less means DefaultMaxLineBytes.
-	MaxLineBytes int
-}
 
 // Reader reads the records of one file. Only BytesRead may be called concurrently with
 // another method.
@@ -47,8 +40,9 @@ type Reader struct {
 	err error
 }
 
-// Open opens a file that Find has listed. The caller must call Close.
-func Open(file File, limits Limits) (*Reader, error) {
+// Open opens a file that Find has listed. Lines of more than maxLine bytes are rejected; 0 or less means
+// DefaultMaxLineBytes. The caller must call Close.
+func Open(file File, maxLine int) (*Reader, error) {
 	format := file.Format.lookup()
 	if format != nil && format.needsHost && file.Host == "" {
 		return nil, fmt.Errorf("%s: File.Host is empty for a %s", file.Path, file.Format)
@@ -59,7 +53,7 @@ func Open(file File, limits Limits) (*Reader, error) {
 	}
 	r := &Reader{
 		file: file, format: format, stream: from,
-		lines: lines{from: from.text, limit: cmp.Or(max(limits.MaxLineBytes, 0), DefaultMaxLineBytes)},
+		lines: lines{from: from.text, limit: cmp.Or(max(maxLine, 0), DefaultMaxLineBytes)},
 		line:  line{host: file.Host},
 	}
 	if format != nil && format.kind == record.KindBallot {

@@ -62,7 +62,7 @@ func TestReaderReadsPlainAndCompressedFiles(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			records, err := readAll(t, votesFile(t, content), source.Limits{})
+			records, err := readAll(t, votesFile(t, content), 0)
 			if err != nil {
 				t.Errorf("got %v, want no error", err)
 			}
@@ -84,7 +84,7 @@ func TestReaderReadsNothingFromEmptyFiles(t *testing.T) {
 			if len(files) != 1 || len(problems) != 0 || files[0].Format != "" || files[0].Kind != "" {
 				t.Fatalf("got %+v and %v, want one file without a format", files, problems)
 			}
-			if records, err := readAll(t, files[0], source.Limits{}); err != nil || len(records) != 0 {
+			if records, err := readAll(t, files[0], 0); err != nil || len(records) != 0 {
 				t.Errorf("got %d records and %v, want none", len(records), err)
 			}
 		})
@@ -97,7 +97,7 @@ func TestReaderContinuesAfterARejectedLine(t *testing.T) {
 	lines := strings.SplitAfter(ballots(3), "\n")
 	bad := strings.Replace(lines[1], `"vp":1.5`, `"vp":-1`, 1)
 	file := votesFile(t, lines[0]+"\n"+bad+"nonsense\n"+lines[1]+lines[2])
-	records, err := readAll(t, file, source.Limits{})
+	records, err := readAll(t, file, 0)
 	checkVotes(t, records, 3)
 
 	want := fmt.Sprintf(`%[1]s: line 3: vp is refused: negative: "-1"; want a number from 0
@@ -116,7 +116,7 @@ func TestReaderReturnsTheRecordsOfATruncatedGzipFile(t *testing.T) {
 
 	packed := pack(t, ballots(20_000))
 	file := votesFile(t, packed[:len(packed)/2])
-	records, err := readAll(t, file, source.Limits{})
+	records, err := readAll(t, file, 0)
 	if len(records) < 5_000 || len(records) > 15_000 {
 		t.Errorf("got %d records, want about half of 20000", len(records))
 	}
@@ -132,7 +132,7 @@ func TestReaderRepeatsTheErrorThatEndedTheFile(t *testing.T) {
 
 	packed := []byte(pack(t, ballots(10)))
 	packed[len(packed)-6] ^= 0xff // the checksum
-	reader, err := source.Open(votesFile(t, string(packed)), source.Limits{})
+	reader, err := source.Open(votesFile(t, string(packed)), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +157,7 @@ func TestReaderRejectsALongLineInBoundedMemory(t *testing.T) {
 
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	records, err := readAll(t, file, source.Limits{MaxLineBytes: limit})
+	records, err := readAll(t, file, limit)
 	runtime.ReadMemStats(&after)
 
 	checkVotes(t, records, 2)
@@ -213,10 +213,10 @@ func TestReaderAcceptsLinesUpToTheLimit(t *testing.T) {
 		padded := line + strings.Repeat(" ", padding)
 		for _, end := range []string{"", "\n"} {
 			file := votesFile(t, padded+end)
-			if records, err := readAll(t, file, source.Limits{MaxLineBytes: len(padded)}); err != nil || len(records) != 1 {
+			if records, err := readAll(t, file, len(padded)); err != nil || len(records) != 1 {
 				t.Errorf("line of %d with a limit of as many: got %d records and %v, want one", len(padded), len(records), err)
 			}
-			if records, err := readAll(t, file, source.Limits{MaxLineBytes: len(padded) - 1}); err == nil || len(records) != 0 {
+			if records, err := readAll(t, file, len(padded)-1); err == nil || len(records) != 0 {
 				t.Errorf("line of %d with a limit of one less: got %d records, want a rejection", len(padded), len(records))
 			}
 		}
@@ -231,7 +231,7 @@ func TestReaderMemoryDoesNotGrowWithTheFile(t *testing.T) {
 			_, _ = io.WriteString(to, ballots(1_000))
 		}
 	})
-	reader, err := source.Open(file, source.Limits{})
+	reader, err := source.Open(file, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -265,7 +265,7 @@ func TestBytesReadCountsBytesOnDisk(t *testing.T) {
 	t.Parallel()
 
 	packed := pack(t, ballots(10_000))
-	reader, err := source.Open(votesFile(t, packed), source.Limits{})
+	reader, err := source.Open(votesFile(t, packed), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -299,7 +299,7 @@ func TestRejectedTextIsTruncatedBetweenCharacters(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := readAll(t, votesFile(t, test.line), source.Limits{})
+			_, err := readAll(t, votesFile(t, test.line), 0)
 			var rejected *source.RejectedError
 			if !errors.As(err, &rejected) || rejected.Text != test.want {
 				t.Errorf("got %v, want the text %.20q… of %d bytes", err, test.want, len(test.want))
@@ -312,13 +312,13 @@ func TestOpenRejectsFilesThatFindDoesNotList(t *testing.T) {
 	t.Parallel()
 
 	topics := write(t, t.TempDir(), "topics", source.SampleLine("Discourse topic"))
-	if _, err := source.Open(source.File{Path: topics, Format: "Discourse topic"}, source.Limits{}); err == nil {
+	if _, err := source.Open(source.File{Path: topics, Format: "Discourse topic"}, 0); err == nil {
 		t.Error("a forum without a host: got no error")
 	}
-	if _, err := source.Open(source.File{Path: topics + "-missing"}, source.Limits{}); !errors.Is(err, os.ErrNotExist) {
+	if _, err := source.Open(source.File{Path: topics + "-missing"}, 0); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a file that is not there: got %v, want %v", err, os.ErrNotExist)
 	}
-	_, err := readAll(t, source.File{Path: topics}, source.Limits{})
+	_, err := readAll(t, source.File{Path: topics}, 0)
 	if want := "was added after the file was listed"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("a file that was empty: got %v, want %q", err, want)
 	}

@@ -87,9 +87,9 @@ func checkBallot(t *testing.T, ballot *record.Ballot) {
 
 // readAll reads a file to its end. The error joins all rejections and the error that
 // ended the file early.
-func readAll(tb testing.TB, file source.File, limits source.Limits) ([]record.Record, error) {
+func readAll(tb testing.TB, file source.File, maxLine int) ([]record.Record, error) {
 	tb.Helper()
-	reader, err := source.Open(file, limits)
+	reader, err := source.Open(file, maxLine)
 	if err != nil {
 		return nil, err
 	}

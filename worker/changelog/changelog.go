@@ -320,9 +320,7 @@ func (l *Log) copyAfter(ctx context.Context, place cache.ChangeID, end *cache.Ch
 }
 
 func logged(rows []cache.ChangeRow) []counts.LoggedChange {
-	found := make([]counts.LoggedChange, len(rows))
-	for i, row := range rows {
-		found[i] = counts.LoggedChange{Change: row.Change, AtMs: row.ID.Time, Number: row.ID.Number}
-	}
-	return found
+	return warehouse.Values(rows, func(row cache.ChangeRow) counts.LoggedChange {
+		return counts.LoggedChange{Change: row.Change, AtMs: row.ID.Time, Number: row.ID.Number}
+	})
 }

@@ -12,6 +12,7 @@ import (
 
 	"pnyx/governance"
 	"pnyx/governance/rules"
+	"pnyx/warehouse"
 	"pnyx/warehouse/feed"
 )
 
@@ -136,10 +137,7 @@ func (b *Builder) processSpans(ctx context.Context, token feed.FeedToken, spans 
 	if _, err := b.nextRevision(ctx); err != nil {
 		return err
 	}
-	items := make([]feed.FeedItem, len(spans))
-	for i, span := range spans {
-		items[i] = span.Item
-	}
+	items := warehouse.Values(spans, func(span feed.PowerSpan) feed.FeedItem { return span.Item })
 	rows, err := b.newBatch(ctx, items)
 	if err != nil {
 		return err

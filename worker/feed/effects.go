@@ -7,6 +7,7 @@ import (
 
 	"pnyx/governance"
 	"pnyx/governance/rules"
+	"pnyx/warehouse"
 	"pnyx/warehouse/counts"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
@@ -25,10 +26,7 @@ func (p proposal) isQueued() bool {
 
 // readEffects adds what the actions of proposals come to, and the findings about them.
 func (b *Builder) readEffects(ctx context.Context, proposals []proposal) error {
-	all := make([]records.Proposal, len(proposals))
-	for i, p := range proposals {
-		all[i] = p.record
-	}
+	all := warehouse.Values(proposals, func(p proposal) records.Proposal { return p.record })
 	actions, err := records.Actions(ctx, b.Warehouse, all)
 	if err != nil {
 		return err

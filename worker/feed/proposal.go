@@ -55,11 +55,7 @@ func batchesOf(pending, later []feed.ProposalSize) (batches [][]record.RefHash) 
 }
 
 func refsOf(proposals []feed.ProposalSize) []record.RefHash {
-	refs := make([]record.RefHash, len(proposals))
-	for i, proposal := range proposals {
-		refs[i] = proposal.Ref
-	}
-	return refs
+	return warehouse.Values(proposals, func(proposal feed.ProposalSize) record.RefHash { return proposal.Ref })
 }
 
 // processProposalBatch derives and writes the events and signals of some proposals, and

@@ -10,6 +10,7 @@ import (
 
 	"pnyx/governance"
 	"pnyx/governance/rules"
+	"pnyx/warehouse"
 	"pnyx/warehouse/feed"
 )
 
@@ -158,11 +159,7 @@ func (p proposal) quorumPower(
 
 // finalScores returns the published scores, in the order of the choices.
 func (p proposal) finalScores() []decimal.Decimal {
-	scores := make([]decimal.Decimal, len(p.state.Scores))
-	for i, score := range p.state.Scores {
-		scores[i] = score.Power
-	}
-	return scores
+	return warehouse.Values(p.state.Scores, func(score governance.Score) decimal.Decimal { return score.Power })
 }
 
 // interimResult returns the result at the beginning of the i-th of windows. It counts the

@@ -6,6 +6,7 @@ import (
 
 	"pnyx/governance"
 	"pnyx/governance/rules"
+	"pnyx/warehouse"
 	"pnyx/warehouse/feed"
 	"pnyx/warehouse/record"
 )
@@ -47,10 +48,7 @@ func (b *Builder) processRecordedBatch(
 	for _, signal := range signals {
 		progress = append(progress, signal.FeedProgress)
 	}
-	items := make([]feed.FeedItem, len(progress))
-	for i, p := range progress {
-		items[i] = p.Item
-	}
+	items := warehouse.Values(progress, func(p feed.FeedProgress) feed.FeedItem { return p.Item })
 	rows, err := b.newBatch(ctx, items)
 	if err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
+	"pnyx/warehouse"
 	"pnyx/warehouse/pages"
 	"pnyx/warehouse/record"
 )
@@ -213,10 +214,7 @@ func (w *partWriter) writeBallots(
 }
 
 func (w *partWriter) writeTopics(ctx context.Context, units []cache.ExportUnit) error {
-	keys := make([]governance.TopicKey, len(units))
-	for i, unit := range units {
-		keys[i] = governance.TopicKey(unit.Key)
-	}
+	keys := warehouse.Values(units, func(unit cache.ExportUnit) governance.TopicKey { return governance.TopicKey(unit.Key) })
 	views, err := w.topicViews(ctx, keys)
 	if err != nil {
 		return err

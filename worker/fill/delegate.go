@@ -21,8 +21,11 @@ func (p *page) delegates(ctx context.Context, q query.Delegates) (cache.View, er
 	} else if err != nil {
 		return cache.View{}, err
 	}
-	list := named(p, pages.ListDelegates, func(d *governance.Delegate) []shown { return []shown{{d.VoterIdentity, &d.VoterName}} })
-	rows, err := list(ctx, p.Warehouse, q)
+	rows, err := pages.ListDelegates(ctx, p.Warehouse, q)
+	if err != nil {
+		return cache.View{}, err
+	}
+	err = nameRows(ctx, p, rows, func(d *governance.Delegate) []shown { return []shown{{d.VoterIdentity, &d.VoterName}} })
 	if err != nil {
 		return cache.View{}, err
 	}
@@ -30,10 +33,15 @@ func (p *page) delegates(ctx context.Context, q query.Delegates) (cache.View, er
 }
 
 func (p *page) voterDelegations(ctx context.Context, q query.VoterDelegations) (cache.View, error) {
-	list := named(p, pages.ListVoterDelegations, func(d *governance.VoterDelegation) []shown {
-		return []shown{{d.Delegator, &d.DelegatorName}, {d.Delegate, &d.DelegateName}}
+	return ofVoter(ctx, p, q, q.Voter, func(ctx context.Context, w *warehouse.Warehouse, q query.VoterDelegations) ([]governance.VoterDelegation, error) {
+		rows, err := pages.ListVoterDelegations(ctx, w, q)
+		if err != nil {
+			return nil, err
+		}
+		return rows, nameRows(ctx, p, rows, func(d *governance.VoterDelegation) []shown {
+			return []shown{{d.Delegator, &d.DelegatorName}, {d.Delegate, &d.DelegateName}}
+		})
 	})
-	return ofVoter(ctx, p, q, q.Voter, list)
 }
 
 func (p *page) openVotes(ctx context.Context, q query.OpenVotes) (cache.View, error) {

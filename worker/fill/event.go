@@ -60,31 +60,24 @@ type DAONames struct {
 // NewDAONames returns names of which none is read yet.
 func NewDAONames(store *cache.Store) DAONames { return DAONames{store, map[string]string{}} }
 
-// Of returns the name of a DAO; its id where it is not published.
+// Of returns the name of a DAO; its id where it is not published. A row that is missing means that there
+// is no such DAO only if everything is published: Redis may have been flushed.
 func (n DAONames) Of(ctx context.Context, id string) (string, error) {
 	if name, known := n.known[id]; known {
 		return name, nil
 	}
-	name, err := daoName(ctx, n.store, id)
+	row, err := n.store.DAORow(ctx, id)
+	if errors.Is(err, cache.ErrMiss) {
+		if _, err = n.store.PublicationState(ctx); err == nil {
+			row, err = n.store.DAORow(ctx, id)
+			if errors.Is(err, cache.ErrMiss) {
+				row.Name, err = id, nil
+			}
+		}
+	}
 	if err != nil {
 		return "", fmt.Errorf("read the name of %s: %w", id, err)
 	}
-	n.known[id] = name
-	return name, nil
-}
-
-// daoName reads the name of a DAO from the DAO index. A row that is missing means that
-// there is no such DAO only if everything is published: Redis may have been flushed.
-func daoName(ctx context.Context, store *cache.Store, id string) (string, error) {
-	row, err := store.DAORow(ctx, id)
-	if errors.Is(err, cache.ErrMiss) {
-		if _, err := store.PublicationState(ctx); err != nil {
-			return "", err
-		}
-		row, err = store.DAORow(ctx, id)
-	}
-	if errors.Is(err, cache.ErrMiss) {
-		return id, nil
-	}
-	return row.Name, err
+	n.known[id] = row.Name
+	return row.Name, nil
 }

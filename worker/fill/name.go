@@ -20,28 +20,12 @@ type shown struct {
 // setNames sets the names beside the identities of a page. They are read when a page is made: a
 // publication of names makes the pages stale that show them.
 func (p *page) setNames(ctx context.Context, places []shown) error {
-	voters := make([]string, len(places))
-	for i, at := range places {
-		voters[i] = at.identity
-	}
+	voters := warehouse.Values(places, func(at shown) string { return at.identity })
 	names, err := warehouse.Share(ctx, p.Warehouse, "names", voters, p.names.read)
 	for _, at := range places {
 		*at.name = names[at.identity]
 	}
 	return err
-}
-
-// named returns a list whose rows have names.
-func named[Query, Row any](
-	p *page, list func(context.Context, *warehouse.Warehouse, Query) ([]Row, error), places func(*Row) []shown,
-) func(context.Context, *warehouse.Warehouse, Query) ([]Row, error) {
-	return func(ctx context.Context, w *warehouse.Warehouse, q Query) ([]Row, error) {
-		rows, err := list(ctx, w, q)
-		if err != nil {
-			return nil, err
-		}
-		return rows, nameRows(ctx, p, rows, places)
-	}
 }
 
 // nameRows sets the names in rows.

@@ -16,6 +16,7 @@ import (
 
 	"pnyx/cache"
 	"pnyx/governance"
+	"pnyx/warehouse"
 )
 
 // compressRows makes the file that write writes. The text as a whole is never in memory.
@@ -81,10 +82,7 @@ func csvRows[Row any](w io.Writer, order ...string) rowWriter[Row] {
 	}
 	records := csv.NewWriter(w)
 	records.UseCRLF = true
-	names := make([]string, len(columns))
-	for i, c := range columns {
-		names[i] = c.name()
-	}
+	names := warehouse.Values(columns, column.name)
 	first := records.Write(names)
 	cells := make([]string, len(columns))
 	return rowWriter[Row]{func(row Row) error {

@@ -52,10 +52,7 @@ func (f *Filler) fill(ctx context.Context, fills []cache.Fill, read func()) {
 		s.shared = warehouse.NewSet(len(fills))
 	}
 	results := make(chan result, len(fills))
-	requests := make([]cache.PageRequest, len(fills))
-	for i, fill := range fills {
-		requests[i] = fill.Page
-	}
+	requests := warehouse.Values(fills, func(fill cache.Fill) cache.PageRequest { return fill.Page })
 	for i, stored := range f.Store.RequestedPages(building, requests) {
 		go func() { results <- s.make(building, fills[i], stored) }()
 	}

@@ -7,6 +7,7 @@ import (
 
 	"pnyx/governance"
 	"pnyx/governance/rules"
+	"pnyx/warehouse"
 	"pnyx/warehouse/counts"
 	"pnyx/warehouse/pages"
 	"pnyx/warehouse/records"
@@ -198,10 +199,6 @@ func (e *evaluation) summary() governance.VoteSummary {
 // made.
 func (e *evaluation) state(revision uint64) counts.ProposalState {
 	p := e.proposal
-	flags := make([]string, len(e.flags))
-	for i, flag := range e.flags {
-		flags[i] = string(flag)
-	}
 	state := counts.ProposalState{
 		Ref: p.Ref, Key: e.key, Identity: e.identity, SourceID: p.SourceID,
 		Lifecycle: e.lifecycle, Outcome: e.outcome, Coverage: e.result.coverage,
@@ -210,7 +207,7 @@ func (e *evaluation) state(revision uint64) counts.ProposalState {
 		Choices: e.result.choices, Bounds: e.result.bounds, Scores: e.result.scores, HasChoiceVotes: e.result.hasChoiceVotes,
 		CreatedAt: e.createdAt, UpdatedAt: e.updatedAt, StartAt: p.StartAt, EndAt: p.EndAt,
 		LastVotedAt: e.ballots.LastVotedAt, NextChangeAt: e.nextChangeAt,
-		QualityFlags: flags, Flagged: p.Flagged, Revision: revision, StatedFingerprint: statedFingerprint(p),
+		QualityFlags: warehouse.NonNilTexts(e.flags), Flagged: p.Flagged, Revision: revision, StatedFingerprint: statedFingerprint(p),
 	}
 	if e.result.quorum != nil {
 		state.QuorumReached = e.result.quorum.Reached

@@ -3,37 +3,31 @@ package publish
 import (
 	"context"
 	"errors"
-	"sync"
+	"sync/atomic"
 
 	"pnyx/cache"
 )
 
-// fullPublication defers background work until a publication of everything has ended.
-type fullPublication struct {
-	mu sync.Mutex
-	// ended is closed at the end of the publication; nil while none runs.
-	ended chan struct{}
-}
+// fullPublication defers background work until a publication of everything has ended. The channel is
+// closed at the end of the one that runs.
+type fullPublication struct{ ended atomic.Pointer[chan struct{}] }
 
 // begin makes others wait until end is called. At most one publication runs at a time.
 func (p *fullPublication) begin() (end func()) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	ended := make(chan struct{})
-	p.ended = ended
+	p.ended.Store(&ended)
 	return func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.ended = nil
+		p.ended.Store(nil)
 		close(ended)
 	}
 }
 
 // running returns a channel that is closed at the end of the publication, nil while none runs.
 func (p *fullPublication) running() <-chan struct{} {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.ended
+	if ended := p.ended.Load(); ended != nil {
+		return *ended
+	}
+	return nil
 }
 
 // AwaitFullPublication blocks while everything is being published, or until ctx ends.

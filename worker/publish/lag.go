@@ -65,23 +65,24 @@ func (t *leaderTerm) updateLagging(in Input, result Result) {
 // lagMetrics states how far published numbers lag behind the warehouse, by class.
 type lagMetrics struct {
 	// asOf is the time up to which batches are in the numbers of all DAOs of a class.
-	asOf map[daoClass]prometheus.Gauge
+	asOf *prometheus.GaugeVec
 	// delay is the time from the commit of a batch to its publication, in seconds.
-	delay map[daoClass]prometheus.Observer
+	delay *prometheus.HistogramVec
 }
 
 func newLagMetrics(registerer prometheus.Registerer) lagMetrics {
-	m := lagMetrics{asOf: map[daoClass]prometheus.Gauge{}, delay: map[daoClass]prometheus.Observer{}}
-	asOf := telemetry.Gauges(registerer, "pnyx_publish_data_as_of_timestamp_seconds",
-		"Commit time up to which all batches are in the numbers of every DAO of the class, "+
-			"by ballots: small (below 1,000), medium, large (20,000 or more).", "dao_class")
-	delay := telemetry.Histograms(registerer, telemetry.Work(
-		"pnyx_publish_delay_seconds",
-		"Time from the commit of a batch until the DAOs it touches are published, by class.",
-	), "dao_class")
+	m := lagMetrics{
+		asOf: telemetry.Gauges(registerer, "pnyx_publish_data_as_of_timestamp_seconds",
+			"Commit time up to which all batches are in the numbers of every DAO of the class, "+
+				"by ballots: small (below 1,000), medium, large (20,000 or more).", "dao_class"),
+		delay: telemetry.Histograms(registerer, telemetry.Work(
+			"pnyx_publish_delay_seconds",
+			"Time from the commit of a batch until the DAOs it touches are published, by class.",
+		), "dao_class"),
+	}
 	for _, class := range daoClasses() {
-		m.asOf[class] = asOf.WithLabelValues(string(class))
-		m.delay[class] = delay.WithLabelValues(string(class))
+		m.asOf.WithLabelValues(string(class))
+		m.delay.WithLabelValues(string(class))
 	}
 	return m
 }
@@ -99,7 +100,7 @@ func (m lagMetrics) heartbeat(now time.Time, lagging map[string]laggingDAO) {
 		}
 	}
 	for class, at := range oldest {
-		m.asOf[class].Set(float64(at.UnixMilli()) / 1000)
+		m.asOf.WithLabelValues(string(class)).Set(float64(at.UnixMilli()) / 1000)
 	}
 }
 
@@ -112,7 +113,7 @@ func (m lagMetrics) observe(in Input, result Result) {
 	delay := in.At.Add(result.Took).Sub(in.CommittedAt)
 	for id, class := range result.Classes {
 		if !result.Lagging[id] {
-			m.delay[class].Observe(max(0, delay.Seconds()))
+			m.delay.WithLabelValues(string(class)).Observe(max(0, delay.Seconds()))
 		}
 	}
 }

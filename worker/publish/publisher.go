@@ -167,13 +167,11 @@ func (p *Publisher) Run(ctx context.Context) error {
 
 // await blocks until Wake is called, which it reports, for pause at most, or until ctx ends.
 func (p *Publisher) await(ctx context.Context, pause time.Duration) (told bool) {
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 	case <-p.committed:
 		return true
-	case <-timer.C:
+	case <-time.After(pause):
 	}
 	return false
 }

@@ -160,10 +160,7 @@ func (r *rangeSums[K, S]) total(
 		return sum, false, nil
 	}
 	if len(stale) > 0 {
-		ranges := make([]counts.VoterRange, len(stale))
-		for i, place := range stale {
-			ranges[i] = sums.ranges[place]
-		}
+		ranges := warehouse.Values(stale, func(place int) counts.VoterRange { return sums.ranges[place] })
 		counted, err := count(ranges)
 		if err != nil {
 			return sum, false, err

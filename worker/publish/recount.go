@@ -44,14 +44,12 @@ func (p *Publisher) Recount(ctx context.Context) {
 			pause = min(recountRest*time.Since(began), maxRecountRest)
 			wanted = [...]<-chan struct{}{p.totals.urgent, p.voters.urgent}
 		}
-		timer := time.NewTimer(pause)
 		select {
 		case <-ctx.Done():
 		case <-wanted[0]:
 		case <-wanted[1]:
-		case <-timer.C:
+		case <-time.After(pause):
 		}
-		timer.Stop()
 	}
 }
 

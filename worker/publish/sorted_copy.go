@@ -62,13 +62,11 @@ func (p *Publisher) MaintainSortedCopies(ctx context.Context) {
 		// Pause as long as the work took: during an import, a copy is outdated again a
 		// moment later.
 		backoff.Wait(ctx, min(time.Since(began), backoff.Max))
-		timer := time.NewTimer(copyInterval)
 		select {
 		case <-ctx.Done():
 		case <-p.copiesPending:
-		case <-timer.C:
+		case <-time.After(copyInterval):
 		}
-		timer.Stop()
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"pnyx/governance"
 	"pnyx/governance/rules"
+	"pnyx/warehouse"
 	"pnyx/warehouse/counts"
 	"pnyx/warehouse/records"
 )
@@ -107,10 +108,7 @@ func (e *topicEvaluation) tags() []string {
 // state returns what the warehouse stores of the evaluation. The versions of the record
 // and of the rules show later whether the topic has to be published again.
 func (e *topicEvaluation) state(revision uint64) counts.TopicState {
-	proposals := make([]string, len(e.related))
-	for i, related := range e.related {
-		proposals[i] = string(related.ProposalKey)
-	}
+	proposals := warehouse.Values(e.related, func(related governance.RelatedProposal) string { return string(related.ProposalKey) })
 	return counts.TopicState{
 		TopicRef: e.topic.Ref(), Row: e.row(), Related: e.relevant, Visible: e.topic.Visible,
 		Replies: e.replies(), Posts: e.topic.Posts, Likes: e.topic.Likes, Views: e.topic.Views,

@@ -12,6 +12,7 @@ import (
 
 	"pnyx/governance"
 	"pnyx/governance/rules"
+	"pnyx/warehouse"
 	"pnyx/warehouse/counts"
 	"pnyx/warehouse/records"
 )
@@ -253,10 +254,7 @@ func scoresOf(
 func quadraticScores(
 	p records.Proposal, t counts.VoteTotals, choices []governance.Choice,
 ) map[string]governance.Score {
-	roots := make([]decimal.Decimal, len(choices))
-	for i, choice := range choices {
-		roots[i] = t.RootSums[choice.Key]
-	}
+	roots := warehouse.Values(choices, func(choice governance.Choice) decimal.Decimal { return t.RootSums[choice.Key] })
 	scores := map[string]governance.Score{}
 	for i, power := range governance.QuadraticScores(t.SupportingPower.Sub(strayPower(p, t, choices)), roots) {
 		key := choices[i].Key
@@ -327,10 +325,7 @@ func (c *voteResult) decide(p records.Proposal) governance.Outcome {
 	if !known || !c.settled || c.scores == nil || !p.Provider.DecidesByMajority(p.VoteType) {
 		return governance.Unknown
 	}
-	powers := make([]decimal.Decimal, len(c.scores))
-	for i, score := range c.scores {
-		powers[i] = score.Power
-	}
+	powers := warehouse.Values(c.scores, func(score governance.Score) decimal.Decimal { return score.Power })
 	return governance.Decide(p.VoteType, c.choices, powers, c.quorum)
 }
 

@@ -158,7 +158,10 @@ func (d *Deliverer) Run(ctx context.Context) {
 }
 
 func (d *Deliverer) newTerm() *term {
-	return &term{Deliverer: d, receivers: map[string]*receiver{}, reader: newReader(d), recorder: newRecorder(d)}
+	return &term{
+		Deliverer: d, receivers: map[string]*receiver{},
+		reader: &reader{d, make(chan dueRead, MaxEndpoints)}, recorder: &recorder{d, make(chan queuedOutcome, maxRecorded)},
+	}
 }
 
 func (d *Deliverer) failed(ctx context.Context, what string, err error) {

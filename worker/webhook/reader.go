@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"pnyx/warehouse"
 	"pnyx/warehouse/accounts"
 )
 
@@ -45,10 +46,6 @@ type reader struct {
 	queue chan dueRead
 }
 
-func newReader(d *Deliverer) *reader {
-	return &reader{d, make(chan dueRead, MaxEndpoints)}
-}
-
 // read returns the first batchSize messages that an endpoint should get now.
 func (r *reader) read(ctx context.Context, endpointID string) ([]dueMessage, error) {
 	answer := make(chan dueAnswer, 1)
@@ -78,10 +75,7 @@ func (r *reader) run(ctx context.Context) {
 }
 
 func (r *reader) answer(ctx context.Context, reads []dueRead) {
-	ids := make([]string, len(reads))
-	for i, read := range reads {
-		ids[i] = read.endpointID
-	}
+	ids := warehouse.Values(reads, func(read dueRead) string { return read.endpointID })
 	due, err := r.due(ctx, ids)
 	for _, read := range reads {
 		read.answer <- dueAnswer{due[read.endpointID], err}

@@ -81,9 +81,7 @@ func (r *receiver) run(ctx context.Context) {
 func (r *receiver) wait(ctx context.Context) {
 	var due <-chan time.Time
 	if !r.next.IsZero() {
-		timer := time.NewTimer(r.next.Sub(r.term.Now()))
-		defer timer.Stop()
-		due = timer.C
+		due = time.After(r.next.Sub(r.term.Now()))
 	}
 	select {
 	case <-ctx.Done():

@@ -39,10 +39,6 @@ type recorder struct {
 	queue chan queuedOutcome
 }
 
-func newRecorder(d *Deliverer) *recorder {
-	return &recorder{d, make(chan queuedOutcome, maxRecorded)}
-}
-
 // record queues an outcome unless ctx ends before, and returns a channel that is closed once
 // it is written.
 func (r *recorder) record(ctx context.Context, o outcome) <-chan struct{} {
