@@ -28,8 +28,11 @@ var tokens = sync.OnceValue(func() map[[2]string]Token {
 	return table
 })
 
-// IsKnownSymbol reports whether a well-known token has a symbol, in any letter case.
+// IsKnownSymbol reports whether a well-known token or native money has a symbol, in any letter case.
 func IsKnownSymbol(symbol string) bool {
+	if strings.EqualFold(symbol, "ETH") || strings.EqualFold(symbol, "native") {
+		return true
+	}
 	for _, token := range tokens() {
 		if strings.EqualFold(token.Symbol, symbol) {
 			return true

@@ -12,6 +12,8 @@ var ErrSignature = errors.New("is no signature of a function")
 
 const (
 	wordBytes = 32
+	// nameCharacters are those that a function's name may have: others may look like them.
+	nameCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$"
 	// maxHead bounds the fixed part of arguments, and maxNesting arrays and tuples in each
 	// other: contracts may state any signature.
 	maxHead    = 1 << 16
@@ -65,7 +67,7 @@ type parser struct {
 // names of parameters or without.
 func parseSignature(text string) (name string, inputs []parameter, canonical string, err error) {
 	open := strings.IndexByte(text, '(')
-	if open < 0 || strings.ContainsAny(text[:open], " ,)[]") {
+	if open < 0 || strings.Trim(text[:open], nameCharacters) != "" {
 		return "", nil, "", fmt.Errorf("%w: %.80q", ErrSignature, text)
 	}
 	p := parser{rest: text[open:]}

@@ -36,6 +36,9 @@ func (c *composer) actions() {
 		c.d.Actions = append(c.d.Actions, c.action(i, &c.decoded[i], fmt.Sprintf("/actions/%d", i)))
 	}
 	c.observe()
+	if slices.ContainsFunc(c.payments, func(p payment) bool { return p.Amount != nil && p.Decimals == nil }) {
+		c.unknown("state", "the decimals of a token that moves", "its amount cannot be compared with the text", "the token's contract on a block explorer")
+	}
 	if len(c.d.Actions) > 0 {
 		if slices.ContainsFunc(c.d.Effects.Settings, func(s governance.DossierSetting) bool { return s.Old == nil }) {
 			c.unknown("state", "the settings before", "whether a setting is lowered depends on them", "the contract at the newest block")
@@ -69,6 +72,7 @@ func (c *composer) action(index int, d *abi.Decoded, pointer string) governance.
 	for i := range d.Calls {
 		if c.calls++; c.calls > maxCalls {
 			a.Omitted += len(d.Calls) - i
+			a.Undecoded = new(fmt.Sprintf("only the first %d calls inside all actions are told", maxCalls))
 			break
 		}
 		a.Calls = append(a.Calls, c.action(i, &d.Calls[i], fmt.Sprintf("%s/calls/%d", pointer, i)))

@@ -25,6 +25,7 @@ const (
 	recipient = "0x00000000000000000000000000000000000000b2"
 	stranger  = "0x00000000000000000000000000000000000000c3"
 	governor  = "0x00000000000000000000000000000000000000d4"
+	multisend = "0x38869bf66a61cf6bdb996a6ae40d5853fd43b526" // of Safe 1.4.1
 	hour      = governance.Timestamp(3_600_000)
 	start     = governance.Timestamp(1_700_000_000_000)
 )
@@ -172,6 +173,9 @@ func TestFindingsOfActions(t *testing.T) {
 	t.Parallel()
 	stated := "We pay 25,000 USDC to " + recipient + " for the audit."
 	zero := "0"
+	foreign := batch(t, pay(t, recipient, 25_000_000_000))
+	foreign.Target, foreign.Delegate = stranger, true
+	many := []record.Action{pay(t, recipient, 1_000_000_000)}
 	for name, test := range map[string]struct {
 		body    string
 		actions []record.Action
@@ -201,11 +205,24 @@ func TestFindingsOfActions(t *testing.T) {
 		"a payment inside a batch of a Safe":     {stated, []record.Action{batch(t, pay(t, recipient, 2_500_000_000_000), call(t, governor, "grantRole(bytes32,address)", zero, stranger))}, []string{rules.RoleMoved, rules.AmountMagnitude}},
 		"nothing":                                {stated, nil, []string{rules.SignallingOnly}},
 		"native money as the text says":          {"We send 1.5 ETH to " + recipient, []record.Action{{Chain: "eip155:1", Target: recipient, Value: "1500000000000000000"}}, nil},
-		"an amount of a token without decimals":  {stated, []record.Action{call(t, governor, "transfer(address,uint256)", recipient, "7")}, nil},
+		"an amount of a token without decimals":  {stated, []record.Action{call(t, stranger, "transfer(address,uint256)", recipient, "7")}, nil},
+		"a budget with points":                   {"Wir zahlen 25.000,00 USDC an " + recipient, []record.Action{pay(t, recipient, 25_000_000_000)}, nil},
+		"a budget with a narrow space":           {"Nous payons 25\u202f000,50 USDC à " + recipient, []record.Action{pay(t, recipient, 25_000_500_000)}, nil},
+		"a budget behind its unit":               {"We pay USDC25,000 to " + recipient, []record.Action{pay(t, recipient, 25_000_000_000)}, nil},
+		"a fraction behind a comma":              {"Pagamos 2,5 millones USDC a " + recipient, []record.Action{pay(t, recipient, 5_000_000_000_000)}, []string{rules.AmountUnstated}},
+		"the digits of a percentage":             {"We pay 25.5 % to " + recipient, []record.Action{pay(t, recipient, 25_500_000)}, []string{rules.AmountUnstated}},
+		"the digits of a date":                   {"We pay until March 31, 2025 to " + recipient, []record.Action{pay(t, recipient, 2025_000_000)}, []string{rules.AmountUnstated}},
+		"an address that begins a hash":          {"We pay 25k as of " + stranger + "00", []record.Action{pay(t, stranger, 25_000_000_000)}, []string{rules.RecipientUnstated}},
+		"nearly any amount":                      {stated, []record.Action{call(t, usdc, "approve(address,uint256)", stranger, strings.Repeat("f", 63)+"e")}, []string{rules.ApprovedWithout}},
+		"more of the token of votes":             {stated, []record.Action{call(t, governor, "mint(address,uint256)", stranger, "7")}, []string{rules.VotingTokenMoved}},
+		"a batch by code of a stranger":          {stated, []record.Action{foreign}, []string{rules.DelegateCalled}},
+		"more calls than are told":               {"We pay 1000 USDC to " + recipient, []record.Action{batch(t, slices.Repeat(many, 1500)...), batch(t, slices.Repeat(many, 501)...)}, []string{rules.PayloadUndecoded}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d, _ := compose(t, facts(test.body, test.actions...))
+			f := facts(test.body, test.actions...)
+			f.Proposal.VotingToken = "eip155:1:" + governor
+			d, _ := compose(t, f)
 			got := slices.DeleteFunc(ruleNames(d), func(rule string) bool { return rule == rules.FirstPayer })
 			slices.Sort(got)
 			slices.Sort(test.want)
@@ -237,7 +254,7 @@ func batch(t *testing.T, calls ...record.Action) record.Action {
 	for _, c := range calls {
 		packed += "00" + c.Target[2:] + strings.Repeat("0", 64) + fmt.Sprintf("%064x", len(c.Calldata)) + hex.EncodeToString(c.Calldata)
 	}
-	a := call(t, stranger, "multiSend(bytes)", "20", fmt.Sprintf("%x", len(packed)/2))
+	a := call(t, multisend, "multiSend(bytes)", "20", fmt.Sprintf("%x", len(packed)/2))
 	content, err := hex.DecodeString(packed + strings.Repeat("0", (64-len(packed)%64)%64))
 	if err != nil {
 		t.Fatal(err)
