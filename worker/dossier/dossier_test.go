@@ -116,6 +116,9 @@ func compose(t *testing.T, f dossier.Facts) (d governance.Dossier, sources []gov
 		t.Fatal(err)
 	}
 	for _, f := range d.Findings {
+		if strings.Contains(f.Sentence, "%!") {
+			t.Errorf("finding %s says %q", f.Rule, f.Sentence)
+		}
 		for _, ref := range f.Refs {
 			if !slices.ContainsFunc(sources, func(s governance.DossierSource) bool { return s.ID == ref }) {
 				t.Errorf("finding %s rests on %q, which is no source", f.Rule, ref)
@@ -192,6 +195,10 @@ func TestFindingsOfActions(t *testing.T) {
 		"an owner":                               {stated, []record.Action{call(t, governor, "transferOwnership(address)", stranger)}, []string{rules.RoleMoved}},
 		"a controller of names":                  {stated, []record.Action{call(t, governor, "addController(address)", stranger)}, []string{rules.RoleMoved}},
 		"another executor":                       {stated, []record.Action{call(t, governor, "updateTimelock(address)", stranger)}, []string{rules.RoleMoved}},
+		"a spender of a Safe's money":            {stated, []record.Action{call(t, governor, "setAllowance(address,address,uint96,uint16,uint32)", stranger, usdc, "7", zero, zero)}, []string{rules.RoleMoved}},
+		"less support":                           {stated, []record.Action{call(t, governor, "changeSupportRequiredPct(uint64)", "1")}, []string{rules.SettingChanged}},
+		"less time in a module of delay":         {stated, []record.Action{call(t, governor, "setTxCooldown(uint256)", "1")}, []string{rules.SettingChanged}},
+		"another description":                    {stated, []record.Action{call(t, governor, "setConstitutionHash(bytes32)", "1")}, nil},
 		"an upgrade":                             {stated, []record.Action{call(t, governor, "upgradeTo(address)", stranger)}, []string{rules.Upgraded}},
 		"a shorter delay":                        {stated, []record.Action{call(t, governor, "updateDelay(uint256)", zero)}, []string{rules.SettingChanged}},
 		"no guardian":                            {stated, []record.Action{call(t, governor, "_burnVetoPower()")}, []string{rules.GuardianRemoved}},

@@ -146,15 +146,17 @@ func (c finder) findPower(a *governance.DossierAction, pointer string, found fun
 		return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(plain, word) })
 	}
 	switch kind := abi.Kind(a.Kind); {
-	case mentions("guardian", "veto", "pauser"):
+	case !strings.HasPrefix(plain, "veto") && mentions("guardian", "veto", "pauser"):
 		found(rules.GuardianRemoved, "/function", *a.Function)
 	case kind == abi.Upgrade:
 		found(rules.Upgraded, "/function", *a.Function, a.Target.Address)
-	case kind == abi.Role, kind == abi.Ownership, kind == abi.Safe && !strings.HasPrefix(plain, "exec") && mentions("owner", "module", "guard", "threshold", "mastercopy", "fallback"):
+	case kind == abi.Role, kind == abi.Ownership, kind == abi.Safe && !strings.HasPrefix(plain, "exec") &&
+		mentions("owner", "module", "guard", "threshold", "mastercopy", "fallback", "singleton", "delegate", "allowance", "avatar", "settarget"):
 		found(rules.RoleMoved, "/function", *a.Function, a.Target.Address)
-	case kind == abi.MintBurn && strings.HasPrefix(plain, "mint") && a.Chain != nil && c.Proposal.VotingToken == *a.Chain+":"+a.Target.Address:
+	case kind == abi.MintBurn && mentions("mint", "issue", "assign") && a.Chain != nil && c.Proposal.VotingToken == *a.Chain+":"+a.Target.Address:
 		found(rules.VotingTokenMoved, "/function", "More of "+a.Target.Address, "is minted")
-	case (kind == abi.GovernanceSetting || kind == abi.Timelock) && len(a.Calls) == 0 && mentions("delay", "period", "quorum", "threshold", "vot"):
+	case len(a.Calls) == 0 && (kind == abi.GovernanceSetting && !mentions("metadata", "uri", "hash", "callback", "cancel") ||
+		kind == abi.Timelock && mentions("delay", "period", "cooldown", "submittimelock")):
 		c.findSetting(a, pointer, found)
 	case kind == abi.Approval:
 		if field := withoutLimit(a.Arguments, "/arguments"); field != "" {
@@ -326,7 +328,7 @@ func (c finder) findInTimes() {
 		c.found(rules.ExpiresSoon, "/process/expiresAt", refProposal, *p.ExpiresAt)
 	}
 	if p.ExecutedAt == nil && p.QueuedAt != nil && p.ExecutableAt != nil && *p.ExecutableAt-*p.QueuedAt >= day {
-		c.found(rules.TimelockTime, "/process/executableAt", refProposal, int64((*p.ExecutableAt-*p.QueuedAt)/hour))
+		c.found(rules.TimelockTime, "/process/executableAt", refProposal, fmt.Sprint(int64((*p.ExecutableAt-*p.QueuedAt)/hour)))
 	}
 }
 
