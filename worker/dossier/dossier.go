@@ -317,7 +317,7 @@ func (c *composer) summarize() {
 		if d.Leader == nil {
 			parts = append(parts, "The leading choices are level.")
 		} else {
-			parts = append(parts, fmt.Sprintf("%s %s by %s %% of all power.", clip(d.Leader.Label, 60), verb, *d.MarginPercent))
+			parts = append(parts, fmt.Sprintf("%s %s by %s %% of all power.", rules.Quoted(d.Leader.Label, 60), verb, *d.MarginPercent))
 		}
 	}
 	if q := c.d.Decision.Quorum; q != nil && q.Reached != nil {

@@ -474,23 +474,23 @@ func TestSummaries(t *testing.T) {
 	}{
 		"a payment": {
 			facts(text, pay(t, recipient, 25_000_000_000)), nil,
-			"It moves 25000 USDC to " + recipient + ". It passed. For led by 60 % of all power. The quorum is reached.",
+			"It moves 25000 USDC to " + recipient + ". It passed. “For” led by 60 % of all power. The quorum is reached.",
 		},
 		"a token of which there is one": {
 			facts(text, call(t, governor, "safeTransferFrom(address,address,uint256)", stranger, recipient, "7")), nil,
-			"It moves an unstated amount of " + governor + " to " + recipient + ". It passed. For led by 60 % of all power. The quorum is reached.",
+			"It moves an unstated amount of " + governor + " to " + recipient + ". It passed. “For” led by 60 % of all power. The quorum is reached.",
 		},
 		"several effects": {
 			facts(text, pay(t, recipient, 25_000_000_000), pay(t, stranger, 25_000_000_000), grant, call(t, governor, "updateDelay(uint256)", "0")), nil,
 			"It moves 25000 USDC to " + recipient + ", makes 1 more payment, changes 1 permission and changes 1 setting. It passed. " +
-				"For led by 60 % of all power. The quorum is reached. Findings: 3 high, 1 medium.",
+				"“For” led by 60 % of all power. The quorum is reached. Findings: 3 high, 1 medium.",
 		},
 		"permissions while voting is open": {facts(text, grant, grant), func(f *dossier.Facts) {
 			f.Detail.LifecycleStatus, f.Detail.Outcome = governance.Active, governance.Unknown
-		}, "It changes 2 permissions. Voting is open. For leads by 60 % of all power. The quorum is reached. Findings: 2 high."},
+		}, "It changes 2 permissions. Voting is open. “For” leads by 60 % of all power. The quorum is reached. Findings: 2 high."},
 		"a call of no kind": {facts(text, call(t, stranger, "deposit()")), func(f *dossier.Facts) {
 			f.Detail.Outcome, f.Votes.Quorum = governance.Executed, nil
-		}, "It executes 1 call. It was executed. For led by 60 % of all power."},
+		}, "It executes 1 call. It was executed. “For” led by 60 % of all power."},
 		"a tie without calls": {facts(text), func(f *dossier.Facts) {
 			f.Votes.Choices[1].VotingPower, f.Detail.Outcome = "80", governance.Unknown
 			*f.Votes.Quorum.Reached = false

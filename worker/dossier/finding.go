@@ -83,7 +83,7 @@ func (c finder) findInObserved() {
 	if s == nil || s.Result != governance.SimulationReverts || c.d.Process.ExecutedAt != nil {
 		return
 	}
-	c.found(rules.SimulationFails, "/simulation", refObserved, s.Block, *s.Reason)
+	c.found(rules.SimulationFails, "/simulation", refObserved, s.Block, rules.Quoted(*s.Reason, 200))
 	if before := c.d.EarlierSimulation; before != nil && before.Result == governance.SimulationSucceeds {
 		last := &c.d.Findings[len(c.d.Findings)-1]
 		last.Sentence += fmt.Sprintf(" As of block %s it succeeded.", before.Block)
