@@ -30,15 +30,11 @@ var tokens = sync.OnceValue(func() map[[2]string]Token {
 
 // IsKnownSymbol reports whether a well-known token or native money has a symbol, in any letter case.
 func IsKnownSymbol(symbol string) bool {
-	if strings.EqualFold(symbol, "ETH") || strings.EqualFold(symbol, "native") {
-		return true
-	}
+	is := strings.EqualFold(symbol, "ETH") || strings.EqualFold(symbol, "native")
 	for _, token := range tokens() {
-		if strings.EqualFold(token.Symbol, symbol) {
-			return true
-		}
+		is = is || strings.EqualFold(token.Symbol, symbol)
 	}
-	return false
+	return is
 }
 
 // TokenAt returns the well-known token at an address of a chain.

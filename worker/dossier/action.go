@@ -91,9 +91,8 @@ func (c *composer) address(chain, address string) governance.DossierAddress {
 	if seen := c.observedAt(chain, address); seen != nil && seen.Contract != nil {
 		of.Contract, of.Proxy = seen.Contract, new(seen.Implementation != "")
 	}
-	if _, contract, found := strings.Cut(strings.TrimPrefix(c.Proposal.OnchainID, chain+":"), "/"); found && strings.HasPrefix(c.Proposal.OnchainID, chain+":"+address+"/") && contract != "" {
-		name := "Governor"
-		of.Name = &name
+	if strings.HasPrefix(c.Proposal.OnchainID, chain+":"+address+"/") {
+		of.Name = new("Governor")
 	}
 	return of
 }
