@@ -196,6 +196,7 @@ func TestFindingsOfActions(t *testing.T) {
 		"a controller of names":                  {stated, []record.Action{call(t, governor, "addController(address)", stranger)}, []string{rules.RoleMoved}},
 		"another executor":                       {stated, []record.Action{call(t, governor, "updateTimelock(address)", stranger)}, []string{rules.RoleMoved}},
 		"a spender of a Safe's money":            {stated, []record.Action{call(t, governor, "setAllowance(address,address,uint96,uint16,uint32)", stranger, usdc, "7", zero, zero)}, []string{rules.RoleMoved}},
+		"an owner of a name":                     {stated, []record.Action{call(t, governor, "setSubnodeOwner(bytes32,address)", "1", stranger)}, []string{rules.RoleMoved}},
 		"less support":                           {stated, []record.Action{call(t, governor, "changeSupportRequiredPct(uint64)", "1")}, []string{rules.SettingChanged}},
 		"less time in a module of delay":         {stated, []record.Action{call(t, governor, "setTxCooldown(uint256)", "1")}, []string{rules.SettingChanged}},
 		"another description":                    {stated, []record.Action{call(t, governor, "setConstitutionHash(bytes32)", "1")}, nil},

@@ -150,8 +150,9 @@ func (c finder) findPower(a *governance.DossierAction, pointer string, found fun
 		found(rules.GuardianRemoved, "/function", *a.Function)
 	case kind == abi.Upgrade:
 		found(rules.Upgraded, "/function", *a.Function, a.Target.Address)
-	case kind == abi.Role, kind == abi.Ownership, kind == abi.Safe && !strings.HasPrefix(plain, "exec") &&
-		mentions("owner", "module", "guard", "threshold", "mastercopy", "fallback", "singleton", "delegate", "allowance", "avatar", "settarget"):
+	case kind == abi.Role, kind == abi.Ownership, kind == abi.ENS && mentions("owner", "setrecord", "subnoderecord", "reclaim"),
+		kind == abi.Safe && !strings.HasPrefix(plain, "exec") &&
+			mentions("owner", "module", "guard", "threshold", "mastercopy", "fallback", "singleton", "delegate", "allowance", "avatar", "settarget"):
 		found(rules.RoleMoved, "/function", *a.Function, a.Target.Address)
 	case kind == abi.MintBurn && mentions("mint", "issue", "assign") && a.Chain != nil && c.Proposal.VotingToken == *a.Chain+":"+a.Target.Address:
 		found(rules.VotingTokenMoved, "/function", "More of "+a.Target.Address, "is minted")
@@ -186,7 +187,8 @@ func withoutLimit(arguments []governance.DossierArgument, pointer string) string
 		if a.Name != nil {
 			name = *a.Name
 		}
-		if a.Value != nil && len(*a.Value) >= vastDigits && a.Type[0] == 'u' && (name == "" || name == "amount") || (name == "approved" || name == "allowed") && a.Value != nil && *a.Value == "true" {
+		isVast := a.Value != nil && a.Type[0] == 'u' && len(*a.Value) >= vastDigits
+		if isVast && (name == "" || name == "amount") || (name == "approved" || name == "allowed") && a.Value != nil && *a.Value == "true" {
 			return at
 		}
 		if inside := withoutLimit(a.Items, at+"/items"); inside != "" {
