@@ -220,6 +220,7 @@ func TestFindingsOfActions(t *testing.T) {
 		"a fraction behind a comma":              {"Pagamos 2,5 millones USDC a " + recipient, []record.Action{pay(t, recipient, 5_000_000_000_000)}, []string{rules.AmountUnstated}},
 		"the digits of a percentage":             {"We pay 25.5 % to " + recipient, []record.Action{pay(t, recipient, 25_500_000)}, []string{rules.AmountUnstated}},
 		"the digits of a date":                   {"We pay until March 31, 2025 to " + recipient, []record.Action{pay(t, recipient, 2025_000_000)}, []string{rules.AmountUnstated}},
+		"a recipient that no page shows":         {"We pay 25k <!-- to " + stranger + " -->", []record.Action{pay(t, stranger, 25_000_000_000)}, []string{rules.RecipientUnstated}},
 		"an address that begins a hash":          {"We pay 25k as of " + stranger + "00", []record.Action{pay(t, stranger, 25_000_000_000)}, []string{rules.RecipientUnstated}},
 		"nearly any amount":                      {stated, []record.Action{call(t, usdc, "approve(address,uint256)", stranger, strings.Repeat("f", 63)+"e")}, []string{rules.ApprovedWithout}},
 		"more of the token of votes":             {stated, []record.Action{call(t, governor, "mint(address,uint256)", stranger, "7")}, []string{rules.VotingTokenMoved}},

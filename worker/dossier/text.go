@@ -19,6 +19,8 @@ type statedText struct {
 }
 
 var (
+	// comment matches what pages do not show.
+	comment = regexp.MustCompile(`(?s)<!--.*?(?:-->|$)`)
 	// noAmount matches what has digits and is no amount: addresses and hashes, links, percentages and dates.
 	noAmount = regexp.MustCompile(`0x[0-9a-f]+|https?://[^\s"'<>)]+|\d[\d.,]*\s?(?:%|percent)|\b\d{4}-\d{2}-\d{2}\b|\b\d{1,2}[/.]\d{1,2}[/.]\d{4}\b|` +
 		`\b(?:\d{1,2}(?:st|nd|rd|th)? )?(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|` +
@@ -41,7 +43,7 @@ func textOf(f Facts) statedText {
 	for _, t := range f.Topics {
 		text.WriteString("\n" + t.Title + "\n" + t.BodyHTML)
 	}
-	s := statedText{lower: strings.ToLower(text.String()[:min(text.Len(), maxText)])}
+	s := statedText{lower: strings.ToLower(comment.ReplaceAllString(text.String()[:min(text.Len(), maxText)], " "))}
 	plain := strings.NewReplacer("\u00a0", " ", "\u2009", " ", "\u202f", " ", "&nbsp;", " ", "\u2019", "'").Replace(s.lower)
 	plain = gluedUnit.ReplaceAllString(noAmount.ReplaceAllString(plain, " "), "$1$3 $2$4")
 	plain = pointed.ReplaceAllStringFunc(plain, strings.NewReplacer(".", "", ",", ".").Replace)
