@@ -10,11 +10,12 @@ import (
 
 	"pnyx/governance"
 	"pnyx/governance/abi"
+	"pnyx/warehouse"
 )
 
 // actions fills in what the proposal executes, and what that comes to.
 func (c *composer) actions() {
-	c.d.Addresses = []governance.DossierParty{}
+	c.d.Addresses, c.sums = []governance.DossierParty{}, map[[5]string]int{}
 	c.d.Effects = governance.DossierEffects{
 		Transfers: []governance.DossierSum{}, Permissions: []governance.DossierPermission{}, Settings: []governance.DossierSetting{},
 	}
@@ -138,12 +139,12 @@ func (c *composer) transferOf(chain string, p abi.Payment) governance.DossierTra
 
 // addTransfer adds money to what leaves to its recipient, and returns the JSON pointer of the sum.
 func (c *composer) addTransfer(chain *string, t governance.DossierTransfer) string {
-	same := func(s governance.DossierSum) bool {
-		return equal(s.Chain, chain) && equal(s.Token, t.Token) && s.To == t.To && equal(s.From, t.From) && (s.Amount == nil) == (t.Amount == nil)
-	}
-	at := slices.IndexFunc(c.d.Effects.Transfers, same)
-	if at < 0 {
+	text := warehouse.TextOrEmpty[string]
+	key := [5]string{text(chain), text(t.Token), t.To, text(t.From), fmt.Sprint(t.Amount == nil)}
+	at, is := c.sums[key]
+	if !is {
 		at = len(c.d.Effects.Transfers)
+		c.sums[key] = at
 		c.d.Effects.Transfers = append(c.d.Effects.Transfers, governance.DossierSum{Chain: chain, DossierTransfer: t})
 	} else if t.Amount != nil {
 		sum := powerOf(*c.d.Effects.Transfers[at].Amount).Add(powerOf(*t.Amount))
@@ -151,8 +152,6 @@ func (c *composer) addTransfer(chain *string, t governance.DossierTransfer) stri
 	}
 	return fmt.Sprintf("/effects/transfers/%d", at)
 }
-
-func equal(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }
 
 // addPower adds the power that a call grants or takes, and the settings that it changes.
 func (c *composer) addPower(d *abi.Decoded, pointer string) {

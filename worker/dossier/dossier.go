@@ -82,8 +82,10 @@ type composer struct {
 	sources []governance.DossierSource
 	// decoded are the actions.
 	decoded []abi.Decoded
-	// payments are what the calls move.
+	// payments are what the calls move; sums are the places of their sums by chain, token, recipient, sender, and
+	// whether an amount is stated.
 	payments []payment
+	sums     map[[5]string]int
 	// strangers are the places of addresses without code that get money and that the DAO's history does not know.
 	strangers []int
 	// calls counts the calls inside actions.
