@@ -61,7 +61,7 @@ func PreferredName(names []VoterName) *VoterName {
 // the form of an address, whole or cut.
 func IsSuspectName(name string) bool {
 	const digits = "0123456789abcdef.\u2026*"
-	if address := strings.ToLower(strings.TrimSpace(name)); strings.HasPrefix(address, "0x") || strings.HasPrefix(address, "ox") {
+	if address := strings.TrimSuffix(strings.ToLower(strings.TrimSpace(name)), ".eth"); strings.HasPrefix(address, "0x") || strings.HasPrefix(address, "ox") {
 		const shortest = 6
 		if len(address) >= shortest && strings.Trim(address[2:], digits) == "" {
 			return true

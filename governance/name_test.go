@@ -11,7 +11,7 @@ func TestNamesThatLookLikeOthersAreSuspect(t *testing.T) {
 	for name, want := range map[string]bool{
 		"ada.eth": false, "Ada Lovelace": false, "Åse Ødegård": false, "Σωκράτης": false, "Вера": false, "東京の塔": false, "김 Kim": false, "🦄.eth": false,
 		"\u0430da.eth": true, "ada\u200b.eth": true, "\u202eada": true, "αda": true, "a\u00a0da": true, "a\nda": true,
-		"0x0000000000000000000000000000000000000001": true, "0x12ab\u2026CDEF": true, "Ox12ab...cdef": true, "0xmaki.eth": false, "oxbow": false,
+		"0x0000000000000000000000000000000000000001": true, "0x12ab\u2026CDEF": true, "Ox12ab...cdef": true, "0x0000000000000000000000000000000000000001.eth": true, "0xmaki.eth": false, "oxbow": false,
 		"\U0001d42f\U0001d422\U0001d42d.eth": true, "\uff41da": true, "ada\u3164": true, "ada\ufe0f": true, "\u2800": true, "\u24d0da": true,
 		"\U0001f468\u200d\U0001f4bb.eth": false, "\u2764\ufe0f": false, "a\u200d\U0001f4bb": true,
 	} {

@@ -143,6 +143,9 @@ func (l *simulatedLog) movement() (m governance.DossierMovement, is bool) {
 		return m, false
 	}
 	m = governance.DossierMovement{From: values.text(0), To: values.text(1), Units: governance.Decimal(values.number(2).String())}
+	if len(l.Topics) == 1+len(values) { // the id of a token of which there is one
+		m.Units = "1"
+	}
 	if token := strings.ToLower(l.Address); token != nativeToken {
 		m.Token = &token
 	}

@@ -122,12 +122,15 @@ func (t *table) candidates(call Call) (fit []*function, arguments []Argument, re
 		if err != nil {
 			return nil, nil, "the stated signature " + err.Error()
 		}
-		// The selector of the text decides what runs: a name may be chosen to have the selector
-		// of a known function.
-		others := slices.DeleteFunc(slices.Clone(t.functions[SelectorOf(call.Signature)]), func(o *function) bool { return o == f })
-		if functions = append(others, f); f.kind != Other {
-			slices.Reverse(functions)
+		// The selector of the text decides what runs, and not what the text means: spaces and names of
+		// parameters give another selector, and a name may be chosen to have that of a known function.
+		functions = slices.Clone(t.functions[SelectorOf(call.Signature)])
+		if at := slices.Index(functions, f); at >= 0 {
+			functions[0], functions[at] = f, functions[0]
+		} else if f.signature == call.Signature {
+			functions = append(functions, f)
 		}
+		reason = "no known function has the selector of the stated signature: it is not canonical"
 	case len(data) >= len(Selector{}):
 		functions, data = t.functions[Selector(data)], data[len(Selector{}):]
 		if reason = "bytes are not encoded as the function declares"; len(functions) == 0 {

@@ -92,14 +92,16 @@ func TestDecodes(t *testing.T) {
 		{"a token's transfer", Call{Target: alice, Value: "0", Data: pay}, []string{"transfer transfer(address,uint256) " + bob + " 2500"}},
 		{
 			"a stated signature",
-			Call{Target: alice, Value: "0", Signature: "transfer(address,uint)", Data: pay[4:]},
+			Call{Target: alice, Value: "0", Signature: "transfer(address,uint256)", Data: pay[4:]},
 			[]string{"transfer transfer(address,uint256) " + bob + " 2500"},
 		},
 		{
 			"a stated signature that nobody knows",
-			Call{Target: alice, Value: "0", Signature: "setMood(uint8 mood)", Data: word(length256(3))},
+			Call{Target: alice, Value: "0", Signature: "setMood(uint8)", Data: word(length256(3))},
 			[]string{"other setMood(uint8) 3"},
 		},
+		{"a stated signature with a space", Call{Target: alice, Value: "0", Signature: "transfer(address, uint256)", Data: pay[4:]}, []string{"? not canonical"}},
+		{"a stated signature with a short type", Call{Target: alice, Value: "0", Signature: "transfer(address,uint)", Data: pay[4:]}, []string{"? not canonical"}},
 		{"a stated signature that is none", Call{Target: alice, Value: "0", Signature: "now or never", Data: pay}, []string{"? the stated"}},
 		{
 			"a batch of a Safe",
@@ -348,6 +350,7 @@ func TestSignatures(t *testing.T) {
 	for _, text := range []string{
 		"", "f", "f(", "f(uint7)", "f(uint256)x", "f(uint256,)", "f(uint[0])", "f(())", "f(bytes33)", "f(uint256[65535][65535])", "f(ufixed)",
 		"f(" + strings.Repeat("(", 40) + "bool" + strings.Repeat(")", 40) + ")", "f(bool" + strings.Repeat("[]", 40) + ")", "f(uint0256)",
+		"tr\u0430nsfer(address,uint256)", "transfer\u200b(address,uint256)",
 	} {
 		if _, _, got, err := parseSignature(text); err == nil {
 			t.Errorf("%q is read as %q", text, got)

@@ -28,14 +28,13 @@ var tokens = sync.OnceValue(func() map[[2]string]Token {
 	return table
 })
 
-// IsKnownSymbol reports whether a well-known token has a symbol, in any letter case.
+// IsKnownSymbol reports whether a well-known token or native money has a symbol, in any letter case.
 func IsKnownSymbol(symbol string) bool {
+	is := strings.EqualFold(symbol, "ETH") || strings.EqualFold(symbol, "native")
 	for _, token := range tokens() {
-		if strings.EqualFold(token.Symbol, symbol) {
-			return true
-		}
+		is = is || strings.EqualFold(token.Symbol, symbol)
 	}
-	return false
+	return is
 }
 
 // TokenAt returns the well-known token at an address of a chain.

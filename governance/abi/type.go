@@ -12,6 +12,8 @@ var ErrSignature = errors.New("is no signature of a function")
 
 const (
 	wordBytes = 32
+	// nameCharacters are those that a function's name may have: others may look like them.
+	nameCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$"
 	// maxHead bounds the fixed part of arguments, and maxNesting arrays and tuples in each
 	// other: contracts may state any signature.
 	maxHead    = 1 << 16
@@ -65,7 +67,7 @@ type parser struct {
 // names of parameters or without.
 func parseSignature(text string) (name string, inputs []parameter, canonical string, err error) {
 	open := strings.IndexByte(text, '(')
-	if open < 0 || strings.ContainsAny(text[:open], " ,)[]") {
+	if open < 0 || strings.Trim(text[:open], nameCharacters) != "" {
 		return "", nil, "", fmt.Errorf("%w: %.80q", ErrSignature, text)
 	}
 	p := parser{rest: text[open:]}
@@ -169,45 +171,33 @@ func (p *parser) plainType() (*valueType, bool) {
 
 // elementary returns the type with a name.
 func elementary(name string) (*valueType, bool) {
-	t := &valueType{head: wordBytes, name: name}
-	switch name {
-	case "uint", "int":
-		return elementary(name + "256")
-	case "address":
+	if name == "uint" || name == "int" {
+		name += "256"
+	}
+	kind := strings.TrimRight(name, "0123456789")
+	width, err := strconv.Atoi(name[len(kind):])
+	isSized := err == nil && width > 0 && name == kind+strconv.Itoa(width)
+	isBits := isSized && width <= 256 && width%8 == 0
+	t := &valueType{head: wordBytes, name: name, width: width, dynamic: name == "bytes" || name == "string"}
+	switch {
+	case kind == "uint" && isBits:
+		t.form = formUint
+	case kind == "int" && isBits:
+		t.form = formInt
+	case kind == "bytes" && isSized && width <= wordBytes:
+		t.form = formFixedBytes
+	case name == "address":
 		t.form = formAddress
-	case "bool":
+	case name == "bool":
 		t.form = formBool
-	case "bytes":
-		t.form, t.dynamic = formBytes, true
-	case "string":
-		t.form, t.dynamic = formString, true
+	case name == "bytes":
+		t.form = formBytes
+	case name == "string":
+		t.form = formString
 	default:
-		return t, t.sized()
+		return nil, false
 	}
 	return t, true
-}
-
-// sized reads the width at the end of a type's name.
-func (t *valueType) sized() bool {
-	digits := strings.TrimLeft(t.name, "abcdefghijklmnopqrstuvwxyz")
-	n, err := strconv.Atoi(digits)
-	if err != nil || strconv.Itoa(n) != digits {
-		return false
-	}
-	t.width = n
-	isBits := n > 0 && n <= 256 && n%8 == 0
-	switch strings.TrimSuffix(t.name, digits) {
-	case "uint":
-		t.form = formUint
-		return isBits
-	case "int":
-		t.form = formInt
-		return isBits
-	case "bytes":
-		t.form = formFixedBytes
-		return n > 0 && n <= wordBytes
-	}
-	return false
 }
 
 // headOf returns the bytes of the fixed part of parameters.

@@ -158,7 +158,7 @@ func (f VoteFacts) closeRace(s Result) (leadingChoices, bool) {
 }
 
 func (f VoteFacts) label(choice int) string {
-	return quoted(f.Choices[choice].Label, maxLabelRunes)
+	return Quoted(f.Choices[choice].Label, maxLabelRunes)
 }
 
 // raceEvidence returns the figures of both rules on narrow margins.

@@ -21,7 +21,7 @@ type FindingRule struct {
 }
 
 // FindingsVersion is the version of the rules together.
-const FindingsVersion = 4
+const FindingsVersion = 5
 
 // The rules that code names.
 const (

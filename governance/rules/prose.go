@@ -50,7 +50,7 @@ func titleText(title string) string {
 	if strings.TrimSpace(title) == "" {
 		return "an untitled proposal"
 	}
-	return quoted(title, maxTitleRunes)
+	return Quoted(title, maxTitleRunes)
 }
 
 // SignalTitle returns the title of a signal with the name of its DAO before it.
@@ -72,14 +72,14 @@ func SignalVoter(s governance.Signal) string {
 func NameVoter(text, voter string, name governance.VoterName) string {
 	for _, subject := range []string{voterText(voter), delegateText(voter)} {
 		if rest, found := strings.CutPrefix(text, subject+" "); found {
-			return fmt.Sprintf("%s (%s, %s) %s", subject, quoted(name.Name, maxLabelRunes), name.Source, rest)
+			return fmt.Sprintf("%s (%s, %s) %s", subject, Quoted(name.Name, maxLabelRunes), name.Source, rest)
 		}
 	}
 	return text
 }
 
-// quoted puts upstream text into quotes, on one line of at most maxRunes characters.
-func quoted(text string, maxRunes int) string {
+// Quoted puts upstream text into quotes, on one line of at most maxRunes characters.
+func Quoted(text string, maxRunes int) string {
 	return "“" + oneLine(text, maxRunes) + "”"
 }
 

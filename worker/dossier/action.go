@@ -10,11 +10,12 @@ import (
 
 	"pnyx/governance"
 	"pnyx/governance/abi"
+	"pnyx/warehouse"
 )
 
 // actions fills in what the proposal executes, and what that comes to.
 func (c *composer) actions() {
-	c.d.Addresses = []governance.DossierParty{}
+	c.d.Addresses, c.sums = []governance.DossierParty{}, map[[5]string]int{}
 	c.d.Effects = governance.DossierEffects{
 		Transfers: []governance.DossierSum{}, Permissions: []governance.DossierPermission{}, Settings: []governance.DossierSetting{},
 	}
@@ -36,6 +37,9 @@ func (c *composer) actions() {
 		c.d.Actions = append(c.d.Actions, c.action(i, &c.decoded[i], fmt.Sprintf("/actions/%d", i)))
 	}
 	c.observe()
+	if slices.ContainsFunc(c.payments, func(p payment) bool { return p.Amount != nil && p.Decimals == nil }) {
+		c.unknown("state", "the decimals of a token that moves", "its amount cannot be compared with the text", "the token's contract on a block explorer")
+	}
 	if len(c.d.Actions) > 0 {
 		if slices.ContainsFunc(c.d.Effects.Settings, func(s governance.DossierSetting) bool { return s.Old == nil }) {
 			c.unknown("state", "the settings before", "whether a setting is lowered depends on them", "the contract at the newest block")
@@ -69,6 +73,7 @@ func (c *composer) action(index int, d *abi.Decoded, pointer string) governance.
 	for i := range d.Calls {
 		if c.calls++; c.calls > maxCalls {
 			a.Omitted += len(d.Calls) - i
+			a.Undecoded = new(fmt.Sprintf("only the first %d calls inside all actions are told", maxCalls))
 			break
 		}
 		a.Calls = append(a.Calls, c.action(i, &d.Calls[i], fmt.Sprintf("%s/calls/%d", pointer, i)))
@@ -87,9 +92,8 @@ func (c *composer) address(chain, address string) governance.DossierAddress {
 	if seen := c.observedAt(chain, address); seen != nil && seen.Contract != nil {
 		of.Contract, of.Proxy = seen.Contract, new(seen.Implementation != "")
 	}
-	if _, contract, found := strings.Cut(strings.TrimPrefix(c.Proposal.OnchainID, chain+":"), "/"); found && strings.HasPrefix(c.Proposal.OnchainID, chain+":"+address+"/") && contract != "" {
-		name := "Governor"
-		of.Name = &name
+	if strings.HasPrefix(c.Proposal.OnchainID, chain+":"+address+"/") {
+		of.Name = new("Governor")
 	}
 	return of
 }
@@ -135,12 +139,12 @@ func (c *composer) transferOf(chain string, p abi.Payment) governance.DossierTra
 
 // addTransfer adds money to what leaves to its recipient, and returns the JSON pointer of the sum.
 func (c *composer) addTransfer(chain *string, t governance.DossierTransfer) string {
-	same := func(s governance.DossierSum) bool {
-		return equal(s.Chain, chain) && equal(s.Token, t.Token) && s.To == t.To && equal(s.From, t.From) && (s.Amount == nil) == (t.Amount == nil)
-	}
-	at := slices.IndexFunc(c.d.Effects.Transfers, same)
-	if at < 0 {
+	text := warehouse.TextOrEmpty[string]
+	key := [5]string{text(chain), text(t.Token), t.To, text(t.From), fmt.Sprint(t.Amount == nil)}
+	at, is := c.sums[key]
+	if !is {
 		at = len(c.d.Effects.Transfers)
+		c.sums[key] = at
 		c.d.Effects.Transfers = append(c.d.Effects.Transfers, governance.DossierSum{Chain: chain, DossierTransfer: t})
 	} else if t.Amount != nil {
 		sum := powerOf(*c.d.Effects.Transfers[at].Amount).Add(powerOf(*t.Amount))
@@ -148,8 +152,6 @@ func (c *composer) addTransfer(chain *string, t governance.DossierTransfer) stri
 	}
 	return fmt.Sprintf("/effects/transfers/%d", at)
 }
-
-func equal(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }
 
 // addPower adds the power that a call grants or takes, and the settings that it changes.
 func (c *composer) addPower(d *abi.Decoded, pointer string) {

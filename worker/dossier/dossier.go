@@ -82,8 +82,10 @@ type composer struct {
 	sources []governance.DossierSource
 	// decoded are the actions.
 	decoded []abi.Decoded
-	// payments are what the calls move.
+	// payments are what the calls move; sums are the places of their sums by chain, token, recipient, sender, and
+	// whether an amount is stated.
 	payments []payment
+	sums     map[[5]string]int
 	// strangers are the places of addresses without code that get money and that the DAO's history does not know.
 	strangers []int
 	// calls counts the calls inside actions.
@@ -317,7 +319,7 @@ func (c *composer) summarize() {
 		if d.Leader == nil {
 			parts = append(parts, "The leading choices are level.")
 		} else {
-			parts = append(parts, fmt.Sprintf("%s %s by %s %% of all power.", clip(d.Leader.Label, 60), verb, *d.MarginPercent))
+			parts = append(parts, fmt.Sprintf("%s %s by %s %% of all power.", rules.Quoted(d.Leader.Label, 60), verb, *d.MarginPercent))
 		}
 	}
 	if q := c.d.Decision.Quorum; q != nil && q.Reached != nil {

@@ -25,6 +25,7 @@ const (
 	recipient = "0x00000000000000000000000000000000000000b2"
 	stranger  = "0x00000000000000000000000000000000000000c3"
 	governor  = "0x00000000000000000000000000000000000000d4"
+	multisend = "0x38869bf66a61cf6bdb996a6ae40d5853fd43b526" // of Safe 1.4.1
 	hour      = governance.Timestamp(3_600_000)
 	start     = governance.Timestamp(1_700_000_000_000)
 )
@@ -115,6 +116,9 @@ func compose(t *testing.T, f dossier.Facts) (d governance.Dossier, sources []gov
 		t.Fatal(err)
 	}
 	for _, f := range d.Findings {
+		if strings.Contains(f.Sentence, "%!") {
+			t.Errorf("finding %s says %q", f.Rule, f.Sentence)
+		}
 		for _, ref := range f.Refs {
 			if !slices.ContainsFunc(sources, func(s governance.DossierSource) bool { return s.ID == ref }) {
 				t.Errorf("finding %s rests on %q, which is no source", f.Rule, ref)
@@ -172,6 +176,9 @@ func TestFindingsOfActions(t *testing.T) {
 	t.Parallel()
 	stated := "We pay 25,000 USDC to " + recipient + " for the audit."
 	zero := "0"
+	foreign := batch(t, pay(t, recipient, 25_000_000_000))
+	foreign.Target, foreign.Delegate = stranger, true
+	many := []record.Action{pay(t, recipient, 1_000_000_000)}
 	for name, test := range map[string]struct {
 		body    string
 		actions []record.Action
@@ -188,6 +195,11 @@ func TestFindingsOfActions(t *testing.T) {
 		"an owner":                               {stated, []record.Action{call(t, governor, "transferOwnership(address)", stranger)}, []string{rules.RoleMoved}},
 		"a controller of names":                  {stated, []record.Action{call(t, governor, "addController(address)", stranger)}, []string{rules.RoleMoved}},
 		"another executor":                       {stated, []record.Action{call(t, governor, "updateTimelock(address)", stranger)}, []string{rules.RoleMoved}},
+		"a spender of a Safe's money":            {stated, []record.Action{call(t, governor, "setAllowance(address,address,uint96,uint16,uint32)", stranger, usdc, "7", zero, zero)}, []string{rules.RoleMoved}},
+		"an owner of a name":                     {stated, []record.Action{call(t, governor, "setSubnodeOwner(bytes32,address)", "1", stranger)}, []string{rules.RoleMoved}},
+		"less support":                           {stated, []record.Action{call(t, governor, "changeSupportRequiredPct(uint64)", "1")}, []string{rules.SettingChanged}},
+		"less time in a module of delay":         {stated, []record.Action{call(t, governor, "setTxCooldown(uint256)", "1")}, []string{rules.SettingChanged}},
+		"another description":                    {stated, []record.Action{call(t, governor, "setConstitutionHash(bytes32)", "1")}, nil},
 		"an upgrade":                             {stated, []record.Action{call(t, governor, "upgradeTo(address)", stranger)}, []string{rules.Upgraded}},
 		"a shorter delay":                        {stated, []record.Action{call(t, governor, "updateDelay(uint256)", zero)}, []string{rules.SettingChanged}},
 		"no guardian":                            {stated, []record.Action{call(t, governor, "_burnVetoPower()")}, []string{rules.GuardianRemoved}},
@@ -201,11 +213,25 @@ func TestFindingsOfActions(t *testing.T) {
 		"a payment inside a batch of a Safe":     {stated, []record.Action{batch(t, pay(t, recipient, 2_500_000_000_000), call(t, governor, "grantRole(bytes32,address)", zero, stranger))}, []string{rules.RoleMoved, rules.AmountMagnitude}},
 		"nothing":                                {stated, nil, []string{rules.SignallingOnly}},
 		"native money as the text says":          {"We send 1.5 ETH to " + recipient, []record.Action{{Chain: "eip155:1", Target: recipient, Value: "1500000000000000000"}}, nil},
-		"an amount of a token without decimals":  {stated, []record.Action{call(t, governor, "transfer(address,uint256)", recipient, "7")}, nil},
+		"an amount of a token without decimals":  {stated, []record.Action{call(t, stranger, "transfer(address,uint256)", recipient, "7")}, nil},
+		"a budget with points":                   {"Wir zahlen 25.000,00 USDC an " + recipient, []record.Action{pay(t, recipient, 25_000_000_000)}, nil},
+		"a budget with a narrow space":           {"Nous payons 25\u202f000,50 USDC à " + recipient, []record.Action{pay(t, recipient, 25_000_500_000)}, nil},
+		"a budget behind its unit":               {"We pay USDC25,000 to " + recipient, []record.Action{pay(t, recipient, 25_000_000_000)}, nil},
+		"a fraction behind a comma":              {"Pagamos 2,5 millones USDC a " + recipient, []record.Action{pay(t, recipient, 5_000_000_000_000)}, []string{rules.AmountUnstated}},
+		"the digits of a percentage":             {"We pay 25.5 % to " + recipient, []record.Action{pay(t, recipient, 25_500_000)}, []string{rules.AmountUnstated}},
+		"the digits of a date":                   {"We pay until March 31, 2025 to " + recipient, []record.Action{pay(t, recipient, 2025_000_000)}, []string{rules.AmountUnstated}},
+		"a recipient that no page shows":         {"We pay 25k <!-- to " + stranger + " -->", []record.Action{pay(t, stranger, 25_000_000_000)}, []string{rules.RecipientUnstated}},
+		"an address that begins a hash":          {"We pay 25k as of " + stranger + "00", []record.Action{pay(t, stranger, 25_000_000_000)}, []string{rules.RecipientUnstated}},
+		"nearly any amount":                      {stated, []record.Action{call(t, usdc, "approve(address,uint256)", stranger, strings.Repeat("f", 63)+"e")}, []string{rules.ApprovedWithout}},
+		"more of the token of votes":             {stated, []record.Action{call(t, governor, "mint(address,uint256)", stranger, "7")}, []string{rules.VotingTokenMoved}},
+		"a batch by code of a stranger":          {stated, []record.Action{foreign}, []string{rules.DelegateCalled}},
+		"more calls than are told":               {"We pay 1000 USDC to " + recipient, []record.Action{batch(t, slices.Repeat(many, 1500)...), batch(t, slices.Repeat(many, 501)...)}, []string{rules.PayloadUndecoded}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d, _ := compose(t, facts(test.body, test.actions...))
+			f := facts(test.body, test.actions...)
+			f.Proposal.VotingToken = "eip155:1:" + governor
+			d, _ := compose(t, f)
 			got := slices.DeleteFunc(ruleNames(d), func(rule string) bool { return rule == rules.FirstPayer })
 			slices.Sort(got)
 			slices.Sort(test.want)
@@ -237,7 +263,7 @@ func batch(t *testing.T, calls ...record.Action) record.Action {
 	for _, c := range calls {
 		packed += "00" + c.Target[2:] + strings.Repeat("0", 64) + fmt.Sprintf("%064x", len(c.Calldata)) + hex.EncodeToString(c.Calldata)
 	}
-	a := call(t, stranger, "multiSend(bytes)", "20", fmt.Sprintf("%x", len(packed)/2))
+	a := call(t, multisend, "multiSend(bytes)", "20", fmt.Sprintf("%x", len(packed)/2))
 	content, err := hex.DecodeString(packed + strings.Repeat("0", (64-len(packed)%64)%64))
 	if err != nil {
 		t.Fatal(err)
@@ -450,23 +476,23 @@ func TestSummaries(t *testing.T) {
 	}{
 		"a payment": {
 			facts(text, pay(t, recipient, 25_000_000_000)), nil,
-			"It moves 25000 USDC to " + recipient + ". It passed. For led by 60 % of all power. The quorum is reached.",
+			"It moves 25000 USDC to " + recipient + ". It passed. “For” led by 60 % of all power. The quorum is reached.",
 		},
 		"a token of which there is one": {
 			facts(text, call(t, governor, "safeTransferFrom(address,address,uint256)", stranger, recipient, "7")), nil,
-			"It moves an unstated amount of " + governor + " to " + recipient + ". It passed. For led by 60 % of all power. The quorum is reached.",
+			"It moves an unstated amount of " + governor + " to " + recipient + ". It passed. “For” led by 60 % of all power. The quorum is reached.",
 		},
 		"several effects": {
 			facts(text, pay(t, recipient, 25_000_000_000), pay(t, stranger, 25_000_000_000), grant, call(t, governor, "updateDelay(uint256)", "0")), nil,
 			"It moves 25000 USDC to " + recipient + ", makes 1 more payment, changes 1 permission and changes 1 setting. It passed. " +
-				"For led by 60 % of all power. The quorum is reached. Findings: 3 high, 1 medium.",
+				"“For” led by 60 % of all power. The quorum is reached. Findings: 3 high, 1 medium.",
 		},
 		"permissions while voting is open": {facts(text, grant, grant), func(f *dossier.Facts) {
 			f.Detail.LifecycleStatus, f.Detail.Outcome = governance.Active, governance.Unknown
-		}, "It changes 2 permissions. Voting is open. For leads by 60 % of all power. The quorum is reached. Findings: 2 high."},
+		}, "It changes 2 permissions. Voting is open. “For” leads by 60 % of all power. The quorum is reached. Findings: 2 high."},
 		"a call of no kind": {facts(text, call(t, stranger, "deposit()")), func(f *dossier.Facts) {
 			f.Detail.Outcome, f.Votes.Quorum = governance.Executed, nil
-		}, "It executes 1 call. It was executed. For led by 60 % of all power."},
+		}, "It executes 1 call. It was executed. “For” led by 60 % of all power."},
 		"a tie without calls": {facts(text), func(f *dossier.Facts) {
 			f.Votes.Choices[1].VotingPower, f.Detail.Outcome = "80", governance.Unknown
 			*f.Votes.Quorum.Reached = false

@@ -83,7 +83,7 @@ func (c finder) findInObserved() {
 	if s == nil || s.Result != governance.SimulationReverts || c.d.Process.ExecutedAt != nil {
 		return
 	}
-	c.found(rules.SimulationFails, "/simulation", refObserved, s.Block, *s.Reason)
+	c.found(rules.SimulationFails, "/simulation", refObserved, s.Block, rules.Quoted(*s.Reason, 200))
 	if before := c.d.EarlierSimulation; before != nil && before.Result == governance.SimulationSucceeds {
 		last := &c.d.Findings[len(c.d.Findings)-1]
 		last.Sentence += fmt.Sprintf(" As of block %s it succeeded.", before.Block)
@@ -123,10 +123,16 @@ func (c finder) findInAction(a *governance.DossierAction, pointer string) {
 	}
 }
 
-// isBatchOfSafe reports whether code of another contract only makes calls, which are decoded: the
-// multisend that Safes use.
+// isBatchOfSafe reports whether code of another contract only makes calls, which are decoded: a multisend that Safe
+// publishes, of versions 1.1.1, 1.3.0, 1.4.1 and 1.5.0. Any other contract may have a function of that name.
 func isBatchOfSafe(a *governance.DossierAction) bool {
-	return a.Function != nil && *a.Function == "multiSend(bytes)" && a.Undecoded == nil
+	return a.Function != nil && *a.Function == "multiSend(bytes)" && a.Undecoded == nil && slices.Contains([]string{
+		"0x8d29be29923b68abfdd21e541b9374737b49cdad",
+		"0xa238cbeb142c10ef7ad8442c6d1f9e89e07e7761", "0x998739bfdaadde7c933b942a68053933098f9eda",
+		"0x40a2accbd92bca938b02010e17a5b8929b49130d", "0xa1dabef33b3b82c7814b6d82a79e50f4ac44102b",
+		"0x38869bf66a61cf6bdb996a6ae40d5853fd43b526", "0x9641d764fc13c8b624c04430c7356c1c7c8102e2",
+		"0x218543288004cd07832472d464648173c77d7eb7", "0xa83c336b20401af773b6219ba5027174338d1836",
+	}, a.Target.Address)
 }
 
 // findPower applies the rules about power.
@@ -140,13 +146,18 @@ func (c finder) findPower(a *governance.DossierAction, pointer string, found fun
 		return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(plain, word) })
 	}
 	switch kind := abi.Kind(a.Kind); {
-	case mentions("guardian", "veto", "pauser"):
+	case !strings.HasPrefix(plain, "veto") && mentions("guardian", "veto", "pauser"):
 		found(rules.GuardianRemoved, "/function", *a.Function)
 	case kind == abi.Upgrade:
 		found(rules.Upgraded, "/function", *a.Function, a.Target.Address)
-	case kind == abi.Role, kind == abi.Ownership, kind == abi.Safe && !strings.HasPrefix(plain, "exec") && mentions("owner", "module", "guard", "threshold", "mastercopy", "fallback"):
+	case kind == abi.Role, kind == abi.Ownership, kind == abi.ENS && mentions("owner", "setrecord", "subnoderecord", "reclaim"),
+		kind == abi.Safe && !strings.HasPrefix(plain, "exec") &&
+			mentions("owner", "module", "guard", "threshold", "mastercopy", "fallback", "singleton", "delegate", "allowance", "avatar", "settarget"):
 		found(rules.RoleMoved, "/function", *a.Function, a.Target.Address)
-	case (kind == abi.GovernanceSetting || kind == abi.Timelock) && len(a.Calls) == 0 && mentions("delay", "period", "quorum", "threshold", "vot"):
+	case kind == abi.MintBurn && mentions("mint", "issue", "assign") && a.Chain != nil && c.Proposal.VotingToken == *a.Chain+":"+a.Target.Address:
+		found(rules.VotingTokenMoved, "/function", "More of "+a.Target.Address, "is minted")
+	case len(a.Calls) == 0 && (kind == abi.GovernanceSetting && !mentions("metadata", "uri", "hash", "callback", "cancel") ||
+		kind == abi.Timelock && mentions("delay", "period", "cooldown", "submittimelock")):
 		c.findSetting(a, pointer, found)
 	case kind == abi.Approval:
 		if field := withoutLimit(a.Arguments, "/arguments"); field != "" {
@@ -166,6 +177,9 @@ func (c finder) findPower(a *governance.DossierAction, pointer string, found fun
 	}
 }
 
+// vastDigits is the length of an amount that no token has: an allowance of it has no limit in effect.
+const vastDigits = 39
+
 // withoutLimit returns the JSON pointer of the argument that allows any amount; empty for none.
 func withoutLimit(arguments []governance.DossierArgument, pointer string) string {
 	for i, a := range arguments {
@@ -173,7 +187,8 @@ func withoutLimit(arguments []governance.DossierArgument, pointer string) string
 		if a.Name != nil {
 			name = *a.Name
 		}
-		if a.Unlimited && (name == "" || name == "amount") || (name == "approved" || name == "allowed") && a.Value != nil && *a.Value == "true" {
+		isVast := a.Value != nil && a.Type[0] == 'u' && len(*a.Value) >= vastDigits
+		if isVast && (name == "" || name == "amount") || (name == "approved" || name == "allowed") && a.Value != nil && *a.Value == "true" {
 			return at
 		}
 		if inside := withoutLimit(a.Items, at+"/items"); inside != "" {
@@ -243,7 +258,7 @@ func (c finder) findInPayments() {
 func (p payment) find(c *composer, found func(rule, field string, args ...any)) {
 	t, in := p.DossierTransfer, p.in
 	if t.Token != nil && c.Proposal.VotingToken == p.chain+":"+*t.Token {
-		found(rules.VotingTokenMoved, "/transfer", moneyInWords(t))
+		found(rules.VotingTokenMoved, "/transfer", moneyInWords(t), "moves")
 	}
 	if by, is := c.before.paid[t.To]; is {
 		found(rules.RecipientKnown, "/transfer/to", t.To, by)
@@ -315,7 +330,7 @@ func (c finder) findInTimes() {
 		c.found(rules.ExpiresSoon, "/process/expiresAt", refProposal, *p.ExpiresAt)
 	}
 	if p.ExecutedAt == nil && p.QueuedAt != nil && p.ExecutableAt != nil && *p.ExecutableAt-*p.QueuedAt >= day {
-		c.found(rules.TimelockTime, "/process/executableAt", refProposal, int64((*p.ExecutableAt-*p.QueuedAt)/hour))
+		c.found(rules.TimelockTime, "/process/executableAt", refProposal, fmt.Sprint(int64((*p.ExecutableAt-*p.QueuedAt)/hour)))
 	}
 }
 

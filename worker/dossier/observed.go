@@ -3,6 +3,7 @@ package dossier
 import (
 	"slices"
 	"strings"
+	"unicode"
 
 	"pnyx/governance"
 	"pnyx/governance/abi"
@@ -22,7 +23,7 @@ func (c *composer) observedAt(chain, address string) *record.ObservedAddress {
 }
 
 // token returns a token of the table, or what a node showed of it. A token that calls itself as one of the table
-// does has no symbol.
+// does, or has letters that may look like others, has no symbol.
 func (c *composer) token(chain, address string) (abi.Token, bool) {
 	if token, is := abi.TokenAt(chain, address); is {
 		return token, true
@@ -32,7 +33,8 @@ func (c *composer) token(chain, address string) (abi.Token, bool) {
 		return abi.Token{}, false
 	}
 	token := abi.Token{Symbol: seen.Symbol, Decimals: int(*seen.Decimals)}
-	if abi.IsKnownSymbol(token.Symbol) {
+	isForeign := func(r rune) bool { return r > unicode.MaxASCII && !unicode.IsSymbol(r) }
+	if abi.IsKnownSymbol(token.Symbol) || strings.ContainsFunc(token.Symbol, isForeign) {
 		token.Symbol = ""
 	}
 	return token, true

@@ -78,7 +78,7 @@ func TestSimulations(t *testing.T) {
 	failing.Observed.Earlier.Block = "800"
 	d, _ := compose(t, failing)
 	at := slices.IndexFunc(d.Findings, func(f governance.Finding) bool { return f.Rule == rules.SimulationFails })
-	if at < 0 || d.Findings[at].Sentence != "As of block 900 the calls fail: call 0: not enough. As of block 800 it succeeded." || len(d.Findings[at].Facts) != 2 {
+	if at < 0 || d.Findings[at].Sentence != "As of block 900 the calls fail: “call 0: not enough”. As of block 800 it succeeded." || len(d.Findings[at].Facts) != 2 {
 		t.Errorf("got findings %+v", d.Findings)
 	}
 	_, stored := dossier.OnActions(failing)

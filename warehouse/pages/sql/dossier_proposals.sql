@@ -56,7 +56,7 @@ LEFT JOIN
 (
     SELECT
         proposal_ref,
-        cityHash64(arraySort(groupArray((position, chain, target, value, signature, calldata, delegate)))) AS hash
+        cityHash64(arraySort(groupArray((chain, target, value, signature, calldata, delegate)))) AS hash
     FROM actions FINAL
     WHERE NOT withdrawn AND proposal_ref GLOBAL IN (SELECT proposal_ref FROM known)
     GROUP BY proposal_ref
