@@ -93,7 +93,7 @@ func TestAWaitForRequestsEndsWithItsContext(t *testing.T) {
 // one is the limit of a set of one request.
 func one(query.Kind) int { return 1 }
 
-func TestRequestsOfOneKindAreTakenTogether(t *testing.T) {
+func TestRequestsOfOneKindAreTakenInOneBatch(t *testing.T) {
 	t.Parallel()
 	store := openEmbedded(t)
 	for _, page := range []query.Page{

@@ -9,7 +9,7 @@ import (
 	"pnyx/governance"
 )
 
-func TestExportsKeepTheirCopiesForAWhile(t *testing.T) {
+func TestExportsKeepTheirCopies(t *testing.T) {
 	t.Parallel()
 	store := openEmbedded(t)
 	for n, proposal := range []governance.ProposalKey{"p1_a", "p1_b", "p1_a", "p1_a"} {

@@ -85,7 +85,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-func TestChoicesHaveTheMeaningThatTheyHaveTogether(t *testing.T) {
+func TestChoicesMeanWhatTheOtherChoicesLeave(t *testing.T) {
 	t.Parallel()
 	const (
 		a, r, b, n = governance.Approves, governance.Rejects, governance.Abstains, governance.NoVerdict

@@ -155,58 +155,70 @@ func drawStatements(rng *rand.Rand) (logs []fake.Log) {
 
 func TestDelegationsAreThoseOfTheStandingBlocks(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(4) {
+	wantDelegationsOfStandingBlocks(t, 0)
+}
+
+func TestLongDelegationsAreThoseOfTheStandingBlocks(t *testing.T) {
+	t.Parallel()
+	for seed := uint64(1); seed < 4; seed++ {
 		t.Run(fmt.Sprint("history ", seed), func(t *testing.T) {
 			t.Parallel()
-			rng := rand.New(rand.NewPCG(seed, 43))
-			f := newFollower(t)
-			f.delegations, f.registries = true, []chain.Registry{{Address: registryAddress, Spaces: []string{"dao.eth"}}}
-			f.chain.Create(tokenAddress, 1)
-			f.chain.Create(registryAddress, 1)
-			for range 15 + rng.IntN(15) {
-				f.chain.Mine(drawStatements(rng)...)
-			}
-			f.start()
-			f.Poll("tip", "backfill")
-			f.wantDelegations()
-			last := f.stated()
-			for range 25 {
-				switch rng.IntN(6) {
-				case 0:
-					depth := 1 + rng.IntN(fakeFinality-2)
-					var instead [][]fake.Log
-					for range depth + rng.IntN(2) {
-						instead = append(instead, drawStatements(rng))
-					}
-					f.chain.Reorganize(depth, instead...)
-				case 1:
-					f.start()
-				case 2:
-					f.Poll("final")
-				default:
-					f.chain.Mine(drawStatements(rng)...)
-				}
-				f.Poll("tip", "tip")
-				all := f.stated()
-				for n := range 10 { // those of whom something changed, and some others
-					if voter := string(account(n)); !slices.Equal(all[voter], last[voter]) || rng.IntN(8) == 0 {
-						f.wantStated(voter, all[voter])
-					}
-				}
-				if last = all; t.Failed() {
-					return
-				}
-			}
-			f.chain.MineEmpty(fakeFinality + 2)
-			f.Poll("tip", "final", "backfill", "state")
-			f.wantDelegations()
-			scratch := *f
-			scratch.warehouse = env.Warehouse(t)
-			scratch.start()
-			scratch.Poll("tip", "backfill")
-			scratch.wantDelegations()
+			wantDelegationsOfStandingBlocks(t, seed)
 		})
 	}
+}
+
+// wantDelegationsOfStandingBlocks reorganizes a chain at random, and compares the
+// delegations that are held with the statements of the blocks that stand.
+func wantDelegationsOfStandingBlocks(t *testing.T, seed uint64) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(seed, 43))
+	f := newFollower(t)
+	f.delegations, f.registries = true, []chain.Registry{{Address: registryAddress, Spaces: []string{"dao.eth"}}}
+	f.chain.Create(tokenAddress, 1)
+	f.chain.Create(registryAddress, 1)
+	for range 15 + rng.IntN(15) {
+		f.chain.Mine(drawStatements(rng)...)
+	}
+	f.start()
+	f.Poll("tip", "backfill")
+	f.wantDelegations()
+	last := f.stated()
+	for range 25 {
+		switch rng.IntN(6) {
+		case 0:
+			depth := 1 + rng.IntN(fakeFinality-2)
+			var instead [][]fake.Log
+			for range depth + rng.IntN(2) {
+				instead = append(instead, drawStatements(rng))
+			}
+			f.chain.Reorganize(depth, instead...)
+		case 1:
+			f.start()
+		case 2:
+			f.Poll("final")
+		default:
+			f.chain.Mine(drawStatements(rng)...)
+		}
+		f.Poll("tip", "tip")
+		all := f.stated()
+		for n := range 10 { // those of whom something changed, and some others
+			if voter := string(account(n)); !slices.Equal(all[voter], last[voter]) || rng.IntN(8) == 0 {
+				f.wantStated(voter, all[voter])
+			}
+		}
+		if last = all; t.Failed() {
+			return
+		}
+	}
+	f.chain.MineEmpty(fakeFinality + 2)
+	f.Poll("tip", "final", "backfill", "state")
+	f.wantDelegations()
+	scratch := *f
+	scratch.warehouse = env.Warehouse(t)
+	scratch.start()
+	scratch.Poll("tip", "backfill")
+	scratch.wantDelegations()
 }
 
 func TestStatementsThatAnAnswerLacksAreMended(t *testing.T) {

@@ -122,7 +122,7 @@ func TestChangesWithoutAPostAreSeenInTheLatestActivity(t *testing.T) {
 	}
 }
 
-func TestABumpWhileNobodyFollowedIsSeen(t *testing.T) {
+func TestABumpBeforeARestartIsSeen(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	topic := f.AddTopic(1, "Renew", "ada", "<p>one</p>")

@@ -9,7 +9,7 @@ import (
 	fake "pnyx/test/upstream/hub"
 )
 
-func TestFinalPowersAreReadAtOnceAndAnHourAndADayLater(t *testing.T) {
+func TestFinalPowersAreReadAtTheEndAndAnHourAndADayLater(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	id := f.open()

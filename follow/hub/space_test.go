@@ -13,7 +13,7 @@ import (
 	"pnyx/warehouse/records"
 )
 
-func TestMissingSpacesAreAskedForAtOnceWithGrowingPauses(t *testing.T) {
+func TestMissingSpacesAreAskedForInOneRequestWithGrowingPauses(t *testing.T) {
 	t.Parallel()
 	f, _ := newVote(t)
 	for i := range 60 {
@@ -57,7 +57,7 @@ func TestMissingSpacesAreAskedForAtOnceWithGrowingPauses(t *testing.T) {
 	}
 }
 
-func TestDroppedSpaceIsSaidAtOnceAndWithdrawnTenMinutesLater(t *testing.T) {
+func TestDroppedSpaceIsMissingAndWithdrawnTenMinutesLater(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, "harbor.eth", "other.eth")
 	f.open()

@@ -42,7 +42,7 @@ func Binary(tb testing.TB) string {
 	return Must(builtPnyx())(tb)
 }
 
-// IsLong reports whether PNYX_TEST_LONG is set, as by `make test-long`: some sizes are larger then.
+// IsLong reports whether PNYX_TEST_LONG is set, as by `make test-long`.
 func IsLong() bool {
 	return os.Getenv("PNYX_TEST_LONG") != ""
 }

@@ -51,7 +51,7 @@ func TestAPublicationOfEverythingComesFirst(t *testing.T) {
 	}
 }
 
-func TestEverythingIsAboutToBePublishedWhileRedisIsEmpty(t *testing.T) {
+func TestEverythingIsAboutToBePublishedToAnEmptyRedis(t *testing.T) {
 	t.Parallel()
 	e := newElectorate(t, 1)
 	if err := env.RedisClient(t, e.redisURL).FlushAll(t.Context()).Err(); err != nil {

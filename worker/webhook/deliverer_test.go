@@ -168,7 +168,7 @@ func TestWebhookThatFailsForFiveDaysIsTurnedOff(t *testing.T) {
 	}
 }
 
-func TestWebhookThatIsGoneIsTurnedOffAtOnce(t *testing.T) {
+func TestWebhookThatIsGoneIsTurnedOff(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	in := newInbox(t, func(w http.ResponseWriter, _ *http.Request, _ int) { w.WriteHeader(http.StatusGone) })
