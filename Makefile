@@ -78,21 +78,24 @@ TESTED   = PNYX_TEST_BINARY=$(CURDIR)/$(BIN) PNYX_TEST_REQUIRE_ENGINE=1 \
 # Tests wait for other processes most of the time: more of them, and of packages, run at once than there are
 # processors. make lint vets what they are made of.
 PARALLEL := 3
+FLAGS    := -trimpath -vet=off -p $(PARALLEL) -parallel $(PARALLEL) -timeout 30m
+# As the program is built: what make build has compiled is not compiled again, and no C linker runs.
+TEST     := CGO_ENABLED=0 $(GO) test $(FLAGS)
 
 .PHONY: test
 test: engine redis npm nginx ## Run the tests on the real engine and a real Redis; test-long has the others
-	@$(TESTED) $(GO) test -vet=off -p $(PARALLEL) -parallel $(PARALLEL) -timeout 30m ./...
+	@$(TESTED) $(TEST) ./...
 
 # The race detector takes twice the time: it runs where a test's name says that things run at the
 # same time, and in the long tests, but for those of other processes.
 CONCURRENT := Test(Long|[A-Za-z]*(Concurren|AtOnce|While|Together))
 PROCESSES  := ./explore ./reference/client ./test/e2e ./test/recount
-LONG        = $(TESTED) PNYX_TEST_LONG=1 $(GO) test -vet=off -p $(PARALLEL) -parallel $(PARALLEL) -timeout 30m -run '^$(CONCURRENT)'
+LONG        = $(TESTED) PNYX_TEST_LONG=1
 
 .PHONY: test-long
 test-long: engine redis browser npm mypy nginx ## Run what takes long (browsers, other languages, large data, crashes, upgrades), and with the race detector what runs concurrently
-	@$(LONG) $(PROCESSES)
-	@$(LONG) $(RACE) $$(grep -rlE --include='*_test.go' --exclude-dir=node_modules --exclude-dir=bench --exclude-dir=k8s '^func $(CONCURRENT)' . \
+	@$(LONG) $(TEST) -run '^$(CONCURRENT)' $(PROCESSES)
+	@$(LONG) $(GO) test $(FLAGS) $(RACE) -run '^$(CONCURRENT)' $$(grep -rlE --include='*_test.go' --exclude-dir=node_modules --exclude-dir=bench --exclude-dir=k8s '^func $(CONCURRENT)' . \
 	  | xargs -n1 dirname | sort -u | grep -vxF "$$(printf '%s\n' $(PROCESSES))")
 
 .PHONY: test-fast

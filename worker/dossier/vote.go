@@ -239,18 +239,18 @@ func (c *composer) addQuorum() {
 	}
 	q.Counted = governance.DecimalOf(sum.Decimal())
 	if c.Votes.Basis != nil && *c.Votes.Basis == governance.UpstreamBasis && c.Votes.Totals != nil {
-		q.Counted, q.MetBy = c.upstreamCounted(counts), nil
+		q.Counted, q.MetBy = upstreamCounted(c.Votes, c.d.Decision.QuorumChoices), nil
 	}
 }
 
-// upstreamCounted returns the power that counts by the totals that upstream states.
-func (c *composer) upstreamCounted(counts func(string) bool) governance.Decimal {
-	if c.d.Decision.QuorumChoices == nil {
-		return c.Votes.Totals.VotingPower
+// upstreamCounted returns the power of the choices that count, all where none are named, by the totals that upstream states.
+func upstreamCounted(of governance.VoteSummary, counting []string) governance.Decimal {
+	if counting == nil {
+		return of.Totals.VotingPower
 	}
 	sum := decimal.Zero
-	for _, choice := range c.Votes.Choices {
-		if counts(choice.Key) {
+	for _, choice := range of.Choices {
+		if slices.Contains(counting, choice.Key) {
 			sum = sum.Add(powerOf(choice.VotingPower))
 		}
 	}
