@@ -178,7 +178,7 @@ func checkMirror(t *testing.T, h *harness, lose func(step int)) {
 	mirror := h.newChangeMirror(crawl())
 	random := rand.New(rand.NewPCG(11, 1))
 	cuts := []string{"", "before the states", "after the states"}
-	for step := range 9 {
+	for step := range 6 {
 		p := dated(ids[random.IntN(len(ids))], random.IntN(50))
 		p.Title += fmt.Sprint(" ", random.IntN(3))
 		p.Withdrawn = random.IntN(5) == 0

@@ -200,7 +200,7 @@ func TestMovesOfTheFirstDelegatesAreTold(t *testing.T) {
 	b.state(harbor("harbor", harborToken))
 
 	random := rand.New(rand.NewPCG(43, 10))
-	for step := range 12 {
+	for step := range 7 {
 		var records []record.Record
 		for log := range 1 + random.IntN(12) {
 			block := uint64(step)*15_000 + 1 + uint64(random.IntN(30_000))

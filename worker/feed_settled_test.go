@@ -274,7 +274,7 @@ func TestSettledFeedIsWhatItIsDerivedAs(t *testing.T) {
 	if len(quiet.Signals) < 9 || len(quiet.Events) < 27 {
 		t.Fatalf("got %d signals and %d events of the quiet DAO, want some of each vote", len(quiet.Signals), len(quiet.Events))
 	}
-	for range 8 {
+	for range 5 {
 		var changed []string
 		for range 1 + f.random.IntN(3) {
 			changed = append(changed, f.change())

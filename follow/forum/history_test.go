@@ -38,7 +38,7 @@ func (f *fixture) actAtRandom(random *rand.Rand, topics *int) {
 // lacks what the forum has forgotten: topics that were deleted or hidden.
 func TestLiveIsFromNothing(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(3) {
+	for seed := range uint64(2) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			t.Parallel()
 			live, random := newFixture(t), rand.New(rand.NewPCG(seed, 0))

@@ -140,7 +140,7 @@ func TestAnyHistoryEndsInTheTruth(t *testing.T) {
 
 func TestLongHistoriesEndInTheTruth(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(3) {
+	for seed := range uint64(2) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			t.Parallel()
 			checkHistory(t, seed, 150)
