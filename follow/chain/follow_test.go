@@ -578,11 +578,17 @@ func TestPollersThatRunConcurrentlyEndInTheSameState(t *testing.T) {
 		f.chain.Mine(voted(fake.Hex(fake.Keccak(string(rune(i))))[:42], i%3, 1))
 	}
 	f.start()
-	env.Concurrently(t, len(f.Pollers), 40, func(n int) error {
-		if n%4 == 0 {
-			f.chain.Mine(voted(fake.Hex(fake.Keccak(string(rune(1_000 + n))))[:42], 1, 1))
+	pollers := []string{"tip", "final", "backfill", "state"}
+	env.Concurrently(t, len(pollers), len(pollers), func(n int) error { // no poller runs twice at once
+		for round := range 10 {
+			if n == 0 {
+				f.chain.Mine(voted(fake.Hex(fake.Keccak(string(rune(1_000 + round))))[:42], 1, 1))
+			}
+			if err := f.TryPoll(f.t.Context(), pollers[n]); err != nil {
+				return err
+			}
 		}
-		return f.TryPoll(f.t.Context(), []string{"tip", "final", "backfill", "state"}[n%4])
+		return nil
 	})
 	f.Poll("backfill", "tip", "final", "state")
 	f.wantPower([3]int64{17, 7, 6}, 30)
