@@ -35,8 +35,13 @@ func RequestIDPattern() string {
 
 // Meta is the member meta of an answer with data.
 type Meta struct {
-	RequestID          string                  `json:"requestId"`
-	GeneratedAt        governance.Timestamp    `json:"generatedAt"`
+	RequestID   string               `json:"requestId"`
+	GeneratedAt governance.Timestamp `json:"generatedAt"`
+	DataMeta
+}
+
+// DataMeta are the members of meta that do not differ between requests for an answer.
+type DataMeta struct {
 	DataAsOf           governance.Timestamp    `json:"dataAsOf"`
 	Readiness          ReadinessState          `json:"readiness"`
 	VoteCoverageStatus governance.VoteCoverage `json:"voteCoverageStatus,omitempty"`
@@ -93,14 +98,13 @@ func (r *rendered) appendTail(text []byte, s *requestState) []byte {
 	if r.metaTail != nil && s.readiness == r.view.Readiness {
 		text = append(text, r.metaTail...)
 	} else {
-		text = r.meta(s.readiness).appendData(text)
+		text = r.meta(s.readiness).append(text)
 	}
 	return append(text, envelopeEnd...)
 }
 
-// meta returns the members that do not differ between requests for the answer.
-func (r *rendered) meta(readiness governance.Readiness) Meta {
-	return Meta{
+func (r *rendered) meta(readiness governance.Readiness) DataMeta {
+	return DataMeta{
 		DataAsOf: r.view.DataAsOf, Readiness: ReadinessState{readiness}, VoteCoverageStatus: r.view.VoteCoverage, Page: r.page, Hint: r.hint,
 	}
 }
@@ -140,11 +144,11 @@ func setBody(response *fasthttp.Response, parts ...[]byte) {
 	}
 }
 
-// appendData appends the members after the ones of appendMeta, to the end of meta.
-func (m Meta) appendData(text []byte) []byte {
-	m.RequestID, m.GeneratedAt = "", 0
+// append appends the members, to the end of meta.
+func (m DataMeta) append(text []byte) []byte {
 	encoded, _ := json.Marshal(m) // texts, numbers and times have JSON
-	return append(text, encoded[len(`{"requestId":"","generatedAt":"1970-01-01T00:00:00.000Z"`):]...)
+	encoded[0] = ','              // in place of the brace
+	return append(text, encoded...)
 }
 
 // writeJSON sends a value as JSON.

@@ -234,8 +234,7 @@ func (r *Read) Get() (Answer, error) {
 		return Answer{}, r.Refuse(err)
 	}
 	s.readiness, s.delegatedBytes, r.answered = a.readiness(found, s.now), len(found.data), true
-	meta := found.meta(s.readiness)
-	meta.RequestID, meta.GeneratedAt = s.id, governance.TimestampOf(s.now)
+	meta := Meta{RequestID: s.id, GeneratedAt: governance.TimestampOf(s.now), DataMeta: found.meta(s.readiness)}
 	return Answer{Data: found.data, Meta: meta}, nil
 }
 

@@ -56,7 +56,7 @@ type rendered struct {
 	// nodeLocal says that no publication changes the answer. dated, byContent, live and empty are as in
 	// answer.
 	nodeLocal, dated, byContent, live, empty bool
-	// head holds the headers of writeHead, and metaTail the text of Meta.appendData for the
+	// head holds the headers of writeHead, and metaTail the text of DataMeta.append for the
 	// readiness of view. Only local copies have them.
 	head     *fasthttp.ResponseHeader
 	metaTail []byte
@@ -91,7 +91,7 @@ func render(found routes.Answer) (*rendered, error) {
 func (r *rendered) prepare(route *routes.Route) {
 	r.head = new(fasthttp.ResponseHeader)
 	r.writeHead(r.head, route)
-	r.metaTail = r.meta(r.view.Readiness).appendData(nil)
+	r.metaTail = r.meta(r.view.Readiness).append(nil)
 	like := requestState{id: strings.Repeat("A", requestIDBytes), now: time.Unix(0, 0), readiness: r.view.Readiness}
 	r.bodyBytes = len(envelopeStart) + len(r.data) + len(r.appendTail(nil, &like))
 	data, metaTail := r.data, r.metaTail

@@ -25,20 +25,22 @@ func UnitsOf(d decimal.Decimal) (u Units) {
 	whole := d.Shift(PowerScale).Ceil().BigInt()
 	switch {
 	case whole.Sign() <= 0:
+		return Units{}
 	case whole.BitLen() > 8*unitsBytes:
 		return Units{math.MaxUint64, math.MaxUint64, math.MaxUint64, math.MaxUint64}
-	default:
-		text := whole.FillBytes(make([]byte, unitsBytes))
-		slices.Reverse(text)
-		return StoredUnits(string(text))
+	}
+	text := whole.FillBytes(make([]byte, unitsBytes))
+	for i := range u {
+		u[len(u)-1-i] = binary.BigEndian.Uint64(text[8*i:])
 	}
 	return u
 }
 
 // StoredUnits returns the units of a Decimal(76, 18) as the 32 bytes that ClickHouse stores.
 func StoredUnits(stored string) (u Units) {
+	text := []byte(stored)
 	for i := range u {
-		u[i] = binary.LittleEndian.Uint64([]byte(stored[8*i:]))
+		u[i] = binary.LittleEndian.Uint64(text[8*i:])
 	}
 	return u
 }

@@ -7,6 +7,7 @@ package sources
 
 import (
 	"fmt"
+	"io"
 	"os"
 )
 
@@ -85,9 +86,14 @@ func Load(path string, environ func(string) (string, bool)) (File, error) {
 }
 
 func readFile(path string) ([]byte, error) {
-	text, err := os.ReadFile(path) //nolint:gosec // the file that the operator names
+	opened, err := os.Open(path) //nolint:gosec // the file that the operator names
 	if err != nil {
-		err = fmt.Errorf("read the sources file: %w", err)
+		return nil, fmt.Errorf("read the sources file: %w", err)
 	}
-	return text, err
+	defer opened.Close()
+	text, err := io.ReadAll(io.LimitReader(opened, maxFileBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("read the sources file: %w", err)
+	}
+	return text, nil
 }

@@ -156,6 +156,13 @@ func TestAFileThatIsMissingIsAnError(t *testing.T) {
 	}
 }
 
+func TestAFileWithoutAnEndIsRefused(t *testing.T) {
+	t.Parallel()
+	if _, err := sources.Load("/dev/zero", environ); err == nil || !strings.Contains(err.Error(), "larger than 1 MiB") {
+		t.Errorf("got %v, want that it is too large", err)
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(complete))
 	f.Add([]byte("contact: a\ndaos:\n- {id: a, name: A, governors: [[]]}\n"))

@@ -49,11 +49,12 @@ func DossierBallots(ctx context.Context, w *warehouse.Warehouse, refs []record.R
 			VotedDayOnly: r.VotedDayOnly,
 		}
 		if r.ChoiceKey != "" && len(r.Several) == 0 {
-			if single[r.ChoiceKey] == nil {
-				single[r.ChoiceKey] = []string{r.ChoiceKey}
+			choices, known := single[r.ChoiceKey]
+			if !known {
+				choices = []string{r.ChoiceKey}
+				single[r.ChoiceKey] = choices
 			}
-			b.Choices = single[r.ChoiceKey]
-			b.ChoiceKey = b.Choices[0]
+			b.ChoiceKey, b.Choices = choices[0], choices
 		}
 		for _, share := range r.Shares {
 			b.Shares = append(b.Shares, governance.StoredUnits(share))

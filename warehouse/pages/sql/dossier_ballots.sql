@@ -3,7 +3,7 @@ SELECT
     proposal_ref,
     voter,
     choice_key,
-    if(choices = [choice_key], [], choices) AS several,
+    if(choice_key != '' AND choices = [choice_key], [], choices) AS several,
     arrayMap(share -> reinterpretAsFixedString(share), shares) AS shares,
     reinterpretAsFixedString(power) AS power,
     voted_at,
