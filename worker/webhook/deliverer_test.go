@@ -419,7 +419,7 @@ func TestOperatorSeesTheLastOutcomeOfEachEndpoint(t *testing.T) {
 	}
 }
 
-func TestLongRunningWorkerFindsNewEndpointsAndReplays(t *testing.T) {
+func TestLongNewEndpointsAndReplaysAreFoundWhileAWorkerRuns(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.startDeliverer()
