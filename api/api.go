@@ -311,9 +311,11 @@ func (a *API) getAnswer(c *fiber.Ctx, s *requestState, r *routes.Request) (*rend
 	answer, err := a.loadAnswer(ctx, s, r)
 	s.now = a.now()
 	if err != nil {
-		if answer = a.heldAnswer(r, err); answer == nil {
+		if answer = a.heldAnswer(r, s.forEveryone, err); answer == nil {
 			return nil, err
 		}
+	} else if s.forEveryone && mayHold(r.Route, true) {
+		a.held.set(r.Name, answer, s.now)
 	}
 	if answer.empty {
 		if answer, err = a.awaitChanges(c, s, r, answer); err != nil {
@@ -409,7 +411,7 @@ func (a *API) readAnswer(ctx context.Context, r *routes.Request, begun uint64) (
 		kept.status = httpcache.NodeHit
 		kept.prepare(route)
 		a.local.set(r.Name, &kept, begun)
-		if mayHold(route) && !answer.nodeLocal {
+		if mayHold(route, false) && !answer.nodeLocal {
 			a.held.set(r.Name, &kept, a.now())
 		}
 	}

@@ -50,17 +50,20 @@ func (h *heldCopies) set(key string, answer *rendered, readAt time.Time) {
 // close stops the goroutines of the copies.
 func (h *heldCopies) close() { h.answers.StopAllGoroutines() }
 
-// mayHold reports whether an answer of the route may be sent after newer ones are published.
-func mayHold(r *routes.Route) bool { return !r.Paid() && r.Account == nil && r.Fresh.StaleIfError > 0 }
+// mayHold reports whether an answer of the route may be sent after newer ones are published. forEveryone says that
+// it is for a free page, which is held though the route is paid.
+func mayHold(r *routes.Route, forEveryone bool) bool {
+	return (forEveryone || !r.Paid()) && r.Account == nil && r.Fresh.StaleIfError > 0
+}
 
 // heldAnswer returns the last answer to a request that failed with err; nil where there is none or
 // err states a fact, as 404 does. It is sent for as long as a shared cache may serve it: what such
 // a cache may add is what is left of Freshness.StaleIfError. For a moment it is a local copy, so
-// that not every request waits for what does not answer.
-func (a *API) heldAnswer(r *routes.Request, err error) *rendered {
+// that not every request waits for what does not answer; one of a paid route is not, which others pay for.
+func (a *API) heldAnswer(r *routes.Request, forEveryone bool, err error) *rendered {
 	failed, is := errors.AsType[*apierror.Error](err)
 	switch {
-	case !is || !mayHold(r.Route):
+	case !is || !mayHold(r.Route, forEveryone):
 		return nil
 	case failed.Status == http.StatusNotFound:
 		a.held.answers.Invalidate(r.Name)
@@ -81,6 +84,8 @@ func (a *API) heldAnswer(r *routes.Request, err error) *rendered {
 	answer.view.Readiness, answer.status, answer.layer = governance.Stale, httpcache.NodeStale, httpcache.LayerLocal
 	answer.lifetime, answer.control = fresh.SMaxAge, fresh.Public(fresh.SMaxAge)
 	answer.prepare(r.Route)
-	a.local.set(r.Name, &answer, begun)
+	if !r.Route.Paid() {
+		a.local.set(r.Name, &answer, begun)
+	}
 	return &answer
 }
