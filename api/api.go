@@ -308,14 +308,9 @@ func (a *API) getAnswer(c *fiber.Ctx, s *requestState, r *routes.Request) (*rend
 	// Nothing waits before this line, so that a hit needs no deadline.
 	ctx, cancel := context.WithTimeout(c.UserContext(), a.timeout)
 	defer cancel()
-	answer, err := a.loadAnswer(ctx, s, r)
-	s.now = a.now()
+	answer, err := a.loadOrHeld(ctx, s, r)
 	if err != nil {
-		if answer = a.heldAnswer(r, s.forEveryone, err); answer == nil {
-			return nil, err
-		}
-	} else if s.forEveryone && mayHold(r.Route, true) {
-		a.held.set(r.Name, answer, s.now)
+		return nil, err
 	}
 	if answer.empty {
 		if answer, err = a.awaitChanges(c, s, r, answer); err != nil {

@@ -1,8 +1,10 @@
 package api
 
 import (
+	"context"
 	"errors"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/maypok86/otter/v2"
@@ -21,6 +23,8 @@ const heldShare = 4
 // safe for concurrent use.
 type heldCopies struct {
 	answers *otter.Cache[string, *heldCopy]
+	// failedAt is when a read for everyone last failed, in nanoseconds since 1970.
+	failedAt atomic.Int64
 }
 
 // heldCopy is an answer with the time at which it was read.
@@ -54,6 +58,30 @@ func (h *heldCopies) close() { h.answers.StopAllGoroutines() }
 // it is for a free page, which is held though the route is paid.
 func mayHold(r *routes.Route, forEveryone bool) bool {
 	return (forEveryone || !r.Paid()) && r.Account == nil && r.Fresh.StaleIfError > 0
+}
+
+// loadOrHeld is loadAnswer, with the last answer in place of a failure. A free page reads much for everyone: while
+// such reads fail, not each of them waits.
+func (a *API) loadOrHeld(ctx context.Context, s *requestState, r *routes.Request) (*rendered, error) {
+	if s.forEveryone && a.now().UnixNano()-a.held.failedAt.Load() < int64(httpcache.LocalTTL) {
+		if held := a.heldAnswer(r, true, apierror.Unavailable(nil)); held != nil {
+			return held, nil
+		}
+	}
+	answer, err := a.loadAnswer(ctx, s, r)
+	s.now = a.now()
+	switch {
+	case err != nil:
+		if answer = a.heldAnswer(r, s.forEveryone, err); answer == nil {
+			return nil, err
+		}
+		if s.forEveryone {
+			a.held.failedAt.Store(s.now.UnixNano())
+		}
+	case s.forEveryone && mayHold(r.Route, true):
+		a.held.set(r.Name, answer, s.now)
+	}
+	return answer, nil
 }
 
 // heldAnswer returns the last answer to a request that failed with err; nil where there is none or
