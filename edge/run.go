@@ -85,7 +85,7 @@ func allowedFiles() int {
 	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: limit.Cur, Max: wantedFiles}); err == nil {
 		return wantedFiles
 	}
-	return int(limit.Max) //nolint:gosec // less than wantedFiles
+	return int(limit.Max)
 }
 
 // checkTimeout bounds the wait for a node at the start.
