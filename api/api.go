@@ -308,12 +308,9 @@ func (a *API) getAnswer(c *fiber.Ctx, s *requestState, r *routes.Request) (*rend
 	// Nothing waits before this line, so that a hit needs no deadline.
 	ctx, cancel := context.WithTimeout(c.UserContext(), a.timeout)
 	defer cancel()
-	answer, err := a.loadAnswer(ctx, s, r)
-	s.now = a.now()
+	answer, err := a.loadOrHeld(ctx, s, r)
 	if err != nil {
-		if answer = a.heldAnswer(r, err); answer == nil {
-			return nil, err
-		}
+		return nil, err
 	}
 	if answer.empty {
 		if answer, err = a.awaitChanges(c, s, r, answer); err != nil {
@@ -409,7 +406,7 @@ func (a *API) readAnswer(ctx context.Context, r *routes.Request, begun uint64) (
 		kept.status = httpcache.NodeHit
 		kept.prepare(route)
 		a.local.set(r.Name, &kept, begun)
-		if mayHold(route) && !answer.nodeLocal {
+		if mayHold(route, false) && !answer.nodeLocal {
 			a.held.set(r.Name, &kept, a.now())
 		}
 	}

@@ -163,10 +163,12 @@ func (a *API) registerDocuments(documents []Document) {
 		}
 		a.handleGet(document.Path, send)
 	}
-	a.handleGet(PathDocs+"/", func(c *fiber.Ctx) error {
-		setDocumentCaching(c)
-		return c.Redirect(PathDocs, fiber.StatusMovedPermanently)
-	})
+	for _, path := range []string{"/", "/guides", "/guides/"} {
+		a.handleGet(PathDocs+path, func(c *fiber.Ctx) error {
+			setDocumentCaching(c)
+			return c.Redirect(PathDocs, fiber.StatusMovedPermanently)
+		})
+	}
 }
 
 // handleGet registers the handler of a path. Fiber answers HEAD with it too; OPTIONS is

@@ -1,8 +1,10 @@
 package api
 
 import (
+	"context"
 	"errors"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/maypok86/otter/v2"
@@ -21,6 +23,8 @@ const heldShare = 4
 // safe for concurrent use.
 type heldCopies struct {
 	answers *otter.Cache[string, *heldCopy]
+	// failedAt is when a read for everyone last failed, in nanoseconds since 1970.
+	failedAt atomic.Int64
 }
 
 // heldCopy is an answer with the time at which it was read.
@@ -50,17 +54,44 @@ func (h *heldCopies) set(key string, answer *rendered, readAt time.Time) {
 // close stops the goroutines of the copies.
 func (h *heldCopies) close() { h.answers.StopAllGoroutines() }
 
-// mayHold reports whether an answer of the route may be sent after newer ones are published.
-func mayHold(r *routes.Route) bool { return !r.Paid() && r.Account == nil && r.Fresh.StaleIfError > 0 }
+// mayHold reports whether an answer of the route may be sent after newer ones are published. forEveryone says that
+// it is for a free page, which is held though the route is paid.
+func mayHold(r *routes.Route, forEveryone bool) bool {
+	return (forEveryone || !r.Paid()) && r.Account == nil && r.Fresh.StaleIfError > 0
+}
+
+// loadOrHeld is loadAnswer, with the last answer in place of a failure. A free page reads much for everyone: while
+// such reads fail, not each of them waits.
+func (a *API) loadOrHeld(ctx context.Context, s *requestState, r *routes.Request) (*rendered, error) {
+	if s.forEveryone && a.now().UnixNano()-a.held.failedAt.Load() < int64(httpcache.LocalTTL) {
+		if held := a.heldAnswer(r, true, apierror.Unavailable(nil)); held != nil {
+			return held, nil
+		}
+	}
+	answer, err := a.loadAnswer(ctx, s, r)
+	s.now = a.now()
+	switch {
+	case err != nil:
+		if answer = a.heldAnswer(r, s.forEveryone, err); answer == nil {
+			return nil, err
+		}
+		if s.forEveryone {
+			a.held.failedAt.Store(s.now.UnixNano())
+		}
+	case s.forEveryone && mayHold(r.Route, true):
+		a.held.set(r.Name, answer, s.now)
+	}
+	return answer, nil
+}
 
 // heldAnswer returns the last answer to a request that failed with err; nil where there is none or
 // err states a fact, as 404 does. It is sent for as long as a shared cache may serve it: what such
 // a cache may add is what is left of Freshness.StaleIfError. For a moment it is a local copy, so
-// that not every request waits for what does not answer.
-func (a *API) heldAnswer(r *routes.Request, err error) *rendered {
+// that not every request waits for what does not answer; one of a paid route is not, which others pay for.
+func (a *API) heldAnswer(r *routes.Request, forEveryone bool, err error) *rendered {
 	failed, is := errors.AsType[*apierror.Error](err)
 	switch {
-	case !is || !mayHold(r.Route):
+	case !is || !mayHold(r.Route, forEveryone):
 		return nil
 	case failed.Status == http.StatusNotFound:
 		a.held.answers.Invalidate(r.Name)
@@ -81,6 +112,8 @@ func (a *API) heldAnswer(r *routes.Request, err error) *rendered {
 	answer.view.Readiness, answer.status, answer.layer = governance.Stale, httpcache.NodeStale, httpcache.LayerLocal
 	answer.lifetime, answer.control = fresh.SMaxAge, fresh.Public(fresh.SMaxAge)
 	answer.prepare(r.Route)
-	a.local.set(r.Name, &answer, begun)
+	if !r.Route.Paid() {
+		a.local.set(r.Name, &answer, begun)
+	}
 	return &answer
 }

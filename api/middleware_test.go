@@ -200,6 +200,9 @@ func TestHomeIsAPageForBrowsers(t *testing.T) {
 	if got := n.ask(http.MethodHead, "/docs/guides/rules.md", nil); got.status != http.StatusOK || !strings.HasPrefix(got.header.Get("Content-Type"), "text/markdown") {
 		t.Errorf("HEAD of a guide: got %d %v, want Markdown", got.status, got.header)
 	}
+	if got := n.get("/docs/guides"); got.status != http.StatusMovedPermanently || got.header.Get("Location") != "/docs" {
+		t.Errorf("the guides: got %d %v, want a redirect", got.status, got.header)
+	}
 	n.wantFailure(n.get("/docs/guides/nothing"), http.StatusNotFound, apierror.CodeNotFound)
 }
 

@@ -12,8 +12,8 @@ import (
 	"pnyx/governance"
 )
 
-// nearestPath returns the known path that is most similar to a request's; empty when
-// none is similar. Parameters in a path match anything.
+// nearestPath returns the known path that is most similar to a request's, with its parameters;
+// empty when none is similar. Parameters in a path match anything.
 func nearestPath(path string) string {
 	if len(path) > param.MaxTextBytes {
 		return ""
@@ -24,6 +24,13 @@ func nearestPath(path string) string {
 		d, letters := pathDistance(parts, strings.Split(strings.Trim(candidate, "/"), "/"))
 		if d >= 0 && 4*d <= letters && (best == "" || d < distance) {
 			best, distance = candidate, d
+		}
+	}
+	for i, part := range strings.Split(strings.Trim(best, "/"), "/") {
+		if strings.HasPrefix(part, ":") {
+			if values, is := matchPath(parts[i:i+1], []string{part}); is {
+				best = values.Replace(best)
+			}
 		}
 	}
 	return best

@@ -36,6 +36,9 @@ func TestPathsAreUnderstoodByMeaning(t *testing.T) {
 		"/v2/proposals/p1_x/ballots":     "/v2/proposals/p1_x/votes",
 		"/v2/search":                     "/v2/proposals?q=",
 		"/v2/proposal":                   "/v2/proposals",
+		"/v2/daos/uniswap/":              "/v2/daos/uniswap",
+		"/v2/dao/a%20b/voter":            "/v2/daos/a+b/voters",
+		"/v2/dao/%zz/voter":              "/v2/daos/:daoId/voters",
 		"/v2/nothing/that/anybody/means": "",
 	} {
 		err := unknownPath(path)

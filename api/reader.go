@@ -94,10 +94,10 @@ func (r *Reader) Read(routeID string) *Read {
 
 // ReadForEveryone is Read for a page that shows a part of the answer to everyone: the read is
 // neither charged nor limited, as of an internal caller. What else the page reads has to be
-// limited by the address of its visitor.
+// limited by the address of its visitor. The last answer is held, as of a free route.
 func (r *Reader) ReadForEveryone(routeID string) *Read {
 	read := r.Read(routeID)
-	read.state.internal, read.state.caller, read.state.credentialErr = true, nil, nil
+	read.state.forEveryone, read.state.internal, read.state.caller, read.state.credentialErr = true, true, nil, nil
 	return read
 }
 

@@ -285,6 +285,22 @@ func TestLongReferencePrintsWhatIsFoldedOnTheScreen(t *testing.T) {
 	b.WantNoOverflow()
 }
 
+func TestLongGuidesSplitNoWordOfAHeader(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	b := browser.Open(t, referenceWidthPhone, 900)
+	for _, path := range []string{"/docs/guides/rules", "/docs/guides/partners"} {
+		b.Open(n.Base + path)
+		b.Until(`document.querySelectorAll(".scroll th").length > 0`)
+		if split := browser.Value[string](b, `[...document.querySelectorAll("th")].filter((th) => /^\S+$/.test(th.innerText) &&
+			(() => { const all = document.createRange(); all.selectNodeContents(th); return new Set([...all.getClientRects()].map((r) => r.top)).size > 1; })()).map((th) => th.innerText).join()`); split != "" {
+			t.Errorf("%s splits the headers %s", path, split)
+		}
+		b.WantNoOverflow()
+		b.WantAccessible()
+	}
+}
+
 func TestLongReferenceIsSmall(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)

@@ -47,6 +47,8 @@ type requestState struct {
 	// internal says that the caller sent an internal token. Internal callers are neither
 	// limited nor metered.
 	internal bool
+	// forEveryone is set by Reader.ReadForEveryone.
+	forEveryone bool
 	// caller is the owner of a valid token; nil for none.
 	caller *access.Caller
 	// credentialErr is what is wrong with the credentials; nil when none were sent.

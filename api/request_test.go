@@ -192,10 +192,10 @@ func TestAnUnknownPathLeadsToTheNearestOne(t *testing.T) {
 	for path, want := range map[string]string{
 		"/v2/dao":                      "/v2/daos",
 		"/v2/DAOS/":                    "/v2/daos",
-		"/v1/daos/uniswap":             "/v2/daos/:daoId",
-		"/v2/daos/uniswap/voter":       "/v2/daos/:daoId/voters",
+		"/v1/daos/uniswap":             "/v2/daos/uniswap",
+		"/v2/daos/uniswap/voter":       "/v2/daos/uniswap/voters",
 		"/v2/meta/datastatus":          "/v2/meta/data-status",
-		"/v2/proposal/x/evidences":     "/v2/proposals/:proposalKey/evidence",
+		"/v2/proposal/x/evidences":     "/v2/proposals/x/evidence",
 		"/openapi.jsonl":               "/openapi.json",
 		"/llm.txt":                     "/llms.txt",
 		"/v2/brief":                    "",

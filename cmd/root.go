@@ -4,6 +4,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -86,7 +87,7 @@ func rootCommand() *cobra.Command {
 	return root
 }
 
-// explainArguments makes wrong arguments of a command and those below it an error that
+// explainArguments makes wrong arguments and missing flags of a command and those below it an error that
 // states the usage. Cobra prints the help for an unknown subcommand, and reports success.
 func explainArguments(cmd *cobra.Command) {
 	if cmd.HasSubCommands() && !cmd.Runnable() && cmd.HasParent() {
@@ -96,6 +97,15 @@ func explainArguments(cmd *cobra.Command) {
 	}
 	if check := cmd.Args; check != nil {
 		cmd.Args = func(cmd *cobra.Command, args []string) error { return usageError(cmd, check(cmd, args)) }
+	}
+	before := cmd.PreRunE
+	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
+		if before != nil {
+			if err := before(cmd, args); err != nil {
+				return err
+			}
+		}
+		return usageError(cmd, cmp.Or(cmd.ValidateRequiredFlags(), cmd.ValidateFlagGroups()))
 	}
 	for _, below := range cmd.Commands() {
 		explainArguments(below)

@@ -36,6 +36,8 @@ func TestWrongArgumentsAreErrorsThatStateTheUsage(t *testing.T) {
 		{"mcp https://a", "usage: pnyx mcp [flags]"},
 		{"import", "usage: pnyx import PATH… [flags]"},
 		{"token show", "usage: pnyx token show ID"},
+		{"token issue", "usage: pnyx token issue [flags]"},
+		{"webhook add --token a", "usage: pnyx webhook add [flags]"},
 		{"token rotate a --overlap -1h", "from 0s to 8760h"},
 		{"webhook rotate a --overlap 2562047h", "from 0s to 8760h"},
 		{"token issue --plan gold", "│ business  │ 20000"},

@@ -108,7 +108,7 @@ func parseWebhooks(text []byte, tokenID string) (endpoints []accounts.Webhook, e
 			break
 		}
 		if err != nil {
-			return nil, fmt.Errorf("endpoint %d: %w", len(endpoints)+1, err)
+			return nil, fmt.Errorf(`endpoint %d: %w; want {"token": "ID", "url": "https://…", "types": ["event.*"], "daos": ["ID"]}, the last one or not`, len(endpoints)+1, err)
 		}
 		endpoints = append(endpoints, accounts.Webhook{TokenID: cmp.Or(line.Token, tokenID), URL: line.URL, Types: line.Types, DAOIDs: line.DAOs})
 	}

@@ -7,6 +7,7 @@
 package edge
 
 import (
+	"cmp"
 	"crypto/rand"
 	_ "embed"
 	"fmt"
@@ -54,7 +55,12 @@ type Options struct {
 	LogSample uint64
 	// User is the account of nginx's worker processes, needed when it runs as root.
 	User string
+	// Files is how many files and connections a worker process may have open; zero for wantedFiles.
+	Files int
 }
+
+// wantedFiles is how many files and connections a worker process needs at the most.
+const wantedFiles = 32768
 
 //go:embed nginx.conf.tmpl
 var configuration string
@@ -125,6 +131,7 @@ func (o Options) facts() (facts, error) {
 	if o.Dir, err = filepath.Abs(o.Dir); err != nil {
 		return facts{}, fmt.Errorf("folder of the edge: %w", err)
 	}
+	o.Files = cmp.Or(o.Files, wantedFiles)
 	// nginx resolves relative paths below its own folder.
 	if o.Modules, err = filepath.Abs(o.Modules); err != nil {
 		return facts{}, fmt.Errorf("folder of nginx's modules: %w", err)

@@ -115,6 +115,9 @@ func startEdgeWith(tb testing.TB, options edge.Options) *nginx {
 		}
 		return response.Body.Close()
 	})
+	if strings.Contains(log.String(), "setrlimit") {
+		tb.Errorf("nginx complains of limits: %s", log.String())
+	}
 	return e
 }
 

@@ -56,6 +56,7 @@ func Run(ctx context.Context, o Options, stdout, stderr io.Writer) error {
 	if err := o.checkOrigin(ctx); err != nil {
 		return err
 	}
+	o.Files = allowedFiles()
 	file, err := o.prepare()
 	if err != nil {
 		return err
@@ -72,6 +73,19 @@ func Run(ctx context.Context, o Options, stdout, stderr io.Writer) error {
 		return fmt.Errorf("start nginx: %w", err)
 	}
 	return wait(ctx, cmd, o.PaymentTimeout+stopMargin)
+}
+
+// allowedFiles raises the hard limit that nginx inherits to wantedFiles, and returns it or, where the system
+// does not allow that, the lower one: nginx complains in each process of a limit that it cannot set.
+func allowedFiles() int {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil || limit.Max >= wantedFiles {
+		return wantedFiles
+	}
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: limit.Cur, Max: wantedFiles}); err == nil {
+		return wantedFiles
+	}
+	return int(limit.Max)
 }
 
 // checkTimeout bounds the wait for a node at the start.

@@ -1,6 +1,7 @@
 package explore_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"pnyx/access"
 	"pnyx/governance"
 	"pnyx/test/apinode"
+	"pnyx/test/env"
 )
 
 func TestTheFirstPageShowsWhatIsGoingOnToEveryone(t *testing.T) {
@@ -67,6 +69,34 @@ func TestOpenVotesOfADAOAreACalendarAndAFeed(t *testing.T) {
 	}
 	if got := n.send(http.MethodGet, "/explore/daos/nobody/votes.ics"); got.Status != http.StatusNotFound || got.Header.Get("Cache-Control") != "public, max-age=1, s-maxage=1" {
 		t.Errorf("of no DAO: got %d, %v, want 404 for as long as of a route", got.Status, got.Header)
+	}
+}
+
+func TestFreePagesOutliveRedis(t *testing.T) {
+	t.Parallel()
+	redis := env.Redis(t)
+	n := startNode(t, apinode.Settings{RedisURL: redis.URL})
+	paths := map[string]string{
+		"/explore": "<strong>Against</strong> leads with 40%", "/explore/daos/dao-000/votes.ics": string(openKey), "/explore/daos/dao-000/votes.atom": string(openKey),
+	}
+	for path := range paths {
+		n.send(http.MethodGet, path)
+	}
+	redis.Kill()
+	const list = "/v2/proposals?daoId=dao-000&lifecycleStatus=active,pending&sort=endingSoon&limit=100"
+	env.Until(t, func() error { // the node's own copies last a moment
+		if got := n.send(http.MethodGet, list, asInternal()...); got.Status != http.StatusServiceUnavailable {
+			return fmt.Errorf("the paid route: got %d, want 503", got.Status)
+		}
+		return nil
+	})
+	for path, want := range paths {
+		if got := n.send(http.MethodGet, path); got.Status != http.StatusOK || !strings.Contains(got.Body, want) {
+			t.Errorf("GET %s without Redis: got %d %s, want %s", path, got.Status, got.Body, want)
+		}
+	}
+	if got := n.send(http.MethodGet, list, asInternal()...); got.Status != http.StatusServiceUnavailable {
+		t.Errorf("the paid route after its free page: got %d, want 503", got.Status)
 	}
 }
 

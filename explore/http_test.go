@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"pnyx/access"
+	"pnyx/test/apinode"
 	"pnyx/test/env"
 )
 
@@ -70,7 +71,7 @@ func TestPagesAreReadOnly(t *testing.T) {
 
 func TestFreeRoutesOfAPageAreLimitedByAddress(t *testing.T) {
 	t.Parallel()
-	n := startNode(t, 1, nil)
+	n := startNode(t, apinode.Settings{FreeRate: 1})
 	for range 10 {
 		got := n.send(http.MethodGet, "/explore")
 		if got.Status == http.StatusOK {

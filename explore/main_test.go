@@ -11,7 +11,6 @@ import (
 	"pnyx/page"
 	"pnyx/ratelimit"
 	"pnyx/test/apinode"
-	"pnyx/test/facilitator"
 )
 
 func TestMain(m *testing.M) { apinode.Main(m) }
@@ -28,22 +27,18 @@ func (t *node) with(test *testing.T) *node { //nolint:thelper // the receiver is
 // newNode starts a node whose free routes answer an address any number of times.
 func newNode(t *testing.T) *node {
 	t.Helper()
-	return startNode(t, 0, nil)
+	return startNode(t, apinode.Settings{})
 }
 
-// startNode starts a node whose free routes answer an address so often a minute, and which
-// takes payments where there is a ledger.
-func startNode(t *testing.T, freeRate int, ledger *facilitator.Ledger) *node {
+// startNode starts a node with the sample of the pages.
+func startNode(t *testing.T, s apinode.Settings) *node {
 	t.Helper()
 	prices := apinode.Prices()
-	prices.PayPerRequest = ledger != nil
-	return &node{apinode.Start(t, apinode.Settings{
-		Sample:    apinode.Sample{Views: sampleViews(), DAOs: sampleDAOs, Kinds: sampleKinds(), Page: samplePage},
-		Documents: slices.Concat(page.Documents(), explore.Documents()), FreeRate: freeRate, Payments: ledger,
-		Mount: func(n *apinode.Node) error {
-			return explore.Mount(explore.Options{Node: n.API, Prices: prices})
-		},
-	})}
+	prices.PayPerRequest = s.Payments != nil
+	s.Sample = apinode.Sample{Views: sampleViews(), DAOs: sampleDAOs, Kinds: sampleKinds(), Page: samplePage}
+	s.Documents = slices.Concat(page.Documents(), explore.Documents())
+	s.Mount = func(n *apinode.Node) error { return explore.Mount(explore.Options{Node: n.API, Prices: prices}) }
+	return &node{apinode.Start(t, s)}
 }
 
 // send sends a request; headers alternate names and values.

@@ -16,6 +16,7 @@ import (
 	"pnyx/api"
 	"pnyx/api/apierror"
 	"pnyx/governance"
+	"pnyx/test/apinode"
 	"pnyx/test/env"
 	"pnyx/test/facilitator"
 )
@@ -215,7 +216,7 @@ func TestEachRequestIsCountedAsTheRoute(t *testing.T) {
 func TestFreePartsAreForEveryoneAndPaidOnesAreBoxes(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
-	paying := startNode(t, 0, facilitator.NewLedger(t))
+	paying := startNode(t, apinode.Settings{Payments: facilitator.NewLedger(t)})
 	for path, boxes := range map[string]int{
 		"/explore/daos": 0, "/explore/daos/dao-000": 4, "/explore/proposals/" + string(sampleKey): 4, "/explore/voters/" + sampleVoter: 2,
 		"/explore/proposals/" + string(unknownKey): 4, // whether it exists is not free either

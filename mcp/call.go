@@ -291,15 +291,16 @@ func (c *call) get(routeIDs ...string) ([]*api.Read, []api.Answer, error) {
 	return reads, answers, err
 }
 
-// answers returns the answers to all reads of the call, which were parsed.
+// answers returns the answers to all reads of the call, which were parsed. Where the first can be answered, others that
+// cannot at the moment have no Data, see missing. A payment buys all or nothing.
 func (c *call) answers(reads []*api.Read) ([]api.Answer, error) {
 	if err := c.authorize(); err != nil {
 		return nil, err
 	}
 	var answers []api.Answer
-	for _, read := range reads {
+	for i, read := range reads {
 		answer, err := read.Get()
-		if err != nil {
+		if err != nil && (i == 0 || c.payment != "" || apierror.Of(err).Status != http.StatusServiceUnavailable) {
 			return nil, err
 		}
 		answers = append(answers, answer)
@@ -316,8 +317,11 @@ func envelope(data []byte, meta api.Meta) []byte {
 // object is an object in the making, from values that are JSON.
 type object struct{ bytes.Buffer }
 
-// add adds a member.
+// add adds a member. One without a value is left out.
 func (o *object) add(key string, value []byte) {
+	if value == nil {
+		return
+	}
 	separator := byte(',')
 	if o.Len() == 0 {
 		separator = '{'

@@ -167,7 +167,7 @@ func getDAO(c *call) ([]byte, error) {
 	if len(answers) > 1 {
 		data.add("timeline", answers[1].Data)
 	}
-	return envelope(data.end(), combined(answers)), nil
+	return envelope(data.end(), combined(answers, "dao", "timeline")), nil
 }
 
 // getProposal answers with a proposal and the parts of it that are asked for.
@@ -189,9 +189,12 @@ func getProposal(c *call) ([]byte, error) {
 		}
 	}
 	var data, others object
-	names := map[string]string{routeSummary: partVotes, routeEvidence: partEvidence}
-	for i, route := range routes[1:] {
-		others.add(names[route], answers[i+1].Data)
+	names := make([]string, len(routes))
+	for i, route := range routes {
+		names[i] = map[string]string{routeProposal: "proposal", routeSummary: partVotes, routeEvidence: partEvidence}[route]
+	}
+	for i, answer := range answers[1:] {
+		others.add(names[i+1], answer.Data)
 	}
 	proposal, text := without(answers[0].Data, "bodyText")
 	room := maxStructured - metaRoom - len(proposal) - others.Len()
@@ -202,10 +205,10 @@ func getProposal(c *call) ([]byte, error) {
 	if slices.Contains(parts, partText) {
 		data.add(partText, c.textWindow(text).append(nil, room))
 	}
-	for i, route := range routes[1:] {
-		data.add(names[route], answers[i+1].Data)
+	for i, answer := range answers[1:] {
+		data.add(names[i+1], answer.Data)
 	}
-	return envelope(data.end(), combined(answers)), nil
+	return envelope(data.end(), combined(answers, names...)), nil
 }
 
 // maxEvidence is how much evidence a result has, in bytes, before parts of its dossier are left out.
@@ -319,12 +322,13 @@ func getVoter(c *call) ([]byte, error) {
 	}
 	data.add("votes", votes)
 	answers[0].Meta = meta
-	return envelope(data.end(), combined(answers)), nil
+	return envelope(data.end(), combined(answers, "votes", "voter")), nil
 }
 
 // getStatus answers with the state of the data, the prices and, for a token, its usage.
 func getStatus(c *call) ([]byte, error) {
-	names, routes := []string{"status", "pricing", "usage"}, []string{routeStatus, routePricing, routeUsage}
+	// Prices first: a node knows them without Redis.
+	names, routes := []string{"pricing", "status", "usage"}, []string{routePricing, routeStatus, routeUsage}
 	var reads []*api.Read
 	for _, id := range routes {
 		if id == routeUsage && !reads[0].HasToken() {
@@ -341,11 +345,17 @@ func getStatus(c *call) ([]byte, error) {
 		return nil, err
 	}
 	var data object
-	data.add("freshness", appendString(nil, freshness(answers[0].Data)))
+	status := &answers[1]
+	data.add("freshness", appendString(nil, freshness(status.Data)))
+	if status.Data == nil {
+		status.Meta = answers[0].Meta
+		status.Meta.Readiness.Status = governance.ReadinessUnavailable
+	}
 	for i, answer := range answers {
 		data.add(names[i], answer.Data)
 	}
-	return envelope(data.end(), answers[0].Meta), nil
+	status.Meta.Hint = missing(answers, names)
+	return envelope(data.end(), status.Meta), nil
 }
 
 // freshness says in words how new the data is.
@@ -370,16 +380,34 @@ func freshness(status []byte) string {
 }
 
 // combined is the meta of answers that are sent together: as old as the oldest, and as
-// reliable as the least reliable one.
-func combined(answers []api.Answer) api.Meta {
+// reliable as the least reliable one. names are those of the answers.
+func combined(answers []api.Answer, names ...string) api.Meta {
 	meta, states := answers[0].Meta, governance.Readinesses()
+	meta.Hint = missing(answers, names)
 	for _, answer := range answers[1:] {
+		if answer.Data == nil {
+			continue
+		}
 		meta.DataAsOf = min(meta.DataAsOf, answer.Meta.DataAsOf)
 		if status := answer.Meta.Readiness.Status; slices.Index(states, status) > slices.Index(states, meta.Readiness.Status) {
 			meta.Readiness.Status = status
 		}
 	}
 	return meta
+}
+
+// missing says which answers are left out, see call.answers; it is empty where none is.
+func missing(answers []api.Answer, names []string) string {
+	var out []string
+	for i, answer := range answers {
+		if answer.Data == nil {
+			out = append(out, names[i])
+		}
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	return strings.Join(out, " and ") + " cannot be read at the moment: try again shortly"
 }
 
 // splitList returns the elements of a list in a text; none for an empty one.

@@ -153,8 +153,17 @@ func (g Guide) page() ([]byte, error) {
 	}
 	title, _, _ := strings.Cut(strings.TrimPrefix(text, "# "), "\n")
 	return renderText(page.Page{Title: title, Description: "A guide: " + g.About + ".", Data: map[string]any{
-		"Content": template.HTML(content.String()), "Markdown": g.Path() + ".md", //nolint:gosec // of our Markdown, without HTML
+		"Content": template.HTML(scrollTables(content.String())), "Markdown": g.Path() + ".md", //nolint:gosec // of our Markdown, without HTML
 	}})
+}
+
+// scrollTables lets the tables of a page scroll, so that a narrow window splits no word of them.
+func scrollTables(page string) string {
+	parts := strings.Split(strings.ReplaceAll(page, "</table>", "</table></div>"), "<table>")
+	for i := range parts[1:] {
+		parts[i] += fmt.Sprintf(`<div class="scroll" tabindex="0" role="region" aria-label="Table %d"><table>`, i+1)
+	}
+	return strings.Join(parts, "")
 }
 
 // home returns the first page of a node for people.

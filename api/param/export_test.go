@@ -5,3 +5,6 @@ func MeantParameters() map[string][]string { return meantParameters }
 
 // MeantValues are the words that stand for values.
 func MeantValues() map[string][]string { return meantValues }
+
+// MeantPaths are the names that stand for paths.
+func MeantPaths() map[string]string { return meantPaths }

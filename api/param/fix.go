@@ -12,6 +12,9 @@ import (
 // FixEscape is the fix for a query that is not properly escaped.
 const FixEscape = "percent-encode everything but letters, digits and - . _ ~ in names and values"
 
+// FixUnknown is the fix for a parameter that a route does not have, and that resembles none.
+const FixUnknown = "leave it out"
+
 // Fix returns how to correct an invalid value.
 func (p Param) Fix(given string) string {
 	switch p.Kind {
@@ -85,7 +88,7 @@ func (p Param) with(value string) string {
 func Unknown(name, given string, known []string) *Problem {
 	problem := &Problem{
 		Parameter: name, Given: given, Message: "is not a parameter of this endpoint",
-		Allowed: AllowedNames(known), Fix: "leave it out",
+		Allowed: AllowedNames(known), Fix: FixUnknown,
 	}
 	if near := cmp.Or(MeantParameter(name, known), Nearest(name, known)); near != "" {
 		problem.Message += ", did you mean " + near + "?"

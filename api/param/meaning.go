@@ -45,6 +45,25 @@ var meantValues = map[string][]string{
 	"votingpower": {"power"}, "vp": {"power"}, "date": {"time", "updatedDesc"}, "recentlyended": {"endedDesc"},
 }
 
+// meantPaths are paths for what callers know from other APIs as a parameter.
+//
+//nolint:gochecknoglobals // a constant that Go cannot write as one
+var meantPaths = map[string]string{
+	"format": "/v2/daos/:daoId/export/:part", "since": "/v2/changes", "updatedsince": "/v2/changes", "changedsince": "/v2/changes",
+	"includevotes": "/v2/proposals/:proposalKey/votes", "includelive": "/v2/proposals/:proposalKey/votes/summary",
+	"includeintelligence": "/v2/proposals/:proposalKey/evidence",
+	"status":              "/v2/proposals?lifecycleStatus=", "lifecyclestatus": "/v2/proposals?lifecycleStatus=",
+}
+
+// MeantPath returns the path for what a parameter stands for; empty for none.
+func MeantPath(name string) string { return meantPaths[strings.ToLower(name)] }
+
+// IsOfPages reports whether a parameter is known from other APIs to select a page.
+func IsOfPages(name string) bool {
+	meant := meantParameters[strings.ToLower(name)]
+	return name == "limit" || name == "cursor" || slices.Contains(meant, "limit") || slices.Contains(meant, "cursor") && len(meant) == 1
+}
+
 // MeantParameter returns the known parameter that a name stands for; empty for none.
 func MeantParameter(name string, known []string) string {
 	for _, candidate := range meantParameters[strings.ToLower(name)] {

@@ -24,8 +24,9 @@ func TestValuesAreUnderstoodByMeaning(t *testing.T) {
 // TestEveryMeaningIsOfSomething holds every row of the tables against the routes.
 func TestEveryMeaningIsOfSomething(t *testing.T) {
 	t.Parallel()
-	parameters, values := map[string]bool{}, map[string]bool{}
+	parameters, values, paths := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, route := range routes.All() {
+		paths[route.Path] = true
 		for _, one := range route.Params {
 			parameters[one.Name] = true
 			for _, value := range one.Enum {
@@ -38,6 +39,11 @@ func TestEveryMeaningIsOfSomething(t *testing.T) {
 			if !parameters[parameter] || name != strings.ToLower(name) {
 				t.Errorf("%s means %s, which no route has", name, parameter)
 			}
+		}
+	}
+	for name, path := range param.MeantPaths() {
+		if path, _, _ := strings.Cut(path, "?"); !paths[path] || name != strings.ToLower(name) {
+			t.Errorf("%s means %s, which is no route", name, path)
 		}
 	}
 	for word, meant := range param.MeantValues() {

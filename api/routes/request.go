@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -186,11 +187,45 @@ func (r *Route) queryNames() []string {
 // plainValue matches a value that is shown to a caller as it came.
 var plainValue = regexp.MustCompile(`^[\w.,:-]{1,100}$`)
 
+// allRoutes is the table of routes, made once: anybody may send unknown parameters.
+//
+//nolint:gochecknoglobals // a constant that Go cannot write as one
+var allRoutes = sync.OnceValue(All)
+
+// belongsTo says, after FixUnknown, where a parameter belongs that the route does not have: its own path, a path
+// below its own, or one that callers mean. It is empty for nowhere.
+func (r *Route) belongsTo(name string) string {
+	named := func(p param.Param) bool { return p.Name == name }
+	switch {
+	case slices.ContainsFunc(r.Params, named):
+		return ": the path has it"
+	case param.IsOfPages(name):
+		return ": this answer has no pages"
+	}
+	path := param.MeantPath(name)
+	for _, below := range allRoutes() {
+		if strings.HasPrefix(below.Path, r.Path+"/") && slices.ContainsFunc(below.Params, named) {
+			path = below.Path
+			break
+		}
+	}
+	if path == "" {
+		return ""
+	}
+	if manifest, _, part := strings.Cut(path, "/export/"); part {
+		return " here: " + name + " belongs to " + path + ", and " + manifest + "/export lists the parts"
+	}
+	return " here, and use " + path
+}
+
 // nameMeant completes the problem with an unknown parameter whose meaning is known: it says
 // which parameter to use, with the value that was given where that is one.
 func (r *Route) nameMeant(problem *param.Problem, name, given string) *param.Problem {
 	meant := param.MeantParameter(name, r.queryNames())
 	if meant == "" {
+		if problem.Fix == param.FixUnknown {
+			problem.Fix += r.belongsTo(name)
+		}
 		return problem
 	}
 	problem.Message = "is not a parameter of this endpoint, did you mean " + meant + "?"

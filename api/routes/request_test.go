@@ -27,6 +27,15 @@ func TestParametersAreUnderstoodByMeaning(t *testing.T) {
 		{"forum-topics.list", "since", "2026-01-01", "use updatedFrom=2026-01-01 instead"},
 		{"daos.list", "page", "2", "use cursor instead"},
 		{"daos.list", "wholly_unknown", "2", "leave it out"},
+		{"daos.export", "format", "parquet", "leave it out here: format belongs to /v2/daos/:daoId/export/:part, and /v2/daos/:daoId/export lists the parts"},
+		{"proposals.export", "format", "csv", "leave it out here: format belongs to /v2/proposals/:proposalKey/votes/export/:revision/:part, and "},
+		{"events.list", "format", "csv", "leave it out here: format belongs to /v2/daos/:daoId/export/:part, and "},
+		{"daos.list", "daoId", "uniswap", "leave it out here, and use /v2/daos/:daoId"},
+		{"daos.detail", "daoId", "uniswap", "leave it out: the path has it"},
+		{"daos.detail", "offset", "50", "leave it out: this answer has no pages"},
+		{"daos.list", "since", "2026-01-01", "leave it out here, and use /v2/daos/:daoId/export"},
+		{"events.list", "status", "active", "leave it out here, and use /v2/proposals?lifecycleStatus="},
+		{"proposals.detail", "includeVotes", "true", "leave it out here, and use /v2/proposals/:proposalKey/votes"},
 	} {
 		route := routeNamed(t, test.route)
 		if got := route.checkQuery(test.name, []string{test.given}); got == nil || !strings.HasPrefix(got.Fix, test.fix) {
