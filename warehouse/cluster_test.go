@@ -80,17 +80,11 @@ func shardsAnswer(t *testing.T, shards [2]warehouse.Options) {
 			t.Fatalf("the second time: got %+v, want %d unchanged", got, len(all))
 		}
 	}
-	want, err := counts.VoteTotalsOf(t.Context(), single, refs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := env.Must(counts.VoteTotalsOf(t.Context(), single, refs))(t)
 	// Whichever shard is asked.
 	for _, shard := range shards {
 		w := openAt(t, shard)
-		got, err := counts.VoteTotalsOf(t.Context(), w, refs)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := env.Must(counts.VoteTotalsOf(t.Context(), w, refs))(t)
 		for _, hash := range refs {
 			if got[hash].Votes != 30 || !got[hash].Power.Equal(want[hash].Power) {
 				t.Errorf("got %d votes of %s, want 30 of %s", got[hash].Votes, got[hash].Power, want[hash].Power)
@@ -111,9 +105,7 @@ func shardsAnswer(t *testing.T, shards [2]warehouse.Options) {
 	}
 	for i, shard := range shards {
 		var rows uint64
-		if err := raw(t, shard.URL).QueryRow(t.Context(), "SELECT count() FROM ballots_local").Scan(&rows); err != nil {
-			t.Fatal(err)
-		}
+		env.MustDo(t, raw(t, shard.URL).QueryRow(t.Context(), "SELECT count() FROM ballots_local").Scan(&rows))
 		if rows == 0 || rows == uint64(len(all)) {
 			t.Errorf("shard %d holds %d of %d ballots, want a part", i, rows, len(all))
 		}
@@ -130,10 +122,7 @@ func firstPageAgrees(t *testing.T, sharded, single *warehouse.Warehouse, hash re
 	t.Helper()
 	var found [2][]pages.LatestBallot
 	for i, w := range []*warehouse.Warehouse{sharded, single} {
-		page, err := pages.ListBallots(t.Context(), w, pages.BallotSource{Ref: hash}, firstBallots(query.BallotsByPower, 5))
-		if err != nil {
-			t.Fatal(err)
-		}
+		page := env.Must(pages.ListBallots(t.Context(), w, pages.BallotSource{Ref: hash}, firstBallots(query.BallotsByPower, 5)))(t)
 		found[i] = page
 	}
 	same := func(a, b pages.LatestBallot) bool { return a.VoteID == b.VoteID && a.VotingPower == b.VotingPower }
@@ -190,14 +179,8 @@ func sumsAgree(t *testing.T, w *warehouse.Warehouse) {
 		staying := counts.ProposalState{Ref: ref("staying").Hash(), Votes: 1, Power: decimal.Zero, Revision: uint64(revision) + 2}
 		moving.Identity.DAOID, staying.Identity.DAOID = daos[at], daos[1]
 		writeStates(t, w, moving, staying)
-		all, err := counts.AllDAOTotals(t.Context(), w)
-		if err != nil {
-			t.Fatal(err)
-		}
-		some, err := counts.DAOTotalsOf(t.Context(), w, daos)
-		if err != nil {
-			t.Fatal(err)
-		}
+		all := env.Must(counts.AllDAOTotals(t.Context(), w))(t)
+		some := env.Must(counts.DAOTotalsOf(t.Context(), w, daos))(t)
 		for i, id := range daos {
 			want := uint64(i)
 			if i == at {
