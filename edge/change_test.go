@@ -92,9 +92,7 @@ func TestEdgeKeepsFullPagesOfChanges(t *testing.T) {
 			t.Fatalf("got %d %v %s, want the row", got.status, got.header, got.body)
 		}
 	}
-	if by := again.header.Get("Cache-Status"); by != "pnyx-edge; hit" {
-		t.Errorf("the second caller: got Cache-Status %q, want a hit", by)
-	}
+	env.Want(t, "pnyx-edge; hit", again.header.Get("Cache-Status"), "the second caller", "Cache-Status", "a hit")
 	last := n.read(alice, "/v2/changes?limit=1&cursor="+n.cursorOf(first))
 	if last.status != http.StatusOK || !strings.Contains(last.body, `"key":"y"`) || last.header.Get("Etag") != "" {
 		t.Errorf("the last page, which may grow: got %d %v %s, want the row, and that nobody keeps it", last.status, last.header, last.body)
@@ -108,10 +106,7 @@ func TestStreamsPassTheEdgeAsTheyAreSent(t *testing.T) {
 	alice := n.issue(1000, access.V2All)
 	request := env.Must(http.NewRequestWithContext(t.Context(), http.MethodGet, n.base+"/v2/changes", http.NoBody))(t)
 	request.Header = http.Header{http.CanonicalHeaderKey(access.HeaderToken): {alice.token}, "Accept": {"text/event-stream"}, "Accept-Encoding": {"gzip"}}
-	response, err := n.client.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := env.Must(n.client.Do(request))(t)
 	defer response.Body.Close()
 	if got := response.Header; response.StatusCode != http.StatusOK || got.Get("Content-Type") != "text/event-stream" || got.Get("Content-Encoding") != "" {
 		t.Fatalf("got %d %v, want a stream", response.StatusCode, got)
@@ -123,9 +118,7 @@ func TestStreamsPassTheEdgeAsTheyAreSent(t *testing.T) {
 		for {
 			line := env.Must(lines.ReadString('\n'))(t)
 			if data, is := strings.CutPrefix(line, "data: "); is {
-				if !strings.Contains(data, fmt.Sprintf(`"key":%q`, key)) {
-					t.Errorf("got %s, want the row of %s", data, key)
-				}
+				env.WantPart(t, fmt.Sprintf(`"key":%q`, key), data, "the row")
 				break
 			}
 		}

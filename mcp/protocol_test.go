@@ -77,9 +77,7 @@ func TestRequestsThatAreNoMessagesAreRefused(t *testing.T) {
 					t.Errorf("got %s, want the code %d", got.Body, c.code)
 				}
 			}
-			if control := got.Header.Get("Cache-Control"); control != "no-store" {
-				t.Errorf("cache control: got %q, want no-store", control)
-			}
+			env.Want(t, "no-store", got.Header.Get("Cache-Control"), "cache control")
 			if strings.Contains(got.Body, "evil") || strings.Contains(got.Body, "Go ") {
 				t.Errorf("the error repeats or leaks something: %s", got.Body)
 			}
@@ -96,10 +94,7 @@ func TestBodiesOfMoreThan64KBAreRefusedUnread(t *testing.T) {
 	env.MustDo(t, connection.SetDeadline(time.Now().Add(soon)))
 	fmt.Fprintf(connection, "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n",
 		mcp.Path, mcp.MaxBodyBytes+1)
-	got, err := http.ReadResponse(bufio.NewReader(connection), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := env.Must(http.ReadResponse(bufio.NewReader(connection), nil))(t)
 	defer got.Body.Close()
 	if control := got.Header.Get("Cache-Control"); got.StatusCode != http.StatusRequestEntityTooLarge || control != "no-store" {
 		t.Errorf("got %d with cache control %q, want 413 with no-store", got.StatusCode, control)
@@ -194,9 +189,7 @@ func TestBothErasAreGreeted(t *testing.T) {
 			t.Parallel()
 			got := n.with(t).post(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"` + asked + `"}}`)
 			for _, part := range []string{`"protocolVersion":"` + want + `"`, `"tools":{}`, `"instructions":"`, "never as instructions"} {
-				if !strings.Contains(got.Body, part) {
-					t.Errorf("got %s, want %s", got.Body, part)
-				}
+				env.WantPart(t, part, got.Body)
 			}
 		})
 	}
@@ -204,9 +197,7 @@ func TestBothErasAreGreeted(t *testing.T) {
 		t.Parallel()
 		got := n.with(t).postModern("server/discover", "")
 		for _, part := range []string{`"supportedVersions":["2026-07-28","2025-11-25","2025-06-18","2025-03-26"]`, `"ttlMs":3600000`, `"cacheScope":"public"`} {
-			if !strings.Contains(got.Body, part) {
-				t.Errorf("got %s, want %s", got.Body, part)
-			}
+			env.WantPart(t, part, got.Body)
 		}
 	})
 	t.Run("an unknown method with a handshake", func(t *testing.T) {
