@@ -31,7 +31,10 @@ func TestAttackTheAdminListenerAnswersNoForeignName(t *testing.T) {
 		for _, path := range []string{"/", "/healthz", "/metrics", "/debug/pprof/", "/nothing"} {
 			request := env.Must(http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+running.admin.Addr().String()+path, http.NoBody))(t)
 			request.Host = host
-			response := env.Must(http.DefaultClient.Do(request))(t)
+			response, err := http.DefaultClient.Do(request)
+			if err != nil {
+				t.Fatal(err)
+			}
 			body, err := io.ReadAll(response.Body)
 			response.Body.Close()
 			if path == "/nothing" && want == http.StatusOK {

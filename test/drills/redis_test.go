@@ -69,7 +69,7 @@ func (r *redisServer) do(args ...any) {
 	r.tb.Helper()
 	client := r.client()
 	defer client.Close()
-	env.WantError(r.tb, nil, client.Do(r.tb.Context(), args...).Err(), args)
+	env.WantError(r.tb, nil, client.Do(r.tb.Context(), args...).Err(), args...)
 }
 
 // full limits the memory to what is used and left bytes more, until mend is called.

@@ -135,7 +135,10 @@ func (i *instance) visitTraced(path, internal string) {
 	if internal != "" {
 		request.Header.Set(access.HeaderInternal, internal)
 	}
-	response := env.Must(http.DefaultClient.Do(request))(i.TB)
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		i.TB.Fatal(err)
+	}
 	defer response.Body.Close()
 	if body, _ := io.ReadAll(response.Body); internal != "" && response.StatusCode != http.StatusOK {
 		i.TB.Fatalf("GET %s: %d %s", path, response.StatusCode, body)

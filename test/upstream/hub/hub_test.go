@@ -57,7 +57,7 @@ func ask(t *testing.T, h http.Handler, query string, headers ...string) answer {
 	return got
 }
 
-func cast(t *testing.T, h *hub.Hub, v hub.Vote) string {
+func cast(t *testing.T, h *hub.Hub, v hub.Vote) {
 	t.Helper()
 	if v.Choice == "" {
 		v.Choice = "1"
@@ -65,7 +65,7 @@ func cast(t *testing.T, h *hub.Hub, v hub.Vote) string {
 	if v.Power == "" {
 		v.Power = "1"
 	}
-	return check.Must(h.Cast(v))(t)
+	check.Must(h.Cast(v))(t)
 }
 
 func TestErrorsAreThoseOfTheHub(t *testing.T) {
