@@ -61,14 +61,9 @@ func newTokenTest(t *testing.T, launchedAt time.Time, records ...access.Token) *
 // publish replaces what is published.
 func (t *tokenTest) publish(records ...access.Token) {
 	t.Helper()
-	encoded, err := access.EncodeTokens(records)
-	if err != nil {
-		t.Fatal(err)
-	}
+	encoded := env.Must(access.EncodeTokens(records))(t)
 	t.revision++
-	if err := t.store.SetTokens(t.Context(), t.revision, encoded); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, t.store.SetTokens(t.Context(), t.revision, encoded))
 }
 
 // wantSoon waits until a token is answered with an error, or with none.
@@ -155,10 +150,7 @@ func TestAttackTokensOfV1AreUpgradedOnlyWhenV2IsLaunched(t *testing.T) {
 			t.Run(name+", "+string(scope), func(t *testing.T) {
 				t.Parallel()
 				record, token := newRecord(scope)
-				d := newTokenTest(t, c.launchedAt, record)
-				if got := d.wantSoon(token, c.now, nil).HasScope(access.V2Plus); got != c.upgraded {
-					t.Errorf("got %t, want %t", got, c.upgraded)
-				}
+				env.Want(t, c.upgraded, newTokenTest(t, c.launchedAt, record).wantSoon(token, c.now, nil).HasScope(access.V2Plus))
 			})
 		}
 	}
@@ -246,9 +238,7 @@ func TestAnOlderStateOfTheTokensIsNotPublished(t *testing.T) {
 	d.wantSoon(token, noon, nil)
 	d.revision = 3
 	d.publish()
-	if revision, err := d.store.TokensRevision(t.Context()); err != nil || revision != 6 {
-		t.Errorf("got the revision %d, %v, want 6", revision, err)
-	}
+	env.Want(t, 6, env.Must(d.store.TokensRevision(t.Context()))(t), "the revision")
 }
 
 func ExampleParseScopes() {

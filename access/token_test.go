@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"pnyx/access"
+	"pnyx/test/env"
 )
 
 func TestATokenNamesItsRecord(t *testing.T) {
@@ -78,10 +79,7 @@ func TestAttackScopesOpenOnlyWhatTheySay(t *testing.T) {
 	} {
 		t.Run(scopes, func(t *testing.T) {
 			t.Parallel()
-			parsed, err := access.ParseScopes(scopes)
-			if err != nil {
-				t.Fatal(err)
-			}
+			parsed := env.Must(access.ParseScopes(scopes))(t)
 			caller := access.Caller{Scopes: parsed}
 			var got []string
 			for _, scope := range []access.Scope{access.V2Standard, access.V2Plus} {
@@ -109,8 +107,6 @@ func TestInternalTokensOneOrTwo(t *testing.T) {
 		if nobody.Accepts(token) {
 			t.Errorf("without a setting %q is accepted", token)
 		}
-		if got, want := both.Accepts(token), token == one || token == two; got != want {
-			t.Errorf("%q: got accepted %t, want %t", token, got, want)
-		}
+		env.Want(t, token == one || token == two, both.Accepts(token), token, "accepted")
 	}
 }

@@ -324,9 +324,7 @@ func TestAttackEveryForwardedForLineIsRead(t *testing.T) {
 			allowed++
 		}
 	}
-	if allowed != 2 {
-		t.Errorf("got %d requests of one address allowed, want the burst of 2", allowed)
-	}
+	env.Want(t, 2, allowed, "requests of one address allowed", "the burst of 2")
 }
 
 func TestAttackForwardedForIsIgnoredFromUntrustedPeers(t *testing.T) {
@@ -350,9 +348,7 @@ func TestAttackHeadIsMeteredLikeGet(t *testing.T) {
 		}
 	}
 	for _, method := range []string{http.MethodHead, http.MethodGet} {
-		if got := n.askWith(method, detailPath, token); got.status != http.StatusTooManyRequests {
-			t.Errorf("%s after the month is used up: got %d, want 429", method, got.status)
-		}
+		env.Want(t, http.StatusTooManyRequests, n.askWith(method, detailPath, token).status, method, "after the month is used up")
 	}
 }
 

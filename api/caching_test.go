@@ -220,9 +220,7 @@ func TestCacheControlMatchesTheCachingTable(t *testing.T) {
 		control, purged, _ := tabled(t, id)
 		for n, want := range map[*node]string{plain: control, told: purged} {
 			got := n.get(asked.canonical).header
-			if got.Get("Cache-Control") != want {
-				t.Errorf("%s, where caches are purged %t: got %q, want %q", id, n == told, got.Get("Cache-Control"), want)
-			}
+			env.Want(t, want, got.Get("Cache-Control"), id, "where caches are purged", n == told)
 			if tags := got.Get("Surrogate-Key"); (tags != "") != (n == told) || (got.Get("Cache-Tag") != "") != (n == told) {
 				t.Errorf("%s: got Surrogate-Key %q and Cache-Tag %q, want them: %t", id, tags, got.Get("Cache-Tag"), n == told)
 			}
@@ -255,9 +253,7 @@ func TestAnswersThatAreNotReadyAreCachedBriefly(t *testing.T) {
 		t.Run(want, func(t *testing.T) {
 			n.write(2, head, map[cache.Key]any{cache.DAODetailKey("uniswap"): uniswapDetail()})
 			n.API.ForgetCopies()
-			if got := n.get("/v2/daos/uniswap").header.Get("Cache-Control"); !strings.Contains(got, want) {
-				t.Errorf("got %q, want %s", got, want)
-			}
+			env.WantPart(t, want, n.get("/v2/daos/uniswap").header.Get("Cache-Control"))
 		})
 	}
 }
@@ -266,9 +262,7 @@ func TestCacheStatusNamesTheLayers(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	status := func() string { return n.get("/v2/daos/uniswap").header.Get("Cache-Status") }
-	if got, want := status(), "pnyx-redis; hit, pnyx-node; fwd=uri-miss; stored"; got != want {
-		t.Errorf("first answer: got %q, want %q", got, want)
-	}
+	env.Want(t, "pnyx-redis; hit, pnyx-node; fwd=uri-miss; stored", status(), "first answer")
 	env.Until(t, func() error { // a node that has just connected drops what it holds
 		if got, want := status(), "pnyx-node; hit"; got != want {
 			return fmt.Errorf("got %q, want %q", got, want)
@@ -451,9 +445,7 @@ func Test304CostsNoQuota(t *testing.T) {
 	for range 3 {
 		n.wantUnchanged(n.askAs(http.MethodGet, paidPath, http.Header{access.HeaderToken: {token}, "If-None-Match": {etag}}), etag)
 	}
-	if got := n.askWith(http.MethodGet, paidPath, token); got.status != http.StatusOK {
-		t.Errorf("the second of two answers a month: got %d", got.status)
-	}
+	env.Want(t, http.StatusOK, n.askWith(http.MethodGet, paidPath, token).status, "the second of two answers a month")
 
 	n.wantFailure(n.askAs(http.MethodGet, paidPath, http.Header{"If-None-Match": {etag}}), http.StatusPaymentRequired, apierror.CodePaymentRequired)
 	payment := n.sign(paidPath)

@@ -232,7 +232,5 @@ func TestPagesWithoutChangesCostNothing(t *testing.T) {
 	if refused != nil {
 		t.Error(refused)
 	}
-	if got := n.askAs(http.MethodGet, path, header); got.status != http.StatusTooManyRequests {
-		t.Errorf("third page with rows: got %d, want 429", got.status)
-	}
+	env.Want(t, http.StatusTooManyRequests, n.askAs(http.MethodGet, path, header).status, "third page with rows")
 }

@@ -53,9 +53,7 @@ func TestPermissionHasTheHeadersOfTheAnswer(t *testing.T) {
 		t.Errorf("a partner may keep for others: got %v", got.header)
 	}
 	again := n.askAsEdge(http.MethodGet, detailPath+"?", caller)
-	if got := again.header.Get("X-Accel-Redirect"); got != api.PathBody+name {
-		t.Errorf("another spelling: got %s, want the same name", got)
-	}
+	env.Want(t, api.PathBody+name, again.header.Get("X-Accel-Redirect"), "another spelling", "the same name")
 	for path, want := range map[string]int{
 		detailPath + "?x=1": http.StatusBadRequest, "/v2/proposals/" + string(unknownKey): http.StatusNotFound, "/nowhere": http.StatusNotFound,
 	} {
@@ -66,9 +64,7 @@ func TestPermissionHasTheHeadersOfTheAnswer(t *testing.T) {
 		})
 	}
 	held := http.Header{access.HeaderToken: {token}, "If-None-Match": permitted.header["Etag"]}
-	if got := n.askAsEdge(http.MethodGet, detailPath, held); got.status != http.StatusNotModified {
-		t.Errorf("a held answer: got %d, want 304", got.status)
-	}
+	env.Want(t, http.StatusNotModified, n.askAsEdge(http.MethodGet, detailPath, held).status, "a held answer")
 	if got := n.askAsEdge(http.MethodHead, detailPath, caller); got.status != http.StatusOK || got.header.Get("X-Accel-Redirect") != "" {
 		t.Errorf("HEAD: got %d %v, want the answer itself", got.status, got.header)
 	}
@@ -109,9 +105,7 @@ func TestPageThatIsMadeAgainIsTheSameBodyAtTheEdge(t *testing.T) {
 	}
 	first := body()
 	remake(func(view *cache.View) { view.DataAsOf += 60_000 })
-	if got := body(); got != first {
-		t.Errorf("made again: got body %q, want %q as before", got, first)
-	}
+	env.Want(t, first, body(), "body that is made again")
 	if got := n.ask(http.MethodGet, path, http.Header{api.HeaderFill: {first}}); got.header.Get("X-Accel-Expires") != "3600" {
 		t.Errorf("an edge that asks for the body: got %v, want that it keeps it", got.header)
 	}
@@ -150,9 +144,7 @@ func TestAccelExpiresFollowsTheClockOfTheEdge(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, settings{trusted: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}})
 	got := n.askAs(http.MethodGet, "/v2/daos", http.Header{api.HeaderTime: {fmt.Sprintf("%d.123", noon.Unix())}})
-	if keep := got.header.Get("X-Accel-Expires"); keep != fmt.Sprintf("@%d", noon.Unix()) {
-		t.Errorf("got X-Accel-Expires %q, want to the end of the second", keep)
-	}
+	env.Want(t, fmt.Sprintf("@%d", noon.Unix()), got.header.Get("X-Accel-Expires"), "X-Accel-Expires", "to the end of the second")
 	names := slices.Collect(func(yield func(string) bool) {
 		for line := range strings.Lines(n.rawHead("/v2/daos", fmt.Sprintf("%s: %d.123", api.HeaderTime, noon.Unix()))) {
 			if name, _, is := strings.Cut(line, ":"); is && !yield(name) {
@@ -166,9 +158,7 @@ func TestAccelExpiresFollowsTheClockOfTheEdge(t *testing.T) {
 	for clock, want := range map[string]string{ // what a proxy passes on may be the caller's
 		"": "", "-1": "", "0": "", "99999999999": "", "9223372036854775807": "", fmt.Sprintf("%d.123", noon.Unix()): fmt.Sprintf("@%d", noon.Unix()),
 	} {
-		if got := n.ask(http.MethodGet, "/v2/daos", http.Header{api.HeaderTime: {clock}}); got.header.Get("X-Accel-Expires") != want {
-			t.Errorf("a clock of %q: got %v, want %q", clock, got.header, want)
-		}
+		env.Want(t, want, n.ask(http.MethodGet, "/v2/daos", http.Header{api.HeaderTime: {clock}}).header.Get("X-Accel-Expires"), "a clock", clock)
 	}
 }
 

@@ -211,13 +211,9 @@ func TestRangeContinuesADownload(t *testing.T) {
 	for _, header := range []string{fmt.Sprintf("bytes=%d-", size), "bytes=-0", fmt.Sprintf("bytes=%d-", math.MaxInt64)} {
 		got := n.ask(http.MethodGet, partPath, plain("Range", header))
 		n.wantFailure(got, http.StatusRequestedRangeNotSatisfiable, apierror.CodeValidation)
-		if want := fmt.Sprintf("bytes */%d", size); got.header.Get("Content-Range") != want {
-			t.Errorf("%s: got Content-Range %q, want %q", header, got.header.Get("Content-Range"), want)
-		}
+		env.Want(t, fmt.Sprintf("bytes */%d", size), got.header.Get("Content-Range"), header, "Content-Range")
 	}
-	if got := n.ask(http.MethodHead, partPath, plain("Range", "bytes=5-")); got.status != http.StatusOK {
-		t.Errorf("HEAD: got %d, want 200: Range is of GET", got.status)
-	}
+	env.Want(t, http.StatusOK, n.ask(http.MethodHead, partPath, plain("Range", "bytes=5-")).status, "HEAD", "200: Range is of GET")
 }
 
 func FuzzParseRange(f *testing.F) {
@@ -253,18 +249,12 @@ func TestRestOfAPaidPartIsFree(t *testing.T) {
 		left, _, _ = strings.Cut(left, ";")
 		return left
 	}
-	if left := month(ask(partPath, http.StatusPartialContent, "Range", "bytes=0-99")); left != "1" {
-		t.Errorf("the first range: got %q answers left, want 1", left)
-	}
+	env.Want(t, "1", month(ask(partPath, http.StatusPartialContent, "Range", "bytes=0-99")), "the first range", "answers left")
 	for range 3 {
-		if left := month(ask(partPath, http.StatusPartialContent, "Range", "bytes=100-")); left != "" {
-			t.Errorf("a range of what is paid for: got %q answers left, want none counted", left)
-		}
+		env.Want(t, "", month(ask(partPath, http.StatusPartialContent, "Range", "bytes=100-")), "answers left after a range of what is paid for")
 	}
 	ask(partPath, http.StatusRequestedRangeNotSatisfiable, "Range", "bytes=99999999-")
-	if left := month(ask(csvPath, http.StatusOK)); left != "0" {
-		t.Errorf("another format: got %q answers left, want 0", left)
-	}
+	env.Want(t, "0", month(ask(csvPath, http.StatusOK)), "another format", "answers left")
 	ask(partPath, http.StatusPartialContent, "Range", "bytes=5-")
 	ask(partPath, http.StatusTooManyRequests)
 }
@@ -331,8 +321,6 @@ func TestEdgeGetsPermissionForARange(t *testing.T) {
 	if name, isBody := strings.CutPrefix(whole, api.PathBody); !isBody || ranged != api.PathRange+name {
 		t.Errorf("got %s and %s, want one name of a body and of a range of it", whole, ranged)
 	}
-	if other := permitted("Range", "bytes=5-", "If-Range", `"another"`).header.Get("X-Accel-Redirect"); other != whole {
-		t.Errorf("another file is continued: got %s, want the whole %s", other, whole)
-	}
+	env.Want(t, whole, permitted("Range", "bytes=5-", "If-Range", `"another"`).header.Get("X-Accel-Redirect"), "another file is continued", "the whole")
 	n.wantFailure(permitted("Range", "bytes=99999999-"), http.StatusRequestedRangeNotSatisfiable, apierror.CodeValidation)
 }

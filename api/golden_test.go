@@ -86,10 +86,7 @@ func TestAnswersMatchGoldenFiles(t *testing.T) {
 
 func TestEveryGoldenFileIsUsed(t *testing.T) {
 	t.Parallel()
-	files := env.Must(filepath.Glob(filepath.Join("testdata", "*.json")))(t)
-	if len(files) != len(goldens()) {
-		t.Errorf("got %d files, want %d", len(files), len(goldens()))
-	}
+	env.Want(t, len(goldens()), len(env.Must(filepath.Glob(filepath.Join("testdata", "*.json")))(t)), "files")
 }
 
 func TestHEADIsGETWithoutTheBody(t *testing.T) {

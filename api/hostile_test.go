@@ -53,9 +53,7 @@ func TestAttackFormsAreNotParsed(t *testing.T) {
 			if expect != "" && status == http.StatusContinue {
 				continue // what follows is the same answer
 			}
-			if status != http.StatusMethodNotAllowed {
-				t.Errorf("%s: got %d %s, want 405, whatever the body is", name, status, text)
-			}
+			env.Want(t, http.StatusMethodNotAllowed, status, name, text, "405, whatever the body is")
 		}
 	}
 }
@@ -236,9 +234,7 @@ func TestAttackTrailersAreRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			status, text := n.with(t).raw("GET /v2/daos HTTP/1.1\r\nHost: pnyx\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n" + trailer)
-			if status != http.StatusBadRequest {
-				t.Errorf("got %d %s, want 400", status, text)
-			}
+			env.Want(t, http.StatusBadRequest, status, text)
 		})
 	}
 }

@@ -28,9 +28,7 @@ func TestCopySurvivesPublicationsOfOtherThings(t *testing.T) {
 	copies.Set("a voter", []cache.Tag{cache.VoterTag("0xa")}, copies.Begin())
 	copies.Drop(cache.DAOTag("uniswap"), cache.StatusTag)
 	for key, want := range map[string]bool{"ens": true, "uniswap": false, "a voter": false} {
-		if got := copies.Has(key); got != want {
-			t.Errorf("copy of %s after a publication of uniswap: got %t, want %t", key, got, want)
-		}
+		env.Want(t, want, copies.Has(key), "copy of", key, "after a publication of uniswap")
 	}
 	copies.Drop(cache.EverythingTag)
 	if copies.Has("ens") {
@@ -56,9 +54,7 @@ func TestAnswerReadBeforeAPublicationIsNotKept(t *testing.T) {
 			copies.Drop(c.dropped...)
 			copies.Drop(cache.StatusTag) // what came before is not forgotten
 			copies.Set("ens", tagsOfDetail("ens"), begun)
-			if got := copies.Has("ens"); got != c.want {
-				t.Errorf("copy of an answer read before a drop: got %t, want %t", got, c.want)
-			}
+			env.Want(t, c.want, copies.Has("ens"), "copy of an answer read before a drop")
 			copies.Set("ens", tagsOfDetail("ens"), copies.Begin())
 			if !copies.Has("ens") {
 				t.Error("an answer read after all drops is not kept")
@@ -96,9 +92,7 @@ func TestLostNotificationsDropAllCopies(t *testing.T) {
 			if copies.Has("uniswap") {
 				t.Error("a copy of what was published is still there")
 			}
-			if got := copies.Has("ens"); got != c.want {
-				t.Errorf("copy of something else: got %t, want %t", got, c.want)
-			}
+			env.Want(t, c.want, copies.Has("ens"), "copy of something else")
 		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"pnyx/api"
+	"pnyx/test/env"
 )
 
 // logged are the lines about requests of a route.
@@ -38,18 +39,14 @@ func TestLogSamplesSuccessesAndKeepsErrors(t *testing.T) {
 		n.get("/v2/daos/nobody")
 	}
 	healthy := n.logged("daos.list")
-	if len(healthy) != 4 {
-		t.Errorf("got %d lines of 20 requests, want every fifth", len(healthy))
-	}
+	env.Want(t, 4, len(healthy), "lines of 20 requests", "every fifth")
 	for _, line := range healthy {
 		if line["sample"] != 5.0 || line["status"] != 200.0 || line["layer"] == nil || line["level"] != "INFO" {
 			t.Errorf("got %v, want a line that stands for 5 answers", line)
 		}
 	}
 	errs := n.logged("daos.detail")
-	if len(errs) != 3 {
-		t.Errorf("got %d lines of 3 errors", len(errs))
-	}
+	env.Want(t, 3, len(errs), "lines of 3 errors")
 	for _, line := range errs {
 		if line["code"] != "NOT_FOUND" || line["sample"] != nil || line["path"] != "/v2/daos/nobody" {
 			t.Errorf("got %v, want the code and the path", line)
@@ -95,9 +92,7 @@ func TestLogOfAFailureHasItsCauseAndNoToken(t *testing.T) {
 		t.Fatalf("got %v, want three lines", lines)
 	}
 	for _, line := range lines {
-		if line["path"] != "/v2/daos/pnyx_***" {
-			t.Errorf("got %v, want the path without the query", line)
-		}
+		env.Want(t, "/v2/daos/pnyx_***", line["path"], "the path without the query")
 	}
 	failed := lines[1]
 	if failed["level"] != "WARN" || failed["error"] == nil || failed["plan"] != "internal" || failed["path"] != "/v2/daos/pnyx_***" {
@@ -143,7 +138,5 @@ func TestAnswersAreCountedByLayer(t *testing.T) {
 	if got["layer=redis readiness=ready"] < 1 || got["layer=redis readiness=ready"]+got["layer=local readiness=ready"] != 2 {
 		t.Errorf("got %v, want two answers, the first from Redis", got)
 	}
-	if inFlight := n.counts("pnyx_http_requests_in_flight")[""]; inFlight != 0 {
-		t.Errorf("got %g requests in flight, want none", inFlight)
-	}
+	env.Want(t, 0, n.counts("pnyx_http_requests_in_flight")[""], "requests in flight")
 }

@@ -227,9 +227,7 @@ func (t *node) wantFailure(got answer, status int, code apierror.Code) failure {
 	if got.status != status {
 		t.Fatalf("got %d %s, want %d", got.status, got.body, status)
 	}
-	if kind := got.header.Get("Content-Type"); kind != "application/json; charset=utf-8" {
-		t.Errorf("content type of an error: got %q, want JSON", kind)
-	}
+	env.Want(t, "application/json; charset=utf-8", got.header.Get("Content-Type"), "content type of an error", "JSON")
 	if control := got.header.Get("Cache-Control"); control != "no-store" && status != http.StatusNotFound {
 		t.Errorf("cache control of an error: got %q, want no-store", control)
 	}

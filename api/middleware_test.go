@@ -29,9 +29,7 @@ func TestCrossOriginRequestsAreAllowed(t *testing.T) {
 	n := newNode(t)
 	for _, path := range []string{"/v2/daos", "/v2/daos/nobody", "/v2/daos?limit=0", "/nowhere", "/llms.txt"} {
 		got := n.ask(http.MethodGet, path, http.Header{"Origin": {"https://dapp.example"}})
-		if origin := got.header.Get("Access-Control-Allow-Origin"); origin != "*" {
-			t.Errorf("GET %s: got the origin %q, want any", path, origin)
-		}
+		env.Want(t, "*", got.header.Get("Access-Control-Allow-Origin"), "GET", path, "the origin", "any")
 		// Every header, of a request that cannot have brought a cookie.
 		exposed, credentials := got.header.Get("Access-Control-Expose-Headers"), got.header.Get("Access-Control-Allow-Credentials")
 		if exposed != "*" || credentials != "" {
@@ -49,9 +47,7 @@ func TestAttackCallerInputCannotInjectHeaders(t *testing.T) {
 		"/v2/meta/data-status?daoId=" + line, "/v2/meta/pricing?" + line,
 	} {
 		got := n.ask(http.MethodGet, path, http.Header{access.HeaderInternal: {internalToken}})
-		if got.header.Get("Set-Cookie") != "" {
-			t.Errorf("GET %s: got the header %v", path, got.header)
-		}
+		env.Want(t, "", got.header.Get("Set-Cookie"), "GET", path, "the header")
 	}
 }
 
@@ -72,9 +68,7 @@ func TestOPTIONSListsMethodsAndHeaders(t *testing.T) {
 			"Access-Control-Allow-Headers": "X-Service-Api-Token, PAYMENT-SIGNATURE, X-PAYMENT, Access-Control-Expose-Headers, If-None-Match, Range, If-Range, Last-Event-ID, X-Request-Id",
 			"Access-Control-Allow-Origin":  "*",
 		} {
-			if value := got.header.Get(name); value != want {
-				t.Errorf("OPTIONS %s: got %s %q, want %q", path, name, value, want)
-			}
+			env.Want(t, want, got.header.Get(name), "OPTIONS", path, name)
 		}
 	}
 	n.wantFailure(n.ask(http.MethodOptions, "/v2/brief", nil), http.StatusNotFound, apierror.CodeNotFound)
@@ -95,9 +89,7 @@ func TestMethodThatIsTooLongIsTruncated(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	got := n.wantFailure(n.ask(strings.Repeat("A", 500), "/v2/daos", nil), http.StatusMethodNotAllowed, apierror.CodeMethodNotAllowed)
-	if want := strings.Repeat("A", 20) + " is not allowed here"; got.Error.Message != want {
-		t.Errorf("got %q, want %q", got.Error.Message, want)
-	}
+	env.Want(t, strings.Repeat("A", 20)+" is not allowed here", got.Error.Message)
 }
 
 func TestAnswersAreCompressedInAnAcceptedEncoding(t *testing.T) {
@@ -143,9 +135,7 @@ func TestAnswersAreCompressedInAnAcceptedEncoding(t *testing.T) {
 		})
 	}
 	small := n.ask(http.MethodGet, "/v2/daos?limit=1", http.Header{"Accept-Encoding": {"gzip"}})
-	if encoding := small.header.Get("Content-Encoding"); encoding != "" {
-		t.Errorf("a small answer comes as %s", encoding)
-	}
+	env.Want(t, "", small.header.Get("Content-Encoding"), "a small answer comes")
 }
 
 func unpacked(t *testing.T, encoding, body string) string {
@@ -193,9 +183,7 @@ func TestHomeIsAPageForBrowsers(t *testing.T) {
 	}
 	for _, accept := range []string{"", "*/*", "application/json"} {
 		got := n.wantFailure(n.ask(http.MethodGet, "/", http.Header{"Accept": {accept}}), http.StatusNotFound, apierror.CodeNotFound)
-		if !strings.Contains(got.Error.Message, "/openapi/agent-v2.json") {
-			t.Errorf("a program: got %q", got.Error.Message)
-		}
+		env.WantPart(t, "/openapi/agent-v2.json", got.Error.Message, "a program")
 	}
 	if got := n.ask(http.MethodHead, "/docs/guides/rules.md", nil); got.status != http.StatusOK || !strings.HasPrefix(got.header.Get("Content-Type"), "text/markdown") {
 		t.Errorf("HEAD of a guide: got %d %v, want Markdown", got.status, got.header)
@@ -339,9 +327,7 @@ func TestAttackBombsAreRefusedUnopened(t *testing.T) {
 			n.node.with(t).wantFailure(n.askAs(http.MethodGet, paidPath, header), http.StatusBadRequest, apierror.CodeValidation)
 		})
 	}
-	if calls := n.ledger.Calls("verify"); calls != 0 {
-		t.Errorf("got %d calls of the facilitator, want none", calls)
-	}
+	env.Want(t, 0, n.ledger.Calls("verify"), "calls of the facilitator")
 }
 
 func TestAttackHalfARequestEndsItsConnection(t *testing.T) {

@@ -179,14 +179,9 @@ func TestPageThatHasExpiredWhenItIsMadeIsAnswered(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	expired := governance.TimestampOf(time.Now().Add(-time.Minute))
-	view, err := cache.NewView(
-		cache.View{DataAsOf: dataAsOf, Readiness: governance.Ready, FreshUntil: &expired}, []governance.EventRow{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	view := env.Must(cache.NewView(
+		cache.View{DataAsOf: dataAsOf, Readiness: governance.Ready, FreshUntil: &expired}, []governance.EventRow{}))(t)
 	n.fillPages(view)
 	got := n.get("/v2/events?daoId=nobody&from=2026-01-01&to=2026-02-01")
-	if got.status != http.StatusOK {
-		t.Errorf("got %d %s, want 200 with the page that was made", got.status, got.body)
-	}
+	env.Want(t, http.StatusOK, got.status, got.body, "200 with the page that was made")
 }

@@ -64,9 +64,7 @@ func (t *till) sign(path string, spoil ...func(*facilitator.Authorization)) stri
 // wantCharged holds the money that moved against a number of payments.
 func (t *till) wantCharged(payments int) {
 	t.Helper()
-	if got := len(t.ledger.Transfers()); got != payments {
-		t.Errorf("got %d transfers, want %d", got, payments)
-	}
+	env.Want(t, payments, len(t.ledger.Transfers()), "transfers")
 }
 
 // wantUnsold refuses an answer: no data, no receipt of a success.
@@ -76,9 +74,7 @@ func (t *till) wantUnsold(got answer, status int, code apierror.Code) failure {
 	if strings.Contains(got.body, "bodyText") || got.header.Get("Etag") != "" || got.header.Get("Link") != "" {
 		t.Errorf("something of the answer leaks: %v %s", got.header, got.body)
 	}
-	if challenged := got.header.Get(x402.HeaderRequired) != ""; challenged != (status == http.StatusPaymentRequired) {
-		t.Errorf("%d: a challenge is sent: %t", status, challenged)
-	}
+	env.Want(t, status == http.StatusPaymentRequired, got.header.Get(x402.HeaderRequired) != "", status, "a challenge is sent")
 	return refusal
 }
 
@@ -98,17 +94,11 @@ func TestPaidRouteSendsPaymentTerms(t *testing.T) {
 			t.Errorf("details %s lack %s", refusal.Error.Details, part)
 		}
 	}
-	if vary := got.header.Get("Vary"); !strings.Contains(vary, x402.HeaderPayment) {
-		t.Errorf("vary: got %q", vary)
-	}
+	env.WantPart(t, x402.HeaderPayment, got.header.Get("Vary"), "vary")
 	file := n.wantUnsold(n.askAs(http.MethodGet, partPath+"?format=parquet", nil), http.StatusPaymentRequired, apierror.CodePaymentRequired)
-	if details := string(file.Error.Details); !strings.Contains(details, `"mimeType":"application/vnd.apache.parquet"`) {
-		t.Errorf("a part of an export: got %s, want its media type", details)
-	}
+	env.WantPart(t, `"mimeType":"application/vnd.apache.parquet"`, string(file.Error.Details), "a part of an export", "its media type")
 	former := n.wantUnsold(n.askAs(http.MethodGet, paidPath, http.Header{"X-Payment": {"e30="}}), http.StatusPaymentRequired, apierror.CodePaymentRequired)
-	if !strings.Contains(former.Error.Message, "version 2 is spoken here") {
-		t.Errorf("a payment of version 1: got %q", former.Error.Message)
-	}
+	env.WantPart(t, "version 2 is spoken here", former.Error.Message, "a payment of version 1")
 }
 
 func TestHEADIsChallengedAndNeverCharged(t *testing.T) {
@@ -129,9 +119,7 @@ func TestPaymentBuysOneAnswer(t *testing.T) {
 	if first.status != http.StatusOK {
 		t.Fatalf("got %d %s, want 200", first.status, first.body)
 	}
-	if control := first.header.Get("Cache-Control"); control != "private, no-store" {
-		t.Errorf("cache control: got %q", control)
-	}
+	env.Want(t, "private, no-store", first.header.Get("Cache-Control"), "cache control")
 	receipt, _ := base64.StdEncoding.DecodeString(first.header.Get(x402.HeaderReceipt))
 	if hash := n.ledger.Transfers()[0].Hash; !strings.Contains(string(receipt), hash) {
 		t.Errorf("receipt %s does not name %s", receipt, hash)
@@ -145,9 +133,7 @@ func TestPaymentBuysOneAnswer(t *testing.T) {
 		t.Errorf("again: got %d %s, want the first answer", again.status, again.body)
 	}
 	refusal := n.wantUnsold(n.with(payment, paidPath+"/votes/summary"), http.StatusPaymentRequired, apierror.CodePaymentRequired)
-	if !strings.Contains(refusal.Error.Message, "already used") {
-		t.Errorf("got %q, want it to say that the payment was used", refusal.Error.Message)
-	}
+	env.WantPart(t, "already used", refusal.Error.Message, "it to say that the payment was used")
 	n.wantCharged(1)
 }
 
@@ -177,9 +163,7 @@ func TestConcurrentReplaysOnTwoNodesGetOneAnswer(t *testing.T) {
 		})
 	}
 	asking.Wait()
-	if len(bodies) != 1 {
-		t.Errorf("got %d different answers, want one", len(bodies))
-	}
+	env.Want(t, 1, len(bodies), "different answers")
 	nodes[0].wantCharged(1)
 }
 
@@ -231,10 +215,7 @@ func TestRefusedPaymentsStateTheReason(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			refusal := n.wantUnsold(n.with(c.payment, paidPath), c.status, c.code)
-			if !strings.Contains(refusal.Error.Message, c.says) {
-				t.Errorf("%s: got %q, want it to say %q", name, refusal.Error.Message, c.says)
-			}
+			env.WantPart(t, c.says, n.wantUnsold(n.with(c.payment, paidPath), c.status, c.code).Error.Message, name)
 		})
 	}
 	n.wantCharged(0)
@@ -336,9 +317,7 @@ func TestAttackUnsignedPaymentsReachNeitherFacilitatorNorRedis(t *testing.T) {
 		payment.Payload.Signature = "0x" + strings.Repeat("5a", 64) + "1b"
 		statuses[n.with(payment.Header(), paidPath).status]++
 	}
-	if got := n.ledger.Calls("verify"); got != 0 {
-		t.Errorf("unsigned payments made %d calls of the facilitator, want 0", got)
-	}
+	env.Want(t, 0, n.ledger.Calls("verify"), "unsigned payments made", "calls of the facilitator")
 	if left := n.paymentKeys(); len(left) > 0 {
 		t.Errorf("unsigned payments left the keys %q, want none", left)
 	}
@@ -373,9 +352,7 @@ func TestAttackPaymentsOfManyPayersFromOneAddressAreLimited(t *testing.T) {
 		if !strings.Contains(string(refusal.Error.Details), `"bucket":"`+string(bucket)+`"`) {
 			t.Errorf("got details %s, want the bucket %s", refusal.Error.Details, bucket)
 		}
-		if got := n.ledger.Calls("verify") - before; got != burst {
-			t.Errorf("%s: got %d calls of the facilitator, want the %d that the bucket allows", bucket, got, burst)
-		}
+		env.Want(t, burst, n.ledger.Calls("verify")-before, bucket, "calls of the facilitator")
 		if left := n.paymentKeys(); len(left) > 0 {
 			t.Errorf("%s: refused payments left the keys %q, want none", bucket, left)
 		}

@@ -134,9 +134,7 @@ func TestResolveIgnoresSpelling(t *testing.T) {
 	n := newNode(t)
 	n.writePage(query.Resolve{Title: "nothing", Limit: query.MaxCandidates}, []governance.ProposalCandidate{})
 	n.writePage(nearProposals("nothing"), []cache.ProposalRow{})
-	if got := string(n.wantSuccess("/v2/proposals/resolve?title=nothing").Data); got != `{"candidates":[]}` {
-		t.Errorf("got %s, want an empty array", got)
-	}
+	env.Want(t, `{"candidates":[]}`, string(n.wantSuccess("/v2/proposals/resolve?title=nothing").Data), "an empty array")
 }
 
 func TestResolveNeedsExactlyOneOfItsTexts(t *testing.T) {
@@ -150,9 +148,7 @@ func TestResolveNeedsExactlyOneOfItsTexts(t *testing.T) {
 			}
 		}
 	}
-	if problems := n.wantProblems("/v2/proposals/resolve?url=a&limit=21"); problems[0].Parameter != "limit" {
-		t.Errorf("got %+v, want a problem with limit", problems)
-	}
+	env.Want(t, "limit", n.wantProblems("/v2/proposals/resolve?url=a&limit=21")[0].Parameter, "a problem with limit")
 }
 
 // analysis is part of a dossier. It has a number of many digits.
@@ -187,9 +183,7 @@ func TestAnalysisKeepsEveryDigit(t *testing.T) {
 	for range 2 {
 		got := n.evidence().body
 		want := `"analyses":[{` + analysis + `}]`
-		if !strings.Contains(got, want) {
-			t.Errorf("got %s, want %s in it", got, want)
-		}
+		env.WantPart(t, want, got, "in it")
 	}
 }
 
@@ -221,7 +215,5 @@ func TestProposalDetailLinksToItsEvidence(t *testing.T) {
 		Proposal governance.EvidenceProposal
 	}
 	env.Decode(t, n.wantSuccess(detail.Related.Evidence).Data, &evidence)
-	if evidence.Proposal.ProposalKey != countedKey {
-		t.Errorf("got evidence on %s, want on %s", evidence.Proposal.ProposalKey, countedKey)
-	}
+	env.Want(t, countedKey, evidence.Proposal.ProposalKey, "evidence on", "on")
 }

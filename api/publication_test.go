@@ -1,7 +1,6 @@
 package api_test
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -26,9 +25,7 @@ func everyPath() []string {
 // wantReadiness checks the data readiness that an answer states.
 func (t *node) wantReadiness(path string, want governance.Readiness) {
 	t.Helper()
-	if got := t.wantSuccess(path).Meta.Readiness.Status; got != want {
-		t.Errorf("readiness of %s: got %s, want %s", path, got, want)
-	}
+	env.Want(t, want, t.wantSuccess(path).Meta.Readiness.Status, "readiness of", path)
 }
 
 func TestAnswersAreStaleWithoutAHeartbeat(t *testing.T) {
@@ -47,9 +44,7 @@ func TestAnswersAreStaleWithoutAHeartbeat(t *testing.T) {
 			clock.Store(int64(silence - time.Second)) // the samples' worker was heard a second before noon
 			for _, path := range everyPath() {
 				n.wantReadiness(path, want)
-				if got := n.wantSuccess(path).Meta.DataAsOf; got != dataAsOf {
-					t.Errorf("GET %s after %s: got data as of %s, want %s", path, silence, got, dataAsOf)
-				}
+				env.Want(t, dataAsOf, n.wantSuccess(path).Meta.DataAsOf, "GET", path, "after", silence, "data as of")
 			}
 		})
 	}
@@ -93,9 +88,7 @@ func (t *node) wantUnavailable(path string) {
 	t.Helper()
 	got := t.get(path)
 	t.wantFailure(got, http.StatusServiceUnavailable, apierror.CodeUnavailable)
-	if after := got.header.Get("Retry-After"); after != "2" {
-		t.Errorf("GET %s: got Retry-After %q, want 2", path, after)
-	}
+	env.Want(t, "2", got.header.Get("Retry-After"), "GET", path, "Retry-After")
 	t.wantNothingInternal(got)
 }
 
@@ -119,9 +112,7 @@ func TestBeforeTheFirstPublicationEverythingIsUnavailable(t *testing.T) {
 	for _, path := range append(everyPath(), "/v2/daos/nobody", "/v2/proposals/"+string(unknownKey)) {
 		n.wantUnavailable(path)
 	}
-	if err := n.API.Ready(t.Context()); !errors.Is(err, cache.ErrMiss) {
-		t.Errorf("ready: got %v, want %v", err, cache.ErrMiss)
-	}
+	env.WantError(t, cache.ErrMiss, n.API.Ready(t.Context()), "ready")
 	// A wrong request is wrong whatever is published.
 	n.wantProblems("/v2/daos?limit=0")
 	n.wantFailure(n.get("/nowhere"), http.StatusNotFound, apierror.CodeNotFound)
@@ -183,9 +174,7 @@ func TestEverythingIsUnavailableWithoutRedis(t *testing.T) {
 	for _, path := range everyPath() {
 		n.wantUnavailable(path)
 	}
-	if err := n.API.Ready(t.Context()); !errors.Is(err, cache.ErrUnavailable) {
-		t.Errorf("ready: got %v, want %v", err, cache.ErrUnavailable)
-	}
+	env.WantError(t, cache.ErrUnavailable, n.API.Ready(t.Context()), "ready")
 	if log := n.Logged.String(); !strings.Contains(log, "cache is unavailable") || !strings.Contains(log, `"status":503`) {
 		t.Errorf("log: got %s, want the cause of the 503s", log)
 	}
@@ -199,9 +188,7 @@ func TestPayloadThatDoesNotDecodeIsUnavailableAndAskedForAgain(t *testing.T) {
 			n := newNode(t)
 			n.write(2, cache.View{Readiness: governance.Ready}, map[cache.Key]any{cache.DAODetailKey("uniswap"): payload})
 			n.wantUnavailable("/v2/daos/uniswap")
-			if found, err := n.Store.Standing(t.Context()); err != nil || found.RepublishRequested != again {
-				t.Errorf("got %+v, %v, want it to be asked for again: %t", found, err, again)
-			}
+			env.Want(t, again, env.Must(n.Store.Standing(t.Context()))(t).RepublishRequested, "it to be asked for again")
 		})
 	}
 }

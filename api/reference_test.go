@@ -15,6 +15,7 @@ import (
 	"pnyx/governance/query"
 	"pnyx/ratelimit"
 	"pnyx/test/browser"
+	"pnyx/test/env"
 )
 
 // Bounds of what a browser loads for the reference, in bytes.
@@ -71,13 +72,9 @@ func TestLongReferenceExplainsErrorsAndTurnsPages(t *testing.T) {
 	}
 	b.Do(chromedp.SendKeys(limit, "00000"), chromedp.Click(chromedp.CSS(css("daos.list", ".send button"))),
 		chromedp.WaitVisible(chromedp.CSS(css("daos.list", ".status.bad"))))
-	if got := textOf(b, css("daos.list", ".result")); !strings.Contains(got, "limit must be an integer from 1 to") {
-		t.Errorf("the error shows %s, want what is allowed", got)
-	}
+	env.WantPart(t, "limit must be an integer from 1 to", textOf(b, css("daos.list", ".result")), "the error shows", "what is allowed")
 	b.Do(chromedp.Click(chromedp.CSS(css("daos.list", `.result a[href="#VALIDATION_ERROR"]`))))
-	if got := browser.Value[string](b, `document.querySelector(":target").innerText`); !strings.Contains(got, "What to do") {
-		t.Errorf("the link leads to %s, want the error's description", got)
-	}
+	env.WantPart(t, "What to do", browser.Value[string](b, `document.querySelector(":target").innerText`), "the link leads", "the error's description")
 	b.WantQuiet(n.Base, "status of 400")
 }
 
@@ -102,13 +99,9 @@ func TestLongReferenceSendsTheTokenToThisServerAlone(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	b := openReference(t, n, referenceWidthDesk)
-	if got := sendFrom(b, "proposals.detail"); got != "402" {
-		t.Errorf("without a token: got the status %s, want 402", got)
-	}
+	env.Want(t, "402", sendFrom(b, "proposals.detail"), "without a token", "the status")
 	b.Do(chromedp.SendKeys(chromedp.CSS("#token"), "pnyx_token"))
-	if got := sendFrom(b, "proposals.detail"); got != "401" {
-		t.Errorf("with an unknown token: got the status %s, want 401", got)
-	}
+	env.Want(t, "401", sendFrom(b, "proposals.detail"), "with an unknown token", "the status")
 	b.Open(n.Base + "/docs")
 	if got := browser.Value[string](b, `document.querySelector("#token").value`); got != "pnyx_token" {
 		t.Errorf("after a reload: got the token %q in the box, want the one entered", got)
@@ -144,9 +137,7 @@ func TestLongReferenceSearchFindsWhatItDescribes(t *testing.T) {
 			browser.Value[bool](b, `(document.activeElement.value = "", true)`)
 			b.Do(chromedp.KeyEvent(test.text))
 			if test.found == "" {
-				if got := browser.Value[string](b, `document.querySelector("#found-count").textContent`); got != "0 found" {
-					t.Errorf("got %q, want nothing", got)
-				}
+				env.Want(t, "0 found", browser.Value[string](b, `document.querySelector("#found-count").textContent`), "nothing")
 				return
 			}
 			if got := textOf(b, "#found a"); !strings.HasPrefix(got, test.found) {
@@ -176,9 +167,7 @@ func TestLongReferenceCopiesExamples(t *testing.T) {
 		pane := css("daos.detail", `[data-language="`+language+`"] `)
 		b.Do(chromedp.Click(chromedp.CSS(css("daos.detail", `.tabs label:has([value="`+language+`"])`))), chromedp.WaitVisible(chromedp.CSS(pane+"pre")))
 		b.Do(chromedp.Click(chromedp.CSS(pane + "button")))
-		if got := browser.Value[string](b, `window.copied`); !strings.Contains(got, want) {
-			t.Errorf("%s: copied %q, want it to have %q", language, got, want)
-		}
+		env.WantPart(t, want, browser.Value[string](b, `window.copied`), language, "copied", "it to have")
 		if shown := browser.Value[bool](b, fmt.Sprintf(`document.querySelector(%q).checkVisibility()`, css("daos.list", `[data-language="`+language+`"]`))); !shown {
 			t.Errorf("%s is chosen for one route, and not for the others", language)
 		}
@@ -243,17 +232,13 @@ func TestLongReferenceIsAccessible(t *testing.T) {
 		t.Run(fmt.Sprint(width), func(t *testing.T) {
 			t.Parallel()
 			b := openReference(t, n, width)
-			if got := sendFrom(b, "daos.list"); got != "200" {
-				t.Errorf("got the status %s, want 200", got)
-			}
+			env.Want(t, "200", sendFrom(b, "daos.list"), "the status")
 			if got := textOf(b, css("daos.list", ".tree")); !strings.Contains(got, `daoId: "uniswap"`) || !strings.Contains(got, "hasMore: false") {
 				t.Errorf("the answer shows %s, want the DAOs", got)
 			}
 			headers := textOf(b, css("daos.list", ".headers"))
 			for _, name := range []string{"ETag", "X-Request-Id", "Cache-Status"} {
-				if !strings.Contains(headers, name) {
-					t.Errorf("the headers %q lack %s", headers, name)
-				}
+				env.WantPart(t, name, headers, "the headers", "lack")
 			}
 			sendFrom(b, "proposals.detail")
 			b.Do(chromedp.SendKeys(chromedp.CSS("#search"), "votes"))
@@ -340,9 +325,7 @@ func TestReferenceHasExamplesOfItsNode(t *testing.T) {
 			t.Errorf("the reference lacks %s, or is not kept: %s", want, got.header.Get("Cache-Control"))
 		}
 	}
-	if got := n.get("/docs/proposals.votes.md").body; !strings.Contains(got, string(countedKey)) {
-		t.Errorf("the page of a route lacks the proposal: %s", got)
-	}
+	env.WantPart(t, string(countedKey), n.get("/docs/proposals.votes.md").body, "the page of a route lacks the proposal")
 }
 
 func TestReferenceWithoutDataIsNotKept(t *testing.T) {

@@ -150,9 +150,7 @@ func TestRangesAreCheckedWhenOtherParametersAreWrong(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	problems := n.wantProblems("/v2/voters/0x1/votes?from=2026-02-01&to=2026-01-01&limit=0&x=1")
-	if len(problems) != 3 {
-		t.Errorf("got %+v, want three problems", problems)
-	}
+	env.Want(t, 3, len(problems), problems, "three problems")
 	if problems := n.wantProblems("/v2/proposals/nothing?includeVotes=true"); len(problems) != 2 {
 		t.Errorf("in path and query: got %+v, want two problems", problems)
 	}
@@ -180,9 +178,7 @@ func TestAListMayRepeatItsParameter(t *testing.T) {
 		"&eventType=voting_ended&eventType=":       "is empty",
 		"&eventType=voting_ended&eventType=rumour": "must be one or more of",
 	} {
-		if got := n.wantFailure(n.get(window+query), http.StatusBadRequest, apierror.CodeValidation); !strings.Contains(got.Error.Message, message) {
-			t.Errorf("%s: got %q, want %q", query, got.Error.Message, message)
-		}
+		env.WantPart(t, message, n.wantFailure(n.get(window+query), http.StatusBadRequest, apierror.CodeValidation).Error.Message, query)
 	}
 }
 
@@ -289,9 +285,7 @@ func TestOtherMethodsAreNotAllowed(t *testing.T) {
 		for _, method := range []string{"POST", "PUT", "PATCH", "DELETE", "TRACE", "PURGE", "get", "X"} {
 			got := n.ask(method, path, nil)
 			n.wantFailure(got, http.StatusMethodNotAllowed, apierror.CodeMethodNotAllowed)
-			if allow := got.header.Get("Allow"); allow != "GET, HEAD, OPTIONS" {
-				t.Errorf("%s %s: got Allow %q, want GET, HEAD, OPTIONS", method, path, allow)
-			}
+			env.Want(t, "GET, HEAD, OPTIONS", got.header.Get("Allow"), method, path, "Allow")
 		}
 	}
 	n.wantFailure(n.ask(http.MethodPost, "/v2/brief", nil), http.StatusNotFound, apierror.CodeNotFound)

@@ -93,9 +93,7 @@ func TestRequestsAreCountedByRouteAndStatus(t *testing.T) {
 	} {
 		t.Run(series, func(t *testing.T) {
 			t.Parallel()
-			if got[series] != want {
-				t.Errorf("%s: got %g, want %g", series, got[series], want)
-			}
+			env.Want(t, want, got[series], series)
 		})
 	}
 	if got := got["code=NOT_FOUND route=none status=404"]; got < 2 {
@@ -111,9 +109,7 @@ func TestRequestsAreCountedByRouteAndStatus(t *testing.T) {
 			}
 		}
 	}
-	if got := n.counts("pnyx_cache_misses_total")[""]; got != 2 {
-		t.Errorf("misses: got %g, want 2", got)
-	}
+	env.Want(t, 2, n.counts("pnyx_cache_misses_total")[""], "misses")
 }
 
 // counts are the values of a counter or gauge, by its labels.
@@ -214,10 +210,6 @@ func TestEveryRouteHasAPrice(t *testing.T) {
 func TestPricesAreReadyWithoutAWorker(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, settings{clock: func() time.Time { return noon.Add(time.Hour) }})
-	if got := n.wantSuccess("/v2/meta/pricing").Meta.Readiness.Status; got != governance.Ready {
-		t.Errorf("prices: got %s, want ready", got)
-	}
-	if got := n.wantSuccess("/v2/meta/data-status").Meta.Readiness.Status; got != governance.Stale {
-		t.Errorf("data: got %s, want stale", got)
-	}
+	env.Want(t, governance.Ready, n.wantSuccess("/v2/meta/pricing").Meta.Readiness.Status, "prices", "ready")
+	env.Want(t, governance.Stale, n.wantSuccess("/v2/meta/data-status").Meta.Readiness.Status, "data", "stale")
 }

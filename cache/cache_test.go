@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"pnyx/cache"
+	"pnyx/test/env"
 )
 
 func TestOpenChoosesTheClientByTheURL(t *testing.T) {
@@ -31,9 +32,7 @@ func TestOpenChoosesTheClientByTheURL(t *testing.T) {
 				t.Errorf("%s: %v", url, err)
 				return
 			}
-			if got := store.Connects(); got != want {
-				t.Errorf("%s: got %s, want %s", url, got, want)
-			}
+			env.Want(t, want, store.Connects(), url)
 			if err := store.Close(); err != nil {
 				t.Errorf("close %s: %v", url, err)
 			}

@@ -31,12 +31,8 @@ func changeClaims() []claim {
 func (t *bench) lead() *cache.Lease {
 	t.Helper()
 	lease := t.store.NewLease(time.Hour)
-	if err := lease.Acquire(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := setPublished(t.Context(), lease, cache.PublicationState{Revision: 7, LastFullRevision: 7}); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, lease.Acquire(t.Context()))
+	env.MustDo(t, setPublished(t.Context(), lease, cache.PublicationState{Revision: 7, LastFullRevision: 7}))
 	t.addChanges()
 	return lease
 }
@@ -50,18 +46,12 @@ func (t *bench) addChanges(keys ...string) {
 			Kind: governance.ProposalChange, Key: key, DAOID: "dao", ChangedAt: 1709210096007, Revision: "1709210096007123",
 		})
 	}
-	if _, err := env.AddChanges(t.Context(), t.store, changes...); err != nil {
-		t.Fatal(err)
-	}
+	env.Must(env.AddChanges(t.Context(), t.store, changes...))(t)
 }
 
 func (t *bench) changes(after cache.ChangeID, limit int) cache.ChangeSlice {
 	t.Helper()
-	slice, err := t.store.Changes(t.Context(), after, limit)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return slice
+	return env.Must(t.store.Changes(t.Context(), after, limit))(t)
 }
 
 func (t *bench) wantKeys(rows []cache.ChangeRow, want ...string) {
@@ -99,18 +89,14 @@ func changesAreOrdered(t *bench) {
 			first.HasMore, rest.HasMore, rest.First, rest.Last, begin.First, rest.Rows[199].ID)
 	}
 	want := governance.Change{Kind: "proposal", Key: "p0", DAOID: "dao", ChangedAt: 1709210096007, Revision: "1709210096007123"}
-	if got := first.Rows[0].Change; got != want {
-		t.Errorf("row: got %+v, want %+v", got, want)
-	}
+	env.Want(t, want, first.Rows[0].Change, "row")
 }
 
 func changesFollowValues(t *bench) {
 	t.lead()
 	writer := t.store.NewWriter(8)
 	key := cache.TopicDetailKey("t1")
-	if err := writer.SetPayload(t.Context(), key, cache.View{}, "text"); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, writer.SetPayload(t.Context(), key, cache.View{}, "text"))
 	for range 2 {
 		writer.AddChange(governance.TopicChange, "t1", "dao", 5)
 	}
@@ -129,12 +115,8 @@ func publicationLeavesChanges(t *bench) {
 	lease := t.lead()
 	t.addChanges("a", "b")
 	before := t.changes(cache.ChangeID{}, 10)
-	if err := lease.SetPublicationState(t.Context(), cache.PublicationState{Revision: 8, LastFullRevision: 7}, ""); err != nil {
-		t.Fatal(err)
-	}
-	if err := setPublished(t.Context(), lease, cache.PublicationState{Revision: 9, LastFullRevision: 9, ChangesEpoch: 5}); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, lease.SetPublicationState(t.Context(), cache.PublicationState{Revision: 8, LastFullRevision: 7}, ""))
+	env.MustDo(t, setPublished(t.Context(), lease, cache.PublicationState{Revision: 9, LastFullRevision: 9, ChangesEpoch: 5}))
 	got := t.changes(cache.ChangeID{}, 10)
 	t.wantKeys(got.Rows, "a", "b")
 	if got.First != before.First || got.State.ChangesEpoch != 5 {
@@ -144,10 +126,7 @@ func publicationLeavesChanges(t *bench) {
 
 func changesAreAddedAtTheEnd(t *bench) {
 	t.lead()
-	before, err := t.store.ChangeHead(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := env.Must(t.store.ChangeHead(t.Context()))(t)
 	t.addChanges("a")
 	row := []cache.ChangeRow{{ID: cache.ChangeID{Time: before.Time + 1<<20}, Change: governance.Change{Kind: "dao", Key: "late"}}}
 	if _, err := t.store.AppendChanges(t.Context(), &before.Last, row); !errors.Is(err, cache.ErrChangesMoved) {
@@ -157,9 +136,7 @@ func changesAreAddedAtTheEnd(t *bench) {
 	if head, err := t.store.ChangeHead(t.Context()); err != nil || !head.Exists || head.Time <= head.Last.Time {
 		t.Errorf("got %+v, %v, want a time after the last row", head, err)
 	}
-	if _, err := t.store.AppendChanges(t.Context(), nil, row); err != nil {
-		t.Fatal(err)
-	}
+	env.Must(t.store.AppendChanges(t.Context(), nil, row))(t)
 	t.wantKeys(t.changes(cache.ChangeID{}, 10).Rows, "late")
 }
 
@@ -168,25 +145,19 @@ func oldChangesGo(t *bench) {
 	week := time.Now().Add(-cache.ChangeTTL)
 	old := func(key string, age time.Duration) cache.ChangeID {
 		id := cache.ChangeID{Time: uint64(week.Add(-age).UnixMilli()), Number: 3}
-		if err := t.raw.XAdd(t.Context(), &redis.XAddArgs{
+		env.MustDo(t, t.raw.XAdd(t.Context(), &redis.XAddArgs{
 			Stream: string(cache.ChangesKey), ID: id.String(), Values: []any{"k", "dao", "n", key, "d", key, "t", 1, "r", 1},
-		}).Err(); err != nil {
-			t.Fatal(err)
-		}
+		}).Err())
 		return id
 	}
-	if err := t.raw.Del(t.Context(), string(cache.ChangesKey)).Err(); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, t.raw.Del(t.Context(), string(cache.ChangesKey)).Err())
 	old("a", 3*time.Hour)
 	newest := old("b", 2*time.Hour)
 	old("c", -time.Hour)
 	t.addChanges("d")
 	got := t.changes(newest, 10)
 	t.wantKeys(got.Rows, "c", "d")
-	if got.First != newest {
-		t.Errorf("begins at %v, want %v, after which nothing is missing", got.First, newest)
-	}
+	env.Want(t, newest, got.First, "begins", "after which nothing is missing")
 }
 
 func feedStateRoundTrip(t *bench) {
@@ -194,19 +165,13 @@ func feedStateRoundTrip(t *bench) {
 		t.Errorf("at first: got %v, want %v", err, cache.ErrMiss)
 	}
 	want := cache.FeedState{Revision: 1709210096007123, VisibleThrough: 1709210096007, FullRevision: 1709210096000000}
-	if err := t.store.SetFeedState(t.Context(), want); err != nil {
-		t.Fatal(err)
-	}
-	if got, err := t.store.FeedState(t.Context()); err != nil || got != want {
-		t.Errorf("got %+v, %v, want %+v", got, err, want)
-	}
+	env.MustDo(t, t.store.SetFeedState(t.Context(), want))
+	env.Want(t, want, env.Must(t.store.FeedState(t.Context()))(t))
 }
 
 func feedNamesRoundTrip(t *bench) {
 	for _, want := range []map[string]string{{}, {"a": "A", "b": "B"}, {"b": "The B"}, {}} {
-		if err := t.store.SetFeedNames(t.Context(), want); err != nil {
-			t.Fatal(err)
-		}
+		env.MustDo(t, t.store.SetFeedNames(t.Context(), want))
 		if got, err := t.store.FeedNames(t.Context()); err != nil || !maps.Equal(got, want) {
 			t.Errorf("got %v, %v, want %v", got, err, want)
 		}
@@ -221,13 +186,9 @@ func TestChangesBeyondTheBoundGo(t *testing.T) {
 		b.addChanges(fmt.Sprint(i))
 	}
 	last := b.changes(cache.ChangeID{}, 30).Last
-	if err := cache.AppendChangesScript.Run(t.Context(), b.raw, []string{string(cache.ChangesKey)},
-		last.String(), cache.ChangeTTL.Milliseconds(), 3).Err(); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, cache.AppendChangesScript.Run(t.Context(), b.raw, []string{string(cache.ChangesKey)},
+		last.String(), cache.ChangeTTL.Milliseconds(), 3).Err())
 	got := b.changes(cache.ChangeID{}, 10)
 	b.wantKeys(got.Rows, "17", "18", "19")
-	if got.First != got.Rows[0].ID {
-		t.Errorf("begins at %v, want %v: whoever read up to an earlier row has missed some", got.First, got.Rows[0].ID)
-	}
+	env.Want(t, got.Rows[0].ID, got.First, "begins", "whoever read up to an earlier row has missed some")
 }

@@ -14,6 +14,7 @@ import (
 
 	"pnyx/cache"
 	"pnyx/governance"
+	"pnyx/test/env"
 )
 
 // aView is a proposal with a body of so many bytes.
@@ -22,15 +23,12 @@ func aView(tb testing.TB, size int) cache.View {
 	title := "Deploy on another chain"
 	body := strings.Repeat("x", size)
 	until := governance.Timestamp(1709210096007)
-	view, err := cache.NewView(cache.View{
+	view := env.Must(cache.NewView(cache.View{
 		Revision: 1709210096007123, DataAsOf: until, Readiness: governance.Ready, FreshUntil: &until,
 	}, governance.ProposalDetail{
 		ProposalKey: "p1_AAAAAAAAAAAAAAAAAAAAAA", Title: &title, BodyText: &body, LifecycleStatus: governance.Active,
 		Choices: []governance.Choice{{Key: "1", Label: "For"}, {Key: "2", Label: "Against"}, {Key: "3", Label: "Abstain"}},
-	})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	}))(tb)
 	return view
 }
 
@@ -42,20 +40,9 @@ func TestAnEncodedViewBeginsWithItsRevision(t *testing.T) {
 	} {
 		t.Run(want, func(t *testing.T) {
 			view.Revision = revision
-			value, err := view.Encode()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := string(value[:16]); got != want {
-				t.Errorf("revision %d: got %s, want %s", revision, got, want)
-			}
-			back, err := cache.DecodeView(value)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(view, back); diff != "" {
-				t.Errorf("revision %d (-want +got):\n%s", revision, diff)
-			}
+			value := env.Must(view.Encode())(t)
+			env.Want(t, want, string(value[:16]), "revision", revision)
+			env.WantSame(t, fmt.Sprintf("revision %d", revision), view, env.Must(cache.DecodeView(value))(t))
 		})
 	}
 }
@@ -67,14 +54,8 @@ func TestAViewComesBackWhateverItsSize(t *testing.T) {
 		noise := make([]byte, size)
 		_, _ = random.Read(noise) // it never fails
 		for name, text := range map[string]string{"prose": strings.Repeat("For, Against. ", size/14+1), "noise": string(noise)} {
-			view, err := cache.NewView(cache.View{Revision: 7, Readiness: governance.Ready}, text)
-			if err != nil {
-				t.Fatal(err)
-			}
-			value, err := view.Encode()
-			if err != nil {
-				t.Fatal(err)
-			}
+			view := env.Must(cache.NewView(cache.View{Revision: 7, Readiness: governance.Ready}, text))(t)
+			value := env.Must(view.Encode())(t)
 			if name == "prose" && size > 4096 && len(value) > size/4 {
 				t.Errorf("%d bytes of prose are kept in %d", size, len(value))
 			}
@@ -95,10 +76,7 @@ func TestPayloadIsStoredAsARawMessage(t *testing.T) {
 	for name, text := range map[string][]byte{"nothing": nil, "an array": {0x92, 1, 0xa1, 'b'}, "text": {0xa1, 'x'}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := msgpack.Marshal(struct{ P cache.Payload }{text})
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := env.Must(msgpack.Marshal(struct{ P cache.Payload }{text}))(t)
 			want, err := msgpack.Marshal(struct{ P msgpack.RawMessage }{text})
 			if err != nil || !bytes.Equal(got, want) {
 				t.Errorf("got %x, want %x (%v)", got, want, err)
@@ -147,13 +125,8 @@ func TestAListWithoutMembersIsEmptyAndNotNil(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			view, err := cache.NewView(cache.View{}, c.stored)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := view.Decode(c.read); err != nil {
-				t.Fatal(err)
-			}
+			view := env.Must(cache.NewView(cache.View{}, c.stored))(t)
+			env.MustDo(t, view.Decode(c.read))
 			read := fmt.Sprintf("%#v", c.read)
 			if regexp.MustCompile(`\[\][A-Za-z.]+\(nil\)`).MatchString(read) {
 				t.Errorf("got %s, want no nil list", read)

@@ -65,9 +65,7 @@ func (t *bench) setDAOs(revision uint64, rows ...governance.DAOListItem) {
 // setRow writes a row past the store.
 func (t *bench) setRow(id, value string) {
 	t.Helper()
-	if err := t.raw.HSet(t.Context(), string(cache.RowsKey), id, value).Err(); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, t.raw.HSet(t.Context(), string(cache.RowsKey), id, value).Err())
 }
 
 func (t *bench) removeDAO(revision uint64, id string) {
@@ -105,9 +103,7 @@ func (t *bench) wantIDs(filter query.DAOs, want ...string) {
 	for _, row := range t.walk(filter, 2) {
 		got = append(got, row.DAOID)
 	}
-	if diff := gocmp.Diff(append([]string{}, want...), got); diff != "" {
-		t.Errorf("DAOs under %s (-want +got):\n%s", cache.ListKey(filter), diff)
-	}
+	env.WantSame(t, fmt.Sprintf("DAOs under %s", cache.ListKey(filter)), append([]string{}, want...), got)
 }
 
 func pagesWalkEveryFilter(t *bench) {
@@ -196,10 +192,7 @@ func olderNeverReplacesRow(t *bench) {
 	older := governance.DAOListItem{DAOID: "a", Name: "older", CoverageStatus: governance.Partial}
 	t.setDAOs(20, newer)
 	t.setDAOs(3, older)
-	got := t.walk(query.DAOs{}, 10)
-	if diff := gocmp.Diff([]governance.DAOListItem{newer}, got); diff != "" {
-		t.Errorf("rows (-want +got):\n%s", diff)
-	}
+	env.WantSame(t, "rows", []governance.DAOListItem{newer}, t.walk(query.DAOs{}, 10))
 	t.wantIDs(query.DAOs{Coverage: governance.Complete}, "a")
 	t.wantIDs(query.DAOs{Coverage: governance.Partial})
 	t.wantState(20)
@@ -218,14 +211,9 @@ func olderNeverRemovesRow(t *bench) {
 // wantState checks how new the directory says it is.
 func (t *bench) wantState(revision uint64) {
 	t.Helper()
-	page, err := t.store.DAOPage(t.Context(), query.DAOs{Paging: query.Paging[query.DAOPosition]{Limit: 1}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := env.Must(t.store.DAOPage(t.Context(), query.DAOs{Paging: query.Paging[query.DAOPosition]{Limit: 1}}))(t)
 	want := cache.View{Revision: revision, DataAsOf: governance.Timestamp(revision), Readiness: governance.Ready}
-	if diff := gocmp.Diff(want, page.View); diff != "" {
-		t.Errorf("state of the directory (-want +got):\n%s", diff)
-	}
+	env.WantSame(t, "state of the directory", want, page.View)
 }
 
 func directoryState(t *bench) {
@@ -269,9 +257,7 @@ func lostRowIsUnavailable(t *bench) {
 		t.setRow("b", value)
 		check(name)
 	}
-	if err := t.raw.HDel(t.Context(), string(cache.RowsKey), "b").Err(); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, t.raw.HDel(t.Context(), string(cache.RowsKey), "b").Err())
 	check("lost")
 }
 

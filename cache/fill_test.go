@@ -11,6 +11,7 @@ import (
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
+	"pnyx/test/env"
 )
 
 func TestRequestsAreTakenFromEitherEndOfTheQueue(t *testing.T) {
@@ -21,9 +22,7 @@ func TestRequestsAreTakenFromEitherEndOfTheQueue(t *testing.T) {
 			Page:     cache.NewPageRequest(query.Profile{Voter: voter}),
 			Deadline: governance.TimestampOf(time.Now().Add(time.Minute)),
 		}
-		if err := store.Fills().Enqueue(t.Context(), wanted); err != nil {
-			t.Fatal(err)
-		}
+		env.MustDo(t, store.Fills().Enqueue(t.Context(), wanted))
 	}
 	for _, c := range []struct {
 		end  cache.QueueEnd
@@ -45,9 +44,7 @@ func TestKeptRequestsAreTakenInTheirOrderFromEitherEnd(t *testing.T) {
 	store := openEmbedded(t)
 	for _, proposal := range []governance.ProposalKey{"p1_first", "p1_second", "p1_third"} {
 		wanted := cache.Fill{Page: cache.NewPageRequest(query.Dossier{Proposal: proposal}), Kept: true}
-		if err := store.Fills().Enqueue(t.Context(), wanted); err != nil {
-			t.Fatal(err)
-		}
+		env.MustDo(t, store.Fills().Enqueue(t.Context(), wanted))
 	}
 	requeued := false
 	for _, want := range []governance.ProposalKey{"p1_first", "p1_first", "p1_second", "p1_third"} {
@@ -63,9 +60,7 @@ func TestKeptRequestsAreTakenInTheirOrderFromEitherEnd(t *testing.T) {
 			continue
 		}
 		requeued = true
-		if err := store.Fills().Requeue(t.Context(), got, cache.Newest); err != nil {
-			t.Fatal(err)
-		}
+		env.MustDo(t, store.Fills().Requeue(t.Context(), got, cache.Newest))
 	}
 }
 
@@ -83,9 +78,7 @@ func TestAWaitForRequestsEndsWithItsContext(t *testing.T) {
 				ended <- err
 			}()
 			stop()
-			if err := <-ended; !errors.Is(err, cache.ErrNoFill) {
-				t.Errorf("got %v, want %v", err, cache.ErrNoFill)
-			}
+			env.WantError(t, cache.ErrNoFill, <-ended)
 		})
 	}
 }
@@ -100,18 +93,13 @@ func TestRequestsOfOneKindAreTakenInOneBatch(t *testing.T) {
 		query.Profile{Voter: "0x1"}, query.Ballots{Proposal: "p1_a"}, query.Profile{Voter: "0x2"}, query.Profile{Voter: "0x3"},
 	} {
 		wanted := cache.Fill{Page: cache.NewPageRequest(page), Deadline: governance.TimestampOf(time.Now().Add(time.Minute))}
-		if err := store.Fills().Enqueue(t.Context(), wanted); err != nil {
-			t.Fatal(err)
-		}
+		env.MustDo(t, store.Fills().Enqueue(t.Context(), wanted))
 	}
 	both := []query.Kind{query.KindProfile, query.KindBallots}
 	two := func(query.Kind) int { return 2 }
 	take := func(end cache.QueueEnd, want ...query.Page) []cache.Fill {
 		t.Helper()
-		got, err := store.Fills().Dequeue(t.Context(), both, end, two, time.Second)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := env.Must(store.Fills().Dequeue(t.Context(), both, end, two, time.Second))(t)
 		var names, wanted []cache.Key
 		for _, f := range got {
 			names = append(names, f.Page.Key())
@@ -129,9 +117,7 @@ func TestRequestsOfOneKindAreTakenInOneBatch(t *testing.T) {
 		if end == cache.Newest {
 			first = query.Profile{Voter: "0x3"}
 		}
-		if err := store.Fills().Requeue(t.Context(), take(end, first, second), end); err != nil {
-			t.Fatal(err)
-		}
+		env.MustDo(t, store.Fills().Requeue(t.Context(), take(end, first, second), end))
 	}
 	take(cache.Oldest, query.Profile{Voter: "0x1"}, query.Profile{Voter: "0x2"})
 	take(cache.Oldest, query.Profile{Voter: "0x3"})
@@ -147,18 +133,12 @@ func TestAFullQueueOfOneKindTakesRequestsOfOthers(t *testing.T) {
 		})
 	}
 	for i := range cache.MaxQueuedFills {
-		if err := enqueue(query.Profile{Voter: query.Voter(fmt.Sprint(i))}); err != nil {
-			t.Fatal(err)
-		}
+		env.MustDo(t, enqueue(query.Profile{Voter: query.Voter(fmt.Sprint(i))}))
 	}
-	if err := enqueue(query.Profile{Voter: "one more"}); !errors.Is(err, cache.ErrQueueFull) {
-		t.Errorf("got %v for one more of the kind, want %v", err, cache.ErrQueueFull)
-	}
+	env.WantError(t, cache.ErrQueueFull, enqueue(query.Profile{Voter: "one more"}), "for one more of the kind")
 	if err := enqueue(query.Ballots{Proposal: "p1_a"}); err != nil {
 		t.Errorf("got %v for another kind, want it queued", err)
 	}
-	length, err := store.Fills().Length(t.Context(), []query.Kind{query.KindProfile, query.KindBallots})
-	if err != nil || length != cache.MaxQueuedFills {
-		t.Errorf("got %d requests in the longest queue, %v, want %d", length, err, cache.MaxQueuedFills)
-	}
+	length := env.Must(store.Fills().Length(t.Context(), []query.Kind{query.KindProfile, query.KindBallots}))(t)
+	env.Want(t, cache.MaxQueuedFills, length, "requests in the longest queue")
 }

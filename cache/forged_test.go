@@ -18,10 +18,7 @@ const highest = 9999999999999999
 func TestAttackEmbeddedRedisNeedsThePassword(t *testing.T) {
 	t.Parallel()
 	address := env.EmbeddedRedis(t)
-	parsed, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	parsed := env.Must(url.Parse(address))(t)
 	password, _ := parsed.User.Password()
 	if len(password) < 20 {
 		t.Errorf("password: got %d characters, want at least 20", len(password))
@@ -50,10 +47,7 @@ func TestAttackEmbeddedRedisNeedsThePassword(t *testing.T) {
 			}
 		})
 	}
-	store, err := cache.Open(address, soon)
-	if err != nil {
-		t.Fatal(err)
-	}
+	store := env.Must(cache.Open(address, soon))(t)
 	defer store.Close()
 	if err := store.Ping(t.Context()); err != nil {
 		t.Errorf("with the password: got %v, want an answer", err)

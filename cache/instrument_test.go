@@ -20,10 +20,7 @@ func TestARedisThatDeniesINFOCountsNoErrors(t *testing.T) {
 	t.Run("a user without the permission", func(t *testing.T) {
 		t.Parallel()
 		server := env.Redis(t)
-		err := env.RedisClient(t, server.URL).Do(t.Context(), "ACL", "SETUSER", "default", "-info").Err()
-		if err != nil {
-			t.Fatal(err)
-		}
+		env.MustDo(t, env.RedisClient(t, server.URL).Do(t.Context(), "ACL", "SETUSER", "default", "-info").Err())
 		wantNoErrors(t, server.URL)
 	})
 }
@@ -34,13 +31,8 @@ func wantNoErrors(t *testing.T, url string) {
 	store := env.Store(t, url)
 	registry := prometheus.NewRegistry()
 	store.Instrument(cache.Instruments{Client: "worker", Metrics: registry})
-	if _, err := store.Standing(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	families, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	env.Must(store.Standing(t.Context()))(t)
+	families := env.Must(registry.Gather())(t)
 	for _, family := range families {
 		for _, metric := range family.GetMetric() {
 			if got := metric.GetCounter().GetValue(); family.GetName() == "pnyx_redis_errors_total" && got != 0 {

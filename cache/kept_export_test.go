@@ -7,23 +7,17 @@ import (
 
 	"pnyx/cache"
 	"pnyx/governance"
+	"pnyx/test/env"
 )
 
 func TestExportsKeepTheirCopies(t *testing.T) {
 	t.Parallel()
 	store := openEmbedded(t)
 	for n, proposal := range []governance.ProposalKey{"p1_a", "p1_b", "p1_a", "p1_a"} {
-		if err := store.KeepExport(t.Context(), "p1_x", 9); err != nil {
-			t.Fatal(err)
-		}
-		if err := store.KeepExport(t.Context(), proposal, uint64(n+1)); err != nil {
-			t.Fatal(err)
-		}
+		env.MustDo(t, store.KeepExport(t.Context(), "p1_x", 9))
+		env.MustDo(t, store.KeepExport(t.Context(), proposal, uint64(n+1)))
 	}
-	exports, err := store.Exports(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	exports := env.Must(store.Exports(t.Context()))(t)
 	kept := map[cache.Export]bool{}
 	for _, export := range exports {
 		if age := time.Since(export.Begun); age < -time.Minute || age > cache.ExportTTL {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"pnyx/cache"
+	"pnyx/test/env"
 )
 
 // documentedKeys matches the item of a list of keys in docs/production.md.
@@ -15,10 +16,7 @@ var documentedKeys = regexp.MustCompile("(?m)^- ((?:`[^`]+`(?:, )?)+): ")
 // parameters.
 func (t *bench) documented() *regexp.Regexp {
 	t.Helper()
-	page, err := os.ReadFile("../docs/production.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := env.Must(os.ReadFile("../docs/production.md"))(t)
 	_, section, found := strings.Cut(string(page), "**Cache.** All keys start with `"+cache.Namespace+"`")
 	section, _, ends := strings.Cut(section, "**Accounts.**")
 	if !found || !ends {

@@ -5,11 +5,10 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
+	"pnyx/test/env"
 )
 
 // namedKeys are the keys of everything that has a parameter.
@@ -47,9 +46,7 @@ func TestNoTwoThingsShareAKey(t *testing.T) {
 		}
 		taken[key] = name
 	}
-	if got := len(fixedKeys()); got != 5+90 {
-		t.Errorf("fixed keys: got %d, want 5 and 90 lists", got)
-	}
+	env.Want(t, 5+90, len(fixedKeys()), "fixed keys", "5 and 90 lists")
 	for name, key := range fixedKeys() {
 		claim(name, key)
 	}
@@ -122,12 +119,8 @@ func TestQueriesAreDecodedAsTheyWere(t *testing.T) {
 		},
 	}
 	var got query.Proposals
-	if err := cache.NewPageRequest(want).Decode(&got); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("a query after encoding and decoding (-want +got):\n%s", diff)
-	}
+	env.MustDo(t, cache.NewPageRequest(want).Decode(&got))
+	env.WantSame(t, "a query after encoding and decoding", want, got)
 }
 
 // TestAQueryWithAnUnknownFieldIsRejected keeps a worker from making a page of a newer

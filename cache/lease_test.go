@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"pnyx/cache"
 	"pnyx/test/env"
 )
@@ -28,32 +26,24 @@ func leaseHasOneHolder(t *bench) {
 	first, second := t.store.NewLease(time.Hour), t.store.NewLease(time.Hour)
 	t.wantAcquire("first", first, nil)
 	t.wantAcquire("second, while the first has it", second, cache.ErrNotLeader)
-	if err := second.Release(t.Context()); err != nil {
-		t.Errorf("release of what one does not have: %v", err)
-	}
+	env.WantError(t, nil, second.Release(t.Context()), "release of what one does not have")
 	t.wantAcquire("second, after its release of nothing", second, cache.ErrNotLeader)
 	t.wantAcquire("first again", first, nil)
 
-	if err := first.Release(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, first.Release(t.Context()))
 	t.wantAcquire("second, after the first's release", second, nil)
 	t.wantAcquire("first, after its release", first, cache.ErrNotLeader)
 }
 
 func (t *bench) wantAcquire(who string, lease *cache.Lease, want error) {
 	t.Helper()
-	if err := lease.Acquire(t.Context()); !errors.Is(err, want) {
-		t.Errorf("%s: got %v, want %v", who, err, want)
-	}
+	env.WantError(t, want, lease.Acquire(t.Context()), who)
 }
 
 func leaseIsProlonged(t *bench) {
 	lease := t.store.NewLease(time.Hour)
 	t.wantAcquire("first", lease, nil)
-	if err := t.raw.Expire(t.Context(), string(cache.LeaseKey), time.Minute).Err(); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, t.raw.Expire(t.Context(), string(cache.LeaseKey), time.Minute).Err())
 	t.wantAcquire("first again", lease, nil)
 	left, err := t.raw.PTTL(t.Context(), string(cache.LeaseKey)).Result()
 	if err != nil || left < 50*time.Minute || left > time.Hour {
@@ -70,23 +60,15 @@ func leaseExpires(t *bench) {
 
 func loserPublishesNothing(t *bench) {
 	first, second := t.store.NewLease(time.Hour), t.store.NewLease(time.Hour)
-	if err := setPublished(t.Context(), first, cache.PublicationState{Revision: 1}); !errors.Is(err, cache.ErrNotLeader) {
-		t.Errorf("before the lease: got %v, want %v", err, cache.ErrNotLeader)
-	}
+	env.WantError(t, cache.ErrNotLeader, setPublished(t.Context(), first, cache.PublicationState{Revision: 1}), "before the lease")
 	t.wantAcquire("first", first, nil)
-	if err := setPublished(t.Context(), first, cache.PublicationState{Revision: 2}); err != nil {
-		t.Errorf("with the lease: %v", err)
-	}
+	env.WantError(t, nil, setPublished(t.Context(), first, cache.PublicationState{Revision: 2}), "with the lease")
 	if err := t.raw.Del(t.Context(), string(cache.LeaseKey)).Err(); err != nil { // as when it ends
 		t.Fatal(err)
 	}
 	t.wantAcquire("second", second, nil)
-	if err := setPublished(t.Context(), first, cache.PublicationState{Revision: 3}); !errors.Is(err, cache.ErrNotLeader) {
-		t.Errorf("after the lease: got %v, want %v", err, cache.ErrNotLeader)
-	}
-	if got, err := t.store.PublicationState(t.Context()); err != nil || got.Revision != 2 {
-		t.Errorf("published: got revision %d, %v, want 2", got.Revision, err)
-	}
+	env.WantError(t, cache.ErrNotLeader, setPublished(t.Context(), first, cache.PublicationState{Revision: 3}), "after the lease")
+	env.Want(t, 2, env.Must(t.store.PublicationState(t.Context()))(t).Revision, "published", "revision")
 }
 
 func publishedRoundTrip(t *bench) {
@@ -95,16 +77,8 @@ func publishedRoundTrip(t *bench) {
 	}
 	lease := t.store.NewLease(time.Hour)
 	t.wantAcquire("worker", lease, nil)
-	if err := setPublished(t.Context(), lease, want); err != nil {
-		t.Fatal(err)
-	}
-	got, err := t.store.PublicationState(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("published (-want +got):\n%s", diff)
-	}
+	env.MustDo(t, setPublished(t.Context(), lease, want))
+	env.WantSame(t, "published", want, env.Must(t.store.PublicationState(t.Context()))(t))
 }
 
 func flushedIsUnpublished(t *bench) {
@@ -115,21 +89,13 @@ func flushedIsUnpublished(t *bench) {
 		}
 		return nil
 	}
-	if err := check("at first"); err != nil {
-		t.Error(err)
-	}
+	env.WantError(t, nil, check("at first"))
 	lease := t.store.NewLease(time.Hour)
 	t.wantAcquire("worker", lease, nil)
-	if err := setPublished(t.Context(), lease, cache.PublicationState{Revision: 1}); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, setPublished(t.Context(), lease, cache.PublicationState{Revision: 1}))
 	env.FlushRedis(t, t.raw)
-	if err := check("after a flush"); err != nil {
-		t.Error(err)
-	}
-	if err := setPublished(t.Context(), lease, cache.PublicationState{Revision: 2}); !errors.Is(err, cache.ErrNotLeader) {
-		t.Errorf("the lease went with the flush: got %v, want %v", err, cache.ErrNotLeader)
-	}
+	env.WantError(t, nil, check("after a flush"))
+	env.WantError(t, cache.ErrNotLeader, setPublished(t.Context(), lease, cache.PublicationState{Revision: 2}), "the lease went with the flush")
 	t.wantAcquire("worker, after a flush", lease, nil)
 }
 

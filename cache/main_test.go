@@ -47,10 +47,7 @@ func newBench(t *testing.T, url string, kill func()) *bench {
 // open opens another store on the same Redis.
 func (t *bench) open(timeout time.Duration) *cache.Store {
 	t.Helper()
-	store, err := cache.Open(t.url, timeout)
-	if err != nil {
-		t.Fatal(err)
-	}
+	store := env.Must(cache.Open(t.url, timeout))(t)
 	t.Cleanup(func() { store.Close() })
 	return store
 }
@@ -58,30 +55,21 @@ func (t *bench) open(timeout time.Duration) *cache.Store {
 // set writes a value past the store.
 func (t *bench) set(key cache.Key, value string) {
 	t.Helper()
-	if err := t.raw.Set(t.Context(), string(key), value, 0).Err(); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, t.raw.Set(t.Context(), string(key), value, 0).Err())
 }
 
 // publish writes with a publication's writer, to the end.
 func (t *bench) publish(revision uint64, write func(*cache.Writer) error) {
 	t.Helper()
 	writer := t.store.NewWriter(revision)
-	if err := write(writer); err != nil {
-		t.Fatal(err)
-	}
-	if err := writer.Flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, write(writer))
+	env.MustDo(t, writer.Flush(t.Context()))
 }
 
 // setView publishes a view whose payload is a text.
 func (t *bench) setView(revision uint64, key cache.Key, text string) {
 	t.Helper()
-	view, err := cache.NewView(cache.View{Readiness: governance.Ready}, text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	view := env.Must(cache.NewView(cache.View{Readiness: governance.Ready}, text))(t)
 	t.publish(revision, func(w *cache.Writer) error { return w.SetView(t.Context(), key, view) })
 }
 
@@ -116,10 +104,7 @@ func TestOnTheEmbeddedRedis(t *testing.T) {
 			t.Parallel()
 			ctx, stop := context.WithCancel(context.Background())
 			t.Cleanup(stop)
-			url, err := embedded.StartInProcess(ctx)
-			if err != nil {
-				t.Fatal(err)
-			}
+			url := env.Must(embedded.StartInProcess(ctx))(t)
 			b := newBench(t, url, stop)
 			claim.check(b)
 			b.wantDocumentedKeys()

@@ -55,9 +55,7 @@ func wantUnavailable(t *testing.T, store *cache.Store, timeout time.Duration) {
 		"release":   func() error { return bounded(store.NewLease(time.Second).Release) },
 		"write": func() error {
 			writer := store.NewWriter(1)
-			if err := writer.SetView(t.Context(), cache.DAODetailKey("a"), cache.View{}); err != nil {
-				t.Fatal(err)
-			}
+			env.MustDo(t, writer.SetView(t.Context(), cache.DAODetailKey("a"), cache.View{}))
 			return bounded(writer.Flush)
 		},
 	} {
@@ -75,10 +73,7 @@ func TestARedisThatHangsIsUnavailableInTime(t *testing.T) {
 	for name, form := range map[string]string{"a server": "redis://%s", "a cluster": "redis+cluster://%s"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			store, err := cache.Open(fmt.Sprintf(form, silentServer(t)), timeout)
-			if err != nil {
-				t.Fatal(err)
-			}
+			store := env.Must(cache.Open(fmt.Sprintf(form, silentServer(t)), timeout))(t)
 			t.Cleanup(func() { store.Close() })
 			wantUnavailable(t, store, timeout)
 		})
@@ -86,10 +81,7 @@ func TestARedisThatHangsIsUnavailableInTime(t *testing.T) {
 	t.Run("a server that used to answer", func(t *testing.T) {
 		t.Parallel()
 		server := env.Redis(t)
-		store, err := cache.Open(server.URL, timeout)
-		if err != nil {
-			t.Fatal(err)
-		}
+		store := env.Must(cache.Open(server.URL, timeout))(t)
 		t.Cleanup(func() { store.Close() })
 		env.Until(t, func() error { return store.Ping(t.Context()) })
 		server.Pause()
@@ -102,10 +94,7 @@ func TestARedisThatHangsIsUnavailableInTime(t *testing.T) {
 // silentServer takes connections and never says a word.
 func silentServer(t *testing.T) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := env.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	var accepting sync.WaitGroup
 	var taken []net.Conn
 	accepting.Go(func() {
@@ -137,25 +126,16 @@ func TestAStoreOutlivesARestartOfRedis(tt *testing.T) {
 		t.setView(1, cache.DAODetailKey("a"), "text")
 		t.setDAOs(1, governance.DAOListItem{DAOID: "a"})
 		t.wantIDs(query.DAOs{}, "a")
-		if err := setPublished(t.Context(), lease, cache.PublicationState{Revision: 1}); err != nil {
-			t.Error(err)
-		}
+		env.WantError(t, nil, setPublished(t.Context(), lease, cache.PublicationState{Revision: 1}))
 	}
 	work()
 	// In the middle of a publication, with a script that the server has to forget.
 	writer := t.store.NewWriter(2)
-	view, err := cache.NewView(cache.View{}, "later")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := writer.SetView(t.Context(), cache.DAODetailKey("b"), view); err != nil {
-		t.Fatal(err)
-	}
+	view := env.Must(cache.NewView(cache.View{}, "later"))(t)
+	env.MustDo(t, writer.SetView(t.Context(), cache.DAODetailKey("b"), view))
 	server.Restart()
 	env.Until(t.T, func() error { return t.store.Ping(t.Context()) })
-	if err := writer.Flush(t.Context()); err != nil {
-		t.Errorf("flush after the restart: %v", err)
-	}
+	env.WantError(t, nil, writer.Flush(t.Context()), "flush after the restart")
 	t.wantView(cache.DAODetailKey("b"), "later", 2)
 	for _, key := range []cache.Key{cache.DAODetailKey("a"), cache.PublicationKey} {
 		if _, err := t.store.View(t.Context(), key); !errors.Is(err, cache.ErrMiss) {

@@ -39,11 +39,8 @@ func TestARedisThatEvictsAnyKeyIsNoneForPnyx(t *testing.T) { //nolint:tparallel 
 		{"allkeys-random", "100mb", false},
 	} {
 		t.Run(c.policy+" at "+c.limit, func(t *testing.T) {
-			err := errors.Join(client.ConfigSet(t.Context(), "maxmemory-policy", c.policy).Err(),
-				client.ConfigSet(t.Context(), "maxmemory", c.limit).Err())
-			if err != nil {
-				t.Fatal(err)
-			}
+			env.MustDo(t, errors.Join(client.ConfigSet(t.Context(), "maxmemory-policy", c.policy).Err(),
+				client.ConfigSet(t.Context(), "maxmemory", c.limit).Err()))
 			if !c.fits {
 				wantMisfit(t, server.URL, "use noeviction or volatile-lru")
 			} else if err := check(t, server.URL); err != nil {
@@ -59,20 +56,14 @@ func TestARedisThatEvictsAnyKeyIsNoneForPnyx(t *testing.T) { //nolint:tparallel 
 
 func TestAURLThatNamesAnotherKindOfRedisIsFoundOut(t *testing.T) {
 	t.Parallel()
-	if err := check(t, env.EmbeddedRedis(t)); err != nil {
-		t.Errorf("the embedded one: %v", err)
-	}
+	env.WantError(t, nil, check(t, env.EmbeddedRedis(t)), "the embedded one")
 	cluster := env.RedisCluster(t).URL
-	if err := check(t, cluster); err != nil {
-		t.Errorf("a Cluster: %v", err)
-	}
+	env.WantError(t, nil, check(t, cluster), "a Cluster")
 	first, _, _ := strings.Cut(strings.TrimPrefix(cluster, "redis+cluster://"), ",")
 	wantMisfit(t, "redis://"+first, "redis+cluster://")
 
 	sentinels := env.RedisSentinels(t)
-	if err := check(t, sentinels.URL); err != nil {
-		t.Errorf("Sentinels: %v", err)
-	}
+	env.WantError(t, nil, check(t, sentinels.URL), "Sentinels")
 	wantMisfit(t, sentinels.Replica().URL, "names a replica")
 	first, _, _ = strings.Cut(strings.TrimPrefix(sentinels.URL, "redis+sentinel://"), ",")
 	wantMisfit(t, "redis://"+first, "redis+sentinel://")

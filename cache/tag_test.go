@@ -53,9 +53,7 @@ func TestWhatIsWrittenSaysWhatItOutdates(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			writer := store.NewWriter(1)
-			if err := c.write(writer); err != nil {
-				t.Fatal(err)
-			}
+			env.MustDo(t, c.write(writer))
 			if got := writer.Changed(); !slices.Equal(got, c.want) {
 				t.Errorf("%s: got %v, want %v", name, got, c.want)
 			}
@@ -70,9 +68,7 @@ func TestTooManyChangesAreEverything(t *testing.T) {
 	t.Parallel()
 	writer := openEmbedded(t).NewWriter(1)
 	for i := range 3000 {
-		if err := writer.RemoveView(t.Context(), cache.DAODetailKey(fmt.Sprint(i))); err != nil {
-			t.Fatal(err)
-		}
+		env.MustDo(t, writer.RemoveView(t.Context(), cache.DAODetailKey(fmt.Sprint(i))))
 	}
 	if got := writer.Changed(); !slices.Equal(got, []cache.Tag{cache.EverythingTag}) {
 		t.Errorf("got %d tags, want one for everything", len(got))
@@ -86,15 +82,11 @@ func TestJoinedWritersSayWhatBothOutdate(t *testing.T) {
 	first, second := store.NewWriter(1), store.NewWriter(1)
 	for writer, ids := range map[*cache.Writer][]string{first: {"a", "b"}, second: {"b", "c"}} {
 		for _, id := range ids {
-			if err := writer.SetPayload(t.Context(), cache.DAODetailKey(id), cache.View{}, id); err != nil {
-				t.Fatal(err)
-			}
+			env.MustDo(t, writer.SetPayload(t.Context(), cache.DAODetailKey(id), cache.View{}, id))
 			writer.AddChange(governance.DAOChange, id, id, 1)
 		}
 	}
-	if err := first.Join(t.Context(), second); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, first.Join(t.Context(), second))
 	if _, err := store.View(t.Context(), cache.DAODetailKey("c")); err != nil {
 		t.Errorf("the joined writer was not flushed: %v", err)
 	}
@@ -103,26 +95,18 @@ func TestJoinedWritersSayWhatBothOutdate(t *testing.T) {
 	if !slices.Equal(got, want) || first.Written() != 4 {
 		t.Errorf("got %d values of %v, want 4 of %v", first.Written(), got, want)
 	}
-	if rows, err := first.TakeChanges(t.Context()); err != nil || len(rows) != 3 {
-		t.Errorf("got %d changes (%v), want each once", len(rows), err)
-	}
+	env.Want(t, 3, len(env.Must(first.TakeChanges(t.Context()))(t)), "changes", "each once")
 }
 
 func TestJoiningAWriterOfEverythingIsEverything(t *testing.T) {
 	t.Parallel()
 	store := openEmbedded(t)
 	first, second := store.NewWriter(1), store.NewWriter(1)
-	if err := first.RemoveView(t.Context(), cache.DAODetailKey("a")); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, first.RemoveView(t.Context(), cache.DAODetailKey("a")))
 	for i := range 3000 {
-		if err := second.RemoveView(t.Context(), cache.DAODetailKey(fmt.Sprint(i))); err != nil {
-			t.Fatal(err)
-		}
+		env.MustDo(t, second.RemoveView(t.Context(), cache.DAODetailKey(fmt.Sprint(i))))
 	}
-	if err := first.Join(t.Context(), second); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, first.Join(t.Context(), second))
 	if got := first.Changed(); !slices.Equal(got, []cache.Tag{cache.EverythingTag}) {
 		t.Errorf("got %d tags, want one for everything", len(got))
 	}

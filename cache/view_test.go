@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/google/go-cmp/cmp"
-
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
@@ -36,31 +34,19 @@ func viewRoundTrip(t *bench) {
 		Participation:  governance.Participation{TotalVotingPower: "0.000000000000000001"},
 		SourceTypes:    []governance.Provider{governance.Snapshot, governance.Tally},
 	}
-	view, err := cache.NewView(cache.View{
+	view := env.Must(cache.NewView(cache.View{
 		Revision: 99, DataAsOf: fresh - 1, Readiness: governance.ReadinessUnavailable, FreshUntil: &fresh,
-	}, detail)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, detail))(t)
 	key := cache.DAODetailKey("uniswap")
 	t.publish(1709210096007123, func(w *cache.Writer) error { return w.SetView(t.Context(), key, view) })
 
-	got, err := t.store.View(t.Context(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := env.Must(t.store.View(t.Context(), key))(t)
 	want := view
 	want.Revision = 1709210096007123 // the publication's, whatever the view said
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("view (-want +got):\n%s", diff)
-	}
+	env.WantSame(t, "view", want, got)
 	var back governance.DAODetail
-	if err := got.Decode(&back); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(detail, back); diff != "" {
-		t.Errorf("payload (-want +got):\n%s", diff)
-	}
+	env.MustDo(t, got.Decode(&back))
+	env.WantSame(t, "payload", detail, back)
 }
 
 func olderNeverReplacesView(t *bench) {
@@ -139,9 +125,7 @@ func removedMarkIsAdded(t *bench) {
 		t.publish(8, func(w *cache.Writer) error {
 			return w.InitVersion(t.Context(), query.Scope{Kind: query.KindBallots, Subject: "a"})
 		})
-		if mark, err := t.store.Version(t.Context(), query.Scope{Kind: query.KindBallots, Subject: "a"}); err != nil || mark.Revision != 1 {
-			t.Errorf("got %+v, %v, want revision 1", mark, err)
-		}
+		env.Want(t, 1, env.Must(t.store.Version(t.Context(), query.Scope{Kind: query.KindBallots, Subject: "a"}))(t).Revision, "revision 1")
 		t.publish(8, func(w *cache.Writer) error {
 			return w.SetVersion(t.Context(), query.Scope{Kind: query.KindBallots, Subject: "b"}, 0)
 		})
@@ -184,14 +168,9 @@ func brokenViewIsMiss(t *bench) {
 	}
 	env.FlushRedis(t, t.raw)
 	t.setView(1, key, "a text, not a DAO")
-	view, err := t.store.View(t.Context(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	view := env.Must(t.store.View(t.Context(), key))(t)
 	var detail governance.DAODetail
-	if err := view.Decode(&detail); !errors.Is(err, cache.ErrMiss) {
-		t.Errorf("another payload: got %v, want %v", err, cache.ErrMiss)
-	}
+	env.WantError(t, cache.ErrMiss, view.Decode(&detail), "another payload")
 }
 
 func brokenViewIsReplaced(t *bench) {
@@ -210,10 +189,7 @@ func brokenViewIsReplaced(t *bench) {
 
 func writerFlushes(t *bench) {
 	const values = 2*cache.FlushSize + 10
-	view, err := cache.NewView(cache.View{}, "text")
-	if err != nil {
-		t.Fatal(err)
-	}
+	view := env.Must(cache.NewView(cache.View{}, "text"))(t)
 	writer := t.store.NewWriter(7)
 	written := func(position int) bool {
 		_, err := t.store.View(t.Context(), numbered(position))
@@ -223,9 +199,7 @@ func writerFlushes(t *bench) {
 		return err == nil
 	}
 	for i := range values {
-		if err := writer.SetView(t.Context(), numbered(i), view); err != nil {
-			t.Fatal(err)
-		}
+		env.MustDo(t, writer.SetView(t.Context(), numbered(i), view))
 		switch i {
 		case cache.FlushSize - 2:
 			if written(0) {
@@ -244,20 +218,14 @@ func writerFlushes(t *bench) {
 	if written(values - 1) {
 		t.Error("the last value was sent by itself")
 	}
-	if err := writer.Flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, writer.Flush(t.Context()))
 	for i := range values {
 		if !written(i) {
 			t.Fatalf("value %d of %d is missing", i, values)
 		}
 	}
-	if got := writer.Written(); got != values {
-		t.Errorf("written: got %d, want %d", got, values)
-	}
-	if err := writer.Flush(t.Context()); err != nil {
-		t.Errorf("flush of nothing: %v", err)
-	}
+	env.Want(t, values, writer.Written(), "written")
+	env.WantError(t, nil, writer.Flush(t.Context()), "flush of nothing")
 }
 
 // numbered is one key of many.

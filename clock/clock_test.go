@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"pnyx/clock"
+	"pnyx/test/check"
 )
 
 func TestSteppingClockMovesOnlyWhenSomebodyWaits(t *testing.T) {
@@ -14,9 +15,7 @@ func TestSteppingClockMovesOnlyWhenSomebodyWaits(t *testing.T) {
 
 	start := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 	c := clock.Stepping(start)
-	if err := c.Wait(t.Context(), time.Hour); err != nil {
-		t.Fatal(err)
-	}
+	check.MustDo(t, c.Wait(t.Context(), time.Hour))
 	c.Step(time.Minute)
 	if got, want := c.Now(), start.Add(time.Hour+time.Minute); !got.Equal(want) {
 		t.Errorf("got %s, want %s", got, want)
@@ -24,7 +23,5 @@ func TestSteppingClockMovesOnlyWhenSomebodyWaits(t *testing.T) {
 	ended, end := context.WithCancelCause(t.Context())
 	over := errors.New("over")
 	end(over)
-	if err := c.Wait(ended, time.Hour); !errors.Is(err, over) {
-		t.Errorf("got %v, want the cause of the end", err)
-	}
+	check.WantError(t, over, c.Wait(ended, time.Hour), "the cause of the end")
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"pnyx/config"
+	"pnyx/test/env"
 )
 
 // A page in a browser of the machine reaches the admin listener by a name that its owner
@@ -17,9 +18,7 @@ func TestAttackTheAdminListenerAnswersNoForeignName(t *testing.T) {
 	cfg := config.Config{API: config.API{Listen: "127.0.0.1:0", AdminListen: "127.0.0.1:0"}}
 	running := newNode(&session{cfg, slog.New(slog.DiscardHandler), &cleanups{}})
 	t.Cleanup(func() { _ = running.undo.run() })
-	if err := running.listenForAdmin(); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, running.listenForAdmin())
 	running.cfg.API.AdminListen = "Admin.Example.org:8081"
 	running.startAdmin()
 	for host, want := range map[string]int{
@@ -30,10 +29,7 @@ func TestAttackTheAdminListenerAnswersNoForeignName(t *testing.T) {
 		"admin.example.org.evil.example": http.StatusMisdirectedRequest, "com.": http.StatusMisdirectedRequest,
 	} {
 		for _, path := range []string{"/", "/healthz", "/metrics", "/debug/pprof/", "/nothing"} {
-			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+running.admin.Addr().String()+path, http.NoBody)
-			if err != nil {
-				t.Fatal(err)
-			}
+			request := env.Must(http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+running.admin.Addr().String()+path, http.NoBody))(t)
 			request.Host = host
 			response, err := http.DefaultClient.Do(request)
 			if err != nil {

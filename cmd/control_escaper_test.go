@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"pnyx/test/env"
 	"pnyx/warehouse/accounts"
 )
 
@@ -16,9 +17,7 @@ func TestControlCharactersAreEscapedWhereverWritesAreCut(t *testing.T) {
 		var out bytes.Buffer
 		escaper := &controlEscaper{out: &out}
 		for at := 0; at < len(text); at += size {
-			if _, err := escaper.Write([]byte(text[at:min(at+size, len(text))])); err != nil {
-				t.Fatal(err)
-			}
+			env.Must(escaper.Write([]byte(text[at:min(at+size, len(text))])))(t)
 		}
 		if err := escaper.Close(); err != nil || out.String() != want {
 			t.Errorf("writes of %d bytes: got %q (%v), want %q", size, out.String(), err, want)
@@ -30,13 +29,9 @@ func TestNamesOfStrangersAreEscapedForTheTerminal(t *testing.T) {
 	t.Parallel()
 	var out, explained bytes.Buffer
 	token := accounts.Token{ID: "abc", Name: "A\x1b[2JCME", Plan: "business"}
-	if err := printNewToken(&out, &explained, token, "pnyx_abc", false); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, printNewToken(&out, &explained, token, "pnyx_abc", false))
 	if !strings.Contains(explained.String(), `A\x1b[2JCME`) || strings.Contains(explained.String(), "\x1b") {
 		t.Errorf("got %q, want the name escaped", &explained)
 	}
-	if got := out.String(); got != "pnyx_abc\n" {
-		t.Errorf("got %q, want the token alone", got)
-	}
+	env.Want(t, "pnyx_abc\n", out.String(), "the token alone")
 }

@@ -21,16 +21,11 @@ func TestADAOGetsItsFollowedSourcesBackAfterAnImport(t *testing.T) {
 	forum := record.SourceRef{Provider: governance.Discourse, ID: "harbor.org"}
 	imported := &record.DAO{ID: "harbor", Name: "Imported", Sources: []record.SourceRef{forum}}
 	for range 2 {
-		if _, err := records.Append(t.Context(), opened, records.Import{ID: uuid.New(), ObservedAt: time.Now()}, []record.Record{imported}); err != nil {
-			t.Fatal(err)
-		}
+		env.Must(records.Append(t.Context(), opened, records.Import{ID: uuid.New(), ObservedAt: time.Now()}, []record.Record{imported}))(t)
 		if conflicts, err := declareDAOs(t.Context(), opened, file); conflicts != nil || err != nil {
 			t.Fatal(conflicts, err)
 		}
-		declared, err := records.DeclaredDAOs(t.Context(), opened)
-		if err != nil {
-			t.Fatal(err)
-		}
+		declared := env.Must(records.DeclaredDAOs(t.Context(), opened))(t)
 		want := records.CatalogDAO{ID: "harbor", Name: "Harbor", Sources: []record.SourceRef{forum, space}}
 		if diff := cmp.Diff(want, declared.DAOs["harbor"]); diff != "" {
 			t.Error(diff)

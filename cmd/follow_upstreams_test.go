@@ -9,15 +9,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"pnyx/follow/sources"
+	"pnyx/test/env"
 )
 
 func parsed(t *testing.T, text string) sources.File {
 	t.Helper()
-	file, err := sources.Parse("f", []byte(text), func(string) (string, bool) { return "", false })
-	if err != nil {
-		t.Fatal(err)
-	}
-	return file
+	return env.Must(sources.Parse("f", []byte(text), func(string) (string, bool) { return "", false }))(t)
 }
 
 const followed = `contact: ops@example.org

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"pnyx/test/env"
 )
 
 func TestSameFlagsGenerateTheSameBytesOnAnyDay(t *testing.T) {
@@ -19,21 +21,16 @@ func TestSameFlagsGenerateTheSameBytesOnAnyDay(t *testing.T) {
 		cmd := generateCommand()
 		cmd.SetOut(io.Discard)
 		cmd.SetArgs(append([]string{"--daos=2", "--proposals=6", "--ballots=60", "--largest=20", dir}, flags...))
-		if err := cmd.ExecuteContext(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		env.MustDo(t, cmd.ExecuteContext(t.Context()))
 		sum := sha256.New()
-		err := filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
+		env.MustDo(t, filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
 			if err != nil || entry.IsDir() {
 				return err
 			}
 			content, err := os.ReadFile(path)
 			sum.Write(content)
 			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		return hex.EncodeToString(sum.Sum(nil))
 	}
 	today, past := generate(t), ""

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"pnyx/config"
+	"pnyx/test/env"
 )
 
 func TestAddressInUseNamesTheSettingAndThePnyxThere(t *testing.T) {
@@ -18,22 +19,15 @@ func TestAddressInUseNamesTheSettingAndThePnyxThere(t *testing.T) {
 	cfg := config.Config{API: config.API{Listen: "127.0.0.1:0", AdminListen: "127.0.0.1:0"}}
 	running := newNode(&session{cfg, slog.New(slog.DiscardHandler), &cleanups{}})
 	t.Cleanup(func() { _ = running.undo.run() })
-	if err := running.listenForAPI(); err != nil {
-		t.Fatal(err)
-	}
-	if err := running.listenForAdmin(); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, running.listenForAPI())
+	env.MustDo(t, running.listenForAdmin())
 	running.startAdmin()
 	serve := func(handler http.HandlerFunc) string {
 		server := httptest.NewServer(handler)
 		t.Cleanup(server.Close)
 		return server.Listener.Addr().String()
 	}
-	silent, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	silent := env.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	t.Cleanup(func() { _ = silent.Close() })
 	for name, test := range map[string]struct{ address, want string }{
 		"admin listener of a Pnyx": {running.admin.Addr().String(), fmt.Sprintf("another Pnyx (process %d, ", os.Getpid())},

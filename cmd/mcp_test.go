@@ -14,8 +14,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"pnyx/test/env"
 )
 
@@ -62,13 +60,8 @@ func answerMCP(w http.ResponseWriter, r *http.Request) {
 func (s *mcpServer) pipe(t *testing.T, input string) string {
 	t.Helper()
 	var out env.Buffer
-	p, err := newMCPPipe(s.URL, "the-token", &out, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.run(t.Context(), strings.NewReader(input)); err != nil {
-		t.Errorf("run: %v", err)
-	}
+	p := env.Must(newMCPPipe(s.URL, "the-token", &out, slog.New(slog.DiscardHandler)))(t)
+	env.WantError(t, nil, p.run(t.Context(), strings.NewReader(input)), "run")
 	return out.String()
 }
 
@@ -105,15 +98,11 @@ func TestMCPHeadersAreMadeFromTheMessage(t *testing.T) {
 					got[key] = s.seen[0].Header.Get(key)
 				}
 			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("headers (-want +got):\n%s", diff)
-			}
+			env.WantSame(t, "headers", test.want, got)
 			for key, want := range map[string]string{
 				"X-Service-Api-Token": "the-token", "Content-Type": "application/json", "Accept": "application/json, text/event-stream",
 			} {
-				if got := s.seen[0].Header.Get(key); got != want {
-					t.Errorf("%s: got %q, want %q", key, got, want)
-				}
+				env.Want(t, want, s.seen[0].Header.Get(key), key)
 			}
 		})
 	}
@@ -135,9 +124,7 @@ func TestMCPWritesOneLineForEachRequest(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := startMCPServer(t, answerMCP).pipe(t, test.input); got != test.want {
-				t.Errorf("got %q, want %q", got, test.want)
-			}
+			env.Want(t, test.want, startMCPServer(t, answerMCP).pipe(t, test.input))
 		})
 	}
 }
@@ -205,9 +192,7 @@ func TestMCPAnswersWhatTheNodeDoesNot(t *testing.T) {
 			if strings.Contains(got, "the-token") {
 				t.Errorf("got the token in %q", got)
 			}
-			if got := s.pipe(t, `{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n"); got != "" {
-				t.Errorf("a notification: got %q, want no line", got)
-			}
+			env.Want(t, "", s.pipe(t, `{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n"), "a notification", "no line")
 		})
 	}
 }
@@ -227,10 +212,7 @@ func TestMCPStatesTheVersionThatInitializeAgreedOn(t *testing.T) {
 	s := startMCPServer(t, answerMCP)
 	input, client := io.Pipe()
 	var out env.Buffer
-	p, err := newMCPPipe(s.URL+"/mcp", "", &out, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := env.Must(newMCPPipe(s.URL+"/mcp", "", &out, slog.New(slog.DiscardHandler)))(t)
 	ended := make(chan error, 1)
 	go func() { ended <- p.run(t.Context(), input) }()
 	// A client waits for the answer to initialize before it goes on.
@@ -242,15 +224,11 @@ func TestMCPStatesTheVersionThatInitializeAgreedOn(t *testing.T) {
 		return nil
 	})
 	fmt.Fprintln(client, `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`)
-	if err := client.Close(); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, client.Close())
 	if err := <-ended; err != nil {
 		t.Errorf("the end of the input: got %v, want no error", err)
 	}
-	if got := s.seen[1].Header.Get("Mcp-Protocol-Version"); got != "2025-06-18" {
-		t.Errorf("MCP-Protocol-Version: got %q, want the one of the answer to initialize", got)
-	}
+	env.Want(t, "2025-06-18", s.seen[1].Header.Get("Mcp-Protocol-Version"), "MCP-Protocol-Version", "the one of the answer to initialize")
 	if got := s.seen[0].Header.Values("X-Service-Api-Token"); len(got) != 0 {
 		t.Errorf("without a token: got %q, want no header", got)
 	}
@@ -287,19 +265,14 @@ func TestMCPEndsWithItsContext(t *testing.T) {
 	})
 	input, client := io.Pipe()
 	t.Cleanup(func() { _ = client.Close() })
-	p, err := newMCPPipe(s.URL, "", io.Discard, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := env.Must(newMCPPipe(s.URL, "", io.Discard, slog.New(slog.DiscardHandler)))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- p.run(ctx, input) }()
 	fmt.Fprintln(client, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
 	<-asked
 	cancel()
-	if err := <-ended; !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v, want %v", err, context.Canceled)
-	}
+	env.WantError(t, context.Canceled, <-ended)
 }
 
 func TestMCPRefusesAddressesThatAreNone(t *testing.T) {
@@ -317,9 +290,6 @@ func TestMCPRefusesAddressesThatAreNone(t *testing.T) {
 func TestMCPAddressMayHaveThePath(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{"https://a", "https://a/", "https://a/mcp", "https://a/mcp/"} {
-		p, err := newMCPPipe(address, "", nil, nil)
-		if err != nil || p.endpoint != "https://a/mcp" {
-			t.Errorf("%s: got %v %v, want https://a/mcp", address, p, err)
-		}
+		env.Want(t, "https://a/mcp", env.Must(newMCPPipe(address, "", nil, nil))(t).endpoint, address)
 	}
 }

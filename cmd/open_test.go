@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"pnyx/config"
+	"pnyx/test/env"
 	"pnyx/warehouse/engine"
 )
 
@@ -23,15 +24,10 @@ import (
 func lockedFolder(t *testing.T) config.Config {
 	t.Helper()
 	dir := t.TempDir()
-	lock, err := os.Create(filepath.Join(dir, "engine.lock"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	lock := env.Must(os.Create(filepath.Join(dir, "engine.lock")))(t)
 	t.Cleanup(func() { _ = lock.Close() })
 	fmt.Fprintln(lock, `{"pid":4711,"since":"2026-01-01T00:00:00Z"}`)
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, syscall.Flock(int(lock.Fd()), syscall.LOCK_EX))
 	return config.Config{Warehouse: config.Warehouse{Data: dir}}
 }
 
@@ -46,15 +42,11 @@ func TestCommandsWaitForAProcessThatStartsItsEngineAndNameIt(t *testing.T) {
 				time.AfterFunc(25*time.Second, func() {
 					address := []byte(`{"tcpAddr":"127.0.0.1:1"}`)
 					file := filepath.Join(cfg.Warehouse.Data, "new.json")
-					if err := errors.Join(os.WriteFile(file, address, 0o600),
-						os.Rename(file, filepath.Join(cfg.Warehouse.Data, "engine.json"))); err != nil {
-						t.Error(err)
-					}
+					env.WantError(t, nil, errors.Join(os.WriteFile(file, address, 0o600),
+						os.Rename(file, filepath.Join(cfg.Warehouse.Data, "engine.json"))))
 				})
-				got, err := reached(t.Context(), &session{cfg: cfg, logger: slog.New(slog.NewTextHandler(&out, nil))})
-				if err != nil || got.TCPAddr != "127.0.0.1:1" {
-					t.Errorf("got %+v, %v, want the engine that answers after 25 s", got, err)
-				}
+				got := env.Must(reached(t.Context(), &session{cfg: cfg, logger: slog.New(slog.NewTextHandler(&out, nil))}))(t)
+				env.Want(t, "127.0.0.1:1", got.TCPAddr, "the engine that answers after 25 s")
 				if lines := strings.Count(out.String(), "process 4711"); lines != 3 {
 					t.Errorf("got %d lines, want one at once and one every 10 s that name process 4711:\n%s", lines, &out)
 				}
@@ -81,9 +73,7 @@ func TestWaitForAnotherProcessEndsWithTheCommand(t *testing.T) {
 		ctx, interrupt := context.WithTimeout(t.Context(), time.Second)
 		defer interrupt()
 		_, err := reachEngine(ctx, &session{cfg: cfg, logger: slog.New(slog.DiscardHandler)})
-		if !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("got %v, want the context's", err)
-		}
+		env.WantError(t, context.DeadlineExceeded, err, "the context's")
 	})
 }
 
@@ -105,9 +95,7 @@ func TestOnlySomeCommandsCreateAWarehouse(t *testing.T) {
 func TestUnusableDataFolderNamesItsSetting(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, os.WriteFile(file, nil, 0o600))
 	cfg := config.Config{Warehouse: config.Warehouse{Data: file}}
 	_, err := (&session{cfg: cfg, logger: slog.New(slog.DiscardHandler)}).openWarehouse(t.Context(), reachEngine)
 	if err == nil || !strings.Contains(err.Error(), "PNYX_DATA="+file) {

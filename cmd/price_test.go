@@ -26,22 +26,14 @@ func TestTermsAreDescribedToIndexesOnlyWhereTheSettingIsOn(t *testing.T) {
 	} {
 		t.Run(c.setting+" "+c.url, func(t *testing.T) {
 			t.Parallel()
-			cfg, err := config.Parse(map[string]string{
+			cfg := env.Must(config.Parse(map[string]string{
 				"X402_BAZAAR": c.setting, "X402_PAY_TO": facilitator.PayTo,
 				"X402_FACILITATOR_URL": "https://facilitator.example.org", "PNYX_PUBLIC_URL": "https://api.example.org",
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			gate, err := openGate(cfg, store, slog.New(slog.DiscardHandler), prometheus.NewRegistry())
-			if err != nil {
-				t.Fatal(err)
-			}
+			}))(t)
+			gate := env.Must(openGate(cfg, store, slog.New(slog.DiscardHandler), prometheus.NewRegistry()))(t)
 			t.Cleanup(gate.Close)
 			challenge := gate.Challenge(x402.Request{RouteID: "daos.voters", URL: c.url}).Challenge
-			if got := challenge.Extensions["bazaar"] != nil; got != c.want {
-				t.Errorf("described: got %t, want %t", got, c.want)
-			}
+			env.Want(t, c.want, challenge.Extensions["bazaar"] != nil, "described")
 		})
 	}
 }

@@ -1,14 +1,15 @@
 package config_test
 
 import (
+	"fmt"
 	"net/netip"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"pnyx/config"
+	"pnyx/test/check"
 )
 
 func TestInternalTokensAreLongAndAtMostTwo(t *testing.T) {
@@ -21,9 +22,7 @@ func TestInternalTokensAreLongAndAtMostTwo(t *testing.T) {
 			if err != nil {
 				t.Errorf("%v", err)
 			}
-			if diff := cmp.Diff(want, c.Access.Internal.All()); diff != "" {
-				t.Errorf("%q (-want +got):\n%s", given, diff)
-			}
+			check.WantSame(t, fmt.Sprintf("%q", given), want, c.Access.Internal.All())
 		})
 	}
 	for _, given := range []string{
@@ -37,16 +36,11 @@ func TestInternalTokensAreLongAndAtMostTwo(t *testing.T) {
 
 func TestTrustedProxiesAreAddressesAndNetworks(t *testing.T) {
 	t.Parallel()
-	c, err := config.Parse(map[string]string{"PNYX_TRUSTED_PROXIES": "10.0.0.0/8, 192.0.2.1,fd00::/8"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := check.Must(config.Parse(map[string]string{"PNYX_TRUSTED_PROXIES": "10.0.0.0/8, 192.0.2.1,fd00::/8"}))(t)
 	want := []netip.Prefix{
 		netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("192.0.2.1/32"), netip.MustParsePrefix("fd00::/8"),
 	}
-	if diff := cmp.Diff(want, c.Access.TrustedProxies.Prefixes(), cmpopts.EquateComparable(netip.Prefix{})); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	check.WantSame(t, "answer", want, c.Access.TrustedProxies.Prefixes(), cmpopts.EquateComparable(netip.Prefix{}))
 	for _, given := range []string{"*", "10.0.0.0/33", "proxy.example", "10.0.0"} {
 		_ = refused(t, map[string]string{"PNYX_TRUSTED_PROXIES": given})
 	}

@@ -12,14 +12,13 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"pnyx/config"
+	"pnyx/test/check"
 )
 
 func TestParseOfNothingGivesTheDefaults(t *testing.T) {
 	t.Setenv("PNYX_LISTEN", "127.0.0.1:1") // Parse must not look at the process, whatever it is given
 	for name, environ := range map[string]map[string]string{"nil": nil, "empty": {}, "empty values": emptyValues()} {
-		if diff := cmp.Diff(golden(t, "defaults.txt"), printed(t, environ)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		check.WantSame(t, name, golden(t, "defaults.txt"), printed(t, environ))
 	}
 }
 
@@ -44,10 +43,7 @@ func everything(tb testing.TB) map[string]string {
 
 func golden(tb testing.TB, name string) string {
 	tb.Helper()
-	text, err := os.ReadFile(filepath.Join("testdata", name))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	text := check.Must(os.ReadFile(filepath.Join("testdata", name)))(tb)
 	return string(text)
 }
 
@@ -59,20 +55,12 @@ func TestParseReadsEverySetting(t *testing.T) {
 			t.Errorf("%s is not tried here", s.Name)
 		}
 	}
-	if diff := cmp.Diff(golden(t, "everything.txt"), printed(t, environ)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	check.WantSame(t, "answer", golden(t, "everything.txt"), printed(t, environ))
 }
 
 func TestLoadReadsTheProcess(t *testing.T) {
 	t.Setenv("PNYX_DATA", "/tmp/elsewhere")
-	c, err := config.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, want := c.Warehouse.Data, "/tmp/elsewhere"; got != want {
-		t.Errorf("got data folder %q, want %q", got, want)
-	}
+	check.Want(t, "/tmp/elsewhere", check.Must(config.Load())(t).Warehouse.Data, "data folder")
 }
 
 // refused parses environ, which must be refused, and returns the problems.
@@ -134,9 +122,7 @@ func TestInvalidValuesAreReportedWithNameAndRule(t *testing.T) {
 		{"REDIS_URL", "redis://, rediss://, unix://, redis+sentinel://, rediss+sentinel://, redis+cluster:// or rediss+cluster://", "a:6379 http://a redis:// redis://a:1,b:2 redis://a:65536 unix://a unix:///"},
 		{"CLICKHOUSE_CLUSTER", "letters", "a'b a;b `a`"},
 	}
-	if text := refused(t, map[string]string{"REDIS_URL": "redis://a\n"}).Error(); !strings.Contains(text, "line end") {
-		t.Errorf("got %q, want what a file adds to a secret", text)
-	}
+	check.WantPart(t, "line end", refused(t, map[string]string{"REDIS_URL": "redis://a\n"}).Error(), "what a file adds to a secret")
 	for _, test := range tests {
 		for value := range strings.FieldsSeq(test.values) {
 			problems := refused(t, map[string]string{test.name: value})
@@ -178,9 +164,7 @@ func TestParseReportsAllProblems(t *testing.T) {
 		}
 		delete(environ, p.Name)
 	}
-	if len(environ) > 0 {
-		t.Errorf("not refused: %v", environ)
-	}
+	check.Want(t, 0, len(environ), "not refused", environ)
 }
 
 func TestCrossChecksNameBothSettings(t *testing.T) {
@@ -250,9 +234,7 @@ func TestCrossChecksAcceptBoundaryValues(t *testing.T) {
 func TestInvalidValuesSkipCrossChecks(t *testing.T) {
 	t.Parallel()
 	problems := refused(t, map[string]string{"PNYX_STALE_AFTER": "0s", "CLICKHOUSE_CLUSTER": "two", "CLICKHOUSE_URL": "x"})
-	if len(problems) != 2 {
-		t.Errorf("got %v, want only the two wrong values", problems)
-	}
+	check.Want(t, 2, len(problems), problems, "only the two wrong values")
 }
 
 func TestUnknownVariablesSuggestTheNearestName(t *testing.T) {
@@ -270,9 +252,7 @@ func TestUnknownVariablesSuggestTheNearestName(t *testing.T) {
 			t.Parallel()
 			got := refused(t, map[string]string{name: "hunter2"}).Error()
 			want := "settings refused:\n  " + name + ": is not a setting; did you mean " + nearest + "?"
-			if got != want {
-				t.Errorf("got %q, want %q", got, want)
-			}
+			check.Want(t, want, got)
 		})
 	}
 }
@@ -289,9 +269,7 @@ func TestProblemsHaveOneOrder(t *testing.T) {
 	want := []string{
 		"PNYX_LISTEN", "PNYX_LOG_FORMAT", "PNYX_STALE_AFTER", "PNYX_A", "PNYX_B", "PNYX_C", "PNYX_D", "PNYX_E",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("wrong values, crossChecks, strangers (-want +got):\n%s", diff)
-	}
+	check.WantSame(t, "wrong values, crossChecks, strangers", want, got)
 }
 
 func TestForeignVariablesAreIgnored(t *testing.T) {
@@ -373,9 +351,7 @@ func TestPrintShowsValueAndSourceOfEverySetting(t *testing.T) {
 		"PNYX_LISTEN=127.0.0.1:8080        # source: environment\n", "REDIS_URL=redis://pnyx:***@host:6379/1  # source: environment\n",
 		"PNYX_IMPORT_MAX_LINE=1MiB  # source: environment\n", "PNYX_LOG_LEVEL=error  # source: environment\n",
 	} {
-		if !strings.Contains(got, want) {
-			t.Errorf("got %s, want %q in it", got, want)
-		}
+		check.WantPart(t, want, got, "in it")
 	}
 }
 
@@ -395,21 +371,14 @@ func TestPrintedSettingsParseToTheSameConfig(t *testing.T) {
 			again[name] = strings.TrimSpace(value)
 		}
 	}
-	if diff := cmp.Diff(first, printed(t, again)); diff != "" {
-		t.Errorf("(-first +again):\n%s", diff)
-	}
+	check.WantSame(t, "first, again", first, printed(t, again))
 }
 
 func printed(t *testing.T, environ map[string]string) string {
 	t.Helper()
-	c, err := config.Parse(environ)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := check.Must(config.Parse(environ))(t)
 	var text bytes.Buffer
-	if err := c.Print(&text); err != nil {
-		t.Fatal(err)
-	}
+	check.MustDo(t, c.Print(&text))
 	return text.String()
 }
 
@@ -420,7 +389,5 @@ func (w brokenWriter) Write([]byte) (int, error) { return 0, w.err }
 func TestPrintReportsABrokenWriter(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("pipe closed")
-	if err := (config.Config{}).Print(brokenWriter{broken}); !errors.Is(err, broken) {
-		t.Errorf("got %v, want %v", err, broken)
-	}
+	check.WantError(t, broken, (config.Config{}).Print(brokenWriter{broken}))
 }

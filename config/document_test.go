@@ -7,18 +7,13 @@ import (
 	"testing"
 
 	"pnyx/config"
+	"pnyx/test/check"
 )
 
 func TestThePageOfSettingsIsUpToDate(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../docs/settings.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := config.UpdateTable(string(page), "settings", config.Markdown())
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := check.Must(os.ReadFile("../docs/settings.md"))(t)
+	want := check.Must(config.UpdateTable(string(page), "settings", config.Markdown()))(t)
 	if string(page) != want {
 		t.Error("the table of settings in docs/settings.md is not the present one: run `make docs`")
 	}
@@ -85,14 +80,8 @@ func TestEverySettingIsDescribedCompletely(t *testing.T) {
 
 func TestPrometheusScrapesTheDefaultAdminListenerAndCanStartBesideIt(t *testing.T) {
 	t.Parallel()
-	file, err := os.ReadFile("../observe/prometheus.yml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	cfg, err := config.Parse(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := check.Must(os.ReadFile("../observe/prometheus.yml"))(t)
+	cfg := check.Must(config.Parse(nil))(t)
 	if !strings.Contains(string(file), `"`+cfg.API.AdminListen+`"`) {
 		t.Errorf("got %s\nwant the target %s, the default of PNYX_ADMIN_LISTEN", file, cfg.API.AdminListen)
 	}

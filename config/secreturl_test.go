@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"pnyx/config"
+	"pnyx/test/check"
 )
 
 func TestSecretURLMasksPasswordsAndNothingElse(t *testing.T) {
@@ -44,23 +45,15 @@ func TestSecretURLMasksPasswordsAndNothingElse(t *testing.T) {
 	} {
 		t.Run(url, func(t *testing.T) {
 			t.Parallel()
-			if got := config.SecretURL(url).String(); got != want {
-				t.Errorf("got %s, want %s", got, want)
-			}
+			check.Want(t, want, config.SecretURL(url).String())
 		})
 	}
 }
 
 func TestSecretURLIsMaskedHoweverAConfigIsWritten(t *testing.T) {
 	t.Parallel()
-	c, err := config.Parse(everything(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	asJSON, err := json.Marshal(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := check.Must(config.Parse(everything(t)))(t)
+	asJSON := check.Must(json.Marshal(c))(t)
 	var logged bytes.Buffer
 	slog.New(slog.NewJSONHandler(&logged, nil)).InfoContext(t.Context(), "start", slog.Any("url", c.Cache.URL))
 	slog.New(slog.NewTextHandler(&logged, nil)).InfoContext(t.Context(), "start", slog.Any("config", c))
@@ -71,9 +64,7 @@ func TestSecretURLIsMaskedHoweverAConfigIsWritten(t *testing.T) {
 			t.Errorf("got %s, want the passwords masked", text)
 		}
 	}
-	if got, want := string(c.Cache.URL), everything(t)["REDIS_URL"]; got != want {
-		t.Errorf("got %s, want %s: the conversion gives the password", got, want)
-	}
+	check.Want(t, everything(t)["REDIS_URL"], string(c.Cache.URL), "the conversion gives the password")
 }
 
 // Providers of facilitators and RPC endpoints give out addresses that contain the key.
@@ -93,9 +84,7 @@ func TestAttackAKeyInAnAddressIsMasked(t *testing.T) {
 	} {
 		t.Run(url, func(t *testing.T) {
 			t.Parallel()
-			if got := config.SecretURL(url).String(); got != want {
-				t.Errorf("got %s, want %s", got, want)
-			}
+			check.Want(t, want, config.SecretURL(url).String())
 		})
 	}
 	environ := everything(t)
@@ -105,9 +94,7 @@ func TestAttackAKeyInAnAddressIsMasked(t *testing.T) {
 		t.Fatal(err)
 	}
 	var printed bytes.Buffer
-	if err := c.Print(&printed); err != nil {
-		t.Fatal(err)
-	}
+	check.MustDo(t, c.Print(&printed))
 	environ["X402_PAY_TO"], environ["X402_FACILITATOR_URL"] = "nobody", "ftp://f.example.com/hunter2"
 	_, err = config.Parse(environ)
 	if err == nil || strings.Contains(printed.String()+err.Error(), "hunter2") {

@@ -6,20 +6,16 @@ import (
 	"testing"
 
 	"pnyx/config"
+	"pnyx/test/check"
 )
 
 func TestSettingsOfTracesAreReadAndTheirHeadersHidden(t *testing.T) {
 	t.Parallel()
-	cfg, err := config.Parse(map[string]string{
+	cfg := check.Must(config.Parse(map[string]string{
 		"OTEL_EXPORTER_OTLP_ENDPOINT": "http://user:hidden@collector:4318", "OTEL_TRACES_SAMPLER_ARG": "0.25",
 		"OTEL_EXPORTER_OTLP_HEADERS": "api-key=hidden%20key%2C, tenant=a",
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := cfg.Trace.Ratio.Share(); got != 0.25 {
-		t.Errorf("ratio: got %g, want 0.25", got)
-	}
+	}))(t)
+	check.Want(t, 0.25, cfg.Trace.Ratio.Share(), "ratio")
 	if got := cfg.Trace.Headers.Map(); len(got) != 2 || got["api-key"] != "hidden key," || got["tenant"] != "a" {
 		t.Errorf("headers: got %v", got)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"pnyx/demo"
 	"pnyx/governance/abi"
+	"pnyx/test/env"
 )
 
 // checkCalls decodes every call: the demonstration has one of each kind, one with a call inside,
@@ -17,10 +18,7 @@ func checkCalls(t *testing.T, d data, _ demo.Summary) {
 	undecoded, elsewhere := 0, false
 	for _, p := range d.onChain {
 		for _, c := range p.ExecutableCalls {
-			data, err := hex.DecodeString(strings.TrimPrefix(c.Calldata, "0x"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			data := env.Must(hex.DecodeString(strings.TrimPrefix(c.Calldata, "0x")))(t)
 			decoded := abi.Decode(abi.Call{Chain: c.ChainID, Target: c.Target, Value: c.Value, Signature: c.Signature, Data: data})
 			if decoded.Undecoded != "" {
 				undecoded++

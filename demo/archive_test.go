@@ -2,19 +2,18 @@ package demo
 
 import (
 	"compress/gzip"
-	"errors"
 	"io"
 	"os"
 	"path/filepath"
 	"testing"
+
+	"pnyx/test/check"
 )
 
 func TestGenerationStopsWhenStoringFails(t *testing.T) {
 	t.Parallel()
 	notAFolder := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(notAFolder, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.MustDo(t, os.WriteFile(notAFolder, nil, 0o600))
 	a := newArchive(notAFolder)
 	f := a.create("lines.ndjson.gz")
 	// The last chunk waits until the archive has tried to store the first one.
@@ -23,9 +22,7 @@ func TestGenerationStopsWhenStoringFails(t *testing.T) {
 		f.submit()
 	}
 	g := generator{archive: a}
-	if err := g.report(t.Context()); !errors.Is(err, errStopped) {
-		t.Errorf("got %v, want %v", err, errStopped)
-	}
+	check.WantError(t, errStopped, g.report(t.Context()))
 	if err := a.close(); err == nil {
 		t.Error("got no error from an archive that cannot be stored, want one")
 	}
@@ -40,19 +37,12 @@ func TestFileWithoutLinesIsNotCreated(t *testing.T) {
 	full.text = append(full.text, "{}"...)
 	full.endLine()
 	full.close()
-	if err := a.close(); err != nil {
-		t.Fatal(err)
-	}
-	names, err := filepath.Glob(filepath.Join(dir, "*"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.MustDo(t, a.close())
+	names := check.Must(filepath.Glob(filepath.Join(dir, "*")))(t)
 	if len(names) != 1 || filepath.Base(names[0]) != "full.ndjson.gz" {
 		t.Fatalf("got files %v, want full.ndjson.gz", names)
 	}
-	if got := decompressedSize(t, names[0]); got != 3 {
-		t.Errorf("got %d bytes decompressed, want 3", got)
-	}
+	check.Want(t, 3, decompressedSize(t, names[0]), "bytes decompressed")
 }
 
 func TestFilesOfSeveralChunksAreComplete(t *testing.T) {
@@ -69,32 +59,15 @@ func TestFilesOfSeveralChunksAreComplete(t *testing.T) {
 	}
 	plain.close()
 	packed.close()
-	if err := a.close(); err != nil {
-		t.Fatal(err)
-	}
-	info, err := os.Stat(filepath.Join(dir, "plain.ndjson"))
-	if err != nil || info.Size() != 16*lines {
-		t.Errorf("got %v (%v), want %d bytes", info, err, 16*lines)
-	}
-	if got := decompressedSize(t, filepath.Join(dir, "packed.ndjson.gz")); got != 16*lines {
-		t.Errorf("got %d bytes decompressed, want %d", got, 16*lines)
-	}
+	check.MustDo(t, a.close())
+	check.Want(t, 16*lines, check.Must(os.Stat(filepath.Join(dir, "plain.ndjson")))(t).Size(), "bytes")
+	check.Want(t, 16*lines, decompressedSize(t, filepath.Join(dir, "packed.ndjson.gz")), "bytes decompressed")
 }
 
 func decompressedSize(t *testing.T, path string) int64 {
 	t.Helper()
-	packed, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	packed := check.Must(os.Open(path))(t)
 	defer packed.Close()
-	reader, err := gzip.NewReader(packed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	size, err := io.Copy(io.Discard, reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return size
+	reader := check.Must(gzip.NewReader(packed))(t)
+	return check.Must(io.Copy(io.Discard, reader))(t)
 }

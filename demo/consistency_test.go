@@ -121,10 +121,7 @@ func votedAt(t *testing.T, vote snapshotVote) int64 {
 		}
 		return *vote.Created
 	}
-	at, err := time.Parse(time.DateOnly, *vote.CreatedDay)
-	if err != nil {
-		t.Fatal(err)
-	}
+	at := env.Must(time.Parse(time.DateOnly, *vote.CreatedDay))(t)
 	return at.Unix()
 }
 
@@ -165,9 +162,7 @@ func checkStatedTotalsAreTheSumsOfTheBallotsThatCount(t *testing.T, d data, _ de
 				scores[choice-1] = scores[choice-1].Add(ballot.power)
 			}
 		}
-		if got := string(*p.ScoresTotal); got != total.String() {
-			t.Errorf("got a stated total of %s on %s, want %s", got, p.ID, total)
-		}
+		env.Want(t, total.String(), string(*p.ScoresTotal), "a stated total of", "on", p.ID, total)
 		for i := range p.Scores {
 			if got := string(p.Scores[i]); p.Type != "copeland" && got != scores[i].String() {
 				t.Errorf("got a stated score of %s for choice %d of %s, want %s", got, i+1, p.ID, scores[i])
@@ -280,9 +275,7 @@ func checkIdentifiersHaveTheFormOfTheirProvider(t *testing.T, d data, _ demo.Sum
 	for _, p := range d.proposals {
 		match("proposal id", p.ID, hash)
 		match("author", valueOr(p.Author, "0x"+strings.Repeat("0", 40)), mixed)
-		if want := "https://snapshot.org/#/" + p.Space.ID + "/proposal/" + p.ID; p.Link != want {
-			t.Errorf("got link %s, want %s", p.Link, want)
-		}
+		env.Want(t, "https://snapshot.org/#/"+p.Space.ID+"/proposal/"+p.ID, p.Link, "link")
 	}
 	for _, vote := range d.votes[:1_000] {
 		match("vote id", vote.ID, hash)
@@ -450,9 +443,7 @@ func checkNamesAndTexts(t *testing.T, daos, proposals int) {
 	t.Helper()
 	dir, _ := write(t, demo.Options{Seed: 5, DAOs: daos, Proposals: proposals, Now: now})
 	d := read(t, dir)
-	if got := len(daoOfSources(d)); got != daos {
-		t.Errorf("got %d DAOs, want %d", got, daos)
-	}
+	env.Want(t, daos, len(daoOfSources(d)), "DAOs")
 	names, ids := map[string]bool{}, map[string]bool{}
 	for _, dao := range d.daos {
 		names[dao.Name], ids[dao.DAOID] = true, true
@@ -522,9 +513,7 @@ func checkActiveVoter(t *testing.T, d data, active string) {
 	for _, v := range d.onChainVotes {
 		vote(v.Voter.Address, v.Proposal.ID, owner["tally "+organizations[v.Proposal.ID]])
 	}
-	if len(daos) != 40 {
-		t.Errorf("got ballots in %d DAOs by the most active voter, want 40", len(daos))
-	}
+	env.Want(t, 40, len(daos), "ballots in", "DAOs by the most active voter")
 	for dao, n := range daos {
 		if n > 50 {
 			t.Errorf("got %d ballots in %s by the most active voter, want at most 50", n, dao)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"pnyx/demo"
+	"pnyx/test/env"
 )
 
 // now is Options.Now in these tests.
@@ -163,10 +164,7 @@ type topic struct {
 func write(t *testing.T, o demo.Options) (string, demo.Summary) {
 	t.Helper()
 	o.Dir = filepath.Join(t.TempDir(), "data")
-	summary, err := demo.Write(t.Context(), o, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	summary := env.Must(demo.Write(t.Context(), o, nil))(t)
 	return o.Dir, summary
 }
 
@@ -237,9 +235,7 @@ func lines(t *testing.T, dir, path string) [][]byte {
 		}
 		all = append(all, bytes.Clone(scanner.Bytes()))
 	}
-	if err := scanner.Err(); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, scanner.Err())
 	return all
 }
 
@@ -256,29 +252,16 @@ func content(t *testing.T, path string) []byte {
 	if !strings.HasSuffix(path, ".gz") {
 		return packed
 	}
-	reader, err := gzip.NewReader(bytes.NewReader(packed))
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := io.ReadAll(reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
+	reader := env.Must(gzip.NewReader(bytes.NewReader(packed)))(t)
+	return env.Must(io.ReadAll(reader))(t)
 }
 
 // glob returns the paths in a data set that match a pattern, relative to it.
 func glob(t *testing.T, dir, pattern string) []string {
 	t.Helper()
-	paths, err := filepath.Glob(filepath.Join(dir, pattern))
-	if err != nil {
-		t.Fatal(err)
-	}
+	paths := env.Must(filepath.Glob(filepath.Join(dir, pattern)))(t)
 	for i, path := range paths {
-		paths[i], err = filepath.Rel(dir, path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		paths[i] = env.Must(filepath.Rel(dir, path))(t)
 	}
 	return paths
 }

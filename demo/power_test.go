@@ -2,6 +2,8 @@ package demo
 
 import (
 	"testing"
+
+	"pnyx/test/check"
 )
 
 func TestPowerIsCountedAsPublished(t *testing.T) {
@@ -27,12 +29,8 @@ func TestPowerIsCountedAsPublished(t *testing.T) {
 	} {
 		t.Run(test.text, func(t *testing.T) {
 			t.Parallel()
-			if got := string(test.power.append(nil)); got != test.text {
-				t.Errorf("got %s, want %s", got, test.text)
-			}
-			if got := string(test.power.rounded().append(nil)); got != test.counted {
-				t.Errorf("counted: got %s, want %s", got, test.counted)
-			}
+			check.Want(t, test.text, string(test.power.append(nil)))
+			check.Want(t, test.counted, string(test.power.rounded().append(nil)), "counted")
 		})
 	}
 }

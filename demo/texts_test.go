@@ -5,16 +5,14 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"pnyx/test/check"
 )
 
 // newTexts returns the embedded texts.
 func newTexts(t *testing.T) texts {
 	t.Helper()
-	loaded, err := loadTexts()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return loaded
+	return check.Must(loadTexts())(t)
 }
 
 func TestEveryPlaceholderHasAValue(t *testing.T) {

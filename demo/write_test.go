@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -17,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pnyx/demo"
+	"pnyx/test/env"
 )
 
 // golden is the hash of the decompressed files of the options small. It changes with the
@@ -46,16 +46,14 @@ func TestDataIsTheSameOnEveryMachine(t *testing.T) {
 	for _, hash := range hashes(t, dir, unpacked) {
 		fmt.Fprintln(sum, hash)
 	}
-	if got := hex.EncodeToString(sum.Sum(nil)); got != golden {
-		t.Errorf("got data with hash %s, want %s", got, golden)
-	}
+	env.Want(t, golden, hex.EncodeToString(sum.Sum(nil)), "data with hash")
 }
 
 // hashes returns the name and the hash of every file in a folder, in order.
 func hashes(t *testing.T, dir string, read func(string) ([]byte, error)) []string {
 	t.Helper()
 	var all []string
-	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+	env.MustDo(t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
@@ -63,10 +61,7 @@ func hashes(t *testing.T, dir string, read func(string) ([]byte, error)) []strin
 		name, _ := strings.CutPrefix(path, dir)
 		all = append(all, fmt.Sprintf("%s %x", filepath.ToSlash(name), sha256.Sum256(text)))
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return all
 }
 
@@ -99,9 +94,7 @@ func checkNumbers(t *testing.T, o demo.Options, d data, summary demo.Summary) {
 	t.Helper()
 	expect := func(what string, got, want int) {
 		t.Helper()
-		if got != want {
-			t.Errorf("got %d %s, want %d", got, what, want)
-		}
+		env.Want(t, want, got, what)
 	}
 	expect("proposals", len(d.proposals)+len(d.onChain), o.Proposals)
 	expect("ballots", len(d.votes)+len(d.onChainVotes), o.Ballots)
@@ -216,9 +209,7 @@ func TestFolderWithFilesIsRejected(t *testing.T) {
 	o := small()
 	o.Dir = t.TempDir()
 	kept := filepath.Join(o.Dir, "kept.txt")
-	if err := os.WriteFile(kept, []byte("kept"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, os.WriteFile(kept, []byte("kept"), 0o600))
 	if _, err := demo.Write(t.Context(), o, nil); err == nil || !strings.Contains(err.Error(), "not empty") {
 		t.Errorf("got %v, want an error that says the folder is not empty", err)
 	}
@@ -231,9 +222,7 @@ func TestInvalidFolderIsRejected(t *testing.T) {
 	t.Parallel()
 	o := small()
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, os.WriteFile(file, nil, 0o600))
 	for name, dir := range map[string]string{"a file": file, "below a file": filepath.Join(file, "below")} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -253,13 +242,9 @@ func TestStorageErrorIsReported(t *testing.T) {
 	o.Largest = 30_000
 	inTheWay := filepath.Join(o.Dir, "daos.ndjson")
 	_, err := demo.Write(t.Context(), o, func(int64, int64) {
-		if err := os.MkdirAll(inTheWay, 0o750); err != nil {
-			t.Error(err)
-		}
+		env.WantError(t, nil, os.MkdirAll(inTheWay, 0o750))
 	})
-	if !errors.Is(err, fs.ErrExist) {
-		t.Errorf("got %v, want an error that says that %s exists", err, inTheWay)
-	}
+	env.WantError(t, fs.ErrExist, err, "an error that says that", inTheWay, "exists")
 }
 
 func TestWriteStopsWhenCanceled(t *testing.T) {
@@ -271,9 +256,7 @@ func TestWriteStopsWhenCanceled(t *testing.T) {
 		reached = done
 		cancel()
 	})
-	if !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v, want context.Canceled", err)
-	}
+	env.WantError(t, context.Canceled, err)
 	if reached > 200_000 {
 		t.Errorf("got %d ballots after the first report, want it to stop there", reached)
 	}
@@ -283,15 +266,10 @@ func TestProgressRisesToTheTotal(t *testing.T) {
 	t.Parallel()
 	o := demo.Options{Seed: 1, DAOs: 5, Proposals: 50, Ballots: 60_000, Largest: 30_000, Now: now, Dir: t.TempDir()}
 	var reports []int64
-	_, err := demo.Write(t.Context(), o, func(done, total int64) {
+	env.Must(demo.Write(t.Context(), o, func(done, total int64) {
 		reports = append(reports, done)
-		if total != 60_000 {
-			t.Errorf("got a total of %d, want 60000", total)
-		}
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+		env.Want(t, 60_000, total, "a total of")
+	}))(t)
 	if !slices.IsSorted(reports) || len(reports) < 3 || reports[len(reports)-1] != 60_000 {
 		t.Errorf("got reports %v, want several that rise to 60000", reports)
 	}

@@ -111,9 +111,7 @@ func TestInternalTokenReachesNodesAsItIs(t *testing.T) {
 		t.Errorf("the fill of a body: got %s with %q, want %q", o.last().RequestURI, got, token)
 	}
 	e.get("/v2/proposals/p1_x", "If-None-Match", "*")
-	if got := o.last().Header.Get(access.HeaderInternal); got != token {
-		t.Errorf("a request for permission: got %q, want %q", got, token)
-	}
+	env.Want(t, token, o.last().Header.Get(access.HeaderInternal), "a request for permission")
 }
 
 func TestAddressesThatNginxWouldReadOtherwiseAreRefused(t *testing.T) {

@@ -92,9 +92,7 @@ func TestEdgeKeepsFullPagesOfChanges(t *testing.T) {
 			t.Fatalf("got %d %v %s, want the row", got.status, got.header, got.body)
 		}
 	}
-	if by := again.header.Get("Cache-Status"); by != "pnyx-edge; hit" {
-		t.Errorf("the second caller: got Cache-Status %q, want a hit", by)
-	}
+	env.Want(t, "pnyx-edge; hit", again.header.Get("Cache-Status"), "the second caller", "Cache-Status", "a hit")
 	last := n.read(alice, "/v2/changes?limit=1&cursor="+n.cursorOf(first))
 	if last.status != http.StatusOK || !strings.Contains(last.body, `"key":"y"`) || last.header.Get("Etag") != "" {
 		t.Errorf("the last page, which may grow: got %d %v %s, want the row, and that nobody keeps it", last.status, last.header, last.body)
@@ -123,9 +121,7 @@ func TestStreamsPassTheEdgeAsTheyAreSent(t *testing.T) {
 		for {
 			line := env.Must(lines.ReadString('\n'))(t)
 			if data, is := strings.CutPrefix(line, "data: "); is {
-				if !strings.Contains(data, fmt.Sprintf(`"key":%q`, key)) {
-					t.Errorf("got %s, want the row of %s", data, key)
-				}
+				env.WantPart(t, fmt.Sprintf(`"key":%q`, key), data, "the row")
 				break
 			}
 		}

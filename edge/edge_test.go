@@ -117,9 +117,7 @@ func TestConcurrentMissesReachTheOriginOnce(t *testing.T) {
 			e.untilProcessing(requests)
 			end()
 			<-done
-			if got := o.askedFor(path) - before; got != 1 {
-				t.Errorf("%d requests: got %d at the origin, want one", requests, got)
-			}
+			env.Want(t, 1, o.askedFor(path)-before, requests, "requests", "at the origin")
 		})
 	}
 }
@@ -148,10 +146,7 @@ func TestRepeatedHitsEqualTheFirst(t *testing.T) {
 	for _, path := range []string{"/v2/daos/small", "/v2/daos/large"} {
 		for _, encoding := range []string{"identity", "gzip"} {
 			read := func(method string, headers ...string) answer {
-				got, err := e.try(method, path, append(headers, "Accept-Encoding", encoding)...)
-				if err != nil {
-					t.Fatal(err)
-				}
+				got := env.Must(e.try(method, path, append(headers, "Accept-Encoding", encoding)...))(t)
 				for _, own := range []string{"Age", "X-Request-Id", "Cache-Status", "Date"} {
 					got.header.Del(own)
 				}
@@ -203,9 +198,7 @@ func TestStaleResponsesAreServedWhileTheOriginFails(t *testing.T) {
 		got.header.Get("Cache-Status") != "pnyx-edge; hit; detail=origin-unreachable" {
 		t.Errorf("while the origin fails: got %d %v, want the stale answer, and its age", got.status, got.header)
 	}
-	if got := e.get("/v2/daos"); got.status != http.StatusServiceUnavailable {
-		t.Errorf("while the origin fails, without a word on stale answers: got %d, want 503", got.status)
-	}
+	env.Want(t, http.StatusServiceUnavailable, e.get("/v2/daos").status, "while the origin fails, without a word on stale answers")
 	status.Store(http.StatusNotFound)
 	env.Until(e, func() error { // it is gone, which is no failure
 		if got := e.get("/v2/daos/a"); got.status != http.StatusNotFound {
@@ -215,9 +208,7 @@ func TestStaleResponsesAreServedWhileTheOriginFails(t *testing.T) {
 	})
 	o.CloseClientConnections()
 	o.Close()
-	if got := e.get("/v2/daos/a"); got.status != http.StatusOK {
-		t.Errorf("while the origin is stopped: got %d, want the stale answer", got.status)
-	}
+	env.Want(t, http.StatusOK, e.get("/v2/daos/a").status, "while the origin is stopped", "the stale answer")
 	for _, path := range []string{"/v2/daos", "/v2/daos/b", "/v2/proposals"} {
 		got := e.get(path, "X-Request-Id", "mine")
 		if got.status != http.StatusServiceUnavailable || !strings.Contains(got.body, `"code":"UNAVAILABLE"`) ||
@@ -254,9 +245,7 @@ func TestEquivalentURLsShareACacheEntry(t *testing.T) { //nolint:tparallel // it
 					e.get(path, "Accept-Encoding", encoding)
 				}
 			}
-			if got := o.asked.Load() - before; got != 1 {
-				t.Errorf("%v: got %d requests at the origin, want one", same, got)
-			}
+			env.Want(t, 1, o.asked.Load()-before, same, "requests at the origin")
 		})
 	}
 	e.get("/v2/daos?limit=50")
@@ -287,13 +276,9 @@ func TestUnrecognizedURLsAreProxiedAndNotCached(t *testing.T) { //nolint:tparall
 		t.Run(path, func(t *testing.T) {
 			e, before := e.with(t), o.asked.Load()
 			for range 2 {
-				if got := e.get(path); got.body != path {
-					t.Errorf("the origin was asked for %s", got.body)
-				}
+				env.Want(t, path, e.get(path).body, "the origin was asked")
 			}
-			if got := o.asked.Load() - before; got != 2 {
-				t.Errorf("got %d requests at the origin, want two", got)
-			}
+			env.Want(t, 2, o.asked.Load()-before, "requests at the origin")
 		})
 	}
 }
@@ -320,9 +305,7 @@ func TestAttackForgedRequestHeadersAreNotForwardedOrCached(t *testing.T) { //nol
 			t.Errorf("request id: got %v, want the caller's own %s", got.header.Values("X-Request-Id"), id)
 		}
 		for _, name := range []string{"Surrogate-Key", "Server-Timing"} {
-			if got := got.header.Get(name); got != "" {
-				t.Errorf("%s is shown: %s", name, got)
-			}
+			env.Want(t, "", got.header.Get(name), name, "is shown")
 		}
 	}
 	for _, method := range []string{http.MethodHead, http.MethodOptions, http.MethodPost} {
@@ -355,9 +338,7 @@ func TestEdgeErrorsUseTheAPIEnvelope(t *testing.T) { //nolint:tparallel // its s
 			}
 		})
 	}
-	if got := o.asked.Load(); got != 0 {
-		t.Errorf("got %d requests at the origin, want none", got)
-	}
+	env.Want(t, 0, o.asked.Load(), "requests at the origin")
 }
 
 func TestEdgeWithoutHostListensOnEveryAddress(t *testing.T) {
@@ -376,8 +357,6 @@ func TestEdgeWithoutHostListensOnEveryAddress(t *testing.T) {
 			t.Errorf("by %s: got %d, want 200", caller, got.status)
 			continue
 		}
-		if got := o.last().Header.Get("X-Forwarded-For"); got != caller {
-			t.Errorf("by %s: the node is told of %q", caller, got)
-		}
+		env.Want(t, caller, o.last().Header.Get("X-Forwarded-For"), "the node is told")
 	}
 }

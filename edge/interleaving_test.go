@@ -74,9 +74,7 @@ func TestConcurrentReadsAreAuthorizedAndCountedExactly(t *testing.T) {
 	}
 	walking.Wait()
 	for who, reads := range c.reads {
-		if got, want := n.used(who), reads.Load(); got != want {
-			t.Errorf("a month: got %d used after %d answers that count", got, want)
-		}
+		env.Want(t, reads.Load(), n.used(who), "a month", "used after", "answers that count")
 	}
 	if got := n.used(c.poor); got > poorMonth {
 		t.Errorf("the poor one: got %d reads, want %d at the most", got, poorMonth)

@@ -22,8 +22,7 @@ func TestWorkersOfNginxMayOpenWhatTheyAreConfiguredFor(t *testing.T) {
 		if found == nil {
 			t.Fatalf("nginx.conf has no %s", pattern)
 		}
-		n := env.Must(strconv.Atoi(found[1]))(t)
-		return n
+		return env.Must(strconv.Atoi(found[1]))(t)
 	}
 	most := number(`worker_rlimit_nofile (\d+);`)
 	if need := number(`worker_connections (\d+);`) + number(`open_file_cache max=(\d+) `); most < need {

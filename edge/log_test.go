@@ -28,8 +28,6 @@ func TestOnlyFailuresAndASampleAreLogged(t *testing.T) {
 			}
 			return nil
 		})
-		if got := strings.Contains(e.requests.String(), "/v2/daos/fine"); got != wantAll {
-			t.Errorf("sample of %d: a request that did not fail is logged: %t, want %t", sample, got, wantAll)
-		}
+		env.Want(t, wantAll, strings.Contains(e.requests.String(), "/v2/daos/fine"), "sample", sample, "a request that did not fail is logged")
 	}
 }

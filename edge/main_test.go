@@ -131,8 +131,7 @@ type answer struct {
 // get requests a path; headers alternate names and values.
 func (e *nginx) get(path string, headers ...string) answer {
 	e.Helper()
-	got := env.Must(e.try(http.MethodGet, path, headers...))(e)
-	return got
+	return env.Must(e.try(http.MethodGet, path, headers...))(e)
 }
 
 // try sends a request and returns its error, so that any goroutine may call it.

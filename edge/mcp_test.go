@@ -64,9 +64,7 @@ func TestMCPCallsPassTheEdgeAndAreNeverStored(t *testing.T) {
 			t.Errorf("got %d %v %s, want the answer of the node to the same body", got.status, got.header, got.body)
 		}
 	}
-	if got := o.askedFor("/mcp"); got != 2 {
-		t.Errorf("two calls: got %d at the node, want both", got)
-	}
+	env.Want(t, 2, o.askedFor("/mcp"), "calls at the node")
 	asked := o.last()
 	for name, want := range headers {
 		if got := asked.Header.Get(name); got != want {
@@ -148,9 +146,7 @@ func TestMCPCallIsRepeatedOnAConnectionThatTheNodeClosed(t *testing.T) {
 			t.Errorf("call %d: got %d %s, want the answer", i, got.status, got.body)
 		}
 	}
-	if got := calls.Load(); got != 3 {
-		t.Errorf("got %d calls at the node, want the second one twice", got)
-	}
+	env.Want(t, 3, calls.Load(), "calls at the node", "the second one twice")
 }
 
 // TestMCPCallWithoutANodeSaysWhatBecameOfAPayment stops the node: without an answer, a

@@ -147,9 +147,7 @@ func TestRenewalInTheBackgroundIsNotStale(t *testing.T) {
 		if status == "pnyx-edge; hit" {
 			return errors.New("the response is not out of date")
 		}
-		if status != "pnyx-edge; hit; detail=renewing" {
-			t.Errorf("got Cache-Status %s, want a hit that is renewed", status)
-		}
+		env.Want(t, "pnyx-edge; hit; detail=renewing", status, "Cache-Status while it is renewed")
 		return nil
 	})
 	e.wantMetrics(map[string]float64{

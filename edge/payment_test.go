@@ -87,9 +87,7 @@ func TestPaymentThroughTheEdgeBuysOneResponse(t *testing.T) {
 	path := pathOf(0)
 	n.wantUnchanged(path)
 	payment := n.sign(path)
-	if got, err := n.try(http.MethodHead, path, x402.HeaderPayment, payment); err != nil || got.status != http.StatusPaymentRequired {
-		t.Errorf("HEAD: got %d %v, want the challenge", got.status, err)
-	}
+	env.Want(t, http.StatusPaymentRequired, env.Must(n.try(http.MethodHead, path, x402.HeaderPayment, payment))(t).status, "HEAD", "the challenge")
 	first := n.with(payment, path)
 	n.wantSold(first, 1)
 
@@ -181,7 +179,5 @@ func (t *paymentNode) wantHeld(p partner, path string) {
 // wantCharges checks how many transfers the ledger has.
 func (t *paymentNode) wantCharges(payments int) {
 	t.Helper()
-	if got := len(t.ledger.Transfers()); got != payments {
-		t.Errorf("got %d transfers, want %d", got, payments)
-	}
+	env.Want(t, payments, len(t.ledger.Transfers()), "transfers")
 }

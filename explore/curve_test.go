@@ -10,6 +10,7 @@ import (
 
 	"pnyx/explore"
 	"pnyx/governance"
+	"pnyx/test/env"
 )
 
 // Times of the vote in tests of curves.
@@ -130,9 +131,7 @@ func TestCurveOfOddTimes(t *testing.T) {
 			for _, ballot := range test.ballots {
 				sum = sum.Add(explore.Number(ballot.VotingPower))
 			}
-			if last := got.Rows[len(got.Rows)-1].Values[0]; last != governance.DecimalOf(sum) {
-				t.Errorf("at the end: got %s, want %s", last, sum)
-			}
+			env.Want(t, governance.DecimalOf(sum), got.Rows[len(got.Rows)-1].Values[0], "at the end", sum)
 		})
 	}
 }

@@ -36,9 +36,7 @@ func TestTheFirstPageShowsWhatIsGoingOnToEveryone(t *testing.T) {
 	}
 	token := n.Admit(ample(), access.V2All)
 	n.page("/explore", access.HeaderToken, token)
-	if used := n.used(token); used != "0" {
-		t.Errorf("the first page with a token has used %s answers, want none", used)
-	}
+	env.Want(t, "0", n.used(token), "answers used by the first page with a token")
 }
 
 func TestOpenVotesOfADAOAreACalendarAndAFeed(t *testing.T) {
@@ -64,9 +62,7 @@ func TestOpenVotesOfADAOAreACalendarAndAFeed(t *testing.T) {
 		strings.Contains(feed.Body, "<script>") || !strings.Contains(feed.Body, "<updated>2026-03-04T05:06:07Z</updated>") {
 		t.Errorf("got %v %s, want a feed with two votes", feed.Header, feed.Body)
 	}
-	if again := n.send(http.MethodGet, "/explore/daos/dao-000/votes.atom", "If-None-Match", feed.Header.Get("ETag")); again.Status != http.StatusNotModified {
-		t.Errorf("again: got %d, want 304", again.Status)
-	}
+	env.Want(t, http.StatusNotModified, n.send(http.MethodGet, "/explore/daos/dao-000/votes.atom", "If-None-Match", feed.Header.Get("ETag")).Status, "again")
 	if got := n.send(http.MethodGet, "/explore/daos/nobody/votes.ics"); got.Status != http.StatusNotFound || got.Header.Get("Cache-Control") != "public, max-age=1, s-maxage=1" {
 		t.Errorf("of no DAO: got %d, %v, want 404 for as long as of a route", got.Status, got.Header)
 	}

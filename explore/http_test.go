@@ -19,9 +19,7 @@ func TestPagesWithoutATokenMayBeCached(t *testing.T) {
 		if control := got.Header.Get("Cache-Control"); !strings.HasPrefix(control, "public, max-age=1,") || etag == "" {
 			t.Errorf("%s: got %q and the ETag %q, want public", path, control, etag)
 		}
-		if vary := got.Header.Get("Vary"); vary != "Accept-Encoding, X-Service-Api-Token, Authorization" {
-			t.Errorf("%s: got Vary %q", path, vary)
-		}
+		env.Want(t, "Accept-Encoding, X-Service-Api-Token, Authorization", got.Header.Get("Vary"), path, "Vary")
 		if again := n.send(http.MethodGet, path, "If-None-Match", etag); again.Status != http.StatusNotModified || again.Body != "" {
 			t.Errorf("%s, again: got %d %s, want 304", path, again.Status, again.Body)
 		}
@@ -29,12 +27,8 @@ func TestPagesWithoutATokenMayBeCached(t *testing.T) {
 			t.Errorf("HEAD %s: got %d %q, want what GET has", path, head.Status, head.Header)
 		}
 	}
-	if got := n.send(http.MethodGet, "/explore/daos/nobody").Header.Get("Cache-Control"); got != "public, max-age=1, s-maxage=1" {
-		t.Errorf("404: got %q, want a second", got)
-	}
-	if got := n.send(http.MethodGet, "/explore?limit=3").Header.Get("Cache-Control"); got != "no-store" {
-		t.Errorf("400: got %q, want no-store", got)
-	}
+	env.Want(t, "public, max-age=1, s-maxage=1", n.send(http.MethodGet, "/explore/daos/nobody").Header.Get("Cache-Control"), "404", "a second")
+	env.Want(t, "no-store", n.send(http.MethodGet, "/explore?limit=3").Header.Get("Cache-Control"), "400")
 }
 
 func TestPagesWithCredentialsAreStoredByNobody(t *testing.T) {
@@ -94,18 +88,14 @@ func TestRequestsAreCountedAndLogged(t *testing.T) {
 	for path, status := range map[string]int{
 		"/explore/daos": 200, "/explore/daos/nobody": 404, "/explore/proposals/" + string(sampleKey): 200, "/explore/nothing": 404,
 	} {
-		if got := n.send(http.MethodGet, path, access.HeaderToken, token); got.Status != status {
-			t.Errorf("GET %s: got %d, want %d", path, got.Status, status)
-		}
+		env.Want(t, status, n.send(http.MethodGet, path, access.HeaderToken, token).Status, "GET", path)
 	}
 	counts := env.Counts(t, n.Registry, "pnyx_http_requests_total")
 	for series, want := range map[string]float64{
 		"code= route=explore status=200": 2, "code=NOT_FOUND route=explore status=404": 2, "code= route=daos.list status=200": 1,
 		"code=NOT_FOUND route=daos.detail status=404": 1, "code= route=proposals.votes status=200": 1,
 	} {
-		if got := counts[series]; got != want {
-			t.Errorf("%s: got %v requests, want %v", series, got, want)
-		}
+		env.Want(t, want, counts[series], series, "requests")
 	}
 	log := n.Logged.String()
 	for _, line := range []string{`"route":"explore","status":200`, `"route":"explore","status":404`, `"path":"/explore/daos/nobody"`, `"route":"proposals.votes","status":200`} {

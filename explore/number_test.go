@@ -5,6 +5,7 @@ import (
 
 	"pnyx/explore"
 	"pnyx/governance"
+	"pnyx/test/env"
 )
 
 func TestNumbersAreCutForReading(t *testing.T) {
@@ -17,9 +18,7 @@ func TestNumbersAreCutForReading(t *testing.T) {
 	} {
 		t.Run(text, func(t *testing.T) {
 			t.Parallel()
-			if got := explore.Short(text); got != want {
-				t.Errorf("got %q, want %q", got, want)
-			}
+			env.Want(t, want, explore.Short(text))
 		})
 	}
 }
@@ -40,9 +39,7 @@ func TestSharesAreExactUntilTheyAreCut(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := explore.Percent(explore.Number(test.part), explore.Number(test.total)); got != test.want {
-				t.Errorf("got %s, want %s", got, test.want)
-			}
+			env.Want(t, test.want, explore.Percent(explore.Number(test.part), explore.Number(test.total)))
 		})
 	}
 }

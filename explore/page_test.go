@@ -165,9 +165,7 @@ func TestSearchFindsProposalsAndVoters(t *testing.T) {
 			header = asInternal()
 		}
 		got := n.page("/explore?name="+test.name, header...)
-		if !strings.Contains(got, test.has) {
-			t.Errorf("%s, with a token %t: got %s, want %s", test.name, test.known, got, test.has)
-		}
+		env.WantPart(t, test.has, got, test.name, "with a token", test.known)
 		for _, unwanted := range test.hasNot {
 			if strings.Contains(got, unwanted) {
 				t.Errorf("%s, with a token %t: got %s in %s", test.name, test.known, unwanted, got)
@@ -199,10 +197,7 @@ func TestEachRequestIsCountedAsTheRoute(t *testing.T) {
 		{"/explore/voters/" + sampleVoter, "made 2 requests of the API: <code>voters.profile</code>, <code>voters.votes</code>.", 2},
 		{"/explore/proposals/" + string(sampleKey) + "?compare=perhaps", "", 0},
 	} {
-		got := n.send(http.MethodGet, test.path, access.HeaderToken, token)
-		if !strings.Contains(got.Body, test.footnote) {
-			t.Errorf("%s: got %s, want %q", test.path, got.Body, test.footnote)
-		}
+		env.WantPart(t, test.footnote, n.send(http.MethodGet, test.path, access.HeaderToken, token).Body, test.path)
 		used += test.paid
 		env.Until(n, func() error {
 			if got, want := n.used(token), strconv.Itoa(used); got != want {
@@ -224,9 +219,7 @@ func TestFreePartsAreForEveryoneAndPaidOnesAreBoxes(t *testing.T) {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()
 			page := n.with(t).page(path)
-			if got := strings.Count(page, "endpoint: part of a partner"); got != boxes {
-				t.Errorf("got %d boxes, want %d: %s", got, boxes, page)
-			}
+			env.Want(t, boxes, strings.Count(page, "endpoint: part of a partner"), "boxes", page)
 			if got := strings.Count(paying.with(t).page(path), "endpoint: 0.005 USDC a request, or part of a partner"); got != boxes {
 				t.Errorf("got %d boxes with a price where payments are taken, want %d", got, boxes)
 			}
@@ -354,7 +347,5 @@ func TestErrorsArePages(t *testing.T) {
 			}
 		})
 	}
-	if got := n.send(http.MethodGet, "/explore/proposals/p1_short"); got.Status != http.StatusBadRequest {
-		t.Errorf("a wrong key without a token: got %d, want 400", got.Status)
-	}
+	env.Want(t, http.StatusBadRequest, n.send(http.MethodGet, "/explore/proposals/p1_short").Status, "a wrong key without a token")
 }

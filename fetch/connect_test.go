@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"pnyx/fetch"
+	"pnyx/test/check"
 )
 
 func TestARedirectWithinTheHostIsFollowedWithItsKeys(t *testing.T) {
@@ -71,8 +72,6 @@ func TestOnlyAddressesOfTheInternetArePublic(t *testing.T) {
 		"100.64.0.1": false, "0.0.0.0": false, "0.1.2.3": false, "255.255.255.255": false, "224.0.0.1": false, "192.0.2.1": false,
 		"::1": false, "::": false, "fe80::1": false, "fd00::1": false, "ff02::1": false, "64:ff9b::a9fe:a9fe": false, "2002:7f00:1::": false,
 	} {
-		if got := fetch.IsPublic(netip.MustParseAddr(text)); got != want {
-			t.Errorf("%s: got public %t, want %t", text, got, want)
-		}
+		check.Want(t, want, fetch.IsPublic(netip.MustParseAddr(text)), text, "public")
 	}
 }

@@ -11,15 +11,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pnyx/fetch"
+	"pnyx/test/check"
 )
 
 // requestsOf returns the number of requests with an outcome.
 func requestsOf(t *testing.T, f fixture, outcome string) (count float64) {
 	t.Helper()
-	families, err := f.metrics.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	families := check.Must(f.metrics.Gather())(t)
 	for _, family := range families {
 		for _, metric := range family.GetMetric() {
 			for _, label := range metric.GetLabel() {
@@ -34,11 +32,7 @@ func requestsOf(t *testing.T, f fixture, outcome string) (count float64) {
 
 func baseOf(t *testing.T, f fixture) *url.URL {
 	t.Helper()
-	base, err := url.Parse(f.server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return base
+	return check.Must(url.Parse(f.server.URL))(t)
 }
 
 func TestAHostIsNotAskedBeforeTheTimeThatItStates(t *testing.T) {
@@ -89,14 +83,10 @@ func TestAHostIsNotAskedBeforeTheTimeThatItStates(t *testing.T) {
 			if !ok || requests.Load() != 1 {
 				t.Fatalf("got %v and %d requests, want that none is sent", err, requests.Load())
 			}
-			if got := limited.Until.Sub(start()); got != test.want {
-				t.Errorf("got a pause of %s, want %s", got, test.want)
-			}
+			check.Want(t, test.want, limited.Until.Sub(start()), "a pause")
 			f.clock.Step(time.Millisecond)
 			_, _ = f.get(t.Context())
-			if got := requests.Load(); got != 2 {
-				t.Errorf("got %d requests, want one more when the time has come", got)
-			}
+			check.Want(t, 2, requests.Load(), "requests", "one more when the time has come")
 		})
 	}
 }
@@ -165,9 +155,7 @@ func TestTheRemainingAllowanceIsKnown(t *testing.T) {
 	if got := f.client.Allowances(); len(got) != 0 {
 		t.Errorf("got %v, want nothing before the first answer", got)
 	}
-	if _, err := f.get(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(f.get(t.Context()))(t)
 	want := []fetch.Allowance{{Host: baseOf(t, f).Host, Limit: 100, Remaining: 97, ResetAt: start().Add(40 * time.Second)}}
 	if diff := cmp.Diff(want, f.client.Allowances()); diff != "" {
 		t.Error(diff)
@@ -200,9 +188,7 @@ func TestAWindowThatJustEndedClosesNothing(t *testing.T) {
 	})
 	ask := func() {
 		t.Helper()
-		if _, err := f.get(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(f.get(t.Context()))(t)
 	}
 	ask()
 	f.clock.Step(59*time.Second + 500*time.Millisecond)

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"pnyx/fetch"
+	"pnyx/test/check"
 )
 
 func TestARequestIsSentAsItIs(t *testing.T) {
@@ -52,9 +53,7 @@ func TestWhatMayPassIsRetriedAndNothingElse(t *testing.T) {
 			if !ok || answered.Status != status {
 				t.Errorf("got %v, want a StatusError", err)
 			}
-			if got := requests.Load(); got != want {
-				t.Errorf("got %d requests, want %d", got, want)
-			}
+			check.Want(t, want, requests.Load(), "requests")
 		})
 	}
 }
@@ -105,10 +104,7 @@ func TestAnUnchangedAnswerIsNoError(t *testing.T) {
 		}
 		w.Header().Set("ETag", `"v1"`)
 	})
-	first, err := f.get(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := check.Must(f.get(t.Context()))(t)
 	again, err := f.host.Do(t.Context(), fetch.Request{
 		Method: http.MethodGet, Header: http.Header{"If-None-Match": {first.Header.Get("ETag")}},
 	})
@@ -174,9 +170,7 @@ func TestIncompleteAnswersAreErrors(t *testing.T) {
 			if err == nil {
 				t.Fatal("got no error")
 			}
-			if got := requestsOf(t, f, "connection"); got != 4 {
-				t.Errorf("got %v requests without an answer, want 4", got)
-			}
+			check.Want(t, 4, requestsOf(t, f, "connection"), "requests without an answer")
 		})
 	}
 }
@@ -193,9 +187,7 @@ func TestACanceledRequestEndsAtOnce(t *testing.T) {
 	if _, err := f.get(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want that it was canceled", err)
 	}
-	if got := requests.Load(); got != 1 {
-		t.Errorf("got %d requests, want 1", got)
-	}
+	check.Want(t, 1, requests.Load(), "requests")
 }
 
 func TestErrorsHaveNoKeys(t *testing.T) {
@@ -283,9 +275,7 @@ func TestAHostIsAskedAtItsPace(t *testing.T) {
 	base := f.at(t, f.server.URL)
 	f.client.Host(baseOf(t, f), fetch.Pace{Requests: 60, Per: time.Minute, Burst: 2})
 	for range 4 {
-		if _, err := base.Do(t.Context(), fetch.Request{Method: http.MethodGet}); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(base.Do(t.Context(), fetch.Request{Method: http.MethodGet}))(t)
 		at = append(at, f.clock.Now().Sub(start()).Round(time.Millisecond))
 	}
 	if want := []time.Duration{0, 0, time.Second, 2 * time.Second}; !slices.Equal(at, want) {

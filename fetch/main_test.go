@@ -12,6 +12,7 @@ import (
 
 	"pnyx/clock"
 	"pnyx/fetch"
+	"pnyx/test/check"
 )
 
 // start is the time at which the clocks of the tests begin.
@@ -39,10 +40,7 @@ func serve(t *testing.T, suffix string, handler http.HandlerFunc) fixture {
 
 func (f fixture) at(t *testing.T, address string) *fetch.Host {
 	t.Helper()
-	base, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	base := check.Must(url.Parse(address))(t)
 	return f.client.Host(base, fetch.Pace{Requests: 1000, Per: time.Second, Burst: 1000})
 }
 

@@ -139,9 +139,7 @@ func TestOneFollowerPollsAnUpstream(t *testing.T) {
 	b.awaitCount("polls of the first", &first, 3)
 	b.start(&scripted{"hub", map[string]pollerFunc{"log": counting(&second)}})
 	b.awaitCount("polls of the first", &first, first.Load()+3)
-	if got := second.Load(); got != 0 {
-		t.Errorf("the second polled %d times beside the first, want 0", got)
-	}
+	env.Want(t, 0, second.Load(), "the second polled", "times beside the first")
 	stop()
 	polls := first.Load()
 	b.awaitCount("polls of the second after the first has ended", &second, 3)
@@ -214,9 +212,7 @@ func TestLimitedPollerWaits(t *testing.T) {
 		return false, fmt.Errorf("poll: %w", &fetch.LimitedError{Host: "hub", Until: j.Clock.Now().Add(1000 * time.Hour)})
 	}}})
 	b.awaitStates("hub", map[string]governance.SourceState{"/log": governance.SourceLimited})
-	if got := polls.Load(); got != 1 {
-		t.Errorf("polled %d times, want once", got)
-	}
+	env.Want(t, 1, polls.Load(), "polls")
 }
 
 func TestStoppedPollerWaitsForAPerson(t *testing.T) {
@@ -236,9 +232,7 @@ func TestStoppedPollerWaitsForAPerson(t *testing.T) {
 	f, _ := b.start(hub())
 	b.awaitStates("chain", map[string]governance.SourceState{"/log": governance.SourceLive, "/tip": governance.SourceFailing})
 	b.awaitCount("polls of the other poller", &other, other.Load()+3)
-	if got := polls.Load(); got != 1 {
-		t.Errorf("polled %d times, want once", got)
-	}
+	env.Want(t, 1, polls.Load(), "polls")
 	f.Set(hub())
 	b.awaitCount("polls after a change", &polls, 2)
 }

@@ -25,10 +25,7 @@ func TestCursorsOutliveTheJournal(t *testing.T) {
 	cursor.Position, cursor.State, cursor.UpstreamAt = `{"number":7}`, governance.SourceBackfilling, &at
 	cursor.Covered = []records.Interval{{First: 1, Last: 5}, {First: 9, Last: 12}}
 	space := &record.Source{SourceRef: source, Name: "Harbor"}
-	counts := env.Must(journal.Commit(t.Context(), []record.Record{space}, cursor))(t)
-	if counts.New != 1 {
-		t.Errorf("got %+v, want one new record", counts)
-	}
+	env.Want(t, 1, env.Must(journal.Commit(t.Context(), []record.Record{space}, cursor))(t).New, "one new record")
 	again := env.Must(follow.OpenJournal(t.Context(), opened, "eip155:1", []record.SourceRef{{Provider: governance.Governor, ID: "eip155:1:0xabc"}}, nil))(t)
 	env.WantSame(t, "cursor", cursor, again.Cursor(source, "backfill"))
 }
@@ -36,8 +33,7 @@ func TestCursorsOutliveTheJournal(t *testing.T) {
 // openJournal opens the journal of chain 1.
 func openJournal(t *testing.T, opened *warehouse.Warehouse) *follow.Journal {
 	t.Helper()
-	journal := env.Must(follow.OpenJournal(t.Context(), opened, "eip155:1", []record.SourceRef{{Provider: governance.Governor, ID: "eip155:1:0xabc"}}, nil))(t)
-	return journal
+	return env.Must(follow.OpenJournal(t.Context(), opened, "eip155:1", []record.SourceRef{{Provider: governance.Governor, ID: "eip155:1:0xabc"}}, nil))(t)
 }
 
 func TestPositionWithoutRecordsIsWrittenLater(t *testing.T) {
@@ -74,13 +70,9 @@ func TestPositionWithoutRecordsIsWrittenLater(t *testing.T) {
 	}
 	for _, step := range steps {
 		step.do()
-		if got := stored(); got != step.want {
-			t.Errorf("%s: got %q, want %q", step.name, got, step.want)
-		}
+		env.Want(t, step.want, stored(), step.name)
 	}
-	if got := journal.Cursor(record.SourceRef{}, "tip").Position; got != "3" {
-		t.Errorf("in memory: got %q, want 3", got)
-	}
+	env.Want(t, "3", journal.Cursor(record.SourceRef{}, "tip").Position, "in memory")
 }
 
 func TestRejectedItemsCountUntilTheyAreRead(t *testing.T) {
@@ -96,9 +88,7 @@ func TestRejectedItemsCountUntilTheyAreRead(t *testing.T) {
 	}
 	rejected := func(want uint64) {
 		t.Helper()
-		if got := env.Rejected(t, opened, governor); got != want {
-			t.Errorf("got %d rejected items, want %d", got, want)
-		}
+		env.Want(t, want, env.Rejected(t, opened, governor), "rejected items")
 	}
 	journal.Reject(governor, governor.ID, errors.New("the name is a number"))
 	journal.Reject(governor, "another", errors.New("it is no record"))

@@ -63,8 +63,7 @@ func (s *simulation) changes() []upstreamChange {
 		})
 	}
 	cast := func(proposal, voter string) string {
-		id := env.Must(s.hub.Cast(fakehub.Vote{Proposal: proposal, Voter: fakehub.Voter(voter), Choice: "1", Power: "1.5"}))(s.tb)
-		return id
+		return env.Must(s.hub.Cast(fakehub.Vote{Proposal: proposal, Voter: fakehub.Voter(voter), Choice: "1", Power: "1.5"}))(s.tb)
 	}
 	// ended returns a ballot that the log does not state, on a vote that has just ended.
 	ended := func(name string, n int, privacy string) (proposal, vote string) {

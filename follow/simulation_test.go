@@ -51,10 +51,7 @@ func TestThousandDAOs(t *testing.T) {
 	for _, kind := range s.kinds() {
 		var found uint64
 		var lags []float64
-		err := conn.QueryRow(t.Context(), kind.lags, from).Scan(&found, &lags)
-		if err != nil {
-			t.Fatal(err)
-		}
+		env.MustDo(t, conn.QueryRow(t.Context(), kind.lags, from).Scan(&found, &lags))
 		t.Logf("%s: %d of %d in the warehouse, after %.1f s in the median, %.1f s for 99 of 100, %.1f s at most",
 			kind.name, found, kind.cast, lags[0], lags[1], lags[2])
 		if int(found) != kind.cast {

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
+	"pnyx/test/check"
 )
 
 func TestProgressIsCutNotRounded(t *testing.T) {
@@ -66,9 +66,7 @@ func TestSplitByWeightGivesTheRemainderToTheLargest(t *testing.T) {
 	} {
 		t.Run(test.power+" by "+strings.Join(test.weights, ", "), func(t *testing.T) {
 			got := governance.SplitByWeight(num(test.power), nums(test.weights...))
-			if diff := cmp.Diff(nums(test.want...), got); diff != "" {
-				t.Errorf("%s by %v (-want +got):\n%s", test.power, test.weights, diff)
-			}
+			check.WantSame(t, fmt.Sprintf("%s by %v", test.power, test.weights), nums(test.want...), got)
 		})
 	}
 }
@@ -128,9 +126,7 @@ func TestLargestIsTheFirstOfEquals(t *testing.T) {
 		{[]string{"-2", "-1"}, 1},
 	} {
 		t.Run(fmt.Sprint(test.numbers), func(t *testing.T) {
-			if got := governance.LargestIndex(nums(test.numbers...)); got != test.want {
-				t.Errorf("%v: got %d, want %d", test.numbers, got, test.want)
-			}
+			check.Want(t, test.want, governance.LargestIndex(nums(test.numbers...)), test.numbers)
 		})
 	}
 }
@@ -188,10 +184,7 @@ func TestQuadraticScoresSumToThePowerCast(t *testing.T) {
 		{"thirds", "1", []string{"1", "1", "1"}, []string{"0.333333333333333334", "0.333333333333333333", "0.333333333333333333"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got := governance.QuadraticScores(num(test.power), nums(test.roots...))
-			if diff := cmp.Diff(nums(test.want...), got); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", test.name, diff)
-			}
+			check.WantSame(t, test.name, nums(test.want...), governance.QuadraticScores(num(test.power), nums(test.roots...)))
 		})
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"pnyx/governance"
+	"pnyx/test/check"
 )
 
 func TestParsePowerReadsEveryFormOfNumberAndRoundsHalfUp(t *testing.T) {
@@ -164,16 +165,12 @@ func TestDecimalOfIsCanonicalToTheLastDigit(t *testing.T) {
 	} {
 		t.Run(same[0], func(t *testing.T) {
 			for _, text := range same {
-				if got, want := governance.DecimalOf(num(text)), governance.Decimal(same[0]); got != want {
-					t.Errorf("%q: got %s, want %s", text, got, want)
-				}
+				check.Want(t, governance.Decimal(same[0]), governance.DecimalOf(num(text)), text)
 			}
 		})
 	}
 	// Products and quotients carry more places than voting power does.
-	if got, want := governance.DecimalOf(num("1e-30")), governance.Decimal("0."+strings.Repeat("0", 29)+"1"); got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
+	check.Want(t, governance.Decimal("0."+strings.Repeat("0", 29)+"1"), governance.DecimalOf(num("1e-30")))
 }
 
 func TestCountOfCoversEveryCount(t *testing.T) {
@@ -181,9 +178,7 @@ func TestCountOfCoversEveryCount(t *testing.T) {
 	for count, want := range map[uint64]governance.Decimal{0: "0", 1: "1", 1000: "1000", math.MaxUint64: "18446744073709551615"} {
 		t.Run(fmt.Sprint(count), func(t *testing.T) {
 			t.Parallel()
-			if got := governance.CountOf(count); got != want {
-				t.Errorf("%d: got %s, want %s", count, got, want)
-			}
+			check.Want(t, want, governance.CountOf(count), count)
 		})
 	}
 }
@@ -194,9 +189,7 @@ func TestParseWholeReadsIntegersInAnyNotation(t *testing.T) {
 		"0": 0, "-0": 0, "0.0": 0, "5": 5, "5.0": 5, "5.000": 5, "5e0": 5, "0.5E1": 5, "500e-2": 5, "1e3": 1000,
 		"18446744073709551615": math.MaxUint64, "18446744073709551615.0": math.MaxUint64, "1.8446744073709551615e19": math.MaxUint64,
 	} {
-		if got, err := governance.ParseWhole(text); err != nil || got != want {
-			t.Errorf("%q: got %d, %v, want %d", text, got, err, want)
-		}
+		check.Want(t, want, check.Must(governance.ParseWhole(text))(t), text)
 	}
 	for _, text := range []string{
 		"", " ", "five", "5.5", "-5", "5e-1", "18446744073709551616", "1e20", "1e999999999", "1e-999999999", "0x5", "5_0", "NaN", "Infinity",

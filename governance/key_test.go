@@ -10,6 +10,7 @@ import (
 
 	"pnyx/governance"
 	"pnyx/governance/rules"
+	"pnyx/test/check"
 )
 
 // The keys that were published can never change. They are the first 16 bytes of
@@ -23,12 +24,8 @@ func TestKeysAreStable(t *testing.T) {
 	} {
 		t.Run(hash, func(t *testing.T) {
 			t.Parallel()
-			if got, want := identity.ProposalKey(), governance.ProposalKey("p1_"+hash); got != want {
-				t.Errorf("proposal key of %+v: got %s, want %s", identity, got, want)
-			}
-			if got, want := identity.TopicKey(), governance.TopicKey("t1_"+hash); got != want {
-				t.Errorf("topic key of %+v: got %s, want %s", identity, got, want)
-			}
+			check.Want(t, governance.ProposalKey("p1_"+hash), identity.ProposalKey(), "proposal key", identity)
+			check.Want(t, governance.TopicKey("t1_"+hash), identity.TopicKey(), "topic key", identity)
 		})
 	}
 }

@@ -5,9 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"pnyx/governance"
+	"pnyx/test/check"
 )
 
 func TestLinkedTopicKnowsEveryFormAndNoOther(t *testing.T) {
@@ -21,22 +20,16 @@ func TestLinkedTopicKnowsEveryFormAndNoOther(t *testing.T) {
 		"  https://gov.optimism.io/t/slug/1234\n", "https://gov.optimism.io:443/t/slug/1234", "https://gov.optimism.io/t/-/1234",
 		"https://gov.optimism.io/t/%E6%B0%91/1234.json", "https://gov.optimism.io/forum/t/2-of-3/1234",
 	} {
-		if got := governance.LinkedTopic(address); got != want {
-			t.Errorf("%q: got %q, want %q", address, got, want)
-		}
+		check.Want(t, want, governance.LinkedTopic(address), address)
 	}
-	if got := governance.TopicName("WWW.Gov.Optimism.io", "1234"); got != want {
-		t.Errorf("a host in another spelling: got %q, want %q", got, want)
-	}
+	check.Want(t, want, governance.TopicName("WWW.Gov.Optimism.io", "1234"), "a host in another spelling")
 	for _, address := range []string{
 		"", " ", "none", "https://gov.optimism.io", "https://gov.optimism.io/c/grants/69", "https://gov.optimism.io/t/slug",
 		"https://gov.optimism.io/t/slug/a/1234", "https://gov.optimism.io/t/slug/-1", "https://gov.optimism.io/t/slug/01",
 		"ftp://gov.optimism.io/t/slug/1234", "https:///t/slug/1234", "mailto:a@b.c/t/1",
 		"https://snapshot.org/#/space/proposal/0x12",
 	} {
-		if got := governance.LinkedTopic(address); got != "" {
-			t.Errorf("%q: got %q, want none", address, got)
-		}
+		check.Want(t, "", governance.LinkedTopic(address), address)
 	}
 }
 
@@ -67,9 +60,7 @@ func TestLinkedProposalKnowsEveryFormAndNoOther(t *testing.T) {
 		"https://snapshot.org.example/#/a/proposal/b", "https://mysnapshot.org/#/a/proposal/b", "https://tally.xyz/gov/uniswap",
 		"https://tally.xyz/gov/uniswap/delegates/1", "https://gov.optimism.io/t/slug/1", "#/a/proposal/b", "/gov/uniswap/proposal/1",
 	} {
-		if got := governance.LinkedProposal(address); got != "" {
-			t.Errorf("%q: got %q, want none", address, got)
-		}
+		check.Want(t, "", governance.LinkedProposal(address), address)
 	}
 }
 
@@ -86,9 +77,7 @@ func TestLinkedIDIsOneThatNoOtherProposalHas(t *testing.T) {
 		"https://vote.uniswapfoundation.org/proposals/93":                               "",
 		"https://gov.optimism.io/t/slug/1234":                                           "", "https://etherscan.io/address/0x" + strings.Repeat("ab", 20): "",
 	} {
-		if got := governance.LinkedID(address); got != want {
-			t.Errorf("%s: got %q, want %q", address, got, want)
-		}
+		check.Want(t, want, governance.LinkedID(address), address)
 	}
 }
 
@@ -102,9 +91,7 @@ func TestLinkNamesDependOnProviderAndID(t *testing.T) {
 		governance.Governor.LinkNames("eip155:1:0xab", "eip155:1:0xab/93", "https://tally.xyz/gov/a/proposal/93"),
 	}
 	want := [][]string{{"snapshot:QmX"}, {"snapshot:Qmx"}, {"tally:a:1"}, {"tally:b:1"}, {"tally:eip155:1:0xab:93"}}
-	if diff := cmp.Diff(want, names); diff != "" {
-		t.Errorf("names (-want +got):\n%s", diff)
-	}
+	check.WantSame(t, "names", want, names)
 }
 
 func TestGovernorProposalHasTwoIDs(t *testing.T) {
@@ -114,9 +101,7 @@ func TestGovernorProposalHasTwoIDs(t *testing.T) {
 		governance.Tally.ExternalIDs("a/93"), governance.Snapshot.ExternalIDs("0xab"),
 	}
 	want := [][]string{{"eip155:1:0xab/93", "93"}, {"93"}, {"a/93"}, {"0xab"}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("ids (-want +got):\n%s", diff)
-	}
+	check.WantSame(t, "ids", want, got)
 }
 
 func TestGovernorIDNamesChainAndContract(t *testing.T) {
@@ -127,8 +112,6 @@ func TestGovernorIDNamesChainAndContract(t *testing.T) {
 		"eip155:0:" + address: false, "eip155:1:" + address + "0": false, "eip155:1:0x21": false, address: false,
 		"eip155:1:" + strings.ToUpper(address): false, "eip155:1:" + address + "/1": false, "solana:1:" + address: false,
 	} {
-		if got := governance.IsGovernorID(id); got != want {
-			t.Errorf("%s: got %t, want %t", id, got, want)
-		}
+		check.Want(t, want, governance.IsGovernorID(id), id)
 	}
 }

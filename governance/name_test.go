@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"pnyx/governance"
+	"pnyx/test/check"
 )
 
 func TestNamesThatLookLikeOthersAreSuspect(t *testing.T) {
@@ -15,9 +16,7 @@ func TestNamesThatLookLikeOthersAreSuspect(t *testing.T) {
 		"\U0001d42f\U0001d422\U0001d42d.eth": true, "\uff41da": true, "ada\u3164": true, "ada\ufe0f": true, "\u2800": true, "\u24d0da": true,
 		"\U0001f468\u200d\U0001f4bb.eth": false, "\u2764\ufe0f": false, "a\u200d\U0001f4bb": true,
 	} {
-		if got := governance.IsSuspectName(name); got != want {
-			t.Errorf("%q: got suspect %t, want %t", name, got, want)
-		}
+		check.Want(t, want, governance.IsSuspectName(name), name, "suspect")
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"pnyx/governance"
+	"pnyx/test/check"
 )
 
 func TestVerdictOfReadsLabels(t *testing.T) {
@@ -37,9 +38,7 @@ func TestVerdictOfReadsLabels(t *testing.T) {
 		t.Run(fmt.Sprint(verdict), func(t *testing.T) {
 			t.Parallel()
 			for _, label := range labels {
-				if got := governance.VerdictOf(label); got != verdict {
-					t.Errorf("%q: got %d, want %d", label, got, verdict)
-				}
+				check.Want(t, verdict, governance.VerdictOf(label), label)
 			}
 		})
 	}
@@ -78,9 +77,7 @@ func TestDecide(t *testing.T) {
 				choices[i].Label = label
 			}
 			quorum := &governance.Quorum{Reached: &test.quorum, Type: governance.QuorumOfApproval}
-			if got := governance.Decide(governance.SingleChoice, choices, nums(test.scores...), quorum); got != test.outcome {
-				t.Errorf("%s: got %s, want %s", test.name, got, test.outcome)
-			}
+			check.Want(t, test.outcome, governance.Decide(governance.SingleChoice, choices, nums(test.scores...), quorum), test.name)
 		})
 	}
 }
@@ -126,9 +123,7 @@ func TestQuorumOfRejectionDecidesAlone(t *testing.T) {
 	for against, want := range map[string]governance.Outcome{"10": governance.Passed, "10.000000000000000001": governance.Failed} {
 		reached := governance.QuorumOfRejection.IsReached(num(against), num("10"))
 		quorum := &governance.Quorum{Reached: &reached, Type: governance.QuorumOfRejection}
-		if got := governance.Decide(governance.Basic, choices, nums("1", against, "0"), quorum); got != want {
-			t.Errorf("%s against with a quorum of 10: got %s, want %s", against, got, want)
-		}
+		check.Want(t, want, governance.Decide(governance.Basic, choices, nums("1", against, "0"), quorum), against, "against with a quorum of 10")
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/net/html"
 
 	"pnyx/governance"
+	"pnyx/test/check"
 )
 
 // nasty has everything that forums put into posts, and some that they never should.
@@ -65,9 +66,7 @@ func TestParsePostReturnsPlainText(t *testing.T) {
 	t.Parallel()
 	got := governance.ParsePost(nasty)
 	want := governance.Post{Text: nastyText, Summary: nastySummary, Links: []string{"snapshot:0xab", "tally:dao:9"}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	check.WantSame(t, "answer", want, got)
 }
 
 func TestASummaryEndsWithASentenceOrAWord(t *testing.T) {
@@ -88,9 +87,7 @@ func TestASummaryEndsWithASentenceOrAWord(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got := governance.ParsePost(c.post).Summary
-			if got != c.want {
-				t.Errorf("got %q, want %q", got, c.want)
-			}
+			check.Want(t, c.want, got)
 			if n := utf8.RuneCountInString(got); n > 280 {
 				t.Errorf("got %d characters, want at most 280", n)
 			}
@@ -101,9 +98,7 @@ func TestASummaryEndsWithASentenceOrAWord(t *testing.T) {
 func TestParsePostBoundsSizeAndDepth(t *testing.T) {
 	t.Parallel()
 	deep := governance.ParsePost(strings.Repeat("<blockquote><ul><li>", 100_000) + "x" + strings.Repeat("</li></ul></blockquote>", 100_000) + "<p>y")
-	if want := strings.Repeat("> ", 6) + strings.Repeat("  ", 6) + "- x\n\ny"; deep.Text != want {
-		t.Errorf("got %q, want %q", deep.Text, want)
-	}
+	check.Want(t, strings.Repeat("> ", 6)+strings.Repeat("  ", 6)+"- x\n\ny", deep.Text)
 	long := governance.ParsePost("<p>" + strings.Repeat("民", 1<<20))
 	if n := len(long.Text); n > 1<<20 || n < 1<<20-3 || !utf8.ValidString(long.Text) {
 		t.Errorf("got %d bytes of text, want 1 MiB of whole characters", n)

@@ -11,6 +11,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
+	"pnyx/test/check"
 )
 
 // ranked is a group of ballots in short: "1>2>3" with a vote a unit of power.
@@ -81,10 +82,7 @@ func TestInstantRunoff(t *testing.T) {
 			for choice, power := range test.want {
 				want[choice] = governance.Score{Votes: uint64(power), Power: decimal.NewFromInt(power)}
 			}
-			got := governance.InstantRunoff(test.ballots, governance.CompareChoiceKeys)
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("last round (-want +got):\n%s", diff)
-			}
+			check.WantSame(t, "last round", want, governance.InstantRunoff(test.ballots, governance.CompareChoiceKeys))
 		})
 	}
 }
@@ -161,9 +159,7 @@ func TestCompareChoiceKeysOrdersAsProposalsDo(t *testing.T) {
 	got := slices.Clone(want)
 	rand.New(rand.NewPCG(9, 10)).Shuffle(len(got), func(a, b int) { got[a], got[b] = got[b], got[a] })
 	slices.SortFunc(got, governance.CompareChoiceKeys)
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("order (-want +got):\n%s", diff)
-	}
+	check.WantSame(t, "order", want, got)
 	for _, a := range want {
 		for _, b := range want {
 			there, back := governance.CompareChoiceKeys(a, b), governance.CompareChoiceKeys(b, a)

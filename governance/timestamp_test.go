@@ -10,6 +10,7 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 
 	"pnyx/governance"
+	"pnyx/test/check"
 )
 
 // lastMoment is the last millisecond that is a Timestamp.
@@ -33,9 +34,7 @@ func TestParseTimestampReadsRFC3339Alone(t *testing.T) {
 		"2024-01-01T00:00:00.000000000000Z":   "2024-01-01T00:00:00.000Z",
 		"1970-01-01T00:00:00.001000000+00:00": "1970-01-01T00:00:00.001Z",
 	} {
-		if got, err := governance.ParseTimestamp(text); err != nil || got.String() != want {
-			t.Errorf("%q: got %s, %v, want %s", text, got, err, want)
-		}
+		check.Want(t, want, check.Must(governance.ParseTimestamp(text))(t).String(), text)
 	}
 	for _, text := range []string{
 		"", " ", "0", "1700000000", "1700000000000", "now", "2024", "2024-02", "2024-2-9", "2024-02-30", "2023-02-29",
@@ -53,10 +52,7 @@ func TestParseTimestampReadsRFC3339Alone(t *testing.T) {
 
 func TestTimestampOfUnixKeepsToItsBounds(t *testing.T) {
 	t.Parallel()
-	last, err := governance.ParseTimestamp(lastMoment)
-	if err != nil {
-		t.Fatal(err)
-	}
+	last := check.Must(governance.ParseTimestamp(lastMoment))(t)
 	for seconds, want := range map[int64]governance.Timestamp{
 		0: 0, 1: 1000, int64(last) / 1000: last - 999,
 		-1: -1, int64(last)/1000 + 1: -1, int64(last): -1, -1 << 63: -1, 1<<63 - 1: -1, // refused
@@ -71,9 +67,7 @@ func TestTimestampOfCutsToMilliseconds(t *testing.T) {
 	t.Parallel()
 	moment := time.Date(2024, 2, 29, 12, 34, 56, 789_999_999, time.FixedZone("", 3600))
 	got := governance.TimestampOf(moment)
-	if want := "2024-02-29T11:34:56.789Z"; got.String() != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
+	check.Want(t, "2024-02-29T11:34:56.789Z", got.String())
 	if back := got.Time(); !back.Equal(moment.Truncate(time.Millisecond)) || back.Location() != time.UTC {
 		t.Errorf("got %s back, want %s in UTC", back, moment.Truncate(time.Millisecond))
 	}
@@ -87,18 +81,13 @@ func TestTimestampIsTextInJSONAndNothingElse(t *testing.T) {
 		Never *governance.Timestamp `json:"never"`
 	}
 	at := governance.Timestamp(1709210096007)
-	text, err := json.Marshal(row{At: at, Known: &at})
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Must(json.Marshal(row{At: at, Known: &at}))(t)
 	want := `{"at":"2024-02-29T12:34:56.007Z","known":"2024-02-29T12:34:56.007Z","never":null}`
 	if string(text) != want {
 		t.Errorf("got %s, want %s", text, want)
 	}
 	var back row
-	if err := json.Unmarshal(text, &back); err != nil {
-		t.Fatal(err)
-	}
+	check.MustDo(t, json.Unmarshal(text, &back))
 	if back.At != at || back.Known == nil || *back.Known != at || back.Never != nil {
 		t.Errorf("got %+v back, want %s twice and nil", back, at)
 	}
@@ -113,14 +102,8 @@ func TestTimestampIsTextInJSONAndNothingElse(t *testing.T) {
 func TestTimestampIsTheIntegerInMsgpack(t *testing.T) {
 	t.Parallel()
 	for _, at := range []governance.Timestamp{0, 1, 1709210096007} {
-		encoded, err := msgpack.Marshal(at)
-		if err != nil {
-			t.Fatal(err)
-		}
-		integer, err := msgpack.Marshal(int64(at))
-		if err != nil {
-			t.Fatal(err)
-		}
+		encoded := check.Must(msgpack.Marshal(at))(t)
+		integer := check.Must(msgpack.Marshal(int64(at)))(t)
 		if !bytes.Equal(encoded, integer) {
 			t.Errorf("%d: got % x, want the integer, % x", at, encoded, integer)
 		}
@@ -135,14 +118,9 @@ func TestAnUnknownTimestampIsNilInMsgpack(t *testing.T) {
 	t.Parallel()
 	at := governance.Timestamp(7)
 	for _, sync := range []governance.LatestSync{{}, {GovernanceAt: &at}} {
-		encoded, err := msgpack.Marshal(sync)
-		if err != nil {
-			t.Fatal(err)
-		}
+		encoded := check.Must(msgpack.Marshal(sync))(t)
 		back := governance.LatestSync{ForumAt: &at}
-		if err := msgpack.Unmarshal(encoded, &back); err != nil {
-			t.Fatal(err)
-		}
+		check.MustDo(t, msgpack.Unmarshal(encoded, &back))
 		if (back.GovernanceAt == nil) != (sync.GovernanceAt == nil) || back.ForumAt != nil {
 			t.Errorf("got %+v back, want %+v", back, sync)
 		}

@@ -6,6 +6,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
+	"pnyx/test/check"
 )
 
 // Sums and orders of units are those of decimals.
@@ -27,9 +28,7 @@ func FuzzUnits(f *testing.F) {
 		if got := u.Add(v).Decimal(); !got.Equal(x.Add(y)) {
 			t.Errorf("got %s of %s and %s", got, x, y)
 		}
-		if got := u.Cmp(v); got != x.Cmp(y) {
-			t.Errorf("got %d of %s and %s", got, x, y)
-		}
+		check.Want(t, x.Cmp(y), u.Cmp(v), x, y)
 		if more := x.Add(decimal.New(1, -30)); governance.UnitsOf(more).Cmp(u) <= 0 {
 			t.Errorf("%s is no more than %s", more, x)
 		}

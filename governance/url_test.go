@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"pnyx/governance"
+	"pnyx/test/check"
 )
 
 const (
@@ -59,9 +60,7 @@ func TestCanonicalURLIsTheSameForOnePage(t *testing.T) {
 		t.Run(canonical, func(t *testing.T) {
 			t.Parallel()
 			for _, form := range forms {
-				if got := governance.CanonicalURL(form); got != canonical {
-					t.Errorf("%s: got %q, want %q", form, got, canonical)
-				}
+				check.Want(t, canonical, governance.CanonicalURL(form), form)
 			}
 		})
 	}
@@ -105,9 +104,7 @@ func FuzzACanonicalURLIsItsOwn(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		once := governance.CanonicalURL(text)
-		if twice := governance.CanonicalURL(once); twice != once {
-			t.Errorf("%q: got %q, and from that %q", text, once, twice)
-		}
+		check.Want(t, once, governance.CanonicalURL(once), text, "and from that")
 	})
 }
 
@@ -124,9 +121,7 @@ func TestNormalizeTitleIgnoresCaseCompositionAndSpace(t *testing.T) {
 	} {
 		t.Run(title, func(t *testing.T) {
 			t.Parallel()
-			if got := governance.NormalizeTitle(title); got != want {
-				t.Errorf("got %q, want %q", got, want)
-			}
+			check.Want(t, want, governance.NormalizeTitle(title))
 		})
 	}
 }
@@ -136,9 +131,7 @@ func TestNormalizeExternalIDLowersHexadecimalOnly(t *testing.T) {
 	for id, want := range map[string]string{"0xAB": "0xab", " 0Xab ": "0xab", "eip155:1:0xAB/93": "eip155:1:0xab/93", cidID: cidID, "uniswap-0.1": "uniswap-0.1"} {
 		t.Run(id, func(t *testing.T) {
 			t.Parallel()
-			if got := governance.NormalizeExternalID(id); got != want {
-				t.Errorf("got %q, want %q", got, want)
-			}
+			check.Want(t, want, governance.NormalizeExternalID(id))
 		})
 	}
 }

@@ -95,9 +95,7 @@ func TestAttackCallersThatDoNotReadHaveOneAnswerEachInMemory(t *testing.T) {
 	for range 20 {
 		n.wantData("find_daos", `{}`)
 	}
-	if got := answered(); got != callers {
-		t.Errorf("%v calls are answered that nobody reads, want %d: one a connection", got, callers)
-	}
+	env.Want(t, callers, answered(), "calls are answered that nobody reads", "one a connection")
 	reader := bufio.NewReader(connect()) // the others may be cut off by now
 	for range 5 {                        // who reads gets everything
 		response, err := http.ReadResponse(reader, nil)

@@ -39,8 +39,7 @@ func TestAttackEncodedBodiesFillNoMemory(t *testing.T) { // not parallel: it mea
 	zip := func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) }
 	flat := func(w io.Writer) io.WriteCloser { return zlib.NewWriter(w) }
 	zstandard := func(w io.Writer) io.WriteCloser {
-		e := env.Must(zstd.NewWriter(w))(t)
-		return e
+		return env.Must(zstd.NewWriter(w))(t)
 	}
 	const spaces = 64 << 20
 	for name, sent := range map[string]struct{ encoding, body string }{

@@ -54,9 +54,7 @@ func FuzzPartsOfATextAreTheText(f *testing.F) {
 			}
 			offset = *part.NextOffset
 		}
-		if read.String() != text {
-			t.Errorf("got %q, want %q", read.String(), text)
-		}
+		env.Want(t, text, read.String())
 	})
 }
 

@@ -100,9 +100,7 @@ func TestCallsAreCountedByToolAndOutcome(t *testing.T) {
 	want += `pnyx_mcp_calls_total{outcome="NOT_FOUND",tool="get_proposal"} 1
 pnyx_mcp_calls_total{outcome="VALIDATION_ERROR",tool="list_voters"} 1
 `
-	if err := testutil.GatherAndCompare(n.Registry, strings.NewReader(want), "pnyx_mcp_calls_total"); err != nil {
-		t.Error(err)
-	}
+	env.WantError(t, nil, testutil.GatherAndCompare(n.Registry, strings.NewReader(want), "pnyx_mcp_calls_total"))
 	logged := n.Logged.String()
 	for _, part := range []string{`"route":"mcp"`, `"tool":"get_proposal"`, `"code":"NOT_FOUND"`} {
 		if !strings.Contains(logged, part) {

@@ -57,17 +57,12 @@ func (t *till) wantRefused(got toolResult, code apierror.Code) {
 	if !got.IsError || !strings.Contains(got.Content[len(got.Content)-1].Text, string(code)) || strings.Contains(string(got.StructuredContent), `"data"`) {
 		t.Errorf("got %s %s, want the error %s", got.Content[0].Text, got.StructuredContent, code)
 	}
-	terms := strings.Contains(string(got.StructuredContent), `"accepts"`)
-	if terms != (code == apierror.CodePaymentRequired) {
-		t.Errorf("%s: terms are sent: %t", code, terms)
-	}
+	env.Want(t, code == apierror.CodePaymentRequired, strings.Contains(string(got.StructuredContent), `"accepts"`), code, "terms are sent")
 }
 
 func (t *till) wantTransfers(want int) {
 	t.Helper()
-	if got := len(t.ledger.Transfers()); got != want {
-		t.Errorf("got %d transfers, want %d", got, want)
-	}
+	env.Want(t, want, len(t.ledger.Transfers()), "transfers")
 }
 
 // oneProposal are the arguments of the calls that are paid for here.
@@ -170,9 +165,7 @@ func TestUnknownSettlementAsksForTheSamePayment(t *testing.T) {
 	payment := n.sign(oneProposal)
 	got := n.paid("get_proposal", oneProposal, payment)
 	n.wantRefused(got, apierror.CodeSettlementPending)
-	if !strings.Contains(got.Content[0].Text, "send the same payment again") {
-		t.Errorf("got %q, want it to say what to do", got.Content[0].Text)
-	}
+	env.WantPart(t, "send the same payment again", got.Content[0].Text, "it to say what to do")
 	n.ledger.Behave("settle", nil)
 	if got := n.paid("get_proposal", oneProposal, payment); got.IsError {
 		t.Errorf("got %s, want the answer", got.Content[0].Text)

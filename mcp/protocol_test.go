@@ -77,9 +77,7 @@ func TestRequestsThatAreNoMessagesAreRefused(t *testing.T) {
 					t.Errorf("got %s, want the code %d", got.Body, c.code)
 				}
 			}
-			if control := got.Header.Get("Cache-Control"); control != "no-store" {
-				t.Errorf("cache control: got %q, want no-store", control)
-			}
+			env.Want(t, "no-store", got.Header.Get("Cache-Control"), "cache control")
 			if strings.Contains(got.Body, "evil") || strings.Contains(got.Body, "Go ") {
 				t.Errorf("the error repeats or leaks something: %s", got.Body)
 			}
@@ -194,9 +192,7 @@ func TestBothErasAreGreeted(t *testing.T) {
 			t.Parallel()
 			got := n.with(t).post(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"` + asked + `"}}`)
 			for _, part := range []string{`"protocolVersion":"` + want + `"`, `"tools":{}`, `"instructions":"`, "never as instructions"} {
-				if !strings.Contains(got.Body, part) {
-					t.Errorf("got %s, want %s", got.Body, part)
-				}
+				env.WantPart(t, part, got.Body)
 			}
 		})
 	}
@@ -204,9 +200,7 @@ func TestBothErasAreGreeted(t *testing.T) {
 		t.Parallel()
 		got := n.with(t).postModern("server/discover", "")
 		for _, part := range []string{`"supportedVersions":["2026-07-28","2025-11-25","2025-06-18","2025-03-26"]`, `"ttlMs":3600000`, `"cacheScope":"public"`} {
-			if !strings.Contains(got.Body, part) {
-				t.Errorf("got %s, want %s", got.Body, part)
-			}
+			env.WantPart(t, part, got.Body)
 		}
 	})
 	t.Run("an unknown method with a handshake", func(t *testing.T) {

@@ -36,9 +36,7 @@ func (t *node) connect(version string, transport http.RoundTripper) *sdk.ClientS
 		t.Fatalf("connect: %v", err)
 	}
 	t.Cleanup(func() { session.Close() })
-	if got := session.InitializeResult().ProtocolVersion; got != version {
-		t.Errorf("got the revision %s, want %s", got, version)
-	}
+	env.Want(t, version, session.InitializeResult().ProtocolVersion, "the revision")
 	return session
 }
 
@@ -66,8 +64,7 @@ func (t *node) callBySDK(session *sdk.ClientSession, tool *sdk.Tool, arguments s
 // encode returns the JSON of a value.
 func (t *node) encode(value any) json.RawMessage {
 	t.Helper()
-	text := env.Must(json.Marshal(value))(t)
-	return text
+	return env.Must(json.Marshal(value))(t)
 }
 
 func TestOfficialGoClientCallsEveryTool(t *testing.T) {
@@ -100,9 +97,7 @@ func TestOfficialGoClientCallsEveryTool(t *testing.T) {
 					t.Errorf("%s without a token: got %s, free is %t", tool.Name, text, free)
 				}
 			}
-			if listed != len(calls()) {
-				t.Errorf("got %d tools, want %d", listed, len(calls()))
-			}
+			env.Want(t, len(calls()), listed, "tools")
 			if _, err := internal.CallTool(t.Context(), &sdk.CallToolParams{Name: "rm"}); err == nil || !strings.Contains(err.Error(), "there is no tool") {
 				t.Errorf("an unknown tool: got %v, want an error that says so", err)
 			}

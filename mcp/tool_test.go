@@ -224,9 +224,7 @@ func TestConciseRowsHaveValuesOfFullOnes(t *testing.T) {
 					paths = append(paths, name+"."+key)
 				}
 			}
-			if len(paths) != len(kept) {
-				t.Errorf("got %v, want %v", paths, kept)
-			}
+			env.Want(t, len(kept), len(paths), paths)
 			for _, path := range paths {
 				outer, inner, nested := strings.Cut(path, ".")
 				a, b := short[outer], full[outer]
@@ -309,9 +307,7 @@ func TestWindowsThatAreLeftOutAreWalkedWithTheirCursor(t *testing.T) {
 	rows := n.walk(func(cursor string) envelope {
 		return n.wantData("list_events", `{"cursor":`+orNull(cursor)+`}`)
 	})
-	if len(rows) != sampleSignals {
-		t.Errorf("got %d rows, want %d", len(rows), sampleSignals)
-	}
+	env.Want(t, sampleSignals, len(rows), "rows")
 }
 
 func orNull(text string) string {

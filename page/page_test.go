@@ -8,19 +8,14 @@ import (
 
 	"pnyx/api"
 	"pnyx/page"
+	"pnyx/test/check"
 )
 
 // rendered renders a page whose content is the given template.
 func rendered(t *testing.T, content string, p page.Page) string {
 	t.Helper()
-	parsed, err := page.New(fstest.MapFS{"main.html": {Data: []byte(`{{define "main"}}` + content + `{{end}}`)}}, nil, "main.html")
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := page.Render(parsed, p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	parsed := check.Must(page.New(fstest.MapFS{"main.html": {Data: []byte(`{{define "main"}}` + content + `{{end}}`)}}, nil, "main.html"))(t)
+	text := check.Must(page.Render(parsed, p))(t)
 	return string(text)
 }
 

@@ -186,11 +186,7 @@ func serverBuckets(t *testing.T) *bucketStore {
 
 func serverTime(t *testing.T, client redis.UniversalClient) time.Time {
 	t.Helper()
-	now, err := client.Time(t.Context()).Result()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return now
+	return env.Must(client.Time(t.Context()).Result())(t)
 }
 
 // put makes a bucket full at a time that lies ahead, in the limiter's own unit:
@@ -199,7 +195,5 @@ func put(t *testing.T, client redis.UniversalClient, key string, now time.Time, 
 	t.Helper()
 	const epoch = 1483228800
 	full := now.Add(ahead).Sub(time.Unix(epoch, 0)).Seconds()
-	if err := client.Set(t.Context(), key, full, time.Hour).Err(); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, client.Set(t.Context(), key, full, time.Hour).Err())
 }

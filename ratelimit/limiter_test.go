@@ -55,9 +55,7 @@ func TestTwoProcessesShareABucketUnlessToldNotTo(t *testing.T) {
 			first := newLimiter(t, server.URL, soon, c.perProcess)
 			second := newLimiter(t, server.URL, soon, c.perProcess)
 			r := ratelimit.Request{Caller: "a", Limits: slow(40, 1000), Bucket: ratelimit.Standard}
-			if got := takeConcurrently(t, 20, 20, r, first, second); got != c.want {
-				t.Errorf("got %d of 400 requests allowed, want %d", got, c.want)
-			}
+			env.Want(t, c.want, takeConcurrently(t, 20, 20, r, first, second), "of 400 requests allowed")
 		})
 	}
 }
@@ -70,9 +68,7 @@ func TestAMonthIsExactForManyClientsOfManyProcesses(t *testing.T) {
 		limiters = append(limiters, newLimiter(t, server.URL, soon, false))
 	}
 	r := ratelimit.Request{Caller: "a", Limits: slow(100_000, 100), Bucket: ratelimit.Detail}
-	if got := takeConcurrently(t, 50, 10, r, limiters...); got != 100 {
-		t.Errorf("got %d of 500 requests allowed, want the month's 100", got)
-	}
+	env.Want(t, 100, takeConcurrently(t, 50, 10, r, limiters...), "of 500 requests allowed", "the month's 100")
 	grant := limiters[0].Take(t.Context(), r, noon)
 	if !grant.Quota.Refused || grant.Quota.Remaining() != 0 || grant.Quota.Used != 100 {
 		t.Errorf("after the month: got %+v, want it refused, 100 used", grant.Quota)
@@ -99,12 +95,8 @@ func TestABucketIsNotEmptyForAnHourBecauseAClockWasSetBack(t *testing.T) {
 	}
 	// What a bucket holds is when it is full: an hour ahead is what it was while the clock
 	// was an hour ahead.
-	if err := client.IncrByFloat(t.Context(), buckets[0], time.Hour.Seconds()).Err(); err != nil {
-		t.Fatal(err)
-	}
-	if got := takeConcurrently(t, 1, 5, r, limiter); got != 3 {
-		t.Errorf("got %d of 5 requests allowed once the clock was right again, want a full bucket's 3", got)
-	}
+	env.MustDo(t, client.IncrByFloat(t.Context(), buckets[0], time.Hour.Seconds()).Err())
+	env.Want(t, 3, takeConcurrently(t, 1, 5, r, limiter), "of 5 requests allowed once the clock was right again", "a full bucket's 3")
 }
 
 func embeddedRedis(t *testing.T) (url string) {
@@ -143,9 +135,7 @@ func TestWhatIsGivenBackCanBeUsedAgain(t *testing.T) {
 					t.Fatalf("got %+v, want the first of the month again and again", grant.Quota)
 				}
 				limiter.Refund(t.Context(), &grant)
-				if grant.Quota.Used != 0 {
-					t.Errorf("after it is given back: got %+v, want nothing used", grant.Quota)
-				}
+				env.Want(t, 0, grant.Quota.Used, "after it is given back", "nothing used")
 			}
 			limiter.Take(t.Context(), r, noon)
 			limiter.Take(t.Context(), r, noon)
@@ -166,13 +156,9 @@ func TestWhatTheBucketRefusesTakesNothingFromTheMonth(t *testing.T) {
 			t.Parallel()
 			limiter := newLimiter(t, start(t), soon, false)
 			r := ratelimit.Request{Caller: "a", Limits: slow(3, 100), Bucket: ratelimit.Detail}
-			if got := takeConcurrently(t, 5, 4, r, limiter); got != 3 {
-				t.Errorf("got %d allowed, want 3", got)
-			}
+			env.Want(t, 3, takeConcurrently(t, 5, 4, r, limiter), "allowed")
 			r.Bucket = ratelimit.Standard
-			if grant := limiter.Take(t.Context(), r, noon); grant.Quota.Used != 4 {
-				t.Errorf("got %+v, want 3 used before", grant.Quota)
-			}
+			env.Want(t, 4, limiter.Take(t.Context(), r, noon).Quota.Used, "3 used before")
 		})
 	}
 }
@@ -187,15 +173,11 @@ func TestARedisThatLostItsCountIsLiftedToTheJournal(t *testing.T) {
 	env.FlushRedis(t, env.RedisClient(t, url))
 	raise := func(used int64) {
 		t.Helper()
-		if err := accounts.New(store).RaiseQuotas(t.Context(), "2026-03", map[string]int64{"a": used}); err != nil {
-			t.Fatal(err)
-		}
+		env.MustDo(t, accounts.New(store).RaiseQuotas(t.Context(), "2026-03", map[string]int64{"a": used}))
 	}
 	raise(7)
 	raise(3) // an older journal
-	if got := takeConcurrently(t, 4, 4, r, limiter); got != 3 {
-		t.Errorf("got %d allowed, want the 3 that were left", got)
-	}
+	env.Want(t, 3, takeConcurrently(t, 4, 4, r, limiter), "allowed", "the 3 that were left")
 }
 
 // limitTimeout is the limiter's own in tests of a Redis that does not answer. Those tests end
@@ -267,9 +249,7 @@ func TestAnAddressIsWhatTrustedProxiesSay(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := shared(trusted, c.first, c.second); got != c.same {
-				t.Errorf("%v and %v share a bucket: got %t, want %t", c.first, c.second, got, c.same)
-			}
+			env.Want(t, c.same, shared(trusted, c.first, c.second), c.first, "and", c.second, "share a bucket")
 		})
 	}
 }

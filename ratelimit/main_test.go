@@ -29,10 +29,7 @@ func TestMain(m *testing.M) {
 // timeout.
 func newLimiter(t *testing.T, redisURL string, timeout time.Duration, perProcess bool) *ratelimit.Limiter {
 	t.Helper()
-	pipeline, err := cache.OpenPipeline(redisURL, timeout)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pipeline := env.Must(cache.OpenPipeline(redisURL, timeout))(t)
 	t.Cleanup(func() { pipeline.Close() })
 	return ratelimit.New(ratelimit.Options{
 		Pipeline: pipeline, PerProcess: perProcess,

@@ -25,10 +25,7 @@ type slowLink struct {
 // newSlowLink returns a link to a server, which lets answers through at first.
 func newSlowLink(t *testing.T, url string) *slowLink {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := env.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	l := &slowLink{listener: listener, server: strings.TrimPrefix(url, "redis://")}
 	l.copying.Go(l.accept)
 	t.Cleanup(func() {

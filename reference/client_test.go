@@ -7,6 +7,7 @@ import (
 	"pnyx/api"
 	"pnyx/reference"
 	"pnyx/reference/client"
+	"pnyx/test/check"
 )
 
 func TestNodeServesClientsAndSaysWhere(t *testing.T) {
@@ -17,10 +18,7 @@ func TestNodeServesClientsAndSaysWhere(t *testing.T) {
 		if document.Render == nil { // made anew for each request
 			continue
 		}
-		text, err := document.Render()
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := check.Must(document.Render())(t)
 		texts[document.Path], types[document.Path] = string(text), document.ContentType
 	}
 	for _, language := range client.Languages() {

@@ -16,6 +16,7 @@ import (
 	"pnyx/api/param"
 	"pnyx/api/routes"
 	"pnyx/reference"
+	"pnyx/test/check"
 	"pnyx/test/facilitator"
 )
 
@@ -24,23 +25,15 @@ func termsOf(t *testing.T, publicURL string, route routes.Route, path string) (d
 	t.Helper()
 	terms := facilitator.Terms(map[string]string{route.ID: "0.005"})
 	terms.PublicURL, terms.Discovery = publicURL, reference.Discovery(publicURL)
-	gate, err := x402.New(x402.Options{
+	gate := check.Must(x402.New(x402.Options{
 		Terms: terms, FacilitatorURL: "https://facilitator.example.org",
 		Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	t.Cleanup(gate.Close)
 	header := gate.Challenge(x402.Request{RouteID: route.ID, URL: path, Description: route.Summary}).Challenge.Header()
-	text, err := base64.StdEncoding.DecodeString(header)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Must(base64.StdEncoding.DecodeString(header))(t)
 	var challenge struct{ Extensions map[string]any }
-	if err := json.Unmarshal(text, &challenge); err != nil {
-		t.Fatal(err)
-	}
+	check.MustDo(t, json.Unmarshal(text, &challenge))
 	return challenge.Extensions["bazaar"], len(header)
 }
 
@@ -71,23 +64,13 @@ func TestEveryPaidRouteIsDescribedToIndexes(t *testing.T) {
 				t.Errorf("the terms take %d bytes, want at most 3 KiB", size)
 			}
 			compiler := jsonschema.NewCompiler()
-			if err := compiler.AddResource("schema.json", at(described, "schema")); err != nil {
-				t.Fatal(err)
-			}
-			schema, err := compiler.Compile("schema.json")
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := schema.Validate(at(described, "info")); err != nil {
-				t.Error(err)
-			}
+			check.MustDo(t, compiler.AddResource("schema.json", at(described, "schema")))
+			check.WantError(t, nil, check.Must(compiler.Compile("schema.json"))(t).Validate(at(described, "info")))
 			wantTemplate := any(nil)
 			if strings.Contains(route.Path, ":") {
 				wantTemplate = "/pnyx" + route.Path
 			}
-			if got := at(described, "routeTemplate"); got != wantTemplate {
-				t.Errorf("template: got %v, want %v", got, wantTemplate)
-			}
+			check.Want(t, wantTemplate, at(described, "routeTemplate"), "template")
 			input := []string{"schema", "properties", "input", "properties"}
 			for _, one := range route.Params {
 				where, given := "queryParams", one.Required || one.Sample
@@ -110,9 +93,7 @@ func TestSchemaForIndexesHasBoundsAndEnumerations(t *testing.T) {
 	all := routes.All()
 	route := all[slices.IndexFunc(all, func(r routes.Route) bool { return r.ID == "daos.timeline" })]
 	described, _ := termsOf(t, "https://api.example.org", route, "/v2/daos/uniswap/timeline")
-	if got := at(described, "info", "input", "pathParams", "daoId"); got != "uniswap" {
-		t.Errorf("daoId: got %v, want the request's", got)
-	}
+	check.Want(t, "uniswap", at(described, "info", "input", "pathParams", "daoId"), "daoId", "the request's")
 	metric := []string{"schema", "properties", "input", "properties", "queryParams", "properties", "metric"}
 	if got := at(described, append(metric, "enum")...); got == nil {
 		t.Errorf("metric: got %v, want an enumeration", at(described, metric...))

@@ -13,8 +13,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"pnyx/api"
 	"pnyx/api/apierror"
 	"pnyx/api/routes"
@@ -24,6 +22,7 @@ import (
 	"pnyx/reference"
 	"pnyx/reference/client"
 	"pnyx/reference/openapi"
+	"pnyx/test/check"
 	"pnyx/test/openapitest"
 )
 
@@ -45,11 +44,7 @@ func defaultPrices() routes.Prices {
 // openAPI returns the OpenAPI document.
 func openAPI(t *testing.T) []byte {
 	t.Helper()
-	text, err := reference.OpenAPI(reference.Node{Prices: defaultPrices()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
+	return check.Must(reference.OpenAPI(reference.Node{Prices: defaultPrices()}))(t)
 }
 
 // renderDocument renders a document without examples of a node.
@@ -68,11 +63,7 @@ func document(t *testing.T, path string) []byte {
 	if i < 0 {
 		t.Fatalf("got no document at %s, want one", path)
 	}
-	text, err := renderDocument(documents[i])
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
+	return check.Must(renderDocument(documents[i]))(t)
 }
 
 // A page of a route is for a language model that reads it alone.
@@ -119,10 +110,7 @@ func TestDocumentSuitsGeneratedClients(t *testing.T) {
 	for _, on := range []bool{false, true} {
 		prices := defaultPrices()
 		prices.PayPerRequest = on
-		text, err := reference.OpenAPI(reference.Node{Prices: prices})
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := check.Must(reference.OpenAPI(reference.Node{Prices: prices}))(t)
 		var document struct {
 			Paths map[string]struct {
 				Get struct {
@@ -148,12 +136,8 @@ func TestDocumentSuitsGeneratedClients(t *testing.T) {
 				SecuritySchemes map[string]any
 			}
 		}
-		if err := json.Unmarshal(text, &document); err != nil {
-			t.Fatal(err)
-		}
-		if len(document.Components.SecuritySchemes) != 1 {
-			t.Errorf("got %d security schemes, want the token alone: a payment is no key", len(document.Components.SecuritySchemes))
-		}
+		check.MustDo(t, json.Unmarshal(text, &document))
+		check.Want(t, 1, len(document.Components.SecuritySchemes), "security schemes", "the token alone: a payment is no key")
 		for _, name := range []string{"ErrorCode", "GovernanceEvent", "CandidateMatch", "PageInfo", "EventType", "SignalType", "PriorityBand", "MatchType"} {
 			if document.Components.Schemas[name] == nil {
 				t.Errorf("got no schema %s, want one", name)
@@ -205,17 +189,7 @@ func TestPublishedDocumentsAreUpToDate(t *testing.T) {
 	} {
 		t.Run(file, func(t *testing.T) {
 			t.Parallel()
-			published, err := os.ReadFile(filepath.Join("../docs", file))
-			if err != nil {
-				t.Fatal(err)
-			}
-			rendered, err := render()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(published), string(rendered)); diff != "" {
-				t.Errorf("run make docs (-published +rendered):\n%s", diff)
-			}
+			check.WantSame(t, "run make docs", string(check.Must(os.ReadFile(filepath.Join("../docs", file)))(t)), string(check.Must(render())(t)))
 		})
 	}
 }
@@ -229,17 +203,12 @@ func TestDocumentsSayWhetherPaymentPerRequestIsOn(t *testing.T) {
 			if document.Path != api.PathLLMs && document.Path != api.PathOpenAPI {
 				continue
 			}
-			text, err := renderDocument(document)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := check.Must(renderDocument(document))(t)
 			if off := strings.Contains(string(text), "off on this node"); off == on {
 				t.Errorf("%s, with payments %t: says that they are off: %t", document.Path, on, off)
 			}
 			offered := strings.Contains(string(text), "[plus, 0.005 USDC]") || strings.Contains(string(text), "or 0.005 USDC a request")
-			if offered != on {
-				t.Errorf("%s, with payments %t: a route is offered for USDC: %t", document.Path, on, offered)
-			}
+			check.Want(t, on, offered, document.Path, "with payments", "a route is offered for USDC")
 		}
 	}
 }
@@ -247,14 +216,8 @@ func TestDocumentsSayWhetherPaymentPerRequestIsOn(t *testing.T) {
 func TestHandwrittenDocumentsHaveThePresentTables(t *testing.T) {
 	t.Parallel()
 	for file, render := range map[string]func() ([]byte, error){"production.md": reference.CachingTable, "partners.md": reference.PlanTable} {
-		text, err := os.ReadFile(filepath.Join("../docs", file))
-		if err != nil {
-			t.Fatal(err)
-		}
-		table, err := render()
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := check.Must(os.ReadFile(filepath.Join("../docs", file)))(t)
+		table := check.Must(render())(t)
 		if !strings.Contains(string(text), string(table)) {
 			t.Errorf("docs/%s is out of date, run make docs: want\n%s", file, table)
 		}
@@ -304,9 +267,7 @@ func TestChangedSurfaceNeedsAnotherVersion(t *testing.T) {
 			if test.old != "" {
 				after = strings.ReplaceAll(after, test.old, test.with)
 			}
-			if got := errors.Is(reference.CheckVersion(before, []byte(after)), reference.ErrSameVersion); got != test.refused {
-				t.Errorf("got refused %t, want %t", got, test.refused)
-			}
+			check.Want(t, test.refused, errors.Is(reference.CheckVersion(before, []byte(after)), reference.ErrSameVersion), "refused")
 			raised := strings.Replace(after, `"version": "`, `"version": "9`, 1)
 			if err := reference.CheckVersion(before, []byte(raised)); err != nil {
 				t.Errorf("under another version: got %v, want no error", err)
@@ -327,17 +288,13 @@ func TestDocumentDescribesPublicRoutesOnly(t *testing.T) {
 			Parameters  []struct{ Name, In string }
 		}
 	}
-	if err := json.Unmarshal(text, &document); err != nil {
-		t.Fatal(err)
-	}
+	check.MustDo(t, json.Unmarshal(text, &document))
 	for _, internal := range []string{"internal-token", "/metrics", "/healthz", "/readyz", "clickhouse", "redis", "v1:"} {
 		if strings.Contains(strings.ToLower(string(text)), internal) {
 			t.Errorf("the document contains %q", internal)
 		}
 	}
-	if got, want := len(document.Paths), len(routes.All()); got != want {
-		t.Errorf("got %d paths, want %d", got, want)
-	}
+	check.Want(t, len(routes.All()), len(document.Paths), "paths")
 	for _, route := range routes.All() {
 		t.Run(route.ID, func(t *testing.T) {
 			t.Parallel()
@@ -345,12 +302,8 @@ func TestDocumentDescribesPublicRoutesOnly(t *testing.T) {
 			if operation.OperationID != route.ID || operation.Tier != string(route.Tier) || operation.Bucket != string(route.Bucket()) {
 				t.Errorf("got %+v, want the id, tier and bucket of the route", operation)
 			}
-			if got, want := len(operation.Parameters), len(route.Params); got != want {
-				t.Errorf("got %d parameters, want %d", got, want)
-			}
-			if got, want := len(operation.Security) > 0, route.Paid() || route.TokenOnly; got != want {
-				t.Errorf("got security %t, want %t", got, want)
-			}
+			check.Want(t, len(route.Params), len(operation.Parameters), "parameters")
+			check.Want(t, route.Paid() || route.TokenOnly, len(operation.Security) > 0, "security")
 		})
 	}
 }
@@ -362,10 +315,7 @@ func TestEveryTypeAndFieldIsDescribed(t *testing.T) {
 			t.Errorf("%s: got no type of data, want one in the table of routes", route.ID)
 		}
 	}
-	schemas, err := reference.Schemas()
-	if err != nil {
-		t.Fatal(err)
-	}
+	schemas := check.Must(reference.Schemas())(t)
 	fields, types := maps.Clone(schemas.Descriptions.Fields), maps.Clone(schemas.Descriptions.Types)
 	for _, component := range schemas.Components() {
 		if delete(types, component.Name); component.Value.Description == "" {
@@ -403,9 +353,7 @@ func TestExamplesMatchTheirSchemas(t *testing.T) {
 			Responses map[string]struct{ Content content }
 		}
 	}
-	if err := json.Unmarshal(text, &document); err != nil {
-		t.Fatal(err)
-	}
+	check.MustDo(t, json.Unmarshal(text, &document))
 	contract := openapitest.New(t, text)
 	for path, item := range document.Paths {
 		t.Run(path, func(t *testing.T) {
@@ -415,9 +363,7 @@ func TestExamplesMatchTheirSchemas(t *testing.T) {
 				return // a file
 			}
 			example := body.Example
-			if err := contract.Check(path, 200, nil, example); err != nil {
-				t.Error(err)
-			}
+			check.WantError(t, nil, contract.Check(path, 200, nil, example))
 		})
 	}
 	var shown []string
@@ -430,9 +376,7 @@ func TestExamplesMatchTheirSchemas(t *testing.T) {
 				if code == string(apierror.CodeValidation) {
 					status = 400
 				}
-				if err := contract.Check("/v2/daos", status, nil, example.Value); err != nil {
-					t.Error(err)
-				}
+				check.WantError(t, nil, contract.Check("/v2/daos", status, nil, example.Value))
 			})
 		}
 	}
@@ -452,20 +396,15 @@ func TestDossiersMatchTheirSchema(t *testing.T) {
 		t.Fatalf("got no dossiers (%v)", err)
 	}
 	for _, path := range paths {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		check := func(text []byte) error {
+		text := check.Must(os.ReadFile(path))(t)
+		valid := func(text []byte) error {
 			body := fmt.Appendf(nil, `{"data":{"proposal":{"proposalKey":"p1_f_XfJz_6yGy1gCgoSU2qbg","title":null,"sourceUrl":null},"provenance":[],"intelligence":%s,`+
 				`"qualityFlags":[],"warnings":[],"corrections":[]},"meta":{"requestId":"4bf92f35-77b3-4da6-a3ce-929d0e0e4736","generatedAt":"2026-01-31T12:00:00.000Z",`+
 				`"dataAsOf":"2026-01-31T12:00:00.000Z","readiness":{"status":"ready"}}}`, bytes.ReplaceAll(text, []byte(`"p1_earlier"`), []byte(`"p1_f_XfJz_6yGy1gCgoSU2qbg"`)))
 			return contract.Check("/v2/proposals/{proposalKey}/evidence", 200, nil, body)
 		}
-		if err := check(text); err != nil {
-			t.Errorf("%s: %v", path, err)
-		}
-		if check(bytes.Replace(text, []byte(`"marginPower"`), []byte(`"margin"`), 1)) == nil {
+		check.WantError(t, nil, valid(text), path)
+		if valid(bytes.Replace(text, []byte(`"marginPower"`), []byte(`"margin"`), 1)) == nil {
 			t.Errorf("%s: a dossier without a field is accepted", path)
 		}
 	}

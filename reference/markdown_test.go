@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"pnyx/reference"
+	"pnyx/test/check"
 )
 
 func TestMarkdownBecomesHTML(t *testing.T) {
@@ -22,9 +23,7 @@ func TestMarkdownBecomesHTML(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := reference.MarkdownHTML(test.text); got != test.want {
-				t.Errorf("got %q, want %q", got, test.want)
-			}
+			check.Want(t, test.want, reference.MarkdownHTML(test.text))
 		})
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"pnyx/api"
 	"pnyx/reference"
+	"pnyx/test/check"
 )
 
 // The constraints come from the schema that the entry names.
@@ -20,10 +21,7 @@ func TestEntryOfTheRegistryFitsItsSchema(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			text, err := reference.RegistryEntry(reference.Node{PublicURL: c.publicURL})
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := check.Must(reference.RegistryEntry(reference.Node{PublicURL: c.publicURL}))(t)
 			var entry struct {
 				Name, Title, Description, Version string
 				Remotes                           []struct {
@@ -34,9 +32,7 @@ func TestEntryOfTheRegistryFitsItsSchema(t *testing.T) {
 					}
 				}
 			}
-			if err := json.Unmarshal(text, &entry); err != nil {
-				t.Fatal(err)
-			}
+			check.MustDo(t, json.Unmarshal(text, &entry))
 			if entry.Name != c.wantName || !regexp.MustCompile(`^[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+$`).MatchString(entry.Name) {
 				t.Errorf("name: got %q, want %q", entry.Name, c.wantName)
 			}
@@ -45,9 +41,7 @@ func TestEntryOfTheRegistryFitsItsSchema(t *testing.T) {
 					t.Errorf("%s: got %q, want 1 to 100 characters", field, value)
 				}
 			}
-			if entry.Version != api.SurfaceVersion {
-				t.Errorf("version: got %q, want %q", entry.Version, api.SurfaceVersion)
-			}
+			check.Want(t, api.SurfaceVersion, entry.Version, "version")
 			if len(entry.Remotes) != 1 || entry.Remotes[0].Type != "streamable-http" || entry.Remotes[0].URL != c.wantURL {
 				t.Fatalf("remotes: got %+v, want %s", entry.Remotes, c.wantURL)
 			}
@@ -65,10 +59,7 @@ func TestCrawlersReadDocumentsAndNoData(t *testing.T) {
 		if document.Path != api.PathRobots {
 			continue
 		}
-		text, err := document.Render()
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := check.Must(document.Render())(t)
 		for _, line := range []string{"Allow: /docs", "Allow: /explore", "Allow: /llms.txt", "Disallow: /v2/"} {
 			if !strings.Contains(string(text), line+"\n") {
 				t.Errorf("got %q, want %q in it", text, line)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"pnyx/api"
+	"pnyx/test/check"
 	"pnyx/test/openapitest"
 )
 
@@ -49,22 +50,16 @@ func TestWebhooksDescribeTheRowsOfTheLists(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal(text, &document); err != nil {
-		t.Fatal(err)
-	}
+	check.MustDo(t, json.Unmarshal(text, &document))
 	contract := openapitest.New(t, text)
 	for name, list := range map[string]string{"event": "/v2/events", "signal": "/v2/signals", "test": ""} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			post := document.Webhooks[name].Post
 			body := post.RequestBody.Content["application/json"]
-			if err := contract.CheckMessage(name, body.Example); err != nil {
-				t.Error(err)
-			}
+			check.WantError(t, nil, contract.CheckMessage(name, body.Example))
 			row := document.Paths[list].Get.Responses["200"].Content["application/json"].Schema.Properties.Data.Items.Ref
-			if got := body.Schema.Properties.Data.Ref; got != row {
-				t.Errorf("data: got %q, want the row of the list, %q", got, row)
-			}
+			check.Want(t, row, body.Schema.Properties.Data.Ref, "data", "the row of the list")
 			var headers []string
 			for _, header := range post.Parameters {
 				if header.In != "header" || !header.Required {
@@ -72,9 +67,7 @@ func TestWebhooksDescribeTheRowsOfTheLists(t *testing.T) {
 				}
 				headers = append(headers, header.Name)
 			}
-			if got, want := strings.Join(headers, " "), "webhook-id webhook-timestamp webhook-signature"; got != want {
-				t.Errorf("headers: got %s, want %s", got, want)
-			}
+			check.Want(t, "webhook-id webhook-timestamp webhook-signature", strings.Join(headers, " "), "headers")
 			if post.Responses["2XX"] == nil || post.Responses["410"] == nil {
 				t.Errorf("got responses %v, want 2XX and 410", post.Responses)
 			}

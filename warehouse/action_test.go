@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"pnyx/governance"
 	"pnyx/test/env"
 	"pnyx/warehouse/counts"
@@ -20,10 +18,7 @@ const payee = "0x00000000000000000000000000000000000000b2"
 // payment is a transfer of a token as a call.
 func payment(t *testing.T, amount int) *record.Action {
 	t.Helper()
-	data, err := hex.DecodeString("a9059cbb" + strings.Repeat("0", 24) + payee[2:] + fmt.Sprintf("%064x", amount))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := env.Must(hex.DecodeString("a9059cbb" + strings.Repeat("0", 24) + payee[2:] + fmt.Sprintf("%064x", amount)))(t)
 	return &record.Action{
 		Chain: "eip155:1", Executor: payee, Target: "0x00000000000000000000000000000000000000cd", Value: "0", Calldata: data, Block: 5,
 		TxHash: "0x1", LogIndex: 2, Delegate: true,
@@ -35,9 +30,7 @@ func TestActionsComeWithTheirProposal(t *testing.T) {
 	w := open(t)
 	p := &record.Proposal{ProposalRef: ref("p"), SourceID: "s"}
 	p.SetActions(3, []*record.Action{payment(t, 1), payment(t, 2), payment(t, 3)})
-	if got, want := appendAll(t, w, p), (records.Counts{New: 4}); got != want {
-		t.Errorf("got %+v, want %+v", got, want)
-	}
+	env.Want(t, records.Counts{New: 4}, appendAll(t, w, p))
 	p.SetActions(2, []*record.Action{payment(t, 1), payment(t, 7)})
 	if got, want := appendAll(t, w, p), (records.Counts{Changed: 2, Unchanged: 1}); got != want {
 		t.Errorf("after an edit got %+v, want %+v", got, want)
@@ -46,19 +39,14 @@ func TestActionsComeWithTheirProposal(t *testing.T) {
 	if err != nil || len(stored) != 1 || stored[0].StatedActions == nil || *stored[0].StatedActions != 2 {
 		t.Fatalf("got %+v, %v, want 2 stated actions", stored, err)
 	}
-	got, err := records.Actions(t.Context(), w, stored)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := env.Must(records.Actions(t.Context(), w, stored))(t)
 	var want []record.Action
 	for i, amount := range []int{1, 7} {
 		a := *payment(t, amount)
 		a.Proposal, a.Index = p.ProposalRef, uint32(i)
 		want = append(want, a)
 	}
-	if diff := cmp.Diff(want, got[p.Hash()]); diff != "" {
-		t.Errorf("the third was taken back, the second changed (-want +got):\n%s", diff)
-	}
+	env.WantSame(t, "the third was taken back, the second changed", want, got[p.Hash()])
 }
 
 func TestTooManyActionsAreCounted(t *testing.T) {

@@ -27,21 +27,15 @@ import (
 func analystOf(t *testing.T) *warehouse.Analyst {
 	t.Helper()
 	_, url := openURL(t)
-	address, err := warehouse.HTTPAddress(t.Context(), warehouse.Options{URL: url})
-	if err != nil {
-		t.Fatal(err)
-	}
+	address := env.Must(warehouse.HTTPAddress(t.Context(), warehouse.Options{URL: url}))(t)
 	return analystAt(t, address)
 }
 
 func analystAt(t *testing.T, address string) *warehouse.Analyst {
 	t.Helper()
-	analyst, err := warehouse.NewAnalyst(t.Context(), warehouse.AnalystOptions{
+	analyst := env.Must(warehouse.NewAnalyst(t.Context(), warehouse.AnalystOptions{
 		URL: address, Timeout: time.Minute, MaxMemory: 1 << 30, MaxRows: 1000,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	t.Cleanup(func() { analyst.Close() })
 	return analyst
 }
@@ -165,9 +159,7 @@ func TestLongAnalystsMayAskAnythingOfAnyColumn(t *testing.T) {
 	}
 	ask := func(sql string) {
 		t.Helper()
-		if err := conn.Exec(clickhouse.Context(t.Context(), clickhouse.WithSettings(settings)), sql+" FORMAT Null"); err != nil {
-			t.Errorf("%s: %v", sql, err)
-		}
+		env.WantError(t, nil, conn.Exec(clickhouse.Context(t.Context(), clickhouse.WithSettings(settings)), sql+" FORMAT Null"), sql)
 	}
 	columns := env.Column(t, conn, "SELECT concat(table, ' ', name) FROM system.columns WHERE database = currentDatabase() ORDER BY table, position")
 	if len(columns) < 100 {
@@ -235,9 +227,7 @@ func TestAttackAnalystReadsGovernanceAndNoSecrets(t *testing.T) {
 		t.Skip("needs the engine, which -short leaves out")
 	}
 	instance := env.StartEngine(t, warehouse.AnalystGrants()...)
-	if _, err := openAs(t, instance.URL(warehouse.DefaultDatabase)); err != nil {
-		t.Fatal(err)
-	}
+	env.Must(openAs(t, instance.URL(warehouse.DefaultDatabase)))(t)
 	execute(t, instance, "SYSTEM FLUSH LOGS") // the query log exists once something is in it
 	analyst := analystAt(t, instance.AnalystURL(engine.AnalystDatabase))
 	query := func(sql string) error { return analyst.Ask(t.Context(), sql, "Null", nil, io.Discard) }
@@ -271,9 +261,7 @@ func TestAttackAnalystReadsGovernanceAndNoSecrets(t *testing.T) {
 			t.Errorf("%s: got %v, want a missing permission", sql, err)
 		}
 	}
-	if err := query("SELECT 1 AS x FORMAT JSONEachRow SETTINGS output_format_json_quote_decimals = 0"); err != nil {
-		t.Errorf("a setting that may be changed: %v", err)
-	}
+	env.WantError(t, nil, query("SELECT 1 AS x FORMAT JSONEachRow SETTINGS output_format_json_quote_decimals = 0"), "a setting that may be changed")
 	// A function over many tables passes over those that may not be read.
 	if err := query("SELECT key FROM merge('pnyx', 'signing')"); err == nil {
 		t.Error("merge: got an answer, want none")

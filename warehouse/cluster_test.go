@@ -19,41 +19,45 @@ import (
 	"pnyx/warehouse/records"
 )
 
-// TestTwoShards runs every test of a cluster on the same two shards, each with a database
-// of its own: starting engines takes longer than the tests.
+// TestTwoShards runs every test of a cluster on the same two shards, and but for a migration in the same
+// database, which is emptied between them: starting engines and migrating takes longer than the tests.
 func TestTwoShards(t *testing.T) {
 	t.Parallel()
 	shards := env.EngineShards(t)
-	for n, c := range []struct {
-		name  string
-		check func(t *testing.T, shards [2]warehouse.Options)
-	}{
-		{"answer like one server", shardsAnswer},
-		{"list proposals like one server", shardsListProposals},
-		{"show the same views", shardsShowViews},
-		{"keep every row in a migration", func(t *testing.T, shards [2]warehouse.Options) {
-			t.Helper()
-			checkMigration(t, shards[0])
-		}},
-		{"rank delegates like one server", func(t *testing.T, shards [2]warehouse.Options) {
-			t.Helper()
-			rankingIsAPlainCount(t, openAt(t, shards[0]), 1)
-		}},
-		{"derive the feed like one server", func(t *testing.T, shards [2]warehouse.Options) {
-			t.Helper()
-			sharded := openAt(t, shards[0])
-			laterVotesHaveAnotherTurnout(t, sharded)
-			rowsThatAppearBecomeVisible(t, sharded)
-		}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			var options [2]warehouse.Options
-			for i, shard := range shards {
-				options[i] = warehouse.Options{URL: shard.Instance().URL(fmt.Sprintf("pnyx_%d", n)), Cluster: engine.ClusterName}
-			}
-			c.check(t, options)
-		})
+	in := func(database string) (options [2]warehouse.Options) {
+		for i, shard := range shards {
+			options[i] = warehouse.Options{URL: shard.Instance().URL(database), Cluster: engine.ClusterName}
+		}
+		return options
+	}
+	t.Run("keep every row in a migration", func(t *testing.T) {
+		t.Parallel()
+		checkMigration(t, in("migrated")[0])
+	})
+	shared := in("shared")
+	t.Run("answer like one server", func(t *testing.T) { shardsAnswer(t, shared) })
+	emptyShards(t, shared)
+	t.Run("list proposals like one server", func(t *testing.T) { shardsListProposals(t, shared) })
+	emptyShards(t, shared)
+	t.Run("show the same views", func(t *testing.T) { shardsShowViews(t, shared) })
+	emptyShards(t, shared)
+	t.Run("rank delegates like one server", func(t *testing.T) { rankingIsAPlainCount(t, openAt(t, shared[0]), 1) })
+	emptyShards(t, shared)
+	t.Run("derive the feed like one server", func(t *testing.T) {
+		sharded := openAt(t, shared[0])
+		laterVotesHaveAnotherTurnout(t, sharded)
+		rowsThatAppearBecomeVisible(t, sharded)
+	})
+}
+
+func emptyShards(t *testing.T, shards [2]warehouse.Options) {
+	t.Helper()
+	for _, shard := range shards {
+		conn := raw(t, shard.URL)
+		for _, table := range env.Column(t, conn, `SELECT name FROM system.tables WHERE database = currentDatabase()
+			AND endsWith(engine, 'MergeTree') AND total_rows > 0 AND NOT startsWith(name, 'schema_migrations')`) {
+			mustExec(t, conn, "TRUNCATE TABLE "+table+" SYNC")
+		}
 	}
 }
 
@@ -80,17 +84,11 @@ func shardsAnswer(t *testing.T, shards [2]warehouse.Options) {
 			t.Fatalf("the second time: got %+v, want %d unchanged", got, len(all))
 		}
 	}
-	want, err := counts.VoteTotalsOf(t.Context(), single, refs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := env.Must(counts.VoteTotalsOf(t.Context(), single, refs))(t)
 	// Whichever shard is asked.
 	for _, shard := range shards {
 		w := openAt(t, shard)
-		got, err := counts.VoteTotalsOf(t.Context(), w, refs)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := env.Must(counts.VoteTotalsOf(t.Context(), w, refs))(t)
 		for _, hash := range refs {
 			if got[hash].Votes != 30 || !got[hash].Power.Equal(want[hash].Power) {
 				t.Errorf("got %d votes of %s, want 30 of %s", got[hash].Votes, got[hash].Power, want[hash].Power)
@@ -111,9 +109,7 @@ func shardsAnswer(t *testing.T, shards [2]warehouse.Options) {
 	}
 	for i, shard := range shards {
 		var rows uint64
-		if err := raw(t, shard.URL).QueryRow(t.Context(), "SELECT count() FROM ballots_local").Scan(&rows); err != nil {
-			t.Fatal(err)
-		}
+		env.MustDo(t, raw(t, shard.URL).QueryRow(t.Context(), "SELECT count() FROM ballots_local").Scan(&rows))
 		if rows == 0 || rows == uint64(len(all)) {
 			t.Errorf("shard %d holds %d of %d ballots, want a part", i, rows, len(all))
 		}
@@ -130,11 +126,7 @@ func firstPageAgrees(t *testing.T, sharded, single *warehouse.Warehouse, hash re
 	t.Helper()
 	var found [2][]pages.LatestBallot
 	for i, w := range []*warehouse.Warehouse{sharded, single} {
-		page, err := pages.ListBallots(t.Context(), w, pages.BallotSource{Ref: hash}, firstBallots(query.BallotsByPower, 5))
-		if err != nil {
-			t.Fatal(err)
-		}
-		found[i] = page
+		found[i] = env.Must(pages.ListBallots(t.Context(), w, pages.BallotSource{Ref: hash}, firstBallots(query.BallotsByPower, 5)))(t)
 	}
 	same := func(a, b pages.LatestBallot) bool { return a.VoteID == b.VoteID && a.VotingPower == b.VotingPower }
 	if len(found[0]) != 5 || !slices.EqualFunc(found[0], found[1], same) {
@@ -190,14 +182,8 @@ func sumsAgree(t *testing.T, w *warehouse.Warehouse) {
 		staying := counts.ProposalState{Ref: ref("staying").Hash(), Votes: 1, Power: decimal.Zero, Revision: uint64(revision) + 2}
 		moving.Identity.DAOID, staying.Identity.DAOID = daos[at], daos[1]
 		writeStates(t, w, moving, staying)
-		all, err := counts.AllDAOTotals(t.Context(), w)
-		if err != nil {
-			t.Fatal(err)
-		}
-		some, err := counts.DAOTotalsOf(t.Context(), w, daos)
-		if err != nil {
-			t.Fatal(err)
-		}
+		all := env.Must(counts.AllDAOTotals(t.Context(), w))(t)
+		some := env.Must(counts.DAOTotalsOf(t.Context(), w, daos))(t)
 		for i, id := range daos {
 			want := uint64(i)
 			if i == at {

@@ -216,9 +216,7 @@ func rankingIsAPlainCount(t *testing.T, w *warehouse.Warehouse, seed uint64) {
 			}
 			return pages.ListDelegates(t.Context(), w, q)
 		})
-		if diff := cmp.Diff(d.ranking(order), got); diff != "" {
-			t.Errorf("seed %d by %s (-want +got):\n%s", seed, order, diff)
-		}
+		env.WantSame(t, fmt.Sprintf("seed %d by %s", seed, order), d.ranking(order), got)
 	}
 	d.wantDelegations(t, w)
 }
@@ -256,14 +254,9 @@ func (d *delegating) wantDelegations(t *testing.T, w *warehouse.Warehouse) {
 			got = append(got, fmt.Sprint(row.DelegationScope.String(), " ", row.Delegator, " ", row.Delegate, " ", row.Share, " ", row.SinceBlock))
 		}
 		slices.Sort(want)
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", voter, diff)
-		}
+		env.WantSame(t, voter, want, got)
 	}
-	powers, err := pages.DelegatedPowerOf(t.Context(), w, "0x03")
-	if err != nil {
-		t.Fatal(err)
-	}
+	powers := env.Must(pages.DelegatedPowerOf(t.Context(), w, "0x03"))(t)
 	got := map[string]governance.DelegatedPower{}
 	for _, p := range powers {
 		got[p.DelegationScope.String()] = p
@@ -306,9 +299,7 @@ func TestDelegationsOfEarlierVersionsToTheZeroAddressAreToNobody(t *testing.T) {
 	placed := record.Placed{Scope: tokenA, Block: 1}
 	appendAll(t, w, &record.Delegation{Placed: placed, Delegator: "0x1", Delegates: []string{nobody}},
 		&record.Delegation{Placed: placed, Delegator: "0x2", Delegates: []string{nobody, "0x3"}, Shares: []decimal.Decimal{quarter, quarter}})
-	if err := warehouse.MigrateWith(t.Context(), o, warehouse.MigrationFiles, math.MaxInt); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, warehouse.MigrateWith(t.Context(), o, warehouse.MigrationFiles, math.MaxInt))
 	for voter, want := range map[string]string{"0x1": "[]", "0x2": "[0x3 0.25]", "0x3": "[0x3 0.25]", governance.VoterIdentity(nobody): "[]"} {
 		q := query.VoterDelegations{Voter: query.Voter(voter)}
 		q.Limit = 9
@@ -345,9 +336,7 @@ func TestAnalystsReadDelegations(t *testing.T) {
 		UNION ALL SELECT scope, concat('of ', toString(supply)) FROM token_supply WHERE is_current) AS held USING (scope)`)
 	slices.Sort(want)
 	slices.Sort(got)
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("views (-want +got):\n%s", diff)
-	}
+	env.WantSame(t, "views", want, got)
 }
 
 // The delegated power at a snapshot equals a plain count, on random statements and ballots.

@@ -5,11 +5,11 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
 	"pnyx/governance/query"
+	"pnyx/test/env"
 	"pnyx/warehouse"
 	"pnyx/warehouse/counts"
 	"pnyx/warehouse/feed"
@@ -28,10 +28,8 @@ func TestRecordedTypesOfAReferenceThatEndsInZero(t *testing.T) {
 	}
 	about := ref(id)
 	appendAll(t, w, &record.Event{ID: "e", Type: "voting_ended", DAOID: "dao", ItemType: "proposal", Proposal: &about, Confidence: "exact"})
-	types, err := feed.NewFeed(w).RecordedTypes(t.Context(), []record.RefHash{about.Hash()})
-	if err != nil || len(types) != 1 {
-		t.Errorf("got %v (%v), want the recorded type", types, err)
-	}
+	types := env.Must(feed.NewFeed(w).RecordedTypes(t.Context(), []record.RefHash{about.Hash()}))(t)
+	env.Want(t, 1, len(types), types, "the recorded type")
 }
 
 // A vote is part of the usual turnout of the ten after it while it is complete and was not
@@ -61,19 +59,14 @@ func laterVotesHaveAnotherTurnout(t *testing.T, w *warehouse.Warehouse) {
 		for _, state := range states {
 			refs = append(refs, state.Ref)
 		}
-		turnouts, err := feed.NewFeed(w).EarlierTurnouts(t.Context(), refs)
-		if err != nil {
-			t.Fatal(err)
-		}
+		turnouts := env.Must(feed.NewFeed(w).EarlierTurnouts(t.Context(), refs))(t)
 		var progress []feed.FeedProgress
 		for _, state := range states {
 			progress = append(progress, feed.FeedProgress{
 				Item: state.Ref, DAOID: state.Identity.DAOID, Revision: state.Revision, Context: turnouts[state.Ref].Context,
 			})
 		}
-		if err := feed.NewFeed(w).WriteProgress(t.Context(), 1, progress); err != nil {
-			t.Fatal(err)
-		}
+		env.MustDo(t, feed.NewFeed(w).WriteProgress(t.Context(), 1, progress))
 	}
 	ten := []int{2, 3, 4, 5, 6, 7, 8, 9, 10, 11}
 	for name, test := range map[string]struct {
@@ -102,15 +95,10 @@ func laterVotesHaveAnotherTurnout(t *testing.T, w *warehouse.Warehouse) {
 			changed.Revision++
 			test.change(&changed)
 			writeStates(t, w, changed)
-			later, err := feed.NewFeed(w).LaterVotes(t.Context(), []record.RefHash{changed.Ref})
-			if err != nil {
-				t.Fatal(err)
-			}
+			later := env.Must(feed.NewFeed(w).LaterVotes(t.Context(), []record.RefHash{changed.Ref}))(t)
 			for n := range states {
 				found := slices.ContainsFunc(later, func(p feed.ProposalSize) bool { return p.Ref == states[n].Ref })
-				if want := slices.Contains(test.want, n); found != want {
-					t.Errorf("vote %d: got %t, want %t", n, found, want)
-				}
+				env.Want(t, slices.Contains(test.want, n), found, "vote", n)
 			}
 		})
 	}
@@ -140,25 +128,15 @@ func rowsThatAppearBecomeVisible(t *testing.T, w *warehouse.Warehouse) {
 	write := func(revision uint64, daoID string, at ...governance.Timestamp) {
 		t.Helper()
 		items := []feed.FeedItem{ref(daoID).Hash()}
-		events, err := feed.NewFeed(w).StoredEvents(t.Context(), items)
-		if err != nil {
-			t.Fatal(err)
-		}
-		signals, err := feed.NewFeed(w).StoredSignals(t.Context(), items)
-		if err != nil {
-			t.Fatal(err)
-		}
+		events := env.Must(feed.NewFeed(w).StoredEvents(t.Context(), items))(t)
+		signals := env.Must(feed.NewFeed(w).StoredSignals(t.Context(), items))(t)
 		var newEvents []feed.FeedEvent
 		var newSignals []feed.FeedSignal
 		for _, at := range at {
 			newEvents, newSignals = append(newEvents, event(daoID, at)), append(newSignals, signal(daoID, at))
 		}
-		if _, err := feed.NewFeed(w).ReplaceEvents(t.Context(), revision, events, newEvents); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := feed.NewFeed(w).ReplaceSignals(t.Context(), revision, signals, newSignals); err != nil {
-			t.Fatal(err)
-		}
+		env.Must(feed.NewFeed(w).ReplaceEvents(t.Context(), revision, events, newEvents))(t)
+		env.Must(feed.NewFeed(w).ReplaceSignals(t.Context(), revision, signals, newSignals))(t)
 	}
 	write(1_000_000, "to-come", 5_000)
 	write(1_000_000, "later", 20_000)
@@ -169,10 +147,7 @@ func rowsThatAppearBecomeVisible(t *testing.T, w *warehouse.Warehouse) {
 	write(1_500_000, "postponed", 30_000)
 	write(1_000_000, "brought-forward", 30_000)
 	write(1_500_000, "brought-forward", 5_000)
-	visible, err := feed.NewFeed(w).BecameVisible(t.Context(), 2_000, 10_000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	visible := env.Must(feed.NewFeed(w).BecameVisible(t.Context(), 2_000, 10_000))(t)
 	for _, daoID := range []string{"to-come", "later", "past", "removed", "postponed", "brought-forward"} {
 		want := daoID == "to-come" || daoID == "brought-forward"
 		if got := visible[daoID]; got.Events != want || got.Signals != want {
@@ -197,9 +172,7 @@ func TestSignalsByDeadlineBeginWithThoseToCome(t *testing.T) {
 		}
 		rows = append(rows, row)
 	}
-	if _, err := feed.NewFeed(w).ReplaceSignals(t.Context(), 1, nil, rows); err != nil {
-		t.Fatal(err)
-	}
+	env.Must(feed.NewFeed(w).ReplaceSignals(t.Context(), 1, nil, rows))(t)
 	q := query.Signals{From: new(governance.Timestamp(0)), To: new(governance.Timestamp(100)), Surface: governance.AgentSurface, Order: query.SignalsByDeadline}
 	q.Limit = 3
 	// The other orders are by equal priorities and times, and then by id.
@@ -220,9 +193,7 @@ func TestSignalsByDeadlineBeginWithThoseToCome(t *testing.T) {
 			}) {
 				got = append(got, row.SignalID)
 			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			env.WantSame(t, "answer", want, got)
 		})
 	}
 }

@@ -35,13 +35,10 @@ func TestHeldIsWhatIsNotWithdrawn(t *testing.T) {
 	appendAll(t, w, gone)
 
 	var held []record.Ballot
-	err := records.HeldBallots(t.Context(), w, ref, func(b record.Ballot) error {
+	env.MustDo(t, records.HeldBallots(t.Context(), w, ref, func(b record.Ballot) error {
 		held = append(held, b)
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	ids := []string{}
 	for _, b := range held {
 		ids = append(ids, b.VoteID)
@@ -54,18 +51,11 @@ func TestHeldIsWhatIsNotWithdrawn(t *testing.T) {
 	if diff := cmp.Diff(want, held[0]); diff != "" {
 		t.Errorf("the record as written: %s", diff)
 	}
-	voters, err := records.HeldVoters(t.Context(), w, []record.RefHash{ref.Hash()})
-	if err != nil || voters[ref.Hash()] != 2 {
-		t.Errorf("got %v %v, want two voters", voters, err)
-	}
+	env.Want(t, 2, env.Must(records.HeldVoters(t.Context(), w, []record.RefHash{ref.Hash()}))(t)[ref.Hash()], "two voters")
 
 	list := func(after time.Time) []records.HeldProposal {
 		t.Helper()
-		proposals, err := records.HeldProposals(t.Context(), w, governance.Snapshot, []string{"other.eth", "harbor.eth"}, after)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return proposals
+		return env.Must(records.HeldProposals(t.Context(), w, governance.Snapshot, []string{"other.eth", "harbor.eth"}, after))(t)
 	}
 	wanted := []records.HeldProposal{{ProposalRef: ref, SourceID: "harbor.eth", EndAt: &end, StatedVotes: &votes, Origin: "message 1"}}
 	if diff := cmp.Diff(wanted, list(time.Time{})); diff != "" {
@@ -101,19 +91,13 @@ func TestHeldTopicsAreTheRecordsWrittenLast(t *testing.T) {
 	appendAll(t, opened, old, young, gone, other)
 
 	t.Run("whole", func(t *testing.T) {
-		held, err := records.HeldTopics(t.Context(), opened, host, []string{"2", "3", "4"}, true)
-		if err != nil {
-			t.Fatal(err)
-		}
+		held := env.Must(records.HeldTopics(t.Context(), opened, host, []string{"2", "3", "4"}, true))(t)
 		if diff := cmp.Diff([]record.Topic{*young, *gone}, held); diff != "" {
 			t.Error(diff)
 		}
 	})
 	t.Run("without first posts", func(t *testing.T) {
-		held, err := records.HeldTopics(t.Context(), opened, host, []string{"1"}, false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		held := env.Must(records.HeldTopics(t.Context(), opened, host, []string{"1"}, false))(t)
 		want := *old
 		want.BodyHTML = ""
 		if diff := cmp.Diff([]record.Topic{want}, held); diff != "" {
@@ -132,10 +116,7 @@ func TestHeldTopicsAreTheRecordsWrittenLast(t *testing.T) {
 			{"young ones", time.Date(2026, 3, 10, 0, 0, 0, 0, time.UTC), nil, []string{"2"}},
 		} {
 			t.Run(test.name, func(t *testing.T) {
-				got, err := records.VisibleTopics(t.Context(), opened, host, test.since, test.except)
-				if err != nil {
-					t.Fatal(err)
-				}
+				got := env.Must(records.VisibleTopics(t.Context(), opened, host, test.since, test.except))(t)
 				if diff := cmp.Diff(test.want, got); diff != "" {
 					t.Error(diff)
 				}
@@ -158,9 +139,7 @@ func TestAttackRejectsOfASourceAreBounded(t *testing.T) {
 				Reason: strings.Repeat("ä", 5000), Text: strings.Repeat("x", 1<<20), At: time.Now(),
 			})
 		}
-		if err := records.WriteFollowRejects(t.Context(), w, rejects); err != nil {
-			t.Fatal(err)
-		}
+		env.MustDo(t, records.WriteFollowRejects(t.Context(), w, rejects))
 	}
 	reject(strings.Repeat("i", 1<<20))
 	conn := raw(t, url)
@@ -169,9 +148,7 @@ func TestAttackRejectsOfASourceAreBounded(t *testing.T) {
 	reject("without a text")
 	got := env.Column(t, conn, "SELECT concat(toString(count()), ' ', toString(max(length(item_id))), ' ', toString(max(length(reason))), ' ', "+
 		"toString(max(length(text))), ' ', toString(countIf(item_id = 'without a text' AND text = ''))) FROM follow_rejects")[0]
-	if want := "2002 256 1024 4096 1"; got != want {
-		t.Errorf("got %s, want %s: rows, and the longest of what is kept", got, want)
-	}
+	env.Want(t, "2002 256 1024 4096 1", got, "rows, and the longest of what is kept")
 	mustExec(t, conn, "INSERT INTO follow_rejects (upstream, provider, source_id, item_id, at) "+
 		"SELECT 'hub', 'snapshot', 'a.eth', concat('more ', toString(number)), now64(3) FROM numbers(102000)")
 	reject("one more")

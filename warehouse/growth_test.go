@@ -49,9 +49,7 @@ func writeProposals(t *testing.T, url string) {
 func rowsRead(t *testing.T, read func(context.Context) error) (rows uint64) {
 	t.Helper()
 	ctx := clickhouse.Context(t.Context(), clickhouse.WithProgress(func(p *clickhouse.Progress) { rows += p.Rows }))
-	if err := read(ctx); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, read(ctx))
 	return rows
 }
 
@@ -62,9 +60,7 @@ func TestQueriesAboutFewProposalsReadFewRows(t *testing.T) {
 	for what, read := range map[string]func(context.Context) error{
 		"those whose time has come": func(ctx context.Context) error {
 			due, err := counts.ProposalsDue(ctx, w, time.Now())
-			if len(due) > 0 {
-				t.Errorf("got %d proposals due, want none", len(due))
-			}
+			env.Want(t, 0, len(due), "proposals due")
 			return err
 		},
 		"the sums of a DAO": func(ctx context.Context) error {
@@ -97,9 +93,7 @@ func TestQueriesAboutFewProposalsReadFewRows(t *testing.T) {
 				q.After, q.Limit = after, 5
 				rows := rowsRead(t, func(ctx context.Context) error {
 					page, err := pages.ListProposals(ctx, w, q)
-					if len(page) != 5 {
-						t.Errorf("got %d rows, want 5", len(page))
-					}
+					env.Want(t, 5, len(page), "rows")
 					return err
 				})
 				if rows > others/2 {
@@ -116,9 +110,7 @@ func TestExistingRowsGetNewProjections(t *testing.T) {
 	w := openAt(t, warehouse.Options{URL: url})
 	mustExec(t, raw(t, url), "ALTER TABLE listed_proposals DROP PROJECTION by_creation")
 	writeProposals(t, url)
-	if err := w.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, w.Migrate(t.Context()))
 	env.Until(t, func() error {
 		rows := rowsRead(t, func(ctx context.Context) error {
 			page, err := pages.ListProposals(ctx, w, query.Proposals{

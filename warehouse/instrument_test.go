@@ -24,10 +24,7 @@ func TestConnectionsInUseAreBusyBesideIdleOnes(t *testing.T) {
 	want := func(busy float64) {
 		t.Helper()
 		got := map[string]float64{}
-		families, err := metrics.Gather()
-		if err != nil {
-			t.Fatal(err)
-		}
+		families := env.Must(metrics.Gather())(t)
 		for _, family := range families {
 			for _, m := range family.GetMetric() {
 				if family.GetName() == "pnyx_clickhouse_connections" {
@@ -42,21 +39,14 @@ func TestConnectionsInUseAreBusyBesideIdleOnes(t *testing.T) {
 	want(0)
 	var releases []func() error
 	for range 2 {
-		release, err := w.HoldConnection(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		release := env.Must(w.HoldConnection(t.Context()))(t)
 		releases = append(releases, release)
 	}
 	// One is taken from the idle ones, or both are.
-	if err := w.Ping(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, w.Ping(t.Context()))
 	want(2)
 	for _, release := range releases {
-		if err := release(); err != nil {
-			t.Error(err)
-		}
+		env.WantError(t, nil, release())
 	}
 	want(0)
 }
@@ -69,11 +59,7 @@ func TestPulseChangesWithEveryCommit(t *testing.T) {
 	conn := raw(t, url)
 	pulse := func() warehouse.Pulse {
 		t.Helper()
-		p, err := w.Pulse(t.Context(), 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return p
+		return env.Must(w.Pulse(t.Context(), 0))(t)
 	}
 	var told int
 	w.OnCommit(func(context.Context) { told++ })
@@ -83,9 +69,7 @@ func TestPulseChangesWithEveryCommit(t *testing.T) {
 	}
 	commit := func(id string) {
 		t.Helper()
-		if _, err := records.Append(t.Context(), w, run, []record.Record{source(id)}); err != nil {
-			t.Fatal(err)
-		}
+		env.Must(records.Append(t.Context(), w, run, []record.Record{source(id)}))(t)
 	}
 	commit("a.eth")
 	before := pulse()
@@ -98,9 +82,7 @@ func TestPulseChangesWithEveryCommit(t *testing.T) {
 	if after.Quiet(before) {
 		t.Errorf("got %+v after a commit and a merge, want another than %+v", after, before)
 	}
-	if told != 2 {
-		t.Errorf("told of %d commits, want 2", told)
-	}
+	env.Want(t, 2, told, "told", "commits")
 	mustExec(t, conn, "INSERT INTO token_revocations (token_id) VALUES ('a')")
 	if got := pulse(); got.Quiet(after) {
 		t.Errorf("got %+v after a revocation, want another than %+v", got, after)
@@ -116,18 +98,13 @@ func TestPulseChangesWithEveryCommit(t *testing.T) {
 func TestYieldingStatementsUseHalfOfTheThreadsAndEndTheirTurn(t *testing.T) {
 	t.Parallel()
 	w := open(t)
-	all, err := warehouse.ServerThreads(w, t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := env.Must(warehouse.ServerThreads(w, t.Context()))(t)
 	yielding := warehouse.Yielding(t.Context())
 	threads := func(ctx context.Context, want uint64) {
 		t.Helper()
 		ctx, cancel := context.WithTimeout(ctx, time.Minute) // a setting too
 		defer cancel()
-		if got, err := warehouse.ServerThreads(w, ctx); err != nil || got != want {
-			t.Errorf("got %d threads, %v, want %d", got, err, want)
-		}
+		env.Want(t, want, env.Must(warehouse.ServerThreads(w, ctx))(t), "threads")
 	}
 	threads(yielding, all)
 	threads(warehouse.InBackground(t.Context()), 1)

@@ -15,6 +15,7 @@ import (
 
 	"pnyx/governance"
 	"pnyx/governance/query"
+	"pnyx/test/env"
 	"pnyx/warehouse"
 	"pnyx/warehouse/pages"
 	"pnyx/warehouse/record"
@@ -34,9 +35,7 @@ func listed(dao, id, title string, revision uint64) pages.ListedProposal {
 
 func writeListed(t *testing.T, w *warehouse.Warehouse, proposals ...pages.ListedProposal) {
 	t.Helper()
-	if err := pages.WriteListed(t.Context(), w, proposals); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, pages.WriteListed(t.Context(), w, proposals))
 }
 
 // invented returns proposals over a few DAOs, times and states, so that many are equal
@@ -171,14 +170,9 @@ func checkProposalWalks(t *testing.T, w *warehouse.Warehouse, walks int) {
 		}
 		want := slices.DeleteFunc(slices.Clone(current), func(p pages.ListedProposal) bool { return !lets(filter, p) })
 		slices.SortFunc(want, func(a, b pages.ListedProposal) int { return before(order, a, b) })
-		if diff := gocmp.Diff(keysOf(want), walkProposals(t, w, filter, order, limit)); diff != "" {
-			t.Errorf("%+v by %s, pages of %d (-want +got):\n%s", filter, order, limit, diff)
-		}
+		env.WantSame(t, fmt.Sprintf("%+v by %s, pages of %d", filter, order, limit), keysOf(want), walkProposals(t, w, filter, order, limit))
 	}
-	first, err := pages.FirstProposals(t.Context(), w, []string{"dao-0", "dao-1"}, 1000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := env.Must(pages.FirstProposals(t.Context(), w, []string{"dao-0", "dao-1"}, 1000))(t)
 	for dao, rows := range first {
 		keys := keysOf(rows)
 		want := walkProposals(t, w, query.Proposals{DAOID: dao}, query.ProposalsByUpdate, 500)
@@ -222,9 +216,7 @@ func checkProposalSets(t *testing.T, w *warehouse.Warehouse) {
 				})
 			}
 			readTogether(t, reads...)
-			if diff := gocmp.Diff(alone, together); diff != "" {
-				t.Errorf("%s by %s (-alone +together):\n%s", name, order, diff)
-			}
+			env.WantSame(t, fmt.Sprintf("%s by %s", name, order), alone, together)
 		}
 	}
 }
@@ -300,10 +292,7 @@ func checkTitles(t *testing.T, w *warehouse.Warehouse) {
 	for text, want := range map[string]string{
 		"фонд": "1", "100%_": "2", "%_done\\": "2", "fund": "7 6 2 3 4", "funds": "4", "nd%": "", "ьь": "", "renamed": "",
 	} {
-		found, err := pages.ProposalsTitled(t.Context(), w, query.Resolve{Title: text, Limit: 20})
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := env.Must(pages.ProposalsTitled(t.Context(), w, query.Resolve{Title: text, Limit: 20}))(t)
 		var ids []string
 		for _, p := range found {
 			ids = append(ids, p.Identity.ExternalID)
@@ -312,9 +301,7 @@ func checkTitles(t *testing.T, w *warehouse.Warehouse) {
 		if text == "fund" { // two of one length, without a time, in the order of their keys
 			got = strings.ReplaceAll(got, "3 2", "2 3")
 		}
-		if got != want {
-			t.Errorf("title with %q: got %q, want %q", text, got, want)
-		}
+		env.Want(t, want, got, "title with", text)
 	}
 }
 

@@ -12,14 +12,13 @@ import (
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
+
+	"pnyx/test/check"
 )
 
 func TestEveryMigrationMayRunTwice(t *testing.T) {
 	t.Parallel()
-	statements, err := migrations(migrationFiles)
-	if err != nil {
-		t.Fatal(err)
-	}
+	statements := check.Must(migrations(migrationFiles))(t)
 	if len(statements) < 10 {
 		t.Fatalf("got %d statements, want them all", len(statements))
 	}
@@ -38,10 +37,7 @@ func TestEveryMigrationMayRunTwice(t *testing.T) {
 
 func TestMigrationsAreNumberedWithoutGaps(t *testing.T) {
 	t.Parallel()
-	names, err := fs.Glob(migrationFiles, "migrations/*.sql")
-	if err != nil {
-		t.Fatal(err)
-	}
+	names := check.Must(fs.Glob(migrationFiles, "migrations/*.sql"))(t)
 	for i, name := range names {
 		if want := fmt.Sprintf("migrations/%04d_", i); !strings.HasPrefix(name, want) {
 			t.Errorf("got %s, want it to begin with %s", name, want)
@@ -70,14 +66,8 @@ func TestRetryWaitsForSchemaOfAnotherUser(t *testing.T) {
 
 func TestEveryTableEngineIsGrantedInTheDocumentation(t *testing.T) {
 	t.Parallel()
-	grants, err := os.ReadFile("../observe/parts.sql")
-	if err != nil {
-		t.Fatal(err)
-	}
-	statements, err := migrations(migrationFiles)
-	if err != nil {
-		t.Fatal(err)
-	}
+	grants := check.Must(os.ReadFile("../observe/parts.sql"))(t)
+	statements := check.Must(migrations(migrationFiles))(t)
 	engines := []string{"Distributed"} // of a cluster
 	for _, s := range statements {
 		if _, after, made := strings.Cut(s.text, "ENGINE = "); made {
@@ -103,7 +93,5 @@ func TestVersionsGrowWhenTheClockIsSetBack(t *testing.T) {
 	ahead := uint64(time.Now().Add(time.Hour).UnixMicro())
 	c.Seen(ahead)
 	c.Seen(first)
-	if got := c.Next(); got != ahead+1 {
-		t.Errorf("got %d after %d was read, want the next", got, ahead)
-	}
+	check.Want(t, ahead+1, c.Next(), "after", ahead)
 }

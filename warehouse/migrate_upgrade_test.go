@@ -34,9 +34,7 @@ func checkMigration(t *testing.T, o warehouse.Options) {
 	t.Helper()
 	migrate := func(source fs.FS, limit int) {
 		t.Helper()
-		if err := warehouse.MigrateWith(t.Context(), o, source, limit); err != nil {
-			t.Fatal(err)
-		}
+		env.MustDo(t, warehouse.MigrateWith(t.Context(), o, source, limit))
 	}
 	migrate(warehouse.EarlierFiles, math.MaxInt)
 	conn := env.ConnectWarehouse(t, o.URL)
@@ -53,19 +51,13 @@ func checkMigration(t *testing.T, o warehouse.Options) {
 	openAt(t, o)
 	for _, table := range tables {
 		// The table stays as it is, for a rollback to the version that wrote it.
-		if got := contents(t, conn, table); got != before[table] {
-			t.Errorf("%s: got %s, want %s", table, got, before[table])
-		}
+		env.Want(t, before[table], contents(t, conn, table), table)
 	}
 	for _, view := range viewsOf(t, conn) {
-		if err := conn.Exec(t.Context(), "SELECT * FROM "+view+" FORMAT Null"); err != nil {
-			t.Errorf("%s: %v", view, err)
-		}
+		env.WantError(t, nil, conn.Exec(t.Context(), "SELECT * FROM "+view+" FORMAT Null"), view)
 	}
 	for old, table := range copiedTables {
-		if got := contents(t, conn, table); got != before[old] {
-			t.Errorf("%s: got %s, want %s of %s", table, got, before[old], old)
-		}
+		env.Want(t, before[old], contents(t, conn, table), table, "of", old)
 	}
 }
 
@@ -77,14 +69,12 @@ func fillTables(t *testing.T, conn driver.Conn) (tables []string) {
 		Columns   []string `ch:"names"`
 		Structure []string `ch:"types"`
 	}
-	if err := conn.Select(t.Context(), &found, `
+	env.MustDo(t, conn.Select(t.Context(), &found, `
 		SELECT table, groupArray(name) AS names, groupArray(concat(name, ' ', type)) AS types
 		FROM system.columns WHERE database = currentDatabase() AND table IN
 			(SELECT name FROM system.tables WHERE database = currentDatabase() AND engine NOT LIKE '%View')
 			AND table NOT LIKE '%\_local' AND table != 'schema_migrations'
-		GROUP BY table ORDER BY table`); err != nil {
-		t.Fatal(err)
-	}
+		GROUP BY table ORDER BY table`))
 	for n, f := range found {
 		values := strings.Join(f.Columns, ", ")
 		values = strings.Replace(values, "gone", "gone % 2", 1) // a flag
@@ -145,7 +135,5 @@ func TestChoicesWithoutNumbersHaveZerosForEarlierVersions(t *testing.T) {
 		}
 	}
 	lengths := env.Column(t, env.ConnectWarehouse(t, url), "SELECT DISTINCT toString((length(choice_votes), length(choice_powers))) FROM proposal_states")
-	if !cmp.Equal(lengths, []string{"(2,2)"}) {
-		t.Errorf("got %v votes and powers, want as many as there are keys", lengths)
-	}
+	env.WantSame(t, fmt.Sprint("votes and powers", " ", "as many as there are keys"), []string{"(2,2)"}, lengths)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
+	"pnyx/test/env"
 	"pnyx/warehouse"
 	"pnyx/warehouse/counts"
 	"pnyx/warehouse/record"
@@ -44,10 +45,7 @@ func TestEveryWayOfCountingIsTheSame(t *testing.T) {
 	for _, proposal := range proposals {
 		refs = append(refs, ref(proposal).Hash())
 	}
-	tallies, err := counts.VoteTotalsOf(t.Context(), w, refs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tallies := env.Must(counts.VoteTotalsOf(t.Context(), w, refs))(t)
 	if len(tallies) != 3 || tallies[refs[0]].Votes < 100 || !tallies[refs[0]].Recast || tallies[refs[0]].Malformed == 0 {
 		t.Fatalf("got %+v, want many votes, some of them recast", tallies)
 	}
@@ -71,19 +69,10 @@ func TestEveryWayOfCountingIsTheSame(t *testing.T) {
 			t.Run(fmt.Sprintf("%s in ranges of %d", proposal, size), func(t *testing.T) {
 				t.Parallel()
 				hash := ref(proposal).Hash()
-				starts, err := counts.RangeStarts(t.Context(), w, hash, size)
-				if err != nil {
-					t.Fatal(err)
-				}
+				starts := env.Must(counts.RangeStarts(t.Context(), w, hash, size))(t)
 				ranges := counts.RangesOf(starts)
-				parts, err := counts.RangeTotals(t.Context(), w, hash, ranges)
-				if err != nil {
-					t.Fatal(err)
-				}
-				want := counts.SumTotals([]counts.VoteTotals{tallies[hash]})
-				if diff := cmp.Diff(want, counts.SumTotals(parts)); diff != "" {
-					t.Errorf("%d ranges (-whole +sum):\n%s", len(ranges), diff)
-				}
+				parts := env.Must(counts.RangeTotals(t.Context(), w, hash, ranges))(t)
+				env.WantSame(t, fmt.Sprintf("%d ranges", len(ranges)), counts.SumTotals([]counts.VoteTotals{tallies[hash]}), counts.SumTotals(parts))
 				if len(ranges) > 2 {
 					some := []counts.VoterRange{ranges[0], ranges[len(ranges)/2], ranges[len(ranges)-1]}
 					got, err := counts.RangeTotals(t.Context(), w, hash, some)
@@ -112,20 +101,14 @@ func TestRangeOfManyBallotsReadsFewRows(t *testing.T) {
 	w, url := openURL(t)
 	hash := ref("large").Hash()
 	insertBallots(t, url, hash, ballots)
-	starts, err := counts.RangeStarts(t.Context(), w, hash, size)
-	if err != nil {
-		t.Fatal(err)
-	}
+	starts := env.Must(counts.RangeStarts(t.Context(), w, hash, size))(t)
 	if want := ballots / size; len(starts) < want/2 || len(starts) > 2*want {
 		t.Fatalf("got %d ranges of %d voters, want about %d", len(starts), ballots, want)
 	}
 	ranges := counts.RangesOf(starts)
 	widest, widestSum := ranges[0], uint64(0)
 	for i := range ranges {
-		parts, err := counts.RangeTotals(t.Context(), w, hash, ranges[i:i+1])
-		if err != nil {
-			t.Fatal(err)
-		}
+		parts := env.Must(counts.RangeTotals(t.Context(), w, hash, ranges[i:i+1]))(t)
 		if parts[0].Votes > widestSum {
 			widest, widestSum = ranges[i], parts[0].Votes
 		}
@@ -181,9 +164,7 @@ func TestBatchesNameTheVotersOfTheirProposalsUnlessTheyAreMany(t *testing.T) {
 			if err != nil || all != c.all {
 				t.Errorf("got all %t, %v, want %t", all, err, c.all)
 			}
-			if diff := cmp.Diff(c.voters, voters); diff != "" {
-				t.Errorf("voters (-want +got):\n%s", diff)
-			}
+			env.WantSame(t, "voters", c.voters, voters)
 		})
 	}
 }
@@ -191,28 +172,16 @@ func TestBatchesNameTheVotersOfTheirProposalsUnlessTheyAreMany(t *testing.T) {
 // participationByRange returns the participation of a DAO, summed up over ranges of its voters.
 func participationByRange(t *testing.T, w *warehouse.Warehouse, daoID string, size uint64) (ranges int, sum counts.Participation) {
 	t.Helper()
-	starts, err := counts.DAORangeStarts(t.Context(), w, daoID, size)
-	if err != nil {
-		t.Fatal(err)
-	}
-	parts, err := counts.RangeParticipation(t.Context(), w, daoID, counts.RangesOf(starts))
-	if err != nil {
-		t.Fatal(err)
-	}
+	starts := env.Must(counts.DAORangeStarts(t.Context(), w, daoID, size))(t)
+	parts := env.Must(counts.RangeParticipation(t.Context(), w, daoID, counts.RangesOf(starts)))(t)
 	return len(parts), counts.SumParticipation(parts)
 }
 
 // checkParticipation checks the participation of the DAO "dao", counted whole and by ranges.
 func checkParticipation(t *testing.T, w *warehouse.Warehouse, want counts.Participation) {
 	t.Helper()
-	got, err := counts.ParticipationOf(t.Context(), w, []string{"dao"})
-	if err != nil || got["dao"] != want {
-		t.Errorf("got %+v, %v, want %+v", got["dao"], err, want)
-	}
-	stored, err := counts.StoredParticipation(t.Context(), w, []string{"dao"})
-	if err != nil || stored["dao"] != want {
-		t.Errorf("stored: got %+v, %v, want %+v", stored["dao"], err, want)
-	}
+	env.Want(t, want, env.Must(counts.ParticipationOf(t.Context(), w, []string{"dao"}))(t)["dao"])
+	env.Want(t, want, env.Must(counts.StoredParticipation(t.Context(), w, []string{"dao"}))(t)["dao"], "stored")
 	for _, size := range []uint64{1, 8, 1 << 20} {
 		if ranges, sum := participationByRange(t, w, "dao", size); sum != want {
 			t.Errorf("%d ranges: got %+v, want %+v", ranges, sum, want)
@@ -233,10 +202,7 @@ func TestRangeOfALargeDAOReadsFewRows(t *testing.T) {
 		insertBallots(t, url, hash, voters)
 	}
 	writeStates(t, w, states...)
-	starts, err := counts.DAORangeStarts(t.Context(), w, "dao", size)
-	if err != nil {
-		t.Fatal(err)
-	}
+	starts := env.Must(counts.DAORangeStarts(t.Context(), w, "dao", size))(t)
 	ranges := counts.RangesOf(starts)
 	var counted []counts.Participation
 	read := rowsRead(t, func(ctx context.Context) (err error) {
@@ -296,10 +262,7 @@ func TestStoredSumsAreOfTheBallotsAsTheyAre(t *testing.T) {
 		{"a withdrawal", func() { appendAll(t, w, withdrawn) }, 1, 8},
 	} {
 		step.change()
-		totals, err := counts.StoredVoteTotals(t.Context(), w, []record.RefHash{changing, still})
-		if err != nil {
-			t.Fatal(err)
-		}
+		totals := env.Must(counts.StoredVoteTotals(t.Context(), w, []record.RefHash{changing, still}))(t)
 		if got := totals[changing]; got.Votes != step.votes || !got.Power.Equal(decimal.NewFromInt(step.power)) {
 			t.Errorf("%s: got %d votes of %s, want %d of %d", step.name, got.Votes, got.Power, step.votes, step.power)
 		}

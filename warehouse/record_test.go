@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
 	"pnyx/governance"
+	"pnyx/test/env"
 	"pnyx/warehouse"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
@@ -22,21 +22,15 @@ func TestRecordsOfSeveralKindsAreOneBatch(t *testing.T) {
 	proposal := &record.Proposal{ProposalRef: ref("p"), SourceID: "space.eth"}
 	topic := &record.Topic{Host: "forum.a.org", ExternalID: "1"}
 	counts := appendAll(t, w, ballot("p", "0xa", "v1", "1", "1", nil), topic, proposal, ballot("q", "0xa", "v1", "1", "1", nil))
-	if want := (records.Counts{New: 4}); counts != want {
-		t.Errorf("got %+v, want %+v", counts, want)
-	}
+	env.Want(t, (records.Counts{New: 4}), counts)
 	batches, err := records.CommittedBatches(t.Context(), w, time.Now().Add(-time.Minute))
 	if err != nil || len(batches) != 1 {
 		t.Fatalf("got %d batches (%v), want one", len(batches), err)
 	}
 	want := map[record.RefHash]bool{ref("p").Hash(): true, ref("q").Hash(): true}
-	if diff := cmp.Diff(want, batches[0].Changes.Proposals); diff != "" {
-		t.Errorf("changed proposals (-want +got):\n%s", diff)
-	}
+	env.WantSame(t, "changed proposals", want, batches[0].Changes.Proposals)
 	forum := record.SourceRef{Provider: governance.Discourse, ID: topic.Host}
-	if err := records.MarkSynced(t.Context(), w, newRun(), record.KindTopic, []record.SourceRef{forum}); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, records.MarkSynced(t.Context(), w, newRun(), record.KindTopic, []record.SourceRef{forum}))
 	if batches, err = records.CommittedBatches(t.Context(), w, time.Now().Add(-time.Minute)); err != nil || len(batches) != 2 {
 		t.Fatalf("got %d batches (%v), want the end of the import, too", len(batches), err)
 	}
@@ -45,9 +39,7 @@ func TestRecordsOfSeveralKindsAreOneBatch(t *testing.T) {
 			t.Errorf("got sources %v, want the forum", batch.Changes.Sources)
 		}
 	}
-	if later, err := records.CommittedBatches(t.Context(), w, time.Now().Add(time.Minute)); err != nil || len(later) != 0 {
-		t.Errorf("got %d batches committed in the future (%v), want none", len(later), err)
-	}
+	env.Want(t, 0, len(env.Must(records.CommittedBatches(t.Context(), w, time.Now().Add(time.Minute)))(t)), "batches committed in the future")
 }
 
 // The insert of the proposals succeeds, the insert of the ballots does not: the batch is closed with
@@ -64,23 +56,17 @@ func TestBatchThatEndsBetweenTwoKindsIsCompletedByTheNext(t *testing.T) {
 	if _, err := records.Append(t.Context(), w, newRun(), all); err == nil {
 		t.Fatal("got no error, want that of the ballots")
 	}
-	if open, err := records.OpenBatches(t.Context(), w); err != nil || open != 1 {
-		t.Errorf("got %d open batches (%v), want the other one alone", open, err)
-	}
+	env.Want(t, 1, env.Must(records.OpenBatches(t.Context(), w))(t), "open batches", "the other one alone")
 	if batches, err := records.CommittedBatches(t.Context(), w, time.Now().Add(-time.Minute)); err != nil || len(batches) != 1 || !batches[0].Changes.Proposals[ref("p").Hash()] {
 		t.Fatalf("got %+v (%v), want the one that failed", batches, err)
 	}
 	mustExec(t, conn, "ALTER TABLE ballots DROP CONSTRAINT crash")
-	if got, want := appendAll(t, w, all...), (records.Counts{New: 1, Unchanged: 1}); got != want {
-		t.Errorf("got %+v, want %+v", got, want)
-	}
+	env.Want(t, records.Counts{New: 1, Unchanged: 1}, appendAll(t, w, all...))
 	batches, err := records.CommittedBatches(t.Context(), w, time.Now().Add(-time.Minute))
 	if err != nil || len(batches) != 2 || !batches[1].Changes.Proposals[ref("p").Hash()] {
 		t.Errorf("got %+v (%v), want a second batch with the proposal", batches, err)
 	}
-	if got := tally(t, w, "p"); got.Votes != 1 {
-		t.Errorf("got %d votes, want one", got.Votes)
-	}
+	env.Want(t, 1, tally(t, w, "p").Votes, "votes")
 }
 
 // A batch that is sent in several blocks is stored as a whole or not at all, and the error says
@@ -91,9 +77,7 @@ func TestBatchOfManyBlocksIsStoredAsAWhole(t *testing.T) {
 	conn := raw(t, url)
 	stored := func() (ballots, parts uint64) {
 		t.Helper()
-		if err := conn.QueryRow(t.Context(), "SELECT count(), uniqExact(_part) FROM ballots").Scan(&ballots, &parts); err != nil {
-			t.Fatal(err)
-		}
+		env.MustDo(t, conn.QueryRow(t.Context(), "SELECT count(), uniqExact(_part) FROM ballots").Scan(&ballots, &parts))
 		return ballots, parts
 	}
 	const count = 2*records.MaxBlockRows + 1
@@ -117,9 +101,7 @@ func TestBatchOfManyBlocksIsStoredAsAWhole(t *testing.T) {
 			t.Errorf("%s block: got %d ballots stored, want none", name, ballots)
 		}
 	}
-	if got, want := appendAll(t, w, batch...), (records.Counts{New: count}); got != want {
-		t.Errorf("got %+v, want %+v", got, want)
-	}
+	env.Want(t, records.Counts{New: count}, appendAll(t, w, batch...))
 	if ballots, parts := stored(); ballots != count || parts != 1 {
 		t.Errorf("got %d ballots in %d parts, want %d in one", ballots, parts, uint64(count))
 	}
@@ -132,16 +114,10 @@ func TestArrivingRecordsAreThoseOfOpenAndLaterBatches(t *testing.T) {
 	space := record.SourceRef{Provider: governance.Snapshot, ID: "space"}
 	p := &record.Proposal{ProposalRef: ref, SourceID: space.ID, Title: "A", VoteType: governance.SingleChoice, Choices: []string{"Yes"}}
 	before := time.Now().Add(-time.Hour)
-	if _, err := records.Append(t.Context(), w, records.Import{ID: uuid.New(), ObservedAt: before}, []record.Record{p}); err != nil {
-		t.Fatal(err)
-	}
+	env.Must(records.Append(t.Context(), w, records.Import{ID: uuid.New(), ObservedAt: before}, []record.Record{p}))(t)
 	arriving := func(since time.Time, refs []record.RefHash, sources ...record.SourceRef) bool {
 		t.Helper()
-		found, err := records.Arriving(t.Context(), w, refs, sources, since)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return found
+		return env.Must(records.Arriving(t.Context(), w, refs, sources, since))(t)
 	}
 	later := time.Now().Add(time.Hour)
 	if !arriving(before, []record.RefHash{ref.Hash()}) || !arriving(before, nil, space) {

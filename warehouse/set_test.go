@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"pnyx/test/check"
 )
 
 // calls records which keys were read together.
@@ -40,9 +42,7 @@ func runSet(t *testing.T, members ...func(context.Context) error) {
 	for _, member := range members {
 		running.Go(func() {
 			defer set.Leave()
-			if err := member(set.With(t.Context())); err != nil {
-				t.Error(err)
-			}
+			check.WantError(t, nil, member(set.With(t.Context())))
 		})
 	}
 	running.Wait()
@@ -73,9 +73,7 @@ func TestReadsOfOneShapeAreAnsweredTogether(t *testing.T) {
 		of   *calls
 		want string
 	}{"even": {&even, "[[0 2 4] [10 12 14]]"}, "odd": {&odd, "[[1 3 5] [11 13 15]]"}} {
-		if got := fmt.Sprint(c.of.keys); got != c.want {
-			t.Errorf("%s keys were read as %s, want %s", name, got, c.want)
-		}
+		check.Want(t, c.want, fmt.Sprint(c.of.keys), name, "keys were read")
 	}
 }
 
@@ -110,9 +108,7 @@ func TestAReadThatIsAloneIsNotWaitedFor(t *testing.T) {
 		})
 		return err
 	})
-	if got := fmt.Sprint(together.keys); got != "[[1 1]]" {
-		t.Errorf("got the reads %s, want both in one", got)
-	}
+	check.Want(t, "[[1 1]]", fmt.Sprint(together.keys), "keys of both reads in one")
 }
 
 // serving returns turns of a server with so many threads, and a caller that waits.
@@ -135,9 +131,7 @@ func TestStatementsThatYieldRunOneAtATime(t *testing.T) {
 		}()
 		<-time.After(maxTurnWait / 2)
 		end()
-		if got := <-next; got != maxTurnWait/2 {
-			t.Errorf("the second statement began after %s, want it at the end of the first, after %s", got, maxTurnWait/2)
-		}
+		check.Want(t, maxTurnWait/2, <-next, "the second statement began after", "it at the end of the first, after")
 		end() // again, as by a second Close
 		if _, end := turns.yield(Yielding(t.Context())); end == nil {
 			t.Error("got no turn for the third statement, want one")
@@ -161,9 +155,7 @@ func TestNoStatementWaitsLongForItsTurn(t *testing.T) {
 		stop()
 		began := time.Now()
 		turns.yield(ended)
-		if got := time.Since(began); got != 0 {
-			t.Errorf("a statement that is no longer wanted waited %s, want 0", got)
-		}
+		check.Want(t, 0, time.Since(began), "a statement that is no longer wanted waited")
 	})
 }
 
@@ -187,9 +179,7 @@ func TestStatementsInTheBackgroundRunOneAtATime(t *testing.T) {
 					}()
 				}
 				for i := range 3 {
-					if got, want := <-ended, time.Duration(i+1)*time.Second; got != want {
-						t.Errorf("statement %d ended after %s, want %s", i, got, want)
-					}
+					check.Want(t, time.Duration(i+1)*time.Second, <-ended, "statement", i, "ended after")
 				}
 				if _, end := turns.yield(Yielding(t.Context())); time.Since(began) != 3*time.Second {
 					t.Errorf("got a turn after %s, want one at once", time.Since(began))

@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
 	"pnyx/governance/query"
+	"pnyx/test/env"
 	"pnyx/warehouse/counts"
 	"pnyx/warehouse/pages"
 	"pnyx/warehouse/record"
@@ -35,9 +35,7 @@ func TestPageOfSortedCopyReadsFewRows(t *testing.T) {
 	}
 	appendAll(t, w, records...)
 	order := pages.SortedCopy{Kind: pages.BallotCopy, Subject: "equal", Ref: ref("equal").Hash()}
-	if err := pages.BuildSortedCopy(t.Context(), w, order, generation); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, pages.BuildSortedCopy(t.Context(), w, order, generation))
 	source := pages.BallotSource{Ref: order.Ref, Generation: generation}
 	positions := map[string]int{"first page": copied, "second page": copied - asked, "middle": copied / 2}
 	for name, by := range map[string]query.BallotOrder{"power": query.BallotsByPower, "time": query.BallotsByTime} {
@@ -95,25 +93,17 @@ func TestCopiesFollowAWithdrawnProposal(t *testing.T) {
 	stale := func(states ...counts.ProposalState) (subjects []string) {
 		t.Helper()
 		writeStates(t, w, states...)
-		copies, err := pages.StaleSortedCopies(t.Context(), w)
-		if err != nil {
-			t.Fatal(err)
-		}
+		copies := env.Must(pages.StaleSortedCopies(t.Context(), w))(t)
 		for _, c := range copies {
 			subjects = append(subjects, fmt.Sprintf("%s %s at %d", c.Kind, c.Subject, c.Revision))
 			c.Generation = c.Revision
-			if err := pages.SwitchSortedCopy(t.Context(), w, c); err != nil {
-				t.Fatal(err)
-			}
+			env.MustDo(t, pages.SwitchSortedCopy(t.Context(), w, c))
 		}
 		return subjects
 	}
 	current := func() (subjects []string) {
 		t.Helper()
-		copies, err := pages.CurrentSortedCopies(t.Context(), w)
-		if err != nil {
-			t.Fatal(err)
-		}
+		copies := env.Must(pages.CurrentSortedCopies(t.Context(), w))(t)
 		for _, c := range copies {
 			subjects = append(subjects, c.Subject)
 		}
@@ -131,11 +121,7 @@ func TestCopiesFollowAWithdrawnProposal(t *testing.T) {
 		{"nothing new", nil, nil, []string{"a", "dao"}},
 		{"back again", []counts.ProposalState{large("b", 4)}, []string{"ballots b at 4", "voters dao at 4"}, []string{"a", "b", "dao"}},
 	} {
-		if diff := cmp.Diff(c.stale, stale(c.states...)); diff != "" {
-			t.Errorf("%s: stale copies (-want +got):\n%s", c.name, diff)
-		}
-		if diff := cmp.Diff(c.current, current()); diff != "" {
-			t.Errorf("%s: current copies (-want +got):\n%s", c.name, diff)
-		}
+		env.WantSame(t, fmt.Sprintf("%s: stale copies", c.name), c.stale, stale(c.states...))
+		env.WantSame(t, fmt.Sprintf("%s: current copies", c.name), c.current, current())
 	}
 }

@@ -11,15 +11,14 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"pnyx/test/check"
 )
 
 // statements returns the files with statements, of this package and of those below.
 func statements(t *testing.T) []string {
 	t.Helper()
-	own, err := filepath.Glob("sql/*.sql")
-	if err != nil {
-		t.Fatal(err)
-	}
+	own := check.Must(filepath.Glob("sql/*.sql"))(t)
 	below, err := filepath.Glob("*/sql/*.sql")
 	if err != nil || len(below) == 0 {
 		t.Fatalf("no statements below: %v", err)
@@ -30,23 +29,14 @@ func statements(t *testing.T) []string {
 // literalsByFile returns the string literals of each Go source of these packages.
 func literalsByFile(t *testing.T) map[string]map[string]bool {
 	t.Helper()
-	own, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	below, err := filepath.Glob("*/*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	own := check.Must(filepath.Glob("*.go"))(t)
+	below := check.Must(filepath.Glob("*/*.go"))(t)
 	found := map[string]map[string]bool{}
 	for _, source := range append(own, below...) {
 		if strings.HasSuffix(source, "_test.go") {
 			continue
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), source, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := check.Must(parser.ParseFile(token.NewFileSet(), source, nil, 0))(t)
 		literals := map[string]bool{}
 		ast.Inspect(file, func(n ast.Node) bool {
 			if literal, ok := n.(*ast.BasicLit); ok && literal.Kind == token.STRING {
@@ -90,18 +80,13 @@ func TestValuesAreBoundNotFormatted(t *testing.T) {
 	verbs, fragment := regexp.MustCompile(`%[^\s]`), regexp.MustCompile(`^%(s|\[)`)
 	quoted := regexp.MustCompile(`'[^'\n]*%(s|\[\d\]s)[^'\n]*'`)
 	for _, file := range statements(t) {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := check.Must(os.ReadFile(file))(t)
 		for _, verb := range verbs.FindAllString(string(text), -1) {
 			if !fragment.MatchString(verb) {
 				t.Errorf("%s: got verb %q, want %%s or %%[n]s", file, verb)
 			}
 		}
-		if value := quoted.FindString(string(text)); value != "" {
-			t.Errorf("%s: %s formats a value into the statement", file, value)
-		}
+		check.Want(t, "", quoted.FindString(string(text)), file, "formats a value into the statement")
 	}
 }
 
@@ -111,10 +96,7 @@ func TestSubqueriesOverTablesAreGlobal(t *testing.T) {
 	t.Parallel()
 	texts := map[string]string{}
 	for _, file := range statements(t) {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := check.Must(os.ReadFile(file))(t)
 		texts[file] = string(text)
 	}
 	for source, literals := range literalsByFile(t) {

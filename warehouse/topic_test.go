@@ -7,10 +7,9 @@ import (
 	"slices"
 	"testing"
 
-	gocmp "github.com/google/go-cmp/cmp"
-
 	"pnyx/governance"
 	"pnyx/governance/query"
+	"pnyx/test/env"
 	"pnyx/warehouse"
 	"pnyx/warehouse/counts"
 	"pnyx/warehouse/pages"
@@ -79,9 +78,7 @@ func TestPagesOfTopicsEqualFilteredAndSortedTopics(t *testing.T) {
 		older[i].Revision, older[i].Visible, older[i].Replies = 1, true, 99
 	}
 	for _, written := range [][]counts.TopicState{older, states} {
-		if err := counts.WriteTopicStates(t.Context(), w, written); err != nil {
-			t.Fatal(err)
-		}
+		env.MustDo(t, counts.WriteTopicStates(t.Context(), w, written))
 	}
 	two, four := governance.Timestamp(2), governance.Timestamp(4)
 	for _, order := range []query.TopicOrder{query.TopicsByUpdate, query.TopicsByCreation, query.TopicsByReplies} {
@@ -128,9 +125,7 @@ func wantPages(
 		}
 		return pages.ListTopics(t.Context(), w, q)
 	})
-	if diff := gocmp.Diff(all, got); diff != "" {
-		t.Errorf("%+v (-want +got):\n%s", q, diff)
-	}
+	env.WantSame(t, fmt.Sprintf("%+v", q), all, got)
 }
 
 // topicsAgree checks the queries about topics that join sharded tables.
@@ -150,29 +145,17 @@ func topicsAgree(t *testing.T, w *warehouse.Warehouse) {
 	if err != nil || len(held) != 30 || slices.ContainsFunc(held, func(t records.Topic) bool { return t.Category != "Grants" }) {
 		t.Errorf("got %d topics (%v), want 30 in their category", len(held), err)
 	}
-	all, err := records.AllTopics(t.Context(), w)
-	if err != nil || len(all) != 30 {
-		t.Errorf("got %d topics in all (%v), want 30", len(all), err)
-	}
+	env.Want(t, 30, len(env.Must(records.AllTopics(t.Context(), w))(t)), "topics in all")
 	forums := []records.Forum{{Host: "host1", DAOID: "a"}, {Host: "host2", DAOID: "b"}}
-	changed, err := records.TopicsChanged(t.Context(), w, forums, 1, 0)
-	if err != nil || len(changed) != 15 {
-		t.Errorf("got %d topics changed (%v), want 15", len(changed), err)
-	}
+	env.Want(t, 15, len(env.Must(records.TopicsChanged(t.Context(), w, forums, 1, 0))(t)), "topics changed")
 	states := topicStates(30)
 	for i := range states {
 		states[i].Name, states[i].Links = fmt.Sprint("topic", i), []string{fmt.Sprint("proposal", i)}
 	}
-	if err := counts.WriteTopicStates(t.Context(), w, states); err != nil {
-		t.Fatal(err)
-	}
-	page, err := pages.ListTopics(t.Context(), w, query.Topics{Order: query.TopicsByReplies, Paging: query.Paging[query.TopicPosition]{Limit: 5}})
-	if err != nil || len(page) != 5 {
-		t.Errorf("got %d rows (%v), want 5", len(page), err)
-	}
-	if published, err := counts.PublishedTopics(t.Context(), w, refs); err != nil || len(published) != 30 {
-		t.Errorf("got %d published topics (%v), want 30", len(published), err)
-	}
+	env.MustDo(t, counts.WriteTopicStates(t.Context(), w, states))
+	page := env.Must(pages.ListTopics(t.Context(), w, query.Topics{Order: query.TopicsByReplies, Paging: query.Paging[query.TopicPosition]{Limit: 5}}))(t)
+	env.Want(t, 5, len(page), "rows")
+	env.Want(t, 30, len(env.Must(counts.PublishedTopics(t.Context(), w, refs))(t)), "published topics")
 	linksAgree(t, w)
 }
 
@@ -185,18 +168,12 @@ func linksAgree(t *testing.T, w *warehouse.Warehouse) {
 			Previous:     counts.ProposalLink{Topic: "topic29"},
 		})
 	}
-	if err := counts.WriteProposalLinks(t.Context(), w, links, 7); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, counts.WriteProposalLinks(t.Context(), w, links, 7))
 	for since, want := range map[uint64]int{6: 26, 7: 0} {
-		if linked, err := records.TopicsLinked(t.Context(), w, since); err != nil || len(linked) != want {
-			t.Errorf("got %d topics linked since %d (%v), want %d", len(linked), since, err, want)
-		}
+		env.Want(t, want, len(env.Must(records.TopicsLinked(t.Context(), w, since))(t)), "topics linked since", since)
 	}
-	found, err := counts.LinkedProposals(t.Context(), w, []string{"topic5", "topic99"}, []string{"proposal3", "proposal0"})
-	if err != nil || len(found) != 2 {
-		t.Errorf("got %d proposals linked (%v), want 2", len(found), err)
-	}
+	found := env.Must(counts.LinkedProposals(t.Context(), w, []string{"topic5", "topic99"}, []string{"proposal3", "proposal0"}))(t)
+	env.Want(t, 2, len(found), "proposals linked")
 }
 
 func TestTopicsAndLinksAreFound(t *testing.T) {

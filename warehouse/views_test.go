@@ -10,7 +10,6 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
-	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
@@ -32,25 +31,13 @@ func viewsOf(t *testing.T, conn driver.Conn) []string {
 
 func TestSchemaPageIsCurrent(t *testing.T) {
 	t.Parallel()
-	recorded, err := os.ReadFile("../docs/schema.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	present, err := warehouse.SchemaPage()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(recorded), string(present)); diff != "" {
-		t.Errorf("docs/schema.md is out of date, run `make docs` (-recorded +present):\n%s", diff)
-	}
+	recorded := env.Must(os.ReadFile("../docs/schema.md"))(t)
+	env.WantSame(t, "docs/schema.md is out of date, run `make docs`", string(recorded), string(env.Must(warehouse.SchemaPage())(t)))
 }
 
 func TestEveryViewAndColumnIsDescribed(t *testing.T) {
 	t.Parallel()
-	page, err := warehouse.SchemaPage()
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := env.Must(warehouse.SchemaPage())(t)
 	instance := env.SharedEngine(t)
 	database := env.MigratedDatabase(t, instance)
 	conn := env.ConnectWarehouse(t, instance.URL(database))
@@ -128,10 +115,7 @@ func shardsShowViews(t *testing.T, shards [2]warehouse.Options) {
 
 	openAt(t, shards[1])
 	generated(t, shards[1].URL, 40, 50)
-	options, err := clickhouse.ParseDSN(shards[1].URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	options := env.Must(clickhouse.ParseDSN(shards[1].URL))(t)
 	if got := sums(t, raw(t, shards[1].URL), options.Auth.Database); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

@@ -13,7 +13,6 @@ import (
 	"testing/fstest"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
-	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
@@ -40,9 +39,7 @@ func readTogether(t *testing.T, reads ...func(context.Context) error) uint64 {
 		})
 	}
 	running.Wait()
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, errors.Join(errs...))
 	return rows.Load()
 }
 
@@ -152,9 +149,7 @@ func TestAVotersProposalsHaveTheirLatestTitles(t *testing.T) {
 	history.Limit, pending.Limit = 9, 9
 	votes, err := pages.ListVoterVotes(t.Context(), w, history)
 	open, errOpen := pages.ListOpenVotes(t.Context(), w, pending)
-	if err := errors.Join(err, errOpen); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, errors.Join(err, errOpen))
 	got := map[string]string{}
 	show := func(key governance.ProposalKey, title *string) {
 		if got[string(key)] = ""; title != nil {
@@ -167,9 +162,7 @@ func TestAVotersProposalsHaveTheirLatestTitles(t *testing.T) {
 	for _, vote := range open {
 		show(vote.Proposal.ProposalKey, vote.Proposal.Title)
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("titles (-want +got):\n%s", diff)
-	}
+	env.WantSame(t, "titles", want, got)
 }
 
 func TestAVoterWithManyBallotsIsReadCompletely(t *testing.T) {
@@ -213,9 +206,7 @@ func TestStoredVotersGetTheSpellingOfTheirIdentity(t *testing.T) {
 	const name = "migrations/0035_voters.sql"
 	migration := fstest.MapFS{name: {Data: env.ReadFile(t, name)}}
 	for range 2 {
-		if err := warehouse.MigrateWith(t.Context(), warehouse.Options{URL: url}, migration, math.MaxInt); err != nil {
-			t.Fatal(err)
-		}
+		env.MustDo(t, warehouse.MigrateWith(t.Context(), warehouse.Options{URL: url}, migration, math.MaxInt))
 		got := env.Column(t, raw(t, url), "SELECT concat(vote_id, ' ', voter) FROM latest_ballots ORDER BY vote_id")
 		if want := []string{"b " + padded, "c " + padded, "d 0xfeed"}; !slices.Equal(got, want) {
 			t.Errorf("got %s, want %s", got, want)

@@ -45,14 +45,9 @@ func openAt(t *testing.T, o warehouse.Options) *warehouse.Warehouse {
 	t.Helper()
 	o.QueryTimeout, o.MaxMemory = 2*time.Minute, 2<<30
 	o.Logger = slog.New(slog.DiscardHandler)
-	w, err := warehouse.Open(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := env.Must(warehouse.Open(t.Context(), o))(t)
 	t.Cleanup(func() {
-		if err := w.Close(); err != nil {
-			t.Error(err)
-		}
+		env.WantError(t, nil, w.Close())
 	})
 	return w
 }
@@ -84,18 +79,12 @@ func newRun() records.Import {
 
 func appendAll(t *testing.T, w *warehouse.Warehouse, all ...record.Record) records.Counts {
 	t.Helper()
-	counts, err := records.Append(t.Context(), w, newRun(), all)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return counts
+	return env.Must(records.Append(t.Context(), w, newRun(), all))(t)
 }
 
 func writeStates(t *testing.T, w *warehouse.Warehouse, states ...counts.ProposalState) {
 	t.Helper()
-	if err := counts.WriteProposalStates(t.Context(), w, states); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, counts.WriteProposalStates(t.Context(), w, states))
 }
 
 // walk reads a list to its end, in pages of a size. read reads the page after a row, the first for nil.
@@ -103,10 +92,7 @@ func walk[Row any](t *testing.T, limit int, read func(after *Row) ([]Row, error)
 	t.Helper()
 	var last *Row
 	for {
-		page, err := read(last)
-		if err != nil {
-			t.Fatal(err)
-		}
+		page := env.Must(read(last))(t)
 		if all = append(all, page...); len(page) < limit {
 			return all
 		}
@@ -137,10 +123,7 @@ func ballot(proposal, voter, id, choice, power string, votedAt *governance.Times
 func tally(t *testing.T, w *warehouse.Warehouse, proposal string) counts.VoteTotals {
 	t.Helper()
 	hash := ref(proposal).Hash()
-	tallies, err := counts.VoteTotalsOf(t.Context(), w, []record.RefHash{hash})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tallies := env.Must(counts.VoteTotalsOf(t.Context(), w, []record.RefHash{hash}))(t)
 	return tallies[hash]
 }
 
@@ -175,9 +158,7 @@ func TestAppendIsIdempotent(t *testing.T) {
 		{"twice in one batch", []record.Record{ballot("p", "0xd", "v4", "1", "1", nil), ballot("p", "0xd", "v4", "1", "1", nil)}, records.Counts{New: 1, Unchanged: 1}},
 		{"twice in one batch, differing", []record.Record{ballot("p", "0xe", "v5", "1", "1", nil), ballot("p", "0xe", "v5", "1", "5", nil)}, records.Counts{New: 1, Changed: 1}},
 	} {
-		if got := appendAll(t, w, step.records...); got != step.want {
-			t.Errorf("%s: got %+v, want %+v", step.name, got, step.want)
-		}
+		env.Want(t, step.want, appendAll(t, w, step.records...), step.name)
 	}
 	got := tally(t, w, "p")
 	if got.Votes != 5 || got.Power.String() != "20" {
@@ -207,9 +188,7 @@ func TestOneBallotPerVoterCounts(t *testing.T) {
 	}
 	// A correction of the cast that counted lets the other one count.
 	appendAll(t, w, ballot("the later one", "0xa", "v1", "1", "1", at("2025-12-31T00:00:00Z")))
-	if got := tally(t, w, "the later one"); got.Choices["2"].Votes != 1 {
-		t.Errorf("after the correction: got %v, want one vote for 2", got.Choices)
-	}
+	env.Want(t, 1, tally(t, w, "the later one").Choices["2"].Votes, "after the correction", "one vote for 2")
 }
 
 func TestVoteTotalsAreExactForEveryFormOfBallot(t *testing.T) {
@@ -248,12 +227,8 @@ func TestVoteTotalsAreExactForEveryFormOfBallot(t *testing.T) {
 		Choices: map[string]string{"1": "3.333333333333333335", "2": "3.333333333333333333", "3": "3.333333333333333334"},
 		Last:    "2026-03-01T10:00:00.500Z", Undated: 2, DayOnly: 1, Rounded: 1,
 	}
-	if diff := cmp.Diff(want, shown); diff != "" {
-		t.Errorf("tally (-want +got):\n%s", diff)
-	}
-	if got.Choices["2"].Votes != 2 {
-		t.Errorf("choice 2 has %d votes, want 2: one of no power, one weighted", got.Choices["2"].Votes)
-	}
+	env.WantSame(t, "tally", want, shown)
+	env.Want(t, 2, got.Choices["2"].Votes, "votes for choice 2, one of no power, one weighted")
 }
 
 func TestRankedBallotsAreGroupedByPreference(t *testing.T) {
@@ -267,18 +242,12 @@ func TestRankedBallotsAreGroupedByPreference(t *testing.T) {
 	}
 	appendAll(t, w, casts...)
 	hash := ref("ranked").Hash()
-	rankings, err := counts.Rankings(t.Context(), w, []record.RefHash{hash})
-	if err != nil {
-		t.Fatal(err)
-	}
+	rankings := env.Must(counts.Rankings(t.Context(), w, []record.RefHash{hash}))(t)
 	want := []governance.Ranking{
 		{Choices: []string{"1", "2"}, Votes: 2, Power: decimal.NewFromInt(4)},
 		{Choices: []string{"2", "1"}, Votes: 1, Power: decimal.NewFromInt(2)},
 	}
-	equal := cmp.Comparer(func(a, b decimal.Decimal) bool { return a.Equal(b) })
-	if diff := cmp.Diff(want, rankings[hash], equal); diff != "" {
-		t.Errorf("rankings (-want +got):\n%s", diff)
-	}
+	env.WantSame(t, "rankings", want, rankings[hash], cmp.Comparer(func(a, b decimal.Decimal) bool { return a.Equal(b) }))
 }
 
 func TestProposalIsReadAsAppended(t *testing.T) {
@@ -297,19 +266,14 @@ func TestProposalIsReadAsAppended(t *testing.T) {
 	}
 	bare := &record.Proposal{ProposalRef: ref("bare"), SourceID: "space.eth"}
 	appendAll(t, w, full, bare)
-	got, err := records.Proposals(t.Context(), w, []record.RefHash{full.Hash(), bare.Hash(), ref("unknown").Hash()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := env.Must(records.Proposals(t.Context(), w, []record.RefHash{full.Hash(), bare.Hash(), ref("unknown").Hash()}))(t)
 	found := map[string]record.Proposal{}
 	for _, p := range got {
 		found[p.ExternalID] = p.Proposal
 	}
 	bare.Choices, bare.StatedScores, full.Milestones[1].TxHash = []string{}, []decimal.Decimal{}, ""
 	equal := cmp.Comparer(func(a, b decimal.Decimal) bool { return a.Equal(b) })
-	if diff := cmp.Diff(map[string]record.Proposal{"full": *full, "bare": *bare}, found, equal); diff != "" {
-		t.Errorf("proposals (-want +got):\n%s", diff)
-	}
+	env.WantSame(t, "proposals", map[string]record.Proposal{"full": *full, "bare": *bare}, found, equal)
 }
 
 func TestEveryKindOfRecordCanBeAppended(t *testing.T) {
@@ -346,19 +310,11 @@ func TestBallotsWaitForTheirProposal(t *testing.T) {
 	w := open(t)
 	appendAll(t, w, ballot("late", "0xa", "v1", "1", "1", nil), ballot("late", "0xb", "v2", "1", "1", nil))
 	waiting := func() uint64 {
-		n, err := records.WaitingBallots(t.Context(), w)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return n
+		return env.Must(records.WaitingBallots(t.Context(), w))(t)
 	}
-	if got := waiting(); got != 2 {
-		t.Errorf("got %d waiting ballots, want 2", got)
-	}
+	env.Want(t, 2, waiting(), "waiting ballots")
 	appendAll(t, w, &record.Proposal{ProposalRef: ref("late"), SourceID: "s"})
-	if got := waiting(); got != 0 {
-		t.Errorf("got %d waiting ballots after the proposal came, want 0", got)
-	}
+	env.Want(t, 0, waiting(), "waiting ballots after the proposal came")
 }
 
 func TestAbandonedBatchIsCommitted(t *testing.T) {
@@ -366,19 +322,11 @@ func TestAbandonedBatchIsCommitted(t *testing.T) {
 	w, url := openURL(t)
 	hash := ref("p").Hash()
 	for _, age := range []string{"10 MINUTE", "1 SECOND"} {
-		err := raw(t, url).Exec(t.Context(), "INSERT INTO batches (batch_id, import_id, sealed, changed_at, proposals) "+
-			"SELECT generateUUIDv4(1), generateUUIDv4(2), 0, now64(6) - INTERVAL "+age+", [unhex(?)]", hexOf(hash))
-		if err != nil {
-			t.Fatal(err)
-		}
+		env.MustDo(t, raw(t, url).Exec(t.Context(), "INSERT INTO batches (batch_id, import_id, sealed, changed_at, proposals) "+
+			"SELECT generateUUIDv4(1), generateUUIDv4(2), 0, now64(6) - INTERVAL "+age+", [unhex(?)]", hexOf(hash)))
 	}
-	if err := records.CommitAbandoned(t.Context(), w); err != nil {
-		t.Fatal(err)
-	}
-	batches, err := records.CommittedBatches(t.Context(), w, time.Now().Add(-time.Minute))
-	if err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, records.CommitAbandoned(t.Context(), w))
+	batches := env.Must(records.CommittedBatches(t.Context(), w, time.Now().Add(-time.Minute)))(t)
 	if len(batches) != 1 || !batches[0].Changes.Proposals[hash] {
 		t.Errorf("got %+v, want the one abandoned batch", batches)
 	}
@@ -392,13 +340,8 @@ func TestRecordsOfDeadImportArePartOfNextBatch(t *testing.T) {
 	conn := raw(t, url)
 	// As if the import had died between its write and its commit.
 	mustExec(t, conn, "ALTER TABLE batches DELETE WHERE sealed = 1 SETTINGS mutations_sync = 1")
-	if got := appendAll(t, w, b); got.Unchanged != 1 {
-		t.Errorf("got %+v, want the ballot unchanged", got)
-	}
-	batches, err := records.CommittedBatches(t.Context(), w, time.Now().Add(-time.Minute))
-	if err != nil {
-		t.Fatal(err)
-	}
+	env.Want(t, 1, appendAll(t, w, b).Unchanged, "the ballot unchanged")
+	batches := env.Must(records.CommittedBatches(t.Context(), w, time.Now().Add(-time.Minute)))(t)
 	if len(batches) != 1 || !batches[0].Changes.Proposals[ref("p").Hash()] {
 		t.Errorf("got %+v, want the proposal changed again", batches)
 	}
@@ -418,21 +361,14 @@ func TestCatalogGivesEverySourceToOneDAO(t *testing.T) {
 	appendAll(t, w,
 		&record.Topic{Host: "forum.a.org", ExternalID: "1", Visible: true, UpdatedAt: at("2026-01-02")},
 		&record.Topic{Host: "forum.a.org", ExternalID: "2", UpdatedAt: at("2026-01-03")})
-	catalog, err := records.ReadCatalog(t.Context(), w)
-	if err != nil {
-		t.Fatal(err)
-	}
+	catalog := env.Must(records.ReadCatalog(t.Context(), w))(t)
 	names := map[string]string{}
 	for id, dao := range catalog.DAOs {
 		names[id] = dao.Name
 	}
 	want := map[string]string{"a": "A", "b": "B", "own.eth": "Own", "nameless.eth": "nameless.eth", "forum.a.org": "forum.a.org"}
-	if diff := cmp.Diff(want, names); diff != "" {
-		t.Errorf("DAOs (-want +got):\n%s", diff)
-	}
-	if got := catalog.Owner[claimed]; got != "a" {
-		t.Errorf("%v belongs to %q, want a: the first in order of ids", claimed, got)
-	}
+	env.WantSame(t, "DAOs", want, names)
+	env.Want(t, "a", catalog.Owner[claimed], claimed, "belongs to the first in order of ids")
 	forum := catalog.Sources[record.SourceRef{Provider: governance.Discourse, ID: "forum.a.org"}]
 	if forum.Topics != 1 || *forum.LatestTopicAt != *at("2026-01-02") {
 		t.Errorf("got %d topics, latest %v, want the visible one", forum.Topics, forum.LatestTopicAt)
@@ -446,14 +382,9 @@ func TestAttackAnUnclaimedSourceJoinsNoDAOByItsID(t *testing.T) {
 	claimed := record.SourceRef{Provider: governance.Snapshot, ID: "harbor.eth"}
 	appendAll(t, w, &record.DAO{ID: "harbor", Name: "Harbor", Sources: []record.SourceRef{claimed}})
 	appendAll(t, w, &record.Source{SourceRef: slug, Name: "Not Harbor"}, &record.Source{SourceRef: space, Name: "Nor this"})
-	catalog, err := records.ReadCatalog(t.Context(), w)
-	if err != nil {
-		t.Fatal(err)
-	}
+	catalog := env.Must(records.ReadCatalog(t.Context(), w))(t)
 	want := map[record.SourceRef]string{claimed: "harbor", slug: "tally:harbor", space: "snapshot:harbor"}
-	if diff := cmp.Diff(want, catalog.Owner); diff != "" {
-		t.Errorf("owners (-want +got):\n%s", diff)
-	}
+	env.WantSame(t, "owners", want, catalog.Owner)
 	if got := catalog.DAOs["harbor"].Sources; len(got) != 1 {
 		t.Errorf("got sources %v of harbor, want the declared one", got)
 	}
@@ -465,14 +396,8 @@ func TestAttackAnUnclaimedSourceJoinsNoDAOByItsID(t *testing.T) {
 func TestSigningKeyIsCreatedOnce(t *testing.T) {
 	t.Parallel()
 	w, url := openURL(t)
-	first, err := accounts.NewAccounts(w).SigningKey(t.Context(), "cursor")
-	if err != nil {
-		t.Fatal(err)
-	}
-	second, err := accounts.NewAccounts(openAt(t, warehouse.Options{URL: url})).SigningKey(t.Context(), "cursor")
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := env.Must(accounts.NewAccounts(w).SigningKey(t.Context(), "cursor"))(t)
+	second := env.Must(accounts.NewAccounts(openAt(t, warehouse.Options{URL: url})).SigningKey(t.Context(), "cursor"))(t)
 	if string(first) != string(second) || len(first) != 32 {
 		t.Errorf("got %d and %d bytes that differ, want the same 32", len(first), len(second))
 	}
@@ -490,12 +415,8 @@ func TestHTTPProtocol(t *testing.T) {
 		URL: "http://" + instance.User + ":" + instance.Password + "@" + instance.HTTPAddr + "/" + database,
 	})
 	appendAll(t, w, ballot("p", "0xa", "v1", "1", "1.5", nil))
-	if got := appendAll(t, w, ballot("p", "0xa", "v1", "1", "1.5", nil)); got.Unchanged != 1 {
-		t.Errorf("got %+v, want the ballot unchanged", got)
-	}
-	if got := tally(t, w, "p"); got.Power.String() != "1.5" {
-		t.Errorf("got a power of %s, want 1.5", got.Power)
-	}
+	env.Want(t, 1, appendAll(t, w, ballot("p", "0xa", "v1", "1", "1.5", nil)).Unchanged, "the ballot unchanged")
+	env.Want(t, "1.5", tally(t, w, "p").Power.String(), "a power")
 }
 
 func TestUnreachableServerIsNamedWithoutPassword(t *testing.T) {
@@ -547,13 +468,8 @@ func TestCatalogKnowsTheNewestPastRecordOfASource(t *testing.T) {
 	appendAll(t, w, dated("a", "2024-01-01T00:00:00Z", "2024-02-01T00:00:00Z"), dated("b", "2024-01-15T00:00:00Z", ""), dated("c", "2099-01-01T00:00:00Z", ""))
 	space := record.SourceRef{Provider: governance.Snapshot, ID: "dao.eth"}
 	run := records.Import{ID: uuid.New(), ObservedAt: time.Now().UTC().Truncate(time.Millisecond), AsOf: at("2024-03-01T00:00:00Z")}
-	if err := records.MarkSynced(t.Context(), w, run, record.KindProposal, []record.SourceRef{space}); err != nil {
-		t.Fatal(err)
-	}
-	catalog, err := records.ReadCatalog(t.Context(), w)
-	if err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, records.MarkSynced(t.Context(), w, run, record.KindProposal, []record.SourceRef{space}))
+	catalog := env.Must(records.ReadCatalog(t.Context(), w))(t)
 	got := catalog.Sources[space]
 	if diff := cmp.Diff([]*governance.Timestamp{at("2024-03-01T00:00:00Z"), at("2024-02-01T00:00:00Z")}, []*governance.Timestamp{got.AsOf, got.NewestRecordAt}); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -563,10 +479,7 @@ func TestCatalogKnowsTheNewestPastRecordOfASource(t *testing.T) {
 // aging forwards connections to a ClickHouse server, which greets as version 25.8.
 func aging(t *testing.T, address string) (forward string) {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := env.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	t.Cleanup(func() { listener.Close() })
 	serve := func(client net.Conn) {
 		defer client.Close()

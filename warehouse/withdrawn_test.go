@@ -194,10 +194,7 @@ func (h *withdrawals) checkTotals(proposal string, latest map[string]*record.Bal
 			return counts.StoredVoteTotals(h.t.Context(), h.warehouse, []record.RefHash{hash})
 		},
 	} {
-		totals, err := count()
-		if err != nil {
-			h.t.Fatal(err)
-		}
+		totals := env.Must(count())(h.t)
 		got, counted := totals[hash]
 		if counted != (len(latest) > 0) || got.Votes != uint64(len(latest)) || !got.Power.Equal(sumPower(latest)) ||
 			got.Recast != (held > len(latest)) || got.Choices["1"].Votes != choices["1"] || got.Choices["2"].Votes != choices["2"] ||
@@ -225,17 +222,12 @@ func (h *withdrawals) checkPages(proposal string, latest map[string]*record.Ball
 	}
 	sorted := pages.SortedCopy{Kind: pages.BallotCopy, Subject: proposal, Ref: ref(proposal).Hash()}
 	generation := h.random.Uint64N(1 << 40)
-	if err := pages.BuildSortedCopy(h.t.Context(), h.warehouse, sorted, generation); err != nil {
-		h.t.Fatal(err)
-	}
+	env.MustDo(h.t, pages.BuildSortedCopy(h.t.Context(), h.warehouse, sorted, generation))
 	for _, source := range []pages.BallotSource{{Ref: sorted.Ref}, {Ref: sorted.Ref, Generation: generation}} {
 		for order, compare := range inOrder {
 			want := slices.SortedFunc(maps.Values(latest), func(a, b *record.Ballot) int { return cmp.Or(compare(a, b), cmp.Compare(b.Voter, a.Voter)) })
 			for _, limit := range []int{1, 2, 50} {
-				page, err := pages.ListBallots(h.t.Context(), h.warehouse, source, firstBallots(order, limit))
-				if err != nil {
-					h.t.Fatal(err)
-				}
+				page := env.Must(pages.ListBallots(h.t.Context(), h.warehouse, source, firstBallots(order, limit)))(h.t)
 				same := func(got pages.LatestBallot, b *record.Ballot) bool {
 					return got.VoterIdentity == b.Voter && got.VoteID == b.VoteID && got.VotingPower == governance.DecimalOf(b.Power) &&
 						(got.VotedAt == nil) == (b.VotedAt == nil)
@@ -256,14 +248,10 @@ func (h *withdrawals) checkDAO(voters map[string]map[string]*record.Ballot, vote
 		h.t.Errorf("got %d ranked voters (%v), want %d", len(ranking), err, len(voters))
 	}
 	for _, row := range ranking {
-		if sum := governance.DecimalOf(sumPower(voters[row.VoterIdentity])); row.TotalVotingPower != sum {
-			h.t.Errorf("%s: got %s, want %s", row.VoterIdentity, row.TotalVotingPower, sum)
-		}
+		env.Want(h.t, governance.DecimalOf(sumPower(voters[row.VoterIdentity])), row.TotalVotingPower, row.VoterIdentity)
 	}
 	// The proposals are not imported: every ballot waits for one.
-	if got, err := records.WaitingBallots(h.t.Context(), h.warehouse); err != nil || got != uint64(waiting) {
-		h.t.Errorf("got %d waiting ballots (%v), want %d", got, err, waiting)
-	}
+	env.Want(h.t, uint64(waiting), env.Must(records.WaitingBallots(h.t.Context(), h.warehouse))(h.t), "waiting ballots")
 }
 
 func (h *withdrawals) checkVoter(voter string, on map[string]*record.Ballot) {
@@ -273,10 +261,8 @@ func (h *withdrawals) checkVoter(voter string, on map[string]*record.Ballot) {
 		h.t.Errorf("%s: got %+v (%v), want %d votes of %s", voter, profile, err, len(on), sumPower(on))
 	}
 	q := query.VoterVotes{Voter: query.Voter(voter), Paging: query.Paging[query.VoterVotePosition]{Limit: 50}}
-	history, err := pages.ListVoterVotes(h.t.Context(), h.warehouse, q)
-	if err != nil || len(history) != len(on) {
-		h.t.Errorf("%s: got %d votes (%v), want %d", voter, len(history), err, len(on))
-	}
+	history := env.Must(pages.ListVoterVotes(h.t.Context(), h.warehouse, q))(h.t)
+	env.Want(h.t, len(on), len(history), voter, "votes")
 	merged, err := pages.BallotsOf(h.t.Context(), h.warehouse, voter)
 	power := decimal.Zero
 	for _, b := range merged {
@@ -301,9 +287,7 @@ func (h *withdrawals) checkViews(voters, votes, superseded int) {
 		toString((SELECT count() FROM %[1]s.ballots)), ' ',
 		toString((SELECT max(unique_voters) FROM %[1]s.dao_participation)), ' ',
 		toString((SELECT count() FROM %[1]s.superseded_ballots)))`, views))[0]
-	if got != want {
-		h.t.Errorf("views: got %s ballots, voters and superseded ballots, want %s", got, want)
-	}
+	env.Want(h.t, want, got, "ballots, voters and superseded ballots of the views")
 }
 
 func TestSupersededBallotsDoNotDisplaceOthersFromFirstPage(t *testing.T) {
@@ -319,10 +303,7 @@ func TestSupersededBallotsDoNotDisplaceOthersFromFirstPage(t *testing.T) {
 		records = append(records, ballot("p", fmt.Sprintf("0xb%d", n), fmt.Sprintf("b%d", n), "1", fmt.Sprint(10+n), early))
 	}
 	appendAll(t, w, records...)
-	page, err := pages.ListBallots(t.Context(), w, pages.BallotSource{Ref: ref("p").Hash()}, firstBallots(query.BallotsByPower, 3))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := env.Must(pages.ListBallots(t.Context(), w, pages.BallotSource{Ref: ref("p").Hash()}, firstBallots(query.BallotsByPower, 3)))(t)
 	if len(page) != 3 || page[0].VoterIdentity != "0xb8" || page[2].VotingPower != "16" {
 		t.Errorf("got %+v, want the three most powerful of those whose ballots count", page)
 	}
@@ -351,9 +332,7 @@ func TestViewsLeaveOutWithdrawnProposals(t *testing.T) {
 		"proposals": "1", "vote_summaries": "1", "ballots": "1", "votes": "1", "voters": "1", "dao_voters": "1", "daos": "1",
 		"dao_participation": "1", "dao_timelines": "3",
 	} {
-		if got := env.Column(t, conn, "SELECT toString(count()) FROM "+views+"."+view)[0]; got != want {
-			t.Errorf("%s: got %s rows, want %s", view, got, want)
-		}
+		env.Want(t, want, env.Column(t, conn, "SELECT toString(count()) FROM "+views+"."+view)[0], view, "rows")
 	}
 	got := env.Column(t, conn, "SELECT concat(metric, ' ', month, ' ', toString(value)) FROM "+views+".dao_timelines ORDER BY ALL")
 	if want := []string{"proposals_created 2026-01 1", "votes_cast 2026-01 1", "votes_cast undated 3"}; !slices.Equal(got, want) {

@@ -35,9 +35,7 @@ func (h *harness) putToken(name string) (t stored.Token, raw string) {
 	t = stored.Token{ID: access.NewTokenID(), Name: name, Plan: "business", Scopes: []string{"v2:paid:*"}, CreatedAt: time.Now()}
 	raw = access.GenerateToken(t.ID)
 	t.Hash = access.HashToken(raw)
-	if err := stored.NewAccounts(h.warehouse).PutToken(h.t.Context(), t); err != nil {
-		h.t.Fatal(err)
-	}
+	env.MustDo(h.t, stored.NewAccounts(h.warehouse).PutToken(h.t.Context(), t))
 	return t, raw
 }
 
@@ -66,22 +64,16 @@ func TestRevocationSurvivesALaterVersionOfTheToken(t *testing.T) {
 	tokens := h.startTokenCache()
 	token, raw := h.putToken("a")
 	env.Until(h.t, h.authenticates(tokens, raw, nil))
-	if err := stored.NewAccounts(h.warehouse).RevokeToken(t.Context(), token.ID); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, stored.NewAccounts(h.warehouse).RevokeToken(t.Context(), token.ID))
 	env.Until(h.t, h.authenticates(tokens, raw, access.ErrUnauthorized))
 	// A rotation that read the token before it was revoked.
 	after := access.GenerateToken(token.ID)
 	token.Hash = access.HashToken(after)
-	if err := stored.NewAccounts(h.warehouse).PutToken(t.Context(), token); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, stored.NewAccounts(h.warehouse).PutToken(t.Context(), token))
 	_, marker := h.putToken("b") // published after the rotation
 	env.Until(h.t, h.authenticates(tokens, marker, nil))
 	for _, dead := range []string{raw, after} {
-		if err := h.authenticates(tokens, dead, access.ErrUnauthorized)(); err != nil {
-			t.Error(err)
-		}
+		env.WantError(t, nil, h.authenticates(tokens, dead, access.ErrUnauthorized)())
 	}
 }
 
@@ -116,9 +108,7 @@ func TestUsageIsStoredOnceWhenSentTwice(t *testing.T) {
 	}
 	env.Until(h.t, func() error { return h.checkUsage(day, want) })
 	// The counters that a worker leaves which dies before it deletes them.
-	if err := accounts.New(h.store).WriteCounters(t.Context(), counts); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, accounts.New(h.store).WriteCounters(t.Context(), counts))
 	env.Until(h.t, func() error {
 		left, _, err := accounts.New(h.store).Counters(t.Context(), 0, 100)
 		if err == nil && len(left) > 0 {
@@ -127,12 +117,8 @@ func TestUsageIsStoredOnceWhenSentTwice(t *testing.T) {
 		return err
 	})
 	stop()
-	if err := h.checkUsage(day, want); err != nil {
-		t.Error(err)
-	}
-	if used, err := accounts.New(h.store).QuotaUsed(t.Context(), token.ID, ratelimit.MonthOf(now).String()); err != nil || used != 7 {
-		t.Errorf("quota: got %d, %v, want 7 used", used, err)
-	}
+	env.WantError(t, nil, h.checkUsage(day, want))
+	env.Want(t, 7, env.Must(accounts.New(h.store).QuotaUsed(t.Context(), token.ID, ratelimit.MonthOf(now).String()))(t), "quota", "used")
 	h.checkUsageView(token.ID, now)
 }
 
@@ -181,15 +167,10 @@ func (h *harness) countersReachTheWarehouse() {
 					Day: day.Format(time.DateOnly), Route: fmt.Sprintf("route%d", node),
 					Counters: access.Counters{Requests: written, OK: written, Charged: written},
 				}
-				value, err := msgpack.Marshal(usage)
-				if err != nil {
-					h.t.Fatal(err)
-				}
+				value := env.Must(msgpack.Marshal(usage))(h.t)
 				counters[token] = accounts.UsageCounter{Field: usage.Session + "|" + usage.TokenID, Value: string(value)}
 			}
-			if err := store.WriteCounters(h.t.Context(), counters); err != nil {
-				h.t.Fatal(err)
-			}
+			env.MustDo(h.t, store.WriteCounters(h.t.Context(), counters))
 		}
 	}
 	check := func(want func(charged uint64) bool) error {

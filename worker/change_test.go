@@ -36,11 +36,7 @@ func (h *harness) newChangeMirror(everything map[string]string) *changeMirror {
 
 func (h *harness) changes(after cache.ChangeID, limit int) cache.ChangeSlice {
 	h.t.Helper()
-	slice, err := h.store.Changes(h.t.Context(), after, limit)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	return slice
+	return env.Must(h.store.Changes(h.t.Context(), after, limit))(h.t)
 }
 
 // follow reads the stream to its end, and what it names.
@@ -90,40 +86,43 @@ func (h *harness) look(kind governance.ChangeKind, key, daoID string) map[string
 	return seen
 }
 
+// The copy is compared before Redis is flushed, after that, and after it was restarted without its last writes.
 func TestMirrorOfChangesEqualsEverythingPublished(t *testing.T) {
 	t.Parallel()
-	checkMirror(t, newHarness(t), func(int) {})
+	server := env.Redis(t)
+	checkMirror(t, newHarnessOn(t, server.URL), 9, func(h *harness, step int) (compare bool) {
+		switch step {
+		case 3, 6:
+			env.FlushRedis(t, h.redis)
+		case 5:
+			env.MustDo(t, h.redis.Do(t.Context(), "save").Err())
+		case 7:
+			server.Restart() // from what was saved
+		}
+		return step == 2 || step == 3
+	})
 }
 
-func TestMirrorOfChangesOutlivesRedis(t *testing.T) {
+func TestLongMirrorOfChangesOutlivesRedis(t *testing.T) {
 	t.Parallel()
 	t.Run("flushed", func(t *testing.T) {
 		t.Parallel()
-		h := newHarness(t)
-		checkMirror(t, h, func(step int) {
+		checkMirror(t, newHarness(t), 12, func(h *harness, _ int) bool {
 			env.FlushRedis(t, h.redis)
-			if step < 0 {
-				h.settle("")
-			}
+			return false
 		})
 	})
 	t.Run("restarted without the last writes", func(t *testing.T) {
 		t.Parallel()
 		server := env.Redis(t)
-		h := newHarnessOn(t, server.URL)
-		checkMirror(t, h, func(step int) {
-			if step < 0 { // what was removed before a restart is back until it is published again
-				env.FlushRedis(t, h.redis)
-				h.settle("")
-			}
-			if step%3 == 0 {
-				if err := h.redis.Do(t.Context(), "save").Err(); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if step%3 == 2 {
+		checkMirror(t, newHarnessOn(t, server.URL), 12, func(h *harness, step int) bool {
+			switch step % 3 {
+			case 0:
+				env.MustDo(t, h.redis.Do(t.Context(), "save").Err())
+			case 2:
 				server.Restart() // from what was saved
 			}
+			return false
 		})
 	})
 }
@@ -140,9 +139,7 @@ func TestARestoreOfABackupBeginsTheChangesAnew(t *testing.T) {
 	if len(before.Rows) == 0 {
 		t.Fatal("got no rows before the restore")
 	}
-	if err := records.RecordBackup(t.Context(), h.warehouse, records.BackupRestored, "20260101T000000Z", 1, 1); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, records.RecordBackup(t.Context(), h.warehouse, records.BackupRestored, "20260101T000000Z", 1, 1))
 	h.settle("")
 	after := read()
 	if after.State.ChangesEpoch == before.State.ChangesEpoch || !before.Last.Before(after.First) {
@@ -155,9 +152,9 @@ func TestARestoreOfABackupBeginsTheChangesAnew(t *testing.T) {
 	}
 }
 
-// checkMirror compares what is published with a copy that is kept by changes alone. lose is called
-// before each publication, and with -1 before the comparison.
-func checkMirror(t *testing.T, h *harness, lose func(step int)) {
+// checkMirror compares what is published with a copy that is kept by changes alone, at the end and after the
+// steps for which lose, which is called before each publication, says so.
+func checkMirror(t *testing.T, h *harness, steps int, lose func(h *harness, step int) (compare bool)) {
 	t.Helper()
 	ids := []string{"a", "b", "c", "d", "e", "f"}
 	crawl := func() map[string]string {
@@ -178,7 +175,11 @@ func checkMirror(t *testing.T, h *harness, lose func(step int)) {
 	mirror := h.newChangeMirror(crawl())
 	random := rand.New(rand.NewPCG(11, 1))
 	cuts := []string{"", "before the states", "after the states"}
-	for step := range 6 {
+	compare := func(when any) {
+		t.Helper()
+		env.WantSame(t, fmt.Sprint("mirror of step ", when), crawl(), mirror.held, cmp.Comparer(func(a, b string) bool { return a == b }))
+	}
+	for step := range steps {
 		p := dated(ids[random.IntN(len(ids))], random.IntN(50))
 		p.Title += fmt.Sprint(" ", random.IntN(3))
 		p.Withdrawn = random.IntN(5) == 0
@@ -192,14 +193,17 @@ func checkMirror(t *testing.T, h *harness, lose func(step int)) {
 			records = append(records, dao)
 		}
 		h.keep(records...)
-		lose(step)
+		due := lose(h, step)
 		h.settle(cuts[random.IntN(len(cuts))])
 		mirror.follow()
+		if due {
+			compare(step)
+		}
 	}
-	lose(-1)
-	if diff := cmp.Diff(crawl(), mirror.held, cmp.Comparer(func(a, b string) bool { return a == b })); diff != "" {
-		t.Errorf("mirror (-crawl +mirror):\n%s", diff)
-	}
+	// What was removed before a restart is back until it is published again.
+	env.FlushRedis(t, h.redis)
+	h.settle("")
+	compare("the last")
 }
 
 func TestChangesOfAFeedThatWasCutOffAreAddedByTheNextLeader(t *testing.T) {
@@ -215,9 +219,7 @@ func TestChangesOfAFeedThatWasCutOffAreAddedByTheNextLeader(t *testing.T) {
 		t.Fatalf("got %d events, %v, want some", len(stored), err)
 	}
 	// A builder that dies after it wrote rows, and before it told Redis of them.
-	if _, err := feed.NewFeed(h.warehouse).ReplaceEvents(t.Context(), uint64(time.Now().UnixMicro()), stored, nil); err != nil {
-		t.Fatal(err)
-	}
+	env.Must(feed.NewFeed(h.warehouse).ReplaceEvents(t.Context(), uint64(time.Now().UnixMicro()), stored, nil))(t)
 	h.settle("")
 	env.Until(t, func() error {
 		slice := h.changes(begin.Last, 100)

@@ -87,10 +87,8 @@ func TestEveryAnswerStatesWhichBallotsAreHeld(t *testing.T) {
 		}
 		return err
 	})
-	timeline, err := h.store.View(t.Context(), cache.TimelineKey("dao.eth", governance.VotesCast))
-	if err != nil || timeline.VoteCoverage != governance.VotesPartial {
-		t.Errorf("the timeline: got %q, %v, want %q", timeline.VoteCoverage, err, governance.VotesPartial)
-	}
+	timeline := env.Must(h.store.View(t.Context(), cache.TimelineKey("dao.eth", governance.VotesCast)))(t)
+	env.Want(t, governance.VotesPartial, timeline.VoteCoverage, "the timeline")
 }
 
 func TestBallotsWithoutATimeAreInTheMonthOfTheirVoteOrUndated(t *testing.T) {
@@ -108,7 +106,7 @@ func TestBallotsWithoutATimeAreInTheMonthOfTheirVoteOrUndated(t *testing.T) {
 	dated := vote("within", "0x3", "1")
 	at := governance.Timestamp(1767225600000) // 2026-01-01
 	dated.VotedAt = &at
-	h.appendBatch(
+	h.append(
 		during("within", "2026-02-01", "2026-02-28"), during("across", "2026-02-01", "2026-03-01"), during("open", "2026-02-01", ""),
 		during("reversed", "2026-02-20", "2026-02-10"),
 		vote("within", "0x1", "1"), vote("within", "0x2", "1"), dated, vote("across", "0x1", "1"), vote("open", "0x1", "1"), vote("reversed", "0x1", "1"),

@@ -44,7 +44,7 @@ func (b *powerBook) state(records ...record.Record) {
 			b.supplies[r.Key()] = *r
 		}
 	}
-	b.appendBatch(records...)
+	b.append(records...)
 }
 
 // held is the power of a delegate from a log on. A hash tells a block from one that replaces it.
@@ -228,9 +228,7 @@ func TestMovesOfTheFirstDelegatesAreTold(t *testing.T) {
 	live := b.stored()
 	stop()
 	for _, table := range []string{"feed_events", "feed_signals", "feed_progress"} {
-		if err := b.conn.Exec(t.Context(), "TRUNCATE TABLE "+table); err != nil {
-			t.Fatal(err)
-		}
+		env.MustDo(t, b.conn.Exec(t.Context(), "TRUNCATE TABLE "+table))
 	}
 	b.startLeader(nil)
 	b.waitForMoves("from nothing", "harbor", "port")

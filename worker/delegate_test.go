@@ -58,7 +58,7 @@ func TestOpenVotesAreThoseWithPowerAndWithoutABallot(t *testing.T) {
 		Proposal: onGovernor("1", 0).ProposalRef, VoteID: "v", Voter: "0xd4", Power: decimal.NewFromInt(3), Choices: []string{"for"}, ChoiceKey: "for",
 		RawChoice: `"for"`, VotedAt: inMinutes(-5),
 	}
-	h.appendBatch(
+	h.append(
 		&record.DAO{ID: "harbor", Name: "Harbor", Sources: []record.SourceRef{
 			{Provider: governance.Governor, ID: harborGovernor}, {Provider: governance.Snapshot, ID: "dao.eth"},
 		}},
@@ -103,6 +103,6 @@ func TestOpenVotesAreThoseWithPowerAndWithoutABallot(t *testing.T) {
 	waitForRows(h, ranking, func(row governance.Delegate) string { return row.VoterIdentity }, "0xd1", "0xd4", "0xd3")
 	asked := power("0x"+strings.Repeat("0", 40), "0", 21, -20) // its powers change without a log
 	asked.LogIndex = math.MaxUint32
-	h.appendBatch(asked)
+	h.append(asked)
 	wantVotes("0xd1", "Vote 2 ? unknown true", "off chain ? unknown true", "Vote 1 ? unknown true")
 }

@@ -58,10 +58,7 @@ func TestADossierFollowsItsRecords(t *testing.T) {
 		b.VoteID = fmt.Sprintf("v%s-%d", voter, hours)
 		return b
 	}
-	data, err := hex.DecodeString("a9059cbb" + strings.Repeat("0", 24) + strings.Repeat("b2", 20) + fmt.Sprintf("%064x", 25_000_000_000))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := env.Must(hex.DecodeString("a9059cbb" + strings.Repeat("0", 24) + strings.Repeat("b2", 20) + fmt.Sprintf("%064x", 25_000_000_000)))(t)
 	pay := func() *record.Action {
 		return &record.Action{Chain: "eip155:1", Target: "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48", Value: "0", Calldata: data}
 	}
@@ -92,14 +89,11 @@ func TestADossierFollowsItsRecords(t *testing.T) {
 	d := h.dossier(key, func(d governance.Dossier) bool {
 		return len(d.Process.Topics) == 1 && d.Process.MedianDiscussionDays != nil && d.Participation.Compared == 1 && d.Course != nil
 	})
-	got, err := json.Marshal([]any{
+	got := env.Must(json.Marshal([]any{
 		d.Decision.Leader.Key, d.Decision.MarginPower, d.Decision.Quorum.MetBy.VoterIdentity, d.Participation.NewVoters, d.Participation.Rank,
 		d.Course.Recasts, d.Course.SideChanges, d.Course.LeaderChanges, d.Voters.Strongest[0].VoterIdentity, d.Proposer.Here,
 		d.Actions[0].Transfer.Amount, *d.Actions[0].InText.Amount, d.Effects.Transfers[0].Symbol, d.Process.DiscussionDays, d.Process.MedianDiscussionDays,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	if want := `["1","2","0x3","2",1,"1","1",2,"0x1",{"executed":1},"25000",true,"USDC","6","2"]`; string(got) != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
@@ -126,10 +120,7 @@ func TestASensitiveActionIsASignal(t *testing.T) {
 	conn := env.ConnectWarehouse(t, h.url)
 	h.start()
 	write := func(call string, change func(*record.Proposal)) {
-		data, err := hex.DecodeString(call)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := env.Must(hex.DecodeString(call))(t)
 		p := votedBetween("a", -2, 40)
 		p.CreatedAt = p.StartAt // nothing else is to be said before
 		p.Body, p.State = "We pay 25,000 USDC to 0x"+strings.Repeat("b2", 20)+".", "active"

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/shopspring/decimal"
@@ -115,9 +114,7 @@ func (h *harness) endImport(of ...record.SourceRef) {
 	h.t.Helper()
 	run := records.Import{ID: uuid.New(), ObservedAt: time.Now().UTC().Truncate(time.Millisecond)}
 	of = append(of, record.SourceRef{Provider: governance.Snapshot, ID: "dao.eth"})
-	if err := records.MarkSynced(h.t.Context(), h.warehouse, run, record.KindProposal, of); err != nil {
-		h.t.Fatal(err)
-	}
+	env.MustDo(h.t, records.MarkSynced(h.t.Context(), h.warehouse, run, record.KindProposal, of))
 }
 
 // corrections waits until a proposal has votes and evidence of the same publication, and
@@ -152,36 +149,90 @@ func (h *harness) wantCorrections(key governance.ProposalKey, votes governance.D
 	if want == nil {
 		want = []governance.Correction{}
 	}
-	if diff := cmp.Diff(want, h.corrections(key, votes)); diff != "" {
-		h.t.Errorf("corrections (-want +got):\n%s", diff)
-	}
+	env.WantSame(h.t, "corrections", want, h.corrections(key, votes))
 }
 
+// Nothing of a first import is a correction, from which process or run it comes.
 func TestLateBallotsCorrectAFinalResult(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	key := keyOf("dao.eth", "a")
-	h.append(proposal("a"), vote("a", "0x1", "1"))
+	run := records.Import{ID: uuid.New(), ObservedAt: time.Now().UTC().Truncate(time.Millisecond)}
+	appendOf := func(all ...record.Record) {
+		t.Helper()
+		env.Must(records.Append(t.Context(), h.warehouse, run, all))(t)
+	}
+	appendOf(proposal("a"), vote("a", "0x1", "1"))
 	stop := h.startLeader(h.metrics)
 	h.wantCorrections(key, "1")
+	appendOf(vote("a", "0x2", "1"))
+	h.wantCorrections(key, "2")
+	h.append(vote("a", "0x3", "1")) // the half of another process
+	h.wantCorrections(key, "3")
 	h.endImport()
-	late := vote("a", "0x2", "1.5")
+	appendOf(vote("a", "0x4", "1"))
+	h.wantCorrections(key, "4")
+
+	late := vote("a", "0x5", "5.5")
 	late.Choices, late.ChoiceKey, late.RawChoice = []string{"2"}, "2", "2"
 	h.append(late)
 	want := []governance.Correction{
-		correction(governance.LateBallots, "choices.2.votingPower", "0", "1.5"),
+		correction(governance.LateBallots, "choices.2.votingPower", "0", "5.5"),
 		correction(governance.LateBallots, "outcome", "passed", "failed"),
 		correction(governance.LateBallots, "result.choiceKey", "1", "2"),
-		correction(governance.LateBallots, "totals.votes", "1", "2"),
-		correction(governance.LateBallots, "totals.votingPower", "1", "2.5"),
+		correction(governance.LateBallots, "totals.votes", "4", "5"),
+		correction(governance.LateBallots, "totals.votingPower", "4", "9.5"),
 	}
-	h.wantCorrections(key, "2", want...)
+	h.wantCorrections(key, "5", want...)
+	h.arrivingIsOneCorrection()
+	h.firstBallotsAreNone()
 
 	// Neither a flush nor another worker makes more of them, or fewer.
 	stop()
 	env.FlushRedis(t, h.redis)
 	h.startLeader(prometheus.NewRegistry())
-	h.wantCorrections(key, "2", want...)
+	h.wantCorrections(key, "5", want...)
+}
+
+// firstBallotsAreNone corrects no vote on a chain that had no ballots before.
+func (h *harness) firstBallotsAreNone() {
+	h.t.Helper()
+	first, second := proposal("a"), vote("a", "0x1", "1")
+	first.Provider, first.SourceID, second.Proposal.Provider = governance.Governor, "chain.eth", governance.Governor
+	first.State, first.Choices, first.VoteType = "defeated", nil, ""
+	for _, choice := range governance.GovernorChoices() {
+		first.Choices = append(first.Choices, choice.Label)
+	}
+	second.Choices, second.ChoiceKey, second.RawChoice = []string{"for"}, "for", `"for"`
+	key := governance.Identity{DAOID: "chain.eth", Provider: governance.Governor, ExternalID: "a"}.ProposalKey()
+	h.append(first)
+	h.wantCorrections(key, "0")
+	h.endImport(record.SourceRef{Provider: governance.Governor, ID: "chain.eth"})
+	h.append(second)
+	h.wantCorrections(key, "1")
+}
+
+// arrivingIsOneCorrection corrects a vote once, when the batch is complete whose ballots arrive.
+func (h *harness) arrivingIsOneCorrection() {
+	h.t.Helper()
+	batch, hash := uuid.New(), proposal("b").Hash()
+	setSealed := func(sealed uint8) {
+		h.t.Helper()
+		const sql = "INSERT INTO batches (batch_id, import_id, sealed, proposals) VALUES (?, generateUUIDv4(), ?, [?])"
+		env.MustDo(h.t, env.ConnectWarehouse(h.t, h.url).Exec(h.t.Context(), sql, batch, sealed, string(hash[:])))
+	}
+	key := keyOf("dao.eth", "b")
+	h.append(proposal("b"), vote("b", "0x1", "1"))
+	h.wantCorrections(key, "1")
+	setSealed(0)
+	h.append(vote("b", "0x2", "1"))
+	h.wantCorrections(key, "2")
+	setSealed(1)
+	h.append(vote("b", "0x3", "1"))
+	h.wantCorrections(key, "3",
+		correction(governance.LateBallots, "choices.1.votingPower", "1", "3"),
+		correction(governance.LateBallots, "totals.votes", "1", "3"),
+		correction(governance.LateBallots, "totals.votingPower", "1", "3"))
 }
 
 func TestUpstreamsRecountCorrectsAFinalResult(t *testing.T) {
@@ -214,73 +265,4 @@ func TestUpstreamsRecountCorrectsAFinalResult(t *testing.T) {
 		correction(governance.UpstreamRecount, "choices.2.votingPower", "1.0000000001", "2"),
 		correction(governance.UpstreamRecount, "totals.votes", "2", "3"),
 		correction(governance.UpstreamRecount, "totals.votingPower", "4.0000000001", "5"))
-}
-
-func TestAFirstImportIsNoCorrection(t *testing.T) {
-	t.Parallel()
-	h := newHarness(t)
-	key := keyOf("dao.eth", "a")
-	run := records.Import{ID: uuid.New(), ObservedAt: time.Now().UTC().Truncate(time.Millisecond)}
-	appendOf := func(all ...record.Record) {
-		t.Helper()
-		if _, err := records.Append(t.Context(), h.warehouse, run, all); err != nil {
-			t.Fatal(err)
-		}
-	}
-	appendOf(proposal("a"), vote("a", "0x1", "1"))
-	h.startLeader(h.metrics)
-	h.wantCorrections(key, "1")
-	appendOf(vote("a", "0x2", "1"))
-	h.wantCorrections(key, "2")
-	h.append(vote("a", "0x3", "1")) // the half of another process
-	h.wantCorrections(key, "3")
-	h.endImport()
-	appendOf(vote("a", "0x4", "1"))
-	h.wantCorrections(key, "4")
-}
-
-func TestTheFirstBallotsOfAVoteAreNoCorrection(t *testing.T) {
-	t.Parallel()
-	h := newHarness(t)
-	first, second := proposal("a"), vote("a", "0x1", "1")
-	first.Provider, second.Proposal.Provider = governance.Governor, governance.Governor
-	first.State, first.Choices, first.VoteType = "defeated", nil, ""
-	for _, choice := range governance.GovernorChoices() {
-		first.Choices = append(first.Choices, choice.Label)
-	}
-	second.Choices, second.ChoiceKey, second.RawChoice = []string{"for"}, "for", `"for"`
-	key := governance.Identity{DAOID: "dao.eth", Provider: governance.Governor, ExternalID: "a"}.ProposalKey()
-	h.append(first)
-	h.startLeader(h.metrics)
-	h.wantCorrections(key, "0")
-	h.endImport(record.SourceRef{Provider: governance.Governor, ID: "dao.eth"})
-	h.append(second)
-	h.wantCorrections(key, "1")
-}
-
-func TestRecordsThatArriveAreOneCorrection(t *testing.T) {
-	t.Parallel()
-	h := newHarness(t)
-	batch, hash := uuid.New(), proposal("a").Hash()
-	setSealed := func(sealed uint8) {
-		t.Helper()
-		const sql = "INSERT INTO batches (batch_id, import_id, sealed, proposals) VALUES (?, generateUUIDv4(), ?, [?])"
-		if err := env.ConnectWarehouse(t, h.url).Exec(t.Context(), sql, batch, sealed, string(hash[:])); err != nil {
-			t.Fatal(err)
-		}
-	}
-	key := keyOf("dao.eth", "a")
-	h.append(proposal("a"), vote("a", "0x1", "1"))
-	h.endImport()
-	h.startLeader(h.metrics)
-	h.wantCorrections(key, "1")
-	setSealed(0)
-	h.append(vote("a", "0x2", "1"))
-	h.wantCorrections(key, "2")
-	setSealed(1)
-	h.append(vote("a", "0x3", "1"))
-	h.wantCorrections(key, "3",
-		correction(governance.LateBallots, "choices.1.votingPower", "1", "3"),
-		correction(governance.LateBallots, "totals.votes", "1", "3"),
-		correction(governance.LateBallots, "totals.votingPower", "1", "3"))
 }

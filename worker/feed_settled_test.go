@@ -58,9 +58,7 @@ func (h *harness) feedOf(daoID string) (all []governance.EventRow, shown []gover
 	events.Limit, signals.Limit = 10_000, 10_000
 	all, err := feed.ListEvents(h.t.Context(), h.warehouse, events, ever)
 	shown, errSignals := feed.ListSignals(h.t.Context(), h.warehouse, signals, ever, ever)
-	if err := errors.Join(err, errSignals); err != nil {
-		h.t.Fatal(err)
-	}
+	env.MustDo(h.t, errors.Join(err, errSignals))
 	return all, shown
 }
 
@@ -68,23 +66,15 @@ func (h *harness) feedOf(daoID string) (all []governance.EventRow, shown []gover
 func (h *harness) forget() {
 	h.t.Helper()
 	const sql = "ALTER TABLE feed_progress UPDATE rules_version = rules_version + 1 WHERE 1 SETTINGS mutations_sync = 1"
-	if err := env.ConnectWarehouse(h.t, h.url).Exec(h.t.Context(), sql); err != nil {
-		h.t.Fatal(err)
-	}
+	env.MustDo(h.t, env.ConnectWarehouse(h.t, h.url).Exec(h.t.Context(), sql))
 }
 
-// everyDAO are the DAOs that have ever been, by any name.
-func everyDAO() []string {
-	return []string{
-		"quiet", "one.eth", "two.eth", "three.eth", "one", "two", "forum.one", "forum.two", "forum.three",
-	}
-}
-
+// listAll is list of all DAOs together, and the revisions of each that has ever been, by any name.
 func (f *settledFeed) listAll() map[string]listed {
 	f.t.Helper()
-	all := map[string]listed{}
-	for _, id := range everyDAO() {
-		all[id] = f.list(id)
+	all := map[string]listed{"": f.list("")}
+	for _, id := range []string{"quiet", "one.eth", "two.eth", "three.eth", "one", "two", "forum.one", "forum.two", "forum.three"} {
+		all[id] = listed{EventsVersion: f.version(query.Events{DAOID: id}.Scope()), SignalsVersion: f.version(query.Signals{DAOID: id}.Scope())}
 	}
 	return all
 }
@@ -145,7 +135,7 @@ func (f *settledFeed) begin() {
 			f.topics = append(f.topics, topic)
 		}
 	}
-	f.appendBatch(records...)
+	f.append(records...)
 	f.settle("")
 }
 
@@ -158,7 +148,7 @@ func (f *settledFeed) change() string {
 	case 0:
 		p := f.closedVote(next(), pick(f, "one.eth", "two.eth", "three.eth"))
 		f.votes = append(f.votes, p)
-		f.appendBatch(append([]record.Record{p}, f.ballotsOn(p, pick(f, 4, 12, 40))...)...)
+		f.append(append([]record.Record{p}, f.ballotsOn(p, pick(f, 4, 12, 40))...)...)
 		return "a vote that has ended"
 	case 1, 2, 3:
 		p.EndAt = f.closedVote("", "").EndAt
@@ -178,7 +168,7 @@ func (f *settledFeed) change() string {
 		f.append(p)
 		return "status of " + p.ExternalID
 	case 7:
-		f.appendBatch(f.ballotsOn(p, pick(f, 1, 12, 40))...)
+		f.append(f.ballotsOn(p, pick(f, 1, 12, 40))...)
 		return "ballots of " + p.ExternalID
 	case 8:
 		p.StatedVotes = pick(f, nil, new(uint64(1_000)))
@@ -233,7 +223,7 @@ func TestForumsThatChangePlacesKeepTheEventsOfTheirTopics(t *testing.T) {
 		}
 	}
 	f.append(dao)
-	f.appendBatch(topics...)
+	f.append(topics...)
 	f.settle("")
 	titles := func() map[string]string {
 		t.Helper()
@@ -258,9 +248,7 @@ func TestForumsThatChangePlacesKeepTheEventsOfTheirTopics(t *testing.T) {
 	settled := f.list("one")
 	f.forget()
 	f.settle("")
-	if diff := cmp.Diff(settled, f.list("one")); diff != "" {
-		t.Errorf("derived again (-before +after):\n%s", diff)
-	}
+	env.WantSame(t, "derived again", settled, f.list("one"))
 }
 
 // Whatever an import changes in other DAOs, the lists of one that it does not change stay as they
@@ -268,13 +256,23 @@ func TestForumsThatChangePlacesKeepTheEventsOfTheirTopics(t *testing.T) {
 // nothing left to change late.
 func TestSettledFeedIsWhatItIsDerivedAs(t *testing.T) {
 	t.Parallel()
-	f := newSettledFeed(t)
+	newSettledFeed(t).check(3)
+}
+
+func TestLongSettledFeedIsWhatItIsDerivedAs(t *testing.T) {
+	t.Parallel()
+	newSettledFeed(t).check(12)
+}
+
+func (f *settledFeed) check(rounds int) {
+	t := f.t
+	t.Helper()
 	f.begin()
 	quiet := f.list("quiet")
 	if len(quiet.Signals) < 9 || len(quiet.Events) < 27 {
 		t.Fatalf("got %d signals and %d events of the quiet DAO, want some of each vote", len(quiet.Signals), len(quiet.Events))
 	}
-	for range 5 {
+	for range rounds {
 		var changed []string
 		for range 1 + f.random.IntN(3) {
 			changed = append(changed, f.change())

@@ -322,14 +322,9 @@ func TestItemsOfOtherRulesAreProcessedAgain(t *testing.T) {
 		return err
 	})
 	items := []feed.FeedItem{p.Hash()}
-	stored, err := feed.NewFeed(h.warehouse).StoredEvents(t.Context(), items)
-	if err != nil {
-		t.Fatal(err)
-	}
+	stored := env.Must(feed.NewFeed(h.warehouse).StoredEvents(t.Context(), items))(t)
 	// The state that rules without events would leave.
-	if _, err := feed.NewFeed(h.warehouse).ReplaceEvents(t.Context(), uint64(time.Now().UnixMicro()), stored, nil); err != nil {
-		t.Fatal(err)
-	}
+	env.Must(feed.NewFeed(h.warehouse).ReplaceEvents(t.Context(), uint64(time.Now().UnixMicro()), stored, nil))(t)
 	h.forget()
 	// The next publication wakes the builder.
 	other := votedBetween("b", -100, -50)

@@ -10,6 +10,7 @@ import (
 
 	"pnyx/cache"
 	"pnyx/governance"
+	"pnyx/test/env"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
 )
@@ -27,9 +28,7 @@ func (h *harness) follow(source record.SourceRef, backfill governance.SourceStat
 	past := space
 	past.Poller, past.State, past.Done, past.Total = records.FollowBackfill, backfill, done, 40
 	polls := records.FollowCursor{Upstream: "hub", Poller: "log", State: governance.SourceLive, UpstreamAt: &at, SucceededAt: &at}
-	if err := records.WriteFollowCursors(h.t.Context(), h.warehouse, []records.FollowCursor{space, past, polls}); err != nil {
-		h.t.Fatal(err)
-	}
+	env.MustDo(h.t, records.WriteFollowCursors(h.t.Context(), h.warehouse, []records.FollowCursor{space, past, polls}))
 }
 
 func TestDataStatusTellsHowFollowingGoes(t *testing.T) {
@@ -81,9 +80,7 @@ func TestDataStatusTellsHowFollowingGoes(t *testing.T) {
 	}
 	next := governance.TimestampOf(retry)
 	want.Sources[0].NextAttemptAt = &next
-	if err := records.WriteFollowCursors(t.Context(), h.warehouse, []records.FollowCursor{polls}); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, records.WriteFollowCursors(t.Context(), h.warehouse, []records.FollowCursor{polls}))
 	h.awaitStatus(daoID, want)
 	id := "other"
 	h.awaitStatus(id, governance.DataStatus{
@@ -149,7 +146,5 @@ func TestNewestRecordsAreThoseOfThisPublication(t *testing.T) {
 			t.Errorf("got newest record %v of other.eth, want the vote's time %v", got, cast)
 		}
 	}
-	if len(status.Sources) != 2 {
-		t.Errorf("got sources %v, want two", status.Sources)
-	}
+	env.Want(t, 2, len(status.Sources), "sources", status.Sources)
 }

@@ -24,22 +24,13 @@ func TestAttackForgedViewIsReplacedByAFullPublication(t *testing.T) {
 	h := newHarness(t)
 	h.publishOnce()
 	a := keyOf("dao.eth", "a")
-	forged, err := cache.NewView(cache.View{Readiness: governance.Ready}, governance.VoteSummary{
+	forged := env.Must(cache.NewView(cache.View{Readiness: governance.Ready}, governance.VoteSummary{
 		Totals: &governance.VoteTotals{Votes: new(governance.Decimal("999")), UniqueVoters: new(governance.Decimal("999")), VotingPower: "999"},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	writer := h.store.NewWriter(forgedRevision)
-	if err := writer.SetView(t.Context(), cache.VoteSummaryKey(a), forged); err != nil {
-		t.Fatal(err)
-	}
-	if err := writer.Flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := h.store.RequestRepublish(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, writer.SetView(t.Context(), cache.VoteSummaryKey(a), forged))
+	env.MustDo(t, writer.Flush(t.Context()))
+	env.MustDo(t, h.store.RequestRepublish(t.Context()))
 	h.startLeader(prometheus.NewRegistry())
 	h.waitForVotes(a, "1")
 }
@@ -70,13 +61,8 @@ func TestAttackForgedTokensAreReplaced(t *testing.T) {
 
 	id := access.NewTokenID()
 	stolen := access.GenerateToken(id)
-	forged, err := msgpack.Marshal([]access.Token{{ID: id, Hash: access.HashToken(stolen)}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := accounts.New(h.store).SetTokens(t.Context(), forgedRevision, forged); err != nil {
-		t.Fatal(err)
-	}
+	forged := env.Must(msgpack.Marshal([]access.Token{{ID: id, Hash: access.HashToken(stolen)}}))(t)
+	env.MustDo(t, accounts.New(h.store).SetTokens(t.Context(), forgedRevision, forged))
 	env.Until(h.t, func() error {
 		revision, published, err := accounts.New(h.store).Tokens(t.Context())
 		if err == nil && (revision >= forgedRevision || bytes.Equal(published, forged)) {
@@ -87,8 +73,6 @@ func TestAttackForgedTokensAreReplaced(t *testing.T) {
 	_, later := h.putToken("later") // published after the forged ones
 	env.Until(h.t, h.authenticates(tokens, later, nil))
 	for raw, want := range map[string]error{honest: nil, stolen: access.ErrUnauthorized} {
-		if err := h.authenticates(tokens, raw, want)(); err != nil {
-			t.Error(err)
-		}
+		env.WantError(t, nil, h.authenticates(tokens, raw, want)())
 	}
 }

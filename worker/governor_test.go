@@ -100,15 +100,11 @@ func TestVotesInPartsAreCountedExactly(t *testing.T) {
 			{Key: "against", Label: "Against", Votes: new(governance.Decimal("1")), VotingPower: "50"},
 			{Key: "abstain", Label: "Abstain", Votes: new(governance.Decimal("2")), VotingPower: "1000.000000000000000001"},
 		}
-		if diff := cmp.Diff(want, got.Choices); diff != "" {
-			t.Errorf("choices (-want +got):\n%s", diff)
-		}
+		env.WantSame(t, "choices", want, got.Choices)
 		if got.Totals.VotingPower != "1350.000000000000000001" || got.Proposal.Outcome != governance.Passed {
 			t.Errorf("got %+v and outcome %s, want all power, and passed", got.Totals, got.Proposal.Outcome)
 		}
-		if diff := cmp.Diff(&governance.Quorum{Raw: "300", Progress: "1", Reached: new(true), Type: governance.QuorumOfApproval}, got.Quorum); diff != "" {
-			t.Errorf("quorum (-want +got):\n%s", diff)
-		}
+		env.WantSame(t, "quorum", &governance.Quorum{Raw: "300", Progress: "1", Reached: new(true), Type: governance.QuorumOfApproval}, got.Quorum)
 	})
 	t.Run("a ballot shows all of its parts", func(t *testing.T) {
 		q := query.Ballots{Proposal: key, Order: query.BallotsByPower}
@@ -214,9 +210,7 @@ func TestGovernorProposalWithoutVotesIsReady(t *testing.T) {
 	key := keyAt(governance.Governor, p.ExternalID)
 	h.waitForVotes(key, "0")
 	got := h.waitForEvidence(key, anyEvidence)
-	if diff := cmp.Diff([]governance.QualityFlag{rules.BodyMissing, rules.TitleMissing}, got.QualityFlags); diff != "" {
-		t.Errorf("flags of a proposal with an empty description (-want +got):\n%s", diff)
-	}
+	env.WantSame(t, "flags of a proposal with an empty description", []governance.QualityFlag{rules.BodyMissing, rules.TitleMissing}, got.QualityFlags)
 }
 
 // onlyOne checks that one of two proposals is published, and all sums are sums of its two
@@ -265,63 +259,47 @@ func bothWithBallots() (onchain, mirror *record.Proposal, onchainRecords, mirror
 	return onchain, mirror, records(onchain), records(mirror)
 }
 
+// Whichever is read first, and whoever owns the Governor: a proposal that Governor and Tally show counts once.
 func TestProposalOfGovernorAndTallyCountsOnce(t *testing.T) {
-	t.Parallel()
-	onchain, mirror, onchainRecords, mirrorRecords := bothWithBallots()
-	for name, first := range map[string][]record.Record{"Tally first": mirrorRecords, "Governor first": onchainRecords} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			h := newHarness(t)
-			h.append(append([]record.Record{governorDAO()}, first...)...)
-			h.startLeader(h.metrics)
-			h.startFiller()
-			if first[0] == record.Record(mirror) {
-				h.onlyOne(mirror, onchain)
-			}
-			h.append(onchainRecords...)
-			h.append(mirrorRecords...)
-			h.onlyOne(onchain, mirror)
-		})
-	}
-}
-
-func TestMirrorComesBackWhenTheGovernorWithdraws(t *testing.T) {
-	t.Parallel()
-	h := newHarness(t)
-	onchain, mirror, onchainRecords, mirrorRecords := bothWithBallots()
-	h.append(append(append([]record.Record{governorDAO()}, onchainRecords...), mirrorRecords...)...)
-	h.start()
-	h.onlyOne(onchain, mirror)
-
-	withdrawn := *onchain
-	withdrawn.Withdrawn = true
-	h.append(&withdrawn)
-	h.onlyOne(mirror, onchain)
-
-	h.append(onchain)
-	h.onlyOne(onchain, mirror)
-}
-
-func TestMirrorFollowsTheOwnerOfItsGovernor(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	onchain, mirror, onchainRecords, mirrorRecords := bothWithBallots()
 	claiming, alone := governorDAO(), governorDAO()
 	alone.Sources = alone.Sources[1:]
-	h.append(append(append([]record.Record{alone}, onchainRecords...), mirrorRecords...)...)
-	h.startLeader(h.metrics)
-	// Nobody claims the Governor: it is a DAO of its own.
-	own := governance.Identity{DAOID: governorID, Provider: governance.Governor, ExternalID: onchain.ExternalID}.ProposalKey()
-	h.waitForVotes(own, "2")
-	h.waitForVotes(keyAt(mirror.Provider, mirror.ExternalID), "2")
+	h.append(append([]record.Record{alone}, mirrorRecords...)...)
+	h.start()
+	h.onlyOne(mirror, onchain)
 
+	// Nobody claims the Governor: it is a DAO of its own.
+	key := func(daoID string) governance.ProposalKey {
+		return governance.Identity{DAOID: daoID, Provider: governance.Governor, ExternalID: onchain.ExternalID}.ProposalKey()
+	}
+	h.append(onchainRecords...)
+	h.waitForVotes(key(governorID), "2")
+	h.waitForVotes(keyAt(mirror.Provider, mirror.ExternalID), "2")
 	h.append(claiming)
-	h.startFiller()
+	h.onlyOne(onchain, mirror)
+
+	withdraw := func(p record.Proposal) {
+		p.Withdrawn = true
+		h.append(&p)
+	}
+	withdraw(*onchain) // the mirror comes back
+	h.onlyOne(mirror, onchain)
+	h.append(onchain)
+	h.onlyOne(onchain, mirror)
+	withdraw(*onchain)
+	h.waitForVotes(keyAt(mirror.Provider, mirror.ExternalID), "2")
+	withdraw(*mirror)
+	h.waitForNone(cache.ProposalDetailKey(keyAt(mirror.Provider, mirror.ExternalID)))
+	h.append(onchain) // Governor first
+	h.waitForVotes(keyAt(onchain.Provider, onchain.ExternalID), "2")
+	h.append(mirrorRecords...)
 	h.onlyOne(onchain, mirror)
 
 	// The first DAO in order of ids has a source that two claim.
 	h.append(&record.DAO{ID: "anchor", Name: "Anchor", Sources: claiming.Sources[:1]})
-	h.waitForVotes(governance.Identity{DAOID: "anchor", Provider: governance.Governor, ExternalID: onchain.ExternalID}.ProposalKey(), "2")
+	h.waitForVotes(key("anchor"), "2")
 	h.waitForVotes(keyAt(mirror.Provider, mirror.ExternalID), "2")
 }
 

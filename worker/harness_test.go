@@ -68,10 +68,7 @@ func (h *harness) start() {
 func newHarnessOn(t *testing.T, redisURL string) *harness {
 	t.Helper()
 	url := env.DatabaseURL(t)
-	opened, err := warehouse.Open(t.Context(), warehouse.Options{URL: url, QueryTimeout: soon, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	opened := env.Must(warehouse.Open(t.Context(), warehouse.Options{URL: url, QueryTimeout: soon, Logger: slog.New(slog.DiscardHandler)}))(t)
 	t.Cleanup(func() { opened.Close() })
 	return &harness{t, url, opened, env.Store(t, redisURL), env.RedisClient(t, redisURL), prometheus.NewRegistry()}
 }
@@ -104,26 +101,16 @@ func (h *harness) startLeader(metrics prometheus.Registerer) (stop func()) {
 	return h.run(worker.NewLeader(o).Run)
 }
 
-// append writes each record as a batch of its own.
+// append writes records as one batch.
 func (h *harness) append(all ...record.Record) {
-	h.t.Helper()
-	for _, r := range all {
-		h.appendBatch(r)
-	}
-}
-
-// appendBatch writes records as one batch.
-func (h *harness) appendBatch(all ...record.Record) {
 	h.t.Helper()
 	h.appendObserved(time.Now().UTC().Truncate(time.Millisecond), all...)
 }
 
-// appendObserved is appendBatch with the time at which the records are read upstream.
+// appendObserved is append with the time at which the records are read upstream.
 func (h *harness) appendObserved(at time.Time, all ...record.Record) {
 	h.t.Helper()
-	if _, err := records.Append(h.t.Context(), h.warehouse, records.Import{ID: uuid.New(), ObservedAt: at}, all); err != nil {
-		h.t.Fatal(err)
-	}
+	env.Must(records.Append(h.t.Context(), h.warehouse, records.Import{ID: uuid.New(), ObservedAt: at}, all))(h.t)
 }
 
 // waitForPublication waits until a publication is complete: vote summaries show earlier.
@@ -228,10 +215,7 @@ func (h *harness) startFiller() {
 
 func counterValue(t *testing.T, registry *prometheus.Registry, name string) float64 {
 	t.Helper()
-	families, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	families := env.Must(registry.Gather())(t)
 	for _, family := range families {
 		if family.GetName() == name {
 			return family.GetMetric()[0].GetCounter().GetValue()

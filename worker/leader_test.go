@@ -22,9 +22,7 @@ func TestLeaderPublishesWhatItIsToldOf(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	h.warehouse.OnCommit(func(ctx context.Context) {
-		if err := h.store.NotifyCommitted(ctx); err != nil {
-			t.Error(err)
-		}
+		env.WantError(t, nil, h.store.NotifyCommitted(ctx))
 	})
 	o := h.options()
 	o.PublishInterval = time.Hour
@@ -46,50 +44,62 @@ func TestSettleCompletesWhatWasCutOff(t *testing.T) {
 		_, err := worker.NewLeader(o).Settle(ctx)
 		return err
 	}
-	if n, err := counts.UnpublishedProposals(t.Context(), h.warehouse); err != nil || n != 2 {
-		t.Errorf("before: got %d unpublished proposals, %v, want 2", n, err)
-	}
+	env.Want(t, 2, env.Must(counts.UnpublishedProposals(t.Context(), h.warehouse))(t), "before", "unpublished proposals")
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	if err := settle(ctx, func(int, int) { cancel() }); err == nil {
 		t.Error("cut off: got no error, want one")
 	}
 	// The lease was released, and the next call finds nothing that counts as complete.
-	if err := settle(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
-	if n, err := counts.UnpublishedProposals(t.Context(), h.warehouse); err != nil || n != 0 {
-		t.Errorf("after: got %d unpublished proposals, %v, want 0", n, err)
-	}
+	env.MustDo(t, settle(t.Context(), nil))
+	env.Want(t, 0, env.Must(counts.UnpublishedProposals(t.Context(), h.warehouse))(t), "after", "unpublished proposals")
 	h.waitForVotes(keyOf("dao.eth", "a"), "1")
 	h.waitForVotes(keyOf("dao.eth", "b"), "1")
 
 	h.append(vote("a", "0x3", "4"))
-	if n, err := counts.UnpublishedProposals(t.Context(), h.warehouse); err != nil || n != 1 {
-		t.Errorf("after another ballot: got %d unpublished proposals, %v, want 1", n, err)
-	}
+	env.Want(t, 1, env.Must(counts.UnpublishedProposals(t.Context(), h.warehouse))(t), "after another ballot", "unpublished proposals")
 	// A lease that another worker takes and lets expire is taken again.
 	var once sync.Once
-	if err := settle(t.Context(), func(int, int) {
+	env.MustDo(t, settle(t.Context(), func(int, int) {
 		once.Do(func() {
 			h.redis.Set(t.Context(), string(cache.Namespace)+"{worker}:lease", "another", 200*time.Millisecond)
 		})
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	h.waitForVotes(keyOf("dao.eth", "a"), "2")
 }
 
-// TestRestoredWarehouseIsPublishedInFull restores nothing, but records that it was: Redis
-// still has what was published before, under a later revision than anything in a backup.
-func TestRestoredWarehouseIsPublishedInFull(t *testing.T) {
+// Each of these is followed by one publication of everything.
+func TestEverythingIsPublishedAgain(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
-	before := h.publishOnce()
-	if err := records.RecordBackup(t.Context(), h.warehouse, records.BackupRestored, "20260101T000000Z", 1, 1); err != nil {
-		t.Fatal(err)
-	}
-	h.publishedInFull(before, func() error { return nil })
+	published := h.publishOnce()
+	// Nothing is restored but the record that it was: Redis still has what was published before, under a
+	// later revision than anything in a backup.
+	env.MustDo(t, records.RecordBackup(t.Context(), h.warehouse, records.BackupRestored, "20260101T000000Z", 1, 1))
+	published = h.publishedInFull(published, nil)
+
+	// A worker of the previous cache format led meanwhile, as after a rollback. What became due by the clock it
+	// noted in the warehouse as published, so that only a publication of everything shows it here.
+	const state = "pnyx:4:{worker}:publication"
+	env.MustDo(t, h.redis.Set(t.Context(), state, "\x81\xacserverRunIDs\xa1x", 0).Err())
+	published = h.publishedInFull(published, func() error {
+		ttl, err := h.redis.TTL(t.Context(), state).Result()
+		if err == nil && (ttl <= 0 || ttl > 24*time.Hour) {
+			err = fmt.Errorf("got a TTL of format 4 of %s, want a day", ttl)
+		}
+		return err
+	})
+
+	// The clock was set back.
+	published.Revision += uint64(time.Hour.Microseconds())
+	h.writeState(published)
+	env.MustDo(t, h.store.RequestRepublish(t.Context()))
+	published = h.publishedInFull(published, nil)
+	published.CommittedThrough += time.Hour.Microseconds()
+	h.writeState(published)
+	h.startLeader(prometheus.NewRegistry())
+	h.append(vote("a", "0xlast", "5"))
+	h.waitForVotes(keyOf("dao.eth", "a"), "5")
 }
 
 func TestLastBackupIsAMetricOnceThereIsOne(t *testing.T) {
@@ -98,10 +108,7 @@ func TestLastBackupIsAMetricOnceThereIsOne(t *testing.T) {
 	const metric = "pnyx_backup_last_success_timestamp_seconds"
 	count := func(metrics *prometheus.Registry, metric string) (found int) {
 		t.Helper()
-		families, err := metrics.Gather()
-		if err != nil {
-			t.Fatal(err)
-		}
+		families := env.Must(metrics.Gather())(t)
 		for _, family := range families {
 			if family.GetName() == metric {
 				found += len(family.GetMetric())
@@ -113,9 +120,7 @@ func TestLastBackupIsAMetricOnceThereIsOne(t *testing.T) {
 	if got, scheduled := count(before, metric), count(before, "pnyx_backup_scheduled"); got != 0 || scheduled != 1 {
 		t.Errorf("before a backup: got %d values and %d of whether any is scheduled, want none and 1", got, scheduled)
 	}
-	if err := records.RecordBackup(t.Context(), h.warehouse, records.BackupMade, "20260101T000000Z", 1, 1); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, records.RecordBackup(t.Context(), h.warehouse, records.BackupMade, "20260101T000000Z", 1, 1))
 	metrics := h.startWorker()
 	env.Until(t, func() error {
 		if count(metrics, metric) != 1 {
@@ -132,24 +137,4 @@ func (h *harness) startWorker() *prometheus.Registry {
 	o.Metrics = metrics
 	h.run(worker.New(o).Run)
 	return metrics
-}
-
-// TestWhatThePreviousFormatPublishedIsPublishedAgain lets a worker of the previous cache
-// format lead meanwhile, as after a rollback. What became due by the clock it noted in the
-// warehouse as published, so that only a publication of everything shows it here.
-func TestWhatThePreviousFormatPublishedIsPublishedAgain(t *testing.T) {
-	t.Parallel()
-	h := newHarness(t)
-	before := h.publishOnce()
-	const state = "pnyx:4:{worker}:publication"
-	if err := h.redis.Set(t.Context(), state, "\x81\xacserverRunIDs\xa1x", 0).Err(); err != nil {
-		t.Fatal(err)
-	}
-	h.publishedInFull(before, func() error {
-		ttl, err := h.redis.TTL(t.Context(), state).Result()
-		if err == nil && (ttl <= 0 || ttl > 24*time.Hour) {
-			err = fmt.Errorf("got a TTL of format 4 of %s, want a day", ttl)
-		}
-		return err
-	})
 }

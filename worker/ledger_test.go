@@ -38,19 +38,13 @@ func paid(nonce string, state governance.PaymentState) governance.Payment {
 // payments returns what the ledger has.
 func (h *harness) payments(filter stored.PaymentFilter) []governance.Payment {
 	h.t.Helper()
-	payments, err := stored.NewAccounts(h.warehouse).Payments(h.t.Context(), filter)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	return payments
+	return env.Must(stored.NewAccounts(h.warehouse).Payments(h.t.Context(), filter))(h.t)
 }
 
 // writePayments writes payments to the ledger.
 func (h *harness) writePayments(payments ...governance.Payment) {
 	h.t.Helper()
-	if err := stored.NewAccounts(h.warehouse).WritePayments(h.t.Context(), payments); err != nil {
-		h.t.Fatal(err)
-	}
+	env.MustDo(h.t, stored.NewAccounts(h.warehouse).WritePayments(h.t.Context(), payments))
 }
 
 func TestPaymentsAreRestoredFromTheLedgerAfterAFlush(t *testing.T) {
@@ -61,9 +55,7 @@ func TestPaymentsAreRestoredFromTheLedgerAfterAFlush(t *testing.T) {
 	lease := accounts.PaymentLease{Owner: "test", TTL: time.Minute}
 	settled, open, refused := paid("0x1", governance.PaymentSettled), paid("0x2", governance.PaymentSettling), paid("0x3", governance.PaymentRefused)
 	for _, p := range []governance.Payment{settled, open, refused} {
-		if err := accounts.New(h.store).SavePayment(ctx, accounts.PaymentUpdate{Payment: p, Lease: lease}); err != nil {
-			t.Fatal(err)
-		}
+		env.MustDo(t, accounts.New(h.store).SavePayment(ctx, accounts.PaymentUpdate{Payment: p, Lease: lease}))
 	}
 	ledger := func() []governance.Payment { return h.payments(stored.PaymentFilter{}) }
 	env.Until(h.t, func() error {
@@ -73,13 +65,9 @@ func TestPaymentsAreRestoredFromTheLedgerAfterAFlush(t *testing.T) {
 		}
 		return errors.New("payments are not in the ledger yet")
 	})
-	if diff := cmp.Diff([]governance.Payment{refused, open, settled}, ledger()); diff != "" {
-		t.Errorf("ledger (-want +got):\n%s", diff)
-	}
+	env.WantSame(t, "ledger", []governance.Payment{refused, open, settled}, ledger())
 
-	if err := h.redis.FlushAll(ctx).Err(); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, h.redis.FlushAll(ctx).Err())
 	env.Until(h.t, func() error {
 		restored, err := accounts.New(h.store).PaymentsRestored(ctx)
 		if err == nil && !restored {
@@ -131,9 +119,7 @@ func TestLedgerKeepsTheLatestState(t *testing.T) {
 			for _, p := range h.payments(c.filter) {
 				got = append(got, p.ID)
 			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("payments (-want +got):\n%s", diff)
-			}
+			env.WantSame(t, "payments", c.want, got)
 		})
 	}
 }
@@ -171,16 +157,9 @@ func TestPaymentsThatARestoredLedgerLacksAreWrittenFromRedis(t *testing.T) {
 	ctx, store := t.Context(), accounts.New(h.store)
 	lease := accounts.PaymentLease{Owner: "test", TTL: time.Minute}
 	want := paid("0x1", governance.PaymentSettled)
-	if err := store.SavePayment(ctx, accounts.PaymentUpdate{Payment: want, Lease: lease}); err != nil {
-		t.Fatal(err)
-	}
-	queued, err := store.QueuedPayments(ctx, 10)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(store.DequeuePayments(ctx, queued), store.RequirePaymentRestore(ctx)); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, store.SavePayment(ctx, accounts.PaymentUpdate{Payment: want, Lease: lease}))
+	queued := env.Must(store.QueuedPayments(ctx, 10))(t)
+	env.MustDo(t, errors.Join(store.DequeuePayments(ctx, queued), store.RequirePaymentRestore(ctx)))
 	h.startAccounts()
 	env.Until(t, func() error {
 		if got := h.payments(stored.PaymentFilter{}); len(got) != 1 || got[0].ID != want.ID || got[0].State != governance.PaymentSettled {

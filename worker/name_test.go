@@ -21,7 +21,7 @@ func primaryName(voter, name string) *record.Name {
 func TestNamesShowWhereVotersDo(t *testing.T) {
 	t.Parallel()
 	h := newWorker(t)
-	h.appendBatch(
+	h.append(
 		&record.DAO{ID: "harbor", Name: "Harbor", Sources: []record.SourceRef{{Provider: governance.Snapshot, ID: "dao.eth"}}},
 		proposal("1"), vote("1", "0xd1", "5"), vote("1", "held.eth", "2"),
 	)
@@ -51,9 +51,9 @@ func TestNamesShowWhereVotersDo(t *testing.T) {
 		})
 	}
 	want("")
-	h.appendBatch(&record.Name{Voter: "0xd1", Source: governance.NameOfSnapshot, Name: "Dee"})
+	h.append(&record.Name{Voter: "0xd1", Source: governance.NameOfSnapshot, Name: "Dee"})
 	want("Dee")
-	h.appendBatch(primaryName("0xd1", "dee.eth"), primaryName("0xd2", "held.eth"), &record.Name{Voter: "0xd3", Source: governance.NameOfTally, Name: "dan.eth"})
+	h.append(primaryName("0xd1", "dee.eth"), primaryName("0xd2", "held.eth"), &record.Name{Voter: "0xd3", Source: governance.NameOfTally, Name: "dan.eth"})
 	want("dee.eth")
 	for name, identity := range map[query.Voter]string{"Dee.eth": "0xd1", "0xd1": "0xd1", "held.eth": "held.eth", "dan.eth": ""} {
 		env.Until(t, func() error {
@@ -69,7 +69,7 @@ func TestNamesShowWhereVotersDo(t *testing.T) {
 			return err
 		})
 	}
-	h.appendBatch(&record.Name{Voter: "0xd1", Source: governance.NameOfENS, Withdrawn: true})
+	h.append(&record.Name{Voter: "0xd1", Source: governance.NameOfENS, Withdrawn: true})
 	want("Dee")
 }
 

@@ -107,15 +107,10 @@ func TestNewBallotKeepsTheListVersion(t *testing.T) {
 	h.waitForVotes(keyOf("dao.eth", "a"), "1")
 	h.waitForList(inOrder(query.Proposals{}), "a")
 	h.waitForPublication() // another publication than the one that lists it may count its first ballot
-	before, err := h.store.Version(t.Context(), query.Proposals{}.Scope())
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := env.Must(h.store.Version(t.Context(), query.Proposals{}.Scope()))(t)
 	h.append(vote("a", "0x2", "1"))
 	h.waitForVotes(keyOf("dao.eth", "a"), "2")
-	if after, err := h.store.Version(t.Context(), query.Proposals{}.Scope()); err != nil || after != before {
-		t.Errorf("got version %+v (%v), want %+v as before", after, err, before)
-	}
+	env.Want(t, before, env.Must(h.store.Version(t.Context(), query.Proposals{}.Scope()))(t), "version", "as before")
 }
 
 func TestNoPageIsMadeWhileTheListIsWritten(t *testing.T) {
@@ -127,18 +122,11 @@ func TestNoPageIsMadeWhileTheListIsWritten(t *testing.T) {
 	h.waitForList(inOrder(query.Proposals{}), "a")
 	h.waitForPublication()
 	stop()
-	completed, err := h.store.Version(t.Context(), query.Proposals{}.Scope())
-	if err != nil {
-		t.Fatal(err)
-	}
+	completed := env.Must(h.store.Version(t.Context(), query.Proposals{}.Scope()))(t)
 	// A publication that died while it wrote the list.
 	writer := h.store.NewWriter(completed.Revision + 1)
-	if err := writer.SetVersion(t.Context(), cache.ProposalRows(), 0); err != nil {
-		t.Fatal(err)
-	}
-	if err := writer.Flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, writer.SetVersion(t.Context(), cache.ProposalRows(), 0))
+	env.MustDo(t, writer.Flush(t.Context()))
 	h.startFiller()
 	cold := inOrder(query.Proposals{Proposer: "0xcold"})
 	var rows []cache.ProposalRow
@@ -223,9 +211,7 @@ func TestProposalWithoutATitleHasOneEverywhere(t *testing.T) {
 	h.waitForVotes(key, "1")
 	stated, _, err := h.summary(key)
 	detail, _, errDetail := read[governance.ProposalDetail](h, cache.ProposalDetailKey(key))
-	if err := errors.Join(err, errDetail); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, errors.Join(err, errDetail))
 	var rows []cache.ProposalRow
 	var history []governance.VoterVote
 	var ballots []governance.Ballot

@@ -112,9 +112,7 @@ func TestTopicDetailContainsComputedFields(t *testing.T) {
 		},
 		BodyText: &text, Participants: &participants, LastPostAt: &last, RelatedProposals: []governance.RelatedProposal{},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("detail (-want +got):\n%s", diff)
-	}
+	env.WantSame(t, "detail", want, got)
 	h.waitForTopic(topicKey("dao", "8"), func(d governance.ForumTopicDetail) bool {
 		return d.Replies == "0" && d.Posts == "0" && d.Participants == nil && d.BodyText == nil && d.Summary == nil &&
 			d.Tags != nil && d.URL == "https://forum.example/t/8" && d.LastPostAt == nil
@@ -146,9 +144,7 @@ func TestUnchangedTopicsKeepTheirRevision(t *testing.T) {
 	if _, view, err := h.topic(topicKey("a.example", "2")); err != nil || view.Revision != untouched.Revision {
 		t.Errorf("got revision %d (%v) of the other topic, want %d as before", view.Revision, err, untouched.Revision)
 	}
-	if version := h.topicVersion("b.example"); version != versions[1] {
-		t.Errorf("got version %d of the other forum, want %d as before", version, versions[1])
-	}
+	env.Want(t, versions[1], h.topicVersion("b.example"), "version of the other forum")
 
 	// A renamed category changes its topics.
 	categorized := topic("a.example", "2", "two", "")
@@ -157,24 +153,18 @@ func TestUnchangedTopicsKeepTheirRevision(t *testing.T) {
 	h.waitForTopic(topicKey("a.example", "2"), func(d governance.ForumTopicDetail) bool { return d.Category != nil && *d.Category == "Grants" })
 	h.append(&record.Category{Host: "a.example", ID: "5", Name: "Missions"})
 	h.waitForTopic(topicKey("a.example", "2"), func(d governance.ForumTopicDetail) bool { return *d.Category == "Missions" })
-}
 
-func TestHiddenTopicIsRemoved(t *testing.T) {
-	t.Parallel()
-	h := newHarness(t)
-	h.append(topic("a.example", "1", "one", ""), topic("a.example", "2", "two", ""))
-	h.startLeader(h.metrics)
-	h.waitForTopic(topicKey("a.example", "1"), anyTopic)
-	h.waitForTopicList("", topicKey("a.example", "1"), topicKey("a.example", "2"))
-
+	// A hidden one is gone until it shows again.
+	other := topicKey("b.example", "1")
+	h.waitForTopicList("", topicKey("a.example", "1"), topicKey("a.example", "2"), other)
 	hidden := topic("a.example", "1", "one", "")
 	hidden.Visible = false
 	h.append(hidden)
 	h.waitForNone(cache.TopicDetailKey(topicKey("a.example", "1")))
-	h.waitForTopicList("", topicKey("a.example", "2"))
+	h.waitForTopicList("", topicKey("a.example", "2"), other)
 	h.append(topic("a.example", "1", "one again", ""))
 	h.waitForTopic(topicKey("a.example", "1"), anyTopic)
-	h.waitForTopicList("", topicKey("a.example", "1"), topicKey("a.example", "2"))
+	h.waitForTopicList("", topicKey("a.example", "1"), topicKey("a.example", "2"), other)
 }
 
 func TestTopicsMoveWithAClaimedForum(t *testing.T) {
@@ -199,29 +189,27 @@ func TestTopicsMoveWithAClaimedForum(t *testing.T) {
 	h.waitForTopic(topicKey("a.example", "1"), func(d governance.ForumTopicDetail) bool { return d.Title == "one" })
 	h.waitForTopicList("dao", topicKey("dao", "1"))
 	h.waitForTopicList("a.example", topicKey("a.example", "1"))
-}
 
-func TestTopicsOfTwoForumsHaveDistinctKeys(t *testing.T) {
-	t.Parallel()
-	h := newHarness(t)
-	h.append(topic("a.example", "1", "in a", ""), topic("b.example", "1", "in b", ""), forumDAO("dao", "b.example", "a.example"))
-	h.startLeader(h.metrics)
-	is := func(title string) func(governance.ForumTopicDetail) bool {
-		return func(d governance.ForumTopicDetail) bool { return d.Title == title }
+	// Topics of two forums have distinct keys, which change with the order of the forums.
+	wait := func(key governance.TopicKey, title string) {
+		t.Helper()
+		h.waitForTopic(key, func(d governance.ForumTopicDetail) bool { return d.Title == title })
 	}
-	h.waitForTopic(topicKey("dao", "1"), is("in b"))
-	h.waitForTopic(topicKey("dao", "a.example/1"), is("in a"))
-	h.waitForTopicList("dao", topicKey("dao", "1"), topicKey("dao", "a.example/1"))
-
-	// They change keys with each other.
+	first := topicKey("dao", "1")
+	inOrder := func() {
+		t.Helper()
+		h.append(forumDAO("dao", "b.example", "a.example"))
+		wait(first, "another one")
+		wait(topicKey("dao", "a.example/1"), "one")
+		h.waitForTopicList("dao", first, topicKey("dao", "a.example/1"))
+	}
+	inOrder()
 	h.append(forumDAO("dao", "a.example", "b.example"))
-	h.waitForTopic(topicKey("dao", "1"), is("in a"))
-	h.waitForTopic(topicKey("dao", "b.example/1"), is("in b"))
+	wait(first, "one")
+	wait(topicKey("dao", "b.example/1"), "another one")
 	h.waitForNone(cache.TopicDetailKey(topicKey("dao", "a.example/1")))
-	h.waitForTopicList("dao", topicKey("dao", "1"), topicKey("dao", "b.example/1"))
-	h.append(forumDAO("dao", "b.example", "a.example"))
-	h.waitForTopic(topicKey("dao", "1"), is("in b"))
-	h.waitForTopic(topicKey("dao", "a.example/1"), is("in a"))
+	h.waitForTopicList("dao", first, topicKey("dao", "b.example/1"))
+	inOrder()
 }
 
 func TestTopicsFollowLinkedProposals(t *testing.T) {
@@ -251,9 +239,7 @@ func TestTopicsFollowLinkedProposals(t *testing.T) {
 	linked.Title, linked.DiscussionURL = "B", "https://forum.example/t/7" // a link in both directions counts once
 	h.append(linked)
 	related("7", fmt.Sprint("A ", keyOf("dao.eth", "discussed")), fmt.Sprint("B ", keyOf("dao.eth", "linked")))
-	if view := related("8"); view.Revision != alone.Revision {
-		t.Errorf("got revision %d of a topic without links, want %d as before", view.Revision, alone.Revision)
-	}
+	env.Want(t, alone.Revision, related("8").Revision, "revision of a topic without links")
 	rows, err := pages.ListTopics(t.Context(), h.warehouse, query.Topics{
 		Related: new(true), Order: query.TopicsByUpdate, Paging: query.Paging[query.TopicPosition]{Limit: 10},
 	})
@@ -292,7 +278,7 @@ func TestTopicsSurviveARedisFlush(t *testing.T) {
 	for i := range records {
 		records[i] = topic("a.example", strconv.Itoa(i+1), "topic", "<p>text")
 	}
-	h.appendBatch(records...)
+	h.append(records...)
 	h.append(forumDAO("empty"))
 	h.startLeader(h.metrics)
 	h.waitForTopic(topicKey("a.example", "999"), anyTopic)
@@ -328,13 +314,10 @@ func TestNewLeaderComparesEveryForum(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = counts.WriteTopicStates(t.Context(), h.warehouse, []counts.TopicState{{
+	env.MustDo(t, counts.WriteTopicStates(t.Context(), h.warehouse, []counts.TopicState{{
 		TopicRef: rows[0].Ref(), Visible: true, TopicVersion: rows[0].Version, Revision: view.Revision + 1,
 		Row: governance.ForumTopic{TopicKey: detail.TopicKey, Identity: detail.Identity, Title: "by other rules"},
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}))
 	h.startLeader(h.metrics)
 	env.Until(h.t, func() error {
 		if _, now, err := h.topic(detail.TopicKey); err != nil || now.Revision <= view.Revision {
@@ -354,10 +337,7 @@ func TestNewLeaderCompletesInterruptedLinks(t *testing.T) {
 	published := h.waitForPublication()
 	stop()
 	link := counts.ProposalLink{Ref: proposal("p").Hash(), Key: keyOf("dao.eth", "p"), Title: "P", Topic: governance.TopicName("a.example", "1")}
-	err := counts.WriteProposalLinks(t.Context(), h.warehouse, []counts.ChangedLink{{ProposalLink: link}}, max(published.Revision, view.Revision)+1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, counts.WriteProposalLinks(t.Context(), h.warehouse, []counts.ChangedLink{{ProposalLink: link}}, max(published.Revision, view.Revision)+1))
 	h.startLeader(h.metrics)
 	h.waitForTopic(topicKey("a.example", "1"), func(d governance.ForumTopicDetail) bool { return len(d.RelatedProposals) == 1 })
 }

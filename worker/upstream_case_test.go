@@ -23,10 +23,7 @@ import (
 func TestOddRecordsAreAnsweredAsUpstreamShowsThem(t *testing.T) { //nolint:tparallel // its subtests share a publication
 	t.Parallel()
 	h := newHarness(t)
-	file, err := os.ReadFile("testdata/cases/snapshot.ndjson")
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := env.Must(os.ReadFile("testdata/cases/snapshot.ndjson"))(t)
 	var records []record.Record
 	for line := range bytes.Lines(file) {
 		format := source.SnapshotProposal
@@ -49,7 +46,7 @@ func TestOddRecordsAreAnsweredAsUpstreamShowsThem(t *testing.T) { //nolint:tpara
 		}
 		records = append(records, read)
 	}
-	h.appendBatch(records...)
+	h.append(records...)
 	h.start()
 	h.waitForPublication()
 	for id, want := range map[string]string{

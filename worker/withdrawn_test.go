@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
@@ -52,9 +50,7 @@ func (h *harness) settle(cutOff string) {
 	if cutOff != "" {
 		_ = attempt(cutOff) // nothing may be left to publish
 	}
-	if err := attempt(""); err != nil {
-		h.t.Fatal(err)
-	}
+	env.MustDo(h.t, attempt(""))
 }
 
 // dated returns a proposal of dao.eth whose vote has ended.
@@ -203,9 +199,7 @@ func (d *deletions) checkFresh(t *testing.T, h *harness) {
 	fresh := newHarness(t)
 	fresh.keep(d.all()...)
 	fresh.settle("")
-	if diff := cmp.Diff(fresh.answers(d.proposals), h.answers(d.proposals)); diff != "" {
-		t.Errorf("answers (-fresh +after withdrawals):\n%s", diff)
-	}
+	env.WantSame(t, "answers", fresh.answers(d.proposals), h.answers(d.proposals))
 }
 
 // checkWithdrawals publishes every change of a random history, cut off at random steps.
@@ -233,41 +227,58 @@ func TestLongHistoriesOfWithdrawnRecordsLeaveNoTrace(t *testing.T) {
 	}
 }
 
-func TestWithdrawnProposalIsServedAgainUnderItsKeyOnceItIsBack(t *testing.T) {
-	t.Parallel()
-	for _, cutOff := range []string{"", "before the states", "after the states"} {
-		t.Run("cut off "+cutOff, func(t *testing.T) {
-			t.Parallel()
-			h, d := newHarness(t), newDeletions(0)
-			h.keep(d.all()...)
-			h.settle("")
-			before := h.answers(d.proposals)
-			second, isProposal := d.records["second"].(*record.Proposal)
-			if !isProposal {
-				t.Fatalf("got %T, want a proposal", d.records["second"])
-			}
-			p := *second
-			p.Withdrawn = true
-			h.keep(&p)
-			h.settle(cutOff)
-			gone := h.answers(d.proposals)
-			for _, name := range []string{"second detail", "second summary", "second evidence", "second version"} {
-				if gone[name] != "none" {
-					t.Errorf("%s: got %s, want none", name, gone[name])
-				}
-			}
-			for _, name := range []string{"dao", "events", "signals", "voters", "votes of one", "list updatedDesc", "second named"} {
-				if gone[name] == before[name] {
-					t.Errorf("%s: got what was there before the withdrawal", name)
-				}
-			}
-			h.keep(d.records["second"])
-			h.settle(cutOff)
-			if diff := cmp.Diff(before, h.answers(d.proposals)); diff != "" {
-				t.Errorf("back (-before +after):\n%s", diff)
-			}
-		})
+// publish changes a record, and returns what is served then.
+func (d *deletions) publish(h *harness, cutOff string, changed ...record.Record) map[string]string {
+	h.t.Helper()
+	h.keep(changed...)
+	h.settle(cutOff)
+	return h.answers(d.proposals)
+}
+
+// changed returns a copy of a proposal with a change.
+func (d *deletions) changed(t *testing.T, id string, change func(*record.Proposal)) *record.Proposal {
+	t.Helper()
+	was, isProposal := d.records[id].(*record.Proposal)
+	if !isProposal {
+		t.Fatalf("got %T, want a proposal", d.records[id])
 	}
+	p := *was
+	change(&p)
+	return &p
+}
+
+// A proposal that is flagged shows itself, and all others as if it were withdrawn: lists, sums, rankings,
+// timelines, events and signals are the same.
+func TestWithdrawnOrFlaggedProposalIsServedAgainOnceItIsBack(t *testing.T) {
+	t.Parallel()
+	h, d := newHarness(t), newDeletions(0)
+	before := d.publish(h, "", d.all()...)
+	var gone map[string]string
+	for _, cutOff := range []string{"", "before the states", "after the states"} {
+		gone = d.publish(h, cutOff, d.changed(t, "second", func(p *record.Proposal) { p.Withdrawn = true }))
+		for _, name := range []string{"second detail", "second summary", "second evidence", "second version"} {
+			env.Want(t, "none", gone[name], name, cutOff)
+		}
+		for _, name := range []string{"dao", "events", "signals", "voters", "votes of one", "list updatedDesc", "second named"} {
+			if gone[name] == before[name] {
+				t.Errorf("%s: got what was there before the withdrawal", name)
+			}
+		}
+		env.WantSame(t, "back, cut off "+cutOff, before, d.publish(h, cutOff, d.records["second"]))
+	}
+	flagged := d.publish(h, "", d.changed(t, "second", func(p *record.Proposal) { p.Flagged = true }))
+	for name, want := range gone {
+		if itself := strings.HasPrefix(name, "second ") || name == "votes of one"; !itself {
+			env.Want(t, want, flagged[name], name, "without the proposal, or with it flagged")
+		}
+	}
+	for _, name := range []string{"second summary", "votes of one"} {
+		if flagged[name] == "none" || flagged[name] == gone[name] {
+			t.Errorf("%s: got %s, want it to be served", name, flagged[name])
+		}
+	}
+	h.wantFlagged()
+	env.WantSame(t, "flagged no more", before, d.publish(h, "", d.records["second"]))
 }
 
 func TestCachesAreToldOfAWithdrawnProposal(t *testing.T) {
@@ -291,9 +302,7 @@ func TestCachesAreToldOfAWithdrawnProposal(t *testing.T) {
 			told[tag] = true
 		}
 	}
-	if _, err := worker.NewLeader(o).Settle(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	env.Must(worker.NewLeader(o).Settle(t.Context()))(t)
 	for name, scope := range map[string]query.Scope{
 		"ballots": ballots.Scope(), "list of the DAO": query.Proposals{DAOID: "dao.eth"}.Scope(), "list": query.Proposals{}.Scope(),
 		"voters": query.Voters{DAOID: "dao.eth"}.Scope(), "events": query.Events{DAOID: "dao.eth"}.Scope(),
@@ -317,59 +326,6 @@ func TestCachesAreToldOfAWithdrawnProposal(t *testing.T) {
 		}))
 		return errors.Join(fmt.Errorf("got %+v at version %d, want an absent page", view, version.Revision), err)
 	})
-}
-
-// ofTheProposal reports whether an answer shows the proposal itself.
-func ofTheProposal(name string) bool {
-	return strings.HasPrefix(name, "second ") || name == "votes of one"
-}
-
-// TestFlaggedProposalCountsNowhere flags a proposal in one warehouse and withdraws it in another:
-// lists, sums, rankings, timelines, events and signals are the same.
-func TestFlaggedProposalCountsNowhere(t *testing.T) {
-	t.Parallel()
-	changed := func(change func(*record.Proposal)) (h *harness, d *deletions, before, after map[string]string) {
-		h, d = newHarness(t), newDeletions(0)
-		h.keep(d.all()...)
-		h.settle("")
-		before = h.answers(d.proposals)
-		p := secondOf(t, d)
-		change(&p)
-		h.keep(&p)
-		h.settle("")
-		return h, d, before, h.answers(d.proposals)
-	}
-	_, _, _, withdrawn := changed(func(p *record.Proposal) { p.Withdrawn = true })
-	h, d, before, flagged := changed(func(p *record.Proposal) { p.Flagged = true })
-	for name, want := range withdrawn {
-		if ofTheProposal(name) {
-			continue
-		}
-		if diff := cmp.Diff(want, flagged[name]); diff != "" {
-			t.Errorf("%s (-without the proposal +with it flagged):\n%s", name, diff)
-		}
-	}
-	for _, name := range []string{"second summary", "votes of one"} {
-		if flagged[name] == "none" || flagged[name] == withdrawn[name] {
-			t.Errorf("%s: got %s, want it to be served", name, flagged[name])
-		}
-	}
-	h.wantFlagged()
-	h.keep(d.records["second"])
-	h.settle("")
-	if diff := cmp.Diff(before, h.answers(d.proposals)); diff != "" {
-		t.Errorf("flagged no more (-before +after):\n%s", diff)
-	}
-}
-
-// secondOf returns a copy of the second proposal.
-func secondOf(t *testing.T, d *deletions) record.Proposal {
-	t.Helper()
-	second, isProposal := d.records["second"].(*record.Proposal)
-	if !isProposal {
-		t.Fatalf("got %T, want a proposal", d.records["second"])
-	}
-	return *second
 }
 
 // wantFlagged finds the second proposal, which is flagged, where it is marked.
@@ -405,53 +361,30 @@ func (h *harness) wantFlagged() {
 	}
 }
 
-// TestFlaggedSpaceIsSpam flags a space in one warehouse and all of its proposals in another: but
-// for the DAO itself, what is served is the same.
+// TestFlaggedSpaceIsSpam flags a space, and then all of its proposals: but for the DAO itself, what is served is the same.
 func TestFlaggedSpaceIsSpam(t *testing.T) {
 	t.Parallel()
+	h, d := newHarness(t), newDeletions(0)
 	space := &record.Source{SourceRef: record.SourceRef{Provider: governance.Snapshot, ID: "dao.eth"}}
-	begin := func() (*harness, *deletions) {
-		h, d := newHarness(t), newDeletions(0)
-		h.keep(append(d.all(), space)...)
-		h.settle("")
-		return h, d
-	}
-	one, d := begin()
-	before := one.answers(d.proposals)
+	before := d.publish(h, "", append(d.all(), space)...)
 	spam := *space
 	spam.Flagged = true
-	one.keep(&spam)
-	one.settle("")
-	got := one.answers(d.proposals)
-	one.wantListed("", "dao.eth")
-	one.keep(space)
-	one.settle("")
-	one.wantListed("dao.eth", "dao.eth")
-	if diff := cmp.Diff(before, one.answers(d.proposals)); diff != "" {
-		t.Errorf("flagged no more (-before +after):\n%s", diff)
-	}
-
-	each, d := begin()
+	got := d.publish(h, "", &spam)
+	h.wantListed("", "dao.eth")
+	env.WantSame(t, "flagged no more", before, d.publish(h, "", space))
+	h.wantListed("dao.eth", "dao.eth")
+	var flagged []record.Record
 	for _, id := range d.proposals {
-		p, isProposal := d.records[id].(*record.Proposal)
-		if !isProposal {
-			t.Fatalf("got %T, want a proposal", d.records[id])
-		}
-		flagged := *p
-		flagged.Flagged = true
-		each.keep(&flagged)
+		flagged = append(flagged, d.changed(t, id, func(p *record.Proposal) { p.Flagged = true }))
 	}
-	each.settle("")
-	want := each.answers(d.proposals)
+	want := d.publish(h, "", flagged...)
 	mark := hex.EncodeToString([]byte("flagged"))
 	if !strings.Contains(got["dao"], mark) || strings.Contains(want["dao"], mark) {
 		t.Errorf("got %s, want a flagged DAO", got["dao"])
 	}
 	delete(got, "dao")
 	delete(want, "dao")
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-each proposal flagged +the space flagged):\n%s", diff)
-	}
+	env.WantSame(t, "the space flagged, or each proposal", want, got)
 }
 
 // wantListed checks which DAOs the index lists, without spam and with it.

@@ -37,9 +37,7 @@ func TestAttackASignatureOfAnotherAccountAsksNobody(t *testing.T) {
 			t.Errorf("%s: no challenge", name)
 		}
 	}
-	if got := f.ledger.Calls("verify"); got != 0 {
-		t.Errorf("got %d calls of the facilitator, want 0", got)
-	}
+	env.Want(t, 0, f.ledger.Calls("verify"), "calls of the facilitator")
 }
 
 func TestAttackAClaimLeavesNothingWithoutAnExpiry(t *testing.T) {
@@ -49,10 +47,7 @@ func TestAttackAClaimLeavesNothingWithoutAnExpiry(t *testing.T) {
 		t.Fatal(err) // its node dies here
 	}
 	client := env.RedisClient(t, f.redis)
-	keys, err := client.Keys(t.Context(), "*").Result()
-	if err != nil {
-		t.Fatal(err)
-	}
+	keys := env.Must(client.Keys(t.Context(), "*").Result())(t)
 	for _, key := range keys {
 		if strings.HasSuffix(key, ":restored") {
 			continue
@@ -106,13 +101,9 @@ func TestAttackABusyFacilitatorIsLeftAloneForRetryAfter(t *testing.T) {
 			})
 			for range 8 {
 				_, err := f.buy(f.payAs(facilitator.NewPayer(t)).Header(), request(), "answer")
-				if refusal := f.wantRefused(err, x402.Unavailable, ""); refusal.RetryAfter != 20*time.Second {
-					t.Errorf("got Retry-After %s, want the facilitator's", refusal.RetryAfter)
-				}
+				env.Want(t, 20*time.Second, f.wantRefused(err, x402.Unavailable, "").RetryAfter, "Retry-After", "the facilitator's")
 			}
-			if got := f.ledger.Calls(call); got != 1 {
-				t.Errorf("got %d calls within Retry-After, want 1", got)
-			}
+			env.Want(t, 1, f.ledger.Calls(call), "calls within Retry-After")
 			f.ledger.Behave(call, nil)
 			now = now.Add(21 * time.Second)
 			f.wantBought(f.pay().Header(), "answer", "answer")

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pnyx/access/x402"
+	"pnyx/test/env"
 )
 
 func withDiscovery(o *x402.Options) {
@@ -37,12 +38,8 @@ func TestOnlyPathsAreDescribedToIndexes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			challenge := f.Challenge(x402.Request{RouteID: c.routeID, URL: c.url}).Challenge
-			if diff := cmp.Diff(c.want, challenge.Extensions); diff != "" {
-				t.Errorf("extensions (-want +got):\n%s", diff)
-			}
-			if got := strings.Contains(decoded(t, challenge.Header()), "extensions"); got != (c.want != nil) {
-				t.Errorf("the header has extensions: got %t, want %t", got, c.want != nil)
-			}
+			env.WantSame(t, "extensions", c.want, challenge.Extensions)
+			env.Want(t, (c.want != nil), strings.Contains(decoded(t, challenge.Header()), "extensions"), "the header has extensions", c.want != nil)
 		})
 	}
 }

@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"pnyx/access/x402"
 	"pnyx/governance"
 	"pnyx/test/env"
@@ -84,15 +82,11 @@ func TestABrokenConnectionIsTriedAgainForVerifyAlone(t *testing.T) {
 	f.ledger.Behave("settle", hangsUp)
 	_, err := f.buy(f.pay().Header(), request(), "answer")
 	f.wantRefused(err, x402.Unavailable, "")
-	if got := f.ledger.Calls("verify"); got != 2 {
-		t.Errorf("verify: got %d calls, want 2", got)
-	}
+	env.Want(t, 2, f.ledger.Calls("verify"), "verify", "calls")
 	f.ledger.Behave("verify", nil)
 	_, err = f.buy(f.pay().Header(), request(), "answer")
 	f.wantRefused(err, x402.Pending, "settlement_pending")
-	if got := f.ledger.Calls("settle"); got != 1 {
-		t.Errorf("settle: got %d calls, want 1", got)
-	}
+	env.Want(t, 1, f.ledger.Calls("settle"), "settle", "calls")
 }
 
 func TestAFacilitatorThatStaysSilentIsLeftAlone(t *testing.T) {
@@ -106,18 +100,14 @@ func TestAFacilitatorThatStaysSilentIsLeftAlone(t *testing.T) {
 		_, err := f.buy(f.payAs(facilitator.NewPayer(t)).Header(), request(), "answer")
 		f.wantRefused(err, x402.Unavailable, "")
 	}
-	if got := f.ledger.Calls("verify"); got != 5 {
-		t.Errorf("got %d calls, want 5 and then none", got)
-	}
+	env.Want(t, 5, f.ledger.Calls("verify"), "calls", "and then none")
 	// One call tries again after a while.
 	f.SetClock(func() time.Time { return stopped().Add(11 * time.Second) })
 	for range 3 {
 		_, err := f.buy(f.payAs(facilitator.NewPayer(t)).Header(), request(), "answer")
 		f.wantRefused(err, x402.Unavailable, "")
 	}
-	if got := f.ledger.Calls("verify"); got != 6 {
-		t.Errorf("got %d calls, want 6", got)
-	}
+	env.Want(t, 6, f.ledger.Calls("verify"), "calls")
 	f.ledger.Behave("verify", nil)
 	f.SetClock(func() time.Time { return stopped().Add(22 * time.Second) })
 	f.wantBought(f.pay().Header(), "answer", "answer")
@@ -133,9 +123,7 @@ func TestAFacilitatorThatLiesAboutAPaymentGetsNoAnswerOut(t *testing.T) {
 	if refusal.Receipt == "" {
 		t.Error("no receipt says that the settlement was refused")
 	}
-	if diff := cmp.Diff([]governance.PaymentState{governance.PaymentSettling, governance.PaymentRefused}, f.ledgerStates()); diff != "" {
-		t.Errorf("ledger (-want +got):\n%s", diff)
-	}
+	env.WantSame(t, "ledger", []governance.PaymentState{governance.PaymentSettling, governance.PaymentRefused}, f.ledgerStates())
 	// Once there are funds the same authorization will do.
 	f.ledger.Behave("settle", nil)
 	f.wantBought(header, "answer", "answer")
@@ -220,12 +208,8 @@ func TestAPaymentThatSomebodyElseSubmittedBuysTheAnswer(t *testing.T) {
 	payment := f.pay()
 	charge := f.mustBegin(payment.Header())
 	hash := f.ledger.Submit(payment.Payload.Authorization)
-	if err := charge.Settle(t.Context(), body("answer")); err != nil {
-		t.Fatal(err)
-	}
-	if receipt := decoded(t, charge.Receipt()); !strings.Contains(receipt, hash) {
-		t.Errorf("receipt %s does not name %s", receipt, hash)
-	}
+	env.MustDo(t, charge.Settle(t.Context(), body("answer")))
+	env.WantPart(t, hash, decoded(t, charge.Receipt()), "receipt", "does not name")
 	f.wantCharged(1)
 }
 
@@ -270,9 +254,7 @@ func TestADeathBeforeTheSettlementChargesNothing(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	header := f.pay().Header()
-	if _, err := f.Begin(t.Context(), request(), header); err != nil {
-		t.Fatal(err)
-	}
+	env.Must(f.Begin(t.Context(), request(), header))(t)
 	_, err := f.buy(header, request(), "second")
 	f.wantRefused(err, x402.InProgress, "")
 	f.endLeases()
@@ -340,9 +322,7 @@ func TestAnOpenPaymentIsLookedIntoWithoutBeingCharged(t *testing.T) {
 			states := f.ledgerStates()
 			last := states[len(states)-2:]
 			slices.Sort(last)
-			if diff := cmp.Diff([]governance.PaymentState{governance.PaymentSettled, governance.PaymentSettling}, last); diff != "" {
-				t.Errorf("ledger (-want +got):\n%s", diff)
-			}
+			env.WantSame(t, "ledger", []governance.PaymentState{governance.PaymentSettled, governance.PaymentSettling}, last)
 			f.SetClock(time.Now)
 			f.ledger.Behave("settle", nil)
 			f.wantBought(paid.Header(), "second", "first")
@@ -369,9 +349,7 @@ func TestAPaymentThatWasNeverChargedEndsWithItsValidity(t *testing.T) {
 			f.SetClock(func() time.Time { return time.Now().Add(4 * time.Minute) })
 			f.Reconcile(t.Context())
 			states := f.ledgerStates()
-			if got := states[len(states)-1]; got != c.want {
-				t.Errorf("got %s, want %s", got, c.want)
-			}
+			env.Want(t, c.want, states[len(states)-1])
 		})
 	}
 }

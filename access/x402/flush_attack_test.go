@@ -3,7 +3,6 @@ package x402_test
 import (
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -17,10 +16,7 @@ import (
 // queued returns the states of payments that were queued for the ledger, in order.
 func (f *fixture) queued() []governance.Payment {
 	f.tb.Helper()
-	entries, err := f.store.QueuedPayments(f.tb.Context(), 100)
-	if err != nil {
-		f.tb.Fatal(err)
-	}
+	entries := env.Must(f.store.QueuedPayments(f.tb.Context(), 100))(f.tb)
 	var payments []governance.Payment
 	for _, entry := range entries {
 		payments = append(payments, entry.Payment)
@@ -32,9 +28,7 @@ func (f *fixture) queued() []governance.Payment {
 func (f *fixture) flush(ledger []governance.Payment) {
 	f.tb.Helper()
 	env.FlushRedis(f.tb, env.RedisClient(f.tb, f.redis))
-	if err := f.store.RestorePayments(f.tb.Context(), ledger); err != nil {
-		f.tb.Fatal(err)
-	}
+	env.MustDo(f.tb, f.store.RestorePayments(f.tb.Context(), ledger))
 }
 
 // inSettlement runs during while a payment of node a is charged and before the
@@ -80,17 +74,13 @@ func TestAttackAFlushDuringASettlementKeepsTheTransaction(t *testing.T) {
 				t.Fatalf("the first request: got %v, want its answer", err)
 			}
 			hash := ledger.Transfers()[0].Hash
-			if got := ledger.Calls("settle"); got != 1 {
-				t.Errorf("got %d settlements, want 1", got)
-			}
+			env.Want(t, 1, ledger.Calls("settle"), "settlements")
 			last := a.queued()[len(a.queued())-1]
 			if last.State != governance.PaymentSettled || last.Transaction != hash {
 				t.Errorf("ledger: got %s with transaction %q, want settled with %s", last.State, last.Transaction, hash)
 			}
 			charge := b.mustBegin(header)
-			if !strings.Contains(decoded(t, charge.Receipt()), hash) {
-				t.Errorf("receipt %s does not name %s", decoded(t, charge.Receipt()), hash)
-			}
+			env.WantPart(t, hash, decoded(t, charge.Receipt()), "receipt", "does not name")
 			charge.Release(t.Context())
 			b.wantCharged(1)
 		})
@@ -102,23 +92,15 @@ func TestAttackALateVerdictWinsOverALaterAttempt(t *testing.T) {
 	t.Parallel()
 	redis, ledger := env.EmbeddedRedis(t), facilitator.NewLedger(t)
 	a, b := newFixtureAt(t, redis, ledger), newFixtureAt(t, redis, ledger)
-	header, err := inSettlement(t, a, func(header string) {
+	header := env.Must(inSettlement(t, a, func(header string) {
 		a.endLeases()
-		if got, err := b.buy(header, request(), "second"); err != nil || got != "first" {
-			t.Errorf("got %q, %v, want the answer that was prepared", got, err)
-		}
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+		env.Want(t, "first", env.Must(b.buy(header, request(), "second"))(t), "the answer that was prepared")
+	}))(t)
 	last := a.queued()[len(a.queued())-1]
 	if hash := ledger.Transfers()[0].Hash; last.State != governance.PaymentSettled || last.Transaction != hash {
 		t.Errorf("ledger: got %s with transaction %q, want settled with %s", last.State, last.Transaction, hash)
 	}
-	stored, err := b.store.Payment(t.Context(), last.ID)
-	if err != nil || stored.Transaction != last.Transaction {
-		t.Errorf("stored: got transaction %q, %v, want %s", stored.Transaction, err, last.Transaction)
-	}
+	env.Want(t, last.Transaction, env.Must(b.store.Payment(t.Context(), last.ID))(t).Transaction, "stored", "transaction")
 	b.wantBought(header, "third", "first")
 	b.wantCharged(1)
 }
@@ -157,13 +139,8 @@ func TestAttackALostAnswerIsMadeOnce(t *testing.T) {
 	if ttl, err := client.PTTL(t.Context(), keys[0]).Result(); err != nil || ttl < 10*time.Minute {
 		t.Errorf("stored answer: got TTL %s, %v, want at least 10m", ttl, err)
 	}
-	if err := client.Del(t.Context(), keys[0]).Err(); err != nil {
-		t.Fatal(err)
-	}
-	failed, err := f.Begin(t.Context(), request(), header)
-	if err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, client.Del(t.Context(), keys[0]).Err())
+	failed := env.Must(f.Begin(t.Context(), request(), header))(t)
 	failed.Release(t.Context())
 
 	var mu sync.Mutex
@@ -185,15 +162,11 @@ func TestAttackALostAnswerIsMadeOnce(t *testing.T) {
 			mu.Lock()
 			worked++
 			mu.Unlock()
-			if err := charge.Settle(t.Context(), body("again")); err != nil {
-				t.Error(err)
-			}
+			env.WantError(t, nil, charge.Settle(t.Context(), body("again")))
 		})
 	}
 	together.Wait()
-	if worked != 1 {
-		t.Errorf("the answer was made %d times, want once", worked)
-	}
+	env.Want(t, 1, worked, "times that the answer was made")
 	f.wantBought(header, "and again", "again")
 	f.wantCharged(1)
 }
@@ -207,16 +180,12 @@ func TestAttackAFlushDuringAVerificationChargesOnce(t *testing.T) {
 		ledger.Behave("verify", nil)
 		reply := honest()
 		a.flush(nil)
-		if got, err := b.buy(header, request(), "second"); err != nil || got != "second" {
-			t.Errorf("the retry: got %q, %v, want its answer", got, err)
-		}
+		env.Want(t, "second", env.Must(b.buy(header, request(), "second"))(t), "answer to the retry")
 		facilitator.WriteJSON(w, reply)
 	})
 	_, err := a.buy(header, request(), "first")
 	a.wantRefused(err, x402.InProgress, "")
-	if got := ledger.Calls("settle"); got != 1 {
-		t.Errorf("got %d settlements, want 1", got)
-	}
+	env.Want(t, 1, ledger.Calls("settle"), "settlements")
 	a.wantBought(header, "third", "second")
 	a.wantCharged(1)
 }

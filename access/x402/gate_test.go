@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"pnyx/access/x402"
@@ -69,9 +68,7 @@ func newFixtureAt(t *testing.T, redis string, ledger *facilitator.Ledger, settin
 	t.Helper()
 	opened := env.Store(t, redis)
 	store := accounts.New(opened)
-	if err := store.RestorePayments(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, store.RestorePayments(t.Context(), nil))
 	options := x402.Options{
 		Terms: facilitator.Terms(map[string]string{"proposals.detail": "0.005", "proposals.list": "0.001"}),
 		Store: store, FacilitatorURL: ledger.Facilitator,
@@ -84,10 +81,7 @@ func newFixtureAt(t *testing.T, redis string, ledger *facilitator.Ledger, settin
 	if options.RPCURL != "" {
 		options.RPCURL = ledger.RPC
 	}
-	gate, err := x402.New(options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gate := env.Must(x402.New(options))(t)
 	t.Cleanup(gate.Close)
 	return &fixture{Gate: gate, tb: t, redis: redis, store: store, ledger: ledger, wallet: facilitator.NewWallet(t)}
 }
@@ -104,11 +98,7 @@ func (f *fixture) Begin(ctx context.Context, r x402.Request, header string) (*x4
 // mustBegin is Begin for a payment of the request of tests that is right.
 func (f *fixture) mustBegin(header string) *x402.Charge {
 	f.tb.Helper()
-	charge, err := f.Begin(f.tb.Context(), request(), header)
-	if err != nil {
-		f.tb.Fatal(err)
-	}
-	return charge
+	return env.Must(f.Begin(f.tb.Context(), request(), header))(f.tb)
 }
 
 // pay returns a header for the request of tests.
@@ -167,10 +157,7 @@ func (f *fixture) wantCharged(payments int) {
 // ledgerStates returns the states that were queued for the ledger, in order.
 func (f *fixture) ledgerStates() []governance.PaymentState {
 	f.tb.Helper()
-	entries, err := f.store.QueuedPayments(f.tb.Context(), 100)
-	if err != nil {
-		f.tb.Fatal(err)
-	}
+	entries := env.Must(f.store.QueuedPayments(f.tb.Context(), 100))(f.tb)
 	var states []governance.PaymentState
 	for _, entry := range entries {
 		states = append(states, entry.Payment.State)
@@ -183,12 +170,8 @@ func TestAPaymentBuysOneAnswer(t *testing.T) {
 	f := newFixture(t)
 	charge := f.mustBegin(f.pay().Header())
 	f.wantCharged(0)
-	if charge.Payer() != f.wallet.Address() {
-		t.Errorf("payer: got %s, want %s", charge.Payer(), f.wallet.Address())
-	}
-	if err := charge.Settle(t.Context(), body("answer")); err != nil {
-		t.Fatal(err)
-	}
+	env.Want(t, f.wallet.Address(), charge.Payer(), "payer")
+	env.MustDo(t, charge.Settle(t.Context(), body("answer")))
 	f.wantCharged(1)
 	transfer := f.ledger.Transfers()[0]
 	if transfer.Authorization.Value != "5000" || transfer.Authorization.To != facilitator.PayTo {
@@ -198,9 +181,7 @@ func TestAPaymentBuysOneAnswer(t *testing.T) {
 	if got, _ := base64.StdEncoding.DecodeString(charge.Receipt()); string(got) != want {
 		t.Errorf("receipt: got %s, want %s", got, want)
 	}
-	if diff := cmp.Diff([]governance.PaymentState{governance.PaymentSettling, governance.PaymentSettled}, f.ledgerStates()); diff != "" {
-		t.Errorf("ledger (-want +got):\n%s", diff)
-	}
+	env.WantSame(t, "ledger", []governance.PaymentState{governance.PaymentSettling, governance.PaymentSettled}, f.ledgerStates())
 }
 
 func TestAPaymentBuysNothingElse(t *testing.T) {
@@ -345,9 +326,7 @@ func TestNothingIsTakenBeforeThePaymentsAreRestored(t *testing.T) {
 
 	// As a worker does, from the ledger.
 	restored := states[len(states)-1].Payment
-	if err := f.store.RestorePayments(context.WithoutCancel(t.Context()), []governance.Payment{restored}); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, f.store.RestorePayments(context.WithoutCancel(t.Context()), []governance.Payment{restored}))
 	f.wantBought(header, "made again", "made again")
 	_, err = f.buy(header, anotherRequest(), "other")
 	f.wantRefused(err, x402.Required, "invalid_exact_evm_nonce_already_used")
@@ -362,16 +341,11 @@ func (f *fixture) endLeases() {
 	if err != nil || len(keys) == 0 {
 		f.tb.Fatalf("no leases: %v", err)
 	}
-	if err := client.Del(f.tb.Context(), keys...).Err(); err != nil {
-		f.tb.Fatal(err)
-	}
+	env.MustDo(f.tb, client.Del(f.tb.Context(), keys...).Err())
 }
 
 func decoded(tb testing.TB, header string) string {
 	tb.Helper()
-	text, err := base64.StdEncoding.DecodeString(header)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	text := env.Must(base64.StdEncoding.DecodeString(header))(tb)
 	return string(text)
 }

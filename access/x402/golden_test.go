@@ -9,12 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/crypto/sha3"
 
 	"pnyx/access/x402"
 	"pnyx/governance/abi"
+	"pnyx/test/env"
 	"pnyx/test/facilitator"
 )
 
@@ -38,12 +38,8 @@ func withGoldenTerms(o *x402.Options) {
 func TestTheChallengeIsByteForByteThatOfTheReferenceServer(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, withGoldenTerms)
-	if diff := cmp.Diff(decoded(t, goldenChallenge), decoded(t, f.Challenge(goldenRequest()).Challenge.Header())); diff != "" {
-		t.Errorf("challenge (-want +got):\n%s", diff)
-	}
-	if got := f.Challenge(goldenRequest()).Challenge.Header(); got != goldenChallenge {
-		t.Errorf("got %s", got)
-	}
+	env.WantSame(t, "challenge", decoded(t, goldenChallenge), decoded(t, f.Challenge(goldenRequest()).Challenge.Header()))
+	env.Want(t, goldenChallenge, f.Challenge(goldenRequest()).Challenge.Header())
 }
 
 // The signature of the published client passes a facilitator that checks it, which
@@ -66,12 +62,8 @@ func TestTheDigestOfTheTestWalletIsThatOfTheChain(t *testing.T) {
 		Accepted map[string]any
 		Payload  struct{ Authorization facilitator.Authorization }
 	}
-	if err := json.Unmarshal([]byte(decoded(t, goldenPayment)), &sent); err != nil {
-		t.Fatal(err)
-	}
-	if got := hex.EncodeToString(facilitator.Digest(sent.Payload.Authorization, sent.Accepted)); got != goldenDigest {
-		t.Errorf("got %s, want %s", got, goldenDigest)
-	}
+	env.MustDo(t, json.Unmarshal([]byte(decoded(t, goldenPayment)), &sent))
+	env.Want(t, goldenDigest, hex.EncodeToString(facilitator.Digest(sent.Payload.Authorization, sent.Accepted)))
 }
 
 func TestNamesOfTheChainAreTheirHashes(t *testing.T) {
@@ -99,9 +91,7 @@ func TestEIP55(t *testing.T) {
 		"0x52908400098527886E0F7030069857D2E4169EE7", "0xde709f2102306220921060314715629080e2fb77",
 		"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed", "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359",
 	} {
-		if got := abi.Checksummed(strings.ToLower(address)); got != address {
-			t.Errorf("got %s, want %s", got, address)
-		}
+		env.Want(t, address, abi.Checksummed(strings.ToLower(address)))
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"pnyx/governance"
+	"pnyx/test/check"
 )
 
 func TestJudge(t *testing.T) {
@@ -56,9 +57,7 @@ func TestJudge(t *testing.T) {
 			if got.State != c.want || got.Revision != 8 {
 				t.Errorf("%s: got %s at %d, want %s at 8", name, got.State, got.Revision, c.want)
 			}
-			if kept := len(got.Settlement) > 0; kept != (c.want == governance.PaymentSettling) {
-				t.Errorf("%s: what can be handed over is kept: %t", name, kept)
-			}
+			check.Want(t, c.want == governance.PaymentSettling, len(got.Settlement) > 0, name, "what can be handed over is kept")
 		})
 	}
 }

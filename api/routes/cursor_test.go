@@ -10,6 +10,7 @@ import (
 	"pnyx/api/routes"
 	"pnyx/governance"
 	"pnyx/governance/query"
+	"pnyx/test/check"
 )
 
 // ballotCursors are the cursors of the votes on one proposal.
@@ -24,10 +25,7 @@ func TestAttackCursorTellsNothingOfTheLastRow(t *testing.T) {
 	position := query.BallotPosition{Power: "1234567.890123456789012345", Voter: "0x00000000000000000000000000000000000000aa"}
 	cursors := ballotCursors()
 	cursor := cursors.Seal(position)
-	text, err := base64.RawURLEncoding.DecodeString(cursor)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Must(base64.RawURLEncoding.DecodeString(cursor))(t)
 	for _, part := range []string{string(position.Power[:7]), string(position.Power), position.Voter[:12], position.Voter, "Power", "Voter"} {
 		if bytes.Contains(text, []byte(part)) || strings.Contains(cursor, part) {
 			t.Errorf("the cursor %q contains %q", text, part)
@@ -35,18 +33,14 @@ func TestAttackCursorTellsNothingOfTheLastRow(t *testing.T) {
 	}
 	// Neither does its length, for rows of everyday sizes.
 	position.Power = "9"
-	if short := cursors.Seal(position); len(short) != len(cursor) {
-		t.Errorf("got %d characters after 9, %d after 1234567.890123456789012345, want as many", len(short), len(cursor))
-	}
+	check.Want(t, len(cursor), len(cursors.Seal(position)), "characters of a cursor, however long its number")
 }
 
 func TestSamePositionHasTheSameCursorOnEveryNode(t *testing.T) {
 	t.Parallel()
 	position := query.BallotPosition{Power: "12.5", Voter: "0xaa"}
 	first, second := ballotCursors().Seal(position), ballotCursors().Seal(position)
-	if first != second {
-		t.Errorf("got %s and %s, want one cursor", first, second)
-	}
+	check.Want(t, second, first, second, "one cursor")
 	position.Power = "12.4"
 	if other := ballotCursors().Seal(position); other == first || other[:16] == first[:16] {
 		t.Errorf("another position: got %s beside %s, want nothing in common", other, first)

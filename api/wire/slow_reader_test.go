@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"pnyx/api/wire"
+	"pnyx/test/check"
 )
 
 // onePipe is a listener that accepts one end of a pipe, which holds no bytes.
@@ -35,21 +36,14 @@ func TestAttackSlowReadersAreCutOffWhileMuchWaitsToBeRead(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ours, theirs := net.Pipe()
 				defer theirs.Close()
-				conn, err := wire.BoundedListener(onePipe{end: ours}, given.waiting).Accept()
-				if err != nil {
-					t.Fatal(err)
-				}
+				conn := check.Must(wire.BoundedListener(onePipe{end: ours}, given.waiting).Accept())(t)
 				defer conn.Close()
 				began := time.Now()
-				if err := conn.SetWriteDeadline(began.Add(30 * time.Second)); err != nil {
-					t.Fatal(err)
-				}
+				check.MustDo(t, conn.SetWriteDeadline(began.Add(30*time.Second)))
 				if _, err := conn.Write([]byte("an answer")); !errors.Is(err, os.ErrDeadlineExceeded) {
 					t.Errorf("got %v, want that the deadline is exceeded", err)
 				}
-				if got := time.Since(began); got != given.want {
-					t.Errorf("cut off after %s, want %s", got, given.want)
-				}
+				check.Want(t, given.want, time.Since(began), "cut off after")
 			})
 		})
 	}
@@ -59,10 +53,7 @@ func TestPromptReaderIsServedWhileMuchWaitsToBeRead(t *testing.T) {
 	t.Parallel()
 	ours, theirs := net.Pipe()
 	defer theirs.Close()
-	conn, err := wire.BoundedListener(onePipe{end: ours}, 64<<20).Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := check.Must(wire.BoundedListener(onePipe{end: ours}, 64<<20).Accept())(t)
 	go func() {
 		_, _ = conn.Write([]byte("an answer")) // what arrives is compared
 		conn.Close()

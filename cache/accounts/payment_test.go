@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"pnyx/cache"
 	"pnyx/cache/accounts"
 	"pnyx/governance"
@@ -40,9 +38,7 @@ func leaseOf(owner string) accounts.PaymentLease {
 // restore records that Redis holds all payments of an empty ledger.
 func (t *fixture) restore() {
 	t.Helper()
-	if err := t.store.RestorePayments(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, t.store.RestorePayments(t.Context(), nil))
 }
 
 // wantClaim claims a payment and checks its state and whether the claimant got the lease.
@@ -73,9 +69,7 @@ func oneRequestClaimsAPayment(t *fixture) {
 		t.Fatalf("save without the lease: got %v, want %v", err, accounts.ErrPaymentLeased)
 	}
 	update.Lease = leaseOf("a")
-	if err := t.store.SavePayment(t.Context(), update); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, t.store.SavePayment(t.Context(), update))
 	t.wantClaim(newPayment("1"), "b", governance.PaymentSettled, false)
 	if response, err := t.store.LeasePaidResponse(t.Context(), p.ID, leaseOf("c")); err != nil || string(response) != "x" {
 		t.Errorf("paid response: got %q, %v, want x", response, err)
@@ -84,9 +78,7 @@ func oneRequestClaimsAPayment(t *fixture) {
 	if err != nil || len(entries) != 1 {
 		t.Fatalf("ledger queue: got %v, %v, want one entry", entries, err)
 	}
-	if diff := cmp.Diff(p, entries[0].Payment); diff != "" {
-		t.Errorf("ledger queue (-want +got):\n%s", diff)
-	}
+	env.WantSame(t, "ledger queue", p, entries[0].Payment)
 }
 
 func settlementIsTakenOver(t *fixture) {
@@ -95,21 +87,15 @@ func settlementIsTakenOver(t *fixture) {
 	t.wantClaim(p, "a", governance.PaymentClaimed, true)
 	p.State = governance.PaymentSettling
 	update := accounts.PaymentUpdate{Payment: p, Lease: leaseOf("a"), KeepLease: true, Due: &due}
-	if err := t.store.SavePayment(t.Context(), update); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, t.store.SavePayment(t.Context(), update))
 	if _, err := t.store.LeasePayment(t.Context(), p.ID, leaseOf("b")); !errors.Is(err, accounts.ErrPaymentLeased) {
 		t.Fatalf("lease held by a: got %v, want %v", err, accounts.ErrPaymentLeased)
 	}
 	t.wantDue(time.Now(), 1)
 	update.KeepLease = false
-	if err := t.store.SavePayment(t.Context(), update); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, t.store.SavePayment(t.Context(), update))
 	t.wantClaim(newPayment("2"), "b", governance.PaymentSettling, true)
-	if err := t.store.DeleteRefusedPayment(t.Context(), p, leaseOf("b")); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, t.store.DeleteRefusedPayment(t.Context(), p, leaseOf("b")))
 	t.wantDue(time.Now(), 0)
 	t.wantClaim(newPayment("2"), "c", governance.PaymentClaimed, true)
 }
@@ -118,21 +104,15 @@ func releasedPaymentCanBeClaimed(t *fixture) {
 	t.restore()
 	p := newPayment("3")
 	t.wantClaim(p, "a", governance.PaymentClaimed, true)
-	if err := t.store.ReleasePayment(t.Context(), p.ID, leaseOf("b")); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, t.store.ReleasePayment(t.Context(), p.ID, leaseOf("b")))
 	t.wantClaim(p, "b", governance.PaymentClaimed, false) // only a can release its lease
-	if err := t.store.ReleasePayment(t.Context(), p.ID, leaseOf("a")); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, t.store.ReleasePayment(t.Context(), p.ID, leaseOf("a")))
 	t.wantClaim(p, "b", governance.PaymentClaimed, true)
 }
 
 func unrestoredPayments(t *fixture) {
 	_, _, err := t.store.ClaimPayment(t.Context(), newPayment("4"), leaseOf("a"))
-	if !errors.Is(err, accounts.ErrNotRestored) {
-		t.Errorf("before the restore: got %v, want %v", err, accounts.ErrNotRestored)
-	}
+	env.WantError(t, accounts.ErrNotRestored, err, "before the restore")
 }
 
 func ledgerRestoresFurtherStates(t *fixture) {
@@ -145,13 +125,9 @@ func ledgerRestoresFurtherStates(t *fixture) {
 			p := newPayment(fmt.Sprint("r", i, j))
 			want := states[max(i, j)]
 			for _, p.State = range []governance.PaymentState{stored, restored} {
-				if err := t.store.RestorePayments(t.Context(), []governance.Payment{p}); err != nil {
-					t.Fatal(err)
-				}
+				env.MustDo(t, t.store.RestorePayments(t.Context(), []governance.Payment{p}))
 			}
-			if got, err := t.store.Payment(t.Context(), p.ID); err != nil || got.State != want {
-				t.Errorf("%s restored over %s: got %s, %v, want %s", restored, stored, got.State, err, want)
-			}
+			env.Want(t, want, env.Must(t.store.Payment(t.Context(), p.ID))(t).State, restored, "restored over", stored)
 		}
 	}
 	// Only a payment that ends up settling is due: claimed over settling, and settling
@@ -167,22 +143,16 @@ func paymentIsDeletedAfterRetention(t *fixture) {
 		t.Errorf("TTL of a claim: got %s, %v, want its lease's", ttl, err)
 	}
 	p.State = governance.PaymentSettling
-	if err := t.store.SavePayment(t.Context(), accounts.PaymentUpdate{Payment: p, Lease: leaseOf("a")}); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, t.store.SavePayment(t.Context(), accounts.PaymentUpdate{Payment: p, Lease: leaseOf("a")}))
 	if ttl, err := t.raw.TTL(t.Context(), string(accounts.PaymentKey(p.ID))).Result(); err != nil || ttl > 0 {
 		t.Errorf("TTL: got %s, %v, want none: a full Redis evicts keys with a TTL", ttl, err)
 	}
 	end := p.ValidBefore.Time().Add(10 * time.Minute)
-	if err := t.store.DeleteExpiredPayments(t.Context(), end.Add(-time.Second), 10); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, t.store.DeleteExpiredPayments(t.Context(), end.Add(-time.Second), 10))
 	if _, err := t.store.Payment(t.Context(), p.ID); err != nil {
 		t.Errorf("a second before the end: got %v, want the payment", err)
 	}
-	if err := t.store.DeleteExpiredPayments(t.Context(), end.Add(time.Second), 10); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, t.store.DeleteExpiredPayments(t.Context(), end.Add(time.Second), 10))
 	if _, err := t.store.Payment(t.Context(), p.ID); !errors.Is(err, cache.ErrMiss) {
 		t.Errorf("a second after the end: got %v, want %v", err, cache.ErrMiss)
 	}
@@ -191,9 +161,7 @@ func paymentIsDeletedAfterRetention(t *fixture) {
 func TestCorruptPaymentIsAMiss(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, env.EmbeddedRedis(t))
-	if err := f.raw.Set(t.Context(), string(accounts.PaymentKey("x")), "c?", 0).Err(); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, f.raw.Set(t.Context(), string(accounts.PaymentKey("x")), "c?", 0).Err())
 	_, err := f.store.Payment(t.Context(), "x")
 	if !errors.Is(err, cache.ErrCorrupt) || !errors.Is(err, cache.ErrMiss) {
 		t.Errorf("got %v, want %v and %v", err, cache.ErrMiss, cache.ErrCorrupt)

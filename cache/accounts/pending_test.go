@@ -5,6 +5,7 @@ import (
 
 	"pnyx/cache/accounts"
 	"pnyx/governance"
+	"pnyx/test/env"
 )
 
 func pendingClaims() []claim {
@@ -15,9 +16,7 @@ func pendingSaysWhatThereIsToDo(t *fixture) {
 	now := time.Now()
 	want := func(when string, at time.Time, want accounts.Pending) {
 		t.Helper()
-		if got, err := t.store.Pending(t.Context(), at); err != nil || got != want {
-			t.Errorf("%s: got %+v, %v, want %+v", when, got, err, want)
-		}
+		env.Want(t, want, env.Must(t.store.Pending(t.Context(), at))(t), when)
 	}
 	must := func(err error) {
 		t.Helper()

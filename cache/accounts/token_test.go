@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"pnyx/cache"
+	"pnyx/test/env"
 )
 
 func tokenClaims() []claim {
@@ -21,9 +22,7 @@ func (t *fixture) wantTokens(want string, revision uint64) {
 	if err != nil || got != revision || string(tokens) != want {
 		t.Errorf("tokens: got %q at %d, %v, want %q at %d", tokens, got, err, want, revision)
 	}
-	if got, err := t.store.TokensRevision(t.Context()); err != nil || got != revision {
-		t.Errorf("revision of tokens: got %d, %v, want %d", got, err, revision)
-	}
+	env.Want(t, revision, env.Must(t.store.TokensRevision(t.Context()))(t), "revision of tokens")
 }
 
 func olderTokensNeverReplaceNewer(t *fixture) {
@@ -31,25 +30,17 @@ func olderTokensNeverReplaceNewer(t *fixture) {
 		tokens   string
 		revision uint64
 	}{{"second", 20}, {"first", 3}} {
-		if err := t.store.SetTokens(t.Context(), step.revision, []byte(step.tokens)); err != nil {
-			t.Fatal(err)
-		}
+		env.MustDo(t, t.store.SetTokens(t.Context(), step.revision, []byte(step.tokens)))
 	}
 	t.wantTokens("second", 20)
-	if err := t.store.ReplaceTokens(t.Context(), 19, []byte("older")); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, t.store.ReplaceTokens(t.Context(), 19, []byte("older")))
 	t.wantTokens("second", 20)
-	if err := t.store.ReplaceTokens(t.Context(), 20, []byte("same revision")); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, t.store.ReplaceTokens(t.Context(), 20, []byte("same revision")))
 	t.wantTokens("same revision", 20)
 }
 
 func tokensAreReplacedOnlyWhereStored(t *fixture) {
-	if err := t.store.ReplaceTokens(t.Context(), 1, []byte("x")); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, t.store.ReplaceTokens(t.Context(), 1, []byte("x")))
 	if _, err := t.store.TokensRevision(t.Context()); !errors.Is(err, cache.ErrMiss) {
 		t.Errorf("revision of tokens: got %v, want %v", err, cache.ErrMiss)
 	}
@@ -76,11 +67,7 @@ func nodesAreToldOfTokens(t *fixture) {
 		{19, 1, t.store.ReplaceTokens}, // an older revision
 		{21, 2, t.store.ReplaceTokens},
 	} {
-		if err := step.set(t.Context(), step.revision, []byte("tokens")); err != nil {
-			t.Fatal(err)
-		}
-		if got := told(); got != step.want {
-			t.Errorf("revision %d: got %d notifications, want %d", step.revision, got, step.want)
-		}
+		env.MustDo(t, step.set(t.Context(), step.revision, []byte("tokens")))
+		env.Want(t, step.want, told(), "revision", step.revision, "notifications")
 	}
 }

@@ -30,7 +30,7 @@ func upgradeClaims() []claim {
 func (t *fixture) writeFormat4() {
 	t.Helper()
 	const view = "0000000000000007\x85\xa1a\x00\xa1r\xa5ready\xa1f\xc0\xa1p\xa1x"
-	_, err := t.raw.Pipelined(t.Context(), func(pipe redis.Pipeliner) error {
+	env.Must(t.raw.Pipelined(t.Context(), func(pipe redis.Pipeliner) error {
 		ctx := t.Context()
 		for _, key := range []string{
 			"view:dao:uniswap", "view:data-status:", "version:ballots:p1", "{tokens}:all", "{worker}:publication", "{daos}:state",
@@ -43,10 +43,7 @@ func (t *fixture) writeFormat4() {
 		pipe.Set(ctx, "pnyx:3:{limit:token}:month:2026-03", "41", 40*24*time.Hour)
 		pipe.Set(ctx, "pnyx:3:{payments}:restored", "1", 0)
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 }
 
 // Usage counters that no worker has drained exist nowhere else, and so do payments that
@@ -58,16 +55,12 @@ func upgradeFindsAccounts(t *fixture) {
 	if err != nil || len(counters) != 1 || counters[0].Value != "counted" {
 		t.Errorf("usage counters: got %v, %v, want the one of format 4", counters, err)
 	}
-	if used, err := t.store.QuotaUsed(t.Context(), "token", "2026-03"); err != nil || used != 41 {
-		t.Errorf("quota: got %d, %v, want 41", used, err)
-	}
+	env.Want(t, 41, env.Must(t.store.QuotaUsed(t.Context(), "token", "2026-03"))(t), "quota")
 	t.wantClaim(newPayment("1"), "a", governance.PaymentClaimed, true) // without a restore
 	t.retireFormat4()
 	t.endDay()
 	for _, key := range []string{"{usage}:journal", "{limit:token}:month:2026-03", "{payments}:restored"} {
-		if n, err := t.raw.Exists(t.Context(), "pnyx:3:"+key).Result(); err != nil || n != 1 {
-			t.Errorf("%s: got %d keys, %v, want 1", key, n, err)
-		}
+		env.Want(t, 1, env.Must(t.raw.Exists(t.Context(), "pnyx:3:"+key).Result())(t), key, "keys")
 	}
 }
 
@@ -105,15 +98,11 @@ func views4() []string {
 func upgradeDeletesViews(t *fixture) {
 	t.writeFormat4()
 	t.setView("uniswap")
-	if err := t.raw.Set(t.Context(), lease4, "a worker of format 4", time.Minute).Err(); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, t.raw.Set(t.Context(), lease4, "a worker of format 4", time.Minute).Err())
 	if state, err := t.cache.EndedPreviousFormat(t.Context()); err != nil || state != nil {
 		t.Errorf("while a worker of format 4 leads: got %q, %v, want nothing", state, err)
 	}
-	if err := t.raw.Del(t.Context(), lease4).Err(); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, t.raw.Del(t.Context(), lease4).Err())
 	t.retireFormat4()
 	if state, err := t.cache.EndedPreviousFormat(t.Context()); err != nil || state != nil {
 		t.Errorf("after it was retired: got %q, %v, want nothing", state, err)
@@ -133,25 +122,15 @@ func upgradeDeletesViews(t *fixture) {
 // After a rollback nothing of format 4 ends: its worker has a state without a lifetime.
 func upgradeLetsWorkersComeBack(t *fixture) {
 	t.writeFormat4()
-	encoded, err := msgpack.Marshal(map[string]any{"revision": uint64(7), "serverRunIDs": "a run id", "cursorKey": []byte("secret")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	encoded := env.Must(msgpack.Marshal(map[string]any{"revision": uint64(7), "serverRunIDs": "a run id", "cursorKey": []byte("secret")}))(t)
 	set := func(value []byte) {
-		if err := t.raw.Set(t.Context(), state4, value, 0).Err(); err != nil {
-			t.Fatal(err)
-		}
+		env.MustDo(t, t.raw.Set(t.Context(), state4, value, 0).Err())
 	}
 	set(encoded)
 	t.retireFormat4()
-	retired, err := t.raw.Get(t.Context(), state4).Bytes()
-	if err != nil {
-		t.Fatal(err)
-	}
+	retired := env.Must(t.raw.Get(t.Context(), state4).Bytes())(t)
 	var state map[string]any
-	if err := msgpack.Unmarshal(retired, &state); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, msgpack.Unmarshal(retired, &state))
 	if state["serverRunIDs"] == "a run id" || fmt.Sprintf("%v %s", state["revision"], state["cursorKey"]) != "7 secret" {
 		t.Errorf("state: got %v, want another Redis', and otherwise as it was", state)
 	}
@@ -162,9 +141,7 @@ func upgradeLetsWorkersComeBack(t *fixture) {
 		t.Errorf("when it has ended: got %q, %v, want its state", ended, err)
 	}
 	// It has led again since the state was read.
-	if err := t.cache.RetirePreviousFormat(t.Context(), retired); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, t.cache.RetirePreviousFormat(t.Context(), retired))
 	if got, err := t.raw.Get(t.Context(), state4).Bytes(); err != nil || !bytes.Equal(got, encoded) {
 		t.Errorf("a state that has changed: got %q, %v, want it as it is", got, err)
 	}
@@ -177,26 +154,20 @@ func (t *fixture) retireFormat4() {
 	if err != nil || state == nil {
 		t.Fatalf("got %q, %v, want the state of format 4", state, err)
 	}
-	if err := t.cache.RetirePreviousFormat(t.Context(), state); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, t.cache.RetirePreviousFormat(t.Context(), state))
 }
 
 // endDay lets the state of format 4 expire, and deletes what is left.
 func (t *fixture) endDay() {
 	t.Helper()
-	if err := t.raw.Del(t.Context(), state4).Err(); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, t.raw.Del(t.Context(), state4).Err())
 	t.deletePrevious()
 }
 
 func (t *fixture) deletePrevious() {
 	t.Helper()
 	for range 2 { // again, as by the next leader
-		if err := t.cache.DeletePreviousFormat(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		env.MustDo(t, t.cache.DeletePreviousFormat(t.Context()))
 	}
 }
 
@@ -214,22 +185,15 @@ func (t *fixture) wantViews4(want int) {
 			t.Errorf("TTL of %s: got %s, want none", key, ttl)
 		}
 	}
-	if got != want {
-		t.Errorf("views of format 4: got %d, want %d", got, want)
-	}
+	env.Want(t, want, got, "views of format 4")
 }
 
 // setView publishes the detail of a DAO in the present format.
 func (t *fixture) setView(daoID string) {
 	t.Helper()
-	view, err := cache.NewView(cache.View{Readiness: governance.Ready}, "text")
-	if err != nil {
-		t.Fatal(err)
-	}
+	view := env.Must(cache.NewView(cache.View{Readiness: governance.Ready}, "text"))(t)
 	writer := t.cache.NewWriter(1)
-	if err := errors.Join(writer.SetView(t.Context(), cache.DAODetailKey(daoID), view), writer.Flush(t.Context())); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, errors.Join(writer.SetView(t.Context(), cache.DAODetailKey(daoID), view), writer.Flush(t.Context())))
 }
 
 func TestAFreshRedisHoldsNoPreviousFormat(t *testing.T) {
@@ -238,7 +202,5 @@ func TestAFreshRedisHoldsNoPreviousFormat(t *testing.T) {
 	if state, err := f.cache.EndedPreviousFormat(t.Context()); err != nil || state != nil {
 		t.Errorf("got %q, %v, want nothing", state, err)
 	}
-	if err := f.cache.DeletePreviousFormat(t.Context()); err != nil {
-		t.Error(err)
-	}
+	env.WantError(t, nil, f.cache.DeletePreviousFormat(t.Context()))
 }

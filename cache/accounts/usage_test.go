@@ -1,9 +1,8 @@
 package accounts_test
 
 import (
-	"github.com/google/go-cmp/cmp"
-
 	"pnyx/cache/accounts"
+	"pnyx/test/env"
 )
 
 func usageClaims() []claim {
@@ -13,10 +12,7 @@ func usageClaims() []claim {
 func changedCounterStays(t *fixture) {
 	write := func(field, value string) {
 		t.Helper()
-		err := t.store.WriteCounters(t.Context(), []accounts.UsageCounter{{Field: field, Value: value}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		env.MustDo(t, t.store.WriteCounters(t.Context(), []accounts.UsageCounter{{Field: field, Value: value}}))
 	}
 	write("idle", "1")
 	write("busy", "1")
@@ -25,14 +21,10 @@ func changedCounterStays(t *fixture) {
 		t.Fatalf("counters: got %v, %v, want two", drained, err)
 	}
 	write("busy", "2")
-	if err := t.store.DeleteCounters(t.Context(), drained); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, t.store.DeleteCounters(t.Context(), drained))
 	left, _, err := t.store.Counters(t.Context(), 0, 100)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]accounts.UsageCounter{{Field: "busy", Value: "2"}}, left); diff != "" {
-		t.Errorf("counters left (-want +got):\n%s", diff)
-	}
+	env.WantSame(t, "counters left", []accounts.UsageCounter{{Field: "busy", Value: "2"}}, left)
 }

@@ -28,20 +28,14 @@ func TestMain(m *testing.M) {
 func start(t *testing.T, dataDir string) (*embedded.Redis, *redis.Client, *env.Buffer) {
 	t.Helper()
 	log := &env.Buffer{}
-	r, err := embedded.Start(t.Context(), embedded.Options{DataDir: dataDir, Logger: slog.New(slog.NewTextHandler(log, nil))})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := env.Must(embedded.Start(t.Context(), embedded.Options{DataDir: dataDir, Logger: slog.New(slog.NewTextHandler(log, nil))}))(t)
 	t.Cleanup(func() { _ = r.Close() })
 	return r, connect(t, r.URL), log
 }
 
 func connect(t *testing.T, address string) *redis.Client {
 	t.Helper()
-	options, err := redis.ParseURL(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	options := env.Must(redis.ParseURL(address))(t)
 	client := redis.NewClient(options)
 	t.Cleanup(func() { _ = client.Close() })
 	return client
@@ -60,9 +54,7 @@ func TestServerListensOnItsSocketAloneAndHasBounds(t *testing.T) {
 	for name, want := range map[string]string{
 		"port": "0", "save": "", "appendonly": "no", "maxmemory-policy": "volatile-lru", "unixsocketperm": "700", "hz": "2",
 	} {
-		if got := client.ConfigGet(t.Context(), name).Val()[name]; got != want {
-			t.Errorf("%s: got %q, want %q", name, got, want)
-		}
+		env.Want(t, want, client.ConfigGet(t.Context(), name).Val()[name], name)
 	}
 	if limit, err := strconv.ParseUint(client.ConfigGet(t.Context(), "maxmemory").Val()["maxmemory"], 10, 64); err != nil || limit < 64<<20 {
 		t.Errorf("maxmemory: got %d, %v, want a part of the machine's", limit, err)
@@ -74,9 +66,7 @@ func TestServerListensOnItsSocketAloneAndHasBounds(t *testing.T) {
 	if !strings.Contains(log.String(), "redis-server ready") || strings.Contains(log.String(), "level=WARN") {
 		t.Errorf("got log %s, want that the server is ready and no warning", log)
 	}
-	if err := r.Close(); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, r.Close())
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 || left[0].Name() != embedded.SavedName {
 		t.Errorf("after Close: got %v, %v, want what is saved alone", left, err)
 	}
@@ -87,20 +77,10 @@ func TestKilledServerIsRestartedEmptyAtItsAddress(t *testing.T) {
 	needServer(t)
 	_, client, log := start(t, t.TempDir())
 	for range 2 {
-		before, err := client.InfoMap(t.Context(), "server").Result()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := client.Set(t.Context(), "key", "value", 0).Err(); err != nil {
-			t.Fatal(err)
-		}
-		pid, err := strconv.Atoi(before["Server"]["process_id"])
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-			t.Fatal(err)
-		}
+		before := env.Must(client.InfoMap(t.Context(), "server").Result())(t)
+		env.MustDo(t, client.Set(t.Context(), "key", "value", 0).Err())
+		pid := env.Must(strconv.Atoi(before["Server"]["process_id"]))(t)
+		env.MustDo(t, syscall.Kill(pid, syscall.SIGKILL))
 		env.Until(t, func() error {
 			if err := client.Get(t.Context(), "key").Err(); !errors.Is(err, redis.Nil) {
 				return fmt.Errorf("got %w, want an empty server", err)
@@ -108,9 +88,7 @@ func TestKilledServerIsRestartedEmptyAtItsAddress(t *testing.T) {
 			return nil
 		})
 	}
-	if got := strings.Count(log.String(), "ended unexpectedly"); got != 2 {
-		t.Errorf("got %d lines about an end in %s, want 2", got, log)
-	}
+	env.Want(t, 2, strings.Count(log.String(), "ended unexpectedly"), "lines about an end in", log)
 }
 
 func TestClosedServerKeepsItsContentForOneStart(t *testing.T) {
@@ -119,18 +97,12 @@ func TestClosedServerKeepsItsContentForOneStart(t *testing.T) {
 	dir := t.TempDir()
 	want := func(r *embedded.Redis, client *redis.Client, value string) {
 		t.Helper()
-		if got := client.Get(t.Context(), "key").Val(); got != value {
-			t.Errorf("got %q, want %q", got, value)
-		}
+		env.Want(t, value, client.Get(t.Context(), "key").Val())
 		if _, err := os.Stat(filepath.Join(dir, embedded.SavedName)); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("while it runs: got %v, want no saved content", err)
 		}
-		if err := client.Set(t.Context(), "key", "value", 0).Err(); err != nil {
-			t.Fatal(err)
-		}
-		if err := r.Close(); err != nil {
-			t.Fatal(err)
-		}
+		env.MustDo(t, client.Set(t.Context(), "key", "value", 0).Err())
+		env.MustDo(t, r.Close())
 	}
 	r, client, _ := start(t, dir)
 	want(r, client, "")
@@ -142,9 +114,7 @@ func TestClosedServerKeepsItsContentForOneStart(t *testing.T) {
 	env.WriteFile(t, filepath.Join(dir, embedded.SavedName), "REDIS0009 and what is no content")
 	r, client, log = start(t, dir)
 	want(r, client, "")
-	if !strings.Contains(log.String(), "starting it empty") {
-		t.Errorf("got log %s, want that it starts empty", log)
-	}
+	env.WantPart(t, "starting it empty", log.String(), "log")
 }
 
 func TestServersOfTwoFoldersAreSeparate(t *testing.T) {
@@ -152,32 +122,22 @@ func TestServersOfTwoFoldersAreSeparate(t *testing.T) {
 	needServer(t)
 	_, one, _ := start(t, t.TempDir())
 	_, two, _ := start(t, t.TempDir())
-	if err := one.Set(t.Context(), "key", "value", 0).Err(); err != nil {
-		t.Fatal(err)
-	}
-	if err := two.Get(t.Context(), "key").Err(); !errors.Is(err, redis.Nil) {
-		t.Errorf("the key of the other server: got %v, want %v", err, redis.Nil)
-	}
+	env.MustDo(t, one.Set(t.Context(), "key", "value", 0).Err())
+	env.WantError(t, redis.Nil, two.Get(t.Context(), "key").Err(), "the key of the other server")
 }
 
 func TestSocketOfALongFolderIsInATemporaryOne(t *testing.T) {
 	t.Parallel()
 	needServer(t)
 	dir := filepath.Join(t.TempDir(), strings.Repeat("long folder/", 20))
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, os.MkdirAll(dir, 0o700))
 	r, client, _ := start(t, dir)
-	if err := client.Ping(t.Context()).Err(); err != nil {
-		t.Error(err)
-	}
+	env.WantError(t, nil, client.Ping(t.Context()).Err())
 	socket := client.Options().Addr
 	if len(socket) > embedded.MaxSocketPath || strings.HasPrefix(socket, dir) {
 		t.Errorf("socket: got %s, want a short path", socket)
 	}
-	if err := r.Close(); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, r.Close())
 	if _, err := os.Stat(filepath.Dir(socket)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("after Close: got %v for %s, want %v", err, filepath.Dir(socket), os.ErrNotExist)
 	}
@@ -189,9 +149,7 @@ func TestSocketThatAKilledProcessLeftIsReplaced(t *testing.T) {
 	dir := t.TempDir()
 	env.WriteFile(t, filepath.Join(dir, embedded.SocketName), "")
 	_, client, _ := start(t, dir)
-	if err := client.Ping(t.Context()).Err(); err != nil {
-		t.Error(err)
-	}
+	env.WantError(t, nil, client.Ping(t.Context()).Err())
 }
 
 //nolint:paralleltest // PATH is the process's
@@ -205,9 +163,7 @@ func TestUnusableServerIsReplacedByTheOneInTheProcess(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bin := t.TempDir()
 			if test.script != "" {
-				if err := os.WriteFile(filepath.Join(bin, embedded.Program), []byte(test.script), 0o700); err != nil {
-					t.Fatal(err)
-				}
+				env.MustDo(t, os.WriteFile(filepath.Join(bin, embedded.Program), []byte(test.script), 0o700))
 			}
 			if path := os.Getenv("PATH"); test.script == "" {
 				t.Setenv("PATH", bin)
@@ -219,9 +175,7 @@ func TestUnusableServerIsReplacedByTheOneInTheProcess(t *testing.T) {
 				t.Errorf("got %v from %s, want an answer over TCP", err, r.URL)
 			}
 			for _, want := range []string{"install redis-server", "REDIS_URL", test.want} {
-				if !strings.Contains(log.String(), want) {
-					t.Errorf("got log %s, want %q in it", log, want)
-				}
+				env.WantPart(t, want, log.String(), "log", "in it")
 			}
 		})
 	}
@@ -235,9 +189,7 @@ func TestVersionsBeforeTheFirstWithAllCommandsAreRefused(t *testing.T) {
 	} {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
-			if err := embedded.CheckVersion(version); !errors.Is(err, want) {
-				t.Errorf("got %v, want %v", err, want)
-			}
+			env.WantError(t, want, embedded.CheckVersion(version))
 		})
 	}
 }
@@ -245,15 +197,10 @@ func TestVersionsBeforeTheFirstWithAllCommandsAreRefused(t *testing.T) {
 func TestRedisOutlivesTheContextOfItsStart(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
-	r, err := embedded.Start(ctx, embedded.Options{DataDir: t.TempDir(), Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := env.Must(embedded.Start(ctx, embedded.Options{DataDir: t.TempDir(), Logger: slog.New(slog.DiscardHandler)}))(t)
 	cancel() // bounds the start only
 	if err := connect(t, r.URL).Ping(t.Context()).Err(); err != nil {
 		t.Errorf("after the end of the context: %v, want a Redis until Close", err)
 	}
-	if err := r.Close(); err != nil {
-		t.Error(err)
-	}
+	env.WantError(t, nil, r.Close())
 }

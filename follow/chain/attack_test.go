@@ -2,7 +2,6 @@ package chain_test
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -50,10 +49,7 @@ func TestAttackAFinalBlockBeyondTheChainStopsThePoller(t *testing.T) {
 	f.start()
 	f.Poll("tip")
 	f.chain.Shrink(3000)
-	err := f.TryPoll(f.t.Context(), "tip")
-	if !errors.Is(err, follow.ErrStopped) {
-		t.Errorf("got %v, want that a person has to decide", err)
-	}
+	env.WantError(t, follow.ErrStopped, f.TryPoll(f.t.Context(), "tip"), "that a person has to decide")
 }
 
 // changed answers a call with something else.

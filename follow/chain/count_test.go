@@ -50,9 +50,7 @@ func TestAVoteThatBothLooksMissedIsFoundByTheContractsCount(t *testing.T) {
 			f.chain.Answer(governorAddress, counts.method, []any{uint64(1)}, counts.words...)
 			f.Poll("state")
 			f.wantPower([3]int64{507, 0, 0}, 2)
-			if got := f.count(gaps); got != 1 {
-				t.Errorf("got %d gaps, want 1", got)
-			}
+			env.Want(t, 1, f.count(gaps), "gaps")
 			f.Poll("state") // compares once more
 			asked := f.chain.Calls("eth_call")
 			f.start()
@@ -143,9 +141,7 @@ func TestAClockOfAnotherChainDatesProposalsByItsBlocks(t *testing.T) {
 	other.MineEmpty(200)
 	f.Poll("state")
 	want("mined")
-	if got := other.Calls("eth_getLogs"); got != 0 {
-		t.Errorf("got %d requests for logs of the clock's chain, want none", got)
-	}
+	env.Want(t, 0, other.Calls("eth_getLogs"), "requests for logs of the clock's chain")
 }
 
 func TestAClockInSecondsDatesProposalsWithoutAskingForBlocks(t *testing.T) {
@@ -164,9 +160,7 @@ func TestAClockInSecondsDatesProposalsWithoutAskingForBlocks(t *testing.T) {
 	if got.StartAt == nil || got.EndAt == nil || !got.StartAt.Time().Equal(from) || !got.EndAt.Time().Equal(until) || got.QuorumRaw != "4000" {
 		t.Errorf("got %v to %v with quorum %q, want %v to %v with 4000", got.StartAt, got.EndAt, got.QuorumRaw, from, until)
 	}
-	if asked := other.Calls("eth_getBlockByNumber"); asked != 0 {
-		t.Errorf("got %d requests for blocks of the clock's chain, want none", asked)
-	}
+	env.Want(t, 0, other.Calls("eth_getBlockByNumber"), "requests for blocks of the clock's chain")
 }
 
 func TestATokenWithoutDecimalsCountsInSmallestUnits(t *testing.T) {
@@ -198,9 +192,7 @@ func TestATokenWithoutDecimalsCountsInSmallestUnits(t *testing.T) {
 			f.chain.Mine(voted(ada, 1, 3))
 			f.Poll("tip")
 			totals := env.Must(counts.VoteTotalsOf(t.Context(), f.warehouse, []record.RefHash{f.ref("1")}))(t)
-			if got := totals[f.ref("1")].Power.String(); got != "3" {
-				t.Errorf("got power %s, want 3", got)
-			}
+			env.Want(t, "3", totals[f.ref("1")].Power.String(), "power")
 		})
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"pnyx/follow/chain"
+	"pnyx/test/env"
 	fake "pnyx/test/upstream/chain"
 )
 
@@ -93,9 +94,7 @@ func TestVotesOfEveryKindAreDecoded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got, err := chain.Parse(tt.log.Topics, tt.log.Data); err != nil || got != tt.want {
-				t.Errorf("got %+v, %v, want %+v", got, err, tt.want)
-			}
+			env.Want(t, tt.want, env.Must(chain.Parse(tt.log.Topics, tt.log.Data))(t))
 		})
 	}
 }
@@ -151,8 +150,6 @@ func TestTheTitleIsTheFirstLineWithoutMarks(t *testing.T) {
 	for description, want := range map[string]string{
 		"# Dredge\n\nBody": "Dredge", "### Dredge": "Dredge", "Dredge\nBody": "Dredge", "": "", "\nBody": "", "#\r\nBody": "",
 	} {
-		if got := chain.Title(description); got != want {
-			t.Errorf("%q: got %q, want %q", description, got, want)
-		}
+		env.Want(t, want, chain.Title(description), description)
 	}
 }

@@ -34,15 +34,11 @@ func (f *follower) wantViews(t *testing.T, view evmView) {
 				continue
 			}
 			p := found[0]
-			if p.State != states[want.State] {
-				t.Errorf("%s %d: got state %s, want %s", g.Name, number, p.State, states[want.State])
-			}
+			env.Want(t, states[want.State], p.State, g.Name, number, "state")
 			if want.EndAt > 0 && (p.EndAt == nil || p.EndAt.Time().Unix() != want.EndAt) {
 				t.Errorf("%s %d: got end %v, want %v", g.Name, number, p.EndAt, time.Unix(want.EndAt, 0).UTC())
 			}
-			if p.QuorumRaw != want.Quorum {
-				t.Errorf("%s %d: got quorum %q, want %q", g.Name, number, p.QuorumRaw, want.Quorum)
-			}
+			env.Want(t, want.Quorum, p.QuorumRaw, g.Name, number, "quorum")
 			totals := env.Must(counts.VoteTotalsOf(t.Context(), f.warehouse, []record.RefHash{ref}))(t)
 			var got, wanted [3]string
 			for i, side := range []string{governance.GovernorAgainst, governance.GovernorFor, governance.GovernorAbstain} {
@@ -52,9 +48,7 @@ func (f *follower) wantViews(t *testing.T, view evmView) {
 					got[i] = p.StatedScores[[]int{1, 0, 2}[i]].String()
 				}
 			}
-			if got != wanted {
-				t.Errorf("%s %d: got votes %v against, for and abstaining, want %v", g.Name, number, got, wanted)
-			}
+			env.Want(t, wanted, got, g.Name, number, "votes", "against, for and abstaining")
 		}
 	}
 }
@@ -94,9 +88,7 @@ func (f *follower) wantTokens(t *testing.T, view evmView, supply bool) {
 					got += fmt.Sprintf(" which is %s", *p.ShareOfSupply)
 				}
 			}
-			if got != want {
-				t.Errorf("%s: %s has %s, want %s", token.Name, voter, got, want)
-			}
+			env.Want(t, want, got, token.Name, voter, "has")
 		}
 	}
 }
@@ -130,9 +122,7 @@ func (f *follower) wantNames(t *testing.T, view evmView, want ...string) {
 				t.Errorf("%s is of %s, want %s: %v", name.Name, owner, voter, err)
 			}
 		}
-		if got != want[i] {
-			t.Errorf("account %d: got name %q, want %q", i, got, want[i])
-		}
+		env.Want(t, want[i], got, "account", i, "name")
 	}
 }
 

@@ -1,7 +1,6 @@
 package chain_test
 
 import (
-	"errors"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -194,9 +193,7 @@ func TestAVoteShowsAfterItsBlockAndIsProvisionalUntilItIsFinal(t *testing.T) {
 	if got, _ := f.proposal("1"); got.Provisional {
 		t.Error("got a provisional proposal although its blocks are final")
 	}
-	if got := f.count(gaps); got != 0 {
-		t.Errorf("got %d gaps, want none", got)
-	}
+	env.Want(t, 0, f.count(gaps), "gaps")
 }
 
 func TestReorganizationsWithdrawWhatTheyRemove(t *testing.T) {
@@ -212,9 +209,7 @@ func TestReorganizationsWithdrawWhatTheyRemove(t *testing.T) {
 	if _, known := f.proposal("2"); known {
 		t.Error("proposal 2 shows although its block was replaced")
 	}
-	if got := f.count(func(c records.FollowCursor) uint64 { return c.Reorgs }); got != 1 {
-		t.Errorf("got %d reorganizations, want 1", got)
-	}
+	env.Want(t, 1, f.count(func(c records.FollowCursor) uint64 { return c.Reorgs }), "reorganizations")
 }
 
 func TestAReorganizationBackToTheOldBranchRestoresItsVotes(t *testing.T) {
@@ -264,9 +259,7 @@ func TestTheHeadMayGoBackWithoutAReorganization(t *testing.T) {
 			f.chain.Fail(fake.Faults{})
 			f.chain.MineEmpty(2)
 			f.Poll("tip")
-			if got := f.count(func(c records.FollowCursor) uint64 { return c.Reorgs + c.Withdrawn }); got != 0 {
-				t.Errorf("got %d reorganizations and withdrawals, want none", got)
-			}
+			env.Want(t, 0, f.count(func(c records.FollowCursor) uint64 { return c.Reorgs + c.Withdrawn }), "reorganizations and withdrawals")
 		})
 	}
 }
@@ -276,9 +269,7 @@ func TestAReplacedFinalBlockStopsThePollersUntilAPersonDecides(t *testing.T) {
 	f := atTip(t)
 	f.chain.Reorganize(15, slices.Repeat([][]fake.Log{nil}, 40)...)
 	for _, poller := range []string{"tip", "final"} {
-		if err := f.TryPoll(f.t.Context(), poller); !errors.Is(err, follow.ErrStopped) {
-			t.Errorf("%s: got %v, want the poller to stop", poller, err)
-		}
+		env.WantError(t, follow.ErrStopped, f.TryPoll(f.t.Context(), poller), poller, "the poller to stop")
 	}
 }
 
@@ -294,9 +285,7 @@ func TestTheSecondLookMendsWhatTheFirstMissedAndCountsIt(t *testing.T) {
 	f.chain.Fail(fake.Faults{})
 	f.Poll("final")
 	f.wantPower([3]int64{500, 0, 0}, 1)
-	if got := f.count(gaps); got != 1 {
-		t.Errorf("got %d gaps, want 1", got)
-	}
+	env.Want(t, 1, f.count(gaps), "gaps")
 }
 
 func TestASecondLookThatMissesALogRemovesNothing(t *testing.T) {
@@ -459,9 +448,7 @@ func TestABackfillFindsWhatAnAnswerCutSilently(t *testing.T) {
 	f.start()
 	f.Poll("tip", "backfill")
 	f.wantPower([3]int64{500, 0, 0}, 1)
-	if got := f.count(gaps); got != 1 {
-		t.Errorf("got %d gaps, want 1", got)
-	}
+	env.Want(t, 1, f.count(gaps), "gaps")
 }
 
 func TestABackfillFindsWhatAnEndpointAlwaysCuts(t *testing.T) {
@@ -496,10 +483,7 @@ func TestAGovernorThatIsAddedLaterIsBackfilledAlone(t *testing.T) {
 	f.governors = append(f.governors, chain.Governor{Address: added})
 	f.start()
 	f.Poll("tip", "backfill", "final")
-	all, err := records.AllProposals(t.Context(), f.warehouse)
-	if err != nil || len(all) != 2 {
-		t.Errorf("got %d proposals, %v, want the same id on two Governors", len(all), err)
-	}
+	env.Want(t, 2, len(env.Must(records.AllProposals(t.Context(), f.warehouse))(t)), "proposals", "the same id on two Governors")
 	if after := f.Journal.Cursor(f.upstream.Sources()[0], "backfill"); !slices.Equal(after.Covered, before.Covered) {
 		t.Errorf("got covered %v, want %v as before", after.Covered, before.Covered)
 	}
@@ -524,9 +508,7 @@ func TestAnEndpointOfAnotherChainStopsThePollers(t *testing.T) {
 	f := newFollower(t)
 	f.endpoints = []http.Handler{fake.New(fakeChain+1, startOfFake(), fakeFinality)}
 	f.start()
-	if err := f.TryPoll(f.t.Context(), "tip"); !errors.Is(err, follow.ErrStopped) {
-		t.Errorf("got %v, want the poller to stop", err)
-	}
+	env.WantError(t, follow.ErrStopped, f.TryPoll(f.t.Context(), "tip"), "the poller to stop")
 }
 
 func TestAttackABrokenLogIsRejectedAndCountedAndTheWalkGoesOn(t *testing.T) {
@@ -539,9 +521,7 @@ func TestAttackABrokenLogIsRejectedAndCountedAndTheWalkGoesOn(t *testing.T) {
 	f.chain.MineEmpty(2 * fakeFinality)
 	f.Poll("tip", "final")
 	f.wantPower([3]int64{500, 0, 0}, 1)
-	if got := env.Rejected(t, f.warehouse, f.upstream.Sources()[0]); got != 1 {
-		t.Errorf("got %d rejected logs, want 1", got)
-	}
+	env.Want(t, 1, env.Rejected(t, f.warehouse, f.upstream.Sources()[0]), "rejected logs")
 }
 
 func TestAttackATimelockThatEmitsVotesIsNotBelieved(t *testing.T) {
@@ -620,9 +600,7 @@ func TestAHeadThatStandsStillIsBehind(t *testing.T) {
 	f.clock = clock.Stepping(startOfFake().Add(31 * fake.BlockTime))
 	f.chain.MineEmpty(30)
 	f.start()
-	if got := f.tip(); got.State != governance.SourceLive {
-		t.Errorf("got %s at a fresh head, want live", got.State)
-	}
+	env.Want(t, governance.SourceLive, f.tip().State, "at a fresh head", "live")
 	f.clock.Step(2 * time.Minute)
 	if got := f.tip(); got.State != governance.SourceBehind || !strings.Contains(got.Error, "stands still") {
 		t.Errorf("got %s (%s) at a head that is two minutes old, want behind", got.State, got.Error)
@@ -760,7 +738,5 @@ func TestAQuorumThatNobodyCanReachKeepsTheProposal(t *testing.T) {
 	}
 	f.Poll("tip", "state") // which writes what was refused
 	source := record.SourceRef{Provider: governance.Governor, ID: chain.SourceID(fakeChain, governorAddress)}
-	if rejected := env.Rejected(t, f.warehouse, source); rejected != 1 {
-		t.Errorf("got %d refused items, want the quorum noted", rejected)
-	}
+	env.Want(t, 1, env.Rejected(t, f.warehouse, source), "refused items", "the quorum noted")
 }

@@ -18,9 +18,7 @@ func checkRecords(t *testing.T, records []record.Record) {
 	for _, r := range records {
 		switch r := r.(type) {
 		case *record.Source:
-			if r.ID != source {
-				t.Errorf("got source %q", r.ID)
-			}
+			env.Want(t, source, r.ID, "source")
 		case *record.Proposal:
 			if r.SourceID != source || !strings.HasPrefix(r.ExternalID, source+"/") {
 				t.Errorf("got proposal %q of %q", r.ExternalID, r.SourceID)

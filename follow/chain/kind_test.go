@@ -108,9 +108,7 @@ func TestAQuorumThatChangesIsReadUntilVotingIsOver(t *testing.T) {
 	}
 	before := f.chain.Calls("eth_call")
 	say(succeeded, 40)
-	if got := f.chain.Calls("eth_call") - before; got != 1 {
-		t.Errorf("got %d calls about a vote that is over, want that of its state", got)
-	}
+	env.Want(t, 1, f.chain.Calls("eth_call")-before, "calls about a vote that is over", "that of its state")
 }
 
 // hashed is an id that cannot be a time.

@@ -54,17 +54,13 @@ func TestWhatAGovernorStatesAndIsNotHeldIsNamed(t *testing.T) {
 				t.Errorf("got %q, want %v", got, c.want)
 			}
 			for _, want := range c.want {
-				if !strings.Contains(got, want) {
-					t.Errorf("got %q, want %q in it", got, want)
-				}
+				env.WantPart(t, want, got, "in it")
 			}
 			if p, _ := f.proposal("1"); strings.Contains(got, "clockChain") && (p.StartAt != nil || p.EndAt != nil) {
 				t.Errorf("got a vote from %v to %v, want no times", p.StartAt, p.EndAt)
 			}
 			f.start()
-			if again := f.lacks(); again != got {
-				t.Errorf("got %q after a restart, want %q", again, got)
-			}
+			env.Want(t, got, f.lacks(), "after a restart")
 		})
 	}
 }
@@ -161,9 +157,7 @@ func TestACountThatCannotBeRepresentedKeepsTheProposal(t *testing.T) {
 	if !known || len(p.StatedScores) > 0 || p.StatedScoresTotal != nil || p.Title == "" {
 		t.Errorf("got known %t with scores %v, want the proposal without them", known, p.StatedScores)
 	}
-	if got := f.lacks(); !strings.Contains(got, "count of proposal 1") {
-		t.Errorf("got %q, want the count named", got)
-	}
+	env.WantPart(t, "count of proposal 1", f.lacks(), "what is lacking")
 }
 
 func TestARefusedItemOfASourceIsSomethingThatIsNotHeld(t *testing.T) {
@@ -175,7 +169,5 @@ func TestARefusedItemOfASourceIsSomethingThatIsNotHeld(t *testing.T) {
 		{Upstream: f.upstream.ID(), Provider: other.Provider, SourceID: other.ID, ItemID: "1", Reason: "cut", At: startOfFake()},
 		{Upstream: f.upstream.ID(), ItemID: "2", Reason: "was not asked for", At: startOfFake()},
 	}))
-	if got := f.lacks(); got != "" {
-		t.Errorf("got %q, want nothing: what was refused is of no source, or of another", got)
-	}
+	env.Want(t, "", f.lacks(), "nothing: what was refused is of no source, or of another")
 }

@@ -52,12 +52,8 @@ func TestNumbersInAnyNotationAreFollowed(t *testing.T) {
 				t.Errorf("got %+v", r)
 			}
 		case *record.Category:
-			if r.ID != "1" {
-				t.Errorf("got category %q", r.ID)
-			}
+			env.Want(t, "1", r.ID, "category")
 		}
 	}
-	if len(found) != 2 {
-		t.Errorf("got records of %v, want a topic and a category", found)
-	}
+	env.Want(t, 2, len(found), "records", found, "a topic and a category")
 }

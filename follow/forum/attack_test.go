@@ -46,9 +46,7 @@ func TestAttackAnAbsurdPostDoesNotStopTheLog(t *testing.T) {
 			id := f.AddTopic(1, "Second", "ada", "<p>text</p>")
 			f.clock.Step(2 * time.Minute)
 			f.Poll("log")
-			if got := f.topic(id); got.Title != "Second" {
-				t.Errorf("got %q", got.Title)
-			}
+			env.Want(t, "Second", f.topic(id).Title)
 			if at := f.cursor("log").UpstreamAt; at != nil && at.After(f.clock.Now().Add(time.Hour)) {
 				t.Errorf("got %s as the time up to which all is read", at)
 			}

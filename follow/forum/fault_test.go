@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
 	"time"
 
@@ -112,9 +111,7 @@ func TestWithinItsLimitsAForumIsReadAndItsChangesReachTheRecordsInTime(t *testin
 				f.follow(test.lag)
 				f.wantTruth()
 			}
-			if got := f.answers[429].Load(); got != 0 {
-				t.Errorf("got %d refused requests, want none", got)
-			}
+			env.Want(t, 0, f.answers[429].Load(), "refused requests")
 		})
 	}
 }
@@ -134,9 +131,7 @@ func TestAQuietForumIsAskedByThePollsAlone(t *testing.T) {
 	if got := f.Requests("/latest.json") - watch; got > 61 {
 		t.Errorf("got %d polls of topics in an hour, want one each 60 s", got)
 	}
-	if got := f.fetches() - fetched; got != 0 {
-		t.Errorf("got %d topics fetched, want none", got)
-	}
+	env.Want(t, 0, f.fetches()-fetched, "topics fetched")
 }
 
 func TestPagesOfOthersAreFailuresOfThePollAndChangeNothing(t *testing.T) {
@@ -167,9 +162,7 @@ func TestPagesOfOthersAreFailuresOfThePollAndChangeNothing(t *testing.T) {
 			f.clock.Step(2 * time.Hour)
 			f.Poll("missing")
 			f.wantTruth()
-			if got := env.Rejected(t, f.warehouse, f.followed.Sources()[0]); got != 0 {
-				t.Errorf("got %d rejected, want none", got)
-			}
+			env.Want(t, 0, env.Rejected(t, f.warehouse, f.followed.Sources()[0]), "rejected")
 			f.Switch(func(s *upstream.Switches) { *s = upstream.Switches{} })
 			f.clock.Step(time.Hour)
 			f.Poll(order()...)
@@ -188,9 +181,7 @@ func TestARenamedTopicIsFollowedToItsSlug(t *testing.T) {
 	f.Retitle(topic, "Renew again")
 	f.Poll("watch")
 	f.wantTruth()
-	if got := f.answers[301].Load(); got != 2 {
-		t.Errorf("got %d redirects, want one for each reading", got)
-	}
+	env.Want(t, 2, f.answers[301].Load(), "redirects", "one for each reading")
 }
 
 func TestATopicThatCannotBeReadIsCountedAndTheOthersGoOn(t *testing.T) {
@@ -205,12 +196,8 @@ func TestATopicThatCannotBeReadIsCountedAndTheOthersGoOn(t *testing.T) {
 			f.addTopics(3, 0)
 			f.Switch(spoil)
 			f.Poll("backfill", "watch", "watch", "log")
-			if got := len(f.shown()); got != 2 {
-				t.Errorf("got %d topics, want the two others", got)
-			}
-			if got := env.Rejected(t, f.warehouse, f.followed.Sources()[0]); got != 1 {
-				t.Errorf("got %d rejected, want one", got)
-			}
+			env.Want(t, 2, len(f.shown()), "topics", "the two others")
+			env.Want(t, 1, env.Rejected(t, f.warehouse, f.followed.Sources()[0]), "rejected")
 			f.Switch(func(s *upstream.Switches) { *s = upstream.Switches{} })
 			f.Poll("watch")
 			f.wantTruth()
@@ -219,45 +206,45 @@ func TestATopicThatCannotBeReadIsCountedAndTheOthersGoOn(t *testing.T) {
 }
 
 // TestACrashAnywhereLosesNothing stops all pollers at each request of a day with each kind of
-// change, and goes on after a restart.
+// change, and goes on after a restart; then at another request of the next day.
 func TestACrashAnywhereLosesNothing(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("takes some seconds")
 	}
 
-	const requests = 24
-	for n := int64(1); n <= requests; n += 2 {
+	for n := int64(1); n < 12; n += 2 {
 		t.Run(fmt.Sprint("request ", n), func(t *testing.T) {
 			t.Parallel()
 			f := newFixture(t)
 			f.addTopics(32, 0)
 			f.Poll(order()...)
-			f.AddTopic(1, "New", "ada", "<p>one</p>")
-			f.Reply(1, "bob", "<p>two</p>")
-			f.Retitle(2, "Renamed")
-			f.Delete(3)
-			f.Hide(4)
-			f.Unlist(5, true)
-			f.EditFirst(6, "<p>edited</p>")
-			f.Like(7, 2)
-			f.clock.Step(24 * time.Hour)
-			var ctx context.Context
-			ctx, f.crash = context.WithCancel(t.Context())
-			f.crashAt.Store(n)
-			for _, poller := range order() {
-				if err := f.TryPoll(ctx, poller); err != nil {
-					break
+			for round, at := range []int64{n, n + 12} {
+				first := 10 * round
+				f.AddTopic(1, fmt.Sprint("New ", round), "ada", "<p>one</p>")
+				f.Reply(first+1, "bob", "<p>two</p>")
+				f.Retitle(first+2, "Renamed")
+				f.Delete(first + 3)
+				f.Hide(first + 4)
+				f.Unlist(first+5, true)
+				f.EditFirst(first+6, "<p>edited</p>")
+				f.Like(first+7, 2)
+				f.clock.Step(24 * time.Hour)
+				var ctx context.Context
+				ctx, f.crash = context.WithCancel(t.Context())
+				f.crashAt.Store(at)
+				for _, poller := range order() {
+					if err := f.TryPoll(ctx, poller); err != nil {
+						break
+					}
 				}
-			}
-			f.crashAt.Store(0)
-			f.restart()
-			f.Poll(order()...)
-			f.clock.Step(time.Hour)
-			f.Poll(order()...)
-			f.wantTruth()
-			if got := f.cursor("missing").Withdrawn; got != 1 {
-				t.Errorf("got %d withdrawn, want one", got)
+				f.crashAt.Store(0)
+				f.restart()
+				f.Poll(order()...)
+				f.clock.Step(time.Hour)
+				f.Poll(order()...)
+				f.wantTruth()
+				env.Want(t, uint64(round+1), f.cursor("missing").Withdrawn, "withdrawn")
 			}
 		})
 	}
@@ -274,11 +261,7 @@ func TestCheckSaysWhatAForumHoldsAndCosts(t *testing.T) {
 	if want := 2880 + 1440 + 24 + 3 + 65*24; got.RequestsPerDay != want || got.RequestsPerDayBusy != want+65 {
 		t.Errorf("got %d and %d requests a day, want %d and %d", got.RequestsPerDay, got.RequestsPerDayBusy, want, want+65)
 	}
-	if !strings.Contains(got.Limit, "200 requests a minute") {
-		t.Errorf("got limit %q", got.Limit)
-	}
+	env.WantPart(t, "200 requests a minute", got.Limit, "limit")
 	f.Switch(func(s *upstream.Switches) { s.Challenge = 200 })
-	if got := f.followed.Check(t.Context())[0]; !strings.Contains(got.Problem, "not the JSON of a Discourse forum") {
-		t.Errorf("got problem %q", got.Problem)
-	}
+	env.WantPart(t, "not the JSON of a Discourse forum", f.followed.Check(t.Context())[0].Problem, "problem")
 }

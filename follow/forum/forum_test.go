@@ -34,9 +34,7 @@ func TestAForumIsReadFromItsNewestTopicOn(t *testing.T) {
 	if got := f.cursor("backfill"); got.State != governance.SourceLive || got.Done != got.Total {
 		t.Errorf("got %s, %d of %d; want live and all", got.State, got.Done, got.Total)
 	}
-	if got := f.fetches(); got != 65 {
-		t.Errorf("got %d topics fetched, want each of 65 once", got)
-	}
+	env.Want(t, 65, f.fetches(), "topics fetched", "each of 65 once")
 }
 
 func TestNewPostsAreReadByTheirIDs(t *testing.T) {
@@ -115,9 +113,7 @@ func TestChangesWithoutAPostAreSeenInTheLatestActivity(t *testing.T) {
 			test.change()
 			f.Poll("watch", "watch")
 			f.wantTruth()
-			if got := f.fetches() - before; got != 1 {
-				t.Errorf("got %d topics fetched, want the one that changed, once", got)
-			}
+			env.Want(t, 1, f.fetches()-before, "topics fetched", "the one that changed, once")
 		})
 	}
 }
@@ -148,9 +144,7 @@ func TestATopicThatLeavesTheFirstPageIsSeen(t *testing.T) {
 	f.Hide(38)
 	before := f.fetches()
 	f.Poll("watch", "watch")
-	if got := f.fetches() - before; got != 3 {
-		t.Errorf("got %d topics fetched, want the three that left, once", got)
-	}
+	env.Want(t, 3, f.fetches()-before, "topics fetched", "the three that left, once")
 	f.clock.Step(time.Hour)
 	f.Poll("missing")
 	f.wantTruth()
@@ -183,9 +177,7 @@ func TestEditsOfYoungTopicsAreFoundWithinAnHour(t *testing.T) {
 	asked := f.Requests(fmt.Sprintf("/t/%d.json", old))
 	f.clock.Step(50 * time.Minute)
 	f.Poll("sweep")
-	if got := f.topic(young).BodyHTML; got != "<p>one</p>" {
-		t.Errorf("got %s, want the edit not read yet", got)
-	}
+	env.Want(t, "<p>one</p>", f.topic(young).BodyHTML, "the edit not read yet")
 	f.clock.Step(10 * time.Minute)
 	f.Poll("sweep")
 	f.wantTruth()
@@ -212,9 +204,7 @@ func TestLikesAndViewsFollowDailyWithoutARequestEach(t *testing.T) {
 	if got := f.fetches(); got != before {
 		t.Errorf("got %d topics fetched, want none", got-before)
 	}
-	if got := f.cursor("sweep").Gaps; got != 0 {
-		t.Errorf("got %d gaps, want none", got)
-	}
+	env.Want(t, 0, f.cursor("sweep").Gaps, "gaps")
 }
 
 func TestATopicThatMovedToAnEarlierPageIsFoundBySweepAndCounted(t *testing.T) {
@@ -225,9 +215,7 @@ func TestATopicThatMovedToAnEarlierPageIsFoundBySweepAndCounted(t *testing.T) {
 	f.Delete(40) // topic 10 moves to the page that has been read
 	f.Poll("backfill")
 	f.Poll("sweep")
-	if got := f.cursor("sweep").Gaps; got != 1 {
-		t.Errorf("got %d gaps, want one", got)
-	}
+	env.Want(t, 1, f.cursor("sweep").Gaps, "gaps")
 	f.clock.Step(time.Hour)
 	f.Poll("missing")
 	f.wantTruth()
@@ -257,18 +245,14 @@ func TestADeletedTopicIsWithdrawnWhenItIsStillGoneWithinAnHour(t *testing.T) {
 			if got := f.topic(topic); got.Withdrawn || !got.Visible {
 				t.Error("got the topic withdrawn after 45 minutes, want it looked at further")
 			}
-			if looks := f.fetches() - before; looks != 4 {
-				t.Errorf("got %d looks in 45 minutes, want one every ten", looks)
-			}
+			env.Want(t, 4, f.fetches()-before, "looks in 45 minutes", "one every ten")
 			f.clock.Step(5 * time.Minute)
 			f.Poll("missing")
 			got := f.topic(topic)
 			if !got.Withdrawn || got.Visible || got.Title != "Spam" || got.BodyHTML != "<p>one</p>" {
 				t.Errorf("got %+v, want the topic withdrawn with its last content", got)
 			}
-			if got := f.cursor("missing").Withdrawn; got != 1 {
-				t.Errorf("got %d withdrawn counted, want one", got)
-			}
+			env.Want(t, 1, f.cursor("missing").Withdrawn, "withdrawn counted")
 			f.wantTruth()
 			f.Restore(topic)
 			f.Poll("watch")
@@ -353,14 +337,10 @@ func TestCategoriesAndTheirNamesFollowHourly(t *testing.T) {
 		}
 		return topics[0].Category
 	}
-	if got := category(); got != "Grants" {
-		t.Errorf("got category %q, want the subcategory's name", got)
-	}
+	env.Want(t, "Grants", category(), "category")
 	f.RenameCategory(2, "Funding")
 	f.Poll("categories")
-	if got := category(); got != "Funding" {
-		t.Errorf("got category %q, want its new name", got)
-	}
+	env.Want(t, "Funding", category(), "category that was renamed")
 }
 
 func TestTagsInEitherFormAreTheSame(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pnyx/governance"
+	"pnyx/test/env"
 	upstream "pnyx/test/upstream/forum"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
@@ -46,9 +47,7 @@ func TestUsersNameTheVotersWhoseAddressesTheyState(t *testing.T) {
 			f := newFixture(t)
 			f.Switch(func(s *upstream.Switches) { s.TextTags = old })
 			f.wantNames("", names{})
-			if got := f.Requests("/site.json"); got != 0 {
-				t.Errorf("got %d requests without a field, want none", got)
-			}
+			env.Want(t, 0, f.Requests("/site.json"), "requests without a field")
 			for user, stated := range map[string]string{
 				"ada": ones, "bob": " 0x" + strings.Repeat("A", 40) + "\n", "cyd": twos, "imposter": twos, "lurker": "", "eve": "ada.eth",
 				"typo": "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96046", "zero": "0x" + strings.Repeat("0", 40),
@@ -102,7 +101,5 @@ func TestLongNamesOfALargeDirectoryAreReadFromBothEnds(t *testing.T) {
 		}
 	}
 	f.wantNames(upstream.AddressField, want)
-	if got := f.Requests("/directory_items.json"); got != 22 {
-		t.Errorf("got %d requests, want 22", got)
-	}
+	env.Want(t, 22, f.Requests("/directory_items.json"), "requests")
 }

@@ -28,17 +28,11 @@ func FuzzAnswer(f *testing.F) {
 		for _, r := range hub.Answered(t.Context(), host) {
 			switch r := r.(type) {
 			case *record.Source:
-				if r.ID != "harbor.eth" {
-					t.Errorf("got space %q", r.ID)
-				}
+				env.Want(t, "harbor.eth", r.ID, "space")
 			case *record.Proposal:
-				if r.SourceID != "harbor.eth" {
-					t.Errorf("got a proposal of %q", r.SourceID)
-				}
+				env.Want(t, "harbor.eth", r.SourceID, "a proposal")
 			case *record.Ballot:
-				if r.VoteID != "0x2" {
-					t.Errorf("got vote %q", r.VoteID)
-				}
+				env.Want(t, "0x2", r.VoteID, "vote")
 			default:
 				t.Errorf("got a record of %s", r.Kind())
 			}

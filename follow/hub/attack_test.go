@@ -86,6 +86,11 @@ func foreignRow(id, spaces string) string {
 
 func TestAttackAHubWritesIntoNoOtherSpace(t *testing.T) {
 	t.Parallel()
+	f := newFixture(t)
+	f.holdForeign()
+	lying := f.tamper()
+	refused, taken, mine := uint64(0), 0, ""
+	honest := func(_ string, answer []byte) []byte { return answer }
 	for name, spaces := range map[string]string{
 		"by the space that is followed": `"space":{"id":"harbor.eth"}`,
 		"by another space":              `"space":{"id":"other.eth"}`,
@@ -93,47 +98,44 @@ func TestAttackAHubWritesIntoNoOtherSpace(t *testing.T) {
 		"by the key twice":              `"space":{"id":"harbor.eth"},"space":{"id":"evil.eth"}`,
 		"by two spellings of the id":    `"space":{"id":"b","ID":"harbor.eth"}`,
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			f := newFixture(t)
-			f.holdForeign()
-			lying := f.tamper()
-			mine := f.open()
-			f.cast(fake.Vote{Proposal: mine, Voter: fake.Voter("ada")})
-			lying.Change(func(asked string, answer []byte) []byte {
-				switch {
-				case strings.Contains(asked, "query Proposals"), strings.Contains(asked, "query Listing"):
-					return withRow(f, withRow(f, answer, "proposals", foreignRow(foreign, spaces)), "proposals", foreignRow("0xf1", spaces))
-				case strings.Contains(asked, "query Votes"):
-					for _, id := range []string{foreign, "0xnever"} {
-						answer = withRow(f, answer, "votes", `{"id":"0xb1`+id+`","voter":"0x00000000000000000000000000000000000000bb","created":1772625000,`+
-							`"choice":1,"vp":5,"reason":"","proposal":{"id":"`+id+`"},"space":{"id":"harbor.eth"}}`)
-					}
-					return answer
+		lying.Change(honest)
+		taken, mine = taken+1, f.open(func(p *fake.Proposal) { p.End = f.clock.Now().Add(24 * time.Hour) })
+		f.Poll("log")
+		f.cast(fake.Vote{Proposal: mine, Voter: fake.Voter("ada")})
+		lying.Change(func(asked string, answer []byte) []byte {
+			switch {
+			case strings.Contains(asked, "query Proposals"), strings.Contains(asked, "query Listing"):
+				return withRow(f, withRow(f, answer, "proposals", foreignRow(foreign, spaces)), "proposals", foreignRow(fmt.Sprint("0xf00", taken), spaces))
+			case strings.Contains(asked, "query Votes"):
+				for _, id := range []string{foreign, "0xnever"} {
+					answer = withRow(f, answer, "votes", `{"id":"0xb1`+fmt.Sprint(taken)+id+`","voter":"0x00000000000000000000000000000000000000bb","created":1772625000,`+
+						`"choice":1,"vp":5,"reason":"","proposal":{"id":"`+id+`"},"space":{"id":"harbor.eth"}}`)
 				}
 				return answer
-			})
-			for range 3 {
-				for _, poller := range []string{"backfill", "log", "watch", "close", "sweep"} {
-					_, _ = f.Pollers[poller].Run(t.Context()) // an answer may be refused as a whole
-				}
-				f.clock.Step(25 * time.Hour)
 			}
-			f.wantForeign()
-			if f.rejected() == 0 {
-				t.Error("nothing says that votes were refused")
-			}
-			lying.Change(func(_ string, answer []byte) []byte { return answer })
-			for range 3 { // what the hub claimed is gone
-				f.Poll("backfill", "log", "watch", "close", "sweep")
-				f.clock.Step(25 * time.Hour)
-			}
-			f.wantForeign()
-			voters, err := records.HeldVoters(t.Context(), f.warehouse, []record.RefHash{proposal("0xnever").Hash(), proposal(mine).Hash()})
-			if err != nil || voters[proposal("0xnever").Hash()] != 0 || voters[proposal(mine).Hash()] != 1 {
-				t.Errorf("got %v, %v, want the space's own proposal with its one vote alone", voters, err)
-			}
+			return answer
 		})
+		for range 3 {
+			for _, poller := range []string{"backfill", "log", "watch", "close", "sweep"} {
+				_, _ = f.Pollers[poller].Run(t.Context()) // an answer may be refused as a whole
+			}
+			f.clock.Step(25 * time.Hour)
+		}
+		f.wantForeign()
+		if was := refused; f.rejected() == was {
+			t.Errorf("%s: nothing says that votes were refused", name)
+		}
+		refused = f.rejected()
+	}
+	lying.Change(honest)
+	for range 3 { // what the hub claimed is gone
+		f.Poll("backfill", "log", "watch", "close", "sweep")
+		f.clock.Step(25 * time.Hour)
+	}
+	f.wantForeign()
+	voters, err := records.HeldVoters(t.Context(), f.warehouse, []record.RefHash{proposal("0xnever").Hash(), proposal(mine).Hash()})
+	if err != nil || voters[proposal("0xnever").Hash()] != 0 || voters[proposal(mine).Hash()] != 1 {
+		t.Errorf("got %v, %v, want the space's own proposal with its one vote alone", voters, err)
 	}
 }
 
@@ -247,9 +249,7 @@ func TestAttackALogThatStatesNothingOfWhatTheSweepFindsIsFailing(t *testing.T) {
 	f.open(func(p *fake.Proposal) { p.Title = "Unsaid" })
 	f.clock.Step(25 * time.Hour)
 	f.Poll("log")
-	if state := f.cursor("", "log").State; state != governance.SourceLive {
-		t.Errorf("got %s before the sweep", state)
-	}
+	env.Want(t, governance.SourceLive, f.cursor("", "log").State, "before the sweep")
 	f.Poll("sweep", "log")
 	if cursor := f.cursor("", "log"); cursor.State != governance.SourceFailing || cursor.Error == "" {
 		t.Errorf("got %s, %q, want failing and why", cursor.State, cursor.Error)

@@ -55,9 +55,7 @@ func TestBackfillGoesOnAfterARestartAndSaysHowFarItIs(t *testing.T) {
 	if cursor := f.cursor("harbor.eth", "backfill"); cursor.Done != 12 || cursor.Total != 12 {
 		t.Errorf("got %d of %d votes, want 12 of 12", cursor.Done, cursor.Total)
 	}
-	if got := f.hub.Requests()["votes"]; got != 2 {
-		t.Errorf("got %d requests for votes, want a page for the open one, and one for all others", got)
-	}
+	env.Want(t, 2, f.hub.Requests()["votes"], "requests for votes", "a page for the open one, and one for all others")
 }
 
 func TestVotesOnOpenProposalsAreReadFirst(t *testing.T) {
@@ -191,9 +189,7 @@ func TestVotesOfASpaceAreReadAcrossItsPolls(t *testing.T) {
 		more = f.step()
 	}
 	f.agree()
-	if got := f.hub.Requests(); got["votes"] != 3 {
-		t.Errorf("got requests %v, want three pages for 2,400 votes on 60 polls", got)
-	}
+	env.Want(t, 3, f.hub.Requests()["votes"], "requests", "three pages for 2,400 votes on 60 polls")
 	if c := f.cursor("harbor.eth", "backfill"); c.State != governance.SourceLive || c.Done != 2400 || c.Total != 2400 {
 		t.Errorf("got %s with %d of %d votes, want all", c.State, c.Done, c.Total)
 	}

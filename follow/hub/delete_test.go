@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"pnyx/governance"
+	"pnyx/test/env"
 	fake "pnyx/test/upstream/hub"
 )
 
@@ -51,9 +52,7 @@ func TestMoreThanTheLogStatesDeletedWaitsForASecondLook(t *testing.T) {
 	f.hub.Set(func(s *fake.Switches) { s.LogDelay = 0 })
 	f.hub.Delete(ids[1])
 	f.Poll("log")
-	if held := f.held(); len(held) != 3 {
-		t.Errorf("got %d proposals, want all 3 until the second look", len(held))
-	}
+	env.Want(t, 3, len(f.held()), "proposals", "all 3 until the second look")
 	f.clock.Step(time.Minute)
 	f.Poll("watch", "close")
 	f.agree()
@@ -87,9 +86,7 @@ func TestDeletedProposalIsWithdrawnAfterASecondLook(t *testing.T) {
 			f.clock.Step(time.Minute)
 			f.Poll("watch", "close")
 			f.agree()
-			if got := f.cursor("harbor.eth", "backfill").Withdrawn; got != 1 {
-				t.Errorf("got %d withdrawn, want 1", got)
-			}
+			env.Want(t, 1, f.cursor("harbor.eth", "backfill").Withdrawn, "withdrawn")
 			f.hub.Restore(id)
 			f.clock.Step(24 * time.Hour)
 			f.Poll("sweep", "watch", "close")

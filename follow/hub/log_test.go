@@ -43,9 +43,7 @@ func TestMessageThatShowsAfterAGreaterNumberIsRead(t *testing.T) {
 		f.clock.Step(10 * time.Second)
 	}
 	f.agree()
-	if got := f.cursor("", "log").Gaps; got != 0 {
-		t.Errorf("got %d gaps, want none for numbers that are burnt or late", got)
-	}
+	env.Want(t, 0, f.cursor("", "log").Gaps, "gaps", "for numbers that are burnt or late")
 }
 
 func TestLogIsReadAgainFromAMinuteBefore(t *testing.T) {
@@ -57,21 +55,15 @@ func TestLogIsReadAgainFromAMinuteBefore(t *testing.T) {
 	before := position()
 	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("ada")})
 	f.Poll("log")
-	if got := position(); got != before {
-		t.Errorf("got position %s, want %s until the message is a minute old", got, before)
-	}
+	env.Want(t, before, position(), "position", "until the message is a minute old")
 	f.restart()
 	asked := f.hub.Requests()["votes"]
 	f.Poll("log")
 	f.Poll("log")
-	if got := f.hub.Requests()["votes"] - asked; got != 1 {
-		t.Errorf("got %d requests for votes after a restart, want 1: the message is read again, once", got)
-	}
+	env.Want(t, 1, f.hub.Requests()["votes"]-asked, "requests for votes after a restart, which reads the message again")
 	f.clock.Step(time.Minute)
 	f.Poll("log")
-	if got, want := position(), fmt.Sprintf(`{"mci":%d}`, f.hub.MCI()); got != want {
-		t.Errorf("got position %s, want %s", got, want)
-	}
+	env.Want(t, fmt.Sprintf(`{"mci":%d}`, f.hub.MCI()), position(), "position")
 	f.agree()
 }
 
@@ -87,12 +79,8 @@ func TestLogOfThousandsIsReadPageByPage(t *testing.T) {
 	f.Poll("log")
 	f.agree()
 	now := f.hub.Requests()
-	if got := now["messages"] - asked["messages"]; got != 8 {
-		t.Errorf("got %d lists of messages, want 8: 4 pages, each with the newest", got)
-	}
-	if got := now["votes"] - asked["votes"]; got != 37 {
-		t.Errorf("got %d requests for votes, want 37: a hundred votes each", got)
-	}
+	env.Want(t, 8, now["messages"]-asked["messages"], "lists of messages", "8: 4 pages, each with the newest")
+	env.Want(t, 37, now["votes"]-asked["votes"], "requests for votes", "37: a hundred votes each")
 }
 
 func TestRecastCountsOnceAndTheFormerBallotStays(t *testing.T) {
@@ -152,23 +140,17 @@ func TestProposalNamesTheMessageThatStatesIt(t *testing.T) {
 		}
 		return stored[0].Origin
 	}
-	if got, want := origin(), fmt.Sprintf("snapshot message %s (mci %d)", id, f.hub.MCI()); got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	env.Want(t, fmt.Sprintf("snapshot message %s (mci %d)", id, f.hub.MCI()), origin())
 	vote := f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("ada")})
 	f.clock.Step(time.Minute)
 	f.Poll("log", "watch")
 	want := fmt.Sprintf("snapshot message %s (mci %d)", vote, f.hub.MCI())
-	if got := origin(); got != want {
-		t.Errorf("after a vote: got %q, want %q", got, want)
-	}
+	env.Want(t, want, origin(), "after a vote")
 	f.clock.Step(2 * time.Minute)
 	f.Poll("log")
 	f.restart()
 	f.Poll("log", "watch")
-	if got := origin(); got != want {
-		t.Errorf("after a restart: got %q, want %q", got, want)
-	}
+	env.Want(t, want, origin(), "after a restart")
 }
 
 func TestAboveAHundredSpacesTheLogHasNoFilter(t *testing.T) {
@@ -186,10 +168,8 @@ func TestAboveAHundredSpacesTheLogHasNoFilter(t *testing.T) {
 	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("bo")})
 	f.Poll("log")
 	f.agree()
-	others, err := records.HeldProposals(t.Context(), f.warehouse, governance.Snapshot, []string{"other.eth"}, time.Time{})
-	if err != nil || len(others) != 0 {
-		t.Errorf("got %v, %v, want nothing of a space that is not followed", others, err)
-	}
+	others := env.Must(records.HeldProposals(t.Context(), f.warehouse, governance.Snapshot, []string{"other.eth"}, time.Time{}))(t)
+	env.Want(t, 0, len(others), others, "nothing of a space that is not followed")
 }
 
 func TestItemThatIsNoRecordIsCountedAndPassedOver(t *testing.T) {
@@ -200,9 +180,7 @@ func TestItemThatIsNoRecordIsCountedAndPassedOver(t *testing.T) {
 	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("eve"), Choice: "true"})
 	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("ada")})
 	f.Poll("log")
-	if got := f.rejected(); got != 1 {
-		t.Errorf("got %d rejected, want 1", got)
-	}
+	env.Want(t, 1, f.rejected(), "rejected")
 	if held := f.held()[id]; len(held.Votes) != 1 {
 		t.Errorf("got %v, want the other vote", held.Votes)
 	}
@@ -264,15 +242,12 @@ func TestReadingAgainWritesNothing(t *testing.T) {
 	}
 	f.fill()
 	versions := func() []records.CommittedBatch {
-		batches := env.Must(records.CommittedBatches(t.Context(), f.warehouse, time.Time{}))(t)
-		return batches
+		return env.Must(records.CommittedBatches(t.Context(), f.warehouse, time.Time{}))(t)
 	}
 	before := len(versions())
 	for range 3 {
 		f.restart()
 		f.Poll("log", "watch", "close", "backfill")
 	}
-	if got := len(versions()); got != before {
-		t.Errorf("got %d batches, want %d: nothing has changed", got, before)
-	}
+	env.Want(t, before, len(versions()), "batches", "nothing has changed")
 }

@@ -35,9 +35,7 @@ func TestMissingSpacesAreAskedForInOneRequestWithGrowingPauses(t *testing.T) {
 			t.Errorf("got %s %q, want what is wrong", got.State, got.Error)
 		}
 	}
-	if got := f.cursor("harbor.eth", "backfill").State; got != governance.SourceLive {
-		t.Errorf("got %s, want the other space live", got)
-	}
+	env.Want(t, governance.SourceLive, f.cursor("harbor.eth", "backfill").State, "the other space live")
 	f.agree()
 	f.restart()
 	before := f.hub.Requests()
@@ -52,9 +50,7 @@ func TestMissingSpacesAreAskedForInOneRequestWithGrowingPauses(t *testing.T) {
 	f.hub.AddSpace(fake.Space{ID: "Nobody7.eth", Name: "New"})
 	f.clock.Step(24 * time.Hour)
 	f.Poll("close", "backfill")
-	if got := f.cursor("Nobody7.eth", "backfill").State; got != governance.SourceLive {
-		t.Errorf("got %s, want a space live that was made later", got)
-	}
+	env.Want(t, governance.SourceLive, f.cursor("Nobody7.eth", "backfill").State, "a space live that was made later")
 }
 
 func TestDroppedSpaceIsMissingAndWithdrawnTenMinutesLater(t *testing.T) {
@@ -99,9 +95,7 @@ func TestFlaggedSpacesAreReadWithinADay(t *testing.T) {
 		f.Poll("close")
 		catalog := env.Must(records.ReadCatalog(t.Context(), f.warehouse))(t)
 		for id, want := range map[string]bool{"harbor.eth": flagged, "other.eth": false} {
-			if got := catalog.Sources[record.SourceRef{Provider: governance.Snapshot, ID: id}].Flagged; got != want {
-				t.Errorf("%s: got flagged %t, want %t", id, got, want)
-			}
+			env.Want(t, want, catalog.Sources[record.SourceRef{Provider: governance.Snapshot, ID: id}].Flagged, id, "flagged")
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"pnyx/fetch"
+	"pnyx/test/env"
 	fake "pnyx/test/upstream/hub"
 )
 
@@ -33,12 +34,8 @@ func TestMoreVotesInASecondThanTheHubShowsAreSaidToBeMissing(t *testing.T) {
 	f.cast(fake.Vote{Proposal: id, Voter: fake.Voter("late"), Created: start.Add(time.Minute)})
 	f.Poll("backfill")
 	held := f.held()[id].Votes
-	if len(held) != 6001 {
-		t.Errorf("got %d votes, want the 6,000 of the second that the hub shows, and the later one", len(held))
-	}
-	if got := f.rejected(); got != 1 {
-		t.Errorf("got %d rejected, want the hole counted", got)
-	}
+	env.Want(t, 6001, len(held), "votes", "the 6,000 of the second that the hub shows, and the later one")
+	env.Want(t, 1, f.rejected(), "rejected", "the hole counted")
 	if note := f.note(id); note.Hole == "" {
 		t.Errorf("got %+v, want the hole described", note)
 	}
@@ -59,9 +56,7 @@ func TestRowThatBreaksItsPageCostsOnlyItself(t *testing.T) {
 		f.hub.Break(id, voter, true)
 	}
 	f.Poll("backfill")
-	if held := f.held()[id].Votes; len(held) != 1500 {
-		t.Errorf("got %d votes, want the 1,500 that can be answered", len(held))
-	}
+	env.Want(t, 1500, len(f.held()[id].Votes), "votes", "the 1,500 that can be answered")
 	if got := f.rejected(); got == 0 {
 		t.Error("the rows that cannot be read are not counted")
 	}
@@ -84,9 +79,7 @@ func TestHubInTroubleIsAskedLessNotMore(t *testing.T) {
 			t.Fatalf("got %v, want what the hub says", err)
 		}
 	}
-	if asked := f.hub.Requests()[""] - before; asked != 5 {
-		t.Errorf("got %d requests in twenty attempts, want five, and then a rest", asked)
-	}
+	env.Want(t, 5, f.hub.Requests()[""]-before, "requests in twenty attempts", "five, and then a rest")
 	f.hub.Set(func(s *fake.Switches) { s.Trouble = 0 })
 	f.clock.Step(time.Minute)
 	f.Poll("log")
@@ -143,9 +136,7 @@ func TestVotesThatTheLogNeverBringsAreGaps(t *testing.T) {
 	f.clock.Step(time.Minute)
 	f.Poll("log", "watch", "close")
 	f.agree()
-	if got := f.cursor("harbor.eth", "backfill").Gaps; got != 1 {
-		t.Errorf("got %d gaps, want 1", got)
-	}
+	env.Want(t, 1, f.cursor("harbor.eth", "backfill").Gaps, "gaps")
 }
 
 func TestScoresStatedLateAreNoFault(t *testing.T) {
@@ -167,9 +158,7 @@ func TestScoresStatedLateAreNoFault(t *testing.T) {
 		f.Poll("log", "watch", "close")
 	}
 	f.agree()
-	if got := f.hub.Requests()["votes"] - asked; got != 0 {
-		t.Errorf("got %d requests for votes, want none", got)
-	}
+	env.Want(t, 0, f.hub.Requests()["votes"]-asked, "requests for votes")
 }
 
 func TestVoteThatIsGoneIsWithdrawnAfterASecondLook(t *testing.T) {
@@ -188,14 +177,10 @@ func TestVoteThatIsGoneIsWithdrawnAfterASecondLook(t *testing.T) {
 	f.Poll("watch")
 	f.hub.Set(func(s *fake.Switches) { s.Empty = true })
 	f.Poll("close")
-	if held := f.held()[id].Votes; len(held) != 2 {
-		t.Errorf("got %d votes, want both: an empty walk proves nothing", len(held))
-	}
+	env.Want(t, 2, len(f.held()[id].Votes), "votes", "both: an empty walk proves nothing")
 	f.hub.Set(func(s *fake.Switches) { s.Empty = false })
 	f.clock.Step(time.Hour)
 	f.Poll("close")
 	f.agree()
-	if got := f.cursor("harbor.eth", "backfill").Withdrawn; got != 1 {
-		t.Errorf("got %d withdrawn, want 1", got)
-	}
+	env.Want(t, 1, f.cursor("harbor.eth", "backfill").Withdrawn, "withdrawn")
 }

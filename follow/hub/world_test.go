@@ -136,8 +136,7 @@ func (f *fixture) open(change ...func(*fake.Proposal)) string {
 func (f *fixture) cast(v fake.Vote) string {
 	f.Helper()
 	v.Choice, v.Power = cmp.Or(v.Choice, "1"), cmp.Or(v.Power, "1")
-	id := env.Must(f.hub.Cast(v))(f)
-	return id
+	return env.Must(f.hub.Cast(v))(f)
 }
 
 // burst casts votes of new voters in one second.

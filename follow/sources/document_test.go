@@ -19,9 +19,7 @@ func TestTheExampleIsValidAndNeedsNoKey(t *testing.T) {
 		t.Errorf("got %v, want the example's contact refused", err)
 	}
 	file := env.Must(sources.Parse("f", bytes.Replace(text, []byte("you@example.org"), []byte("ops@example.net"), 1), environ))(t)
-	if got := len(file.DAOs); got != 10 {
-		t.Errorf("got %d DAOs, want ten", got)
-	}
+	env.Want(t, 10, len(file.DAOs), "DAOs", "ten")
 	for _, dao := range file.DAOs {
 		for _, governor := range dao.Governors {
 			if governor.FirstBlock == 0 {

@@ -40,28 +40,16 @@ func TestACompleteFileIsRead(t *testing.T) {
 	t.Parallel()
 	file := env.Must(sources.Parse("sources.yaml", []byte(complete), environ))(t)
 	chain := file.Chains["eip155:1"]
-	if got, want := string(chain.RPC[0]), "https://eth.example.org/v2/s3cret"; got != want {
-		t.Errorf("got endpoint %s, want %s", got, want)
-	}
-	if got, want := chain.RPC[0].String(), "https://eth.example.org"; got != want {
-		t.Errorf("got printed endpoint %s, want %s", got, want)
-	}
-	if got := file.Snapshot.APIKey.String(); got != "***" {
-		t.Errorf("got printed key %s, want a mask", got)
-	}
-	if got, want := file.Chains["eip155:42161"].ClockChain.Number(), uint64(1); got != want {
-		t.Errorf("got clock chain %d, want %d", got, want)
-	}
+	env.Want(t, "https://eth.example.org/v2/s3cret", string(chain.RPC[0]), "endpoint")
+	env.Want(t, "https://eth.example.org", chain.RPC[0].String(), "printed endpoint")
+	env.Want(t, "***", file.Snapshot.APIKey.String(), "printed key")
+	env.Want(t, uint64(1), file.Chains["eip155:42161"].ClockChain.Number(), "clock chain")
 	dao := file.DAOs[0]
-	if got, want := dao.Governors[0].ID, sources.GovernorID("eip155:1:0x21df544947ba3e8b3c32561399e88b52dc8b2823"); got != want {
-		t.Errorf("got Governor %s, want %s", got, want)
-	}
+	env.Want(t, sources.GovernorID("eip155:1:0x21df544947ba3e8b3c32561399e88b52dc8b2823"), dao.Governors[0].ID, "Governor")
 	if got := dao.Governors[1]; got.FirstBlock != 7 || got.ID.Chain() != "eip155:42161" {
 		t.Errorf("got Governor %+v, want its first block and its chain", got)
 	}
-	if got, want := len(dao.Sources()), 4; got != want {
-		t.Errorf("got %d sources, want %d", got, want)
-	}
+	env.Want(t, 4, len(dao.Sources()), "sources")
 }
 
 func TestIDsOfSpacesAreNamesInAnyScript(t *testing.T) {
@@ -127,9 +115,7 @@ func TestAFileIsRefusedWithTheLineAndWhatIsAllowed(t *testing.T) {
 			if _, refused := errors.AsType[*sources.RefusedError](err); !refused {
 				t.Fatalf("got %v, want a refusal", err)
 			}
-			if !strings.Contains(err.Error(), test.want) {
-				t.Errorf("got %v, want %s", err, test.want)
-			}
+			env.WantPart(t, test.want, err.Error())
 			if strings.Contains(err.Error(), "s3cret") {
 				t.Errorf("got %v, which has a key", err)
 			}

@@ -30,17 +30,11 @@ func FuzzAnswer(f *testing.F) {
 		for _, r := range tally.Answered(t.Context(), host) {
 			switch r := r.(type) {
 			case *record.Source:
-				if r.ID != "harbor" {
-					t.Errorf("got organization %q", r.ID)
-				}
+				env.Want(t, "harbor", r.ID, "organization")
 			case *record.Proposal:
-				if r.SourceID != "harbor" {
-					t.Errorf("got a proposal of %q", r.SourceID)
-				}
+				env.Want(t, "harbor", r.SourceID, "a proposal")
 			case *record.Ballot:
-				if r.Proposal.ExternalID != "1" {
-					t.Errorf("got a vote on %q", r.Proposal.ExternalID)
-				}
+				env.Want(t, "1", r.Proposal.ExternalID, "a vote")
 			default:
 				t.Errorf("got a record of %s", r.Kind())
 			}

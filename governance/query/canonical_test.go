@@ -5,10 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"pnyx/governance"
 	"pnyx/governance/query"
+	"pnyx/test/check"
 )
 
 func TestAWindowWithOneEndIsAYearLong(t *testing.T) {
@@ -30,9 +29,7 @@ func TestAWindowWithOneEndIsAYearLong(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(c.want, c.given.Canonical()); diff != "" {
-				t.Errorf("canonical query (-want +got):\n%s", diff)
-			}
+			check.WantSame(t, "canonical query", c.want, c.given.Canonical())
 		})
 	}
 }
@@ -50,9 +47,7 @@ func TestSpellingsOfOneSearchAreEqual(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(c.one.Canonical(), c.other.Canonical()); diff != "" {
-				t.Errorf("canonical queries differ:\n%s", diff)
-			}
+			check.WantSame(t, "canonical queries differ", c.one.Canonical(), c.other.Canonical())
 		})
 	}
 }
@@ -63,9 +58,7 @@ func FuzzCanonicalResolveStaysAsItIs(f *testing.F) {
 	f.Add("HTTP://forum.example:80/t/a/1?u=b#c", "ＡﬁΣς", " 0X1 ")
 	f.Fuzz(func(t *testing.T, url, title, id string) {
 		once := query.Resolve{URL: url, Title: title, ExternalID: id}.Canonical()
-		if diff := cmp.Diff(once, once.Canonical()); diff != "" {
-			t.Errorf("canonical query made canonical (-want +got):\n%s", diff)
-		}
+		check.WantSame(t, "canonical query made canonical", once, once.Canonical())
 	})
 }
 
@@ -76,9 +69,7 @@ func TestAPageHoldsEveryLimit(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(limit), func(t *testing.T) {
 			t.Parallel()
-			if got := query.PageSize(limit); got != want {
-				t.Errorf("page for %d rows: got %d rows, want %d", limit, got, want)
-			}
+			check.Want(t, want, query.PageSize(limit), "rows of a page of", limit)
 		})
 	}
 }

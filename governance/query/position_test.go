@@ -5,11 +5,11 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/vmihailenco/msgpack/v5"
 
 	"pnyx/governance"
 	"pnyx/governance/query"
+	"pnyx/test/check"
 )
 
 // ordered is a list in one of its orders.
@@ -103,9 +103,7 @@ func TestEveryOrderHasAPosition(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(list.want, list.got); diff != "" {
-				t.Errorf("position (-want +got):\n%s", diff)
-			}
+			check.WantSame(t, "position", list.want, list.got)
 		})
 	}
 	want := slices.Concat(
@@ -114,9 +112,7 @@ func TestEveryOrderHasAPosition(t *testing.T) {
 		query.Values(reflect.TypeFor[query.SignalOrder]()), query.Values(reflect.TypeFor[query.TopicOrder]()))
 	slices.Sort(want)
 	slices.Sort(tested)
-	if diff := cmp.Diff(want, tested); diff != "" {
-		t.Errorf("orders that are tested (-want +got):\n%s", diff)
-	}
+	check.WantSame(t, "orders that are tested", want, tested)
 }
 
 func TestPositionsSurviveACursor(t *testing.T) {
@@ -132,17 +128,10 @@ func TestPositionsSurviveACursor(t *testing.T) {
 // wantSame compares a position with what a cursor returns of it.
 func wantSame(t *testing.T, position any) {
 	t.Helper()
-	encoded, err := msgpack.Marshal(position)
-	if err != nil {
-		t.Fatal(err)
-	}
+	encoded := check.Must(msgpack.Marshal(position))(t)
 	decoded := reflect.New(reflect.TypeOf(position))
-	if err := msgpack.Unmarshal(encoded, decoded.Interface()); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(position, decoded.Elem().Interface()); diff != "" {
-		t.Errorf("position after encoding and decoding (-want +got):\n%s", diff)
-	}
+	check.MustDo(t, msgpack.Unmarshal(encoded, decoded.Interface()))
+	check.WantSame(t, "position after encoding and decoding", position, decoded.Elem().Interface())
 }
 
 // A time that is zero is not an unknown one, and a text may hold any bytes.

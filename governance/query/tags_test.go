@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/vmihailenco/msgpack/v5"
 
 	"pnyx/governance/query"
+	"pnyx/test/check"
 )
 
 // queries holds every query by its name.
@@ -152,9 +152,7 @@ func TestNamesAreUniqueInAQuery(t *testing.T) {
 				names = append(names, p.name)
 			}
 			slices.Sort(names)
-			if diff := cmp.Diff(slices.Compact(slices.Clone(names)), names); diff != "" {
-				t.Errorf("parameters (-want +got):\n%s", diff)
-			}
+			check.WantSame(t, "parameters", slices.Compact(slices.Clone(names)), names)
 		})
 	}
 }
@@ -199,12 +197,8 @@ func decodeFields(t *testing.T, q any) map[string]any {
 	encoder := msgpack.NewEncoder(&text)
 	encoder.SetCustomStructTag("param")
 	encoder.SetOmitEmpty(true)
-	if err := encoder.Encode(q); err != nil {
-		t.Fatal(err)
-	}
+	check.MustDo(t, encoder.Encode(q))
 	fields := map[string]any{}
-	if err := msgpack.Unmarshal([]byte(text.String()), &fields); err != nil {
-		t.Fatal(err)
-	}
+	check.MustDo(t, msgpack.Unmarshal([]byte(text.String()), &fields))
 	return fields
 }

@@ -4,9 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"pnyx/governance/rules"
+	"pnyx/test/check"
 )
 
 func TestDelegatesMoveByMoreThanOnePercentOfAKnownSupply(t *testing.T) {
@@ -44,9 +43,7 @@ func TestDelegatesMoveByMoreThanOnePercentOfAKnownSupply(t *testing.T) {
 				if !hits {
 					continue
 				}
-				if hit.Score != c.score {
-					t.Errorf("got score %d, want %d", hit.Score, c.score)
-				}
+				check.Want(t, c.score, hit.Score, "score")
 				want := append([]string{"rule", "ruleVersion"}, rule.Evidence...)
 				if m.Supply == nil {
 					want = want[:len(want)-2]
@@ -55,9 +52,7 @@ func TestDelegatesMoveByMoreThanOnePercentOfAKnownSupply(t *testing.T) {
 				for figure := range hit.Evidence {
 					got = append(got, figure)
 				}
-				if diff := cmp.Diff(slices.Sorted(slices.Values(want)), slices.Sorted(slices.Values(got))); diff != "" {
-					t.Errorf("figures (-want +got):\n%s", diff)
-				}
+				check.WantSame(t, "figures", slices.Sorted(slices.Values(want)), slices.Sorted(slices.Values(got)))
 			}
 		})
 	}

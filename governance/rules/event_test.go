@@ -6,6 +6,7 @@ import (
 
 	"pnyx/governance"
 	"pnyx/governance/rules"
+	"pnyx/test/check"
 )
 
 func TestImportanceFollowsTypeAttentionAndConfidence(t *testing.T) {
@@ -28,9 +29,7 @@ func TestImportanceFollowsTypeAttentionAndConfidence(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := rules.ImportanceOf(c.eventType, c.confidence, c.attention); got != c.want {
-				t.Errorf("got %d, want %d", got, c.want)
-			}
+			check.Want(t, c.want, rules.ImportanceOf(c.eventType, c.confidence, c.attention))
 		})
 	}
 }

@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
 	"pnyx/governance/rules"
+	"pnyx/test/check"
 )
 
 // voteEnd is when the vote of the examples ends; it lasts a week.
@@ -83,9 +83,7 @@ func TestUneventfulVoteHasOnlyItsTimes(t *testing.T) {
 			"rule": "proposal_deadline_reminder", "ruleVersion": "2", "endAt": voteEnd.String(), "votes": "8",
 		},
 	}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	check.WantSame(t, "answer", want, got)
 }
 
 // TestRulesHoldAtTheirBoundaries has for each rule the last case in which it finds
@@ -296,21 +294,15 @@ func TestTurnoutWeighsInScores(t *testing.T) {
 				f.EarlierVotes, f.EarlierPowers = five(c.usual, c.usualPower)
 				f.Final = standing(c.votes, "50", "50")
 			}))
-			if at := got["contested_result"].Score; at != c.want {
-				t.Errorf("level vote: got score %d, want %d", at, c.want)
-			}
-			if at := got["proposal_deadline_reminder"].Score; at != c.reminder {
-				t.Errorf("reminder: got score %d, want %d", at, c.reminder)
-			}
+			check.Want(t, c.want, got["contested_result"].Score, "level vote", "score")
+			check.Want(t, c.reminder, got["proposal_deadline_reminder"].Score, "reminder", "score")
 		})
 	}
 	// Four votes before are too few to tell what is usual.
 	four := hits(vote(func(f *rules.VoteFacts) {
 		f.EarlierVotes, f.EarlierPowers, f.Final = []uint64{900, 900, 900, 900}, slices.Repeat([]decimal.Decimal{num("9000")}, 4), standing(50, "50", "50")
 	}))
-	if at := four["contested_result"].Score; at != 80 {
-		t.Errorf("got score %d, want 80", at)
-	}
+	check.Want(t, 80, four["contested_result"].Score, "score")
 }
 
 func TestImportanceOfAVoteThatIsOverIsWeighed(t *testing.T) {
@@ -332,9 +324,7 @@ func TestImportanceOfAVoteThatIsOverIsWeighed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := c.facts.Importance(rules.VotingEnded, c.confidence, 100); got != c.want {
-				t.Errorf("got %d, want %d", got, c.want)
-			}
+			check.Want(t, c.want, c.facts.Importance(rules.VotingEnded, c.confidence, 100))
 		})
 	}
 }
@@ -360,9 +350,7 @@ func TestTitlesNameTheDAO(t *testing.T) {
 		" A\nname  of two lines": "A name of two lines · Close race: “Deploy v4”",
 		strings.Repeat("x", 80):  strings.Repeat("x", 60) + "… · Close race: “Deploy v4”",
 	} {
-		if got := rules.SignalTitle(name, "Close race: “Deploy v4”"); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
+		check.Want(t, want, rules.SignalTitle(name, "Close race: “Deploy v4”"))
 	}
 }
 
@@ -429,9 +417,7 @@ func TestEvidenceHasTheFiguresThatTheRuleNames(t *testing.T) {
 				got = append(got, name)
 			}
 			slices.Sort(got)
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", rule.Type, diff)
-			}
+			check.WantSame(t, rule.Type, want, got)
 		}
 		if !seen {
 			t.Errorf("%s found nothing", rule.Type)
@@ -479,9 +465,7 @@ func TestSummariesReadAsSentences(t *testing.T) {
 	} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			if got := [2]string{found[kind].Title, found[kind].Summary}; got != want {
-				t.Errorf("got %q, want %q", got, want)
-			}
+			check.Want(t, want, [2]string{found[kind].Title, found[kind].Summary})
 		})
 	}
 }
@@ -495,8 +479,6 @@ func TestNamesStandBesideTheVotersOfTexts(t *testing.T) {
 		"Delegate " + voter + " moved": "Delegate " + voter + " (“vitalik .eth”, ens) moved",
 		"Turnout doubled: 0xd8da…6045": "Turnout doubled: 0xd8da…6045",
 	} {
-		if got := rules.NameVoter(text, voter, name); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
+		check.Want(t, want, rules.NameVoter(text, voter, name))
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"pnyx/governance/rules"
+	"pnyx/test/check"
 )
 
 // situations are signals of real votes, one a line, in the order in which somebody who votes in all
@@ -35,9 +36,7 @@ func TestSignalsAreInTheOrderOfADelegate(t *testing.T) {
 	var scores []int
 	for line := range bytes.Lines(situations) {
 		var s situation
-		if err := json.Unmarshal(line, &s); err != nil {
-			t.Fatal(err)
-		}
+		check.MustDo(t, json.Unmarshal(line, &s))
 		hit, found := hits(s.Facts)[s.Type]
 		if !found {
 			t.Fatalf("place %d, %s: got no %s", len(scores)+1, s.DAO, s.Type)
@@ -71,9 +70,7 @@ func TestTrivialSituationsAreNotCritical(t *testing.T) {
 	lines := bytes.Split(bytes.TrimSpace(situations), []byte("\n"))
 	for _, line := range lines[len(lines)-20:] {
 		var s situation
-		if err := json.Unmarshal(line, &s); err != nil {
-			t.Fatal(err)
-		}
+		check.MustDo(t, json.Unmarshal(line, &s))
 		if hit := hits(s.Facts)[s.Type]; rules.PriorityOf(hit.Score).Band == "critical" || rules.PriorityOf(hit.Score).Band == "high" {
 			t.Errorf("%s: got score %d", rules.SignalTitle(s.DAO, hit.Title), hit.Score)
 		}

@@ -235,9 +235,7 @@ func (n *node) want(t *testing.T, printed string) {
 	if got := strings.Join(n.asked, "\n") + "\n"; got != asked {
 		t.Errorf("asked\n%s\nwant\n%s", got, asked)
 	}
-	if len(n.wrong) > 0 {
-		t.Errorf("got %s", n.wrong)
-	}
+	env.Want(t, 0, len(n.wrong), n.wrong)
 }
 
 // TestLongTypeScriptClientWaitsAndFails compiles the client and a program, and runs it.

@@ -40,10 +40,7 @@ func newProgram(t *testing.T, language client.Language, path string, name func(n
 			all[param.Name] = param.Example
 		}
 		for _, values := range []map[string]string{nil, all} {
-			text, err := client.Snippet(language, "", route, values)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := env.Must(client.Snippet(language, "", route, values))(t)
 			p.files = append(p.files, name(len(p.files)))
 			p.write(t, p.files[len(p.files)-1], text)
 		}
@@ -54,9 +51,7 @@ func newProgram(t *testing.T, language client.Language, path string, name func(n
 func (p program) write(t *testing.T, path, text string) {
 	t.Helper()
 	path = filepath.Join(p.dir, path)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, os.MkdirAll(filepath.Dir(path), 0o700))
 	env.WriteFile(t, path, text)
 }
 
@@ -78,10 +73,7 @@ func (p program) run(t *testing.T, environ []string, name string, args ...string
 func typeScriptCompiler(t *testing.T) string {
 	t.Helper()
 	env.SkipShort(t, "the TypeScript compiler")
-	compiler, err := filepath.Abs(npmFolder + "/node_modules/.bin/tsc")
-	if err != nil {
-		t.Fatal(err)
-	}
+	compiler := env.Must(filepath.Abs(npmFolder + "/node_modules/.bin/tsc"))(t)
 	if _, err := os.Stat(compiler); err != nil {
 		t.Skip("no node_modules: make npm")
 	}

@@ -9,6 +9,7 @@ import (
 	"pnyx/api/param"
 	"pnyx/api/routes"
 	"pnyx/reference/client"
+	"pnyx/test/env"
 )
 
 // routeOf returns a route of the table.
@@ -100,10 +101,7 @@ func TestSnippetGivesWhatARequestNeeds(t *testing.T) {
 		t.Run(route.ID, func(t *testing.T) {
 			t.Parallel()
 			for _, language := range client.Languages() {
-				got, err := client.Snippet(language, "", route, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				got := env.Must(client.Snippet(language, "", route, nil))(t)
 				for _, one := range route.Params {
 					literal := `"` + one.Example + `"`
 					if one.Kind == param.Integer {

@@ -106,12 +106,9 @@ func (b *Tab) Until(expression string) {
 // SetScheme has the browser prefer "light" or "dark".
 func (b *Tab) SetScheme(scheme string) {
 	b.t.Helper()
-	_, err := chromedp.Call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+	env.Must(chromedp.Call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
 		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
-	})
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	}))(b.t)
 	b.Until(fmt.Sprintf(`matchMedia("(prefers-color-scheme: %s)").matches`, scheme))
 }
 
@@ -224,12 +221,9 @@ func (b *Tab) WantNoOverflow() {
 func (b *Tab) Picture(path string) (size int) {
 	b.t.Helper()
 	quality := int64(80)
-	shot, err := chromedp.Call(b, page.CaptureScreenshot, page.CaptureScreenshotParams{
+	shot := env.Must(chromedp.Call(b, page.CaptureScreenshot, page.CaptureScreenshotParams{
 		Format: page.CaptureScreenshotFormatWebp, Quality: &quality,
-	})
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	}))(b.t)
 	env.MustDo(b.t, os.WriteFile(path, shot.Data, 0o600))
 	return len(shot.Data)
 }

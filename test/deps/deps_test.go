@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"pnyx/test/check"
 )
 
 // module is the path of the module under test.
@@ -54,7 +56,7 @@ func floors() [][]string {
 		{"governance/query"},
 		{"governance/rules"},
 		{"fetch"},
-		{"governance", "governance/abi", "clock", "backoff", "telemetry", "config", "edge/purge", "clients", "docs"},
+		{"governance", "governance/abi", "clock", "backoff", "telemetry", "config", "edge/purge", "clients", "docs", "test/check"},
 	}
 }
 
@@ -190,9 +192,7 @@ func TestUpwardImportsAreRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := mayImport(test.from, test.to); got != test.want {
-				t.Errorf("%s imports %s: got allowed %t, want %t", test.from, test.to, got, test.want)
-			}
+			check.Want(t, test.want, mayImport(test.from, test.to), test.from, "imports", test.to, "allowed")
 		})
 	}
 }

@@ -6,15 +6,14 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"pnyx/test/check"
 )
 
 func TestFilesOfUsualChangesExist(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join("..", "..")
-	design, err := os.ReadFile(filepath.Join(root, "DESIGN.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	design := check.Must(os.ReadFile(filepath.Join(root, "DESIGN.md")))(t)
 	_, section, found := strings.Cut(string(design), "\n## Usual changes\n")
 	section, _, ended := strings.Cut(section, "\n## ")
 	if !found || !ended {

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"pnyx/test/check"
 )
 
 func TestNoPackageOnlyForwards(t *testing.T) {
@@ -15,9 +17,7 @@ func TestNoPackageOnlyForwards(t *testing.T) {
 		t.Skip("runs go list, which -short leaves out")
 	}
 	for _, p := range packages(t) {
-		if to := onlyForwardsTo(functionsOf(t, p)); to != "" {
-			t.Errorf("every exported function of %s is a call into %s: call that instead", p.ImportPath, to)
-		}
+		check.Want(t, "", onlyForwardsTo(functionsOf(t, p)), p.ImportPath, "only calls into another package: call that instead")
 	}
 }
 
@@ -35,13 +35,8 @@ func TestForwardingPackageIsRecognized(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			file, err := parser.ParseFile(token.NewFileSet(), "p.go", "package p; "+test.source, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := onlyForwardsTo(exported(file)); got != test.want {
-				t.Errorf("got %q, want %q", got, test.want)
-			}
+			file := check.Must(parser.ParseFile(token.NewFileSet(), "p.go", "package p; "+test.source, 0))(t)
+			check.Want(t, test.want, onlyForwardsTo(exported(file)))
 		})
 	}
 }
@@ -50,10 +45,7 @@ func TestForwardingPackageIsRecognized(t *testing.T) {
 func functionsOf(t *testing.T, p listed) (all []*ast.FuncDecl) {
 	t.Helper()
 	for _, name := range p.GoFiles {
-		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, name), nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := check.Must(parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, name), nil, 0))(t)
 		all = append(all, exported(file)...)
 	}
 	return all

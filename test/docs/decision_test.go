@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"pnyx/test/env"
 )
 
 // maxDecisionWords is how long a decision may be: a page that is read to its end.
@@ -17,10 +19,7 @@ const maxDecisionWords = 120
 func TestDecisionsAreListedAndShort(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(root, "docs", "adr")
-	list, err := os.ReadFile(filepath.Join(folder, "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := env.Must(os.ReadFile(filepath.Join(folder, "README.md")))(t)
 	pages, err := filepath.Glob(filepath.Join(folder, "0*.md"))
 	if err != nil || len(pages) == 0 {
 		t.Fatalf("got %d decisions, %v, want some", len(pages), err)
@@ -32,10 +31,7 @@ func TestDecisionsAreListedAndShort(t *testing.T) {
 			t.Errorf("%s: want a name that begins with the decision's number", name)
 			continue
 		}
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := env.Must(os.ReadFile(path))(t)
 		title, _, _ := strings.Cut(string(text), "\n")
 		title, numbered := strings.CutPrefix(title, fmt.Sprintf("# %d. ", number))
 		if !numbered {

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"pnyx/test/env"
 )
 
 // root is the top of the repository.
@@ -54,7 +56,7 @@ func historic(name string) bool { return name == "CHANGELOG.md" }
 func documents(t *testing.T) []document {
 	t.Helper()
 	var all []document
-	err := filepath.WalkDir(root, func(path string, entry os.DirEntry, err error) error {
+	env.MustDo(t, filepath.WalkDir(root, func(path string, entry os.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -76,10 +78,7 @@ func documents(t *testing.T) []document {
 			all = append(all, document{name: name, text: string(text), blocks: blocks(string(text))})
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if len(all) < 10 {
 		t.Fatalf("got %d documents below %s, want more", len(all), root)
 	}

@@ -5,18 +5,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"pnyx/test/env"
 )
 
 func TestPartnersSeeTheProgramAsItIs(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile(filepath.Join(root, "docs/partners.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(filepath.Join(root, "docs/examples/ballots.py"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := env.Must(os.ReadFile(filepath.Join(root, "docs/partners.md")))(t)
+	text := env.Must(os.ReadFile(filepath.Join(root, "docs/examples/ballots.py")))(t)
 	if want := "```python\n" + string(text) + "```\n"; !strings.Contains(string(page), want) {
 		t.Errorf("docs/partners.md does not show docs/examples/ballots.py as it is:\n%s", want)
 	}

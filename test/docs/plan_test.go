@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"pnyx/test/env"
 )
 
 // measured is a row of test/results/plan.md with a figure and the page that it is from.
@@ -15,19 +17,13 @@ var measured = regexp.MustCompile(`(?m)^\| .+ \| (.+) \| \[.+\]\(((?:\.\./\.\./d
 func TestPlanHasTheFiguresOfOtherPages(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(root, "test/results")
-	plan, err := os.ReadFile(filepath.Join(folder, "plan.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	plan := env.Must(os.ReadFile(filepath.Join(folder, "plan.md")))(t)
 	rows := measured.FindAllStringSubmatch(string(plan), -1)
 	if len(rows) < 10 {
 		t.Fatalf("got %d measured figures, want at least ten", len(rows))
 	}
 	for _, row := range rows {
-		page, err := os.ReadFile(filepath.Join(folder, row[2]))
-		if err != nil {
-			t.Fatal(err)
-		}
+		page := env.Must(os.ReadFile(filepath.Join(folder, row[2])))(t)
 		whole := regexp.MustCompile(`(^|[^\d,.])` + regexp.QuoteMeta(row[1]) + `($|[^\d,.]|[,.]?\s)`)
 		if !whole.Match(page) {
 			t.Errorf("plan.md computes with %s of %s, which does not have it: renew the plan", row[1], row[2])

@@ -54,18 +54,13 @@ func newShell(t *testing.T, d document) *shell {
 	}
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGKILL) }
-	input, err := command.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	input := env.Must(command.StdinPipe())(t)
 	output, writer, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
 	command.Stdout, command.Stderr = writer, writer
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, command.Start())
 	writer.Close()
 	s.input, s.output = input, bufio.NewReader(output)
 	t.Cleanup(func() {
@@ -105,31 +100,16 @@ func (s *shell) here(text string) string {
 func checkout(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	top, err := filepath.Abs(root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	entries, err := os.ReadDir(top)
-	if err != nil {
-		t.Fatal(err)
-	}
+	top := env.Must(filepath.Abs(root))(t)
+	entries := env.Must(os.ReadDir(top))(t)
 	for _, entry := range entries {
 		if name := entry.Name(); name != "data" && name != "bin" && name != ".git" {
-			if err := os.Symlink(filepath.Join(top, name), filepath.Join(dir, name)); err != nil {
-				t.Fatal(err)
-			}
+			env.MustDo(t, os.Symlink(filepath.Join(top, name), filepath.Join(dir, name)))
 		}
 	}
-	if err := os.Mkdir(filepath.Join(dir, "bin"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	binary, err := filepath.Abs(env.Binary(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(binary, filepath.Join(dir, "bin", "pnyx")); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, os.Mkdir(filepath.Join(dir, "bin"), 0o700))
+	binary := env.Must(filepath.Abs(env.Binary(t)))(t)
+	env.MustDo(t, os.Symlink(binary, filepath.Join(dir, "bin", "pnyx")))
 	return dir
 }
 
@@ -143,9 +123,7 @@ var progressLine = regexp.MustCompile(`(?m)^(?: *\d+ %  .*|making a snapshot|cou
 // exit status.
 func (s *shell) do(t *testing.T, command string) (output string, status int) {
 	t.Helper()
-	if _, err := io.WriteString(s.input, s.here(command)+"\nprintf '\\036END %d\\n' $?\n"); err != nil {
-		t.Fatal(err)
-	}
+	env.Must(io.WriteString(s.input, s.here(command)+"\nprintf '\\036END %d\\n' $?\n"))(t)
 	for {
 		line, err := s.output.ReadString('\n')
 		output += line

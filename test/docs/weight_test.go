@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"pnyx/test/env"
 )
 
 func TestWeightRefusesWhatExceedsItsBudget(t *testing.T) {
@@ -26,9 +28,7 @@ func TestWeightRefusesWhatExceedsItsBudget(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			budget := filepath.Join(t.TempDir(), "budget.txt")
-			if err := os.WriteFile(budget, []byte(others+test.budget+"\n"), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			env.MustDo(t, os.WriteFile(budget, []byte(others+test.budget+"\n"), 0o600))
 			out, err := exec.CommandContext(t.Context(), root+"/test/weight/weight.sh", budget).CombinedOutput()
 			if (err != nil) != (test.want != "") || !strings.Contains(string(out), test.want) {
 				t.Errorf("got %v and\n%s\nwant %q", err, out, test.want)

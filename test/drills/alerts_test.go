@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"pnyx/test/env"
 )
 
 // alertsInterval is how often alerts are read; Prometheus evaluates rules every 15 s.
@@ -30,10 +32,7 @@ type healthy struct {
 // says. No alert may fire, and none that wakes somebody may be about to; every rule has to
 // be evaluated on series that exist, and every panel has to show something.
 func TestAlerts(t *testing.T) {
-	lasts, err := time.ParseDuration(gate(t, "PNYX_TEST_ALERTS", "make alerts-soak"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	lasts := env.Must(time.ParseDuration(gate(t, "PNYX_TEST_ALERTS", "make alerts-soak")))(t)
 	for _, d := range []healthy{
 		{"serve", startServe, regexp.MustCompile(`^pnyx_(edge|payments?|facilitator)_|^pnyx_(publish_d(elay|uration)|order_duration)_`)},
 		{"production", startProduction, regexp.MustCompile(`^$`)},
@@ -55,10 +54,7 @@ func (p *prometheus) wantQuiet(lasts time.Duration) {
 	p.tb.Helper()
 	seen := map[string]bool{}
 	for over := time.Now().Add(lasts); time.Now().Before(over); wait(p.tb.Context(), alertsInterval) {
-		alerts, err := p.alerts()
-		if err != nil {
-			p.tb.Fatal(err)
-		}
+		alerts := env.Must(p.alerts())(p.tb)
 		for _, a := range alerts {
 			text := fmt.Sprint(a.State, " ", a.Labels)
 			wakes := a.Labels["severity"] == "critical" && a.ActiveAt.After(p.scraped)
@@ -81,14 +77,9 @@ func isSlow(a alert) bool {
 // is slow, and that says nothing about Pnyx.
 func isBusy(tb testing.TB) bool {
 	tb.Helper()
-	text, err := os.ReadFile("/proc/loadavg")
-	if err != nil {
-		tb.Fatal(err)
-	}
+	text := env.Must(os.ReadFile("/proc/loadavg"))(tb)
 	var load float64
-	if _, err := fmt.Sscan(string(text), &load); err != nil {
-		tb.Fatal(err)
-	}
+	env.Must(fmt.Sscan(string(text), &load))(tb)
 	return load > 2*float64(runtime.NumCPU())
 }
 
@@ -142,14 +133,9 @@ type dashboard struct {
 // that match lacks, and logs those.
 func (p *prometheus) wantPanels(lacks *regexp.Regexp) {
 	p.tb.Helper()
-	text, err := os.ReadFile(filepath.Join(observeDir, "dashboard.json"))
-	if err != nil {
-		p.tb.Fatal(err)
-	}
+	text := env.Must(os.ReadFile(filepath.Join(observeDir, "dashboard.json")))(p.tb)
 	var d dashboard
-	if err := json.Unmarshal(text, &d); err != nil {
-		p.tb.Fatal(err)
-	}
+	env.MustDo(p.tb, json.Unmarshal(text, &d))
 	filled := strings.NewReplacer("$instance", ".*", "$__rate_interval", "1m")
 	metric := regexp.MustCompile(`pnyx_[a-z0-9_]+`)
 	for _, panel := range d.Panels {
@@ -175,10 +161,7 @@ func emptyPanels() []string {
 // wantQueriesOfRunbook sends every query of the runbook.
 func (p *prometheus) wantQueriesOfRunbook() {
 	p.tb.Helper()
-	text, err := os.ReadFile("../../docs/runbook.md")
-	if err != nil {
-		p.tb.Fatal(err)
-	}
+	text := env.Must(os.ReadFile("../../docs/runbook.md"))(p.tb)
 	query := regexp.MustCompile("`((?:sum|max|rate|time|histogram_quantile|pnyx_|process_)[^`]*)`")
 	found := query.FindAllStringSubmatch(string(text), -1)
 	if len(found) == 0 {

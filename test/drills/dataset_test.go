@@ -116,9 +116,7 @@ func (w *dataset) fill(tb testing.TB, dir string) {
 	s.awaitFeed()
 	w.record(tb, s.apis[0])
 	s.close()
-	if err := os.CopyFS(w.data, os.DirFS(s.data)); err != nil {
-		tb.Fatal(err)
-	}
+	env.MustDo(tb, os.CopyFS(w.data, os.DirFS(s.data)))
 }
 
 // issue makes a token with all scopes.
@@ -182,9 +180,7 @@ func (l *recorder) ask(among *[]question, path string) question {
 // list decodes what a path answers.
 func (l *recorder) list(path string, rows any) {
 	l.tb.Helper()
-	if err := json.Unmarshal(l.ask(nil, path).data, rows); err != nil {
-		l.tb.Fatal(err)
-	}
+	env.MustDo(l.tb, json.Unmarshal(l.ask(nil, path).data, rows))
 }
 
 // dao records everything about a DAO.

@@ -98,9 +98,7 @@ func newDeployment(tb testing.TB, w *dataset, o deploymentOptions) *deployment {
 		mount(tb, s.data, o.disk)
 	}
 	if _, err := os.Stat(w.data); err == nil {
-		if err := os.CopyFS(s.data, os.DirFS(w.data)); err != nil {
-			tb.Fatal(err)
-		}
+		env.MustDo(tb, os.CopyFS(s.data, os.DirFS(w.data)))
 	}
 	s.redis = &redisServer{RedisServer: env.Redis(tb), tb: tb}
 	s.startEngine(o)
@@ -158,10 +156,7 @@ func (s *deployment) startEngine(o deploymentOptions) {
 	if err != nil {
 		s.tb.Skip(err)
 	}
-	running, err := engine.Start(ctx, engine.Options{DataDir: s.data, Program: program, Executable: env.Binary(s.tb)})
-	if err != nil {
-		s.tb.Fatal(err)
-	}
+	running := env.Must(engine.Start(ctx, engine.Options{DataDir: s.data, Program: program, Executable: env.Binary(s.tb)}))(s.tb)
 	s.engine = running
 	s.tb.Cleanup(s.stopEngine)
 }
@@ -180,9 +175,7 @@ func (s *deployment) stopEngine() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	if err := s.engine.Stop(ctx); err != nil {
-		s.tb.Error(err)
-	}
+	env.WantError(s.tb, nil, s.engine.Stop(ctx))
 	s.engine = nil
 }
 
@@ -232,9 +225,7 @@ func (s *deployment) close() {
 func (n *node) ready() {
 	n.tb.Helper()
 	env.Within(n.tb, readyTimeout, func() error {
-		if err := n.Err(); err != nil {
-			n.tb.Fatal(err)
-		}
+		env.MustDo(n.tb, n.Err())
 		return n.isReady()
 	})
 }
@@ -288,10 +279,7 @@ func (s *deployment) importFiles(path string) {
 // must runs a command of the deployment's pnyx that must succeed.
 func (s *deployment) must(args ...string) (output string) {
 	s.tb.Helper()
-	output, err := s.try(args...)
-	if err != nil {
-		s.tb.Fatal(err)
-	}
+	output = env.Must(s.try(args...))(s.tb)
 	return output
 }
 
@@ -308,9 +296,7 @@ func (s *deployment) try(args ...string) (string, error) {
 func (s *deployment) importLines(lines ...string) {
 	s.tb.Helper()
 	for _, line := range lines {
-		if err := s.importLine(line); err != nil {
-			s.tb.Fatal(err)
-		}
+		env.MustDo(s.tb, s.importLine(line))
 	}
 }
 
@@ -325,9 +311,7 @@ func (s *deployment) importLine(line string) error {
 func (s *deployment) line(text string) (path string) {
 	s.imports++
 	path = filepath.Join(s.dir, fmt.Sprintf("line-%d.ndjson", s.imports))
-	if err := os.WriteFile(path, []byte(text+"\n"), 0o600); err != nil {
-		s.tb.Error(err)
-	}
+	env.WantError(s.tb, nil, os.WriteFile(path, []byte(text+"\n"), 0o600))
 	return path
 }
 

@@ -79,9 +79,7 @@ func TestDrills(t *testing.T) {
 	if file == "-" {
 		return
 	}
-	if err := writeReport(file, results); err != nil {
-		t.Error(err)
-	}
+	env.WantError(t, nil, writeReport(file, results))
 }
 
 // drills is the table of all of them.

@@ -101,10 +101,7 @@ func callerFrom(address string) *http.Client {
 // says, beside honest callers, and writes what these noticed to the file that
 // PNYX_TEST_FLOOD_REPORT names.
 func TestFlood(t *testing.T) {
-	lasts, err := time.ParseDuration(gate(t, "PNYX_TEST_FLOOD", "make flood"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	lasts := env.Must(time.ParseDuration(gate(t, "PNYX_TEST_FLOOD", "make flood")))(t)
 	w := loadDataset(t)
 	s := newDeployment(t, w, deploymentOptions{environ: []string{"PNYX_FREE_RATE=600"}})
 	s.open()
@@ -115,9 +112,7 @@ func TestFlood(t *testing.T) {
 	report := floodReport(lasts, rows)
 	t.Log(report)
 	if path := os.Getenv("PNYX_TEST_FLOOD_REPORT"); path != "" {
-		if err := os.WriteFile(path, []byte(report), 0o600); err != nil {
-			t.Error(err)
-		}
+		env.WantError(t, nil, os.WriteFile(path, []byte(report), 0o600))
 	}
 	for _, r := range rows {
 		for _, problem := range r.problems() {

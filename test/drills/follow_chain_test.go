@@ -284,10 +284,7 @@ func (*drilledChain) status(f *followed) (s governance.SourceStatus, err error) 
 // has found them: each is counted once.
 func (c *drilledChain) countGaps(f *followed) {
 	f.tb.Helper()
-	before, err := c.status(f)
-	if err != nil {
-		f.tb.Fatal(err)
-	}
+	before := env.Must(c.status(f))(f.tb)
 	c.mu.Lock()
 	head, _ := c.Head()
 	c.endpoints[0].Fail(chain.Faults{Forget: func(number uint64) bool { return number > head }})

@@ -141,9 +141,7 @@ func cpuTimes(tb testing.TB, pids []int) (used []time.Duration) {
 		fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
 		user, errUser := strconv.Atoi(fields[11])
 		system, errSystem := strconv.Atoi(fields[12])
-		if err := errors.Join(errUser, errSystem); err != nil {
-			tb.Fatal(err)
-		}
+		env.MustDo(tb, errors.Join(errUser, errSystem))
 		used = append(used, time.Duration(user+system)*tick)
 	}
 	return used
@@ -165,9 +163,7 @@ func (f *followed) change() (stop func() int) {
 					return
 				case <-next.C:
 				}
-				if err := u.change(random); err != nil {
-					f.tb.Error(err)
-				}
+				env.WantError(f.tb, nil, u.change(random))
 				changes.Add(1)
 			}
 		})

@@ -87,25 +87,19 @@ http {
 func (s *deployment) startFront() {
 	s.tb.Helper()
 	dir := filepath.Join(s.dir, "nginx")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		s.tb.Fatal(err)
-	}
+	env.MustDo(s.tb, os.MkdirAll(dir, 0o755))
 	var upstreams strings.Builder
 	for _, n := range s.apis {
 		fmt.Fprintf(&upstreams, "        server %s max_fails=0;\n", strings.TrimPrefix(n.base, "http://"))
 	}
 	listen := env.FreeAddress(s.tb)
 	conf := filepath.Join(dir, "nginx.conf")
-	if err := os.WriteFile(conf, fmt.Appendf(nil, nginxConf, dir, upstreams.String(), listen), 0o600); err != nil {
-		s.tb.Fatal(err)
-	}
+	env.MustDo(s.tb, os.WriteFile(conf, fmt.Appendf(nil, nginxConf, dir, upstreams.String(), listen), 0o600))
 	nginx := env.NewProcess(s.tb, env.Program(s.tb, "nginx", "PNYX_TEST_REQUIRE_NGINX"), nil, "-p", dir, "-c", conf, "-e", "stderr")
 	nginx.Start()
 	s.front = "http://" + listen
 	env.Within(s.tb, 10*time.Second, func() error {
-		if err := nginx.Err(); err != nil {
-			s.tb.Fatal(err)
-		}
+		env.MustDo(s.tb, nginx.Err())
 		return accepts(listen)
 	})
 }

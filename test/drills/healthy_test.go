@@ -75,9 +75,7 @@ func startServe(t *testing.T) []string {
 // votersOf returns voters of a DAO of the demonstration.
 func votersOf(n *node, headers map[string]string) (identities []string) {
 	var voters []struct{ VoterIdentity string }
-	if err := json.Unmarshal(ask(n.base+"/v2/daos/alderfold/voters?limit=100", headers).Data, &voters); err != nil {
-		n.tb.Error(err)
-	}
+	env.WantError(n.tb, nil, json.Unmarshal(ask(n.base+"/v2/daos/alderfold/voters?limit=100", headers).Data, &voters))
 	for _, voter := range voters {
 		identities = append(identities, url.PathEscape(voter.VoterIdentity))
 	}
@@ -100,9 +98,7 @@ func (s *deployment) startEdge() *node {
 	edge.Start()
 	s.tb.Cleanup(edge.Stop)
 	env.Until(s.tb, func() error {
-		if err := edge.Err(); err != nil {
-			s.tb.Fatal(err)
-		}
+		env.MustDo(s.tb, edge.Err())
 		_, _, err := env.Fetch(edge.admin + "/healthz")
 		return err
 	})
@@ -151,10 +147,7 @@ func startProduction(t *testing.T) []string {
 // spread gives the connections to an address to nodes in turn, as a Service does.
 func spread(tb testing.TB, nodes []*node) (address string) {
 	tb.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
-	}
+	listener := env.Must(net.Listen("tcp", "127.0.0.1:0"))(tb)
 	tb.Cleanup(func() { listener.Close() })
 	var turn atomic.Int64
 	go func() {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"pnyx/governance"
+	"pnyx/test/env"
 	"pnyx/test/histories"
 	"pnyx/test/upstream/forum"
 	"pnyx/test/upstream/hub"
@@ -74,9 +75,7 @@ forums: {%s: {url: %s, requestsPerMinute: 6000}}
 daos:
 - {id: %s, name: Harbor, snapshot: [%s], forums: [%s]}
 `, l.ways[0].url, liveForumHost, l.ways[1].url, dao, space, liveForumHost)
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		r.tb.Fatal(err)
-	}
+	env.MustDo(r.tb, os.WriteFile(file, []byte(text), 0o600))
 	for range 2 {
 		l.followers = append(l.followers, r.node("follow",
 			"PNYX_SOURCES="+file, "PNYX_LEASE_TTL=5s", "CLICKHOUSE_URL="+r.warehouseURL(r.workerToEngine.addr())))

@@ -8,6 +8,8 @@ import (
 
 	"github.com/Shopify/toxiproxy/v2"
 	"github.com/rs/zerolog"
+
+	"pnyx/test/env"
 )
 
 // link is a network between two processes, which tests disturb.
@@ -32,9 +34,7 @@ func (l *link) addr() string { return l.proxy.Listen }
 // open accepts connections again after close, at the same address.
 func (l *link) open() {
 	l.tb.Helper()
-	if err := l.proxy.Start(); err != nil {
-		l.tb.Fatal(err)
-	}
+	env.MustDo(l.tb, l.proxy.Start())
 }
 
 // close breaks all connections, and refuses new ones.

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"pnyx/test/env"
 )
 
 func TestMain(m *testing.M) {
@@ -28,11 +30,7 @@ func gate(t *testing.T, variable, target string) string {
 // lasting is gate for a test that goes on for as long as its variable says.
 func lasting(t *testing.T, variable, target string) time.Duration {
 	t.Helper()
-	length, err := time.ParseDuration(gate(t, variable, target))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return length
+	return env.Must(time.ParseDuration(gate(t, variable, target)))(t)
 }
 
 // newSeed returns PNYX_TEST_SEED, or another seed each second.

@@ -35,10 +35,7 @@ type changesTap struct {
 
 func newChangesTap(t *testing.T, base string) *changesTap {
 	t.Helper()
-	to, err := url.Parse(base)
-	if err != nil {
-		t.Fatal(err)
-	}
+	to := env.Must(url.Parse(base))(t)
 	tap := &changesTap{}
 	proxy := &httputil.ReverseProxy{
 		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(to); r.Out.Header.Del("Accept-Encoding") },

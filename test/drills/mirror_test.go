@@ -81,9 +81,7 @@ func TestMirror(t *testing.T) {
 	d.result.requests, d.result.rows, d.result.expired = d.tap.counts()
 	t.Log(d.result.String())
 	if path := os.Getenv("PNYX_TEST_MIRROR_REPORT"); path != "" {
-		if err := os.WriteFile(path, []byte(d.result.String()), 0o600); err != nil {
-			t.Error(err)
-		}
+		env.WantError(t, nil, os.WriteFile(path, []byte(d.result.String()), 0o600))
 	}
 }
 
@@ -191,9 +189,7 @@ func (d *mirrorDrill) importUntil(ctx context.Context, path string) {
 			break
 		}
 	}
-	if err := os.RemoveAll(path); err != nil {
-		d.tb.Error(err)
-	}
+	env.WantError(d.tb, nil, os.RemoveAll(path))
 }
 
 // follow runs the program on a folder, and waits until it has read everything once.

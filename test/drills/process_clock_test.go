@@ -259,17 +259,9 @@ func TestSetProcessClockMovesWhatAProcessReads(t *testing.T) {
 	client := env.RedisClient(t, redis.URL)
 	program := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestPrintsTheTime$")
 	program.Env = append(os.Environ(), printsTheTime+"=1")
-	in, err := program.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := program.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := program.Start(); err != nil {
-		t.Fatal(err)
-	}
+	in := env.Must(program.StdinPipe())(t)
+	out := env.Must(program.StdoutPipe())(t)
+	env.MustDo(t, program.Start())
 	lines := bufio.NewScanner(out)
 	for _, by := range []time.Duration{0, 100 * time.Hour, -100 * time.Hour, 0} {
 		setProcessClock(t, redis.PID(), by)
@@ -284,10 +276,7 @@ func TestSetProcessClockMovesWhatAProcessReads(t *testing.T) {
 		if len(words) != 3 {
 			t.Fatalf("got %q, want a time", lines.Text())
 		}
-		seconds, err := strconv.ParseInt(words[1], 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		seconds := env.Must(strconv.ParseInt(words[1], 10, 64))(t)
 		if seconds < before.Unix() || seconds > after.Unix() || words[2] != "0" {
 			t.Errorf("wrong by %s: a program in Go reads %d and runs for %s hours, want from %d to %d, and 0", by, seconds, words[2], before.Unix(), after.Unix())
 		}
@@ -296,8 +285,6 @@ func TestSetProcessClockMovesWhatAProcessReads(t *testing.T) {
 		}
 	}
 	in.Close()
-	if err := program.Wait(); err != nil {
-		t.Error(err)
-	}
+	env.WantError(t, nil, program.Wait())
 	setProcessClock(t, program.Process.Pid, time.Hour) // it has ended
 }

@@ -40,18 +40,12 @@ func startPrometheus(tb testing.TB, targets []string) *prometheus {
 	if !strings.Contains(string(configuration), "- "+usual) {
 		tb.Fatalf("prometheus.yml has no %s", usual)
 	}
-	listed, err := json.Marshal(targets)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	listed := env.Must(json.Marshal(targets))(tb)
 	rules := env.ReadFile(tb, filepath.Join(observeDir, "rules.yml"))
-	err = errors.Join(
+	env.MustDo(tb, errors.Join(
 		os.WriteFile(filepath.Join(dir, "prometheus.yml"), []byte(strings.Replace(string(configuration), usual, "targets: "+string(listed), 1)), 0o600),
 		os.WriteFile(filepath.Join(dir, "rules.yml"), rules, 0o600),
-	)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	))
 	p := &prometheus{tb: tb, base: "http://" + listen, targets: len(targets), began: time.Now()}
 	p.Process = env.NewProcess(tb, env.Program(tb, "prometheus", ""), nil, "--config.file="+filepath.Join(dir, "prometheus.yml"),
 		"--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+listen, "--log.level=warn")

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"pnyx/test/env"
 )
 
 // redisDrills break Redis itself.
@@ -67,9 +69,7 @@ func (r *redisServer) do(args ...any) {
 	r.tb.Helper()
 	client := r.client()
 	defer client.Close()
-	if err := client.Do(r.tb.Context(), args...).Err(); err != nil {
-		r.tb.Errorf("%v: %v", args, err)
-	}
+	env.WantError(r.tb, nil, client.Do(r.tb.Context(), args...).Err(), args...)
 }
 
 // full limits the memory to what is used and left bytes more, until mend is called.

@@ -93,9 +93,7 @@ func (s *soak) changeUpstreams() {
 		random := rand.New(rand.NewPCG(s.seed, uint64(n)))
 		s.clients.Go(func() {
 			for wait(s.ctx, one.every) {
-				if err := one.change(random); err != nil {
-					s.tb.Error(err)
-				}
+				env.WantError(s.tb, nil, one.change(random))
 			}
 		})
 	}

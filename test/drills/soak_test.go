@@ -92,9 +92,7 @@ func (s *soak) run(lasts time.Duration, stop func()) {
 		judged := s.judge()
 		report := s.report(lasted, judged)
 		if path := os.Getenv("PNYX_TEST_SOAK_REPORT"); path != "" {
-			if err := os.WriteFile(path, []byte(report), 0o600); err != nil {
-				s.tb.Error(err)
-			}
+			env.WantError(s.tb, nil, os.WriteFile(path, []byte(report), 0o600))
 		}
 		s.tb.Log(report)
 		s.reportFailures(judged)

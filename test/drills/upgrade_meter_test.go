@@ -53,12 +53,7 @@ func (u *upgrade) used() (used int) {
 	u.tb.Helper()
 	r := ask(u.apis[0].base+"/v2/meta/usage", withToken(u.load.token))
 	var data struct{ Month struct{ Used string } }
-	if err := errors.Join(r.transport, json.Unmarshal(r.Data, &data)); err != nil {
-		u.tb.Fatal(err)
-	}
-	used, err := strconv.Atoi(data.Month.Used)
-	if err != nil {
-		u.tb.Fatal(err)
-	}
+	env.MustDo(u.tb, errors.Join(r.transport, json.Unmarshal(r.Data, &data)))
+	used = env.Must(strconv.Atoi(data.Month.Used))(u.tb)
 	return used
 }

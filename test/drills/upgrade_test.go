@@ -96,9 +96,7 @@ func TestUpgrade(t *testing.T) {
 	if report == "-" || t.Failed() {
 		return
 	}
-	if err := writeUpgrades(report, rows); err != nil {
-		t.Error(err)
-	}
+	env.WantError(t, nil, writeUpgrades(report, rows))
 }
 
 // openUpgrade starts the earlier version with data that it imports itself, and the load.
@@ -322,14 +320,10 @@ func (u *upgrade) finish() {
 	u.stopBusy()
 	u.load.stop()
 	u.payer.settle(u.apis[0].base)
-	if charged, used := u.metered(), u.used(); used != charged {
-		u.tb.Errorf("of the month are used %d, want the %d that are charged", used, charged)
-	}
+	env.Want(u.tb, u.metered(), u.used(), "answers of the month that are used")
 	u.load.askEverything()
 	transfers := len(u.ledger.Transfers())
-	if u.payer.bought != transfers {
-		u.tb.Errorf("got %d payments, of which %d were answered, want all", transfers, u.payer.bought)
-	}
+	env.Want(u.tb, transfers, u.payer.bought, "payments that were answered, of", transfers)
 	env.Within(u.tb, recoveryTimeout, func() error {
 		if settled := strings.Count(u.must("payments", "list", "--state", "settled", "--limit", "1000"), "settled"); settled < transfers {
 			return fmt.Errorf("%d of %d payments are in the ledger", settled, transfers)

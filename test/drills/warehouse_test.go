@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"pnyx/test/env"
 )
 
 // warehouseDrills break ClickHouse, or the disk below it.
@@ -44,18 +46,14 @@ func warehouseDrills() []drill {
 }
 
 func (s *deployment) signalEngine(signal syscall.Signal) {
-	if err := syscall.Kill(s.engine.Instance().EnginePID, signal); err != nil {
-		s.tb.Error(err)
-	}
+	env.WantError(s.tb, nil, syscall.Kill(s.engine.Instance().EnginePID, signal))
 }
 
 // mount makes a file system of so many bytes, until the end of the test. It skips the
 // test where that is not allowed.
 func mount(tb testing.TB, dir string, bytes int) {
 	tb.Helper()
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		tb.Fatal(err)
-	}
+	env.MustDo(tb, os.MkdirAll(dir, 0o700))
 	err := unix.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%d", bytes))
 	if errors.Is(err, unix.EPERM) {
 		tb.Skip("needs the right to mount")
@@ -68,9 +66,7 @@ func mount(tb testing.TB, dir string, bytes int) {
 
 func unmount(tb testing.TB, dir string) {
 	tb.Helper()
-	if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
-		tb.Error(err)
-	}
+	env.WantError(tb, nil, unix.Unmount(dir, unix.MNT_DETACH))
 }
 
 // readOnly lays a read-only view of a folder over it. Files that are open stay
@@ -89,9 +85,7 @@ func readOnly(tb testing.TB, dir string) (mend func()) {
 	}
 	tb.Cleanup(func() { unmount(tb, dir) })
 	return func() {
-		if err := remount(0); err != nil {
-			tb.Error(err)
-		}
+		env.WantError(tb, nil, remount(0))
 	}
 }
 
@@ -112,8 +106,6 @@ func fillDisk(tb testing.TB, dir string) (mend func()) {
 		tb.Error(err)
 	}
 	return func() {
-		if err := os.Remove(path); err != nil {
-			tb.Error(err)
-		}
+		env.WantError(tb, nil, os.Remove(path))
 	}
 }

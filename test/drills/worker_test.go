@@ -80,10 +80,7 @@ func (s *deployment) awaitLeadAfter(former *node) {
 func (s *deployment) catchPublishing() *node {
 	s.tb.Helper()
 	leading := s.leader()
-	store, err := cache.Open("redis://"+s.redis.Addr, time.Second)
-	if err != nil {
-		s.tb.Fatal(err)
-	}
+	store := env.Must(cache.Open("redis://"+s.redis.Addr, time.Second))(s.tb)
 	defer store.Close()
 	s.workerToRedis.delay(longPublication)
 	env.Within(s.tb, time.Minute, func() error {

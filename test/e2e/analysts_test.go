@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"pnyx/test/env"
 )
 
@@ -171,10 +169,7 @@ func (i *instance) compareProposals(t *testing.T) {
 func (i *instance) compareBallots(t *testing.T) {
 	for _, key := range i.LargestProposals(2) {
 		var want []string
-		rows, err := i.Walk("/v2/proposals/"+key+"/votes", 500)
-		if err != nil {
-			t.Fatal(err)
-		}
+		rows := env.Must(i.Walk("/v2/proposals/"+key+"/votes", 500))(t)
 		for _, row := range rows {
 			var b struct {
 				VoteID, VoterIdentity, VotingPower                string
@@ -192,9 +187,7 @@ func (i *instance) compareBallots(t *testing.T) {
 			FROM ballots WHERE proposal_key = '` + key + `' ORDER BY voting_power DESC, voter_identity DESC`) {
 			got = append(got, row["said"])
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("ballots of %s (-API +view):\n%s", key, diff)
-		}
+		env.WantSame(t, fmt.Sprintf("ballots of %s", key), want, got)
 	}
 }
 

@@ -221,10 +221,7 @@ func checkEqualsWalk(t *testing.T, votes exportedVotes, key string) {
 		t.Errorf("got %d requests for %d ballots, want %d", e.requests, count, want)
 	}
 	checkTotals(t, export, text)
-	rows, err := votes.Walk("/v2/proposals/"+key+"/votes", 500)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := env.Must(votes.Walk("/v2/proposals/"+key+"/votes", 500))(t)
 	var walked []byte
 	for _, row := range rows { // an export does not change with names
 		walked = append(append(walked, bytes.Replace(row, []byte(`,"voterName":null`), nil, 1)...), '\n')
@@ -388,10 +385,7 @@ func checkForms(t *testing.T, e *exporter, part governance.ExportPart) {
 			t.Errorf("got %v, want %s and %d bytes", answer.Header, want, len(*body))
 		}
 	}
-	unzip, err := gzip.NewReader(bytes.NewReader(zipped))
-	if err != nil {
-		t.Fatal(err)
-	}
+	unzip := env.Must(gzip.NewReader(bytes.NewReader(zipped)))(t)
 	if unzipped, err := io.ReadAll(unzip); err != nil || !bytes.Equal(unzipped, text) {
 		t.Errorf("got %d bytes and %v, want the %d of the plain form", len(unzipped), err, len(text))
 	}
@@ -426,7 +420,5 @@ func checkResumed(t *testing.T, e *exporter, part governance.ExportPart) {
 		t.Errorf("another file is continued: got %d bytes, want all %d", len(all), len(text))
 	}
 	beyond, _ := e.get(part.Href, http.StatusRequestedRangeNotSatisfiable, "Range", fmt.Sprintf("bytes=%d-", len(text)))
-	if want := fmt.Sprintf("bytes */%d", len(text)); beyond.Header.Get("Content-Range") != want {
-		t.Errorf("got %q, want %q", beyond.Header.Get("Content-Range"), want)
-	}
+	env.Want(t, fmt.Sprintf("bytes */%d", len(text)), beyond.Header.Get("Content-Range"))
 }

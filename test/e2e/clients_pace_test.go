@@ -29,14 +29,10 @@ func TestLongClientsAreNotRefused(t *testing.T) {
 			token := issueToken(t, i.Environ, "--name", string(language), "--plan", "custom", "--scopes", "v2:paid:*",
 				"--limits", "1000,600,10,300,5").Token
 			i.awaitToken(token)
-			if got := paceWith(t, language, i.URL, token, rows[0].ProposalKey); got != want {
-				t.Errorf("got %s, want %s", got, want)
-			}
+			env.Want(t, want, paceWith(t, language, i.URL, token, rows[0].ProposalKey))
 			for _, bucket := range []string{"standard", "detail"} {
 				series := fmt.Sprintf(`pnyx_ratelimit_decisions_total{bucket=%q,outcome="%%s",plan="custom"}`, bucket)
-				if refused := i.Metric(fmt.Sprintf(series, "bucket_empty")); refused != 0 {
-					t.Errorf("%s: got %v refusals, want none", bucket, refused)
-				}
+				env.Want(t, 0, i.Metric(fmt.Sprintf(series, "bucket_empty")), bucket, "refusals")
 				if allowed := i.Metric(fmt.Sprintf(series, "allowed")); allowed < 30 {
 					t.Errorf("%s: got %v requests, want 30", bucket, allowed)
 				}

@@ -56,9 +56,7 @@ func TestLongClientsPayPerRequest(t *testing.T) {
 			if !env.SameJSON(got, want) {
 				t.Errorf("got other data (-want +got):\n%s", env.DiffJSON(want, got))
 			}
-			if paid := len(ledger.Transfers()) - before; paid != 1 {
-				t.Errorf("got %d payments, want one", paid)
-			}
+			env.Want(t, 1, len(ledger.Transfers())-before, "payments")
 		})
 	}
 }
@@ -71,10 +69,7 @@ func payWith(t *testing.T, language client.Language, wallet *facilitator.Wallet,
 		if err != nil {
 			t.Fatal(err)
 		}
-		text, err := json.Marshal(answer.Data)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := env.Must(json.Marshal(answer.Data))(t)
 		return string(text)
 	}
 	return newPrograms(t, language).runOne(t, "testdata", "pay", "", url, signer, dao)

@@ -56,9 +56,7 @@ func newPrograms(t *testing.T, language client.Language) *programs {
 func (p *programs) write(t *testing.T, path, text string) {
 	t.Helper()
 	path = filepath.Join(p.dir, path)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, os.MkdirAll(filepath.Dir(path), 0o700))
 	env.WriteFile(t, path, text)
 }
 
@@ -114,10 +112,7 @@ func (p *programs) run(t *testing.T, all []routes.Route, token string) map[strin
 // compile compiles the programs in TypeScript.
 func (p *programs) compile(t *testing.T) {
 	t.Helper()
-	compiler, err := filepath.Abs(clientFolder + "/node_modules/.bin/tsc")
-	if err != nil {
-		t.Fatal(err)
-	}
+	compiler := env.Must(filepath.Abs(clientFolder + "/node_modules/.bin/tsc"))(t)
 	p.write(t, "process.d.ts", "declare const process: { argv: string[]; env: Record<string, string | undefined> };\n")
 	p.write(t, "package.json", `{"type": "module"}`)
 	p.write(t, "tsconfig.json", `{"compilerOptions": {"strict": true, "module": "nodenext", "target": "es2022",
@@ -151,9 +146,7 @@ func (p *programs) prepare(t *testing.T, folder, name string) []string {
 		compiled, errRead := os.ReadFile(path)
 		p.write(t, name+".js", strings.Replace(string(compiled), "node:sqlite", "@photostructure/sqlite", 1))
 		modules, errPath := filepath.Abs("npm/node_modules")
-		if err := errors.Join(errRead, errPath, os.Symlink(modules, filepath.Join(p.dir, "node_modules"))); err != nil {
-			t.Fatal(err)
-		}
+		env.MustDo(t, errors.Join(errRead, errPath, os.Symlink(modules, filepath.Join(p.dir, "node_modules"))))
 	}
 	return []string{"node", path}
 }
@@ -232,10 +225,7 @@ func TestLongClientsReadWhatHTTPReads(t *testing.T) {
 			requireClient(t, language)
 			p := newPrograms(t, language)
 			for n, route := range all {
-				text, err := client.Snippet(language, i.URL, route, valuesOf(route, values))
-				if err != nil {
-					t.Fatal(err)
-				}
+				text := env.Must(client.Snippet(language, i.URL, route, valuesOf(route, values)))(t)
 				p.add(t, n, route.ID, text)
 			}
 			printed := p.run(t, all, token)
@@ -253,21 +243,14 @@ func (i *instance) countChoices(t *testing.T, title string) json.RawMessage {
 		Candidates []struct{ ProposalKey string }
 	}
 	i.Get("/v2/proposals/resolve?limit=1&title="+url.QueryEscape(title), &found)
-	rows, err := i.Walk("/v2/proposals/"+found.Candidates[0].ProposalKey+"/votes", 500)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := env.Must(i.Walk("/v2/proposals/"+found.Candidates[0].ProposalKey+"/votes", 500))(t)
 	counts := map[string]int{}
 	for _, row := range rows {
 		var ballot struct{ Choice struct{ Label string } }
 		env.Decode(t, row, &ballot)
 		counts[ballot.Choice.Label]++
 	}
-	text, err := json.Marshal(counts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
+	return env.Must(json.Marshal(counts))(t)
 }
 
 // clientToken issues a token that opens every route, and waits until it does.

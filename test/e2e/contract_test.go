@@ -67,6 +67,7 @@ func TestAnswersMatchTheOpenAPIDocument(t *testing.T) {
 			s.fail(t, fmt.Sprintf("%s: got answers by status %v, want some of 200 and some of 400; known ids: %v", route.ID, got, s.known))
 		}
 	}
+	s.showChoicesOfBallots(t)
 }
 
 // apiSurface is a running instance, with the ids and statuses of its answers so far.
@@ -104,10 +105,7 @@ func (s *apiSurface) askRightly(t *testing.T, route routes.Route) {
 				continue
 			}
 			for _, value := range s.values(one) {
-				query, err := url.ParseQuery(required.Encode())
-				if err != nil {
-					t.Fatal(err)
-				}
+				query := env.Must(url.ParseQuery(required.Encode()))(t)
 				query.Set(one.Name, value)
 				s.ask(t, route, path, query)
 			}
@@ -193,20 +191,14 @@ func (s *apiSurface) ask(t *testing.T, route routes.Route, path string, query ur
 // askOnce requests a path and query, checks the answer and returns its status.
 func (s *apiSurface) askOnce(t *testing.T, route routes.Route, target string) (status int) {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+target, http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
+	request := env.Must(http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+target, http.NoBody))(t)
 	request.Header.Set(access.HeaderInternal, env.InternalToken)
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := env.Must(io.ReadAll(response.Body))(t)
 	status = response.StatusCode
 	if err := s.contract.Check(openapi.PathTemplate(route.Path), status, response.Header, body); err != nil {
 		s.fail(t, fmt.Sprintf("GET %.120s: %v", target, err))

@@ -177,9 +177,7 @@ func TestLongExportOfADAO(t *testing.T) {
 	i.AwaitPublished()
 	e := newExporter(t, i.URL)
 	var daos []governance.DAOListItem
-	if _, err := i.Read("/v2/daos", &daos); err != nil {
-		t.Fatal(err)
-	}
+	env.Must(i.Read("/v2/daos", &daos))(t)
 	var sum governance.ExportRowCounts
 	for _, dao := range daos {
 		export, held := e.awaitExport(i, dao.DAOID)
@@ -226,9 +224,7 @@ func checkDuckDB(t *testing.T, e *exporter, daoID string, held map[string]string
 		}
 		return nil
 	})
-	if err := compareDuckDB(t.Context(), files, held); err != nil {
-		t.Error(err)
-	}
+	env.WantError(t, nil, compareDuckDB(t.Context(), files, held))
 }
 
 // compareDuckDB holds the ballots and the power that DuckDB counts of each proposal in files of
@@ -283,9 +279,7 @@ func checkDAOForms(t *testing.T, e *exporter, part governance.DAOExportPart) {
 		t.Fatalf("got %d records and %v, want %d", len(records), err, len(lines)+1)
 	}
 	answer, columns := e.get(part.Formats.Parquet, http.StatusOK)
-	if got := answer.Header.Get("Content-Type"); got != "application/vnd.apache.parquet" {
-		t.Errorf("got %s", got)
-	}
+	env.Want(t, "application/vnd.apache.parquet", answer.Header.Get("Content-Type"))
 	type tableRow struct {
 		Kind     string `parquet:"kind"`
 		Key      string `parquet:"key"`
@@ -345,9 +339,7 @@ func TestLongDeltaOfADAO(t *testing.T) {
 	i.ImportLines(proposalLine("a.eth", "one"), proposalLine("a.eth", "two"))
 	i.ImportLines(slices.Concat(castBallots("one", 0, 40), castBallots("two", 0, 30))...)
 	topics := filepath.Join(t.TempDir(), "forum.a.org", "topics.ndjson")
-	if err := os.Mkdir(filepath.Dir(topics), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, os.Mkdir(filepath.Dir(topics), 0o700))
 	const topic = `{"id":%d,"title":"Topic","category_id":1,"posts_count":3,"visible":%t}`
 	env.WriteLines(t, topics, fmt.Sprintf(topic, 1, true), fmt.Sprintf(topic, 2, true))
 	i.Import(topics)

@@ -49,10 +49,7 @@ func (i *instance) startDayOne(t *testing.T, language client.Language, plan stri
 		copied: filepath.Join(dir, "copy"), exports: filepath.Join(dir, "parquet"), alerts: newMailbox(t),
 	}
 	env.MustRun(t, i.Environ, "webhook", "add", "--token", issued.ID, "--url", d.alerts.url, "--types", "event.*")
-	node, err := url.Parse(i.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	node := env.Must(url.Parse(i.URL))(t)
 	proxy := &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(node) },
 		ModifyResponse: func(r *http.Response) error {
@@ -228,10 +225,7 @@ func TestLongDayOne(t *testing.T) {
 		t.Skip("no DuckDB: make npm")
 	}
 	began := time.Now()
-	fresh, err := time.ParseDuration("0s" + os.Getenv("PNYX_TEST_DAY_ONE"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fresh := env.Must(time.ParseDuration("0s" + os.Getenv("PNYX_TEST_DAY_ONE")))(t)
 	i := startShared(t, []string{"PNYX_WEBHOOK_RECEIVERS=private"}, "serve").ready()
 	i.ImportLines(goodSpace)
 	i.ImportLines(proposalLine("a.eth", "one"), proposalLine("a.eth", "two"))
@@ -247,10 +241,7 @@ func TestLongDayOne(t *testing.T) {
 			running = append(running, i.startDayOne(t, language, plan))
 		}
 	}
-	answer, err := i.Read("/v2/changes", new([]governance.Change))
-	if err != nil {
-		t.Fatal(err)
-	}
+	answer := env.Must(i.Read("/v2/changes", new([]governance.Change)))(t)
 	cursor := *answer.Meta.Page.NextCursor
 	for round := 0; round == 0 || time.Since(began) < fresh; round++ {
 		for _, change := range i.dayOneChanges(round) {

@@ -48,10 +48,7 @@ func documents(t *testing.T, visit func(file string, document map[string]any)) {
 		t.Fatal(err)
 	}
 	for _, file := range files {
-		text, err := os.Open(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := env.Must(os.Open(file))(t)
 		defer text.Close()
 		for decoder := yaml.NewDecoder(text); ; {
 			var document map[string]any
@@ -194,10 +191,7 @@ func TestDeploymentLetsPaymentsEnd(t *testing.T) {
 	for name, settings := range map[string]map[string]string{"in the cluster": generated, "by default": nil} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cfg, err := config.Parse(settings)
-			if err != nil {
-				t.Fatal(err)
-			}
+			cfg := env.Must(config.Parse(settings))(t)
 			longest := x402.MaxDuration(cfg.Payment.VerifyTimeout, cfg.API.RequestTimeout, cfg.Payment.SettleTimeout)
 			if cfg.API.ShutdownTimeout < longest {
 				t.Errorf("PNYX_SHUTDOWN_TIMEOUT is %s, and a payment may take %s", cfg.API.ShutdownTimeout, longest)
@@ -214,14 +208,10 @@ func TestImageStageThatFetchesTheEngineHasNpm(t *testing.T) {
 	for stage := range strings.SplitSeq(string(text), "\nFROM ") {
 		if strings.Contains(stage, "bin/pnyx engine") {
 			fetches++
-			if !strings.Contains(stage, " npm ") {
-				t.Errorf("a stage fetches the engine without npm: %s", stage)
-			}
+			env.WantPart(t, " npm ", stage, "a stage fetches the engine without npm")
 		}
 	}
-	if fetches != 1 {
-		t.Errorf("got %d stages that fetch the engine, want one", fetches)
-	}
+	env.Want(t, 1, fetches, "stages that fetch the engine")
 }
 
 func TestDeploymentCommandsExist(t *testing.T) {

@@ -12,31 +12,27 @@ import (
 	"pnyx/test/env"
 )
 
-func TestStoppingNodeReportsDrainingAndKeepsAnswering(t *testing.T) {
-	t.Parallel()
-	env.RequireEngine(t)
-	node := start(t, t.TempDir(), []string{"PNYX_DRAIN_DELAY=1h"}, "serve").ready()
-	node.AwaitProbe("/startedz", http.StatusOK, "ok")
-	if node.closesBehind(t, "/v2/daos") {
+// drains stops a node that drains for an hour: it says so, and keeps answering.
+func (i *instance) drains(t *testing.T) {
+	t.Helper()
+	i.AwaitProbe("/startedz", http.StatusOK, "ok")
+	if i.closesBehind(t, "/v2/daos") {
 		t.Error("the node closes a connection after a response, want it kept open before SIGTERM")
 	}
-	node.Signal(syscall.SIGTERM)
-	node.AwaitProbe("/readyz", http.StatusServiceUnavailable, "draining")
-	node.AwaitProbe("/healthz", http.StatusOK, "ok")
-	if !node.closesBehind(t, "/v2/daos") {
+	i.Signal(syscall.SIGTERM)
+	i.AwaitProbe("/readyz", http.StatusServiceUnavailable, "draining")
+	i.AwaitProbe("/healthz", http.StatusOK, "ok")
+	if !i.closesBehind(t, "/v2/daos") {
 		t.Error("the node keeps a connection open after SIGTERM, want it closed after the response")
 	}
-	node.Kill() // it drains for an hour
+	i.Kill()
 }
 
 // closesBehind fetches a path, which must succeed, over a keep-alive connection, and reports
 // whether the node closes it.
 func (i *instance) closesBehind(t *testing.T, path string) bool {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, i.URL+path, http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
+	request := env.Must(http.NewRequestWithContext(t.Context(), http.MethodGet, i.URL+path, http.NoBody))(t)
 	answer, err := env.Client.Do(request)
 	if err != nil {
 		t.Fatal(err)
@@ -72,9 +68,7 @@ func TestNoRequestFailsWhileCallersFollowReadiness(t *testing.T) {
 	}
 	callers.Wait()
 	node.Stop()
-	if status := node.ExitCode(); status != 0 {
-		t.Errorf("got exit status %d, want 0", status)
-	}
+	env.Want(t, 0, node.ExitCode(), "exit status")
 }
 
 // publishers returns the environment of workers on a migrated warehouse and a Redis of

@@ -43,17 +43,9 @@ func TestLongServeOutlivesItsRedisServerAndTakesItAlong(t *testing.T) {
 	}
 
 	redis := embeddedRedis(t, dir)
-	before, err := redis.InfoMap(t.Context(), "server").Result()
-	if err != nil {
-		t.Fatal(err)
-	}
-	pid, err := strconv.Atoi(before["Server"]["process_id"])
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	before := env.Must(redis.InfoMap(t.Context(), "server").Result())(t)
+	pid := env.Must(strconv.Atoi(before["Server"]["process_id"]))(t)
+	env.MustDo(t, syscall.Kill(pid, syscall.SIGKILL))
 	env.Until(t, func() error {
 		after, err := redis.InfoMap(t.Context(), "server").Result()
 		if err != nil || after["Server"]["run_id"] == before["Server"]["run_id"] {
@@ -65,9 +57,7 @@ func TestLongServeOutlivesItsRedisServerAndTakesItAlong(t *testing.T) {
 		}
 		return nil
 	})
-	if out := first.Output.String(); !strings.Contains(out, "redis-server ready") {
-		t.Errorf("got %s, want a line that says which Redis runs", out)
-	}
+	env.WantPart(t, "redis-server ready", first.Output.String(), "a line that says which Redis runs")
 
 	first.Signal(syscall.SIGKILL)
 	<-first.Exited()
@@ -79,15 +69,11 @@ func TestLongServeOutlivesItsRedisServerAndTakesItAlong(t *testing.T) {
 	})
 
 	moved := filepath.Join(filepath.Dir(dir), "moved")
-	if err := os.Rename(dir, moved); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, os.Rename(dir, moved))
 	second := start(t, moved, nil, "serve").ready()
 	got = nil
 	second.Get("/v2/daos?limit=100", &got)
-	if len(got) != len(want) {
-		t.Errorf("in a moved folder: got %d DAOs, want %d", len(got), len(want))
-	}
+	env.Want(t, len(want), len(got), "in a moved folder", "DAOs")
 	if out := second.Output.String(); !strings.Contains(out, filepath.Join(moved, "redis.sock")) && len(moved) < 90 {
 		t.Errorf("got %s, want a socket in the moved folder", out)
 	}
@@ -105,15 +91,13 @@ func TestLongServeOutlivesItsRedisServerAndTakesItAlong(t *testing.T) {
 func TestServeWithoutARedisServerAnswersToo(t *testing.T) {
 	t.Parallel()
 	env.RequireEngine(t)
-	i := start(t, t.TempDir(), []string{"PATH=" + t.TempDir()}, "serve", "--demo").ready()
+	i := startShared(t, []string{"PATH=" + t.TempDir()}, "serve", "--demo").ready()
 	var daos []json.RawMessage
 	i.Get("/v2/daos?limit=100", &daos)
 	if len(daos) < 10 {
 		t.Errorf("got %d DAOs, want the demonstration's dozen", len(daos))
 	}
 	for _, want := range []string{"Redis runs inside this process", "install redis-server", "REDIS_URL"} {
-		if out := i.Output.String(); !strings.Contains(out, want) {
-			t.Errorf("got %s, want %q in it", out, want)
-		}
+		env.WantPart(t, want, i.Output.String(), "in it")
 	}
 }

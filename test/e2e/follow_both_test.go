@@ -46,10 +46,7 @@ func TestTallyAndTheChainStateTheSameActions(t *testing.T) {
 	var targets, values, signatures, calldatas chain.List
 	for _, call := range calls {
 		value, _ := new(big.Int).SetString(call.Value, 10)
-		data, err := hex.DecodeString(call.Calldata[2:])
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := env.Must(hex.DecodeString(call.Calldata[2:]))(t)
 		targets, values, calldatas = append(targets, chain.Hex(call.Target)), append(values, value), append(calldatas, data)
 		if strings.HasPrefix(call.Calldata, "0xa9059cbb") {
 			call.Signature = "" // OpenZeppelin's Governors state none

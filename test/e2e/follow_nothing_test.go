@@ -123,9 +123,7 @@ func propose(h *hub.Hub, title string, open time.Duration, choices ...string) st
 func vote(tb testing.TB, h *hub.Hub, v hub.Vote) {
 	tb.Helper()
 	v.Choice, v.Power = cmp.Or(v.Choice, "1"), cmp.Or(v.Power, "1.5")
-	if _, err := h.Cast(v); err != nil {
-		tb.Fatal(err)
-	}
+	env.Must(h.Cast(v))(tb)
 }
 
 // TestLongUpstreamsAreFollowedFromNothing reads the past of a space, of an organization whose token has

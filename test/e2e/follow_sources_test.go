@@ -77,9 +77,7 @@ func TestAChangedSourcesFileIsFollowedWithoutARestart(t *testing.T) {
 
 	writeSources(t, path, "contact: []\n")
 	awaitValid(0)
-	if log := pnyx.Output.String(); !strings.Contains(log, "want a text of at most 200 bytes") {
-		t.Errorf("got %s, want what is wrong with the file", log)
-	}
+	env.WantPart(t, "want a text of at most 200 bytes", pnyx.Output.String(), "what is wrong with the file")
 	writeSources(t, path, sourcesFile(address, "harbor.eth", "meadow.eth"))
 	awaitProposals("meadow")
 	awaitValid(1)
@@ -93,10 +91,7 @@ func TestAChangedSourcesFileIsFollowedWithoutARestart(t *testing.T) {
 		}
 		return nil
 	})
-	output := env.MustRun(t, pnyx.Environ, "sources", "check")
-	if !strings.Contains(output, "Snapshot space Space harbor.eth, 1 proposals") {
-		t.Errorf("got check %s, want what the space is", output)
-	}
+	env.WantPart(t, "Snapshot space Space harbor.eth, 1 proposals", env.MustRun(t, pnyx.Environ, "sources", "check"), "check", "what the space")
 	writeSources(t, path, sourcesFile(address, "harbor.eth", "nowhere.eth"))
 	if output, status := env.Run(t, pnyx.Environ, "sources", "check"); status != 1 || !strings.Contains(output, "no space nowhere.eth") {
 		t.Errorf("got check %s with status %d, want the problem and status 1", output, status)

@@ -72,9 +72,7 @@ func TestLongGeneratedGoClientReadsEveryList(t *testing.T) {
 		}
 		return text
 	}
-	if err := os.MkdirAll(goClientFolder+"/build", 0o700); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, os.MkdirAll(goClientFolder+"/build", 0o700))
 	goTool("tool", "oapi-codegen", "-generate", "types,client", "-package", "build", "-o", "build/client.go", "../../docs/agent-v2.json")
 	source := env.ReadFile(t, goClientFolder+"/build/client.go")
 	described := len(routes.All()) + 3 // kinds of webhooks

@@ -40,17 +40,13 @@ func TestImportReportsBadRecordsAndKeepsTheOthers(t *testing.T) {
 		strings.Replace(strings.Replace(goodVote, "v1", "v5", 1), "0xAb", "0xd", 1))
 	env.WriteLines(t, filepath.Join(in, "recipes.ndjson"), `{"flour":"500 g","eggs":3}`)
 	truncated := gzipped(t, strings.Repeat(strings.Replace(strings.Replace(goodVote, "v1", "v6", 1), "0xAb", "0xe", 1)+"\n", 20000))
-	if err := os.WriteFile(filepath.Join(in, "votes", "cut.ndjson.gz"), truncated[:len(truncated)/2], 0o600); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, os.WriteFile(filepath.Join(in, "votes", "cut.ndjson.gz"), truncated[:len(truncated)/2], 0o600))
 
 	url := env.DatabaseURL(t)
 	environ := []string{"PNYX_DATA=" + filepath.Join(dir, "data"), "CLICKHOUSE_URL=" + url}
 	env.MustRun(t, environ, "migrate")
 	out, status := env.Run(t, environ, "import", filepath.Join(dir, "in"))
-	if status != 3 {
-		t.Errorf("got status %d, want 3: %s", status, out)
-	}
+	env.Want(t, 3, status, "status", "3", out)
 	for _, want := range []string{"recipes.ndjson", "flour", "cut.ndjson.gz", "rejected records are kept in", "1 ballots wait"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the report lacks %q:\n%s", want, out)
@@ -59,9 +55,7 @@ func TestImportReportsBadRecordsAndKeepsTheOthers(t *testing.T) {
 	checkRejects(t, filepath.Join(dir, "data", "rejects"))
 
 	held := env.Column(t, env.ConnectWarehouse(t, url), "SELECT toString((arraySort(groupArray(vote_id)), sum(power))) FROM ballots FINAL")[0]
-	if held != "(['v1','v4','v5','v6'],4.000000000000000004)" {
-		t.Errorf("got %s, want exactly the valid ballots", held)
-	}
+	env.Want(t, "(['v1','v4','v5','v6'],4.000000000000000004)", held, "exactly the valid ballots")
 	if out, status := env.Run(t, environ, "import", "--tolerate-rejects", filepath.Join(in, "votes", "bad.ndjson")); status != 0 {
 		t.Errorf("tolerated: got status %d, want 0: %s", status, out)
 	}
@@ -89,9 +83,7 @@ func checkRejects(t *testing.T, dir string) {
 		}
 		delete(want, at)
 	}
-	if len(want) > 0 {
-		t.Errorf("not among the rejects: %v", want)
-	}
+	env.Want(t, 0, len(want), "not among the rejects", want)
 }
 
 func gzipped(t *testing.T, text string) []byte {
@@ -102,9 +94,7 @@ func gzipped(t *testing.T, text string) []byte {
 	if err == nil {
 		_, err = writer.Write([]byte(text))
 	}
-	if err := errors.Join(err, writer.Close()); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, errors.Join(err, writer.Close()))
 	return zipped.Bytes()
 }
 
@@ -126,15 +116,9 @@ func TestLongImportWithoutAnInstanceIsPublished(t *testing.T) {
 	if got := env.MustRun(t, environ, "sql", "--format", "TSV", views); !strings.Contains(got, warning) || strings.Contains(got, want) {
 		t.Errorf("without a publication: got %q, want a warning and no results", got)
 	}
-	if out := env.MustRun(t, environ, "import", data); !strings.Contains(out, "published ") {
-		t.Errorf("got %q, want it to say what is published", out)
-	}
-	if got := env.MustRun(t, environ, "sql", "--format", "TSV", views); got != want {
-		t.Errorf("after the import: got %q, want %q as a running instance has it", got, want)
-	}
-	if got := env.MustRun(t, environ, "sql", "--format", "TSV", "SELECT count() > 0 FROM events"); got != "1\n" {
-		t.Errorf("events: got %q, want some", got)
-	}
+	env.WantPart(t, "published ", env.MustRun(t, environ, "import", data), "it to say what is published")
+	env.Want(t, want, env.MustRun(t, environ, "sql", "--format", "TSV", views), "after the import", "as a running instance has it")
+	env.Want(t, "1\n", env.MustRun(t, environ, "sql", "--format", "TSV", "SELECT count() > 0 FROM events"), "events", "some")
 }
 
 func TestLongImportReportsAFullDiskAndContinuesLater(t *testing.T) {
@@ -157,25 +141,15 @@ func TestLongImportReportsAFullDiskAndContinuesLater(t *testing.T) {
 	if status != 1 || !strings.Contains(said, "no space left") && !strings.Contains(said, "not enough space") && !strings.Contains(said, "not_enough_space") {
 		t.Errorf("got status %d, want 1 and an error about disk space: %s", status, out)
 	}
-	if err := os.Remove(filler); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT, "size=512m"); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, os.Remove(filler))
+	env.MustDo(t, syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT, "size=512m"))
 	env.MustRun(t, environ, "import", data)
 	want := undisturbed(t, data)
 	options := env.EngineOptions(t)
 	options.DataDir = dir
-	started, err := engine.Start(t.Context(), options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	started := env.Must(engine.Start(t.Context(), options))(t)
 	t.Cleanup(func() { _ = started.Stop(context.WithoutCancel(t.Context())) })
-	conn := env.ConnectWarehouse(t, started.Instance().URL(warehouse.DefaultDatabase))
-	if got := contents(t, conn); got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
+	env.Want(t, want, contents(t, env.ConnectWarehouse(t, started.Instance().URL(warehouse.DefaultDatabase))))
 }
 
 // contents summarizes all ballots and proposals in the warehouse.
@@ -201,11 +175,7 @@ func undisturbed(t *testing.T, data string) string {
 func fill(t *testing.T, path string) {
 	t.Helper()
 	var stat syscall.Statfs_t
-	if err := syscall.Statfs(filepath.Dir(path), &stat); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, syscall.Statfs(filepath.Dir(path), &stat))
 	free := int64(stat.Bavail)*stat.Bsize - 1<<20
-	if err := os.WriteFile(path, make([]byte, max(free, 0)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, os.WriteFile(path, make([]byte, max(free, 0)), 0o600))
 }

@@ -85,13 +85,9 @@ func beginLoss(t *testing.T) *loss {
 	env.RequireEngine(t)
 	ledger, dir := facilitator.NewLedger(t), t.TempDir()
 	l := &loss{redis: env.Redis(t), dir: dir, data: filepath.Join(dir, "data"), kept: newMailbox(t), gone: newMailbox(t)}
-	if err := os.Mkdir(filepath.Join(dir, "bin"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, os.Mkdir(filepath.Join(dir, "bin"), 0o700))
 	program, err := filepath.Abs(env.Binary(t))
-	if err := errors.Join(err, os.Symlink(program, filepath.Join(dir, "bin", "pnyx"))); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, errors.Join(err, os.Symlink(program, filepath.Join(dir, "bin", "pnyx"))))
 	settings := append(ledger.Environ(), "REDIS_URL="+l.redis.URL, "PNYX_FREE_RATE=0", "PNYX_WEBHOOK_RECEIVERS=private")
 	l.paidService = &paidService{
 		instance: start(t, l.data, settings, "serve").ready(), ledger: ledger, wallet: facilitator.NewWallet(t), settings: settings,
@@ -200,14 +196,8 @@ func (l *loss) recordReads() {
 		l.TB.Fatalf("changes: got %+v (%v), want a cursor", r.Meta.Page, err)
 	}
 	l.changes = *r.Meta.Page.NextCursor
-	first, err := l.Page(lossList, 1, "")
-	if err != nil {
-		l.TB.Fatal(err)
-	}
-	second, err := l.Page(lossList, 1, first.Next)
-	if err != nil {
-		l.TB.Fatal(err)
-	}
+	first := env.Must(l.Page(lossList, 1, ""))(l.TB)
+	second := env.Must(l.Page(lossList, 1, first.Next))(l.TB)
 	l.next, l.rows = first.Next, second.Rows
 	e := newExporter(l.TB, l.URL)
 	l.export = e.download(e.awaitManifest(proposalKey("a.eth", "recent")))
@@ -223,9 +213,7 @@ func (l *loss) lose() {
 	l.Stop()
 	env.WriteLines(l.TB, filepath.Join(l.dir, "logs", "node.log"), l.Output.String())
 	if l.warehouse {
-		if err := os.RemoveAll(l.data); err != nil {
-			l.TB.Fatal(err)
-		}
+		env.MustDo(l.TB, os.RemoveAll(l.data))
 	}
 	if l.lossCase.redis {
 		env.FlushRedis(l.TB, env.RedisClient(l.TB, l.redis.URL))
@@ -372,10 +360,7 @@ func (l *loss) awaitInLedger(hash string) {
 
 func (l *loss) revision() uint64 {
 	l.TB.Helper()
-	published, err := env.Store(l.TB, l.redis.URL).PublicationState(l.TB.Context())
-	if err != nil {
-		l.TB.Fatal(err)
-	}
+	published := env.Must(env.Store(l.TB, l.redis.URL).PublicationState(l.TB.Context()))(l.TB)
 	return published.Revision
 }
 
@@ -391,9 +376,7 @@ func (l *loss) checkLedger(missing string) {
 	if l.warehouse && l.lossCase.redis {
 		want = transfers[1].Hash
 	}
-	if got := strings.TrimSpace(missing); got != want {
-		l.TB.Errorf("payments that are not in the ledger: got %q, want %q", got, want)
-	}
+	env.Want(l.TB, want, strings.TrimSpace(missing), "payments that are not in the ledger")
 	l.awaitInLedger(transfers[0].Hash)
 	if want == "" {
 		l.awaitInLedger(transfers[1].Hash)
@@ -419,9 +402,7 @@ func (l *loss) checkPayments() {
 			return err
 		})
 	}
-	if transfers := l.ledger.Transfers(); len(transfers) != 2 {
-		l.TB.Errorf("got %d transfers, want 2", len(transfers))
-	}
+	env.Want(l.TB, 2, len(l.ledger.Transfers()), "transfers")
 }
 
 // checkTokens wants the tokens of the backup but for those that are revoked or rotated again,
@@ -435,9 +416,7 @@ func (l *loss) checkTokens() {
 	if l.warehouse && l.lossCase.redis {
 		used = l.used[0]
 	}
-	if got := l.usedOf(l.early); got != used {
-		l.TB.Errorf("used of the month: got %s, want %s", got, used)
-	}
+	env.Want(l.TB, used, l.usedOf(l.early), "used of the month")
 	l.awaitStatus(l.early, http.StatusOK)
 	l.awaitStatus(l.late, late)
 	l.awaitStatus(l.renewed, renewed)

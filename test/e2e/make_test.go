@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"pnyx/test/env"
 )
 
 func TestMakeRemovesDataOnlyAfterAYes(t *testing.T) {
@@ -27,9 +29,7 @@ func TestMakeRemovesDataOnlyAfterAYes(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			for _, folder := range []string{"bin", "data"} {
-				if err := os.Mkdir(filepath.Join(dir, folder), 0o700); err != nil {
-					t.Fatal(err)
-				}
+				env.MustDo(t, os.Mkdir(filepath.Join(dir, folder), 0o700))
 			}
 			command := exec.CommandContext(t.Context(), "make", "-f", makefile, test.target, "PNYX_DATA=")
 			command.Dir, command.Stdin = dir, strings.NewReader(test.answer)

@@ -82,15 +82,11 @@ func (a *agent) check(to *transcript, name string, calls int) {
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", " ")
-	if err := encoder.Encode(to); err != nil {
-		a.TB.Fatal(err)
-	}
+	env.MustDo(a.TB, encoder.Encode(to))
 	got := volatileMember.ReplaceAll(text.Bytes(), []byte(`"$1": "…"`))
 	path := filepath.Join(env.Root(a.TB), "docs/examples", name+".json")
 	if *updateTranscripts {
-		if err := os.WriteFile(path, got, 0o600); err != nil {
-			a.TB.Fatal(err)
-		}
+		env.MustDo(a.TB, os.WriteFile(path, got, 0o600))
 		return
 	}
 	if stored, err := os.ReadFile(path); err != nil || !bytes.Equal(stored, got) {
@@ -114,12 +110,9 @@ func TestLongAgentsAnswerWithFewCalls(t *testing.T) {
 	i := startShared(t, anyNumber, "serve").ready()
 	i.Import(env.GeneratedDataSet(t))
 	i.AwaitPublished()
-	session, err := sdk.NewClient(&sdk.Implementation{Name: "agent", Version: "1"}, nil).Connect(t.Context(), &sdk.StreamableClientTransport{
+	session := env.Must(sdk.NewClient(&sdk.Implementation{Name: "agent", Version: "1"}, nil).Connect(t.Context(), &sdk.StreamableClientTransport{
 		Endpoint: i.URL + "/mcp", HTTPClient: &http.Client{Transport: withToken(i.clientToken())},
-	}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, nil))(t)
 	t.Cleanup(func() { session.Close() })
 	a := &agent{i, session}
 	t.Run("is it safe to vote for", func(*testing.T) { a.isSafe("p1_G0BzYmMtJq3kHY1hAbgRIw") })

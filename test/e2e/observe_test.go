@@ -28,11 +28,7 @@ func (i *instance) metrics() map[string]*dto.MetricFamily {
 		i.TB.Fatal(err)
 	}
 	parser := expfmt.NewTextParser(model.UTF8Validation)
-	families, err := parser.TextToMetricFamilies(strings.NewReader(string(text)))
-	if err != nil {
-		i.TB.Fatal(err)
-	}
-	return families
+	return env.Must(parser.TextToMetricFamilies(strings.NewReader(string(text))))(i.TB)
 }
 
 // edgeMetrics reads the metrics of an edge in front of the instance, by name.
@@ -83,10 +79,7 @@ func (i *instance) visitOddly(texts ...string) {
 // knock sends a request and ignores the response.
 func (i *instance) knock(method, path, token, text string) {
 	i.TB.Helper()
-	request, err := http.NewRequestWithContext(i.TB.Context(), method, i.URL+path, http.NoBody)
-	if err != nil {
-		i.TB.Fatal(err)
-	}
+	request := env.Must(http.NewRequestWithContext(i.TB.Context(), method, i.URL+path, http.NoBody))(i.TB)
 	request.Header.Set("X-Request-Id", text)
 	switch token {
 	case "":
@@ -135,10 +128,7 @@ func lint(t *testing.T, families map[string]*dto.MetricFamily) {
 	for _, family := range families {
 		all = append(all, family)
 	}
-	problems, err := promlint.NewWithMetricFamilies(all).Lint()
-	if err != nil {
-		t.Fatal(err)
-	}
+	problems := env.Must(promlint.NewWithMetricFamilies(all).Lint())(t)
 	for _, problem := range problems {
 		t.Errorf("%s: %s", problem.Metric, problem.Text)
 	}

@@ -82,15 +82,11 @@ func askTogether(tb testing.TB, path string, requests int, nodes ...*instance) {
 func (i *instance) queriesWith(part string) (finished uint64) {
 	i.TB.Helper()
 	conn := i.Warehouse()
-	if err := conn.Exec(i.TB.Context(), "SYSTEM FLUSH LOGS"); err != nil {
-		i.TB.Fatal(err)
-	}
+	env.MustDo(i.TB, conn.Exec(i.TB.Context(), "SYSTEM FLUSH LOGS"))
 	row := conn.QueryRow(i.TB.Context(), `
 		SELECT count() FROM system.query_log
 		WHERE type = 'QueryFinish' AND current_database = currentDatabase() AND query_kind = 'Select' AND position(query, ?) > 0 AND position(query, 'query_log') = 0`, part)
-	if err := row.Scan(&finished); err != nil {
-		i.TB.Fatal(err)
-	}
+	env.MustDo(i.TB, row.Scan(&finished))
 	return finished
 }
 
@@ -187,10 +183,7 @@ func (i *instance) stillAnswers(paths []string, before []env.Response, readiness
 	i.TB.Helper()
 	for n, path := range paths {
 		env.Until(i.TB, func() error {
-			now, err := i.Read(path, new(json.RawMessage))
-			if err != nil {
-				i.TB.Fatal(err)
-			}
+			now := env.Must(i.Read(path, new(json.RawMessage)))(i.TB)
 			was := before[n]
 			if diff := cmp.Diff(env.Plain(was.Data), env.Plain(now.Data)); diff != "" || was.Meta.DataAsOf > now.Meta.DataAsOf ||
 				readiness == "stale" && was.Meta.DataAsOf != now.Meta.DataAsOf {

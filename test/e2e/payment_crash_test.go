@@ -120,9 +120,7 @@ func (s *paidService) wantAnsweredOnce(header string) {
 		}
 		return nil
 	})
-	if got := len(s.ledger.Transfers()); got != 1 {
-		s.TB.Errorf("charged %d times, want once", got)
-	}
+	env.Want(s.TB, 1, len(s.ledger.Transfers()), "charges")
 }
 
 func TestProcessKilledDuringSettlementChargesOnce(t *testing.T) {

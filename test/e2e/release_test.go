@@ -30,9 +30,7 @@ func TestAReleaseAnswersFromAnEmptyRoot(t *testing.T) {
 	root := t.TempDir()
 	run(t, "tar", "-xzf", filepath.Join(dist, fmt.Sprintf("pnyx_%s_%s.tar.gz", runtime.GOOS, runtime.GOARCH)), "-C", root, "pnyx")
 	for _, dir := range []string{"tmp", "dev", "proc", "data"} {
-		if err := os.Mkdir(filepath.Join(root, dir), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		env.MustDo(t, os.Mkdir(filepath.Join(root, dir), 0o700))
 	}
 	library := env.EngineOptions(t).Program.Library
 	if library == "" {
@@ -41,16 +39,12 @@ func TestAReleaseAnswersFromAnEmptyRoot(t *testing.T) {
 	libraries := regexp.MustCompile(`/\S+\.so\S*`).FindAllString(run(t, "ldd", library)+run(t, "ldd", filepath.Join(root, "pnyx")), -1)
 	for _, file := range append(libraries, library) {
 		to := filepath.Join(root, file)
-		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		env.MustDo(t, os.MkdirAll(filepath.Dir(to), 0o755))
 		run(t, "cp", "-L", file, to)
 	}
 	var release struct{ Version string }
 	metadata, err := os.ReadFile(filepath.Join(dist, "metadata.json"))
-	if err := errors.Join(err, json.Unmarshal(metadata, &release)); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, errors.Join(err, json.Unmarshal(metadata, &release)))
 	if got := run(t, "chroot", root, "/pnyx", "version"); release.Version == "none" || !strings.HasPrefix(strings.Replace(got, " v", " ", 1), "pnyx "+release.Version) {
 		t.Errorf("its version: got %s, want %s of the release", got, release.Version)
 	}
@@ -63,9 +57,7 @@ func TestAReleaseAnswersFromAnEmptyRoot(t *testing.T) {
 	var log env.Buffer
 	serve.Stdout, serve.Stderr = &log, &log
 	serve.Cancel = func() error { return serve.Process.Signal(os.Interrupt) }
-	if err := serve.Start(); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, serve.Start())
 	ended := make(chan error, 1)
 	go func() { ended <- serve.Wait(); close(ended) }()
 	t.Cleanup(func() {

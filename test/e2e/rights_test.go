@@ -16,8 +16,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"pnyx/test/env"
 	"pnyx/test/upstream/hub"
 	"pnyx/warehouse"
@@ -39,9 +37,7 @@ func documented(t *testing.T) (grants []string) {
 	t.Helper()
 	parts, err := os.ReadFile("../../observe/parts.sql")
 	backup, failed := os.ReadFile("../../docs/production.md")
-	if err := errors.Join(err, failed); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, errors.Join(err, failed))
 	for line := range strings.Lines(string(parts) + string(backup)) {
 		if line = strings.TrimSpace(line); strings.HasPrefix(line, "GRANT ") && strings.Contains(line, "TO pnyx") {
 			grants = append(grants, strings.TrimSuffix(line, ";"))
@@ -56,20 +52,12 @@ func newServers(t *testing.T) *servers {
 	options := env.EngineOptions(t)
 	// ClickHouse reads what is in this folder with the file of its users.
 	folder := filepath.Join(options.DataDir, "engine", "users.d")
-	err := errors.Join(os.MkdirAll(folder, 0o700), os.WriteFile(filepath.Join(folder, "documented.xml"), []byte(usersWith(documented(t))), 0o600))
-	if err != nil {
-		t.Fatal(err)
-	}
-	running, err := engine.Start(t.Context(), options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, errors.Join(os.MkdirAll(folder, 0o700), os.WriteFile(filepath.Join(folder, "documented.xml"), []byte(usersWith(documented(t))), 0o600)))
+	running := env.Must(engine.Start(t.Context(), options))(t)
 	t.Cleanup(func() { _ = running.Stop(context.Background()) })
 	address := running.Instance().URL(warehouse.DefaultDatabase)
 	owner := env.ConnectWarehouse(t, running.Instance().URL("default"))
-	if err := owner.Exec(t.Context(), "CREATE DATABASE IF NOT EXISTS pnyx"); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, owner.Exec(t.Context(), "CREATE DATABASE IF NOT EXISTS pnyx"))
 	return &servers{T: t, warehouse: func(user string) string {
 		return regexp.MustCompile(`//[^@]*@`).ReplaceAllString(address, "//"+inEngine(user)+":secret@")
 	}}
@@ -254,8 +242,6 @@ func TestComposeGrantsWhatTheDocumentsGrant(t *testing.T) {
 		for _, grant := range regexp.MustCompile(`<query>([^<]*)</query>`).FindAllStringSubmatch(definition, -1) {
 			got = append(got, grant[1])
 		}
-		if diff := cmp.Diff(want[user], got); diff != "" {
-			t.Errorf("%s (-documented +observe/parts.xml):\n%s", user, diff)
-		}
+		env.WantSame(t, user, want[user], got)
 	}
 }

@@ -36,9 +36,7 @@ func TestDemoAnswersAndSurvivesARestart(t *testing.T) {
 		t.Skip(tooLate)
 	}
 	urls := regexp.MustCompile(`curl -s '([^']+)'`).FindAllStringSubmatch(first.Output.String(), -1)
-	if len(urls) != 3 {
-		t.Errorf("got %d curl lines, want 3", len(urls))
-	}
+	env.Want(t, 3, len(urls), "curl lines")
 	for _, match := range urls {
 		if status, body, err := env.Fetch(match[1]); status != http.StatusOK {
 			t.Errorf("%s: %d %v %s", match[1], status, err, body)
@@ -54,9 +52,7 @@ func TestDemoAnswersAndSurvivesARestart(t *testing.T) {
 		t.Errorf("a token that was just issued, on an embedded Redis: %d %s", status, body)
 	}
 	first.Stop()
-	if code := first.ExitCode(); code != 0 {
-		t.Errorf("SIGTERM: got exit status %d, want 0", code)
-	}
+	env.Want(t, 0, first.ExitCode(), "SIGTERM", "exit status")
 	if left, err := filepath.Glob(filepath.Join(dir, "redis.url")); err != nil || len(left) > 0 {
 		t.Errorf("got %v, %v, want no address of a Redis that has ended", left, err)
 	}
@@ -108,19 +104,6 @@ func TestLongDemoThatWasKilledWhileItLoadedIsLoadedAtTheNextStart(t *testing.T) 
 	}
 }
 
-func TestDataFolderHasOneOwner(t *testing.T) {
-	t.Parallel()
-	env.RequireEngine(t)
-	dir := t.TempDir()
-	owner := start(t, dir, nil, "serve").ready()
-	out, status := env.Run(t, []string{
-		"PNYX_DATA=" + dir, "PNYX_LISTEN=" + env.FreeAddress(t), "PNYX_ADMIN_LISTEN=" + env.FreeAddress(t),
-	}, "serve")
-	if status != 1 || !strings.Contains(out, fmt.Sprint(owner.PID())) || !strings.Contains(out, dir) {
-		t.Errorf("got status %d and %q, want 1 and the folder with process %d", status, out, owner.PID())
-	}
-}
-
 func TestRolesNameTheMissingServer(t *testing.T) {
 	t.Parallel()
 	closed := env.FreeAddress(t)
@@ -161,7 +144,7 @@ func TestWorkerWaitsForItsWarehouseAndLogsIt(t *testing.T) {
 	}
 }
 
-func TestSQLCommandReadsOnly(t *testing.T) {
+func TestDataFolderHasOneOwnerAndItsSQLCommandReadsOnly(t *testing.T) {
 	t.Parallel()
 	env.RequireEngine(t)
 	dir := t.TempDir()
@@ -172,11 +155,13 @@ func TestSQLCommandReadsOnly(t *testing.T) {
 	data := filepath.Join(dir, "data")
 	environ := []string{"PNYX_DATA=" + data}
 	env.MustRun(t, environ, "migrate")
-	if out := env.MustRun(t, environ, "sql", "--format", "csv", "SELECT 1 AS a"); out != "\"a\"\n1\n" {
-		t.Errorf("on an engine of the command's own: got %q, want a column with a row", out)
+	env.Want(t, "\"a\"\n1\n", env.MustRun(t, environ, "sql", "--format", "csv", "SELECT 1 AS a"), "on an engine of the command's own", "a column with a row")
+	owner := start(t, data, []string{"PNYX_DRAIN_DELAY=1h"}, "serve").ready()
+	out, status := env.Run(t, append(environ, "PNYX_LISTEN="+env.FreeAddress(t), "PNYX_ADMIN_LISTEN="+env.FreeAddress(t)), "serve")
+	if status != 1 || !strings.Contains(out, fmt.Sprint(owner.PID())) || !strings.Contains(out, data) {
+		t.Errorf("another serve: got status %d and %q, want 1 and the folder with process %d", status, out, owner.PID())
 	}
 	// The commands use the engine that runs in the folder: none has to start its own.
-	start(t, data, nil, "serve").ready()
 	for _, c := range []struct {
 		args   []string
 		want   string
@@ -214,4 +199,5 @@ func TestSQLCommandReadsOnly(t *testing.T) {
 			t.Errorf("%v: got %d errors in %.2000q, want %d", c.args, said, out, status)
 		}
 	}
+	owner.drains(t)
 }

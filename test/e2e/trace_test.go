@@ -115,9 +115,7 @@ func TestColdRequestIsOneTrace(t *testing.T) {
 		}
 	}
 	i.Stop()
-	if code := i.ExitCode(); code != 0 {
-		t.Errorf("SIGTERM: got exit status %d, want 0", code)
-	}
+	env.Want(t, 0, i.ExitCode(), "SIGTERM", "exit status")
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if key := c.headers[0].Get("Api-Key"); key != "key of the collector" {
@@ -132,10 +130,7 @@ func TestColdRequestIsOneTrace(t *testing.T) {
 
 func (i *instance) visitTraced(path, internal string) {
 	i.TB.Helper()
-	request, err := http.NewRequestWithContext(i.TB.Context(), http.MethodGet, i.URL+path, http.NoBody)
-	if err != nil {
-		i.TB.Fatal(err)
-	}
+	request := env.Must(http.NewRequestWithContext(i.TB.Context(), http.MethodGet, i.URL+path, http.NoBody))(i.TB)
 	request.Header.Set("Traceparent", "00-"+callersTrace+"-"+callersSpan+"-01")
 	if internal != "" {
 		request.Header.Set(access.HeaderInternal, internal)

@@ -117,16 +117,11 @@ func (i *instance) everything() (all everything) {
 // ids walks a list and returns a field of each row.
 func (i *instance) ids(list, field string) (ids []string) {
 	i.TB.Helper()
-	rows, err := i.Walk(list, 100)
-	if err != nil {
-		i.TB.Fatal(err)
-	}
+	rows := env.Must(i.Walk(list, 100))(i.TB)
 	for _, row := range rows {
 		var fields map[string]json.RawMessage
 		var id string
-		if err := cmp.Or(json.Unmarshal(row, &fields), json.Unmarshal(fields[field], &id)); err != nil {
-			i.TB.Fatal(err)
-		}
+		env.MustDo(i.TB, cmp.Or(json.Unmarshal(row, &fields), json.Unmarshal(fields[field], &id)))
 		ids = append(ids, id)
 	}
 	return ids

@@ -46,10 +46,7 @@ func TestUpgradeTellsWhatChanged(t *testing.T) {
 	changed := map[string]bool{}
 	for path, more := "/v2/changes?limit=500&from="+stopped.Format(time.RFC3339), true; more; {
 		var rows []governance.Change
-		r, err := i.Read(path, &rows)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := env.Must(i.Read(path, &rows))(t)
 		for _, row := range rows {
 			changed[string(row.Kind)+" "+row.Key] = true
 		}

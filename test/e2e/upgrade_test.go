@@ -93,10 +93,7 @@ func TestLongUpgradeKeepsAnswersTokensAndQuotas(t *testing.T) { //nolint:tparall
 		t.Run("token "+name, func(t *testing.T) { want.checkToken(t, first, node, want.Tokens[name]) })
 	}
 	t.Run("payments", func(t *testing.T) {
-		out := env.MustRun(t, first.Environ, "payments", "list", "--state", "settled")
-		if !strings.Contains(out, want.Payment) {
-			t.Errorf("got %s, want the transaction %s", out, want.Payment)
-		}
+		env.WantPart(t, want.Payment, env.MustRun(t, first.Environ, "payments", "list", "--state", "settled"), "the transaction")
 	})
 }
 
@@ -169,9 +166,7 @@ func (u recordedUpgrade) checkToken(t *testing.T, first, node *instance, token r
 		if time.Now().UTC().Format("2006-01") == u.Month {
 			wantUsed = token.Used
 		}
-		if used.Month.Used != wantUsed {
-			t.Errorf("used of the month: got %s, want %s", used.Month.Used, wantUsed)
-		}
+		env.Want(t, wantUsed, used.Month.Used, "used of the month")
 	}
 	if token.Used != "0" {
 		want := slices.DeleteFunc(slices.Clone(u.Usage), func(row map[string]string) bool { return row["token_id"] != token.ID })
@@ -233,9 +228,7 @@ func TestRecordUpgradeFixture(t *testing.T) {
 	}
 	t.Logf("%d answers", len(record.Answers))
 	i.Stop()
-	if err := env.RedisClient(t, redis.URL).Save(context.Background()).Err(); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, env.RedisClient(t, redis.URL).Save(context.Background()).Err())
 	writeFixture(t, record, dataDir, filepath.Join(redisDir, "dump.rdb"))
 }
 
@@ -266,10 +259,7 @@ func (u *recordedUpgrade) issueTokens(t *testing.T, i *instance) {
 		for range 3 {
 			i.statusOf(path, m.Token)
 		}
-		used, err := usageOf(i, m.Token)
-		if err != nil {
-			t.Fatal(err)
-		}
+		used := env.Must(usageOf(i, m.Token))(t)
 		token.Used = used.Month.Used
 		env.Until(t, func() error {
 			charged := "0"
@@ -339,9 +329,7 @@ func unzipFile(t *testing.T, from, to string) {
 
 func writeFixture(t *testing.T, record recordedUpgrade, dataDir, dump string) {
 	t.Helper()
-	if err := os.MkdirAll(upgradeFixture, 0o750); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, os.MkdirAll(upgradeFixture, 0o750))
 	zipFixture(t, fixtureRecord, record)
 	runTool(t, "sh", "-c", "gzip -9nc "+dump+" > "+filepath.Join(upgradeFixture, fixtureRedis))
 	runTool(t, "tar", "-czf", filepath.Join(upgradeFixture, fixtureWarehouse), "-C", dataDir, ".")
@@ -350,14 +338,9 @@ func writeFixture(t *testing.T, record recordedUpgrade, dataDir, dump string) {
 // zipFixture writes a value as a file of the fixture.
 func zipFixture(t *testing.T, name string, value any) {
 	t.Helper()
-	text, err := json.Marshal(value)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := env.Must(json.Marshal(value))(t)
 	plain := filepath.Join(upgradeFixture, strings.TrimSuffix(name, ".gz"))
-	if err := os.WriteFile(plain, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, os.WriteFile(plain, text, 0o600))
 	runTool(t, "gzip", "-9fn", plain)
 }
 

@@ -36,7 +36,5 @@ func TestNodeReportsItsVersion(t *testing.T) {
 	if err != nil || !strings.Contains(string(metrics), `pnyx_build_info{commit="`) {
 		t.Errorf("metrics lack pnyx_build_info: %v", err)
 	}
-	if log := node.Output.String(); !strings.Contains(log, `msg="starting api" version=`) {
-		t.Errorf("got the log %q, want the version in it", log)
-	}
+	env.WantPart(t, `msg="starting api" version=`, node.Output.String(), "the log", "the version in it")
 }

@@ -15,11 +15,9 @@ type choiceRow struct {
 	Choice    *struct{ Label string } `json:"choice"`
 }
 
-// TestVotesOfAVoterShowTheChoicesOfTheBallots compares the rows of voters' histories with
-// the same ballots below their proposals.
-func TestVotesOfAVoterShowTheChoicesOfTheBallots(t *testing.T) {
-	t.Parallel()
-	i := startShared(t, nil, "serve", "--demo").ready()
+// showChoicesOfBallots compares the rows of voters' histories with the same ballots below their proposals.
+func (i *instance) showChoicesOfBallots(t *testing.T) {
+	t.Helper()
 	var daos []struct{ DAOID string }
 	i.Get("/v2/daos?limit=100", &daos)
 	ballots := map[string]map[string]choiceRow{} // by proposal and voter

@@ -16,9 +16,7 @@ func TestMain(m *testing.M) {
 func TestSharedIsOneEngine(t *testing.T) {
 	t.Parallel()
 	first, second := env.SharedEngine(t), env.SharedEngine(t)
-	if first != second {
-		t.Errorf("shared: got %v, then %v", first, second)
-	}
+	env.Want(t, second, first, "shared", "then")
 	if own := env.StartEngine(t); own.TCPAddr == first.TCPAddr {
 		t.Error("an engine of one's own is the shared one")
 	}

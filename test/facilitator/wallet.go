@@ -26,6 +26,7 @@ import (
 	"pnyx/access/x402"
 	"pnyx/cache/accounts"
 	"pnyx/governance/abi"
+	"pnyx/test/check"
 )
 
 // patience bounds what a gate waits for. Nothing takes as long when all is well.
@@ -52,17 +53,12 @@ func NewGate(tb testing.TB, ledger *Ledger, store *accounts.Store, metrics prome
 	for route := range routes {
 		prices[route] = "0.005"
 	}
-	gate, err := x402.New(x402.Options{
+	gate := check.Must(x402.New(x402.Options{
 		Terms: Terms(prices), Store: store, FacilitatorURL: ledger.Facilitator,
 		VerifyTimeout: patience, SettleTimeout: patience, WorkTimeout: patience,
 		Logger: slog.New(slog.DiscardHandler), Metrics: metrics,
-	})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	if err := store.RestorePayments(context.WithoutCancel(tb.Context()), nil); err != nil {
-		tb.Fatal(err)
-	}
+	}))(tb)
+	check.MustDo(tb, store.RestorePayments(context.WithoutCancel(tb.Context()), nil))
 	tb.Cleanup(gate.Close)
 	return gate
 }
@@ -76,20 +72,14 @@ type Wallet struct {
 // NewWallet returns the account of a well-known development key.
 func NewWallet(tb testing.TB) *Wallet {
 	tb.Helper()
-	key, err := hex.DecodeString("7c852118294e51e653712a81e05800f419141751be58f605c371e15141b007a6")
-	if err != nil {
-		tb.Fatal(err)
-	}
+	key := check.Must(hex.DecodeString("7c852118294e51e653712a81e05800f419141751be58f605c371e15141b007a6"))(tb)
 	return &Wallet{tb: tb, key: secp256k1.PrivKeyFromBytes(key)}
 }
 
 // NewPayer returns an account with a key of its own.
 func NewPayer(tb testing.TB) *Wallet {
 	tb.Helper()
-	key, err := secp256k1.GeneratePrivateKey()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	key := check.Must(secp256k1.GeneratePrivateKey())(tb)
 	return &Wallet{tb: tb, key: key}
 }
 

@@ -7,34 +7,21 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"pnyx/test/env"
 )
 
 // recorded is a history of two nodes, with forty voters, in which the engine hung and a
 // worker was killed. Parts that repeat are left out.
 func recorded(t *testing.T) History {
 	t.Helper()
-	file, err := os.Open("testdata/history.ndjson.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := env.Must(os.Open("testdata/history.ndjson.gz"))(t)
 	defer file.Close()
-	zip, err := gzip.NewReader(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := io.ReadAll(zip)
-	if err != nil {
-		t.Fatal(err)
-	}
+	zip := env.Must(gzip.NewReader(file))(t)
+	text := env.Must(io.ReadAll(zip))(t)
 	path := filepath.Join(t.TempDir(), "history.ndjson")
-	if err := os.WriteFile(path, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	h, err := Read(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return h
+	env.MustDo(t, os.WriteFile(path, text, 0o600))
+	return env.Must(Read(path))(t)
 }
 
 // TestModelsFindWhatIsAlteredInARecordedHistory alters one operation of a history that all

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"pnyx/test/env"
 )
 
 // small is a deployment of two nodes with a vote of three voters.
@@ -332,9 +334,7 @@ func TestHistoriesAreReadAsTheyWereWritten(t *testing.T) {
 	recorder.Add(transfer(5))
 	path := filepath.Join(t.TempDir(), "history.ndjson")
 	want := recorder.History()
-	if err := want.Write(path); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, want.Write(path))
 	got, err := Read(path)
 	if err != nil || fmt.Sprint(got) != fmt.Sprint(want) || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v (%v), want %v", got, err, want)

@@ -19,10 +19,7 @@ func TestMutationsApply(t *testing.T) {
 		t.Fatalf("got %d patches, %v, want some", len(patches), err)
 	}
 	for _, patch := range patches {
-		path, err := filepath.Abs(patch)
-		if err != nil {
-			t.Fatal(err)
-		}
+		path := env.Must(filepath.Abs(patch))(t)
 		check := exec.CommandContext(t.Context(), "git", "apply", "--check", path)
 		check.Dir = env.Root(t)
 		if out, err := check.CombinedOutput(); err != nil {

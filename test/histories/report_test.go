@@ -4,24 +4,20 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"strings"
 	"testing"
 	"time"
+
+	"pnyx/test/env"
 )
 
 // TestTheReportIsMadeOfTheResults fails when test/results/histories.md is not what the kept results say:
 // make test-histories and PNYX_TEST_UPDATE=1 renew it.
 func TestTheReportIsMadeOfTheResults(t *testing.T) {
-	results, err := ReadResults("results.ndjson")
-	if err != nil {
-		t.Fatal(err)
-	}
+	results := env.Must(ReadResults("results.ndjson"))(t)
 	const path = "../../test/results/histories.md"
 	want := Report(results)
 	if os.Getenv("PNYX_TEST_UPDATE") != "" {
-		if err := os.WriteFile(path, []byte(want), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		env.MustDo(t, os.WriteFile(path, []byte(want), 0o600))
 	}
 	got, err := os.ReadFile(path)
 	if err != nil || string(got) != want {
@@ -38,9 +34,7 @@ func TestResultsAddUpInTheReport(t *testing.T) {
 	good.Kind, bad.Kind, bad.Seed, bad.Build = "a pair", "a pair", 7, "v1"
 	path := filepath.Join(t.TempDir(), "results.ndjson")
 	for _, r := range []Result{good, bad} {
-		if err := r.Append(path); err != nil {
-			t.Fatal(err)
-		}
+		env.MustDo(t, r.Append(path))
 	}
 	good.Date = time.Now().UTC().Format(time.DateOnly)
 	bad.Date = good.Date
@@ -53,11 +47,7 @@ func TestResultsAddUpInTheReport(t *testing.T) {
 		"2 histories, 0.1 hours, 6 operations, 2 faults", "| a pair | 2 | 3.0 | 6 | 2 | 1 |\n", "| a kill | 2 |\n",
 		`| quota: one \| too many (and 1 more) | 7 | v1 | a pair | open |`, "From " + good.Date,
 	} {
-		if !strings.Contains(report, want) {
-			t.Errorf("got %s, want %q in it", report, want)
-		}
+		env.WantPart(t, want, report, "in it")
 	}
-	if report := Report([]Result{good}); !strings.Contains(report, "No model has found a violation.") {
-		t.Errorf("got %s, want no violation", report)
-	}
+	env.WantPart(t, "No model has found a violation.", Report([]Result{good}), "no violation")
 }

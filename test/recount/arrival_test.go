@@ -78,10 +78,7 @@ func TestCursorsStayRightWhileBallotsArrive(t *testing.T) {
 	for order, compare := range orders {
 		want := r.rows(compare, nil)
 		for read := 0; read < 28; read += 7 {
-			p, err := i.Page(path+order, 7, cursors[order])
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := env.Must(i.Page(path+order, 7, cursors[order]))(t)
 			if diff := cmp.Diff(env.Plain(want[read:read+7]), env.Plain(p.Rows)); diff != "" {
 				t.Fatalf("%s, rows from %d (-want +got):\n%s", order, read, diff)
 			}
@@ -104,15 +101,10 @@ func TestCursorsStayRightWhileBallotsArrive(t *testing.T) {
 		position := last[order]
 		var got []json.RawMessage
 		for cursor := cursors[order]; cursor != ""; {
-			p, err := i.Page(path+order, 7, cursor)
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := env.Must(i.Page(path+order, 7, cursor))(t)
 			got, cursor = append(got, p.Rows...), p.Next
 		}
-		if diff := cmp.Diff(env.Plain(r.rows(compare, &position)), env.Plain(got)); diff != "" {
-			t.Errorf("%s, after the 28th row (-want +got):\n%s", order, diff)
-		}
+		env.WantSame(t, fmt.Sprintf("%s, after the 28th row", order), env.Plain(r.rows(compare, &position)), env.Plain(got))
 		env.Until(t, func() error { return i.CheckList(path+order, 7, r.rows(compare, nil)) })
 	}
 }
@@ -251,10 +243,7 @@ func (w *walkUnderWay) goOn(t *testing.T, i *env.Pnyx, path string, pages int) {
 		if w.ended {
 			return
 		}
-		p, err := i.Page(path, 500, w.cursor)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := env.Must(i.Page(path, 500, w.cursor))(t)
 		w.rows = append(w.rows, p.Rows...)
 		w.cursor, w.ended = p.Next, p.Next == ""
 	}
@@ -276,9 +265,7 @@ func (w *walkUnderWay) check(t *testing.T, order string, first []string) {
 		last = b
 	}
 	for _, ballot := range first {
-		if seen[ballot] != 1 {
-			t.Errorf("by %s: ballot %s was seen %d times, want once", order, ballot, seen[ballot])
-		}
+		env.Want(t, 1, seen[ballot], order, "times that it shows ballot", ballot)
 	}
 	t.Logf("by %s: %d ballots existed at the start, %d more arrived during the walk", order, len(first), len(seen)-len(first))
 	if len(seen) != len(w.rows) {

@@ -27,14 +27,8 @@ func TestWalksOfRealDataEqualARecount(t *testing.T) {
 
 	i := startEmpty(t)
 	i.Import(dir)
-	want, err := recountOf(dir, time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	hashes, err := transactionHashes(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := env.Must(recountOf(dir, time.Now()))(t)
+	hashes := env.Must(transactionHashes(dir))(t)
 	w := &walks{Pnyx: i, polls: want.polls, hashes: hashes, electorates: electoratesOf(want.polls)}
 	for _, dao := range want.daos {
 		w.daos = append(w.daos, fmt.Sprint(dao["daoId"]))
@@ -183,9 +177,7 @@ func (w *walks) checkBallots(t *testing.T) {
 		})
 	}
 	concurrently(t, jobs[0])
-	if err := w.Warehouse().Exec(t.Context(), "OPTIMIZE TABLE ballots FINAL"); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, w.Warehouse().Exec(t.Context(), "OPTIMIZE TABLE ballots FINAL"))
 	concurrently(t, jobs[1])
 }
 

@@ -85,19 +85,13 @@ type executableCall struct{ Target, Value, Calldata, ChainID string }
 // dossiersOf reads a data set.
 func dossiersOf(t *testing.T, dir string) *dossiers {
 	t.Helper()
-	up, err := readUpstream(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	up := env.Must(readUpstream(dir))(t)
 	up.claimSources()
 	polls, _, err := pollsOf(up)
 	if err != nil {
 		t.Fatal(err)
 	}
-	topics, err := readForumTopics(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	topics := env.Must(readForumTopics(dir))(t)
 	d := &dossiers{
 		recount: recount{want: &expected{polls: polls, results: map[string]count{}}, right: map[string]answer{}},
 		now:     time.Now(), byDAO: map[string]map[string]*poll{}, topics: map[string][]*forumTopic{}, onChain: map[string]onChainCalls{},
@@ -130,10 +124,7 @@ func dossiersOf(t *testing.T, dir string) *dossiers {
 			}
 		}
 	}
-	calls, err := readLines[onChainCalls](dir, "*", "proposals.ndjson.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
+	calls := env.Must(readLines[onChainCalls](dir, "*", "proposals.ndjson.gz"))(t)
 	for _, of := range calls {
 		d.onChain[of.ID] = of
 	}

@@ -31,10 +31,7 @@ func TestEventsAndSignalsOfRealDataEqualARecount(t *testing.T) {
 	began := time.Now()
 	i := startEmpty(t)
 	i.Import(dir)
-	r, err := feedOf(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := env.Must(feedOf(dir))(t)
 	r.Pnyx, r.began = i, began
 	i.AwaitPublished()
 	i.AwaitFeed()
@@ -367,24 +364,17 @@ func (r *recounted) checkDiscovered(t *testing.T) {
 		}
 	}
 	slices.Sort(got)
-	if diff := gocmp.Diff(r.discovered, got); diff != "" {
-		t.Errorf("discovered (-want +got):\n%s", diff)
-	}
+	env.WantSame(t, "discovered", r.discovered, got)
 	ids := map[string]bool{}
 	for _, row := range r.eventsAt(t, listPath("events", from, to, "timeBasis", "discoveredTime")) {
 		ids[row.EventID] = true
 	}
-	if want := len(r.events) + len(r.discovered); len(ids) != want {
-		t.Errorf("got %d events discovered by the import, want all %d", len(ids), want)
-	}
+	env.Want(t, len(r.events)+len(r.discovered), len(ids), "events discovered by the import", "all")
 }
 
 func (r *recounted) eventsAt(t *testing.T, path string) (events []eventRow) {
 	t.Helper()
-	rows, err := r.Walk(path, 200)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := env.Must(r.Walk(path, 200))(t)
 	for _, row := range rows {
 		var event eventRow
 		env.Decode(t, row, &event)
@@ -513,7 +503,5 @@ SELECT toString((count(), sum(cityHash64(*)))) FROM feed_signals FINAL`
 	r.Import(dir)
 	r.AwaitPublished()
 	r.AwaitFeed()
-	if diff := gocmp.Diff(before, slices.Sorted(slices.Values(r.Column(stored)))); diff != "" {
-		t.Errorf("(-before +after):\n%s", diff)
-	}
+	env.WantSame(t, "before, after", before, slices.Sorted(slices.Values(r.Column(stored))))
 }

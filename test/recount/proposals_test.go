@@ -22,10 +22,7 @@ func TestProposalListsOfRealDataEqualARecount(t *testing.T) {
 	dir := realData(t)
 	i := startEmpty(t)
 	i.Import(dir)
-	l, err := listingOf(i, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := env.Must(listingOf(i, dir))(t)
 	i.AwaitPublished()
 	t.Run("a hundred combinations of filters", l.checkFilters)
 	t.Run("every proposal is found by what it is known by", l.checkResolve)

@@ -221,15 +221,11 @@ func (r *recount) checkReport(t *testing.T, report string, fresh bool) {
 		if fresh {
 			want = []string{row[2], "0", "0", "0"}
 		}
-		if diff := cmp.Diff(want, row[3:]); diff != "" {
-			t.Errorf("import of %s (-want +got):\n%s", row[1], diff)
-		}
+		env.WantSame(t, fmt.Sprintf("import of %s", row[1]), want, row[3:])
 		read[row[1]] = row[2]
 	}
 	for kind, want := range r.want.records {
-		if read[kind] != strconv.Itoa(want) {
-			t.Errorf("import of %s: read %q, want %d", kind, read[kind], want)
-		}
+		env.Want(t, strconv.Itoa(want), read[kind], "import", kind, "read")
 	}
 	if want := fmt.Sprintf("%d ballots wait for a proposal", r.want.waiting); r.want.waiting > 0 && !strings.Contains(report, want) {
 		t.Errorf("import report lacks %q:\n%s", want, report)
@@ -305,9 +301,7 @@ func (r *recount) checkFilter(t *testing.T, filters ...string) {
 			t.Error(err)
 			return
 		}
-		if diff := cmp.Diff(env.Plain(append([]object{}, want...)), any(append([]any{}, got...))); diff != "" {
-			t.Errorf("DAO list of %v by pages of %d (-want +got):\n%s", filters, limit, diff)
-		}
+		env.WantSame(t, fmt.Sprintf("DAO list of %v by pages of %d", filters, limit), env.Plain(append([]object{}, want...)), any(append([]any{}, got...)))
 	}
 }
 
@@ -359,9 +353,7 @@ func (r *recount) checkStatus(t *testing.T) {
 			t.Errorf("%v, got %s", err, got.data)
 			return
 		}
-		if diff := cmp.Diff(env.Plain(want), any(said)); diff != "" {
-			t.Errorf("GET %s (-want +got):\n%s", path, diff)
-		}
+		env.WantSame(t, fmt.Sprintf("GET %s", path), env.Plain(want), any(said))
 	}
 	latest := func(newest object, sources []object) object {
 		for _, source := range sources {

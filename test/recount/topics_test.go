@@ -43,10 +43,7 @@ func TestLongGeneratedTopicsEqualTheFiles(t *testing.T) {
 func checkTopics(t *testing.T, dir string, parts ...string) {
 	t.Helper()
 	env.RequireEngine(t)
-	talks, err := readForumTopics(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	talks := env.Must(readForumTopics(dir))(t)
 	i := startShared(t)
 	for _, part := range parts {
 		i.Import(filepath.Join(dir, part))

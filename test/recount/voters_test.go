@@ -278,14 +278,8 @@ func (w *walks) checkRefusals(t *testing.T) {
 	})
 	ballots, voter := "/v2/proposals/"+largest.key()+"/votes", "/v2/voters/"+largest.ballots[0].voter
 	dao := "/v2/daos/" + largest.daoID
-	first, err := w.Page(ballots, 10, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ranked, err := w.Page(dao+"/voters", 10, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := env.Must(w.Page(ballots, 10, ""))(t)
+	ranked := env.Must(w.Page(dao+"/voters", 10, ""))(t)
 	unknown := (&poll{daoID: "no-such-dao"}).key()
 	for path, want := range map[string]string{
 		"/v2/proposals/" + unknown[:20] + "/votes":              "400 VALIDATION_ERROR",

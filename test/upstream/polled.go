@@ -7,6 +7,7 @@ import (
 
 	"pnyx/clock"
 	"pnyx/follow"
+	"pnyx/test/check"
 	"pnyx/warehouse"
 )
 
@@ -21,10 +22,7 @@ type Polled struct {
 // Follow begins to follow an upstream as a new process does: all that is not in the warehouse is forgotten.
 func Follow(tb testing.TB, w *warehouse.Warehouse, followed follow.Upstream, c *clock.Clock) Polled {
 	tb.Helper()
-	journal, err := follow.OpenJournal(tb.Context(), w, followed.ID(), followed.Sources(), c)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	journal := check.Must(follow.OpenJournal(tb.Context(), w, followed.ID(), followed.Sources(), c))(tb)
 	p := Polled{journal, map[string]follow.Poller{}, tb}
 	for _, poller := range followed.Pollers(journal) {
 		p.Pollers[poller.Name] = poller

@@ -69,45 +69,9 @@ func TestAttackNamesOfABucketStayInTheStagingFolder(t *testing.T) {
 			return nil
 		},
 	} {
-		if err := use(); err != nil {
-			t.Error(err)
-		}
+		env.WantError(t, nil, use())
 		if text, err := os.ReadFile(outside); !errors.Is(err, fs.ErrNotExist) {
 			t.Fatalf("got %q in %s, want nothing", text, outside)
-		}
-	}
-}
-
-// TestAttackFilesOfAnotherKindAreRefused puts links and a pipe where files of a backup are.
-func TestAttackFilesOfAnotherKindAreRefused(t *testing.T) {
-	s := newSource(t)
-	s.vote("one", 5)
-	original := t.TempDir()
-	made := create(t, s.to(original))
-	secretFile := filepath.Join(t.TempDir(), "secret")
-	env.WriteLines(t, secretFile, "of the machine")
-	for name, replace := range map[string]func(path string) error{
-		"link to a file":   func(path string) error { return os.Symlink(secretFile, path) },
-		"link to a folder": func(path string) error { return os.Symlink(filepath.Dir(secretFile), path) },
-		"pipe":             func(path string) error { return syscall.Mkfifo(path, 0o600) },
-	} {
-		for _, file := range []string{"manifest.json", "shard-1/.backup", "shard-1/metadata/more"} {
-			t.Run(name+" "+file, func(t *testing.T) {
-				o := s.to(t.TempDir())
-				if err := os.CopyFS(o.Destination, os.DirFS(original)); err != nil {
-					t.Fatal(err)
-				}
-				path := filepath.Join(o.Destination, made.Name, file)
-				if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-					t.Fatal(err)
-				}
-				if err := replace(path); err != nil {
-					t.Fatal(err)
-				}
-				if _, err := backup.Verify(t.Context(), o, made.Name); err == nil || strings.Contains(err.Error(), "of the machine") {
-					t.Errorf("got %v, want an error without the content", err)
-				}
-			})
 		}
 	}
 }
@@ -115,9 +79,7 @@ func TestAttackFilesOfAnotherKindAreRefused(t *testing.T) {
 // forge backs up a snapshot that an attacker has changed, with a manifest for it.
 func forge(t *testing.T, s *source, o backup.Options, good backup.Manifest, change ...string) backup.Manifest {
 	t.Helper()
-	if err := s.archive.Snapshot(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, s.archive.Snapshot(t.Context()))
 	conn := env.ConnectWarehouse(t, s.o.URL)
 	for _, statement := range change {
 		if err := conn.Exec(t.Context(), strings.ReplaceAll(statement, "$", s.archive.SnapshotDatabase())); err != nil {
@@ -126,28 +88,19 @@ func forge(t *testing.T, s *source, o backup.Options, good backup.Manifest, chan
 	}
 	bad := good
 	bad.Files, bad.Bytes = nil, 0
-	contents, err := s.archive.Contents(t.Context(), 0, s.archive.SnapshotDatabase())
-	if err != nil {
-		t.Fatal(err)
-	}
+	contents := env.Must(s.archive.Contents(t.Context(), 0, s.archive.SnapshotDatabase()))(t)
 	bad.Shards = [][]warehouse.TableContent{contents}
 	at := filepath.Join(o.Destination, bad.Name, "shard-1")
 	to := warehouse.Location{Path: at + "/"}
-	if err := errors.Join(s.archive.Backup(t.Context(), 0, to, nil, func(context.Context) {}), s.archive.Drop(t.Context(), s.archive.SnapshotDatabase())); err != nil {
-		t.Fatal(err)
-	}
-	if err := filepath.WalkDir(at, func(_ string, entry fs.DirEntry, err error) error {
+	env.MustDo(t, errors.Join(s.archive.Backup(t.Context(), 0, to, nil, func(context.Context) {}), s.archive.Drop(t.Context(), s.archive.SnapshotDatabase())))
+	env.MustDo(t, filepath.WalkDir(at, func(_ string, entry fs.DirEntry, err error) error {
 		if err == nil && !entry.IsDir() {
 			info, infoErr := entry.Info()
 			bad.Bytes, err = bad.Bytes+info.Size(), infoErr
 		}
 		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
-	if err := backup.PutManifest(t.Context(), o, bad); err != nil {
-		t.Fatal(err)
-	}
+	}))
+	env.MustDo(t, backup.PutManifest(t.Context(), o, bad))
 	return bad
 }
 
@@ -244,16 +197,12 @@ func TestAttackChangedBackupIsRefused(t *testing.T) {
 			t.Run(name+" of "+of, func(t *testing.T) {
 				o := o
 				o.Destination = t.TempDir()
-				if err := os.CopyFS(o.Destination, os.DirFS(original)); err != nil {
-					t.Fatal(err)
-				}
+				env.MustDo(t, os.CopyFS(o.Destination, os.DirFS(original)))
 				changed := increment.Name
 				if of == "its base" {
 					changed = full.Name
 				}
-				if err := change(filepath.Join(o.Destination, changed)); err != nil {
-					t.Fatal(err)
-				}
+				env.MustDo(t, change(filepath.Join(o.Destination, changed)))
 				if _, err := backup.Verify(t.Context(), o, increment.Name); err == nil {
 					t.Error("got no error")
 				}
@@ -295,16 +244,11 @@ func TestAttackUnsignedBackups(t *testing.T) {
 		t.Errorf("unsigned: got %v, want ErrUnsigned and what to do", err)
 	}
 	signed := create(t, with(signingKey))
-	if signed.Base != "" {
-		t.Errorf("got base %s, want none: it is not signed", signed.Base)
-	}
+	env.Want(t, "", signed.Base, "base of one that is not signed")
 	if _, err := backup.Verify(t.Context(), with(signingKey+"2"), signed.Name); !errors.Is(err, backup.ErrUnsigned) {
 		t.Errorf("signed with another key: got %v, want ErrUnsigned", err)
 	}
-	rotated := create(t, with(signingKey+"2", signingKey))
-	if rotated.Base != signed.Name {
-		t.Errorf("after a rotation: got base %q, want %s", rotated.Base, signed.Name)
-	}
+	env.Want(t, signed.Name, create(t, with(signingKey+"2", signingKey)).Base, "after a rotation", "base")
 	for _, keys := range [][]string{{signingKey + "2", signingKey}, nil} {
 		if _, err := backup.Verify(t.Context(), with(keys...), ""); err != nil {
 			t.Errorf("with %d keys: got %v, want it verified", len(keys), err)
@@ -312,9 +256,7 @@ func TestAttackUnsignedBackups(t *testing.T) {
 	}
 	// A signed backup under another name.
 	later := "20990101T000000Z"
-	if err := os.CopyFS(filepath.Join(o.Destination, later), os.DirFS(filepath.Join(o.Destination, signed.Name))); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, os.CopyFS(filepath.Join(o.Destination, later), os.DirFS(filepath.Join(o.Destination, signed.Name))))
 	if _, err := backup.Verify(t.Context(), with(signingKey), later); err == nil {
 		t.Error("under another name: got no error")
 	}
@@ -322,10 +264,7 @@ func TestAttackUnsignedBackups(t *testing.T) {
 	keeping := with(signingKey+"2", signingKey)
 	keeping.Keep, keeping.Full = 1, true
 	last := create(t, keeping)
-	entries, err := backup.List(t.Context(), keeping)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := env.Must(backup.List(t.Context(), keeping))(t)
 	var names []string
 	for _, entry := range entries {
 		names = append(names, entry.Name)
@@ -335,8 +274,9 @@ func TestAttackUnsignedBackups(t *testing.T) {
 	}
 }
 
-// TestAttackManifestThatIsNoneStopsNoBackup leaves texts where manifests are.
-func TestAttackManifestThatIsNoneStopsNoBackup(t *testing.T) {
+// TestAttackFilesThatAreNoneOfABackup leaves texts where manifests are, and puts links and a pipe where files of a
+// backup are.
+func TestAttackFilesThatAreNoneOfABackup(t *testing.T) {
 	s := newSource(t)
 	s.vote("one", 5)
 	o := s.to(t.TempDir())
@@ -351,7 +291,7 @@ func TestAttackManifestThatIsNoneStopsNoBackup(t *testing.T) {
 	} {
 		env.WriteLines(t, filepath.Join(o.Destination, name, "manifest.json"), text)
 	}
-	create(t, o)
+	made := create(t, o)
 	entries, err := backup.List(t.Context(), o)
 	if err != nil || len(entries) != 8 {
 		t.Fatalf("got %v (%v), want 8", entries, err)
@@ -364,8 +304,27 @@ func TestAttackManifestThatIsNoneStopsNoBackup(t *testing.T) {
 			t.Errorf("%s: got no error", entry.Name)
 		}
 	}
-	if _, err := backup.Verify(t.Context(), o, ""); err != nil {
-		t.Error(err)
+	env.Must(backup.Verify(t.Context(), o, ""))(t)
+
+	secretFile := filepath.Join(t.TempDir(), "secret")
+	env.WriteLines(t, secretFile, "of the machine")
+	for name, replace := range map[string]func(path string) error{
+		"link to a file":   func(path string) error { return os.Symlink(secretFile, path) },
+		"link to a folder": func(path string) error { return os.Symlink(filepath.Dir(secretFile), path) },
+		"pipe":             func(path string) error { return syscall.Mkfifo(path, 0o600) },
+	} {
+		for _, file := range []string{"manifest.json", "shard-1/.backup", "shard-1/metadata/more"} {
+			other := s.to(t.TempDir())
+			env.MustDo(t, os.CopyFS(filepath.Join(other.Destination, made.Name), os.DirFS(filepath.Join(o.Destination, made.Name))))
+			path := filepath.Join(other.Destination, made.Name, file)
+			if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				t.Fatal(err)
+			}
+			env.MustDo(t, replace(path))
+			if _, err := backup.Verify(t.Context(), other, made.Name); err == nil || strings.Contains(err.Error(), "of the machine") {
+				t.Errorf("%s %s: got %v, want an error without the content", name, file, err)
+			}
+		}
 	}
 }
 

@@ -51,20 +51,14 @@ func options(url string) warehouse.Options {
 
 func openSource(t *testing.T, o warehouse.Options) *source {
 	t.Helper()
-	opened, err := warehouse.Open(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	opened := env.Must(warehouse.Open(t.Context(), o))(t)
 	t.Cleanup(func() { opened.Close() })
 	return &source{t, o, opened, openArchive(t, o)}
 }
 
 func openArchive(t *testing.T, o warehouse.Options) *warehouse.Archive {
 	t.Helper()
-	archive, err := warehouse.OpenArchive(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	archive := env.Must(warehouse.OpenArchive(t.Context(), o))(t)
 	t.Cleanup(func() { archive.Close() })
 	return archive
 }
@@ -88,9 +82,7 @@ func (s *source) vote(proposal string, ballots int) {
 		})
 	}
 	run := records.Import{ID: uuid.New(), ObservedAt: time.Now().UTC().Truncate(time.Millisecond)}
-	if _, err := records.Append(s.t.Context(), s.Warehouse, run, all); err != nil {
-		s.t.Fatal(err)
-	}
+	env.Must(records.Append(s.t.Context(), s.Warehouse, run, all))(s.t)
 }
 
 // to returns options for a backup of the warehouse.
@@ -103,11 +95,7 @@ func (s *source) to(destination string) backup.Options {
 
 func create(t *testing.T, o backup.Options) backup.Manifest {
 	t.Helper()
-	made, err := backup.Create(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return made
+	return env.Must(backup.Create(t.Context(), o))(t)
 }
 
 // contents returns the number of rows of each table that backups contain and a checksum, as
@@ -129,9 +117,7 @@ func contents(t *testing.T, url string) []string {
 func startS3(t *testing.T) (backup.S3, *s3mem.Backend) {
 	t.Helper()
 	memory := s3mem.New()
-	if err := memory.CreateBucket("bucket"); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, memory.CreateBucket("bucket"))
 	server := httptest.NewServer(gofakes3.New(memory).Server())
 	t.Cleanup(server.Close)
 	return backup.S3{KeyID: "key", Secret: secret, Region: "us-east-1", Endpoint: server.URL}, memory
@@ -189,9 +175,7 @@ func moved(t *testing.T, dir string) string {
 	if err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("got %v of %s (%v), want it for its owner alone", info.Mode(), dir, err)
 	}
-	if err := os.Rename(dir, dir+"-moved"); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, os.Rename(dir, dir+"-moved"))
 	return dir + "-moved"
 }
 
@@ -199,13 +183,9 @@ func moved(t *testing.T, dir string) string {
 func wantMigrated(t *testing.T, o warehouse.Options, ballots int) {
 	t.Helper()
 	opened := openSource(t, o)
-	if err := opened.MigrateRestored(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, opened.MigrateRestored(t.Context()))
 	got := env.Column(t, env.ConnectWarehouse(t, o.URL), "SELECT toString(count()) FROM latest_ballots")[0]
-	if got != fmt.Sprint(ballots) {
-		t.Errorf("got %s ballots, want %d", got, ballots)
-	}
+	env.Want(t, fmt.Sprint(ballots), got, "ballots", ballots)
 }
 
 // restored restores a backup into another database, and returns its options.
@@ -213,9 +193,7 @@ func restored(t *testing.T, o backup.Options) warehouse.Options {
 	t.Helper()
 	empty := options(env.EmptyDatabaseURL(t))
 	o.Archive = openArchive(t, empty)
-	if _, err := backup.Restore(t.Context(), o, ""); err != nil {
-		t.Fatal(err)
-	}
+	env.Must(backup.Restore(t.Context(), o, ""))(t)
 	return empty
 }
 
@@ -233,9 +211,7 @@ func (s *source) wantRestored() {
 func TestBackupAfterARollbackIsRestored(t *testing.T) {
 	s := newSource(t)
 	later := env.ConnectWarehouse(t, s.o.URL)
-	if err := later.Exec(t.Context(), "INSERT INTO schema_migrations (fingerprint, number) VALUES ('later', 9999)"); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, later.Exec(t.Context(), "INSERT INTO schema_migrations (fingerprint, number) VALUES ('later', 9999)"))
 	s.wantRestored()
 }
 
@@ -246,9 +222,7 @@ func TestBackupOfAWarehouseThatBeganWithAnEarlierVersionIsRestored(t *testing.T)
 	text := env.ReadFile(t, "../earlier/0015.sql")
 	for statement := range strings.SplitSeq(string(text), ";\n") {
 		if strings.Contains(statement, "CREATE TABLE") {
-			if err := conn.Exec(t.Context(), statement); err != nil {
-				t.Fatal(err)
-			}
+			env.MustDo(t, conn.Exec(t.Context(), statement))
 		}
 	}
 	s := openSource(t, options(url))
@@ -271,9 +245,7 @@ func TestLongEveryShardIsBackedUpAndRestored(t *testing.T) {
 	}
 	o.URL = others[0].Instance().URL("pnyx")
 	to.Archive = openArchive(t, o)
-	if _, err := backup.Restore(t.Context(), to, made.Name); err != nil {
-		t.Fatal(err)
-	}
+	env.Must(backup.Restore(t.Context(), to, made.Name))(t)
 	for n := range shards {
 		got, want := contents(t, others[n].Instance().URL("pnyx")), contents(t, shards[n].Instance().URL("pnyx"))
 		if !slices.Equal(got, want) {
@@ -287,11 +259,16 @@ func TestLongEveryShardIsBackedUpAndRestored(t *testing.T) {
 	}
 }
 
+// A backup that failed, that was broken off or that somebody changed is neither used nor in the way.
 func TestUnusableBackupIsNotRestored(t *testing.T) {
 	s := newSource(t)
 	s.vote("one", 5)
 	o := s.to(t.TempDir())
+	s.failedLeavesNothing(o)
 	good := create(t, o)
+	changed := o
+	changed.Destination = t.TempDir()
+	env.MustDo(t, os.CopyFS(changed.Destination, os.DirFS(o.Destination)))
 	later := good
 	later.Name = "20990101T000000Z"
 	for name, change := range map[string]func(m *backup.Manifest){
@@ -300,88 +277,60 @@ func TestUnusableBackupIsNotRestored(t *testing.T) {
 		"base removed":     func(m *backup.Manifest) { m.Base = "20000101T000000Z" },
 		"files are absent": func(*backup.Manifest) {},
 	} {
-		t.Run(name, func(t *testing.T) {
-			bad := later
-			change(&bad)
-			if err := backup.PutManifest(t.Context(), o, bad); err != nil {
-				t.Fatal(err)
+		bad := later
+		change(&bad)
+		env.MustDo(t, backup.PutManifest(t.Context(), changed, bad))
+		for what, use := range map[string]func(context.Context, backup.Options, string) (backup.Manifest, error){
+			"verify": backup.Verify, "restore": backup.Restore,
+		} {
+			_, err := use(t.Context(), changed, bad.Name)
+			if err == nil {
+				t.Errorf("%s, %s: got no error", name, what)
 			}
-			for what, use := range map[string]func(context.Context, backup.Options, string) (backup.Manifest, error){
-				"verify": backup.Verify, "restore": backup.Restore,
-			} {
-				_, err := use(t.Context(), o, bad.Name)
-				if err == nil {
-					t.Errorf("%s: got no error", what)
-				}
-				if bad.Schema == 999 && !strings.Contains(fmt.Sprint(err), "use pnyx "+bad.Version+" or later") {
-					t.Errorf("%s: got %v, want what to do", what, err)
-				}
+			if bad.Schema == 999 && !strings.Contains(fmt.Sprint(err), "use pnyx "+bad.Version+" or later") {
+				t.Errorf("%s: got %v, want what to do", what, err)
 			}
-		})
-	}
-	t.Run("rows differ", func(t *testing.T) {
-		bad := good
-		bad.Shards = [][]warehouse.TableContent{slices.Clone(good.Shards[0])}
-		bad.Shards[0][0].Checksum++
-		if err := backup.PutManifest(t.Context(), o, bad); err != nil {
-			t.Fatal(err)
 		}
-		if _, err := backup.Verify(t.Context(), o, good.Name); !errors.Is(err, backup.ErrDiffers) {
-			t.Errorf("got %v, want ErrDiffers", err)
-		}
-	})
-	if _, err := backup.Verify(t.Context(), o, "20010101T000000Z"); !errors.Is(err, backup.ErrNoBackup) {
-		t.Errorf("of no backup: got %v, want ErrNoBackup", err)
 	}
-}
+	bad := good
+	bad.Shards = [][]warehouse.TableContent{slices.Clone(good.Shards[0])}
+	bad.Shards[0][0].Checksum++
+	env.MustDo(t, backup.PutManifest(t.Context(), changed, bad))
+	_, err := backup.Verify(t.Context(), changed, good.Name)
+	env.WantError(t, backup.ErrDiffers, err, "rows differ")
+	_, err = backup.Verify(t.Context(), changed, "20010101T000000Z")
+	env.WantError(t, backup.ErrNoBackup, err, "of no backup")
 
-// TestBrokenOffBackupIsNotUsed leaves a folder as a process leaves it that was killed, with
-// its snapshot.
-func TestBrokenOffBackupIsNotUsed(t *testing.T) {
-	s := newSource(t)
-	s.vote("one", 5)
-	o := s.to(t.TempDir())
-	good := create(t, o)
+	// A folder as a process leaves it that was killed, with its snapshot.
 	broken := time.Now().UTC().Add(-time.Second).Format("20060102T150405Z")
 	if broken <= good.Name {
 		broken = time.Now().UTC().Add(2 * time.Second).Format("20060102T150405Z")
 	}
 	env.WriteLines(t, filepath.Join(o.Destination, broken, "shard-1", ".backup"), "<config>")
-	if err := s.archive.Snapshot(t.Context()); err != nil {
-		t.Fatal(err)
+	env.MustDo(t, s.archive.Snapshot(t.Context()))
+	entries := env.Must(backup.List(t.Context(), o))(t)
+	if len(entries) != 2 || entries[1].Manifest != nil {
+		t.Fatalf("got %v, want the second without a manifest", entries)
 	}
-	entries, err := backup.List(t.Context(), o)
-	if err != nil || len(entries) != 2 || entries[1].Manifest != nil {
-		t.Fatalf("got %v (%v), want the second without a manifest", entries, err)
-	}
-	if next := create(t, o); next.Base != good.Name {
-		t.Errorf("got base %q, want %s", next.Base, good.Name)
-	}
-	if _, err := backup.Verify(t.Context(), o, broken); !errors.Is(err, backup.ErrNoBackup) {
-		t.Errorf("got %v, want ErrNoBackup", err)
-	}
+	env.Want(t, good.Name, create(t, o).Base, "base")
+	_, err = backup.Verify(t.Context(), o, broken)
+	env.WantError(t, backup.ErrNoBackup, err, "broken off")
 }
 
-func TestFailedBackupLeavesNothing(t *testing.T) {
-	s := newSource(t)
-	s.vote("one", 5)
-	o := s.to(t.TempDir())
-	ctx, cancel := context.WithCancel(t.Context())
+// failedLeavesNothing cancels a backup.
+func (s *source) failedLeavesNothing(o backup.Options) {
+	s.t.Helper()
+	ctx, cancel := context.WithCancel(s.t.Context())
 	o.Progress = func(phase string, _, _ uint64) {
 		if phase == "counting rows" {
 			cancel()
 		}
 	}
-	if made, err := backup.Create(ctx, o); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v (%v), want the cancellation", made, err)
-	}
-	entries, err := os.ReadDir(o.Destination)
-	if err != nil || len(entries) > 0 {
-		t.Errorf("got %v (%v), want an empty folder", entries, err)
-	}
-	if left, err := s.archive.Contents(t.Context(), 0, s.archive.SnapshotDatabase()); err != nil || len(left) > 0 {
-		t.Errorf("snapshot: got %v (%v), want none", left, err)
-	}
+	_, err := backup.Create(ctx, o)
+	env.WantError(s.t, context.Canceled, err, "canceled")
+	env.Want(s.t, 0, len(env.Must(os.ReadDir(o.Destination))(s.t)), "files after a failure")
+	left := env.Must(s.archive.Contents(s.t.Context(), 0, s.archive.SnapshotDatabase()))(s.t)
+	env.Want(s.t, 0, len(left), "tables of the snapshot", left)
 }
 
 func TestOnlyOneBackupIsMadeAtATime(t *testing.T) {
@@ -405,9 +354,7 @@ func TestOnlyOneBackupIsMadeAtATime(t *testing.T) {
 	if _, err := backup.Create(t.Context(), s.to(t.TempDir())); !errors.Is(err, warehouse.ErrBackupRunning) {
 		t.Errorf("got %v, want ErrBackupRunning", err)
 	}
-	if err := look.Exec(t.Context(), "KILL QUERY WHERE query_id = '"+ids[0]+"' SYNC"); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, look.Exec(t.Context(), "KILL QUERY WHERE query_id = '"+ids[0]+"' SYNC"))
 	<-ended //nolint:errcheck // the query was killed
 }
 
@@ -438,9 +385,7 @@ func TestBackupDuringImportIsThatOfAKilledImport(t *testing.T) {
 	<-stopped
 	conn := env.ConnectWarehouse(t, restored(t, o).URL)
 	lost := env.Column(t, conn, "SELECT DISTINCT external_id FROM ballots WHERE proposal_ref NOT IN (SELECT arrayJoin(proposals) FROM batches)")
-	if len(lost) > 0 {
-		t.Errorf("got ballots on %q in no batch: they would never be published", lost)
-	}
+	env.Want(t, 0, len(lost), "ballots", lost, "in no batch: they would never be published")
 }
 
 func TestRetentionKeepsWhatIncrementsNeed(t *testing.T) {
@@ -449,9 +394,7 @@ func TestRetentionKeepsWhatIncrementsNeed(t *testing.T) {
 	put := func(name, base string) {
 		t.Helper()
 		m := backup.Manifest{Name: name, Base: base, Shards: [][]warehouse.TableContent{{}}}
-		if err := backup.PutManifest(t.Context(), o, m); err != nil {
-			t.Fatal(err)
-		}
+		env.MustDo(t, backup.PutManifest(t.Context(), o, m))
 	}
 	put("20260101T000000Z", "")
 	put("20260102T000000Z", "20260101T000000Z")
@@ -463,10 +406,7 @@ func TestRetentionKeepsWhatIncrementsNeed(t *testing.T) {
 	}
 	names := func() (found []string) {
 		t.Helper()
-		entries, err := os.ReadDir(o.Destination)
-		if err != nil {
-			t.Fatal(err)
-		}
+		entries := env.Must(os.ReadDir(o.Destination))(t)
 		for _, entry := range entries {
 			found = append(found, entry.Name())
 		}
@@ -482,9 +422,7 @@ func TestRetentionKeepsWhatIncrementsNeed(t *testing.T) {
 		{1, []string{"20260108T000000Z", "20260110T000000Z", "20260110T120000Z", "not-ours"}},
 	} {
 		o.Keep = step.keep
-		if err := backup.Retain(t.Context(), o, time.Date(2026, 1, 11, 0, 0, 0, 0, time.UTC)); err != nil {
-			t.Fatal(err)
-		}
+		env.MustDo(t, backup.Retain(t.Context(), o, time.Date(2026, 1, 11, 0, 0, 0, 0, time.UTC)))
 		if got := names(); !slices.Equal(got, step.want) {
 			t.Errorf("keep %d: got %q, want %q", step.keep, got, step.want)
 		}
@@ -502,9 +440,7 @@ func TestServerUsesS3WithoutLoggingTheSecret(t *testing.T) {
 		w.WriteHeader(http.StatusNotFound)
 	}))
 	defer server.Close()
-	if err := s.archive.Snapshot(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, s.archive.Snapshot(t.Context()))
 	to := warehouse.Location{URL: server.URL + "/bucket/pnyx/name/shard-1/", KeyID: "key", Secret: secret}
 	err := s.archive.Backup(t.Context(), 0, to, &to, func(context.Context) {})
 	if err == nil || strings.Contains(err.Error(), secret) {
@@ -514,9 +450,7 @@ func TestServerUsesS3WithoutLoggingTheSecret(t *testing.T) {
 		t.Errorf("got requests for %q, want some below the location", asked)
 	}
 	conn := env.ConnectWarehouse(t, s.o.URL)
-	if err := conn.Exec(t.Context(), "SYSTEM FLUSH LOGS query_log"); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, conn.Exec(t.Context(), "SYSTEM FLUSH LOGS query_log"))
 	if len(env.Column(t, conn, "SELECT query FROM system.query_log WHERE query LIKE 'BACKUP%HIDDEN%'")) == 0 {
 		t.Error("the query log does not have the statement")
 	}

@@ -19,10 +19,8 @@ func TestAnalystReadsWhatIsGranted(t *testing.T) {
 	conn := open(t, instance.AnalystURL(engine.AnalystDatabase))
 	wantCount(t, conn, "SELECT count() FROM vote", 3)
 
-	got, err := overHTTP(t, instance, instance.AnalystUser, instance.AnalystPassword, "SELECT getSetting('max_execution_time')")
-	if err != nil || got != "30" {
-		t.Errorf("time limit: got %q, %v, want 30 seconds", got, err)
-	}
+	got := env.Must(overHTTP(t, instance, instance.AnalystUser, instance.AnalystPassword, "SELECT getSetting('max_execution_time')"))(t)
+	env.Want(t, "30", got, "time limit in seconds")
 	// With a deadline the client sends a time limit as a setting of the query.
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
@@ -179,15 +177,12 @@ func TestInternalUserCannotSignIn(t *testing.T) {
 			clickhouse.Native: instance.TCPAddr,
 			clickhouse.HTTP:   instance.HTTPAddr,
 		} {
-			conn, err := clickhouse.Open(&clickhouse.Options{
+			conn := env.Must(clickhouse.Open(&clickhouse.Options{
 				Protocol: protocol,
 				Addr:     []string{addr},
 				Auth:     clickhouse.Auth{Username: "default"},
 				Settings: settings,
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			}))(t)
 			defer conn.Close()
 			if n, err := count(t.Context(), conn, "SELECT toUInt64(1)"); err == nil {
 				t.Errorf("%s, %s: got %d, want no access", protocol, name, n)

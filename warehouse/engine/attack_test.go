@@ -142,10 +142,7 @@ func TestAttackEverySetting(t *testing.T) {
 	i := common(t).Instance()
 	direct := &attacker{address: i.HTTPAddr, user: i.AnalystUser, password: i.AnalystPassword}
 	proxied := &attacker{address: i.AnalystAddr, user: i.AnalystUser, password: i.AnalystPassword}
-	listed, err := direct.ask("SELECT name, value, type FROM system.settings ORDER BY name FORMAT TSV", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	listed := env.Must(direct.ask("SELECT name, value, type FROM system.settings ORDER BY name FORMAT TSV", nil))(t)
 	changeable := engine.AnalystSettingNames()
 	seen := 0
 	for line := range strings.Lines(listed + "\nprofile\tanalyst\tProfile\nSQL_custom\t\tString\nnothing_of_that_name\t\tString\n") {
@@ -179,9 +176,7 @@ func TestAttackEverySetting(t *testing.T) {
 			}
 		}
 	}
-	if seen != len(changeable) {
-		t.Errorf("the engine has %d of the %d settings on the list", seen, len(changeable))
-	}
+	env.Want(t, len(changeable), seen, "the engine has", "settings on the list")
 }
 
 // possible finds the values of an enumeration in an error.
@@ -269,9 +264,7 @@ func TestAttackQueriesOfOneAnalystAreBounded(t *testing.T) {
 	for range queries {
 		if err := <-errs; err != nil {
 			refused++
-			if !strings.Contains(err.Error(), "Too many simultaneous queries for user analyst") {
-				t.Errorf("got %v, want a refusal that says why", err)
-			}
+			env.WantPart(t, "Too many simultaneous queries for user analyst", err.Error(), "a refusal that says why")
 		}
 	}
 	if refused == 0 || refused == queries {
@@ -342,14 +335,9 @@ func survives(t *testing.T, addresses []string, packets map[string]string) {
 // the connection.
 func sendAndLeave(t *testing.T, address, sent string, leave func(*net.TCPConn) error) {
 	t.Helper()
-	dialed, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	dialed := env.Must((&net.Dialer{}).DialContext(t.Context(), "tcp", address))(t)
 	conn := dialed.(*net.TCPConn) //nolint:errcheck,forcetypeassert // the network is tcp
-	if _, err := io.WriteString(conn, sent); err != nil {
-		t.Fatal(err)
-	}
+	env.Must(io.WriteString(conn, sent))(t)
 	_ = leave(conn) // an error means that the engine was first
 }
 

@@ -30,19 +30,12 @@ func TestEngineEndsWithItsOwner(t *testing.T) {
 			options := env.EngineOptions(t)
 			options.Program.Library = library(t)
 			owner := startOwner(t, options)
-			instance, err := engine.Find(options.DataDir)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got, want := instance.OwnerPID, owner.Process.Pid; got != want {
-				t.Errorf("owner: got process %d, want %d", got, want)
-			}
+			instance := env.Must(engine.Find(options.DataDir))(t)
+			env.Want(t, owner.Process.Pid, instance.OwnerPID, "owner", "process")
 			table(t, instance)
 			occupy(t, instance)
 
-			if err := owner.Process.Signal(syscall.SIGKILL); err != nil {
-				t.Fatal(err)
-			}
+			env.MustDo(t, owner.Process.Signal(syscall.SIGKILL))
 			var next *engine.Engine
 			env.Until(t, func() (err error) { // the orphan ends first
 				next, err = engine.Start(t.Context(), options)
@@ -65,20 +58,14 @@ func TestEngineThatIsKilledAndNotSignalledRestartsOnTheSamePorts(t *testing.T) {
 	table(t, before)
 	conn := open(t, before.URL(engine.AnalystDatabase))
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} { // of the process group
-		if err := syscall.Kill(before.EnginePID, signal); err != nil {
-			t.Fatal(err)
-		}
+		env.MustDo(t, syscall.Kill(before.EnginePID, signal))
 		wantCount(t, conn, "SELECT count() FROM vote", 3)
 	}
-	if got := e.Instance().EnginePID; got != before.EnginePID {
-		t.Errorf("after the signals: got process %d, want %d", got, before.EnginePID)
-	}
+	env.Want(t, before.EnginePID, e.Instance().EnginePID, "after the signals", "process")
 
 	for range 2 {
 		killed := e.Instance().EnginePID
-		if err := syscall.Kill(killed, syscall.SIGKILL); err != nil {
-			t.Fatal(err)
-		}
+		env.MustDo(t, syscall.Kill(killed, syscall.SIGKILL))
 		env.Until(t, func() error {
 			found, err := engine.Find(options.DataDir)
 			if err == nil && found.EnginePID == killed {
@@ -95,17 +82,13 @@ func TestEngineThatIsKilledAndNotSignalledRestartsOnTheSamePorts(t *testing.T) {
 
 	after := e.Instance()
 	after.EnginePID = before.EnginePID
-	if after != before {
-		t.Errorf("after restarts: got %+v, want %+v", after, before)
-	}
+	env.Want(t, before, after, "after restarts")
 }
 
 func TestStopDuringRestart(t *testing.T) {
 	t.Parallel()
 	e := start(t, env.EngineOptions(t))
-	if err := syscall.Kill(e.Instance().EnginePID, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, syscall.Kill(e.Instance().EnginePID, syscall.SIGKILL))
 	stop(t, e)
 	if err := answers(t, e.Instance()); err == nil {
 		t.Error("engine after stop: got an answer, want none")
@@ -132,13 +115,8 @@ func startOwner(t *testing.T, options engine.Options) *exec.Cmd {
 	t.Helper()
 	owner := exec.CommandContext(t.Context(), os.Args[0], ownerCommand, options.DataDir, options.Program.Library, options.Executable)
 	owner.Stderr = os.Stderr
-	out, err := owner.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := owner.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := env.Must(owner.StdoutPipe())(t)
+	env.MustDo(t, owner.Start())
 	t.Cleanup(func() {
 		if err := owner.Wait(); err == nil {
 			t.Error("owner: got exit status 0, want killed")
@@ -157,17 +135,11 @@ func TestBackoffDoublesUpToItsMaximum(t *testing.T) {
 		1600 * time.Millisecond, 3200 * time.Millisecond, 6400 * time.Millisecond, engine.MaxBackoff, engine.MaxBackoff,
 	} {
 		t.Run(fmt.Sprintf("after %d failures", failures), func(t *testing.T) {
-			if got := engine.Backoff(failures, 0); got != want {
-				t.Errorf("after %d failures: got %v, want %v", failures, got, want)
-			}
-			if got := engine.Backoff(failures, 1); got != want/2 {
-				t.Errorf("after %d failures, with full jitter: got %v, want %v", failures, got, want/2)
-			}
+			env.Want(t, want, engine.Backoff(failures, 0), "after", failures, "failures")
+			env.Want(t, want/2, engine.Backoff(failures, 1), "after", failures, "failures, with full jitter")
 		})
 	}
-	if got, want := engine.Backoff(1_000_000, 0), engine.MaxBackoff; got != want {
-		t.Errorf("after a million failures: got %v, want %v", got, want)
-	}
+	env.Want(t, engine.MaxBackoff, engine.Backoff(1_000_000, 0), "after a million failures")
 }
 
 func TestTailKeepsTheLastLines(t *testing.T) {
@@ -178,12 +150,8 @@ func TestTailKeepsTheLastLines(t *testing.T) {
 	}
 	got := engine.Tail(slog.New(slog.DiscardHandler), append(writes, "cut ", "in two\nunfinished")...)
 	want := "; last output: line 13\nline 14\nline 15\nline 16\nline 17\nline 18\nline 19\ncut in two\nunfinished"
-	if got != want {
-		t.Errorf("tail: got %q, want %q", got, want)
-	}
-	if got := engine.Tail(slog.New(slog.DiscardHandler)); got != "" {
-		t.Errorf("tail without output: got %q, want an empty string", got)
-	}
+	env.Want(t, want, got, "tail")
+	env.Want(t, "", engine.Tail(slog.New(slog.DiscardHandler)), "tail without output")
 }
 
 func TestEngineErrorsAreLogged(t *testing.T) {

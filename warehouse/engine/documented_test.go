@@ -74,9 +74,7 @@ func TestDocumentedProfileIsThatOfTheEngine(t *testing.T) {
 			continue
 		}
 		renewed := slices.Concat(before, []byte(part.from+part.text+part.to), after)
-		if err := os.WriteFile(path, renewed, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		env.MustDo(t, os.WriteFile(path, renewed, 0o600))
 	}
 }
 
@@ -87,9 +85,7 @@ func TestAttackDocumentedUser(t *testing.T) {
 	text := env.ReadFile(t, "../../observe/analyst.xml")
 	options := env.EngineOptions(t)
 	folder := filepath.Join(options.DataDir, "engine", "users.d")
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, os.MkdirAll(folder, 0o700))
 	user := strings.NewReplacer("<analyst>", "<documented>", "</analyst>", "</documented>", "<profile>analyst<", "<profile>documented<",
 		`<password from_env="ANALYST_PASSWORD"/>`, "<password>of-a-test</password>").Replace(string(text))
 	env.WriteFile(t, filepath.Join(folder, "documented.xml"), user)

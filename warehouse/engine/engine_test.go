@@ -22,10 +22,7 @@ func TestAnswersOverBothProtocols(t *testing.T) {
 	instance := common(t).Instance()
 	conn := open(t, instance.URL("default"))
 	wantCount(t, conn, "SELECT toUInt64(count()) FROM numbers(10)", 10)
-	got, err := overHTTP(t, instance, instance.User, instance.Password, "SELECT currentUser()")
-	if err != nil || got != instance.User {
-		t.Errorf("current user over HTTP: got %q, %v, want %q", got, err, instance.User)
-	}
+	env.Want(t, instance.User, env.Must(overHTTP(t, instance, instance.User, instance.Password, "SELECT currentUser()"))(t), "current user over HTTP")
 	if _, err := overHTTP(t, instance, instance.User, "wrong", "SELECT 1"); err == nil {
 		t.Error("wrong password: got access, want an error")
 	}
@@ -77,9 +74,7 @@ func TestFolderHasOneEngine(t *testing.T) {
 	}
 	today := time.Now().UTC().Format("2006-01-02T")
 	for _, part := range []string{options.DataDir, strconv.Itoa(os.Getpid()), today} {
-		if !strings.Contains(err.Error(), part) {
-			t.Errorf("second start: %q does not name %q", err, part)
-		}
+		env.WantPart(t, part, err.Error(), "second start", "does not name")
 	}
 	if _, err := engine.Find(options.DataDir); err != nil {
 		t.Errorf("the first engine after the second start: %v", err)
@@ -98,13 +93,9 @@ func TestStopUnlocksTheFolder(t *testing.T) {
 	first := start(t, options)
 	table(t, first.Instance())
 	logs(first)
-	if got, err := engine.Find(options.DataDir); err != nil || got != first.Instance() {
-		t.Errorf("find: got %+v, %v, want %+v", got, err, first.Instance())
-	}
+	env.Want(t, first.Instance(), env.Must(engine.Find(options.DataDir))(t), "find")
 	for _, name := range []string{"engine.json", "engine.lock", "engine/server.xml", "engine/users.xml"} {
-		if info, err := os.Stat(filepath.Join(options.DataDir, name)); err != nil || info.Mode() != 0o600 {
-			t.Errorf("%s: got %v, %v, want a file that its owner alone reads", name, info, err)
-		}
+		env.Want(t, 0o600, env.Must(os.Stat(filepath.Join(options.DataDir, name)))(t).Mode(), name, "a file that its owner alone reads")
 	}
 	stop(t, first)
 	stop(t, first)
@@ -230,18 +221,11 @@ func answers(t *testing.T, i engine.Instance) error {
 // freePort returns a port that nobody listens on.
 func freePort(t *testing.T) int {
 	t.Helper()
-	port, err := strconv.Atoi(env.Free(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return port
+	return env.Must(strconv.Atoi(env.Free(t)))(t)
 }
 
 func port(t *testing.T, listener net.Listener) int {
 	t.Helper()
-	addr, err := netip.ParseAddrPort(listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	addr := env.Must(netip.ParseAddrPort(listener.Addr().String()))(t)
 	return int(addr.Port())
 }

@@ -16,8 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"pnyx/test/env"
 	"pnyx/warehouse/engine"
 )
 
@@ -34,9 +33,7 @@ func newRegistry(t *testing.T, files map[string]string) registry {
 	t.Helper()
 	dir := onPath(t)
 	tarball := tarballOf(t, files)
-	if err := os.WriteFile(filepath.Join(dir, "tarball"), tarball, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, os.WriteFile(filepath.Join(dir, "tarball"), tarball, 0o600))
 	sum := sha512.Sum512(tarball)
 	r := registry{dir, filepath.Join(t.TempDir(), "cache"), "sha512-" + base64.StdEncoding.EncodeToString(sum[:])}
 	script(t, filepath.Join(dir, "npm"), fmt.Sprintf(`
@@ -67,20 +64,13 @@ func TestFetchUnpacksTheLibraryOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRegistry(t, map[string]string{"package/other": "no", "package/" + name: "the library"})
 			for range 2 {
-				path, err := r.fetch(t.Context(), r.integrity)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if got, want := path, filepath.Join(r.cache, name); got != want {
-					t.Errorf("path: got %s, want %s", got, want)
-				}
+				path := env.Must(r.fetch(t.Context(), r.integrity))(t)
+				env.Want(t, filepath.Join(r.cache, name), path, "path")
 				if content, err := os.ReadFile(path); err != nil || string(content) != "the library" {
 					t.Errorf("library: got %q, %v, want its content", content, err)
 				}
 			}
-			if got, want := r.calls(t), 1; got != want {
-				t.Errorf("npm calls: got %d, want %d", got, want)
-			}
+			env.Want(t, 1, r.calls(t), "npm calls")
 			wantFiles(t, r.cache, "fetch.lock", name, "receipt.json")
 		})
 	}
@@ -97,9 +87,7 @@ func TestConcurrentFetchesDownloadOnce(t *testing.T) {
 		})
 	}
 	fetches.Wait()
-	if got, want := r.calls(t), 1; got != want {
-		t.Errorf("npm calls: got %d, want %d", got, want)
-	}
+	env.Want(t, 1, r.calls(t), "npm calls")
 }
 
 func TestFetchRejectsWhatIsNotPinned(t *testing.T) {
@@ -133,19 +121,14 @@ func TestFetchRejectsWhatIsNotPinned(t *testing.T) {
 func TestFetchRequiresTheRecordedHash(t *testing.T) {
 	r := newRegistry(t, map[string]string{"package/libchdb.so": "the library"})
 	var lines []string
-	path, err := engine.FetchPackage(t.Context(), "@pnyx/lib", "1.0.0", "", engine.FetchOptions{
+	path := env.Must(engine.FetchPackage(t.Context(), "@pnyx/lib", "1.0.0", "", engine.FetchOptions{
 		CacheDir: r.cache,
 		Progress: func(line string) { lines = append(lines, line) },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	if all := strings.Join(lines, "\n"); !strings.Contains(all, "none is pinned") || !strings.Contains(all, "unpacking") {
 		t.Errorf("progress: got %s, want the source of the hash and the unpacking", all)
 	}
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, os.Remove(path))
 
 	other := newRegistry(t, map[string]string{"package/libchdb.so": "another library"})
 	other.cache = r.cache
@@ -186,25 +169,18 @@ func TestFetchStopsWhenCanceled(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	_, err := engine.FetchPackage(ctx, "@pnyx/lib", "1.0.0", "", engine.FetchOptions{CacheDir: t.TempDir()})
-	if !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("got %v, want the deadline", err)
-	}
+	env.WantError(t, context.DeadlineExceeded, err, "the deadline")
 }
 
 // wantFiles checks the names of the files in a folder.
 func wantFiles(t *testing.T, dir string, want ...string) {
 	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := env.Must(os.ReadDir(dir))(t)
 	got := make([]string, len(entries))
 	for i, entry := range entries {
 		got[i] = entry.Name()
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("files in the cache (-want +got):\n%s", diff)
-	}
+	env.WantSame(t, "files in the cache", want, got)
 }
 
 // tarballOf returns an npm tarball of the given files.
@@ -214,15 +190,9 @@ func tarballOf(t *testing.T, files map[string]string) []byte {
 	zipped := gzip.NewWriter(&out)
 	entries := tar.NewWriter(zipped)
 	for name, content := range files {
-		if err := entries.WriteHeader(&tar.Header{Name: name, Size: int64(len(content)), Mode: 0o644}); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := entries.Write([]byte(content)); err != nil {
-			t.Fatal(err)
-		}
+		env.MustDo(t, entries.WriteHeader(&tar.Header{Name: name, Size: int64(len(content)), Mode: 0o644}))
+		env.Must(entries.Write([]byte(content)))(t)
 	}
-	if err := errors.Join(entries.Close(), zipped.Close()); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, errors.Join(entries.Close(), zipped.Close()))
 	return out.Bytes()
 }

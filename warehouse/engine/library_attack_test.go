@@ -27,24 +27,12 @@ func TestAttackReplacedLibraryIsNotLoaded(t *testing.T) {
 	replaced := filepath.Join(cache, filepath.Base(original))
 	copyFile(t, filepath.Join(filepath.Dir(original), "receipt.json"), filepath.Join(cache, "receipt.json"))
 	copyFile(t, original, replaced)
-	file, err := os.OpenFile(replaced, os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	last, err := file.Seek(-1, io.SeekEnd)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := file.WriteAt([]byte{1}, last); err != nil {
-		t.Fatal(err)
-	}
-	if err := file.Close(); err != nil {
-		t.Fatal(err)
-	}
+	file := env.Must(os.OpenFile(replaced, os.O_RDWR, 0))(t)
+	last := env.Must(file.Seek(-1, io.SeekEnd))(t)
+	env.Must(file.WriteAt([]byte{1}, last))(t)
+	env.MustDo(t, file.Close())
 	options := env.EngineOptions(t)
-	if options.Program, err = engine.Locate(engine.LocateOptions{CacheDir: cache}); err != nil {
-		t.Fatal(err)
-	}
+	options.Program = env.Must(engine.Locate(engine.LocateOptions{CacheDir: cache}))(t)
 	started, err := engine.Start(t.Context(), options)
 	if err == nil {
 		stop(t, started)
@@ -56,21 +44,11 @@ func TestAttackReplacedLibraryIsNotLoaded(t *testing.T) {
 
 func copyFile(t *testing.T, from, to string) {
 	t.Helper()
-	in, err := os.Open(from)
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := env.Must(os.Open(from))(t)
 	defer in.Close()
-	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.Copy(out, in); err != nil {
-		t.Fatal(err)
-	}
-	if err := out.Close(); err != nil {
-		t.Fatal(err)
-	}
+	out := env.Must(os.OpenFile(to, os.O_CREATE|os.O_WRONLY, 0o600))(t)
+	env.Must(io.Copy(out, in))(t)
+	env.MustDo(t, out.Close())
 }
 
 // TestAttackWritableLibraryIsNotLoaded lets others write the library, or its folder.
@@ -83,14 +61,10 @@ func TestAttackWritableLibraryIsNotLoaded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := filepath.Join(t.TempDir(), "cache")
-			if err := os.Mkdir(dir, 0o700); err != nil {
-				t.Fatal(err)
-			}
+			env.MustDo(t, os.Mkdir(dir, 0o700))
 			path := filepath.Join(dir, "libchdb.so")
 			env.WriteFile(t, path, "a library")
-			if err := share(path); err != nil {
-				t.Fatal(err)
-			}
+			env.MustDo(t, share(path))
 			options := env.EngineOptions(t)
 			options.Program = engine.Program{Library: path, Digest: strings.Repeat("0", 64)}
 			started, err := engine.Start(t.Context(), options)
@@ -108,14 +82,9 @@ func TestAttackWritableLibraryIsNotLoaded(t *testing.T) {
 // length.
 func TestAttackReplacedLibraryIsDownloadedAgain(t *testing.T) {
 	r := newRegistry(t, map[string]string{"package/libchdb.so": "the library"})
-	path, err := r.fetch(t.Context(), r.integrity)
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := env.Must(r.fetch(t.Context(), r.integrity))(t)
 	env.WriteFile(t, path, "bad library")
-	if _, err := r.fetch(t.Context(), r.integrity); err != nil {
-		t.Fatal(err)
-	}
+	env.Must(r.fetch(t.Context(), r.integrity))(t)
 	if content, err := os.ReadFile(path); err != nil || string(content) != "the library" {
 		t.Errorf("library: got %q, %v, want its content", content, err)
 	}
@@ -157,17 +126,11 @@ func FuzzAttackUnpack(f *testing.F) {
 	f.Fuzz(func(t *testing.T, archive []byte) {
 		var zipped bytes.Buffer
 		writer := gzip.NewWriter(&zipped)
-		if _, err := writer.Write(archive); err != nil {
-			t.Fatal(err)
-		}
-		if err := writer.Close(); err != nil {
-			t.Fatal(err)
-		}
+		env.Must(writer.Write(archive))(t)
+		env.MustDo(t, writer.Close())
 		outside := t.TempDir()
 		dir := filepath.Join(outside, "dir")
-		if err := os.Mkdir(dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		env.MustDo(t, os.Mkdir(dir, 0o700))
 		path, err := engine.Unpack(&zipped, dir)
 		wantFiles(t, outside, "dir")
 		if err != nil {

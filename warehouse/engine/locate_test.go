@@ -51,9 +51,7 @@ func onPath(t *testing.T) string {
 // script writes an executable shell script.
 func script(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text+"\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, os.WriteFile(path, []byte("#!/bin/sh\n"+text+"\n"), 0o700))
 }
 
 func TestStaticProgramCannotLoadLibraries(t *testing.T) {
@@ -67,9 +65,7 @@ func TestStaticProgramCannotLoadLibraries(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", list, err)
 			}
-			if got := strings.Contains(string(out), "github.com/ebitengine/purego"); got != loads {
-				t.Errorf("got purego linked %t, want %t", got, loads)
-			}
+			env.Want(t, loads, strings.Contains(string(out), "github.com/ebitengine/purego"), "purego linked")
 		})
 	}
 }
@@ -116,9 +112,7 @@ func TestFindDoesNotBlock(t *testing.T) {
 		return nil
 	})
 	cancel()
-	if err := <-ended; !errors.Is(err, context.Canceled) {
-		t.Errorf("start: got %v, want canceled", err)
-	}
+	env.WantError(t, context.Canceled, <-ended, "start", "canceled")
 	if _, err := engine.Find(options.DataDir); !errors.Is(err, engine.ErrNotRunning) {
 		t.Errorf("find after the start: got %v, want ErrNotRunning and a free folder", err)
 	}
@@ -138,13 +132,7 @@ func TestURLsContainTheCredentials(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			options, err := clickhouse.ParseDSN(test.dsn)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if options.Auth != test.want {
-				t.Errorf("%s: got %+v, want %+v", test.dsn, options.Auth, test.want)
-			}
+			env.Want(t, test.want, env.Must(clickhouse.ParseDSN(test.dsn))(t).Auth, test.dsn)
 		})
 	}
 }

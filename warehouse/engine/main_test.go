@@ -66,9 +66,7 @@ func common(t *testing.T) *engine.Engine {
 	shared.Lock()
 	defer shared.Unlock()
 	if shared.engine == nil {
-		if err := startShared(options); err != nil {
-			t.Fatal(err)
-		}
+		env.MustDo(t, startShared(options))
 		table(t, shared.engine.Instance())
 	}
 	return shared.engine
@@ -101,10 +99,7 @@ func runOwner(dir, library, executable string) int {
 // start runs an engine until the end of the test.
 func start(t *testing.T, options engine.Options) *engine.Engine {
 	t.Helper()
-	e, err := engine.Start(t.Context(), options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := env.Must(engine.Start(t.Context(), options))(t)
 	t.Cleanup(func() { stop(t, e) })
 	return e
 }
@@ -113,9 +108,7 @@ func stop(t *testing.T, e *engine.Engine) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 	defer cancel()
-	if err := e.Stop(ctx); err != nil {
-		t.Errorf("stop: %v", err)
-	}
+	env.WantError(t, nil, e.Stop(ctx), "stop")
 }
 
 // open connects to an instance.
@@ -157,11 +150,8 @@ func wantCount(t *testing.T, conn clickhouse.Conn, query string, want uint64) {
 func overHTTP(t *testing.T, instance engine.Instance, user, password, query string) (string, error) {
 	t.Helper()
 	values := url.Values{"user": {user}, "password": {password}, "query": {query}}
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost,
-		"http://"+instance.HTTPAddr+"/?"+values.Encode(), http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
+	request := env.Must(http.NewRequestWithContext(t.Context(), http.MethodPost,
+		"http://"+instance.HTTPAddr+"/?"+values.Encode(), http.NoBody))(t)
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: testTimeout}
 	response, err := client.Do(request)
 	if err != nil {

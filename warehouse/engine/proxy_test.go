@@ -52,20 +52,14 @@ func leaveOverHTTP(t *testing.T, i engine.Instance, leave func(*net.TCPConn) err
 // openDialed opens a pool, and returns its latest connection once there is one.
 func openDialed(t *testing.T, url string) (conn clickhouse.Conn, dialed **net.TCPConn) {
 	t.Helper()
-	options, err := clickhouse.ParseDSN(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	options := env.Must(clickhouse.ParseDSN(url))(t)
 	dialed = new(*net.TCPConn)
 	options.DialContext = func(ctx context.Context, addr string) (net.Conn, error) {
 		made, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
 		*dialed, _ = made.(*net.TCPConn)
 		return made, err
 	}
-	conn, err = clickhouse.Open(options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn = env.Must(clickhouse.Open(options))(t)
 	t.Cleanup(func() { conn.Close() })
 	return conn, dialed
 }
@@ -122,9 +116,7 @@ func TestClientThatLeavesEndsItsQuery(t *testing.T) {
 				return err
 			})
 			wantCount(t, open(t, e.Instance().AnalystURL(engine.AnalystDatabase)), "SELECT count() FROM vote", 3)
-			if got := e.Instance().EnginePID; got != before {
-				t.Errorf("got engine process %d, want %d: it was restarted", got, before)
-			}
+			env.Want(t, before, e.Instance().EnginePID, "engine process", "it was restarted")
 		})
 	}
 }
@@ -136,12 +128,8 @@ func TestIdleClientThatResetsDoesNotHarmTheEngine(t *testing.T) {
 	before := e.Instance()
 	for range 4 {
 		conn, dialed := openDialed(t, before.URL("default"))
-		if err := conn.Ping(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join((*dialed).SetLinger(0), (*dialed).Close()); err != nil {
-			t.Fatal(err)
-		}
+		env.MustDo(t, conn.Ping(t.Context()))
+		env.MustDo(t, errors.Join((*dialed).SetLinger(0), (*dialed).Close()))
 	}
 	if err := answers(t, before); err != nil || e.Instance().EnginePID != before.EnginePID {
 		t.Errorf("the engine was restarted (%v)", err)
@@ -178,15 +166,10 @@ func TestNobodyButTheAnalystGetsThrough(t *testing.T) {
 		}
 	}
 	// Two users in one request: the one that is checked is the one that asks.
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost,
-		"http://"+i.AnalystAddr+"/?"+url.Values{"user": {i.User}, "password": {i.Password}}.Encode(), strings.NewReader("SELECT currentUser()"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	request := env.Must(http.NewRequestWithContext(t.Context(), http.MethodPost,
+		"http://"+i.AnalystAddr+"/?"+url.Values{"user": {i.User}, "password": {i.Password}}.Encode(), strings.NewReader("SELECT currentUser()")))(t)
 	request.SetBasicAuth(i.AnalystUser, i.AnalystPassword)
-	if got, err := send(request); err != nil || got != "analyst" {
-		t.Errorf("two users: got %q, %v, want analyst", got, err)
-	}
+	env.Want(t, "analyst", env.Must(send(request))(t), "two users")
 }
 
 func countVotes(i engine.Instance, parameters url.Values) *http.Request {
@@ -222,10 +205,7 @@ func TestAttackRequestsThatAreNone(t *testing.T) {
 		"another path": "GET //ping HTTP/1.1\r\nHost: a\r\n\r\n", "another server": "GET http://a/play HTTP/1.1\r\nHost: a\r\n\r\n",
 		"a long header": "GET / HTTP/1.1\r\nHost: a\r\nX-A: " + strings.Repeat("a", 1<<20) + "\r\n\r\n",
 	} {
-		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", i.AnalystAddr)
-		if err != nil {
-			t.Fatal(err)
-		}
+		conn := env.Must((&net.Dialer{}).DialContext(t.Context(), "tcp", i.AnalystAddr))(t)
 		_, _ = io.WriteString(conn, text)                   // an error means that the server was first
 		_ = conn.(*net.TCPConn).CloseWrite()                //nolint:errcheck,forcetypeassert // the network is tcp
 		got, err := io.ReadAll(io.LimitReader(conn, 1<<20)) // an error means a reset
@@ -286,10 +266,7 @@ func TestAttackRequestsBesideTheLists(t *testing.T) {
 		"a large body":            {request("POST", "", "SELECT 1"+strings.Repeat(" ", 1<<20)), "413"},
 		"a header without a body": {request("HEAD", "query=SELECT+1", ""), "405"},
 	} {
-		made, err := c.make()
-		if err != nil {
-			t.Fatal(err)
-		}
+		made := env.Must(c.make())(t)
 		got, err := send(made)
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %.200q, %v, want an error with %q", name, got, err, c.want)
@@ -325,10 +302,7 @@ func TestConnectionsOfAnalystsAreBounded(t *testing.T) {
 	t.Parallel()
 	i := env.StartEngine(t)
 	dial := func() net.Conn {
-		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", i.AnalystAddr)
-		if err != nil {
-			t.Fatal(err)
-		}
+		conn := env.Must((&net.Dialer{}).DialContext(t.Context(), "tcp", i.AnalystAddr))(t)
 		t.Cleanup(func() { conn.Close() })
 		return conn
 	}
@@ -356,10 +330,7 @@ func TestAnalystsKeepAddressAndPassword(t *testing.T) {
 	options.AnalystListen = env.FreeAddress(t)
 	var before engine.Instance
 	for range 2 {
-		e, err := engine.Start(t.Context(), options)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := env.Must(engine.Start(t.Context(), options))(t)
 		got := e.Instance()
 		stop(t, e)
 		if before.AnalystAddr != "" && (got.AnalystAddr != before.AnalystAddr || got.AnalystPassword != before.AnalystPassword) {

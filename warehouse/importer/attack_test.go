@@ -20,9 +20,7 @@ func TestAttackSmallFileLeavesBoundedRejects(t *testing.T) {
 	t.Parallel()
 	const lines = 500_000
 	report, folder := importBomb(t, strings.Repeat("x\n", lines))
-	if report.Rejected != lines {
-		t.Errorf("got %d rejected lines, want %d counted", report.Rejected, lines)
-	}
+	env.Want(t, lines, report.Rejected, "rejected lines", "counted")
 	info, err := os.Stat(report.RejectsFile)
 	if err != nil || info.Size() > 16<<20 || info.Size() < 15<<20 {
 		t.Fatalf("got %v (%v), want 16 MiB at most, and as many lines as fit", info, err)
@@ -53,27 +51,15 @@ func importBomb(t *testing.T, text string) (report importer.Report, rejects stri
 	const vote = `{"id":"0x1","proposal":{"id":"0xp"},"voter":"0x00000000000000000000000000000000000000AA",` +
 		`"created":1700000000,"choice":1,"vp":1.25,"reason":null}` + "\n"
 	path := filepath.Join(t.TempDir(), "votes.ndjson.gz")
-	file, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := env.Must(os.Create(path))(t)
 	zipped := gzip.NewWriter(file)
-	if _, err := io.WriteString(zipped, vote+text); err != nil {
-		t.Fatal(err)
-	}
-	if err := zipped.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := file.Close(); err != nil {
-		t.Fatal(err)
-	}
+	env.Must(io.WriteString(zipped, vote+text))(t)
+	env.MustDo(t, zipped.Close())
+	env.MustDo(t, file.Close())
 	rejects = t.TempDir()
-	report, err = importer.Run(t.Context(), []string{path}, importer.Options{
+	report = env.Must(importer.Run(t.Context(), []string{path}, importer.Options{
 		Warehouse: env.Warehouse(t), BatchSize: 10, RejectsDir: rejects, Logger: slog.New(slog.DiscardHandler),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	return report, rejects
 }
 

@@ -40,12 +40,9 @@ func TestImportOutlastsACutAtItsStatements(t *testing.T) {
 			database := env.MigratedDatabase(t, instance)
 			cut := cutAt(t, instance.TCPAddr, statement)
 			instance.TCPAddr = cut.address
-			opened, err := warehouse.Open(t.Context(), warehouse.Options{
+			opened := env.Must(warehouse.Open(t.Context(), warehouse.Options{
 				URL: instance.URL(database), Logger: slog.New(slog.DiscardHandler),
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			}))(t)
 			t.Cleanup(func() { _ = opened.Close() })
 			report, err := importer.Run(t.Context(), []string{folder}, importer.Options{
 				Warehouse: opened, BatchSize: 10, RejectsDir: t.TempDir(), Logger: slog.New(slog.DiscardHandler),
@@ -72,10 +69,7 @@ type cut struct {
 
 func cutAt(t *testing.T, engine, text string) *cut {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := env.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	t.Cleanup(func() { _ = listener.Close() })
 	c := &cut{address: listener.Addr().String(), engine: engine, text: []byte(text)}
 	go func() {

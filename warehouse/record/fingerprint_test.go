@@ -6,6 +6,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
+	"pnyx/test/check"
 	"pnyx/warehouse/record"
 )
 
@@ -20,11 +21,5 @@ func TestBallotFingerprintIsStable(t *testing.T) {
 		Shares: []decimal.Decimal{decimal.New(15, 0), decimal.New(5, 0)}, Roots: []decimal.Decimal{decimal.New(3, 0), decimal.New(2, 0)},
 		RawChoice: `{"1":3,"2":1}`, VotedAt: &moment, Reason: "why not",
 	}
-	got, err := record.Fingerprint(&b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := uint64(15777819398257492300); got != want {
-		t.Errorf("got %d, want %d", got, want)
-	}
+	check.Want(t, uint64(15777819398257492300), check.Must(record.Fingerprint(&b))(t))
 }

@@ -4,9 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"pnyx/governance"
+	"pnyx/test/check"
 	"pnyx/warehouse/record"
 )
 
@@ -84,15 +83,11 @@ func TestSourceStateIsTheWorstOfItsPollers(t *testing.T) {
 			if got.Status.State != c.want || got.Complete != c.complete {
 				t.Errorf("got %s, complete %t, want %s, %t", got.Status.State, got.Complete, c.want, c.complete)
 			}
-			if diff := cmp.Diff(governance.OptionalTimestamp(c.through), got.Status.ReadThroughAt); diff != "" {
-				t.Errorf("read through (-want +got):\n%s", diff)
-			}
+			check.WantSame(t, "read through", governance.OptionalTimestamp(c.through), got.Status.ReadThroughAt)
 			if (got.Status.Backfill == nil) != (c.complete || c.want == governance.SourceOff) {
 				t.Errorf("got progress %+v", got.Status.Backfill)
 			}
-			if got.Status.Gaps != 3 {
-				t.Errorf("got %d gaps, want the sum over the pollers, 3", got.Status.Gaps)
-			}
+			check.Want(t, 3, got.Status.Gaps, "gaps", "the sum over the pollers, 3")
 		})
 	}
 }

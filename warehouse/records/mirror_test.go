@@ -24,9 +24,7 @@ func TestMirrorsAreFoundFromBothSides(t *testing.T) {
 			SourceURL: "https://" + source + ".example/" + id, OnchainID: onchainID, Withdrawn: withdrawn,
 		}
 		run := records.Import{ID: uuid.New(), ObservedAt: time.UnixMilli(0).UTC()}
-		if _, err := records.Append(t.Context(), w, run, []record.Record{p}); err != nil {
-			t.Fatal(err)
-		}
+		env.Must(records.Append(t.Context(), w, run, []record.Record{p}))(t)
 		return p.Hash()
 	}
 	onchain := write(governance.Governor, governor, governor+"/85", governor+"/85", false)

@@ -8,17 +8,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"pnyx/test/check"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/source"
 )
 
 func unhex(t *testing.T, digits string) []byte {
 	t.Helper()
-	data, err := hex.DecodeString(digits)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
+	return check.Must(hex.DecodeString(digits))(t)
 }
 
 const (

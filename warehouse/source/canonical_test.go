@@ -10,6 +10,7 @@ import (
 
 	"pnyx/governance"
 	"pnyx/governance/rules"
+	"pnyx/test/check"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/source"
 )
@@ -17,10 +18,7 @@ import (
 func TestTheDocumentHasAnExampleOfEachCanonicalLine(t *testing.T) {
 	t.Parallel()
 
-	readme, err := os.ReadFile("../../docs/sources.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	readme := check.Must(os.ReadFile("../../docs/sources.md"))(t)
 	proposal := &record.ProposalRef{Provider: governance.Tally, ExternalID: "harbor-17"}
 	examples := strings.Split(string(readme), "```json\n")[1:]
 	wants := []record.Record{
@@ -210,10 +208,7 @@ var update = flag.Bool("update", false, "write the table of formats into docs/so
 // TestTheDocumentListsTheFormats is not parallel: with -update it writes a file that other
 // tests read.
 func TestTheDocumentListsTheFormats(t *testing.T) {
-	readme, err := os.ReadFile("../../docs/sources.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	readme := check.Must(os.ReadFile("../../docs/sources.md"))(t)
 	const begin, end = "### Upstream formats\n\n", "\nThe files of a Discourse forum"
 	before, rest, foundBegin := strings.Cut(string(readme), begin)
 	table, after, foundEnd := strings.Cut(rest, end)
@@ -223,9 +218,7 @@ func TestTheDocumentListsTheFormats(t *testing.T) {
 	want := source.FormatTable()
 	if *update {
 		content := before + begin + want + end + after
-		if err := os.WriteFile("../../docs/sources.md", []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.MustDo(t, os.WriteFile("../../docs/sources.md", []byte(content), 0o600))
 		return
 	}
 	if table != want {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"pnyx/test/check"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/source"
 )
@@ -18,12 +19,8 @@ import (
 func write(tb testing.TB, folder, name, content string) string {
 	tb.Helper()
 	path := filepath.Join(folder, filepath.FromSlash(name))
-	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
-		tb.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		tb.Fatal(err)
-	}
+	check.MustDo(tb, os.MkdirAll(filepath.Dir(path), 0o750))
+	check.MustDo(tb, os.WriteFile(path, []byte(content), 0o600))
 	return path
 }
 
@@ -32,12 +29,8 @@ func pack(tb testing.TB, content string) string {
 	tb.Helper()
 	var packed bytes.Buffer
 	zip := gzip.NewWriter(&packed)
-	if _, err := zip.Write([]byte(content)); err != nil {
-		tb.Fatal(err)
-	}
-	if err := zip.Close(); err != nil {
-		tb.Fatal(err)
-	}
+	check.Must(zip.Write([]byte(content)))(tb)
+	check.MustDo(tb, zip.Close())
 	return packed.String()
 }
 
@@ -55,9 +48,7 @@ func TestFindRecognizesEachFormatByItsFirstRecord(t *testing.T) {
 			if files[0].Format != format || files[0].Kind != format.Kind() {
 				t.Errorf("got %q of kind %q, want %q of kind %q", files[0].Format, files[0].Kind, format, format.Kind())
 			}
-			if records, err := readAll(t, files[0], 0); err != nil || len(records) != 1 {
-				t.Errorf("got %d records and %v, want one", len(records), err)
-			}
+			check.Want(t, 1, len(check.Must(readAll(t, files[0], 0))(t)), "records")
 		})
 	}
 }
@@ -79,24 +70,17 @@ func TestFindListsFilesInImportOrder(t *testing.T) {
 	write(t, folder, "a/notes.txt", "another format")
 
 	files, problems := source.Find([]string{folder})
-	if len(problems) > 0 {
-		t.Errorf("problems: got %v, want none", problems)
-	}
+	check.Want(t, 0, len(problems), "problems", problems)
 	var got []string
 	for _, file := range files {
-		name, err := filepath.Rel(folder, file.Path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		name := check.Must(filepath.Rel(folder, file.Path))(t)
 		got = append(got, filepath.ToSlash(name))
 	}
 	want := []string{
 		"c/daos.ndjson", "e/spaces.ndjson", "d/" + forum + "/categories.ndjson", "e/proposals.ndjson.gz",
 		"d/" + forum + "/topics.ndjson", "b/1.jsonl", "b/2.NDJSON", "a/recorded.ndjson", "a/empty.ndjson",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("files (-want +got):\n%s", diff)
-	}
+	check.WantSame(t, "files", want, got)
 }
 
 func TestFindListsAFileOnceUnderSeveralPaths(t *testing.T) {

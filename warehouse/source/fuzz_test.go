@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"pnyx/test/check"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/source"
 )
@@ -70,9 +71,7 @@ func checkFields(t *testing.T, text string) {
 		t.Fatalf("got fields %q, want %q", got, want)
 	}
 	for name, value := range want {
-		if got[name] != string(value) {
-			t.Errorf("field %q: got %q, want %q", name, got[name], value)
-		}
+		check.Want(t, string(value), got[name], "field", name)
 	}
 }
 
@@ -81,18 +80,11 @@ func statesTwice(t *testing.T, text string) bool {
 	t.Helper()
 	seen := map[string]bool{}
 	decoder := json.NewDecoder(strings.NewReader(text))
-	if _, err := decoder.Token(); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(decoder.Token())(t)
 	for decoder.More() {
-		name, err := decoder.Token()
-		if err != nil {
-			t.Fatal(err)
-		}
+		name := check.Must(decoder.Token())(t)
 		var value json.RawMessage
-		if err := decoder.Decode(&value); err != nil {
-			t.Fatal(err)
-		}
+		check.MustDo(t, decoder.Decode(&value))
 		field := fmt.Sprint(name)
 		if seen[field] {
 			return true

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"testing"
 
+	"pnyx/test/check"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/source"
 )
@@ -35,9 +36,7 @@ func votesFile(tb testing.TB, content string) source.File {
 // checkVotes checks that the file's ballots are v-0, v-1, … up to n.
 func checkVotes(t *testing.T, records []record.Record, n int) {
 	t.Helper()
-	if len(records) != n {
-		t.Errorf("got %d records, want %d", len(records), n)
-	}
+	check.Want(t, n, len(records), "records")
 	for i, read := range records {
 		ballot, ok := read.(*record.Ballot)
 		if want := fmt.Sprintf("v-%d", i); !ok || ballot.VoteID != want {
@@ -84,9 +83,7 @@ func TestReaderReadsNothingFromEmptyFiles(t *testing.T) {
 			if len(files) != 1 || len(problems) != 0 || files[0].Format != "" || files[0].Kind != "" {
 				t.Fatalf("got %+v and %v, want one file without a format", files, problems)
 			}
-			if records, err := readAll(t, files[0], 0); err != nil || len(records) != 0 {
-				t.Errorf("got %d records and %v, want none", len(records), err)
-			}
+			check.Want(t, 0, len(check.Must(readAll(t, files[0], 0))(t)), "records")
 		})
 	}
 }
@@ -132,10 +129,7 @@ func TestReaderRepeatsTheErrorThatEndedTheFile(t *testing.T) {
 
 	packed := []byte(pack(t, ballots(10)))
 	packed[len(packed)-6] ^= 0xff // the checksum
-	reader, err := source.Open(votesFile(t, string(packed)), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	reader := check.Must(source.Open(votesFile(t, string(packed)), 0))(t)
 	defer func() { _ = reader.Close() }()
 	for range 10 {
 		if _, err := reader.Next(); err != nil {
@@ -189,19 +183,11 @@ func writeLongLine(tb testing.TB, path string, n int) {
 // writePacked writes a gzip file as a stream.
 func writePacked(tb testing.TB, path string, content func(io.Writer)) {
 	tb.Helper()
-	file, err := os.Create(path)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	zip, err := gzip.NewWriterLevel(file, gzip.BestSpeed)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	file := check.Must(os.Create(path))(tb)
+	zip := check.Must(gzip.NewWriterLevel(file, gzip.BestSpeed))(tb)
 	buffered := bufio.NewWriter(zip)
 	content(buffered)
-	if err := errors.Join(buffered.Flush(), zip.Close(), file.Close()); err != nil {
-		tb.Fatal(err)
-	}
+	check.MustDo(tb, errors.Join(buffered.Flush(), zip.Close(), file.Close()))
 }
 
 func TestReaderAcceptsLinesUpToTheLimit(t *testing.T) {
@@ -231,17 +217,12 @@ func TestReaderMemoryDoesNotGrowWithTheFile(t *testing.T) {
 			_, _ = io.WriteString(to, ballots(1_000))
 		}
 	})
-	reader, err := source.Open(file, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	reader := check.Must(source.Open(file, 0))(t)
 	defer func() { _ = reader.Close() }()
 
 	var early, late uint64
 	for i := range 60_000 {
-		if _, err := reader.Next(); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(reader.Next())(t)
 		switch i {
 		case 1_000:
 			early = heap()

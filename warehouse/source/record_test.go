@@ -5,10 +5,10 @@ import (
 	"io"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
+	"pnyx/test/check"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/source"
 )
@@ -27,9 +27,7 @@ func checkRejections(t *testing.T, format source.Format, tests []rejectionTest) 
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			got, reason := source.ParseLine(source.File{Format: format, Host: forum}, test.line)
-			if reason != test.reason {
-				t.Errorf("reason: got %q, want %q", reason, test.reason)
-			}
+			check.Want(t, test.reason, reason, "reason")
 			if got != nil {
 				t.Errorf("record: got %+v, want none", got)
 			}
@@ -54,9 +52,7 @@ func checkRecords(t *testing.T, format source.Format, tests []recordTest) {
 			if reason != "" {
 				t.Fatalf("reason: got %q, want none", reason)
 			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("record (-want +got):\n%s", diff)
-			}
+			check.WantSame(t, "record", test.want, got)
 			if got.Kind() != format.Kind() && format.Kind() != "" {
 				t.Errorf("kind: got %q, want that of the format, %q", got.Kind(), format.Kind())
 			}

@@ -15,21 +15,13 @@ func TestTokensReadBeforeTheLastPublicationAreNotPublished(t *testing.T) {
 	a := &Accounts{store: accounts.New(store)}
 	read := time.Now()
 	seen := uint64(read.Add(-time.Minute).UnixMicro())
-	if err := a.store.SetTokens(t.Context(), seen, []byte("old")); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, a.store.SetTokens(t.Context(), seen, []byte("old")))
 	// `token issue` writes and publishes between the worker's read and its publication.
 	issued := read.Add(time.Millisecond)
-	if err := a.store.SetTokens(t.Context(), uint64(issued.UnixMicro()), []byte("with the new token")); err != nil {
-		t.Fatal(err)
-	}
-	if err := a.replace(t.Context(), read, seen, []byte("without")); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, a.store.SetTokens(t.Context(), uint64(issued.UnixMicro()), []byte("with the new token")))
+	env.MustDo(t, a.replace(t.Context(), read, seen, []byte("without")))
 	wantTokens(t, a, "with the new token")
-	if err := a.replace(t.Context(), issued.Add(time.Millisecond), uint64(issued.UnixMicro()), []byte("of the next round")); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, a.replace(t.Context(), issued.Add(time.Millisecond), uint64(issued.UnixMicro()), []byte("of the next round")))
 	wantTokens(t, a, "of the next round")
 }
 

@@ -42,24 +42,12 @@ func (b *bench) open(format string) *changelog.Log {
 // publish states that everything is published, with the epoch of the log.
 func (b *bench) publish(log *changelog.Log) changelog.Told {
 	b.Helper()
-	told, err := log.Open(b.Context())
-	if err != nil {
-		b.Fatal(err)
-	}
+	told := env.Must(log.Open(b.Context()))(b)
 	lease := b.store.NewLease(time.Minute)
-	if err := lease.Acquire(b.Context()); err != nil {
-		b.Fatal(err)
-	}
-	token, err := lease.BeginFullPublication(b.Context())
-	if err != nil {
-		b.Fatal(err)
-	}
-	if err := lease.SetPublicationState(b.Context(), cache.PublicationState{Revision: 1, ChangesEpoch: told.Epoch}, token); err != nil {
-		b.Fatal(err)
-	}
-	if err := lease.Release(b.Context()); err != nil {
-		b.Fatal(err)
-	}
+	env.MustDo(b, lease.Acquire(b.Context()))
+	token := env.Must(lease.BeginFullPublication(b.Context()))(b)
+	env.MustDo(b, lease.SetPublicationState(b.Context(), cache.PublicationState{Revision: 1, ChangesEpoch: told.Epoch}, token))
+	env.MustDo(b, lease.Release(b.Context()))
 	return told
 }
 
@@ -68,18 +56,13 @@ func (b *bench) add(log *changelog.Log, keys ...string) {
 	for _, key := range keys {
 		changes = append(changes, governance.Change{Kind: governance.TopicChange, Key: key, DAOID: "dao", ChangedAt: 1, Revision: "2"})
 	}
-	if err := log.Add(b.Context(), changes, nil); err != nil {
-		b.Error(err)
-	}
+	env.WantError(b, nil, log.Add(b.Context(), changes, nil))
 }
 
 // read returns the keys after a place, in their order.
 func (b *bench) read(after cache.ChangeID) (keys []string, slice cache.ChangeSlice) {
 	b.Helper()
-	slice, err := b.store.Changes(b.Context(), after, 100_000)
-	if err != nil {
-		b.Fatal(err)
-	}
+	slice = env.Must(b.store.Changes(b.Context(), after, 100_000))(b)
 	for _, row := range slice.Rows {
 		keys = append(keys, row.Key)
 	}
@@ -115,9 +98,7 @@ func TestARowThatRedisNeverGotIsServed(t *testing.T) {
 	_, place := b.read(cache.ChangeID{})
 	// A worker that dies between the warehouse and Redis.
 	row := counts.LoggedChange{AtMs: place.Last.Time + 1, Change: governance.Change{Kind: "dao", Key: "lost", DAOID: "lost", Revision: "3"}}
-	if err := counts.NewChangeLog(b.warehouse).Append(t.Context(), epoch, []counts.LoggedChange{row}); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, counts.NewChangeLog(b.warehouse).Append(t.Context(), epoch, []counts.LoggedChange{row}))
 	b.publish(b.open(""))
 	if keys, _ := b.read(place.Last); !slices.Equal(keys, []string{"lost"}) {
 		t.Errorf("got %v, want the lost row", keys)
@@ -189,12 +170,8 @@ func TestChangesOlderThanAWeekExpire(t *testing.T) {
 			Change: governance.Change{Kind: "dao", Key: fmt.Sprint(days), DAOID: "d", Revision: "1"},
 		})
 	}
-	if err := log.Append(t.Context(), epoch, rows); err != nil {
-		t.Fatal(err)
-	}
-	if err := log.SetPosition(t.Context(), counts.LogPosition, counts.ChangePosition{Epoch: epoch}); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, log.Append(t.Context(), epoch, rows))
+	env.MustDo(t, log.SetPosition(t.Context(), counts.LogPosition, counts.ChangePosition{Epoch: epoch}))
 	b.publish(b.open(""))
 	keys, slice := b.read(cache.ChangeID{})
 	week := uint64(now.Add(-cache.ChangeTTL).UnixMilli())
@@ -219,9 +196,7 @@ func TestAnotherFormatIsToldInFull(t *testing.T) {
 		if told.Position != nil && (told.Position.CommittedThrough != 5 || told.Position.Revision != 6 || !slices.Equal(told.Position.LaggingDAOs, want.LaggingDAOs)) {
 			t.Errorf("got position %+v, want %+v", told.Position, want)
 		}
-		if err := log.Advance(t.Context(), want); err != nil {
-			t.Fatal(err)
-		}
+		env.MustDo(t, log.Advance(t.Context(), want))
 	}
 }
 
@@ -229,9 +204,7 @@ func TestWhatAVersionWithoutTheLogPublishedIsToldInFull(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	state := counts.ProposalState{Revision: 7}
-	if err := counts.WriteProposalStates(t.Context(), b.warehouse, []counts.ProposalState{state}); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, counts.WriteProposalStates(t.Context(), b.warehouse, []counts.ProposalState{state}))
 	log := b.open("")
 	if told := b.publish(log); told.Position != nil || !told.Everything {
 		t.Errorf("got %+v, want everything told", told)
@@ -240,9 +213,7 @@ func TestWhatAVersionWithoutTheLogPublishedIsToldInFull(t *testing.T) {
 	if _, slice := b.read(cache.ChangeID{}); slice.First.Time > before {
 		t.Errorf("the log begins at %v, want it readable from a time before the upgrade", slice.First)
 	}
-	if err := log.Advance(t.Context(), counts.ChangePosition{Revision: 8}); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, log.Advance(t.Context(), counts.ChangePosition{Revision: 8}))
 	if told := b.publish(b.open("")); told.Everything {
 		t.Errorf("got %+v, want it told once", told)
 	}

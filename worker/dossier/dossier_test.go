@@ -14,6 +14,7 @@ import (
 	"pnyx/governance"
 	"pnyx/governance/abi"
 	"pnyx/governance/rules"
+	"pnyx/test/env"
 	"pnyx/warehouse/pages"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
@@ -44,10 +45,7 @@ func call(t *testing.T, target, signature string, words ...string) record.Action
 		digits := strings.TrimPrefix(word, "0x")
 		text += strings.Repeat("0", 64-len(digits)) + digits
 	}
-	data, err := hex.DecodeString(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := env.Must(hex.DecodeString(text))(t)
 	return record.Action{Chain: "eip155:1", Target: target, Value: "0", Calldata: data}
 }
 
@@ -101,20 +99,13 @@ func facts(body string, actions ...record.Action) dossier.Facts {
 
 func compose(t *testing.T, f dossier.Facts) (d governance.Dossier, sources []governance.DossierSource) {
 	t.Helper()
-	got, err := dossier.Compose(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := env.Must(dossier.Compose(f))(t)
 	again, err := dossier.Compose(f)
 	if err != nil || string(again.Dossier) != string(got.Dossier) || *again.ArtifactVersion != *got.ArtifactVersion {
 		t.Error("the same records give another dossier")
 	}
-	if err := json.Unmarshal(got.Dossier, &d); err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(got.SourceRefs, &sources); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, json.Unmarshal(got.Dossier, &d))
+	env.MustDo(t, json.Unmarshal(got.SourceRefs, &sources))
 	for _, f := range d.Findings {
 		if strings.Contains(f.Sentence, "%!") {
 			t.Errorf("finding %s says %q", f.Rule, f.Sentence)
@@ -140,9 +131,7 @@ func compose(t *testing.T, f dossier.Facts) (d governance.Dossier, sources []gov
 func resolves(t *testing.T, document json.RawMessage, pointer string) bool {
 	t.Helper()
 	var part any
-	if err := json.Unmarshal(document, &part); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, json.Unmarshal(document, &part))
 	for step := range strings.SplitSeq(pointer[1:], "/") {
 		switch in := part.(type) {
 		case map[string]any:
@@ -264,10 +253,7 @@ func batch(t *testing.T, calls ...record.Action) record.Action {
 		packed += "00" + c.Target[2:] + strings.Repeat("0", 64) + fmt.Sprintf("%064x", len(c.Calldata)) + hex.EncodeToString(c.Calldata)
 	}
 	a := call(t, multisend, "multiSend(bytes)", "20", fmt.Sprintf("%x", len(packed)/2))
-	content, err := hex.DecodeString(packed + strings.Repeat("0", (64-len(packed)%64)%64))
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := env.Must(hex.DecodeString(packed + strings.Repeat("0", (64-len(packed)%64)%64)))(t)
 	a.Calldata = append(a.Calldata, content...)
 	return a
 }
@@ -298,10 +284,7 @@ func TestNumbersOfAVote(t *testing.T) {
 	f.Strongest = []pages.StrongVoter{{Voter: "0xz", Power: decimal.NewFromInt(900)}, {Voter: "0xa", Power: decimal.NewFromInt(80)}}
 	d, _ := compose(t, f)
 	text := func(parts ...any) string {
-		encoded, err := json.Marshal(parts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		encoded := env.Must(json.Marshal(parts))(t)
 		return string(encoded)
 	}
 	for name, c := range map[string]struct{ got, want string }{
@@ -320,9 +303,7 @@ func TestNumbersOfAVote(t *testing.T) {
 		"similar proposals": {text(d.Process.Similar[0].ProposalKey, d.Process.Similar[0].SimilarTitle), `["p1_earlier",true]`},
 		"transfers":         {text(d.Effects.Transfers[0].Amount, d.Effects.Transfers[0].Symbol, d.Effects.Transfers[0].To), `["0.000001","USDC","` + recipient + `"]`},
 	} {
-		if c.got != c.want {
-			t.Errorf("%s: got %s, want %s", name, c.got, c.want)
-		}
+		env.Want(t, c.want, c.got, name)
 	}
 }
 

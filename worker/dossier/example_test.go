@@ -97,16 +97,11 @@ func TestExamplesOfTheDocuments(t *testing.T) {
 		if !slices.Equal(got, e.rules) {
 			t.Errorf("%s: got the findings %v, want %v", name, got, e.rules)
 		}
-		i, err := dossier.Compose(e.facts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		i := env.Must(dossier.Compose(e.facts))(t)
 		text := compact(t, i)
 		path := filepath.Join(folder, name+".json")
 		if *update {
-			if err := os.WriteFile(path, text, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			env.MustDo(t, os.WriteFile(path, text, 0o600))
 			continue
 		}
 		if stored, err := os.ReadFile(path); err != nil || !bytes.Equal(stored, text) {
@@ -119,10 +114,7 @@ func TestExamplesOfTheDocuments(t *testing.T) {
 func compact(t *testing.T, i governance.Intelligence) []byte {
 	t.Helper()
 	line := func(value any) string {
-		encoded, err := json.Marshal(value)
-		if err != nil {
-			t.Fatal(err)
-		}
+		encoded := env.Must(json.Marshal(value))(t)
 		return string(encoded)
 	}
 	rows := func(indent string, value json.RawMessage) string {

@@ -122,9 +122,7 @@ type voted struct {
 
 func store(t *testing.T, w *warehouse.Warehouse, all []record.Record) {
 	t.Helper()
-	if _, err := records.Append(t.Context(), w, records.Import{ID: uuid.New(), ObservedAt: time.Now().UTC().Truncate(time.Millisecond)}, all); err != nil {
-		t.Fatal(err)
-	}
+	env.Must(records.Append(t.Context(), w, records.Import{ID: uuid.New(), ObservedAt: time.Now().UTC().Truncate(time.Millisecond)}, all))(t)
 }
 
 // Dossiers that are read together rest on what each rests on alone: on votes of the same DAO, that ended before, without spam.
@@ -172,9 +170,7 @@ func TestDossiersAreReadTogetherAsAlone(t *testing.T) {
 		all = append(all, f)
 	}
 	store(t, w, list)
-	if err := counts.WriteProposalStates(t.Context(), w, states); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, counts.WriteProposalStates(t.Context(), w, states))
 	topics := []record.Record{}
 	var links []counts.ChangedLink
 	var topicStates []counts.TopicState
@@ -193,9 +189,7 @@ func TestDossiersAreReadTogetherAsAlone(t *testing.T) {
 		topicStates = append(topicStates, state)
 	}
 	store(t, w, topics)
-	if err := errors.Join(counts.WriteProposalLinks(t.Context(), w, links, 1), counts.WriteTopicStates(t.Context(), w, topicStates)); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, errors.Join(counts.WriteProposalLinks(t.Context(), w, links, 1), counts.WriteTopicStates(t.Context(), w, topicStates)))
 	gone := dossier.Facts{}
 	gone.Detail.Identity = governance.Identity{DAOID: "dao", Provider: governance.Snapshot, ExternalID: "gone"}
 	together := append(slices.Clone(all), gone, all[4])
@@ -203,25 +197,17 @@ func TestDossiersAreReadTogetherAsAlone(t *testing.T) {
 	for i := range together {
 		pointers[i] = &together[i]
 	}
-	if err := dossier.Read(t.Context(), w, pointers); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, dossier.Read(t.Context(), w, pointers))
 	for i := range all {
 		alone := all[i]
-		if err := dossier.Read(t.Context(), w, []*dossier.Facts{&alone}); err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(alone, together[i], cmpopts.EquateEmpty(), cmpopts.IgnoreFields(dossier.Facts{}, "OpenedAt")); diff != "" {
-			t.Errorf("%d (-alone +together):\n%s", i, diff)
-		}
+		env.MustDo(t, dossier.Read(t.Context(), w, []*dossier.Facts{&alone}))
+		env.WantSame(t, fmt.Sprintf("%d", i), alone, together[i], cmpopts.EquateEmpty(), cmpopts.IgnoreFields(dossier.Facts{}, "OpenedAt"))
 	}
 	if together[7].Proposal.Ref != (record.RefHash{}) || together[8].Proposal.Ref != together[4].Proposal.Ref {
 		t.Errorf("got %v of what is gone, %v of what is asked twice", together[7].Proposal, together[8].Proposal)
 	}
 	f := together[4]
-	if want := (dossier.AddressHistory{Ballots: 2, Proposals: 2}); f.Histories[a] != want {
-		t.Errorf("got history %+v of the recipient, want %+v", f.Histories[a], want)
-	}
+	env.Want(t, (dossier.AddressHistory{Ballots: 2, Proposals: 2}), f.Histories[a], "history", "of the recipient")
 	if f.Returning != 2 || f.Recasts != (pages.Recasts{Recasts: 1, SideChanges: 1}) || len(f.Ballots) != 3 || len(f.Known) != 4 {
 		t.Errorf("got %d returning voters, %+v, %d ballots, %d known", f.Returning, f.Recasts, len(f.Ballots), len(f.Known))
 	}

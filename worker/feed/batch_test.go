@@ -3,8 +3,7 @@ package feed
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"pnyx/test/check"
 	"pnyx/warehouse/feed"
 	"pnyx/warehouse/record"
 )
@@ -22,9 +21,7 @@ func TestDivideBoundsProposalsAndBallots(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(test.want, divide(test.proposals)); diff != "" {
-				t.Errorf("batches (-want +got):\n%s", diff)
-			}
+			check.WantSame(t, "batches", test.want, divide(test.proposals))
 		})
 	}
 }
@@ -51,9 +48,7 @@ func TestLaterVotesAreProcessedBeforeThoseThatArePending(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(test.want, batchesOf(test.pending, test.later)); diff != "" {
-				t.Errorf("batches (-want +got):\n%s", diff)
-			}
+			check.WantSame(t, "batches", test.want, batchesOf(test.pending, test.later))
 		})
 	}
 }

@@ -5,10 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"pnyx/governance"
 	"pnyx/governance/rules"
+	"pnyx/test/check"
 	"pnyx/warehouse/counts"
 	"pnyx/warehouse/feed"
 	"pnyx/warehouse/record"
@@ -138,9 +137,7 @@ func TestEventsAreDerivedFromTimesStatesAndMilestones(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(c.want, eventsOf(c.proposal, c.change)); diff != "" {
-				t.Errorf("events (-want +got):\n%s", diff)
-			}
+			check.WantSame(t, "events", c.want, eventsOf(c.proposal, c.change))
 		})
 	}
 }
@@ -156,9 +153,7 @@ func TestEventKeepsTheTimeOfItsFirstDiscovery(t *testing.T) {
 		if row.EventID == id {
 			want = *in(-7)
 		}
-		if row.DiscoveredAt != want {
-			t.Errorf("%s: got %s, want %s", row.EventType, row.DiscoveredAt, want)
-		}
+		check.Want(t, want, row.DiscoveredAt, row.EventType)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"pnyx/governance"
 	"pnyx/governance/rules"
+	"pnyx/test/check"
 	"pnyx/warehouse/feed"
 	"pnyx/warehouse/record"
 )
@@ -81,10 +82,7 @@ func TestSignalsFollowTheQuorumOfTheContract(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			rows, err := c.p.signalRows()
-			if err != nil {
-				t.Fatal(err)
-			}
+			rows := check.Must(c.p.signalRows())(t)
 			has := func(signal string) bool {
 				return slices.ContainsFunc(rows, func(r feed.FeedSignal) bool { return string(r.SignalType) == signal })
 			}
@@ -110,10 +108,7 @@ func TestProvisionalNumbersGiveNoSignal(t *testing.T) {
 	t.Parallel()
 	p := counted(quorumOf(61, ""), governance.BallotsBasis, 51, 49, 9)
 	p.state.QualityFlags = []string{string(rules.Provisional)}
-	rows, err := p.signalRows()
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := check.Must(p.signalRows())(t)
 	for _, row := range rows {
 		if row.SignalType != "voting_opened" && row.SignalType != "proposal_deadline_reminder" {
 			t.Errorf("got %s", row.SignalType)
@@ -136,10 +131,7 @@ func TestEventsFollowTheQuorumOfTheContract(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := slices.ContainsFunc(c.p.eventRows(nil), func(e feed.FeedEvent) bool { return e.EventType == rules.QuorumReached })
-			if got != c.want {
-				t.Errorf("got %t, want %t", got, c.want)
-			}
+			check.Want(t, c.want, slices.ContainsFunc(c.p.eventRows(nil), func(e feed.FeedEvent) bool { return e.EventType == rules.QuorumReached }))
 		})
 	}
 }
@@ -155,15 +147,10 @@ func TestVoteThatIsOverBeforeItsEndHasTheSignalsOfItsResult(t *testing.T) {
 	p := proposal{record: r, state: stateOf(r)}
 	p.state.Lifecycle, p.state.VoteReady, p.state.Votes, p.state.Power = governance.Closed, true, 3, decimal.NewFromInt(9)
 	p.state.Basis, p.state.Settled, p.state.TotalVotes, p.state.TotalPower = governance.BallotsBasis, true, &p.state.Votes, p.state.Power
-	rows, err := p.signalRows()
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := check.Must(p.signalRows())(t)
 	for _, row := range rows {
 		if row.SignalType == "quorum_missed" {
-			if row.DetectedAt != *in(1) {
-				t.Errorf("got it at %s, want %s", row.DetectedAt, *in(1))
-			}
+			check.Want(t, *in(1), row.DetectedAt)
 			return
 		}
 	}

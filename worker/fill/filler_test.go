@@ -32,9 +32,7 @@ func TestAPageIsReadAgainWhenItsCopyIsReplacedMeanwhile(t *testing.T) {
 	store := env.Store(t, env.EmbeddedRedis(t))
 	replace := func(revision, generation uint64) {
 		writer := store.NewWriter(revision)
-		if err := errors.Join(writer.SetVersion(t.Context(), query.Ballots{Proposal: "p1_large"}.Scope(), generation), writer.Flush(t.Context())); err != nil {
-			t.Fatal(err)
-		}
+		env.MustDo(t, errors.Join(writer.SetVersion(t.Context(), query.Ballots{Proposal: "p1_large"}.Scope(), generation), writer.Flush(t.Context())))
 	}
 	scope := query.Ballots{Proposal: "p1_large"}.Scope()
 	building := page{Filler: &Filler{Options: Options{Store: store}}}
@@ -79,9 +77,7 @@ func TestAPageThatWasStoredMeanwhileIsNotMadeAgain(t *testing.T) {
 	wanted := query.Ballots{Proposal: "p1_large"}
 	request := cache.NewPageRequest(wanted)
 	writer := store.NewWriter(7)
-	if err := errors.Join(writer.SetVersion(t.Context(), wanted.Scope(), 0), writer.Flush(t.Context())); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, errors.Join(writer.SetVersion(t.Context(), wanted.Scope(), 0), writer.Flush(t.Context())))
 	var log bytes.Buffer
 	// Without a warehouse, a page that is made fails, and that is logged.
 	filler := newFiller(store, time.Minute, &log)
@@ -181,9 +177,7 @@ func TestAPageThatCannotBeMadeFailsNoOtherOfItsSet(t *testing.T) {
 	}
 	read := 0
 	filler.fill(t.Context(), fills, func() { read++ })
-	if read != 1 {
-		t.Errorf("the set said %d times that it has read what it needs, want once", read)
-	}
+	env.Want(t, 1, read, "times that the set has read what it needs")
 	for _, fill := range fills {
 		_, _, err := store.Page(t.Context(), fill.Page)
 		if missing := errors.Is(err, cache.ErrMiss); missing != (fill.Page.Key() == bad) {

@@ -67,8 +67,6 @@ func TestAttackALateHeartbeatDoesNotHoldACompletedPage(t *testing.T) {
 		Deadline: governance.TimestampOf(time.Now().Add(time.Minute)),
 	}}, func() {})
 	<-hook.ended
-	pending, err := env.RedisClient(t, url).Keys(t.Context(), "*pending:*").Result()
-	if err != nil || len(pending) > 0 {
-		t.Errorf("got the pending pages %q, %v, want none: the page would not be enqueued again", pending, err)
-	}
+	pending := env.Must(env.RedisClient(t, url).Keys(t.Context(), "*pending:*").Result())(t)
+	env.Want(t, 0, len(pending), "the pending pages", pending, "none: the page would not be enqueued again")
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"pnyx/governance"
+	"pnyx/test/env"
 	"pnyx/warehouse/pages"
 )
 
@@ -18,9 +19,7 @@ func TestBallotsOfChoicesThatDoNotExistAreInvalid(t *testing.T) {
 		if invalid {
 			label += " invalid"
 		}
-		if label != want {
-			t.Errorf("%s: got %s, want %s", raw, label, want)
-		}
+		env.Want(t, want, label, raw)
 	}
 	for bounds, want := range map[governance.ChoiceBounds]map[string]bool{
 		{Most: 1}:                {"1": false, "[1]": false, "[1,2]": true, "0": true, "1.5": true, "-1": true},
@@ -63,9 +62,7 @@ func TestADossierGivesInvalidBallotsToNoChoice(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := invalidIn(c.of)(c.ballot); got != c.invalid {
-				t.Errorf("got %t, want %t", got, c.invalid)
-			}
+			env.Want(t, c.invalid, invalidIn(c.of)(c.ballot))
 		})
 	}
 }

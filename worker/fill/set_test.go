@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
@@ -273,9 +272,7 @@ func TestLongSetsGiveWhatSinglePagesGive(t *testing.T) {
 				requests[i] = cache.NewPageRequest(kinds[name]())
 			}
 			together, alone := s.fill(requests, len(requests)), s.fill(requests, 1)
-			if diff := cmp.Diff(alone, together); diff != "" {
-				t.Errorf("pages that were made together differ (-alone +together):\n%s", diff)
-			}
+			env.WantSame(t, "pages that were made together differ", alone, together)
 			rows := 0
 			for _, p := range alone {
 				if !p.Absent && len(p.Payload) > 1 {

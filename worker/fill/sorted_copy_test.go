@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/shopspring/decimal"
@@ -51,13 +50,10 @@ func newWalked(t *testing.T) *walked {
 		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)), Metrics: prometheus.NewRegistry(),
 	})
 	writer := store.NewWriter(1)
-	err := errors.Join(writer.SetPayload(t.Context(), cache.ProposalDetailKey(walkedKey), cache.View{}, governance.ProposalDetail{
+	env.MustDo(t, errors.Join(writer.SetPayload(t.Context(), cache.ProposalDetailKey(walkedKey), cache.View{}, governance.ProposalDetail{
 		ProposalKey: walkedKey, Choices: []governance.Choice{{Key: "1", Label: "For"}, {Key: "2", Label: "Against"}},
 		Identity: governance.Identity{Provider: walkedRef.Provider, ExternalID: walkedRef.ExternalID},
-	}), writer.Flush(t.Context()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	}), writer.Flush(t.Context())))
 	var cast []record.Record
 	for i := range walkedBallots {
 		cast = append(cast, w.ballot(i, int64(i/9)))
@@ -151,9 +147,7 @@ func TestPagesOfASortedCopyHaveEachBallotOnce(t *testing.T) {
 		for _, shown := range []int{query.ShortPage, 70, 300} {
 			t.Run(fmt.Sprintf("%d by %s", shown, order), func(t *testing.T) {
 				ballots, _ := w.walk(order, shown, func(int) {})
-				if diff := cmp.Diff(w.counted(order), votersOf(ballots)); diff != "" {
-					t.Errorf("the pages differ from the table (-table +pages):\n%s", diff)
-				}
+				env.WantSame(t, "the pages differ from the table", w.counted(order), votersOf(ballots))
 			})
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/redis/go-redis/v9"
 
 	"pnyx/cache"
@@ -37,9 +36,7 @@ func TestChangesComeAfterTheListsThatShowThem(t *testing.T) {
 		listed := e.noteListed()
 		cutOff()
 		e.step()
-		if got := slices.Sorted(maps.Keys(listed)); !cmp.Equal(got, want) {
-			t.Errorf("%s: got rows %q after their lists, want %q", name, got, want)
-		}
+		env.WantSame(t, fmt.Sprint(name, " ", "rows", " ", "after their lists"), want, slices.Sorted(maps.Keys(listed)))
 	}
 }
 
@@ -67,27 +64,19 @@ func (e *electorate) wantTold(since cache.ChangeID, want map[string]bool) {
 	for _, row := range e.changes(since).Rows {
 		delete(want, row.Key)
 	}
-	if len(want) > 0 {
-		e.t.Errorf("got no change of %d subjects, want one of each: %v", len(want), want)
-	}
+	env.Want(e.t, 0, len(want), "no change", "subjects", "one of each", want)
 }
 
 func (e *electorate) changes(after cache.ChangeID) cache.ChangeSlice {
 	e.t.Helper()
-	slice, err := e.publisher.Store.Changes(e.t.Context(), after, 10_000)
-	if err != nil {
-		e.t.Fatal(err)
-	}
-	return slice
+	return env.Must(e.publisher.Store.Changes(e.t.Context(), after, 10_000))(e.t)
 }
 
 // flush empties Redis while the leader works on, as another one that has just begun.
 func (e *electorate) flush() {
 	e.t.Helper()
 	env.FlushRedis(e.t, env.RedisClient(e.t, e.redisURL))
-	if err := e.publisher.Lease.Acquire(e.t.Context()); err != nil {
-		e.t.Fatal(err)
-	}
+	env.MustDo(e.t, e.publisher.Lease.Acquire(e.t.Context()))
 	e.takeOver()
 }
 
@@ -159,10 +148,7 @@ func (b *beforeCommand) ProcessPipelineHook(next redis.ProcessPipelineHook) redi
 // one takes over.
 func (e *electorate) dieAfterTopics() {
 	e.t.Helper()
-	catalog, err := records.ReadCatalog(e.t.Context(), e.publisher.Warehouse)
-	if err != nil {
-		e.t.Fatal(err)
-	}
+	catalog := env.Must(records.ReadCatalog(e.t.Context(), e.publisher.Warehouse))(e.t)
 	revision := e.term.published.Revision + 1
 	topics := topicPublication{
 		run:  &run{Publisher: e.publisher, revision: revision, writer: e.publisher.Store.NewWriter(revision), catalog: catalog},
@@ -179,10 +165,7 @@ func (e *electorate) dieAfterTopics() {
 func (e *electorate) noteListed() (listed map[string]bool) {
 	e.t.Helper()
 	version := func(scope query.Scope) uint64 {
-		found, err := e.publisher.Store.Version(e.t.Context(), scope)
-		if err != nil {
-			e.t.Fatal(err)
-		}
+		found := env.Must(e.publisher.Store.Version(e.t.Context(), scope))(e.t)
 		return found.Revision
 	}
 	lists := map[governance.ChangeKind]query.Scope{

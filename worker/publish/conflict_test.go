@@ -9,6 +9,7 @@ import (
 
 	"pnyx/governance"
 	"pnyx/governance/rules"
+	"pnyx/test/env"
 	"pnyx/warehouse/counts"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
@@ -232,13 +233,9 @@ func TestACorrectionStatesWhatChangedTheResult(t *testing.T) {
 			for _, found := range p.correctedBy(was, c.is).corrections {
 				got[found.Field] = found.Reason
 			}
-			if len(got) != len(c.want) {
-				t.Errorf("got %v, want %v", got, c.want)
-			}
+			env.Want(t, len(c.want), len(got), got)
 			for field, reason := range c.want {
-				if got[field] != reason {
-					t.Errorf("got %q for %s, want %q", got[field], field, reason)
-				}
+				env.Want(t, reason, got[field], "for", field)
 			}
 		})
 	}

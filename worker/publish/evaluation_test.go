@@ -10,6 +10,7 @@ import (
 
 	"pnyx/governance"
 	"pnyx/governance/rules"
+	"pnyx/test/env"
 	"pnyx/warehouse/counts"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
@@ -143,9 +144,7 @@ func TestOutcomeIsStatedOrDerivedOrUnknown(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := evaluate(c.proposal, "dao", c.ballots, now).outcome; got != c.want {
-				t.Errorf("got %s, want %s", got, c.want)
-			}
+			env.Want(t, c.want, evaluate(c.proposal, "dao", c.ballots, now).outcome)
 		})
 	}
 }
@@ -174,9 +173,7 @@ func TestReadinessAndCoverageFollowStoredBallots(t *testing.T) {
 			if ready := got.Totals != nil; ready != c.ready || (got.Quorum != nil) != c.ready || (len(got.Choices) > 0) != c.ready {
 				t.Errorf("got totals %v, quorum %v, choices %v, want ready %v", got.Totals, got.Quorum, got.Choices, c.ready)
 			}
-			if got.CoverageStatus != c.coverage {
-				t.Errorf("got coverage %s, want %s", got.CoverageStatus, c.coverage)
-			}
+			env.Want(t, c.coverage, got.CoverageStatus, "coverage")
 		})
 	}
 }
@@ -198,16 +195,12 @@ func TestChoicesAreDerivedFromBallotsWhereUpstreamStatesNone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got := countVotes(snapshotProposal(func(p *record.Proposal) { p.Choices = c.stated }), c.ballots, true)
-			if diff := cmp.Diff(c.want, got.choices); diff != "" {
-				t.Errorf("choices (-want +got):\n%s", diff)
-			}
+			env.WantSame(t, "choices", c.want, got.choices)
 			derived := false
 			for _, flag := range got.flags {
 				derived = derived || flag == rules.ChoicesDerived
 			}
-			if derived != c.derived {
-				t.Errorf("got derived %v, want %v", derived, c.derived)
-			}
+			env.Want(t, c.derived, derived, "derived")
 		})
 	}
 }
@@ -240,9 +233,7 @@ func TestCopelandScoresAreUpstreams(t *testing.T) {
 	want := []governance.ChoiceTotal{
 		{Key: "1", Label: "A", VotingPower: "0.5"}, {Key: "2", Label: "B", VotingPower: "1.5"},
 	}
-	if diff := cmp.Diff(want, got.choiceTotals()); diff != "" {
-		t.Errorf("with stated scores (-want +got):\n%s", diff)
-	}
+	env.WantSame(t, "with stated scores", want, got.choiceTotals())
 }
 
 func TestUpdatedAtIsStatedOrTheLatestPassedTime(t *testing.T) {
@@ -288,9 +279,7 @@ func TestDAOCoverageFollowsItsSources(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dao := records.CatalogDAO{ID: "dao", Sources: []record.SourceRef{space, forum}}
-			if got := daoCoverage(dao, records.Catalog{Sources: c.sources}); got != c.want {
-				t.Errorf("got %s, want %s", got, c.want)
-			}
+			env.Want(t, c.want, daoCoverage(dao, records.Catalog{Sources: c.sources}))
 		})
 	}
 }
@@ -312,9 +301,7 @@ func TestDAOVoteCoverageFollowsStartedProposals(t *testing.T) {
 			t.Parallel()
 			totals := counts.DAOTotals{Started: c.started, Ready: c.ready, Covered: c.covered}
 			totals.Counts.Total = c.total
-			if got := daoVoteCoverage(totals); got != c.want {
-				t.Errorf("got %s, want %s", got, c.want)
-			}
+			env.Want(t, c.want, daoVoteCoverage(totals))
 		})
 	}
 }
@@ -337,9 +324,7 @@ func TestGlobalStatusIsTheStatusOfAllDAOs(t *testing.T) {
 			for _, status := range c.statuses {
 				global.add(governance.DataStatus{CoverageStatus: status, VoteCoverageStatus: governance.VotesReady})
 			}
-			if got := global.dataStatus().CoverageStatus; got != c.want {
-				t.Errorf("got %s, want %s", got, c.want)
-			}
+			env.Want(t, c.want, global.dataStatus().CoverageStatus)
 		})
 	}
 }
@@ -348,9 +333,7 @@ func TestUnknownWordOfUpstreamDecidesNothing(t *testing.T) {
 	t.Parallel()
 	ballots := counted(map[string]string{"for": "10", "against": "3", "abstain": "2"})
 	e := evaluate(governorProposal("reconsidered", func(p *record.Proposal) { p.Quorum = new(decimal.NewFromInt(1)) }), "dao", ballots, now)
-	if e.outcome != governance.Unknown {
-		t.Errorf("got %s, want an unknown outcome", e.outcome)
-	}
+	env.Want(t, governance.Unknown, e.outcome, "an unknown outcome")
 	if !slices.ContainsFunc(e.conflicts, func(w governance.Warning) bool {
 		return w.Code == rules.StateUnknown && w.Details["state"] == "reconsidered"
 	}) {

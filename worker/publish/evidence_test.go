@@ -4,11 +4,11 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
 	"pnyx/governance/rules"
+	"pnyx/test/env"
 	"pnyx/warehouse/counts"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
@@ -44,16 +44,12 @@ func TestProvenanceNamesTheRecordOfEachKnownField(t *testing.T) {
 		"lifecycleStatus": own("lifecycleStatus", "#start,end"),
 		"outcome":         byVotes("outcome"), "ballots": byVotes("ballots"),
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("provenance (-want +got):\n%s", diff)
-	}
+	env.WantSame(t, "provenance", want, got)
 
 	got = sources(snapshotProposal(func(p *record.Proposal) {
 		*p = record.Proposal{ProposalRef: p.ProposalRef, SourceID: p.SourceID}
 	}), ballots{})
-	if diff := cmp.Diff(map[string]governance.Provenance{"lifecycleStatus": own("lifecycleStatus", "")}, got); diff != "" {
-		t.Errorf("provenance where nothing is stated (-want +got):\n%s", diff)
-	}
+	env.WantSame(t, "provenance where nothing is stated", map[string]governance.Provenance{"lifecycleStatus": own("lifecycleStatus", "")}, got)
 }
 
 func TestProvenanceNamesTheStatementThatDecided(t *testing.T) {
@@ -84,9 +80,7 @@ func TestProvenanceNamesTheStatementThatDecided(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got := sources(c.proposal, votes)[c.field]
-			if want := "dao.eth/proposals/0x1" + c.want; got.Source != want {
-				t.Errorf("got %q, want %q", got.Source, want)
-			}
+			env.Want(t, "dao.eth/proposals/0x1"+c.want, got.Source)
 		})
 	}
 }
@@ -105,9 +99,7 @@ func TestAnEndBeforeTheStartIsFlagged(t *testing.T) {
 	t.Parallel()
 	for end, want := range map[int]bool{-49: true, -48: false, -24: false} {
 		e := evaluate(snapshotProposal(func(p *record.Proposal) { p.EndAt = in(end) }), "dao", ballots{}, now)
-		if got := slices.Contains(e.flags, rules.TimesReversed); got != want {
-			t.Errorf("an end %d hours after the start: got flagged %t, want %t", end+48, got, want)
-		}
+		env.Want(t, want, slices.Contains(e.flags, rules.TimesReversed), "an end", end+48, "hours after the start", "flagged")
 	}
 }
 
@@ -177,16 +169,12 @@ func TestAnImportIsNoSync(t *testing.T) {
 			dao := records.CatalogDAO{ID: "dao", Sources: []record.SourceRef{space}}
 			catalog := records.Catalog{Sources: map[record.SourceRef]records.CatalogSource{space: c.source}}
 			got := evaluateDAO(dao, catalog, counts.DAOTotals{}).dataStatus()
-			if diff := cmp.Diff(c.want, got.LatestSuccessfulSync.GovernanceAt); diff != "" {
-				t.Errorf("latest sync (-want +got):\n%s", diff)
-			}
+			env.WantSame(t, "latest sync", c.want, got.LatestSuccessfulSync.GovernanceAt)
 			c.fresh.Provider, c.fresh.ID = space.Provider, space.ID
 			if len(got.Sources) != 1 {
 				t.Fatalf("got sources %v, want one", got.Sources)
 			}
-			if diff := cmp.Diff(c.fresh, got.Sources[0].Freshness()); diff != "" {
-				t.Errorf("source (-want +got):\n%s", diff)
-			}
+			env.WantSame(t, "source", c.fresh, got.Sources[0].Freshness())
 		})
 	}
 }

@@ -54,9 +54,7 @@ func TestAPublicationOfEverythingComesFirst(t *testing.T) {
 func TestEverythingIsAboutToBePublishedToAnEmptyRedis(t *testing.T) {
 	t.Parallel()
 	e := newElectorate(t, 1)
-	if err := env.RedisClient(t, e.redisURL).FlushAll(t.Context()).Err(); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, env.RedisClient(t, e.redisURL).FlushAll(t.Context()).Err())
 	if !e.publisher.isPublishingEverything(t.Context()) {
 		t.Error("sorted copies are built before anything is published")
 	}
@@ -74,10 +72,7 @@ func TestIdlePublisherReadsNothingUntilItIsTold(t *testing.T) {
 	e.publisher.Warehouse.Instrument(registry, nil)
 	statements := func() (sum uint64) {
 		t.Helper()
-		families, err := registry.Gather()
-		if err != nil {
-			t.Fatal(err)
-		}
+		families := env.Must(registry.Gather())(t)
 		for _, family := range families {
 			for _, metric := range family.GetMetric() {
 				sum += metric.GetHistogram().GetSampleCount()
@@ -87,9 +82,7 @@ func TestIdlePublisherReadsNothingUntilItIsTold(t *testing.T) {
 	}
 	idle := func() {
 		t.Helper()
-		if err := e.term.step(t.Context(), time.Hour); err != nil {
-			t.Fatal(err)
-		}
+		env.MustDo(t, e.term.step(t.Context(), time.Hour))
 	}
 	trips := &roundTrips{}
 	cache.Client(e.publisher.Store.Conn()).AddHook(trips)
@@ -97,18 +90,12 @@ func TestIdlePublisherReadsNothingUntilItIsTold(t *testing.T) {
 	for range 10 {
 		idle()
 	}
-	if got := statements() - before; got != 0 {
-		t.Errorf("got %d statements in 10 idle steps, want 0", got)
-	}
-	if got := trips.count.Load(); got != 20 {
-		t.Errorf("got %d round trips to Redis in 10 idle steps, want 20", got)
-	}
+	env.Want(t, 0, statements()-before, "statements in 10 idle steps")
+	env.Want(t, 20, trips.count.Load(), "round trips to Redis in 10 idle steps")
 	published := e.term.published.Revision
 	e.append([]record.Record{e.ballot()})
 	idle()
-	if got := e.term.published.Revision; got != published {
-		t.Errorf("got revision %d without being told of a batch, want %d", got, published)
-	}
+	env.Want(t, published, e.term.published.Revision, "revision", "without being told of a batch")
 	e.step()
 	if got := e.term.published.Revision; got == published {
 		t.Errorf("got revision %d after being told of a batch, want a later one", got)
@@ -160,11 +147,7 @@ func (e *electorate) mismatched(part int64) *record.Ballot {
 
 func (e *electorate) detail() cache.View {
 	e.t.Helper()
-	view, err := e.publisher.Store.View(e.t.Context(), cache.DAODetailKey("space-0"))
-	if err != nil {
-		e.t.Fatal(err)
-	}
-	return view
+	return env.Must(e.publisher.Store.View(e.t.Context(), cache.DAODetailKey("space-0")))(e.t)
 }
 
 // While nodes of the version before serve, nodes of this one do not become ready with a DAO
@@ -179,9 +162,7 @@ func TestFirstPublicationOfAFormatCountsAgainWhatItWithholds(t *testing.T) {
 			e.append([]record.Record{e.mismatched(4)})
 			e.flush()
 			if served {
-				if err := env.RedisClient(t, e.redisURL).Set(t.Context(), previousState, "state", 0).Err(); err != nil {
-					t.Fatal(err)
-				}
+				env.MustDo(t, env.RedisClient(t, e.redisURL).Set(t.Context(), previousState, "state", 0).Err())
 			}
 			e.shown = func() {
 				e.shown = func() {}
@@ -206,13 +187,8 @@ func TestKeptNumbersAreFreshNoLongerThanTheyAreKnownToBe(t *testing.T) {
 	before := e.detail()
 	e.append([]record.Record{e.mismatched(4)})
 	e.takeOver()
-	pulse, err := e.publisher.Warehouse.Pulse(t.Context(), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := e.term.publishAll(t.Context(), pulse.Now.Add(time.Hour), "others"); err != nil {
-		t.Fatal(err)
-	}
+	pulse := env.Must(e.publisher.Warehouse.Pulse(t.Context(), 0))(t)
+	env.MustDo(t, e.term.publishAll(t.Context(), pulse.Now.Add(time.Hour), "others"))
 	after := e.detail()
 	if after.FreshUntil == nil || *after.FreshUntil != before.DataAsOf || after.DataAsOf != before.DataAsOf {
 		t.Errorf("got numbers of %s, fresh until %v, want both to be %s", after.DataAsOf, after.FreshUntil, before.DataAsOf)

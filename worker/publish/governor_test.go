@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pnyx/governance"
+	"pnyx/test/env"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
 )
@@ -78,9 +79,7 @@ func TestVoteWithDividedBallotsIsDecidedOnAGovernorAlone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := evaluate(c.proposal, "dao", counted(c.votes), now).outcome; got != c.want {
-				t.Errorf("got %s, want %s", got, c.want)
-			}
+			env.Want(t, c.want, evaluate(c.proposal, "dao", counted(c.votes), now).outcome)
 		})
 	}
 }

@@ -80,42 +80,28 @@ func (l *exportLab) vote(voters int) {
 func (l *exportLab) buildCopy(begun time.Time, switched bool) uint64 {
 	l.t.Helper()
 	w, generation := l.publisher.Warehouse, uint64(begun.UnixMicro())
-	stale, err := pages.StaleSortedCopies(l.t.Context(), w)
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	stale := env.Must(pages.StaleSortedCopies(l.t.Context(), w))(l.t)
 	i := slices.IndexFunc(stale, func(c pages.SortedCopy) bool { return c.Subject == string(l.key) })
 	if i < 0 {
 		l.t.Fatalf("got stale copies %+v, want that of the proposal", stale)
 	}
 	sorted := stale[i]
 	sorted.Generation = generation
-	if err := pages.BuildSortedCopy(l.t.Context(), w, sorted, generation); err != nil {
-		l.t.Fatal(err)
-	}
+	env.MustDo(l.t, pages.BuildSortedCopy(l.t.Context(), w, sorted, generation))
 	if !switched {
 		return generation
 	}
-	if err := pages.SwitchSortedCopy(l.t.Context(), w, sorted); err != nil {
-		l.t.Fatal(err)
-	}
-	if _, err := l.publisher.setCopyVersion(l.t.Context(), sorted); err != nil {
-		l.t.Fatal(err)
-	}
+	env.MustDo(l.t, pages.SwitchSortedCopy(l.t.Context(), w, sorted))
+	env.Must(l.publisher.setCopyVersion(l.t.Context(), sorted))(l.t)
 	return generation
 }
 
 // afterDrop drops replaced copies, as each minute, and returns which of some are left.
 func (l *exportLab) afterDrop(generations ...uint64) []uint64 {
 	l.t.Helper()
-	if _, err := l.publisher.dropSortedCopies(l.t.Context(), nil); err != nil {
-		l.t.Fatal(err)
-	}
+	env.Must(l.publisher.dropSortedCopies(l.t.Context(), nil))(l.t)
 	return slices.DeleteFunc(generations, func(generation uint64) bool {
-		copied, err := pages.CountCopiedBallots(l.t.Context(), l.publisher.Warehouse, generation)
-		if err != nil {
-			l.t.Fatal(err)
-		}
+		copied := env.Must(pages.CountCopiedBallots(l.t.Context(), l.publisher.Warehouse, generation))(l.t)
 		return copied.Votes == 0
 	})
 }
@@ -123,9 +109,7 @@ func (l *exportLab) afterDrop(generations ...uint64) []uint64 {
 // manifest begins an export.
 func (l *exportLab) manifest() (export governance.BallotExport) {
 	l.t.Helper()
-	if err := l.read(query.BallotExport{Proposal: l.key}).Decode(&export); err != nil {
-		l.t.Fatal(err)
-	}
+	env.MustDo(l.t, l.read(query.BallotExport{Proposal: l.key}).Decode(&export))
 	return export
 }
 
@@ -137,9 +121,7 @@ func (l *exportLab) part(revision string) []byte {
 		return nil
 	}
 	var file cache.File
-	if err := view.Decode(&file); err != nil {
-		l.t.Fatal(err)
-	}
+	env.MustDo(l.t, view.Decode(&file))
 	return file.Gzip
 }
 
@@ -190,9 +172,7 @@ func TestExportedCopyIsKeptUntilItsExportExpires(t *testing.T) {
 	if got := l.part(first.Revision); got != nil {
 		t.Errorf("got %d bytes of an export that expired, want it to be gone", len(got))
 	}
-	if diff := cmp.Diff([]uint64{current}, l.afterDrop(exported, abandoned, current)); diff != "" {
-		t.Errorf("copies after that (-want +got):\n%s", diff)
-	}
+	env.WantSame(t, "copies after that", []uint64{current}, l.afterDrop(exported, abandoned, current))
 	if got := l.part(second.Revision); got == nil {
 		t.Error("got nothing of the current copy, want its ballots")
 	}

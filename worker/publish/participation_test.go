@@ -11,6 +11,7 @@ import (
 
 	"pnyx/cache"
 	"pnyx/governance"
+	"pnyx/test/env"
 	"pnyx/warehouse/counts"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
@@ -20,15 +21,9 @@ import (
 // published, with a count of all ballots. It returns how many DAOs are counted by ranges.
 func (e *electorate) checkDAOs() (ranged int) {
 	e.t.Helper()
-	catalog, err := records.ReadCatalog(e.t.Context(), e.publisher.Warehouse)
-	if err != nil {
-		e.t.Fatal(err)
-	}
+	catalog := env.Must(records.ReadCatalog(e.t.Context(), e.publisher.Warehouse))(e.t)
 	ids := slices.Sorted(maps.Keys(catalog.DAOs))
-	whole, err := counts.ParticipationOf(e.t.Context(), e.publisher.Warehouse, ids)
-	if err != nil {
-		e.t.Fatal(err)
-	}
+	whole := env.Must(counts.ParticipationOf(e.t.Context(), e.publisher.Warehouse, ids))(e.t)
 	found, byRange, err := e.publisher.participation(e.t.Context(), ids)
 	if err != nil {
 		e.t.Fatal(err)
@@ -37,14 +32,9 @@ func (e *electorate) checkDAOs() (ranged int) {
 		if found[id] != whole[id] {
 			e.t.Fatalf("DAO %s: got %+v, by ranges: %t, want %+v", id, found[id], byRange[id], whole[id])
 		}
-		view, err := e.publisher.Store.View(e.t.Context(), cache.DAODetailKey(id))
-		if err != nil {
-			e.t.Fatal(err)
-		}
+		view := env.Must(e.publisher.Store.View(e.t.Context(), cache.DAODetailKey(id)))(e.t)
 		var detail governance.DAODetail
-		if err := view.Decode(&detail); err != nil {
-			e.t.Fatal(err)
-		}
+		env.MustDo(e.t, view.Decode(&detail))
 		want := governance.Participation{
 			UniqueVoters: governance.CountOf(whole[id].UniqueVoters), TotalVotes: governance.CountOf(whole[id].Votes),
 			TotalVotingPower: detail.Participation.TotalVotingPower,
@@ -75,9 +65,7 @@ func TestRecountReplacesWrongParticipation(t *testing.T) {
 	}
 	e.publisher.voters.subjects[id].changed = true
 	e.recountAll()
-	if got := testutil.ToFloat64(e.publisher.metrics.recountDifferences); got != 1 {
-		t.Errorf("got %v recounts that differ, want 1", got)
-	}
+	env.Want(t, 1, testutil.ToFloat64(e.publisher.metrics.recountDifferences), "recounts that differ")
 	if !e.publisher.corrections.arePending() {
 		t.Error("got nothing to publish again, want the DAO")
 	}
@@ -134,14 +122,10 @@ func TestRangedParticipationFollowsProposals(t *testing.T) {
 		}
 		change.do()
 		e.step()
-		if got := e.publisher.voters.has("space-0"); got != change.ranged {
-			t.Errorf("%s: got counted by ranges %t, want %t", change.name, got, change.ranged)
-		}
+		env.Want(t, change.ranged, e.publisher.voters.has("space-0"), change.name, "counted by ranges")
 		e.checkDAOs()
 	}
-	if got := testutil.ToFloat64(e.publisher.metrics.recountDifferences); got != 0 {
-		t.Errorf("got %v recounts that differ, want none", got)
-	}
+	env.Want(t, 0, testutil.ToFloat64(e.publisher.metrics.recountDifferences), "recounts that differ")
 }
 
 func TestProposalsAndDAOsAreRecountedInTurns(t *testing.T) {

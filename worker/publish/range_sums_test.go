@@ -13,6 +13,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
+	"pnyx/test/env"
 	"pnyx/warehouse/counts"
 )
 
@@ -356,9 +357,7 @@ func TestRecountFindsWrongSum(t *testing.T) {
 		changed := h.store.casts["v2"]
 		changed.power++
 		h.store.casts["v2"] = changed
-		if diff := cmp.Diff(c.want, recount(c.pending, c.all)); diff != "" {
-			t.Errorf("a ballot that changes %s (-want +got):\n%s", name, diff)
-		}
+		env.WantSame(t, fmt.Sprintf("a ballot that changes %s", name), c.want, recount(c.pending, c.all))
 		if got, want := h.count(), h.store.totals(counts.VoterRange{}); !want.Equal(got) {
 			t.Errorf("a ballot that changes %s: got %s after the recount, want %s", name, got.Power, want.Power)
 		}
@@ -407,9 +406,7 @@ func TestVotesThatGoOnAreCountedFirst(t *testing.T) {
 		if !ok {
 			return "none"
 		}
-		if want := key == "live"; count.urgent != want {
-			t.Errorf("%s: got a recount that is urgent: %t, want %t", key, count.urgent, want)
-		}
+		env.Want(t, key == "live", count.urgent, key, "a recount that is urgent")
 		sums.done(key, count, oneRange, []int{1}, nil, false, now)
 		return key
 	}
@@ -438,9 +435,7 @@ func TestVotesThatGoOnAreCountedFirst(t *testing.T) {
 	}
 	want := []string{"live", "older", "newer"}
 	for i := range want {
-		if got := recount(time.Unix(10, 0)); got != want[i] {
-			t.Errorf("got a recount of %s, want %s", got, want[i])
-		}
+		env.Want(t, want[i], recount(time.Unix(10, 0)), "a recount of")
 	}
 	sums.want("live", true)
 	if ended := []string{recount(time.Unix(10, 0)), recount(time.Unix(10, 0)), recount(time.Unix(10, 0))}; !slices.Contains(ended, "ended") ||

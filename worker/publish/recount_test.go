@@ -45,9 +45,7 @@ func newElectorate(t *testing.T, ofEachType int) *electorate {
 	url := env.EmbeddedRedis(t)
 	store := env.Store(t, url)
 	lease := store.NewLease(time.Hour)
-	if err := lease.Acquire(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, lease.Acquire(t.Context()))
 	e := &electorate{t: t, redisURL: url, random: rand.New(rand.NewPCG(8, 4)), shown: func() {}, noted: func() {}}
 	opened := env.Warehouse(t)
 	e.publisher = New(Options{
@@ -83,16 +81,12 @@ func voteTypes() []governance.VoteType {
 func (e *electorate) append(all []record.Record) {
 	e.t.Helper()
 	run := records.Import{ID: uuid.New(), ObservedAt: time.Now().UTC().Truncate(time.Millisecond)}
-	if _, err := records.Append(e.t.Context(), e.publisher.Warehouse, run, all); err != nil {
-		e.t.Fatal(err)
-	}
+	env.Must(records.Append(e.t.Context(), e.publisher.Warehouse, run, all))(e.t)
 }
 
 func (e *electorate) step() {
 	e.t.Helper()
-	if err := e.term.step(e.t.Context(), 0); err != nil {
-		e.t.Fatal(err)
-	}
+	env.MustDo(e.t, e.term.step(e.t.Context(), 0))
 }
 
 // dieAfter begins a step that the leader does not survive: it dies at the call number
@@ -123,10 +117,7 @@ func (e *electorate) takeOver() {
 func (e *electorate) recountAll() {
 	e.t.Helper()
 	for {
-		found, err := e.publisher.recountNext(e.t.Context(), time.Now())
-		if err != nil {
-			e.t.Fatal(err)
-		}
+		found := env.Must(e.publisher.recountNext(e.t.Context(), time.Now()))(e.t)
 		if !found {
 			return
 		}
@@ -187,22 +178,13 @@ func (e *electorate) check() {
 	for i, proposal := range e.proposals {
 		refs[i] = proposal.Hash()
 	}
-	whole, err := counts.VoteTotalsOf(e.t.Context(), e.publisher.Warehouse, refs)
-	if err != nil {
-		e.t.Fatal(err)
-	}
-	states, err := counts.PublishedStates(e.t.Context(), e.publisher.Warehouse, refs)
-	if err != nil {
-		e.t.Fatal(err)
-	}
+	whole := env.Must(counts.VoteTotalsOf(e.t.Context(), e.publisher.Warehouse, refs))(e.t)
+	states := env.Must(counts.PublishedStates(e.t.Context(), e.publisher.Warehouse, refs))(e.t)
 	published := map[record.RefHash]counts.ProposalState{}
 	for _, state := range states {
 		published[state.Ref] = state
 	}
-	ranged, err := e.publisher.voteTotals(e.t.Context(), refs)
-	if err != nil {
-		e.t.Fatal(err)
-	}
+	ranged := env.Must(e.publisher.voteTotals(e.t.Context(), refs))(e.t)
 	for i, ref := range refs {
 		// A sum of one has an empty map where the whole count has none.
 		want := counts.SumTotals([]counts.VoteTotals{whole[ref]})
@@ -242,16 +224,11 @@ func (e *electorate) play(publications int) {
 			e.takeOver()
 		case 2:
 			// A leader dies after it has counted, before it has published.
-			batches, err := e.term.unprocessed(e.t.Context(), time.Now())
-			if err != nil {
-				e.t.Fatal(err)
-			}
+			batches := env.Must(e.term.unprocessed(e.t.Context(), time.Now()))(e.t)
 			for _, batch := range batches {
 				e.publisher.touch(batch.Changes)
 			}
-			if _, err := e.publisher.voteTotals(e.t.Context(), nil); err != nil {
-				e.t.Fatal(err)
-			}
+			env.Must(e.publisher.voteTotals(e.t.Context(), nil))(e.t)
 		case 3:
 			// A recount that runs while batches arrive.
 			e.recountAll()
@@ -271,9 +248,7 @@ func (e *electorate) play(publications int) {
 	if ranged == 0 {
 		e.t.Error("got no DAO counted by ranges, want some")
 	}
-	if got := testutil.ToFloat64(e.publisher.metrics.recountDifferences); got != 0 {
-		e.t.Errorf("got %v recounts that differ, want none", got)
-	}
+	env.Want(e.t, 0, testutil.ToFloat64(e.publisher.metrics.recountDifferences), "recounts that differ")
 	if got := testutil.ToFloat64(e.publisher.metrics.ranged); got < float64(publications) {
 		e.t.Errorf("got %v proposals counted by ranges, want many", got)
 	}
@@ -304,9 +279,7 @@ func TestRecountReplacesWrongTotals(t *testing.T) {
 	}
 	e.publisher.totals.subjects[ref].changed = true
 	e.recountAll()
-	if got := testutil.ToFloat64(e.publisher.metrics.recountDifferences); got != 1 {
-		t.Errorf("got %v recounts that differ, want 1", got)
-	}
+	env.Want(t, 1, testutil.ToFloat64(e.publisher.metrics.recountDifferences), "recounts that differ")
 	e.step()
 	e.check()
 	states, err := counts.PublishedStates(t.Context(), e.publisher.Warehouse, []record.RefHash{ref})

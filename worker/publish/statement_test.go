@@ -7,11 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
 	"pnyx/governance/rules"
+	"pnyx/test/env"
 	"pnyx/warehouse/counts"
 	"pnyx/warehouse/record"
 	"pnyx/warehouse/records"
@@ -265,9 +265,7 @@ func TestInvalidBallotsCountAsUpstreamCountsThem(t *testing.T) {
 			if slices.Contains(e.flags, rules.TotalsDifferUpstream) && c.want != "" {
 				t.Errorf("got flags %v, want no difference", e.flags)
 			}
-			if len(e.result.choices) != 3 {
-				t.Errorf("got choices %v, want those that upstream states", e.result.choices)
-			}
+			env.Want(t, 3, len(e.result.choices), "choices", e.result.choices, "those that upstream states")
 		})
 	}
 }
@@ -336,9 +334,7 @@ func TestAttackRankingNamesOnlyStatedChoices(t *testing.T) {
 		{Key: "1", Label: "A", Votes: new(governance.Decimal("1")), VotingPower: "4"},
 		{Key: "2", Label: "B", Votes: new(governance.Decimal("1")), VotingPower: "2"},
 	}
-	if diff := cmp.Diff(want, got.result.choiceTotals()); diff != "" {
-		t.Errorf("choices (-want +got):\n%s", diff)
-	}
+	env.WantSame(t, "choices", want, got.result.choiceTotals())
 	if !slices.Contains(got.flags, rules.BallotsInvalid) {
 		t.Errorf("got flags %v, want ballots_invalid", got.flags)
 	}

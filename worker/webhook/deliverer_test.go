@@ -14,6 +14,7 @@ import (
 
 	"pnyx/access"
 	"pnyx/governance/rules"
+	"pnyx/test/env"
 	"pnyx/warehouse/accounts"
 )
 
@@ -53,9 +54,7 @@ func TestWebhookGetsWhatAppearsAfterItWasAdded(t *testing.T) {
 	want = append(want, l.signal("p1_a", 1))
 	l.deliverer.Wake(l.revision())
 	in.await(t, len(want))
-	if diff := cmp.Diff(want, in.ids()); diff != "" {
-		t.Errorf("messages (-want +got):\n%s", diff)
-	}
+	env.WantSame(t, "messages", want, in.ids())
 }
 
 func TestWebhookGetsItsTypesAndDAOsAlone(t *testing.T) {
@@ -70,9 +69,7 @@ func TestWebhookGetsItsTypesAndDAOsAlone(t *testing.T) {
 	term := l.startTerm()
 	l.deliver(term, e.ID)
 	l.deliver(term, other.ID)
-	if diff := cmp.Diff(want, in.ids()); diff != "" {
-		t.Errorf("messages (-want +got):\n%s", diff)
-	}
+	env.WantSame(t, "messages", want, in.ids())
 }
 
 // Nobody is told to vote once the vote is over.
@@ -87,9 +84,7 @@ func TestSignalWhoseDeadlineHasPassedIsNotSent(t *testing.T) {
 	if got := in.messages(); len(got) != 1 || got[0].ID != open {
 		t.Errorf("got %+v, want %s alone", got, open)
 	}
-	if waiting := l.waiting(e.ID); waiting != 0 {
-		t.Errorf("got %d messages that wait, want none", waiting)
-	}
+	env.Want(t, 0, l.waiting(e.ID), "messages that wait")
 }
 
 func TestWebhookThatIsAwayForADayLosesNothing(t *testing.T) {
@@ -112,9 +107,7 @@ func TestWebhookThatIsAwayForADayLosesNothing(t *testing.T) {
 		}
 		l.pass(pause*11/10 + time.Second)
 		l.deliver(l.startTerm(), e.ID)
-		if got := len(in.messages()) - before; got != 2 {
-			t.Errorf("attempt %d: got %d requests, want one a subject", i+2, got)
-		}
+		env.Want(t, 2, len(in.messages())-before, "requests of attempt", i+2)
 	}
 	if state := l.stored(e.ID); !state.Failing() || !state.Active() {
 		t.Errorf("got failing %v, on %v, want both", state.Failing(), state.Active())
@@ -157,15 +150,11 @@ func TestWebhookThatFailsForFiveDaysIsTurnedOff(t *testing.T) {
 	}
 	// The next refresh of a leader empties the queue.
 	term := l.startTerm()
-	if err := term.refresh(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, term.refresh(t.Context()))
 	if waiting := l.waiting(e.ID); waiting != 0 || len(term.receivers) != 0 {
 		t.Errorf("got %d messages in the queue and %d receivers, want none", waiting, len(term.receivers))
 	}
-	if attempts, err := accounts.NewAccounts(l.warehouse).WebhookAttempts(t.Context(), e.ID, 100); err != nil || len(attempts) != len(in.messages()) {
-		t.Errorf("got %d attempts in the log, %v, want %d", len(attempts), err, len(in.messages()))
-	}
+	env.Want(t, len(in.messages()), len(env.Must(accounts.NewAccounts(l.warehouse).WebhookAttempts(t.Context(), e.ID, 100))(t)), "attempts in the log")
 }
 
 func TestWebhookThatIsGoneIsTurnedOff(t *testing.T) {
@@ -187,9 +176,7 @@ func TestWebhookThatIsGoneIsTurnedOff(t *testing.T) {
 	if got := len(in.messages()); got != 1 {
 		t.Errorf("got %d messages, want none since it was turned on", got-1)
 	}
-	if queued, err := Replay(t.Context(), l.warehouse, l.stored(e.ID), time.Now().Add(-time.Hour), ""); err != nil || queued != 2 {
-		t.Errorf("replay: got %d messages, %v, want 2", queued, err)
-	}
+	env.Want(t, 2, env.Must(Replay(t.Context(), l.warehouse, l.stored(e.ID), time.Now().Add(-time.Hour), ""))(t), "replay", "messages")
 	l.pass(2 * time.Hour)
 	l.deliver(l.startTerm(), e.ID)
 	if got := len(in.messages()); got != 3 {
@@ -211,13 +198,9 @@ func TestWebhookOfARevokedTokenIsTurnedOff(t *testing.T) {
 	in := newInbox(t, nil)
 	e := l.add(in.URL)
 	l.event("p1_a", rules.VotingEnded, 1)
-	if err := accounts.NewAccounts(l.warehouse).RevokeToken(t.Context(), "token"); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, accounts.NewAccounts(l.warehouse).RevokeToken(t.Context(), "token"))
 	term := l.startTerm()
-	if err := term.refresh(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, term.refresh(t.Context()))
 	if state := l.stored(e.ID); state.Active() || len(term.receivers) != 0 || len(in.messages()) != 0 {
 		t.Errorf("got on %v, %d receivers, %d messages, want none", state.Active(), len(term.receivers), len(in.messages()))
 	}
@@ -245,9 +228,7 @@ func TestHangingWebhookDelaysNoOther(t *testing.T) {
 	stop := l.startDeliverer()
 	hanging.await(t, 8)
 	in.await(t, len(want))
-	if diff := cmp.Diff(want, in.ids()); diff != "" {
-		t.Errorf("messages (-want +got):\n%s", diff)
-	}
+	env.WantSame(t, "messages", want, in.ids())
 	close(release)
 	stop()
 }
@@ -264,19 +245,13 @@ func TestQueueIsReadInParts(t *testing.T) {
 			HappenedAt: time.Now(), State: accounts.MessageWaiting, QueuedAt: time.Now(), DueAt: time.Now(),
 		})
 	}
-	if err := accounts.NewAccounts(l.warehouse).WriteDeliveries(t.Context(), queued); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, accounts.NewAccounts(l.warehouse).WriteDeliveries(t.Context(), queued))
 	r := l.startTerm().newReceiver(l.stored(e.ID))
 	for _, want := range []int{batchSize, batchSize, batchSize, 0} {
 		// None of them is in the feed: they count as withdrawn.
-		if got, err := r.deliver(t.Context()); err != nil || got != want {
-			t.Errorf("got %d messages, %v, want %d", got, err, want)
-		}
+		env.Want(t, want, env.Must(r.deliver(t.Context()))(t), "messages")
 	}
-	if len(in.messages()) != 0 {
-		t.Errorf("got %d messages that left the feed, want none", len(in.messages()))
-	}
+	env.Want(t, 0, len(in.messages()), "messages that left the feed")
 }
 
 func TestQueuesAreReadTogetherAndKeptApart(t *testing.T) {
@@ -301,9 +276,7 @@ func TestQueuesAreReadTogetherAndKeptApart(t *testing.T) {
 	for i := range batchSize + 1 {
 		queue("wh_many", "gone_"+strconv.Itoa(i), "p1_c", now)
 	}
-	if err := accounts.NewAccounts(l.warehouse).WriteDeliveries(t.Context(), rows); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, accounts.NewAccounts(l.warehouse).WriteDeliveries(t.Context(), rows))
 	endpoints := []string{"wh_both", "wh_waits", "wh_many", "wh_none"}
 	var answers []chan dueAnswer
 	for _, id := range endpoints {
@@ -312,9 +285,7 @@ func TestQueuesAreReadTogetherAndKeptApart(t *testing.T) {
 		term.reader.queue <- dueRead{id, answer}
 	}
 	term.reader.answer(t.Context(), take(term.reader.queue, <-term.reader.queue, maxRead))
-	if left := len(term.reader.queue); left != 0 {
-		t.Errorf("%d endpoints were not read with the first", left)
-	}
+	env.Want(t, 0, len(term.reader.queue), "endpoints were not read with the first")
 	got := map[string][]string{}
 	for i, id := range endpoints {
 		due := <-answers[i]
@@ -338,9 +309,7 @@ func TestQueuesAreReadTogetherAndKeptApart(t *testing.T) {
 	}
 	both := []string{a, b}
 	slices.Sort(both)
-	if diff := cmp.Diff(map[string][]string{"wh_both": both, "wh_waits": {b}}, got); diff != "" {
-		t.Errorf("messages by endpoint (-want +got):\n%s", diff)
-	}
+	env.WantSame(t, "messages by endpoint", map[string][]string{"wh_both": both, "wh_waits": {b}}, got)
 }
 
 func TestKilledWorkerLosesNoMessage(t *testing.T) {
@@ -351,9 +320,7 @@ func TestKilledWorkerLosesNoMessage(t *testing.T) {
 	want := []string{l.event("p1_a", rules.ProposalCreated, 3), l.event("p1_a", rules.VotingStarted, 2), l.event("p1_a", rules.VotingEnded, 1)}
 
 	// After messages are queued, and none is sent.
-	if err := l.startTerm().sweep(t.Context(), l.stored(e.ID)); err != nil {
-		t.Fatal(err)
-	}
+	env.MustDo(t, l.startTerm().sweep(t.Context(), l.stored(e.ID)))
 	// After the first is sent, and nothing is recorded: this term has no recorder.
 	killed, kill := context.WithCancel(t.Context())
 	in.answerWith(func(w http.ResponseWriter, _ *http.Request, _ int) {
@@ -373,13 +340,9 @@ func TestKilledWorkerLosesNoMessage(t *testing.T) {
 
 	// The next one sends the first again under its id, and all others once.
 	l.deliver(l.startTerm(), e.ID)
-	if diff := cmp.Diff(append(want[:1:1], want...), in.ids()); diff != "" {
-		t.Errorf("messages (-want +got):\n%s", diff)
-	}
+	env.WantSame(t, "messages", append(want[:1:1], want...), in.ids())
 	l.deliver(l.startTerm(), e.ID)
-	if got := len(in.messages()); got != len(want)+1 {
-		t.Errorf("got %d messages, want none twice that is recorded", got)
-	}
+	env.Want(t, len(want)+1, len(in.messages()), "messages", "none twice that is recorded")
 }
 
 func TestOperatorSeesTheLastOutcomeOfEachEndpoint(t *testing.T) {
@@ -391,10 +354,7 @@ func TestOperatorSeesTheLastOutcomeOfEachEndpoint(t *testing.T) {
 	outcome := func() accounts.WebhookOutcome {
 		t.Helper()
 		l.deliver(l.startTerm(), e.ID)
-		outcomes, err := accounts.NewAccounts(l.warehouse).WebhookOutcomes(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		outcomes := env.Must(accounts.NewAccounts(l.warehouse).WebhookOutcomes(t.Context()))(t)
 		if _, there := outcomes[silent.ID]; there {
 			t.Error("got an outcome of an endpoint that was sent nothing")
 		}
@@ -433,9 +393,7 @@ func TestLongNewEndpointsAndReplaysAreFoundWhileAWorkerRuns(t *testing.T) {
 		}
 		in.await(t, 2+n)
 	}
-	if diff := cmp.Diff([]string{id, id, id}, in.ids()); diff != "" {
-		t.Errorf("messages (-want +got):\n%s", diff)
-	}
+	env.WantSame(t, "messages", []string{id, id, id}, in.ids())
 }
 
 func TestWebhookIsLeftAloneForAsLongAsItAsks(t *testing.T) {
@@ -457,9 +415,7 @@ func TestWebhookIsLeftAloneForAsLongAsItAsks(t *testing.T) {
 	}{{0, 1}, {time.Hour, 1}, {59 * time.Minute, 1}, {2 * time.Minute, 3}} {
 		l.pass(step.pass)
 		l.drain(r)
-		if got := len(in.messages()); got != step.want {
-			t.Errorf("%v later: got %d messages, want %d", step.pass, got, step.want)
-		}
+		env.Want(t, step.want, len(in.messages()), step.pass, "later", "messages")
 	}
 	if state := l.stored(e.ID); !state.Active() || state.Failing() {
 		t.Errorf("got %+v, want it on", state)
@@ -475,8 +431,6 @@ func TestPauseThatAReceiverAsksFor(t *testing.T) {
 		now.Add(time.Hour * 1000).Format(http.TimeFormat): maxAsked, now.Add(time.Minute).Format(time.RFC1123): time.Minute,
 		now.Add(time.Minute).In(time.FixedZone("", 3600)).Format(time.RFC1123Z): time.Minute, now.Add(time.Minute).Format(time.RFC3339): time.Minute,
 	} {
-		if got := askedPause(http.Header{"Retry-After": {text}}, now); got != want {
-			t.Errorf("%q: got %v, want %v", text, got, want)
-		}
+		env.Want(t, want, askedPause(http.Header{"Retry-After": {text}}, now), text)
 	}
 }

@@ -48,13 +48,11 @@ func newLab(t *testing.T) *lab {
 	store := env.Store(t, env.EmbeddedRedis(t))
 	l := &lab{t: t, warehouse: env.Warehouse(t)}
 	writer := store.NewWriter(1)
-	if err := errors.Join(
+	env.MustDo(t, errors.Join(
 		writer.SetDAO(t.Context(), cache.View{Revision: 1}, governance.DAOListItem{DAOID: "dao", Name: "The <DAO>"}), writer.Flush(t.Context()),
 		accounts.NewAccounts(l.warehouse).PutToken(t.Context(), accounts.Token{
 			ID: "token", Name: "A", Plan: "developer", Scopes: []string{string(access.V2Standard)}, CreatedAt: time.Now(),
-		})); err != nil {
-		t.Fatal(err)
-	}
+		})))
 	l.deliverer = l.newDeliverer(store)
 	return l
 }
@@ -95,9 +93,7 @@ func (l *lab) put(e accounts.Webhook) {
 	l.t.Helper()
 	err := PassOver(l.t.Context(), l.warehouse, e)
 	e.EnabledAt = time.Now()
-	if err := errors.Join(err, accounts.NewAccounts(l.warehouse).PutWebhook(l.t.Context(), e, false)); err != nil {
-		l.t.Fatal(err)
-	}
+	env.MustDo(l.t, errors.Join(err, accounts.NewAccounts(l.warehouse).PutWebhook(l.t.Context(), e, false)))
 }
 
 // event writes an event about a proposal to the feed, that happened some minutes ago, and
@@ -114,9 +110,7 @@ func (l *lab) event(proposal, eventType string, minutesAgo int) string {
 		},
 		DiscoveredAt: at,
 	}}
-	if _, err := feed.NewFeed(l.warehouse).ReplaceEvents(l.t.Context(), l.revision(), nil, []feed.FeedEvent{row}); err != nil {
-		l.t.Fatal(err)
-	}
+	env.Must(feed.NewFeed(l.warehouse).ReplaceEvents(l.t.Context(), l.revision(), nil, []feed.FeedEvent{row}))(l.t)
 	return row.EventID
 }
 
@@ -142,19 +136,14 @@ func (l *lab) signalUntil(proposal string, minutesAgo int, deadline *time.Time) 
 	if deadline != nil {
 		row.DeadlineAtMs = new(governance.TimestampOf(*deadline))
 	}
-	if _, err := feed.NewFeed(l.warehouse).ReplaceSignals(l.t.Context(), l.revision(), nil, []feed.FeedSignal{row}); err != nil {
-		l.t.Fatal(err)
-	}
+	env.Must(feed.NewFeed(l.warehouse).ReplaceSignals(l.t.Context(), l.revision(), nil, []feed.FeedSignal{row}))(l.t)
 	return row.SignalID
 }
 
 // revision returns the time of the warehouse, as the feed uses it.
 func (l *lab) revision() uint64 {
 	l.t.Helper()
-	now, err := l.warehouse.Now(l.t.Context())
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	now := env.Must(l.warehouse.Now(l.t.Context()))(l.t)
 	return uint64(now.UnixMicro())
 }
 
@@ -177,10 +166,7 @@ func (l *lab) startTerm() *term {
 // stored returns an endpoint as the warehouse has it.
 func (l *lab) stored(id string) accounts.Webhook {
 	l.t.Helper()
-	endpoints, err := accounts.NewAccounts(l.warehouse).Webhooks(l.t.Context())
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	endpoints := env.Must(accounts.NewAccounts(l.warehouse).Webhooks(l.t.Context()))(l.t)
 	for _, e := range endpoints {
 		if e.ID == id {
 			return e
@@ -195,9 +181,7 @@ func (l *lab) stored(id string) accounts.Webhook {
 func (l *lab) deliver(term *term, id string) *receiver {
 	l.t.Helper()
 	r := term.newReceiver(l.stored(id))
-	if err := term.sweep(l.t.Context(), *r.endpoint.Load()); err != nil {
-		l.t.Fatal(err)
-	}
+	env.MustDo(l.t, term.sweep(l.t.Context(), *r.endpoint.Load()))
 	l.drain(r)
 	return r
 }
@@ -219,10 +203,7 @@ func (l *lab) drain(r *receiver) {
 // waiting returns the number of messages in the queue of an endpoint.
 func (l *lab) waiting(id string) uint64 {
 	l.t.Helper()
-	queues, err := accounts.NewAccounts(l.warehouse).WebhookQueues(l.t.Context())
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	queues := env.Must(accounts.NewAccounts(l.warehouse).WebhookQueues(l.t.Context()))(l.t)
 	return queues[id].Messages
 }
 

@@ -23,6 +23,7 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 
 	"pnyx/fetch"
+	"pnyx/test/env"
 	"pnyx/warehouse/accounts"
 )
 
@@ -34,10 +35,7 @@ func endpointAt(url string) accounts.Webhook {
 // dialerTo returns a dialer that finds the same addresses for each name.
 func dialerTo(t *testing.T, addresses ...netip.Addr) *net.Dialer {
 	t.Helper()
-	server, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := env.Must(net.ListenPacket("udp", "127.0.0.1:0"))(t)
 	t.Cleanup(func() { server.Close() })
 	go func() {
 		packet := make([]byte, 512)
@@ -87,18 +85,12 @@ func TestAttackNameOfAPrivateAddressIsNotConnectedTo(t *testing.T) {
 			t.Parallel()
 			address := netip.MustParseAddr(text)
 			// A name leads there, whatever it led to when it was checked.
-			if err := NewSender(false).CheckURL("https://receiver.example/hook"); err != nil {
-				t.Fatal(err)
-			}
+			env.MustDo(t, NewSender(false).CheckURL("https://receiver.example/hook"))
 			sender := newSender(false, dialerTo(t, address), nil)
 			_, _, err := sender.post(t.Context(), endpointAt("https://receiver.example/hook"), message{"evt_1", TestType, []byte("{}")}, time.Now())
-			if !errors.Is(err, errNotPublic) {
-				t.Errorf("by name: got %v, want %v", err, errNotPublic)
-			}
+			env.WantError(t, errNotPublic, err, "by name")
 			literal := "https://" + netip.AddrPortFrom(address, 443).String() + "/hook"
-			if err := NewSender(false).CheckURL(literal); !errors.Is(err, errNotPublic) {
-				t.Errorf("%s: got %v, want %v", literal, err, errNotPublic)
-			}
+			env.WantError(t, errNotPublic, NewSender(false).CheckURL(literal), literal)
 		})
 	}
 }
@@ -223,12 +215,8 @@ func TestAttackAnswerThatIsCompressed(t *testing.T) {
 	t.Parallel()
 	var bomb bytes.Buffer
 	zipped := gzip.NewWriter(&bomb)
-	if _, err := zipped.Write(make([]byte, 64<<20)); err != nil {
-		t.Fatal(err)
-	}
-	if err := zipped.Close(); err != nil {
-		t.Fatal(err)
-	}
+	env.Must(zipped.Write(make([]byte, 64<<20)))(t)
+	env.MustDo(t, zipped.Close())
 	asked := make(chan string, 1)
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked <- r.Header.Get("Accept-Encoding")
@@ -240,9 +228,7 @@ func TestAttackAnswerThatIsCompressed(t *testing.T) {
 	if attempt.Error != "" || attempt.Status != http.StatusOK {
 		t.Errorf("got %d %s, want 200", attempt.Status, attempt.Error)
 	}
-	if got := <-asked; got != "" {
-		t.Errorf("got Accept-Encoding %q, want none", got)
-	}
+	env.Want(t, "", <-asked, "Accept-Encoding")
 }
 
 func TestReceiverThatHangsIsCutOff(t *testing.T) {
@@ -255,9 +241,7 @@ func TestReceiverThatHangsIsCutOff(t *testing.T) {
 		<-r.Context().Done()
 	})
 	sender := NewSender(true)
-	if sender.client.Timeout != 15*time.Second {
-		t.Errorf("got a limit of %v, want 15s", sender.client.Timeout)
-	}
+	env.Want(t, 15*time.Second, sender.client.Timeout, "time limit")
 	sender.client.Timeout = 50 * time.Millisecond
 	attempt := sender.send(t.Context(), endpointAt(in.URL), message{"evt_1", TestType, []byte("{}")}, time.Now())
 	if attempt.Status != 0 || !strings.Contains(attempt.Error, "exceeded") {
@@ -277,16 +261,10 @@ func TestCertificateIsVerified(t *testing.T) {
 	trusted := x509.NewCertPool()
 	trusted.AddCert(server.Certificate())
 	m := message{"evt_1", TestType, []byte("{}")}
-	if got := NewSender(true).send(t.Context(), endpointAt(server.URL), m, time.Now()); !strings.Contains(got.Error, "certificate") {
-		t.Errorf("got %q, want a certificate that is not trusted", got.Error)
-	}
+	env.WantPart(t, "certificate", NewSender(true).send(t.Context(), endpointAt(server.URL), m, time.Now()).Error, "a certificate that is not trusted")
 	sender := newSender(true, &net.Dialer{}, &tls.Config{RootCAs: trusted, MinVersion: tls.VersionTLS12})
-	if got := sender.send(t.Context(), endpointAt(server.URL), m, time.Now()); got.Error != "" {
-		t.Errorf("got %q, want it accepted", got.Error)
-	}
-	if got := len(in.messages()); got != 1 {
-		t.Errorf("got %d messages, want 1", got)
-	}
+	env.Want(t, "", sender.send(t.Context(), endpointAt(server.URL), m, time.Now()).Error, "it accepted")
+	env.Want(t, 1, len(in.messages()), "messages")
 }
 
 func TestLargeMessageIsNotSent(t *testing.T) {
@@ -304,13 +282,10 @@ func verify(t *testing.T, secret string, m received) string {
 	if _, err := os.Stat("npm/node_modules/.package-lock.json"); err != nil {
 		t.Skip("no node_modules: make npm")
 	}
-	input, err := json.Marshal(map[string]any{
+	input := env.Must(json.Marshal(map[string]any{
 		"secret": secret, "body": string(m.Body),
 		"headers": map[string]string{"webhook-id": m.ID, "webhook-timestamp": m.Timestamp, "webhook-signature": m.Signature},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	command := exec.CommandContext(t.Context(), "node", "verify.mjs")
 	command.Dir, command.Stdin = "npm", bytes.NewReader(input)
 	out, err := command.CombinedOutput()
@@ -330,13 +305,9 @@ func TestReferenceVerifierAcceptsOurSignaturesAlone(t *testing.T) {
 	before := e.Secret
 	e.PreviousSecret, e.PreviousUntil, e.Secret = before, time.Now().Add(time.Hour), NewSecret()
 	sender := NewSender(true)
-	if _, err := sender.Test(t.Context(), e, time.Now()); err != nil {
-		t.Fatal(err)
-	}
+	env.Must(sender.Test(t.Context(), e, time.Now()))(t)
 	e.PreviousUntil = time.Now().Add(-time.Second)
-	if _, err := sender.Test(t.Context(), e, time.Now()); err != nil {
-		t.Fatal(err)
-	}
+	env.Must(sender.Test(t.Context(), e, time.Now()))(t)
 	rotating, rotated := in.messages()[0], in.messages()[1]
 	changed := rotating
 	changed.Body = append(bytes.Clone(rotating.Body), ' ')
@@ -358,9 +329,7 @@ func TestReferenceVerifierAcceptsOurSignaturesAlone(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			if got := verify(t, test.secret, test.message); got != test.want {
-				t.Errorf("got %q, want %q", got, test.want)
-			}
+			env.Want(t, test.want, verify(t, test.secret, test.message))
 		})
 	}
 }
@@ -390,8 +359,6 @@ func TestTypesOfMessages(t *testing.T) {
 	}
 	e := accounts.Webhook{Types: []string{"signal.*", "event.voting_ended"}}
 	for messageType, want := range map[string]bool{"signal.a": true, "event.voting_ended": true, "event.voting_ended_early": false, "event.created": false, TestType: false} {
-		if got := e.Wants(messageType, "dao"); got != want {
-			t.Errorf("%s: got %v, want %v", messageType, got, want)
-		}
+		env.Want(t, want, e.Wants(messageType, "dao"), messageType)
 	}
 }

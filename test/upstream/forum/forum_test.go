@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pnyx/clock"
+	"pnyx/test/check"
 	"pnyx/test/upstream/forum"
 )
 
@@ -202,9 +203,7 @@ func TestPostWindowsOfNewAndOldVersions(t *testing.T) {
 	}
 	f.HidePost(125, false)
 	f.Switch(func(s *forum.Switches) { s.OldPosts = false })
-	if got := f.posts("/posts.json"); got[0] != 125 {
-		t.Errorf("got %v, want the post that is shown again", got)
-	}
+	check.Want(t, 125, f.posts("/posts.json")[0], "the post that is shown again")
 }
 
 func TestPagesAreOffsetsAndPinnedTopicsComeFirst(t *testing.T) {

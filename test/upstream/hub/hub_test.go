@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"pnyx/clock"
+	"pnyx/test/check"
 	"pnyx/test/upstream/hub"
 )
 
@@ -44,10 +45,7 @@ type answer struct {
 
 func ask(t *testing.T, h http.Handler, query string, headers ...string) answer {
 	t.Helper()
-	body, err := json.Marshal(map[string]any{"query": query})
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := check.Must(json.Marshal(map[string]any{"query": query}))(t)
 	request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/graphql", bytes.NewReader(body))
 	for i := 0; i+1 < len(headers); i += 2 {
 		request.Header.Set(headers[i], headers[i+1])
@@ -59,7 +57,7 @@ func ask(t *testing.T, h http.Handler, query string, headers ...string) answer {
 	return got
 }
 
-func cast(t *testing.T, h *hub.Hub, v hub.Vote) string {
+func cast(t *testing.T, h *hub.Hub, v hub.Vote) {
 	t.Helper()
 	if v.Choice == "" {
 		v.Choice = "1"
@@ -67,11 +65,7 @@ func cast(t *testing.T, h *hub.Hub, v hub.Vote) string {
 	if v.Power == "" {
 		v.Power = "1"
 	}
-	id, err := h.Cast(v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return id
+	check.Must(h.Cast(v))(t)
 }
 
 func TestErrorsAreThoseOfTheHub(t *testing.T) {
@@ -123,9 +117,7 @@ func TestNumbersArePrintedAsJavaScriptDoes(t *testing.T) {
 			t.Parallel()
 			h, id, _ := harbor(t)
 			cast(t, h, hub.Vote{Proposal: id, Voter: hub.Voter("ada"), Power: stored})
-			if got := ask(t, h, `{votes{vp}}`); !strings.Contains(got.body, `"vp":`+want+`}`) {
-				t.Errorf("got %s, want %s", got.body, want)
-			}
+			check.WantPart(t, `"vp":`+want+`}`, ask(t, h, `{votes{vp}}`).body)
 		})
 	}
 }
@@ -134,9 +126,7 @@ func TestTiesAreBrokenByID(t *testing.T) {
 	t.Parallel()
 
 	h, id, _ := harbor(t)
-	if err := h.Burst(id, 5, start); err != nil {
-		t.Fatal(err)
-	}
+	check.MustDo(t, h.Burst(id, 5, start))
 	at := start.Add(-8 * 24 * time.Hour)
 	for range 4 {
 		h.Propose(hub.Proposal{Space: "harbor.eth", Choices: []string{"Yes"}, Created: at, Start: start, End: start.Add(time.Hour)})
@@ -193,13 +183,9 @@ func TestRequestsAboveTheLimitAreRefused(t *testing.T) {
 	if got := ask(t, h, `{votes{id}}`, "X-Api-Key", "known"); got.status != 200 || got.header.Get("X-Api-Key-Remaining") != "4" {
 		t.Errorf("got %d %v, want an answer by the key's limit", got.status, got.header)
 	}
-	if got := ask(t, h, `{votes{id}}`, "X-Api-Key", "unknown"); got.status != 401 {
-		t.Errorf("got %d, want 401", got.status)
-	}
+	check.Want(t, 401, ask(t, h, `{votes{id}}`, "X-Api-Key", "unknown").status)
 	now.Step(time.Minute)
-	if got := ask(t, h, `{votes{id}}`); got.status != 200 {
-		t.Errorf("a minute later: got %d, want 200", got.status)
-	}
+	check.Want(t, 200, ask(t, h, `{votes{id}}`).status, "a minute later")
 }
 
 func TestLogIsNumberedByArrivalWithHoles(t *testing.T) {

@@ -9,9 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"pnyx/clock"
+	"pnyx/test/check"
 	"pnyx/test/upstream/tally"
 )
 
@@ -105,9 +104,7 @@ func TestOneRequestASecondIsAllowed(t *testing.T) {
 		status, _ := f.ask("query($i:OrganizationInput!){organization(input:$i){id}}", `{"slug":"harbor"}`)
 		statuses = append(statuses, status)
 	}
-	if want := []int{200, 200, 429, 429, 200, 200, 200}; !cmp.Equal(statuses, want) {
-		t.Errorf("got %v, want %v", statuses, want)
-	}
+	check.WantSame(t, "result", []int{200, 200, 429, 429, 200, 200, 200}, statuses)
 }
 
 func TestInvalidQueriesAndFailures(t *testing.T) {
@@ -155,7 +152,5 @@ func TestPagesHaveTwentyNodesAndOpaqueCursors(t *testing.T) {
 		t.Error("got an answer to an unknown cursor, want an error")
 	}
 	f.Switch(func(s *tally.Switches) { s.Others = true })
-	if got := f.page(organization, "", 20).ids(); got[0] != "" {
-		t.Errorf("got %s first, want a node of another type", got[0])
-	}
+	check.Want(t, "", f.page(organization, "", 20).ids()[0], "first id of a node of another type")
 }
