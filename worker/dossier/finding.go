@@ -124,15 +124,9 @@ func (c finder) findInAction(a *governance.DossierAction, pointer string) {
 }
 
 // isBatchOfSafe reports whether code of another contract only makes calls, which are decoded: a multisend that Safe
-// publishes, of versions 1.1.1, 1.3.0, 1.4.1 and 1.5.0. Any other contract may have a function of that name.
+// publishes. Any other contract may have a function of that name.
 func isBatchOfSafe(a *governance.DossierAction) bool {
-	return a.Function != nil && *a.Function == "multiSend(bytes)" && a.Undecoded == nil && slices.Contains([]string{
-		"0x8d29be29923b68abfdd21e541b9374737b49cdad",
-		"0xa238cbeb142c10ef7ad8442c6d1f9e89e07e7761", "0x998739bfdaadde7c933b942a68053933098f9eda",
-		"0x40a2accbd92bca938b02010e17a5b8929b49130d", "0xa1dabef33b3b82c7814b6d82a79e50f4ac44102b",
-		"0x38869bf66a61cf6bdb996a6ae40d5853fd43b526", "0x9641d764fc13c8b624c04430c7356c1c7c8102e2",
-		"0x218543288004cd07832472d464648173c77d7eb7", "0xa83c336b20401af773b6219ba5027174338d1836",
-	}, a.Target.Address)
+	return a.Function != nil && *a.Function == "multiSend(bytes)" && a.Undecoded == nil && abi.NamesTarget(*a.Function, a.Target.Address)
 }
 
 // findPower applies the rules about power.
@@ -337,20 +331,15 @@ func (c finder) findInTimes() {
 // findInVote applies the rules about the vote.
 func (c finder) findInVote() {
 	d := c.d.Decision
-	if q := d.Quorum; q != nil && q.MetBy != nil {
+	if q := d.Quorum; q != nil && q.MetBy != nil && c.Proposal.QuorumType != governance.QuorumOfRejection {
 		late := q.MetBy.VotedAt != nil && c.Detail.EndAt != nil && *q.MetBy.VotedAt >= *c.Detail.EndAt-hour
-		alone := powerOf(q.Counted).Sub(powerOf(q.MetBy.VotingPower)).LessThan(powerOf(q.Needed))
-		if late || alone {
+		if late || c.metAlone {
 			c.found(rules.LateQuorum, "/decision/quorum/metBy", refVotes, q.MetBy.VoterIdentity)
 		}
 	}
-	if d.DecidingVoters != nil && *d.DecidingVoters == "1" && c.d.Participation.Voters != nil && *c.d.Participation.Voters != "1" {
-		for _, b := range c.d.Voters.Largest {
-			if d.Leader != nil && slices.Contains(b.ChoiceKeys, d.Leader.Key) {
-				c.found(rules.OneVoter, "/decision/decidingVoters", refVotes, b.VoterIdentity)
-				break
-			}
-		}
+	isClosed := c.Detail.LifecycleStatus == governance.Closed
+	if isClosed && d.DecidingVoters != nil && *d.DecidingVoters == "1" && c.d.Participation.Voters != nil && *c.d.Participation.Voters != "1" {
+		c.found(rules.OneVoter, "/decision/decidingVoters", refVotes, c.largestForLeader)
 	}
 	if course := c.d.Course; course != nil && course.LateLeaderChange != nil && *course.LateLeaderChange {
 		c.found(rules.LateSwing, "/course/lateLeaderChange", refVotes)
