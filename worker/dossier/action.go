@@ -39,7 +39,7 @@ func (c *composer) actions() {
 	c.observe()
 	c.cuts()
 	if slices.ContainsFunc(c.payments, func(p payment) bool { return p.Amount != nil && p.Decimals == nil }) {
-		c.unknown("state", "the decimals of a token that moves", "its amount cannot be compared with the text", "the token's contract on a block explorer")
+		c.unknown("state", "the decimals of a token that moves, or whether the amount is the number of one of a collection", "its amount cannot be compared with the text", "the token's contract on a block explorer")
 	}
 	if len(c.d.Actions) > 0 {
 		if slices.ContainsFunc(c.d.Effects.Settings, func(s governance.DossierSetting) bool { return s.Old == nil }) {
@@ -80,9 +80,8 @@ func (c *composer) action(index int, d *abi.Decoded, pointer string) governance.
 		a.Selector = &selector
 	}
 	payments := slices.DeleteFunc(d.Payments(), func(of abi.Payment) bool { return of.Proceeds && c.isOwn(d.Chain, of.To) })
-	if to := d.Argument("to", "receiver"); d.Kind == abi.Swap && to == "" && slices.ContainsFunc(d.Arguments, isScript) {
-		c.unknown("undecoded_payload", "who gets what "+d.Function+" of "+d.Target+" brings", "commands that are not decoded may pay anybody",
-			"the simulation of the calls, or the commands at the contract's documentation")
+	if d.Kind == abi.Swap && slices.ContainsFunc(d.Arguments, isScript) {
+		a.Undecoded = new("the commands inside, which may pay anybody, are not decoded")
 	}
 	for i, of := range payments {
 		transfer := c.transferOf(d.Chain, of)
@@ -195,10 +194,11 @@ func (c *composer) addTransfer(chain *string, t governance.DossierTransfer) stri
 // addPower adds the power that a call grants or takes, and the settings that it changes.
 func (c *composer) addPower(d *abi.Decoded, pointer string) {
 	name, _, _ := strings.Cut(d.Function, "(")
+	set, isSetting := settingOf(d)
 	switch d.Kind {
 	case abi.Role, abi.Ownership, abi.Approval, abi.Upgrade, abi.Safe:
-		if d.Kind == abi.Safe && len(d.Calls) > 0 || name == "" {
-			return
+		if d.Kind == abi.Safe && (isSetting || strings.HasPrefix(name, "exec") || strings.HasPrefix(name, "create")) || name == "" {
+			break
 		}
 		change, to := "granted", d.Receiver()
 		if takes(name) || to != "" && strings.Trim(to, "0x") == "" || d.Argument("approved", "enabled", "allowed") == "false" || d.Kind == abi.Approval && d.Argument("amount") == "0" {
@@ -212,14 +212,14 @@ func (c *composer) addPower(d *abi.Decoded, pointer string) {
 			Action: pointer, Change: change, Kind: string(d.Kind), On: d.Target, What: what, To: governance.OptionalText(to),
 		})
 	default:
-		if set, is := settingOf(d); is {
-			of := governance.DossierSetting{Action: pointer, On: d.Target, Function: d.Function, New: set.value}
-			if old, known := c.before.settings[set.key]; known {
-				of.Old = &old
-			}
-			c.before.settings[set.key] = set.value // for a later call
-			c.d.Effects.Settings = append(c.d.Effects.Settings, of)
+	}
+	if isSetting {
+		of := governance.DossierSetting{Action: pointer, On: d.Target, Function: d.Function, New: set.value}
+		if old, known := c.before.settings[set.key]; known {
+			of.Old = &old
 		}
+		c.before.settings[set.key] = set.value // for a later call
+		c.d.Effects.Settings = append(c.d.Effects.Settings, of)
 	}
 }
 

@@ -213,6 +213,9 @@ func TestFindingsOfActions(t *testing.T) {
 		"less support":                           {stated, []record.Action{call(t, governor, "changeSupportRequiredPct(uint64)", "1")}, []string{rules.SettingChanged}},
 		"less time in a module of delay":         {stated, []record.Action{call(t, governor, "setTxCooldown(uint256)", "1")}, []string{rules.SettingChanged}},
 		"another description":                    {stated, []record.Action{call(t, governor, "setConstitutionHash(bytes32)", "1")}, nil},
+		"another administrator of a proxy":       {stated, []record.Action{call(t, governor, "changeProxyAdmin(address,address)", usdc, stranger)}, []string{rules.RoleMoved}},
+		"commands that are not decoded":          {stated, []record.Action{call(t, stranger, "execute(bytes,bytes[])", "40", "80", "1", "04"+strings.Repeat("0", 62), "0")}, []string{rules.PayloadUndecoded}},
+		"a cancellation":                         {stated, []record.Action{call(t, governor, "cancel(bytes32)", "1")}, nil},
 		"an upgrade":                             {stated, []record.Action{call(t, governor, "upgradeTo(address)", stranger)}, []string{rules.Upgraded}},
 		"a shorter delay":                        {stated, []record.Action{call(t, governor, "updateDelay(uint256)", zero)}, []string{rules.SettingChanged}},
 		"no guardian":                            {stated, []record.Action{call(t, governor, "_burnVetoPower()")}, []string{rules.GuardianRemoved}},
@@ -277,6 +280,11 @@ func TestFindingsOfActions(t *testing.T) {
 
 func TestPowerIsTaken(t *testing.T) {
 	t.Parallel()
+	approve := func(amount string) record.Action { return call(t, usdc, "approve(address,uint256)", stranger, amount) }
+	want := stranger + " may spend any amount of " + usdc + ", until a later call takes it back."
+	if d, _ := compose(t, facts("text", approve(strings.Repeat("f", 64)), approve("0"))); d.Findings[0].Sentence != want {
+		t.Errorf("got %+v, want %q", d.Findings, want)
+	}
 	for _, a := range []record.Action{
 		call(t, governor, "setGuard(address)", "0"), call(t, governor, "setMinter(address,bool)", stranger, "0"), call(t, governor, "cancelDefaultAdminTransfer()"),
 	} {
@@ -472,6 +480,8 @@ func TestFindingsOfTheHistory(t *testing.T) {
 		"lowered":            {period("a"), before(period("b"), period("1")), "setVotingPeriod(uint256) sets a setting of " + governor + ", which was 11, to 10."},
 		"raised":             {period("c"), before(period("b")), "setVotingPeriod(uint256) sets a setting of " + governor + ", which was 11, to 12."},
 		"unknown before":     {period("c"), before(call(t, stranger, "setVotingPeriod(uint256)", "b")), "setVotingPeriod(uint256) sets a setting of " + governor + "; the value before is not known."},
+		"no number":          {call(t, governor, "setGovernanceStrategy(address)", "2"), before(call(t, governor, "setGovernanceStrategy(address)", "1")), "setGovernanceStrategy(address) sets a setting of " + governor + "; the value before was 0x0000000000000000000000000000000000000001."},
+		"several values":     {call(t, governor, "_setDynamicQuorumParams(uint16,uint16,uint32)", "1", "2", "3"), before(call(t, governor, "_setDynamicQuorumParams(uint16,uint16,uint32)", "4", "2", "3")), "_setDynamicQuorumParams(uint16,uint16,uint32) sets a setting of " + governor + "; the value before was [4, 2, 3]."},
 		"paid before":        {pay(t, recipient, 1), before(pay(t, recipient, 9)), recipient + " was paid before, by p1_earlier."},
 		"the token of votes": {call(t, governor, "transfer(address,uint256)", recipient, "7"), nil, "7 smallest units of " + governor + " moves, which is the token that votes."},
 		"many strangers": {

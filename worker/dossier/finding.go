@@ -143,11 +143,11 @@ func (c finder) findPower(a *governance.DossierAction, pointer string, found fun
 	case !strings.HasPrefix(plain, "veto") && mentions("guardian", "veto", "pauser"):
 		found(rules.GuardianRemoved, "/function", *a.Function)
 	case kind == abi.Upgrade:
-		found(rules.Upgraded, "/function", *a.Function, a.Target.Address)
+		found(rules.Upgraded, "/function", *a.Function, subjectOf(a))
 	case kind == abi.Role, kind == abi.Ownership, kind == abi.ENS && mentions("owner", "setrecord", "subnoderecord", "reclaim"),
 		kind == abi.Safe && !strings.HasPrefix(plain, "exec") &&
 			mentions("owner", "module", "guard", "threshold", "mastercopy", "fallback", "singleton", "delegate", "allowance", "avatar", "settarget"):
-		found(rules.RoleMoved, "/function", *a.Function, a.Target.Address)
+		found(rules.RoleMoved, "/function", *a.Function, subjectOf(a))
 	case kind == abi.MintBurn && mentions("mint", "issue", "assign") && a.Chain != nil && c.Proposal.VotingToken == *a.Chain+":"+a.Target.Address:
 		found(rules.VotingTokenMoved, "/function", "More of "+a.Target.Address, "is minted")
 	case len(a.Calls) == 0 && (kind == abi.GovernanceSetting && !mentions("metadata", "uri", "hash", "callback", "cancel") ||
@@ -155,20 +155,34 @@ func (c finder) findPower(a *governance.DossierAction, pointer string, found fun
 		c.findSetting(a, pointer, found)
 	case kind == abi.Approval:
 		if field := withoutLimit(a.Arguments, "/arguments"); field != "" {
-			spender, token := a.Target.Address, a.Target.Address
-			for _, permission := range c.d.Effects.Permissions {
-				if permission.Action == pointer && permission.To != nil {
-					spender = *permission.To
+			spender, token, revoked := a.Target.Address, a.Target.Address, ""
+			permissions := c.d.Effects.Permissions
+			if at := slices.IndexFunc(permissions, func(p governance.DossierPermission) bool { return p.Action == pointer && p.To != nil }); at >= 0 {
+				spender = *permissions[at].To
+				for _, p := range permissions[at+1:] {
+					if p.Change == "taken" && p.On == permissions[at].On && p.What == permissions[at].What && p.To != nil && *p.To == spender {
+						revoked = ", until a later call takes it back"
+					}
 				}
 			}
 			for _, argument := range a.Arguments {
 				if argument.Name != nil && argument.Value != nil && (*argument.Name == "token" || *argument.Name == "asset") {
-					token = *argument.Value
+					token, revoked = *argument.Value, "" // the later call may be about another token
 				}
 			}
-			found(rules.ApprovedWithout, field, spender, token)
+			found(rules.ApprovedWithout, field, spender, token, revoked)
 		}
 	}
+}
+
+// subjectOf returns the contract whose code or power a call changes: an argument, or the target.
+func subjectOf(a *governance.DossierAction) string {
+	for _, argument := range a.Arguments {
+		if argument.Name != nil && argument.Value != nil && slices.Contains([]string{"proxy", "beacon", "cometProxy", "where"}, *argument.Name) {
+			return *argument.Value
+		}
+	}
+	return a.Target.Address
 }
 
 // vastDigits is the length of an amount that no token has: an allowance of it has no limit in effect.
@@ -197,15 +211,16 @@ func (c finder) findSetting(a *governance.DossierAction, pointer string, found f
 	name := "a setting of " + a.Target.Address
 	at := slices.IndexFunc(c.d.Effects.Settings, func(s governance.DossierSetting) bool { return s.Action == pointer && s.Old != nil })
 	if at < 0 {
-		found(rules.SettingChanged, "/function", *a.Function, name)
+		found(rules.SettingChanged, "/function", *a.Function, name, "is not known")
 		return
 	}
 	set := c.d.Effects.Settings[at]
 	before, err := decimal.NewFromString(*set.Old)
 	after, err2 := decimal.NewFromString(set.New)
 	switch {
+	case set.New == *set.Old:
 	case err != nil || err2 != nil: // no numbers
-		found(rules.SettingChanged, "/function", *a.Function, name)
+		found(rules.SettingChanged, "/function", *a.Function, name, "was "+*set.Old)
 	case after.LessThan(before):
 		found(rules.SettingLowered, "/function", *a.Function, name, before, after)
 	case after.GreaterThan(before):
@@ -292,7 +307,8 @@ func (c finder) findInProcess() {
 	for i, s := range p.Similar {
 		recent := s.EndAt != nil && c.Detail.StartAt != nil && *c.Detail.StartAt-*s.EndAt <= 90*day
 		if s.SameActions && recent && (s.Outcome == governance.Failed || s.Outcome == governance.Canceled) {
-			c.found(rules.SameActionsFailed, fmt.Sprintf("/process/similar/%d", i), refProposal, s.ProposalKey)
+			how := map[bool]string{true: "failed", false: "was canceled"}[s.Outcome == governance.Failed]
+			c.found(rules.SameActionsFailed, fmt.Sprintf("/process/similar/%d", i), refProposal, how, s.ProposalKey)
 		}
 	}
 }
