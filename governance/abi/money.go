@@ -15,7 +15,8 @@ type Payment struct {
 	Amount string
 	// From is empty for the executor, To who receives it.
 	From, To string
-	// Proceeds is true for money that comes from others, as of a swap or a claim: where To is the executor, nothing leaves.
+	// Proceeds is true for money that comes from others, as of a swap, a claim or a vault: where To is the caller, nothing
+	// leaves.
 	Proceeds bool
 }
 
@@ -124,8 +125,9 @@ func (d *Decoded) moved() (payments []Payment) {
 	if amount == maxUint(256) {
 		amount = "" // all there is
 	}
-	isClaim := strings.HasPrefix(strings.ToLower(name), "claim") || strings.HasPrefix(name, "collect")
-	return append(payments, Payment{Token: token, Amount: amount, From: d.Argument("from"), To: short(to), Proceeds: isClaim})
+	fromOthers := !isBridge && slices.ContainsFunc([]string{"claim", "collect", "withdraw", "redeem", "exit", "unwrap", "sweep", "rescue", "recover"},
+		func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+	return append(payments, Payment{Token: token, Amount: amount, From: d.Argument("from"), To: short(to), Proceeds: fromOthers})
 }
 
 // proceeds returns what a swap, or what takes liquidity away, gives to a stated recipient other than who pays. Exchanges write
@@ -196,7 +198,8 @@ func (d *Decoded) token() string {
 		return nativeOr(token)
 	}
 	isOfToken := slices.ContainsFunc(tokenFunctions(), func(of string) bool { return strings.HasPrefix(name, of) })
-	if d.Kind == Transfer && !isOfToken || d.Kind == Stream && name != "upgradeTo" {
+	// Code that runs in the caller's name moves another token than the contract that has it.
+	if d.Kind == Transfer && !isOfToken || d.Kind == Stream && name != "upgradeTo" || d.Operation == DelegateCall {
 		return Unstated
 	}
 	return d.Target
