@@ -119,7 +119,14 @@ func textOf(f Facts) (s statedText) {
 
 // plainOf returns a text in which each number is written as in English, without what has digits and is no amount.
 func plainOf(text string) string {
-	text = strings.Map(plainRune, html.UnescapeString(tag.ReplaceAllString(text, " ")))
+	var lines strings.Builder
+	for line := range strings.Lines(text) { // most have no number
+		isPower := func(word string) bool { return strings.Contains(line, word) }
+		if strings.ContainsFunc(line, unicode.IsDigit) || slices.ContainsFunc([]string{"hundred", "thousand", "million", "billion"}, isPower) {
+			lines.WriteString(line)
+		}
+	}
+	text = strings.Map(plainRune, html.UnescapeString(tag.ReplaceAllString(lines.String(), " ")))
 	text = strings.ReplaceAll(underscore.ReplaceAllString(text, "$1$2"), "_", " ")
 	text = pointed.ReplaceAllStringFunc(text, strings.NewReplacer(".", "", ",", ".").Replace)
 	text = lakhs.ReplaceAllStringFunc(text, func(n string) string { return strings.ReplaceAll(n, ",", "") })
@@ -131,10 +138,12 @@ func plainOf(text string) string {
 // as is what marks text as bold.
 func plainRune(r rune) rune {
 	switch {
-	case strings.ContainsRune("\u200b\u200c\u200d\u2060\ufeff\u00ad*`", r):
+	case r == '*', r == '`':
 		return -1
 	case r < utf8.RuneSelf:
 		return r
+	case strings.ContainsRune("\u200b\u200c\u200d\u2060\ufeff\u00ad", r):
+		return -1
 	case unicode.Is(unicode.Zs, r):
 		return ' '
 	case r == '\u2019':
