@@ -51,7 +51,7 @@ var (
 	inWords = regexp.MustCompile(`\b(?:(?:a|` + countingWords + `)(?:[\s-]+(?:and[\s-]+)?))+(?:hundred|thousand|[mb]illion)\b` +
 		`(?:[\s-]+(?:and[\s-]+)?(?:` + countingWords + `)\b)*`)
 	// number matches a number with thousands in groups, a fraction, and a word for a power of ten: the groups from the third on.
-	number = regexp.MustCompile(`\b(\d{1,3}(?:[,' ]\d{3})+|\d+)(\.\d+)?(?:\s?(?:(k|thousands?|tausend)|(mm?|mln|mio|million(?:s|en)?|mill[oó]n(?:es)?|milh(?:ão|ões)|milion[ei])|` +
+	number = regexp.MustCompile(`\b(\d{1,3}(?:[,' ]\d{3})+|\d+)(\.\d+)?(?:\s?(?:(k|thousands?|tausend)|(mm?|mln|mio|million(?:s|en)?|mill[oó]n(?:es)?|milh(?:ão|ões)|mil[i]on[ei])|` +
 		`(bn?|billions?|mrd|milliarden?|milliards?)|(lakhs?)|(crores?))\b|\s?(?:(万|萬)|(亿|億)|(тыс)|(млн)|(млрд))|\b)`)
 )
 
