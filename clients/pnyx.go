@@ -2016,13 +2016,13 @@ type DossierDecision struct {
 	QuorumChoices   *[]string      `json:"quorumChoices"`   // The keys of the choices that count towards the quorum; null for all.
 	LifecycleStatus Lifecycle      `json:"lifecycleStatus"` // lifecycleStatus and outcome are where the proposal stands.
 	Outcome         Outcome        `json:"outcome"`         // lifecycleStatus and outcome are where the proposal stands.
-	Leader          *DossierChoice `json:"leader"`          // leader and runnerUp are the choices with the most power; null without power, and in a tie for the lead.
-	RunnerUp        *DossierChoice `json:"runnerUp"`        // leader and runnerUp are the choices with the most power; null without power, and in a tie for the lead.
+	Leader          *DossierChoice `json:"leader"`          // leader and runnerUp are the choices with the most power, of which an abstention is none but in a ranking; null without power, without a second choice, and in a tie for the lead.
+	RunnerUp        *DossierChoice `json:"runnerUp"`        // leader and runnerUp are the choices with the most power, of which an abstention is none but in a ranking; null without power, without a second choice, and in a tie for the lead.
 	MarginPower     *Decimal       `json:"marginPower"`     // marginPower is the difference of the two, marginPercent its share of all power.
 	MarginPercent   *Decimal       `json:"marginPercent"`   // marginPower is the difference of the two, marginPercent its share of all power.
 	Quorum          *DossierQuorum `json:"quorum"`          // Null where there is none.
 	DecidedAt       *Timestamp     `json:"decidedAt"`       // The time of the ballot after which no later one changed the leader. Null unless all ballots and their times are stored, and scores are the sums of what they give.
-	DecidingVoters  *Decimal       `json:"decidingVoters"`  // The smallest number of voters for the leader who, all voting for the runner-up instead, would have made it lead. Null where ballots are missing or can support several choices.
+	DecidingVoters  *Decimal       `json:"decidingVoters"`  // The smallest number of voters for the leader who, all voting for the runner-up instead, would have changed the result: the runner-up leads, the two are level in a vote for or against, or the quorum is missed. Null where ballots are missing or can support several choices, and where the lead does not decide.
 }
 
 // DossierChoice is a choice with its power.
@@ -2034,8 +2034,8 @@ type DossierChoice struct {
 
 // DossierQuorum is dossierQuorum compares the power that counts with the quorum.
 type DossierQuorum struct {
-	Needed  Decimal        `json:"needed"`  // needed is the power that is needed, counted the power that counts.
-	Counted Decimal        `json:"counted"` // needed is the power that is needed, counted the power that counts.
+	Needed  Decimal        `json:"needed"`  // needed is the power that is needed, more than which rejects where the quorum is one of rejection; counted is the power that counts.
+	Counted Decimal        `json:"counted"` // needed is the power that is needed, more than which rejects where the quorum is one of rejection; counted is the power that counts.
 	Reached *bool          `json:"reached"` // Whether it is reached; null where ballots that are missing may reach it.
 	MetBy   *DossierBallot `json:"metBy"`   // The ballot with which it was met; null where it was not, or times are unknown.
 }
@@ -2200,9 +2200,9 @@ type DossierArgument struct {
 
 // DossierTransfer is money that a call moves.
 type DossierTransfer struct {
-	Token    *string  `json:"token"`    // token is the token; null for the native one. symbol and decimals are null where unknown.
-	Symbol   *string  `json:"symbol"`   // token is the token; null for the native one. symbol and decimals are null where unknown.
-	Decimals *int     `json:"decimals"` // token is the token; null for the native one. symbol and decimals are null where unknown.
+	Token    *string  `json:"token"`    // token is the token; null for the native one, “unstated” where the call does not name it. symbol and decimals are null where unknown.
+	Symbol   *string  `json:"symbol"`   // token is the token; null for the native one, “unstated” where the call does not name it. symbol and decimals are null where unknown.
+	Decimals *int     `json:"decimals"` // token is the token; null for the native one, “unstated” where the call does not name it. symbol and decimals are null where unknown.
 	Amount   *Decimal `json:"amount"`   // amount is in units of the token where its decimals are known, else as the call states it; null for all there is. from is null for the executor.
 	From     *string  `json:"from"`     // amount is in units of the token where its decimals are known, else as the call states it; null for all there is. from is null for the executor.
 	To       string   `json:"to"`       // amount is in units of the token where its decimals are known, else as the call states it; null for all there is. from is null for the executor.
@@ -2268,9 +2268,9 @@ type DossierEffects struct {
 // DossierSum is what leaves to one recipient.
 type DossierSum struct {
 	Chain    *string  `json:"chain"`    // Where; null if unknown.
-	Token    *string  `json:"token"`    // token is the token; null for the native one. symbol and decimals are null where unknown.
-	Symbol   *string  `json:"symbol"`   // token is the token; null for the native one. symbol and decimals are null where unknown.
-	Decimals *int     `json:"decimals"` // token is the token; null for the native one. symbol and decimals are null where unknown.
+	Token    *string  `json:"token"`    // token is the token; null for the native one, “unstated” where the call does not name it. symbol and decimals are null where unknown.
+	Symbol   *string  `json:"symbol"`   // token is the token; null for the native one, “unstated” where the call does not name it. symbol and decimals are null where unknown.
+	Decimals *int     `json:"decimals"` // token is the token; null for the native one, “unstated” where the call does not name it. symbol and decimals are null where unknown.
 	Amount   *Decimal `json:"amount"`   // amount is in units of the token where its decimals are known, else as the call states it; null for all there is. from is null for the executor.
 	From     *string  `json:"from"`     // amount is in units of the token where its decimals are known, else as the call states it; null for all there is. from is null for the executor.
 	To       string   `json:"to"`       // amount is in units of the token where its decimals are known, else as the call states it; null for all there is. from is null for the executor.

@@ -2209,12 +2209,12 @@ class DossierDecision(TypedDict):
     outcome: Outcome | str
     """lifecycleStatus and outcome are where the proposal stands."""
     leader: DossierChoice | None
-    """leader and runnerUp are the choices with the most power; null without power, and in a tie for
-    the lead.
+    """leader and runnerUp are the choices with the most power, of which an abstention is none but
+    in a ranking; null without power, without a second choice, and in a tie for the lead.
     """
     runnerUp: DossierChoice | None
-    """leader and runnerUp are the choices with the most power; null without power, and in a tie for
-    the lead.
+    """leader and runnerUp are the choices with the most power, of which an abstention is none but
+    in a ranking; null without power, without a second choice, and in a tie for the lead.
     """
     marginPower: Decimal | None
     """marginPower is the difference of the two, marginPercent its share of all power."""
@@ -2228,7 +2228,9 @@ class DossierDecision(TypedDict):
     """
     decidingVoters: Decimal | None
     """The smallest number of voters for the leader who, all voting for the runner-up instead, would
-    have made it lead. Null where ballots are missing or can support several choices.
+    have changed the result: the runner-up leads, the two are level in a vote for or against, or the
+    quorum is missed. Null where ballots are missing or can support several choices, and where the
+    lead does not decide.
     """
 
 
@@ -2247,9 +2249,13 @@ class DossierQuorum(TypedDict):
     """DossierQuorum compares the power that counts with the quorum."""
 
     needed: Decimal
-    """needed is the power that is needed, counted the power that counts."""
+    """needed is the power that is needed, more than which rejects where the quorum is one of
+    rejection; counted is the power that counts.
+    """
     counted: Decimal
-    """needed is the power that is needed, counted the power that counts."""
+    """needed is the power that is needed, more than which rejects where the quorum is one of
+    rejection; counted is the power that counts.
+    """
     reached: bool | None
     """Whether it is reached; null where ballots that are missing may reach it."""
     metBy: DossierBallot | None
@@ -2585,11 +2591,14 @@ class DossierArgument(TypedDict):
 DossierTransfer = TypedDict(
     "DossierTransfer",
     {
-        # token is the token; null for the native one. symbol and decimals are null where unknown.
+        # token is the token; null for the native one, “unstated” where the call does not name it.
+        # symbol and decimals are null where unknown.
         "token": "str | None",
-        # token is the token; null for the native one. symbol and decimals are null where unknown.
+        # token is the token; null for the native one, “unstated” where the call does not name it.
+        # symbol and decimals are null where unknown.
         "symbol": "str | None",
-        # token is the token; null for the native one. symbol and decimals are null where unknown.
+        # token is the token; null for the native one, “unstated” where the call does not name it.
+        # symbol and decimals are null where unknown.
         "decimals": "int | None",
         # amount is in units of the token where its decimals are known, else as the call states it;
         # null for all there is. from is null for the executor.
@@ -2715,11 +2724,14 @@ DossierSum = TypedDict(
     {
         # Where; null if unknown.
         "chain": "str | None",
-        # token is the token; null for the native one. symbol and decimals are null where unknown.
+        # token is the token; null for the native one, “unstated” where the call does not name it.
+        # symbol and decimals are null where unknown.
         "token": "str | None",
-        # token is the token; null for the native one. symbol and decimals are null where unknown.
+        # token is the token; null for the native one, “unstated” where the call does not name it.
+        # symbol and decimals are null where unknown.
         "symbol": "str | None",
-        # token is the token; null for the native one. symbol and decimals are null where unknown.
+        # token is the token; null for the native one, “unstated” where the call does not name it.
+        # symbol and decimals are null where unknown.
         "decimals": "int | None",
         # amount is in units of the token where its decimals are known, else as the call states it;
         # null for all there is. from is null for the executor.

@@ -2168,13 +2168,13 @@ export interface DossierDecision {
   /** lifecycleStatus and outcome are where the proposal stands. */
   outcome: Open<Outcome>;
   /**
-   * leader and runnerUp are the choices with the most power; null without power, and in a tie for
-   * the lead.
+   * leader and runnerUp are the choices with the most power, of which an abstention is none but in
+   * a ranking; null without power, without a second choice, and in a tie for the lead.
    */
   leader: DossierChoice | null;
   /**
-   * leader and runnerUp are the choices with the most power; null without power, and in a tie for
-   * the lead.
+   * leader and runnerUp are the choices with the most power, of which an abstention is none but in
+   * a ranking; null without power, without a second choice, and in a tie for the lead.
    */
   runnerUp: DossierChoice | null;
   /** marginPower is the difference of the two, marginPercent its share of all power. */
@@ -2190,7 +2190,9 @@ export interface DossierDecision {
   decidedAt: Timestamp | null;
   /**
    * The smallest number of voters for the leader who, all voting for the runner-up instead, would
-   * have made it lead. Null where ballots are missing or can support several choices.
+   * have changed the result: the runner-up leads, the two are level in a vote for or against, or
+   * the quorum is missed. Null where ballots are missing or can support several choices, and where
+   * the lead does not decide.
    */
   decidingVoters: Decimal | null;
 }
@@ -2207,9 +2209,15 @@ export interface DossierChoice {
 
 /** DossierQuorum compares the power that counts with the quorum. */
 export interface DossierQuorum {
-  /** needed is the power that is needed, counted the power that counts. */
+  /**
+   * needed is the power that is needed, more than which rejects where the quorum is one of
+   * rejection; counted is the power that counts.
+   */
   needed: Decimal;
-  /** needed is the power that is needed, counted the power that counts. */
+  /**
+   * needed is the power that is needed, more than which rejects where the quorum is one of
+   * rejection; counted is the power that counts.
+   */
   counted: Decimal;
   /** Whether it is reached; null where ballots that are missing may reach it. */
   reached: boolean | null;
@@ -2552,11 +2560,20 @@ export interface DossierArgument {
 
 /** Money that a call moves. */
 export interface DossierTransfer {
-  /** token is the token; null for the native one. symbol and decimals are null where unknown. */
+  /**
+   * token is the token; null for the native one, “unstated” where the call does not name it. symbol
+   * and decimals are null where unknown.
+   */
   token: string | null;
-  /** token is the token; null for the native one. symbol and decimals are null where unknown. */
+  /**
+   * token is the token; null for the native one, “unstated” where the call does not name it. symbol
+   * and decimals are null where unknown.
+   */
   symbol: string | null;
-  /** token is the token; null for the native one. symbol and decimals are null where unknown. */
+  /**
+   * token is the token; null for the native one, “unstated” where the call does not name it. symbol
+   * and decimals are null where unknown.
+   */
   decimals: number | null;
   /**
    * amount is in units of the token where its decimals are known, else as the call states it; null
@@ -2677,11 +2694,20 @@ export interface DossierEffects {
 export interface DossierSum {
   /** Where; null if unknown. */
   chain: string | null;
-  /** token is the token; null for the native one. symbol and decimals are null where unknown. */
+  /**
+   * token is the token; null for the native one, “unstated” where the call does not name it. symbol
+   * and decimals are null where unknown.
+   */
   token: string | null;
-  /** token is the token; null for the native one. symbol and decimals are null where unknown. */
+  /**
+   * token is the token; null for the native one, “unstated” where the call does not name it. symbol
+   * and decimals are null where unknown.
+   */
   symbol: string | null;
-  /** token is the token; null for the native one. symbol and decimals are null where unknown. */
+  /**
+   * token is the token; null for the native one, “unstated” where the call does not name it. symbol
+   * and decimals are null where unknown.
+   */
   decimals: number | null;
   /**
    * amount is in units of the token where its decimals are known, else as the call states it; null

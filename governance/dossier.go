@@ -69,7 +69,8 @@ type DossierDecision struct {
 	// LifecycleStatus and Outcome are where the proposal stands.
 	LifecycleStatus Lifecycle `json:"lifecycleStatus"`
 	Outcome         Outcome   `json:"outcome"`
-	// Leader and RunnerUp are the choices with the most power; null without power, and in a tie for the lead.
+	// Leader and RunnerUp are the choices with the most power, of which an abstention is none but in a ranking; null
+	// without power, without a second choice, and in a tie for the lead.
 	Leader   *DossierChoice `json:"leader"`
 	RunnerUp *DossierChoice `json:"runnerUp"`
 	// MarginPower is the difference of the two, MarginPercent its share of all power.
@@ -80,8 +81,9 @@ type DossierDecision struct {
 	// DecidedAt is the time of the ballot after which no later one changed the leader. Null unless all ballots and their
 	// times are stored, and scores are the sums of what they give.
 	DecidedAt *Timestamp `json:"decidedAt"`
-	// DecidingVoters is the smallest number of voters for the leader who, all voting for the
-	// runner-up instead, would have made it lead. Null where ballots are missing or can support several choices.
+	// DecidingVoters is the smallest number of voters for the leader who, all voting for the runner-up instead, would
+	// have changed the result: the runner-up leads, the two are level in a vote for or against, or the quorum is
+	// missed. Null where ballots are missing or can support several choices, and where the lead does not decide.
 	DecidingVoters *Decimal `json:"decidingVoters"`
 }
 
@@ -95,7 +97,8 @@ type DossierChoice struct {
 
 // DossierQuorum compares the power that counts with the quorum.
 type DossierQuorum struct {
-	// Needed is the power that is needed, Counted the power that counts.
+	// Needed is the power that is needed, more than which rejects where the quorum is one of rejection; Counted is the
+	// power that counts.
 	Needed  Decimal `json:"needed"`
 	Counted Decimal `json:"counted"`
 	// Reached says whether it is reached; null where ballots that are missing may reach it.
@@ -347,6 +350,9 @@ const (
 	SimulationUnavailable = "unavailable"
 )
 
+// MaxMovements bounds the transfers that are kept of a simulation.
+const MaxMovements = 100
+
 // DossierSimulation is what executing the actions would have done, as a node says.
 type DossierSimulation struct {
 	// Method is eth_simulateV1 for the calls in order in one block, or eth_call for each alone; null if the node has neither.
@@ -399,7 +405,8 @@ type DossierArgument struct {
 
 // DossierTransfer is money that a call moves.
 type DossierTransfer struct {
-	// Token is the token; null for the native one. Symbol and Decimals are null where unknown.
+	// Token is the token; null for the native one, "unstated" where the call does not name it. Symbol and Decimals are
+	// null where unknown.
 	Token    *string `json:"token"`
 	Symbol   *string `json:"symbol"`
 	Decimals *int    `json:"decimals"`

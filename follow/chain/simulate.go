@@ -21,9 +21,8 @@ const (
 )
 
 const (
-	// maxSimulated bounds the calls of one simulation, maxMovements the transfers that are kept of it.
+	// maxSimulated bounds the calls of one simulation.
 	maxSimulated = 50
-	maxMovements = 100
 	// maxReason bounds the reason of a failure in bytes.
 	maxReason = 200
 	// nativeToken is the address under which nodes log native money that moves.
@@ -114,7 +113,7 @@ func readTogether(s *governance.DossierSimulation, c *call, count int) bool {
 		}
 		s.Calls = append(s.Calls, result)
 		for _, l := range of.Logs {
-			if moved, is := l.movement(); is && len(s.Transfers) < maxMovements {
+			if moved, is := l.movement(); is && len(s.Transfers) < governance.MaxMovements {
 				s.Transfers = append(s.Transfers, moved)
 			}
 		}
@@ -197,5 +196,8 @@ func reasonOf(e *rpcError, returned string) string {
 			reason = fmt.Sprintf("error 0x%x", data[:len(abi.Selector{})])
 		}
 	}
-	return record.Clip(validText(reason), maxReason)
+	if clipped := record.Clip(validText(reason), maxReason); clipped != reason {
+		return clipped + "…"
+	}
+	return reason
 }

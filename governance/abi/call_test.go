@@ -234,7 +234,7 @@ func TestPayments(t *testing.T) {
 	}{
 		{"transferNative(address,uint256)", "0", of(bob, "7"), native},
 		{"sendETH(address,uint256)", "0", of(bob, "7"), native},
-		{"withdrawEther(address,uint256)", "0", of(bob, "7"), native},
+		{"withdrawEther(address,uint256)", "0", of(bob, "7"), []Payment{{Amount: "7", To: bob, Proceeds: true}}},
 		{"transfer(address,address,uint256)", "0", of("0x"+strings.Repeat("e", 40), bob, "7"), native},
 		{"disperseEther(address[],uint256[])", "7", []Argument{{Items: of(bob)}, {Items: of("7")}}, native},
 		{"transferFrom((address,address,uint160,address)[])", "0", []Argument{{Items: tuple}}, []Payment{{Token: carol, Amount: "7", From: alice, To: bob}}},
@@ -249,6 +249,14 @@ func TestPayments(t *testing.T) {
 		{"bridgeETHTo(address,uint32,bytes)", "7", of(bob, "1", "0x"), native},
 		{"depositETH(address,address,uint16)", "7", of(carol, bob, "0"), native},
 		{"withdraw(address,uint256,uint32,bytes)", "0", of(carol, "7", "1", "0x"), []Payment{{Token: carol, Amount: "7", To: alice}}},
+		{"swapExactTokensForETH(uint256,uint256,address[],address,uint256)", "0", []Argument{{Value: "7"}, {Value: "1"}, one(carol), {Value: bob}, {Value: "9"}}, []Payment{{To: bob, Proceeds: true}}},
+		{"swapTokensForExactTokens(uint256,uint256,address[],address,uint256)", "0", []Argument{{Value: "7"}, {Value: "1"}, one(carol), {Value: bob}, {Value: "9"}}, []Payment{{Token: carol, Amount: "7", To: bob, Proceeds: true}}},
+		{"exactInput((bytes,address,uint256,uint256))", "0", []Argument{{Items: of(carol+"000bb8"+bob[2:], bob, "7", "1")}}, []Payment{{Token: bob, To: bob, Proceeds: true}}},
+		{"removeLiquidityETH(address,uint256,uint256,uint256,address,uint256)", "0", of(carol, "7", "1", "1", bob, "9"), []Payment{{Token: carol, To: bob, Proceeds: true}, {To: bob, Proceeds: true}}},
+		{"exchange(int128,int128,uint256,uint256,address)", "0", of("0", "1", "7", "1", bob), []Payment{{Token: Unstated, To: bob, Proceeds: true}}},
+		{"exchange(int128,int128,uint256,uint256,address)", "0", of("0", "1", "7", "1", "0x0000000000000000000000000000000000000002"), nil},
+		{"claimTo(address,address,address,bool)", "0", of(alice, alice, bob, "true"), []Payment{{Token: Unstated, To: bob, Proceeds: true}}},
+		{"withdraw(address,uint256,address)", "0", of(carol, maxUint(256), bob), []Payment{{Token: carol, To: bob, Proceeds: true}}},
 		{
 			"createRetryableTicket(address,uint256,uint256,address,address,uint256,uint256,bytes)", "9",
 			of(bob, "2", "1", alice, alice, "1", "1", "0x"),

@@ -1,6 +1,7 @@
 package abi
 
 import (
+	"encoding/hex"
 	"math/big"
 	"slices"
 	"strings"
@@ -14,7 +15,13 @@ type Payment struct {
 	Amount string
 	// From is empty for the executor, To who receives it.
 	From, To string
+	// Proceeds is true for money that comes from others, as of a swap, a claim or a vault: where To is the caller, nothing
+	// leaves.
+	Proceeds bool
 }
+
+// Unstated stands for a token that a call does not name.
+const Unstated = "unstated"
 
 // argument returns the first argument with one of the names, in tuples as well.
 func argument(arguments []Argument, names ...string) (*Argument, bool) {
@@ -76,6 +83,9 @@ func remaining(of, taken string) string {
 // moved returns the money that a function moves. What is minted leaves nobody.
 func (d *Decoded) moved() (payments []Payment) {
 	name, _, isCall := strings.Cut(d.Function, "(")
+	if d.Kind == Swap {
+		return d.proceeds(name)
+	}
 	if !isCall || d.Kind != Transfer && d.Kind != Stream && d.Kind != Bridge || name == "mint" {
 		return nil
 	}
@@ -112,7 +122,57 @@ func (d *Decoded) moved() (payments []Payment) {
 	if to == "" || isBridge && amount == "" && (token == "" || token == d.Target) {
 		return payments
 	}
-	return append(payments, Payment{Token: token, Amount: amount, From: d.Argument("from"), To: short(to)})
+	if amount == maxUint(256) {
+		amount = "" // all there is
+	}
+	fromOthers := !isBridge && slices.ContainsFunc([]string{"claim", "collect", "withdraw", "redeem", "exit", "unwrap", "sweep", "rescue", "recover"},
+		func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+	return append(payments, Payment{Token: token, Amount: amount, From: d.Argument("from"), To: short(to), Proceeds: fromOthers})
+}
+
+// proceeds returns what a swap, or what takes liquidity away, gives to a stated recipient other than who pays. Exchanges write
+// 0, 1 and 2 for the caller and themselves.
+func (d *Decoded) proceeds(name string) (payments []Payment) {
+	to := d.Argument("to", "receiver")
+	if strings.HasPrefix(name, "cancel") || strings.HasPrefix(name, "unsign") || len(strings.TrimLeft(to, "0x")) < 2 || to == d.Argument("sender") {
+		return nil
+	}
+	tokens, amount := []string{d.Argument("tokenOut", "toToken", "buyToken", "dstToken", "outputToken", "assetOut")}, d.Argument("amountOut")
+	path, _ := argument(d.Arguments, "path")
+	for i := range d.Arguments {
+		if a := &d.Arguments[i]; a.Name == "path" && len(a.Items) > 0 {
+			tokens[0] = a.Items[len(a.Items)-1].Value
+		}
+	}
+	const bytes = 20 // of an address
+	switch {
+	case strings.Contains(name, "ForETH"):
+		tokens[0] = ""
+	case name == "removeLiquidity":
+		tokens = []string{d.Argument("tokenA"), d.Argument("tokenB")}
+	case name == "removeLiquidityETH":
+		tokens = []string{d.Argument("token"), ""}
+	case name == "mint": // a position
+		tokens[0] = d.Target
+	case path != nil && len(path.content) >= bytes && strings.HasPrefix(name, "exactOutput"):
+		tokens[0] = "0x" + hex.EncodeToString(path.content[:bytes])
+	case path != nil && len(path.content) >= bytes:
+		tokens[0] = "0x" + hex.EncodeToString(path.content[len(path.content)-bytes:])
+	case tokens[0] == "":
+		tokens[0] = Unstated
+	}
+	for _, token := range tokens {
+		payments = append(payments, Payment{Token: nativeOr(token), Amount: amount, To: to, Proceeds: true})
+	}
+	return payments
+}
+
+// nativeOr returns a token; empty for what stands for native money.
+func nativeOr(token string) string {
+	if token == "0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee" || strings.Trim(token, "0x") == "" {
+		return ""
+	}
+	return token
 }
 
 // short returns an address of 20 bytes that is written in 32.
@@ -124,21 +184,28 @@ func short(address string) string {
 	return "0x" + address[len(address)-digits:]
 }
 
-// token returns the token that a call moves: an argument, or the called contract; empty for
-// native money.
+// token returns the token that a call moves: an argument, or the called contract where that is a token or a vault of one;
+// empty for native money.
 func (d *Decoded) token() string {
 	name, _, _ := strings.Cut(d.Function, "(")
-	for _, native := range []string{"eth", "ether", "native", "bnb"} {
-		if strings.HasSuffix(strings.ToLower(name), native) {
+	for _, native := range []string{"ETH", "Eth", "Ether", "Native", "BNB"} {
+		if at := strings.LastIndex(name, native); at >= 0 && (d.Kind == Transfer || at+len(native) == len(name)) {
 			return ""
 		}
 	}
-	token := d.Argument("token", "asset", "l1Token", "localToken")
-	switch token {
-	case "":
-		return d.Target
-	case "0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee", "0x0000000000000000000000000000000000000000": // stand for native money
-		return ""
+	token := d.Argument("token", "asset", "l1Token", "localToken", "reward")
+	if token != "" {
+		return nativeOr(token)
 	}
-	return token
+	isOfToken := slices.ContainsFunc(tokenFunctions(), func(of string) bool { return strings.HasPrefix(name, of) })
+	// Code that runs in the caller's name moves another token than the contract that has it.
+	if d.Kind == Transfer && !isOfToken || d.Kind == Stream && name != "upgradeTo" || d.Operation == DelegateCall {
+		return Unstated
+	}
+	return d.Target
+}
+
+// tokenFunctions begin the names of the functions that move the called contract itself.
+func tokenFunctions() []string {
+	return []string{"transfer", "safeTransfer", "safeBatchTransfer", "batchTransfer", "multiTransfer", "receiveWithAuthorization", "move", "push", "deposit", "allocateTo"}
 }

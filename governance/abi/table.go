@@ -57,6 +57,11 @@ func (f *function) appliesTo(call Call) bool {
 	return len(f.targets) == 0 || slices.Contains(f.targets, call.Target)
 }
 
+// NamesTarget reports whether the table has a row of a function for a contract itself, so that what it does is known.
+func NamesTarget(signature, target string) bool {
+	return slices.ContainsFunc(known().functions[SelectorOf(signature)], func(f *function) bool { return slices.Contains(f.targets, target) })
+}
+
 // table has the functions by selector, and the layouts of messages without one.
 type table struct {
 	functions map[Selector][]*function

@@ -21,7 +21,7 @@ type FindingRule struct {
 }
 
 // FindingsVersion is the version of the rules together.
-const FindingsVersion = 5
+const FindingsVersion = 6
 
 // The rules that code names.
 const (

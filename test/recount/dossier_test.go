@@ -413,15 +413,19 @@ func (d *dossiers) decision(key string) object {
 		return want
 	}
 	moved, movers := new(big.Rat), 0
+	tieFails := p.side(first) == "for" && p.side(second) == "against"
+	losesQuorum := p.hasQuorum() && p.provider == "tally" && keys[first] == "for"
 	for _, b := range p.strongestFirst() {
-		if p.kind == "approval" || p.kind == "weighted" || !p.adds() {
+		if p.kind == "approval" || p.kind == "weighted" || !p.adds() || !d.leadDecides(key, first) {
 			break
 		}
 		if k := p.choiceKey(b); k == nil || *k != keys[first] {
 			continue
 		}
 		movers++
-		if moved.Add(moved, ratio(b.power)); new(big.Rat).Add(moved, moved).Cmp(margin) > 0 {
+		moved.Add(moved, ratio(b.power))
+		order := new(big.Rat).Add(moved, moved).Cmp(margin)
+		if order > 0 || order == 0 && tieFails || losesQuorum && new(big.Rat).Sub(counted, moved).Cmp(p.quorumValue()) < 0 {
 			want["decidingVoters"] = countText(movers)
 			break
 		}
@@ -437,13 +441,55 @@ func (d *dossiers) decision(key string) object {
 	return want
 }
 
-// leading returns the positions of the choices with the most power: -1 for the first in a tie, and for both without
+// leadDecides reports whether a lead wins: with the quorum, and unless the outcome says that more was needed.
+func (d *dossiers) leadDecides(key string, first int) bool {
+	p, result := d.want.polls[key], d.want.results[key]
+	_, counted := p.totals(d.now, result)
+	if p.hasQuorum() && counted.Cmp(p.quorumValue()) < 0 {
+		return false
+	}
+	switch p.outcome(d.now, result) {
+	case "failed":
+		return p.side(first) != "for"
+	case "passed", "executed":
+		return p.side(first) != "against"
+	case "canceled":
+		return false
+	}
+	return true
+}
+
+// side says what a choice, counted from 0, stands for.
+func (p *poll) side(at int) string {
+	inFavour, against := p.sides()
+	switch {
+	case at == inFavour:
+		return "for"
+	case at == against:
+		return "against"
+	case p.kind == "basic":
+		return "abstain"
+	case at < len(p.labels):
+		return strings.Replace(side(p.labels[at]), "undone", "against", 1)
+	}
+	return "other"
+}
+
+// contends reports whether a choice, counted from 0, can win: an abstention is a candidate of a ranking alone.
+func (p *poll) contends(at int) bool {
+	return p.kind == "ranked-choice" || p.kind == "copeland" || p.side(at) != "abstain"
+}
+
+// leading returns the positions of the choices with the most power that can win: -1 for the first in a tie, and for both without
 // power.
 func (d *dossiers) leading(key string) (first, second int) {
-	scores, _ := d.want.polls[key].totals(d.now, d.want.results[key])
+	p := d.want.polls[key]
+	scores, _ := p.totals(d.now, d.want.results[key])
 	order := []int{}
 	for i := range scores {
-		order = append(order, i)
+		if p.contends(i) {
+			order = append(order, i)
+		}
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return scores[b].Cmp(scores[a]) })
 	switch {
@@ -473,6 +519,7 @@ func (p *poll) race(ballots []cast) []standing {
 		most := new(big.Int)
 		for position, sum := range now.powers {
 			switch order := sum.Cmp(most); {
+			case !p.contends(position - 1):
 			case order > 0:
 				now.leader, most = position, sum
 			case order == 0:
@@ -566,6 +613,9 @@ func (d *dossiers) course(key string) any {
 	changes, leader, ballots := 0, 0, p.inTime()
 	race := p.race(ballots)
 	early, last := race[0], race[len(ballots)]
+	if first, _ := d.leading(key); first >= 0 && last.leader != first+1 {
+		return want // upstream states other scores
+	}
 	for i, now := range race[1:] {
 		if now.leader > 0 && now.leader != leader {
 			if leader > 0 {

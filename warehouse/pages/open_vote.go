@@ -1,10 +1,10 @@
 package pages
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -18,7 +18,7 @@ import (
 	"pnyx/warehouse/records"
 )
 
-// maxOpenVotes bounds the open votes of the DAOs of one voter.
+// maxOpenVotes bounds the open votes of DAOs that are read at once.
 const maxOpenVotes = 5000
 
 // openVote is an open vote in a DAO in which a voter may have power.
@@ -75,36 +75,39 @@ func ListOpenVotes(ctx context.Context, w *warehouse.Warehouse, q query.OpenVote
 	if len(asked) == 0 {
 		return votes, nil
 	}
-	open, err := warehouse.Find[openVote](ctx, w, "read the open votes of DAOs", sqlText("open_vote_pending"),
-		clickhouse.Named("daos", slices.Collect(maps.Keys(asked))), clickhouse.Named("limit", maxOpenVotes))
-	if err != nil {
-		return nil, err
-	}
-	open = slices.DeleteFunc(open, func(v openVote) bool { return voted[v.Ref] || !isAfter(q.After, v) })
-	if len(open) == 0 {
-		return votes, nil
-	}
 	delegated, err := delegatedBy(ctx, w, voter, scopes)
 	if err != nil {
 		return nil, err
 	}
-	known, err := powersAt(ctx, w, voter, open, scopes)
-	if err != nil {
-		return nil, err
-	}
 	var refs []record.RefHash
-	for _, v := range open {
-		vote := governance.OpenVote{DAOID: v.DAOID, EndAt: v.EndAt, PowerBasis: governance.PowerUnknown, AsDelegate: delegated[v.DAOID]}
-		vote.Proposal.ProposalKey = v.Key
-		power, stated := known[placeOf(v, scopes)]
-		switch {
-		case stated && !power.IsPositive(), !stated && !likely[v.DAOID] && !delegated[v.DAOID]:
-			continue
-		case stated:
-			vote.VotingPower, vote.PowerBasis = new(governance.DecimalOf(power)), governance.PowerAtStart
+	for after, more := q.After, true; more && len(votes) < q.Limit; {
+		end, key := deadlineOf(after)
+		open, err := warehouse.Find[openVote](ctx, w, "read the open votes of DAOs", sqlText("open_vote_pending"),
+			clickhouse.Named("daos", slices.Collect(maps.Keys(asked))), clickhouse.Named("limit", maxOpenVotes),
+			clickhouse.Named("after_end", end), clickhouse.Named("after_key", key))
+		if err != nil {
+			return nil, err
 		}
-		if votes, refs = append(votes, vote), append(refs, v.Ref); len(votes) == q.Limit {
-			break
+		if more = len(open) == maxOpenVotes; more {
+			last := open[len(open)-1]
+			after = &query.OpenVotePosition{EndAt: last.EndAt, Proposal: last.Key}
+		}
+		open = slices.DeleteFunc(open, func(v openVote) bool { return voted[v.Ref] })
+		known, err := powersAt(ctx, w, voter, open, scopes)
+		if err != nil {
+			return nil, err
+		}
+		for _, v := range open {
+			vote := governance.OpenVote{DAOID: v.DAOID, EndAt: v.EndAt, PowerBasis: governance.PowerUnknown, AsDelegate: delegated[v.DAOID]}
+			vote.Proposal.ProposalKey = v.Key
+			power, stated := known[placeOf(v, scopes)]
+			switch {
+			case len(votes) == q.Limit, stated && !power.IsPositive(), !stated && !likely[v.DAOID] && !delegated[v.DAOID]:
+				continue
+			case stated:
+				vote.VotingPower, vote.PowerBasis = new(governance.DecimalOf(power)), governance.PowerAtStart
+			}
+			votes, refs = append(votes, vote), append(refs, v.Ref)
 		}
 	}
 	titles, err := titles(ctx, w, refs)
@@ -114,19 +117,15 @@ func ListOpenVotes(ctx context.Context, w *warehouse.Warehouse, q query.OpenVote
 	return votes, err
 }
 
-// isAfter reports whether a vote comes after a position in the order of deadlines.
-func isAfter(at *query.OpenVotePosition, v openVote) bool {
-	if at == nil {
-		return true
+// deadlineOf returns a position in the order of deadlines, in which a vote without one is last.
+func deadlineOf(at *query.OpenVotePosition) (end int64, key string) {
+	switch {
+	case at == nil:
+		return math.MinInt64, ""
+	case at.EndAt == nil:
+		return math.MaxInt64, string(at.Proposal)
 	}
-	const never = 1<<63 - 1
-	deadline := func(end *governance.Timestamp) int64 {
-		if end == nil {
-			return never
-		}
-		return int64(*end)
-	}
-	return cmp.Or(cmp.Compare(deadline(v.EndAt), deadline(at.EndAt)), cmp.Compare(v.Key, at.Proposal)) > 0
+	return int64(*at.EndAt), string(at.Proposal)
 }
 
 // placeOf returns the token that a vote counts and the time as of which it does; the zero place where

@@ -3,6 +3,7 @@ package record
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"pnyx/governance"
 )
@@ -115,12 +116,18 @@ type bounds struct {
 	refused error
 }
 
+// leftOut is in the note on a text that is left out.
+const leftOut = "bytes left out: at most"
+
+// HasLeftOut reports whether a text, or a part of it, was left out.
+func HasLeftOut(text string) bool { return strings.Contains(text, leftOut) }
+
 // text leaves out a text that is too long.
 func (b *bounds) text(name string, text *string, most int) {
 	if len(*text) <= most {
 		return
 	}
-	note := fmt.Sprintf("%s of %d bytes left out: at most %d are kept", name, len(*text), most)
+	note := fmt.Sprintf("%s of %d %s %d are kept", name, len(*text), leftOut, most)
 	b.left = append(b.left, note)
 	*text = "[" + note + "]"
 }

@@ -37,14 +37,34 @@ func (c *composer) actions() {
 		c.d.Actions = append(c.d.Actions, c.action(i, &c.decoded[i], fmt.Sprintf("/actions/%d", i)))
 	}
 	c.observe()
+	c.cuts()
 	if slices.ContainsFunc(c.payments, func(p payment) bool { return p.Amount != nil && p.Decimals == nil }) {
-		c.unknown("state", "the decimals of a token that moves", "its amount cannot be compared with the text", "the token's contract on a block explorer")
+		c.unknown("state", "the decimals of a token that moves, or whether the amount is the number of one of a collection", "its amount cannot be compared with the text", "the token's contract on a block explorer")
 	}
 	if len(c.d.Actions) > 0 {
 		if slices.ContainsFunc(c.d.Effects.Settings, func(s governance.DossierSetting) bool { return s.Old == nil }) {
 			c.unknown("state", "the settings before", "whether a setting is lowered depends on them", "the contract at the newest block")
 		}
 	}
+}
+
+// cuts names what is left out because there is too much of it.
+func (c *composer) cuts() {
+	cut := func(is bool, what, why, where string) {
+		if is {
+			c.unknown("missing_data", what, why, where)
+		}
+	}
+	s := c.d.Simulation
+	cut(c.text.cut, "what the text states where it is left out or beyond its first 4 MiB", "addresses and amounts there count as not stated",
+		"the proposal's page at the provider")
+	cut(len(c.d.Addresses) == abi.MaxParties, fmt.Sprintf("the addresses beyond the first %d", abi.MaxParties), "one of them may be a stranger", "the list of actions")
+	cut(c.EarlierOmitted > 0, fmt.Sprintf("%d earlier actions beyond the last %d", c.EarlierOmitted, maxEarlier), "one of them may have paid a recipient, or set a setting",
+		"the DAO's executed proposals")
+	cut(s != nil && s.Omitted > 0, "whether the calls beyond those that are simulated succeed", "a call that fails executes nothing",
+		"a simulation of all calls at the newest block")
+	cut(s != nil && len(s.Transfers) == governance.MaxMovements, fmt.Sprintf("the transfers of the simulation beyond the first %d", governance.MaxMovements),
+		"money may go where the calls do not say", "a simulation of the calls at the newest block")
 }
 
 // action returns a call for the dossier, and adds what it does to the effects.
@@ -59,7 +79,11 @@ func (c *composer) action(index int, d *abi.Decoded, pointer string) governance.
 		selector := "0x" + hex.EncodeToString(d.Data[:len(abi.Selector{})])
 		a.Selector = &selector
 	}
-	for i, of := range d.Payments() {
+	payments := slices.DeleteFunc(d.Payments(), func(of abi.Payment) bool { return of.Proceeds && c.isOwn(d.Chain, of.To) })
+	if d.Kind == abi.Swap && slices.ContainsFunc(d.Arguments, isScript) {
+		a.Undecoded = new("the commands inside, which may pay anybody, are not decoded")
+	}
+	for i, of := range payments {
 		transfer := c.transferOf(d.Chain, of)
 		in := c.text.states(d.Target, transfer)
 		c.payments = append(c.payments, payment{
@@ -70,6 +94,10 @@ func (c *composer) action(index int, d *abi.Decoded, pointer string) governance.
 		}
 	}
 	c.addPower(d, pointer)
+	if d.Operation != abi.DelegateCall {
+		c.callers = append(c.callers, d.Target)
+		defer func() { c.callers = c.callers[:len(c.callers)-1] }()
+	}
 	for i := range d.Calls {
 		if c.calls++; c.calls > maxCalls {
 			a.Omitted += len(d.Calls) - i
@@ -79,6 +107,16 @@ func (c *composer) action(index int, d *abi.Decoded, pointer string) governance.
 		a.Calls = append(a.Calls, c.action(i, &d.Calls[i], fmt.Sprintf("%s/calls/%d", pointer, i)))
 	}
 	return a
+}
+
+// isScript reports whether an argument has commands that are not decoded.
+func isScript(a abi.Argument) bool { return a.Name == "commands" || a.Name == "unlockData" }
+
+// isOwn reports whether an address is the Governor, its executor, or the contract in whose name a call inside is made.
+func (c *composer) isOwn(chain, address string) bool {
+	isExecutor := c.Observed != nil && c.Observed.Simulation != nil && c.Observed.Simulation.Executor == address
+	return slices.Contains(c.callers, address) || strings.HasPrefix(c.Proposal.OnchainID, chain+":") && isExecutor ||
+		strings.HasPrefix(c.Proposal.OnchainID, chain+":"+address+"/")
 }
 
 // maxCalls bounds the calls inside all actions together.
@@ -156,10 +194,11 @@ func (c *composer) addTransfer(chain *string, t governance.DossierTransfer) stri
 // addPower adds the power that a call grants or takes, and the settings that it changes.
 func (c *composer) addPower(d *abi.Decoded, pointer string) {
 	name, _, _ := strings.Cut(d.Function, "(")
+	set, isSetting := settingOf(d)
 	switch d.Kind {
 	case abi.Role, abi.Ownership, abi.Approval, abi.Upgrade, abi.Safe:
-		if d.Kind == abi.Safe && len(d.Calls) > 0 || name == "" {
-			return
+		if d.Kind == abi.Safe && (isSetting || strings.HasPrefix(name, "exec") || strings.HasPrefix(name, "create")) || name == "" {
+			break
 		}
 		change, to := "granted", d.Receiver()
 		if takes(name) || to != "" && strings.Trim(to, "0x") == "" || d.Argument("approved", "enabled", "allowed") == "false" || d.Kind == abi.Approval && d.Argument("amount") == "0" {
@@ -173,14 +212,14 @@ func (c *composer) addPower(d *abi.Decoded, pointer string) {
 			Action: pointer, Change: change, Kind: string(d.Kind), On: d.Target, What: what, To: governance.OptionalText(to),
 		})
 	default:
-		if set, is := settingOf(d); is {
-			of := governance.DossierSetting{Action: pointer, On: d.Target, Function: d.Function, New: set.value}
-			if old, known := c.before.settings[set.key]; known {
-				of.Old = &old
-			}
-			c.before.settings[set.key] = set.value // for a later call
-			c.d.Effects.Settings = append(c.d.Effects.Settings, of)
+	}
+	if isSetting {
+		of := governance.DossierSetting{Action: pointer, On: d.Target, Function: d.Function, New: set.value}
+		if old, known := c.before.settings[set.key]; known {
+			of.Old = &old
 		}
+		c.before.settings[set.key] = set.value // for a later call
+		c.d.Effects.Settings = append(c.d.Effects.Settings, of)
 	}
 }
 
@@ -244,13 +283,18 @@ func moneyInWords(t governance.DossierTransfer) string {
 		amount = string(*t.Amount)
 	}
 	switch {
+	case t.Token == nil && t.Amount == nil:
 	case t.Symbol != nil:
 		unit = *t.Symbol
-	case t.Token != nil && t.Amount == nil:
+	case *t.Token == abi.Unstated && t.Amount == nil:
+		unit = "a token that the call does not name"
+	case *t.Token == abi.Unstated:
+		unit = "smallest units of a token that the call does not name"
+	case t.Amount == nil:
 		unit = *t.Token
-	case t.Token != nil && t.Decimals != nil:
+	case t.Decimals != nil:
 		unit = "of the token " + *t.Token
-	case t.Token != nil:
+	default:
 		unit = "smallest units of " + *t.Token
 	}
 	return amount + " " + unit

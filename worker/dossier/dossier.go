@@ -51,8 +51,9 @@ type Facts struct {
 	// Actions are those that are kept.
 	Actions []record.Action
 	// Before are actions of the DAO's executed proposals before this one that concern the same
-	// addresses, the last proposal first.
-	Before []EarlierAction
+	// addresses, the last proposal first; EarlierOmitted is the number of those beyond the most that are looked at.
+	Before         []EarlierAction
+	EarlierOmitted int
 	// Observed is what nodes showed of the actions; nil for nothing. Histories are what the DAO knew of the addresses
 	// that they involve, before the proposal was created.
 	Observed  *records.Observation
@@ -72,8 +73,11 @@ type composer struct {
 	end governance.Timestamp
 	// byPower are the ballots, the largest first.
 	byPower []pages.CountedBallot
-	// race is how the vote went; nil where that is not known.
-	race *race
+	// race is how the vote went; nil where that is not known. largestForLeader is who cast the largest ballot for the
+	// leader, metAlone says that the quorum would have been missed without the ballot that met it.
+	race             *race
+	largestForLeader string
+	metAlone         bool
 	// earlier are the DAO's last ended proposals before end, at most maxCompared, without this one.
 	earlier []pages.KnownProposal
 	text    statedText
@@ -88,8 +92,9 @@ type composer struct {
 	sums     map[[5]string]int
 	// strangers are the places of addresses without code that get money and that the DAO's history does not know.
 	strangers []int
-	// calls counts the calls inside actions.
-	calls int
+	// calls counts the calls inside actions, callers are the contracts in whose name those inside are made.
+	calls   int
+	callers []string
 }
 
 // maxCompared is how many of the DAO's ended proposals a dossier compares with.
@@ -319,11 +324,13 @@ func (c *composer) summarize() {
 		if d.Leader == nil {
 			parts = append(parts, "The leading choices are level.")
 		} else {
-			parts = append(parts, fmt.Sprintf("%s %s by %s %% of all power.", rules.Quoted(d.Leader.Label, 60), verb, *d.MarginPercent))
+			of := map[bool]string{true: "all power", false: "the scores"}[c.adds() || c.Proposal.VoteType == governance.RankedChoice]
+			parts = append(parts, fmt.Sprintf("%s %s by %s %% of %s.", rules.Quoted(d.Leader.Label, 60), verb, *d.MarginPercent, of))
 		}
 	}
 	if q := c.d.Decision.Quorum; q != nil && q.Reached != nil {
-		parts = append(parts, map[bool]string{true: "The quorum is reached.", false: "The quorum is not reached."}[*q.Reached])
+		name := map[bool]string{true: "quorum of rejection", false: "quorum"}[c.Proposal.QuorumType == governance.QuorumOfRejection]
+		parts = append(parts, "The "+name+map[bool]string{true: " is reached.", false: " is not reached."}[*q.Reached])
 	}
 	var findings []string
 	for _, severity := range governance.Severities() {

@@ -80,7 +80,7 @@ func facts(body string, actions ...record.Action) dossier.Facts {
 		voter, choice string
 		power         int64
 		hours         int
-	}{{"0xa", "against", 20, 1}, {"0xb", "for", 30, 20}, {"0xc", "for", 25, 50}, {"0xd", "for", 25, 95}} {
+	}{{"0xa", "against", 20, 1}, {"0xb", "for", 29, 20}, {"0xc", "for", 26, 50}, {"0xd", "for", 25, 95}} {
 		f.Ballots = append(f.Ballots, pages.CountedBallot{
 			Voter: b.voter, ChoiceKey: b.choice, Choices: []string{b.choice}, Power: governance.UnitsOf(decimal.NewFromInt(b.power)), VotedAt: at(b.hours),
 		})
@@ -168,11 +168,24 @@ func TestFindingsOfActions(t *testing.T) {
 	foreign := batch(t, pay(t, recipient, 25_000_000_000))
 	foreign.Target, foreign.Delegate = stranger, true
 	many := []record.Action{pay(t, recipient, 1_000_000_000)}
-	for name, test := range map[string]struct {
+	swap := func(to string) []record.Action {
+		return []record.Action{call(t, usdc, "swapExactTokensForTokens(uint256,uint256,address[],address,uint256)", "64", "1", "a0", to, "1", "2", usdc, stranger)}
+	}
+	claim := func(to string) []record.Action {
+		return []record.Action{call(t, stranger, "claimRewards(address[],uint256,address)", "60", strings.Repeat("f", 64), to, "1", usdc)}
+	}
+	type test struct {
 		body    string
 		actions []record.Action
 		want    []string
-	}{
+	}
+	tests := map[string]test{
+		"a swap that a stranger gets":            {stated, swap(stranger), []string{rules.RecipientUnstated}},
+		"a swap that the executor gets":          {stated, swap(governor), nil},
+		"a swap that the exchange keeps":         {stated, swap("2"), nil},
+		"rewards that a stranger gets":           {stated, claim(stranger), []string{rules.RecipientUnstated}},
+		"rewards that the executor gets":         {stated, claim(governor), nil},
+		"a Safe's swap for itself":               {stated, []record.Action{bytesCall(t, recipient, "execTransactionFromModule(address,uint256,bytes,uint8)", swap(recipient)[0].Calldata, usdc, "0", "", "0")}, nil},
 		"a budget that matches its text":         {stated, []record.Action{pay(t, recipient, 25_000_000_000)}, nil},
 		"a budget in thousands":                  {"We pay 25k USDC to " + recipient, []record.Action{pay(t, recipient, 25_000_000_000)}, nil},
 		"a budget without a space":               {"We pay 25,000USDC to " + recipient, []record.Action{pay(t, recipient, 25_000_000_000)}, nil},
@@ -189,6 +202,9 @@ func TestFindingsOfActions(t *testing.T) {
 		"less support":                           {stated, []record.Action{call(t, governor, "changeSupportRequiredPct(uint64)", "1")}, []string{rules.SettingChanged}},
 		"less time in a module of delay":         {stated, []record.Action{call(t, governor, "setTxCooldown(uint256)", "1")}, []string{rules.SettingChanged}},
 		"another description":                    {stated, []record.Action{call(t, governor, "setConstitutionHash(bytes32)", "1")}, nil},
+		"another administrator of a proxy":       {stated, []record.Action{call(t, governor, "changeProxyAdmin(address,address)", usdc, stranger)}, []string{rules.RoleMoved}},
+		"commands that are not decoded":          {stated, []record.Action{call(t, stranger, "execute(bytes,bytes[])", "40", "80", "1", "04"+strings.Repeat("0", 62), "0")}, []string{rules.PayloadUndecoded}},
+		"a cancellation":                         {stated, []record.Action{call(t, governor, "cancel(bytes32)", "1")}, nil},
 		"an upgrade":                             {stated, []record.Action{call(t, governor, "upgradeTo(address)", stranger)}, []string{rules.Upgraded}},
 		"a shorter delay":                        {stated, []record.Action{call(t, governor, "updateDelay(uint256)", zero)}, []string{rules.SettingChanged}},
 		"no guardian":                            {stated, []record.Action{call(t, governor, "_burnVetoPower()")}, []string{rules.GuardianRemoved}},
@@ -215,7 +231,24 @@ func TestFindingsOfActions(t *testing.T) {
 		"more of the token of votes":             {stated, []record.Action{call(t, governor, "mint(address,uint256)", stranger, "7")}, []string{rules.VotingTokenMoved}},
 		"a batch by code of a stranger":          {stated, []record.Action{foreign}, []string{rules.DelegateCalled}},
 		"more calls than are told":               {"We pay 1000 USDC to " + recipient, []record.Action{batch(t, slices.Repeat(many, 1500)...), batch(t, slices.Repeat(many, 501)...)}, []string{rules.PayloadUndecoded}},
+		"an amount that may be a thousandth":     {"We pay 2.500 USDC to " + recipient, []record.Action{pay(t, recipient, 2_500_000_000)}, nil},
+		"the smallest units":                     {"We pay 25000000000 to " + recipient, []record.Action{pay(t, recipient, 25_000_000_000)}, nil},
+	}
+	for text, units := range map[string]int{
+		"31 March 2025": 31, "until 31 March 2025": 2025, "in 2025": 2025, "Q3 2025": 2025, "Q3 2025 ARB": 2025, "March 31st": 31, "31.03.2025": 31, "EIP-1559": 1559, "ENS v3": 3,
+		"Proposal 42": 42, "proposals 41 and 42": 42, "block 19,000,000": 19_000_000, "chain 42161": 42161, "24 months": 24, "a 30-day vote": 30, "5 of 9 multisig": 9, "3/5 signers": 5,
+		"Safe v1.4.1": 4, "12:30 UTC": 12, "10,000 votes": 10_000, "1. First": 1, "<img width=\"690\">": 690, "№ 17": 17, "2025年3月31日": 31, "am 31. Januar 2025": 31, "FY2025": 2025,
 	} {
+		tests["no amount: "+text] = test{text + "\n" + recipient, []record.Action{pay(t, recipient, units*1_000_000)}, []string{rules.AmountUnstated}}
+	}
+	for text, units := range map[string]int{
+		"2025 ETH": 2025, "2,025 USDC": 2025, "$2025": 2025, "1.5M ARB": 1_500_000, "250k": 250_000, "25.000 EUR": 25_000, "1'000'000 DAI": 1_000_000, "1.000.000 DAI": 1_000_000,
+		"**25,000** USDC": 25_000, "２５，０００ USDC": 25_000, "٢٥٠٠٠ USDC": 25_000, "2.5万 USDC": 25_000, "2,50,000 USDC": 250_000, "2,5 millones": 2_500_000, "twenty-five thousand USDC": 25_000,
+		"one hundred and five tokens": 105, "Tranche 1: 5,000 ARB": 5_000, "2\u200b5,000 USDC": 25_000, "24 months at 500 USDC": 500, "&#36;2025": 2025, "from 10,000 to 20,000 USDC": 10_000,
+	} {
+		tests["an amount: "+text] = test{text + "\n" + recipient, []record.Action{pay(t, recipient, units*1_000_000)}, nil}
+	}
+	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := facts(test.body, test.actions...)
@@ -236,6 +269,11 @@ func TestFindingsOfActions(t *testing.T) {
 
 func TestPowerIsTaken(t *testing.T) {
 	t.Parallel()
+	approve := func(amount string) record.Action { return call(t, usdc, "approve(address,uint256)", stranger, amount) }
+	want := stranger + " may spend any amount of " + usdc + ", until a later call takes it back."
+	if d, _ := compose(t, facts("text", approve(strings.Repeat("f", 64)), approve("0"))); d.Findings[0].Sentence != want {
+		t.Errorf("got %+v, want %q", d.Findings, want)
+	}
 	for _, a := range []record.Action{
 		call(t, governor, "setGuard(address)", "0"), call(t, governor, "setMinter(address,bool)", stranger, "0"), call(t, governor, "cancelDefaultAdminTransfer()"),
 	} {
@@ -293,7 +331,7 @@ func TestNumbersOfAVote(t *testing.T) {
 		"deciding voters":   {text(d.Decision.DecidingVoters), `["2"]`},
 		"quorum":            {text(d.Decision.Quorum.Counted, d.Decision.Quorum.MetBy.VoterIdentity), `["80","0xc"]`},
 		"rank":              {text(d.Participation.Compared, d.Participation.MedianVoters, d.Participation.Rank, d.Participation.NewVoters), `[1,"2",1,"3"]`},
-		"concentration":     {text(*d.Concentration), `[{"largestPercent":"30","top5Percent":"100","top10Percent":"100","nakamoto":"2","gini":"0.075"}]`},
+		"concentration":     {text(*d.Concentration), `[{"largestPercent":"29","top5Percent":"100","top10Percent":"100","nakamoto":"2","gini":"0.07"}]`},
 		"last tenth":        {text(d.Course.LastTenPercent, d.Course.Tenths[0], d.Course.LastHour.Ballots), `[{"ballots":"1","votingPower":"25"},{"ballots":"1","votingPower":"20"},"0"]`},
 		"leader changes":    {text(d.Course.LeaderChanges, d.Course.LateSwingPower, d.Course.LateLeaderChange, d.Course.Recasts, d.Course.SideChanges), `[1,"25",false,"2","1"]`},
 		"strongest":         {text(d.Voters.Strongest[0].Ballot == nil, d.Voters.Strongest[1].Ballot.SharePercent), `[true,"20"]`},
@@ -423,6 +461,8 @@ func TestFindingsOfTheHistory(t *testing.T) {
 		"lowered":            {period("a"), before(period("b"), period("1")), "setVotingPeriod(uint256) sets a setting of " + governor + ", which was 11, to 10."},
 		"raised":             {period("c"), before(period("b")), "setVotingPeriod(uint256) sets a setting of " + governor + ", which was 11, to 12."},
 		"unknown before":     {period("c"), before(call(t, stranger, "setVotingPeriod(uint256)", "b")), "setVotingPeriod(uint256) sets a setting of " + governor + "; the value before is not known."},
+		"no number":          {call(t, governor, "setGovernanceStrategy(address)", "2"), before(call(t, governor, "setGovernanceStrategy(address)", "1")), "setGovernanceStrategy(address) sets a setting of " + governor + "; the value before was 0x0000000000000000000000000000000000000001."},
+		"several values":     {call(t, governor, "_setDynamicQuorumParams(uint16,uint16,uint32)", "1", "2", "3"), before(call(t, governor, "_setDynamicQuorumParams(uint16,uint16,uint32)", "4", "2", "3")), "_setDynamicQuorumParams(uint16,uint16,uint32) sets a setting of " + governor + "; the value before was [4, 2, 3]."},
 		"paid before":        {pay(t, recipient, 1), before(pay(t, recipient, 9)), recipient + " was paid before, by p1_earlier."},
 		"the token of votes": {call(t, governor, "transfer(address,uint256)", recipient, "7"), nil, "7 smallest units of " + governor + " moves, which is the token that votes."},
 		"many strangers": {
@@ -442,6 +482,84 @@ func TestFindingsOfTheHistory(t *testing.T) {
 				t.Error("the actions concern no address")
 			}
 		})
+	}
+}
+
+// An abstention leads nothing, and where more than a lead decides nobody decides alone.
+func TestWhatDecides(t *testing.T) {
+	t.Parallel()
+	abstain := func(f *dossier.Facts) {
+		f.Votes.Choices = append(f.Votes.Choices, governance.ChoiceTotal{Key: "abstain", Label: "Abstain", VotingPower: "900"})
+		for i, hours := range []int{0, 99} {
+			f.Ballots = append(f.Ballots, pages.CountedBallot{
+				Voter: fmt.Sprint("0xe", i), ChoiceKey: "abstain", Choices: []string{"abstain"}, Power: governance.UnitsOf(decimal.NewFromInt(450)), VotedAt: at(hours),
+			})
+		}
+		f.Votes.Totals.VotingPower = "1000"
+	}
+	power := func(f *dossier.Facts, powers ...int64) {
+		for i, p := range powers {
+			f.Ballots[i].Power = governance.UnitsOf(decimal.NewFromInt(p))
+		}
+		f.Votes.Choices[0].VotingPower = governance.DecimalOf(decimal.NewFromInt(powers[1] + powers[2] + powers[3]))
+		f.Votes.Choices[1].VotingPower = governance.DecimalOf(decimal.NewFromInt(powers[0]))
+	}
+	for name, test := range map[string]struct {
+		change func(*dossier.Facts)
+		want   string
+	}{
+		"for and against":                {func(*dossier.Facts) {}, `"for against 60 60 2 1 false 20h" ""`},
+		"most power abstains":            {abstain, `"for against 60 6 2 1 false 20h" ""`},
+		"nobody but abstentions":         {func(f *dossier.Facts) { abstain(f); power(f, 0, 0, 0, 0) }, `"- - - - - 0 false -" ""`},
+		"one voter makes them level":     {func(f *dossier.Facts) { power(f, 20, 30, 25, 25) }, `"for against 60 60 1 1 false 20h" "0xb"`},
+		"against, and one makes level":   {func(f *dossier.Facts) { power(f, 60, 20, 20, 0); f.Detail.Outcome = governance.Failed }, `"against for 20 20 1 0 false 1h" "0xa"`},
+		"one who is needed for a quorum": {func(f *dossier.Facts) { power(f, 0, 20, 20, 15) }, `"for against 55 55 1 0 false 20h" "0xb"`},
+		"a quorum that is missed": {func(f *dossier.Facts) {
+			f.Votes.Quorum.Reached, f.Detail.Outcome = new(false), governance.Failed
+		}, `"for against 60 60 - 1 false 20h" ""`},
+		"two thirds are needed": {func(f *dossier.Facts) { power(f, 45, 50, 5, 0); f.Detail.Outcome = governance.Failed }, `"for against 10 10 - 1 false 20h" ""`},
+		"a quorum of rejection": {func(f *dossier.Facts) { f.Proposal.QuorumType = governance.QuorumOfRejection }, `"for against 60 60 - 1 false 20h" ""`},
+		"while voting is open": {func(f *dossier.Facts) {
+			power(f, 20, 30, 25, 25)
+			f.Detail.LifecycleStatus, f.Detail.Outcome = governance.Active, governance.Unknown
+		}, `"for against 60 60 1 1 false 20h" ""`},
+		"a tie":      {func(f *dossier.Facts) { power(f, 80, 30, 25, 25) }, `"- - 0 0 - 0 false -" ""`},
+		"one choice": {func(f *dossier.Facts) { f.Votes.Choices = f.Votes.Choices[:1] }, `"- - - - - 0 false -" ""`},
+		"a ranking, in which an abstention is a candidate": {func(f *dossier.Facts) {
+			abstain(f)
+			f.Proposal.VoteType = governance.RankedChoice
+		}, `"abstain for 820 82 - - - -" ""`},
+		"scores that upstream states otherwise": {func(f *dossier.Facts) {
+			upstream := governance.UpstreamBasis
+			f.Votes.Basis, f.Votes.Choices[1].VotingPower = &upstream, "90"
+		}, `"against for 10 10 - - - -" ""`},
+	} {
+		f := facts("text")
+		test.change(&f)
+		d, _ := compose(t, f)
+		decisive := ""
+		for _, finding := range d.Findings {
+			if finding.Rule == rules.OneVoter {
+				decisive = strings.TrimSuffix(strings.TrimPrefix(finding.Sentence, "One voter decided: "), ".")
+			}
+		}
+		w, of := []string{}, d.Decision
+		add := func(is bool, value func() any) {
+			if w = append(w, "-"); is {
+				w[len(w)-1] = fmt.Sprint(value())
+			}
+		}
+		add(of.Leader != nil, func() any { return of.Leader.Key })
+		add(of.RunnerUp != nil, func() any { return of.RunnerUp.Key })
+		add(of.MarginPower != nil, func() any { return *of.MarginPower })
+		add(of.MarginPercent != nil, func() any { return *of.MarginPercent })
+		add(of.DecidingVoters != nil, func() any { return *of.DecidingVoters })
+		add(d.Course.LeaderChanges != nil, func() any { return *d.Course.LeaderChanges })
+		add(d.Course.LateLeaderChange != nil, func() any { return *d.Course.LateLeaderChange })
+		add(of.DecidedAt != nil, func() any { return fmt.Sprintf("%dh", (*of.DecidedAt-start)/hour) })
+		if got := fmt.Sprintf("%q %q", strings.Join(w, " "), decisive); got != test.want {
+			t.Errorf("%s: got %s, want %s", name, got, test.want)
+		}
 	}
 }
 

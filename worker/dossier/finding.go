@@ -124,15 +124,9 @@ func (c finder) findInAction(a *governance.DossierAction, pointer string) {
 }
 
 // isBatchOfSafe reports whether code of another contract only makes calls, which are decoded: a multisend that Safe
-// publishes, of versions 1.1.1, 1.3.0, 1.4.1 and 1.5.0. Any other contract may have a function of that name.
+// publishes. Any other contract may have a function of that name.
 func isBatchOfSafe(a *governance.DossierAction) bool {
-	return a.Function != nil && *a.Function == "multiSend(bytes)" && a.Undecoded == nil && slices.Contains([]string{
-		"0x8d29be29923b68abfdd21e541b9374737b49cdad",
-		"0xa238cbeb142c10ef7ad8442c6d1f9e89e07e7761", "0x998739bfdaadde7c933b942a68053933098f9eda",
-		"0x40a2accbd92bca938b02010e17a5b8929b49130d", "0xa1dabef33b3b82c7814b6d82a79e50f4ac44102b",
-		"0x38869bf66a61cf6bdb996a6ae40d5853fd43b526", "0x9641d764fc13c8b624c04430c7356c1c7c8102e2",
-		"0x218543288004cd07832472d464648173c77d7eb7", "0xa83c336b20401af773b6219ba5027174338d1836",
-	}, a.Target.Address)
+	return a.Function != nil && *a.Function == "multiSend(bytes)" && a.Undecoded == nil && abi.NamesTarget(*a.Function, a.Target.Address)
 }
 
 // findPower applies the rules about power.
@@ -149,11 +143,11 @@ func (c finder) findPower(a *governance.DossierAction, pointer string, found fun
 	case !strings.HasPrefix(plain, "veto") && mentions("guardian", "veto", "pauser"):
 		found(rules.GuardianRemoved, "/function", *a.Function)
 	case kind == abi.Upgrade:
-		found(rules.Upgraded, "/function", *a.Function, a.Target.Address)
+		found(rules.Upgraded, "/function", *a.Function, subjectOf(a))
 	case kind == abi.Role, kind == abi.Ownership, kind == abi.ENS && mentions("owner", "setrecord", "subnoderecord", "reclaim"),
 		kind == abi.Safe && !strings.HasPrefix(plain, "exec") &&
 			mentions("owner", "module", "guard", "threshold", "mastercopy", "fallback", "singleton", "delegate", "allowance", "avatar", "settarget"):
-		found(rules.RoleMoved, "/function", *a.Function, a.Target.Address)
+		found(rules.RoleMoved, "/function", *a.Function, subjectOf(a))
 	case kind == abi.MintBurn && mentions("mint", "issue", "assign") && a.Chain != nil && c.Proposal.VotingToken == *a.Chain+":"+a.Target.Address:
 		found(rules.VotingTokenMoved, "/function", "More of "+a.Target.Address, "is minted")
 	case len(a.Calls) == 0 && (kind == abi.GovernanceSetting && !mentions("metadata", "uri", "hash", "callback", "cancel") ||
@@ -161,20 +155,34 @@ func (c finder) findPower(a *governance.DossierAction, pointer string, found fun
 		c.findSetting(a, pointer, found)
 	case kind == abi.Approval:
 		if field := withoutLimit(a.Arguments, "/arguments"); field != "" {
-			spender, token := a.Target.Address, a.Target.Address
-			for _, permission := range c.d.Effects.Permissions {
-				if permission.Action == pointer && permission.To != nil {
-					spender = *permission.To
+			spender, token, revoked := a.Target.Address, a.Target.Address, ""
+			permissions := c.d.Effects.Permissions
+			if at := slices.IndexFunc(permissions, func(p governance.DossierPermission) bool { return p.Action == pointer && p.To != nil }); at >= 0 {
+				spender = *permissions[at].To
+				for _, p := range permissions[at+1:] {
+					if p.Change == "taken" && p.On == permissions[at].On && p.What == permissions[at].What && p.To != nil && *p.To == spender {
+						revoked = ", until a later call takes it back"
+					}
 				}
 			}
 			for _, argument := range a.Arguments {
 				if argument.Name != nil && argument.Value != nil && (*argument.Name == "token" || *argument.Name == "asset") {
-					token = *argument.Value
+					token, revoked = *argument.Value, "" // the later call may be about another token
 				}
 			}
-			found(rules.ApprovedWithout, field, spender, token)
+			found(rules.ApprovedWithout, field, spender, token, revoked)
 		}
 	}
+}
+
+// subjectOf returns the contract whose code or power a call changes: an argument, or the target.
+func subjectOf(a *governance.DossierAction) string {
+	for _, argument := range a.Arguments {
+		if argument.Name != nil && argument.Value != nil && slices.Contains([]string{"proxy", "beacon", "cometProxy", "where"}, *argument.Name) {
+			return *argument.Value
+		}
+	}
+	return a.Target.Address
 }
 
 // vastDigits is the length of an amount that no token has: an allowance of it has no limit in effect.
@@ -203,15 +211,16 @@ func (c finder) findSetting(a *governance.DossierAction, pointer string, found f
 	name := "a setting of " + a.Target.Address
 	at := slices.IndexFunc(c.d.Effects.Settings, func(s governance.DossierSetting) bool { return s.Action == pointer && s.Old != nil })
 	if at < 0 {
-		found(rules.SettingChanged, "/function", *a.Function, name)
+		found(rules.SettingChanged, "/function", *a.Function, name, "is not known")
 		return
 	}
 	set := c.d.Effects.Settings[at]
 	before, err := decimal.NewFromString(*set.Old)
 	after, err2 := decimal.NewFromString(set.New)
 	switch {
+	case set.New == *set.Old:
 	case err != nil || err2 != nil: // no numbers
-		found(rules.SettingChanged, "/function", *a.Function, name)
+		found(rules.SettingChanged, "/function", *a.Function, name, "was "+*set.Old)
 	case after.LessThan(before):
 		found(rules.SettingLowered, "/function", *a.Function, name, before, after)
 	case after.GreaterThan(before):
@@ -298,7 +307,8 @@ func (c finder) findInProcess() {
 	for i, s := range p.Similar {
 		recent := s.EndAt != nil && c.Detail.StartAt != nil && *c.Detail.StartAt-*s.EndAt <= 90*day
 		if s.SameActions && recent && (s.Outcome == governance.Failed || s.Outcome == governance.Canceled) {
-			c.found(rules.SameActionsFailed, fmt.Sprintf("/process/similar/%d", i), refProposal, s.ProposalKey)
+			how := map[bool]string{true: "failed", false: "was canceled"}[s.Outcome == governance.Failed]
+			c.found(rules.SameActionsFailed, fmt.Sprintf("/process/similar/%d", i), refProposal, how, s.ProposalKey)
 		}
 	}
 }
@@ -337,20 +347,15 @@ func (c finder) findInTimes() {
 // findInVote applies the rules about the vote.
 func (c finder) findInVote() {
 	d := c.d.Decision
-	if q := d.Quorum; q != nil && q.MetBy != nil {
+	if q := d.Quorum; q != nil && q.MetBy != nil && c.Proposal.QuorumType != governance.QuorumOfRejection {
 		late := q.MetBy.VotedAt != nil && c.Detail.EndAt != nil && *q.MetBy.VotedAt >= *c.Detail.EndAt-hour
-		alone := powerOf(q.Counted).Sub(powerOf(q.MetBy.VotingPower)).LessThan(powerOf(q.Needed))
-		if late || alone {
+		if late || c.metAlone {
 			c.found(rules.LateQuorum, "/decision/quorum/metBy", refVotes, q.MetBy.VoterIdentity)
 		}
 	}
-	if d.DecidingVoters != nil && *d.DecidingVoters == "1" && c.d.Participation.Voters != nil && *c.d.Participation.Voters != "1" {
-		for _, b := range c.d.Voters.Largest {
-			if d.Leader != nil && slices.Contains(b.ChoiceKeys, d.Leader.Key) {
-				c.found(rules.OneVoter, "/decision/decidingVoters", refVotes, b.VoterIdentity)
-				break
-			}
-		}
+	isClosed := c.Detail.LifecycleStatus == governance.Closed
+	if isClosed && d.DecidingVoters != nil && *d.DecidingVoters == "1" && c.d.Participation.Voters != nil && *c.d.Participation.Voters != "1" {
+		c.found(rules.OneVoter, "/decision/decidingVoters", refVotes, c.largestForLeader)
 	}
 	if course := c.d.Course; course != nil && course.LateLeaderChange != nil && *course.LateLeaderChange {
 		c.found(rules.LateSwing, "/course/lateLeaderChange", refVotes)

@@ -59,24 +59,44 @@ func historyOf(f Facts) history {
 
 // setting is a value that a call sets.
 type setting struct {
-	// key is where: chain, contract, function, and what precedes the value. value is the last argument.
+	// key is where: chain, contract, function, and the leading arguments that say which one. value are the other arguments.
 	key, value string
 }
 
 // settingOf returns what a call sets, if it sets one.
 func settingOf(d *abi.Decoded) (s setting, is bool) {
+	begins := func(prefixes ...string) bool {
+		return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(strings.TrimLeft(d.Function, "_"), prefix) })
+	}
 	switch d.Kind {
-	case abi.GovernanceSetting, abi.Timelock, abi.Parameter, abi.ENS:
+	case abi.GovernanceSetting, abi.Timelock, abi.Parameter:
+		is = !begins("cancel", "exec", "queue", "propose", "drop", "plot", "schedule", "submit", "create", "relay", "drip", "lock", "initiate", "accept")
+	case abi.ENS:
+		is = begins("set")
+	case abi.Safe:
+		is = begins("set", "change") && d.Receiver() == ""
 	default:
-		return s, false
 	}
 	last := len(d.Arguments) - 1
-	if len(d.Calls) > 0 || last < 0 {
+	if !is || len(d.Calls) > 0 || last < 0 {
 		return s, false
 	}
+	first := slices.IndexFunc(d.Arguments, func(a abi.Argument) bool { return !saysWhich(a) })
+	if first < 0 {
+		first = last
+	}
 	key := []string{d.Chain, d.Target, d.Function}
-	for _, a := range d.Arguments[:last] {
+	for _, a := range d.Arguments[:first] {
 		key = append(key, valueOf(a))
 	}
-	return setting{strings.Join(key, " "), valueOf(d.Arguments[last])}, true
+	if first == last {
+		return setting{strings.Join(key, " "), valueOf(d.Arguments[last])}, true
+	}
+	return setting{strings.Join(key, " "), valueOf(abi.Argument{Items: d.Arguments[first:]})}, true
+}
+
+// saysWhich reports whether an argument before others says which setting a call sets.
+func saysWhich(a abi.Argument) bool {
+	names := []string{"id", "key", "path", "contractName", "coinType", "contentType", "chainId", "eid", "label"}
+	return a.Type == "address" || strings.HasPrefix(a.Type, "bytes") && a.Type != "bytes" && !strings.HasSuffix(a.Type, "]") || slices.Contains(names, a.Name)
 }

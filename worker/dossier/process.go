@@ -1,6 +1,7 @@
 package dossier
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/shopspring/decimal"
@@ -123,7 +124,11 @@ func (c *composer) similar() {
 		}
 	}
 	const most = 20
-	c.d.Process.Similar = c.d.Process.Similar[max(0, len(c.d.Process.Similar)-most):]
+	if of := c.d.Process.Similar; len(of) > most {
+		c.unknown("missing_data", fmt.Sprintf("%d similar proposals before the last %d", len(of)-most, most), "what they came to tells how this one may go",
+			"the DAO's list of proposals")
+		c.d.Process.Similar = of[len(of)-most:]
+	}
 }
 
 // payload returns the hash of the proposal's own actions.

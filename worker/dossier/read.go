@@ -385,7 +385,11 @@ func (f *Facts) setBefore(concerned []string, actions map[record.RefHash][]recor
 	for _, k := range executed {
 		for _, a := range actions[k.Ref] {
 			names := func(address []byte) bool { return bytes.Contains(a.Calldata, address) }
-			if len(f.Before) < maxEarlier && (slices.Contains(concerned, a.Target) || slices.ContainsFunc(packed, names)) {
+			switch {
+			case !slices.Contains(concerned, a.Target) && !slices.ContainsFunc(packed, names):
+			case len(f.Before) == maxEarlier:
+				f.EarlierOmitted++
+			default:
 				f.Before = append(f.Before, EarlierAction{k.Key, a})
 			}
 		}

@@ -1,38 +1,95 @@
 package dossier
 
 import (
+	"html"
+	"math"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/shopspring/decimal"
 
 	"pnyx/governance"
+	"pnyx/governance/abi"
+	"pnyx/warehouse/record"
 )
 
 // statedText is what the text of a proposal and of its topics states.
 type statedText struct {
-	// lower is the text in lower case; empty where there is none.
+	// lower is the text in lower case; empty where there is none. Of a longer one, which is cut, the rest is not read.
 	lower string
-	// words and numbers are those in it, byDigits is the first number from 100 on by its digits: a text may have
-	// thousands, and a proposal as many payments.
+	cut   bool
+	// words and numbers are the words and amounts in it, byDigits is the first amount from 100 on by its digits: a text
+	// may have thousands, and a proposal as many payments. In doubtful are those of 1.500 as a number of thousands.
 	words    map[string]bool
 	numbers  map[string]bool
+	doubtful map[string]bool
 	byDigits map[string]decimal.Decimal
 }
 
 var (
-	// comment matches what pages do not show.
+	// comment and tag match what pages do not show.
 	comment = regexp.MustCompile(`(?s)<!--.*?(?:-->|$)`)
-	// noAmount matches what has digits and is no amount: addresses and hashes, links, percentages and dates.
-	noAmount = regexp.MustCompile(`0x[0-9a-f]+|https?://[^\s"'<>)]+|\d[\d.,]*\s?(?:%|percent)|` +
-		`\b(?:\d{4}-\d{2}-\d{2}|\d{1,2}[/.]\d{1,2}[/.]\d{4}|\d{1,2}(?:st|nd|rd|th)?,? (?:19|20)\d{2})\b`)
+	tag     = regexp.MustCompile(`</?[a-z][^<>]*>`)
+	// noAmount matches what has digits and is no amount: addresses and hashes, links, percentages, dates, times, versions
+	// and the numbers of lists.
+	noAmount = regexp.MustCompile(`0x[0-9a-f]+|https?://[^\s"'<>)]+|\d[\d.,]*\s?(?:%|percent\b|bps\b|basis points)|\d{1,2}:\d{2}(?::\d{2})?\b|` +
+		`\b(?:19|20)\d{2}[-/.–](?:\d{1,2}[-/.]\d{1,2}|\d{2}|20\d{2})\b|\b\d{1,2}[-/.]\d{1,2}[-/.](?:19|20)?\d{2}\b|` +
+		`\d+\s?[年月日号號년월일]|\bv?\d+(?:\.\d+){2,}|(?m:^[\s>*-]*\d{1,3}[.)]\s)`)
 	// gluedUnit matches a unit right before or behind a number, as in 25,000usdc.
 	gluedUnit = regexp.MustCompile(`([a-z]{3,})(\d+[,.]\d|\d{4,})|(\d)([a-z]{3,})`)
 	// pointed matches thousands in groups with points, as in 25.000,00, and decimalComma a comma before a fraction.
 	pointed      = regexp.MustCompile(`\b\d{1,3}(?:(?:\.\d{3})+,\d{1,2}|(?:\.\d{3}){2,})\b`)
-	decimalComma = regexp.MustCompile(`(\d),(\d{1,2})(\D|$)`)
-	// number matches a number with thousands in groups, a fraction, and a word for thousands, millions or billions.
-	number = regexp.MustCompile(`\b(\d{1,3}(?:[,' _]\d{3})+|\d+)(\.\d+)?\s?(k|thousands?|mm?|mln|mio|millions?|bn?|billions?)?\b`)
+	decimalComma = regexp.MustCompile(`(\d),(\d{1,2}|\d{4,})(\D|$)`)
+	// underscore matches one in a number, lakhs the groups of India, as in 2,50,000.
+	underscore = regexp.MustCompile(`(\d)_(\d)`)
+	lakhs      = regexp.MustCompile(`\b\d{1,2}(?:,\d{2})+,\d{3}\b`)
+	// inWords matches a number from a hundred on in English words.
+	inWords = regexp.MustCompile(`\b(?:(?:a|` + countingWords + `)(?:[\s-]+(?:and[\s-]+)?))+(?:hundred|thousand|[mb]illion)\b` +
+		`(?:[\s-]+(?:and[\s-]+)?(?:` + countingWords + `)\b)*`)
+	// number matches a number with thousands in groups, a fraction, and a word for a power of ten: the groups from the third on.
+	number = regexp.MustCompile(`\b(\d{1,3}(?:[,' ]\d{3})+|\d+)(\.\d+)?(?:\s?(?:(k|thousands?|tausend)|(mm?|mln|mio|million(?:s|en)?|mill[oó]n(?:es)?|milh(?:ão|ões)|mil[i]on[ei])|` +
+		`(bn?|billions?|mrd|milliarden?|milliards?)|(lakhs?)|(crores?))\b|\s?(?:(万|萬)|(亿|億)|(тыс)|(млн)|(млрд))|\b)`)
+)
+
+const (
+	// countingWords are those of numbers, from zero: up to twenty by one, then by ten, then the powers of ten.
+	countingWords = `zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen|twenty|` +
+		`thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred|thousand|million|billion`
+
+	months = `jan(?:uary|uar|vier)?|feb(?:ruary|ruar)?|f[ée]vrier|mar(?:ch|s|zo)?|märz|apr(?:il)?|avril|abril|may|mai|mayo|june?|juni|juin|junio|july?|` +
+		`juli|juillet|julio|aug(?:ust)?|août|agosto|sept?(?:ember|embre|iembre)?|o[ck]t(?:ober|obre|ubre)?|nov(?:ember|embre|iembre)?|de[cz](?:ember|embre|iembre)?|` +
+		`(?:янв|фев|мар|апр|май|мая|июн|июл|авг|сен|окт|ноя|дек)[а-я]*`
+	// identified are things that any number names, ordinal those that few follow, countable those that come in numbers.
+	identified = `[a-z]{1,2}ip|e[ir][pc]|ep|proposal|prop|block|chain|network|domain|snapshot|nonce|topic|post|thread|issue|pr|id|chainid|no|nr|slot|timestamp|pid|eid`
+	ordinal    = `version|ver|v|phase|season|epoch|round|cycle|section|article|clause|step|stage|tranche|milestone|option|part|table|figure|fig|appendix|page|` +
+		`week|day|month|year|quarter|q|h|fy|level|tier|layer|vote|number|role|type|group|cohort|batch|wave|track`
+	countable = `(?:milli)?seconds?|secs?|min(?:ute)?s?|hours?|hrs?|days?|weeks?|wks?|months?|quarters?|years?|yrs?|decades?|blocks?|epochs?|slots?|jours?|mois|` +
+		`ans|tage?n?|monate?n?|jahre?n?|wochen?|días?|meses|años?|votes?|voters?|ballots?|members?|people|persons?|signers?|signatures?|signatories|owners?|` +
+		`keyholders?|delegates?|seats?|councils?|councill?ors|multisigs?|proposals?|contributors?|grantees?|recipients?|projects?|protocols?|teams?|chains?|networks?|` +
+		`wallets?|address(?:es)?|contracts?|transactions?|txs?|calls?|actions?|steps?|phases?|milestones?|seasons?|rounds?|cycles?|participants?|` +
+		`applications?|applicants?|users?|holders?|nodes?|operators?|validators?|points?|pages?|words?|characters?|decimals?|times|options|choices|` +
+		`candidates?|companies|countries|meetings?|calls?|events?|am|pm|utc|gmt|cet|est|gwei|wei|gas`
+)
+
+var (
+	// money matches a currency before a number, and unit the word behind one. A year has one of few before it.
+	money = regexp.MustCompile(`(?:[$€£¥₿Ξξ]|\b(?:usd[a-z]?|eur[a-z]?|dai|gbp|chf))\s?$`)
+	unit  = regexp.MustCompile(`^[\s-]?(?:[$€£¥₿Ξξ]|[\p{L}][\p{L}\d.₮]*)`)
+	// inDate and ofDate match what stands before a year, and what makes a number the day of a month.
+	inDate = regexp.MustCompile(`(?:\b(?:in|since|until|till|during|year|fy|eoy|[qh][1-4])[\s-]?|(?:^|[^\p{L}])(?:` + months + `)\.?(?:\s\d{1,2}(?:st|nd|rd|th)?)?,?\s?)$`)
+	ofDate = regexp.MustCompile(`^\.?\s?(?:of\s|de\s)?(?:` + months + `)(?:[^\p{L}]|$)`)
+	// identifier, place, count, shareOf and ofShare match what stands around a number that numbers or counts something, or is part of two.
+	identifier = regexp.MustCompile(`(?:(?:^|[^\p{L}\d])(?:[a-z]{1,6}[-–]|(?:` + identified + `)s?[\s-]?(?:id|index|number|no|nr|height)?[\s:.]{0,2})#?|[#№]\s?)$`)
+	place      = regexp.MustCompile(`(?:^|[^\p{L}\d])(?:` + ordinal + `)s?[\s:.]{0,2}#?$`)
+	count      = regexp.MustCompile(`^(?:\s?(?:-|–|to|or)\s?\d[\d.,]*)?[\s-]?(?:(?:calendar|business|working|full|additional|more|new|eligible)\s)?(?:` + countable + `)(?:[^\p{L}\d]|$)`)
+	shareOf    = regexp.MustCompile(`^(?:\s?/\s?|[\s-](?:out )?of[\s-])\d`)
+	ofShare    = regexp.MustCompile(`\d(?:\s?/\s?|[\s-](?:out )?of[\s-])$`)
+	// linked matches what stands between numbers of one kind, as in "blocks 100 to 200".
+	linked = regexp.MustCompile(`^\s?(?:-|–|to|and|,|&)\s?$`)
 )
 
 // maxText bounds the text that is searched.
@@ -49,29 +106,144 @@ func textOf(f Facts) (s statedText) {
 		text.WriteString("\n" + t.Title + "\n" + t.BodyHTML)
 	}
 	shown := comment.ReplaceAllString(text.String()[:min(text.Len(), maxText)], " ")
-	s = statedText{strings.ToLower(shown), map[string]bool{}, map[string]bool{}, map[string]decimal.Decimal{}}
+	s = statedText{
+		lower: strings.ToLower(shown), cut: text.Len() > maxText || record.HasLeftOut(shown), words: map[string]bool{}, numbers: map[string]bool{}, doubtful: map[string]bool{},
+		byDigits: map[string]decimal.Decimal{},
+	}
 	for word := range strings.FieldsFuncSeq(s.lower, isSign) {
 		s.words[word] = true
 	}
-	plain := strings.NewReplacer("\u00a0", " ", "\u2009", " ", "\u202f", " ", "&nbsp;", " ", "\u2019", "'").Replace(s.lower)
-	plain = gluedUnit.ReplaceAllString(noAmount.ReplaceAllString(plain, " "), "$1$3 $2$4")
-	plain = pointed.ReplaceAllStringFunc(plain, strings.NewReplacer(".", "", ",", ".").Replace)
-	ungrouped := strings.NewReplacer(",", "", "'", "", " ", "", "_", "")
-	zeros := map[string]int32{"k": 3, "t": 3, "m": 6, "b": 9} // by the first letter of a word
-	for _, match := range number.FindAllStringSubmatch(decimalComma.ReplaceAllString(plain, "$1.$2$3"), -1) {
-		text := ungrouped.Replace(match[1] + match[2])
-		const most = 120 // an amount has 78 digits, and as many decimal places
-		n, err := decimal.NewFromString(text[:min(most, len(text))])
-		if err != nil || len(text) > most {
-			continue
-		}
-		n = n.Shift(zeros[match[3][:min(1, len(match[3]))]])
-		s.numbers[n.String()] = true
-		if _, is := s.byDigits[digits(n)]; !is && n.GreaterThanOrEqual(decimal.NewFromInt(100)) {
-			s.byDigits[digits(n)] = n
+	s.readNumbers(plainOf(s.lower), unitsOf(f))
+	return s
+}
+
+// plainOf returns a text in which each number is written as in English, without what has digits and is no amount.
+func plainOf(text string) string {
+	var lines strings.Builder
+	for line := range strings.Lines(text) { // most have no number
+		isPower := func(word string) bool { return strings.Contains(line, word) }
+		if strings.ContainsFunc(line, unicode.IsDigit) || slices.ContainsFunc([]string{"hundred", "thousand", "million", "billion"}, isPower) {
+			lines.WriteString(line)
 		}
 	}
-	return s
+	text = strings.Map(plainRune, html.UnescapeString(tag.ReplaceAllString(lines.String(), " ")))
+	text = strings.ReplaceAll(underscore.ReplaceAllString(text, "$1$2"), "_", " ")
+	text = pointed.ReplaceAllStringFunc(text, strings.NewReplacer(".", "", ",", ".").Replace)
+	text = lakhs.ReplaceAllStringFunc(text, func(n string) string { return strings.ReplaceAll(n, ",", "") })
+	text = gluedUnit.ReplaceAllString(noAmount.ReplaceAllString(text, " "), "$1$3 $2$4")
+	return inWords.ReplaceAllStringFunc(decimalComma.ReplaceAllString(text, "$1.$2$3"), numberOf)
+}
+
+// plainRune returns a character as in English: a digit of any script, a space of any width. What has no width is dropped,
+// as is what marks text as bold.
+func plainRune(r rune) rune {
+	switch {
+	case r == '*', r == '`':
+		return -1
+	case r < utf8.RuneSelf:
+		return r
+	case strings.ContainsRune("\u200b\u200c\u200d\u2060\ufeff\u00ad", r):
+		return -1
+	case unicode.Is(unicode.Zs, r):
+		return ' '
+	case r == '\u2019':
+		return '\''
+	case strings.ContainsRune("，٬", r):
+		return ','
+	case strings.ContainsRune("．٫", r):
+		return '.'
+	case unicode.IsDigit(r):
+		zero := r // each script has its digits in order, from a multiple of ten after its first one
+		for unicode.IsDigit(zero-1) && r-zero < 49 {
+			zero--
+		}
+		return '0' + (r-zero)%10
+	}
+	return r
+}
+
+// numberOf returns a number in words as digits.
+func numberOf(words string) string {
+	sum, part := int64(0), int64(0)
+	for word := range strings.FieldsFuncSeq(words, isSign) {
+		switch at := int64(slices.Index(strings.Split(countingWords, "|"), word)); {
+		case word == "a":
+			part = 1
+		case at >= 29: // thousand and beyond
+			sum, part = sum+max(part, 1)*int64(math.Pow10(3*int(at-28))), 0
+		case at == 28:
+			part = max(part, 1) * 100
+		case at > 20:
+			part += (at - 18) * 10
+		case at >= 0:
+			part += at
+		}
+	}
+	return strconv.FormatInt(sum+part, 10)
+}
+
+// unitsOf returns the words in lower case that follow an amount: the symbols of the tokens that a node showed, and
+// what money is called.
+func unitsOf(f Facts) map[string]bool {
+	units := map[string]bool{}
+	for word := range strings.FieldsSeq("usd eur euro euros gbp chf dollars dollar stablecoins tokens token coins ether native") {
+		units[word] = true
+	}
+	if f.Observed != nil {
+		for _, a := range f.Observed.Addresses {
+			units[strings.ToLower(a.Symbol)] = true
+		}
+	}
+	return units
+}
+
+// readNumbers keeps the numbers of a text that are amounts.
+func (s *statedText) readNumbers(text string, units map[string]bool) {
+	ungrouped := strings.NewReplacer(",", "", "'", "", " ", "")
+	last, isOther := 0, false // the number before, and whether it numbers or counts something
+	for _, at := range number.FindAllStringSubmatchIndex(text, -1) {
+		whole, fraction := text[at[2]:at[3]], ""
+		if at[4] >= 0 {
+			fraction = text[at[4]:at[5]]
+		}
+		zeros := int32(0)
+		for i, power := range []int32{3, 6, 9, 5, 7, 4, 8, 3, 6, 9} { // of the words that number matches
+			if at[6+2*i] >= 0 {
+				zeros = power
+			}
+		}
+		before, after := text[max(last, at[0]-40):at[0]], text[at[1]:min(len(text), at[1]+40)]
+		behind := strings.TrimLeft(unit.FindString(after), " -")
+		hasUnit := zeros > 0 || money.MatchString(before) || units[behind] || abi.IsKnownSymbol(behind) || money.MatchString(behind)
+		isYear := len(whole) == 4 && fraction == "" && zeros == 0 && (whole[:2] == "19" || whole[:2] == "20")
+		wasOther := isOther
+		last, isOther = at[1], !hasUnit && !isYear && (identifier.MatchString(before) || len(whole) <= 3 && place.MatchString(before) || count.MatchString(after) || shareOf.MatchString(after) ||
+			ofShare.MatchString(text[max(0, at[0]-10):at[0]]) || ofDate.MatchString(after) || inDate.MatchString(before) && len(whole) <= 2 ||
+			wasOther && linked.MatchString(before))
+		if isOther || isYear && (!hasUnit || inDate.MatchString(text[max(0, at[0]-24):at[0]])) {
+			continue
+		}
+		digits := ungrouped.Replace(whole)
+		const most = 120 // an amount has 78 digits, and as many decimal places
+		n, err := decimal.NewFromString(digits + fraction)
+		if err != nil || len(digits+fraction) > most {
+			continue
+		}
+		s.add(n.Shift(zeros))
+		if len(fraction) == len(".000") && len(whole) <= 3 && whole != "0" && zeros == 0 {
+			if n = n.Shift(3); fraction == ".000" {
+				s.add(n)
+			}
+			s.doubtful[n.String()] = true
+		}
+	}
+}
+
+func (s *statedText) add(n decimal.Decimal) {
+	s.numbers[n.String()] = true
+	if _, is := s.byDigits[digits(n)]; !is && n.GreaterThanOrEqual(decimal.NewFromInt(100)) {
+		s.byDigits[digits(n)] = n
+	}
 }
 
 // states says what the text states of a payment, which is nothing where there is no text; the amount cannot be told where
@@ -82,7 +254,10 @@ func (s statedText) states(target string, t governance.DossierTransfer) *governa
 		in.Target = new(s.has(*t.Symbol))
 	}
 	if t.Amount != nil && t.Decimals != nil {
-		in.Amount = new(s.hasNumber(powerOf(*t.Amount)))
+		amount := powerOf(*t.Amount)
+		if in.Amount = new(s.hasNumber(amount, *t.Decimals)); !*in.Amount && s.doubtful[amount.String()] {
+			in.Amount = nil
+		}
 	}
 	return in
 }
@@ -96,12 +271,16 @@ func (s statedText) has(word string) bool {
 // isSign reports whether a character of a text in lower case is neither a letter nor a digit of ASCII.
 func isSign(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') }
 
-func (s statedText) hasNumber(amount decimal.Decimal) bool { return s.numbers[amount.String()] }
+// hasNumber reports whether a text states an amount, in units or in the smallest ones: nobody takes these for units where
+// there are many in one.
+func (s statedText) hasNumber(amount decimal.Decimal, decimals int) bool {
+	const many = 6
+	return s.numbers[amount.String()] || decimals >= many && s.numbers[amount.Shift(int32(decimals)).String()] //nolint:gosec // at most 255
+}
 
-// magnitude returns a number of the text that has the digits of an amount and another power of
-// ten, if the amount itself is not stated.
+// magnitude returns a number of the text that has the digits of an amount that is not stated, with another power of ten.
 func (s statedText) magnitude(amount decimal.Decimal) (stated decimal.Decimal, found bool) {
-	if amount.IsPositive() && !s.hasNumber(amount) {
+	if amount.IsPositive() {
 		stated, found = s.byDigits[digits(amount)]
 	}
 	return stated, found

@@ -65,39 +65,65 @@ func (c *composer) adds() bool {
 	return c.single() || c.Proposal.VoteType == governance.Approval || c.Proposal.VoteType == governance.Weighted
 }
 
+// contenders returns the choices that can win: in a ranking all, as each is a candidate of the count, else those that are
+// no abstention.
+func (c *composer) contenders() (choices []governance.ChoiceTotal, verdicts []governance.Verdict) {
+	all := make([]governance.Choice, len(c.Votes.Choices))
+	for i, choice := range c.Votes.Choices {
+		all[i] = governance.Choice{Key: choice.Key, Label: choice.Label}
+	}
+	isRanking := c.Proposal.VoteType == governance.RankedChoice || c.Proposal.VoteType == governance.Copeland
+	for i, verdict := range governance.Verdicts(c.Proposal.VoteType, all) {
+		if isRanking || verdict != governance.Abstains {
+			choices, verdicts = append(choices, c.Votes.Choices[i]), append(verdicts, verdict)
+		}
+	}
+	return choices, verdicts
+}
+
 func (c *composer) decide() {
 	d := &c.d.Decision
 	d.VoteType, d.QuorumChoices = governance.OptionalText(string(c.Proposal.VoteType)), c.Proposal.CountedChoices()
 	d.LifecycleStatus, d.Outcome = c.Detail.LifecycleStatus, c.Detail.Outcome
-	var sorted []governance.ChoiceTotal
-	sorted = append(sorted, c.Votes.Choices...)
-	slices.SortStableFunc(sorted, func(a, b governance.ChoiceTotal) int { return powerOf(b.VotingPower).Cmp(powerOf(a.VotingPower)) })
-	choice := func(of governance.ChoiceTotal) *governance.DossierChoice {
+	c.addQuorum()
+	choices, verdicts := c.contenders()
+	order := make([]int, len(choices))
+	for i := range order {
+		order[i] = i
+	}
+	power := func(i int) decimal.Decimal { return powerOf(choices[order[i]].VotingPower) }
+	slices.SortStableFunc(order, func(a, b int) int { return powerOf(choices[b].VotingPower).Cmp(powerOf(choices[a].VotingPower)) })
+	choice := func(i int) *governance.DossierChoice {
+		of := choices[order[i]]
 		return &governance.DossierChoice{Key: of.Key, Label: of.Label, VotingPower: of.VotingPower}
 	}
-	if len(sorted) > 1 && powerOf(sorted[0].VotingPower).IsPositive() {
-		margin := powerOf(sorted[0].VotingPower).Sub(powerOf(sorted[1].VotingPower))
-		d.MarginPower = decimalOf(margin)
-		if c.Votes.Totals != nil {
-			d.MarginPercent = percent(margin, powerOf(c.Votes.Totals.VotingPower))
-		}
-		if margin.IsPositive() {
-			d.Leader, d.RunnerUp = choice(sorted[0]), choice(sorted[1])
-			c.decideByBallots(margin)
-		}
+	if len(order) < 2 || !power(0).IsPositive() {
+		return
 	}
-	c.addQuorum()
+	margin := power(0).Sub(power(1))
+	d.MarginPower = decimalOf(margin)
+	if c.Votes.Totals != nil {
+		d.MarginPercent = percent(margin, powerOf(c.Votes.Totals.VotingPower))
+	}
+	if !margin.IsPositive() {
+		return
+	}
+	d.Leader, d.RunnerUp = choice(0), choice(1)
+	if c.race != nil && c.race.leader != d.Leader.Key {
+		c.race = nil // upstream states other scores than ballots come to
+	}
+	c.decideByBallots(margin, verdicts[order[0]], verdicts[order[1]])
 }
 
 // decideByBallots fills in what ballots say of the decision, where they are the numbers.
-func (c *composer) decideByBallots(margin decimal.Decimal) {
+func (c *composer) decideByBallots(margin decimal.Decimal, leads, follows governance.Verdict) {
 	d := &c.d.Decision
 	counted := c.Votes.Basis != nil && *c.Votes.Basis == governance.BallotsBasis && c.whole()
-	if !counted || !c.single() {
-		c.unknown("missing_data", "by how many voters the vote was decided", "ballots are missing, or can support several choices",
+	if !counted || !c.single() || !c.leadDecides(leads) {
+		c.unknown("missing_data", "by how many voters the vote was decided", "ballots are missing, or can support several choices, or more than a lead decides",
 			votesRoute(c.Detail.ProposalKey))
 	} else {
-		c.countDeciding(margin)
+		c.countDeciding(margin, leads == governance.Approves && follows == governance.Rejects)
 	}
 	if !counted || c.race == nil {
 		c.unknown("missing_data", "when the vote was decided", "ballots or their times are missing, or rankings decide",
@@ -107,21 +133,49 @@ func (c *composer) decideByBallots(margin decimal.Decimal) {
 	d.DecidedAt = c.race.since
 }
 
+// leadDecides reports whether the choice that leads wins. It does not without the quorum, by a quorum of rejection, of a
+// proposal that was canceled, and where more than a lead is needed, as two thirds.
+func (c *composer) leadDecides(leads governance.Verdict) bool {
+	if q := c.Votes.Quorum; q != nil && (q.Reached == nil || !*q.Reached) || c.Proposal.QuorumType == governance.QuorumOfRejection {
+		return false
+	}
+	switch c.Detail.Outcome {
+	case governance.Canceled:
+		return false
+	case governance.Failed:
+		return leads != governance.Approves
+	case governance.Passed, governance.Executed:
+		return leads != governance.Rejects
+	case governance.Unknown:
+	}
+	return true
+}
+
 // votesRoute is where the ballots are listed.
 func votesRoute(key governance.ProposalKey) string {
 	return "/v2/proposals/" + string(key) + "/votes"
 }
 
-// countDeciding counts the voters whose change of side would have changed the leader.
-func (c *composer) countDeciding(margin decimal.Decimal) {
+// countDeciding counts the voters whose change of side would have changed the result: another choice leads, or none in a
+// vote that a tie fails, or the quorum is missed, towards which only one of the two choices counts.
+func (c *composer) countDeciding(margin decimal.Decimal, tieFails bool) {
 	d := &c.d.Decision
-	needed, moved, movers := governance.UnitsOf(margin), governance.Units{}, 0
+	needed, moved, spare, movers := governance.UnitsOf(margin), governance.Units{}, decimal.Zero, 0
+	q := d.Quorum
+	losesQuorum := q != nil && c.countsForQuorum(d.Leader.Key) && !c.countsForQuorum(d.RunnerUp.Key)
+	if losesQuorum {
+		spare = powerOf(q.Counted).Sub(powerOf(q.Needed))
+	}
 	for _, b := range c.byPower {
-		if b.ChoiceKey != d.Leader.Key {
+		if !slices.Equal(supported(b), []string{d.Leader.Key}) {
 			continue
 		}
-		movers++
-		if moved = moved.Add(b.Power).Add(b.Power); moved.Cmp(needed) > 0 {
+		if movers++; movers == 1 {
+			c.largestForLeader = b.Voter
+		}
+		moved = moved.Add(b.Power)
+		order := moved.Add(moved).Cmp(needed)
+		if order > 0 || order == 0 && tieFails || losesQuorum && moved.Decimal().GreaterThan(spare) {
 			d.DecidingVoters = countOf(movers)
 			return
 		}
@@ -148,8 +202,9 @@ func raceOf(c *composer) *race {
 	if !c.whole() || !c.adds() || !c.dated() {
 		return nil
 	}
-	r := &race{powers: make([]governance.Units, len(c.Votes.Choices))}
-	for _, choice := range c.Votes.Choices {
+	contenders, _ := c.contenders()
+	r := &race{powers: make([]governance.Units, len(contenders))}
+	for _, choice := range contenders {
 		r.keys = append(r.keys, choice.Key)
 	}
 	early := 0
@@ -205,56 +260,53 @@ func (r *race) first() string {
 	return leader
 }
 
+// countsForQuorum reports whether the power of a choice counts towards the quorum.
+func (c *composer) countsForQuorum(key string) bool {
+	return c.d.Decision.QuorumChoices == nil || slices.Contains(c.d.Decision.QuorumChoices, key)
+}
+
 func (c *composer) addQuorum() {
 	needed := c.Proposal.NeededQuorum()
-	if needed == nil || c.Votes.Quorum == nil {
+	if needed == nil || c.Votes.Quorum == nil || c.Votes.Totals == nil {
 		return
 	}
-	counts := func(key string) bool {
-		return c.d.Decision.QuorumChoices == nil || slices.Contains(c.d.Decision.QuorumChoices, key)
-	}
-	q := &governance.DossierQuorum{Needed: governance.DecimalOf(*needed), Reached: c.Votes.Quorum.Reached}
-	c.d.Decision.Quorum = q
-	least, sum := governance.UnitsOf(*needed), governance.Units{}
-	met := sum.Cmp(least) >= 0
-	for i := range c.Ballots {
-		b, counted := &c.Ballots[i], governance.Units{}
-		for at, key := range supported(*b) {
-			switch {
-			case !counts(key):
-			case len(b.Shares) == len(b.Choices):
-				counted = counted.Add(b.Shares[at])
-			default:
-				counted = b.Power
+	counted := governance.QuorumPower(c.d.Decision.QuorumChoices, powerOf(c.Votes.Totals.VotingPower), func(key string) decimal.Decimal {
+		for _, choice := range c.Votes.Choices {
+			if choice.Key == key {
+				return powerOf(choice.VotingPower)
 			}
 		}
-		if c.d.Decision.QuorumChoices == nil {
-			counted = b.Power
-		}
-		before := met
-		sum = sum.Add(counted)
-		if met = sum.Cmp(least) >= 0; met && !before && c.dated() && c.whole() {
-			q.MetBy = c.ballot(*b)
-		}
-	}
-	q.Counted = governance.DecimalOf(sum.Decimal())
-	if c.Votes.Basis != nil && *c.Votes.Basis == governance.UpstreamBasis && c.Votes.Totals != nil {
-		q.Counted, q.MetBy = upstreamCounted(c.Votes, c.d.Decision.QuorumChoices), nil
+		return decimal.Zero
+	})
+	c.d.Decision.Quorum = &governance.DossierQuorum{Needed: governance.DecimalOf(*needed), Counted: governance.DecimalOf(counted), Reached: c.Votes.Quorum.Reached}
+	if c.Votes.Basis != nil && *c.Votes.Basis == governance.BallotsBasis && c.dated() && c.whole() && (c.d.Decision.QuorumChoices == nil || c.adds()) {
+		c.meetQuorum(c.Proposal.QuorumType.Least(*needed), counted)
 	}
 }
 
-// upstreamCounted returns the power of the choices that count, all where none are named, by the totals that upstream states.
-func upstreamCounted(of governance.VoteSummary, counting []string) governance.Decimal {
-	if counting == nil {
-		return of.Totals.VotingPower
-	}
-	sum := decimal.Zero
-	for _, choice := range of.Choices {
-		if slices.Contains(counting, choice.Key) {
-			sum = sum.Add(powerOf(choice.VotingPower))
+// meetQuorum finds the ballot with which the quorum was met, and whether it would not have been met without it.
+func (c *composer) meetQuorum(least, counted decimal.Decimal) {
+	needed, sum := governance.UnitsOf(least), governance.Units{}
+	for i := range c.Ballots {
+		b, of := &c.Ballots[i], governance.Units{}
+		if c.d.Decision.QuorumChoices == nil {
+			of = b.Power
+		} else {
+			for at, key := range supported(*b) {
+				switch {
+				case !c.countsForQuorum(key):
+				case len(b.Shares) == len(b.Choices):
+					of = of.Add(b.Shares[at])
+				default:
+					of = b.Power
+				}
+			}
+		}
+		if sum = sum.Add(of); sum.Cmp(needed) >= 0 {
+			c.d.Decision.Quorum.MetBy, c.metAlone = c.ballot(*b), counted.Sub(of.Decimal()).LessThan(least)
+			return
 		}
 	}
-	return governance.DecimalOf(sum)
 }
 
 // ballot returns a ballot for the dossier.
@@ -460,7 +512,7 @@ func ordered(
 func (c *composer) changesOfLead(course *governance.DossierCourse) {
 	r := c.race
 	if r == nil {
-		c.unknown("missing_data", "how often the lead changed", "in this voting system some of the ballots have no leader", votesRoute(c.Detail.ProposalKey))
+		c.unknown("missing_data", "how often the lead changed", "some of the ballots have no leader in this voting system, or upstream states other scores", votesRoute(c.Detail.ProposalKey))
 		return
 	}
 	final, second := c.d.Decision.Leader, c.d.Decision.RunnerUp
