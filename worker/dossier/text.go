@@ -2,7 +2,6 @@ package dossier
 
 import (
 	"html"
-	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -93,7 +92,7 @@ var (
 )
 
 // maxText bounds the text that is searched.
-const maxText = 4 << 20
+const maxText = 1 << 20
 
 // textOf reads the text of a proposal that executes something, and of its topics.
 func textOf(f Facts) (s statedText) {
@@ -121,17 +120,30 @@ func textOf(f Facts) (s statedText) {
 func plainOf(text string) string {
 	var lines strings.Builder
 	for line := range strings.Lines(text) { // most have no number
-		isPower := func(word string) bool { return strings.Contains(line, word) }
-		if strings.ContainsFunc(line, unicode.IsDigit) || slices.ContainsFunc([]string{"hundred", "thousand", "million", "billion"}, isPower) {
+		if strings.ContainsFunc(line, unicode.IsDigit) || namesPower(line) {
 			lines.WriteString(line)
 		}
 	}
 	text = strings.Map(plainRune, html.UnescapeString(tag.ReplaceAllString(lines.String(), " ")))
-	text = strings.ReplaceAll(underscore.ReplaceAllString(text, "$1$2"), "_", " ")
-	text = pointed.ReplaceAllStringFunc(text, strings.NewReplacer(".", "", ",", ".").Replace)
-	text = lakhs.ReplaceAllStringFunc(text, func(n string) string { return strings.ReplaceAll(n, ",", "") })
-	text = gluedUnit.ReplaceAllString(noAmount.ReplaceAllString(text, " "), "$1$3 $2$4")
-	return inWords.ReplaceAllStringFunc(decimalComma.ReplaceAllString(text, "$1.$2$3"), numberOf)
+	if strings.Contains(text, "_") {
+		text = strings.ReplaceAll(underscore.ReplaceAllString(text, "$1$2"), "_", " ")
+	}
+	if strings.Contains(text, ".") {
+		text = pointed.ReplaceAllStringFunc(text, strings.NewReplacer(".", "", ",", ".").Replace)
+	}
+	if strings.Contains(text, ",") {
+		text = lakhs.ReplaceAllStringFunc(text, func(n string) string { return strings.ReplaceAll(n, ",", "") })
+	}
+	text = decimalComma.ReplaceAllString(gluedUnit.ReplaceAllString(noAmount.ReplaceAllString(text, " "), "$1$3 $2$4"), "$1.$2$3")
+	if namesPower(text) {
+		text = inWords.ReplaceAllStringFunc(text, numberOf)
+	}
+	return text
+}
+
+// namesPower reports whether a text in lower case may have a number in words.
+func namesPower(text string) bool {
+	return slices.ContainsFunc([]string{"hundred", "thousand", "million", "billion"}, func(word string) bool { return strings.Contains(text, word) })
 }
 
 // plainRune returns a character as in English: a digit of any script, a space of any width. What has no width is dropped,
@@ -170,7 +182,7 @@ func numberOf(words string) string {
 		case word == "a":
 			part = 1
 		case at >= 29: // thousand and beyond
-			sum, part = sum+max(part, 1)*int64(math.Pow10(3*int(at-28))), 0
+			sum, part = sum+max(part, 1)*[]int64{1e3, 1e6, 1e9}[at-29], 0
 		case at == 28:
 			part = max(part, 1) * 100
 		case at > 20:
