@@ -35,21 +35,18 @@ var (
 // Token is a partner token as API nodes know it.
 type Token struct {
 	// ID identifies the token; it is part of its text.
-	ID string `msgpack:"i"`
-	// Plan sets the limits.
+	ID   string         `msgpack:"i"`
 	Plan ratelimit.Plan `msgpack:"p"`
 	// Limits replaces the limits of the plan; nil for none.
 	Limits *ratelimit.Limits `msgpack:"l,omitempty"`
 	// Scopes are the rights that the token was issued with.
-	Scopes []Scope `msgpack:"s"`
-	// Hash is the hash of the token's text.
-	Hash TokenHash `msgpack:"v"`
+	Scopes []Scope   `msgpack:"s"`
+	Hash   TokenHash `msgpack:"v"`
 	// PreviousHash is the hash before the last rotation, valid until PreviousUntil.
 	PreviousHash TokenHash `msgpack:"o"`
 	// PreviousUntil is the end of the overlap after a rotation.
 	PreviousUntil time.Time `msgpack:"u"`
-	// CreatedAt is when the token was issued.
-	CreatedAt time.Time `msgpack:"c"`
+	CreatedAt     time.Time `msgpack:"c"`
 	// ExpiresAt is when the token expires; nil for never.
 	ExpiresAt *time.Time `msgpack:"e,omitempty"`
 }

@@ -25,8 +25,7 @@ func Scopes() []Scope {
 	return []Scope{V1Standard, V1Plus, V1All, V2Standard, V2Plus, V2All}
 }
 
-// ParseScopes parses a comma-separated list of scopes. The result is sorted, without
-// duplicates.
+// ParseScopes parses a comma-separated list of scopes. The result is sorted, without duplicates.
 func ParseScopes(text string) ([]Scope, error) {
 	var scopes []Scope
 	for name := range strings.SplitSeq(text, ",") {
@@ -52,8 +51,7 @@ type Caller struct {
 	// Token is the valid token.
 	*Token
 
-	// Scopes are the effective scopes: the token's own, and for tokens issued before v2
-	// all of v2.
+	// Scopes are the effective scopes: the token's own, and for tokens issued before v2 all of v2.
 	Scopes []Scope
 }
 

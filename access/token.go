@@ -10,9 +10,8 @@ import (
 	"strings"
 )
 
-// The text of a token is "pnyx_", the token's id, "_", 32 random bytes in base 62 and a
-// checksum. Secret scanners recognize the prefix, and the checksum rejects a mistyped
-// token without a lookup.
+// The text of a token is "pnyx_", the token's id, "_", 32 random bytes in base 62 and a checksum.
+// Secret scanners recognize the prefix, and the checksum rejects a mistyped token without a lookup.
 const (
 	tokenPrefix   = "pnyx_"
 	idDigits      = 12
@@ -42,8 +41,7 @@ func NewTokenID() string {
 	return rand.Text()[:idDigits]
 }
 
-// GenerateToken returns the text of a new token with an id. It is stored nowhere: only its
-// hash is.
+// GenerateToken returns the text of a new token with an id. It is stored nowhere: only its hash is.
 func GenerateToken(id string) string {
 	secret := make([]byte, secretBytes)
 	_, _ = rand.Read(secret) // it never fails

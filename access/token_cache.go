@@ -45,7 +45,6 @@ type TokenCache struct {
 	dummyToken Token
 }
 
-// tokenRead is one read of the tokens.
 type tokenRead struct {
 	// done is closed when the read has ended.
 	done chan struct{}

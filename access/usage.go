@@ -15,12 +15,6 @@ import (
 	"pnyx/cache/accounts"
 )
 
-// writeInterval is how often a node writes its counters to Redis.
-const writeInterval = time.Second
-
-// writeBatchSize is the maximum number of counters in one command.
-const writeBatchSize = 1000
-
 // Usage is the running total of one meter for a token, day and route.
 type Usage struct {
 	// Session identifies the meter, from the start to the end of a node.
@@ -28,16 +22,13 @@ type Usage struct {
 	// TokenID is empty for requests that are paid individually.
 	TokenID string `msgpack:"t"`
 	// Day is a date in UTC, as YYYY-MM-DD.
-	Day string `msgpack:"d"`
-	// Route is the id of the route.
-	Route string `msgpack:"r"`
-	// Counters are the totals.
+	Day      string `msgpack:"d"`
+	Route    string `msgpack:"r"`
 	Counters `msgpack:"n"`
 }
 
 // Counters are totals of responses.
 type Counters struct {
-	// Requests counts all responses.
 	Requests uint64 `msgpack:"q"`
 	// OK counts statuses below 400 other than 304.
 	OK uint64 `msgpack:"o"`
@@ -49,13 +40,11 @@ type Counters struct {
 	Failed uint64 `msgpack:"f"`
 	// Charged counts responses that count towards the quota of the month.
 	Charged uint64 `msgpack:"c"`
-	// Bytes is the size of all bodies.
-	Bytes uint64 `msgpack:"b"`
+	Bytes   uint64 `msgpack:"b"`
 	// Payments counts responses that were paid individually.
 	Payments uint64 `msgpack:"p"`
 }
 
-// field returns the name of the counter in Redis.
 func (u *Usage) field() string {
 	return strings.Join([]string{u.Session, u.TokenID, u.Day, u.Route}, "|")
 }
@@ -73,12 +62,9 @@ func DecodeUsage(value string) (Usage, error) {
 type Response struct {
 	// TokenID is the caller's token; empty for a request that is paid individually.
 	TokenID string
-	// Route is the id of the route.
-	Route string
-	// Status is the HTTP status.
-	Status int
-	// Bytes is the size of the body.
-	Bytes int
+	Route   string
+	Status  int
+	Bytes   int
 	// Charged means that the response counts towards the quota of the month.
 	Charged bool
 	// Paid means that the response was paid individually.
@@ -141,6 +127,7 @@ func (t *Counters) add(a Response) {
 
 // Run writes changed counters to Redis until ctx ends, and once more at the end.
 func (m *Meter) Run(ctx context.Context) {
+	const writeInterval = time.Second // how often a node writes its counters to Redis
 	ticker := time.NewTicker(writeInterval)
 	defer ticker.Stop()
 	for {
@@ -183,6 +170,7 @@ func (m *Meter) write(ctx context.Context) {
 
 // takeChanged returns up to writeBatchSize changed counters and marks them as written.
 func (m *Meter) takeChanged() []accounts.UsageCounter {
+	const writeBatchSize = 1000 // the maximum number of counters in one command
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var counters []accounts.UsageCounter
@@ -200,7 +188,6 @@ func (m *Meter) takeChanged() []accounts.UsageCounter {
 	return counters
 }
 
-// markChanged marks counters to be written again.
 func (m *Meter) markChanged(counters []accounts.UsageCounter) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -232,9 +219,7 @@ type MonthUsage struct {
 // DayUsage is the use of a token on one route in one day.
 type DayUsage struct {
 	// Day is a date in UTC, as YYYY-MM-DD.
-	Day string `msgpack:"d"`
-	// Route is the id of the route.
-	Route string `msgpack:"r"`
-	// Counters are the totals.
+	Day      string `msgpack:"d"`
+	Route    string `msgpack:"r"`
 	Counters `msgpack:"n"`
 }

@@ -125,8 +125,7 @@ func (a *admission) recheckToken(c *fiber.Ctx, s *requestState) error {
 	return nil
 }
 
-// requireToken refuses requests without a valid token, on routes where a payment is no
-// alternative.
+// requireToken refuses requests without a valid token, on routes where a payment is no alternative.
 func (s *requestState) requireToken() error {
 	if s.credentialErr != nil {
 		return credentialError(s.credentialErr)

@@ -52,16 +52,13 @@ const (
 
 // Options configures a node. Fields without a comment on nil are required.
 type Options struct {
-	// Store is the cache that answers are read from.
-	Store *cache.Store
-	// RequestTimeout bounds the work on one request.
+	Store          *cache.Store
 	RequestTimeout time.Duration
 	// StaleAfter is how old the worker's heartbeat may be before answers are marked stale.
 	StaleAfter time.Duration
 	// LocalBytes bounds the node's own copies of answers; zero for 8 MiB.
 	LocalBytes uint64
-	// Tokens authenticates partner tokens.
-	Tokens *access.TokenCache
+	Tokens     *access.TokenCache
 	// Internal authenticates internal callers, who are neither limited nor metered.
 	Internal access.InternalTokens
 	// Limiter holds the buckets and quotas of tokens and payers.
@@ -75,12 +72,10 @@ type Options struct {
 	// Logger gets a line about some requests, chosen by Log.
 	Logger *slog.Logger
 	// Log chooses the requests that are logged.
-	Log LogOptions
-	// Metrics gets the metrics of the node.
+	Log     LogOptions
 	Metrics prometheus.Registerer
 	// Tracer traces requests; nil when none are traced.
 	Tracer *telemetry.Tracer
-	// Prices are the prices of paid routes.
 	Prices routes.Prices
 	// Documents are what there is to read about the API; reference.Documents makes them.
 	Documents []Document
@@ -101,9 +96,8 @@ type API struct {
 	streamTimes streamTimes
 	reads       singleflight.Group
 	compressor  *httpcache.Compressor
-	// routes are keyed by id.
-	routes map[string]*routes.Route
-	parsed *routes.Parsed
+	routes      map[string]*routes.Route
+	parsed      *routes.Parsed
 	// mounted holds the bounds of bodies to mounted paths, in bytes.
 	mounted      map[string]int
 	admission    *admission

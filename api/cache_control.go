@@ -17,8 +17,7 @@ import (
 	"pnyx/governance"
 )
 
-// Values of Vary. Internal callers get the same answer, and so do all callers of free
-// routes.
+// Values of Vary. Internal callers get the same answer, and so do all callers of free routes.
 const (
 	varyPublic      = fiber.HeaderAcceptEncoding
 	varyCredentials = varyPublic + ", " + access.HeaderToken + ", " + x402.HeaderPayment
@@ -71,10 +70,8 @@ func (r *rendered) writeHead(h *fasthttp.ResponseHeader, route *routes.Route) {
 	}
 }
 
-// header is a line of a header.
 type header struct{ name, value string }
 
-// commonHeaders returns the headers of an answer that all requests for it have in common.
 func (r *rendered) commonHeaders(route *routes.Route) []header {
 	all := append(constantHeaders(),
 		header{fiber.HeaderVary, varyOf(route)}, header{fiber.HeaderETag, r.etag},
@@ -140,16 +137,14 @@ func errorCacheControl(c *fiber.Ctx, s *requestState, e *apierror.Error) string 
 	return fresh.Public(fresh.SMaxAge)
 }
 
-// setDocumentCaching sets the Cache-Control of documents.
 func setDocumentCaching(c *fiber.Ctx) {
 	fresh := httpcache.Document()
 	c.Set(fiber.HeaderCacheControl, fresh.Public(fresh.SMaxAge))
 }
 
-// sharedLifetime returns how long a shared cache may keep an answer; of a paid route, an
-// edge that has every request authorized. An answer that is not ready may change
-// without a publication that purges it, and an answer that time alone makes wrong is
-// kept until then at most.
+// sharedLifetime returns how long a shared cache may keep an answer; of a paid route, an edge that
+// has every request authorized. An answer that is not ready may change without a publication that
+// purges it, and an answer that time alone makes wrong is kept until then at most.
 func (a *API) sharedLifetime(route *routes.Route, found *rendered, readiness governance.Readiness) time.Duration {
 	fresh := route.Fresh
 	if !a.purgeEnabled || readiness != governance.Ready {

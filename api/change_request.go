@@ -73,10 +73,6 @@ const MIMEEventStream = "text/event-stream"
 // HeaderLastEventID holds the id of the last event that a caller has of a stream.
 const HeaderLastEventID = "Last-Event-ID"
 
-// headerBuffering tells nginx not to keep what it is sent for later.
-const headerBuffering = "X-Accel-Buffering"
-
-// streamTimes are the bounds of a stream.
 type streamTimes struct {
 	// life is how long it lasts at most: the caller resumes at another node, perhaps.
 	life time.Duration
@@ -85,9 +81,6 @@ type streamTimes struct {
 	// write is how long a write may take. A caller that reads more slowly is dropped.
 	write time.Duration
 }
-
-// minQuiet is how often a stream sends a sign of life at most, however impatient an edge is.
-const minQuiet = time.Second
 
 func defaultStreamTimes() streamTimes {
 	return streamTimes{life: 5 * time.Minute, quiet: 10 * time.Second, write: 10 * time.Second}
@@ -102,6 +95,8 @@ func (s *requestState) acceptsStream(c *fiber.Ctx) bool {
 // streamChanges answers with a stream of what is added to a list: the pages that the caller
 // would get one after the other, each as an event whose id is the cursor after it.
 func (a *API) streamChanges(c *fiber.Ctx, s *requestState, r *routes.Request) error {
+	const minQuiet = time.Second                // how often a stream sends a sign of life at most, however impatient an edge is
+	const headerBuffering = "X-Accel-Buffering" // tells nginx not to keep what it is sent for later
 	if last := c.Get(HeaderLastEventID); last != "" {
 		r = r.After(strings.Clone(last))
 	}

@@ -48,7 +48,6 @@ type changeTail struct {
 	grown chan struct{}
 }
 
-// changeMetrics are the metrics of changeTail.
 type changeMetrics struct {
 	waiting prometheus.Gauge
 	woken   prometheus.Counter
@@ -141,8 +140,7 @@ func (t *changeTail) enter() (leave func(), err error) {
 	}, nil
 }
 
-// add adds rows and wakes all that wait, once the node's own copies of what they name are
-// dropped.
+// add adds rows and wakes all that wait, once the node's own copies of what they name are dropped.
 func (t *changeTail) add(slice cache.ChangeSlice) {
 	rows := slice.Rows
 	tags := map[cache.Tag]bool{}
@@ -170,7 +168,6 @@ func (t *changeTail) add(slice cache.ChangeSlice) {
 	t.wake()
 }
 
-// changeTags returns the tags of answers that have a change.
 func changeTags(change governance.Change) []cache.Tag {
 	switch change.Kind {
 	case governance.ProposalChange:

@@ -43,9 +43,7 @@ const (
 
 // Document is a text that a node serves unchanged to every caller.
 type Document struct {
-	// Path is where the node serves it.
-	Path string
-	// ContentType is its media type.
+	Path        string
 	ContentType string
 	// Header holds further headers of the answer, by name.
 	Header map[string]string
@@ -66,7 +64,6 @@ type renderedDocument struct {
 	provisional bool
 }
 
-// render renders and compresses the document with the given examples.
 func (d Document) render(examples Examples) (*renderedDocument, error) {
 	render := d.Render
 	if d.RenderExamples != nil {
@@ -143,7 +140,6 @@ func acceptsGzip(c *fiber.Ctx) bool {
 	return httpcache.PreferredOf(c, httpcache.Gzip) == httpcache.Gzip
 }
 
-// registerDocuments registers the documents, and the redirects to PathDocs.
 func (a *API) registerDocuments(documents []Document) {
 	for _, document := range documents {
 		render := document.renderer()

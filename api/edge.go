@@ -116,9 +116,8 @@ func delegateFileToEdge(c *fiber.Ctx, s *requestState, r *routes.Request, found 
 	c.Status(http.StatusOK)
 }
 
-// setBodyExpiry tells an edge that requests a body how long to keep it. The edge must not
-// keep it when it has another key than requested, because the node knows of another
-// publication.
+// setBodyExpiry tells an edge that requests a body how long to keep it. The edge must not keep it
+// when it has another key than requested, because the node knows of another publication.
 func setBodyExpiry(c *fiber.Ctx, s *requestState, r *routes.Request, found *rendered) {
 	if !s.internal {
 		return
@@ -193,7 +192,6 @@ func (a *admission) edgeTimeout(c *fiber.Ctx) (limit time.Duration, stated bool)
 	return min(time.Duration(milliseconds)*time.Millisecond, maxEdgeTimeout), true
 }
 
-// edgeBound shortens a wait to what an edge waits for an answer.
 func (a *admission) edgeBound(c *fiber.Ctx, wait time.Duration) time.Duration {
 	if limit, stated := a.edgeTimeout(c); stated {
 		return max(0, min(wait, limit-a.timeout))
@@ -203,7 +201,6 @@ func (a *admission) edgeBound(c *fiber.Ctx, wait time.Duration) time.Duration {
 
 // EdgeFailure is an error that an edge sends itself, equal to a node's error.
 type EdgeFailure struct {
-	// Body is the body of the answer.
 	Body []byte
 	// RetryAfter is in seconds; zero for none.
 	RetryAfter int
@@ -221,10 +218,9 @@ func (a *admission) checkEdgeTimeout(c *fiber.Ctx) error {
 		"X402_VERIFY_TIMEOUT, X402_SETTLE_TIMEOUT and PNYX_REQUEST_TIMEOUT for both", waits, needed))
 }
 
-// NewEdgeFailure returns the answer with a status: 503 when no node can be reached, 504
-// when that happens to a payment, or the status of 4xx for a request that is malformed.
-// Method and requestID are put into the body without escaping, and may be variables of
-// nginx.
+// NewEdgeFailure returns the answer with a status: 503 when no node can be reached, 504 when that
+// happens to a payment, or the status of 4xx for a request that is malformed. Method and requestID
+// are put into the body without escaping, and may be variables of nginx.
 func NewEdgeFailure(status int, method, requestID string) (EdgeFailure, error) {
 	e := apierror.Malformed(status)
 	switch status {

@@ -20,9 +20,8 @@ import (
 // HeaderRequestID carries the id of the request, both ways.
 const HeaderRequestID = "X-Request-Id"
 
-// maxRequestID bounds the length of a caller's request id, which consists of
-// requestIDCharacters. The dash comes last, so that they are a character class of a
-// regular expression too.
+// maxRequestID bounds the length of a caller's request id, which consists of requestIDCharacters.
+// The dash comes last, so that they are a character class of a regular expression too.
 const (
 	maxRequestID        = 64
 	requestIDCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
@@ -58,6 +57,7 @@ type ReadinessState struct {
 // writeAnswer sends an answer in its envelope. Only meta is encoded here: data is JSON
 // already, and compressed already where it was requested so before.
 func writeAnswer(c *fiber.Ctx, s *requestState, found *rendered) error {
+	const typicalMetaBytes = 512 // holds the meta of most answers, so that it is encoded on the stack
 	if found.link != "" {
 		setHeader(c, fiber.HeaderLink, found.link)
 	}
@@ -80,8 +80,7 @@ func writeAnswer(c *fiber.Ctx, s *requestState, found *rendered) error {
 	return nil
 }
 
-// compresses reports whether the node has a copy of the answer whose compressed form can be
-// sent.
+// compresses reports whether the node has a copy of the answer whose compressed form can be sent.
 func (r *rendered) compresses(s *requestState) bool {
 	return r.packed != nil && s.readiness == r.view.Readiness && r.bodyBytes >= httpcache.MinCompressed
 }
@@ -118,17 +117,12 @@ func (s *requestState) appendMeta(text []byte) []byte {
 	return append(governance.TimestampOf(s.now).Append(text), '"')
 }
 
-// typicalMetaBytes holds the meta of most answers, so that it is encoded on the stack.
-const typicalMetaBytes = 512
-
 // maxBufferedData bounds the body that is copied into the buffer of the connection. The
 // connection keeps the buffer at the size of its largest answer.
 const maxBufferedData = 16 << 10
 
-// envelopeStart is what precedes data in the envelope.
 const envelopeStart = `{"data":`
 
-// setBody makes the parts of a body the body of a response.
 func setBody(response *fasthttp.Response, parts ...[]byte) {
 	length := 0
 	for _, part := range parts {
@@ -144,14 +138,12 @@ func setBody(response *fasthttp.Response, parts ...[]byte) {
 	}
 }
 
-// append appends the members, to the end of meta.
 func (m DataMeta) append(text []byte) []byte {
 	encoded, _ := json.Marshal(m) // texts, numbers and times have JSON
 	encoded[0] = ','              // in place of the brace
 	return append(text, encoded...)
 }
 
-// writeJSON sends a value as JSON.
 func writeJSON(c *fiber.Ctx, status int, body any) error {
 	text, err := governance.JSON(body)
 	if err != nil {
@@ -161,7 +153,6 @@ func writeJSON(c *fiber.Ctx, status int, body any) error {
 	return c.Status(status).Send(append(text, '\n'))
 }
 
-// setJSONHeaders sets the headers of every JSON answer.
 func setJSONHeaders(c *fiber.Ctx, s *requestState) {
 	setCommonHeaders(c, s)
 	c.Response().Header.SetContentType(fiber.MIMEApplicationJSONCharsetUTF8)

@@ -25,16 +25,12 @@ import (
 
 // CodeInfo describes an error code to callers.
 type CodeInfo struct {
-	// Code is the code.
 	Code apierror.Code
 	// Status is the HTTP status that comes with it, with few exceptions.
-	Status int
-	// Description is when the error is sent.
+	Status      int
 	Description string
-	// Fix is what a caller should do then.
-	Fix string
-	// Example is an error as it is sent.
-	Example *apierror.Error
+	Fix         string
+	Example     *apierror.Error
 	// DescriptionWithoutPayments and FixWithoutPayments stand in the place of the two where no
 	// payments for single requests are taken; empty where they are the same.
 	DescriptionWithoutPayments, FixWithoutPayments string
@@ -146,7 +142,6 @@ func (a *API) writeError(c *fiber.Ctx, err error) error {
 	return writeJSON(c, e.Status, e.Envelope(s.requestID(c)))
 }
 
-// setErrorHeaders sets the headers that an error brings.
 func setErrorHeaders(c *fiber.Ctx, e *apierror.Error) {
 	if e.RetryAfter > 0 {
 		c.Set(fiber.HeaderRetryAfter, strconv.Itoa(apierror.Seconds(e.RetryAfter)))

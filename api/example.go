@@ -35,8 +35,7 @@ const (
 // errNoExample reports that there is no ballot to begin with.
 var errNoExample = errors.New("no DAO has a voter with a ballot")
 
-// Examples are values of parameters that this node answers with data. The zero value has
-// none.
+// Examples are values of parameters that this node answers with data. The zero value has none.
 type Examples struct {
 	// DAOID is a DAO with ballots, and where there is one, with forum topics.
 	DAOID string
@@ -84,7 +83,6 @@ type exampleCache struct {
 	revision   uint64
 	// timeout bounds a search.
 	timeout time.Duration
-	// backend and routes answer it.
 	backend *routes.Backend
 	routes  map[string]*routes.Route
 	now     func() time.Time

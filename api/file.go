@@ -66,7 +66,6 @@ func representationOf(c *fiber.Ctx, f *routes.File) (*representation, error) {
 	return r, err
 }
 
-// setHeaders sets the headers that describe the representation.
 func (r *representation) setHeaders(c *fiber.Ctx) {
 	setHeader(c, fiber.HeaderETag, r.etag)
 	setHeader(c, fiber.HeaderAcceptRanges, "bytes")
@@ -74,7 +73,6 @@ func (r *representation) setHeaders(c *fiber.Ctx) {
 	setHeader(c, HeaderUnencodedDigest, digestText(r.Digest))
 }
 
-// digestText is a SHA-256 in the value of a header.
 func digestText(sum []byte) string { return "sha-256=:" + base64.StdEncoding.EncodeToString(sum) + ":" }
 
 // write writes the body and its headers. The text is not in memory as a whole.

@@ -51,7 +51,6 @@ func (h *heldCopies) set(key string, answer *rendered, readAt time.Time) {
 	})
 }
 
-// close stops the goroutines of the copies.
 func (h *heldCopies) close() { h.answers.StopAllGoroutines() }
 
 // mayHold reports whether an answer of the route may be sent after newer ones are published. forEveryone says that

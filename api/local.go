@@ -17,9 +17,8 @@ const maxDroppedTags = 20_000
 // defaultLocalBytes is the size limit when Options has none.
 const defaultLocalBytes = 8 << 20
 
-// localCopies keeps rendered answers that are requested repeatedly, up to a number of
-// bytes. A publication drops those with a tag of what it changed. It is safe for
-// concurrent use.
+// localCopies keeps rendered answers that are requested repeatedly, up to a number of bytes. A
+// publication drops those with a tag of what it changed. It is safe for concurrent use.
 type localCopies struct {
 	answers *otter.Cache[string, *rendered]
 
@@ -44,7 +43,6 @@ func newLocalCopies(maxBytes uint64, ttl time.Duration) *localCopies {
 	}
 }
 
-// get returns the copy of an answer, if there is one.
 func (l *localCopies) get(key string) (*rendered, bool) {
 	return l.answers.GetIfPresent(key)
 }
@@ -67,7 +65,6 @@ func (l *localCopies) set(key string, answer *rendered, begun uint64) {
 	}
 }
 
-// drop drops the copies of answers with one of the tags.
 func (l *localCopies) drop(tags ...cache.Tag) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -28,13 +28,9 @@ const (
 	lineBurst         = 500
 )
 
-// maxLoggedPath bounds the part of a path that is logged, in bytes.
-const maxLoggedPath = 200
-
 // LogOptions chooses the requests that are logged. Errors are always logged.
 type LogOptions struct {
-	// SampleRate logs one in so many of the requests that neither failed nor were slow;
-	// none for 0.
+	// SampleRate logs one in so many of the requests that neither failed nor were slow; none for 0.
 	SampleRate uint64
 	// SlowThreshold logs every request that takes at least so long; 0 for no such bound.
 	SlowThreshold time.Duration
@@ -51,7 +47,6 @@ type requestLog struct {
 	written, sampledOut, dropped prometheus.Counter
 }
 
-// newRequestLog registers the metrics of the log.
 func newRequestLog(o Options) *requestLog {
 	lines := telemetry.Counters(o.Metrics, "pnyx_log_requests_total",
 		"Requests by log line: written, sampled (another request's line represents it) or dropped (too many lines per second).", "line")
@@ -130,6 +125,7 @@ var tokenPattern = regexp.MustCompile(`pnyx_\w+`)
 // loggedPath returns the part of a path that is logged, in printable ASCII and without
 // tokens, escaped ones included.
 func (l *requestLog) loggedPath(path string) string {
+	const maxLoggedPath = 200 // bounds the part of a path that is logged, in bytes
 	if plain, err := url.PathUnescape(path); err == nil {
 		segments := strings.Split(plain, "/")
 		for i, segment := range segments {
@@ -145,7 +141,6 @@ func (l *requestLog) loggedPath(path string) string {
 	return redact(quoted[1 : len(quoted)-1])
 }
 
-// redact replaces tokens in a text.
 func redact(text string) string {
 	return tokenPattern.ReplaceAllString(text, "pnyx_***")
 }
@@ -164,7 +159,6 @@ type accessRecord struct {
 	span telemetry.Span
 }
 
-// accessRecordOf returns the record of a request that was answered.
 func accessRecordOf(c *fiber.Ctx, span telemetry.Span, duration time.Duration) accessRecord {
 	r := accessRecord{
 		requestState: stateOf(c), method: c.Method(), path: c.Path(),
@@ -208,6 +202,7 @@ func (r *accessRecord) dataReadiness() governance.Readiness {
 // token returns the id and plan of the token that was sent. An internal caller and a
 // payer have a plan without an id; anyone else has neither.
 func (r *accessRecord) token() (id string, plan ratelimit.Plan) {
+	const planInternal ratelimit.Plan = "internal" // logged as the plan of internal callers, who have none
 	switch {
 	case r.internal:
 		return "", planInternal
@@ -219,10 +214,6 @@ func (r *accessRecord) token() (id string, plan ratelimit.Plan) {
 	return "", ""
 }
 
-// planInternal is logged as the plan of internal callers, who have none.
-const planInternal ratelimit.Plan = "internal"
-
-// failed reports whether the service failed.
 func (r *accessRecord) failed() bool {
 	return r.status >= fiber.StatusInternalServerError
 }

@@ -45,8 +45,7 @@ type origin struct {
 	readiness governance.Readiness
 }
 
-// routeMetrics are the series of one route, resolved once so that no request looks up
-// labels.
+// routeMetrics are the series of one route, resolved once so that no request looks up labels.
 type routeMetrics struct {
 	id              string
 	ok, notModified prometheus.Counter
@@ -54,7 +53,6 @@ type routeMetrics struct {
 	bytes           prometheus.Counter
 }
 
-// newMetrics registers the metrics.
 func newMetrics(registerer prometheus.Registerer) *metrics {
 	m := &metrics{
 		requests: telemetry.Counters(registerer, "pnyx_http_requests_total",
@@ -78,7 +76,6 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 	return m
 }
 
-// addRoutes registers the metrics that every route has.
 func (m *metrics) addRoutes(registerer prometheus.Registerer) {
 	m.durations = telemetry.Histograms(registerer,
 		telemetry.Latency("pnyx_http_request_duration_seconds", "Time to answer on this node, by route."), "route")
@@ -89,10 +86,8 @@ func (m *metrics) addRoutes(registerer prometheus.Registerer) {
 	m.documents, m.none = m.seriesOf(RouteDocuments), m.seriesOf(RouteNone)
 }
 
-// addRoute adds a path with an id of its own.
 func (m *metrics) addRoute(path, id string) { m.routes[path] = m.seriesOf(id) }
 
-// seriesOf returns the series with the id of a route.
 func (m *metrics) seriesOf(id string) *routeMetrics {
 	// Exists before the first bug: Prometheus sees no increase of a series that begins with it.
 	m.requests.WithLabelValues(id, "500", string(apierror.CodeInternal))
@@ -103,7 +98,6 @@ func (m *metrics) seriesOf(id string) *routeMetrics {
 	}
 }
 
-// of returns the series of the route of a request.
 func (m *metrics) of(c *fiber.Ctx) *routeMetrics {
 	if s := stateOf(c); s.metrics != nil {
 		return s.metrics
@@ -119,7 +113,6 @@ func (m *metrics) of(c *fiber.Ctx) *routeMetrics {
 	return m.documents
 }
 
-// count counts an answer.
 func (m *metrics) count(route *routeMetrics, r *accessRecord) {
 	switch r.status {
 	case fiber.StatusOK:

@@ -19,12 +19,6 @@ import (
 	"pnyx/api/wire"
 )
 
-// maxURLBytes bounds the request URI: all text parameters at their longest, escaped, fit.
-const maxURLBytes = 8 << 10
-
-// corsMaxAge is how long a browser may cache a preflight, in seconds.
-const corsMaxAge = "86400"
-
 // HeaderServerTiming holds how long the answer took.
 const HeaderServerTiming = "Server-Timing"
 
@@ -33,7 +27,6 @@ const HeaderServerTiming = "Server-Timing"
 const corsAllowHeaders = access.HeaderToken + ", " + x402.HeaderPayment + ", " + headerFormerPayment + ", " +
 	fiber.HeaderAccessControlExposeHeaders + ", " + fiber.HeaderIfNoneMatch + ", " + fiber.HeaderRange + ", " + fiber.HeaderIfRange + ", " + HeaderLastEventID + ", " + HeaderRequestID
 
-// setCommonHeaders sets the headers of every answer.
 func setCommonHeaders(c *fiber.Ctx, s *requestState) {
 	setHeader(c, HeaderRequestID, s.requestID(c))
 	for _, constant := range constantHeaders() {
@@ -56,8 +49,8 @@ func setHeader(c *fiber.Ctx, name, value string) {
 	c.Response().Header.SetCanonical(utils.UnsafeBytes(name), utils.UnsafeBytes(value))
 }
 
-// preflight answers OPTIONS.
 func preflight(c *fiber.Ctx) error {
+	const corsMaxAge = "86400" // how long a browser may cache a preflight, in seconds
 	setCommonHeaders(c, stateOf(c))
 	methods := strings.Join(apierror.AllowedMethods(), ", ")
 	c.Set(fiber.HeaderAllow, methods)
@@ -75,6 +68,7 @@ const maxNegotiationBytes = 1 << 10
 // limitRequest rejects requests with an address longer than maxURLBytes or with headers longer
 // than maxNegotiationBytes.
 func limitRequest(c *fiber.Ctx) error {
+	const maxURLBytes = 8 << 10 // bounds the request URI: all text parameters at their longest, escaped, fit
 	if got := len(c.Request().RequestURI()); got > maxURLBytes {
 		return tooLong(http.StatusRequestURITooLong, "address", got, maxURLBytes)
 	}
@@ -115,10 +109,9 @@ func setTiming(c *fiber.Ctx, duration time.Duration) {
 	c.Response().Header.SetBytesV(HeaderServerTiming, text)
 }
 
-// wrapHandler wraps the handler of Fiber. It rewrites requests of an edge, closes
-// connections while the node drains, and answers what must not reach Fiber: requests with an
-// ambiguous end or an encoded body, and methods that Fiber does not know, to which it would
-// send a plain text.
+// wrapHandler wraps the handler of Fiber. It rewrites requests of an edge, closes connections while
+// the node drains, and answers what must not reach Fiber: requests with an ambiguous end or an
+// encoded body, and methods that Fiber does not know, to which it would send a plain text.
 func (a *API) wrapHandler(next fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(request *fasthttp.RequestCtx) {
 		if problem := wire.FramingProblem(&request.Request.Header); problem != nil {
@@ -157,11 +150,9 @@ func (a *API) refuse(request *fasthttp.RequestCtx, refused error) {
 	}
 }
 
-// maxMethod bounds how much of a caller's method is logged and sent, in bytes.
-const maxMethod = 20
-
 // shownMethod returns a copy of the method of a request that is valid UTF-8.
 func shownMethod(method string) string {
+	const maxMethod = 20 // bounds how much of a caller's method is logged and sent, in bytes
 	method = strings.ToValidUTF8(method, "")
 	return strings.Clone(method[:min(len(method), maxMethod)])
 }

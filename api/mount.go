@@ -80,9 +80,8 @@ func HasCredentials(c *fiber.Ctx) bool {
 		func(name string) bool { return c.Get(name) != "" })
 }
 
-// SendHTML answers a request with a page, or with 304 for a caller that has it. A page for
-// a caller with credentials is not stored; for others it is public, and as fresh as
-// what it was read from.
+// SendHTML answers a request with a page, or with 304 for a caller that has it. A page for a caller
+// with credentials is not stored; for others it is public, and as fresh as what it was read from.
 func SendHTML(c *fiber.Ctx, page HTML) error {
 	s, fresh, status := stateOf(c), httpcache.Published(), http.StatusOK
 	setCommonHeaders(c, s)

@@ -54,9 +54,7 @@ func pathDistance(given, want []string) (distance, letters int) {
 
 // paths lists the paths of routes and documents. It is made once: to make the table of routes takes half a
 // millisecond, and anybody may ask for unknown paths.
-//
-//nolint:gochecknoglobals // a constant that Go cannot write as one
-var paths = sync.OnceValue(func() []string {
+var paths = sync.OnceValue(func() []string { //nolint:gochecknoglobals // a constant that Go cannot write as one
 	all := []string{PathOpenAPI, PathOpenAPIAlias, PathDocs, PathLLMs, PathCatalog}
 	for _, route := range routes.All() {
 		all = append(all, route.Path)
@@ -65,9 +63,7 @@ var paths = sync.OnceValue(func() []string {
 })
 
 // meantPaths are paths that callers know from other APIs, or expect, with those that they stand for.
-//
-//nolint:gochecknoglobals // a constant that Go cannot write as one
-var meantPaths = [][2]string{
+var meantPaths = [][2]string{ //nolint:gochecknoglobals // a constant that Go cannot write as one
 	{"/v2/daos/:daoId/proposals", "/v2/proposals?daoId=:daoId"},
 	{"/v2/daos/:daoId/topics", "/v2/forum-topics?daoId=:daoId"},
 	{"/v2/daos/:daoId/forum-topics", "/v2/forum-topics?daoId=:daoId"},

@@ -49,7 +49,6 @@ func (a *API) guard(c *fiber.Ctx, handler fiber.Handler) (err error) {
 	return a.compressor.Compress(c)
 }
 
-// recovered makes a panic an error.
 func recovered(err *error) {
 	if cause := recover(); cause != nil {
 		*err = fmt.Errorf("panic: %v", cause)

@@ -13,10 +13,6 @@ import (
 	"pnyx/telemetry"
 )
 
-// pollInterval is how often a node reads the publication state without being notified of a
-// change.
-const pollInterval = 500 * time.Millisecond
-
 // publicationWatcher keeps a node's own copy of the publication state.
 type publicationWatcher struct {
 	store      *cache.Store
@@ -41,6 +37,7 @@ func newPublicationWatcher(store *cache.Store, staleAfter time.Duration) *public
 // run keeps the copy up to date until ctx ends. While the state cannot be read, the last
 // copy stays, and its heartbeat grows old.
 func (w *publicationWatcher) run(ctx context.Context) {
+	const pollInterval = 500 * time.Millisecond // how often a node reads the publication state without being notified of a change
 	notified := make(chan struct{}, 1)
 	var subscription sync.WaitGroup
 	defer subscription.Wait()
@@ -79,9 +76,8 @@ func (w *publicationWatcher) receive(n cache.Notification) {
 	w.changed(cache.EverythingTag)
 }
 
-// poll reads the state. It reports that everything has changed if a notification was
-// missed, or if the revision has changed without one since the poll before, which has
-// returned polled.
+// poll reads the state. It reports that everything has changed if a notification was missed, or if
+// the revision has changed without one since the poll before, which has returned polled.
 func (w *publicationWatcher) poll(ctx context.Context, polled uint64) uint64 {
 	last := w.last.Load()
 	published, number, err := w.store.PublicationProgress(ctx)
@@ -116,7 +112,6 @@ func (w *publicationWatcher) readiness(v cache.View, now time.Time) governance.R
 	return v.Readiness
 }
 
-// readiness returns the readiness of an answer at a time.
 func (a *API) readiness(found *rendered, at time.Time) governance.Readiness {
 	if found.nodeLocal {
 		return found.view.Readiness
@@ -124,7 +119,6 @@ func (a *API) readiness(found *rendered, at time.Time) governance.Readiness {
 	return a.publication.readiness(found.view, at)
 }
 
-// registerMetrics registers what the node knows of publications.
 func (w *publicationWatcher) registerMetrics(registerer prometheus.Registerer) {
 	gauge := func(name, help string, seconds func(*cache.PublicationState) float64) {
 		telemetry.GaugeFunc(registerer, name, help, func() float64 {

@@ -29,13 +29,11 @@ const (
 	HeaderRateLimitPolicy = "RateLimit-Policy"
 )
 
-// monthPolicy names the monthly quota among the policies.
 const monthPolicy = "month"
 
-// setLimitHeaders sets the rate limit headers: the policies that were applied to the
-// request, of its token or of the client's address, and what is left of them. Answers for
-// everyone have them too: they are of the caller whose request reached the node, and caches
-// do not store them.
+// setLimitHeaders sets the rate limit headers: the policies that were applied to the request, of
+// its token or of the client's address, and what is left of them. Answers for everyone have them
+// too: they are of the caller whose request reached the node, and caches do not store them.
 func (a *admission) setLimitHeaders(c *fiber.Ctx, s *requestState) {
 	var room [2][128]byte
 	switch {
@@ -54,7 +52,6 @@ func appendFreeLimit(text []byte, s *requestState) []byte {
 	return appendItem(text, string(ratelimit.Free), 'r', int64(s.address.Remaining), 't', s.address.ResetAfter)
 }
 
-// appendPolicies appends the policies that were applied to a request.
 func appendPolicies(text []byte, g *ratelimit.Grant) []byte {
 	bucket := g.Request.Bucket
 	text = appendPolicy(text, bucket, g.Request.Limits.Rate(bucket))
@@ -65,7 +62,6 @@ func appendPolicies(text []byte, g *ratelimit.Grant) []byte {
 	return appendItem(append(text, ", "...), monthPolicy, 'q', g.Quota.Limit, 'w', month.End().Sub(month.Begin))
 }
 
-// appendLimits appends what is left of each policy.
 func appendLimits(text []byte, g *ratelimit.Grant, now time.Time) []byte {
 	text = appendItem(text, string(g.Request.Bucket), 'r', int64(g.Decision.Remaining), 't', g.Decision.ResetAfter)
 	if g.Quota.Limit == 0 {
@@ -74,7 +70,6 @@ func appendLimits(text []byte, g *ratelimit.Grant, now time.Time) []byte {
 	return appendItem(append(text, ", "...), monthPolicy, 'r', g.Quota.Remaining(), 't', g.Quota.Month.End().Sub(now))
 }
 
-// appendPolicy appends the policy of a bucket.
 func appendPolicy(text []byte, bucket ratelimit.Bucket, rate ratelimit.Rate) []byte {
 	return appendItem(text, string(bucket), 'q', int64(rate.Burst), 'w', rate.Window())
 }

@@ -23,7 +23,6 @@ const localOverhead = 2 << 10
 // rendered is an answer ready to be sent. It lacks only what differs between requests for
 // it, such as the request id.
 type rendered struct {
-	// data is the JSON of the member data.
 	data []byte
 	// file is sent instead of an envelope with data; nil for none.
 	file *routes.File
@@ -48,8 +47,7 @@ type rendered struct {
 	tags []cache.Tag
 	// status is the value of the Cache-Status header.
 	status string
-	// layer is where the data came from.
-	layer httpcache.Layer
+	layer  httpcache.Layer
 	// page is set for lists, and hint is Meta.Hint.
 	page *routes.Page
 	hint string
@@ -66,7 +64,6 @@ type rendered struct {
 	packed    func() (*httpcache.Packed, error)
 }
 
-// render encodes the data of an answer.
 func render(found routes.Answer) (*rendered, error) {
 	if found.File != nil {
 		return &rendered{file: found.File, layer: found.Source.Layer()}, nil

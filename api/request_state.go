@@ -37,8 +37,7 @@ type requestState struct {
 
 	// route is the route of the request; nil for documents and unknown paths. The fields
 	// below are set for routes only.
-	route *routes.Route
-	// metrics are the series of the route.
+	route   *routes.Route
 	metrics *routeMetrics
 	// now is the time of the answer: when the request arrived, or when the data that it
 	// waited for did. It is stored because reading the clock is expensive compared with the
@@ -86,12 +85,8 @@ type requestState struct {
 // requestStateKey is the key of the state among the values of a request.
 type requestStateKey struct{}
 
-// states holds requestStates that are not in use.
-//
-//nolint:gochecknoglobals // a pool is a cache of memory
-var states = sync.Pool{New: func() any { return new(requestState) }}
+var states = sync.Pool{New: func() any { return new(requestState) }} //nolint:gochecknoglobals // a pool is a cache of memory
 
-// acquireState creates the state of a request, for releaseState.
 func acquireState(request *fasthttp.RequestCtx) *requestState {
 	s, _ := states.Get().(*requestState)
 	request.SetUserValue(requestStateKey{}, s)

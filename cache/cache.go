@@ -32,8 +32,7 @@ var (
 	ErrUnavailable = errors.New("cache is unavailable")
 )
 
-// Conn is the connection of a Store, for packages that store something else in the same
-// Redis.
+// Conn is the connection of a Store, for packages that store something else in the same Redis.
 type Conn struct {
 	// client is a redis.UniversalClient. No type of this package, or of one that uses it, is made
 	// of types of the Redis client: the compiler would read its hundreds of methods in every
@@ -58,10 +57,9 @@ type Store struct {
 	conn Conn
 }
 
-// Open connects to the Redis at a URL: one server (redis://, rediss://, unix://), the
-// primary that Sentinels name (redis+sentinel://) or a Cluster (redis+cluster://).
-// timeout bounds each operation that a request waits for. Open does not wait for the
-// server; see Ping.
+// Open connects to the Redis at a URL: one server (redis://, rediss://, unix://), the primary that
+// Sentinels name (redis+sentinel://) or a Cluster (redis+cluster://). timeout bounds each operation
+// that a request waits for. Open does not wait for the server; see Ping.
 func Open(redisURL string, timeout time.Duration) (*Store, error) {
 	client, err := NewClient(redisURL)
 	if err != nil {

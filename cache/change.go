@@ -59,7 +59,6 @@ func parseChangeID(text string) (id ChangeID, err error) {
 type ChangeRow struct {
 	governance.Change
 
-	// ID is the place of the row.
 	ID ChangeID
 }
 
@@ -107,9 +106,8 @@ func (s *Store) Changes(ctx context.Context, after ChangeID, limit int) (ChangeS
 	var first, last, rows *redis.XMessageSliceCmd
 	var state *redis.StringCmd
 	_, _ = Client(s.conn).Pipelined(ctx, func(pipe redis.Pipeliner) error {
-		// The state comes last: if it is of the epoch that was asked for, so are the rows.
-		// The first entry comes after the rows, so that none was removed before they were
-		// read.
+		// The state comes last: if it is of the epoch that was asked for, so are the rows. The
+		// first entry comes after the rows, so that none was removed before they were read.
 		rows = pipe.XRangeN(ctx, string(changesKey), "("+after.String(), "+", int64(limit)+1)
 		first = pipe.XRangeN(ctx, string(changesKey), "-", "+", 1)
 		last = pipe.XRevRangeN(ctx, string(changesKey), "+", "-", 1)
@@ -146,7 +144,6 @@ func (s *Store) Changes(ctx context.Context, after ChangeID, limit int) (ChangeS
 	return slice, nil
 }
 
-// isMarker reports whether a row is a marker of a beginning.
 func (r ChangeRow) isMarker() bool { return r.Kind == "" }
 
 func decodeChanges(reply *redis.XMessageSliceCmd) ([]ChangeRow, error) {

@@ -16,8 +16,7 @@ var ErrChangesMoved = errors.New("the stream of changes ends elsewhere")
 type ChangeHead struct {
 	// Exists is false for a stream that was flushed, or never written.
 	Exists bool
-	// Last is the place of the last row.
-	Last ChangeID
+	Last   ChangeID
 	// Time is later than the time of Last, and otherwise by the clock of Redis, in milliseconds
 	// since 1970.
 	Time uint64
@@ -26,8 +25,6 @@ type ChangeHead struct {
 // changeHead returns the clock of Redis in milliseconds and the id of the last row, or "".
 //
 // KEYS: stream.
-//
-//nolint:gochecknoglobals // scripts are constants that know their own hash
 var changeHead = redis.NewScript(`
 local time, last = redis.call('TIME'), redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)
 return {string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000)), last[1] and last[1][1] or ''}`)
@@ -56,8 +53,6 @@ func (s *Store) ChangeHead(ctx context.Context) (head ChangeHead, err error) {
 // replaces the stream.
 //
 // KEYS: stream. ARGV: place, TTL in ms, maximum length, rows of six values.
-//
-//nolint:gochecknoglobals // scripts are constants that know their own hash
 var appendChanges = redis.NewScript(`
 local last = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)
 if ARGV[1] == 'new' then

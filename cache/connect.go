@@ -40,8 +40,7 @@ func NewClient(redisURL string) (redis.UniversalClient, error) {
 	return e(), nil
 }
 
-// Errors of Redis URLs. None quotes the URL: in a malformed one the password may be
-// anywhere.
+// Errors of Redis URLs. None quotes the URL: in a malformed one the password may be anywhere.
 var (
 	errMalformedURL = errors.New("is malformed: want redis://host:6379, rediss:// for TLS, unix:///path, " +
 		"redis+sentinel://host:26379,host:26379?master=name or redis+cluster://host:6379,host:6379, with " +
@@ -219,8 +218,7 @@ func parseCluster(u *url.URL, hosts []string) (endpoint, error) {
 	return func() redis.UniversalClient { return redis.NewClusterClient(options) }, nil
 }
 
-// setHosts writes the hosts in the form of go-redis: the first as host, the others as
-// parameters.
+// setHosts writes the hosts in the form of go-redis: the first as host, the others as parameters.
 func setHosts(u *url.URL, query url.Values, hosts []string, port string) {
 	for i, host := range hosts {
 		if _, _, err := net.SplitHostPort(host); err != nil {

@@ -16,29 +16,23 @@ type DAOExport struct {
 	// Oldest is the time from which on changes are known, where Since is before it: there is no
 	// manifest then.
 	Oldest *governance.Timestamp `msgpack:"oldest"`
-	// Units are what each of Parts is made of.
-	Units [][]ExportUnit `msgpack:"units"`
+	Units  [][]ExportUnit        `msgpack:"units"`
 }
 
 // ExportUnit is what is in one part as a whole: a proposal, ballots of one, a topic, or events of a
 // day.
 type ExportUnit struct {
-	// Kind is the kind of the rows.
 	Kind governance.ExportRowKind `msgpack:"k"`
 	// Key is the key of the rows; for events their day.
-	Key string `msgpack:"n"`
-	// Removed is DAOExportRow.Removed.
-	Removed bool `msgpack:"x,omitempty"`
-	// Ref is the proposal of ballots.
-	Ref record.RefHash `msgpack:"f,omitempty"`
+	Key     string         `msgpack:"n"`
+	Removed bool           `msgpack:"x,omitempty"`
+	Ref     record.RefHash `msgpack:"f,omitempty"`
 	// Generation is the sorted copy of ballots; zero for the table itself.
 	Generation uint64 `msgpack:"g,omitempty"`
 	// Slice counts the units with the same key before this one.
-	Slice int `msgpack:"s,omitempty"`
-	// Rows is the number of rows.
-	Rows int `msgpack:"r"`
-	// Hash names the rows.
-	Hash []byte `msgpack:"h"`
+	Slice int    `msgpack:"s,omitempty"`
+	Rows  int    `msgpack:"r"`
+	Hash  []byte `msgpack:"h"`
 	// Final says that the rows are of a vote that is over, all of whose ballots are held.
 	Final bool `msgpack:"e,omitempty"`
 }

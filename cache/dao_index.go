@@ -11,18 +11,17 @@ import (
 	"pnyx/governance/query"
 )
 
-// The DAO index lists DAOs in order of their ids under every filter. The row of each DAO
-// is a field of one hash, and each filter has an ordered set with the ids that match it,
-// so any page of any filter is read in one round trip without a fill. The sets change
-// in the script that changes the row: a reader finds each DAO under exactly the filters
-// that its row matches.
+// The DAO index lists DAOs in order of their ids under every filter. The row of each DAO is a field
+// of one hash, and each filter has an ordered set with the ids that match it, so any page of any
+// filter is read in one round trip without a fill. The sets change in the script that changes the
+// row: a reader finds each DAO under exactly the filters that its row matches.
 
 // putDAO writes a row unless a newer one is stored. It adds the id to the first sets
 // among the keys and removes it from the others.
 //
 // KEYS: rows, state, sets. ARGV: revision, row, state, id, number of matching sets.
 //
-//nolint:gochecknoglobals,dupword // scripts are constants that know their own hash; Lua ends twice
+//nolint:dupword // Lua ends twice
 var putDAO = redis.NewScript(IsNewerFunction + `
 if is_newer(redis.call('HGET', KEYS[1], ARGV[4]), ARGV[1]) then return 0 end
 local state = redis.call('GETRANGE', KEYS[2], 0, ` + strconv.Itoa(RevisionDigits-1) + `)
@@ -41,8 +40,6 @@ return 1`)
 // readDAOs returns the state of the index, then the rows after a position.
 //
 // KEYS: set, state, rows. ARGV: position, maximum number of rows.
-//
-//nolint:gochecknoglobals // scripts are constants that know their own hash
 var readDAOs = redis.NewScript(`
 local ids = redis.call('ZRANGEBYLEX', KEYS[1], ARGV[1], '+', 'LIMIT', 0, ARGV[2])
 local page = {redis.call('GET', KEYS[2])}
@@ -91,8 +88,7 @@ func (w *Writer) putDAO(ctx context.Context, v View, daoID string, row []byte, m
 type DAOIndexPage struct {
 	// View holds the revision and data time of the index; it has no payload.
 	View View
-	// Items hold one item more than requested when another page follows. They are never
-	// nil.
+	// Items hold one item more than requested when another page follows. They are never nil.
 	Items []governance.DAOListItem
 }
 
@@ -171,8 +167,7 @@ func decodeReply(value any) (View, error) {
 	return decodeView([]byte(text))
 }
 
-// listKeys returns the keys of the lists that an item matches, and of those that it does
-// not match.
+// listKeys returns the keys of the lists that an item matches, and of those that it does not match.
 func listKeys(item governance.DAOListItem) (matching, others []string) {
 	for _, filter := range allFilters() {
 		if matches(filter, item) {

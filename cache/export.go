@@ -23,11 +23,9 @@ const (
 // Export is an export that reads a sorted copy, or has read it a while ago.
 type Export struct {
 	// Proposal is the proposal whose ballots the copy has.
-	Proposal governance.ProposalKey
-	// Generation is the copy.
+	Proposal   governance.ProposalKey
 	Generation uint64
-	// Begun is when the export was begun last.
-	Begun time.Time
+	Begun      time.Time
 }
 
 // KeepExport records that an export of a proposal was begun, so that its sorted copy is

@@ -51,14 +51,12 @@ const (
 
 // Fill is a request for a page.
 type Fill struct {
-	// Page is the page to fill.
 	Page PageRequest `msgpack:"p"`
 	// Deadline is when the last caller stops waiting for the page.
 	Deadline governance.Timestamp `msgpack:"u"`
 	// Kept is true for a page whose callers return for it: it is made after Deadline, too, and
 	// kept requests are made in the order in which they arrive.
-	Kept bool `msgpack:"k,omitempty"`
-	// EnqueuedAt is when the request was enqueued.
+	Kept       bool                 `msgpack:"k,omitempty"`
 	EnqueuedAt governance.Timestamp `msgpack:"a,omitempty"`
 	// Trace is the trace context of the request; empty for none.
 	Trace string `msgpack:"t,omitempty"`
@@ -68,8 +66,6 @@ type Fill struct {
 // for a full queue.
 //
 // KEYS: queue, pending. ARGV: maximum length, TTL of the pending mark, request.
-//
-//nolint:gochecknoglobals // scripts are constants that know their own hash
 var enqueueFill = redis.NewScript(`
 if redis.call('EXISTS', KEYS[2]) == 1 then return 0 end
 if redis.call('LLEN', KEYS[1]) >= tonumber(ARGV[1]) then return -1 end
@@ -80,8 +76,6 @@ return 1`)
 // rotateFills appends a request to a queue and takes the first one.
 //
 // KEYS: queue. ARGV: request.
-//
-//nolint:gochecknoglobals // scripts are constants that know their own hash
 var rotateFills = redis.NewScript(`
 redis.call('RPUSH', KEYS[1], ARGV[1])
 return redis.call('LPOP', KEYS[1])`)
@@ -92,8 +86,7 @@ type Fills struct{ store *Store }
 // Fills returns the queues of requests for pages.
 func (s *Store) Fills() Fills { return Fills{s} }
 
-// Enqueue requests a page unless it is pending. The error is ErrQueueFull or
-// ErrUnavailable.
+// Enqueue requests a page unless it is pending. The error is ErrQueueFull or ErrUnavailable.
 func (s Fills) Enqueue(ctx context.Context, f Fill) error {
 	ctx, cancel := s.store.conn.WithTimeout(ctx)
 	defer cancel()
@@ -279,12 +272,10 @@ func (s Fills) Length(ctx context.Context, kinds []query.Kind) (longest int64, e
 // CompletedFill is a request that is done: the page is stored, or Failed is true and it
 // will not be.
 type CompletedFill struct {
-	// Page is the page that was requested.
 	Page PageRequest
 	// View is stored as the page, unless a newer one is; nil where a page is stored already,
 	// or where there is none.
-	View *View
-	// Failed is true when there is no page.
+	View   *View
 	Failed bool
 }
 

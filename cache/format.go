@@ -29,9 +29,6 @@ const previousStateTTL = 24 * time.Hour
 // PublicationState.ServerRunIDs in this one.
 const previousRunIDs = "serverRunIDs"
 
-// scanBatch is how many keys one SCAN visits.
-const scanBatch = 1000
-
 // isPreviousFormat reports whether this package stored a key in the format before.
 func isPreviousFormat(key string) bool {
 	name, found := strings.CutPrefix(key, previousNamespace)
@@ -80,8 +77,6 @@ func (s *Store) EndedPreviousFormat(ctx context.Context) (state []byte, err erro
 // it, and marks its values for deletion.
 //
 // KEYS: lease, state, marker. ARGV: state as it was, new state, its lifetime in milliseconds.
-//
-//nolint:gochecknoglobals // scripts are constants that know their own hash
 var retire = redis.NewScript(`
 if redis.call('EXISTS', KEYS[1]) == 1 or redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[3])
@@ -141,6 +136,7 @@ func (s *Store) DeletePreviousFormat(ctx context.Context) error {
 var errPreviousFormatLeads = errors.New("a worker of the previous cache format leads again")
 
 func deletePrevious(ctx context.Context, s *Store, server *redis.Client) error {
+	const scanBatch = 1000 // how many keys one SCAN visits
 	var cursor uint64
 	for {
 		keys, next, err := server.Scan(ctx, cursor, previousNamespace+"*", scanBatch).Result()

@@ -17,8 +17,7 @@ import (
 // Instruments configure the metrics and traces of a client.
 type Instruments struct {
 	// Client labels the metrics with the purpose of the connections.
-	Client string
-	// Metrics registers the metrics.
+	Client  string
 	Metrics prometheus.Registerer
 	// Tracer is nil when tracing is off.
 	Tracer *telemetry.Tracer

@@ -119,7 +119,6 @@ func pendingKey(page Key) Key {
 	return fillTag + "pending:" + page
 }
 
-// followLeaseKey names the lease of a followed upstream.
 func followLeaseKey(upstream string) Key {
 	return Key(Namespace + "follow:lease:" + url.QueryEscape(upstream))
 }
@@ -147,7 +146,6 @@ func daoListKey(hasVoteData, hasForumData, coverage, flagged string) Key {
 	return Key(daoIndexTag + "list:" + hasVoteData + ":" + hasForumData + ":" + coverage + ":" + flagged)
 }
 
-// boolText returns "" for a filter that is not set.
 func boolText(value *bool) string {
 	if value == nil {
 		return ""

@@ -38,8 +38,6 @@ func (s *Store) NewFollowLease(upstream string, ttl time.Duration) *Lease {
 // renew renews the lease if the caller holds it.
 //
 // KEYS: lease. ARGV: holder, TTL.
-//
-//nolint:gochecknoglobals // scripts are constants that know their own hash
 var renew = redis.NewScript(`
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
@@ -48,8 +46,6 @@ return 1`)
 // release deletes the lease if the caller holds it.
 //
 // KEYS: lease. ARGV: holder.
-//
-//nolint:gochecknoglobals // scripts are constants that know their own hash
 var release = redis.NewScript(`
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 redis.call('DEL', KEYS[1])
@@ -107,9 +103,8 @@ func (l *Lease) Release(ctx context.Context) error {
 	return err
 }
 
-// runScript runs a script whose first key is the lease and whose first argument its holder.
-// The script returns 0 when the caller does not hold the lease, and a negative number
-// after a flush.
+// runScript runs a script whose first key is the lease and whose first argument its holder. The
+// script returns 0 when the caller does not hold the lease, and a negative number after a flush.
 func runScript(ctx context.Context, l *Lease, script *redis.Script, keys []string, args ...any) error {
 	reply, err := script.Run(ctx, Client(l.store.conn), keys, append([]any{l.holder}, args...)...).Int()
 	if err != nil {

@@ -12,20 +12,16 @@ import (
 
 // Notification tells API nodes what was published.
 type Notification struct {
-	// Number counts notifications from 1, so that a node sees when it has missed one. Zero
-	// means that any number may have been missed: the connection was down, or the sender
-	// does not count.
+	// Number counts notifications from 1, so that a node sees when it has missed one. Zero means
+	// that any number may have been missed: the connection was down, or the sender does not count.
 	Number uint64
-	// Tags are the tags of everything that changed.
-	Tags []Tag
+	Tags   []Tag
 }
 
 // notify counts a notification and sends it. A node that reads the count has either got
 // the message or is about to.
 //
 // KEYS: count. ARGV: channel, tags.
-//
-//nolint:gochecknoglobals // scripts are constants that know their own hash
 var notify = redis.NewScript(`
 local number = redis.call('INCR', KEYS[1])
 return redis.call('PUBLISH', ARGV[1], string.format('%.0f', number) .. ' ' .. ARGV[2])`)

@@ -19,10 +19,8 @@ const proposalRows query.Kind = "proposal-rows"
 func ProposalRows() query.Scope { return query.Scope{Kind: proposalRows} }
 
 // PageRequest is a query as Redis holds it: it names one page that is computed on demand,
-// completely, so that equal pages have equal requests and one key. Make one with
-// NewPageRequest.
+// completely, so that equal pages have equal requests and one key. Make one with NewPageRequest.
 type PageRequest struct {
-	// Kind says what Query is.
 	Kind query.Kind `msgpack:"k"`
 	// Scope is what the page's version is kept for.
 	Scope query.Scope `msgpack:"s"`

@@ -76,7 +76,6 @@ func emptyLists(v reflect.Value) {
 	}
 }
 
-// typesWithLists has what hasLists returned, by type.
 var typesWithLists sync.Map //nolint:gochecknoglobals // facts of types
 
 // hasLists reports whether values of a type have lists. Bytes are no list.

@@ -8,12 +8,6 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// maxQueuedCommands bounds the commands that wait for a Redis that hangs.
-const maxQueuedCommands = 10_000
-
-// pipelineDialTimeout bounds how long a connection attempt delays other commands.
-const pipelineDialTimeout = time.Second
-
 // Pipeline sends the commands of many goroutines in shared round trips. A command waits
 // for at most the timeout. It is never retried, because a command that counts must not count
 // twice. It is safe for concurrent use.
@@ -26,6 +20,8 @@ type Pipeline struct {
 // OpenPipeline connects to the Redis at a URL, as Open does. The timeout is set on the
 // connection, because the pipeline ignores the deadline of a command that is queued.
 func OpenPipeline(redisURL string, timeout time.Duration) (*Pipeline, error) {
+	const pipelineDialTimeout = time.Second // bounds how long a connection attempt delays other commands
+	const maxQueuedCommands = 10_000        // bounds the commands that wait for a Redis that hangs
 	e, err := parseURL(redisURL, map[string]string{
 		"dial_timeout": pipelineDialTimeout.String(), "read_timeout": timeout.String(), "write_timeout": timeout.String(), "max_retries": "-1",
 	})

@@ -26,8 +26,7 @@ type PublicationState struct {
 	HeartbeatAt governance.Timestamp `msgpack:"heartbeatAt"`
 	// LastFullRevision is the last revision at which everything was published.
 	LastFullRevision uint64 `msgpack:"lastFullRevision"`
-	// ChangesEpoch is the epoch of the stream of changes.
-	ChangesEpoch uint64 `msgpack:"changesEpoch"`
+	ChangesEpoch     uint64 `msgpack:"changesEpoch"`
 	// ServerRunIDs identifies the Redis servers of the last full publication, see
 	// Standing, and the last restore of the warehouse.
 	ServerRunIDs string `msgpack:"serverRunIDs"`
@@ -117,8 +116,6 @@ var ErrFlushed = errors.New("redis was flushed during the publication")
 // exist, with it the token of the full publication must.
 //
 // KEYS: lease, state, token. ARGV: holder, state, token or "".
-//
-//nolint:gochecknoglobals // scripts are constants that know their own hash
 var setState = redis.NewScript(`
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 if ARGV[3] == '' then
@@ -133,8 +130,6 @@ return 1`)
 // lost the lease.
 //
 // KEYS: lease, token. ARGV: holder, token.
-//
-//nolint:gochecknoglobals // scripts are constants that know their own hash
 var setToken = redis.NewScript(`
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[2], ARGV[2])

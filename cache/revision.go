@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// RevisionDigits is the width of the revision that starts every stored value, in
-// decimal digits: scripts compare it without decoding the rest. A clock of microseconds
-// fits until the year 2286.
+// RevisionDigits is the width of the revision that starts every stored value, in decimal digits:
+// scripts compare it without decoding the rest. A clock of microseconds fits until the year 2286.
 const RevisionDigits = 16
 
 // MaxRevisionLead is how far a stored revision may be ahead of both the writer's revision

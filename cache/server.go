@@ -55,8 +55,7 @@ func decodeInfo(reply *redis.StringCmd, section string) (map[string]string, erro
 	return parseInfo(text), nil
 }
 
-// eachPrimary calls visit for the server, or concurrently for every primary of a
-// Cluster.
+// eachPrimary calls visit for the server, or concurrently for every primary of a Cluster.
 func eachPrimary(ctx context.Context, s *Store, visit func(context.Context, *redis.Client) error) error {
 	switch client := Client(s.conn).(type) {
 	case *redis.ClusterClient:
@@ -85,8 +84,7 @@ func parseInfo(text string) map[string]string {
 	return info
 }
 
-// ErrServerConfig means that a Redis server is configured in a way that makes responses
-// wrong.
+// ErrServerConfig means that a Redis server is configured in a way that makes responses wrong.
 var ErrServerConfig = errors.New("redis is not configured for Pnyx")
 
 // Causes of ErrServerConfig. Each says what to change.
@@ -99,9 +97,6 @@ var (
 	errEvicts     = errors.New("maxmemory-policy allkeys-* evicts data that must stay: a proposal, a revoked token " +
 		"or a used payment would seem not to exist; use noeviction or volatile-lru")
 )
-
-// oldestRedis is the minimum major version of a server, which tests run on.
-const oldestRedis = 7
 
 // CheckServers reports servers whose configuration makes responses wrong: they are too old, of
 // another kind than the URL says, or evict keys without a TTL. The error is
@@ -121,6 +116,7 @@ func (s *Store) CheckServers(ctx context.Context) error {
 }
 
 func checkServer(info map[string]string, cluster bool) error {
+	const oldestRedis = 7 // the minimum major version of a server, which tests run on
 	limited := info["maxmemory"] != "" && info["maxmemory"] != "0"
 	major, _, _ := strings.Cut(info["redis_version"], ".")
 	version, err := strconv.Atoi(major)

@@ -66,8 +66,7 @@ func tagOf(kind, id string) Tag {
 	return Tag(kind + ":" + name)
 }
 
-// tag returns the tag of the responses made from a view, or "" for one that no cache
-// keeps.
+// tag returns the tag of the responses made from a view, or "" for one that no cache keeps.
 func (k Key) tag() Tag {
 	text, isView := strings.CutPrefix(string(k), Namespace+"view:")
 	parts := strings.Split(text, ":")
@@ -106,13 +105,10 @@ func ScopeTag(scope query.Scope) Tag {
 // each API node. Beyond it, dropping everything costs less.
 const maxTags = 2000
 
-// maxPurgedTags is the number of tags up to which caches in front of API nodes purge them
-// one by one.
-const maxPurgedTags = 200
-
 // PurgedTags returns the tags to purge for what Writer.Changed returns: EverythingTag alone
 // for many.
 func PurgedTags(changed []Tag) []Tag {
+	const maxPurgedTags = 200 // the number of tags up to which caches in front of API nodes purge them one by one
 	if len(changed) > maxPurgedTags {
 		return []Tag{EverythingTag}
 	}

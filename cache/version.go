@@ -22,8 +22,7 @@ type Version struct {
 	Generation uint64
 }
 
-// SetVersion sets the version of pages to the writer's revision, unless a newer one is
-// stored.
+// SetVersion sets the version of pages to the writer's revision, unless a newer one is stored.
 func (w *Writer) SetVersion(ctx context.Context, scope query.Scope, generation uint64) error {
 	w.changed.add(ScopeTag(scope))
 	return queue(ctx, w, setNewer, []string{string(versionKey(scope))},
@@ -40,8 +39,6 @@ func (w *Writer) RaiseVersion(ctx context.Context, scope query.Scope) error {
 // raiseVersion replaces the revision of a version that is there, and older.
 //
 // KEYS: version. ARGV: revision.
-//
-//nolint:gochecknoglobals // scripts are constants that know their own hash
 var raiseVersion = redis.NewScript(`
 local stored = redis.call('GET', KEYS[1])
 if not stored or #stored <= #ARGV[1] or string.sub(stored, 1, #ARGV[1]) >= ARGV[1] then return 0 end
@@ -57,8 +54,6 @@ func (w *Writer) InitVersion(ctx context.Context, scope query.Scope) error {
 // initVersion writes a version where there is none, or only the revision of a removal.
 //
 // KEYS: version. ARGV: value.
-//
-//nolint:gochecknoglobals // scripts are constants that know their own hash
 var initVersion = redis.NewScript(`
 if redis.call('STRLEN', KEYS[1]) > ` + strconv.Itoa(RevisionDigits) + ` then return 0 end
 redis.call('SET', KEYS[1], ARGV[1])
@@ -147,7 +142,6 @@ func queuePage(ctx context.Context, pipe redis.Pipeliner, r PageRequest) pageRea
 	return read
 }
 
-// result returns what Store.Page returns.
 func (p pageRead) result() (v View, current Version, err error) {
 	var removed uint64
 	if p.version != nil {

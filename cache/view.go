@@ -27,8 +27,7 @@ type View struct {
 	// FreshUntil is when the passing of time makes the view wrong; nil for never.
 	FreshUntil *governance.Timestamp `msgpack:"f"`
 	// Absent means that the subject does not exist. The view has no payload then.
-	Absent bool `msgpack:"n,omitempty"`
-	// Payload is the encoded resource.
+	Absent  bool    `msgpack:"n,omitempty"`
 	Payload Payload `msgpack:"p"`
 }
 
@@ -128,8 +127,6 @@ const tombstoneTTL = time.Hour
 // revision is corrupt and always replaced.
 //
 // KEYS: any. ARGV: revision, value.
-//
-//nolint:gochecknoglobals // scripts are constants that know their own hash
 var setNewer = redis.NewScript(revisionGuard + `
 redis.call('SET', KEYS[1], ARGV[2])
 return 1`)
@@ -137,8 +134,6 @@ return 1`)
 // setNewerTTL is setNewer for a value that expires.
 //
 // KEYS: any. ARGV: revision, value, TTL.
-//
-//nolint:gochecknoglobals // scripts are constants that know their own hash
 var setNewerTTL = redis.NewScript(revisionGuard + `
 redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
 return 1`)

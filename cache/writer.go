@@ -108,8 +108,7 @@ func (w *Writer) SetPayload(ctx context.Context, key Key, head View, payload any
 	return w.SetView(ctx, key, v)
 }
 
-// SetPage writes the view of a page at the writer's revision, unless a newer one is
-// stored.
+// SetPage writes the view of a page at the writer's revision, unless a newer one is stored.
 func (w *Writer) SetPage(ctx context.Context, r PageRequest, v View) error {
 	v.Revision = w.revision
 	value, err := v.encode()

@@ -20,10 +20,6 @@ import (
 	"pnyx/backoff"
 )
 
-// adminTimeout bounds reading a request from the admin listener, and half of writing the
-// response.
-const adminTimeout = 5 * time.Second
-
 const (
 	// readyCheckInterval is the pause between two checks of a node that is not ready.
 	readyCheckInterval = time.Second
@@ -31,9 +27,8 @@ const (
 	readyLogInterval = 30 * time.Second
 )
 
-// newRegistry returns the registry that /metrics exposes, with the metrics of the Go
-// runtime, the process and the build. Each node has its own, so that tests can run
-// several nodes in one process.
+// newRegistry returns the registry that /metrics exposes, with the metrics of the Go runtime, the
+// process and the build. Each node has its own, so that tests can run several nodes in one process.
 func newRegistry() *prometheus.Registry {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(
@@ -47,8 +42,7 @@ func newRegistry() *prometheus.Registry {
 // probes holds the state behind the health probes: whether the node has started, and
 // whether it should get requests. It is safe for concurrent use.
 type probes struct {
-	// ready is the readiness check of the node's role. It is nil until the node has
-	// started.
+	// ready is the readiness check of the node's role. It is nil until the node has started.
 	ready atomic.Pointer[func(context.Context) error]
 	// draining is set once the node is about to stop. It is never reset.
 	draining atomic.Bool
@@ -143,6 +137,7 @@ func probeHandler(probe func(context.Context) error) http.HandlerFunc {
 // The listener has no authentication, so its address must stay private; see onlyPrivateHosts. A CPU profile
 // has to be shorter than the write timeout of twice adminTimeout.
 func (n *node) startAdmin() {
+	const adminTimeout = 5 * time.Second // bounds reading a request from the admin listener, and half of writing the response
 	mux := http.NewServeMux()
 	identity := n.identity()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {

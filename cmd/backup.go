@@ -16,7 +16,6 @@ import (
 	"pnyx/warehouse/records"
 )
 
-// backupTimeout is the default of --timeout.
 const backupTimeout = 6 * time.Hour
 
 // backupCommand makes a backup; its subcommands list and verify backups.
@@ -122,7 +121,6 @@ backed up. The warehouse itself is not touched, and may be running or empty.`,
 	return cmd
 }
 
-// addUnsigned adds --unsigned.
 func addUnsigned(cmd *cobra.Command, unsigned *bool) {
 	cmd.Flags().BoolVar(unsigned, "unsigned", false, "take a backup that is not signed with PNYX_BACKUP_KEY, as from before there was a key")
 }
@@ -156,7 +154,6 @@ func backupName(args []string) string {
 	return ""
 }
 
-// backupSession is what a command on backups works with.
 type backupSession struct {
 	*session
 	// timeout bounds the command, and each of its statements.
@@ -179,7 +176,6 @@ func backupTask(
 	})
 }
 
-// options completes options by the settings.
 func (s backupSession) options(o backup.Options, destination string) backup.Options {
 	o.Destination, o.Version, o.Server = destination, thisBuild().Version, s.cfg.Warehouse.URL != ""
 	if !s.unsigned {
@@ -256,7 +252,6 @@ func (s backupSession) restore(ctx context.Context, cmd *cobra.Command, args []s
 	return nil
 }
 
-// show runs a command on backups and shows its progress.
 func show(o *backup.Options, run func() (backup.Manifest, error)) (backup.Manifest, error) {
 	var line atomic.Value
 	line.Store("")
@@ -273,5 +268,4 @@ func show(o *backup.Options, run func() (backup.Manifest, error)) (backup.Manife
 	return run()
 }
 
-// mebibytes formats a size.
 func mebibytes(size int64) string { return fmt.Sprintf("%.1f MiB", float64(size)/(1<<20)) }

@@ -40,9 +40,8 @@ func edgeCommand() *cobra.Command {
 	return cmd
 }
 
-// edgeConfigCommand prints the configuration for an nginx that something else runs.
-// With --out it writes a file that only its owner may read, because the text contains
-// the internal token.
+// edgeConfigCommand prints the configuration for an nginx that something else runs. With --out it
+// writes a file that only its owner may read, because the text contains the internal token.
 func edgeConfigCommand() *cobra.Command {
 	var out string
 	cmd := &cobra.Command{

@@ -22,8 +22,7 @@ import (
 	"pnyx/warehouse/records"
 )
 
-// followCommand follows live sources alone. Like a worker, it needs CLICKHOUSE_URL and
-// REDIS_URL.
+// followCommand follows live sources alone. Like a worker, it needs CLICKHOUSE_URL and REDIS_URL.
 func followCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "follow",
@@ -47,7 +46,6 @@ follows by itself where PNYX_SOURCES is set.`,
 	}
 }
 
-// errNoSources is the error of a command that needs a sources file.
 var errNoSources = errors.New("PNYX_SOURCES: want the path of a sources file; docs/sources.example.yaml is one")
 
 // serveFollower follows live sources into the configured ClickHouse server. It returns when
@@ -142,12 +140,10 @@ func (n *node) startFollower(ctx context.Context, opened *warehouse.Warehouse, r
 	return nil
 }
 
-// declareInterval is how soon a DAO gets its sources back that an import has left out.
-const declareInterval = 20 * time.Second
-
 // keepDeclared declares the DAOs of the sources file again and again until ctx ends: an
 // import of a DAO replaces what was declared before.
 func keepDeclared(ctx context.Context, opened *warehouse.Warehouse, applied *atomic.Pointer[sources.File], logger *slog.Logger) {
+	const declareInterval = 20 * time.Second // how soon a DAO gets its sources back that an import has left out
 	for backoff.Wait(ctx, declareInterval); ctx.Err() == nil; backoff.Wait(ctx, declareInterval) {
 		file := applied.Load()
 		if file == nil {

@@ -29,7 +29,6 @@ type upstreams struct {
 	made    map[string]madeUpstream
 }
 
-// madeUpstream is an upstream with what it was made of.
 type madeUpstream struct {
 	settings any
 	upstream follow.Upstream
@@ -123,7 +122,6 @@ func (u *upstreams) addChains(file sources.File, add addUpstream) {
 	}
 }
 
-// endpoints returns the hosts of a chain's endpoints, none for a chain that is not set.
 func (u *upstreams) endpoints(c sources.Chain) (hosts []*fetch.Host) {
 	for _, address := range c.RPC {
 		hosts = append(hosts, u.host(address, c.Rate, fetch.Pace{Requests: 600, Per: time.Minute, Burst: 20}))
@@ -150,7 +148,6 @@ func (u *upstreams) addHub(file sources.File, add addUpstream) {
 	})
 }
 
-// addForums adds every forum, each an upstream of its own.
 func (u *upstreams) addForums(file sources.File, add addUpstream) {
 	for _, dao := range file.DAOs {
 		for _, name := range dao.Forums {

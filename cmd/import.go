@@ -23,9 +23,8 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// importGCPercent is GOGC of an import, which allocates much and keeps little: collecting
-// garbage half as often saves a tenth of its processor time. GOMEMLIMIT still bounds
-// the memory.
+// importGCPercent is GOGC of an import, which allocates much and keeps little: collecting garbage
+// half as often saves a tenth of its processor time. GOMEMLIMIT still bounds the memory.
 const importGCPercent = 200
 
 // importCommand imports files into the configured warehouse or the engine that runs on
@@ -111,9 +110,8 @@ func importOptions(opened *warehouse.Warehouse, cfg config.Config, logger *slog.
 	}
 }
 
-// runImport imports, shows progress, and prints a report, also after an import that failed.
-// It returns errRejected when files or, unless tolerated,
-// records were rejected.
+// runImport imports, shows progress, and prints a report, also after an import that failed. It
+// returns errRejected when files or, unless tolerated, records were rejected.
 func runImport(ctx context.Context, out io.Writer, paths []string, options importer.Options) error {
 	options.Progress = &importer.Progress{}
 	stop := showProgress(func() string { return progressLine(options.Progress.Snapshot()) })
@@ -123,8 +121,7 @@ func runImport(ctx context.Context, out io.Writer, paths []string, options impor
 	if err != nil {
 		return err
 	}
-	// Problems are files that could not be read; --tolerate-rejects covers single
-	// records only.
+	// Problems are files that could not be read; --tolerate-rejects covers single records only.
 	if len(report.Problems) > 0 || report.Rejected > 0 && !options.TolerateRejects {
 		return fmt.Errorf("%w: %d records and %d files were rejected", errRejected, report.Rejected, len(report.Problems))
 	}

@@ -40,8 +40,7 @@ func (n *node) listen(setting, address string) (net.Listener, error) {
 	return listener, nil
 }
 
-// listen opens the address of a setting. Errors name the setting, and a Pnyx that has the
-// address.
+// listen opens the address of a setting. Errors name the setting, and a Pnyx that has the address.
 func listen(setting, address string) (net.Listener, error) {
 	listener, err := net.Listen("tcp", address) //nolint:noctx // it ends with the process
 	if errors.Is(err, syscall.EADDRINUSE) {
@@ -82,8 +81,7 @@ func identifyListener(address string) string {
 	return "another program"
 }
 
-// firstLine returns the first line at a URL, printable, or "" if there is no answer in
-// time.
+// firstLine returns the first line at a URL, printable, or "" if there is no answer in time.
 func firstLine(url string) string {
 	client := http.Client{Timeout: identifyTimeout}
 	response, err := client.Get(url) //nolint:noctx // the client has a timeout

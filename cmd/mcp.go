@@ -147,7 +147,6 @@ func ignoreEOF(err error) error {
 	return fmt.Errorf("read standard input: %w", err)
 }
 
-// mcpMessage is what of a message its headers are made from.
 type mcpMessage struct {
 	// ID is absent in notifications.
 	ID     json.RawMessage `json:"id"`

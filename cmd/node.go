@@ -45,10 +45,9 @@ func newNode(s *session) *node {
 	return &node{session: s, registry: newRegistry(), failed: make(chan error, 4)}
 }
 
-// serve runs all roles in one process, on the embedded engine and an embedded Redis
-// unless servers are configured. It returns when ctx ends or a part fails. With demo it
-// loads invented data into an empty warehouse before the worker starts, so that the
-// first publication contains it.
+// serve runs all roles in one process, on the embedded engine and an embedded Redis unless servers
+// are configured. It returns when ctx ends or a part fails. With demo it loads invented data into
+// an empty warehouse before the worker starts, so that the first publication contains it.
 func (n *node) serve(ctx context.Context, out io.Writer, demo bool) error {
 	if err := errors.Join(n.checkSourcesFile(), n.listenForAPI(), n.listenForAdmin()); err != nil {
 		return err
@@ -138,8 +137,7 @@ func (n *node) serveWorker(ctx context.Context, out io.Writer, fillsOnly bool) e
 	if err := n.startWorker(opened, string(n.cfg.Cache.URL), fillsOnly); err != nil {
 		return err
 	}
-	// A worker that waits for the lease is ready too: readiness says that it could
-	// lead.
+	// A worker that waits for the lease is ready too: readiness says that it could lead.
 	n.probes.started(opened.Ping)
 	fmt.Fprintf(out, "worker running, health and metrics on http://%s\n", n.cfg.API.AdminListen)
 	return n.wait(ctx)
@@ -158,9 +156,8 @@ func (n *node) wait(ctx context.Context) error {
 	}
 }
 
-// drain keeps the API serving for DrainDelay after the node reports that it is not
-// ready, because load balancers take a moment to notice. A node that failed returns its
-// error at once.
+// drain keeps the API serving for DrainDelay after the node reports that it is not ready, because
+// load balancers take a moment to notice. A node that failed returns its error at once.
 func (n *node) drain(served *api.API, failed error) error {
 	if failed != nil {
 		return failed

@@ -56,8 +56,7 @@ func (c *cleanups) run() error {
 	var problems []error
 	for len(*c) > 0 {
 		last := len(*c) - 1
-		// Each function is removed before it runs, so that a second call cannot repeat
-		// it.
+		// Each function is removed before it runs, so that a second call cannot repeat it.
 		undo := (*c)[last]
 		*c = (*c)[:last]
 		problems = append(problems, undo())
@@ -260,9 +259,8 @@ func findRedis(cfg config.Config) (string, error) {
 	return string(address), err
 }
 
-// openCache connects to a Redis until the cleanup. timeout bounds each command. The
-// first connection is made by the first command, so a server that does not answer is no
-// error here.
+// openCache connects to a Redis until the cleanup. timeout bounds each command. The first
+// connection is made by the first command, so a server that does not answer is no error here.
 func (s *session) openCache(url string, timeout time.Duration) (*cache.Store, error) {
 	store, err := cache.Open(url, timeout)
 	if err != nil {
@@ -298,9 +296,8 @@ func (n *node) openStore(ctx context.Context, url string, timeout time.Duration)
 	return store, nil
 }
 
-// watchServers logs when the configuration of Redis becomes unsafe while the node runs,
-// once for each problem. Answers stay correct until Redis evicts something, so the node
-// keeps serving.
+// watchServers logs when the configuration of Redis becomes unsafe while the node runs, once for
+// each problem. Answers stay correct until Redis evicts something, so the node keeps serving.
 func (n *node) watchServers(ctx context.Context, store *cache.Store) {
 	logged := ""
 	for backoff.Wait(ctx, serverCheckInterval); ctx.Err() == nil; backoff.Wait(ctx, serverCheckInterval) {

@@ -21,8 +21,7 @@ func paymentsCommand() *cobra.Command {
 	return cmd
 }
 
-// listPaymentsCommand parses the flags of "payments list" into a filter. Errors name
-// the flag.
+// listPaymentsCommand parses the flags of "payments list" into a filter. Errors name the flag.
 func listPaymentsCommand() *cobra.Command {
 	var filter accounts.PaymentFilter
 	var state, since string

@@ -28,6 +28,7 @@ import (
 // Execute runs the command that the arguments name and returns the exit status of the
 // process. SIGINT and SIGTERM end the command's context. Errors go to standard error.
 func Execute() int {
+	const secondSignalDelay = 500 * time.Millisecond // how long after the first signal another one counts
 	// The Redis client logs errors that it also returns.
 	logging.Disable()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
@@ -45,9 +46,6 @@ func Execute() int {
 	}
 	return 0
 }
-
-// secondSignalDelay is how long after the first signal another one counts.
-const secondSignalDelay = 500 * time.Millisecond
 
 // errInterrupted is the error of a command that a signal ended.
 var errInterrupted = errors.New("interrupted")

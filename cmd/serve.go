@@ -15,8 +15,7 @@ import (
 	"pnyx/warehouse/engine"
 )
 
-// serveCommand runs a complete instance in one process. It needs no settings and no
-// other server.
+// serveCommand runs a complete instance in one process. It needs no settings and no other server.
 func serveCommand() *cobra.Command {
 	var demo bool
 	cmd := &cobra.Command{
@@ -41,9 +40,8 @@ const (
 	announceTimeout = 30 * time.Second
 )
 
-// announce waits for the first publication, then prints the addresses and requests to
-// try, with the demonstration's tokens if there are any. The node already serves in the
-// meantime.
+// announce waits for the first publication, then prints the addresses and requests to try, with the
+// demonstration's tokens if there are any. The node already serves in the meantime.
 func (n *node) announce(
 	ctx context.Context, out io.Writer, served *api.API, store *cache.Store, tokens []demoToken,
 ) {

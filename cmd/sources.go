@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -20,7 +19,6 @@ import (
 	"pnyx/follow/sources"
 )
 
-// sourcesCommand groups the commands on live sources.
 func sourcesCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sources",
@@ -30,18 +28,11 @@ func sourcesCommand() *cobra.Command {
 	return cmd
 }
 
-// errUnfollowable is the error of a check that found problems.
-var errUnfollowable = errors.New("not every source can be followed")
-
-// checkTimeout is the default of --timeout: a node may have to search for the first block
-// of each contract.
-const checkTimeout = 5 * time.Minute
-
-// maxWidth is the width of the widest column.
 const maxWidth = 60
 
 // checkSourcesCommand asks every upstream system of a sources file what its sources are.
 func checkSourcesCommand() *cobra.Command {
+	const checkTimeout = 5 * time.Minute // the default of --timeout: a node may have to search for the first block of each contract
 	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "check [FILE]",
@@ -105,7 +96,7 @@ func checkSources(ctx context.Context, out io.Writer, all []follow.Upstream) err
 	stop()
 	problems, checked := printChecks(out, results)
 	if problems > 0 {
-		return fmt.Errorf("%w: %d of %d have problems", errUnfollowable, problems, checked)
+		return fmt.Errorf("not every source can be followed: %d of %d have problems", problems, checked)
 	}
 	return nil
 }

@@ -20,9 +20,8 @@ import (
 // bound is lower unless it is set otherwise.
 const maxQueryBytes = 1 << 20
 
-// sqlCommand runs one query for people and scripts. The query goes to the server as it is,
-// and the result comes back as the server has written it; the server enforces that the
-// query only reads.
+// sqlCommand runs one query for people and scripts. The query goes to the server as it is, and the
+// result comes back as the server has written it; the server enforces that the query only reads.
 func sqlCommand() *cobra.Command {
 	var format, file string
 	cmd := &cobra.Command{

@@ -98,7 +98,6 @@ func issueCommand() *cobra.Command {
 	return cmd
 }
 
-// planTable returns the limits of the plans that tokens may have.
 func planTable() string {
 	t := newTable([]string{"plan", "answers a month", "standard routes", "plus routes"})
 	for _, plan := range ratelimit.DescribePlans() {
@@ -162,8 +161,7 @@ func showTokenCommand() *cobra.Command {
 	}
 }
 
-// revokeCommand revokes a token. Its record stays, so that usage can be attributed to
-// it.
+// revokeCommand revokes a token. Its record stays, so that usage can be attributed to it.
 func revokeCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "revoke ID",

@@ -61,7 +61,6 @@ func (a tokenAdmin) renew(ctx context.Context, t *stored.Token) (raw string, err
 	return raw, nil
 }
 
-// find returns the token with an id, or an error if there is none.
 func (a tokenAdmin) find(ctx context.Context, id string) (stored.Token, error) {
 	tokens, err := stored.NewAccounts(a.warehouse).Tokens(ctx)
 	if err != nil {
@@ -97,8 +96,7 @@ func (a tokenAdmin) publishToRedis(ctx context.Context) (err error) {
 	return account.PublishTokens(ctx, a.warehouse, accounts.New(store))
 }
 
-// newTokenRecord returns the token that the flags of "token issue" describe. Errors name
-// the flag.
+// newTokenRecord returns the token that the flags of "token issue" describe. Errors name the flag.
 func newTokenRecord(name, plan, scopes, expires, limits string) (stored.Token, error) {
 	t := stored.Token{Name: strings.TrimSpace(name), Plan: plan}
 	if t.Name == "" {
@@ -163,8 +161,7 @@ func parseLimits(text, plan string) ([]uint32, error) {
 	return row, nil
 }
 
-// stateOf names the state of a token at a time. A revoked token stays "revoked" after
-// it expires.
+// stateOf names the state of a token at a time. A revoked token stays "revoked" after it expires.
 func stateOf(t stored.Token, now time.Time) string {
 	switch {
 	case t.RevokedAt != nil:
@@ -192,21 +189,17 @@ type shownToken struct {
 	ID string `json:"id"`
 	// Token is the plain text, only when it was just created.
 	Token string `json:"token,omitempty"`
-	// Name is the name of the partner.
-	Name string `json:"name"`
+	Name  string `json:"name"`
 	// Plan is the name of the plan: developer, business or custom.
-	Plan string `json:"plan"`
-	// Scopes are the scopes that the token grants.
+	Plan   string   `json:"plan"`
 	Scopes []string `json:"scopes"`
 	// Limits are the limits of a custom plan in the order of ratelimit.LimitsFromRow;
 	// empty where the plan's own apply.
-	Limits []uint32 `json:"limits,omitempty"`
-	// CreatedAt is when the token was issued.
+	Limits    []uint32             `json:"limits,omitempty"`
 	CreatedAt governance.Timestamp `json:"createdAt"`
 	// ExpiresAt is nil for a token that does not expire.
 	ExpiresAt *governance.Timestamp `json:"expiresAt"`
-	// PreviousUntil is when the token before the last rotation ends; nil if it was
-	// never rotated.
+	// PreviousUntil is when the token before the last rotation ends; nil if it was never rotated.
 	PreviousUntil *governance.Timestamp `json:"previousUntil"`
 	// RevokedAt is nil unless the token is revoked.
 	RevokedAt *governance.Timestamp `json:"revokedAt"`

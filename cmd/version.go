@@ -17,12 +17,9 @@ import (
 
 // version, commit and built are set by the linker, see the Makefile. Each is empty in a
 // plain go build.
-//
-//nolint:gochecknoglobals // the linker sets variables only
-var version, commit, built string
+var version, commit, built string //nolint:gochecknoglobals // the linker sets variables only
 
-// buildInfo identifies the program in logs, in metrics and in the output of "pnyx
-// version".
+// buildInfo identifies the program in logs, in metrics and in the output of "pnyx version".
 type buildInfo struct {
 	// Version is the release, or "devel" for a build without one.
 	Version string `json:"version"`
@@ -33,8 +30,7 @@ type buildInfo struct {
 	Built string `json:"built,omitempty"`
 	// Go is the version of Go, without the prefix "go".
 	Go string `json:"go"`
-	// Surface is the version of the API surface, which changes independently of
-	// Version.
+	// Surface is the version of the API surface, which changes independently of Version.
 	Surface string `json:"surface"`
 }
 

@@ -38,7 +38,6 @@ The leading worker delivers, and notices a change within 5 seconds. See docs/par
 
 // webhookAdmin reads and changes webhooks.
 type webhookAdmin struct {
-	// warehouse stores the endpoints.
 	warehouse *warehouse.Warehouse
 	// sender checks addresses, and sends tests.
 	sender *webhook.Sender
@@ -56,7 +55,6 @@ func webhookTask(
 	})
 }
 
-// find returns the endpoint with an id, or an error if there is none.
 func (a webhookAdmin) find(ctx context.Context, id string) (accounts.Webhook, error) {
 	endpoints, err := accounts.NewAccounts(a.warehouse).Webhooks(ctx)
 	if err != nil {
@@ -161,7 +159,6 @@ func (a webhookAdmin) check(ctx context.Context, e accounts.Webhook) error {
 	return nil
 }
 
-// checkDAOs returns an error if one of the ids is of no DAO.
 func (a webhookAdmin) checkDAOs(ctx context.Context, ids []string) error {
 	if len(ids) == 0 {
 		return nil
@@ -231,7 +228,6 @@ func shownSince(at time.Time) string {
 	return shownTime(at)
 }
 
-// webhookState returns the state of an endpoint in words.
 func webhookState(e accounts.Webhook) string {
 	switch {
 	case !e.Active():

@@ -16,9 +16,6 @@ import (
 	"pnyx/worker/webhook"
 )
 
-// maxWebhookFile bounds a file of endpoints, in bytes.
-const maxWebhookFile = 4 << 20
-
 // webhookLine is an endpoint in a file of webhook add, one JSON object a line.
 type webhookLine struct {
 	Token string   `json:"token"`
@@ -70,7 +67,6 @@ func (a webhookAdmin) addFile(cmd *cobra.Command, name, tokenID string) error {
 	return nil
 }
 
-// checkAll checks endpoints, and returns all that is wrong.
 func (a webhookAdmin) checkAll(ctx context.Context, endpoints []accounts.Webhook) error {
 	var wrong []error
 	for i := range endpoints {
@@ -82,6 +78,7 @@ func (a webhookAdmin) checkAll(ctx context.Context, endpoints []accounts.Webhook
 }
 
 func readWebhookFile(input io.Reader, name string) ([]byte, error) {
+	const maxWebhookFile = 4 << 20 // bounds a file of endpoints, in bytes
 	if name != "-" {
 		file, err := os.Open(name) //nolint:gosec // as the operator says
 		if err != nil {

@@ -14,10 +14,6 @@ import (
 	"pnyx/worker/webhook"
 )
 
-// errTestFailed is the error of a test message that was not accepted. How that went is
-// printed.
-var errTestFailed = errors.New("the endpoint did not accept the test")
-
 // testWebhookCommand sends a test message now.
 func testWebhookCommand() *cobra.Command {
 	return &cobra.Command{
@@ -34,7 +30,7 @@ func testWebhookCommand() *cobra.Command {
 			}
 			_, err = fmt.Fprintln(cmd.OutOrStdout(), printable(attemptTable(attempt)))
 			if err == nil && attempt.Error != "" {
-				err = errTestFailed
+				err = errors.New("the endpoint did not accept the test") // how that went is printed
 			}
 			return err
 		})),

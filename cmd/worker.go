@@ -67,20 +67,16 @@ func (n *node) startWorker(opened *warehouse.Warehouse, url string, fillsOnly bo
 	return nil
 }
 
-// errNoPurgeURL is returned by a worker that is to purge caches and has no address. API
-// nodes need only the kind, so config does not require the address.
-var errNoPurgeURL = errors.New("PNYX_PURGE_URL: is needed by the worker where PNYX_PURGE_KIND is set")
-
-// startPurger runs the purger of the caches in front of the API, and returns the
-// function that passes it tags, which does not block. It returns nil when
-// PNYX_PURGE_KIND is not set.
+// startPurger runs the purger of the caches in front of the API, and returns the function that
+// passes it tags, which does not block. It returns nil when PNYX_PURGE_KIND is not set.
 func (n *node) startPurger() (func([]cache.Tag), error) {
 	settings := n.cfg.Purge
 	if settings.Kind == "" {
 		return nil, nil //nolint:nilnil // purging is off
 	}
 	if settings.URLs == "" {
-		return nil, errNoPurgeURL
+		// API nodes need only the kind, so config does not require the address.
+		return nil, errors.New("PNYX_PURGE_URL: is needed by the worker where PNYX_PURGE_KIND is set")
 	}
 	purger := purge.New(purge.Options{
 		Kind:       purge.Kind(settings.Kind),

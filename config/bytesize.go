@@ -18,8 +18,7 @@ func byteUnits() []string {
 	return []string{"B", "KiB", "MiB", "GiB", "TiB"}
 }
 
-// String writes b in the largest unit that leaves a whole number, so that
-// reading it again gives b.
+// String writes b in the largest unit that leaves a whole number, so that reading it again gives b.
 func (b ByteSize) String() string {
 	units := byteUnits()
 	for len(units) > 1 && b != 0 && b%1024 == 0 {

@@ -104,8 +104,7 @@ type Payment struct {
 	RPCURL         SecretURL `env:"X402_RPC_URL" unit:"http:// https://" doc:"JSON-RPC endpoint of the network, to check a payment whose outcome the facilitator did not report; empty: only retries at the facilitator determine it."`
 	Network        string    `env:"X402_NETWORK" envDefault:"eip155:8453" unit:"eip155:chain id" doc:"Network of payments."`
 	Asset          string    `env:"X402_ASSET" envDefault:"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913" unit:"address" doc:"Contract of the payment token, with EIP-55 checksum; it must support EIP-3009."`
-	// AssetName is the name in the token's EIP-712 domain, without which no signature is
-	// right.
+	// AssetName is the name in the token's EIP-712 domain, without which no signature is right.
 	AssetName      string        `env:"X402_ASSET_NAME" envDefault:"USD Coin" unit:"text" doc:"The token's EIP-712 name; on Base Sepolia it is USDC."`
 	AssetVersion   string        `env:"X402_ASSET_VERSION" envDefault:"2" unit:"text" doc:"The token's EIP-712 version."`
 	AssetDecimals  int           `env:"X402_ASSET_DECIMALS" envDefault:"6" unit:"places" doc:"The token's decimals."`

@@ -26,11 +26,9 @@ func (e RefusedError) Error() string {
 
 // Problem is one setting that was rejected.
 type Problem struct {
-	// Name is the environment variable.
 	Name string
 	// Value is its value, masked if it is a secret; empty if the variable is unknown.
-	Value string
-	// Reason says what is allowed.
+	Value  string
 	Reason string
 }
 
@@ -127,8 +125,7 @@ func isForeign(name, value string) bool {
 	return value == "" || strings.HasPrefix(name, "PNYX_TEST_") || serviceLink.MatchString(name+"="+value)
 }
 
-// unlike returns the edit distance of a name from a known one, 0 where only a prefix
-// differs.
+// unlike returns the edit distance of a name from a known one, 0 where only a prefix differs.
 func unlike(name, known string) int {
 	if strings.HasSuffix(name, known) {
 		return 0

@@ -71,10 +71,9 @@ func (u SecretURL) startsWith(schemes []string) bool {
 	return parsed.Host != ""
 }
 
-// parse is url.Parse for several hosts, and stricter. It rejects an @ or # after the
-// hosts: a password that contains a / or ? puts it there, and the rest of the password
-// would be taken for a path. It also rejects a port that is not a number, which
-// indicates a missing @.
+// parse is url.Parse for several hosts, and stricter. It rejects an @ or # after the hosts: a
+// password that contains a / or ? puts it there, and the rest of the password would be taken for a
+// path. It also rejects a port that is not a number, which indicates a missing @.
 func (u SecretURL) parse() (*url.URL, bool) {
 	const host = `(?:\[[0-9A-Fa-f:.]+\]|[^\s/?#@:,\[\]]+)(?::\d{1,5})?`
 	form := regexp.MustCompile(`^([\w+]+://(?:[^/?#]*@)?(?:` + host + `)?)((?:,` + host + `)*)((?:[/?][^#@]*)?)$`)

@@ -18,8 +18,7 @@ import (
 type Setting struct {
 	// Group names the part of pnyx that reads it.
 	Group string
-	// Name is the environment variable.
-	Name string
+	Name  string
 	// Default is the text used when the variable is not set.
 	Default string
 	// Unit is what the value counts, or the forms it may have.
@@ -148,9 +147,7 @@ type form struct {
 }
 
 // forms returns the forms of units; words joined by | and addresses of databases are not among them.
-//
-//nolint:gochecknoglobals // a table
-var forms = sync.OnceValue(func() map[string]form {
+var forms = sync.OnceValue(func() map[string]form { //nolint:gochecknoglobals // a table
 	matches := func(pattern string) func(string) bool { return regexp.MustCompile(pattern).MatchString }
 	isPlain := func(text string) bool { return !strings.ContainsFunc(text, unicode.IsControl) }
 	const plain = "a text without line ends and other control characters"

@@ -11,12 +11,10 @@ const barWidth = 1000
 
 // bar is one bar: alone in a row, or a segment of a stack.
 type bar struct {
-	// Label names it, and Class is the class of its style.
 	Label, Class string
 	// Value is its value, and Share which part of the whole that is.
-	Value governance.Decimal
-	Share string
-	// X, Y, Width and Height are where it is drawn.
+	Value               governance.Decimal
+	Share               string
 	X, Y, Width, Height string
 }
 
@@ -36,11 +34,9 @@ func stack(bars []bar) []bar {
 	return bars
 }
 
-// columnHeight is the height of a drawing of columns, in its own units.
-const columnHeight = 240
-
 // columns returns bars that stand side by side, the highest of which fills the height.
 func columns(bars []bar) []bar {
+	const columnHeight = 240 // the height of a drawing of columns, in its own units
 	top := decimal.Zero
 	for _, b := range bars {
 		top = decimal.Max(top, number(b.Value))

@@ -28,8 +28,7 @@ type curve struct {
 	// Counted is the power that counts towards the quorum; nil where no quorum is known.
 	Counted *line
 	// Quorum is the power that is needed; empty where it is not known.
-	Quorum governance.Decimal
-	// QuorumY is where its line is drawn.
+	Quorum  governance.Decimal
 	QuorumY string
 	// Top is the power at the upper edge.
 	Top governance.Decimal
@@ -52,12 +51,9 @@ type curve struct {
 	Rows []curveRow
 }
 
-// line is one line of a curve.
 type line struct {
-	// Label names it, and Class is the class of its style.
 	Label, Class string
-	// Path is its drawing.
-	Path string
+	Path         string
 
 	key string
 	// sums holds the power after each column.
@@ -66,13 +62,11 @@ type line struct {
 
 // curveRow is the value of each line at one moment.
 type curveRow struct {
-	// At is the moment.
 	At governance.Timestamp
 	// Values are in the order of the lines, the value of Counted last.
 	Values []governance.Decimal
 }
 
-// curveInput is what a curve is made of.
 type curveInput struct {
 	proposal governance.ProposalDetail
 	summary  governance.VoteSummary
@@ -144,7 +138,6 @@ func (c *curve) column(at governance.Timestamp) int {
 	return int(max(0, min(column, curveColumns-1)))
 }
 
-// columns sums the ballots by choice and column, and all of them.
 func (c *curve) columns(dated []governance.Ballot) (byChoice map[string][]decimal.Decimal, all decimal.Decimal) {
 	byChoice = map[string][]decimal.Decimal{}
 	for _, ballot := range dated {
@@ -248,7 +241,6 @@ func quorumOf(proposal governance.ProposalDetail, summary governance.VoteSummary
 	return needed, choices, governance.QuorumProgress(counted, needed) == summary.Quorum.Progress
 }
 
-// draw sets the drawings and the table.
 func (c *curve) draw() {
 	lines := c.Lines
 	if c.Counted != nil {

@@ -20,11 +20,8 @@ const (
 
 // daoPage is what the page of one DAO shows. It reads at most five routes.
 type daoPage struct {
-	// Trail leads to the page.
-	Trail []crumb
-	// DAO is the DAO itself.
-	DAO governance.DAODetail
-	// Outcomes are its proposals by outcome.
+	Trail    []crumb
+	DAO      governance.DAODetail
 	Outcomes []bar
 	// Timeline is a metric by month, Metric its name, and Months its drawing.
 	Timeline part[governance.Timeline]
@@ -76,7 +73,6 @@ func showDAO(v *visit) (shown, error) {
 	return shown{view: viewDAO, data: data, title: dao.Data.Name, description: "Proposals, votes and voters of " + dao.Data.Name + "."}, nil
 }
 
-// loadFirst reads what only the first page has.
 func (p *daoPage) loadFirst(v *visit, id string) (err error) {
 	if p.Timeline, err = load[governance.Timeline](v, "daos.timeline", texts{argDAO: id, argMetric: p.Metric}); err != nil {
 		return err
@@ -98,7 +94,6 @@ func (p *daoPage) loadFirst(v *visit, id string) (err error) {
 	return err
 }
 
-// outcomes returns the outcomes as a stack of bars.
 func outcomes(o governance.Outcomes) []bar {
 	count := func(n uint64) governance.Decimal { return governance.Decimal(strconv.FormatUint(n, 10)) }
 	return stack([]bar{

@@ -19,14 +19,12 @@ const (
 	maxFound = 100
 )
 
-// daosPage is what the page of all DAOs shows.
 type daosPage struct {
 	// Name is what was searched for; empty for all DAOs.
 	Name string
 	// Found is what else the first page of a search has.
 	Found found
-	// DAOs are the rows.
-	DAOs []governance.DAOListItem
+	DAOs  []governance.DAOListItem
 	// Searched is how many DAOs were looked at by a search.
 	Searched int
 	// Next is the address of the next page; empty on the last one.

@@ -25,7 +25,6 @@ type dossierPart struct {
 	Sources  []governance.DossierSource
 }
 
-// shownCall is a call with its place.
 type shownCall struct {
 	governance.DossierAction
 
@@ -33,9 +32,6 @@ type shownCall struct {
 	Place string
 	Depth int
 }
-
-// maxCalls is how many calls a page shows; the route has all.
-const maxCalls = 40
 
 func (p *proposalPage) loadDossier(v *visit) (err error) {
 	d := &p.Dossier
@@ -62,6 +58,7 @@ func (p *proposalPage) loadDossier(v *visit) (err error) {
 }
 
 func (d *dossierPart) addCalls(calls []governance.DossierAction, within string, depth int) {
+	const maxCalls = 40 // how many calls a page shows; the route has all
 	for i, call := range calls {
 		place := fmt.Sprintf("%s%d", within, i+1)
 		d.MoreCalls += call.Omitted
@@ -113,7 +110,6 @@ func exact(d *governance.Decimal) string {
 	return sign + governance.GroupDigits(digits) + fraction
 }
 
-// token names what a payment moves.
 func token(t governance.DossierTransfer) string {
 	switch {
 	case t.Symbol != nil:

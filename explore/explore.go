@@ -47,8 +47,7 @@ var files embed.FS
 // Options configures the pages.
 type Options struct {
 	// Node is the node whose routes are read.
-	Node *api.API
-	// Prices are the prices of paid routes.
+	Node   *api.API
 	Prices routes.Prices
 	// PublicURL is the address that callers see; empty for the one that a request was sent to.
 	PublicURL string
@@ -113,12 +112,10 @@ const (
 	viewError    = "error"
 )
 
-// shown is what a page shows.
 type shown struct {
 	// view is the template, which gets data.
-	view string
-	data any
-	// title and description describe the page.
+	view               string
+	data               any
 	title, description string
 }
 
@@ -151,9 +148,7 @@ func (x *explorer) handler(show func(*visit) (shown, error)) fiber.Handler {
 
 // content is what the template of a page gets.
 type content struct {
-	// Data is what the page shows.
-	Data any
-	// Footnote says what was read for it.
+	Data     any
 	Footnote footnote
 }
 

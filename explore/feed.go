@@ -21,9 +21,6 @@ const (
 	pathFeed     = Path + "/daos/:daoId/votes.atom"
 )
 
-// feedVotes is how many votes a feed has at most, the next to end first.
-const feedVotes = "100"
-
 // openVotes are the votes of a DAO that are open or about to open.
 type openVotes struct {
 	dao   governance.DAODetail
@@ -51,6 +48,7 @@ func (x *explorer) feedHandler(contentType string, render func(openVotes) ([]byt
 
 // openVotes reads the votes. The error is an *apierror.Error.
 func (v *visit) openVotes() (openVotes, error) {
+	const feedVotes = "100" // how many votes a feed has at most, the next to end first
 	id, err := v.param(argDAO)
 	if err != nil {
 		return openVotes{}, err
@@ -117,13 +115,11 @@ type atomFeed struct {
 	Entries []atomEntry `xml:"entry"`
 }
 
-// atomLink is a link of a feed or an entry.
 type atomLink struct {
 	Rel  string `xml:"rel,attr"`
 	Href string `xml:"href,attr"`
 }
 
-// atomEntry is one vote.
 type atomEntry struct {
 	ID      string   `xml:"id"`
 	Title   string   `xml:"title"`
@@ -147,7 +143,6 @@ func (o openVotes) changedAt(p governance.ProposalListItem) time.Time {
 	return last.Time()
 }
 
-// renderFeed returns an Atom feed.
 func renderFeed(o openVotes) ([]byte, error) {
 	asOf := o.asOf.Format(time.RFC3339)
 	feed := atomFeed{

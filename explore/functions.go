@@ -12,7 +12,6 @@ import (
 	"pnyx/governance"
 )
 
-// functions are what templates call.
 func functions() template.FuncMap {
 	return template.FuncMap{
 		"short":    func(value any) string { return short(fmt.Sprint(value)) },
@@ -44,7 +43,6 @@ func functions() template.FuncMap {
 	}
 }
 
-// titled returns a title, or the key of what has none.
 func titled(title *string, key governance.ProposalKey) string {
 	if title == nil || strings.TrimSpace(*title) == "" {
 		return string(key)

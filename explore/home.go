@@ -49,15 +49,12 @@ type homePage struct {
 	Missing []string
 }
 
-// listedVote is a proposal of a DAO with a name.
 type listedVote struct {
 	governance.ProposalListItem
 
-	// DAO is the name of the DAO.
 	DAO string
 }
 
-// openVote is a vote in progress.
 type openVote struct {
 	listedVote
 
@@ -72,19 +69,15 @@ type openVote struct {
 	Quorum string
 }
 
-// namedSignal is a signal of a DAO with a name.
 type namedSignal struct {
 	governance.Signal
 
-	// DAO is the name of the DAO.
 	DAO string
 }
 
-// activeDAO is a DAO with its ballots by month.
 type activeDAO struct {
 	governance.DAOListItem
 
-	// Months are the ballots of the last months.
 	Months []bar
 }
 

@@ -28,24 +28,18 @@ const (
 	argCompare = "compare"
 )
 
-// proposalPage is what the page of one proposal shows.
 type proposalPage struct {
-	// Trail leads to the page.
 	Trail []crumb
-	// Key is the key of the proposal.
-	Key string
+	Key   string
 	// Proposal is the proposal itself, Dossier what it does and who decided it, and Summary the count of its votes.
 	Proposal part[governance.ProposalDetail]
 	Dossier  dossierPart
 	Summary  part[governance.VoteSummary]
 	// Lacking says in words where the numbers are not the sums of all ballots.
 	Lacking string
-	// Choices are the choices with their power.
 	Choices []bar
-	// Ballots are those with the most power.
 	Ballots part[[]governance.Ballot]
-	// CutShort is why some of the ballots that were asked for are not there; nil where all
-	// are.
+	// CutShort is why some of the ballots that were asked for are not there; nil where all are.
 	CutShort *box
 	// Curve is the course of the vote; nil where nothing is known of it.
 	Curve *curve
@@ -63,13 +57,11 @@ type proposalPage struct {
 	// Compared says that it was asked for.
 	Turnout  []turnout
 	Compared bool
-	// Earlier is the list of the earlier proposals.
-	Earlier part[[]governance.ProposalListItem]
+	Earlier  part[[]governance.ProposalListItem]
 	// Missing is why the numbers of some earlier proposals are not shown; nil where all are.
 	Missing *box
 }
 
-// topBallot is one of the ballots with the most power.
 type topBallot struct {
 	governance.Ballot
 
@@ -77,15 +69,13 @@ type topBallot struct {
 	Share, Width string
 }
 
-// turnout is the turnout of one proposal.
 type turnout struct {
 	// Key and Title belong to the proposal, and EndAt is when its voting ended.
 	Key   governance.ProposalKey
 	Title *string
 	EndAt *governance.Timestamp
 	// Votes and Power are its totals; empty while they are not known.
-	Votes, Power governance.Decimal
-	// VotesWidth and PowerWidth are how long the bars are.
+	Votes, Power           governance.Decimal
 	VotesWidth, PowerWidth string
 	// Own says that it is the proposal of the page.
 	Own bool
@@ -154,8 +144,7 @@ func (p *proposalPage) load(v *visit, query texts) (err error) {
 	return p.loadTurnout(v)
 }
 
-// lacking says in words where the numbers are not the sums of all ballots; empty where they
-// are.
+// lacking says in words where the numbers are not the sums of all ballots; empty where they are.
 func lacking(s governance.VoteSummary) string {
 	if s.Basis == nil {
 		return ""
@@ -175,7 +164,6 @@ func lacking(s governance.VoteSummary) string {
 	return ""
 }
 
-// loadBallots reads pages of the ballots with the most power.
 func (p *proposalPage) loadBallots(v *visit, most string) error {
 	reads := 1
 	if most == maxBallots {
@@ -199,7 +187,6 @@ func (p *proposalPage) loadBallots(v *visit, most string) error {
 	return nil
 }
 
-// setChoices sets the bars of the choices.
 func (p *proposalPage) setChoices() {
 	total, top := decimal.Zero, governance.Decimal("0")
 	for _, choice := range p.Summary.Data.Choices {

@@ -9,9 +9,6 @@ import (
 	"pnyx/governance"
 )
 
-// titlesFound is how many proposals a search by title shows.
-const titlesFound = "20"
-
 // voterAddress is an identity that a search looks up as a voter.
 var voterAddress = regexp.MustCompile(`^0x(?:[0-9a-f]{40}|[0-9a-f]{64})$`)
 
@@ -27,6 +24,7 @@ type found struct {
 
 // find finds proposals and voters. Without credentials an address is a voter whether it has voted or not.
 func find(v *visit, text string) (f found, err error) {
+	const titlesFound = "20" // how many proposals a search by title shows
 	if key, err := governance.ParseProposalKey(text); err == nil {
 		return found{Proposal: key}, nil
 	}

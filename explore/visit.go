@@ -21,7 +21,6 @@ import (
 	"pnyx/governance"
 )
 
-// visit is one request for a page.
 type visit struct {
 	explorer *explorer
 	c        *fiber.Ctx
@@ -48,7 +47,6 @@ type part[Data any] struct {
 
 // box stands where a visitor may not read a part of a page.
 type box struct {
-	// Title is the title of the route.
 	Title string
 	// Tier is the tier of the route, and Price and Token what one request costs; both empty
 	// where payments are not taken.
@@ -60,7 +58,6 @@ type box struct {
 	err *apierror.Error
 }
 
-// texts are the parameters of a route by name.
 type texts = map[string]string
 
 // load reads a route. The error concerns wrong parameters; any other is in the part.
@@ -99,7 +96,6 @@ func decode[Data any](v *visit, routeID string, reader *api.Reader, began *api.R
 	return read, nil
 }
 
-// get answers a read.
 func get(read *api.Read, reader *api.Reader, params texts) (api.Answer, error) {
 	if err := read.Parse(params); err != nil {
 		return api.Answer{}, err
@@ -154,7 +150,6 @@ func (x *explorer) advice(failed *apierror.Error) string {
 	return cmp.Or(failed.Advice(), api.InfoOf(failed.Code, x.prices.PayPerRequest).Fix)
 }
 
-// footnote says what a page was made from.
 type footnote struct {
 	// Reads counts the requests, and Routes names the routes, each with how often it was
 	// read if that is more than once.
@@ -232,7 +227,6 @@ func with(params texts, pairs ...string) texts {
 	return all
 }
 
-// address returns the address of a page, with an id in its path and parameters.
 func address(path, id string, params texts) string {
 	if id != "" {
 		path = path[:strings.LastIndexByte(path, ':')] + url.PathEscape(id)

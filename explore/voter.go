@@ -7,9 +7,7 @@ import (
 
 // voterPage is what the page of one voter shows. It reads at most two routes.
 type voterPage struct {
-	// Trail leads to the page.
 	Trail []crumb
-	// Voter is the voter's identity.
 	Voter string
 	// Profile is the voter over all DAOs; the page after the first has none.
 	Profile part[governance.VoterProfile]

@@ -12,7 +12,6 @@ import (
 	"time"
 )
 
-// maxRedirects bounds the redirects of one request.
 const maxRedirects = 5
 
 // newHTTPClient returns a client that reaches the configured host of a request wherever it
@@ -54,7 +53,6 @@ func (r router) RoundTrip(request *http.Request) (*http.Response, error) {
 	return r.others.RoundTrip(request)
 }
 
-// redirectError is a redirect that is not followed.
 type redirectError struct {
 	reason string
 }

@@ -26,11 +26,10 @@ func Clip(text string) string {
 	return strings.ToValidUTF8(text[:min(len(text), maxClipped)], "\uFFFD")
 }
 
-// Decode decodes JSON of an upstream system so that all who read it read the same. Keys are
-// the fields' names to the letter: the standard library alone takes any case, and of
-// several the last. It refuses an object with a key twice, a key that differs from a field's
-// by letter case alone, text that is not UTF-8, and what is nested too deep or has too many
-// values.
+// Decode decodes JSON of an upstream system so that all who read it read the same. Keys are the
+// fields' names to the letter: the standard library alone takes any case, and of several the last.
+// It refuses an object with a key twice, a key that differs from a field's by letter case alone,
+// text that is not UTF-8, and what is nested too deep or has too many values.
 func Decode(text []byte, into any) error {
 	if !utf8.Valid(text) {
 		return errors.New("the answer is not UTF-8")

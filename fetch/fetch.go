@@ -24,7 +24,6 @@ import (
 )
 
 const (
-	// maxBodyBytes bounds an answer.
 	maxBodyBytes = 32 << 20
 	// freeBodyBytes is the size up to which answers are read whenever they come. Of those
 	// above it, a process reads maxLarge at a time, and one of each host.
@@ -38,9 +37,7 @@ var ErrTooLarge = errors.New("answer is larger than 32 MiB")
 // StatusError is an answer with a status that is an error, or that states trouble whatever its
 // status.
 type StatusError struct {
-	// Host is the host that answered.
-	Host string
-	// Status is the HTTP status.
+	Host   string
 	Status int
 	// Said is the trouble that the answer states; empty where it states none.
 	Said string
@@ -56,7 +53,6 @@ func (e *StatusError) Error() string {
 
 // LimitedError reports that a host asks for no more requests before a time.
 type LimitedError struct {
-	// Host is the host.
 	Host string
 	// Until is the time at which it may be asked again.
 	Until time.Time
@@ -76,12 +72,10 @@ func (e *LimitedError) Error() string {
 // UnavailableError reports that a host is not asked for a while, because it failed several
 // times in a row.
 type UnavailableError struct {
-	// Host is the host.
 	Host string
 	// Until is the time at which it is asked again.
 	Until time.Time
-	// Last is its last failure.
-	Last error
+	Last  error
 }
 
 // Error implements error.
@@ -101,8 +95,7 @@ type Options struct {
 	// Transport answers in place of the network in simulations; nil for the network.
 	Transport http.RoundTripper
 	// Logger receives a line when a host limits or fails.
-	Logger *slog.Logger
-	// Metrics registers the client's metrics.
+	Logger  *slog.Logger
 	Metrics prometheus.Registerer
 }
 
@@ -156,7 +149,6 @@ func (c *Client) Host(base *url.URL, p Pace) *Host {
 
 // Allowance is what a host has said about its limit.
 type Allowance struct {
-	// Host is the host.
 	Host string
 	// Limit and Remaining are the requests of the present window, and how many are left.
 	Limit, Remaining int64

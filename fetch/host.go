@@ -46,9 +46,8 @@ type Request struct {
 	Header http.Header
 	// Body is nil for GET.
 	Body []byte
-	// Accepts reports whether an answer with an error status is one that the caller
-	// understands: it is then returned without an error and without a retry. Nil accepts
-	// none.
+	// Accepts reports whether an answer with an error status is one that the caller understands: it
+	// is then returned without an error and without a retry. Nil accepts none.
 	Accepts func(status int, body []byte) bool
 	// Limit returns what an answer of any status says of a limit on requests; empty for nothing.
 	// It counts as one with status 429. Nil finds none.
@@ -61,7 +60,6 @@ type Request struct {
 // Response is an answer. A request with If-None-Match or If-Modified-Since may be answered
 // with status 304 and no body.
 type Response struct {
-	// Status is the HTTP status.
 	Status int
 	// Header has the answer's headers.
 	Header http.Header
@@ -71,13 +69,12 @@ type Response struct {
 	Body []byte
 }
 
-// Do sends a request when the host's pace allows it, and again after a failure that may
-// pass at once: connection errors, and status 502, 503 and 504. These, all other statuses
-// from 500 on, and trouble that an answer states are failures of the host, which rests after
-// several in a row. The error is a [*LimitedError]
-// while the host allows no requests, an [*UnavailableError] after repeated failures, a
-// [*StatusError] for an answer with an error status, ErrTooLarge, or the error of the
-// connection.
+// Do sends a request when the host's pace allows it, and again after a failure that may pass at
+// once: connection errors, and status 502, 503 and 504. These, all other statuses from 500 on, and
+// trouble that an answer states are failures of the host, which rests after several in a row. The
+// error is a [*LimitedError] while the host allows no requests, an [*UnavailableError] after
+// repeated failures, a [*StatusError] for an answer with an error status, ErrTooLarge, or the error
+// of the connection.
 func (h *Host) Do(ctx context.Context, r Request) (Response, error) {
 	now := h.client.Clock.Now()
 	if until, last := h.breaker.refuses(now); last != nil {
@@ -126,7 +123,6 @@ func isTransient(err error) bool {
 	return lost
 }
 
-// isFailure reports whether an error is one of the host itself.
 func isFailure(err error) bool {
 	if answered, ok := errors.AsType[*StatusError](err); ok && (answered.Status >= http.StatusInternalServerError || answered.Said != "") {
 		return true

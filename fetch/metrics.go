@@ -36,7 +36,6 @@ func newMetrics(registerer prometheus.Registerer) metrics {
 	}
 }
 
-// count counts a request by its outcome.
 func (h *Host) count(outcome string) {
 	h.client.metrics.requests.WithLabelValues(h.base.Host, outcome).Inc()
 }

@@ -42,8 +42,7 @@ type Upstream interface {
 
 // Poller is one kind of polling.
 type Poller struct {
-	// Source is the source whose cursors it moves. It is empty for a poller of several
-	// sources.
+	// Source is the source whose cursors it moves. It is empty for a poller of several sources.
 	Source record.SourceRef
 	// Name is the poller of the cursors that it moves: log, watch, close, sweep, tip, final,
 	// backfill.
@@ -57,7 +56,6 @@ type Poller struct {
 
 // Check is what an upstream says about one source.
 type Check struct {
-	// Source is the source, as the sources file names it.
 	Source string
 	// Is says what it is: "Snapshot space ENS, 112 proposals, 3.1 M votes".
 	Is string

@@ -43,13 +43,11 @@ const (
 type Options struct {
 	// Warehouse receives the records and holds the cursors.
 	Warehouse *warehouse.Warehouse
-	// Store holds the leases.
-	Store *cache.Store
+	Store     *cache.Store
 	// Clock is nil for the system's.
 	Clock *clock.Clock
 	// Logger receives a line when an upstream is led, and when a poller fails or works again.
-	Logger *slog.Logger
-	// Metrics registers the follower's metrics.
+	Logger  *slog.Logger
 	Metrics prometheus.Registerer
 }
 
@@ -120,10 +118,6 @@ func (f *Follower) Run(ctx context.Context) {
 	}
 }
 
-// retiring is the key of what marks the upstreams that are no longer followed.
-const retiring = ""
-
-// activeUpstream is an upstream that is followed, or stood by for.
 type activeUpstream struct {
 	upstream Upstream
 	stop     context.CancelFunc
@@ -133,6 +127,7 @@ type activeUpstream struct {
 
 // apply starts and stops upstreams until active is what is wanted.
 func (f *Follower) apply(ctx context.Context, active map[string]activeUpstream) {
+	const retiring = "" // the key of what marks the upstreams that are no longer followed
 	f.mu.Lock()
 	wanted := f.wanted
 	f.mu.Unlock()

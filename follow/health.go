@@ -67,13 +67,11 @@ func newEntry(cursor records.FollowCursor) *entry {
 	return e
 }
 
-// maxAhead is how far a clock of upstream may be ahead of ours.
-const maxAhead = 15 * time.Minute
-
 // move takes over what the poller sets of a cursor. A time of upstream that has not come yet,
 // or lies before all of them, is not believed: it would hide any lag, and may be none that
 // can be written.
 func (e *entry) move(to records.FollowCursor, now time.Time) {
+	const maxAhead = 15 * time.Minute // how far a clock of upstream may be ahead of ours
 	from := e.cursor
 	if at := to.UpstreamAt; at != nil && (at.Unix() < 0 || at.After(now.Add(maxAhead))) {
 		to.UpstreamAt = from.UpstreamAt
@@ -101,7 +99,6 @@ func (e *entry) move(to records.FollowCursor, now time.Time) {
 	e.pending = max(e.pending, change)
 }
 
-// stored returns the cursor as it is to be written.
 func (e *entry) stored() records.FollowCursor {
 	cursor := e.cursor
 	cursor.State = cmp.Or(e.trouble, cursor.State, governance.SourceLive)
@@ -139,7 +136,6 @@ func (e *entry) lag(now time.Time) time.Duration {
 	return max(0, now.Sub(at))
 }
 
-// register notes that a poller runs.
 func (j *Journal) register(poller Poller) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -147,7 +143,6 @@ func (j *Journal) register(poller Poller) {
 	e.interval, e.since = poller.Interval, j.Clock.Now()
 }
 
-// succeeded notes that a poller has polled.
 func (j *Journal) succeeded(poller Poller) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -236,7 +231,6 @@ func (f *Follower) writeHealth(ctx context.Context) {
 	}
 }
 
-// writePending writes the cursors of journals that have changed.
 func writePending(ctx context.Context, w *warehouse.Warehouse, all bool, journals ...*Journal) error {
 	due := map[*Journal][]*entry{}
 	var failed error

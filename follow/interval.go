@@ -7,8 +7,7 @@ import (
 	"pnyx/warehouse/records"
 )
 
-// Cover returns the ranges of covered and the added ones, ordered, and joined where they
-// touch.
+// Cover returns the ranges of covered and the added ones, ordered, and joined where they touch.
 func Cover(covered []records.Interval, added ...records.Interval) []records.Interval {
 	all := append(slices.Clone(covered), added...)
 	slices.SortFunc(all, func(a, b records.Interval) int { return cmp.Compare(a.First, b.First) })

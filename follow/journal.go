@@ -16,7 +16,6 @@ import (
 // Journal writes what the pollers of one upstream find, and holds their cursors. It is safe
 // for concurrent use.
 type Journal struct {
-	// Warehouse receives the records.
 	Warehouse *warehouse.Warehouse
 	// Clock is nil for the system's.
 	Clock *clock.Clock
@@ -113,11 +112,10 @@ func (j *Journal) entry(key cursorKey) *entry {
 	return e
 }
 
-// Commit writes records of any kinds as one batch, and when it is committed, moves cursors.
-// Records that the upstream may not state are kept as rejected instead.
-// Of a cursor, it takes what its poller sets: the position, what is covered, the state, the
-// counts, the time at upstream, and of a poller that is behind the reason as its error. The
-// follower sets the rest.
+// Commit writes records of any kinds as one batch, and when it is committed, moves cursors. Records
+// that the upstream may not state are kept as rejected instead. Of a cursor, it takes what its
+// poller sets: the position, what is covered, the state, the counts, the time at upstream, and of a
+// poller that is behind the reason as its error. The follower sets the rest.
 func (j *Journal) Commit(
 	ctx context.Context, all []record.Record, cursors ...records.FollowCursor,
 ) (records.Counts, error) {

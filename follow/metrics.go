@@ -13,7 +13,6 @@ import (
 
 // metrics are the metrics of a follower. Requests are counted by package fetch.
 type metrics struct {
-	// failures counts failed polls.
 	failures *prometheus.CounterVec
 	// runs is how long polls take.
 	runs *prometheus.HistogramVec

@@ -35,7 +35,6 @@ type Names struct {
 	refreshing bool
 }
 
-// round is the position of the poller.
 type round struct {
 	// Began is when the round began, in seconds; After the last voter, empty when the round is complete.
 	Began int64  `json:"began"`

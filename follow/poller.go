@@ -18,12 +18,8 @@ const (
 	// minRetryPause and maxRetryPause bound the pause after a failure, which doubles each
 	// time. A poller whose interval is longer pauses for at most its interval.
 	minRetryPause, maxRetryPause = time.Second, time.Minute
-	// maxRunTime ends a run that hangs.
-	maxRunTime = time.Hour
+	maxRunTime                   = time.Hour
 )
-
-// errPanicked is the failure of a poller that panicked; the log has the cause.
-var errPanicked = errors.New("internal error")
 
 // pollerRun runs one poller while its upstream is led.
 type pollerRun struct {
@@ -86,7 +82,7 @@ func (r *pollerRun) once(ctx context.Context, backfill bool) (more bool, err err
 		if cause := recover(); cause != nil {
 			r.Logger.LogAttrs(ctx, slog.LevelError, "poller panicked",
 				append(r.attrs(nil), slog.Any("panic", cause), slog.String("stack", string(debug.Stack())))...)
-			err = errPanicked
+			err = errors.New("internal error") // the log has the cause
 		}
 	}()
 	return r.poller.Run(ctx)

@@ -9,8 +9,7 @@ import (
 )
 
 const (
-	// maxKept bounds the rejected items of an upstream that are kept in an hour; all are
-	// counted.
+	// maxKept bounds the rejected items of an upstream that are kept in an hour; all are counted.
 	maxKept = 1000
 	// maxShown bounds a text of upstream in a reason, and maxReason a reason, in bytes.
 	maxShown, maxReason = 80, records.MaxRejectReason

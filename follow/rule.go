@@ -18,18 +18,14 @@ var ErrForeign = errors.New("the source may not state it")
 
 // Asked is what an upstream was asked for, to which an item of its answer must belong.
 type Asked struct {
-	// Format is the format of the item.
 	Format wsource.Format
-	// Source is the source that was asked about.
 	Source record.SourceRef
-	// ItemID is the item's id in the answer.
 	ItemID string
 	// Proposal is the external id of the proposal of a ballot; empty for any proposal of
 	// the source.
 	Proposal string
 }
 
-// check refuses a record that is not what was asked for.
 func (a Asked) check(r record.Record) error {
 	switch r := r.(type) {
 	case *record.Source:
@@ -57,10 +53,9 @@ func mustBe(what, stated, asked string) error {
 	return fmt.Errorf("%w: it is of %s %q where %q was asked for", ErrForeign, what, record.Clip(stated, maxShown), record.Clip(asked, maxShown))
 }
 
-// admit returns the records that the upstream may state, and keeps the others as rejected: a
-// record must be of a source that is followed there, a held record never changes its source,
-// and a ballot must be on a proposal of such a source that is known. All that is committed
-// passes here.
+// admit returns the records that the upstream may state, and keeps the others as rejected: a record
+// must be of a source that is followed there, a held record never changes its source, and a ballot
+// must be on a proposal of such a source that is known. All that is committed passes here.
 func (j *Journal) admit(ctx context.Context, all []record.Record) ([]record.Record, error) {
 	held, err := records.HeldSources(ctx, j.Warehouse, proposalsOf(all))
 	if err != nil {
@@ -114,7 +109,6 @@ func (j *Journal) admitted(records []record.Record, held map[record.RefHash]reco
 	return admitted
 }
 
-// noteRefused keeps what was refused, or left out, of a record.
 func (j *Journal) noteRefused(r record.Record, left []string, err error) {
 	source, id := sourceOf(r), itemOf(r)
 	if j.refuseSource(source) != nil {
@@ -126,7 +120,6 @@ func (j *Journal) noteRefused(r record.Record, left []string, err error) {
 	j.Reject(source, id, err)
 }
 
-// itemOf returns the id of a record at its upstream.
 func itemOf(r record.Record) string {
 	switch r := r.(type) {
 	case *record.Source:
@@ -173,7 +166,6 @@ func governorOf(ref record.ProposalRef) record.SourceRef {
 	return record.SourceRef{Provider: ref.Provider, ID: ref.ExternalID[:at]}
 }
 
-// refuseSource refuses a source that the upstream is not followed for.
 func (j *Journal) refuseSource(source record.SourceRef) error {
 	if source.ID != "" && j.sources[source] {
 		return nil

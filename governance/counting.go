@@ -8,13 +8,8 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// progressPlaces is the number of decimal places of QuorumProgress.
-const progressPlaces = 6
-
 // atomsPerUnit is 10^PowerScale: voting power as an integer of smallest parts.
-//
-//nolint:gochecknoglobals // a constant that Go cannot write as one
-var atomsPerUnit = new(big.Int).Exp(big.NewInt(10), big.NewInt(PowerScale), nil)
+var atomsPerUnit = new(big.Int).Exp(big.NewInt(10), big.NewInt(PowerScale), nil) //nolint:gochecknoglobals // a constant that Go cannot write as one
 
 // QuorumType says what a quorum is needed for.
 type QuorumType string
@@ -23,8 +18,7 @@ type QuorumType string
 const (
 	// QuorumOfApproval is what has to take part, so that a vote is valid.
 	QuorumOfApproval QuorumType = "approval"
-	// QuorumOfRejection is what the second choice has to exceed, so that a proposal is
-	// rejected.
+	// QuorumOfRejection is what the second choice has to exceed, so that a proposal is rejected.
 	QuorumOfRejection QuorumType = "rejection"
 )
 
@@ -34,6 +28,7 @@ func QuorumTypes() []QuorumType { return []QuorumType{QuorumOfApproval, QuorumOf
 // QuorumProgress returns counted ÷ needed, cut (not rounded) at six decimal places. needed
 // is above zero.
 func QuorumProgress(counted, needed decimal.Decimal) Decimal {
+	const progressPlaces = 6 // the number of decimal places of QuorumProgress
 	quotient, _ := counted.QuoRem(needed, progressPlaces)
 	return DecimalOf(quotient)
 }
@@ -52,10 +47,9 @@ func (t QuorumType) Least(needed decimal.Decimal) decimal.Decimal {
 	return needed
 }
 
-// SplitByWeight divides power in proportion to weights, each part cut at
-// PowerScale places and the remainder given to the largest weight (the first of
-// equals), so that the parts sum to power exactly. Weights must not be negative
-// and not all be zero.
+// SplitByWeight divides power in proportion to weights, each part cut at PowerScale places and the
+// remainder given to the largest weight (the first of equals), so that the parts sum to power
+// exactly. Weights must not be negative and not all be zero.
 func SplitByWeight(power decimal.Decimal, weights []decimal.Decimal) []decimal.Decimal {
 	whole := decimal.Sum(decimal.Zero, weights...)
 	parts := make([]decimal.Decimal, len(weights))
@@ -69,8 +63,7 @@ func SplitByWeight(power decimal.Decimal, weights []decimal.Decimal) []decimal.D
 	return parts
 }
 
-// LargestIndex returns the index of the largest number, the first of equals, and -1
-// for none.
+// LargestIndex returns the index of the largest number, the first of equals, and -1 for none.
 func LargestIndex(numbers []decimal.Decimal) int {
 	largest := -1
 	for i, number := range numbers {
@@ -81,8 +74,7 @@ func LargestIndex(numbers []decimal.Decimal) int {
 	return largest
 }
 
-// SquareRoot returns the square root of a number that is not negative, cut at
-// PowerScale places.
+// SquareRoot returns the square root of a number that is not negative, cut at PowerScale places.
 func SquareRoot(number decimal.Decimal) decimal.Decimal {
 	atoms := number.Shift(PowerScale).Truncate(0).BigInt()
 	root := new(big.Int).Sqrt(atoms.Mul(atoms, atomsPerUnit))

@@ -70,8 +70,7 @@ type DAODetail struct {
 	Sources []SourceFreshness `json:"sources,omitempty" msgpack:"sources,omitempty"`
 }
 
-// ProposalCounts counts a DAO's proposals by lifecycle; Total is the sum of the
-// other three.
+// ProposalCounts counts a DAO's proposals by lifecycle; Total is the sum of the other three.
 type ProposalCounts struct {
 	Total   uint64 `json:"total" msgpack:"total"`
 	Active  uint64 `json:"active" msgpack:"active"`

@@ -33,10 +33,9 @@ var (
 	ErrTooLarge   = fmt.Errorf("more than %d digits before the decimal point", maxPowerDigits)
 )
 
-// Decimal is a number as canonical text: digits without exponent, plus sign,
-// superfluous zeros or negative zero, so that equal numbers are equal strings.
-// The empty Decimal is not a number. Amounts of voting power carry at most
-// PowerScale decimal places.
+// Decimal is a number as canonical text: digits without exponent, plus sign, superfluous zeros or
+// negative zero, so that equal numbers are equal strings. The empty Decimal is not a number.
+// Amounts of voting power carry at most PowerScale decimal places.
 type Decimal string
 
 // DecimalOf returns d as canonical text, with every digit it has.

@@ -51,8 +51,7 @@ type Event struct {
 	ImportanceScore     int          `json:"importanceScore" msgpack:"importanceScore"`
 }
 
-// EventRow is an event as the cache stores it: with the second time that lists can be
-// ordered by.
+// EventRow is an event as the cache stores it: with the second time that lists can be ordered by.
 type EventRow struct {
 	Event
 	// DiscoveredAt is when this service first saw the event.

@@ -52,14 +52,12 @@ func (i Identity) hash() string {
 	return hashOf(i.DAOID, string(i.Provider), i.ExternalID)
 }
 
-// EventID returns the id of the one event of a type about an item, named by its key, of a
-// DAO.
+// EventID returns the id of the one event of a type about an item, named by its key, of a DAO.
 func EventID(daoID, eventType, itemKey string) string {
 	return eventIDPrefix + hashOf(daoID, eventType, itemKey)
 }
 
-// SignalID returns the id of the one signal of a type about an item, named by its key, of
-// a DAO.
+// SignalID returns the id of the one signal of a type about an item, named by its key, of a DAO.
 func SignalID(daoID, signalType, itemKey string) string {
 	return signalIDPrefix + hashOf(daoID, signalType, itemKey)
 }

@@ -4,11 +4,10 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// Decide derives the outcome of a closed vote: Passed when more power approves
-// than rejects and the quorum (nil where there is none) is reached, else Failed. It
-// is Unknown where the choices are not exactly one that approves, one that rejects
-// and any that abstain, because then no rule says who won. A quorum of rejection
-// decides alone.
+// Decide derives the outcome of a closed vote: Passed when more power approves than rejects and the
+// quorum (nil where there is none) is reached, else Failed. It is Unknown where the choices are not
+// exactly one that approves, one that rejects and any that abstain, because then no rule says who
+// won. A quorum of rejection decides alone.
 func Decide(v VoteType, choices []Choice, scores []decimal.Decimal, quorum *Quorum) Outcome {
 	power := map[Verdict]decimal.Decimal{}
 	count := map[Verdict]int{}

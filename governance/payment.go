@@ -13,8 +13,7 @@ const (
 	PaymentSettling PaymentState = "settling"
 	// PaymentSettled is a payment that was charged.
 	PaymentSettled PaymentState = "settled"
-	// PaymentRefused is a payment that was not charged, and can no longer be for
-	// this request.
+	// PaymentRefused is a payment that was not charged, and can no longer be for this request.
 	PaymentRefused PaymentState = "refused"
 	// PaymentUnknown is a payment whose outcome could not be determined while it was
 	// valid, and which an operator has to reconcile.
@@ -30,28 +29,23 @@ func PaymentStates() []PaymentState {
 type Payment struct {
 	// ID is the authorization that can be charged once: network, token, payer and
 	// nonce in lower case.
-	ID string `msgpack:"id"`
-	// State is the state of the payment.
+	ID    string       `msgpack:"id"`
 	State PaymentState `msgpack:"state"`
 	// Revision grows with every change of the payment, and with every claim.
 	Revision uint64 `msgpack:"revision"`
-	// RouteID is the id of the route.
-	RouteID string `msgpack:"routeId"`
+	RouteID  string `msgpack:"routeId"`
 	// Request is the hash of the request that is paid for.
 	Request string `msgpack:"request"`
 	// Header is the hash of the header that it was paid with.
 	Header string `msgpack:"header"`
-	// Payer is the address that pays.
-	Payer string `msgpack:"payer"`
+	Payer  string `msgpack:"payer"`
 	// PayTo is the address that is paid.
 	PayTo string `msgpack:"payTo"`
-	// Nonce is the nonce of the authorization.
 	Nonce string `msgpack:"nonce"`
 	// Network is the chain, as eip155:<chain id>.
 	Network string `msgpack:"network"`
 	// Asset is the contract of the token.
-	Asset string `msgpack:"asset"`
-	// Symbol is the symbol of the token.
+	Asset  string `msgpack:"asset"`
 	Symbol string `msgpack:"symbol"`
 	// Amount is the amount in whole tokens, a decimal.
 	Amount string `msgpack:"amount"`

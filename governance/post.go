@@ -15,15 +15,13 @@ const (
 	// sentences are preferred to a cut one.
 	maxSummaryRunes = 280
 	minSummaryRunes = 100
-	// maxIndent is the depth of lists and quotes beyond which text is not indented
-	// further.
+	// maxIndent is the depth of lists and quotes beyond which text is not indented further.
 	maxIndent = 6
 )
 
 // Post is the first post of a forum topic as plain text.
 type Post struct {
-	// Text is the whole post: paragraphs, lists, quotes with "> ", pictures by their
-	// description.
+	// Text is the whole post: paragraphs, lists, quotes with "> ", pictures by their description.
 	Text string
 	// Summary is its first sentences, without headings, code, pictures, tables and
 	// quotes of others.
@@ -58,15 +56,13 @@ type postReader struct {
 	links []string
 
 	text strings.Builder
-	// gap is the number of line ends to write before the next text; space and marker
-	// follow them.
+	// gap is the number of line ends to write before the next text; space and marker follow them.
 	gap    int
 	space  bool
 	marker string
 	// verbatim and quoted count the elements open that keep white space, or quote.
 	verbatim, quoted int
-	// lists holds the number of the last item of each list open, -1 where items have
-	// none.
+	// lists holds the number of the last item of each list open, -1 where items have none.
 	lists []int
 	cells int
 }

@@ -12,8 +12,7 @@ type Pricing struct {
 // PlanLimits is what one plan allows.
 type PlanLimits struct {
 	Plan string `json:"plan" msgpack:"plan"`
-	// MonthlyAnswers is how many answers with data a calendar month includes; nil for any
-	// number.
+	// MonthlyAnswers is how many answers with data a calendar month includes; nil for any number.
 	MonthlyAnswers *string    `json:"monthlyAnswers" msgpack:"monthlyAnswers"`
 	Standard       BucketSize `json:"standard" msgpack:"standard"`
 	Detail         BucketSize `json:"detail" msgpack:"detail"`

@@ -36,8 +36,7 @@ type Match struct {
 	MatchedFields []MatchedField `json:"matchedFields" msgpack:"matchedFields"`
 }
 
-// ProposalDetail is the payload of one proposal. What upstream does not state
-// is null.
+// ProposalDetail is the payload of one proposal. What upstream does not state is null.
 type ProposalDetail struct {
 	ProposalKey ProposalKey `json:"proposalKey" msgpack:"proposalKey"`
 	Identity    Identity    `json:"identity" msgpack:"identity"`

@@ -6,11 +6,8 @@ import (
 	"strings"
 )
 
-// snapshotHosts are the sites that have shown the proposals of Snapshot's spaces, old
-// and new.
-//
-//nolint:gochecknoglobals // a table
-var snapshotHosts = map[string]bool{
+// snapshotHosts are the sites that have shown the proposals of Snapshot's spaces, old and new.
+var snapshotHosts = map[string]bool{ //nolint:gochecknoglobals // a table
 	"snapshot.org": true, "snapshot.page": true, "snapshot.box": true, "v1.snapshot.box": true,
 }
 
@@ -77,10 +74,9 @@ func (p Provider) ProposalURL(sourceID, externalID string) string {
 	}
 }
 
-// LinkNames returns the names (see LinkedProposal) that links to a proposal may have:
-// sorted, each once. Tally's proposal has two, because some of its pages are addressed by
-// the id on chain and some by Tally's own. A Governor's has the id of its page at Tally
-// under the contract's name.
+// LinkNames returns the names (see LinkedProposal) that links to a proposal may have: sorted, each
+// once. Tally's proposal has two, because some of its pages are addressed by the id on chain and
+// some by Tally's own. A Governor's has the id of its page at Tally under the contract's name.
 func (p Provider) LinkNames(sourceID, externalID, sourceURL string) []string {
 	names := []string{}
 	switch p {
@@ -118,7 +114,6 @@ func LinkedProposal(text string) string {
 	return ""
 }
 
-// isGovernorPage reports whether an address is the page of a Governor's proposal.
 func (a address) isGovernorPage() bool {
 	return (a.host == governorHost || a.host == formerGovernorHost) && len(a.path) >= 4 &&
 		(a.path[0] == "gov" || a.path[0] == "governance") && a.path[2] == "proposal"
@@ -176,8 +171,7 @@ func LinkedTopic(text string) string {
 	return ""
 }
 
-// isNumber reports whether a text is a number as keys are written: without leading
-// zeros.
+// isNumber reports whether a text is a number as keys are written: without leading zeros.
 func isNumber(text string) bool {
 	return text != "" && text[0] != '0' && strings.Trim(text, "0123456789") == ""
 }

@@ -139,9 +139,8 @@ func (r *runoff) eliminateWeakest() {
 	r.supporters[weakest] = nil
 }
 
-// standing is a heap of the choices that are not eliminated, the weakest first. It is
-// corrected when a choice comes first: power that a choice has gained since only places it
-// too early.
+// standing is a heap of the choices that are not eliminated, the weakest first. It is corrected
+// when a choice comes first: power that a choice has gained since only places it too early.
 type standing struct {
 	choices []int
 	// power is that by which a choice was placed, by choice.

@@ -71,11 +71,9 @@ func Surfaces() []Surface {
 	return []Surface{AgentSurface, AtlasLatest, AtlasPriority, TelegramRealtime}
 }
 
-// SignalRow is a signal with the time that queries filter and sort by, as the cache stores
-// it.
+// SignalRow is a signal with the time that queries filter and sort by, as the cache stores it.
 type SignalRow struct {
 	Signal
-	// DetectedAt is when the signal was detected.
 	DetectedAt Timestamp `json:"-" msgpack:"detectedAt"`
 	// Recorded says that someone recorded the signal: its title is shown as it is.
 	Recorded bool `json:"-" msgpack:"-"`

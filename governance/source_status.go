@@ -11,8 +11,7 @@ const (
 	SourceLive SourceState = "live"
 	// SourceBackfilling means that the past is still being read.
 	SourceBackfilling SourceState = "backfilling"
-	// SourceBehind means that upstream itself lags, or is polled less often than it should
-	// be.
+	// SourceBehind means that upstream itself lags, or is polled less often than it should be.
 	SourceBehind SourceState = "behind"
 	// SourceLimited means that upstream allows no more requests for a while.
 	SourceLimited SourceState = "limited"

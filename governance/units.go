@@ -16,7 +16,6 @@ import (
 // billion ballots.
 type Units [4]uint64
 
-// unitsBytes is the number of bytes of Units.
 const unitsBytes = 32
 
 // UnitsOf returns d in units, rounded up: no power reaches d unless it reaches the result. The largest Units stand for what is beyond

@@ -11,9 +11,7 @@ import (
 
 // trackingParameters say where a reader came from, not what is read. All that begin
 // with "utm_" are among them.
-//
-//nolint:gochecknoglobals // a table
-var trackingParameters = map[string]bool{
+var trackingParameters = map[string]bool{ //nolint:gochecknoglobals // a table
 	"ref": true, "ref_src": true,
 	"gclid": true, "gclsrc": true, "dclid": true, "wbraid": true, "gbraid": true, "_ga": true, "_gl": true,
 	"fbclid": true, "msclkid": true, "yclid": true, "twclid": true, "igshid": true, "mc_cid": true, "mc_eid": true,
@@ -78,7 +76,6 @@ func isSlashOrSpace(r rune) bool {
 	return r == '/' || unicode.IsSpace(r)
 }
 
-// canonicalHost drops what does not change the host.
 func canonicalHost(text string) string {
 	text = strings.TrimSpace(strings.ToLower(text))
 	host := text[strings.LastIndex(text, "@")+1:]

@@ -49,8 +49,7 @@ type VoteResult struct {
 	Tie           bool    `json:"tie" msgpack:"tie"`
 }
 
-// VoteTotals sums a proposal's votes: one a voter, the latest, zero power
-// included.
+// VoteTotals sums a proposal's votes: one a voter, the latest, zero power included.
 type VoteTotals struct {
 	Votes        *Decimal `json:"votes" msgpack:"votes"`
 	UniqueVoters *Decimal `json:"uniqueVoters" msgpack:"uniqueVoters"`
@@ -61,8 +60,7 @@ type VoteTotals struct {
 type Quorum struct {
 	Raw      string  `json:"raw" msgpack:"raw"`
 	Progress Decimal `json:"progress" msgpack:"progress"`
-	// Reached says whether the quorum is reached; null where ballots that are missing may
-	// reach it.
+	// Reached says whether the quorum is reached; null where ballots that are missing may reach it.
 	Reached *bool      `json:"reached" msgpack:"reached"`
 	Type    QuorumType `json:"type" msgpack:"type"`
 }
@@ -72,8 +70,7 @@ type ChoiceTotal struct {
 	// Key is the key of the choice, see Choice.
 	Key   string `json:"key" msgpack:"key"`
 	Label string `json:"label" msgpack:"label"`
-	// Votes is the number of votes that support the choice; null where upstream does not
-	// state it.
+	// Votes is the number of votes that support the choice; null where upstream does not state it.
 	Votes       *Decimal `json:"votes" msgpack:"votes"`
 	VotingPower Decimal  `json:"votingPower" msgpack:"votingPower"`
 }

@@ -12,8 +12,7 @@ type DAOVoter struct {
 	ProposalCount    Decimal    `json:"proposalCount" msgpack:"proposalCount"`
 }
 
-// VoterProfile is the payload of one voter over all DAOs; its sums are the sums of
-// its DAOs.
+// VoterProfile is the payload of one voter over all DAOs; its sums are the sums of its DAOs.
 type VoterProfile struct {
 	// VoterIdentity is the voter, see VoterIdentity.
 	VoterIdentity    string           `json:"voterIdentity" msgpack:"voterIdentity"`

@@ -25,7 +25,6 @@ import (
 	"pnyx/telemetry"
 )
 
-// call is one call of a tool.
 type call struct {
 	server *Server
 	tool   *tool
@@ -308,7 +307,6 @@ func (c *call) answers(reads []*api.Read) ([]api.Answer, error) {
 	return answers, nil
 }
 
-// envelope returns the JSON of data and meta.
 func envelope(data []byte, meta api.Meta) []byte {
 	about, _ := json.Marshal(meta) // texts, numbers and times have JSON
 	return slices.Concat([]byte(`{"data":`), data, []byte(`,"meta":`), about, []byte("}"))

@@ -44,7 +44,6 @@ func EncodeHeader(text string) string {
 	return base64Begin + base64.StdEncoding.EncodeToString([]byte(text)) + base64End
 }
 
-// decodeHeader returns the text of a header, which may be in base64.
 func decodeHeader(value string) string {
 	inner, is := strings.CutPrefix(value, base64Begin)
 	inner, ends := strings.CutSuffix(inner, base64End)

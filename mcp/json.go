@@ -8,7 +8,6 @@ import (
 	"pnyx/governance"
 )
 
-// encode returns the JSON of a value of ours.
 func encode(value any) []byte {
 	text, err := governance.JSON(value)
 	if err != nil {
@@ -54,7 +53,6 @@ func appendEscaped[Text string | []byte](out []byte, text Text) []byte {
 
 // The functions below split valid JSON: every value is passed on as it is.
 
-// elements returns the elements of an array.
 func elements(array []byte) (all []json.RawMessage) {
 	_ = json.Unmarshal(array, &all) // an array, as the route says
 	return all

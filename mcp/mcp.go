@@ -43,8 +43,7 @@ type Options struct {
 	Origins []string
 	// Documents are what the node serves to read; the guide of language models is a resource.
 	Documents []api.Document
-	// Metrics gets the metrics of the tools.
-	Metrics prometheus.Registerer
+	Metrics   prometheus.Registerer
 	// Tracer traces calls; nil when none are traced.
 	Tracer *telemetry.Tracer
 	// Payments says whether the node takes payments for single calls.
@@ -53,11 +52,10 @@ type Options struct {
 
 // Server answers requests to Path. It is safe for concurrent use.
 type Server struct {
-	node    *api.API
-	origins map[string]bool
-	hosts   map[string]bool
-	tools   map[string]*tool
-	// toolList, promptList and resourceList are the results of the methods that list them.
+	node                               *api.API
+	origins                            map[string]bool
+	hosts                              map[string]bool
+	tools                              map[string]*tool
 	toolList, promptList, resourceList []byte
 	documents                          []document
 	// instructions tell a model how to use the tools, and payments whether calls can be paid for.
@@ -115,7 +113,6 @@ func (s *Server) handle(c *fiber.Ctx) error {
 	return s.answer(c)
 }
 
-// isJSON reports whether a content type is JSON.
 func isJSON(contentType string) bool {
 	if contentType == fiber.MIMEApplicationJSON {
 		return true

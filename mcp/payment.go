@@ -20,7 +20,6 @@ const (
 	metaReceipt = "x402/payment-response"
 )
 
-// errPurchased says that the payment has bought its answer before.
 var errPurchased = errors.New("the payment has bought its answer before")
 
 // paymentOf returns the payment of a request as the header of HTTP has it. Members are in

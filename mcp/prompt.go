@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -33,7 +34,6 @@ type prompt struct {
 	text string
 }
 
-// promptArgument is one argument of a prompt.
 type promptArgument struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`
@@ -42,7 +42,6 @@ type promptArgument struct {
 	initial string
 }
 
-// prompts lists the prompts.
 func prompts() []prompt {
 	return []prompt{
 		{
@@ -72,14 +71,10 @@ func prompts() []prompt {
 	}
 }
 
-// listPrompts returns the result of prompts/list.
 func listPrompts() []byte { return membersOf(map[string]any{"prompts": prompts()}) }
 
-// maxPromptArgument bounds an argument of a prompt, in bytes.
-const maxPromptArgument = 2 << 10
-
-// getPrompt answers prompts/get.
 func getPrompt(p params) (result, *rpcError) {
+	const maxPromptArgument = 2 << 10 // bounds an argument of a prompt, in bytes
 	all := prompts()
 	at := slices.IndexFunc(all, func(known prompt) bool { return known.Name == p.Name })
 	if at < 0 {
@@ -97,7 +92,7 @@ func getPrompt(p params) (result, *rpcError) {
 		}
 		if value == "" || len(value) > maxPromptArgument {
 			return result{}, &rpcError{
-				status: http.StatusOK, Code: codeParams, Message: argument.Name + " must be a text of 1 to " + itoa(maxPromptArgument) + " bytes",
+				status: http.StatusOK, Code: codeParams, Message: argument.Name + " must be a text of 1 to " + strconv.Itoa(maxPromptArgument) + " bytes",
 			}
 		}
 		pairs = append(pairs, "{"+argument.Name+"}", value)

@@ -57,7 +57,6 @@ type message struct {
 	Error  json.RawMessage `json:"error"`
 }
 
-// params are the parameters of all methods.
 type params struct {
 	// Version is the revision that initialize asks for.
 	Version string `json:"protocolVersion"`
@@ -65,8 +64,7 @@ type params struct {
 	Name      string          `json:"name"`
 	URI       string          `json:"uri"`
 	Arguments json.RawMessage `json:"arguments"`
-	// Meta is what the request says of itself.
-	Meta requestMeta `json:"_meta"`
+	Meta      requestMeta     `json:"_meta"`
 }
 
 // requestMeta has the members of _meta that are read, each as it is; empty for none.
@@ -80,10 +78,8 @@ type requestMeta struct {
 
 // rpcError is an error of the protocol, as opposed to one of a tool.
 type rpcError struct {
-	// status is the HTTP status.
 	status int
-	// Code and Message are what is sent, and Data is what belongs to the code; nil for
-	// nothing.
+	// Code and Message are what is sent, and Data is what belongs to the code; nil for nothing.
 	Code    int    `json:"code"`
 	Message string `json:"message"`
 	Data    any    `json:"data,omitempty"`
@@ -93,7 +89,6 @@ func invalid(code int, message string) *rpcError {
 	return &rpcError{status: http.StatusBadRequest, Code: code, Message: message}
 }
 
-// result is the answer to a request.
 type result struct {
 	// members are the members of the result, as JSON without braces; empty for none.
 	members []byte
@@ -195,11 +190,8 @@ func eraOf(c *fiber.Ctx, m message) (string, *rpcError) {
 	return modern, nil
 }
 
-// maxQuoted bounds how much of a caller's text an error repeats, in bytes.
-const maxQuoted = 64
-
-// quoted returns a short text of the caller in quotes.
 func quoted(text string) string {
+	const maxQuoted = 64 // bounds how much of a caller's text an error repeats, in bytes
 	if len(text) > maxQuoted {
 		text = text[:maxQuoted]
 	}
@@ -253,7 +245,6 @@ func capabilities() map[string]any {
 	return map[string]any{"tools": struct{}{}, "prompts": struct{}{}, "resources": struct{}{}}
 }
 
-// discover answers server/discover.
 func (s *Server) discover() result {
 	return result{lasting: true, members: membersOf(map[string]any{
 		"supportedVersions": supportedVersions(), "capabilities": capabilities(), "instructions": s.instructions,
@@ -312,7 +303,6 @@ func (r *result) encode(id json.RawMessage, server []byte) []byte {
 	return append(append(text, r.meta...), `}}}`...)
 }
 
-// refuse answers with an error of the protocol.
 func refuse(c *fiber.Ctx, m message, failed *rpcError) {
 	id := m.ID
 	if id == nil {

@@ -37,10 +37,8 @@ func resources(documents []api.Document) []document {
 	return all
 }
 
-// listResources returns the result of resources/list.
 func listResources(all []document) []byte { return membersOf(map[string]any{"resources": all}) }
 
-// readResource answers resources/read.
 func (s *Server) readResource(p params) (result, *rpcError) {
 	at := slices.IndexFunc(s.documents, func(d document) bool { return d.URI == p.URI })
 	if at < 0 {

@@ -21,7 +21,6 @@ const metaRoom = param.MaxCursorBytes + 1<<10
 // shape is which members of an object are kept: by key, all of the value for nil.
 type shape map[string]shape
 
-// append appends an object with the members that are kept, each as it is.
 func (s shape) append(out, object []byte) []byte {
 	if s == nil || len(object) == 0 || object[0] != '{' {
 		return append(out, object...)
@@ -42,7 +41,6 @@ func (s shape) append(out, object []byte) []byte {
 	return append(out, '}')
 }
 
-// fit returns the array of the shaped rows that fit a result, and how many these are.
 func (s shape) fit(rows []json.RawMessage, room int) (array []byte, count int) {
 	array = []byte{'['}
 	for count, row := range rows {
@@ -113,8 +111,6 @@ func (c *call) tooLarge(size int) *apierror.Error {
 	}
 	return api.ArgumentError(param.Problem{
 		Parameter: argument, Given: c.args[argument],
-		Message: "asks for " + itoa(size) + " bytes in one piece", Allowed: "what fits " + itoa(maxStructured) + " bytes", Fix: fix,
+		Message: "asks for " + strconv.Itoa(size) + " bytes in one piece", Allowed: "what fits " + strconv.Itoa(maxStructured) + " bytes", Fix: fix,
 	})
 }
-
-func itoa(number int) string { return strconv.Itoa(number) }

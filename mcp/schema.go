@@ -17,7 +17,6 @@ type listing struct {
 	Annotations  map[string]any  `json:"annotations"`
 }
 
-// listTools returns the result of tools/list.
 func listTools(tools []*tool, payments bool) []byte {
 	var all []listing
 	for _, t := range tools {
@@ -38,7 +37,6 @@ func (t *tool) tier() string {
 	return string(route.Tier)
 }
 
-// property is the schema of one argument.
 type property struct {
 	Type        string    `json:"type"`
 	Description string    `json:"description,omitempty"`
@@ -68,7 +66,6 @@ func (t *tool) inputSchema() json.RawMessage {
 	return append(text, `,"additionalProperties":false}`...)
 }
 
-// propertyOf returns the schema of an argument.
 func propertyOf(one param.Param) property {
 	p := property{Type: "string", Description: one.Description}
 	if one.Default != "" {

@@ -17,6 +17,7 @@ type window struct {
 // append appends the object with the part of the text, in at most room bytes. It is cut
 // between characters. A text that upstream does not state is null.
 func (w window) append(out []byte, room int) []byte {
+	const textRoom = 128 // what the object with a part of a text takes beside the text, in bytes
 	var text *string
 	_ = json.Unmarshal(w.text, &text) // a string or null, as the route says
 	if text == nil {
@@ -37,9 +38,6 @@ func (w window) append(out []byte, room int) []byte {
 	out = strconv.AppendInt(append(out, `,"truncated":true,"nextOffset":`...), int64(next), 10)
 	return append(out, '}')
 }
-
-// textRoom is what the object with a part of a text takes beside the text, in bytes.
-const textRoom = 128
 
 // byteOffset returns where a character of a text begins; at its end for one beyond it.
 func byteOffset(text string, char int) int {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"pnyx/api/param"
 	"pnyx/api/routes"
@@ -153,7 +154,7 @@ func (t *tool) allParams() []param.Param {
 			one.In = param.InQuery // errors show name=value
 			switch {
 			case one.Name == "limit" && t.Rows > 0:
-				one.Default, one.Max = itoa(t.Rows), t.MaxRows
+				one.Default, one.Max = strconv.Itoa(t.Rows), t.MaxRows
 			case t.Window && (one.Name == "from" || one.Name == "to"):
 				one.Required = false
 			}

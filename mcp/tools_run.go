@@ -69,7 +69,7 @@ func listEvents(c *call) ([]byte, error) {
 	}
 	answer.Meta.Page = c.pageOf(*answer.Meta.Page, limit)
 	if out > 0 {
-		answer.Meta.Hint = itoa(out) + " events are left out: when they happened is unknown, and they were first seen in this window; " +
+		answer.Meta.Hint = strconv.Itoa(out) + " events are left out: when they happened is unknown, and they were first seen in this window; " +
 			argDiscovered + "=true lists them"
 	}
 	return envelope(answer.Data, answer.Meta), nil
@@ -100,7 +100,7 @@ func findDAOs(c *call) ([]byte, error) {
 	}
 	limit, _ := strconv.Atoi(c.args["limit"]) // parsed before
 	c.args = maps.Clone(c.args)
-	c.args["limit"] = itoa(daosPerPage)
+	c.args["limit"] = strconv.Itoa(daosPerPage)
 	reads, answers, err := c.get(routeDAOs)
 	if err != nil {
 		return nil, err
@@ -263,7 +263,6 @@ func factsOf(evidence []byte) shape {
 // minTextRoom is what a part of a text gets at least, in bytes.
 const minTextRoom = 4 << 10
 
-// textWindow is the part of a text that the call asks for.
 func (c *call) textWindow(text []byte) window {
 	offset, _ := strconv.Atoi(c.args[argTextOffset]) // both were parsed before
 	limit, _ := strconv.Atoi(c.args[argTextLimit])

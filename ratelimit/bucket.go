@@ -46,9 +46,6 @@ func (r Rate) state(full time.Duration) Decision {
 	return Decision{Allowed: left > 0, Remaining: left, ResetAfter: max(0, min(full, next))}
 }
 
-// maxBuckets bounds the buckets of a generation, at about 100 bytes each.
-const maxBuckets = 100_000
-
 // generationTTL is how long a generation of buckets accepts new ones. It is longer than
 // any bucket takes to fill, so a bucket that is dropped was full.
 const generationTTL = 2 * time.Minute
@@ -100,6 +97,7 @@ func (b *Buckets[Key]) Peek(key Key, rate Rate, now time.Time) Decision {
 
 // rotate starts a new generation when the present one is old or large.
 func (b *Buckets[Key]) rotate(rate Rate, now time.Time) {
+	const maxBuckets = 100_000 // bounds the buckets of a generation, at about 100 bytes each
 	b.maxWindow = max(b.maxWindow, rate.Window(), generationTTL)
 	if now.Sub(b.began) < b.maxWindow && len(b.young) < maxBuckets {
 		return

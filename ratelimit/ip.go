@@ -63,7 +63,6 @@ func (a *IPLimiter) hash(peer netip.Addr, forwardedFor string) uint64 {
 	return maphash.Comparable(a.seed, networkOf(a.client(peer, forwardedFor)))
 }
 
-// count counts a decision of a bucket.
 func (a *IPLimiter) count(b Bucket, d Decision) Decision {
 	outcome := outcomeAllowed
 	if !d.Allowed {
@@ -96,8 +95,7 @@ func (a *IPLimiter) TrustsProxy(address netip.Addr) bool {
 	return slices.ContainsFunc(a.trusted, func(network netip.Prefix) bool { return network.Contains(address.Unmap()) })
 }
 
-// networkOf returns the network of one subscriber: an IPv4 address, or an IPv6 network of
-// 64 bits.
+// networkOf returns the network of one subscriber: an IPv4 address, or an IPv6 network of 64 bits.
 func networkOf(address netip.Addr) netip.Prefix {
 	bits := 64
 	if address.Is4() {

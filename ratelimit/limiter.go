@@ -26,8 +26,7 @@ type Options struct {
 	// all processes.
 	PerProcess bool
 	// Logger receives a line when the limiter falls back and when it recovers.
-	Logger *slog.Logger
-	// Metrics registers the metrics of the limiter.
+	Logger  *slog.Logger
 	Metrics prometheus.Registerer
 }
 
@@ -59,9 +58,7 @@ func New(o Options) *Limiter {
 type Request struct {
 	// Caller identifies the owner of buckets and quota.
 	Caller string
-	// Limits are the limits of the caller.
 	Limits Limits
-	// Bucket is the bucket of the route.
 	Bucket Bucket
 	// Further is how many tokens are taken beside the request's own, for requests that follow and
 	// have a Further of -1: all of them are within the limit, or none takes a token.
@@ -72,12 +69,9 @@ type Request struct {
 
 // Grant is the decision about a request.
 type Grant struct {
-	// Request is the request.
-	Request Request
-	// Decision is the bucket's decision.
+	Request  Request
 	Decision Decision
-	// Quota is the quota after the reservation.
-	Quota Quota
+	Quota    Quota
 	// local means that the response is reserved in this process only.
 	local bool
 }

@@ -6,8 +6,7 @@ import (
 	"pnyx/telemetry"
 )
 
-// decision holds the labels of a decision. Callers are not labels: their number is not
-// bounded.
+// decision holds the labels of a decision. Callers are not labels: their number is not bounded.
 type decision struct {
 	plan    Plan
 	bucket  Bucket

@@ -53,7 +53,6 @@ func Plans() []Plan {
 
 // PlanDescription is a row of the table of plans, for people.
 type PlanDescription struct {
-	// Name is the name of the plan.
 	Name string
 	// Month is how many answers a month includes. Standard and Detail are the sizes of the
 	// buckets of standard and of plus routes.
@@ -111,10 +110,9 @@ const (
 	ContractPayment Bucket = "contract-payment"
 )
 
-// PaymentRate returns how many payments one address may send to one node before any work
-// is done for them: the bucket Payment holds for all, and is more than one payer may
-// spend; ContractPayment holds in addition for payments that only the facilitator can
-// check.
+// PaymentRate returns how many payments one address may send to one node before any work is done
+// for them: the bucket Payment holds for all, and is more than one payer may spend; ContractPayment
+// holds in addition for payments that only the facilitator can check.
 func PaymentRate(b Bucket) Rate {
 	if b == ContractPayment {
 		return Rate{20, 5}
@@ -148,11 +146,9 @@ func (r Rate) Window() time.Duration {
 // Limits is what a caller may request.
 type Limits struct {
 	// Month is how many responses a calendar month includes; zero for no quota.
-	Month int64 `msgpack:"m"`
-	// Standard is the bucket of standard routes.
-	Standard Rate `msgpack:"s"`
-	// Detail is the bucket of detail routes.
-	Detail Rate `msgpack:"d"`
+	Month    int64 `msgpack:"m"`
+	Standard Rate  `msgpack:"s"`
+	Detail   Rate  `msgpack:"d"`
 }
 
 // LimitsFromRow returns limits from their stored form: the quota of a month, then

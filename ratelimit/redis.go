@@ -60,8 +60,6 @@ func scriptCommand(ctx context.Context, name, script string, keys []string, args
 // refund decrements the count of a month, unless the count was lost.
 //
 // KEYS: count.
-//
-//nolint:gochecknoglobals // scripts are constants that know their own hash
 var refund = redis.NewScript(`
 local used = tonumber(redis.call('GET', KEYS[1]) or '0')
 if used == 0 then return 0 end

@@ -14,7 +14,6 @@ func Client(node Node, language client.Language) ([]byte, error) {
 	return client.Source(language, document)
 }
 
-// clients returns the clients that a node serves.
 func clients(node Node) []api.Document {
 	var documents []api.Document
 	for _, language := range client.Languages() {

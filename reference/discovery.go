@@ -30,7 +30,6 @@ type discovery struct {
 		} `json:"input"`
 		Output map[string]string `json:"output"`
 	} `json:"info"`
-	// Schema is the JSON Schema of Info.
 	Schema openapi.Members[any] `json:"schema"`
 }
 

@@ -26,7 +26,6 @@ import (
 
 // Node is what the documents say of the node that serves them.
 type Node struct {
-	// Prices are what routes cost.
 	Prices routes.Prices
 	// PublicURL is the address that callers see; empty for the address that a document was
 	// asked for at.
@@ -72,10 +71,8 @@ func Paths() []string {
 	return paths
 }
 
-// codes are the errors that the node may answer with.
 func (n Node) codes() []api.CodeInfo { return api.Codes(n.Prices.PayPerRequest) }
 
-// codesOf are the errors that the node may answer with on a route.
 func (n Node) codesOf(route routes.Route) []apierror.Code {
 	return slices.DeleteFunc(route.Codes(), func(code apierror.Code) bool { return code.OfPayments() && !n.Prices.PayPerRequest })
 }
@@ -106,7 +103,6 @@ func PlanTable() ([]byte, error) { return render("plans.md", ratelimit.DescribeP
 //go:embed templates
 var templates embed.FS
 
-// render fills in a template.
 func render(name string, data any) ([]byte, error) {
 	parsed, err := template.ParseFS(templates, "templates/"+name)
 	if err != nil {

@@ -141,7 +141,6 @@ func guides() []api.Document {
 	return documents
 }
 
-// page renders the guide as a page.
 func (g Guide) page() ([]byte, error) {
 	text, err := g.text("")
 	if err != nil {
@@ -178,7 +177,6 @@ func home() api.Document {
 	}
 }
 
-// renderText renders a page of text.
 func renderText(shown page.Page) ([]byte, error) {
 	parsed, err := page.New(referenceFiles, nil, "files/text.html")
 	if err != nil {

@@ -43,7 +43,6 @@ func describeHeaders() (openapi.Members[*openapi.Header], error) {
 	return all, nil
 }
 
-// headers refers to the descriptions of headers.
 func headers(names ...string) openapi.Members[*openapi.Header] {
 	var all openapi.Members[*openapi.Header]
 	for _, name := range names {

@@ -32,7 +32,6 @@ func links(route routes.Route) (all openapi.Members[any]) {
 	return all
 }
 
-// pathParameters are the parameters in the path of a request.
 func pathParameters(route routes.Route) openapi.Members[string] {
 	var all openapi.Members[string]
 	for _, one := range route.Params {

@@ -21,9 +21,8 @@ const mimeLinkset = `application/linkset+json; profile="https://www.rfc-editor.o
 // agentsGuide returns /llms.txt: what a language model needs to use the API.
 func agentsGuide(node Node) ([]byte, error) {
 	type route struct {
-		// ID, Path and Summary describe the route. Price is its tier and, where
-		// payments are taken, the price of one request. Parameters lists its query parameters; empty for
-		// none.
+		// ID, Path and Summary describe the route. Price is its tier and, where payments are taken,
+		// the price of one request. Parameters lists its query parameters; empty for none.
 		ID, Path, Summary, Price, Parameters string
 	}
 	var clients []string

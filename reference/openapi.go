@@ -187,7 +187,6 @@ func security(route routes.Route, prices routes.Prices) []map[string][]string {
 	return []map[string][]string{}
 }
 
-// securitySchemes describes tokens.
 func securitySchemes() openapi.Members[any] {
 	return openapi.Object("token", openapi.Object(
 		"type", "apiKey", "in", "header", "name", strings.ToLower(access.HeaderToken),
@@ -196,7 +195,6 @@ func securitySchemes() openapi.Members[any] {
 	))
 }
 
-// exampleAnswer returns an answer of a route with the examples of its fields.
 func exampleAnswer(schemas *openapi.Schemas, route routes.Route) any {
 	if route.Returns == nil {
 		return nil

@@ -8,7 +8,6 @@ import (
 	"pnyx/reference/openapi"
 )
 
-// describeParam describes a parameter.
 func describeParam(schemas *openapi.Schemas, given param.Param) *openapi.Parameter {
 	described := &openapi.Parameter{
 		Name: given.Name, In: "query", Required: given.Required || given.In == param.InPath,
@@ -33,7 +32,6 @@ func describeParam(schemas *openapi.Schemas, given param.Param) *openapi.Paramet
 	return described
 }
 
-// paramExample returns the example in the type of the schema.
 func paramExample(given param.Param) any {
 	switch given.Kind {
 	case param.EnumList:
@@ -49,7 +47,6 @@ func paramExample(given param.Param) any {
 	return given.Example
 }
 
-// paramSchema returns the schema of a parameter.
 func paramSchema(schemas *openapi.Schemas, given param.Param) *openapi.Schema {
 	one, longest := 1, param.MaxTextBytes
 	schema := &openapi.Schema{Type: "string"}

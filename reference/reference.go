@@ -39,7 +39,6 @@ func reference(node Node) []api.Document {
 	})
 }
 
-// referenceGroup is the routes of one noun.
 type referenceGroup struct {
 	openapi.Tag
 
@@ -47,7 +46,6 @@ type referenceGroup struct {
 	Routes []referenceRoute
 }
 
-// referenceRoute is one route.
 type referenceRoute struct {
 	// Route has the id, the title and the path.
 	routes.Route
@@ -68,7 +66,6 @@ type referenceRoute struct {
 	Example  string
 }
 
-// referenceParam is one parameter, with its value in the form.
 type referenceParam struct {
 	param.Param
 
@@ -81,27 +78,21 @@ type referenceParam struct {
 	Required, InPath bool
 }
 
-// referenceField is one field of an answer.
 type referenceField struct {
 	// Path is the name of the field, after the names of the objects that it is in. Type is its
 	// type in words.
-	Path, Type string
-	// Description is what the field means.
+	Path, Type  string
 	Description string
 }
 
-// referenceSnippet is a request as code.
 type referenceSnippet struct{ Language, Title, Text string }
 
-// referenceCode is one error.
 type referenceCode struct {
 	api.CodeInfo
 
-	// Example is an error as it is sent.
 	Example string
 }
 
-// renderReference renders the reference of a node.
 func renderReference(node Node, examples api.Examples) ([]byte, error) {
 	parsed, err := page.New(referenceFiles, template.FuncMap{"anchor": anchor, "inline": inlineHTML}, "files/reference.html")
 	if err != nil {
@@ -152,12 +143,10 @@ func renderReference(node Node, examples api.Examples) ([]byte, error) {
 	})
 }
 
-// anchor returns the id of a heading.
 func anchor(heading string) string {
 	return strings.ReplaceAll(strings.ToLower(heading), " ", "-")
 }
 
-// describeForPeople returns what the reference shows of a route.
 func describeForPeople(node Node, schemas *openapi.Schemas, route routes.Route, examples api.Examples) (referenceRoute, error) {
 	shown := referenceRoute{
 		Route: route, Cost: costOf(route, node.Prices),
@@ -185,7 +174,6 @@ func describeForPeople(node Node, schemas *openapi.Schemas, route routes.Route, 
 	return shown, err
 }
 
-// describeInput returns a parameter as the form of its route shows it.
 func describeInput(route routes.Route, one param.Param, examples api.Examples) referenceParam {
 	shown := referenceParam{
 		Param: one, Example: examples.Of(one), ID: route.ID + "-" + one.Name, InPath: one.In == param.InPath, Required: one.Required || one.In == param.InPath,
@@ -251,7 +239,6 @@ func snippets(node Node, route routes.Route, examples api.Examples) ([]reference
 	return append(all, referenceSnippet{"mcp", "MCP", call}), err
 }
 
-// indented returns a value as JSON for people.
 func indented(value any) (string, error) {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)

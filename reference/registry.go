@@ -14,7 +14,6 @@ import (
 	"pnyx/reference/openapi"
 )
 
-// registrySchema is the schema of an entry of the MCP Registry.
 const registrySchema = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
 
 // exampleURL is the address in documents that need one, where the API's address is not known.

@@ -26,7 +26,6 @@ func routePages(node Node) []api.Document {
 	return pages
 }
 
-// pathOfPage returns the path of the page of a route.
 func pathOfPage(route routes.Route) string { return api.PathDocs + "/" + route.ID + ".md" }
 
 func routePage(node Node, route routes.Route, examples api.Examples) ([]byte, error) {

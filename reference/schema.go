@@ -17,7 +17,6 @@ import (
 	"pnyx/reference/openapi"
 )
 
-// exampleTime is the time in examples.
 const exampleTime = "2026-01-31T12:00:00.000Z"
 
 // Patterns of texts. A decimal has no exponent, sign or superfluous zeros, so that
@@ -37,8 +36,7 @@ const (
 //go:embed descriptions.json
 var descriptionsJSON []byte
 
-// newSchemas returns a collection without schemas, to be filled by addEnvelopes and
-// envelopeSchema.
+// newSchemas returns a collection without schemas, to be filled by addEnvelopes and envelopeSchema.
 func newSchemas() (*openapi.Schemas, error) {
 	options := openapi.Options{Scalars: scalars(), Enums: enums(), Names: names(), Contents: map[string]reflect.Type{
 		"Intelligence.dossier": reflect.TypeFor[*governance.Dossier](), "Intelligence.sourceRefs": reflect.TypeFor[[]governance.DossierSource](),

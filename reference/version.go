@@ -26,7 +26,6 @@ func CheckVersion(before, after []byte) error {
 	return nil
 }
 
-// versionOf returns info.version.
 func versionOf(document map[string]any) any {
 	info, _ := document["info"].(map[string]any)
 	return info["version"]

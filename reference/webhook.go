@@ -14,8 +14,7 @@ import (
 type webhook struct {
 	// Name is what documents call the webhook, and Title what people do.
 	Name, Title string
-	// Summary says when it is sent.
-	Summary string
+	Summary     string
 	// Types are the types of its messages, of which Example is one.
 	Types   []string
 	Example string
@@ -52,7 +51,6 @@ func prefixed(prefix string, names []string) []string {
 	return all
 }
 
-// webhookHeaders are the headers of each message, as in Standard Webhooks.
 func webhookHeaders() []*openapi.Parameter {
 	text := &openapi.Schema{Type: "string"}
 	return []*openapi.Parameter{
@@ -72,13 +70,11 @@ func webhookHeaders() []*openapi.Parameter {
 	}
 }
 
-// webhookTag groups the webhooks.
 func webhookTag() openapi.Tag {
 	return openapi.Tag{Name: "Webhooks", Description: "Events and signals, sent to a partner's server as they appear: at least once, signed as in " +
 		"Standard Webhooks, in order for each proposal, and again for five days while the receiver fails. The operator adds the endpoint."}
 }
 
-// describeWebhooks describes the messages that receivers get.
 func describeWebhooks(schemas *openapi.Schemas) (items openapi.Members[*openapi.PathItem]) {
 	for _, hook := range webhooks() {
 		operation := &openapi.Operation{
@@ -131,7 +127,6 @@ func endpointSchema() *openapi.Schema {
 	}
 }
 
-// exampleMessage returns the body of a message.
 func exampleMessage(schemas *openapi.Schemas, hook webhook) any {
 	var data any = openapi.Object("endpointId", "wh_4f2c81d09ab3e675")
 	if hook.Row != nil {

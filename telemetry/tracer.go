@@ -9,8 +9,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Tracer creates spans. A nil Tracer creates none, at no cost. It is safe for concurrent
-// use.
+// Tracer creates spans. A nil Tracer creates none, at no cost. It is safe for concurrent use.
 type Tracer struct {
 	tracer   trace.Tracer
 	wire     propagation.TraceContext

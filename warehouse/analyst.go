@@ -27,8 +27,7 @@ const (
 	maxRights = 256 << 10
 	// answerBuffer is how much of an answer is read at once, in bytes.
 	answerBuffer = 64 << 10
-	// analystGrace is how much longer than AnalystOptions.Timeout an answer may take to
-	// begin.
+	// analystGrace is how much longer than AnalystOptions.Timeout an answer may take to begin.
 	analystGrace = 30 * time.Second
 )
 
@@ -58,11 +57,10 @@ type Analyst struct {
 	changeable []string
 }
 
-// NewAnalyst connects to a server, and reads what the user may do there. A user with more
-// rights than to read asks with readonly = 1 and the limits of o, so that no query changes a
-// setting; for one with readonly = 1 the limits and changeable settings of its profile hold.
-// A user who may change any setting and cannot give that up is refused: by settings, queries
-// read and write files.
+// NewAnalyst connects to a server, and reads what the user may do there. A user with more rights
+// than to read asks with readonly = 1 and the limits of o, so that no query changes a setting; for
+// one with readonly = 1 the limits and changeable settings of its profile hold. A user who may
+// change any setting and cannot give that up is refused: by settings, queries read and write files.
 func NewAnalyst(ctx context.Context, o AnalystOptions) (*Analyst, error) {
 	endpoint, err := url.Parse(o.URL)
 	if err != nil {

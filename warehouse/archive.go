@@ -37,7 +37,6 @@ type Archive struct {
 
 // TableContent describes the rows of a table.
 type TableContent struct {
-	// Name is the name of the table.
 	Name string `json:"name" ch:"name"`
 	// Rows is the number of rows, replaced ones included.
 	Rows uint64 `json:"rows" ch:"rows"`
@@ -48,14 +47,12 @@ type TableContent struct {
 // Location is where a shard's part of a backup is: a folder of the server's machine or, with
 // a URL, a prefix of an S3 bucket.
 type Location struct {
-	// Path is the folder.
 	Path string
 	// URL is the address of the prefix; KeyID and Secret are the key that opens it.
 	URL, KeyID, Secret string
 }
 
-// sql returns the location as BACKUP and RESTORE name it. The server masks the secret in
-// its logs.
+// sql returns the location as BACKUP and RESTORE name it. The server masks the secret in its logs.
 func (l Location) sql() string {
 	if l.URL == "" {
 		return "File(" + quoteLiteral(l.Path) + ")"
@@ -240,8 +237,7 @@ func (a *Archive) Backup(ctx context.Context, shard int, to Location, base *Loca
 	return a.await(ctx, shard, sql, func(ctx context.Context, _, _ uint64) { progress(ctx) })
 }
 
-// Adopt makes a restored database of one shard the warehouse's, in place of the one
-// that is there.
+// Adopt makes a restored database of one shard the warehouse's, in place of the one that is there.
 func (a *Archive) Adopt(ctx context.Context, shard int, database string) error {
 	err := a.run(ctx, shard,
 		"DROP DATABASE IF EXISTS "+QuoteIdentifier(a.Database())+" SYNC",
@@ -333,8 +329,7 @@ func explainArchive(err error) error {
 	return err
 }
 
-// quoteLiteral returns text as a string literal of SQL: BACKUP and RESTORE accept no bound
-// values.
+// quoteLiteral returns text as a string literal of SQL: BACKUP and RESTORE accept no bound values.
 func quoteLiteral(text string) string {
 	return "'" + strings.NewReplacer("\\", "\\\\", "'", "\\'").Replace(text) + "'"
 }

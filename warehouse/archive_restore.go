@@ -32,8 +32,7 @@ var ErrDefinition = errors.New("the tables of the backup are not those that migr
 
 // Restored is what is restored of one shard of a backup.
 type Restored struct {
-	// Database is the name of the database in the backup, and Tables are its tables, in
-	// order.
+	// Database is the name of the database in the backup, and Tables are its tables, in order.
 	Database string
 	Tables   []string
 	// Schema is the number of the last migration that had changed them.
@@ -160,7 +159,6 @@ func (a *Archive) tableStatements(r Restored) (found []statement, err error) {
 	return found, nil
 }
 
-// schemaOf returns the number of the migration that has a statement.
 func schemaOf(s statement) (number int) {
 	if _, err := fmt.Sscanf(s.file, "migrations/%d_", &number); err != nil {
 		return earlierSchema

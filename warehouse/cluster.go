@@ -19,8 +19,7 @@ const localSuffix = "_local"
 // stores none and rejects such a statement.
 var storageClause = regexp.MustCompile(`\s(PROJECTION|INDEX|SETTING)\s`)
 
-// tableName matches each table that a copy writes to or reads from. A shard copies its
-// own rows.
+// tableName matches each table that a copy writes to or reads from. A shard copies its own rows.
 var tableName = regexp.MustCompile(`\b(INTO|FROM) \w+`)
 
 // shardStatements returns the statements that a node of the cluster runs for s: one for

@@ -33,11 +33,9 @@ const (
 	errorServer      errorClass = "server" // every other error that the server states
 )
 
-// memoryCode is the error code MEMORY_LIMIT_EXCEEDED.
-const memoryCode = 241
-
 // errorClassOf returns the class of an error; empty for none. A canceled context is no error.
 func errorClassOf(err error) errorClass {
+	const memoryCode = 241 // the error code MEMORY_LIMIT_EXCEEDED
 	var exception *clickhouse.Exception
 	switch {
 	case err == nil, errors.Is(err, context.Canceled):
@@ -101,8 +99,7 @@ type runningStatement struct {
 	endTurn func()
 }
 
-// begin starts a statement. The trace has its text, which contains no values: they are
-// bound.
+// begin starts a statement. The trace has its text, which contains no values: they are bound.
 func (m *statementMetrics) begin(ctx context.Context, op operation, sql string) (context.Context, runningStatement) {
 	s := runningStatement{measure: m, operation: op, began: time.Now()}
 	if m == nil || m.tracer == nil {

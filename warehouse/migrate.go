@@ -98,7 +98,6 @@ func (w *Warehouse) migrate(ctx context.Context, toMigrate func(schemaState) boo
 
 // appliedSchema is a row of schema_migrations.
 type appliedSchema struct {
-	// Fingerprint is the fingerprint of all statements.
 	Fingerprint string
 	// Number is SchemaVersion, and Oldest is oldestSchema, of the version that ran them.
 	Number, Oldest uint32
@@ -141,7 +140,6 @@ const (
 	// schemaMissing is no schema, or an earlier version's, which may have come back after
 	// this one and replaced views.
 	schemaMissing schemaState = iota
-	// schemaCurrent is the schema of this version.
 	schemaCurrent
 	// schemaLater is the schema of a later version, with which this version works.
 	schemaLater
@@ -267,9 +265,8 @@ func migrations(files fs.FS) ([]statement, error) {
 	return statements, nil
 }
 
-// parseStatement removes the comments of a statement and reads two of them: the sharding
-// key from "-- shard by: <expression>", and the table that a copy reads from
-// "-- where exists: <table>".
+// parseStatement removes the comments of a statement and reads two of them: the sharding key from
+// "-- shard by: <expression>", and the table that a copy reads from "-- where exists: <table>".
 func parseStatement(file, part string) statement {
 	s := statement{file: file}
 	var code []string

@@ -296,8 +296,7 @@ func ExternalTable[T any](
 // TextColumn is a String column of an external table.
 func TextColumn(name string) func(*ext.Table) error { return ext.Column(name, "String") }
 
-// QueryWith runs a query over one external table. It passes an error of making the table
-// on.
+// QueryWith runs a query over one external table. It passes an error of making the table on.
 func (w *Warehouse) QueryWith(
 	ctx context.Context, table *ext.Table, err error, sql string, args ...any,
 ) (driver.Rows, error) {

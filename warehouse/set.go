@@ -8,9 +8,6 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// setConcurrency is how many statements of one set run at a time.
-const setConcurrency = 2
-
 // Set lets several goroutines read with shared statements, because planning is most of
 // what a small statement costs. Its members read as they would alone, with a context of
 // With. Reads of one shape wait until every member waits or has left; then one statement
@@ -27,6 +24,7 @@ type Set struct {
 
 // NewSet returns a set with so many members. Each must call Leave in the end.
 func NewSet(members int) *Set {
+	const setConcurrency = 2 // how many statements of one set run at a time
 	return &Set{
 		slots: make(chan struct{}, setConcurrency), running: members, waiting: map[string]interface{ run() }{},
 	}

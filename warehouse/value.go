@@ -64,8 +64,7 @@ func BoolNumber(b bool) uint8 {
 	return 0
 }
 
-// unknownTime represents an unknown time in sorted_ballots. It is earlier than every
-// known time.
+// unknownTime represents an unknown time in sorted_ballots. It is earlier than every known time.
 var unknownTime = time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC) //nolint:gochecknoglobals // a constant that Go cannot write as one
 
 // UnknownTimeSQL is unknownTime in SQL, where BindUnknownTime is among the parameters.

@@ -45,14 +45,12 @@ const maxSendBufferBytes = 1 << 20
 // for a connection of another.
 const maxConnections = 16
 
-// ErrUnreachable reports that no server answers at the address, or that the connection
-// failed.
+// ErrUnreachable reports that no server answers at the address, or that the connection failed.
 var ErrUnreachable = errors.New("clickhouse is unreachable")
 
 //go:embed sql
 var sqlFiles embed.FS
 
-// sqlText returns the text of sql/<name>.sql.
 func sqlText(name string) string { return SQLText(sqlFiles, name) }
 
 // SQLText returns the text of sql/<name>.sql among files. It panics unless the file exists, which a
@@ -70,14 +68,11 @@ type Options struct {
 	// URL is the address of ClickHouse with user, password and database: clickhouse:// or
 	// tcp:// for the native protocol, http:// or https:// for HTTP.
 	URL string
-	// Cluster is the name of the cluster whose shards have the tables; empty for a single
-	// server.
+	// Cluster is the name of the cluster whose shards have the tables; empty for a single server.
 	Cluster string
-	// QueryTimeout bounds the duration of every query; zero leaves the bound of the
-	// server.
+	// QueryTimeout bounds the duration of every query; zero leaves the bound of the server.
 	QueryTimeout time.Duration
-	// MaxMemory bounds the memory of every query, in bytes; zero leaves the bound of the
-	// server.
+	// MaxMemory bounds the memory of every query, in bytes; zero leaves the bound of the server.
 	MaxMemory uint64
 	// MaxRows bounds the rows that a query reads; zero leaves the bound of the server.
 	MaxRows uint64
@@ -173,8 +168,7 @@ func (w *Warehouse) Now(ctx context.Context) (time.Time, error) {
 	return FindValue[time.Time](ctx, w, "read the clock of the server", "SELECT now64(6, 'UTC')")
 }
 
-// LastRevision returns the latest revision at which a proposal or topic was published; 0 for
-// none.
+// LastRevision returns the latest revision at which a proposal or topic was published; 0 for none.
 func (w *Warehouse) LastRevision(ctx context.Context) (uint64, error) {
 	const sql = "SELECT max(revision) FROM (SELECT revision FROM proposal_states UNION ALL SELECT revision FROM topic_states)"
 	return FindValue[uint64](ctx, w, "read the last revision", sql)

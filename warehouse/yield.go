@@ -97,7 +97,6 @@ func (t *turns) yield(ctx context.Context) (threads int, end func()) {
 	})
 }
 
-// take takes a place, and reports whether it was free in time.
 func take(ctx context.Context, place chan<- struct{}, most time.Duration) bool {
 	select {
 	case place <- struct{}{}:

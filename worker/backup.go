@@ -13,9 +13,6 @@ import (
 	"pnyx/warehouse/records"
 )
 
-// backupInterval is the time between two looks for a new backup.
-const backupInterval = 5 * time.Minute
-
 // backupWatch exports when the warehouse was last backed up.
 type backupWatch struct {
 	warehouse *warehouse.Warehouse
@@ -42,6 +39,7 @@ func newBackupWatch(o Options) *backupWatch {
 
 // run exports until ctx ends.
 func (b *backupWatch) run(ctx context.Context) {
+	const backupInterval = 5 * time.Minute // the time between two looks for a new backup
 	for ctx.Err() == nil {
 		at, err := records.LastBackup(ctx, b.warehouse, records.BackupMade)
 		switch {

@@ -20,10 +20,6 @@ import (
 	"pnyx/worker/webhook"
 )
 
-// sweepInterval is the time between two checks whether values of an earlier cache
-// format are to be deleted.
-const sweepInterval = time.Minute
-
 // releaseTimeout bounds the release of the lease at the end.
 const releaseTimeout = time.Second
 
@@ -122,20 +118,17 @@ func (l *Leader) lead(ctx context.Context) error {
 	err := l.publisher.Run(ctx)
 	cancel(err)
 	concurrent.Wait()
-	// Released even at shutdown, so that the next worker need not wait for the lease to
-	// expire.
+	// Released even at shutdown, so that the next worker need not wait for the lease to expire.
 	release, stop := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer stop()
 	return errors.Join(context.Cause(ctx), l.lease.Release(release))
 }
 
-// settleTerms is how often Settle leads: a busy machine may renew a lease too late.
-const settleTerms = 3
-
 // Settle leads until everything in the warehouse is published and in the feed, where no
 // worker runs. lagging are the DAOs that keep previous numbers, because their records
 // contradict each other. What is cut off is completed by the next worker, or call.
 func (l *Leader) Settle(ctx context.Context) (lagging []string, err error) {
+	const settleTerms = 3 // how often Settle leads: a busy machine may renew a lease too late
 	for range settleTerms {
 		lagging, err = l.settleTerm(ctx)
 		if !errors.Is(err, cache.ErrNotLeader) && !errors.Is(err, cache.ErrUnavailable) || ctx.Err() != nil {
@@ -178,6 +171,7 @@ func (l *Leader) settleTerm(ctx context.Context) (lagging []string, err error) {
 // deletePreviousFormat deletes what a version with an earlier cache format has left in Redis,
 // once its API nodes had the time to be replaced.
 func (l *Leader) deletePreviousFormat(ctx context.Context) {
+	const sweepInterval = time.Minute // the time between two checks whether values of an earlier cache format are to be deleted
 	for ctx.Err() == nil {
 		if err := l.Store.DeletePreviousFormat(ctx); err != nil && ctx.Err() == nil {
 			l.Logger.LogAttrs(ctx, slog.LevelWarn, "values of the previous cache format not deleted, retrying",

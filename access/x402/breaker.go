@@ -21,9 +21,6 @@ const (
 	maxBusyWait     = 30 * time.Second
 )
 
-// errOpen means that the last calls failed, and that no call is made for a while.
-var errOpen = errors.New("the circuit breaker is open")
-
 type busyError struct {
 	// wait is the time until it may be called again.
 	wait time.Duration
@@ -86,7 +83,7 @@ func (b *breaker) check() error {
 		return fmt.Errorf("%w: %w", errNotSent, &busyError{wait})
 	}
 	if !b.openUntil.IsZero() && (b.trying || now.Before(b.openUntil)) {
-		return fmt.Errorf("%w: %w", errNotSent, errOpen)
+		return fmt.Errorf("%w: the circuit breaker is open", errNotSent)
 	}
 	return nil
 }

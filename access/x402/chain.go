@@ -60,14 +60,12 @@ func newChain(address string) *chain {
 type log struct {
 	// Address is the contract that emitted the event.
 	Address string `json:"address"`
-	// Topics are the kind of the event and its indexed values, as 0x and 64 hexadecimal
-	// digits.
+	// Topics are the kind of the event and its indexed values, as 0x and 64 hexadecimal digits.
 	Topics []string `json:"topics"`
 	// Data holds the other values of the event, in hexadecimal digits after 0x.
 	Data string `json:"data"`
 	// LogIndex is the place of the event in its block, a hexadecimal number from 0x0 on.
-	LogIndex string `json:"logIndex"`
-	// Transaction is the hash of the transaction that the event belongs to.
+	LogIndex    string `json:"logIndex"`
 	Transaction string `json:"transactionHash"`
 }
 

@@ -16,7 +16,6 @@ import (
 
 // Response is the HTTP response that a payment is for.
 type Response struct {
-	// Header holds the values of headers by name.
 	Header map[string]string `msgpack:"h"`
 	// Body is the content; it may be empty.
 	Body []byte `msgpack:"b"`
@@ -64,8 +63,7 @@ type receipt struct {
 	ErrorReason string `json:"errorReason,omitempty"`
 	// Payer is the address that pays, in lower case.
 	Payer string `json:"payer"`
-	// Transaction is the hash of the transfer; it is empty when there is none or it is
-	// not known.
+	// Transaction is the hash of the transfer; it is empty when there is none or it is not known.
 	Transaction string `json:"transaction"`
 	// Network is eip155:<chain id>.
 	Network string `json:"network"`
@@ -265,7 +263,6 @@ func (c *Charge) conclude(ctx context.Context, p governance.Payment, e evidence)
 	return pending(e.err)
 }
 
-// refusal returns the error for a settlement that was refused.
 func (c *Charge) refusal(e evidence) error {
 	if c.payment.Reason == reasonUnreachable {
 		return unavailable(e.err)

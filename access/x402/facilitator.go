@@ -21,7 +21,6 @@ import (
 // maxVerdictBytes bounds what a facilitator may answer.
 const maxVerdictBytes = 1 << 20
 
-// transactionForm is the hash of a transaction.
 var transactionForm = regexp.MustCompile(`^0x[0-9a-fA-F]{64}$`)
 
 // Errors of a facilitator.
@@ -30,8 +29,7 @@ var (
 	errNotSent = errors.New("the facilitator was not reached")
 	// errNoAnswer is a request without a usable answer: the payment may have been charged.
 	errNoAnswer = errors.New("the facilitator gave no answer")
-	// errBroken is a connection that failed.
-	errBroken = errors.New("the connection failed")
+	errBroken   = errors.New("the connection failed")
 )
 
 // facilitator checks payments and submits them to the chain.
@@ -81,9 +79,8 @@ func (f *facilitator) verify(ctx context.Context, p governance.Payment, vouched 
 	return reply, err
 }
 
-// settle requests that a payment be charged. It repeats the request once, only when the
-// facilitator reports that the transfer is in progress. The facilitator has verified
-// the payment before.
+// settle requests that a payment be charged. It repeats the request once, only when the facilitator
+// reports that the transfer is in progress. The facilitator has verified the payment before.
 func (f *facilitator) settle(ctx context.Context, p governance.Payment) (verdict, error) {
 	ctx, cancel := context.WithTimeout(ctx, f.settleTimeout)
 	defer cancel()
@@ -136,7 +133,6 @@ func (f *facilitator) post(
 	return reply, nil
 }
 
-// errUnusable is an answer that contains no verdict.
 var errUnusable = errors.New("no verdict in the answer")
 
 // readVerified parses an answer to verify. A refusal counts with any HTTP status, an
@@ -152,8 +148,7 @@ func readVerified(answered []byte, good bool) (verdict, error) {
 	return verdict{yes: *reply.IsValid, reason: bounded(reply.InvalidReason, "unexpected_verify_error")}, nil
 }
 
-// readSettled parses an answer to settle. A success without the hash of a transaction is
-// unusable.
+// readSettled parses an answer to settle. A success without the hash of a transaction is unusable.
 func readSettled(answered []byte, good bool) (verdict, error) {
 	var reply struct {
 		Success     *bool  `json:"success"`

@@ -18,9 +18,7 @@ import (
 
 // Options configures a Gate.
 type Options struct {
-	// Terms are what payments are accepted for.
 	Terms Terms
-	// Store holds the payments.
 	Store *accounts.Store
 	// FacilitatorURL is the facilitator that verifies and submits payments.
 	FacilitatorURL string
@@ -110,7 +108,6 @@ func (g *Gate) require(r Request, reason string) *RefusedError {
 	return &RefusedError{Kind: Required, Reason: reason, Message: messageOf(reason), Challenge: &challenge}
 }
 
-// mismatch returns the refusal of a payment that does not fit the terms.
 func (g *Gate) mismatch(r Request, p Payment) *RefusedError {
 	refusal := g.require(r, p.mismatch)
 	if p.mismatch == reasonNoMatch {
@@ -137,9 +134,8 @@ func (g *Gate) Read(r Request, header string) (Payment, error) {
 	return p, nil
 }
 
-// Begin claims and verifies the payment of a request, before its response is built. The
-// error is a RefusedError, except for internal errors. The caller must end the Charge with
-// Settle or Release.
+// Begin claims and verifies the payment of a request, before its response is built. The error is a
+// RefusedError, except for internal errors. The caller must end the Charge with Settle or Release.
 func (g *Gate) Begin(ctx context.Context, r Request, p Payment) (*Charge, error) {
 	_, offered := g.prices.offer(r)
 	c := &Charge{

@@ -38,16 +38,14 @@ type authorization struct {
 // exactPayload is what the scheme adds to a payment.
 type exactPayload struct {
 	// Signature signs the authorization: 0x and at least 130 hexadecimal digits.
-	Signature string `json:"signature"`
-	// Authorization is the message that is signed.
+	Signature     string        `json:"signature"`
 	Authorization authorization `json:"authorization"`
 }
 
 // Payment is a payment as it was sent, and what is known of it without a request.
 type Payment struct {
-	accepted map[string]any
-	payload  exactPayload
-	// fingerprint is the hash of the header.
+	accepted    map[string]any
+	payload     exactPayload
 	fingerprint string
 	// mismatch is why the payment does not fit the present terms; empty if it does. differing are the
 	// fields in which the accepted terms are not these.
@@ -69,8 +67,7 @@ type envelope struct {
 	X402Version int `json:"x402Version"`
 	// Accepted holds the terms that the payer accepts, an object.
 	Accepted json.RawMessage `json:"accepted"`
-	// Payload is the signed authorization.
-	Payload exactPayload `json:"payload"`
+	Payload  exactPayload    `json:"payload"`
 }
 
 var (
@@ -144,7 +141,6 @@ const (
 	clockSlack = 10 * time.Minute
 )
 
-// match sets why the payment does not match the terms, if it does not.
 func (p *Payment) match(r Requirements, now time.Time) {
 	auth := p.payload.Authorization
 	p.differing = differing(p.accepted, r)

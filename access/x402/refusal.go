@@ -29,8 +29,7 @@ type RefusedError struct {
 	// Kind says what the caller should do.
 	Kind Kind
 	// Reason is the error code of the protocol; empty where it has none.
-	Reason string
-	// Message tells the caller what to do.
+	Reason  string
 	Message string
 	// Challenge holds the terms where the kind is Required; nil otherwise.
 	Challenge *Challenge
@@ -106,7 +105,6 @@ func unavailable(cause error) *RefusedError {
 	}
 }
 
-// messageOf returns the message for a reason, with what the caller should do.
 func messageOf(reason string) string {
 	if isUsed(reason) {
 		reason = reasonUsed

@@ -121,7 +121,6 @@ func refused(p governance.Payment, reason string) governance.Payment {
 // itself: "authorization is used or canceled".
 var usedForm = regexp.MustCompile(`(?i)(nonce|authorization).*[^a-z]used|^duplicate_settlement$`)
 
-// isUsed reports whether a reason means that the nonce is used.
 func isUsed(reason string) bool { return usedForm.MatchString(reason) }
 
 // nextCheck returns when an unresolved settlement is checked next. The interval doubles

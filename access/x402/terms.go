@@ -18,12 +18,9 @@ import (
 
 // Terms are the prices, and the token and address that payments are accepted in.
 type Terms struct {
-	// Token is the token that payments are made in.
 	Token Token
-	// PayTo is the address of the payee.
 	PayTo string
-	// Prices holds the price of each paid route by its id, a decimal number of the
-	// token.
+	// Prices holds the price of each paid route by its id, a decimal number of the token.
 	Prices map[string]string
 	// Window is how long a new authorization should be valid.
 	Window time.Duration
@@ -44,7 +41,6 @@ type Requirements struct {
 	Amount string `json:"amount"`
 	// Asset is the address of the token's contract.
 	Asset string `json:"asset"`
-	// PayTo is the address of the payee.
 	PayTo string `json:"payTo"`
 	// MaxTimeoutSeconds is how long a new authorization should be valid, in seconds.
 	MaxTimeoutSeconds int `json:"maxTimeoutSeconds"`
@@ -63,11 +59,9 @@ type Domain struct {
 // Resource is what is paid for.
 type Resource struct {
 	// URL is the public address of the request without its query, or mcp://tool/ and a name.
-	URL string `json:"url"`
-	// Description says what the route is for.
+	URL         string `json:"url"`
 	Description string `json:"description"`
-	// MIMEType is the media type of the response.
-	MIMEType string `json:"mimeType"`
+	MIMEType    string `json:"mimeType"`
 }
 
 // Challenge asks for a payment.
@@ -75,8 +69,7 @@ type Challenge struct {
 	// X402Version is the version of the protocol, always 2.
 	X402Version int `json:"x402Version"`
 	// Error is the error code: why a payment is required.
-	Error string `json:"error"`
-	// Resource is what the payment is for.
+	Error    string   `json:"error"`
 	Resource Resource `json:"resource"`
 	// Accepts lists the ways to pay; there is always one.
 	Accepts []Requirements `json:"accepts"`
@@ -89,8 +82,7 @@ func (c Challenge) Header() string {
 	return encodeHeader(c)
 }
 
-// encodeHeader returns the base64 of the JSON of a value. It panics if the value has no
-// JSON.
+// encodeHeader returns the base64 of the JSON of a value. It panics if the value has no JSON.
 func encodeHeader(value any) string {
 	text, err := governance.JSON(value)
 	if err != nil {

@@ -33,7 +33,6 @@ func knownTokens() []Token {
 	}
 }
 
-// check returns the problems with a token, each with the name of its setting.
 func (t Token) check() error {
 	var problems []error
 	if err := checkAddress(t.Asset); err != nil {
@@ -63,7 +62,6 @@ func (t Token) checkKnown() error {
 	return nil
 }
 
-// units returns a price in the token's smallest units.
 func (t Token) units(price string) (string, error) {
 	amount, err := decimal.NewFromString(price)
 	if err != nil {

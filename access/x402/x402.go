@@ -14,7 +14,6 @@ package x402
 
 const version = 2
 
-// scheme is the payment scheme that is offered.
 const scheme = "exact"
 
 // The headers of the protocol.

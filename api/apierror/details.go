@@ -32,7 +32,6 @@ type LengthDetails struct {
 
 // HeaderDetails is error.details of UNAUTHORIZED, and of a malformed payment.
 type HeaderDetails struct {
-	// Header is the request header in question.
 	Header string `json:"header"`
 	// Reason is the x402 error code; empty for tokens.
 	Reason string `json:"reason,omitempty"`
@@ -40,33 +39,26 @@ type HeaderDetails struct {
 
 // PaymentDetails is error.details of PAYMENT_REQUIRED: what opens the route.
 type PaymentDetails struct {
-	// Header is the request header of tokens.
 	Header string `json:"header"`
 	// Payment is what to pay; nil where no payments are taken.
 	Payment *PaymentTerms `json:"payment,omitempty"`
 	// Reason is the x402 error code; empty where no payments are taken.
-	Reason string `json:"reason,omitempty"`
-	// RouteID is the route.
+	Reason  string `json:"reason,omitempty"`
 	RouteID string `json:"routeId"`
 	// Scope is the narrowest scope of a token that opens it.
-	Scope access.Scope `json:"scope"`
-	// Tier is the tier of the route.
-	Tier governance.Tier `json:"tier"`
+	Scope access.Scope    `json:"scope"`
+	Tier  governance.Tier `json:"tier"`
 }
 
 // PaymentTerms are the terms of x402, which the PAYMENT-REQUIRED header has as well.
 type PaymentTerms struct {
 	// Accepts lists the ways to pay.
-	Accepts []x402.Requirements `json:"accepts"`
-	// Header is the request header of payments.
-	Header string `json:"header"`
-	// Resource is what is paid for.
-	Resource x402.Resource `json:"resource"`
-	// X402Version is the version of the protocol.
-	X402Version int `json:"x402Version"`
+	Accepts     []x402.Requirements `json:"accepts"`
+	Header      string              `json:"header"`
+	Resource    x402.Resource       `json:"resource"`
+	X402Version int                 `json:"x402Version"`
 }
 
-// expiryDetails is error.details of CURSOR_EXPIRED.
 type expiryDetails struct {
 	// Since is the time from which on all changes are kept.
 	Since governance.Timestamp `json:"since"`
@@ -82,9 +74,8 @@ type ReasonDetails struct {
 // ScopeDetails is error.details of FORBIDDEN.
 type ScopeDetails struct {
 	// ScopeNeeded is the narrowest scope that opens the route.
-	ScopeNeeded access.Scope `json:"scopeNeeded"`
-	// Scopes are the token's scopes.
-	Scopes []access.Scope `json:"scopes"`
+	ScopeNeeded access.Scope   `json:"scopeNeeded"`
+	Scopes      []access.Scope `json:"scopes"`
 }
 
 // SubjectDetails is error.details of NOT_FOUND for an id: the parameter, and the id.
@@ -92,15 +83,12 @@ type SubjectDetails map[string]string
 
 // PathDetails is error.details of NOT_FOUND for a path.
 type PathDetails struct {
-	// Described is where all paths are described.
 	Described string `json:"described"`
 	// Nearest is the most similar path; empty where none is similar.
 	Nearest string `json:"nearest,omitempty"`
-	// Path is the path of the request.
-	Path string `json:"path"`
+	Path    string `json:"path"`
 }
 
-// methodDetails is error.details of METHOD_NOT_ALLOWED.
 type methodDetails struct {
 	// Allowed lists the methods of the path.
 	Allowed []string `json:"allowed"`
@@ -108,7 +96,6 @@ type methodDetails struct {
 
 // ExportDetails is error.details of EXPORT_GONE.
 type ExportDetails struct {
-	// Manifest is the path of the manifest.
 	Manifest string `json:"manifest"`
 }
 
@@ -133,9 +120,8 @@ type QuotaDetails struct {
 	// Bucket is "month".
 	Bucket string `json:"bucket"`
 	// Limit is how many answers the plan has a month.
-	Limit int64 `json:"limit"`
-	// Plan is the caller's plan.
-	Plan string `json:"plan"`
+	Limit int64  `json:"limit"`
+	Plan  string `json:"plan"`
 	// Remaining is zero.
 	Remaining int `json:"remaining"`
 	// ResetAt is when the next month begins.

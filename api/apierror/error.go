@@ -17,23 +17,16 @@ import (
 // unavailableRetry is the Retry-After of 503 where no better value is known.
 const unavailableRetry = 2 * time.Second
 
-// internalMessage is the message of every INTERNAL error.
-const internalMessage = "something went wrong on our side"
-
 // Error is an error with everything that is sent to the caller.
 type Error struct {
-	// Status is the HTTP status.
-	Status int
-	// Code is error.code.
-	Code Code
-	// Message is error.message.
+	Status  int
+	Code    Code
 	Message string
 	// Details is error.details, which encodes to a JSON object; nil for an empty one.
 	Details any
 	// RetryAfter is sent as the Retry-After header, in whole seconds; zero for none.
 	RetryAfter time.Duration
-	// Headers are further headers of the answer, by name.
-	Headers map[string]string
+	Headers    map[string]string
 	// Cause is logged and never sent; nil for none.
 	Cause error
 }
@@ -116,7 +109,6 @@ func NotFound(parameter, id string) *Error {
 	}
 }
 
-// subjectOf returns the noun for what a parameter identifies.
 func subjectOf(parameter string) string {
 	switch parameter {
 	case "daoId":
@@ -173,7 +165,7 @@ func Unavailable(cause error) *Error {
 // Internal is the error of a fault of the service.
 func Internal(cause error) *Error {
 	return &Error{
-		Status: http.StatusInternalServerError, Code: CodeInternal, Message: internalMessage, Cause: cause,
+		Status: http.StatusInternalServerError, Code: CodeInternal, Message: "something went wrong on our side", Cause: cause,
 	}
 }
 

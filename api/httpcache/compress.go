@@ -25,9 +25,6 @@ const compressWindow = 128 << 10
 // Gzip is the encoding that a node prefers among those that a caller accepts equally.
 const Gzip = "gzip"
 
-// brotliLevel takes about as long as the fastest levels of gzip and zstd.
-const brotliLevel = 1
-
 // encoder compresses bodies, one at a time.
 type encoder interface {
 	io.WriteCloser
@@ -42,6 +39,7 @@ type Compressor struct {
 // NewCompressor returns a compressor that uses the fastest level of each encoding. The
 // constructors of encoders fail for invalid options only.
 func NewCompressor() *Compressor {
+	const brotliLevel = 1 // takes about as long as the fastest levels of gzip and zstd
 	return &Compressor{encoders: map[string]*sync.Pool{
 		Gzip: {New: func() any {
 			e, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed)

@@ -22,19 +22,15 @@ type Packed struct {
 	tailText []byte
 }
 
-// gzipHeader begins a gzip file without a name and a time, compressed for speed.
-const gzipHeader = "\x1f\x8b\x08\x00\x00\x00\x00\x00\x04\xff"
-
 // flaters are compressors in use before.
-//
-//nolint:gochecknoglobals // a pool is a cache of memory
-var flaters = sync.Pool{New: func() any {
+var flaters = sync.Pool{New: func() any { //nolint:gochecknoglobals // a pool is a cache of memory
 	w, _ := flate.NewWriter(nil, flate.BestSpeed) // it fails for an unknown level
 	return w
 }}
 
 // Pack compresses the texts before and after what differs between requests.
 func Pack(text, tailText []byte) (*Packed, error) {
+	const gzipHeader = "\x1f\x8b\x08\x00\x00\x00\x00\x00\x04\xff" // begins a gzip file without a name and a time, compressed for speed
 	w, _ := flaters.Get().(*flate.Writer)
 	defer flaters.Put(w)
 	var head, tail bytes.Buffer
@@ -57,12 +53,10 @@ func Pack(text, tailText []byte) (*Packed, error) {
 	return &Packed{head.Bytes(), tail.Bytes(), crc32.ChecksumIEEE(text), len(text), tailText}, nil
 }
 
-// storedHeaderBytes is what precedes the text of a block of deflate that is not compressed.
-const storedHeaderBytes = 5
-
 // AppendRest appends what follows head in the file for a request; appendMeta appends what differs
 // between requests, at most 64 KiB.
 func (p *Packed) AppendRest(file []byte, appendMeta func([]byte) []byte) []byte {
+	const storedHeaderBytes = 5                             // what precedes the text of a block of deflate that is not compressed
 	file = append(file, make([]byte, storedHeaderBytes)...) // its kind, and its length twice
 	begin := len(file)
 	file = appendMeta(file)

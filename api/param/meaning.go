@@ -10,9 +10,7 @@ import (
 
 // meantParameters are names that callers know from other APIs, with the parameters that they
 // stand for; the first that a route has counts.
-//
-//nolint:gochecknoglobals // a constant that Go cannot write as one
-var meantParameters = map[string][]string{
+var meantParameters = map[string][]string{ //nolint:gochecknoglobals // a constant that Go cannot write as one
 	"status": {"lifecycleStatus"}, "state": {"lifecycleStatus"}, "phase": {"lifecycleStatus"}, "lifecycle": {"lifecycleStatus"},
 	"isactive": {"lifecycleStatus"}, "active": {"lifecycleStatus"},
 	"result": {"outcome"}, "verdict": {"outcome"},
@@ -31,9 +29,7 @@ var meantParameters = map[string][]string{
 }
 
 // meantValues are words that callers know from other APIs, with the values that they stand for.
-//
-//nolint:gochecknoglobals // a constant that Go cannot write as one
-var meantValues = map[string][]string{
+var meantValues = map[string][]string{ //nolint:gochecknoglobals // a constant that Go cannot write as one
 	"open": {"active"}, "live": {"active"}, "ongoing": {"active"}, "voting": {"active"}, "started": {"active"},
 	"ended": {"closed"}, "finished": {"closed"}, "done": {"closed"}, "past": {"closed"}, "completed": {"closed"},
 	"upcoming": {"pending"}, "scheduled": {"pending"}, "future": {"pending"}, "queued": {"pending", "passed"},

@@ -17,8 +17,7 @@ import (
 // MonthLayout is the layout of months in requests and answers.
 const MonthLayout = "2006-01"
 
-// MaxTextBytes is the maximum length of a text parameter. No upstream identifier is
-// longer.
+// MaxTextBytes is the maximum length of a text parameter. No upstream identifier is longer.
 const MaxTextBytes = 512
 
 // MaxCursorBytes bounds a cursor: the cursor of a row with the longest ids is shorter.

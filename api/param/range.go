@@ -8,10 +8,8 @@ import (
 	"pnyx/governance"
 )
 
-// Range is a range of time that two parameters give. An end that is missing or invalid
-// is nil.
+// Range is a range of time that two parameters give. An end that is missing or invalid is nil.
 type Range struct {
-	// fromName and toName are the names of the parameters.
 	fromName, toName string
 	from, to         *governance.Timestamp
 }

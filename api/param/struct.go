@@ -41,7 +41,6 @@ func appendParams(
 	return all, fields
 }
 
-// paramOf describes the parameter of a field.
 func paramOf(name string, field reflect.StructField, embedding reflect.StructTag) Param {
 	kind, set := kindOf(field.Type)
 	param := Param{

@@ -12,13 +12,10 @@ type Answer struct {
 	// File is sent instead of an envelope; nil for none.
 	File *File
 	// View is the view that the data was read from. meta contains its time and readiness.
-	View cache.View
-	// Page is set for lists.
-	Page *Page
-	// Source is where the view was found.
+	View   cache.View
+	Page   *Page
 	Source httpcache.Source
-	// NodeLocal says that the data comes from the node's settings, which no publication
-	// changes.
+	// NodeLocal says that the data comes from the node's settings, which no publication changes.
 	NodeLocal bool
 	// Dated says that the answer changes as time passes, from view.FreshUntil on.
 	Dated bool
@@ -28,8 +25,7 @@ type Answer struct {
 	// Live says that the next request may get more, so that no cache keeps the answer, and
 	// empty that it has no rows and costs nothing.
 	Live, Empty bool
-	// Hint is Meta.Hint.
-	Hint string
+	Hint        string
 }
 
 // File is an answer without an envelope. Its bytes are the same for all callers, and for
@@ -37,7 +33,6 @@ type Answer struct {
 type File struct {
 	cache.File
 
-	// Media is the media type.
 	Media string
 }
 

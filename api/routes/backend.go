@@ -25,9 +25,8 @@ type Backend struct {
 	HeldChanges func(ctx context.Context, after cache.ChangeID, limit int) (cache.ChangeSlice, error)
 	Limiter     *ratelimit.Limiter
 	Prices      Prices
-	// Misses counts the views that were not in Redis.
-	Misses prometheus.Counter
-	Now    func() time.Time
+	Misses      prometheus.Counter
+	Now         func() time.Time
 	// cursors is the cipher of the secret that was last read.
 	cursors atomic.Pointer[cursorCipher]
 }
@@ -40,10 +39,9 @@ func (b *Backend) Revision() uint64 {
 	return 0
 }
 
-// view reads a view and decodes its payload. A missing view means that the subject does
-// not exist, which is the error missing, only if everything is published; otherwise the
-// error is 503. The second read closes the gap in which Redis may have been flushed and
-// filled again.
+// view reads a view and decodes its payload. A missing view means that the subject does not exist,
+// which is the error missing, only if everything is published; otherwise the error is 503. The
+// second read closes the gap in which Redis may have been flushed and filled again.
 func (b *Backend) view(ctx context.Context, key cache.Key, payload any, missing *apierror.Error) (cache.View, error) {
 	v, err := b.Store.View(ctx, key)
 	if errors.Is(err, cache.ErrMiss) {
@@ -86,7 +84,6 @@ func viewOf[Payload, Params any](
 	}
 }
 
-// readPageOf reads a page and its payload into an answer.
 func readPageOf(ctx context.Context, b *Backend, request cache.PageRequest, payload any, missing *apierror.Error) (Answer, error) {
 	view, from, err := b.page(ctx, request, missing)
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"pnyx/governance/query"
 )
 
-// ballotRoutes are about the ballots of a proposal.
 func ballotRoutes() []Route {
 	return []Route{
 		handle(Route{

@@ -54,7 +54,6 @@ type ChangeParams struct {
 	query.Paging[changePosition] `default:"100" max:"500"`
 }
 
-// changePosition is a place in the changes.
 type changePosition struct {
 	// Epoch is the epoch of the log of changes.
 	Epoch uint64 `msgpack:"e"`
@@ -204,7 +203,6 @@ func (p *changePage) selects(change governance.Change) bool {
 		(len(p.params.Kinds) == 0 || slices.Contains(p.params.Kinds, change.Kind))
 }
 
-// changes returns the rows of the page.
 func (p *changePage) changes() []governance.Change {
 	rows := slices.DeleteFunc(slices.Clone(p.kept), func(c governance.Change) bool { return c.Kind == "" })
 	if rows == nil {

@@ -12,7 +12,6 @@ import (
 	"pnyx/governance/query"
 )
 
-// daoRoutes are about DAOs.
 func daoRoutes() []Route {
 	return []Route{
 		handle(Route{
@@ -33,9 +32,7 @@ func daoRoutes() []Route {
 	}
 }
 
-// daoParams are the parameters of routes about one DAO.
 type daoParams struct {
-	// DAOID is the id of the DAO.
 	DAOID string `param:"daoId" in:"path" doc:"The DAO." example:"uniswap"`
 }
 
@@ -77,13 +74,11 @@ func (b *Backend) listDAOs(ctx context.Context, r *Request, q query.DAOs) (Answe
 	return cutPage(r, cursors, q.Limit, listed.Items, q.PositionOf, Answer{View: listed.View, Source: httpcache.SourceRedis})
 }
 
-// daoPageTries is how often a page is read when publications come in between.
-const daoPageTries = 3
-
 // daoPage reads a page of the DAO index as one publication wrote it. It reads again when
 // a publication came in between: after a flush of Redis, the index lacks DAOs until it is
 // complete. When something is published but no index, the warehouse has no DAO.
 func (b *Backend) daoPage(ctx context.Context, q query.DAOs) (cache.DAOIndexPage, error) {
+	const daoPageTries = 3 // how often a page is read when publications come in between
 	before, err := b.Store.PublicationState(ctx)
 	for range daoPageTries {
 		if err != nil {
@@ -101,11 +96,8 @@ func (b *Backend) daoPage(ctx context.Context, q query.DAOs) (cache.DAOIndexPage
 			return listed, failed
 		}
 	}
-	return cache.DAOIndexPage{}, cmp.Or(err, errUnsettled)
+	return cache.DAOIndexPage{}, cmp.Or(err, errors.New("the DAO index changed during every read"))
 }
-
-// errUnsettled reports that a publication came in between at every try.
-var errUnsettled = errors.New("the DAO index changed during every read")
 
 func emptyIndex(published cache.PublicationState) cache.DAOIndexPage {
 	return cache.DAOIndexPage{

@@ -64,7 +64,6 @@ func daoExport(ctx context.Context, b *Backend, q query.DAOExport) (Answer, erro
 	return answer, nil
 }
 
-// daoExportPath is the path of the manifest of a DAO.
 func daoExportPath(daoID string) string {
 	return strings.Replace(pathDAOExport, ":daoId", url.PathEscape(daoID), 1)
 }

@@ -13,7 +13,6 @@ import (
 // MaxFeedWindow is the maximum window of events or signals that one request may list.
 const MaxFeedWindow = 90 * 24 * time.Hour
 
-// eventRoutes are about what happened.
 func eventRoutes() []Route {
 	return []Route{
 		handle(Route{

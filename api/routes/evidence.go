@@ -54,7 +54,6 @@ func (b *Backend) evidence(ctx context.Context, _ *Request, p proposalParams) (A
 // a worker makes it for the next caller.
 const dossierWait = 400 * time.Millisecond
 
-// dossier returns what is computed about a proposal.
 func (b *Backend) dossier(ctx context.Context, key governance.ProposalKey) (cache.View, httpcache.Source, error) {
 	return b.page(ctx, cache.NewPageRequest(query.Dossier{Proposal: key}), apierror.NotFound("proposalKey", string(key)))
 }

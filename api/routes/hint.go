@@ -54,7 +54,6 @@ func hintOfProvider(given string) string {
 	return fmt.Sprintf("there is no provider %q, only %s%s", given, strings.Join(known, ", "), didYouMean(param.Nearest(given, known)))
 }
 
-// hintOfDAO names the DAO that is nearest to one that does not exist.
 func hintOfDAO(ctx context.Context, b *Backend, daoID string) (string, error) {
 	if daoID == "" {
 		return "", nil

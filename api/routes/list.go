@@ -80,7 +80,6 @@ func cutPage[Row, Position any](
 	return found, nil
 }
 
-// invalidCursor returns the error for a cursor that does not decode.
 func invalidCursor(cursor string, err error) *apierror.Error {
 	one := param.Param{Name: "cursor", Kind: param.Cursor}
 	return apierror.Validation([]param.Problem{{

@@ -41,8 +41,7 @@ func metaRoutes() []Route {
 	}
 }
 
-// pricing answers GET /v2/meta/pricing with the prices of this node, which are never
-// stale.
+// pricing answers GET /v2/meta/pricing with the prices of this node, which are never stale.
 func (b *Backend) pricing(context.Context, *Request, noParams) (Answer, error) {
 	view := cache.View{DataAsOf: governance.TimestampOf(b.Now()), Readiness: governance.Ready}
 	return Answer{Data: b.Prices.List(), View: view, NodeLocal: true}, nil

@@ -28,7 +28,6 @@ const (
 	outcomeLate outcome = "late"
 )
 
-// outcomes lists every outcome.
 func outcomes() []outcome {
 	return []outcome{outcomeMade, outcomeShed, outcomeUnreachable, outcomeFailed, outcomeLate}
 }
@@ -61,7 +60,6 @@ type pageMetrics struct {
 	waits   map[outcome]prometheus.Observer
 }
 
-// newPageMetrics registers the metrics.
 func newPageMetrics(registerer prometheus.Registerer) pageMetrics {
 	m := pageMetrics{
 		reads: map[pageRead]prometheus.Counter{}, waits: map[outcome]prometheus.Observer{},

@@ -28,16 +28,12 @@ const (
 	refreshWait = 200 * time.Millisecond
 )
 
-// keptFor is how long a kept fill is pending without a worker: it is not enqueued again meanwhile.
-const keptFor = time.Minute
-
 // isKept reports whether pages of a kind may take longer than a request waits. They are made
 // nevertheless, for callers that return.
 func isKept(kind query.Kind) bool {
 	return slices.Contains([]query.Kind{query.KindDossier, query.KindBallotPart, query.KindDAOExport, query.KindDAOPart}, kind)
 }
 
-// errFillFailed reports that the worker could not build a page.
 var errFillFailed = errors.New("the worker could not build the page")
 
 // Pages reads pages that workers build on demand. Concurrent requests for a page enqueue
@@ -65,8 +61,7 @@ func NewPages(
 	}
 }
 
-// Run passes completion messages of fills to the requests that wait for them, until ctx
-// ends.
+// Run passes completion messages of fills to the requests that wait for them, until ctx ends.
 func (p *Pages) Run(ctx context.Context) {
 	p.store.Fills().Subscribe(ctx, func(key cache.Key, failed bool) {
 		p.mu.Lock()
@@ -169,6 +164,7 @@ func (p *Pages) fill(ctx context.Context, wanted cache.Fill) (cache.View, error)
 // A page without a version expires by the clock. One that was just built is accepted even
 // if it has expired: building it took long, or the worker's clock lags.
 func (p *Pages) await(ctx context.Context, wanted cache.Fill) (cache.View, error) {
+	const keptFor = time.Minute // how long a kept fill is pending without a worker: it is not enqueued again meanwhile
 	done := p.register(wanted.Page.Key())
 	defer p.unregister(wanted.Page.Key())
 	wanted.Trace = p.tracer.Inject(ctx)
@@ -214,7 +210,6 @@ func (p *Pages) register(key cache.Key) chan bool {
 	return done
 }
 
-// unregister removes a registration.
 func (p *Pages) unregister(key cache.Key) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -11,7 +11,6 @@ import (
 
 // Prices are the prices of paid routes.
 type Prices struct {
-	// Token is the symbol of the token that payments are made in.
 	Token string
 	// Network is the chain that payments are settled on, as eip155:<chain id>.
 	Network string

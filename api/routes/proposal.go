@@ -17,7 +17,6 @@ import (
 // pathExport is the path of the manifest of a proposal's ballots.
 const pathExport = governance.PathVotes + "/export"
 
-// errListUnpublished reports that the list was not published yet.
 var errListUnpublished = errors.New("the list of proposals is not published yet")
 
 // proposalRoutes are about proposals and their results. The path of a proposal's detail
@@ -112,9 +111,7 @@ func (b *Backend) resolveProposal(ctx context.Context, _ *Request, q query.Resol
 	return answer, err
 }
 
-// proposalParams are the parameters of routes about one proposal.
 type proposalParams struct {
-	// Key is the key of the proposal.
 	Key governance.ProposalKey `param:"proposalKey" in:"path" doc:"The proposal's key." example:"p1_AAAAAAAAAAAAAAAAAAAAAA"`
 }
 

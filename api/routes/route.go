@@ -33,8 +33,7 @@ const (
 type Route struct {
 	// ID names the route in prices, metrics and cursors.
 	ID string
-	// Path is the path of the endpoint; a part that begins with a colon is a
-	// parameter.
+	// Path is the path of the endpoint; a part that begins with a colon is a parameter.
 	Path string
 	// Tier is who may read the route.
 	Tier Tier
@@ -76,16 +75,13 @@ type Route struct {
 
 // handler answers requests to a route, whose parameters are the tagged fields of Params.
 type handler[Params any] struct {
-	// tags returns what an answer is made from.
 	tags func(Params) []cache.Tag
 	// check looks at parameters together. It runs even when some could not be parsed,
 	// whose fields are zero then. Nil checks nothing.
-	check func(Params) []param.Problem
-	// answer returns the answer to a request.
+	check  func(Params) []param.Problem
 	answer func(*Backend, context.Context, *Request, Params) (Answer, error)
 }
 
-// handle completes a route with its handler and the parameters that it takes.
 func handle[Params any](route Route, h handler[Params]) Route {
 	route.Params, route.fields = param.Of(reflect.TypeFor[Params]())
 	route.newParams = func() any { return new(Params) }
@@ -199,8 +195,7 @@ func PageKinds() []query.Kind {
 	return kinds
 }
 
-// MaxPurgedAge returns the longest time for which a shared cache that is purged serves
-// an answer.
+// MaxPurgedAge returns the longest time for which a shared cache that is purged serves an answer.
 func MaxPurgedAge() time.Duration {
 	var age time.Duration
 	for _, route := range All() {

@@ -53,8 +53,7 @@ func (r *Request) TargetAt(cursor string) string {
 	return path + "?" + query[1:]
 }
 
-// escaped percent-encodes everything but letters, digits and -._~,: for use in a path or a
-// query.
+// escaped percent-encodes everything but letters, digits and -._~,: for use in a path or a query.
 func escaped(value string) string {
 	return strings.NewReplacer("+", "%20", "%2C", ",", "%3A", ":").Replace(url.QueryEscape(value))
 }

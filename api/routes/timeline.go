@@ -12,9 +12,6 @@ import (
 	"pnyx/governance/query"
 )
 
-// maxTimelineMonths is the maximum number of months that one request may span.
-const maxTimelineMonths = 240
-
 // timelineRoutes are about a DAO by month.
 func timelineRoutes() []Route {
 	return []Route{
@@ -36,9 +33,8 @@ func timelineRoutes() []Route {
 	}
 }
 
-// cutTimeline returns the buckets of the months from one to another, both included.
-// Months without a bucket get the value zero. An empty bound is the first or last month
-// that has a bucket.
+// cutTimeline returns the buckets of the months from one to another, both included. Months without
+// a bucket get the value zero. An empty bound is the first or last month that has a bucket.
 func cutTimeline(buckets []governance.TimelineBucket, from, to string) []governance.TimelineBucket {
 	if len(buckets) > 0 {
 		if from == "" {
@@ -68,6 +64,7 @@ func cutTimeline(buckets []governance.TimelineBucket, from, to string) []governa
 
 // checkMonths rejects a range that is reversed or longer than maxTimelineMonths.
 func checkMonths(q query.Timeline) []param.Problem {
+	const maxTimelineMonths = 240 // the maximum number of months that one request may span
 	from, to := string(q.From), string(q.To)
 	if from == "" || to == "" {
 		return nil

@@ -9,7 +9,6 @@ import (
 	"pnyx/governance/query"
 )
 
-// topicRoutes are about forum topics.
 func topicRoutes() []Route {
 	return []Route{
 		handle(Route{
@@ -39,7 +38,6 @@ func checkTopics(q query.Topics) []param.Problem {
 
 // topicParams are the parameters of routes about one forum topic.
 type topicParams struct {
-	// Key is the key of the topic.
 	Key governance.TopicKey `param:"topicKey" in:"path" doc:"The topic's key." example:"t1_AAAAAAAAAAAAAAAAAAAAAA"`
 }
 

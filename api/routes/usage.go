@@ -27,7 +27,6 @@ type usage struct {
 	Days []dayUsage `json:"days"`
 }
 
-// bucketUsage is the state of one bucket.
 type bucketUsage struct {
 	Bucket    ratelimit.Bucket `json:"bucket"`
 	PerMinute string           `json:"perMinute"`
@@ -35,8 +34,7 @@ type bucketUsage struct {
 	Limit     string `json:"limit"`
 	Used      string `json:"used"`
 	Remaining string `json:"remaining"`
-	// ResetAt is when one more request is allowed than Remaining says; now, of a full
-	// bucket.
+	// ResetAt is when one more request is allowed than Remaining says; now, of a full bucket.
 	ResetAt governance.Timestamp `json:"resetAt"`
 }
 
@@ -91,7 +89,6 @@ func (b *Backend) usage(ctx context.Context, caller *access.Caller) (Answer, err
 	return Answer{Data: data, View: view}, nil
 }
 
-// bucketOf returns the state of a bucket.
 func (b *Backend) bucketOf(ctx context.Context, r ratelimit.Request, now time.Time) bucketUsage {
 	rate, state := r.Limits.Rate(r.Bucket), b.Limiter.Peek(ctx, r, now)
 	return bucketUsage{

@@ -26,7 +26,6 @@ func rankingRoutes() []Route {
 	}
 }
 
-// voterRoutes are about one voter.
 func voterRoutes() []Route {
 	return []Route{
 		handle(Route{

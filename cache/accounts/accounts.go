@@ -25,8 +25,7 @@ type Store struct {
 	conn  cache.Conn
 }
 
-// New returns a store that shares the connections of a cache. Closing the cache closes
-// them.
+// New returns a store that shares the connections of a cache. Closing the cache closes them.
 func New(store *cache.Store) *Store {
 	return &Store{cache: store, conn: store.Conn()}
 }

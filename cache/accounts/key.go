@@ -63,12 +63,10 @@ func paymentLeaseKey(id string) cache.Key {
 	return cache.Key(paymentTag + "lease:" + id)
 }
 
-// refusedRevisionKey names the revision at which a payment was refused.
 func refusedRevisionKey(id string) cache.Key {
 	return cache.Key(paymentTag + "refused:" + id)
 }
 
-// paidResponseKey names the stored response that a payment paid for.
 func paidResponseKey(id string) cache.Key {
 	return cache.Key(paymentTag + "answer:" + id)
 }

@@ -18,7 +18,6 @@ import (
 
 // LedgerEntry is a payment state that the worker has yet to write to the ledger.
 type LedgerEntry struct {
-	// ID names the entry in the queue.
 	ID string
 	// Payment is the state; the zero value for an entry that does not decode.
 	Payment governance.Payment
@@ -101,8 +100,6 @@ const restoredLeaseTTL = time.Minute
 //
 // KEYS: payment, due, expiry, lease. ARGV: value, time of expiry, id, now, TTL of the lease
 // or 0 for none.
-//
-//nolint:gochecknoglobals // scripts are constants that know their own hash
 var restorePayment = redis.NewScript(`
 local order = {c = 1, p = 2, e = 3}
 local stored, new = redis.call('GETRANGE', KEYS[1], 0, 0), string.sub(ARGV[1], 1, 1)
@@ -117,9 +114,8 @@ else
 end
 return 1`)
 
-// RestorePayments writes the payments of the ledger that Redis lacks or holds in an
-// earlier state, and records that all are restored. Unresolved payments are due for a
-// check at once.
+// RestorePayments writes the payments of the ledger that Redis lacks or holds in an earlier state,
+// and records that all are restored. Unresolved payments are due for a check at once.
 func (s *Store) RestorePayments(ctx context.Context, payments []governance.Payment) error {
 	_, err := cache.Client(s.conn).TxPipelined(ctx, func(pipe redis.Pipeliner) error {
 		for _, p := range payments {

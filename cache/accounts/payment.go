@@ -30,8 +30,7 @@ var (
 // when each is to be deleted, and DeleteExpiredPayments deletes them.
 const paymentRetention = 10 * time.Minute
 
-// The first byte of a stored payment is its stage, so that scripts need not decode the
-// rest.
+// The first byte of a stored payment is its stage, so that scripts need not decode the rest.
 const (
 	stageClaimed    = "c"
 	stageInProgress = "p"
@@ -68,8 +67,7 @@ func decodePayment(value []byte) (governance.Payment, error) {
 	return p, nil
 }
 
-// Payment returns what is stored of a payment. The error is cache.ErrMiss or
-// cache.ErrUnavailable.
+// Payment returns what is stored of a payment. The error is cache.ErrMiss or cache.ErrUnavailable.
 func (s *Store) Payment(ctx context.Context, id string) (governance.Payment, error) {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
@@ -80,8 +78,7 @@ func (s *Store) Payment(ctx context.Context, id string) (governance.Payment, err
 	return decodePayment(value)
 }
 
-// DuePayments returns the ids of up to limit unresolved payments whose next check is
-// due.
+// DuePayments returns the ids of up to limit unresolved payments whose next check is due.
 func (s *Store) DuePayments(ctx context.Context, now time.Time, limit int) ([]string, error) {
 	return s.idsUntil(ctx, paymentDueKey, now, limit)
 }
@@ -111,8 +108,6 @@ func millisecondsUntil(at int64) int64 {
 // deleteExpired deletes a payment unless its expiry was postponed.
 //
 // KEYS: payment, expiry. ARGV: id, now.
-//
-//nolint:gochecknoglobals // scripts are constants that know their own hash
 var deleteExpired = redis.NewScript(`
 local expiry = tonumber(redis.call('ZSCORE', KEYS[2], ARGV[1]))
 if not expiry or expiry > tonumber(ARGV[2]) then return 0 end

@@ -28,8 +28,6 @@ type PaymentLease struct {
 // expires with its lease, so that a payment that was never submitted leaves nothing.
 //
 // KEYS: payment, lease, restored, refused revision. ARGV: owner, TTL, value.
-//
-//nolint:gochecknoglobals // scripts are constants that know their own hash
 var claimPayment = redis.NewScript(`
 if redis.call('EXISTS', KEYS[3]) == 0 then return {-1} end
 local stored = redis.call('GET', KEYS[1])
@@ -90,8 +88,6 @@ func (s *Store) ClaimPayment(
 // no such payment, and "" while another holds the lease.
 //
 // KEYS: payment, lease, due. ARGV: owner, TTL, id.
-//
-//nolint:gochecknoglobals // scripts are constants that know their own hash
 var leasePayment = redis.NewScript(`
 local stored = redis.call('GET', KEYS[1])
 if not stored or string.sub(stored, 1, 1) ~= 'p' then
@@ -119,17 +115,14 @@ func (s *Store) LeasePayment(ctx context.Context, id string, lease PaymentLease)
 // releasePayment releases the caller's lease and deletes a payment that is only claimed.
 //
 // KEYS: payment, lease. ARGV: owner.
-//
-//nolint:gochecknoglobals // scripts are constants that know their own hash
 var releasePayment = redis.NewScript(`
 if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
 redis.call('DEL', KEYS[2])
 if redis.call('GETRANGE', KEYS[1], 0, 0) == 'c' then redis.call('DEL', KEYS[1]) end
 return 1`)
 
-// ReleasePayment releases the lease of a payment. A payment that is only claimed is
-// deleted: it was not charged and may pay for another request. It does nothing for a
-// lease that another holds.
+// ReleasePayment releases the lease of a payment. A payment that is only claimed is deleted: it was
+// not charged and may pay for another request. It does nothing for a lease that another holds.
 func (s *Store) ReleasePayment(ctx context.Context, id string, lease PaymentLease) error {
 	ctx, cancel := s.conn.WithTimeout(ctx)
 	defer cancel()
@@ -141,8 +134,6 @@ func (s *Store) ReleasePayment(ctx context.Context, id string, lease PaymentLeas
 // the lease to make it again: {2}; {0} while another does.
 //
 // KEYS: response, lease. ARGV: owner, TTL.
-//
-//nolint:gochecknoglobals // scripts are constants that know their own hash
 var leaseResponse = redis.NewScript(`
 local stored = redis.call('GET', KEYS[1])
 if stored then return {1, stored} end
@@ -175,8 +166,6 @@ func (s *Store) LeasePaidResponse(ctx context.Context, id string, lease PaymentL
 // if another holds the lease.
 //
 // KEYS: response, lease. ARGV: owner, response, TTL of the response.
-//
-//nolint:gochecknoglobals // scripts are constants that know their own hash
 var saveResponse = redis.NewScript(`
 if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])

@@ -14,10 +14,8 @@ import (
 
 // PaymentUpdate is a new state of a payment, written by the holder of its lease.
 type PaymentUpdate struct {
-	// Payment is the new state.
 	Payment governance.Payment
-	// Lease is the caller's lease.
-	Lease PaymentLease
+	Lease   PaymentLease
 	// KeepLease renews the lease instead of releasing it.
 	KeepLease bool
 	// Due is when an unresolved settlement is checked; nil for never.
@@ -42,8 +40,6 @@ local mine = held == ARGV[1] or held == '` + restoredOwner + `' or not held and 
 // KEYS: payment, lease, due, queue, response, expiry. ARGV: owner, TTL of the lease or
 // 0 to release it, value, time of expiry, time of the next check or "", id, response or
 // "", TTL of the response, 1 for a settlement with its transaction.
-//
-//nolint:gochecknoglobals // scripts are constants that know their own hash
 var savePayment = redis.NewScript(mayUpdate + `
 if ARGV[9] ~= '1' and (not mine or stage == 'e') then return 0 end
 redis.call('SET', KEYS[1], ARGV[3])
@@ -96,8 +92,6 @@ func (s *Store) SavePayment(ctx context.Context, u PaymentUpdate) error {
 //
 // KEYS: payment, lease, due, queue, response, expiry, revision. ARGV: owner, id, value,
 // revision, TTL of the revision.
-//
-//nolint:gochecknoglobals // scripts are constants that know their own hash
 var deleteRefused = redis.NewScript(mayUpdate + `
 if not mine or stage == 'e' then return 0 end
 redis.call('DEL', KEYS[1], KEYS[2], KEYS[5])
@@ -125,8 +119,7 @@ func (s *Store) DeleteRefusedPayment(ctx context.Context, p governance.Payment, 
 	return leaseError(deleted, err)
 }
 
-// leaseError returns the error of a script that returns 0 when the caller does not hold
-// the lease.
+// leaseError returns the error of a script that returns 0 when the caller does not hold the lease.
 func leaseError(done int, err error) error {
 	if err != nil {
 		return cache.WrapError(err)

@@ -19,8 +19,7 @@ type Pending struct {
 	TokensMissing bool
 	// UsageCounters is the number of counters that are not drained yet.
 	UsageCounters int64
-	// Payments says that payments are queued for the ledger, have expired, or are to be
-	// restored.
+	// Payments says that payments are queued for the ledger, have expired, or are to be restored.
 	Payments bool
 }
 

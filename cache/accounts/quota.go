@@ -17,8 +17,6 @@ const QuotaTTL = 40 * 24 * time.Hour
 // raiseQuota raises a count to at least a value.
 //
 // KEYS: count. ARGV: value, TTL in seconds.
-//
-//nolint:gochecknoglobals // scripts are constants that know their own hash
 var raiseQuota = redis.NewScript(`
 local used = tonumber(redis.call('GET', KEYS[1]) or '0')
 if used < tonumber(ARGV[1]) then redis.call('SET', KEYS[1], ARGV[1], 'EX', ARGV[2]) end

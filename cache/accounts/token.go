@@ -14,8 +14,6 @@ import (
 // it also leaves a missing key missing.
 //
 // KEYS: tokens. ARGV: revision, value, "existing" or "".
-//
-//nolint:gochecknoglobals // scripts are constants that know their own hash
 var setTokens = redis.NewScript(cache.IsNewerFunction + `
 local stored = redis.call('GETRANGE', KEYS[1], 0, ` + strconv.Itoa(cache.RevisionDigits-1) + `)
 if not tonumber(stored) and ARGV[3] == 'existing' then return 0 end

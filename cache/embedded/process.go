@@ -12,9 +12,6 @@ import (
 	"syscall"
 )
 
-// tailLines is the number of output lines in the error about the end of a server.
-const tailLines = 4
-
 // process is one run of a redis-server.
 type process struct {
 	command *exec.Cmd
@@ -72,6 +69,7 @@ func (p *process) watch(ctx context.Context, output io.Reader) {
 }
 
 func (p *process) keep(line string) {
+	const tailLines = 4 // the number of output lines in the error about the end of a server
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.last = append(p.last, strings.TrimSpace(line)); len(p.last) > tailLines {

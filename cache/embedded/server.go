@@ -19,11 +19,9 @@ import (
 
 const (
 	program = "redis-server"
-	// minVersion is the first version with every command that is used: ZRANGE BYSCORE came
-	// with it.
+	// minVersion is the first version with every command that is used: ZRANGE BYSCORE came with it.
 	minVersion = "6.2"
-	// readyTimeout bounds the time until a server answers. It takes 20 ms on an idle
-	// machine.
+	// readyTimeout bounds the time until a server answers. It takes 20 ms on an idle machine.
 	readyTimeout = 30 * time.Second
 	// minPause and maxPause bound the time before a server that ended is started again.
 	minPause = 100 * time.Millisecond

@@ -13,7 +13,6 @@ import (
 // wordBytes is the length of a word of the contract ABI.
 const wordBytes = 32
 
-// errLayout reports data that is not coded as its event declares.
 var errLayout = errors.New("data is not coded as the event declares")
 
 // keccak returns the Keccak-256 hash of a text in hexadecimal.

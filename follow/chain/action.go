@@ -43,7 +43,6 @@ func readActions(types []string, data []byte) []*record.Action {
 	return actions
 }
 
-// execute replaces what a proposal executes by what a log states.
 func (p *proposal) execute(l records.ChainLog, actions []*record.Action) {
 	p.actions = actions
 	for _, a := range actions {

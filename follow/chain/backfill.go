@@ -20,7 +20,6 @@ type past struct {
 	Last uint64 `json:"last"`
 }
 
-// backfiller is the poller of the past.
 type backfiller struct{ *Chain }
 
 // beginBackfills gives each Governor that has none yet a backfill up to the final block.
@@ -50,8 +49,7 @@ func (c backfiller) beginBackfills(ctx context.Context, final block) error {
 	return err
 }
 
-// backfilled returns the lowest block up to which a backfill of the chain reads, at most
-// last.
+// backfilled returns the lowest block up to which a backfill of the chain reads, at most last.
 func (c backfiller) backfilled(last uint64) (uint64, error) {
 	for _, g := range c.governors {
 		if cursor := c.backfillCursor(g); cursor.Position != "" {
@@ -204,15 +202,13 @@ func (c backfiller) readPast(ctx context.Context, governors []*governor, first, 
 	return c.write(ctx, change{logs: got.logs, final: c.at().final.Number}, cursors...)
 }
 
-// minCut is the least number of logs at which an endpoint may cut its answers.
-const minCut = 10
-
 // readAgain reads a range once more that had some logs, adds what is new, and returns how
 // much that is. An endpoint may cut answers at a number of logs without a word: the range is
 // read in halves, and a half with as many logs as the whole in halves of its own.
 func (c backfiller) readAgain(
 	ctx context.Context, f filter, look int, first, last uint64, logs int, got *blocks,
 ) (added uint64, err error) {
+	const minCut = 10 // the least number of logs at which an endpoint may cut its answers
 	step := last - first + 1
 	if logs >= minCut {
 		step = (step + 1) / 2

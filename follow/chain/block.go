@@ -24,10 +24,8 @@ type header struct {
 	Time   quantity `json:"timestamp"`
 }
 
-// at returns the time of the block.
 func (h header) at() time.Time { return time.Unix(int64(h.Time), 0).UTC() } //nolint:gosec // hostile times are checked where they are stored
 
-// number returns the number of the block.
 func (h header) number() uint64 { return uint64(h.Number) }
 
 const headerMethod = "eth_getBlockByNumber"
@@ -37,8 +35,7 @@ func headerCall(block string) *call {
 	return &call{method: headerMethod, params: []any{block, false}}
 }
 
-// header returns the header that a call got; errBehind where the endpoint has no such
-// block.
+// header returns the header that a call got; errBehind where the endpoint has no such block.
 func (c *call) header() (header, error) {
 	if refused, ok := errors.AsType[*rpcError](c.err); ok && refused.isAhead() {
 		return header{}, fmt.Errorf("block %v: %w", c.params[0], errBehind)
@@ -91,8 +88,7 @@ func (c *client) newest(ctx context.Context, e *endpoint) (header, error) {
 	return asked.header()
 }
 
-// headers returns the headers of blocks by number. A block that the endpoint lacks is
-// errBehind.
+// headers returns the headers of blocks by number. A block that the endpoint lacks is errBehind.
 func (c *client) headers(ctx context.Context, e *endpoint, numbers []uint64) (map[uint64]header, error) {
 	calls := make([]*call, len(numbers))
 	for i, number := range numbers {
@@ -112,7 +108,6 @@ func (c *client) headers(ctx context.Context, e *endpoint, numbers []uint64) (ma
 	return found, nil
 }
 
-// chainLog is a log as an endpoint answers it.
 type chainLog struct {
 	Address     string    `json:"address"`
 	Topics      []string  `json:"topics"`
@@ -133,11 +128,9 @@ func (l *chainLog) index() uint64 {
 	return uint64(*l.LogIndex)
 }
 
-// blocks is a range of blocks that was read.
 type blocks struct {
 	first, last uint64
-	// end is the header of the last block.
-	end header
+	end         header
 	// logs are the filter's logs, each with the time of its block.
 	logs []chainLog
 	// hashes are the hashes of the blocks with logs, where they were asked for.
@@ -146,7 +139,6 @@ type blocks struct {
 	foreign []chainLog
 }
 
-// filter is which logs are read.
 type filter struct {
 	// addresses are the contracts whose logs are all read.
 	addresses []string
@@ -283,7 +275,6 @@ func (e *endpoint) widen() {
 	e.span.Store(min(span+max(span/20, 1), e.widest.Load()))
 }
 
-// isAsked reports whether a log is one that was asked for.
 func (f filter) isAsked(l chainLog, got *blocks) bool {
 	number, address := uint64(l.BlockNumber), strings.ToLower(l.Address)
 	return number >= got.first && number <= got.last && len(l.Topics) > 0 &&
@@ -293,8 +284,7 @@ func (f filter) isAsked(l chainLog, got *blocks) bool {
 		(l.BlockTime == nil || *l.BlockTime <= maxBlockTime)
 }
 
-// complete drops what was not asked for, gives each log the time of its block, and compares
-// hashes.
+// complete drops what was not asked for, gives each log the time of its block, and compares hashes.
 func (c *client) complete(ctx context.Context, e *endpoint, f filter, got *blocks, recent bool) error {
 	seen := map[place]bool{}
 	got.logs = slices.DeleteFunc(got.logs, func(l chainLog) bool {

@@ -63,8 +63,7 @@ type Options struct {
 	// ClockEndpoints are endpoints of the chain whose blocks the Governors' clocks count; empty
 	// for this chain. Contracts on Arbitrum see the blocks of Ethereum.
 	ClockEndpoints []*fetch.Host
-	// Governors are the contracts to follow.
-	Governors []Governor
+	Governors      []Governor
 	// Delegations has the tokens of the Governors followed too: who delegates to whom, the power of
 	// delegates, and the supply.
 	Delegations bool
@@ -81,8 +80,7 @@ type Options struct {
 	// Clock is nil for the system's.
 	Clock *clock.Clock
 	// Logger receives a line for each reorganization and gap.
-	Logger *slog.Logger
-	// Metrics registers the metrics of the chain.
+	Logger  *slog.Logger
 	Metrics prometheus.Registerer
 }
 

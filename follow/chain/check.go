@@ -82,7 +82,6 @@ func (c *Chain) describe(ctx context.Context, g *governor) (is, problem string, 
 	return is, "", nil
 }
 
-// words says what a contract is.
 func (f facts) words() (words []string) {
 	clock, name := "blocks", "a Governor"
 	if f.Seconds {

@@ -44,7 +44,6 @@ type facts struct {
 	token string
 	// proposals is the contract's own count; 0 where it keeps none.
 	proposals uint64
-	// rules are the rules at the head.
 	rules
 }
 
@@ -57,7 +56,6 @@ func (g *governor) known() facts {
 	return g.facts
 }
 
-// addresses returns the addresses of the Governor and its timelock.
 func (g *governor) addresses() []string {
 	if timelock := g.known().timelock; timelock != "" {
 		return []string{g.address, timelock}
@@ -65,7 +63,6 @@ func (g *governor) addresses() []string {
 	return []string{g.address}
 }
 
-// record returns the Governor as a source.
 func (g *governor) record(chainID string) *record.Source {
 	known := g.known()
 	source := &record.Source{SourceRef: g.source, Name: validText(known.name), Network: chainID, Symbol: validText(known.symbol)}
@@ -102,8 +99,7 @@ type method struct {
 // latest is the block at the head.
 const latest = "latest"
 
-// ask calls contracts at the head. The result of a method that does not exist or reverts is
-// nil.
+// ask calls contracts at the head. The result of a method that does not exist or reverts is nil.
 func (c *client) ask(ctx context.Context, methods ...method) ([]any, error) {
 	results, _, err := c.askAt(ctx, latest, methods...)
 	return results, err
@@ -231,11 +227,9 @@ func (c *Chain) factsAt(ctx context.Context, g *governor, block string) (found f
 	return found, held, err
 }
 
-// maxDecimals bounds the decimals of a token: the greatest number of 256 bits has 78 digits.
-const maxDecimals = 77
-
 // probeToken asks a token for its decimals, and the timelock for its grace. A token that counts pieces has none.
 func (c *Chain) probeToken(ctx context.Context, token, block string, found *facts) (held bool, err error) {
+	const maxDecimals = 77                                              // bounds the decimals of a token: the greatest number of 256 bits has 78 digits
 	erc721 := new(big.Int).Lsh(big.NewInt(0x80ac58cd), 8*(wordBytes-4)) // its interface id
 	methods := []method{
 		{to: token, signature: "decimals()", result: "uint8"},

@@ -2,7 +2,6 @@ package chain
 
 import (
 	_ "embed" // events.txt
-	"errors"
 	"fmt"
 	"math/big"
 	"slices"
@@ -19,7 +18,6 @@ import (
 type eventKind string
 
 const (
-	// eventCreated states a proposal.
 	eventCreated eventKind = "created"
 	// eventText replaces a proposal's text.
 	eventText eventKind = "text"
@@ -54,13 +52,6 @@ type layout struct {
 	types []string
 }
 
-// errUnknownEvent reports a log of an event that the table lacks.
-var errUnknownEvent = errors.New("unknown event")
-
-// partsBytes is the length of the params of a vote in parts: three numbers of 128 bits, against,
-// for, abstain.
-const partsBytes = 3 * 16
-
 // ofModule begins the parameters of a proposal whose votes a module counts.
 const ofModule = "uint256,address,address,bytes,uint256,uint256,string"
 
@@ -68,9 +59,7 @@ const ofModule = "uint256,address,address,bytes,uint256,uint256,string"
 var eventRows string
 
 // layouts returns the events by topic, the hash of their signature.
-//
-//nolint:gochecknoglobals // a table
-var layouts = sync.OnceValue(func() map[string]layout {
+var layouts = sync.OnceValue(func() map[string]layout { //nolint:gochecknoglobals // a table
 	table := map[string]layout{}
 	for row := range strings.Lines(eventRows) {
 		kind, signature, stated := strings.Cut(strings.TrimSpace(row), " ")
@@ -82,7 +71,6 @@ var layouts = sync.OnceValue(func() map[string]layout {
 	return table
 })
 
-// event is a decoded log.
 type event struct {
 	kind eventKind
 	// proposal is the decimal id; for a timelock the id of the operation in hexadecimal.
@@ -113,7 +101,7 @@ func parse(topics []string, data string) (event, error) {
 	}
 	of, known := layouts()[topics[0]]
 	if !known {
-		return event{}, fmt.Errorf("%w %s: what it states is not stored", errUnknownEvent, fetch.Clip(topics[0]))
+		return event{}, fmt.Errorf("unknown event %s: what it states is not stored", fetch.Clip(topics[0]))
 	}
 	if of.kind == eventOther {
 		return event{kind: eventOther}, nil
@@ -182,6 +170,7 @@ func (e *event) readVote(of layout, values fields) error {
 
 // readParts reads how params divide a vote. Others mean something to a module.
 func (e *event) readParts(params []byte) {
+	const partsBytes = 3 * 16 // the length of the params of a vote in parts: three numbers of 128 bits, against, for, abstain
 	if len(params) != partsBytes {
 		return
 	}

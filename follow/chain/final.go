@@ -95,8 +95,7 @@ func (c *Chain) lookAgain(
 	return got, c.write(ctx, change{logs: missed, again: got.logs, stale: stale, withdrawn: held, also: touched(held), final: final})
 }
 
-// finalize moves the final block: proposals without a log above it are no longer
-// provisional.
+// finalize moves the final block: proposals without a log above it are no longer provisional.
 func (c *Chain) finalize(ctx context.Context, to header, cursor records.FollowCursor) error {
 	moved := c.moved(pollerFinal, to)
 	moved.Gaps, moved.Withdrawn = cursor.Gaps, cursor.Withdrawn

@@ -19,8 +19,7 @@ type proposal struct {
 	// created is the log that states the proposal, proposer its author.
 	created  records.ChainLog
 	proposer string
-	// body is the description.
-	body string
+	body     string
 	// start and end are values of the Governor's clock.
 	start, end *big.Int
 	// milestones are the lifecycle events, each type and transaction once.
@@ -144,9 +143,8 @@ func (p *proposal) pass(kind string, l records.ChainLog) {
 	p.milestones = append(p.milestones, record.Milestone{Type: kind, At: &at, TxHash: l.TxHash})
 }
 
-// foldBallot computes a voter's ballot from the logs of the votes. Parts add up. It is not
-// known while a vote is missing from which others take power: a backfill reads the newest
-// blocks first.
+// foldBallot computes a voter's ballot from the logs of the votes. Parts add up. It is not known
+// while a vote is missing from which others take power: a backfill reads the newest blocks first.
 func foldBallot(of rules, logs []records.ChainLog) (b ballot, known bool) {
 	logs, b.withdrawn = live(logs)
 	for i := range b.sides {

@@ -12,9 +12,6 @@ import (
 	"pnyx/warehouse/records"
 )
 
-// maxNamed bounds the events and proposals that are named.
-const maxNamed = 3
-
 // noteLacking says in the cursor of each Governor what its contract states and is not held:
 // logs that are not read, votes on proposals that no log creates, a counting mode that is not
 // known. It asks the warehouse only after something changed that may bear on it.
@@ -97,6 +94,7 @@ func (c *Chain) unknownRules(g *governor) (modes []string, elsewhere int) {
 
 // named lists the first of some names.
 func named(names []string) string {
+	const maxNamed = 3 // bounds the events and proposals that are named
 	slices.Sort(names)
 	if len(names) > maxNamed {
 		return strings.Join(names[:maxNamed], ", ") + fmt.Sprintf(" and %d more", len(names)-maxNamed)

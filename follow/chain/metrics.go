@@ -8,7 +8,6 @@ import (
 	"pnyx/telemetry"
 )
 
-// metrics are the metrics of one chain.
 type metrics struct {
 	reorgs   prometheus.Observer
 	gaps     prometheus.Counter

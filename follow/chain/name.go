@@ -19,7 +19,6 @@ import (
 // if the name's own record leads back to the address.
 type names struct{ *Chain }
 
-// poller returns the poller that asks for names.
 func (c names) poller(journal *follow.Journal) follow.Poller {
 	asking := &follow.Names{Journal: journal, Source: governance.NameOfENS, Provider: governance.Governor, Ask: c.primaryNames}
 	poller := asking.Poller()

@@ -17,7 +17,6 @@ import (
 // note is what calls said about a proposal, and what was worked out from it. It outlives
 // the process as a followed item.
 type note struct {
-	// Start and End are the start and end of voting.
 	Start, End moment
 	// Rules are the rules at the block that created it; nil until known. Withdrawn is true if
 	// all blocks that stated the proposal were replaced.
@@ -327,7 +326,6 @@ func (n *note) knownEnd() *governance.Timestamp {
 	return n.End.At
 }
 
-// endOf returns the block in which voting on a proposal ended.
 func (c consultant) endOf(ctx context.Context, e *endpoint, g *governor, p proposal, n *note) (uint64, error) {
 	created := p.created.BlockNumber
 	if end, ok := new(big.Int).SetString(n.End.Value, 10); ok && !g.rulesOf(p.id).Seconds && c.clockClient == c.client {
@@ -423,7 +421,6 @@ func (g *governor) note(id string) *note {
 	return g.notes[id]
 }
 
-// loadNotes reads the notes of all Governors.
 func (c consultant) loadNotes(ctx context.Context) error {
 	items, err := records.FollowedItems(ctx, c.journal.Warehouse, c.ID())
 	if err != nil {
@@ -443,7 +440,6 @@ func (c consultant) loadNotes(ctx context.Context) error {
 	return nil
 }
 
-// saveNotes writes the notes of some proposals.
 func (c consultant) saveNotes(ctx context.Context, g *governor, proposals []proposal) error {
 	items := make([]records.FollowedItem, len(proposals))
 	for i, p := range proposals {

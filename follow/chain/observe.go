@@ -215,7 +215,6 @@ func (c observer) do(ctx context.Context, e *endpoint, calls []*call) error {
 	return err
 }
 
-// bytes returns the bytes that a call returned.
 func (c *call) bytes() ([]byte, error) {
 	var text string
 	if c.err != nil {

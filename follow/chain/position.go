@@ -14,15 +14,11 @@ import (
 	"pnyx/warehouse/records"
 )
 
-// maxHeld bounds the blocks of which the hash is held.
-const maxHeld = 1_000
-
 // position is how far a chain is read.
 type position struct {
 	// final is the last block that was read twice and is not replaced any more.
 	final block
-	// tip is the last block that was read.
-	tip block
+	tip   block
 	// held are the blocks from final to tip by whose hash a reorganization is noticed,
 	// ascending: those with logs, the last one of each range, the head.
 	held []block
@@ -45,12 +41,10 @@ type block struct {
 
 func (h header) block() block { return block{h.number(), h.Hash} }
 
-// cursor returns the cursor that all Governors of the chain share.
 func (c *Chain) cursor(poller string) records.FollowCursor {
 	return c.journal.Cursor(record.SourceRef{Provider: governance.Governor}, poller)
 }
 
-// moved returns the cursor of a poller at a block.
 func (c *Chain) moved(poller string, to header) records.FollowCursor {
 	cursor := c.cursor(poller)
 	at := to.at()
@@ -108,7 +102,6 @@ func (c *Chain) begin(ctx context.Context) error {
 	return nil
 }
 
-// loadChanges reads when the parameters of a Governor changed.
 func (c *Chain) loadChanges(ctx context.Context, g *governor) error {
 	logs, err := records.ChainLogsOf(ctx, c.journal.Warehouse, c.ChainID, g.address, "")
 	if err != nil {
@@ -198,12 +191,10 @@ func (c *Chain) finalHeader(ctx context.Context, e *endpoint) (header, error) {
 	return found[number], err
 }
 
-// finality returns the depth at which a block is final.
 func (c *Chain) finality() uint64 {
 	return cmp.Or(c.Finality, map[uint64]uint64{1: 65, 137: 200, 42161: 240}[c.ChainID], 30)
 }
 
-// at returns a copy of the position.
 func (c *Chain) at() position {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -214,6 +205,7 @@ func (c *Chain) at() position {
 
 // advance moves the tip over blocks that were read.
 func (p *position) advance(got blocks) {
+	const maxHeld = 1_000 // bounds the blocks of which the hash is held
 	for number, hash := range got.hashes {
 		if number != got.last {
 			p.held = append(p.held, block{number, hash})

@@ -9,11 +9,9 @@ import (
 )
 
 var (
-	// errBatchRefused reports an endpoint that takes no batches.
 	errBatchRefused = errors.New("the endpoint takes no batches")
 	// errBehind reports an endpoint that lacks blocks that another has.
-	errBehind = errors.New("the endpoint is behind the head")
-	// errReplaced reports blocks that were replaced while they were read.
+	errBehind   = errors.New("the endpoint is behind the head")
 	errReplaced = errors.New("blocks were replaced while they were read")
 )
 
@@ -25,12 +23,9 @@ const (
 	limitCode = -32005
 )
 
-// The texts by which endpoints refuse, as providers word them. A pattern with two groups
-// names the first and last block of a range that works, one with one group the number of
-// blocks.
-//
-//nolint:gochecknoglobals // tables
-var (
+// The texts by which endpoints refuse, as providers word them. A pattern with two groups names the
+// first and last block of a range that works, one with one group the number of blocks.
+var ( //nolint:gochecknoglobals // tables
 	rateText  = regexp.MustCompile(`(?i)\brate\b|request count|too many requests|request limit|compute units|capacity|quota|throttl`)
 	limitText = regexp.MustCompile(`(?i)count exceeded|\blimit exceeded|` + rateText.String())
 	hexRange  = regexp.MustCompile(`(?i)\[0x([0-9a-f]+), ?0x([0-9a-f]+)\]`)

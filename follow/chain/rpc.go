@@ -39,7 +39,6 @@ type call struct {
 	err error
 }
 
-// rpcError is the error object of an answer.
 type rpcError struct {
 	Code    int64           `json:"code"`
 	Message string          `json:"message"`
@@ -128,7 +127,6 @@ type answer struct {
 	Error  *rpcError       `json:"error"`
 }
 
-// send makes calls in one request.
 func (c *client) send(ctx context.Context, e *endpoint, calls []*call) error {
 	requests := make([]request, len(calls))
 	for i, call := range calls {

@@ -30,9 +30,8 @@ type rules struct {
 	// InParts is true if a voter may divide power, ForFirst if the parts begin with those in favour.
 	InParts  bool
 	ForFirst *bool `json:",omitempty"`
-	// UnknownMode is the counting mode if a word of it is not known; empty else. With
-	// UnknownSides it is unknown what supports a proposal, with UnknownQuorum what counts
-	// towards the quorum.
+	// UnknownMode is the counting mode if a word of it is not known; empty else. With UnknownSides
+	// it is unknown what supports a proposal, with UnknownQuorum what counts towards the quorum.
 	UnknownMode                 string
 	UnknownSides, UnknownQuorum bool
 }

@@ -64,7 +64,6 @@ func (c observer) simulate(ctx context.Context, e *endpoint, x *execution, head 
 	return s, nil
 }
 
-// dataOf returns the calldata of an action with its selector.
 func dataOf(a record.Action) string {
 	selector := "0x"
 	if a.Signature != "" {
@@ -73,7 +72,6 @@ func dataOf(a record.Action) string {
 	return fmt.Sprintf("%s%x", selector, a.Calldata)
 }
 
-// simulatedLog is a log of a simulated call.
 type simulatedLog struct {
 	Address string   `json:"address"`
 	Data    string   `json:"data"`
@@ -128,7 +126,6 @@ func fail(s *governance.DossierSimulation, result string, at int, reason string)
 	}
 }
 
-// movement returns the transfer that a log states.
 func (l *simulatedLog) movement() (m governance.DossierMovement, is bool) {
 	if len(l.Topics) == 0 || l.Topics[0] != keccak("Transfer(address,address,uint256)") {
 		return m, false

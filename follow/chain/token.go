@@ -41,7 +41,6 @@ const (
 	// statesDelegate replaces the delegate of a holder, statesParts the delegates with their parts.
 	statesDelegate statementKind = iota + 1
 	statesParts
-	// statesPower replaces the power of a delegate.
 	statesPower
 	// statesSpace replaces the delegate of a holder in a space, endsSpace removes it.
 	statesSpace
@@ -57,9 +56,7 @@ const (
 
 // statements returns the kinds by topic. Tokens of OpenZeppelin, Compound, Uniswap and those made after
 // them have the same events.
-//
-//nolint:gochecknoglobals // a table
-var statements = sync.OnceValue(func() map[string]statementKind {
+var statements = sync.OnceValue(func() map[string]statementKind { //nolint:gochecknoglobals // a table
 	return map[string]statementKind{
 		keccak("DelegateChanged(address,address,address)"):                       statesDelegate,
 		keccak("DelegateChanged(address,(address,uint96)[],(address,uint96)[])"): statesParts,
@@ -266,7 +263,6 @@ func (c tokens) readSupplies(ctx context.Context) error {
 	return err
 }
 
-// tokens returns the followed tokens.
 func (c tokens) tokens() []*governor {
 	return slices.DeleteFunc(slices.Clone(c.governors), func(g *governor) bool { return g.delegating == nil || g.delegating.registry })
 }

@@ -11,7 +11,6 @@ import (
 	"pnyx/warehouse/records"
 )
 
-// change is what is to be written in one go.
 type change struct {
 	// logs are new or read again, stale are logs of replaced blocks. What either is about is
 	// computed again, whether or not a log was stored before: a write that was interrupted

@@ -15,7 +15,6 @@ import (
 // deep at most, and maxCategories their number.
 const maxCategoryLevels, maxCategories = 8, 10_000
 
-// readCategories writes the names of all categories, and which of them are restricted.
 func (l *pollers) readCategories(ctx context.Context) (bool, error) {
 	all, err := l.categories(ctx)
 	if err != nil {
@@ -45,7 +44,6 @@ func (l *pollers) restrictedCategories(ctx context.Context) (map[string]bool, er
 	return *l.restricted.Load(), nil
 }
 
-// categories asks for all categories.
 func (l *pollers) categories(ctx context.Context) ([]record.Record, error) {
 	const path = "/categories.json?include_subcategories=true"
 	var said struct {

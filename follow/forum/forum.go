@@ -130,7 +130,6 @@ const (
 	pollerMissing    = "missing"
 )
 
-// cursor returns the cursor of a poller and reads its position.
 func (l *pollers) cursor(poller string, position any) records.FollowCursor {
 	return l.journal.At(l.Sources()[0], poller, position)
 }
@@ -144,7 +143,6 @@ func (l *pollers) move(
 	return err
 }
 
-// errNoForum reports an answer that is no Discourse forum's.
 var errNoForum = errors.New("is not the JSON of a Discourse forum")
 
 // get asks for a path and decodes the answer. What a network in front of the forum answers
@@ -168,8 +166,7 @@ func (f *Forum) get(ctx context.Context, path string, into any) (fetch.Response,
 	return answer, nil
 }
 
-// refusal reports whether an answer is the forum's own word that a topic is gone or
-// private.
+// refusal reports whether an answer is the forum's own word that a topic is gone or private.
 func refusal(status int, body []byte) bool {
 	switch status {
 	case http.StatusForbidden, http.StatusNotFound, http.StatusGone:

@@ -23,7 +23,6 @@ const (
 	maxPerPage = 1000
 )
 
-// listed is a topic as lists state it.
 type listed struct {
 	id     string
 	bumped time.Time

@@ -122,7 +122,6 @@ func (f *Forum) addressField(ctx context.Context) (string, error) {
 	return "", fmt.Errorf("%s shows everybody no user field %q", f.Name, f.AddressField)
 }
 
-// directoryEntry is a user in the directory.
 type directoryEntry struct {
 	Name   string                     `json:"username"`
 	Fields map[string]json.RawMessage `json:"user_fields"`

@@ -33,7 +33,6 @@ type logPosition struct {
 	Left time.Time `json:"left,omitzero"`
 }
 
-// post is an entry of posts.json.
 type post struct {
 	ID        fetch.Count `json:"id"`
 	Topic     fetch.Count `json:"topic_id"`
@@ -122,10 +121,9 @@ func (l *pollers) readPosts(ctx context.Context) (bool, error) {
 	return false, l.move(ctx, nil, cursor, at)
 }
 
-// postsAbove returns the posts with ids above one, from the newest window downwards. left
-// is true if there are more below than one run reads. With 0, for a forum that has not been
-// followed yet, it is the newest window: a backfill reads the past. top is the newest of all
-// posts; 0 for none.
+// postsAbove returns the posts with ids above one, from the newest window downwards. left is true
+// if there are more below than one run reads. With 0, for a forum that has not been followed yet,
+// it is the newest window: a backfill reads the past. top is the newest of all posts; 0 for none.
 func (l *pollers) postsAbove(ctx context.Context, known fetch.Count) (posts []post, left bool, top fetch.Count, err error) {
 	path, before := "/posts.json", fetch.Count(0)
 	for range maxWindows {
@@ -169,6 +167,7 @@ const maxBack = 1000
 // plausible refuses the posts of a window that are further above the others, or above what
 // was read, than any post is: none that followed would be read.
 func (l *pollers) plausible(window []post, known fetch.Count) []post {
+	const maxTopicID = 1<<63 - 1 // the greatest id that the databases of forums have
 	posts := slices.SortedFunc(slices.Values(window), func(a, b post) int { return cmp.Compare(a.ID, b.ID) })
 	for i, p := range posts {
 		before := known
@@ -185,9 +184,6 @@ func (l *pollers) plausible(window []post, known fetch.Count) []post {
 	}
 	return posts
 }
-
-// maxTopicID is the greatest id that the databases of forums have.
-const maxTopicID = 1<<63 - 1
 
 // leftSince reports whether posts were left to a sweep that begins after a time.
 func (l *pollers) leftSince(swept time.Time) bool {

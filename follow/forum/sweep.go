@@ -19,8 +19,7 @@ const (
 	youngFor = 30 * 24 * time.Hour
 	// queueSize is how many topics a run fetches.
 	queueSize = 100
-	// arrivalTime is how long the other pollers have to find a new topic before it counts
-	// as a gap.
+	// arrivalTime is how long the other pollers have to find a new topic before it counts as a gap.
 	arrivalTime = 10 * time.Minute
 )
 
@@ -100,7 +99,6 @@ func (l *pollers) queueVisible(ctx context.Context, since time.Time, except []st
 	return err
 }
 
-// fetchQueued fetches some of the queued topics.
 func (l *pollers) fetchQueued(ctx context.Context, cursor records.FollowCursor, at sweepPosition) (bool, error) {
 	some := l.queued.topics[:min(queueSize, len(l.queued.topics))]
 	if _, err := l.fetchAll(ctx, some, l.pause()); err != nil {

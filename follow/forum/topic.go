@@ -21,7 +21,6 @@ import (
 // commitSize is the number of fetched topics that are committed together.
 const commitSize = 10
 
-// fetched is what fetching topics found.
 type fetched struct {
 	// gone are topics that are deleted, or so the forum says.
 	gone []string
@@ -110,10 +109,8 @@ func (l *pollers) take(ctx context.Context, ids []string, change func(*record.To
 	return records, err
 }
 
-// withhold leaves of a topic that it is withdrawn.
 func withhold(t *record.Topic) { *t = *t.Withheld() }
 
-// topicAnswer is the answer for one topic.
 type topicAnswer struct {
 	status int
 	text   []byte
@@ -123,10 +120,8 @@ type topicAnswer struct {
 	old     bool
 }
 
-// errElsewhere reports a topic whose address leads to what is no topic.
 var errElsewhere = errors.New("the topic's address leads elsewhere")
 
-// topicPath matches the path of a topic, with its number.
 var topicPath = regexp.MustCompile(`/t/(?:[^/]+/)?(\d+)(?:/\d+)?(?:\.json)?$`)
 
 // topic asks for a topic. One whose address leads to another topic was merged into that, and is gone.

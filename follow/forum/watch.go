@@ -8,9 +8,6 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// maxWatchPages bounds one run; the sweep finds what is beyond.
-const maxWatchPages = 20
-
 // watchPosition is what the first page of latest activity said last.
 type watchPosition struct {
 	// Bumped has the time of each topic's last bump in milliseconds. It may go back.
@@ -19,6 +16,7 @@ type watchPosition struct {
 
 // watchLatest fetches the topics whose entries in the list of latest activity have changed.
 func (l *pollers) watchLatest(ctx context.Context) (bool, error) {
+	const maxWatchPages = 20 // bounds one run; the sweep finds what is beyond
 	var at watchPosition
 	cursor := l.cursor(pollerWatch, &at)
 	next, seen := watchPosition{map[string]int64{}}, map[string]listedState{}

@@ -144,7 +144,6 @@ func (h *Hub) isWithheld(created *governance.Timestamp) bool {
 	return before > 0 && (created == nil || created.Time().Before(time.Unix(before, 0).Add(moves)))
 }
 
-// page is one page of a list.
 type page struct {
 	rows []json.RawMessage
 	// holes is the number of rows that cannot be answered.

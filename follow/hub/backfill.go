@@ -30,7 +30,6 @@ const (
 	done       = "done"
 )
 
-// backfillPosition is the position of a space's backfill.
 type backfillPosition struct {
 	// Phase is what is being read: the space, its proposals, or its votes.
 	Phase string `json:"phase"`
@@ -55,7 +54,6 @@ func (at backfillPosition) in(phase string) backfillPosition {
 	return backfillPosition{Phase: phase, Cut: at.Cut, Withheld: at.Withheld}
 }
 
-// backfilled reports whether the past of a space is read.
 func (p *reader) backfilled(space string) bool {
 	_, at := p.past(space)
 	return at.Phase == done
@@ -66,7 +64,6 @@ func (p *reader) backfillDue(id string, i *item) bool {
 	return !p.backfilled(i.space) && i.Walked == 0 && !p.walked[id]
 }
 
-// backfiller is the poller of the past.
 type backfiller struct{ *reader }
 
 // backfill reads the past: the proposals of all spaces, then the votes, those on open
@@ -128,7 +125,6 @@ func (p backfiller) backfillStep(ctx context.Context) (next *due, more bool, err
 	return nil, false, nil
 }
 
-// describe reads what the spaces are.
 func (p backfiller) describe(ctx context.Context, spaces []string) error {
 	spaces = spaces[:min(len(spaces), maxIn)]
 	var f findings
@@ -198,7 +194,6 @@ func (p backfiller) backfillProposals(ctx context.Context, space string) error {
 	return err
 }
 
-// ofSpace refuses the proposals of other spaces than one.
 func ofSpace(space string) func(proposalHead) error {
 	return func(head proposalHead) error { return refuse(head.Space.ID != space) }
 }

@@ -33,6 +33,7 @@ func (h *Hub) Check(ctx context.Context) []follow.Check {
 }
 
 func (h *Hub) check(id string, found map[string]spaceHead, err error) follow.Check {
+	const maxPages = 1_000_000 // bounds the pages that an estimate believes
 	c := follow.Check{Source: string(governance.Snapshot) + ":" + id, Limit: "100 requests a minute from one address"}
 	if h.APIKey != "" {
 		c.Limit = "the API key's"
@@ -58,6 +59,3 @@ func (h *Hub) check(id string, found map[string]spaceHead, err error) follow.Che
 	c.Backfill = time.Duration(min(pages, maxPages)) * h.Host.Interval()
 	return c
 }
-
-// maxPages bounds the pages that an estimate believes.
-const maxPages = 1_000_000

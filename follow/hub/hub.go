@@ -23,9 +23,6 @@ import (
 	"pnyx/warehouse/records"
 )
 
-// maxFiltered is the number of spaces up to which the log is filtered by them.
-const maxFiltered = 100
-
 // The intervals of the pollers.
 const (
 	logInterval, watchInterval, closeInterval, backfillInterval = 10 * time.Second, 10 * time.Second, 10 * time.Second, 10 * time.Second
@@ -53,7 +50,6 @@ type Options struct {
 	Host *fetch.Host
 	// APIKey raises the hub's limit; it may be empty.
 	APIKey string
-	// Spaces are the ids of the followed spaces.
 	Spaces []string
 	// Clock is nil for the system's.
 	Clock *clock.Clock
@@ -205,13 +201,11 @@ func (p *reader) sharedCursor(poller string) records.FollowCursor {
 	return p.journal.Cursor(record.SourceRef{Provider: governance.Snapshot}, poller)
 }
 
-// past returns the cursor of the backfill of a space, and its position.
 func (p *reader) past(space string) (cursor records.FollowCursor, at backfillPosition) {
 	cursor = p.journal.At(sourceRef(space), backfillPoller, &at)
 	return cursor, at
 }
 
-// spaceCursor returns the cursor of a poller for one space.
 func (p *reader) spaceCursor(space, poller string) records.FollowCursor {
 	return p.journal.Cursor(sourceRef(space), poller)
 }
@@ -245,12 +239,12 @@ func (p *reader) reject(f *findings, space, id string, reason error) {
 	p.journal.Reject(sourceRef(space), id, reason)
 }
 
-// follows reports whether a space is followed.
 func (h *Hub) follows(space string) bool { return slices.Contains(h.Spaces, space) }
 
 // filter is the condition on spaces of a list whose hub allows no more than limit of them;
 // nil for none.
 func (h *Hub) filter() any {
+	const maxFiltered = 100 // the number of spaces up to which the log is filtered by them
 	if len(h.Spaces) > maxFiltered {
 		return nil
 	}

@@ -61,7 +61,6 @@ type item struct {
 	changed bool
 }
 
-// walkDue reports whether all votes have to be read.
 func (n note) walkDue(now time.Time) bool {
 	if n.Final == 0 {
 		return false
@@ -156,7 +155,6 @@ func (p *reader) recall(s records.FollowedItem, n note) {
 	p.items[s.ItemID] = &item{note: n, space: s.SourceID} // without an end: settled, if it is not held as a recent one
 }
 
-// adopt makes a held proposal an item.
 func (p *reader) adopt(h records.HeldProposal, i *item) {
 	if i == nil {
 		i = &item{space: h.SourceID}
@@ -168,7 +166,6 @@ func (p *reader) adopt(h records.HeldProposal, i *item) {
 	}
 }
 
-// saveNotes writes the notes that changed.
 func (p *reader) saveNotes(ctx context.Context) error {
 	var rows []records.FollowedItem
 	for id, i := range p.items {

@@ -16,14 +16,12 @@ import (
 const (
 	// deletedPause is between the two looks at a proposal before it counts as deleted.
 	deletedPause = time.Minute
-	// maxListed bounds the proposals that are listed of a space. The largest have some
-	// thousands.
+	// maxListed bounds the proposals that are listed of a space. The largest have some thousands.
 	maxListed = 100_000
 )
 
-// listing reads the heads of all proposals of a space. It may be trusted to be whole if
-// every page could be answered, and if it is not empty or the space states that it has no
-// proposals.
+// listing reads the heads of all proposals of a space. It may be trusted to be whole if every page
+// could be answered, and if it is not empty or the space states that it has no proposals.
 func (p *reader) listing(ctx context.Context, space string) (heads map[string]proposalHead, trusted bool, err error) {
 	heads, trusted = map[string]proposalHead{}, true
 	p.withheld.Store(0) // the first page says so again

@@ -26,7 +26,6 @@ const (
 	maxJump = 1 << 32
 )
 
-// logPosition is the position of the log's cursor.
 type logPosition struct {
 	// MCI is a number up to which every message has been read.
 	MCI int64 `json:"mci"`
@@ -193,7 +192,6 @@ func (p messageLog) remember(position int64, fresh []message, now time.Time) int
 	return position
 }
 
-// takeMessages reads what messages are about.
 func (p messageLog) takeMessages(ctx context.Context, f *findings, messages []message) error {
 	var votes, proposals []string
 	stated := map[string]message{} // messages by the id of what they state
@@ -263,5 +261,4 @@ func (p messageLog) readAndAdopt(ctx context.Context, f *findings, ids []string,
 	return p.saveNotes(ctx)
 }
 
-// originOf names a message as evidence.
 func originOf(m message) string { return fmt.Sprintf("snapshot message %s (mci %d)", m.ID, m.MCI) }

@@ -12,7 +12,6 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// namesPoller returns the poller that asks for the names of profiles.
 func namesPoller(p *reader) follow.Poller {
 	asking := &follow.Names{Journal: p.journal, Source: governance.NameOfSnapshot, Provider: governance.Snapshot, Ask: p.profiles}
 	return asking.Poller()

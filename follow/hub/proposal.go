@@ -18,7 +18,6 @@ import (
 	"pnyx/warehouse/source"
 )
 
-// proposalHead is what following takes of a proposal.
 type proposalHead struct {
 	ID            string        `json:"id"`
 	Space         reference     `json:"space"`
@@ -34,7 +33,6 @@ type proposalHead struct {
 	Privacy       string        `json:"privacy"`
 }
 
-// reference names a space or a proposal.
 type reference struct {
 	ID string `json:"id"`
 }
@@ -61,10 +59,8 @@ func (p *reader) readProposals(ctx context.Context, f *findings, ids []string, o
 	return found, nil
 }
 
-// errNotAsked reports an item that the hub was not asked for.
 var errNotAsked = fmt.Errorf("%w: it was not asked for", follow.ErrForeign)
 
-// refuse returns errNotAsked for an item that is foreign.
 func refuse(foreign bool) error {
 	if foreign {
 		return errNotAsked
@@ -112,7 +108,6 @@ func (p *reader) takeProposals(
 	}
 }
 
-// checkSpace refuses what is of a space that is not followed.
 func (p *reader) checkSpace(space reference) error {
 	if p.follows(space.ID) {
 		return nil

@@ -30,7 +30,6 @@ const (
 	spacesPause = 24 * time.Hour
 )
 
-// spaceHead is what following takes of a space.
 type spaceHead struct {
 	ID             string      `json:"id"`
 	Name           string      `json:"name"`
@@ -46,11 +45,8 @@ type absence struct {
 	near string
 }
 
-// contractDigits are the digits of an address; those of Starknet have more.
-const contractDigits = 40
-
-// missingText says that the hub does not have a space.
 func (h *Hub) missingText(space, near string) string {
+	const contractDigits = 40 // the digits of an address; those of Starknet have more
 	text := fmt.Sprintf("%s has no space %s", h.Host.Name(), space)
 	if _, address, _ := strings.Cut(":"+space, ":0x"); len(address) >= contractDigits {
 		return text + ": spaces that are contracts, those of Snapshot X, are not followed"
@@ -113,8 +109,7 @@ func (p *reader) wasKnown(space string) bool {
 	return at.Phase != describing
 }
 
-// noteSpaces notes which of the spaces that were asked for the hub knows. Found may have
-// others.
+// noteSpaces notes which of the spaces that were asked for the hub knows. Found may have others.
 func (p *reader) noteSpaces(ctx context.Context, asked []string, found map[string]bool) error {
 	var exist []string
 	for _, id := range slices.Concat(p.Spaces, slices.Sorted(maps.Keys(found))) {
@@ -188,8 +183,7 @@ func (p *reader) takeSpaces(f *findings, answer json.RawMessage, asked []string)
 	return found, nil
 }
 
-// findSpace asks for one space and notes whether the hub knows it: nil for a space that is
-// missing.
+// findSpace asks for one space and notes whether the hub knows it: nil for a space that is missing.
 func (p *reader) findSpace(ctx context.Context, id string) (*spaceHead, error) {
 	got, err := p.ask(ctx, "space", map[string]any{"id": id})
 	if err != nil {
@@ -207,9 +201,8 @@ func (p *reader) findSpace(ctx context.Context, id string) (*spaceHead, error) {
 	return head, p.noteSpaces(ctx, []string{id}, map[string]bool{id: head != nil})
 }
 
-// lookForSpaces asks once more for the spaces that the hub did not know, all at once, after
-// pauses that grow to a day. What is held of one that it had known is withdrawn at the
-// second look.
+// lookForSpaces asks once more for the spaces that the hub did not know, all at once, after pauses
+// that grow to a day. What is held of one that it had known is withdrawn at the second look.
 func (p *reader) lookForSpaces(ctx context.Context) error {
 	now := p.Clock.Now()
 	var due []string
@@ -260,7 +253,6 @@ func (p *reader) readSpacesAgain(ctx context.Context) error {
 	return err
 }
 
-// renewSpaces reads spaces and writes them.
 func (p *reader) renewSpaces(ctx context.Context, ids []string) error {
 	var f findings
 	err := p.readSpaces(ctx, &f, ids)
@@ -292,7 +284,6 @@ func (p *reader) withdrawSpace(ctx context.Context, id string) error {
 	return p.withdrawProposals(ctx, id, ids)
 }
 
-// withdrawProposals withdraws proposals of a space that are held.
 func (p *reader) withdrawProposals(ctx context.Context, space string, ids []string) error {
 	for batch := range slices.Chunk(ids, maxIn) {
 		held, err := records.Proposals(ctx, p.journal.Warehouse, hashes(batch))

@@ -10,11 +10,6 @@ import (
 	"pnyx/warehouse/records"
 )
 
-// arrivalTime is how long the log has to state a new proposal before a sweep that finds it
-// counts it as missed.
-const arrivalTime = 10 * time.Minute
-
-// sweepPosition is the position of a space's sweep.
 type sweepPosition struct {
 	// Swept is when the space was last swept, in seconds.
 	Swept int64 `json:"swept"`
@@ -58,6 +53,7 @@ func (p sweeper) sweep(ctx context.Context) (more bool, err error) {
 // sweepSpace reads the proposals of a space that differ from those held, notes those that
 // are gone, and returns those whose votes are of another number than held.
 func (p sweeper) sweepSpace(ctx context.Context, space string) ([]due, error) {
+	const arrivalTime = 10 * time.Minute // how long the log has to state a new proposal before a sweep that finds it counts it as missed
 	heads, held, _, err := p.findDeleted(ctx, space)
 	if err != nil {
 		return nil, err
@@ -122,7 +118,6 @@ func differs(h records.HeldProposal, head proposalHead) bool {
 		seconds(h.UpdatedAt) != head.Updated || seconds(h.StartAt) != head.Start || seconds(h.EndAt) != head.End
 }
 
-// sameTotal reports whether the sum of all powers is as it was.
 func sameTotal(h records.HeldProposal, head proposalHead) bool {
 	total, _, err := governance.ParsePower(head.ScoresTotal.String())
 	return err != nil || h.StatedTotal != nil && h.StatedTotal.Equal(total)

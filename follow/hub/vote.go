@@ -12,7 +12,6 @@ import (
 	"pnyx/warehouse/source"
 )
 
-// voteHead is what following takes of a vote.
 type voteHead struct {
 	ID       string          `json:"id"`
 	Voter    string          `json:"voter"`

@@ -212,8 +212,7 @@ func (w *walk) supersedes(b record.Ballot) bool {
 // voterHash is the same for an address in any letter case.
 func voterHash(voter string) uint64 { return xxhash.Sum64String(governance.VoterIdentity(voter)) }
 
-// noteHoles says in the cursor of the space whether something of the proposal cannot be
-// read.
+// noteHoles says in the cursor of the space whether something of the proposal cannot be read.
 func (w *walk) noteHoles(ctx context.Context) error {
 	before, had := w.holes[w.id]
 	if before.text == w.hole && had == (w.hole != "") {

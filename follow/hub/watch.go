@@ -27,9 +27,8 @@ func (p *reader) enqueue(poller string, dues []due) {
 	}
 }
 
-// watch reads the proposals that are open or whose scores are not final: what they state
-// changes without a message. It notes what is gone, and asks for walks over those that lack
-// votes.
+// watch reads the proposals that are open or whose scores are not final: what they state changes
+// without a message. It notes what is gone, and asks for walks over those that lack votes.
 func (p watcher) watch(ctx context.Context) (more bool, err error) {
 	p.turn.Lock()
 	defer p.turn.Unlock()

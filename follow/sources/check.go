@@ -8,11 +8,9 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// exampleContact is the contact of the file that users copy.
-const exampleContact = "you@example.org"
-
 // crossCheck refuses values that are valid alone and contradict others.
 func (p *parser) crossCheck(file File) {
+	const exampleContact = "you@example.org" // the contact of the file that users copy
 	if file.Contact == exampleContact {
 		p.refuse("contact", "%s is from the example: put in how operators of upstream systems reach you", exampleContact)
 	}

@@ -24,7 +24,6 @@ type Problem struct {
 
 // RefusedError lists everything that is wrong with a sources file.
 type RefusedError struct {
-	// Path is the file.
 	Path string
 	// Problems are in order of lines.
 	Problems []Problem
@@ -62,7 +61,6 @@ func Parse(path string, text []byte, environ func(string) (string, bool)) (File,
 	return File{}, &RefusedError{Path: path, Problems: p.problems}
 }
 
-// parser reads one file.
 type parser struct {
 	environ  environ
 	lines    map[string]int // of each value, by path
@@ -101,7 +99,6 @@ func (p *parser) document(text []byte) *yaml.Node {
 	return nil
 }
 
-// read sets a value from a node.
 func (p *parser) read(path string, node *yaml.Node, into reflect.Value) {
 	p.lines[path] = node.Line
 	if node.Kind == yaml.AliasNode {
@@ -162,8 +159,7 @@ func (p *parser) table(path string, node *yaml.Node, into reflect.Value) {
 	}
 }
 
-// object sets the fields of a struct. Where one of them is enough, the value alone is
-// accepted.
+// object sets the fields of a struct. Where one of them is enough, the value alone is accepted.
 func (p *parser) object(path string, node *yaml.Node, into reflect.Value) {
 	fields := fieldsOf(into.Type())
 	for _, f := range fields {
@@ -215,7 +211,6 @@ func (p *parser) pairs(path string, node *yaml.Node) func(yield func(key, value 
 	}
 }
 
-// field is a key of an object.
 type field struct {
 	name, doc       string
 	required, alone bool

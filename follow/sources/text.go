@@ -27,10 +27,8 @@ type form struct {
 	read func(text string, from environ) (any, error)
 }
 
-// errForm reports a text that does not have the form of its value.
 var errForm = errors.New("has another form")
 
-// allow returns a value, or errForm where it is not allowed.
 func allow(value any, allowed bool) (any, error) {
 	if !allowed {
 		return nil, errForm
@@ -45,10 +43,7 @@ const (
 	digits = "40 hexadecimal digits, not all of them 0, and with the right checksum where letters of both cases are among them"
 )
 
-// forms returns the forms of the types below.
-//
-//nolint:gochecknoglobals // a table
-var forms = sync.OnceValue(func() map[reflect.Type]form {
+var forms = sync.OnceValue(func() map[reflect.Type]form { //nolint:gochecknoglobals // a table
 	// Emoji are symbols, a dozen signs of other kinds, tones of skin, and what joins them: keycaps, and tags in flags.
 	identifier := regexp.MustCompile(`^(?:[\w.:\p{L}\p{M}\p{N}\p{So}\p{Sc}‼⁉〰〽↔⤴⤵◻-◾\x{1f3fb}-\x{1f3ff}\x{200d}\x{e0020}-\x{e007f}-]|` +
 		`[#*]\x{fe0f}?\x{20e3})+$`)
@@ -194,9 +189,8 @@ func expand(text string, from environ) (string, error) {
 	return expanded, missing
 }
 
-// hasLiteralKey reports whether an address has a user, a parameter, or a part of its path
-// of 20 or more letters and digits, that is written out instead of taken from the
-// environment.
+// hasLiteralKey reports whether an address has a user, a parameter, or a part of its path of 20 or
+// more letters and digits, that is written out instead of taken from the environment.
 func hasLiteralKey(text string) bool {
 	_, rest, _ := strings.Cut(text, "://")
 	path, query, _ := strings.Cut(rest, "?")

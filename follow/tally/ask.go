@@ -35,7 +35,6 @@ type queryError struct{ message string }
 // Error implements error.
 func (e *queryError) Error() string { return e.message }
 
-// queryVotes is the query for votes.
 const queryVotes = "votes"
 
 // answer is the value of the root field of an answer. incomplete has what went wrong with nodes
@@ -129,7 +128,6 @@ func nodeOf(path []any) (index int, is bool) {
 	return int(number), is
 }
 
-// page is one page of nodes.
 type page struct {
 	nodes []json.RawMessage
 	// after is the cursor of the next page; empty at the end.

@@ -10,13 +10,6 @@ import (
 	"pnyx/warehouse/records"
 )
 
-// sweepAfter is the time between two walks over all proposals, whose states change without
-// a trace.
-const sweepAfter = 24 * time.Hour
-
-// maxRefusals is how often a page is asked for before its cursor counts as unknown.
-const maxRefusals = 3
-
 // backfillPosition says when the last walk over all proposals ended, and whether all votes
 // have been read since the organization is followed.
 type backfillPosition struct {
@@ -27,6 +20,7 @@ type backfillPosition struct {
 // backfill reads a page of proposals, or of votes of a proposal whose votes are to be read
 // from the newest to the oldest.
 func (o *organization) backfill(ctx context.Context) (bool, error) {
+	const sweepAfter = 24 * time.Hour // the time between two walks over all proposals, whose states change without a trace
 	if err := o.load(ctx); err != nil {
 		return false, err
 	}
@@ -91,6 +85,7 @@ func (o *organization) sweep(ctx context.Context, at *backfillPosition) error {
 // startOver forgets the cursors of the walks after the API has refused them several times:
 // they may be unknown by now.
 func (o *organization) startOver(err error) error {
+	const maxRefusals = 3 // how often a page is asked for before its cursor counts as unknown
 	if errors.Is(err, follow.ErrEndless) {
 		o.after, o.pages, o.walk = "", 0, nil
 	}

@@ -24,7 +24,6 @@ import (
 // changes are found by the daily walk over all proposals.
 const openFor = 30 * 24 * time.Hour
 
-// note is what is remembered of a proposal.
 type note struct {
 	// State is the provider's, and End the end of voting.
 	State string                `json:"state,omitempty"`
@@ -44,7 +43,6 @@ type note struct {
 	Recount  bool       `json:"recount,omitempty"`
 }
 
-// isOpen reports whether a proposal is polled.
 func (n note) isOpen(now time.Time) bool {
 	outcome, _ := governance.Tally.StatedOutcome(n.State, "")
 	switch {
@@ -56,7 +54,6 @@ func (n note) isOpen(now time.Time) bool {
 	return n.Draft && !governance.IsVoteOver(n.State, "")
 }
 
-// isVoting reports whether votes may still arrive.
 func (n note) isVoting() bool {
 	return governance.IsOpenState(n.State) || !governance.IsKnownState(n.State)
 }
@@ -75,7 +72,6 @@ type head struct {
 
 func isNull(text json.RawMessage) bool { return text == nil || string(text) == "null" }
 
-// taken is what a poller has taken from answers.
 type taken struct {
 	records []record.Record
 	changes map[string]func(*note)
@@ -136,11 +132,8 @@ func (o *organization) take(nodes ...json.RawMessage) taken {
 }
 
 // hashSeed is of the process: hashes are not kept.
-//
-//nolint:gochecknoglobals // a constant of the process
-var hashSeed = maphash.MakeSeed()
+var hashSeed = maphash.MakeSeed() //nolint:gochecknoglobals // a constant of the process
 
-// keep commits what was taken, and then the notes and the cursor.
 func (o *organization) keep(ctx context.Context, got taken, cursors ...records.FollowCursor) error {
 	if _, err := o.journal.Commit(ctx, got.records, cursors...); err != nil {
 		return err
@@ -154,7 +147,6 @@ func (o *organization) keep(ctx context.Context, got taken, cursors ...records.F
 	return nil
 }
 
-// note changes notes and writes them.
 func (o *organization) note(ctx context.Context, changes map[string]func(*note)) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -28,11 +28,9 @@ import (
 // Options describe an endpoint and what is followed there.
 type Options struct {
 	// Host is the endpoint, at the address of its queries and at Pace.
-	Host *fetch.Host
-	// APIKey authorizes the requests.
+	Host   *fetch.Host
 	APIKey string
-	// Slugs are the slugs of the followed organizations.
-	Slugs []string
+	Slugs  []string
 	// Clock is nil for the system's.
 	Clock *clock.Clock
 }
@@ -147,7 +145,6 @@ func (o *organization) load(ctx context.Context) error {
 	return nil
 }
 
-// describe asks for the organization and returns its record and its id.
 func (o *organization) describe(ctx context.Context) (found record.Record, id string, err error) {
 	answered, err := o.ask(ctx, "organization", map[string]any{"slug": o.source.ID})
 	if err != nil {
@@ -166,7 +163,6 @@ func (o *organization) describe(ctx context.Context) (found record.Record, id st
 	return found, said.ID, nil
 }
 
-// cursor returns the cursor of a poller and reads its position.
 func (o *organization) cursor(poller string, position any) records.FollowCursor {
 	return o.journal.At(o.source, poller, position)
 }

@@ -30,7 +30,6 @@ func compareIDs(a, b string) int {
 	return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b))
 }
 
-// votes are the votes of a page.
 type votes struct {
 	records []record.Record
 	ids     []string
@@ -152,9 +151,8 @@ func (w *walk) most() int {
 	return int(min(2*min(w.stated, maxVotePages*maxPage)/maxPage+100, maxVotePages))
 }
 
-// nextWalk returns a walk over the votes of the newest proposal that needs one: it has
-// closed since its votes were last read, or their number is not explained. It is nil if no
-// proposal does.
+// nextWalk returns a walk over the votes of the newest proposal that needs one: it has closed since
+// its votes were last read, or their number is not explained. It is nil if no proposal does.
 func (o *organization) nextWalk() *walk {
 	now := o.Clock.Now()
 	due := o.choose(func(n note) bool {

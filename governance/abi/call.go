@@ -38,8 +38,7 @@ type Call struct {
 	Value string
 	// Signature is the function's signature if the contract states it. Data then has no selector.
 	Signature string
-	// Data is the calldata.
-	Data []byte
+	Data      []byte
 	// Operation is empty for a plain call.
 	Operation Operation
 	// message is true for data that another chain receives, which may have no selector.
@@ -52,13 +51,11 @@ type Decoded struct {
 	// Kind is Other for what is not decoded.
 	Kind Kind
 	// Function is the canonical signature; empty for a plain payment and what is not decoded.
-	Function string
-	// Arguments are the decoded arguments.
+	Function  string
 	Arguments []Argument
 	// Alternatives are other known functions with the same selector that fit as well.
 	Alternatives []string
-	// Calls are the calls inside.
-	Calls []Decoded
+	Calls        []Decoded
 	// Omitted is the number of calls inside that are beyond what one call may have.
 	Omitted int
 	// Undecoded says why the call, or what is inside, is not decoded; empty if it is.

@@ -15,14 +15,12 @@ var errEncoding = errors.New("bytes are not encoded as the signature declares")
 type Argument struct {
 	// Name is the name of the parameter; empty where unknown.
 	Name string `json:"name" msgpack:"name"`
-	// Type is the canonical type.
 	Type string `json:"type" msgpack:"type"`
 	// Value is a number in decimal, an address or bytes in hexadecimal, a truth value or a
 	// text; empty for arrays and tuples.
 	Value string `json:"value" msgpack:"value"`
 	// Items are the elements of an array or the fields of a tuple.
-	Items []Argument `json:"items" msgpack:"items"`
-	// content is what bytes hold.
+	Items   []Argument `json:"items" msgpack:"items"`
 	content []byte
 }
 
@@ -131,7 +129,6 @@ func decodeBytes(data []byte) ([]byte, int, error) {
 	return data[wordBytes : wordBytes+count], wordBytes + padded, nil
 }
 
-// decodeWord reads a value of one word.
 func decodeWord(of *valueType, word []byte) (string, error) {
 	number := new(big.Int).SetBytes(word)
 	var fits bool

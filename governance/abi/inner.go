@@ -98,7 +98,6 @@ func pathOf(list []parameter, names string, err *error) (path []int, of *valueTy
 	return path, of
 }
 
-// argumentAt returns the argument at a path.
 func argumentAt(arguments []Argument, path []int) (a Argument) {
 	for _, at := range path {
 		a = arguments[at]
@@ -159,7 +158,6 @@ func (in *inner) calls(outer Call, arguments []Argument) (calls []Call, ok bool)
 	return calls, ok
 }
 
-// own returns the calls of the target to itself.
 func (in *inner) own(outer Call, arguments []Argument) (calls []Call) {
 	list := arguments[in.data].Items
 	if arguments[in.data].Type == "bytes" {
@@ -198,7 +196,6 @@ func (in *inner) parallel(outer Call, arguments []Argument) (calls []Call, ok bo
 	return calls, true
 }
 
-// callOf returns the call that arguments or fields of a tuple state.
 func (in *inner) callOf(outer Call, fields []Argument) Call {
 	call := Call{Target: strings.ToLower(short(fields[in.target].Value)), Value: "0", Data: fields[in.data].content}
 	if in.value >= 0 {
@@ -254,8 +251,7 @@ func unpack(data []byte) (calls []Call, ok bool) {
 	return calls, true
 }
 
-// unscript reads the calls of an Aragon script: its version, then target, length and data of
-// each.
+// unscript reads the calls of an Aragon script: its version, then target, length and data of each.
 func unscript(data []byte) (calls []Call, ok bool) {
 	const version, head = 4, 20 + 4
 	if len(data) < version || binary.BigEndian.Uint32(data) != 1 {

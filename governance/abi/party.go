@@ -21,7 +21,6 @@ func (d *Decoded) Receiver() string {
 
 // Party is an address that calls involve.
 type Party struct {
-	// Chain and Address identify it.
 	Chain, Address string
 	// Called, Paid and Empowered say how. Token is true for a token that moves.
 	Called, Paid, Empowered, Token bool

@@ -52,7 +52,6 @@ type function struct {
 	inner   inner
 }
 
-// appliesTo reports whether a call may be one of the function.
 func (f *function) appliesTo(call Call) bool {
 	return len(f.targets) == 0 || slices.Contains(f.targets, call.Target)
 }
@@ -78,9 +77,7 @@ var bridgeRows string
 
 // known returns the table. A row that cannot be read is a mistake of the file, which the tests
 // of this package find.
-//
-//nolint:gochecknoglobals // a constant that Go cannot write as one
-var known = sync.OnceValue(func() *table {
+var known = sync.OnceValue(func() *table { //nolint:gochecknoglobals // a constant that Go cannot write as one
 	t := &table{functions: map[Selector][]*function{}, bridges: map[[2]string]string{}}
 	for row := range rows(functionRows) {
 		if err := t.add(row); err != nil {

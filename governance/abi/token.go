@@ -17,8 +17,7 @@ type Token struct {
 //go:embed tokens.txt
 var tokenRows string
 
-//nolint:gochecknoglobals // a constant that Go cannot write as one
-var tokens = sync.OnceValue(func() map[[2]string]Token {
+var tokens = sync.OnceValue(func() map[[2]string]Token { //nolint:gochecknoglobals // a constant that Go cannot write as one
 	table := map[[2]string]Token{}
 	for row := range rows(tokenRows) {
 		of := strings.Fields(row)

@@ -47,7 +47,6 @@ type valueType struct {
 	dynamic bool
 	// head is the bytes of the fixed part.
 	head int
-	// name is the canonical name.
 	name string
 }
 

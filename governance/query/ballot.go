@@ -20,8 +20,7 @@ const KindBallots Kind = "ballots"
 type Ballots struct {
 	// Proposal is the proposal whose ballots are listed.
 	Proposal governance.ProposalKey `param:"proposalKey" in:"path" doc:"The proposal's key." example:"p1_AAAAAAAAAAAAAAAAAAAAAA"`
-	// Order is what the ballots are sorted by.
-	Order BallotOrder `param:"order" default:"power" doc:"Highest power first, or newest first." example:"time"`
+	Order    BallotOrder            `param:"order" default:"power" doc:"Highest power first, or newest first." example:"time"`
 
 	Paging[BallotPosition] `default:"100" max:"500"`
 }
@@ -37,9 +36,8 @@ type BallotPosition struct {
 	// Power is the voting power in BallotsByPower, and empty in other orders.
 	Power governance.Decimal `msgpack:"p,omitempty"`
 	// At is when the ballot was cast in BallotsByTime, nil where that is unknown.
-	At *governance.Timestamp `msgpack:"t,omitempty"`
-	// Voter is the identity of the voter.
-	Voter string `msgpack:"k"`
+	At    *governance.Timestamp `msgpack:"t,omitempty"`
+	Voter string                `msgpack:"k"`
 }
 
 // PositionOf returns the place of a ballot in the order.

@@ -24,17 +24,13 @@ func (BallotExport) Kind() Kind { return KindBallotExport }
 // Scope implements Page.
 func (BallotExport) Scope() Scope { return Scope{} }
 
-// BallotPart selects one part of an export. It never becomes stale: the revision names its
-// ballots.
+// BallotPart selects one part of an export. It never becomes stale: the revision names its ballots.
 type BallotPart struct {
 	// Proposal is the proposal whose ballots are exported.
-	Proposal governance.ProposalKey `param:"proposalKey" in:"path" doc:"The proposal's key." example:"p1_AAAAAAAAAAAAAAAAAAAAAA"`
-	// Revision is the revision of the export.
-	Revision string `param:"revision" in:"path" doc:"The revision of the manifest." example:"c4fz6kd0r2m-3q5n8w2x"`
-	// Part is the number of the part.
-	Part int `param:"part" in:"path" min:"1" max:"10000" doc:"The number of the part, from 1." example:"1"`
-	// Format is the form of the rows.
-	Format governance.ExportFormat `param:"format" default:"ndjson" doc:"The format of the rows." example:"csv"`
+	Proposal governance.ProposalKey  `param:"proposalKey" in:"path" doc:"The proposal's key." example:"p1_AAAAAAAAAAAAAAAAAAAAAA"`
+	Revision string                  `param:"revision" in:"path" doc:"The revision of the manifest." example:"c4fz6kd0r2m-3q5n8w2x"`
+	Part     int                     `param:"part" in:"path" min:"1" max:"10000" doc:"The number of the part, from 1." example:"1"`
+	Format   governance.ExportFormat `param:"format" default:"ndjson" doc:"The format of the rows." example:"csv"`
 }
 
 // Kind implements Page.

@@ -13,7 +13,6 @@ const DAOPartRows = 50_000
 
 // DAOExport asks which parts a DAO is exported in. Time and publications make the answer stale.
 type DAOExport struct {
-	// DAOID is the DAO that is exported.
 	DAOID string `param:"daoId" in:"path" doc:"The DAO." example:"uniswap"`
 	// Since is the revision of an export; zero exports everything.
 	Since int `param:"since" min:"1" max:"9007199254740991" doc:"Only what changed since the revision of an earlier manifest, at most seven days ago." example:"1790000000000000"`
@@ -27,13 +26,9 @@ func (DAOExport) Scope() Scope { return Scope{} }
 
 // DAOPart selects one part of an export of a DAO. It never becomes stale: the digest names its rows.
 type DAOPart struct {
-	// DAOID is the DAO that is exported.
-	DAOID string `param:"daoId" in:"path" doc:"The DAO." example:"uniswap"`
-	// Digest names the rows.
-	Digest string `param:"part" in:"path" doc:"The digest of the part." example:"Yb7hX0q2mC4dPz9sK1vTqw"`
-	// Since is the manifest's.
-	Since int `param:"since" min:"1" max:"9007199254740991" doc:"The same as for the manifest." example:"1790000000000000"`
-	// Format is the form of the rows.
+	DAOID  string                  `param:"daoId" in:"path" doc:"The DAO." example:"uniswap"`
+	Digest string                  `param:"part" in:"path" doc:"The digest of the part." example:"Yb7hX0q2mC4dPz9sK1vTqw"`
+	Since  int                     `param:"since" min:"1" max:"9007199254740991" doc:"The same as for the manifest." example:"1790000000000000"`
 	Format governance.ExportFormat `param:"format" default:"ndjson" doc:"The format of the rows." example:"parquet"`
 }
 

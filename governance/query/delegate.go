@@ -20,8 +20,7 @@ const KindDelegates Kind = "delegates"
 // Delegates selects delegates of one DAO.
 type Delegates struct {
 	// DAOID is the DAO whose delegates are listed.
-	DAOID string `param:"daoId" in:"path" doc:"The DAO." example:"uniswap"`
-	// Order is what the delegates are sorted by.
+	DAOID string        `param:"daoId" in:"path" doc:"The DAO." example:"uniswap"`
 	Order DelegateOrder `param:"order" default:"power" doc:"Highest power, most delegators, or most ballots in the last 50 votes first." example:"activity"`
 
 	Paging[DelegatePosition] `default:"25" max:"100"`
@@ -36,9 +35,8 @@ func (Delegates) Scope() Scope { return Scope{} }
 // DelegatePosition is a place in an order of delegates.
 type DelegatePosition struct {
 	// Value is what the order compares; nil where that is not known.
-	Value *governance.Decimal `msgpack:"n,omitempty"`
-	// Delegate is the identity of the delegate.
-	Delegate string `msgpack:"k"`
+	Value    *governance.Decimal `msgpack:"n,omitempty"`
+	Delegate string              `msgpack:"k"`
 	// Where is the token or the registry with the space.
 	Where string `msgpack:"s"`
 }
@@ -108,7 +106,6 @@ const KindOpenVotes Kind = "open-votes"
 // OpenVotes selects open votes of one voter: the nearest deadline first, those without one last,
 // votes of one deadline by proposal key.
 type OpenVotes struct {
-	// Voter is the voter who has not voted.
 	Voter Voter `param:"voterIdentity" in:"path" doc:"The voter; the case of a 0x… address does not matter." example:"0x0000000000000000000000000000000000000001"`
 	// DAOID selects votes in one DAO; empty selects all.
 	DAOID string `param:"daoId" doc:"Only votes in this DAO." example:"uniswap"`
@@ -125,8 +122,7 @@ func (OpenVotes) Scope() Scope { return Scope{} }
 // OpenVotePosition is a place in the list of open votes.
 type OpenVotePosition struct {
 	// EndAt is the deadline; nil where that is unknown.
-	EndAt *governance.Timestamp `msgpack:"t,omitempty"`
-	// Proposal is the key of the proposal.
+	EndAt    *governance.Timestamp  `msgpack:"t,omitempty"`
 	Proposal governance.ProposalKey `msgpack:"k"`
 }
 

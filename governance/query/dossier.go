@@ -7,7 +7,6 @@ const KindDossier Kind = "dossier"
 
 // Dossier selects what is computed about one proposal for its evidence.
 type Dossier struct {
-	// Proposal is the proposal.
 	Proposal governance.ProposalKey `param:"proposalKey"`
 }
 

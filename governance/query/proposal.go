@@ -56,15 +56,13 @@ type Proposals struct {
 	Title string `param:"q" doc:"In the title: three characters or more, in any case." example:"treasury"`
 	// Flagged selects spam as well if it is true; nil leaves spam out.
 	Flagged *bool `param:"flagged" doc:"Also what the provider marks as spam." example:"true"`
-	// Time is what From and To compare. Proposals without that time are outside every
-	// window.
+	// Time is what From and To compare. Proposals without that time are outside every window.
 	Time ProposalTime `param:"timeField" default:"updatedAt" doc:"The time of from and to; what has none is left out." example:"endAt"`
 	// From is the beginning of a window; nil for none.
 	From *governance.Timestamp `param:"from" doc:"At or after; else 365 days before to." example:"2026-01-01"`
 	// To is the end of a window, which it does not include; nil for none.
-	To *governance.Timestamp `param:"to" doc:"Before; else 365 days after from." example:"2026-07-01"`
-	// Order is what the proposals are sorted by.
-	Order ProposalOrder `param:"sort" default:"updatedDesc" doc:"Latest update or creation; ending next, open votes first; or ended last." example:"endingSoon"`
+	To    *governance.Timestamp `param:"to" doc:"Before; else 365 days after from." example:"2026-07-01"`
+	Order ProposalOrder         `param:"sort" default:"updatedDesc" doc:"Latest update or creation; ending next, open votes first; or ended last." example:"endingSoon"`
 
 	Paging[ProposalPosition] `default:"25" max:"100"`
 }
@@ -104,8 +102,7 @@ type ProposalPosition struct {
 	// Band is the part of the order that the place is in.
 	Band int64 `msgpack:"n,omitempty"`
 	// At is the time that the order compares; nil where it is unknown.
-	At *governance.Timestamp `msgpack:"t,omitempty"`
-	// Key is the proposal's key.
+	At  *governance.Timestamp  `msgpack:"t,omitempty"`
 	Key governance.ProposalKey `msgpack:"k"`
 }
 
@@ -118,7 +115,6 @@ const KindResolve Kind = "resolve"
 // Resolve selects the proposals that an address, a title or an id may mean. Exactly one
 // of URL, Title and ExternalID is given.
 type Resolve struct {
-	// URL is an address of a proposal or of its discussion.
 	URL string `param:"url" doc:"The address of the proposal, in any of its forms, or of its discussion." example:"https://snapshot.org/#/uniswap/proposal/0x538c49304ef485ba4ea09ebce3dfd0548e6e230b5d338b2ba428928e3848f912"`
 	// Title is the title of a proposal, or a part of it.
 	Title string `param:"title" doc:"The title, or three characters of it or more; case does not matter." example:"deploy uniswap v4" sample:"true"`
@@ -138,8 +134,7 @@ func (Resolve) Kind() Kind { return KindResolve }
 // Scope implements Page: candidates become stale with the list of proposals.
 func (q Resolve) Scope() Scope { return Scope{KindProposals, q.DAOID} }
 
-// Canonical returns the query with its texts as the warehouse compares them, for all
-// candidates.
+// Canonical returns the query with its texts as the warehouse compares them, for all candidates.
 func (q Resolve) Canonical() Resolve {
 	q.URL = governance.CanonicalURL(q.URL)
 	q.Title = governance.NormalizeTitle(q.Title)

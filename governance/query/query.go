@@ -67,8 +67,7 @@ func PageSize(limit int) int {
 // Paging selects one page of a list whose order compares a Position. The default and the
 // maximum of Limit are tags of the field that embeds it.
 type Paging[Position any] struct {
-	// After is the position of the last row of the page before; nil selects the first
-	// page.
+	// After is the position of the last row of the page before; nil selects the first page.
 	After *Position `param:"cursor" doc:"Where to go on: meta.page.nextCursor of the page before."`
 	// Limit is the maximum number of rows of the page.
 	Limit int `param:"limit" min:"1" bound:"false" doc:"Rows a page."`

@@ -30,11 +30,9 @@ type Signals struct {
 	// Types selects signals of these types; none selects all.
 	Types []governance.SignalType `param:"signalType" doc:"Of these types." example:"proposal_deadline_reminder"`
 	// MinPriority is the lowest priority score, from 0 to 100.
-	MinPriority int `param:"priorityMin" max:"100" doc:"Of at least this priority score." example:"70"`
-	// Surface selects the signals of one view.
-	Surface governance.Surface `param:"surface" default:"agent" doc:"The view: agent has every signal, the others less and less." example:"atlas_priority"`
-	// Order is what the signals are sorted by.
-	Order SignalOrder `param:"sort" default:"priorityDesc" doc:"Highest priority, latest detection or next deadline first; past deadlines, then none, last." example:"deadlineAsc"`
+	MinPriority int                `param:"priorityMin" max:"100" doc:"Of at least this priority score." example:"70"`
+	Surface     governance.Surface `param:"surface" default:"agent" doc:"The view: agent has every signal, the others less and less." example:"atlas_priority"`
+	Order       SignalOrder        `param:"sort" default:"priorityDesc" doc:"Highest priority, latest detection or next deadline first; past deadlines, then none, last." example:"deadlineAsc"`
 
 	Paging[SignalPosition] `default:"50" max:"100"`
 }
@@ -47,10 +45,8 @@ func (q Signals) Scope() Scope { return Scope{KindSignals, q.DAOID} }
 
 // SignalPosition is a place in an order of signals.
 type SignalPosition struct {
-	// Score is the priority score.
 	Score int64 `msgpack:"n,omitempty"`
-	// At is when the signal was detected or, in SignalsByDeadline, its deadline; nil for
-	// none.
+	// At is when the signal was detected or, in SignalsByDeadline, its deadline; nil for none.
 	At *governance.Timestamp `msgpack:"t,omitempty"`
 	// ID is the signal's id.
 	ID string `msgpack:"k"`

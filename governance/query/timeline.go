@@ -8,9 +8,7 @@ type TimelineMetric string
 
 // Timeline selects months of one DAO's timeline.
 type Timeline struct {
-	// DAOID is the DAO that is counted for.
-	DAOID string `param:"daoId" in:"path" doc:"The DAO." example:"uniswap"`
-	// Metric is what is counted.
+	DAOID  string         `param:"daoId" in:"path" doc:"The DAO." example:"uniswap"`
 	Metric TimelineMetric `param:"metric" required:"true" doc:"What to count." example:"votes_cast"`
 	// From is the first month; empty for the first one with a value.
 	From Month `param:"fromMonth" doc:"First month; the first with a value when left out." example:"2026-01"`

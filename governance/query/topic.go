@@ -35,9 +35,8 @@ type Topics struct {
 	// UpdatedTo selects topics updated before a time; nil selects all.
 	UpdatedTo *governance.Timestamp `param:"updatedTo" doc:"Only topics updated before this time." example:"2026-07-01"`
 	// MinReplies is the lowest number of replies.
-	MinReplies int `param:"minReplies" max:"2147483647" doc:"Only topics with at least so many replies." example:"10"`
-	// Order is what the topics are sorted by.
-	Order TopicOrder `param:"sort" default:"updatedDesc" doc:"Last updated first, newest first, or most replies first." example:"repliesDesc"`
+	MinReplies int        `param:"minReplies" max:"2147483647" doc:"Only topics with at least so many replies." example:"10"`
+	Order      TopicOrder `param:"sort" default:"updatedDesc" doc:"Last updated first, newest first, or most replies first." example:"repliesDesc"`
 
 	Paging[TopicPosition] `default:"25" max:"100"`
 }
@@ -53,9 +52,8 @@ type TopicPosition struct {
 	// Replies is the number of replies in TopicsByReplies, and zero in other orders.
 	Replies int64 `msgpack:"n,omitempty"`
 	// At is the time that the order compares; nil where it is unknown.
-	At *governance.Timestamp `msgpack:"t,omitempty"`
-	// Key is the topic's key.
-	Key governance.TopicKey `msgpack:"k"`
+	At  *governance.Timestamp `msgpack:"t,omitempty"`
+	Key governance.TopicKey   `msgpack:"k"`
 }
 
 // PositionOf returns the place of a topic in the order.

@@ -9,10 +9,7 @@ import (
 	"pnyx/governance/rules"
 )
 
-// sets are the closed sets, by the type of their values.
-//
-//nolint:gochecknoglobals // a constant that Go cannot write as one
-var sets = sync.OnceValue(func() map[reflect.Type][]string {
+var sets = sync.OnceValue(func() map[reflect.Type][]string { //nolint:gochecknoglobals // a constant that Go cannot write as one
 	all := map[reflect.Type][]string{
 		reflect.TypeFor[governance.EventType]():  rules.EventTypeNames(),
 		reflect.TypeFor[governance.SignalType](): rules.SignalTypeNames(),

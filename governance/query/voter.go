@@ -27,8 +27,7 @@ func (q Voters) Scope() Scope { return Scope{KindVoters, q.DAOID} }
 type VoterPosition struct {
 	// Power is the voting power over all proposals of the DAO.
 	Power governance.Decimal `msgpack:"p"`
-	// Voter is the identity of the voter.
-	Voter string `msgpack:"k"`
+	Voter string             `msgpack:"k"`
 }
 
 // PositionOf returns the place of a voter in the ranking.
@@ -41,7 +40,6 @@ const KindProfile Kind = "profile"
 
 // Profile selects one voter over all DAOs.
 type Profile struct {
-	// Voter is the voter.
 	Voter Voter `param:"voterIdentity" in:"path" doc:"The voter; the case of a 0x… address does not matter." example:"0x0000000000000000000000000000000000000001"`
 }
 
@@ -79,8 +77,7 @@ func (VoterVotes) Scope() Scope { return Scope{} }
 // VoterVotePosition is a place in the list of a voter's votes.
 type VoterVotePosition struct {
 	// At is when the vote was cast; nil where that is unknown.
-	At *governance.Timestamp `msgpack:"t,omitempty"`
-	// Proposal is the key of the proposal that was voted on.
+	At       *governance.Timestamp  `msgpack:"t,omitempty"`
 	Proposal governance.ProposalKey `msgpack:"k"`
 }
 

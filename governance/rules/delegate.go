@@ -31,9 +31,8 @@ type DelegateMove struct {
 	// Delegate is the delegate, and Token the token, eip155:<chain>:<address>.
 	Delegate, Token string
 	// Block is the block's number, and At its time.
-	Block uint64
-	At    governance.Timestamp
-	// Change is what happened.
+	Block  uint64
+	At     governance.Timestamp
 	Change DelegateChange
 	// Before and After are the delegate's power before and after the block, in whole tokens.
 	Before, After decimal.Decimal

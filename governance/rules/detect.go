@@ -109,8 +109,7 @@ func ballotsSoFar(votes uint64) string {
 	return countText(votes) + " ballots have been cast so far."
 }
 
-// detectQuorumAtRisk hits when ballots exist, but do not make the quorum when
-// QuorumWindow begins.
+// detectQuorumAtRisk hits when ballots exist, but do not make the quorum when QuorumWindow begins.
 func detectQuorumAtRisk(f VoteFacts) (RuleHit, bool) {
 	at, under := f.windowStart(QuorumWindow)
 	standing, known := f.Before[QuorumWindow]
@@ -150,8 +149,7 @@ func detectCloseRace(f VoteFacts) (RuleHit, bool) {
 	}, true
 }
 
-// closeRace returns the two leading choices, and whether they are close over enough
-// ballots.
+// closeRace returns the two leading choices, and whether they are close over enough ballots.
 func (f VoteFacts) closeRace(s Result) (leadingChoices, bool) {
 	ahead, found := f.leadingPair(s)
 	return ahead, found && s.Votes >= minBallots && ahead.percent.LessThanOrEqual(decimal.NewFromInt(closeMarginPercent))
@@ -324,8 +322,7 @@ func detectDrop(f VoteFacts) (RuleHit, bool) {
 	}, true
 }
 
-// detectSurge hits when turnout is at least three times the median, and at least 20
-// ballots.
+// detectSurge hits when turnout is at least three times the median, and at least 20 ballots.
 func detectSurge(f VoteFacts) (RuleHit, bool) {
 	median, percent, known := f.compared()
 	if !known || f.Final.Votes < 20 || percent.LessThan(decimal.NewFromInt(300)) {
@@ -339,9 +336,8 @@ func detectSurge(f VoteFacts) (RuleHit, bool) {
 	}, true
 }
 
-// detectOverdue hits for a proposal that passed and was not executed within
-// overdueDays. A later execution does not withdraw the signal, so that a past window
-// stays the same.
+// detectOverdue hits for a proposal that passed and was not executed within overdueDays. A later
+// execution does not withdraw the signal, so that a past window stays the same.
 func detectOverdue(f VoteFacts) (RuleHit, bool) {
 	if !f.ended() || !f.Onchain || f.Outcome != governance.Passed && f.Outcome != governance.Executed {
 		return RuleHit{}, false

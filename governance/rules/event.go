@@ -35,9 +35,7 @@ type EventType struct {
 }
 
 // EventTypes is the closed set of event types.
-//
-//nolint:gochecknoglobals // a constant that Go cannot write as one
-var EventTypes = table[EventType]("events.json")
+var EventTypes = table[EventType]("events.json") //nolint:gochecknoglobals // a constant that Go cannot write as one
 
 // EventTypeNames lists the names of EventTypes.
 func EventTypeNames() []string {

@@ -8,8 +8,7 @@ import (
 	"pnyx/governance"
 )
 
-// How long before the end of voting the deadline, quorum and close-race rules evaluate
-// a proposal.
+// How long before the end of voting the deadline, quorum and close-race rules evaluate a proposal.
 const (
 	ReminderWindow = 24 * time.Hour
 	QuorumWindow   = 12 * time.Hour
@@ -76,8 +75,7 @@ type VoteFacts struct {
 	// Single says that each ballot gives all its power to one choice, so that
 	// ballots are comparable with the result.
 	Single bool
-	// Final is the result by all ballots.
-	Final Result
+	Final  Result
 	// Before holds the interim results, by window. It is empty unless the time of
 	// every ballot is known.
 	Before map[time.Duration]Result
@@ -186,8 +184,7 @@ func (f VoteFacts) decides(leader int) bool {
 	return true
 }
 
-// decisive returns the ballot for the winning choice without which the choice would not
-// have won.
+// decisive returns the ballot for the winning choice without which the choice would not have won.
 func (f VoteFacts) decisive() (LargestBallot, leadingChoices, bool) {
 	leading, found := f.leadingPair(f.Final)
 	if !found || !f.decides(leading.first) || f.Final.Votes < minDecidedBallots {

@@ -59,9 +59,7 @@ const (
 )
 
 // FindingRules lists the rules of findings, the severest first.
-//
-//nolint:gochecknoglobals // a constant that Go cannot write as one
-var FindingRules = table[FindingRule]("findings.json")
+var FindingRules = table[FindingRule]("findings.json") //nolint:gochecknoglobals // a constant that Go cannot write as one
 
 // FindingRuleOf returns a rule by its name.
 func FindingRuleOf(name string) FindingRule {

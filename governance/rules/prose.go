@@ -36,8 +36,7 @@ func countText(count uint64) string {
 	return governance.GroupDigits(fmt.Sprint(count))
 }
 
-// percentOf returns part ÷ whole in percent, cut at one decimal place; 0 where whole
-// is 0.
+// percentOf returns part ÷ whole in percent, cut at one decimal place; 0 where whole is 0.
 func percentOf(part, whole decimal.Decimal) decimal.Decimal {
 	if whole.IsZero() {
 		return decimal.Zero

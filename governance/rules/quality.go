@@ -31,13 +31,10 @@ const (
 
 // QualityRule describes when a flag is set.
 type QualityRule struct {
-	// Flag is the value in qualityFlags.
 	Flag governance.QualityFlag
 	// Meaning is one sentence for readers.
 	Meaning string
 }
 
 // QualityFlags lists every quality flag.
-//
-//nolint:gochecknoglobals // a constant that Go cannot write as one
-var QualityFlags = table[QualityRule]("quality_flags.json")
+var QualityFlags = table[QualityRule]("quality_flags.json") //nolint:gochecknoglobals // a constant that Go cannot write as one

@@ -15,11 +15,9 @@ const (
 	// minDecidedBallots is the number from which one of them can be said to decide: among a
 	// handful, every large one does.
 	minDecidedBallots = 10
-	// closeMarginPercent is the lead, in percent of all power, up to which a race is
-	// close.
+	// closeMarginPercent is the lead, in percent of all power, up to which a race is close.
 	closeMarginPercent = 5
-	// whalePercent is the share of all power, in percent, from which one ballot is a
-	// whale's.
+	// whalePercent is the share of all power, in percent, from which one ballot is a whale's.
 	whalePercent = 40
 	// minQuorumPercent is the share of the quorum, in percent, below which missing it is
 	// not reported.
@@ -57,8 +55,7 @@ type SignalRule struct {
 	onDelegate func(DelegateMove) RuleHit
 }
 
-// OnVote applies the rule to a vote, and reports whether it hits. Rules for other items
-// never do.
+// OnVote applies the rule to a vote, and reports whether it hits. Rules for other items never do.
 func (r SignalRule) OnVote(f VoteFacts) (RuleHit, bool) {
 	if r.onVote == nil {
 		return RuleHit{}, false
@@ -120,8 +117,7 @@ func SignalTypeNames() []string {
 	return names
 }
 
-//nolint:gochecknoglobals // a constant that Go cannot write as one
-var signalRows = table[SignalRule]("signals.json")
+var signalRows = table[SignalRule]("signals.json") //nolint:gochecknoglobals // a constant that Go cannot write as one
 
 // SignalRules is the closed set of signal types with their rules.
 func SignalRules() []SignalRule {

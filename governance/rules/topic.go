@@ -47,8 +47,7 @@ type topicWords struct {
 	title, marks, category, tags, body []string
 }
 
-// The words that the rules search for. The rules' meanings are generated from the same
-// lists.
+// The words that the rules search for. The rules' meanings are generated from the same lists.
 const (
 	categoryTerms = "accountability citizens committee committees constitution council councils delegate delegates delegation elected " +
 		"election elections governance grant grants intents metagovernance missions policies policy proposal proposals " +

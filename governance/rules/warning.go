@@ -23,16 +23,13 @@ type WarningRule struct {
 	Field string
 	// Meaning is the message that is sent.
 	Meaning string
-	// Details names the keys of the details.
 	Details []string
 }
 
 // WarningRules lists every kind of warning. Amounts differ when they are further apart
 // than one part in 10^9 of the larger, or than 10^-9 where both are below 1, because
 // upstream computes in floating point.
-//
-//nolint:gochecknoglobals // a constant that Go cannot write as one
-var WarningRules = table[WarningRule]("warnings.json")
+var WarningRules = table[WarningRule]("warnings.json") //nolint:gochecknoglobals // a constant that Go cannot write as one
 
 // NewWarning returns a warning with the message and the field of its rule.
 func NewWarning(code governance.WarningCode, details map[string]string) governance.Warning {

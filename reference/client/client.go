@@ -38,7 +38,6 @@ func (l Language) File() string {
 // Path returns where a node serves the client.
 func (l Language) Path() string { return "/clients/" + l.File() }
 
-// extension returns the extension of the file, with its dot.
 func (l Language) extension() string { return path.Ext(l.File()) }
 
 // templates are the programs, with what follows from the routes to be filled in.
@@ -46,7 +45,6 @@ func (l Language) extension() string { return path.Ext(l.File()) }
 //go:embed templates
 var templates embed.FS
 
-// render fills in a template.
 func render(name string, data any) ([]byte, error) {
 	parsed, err := template.New(name).Funcs(functions()).ParseFS(templates, "templates/"+name)
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"pnyx/reference/openapi"
 )
 
-// dialect is how a language writes types and names.
 type dialect struct {
 	// text, integer, boolean, object and anything are the types of JSON. object is one
 	// whose members are not described.
@@ -17,14 +16,11 @@ type dialect struct {
 	list, sequence, orNull func(of string) string
 	// open returns the type of an enumeration in an answer, where a later version of the
 	// API may have further values.
-	open func(enum string) string
-	// field and parameter are how members and parameters are named that JSON has names for.
+	open             func(enum string) string
 	field, parameter func(name string) string
-	// method is how methods are named.
-	method func(words []string) string
+	method           func(words []string) string
 }
 
-// dialectOf returns the dialect of a language.
 func dialectOf(language Language) dialect {
 	switch language {
 	case TypeScript:
@@ -59,7 +55,6 @@ func (d dialect) typeOf(schema *openapi.Schema, components openapi.Members[*open
 	return d.anything
 }
 
-// jsonType returns the type of a value of a type of JSON.
 func (d dialect) jsonType(kind string, schema *openapi.Schema, components openapi.Members[*openapi.Schema]) string {
 	switch kind {
 	case "string":

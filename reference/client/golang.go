@@ -2,7 +2,6 @@ package client
 
 import "strings"
 
-// golang is the dialect of Go.
 func golang() dialect {
 	exported := func(name string) string { return goCase(wordsOf(name)) }
 	slice := func(of string) string { return "[]" + of }
@@ -30,10 +29,8 @@ func goDoc(indent, name, text string) string {
 	return comment(indent+"// ", name, " is ", text)
 }
 
-// goValue is what the name of a value of an enumeration ends in.
 func goValue(value string) string { return goCase(valueWords(value)) }
 
-// goArgument returns the name of an argument.
 func goArgument(p parameter) string {
 	words := wordsOf(p.JSON)
 	return words[0] + goCase(words[1:])

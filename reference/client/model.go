@@ -26,22 +26,18 @@ type model struct {
 	Buckets []string
 }
 
-// alias is a name for texts of one form.
 type alias struct{ Name, Doc string }
 
-// enum is a set of texts.
 type enum struct {
 	Name, Doc string
 	Values    []string
 }
 
-// object is a JSON object.
 type object struct {
 	Name, Doc string
 	Fields    []field
 }
 
-// field is a member of an object.
 type field struct {
 	// Name is that in the language, JSON that in answers.
 	Name, JSON, Type, Doc string
@@ -57,8 +53,7 @@ type call struct {
 	// Doc is what the answer is, Path the path of the route, Tier who may read it, Bucket the
 	// limiter that counts its requests.
 	Doc, Path, Tier, Bucket string
-	// Args are the parameters in the path, Query those in the query.
-	Args, Query []parameter
+	Args, Query             []parameter
 	// Media lists the media types of a file that is the answer, joined by "or"; empty where
 	// the answer is an envelope of JSON.
 	Media string
@@ -73,7 +68,6 @@ func (c call) Required() bool {
 	return slices.ContainsFunc(c.Query, func(p parameter) bool { return p.Required })
 }
 
-// parameter is a parameter of a route.
 type parameter struct {
 	// Name is that in the language, JSON that in requests.
 	Name, JSON, Type, Doc string
@@ -141,7 +135,6 @@ func (c *collector) use(schema *openapi.Schema) {
 	}
 }
 
-// addType adds the type of a component.
 func (c *collector) addType(name string, schema *openapi.Schema) {
 	switch {
 	case len(schema.Enum) > 0:
@@ -165,7 +158,6 @@ func (c *collector) objectOf(name string, schema *openapi.Schema) object {
 	return o
 }
 
-// addCall adds the method of a route.
 func (c *collector) addCall(route routes.Route, data *openapi.Schema) {
 	c.use(data)
 	words := methodWords(route)
@@ -205,7 +197,6 @@ func (c *collector) addCall(route routes.Route, data *openapi.Schema) {
 	}
 }
 
-// paramType returns the type of a parameter, and adds it where only parameters have it.
 func (c *collector) paramType(one param.Param) string {
 	switch one.Kind {
 	case param.Integer:

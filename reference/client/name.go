@@ -44,7 +44,6 @@ func methodWords(route routes.Route) []string {
 	return slices.Concat(noun, verb)
 }
 
-// singular returns a noun of the table of routes in the singular.
 func singular(noun string) string { return strings.TrimSuffix(noun, "s") }
 
 // rowName returns the name of one row of a list, as code that walks it has it.
@@ -90,7 +89,6 @@ func snakeCase(words []string) string {
 	return name
 }
 
-// goCase joins words as Go names what is exported.
 func goCase(words []string) string {
 	var name strings.Builder
 	for _, word := range words {

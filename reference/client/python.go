@@ -6,7 +6,6 @@ import (
 	"strings"
 )
 
-// python is the dialect of Python.
 func python() dialect {
 	return dialect{
 		text: "str", integer: "int", boolean: "bool", object: "dict[str, Any]", anything: "Any",
@@ -25,7 +24,6 @@ func pyText(indent, text string) string {
 	return wrap(indent+`"""`, indent, text)
 }
 
-// pyDoc is the text after a declaration.
 func pyDoc(indent, text string) string {
 	if line := indent + `"""` + text + `"""`; fits(line) {
 		return line
@@ -33,7 +31,6 @@ func pyDoc(indent, text string) string {
 	return pyText(indent, text) + "\n" + indent + `"""`
 }
 
-// pyComment is a text as the comment of what follows.
 func pyComment(indent, text string) string { return wrap(indent+"# ", indent+"# ", text) }
 
 // pyIsKeyword reports whether a type has a field that a class cannot declare.
@@ -102,7 +99,6 @@ func pyLiteral(e enum) string {
 	return e.Name + " = Literal[\n" + wrapWords("    ", "    ", all) + "\n]"
 }
 
-// pyPath is the path of a route as a format.
 func pyPath(c call) string {
 	return c.pathWith(func(parameter) string { return "{}" })
 }

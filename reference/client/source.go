@@ -33,7 +33,6 @@ func functions() template.FuncMap {
 	}
 }
 
-// pathWith returns the path of a route with something in the place of each parameter.
 func (c call) pathWith(place func(parameter) string) string {
 	path := c.Path
 	for _, p := range c.Args {

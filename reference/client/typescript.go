@@ -2,7 +2,6 @@ package client
 
 import "strings"
 
-// typeScript is the dialect of TypeScript.
 func typeScript() dialect {
 	same := func(name string) string { return name }
 	return dialect{
@@ -23,7 +22,6 @@ func tsDoc(indent, text string) string {
 	return indent + "/**\n" + comment(indent+" * ", text) + "\n" + indent + " */"
 }
 
-// tsUnion is the type of texts.
 func tsUnion(values []string) string {
 	if line := strings.Join(quotedAll(values), " | "); len(line) < maxWidth/2 {
 		return " " + line

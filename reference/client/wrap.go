@@ -34,5 +34,4 @@ func wrapWords(first, next string, words []string) string {
 	return strings.Join(append(lines, strings.TrimRight(line, " ")), "\n")
 }
 
-// fits reports whether a line may be as long as a text.
 func fits(line string) bool { return utf8.RuneCountInString(line) <= maxWidth }

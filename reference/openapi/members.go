@@ -8,7 +8,6 @@ import (
 
 // Member is one member of a JSON object.
 type Member[T any] struct {
-	// Name is the name of the member.
 	Name string
 	// Value is what JSON shows under the name.
 	Value T

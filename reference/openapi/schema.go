@@ -36,7 +36,6 @@ type Schema struct {
 
 // Field describes the fields of one name, in all types or in one of them.
 type Field struct {
-	// Description is a sentence for callers.
 	Description string `json:"description"`
 	// Example is a value of the field as JSON shows it; nil for one made from its type.
 	Example any `json:"example"`
@@ -55,7 +54,6 @@ type Descriptions struct {
 
 // Options says how Go types become schemas.
 type Options struct {
-	// Scalars are types with a schema of their own.
 	Scalars map[reflect.Type]*Schema
 	// Enums lists the values of text types that have no others.
 	Enums map[reflect.Type][]string
@@ -87,7 +85,6 @@ func (s *Schemas) Components() Members[*Schema] { return s.components }
 // RefTo is a reference to a component.
 func RefTo(component string) *Schema { return &Schema{Ref: componentPrefix + component} }
 
-// componentPrefix begins references to component schemas.
 const componentPrefix = "#/components/schemas/"
 
 // Component returns the name of the component that the schema refers to; empty for a schema
@@ -126,7 +123,6 @@ func (s *Schemas) Of(t reflect.Type) *Schema {
 	return &Schema{Type: "integer", Minimum: new(int)}
 }
 
-// orNull returns a schema that allows null, too.
 func orNull(schema *Schema) *Schema {
 	if name, plain := schema.Type.(string); plain && schema.Ref == "" {
 		schema.Type = []string{name, "null"}
@@ -159,7 +155,6 @@ func (s *Schemas) componentName(t reflect.Type) string {
 	return string(runes)
 }
 
-// text returns the schema of a scalar or an enumeration.
 func (s *Schemas) text(t reflect.Type) *Schema {
 	schema := Schema{Type: "string", Enum: s.Enums[t]}
 	if scalar := s.Scalars[t]; scalar != nil {
@@ -171,7 +166,6 @@ func (s *Schemas) text(t reflect.Type) *Schema {
 	return &schema
 }
 
-// object returns the schema of a struct.
 func (s *Schemas) object(t reflect.Type) *Schema {
 	object := &Schema{Type: "object", Description: s.Descriptions.Types[s.componentName(t)]}
 	for _, field := range members(t) {
@@ -190,7 +184,6 @@ func (s *Schemas) object(t reflect.Type) *Schema {
 	return object
 }
 
-// content returns the type of what a field holds: the one in Contents, or else its own.
 func (s *Schemas) content(t reflect.Type, name string, own reflect.Type) reflect.Type {
 	if of, typed := s.Contents[s.componentName(t)+"."+name]; typed {
 		return of
@@ -203,12 +196,10 @@ func members(t reflect.Type) []reflect.StructField {
 	return slices.DeleteFunc(reflect.VisibleFields(t), func(field reflect.StructField) bool { return field.Anonymous })
 }
 
-// anyJSON reports whether values of a type may encode to any JSON.
 func anyJSON(t reflect.Type) bool {
 	return t == reflect.TypeFor[json.RawMessage]() || t.Kind() == reflect.Interface
 }
 
-// field returns what is known of a field, by its JSON name.
 func (s *Schemas) field(t reflect.Type, name string) Field {
 	key := s.componentName(t) + "." + name
 	if _, own := s.Descriptions.Fields[key]; !own {

@@ -31,8 +31,7 @@ func ledgerRevision(p governance.Payment) uint64 {
 	return p.Revision | 2<<rankShift
 }
 
-// WritePayments writes states of payments to the ledger. Writing a state again changes
-// nothing.
+// WritePayments writes states of payments to the ledger. Writing a state again changes nothing.
 func (a Accounts) WritePayments(ctx context.Context, payments []governance.Payment) error {
 	operation := fmt.Sprintf("write %d payments", len(payments))
 	return warehouse.InsertRows(ctx, a.w, sqlText("payment_insert"), operation, payments, func(insert driver.Batch, p governance.Payment) error {

@@ -14,8 +14,7 @@ type Usage struct {
 	// TokenID is empty for payments without a token.
 	TokenID string
 	// Day is midnight UTC.
-	Day time.Time
-	// Route is the id of the route.
+	Day   time.Time
 	Route string
 	// Session is the run of the API node that counted; empty for a sum over all.
 	Session string

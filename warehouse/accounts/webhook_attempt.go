@@ -12,10 +12,8 @@ import (
 
 // WebhookAttempt is one attempt to deliver a message.
 type WebhookAttempt struct {
-	// EndpointID is the endpoint, and MessageID the message.
 	EndpointID, MessageID string
-	// MessageType is the type of the message.
-	MessageType string
+	MessageType           string
 	// At is when the attempt began.
 	At time.Time
 	// Attempt counts the attempts to deliver the message, from 1.
@@ -45,7 +43,6 @@ func (a Accounts) WebhookAttempts(ctx context.Context, endpointID string, limit 
 
 // WebhookOutcome is what the log of 30 days says of an endpoint.
 type WebhookOutcome struct {
-	// EndpointID is the endpoint.
 	EndpointID string
 	// SucceededAt is when the last attempt that was accepted began; the Unix epoch for none.
 	SucceededAt time.Time

@@ -47,11 +47,9 @@ type Message struct {
 	// ID is the id of the event or signal.
 	ID string `ch:"message_id"`
 	// Type is event. or signal. with its type.
-	Type string `ch:"message_type"`
-	// DAOID is its DAO.
+	Type  string `ch:"message_type"`
 	DAOID string
-	// Subject is the key of its proposal, or else its DAO: messages about one are sent in
-	// order.
+	// Subject is the key of its proposal, or else its DAO: messages about one are sent in order.
 	Subject string
 	// HappenedAt is the time of the event, or the detection of the signal.
 	HappenedAt time.Time
@@ -90,16 +88,13 @@ func (a Accounts) Messages(ctx context.Context, q MessageQuery) ([]Message, erro
 
 // Delivery is a message to an endpoint, and what became of it.
 type Delivery struct {
-	// EndpointID is the endpoint, and MessageID the message.
 	EndpointID, MessageID string
-	// MessageType is the type of the message.
-	MessageType string
+	MessageType           string
 	// Subject is what the message is about; see Message.
 	Subject string
 	// HappenedAt is the time of the event, or the detection of the signal.
 	HappenedAt time.Time
-	// State is what became of it.
-	State MessageState
+	State      MessageState
 	// Attempts is the number of failed attempts.
 	Attempts uint32
 	// QueuedAt is when it was queued.
@@ -132,7 +127,6 @@ func (a Accounts) DueDeliveries(
 
 // Queue is what waits for an endpoint.
 type Queue struct {
-	// EndpointID is the endpoint.
 	EndpointID string
 	// Messages is the number of messages that wait.
 	Messages uint64

@@ -13,7 +13,6 @@ import (
 
 // Webhook is a receiver of events and signals, and what is known about it.
 type Webhook struct {
-	// ID identifies the endpoint.
 	ID string `ch:"endpoint_id"`
 	// TokenID is the partner token that the endpoint belongs to.
 	TokenID string `ch:"token_id"`

@@ -23,9 +23,6 @@ import (
 	"pnyx/warehouse"
 )
 
-// abandonedAge is the age from which on a backup without a manifest is removed.
-const abandonedAge = 48 * time.Hour
-
 // Options say where backups are and how to make them.
 type Options struct {
 	// Destination is a folder, or s3://BUCKET/PREFIX.
@@ -89,7 +86,6 @@ func (s *session) clear() error {
 	return os.RemoveAll(s.Staging)
 }
 
-// written returns the store that the server writes to.
 func (s *session) written() store {
 	if s.staging != nil {
 		return s.staging
@@ -327,7 +323,6 @@ func (s *session) download(ctx context.Context, phase string, m Manifest, files 
 	return s.transfer(ctx, phase, s.store, s.staging, objectsOf(files))
 }
 
-// transfer copies files from one store to another.
 func (s *session) transfer(ctx context.Context, phase string, from, to store, files []object) error {
 	done, total := int64(0), size(files)
 	for _, file := range files {
@@ -344,6 +339,7 @@ func (s *session) transfer(ctx context.Context, phase string, from, to store, fi
 // with a problem counts as none and stays: else a writer who may add backups, but not remove any,
 // would have the good ones removed.
 func (s *session) retain(ctx context.Context, entries []Entry, now time.Time) error {
+	const abandonedAge = 48 * time.Hour // the age from which on a backup without a manifest is removed
 	if s.Keep == 0 {
 		return nil
 	}

@@ -18,8 +18,7 @@ import (
 
 const (
 	// listFile has a line for each file of a backup.
-	listFile = "/files.txt"
-	// maxListBytes bounds it.
+	listFile     = "/files.txt"
 	maxListBytes = 128 << 20
 )
 
@@ -43,7 +42,6 @@ func isDigest(text string) bool {
 	return err == nil && len(sum) == sha256.Size && strings.ToLower(text) == text
 }
 
-// storedFile is a file of a backup.
 type storedFile struct {
 	object
 

@@ -43,18 +43,15 @@ type Manifest struct {
 	Format int `json:"format"`
 	// Name is the name of the backup: when it began, as 20261122T150113Z.
 	Name string `json:"name"`
-	// Base is the name of the full backup that an incremental one needs; empty for a full
-	// one.
-	Base string `json:"base,omitempty"`
-	// Version is the version of pnyx that made it.
+	// Base is the name of the full backup that an incremental one needs; empty for a full one.
+	Base    string `json:"base,omitempty"`
 	Version string `json:"version"`
 	// Schema is the number of the last migration of the version that made it: this version and
 	// later ones restore it, also where a later one has changed the tables before.
 	Schema int `json:"schema"`
 	// Applied is the number of the last migration that had changed the tables, also by a later
 	// version; 0 in manifests that do not state it.
-	Applied int `json:"applied,omitempty"`
-	// Database is the name of the database in the backup.
+	Applied  int    `json:"applied,omitempty"`
 	Database string `json:"database"`
 	// StartedAt is when the snapshot was made, FinishedAt when the copy was complete.
 	StartedAt  time.Time `json:"startedAt"`
@@ -95,7 +92,6 @@ func (m Manifest) Kind() string {
 
 // Entry is a backup in a list.
 type Entry struct {
-	// Name is the name of the backup.
 	Name string
 	// Manifest is nil for a backup that is being made or was broken off, and for one with a
 	// Problem.
@@ -150,7 +146,6 @@ func (s *session) readManifest(ctx context.Context, name string) (*Manifest, err
 	return m, nil
 }
 
-// decodeManifest decodes and checks the manifest of a backup.
 func decodeManifest(text []byte, name string) (*Manifest, error) {
 	var m Manifest
 	if err := json.Unmarshal(text, &m); err != nil {
@@ -191,7 +186,6 @@ func (m *Manifest) check() error {
 	return m.Files.check()
 }
 
-// writeManifest completes a backup.
 func (s *session) writeManifest(ctx context.Context, m Manifest) error {
 	text, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {

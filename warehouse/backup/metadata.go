@@ -60,7 +60,6 @@ type metadata struct {
 	ended bool
 }
 
-// metadataOf returns the check of one shard of a backup.
 func metadataOf(m Manifest, shard int) *metadata {
 	names := warehouse.Values(m.Shards[shard], func(table warehouse.TableContent) string { return table.Name })
 	return &metadata{database: warehouse.EscapeForPath(m.Database), tables: names, incremental: m.Base != ""}

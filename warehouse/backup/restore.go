@@ -31,9 +31,8 @@ func Verify(ctx context.Context, o Options, name string) (Manifest, error) {
 	return m, errors.Join(err, o.Archive.Drop(ctx, beside), s.clear())
 }
 
-// Restore restores a backup, the newest for no name, into an empty warehouse. The caller
-// migrates it then. The rows are checked before the warehouse gets them, so that an error
-// leaves it empty.
+// Restore restores a backup, the newest for no name, into an empty warehouse. The caller migrates
+// it then. The rows are checked before the warehouse gets them, so that an error leaves it empty.
 func Restore(ctx context.Context, o Options, name string) (Manifest, error) {
 	s, m, base, err := openBackup(ctx, o, name)
 	if err != nil {

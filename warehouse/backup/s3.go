@@ -38,7 +38,6 @@ type bucketStore struct {
 	prefix string
 }
 
-// openBucket returns the store below a prefix of a bucket.
 func openBucket(s3 S3, bucket, prefix string) (*bucketStore, error) {
 	if s3.Endpoint == "" {
 		s3.Endpoint = "https://s3." + s3.Region + ".amazonaws.com"

@@ -13,8 +13,7 @@ import (
 
 const (
 	// signatureFile has the signature of a manifest. It is written before it.
-	signatureFile = "/manifest.hmac"
-	// maxSignatureBytes bounds it.
+	signatureFile     = "/manifest.hmac"
 	maxSignatureBytes = 1 << 10
 	// signedText begins what is signed, so that the signature stands for nothing else that
 	// is signed with the same key.
@@ -24,7 +23,6 @@ const (
 // ErrUnsigned reports a backup that is not signed with a key of Options.Keys.
 var ErrUnsigned = errors.New("it is not signed with PNYX_BACKUP_KEY")
 
-// signatureOf returns the signature of a manifest by a key.
 func signatureOf(key string, manifest []byte) string {
 	sum := hmac.New(sha256.New, []byte(key))
 	sum.Write([]byte(signedText))

@@ -28,10 +28,8 @@ var errKey = errors.New("not a name of a backup's file")
 
 // S3 is how to reach an S3 store.
 type S3 struct {
-	// KeyID and Secret are the access key.
 	KeyID, Secret string
-	// Region is the region of the bucket.
-	Region string
+	Region        string
 	// Endpoint is the address of a store other than Amazon's; empty for Amazon's.
 	Endpoint string
 }
@@ -114,12 +112,10 @@ func openStore(destination string, s3 S3) (store, error) {
 	return openBucket(s3, bucket, prefix)
 }
 
-// folder is a store in a folder, given by its absolute path. It reads and writes below the
-// folder only, wherever links lead, and takes no file that is a link: the engine would follow
-// it.
+// folder is a store in a folder, given by its absolute path. It reads and writes below the folder
+// only, wherever links lead, and takes no file that is a link: the engine would follow it.
 type folder string
 
-// path returns where the engine finds a key.
 func (f folder) path(key string) string { return filepath.Join(string(f), filepath.FromSlash(key)) }
 
 // within calls use with the folder.

@@ -13,15 +13,13 @@ import (
 // Correction is one change of a published result.
 type Correction struct {
 	governance.Correction
-	// Ref identifies the proposal.
 	Ref record.RefHash `ch:"proposal_ref"`
 	// FromRevision is the revision of the publication that was corrected, and Revision of the
 	// publication that corrected it.
 	FromRevision, Revision uint64
 }
 
-// WriteCorrections writes corrections. One of the same field of the same publication is
-// replaced.
+// WriteCorrections writes corrections. One of the same field of the same publication is replaced.
 func WriteCorrections(ctx context.Context, w *warehouse.Warehouse, corrections []Correction) error {
 	return warehouse.InsertRows(ctx, w, sqlText("correction_insert"), "write corrections", corrections,
 		func(insert driver.Batch, c Correction) error {

@@ -14,9 +14,8 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// repeatedVoters are the voters with more than one row on a proposal: another ballot, or
-// another version of one. Only their rows have to be compared to find the ballot that
-// counts.
+// repeatedVoters are the voters with more than one row on a proposal: another ballot, or another
+// version of one. Only their rows have to be compared to find the ballot that counts.
 type repeatedVoters struct {
 	// hashes identify voter and proposal; see counted_ballots_voter_hash.sql.
 	hashes []uint64

@@ -82,8 +82,7 @@ type Participation struct {
 	Votes uint64
 }
 
-// ParticipationOf returns the participation of the DAOs by id. DAOs without ballots are
-// missing.
+// ParticipationOf returns the participation of the DAOs by id. DAOs without ballots are missing.
 func ParticipationOf(ctx context.Context, w *warehouse.Warehouse, daoIDs []string) (map[string]Participation, error) {
 	type row struct {
 		DAOID string

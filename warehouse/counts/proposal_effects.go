@@ -12,7 +12,6 @@ import (
 
 // ProposalEffects are what the actions of a proposal come to, and the findings about them.
 type ProposalEffects struct {
-	// ProposalRef is the proposal.
 	ProposalRef record.RefHash
 	// Effects and Findings are JSON arrays; empty texts for none.
 	Effects, Findings string

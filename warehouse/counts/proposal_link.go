@@ -37,8 +37,7 @@ type ChangedLink struct {
 	Previous ProposalLink
 }
 
-// ProposalLinks returns the published links of the proposals. Proposals without one are
-// missing.
+// ProposalLinks returns the published links of the proposals. Proposals without one are missing.
 func ProposalLinks(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) (map[record.RefHash]ProposalLink, error) {
 	links, err := warehouse.FindRefs[ProposalLink](ctx, w, fmt.Sprintf("read the links of %d proposals", len(refs)),
 		sqlText("proposal_link_by_ref"), refs)

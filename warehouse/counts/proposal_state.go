@@ -39,7 +39,6 @@ type ProposalState struct {
 	VoteReady bool
 	// Votes is the number of ballots that are held.
 	Votes uint64
-	// Power is their voting power.
 	Power decimal.Decimal
 	// Basis is the basis of the vote summary; empty where it has no numbers.
 	Basis governance.Basis
@@ -82,8 +81,7 @@ type ProposalState struct {
 	QualityFlags []string
 	// DerivedTitle stands for the title that upstream does not state; empty where it does.
 	DerivedTitle string
-	// Revision is the revision of the publication.
-	Revision uint64
+	Revision     uint64
 }
 
 // WriteProposalStates writes the states of one publication. A state replaces the states of

@@ -16,9 +16,8 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// VoterRange is a range of voters in the order of their identities: those from From on and
-// before Until, which is empty for no bound. Both are beginnings of identities, of rangeBytes
-// at most.
+// VoterRange is a range of voters in the order of their identities: those from From on and before
+// Until, which is empty for no bound. Both are beginnings of identities, of rangeBytes at most.
 type VoterRange struct{ From, Until string }
 
 // rangeBytes is how much of an identity decides which range a voter is in: the server finds the
@@ -90,15 +89,13 @@ func (r VoterRange) place() uint64 {
 	return binary.BigEndian.Uint64(begins[:])
 }
 
-// rangeAt returns the index of the range at a place.
 func rangeAt(ranges []VoterRange, place uint64) int {
 	i, _ := slices.BinarySearchFunc(ranges, place, func(r VoterRange, place uint64) int { return cmp.Compare(r.place(), place) })
 	return i
 }
 
 // voterCondition returns the condition that a voter is in one of the ranges, as ranges of the
-// primary key, with its parameters and placeOfVoter's. It names each bound, so that each
-// is bound.
+// primary key, with its parameters and placeOfVoter's. It names each bound, so that each is bound.
 func voterCondition(ranges []VoterRange) (condition string, args []any) {
 	places := warehouse.Values(ranges, VoterRange.place)
 	args = []any{clickhouse.Named("places", places), clickhouse.Named("bytes", rangeBytes)}

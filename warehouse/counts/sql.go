@@ -11,5 +11,4 @@ import (
 //go:embed sql
 var sqlFiles embed.FS
 
-// sqlText returns the text of sql/<name>.sql.
 func sqlText(name string) string { return warehouse.SQLText(sqlFiles, name) }

@@ -24,7 +24,6 @@ type stored[V any] struct {
 // storedSums are sums over ballots, by key, that are counted again only when the ballots have
 // changed.
 type storedSums[K comparable, V any] struct {
-	// fingerprints returns the fingerprint of each key which has ballots.
 	fingerprints func(ctx context.Context, w *warehouse.Warehouse, keys []K) (map[K]uint64, error)
 	read         func(ctx context.Context, w *warehouse.Warehouse, keys []K) (map[K]stored[V], error)
 	count        func(ctx context.Context, w *warehouse.Warehouse, keys []K) (map[K]V, error)
@@ -66,7 +65,6 @@ func (s storedSums[K, V]) get(ctx context.Context, w *warehouse.Warehouse, keys 
 	return sums, s.write(ctx, w, counted, now)
 }
 
-// fingerprintOf returns a fingerprint of statements.
 func fingerprintOf(statements ...string) driver.NamedValue {
 	hash := xxhash.New()
 	for _, name := range statements {
@@ -83,7 +81,6 @@ func StoredVoteTotals(ctx context.Context, w *warehouse.Warehouse, refs []record
 	}.get(ctx, w, refs)
 }
 
-// ballotFingerprints returns the fingerprint of each proposal that has ballots.
 func ballotFingerprints(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) (map[record.RefHash]uint64, error) {
 	type row struct {
 		Ref         record.RefHash `ch:"proposal_ref"`
@@ -142,7 +139,6 @@ func StoredParticipation(ctx context.Context, w *warehouse.Warehouse, daoIDs []s
 	}.get(ctx, w, daoIDs)
 }
 
-// daoFingerprints returns the fingerprint of each DAO that has ballots.
 func daoFingerprints(ctx context.Context, w *warehouse.Warehouse, daoIDs []string) (map[string]uint64, error) {
 	type row struct {
 		DAOID       string

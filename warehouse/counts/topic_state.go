@@ -15,7 +15,6 @@ import (
 // what shows that the topic has changed since.
 type TopicState struct {
 	records.TopicRef
-	// Row is the row of the list.
 	Row governance.ForumTopic
 	// Related reports whether the topic is about governance.
 	Related bool
@@ -33,8 +32,7 @@ type TopicState struct {
 	TopicVersion uint64
 	// RulesVersion is the version of the rules that Row is computed by.
 	RulesVersion uint32
-	// Revision is the revision of the publication.
-	Revision uint64
+	Revision     uint64
 }
 
 // WriteTopicStates writes the states of one publication.

@@ -26,8 +26,7 @@ type VoteTotals struct {
 	Choices map[string]governance.Score `ch:"-"`
 	// Malformed counts the ballots that name what can be no choice, or a choice twice.
 	Malformed uint64 `ch:"-"`
-	// RootSums has, by choice, the sum of the square roots of the shares of weighted
-	// ballots.
+	// RootSums has, by choice, the sum of the square roots of the shares of weighted ballots.
 	RootSums map[string]decimal.Decimal `ch:"-"`
 	// LastVotedAt is the latest known time of a ballot; nil for none.
 	LastVotedAt *governance.Timestamp
@@ -42,8 +41,7 @@ type VoteTotals struct {
 	Recast bool `ch:"recasts"`
 }
 
-// VoteTotalsOf returns the vote totals of the proposals. Proposals without ballots are
-// missing.
+// VoteTotalsOf returns the vote totals of the proposals. Proposals without ballots are missing.
 func VoteTotalsOf(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) (map[record.RefHash]VoteTotals, error) {
 	totals, err := counted(ctx, w, "vote_totals", refs, selectVoteTotals)
 	if err != nil {

@@ -22,12 +22,10 @@ type AnalystSetting struct {
 	Min, Max string
 }
 
-// analystUserQueries bounds the queries of AnalystUser that run at the same time.
-const analystUserQueries = 16
-
 // AnalystSettings returns the profile of AnalystUser. It is in the configuration of the
 // engine, in the statements for another server, and in what the address of analysts accepts.
 func AnalystSettings(limits AnalystLimits) []AnalystSetting {
+	const analystUserQueries = 16 // bounds the queries of AnalystUser that run at the same time
 	limits = limits.withDefaults()
 	settings := []AnalystSetting{
 		{Name: "readonly", Value: "1", Fixed: true},

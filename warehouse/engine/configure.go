@@ -22,10 +22,9 @@ const ClusterName = "pnyx"
 // more should run on a server of its own.
 const defaultMaxMemory = 16 << 30
 
-// blockFileFunction replaces the SQL function file(path), which returns the content of
-// any file that the process can read and checks no permission. A user-defined function
-// hides the built-in one for all users. The table function of the same name remains: it
-// checks permissions.
+// blockFileFunction replaces the SQL function file(path), which returns the content of any file
+// that the process can read and checks no permission. A user-defined function hides the built-in
+// one for all users. The table function of the same name remains: it checks permissions.
 const blockFileFunction = "CREATE FUNCTION file AS (path) -> throwIf(true, 'the function file is switched off')\n"
 
 //go:embed server.xml.tmpl

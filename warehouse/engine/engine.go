@@ -96,8 +96,7 @@ type AnalystLimits struct {
 	Time time.Duration
 	// Memory is how many bytes it may use; 2 GiB by default.
 	Memory int64
-	// Rows is how many rows its result may have; 1,000,000 by default. A longer result is an
-	// error.
+	// Rows is how many rows its result may have; 1,000,000 by default. A longer result is an error.
 	Rows int
 }
 
@@ -242,8 +241,7 @@ func (e *Engine) launch(ctx context.Context) error {
 	return nil
 }
 
-// waitReady waits until p answers, then sets it as the engine's process and publishes
-// the instance.
+// waitReady waits until p answers, then sets it as the engine's process and publishes the instance.
 func (e *Engine) waitReady(ctx context.Context, p *process) error {
 	if err := p.ready(ctx, e.Instance(), readyTimeout); err != nil {
 		return err

@@ -161,14 +161,12 @@ func (p npmPackage) download(ctx context.Context, dir string, report func(string
 	return filepath.Join(dir, filepath.Base(packed[0].Filename)), packed[0].Integrity, nil
 }
 
-// maxNPMOutput bounds what npm prints: some of it is the registry's.
-const maxNPMOutput = 1 << 20
-
 // boundedBuffer is a buffer that refuses what is beyond maxNPMOutput.
 type boundedBuffer struct{ bytes.Buffer }
 
 // Write implements io.Writer.
 func (b *boundedBuffer) Write(p []byte) (int, error) {
+	const maxNPMOutput = 1 << 20 // bounds what npm prints: some of it is the registry's
 	if b.Len()+len(p) > maxNPMOutput {
 		return 0, fmt.Errorf("npm prints more than %d bytes", maxNPMOutput)
 	}

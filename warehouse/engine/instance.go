@@ -37,22 +37,19 @@ var ErrNotRunning = errors.New("no engine is running")
 // the passwords.
 type Instance struct {
 	// OwnerPID is the process that called Start.
-	OwnerPID int `json:"ownerPid"`
-	// EnginePID is the process of the engine.
+	OwnerPID  int `json:"ownerPid"`
 	EnginePID int `json:"enginePid"`
 	// TCPAddr is the address of the native protocol, "127.0.0.1:port".
 	TCPAddr string `json:"tcpAddr"`
 	// HTTPAddr is the address of the HTTP interface.
 	HTTPAddr string `json:"httpAddr"`
 	// User is the user with all permissions.
-	User string `json:"user"`
-	// Password is the password of User.
+	User     string `json:"user"`
 	Password string `json:"password"`
 	// AnalystAddr is where AnalystUser connects, over HTTP.
 	AnalystAddr string `json:"analystAddr"`
 	// AnalystUser is the user who may only read.
-	AnalystUser string `json:"analystUser"`
-	// AnalystPassword is the password of AnalystUser.
+	AnalystUser     string `json:"analystUser"`
 	AnalystPassword string `json:"analystPassword"`
 	// Started is when Start chose the addresses.
 	Started time.Time `json:"started"`
@@ -83,8 +80,7 @@ func Find(dataDir string) (Instance, error) {
 	return found, nil
 }
 
-// HasDatabase reports whether a data folder contains a database, whether or not an engine
-// runs.
+// HasDatabase reports whether a data folder contains a database, whether or not an engine runs.
 func HasDatabase(dataDir, database string) bool {
 	_, err := os.Stat(filepath.Join(layoutOf(dataDir).store, "metadata", database+".sql"))
 	return err == nil
@@ -188,7 +184,6 @@ func (i Instance) publish(dir string) error {
 	return writeFile(instancePath(dir), append(text, '\n'))
 }
 
-// removeInstance removes the published instance, if there is one.
 func removeInstance(dir string) error {
 	err := os.Remove(instancePath(dir))
 	if errors.Is(err, os.ErrNotExist) {

@@ -15,9 +15,8 @@ import (
 // system's C library, which a static program does not have.
 const loadsLibraries = true
 
-// runLibrary loads libchdb, which must have a SHA-256 unless that is empty, and calls it
-// with the arguments of clickhouse local. It returns when the queries in the arguments have
-// ended.
+// runLibrary loads libchdb, which must have a SHA-256 unless that is empty, and calls it with the
+// arguments of clickhouse local. It returns when the queries in the arguments have ended.
 func runLibrary(path, digest string, args []string) error {
 	file, err := openLibrary(path, digest)
 	if err != nil {

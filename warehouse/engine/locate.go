@@ -42,7 +42,6 @@ type LocateOptions struct {
 	// Library is the path of a library. If it is set, Locate considers nothing else.
 	Library string
 
-	// CacheDir is FetchOptions.CacheDir.
 	CacheDir string
 }
 

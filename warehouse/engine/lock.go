@@ -18,9 +18,6 @@ var ErrInUse = errors.New("data folder is in use")
 // errLocked reports that another process has the lock.
 var errLocked = errors.New("locked")
 
-// lockPollInterval is the interval between attempts to lock a file.
-const lockPollInterval = 25 * time.Millisecond
-
 // lockHolder is the content of a lock file: the process that has the lock.
 type lockHolder struct {
 	PID   int       `json:"pid"`
@@ -66,9 +63,9 @@ func isLocked(dir string) (bool, error) {
 	return false, err
 }
 
-// lockFile creates and locks a file. It retries until ctx is done. Closing the file
-// unlocks it.
+// lockFile creates and locks a file. It retries until ctx is done. Closing the file unlocks it.
 func lockFile(ctx context.Context, path string) (*os.File, error) {
+	const lockPollInterval = 25 * time.Millisecond // the interval between attempts to lock a file
 	//nolint:gosec // a fixed name in a configured folder
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -85,8 +82,7 @@ func lockFile(ctx context.Context, path string) (*os.File, error) {
 	}
 }
 
-// tryLock locks file without waiting. The error is errLocked if another process has the
-// lock.
+// tryLock locks file without waiting. The error is errLocked if another process has the lock.
 func tryLock(file *os.File, how int) error {
 	for {
 		err := syscall.Flock(int(file.Fd()), how|syscall.LOCK_NB)

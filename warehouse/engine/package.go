@@ -9,8 +9,7 @@ import (
 	"runtime"
 )
 
-// Version is the version of the library that Fetch downloads. It contains ClickHouse
-// 26.7.2.
+// Version is the version of the library that Fetch downloads. It contains ClickHouse 26.7.2.
 const Version = "26.7.3-stable.1"
 
 type npmPackage struct {

@@ -18,9 +18,6 @@ import (
 // errPortTaken reports that another process listens on a port of the engine.
 var errPortTaken = errors.New("port is taken")
 
-// readyPollInterval is the interval between queries to a starting engine.
-const readyPollInterval = 25 * time.Millisecond
-
 // serverQueries turn clickhouse local into a server. HTTP starts first, so that a client
 // with an answer over TCP can use both. The last query runs until the parent closes the
 // pipe, which is pipeFD.
@@ -67,10 +64,9 @@ func startProcess(
 	return p, nil
 }
 
-// start starts the child with the pipe that ends it, and with a terminal as its standard
-// input. The terminal is what makes clickhouse local a server that can be relied on: when
-// its input is none, any error of a connection ends the process, such as a reset, or a
-// packet of another protocol.
+// start starts the child with the pipe that ends it, and with a terminal as its standard input. The
+// terminal is what makes clickhouse local a server that can be relied on: when its input is none,
+// any error of a connection ends the process, such as a reset, or a packet of another protocol.
 func (p *process) start(lock *os.File) error {
 	read, write, err := os.Pipe()
 	if err != nil {
@@ -90,7 +86,6 @@ func (p *process) start(lock *os.File) error {
 	return nil
 }
 
-// arguments returns the arguments of the child process.
 func arguments(options Options, instance Instance) []string {
 	at := layoutOf(options.DataDir)
 	return []string{
@@ -119,6 +114,7 @@ func (p *process) pid() int { return p.command.Process.Pid }
 // ready waits until the engine answers a query. It returns an error if the engine ends
 // before or takes longer than timeout.
 func (p *process) ready(ctx context.Context, instance Instance, timeout time.Duration) error {
+	const readyPollInterval = 25 * time.Millisecond // the interval between queries to a starting engine
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	conn, err := connect(instance)
@@ -190,7 +186,6 @@ func (p *process) hangUp() {
 	p.terminal.Close()
 }
 
-// kill kills the process.
 func (p *process) kill() {
 	p.hangUp()
 	select {

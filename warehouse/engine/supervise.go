@@ -11,8 +11,7 @@ const (
 	minBackoff = 100 * time.Millisecond
 	maxBackoff = 10 * time.Second
 
-	// stableAfter is how long an engine must run for its failures to start from zero
-	// again.
+	// stableAfter is how long an engine must run for its failures to start from zero again.
 	stableAfter = time.Minute
 )
 

@@ -43,7 +43,6 @@ func unpack(
 	return unpackFrom(bufio.NewReaderSize(contextReader{ctx, file}, 1<<20), dir, report)
 }
 
-// unpackFrom is unpack for a tarball that is read.
 func unpackFrom(tarball io.Reader, dir string, report func(string)) (unpackedFile, error) {
 	zipped, err := gzip.NewReader(tarball)
 	if err != nil {

@@ -23,12 +23,10 @@ type FeedItem = record.RefHash
 
 // FeedProgress is the revision up to which the feed includes an item.
 type FeedProgress struct {
-	// Item is the item.
 	Item FeedItem
 	// DAOID is the DAO that the item belongs to.
 	DAOID string
-	// Revision is the item's: of the published state of a proposal, of the record of
-	// anything else.
+	// Revision is the item's: of the published state of a proposal, of the record of anything else.
 	Revision uint64
 	// Context is a hash of what else the rows follow from: the turnouts of the votes before a
 	// vote, or the prefix of a topic's id; zero for nothing.
@@ -78,7 +76,6 @@ func (f Feed) PendingTopics(ctx context.Context, rulesVersion uint64, forums []r
 // RecordedEvent is an event that upstream recorded.
 type RecordedEvent struct {
 	FeedProgress
-	// Event is the record.
 	Event record.Event
 	// DiscoveredAt is when the warehouse first had the event.
 	DiscoveredAt governance.Timestamp
@@ -104,7 +101,6 @@ func (f Feed) PendingEvents(ctx context.Context, rulesVersion uint64) ([]Recorde
 // RecordedSignal is a signal that upstream recorded.
 type RecordedSignal struct {
 	FeedProgress
-	// Signal is the record.
 	Signal record.Signal
 }
 
@@ -127,7 +123,6 @@ func (f Feed) PendingSignals(ctx context.Context, rulesVersion uint64) ([]Record
 // RecordedType is a type of event or signal that upstream recorded about a proposal. The
 // feed does not derive that type for the proposal again.
 type RecordedType struct {
-	// Ref is the proposal.
 	Ref record.RefHash `ch:"proposal_ref"`
 	// DAOID is the DAO that the record names, and Type the type of event or signal.
 	DAOID, Type string
@@ -155,8 +150,7 @@ func (f Feed) BecameVisible(ctx context.Context, after, until governance.Timesta
 	return selectDAOChanges(rows, err, "list rows of the feed that became visible")
 }
 
-// ChangedSince returns the changes by DAO of rows of the feed that were written after a
-// revision.
+// ChangedSince returns the changes by DAO of rows of the feed that were written after a revision.
 func (f Feed) ChangedSince(ctx context.Context, revision uint64) (map[string]DAOChanges, error) {
 	rows, err := f.w.Conn.Query(ctx, sqlText("feed_changed_since"), clickhouse.Named("revision", revision))
 	return selectDAOChanges(rows, err, "list rows of the feed that were written since a revision")
@@ -177,8 +171,7 @@ func selectDAOChanges(result driver.Rows, err error, operation string) (map[stri
 	})
 }
 
-// NextVisible returns when the next row of the feed becomes visible after a time; zero for
-// none.
+// NextVisible returns when the next row of the feed becomes visible after a time; zero for none.
 func (f Feed) NextVisible(ctx context.Context, after governance.Timestamp) (governance.Timestamp, error) {
 	next, err := warehouse.FindValue[int64](ctx, f.w, "read when the next row of the feed becomes visible",
 		sqlText("feed_next_visible"), clickhouse.Named("after", int64(after)))

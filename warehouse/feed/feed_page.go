@@ -73,11 +73,10 @@ func signalRanks(order query.SignalOrder, p query.SignalPosition, asOf governanc
 	return 0, int64(at)
 }
 
-// ListSignals returns the first q.Limit signals after q.After that q selects. It omits
-// signals detected later than shown. The orders by priority (then time of detection) and
-// by time of detection are descending, with the id last. The order by deadline and then
-// id is ascending from asOf on; past deadlines follow, the latest first, and signals without
-// one at the end.
+// ListSignals returns the first q.Limit signals after q.After that q selects. It omits signals
+// detected later than shown. The orders by priority (then time of detection) and by time of
+// detection are descending, with the id last. The order by deadline and then id is ascending from
+// asOf on; past deadlines follow, the latest first, and signals without one at the end.
 func ListSignals(
 	ctx context.Context, w *warehouse.Warehouse, q query.Signals, shown, asOf governance.Timestamp,
 ) ([]governance.SignalRow, error) {

@@ -66,8 +66,7 @@ func (r StoredFeedRow) key() feedRowKey {
 	return feedRowKey{r.Basis, r.At, r.ID}
 }
 
-// StoredEvents returns the stored events that are derived from the items, two rows
-// for each event.
+// StoredEvents returns the stored events that are derived from the items, two rows for each event.
 func (f Feed) StoredEvents(ctx context.Context, items []FeedItem) ([]StoredFeedRow, error) {
 	return warehouse.FindRefs[StoredFeedRow](ctx, f.w, "read stored events", sqlText("feed_rows_events"), items)
 }
@@ -209,8 +208,7 @@ func newFeedDiff(stored []StoredFeedRow) *feedDiff {
 	return d
 }
 
-// changes reports whether a derived row differs from the stored one and has to be
-// written.
+// changes reports whether a derived row differs from the stored one and has to be written.
 func (d *feedDiff) changes(derived derivedRow) bool {
 	row, exists := d.unmatched[derived.key]
 	delete(d.unmatched, derived.key)

@@ -77,12 +77,8 @@ func ChangedTokens(ctx context.Context, w *warehouse.Warehouse, batches []Journa
 	return warehouse.Keyed(rows, err, func(r row) (string, uint64) { return r.Scope, r.Block })
 }
 
-// feedSpan is how many blocks of a token are one item of the feed.
-const feedSpan = 50_000
-
 // PowerSpan are the blocks of a token that are one item of the feed.
 type PowerSpan struct {
-	// Item is the item.
 	Item FeedItem
 	// FirstBlock is the first block, and EndBlock the one after the last.
 	FirstBlock, EndBlock uint64
@@ -93,6 +89,7 @@ type PowerSpan struct {
 // PowerSpans returns the spans of a token, from the span of a block on, in which powers change or did so
 // in blocks that were replaced.
 func PowerSpans(ctx context.Context, w *warehouse.Warehouse, scope string, block uint64) ([]PowerSpan, error) {
+	const feedSpan = 50_000 // how many blocks of a token are one item of the feed
 	return warehouse.Find[PowerSpan](ctx, w, "list the spans of a token", sqlText("feed_token_spans"), clickhouse.Named("scope", scope),
 		clickhouse.Named("block", block), clickhouse.Named("span", uint64(feedSpan)))
 }

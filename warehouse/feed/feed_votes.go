@@ -18,7 +18,6 @@ import (
 // ProposalSize is a proposal with its number of ballots, the measure of the work to
 // derive its feed rows.
 type ProposalSize struct {
-	// Ref is the proposal.
 	Ref record.RefHash `ch:"proposal_ref"`
 	// Votes is the number of the proposal's ballots.
 	Votes uint64
@@ -54,7 +53,6 @@ func (f Feed) turnouts(ctx context.Context, refs []record.RefHash, later bool) (
 
 // Vote is a proposal whose ballots are read in order of time.
 type Vote struct {
-	// Ref is the proposal.
 	Ref record.RefHash
 	// EndAt is the end of the proposal's voting period.
 	EndAt governance.Timestamp
@@ -71,8 +69,7 @@ type Vote struct {
 type InterimTally struct {
 	// Choice is the key of the choice; empty for ballots that support none.
 	Choice string `ch:"supported"`
-	// Votes has one entry for each window: the number of ballots cast before its
-	// beginning.
+	// Votes has one entry for each window: the number of ballots cast before its beginning.
 	Votes []uint64
 	// Powers has one entry for each window: the voting power of these ballots.
 	Powers []decimal.Decimal

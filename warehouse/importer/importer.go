@@ -32,8 +32,7 @@ type Options struct {
 	Warehouse *warehouse.Warehouse
 	// BatchSize is the maximum number of records per INSERT.
 	BatchSize int
-	// MaxLineBytes is the maximum length of a line; 0 means
-	// source.DefaultMaxLineBytes.
+	// MaxLineBytes is the maximum length of a line; 0 means source.DefaultMaxLineBytes.
 	MaxLineBytes int
 	// RejectsDir is the folder for the file of rejected lines.
 	RejectsDir string
@@ -61,8 +60,7 @@ type Report struct {
 	// Problems has an error for each file that could not be read completely.
 	Problems []error
 	// Waiting is the number of ballots in the warehouse whose proposal is unknown.
-	Waiting uint64
-	// Duration is the duration of the import.
+	Waiting  uint64
 	Duration time.Duration
 }
 

@@ -18,8 +18,7 @@ const maxRejectsBytes = 16 << 20
 // created with the first of them, and ends with the last that fits.
 type rejectsFile struct {
 	dir string
-	// kept is how many lines it has, and bytes is its size. It is full once a line did not
-	// fit.
+	// kept is how many lines it has, and bytes is its size. It is full once a line did not fit.
 	kept  uint64
 	bytes int
 	full  bool
@@ -76,7 +75,6 @@ func (r *rejectsFile) create() error {
 	return err
 }
 
-// close closes the file, if there is one.
 func (r *rejectsFile) close() error {
 	if r.file == nil {
 		return nil

@@ -38,8 +38,7 @@ type shard struct {
 	counts  map[record.Kind]records.Counts
 }
 
-// pending are the records of one kind that wait to be sent, and the size of their
-// texts in bytes.
+// pending are the records of one kind that wait to be sent, and the size of their texts in bytes.
 type pending struct {
 	records []record.Record
 	text    int

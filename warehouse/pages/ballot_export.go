@@ -15,7 +15,6 @@ import (
 
 // PublishedBallots is what the last publication of a proposal says of its ballots.
 type PublishedBallots struct {
-	// Votes is their number.
 	Votes uint64
 	// Generation is the current sorted copy, of this publication or an earlier one; zero
 	// where there is none, or where there are too few ballots for one.
@@ -42,7 +41,6 @@ func PublishedBallotsOf(
 type CopiedBallots struct {
 	// Votes is the number of ballots; zero where the copy is gone.
 	Votes uint64
-	// Power is their voting power.
 	Power decimal.Decimal
 }
 

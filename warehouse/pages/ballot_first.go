@@ -10,14 +10,11 @@ import (
 	"pnyx/warehouse"
 )
 
-// rowsPerBallot is how many rows are read for each ballot of a first page: most voters
-// have one row, repeated voters have more.
-const rowsPerBallot = 4
-
 // firstBallots reads a first page from the table without sorting all of it. A voter of the
 // page has one of the first rows, superseded or not. The page has the ballots of these
 // voters that count, down to the position of the last row read.
 func firstBallots(ctx context.Context, w *warehouse.Warehouse, at BallotSource, order ballotOrder, limit int) ([]LatestBallot, error) {
+	const rowsPerBallot = 4 // how many rows are read for each ballot of a first page: most voters have one row, repeated voters have more
 	first, err := firstRows(ctx, w, at, order, rowsPerBallot*limit)
 	if err != nil || len(first) == 0 {
 		return nil, err

@@ -15,8 +15,7 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// LatestBallot is a ballot that counts. It lacks its label, which takes the proposal's
-// choices.
+// LatestBallot is a ballot that counts. It lacks its label, which takes the proposal's choices.
 type LatestBallot struct {
 	governance.Ballot
 	// RawChoice is the published choice as compact JSON.
@@ -30,10 +29,8 @@ const (
 	noReason    = "''"
 )
 
-// BallotSource says where to read a proposal's ballots: in a sorted copy or in the table
-// itself.
+// BallotSource says where to read a proposal's ballots: in a sorted copy or in the table itself.
 type BallotSource struct {
-	// Ref is the proposal.
 	Ref record.RefHash
 	// Generation is the generation of the sorted copy; zero reads the table itself.
 	Generation uint64
@@ -51,7 +48,6 @@ func ListBallots(ctx context.Context, w *warehouse.Warehouse, at BallotSource, q
 	return warehouse.Alone(ctx, func(ctx context.Context) ([]LatestBallot, error) { return listBallots(ctx, w, at, q) })
 }
 
-// listBallots is ListBallots for one page.
 func listBallots(ctx context.Context, w *warehouse.Warehouse, at BallotSource, q query.Ballots) ([]LatestBallot, error) {
 	if q.After == nil {
 		return ballotPage(ctx, w, at, orderOf(q), q.Limit, nil)

@@ -70,9 +70,8 @@ func (c *cast) compareTime(other *cast) int {
 	return warehouse.TimeOrUnknown(c.VotedAt).Compare(warehouse.TimeOrUnknown(other.VotedAt))
 }
 
-// countingBallots returns the statement that selects the ballots that count, under a
-// condition that selects all casts of a voter on a proposal, or none. It needs
-// BindUnknownTime.
+// countingBallots returns the statement that selects the ballots that count, under a condition that
+// selects all casts of a voter on a proposal, or none. It needs BindUnknownTime.
 func countingBallots(condition string) string {
 	return fmt.Sprintf(sqlText("ballot_stored_counting"), condition)
 }

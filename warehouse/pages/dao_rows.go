@@ -121,9 +121,7 @@ func (d DAORows) Changes(ctx context.Context, epoch, after, until uint64) ([]gov
 
 // BallotsVersion identifies the ballots of a proposal that count.
 type BallotsVersion struct {
-	// Ref is the proposal.
-	Ref record.RefHash `ch:"proposal_ref"`
-	// Votes is their number.
+	Ref   record.RefHash `ch:"proposal_ref"`
 	Votes uint64
 	// Hash differs when one of the casts does.
 	Hash uint64

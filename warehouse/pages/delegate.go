@@ -157,7 +157,6 @@ func delegateRows(ctx context.Context, w *warehouse.Warehouse, voters []string) 
 		clickhouse.Named("voters", voters))
 }
 
-// delegatedPowers is DelegatedPowerOf for several voters.
 func delegatedPowers(ctx context.Context, w *warehouse.Warehouse, voters []string) ([][]governance.DelegatedPower, error) {
 	rows, err := delegateRows(ctx, w, voters)
 	powers := make([][]governance.DelegatedPower, len(voters))

@@ -32,15 +32,13 @@ type ListedProposal struct {
 
 	// Lifecycle is the lifecycle status in the API.
 	Lifecycle governance.Lifecycle
-	// Outcome is the outcome in the API.
-	Outcome governance.Outcome
+	Outcome   governance.Outcome
 	// Coverage is the coverage of the ballots in the API.
 	Coverage governance.Coverage
 	// Flagged is true for spam, which lists leave out unless they are asked for it.
 	Flagged bool
 
-	// CreatedAt, UpdatedAt, StartAt and EndAt are the proposal's times; nil where
-	// unknown.
+	// CreatedAt, UpdatedAt, StartAt and EndAt are the proposal's times; nil where unknown.
 	CreatedAt, UpdatedAt, StartAt, EndAt *governance.Timestamp
 
 	// Revision is the publication that last changed the proposal.
@@ -99,8 +97,7 @@ func listed(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash) 
 
 // WriteListed writes changed proposals with the names by which searches find them.
 func WriteListed(ctx context.Context, w *warehouse.Warehouse, proposals []ListedProposal) error {
-	// Entries are written before the rows that they refer to: an entry without a row is
-	// ignored.
+	// Entries are written before the rows that they refer to: an entry without a row is ignored.
 	for _, table := range []struct {
 		insert string
 		add    func(driver.Batch, ListedProposal) error

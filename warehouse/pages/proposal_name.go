@@ -84,9 +84,8 @@ func ProposalsLinked(ctx context.Context, w *warehouse.Warehouse, name string, q
 	return found, err
 }
 
-// ProposalsTitled returns the first q.Limit proposals whose title contains q.Title and is
-// longer. Shorter titles come first, and newer proposals first among titles of one
-// length.
+// ProposalsTitled returns the first q.Limit proposals whose title contains q.Title and is longer.
+// Shorter titles come first, and newer proposals first among titles of one length.
 func ProposalsTitled(ctx context.Context, w *warehouse.Warehouse, q query.Resolve) ([]ListedProposal, error) {
 	next := func(after *indexEntry, limit int) ([]indexEntry, error) {
 		return indexEntries(ctx, w, sqlText("proposal_name_titles"), q, after, limit,

@@ -167,7 +167,6 @@ func (s *selection) addEqual(column, value string) {
 	}
 }
 
-// addAmong requires a column to have one of the values; no values add no condition.
 func (s *selection) addAmong(column string, values []string) {
 	if len(values) > 0 {
 		s.add(fmt.Sprintf("has({%[1]s:Array(String)}, toString(%[1]s))", column), clickhouse.Named(column, values))
@@ -221,7 +220,6 @@ func ListProposals(ctx context.Context, w *warehouse.Warehouse, q query.Proposal
 	return found, nil
 }
 
-// isTitled reports whether the title of a proposal contains a normalized text.
 func isTitled(row ListedProposal, text string) bool {
 	return text == "" || strings.Contains(governance.NormalizeTitle(row.Title), text)
 }

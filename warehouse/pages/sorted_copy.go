@@ -33,7 +33,6 @@ const sortedCopyFormat = uint8(1)
 
 // SortedCopy is the sorted copy of a subject: a proposal or a DAO.
 type SortedCopy struct {
-	// Kind is what the copy contains.
 	Kind SortedCopyKind
 	// Subject is the key of a proposal or the id of a DAO.
 	Subject string
@@ -54,8 +53,7 @@ func StaleSortedCopies(ctx context.Context, w *warehouse.Warehouse) ([]SortedCop
 	return warehouse.Find[SortedCopy](ctx, w, "list stale sorted copies", sqlText("sorted_copy_stale"), threshold, threshold, sortedCopyFormat)
 }
 
-// BuildSortedCopy writes a new generation of a copy. No page reads it before
-// SwitchSortedCopy.
+// BuildSortedCopy writes a new generation of a copy. No page reads it before SwitchSortedCopy.
 func BuildSortedCopy(ctx context.Context, w *warehouse.Warehouse, c SortedCopy, generation uint64) error {
 	var err error
 	switch c.Kind {

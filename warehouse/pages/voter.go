@@ -117,25 +117,21 @@ func sumOfVotes(daoID string, votes []VoterBallot) governance.VoterDAO {
 	return sums
 }
 
-// VoterBallot is a vote in a voter's history. It lacks its label, which is made from the
-// rest.
+// VoterBallot is a vote in a voter's history. It lacks its label, which is made from the rest.
 type VoterBallot struct {
 	governance.VoterVote
-	// Ref is the proposal.
 	Ref record.RefHash `ch:"proposal_ref"`
 	// DAOID is the DAO of the proposal, as it was last published.
 	DAOID string `ch:"-"`
 	// RawChoice is the published choice as compact JSON.
 	RawChoice string
-	// Power is the voting power.
-	Power decimal.Decimal
+	Power     decimal.Decimal
 	// Choices are the choices of the proposal, as last published.
 	Choices []governance.Choice `ch:"-"`
 	// Bounds say which ballots on the proposal are valid.
 	Bounds governance.ChoiceBounds `ch:"-"`
 }
 
-// inHistory returns a ballot as it is in its voter's history.
 func (c *cast) inHistory() VoterBallot {
 	v := VoterBallot{Ref: c.Ref, RawChoice: c.RawChoice, Power: c.Power}
 	v.ChoiceKey, v.VotedAt, v.TransactionHash = c.ChoiceKey, c.VotedAt, c.TransactionHash
@@ -239,7 +235,6 @@ func BallotsOf(ctx context.Context, w *warehouse.Warehouse, voter string) ([]Vot
 	return warehouse.Find[VoterBallot](ctx, w, "read the votes of a voter", sql, clickhouse.Named("voter", voter), warehouse.BindUnknownTime())
 }
 
-// votedProposal is what a vote shows of its proposal.
 type votedProposal struct {
 	key     governance.ProposalKey
 	daoID   string

@@ -16,7 +16,6 @@ const (
 
 // Action is a call that a proposal executes if it passes.
 type Action struct {
-	// Proposal is the proposal.
 	Proposal ProposalRef
 	// Index is the position among the proposal's actions, from 0.
 	Index uint32

@@ -10,10 +10,8 @@ import (
 
 // Ballot is one vote by one voter. A recast is a separate ballot.
 type Ballot struct {
-	// Proposal is the proposal voted on.
 	Proposal ProposalRef
-	// VoteID is the upstream id of the vote.
-	VoteID string
+	VoteID   string
 	// Voter is the voter's normalized identity.
 	Voter string
 	// Power is the voting power, exact to governance.PowerScale decimal places.
@@ -25,11 +23,9 @@ type Ballot struct {
 	// all approved choices, the ranked choices in order of preference, or the weighted
 	// choices in order of position. An empty ballot has none.
 	Choices []string
-	// Shares are the parts of Power for each of Choices; nil unless the ballot is
-	// weighted.
+	// Shares are the parts of Power for each of Choices; nil unless the ballot is weighted.
 	Shares []decimal.Decimal
-	// Roots are the square roots of the unrounded parts; nil unless the ballot is
-	// weighted.
+	// Roots are the square roots of the unrounded parts; nil unless the ballot is weighted.
 	Roots []decimal.Decimal
 	// ChoiceKey is the choice of first preference or largest weight; empty if the ballot
 	// has no choice.

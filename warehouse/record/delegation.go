@@ -30,12 +30,10 @@ type Placed struct {
 	Withdrawn bool
 }
 
-// placeBytes is the length of a place: block, log index, and the beginning of the block's hash.
-const placeBytes = 20
-
 // place returns the place as a key. It is ordered as the chain is, and a log of a block that was
 // replaced has another place than the one that stands.
 func (p *Placed) place() string {
+	const placeBytes = 20 // the length of a place: block, log index, and the beginning of the block's hash
 	key := binary.BigEndian.AppendUint64(make([]byte, 0, placeBytes), p.Block)
 	key = binary.BigEndian.AppendUint32(key, p.LogIndex)
 	hash, err := hex.DecodeString(strings.TrimPrefix(p.BlockHash, "0x"))
@@ -49,7 +47,6 @@ func (p *Placed) place() string {
 // a holder is what applies.
 type Delegation struct {
 	Placed
-	// Delegator is the holder.
 	Delegator string
 	// Delegates are those who vote for the holder; none where the delegation ends.
 	Delegates []string

@@ -4,9 +4,7 @@ import "pnyx/governance"
 
 // Name is the name of a voter, as one source states it.
 type Name struct {
-	// Voter is the voter.
-	Voter string
-	// Source is who states the name.
+	Voter  string
 	Source governance.NameSource
 	// Origin is the forum of a name of a forum, and "import" for a name of an import that is in place of the
 	// sources file; empty for others.

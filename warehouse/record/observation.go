@@ -10,7 +10,6 @@ import (
 
 // Observation is what calls to the nodes of a chain showed of what a proposal executes.
 type Observation struct {
-	// Proposal is the proposal.
 	Proposal ProposalRef
 	// Payload is the hash of the actions that it is about, as PayloadOf returns it.
 	Payload string

@@ -22,8 +22,7 @@ type Proposal struct {
 	SourceURL string
 	// DiscussionURL is the page of the discussion that the proposal links to.
 	DiscussionURL string
-	// VoteType is the voting system.
-	VoteType governance.VoteType
+	VoteType      governance.VoteType
 	// State is the provider's state of the proposal: Snapshot's state, Tally's status, a
 	// Governor's state in lower case; empty if the contract has none.
 	State string
@@ -42,15 +41,13 @@ type Proposal struct {
 	StartAt *governance.Timestamp
 	// EndAt is the stated end of voting; nil if upstream states none.
 	EndAt *governance.Timestamp
-	// StartDayOnly is true if only the day of StartAt is known. StartAt is then midnight
-	// UTC.
+	// StartDayOnly is true if only the day of StartAt is known. StartAt is then midnight UTC.
 	StartDayOnly bool
 	// EndDayOnly is true if only the day of EndAt is known. EndAt is then midnight UTC.
 	EndDayOnly bool
 
 	// StatedScores are the stated scores in the order of Choices.
-	StatedScores []decimal.Decimal
-	// StatedScoresTotal is the stated sum of all scores.
+	StatedScores      []decimal.Decimal
 	StatedScoresTotal *decimal.Decimal
 	// StatedVotes is the stated number of ballots.
 	StatedVotes *uint64
@@ -117,18 +114,15 @@ func (p *Proposal) NeededQuorum() *decimal.Decimal {
 
 // HasFinalScores reports whether what upstream states of the votes is final.
 func (p *Proposal) HasFinalScores() bool {
+	const finalScores = "final" // the ScoresState of scores that change no more
 	if p.ScoresState != "" {
 		return p.ScoresState == finalScores
 	}
 	return governance.IsVoteOver(p.State, "")
 }
 
-// finalScores is the ScoresState of scores that change no more.
-const finalScores = "final"
-
-// CountedChoices returns the keys of the choices whose power counts towards the quorum: by
-// the quorum's type, the proposal's own rule, or else the provider's. It is nil where all
-// power counts.
+// CountedChoices returns the keys of the choices whose power counts towards the quorum: by the
+// quorum's type, the proposal's own rule, or else the provider's. It is nil where all power counts.
 func (p *Proposal) CountedChoices() []string {
 	if p.QuorumType == governance.QuorumOfRejection {
 		return []string{p.Provider.ChoiceKey(1)}

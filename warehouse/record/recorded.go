@@ -13,7 +13,6 @@ type Event struct {
 	At governance.Timestamp
 	// DAOID is the DAO that the event belongs to.
 	DAOID string
-	// Title is the display title.
 	Title string
 	// URL is the page about the event.
 	URL string
@@ -33,8 +32,7 @@ func (*Event) Kind() Kind { return KindEvent }
 // Key returns the event's id.
 func (e *Event) Key() Key { return Key{e.ID} }
 
-// Signal is a recorded signal: one that upstream states in addition to events derived
-// by rules.
+// Signal is a recorded signal: one that upstream states in addition to events derived by rules.
 type Signal struct {
 	// ID identifies the signal. A later signal with the same id replaces it.
 	ID string
@@ -44,8 +42,7 @@ type Signal struct {
 	DAOID string
 	// Proposal is nil for a signal that is not about a proposal.
 	Proposal *ProposalRef
-	// Title is the display title.
-	Title string
+	Title    string
 	// Summary is the display text below the title.
 	Summary string
 	// SourceURL is the page that the signal is based on.

@@ -3,8 +3,7 @@ package record
 // DAO lists the sources of a DAO.
 type DAO struct {
 	// ID is the DAO's id in the API.
-	ID string
-	// Name is the display name.
+	ID   string
 	Name string
 	// Sources are the spaces, organizations and forums of the DAO.
 	Sources []SourceRef
@@ -46,8 +45,7 @@ type Category struct {
 	// Host is the forum's host name, the id of its source.
 	Host string
 	// ID is the category's number as text.
-	ID string
-	// Name is the display name.
+	ID   string
 	Name string
 	// Slug is the category's part of URLs.
 	Slug string

@@ -19,8 +19,7 @@ type Topic struct {
 	Slug string
 	// CategoryID is the category's number as text; empty if upstream states none.
 	CategoryID string
-	// Tags are the names of the tags.
-	Tags []string
+	Tags       []string
 	// Author is the username of the first post's author.
 	Author string
 	// BodyHTML is the first post as the forum renders it.

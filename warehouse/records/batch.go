@@ -16,9 +16,6 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// minAbandonedAge is the shortest time after which an open batch counts as abandoned.
-const minAbandonedAge = 2 * time.Minute
-
 // ChangeSet names what a set of batches changes.
 type ChangeSet struct {
 	// Proposals are those with a new version, a new ballot or new evidence.
@@ -100,8 +97,7 @@ func (c *ChangeSet) add(r record.Record, key record.Key) {
 	}
 }
 
-// batch is the journal entry of one Append: open before its records are written,
-// committed after.
+// batch is the journal entry of one Append: open before its records are written, committed after.
 type batch struct {
 	id      uuid.UUID
 	run     Import
@@ -125,13 +121,6 @@ func commitBatch(ctx context.Context, w *warehouse.Warehouse, b batch) error {
 	return err
 }
 
-// closeTimeout bounds how long a batch that failed is closed.
-const closeTimeout = 10 * time.Second
-
-// closePause is the time between two looks whether the inserts of a batch have ended.
-const closePause = 50 * time.Millisecond
-
-// insertID is the id of the statement that inserts the records of one kind of a batch.
 func insertID(batchID uuid.UUID, kind record.Kind) string {
 	return batchID.String() + "-" + string(kind)
 }
@@ -140,6 +129,8 @@ func insertID(batchID uuid.UUID, kind record.Kind) string {
 // CommitAbandoned does later: an open one hides what comes after it from the views. It waits
 // until no statement writes any more. A batch that cannot be closed stays open.
 func closeBatch(ctx context.Context, w *warehouse.Warehouse, b batch) error {
+	const closePause = 50 * time.Millisecond // the time between two looks whether the inserts of a batch have ended
+	const closeTimeout = 10 * time.Second    // bounds how long a batch that failed is closed
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
 	for {
@@ -265,6 +256,7 @@ func Arriving(ctx context.Context, w *warehouse.Warehouse, refs []record.RefHash
 // CommitAbandoned commits the batches of imports that died before they could: some of
 // their records may be written and have to be published.
 func CommitAbandoned(ctx context.Context, w *warehouse.Warehouse) error {
+	const minAbandonedAge = 2 * time.Minute // the shortest time after which an open batch counts as abandoned
 	age := int64(max(minAbandonedAge, 2*w.QueryTimeout()) / time.Second)
 	if err := w.Conn.Exec(ctx, sqlText("batch_commit_abandoned"), age); err != nil {
 		return fmt.Errorf("commit abandoned batches: %w", err)

@@ -21,8 +21,7 @@ type ChainLog struct {
 	LogIndex    uint32
 	// Address is the contract that emitted the log, TxHash the transaction.
 	Address, TxHash string
-	// BlockAt is the time of the block.
-	BlockAt time.Time
+	BlockAt         time.Time
 	// Topics and Data are in hexadecimal, in lower case.
 	Topics []string
 	Data   string
@@ -80,8 +79,7 @@ func TimelockLogs(ctx context.Context, w *warehouse.Warehouse, chainID uint64, g
 		fmt.Sprintf(sqlText("chain_log"), condition), chainID, governor)
 }
 
-// WriteChainLogs writes logs. A later one replaces an earlier one with the same key and
-// place.
+// WriteChainLogs writes logs. A later one replaces an earlier one with the same key and place.
 func WriteChainLogs(ctx context.Context, w *warehouse.Warehouse, logs []ChainLog) error {
 	return warehouse.InsertRows(ctx, w, sqlText("chain_log_insert"), "write the logs of a chain", logs, func(insert driver.Batch, l ChainLog) error {
 		return insert.Append(l.ChainID, l.Governor, l.ProposalID, l.Voter, l.BlockNumber, l.BlockHash, l.LogIndex, l.Address,

@@ -23,8 +23,7 @@ type FollowReject struct {
 	Reason string
 	// Text is the item; 4 KiB of it are kept.
 	Text string
-	// At is when it was read.
-	At time.Time
+	At   time.Time
 }
 
 const (

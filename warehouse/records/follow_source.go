@@ -166,8 +166,7 @@ type sourceEvaluation struct {
 	// read and unread say that there are pollers of the past that are done, and that are not.
 	read, unread bool
 	// off says that the source is not followed, and stopped that a poller waits for a person.
-	off, stopped bool
-	// position, trouble and lacks are as in SourceFollow.
+	off, stopped             bool
 	position, trouble, lacks string
 }
 

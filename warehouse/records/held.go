@@ -31,9 +31,8 @@ type HeldProposal struct {
 	Origin string
 }
 
-// HeldProposals returns the latest version of the proposals of some sources of a provider,
-// oldest first: those that end after a time, or all for the zero time. Withdrawn ones are
-// among them.
+// HeldProposals returns the latest version of the proposals of some sources of a provider, oldest
+// first: those that end after a time, or all for the zero time. Withdrawn ones are among them.
 func HeldProposals(
 	ctx context.Context, w *warehouse.Warehouse, provider governance.Provider, sourceIDs []string, endsAfter time.Time,
 ) ([]HeldProposal, error) {
@@ -101,7 +100,6 @@ func VisibleTopics(ctx context.Context, w *warehouse.Warehouse, host string, sin
 	return warehouse.SelectRows[string](rows, err, "list the visible topics of "+host)
 }
 
-// queryForumTopics is QueryTopics for topics of one forum.
 func queryForumTopics(
 	ctx context.Context, w *warehouse.Warehouse, sql, host string, ids []string, args ...any,
 ) (driver.Rows, error) {

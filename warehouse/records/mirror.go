@@ -13,8 +13,7 @@ import (
 // Mirror is a Governor's proposal as another provider states it. The warehouse has the
 // proposal of the Governor too.
 type Mirror struct {
-	// Ref identifies the mirror among all providers, and Original the proposal of the
-	// Governor.
+	// Ref identifies the mirror among all providers, and Original the proposal of the Governor.
 	Ref      record.RefHash `ch:"proposal_ref"`
 	Original record.RefHash
 	// Provider, SourceID, ExternalID and SourceURL identify the mirror.

@@ -31,7 +31,6 @@ func observationTable() table {
 // Observation is a stored observation.
 type Observation struct {
 	record.Observation
-	// ObservedAt is when it was made.
 	ObservedAt governance.Timestamp
 }
 

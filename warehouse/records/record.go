@@ -91,16 +91,13 @@ func Append(ctx context.Context, w *warehouse.Warehouse, run Import, records []r
 
 // part has the records of one kind in a batch.
 type part struct {
-	table   table
-	records []record.Record
-	// keys are the keys of records.
-	keys []record.Key
-	// repeated has the keys that several records have.
+	table    table
+	records  []record.Record
+	keys     []record.Key
 	repeated map[record.Key]bool
 	// known has the latest stored version under each key, and of repeated keys the latest row.
 	known map[record.Key]storedVersion
-	// rows are those to be written.
-	rows []row
+	rows  []row
 }
 
 func (p part) hasRows() bool { return len(p.rows) > 0 }

@@ -10,8 +10,7 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// RestrictedCategories returns the numbers of a forum's categories that not everybody may
-// read.
+// RestrictedCategories returns the numbers of a forum's categories that not everybody may read.
 func RestrictedCategories(ctx context.Context, w *warehouse.Warehouse, host string) (map[string]bool, error) {
 	const sql = "SELECT category_id FROM categories FINAL WHERE host = {host:String} AND restricted"
 	ids, err := warehouse.Find[string](ctx, w, "read the restricted categories of "+host, sql, clickhouse.Named("host", host))

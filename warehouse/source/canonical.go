@@ -9,11 +9,9 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// canonicalVersion is the version of the canonical lines that docs/sources.md documents.
-const canonicalVersion = "1"
-
 // readCanonical reads a line that states its own kind of record.
 func readCanonical(in object) record.Record {
+	const canonicalVersion = "1" // the version of the canonical lines that docs/sources.md documents
 	if version := in.get("version"); string(version.json) != canonicalVersion {
 		if version.require(typeNumber) {
 			version.rejectUnlike(canonicalVersion)
@@ -138,8 +136,7 @@ func readProposalRef(stated value) record.ProposalRef {
 	return ref
 }
 
-// compactOr returns a value of the wanted type as compact JSON, or the fallback if
-// there is none.
+// compactOr returns a value of the wanted type as compact JSON, or the fallback if there is none.
 func (v value) compactOr(wanted jsonType, fallback string) string {
 	if !v.is(wanted) {
 		return fallback

@@ -87,7 +87,6 @@ func readChoices(choice value, ballot *record.Ballot) {
 	}
 }
 
-// isChoiceNumber reports whether the name of a weight is the key of a choice.
 func isChoiceNumber(key string) bool {
 	n, err := strconv.ParseUint(key, 10, 64)
 	return err == nil && n >= 1 && n <= maxChoiceNumber && strconv.FormatUint(n, 10) == key

@@ -74,7 +74,6 @@ func readContract(stated value) string {
 	return id
 }
 
-// readHolder reads the identity of a holder or a delegate.
 func readHolder(stated value) string { return governance.VoterIdentity(stated.identifier()) }
 
 // readAmount reads an amount of whole tokens.

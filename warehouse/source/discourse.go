@@ -10,8 +10,7 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// hostOf returns the host name that the folder of a forum's file is named after, in
-// lower case.
+// hostOf returns the host name that the folder of a forum's file is named after, in lower case.
 func hostOf(path string) (string, error) {
 	absolute, err := filepath.Abs(path)
 	if err != nil {

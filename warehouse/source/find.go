@@ -212,7 +212,6 @@ func (f *File) sniffLines(from *lines) error {
 		f.Path, first, describeFormats())
 }
 
-// sniffLine returns the format of a line, or what the line is instead.
 func sniffLine(text []byte, tooLong bool) (f *format, mismatch string) {
 	if tooLong {
 		return nil, fmt.Sprintf("is longer than %d bytes", DefaultMaxLineBytes)

@@ -28,8 +28,7 @@ const (
 // and one read function; docs/sources.md is generated from the table (see document_test.go).
 type format struct {
 	name Format
-	// kind is the kind of the records. It is empty for canonical lines, which are of
-	// several kinds.
+	// kind is the kind of the records. It is empty for canonical lines, which are of several kinds.
 	kind record.Kind
 	// needsHost is true if lines do not state the forum they belong to. The folder of
 	// such a file is named after the forum's host.
@@ -62,9 +61,7 @@ type formatDoc struct {
 }
 
 // formatTable lists every format. Of several that match a line the first one applies.
-//
-//nolint:gochecknoglobals // a constant table, read for every line
-var formatTable = []format{
+var formatTable = []format{ //nolint:gochecknoglobals // a constant table, read for every line
 	{
 		name: "canonical record", read: readCanonical, fields: "record, version",
 		matches: func(in object) bool { return in.has("record") },

@@ -10,10 +10,6 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// maxReusedMembers is the maximum number of fields of a line whose memory is reused for
-// the next line.
-const maxReusedMembers = 1 << 12
-
 // jsonType is the type of a JSON value, in words for rejection reasons.
 type jsonType string
 
@@ -27,8 +23,7 @@ const (
 	typeObject  jsonType = "an object"
 )
 
-// typeOf returns the type of a JSON value, given its text. The text of a missing value
-// is nil.
+// typeOf returns the type of a JSON value, given its text. The text of a missing value is nil.
 func typeOf(json []byte) jsonType {
 	if json == nil {
 		return typeMissing
@@ -66,6 +61,7 @@ type line struct {
 
 // open starts a new line. ok is false unless its text is a JSON object in UTF-8.
 func (l *line) open(text []byte) (in object, ok bool) {
+	const maxReusedMembers = 1 << 12 // the maximum number of fields of a line whose memory is reused for the next line
 	if cap(l.members) > maxReusedMembers {
 		l.members = nil
 	}
@@ -89,11 +85,8 @@ func (l *line) object(path string, text []byte) (in object, ok bool) {
 	return in, ok
 }
 
-// maxCompared is the number of fields up to which names are compared one by one.
-const maxCompared = 32
-
-// repeatedName returns a name that several fields have.
 func repeatedName(members []member) (name string, twice bool) {
+	const maxCompared = 32 // the number of fields up to which names are compared one by one
 	if len(members) > maxCompared {
 		seen := make(map[string]bool, len(members))
 		for _, field := range members {
@@ -140,7 +133,6 @@ func (o object) hasAny(names ...string) bool {
 	return slices.ContainsFunc(names, o.has)
 }
 
-// get returns a field.
 func (o object) get(name string) value {
 	found := value{line: o.line, owner: o.path, name: name, index: -1}
 	for _, field := range o.members {
@@ -152,7 +144,6 @@ func (o object) get(name string) value {
 	return found
 }
 
-// fields yields the fields in their order.
 func (o object) fields() iter.Seq[value] {
 	return func(yield func(value) bool) {
 		for _, field := range o.members {

@@ -103,7 +103,6 @@ func (r *Reader) nextLine() (text []byte, tooLong bool, err error) {
 	}
 }
 
-// reject returns the error for the current line.
 func (r *Reader) reject(text []byte, reason string) error {
 	return &RejectedError{
 		File:   r.file.Path,

@@ -11,10 +11,8 @@ const (
 	maxShownValue = 80
 )
 
-// RejectedError reports a line that is not a valid record. The Reader continues with
-// the next line.
+// RejectedError reports a line that is not a valid record. The Reader continues with the next line.
 type RejectedError struct {
-	// File is the path of the file.
 	File string
 	// Line is the number of the line in the file, from 1.
 	Line int

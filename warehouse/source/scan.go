@@ -9,10 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// The functions in this file check and split JSON in one pass, without decoding it: unused
-// fields cost little, and numbers keep their text. A function whose name begins with end
-// returns the index after what begins at text[at], or invalid where that is not JSON. They
-// do not check UTF-8.
+// The functions in this file check and split JSON in one pass, without decoding it: unused fields
+// cost little, and numbers keep their text. A function whose name begins with end returns the index
+// after what begins at text[at], or invalid where that is not JSON. They do not check UTF-8.
 
 // invalid is the end of what is not JSON.
 const invalid = -1
@@ -192,7 +191,6 @@ func endOfNumber(text []byte, at int) int {
 	return at
 }
 
-// endOfDigits ends one digit or more.
 func endOfDigits(text []byte, at int) int {
 	start := at
 	for at < len(text) && isDigit(text[at]) {

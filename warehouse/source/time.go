@@ -8,11 +8,9 @@ import (
 	"pnyx/governance"
 )
 
-// noTime is how programs in Go, such as Tally's, write a time that they do not know.
-const noTime = "0001-01-01T00:00:00Z"
-
 // time returns a time stated since 1970, or as an RFC 3339 string, or nil.
 func (v value) time() *governance.Timestamp {
+	const noTime = "0001-01-01T00:00:00Z" // how programs in Go, such as Tally's, write a time that they do not know
 	if v.absent() {
 		return nil
 	}
@@ -74,5 +72,4 @@ func timeOrDay(time, day value) (at *governance.Timestamp, dayOnly bool) {
 	return at, at != nil
 }
 
-// isDay reports whether the text of a time is that of a day.
 func isDay(text string) bool { return len(text) == len("2006-01-02") && strings.Contains(text, "-") }

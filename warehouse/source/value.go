@@ -195,7 +195,6 @@ func hasControl(text string) bool {
 	return false
 }
 
-// numberText returns the text of a number, which may be stated as a string.
 func (v value) numberText() string {
 	if typeOf(v.json) == typeString {
 		return v.text()
@@ -237,7 +236,6 @@ func (v value) percentage() uint8 {
 	return uint8(n)
 }
 
-// boolOr returns a boolean, or the fallback if the value is absent.
 func (v value) boolOr(fallback bool) bool {
 	if !v.is(typeBool) {
 		return fallback
@@ -274,11 +272,9 @@ func (v value) baseUnits(decimals int32) (power *decimal.Decimal, rounded bool) 
 	return &read, rounded
 }
 
-// maxTokenDecimals bounds the decimals of a token: the greatest number of 256 bits has 78 digits.
-const maxTokenDecimals = 77
-
 // tokenDecimals returns the decimals of a token; governance.PowerScale where none are stated.
 func (v value) tokenDecimals() int32 {
+	const maxTokenDecimals = 77 // bounds the decimals of a token: the greatest number of 256 bits has 78 digits
 	stated := v.count()
 	switch {
 	case stated == nil:

@@ -44,8 +44,7 @@ type Options struct {
 	// Store is the Redis that API nodes use.
 	Store *cache.Store
 	// Logger receives errors.
-	Logger *slog.Logger
-	// Metrics registers the metrics.
+	Logger  *slog.Logger
 	Metrics prometheus.Registerer
 }
 

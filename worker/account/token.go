@@ -56,8 +56,7 @@ func (a *Accounts) publishTokens(ctx context.Context, pending accounts.Pending) 
 // compareTokens publishes the tokens if they differ from the published ones, of a revision;
 // missing says that none are published.
 func (a *Accounts) compareTokens(ctx context.Context, published uint64, missing bool) error {
-	// Read before the tokens: of two workers, the one that read later has the later
-	// revision.
+	// Read before the tokens: of two workers, the one that read later has the later revision.
 	now, err := a.warehouse.Now(ctx)
 	if err != nil {
 		return err

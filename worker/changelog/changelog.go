@@ -72,7 +72,6 @@ func New(o Options) *Log {
 
 // Told says up to where the log tells what was published.
 type Told struct {
-	// Epoch is the epoch of the log.
 	Epoch uint64
 	// Position is nil while nothing was published in this epoch.
 	Position *counts.ChangePosition
@@ -167,7 +166,6 @@ func (l *Log) add(ctx context.Context, changes []governance.Change) error {
 	return fmt.Errorf("add %d changes: %w after %d attempts", len(changes), cache.ErrChangesMoved, attempts)
 }
 
-// place gives rows their places at a time.
 func (l *Log) place(at uint64, changes []governance.Change) []cache.ChangeRow {
 	rows := make([]cache.ChangeRow, len(changes))
 	for i, change := range changes {

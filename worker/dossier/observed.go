@@ -11,15 +11,15 @@ import (
 )
 
 // observedAt returns what a node showed of an address on the chain of the Governor; nil for nothing.
-func (c *composer) observedAt(chain, address string) *record.ObservedAddress {
-	if c.Observed == nil || !strings.HasPrefix(c.Proposal.OnchainID, chain+":") {
+func (f *Facts) observedAt(chain, address string) *record.ObservedAddress {
+	if f.Observed == nil || !strings.HasPrefix(f.Proposal.OnchainID, chain+":") {
 		return nil
 	}
-	at := slices.IndexFunc(c.Observed.Addresses, func(a record.ObservedAddress) bool { return a.Address == address })
+	at := slices.IndexFunc(f.Observed.Addresses, func(a record.ObservedAddress) bool { return a.Address == address })
 	if at < 0 {
 		return nil
 	}
-	return &c.Observed.Addresses[at]
+	return &f.Observed.Addresses[at]
 }
 
 // token returns a token of the table, or what a node showed of it. A token that calls itself as one of the table

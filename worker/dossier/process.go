@@ -132,9 +132,9 @@ func (c *composer) similar() {
 }
 
 // payload returns the hash of the proposal's own actions.
-func (c *composer) payload() uint64 {
-	for _, k := range c.Known {
-		if k.Ref == c.Proposal.Ref {
+func (f *Facts) payload() uint64 {
+	for _, k := range f.Known {
+		if k.Ref == f.Proposal.Ref {
 			return k.Payload
 		}
 	}

@@ -45,37 +45,37 @@ func supported(b pages.CountedBallot) []string {
 }
 
 // whole reports whether every ballot is stored, as far as is known: of a part, no share and no course is told.
-func (c *composer) whole() bool {
-	return len(c.Ballots) > 0 && !slices.Contains(c.Quality, rules.BallotsPartial)
+func (f *Facts) whole() bool {
+	return len(f.Ballots) > 0 && !slices.Contains(f.Quality, rules.BallotsPartial)
 }
 
 // dated reports whether the time of every ballot is known to the second.
-func (c *composer) dated() bool {
-	return len(c.Ballots) > 0 && !slices.ContainsFunc(c.Ballots, func(b pages.CountedBallot) bool { return b.VotedAt == nil || b.VotedDayOnly })
+func (f *Facts) dated() bool {
+	return len(f.Ballots) > 0 && !slices.ContainsFunc(f.Ballots, func(b pages.CountedBallot) bool { return b.VotedAt == nil || b.VotedDayOnly })
 }
 
 // single reports whether a ballot can support one choice alone.
-func (c *composer) single() bool {
-	return slices.Contains([]governance.VoteType{"", governance.SingleChoice, governance.Basic}, c.Proposal.VoteType) &&
-		!slices.ContainsFunc(c.Ballots, func(b pages.CountedBallot) bool { return len(supported(b)) > 1 })
+func (f *Facts) single() bool {
+	return slices.Contains([]governance.VoteType{"", governance.SingleChoice, governance.Basic}, f.Proposal.VoteType) &&
+		!slices.ContainsFunc(f.Ballots, func(b pages.CountedBallot) bool { return len(supported(b)) > 1 })
 }
 
 // adds reports whether scores are the sums of what ballots give to choices, so that some of the ballots have a leader.
-func (c *composer) adds() bool {
-	return c.single() || c.Proposal.VoteType == governance.Approval || c.Proposal.VoteType == governance.Weighted
+func (f *Facts) adds() bool {
+	return f.single() || f.Proposal.VoteType == governance.Approval || f.Proposal.VoteType == governance.Weighted
 }
 
 // contenders returns the choices that can win: in a ranking all, as each is a candidate of the count, else those that are
 // no abstention.
-func (c *composer) contenders() (choices []governance.ChoiceTotal, verdicts []governance.Verdict) {
-	all := make([]governance.Choice, len(c.Votes.Choices))
-	for i, choice := range c.Votes.Choices {
+func (f *Facts) contenders() (choices []governance.ChoiceTotal, verdicts []governance.Verdict) {
+	all := make([]governance.Choice, len(f.Votes.Choices))
+	for i, choice := range f.Votes.Choices {
 		all[i] = governance.Choice{Key: choice.Key, Label: choice.Label}
 	}
-	isRanking := c.Proposal.VoteType == governance.RankedChoice || c.Proposal.VoteType == governance.Copeland
-	for i, verdict := range governance.Verdicts(c.Proposal.VoteType, all) {
+	isRanking := f.Proposal.VoteType == governance.RankedChoice || f.Proposal.VoteType == governance.Copeland
+	for i, verdict := range governance.Verdicts(f.Proposal.VoteType, all) {
 		if isRanking || verdict != governance.Abstains {
-			choices, verdicts = append(choices, c.Votes.Choices[i]), append(verdicts, verdict)
+			choices, verdicts = append(choices, f.Votes.Choices[i]), append(verdicts, verdict)
 		}
 	}
 	return choices, verdicts

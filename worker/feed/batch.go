@@ -12,8 +12,7 @@ import (
 	"pnyx/warehouse/record"
 )
 
-// Bounds of the proposals that are processed together: maxBallots is what one query sorts
-// by time.
+// Bounds of the proposals that are processed together: maxBallots is what one query sorts by time.
 const (
 	proposalBatchSize = 4000
 	maxBallots        = 300_000
@@ -56,7 +55,6 @@ func (r batch) discoveries(now governance.Timestamp) map[feed.FeedItem]map[strin
 	return discovered
 }
 
-// subjects returns the proposals that the rows are, or were, about.
 func (r batch) subjects() []feed.ProposalSize {
 	refs := map[record.RefHash]bool{}
 	for _, row := range r.events {

@@ -55,8 +55,7 @@ type Options struct {
 	AwaitFullPublication func(ctx context.Context)
 	// OnShow is called with the revision up to which the lists are written, and show what
 	// has happened. It returns at once.
-	OnShow func(revision uint64)
-	// Changes is the log of what is published.
+	OnShow  func(revision uint64)
 	Changes *changelog.Log
 	// Logger receives errors.
 	Logger *slog.Logger

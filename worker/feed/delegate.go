@@ -157,7 +157,6 @@ func (b *Builder) processSpans(ctx context.Context, token feed.FeedToken, spans 
 	return b.write(ctx, rows)
 }
 
-// addMove adds the event and the signals of a move for each DAO.
 func (r *batch) addMove(move delegateMove, item feed.FeedItem, daoIDs []string) error {
 	key := fmt.Sprintf("%s/%d/%s", move.Token, move.Block, move.Delegate)
 	title := move.Title()

@@ -43,7 +43,6 @@ func delegateMoves(token string, history feed.PowerHistory) (moves []delegateMov
 	return moves
 }
 
-// powerRanking ranks delegates by power.
 type powerRanking struct {
 	powers map[string]decimal.Decimal
 	// order has the delegates with power, the greatest first; equal ones by identity.
@@ -74,7 +73,6 @@ func (r *powerRanking) first() []string {
 	return slices.Clone(r.order[:min(len(r.order), rules.FirstDelegates)])
 }
 
-// apply ranks the changes of a block, and returns what it moved.
 func (r *powerRanking) apply(token string, changes []feed.PowerChange, supply *decimal.Decimal) (moves []delegateMove) {
 	was, held := r.first(), map[string]decimal.Decimal{}
 	var at *governance.Timestamp

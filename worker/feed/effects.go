@@ -63,7 +63,6 @@ func (b *Builder) readEffects(ctx context.Context, proposals []proposal) error {
 	return nil
 }
 
-// storedEffects returns effects and findings as they are stored.
 func storedEffects(effects governance.DossierEffects, findings []governance.Finding) (stored counts.ProposalEffects, err error) {
 	var list []any
 	for _, transfer := range effects.Transfers {

@@ -14,8 +14,7 @@ import (
 	"pnyx/warehouse/records"
 )
 
-// processProposals processes proposals, and the later ones whose usual turnout they are
-// part of.
+// processProposals processes proposals, and the later ones whose usual turnout they are part of.
 func (b *Builder) processProposals(
 	ctx context.Context, pending []feed.ProposalSize,
 ) error {
@@ -101,14 +100,12 @@ func (b *Builder) processProposalBatch(ctx context.Context, refs []record.RefHas
 	return feed.NewFeed(b.Warehouse).WriteProgress(ctx, b.rulesVersion, rows.items)
 }
 
-// proposal is a published proposal with everything that its events and signals are
-// derived from.
+// proposal is a published proposal with everything that its events and signals are derived from.
 type proposal struct {
 	// record is the imported proposal, and state what was published of it.
 	record records.Proposal
 	state  counts.ProposalState
-	// quorumTime is when the quorum was reached; nil when it was not, or when that is not
-	// known.
+	// quorumTime is when the quorum was reached; nil when it was not, or when that is not known.
 	quorumTime *feed.QuorumTime
 	// interim are the tallies at the beginning of each of windows, by choice.
 	interim []feed.InterimTally
@@ -209,7 +206,6 @@ func (p proposal) hasFlag(flag governance.QualityFlag) bool {
 	return slices.Contains(p.state.QualityFlags, string(flag))
 }
 
-// isRecorded reports whether someone recorded an event or signal of a type.
 func (p proposal) isRecorded(eventType string) bool {
 	return p.recorded[feed.RecordedType{
 		Ref: p.record.Ref, DAOID: p.state.Identity.DAOID, Type: eventType,

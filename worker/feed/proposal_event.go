@@ -18,8 +18,7 @@ type event struct {
 	observedAt governance.Timestamp
 }
 
-// milestones returns the first known times of the events that upstream states, by type
-// of event.
+// milestones returns the first known times of the events that upstream states, by type of event.
 func milestones(p records.Proposal) map[string]*governance.Timestamp {
 	// Upstream can state a milestone several times, as when a vote is extended twice.
 	first := map[string]*governance.Timestamp{}
@@ -114,8 +113,7 @@ func (p proposal) creation(stated map[string]*governance.Timestamp) event {
 	return created
 }
 
-// votingTimes returns the start and the end of voting. Times that a cancellation
-// prevented are nil.
+// votingTimes returns the start and the end of voting. Times that a cancellation prevented are nil.
 func (p proposal) votingTimes(
 	stated map[string]*governance.Timestamp,
 ) (start, end *governance.Timestamp) {

@@ -105,9 +105,8 @@ func (p proposal) facts() rules.VoteFacts {
 	return f
 }
 
-// isSingleChoice reports whether each ballot gives its power to one choice, by the vote
-// type and by the scores. On a Governor, where a few may be divided, each part counts as a
-// ballot.
+// isSingleChoice reports whether each ballot gives its power to one choice, by the vote type and by
+// the scores. On a Governor, where a few may be divided, each part counts as a ballot.
 func (p proposal) isSingleChoice() bool {
 	single := p.record.VoteType == "" || p.record.Provider.DecidesByMajority(p.record.VoteType)
 	return single && len(p.state.Scores) > 0 &&
@@ -124,7 +123,6 @@ func (p proposal) isSettled() bool {
 	return p.state.Settled && p.state.Lifecycle == governance.Closed && !p.hasFlag(rules.TotalsDisagree)
 }
 
-// reachedQuorum reports whether the totals reach the quorum.
 func (p proposal) reachedQuorum() bool {
 	quorum, scores := p.record.NeededQuorum(), p.finalScores()
 	if quorum == nil || !p.state.VoteReady || len(scores) == 0 && len(p.record.CountedChoices()) > 0 {

@@ -76,8 +76,7 @@ func (b *Builder) processRecordedBatch(
 	return feed.NewFeed(b.Warehouse).WriteProgress(ctx, b.rulesVersion, progress)
 }
 
-// recordedEvent returns the row of a recorded event. It is not discovered before it
-// happened.
+// recordedEvent returns the row of a recorded event. It is not discovered before it happened.
 func recordedEvent(recorded feed.RecordedEvent) feed.FeedEvent {
 	e := recorded.Event
 	row := feed.FeedEvent{Item: recorded.Item, EventRow: governance.EventRow{

@@ -49,9 +49,8 @@ func (p *page) ballots(ctx context.Context, q query.Ballots) (cache.View, error)
 }
 
 // setBallotCoverage states in the head how many of a proposal's ballots are held, as its vote
-// summary does, which it returns; it
-// states nothing while there is none. Where upstream has some, and none is held, the ballots are
-// not available.
+// summary does, which it returns; it states nothing while there is none. Where upstream has some,
+// and none is held, the ballots are not available.
 func (p *page) setBallotCoverage(ctx context.Context, key governance.ProposalKey) (summary governance.VoteSummary, err error) {
 	view, err := p.Store.View(ctx, cache.VoteSummaryKey(key))
 	if err == nil {
@@ -82,9 +81,7 @@ func (p *page) proposalDetail(
 	return detail, nil
 }
 
-// voteChoices are the choices of a vote.
 type voteChoices struct {
-	// labels are by key.
 	labels map[string]string
 	// bounds say which ballots are valid.
 	bounds governance.ChoiceBounds

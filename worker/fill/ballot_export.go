@@ -33,7 +33,6 @@ const (
 // exportFormat is part of every revision. It rises when the bytes of a row change.
 const exportFormat = "2"
 
-// exported is the proposal of an export.
 type exported struct {
 	key     governance.ProposalKey
 	ref     record.RefHash
@@ -41,7 +40,6 @@ type exported struct {
 	closed  bool
 	// flagged is true for spam.
 	flagged bool
-	// summary is the vote summary.
 	summary governance.VoteSummary
 }
 
@@ -159,8 +157,7 @@ func generationOf(revision string) uint64 {
 	return generation
 }
 
-// smallExport exports ballots that are read at once: their bytes are what the revision
-// names.
+// smallExport exports ballots that are read at once: their bytes are what the revision names.
 func (p *page) smallExport(ctx context.Context, of exported) (cache.View, error) {
 	rows, err := pages.ExportBallots(ctx, p.Warehouse, pages.BallotSource{Ref: of.ref}, 1, query.ExportRows+1)
 	if err != nil {
@@ -188,7 +185,6 @@ func (p *page) smallExport(ctx context.Context, of exported) (cache.View, error)
 	})
 }
 
-// contentRevision names ballots by their bytes.
 func (e exported) contentRevision(rows []pages.LatestBallot) (string, error) {
 	var text bytes.Buffer
 	err := writeBallots(&text, governance.ExportNDJSON, rows, e.choices)
@@ -221,8 +217,7 @@ func (p *page) ballotPart(ctx context.Context, q query.BallotPart) (cache.View, 
 	return cache.NewView(p.head, file)
 }
 
-// exportedRows reads the ballots of a part; none where they are not those that the revision
-// names.
+// exportedRows reads the ballots of a part; none where they are not those that the revision names.
 func (p *page) exportedRows(ctx context.Context, of exported, q query.BallotPart) ([]pages.LatestBallot, error) {
 	at := pages.BallotSource{Ref: of.ref, Generation: generationOf(q.Revision)}
 	if at.Generation != 0 {

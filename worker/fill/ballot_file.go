@@ -10,7 +10,6 @@ import (
 	"pnyx/warehouse/pages"
 )
 
-// writeBallots writes ballots in a format.
 func writeBallots(
 	w io.Writer, format governance.ExportFormat, rows []pages.LatestBallot, choices voteChoices,
 ) error {

@@ -33,8 +33,7 @@ const (
 	// setsTogether is the number of sets of a kind that is built in sets: one in work, and
 	// one that gathers.
 	setsTogether = 2
-	// partsTogether is the number of parts of exports, which take more memory and time than
-	// pages.
+	// partsTogether is the number of parts of exports, which take more memory and time than pages.
 	partsTogether = 1
 	// setsAlone is the number for kinds whose pages are built alone. It leaves one of
 	// fillConcurrency to other kinds.
@@ -44,9 +43,8 @@ const (
 	gatherDossiers = 500 * time.Millisecond
 )
 
-// kindsOfPages is the table of the kinds of pages. What else depends on the kind, the
-// version that a page must have and the tags that purge it, follows from the scope of the
-// query.
+// kindsOfPages is the table of the kinds of pages. What else depends on the kind, the version that
+// a page must have and the tags that purge it, follows from the scope of the query.
 func kindsOfPages() map[query.Kind]kindOfPage {
 	return map[query.Kind]kindOfPage{
 		query.KindBallots:          {build((*page).ballots), maxSet, setsTogether, gatherTime},
@@ -107,8 +105,7 @@ func listed[Query query.Page, Row any](
 // errUnknownKind is a request that only another version of this program can answer.
 var errUnknownKind = errors.New("unknown kind of page")
 
-// build makes the page of a request. version is its scope's if it was read a moment ago,
-// or zero.
+// build makes the page of a request. version is its scope's if it was read a moment ago, or zero.
 func (f *Filler) build(ctx context.Context, r cache.PageRequest, version cache.Version) (cache.View, error) {
 	kind, known := f.kinds[r.Kind]
 	if !known {
@@ -130,7 +127,6 @@ type page struct {
 	read  cache.Version
 }
 
-// absent returns the view of something that does not exist.
 func (p *page) absent() cache.View {
 	p.head.Absent = true
 	return p.head

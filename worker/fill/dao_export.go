@@ -28,7 +28,6 @@ const (
 	textPerRow = 256
 )
 
-// daoExport builds the manifest of a DAO.
 func (p *page) daoExport(ctx context.Context, q query.DAOExport) (cache.View, error) {
 	if err := p.setPublishedHead(ctx, manifestTTL); err != nil {
 		return cache.View{}, err
@@ -47,8 +46,7 @@ func (p *page) daoExport(ctx context.Context, q query.DAOExport) (cache.View, er
 // exportPlan divides the rows of a DAO into units and these into parts.
 type exportPlan struct {
 	*page
-	rows pages.DAORows
-	// daoID and daoName are the DAO's.
+	rows           pages.DAORows
 	daoID, daoName string
 	// changed are the keys of an export of changes, by kind; nil selects all.
 	changed map[governance.ExportRowKind]map[string]bool
@@ -316,7 +314,6 @@ func hashOf(text []byte) []byte {
 	return sum[:16]
 }
 
-// proposalView is what is published of a proposal.
 type proposalView struct {
 	detail  governance.ProposalRow
 	summary governance.VoteSummary

@@ -48,7 +48,6 @@ func (p *page) daoPart(ctx context.Context, q query.DAOPart) (cache.View, error)
 	return cache.NewView(p.head, file)
 }
 
-// partWriter writes the rows of a part.
 type partWriter struct {
 	*page
 	rows  pages.DAORows
@@ -116,7 +115,6 @@ func (w *partWriter) writeUnits(ctx context.Context) error {
 	return nil
 }
 
-// ofProposal reports whether a unit is a proposal or has ballots of one.
 func ofProposal(unit cache.ExportUnit) bool {
 	return unit.Kind == governance.ProposalRows || unit.Kind == governance.BallotRows
 }

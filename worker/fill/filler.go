@@ -53,8 +53,7 @@ type Options struct {
 	// Timeout bounds one fill.
 	Timeout time.Duration
 	// Logger gets the errors of fills.
-	Logger *slog.Logger
-	// Metrics is where the metrics of fills are registered.
+	Logger  *slog.Logger
 	Metrics prometheus.Registerer
 	// Tracer is nil when nothing is traced.
 	Tracer *telemetry.Tracer
@@ -156,9 +155,8 @@ func (f *Filler) requeue(ctx context.Context, fills []cache.Fill, end cache.Queu
 	}
 }
 
-// nextEnd returns the end of the queue to dequeue from next. Under overload, callers at
-// the front give up before their page is made: in arrival order hardly any request would
-// succeed.
+// nextEnd returns the end of the queue to dequeue from next. Under overload, callers at the front
+// give up before their page is made: in arrival order hardly any request would succeed.
 func nextEnd(previous cache.Fill, now time.Time) cache.QueueEnd {
 	if hasWaitedLong(previous, now) {
 		return cache.Newest

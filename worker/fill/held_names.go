@@ -10,16 +10,12 @@ import (
 	"pnyx/warehouse/records"
 )
 
-// maxHeldNames bounds the rows of names that a worker holds: some ten megabytes.
-const maxHeldNames = 50_000
-
 // heldNames are the names of all voters, read again when one changes: a page has hundreds of voters, and
 // to search their names takes as long as to read the page. It is safe for concurrent use.
 type heldNames struct {
 	latest atomic.Pointer[namesAt]
 }
 
-// namesAt are all names in a state.
 type namesAt struct {
 	state records.NamesState
 	names map[string]*governance.VoterName
@@ -27,6 +23,7 @@ type namesAt struct {
 
 // read returns the names of the voters in some lists. Names above maxHeldNames are searched.
 func (h *heldNames) read(ctx context.Context, w *warehouse.Warehouse, lists [][]string) ([]map[string]*governance.VoterName, error) {
+	const maxHeldNames = 50_000 // bounds the rows of names that a worker holds: some ten megabytes
 	state, err := records.NamesStateOf(ctx, w)
 	if err != nil {
 		return nil, err

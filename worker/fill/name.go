@@ -28,7 +28,6 @@ func (p *page) setNames(ctx context.Context, places []shown) error {
 	return err
 }
 
-// nameRows sets the names in rows.
 func nameRows[Row any](ctx context.Context, p *page, rows []Row, places func(*Row) []shown) error {
 	var all []shown
 	for i := range rows {

@@ -146,7 +146,6 @@ type column struct {
 
 func (c column) name() string { return strings.Join(c.path, ".") }
 
-// columnsOf returns the columns of a type, in their order, and as a group of Parquet.
 func columnsOf(row reflect.Type, path []string, fields []int) (parquet.Group, []column) {
 	group := parquet.Group{}
 	var columns []column

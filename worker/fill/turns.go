@@ -108,7 +108,6 @@ func (t *turns) take(kind query.Kind) *turn {
 	return taken
 }
 
-// waits reports whether gather will wait.
 func (t *turn) waits() bool { return t.previous != nil && t.of.kinds[t.kind].setSize > 1 }
 
 // gather waits until the previous set of the kind has read what it needs, as long as its kind says at most,
@@ -127,7 +126,6 @@ func (t *turn) gather(ctx context.Context) bool {
 	return true
 }
 
-// release returns the turn.
 func (t *turn) release() {
 	t.of.mu.Lock()
 	defer t.of.mu.Unlock()

@@ -27,9 +27,8 @@ type chunk struct {
 	listed    map[record.RefHash]pages.ListedVersion
 }
 
-// divide splits proposals into groups of at most proposalBatchSize proposals and maxSize
-// casts or preferences, as sizeOf counts them. A proposal that alone has more is a group by
-// itself.
+// divide splits proposals into groups of at most proposalBatchSize proposals and maxSize casts or
+// preferences, as sizeOf counts them. A proposal that alone has more is a group by itself.
 func divide[P any](
 	proposals []P, sizeOf func(P) uint64, maxSize uint64,
 ) (groups [][]P) {
@@ -50,8 +49,7 @@ func divide[P any](
 }
 
 // readAhead reads the next groups of rows while one is written, and writes them in their order. A
-// statement seldom uses all cores of the server. At most three groups are read, waiting or
-// written.
+// statement seldom uses all cores of the server. At most three groups are read, waiting or written.
 func readAhead[G, R any](
 	ctx context.Context, groups []G,
 	read func(ctx context.Context, group G) (R, error), write func(ctx context.Context, rows R) error,

@@ -108,9 +108,8 @@ func (e *evaluation) stateConflicts() []governance.Warning {
 	return conflicts
 }
 
-// outcomeConflict compares the outcome that upstream states with the result, where the
-// status states how the vote went: a vote that was canceled, expired or lacked budget may
-// have been won.
+// outcomeConflict compares the outcome that upstream states with the result, where the status
+// states how the vote went: a vote that was canceled, expired or lacked budget may have been won.
 func (e *evaluation) outcomeConflict() []governance.Warning {
 	p := e.proposal
 	outcome, stated := p.Provider.StatedOutcome(p.State, p.UpstreamStatus)
@@ -156,8 +155,7 @@ func (e *evaluation) conflictWith(
 	})
 }
 
-// plainTitle removes what providers change about a title: case, space and the marks around
-// it.
+// plainTitle removes what providers change about a title: case, space and the marks around it.
 func plainTitle(title string) string {
 	return strings.ToLower(strings.Join(strings.Fields(strings.Trim(title, "#*_ ")), " "))
 }

@@ -145,7 +145,6 @@ func (d *daoPublication) publishDAO(
 	return d.writeDAO(ctx, e)
 }
 
-// noteDAO notes a DAO that is to be told.
 func (d *daoPublication) noteDAO(id string) {
 	if d.untold.hasDAO(id) {
 		d.noteChange(governance.DAOChange, id, id)

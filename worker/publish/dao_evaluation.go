@@ -13,12 +13,10 @@ import (
 
 type daoEvaluation struct {
 	dao records.CatalogDAO
-	// totals are sums over the states of proposals, and participation is counted from
-	// ballots.
+	// totals are sums over the states of proposals, and participation is counted from ballots.
 	totals        counts.DAOTotals
 	participation counts.Participation
-	// withheld is set when totals and participation do not match and no previous numbers
-	// exist.
+	// withheld is set when totals and participation do not match and no previous numbers exist.
 	withheld bool
 	// topics counts the visible forum topics, and forumAt is the latest activity in one.
 	topics  uint64
@@ -226,7 +224,6 @@ type globalStatus struct {
 	states map[governance.SourceState]uint64
 }
 
-// newGlobalStatus returns the status of no DAO.
 func newGlobalStatus() globalStatus {
 	return globalStatus{
 		coverage: map[governance.Coverage]int{}, votes: map[governance.VoteCoverage]int{},

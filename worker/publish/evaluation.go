@@ -28,7 +28,6 @@ type evaluation struct {
 	// conflicts are those between upstream's figures and stored ballots, and those between
 	// two of upstream's statements.
 	conflicts []governance.Warning
-	// linkNames are the names that links to the proposal have.
 	linkNames []string
 	// createdAt, updatedAt and nextChangeAt are as in counts.ProposalState.
 	createdAt, updatedAt, nextChangeAt *governance.Timestamp
@@ -56,9 +55,8 @@ func evaluate(p records.Proposal, daoID string, ballots ballots, now time.Time) 
 	return e
 }
 
-// lifecycleOf returns the lifecycle of a proposal, and when the clock alone will change
-// it. A final state from upstream overrides the times, the times override any other
-// state.
+// lifecycleOf returns the lifecycle of a proposal, and when the clock alone will change it. A final
+// state from upstream overrides the times, the times override any other state.
 func lifecycleOf(
 	p records.Proposal, now governance.Timestamp,
 ) (lifecycle governance.Lifecycle, changesAt *governance.Timestamp) {
@@ -97,8 +95,7 @@ func (e *evaluation) outcomeOf() governance.Outcome {
 	return e.deriveOutcome()
 }
 
-// deriveOutcome decides by scores and quorum, where the rule is known and the totals are
-// final.
+// deriveOutcome decides by scores and quorum, where the rule is known and the totals are final.
 func (e *evaluation) deriveOutcome() governance.Outcome {
 	outcome := e.result.decide(e.proposal)
 	if outcome != governance.Unknown {
@@ -195,8 +192,7 @@ func (e *evaluation) summary() governance.VoteSummary {
 	return s
 }
 
-// state returns the row from which sums over proposals, and their events and signals, are
-// made.
+// state returns the row from which sums over proposals, and their events and signals, are made.
 func (e *evaluation) state(revision uint64) counts.ProposalState {
 	p := e.proposal
 	state := counts.ProposalState{
@@ -258,8 +254,7 @@ func (e *evaluation) listed(revision uint64) pages.ListedProposal {
 	return row
 }
 
-// withhold removes the numbers of a result that does not add up, and what was concluded
-// from them.
+// withhold removes the numbers of a result that does not add up, and what was concluded from them.
 func (e *evaluation) withhold() {
 	e.result.from, e.result.settled = "", false
 	e.conflicts = e.conflictsWithin()

@@ -25,8 +25,7 @@ type followTerm struct {
 	catalog *records.Catalog
 	// checkedAt is the warehouse's time of the last check.
 	checkedAt time.Time
-	// covered holds the sources whose coverage has changed, until a publication has their
-	// DAOs.
+	// covered holds the sources whose coverage has changed, until a publication has their DAOs.
 	covered []record.SourceRef
 	// any is set while sources are followed.
 	any bool
@@ -126,8 +125,7 @@ func (t *leaderTerm) publishStatuses(ctx context.Context, now time.Time, daoIDs 
 	return nil
 }
 
-// replaceStatus writes a data status over one that is published. The coverage of votes
-// stays.
+// replaceStatus writes a data status over one that is published. The coverage of votes stays.
 func (r *run) replaceStatus(ctx context.Context, daoID string, status governance.DataStatus) error {
 	key := cache.DataStatusKey(daoID)
 	view, err := r.Store.View(ctx, key)

@@ -13,21 +13,18 @@ import (
 // publish them. It is a label of metrics.
 type daoClass string
 
-// Classes of DAOs: fewer than maxSmallDAO ballots, fewer than make a sorted copy, and all
-// others.
+// Classes of DAOs: fewer than maxSmallDAO ballots, fewer than make a sorted copy, and all others.
 const (
 	smallDAO  daoClass = "small"
 	mediumDAO daoClass = "medium"
 	largeDAO  daoClass = "large"
 )
 
-// maxSmallDAO is the number of ballots from which on a DAO is not small.
-const maxSmallDAO = 1000
-
 // daoClasses lists all classes, so that each has a metric from the start.
 func daoClasses() []daoClass { return []daoClass{smallDAO, mediumDAO, largeDAO} }
 
 func daoClassOf(ballots uint64) daoClass {
+	const maxSmallDAO = 1000 // the number of ballots from which on a DAO is not small
 	switch {
 	case ballots < maxSmallDAO:
 		return smallDAO
@@ -37,8 +34,7 @@ func daoClassOf(ballots uint64) daoClass {
 	return largeDAO
 }
 
-// laggingDAO is a DAO that keeps previous numbers, with the time up to which batches are
-// in them.
+// laggingDAO is a DAO that keeps previous numbers, with the time up to which batches are in them.
 type laggingDAO struct {
 	class daoClass
 	asOf  time.Time
@@ -87,8 +83,7 @@ func newLagMetrics(registerer prometheus.Registerer) lagMetrics {
 	return m
 }
 
-// heartbeat notes that everything committed by now is published, except in the DAOs that
-// lag.
+// heartbeat notes that everything committed by now is published, except in the DAOs that lag.
 func (m lagMetrics) heartbeat(now time.Time, lagging map[string]laggingDAO) {
 	oldest := map[daoClass]time.Time{}
 	for _, class := range daoClasses() {
@@ -104,8 +99,7 @@ func (m lagMetrics) heartbeat(now time.Time, lagging map[string]laggingDAO) {
 	}
 }
 
-// observe notes how long the DAOs of a publication waited for it, by the warehouse's
-// clock.
+// observe notes how long the DAOs of a publication waited for it, by the warehouse's clock.
 func (m lagMetrics) observe(in Input, result Result) {
 	if in.CommittedAt.IsZero() {
 		return

@@ -83,8 +83,7 @@ func (m metrics) observe(in Input, result Result) {
 	m.lag.observe(in, result)
 }
 
-// heartbeat notes that everything committed by now is published, except in the DAOs that
-// lag.
+// heartbeat notes that everything committed by now is published, except in the DAOs that lag.
 func (m metrics) heartbeat(now time.Time, lagging map[string]laggingDAO) {
 	m.committedThrough.Set(float64(now.UnixMilli()) / 1000)
 	m.lag.heartbeat(now, lagging)

@@ -78,7 +78,6 @@ func (d *daoVoters) setProposals(daoID string, refs []record.RefHash) {
 	}
 }
 
-// counts reports whether a proposal counts for the DAO.
 func (d *daoVoters) counts(ref record.RefHash) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -132,8 +132,7 @@ func (p *proposalPublication) evaluate(
 }
 
 type writtenChunk struct {
-	// shown are the proposals whose evidence is written next, and counted those with new
-	// numbers.
+	// shown are the proposals whose evidence is written next, and counted those with new numbers.
 	shown, counted []*evaluation
 }
 
@@ -263,8 +262,7 @@ func (p *proposalPublication) writeViews(ctx context.Context, e *evaluation) err
 		return err
 	}
 	if e.ballots.Votes >= pages.SortedCopyThreshold {
-		// Pages stay at their version until the copy that they are read from is built
-		// again.
+		// Pages stay at their version until the copy that they are read from is built again.
 		return p.writer.InitVersion(ctx, query.Ballots{Proposal: e.key}.Scope())
 	}
 	return p.writer.SetVersion(ctx, query.Ballots{Proposal: e.key}.Scope(), 0)

@@ -99,9 +99,8 @@ func (l *proposalList) write(ctx context.Context) error {
 	return err
 }
 
-// publish writes the remaining rows and the first pages, and changes the versions of the
-// pages, the list of all DAOs last: if the publication dies before, the next one announces
-// the rows.
+// publish writes the remaining rows and the first pages, and changes the versions of the pages, the
+// list of all DAOs last: if the publication dies before, the next one announces the rows.
 func (l *proposalList) publish(ctx context.Context) error {
 	if l.completed != 0 && len(l.changed) == 0 {
 		return nil

@@ -38,8 +38,7 @@ func intelligence(analysis record.Evidence) governance.Intelligence {
 	}
 }
 
-// provenance returns the source of each known field, in the order of the proposal's
-// detail.
+// provenance returns the source of each known field, in the order of the proposal's detail.
 func (e *evaluation) provenance() []governance.Provenance {
 	p := e.proposal
 	own := recordOf(p)
@@ -144,8 +143,7 @@ func (e *evaluation) outcomeOrigin() origin {
 	return counted
 }
 
-// choicesOrigin returns the record of the proposal, or its ballots when upstream states no
-// choices.
+// choicesOrigin returns the record of the proposal, or its ballots when upstream states no choices.
 func (e *evaluation) choicesOrigin() origin {
 	own := recordOf(e.proposal)
 	if len(e.proposal.Choices) == 0 {

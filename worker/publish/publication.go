@@ -24,8 +24,7 @@ type Input struct {
 	// At is the warehouse's time. Everything committed by then is in the publication, and
 	// views state it as dataAsOf.
 	At time.Time
-	// CommittedAt is when the oldest batch in the scope was committed. It is zero when none
-	// is.
+	// CommittedAt is when the oldest batch in the scope was committed. It is zero when none is.
 	CommittedAt time.Time
 	// Scope is Everything or Changes.
 	Scope Scope
@@ -154,8 +153,7 @@ func countTogether(
 	return group.Wait()
 }
 
-// run is what the parts of one publication share. It does not change during the
-// publication.
+// run is what the parts of one publication share. It does not change during the publication.
 type run struct {
 	*Publisher
 	revision uint64
@@ -192,12 +190,10 @@ func (r *run) publishFollowing(
 	return errors.Join(r.writer.Join(ctx, list.writer), r.writer.Join(ctx, topics.writer))
 }
 
-// noteChange notes what is written, for the log of changes.
 func (r *run) noteChange(kind governance.ChangeKind, key, daoID string) {
 	r.writer.AddChange(kind, key, daoID, governance.TimestampOf(r.at))
 }
 
-// noteProposal notes a proposal that is to be told, and that its DAOs are.
 func (r *run) noteProposal(ref record.RefHash, key governance.ProposalKey, daoID string) {
 	if r.untold.hasProposal(ref) {
 		r.noteChange(governance.ProposalChange, string(key), daoID)

@@ -45,20 +45,14 @@ import (
 // told of batches, and reads a pulse only when the last is warehouse.IdlePulseAge old.
 const idleAfter = 10 * time.Second
 
-// maxRest bounds the pause after a long publication: what is imported meanwhile should
-// not wait.
-const maxRest = time.Second
-
 // ErrFailedOver ends Run when Redis has failed over or was restarted. The next Run
 // publishes everything again.
 var ErrFailedOver = errors.New("redis has failed over or was restarted")
 
 // Options configures a Publisher.
 type Options struct {
-	// Warehouse is read.
 	Warehouse *warehouse.Warehouse
-	// Store is written.
-	Store *cache.Store
+	Store     *cache.Store
 	// Lease is held by the caller for as long as Run runs.
 	Lease *cache.Lease
 	// Interval is the time between two checks for changes.
@@ -67,8 +61,7 @@ type Options struct {
 	Invalidate func(ctx context.Context, written *cache.Writer)
 	// OnPublish is called after every publication, and returns at once.
 	OnPublish func()
-	// Changes is the log of what is published.
-	Changes *changelog.Log
+	Changes   *changelog.Log
 	// Progress is called while proposals are published, with how many of them are. It is nil
 	// where nobody watches.
 	Progress func(done, all int)
@@ -103,9 +96,8 @@ type Publisher struct {
 	uncorrected map[record.RefHash]counts.ProposalState
 	// daosFirst says whose turn it is to be recounted; Recount alone uses it.
 	daosFirst bool
-	// rangedFrom is the number of ballots from which a proposal is large: its totals are kept
-	// by range. daoRangedFrom is the same for a DAO. All five are
-	// constants but in tests.
+	// rangedFrom is the number of ballots from which a proposal is large: its totals are kept by
+	// range. daoRangedFrom is the same for a DAO. All five are constants but in tests.
 	rangedFrom, daoRangedFrom, votersPerRange uint64
 	recountInterval, recountOverlap           time.Duration
 }
@@ -141,6 +133,7 @@ func wake(signal chan<- struct{}) {
 // long as that took, up to maxRest, so that imports get their share of the machine, and
 // batches which follow each other are published together.
 func (p *Publisher) Run(ctx context.Context) error {
+	const maxRest = time.Second // bounds the pause after a long publication: what is imported meanwhile should not wait
 	// Another worker may have published meanwhile.
 	p.forgetSums()
 	term := leaderTerm{publisher: p}
@@ -176,8 +169,7 @@ func (p *Publisher) await(ctx context.Context, pause time.Duration) (told bool) 
 	return false
 }
 
-// settleAttempts is how often Settle publishes. Once is enough unless records land
-// meanwhile.
+// settleAttempts is how often Settle publishes. Once is enough unless records land meanwhile.
 const settleAttempts = 3
 
 // Settle publishes what has changed, or everything when nothing is published, and returns

@@ -85,7 +85,6 @@ func newRangeSums[K comparable, S any](add func([]S) S, equal func(a, b S) bool)
 	}
 }
 
-// rangeOf returns the place of the range that a voter is in.
 func (p *partition[S]) rangeOf(voter string) int {
 	after, _ := slices.BinarySearchFunc(p.ranges, voter, func(r counts.VoterRange, voter string) int {
 		if r.From <= voter {
@@ -121,7 +120,6 @@ func (r *rangeSums[K, S]) drop(key K) {
 	delete(r.subjects, key)
 }
 
-// reset forgets everything.
 func (r *rangeSums[K, S]) reset() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -187,7 +185,6 @@ func (r *rangeSums[K, S]) staleOf(key K) (sums *partition[S], stale []int) {
 	return subject.sums, slices.Sorted(maps.Keys(subject.sums.stale))
 }
 
-// has reports whether a subject is counted by ranges.
 func (r *rangeSums[K, S]) has(key K) bool {
 	sums, _ := r.staleOf(key)
 	return sums != nil
@@ -293,7 +290,6 @@ const (
 	rangesPerStatement = 128
 )
 
-// countOfRanges counts ranges of a subject.
 type countOfRanges[K, S any] func(ctx context.Context, w *warehouse.Warehouse, key K, ranges []counts.VoterRange) ([]S, error)
 
 // sumsOf returns the sums of subjects: of those that are kept by range the ranges that changed
@@ -328,7 +324,6 @@ func sumsOf[K comparable, S any](
 	return found, ranged, nil
 }
 
-// voteTotals returns the vote totals of proposals.
 func (p *Publisher) voteTotals(
 	ctx context.Context, refs []record.RefHash,
 ) (map[record.RefHash]counts.VoteTotals, error) {

@@ -118,7 +118,6 @@ func (p *Publisher) recountedDAOs() recounted[string, counts.Participation] {
 	}
 }
 
-// recountNextOf is recountNext for subjects of one kind.
 func recountNextOf[K comparable, S any](p *Publisher, of recounted[K, S]) func(context.Context, time.Time) (bool, error) {
 	return func(ctx context.Context, before time.Time) (found bool, err error) {
 		key, count, ok := of.sums.next(before)

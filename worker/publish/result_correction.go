@@ -187,7 +187,6 @@ type figure struct {
 	power *decimal.Decimal
 }
 
-// figuresOf returns the figures of a final result.
 func figuresOf(s counts.ProposalState) []figure {
 	power := func(field string, amount decimal.Decimal) figure {
 		return figure{field: field, text: new(string(governance.DecimalOf(amount))), power: &amount}

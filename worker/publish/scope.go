@@ -108,9 +108,8 @@ type Changes struct {
 	Since uint64
 }
 
-// load reads the catalog first: the batches were read before, so it has all of their
-// sources. Proposals whose source has changed hands, or is spam now or no more, are added, and
-// counterparts.
+// load reads the catalog first: the batches were read before, so it has all of their sources.
+// Proposals whose source has changed hands, or is spam now or no more, are added, and counterparts.
 func (c Changes) load(
 	ctx context.Context, p *Publisher, lagging map[string]bool,
 ) (work workload, err error) {

@@ -22,9 +22,8 @@ const (
 	// copyInterval is the time between two checks for missing copies when no publication
 	// wakes MaintainSortedCopies.
 	copyInterval = time.Minute
-	// dropInterval is the time between two checks for replaced copies. A replaced copy
-	// stays for readers that began on it: from one check to the next, and for minCopyAge
-	// since it was begun.
+	// dropInterval is the time between two checks for replaced copies. A replaced copy stays for
+	// readers that began on it: from one check to the next, and for minCopyAge since it was begun.
 	dropInterval = time.Minute
 	minCopyAge   = time.Minute
 )
@@ -108,8 +107,7 @@ func (p *Publisher) buildSortedCopy(ctx context.Context, sorted pages.SortedCopy
 		return err
 	}
 	if !matches {
-		// Most likely ballots have landed meanwhile. The copy stays pending, and is built
-		// again.
+		// Most likely ballots have landed meanwhile. The copy stays pending, and is built again.
 		catalog, err := records.ReadCatalog(ctx, p.Warehouse)
 		p.reportUnbalanced(ctx, errUnbalanced, slog.String("dao_id", sorted.Subject), time.UnixMicro(int64(sorted.Revision)), //nolint:gosec // a time
 			[]record.RefHash{sorted.Ref}, catalog.DAOs[sorted.Subject].Sources)
@@ -178,10 +176,9 @@ func (p *Publisher) announceCopies(ctx context.Context, copies ...pages.SortedCo
 	return p.Changes.Add(ctx, changes, nil)
 }
 
-// dropSortedCopies drops the copies that were replaced, except those in previous, which
-// were current at the last check, and those that exports read, and returns the current
-// ones. It writes all versions again first: one that was not written at its time must not
-// name a copy that is gone.
+// dropSortedCopies drops the copies that were replaced, except those in previous, which were
+// current at the last check, and those that exports read, and returns the current ones. It writes
+// all versions again first: one that was not written at its time must not name a copy that is gone.
 func (p *Publisher) dropSortedCopies(
 	ctx context.Context, previous []pages.SortedCopy,
 ) (current []pages.SortedCopy, err error) {

@@ -43,7 +43,6 @@ func statementOf(p records.Proposal, choices int) *statement {
 	return s
 }
 
-// givesPowerOnce reports whether each ballot gives its power to choices once.
 func givesPowerOnce(v governance.VoteType) bool {
 	return slices.Contains([]governance.VoteType{
 		governance.SingleChoice, governance.Basic, governance.Weighted, governance.Quadratic,

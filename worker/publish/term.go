@@ -23,9 +23,8 @@ import (
 )
 
 const (
-	// commitOverlap is how far back committed batches are read again: the warehouse stamps
-	// a batch before it becomes visible, so that one may appear after others that are
-	// later.
+	// commitOverlap is how far back committed batches are read again: the warehouse stamps a batch
+	// before it becomes visible, so that one may appear after others that are later.
 	commitOverlap = time.Minute
 	// abandonedInterval is the time between two checks for batches whose import died.
 	abandonedInterval = 30 * time.Second
@@ -222,8 +221,7 @@ func (t *leaderTerm) republishAll(ctx context.Context, now time.Time, runIDs, pu
 	return t.publishAll(ctx, now, runIDs)
 }
 
-// republishCorrupt runs a full publication because a node found a view that it cannot
-// decode.
+// republishCorrupt runs a full publication because a node found a view that it cannot decode.
 func (t *leaderTerm) republishCorrupt(
 	ctx context.Context, now time.Time, runIDs string,
 ) error {
@@ -291,9 +289,8 @@ func (t *leaderTerm) publishAll(ctx context.Context, now time.Time, runIDs strin
 			return err
 		}
 	}
-	// Taken before the first write. Redis accepts the publication at its end only if the
-	// token is still there, so that one which was flushed meanwhile does not count as
-	// complete.
+	// Taken before the first write. Redis accepts the publication at its end only if the token is
+	// still there, so that one which was flushed meanwhile does not count as complete.
 	token, err := t.publisher.Lease.BeginFullPublication(ctx)
 	if err != nil {
 		return err
@@ -353,9 +350,8 @@ func (t *leaderTerm) untold(
 const maxWithheldTries = 5
 
 // publishWithheld publishes DAOs again that a publication of everything withheld: their ballots
-// landed while they were counted, and this cache format has no previous numbers of them. It
-// does so only while API nodes of the version before serve: without them, all other answers
-// must not wait.
+// landed while they were counted, and this cache format has no previous numbers of them. It does so
+// only while API nodes of the version before serve: without them, all other answers must not wait.
 func (t *leaderTerm) publishWithheld(ctx context.Context, in Input, result Result) (Input, Result, error) {
 	for range maxWithheldTries {
 		if len(result.Withheld) == 0 {
@@ -427,7 +423,6 @@ func (t *leaderTerm) publishChanges(ctx context.Context, pulse warehouse.Pulse) 
 	return t.commit(ctx, in, result, "")
 }
 
-// inputOf returns the input of a publication of batches, and of what else has changed.
 func (t *leaderTerm) inputOf(now time.Time, batches []records.CommittedBatch, changed records.ChangeSet) Input {
 	var committedAt time.Time
 	for _, batch := range batches {
@@ -448,8 +443,7 @@ func (t *leaderTerm) inputOf(now time.Time, batches []records.CommittedBatch, ch
 	}
 }
 
-// publishBatches publishes an input of inputOf. It is not the current publication yet: see
-// commit.
+// publishBatches publishes an input of inputOf. It is not the current publication yet: see commit.
 func (t *leaderTerm) publishBatches(ctx context.Context, in Input, batches []records.CommittedBatch) (Result, error) {
 	result, err := t.publisher.Publish(ctx, in)
 	if err != nil {

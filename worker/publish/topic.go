@@ -13,10 +13,6 @@ import (
 	"pnyx/warehouse/records"
 )
 
-// topicBatchSize is how many topics are evaluated together: their posts are in memory at
-// the same time.
-const topicBatchSize = 1000
-
 // TopicRulesVersion is the version of the rules for topics: how posts are read, what
 // links name, what is relevant. Raising it publishes every topic again.
 const TopicRulesVersion = 1
@@ -33,16 +29,15 @@ type topicPublication struct {
 	former    map[records.TopicRef]counts.PublishedTopic
 }
 
-// publish writes the topics of a scope. Redis is written before the states in the
-// warehouse, and the versions of the lists change last: a publication that is cut off
-// anywhere is done again.
+// publish writes the topics of a scope. Redis is written before the states in the warehouse, and
+// the versions of the lists change last: a publication that is cut off anywhere is done again.
 func (t *topicPublication) publish(ctx context.Context, scope topicScope) error {
+	const topicBatchSize = 1000 // how many topics are evaluated together: their posts are in memory at the same time
 	refs, err := t.changed(ctx, scope)
 	if err != nil {
 		return err
 	}
-	// Two topics may exchange their keys: all former keys are removed before any topic is
-	// written.
+	// Two topics may exchange their keys: all former keys are removed before any topic is written.
 	for chunk := range slices.Chunk(refs, topicBatchSize) {
 		if err := t.retract(ctx, chunk); err != nil {
 			return err
@@ -55,7 +50,6 @@ func (t *topicPublication) publish(ctx context.Context, scope topicScope) error 
 	return t.setVersions(ctx)
 }
 
-// changed lists the topics to publish, each once.
 func (t *topicPublication) changed(
 	ctx context.Context, scope topicScope,
 ) ([]records.TopicRef, error) {
@@ -182,7 +176,6 @@ func (t *topicPublication) evaluate(
 	return evaluations, nil
 }
 
-// noteTopic notes a topic that is to be told.
 func (t *topicPublication) noteTopic(ref records.TopicRef, identity governance.Identity) {
 	if t.differing == nil || t.differing[ref] {
 		t.noteChange(governance.TopicChange, string(identity.TopicKey()), identity.DAOID)

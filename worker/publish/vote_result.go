@@ -25,10 +25,6 @@ var errUnbalanced = errors.New("choices do not sum to the ballots")
 // that upstream states, and the proposals after it do not wait.
 const maxPreferences = 10_000_000
 
-// maxDerivedChoices bounds the choices that are derived from the key of the last one that
-// ballots support.
-const maxDerivedChoices = 100
-
 type ballots struct {
 	totals counts.VoteTotals
 	// groups are all of them by the choices that they name, of a vote that needs groups and names
@@ -70,7 +66,6 @@ type voteResult struct {
 	unbalanced error
 }
 
-// ready reports whether the vote has totals.
 func (c *voteResult) ready() bool { return c.from != "" }
 
 // countVotes returns the result of a vote, which may be over. Snapshot has not always called
@@ -89,7 +84,6 @@ func countVotes(p records.Proposal, b ballots, over bool) voteResult {
 	return c
 }
 
-// countWithin returns the result of a vote in which the ballots within some bounds are valid.
 func countWithin(p records.Proposal, b ballots, over bool, bounds governance.ChoiceBounds) voteResult {
 	c := voteResult{held: b.totals, bounds: bounds}
 	var derived bool
@@ -200,7 +194,6 @@ func strayPower(p records.Proposal, t counts.VoteTotals, choices []governance.Ch
 	return power
 }
 
-// hasStray reports whether ballots name choices that do not exist.
 func hasStray(t counts.VoteTotals, choices []governance.Choice) bool {
 	for key := range t.Choices {
 		if !hasChoice(choices, key) {
@@ -216,6 +209,7 @@ func hasChoice(choices []governance.Choice, key string) bool {
 
 // unstatedKeys returns the keys of the choices that ballots and scores imply.
 func unstatedKeys(p records.Proposal, t counts.VoteTotals) []string {
+	const maxDerivedChoices = 100 // bounds the choices that are derived from the key of the last one that ballots support
 	keys := slices.SortedFunc(maps.Keys(t.Choices), governance.CompareChoiceKeys)
 	last := len(p.StatedScores)
 	if len(keys) > 0 {

@@ -33,7 +33,6 @@ func (p payload) encode() ([]byte, error) {
 	return text, nil
 }
 
-// messageBody is the body of a message.
 type messageBody struct {
 	text []byte
 	// deadline is when acting on it ends, in which case it is not worth sending; nil for never.

@@ -46,8 +46,7 @@ const (
 type Options struct {
 	// Warehouse holds the feed, the endpoints and their queues.
 	Warehouse *warehouse.Warehouse
-	// Store holds the names of DAOs.
-	Store *cache.Store
+	Store     *cache.Store
 	// Sender posts the messages.
 	Sender *Sender
 	// V2LaunchedAt is the launch of v2, with which tokens of v1 get its scopes; zero for none.
@@ -55,8 +54,7 @@ type Options struct {
 	// Now is the clock that attempts go by.
 	Now func() time.Time
 	// Logger receives errors, and which endpoints are turned off.
-	Logger *slog.Logger
-	// Metrics registers the metrics of deliveries.
+	Logger  *slog.Logger
 	Metrics prometheus.Registerer
 }
 
@@ -254,7 +252,6 @@ func (t *term) refresh(ctx context.Context) error {
 	return nil
 }
 
-// validTokens returns the ids of the tokens that may have endpoints.
 func (t *term) validTokens(ctx context.Context) (map[string]bool, error) {
 	tokens, err := accounts.NewAccounts(t.Warehouse).Tokens(ctx)
 	valid := make(map[string]bool, len(tokens))

@@ -69,8 +69,7 @@ func queueFor(
 	}
 }
 
-// waiting is the state of a message that is queued now. A state that is there already
-// stays.
+// waiting is the state of a message that is queued now. A state that is there already stays.
 func waiting(now time.Time) accounts.Delivery {
 	return accounts.Delivery{State: accounts.MessageWaiting, QueuedAt: now, DueAt: now}
 }

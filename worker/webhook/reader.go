@@ -82,7 +82,6 @@ func (r *reader) answer(ctx context.Context, reads []dueRead) {
 	}
 }
 
-// due reads what endpoints should get now, by endpoint.
 func (r *reader) due(ctx context.Context, endpointIDs []string) (map[string][]dueMessage, error) {
 	deliveries, err := accounts.NewAccounts(r.Warehouse).DueDeliveries(ctx, endpointIDs, r.Now(), batchSize)
 	if err != nil {

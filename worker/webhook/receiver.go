@@ -11,7 +11,6 @@ import (
 	"pnyx/warehouse/accounts"
 )
 
-// receiver is an endpoint that is on.
 type receiver struct {
 	term *term
 	// endpoint is what its operator set. A refresh replaces it.

@@ -50,8 +50,7 @@ func (r *recorder) record(ctx context.Context, o outcome) <-chan struct{} {
 	return queued.done
 }
 
-// run writes until ctx ends, which must be after the last call of record, and then what is
-// queued.
+// run writes until ctx ends, which must be after the last call of record, and then what is queued.
 func (r *recorder) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		select {

@@ -20,8 +20,7 @@ import (
 )
 
 const (
-	// sendTimeout bounds one attempt, from the resolution of the name to the end of the
-	// answer.
+	// sendTimeout bounds one attempt, from the resolution of the name to the end of the answer.
 	sendTimeout = 15 * time.Second
 	// connectTimeout bounds the connection and, once more, TLS.
 	connectTimeout = 5 * time.Second
@@ -46,9 +45,8 @@ type Sender struct {
 	private bool
 }
 
-// NewSender returns a Sender. Unless private is set, it connects to public addresses only,
-// with TLS and at port 443: an address is checked once it is resolved, so that no name leads
-// past the check.
+// NewSender returns a Sender. Unless private is set, it connects to public addresses only, with TLS
+// and at port 443: an address is checked once it is resolved, so that no name leads past the check.
 func NewSender(private bool) *Sender { return newSender(private, &net.Dialer{}, nil) }
 
 // newSender sets what dialer connects to, and for how long it tries.
@@ -105,7 +103,6 @@ func (s *Sender) CheckURL(text string) error {
 	return nil
 }
 
-// message is what is posted.
 type message struct {
 	// id is the header webhook-id, the same in each attempt.
 	id string

@@ -12,8 +12,7 @@ import (
 )
 
 const (
-	// maxBody bounds the body of a request, in bytes. The server bounds a query to a
-	// quarter of it.
+	// maxBody bounds the body of a request, in bytes. The server bounds a query to a quarter of it.
 	maxBody = 1 << 20
 	// maxHeader bounds the header of a request, and with it a query in its URL, in bytes.
 	maxHeader = 256 << 10
@@ -24,7 +23,6 @@ const (
 	maxName = 256
 )
 
-// knownParameters returns the parameters of a request that are no settings.
 func knownParameters() []string {
 	return []string{
 		"query", "database", "default_format", "query_id", "session_id", "user", "password",

@@ -51,8 +51,7 @@ func (p *Proxy) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	p.forward(w, r, parameters, body, user, password)
 }
 
-// credentials returns the user and the password of a request in any form that ClickHouse
-// accepts.
+// credentials returns the user and the password of a request in any form that ClickHouse accepts.
 func credentials(r *http.Request, parameters url.Values) (user, password string) {
 	//nolint:canonicalheader // ClickHouse's spelling
 	if user = r.Header.Get("X-ClickHouse-User"); user != "" {

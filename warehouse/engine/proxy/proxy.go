@@ -30,8 +30,7 @@ const (
 	bodyTimeout   = 20 * time.Second
 	// idleTimeout ends a connection over which no request came.
 	idleTimeout = 5 * time.Minute
-	// maxAnswer bounds one answer.
-	maxAnswer = time.Hour
+	maxAnswer   = time.Hour
 	// writeTimeout bounds the wait for a client that takes nothing of its result. The
 	// server would give up after 30 s.
 	writeTimeout = 20 * time.Second

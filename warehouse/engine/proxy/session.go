@@ -18,7 +18,6 @@ type sessions struct {
 	used map[string]time.Time
 }
 
-// admit reports whether a session may be used, which it then is.
 func (s *sessions) admit(id string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
