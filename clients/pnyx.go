@@ -2016,13 +2016,13 @@ type DossierDecision struct {
 	QuorumChoices   *[]string      `json:"quorumChoices"`   // The keys of the choices that count towards the quorum; null for all.
 	LifecycleStatus Lifecycle      `json:"lifecycleStatus"` // lifecycleStatus and outcome are where the proposal stands.
 	Outcome         Outcome        `json:"outcome"`         // lifecycleStatus and outcome are where the proposal stands.
-	Leader          *DossierChoice `json:"leader"`          // leader and runnerUp are the choices with the most power, of which an abstention is none but in a ranking; null without power, without a second choice, and in a tie for the lead.
-	RunnerUp        *DossierChoice `json:"runnerUp"`        // leader and runnerUp are the choices with the most power, of which an abstention is none but in a ranking; null without power, without a second choice, and in a tie for the lead.
+	Leader          *DossierChoice `json:"leader"`          // leader and runnerUp are the choices with the most power; null without power, without a second choice, and in a tie for the lead.
+	RunnerUp        *DossierChoice `json:"runnerUp"`        // leader and runnerUp are the choices with the most power; null without power, without a second choice, and in a tie for the lead.
 	MarginPower     *Decimal       `json:"marginPower"`     // marginPower is the difference of the two, marginPercent its share of all power.
 	MarginPercent   *Decimal       `json:"marginPercent"`   // marginPower is the difference of the two, marginPercent its share of all power.
 	Quorum          *DossierQuorum `json:"quorum"`          // Null where there is none.
 	DecidedAt       *Timestamp     `json:"decidedAt"`       // The time of the ballot after which no later one changed the leader. Null unless all ballots and their times are stored, and scores are the sums of what they give.
-	DecidingVoters  *Decimal       `json:"decidingVoters"`  // The smallest number of voters for the leader who, all voting for the runner-up instead, would have changed the result: the runner-up leads, the two are level in a vote for or against, or the quorum is missed. Null where ballots are missing or can support several choices, and where the lead does not decide.
+	DecidingVoters  *Decimal       `json:"decidingVoters"`  // The smallest number of voters for the first choice who, all voting for the second instead, would have changed the result: the second leads, the two are level in a vote for or against, or the quorum is missed. Abstentions are neither. Null where ballots are missing or can support several choices, and where the lead does not decide.
 }
 
 // DossierChoice is a choice with its power.

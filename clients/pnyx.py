@@ -2209,12 +2209,12 @@ class DossierDecision(TypedDict):
     outcome: Outcome | str
     """lifecycleStatus and outcome are where the proposal stands."""
     leader: DossierChoice | None
-    """leader and runnerUp are the choices with the most power, of which an abstention is none but
-    in a ranking; null without power, without a second choice, and in a tie for the lead.
+    """leader and runnerUp are the choices with the most power; null without power, without a second
+    choice, and in a tie for the lead.
     """
     runnerUp: DossierChoice | None
-    """leader and runnerUp are the choices with the most power, of which an abstention is none but
-    in a ranking; null without power, without a second choice, and in a tie for the lead.
+    """leader and runnerUp are the choices with the most power; null without power, without a second
+    choice, and in a tie for the lead.
     """
     marginPower: Decimal | None
     """marginPower is the difference of the two, marginPercent its share of all power."""
@@ -2227,10 +2227,10 @@ class DossierDecision(TypedDict):
     and their times are stored, and scores are the sums of what they give.
     """
     decidingVoters: Decimal | None
-    """The smallest number of voters for the leader who, all voting for the runner-up instead, would
-    have changed the result: the runner-up leads, the two are level in a vote for or against, or the
-    quorum is missed. Null where ballots are missing or can support several choices, and where the
-    lead does not decide.
+    """The smallest number of voters for the first choice who, all voting for the second instead,
+    would have changed the result: the second leads, the two are level in a vote for or against, or
+    the quorum is missed. Abstentions are neither. Null where ballots are missing or can support
+    several choices, and where the lead does not decide.
     """
 
 

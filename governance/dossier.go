@@ -69,8 +69,8 @@ type DossierDecision struct {
 	// LifecycleStatus and Outcome are where the proposal stands.
 	LifecycleStatus Lifecycle `json:"lifecycleStatus"`
 	Outcome         Outcome   `json:"outcome"`
-	// Leader and RunnerUp are the choices with the most power, of which an abstention is none but in a ranking; null
-	// without power, without a second choice, and in a tie for the lead.
+	// Leader and RunnerUp are the choices with the most power; null without power, without a second choice, and in a tie
+	// for the lead.
 	Leader   *DossierChoice `json:"leader"`
 	RunnerUp *DossierChoice `json:"runnerUp"`
 	// MarginPower is the difference of the two, MarginPercent its share of all power.
@@ -81,9 +81,10 @@ type DossierDecision struct {
 	// DecidedAt is the time of the ballot after which no later one changed the leader. Null unless all ballots and their
 	// times are stored, and scores are the sums of what they give.
 	DecidedAt *Timestamp `json:"decidedAt"`
-	// DecidingVoters is the smallest number of voters for the leader who, all voting for the runner-up instead, would
-	// have changed the result: the runner-up leads, the two are level in a vote for or against, or the quorum is
-	// missed. Null where ballots are missing or can support several choices, and where the lead does not decide.
+	// DecidingVoters is the smallest number of voters for the first choice who, all voting for the second instead, would
+	// have changed the result: the second leads, the two are level in a vote for or against, or the quorum is missed.
+	// Abstentions are neither. Null where ballots are missing or can support several choices, and where the lead does
+	// not decide.
 	DecidingVoters *Decimal `json:"decidingVoters"`
 }
 

@@ -143,7 +143,7 @@ func TestASensitiveActionIsASignal(t *testing.T) {
 	}
 	views := warehouse.ViewsDatabase(env.Column(t, conn, "SELECT currentDatabase()")[0])
 	for view, want := range map[string]string{
-		"findings": "role_moved high grantRole(bytes32,address) changes who has power over 0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48. ['/actions/0/function']",
+		"findings": "role_moved high grantRole(bytes32,address) changes who has power over 0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48: granted to 0x" + strings.Repeat("c3", 20) + ". ['/actions/0/function']",
 		"effects":  "permission 0x" + strings.Repeat("c3", 20) + " 0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48 granted",
 	} {
 		columns := map[string]string{"findings": "rule, ' ', severity, ' ', sentence, ' ', toString(facts)", "effects": "effect, ' ', recipient, ' ', target, ' ', change"}[view]

@@ -393,7 +393,7 @@ func (d *dossiers) decision(key string) object {
 		}
 		want["quorum"] = quorum
 	}
-	first, second := d.leading(key)
+	first, second := d.leading(key, false)
 	if first < 0 && second < 0 {
 		return want
 	}
@@ -412,11 +412,15 @@ func (d *dossiers) decision(key string) object {
 	if basis != "ballots" || !p.everyBallot() {
 		return want
 	}
+	// Abstentions decide nothing.
 	moved, movers := new(big.Rat), 0
-	tieFails := p.side(first) == "for" && p.side(second) == "against"
-	losesQuorum := p.hasQuorum() && p.provider == "tally" && keys[first] == "for"
+	if first, second = d.leading(key, true); first >= 0 {
+		margin = new(big.Rat).Sub(scores[first], scores[second])
+	}
+	tieFails := first >= 0 && p.side(first) == "for" && p.side(second) == "against"
+	losesQuorum := p.hasQuorum() && p.provider == "tally" && first >= 0 && keys[first] == "for"
 	for _, b := range p.strongestFirst() {
-		if p.kind == "approval" || p.kind == "weighted" || !p.adds() || !d.leadDecides(key, first) {
+		if first < 0 || p.kind == "approval" || p.kind == "weighted" || !p.adds() || !d.leadDecides(key, first) {
 			break
 		}
 		if k := p.choiceKey(b); k == nil || *k != keys[first] {
@@ -475,19 +479,14 @@ func (p *poll) side(at int) string {
 	return "other"
 }
 
-// contends reports whether a choice, counted from 0, can win: an abstention is a candidate of a ranking alone.
-func (p *poll) contends(at int) bool {
-	return p.kind == "ranked-choice" || p.kind == "copeland" || p.side(at) != "abstain"
-}
-
-// leading returns the positions of the choices with the most power that can win: -1 for the first in a tie, and for both without
-// power.
-func (d *dossiers) leading(key string) (first, second int) {
+// leading returns the positions of the choices with the most power, of those that can win or of all: -1 for the first in a
+// tie, and for both without power.
+func (d *dossiers) leading(key string, winning bool) (first, second int) {
 	p := d.want.polls[key]
 	scores, _ := p.totals(d.now, d.want.results[key])
 	order := []int{}
 	for i := range scores {
-		if p.contends(i) {
+		if !winning || p.side(i) != "abstain" {
 			order = append(order, i)
 		}
 	}
@@ -519,7 +518,6 @@ func (p *poll) race(ballots []cast) []standing {
 		most := new(big.Int)
 		for position, sum := range now.powers {
 			switch order := sum.Cmp(most); {
-			case !p.contends(position - 1):
 			case order > 0:
 				now.leader, most = position, sum
 			case order == 0:
@@ -613,7 +611,7 @@ func (d *dossiers) course(key string) any {
 	changes, leader, ballots := 0, 0, p.inTime()
 	race := p.race(ballots)
 	early, last := race[0], race[len(ballots)]
-	if first, _ := d.leading(key); first >= 0 && last.leader != first+1 {
+	if first, _ := d.leading(key, false); first >= 0 && last.leader != first+1 {
 		return want // upstream states other scores
 	}
 	for i, now := range race[1:] {
@@ -628,7 +626,7 @@ func (d *dossiers) course(key string) any {
 		}
 	}
 	want["leaderChanges"], want["lateLeaderChange"] = changes, false
-	if first, second := d.leading(key); first >= 0 {
+	if first, second := d.leading(key, false); first >= 0 {
 		lead := func(at standing) *big.Int { return new(big.Int).Sub(at.power(first+1), at.power(second+1)) }
 		swing := new(big.Int).Sub(lead(last), lead(early))
 		want["lateSwingPower"] = strings.Repeat("-", (1-swing.Sign())/2) + decimalText(new(big.Int).Abs(swing), places)

@@ -460,9 +460,9 @@ func TestFindingsOfTheHistory(t *testing.T) {
 	}{
 		"lowered":            {period("a"), before(period("b"), period("1")), "setVotingPeriod(uint256) sets a setting of " + governor + ", which was 11, to 10."},
 		"raised":             {period("c"), before(period("b")), "setVotingPeriod(uint256) sets a setting of " + governor + ", which was 11, to 12."},
-		"unknown before":     {period("c"), before(call(t, stranger, "setVotingPeriod(uint256)", "b")), "setVotingPeriod(uint256) sets a setting of " + governor + "; the value before is not known."},
-		"no number":          {call(t, governor, "setGovernanceStrategy(address)", "2"), before(call(t, governor, "setGovernanceStrategy(address)", "1")), "setGovernanceStrategy(address) sets a setting of " + governor + "; the value before was 0x0000000000000000000000000000000000000001."},
-		"several values":     {call(t, governor, "_setDynamicQuorumParams(uint16,uint16,uint32)", "1", "2", "3"), before(call(t, governor, "_setDynamicQuorumParams(uint16,uint16,uint32)", "4", "2", "3")), "_setDynamicQuorumParams(uint16,uint16,uint32) sets a setting of " + governor + "; the value before was [4, 2, 3]."},
+		"unknown before":     {period("c"), before(call(t, stranger, "setVotingPeriod(uint256)", "b")), "setVotingPeriod(uint256) sets a setting of " + governor + " to 12; the value before is not known."},
+		"no number":          {call(t, governor, "setGovernanceStrategy(address)", "2"), before(call(t, governor, "setGovernanceStrategy(address)", "1")), "setGovernanceStrategy(address) sets a setting of " + governor + " to 0x0000000000000000000000000000000000000002; the value before was 0x0000000000000000000000000000000000000001."},
+		"several values":     {call(t, governor, "_setDynamicQuorumParams(uint16,uint16,uint32)", "1", "2", "3"), before(call(t, governor, "_setDynamicQuorumParams(uint16,uint16,uint32)", "4", "2", "3")), "_setDynamicQuorumParams(uint16,uint16,uint32) sets a setting of " + governor + " to [1, 2, 3]; the value before was [4, 2, 3]."},
 		"paid before":        {pay(t, recipient, 1), before(pay(t, recipient, 9)), recipient + " was paid before, by p1_earlier."},
 		"the token of votes": {call(t, governor, "transfer(address,uint256)", recipient, "7"), nil, "7 smallest units of " + governor + " moves, which is the token that votes."},
 		"many strangers": {
@@ -485,7 +485,7 @@ func TestFindingsOfTheHistory(t *testing.T) {
 	}
 }
 
-// An abstention leads nothing, and where more than a lead decides nobody decides alone.
+// An abstention decides nothing, and where more than a lead decides nobody decides alone.
 func TestWhatDecides(t *testing.T) {
 	t.Parallel()
 	abstain := func(f *dossier.Facts) {
@@ -509,8 +509,8 @@ func TestWhatDecides(t *testing.T) {
 		want   string
 	}{
 		"for and against":                {func(*dossier.Facts) {}, `"for against 60 60 2 1 false 20h" ""`},
-		"most power abstains":            {abstain, `"for against 60 6 2 1 false 20h" ""`},
-		"nobody but abstentions":         {func(f *dossier.Facts) { abstain(f); power(f, 0, 0, 0, 0) }, `"- - - - - 0 false -" ""`},
+		"most power abstains":            {abstain, `"abstain for 820 82 2 0 false 0h" ""`},
+		"nobody but abstentions":         {func(f *dossier.Facts) { abstain(f); power(f, 0, 0, 0, 0) }, `"abstain for 900 90 - 0 false 0h" ""`},
 		"one voter makes them level":     {func(f *dossier.Facts) { power(f, 20, 30, 25, 25) }, `"for against 60 60 1 1 false 20h" "0xb"`},
 		"against, and one makes level":   {func(f *dossier.Facts) { power(f, 60, 20, 20, 0); f.Detail.Outcome = governance.Failed }, `"against for 20 20 1 0 false 1h" "0xa"`},
 		"one who is needed for a quorum": {func(f *dossier.Facts) { power(f, 0, 20, 20, 15) }, `"for against 55 55 1 0 false 20h" "0xb"`},

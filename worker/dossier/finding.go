@@ -143,11 +143,11 @@ func (c finder) findPower(a *governance.DossierAction, pointer string, found fun
 	case !strings.HasPrefix(plain, "veto") && mentions("guardian", "veto", "pauser"):
 		found(rules.GuardianRemoved, "/function", *a.Function)
 	case kind == abi.Upgrade:
-		found(rules.Upgraded, "/function", *a.Function, subjectOf(a))
+		found(rules.Upgraded, "/function", *a.Function, subjectOf(a), holder(c.permissionAt(pointer), ": %s", ": %s"))
 	case kind == abi.Role, kind == abi.Ownership, kind == abi.ENS && mentions("owner", "setrecord", "subnoderecord", "reclaim"),
 		kind == abi.Safe && !strings.HasPrefix(plain, "exec") &&
 			mentions("owner", "module", "guard", "threshold", "mastercopy", "fallback", "singleton", "delegate", "allowance", "avatar", "settarget"):
-		found(rules.RoleMoved, "/function", *a.Function, subjectOf(a))
+		found(rules.RoleMoved, "/function", *a.Function, subjectOf(a), holder(c.permissionAt(pointer), ": granted to %s", ": taken from %s"))
 	case kind == abi.MintBurn && mentions("mint", "issue", "assign") && a.Chain != nil && c.Proposal.VotingToken == *a.Chain+":"+a.Target.Address:
 		found(rules.VotingTokenMoved, "/function", "More of "+a.Target.Address, "is minted")
 	case len(a.Calls) == 0 && (kind == abi.GovernanceSetting && !mentions("metadata", "uri", "hash", "callback", "cancel") ||
@@ -185,6 +185,27 @@ func subjectOf(a *governance.DossierAction) string {
 	return a.Target.Address
 }
 
+// permissionAt returns what a call grants or takes; nil for nothing.
+func (c finder) permissionAt(pointer string) *governance.DossierPermission {
+	at := slices.IndexFunc(c.d.Effects.Permissions, func(p governance.DossierPermission) bool { return p.Action == pointer })
+	if at < 0 {
+		return nil
+	}
+	return &c.d.Effects.Permissions[at]
+}
+
+// holder returns, as a format says it, the address that a call grants power to, takes it from or makes the code of a
+// contract; empty where the call names none.
+func holder(p *governance.DossierPermission, granted, taken string) string {
+	switch {
+	case p == nil || p.To == nil || !abi.IsAddress(*p.To):
+		return ""
+	case p.Change == "taken":
+		return fmt.Sprintf(taken, *p.To)
+	}
+	return fmt.Sprintf(granted, *p.To)
+}
+
 // vastDigits is the length of an amount that no token has: an allowance of it has no limit in effect.
 const vastDigits = 39
 
@@ -209,23 +230,36 @@ func withoutLimit(arguments []governance.DossierArgument, pointer string) string
 // findSetting compares a setting with the value before.
 func (c finder) findSetting(a *governance.DossierAction, pointer string, found func(rule, field string, args ...any)) {
 	name := "a setting of " + a.Target.Address
-	at := slices.IndexFunc(c.d.Effects.Settings, func(s governance.DossierSetting) bool { return s.Action == pointer && s.Old != nil })
+	at := slices.IndexFunc(c.d.Effects.Settings, func(s governance.DossierSetting) bool { return s.Action == pointer })
 	if at < 0 {
 		found(rules.SettingChanged, "/function", *a.Function, name, "is not known")
 		return
 	}
 	set := c.d.Effects.Settings[at]
+	to := name + " to " + settingInWords(set.New)
+	if set.Old == nil {
+		found(rules.SettingChanged, "/function", *a.Function, to, "is not known")
+		return
+	}
 	before, err := decimal.NewFromString(*set.Old)
 	after, err2 := decimal.NewFromString(set.New)
 	switch {
 	case set.New == *set.Old:
 	case err != nil || err2 != nil: // no numbers
-		found(rules.SettingChanged, "/function", *a.Function, name, "was "+*set.Old)
+		found(rules.SettingChanged, "/function", *a.Function, to, "was "+settingInWords(*set.Old))
 	case after.LessThan(before):
 		found(rules.SettingLowered, "/function", *a.Function, name, before, after)
 	case after.GreaterThan(before):
 		found(rules.SettingRaised, "/function", *a.Function, name, before, after)
 	}
+}
+
+// settingInWords returns numbers and addresses as they are, and what may be a text in quotation marks.
+func settingInWords(setting string) string {
+	if strings.Trim(setting, "0123456789abcdefx.,-[] ") == "" {
+		return setting
+	}
+	return rules.Quoted(setting, 60)
 }
 
 // payment is money that a call moves.

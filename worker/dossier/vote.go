@@ -65,17 +65,20 @@ func (f *Facts) adds() bool {
 	return f.single() || f.Proposal.VoteType == governance.Approval || f.Proposal.VoteType == governance.Weighted
 }
 
-// contenders returns the choices that can win: in a ranking all, as each is a candidate of the count, else those that are
-// no abstention.
+// contenders returns the choices that can win, in order of their power, with what each stands for: all but abstentions.
 func (f *Facts) contenders() (choices []governance.ChoiceTotal, verdicts []governance.Verdict) {
-	all := make([]governance.Choice, len(f.Votes.Choices))
+	all := strongestFirst(f.Votes.Choices)
+	named := make([]governance.Choice, len(f.Votes.Choices))
 	for i, choice := range f.Votes.Choices {
-		all[i] = governance.Choice{Key: choice.Key, Label: choice.Label}
+		named[i] = governance.Choice{Key: choice.Key, Label: choice.Label}
 	}
-	isRanking := f.Proposal.VoteType == governance.RankedChoice || f.Proposal.VoteType == governance.Copeland
-	for i, verdict := range governance.Verdicts(f.Proposal.VoteType, all) {
-		if isRanking || verdict != governance.Abstains {
-			choices, verdicts = append(choices, f.Votes.Choices[i]), append(verdicts, verdict)
+	verdict := map[string]governance.Verdict{}
+	for i, of := range governance.Verdicts(f.Proposal.VoteType, named) {
+		verdict[named[i].Key] = of
+	}
+	for _, choice := range all {
+		if of := verdict[choice.Key]; of != governance.Abstains {
+			choices, verdicts = append(choices, choice), append(verdicts, of)
 		}
 	}
 	return choices, verdicts
@@ -86,44 +89,41 @@ func (c *composer) decide() {
 	d.VoteType, d.QuorumChoices = governance.OptionalText(string(c.Proposal.VoteType)), c.Proposal.CountedChoices()
 	d.LifecycleStatus, d.Outcome = c.Detail.LifecycleStatus, c.Detail.Outcome
 	c.addQuorum()
-	choices, verdicts := c.contenders()
-	order := make([]int, len(choices))
-	for i := range order {
-		order[i] = i
-	}
-	power := func(i int) decimal.Decimal { return powerOf(choices[order[i]].VotingPower) }
-	slices.SortStableFunc(order, func(a, b int) int { return powerOf(choices[b].VotingPower).Cmp(powerOf(choices[a].VotingPower)) })
-	choice := func(i int) *governance.DossierChoice {
-		of := choices[order[i]]
-		return &governance.DossierChoice{Key: of.Key, Label: of.Label, VotingPower: of.VotingPower}
-	}
-	if len(order) < 2 || !power(0).IsPositive() {
+	choices := strongestFirst(c.Votes.Choices)
+	if len(choices) < 2 || !powerOf(choices[0].VotingPower).IsPositive() {
 		return
 	}
-	margin := power(0).Sub(power(1))
+	margin := powerOf(choices[0].VotingPower).Sub(powerOf(choices[1].VotingPower))
 	d.MarginPower = decimalOf(margin)
 	if c.Votes.Totals != nil {
 		d.MarginPercent = percent(margin, powerOf(c.Votes.Totals.VotingPower))
 	}
-	if !margin.IsPositive() {
-		return
+	if margin.IsPositive() {
+		choice := func(of governance.ChoiceTotal) *governance.DossierChoice {
+			return &governance.DossierChoice{Key: of.Key, Label: of.Label, VotingPower: of.VotingPower}
+		}
+		d.Leader, d.RunnerUp = choice(choices[0]), choice(choices[1])
+		if c.race != nil && c.race.leader != d.Leader.Key {
+			c.race = nil // upstream states other scores than ballots come to
+		}
+		c.decideByBallots()
 	}
-	d.Leader, d.RunnerUp = choice(0), choice(1)
-	if c.race != nil && c.race.leader != d.Leader.Key {
-		c.race = nil // upstream states other scores than ballots come to
-	}
-	c.decideByBallots(margin, verdicts[order[0]], verdicts[order[1]])
+}
+
+// strongestFirst returns choices in order of their power.
+func strongestFirst(choices []governance.ChoiceTotal) []governance.ChoiceTotal {
+	return slices.SortedStableFunc(slices.Values(choices), func(a, b governance.ChoiceTotal) int {
+		return powerOf(b.VotingPower).Cmp(powerOf(a.VotingPower))
+	})
 }
 
 // decideByBallots fills in what ballots say of the decision, where they are the numbers.
-func (c *composer) decideByBallots(margin decimal.Decimal, leads, follows governance.Verdict) {
+func (c *composer) decideByBallots() {
 	d := &c.d.Decision
 	counted := c.Votes.Basis != nil && *c.Votes.Basis == governance.BallotsBasis && c.whole()
-	if !counted || !c.single() || !c.leadDecides(leads) {
+	if !counted || !c.single() || !c.countDeciding() {
 		c.unknown("missing_data", "by how many voters the vote was decided", "ballots are missing, or can support several choices, or more than a lead decides",
 			votesRoute(c.Detail.ProposalKey))
-	} else {
-		c.countDeciding(margin, leads == governance.Approves && follows == governance.Rejects)
 	}
 	if !counted || c.race == nil {
 		c.unknown("missing_data", "when the vote was decided", "ballots or their times are missing, or rankings decide",
@@ -156,18 +156,29 @@ func votesRoute(key governance.ProposalKey) string {
 	return "/v2/proposals/" + string(key) + "/votes"
 }
 
-// countDeciding counts the voters whose change of side would have changed the result: another choice leads, or none in a
-// vote that a tie fails, or the quorum is missed, towards which only one of the two choices counts.
-func (c *composer) countDeciding(margin decimal.Decimal, tieFails bool) {
+// countDeciding counts the voters whose change of side would have changed the result: another choice that can win leads,
+// or none in a vote that a tie fails, or the quorum is missed, towards which only one of the two choices counts. There is
+// false where the lead does not decide.
+func (c *composer) countDeciding() bool {
 	d := &c.d.Decision
+	choices, verdicts := c.contenders()
+	if len(choices) < 2 {
+		return false
+	}
+	first, second := choices[0], choices[1]
+	margin := powerOf(first.VotingPower).Sub(powerOf(second.VotingPower))
+	if !margin.IsPositive() || !c.leadDecides(verdicts[0]) {
+		return false
+	}
+	tieFails := verdicts[0] == governance.Approves && verdicts[1] == governance.Rejects
 	needed, moved, spare, movers := governance.UnitsOf(margin), governance.Units{}, decimal.Zero, 0
 	q := d.Quorum
-	losesQuorum := q != nil && c.countsForQuorum(d.Leader.Key) && !c.countsForQuorum(d.RunnerUp.Key)
+	losesQuorum := q != nil && c.countsForQuorum(first.Key) && !c.countsForQuorum(second.Key)
 	if losesQuorum {
 		spare = powerOf(q.Counted).Sub(powerOf(q.Needed))
 	}
 	for _, b := range c.byPower {
-		if !slices.Equal(supported(b), []string{d.Leader.Key}) {
+		if !slices.Equal(supported(b), []string{first.Key}) {
 			continue
 		}
 		if movers++; movers == 1 {
@@ -177,9 +188,10 @@ func (c *composer) countDeciding(margin decimal.Decimal, tieFails bool) {
 		order := moved.Add(moved).Cmp(needed)
 		if order > 0 || order == 0 && tieFails || losesQuorum && moved.Decimal().GreaterThan(spare) {
 			d.DecidingVoters = countOf(movers)
-			return
+			break
 		}
 	}
+	return true
 }
 
 // race is the power of choices while ballots come in.
@@ -202,9 +214,8 @@ func raceOf(c *composer) *race {
 	if !c.whole() || !c.adds() || !c.dated() {
 		return nil
 	}
-	contenders, _ := c.contenders()
-	r := &race{powers: make([]governance.Units, len(contenders))}
-	for _, choice := range contenders {
+	r := &race{powers: make([]governance.Units, len(c.Votes.Choices))}
+	for _, choice := range c.Votes.Choices {
 		r.keys = append(r.keys, choice.Key)
 	}
 	early := 0
