@@ -259,6 +259,32 @@ func bothWithBallots() (onchain, mirror *record.Proposal, onchainRecords, mirror
 	return onchain, mirror, records(onchain), records(mirror)
 }
 
+// A Governor that its DAO's record names no more is a DAO of its own again, also where the record names nothing then.
+func TestProposalsLeaveADAOWithTheirSource(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	onchain, mirror := chainProposal("85", "", -200, -50), chainProposal("1", "", -200, -50)
+	mirror.ProposalRef, mirror.SourceID, mirror.OnchainID, mirror.Title = record.ProposalRef{Provider: governance.Tally, ExternalID: "1"}, "harbor", "", "Another one"
+	h.append(governorDAO(), onchain, mirror)
+	h.start()
+	alone := governance.Identity{DAOID: governorID, Provider: governance.Governor, ExternalID: onchain.ExternalID}.ProposalKey()
+	claimed, left := keyAt(governance.Governor, onchain.ExternalID), keyAt(governance.Tally, "1")
+	h.waitForVotes(claimed, "0")
+	without := governorDAO()
+	for without.Sources = without.Sources[1:]; ; without.Sources = nil {
+		h.append(without)
+		h.waitForVotes(alone, "0")
+		h.waitForNone(cache.ProposalDetailKey(claimed))
+		if without.Sources == nil {
+			break
+		}
+		waitFor(h, cache.ProposalDetailKey(left), func(governance.ProposalDetail) bool { return true })
+		h.append(governorDAO())
+		h.waitForVotes(claimed, "0")
+		h.waitForNone(cache.ProposalDetailKey(alone))
+	}
+}
+
 // Whichever is read first, and whoever owns the Governor: a proposal that Governor and Tally show counts once.
 func TestProposalOfGovernorAndTallyCountsOnce(t *testing.T) {
 	t.Parallel()

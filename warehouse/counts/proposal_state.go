@@ -200,6 +200,24 @@ func NextDue(ctx context.Context, w *warehouse.Warehouse, after time.Time) (time
 	return *next, nil
 }
 
+// PublishedSource is a source with a DAO that its proposals were published under.
+type PublishedSource struct {
+	DAOID string
+	record.SourceRef
+}
+
+// PublishedSources returns the sources of published proposals, also those that another DAO has by now.
+func PublishedSources(ctx context.Context, w *warehouse.Warehouse) ([]PublishedSource, error) {
+	type row struct {
+		DAOID              string `ch:"dao_id"`
+		Provider, SourceID string
+	}
+	rows, err := warehouse.Find[row](ctx, w, "list published sources", sqlText("proposal_state_sources"))
+	return warehouse.Values(rows, func(r row) PublishedSource {
+		return PublishedSource{r.DAOID, record.SourceRef{Provider: governance.Provider(r.Provider), ID: r.SourceID}}
+	}), err
+}
+
 // ProposalsMoved returns the proposals of a source that were last published under a DAO
 // other than daoID, or as withdrawn from one: there they may be superseded no more. It also
 // returns those that were published as spam where the source is none, and the reverse.

@@ -126,7 +126,11 @@ func (c Changes) load(
 	}
 	proposals := map[record.RefHash]bool{}
 	maps.Copy(proposals, c.Proposals)
-	for source := range c.Sources {
+	sources, formerDAO, err := c.sources(ctx, p.Warehouse, work.catalog)
+	if err != nil {
+		return work, err
+	}
+	for source := range sources {
 		work.topics.addForum(source)
 		daoID := work.catalog.OwnerOf(source)
 		work.daos[daoID] = true
@@ -145,6 +149,9 @@ func (c Changes) load(
 		for _, ref := range moved {
 			proposals[ref] = true
 		}
+		if id := formerDAO[source]; len(moved) > 0 && id != "" {
+			work.daos[id] = true
+		}
 	}
 	if err := work.addRelated(ctx, p.Warehouse, proposals); err != nil {
 		return work, err
@@ -153,6 +160,28 @@ func (c Changes) load(
 		return slices.Compare(a[:], b[:])
 	})
 	return work, nil
+}
+
+// sources returns the sources that batches touch, and those that a DAO's record names no more, with that DAO: a batch
+// with the record touches the others alone, or nothing where none is left.
+func (c Changes) sources(
+	ctx context.Context, w *warehouse.Warehouse, catalog records.Catalog,
+) (sources map[record.SourceRef]bool, formerDAO map[record.SourceRef]string, err error) {
+	sources, formerDAO = map[record.SourceRef]bool{}, map[record.SourceRef]string{}
+	maps.Copy(sources, c.Sources)
+	if len(c.Sources) == 0 && len(c.Proposals) > 0 {
+		return sources, formerDAO, nil
+	}
+	published, err := counts.PublishedSources(ctx, w)
+	for _, of := range published {
+		if catalog.OwnerOf(of.SourceRef) != of.DAOID {
+			sources[of.SourceRef] = true
+			if _, exists := catalog.DAOs[of.DAOID]; exists {
+				formerDAO[of.SourceRef] = of.DAOID
+			}
+		}
+	}
+	return sources, formerDAO, err
 }
 
 // claimedDAO returns the DAO that a source was by itself before another one claimed it.
