@@ -48,7 +48,7 @@ func (s *Store) PendingCounters(ctx context.Context) (int64, error) {
 
 // deleteCounters deletes counters whose value is still the one given.
 //
-// KEYS: usage. ARGV: field, value, field, value, …
+// KEYS: usage. ARGV: each field, followed by its value.
 var deleteCounters = redis.NewScript(`
 for i = 1, #ARGV, 2 do
 	if redis.call('HGET', KEYS[1], ARGV[i]) == ARGV[i + 1] then

@@ -25,7 +25,9 @@ const (
 
 // The texts by which endpoints refuse, as providers word them. A pattern with two groups names the
 // first and last block of a range that works, one with one group the number of blocks.
-var ( //nolint:gochecknoglobals // tables
+//
+//nolint:gochecknoglobals // tables
+var (
 	rateText  = regexp.MustCompile(`(?i)\brate\b|request count|too many requests|request limit|compute units|capacity|quota|throttl`)
 	limitText = regexp.MustCompile(`(?i)count exceeded|\blimit exceeded|` + rateText.String())
 	hexRange  = regexp.MustCompile(`(?i)\[0x([0-9a-f]+), ?0x([0-9a-f]+)\]`)

@@ -182,7 +182,11 @@ func numberOf(words string) string {
 		case word == "a":
 			part = 1
 		case at >= 29: // thousand and beyond
-			sum, part = sum+max(part, 1)*[]int64{1e3, 1e6, 1e9}[at-29], 0
+			power := int64(1)
+			for range at - 28 {
+				power *= 1000
+			}
+			sum, part = sum+max(part, 1)*power, 0
 		case at == 28:
 			part = max(part, 1) * 100
 		case at > 20:
