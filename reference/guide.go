@@ -156,9 +156,13 @@ func (g Guide) page() ([]byte, error) {
 	}})
 }
 
+// emptyHeader is a cell of Markdown's first row without text: no header of anything.
+var emptyHeader = regexp.MustCompile(`<th([^>]*)></th>`)
+
 // scrollTables lets the tables of a page scroll, so that a narrow window splits no word of them.
 func scrollTables(page string) string {
-	parts := strings.Split(strings.ReplaceAll(page, "</table>", "</table></div>"), "<table>")
+	page = strings.ReplaceAll(emptyHeader.ReplaceAllString(page, "<td$1></td>"), "</table>", "</table></div>")
+	parts := strings.Split(page, "<table>")
 	for i := range parts[1:] {
 		parts[i] += fmt.Sprintf(`<div class="scroll" tabindex="0" role="region" aria-label="Table %d"><table>`, i+1)
 	}
