@@ -86,17 +86,17 @@ TEST     := CGO_ENABLED=0 $(GO) test $(FLAGS)
 test: engine redis npm nginx ## Run the tests on the real engine and a real Redis; test-long has the others
 	@$(TESTED) $(TEST) ./...
 
-# The race detector takes several times the time, and everything is compiled again for it: it runs where a
-# test's name says that things run at the same time, but for the tests of other processes.
-CONCURRENT := Test[A-Za-z]*(Concurren|AtOnce|While|Together)
+# The race detector takes twice the time: it runs where a test's name says that things run at the
+# same time, and in the long tests, but for those of other processes.
+CONCURRENT := Test(Long|[A-Za-z]*(Concurren|AtOnce|While|Together))
 PROCESSES  := ./explore ./reference/client ./test/e2e ./test/recount
 LONG        = $(TESTED) PNYX_TEST_LONG=1
-packages    = $$(grep -rlE --include='*_test.go' --exclude-dir=node_modules --exclude-dir=bench --exclude-dir=k8s '^func $(1)' . | xargs -n1 dirname | sort -u)
 
 .PHONY: test-long
 test-long: engine redis browser npm mypy nginx ## Run what takes long (browsers, other languages, large data, crashes, upgrades), and with the race detector what runs concurrently
-	@$(LONG) $(TEST) -run '^TestLong' $(call packages,TestLong)
-	@$(LONG) $(GO) test $(FLAGS) $(RACE) -run '^$(CONCURRENT)' $$(echo $(call packages,$(CONCURRENT)) | tr ' ' '\n' | grep -vxF "$$(printf '%s\n' $(PROCESSES))")
+	@$(LONG) $(TEST) -run '^$(CONCURRENT)' $(PROCESSES)
+	@$(LONG) $(GO) test $(FLAGS) $(RACE) -run '^$(CONCURRENT)' $$(grep -rlE --include='*_test.go' --exclude-dir=node_modules --exclude-dir=bench --exclude-dir=k8s '^func $(CONCURRENT)' . \
+	  | xargs -n1 dirname | sort -u | grep -vxF "$$(printf '%s\n' $(PROCESSES))")
 
 .PHONY: test-fast
 test-fast: ## Run the tests that need neither engine nor server: half a minute, once they are compiled
