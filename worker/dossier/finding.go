@@ -143,11 +143,11 @@ func (c finder) findPower(a *governance.DossierAction, pointer string, found fun
 	case !strings.HasPrefix(plain, "veto") && mentions("guardian", "veto", "pauser"):
 		found(rules.GuardianRemoved, "/function", *a.Function)
 	case kind == abi.Upgrade:
-		found(rules.Upgraded, "/function", *a.Function, subjectOf(a), holder(c.permissionAt(pointer), ": %s", ": %s"))
+		found(rules.Upgraded, "/function", *a.Function, subjectOf(a), c.holderAt(pointer, ": %s", ": %s"))
 	case kind == abi.Role, kind == abi.Ownership, kind == abi.ENS && mentions("owner", "setrecord", "subnoderecord", "reclaim"),
 		kind == abi.Safe && !strings.HasPrefix(plain, "exec") &&
 			mentions("owner", "module", "guard", "threshold", "mastercopy", "fallback", "singleton", "delegate", "allowance", "avatar", "settarget"):
-		found(rules.RoleMoved, "/function", *a.Function, subjectOf(a), holder(c.permissionAt(pointer), ": granted to %s", ": taken from %s"))
+		found(rules.RoleMoved, "/function", *a.Function, subjectOf(a), c.holderAt(pointer, ": granted to %s", ": taken from %s"))
 	case kind == abi.MintBurn && mentions("mint", "issue", "assign") && a.Chain != nil && c.Proposal.VotingToken == *a.Chain+":"+a.Target.Address:
 		found(rules.VotingTokenMoved, "/function", "More of "+a.Target.Address, "is minted")
 	case len(a.Calls) == 0 && (kind == abi.GovernanceSetting && !mentions("metadata", "uri", "hash", "callback", "cancel") ||
@@ -157,7 +157,7 @@ func (c finder) findPower(a *governance.DossierAction, pointer string, found fun
 		if field := withoutLimit(a.Arguments, "/arguments"); field != "" {
 			spender, token, revoked := a.Target.Address, a.Target.Address, ""
 			permissions := c.d.Effects.Permissions
-			if at := slices.IndexFunc(permissions, func(p governance.DossierPermission) bool { return p.Action == pointer && p.To != nil }); at >= 0 {
+			if at := c.permissionAt(pointer); at >= 0 {
 				spender = *permissions[at].To
 				for _, p := range permissions[at+1:] {
 					if p.Change == "taken" && p.On == permissions[at].On && p.What == permissions[at].What && p.To != nil && *p.To == spender {
@@ -185,25 +185,23 @@ func subjectOf(a *governance.DossierAction) string {
 	return a.Target.Address
 }
 
-// permissionAt returns what a call grants or takes; nil for nothing.
-func (c finder) permissionAt(pointer string) *governance.DossierPermission {
-	at := slices.IndexFunc(c.d.Effects.Permissions, func(p governance.DossierPermission) bool { return p.Action == pointer })
-	if at < 0 {
-		return nil
-	}
-	return &c.d.Effects.Permissions[at]
+// permissionAt returns the place in effects of what a call grants somebody, or takes; -1 for nothing.
+func (c finder) permissionAt(pointer string) int {
+	return slices.IndexFunc(c.d.Effects.Permissions, func(p governance.DossierPermission) bool { return p.Action == pointer && p.To != nil })
 }
 
-// holder returns, as a format says it, the address that a call grants power to, takes it from or makes the code of a
-// contract; empty where the call names none.
-func holder(p *governance.DossierPermission, granted, taken string) string {
-	switch {
-	case p == nil || p.To == nil || !abi.IsAddress(*p.To):
+// holderAt returns, as one of the formats says it, the address that a call grants power to or takes it from; empty where
+// the call names none.
+func (c finder) holderAt(pointer, granted, taken string) string {
+	at := c.permissionAt(pointer)
+	if at < 0 || !abi.IsAddress(*c.d.Effects.Permissions[at].To) {
 		return ""
-	case p.Change == "taken":
-		return fmt.Sprintf(taken, *p.To)
 	}
-	return fmt.Sprintf(granted, *p.To)
+	format := granted
+	if c.d.Effects.Permissions[at].Change == "taken" {
+		format = taken
+	}
+	return fmt.Sprintf(format, *c.d.Effects.Permissions[at].To)
 }
 
 // vastDigits is the length of an amount that no token has: an allowance of it has no limit in effect.
