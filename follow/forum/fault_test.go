@@ -1,7 +1,6 @@
 package forum_test
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -230,15 +229,7 @@ func TestACrashAnywhereLosesNothing(t *testing.T) {
 				f.EditFirst(first+6, "<p>edited</p>")
 				f.Like(first+7, 2)
 				f.clock.Step(24 * time.Hour)
-				var ctx context.Context
-				ctx, f.crash = context.WithCancel(t.Context())
-				f.crashAt.Store(at)
-				for _, poller := range order() {
-					if err := f.TryPoll(ctx, poller); err != nil {
-						break
-					}
-				}
-				f.crashAt.Store(0)
+				f.PollUntil(&f.crash, at, order()...)
 				f.restart()
 				f.Poll(order()...)
 				f.clock.Step(time.Hour)

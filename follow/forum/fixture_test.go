@@ -1,7 +1,6 @@
 package forum_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -42,11 +41,9 @@ type fixture struct {
 	warehouse *warehouse.Warehouse
 	followed  *forum.Forum
 
-	// answers counts what the forum answered, by status. crashAt is the number of requests
-	// until crash is called; below 1 is never.
+	// answers counts what the forum answered, by status.
 	answers map[int]*atomic.Int64
-	crashAt atomic.Int64
-	crash   context.CancelFunc
+	crash   polled.Crash
 }
 
 func newFixture(t *testing.T) *fixture {
@@ -76,10 +73,7 @@ func (f *fixture) addTopics(count int, between time.Duration) {
 }
 
 func (f *fixture) serve(w http.ResponseWriter, r *http.Request) {
-	if f.crashAt.Add(-1) == 0 {
-		f.crash()
-		panic(http.ErrAbortHandler)
-	}
+	f.crash.Request()
 	noted := httptest.NewRecorder()
 	f.ServeHTTP(noted, r)
 	f.answers[noted.Code].Add(1)

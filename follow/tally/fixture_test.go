@@ -2,7 +2,6 @@ package tally_test
 
 import (
 	"cmp"
-	"context"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -38,10 +37,9 @@ type fixture struct {
 	warehouse *warehouse.Warehouse
 	followed  *tally.Tally
 
-	// refused counts answers with status 429. crashAt is the number of requests until crash
-	// is called; below 1 is never.
-	refused, crashAt atomic.Int64
-	crash            context.CancelFunc
+	// refused counts answers with status 429.
+	refused atomic.Int64
+	crash   polled.Crash
 }
 
 func newFixture(t *testing.T) *fixture {
@@ -61,10 +59,7 @@ func newFixture(t *testing.T) *fixture {
 }
 
 func (f *fixture) serve(w http.ResponseWriter, r *http.Request) {
-	if f.crashAt.Add(-1) == 0 {
-		f.crash()
-		panic(http.ErrAbortHandler)
-	}
+	f.crash.Request()
 	noted := httptest.NewRecorder()
 	f.ServeHTTP(noted, r)
 	if noted.Code == http.StatusTooManyRequests {

@@ -2,7 +2,6 @@ package tally_test
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -356,15 +355,7 @@ func TestACrashAnywhereLosesNothing(t *testing.T) {
 				f.Vote(ids[1], fmt.Sprint("0xEE", at), "for", "4")
 				f.Arrive(ids[3], pending)
 				f.clock.Step(day)
-				var ctx context.Context
-				ctx, f.crash = context.WithCancel(t.Context())
-				f.crashAt.Store(at)
-				for _, poller := range order() {
-					if err := f.TryPoll(ctx, poller); err != nil {
-						break
-					}
-				}
-				f.crashAt.Store(0)
+				f.PollUntil(&f.crash, at, order()...)
 				f.restart()
 				f.Poll(order()...)
 				f.clock.Step(time.Hour)

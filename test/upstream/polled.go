@@ -3,6 +3,8 @@ package upstream
 
 import (
 	"context"
+	"net/http"
+	"sync/atomic"
 	"testing"
 
 	"pnyx/clock"
@@ -41,10 +43,33 @@ func (p *Polled) Poll(pollers ...string) {
 }
 
 // TryPoll runs a poller until it has nothing more to do or fails.
-func (p *Polled) TryPoll(ctx context.Context, poller string) error {
-	for {
-		if more, err := p.Pollers[poller].Run(ctx); err != nil || !more {
-			return err
-		}
+func (p *Polled) TryPoll(ctx context.Context, poller string) (err error) {
+	for more := true; more && err == nil; {
+		more, err = p.Pollers[poller].Run(ctx)
 	}
+	return err
+}
+
+// Crash ends pollers at a request that they make, without an answer to it.
+type Crash struct {
+	left   atomic.Int64 // requests until then; below 1 is never
+	cancel context.CancelFunc
+}
+
+// Request counts a request to the upstream.
+func (c *Crash) Request() {
+	if c.left.Add(-1) == 0 {
+		c.cancel()
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// PollUntil runs pollers, which crash at a request, counted from 1.
+func (p *Polled) PollUntil(c *Crash, request int64, pollers ...string) {
+	var ctx context.Context
+	ctx, c.cancel = context.WithCancel(p.tb.Context())
+	c.left.Store(request)
+	for i := 0; i < len(pollers) && p.TryPoll(ctx, pollers[i]) == nil; i++ {
+	}
+	c.left.Store(0)
 }
