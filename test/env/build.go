@@ -30,18 +30,14 @@ const (
 func buildProgram(ctx context.Context, name, importPath string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), buildTimeout)
 	defer cancel()
-	base, err := os.UserCacheDir()
-	if err != nil {
-		return "", fmt.Errorf("find a cache folder: %w", err)
-	}
 	root, err := moduleRoot()
 	if err != nil {
 		return "", err
 	}
 	checkout := sha256.Sum256([]byte(root))
-	dir := filepath.Join(base, "pnyx", "test", hex.EncodeToString(checkout[:8]))
-	if err := os.MkdirAll(dir, 0o750); err != nil {
-		return "", fmt.Errorf("create cache folder: %w", err)
+	dir, err := cacheFolder(hex.EncodeToString(checkout[:8]))
+	if err != nil {
+		return "", err
 	}
 	path := filepath.Join(dir, name)
 	lock := flock.New(path + ".lock")
@@ -55,6 +51,19 @@ func buildProgram(ctx context.Context, name, importPath string) (string, error) 
 		return "", fmt.Errorf("build %s: %w: %s", importPath, err, said)
 	}
 	return path, nil
+}
+
+// cacheFolder makes a folder in the user's cache, which all test processes share and which stays.
+func cacheFolder(name string) (string, error) {
+	base, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("find a cache folder: %w", err)
+	}
+	dir := filepath.Join(base, "pnyx", "test", name)
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		return "", fmt.Errorf("create cache folder: %w", err)
+	}
+	return dir, nil
 }
 
 // Root returns the folder of the module under test.

@@ -113,7 +113,7 @@ func ChainHome(tb testing.TB) string {
 func NPMInstalled(tb testing.TB, name, source string) string {
 	tb.Helper()
 	npm := Program(tb, "npm", "")
-	dir := filepath.Join(os.TempDir(), fmt.Sprintf("pnyx-test-%s-%d", name, os.Getuid()))
+	dir := Must(cacheFolder(name))(tb)
 	lock := flock.New(dir + ".lock")
 	MustDo(tb, lock.Lock())
 	defer lock.Unlock()                                               //nolint:errcheck // the end of the process unlocks as well

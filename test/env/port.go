@@ -1,10 +1,8 @@
 package env
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"net"
-	"os"
 	"path/filepath"
 	"strconv"
 	"sync"
@@ -29,10 +27,7 @@ var given sync.Map
 // portFolder is the folder of those files, which all test processes of a user share.
 //
 //nolint:gochecknoglobals // made once
-var portFolder = sync.OnceValues(func() (string, error) {
-	dir := filepath.Join(os.TempDir(), fmt.Sprintf("pnyx-test-ports-%d", os.Getuid()))
-	return dir, os.MkdirAll(dir, 0o700)
-})
+var portFolder = sync.OnceValues(func() (string, error) { return cacheFolder("ports") })
 
 // Free is a port of the loopback interface on which no process listens, and a different one
 // each time.
