@@ -103,8 +103,7 @@ func (t *node) publishEverything(revision uint64) {
 		{januaryEvents(), eventRows()},
 		{januarySignals(), signalRows()},
 	} {
-		view := env.Must(cache.NewView(cache.View{DataAsOf: dataAsOf, Readiness: governance.Ready}, page.payload))(t)
-		env.MustDo(t, writer.SetPage(t.Context(), cache.NewPageRequest(page.query), view))
+		writer.SetPage(t.Context(), cache.NewPageRequest(page.query), cache.View{DataAsOf: dataAsOf, Readiness: governance.Ready}, page.payload)
 	}
 	env.MustDo(t, writer.Flush(t.Context()))
 	t.API.ForgetCopies()

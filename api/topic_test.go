@@ -13,9 +13,8 @@ import (
 // writePage publishes the page that a query selects.
 func (t *node) writePage(q query.Page, rows any) {
 	t.Helper()
-	page := env.Must(cache.NewView(cache.View{DataAsOf: dataAsOf, Readiness: governance.Ready}, rows))(t)
 	writer := t.Store.NewWriter(1)
-	env.MustDo(t, writer.SetPage(t.Context(), cache.NewPageRequest(q), page))
+	writer.SetPage(t.Context(), cache.NewPageRequest(q), cache.View{DataAsOf: dataAsOf, Readiness: governance.Ready}, rows)
 	env.MustDo(t, writer.Flush(t.Context()))
 }
 

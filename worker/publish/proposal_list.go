@@ -87,9 +87,7 @@ func (l *proposalList) add(
 func (l *proposalList) write(ctx context.Context) error {
 	if !l.writing {
 		l.writing = true
-		if err := l.writer.SetVersion(ctx, cache.ProposalRows(), 0); err != nil {
-			return err
-		}
+		l.writer.SetVersion(ctx, cache.ProposalRows(), 0)
 		if err := l.writer.Flush(ctx); err != nil {
 			return err
 		}
@@ -119,9 +117,7 @@ func (l *proposalList) publish(ctx context.Context) error {
 	if err := l.writer.Flush(ctx); err != nil {
 		return err
 	}
-	if err := l.writer.SetVersion(ctx, query.Proposals{}.Scope(), 0); err != nil {
-		return err
-	}
+	l.writer.SetVersion(ctx, query.Proposals{}.Scope(), 0)
 	// A client that begins to follow changes after a proposal was noted with its result, and reads
 	// the list before it is written, does not know the proposal yet.
 	for key, daoID := range l.moved {
@@ -147,9 +143,7 @@ func (l *proposalList) writeCommonPages(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := l.writePage(ctx, q, rows); err != nil {
-			return err
-		}
+		l.writePage(ctx, q, rows)
 	}
 	return nil
 }
@@ -163,21 +157,13 @@ func (l *proposalList) writeFirstPages(ctx context.Context, daoIDs []string) err
 		q := query.Proposals{DAOID: id, Order: query.ProposalsByUpdate}
 		q.Limit = query.ShortPage
 		if rows, complete := first[id]; complete {
-			if err := l.writePage(ctx, q, rows); err != nil {
-				return err
-			}
+			l.writePage(ctx, q, rows)
 		}
-		if err := l.writer.SetVersion(ctx, query.Proposals{DAOID: id}.Scope(), 0); err != nil {
-			return err
-		}
+		l.writer.SetVersion(ctx, query.Proposals{DAOID: id}.Scope(), 0)
 	}
 	return nil
 }
 
-func (l *proposalList) writePage(ctx context.Context, q query.Proposals, rows []pages.ListedProposal) error {
-	view, err := cache.NewView(l.head(), fill.ProposalRows(rows, q.Order))
-	if err != nil {
-		return err
-	}
-	return l.writer.SetPage(ctx, cache.NewPageRequest(q), view)
+func (l *proposalList) writePage(ctx context.Context, q query.Proposals, rows []pages.ListedProposal) {
+	l.writer.SetPage(ctx, cache.NewPageRequest(q), l.head(), fill.ProposalRows(rows, q.Order))
 }
