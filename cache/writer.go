@@ -117,13 +117,6 @@ func (w *Writer) SetWithheld(ctx context.Context, key Key, head View) {
 	w.SetPayload(ctx, key, head, withheld)
 }
 
-// SetPage writes a page with a payload and the head of other views, as SetView does.
-func (w *Writer) SetPage(ctx context.Context, r PageRequest, head View, payload any) {
-	v, err := NewView(head, payload)
-	w.err = cmp.Or(w.err, err)
-	queue(ctx, w, setNewerTTL, []string{string(r.Key())}, w.revision, w.encode(v), pageTTL.Milliseconds())
-}
-
 // RemoveView removes a view, unless a newer one is stored.
 func (w *Writer) RemoveView(ctx context.Context, key Key) {
 	w.changed.add(key.tag())
