@@ -22,7 +22,8 @@ const flushSize = 256
 type Writer struct {
 	store    *Store
 	revision uint64
-	batch    Batch
+	// batch is a redis.Pipeliner with the queued writes: see Conn.
+	batch any
 	// sent has the result of the writes that are being sent; nil for none.
 	sent chan error
 	// err is the first error.
@@ -35,7 +36,7 @@ type Writer struct {
 
 // NewWriter returns a writer of the publication with a revision.
 func (s *Store) NewWriter(revision uint64) *Writer {
-	return &Writer{store: s, revision: revision, batch: Batch{Client(s.conn).Pipeline()}}
+	return &Writer{store: s, revision: revision, batch: Client(s.conn).Pipeline()}
 }
 
 // Written returns how many values were passed to the writer.
@@ -129,13 +130,17 @@ func (w *Writer) remove(ctx context.Context, key Key) {
 	queue(ctx, w, setNewerTTL, []string{string(key)}, w.revision, EncodeRevision(w.revision), tombstoneTTL.Milliseconds())
 }
 
+func queueOf(w *Writer) redis.Pipeliner {
+	return w.batch.(redis.Pipeliner) //nolint:errcheck,forcetypeassert // NewWriter has set it
+}
+
 // queue queues a script. It sends the text of the script: a pipeline cannot fall back to
 // the text when a restarted server does not know the hash.
 func queue(ctx context.Context, w *Writer, script *redis.Script, keys []string, args ...any) {
 	if w.err != nil {
 		return
 	}
-	pipe := Queue(w.batch)
+	pipe := queueOf(w)
 	script.Eval(ctx, pipe, keys, args...)
 	if w.written++; pipe.Len() >= flushSize {
 		w.send(ctx)
@@ -147,8 +152,8 @@ func (w *Writer) send(ctx context.Context) {
 	if w.await(); w.err != nil {
 		return
 	}
-	pipe, sent := Queue(w.batch), make(chan error, 1)
-	w.batch, w.sent = Batch{Client(w.store.conn).Pipeline()}, sent
+	pipe, sent := queueOf(w), make(chan error, 1)
+	w.batch, w.sent = Client(w.store.conn).Pipeline(), sent
 	go func() {
 		queued := pipe.Len()
 		_, err := pipe.Exec(ctx)
@@ -169,7 +174,7 @@ func (w *Writer) await() {
 
 // Flush sends the queued writes and returns the first error.
 func (w *Writer) Flush(ctx context.Context) error {
-	if Queue(w.batch).Len() > 0 {
+	if queueOf(w).Len() > 0 {
 		w.send(ctx)
 	}
 	w.await()
