@@ -73,7 +73,6 @@ func (t *node) publishEverything(revision uint64) {
 		cache.TopicDetailKey(talkKey):                      talkDetail(),
 	})
 	t.writeDAOs(revision, uniswapRow(), ensRow())
-	writer := t.Store.NewWriter(revision)
 	for _, page := range []struct {
 		query   query.Page
 		payload any
@@ -103,10 +102,8 @@ func (t *node) publishEverything(revision uint64) {
 		{januaryEvents(), eventRows()},
 		{januarySignals(), signalRows()},
 	} {
-		view := env.Must(cache.NewView(cache.View{DataAsOf: dataAsOf, Readiness: governance.Ready}, page.payload))(t)
-		env.MustDo(t, writer.SetPage(t.Context(), cache.NewPageRequest(page.query), view))
+		t.writePageAt(revision, page.query, page.payload)
 	}
-	env.MustDo(t, writer.Flush(t.Context()))
 	t.API.ForgetCopies()
 }
 

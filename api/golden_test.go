@@ -188,8 +188,7 @@ func (t *node) write(revision uint64, head cache.View, payloads map[cache.Key]an
 	head.DataAsOf = dataAsOf
 	writer := t.Store.NewWriter(revision)
 	for key, payload := range payloads {
-		view := env.Must(cache.NewView(head, payload))(t)
-		env.MustDo(t, writer.SetView(t.Context(), key, view))
+		writer.SetPayload(t.Context(), key, head, payload)
 	}
 	env.MustDo(t, writer.Flush(t.Context()))
 }
@@ -199,7 +198,7 @@ func (t *node) writeDAOs(revision uint64, rows ...governance.DAOListItem) {
 	t.Helper()
 	writer := t.Store.NewWriter(revision)
 	for _, row := range rows {
-		env.MustDo(t, writer.SetDAO(t.Context(), cache.View{DataAsOf: dataAsOf, Readiness: governance.Ready}, row))
+		writer.SetDAO(t.Context(), cache.View{DataAsOf: dataAsOf, Readiness: governance.Ready}, row)
 	}
 	env.MustDo(t, writer.Flush(t.Context()))
 }

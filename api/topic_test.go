@@ -10,13 +10,17 @@ import (
 	"pnyx/test/env"
 )
 
-// writePage publishes the page that a query selects.
+// writePage is writePageAt for the first revision.
 func (t *node) writePage(q query.Page, rows any) {
 	t.Helper()
-	page := env.Must(cache.NewView(cache.View{DataAsOf: dataAsOf, Readiness: governance.Ready}, rows))(t)
-	writer := t.Store.NewWriter(1)
-	env.MustDo(t, writer.SetPage(t.Context(), cache.NewPageRequest(q), page))
-	env.MustDo(t, writer.Flush(t.Context()))
+	t.writePageAt(1, q, rows)
+}
+
+// writePageAt stores the page that a query selects as a worker does.
+func (t *node) writePageAt(revision uint64, q query.Page, rows any) {
+	t.Helper()
+	page := env.Must(cache.NewView(cache.View{Revision: revision, DataAsOf: dataAsOf, Readiness: governance.Ready}, rows))(t)
+	env.MustDo(t, t.Store.Fills().Complete(t.Context(), []cache.CompletedFill{{Page: cache.NewPageRequest(q), View: &page}})[0])
 }
 
 // titled are topics with a title and all that orders go by.

@@ -96,7 +96,7 @@ func changesFollowValues(t *bench) {
 	t.lead()
 	writer := t.store.NewWriter(8)
 	key := cache.TopicDetailKey("t1")
-	env.MustDo(t, writer.SetPayload(t.Context(), key, cache.View{}, "text"))
+	writer.SetPayload(t.Context(), key, cache.View{}, "text")
 	for range 2 {
 		writer.AddChange(governance.TopicChange, "t1", "dao", 5)
 	}

@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -51,37 +52,25 @@ end
 return page`)
 
 // SetDAO writes the row of a DAO at the writer's revision, unless a newer row is stored.
-func (w *Writer) SetDAO(ctx context.Context, v View, item governance.DAOListItem) error {
+func (w *Writer) SetDAO(ctx context.Context, v View, item governance.DAOListItem) {
 	v, err := NewView(v, item)
-	if err != nil {
-		return err
-	}
-	v.Revision = w.revision
-	row, err := v.encode()
-	if err != nil {
-		return err
-	}
+	w.err = cmp.Or(w.err, err)
 	matching, others := listKeys(item)
-	return w.putDAO(ctx, v, item.DAOID, row, matching, others)
+	w.putDAO(ctx, v, item.DAOID, w.encode(v), matching, others)
 }
 
 // RemoveDAO removes a DAO from the index, unless a newer row is stored. The revision
 // stays in place of the row, so that a late write of an earlier one is refused.
-func (w *Writer) RemoveDAO(ctx context.Context, v View, daoID string) error {
-	v.Revision = w.revision
-	return w.putDAO(ctx, v, daoID, EncodeRevision(w.revision), nil, allListKeys())
+func (w *Writer) RemoveDAO(ctx context.Context, v View, daoID string) {
+	w.putDAO(ctx, v, daoID, EncodeRevision(w.revision), nil, allListKeys())
 }
 
-func (w *Writer) putDAO(ctx context.Context, v View, daoID string, row []byte, matching, others []string) error {
+func (w *Writer) putDAO(ctx context.Context, v View, daoID string, row []byte, matching, others []string) {
 	v.Payload = nil
 	w.changed.add(DAOIndexTag)
 	w.changed.add(DAOTag(daoID))
-	state, err := v.encode()
-	if err != nil {
-		return err
-	}
 	keys := append([]string{string(daoIndexRowsKey), string(daoIndexStateKey)}, matching...)
-	return queue(ctx, w, putDAO, append(keys, others...), w.revision, row, state, daoID, len(matching))
+	queue(ctx, w, putDAO, append(keys, others...), w.revision, row, w.encode(v), daoID, len(matching))
 }
 
 // DAOIndexPage is one page of the DAO index.

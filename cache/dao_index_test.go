@@ -52,13 +52,10 @@ func someDAOs() []governance.DAOListItem {
 func (t *bench) setDAOs(revision uint64, rows ...governance.DAOListItem) {
 	t.Helper()
 	head := cache.View{DataAsOf: governance.Timestamp(revision), Readiness: governance.Ready}
-	t.publish(revision, func(w *cache.Writer) error {
+	t.publish(revision, func(w *cache.Writer) {
 		for _, row := range rows {
-			if err := w.SetDAO(t.Context(), head, row); err != nil {
-				return err
-			}
+			w.SetDAO(t.Context(), head, row)
 		}
-		return nil
 	})
 }
 
@@ -71,7 +68,7 @@ func (t *bench) setRow(id, value string) {
 func (t *bench) removeDAO(revision uint64, id string) {
 	t.Helper()
 	head := cache.View{DataAsOf: governance.Timestamp(revision), Readiness: governance.Ready}
-	t.publish(revision, func(w *cache.Writer) error { return w.RemoveDAO(t.Context(), head, id) })
+	t.publish(revision, func(w *cache.Writer) { w.RemoveDAO(t.Context(), head, id) })
 }
 
 // walk reads the ids under a filter, page by page, and checks that each page says

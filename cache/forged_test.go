@@ -74,9 +74,9 @@ func TestAttackForgedRevisionIsReplaced(t *testing.T) {
 		b.wantView(key, "by a clock that is ahead", ahead)
 
 		row := governance.DAOListItem{DAOID: "uniswap", Name: "forged"}
-		b.publish(highest, func(w *cache.Writer) error { return w.SetDAO(t.Context(), cache.View{}, row) })
+		b.publish(highest, func(w *cache.Writer) { w.SetDAO(t.Context(), cache.View{}, row) })
 		row.Name = "Uniswap"
-		b.publish(now, func(w *cache.Writer) error { return w.SetDAO(t.Context(), cache.View{}, row) })
+		b.publish(now, func(w *cache.Writer) { w.SetDAO(t.Context(), cache.View{}, row) })
 		page, err := b.store.DAOPage(t.Context(), query.DAOs{Paging: query.Paging[query.DAOPosition]{Limit: 2}})
 		if err != nil || len(page.Items) != 1 || page.Items[0].Name != row.Name || page.View.Revision != now {
 			t.Errorf("index: got %+v, %v, want %q at revision %d", page, err, row.Name, now)

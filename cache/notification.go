@@ -58,14 +58,6 @@ func decodeNotification(message string) Notification {
 	return n
 }
 
-// Batch holds commands that are sent in one round trip. It wraps a redis.Pipeliner: see Conn.
-type Batch struct{ pipe any }
-
-// Queue returns what queues the commands of a batch.
-func Queue(b Batch) redis.Pipeliner {
-	return b.pipe.(redis.Pipeliner) //nolint:errcheck,forcetypeassert // its makers have set it
-}
-
 // PublicationProgress returns PublicationState together with the number of the last
 // Notification, zero for none, in one round trip.
 func (s *Store) PublicationProgress(ctx context.Context) (PublicationState, uint64, error) {

@@ -55,7 +55,7 @@ func wantUnavailable(t *testing.T, store *cache.Store, timeout time.Duration) {
 		"release":   func() error { return bounded(store.NewLease(time.Second).Release) },
 		"write": func() error {
 			writer := store.NewWriter(1)
-			env.MustDo(t, writer.SetView(t.Context(), cache.DAODetailKey("a"), cache.View{}))
+			writer.SetView(t.Context(), cache.DAODetailKey("a"), cache.View{})
 			return bounded(writer.Flush)
 		},
 	} {
@@ -132,7 +132,7 @@ func TestAStoreOutlivesARestartOfRedis(tt *testing.T) {
 	// In the middle of a publication, with a script that the server has to forget.
 	writer := t.store.NewWriter(2)
 	view := env.Must(cache.NewView(cache.View{}, "later"))(t)
-	env.MustDo(t, writer.SetView(t.Context(), cache.DAODetailKey("b"), view))
+	writer.SetView(t.Context(), cache.DAODetailKey("b"), view)
 	server.Restart()
 	env.Until(t.T, func() error { return t.store.Ping(t.Context()) })
 	env.WantError(t, nil, writer.Flush(t.Context()), "flush after the restart")

@@ -23,17 +23,16 @@ type Version struct {
 }
 
 // SetVersion sets the version of pages to the writer's revision, unless a newer one is stored.
-func (w *Writer) SetVersion(ctx context.Context, scope query.Scope, generation uint64) error {
+func (w *Writer) SetVersion(ctx context.Context, scope query.Scope, generation uint64) {
 	w.changed.add(ScopeTag(scope))
-	return queue(ctx, w, setNewer, []string{string(versionKey(scope))},
-		w.revision, Version{w.revision, generation}.encode())
+	queue(ctx, w, setNewer, []string{string(versionKey(scope))}, w.revision, Version{w.revision, generation}.encode())
 }
 
 // RaiseVersion raises a version to the writer's revision, unless a newer one or none is stored: the pages
 // are read from the same sorted copy as before.
-func (w *Writer) RaiseVersion(ctx context.Context, scope query.Scope) error {
+func (w *Writer) RaiseVersion(ctx context.Context, scope query.Scope) {
 	w.changed.add(ScopeTag(scope))
-	return queue(ctx, w, raiseVersion, []string{string(versionKey(scope))}, string(EncodeRevision(w.revision)))
+	queue(ctx, w, raiseVersion, []string{string(versionKey(scope))}, string(EncodeRevision(w.revision)))
 }
 
 // raiseVersion replaces the revision of a version that is there, and older.
@@ -47,8 +46,8 @@ return 1`)
 
 // InitVersion sets the lowest version of pages that have none, for pages that did not
 // change with this publication.
-func (w *Writer) InitVersion(ctx context.Context, scope query.Scope) error {
-	return queue(ctx, w, initVersion, []string{string(versionKey(scope))}, Version{Revision: 1}.encode())
+func (w *Writer) InitVersion(ctx context.Context, scope query.Scope) {
+	queue(ctx, w, initVersion, []string{string(versionKey(scope))}, Version{Revision: 1}.encode())
 }
 
 // initVersion writes a version where there is none, or only the revision of a removal.
@@ -60,9 +59,9 @@ redis.call('SET', KEYS[1], ARGV[1])
 return 1`)
 
 // RemoveVersion removes the version of pages whose subject is no longer published.
-func (w *Writer) RemoveVersion(ctx context.Context, scope query.Scope) error {
+func (w *Writer) RemoveVersion(ctx context.Context, scope query.Scope) {
 	w.changed.add(ScopeTag(scope))
-	return w.remove(ctx, versionKey(scope))
+	w.remove(ctx, versionKey(scope))
 }
 
 // Version returns the version of pages. The error is ErrMiss or ErrUnavailable. With ErrMiss,

@@ -17,13 +17,17 @@ import (
 const flushSize = 256
 
 // Writer writes the values of one publication in bulk. It is for one goroutine, and
-// writes are complete only after Flush.
+// writes are complete only after Flush, which returns the first error: nothing is written
+// after one.
 type Writer struct {
 	store    *Store
 	revision uint64
-	batch    Batch
+	// batch is a redis.Pipeliner with the queued writes: see Conn.
+	batch any
 	// sent has the result of the writes that are being sent; nil for none.
-	sent    chan error
+	sent chan error
+	// err is the first error.
+	err     error
 	written int
 	changed tagSet
 	// rows of the stream of changes wait for TakeChanges.
@@ -32,7 +36,7 @@ type Writer struct {
 
 // NewWriter returns a writer of the publication with a revision.
 func (s *Store) NewWriter(revision uint64) *Writer {
-	return &Writer{store: s, revision: revision, batch: Batch{Client(s.conn).Pipeline()}}
+	return &Writer{store: s, revision: revision, batch: Client(s.conn).Pipeline()}
 }
 
 // Written returns how many values were passed to the writer.
@@ -89,67 +93,67 @@ func (w *Writer) Join(ctx context.Context, other *Writer) error {
 }
 
 // SetView writes a view at the writer's revision, unless a newer one is stored.
-func (w *Writer) SetView(ctx context.Context, key Key, v View) error {
+func (w *Writer) SetView(ctx context.Context, key Key, v View) {
+	w.changed.add(key.tag())
+	queue(ctx, w, setNewer, []string{string(key)}, w.revision, w.encode(v))
+}
+
+// encode returns a view at the writer's revision as stored.
+func (w *Writer) encode(v View) []byte {
 	v.Revision = w.revision
 	value, err := v.encode()
-	if err != nil {
-		return err
-	}
-	w.changed.add(key.tag())
-	return queue(ctx, w, setNewer, []string{string(key)}, w.revision, value)
+	w.err = cmp.Or(w.err, err)
+	return value
 }
 
 // SetPayload writes a view with a payload and the head of other views, as SetView does.
-func (w *Writer) SetPayload(ctx context.Context, key Key, head View, payload any) error {
+func (w *Writer) SetPayload(ctx context.Context, key Key, head View, payload any) {
 	v, err := NewView(head, payload)
-	if err != nil {
-		return err
-	}
-	return w.SetView(ctx, key, v)
+	w.err = cmp.Or(w.err, err)
+	w.SetView(ctx, key, v)
 }
 
-// SetPage writes the view of a page at the writer's revision, unless a newer one is stored.
-func (w *Writer) SetPage(ctx context.Context, r PageRequest, v View) error {
-	v.Revision = w.revision
-	value, err := v.encode()
-	if err != nil {
-		return err
-	}
-	return queue(ctx, w, setNewerTTL, []string{string(r.Key())}, w.revision, value, pageTTL.Milliseconds())
+// SetWithheld writes a view as Withheld makes it.
+func (w *Writer) SetWithheld(ctx context.Context, key Key, head View) {
+	w.SetPayload(ctx, key, head, withheld)
 }
 
 // RemoveView removes a view, unless a newer one is stored.
-func (w *Writer) RemoveView(ctx context.Context, key Key) error {
+func (w *Writer) RemoveView(ctx context.Context, key Key) {
 	w.changed.add(key.tag())
-	return w.remove(ctx, key)
+	w.remove(ctx, key)
 }
 
 // remove replaces a value by a tombstone: the revision alone, kept for a while, so that
 // a late write of an earlier revision does not bring the value back.
-func (w *Writer) remove(ctx context.Context, key Key) error {
-	return queue(ctx, w, setNewerTTL, []string{string(key)},
-		w.revision, EncodeRevision(w.revision), tombstoneTTL.Milliseconds())
+func (w *Writer) remove(ctx context.Context, key Key) {
+	queue(ctx, w, setNewerTTL, []string{string(key)}, w.revision, EncodeRevision(w.revision), tombstoneTTL.Milliseconds())
+}
+
+func queueOf(w *Writer) redis.Pipeliner {
+	return w.batch.(redis.Pipeliner) //nolint:errcheck,forcetypeassert // NewWriter has set it
 }
 
 // queue queues a script. It sends the text of the script: a pipeline cannot fall back to
 // the text when a restarted server does not know the hash.
-func queue(ctx context.Context, w *Writer, script *redis.Script, keys []string, args ...any) error {
-	pipe := Queue(w.batch)
-	script.Eval(ctx, pipe, keys, args...)
-	w.written++
-	if pipe.Len() < flushSize {
-		return nil
+func queue(ctx context.Context, w *Writer, script *redis.Script, keys []string, args ...any) {
+	if w.err != nil {
+		return
 	}
-	return w.send(ctx)
+	pipe := queueOf(w)
+	script.Eval(ctx, pipe, keys, args...)
+	if w.written++; pipe.Len() >= flushSize {
+		w.send(ctx)
+	}
 }
 
 // send sends the queued writes, after those before, while the next are queued.
-func (w *Writer) send(ctx context.Context) error {
-	if err := w.await(); err != nil {
-		return err
+func (w *Writer) send(ctx context.Context) {
+	if w.await(); w.err != nil {
+		return
 	}
-	pipe, sent := Queue(w.batch), make(chan error, 1)
-	w.batch, w.sent = Batch{Client(w.store.conn).Pipeline()}, sent
+	pipe, sent := queueOf(w), make(chan error, 1)
+	w.batch, w.sent = Client(w.store.conn).Pipeline(), sent
 	go func() {
 		queued := pipe.Len()
 		_, err := pipe.Exec(ctx)
@@ -158,25 +162,21 @@ func (w *Writer) send(ctx context.Context) error {
 		}
 		sent <- err
 	}()
-	return nil
 }
 
-// await returns the result of the writes that are being sent.
-func (w *Writer) await() error {
-	if w.sent == nil {
-		return nil
+// await waits for the result of the writes that are being sent.
+func (w *Writer) await() {
+	if w.sent != nil {
+		w.err = cmp.Or(w.err, <-w.sent)
+		w.sent = nil
 	}
-	err := <-w.sent
-	w.sent = nil
-	return err
 }
 
 // Flush sends the queued writes and returns the first error.
 func (w *Writer) Flush(ctx context.Context) error {
-	if Queue(w.batch).Len() > 0 {
-		if err := w.send(ctx); err != nil {
-			return err
-		}
+	if queueOf(w).Len() > 0 {
+		w.send(ctx)
 	}
-	return w.await()
+	w.await()
+	return w.err
 }

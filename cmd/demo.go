@@ -100,22 +100,19 @@ type demoToken struct {
 func makeDemoTokens(ctx context.Context, admin tokenAdmin, existing []accounts.Token) ([]demoToken, error) {
 	var tokens []demoToken
 	for _, plan := range ratelimit.TokenPlans() {
-		raw, err := makeDemoToken(ctx, admin, plan, existing)
+		var raw string
+		var err error
+		if i := findDemoToken(existing, plan); i >= 0 {
+			raw, err = admin.rotate(ctx, &existing[i], demoOverlap)
+		} else {
+			raw, err = admin.issue(ctx, &accounts.Token{Name: demoTokenName(plan), Plan: string(plan), Scopes: []string{string(access.V2All)}})
+		}
 		if err != nil {
 			return nil, err
 		}
 		tokens = append(tokens, demoToken{plan, raw})
 	}
 	return tokens, nil
-}
-
-// makeDemoToken returns the plain text of the token of one plan. It rotates the token
-// among existing, and issues one if there is none.
-func makeDemoToken(ctx context.Context, admin tokenAdmin, plan ratelimit.Plan, existing []accounts.Token) (string, error) {
-	if i := findDemoToken(existing, plan); i >= 0 {
-		return admin.rotate(ctx, &existing[i], demoOverlap)
-	}
-	return admin.issue(ctx, &accounts.Token{Name: demoTokenName(plan), Plan: string(plan), Scopes: []string{string(access.V2All)}})
 }
 
 // findDemoToken returns the index of the demonstration's token of a plan that is not

@@ -49,12 +49,7 @@ func newNode(s *session) *node {
 // are configured. It returns when ctx ends or a part fails. With demo it loads invented data into
 // an empty warehouse before the worker starts, so that the first publication contains it.
 func (n *node) serve(ctx context.Context, out io.Writer, demo bool) error {
-	if err := errors.Join(n.checkSourcesFile(), n.listenForAPI(), n.listenForAdmin()); err != nil {
-		return err
-	}
-	// The admin listener serves from here on, so that probes can observe the start.
-	n.startAdmin()
-	if err := n.startTracing(ctx, "serve"); err != nil {
+	if err := errors.Join(n.checkSourcesFile(), n.listenForAPI(), n.begin(ctx, "serve")); err != nil {
 		return err
 	}
 	opened, err := n.openWarehouse(ctx, startEngine)
@@ -97,11 +92,7 @@ func (n *node) serve(ctx context.Context, out io.Writer, demo bool) error {
 // serveAPI runs an API node on the configured Redis. It returns when ctx ends or a part
 // fails. The node reports ready once it has read a publication.
 func (n *node) serveAPI(ctx context.Context, out io.Writer) error {
-	if err := errors.Join(n.listenForAPI(), n.listenForAdmin()); err != nil {
-		return err
-	}
-	n.startAdmin()
-	if err := n.startTracing(ctx, "api"); err != nil {
+	if err := errors.Join(n.listenForAPI(), n.begin(ctx, "api")); err != nil {
 		return err
 	}
 	store, err := n.openStore(ctx, string(n.cfg.Cache.URL), n.cfg.Cache.Timeout)
@@ -123,11 +114,7 @@ func (n *node) serveAPI(ctx context.Context, out io.Writer) error {
 // returns when ctx ends or a part fails. The worker has no API listener; it reports
 // ready while the warehouse answers.
 func (n *node) serveWorker(ctx context.Context, out io.Writer, fillsOnly bool) error {
-	if err := n.listenForAdmin(); err != nil {
-		return err
-	}
-	n.startAdmin()
-	if err := n.startTracing(ctx, "worker"); err != nil {
+	if err := n.begin(ctx, "worker"); err != nil {
 		return err
 	}
 	opened, err := n.awaitWarehouse(ctx)
@@ -141,6 +128,15 @@ func (n *node) serveWorker(ctx context.Context, out io.Writer, fillsOnly bool) e
 	n.probes.started(opened.Ping)
 	fmt.Fprintf(out, "worker running, health and metrics on http://%s\n", n.cfg.API.AdminListen)
 	return n.wait(ctx)
+}
+
+// begin serves probes from here on, so that they can observe the start, and exports spans.
+func (n *node) begin(ctx context.Context, role string) error {
+	if err := n.listenForAdmin(); err != nil {
+		return err
+	}
+	n.startAdmin()
+	return n.startTracing(ctx, role)
 }
 
 // wait returns nil when the process is told to end, or the error of a part that stopped

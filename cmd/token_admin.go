@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -63,14 +64,15 @@ func (a tokenAdmin) renew(ctx context.Context, t *stored.Token) (raw string, err
 
 func (a tokenAdmin) find(ctx context.Context, id string) (stored.Token, error) {
 	tokens, err := stored.NewAccounts(a.warehouse).Tokens(ctx)
-	if err != nil {
-		return stored.Token{}, err
+	return only(tokens, err, func(t stored.Token) bool { return t.ID == id }, fmt.Errorf("no token has the id %q", id))
+}
+
+// only returns the one of all that is meant, or the error missing.
+func only[T any](all []T, err error, isMeant func(T) bool, missing error) (one T, _ error) {
+	if i := slices.IndexFunc(all, isMeant); err == nil && i >= 0 {
+		return all[i], nil
 	}
-	i := slices.IndexFunc(tokens, func(t stored.Token) bool { return t.ID == id })
-	if i < 0 {
-		return stored.Token{}, fmt.Errorf("no token has the id %q", id)
-	}
-	return tokens[i], nil
+	return one, cmp.Or(err, missing)
 }
 
 // publish writes the tokens to Redis, so that API nodes find them from now on. A worker

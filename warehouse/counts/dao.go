@@ -55,7 +55,7 @@ func AllDAOTotals(ctx context.Context, w *warehouse.Warehouse) (map[string]DAOTo
 // DAOTotalsOf is AllDAOTotals for some DAOs. It reads the proposals of these alone.
 func DAOTotalsOf(ctx context.Context, w *warehouse.Warehouse, daoIDs []string) (map[string]DAOTotals, error) {
 	sql := fmt.Sprintf(sqlText("dao_totals"), sqlText("dao_totals_states"))
-	rows, err := QueryDAOs(ctx, w, sql, daoIDs)
+	rows, err := queryDAOs(ctx, w, sql, daoIDs)
 	return selectTotals(rows, err, fmt.Sprintf("sum %d DAOs", len(daoIDs)))
 }
 
@@ -88,13 +88,13 @@ func ParticipationOf(ctx context.Context, w *warehouse.Warehouse, daoIDs []strin
 		DAOID string
 		Participation
 	}
-	result, err := QueryDAOs(ctx, w, sqlText("dao_participation"), daoIDs)
+	result, err := queryDAOs(ctx, w, sqlText("dao_participation"), daoIDs)
 	rows, err := warehouse.SelectRows[row](result, err, fmt.Sprintf("count the voters of %d DAOs", len(daoIDs)))
 	return warehouse.Keyed(rows, err, func(r row) (string, Participation) { return r.DAOID, r.Participation })
 }
 
-// QueryDAOs runs a query over the external table "wanted_daos".
-func QueryDAOs(ctx context.Context, w *warehouse.Warehouse, sql string, daoIDs []string, args ...any) (driver.Rows, error) {
+// queryDAOs runs a query over the external table "wanted_daos".
+func queryDAOs(ctx context.Context, w *warehouse.Warehouse, sql string, daoIDs []string, args ...any) (driver.Rows, error) {
 	wanted, err := warehouse.ExternalTable("wanted_daos", daoIDs,
 		func(id string) []any { return []any{id} }, warehouse.TextColumn("dao_id"))
 	return w.QueryWith(ctx, wanted, err, sql, args...)

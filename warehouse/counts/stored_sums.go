@@ -144,7 +144,7 @@ func daoFingerprints(ctx context.Context, w *warehouse.Warehouse, daoIDs []strin
 		DAOID       string
 		Fingerprint uint64
 	}
-	result, err := QueryDAOs(ctx, w, sqlText("stored_sums_ballots_of_daos"), daoIDs, fingerprintOf("dao_participation"))
+	result, err := queryDAOs(ctx, w, sqlText("stored_sums_ballots_of_daos"), daoIDs, fingerprintOf("dao_participation"))
 	rows, err := warehouse.SelectRows[row](result, err, fmt.Sprintf("compare the ballots of %d DAOs", len(daoIDs)))
 	return warehouse.Keyed(rows, err, func(r row) (string, uint64) { return r.DAOID, r.Fingerprint })
 }
@@ -155,7 +155,7 @@ func storedParticipation(ctx context.Context, w *warehouse.Warehouse, daoIDs []s
 		Fingerprint uint64
 		Participation
 	}
-	result, err := QueryDAOs(ctx, w, sqlText("stored_sums_participation"), daoIDs)
+	result, err := queryDAOs(ctx, w, sqlText("stored_sums_participation"), daoIDs)
 	rows, err := warehouse.SelectRows[row](result, err, "read stored participation")
 	return warehouse.Keyed(rows, err, func(r row) (string, stored[Participation]) {
 		return r.DAOID, stored[Participation]{r.Fingerprint, r.Participation}

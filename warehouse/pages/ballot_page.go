@@ -81,28 +81,22 @@ func positionOf(q query.Ballots) (keyset, error) {
 // ballotOrder is the value by which ballots are sorted, descending. Ballots with the same
 // value are sorted by voter, descending.
 type ballotOrder struct {
-	// column is the column of the value in sorted_ballots and ballot_page_all, and place
-	// is the expression for the same value in the table.
-	column, place string
-	// value is the expression that parses the bound parameter {value}, and text is the
-	// expression that formats a value of the order as that parameter.
-	value, text string
+	// column is the column of the value in sorted_ballots and ballot_page_all, and value is the
+	// expression that parses the bound parameter {value}.
+	column, value string
 	// settings are the settings of a statement on a sorted copy.
 	settings string
 }
 
 func byPower() ballotOrder {
 	return ballotOrder{
-		column: "power", place: "power", value: "toDecimal256({value:String}, 18)", text: "place",
-		settings: oneThread + ", " + noProjection,
+		column: "power", value: "toDecimal256({value:String}, 18)", settings: oneThread + ", " + noProjection,
 	}
 }
 
 func byTime() ballotOrder {
 	return ballotOrder{
-		column: "voted_at", place: "ifNull(voted_at, " + warehouse.UnknownTimeSQL + ")",
-		value: "fromUnixTimestamp64Milli({value:Int64}, 'UTC')", text: "toUnixTimestamp64Milli(place)",
-		settings: oneThread,
+		column: "voted_at", value: "fromUnixTimestamp64Milli({value:Int64}, 'UTC')", settings: oneThread,
 	}
 }
 
@@ -123,10 +117,7 @@ func (b keyset) args() []any {
 func ballotPage(
 	ctx context.Context, w *warehouse.Warehouse, at BallotSource, order ballotOrder, limit int, after *keyset,
 ) ([]LatestBallot, error) {
-	switch {
-	case after == nil && at.Generation == 0:
-		return firstBallots(ctx, w, at, order, limit)
-	case after == nil:
+	if after == nil {
 		return ballotRange(ctx, w, at, order, "1", limit)
 	}
 	return ballotRange(ctx, w, at, order, order.beyond(), limit, after.args()...)

@@ -13,61 +13,6 @@ import (
 	"pnyx/warehouse/record"
 )
 
-const (
-	daoProposalsSQL = `SELECT
-    proposal_key,
-    proposal_ref,
-    votes,
-    lifecycle = 'closed' AND coverage = 'complete' AS final,
-    copied.generation AS generation
-FROM
-(
-    SELECT proposal_key, proposal_ref, votes, lifecycle, coverage, end_at
-    FROM proposal_states FINAL
-    WHERE dao_id = {dao:String}
-) AS state
-GLOBAL LEFT JOIN
-(
-    SELECT
-        subject,
-        max(generation) AS generation
-    FROM sorted_copies FINAL
-    WHERE kind = 'ballots'
-    GROUP BY subject
-) AS copied ON copied.subject = state.proposal_key
-ORDER BY
-    final DESC,
-    end_at NULLS FIRST,
-    proposal_key`
-	daoEventsSQL = feed.EventRows + `WHERE basis = 'eventTime'
-    AND at >= fromUnixTimestamp64Milli({from:Int64}, 'UTC')
-    AND at < fromUnixTimestamp64Milli({to:Int64}, 'UTC')
-    AND dao_id = {dao:String}
-ORDER BY
-    at,
-    event_id`
-	// One row a voter first: a voter counts once.
-	daoBallotVersionsSQL = `SELECT
-    proposal_ref,
-    count() AS votes,
-    groupBitXor(casts) AS hash
-FROM
-(
-    SELECT
-        proposal_ref,
-        voter,
-        groupBitXor(sipHash64(voter, vote_id, version)) AS casts
-    FROM ballots FINAL
-    WHERE proposal_ref IN (SELECT proposal_ref FROM wanted_proposals)
-        AND NOT withdrawn
-    GROUP BY
-        proposal_ref,
-        voter
-)
-GROUP BY proposal_ref
-SETTINGS optimize_aggregation_in_order = 1`
-)
-
 // DAORows reads all rows of one DAO, for its export.
 type DAORows struct {
 	w     *warehouse.Warehouse
@@ -92,7 +37,7 @@ type DAOProposal struct {
 
 // Proposals returns the published proposals: first the final ones, the first that ended first.
 func (d DAORows) Proposals(ctx context.Context) ([]DAOProposal, error) {
-	return warehouse.Find[DAOProposal](ctx, d.w, "list the proposals of "+d.daoID, daoProposalsSQL, clickhouse.Named("dao", d.daoID))
+	return warehouse.Find[DAOProposal](ctx, d.w, "list the proposals of "+d.daoID, sqlText("dao_rows_proposals"), clickhouse.Named("dao", d.daoID))
 }
 
 // Topics returns the keys of the visible topics, the oldest first.
@@ -105,7 +50,7 @@ func (d DAORows) Topics(ctx context.Context) ([]governance.TopicKey, error) {
 // Events calls yield with the events from a time up to, and without, another one, the first first.
 // They lack the name of the DAO.
 func (d DAORows) Events(ctx context.Context, from, to time.Time, yield func(governance.EventRow) error) error {
-	rows, err := d.w.Conn.Query(ctx, daoEventsSQL, clickhouse.Named("dao", d.daoID),
+	rows, err := d.w.Conn.Query(ctx, feed.EventRows+sqlText("dao_rows_events"), clickhouse.Named("dao", d.daoID),
 		clickhouse.Named("from", from.UnixMilli()), clickhouse.Named("to", to.UnixMilli()))
 	return warehouse.EachRow(rows, err, "read the events of "+d.daoID, yield)
 }
@@ -129,7 +74,7 @@ type BallotsVersion struct {
 
 // BallotVersions returns the versions of the ballots of proposals; those without any are missing.
 func (d DAORows) BallotVersions(ctx context.Context, refs []record.RefHash) (map[record.RefHash]BallotsVersion, error) {
-	versions, err := warehouse.FindRefs[BallotsVersion](ctx, d.w, "compare the ballots of "+d.daoID, daoBallotVersionsSQL, refs)
+	versions, err := warehouse.FindRefs[BallotsVersion](ctx, d.w, "compare the ballots of "+d.daoID, sqlText("dao_rows_ballot_versions"), refs)
 	return warehouse.Keyed(versions, err, func(v BallotsVersion) (record.RefHash, BallotsVersion) { return v.Ref, v })
 }
 

@@ -12,7 +12,6 @@ import (
 	"pnyx/governance"
 	"pnyx/governance/query"
 	"pnyx/warehouse"
-	"pnyx/warehouse/counts"
 	"pnyx/warehouse/record"
 )
 
@@ -299,50 +298,4 @@ func current(ctx context.Context, w *warehouse.Warehouse, read listedRange) (_ [
 		seen[row.Ref] = seen[row.Ref] || !outdated
 		return outdated
 	}), err
-}
-
-type versionAt struct {
-	DAOID    string
-	Ref      record.RefHash `ch:"proposal_ref"`
-	Revision uint64
-}
-
-// FirstProposals returns the first limit proposals of each DAO in the order by update. A
-// DAO is missing from the result if one read does not find enough current proposals.
-func FirstProposals(
-	ctx context.Context, w *warehouse.Warehouse, daoIDs []string, limit int,
-) (map[string][]ListedProposal, error) {
-	versions, refs, err := firstVersions(ctx, w, daoIDs, limit+staleRowMargin)
-	if err != nil {
-		return nil, err
-	}
-	current, err := listed(ctx, w, refs)
-	if err != nil {
-		return nil, err
-	}
-	found := map[string][]ListedProposal{}
-	for daoID, candidates := range versions {
-		var rows []ListedProposal
-		for _, v := range candidates {
-			if p := current[v.Ref]; p.Revision == v.Revision && len(rows) < limit {
-				rows = append(rows, p)
-			}
-		}
-		if len(rows) == limit || len(candidates) < limit+staleRowMargin {
-			found[daoID] = rows
-		}
-	}
-	return found, nil
-}
-
-func firstVersions(
-	ctx context.Context, w *warehouse.Warehouse, daoIDs []string, limit int,
-) (versions map[string][]versionAt, refs []record.RefHash, err error) {
-	result, err := counts.QueryDAOs(ctx, w, sqlText("proposal_page_first"), daoIDs, limit)
-	rows, err := warehouse.SelectRows[versionAt](result, err, "read first proposals")
-	versions = map[string][]versionAt{}
-	for _, v := range rows {
-		versions[v.DAOID], refs = append(versions[v.DAOID], v), append(refs, v.Ref)
-	}
-	return versions, refs, err
 }

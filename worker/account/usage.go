@@ -3,7 +3,6 @@ package account
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -130,9 +129,7 @@ func (a *Accounts) publishUsage(ctx context.Context, now time.Time, tokenIDs []s
 	writer := a.views.NewWriter(uint64(now.UnixMicro()))
 	for tokenID, usage := range views {
 		head := cache.View{DataAsOf: governance.TimestampOf(now), Readiness: governance.Ready}
-		if err := writer.SetPayload(ctx, cache.UsageKey(tokenID), head, usage); err != nil {
-			return fmt.Errorf("publish usage: %w", err)
-		}
+		writer.SetPayload(ctx, cache.UsageKey(tokenID), head, usage)
 	}
 	return writer.Flush(ctx)
 }

@@ -189,14 +189,10 @@ func (b *Builder) setVersions(
 			writer.AddChange(governance.SignalChange, id, daoID, at)
 		}
 		if change.Events {
-			if err := writer.SetVersion(ctx, query.Events{DAOID: daoID}.Scope(), 0); err != nil {
-				return err
-			}
+			writer.SetVersion(ctx, query.Events{DAOID: daoID}.Scope(), 0)
 		}
 		if change.Signals {
-			if err := writer.SetVersion(ctx, query.Signals{DAOID: daoID}.Scope(), 0); err != nil {
-				return err
-			}
+			writer.SetVersion(ctx, query.Signals{DAOID: daoID}.Scope(), 0)
 		}
 	}
 	// What is cut off before is found again by the state in the stream.

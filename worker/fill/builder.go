@@ -9,7 +9,6 @@ import (
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
-	"pnyx/warehouse"
 	"pnyx/warehouse/pages"
 )
 
@@ -61,7 +60,7 @@ func kindsOfPages() map[query.Kind]kindOfPage {
 		query.KindVoterVotes:       {build(byName((*page).voterVotes, func(q *query.VoterVotes) *query.Voter { return &q.Voter })), maxSet, setsTogether, gatherTime},
 		query.KindProposals:        {build((*page).proposals), maxSet, setsTogether, gatherTime},
 		query.KindResolve:          {build((*page).resolve), 1, setsAlone, 0},
-		query.KindTopics:           {listed(pages.ListTopics), 1, setsAlone, 0},
+		query.KindTopics:           {build((*page).topics), 1, setsAlone, 0},
 		query.KindEvents:           {build((*page).events), 1, setsAlone, 0},
 		query.KindSignals:          {build((*page).signals), 1, setsAlone, 0},
 	}
@@ -82,24 +81,19 @@ func build[Query query.Page](read func(*page, context.Context, Query) (cache.Vie
 	}
 }
 
-// listed builds the pages of a list whose rows the warehouse returns as callers see them.
-// A scope without a version has had nothing published yet: the first publication of it
-// sets one, which makes the page stale.
-func listed[Query query.Page, Row any](
-	read func(context.Context, *warehouse.Warehouse, Query) ([]Row, error),
-) builder {
-	return build(func(p *page, ctx context.Context, q Query) (cache.View, error) {
-		version, _, err := p.version(ctx, q.Scope())
-		if err != nil {
-			return cache.View{}, err
-		}
-		rows, err := read(ctx, p.Warehouse, q)
-		if err != nil {
-			return cache.View{}, err
-		}
-		p.head.Revision = version.Revision
-		return cache.NewView(p.head, rows)
-	})
+// topics builds a page of topics. A scope without a version has had nothing published yet: the
+// first publication of it sets one, which makes the page stale.
+func (p *page) topics(ctx context.Context, q query.Topics) (cache.View, error) {
+	version, _, err := p.version(ctx, q.Scope())
+	if err != nil {
+		return cache.View{}, err
+	}
+	rows, err := pages.ListTopics(ctx, p.Warehouse, q)
+	if err != nil {
+		return cache.View{}, err
+	}
+	p.head.Revision = version.Revision
+	return cache.NewView(p.head, rows)
 }
 
 // errUnknownKind is a request that only another version of this program can answer.

@@ -1,5 +1,5 @@
-// Package fill makes the pages that API nodes request and publication does not write in advance. It
-// writes what every caller sees: it knows no caller, and no limit on rows but the size of a page.
+// Package fill makes the pages that API nodes request. It writes what every caller sees: it knows
+// no caller, and no limit on rows but the size of a page.
 package fill
 
 import (

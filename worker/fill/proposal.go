@@ -18,7 +18,7 @@ const publicationPause = 20 * time.Millisecond
 func (p *page) proposals(ctx context.Context, q query.Proposals) (cache.View, error) {
 	return p.fromList(ctx, q.Scope(), func() (any, error) {
 		rows, err := pages.ListProposals(ctx, p.Warehouse, q)
-		return ProposalRows(rows, q.Order), err
+		return proposalRows(rows, q.Order), err
 	})
 }
 
@@ -71,8 +71,8 @@ func (p *page) revision(ctx context.Context, scope query.Scope) (uint64, error) 
 	return version.Revision, err
 }
 
-// ProposalRows returns proposals as callers see them, with their places in an order.
-func ProposalRows(proposals []pages.ListedProposal, order query.ProposalOrder) []cache.ProposalRow {
+// proposalRows returns proposals as callers see them, with their places in an order.
+func proposalRows(proposals []pages.ListedProposal, order query.ProposalOrder) []cache.ProposalRow {
 	rows := make([]cache.ProposalRow, len(proposals))
 	for i, p := range proposals {
 		rows[i] = cache.ProposalRow{

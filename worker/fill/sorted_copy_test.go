@@ -50,10 +50,11 @@ func newWalked(t *testing.T) *walked {
 		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)), Metrics: prometheus.NewRegistry(),
 	})
 	writer := store.NewWriter(1)
-	env.MustDo(t, errors.Join(writer.SetPayload(t.Context(), cache.ProposalDetailKey(walkedKey), cache.View{}, governance.ProposalDetail{
+	writer.SetPayload(t.Context(), cache.ProposalDetailKey(walkedKey), cache.View{}, governance.ProposalDetail{
 		ProposalKey: walkedKey, Choices: []governance.Choice{{Key: "1", Label: "For"}, {Key: "2", Label: "Against"}},
 		Identity: governance.Identity{Provider: walkedRef.Provider, ExternalID: walkedRef.ExternalID},
-	}), writer.Flush(t.Context())))
+	})
+	env.MustDo(t, writer.Flush(t.Context()))
 	var cast []record.Record
 	for i := range walkedBallots {
 		cast = append(cast, w.ballot(i, int64(i/9)))
@@ -83,11 +84,9 @@ func (w *walked) publish(generation uint64, ballots ...record.Record) {
 	_, err := records.Append(w.Context(), w.warehouse, run, ballots)
 	sorted := pages.SortedCopy{Kind: pages.BallotCopy, Subject: string(walkedKey), Ref: walkedRef.Hash()}
 	writer := w.store.NewWriter(generation)
-	err = errors.Join(err, pages.BuildSortedCopy(w.Context(), w.warehouse, sorted, generation),
-		writer.SetVersion(w.Context(), query.Ballots{Proposal: walkedKey}.Scope(), generation), writer.Flush(w.Context()))
-	if err != nil {
-		w.Fatal(err)
-	}
+	env.MustDo(w, errors.Join(err, pages.BuildSortedCopy(w.Context(), w.warehouse, sorted, generation)))
+	writer.SetVersion(w.Context(), query.Ballots{Proposal: walkedKey}.Scope(), generation)
+	env.MustDo(w, writer.Flush(w.Context()))
 }
 
 // walk reads all ballots by their cursors, as a caller does who is shown so many of each

@@ -50,7 +50,8 @@ func (d *daoPublication) publish(ctx context.Context, daos map[string]bool) erro
 			}
 		}
 	}
-	return d.writeGlobalStatus(ctx)
+	d.writeGlobalStatus(ctx)
+	return nil
 }
 
 // totals sums up the DAOs to publish, and updates voteCoverage with them. All others are
@@ -100,7 +101,7 @@ func (d *daoPublication) participationOf(
 	return found, nil
 }
 
-func (d *daoPublication) writeGlobalStatus(ctx context.Context) error {
+func (d *daoPublication) writeGlobalStatus(ctx context.Context) {
 	global := newGlobalStatus()
 	for id, dao := range d.catalog.DAOs {
 		e := evaluateDAO(dao, d.catalog, counts.DAOTotals{})
@@ -109,7 +110,7 @@ func (d *daoPublication) writeGlobalStatus(ctx context.Context) error {
 		}
 		global.add(e.dataStatus())
 	}
-	return d.writer.SetPayload(ctx, cache.DataStatusKey(""), d.head(), global.dataStatus())
+	d.writer.SetPayload(ctx, cache.DataStatusKey(""), d.head(), global.dataStatus())
 }
 
 // publishDAO writes one DAO. If its proposals do not sum to its ballots, the detail keeps
@@ -120,7 +121,8 @@ func (d *daoPublication) publishDAO(
 	dao, exists := d.catalog.DAOs[id]
 	if !exists {
 		d.noteDAO(id)
-		return d.removeDAO(ctx, id)
+		d.removeDAO(ctx, id)
+		return nil
 	}
 	e := evaluateDAO(dao, d.catalog, totals)
 	e.participation = participation
@@ -142,7 +144,8 @@ func (d *daoPublication) publishDAO(
 	d.wantParticipation(id, participation, !d.everything)
 	d.written[id] = true
 	d.noteDAO(id)
-	return d.writeDAO(ctx, e)
+	d.writeDAO(ctx, e)
+	return nil
 }
 
 func (d *daoPublication) noteDAO(id string) {
@@ -177,68 +180,47 @@ func (d *daoPublication) keepPrevious(ctx context.Context, id string) (kept bool
 		due = governance.TimestampOf(d.committedAt)
 	}
 	view.FreshUntil = &due
-	return true, d.writer.SetView(ctx, key, view)
+	d.writer.SetView(ctx, key, view)
+	return true, nil
 }
 
 // writeDAO writes the views of a DAO, its row of the DAO index, and the version of its
 // ranking of voters.
-func (d *daoPublication) writeDAO(ctx context.Context, e daoEvaluation) error {
-	if err := d.writeDetail(ctx, e); err != nil {
-		return err
+func (d *daoPublication) writeDAO(ctx context.Context, e daoEvaluation) {
+	if key := cache.DAODetailKey(e.dao.ID); e.withheld { // the one view that contains sums over the DAO's ballots
+		d.writer.SetWithheld(ctx, key, d.head())
+	} else {
+		d.writer.SetPayload(ctx, key, d.head(), e.detail())
 	}
-	if err := d.writer.SetPayload(ctx, cache.DataStatusKey(e.dao.ID), d.head(), e.dataStatus()); err != nil {
-		return err
-	}
+	d.writer.SetPayload(ctx, cache.DataStatusKey(e.dao.ID), d.head(), e.dataStatus())
 	for _, timeline := range e.timelines() {
 		head := d.head()
 		if timeline.Metric == governance.VotesCast {
 			head.VoteCoverage = e.votes
 		}
-		if err := d.writer.SetPayload(ctx, cache.TimelineKey(e.dao.ID, timeline.Metric), head, timeline); err != nil {
-			return err
-		}
+		d.writer.SetPayload(ctx, cache.TimelineKey(e.dao.ID, timeline.Metric), head, timeline)
 	}
-	if err := d.setVoterVersion(ctx, e); err != nil {
-		return err
-	}
-	return d.writer.SetDAO(ctx, d.head(), e.listItem())
-}
-
-// writeDetail writes the one view that contains sums over the DAO's ballots.
-func (d *daoPublication) writeDetail(ctx context.Context, e daoEvaluation) error {
-	key := cache.DAODetailKey(e.dao.ID)
-	if !e.withheld {
-		return d.writer.SetPayload(ctx, key, d.head(), e.detail())
-	}
-	view, err := cache.Withheld(d.head())
-	if err != nil {
-		return err
-	}
-	return d.writer.SetView(ctx, key, view)
+	d.setVoterVersion(ctx, e)
+	d.writer.SetDAO(ctx, d.head(), e.listItem())
 }
 
 // setVoterVersion changes the version of the DAO's ranking of voters. In a large DAO, the version
 // changes when the sorted copy is built.
-func (d *daoPublication) setVoterVersion(ctx context.Context, e daoEvaluation) error {
+func (d *daoPublication) setVoterVersion(ctx context.Context, e daoEvaluation) {
 	if e.totals.Votes >= pages.SortedCopyThreshold {
-		return d.writer.InitVersion(ctx, query.Voters{DAOID: e.dao.ID}.Scope())
+		d.writer.InitVersion(ctx, query.Voters{DAOID: e.dao.ID}.Scope())
+		return
 	}
-	return d.writer.SetVersion(ctx, query.Voters{DAOID: e.dao.ID}.Scope(), 0)
+	d.writer.SetVersion(ctx, query.Voters{DAOID: e.dao.ID}.Scope(), 0)
 }
 
 // removeDAO removes a DAO whose sources are all claimed by another.
-func (d *daoPublication) removeDAO(ctx context.Context, id string) error {
-	keys := []cache.Key{cache.DAODetailKey(id), cache.DataStatusKey(id)}
+func (d *daoPublication) removeDAO(ctx context.Context, id string) {
+	d.writer.RemoveView(ctx, cache.DAODetailKey(id))
+	d.writer.RemoveView(ctx, cache.DataStatusKey(id))
 	for _, metric := range governance.TimelineMetrics() {
-		keys = append(keys, cache.TimelineKey(id, metric))
+		d.writer.RemoveView(ctx, cache.TimelineKey(id, metric))
 	}
-	for _, key := range keys {
-		if err := d.writer.RemoveView(ctx, key); err != nil {
-			return err
-		}
-	}
-	if err := d.writer.RemoveVersion(ctx, query.Voters{DAOID: id}.Scope()); err != nil {
-		return err
-	}
-	return d.writer.RemoveDAO(ctx, d.head(), id)
+	d.writer.RemoveVersion(ctx, query.Voters{DAOID: id}.Scope())
+	d.writer.RemoveDAO(ctx, d.head(), id)
 }

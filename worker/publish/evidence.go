@@ -40,9 +40,7 @@ func (p *proposalPublication) writeEvidence(
 		}
 		head := p.head()
 		head.FreshUntil = e.nextChangeAt
-		if err := p.writer.SetPayload(ctx, cache.EvidenceKey(e.key), head, evidence); err != nil {
-			return err
-		}
+		p.writer.SetPayload(ctx, cache.EvidenceKey(e.key), head, evidence)
 	}
 	return nil
 }

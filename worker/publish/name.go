@@ -17,22 +17,15 @@ func (r *run) publishNames(ctx context.Context, batches []records.CommittedBatch
 	}
 	daos := map[string]bool{}
 	for _, s := range subjects {
-		if err := r.writer.RaiseVersion(ctx, query.Ballots{Proposal: s.Key}.Scope()); err != nil {
-			return err
-		}
+		r.writer.RaiseVersion(ctx, query.Ballots{Proposal: s.Key}.Scope())
 		daos[s.DAOID] = true
 	}
 	for id := range daos {
-		for _, scope := range []query.Scope{query.Voters{DAOID: id}.Scope(), query.Signals{DAOID: id}.Scope()} {
-			if err := r.writer.RaiseVersion(ctx, scope); err != nil {
-				return err
-			}
-		}
+		r.writer.RaiseVersion(ctx, query.Voters{DAOID: id}.Scope())
+		r.writer.RaiseVersion(ctx, query.Signals{DAOID: id}.Scope())
 	}
 	if len(daos) > 0 {
-		if err := r.writer.RaiseVersion(ctx, query.Signals{}.Scope()); err != nil {
-			return err
-		}
+		r.writer.RaiseVersion(ctx, query.Signals{}.Scope())
 	}
 	return r.writer.Flush(ctx)
 }

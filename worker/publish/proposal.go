@@ -193,13 +193,9 @@ func (p *proposalPublication) writeProposal(
 		}
 	}
 	if wasPublished && former != e.identity {
-		if err := p.retract(ctx, e.proposal.Ref, former); err != nil {
-			return err
-		}
+		p.retract(ctx, e.proposal.Ref, former)
 	}
-	if err := p.writeViews(ctx, e); err != nil {
-		return err
-	}
+	p.writeViews(ctx, e)
 	if err := p.list.add(ctx, e.identity.DAOID, e.listed(p.revision), c.listed); err != nil {
 		return err
 	}
@@ -219,13 +215,9 @@ func (p *proposalPublication) writeProposal(
 // failover of Redis may have brought them back.
 func (p *proposalPublication) withdraw(ctx context.Context, c *chunk, e *evaluation, written *writtenChunk) error {
 	if former, wasPublished := c.published[e.proposal.Ref]; wasPublished && former.Identity != e.identity {
-		if err := p.retract(ctx, e.proposal.Ref, former.Identity); err != nil {
-			return err
-		}
+		p.retract(ctx, e.proposal.Ref, former.Identity)
 	}
-	if err := p.retract(ctx, e.proposal.Ref, e.identity); err != nil {
-		return err
-	}
+	p.retract(ctx, e.proposal.Ref, e.identity)
 	written.counted = append(written.counted, e)
 	if _, isListed := c.listed[e.proposal.Ref]; !isListed {
 		return nil
@@ -249,38 +241,32 @@ func (p *proposalPublication) keepPrevious(
 
 // writeViews writes the detail and the vote summary of a proposal, and changes the
 // version of its pages of ballots.
-func (p *proposalPublication) writeViews(ctx context.Context, e *evaluation) error {
+func (p *proposalPublication) writeViews(ctx context.Context, e *evaluation) {
 	head := p.head()
 	head.FreshUntil = e.nextChangeAt
-	if err := p.writer.SetPayload(ctx, cache.ProposalDetailKey(e.key), head, e.detail()); err != nil {
-		return err
-	}
+	p.writer.SetPayload(ctx, cache.ProposalDetailKey(e.key), head, e.detail())
 	if !e.result.ready() {
 		head.Readiness = governance.ReadinessUnavailable
 	}
-	if err := p.writer.SetPayload(ctx, cache.VoteSummaryKey(e.key), head, e.summary()); err != nil {
-		return err
-	}
+	p.writer.SetPayload(ctx, cache.VoteSummaryKey(e.key), head, e.summary())
 	if e.ballots.Votes >= pages.SortedCopyThreshold {
 		// Pages stay at their version until the copy that they are read from is built again.
-		return p.writer.InitVersion(ctx, query.Ballots{Proposal: e.key}.Scope())
+		p.writer.InitVersion(ctx, query.Ballots{Proposal: e.key}.Scope())
+		return
 	}
-	return p.writer.SetVersion(ctx, query.Ballots{Proposal: e.key}.Scope(), 0)
+	p.writer.SetVersion(ctx, query.Ballots{Proposal: e.key}.Scope(), 0)
 }
 
 // retract removes the views of a proposal that was withdrawn, or that moved to another DAO
 // and with it to another key. The sums of the DAO change.
-func (p *proposalPublication) retract(ctx context.Context, ref record.RefHash, former governance.Identity) error {
+func (p *proposalPublication) retract(ctx context.Context, ref record.RefHash, former governance.Identity) {
 	p.daos[former.DAOID] = true
 	key := former.ProposalKey()
 	p.noteProposal(ref, key, former.DAOID)
-	views := []cache.Key{cache.ProposalDetailKey(key), cache.VoteSummaryKey(key), cache.EvidenceKey(key)}
-	for _, view := range views {
-		if err := p.writer.RemoveView(ctx, view); err != nil {
-			return err
-		}
+	for _, view := range []cache.Key{cache.ProposalDetailKey(key), cache.VoteSummaryKey(key), cache.EvidenceKey(key)} {
+		p.writer.RemoveView(ctx, view)
 	}
-	return p.writer.RemoveVersion(ctx, query.Ballots{Proposal: key}.Scope())
+	p.writer.RemoveVersion(ctx, query.Ballots{Proposal: key}.Scope())
 }
 
 // writeStates writes what the sums of DAOs and the links of topics are made from.

@@ -3,15 +3,12 @@ package publish
 import (
 	"context"
 	"errors"
-	"maps"
-	"slices"
 
 	"pnyx/cache"
 	"pnyx/governance"
 	"pnyx/governance/query"
 	"pnyx/warehouse/pages"
 	"pnyx/warehouse/record"
-	"pnyx/worker/fill"
 )
 
 // listBatchSize is how many rows of the proposal list are kept in memory, to be written
@@ -87,9 +84,7 @@ func (l *proposalList) add(
 func (l *proposalList) write(ctx context.Context) error {
 	if !l.writing {
 		l.writing = true
-		if err := l.writer.SetVersion(ctx, cache.ProposalRows(), 0); err != nil {
-			return err
-		}
+		l.writer.SetVersion(ctx, cache.ProposalRows(), 0)
 		if err := l.writer.Flush(ctx); err != nil {
 			return err
 		}
@@ -99,8 +94,8 @@ func (l *proposalList) write(ctx context.Context) error {
 	return err
 }
 
-// publish writes the remaining rows and the first pages, and changes the versions of the pages, the
-// list of all DAOs last: if the publication dies before, the next one announces the rows.
+// publish writes the remaining rows, and changes the versions of the pages, the list of all DAOs
+// last: if the publication dies before, the next one announces the rows.
 func (l *proposalList) publish(ctx context.Context) error {
 	if l.completed != 0 && len(l.changed) == 0 {
 		return nil
@@ -108,76 +103,17 @@ func (l *proposalList) publish(ctx context.Context) error {
 	if err := l.write(ctx); err != nil {
 		return err
 	}
-	if err := l.writeCommonPages(ctx); err != nil {
-		return err
-	}
-	for daoIDs := range slices.Chunk(slices.Sorted(maps.Keys(l.changed)), daoBatchSize) {
-		if err := l.writeFirstPages(ctx, daoIDs); err != nil {
-			return err
-		}
+	for id := range l.changed {
+		l.writer.SetVersion(ctx, query.Proposals{DAOID: id}.Scope(), 0)
 	}
 	if err := l.writer.Flush(ctx); err != nil {
 		return err
 	}
-	if err := l.writer.SetVersion(ctx, query.Proposals{}.Scope(), 0); err != nil {
-		return err
-	}
+	l.writer.SetVersion(ctx, query.Proposals{}.Scope(), 0)
 	// A client that begins to follow changes after a proposal was noted with its result, and reads
 	// the list before it is written, does not know the proposal yet.
 	for key, daoID := range l.moved {
 		l.noteChange(governance.ProposalChange, string(key), daoID)
 	}
 	return l.writer.Flush(ctx)
-}
-
-// writeCommonPages writes the most requested pages over all DAOs: what is new, what is
-// active, and what ends next.
-func (l *proposalList) writeCommonPages(ctx context.Context) error {
-	active := []governance.Lifecycle{governance.Active}
-	for _, q := range []query.Proposals{
-		{Order: query.ProposalsByUpdate},
-		{Order: query.ProposalsByUpdate, Lifecycles: active},
-		{Order: query.ProposalsEndingSoon},
-		{Order: query.ProposalsEndingSoon, Lifecycles: active},
-	} {
-		q.Limit = query.ShortPage
-		reading := q
-		reading.ReadAhead()
-		rows, err := pages.ListProposals(ctx, l.Warehouse, reading)
-		if err != nil {
-			return err
-		}
-		if err := l.writePage(ctx, q, rows); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (l *proposalList) writeFirstPages(ctx context.Context, daoIDs []string) error {
-	first, err := pages.FirstProposals(ctx, l.Warehouse, daoIDs, query.ShortPage+1)
-	if err != nil {
-		return err
-	}
-	for _, id := range daoIDs {
-		q := query.Proposals{DAOID: id, Order: query.ProposalsByUpdate}
-		q.Limit = query.ShortPage
-		if rows, complete := first[id]; complete {
-			if err := l.writePage(ctx, q, rows); err != nil {
-				return err
-			}
-		}
-		if err := l.writer.SetVersion(ctx, query.Proposals{DAOID: id}.Scope(), 0); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (l *proposalList) writePage(ctx context.Context, q query.Proposals, rows []pages.ListedProposal) error {
-	view, err := cache.NewView(l.head(), fill.ProposalRows(rows, q.Order))
-	if err != nil {
-		return err
-	}
-	return l.writer.SetPage(ctx, cache.NewPageRequest(q), view)
 }

@@ -141,9 +141,7 @@ func (p *Publisher) setCopyVersion(ctx context.Context, sorted pages.SortedCopy)
 		scope.Kind = query.KindVoters
 	}
 	writer := p.Store.NewWriter(sorted.Revision)
-	if err := writer.SetVersion(ctx, scope, sorted.Generation); err != nil {
-		return nil, err
-	}
+	writer.SetVersion(ctx, scope, sorted.Generation)
 	if err := writer.Flush(ctx); err != nil {
 		return nil, fmt.Errorf("set the version of the sorted copy of %s: %w", sorted.Subject, err)
 	}

@@ -47,7 +47,8 @@ func (t *topicPublication) publish(ctx context.Context, scope topicScope) error 
 	if err := readAhead(ctx, chunks, t.evaluate, t.write); err != nil {
 		return err
 	}
-	return t.setVersions(ctx)
+	t.setVersions(ctx)
+	return nil
 }
 
 func (t *topicPublication) changed(
@@ -127,9 +128,7 @@ func (t *topicPublication) retract(ctx context.Context, refs []records.TopicRef)
 		}
 		t.daos[former.DAOID] = true
 		t.noteTopic(ref, former)
-		if err := t.writer.RemoveView(ctx, cache.TopicDetailKey(former.TopicKey())); err != nil {
-			return err
-		}
+		t.writer.RemoveView(ctx, cache.TopicDetailKey(former.TopicKey()))
 	}
 	return nil
 }
@@ -139,9 +138,7 @@ func (t *topicPublication) write(ctx context.Context, evaluations []topicEvaluat
 	for i := range evaluations {
 		e := &evaluations[i]
 		t.daos[e.identity.DAOID] = true
-		if err := t.writeTopic(ctx, e); err != nil {
-			return err
-		}
+		t.writeTopic(ctx, e)
 		states[i] = e.state(t.revision)
 	}
 	if err := t.writer.Flush(ctx); err != nil {
@@ -182,7 +179,7 @@ func (t *topicPublication) noteTopic(ref records.TopicRef, identity governance.I
 	}
 }
 
-func (t *topicPublication) writeTopic(ctx context.Context, e *topicEvaluation) error {
+func (t *topicPublication) writeTopic(ctx context.Context, e *topicEvaluation) {
 	ref := e.topic.Ref()
 	if former := t.former[ref]; t.former != nil && (former.Version != e.topic.Version || former.Category != e.topic.Category) {
 		t.differing[ref] = true
@@ -190,21 +187,19 @@ func (t *topicPublication) writeTopic(ctx context.Context, e *topicEvaluation) e
 	t.noteTopic(ref, e.identity)
 	key := cache.TopicDetailKey(e.identity.TopicKey())
 	if !e.topic.Visible {
-		return t.writer.RemoveView(ctx, key)
+		t.writer.RemoveView(ctx, key)
+		return
 	}
-	return t.writer.SetPayload(ctx, key, t.head(), e.detail())
+	t.writer.SetPayload(ctx, key, t.head(), e.detail())
 }
 
 // setVersions changes the versions of the DAOs' topic lists, and of the list of all DAOs.
-func (t *topicPublication) setVersions(ctx context.Context) error {
+func (t *topicPublication) setVersions(ctx context.Context) {
 	if len(t.daos) == 0 && !t.everything {
-		return nil
+		return
 	}
 	t.daos[""] = true
 	for id := range t.daos {
-		if err := t.writer.SetVersion(ctx, query.Topics{DAOID: id}.Scope(), 0); err != nil {
-			return err
-		}
+		t.writer.SetVersion(ctx, query.Topics{DAOID: id}.Scope(), 0)
 	}
-	return nil
 }

@@ -48,8 +48,8 @@ func newLab(t *testing.T) *lab {
 	store := env.Store(t, env.EmbeddedRedis(t))
 	l := &lab{t: t, warehouse: env.Warehouse(t)}
 	writer := store.NewWriter(1)
-	env.MustDo(t, errors.Join(
-		writer.SetDAO(t.Context(), cache.View{Revision: 1}, governance.DAOListItem{DAOID: "dao", Name: "The <DAO>"}), writer.Flush(t.Context()),
+	writer.SetDAO(t.Context(), cache.View{Revision: 1}, governance.DAOListItem{DAOID: "dao", Name: "The <DAO>"})
+	env.MustDo(t, errors.Join(writer.Flush(t.Context()),
 		accounts.NewAccounts(l.warehouse).PutToken(t.Context(), accounts.Token{
 			ID: "token", Name: "A", Plan: "developer", Scopes: []string{string(access.V2Standard)}, CreatedAt: time.Now(),
 		})))
