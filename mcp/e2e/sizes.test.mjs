@@ -1,20 +1,18 @@
 // What a model reads is bounded, in tokens of o200k_base: the list of tools, the instructions,
-// and the results of all tools: over everything that the node has if PNYX_TEST_LONG is set,
-// otherwise over the first rows of each list.
+// and the results of all tools over everything that the node has.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
 import { call, connect, get } from "./connect.mjs";
 
 const way = "client 2.x, of 2026-07-28 alone";
-const isLong = Boolean(process.env.PNYX_TEST_LONG);
 
 /** Yields the rows of a list of the HTTP API. */
 async function* rows(path) {
   for (let cursor = ""; ; ) {
-    const { data, meta } = await get(`${path}?limit=${isLong ? 100 : 3}${cursor && `&cursor=${cursor}`}`);
+    const { data, meta } = await get(`${path}?limit=100${cursor && `&cursor=${cursor}`}`);
     yield* data;
-    if (!(cursor = isLong && meta.page.nextCursor)) return;
+    if (!(cursor = meta.page.nextCursor)) return;
   }
 }
 

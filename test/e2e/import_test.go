@@ -123,7 +123,7 @@ func TestLongImportWithoutAnInstanceIsPublished(t *testing.T) {
 
 func TestLongImportReportsAFullDiskAndContinuesLater(t *testing.T) {
 	env.RequireEngine(t)
-	data := env.DataSet(t, 60_000)
+	data := env.GeneratedDataSet(t, "--ballots", "40000")
 	dir := t.TempDir()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=24m"); err != nil {
 		t.Skipf("needs a file system of its own size: %v", err)
@@ -166,9 +166,9 @@ func contents(tb testing.TB, conn driver.Conn) string {
 // undisturbed returns the contents of the warehouse after an import without faults.
 func undisturbed(t *testing.T, data string) string {
 	t.Helper()
-	i := startShared(t, nil, "serve").ready()
-	i.Import(data)
-	return contents(t, i.Warehouse())
+	url := env.DatabaseURL(t)
+	env.MustRun(t, []string{"PNYX_DATA=" + t.TempDir(), "CLICKHOUSE_URL=" + url}, "import", "--no-publish", data)
+	return contents(t, env.ConnectWarehouse(t, url))
 }
 
 // fill fills a small file system except for one megabyte.
