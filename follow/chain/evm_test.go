@@ -24,22 +24,33 @@ import (
 func (f *follower) wantViews(t *testing.T, view evmView) {
 	t.Helper()
 	states := []string{"pending", "active", "canceled", "defeated", "succeeded", "queued", "expired", "executed"}
+	refOf := func(g evmGovernor, p evmProposal) record.RefHash {
+		return record.ProposalRef{Provider: governance.Governor, ExternalID: chain.SourceID(fakeChain, g.Address) + "/" + p.ID}.Hash()
+	}
+	var refs []record.RefHash
+	for _, g := range view.Governors {
+		for _, p := range g.Proposals {
+			refs = append(refs, refOf(g, p))
+		}
+	}
+	found := map[record.RefHash]records.Proposal{}
+	for _, p := range env.Must(records.Proposals(t.Context(), f.warehouse, refs))(t) {
+		found[p.Ref] = p
+	}
+	totals := env.Must(counts.VoteTotalsOf(t.Context(), f.warehouse, refs))(t)
 	for _, g := range view.Governors {
 		for number, want := range g.Proposals {
-			source := chain.SourceID(fakeChain, g.Address)
-			ref := record.ProposalRef{Provider: governance.Governor, ExternalID: source + "/" + want.ID}.Hash()
-			found := env.Must(records.Proposals(t.Context(), f.warehouse, []record.RefHash{ref}))(t)
-			if len(found) == 0 {
+			ref := refOf(g, want)
+			p, held := found[ref]
+			if !held {
 				t.Errorf("%s %d: got no proposal", g.Name, number)
 				continue
 			}
-			p := found[0]
 			env.Want(t, states[want.State], p.State, g.Name, number, "state")
 			if want.EndAt > 0 && (p.EndAt == nil || p.EndAt.Time().Unix() != want.EndAt) {
 				t.Errorf("%s %d: got end %v, want %v", g.Name, number, p.EndAt, time.Unix(want.EndAt, 0).UTC())
 			}
 			env.Want(t, want.Quorum, p.QuorumRaw, g.Name, number, "quorum")
-			totals := env.Must(counts.VoteTotalsOf(t.Context(), f.warehouse, []record.RefHash{ref}))(t)
 			var got, wanted [3]string
 			for i, side := range []string{governance.GovernorAgainst, governance.GovernorFor, governance.GovernorAbstain} {
 				wanted[i] = units(want.Votes[i], g.Decimals).String()
@@ -56,6 +67,7 @@ func (f *follower) wantViews(t *testing.T, view evmView) {
 // wantTokens fails the test unless the delegations and the power that are held are what each token says.
 func (f *follower) wantTokens(t *testing.T, view evmView, supply bool) {
 	t.Helper()
+	read := map[string][]governance.DelegatedPower{}
 	for _, token := range view.Tokens {
 		scope := chain.SourceID(fakeChain, token.Address)
 		delegators := map[string]int{}
@@ -74,7 +86,11 @@ func (f *follower) wantTokens(t *testing.T, view evmView, supply bool) {
 			if supply {
 				want += fmt.Sprintf(" which is %s", governance.QuorumProgress(decimal.RequireFromString(power), units(token.Supply, token.Decimals)))
 			}
-			held := env.Must(pages.DelegatedPowerOf(t.Context(), f.warehouse, voter))(t)
+			held, found := read[voter]
+			if !found {
+				held = env.Must(pages.DelegatedPowerOf(t.Context(), f.warehouse, voter))(t)
+				read[voter] = held
+			}
 			got := "0 of 0"
 			if supply {
 				got += " which is 0"
