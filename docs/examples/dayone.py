@@ -48,13 +48,14 @@ def apply(db: sqlite3.Connection, row: DAOExportRow) -> None:
         db.execute("INSERT OR REPLACE INTO rows VALUES (?, ?, ?, ?)", values)
 
 
-def export(pnyx: Pnyx, dao: str, folder: Path) -> None:
-    """Writes all of a DAO as Parquet, a file a part, into a folder named by the revision."""
+def export(pnyx: Pnyx, dao: str, folder: Path) -> str:
+    """Writes all of a DAO as Parquet, a file a part, into a folder named by the revision, and returns it."""
     manifest = pnyx.dao_export(dao).data
     folder /= manifest["revision"]
     folder.mkdir(parents=True, exist_ok=True)
     for number, part in enumerate(manifest["parts"], 1):
         (folder / f"{number}.parquet").write_bytes(pnyx.dao_export_part(dao, part["digest"], format="parquet"))
+    return manifest["revision"]
 
 
 def main(url: str, dao: str, file: str, seconds: str = "1800", parquet: str = "") -> None:
@@ -67,8 +68,7 @@ def main(url: str, dao: str, file: str, seconds: str = "1800", parquet: str = ""
             revision = refresh(pnyx, db, dao)
             print(revision, flush=True)
             if parquet and revision != exported:
-                export(pnyx, dao, Path(parquet))
-                exported = revision
+                exported = export(pnyx, dao, Path(parquet))  # of an older one, it is asked for again
         except (PnyxError, OSError, HTTPException, sqlite3.OperationalError) as error:
             print(error, file=sys.stderr)  # the next round goes on from there
         time.sleep(float(seconds))

@@ -45,14 +45,15 @@ async function refresh(): Promise<string> {
   return revision;
 }
 
-/** Writes all of the DAO as Parquet, a file a part, into a folder named by the revision. */
-async function exportParquet(): Promise<void> {
+/** Writes all of the DAO as Parquet, a file a part, into a folder named by the revision, and returns it. */
+async function exportParquet(): Promise<string> {
   const { revision, parts } = (await pnyx.daoExport(dao)).data;
   mkdirSync(join(parquet, revision), { recursive: true });
   for (const [number, { digest }] of parts.entries()) {
     const part = await pnyx.daoExportPart(dao, digest, { format: "parquet" });
     writeFileSync(join(parquet, revision, `${number + 1}.parquet`), new Uint8Array(await part.arrayBuffer()));
   }
+  return revision;
 }
 
 for (let exported = ""; ; ) {
@@ -60,8 +61,7 @@ for (let exported = ""; ; ) {
     const revision = await refresh();
     console.log(revision);
     if (parquet !== "" && revision !== exported) {
-      await exportParquet();
-      exported = revision;
+      exported = await exportParquet(); // of an older one, it is asked for again
     }
   } catch (error) {
     console.error(String(error)); // the next round goes on from there

@@ -40,9 +40,7 @@ func main() {
 	for ; ; time.Sleep(pause) { //nolint:forbidigo // it has nothing else to do
 		revision, err := refresh(ctx, client, args[1], db)
 		if err == nil && len(os.Args) > 5 && revision != exported {
-			if err = export(ctx, client, args[1], os.Args[5]); err == nil {
-				exported = revision
-			}
+			exported, err = export(ctx, client, args[1], os.Args[5]) // of an older one, it is asked for again
 		}
 		log.Print(revision)
 		if err != nil {
@@ -107,30 +105,30 @@ func apply(ctx context.Context, db *sql.DB, part *pnyx.MirrorPart) error {
 	return tx.Commit()
 }
 
-// export writes all of a DAO as Parquet, a file a part, into a folder named by the revision. No name
-// that a server sends leads out of the folder.
-func export(ctx context.Context, client *pnyx.Client, dao, parquet string) error {
+// export writes all of a DAO as Parquet, a file a part, into a folder named by the revision, and
+// returns it. No name that a server sends leads out of the folder.
+func export(ctx context.Context, client *pnyx.Client, dao, parquet string) (revision string, err error) {
 	manifest, err := client.DAOExport(ctx, dao, nil)
 	if err != nil {
-		return err
+		return "", err
 	}
 	err = os.MkdirAll(parquet, 0o750) //nolint:gosec // as the caller says
 	folder, failed := os.OpenRoot(parquet)
 	if err = errors.Join(err, failed); err != nil {
-		return err
+		return "", err
 	}
 	defer folder.Close()
 	if err := folder.MkdirAll(manifest.Data.Revision, 0o750); err != nil {
-		return err
+		return "", err
 	}
 	for i, part := range manifest.Data.Parts {
 		columns, err := client.DAOExportPart(ctx, dao, part.Digest, &pnyx.DAOExportPartParams{Format: pnyx.ExportFormatParquet})
 		if err != nil {
-			return err
+			return "", err
 		}
 		if err := folder.WriteFile(path.Join(manifest.Data.Revision, strconv.Itoa(i+1)+".parquet"), columns, 0o600); err != nil {
-			return err
+			return "", err
 		}
 	}
-	return nil
+	return manifest.Data.Revision, nil
 }
