@@ -209,6 +209,7 @@ func checkDuckDB(t *testing.T, e *exporter, daoID string, held map[string]string
 	if _, err := os.Stat("npm/node_modules/.package-lock.json"); err != nil {
 		t.Skip("no node_modules: make npm")
 	}
+	dir := t.TempDir()
 	var files []string
 	env.Until(t, func() error { // a part is gone once a sorted copy of its ballots has been made
 		files = nil
@@ -217,7 +218,7 @@ func checkDuckDB(t *testing.T, e *exporter, daoID string, held map[string]string
 			if err != nil || answer.StatusCode != http.StatusOK {
 				return fmt.Errorf("part %d: got %v, %w", i, answer, err)
 			}
-			files = append(files, filepath.Join(t.TempDir(), "part.parquet"))
+			files = append(files, filepath.Join(dir, fmt.Sprint(i, ".parquet")))
 			if err := os.WriteFile(files[i], columns, 0o600); err != nil {
 				return err
 			}
@@ -227,8 +228,8 @@ func checkDuckDB(t *testing.T, e *exporter, daoID string, held map[string]string
 	env.WantError(t, nil, compareDuckDB(t.Context(), files, held))
 }
 
-// compareDuckDB holds the ballots and the power that DuckDB counts of each proposal in files of
-// Parquet against the lines that a mirror holds.
+// compareDuckDB holds the ballots and the power that DuckDB counts of each proposal in the files of
+// Parquet of each folder against the lines that a mirror holds.
 func compareDuckDB(ctx context.Context, files []string, held map[string]string) error {
 	out, err := exec.CommandContext(ctx, "node", append([]string{"npm/parquet.mjs"}, files...)...).CombinedOutput()
 	if err != nil {
@@ -238,7 +239,10 @@ func compareDuckDB(ctx context.Context, files []string, held map[string]string) 
 		votes int
 		power string
 	}
-	sums, want, got := map[string]*big.Rat{}, map[string]total{}, map[string]total{}
+	sums, want, got := map[string]*big.Rat{}, map[string]total{}, map[string]map[string]total{}
+	for _, file := range files {
+		got[filepath.Dir(file)] = map[string]total{}
+	}
 	for name, line := range held {
 		var row governance.DAOExportRow
 		if err := json.Unmarshal([]byte(line), &row); err != nil {
@@ -255,15 +259,17 @@ func compareDuckDB(ctx context.Context, files []string, held map[string]string) 
 		want[row.Key] = total{want[row.Key].votes + 1, sum.FloatString(18)}
 	}
 	for line := range strings.Lines(string(out)) {
-		var key string
+		var folder, key string
 		var sum total
-		if _, err := fmt.Sscan(line, &key, &sum.votes, &sum.power); err != nil {
+		if _, err := fmt.Sscan(line, &folder, &key, &sum.votes, &sum.power); err != nil {
 			return fmt.Errorf("DuckDB printed %q: %w", line, err)
 		}
-		got[key] = sum
+		got[folder][key] = sum
 	}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(total{})); diff != "" || len(want) == 0 {
-		return fmt.Errorf("DuckDB differs (-want +got): %.2000s", diff)
+	for folder, sums := range got {
+		if diff := cmp.Diff(want, sums, cmp.AllowUnexported(total{})); diff != "" || len(want) == 0 {
+			return fmt.Errorf("DuckDB differs in %s (-want +got): %.2000s", folder, diff)
+		}
 	}
 	return nil
 }

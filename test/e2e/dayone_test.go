@@ -1,8 +1,8 @@
 package e2e_test
 
 import (
+	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -37,9 +38,9 @@ type dayOne struct {
 	requests, refused atomic.Int64
 }
 
-// startDayOne runs the example on the DAO a.eth every second, which is more often than plans allow,
-// with a receiver of alerts.
-func (i *instance) startDayOne(t *testing.T, language client.Language, plan string) *dayOne {
+// startDayOne runs the example, a program, on the DAO a.eth every second, which is more often than plans
+// allow, with a receiver of alerts.
+func (i *instance) startDayOne(t *testing.T, language client.Language, plan string, program []string) *dayOne {
 	t.Helper()
 	issued := issueToken(t, i.Environ, "--name", string(language), "--plan", plan, "--scopes", "v2:paid:plus")
 	i.awaitToken(issued.Token)
@@ -63,82 +64,80 @@ func (i *instance) startDayOne(t *testing.T, language client.Language, plan stri
 	}
 	server := httptest.NewServer(proxy)
 	t.Cleanup(server.Close)
-	program := append(newPrograms(t, language).prepare(t, examples, "dayone"), server.URL, "a.eth", d.copied, "1", d.exports)
+	program = slices.Concat(program, []string{server.URL, "a.eth", d.copied, "1", d.exports})
 	env.NewProcess(t, program[0], []string{"PNYX_TOKEN=" + issued.Token}, program[1:]...).Start()
 	return d
 }
 
-// held is what the copy has, by kind and key.
-func (d *dayOne) held() (map[string]any, error) {
-	const read = "import sqlite3, sys\nfor (row,) in sqlite3.connect(sys.argv[1]).execute('SELECT data FROM rows'): print(row)"
-	out, err := exec.CommandContext(d.TB.Context(), "python3", "-c", read, d.copied).Output()
+// wantKept waits until the copies of programs equal the walk of all lists, and DuckDB reads their latest
+// exports so. It looks again once the programs have asked again.
+func (i *instance) wantKept(running []*dayOne) {
+	i.TB.Helper()
+	var next int64
+	var err error
+	env.Within(i.TB, clientTime, func() error {
+		asked := int64(0)
+		for _, program := range running {
+			asked += program.requests.Load()
+		}
+		if asked < next {
+			return err
+		}
+		next = asked + int64(len(running))
+		var walked map[string]string
+		if walked, err = walkDAO(i, "a.eth"); err == nil {
+			err = compareCopies(i.TB.Context(), running, walked)
+		}
+		if err == nil {
+			err = compareExports(i.TB.Context(), running, walked)
+		}
+		return err
+	})
+}
+
+// compareCopies holds what the copies of programs have against the lines of a walk.
+func compareCopies(ctx context.Context, running []*dayOne, walked map[string]string) error {
+	const read = "import sqlite3, sys\nfor path in sys.argv[1:]:\n for row in sqlite3.connect(path).execute(" +
+		"\"SELECT rtrim(kind || ' ' || key || ' ' || voter), data FROM rows\"): print(path, *row, sep='\\t')"
+	command, want, held := []string{"-c", read}, map[string]any{}, map[string]map[string]any{}
+	for _, program := range running {
+		command = append(command, program.copied)
+		held[program.copied] = map[string]any{}
+	}
+	out, err := exec.CommandContext(ctx, "python3", command...).Output()
 	if err != nil {
-		return nil, fmt.Errorf("read the copy: %w", err)
+		return fmt.Errorf("read the copies: %w", err)
 	}
-	held := map[string]any{}
+	for key, line := range walked {
+		want[key] = env.Plain(json.RawMessage(line))
+	}
 	for line := range strings.Lines(string(out)) {
-		var row struct {
-			Kind, Key string
-			Ballot    *struct{ VoterIdentity string }
-		}
-		var whole any
-		if err := errors.Join(json.Unmarshal([]byte(line), &row), json.Unmarshal([]byte(line), &whole)); err != nil {
-			return nil, fmt.Errorf("a row of the copy: %w", err)
-		}
-		key := row.Kind + " " + row.Key
-		if row.Ballot != nil {
-			key += " " + row.Ballot.VoterIdentity
-		}
-		held[key] = whole
+		row := strings.Split(line, "\t")
+		held[row[0]][row[1]] = env.Plain(json.RawMessage(row[2]))
 	}
-	return held, nil
+	for _, program := range running {
+		if diff := cmp.Diff(want, held[program.copied]); diff != "" || len(want) < 70 {
+			return fmt.Errorf("%s: the copy differs from the walk of %d rows: %.2000s", program.language, len(want), diff)
+		}
+	}
+	return nil
 }
 
-// wantWalked waits until the copy equals the walk of all lists.
-func (d *dayOne) wantWalked() {
-	d.TB.Helper()
-	env.Until(d.TB, func() error {
-		walked, err := walkDAO(d.instance, "a.eth")
-		if err != nil {
-			return err
-		}
-		want := map[string]any{}
-		for key, line := range walked {
-			var row any
-			if err := json.Unmarshal([]byte(line), &row); err != nil {
-				return err
-			}
-			want[key] = row
-		}
-		got, err := d.held()
-		if err != nil {
-			return err
-		}
-		if diff := cmp.Diff(want, got); diff != "" || len(want) < 70 {
-			return fmt.Errorf("%s: the copy differs from the walk of %d rows: %.2000s", d.language, len(want), diff)
-		}
-		return nil
-	})
-}
-
-// wantExported waits until the latest export is as DuckDB should read it.
-func (d *dayOne) wantExported() {
-	d.TB.Helper()
-	env.Until(d.TB, func() error {
-		walked, err := walkDAO(d.instance, "a.eth")
-		if err != nil {
-			return err
-		}
-		exports, err := filepath.Glob(d.exports + "/*")
+// compareExports lets DuckDB read the latest exports of programs.
+func compareExports(ctx context.Context, running []*dayOne, walked map[string]string) error {
+	var files []string
+	for _, program := range running {
+		exports, err := filepath.Glob(program.exports + "/*")
 		if err != nil || len(exports) == 0 {
-			return fmt.Errorf("%s: got %d exports and %w, want some", d.language, len(exports), err)
+			return fmt.Errorf("%s: got %d exports and %w, want some", program.language, len(exports), err)
 		}
-		files, err := filepath.Glob(exports[len(exports)-1] + "/*")
-		if err != nil || len(files) == 0 {
-			return fmt.Errorf("%s: got %d files and %w, want some", d.language, len(files), err)
+		latest, err := filepath.Glob(exports[len(exports)-1] + "/*")
+		if err != nil || len(latest) == 0 {
+			return fmt.Errorf("%s: got %d files and %w, want some", program.language, len(latest), err)
 		}
-		return compareDuckDB(d.TB.Context(), files, walked)
-	})
+		files = append(files, latest...)
+	}
+	return compareDuckDB(ctx, files, walked)
 }
 
 // wantAlerts waits until the receiver has got every event of this week.
@@ -237,8 +236,9 @@ func TestLongDayOne(t *testing.T) {
 			t.Log("no node_modules: make npm")
 			continue
 		}
+		program := newPrograms(t, language).prepare(t, examples, "dayone")
 		for _, plan := range []string{"developer", "business"} {
-			running = append(running, i.startDayOne(t, language, plan))
+			running = append(running, i.startDayOne(t, language, plan, program))
 		}
 	}
 	answer := env.Must(i.Read("/v2/changes", new([]governance.Change)))(t)
@@ -247,10 +247,7 @@ func TestLongDayOne(t *testing.T) {
 		for _, change := range i.dayOneChanges(round) {
 			change()
 			i.AwaitPublished()
-			for _, program := range running {
-				program.wantWalked()
-				program.wantExported()
-			}
+			i.wantKept(running)
 		}
 		i.wantChangesAfter(cursor, proposalKey("a.eth", "two"), proposalKey("a.eth", fmt.Sprint("open", round)), proposalKey("a.eth", fmt.Sprint("over", round)))
 	}
