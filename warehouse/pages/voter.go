@@ -102,15 +102,9 @@ func sumOfVotes(daoID string, votes []VoterBallot) governance.VoterDAO {
 	sums := governance.VoterDAO{DAOID: daoID, VoteCount: count, ProposalCount: count}
 	var power decimal.Decimal
 	for _, v := range votes {
-		power = power.Add(v.Power)
-		if v.VotedAt == nil {
-			continue
-		}
-		if sums.FirstVoteAt == nil || *v.VotedAt < *sums.FirstVoteAt {
-			sums.FirstVoteAt = v.VotedAt
-		}
-		if sums.LastVoteAt == nil || *v.VotedAt > *sums.LastVoteAt {
-			sums.LastVoteAt = v.VotedAt
+		power, sums.LastVoteAt = power.Add(v.Power), governance.Later(sums.LastVoteAt, v.VotedAt)
+		if at := v.VotedAt; at != nil && (sums.FirstVoteAt == nil || *at < *sums.FirstVoteAt) {
+			sums.FirstVoteAt = at
 		}
 	}
 	sums.TotalVotingPower = governance.DecimalOf(power)

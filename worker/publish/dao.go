@@ -141,7 +141,9 @@ func (d *daoPublication) publishDAO(
 		}
 		e.withheld, d.withheld[id] = true, true
 	}
-	d.wantParticipation(id, participation, !d.everything)
+	if participation.Votes >= d.daoRangedFrom {
+		d.voters.want(id, !d.everything)
+	}
 	d.written[id] = true
 	d.noteDAO(id)
 	d.writeDAO(ctx, e)

@@ -79,8 +79,8 @@ func lifecycleOf(
 	return governance.Closed, nil
 }
 
-// outcomeOf returns the outcome that upstream states. Where it states none, the outcome
-// is derived from the result.
+// outcomeOf returns the outcome that upstream states. Where it states none, scores and quorum
+// decide, if the rule is known and the totals are final.
 func (e *evaluation) outcomeOf() governance.Outcome {
 	p := e.proposal
 	if e.lifecycle != governance.Closed {
@@ -92,12 +92,7 @@ func (e *evaluation) outcomeOf() governance.Outcome {
 	if !governance.IsKnownState(p.State) {
 		return governance.Unknown
 	}
-	return e.deriveOutcome()
-}
-
-// deriveOutcome decides by scores and quorum, where the rule is known and the totals are final.
-func (e *evaluation) deriveOutcome() governance.Outcome {
-	outcome := e.result.decide(e.proposal)
+	outcome := e.result.decide(p)
 	if outcome != governance.Unknown {
 		e.result.flags = append(e.result.flags, rules.OutcomeDerived)
 	}

@@ -53,8 +53,22 @@ func (p *proposalPublication) evaluateCounterparts(
 	for _, e := range evaluations {
 		evaluated[e.proposal.Ref] = e
 	}
-	if err := p.evaluateOthers(ctx, evaluations, evaluated); err != nil {
-		return nil, err
+	var missing []record.RefHash // in another chunk
+	for _, e := range evaluations {
+		for _, other := range p.counterparts[e.proposal.Ref] {
+			if evaluated[other] == nil {
+				missing = append(missing, other)
+			}
+		}
+	}
+	if len(missing) > 0 {
+		others, err := p.evaluate(ctx, missing)
+		if err != nil {
+			return nil, err
+		}
+		for i := range others {
+			evaluated[others[i].proposal.Ref] = &others[i]
+		}
 	}
 	found := map[record.RefHash][]*evaluation{}
 	for _, e := range evaluations {
@@ -65,29 +79,4 @@ func (p *proposalPublication) evaluateCounterparts(
 		}
 	}
 	return found, nil
-}
-
-// evaluateOthers adds to evaluated the counterparts that are in another chunk.
-func (p *proposalPublication) evaluateOthers(
-	ctx context.Context, evaluations []*evaluation, evaluated map[record.RefHash]*evaluation,
-) error {
-	var missing []record.RefHash
-	for _, e := range evaluations {
-		for _, other := range p.counterparts[e.proposal.Ref] {
-			if evaluated[other] == nil {
-				missing = append(missing, other)
-			}
-		}
-	}
-	if len(missing) == 0 {
-		return nil
-	}
-	others, err := p.evaluate(ctx, missing)
-	if err != nil {
-		return err
-	}
-	for i := range others {
-		evaluated[others[i].proposal.Ref] = &others[i]
-	}
-	return nil
 }

@@ -19,24 +19,21 @@ const daoRangedFrom = 10 * pages.SortedCopyThreshold
 type daoVoters struct {
 	*rangeSums[string, counts.Participation]
 
-	mu sync.Mutex
-	// daoOf has the DAO of each proposal of a DAO that is, or was, counted by ranges.
-	daoOf map[record.RefHash]string
+	// daoOf has the DAO of each proposal of a DAO that is, or was, counted by ranges: strings by
+	// record.RefHash.
+	daoOf sync.Map
 }
 
 func newDAOVoters() *daoVoters {
 	equal := func(a, b counts.Participation) bool { return a == b }
-	return &daoVoters{
-		rangeSums: newRangeSums[string](counts.SumParticipation, equal), daoOf: map[record.RefHash]string{},
-	}
+	return &daoVoters{rangeSums: newRangeSums[string](counts.SumParticipation, equal)}
 }
 
 // touchBallots notes what batches change, before it is counted.
 func (d *daoVoters) touchBallots(changes records.ChangeSet) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	for ref := range changes.Proposals {
-		id, known := d.daoOf[ref]
+		found, known := d.daoOf.Load(ref)
+		id, _ := found.(string)
 		switch {
 		case !known:
 		case changes.Voters == nil:
@@ -54,9 +51,9 @@ func (d *daoVoters) move(e *evaluation, from string) {
 	switch {
 	case e.proposal.Withdrawn, e.proposal.Flagged:
 		d.drop(from)
-		d.forgetProposal(e.proposal.Ref)
+		d.daoOf.Delete(e.proposal.Ref)
 	case from == to:
-		if d.isWanted(to) && !d.counts(e.proposal.Ref) {
+		if _, known := d.daoOf.Load(e.proposal.Ref); !known && d.isWanted(to) {
 			d.drop(to)
 		}
 	case from == "" && e.ballots.Votes == 0:
@@ -71,32 +68,15 @@ func (d *daoVoters) move(e *evaluation, from string) {
 
 // setProposals notes the proposals of a DAO, before its voters are counted.
 func (d *daoVoters) setProposals(daoID string, refs []record.RefHash) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	for _, ref := range refs {
-		d.daoOf[ref] = daoID
+		d.daoOf.Store(ref, daoID)
 	}
-}
-
-func (d *daoVoters) counts(ref record.RefHash) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	_, known := d.daoOf[ref]
-	return known
-}
-
-func (d *daoVoters) forgetProposal(ref record.RefHash) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	delete(d.daoOf, ref)
 }
 
 // forget is reset, of the proposals as well.
 func (d *daoVoters) forget() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	d.daoOf.Clear() // first: a count that notes proposals meanwhile is dropped
 	d.reset()
-	clear(d.daoOf)
 }
 
 // participation returns the participation in DAOs. ranged are those counted by ranges.
@@ -104,11 +84,4 @@ func (p *Publisher) participation(
 	ctx context.Context, daoIDs []string,
 ) (found map[string]counts.Participation, ranged map[string]bool, err error) {
 	return sumsOf(ctx, p.Warehouse, p.voters.rangeSums, daoIDs, counts.RangeParticipation, counts.ParticipationOf)
-}
-
-// wantParticipation makes the participation in a large DAO be kept by range.
-func (p *Publisher) wantParticipation(daoID string, counted counts.Participation, urgent bool) {
-	if counted.Votes >= p.daoRangedFrom {
-		p.voters.want(daoID, urgent)
-	}
 }

@@ -19,13 +19,12 @@ type statement struct {
 	// state them.
 	scores      []decimal.Decimal
 	choiceVotes []uint64
-	final       bool
 }
 
 // statementOf returns what upstream states of a vote with some choices; nil where it does
 // not state the total power.
 func statementOf(p records.Proposal, choices int) *statement {
-	s := &statement{votes: p.StatedVotes, final: p.HasFinalScores()}
+	s := &statement{votes: p.StatedVotes}
 	if choices > 0 && len(p.StatedScores) == choices {
 		s.scores = p.StatedScores
 	}
@@ -58,7 +57,7 @@ func (c *voteResult) basis(p records.Proposal, over bool) governance.Basis {
 	s := c.stated
 	noneCast := p.StatedVotes != nil && *p.StatedVotes == 0 || p.Provider.HasEveryBallot()
 	switch {
-	case s == nil || over && !s.final:
+	case s == nil || over && !p.HasFinalScores():
 	case c.held.Votes == 0 && !noneCast,
 		c.counted == nil && s.scores != nil,
 		over && (c.votesDiffer() || c.totalDiffers(p) || len(c.scoresThatDiffer(p)) > 0),
