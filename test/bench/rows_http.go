@@ -18,8 +18,7 @@ func httpRows() []Row {
 			ID: id, Name: name, Baseline: baseline, Unit: "requests/s", Ratio: ratio, Rounds: rounds, Quick: quick,
 			Prepare: func(ctx context.Context, e *Environment) Sides {
 				url, header, size := hot(e, ctx)
-				measure := other(ctx, e, size)
-				return Sides{Pnyx: e.Saturate(url, header), Baseline: measure}
+				return Sides{Pnyx: e.Saturate(url, header), Baseline: other(ctx, e, size)}
 			},
 		}
 	}
@@ -27,13 +26,11 @@ func httpRows() []Row {
 	return []Row{
 		row("hot-free", free, "plain Fiber handler, constant body", AtLeast(0.75), 7, 3, (*Environment).hotFree,
 			func(ctx context.Context, e *Environment, size int) Measure {
-				baseline := baselineStarter{e}.FiberBaseline(ctx, size, "")
-				return e.Saturate(baseline, nil)
+				return e.Saturate(baselineStarter{e}.FiberBaseline(ctx, size, ""), nil)
 			}),
 		row("hot-free-nginx", free, "nginx, a static file", Bound{}, 3, 1, (*Environment).hotFree,
 			func(ctx context.Context, e *Environment, size int) Measure {
-				static := baselineStarter{e}.NginxBaseline(ctx, size)
-				return e.Saturate(static, nil)
+				return e.Saturate(baselineStarter{e}.NginxBaseline(ctx, size), nil)
 			}),
 		{
 			ID: "hot-free-gzip", Name: free + ", in gzip", Baseline: "plain Fiber handler, the same body, Fiber's compress",
@@ -48,8 +45,7 @@ func httpRows() []Row {
 		},
 		row("hot-paid", paid, "plain Fiber handler, one redis_rate Allow, pipelined", AtLeast(0.9), 7, 3, (*Environment).hotPaid,
 			func(ctx context.Context, e *Environment, size int) Measure {
-				baseline := baselineStarter{e}.FiberBaseline(ctx, size, e.url)
-				return e.Saturate(baseline, nil)
+				return e.Saturate(baselineStarter{e}.FiberBaseline(ctx, size, e.url), nil)
 			}),
 		row("hot-paid-redis", paid, "redis-benchmark GET, not pipelined", Bound{}, 3, 1, (*Environment).hotPaid,
 			func(_ context.Context, e *Environment, size int) Measure { return e.redisBenchmark(size) }),

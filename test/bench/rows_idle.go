@@ -26,8 +26,7 @@ func idleRows() []Row {
 
 // idleServe starts a complete instance with the demonstration data.
 func idleServe(ctx context.Context, e *Environment) Sides {
-	dir := e.temporary("idle-")
-	served := e.serve(ctx, dir, "--demo")
+	served := e.serve(ctx, e.temporary("idle-"), "--demo")
 	wait(idleSettle)
 	return Sides{Pnyx: func(context.Context) float64 {
 		before := treeTime(served.process.command.Process.Pid)

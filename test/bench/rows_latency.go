@@ -48,8 +48,7 @@ func fiberLoad(ctx context.Context, e *Environment) Load {
 
 // coldLoad requests deep pages of the largest proposal that are not in any cache.
 func coldLoad(ctx context.Context, e *Environment) Load {
-	urls := latencyMeter{e}.coldPages(ctx)
-	load := Load{URLs: urls, Header: e.internal()}
+	load := Load{URLs: latencyMeter{e}.coldPages(ctx), Header: e.internal()}
 	load.Saturation = latencyMeter{e}.saturation("cold", func() float64 { return fillMeter{e}.closedLoad(ctx, load, coldConcurrency, false) })
 	pageMeter{e}.forgetPages(ctx)
 	return load
@@ -120,9 +119,8 @@ func (e latencyMeter) keepPublishing(ctx context.Context) (stop func()) {
 
 // touch changes a ballot on each of many proposals.
 func (e latencyMeter) touch(ctx context.Context) {
-	proposals := e.proposals(ctx, "provider = 'snapshot' AND votes > 0 ORDER BY proposal_key", changedBatchSize)
 	var lines strings.Builder
-	for _, p := range proposals {
+	for _, p := range e.proposals(ctx, "provider = 'snapshot' AND votes > 0 ORDER BY proposal_key", changedBatchSize) {
 		lines.WriteString(arrivalMeter(e).changedBallot(p) + "\n")
 	}
 	arrivalMeter(e).importText(ctx, lines.String(), e.warehouseEnv(), e.Niceness)

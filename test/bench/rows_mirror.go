@@ -25,8 +25,7 @@ func mirrorRows() []Row {
 // mirroring counts the requests of routes of tier plus: a manifest and its parts a DAO, or lists of
 // ballots, details and summaries of proposals, and details of topics.
 func mirroring(ctx context.Context, e *Environment, plan ratelimit.Plan) Sides {
-	dir := e.temporary("mirror-")
-	s := e.serve(ctx, dir, "--demo")
+	s := e.serve(ctx, e.temporary("mirror-"), "--demo")
 	free, paid, lists := &download{environment: e, base: s.base}, &download{environment: e, base: s.base}, 0
 	mustDo(free.pages(ctx, "/v2/daos?limit=100", func(rows []json.RawMessage) (more bool, err error) {
 		for _, row := range rows {

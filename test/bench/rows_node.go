@@ -18,8 +18,7 @@ func nodeRows() []Row {
 				base, node := e.API(ctx)
 				return Sides{Pnyx: func(ctx context.Context) float64 {
 					nodeMeter{e}.flood(ctx, base)
-					bytes := node.peakMemory()
-					return bytes / 1e6
+					return node.peakMemory() / 1e6
 				}}
 			},
 		},
@@ -28,8 +27,7 @@ func nodeRows() []Row {
 			Prepare: func(ctx context.Context, e *Environment) Sides {
 				e.Published(ctx)
 				return Sides{Pnyx: func(ctx context.Context) float64 {
-					bytes := nodeMeter{e}.redisMemory(ctx)
-					return bytes / 1e3 / float64(e.data.Size.Proposals)
+					return nodeMeter{e}.redisMemory(ctx) / 1e3 / float64(e.data.Size.Proposals)
 				}}
 			},
 		},
@@ -38,8 +36,7 @@ func nodeRows() []Row {
 			Prepare: func(ctx context.Context, e *Environment) Sides {
 				e.Warehouse(ctx)
 				return Sides{Pnyx: func(ctx context.Context) float64 {
-					bytes := nodeMeter{e}.diskBytes(ctx)
-					return float64(bytes) / float64(e.data.Size.Ballots)
+					return float64(nodeMeter{e}.diskBytes(ctx)) / float64(e.data.Size.Ballots)
 				}}
 			},
 		},

@@ -67,9 +67,8 @@ func (e pageMeter) walk(ctx context.Context, order string, pages int, quantile f
 func (e pageMeter) newWalk(ctx context.Context, order string, pages int, quantile float64) *walk {
 	base, _ := e.API(ctx)
 	largest := e.largestProposal(ctx)
-	copied := e.copied(ctx, largest)
 	return &walk{
-		environment: e.Environment, order: order, generation: copied, count: pages, quantile: quantile,
+		environment: e.Environment, order: order, generation: e.copied(ctx, largest), count: pages, quantile: quantile,
 		path: fmt.Sprintf("%s/v2/proposals/%s/votes?order=%s&limit=%d", base, largest.Key, order, maxPageSize),
 	}
 }

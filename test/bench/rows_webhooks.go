@@ -8,7 +8,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -130,9 +129,8 @@ func (h *webhooks) addEndpoints(ctx context.Context, receiver string) {
 	now := time.Now()
 	mustDo(accounts.NewAccounts(w).PutToken(ctx, accounts.Token{ID: "bench", Name: "bench", Plan: "developer", Scopes: []string{string(access.V2Standard)}, CreatedAt: now}))
 	for number := range webhook.MaxEndpoints {
-		at := must(url.JoinPath(receiver, strconv.Itoa(number)))
 		mustDo(accounts.NewAccounts(w).PutWebhook(ctx, accounts.Webhook{
-			ID: webhook.NewID(), TokenID: "bench", URL: at, Types: []string{"event." + rules.VotingStarted}, Secret: webhook.NewSecret(),
+			ID: webhook.NewID(), TokenID: "bench", URL: fmt.Sprintf("%s/%d", receiver, number), Types: []string{"event." + rules.VotingStarted}, Secret: webhook.NewSecret(),
 			CreatedAt: now, EnabledAt: now,
 		}, false))
 	}
